@@ -1,0 +1,3 @@
+module github.com/modelpatch/modelpatch
+
+go 1.26

@@ -1,0 +1,53 @@
+// Package patch holds changes to files as byte-range edits and puts them on
+// disk so that a crash leaves the old bytes or the new, never a mixture.
+//
+// A Plan lists edits against named input files, all in offsets of the original
+// bytes, in the manner of a diff. Plan.Check proves it sound before a byte is
+// written. WriteNew makes new files beside their targets, InPlace changes the
+// inputs themselves under a journal that Recover finishes or undoes.
+//
+// The package knows nothing of model formats.
+package patch
+
+import "io"
+
+// Source gives the new bytes of an edit. It is read when the edit is applied,
+// possibly more than once, and each time it must give the same Size bytes.
+type Source interface {
+	// Size is the number of bytes that Open's reader gives.
+	Size() int64
+	// Open returns a reader at the first byte.
+	Open() io.Reader
+}
+
+// Edit replaces the Old bytes at offset At of input File by New.
+// Old 0 inserts; a New of size 0 (or nil) deletes.
+type Edit struct {
+	File int    // index into Plan.Inputs
+	At   int64  // offset in the original file
+	Old  int64  // number of bytes replaced
+	New  Source // nil: nothing
+	Why  string // for people: what this edit does
+}
+
+// Input is a file that a plan reads.
+type Input struct {
+	Path string
+	Size int64
+}
+
+// Output is a file that a plan makes from one input with that input's edits.
+// Name is the base name that the new file must bear when it is written beside
+// the root output, or empty where the caller chooses (the root itself).
+type Output struct {
+	Input int
+	Name  string
+}
+
+// Plan is a whole change: every edit that one command makes. Outputs[0] is
+// the root file (the .onnx, or shard 1); it is renamed into place last.
+type Plan struct {
+	Inputs  []Input
+	Outputs []Output
+	Edits   []Edit
+}

@@ -1,0 +1,159 @@
+// Package position is the format-free middle of modelpatch: what a place that
+// encodes position is (Site), what a verb wants of it (Want), and the verbs
+// themselves, one file each. Formats find sites and hold numbers; the verbs
+// here decide them; the mathematics is in package schemes.
+//
+// A Model is opened by position/ggufpos or position/onnxpos. A verb
+// (Extend, Rescale, AddALiBi) changes its sites; Model.Edits is then the plan.
+// A model whose verb returned an error is thrown away, never written.
+package position
+
+import (
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// Encoding is one mechanism of position as a model uses it.
+type Encoding struct {
+	Scheme   schemes.Scheme
+	Form     string // report.Form…; "" for none and conv
+	Capacity int    // positions encoded correctly; 0: nothing bounds it
+	Beyond   string // report.Beyond…
+	Layers   []int  // layers that use it; nil: all
+	Dtype    string // storage type of its table, in the report's words
+	Where    []report.Where
+	Evidence []report.Evidence
+	Also     []report.Reading
+}
+
+// Site is one encoding together with the places in the file that hold it.
+// A site may own several tensors (cos and sin, both branches of an If).
+type Site interface {
+	Encoding() Encoding
+	// Hold stores the wanted numbers in this site's form, as edits of the
+	// model's plan. It returns a *Refusal when this form cannot hold them.
+	Hold(want Want) error
+}
+
+// Want is what a verb asks a site to hold.
+type Want struct {
+	Scheme    schemes.Scheme
+	Positions int       // length to be encoded; 0: as now
+	Rows      RowSource // rows that no formula gives; nil: the scheme's formula
+}
+
+// RowSource gives the rows of a table that is to be stored. It is read when
+// the plan is applied, so that large tables are never held whole.
+type RowSource interface {
+	// Len is the number of rows, those before the offset included.
+	Len() int
+	// Kept is the number of leading rows that are the site's own, to be
+	// copied as bytes and never recomputed.
+	Kept() int
+	// Row computes row i ≥ Kept into dst (one float64 per column).
+	Row(i int, dst []float64) error
+}
+
+// Rows is implemented by sites whose encoding is a table of rows that are
+// added to embeddings (learned, sinusoidal). Row 0 is the table's first,
+// whether or not a position uses it.
+type Rows interface {
+	Len() int
+	Dim() int
+	Row(i int, dst []float64) error
+}
+
+// Rotator is implemented by sites of rotary encodings: it reads what the file
+// itself computes, from cache, frequencies or keys, for an input of the given
+// length (which matters to LongRoPE). cos and sin have Dim/2 elements and
+// include the attention factor.
+type Rotator interface {
+	Rotation(position, length int, cos, sin []float64) error
+}
+
+// Biaser is implemented by sites that add a bias to attention scores.
+type Biaser interface {
+	Bias(head, query, key, length int) (float64, error)
+}
+
+// Neutralizer is implemented by sites that can be made to have no effect
+// without removing them (a table of zeros, a rotation by zero).
+type Neutralizer interface {
+	Neutralize() error
+}
+
+// Projection is the weights of a query, key or value projection.
+type Projection interface {
+	// In is the width of the input.
+	In() int
+	// Head returns the rows of one head: weights of HeadDim·In elements, row
+	// major, and the bias of HeadDim elements (nil: none).
+	Head(head int) (weights, bias []float64, err error)
+}
+
+// Attention is one attention of a model: what verify needs to run it and
+// alibi to add a bias to it.
+type Attention struct {
+	Layer           int
+	Heads, KVHeads  int
+	HeadDim         int
+	Causal          bool
+	Scale           float64 // multiplies query·key
+	Query, Key, Val Projection
+	// Encodings are the indices (into Model.Sites) of the sites that act
+	// inside this attention: rotations and biases. Added tables act before it.
+	Encodings []int
+	// Unsupported says why reference attention does not model this one
+	// (MLA, state space …); empty when it does.
+	Unsupported string
+	// AddBias adds a bias to the scores of this attention, as edits; nil
+	// where the file's form has no place for one.
+	AddBias func(schemes.ALiBi) error
+}
+
+// Model is an opened model file as positions see it.
+type Model interface {
+	Sites() []Site
+	Attentions() []*Attention
+	Findings() []report.Finding
+	// Describe fills what a report says about the file apart from encodings
+	// and findings: format, kind, architecture, producer, files, stated length.
+	Describe() report.Inspect
+	// SetLength changes what belongs to no site when the length goes from old
+	// to new: stated length, masks, shape constants, fixed dimensions.
+	SetLength(old, new int) error
+	// Edits returns the plan of everything that sites and SetLength recorded.
+	Edits() (patch.Plan, error)
+	Close() error
+}
+
+// Refusal is the error of a change that cannot be made to a model (exit
+// code 4): why, and what would work instead.
+type Refusal struct {
+	Why     string
+	Instead string
+}
+
+func (r *Refusal) Error() string { return r.Why }
+
+// Hints returns what would work instead, for printing under the error.
+func (r *Refusal) Hints() []string {
+	if r.Instead == "" {
+		return nil
+	}
+	return []string{r.Instead}
+}
+
+// UsageError is the error of a parameter that is wrong whatever the model
+// (exit code 2).
+type UsageError struct{ What string }
+
+func (u *UsageError) Error() string { return u.What }
+
+// Outcome is what a verb decided.
+type Outcome struct {
+	Changes []report.Change
+	// Nothing, when set, says why there is nothing to do; no file is written.
+	Nothing string
+}

@@ -1,0 +1,303 @@
+// Package report holds the Go types of modelpatch's machine-readable output:
+// what inspect, the changing commands and verify say. The types are a leaf:
+// every other package may fill them, they know nothing of formats.
+//
+// The contract may only grow: field names, their order and the words used as
+// values are what other people's scripts read.
+package report
+
+// Schema identifiers, the first field of every JSON object.
+const (
+	SchemaInspect = "modelpatch.inspect/1"
+	SchemaPlan    = "modelpatch.plan/1"
+	SchemaVerify  = "modelpatch.verify/1"
+	SchemaError   = "modelpatch.error/1"
+)
+
+// Words for what happens one position beyond an encoding's capacity.
+const (
+	BeyondError     = "error"     // the engine or the graph fails
+	BeyondClamps    = "clamps"    // the last row or value is used again
+	BeyondWrong     = "wrong"     // runs, and the numbers are silently wrong
+	BeyondContinues = "continues" // a formula goes on; nothing bounds it
+	BeyondUnknown   = "unknown"
+)
+
+// Words for a scheme of position encoding.
+const (
+	SchemeLearned          = "learned"
+	SchemeSinusoidal       = "sinusoidal"
+	SchemeRope             = "rope"
+	SchemeAlibi            = "alibi"
+	SchemeT5Bias           = "t5-bias"
+	SchemeRelativeTable    = "relative-table"
+	SchemeRelativeSinusoid = "relative-sinusoid"
+	SchemeDisentangled     = "disentangled"
+	SchemeConv             = "conv"
+	SchemeNone             = "none"
+	SchemeUnknown          = "unknown"
+)
+
+// Words for the form in which a file holds a scheme.
+const (
+	FormKeys    = "keys"    // the engine computes it from metadata keys
+	FormTable   = "table"   // rows in the file, gathered or sliced by position
+	FormCache   = "cache"   // cos and sin tables in the file
+	FormRuntime = "runtime" // the graph computes it from positions
+	FormBaked   = "baked"   // a constant of one fixed length, used whole
+)
+
+// Words for how much a change alters outputs.
+const (
+	ExpectSame         = "same"
+	ExpectSameOnPrefix = "same-on-prefix"
+	ExpectChanged      = "changed"
+)
+
+// Levels of a finding.
+const (
+	LevelError   = "error"
+	LevelWarning = "warning"
+	LevelNote    = "note"
+)
+
+// Kinds of file that inspect tells apart.
+const (
+	KindModel         = "model"
+	KindProjector     = "projector"
+	KindAdapter       = "adapter"
+	KindImatrix       = "imatrix"
+	KindControlVector = "control-vector"
+	KindVocabulary    = "vocabulary"
+	KindOther         = "other"
+)
+
+// Inspect is what inspect says about one model.
+type Inspect struct {
+	Schema       string     `json:"schema"`
+	Path         string     `json:"path"`
+	Format       string     `json:"format"`
+	Bytes        int64      `json:"bytes"`
+	Files        []File     `json:"files"`
+	Kind         string     `json:"kind"`
+	Architecture *string    `json:"architecture"`
+	Producer     *string    `json:"producer"`
+	Length       Length     `json:"length"`
+	Encodings    []Encoding `json:"encodings"`
+	Findings     []Finding  `json:"findings"`
+}
+
+// File is a further file that belongs to a model: a shard or external data.
+type File struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+}
+
+// Length sums up how far a model counts, in positions.
+type Length struct {
+	Stated   *int   `json:"stated"`   // what the file says, nil when it does not
+	Capacity *int   `json:"capacity"` // what it encodes correctly, nil when nothing bounds it
+	Beyond   string `json:"beyond"`
+}
+
+// Encoding is one mechanism of position as the model uses it.
+type Encoding struct {
+	ID         string     `json:"id"`
+	Scheme     string     `json:"scheme"`
+	Form       *string    `json:"form"` // nil for none and conv
+	Capacity   *int       `json:"capacity"`
+	Beyond     string     `json:"beyond"`
+	Layers     Layers     `json:"layers"`
+	Parameters Parameters `json:"parameters"`
+	Where      []Where    `json:"where"`
+	Evidence   []Evidence `json:"evidence"`
+	Also       []Reading  `json:"also"`
+}
+
+// Parameters are a scheme's parameters. A nil or empty field does not apply.
+type Parameters struct {
+	Rows                *int     `json:"rows,omitempty"`
+	Dim                 *int     `json:"dim,omitempty"`
+	Offset              *int     `json:"offset,omitempty"`
+	Dtype               string   `json:"dtype,omitempty"`
+	Grid                []int    `json:"grid,omitempty"`
+	Prefix              *int     `json:"prefix,omitempty"`
+	Base                *Number  `json:"base,omitempty"`
+	RotaryDim           *int     `json:"rotary_dim,omitempty"`
+	HeadDim             *int     `json:"head_dim,omitempty"`
+	Layout              string   `json:"layout,omitempty"`
+	Denominator         string   `json:"denominator,omitempty"`
+	Amplitude           *Number  `json:"amplitude,omitempty"`
+	Sections            []int    `json:"sections,omitempty"`
+	InterleavedSections *bool    `json:"interleaved_sections,omitempty"`
+	Scaling             *Scaling `json:"scaling,omitempty"`
+	Heads               *int     `json:"heads,omitempty"`
+	MaxBias             *Number  `json:"max_bias,omitempty"`
+	Slopes              []Number `json:"slopes,omitempty"`
+	Buckets             *int     `json:"buckets,omitempty"`
+	MaxDistance         *int     `json:"max_distance,omitempty"`
+	Bidirectional       *bool    `json:"bidirectional,omitempty"`
+	Window              []int    `json:"window,omitempty"`
+}
+
+// Scaling is how a rotary encoding's frequencies were changed.
+type Scaling struct {
+	Type            string   `json:"type"`
+	Factor          *Number  `json:"factor,omitempty"`
+	OriginalLength  *int     `json:"original_length,omitempty"`
+	AttentionFactor *Number  `json:"attention_factor,omitempty"`
+	BetaFast        *Number  `json:"beta_fast,omitempty"`
+	BetaSlow        *Number  `json:"beta_slow,omitempty"`
+	Truncate        *bool    `json:"truncate,omitempty"`
+	LowFreqFactor   *Number  `json:"low_freq_factor,omitempty"`
+	HighFreqFactor  *Number  `json:"high_freq_factor,omitempty"`
+	ShortFactor     []Number `json:"short_factor,omitempty"`
+	LongFactor      []Number `json:"long_factor,omitempty"`
+}
+
+// Where is a place in a model. Range is [first, end) in bytes of File, or of
+// the model's main file when File is empty.
+type Where struct {
+	Tensor string    `json:"tensor,omitempty"`
+	Node   string    `json:"node,omitempty"`
+	Key    string    `json:"key,omitempty"`
+	File   string    `json:"file,omitempty"`
+	Range  *[2]int64 `json:"range,omitempty"`
+}
+
+// Evidence is one reason for a claim. Kind is architecture, key, fit or
+// structure; Residual is the fit's largest deviation, where Kind is fit.
+type Evidence struct {
+	Kind     string  `json:"kind"`
+	Says     string  `json:"says"`
+	Residual *Number `json:"residual,omitempty"`
+}
+
+// Reading is another scheme that the same numbers fit equally well.
+type Reading struct {
+	Scheme     string     `json:"scheme"`
+	Parameters Parameters `json:"parameters"`
+	Why        string     `json:"why"`
+}
+
+// Finding is something about a file that its owner should know.
+type Finding struct {
+	Rule    string `json:"rule"`
+	Level   string `json:"level"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+	Where   *Where `json:"where,omitempty"`
+}
+
+// Plan is what a changing command will do, or has done.
+type Plan struct {
+	Schema   string    `json:"schema"`
+	Path     string    `json:"path"`
+	Command  string    `json:"command"`
+	Changes  []Change  `json:"changes"`
+	Edits    []Edit    `json:"edits"`
+	Sidecars []Sidecar `json:"sidecars"`
+	Written  []Written `json:"written"`
+	Verified *Verify   `json:"verified"`
+}
+
+// Change is one decision of a verb, in words, about one encoding.
+type Change struct {
+	Encoding  string `json:"encoding"`
+	What      string `json:"what"`
+	Expect    string `json:"expect"`
+	Tolerance Number `json:"tolerance"`
+}
+
+// Edit replaces Range of File by Bytes new bytes.
+type Edit struct {
+	File  string   `json:"file"`
+	Range [2]int64 `json:"range"`
+	Bytes int64    `json:"bytes"`
+	Why   string   `json:"why"`
+}
+
+// Sidecar is a value in a file beside the model that states the length.
+type Sidecar struct {
+	Path    string `json:"path"`
+	Pointer string `json:"pointer"`
+	From    Number `json:"from"`
+	To      Number `json:"to"`
+	Written bool   `json:"written"`
+}
+
+// Written is a file that a command wrote. How is new, in-place or patch.
+type Written struct {
+	Path   string  `json:"path"`
+	Bytes  int64   `json:"bytes"`
+	SHA256 *string `json:"sha256"`
+	How    string  `json:"how"`
+}
+
+// Verdicts of verify.
+const (
+	VerdictSame             = "same"
+	VerdictSameOnPrefix     = "same-on-prefix"
+	VerdictChangedAsPlanned = "changed-as-planned"
+	VerdictConsistent       = "consistent"
+	VerdictDifferent        = "different"
+	VerdictBroken           = "broken"
+)
+
+// Verdicts of one check.
+const (
+	CheckPass    = "pass"
+	CheckFail    = "fail"
+	CheckSkipped = "skipped"
+)
+
+// Verify is the outcome of comparing two models, or of checking one.
+type Verify struct {
+	Schema  string  `json:"schema"`
+	Before  string  `json:"before"`
+	After   string  `json:"after"`
+	Verdict string  `json:"verdict"`
+	Checks  []Check `json:"checks"`
+}
+
+// Check is one of verify's checks: structure, bytes, table, attention,
+// properties, second-opinion or engine.
+type Check struct {
+	Name      string     `json:"name"`
+	Verdict   string     `json:"verdict"`
+	Why       string     `json:"why,omitempty"`
+	Measure   *Measure   `json:"measure,omitempty"`
+	Tolerance *Tolerance `json:"tolerance,omitempty"`
+	At        *At        `json:"at,omitempty"`
+	Inputs    string     `json:"inputs,omitempty"` // weights or seeded
+}
+
+// Measure is the largest difference seen.
+type Measure struct {
+	MaxAbs Number  `json:"max_abs"`
+	MaxRel Number  `json:"max_rel"`
+	MaxULP *Number `json:"max_ulp,omitempty"`
+}
+
+// Tolerance names the bound that a Measure was held against.
+type Tolerance struct {
+	Name  string `json:"name"`
+	Value Number `json:"value"`
+}
+
+// At is where the largest difference stood.
+type At struct {
+	Layer    *int   `json:"layer,omitempty"`
+	Head     *int   `json:"head,omitempty"`
+	Position *int   `json:"position,omitempty"`
+	Where    *Where `json:"where,omitempty"`
+}
+
+// Error is printed in place of a report when an input cannot be worked on.
+type Error struct {
+	Schema string   `json:"schema"`
+	Path   string   `json:"path"`
+	Code   int      `json:"code"`
+	Error  string   `json:"error"`
+	Hints  []string `json:"hints"`
+}
