@@ -9,7 +9,10 @@
 // The package knows nothing of model formats.
 package patch
 
-import "io"
+import (
+	"io"
+	"io/fs"
+)
 
 // Source gives the new bytes of an edit. It is read when the edit is applied,
 // possibly more than once, and each time it must give the same Size bytes.
@@ -30,10 +33,14 @@ type Edit struct {
 	Why  string // for people: what this edit does
 }
 
-// Input is a file that a plan reads.
+// Input is a file that a plan reads. One with neither path nor size is empty:
+// the start of an output that is all new bytes.
 type Input struct {
 	Path string
 	Size int64
+	// Info is the file as the maker of the plan saw it; nil: not known. A file
+	// that no longer looks so when the plan is applied is an *InputError.
+	Info fs.FileInfo
 }
 
 // Output is a file that a plan makes from one input with that input's edits.

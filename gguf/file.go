@@ -1,0 +1,139 @@
+package gguf
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// File is a model: one part, or the parts of a split one in order. Its keys
+// are those of the first part, its tensors those of all.
+type File struct {
+	Parts   []*Part
+	closers []io.Closer
+	index   map[string]*Tensor
+}
+
+// NewFile reads the header of one file of the given size. A shard of a split
+// model is read as what it is by itself; Open finds its companions.
+func NewFile(r io.ReaderAt, size int64) (*File, error) {
+	p, err := readPart(r, size, "")
+	if err != nil {
+		return nil, err
+	}
+	return join([]*Part{p})
+}
+
+// Open opens a model by any of its files.
+func Open(path string) (*File, error) {
+	o := &opener{}
+	first, err := o.part(path)
+	if err != nil {
+		o.close()
+		return nil, err
+	}
+	parts := []*Part{first}
+	if first.splitCount() > 1 {
+		parts, err = o.companions(first)
+	}
+	if err != nil {
+		o.close()
+		return nil, err
+	}
+	f, err := join(parts)
+	if err != nil {
+		o.close()
+		return nil, err
+	}
+	f.closers = o.files
+	return f, nil
+}
+
+// Close closes the files that Open opened.
+func (f *File) Close() error {
+	var errs []error
+	for _, c := range f.closers {
+		errs = append(errs, c.Close())
+	}
+	f.closers = nil
+	return errors.Join(errs...)
+}
+
+// Find returns a key's pair, or nil.
+func (f *File) Find(key string) *Pair { return f.Parts[0].Find(key) }
+
+// Tensor returns a tensor by name, or nil.
+func (f *File) Tensor(name string) *Tensor { return f.index[name] }
+
+// TensorCount is the number of tensors in all parts.
+func (f *File) TensorCount() int { return len(f.index) }
+
+// Oddities returns what is unusual about the files.
+func (f *File) Oddities() []Oddity {
+	var out []Oddity
+	for _, p := range f.Parts {
+		out = append(out, p.Oddities...)
+	}
+	return out
+}
+
+// Range returns the bytes [first, end) of a tensor's data in its part.
+func (f *File) Range(t *Tensor) [2]int64 {
+	at := f.Parts[t.Part].DataStart + t.Offset
+	return [2]int64{at, at + t.Size}
+}
+
+// join makes a file of parts.
+func join(parts []*Part) (*File, error) {
+	f := &File{Parts: parts, index: map[string]*Tensor{}}
+	for n, p := range parts {
+		for i := range p.Tensors {
+			t := &p.Tensors[i]
+			t.Part = n
+			if other, twice := f.index[t.Name]; twice {
+				return nil, &FormatError{Path: p.Path, What: "split model", At: t.infoAt, Tensor: t.Name,
+					Why: "duplicate tensor name " + clip(t.Name) + ", also in " + clip(parts[other.Part].Path)}
+			}
+			f.index[t.Name] = t
+		}
+	}
+	return f, nil
+}
+
+// opener opens the files of one model and closes them when it fails.
+type opener struct{ files []io.Closer }
+
+func (o *opener) close() {
+	for _, f := range o.files {
+		f.Close()
+	}
+}
+
+// part opens and reads one file. O_NONBLOCK keeps a FIFO from blocking the
+// open; only regular files are read (facts/BAD-INPUTS §1.4).
+func (o *opener) part(path string) (*Part, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	o.files = append(o.files, file)
+	info, err := file.Stat()
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &FormatError{Path: path, What: "cannot be opened", At: -1, Why: fmt.Sprintf("not a regular file (%s)", info.Mode().Type())}
+	}
+	return readPart(file, info.Size(), path)
+}
+
+// openError says why a file could not be opened, without repeating its path.
+func openError(path string, err error) error {
+	why := err
+	if p, ok := errors.AsType[*os.PathError](err); ok {
+		why = p.Err
+	}
+	return &FormatError{Path: path, What: "cannot be opened", Why: why.Error(), At: -1, Err: err}
+}

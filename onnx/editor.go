@@ -1,0 +1,419 @@
+package onnx
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/modelpatch/modelpatch/patch"
+)
+
+// Editor collects changes to a File and turns them into byte-range edits.
+// Untouched bytes, unknown fields and the order of fields stay as they are;
+// length prefixes of enclosing messages are recomputed.
+type Editor struct {
+	file     *File
+	changes  []change
+	replaced map[*Tensor]string // how a tensor was replaced, to see repeats
+	renamed  map[*Node]map[int]string
+	added    map[string]bool // names taken by AddInitializer and FreshName
+	names    map[string]bool
+	appends  map[string][]patch.Source // data file location → new bytes at its end
+	ends     map[string]int64          // its size with those
+	dataName map[string]string         // location → name in the output
+	dropped  map[*ValueInfo]bool
+}
+
+// change is an edit inside the message frame, whose length prefix and those of
+// the messages around it follow; or of bytes in the data file at location.
+type change struct {
+	frame    *frame
+	location string // "" in the model file
+	at, old  int64
+	new      patch.Source
+	why      string
+}
+
+// NewEditor returns an editor without changes.
+func NewEditor(f *File) *Editor {
+	return &Editor{file: f, replaced: map[*Tensor]string{}, renamed: map[*Node]map[int]string{},
+		appends: map[string][]patch.Source{}, ends: map[string]int64{}, dropped: map[*ValueInfo]bool{}}
+}
+
+// File is the model that the editor changes.
+func (e *Editor) File() *File { return e.file }
+
+// Changed reports whether any change was recorded.
+func (e *Editor) Changed() bool { return len(e.changes) > 0 }
+
+func (e *Editor) record(fr *frame, at, old int64, new patch.Source, why string) {
+	e.changes = append(e.changes, change{frame: fr, at: at, old: old, new: new, why: why})
+}
+
+func (e *Editor) replaceField(fr *frame, f field, new []byte, why string) {
+	e.record(fr, f.tag, f.end-f.tag, patch.Bytes(new), why)
+}
+
+// ReplaceTensor gives t new dimensions and elements of the same type. data is
+// little-endian, as raw_data. Replacing a tensor twice in the same words is
+// one change; in other words it is an error.
+func (e *Editor) ReplaceTensor(t *Tensor, dims []int64, data patch.Source, why string) error {
+	if reason := t.Editable(); reason != "" {
+		return &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: reason}
+	}
+	if earlier, ok := e.replaced[t]; ok {
+		if earlier == why {
+			return nil
+		}
+		return &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: "two changes want it differently: " + earlier + "; " + why}
+	}
+	e.replaced[t] = why
+	if !slices.Equal(dims, t.Dims) {
+		e.replaceDims(t, dims, why)
+	}
+	if t.isExt {
+		return e.replaceExternal(t, data, why)
+	}
+	e.replaceInline(t, data, why)
+	return nil
+}
+
+// Replaced reports whether a tensor has been replaced already.
+func (e *Editor) Replaced(t *Tensor) bool { _, ok := e.replaced[t]; return ok }
+
+func (e *Editor) replaceDims(t *Tensor, dims []int64, why string) {
+	encoded := encodeDims(dims)
+	if len(t.dims) == 0 {
+		e.record(t.frame, t.frame.start, 0, patch.Bytes(encoded), why)
+		return
+	}
+	for i, f := range t.dims {
+		if i > 0 {
+			encoded = nil
+		}
+		e.replaceField(t.frame, f, encoded, why)
+	}
+}
+
+func (e *Editor) replaceInline(t *Tensor, data patch.Source, why string) {
+	switch {
+	case t.raw != nil && t.raw.end-t.raw.start == data.Size():
+		// The same size: only the content changes, in place.
+		e.record(t.frame, t.raw.start, data.Size(), data, why)
+	case t.raw != nil:
+		e.record(t.frame, t.raw.tag, t.raw.end-t.raw.tag, rawData(data), why)
+	case len(t.typed) > 0:
+		for i, f := range t.typed {
+			if i == 0 {
+				e.record(t.frame, f.tag, f.end-f.tag, rawData(data), why)
+				continue
+			}
+			e.replaceField(t.frame, f, nil, why)
+		}
+	default:
+		e.record(t.frame, t.frame.end, 0, rawData(data), why)
+	}
+}
+
+// replaceExternal writes the new elements at the end of the tensor's data
+// file, so that every other tensor's offset stays true, or over the old ones
+// when the size is the same.
+func (e *Editor) replaceExternal(t *Tensor, data patch.Source, why string) error {
+	file, err := e.file.externalFile(t)
+	if err != nil {
+		return err
+	}
+	if shared, n, err := e.file.externalRange(t); err != nil {
+		return err
+	} else if n == data.Size() && !e.file.sharesData(t, shared, n) {
+		e.changes = append(e.changes, change{location: file.location, at: shared, old: n, new: data, why: why})
+		return nil
+	}
+	end, ok := e.ends[file.location]
+	if !ok {
+		end = file.size
+	}
+	const align = 4096 // what exporters align to, so that readers may map it
+	pad := (align - end%align) % align
+	if data.Size() < align {
+		pad = (64 - end%64) % 64
+	}
+	e.appends[file.location] = append(e.appends[file.location], patch.Zeros(pad), data)
+	e.ends[file.location] = end + pad + data.Size()
+	e.setEntry(t, "offset", fmt.Sprint(end+pad), why)
+	e.setEntry(t, "length", fmt.Sprint(data.Size()), why)
+	if f, ok := t.external["checksum"]; ok {
+		e.replaceField(t.frame, f, nil, why)
+	}
+	return nil
+}
+
+// setEntry sets a key of a tensor's external data.
+func (e *Editor) setEntry(t *Tensor, key, value, why string) {
+	encoded := encodeEntry(13, key, value)
+	if f, ok := t.external[key]; ok {
+		e.replaceField(t.frame, f, encoded, why)
+		return
+	}
+	e.record(t.frame, t.frame.end, 0, patch.Bytes(encoded), why)
+}
+
+// sharesData reports whether another tensor reads the bytes [at, at+n) of the
+// same data file.
+func (f *File) sharesData(t *Tensor, at, n int64) bool {
+	shared := false
+	f.Tensors(func(o *Tensor, _ *Graph) {
+		if o == t || !o.isExt || o.entries["location"] != t.entries["location"] {
+			return
+		}
+		if from, size, err := f.externalRange(o); err == nil && from < at+n && at < from+size {
+			shared = true
+		}
+	})
+	return shared
+}
+
+// RenameInput makes input i of a node read another value.
+func (e *Editor) RenameInput(n *Node, i int, name, why string) {
+	if e.renamed[n] == nil {
+		e.renamed[n] = map[int]string{}
+	}
+	if e.renamed[n][i] == name {
+		return
+	}
+	e.renamed[n][i] = name
+	if i < len(n.inputFields) {
+		e.replaceField(n.frame, n.inputFields[i], appendText(nil, 1, name), why)
+		return
+	}
+	var b []byte
+	for range i - len(n.inputFields) {
+		b = appendText(b, 1, "")
+	}
+	at := n.frame.start
+	if len(n.inputFields) > 0 {
+		at = n.inputFields[len(n.inputFields)-1].end
+	}
+	e.record(n.frame, at, 0, patch.Bytes(appendText(b, 1, name)), why)
+}
+
+// AddInitializer adds a constant to a graph and returns its name, made from
+// the wanted one.
+func (e *Editor) AddInitializer(g *Graph, name string, t DataType, dims []int64, raw []byte, why string) string {
+	name = e.FreshName(name)
+	m := appendMessage(nil, 5, encodeTensor(name, t, dims, raw))
+	e.record(g.frame, g.frame.end, 0, patch.Bytes(m), why)
+	return name
+}
+
+// InsertNodes adds nodes to a graph right before an existing one, so that
+// the graph stays in topological order.
+func (e *Editor) InsertNodes(before *Node, nodes []NewNode, why string) {
+	var b []byte
+	number := protowire.Number(1)
+	if before.Graph.isFunction(e.file) {
+		number = 7
+	}
+	for _, n := range nodes {
+		b = appendMessage(b, number, n.encode(e.FreshName("modelpatch/"+n.Op)))
+	}
+	e.record(before.frame.parent, before.frame.tag, 0, patch.Bytes(b), why)
+}
+
+func (g *Graph) isFunction(f *File) bool {
+	for _, fn := range f.Functions {
+		if fn.Graph == g {
+			return true
+		}
+	}
+	return false
+}
+
+// SetInt sets an integer attribute of a node.
+func (e *Editor) SetInt(n *Node, name string, v int64, why string) {
+	encoded := NewAttribute{name, v}.encode()
+	e.setAttribute(n, name, encoded, why)
+}
+
+// SetInts sets a list attribute of a node.
+func (e *Editor) SetInts(n *Node, name string, v []int64, why string) {
+	e.setAttribute(n, name, NewAttribute{name, v}.encode(), why)
+}
+
+// SetFloat sets a float attribute of a node.
+func (e *Editor) SetFloat(n *Node, name string, v float32, why string) {
+	e.setAttribute(n, name, NewAttribute{name, v}.encode(), why)
+}
+
+func (e *Editor) setAttribute(n *Node, name string, encoded []byte, why string) {
+	m := appendMessage(nil, 5, encoded)
+	if a := n.Attribute(name); a != nil {
+		e.record(n.frame, a.frame.tag, a.frame.end-a.frame.tag, patch.Bytes(m), why)
+		return
+	}
+	e.record(n.frame, n.frame.end, 0, patch.Bytes(m), why)
+}
+
+// SetDim makes dimension i of a declared value a fixed size.
+func (e *Editor) SetDim(v *ValueInfo, i int, size int64, why string) {
+	fr := v.Dims[i].frame
+	e.record(fr, fr.start, fr.end-fr.start, patch.Bytes(appendInt(nil, 1, size)), why)
+}
+
+// DropValueInfo removes the declared type of an inner value, which readers
+// then infer; it is what to do when a change contradicts it.
+func (e *Editor) DropValueInfo(v *ValueInfo, why string) {
+	if e.dropped[v] {
+		return
+	}
+	e.dropped[v] = true
+	e.record(v.frame.parent, v.frame.tag, v.frame.end-v.frame.tag, nil, why)
+}
+
+// FreshName returns a name that no value or node of the model bears.
+func (e *Editor) FreshName(wanted string) string {
+	if e.names == nil {
+		e.names = map[string]bool{}
+		e.file.Graphs(func(g *Graph) {
+			for _, n := range g.Nodes {
+				e.names[n.Name] = true
+				for _, o := range append(n.Inputs, n.Outputs...) {
+					e.names[o] = true
+				}
+			}
+			for _, t := range g.Initializers {
+				e.names[t.Name] = true
+			}
+		})
+	}
+	name := wanted
+	for i := 1; e.names[name]; i++ {
+		name = fmt.Sprintf("%s_%d", wanted, i)
+	}
+	e.names[name] = true
+	return name
+}
+
+// NameData tells the editor the path of the model to be written, so that data
+// files are named after it: MODEL.onnx.data, MODEL.onnx.data.1 and so on.
+func (e *Editor) NameData(target string) {
+	e.dataName = map[string]string{}
+	base := filepath.Base(target) + ".data"
+	for i, d := range e.file.DataFiles() {
+		name := base
+		if i > 0 {
+			name = fmt.Sprintf("%s.%d", base, i)
+		}
+		e.dataName[d.Location] = name
+	}
+}
+
+// Plan returns the changes as edits of the model file and its data files.
+func (e *Editor) Plan() (patch.Plan, error) {
+	p := patch.Plan{Inputs: []patch.Input{{Path: e.file.Path, Size: e.file.Size}}, Outputs: []patch.Output{{}}}
+	changes := slices.Clone(e.changes)
+	for _, d := range e.file.DataFiles() {
+		if d.Err != nil {
+			return p, d.Err
+		}
+		index := len(p.Inputs)
+		p.Inputs = append(p.Inputs, patch.Input{Path: d.Path, Size: d.Size})
+		name := e.dataName[d.Location]
+		if name == "" {
+			name = filepath.Base(d.Path)
+		} else if name != d.Location {
+			changes = append(changes, e.relocate(d.Location, name)...)
+		}
+		p.Outputs = append(p.Outputs, patch.Output{Input: index, Name: name})
+		for _, c := range changes {
+			if c.location == d.Location {
+				p.Edits = append(p.Edits, patch.Edit{File: index, At: c.at, Old: c.old, New: c.new, Why: c.why})
+			}
+		}
+		if sources := e.appends[d.Location]; len(sources) > 0 {
+			p.Edits = append(p.Edits, patch.Edit{File: index, At: d.Size, New: patch.Concat(sources...), Why: "new tables at the end of the data file"})
+		}
+	}
+	changes = slices.DeleteFunc(changes, func(c change) bool { return c.location != "" })
+	p.Edits = append(p.Edits, prefixEdits(changes)...)
+	p = p.Normalize()
+	return p, p.Check()
+}
+
+// relocate points every tensor of a data file to its new name.
+func (e *Editor) relocate(location, name string) []change {
+	var out []change
+	e.file.Tensors(func(t *Tensor, _ *Graph) {
+		if f, ok := t.external["location"]; ok && t.isExt && t.entries["location"] == location {
+			out = append(out, change{frame: t.frame, at: f.tag, old: f.end - f.tag,
+				new: patch.Bytes(encodeEntry(13, "location", name)), why: "name of the data file"})
+		}
+	})
+	return out
+}
+
+// prefixEdits turns changes into edits and adds those of the length prefixes
+// around them: innermost messages first, since a prefix that grows makes the
+// message around it longer too.
+func prefixEdits(changes []change) []patch.Edit {
+	var edits []patch.Edit
+	growth := map[*frame]int64{}
+	var frames []*frame
+	touch := func(fr *frame) {
+		for ; fr != nil; fr = fr.parent {
+			if _, seen := growth[fr]; seen {
+				return
+			}
+			growth[fr] = 0
+			frames = append(frames, fr)
+		}
+	}
+	for _, c := range changes {
+		touch(c.frame)
+		size := int64(0)
+		if c.new != nil {
+			size = c.new.Size()
+		}
+		growth[c.frame] += size - c.old
+		edits = append(edits, patch.Edit{At: c.at, Old: c.old, New: c.new, Why: c.why})
+	}
+	// An inner message starts after the one around it.
+	slices.SortFunc(frames, func(a, b *frame) int { return cmp.Compare(b.start, a.start) })
+	slices.SortStableFunc(frames, func(a, b *frame) int { return cmp.Compare(b.depth(), a.depth()) })
+	for _, fr := range frames {
+		grown := growth[fr]
+		if fr.parent == nil || grown == 0 {
+			continue
+		}
+		prefix := protowire.AppendVarint(nil, uint64(fr.end-fr.start+grown))
+		old := fr.start - fr.length
+		edits = append(edits, patch.Edit{At: fr.length, Old: old, New: patch.Bytes(prefix), Why: "length of the message around it"})
+		growth[fr.parent] += grown + int64(len(prefix)) - old
+	}
+	return edits
+}
+
+func (fr *frame) depth() int {
+	d := 0
+	for ; fr.parent != nil; fr = fr.parent {
+		d++
+	}
+	return d
+}
+
+// Source is the bytes of n elements from element first as they stand in the
+// file, for copying.
+func (t *Tensor) Source(first, n int64) (patch.Source, error) {
+	r, size, err := t.reader()
+	if err != nil {
+		return nil, err
+	}
+	width := int64(t.Type.Bits() / 8)
+	if width == 0 || (first+n)*width > size {
+		return nil, &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: "its elements cannot be copied one by one"}
+	}
+	return patch.Region(r, first*width, n*width), nil
+}

@@ -1,0 +1,62 @@
+package onnx
+
+import "fmt"
+
+// FormatError is the error of bytes that are not an ONNX model.
+type FormatError struct {
+	Path   string // file, "" when unknown
+	Offset int64  // byte offset of what is wrong
+	Place  string // place in the structure: "graph.initializer[3].dims"
+	What   string
+	Hint   string
+}
+
+func (e *FormatError) Error() string {
+	text := e.What
+	if e.Place != "" {
+		text = e.Place + ": " + text
+	}
+	text = fmt.Sprintf("%s (byte %d)", text, e.Offset)
+	if e.Path != "" {
+		text = e.Path + ": " + text
+	}
+	return text
+}
+
+// Hints returns what the user can do, for printing under the error.
+func (e *FormatError) Hints() []string {
+	if e.Hint == "" {
+		return nil
+	}
+	return []string{e.Hint}
+}
+
+// ExternalError is the error of external data that is absent, refused or
+// does not hold what a tensor claims.
+type ExternalError struct {
+	Path   string // the model
+	Tensor string
+	What   string
+	Hint   string
+}
+
+func (e *ExternalError) Error() string {
+	return fmt.Sprintf("%s: tensor %q: external data: %s", e.Path, e.Tensor, e.What)
+}
+
+// Hints returns what the user can do, for printing under the error.
+func (e *ExternalError) Hints() []string {
+	if e.Hint == "" {
+		return nil
+	}
+	return []string{e.Hint}
+}
+
+// UnsupportedError is the error of something that is well formed and that
+// this package does not read or write.
+type UnsupportedError struct {
+	Place string
+	What  string
+}
+
+func (e *UnsupportedError) Error() string { return e.Place + ": " + e.What }

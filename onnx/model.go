@@ -1,0 +1,200 @@
+package onnx
+
+import "io"
+
+// File is an opened ONNX model.
+type File struct {
+	Path            string // "" when opened from a reader
+	Size            int64
+	IRVersion       int64
+	Producer        string
+	ProducerVersion string
+	Opsets          map[string]int64 // domain ("" for ai.onnx) → version
+	Graph           *Graph
+	Functions       []*Function
+	// Duplicates names places that occur twice where one answer is meant
+	// (initializers of one name, raw and typed data): readable, not editable.
+	Duplicates []string
+
+	r        io.ReaderAt
+	closer   io.Closer
+	external map[string]*externalFile
+	options  Options
+	top      *frame // the whole file
+}
+
+// Options change how a model is opened.
+type Options struct {
+	// ExternalRoot is a folder in which external data may lie besides the
+	// model's own; "" allows only that.
+	ExternalRoot string
+}
+
+// Function is a model-local function.
+type Function struct {
+	Domain, Name    string
+	Inputs, Outputs []string
+	Attributes      []string
+	Opsets          map[string]int64
+	Graph           *Graph // the body: Nodes only
+}
+
+// Graph is a graph: the main one, an attribute's, or a function's body.
+type Graph struct {
+	Name         string
+	Nodes        []*Node
+	Initializers []*Tensor
+	Sparse       []*SparseTensor
+	Inputs       []*ValueInfo
+	Outputs      []*ValueInfo
+	ValueInfos   []*ValueInfo
+	Parent       *Graph // the graph around a sub-graph; nil for the main graph and functions
+	Owner        *Node  // the node whose attribute holds this graph
+
+	frame *frame
+}
+
+// Node is one operator call.
+type Node struct {
+	Name, Op, Domain string
+	Inputs, Outputs  []string
+	Attributes       []*Attribute
+	Graph            *Graph
+
+	frame       *frame
+	inputFields []field
+}
+
+// Attribute is a node's attribute. Type is AttributeProto's enumeration:
+// 1 float, 2 int, 3 string, 4 tensor, 5 graph, 6 floats, 7 ints, 8 strings, …
+type Attribute struct {
+	Name   string
+	Type   int
+	I      int64
+	F      float32
+	S      []byte
+	Ints   []int64
+	Floats []float32
+	Tensor *Tensor
+	Graph  *Graph
+	Graphs []*Graph
+	Strs   [][]byte
+	Ref    string // the function attribute that it stands for
+
+	frame *frame
+}
+
+// Attribute returns the attribute of that name, nil when absent.
+func (n *Node) Attribute(name string) *Attribute {
+	for _, a := range n.Attributes {
+		if a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// Int returns an integer attribute, or otherwise when it is absent.
+func (n *Node) Int(name string, otherwise int64) int64 {
+	if a := n.Attribute(name); a != nil {
+		return a.I
+	}
+	return otherwise
+}
+
+// Ints returns a list attribute, nil when it is absent.
+func (n *Node) Ints(name string) []int64 {
+	if a := n.Attribute(name); a != nil {
+		return a.Ints
+	}
+	return nil
+}
+
+// Float returns a float attribute, or otherwise when it is absent.
+func (n *Node) Float(name string, otherwise float64) float64 {
+	if a := n.Attribute(name); a != nil {
+		return float64(a.F)
+	}
+	return otherwise
+}
+
+// Input returns the name of input i, "" when it is absent.
+func (n *Node) Input(i int) string {
+	if i < len(n.Inputs) {
+		return n.Inputs[i]
+	}
+	return ""
+}
+
+// Output returns the name of output i, "" when it is absent.
+func (n *Node) Output(i int) string {
+	if i < len(n.Outputs) {
+		return n.Outputs[i]
+	}
+	return ""
+}
+
+// Range is the bytes that hold the node, its tag included.
+func (n *Node) Range() [2]int64 { return [2]int64{n.frame.tag, n.frame.end} }
+
+// ValueInfo is the declared type of a graph input, output or inner value.
+type ValueInfo struct {
+	Name string
+	Type DataType // 0 when it is no tensor
+	Dims []Dim
+	// Ranked tells a tensor of no dimensions from one of unknown rank.
+	Ranked bool
+
+	frame *frame
+}
+
+// Dim is one declared dimension: a fixed size, a name, or neither (−1, "").
+type Dim struct {
+	Value int64 // −1 when not fixed
+	Param string
+
+	frame *frame
+}
+
+// SparseTensor is a sparse initializer.
+type SparseTensor struct {
+	Values, Indices *Tensor
+	Dims            []int64
+}
+
+// Close releases the file and its external data.
+func (f *File) Close() error {
+	var err error
+	for _, e := range f.external {
+		if e.file != nil {
+			err = e.file.Close()
+		}
+	}
+	if f.closer != nil {
+		err = f.closer.Close()
+	}
+	return err
+}
+
+// Graphs calls visit for the main graph, function bodies and every sub-graph
+// inside them, outer graphs before inner ones.
+func (f *File) Graphs(visit func(*Graph)) {
+	f.Graph.walk(visit)
+	for _, fn := range f.Functions {
+		fn.Graph.walk(visit)
+	}
+}
+
+func (g *Graph) walk(visit func(*Graph)) {
+	visit(g)
+	for _, n := range g.Nodes {
+		for _, a := range n.Attributes {
+			if a.Graph != nil {
+				a.Graph.walk(visit)
+			}
+			for _, sub := range a.Graphs {
+				sub.walk(visit)
+			}
+		}
+	}
+}

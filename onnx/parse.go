@@ -1,0 +1,420 @@
+package onnx
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// parser turns the wire format into the index. Field numbers are those of the
+// ONNX specification's onnx.proto.
+type parser struct {
+	*cursor
+	file  *File
+	items int
+	depth int
+}
+
+// each calls visit for every field of the message in fr.
+func (p *parser) each(fr *frame, place string, visit func(field) error) error {
+	if p.depth++; p.depth > maxDepth {
+		return &FormatError{Offset: fr.start, Place: place, What: fmt.Sprintf("messages more than %d deep", maxDepth)}
+	}
+	defer func() { p.depth-- }()
+	for at := fr.start; at < fr.end; {
+		f, err := p.next(at, fr.end, p.depth)
+		if err == nil {
+			err = visit(f)
+		}
+		if err != nil {
+			return placed(err, place)
+		}
+		at = f.end
+	}
+	return nil
+}
+
+// placed adds an outer place to an error's path while it returns, so that
+// good input pays nothing for it.
+func placed(err error, place string) error {
+	var fe *FormatError
+	if errors.As(err, &fe) && place != "" {
+		if fe.Place == "" {
+			fe.Place = place
+		} else {
+			fe.Place = place + "." + fe.Place
+		}
+	}
+	return err
+}
+
+func (fr *frame) sub(f field) *frame {
+	return &frame{parent: fr, tag: f.tag, length: f.length, start: f.start, end: f.end}
+}
+
+func isMessage(f field, n protowire.Number) bool {
+	return f.number == n && f.kind == protowire.BytesType
+}
+
+func isVarint(f field, n protowire.Number) bool {
+	return f.number == n && f.kind == protowire.VarintType
+}
+
+func (p *parser) text(f field) (string, error) {
+	b, err := p.bytes(f, maxText)
+	return string(b), err
+}
+
+func (p *parser) count(f field) error {
+	if p.items++; p.items > maxItems {
+		return &FormatError{Offset: f.tag, What: fmt.Sprintf("more than %d nodes, initializers and value infos", maxItems)}
+	}
+	return nil
+}
+
+func (p *parser) model() error {
+	m := p.file
+	err := p.each(m.top, "", func(f field) (err error) {
+		switch {
+		case isVarint(f, 1):
+			m.IRVersion = int64(f.value)
+		case isMessage(f, 2):
+			m.Producer, err = p.text(f)
+		case isMessage(f, 3):
+			m.ProducerVersion, err = p.text(f)
+		case isMessage(f, 7):
+			if m.Graph == nil {
+				m.Graph = &Graph{}
+			}
+			// A graph that occurs twice is merged: its fields are appended.
+			err = p.graph(m.Graph, m.top.sub(f), "graph")
+		case isMessage(f, 8):
+			err = p.opset(m.top.sub(f), m.Opsets)
+		case isMessage(f, 25):
+			fn := &Function{}
+			m.Functions = append(m.Functions, fn)
+			err = p.function(fn, m.top.sub(f), fmt.Sprintf("functions[%d]", len(m.Functions)-1))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return p.finish()
+}
+
+func (p *parser) opset(fr *frame, into map[string]int64) error {
+	domain, version := "", int64(0)
+	err := p.each(fr, "opset_import", func(f field) (err error) {
+		switch {
+		case isMessage(f, 1):
+			domain, err = p.text(f)
+		case isVarint(f, 2):
+			version = int64(f.value)
+		}
+		return err
+	})
+	if domain == "ai.onnx" {
+		domain = ""
+	}
+	into[domain] = version
+	return err
+}
+
+func (p *parser) function(fn *Function, fr *frame, place string) error {
+	fn.Graph = &Graph{frame: fr}
+	fn.Opsets = map[string]int64{}
+	list := func(into *[]string, f field) error {
+		s, err := p.text(f)
+		*into = append(*into, s)
+		return err
+	}
+	return p.each(fr, place, func(f field) (err error) {
+		switch {
+		case isMessage(f, 1):
+			fn.Name, err = p.text(f)
+			fn.Graph.Name = fn.Name
+		case isMessage(f, 4):
+			err = list(&fn.Inputs, f)
+		case isMessage(f, 5):
+			err = list(&fn.Outputs, f)
+		case isMessage(f, 6):
+			err = list(&fn.Attributes, f)
+		case isMessage(f, 7):
+			err = p.node(fn.Graph, fr, f)
+		case isMessage(f, 9):
+			err = p.opset(fr.sub(f), fn.Opsets)
+		case isMessage(f, 10):
+			fn.Domain, err = p.text(f)
+		case isMessage(f, 12):
+			err = p.valueInfo(&fn.Graph.ValueInfos, fr, f)
+		}
+		return err
+	})
+}
+
+func (p *parser) graph(g *Graph, fr *frame, place string) error {
+	if g.frame == nil {
+		g.frame = fr
+	}
+	names := map[string]bool{}
+	for _, t := range g.Initializers {
+		names[t.Name] = true
+	}
+	return p.each(fr, place, func(f field) (err error) {
+		switch {
+		case isMessage(f, 1):
+			err = p.node(g, fr, f)
+		case isMessage(f, 2):
+			g.Name, err = p.text(f)
+		case isMessage(f, 5):
+			if err = p.count(f); err != nil {
+				return err
+			}
+			t := &Tensor{file: p.file}
+			g.Initializers = append(g.Initializers, t)
+			err = p.tensor(t, fr.sub(f), fmt.Sprintf("initializer[%d]", len(g.Initializers)-1))
+			if names[t.Name] {
+				p.file.Duplicates = append(p.file.Duplicates, fmt.Sprintf("initializer %q occurs twice", t.Name))
+			}
+			names[t.Name] = true
+		case isMessage(f, 11):
+			err = p.valueInfo(&g.Inputs, fr, f)
+		case isMessage(f, 12):
+			err = p.valueInfo(&g.Outputs, fr, f)
+		case isMessage(f, 13):
+			err = p.valueInfo(&g.ValueInfos, fr, f)
+		case isMessage(f, 15):
+			err = p.sparse(g, fr.sub(f))
+		}
+		return err
+	})
+}
+
+func (p *parser) node(g *Graph, parent *frame, f field) error {
+	if err := p.count(f); err != nil {
+		return err
+	}
+	n := &Node{Graph: g, frame: parent.sub(f)}
+	g.Nodes = append(g.Nodes, n)
+	return p.each(n.frame, fmt.Sprintf("node[%d]", len(g.Nodes)-1), func(f field) (err error) {
+		switch {
+		case isMessage(f, 1):
+			s, err := p.text(f)
+			n.Inputs = append(n.Inputs, s)
+			n.inputFields = append(n.inputFields, f)
+			return err
+		case isMessage(f, 2):
+			s, err := p.text(f)
+			n.Outputs = append(n.Outputs, s)
+			return err
+		case isMessage(f, 3):
+			n.Name, err = p.text(f)
+		case isMessage(f, 4):
+			n.Op, err = p.text(f)
+		case isMessage(f, 5):
+			a := &Attribute{}
+			n.Attributes = append(n.Attributes, a)
+			err = p.attribute(a, n, n.frame.sub(f))
+		case isMessage(f, 7):
+			n.Domain, err = p.text(f)
+			if n.Domain == "ai.onnx" {
+				n.Domain = ""
+			}
+		}
+		return err
+	})
+}
+
+func (p *parser) attribute(a *Attribute, n *Node, fr *frame) error {
+	a.frame = fr
+	subgraph := func(f field) (*Graph, error) {
+		g := &Graph{Parent: n.Graph, Owner: n}
+		return g, p.graph(g, fr.sub(f), "graph")
+	}
+	err := p.each(fr, "attribute", func(f field) (err error) {
+		switch {
+		case isMessage(f, 1):
+			a.Name, err = p.text(f)
+		case f.number == 2 && f.kind == protowire.Fixed32Type:
+			a.F = math.Float32frombits(uint32(f.value))
+		case isVarint(f, 3):
+			a.I = int64(f.value)
+		case isMessage(f, 4):
+			a.S, err = p.bytes(f, maxText)
+		case isMessage(f, 5):
+			a.Tensor = &Tensor{file: p.file}
+			err = p.tensor(a.Tensor, fr.sub(f), "t")
+		case isMessage(f, 6):
+			a.Graph, err = subgraph(f)
+		case f.number == 7:
+			err = p.floats(f, &a.Floats)
+		case f.number == 8:
+			err = p.varints(f, &a.Ints)
+		case isMessage(f, 9):
+			var s []byte
+			s, err = p.bytes(f, maxText)
+			a.Strs = append(a.Strs, s)
+		case isMessage(f, 11):
+			var g *Graph
+			g, err = subgraph(f)
+			a.Graphs = append(a.Graphs, g)
+		case isVarint(f, 20):
+			a.Type = int(f.value)
+		case isMessage(f, 21):
+			a.Ref, err = p.text(f)
+		}
+		return err
+	})
+	if a.Type == 0 { // IR versions 1 and 2 did not state it
+		a.Type = a.guessType()
+	}
+	return err
+}
+
+func (a *Attribute) guessType() int {
+	switch {
+	case a.Tensor != nil:
+		return 4
+	case a.Graph != nil:
+		return 5
+	case a.Floats != nil:
+		return 6
+	case a.Ints != nil:
+		return 7
+	case a.Strs != nil:
+		return 8
+	case a.S != nil:
+		return 3
+	case a.F != 0:
+		return 1
+	}
+	return 2
+}
+
+// varints reads one value, or a packed list of them.
+func (p *parser) varints(f field, into *[]int64) error {
+	if f.kind == protowire.VarintType {
+		*into = append(*into, int64(f.value))
+		return nil
+	}
+	if f.kind != protowire.BytesType {
+		return nil // another wire type: an unknown field
+	}
+	for at := f.start; at < f.end; {
+		v, next, err := p.uvarint(at, f.end)
+		if err != nil {
+			return err
+		}
+		*into = append(*into, int64(v))
+		at = next
+	}
+	return nil
+}
+
+func (p *parser) floats(f field, into *[]float32) error {
+	if f.kind == protowire.Fixed32Type {
+		*into = append(*into, math.Float32frombits(uint32(f.value)))
+		return nil
+	}
+	if f.kind != protowire.BytesType {
+		return nil
+	}
+	for at := f.start; at+4 <= f.end; at += 4 {
+		b, err := p.at(at, 4)
+		if err != nil {
+			return err
+		}
+		v, _ := protowire.ConsumeFixed32(b)
+		*into = append(*into, math.Float32frombits(v))
+	}
+	return nil
+}
+
+func (p *parser) valueInfo(into *[]*ValueInfo, parent *frame, f field) error {
+	if err := p.count(f); err != nil {
+		return err
+	}
+	v := &ValueInfo{frame: parent.sub(f)}
+	*into = append(*into, v)
+	return p.each(v.frame, "value_info", func(f field) (err error) {
+		switch {
+		case isMessage(f, 1):
+			v.Name, err = p.text(f)
+		case isMessage(f, 2):
+			err = p.valueType(v, v.frame.sub(f))
+		}
+		return err
+	})
+}
+
+// valueType reads TypeProto; only tensors and optionals of them have shapes.
+func (p *parser) valueType(v *ValueInfo, fr *frame) error {
+	return p.each(fr, "type", func(f field) error {
+		switch {
+		case isMessage(f, 1):
+			return p.tensorType(v, fr.sub(f))
+		case isMessage(f, 9): // optional: its element type
+			opt := fr.sub(f)
+			return p.each(opt, "optional_type", func(f field) error {
+				if isMessage(f, 1) {
+					return p.valueType(v, opt.sub(f))
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+}
+
+func (p *parser) tensorType(v *ValueInfo, fr *frame) error {
+	return p.each(fr, "tensor_type", func(f field) error {
+		switch {
+		case isVarint(f, 1):
+			v.Type = DataType(f.value)
+		case isMessage(f, 2):
+			v.Ranked = true
+			shape := fr.sub(f)
+			return p.each(shape, "shape", func(f field) error {
+				if isMessage(f, 1) {
+					return p.dim(v, shape.sub(f))
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+}
+
+func (p *parser) dim(v *ValueInfo, fr *frame) error {
+	d := Dim{Value: -1, frame: fr}
+	err := p.each(fr, "dim", func(f field) (err error) {
+		switch {
+		case isVarint(f, 1):
+			d.Value = int64(f.value)
+		case isMessage(f, 2):
+			d.Param, err = p.text(f)
+		}
+		return err
+	})
+	v.Dims = append(v.Dims, d)
+	return err
+}
+
+func (p *parser) sparse(g *Graph, fr *frame) error {
+	s := &SparseTensor{Values: &Tensor{file: p.file}, Indices: &Tensor{file: p.file}}
+	g.Sparse = append(g.Sparse, s)
+	return p.each(fr, "sparse_initializer", func(f field) error {
+		switch {
+		case isMessage(f, 1):
+			return p.tensor(s.Values, fr.sub(f), "values")
+		case isMessage(f, 2):
+			return p.tensor(s.Indices, fr.sub(f), "indices")
+		case f.number == 3:
+			return p.varints(f, &s.Dims)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,272 @@
+package onnx
+
+import (
+	"fmt"
+	"io"
+	"math/bits"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Tensor is a constant of the model: an initializer or an attribute's value.
+// Its elements stay in the file until they are asked for.
+type Tensor struct {
+	Name string
+	Type DataType
+	Dims []int64
+
+	file     *File
+	frame    *frame
+	raw      *field           // raw_data, the last one counts
+	typed    []field          // float_data, int32_data, int64_data, …
+	dims     []field          // the fields that hold the dimensions
+	external map[string]field // key → its entry in external_data
+	entries  map[string]string
+	isExt    bool
+	segment  bool
+	strings  int
+}
+
+// maxExternalEntries bounds the keys of one tensor's external data.
+const maxExternalEntries = 64
+
+func (p *parser) tensor(t *Tensor, fr *frame, place string) error {
+	t.frame = fr
+	var typedKinds int
+	err := p.each(fr, place, func(f field) (err error) {
+		switch {
+		case f.number == 1:
+			t.dims = append(t.dims, f)
+			err = p.varints(f, &t.Dims)
+		case isVarint(f, 2):
+			t.Type = DataType(int32(f.value))
+		case f.number == 3:
+			t.segment = true
+		case f.number == 4, f.number == 5, f.number == 7, f.number == 10, f.number == 11:
+			t.typed = append(t.typed, f)
+			typedKinds++
+		case f.number == 6:
+			t.typed = append(t.typed, f)
+			t.strings++
+		case isMessage(f, 8):
+			t.Name, err = p.text(f)
+		case isMessage(f, 9):
+			t.raw = &f
+		case isMessage(f, 13):
+			err = p.externalEntry(t, fr.sub(f), f)
+		case isVarint(f, 14):
+			t.isExt = f.value == 1
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return placed(p.checkTensor(t), place)
+}
+
+func (p *parser) externalEntry(t *Tensor, fr *frame, f field) error {
+	var key, value string
+	err := p.each(fr, "external_data", func(f field) (err error) {
+		switch {
+		case isMessage(f, 1):
+			key, err = p.text(f)
+		case isMessage(f, 2):
+			value, err = p.text(f)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if t.external == nil {
+		t.external, t.entries = map[string]field{}, map[string]string{}
+	}
+	if _, twice := t.external[key]; twice {
+		return &FormatError{Offset: f.tag, Place: "external_data", What: fmt.Sprintf("key %q occurs twice", key)}
+	}
+	if len(t.external) == maxExternalEntries {
+		return &FormatError{Offset: f.tag, Place: "external_data", What: fmt.Sprintf("more than %d keys", maxExternalEntries)}
+	}
+	t.external[key], t.entries[key] = f, value
+	return nil
+}
+
+// checkTensor holds a tensor's claims against each other: dimensions, type
+// and the bytes that are there.
+func (p *parser) checkTensor(t *Tensor) error {
+	bad := func(what string, args ...any) error {
+		return &FormatError{Offset: t.frame.start, What: fmt.Sprintf("tensor %q: ", t.Name) + fmt.Sprintf(what, args...)}
+	}
+	if t.Type == Undefined {
+		return bad("no data type")
+	}
+	n, ok := t.elements()
+	if !ok {
+		return bad("dimensions %v are negative or their product does not fit", t.Dims)
+	}
+	if t.raw != nil && len(t.typed) > 0 {
+		p.file.Duplicates = append(p.file.Duplicates, fmt.Sprintf("tensor %q has raw and typed data", t.Name))
+	}
+	if t.raw == nil || t.isExt || !t.Type.Known() {
+		return nil
+	}
+	if want := t.Type.Size(n); want >= 0 && want != t.raw.end-t.raw.start {
+		return bad("%d bytes of raw data, and %v of %s need %d", t.raw.end-t.raw.start, t.Dims, t.Type, want)
+	}
+	return nil
+}
+
+// elements multiplies the dimensions; false when one is negative or the
+// product in bytes could overflow.
+func (t *Tensor) elements() (int64, bool) {
+	n := uint64(1)
+	for _, d := range t.Dims {
+		if d < 0 {
+			return 0, false
+		}
+		hi, lo := bits.Mul64(n, uint64(d))
+		if hi != 0 || lo > 1<<58 {
+			return 0, false
+		}
+		n = lo
+	}
+	return int64(n), true
+}
+
+// Len is the number of elements.
+func (t *Tensor) Len() int64 { n, _ := t.elements(); return n }
+
+// External reports whether the elements lie in another file.
+func (t *Tensor) External() bool { return t.isExt }
+
+// Editable says why the tensor cannot be replaced, "" when it can.
+func (t *Tensor) Editable() string {
+	switch {
+	case t.raw != nil && len(t.typed) > 0:
+		return "it has raw and typed data, and readers differ in which one counts"
+	case t.segment:
+		return "it is a segment of a larger tensor"
+	case t.Type == String:
+		return "it holds strings"
+	case !t.Type.Known():
+		return "its element type is unknown"
+	}
+	return ""
+}
+
+// Range is the bytes in the model file that hold the tensor's elements, or
+// the whole tensor where they are not in one piece.
+func (t *Tensor) Range() [2]int64 {
+	if t.raw != nil {
+		return [2]int64{t.raw.start, t.raw.end}
+	}
+	if t.isExt {
+		if at, n, err := t.file.externalRange(t); err == nil {
+			return [2]int64{at, at + n}
+		}
+	}
+	return [2]int64{t.frame.start, t.frame.end}
+}
+
+// DataFile is the name of the external file that holds the elements, "" when
+// they are in the model file.
+func (t *Tensor) DataFile() string {
+	if t.isExt {
+		return t.entries["location"]
+	}
+	return ""
+}
+
+// reader returns the elements as the bytes of raw_data, little-endian.
+func (t *Tensor) reader() (io.ReaderAt, int64, error) {
+	n := t.Len()
+	size := t.Type.Size(n)
+	if size < 0 {
+		return nil, 0, &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: "elements of type " + t.Type.String() + " have no fixed size"}
+	}
+	switch {
+	case t.isExt:
+		return t.file.openExternal(t, size)
+	case t.raw != nil:
+		return io.NewSectionReader(t.file.r, t.raw.start, size), size, nil
+	}
+	b, err := t.typedBytes(n, size)
+	if err != nil {
+		return nil, 0, err
+	}
+	return bytesAt(b), size, nil
+}
+
+// bytesAt is an io.ReaderAt over bytes in memory.
+type bytesAt []byte
+
+func (b bytesAt) ReadAt(p []byte, at int64) (int, error) {
+	if at < 0 || at >= int64(len(b)) {
+		return 0, io.EOF
+	}
+	n := copy(p, b[at:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// typedBytes turns float_data, int64_data and their like into raw bytes.
+func (t *Tensor) typedBytes(n, size int64) ([]byte, error) {
+	var claimed int64
+	for _, f := range t.typed {
+		claimed += f.end - f.start
+	}
+	// Every element takes a byte or more in the file, packed small types and
+	// complex numbers (two a element) included.
+	if n > 2*claimed+1 {
+		return nil, &FormatError{Path: t.file.Path, Offset: t.frame.start, What: fmt.Sprintf("tensor %q: dimensions %v want %d elements and there are fewer", t.Name, t.Dims, n)}
+	}
+	c := newCursor(t.file.r, t.file.Size)
+	width := max(t.Type.Bits()/8, 1)
+	out := make([]byte, 0, size)
+	put := func(v uint64, bytes int) {
+		for i := 0; i < bytes; i++ {
+			out = append(out, byte(v>>(8*i)))
+		}
+	}
+	one := func(f field, at int64) (int64, error) {
+		step := 0
+		switch f.number {
+		case 4:
+			step = 4
+		case 10:
+			step = 8
+		default:
+			v, next, err := c.uvarint(at, f.end)
+			put(v, width)
+			return next, err
+		}
+		b, err := c.at(at, int(min(int64(step), f.end-at)))
+		if err == nil && len(b) < step {
+			err = &FormatError{Path: t.file.Path, Offset: at, What: "typed data is cut off"}
+		}
+		out = append(out, b...)
+		return at + int64(step), err
+	}
+	for _, f := range t.typed {
+		if f.kind != protowire.BytesType {
+			if _, err := one(f, f.start); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		for at := f.start; at < f.end; {
+			next, err := one(f, at)
+			if err != nil {
+				return nil, err
+			}
+			at = next
+		}
+	}
+	if int64(len(out)) != size {
+		return nil, &FormatError{Path: t.file.Path, Offset: t.frame.start, What: fmt.Sprintf("tensor %q: %d bytes of typed data, and %v of %s need %d", t.Name, len(out), t.Dims, t.Type, size)}
+	}
+	return out, nil
+}

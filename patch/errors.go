@@ -1,0 +1,92 @@
+package patch
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	errCut     = errors.New("changed while reading: the file became shorter")
+	errChanged = errors.New("changed while reading")
+)
+
+// PlanError is the error of a plan that contradicts itself or its inputs'
+// sizes: a mistake of whoever made the plan.
+type PlanError struct {
+	Edit int // index into Plan.Edits; -1: the plan as a whole
+	Why  string
+}
+
+func (e *PlanError) Error() string {
+	if e.Edit < 0 {
+		return "plan: " + e.Why
+	}
+	return fmt.Sprintf("plan: edit %d: %s", e.Edit, e.Why)
+}
+
+// InputError is the error of a file that cannot be read, or that changed
+// while it was being read (exit code 3).
+type InputError struct {
+	Path string // empty where a reader without a name failed
+	Err  error
+}
+
+func (e *InputError) Error() string {
+	if e.Path == "" {
+		return e.Err.Error()
+	}
+	return e.Path + ": " + e.Err.Error()
+}
+
+func (e *InputError) Unwrap() error { return e.Err }
+
+// OutputError is the error of a file that could not be written (exit code 5).
+// The target is as it was, unless Op is "sync folder": then it is new, and
+// only a power cut could still bring the old one back.
+type OutputError struct {
+	Op   string // what was being done: "create", "write", "sync", "rename" …
+	Path string
+	Err  error
+	Hint string // what would help; may be empty
+}
+
+func (e *OutputError) Error() string {
+	return fmt.Sprintf("%s: %s: %v", e.Path, e.Op, e.Err)
+}
+
+func (e *OutputError) Unwrap() error { return e.Err }
+
+// Hints returns what would help, for printing under the error.
+func (e *OutputError) Hints() []string { return hints(e.Hint) }
+
+// RefusedError is the error of a target that must not be written to, though
+// it could be: a link, a file with several names (exit code 4).
+type RefusedError struct {
+	Path    string
+	Why     string
+	Instead string
+}
+
+func (e *RefusedError) Error() string { return e.Path + ": " + e.Why }
+
+// Hints returns what would work instead, for printing under the error.
+func (e *RefusedError) Hints() []string { return hints(e.Instead) }
+
+// UsageError is the error of an output that is one of the inputs (exit code 2).
+type UsageError struct {
+	Path    string
+	What    string
+	Instead string
+}
+
+func (e *UsageError) Error() string { return e.Path + ": " + e.What }
+
+// Hints returns what would work instead, for printing under the error.
+func (e *UsageError) Hints() []string { return hints(e.Instead) }
+
+func hints(h string) []string {
+	if h == "" {
+		return nil
+	}
+	return []string{h}
+}

@@ -1,0 +1,64 @@
+package patch
+
+import (
+	"io"
+	"io/fs"
+)
+
+// FS is the seam between this package and the operating system. Everything
+// that WriteNew, InPlace and Recover do to files goes through it; tests wrap
+// it to inject faults. Paths are as for package os.
+type FS interface {
+	// Open opens a file for reading. It does not wait on a pipe.
+	Open(path string) (File, error)
+	// Create makes a file that must not exist, readable and writable by its
+	// owner alone.
+	Create(path string) (File, error)
+	// OpenWrite opens an existing file for reading and writing.
+	OpenWrite(path string) (File, error)
+	// OpenDir opens a folder, to Lock or Sync it.
+	OpenDir(path string) (File, error)
+
+	Stat(path string) (fs.FileInfo, error)
+	Lstat(path string) (fs.FileInfo, error)
+	ReadDir(path string) ([]fs.DirEntry, error)
+	// EvalLinks is filepath.EvalSymlinks.
+	EvalLinks(path string) (string, error)
+
+	Mkdir(path string) error
+	Remove(path string) error
+	// Rename replaces what new names.
+	Rename(old, new string) error
+	// RenameNew fails with fs.ErrExist when new exists.
+	RenameNew(old, new string) error
+	// Link gives a file a second name.
+	Link(old, new string) error
+	// Free is the number of bytes that can still be written below a folder,
+	// or -1 when the system does not say.
+	Free(dir string) (int64, error)
+}
+
+// File is an open file of an FS.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Stat() (fs.FileInfo, error)
+	Sync() error
+	Truncate(size int64) error
+	// TryLock takes the lock that the system drops with the process, without
+	// waiting. It reports whether the lock was free. Systems without such
+	// locks return errors.ErrUnsupported.
+	TryLock() (bool, error)
+	// Allocate reserves room for size bytes, or returns errors.ErrUnsupported.
+	Allocate(size int64) error
+	// CloneRange shares n bytes of src with this file, or returns
+	// errors.ErrUnsupported.
+	CloneRange(at int64, src File, srcAt, n int64) error
+	// CopyRange copies up to n bytes of src inside the kernel and returns how
+	// many; errors.ErrUnsupported where that cannot be done.
+	CopyRange(at int64, src File, srcAt, n int64) (int64, error)
+	// CopyAttributes gives this file the permission bits, owner, ACL and user
+	// attributes of src, as far as this process may.
+	CopyAttributes(src File) error
+}

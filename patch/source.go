@@ -1,0 +1,153 @@
+package patch
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+)
+
+// Bytes is a source of the given bytes, which must not change afterwards.
+func Bytes(b []byte) Source { return memory(b) }
+
+// Text is a source of the bytes of s.
+func Text(s string) Source { return text(s) }
+
+// Zeros is a source of n zero bytes.
+func Zeros(n int64) Source { return zeros(n) }
+
+// Func is a source of size bytes that open produces afresh each time it is
+// called. A reader that ends early, or does not end at size, is an error when
+// the plan is applied.
+func Func(size int64, open func() io.Reader) Source { return produced{size, open} }
+
+// Region is a source of the n bytes of r from offset at: rows that a file
+// already has, copied as they are. Bytes that are missing when it is read are
+// an *InputError.
+func Region(r io.ReaderAt, at, n int64) Source { return region{"", r, at, n} }
+
+// FileRegion is Region of the file at path, which is opened when it is read.
+func FileRegion(path string, at, n int64) Source { return region{path, nil, at, n} }
+
+// Concat is a source of the bytes of several sources, one after another.
+func Concat(sources ...Source) Source { return concat(sources) }
+
+type memory []byte
+
+func (m memory) Size() int64     { return int64(len(m)) }
+func (m memory) Open() io.Reader { return bytes.NewReader(m) }
+
+type text string
+
+func (t text) Size() int64     { return int64(len(t)) }
+func (t text) Open() io.Reader { return strings.NewReader(string(t)) }
+
+type zeros int64
+
+func (z zeros) Size() int64     { return int64(z) }
+func (z zeros) Open() io.Reader { return io.LimitReader(zeroReader{}, int64(z)) }
+
+type zeroReader struct{}
+
+func (zeroReader) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+type produced struct {
+	size int64
+	open func() io.Reader
+}
+
+func (f produced) Size() int64     { return f.size }
+func (f produced) Open() io.Reader { return f.open() }
+
+type region struct {
+	path  string
+	from  io.ReaderAt // nil: open path
+	at, n int64
+}
+
+func (r region) Size() int64 { return r.n }
+
+func (r region) Open() io.Reader {
+	return &regionReader{region: r}
+}
+
+// regionReader opens its file at the first Read and closes it with the last
+// byte; an os.File that is abandoned earlier closes itself when collected.
+type regionReader struct {
+	region
+	done int64
+	file *os.File
+}
+
+func (r *regionReader) Read(p []byte) (int, error) {
+	if r.done == r.n {
+		return 0, io.EOF
+	}
+	if r.from == nil {
+		f, err := os.Open(r.path)
+		if err != nil {
+			return 0, &InputError{Path: r.path, Err: err}
+		}
+		r.file, r.from = f, f
+	}
+	p = p[:min(int64(len(p)), r.n-r.done)]
+	got, err := r.from.ReadAt(p, r.at+r.done)
+	r.done += int64(got)
+	switch {
+	case r.done == r.n:
+		r.close()
+		return got, nil
+	case errors.Is(err, io.EOF):
+		err = errCut
+	}
+	if err != nil {
+		r.close()
+		return got, &InputError{Path: r.path, Err: err}
+	}
+	return got, nil
+}
+
+func (r *regionReader) close() {
+	if r.file != nil {
+		r.file.Close()
+	}
+}
+
+type concat []Source
+
+func (c concat) Size() int64 {
+	var n int64
+	for _, s := range c {
+		n += s.Size()
+	}
+	return n
+}
+
+func (c concat) Open() io.Reader { return &concatReader{rest: c} }
+
+type concatReader struct {
+	rest []Source
+	now  io.Reader
+}
+
+func (c *concatReader) Read(p []byte) (int, error) {
+	for {
+		if c.now == nil {
+			if len(c.rest) == 0 {
+				return 0, io.EOF
+			}
+			c.now, c.rest = newExactReader(c.rest[0]), c.rest[1:]
+		}
+		n, err := c.now.Read(p)
+		if errors.Is(err, io.EOF) {
+			c.now, err = nil, nil
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+}

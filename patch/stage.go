@@ -1,0 +1,206 @@
+package patch
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	tempInfix = ".modelpatch-"
+	tokenSize = 6 // bytes of randomness in a temporary name
+	// longestStem keeps temporary names within the 255 bytes of most systems.
+	longestStem = 200
+)
+
+// tempPrefix is how names of temporary files for target begin.
+func tempPrefix(target string) string {
+	base := filepath.Base(target)
+	return "." + base[:min(len(base), longestStem)] + tempInfix
+}
+
+// stage is where outputs are made: beside the target as one file, or as a
+// folder when there are several, so that they find each other by name. It is
+// locked while its maker lives.
+type stage struct {
+	fs     FS
+	path   string   // the temporary file, or the folder of them
+	names  []string // in the folder; nil: path is a file
+	lock   File     // nil where the system has no locks
+	target string
+}
+
+// openStage makes the stage and its empty outputs, after removing what killed
+// runs left behind.
+func (w *writer) openStage() error {
+	root := w.targets[0]
+	removeStale(w.fs, root.real)
+	w.stage = &stage{fs: w.fs, target: root.path}
+	if len(w.targets) == 1 {
+		return w.openFileStage(root)
+	}
+	return w.openFolderStage(root)
+}
+
+func (w *writer) openFileStage(root target) error {
+	for {
+		path := tempName(root.real)
+		f, err := w.fs.Create(path)
+		if errors.Is(err, errExist) {
+			continue
+		}
+		if err != nil {
+			return &OutputError{Op: "create", Path: root.path, Err: err}
+		}
+		w.stage.path = path
+		w.outputs = []*output{newOutput(w.plan, 0, f, path, root.path)}
+		return w.stage.takeLock(w.fs.Open)
+	}
+}
+
+func (w *writer) openFolderStage(root target) error {
+	for {
+		path := tempName(root.real)
+		err := w.fs.Mkdir(path)
+		if errors.Is(err, errExist) {
+			continue
+		}
+		if err != nil {
+			return &OutputError{Op: "create", Path: root.path, Err: err}
+		}
+		w.stage.path, w.stage.names = path, []string{}
+		break
+	}
+	if err := w.stage.takeLock(w.fs.OpenDir); err != nil {
+		return err
+	}
+	for i, t := range w.targets {
+		path := filepath.Join(w.stage.path, filepath.Base(t.real))
+		f, err := w.fs.Create(path)
+		if err != nil {
+			return &OutputError{Op: "create", Path: t.path, Err: err}
+		}
+		w.stage.names = append(w.stage.names, path)
+		w.outputs = append(w.outputs, newOutput(w.plan, i, f, path, t.path))
+	}
+	return nil
+}
+
+func tempName(target string) string {
+	token := make([]byte, tokenSize)
+	rand.Read(token)
+	return filepath.Join(filepath.Dir(target), tempPrefix(target)+hex.EncodeToString(token))
+}
+
+// takeLock locks the stage by a handle of its own, which outlives the outputs'.
+func (s *stage) takeLock(open func(string) (File, error)) error {
+	f, err := open(s.path)
+	if err != nil {
+		return &OutputError{Op: "lock", Path: s.target, Err: err}
+	}
+	free, err := f.TryLock()
+	if errors.Is(err, errors.ErrUnsupported) {
+		f.Close() // Windows could not rename a file that is open
+		return nil
+	}
+	s.lock = f
+	if err == nil && free {
+		err = s.stillThere()
+	} else if err == nil {
+		err = fmt.Errorf("locked by another process")
+	}
+	if err != nil {
+		return &OutputError{Op: "lock", Path: s.target, Err: err}
+	}
+	return nil
+}
+
+// stillThere guards against another run that took the new file for a stale one
+// in the moment before it was locked.
+func (s *stage) stillThere() error {
+	held, err := s.lock.Stat()
+	if err != nil {
+		return err
+	}
+	named, err := s.fs.Lstat(s.path)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(held, named) {
+		return errors.New("another run took its place")
+	}
+	return nil
+}
+
+// remove clears away whatever still stands on the stage, then unlocks it.
+func (s *stage) remove() error {
+	var all error
+	gone := func(err error) {
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			all = errors.Join(all, &OutputError{Op: "remove temporary file", Path: s.target, Err: err})
+		}
+	}
+	switch {
+	case s.path == "":
+	case s.names == nil:
+		gone(s.fs.Remove(s.path))
+	default:
+		gone(removeFolder(s.fs, s.path))
+	}
+	if s.lock != nil {
+		s.lock.Close()
+	}
+	return all
+}
+
+// removeFolder removes a folder of plain files. It does not descend, for no
+// stage has folders inside.
+func removeFolder(fs FS, path string) error {
+	entries, err := fs.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := fs.Remove(filepath.Join(path, e.Name())); err != nil {
+			return err
+		}
+	}
+	return fs.Remove(path)
+}
+
+// removeStale removes temporary files of target whose makers are dead, which
+// their free locks tell. Failing to is no reason not to go on.
+func removeStale(fs FS, target string) {
+	folder := filepath.Dir(target)
+	entries, err := fs.ReadDir(folder)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		token, ok := strings.CutPrefix(e.Name(), tempPrefix(target))
+		if _, err := hex.DecodeString(token); !ok || err != nil || len(token) != 2*tokenSize {
+			continue
+		}
+		path := filepath.Join(folder, e.Name())
+		if e.Type().IsRegular() {
+			removeIfFree(path, fs.Open, func() { fs.Remove(path) })
+		} else if e.IsDir() {
+			removeIfFree(path, fs.OpenDir, func() { removeFolder(fs, path) })
+		}
+	}
+}
+
+func removeIfFree(path string, open func(string) (File, error), remove func()) {
+	f, err := open(path)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if free, err := f.TryLock(); err == nil && free {
+		remove()
+	}
+}

@@ -1,0 +1,354 @@
+package patch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// WriteOptions are choices of WriteNew. The zero value refuses targets that
+// exist and checks nothing.
+type WriteOptions struct {
+	// Force lets existing targets be replaced. A link is replaced itself,
+	// never what it points to.
+	Force bool
+	// Backup lets existing targets be replaced and keeps each old file under
+	// a free name: NAME.bak, NAME.bak.2 …
+	Backup bool
+	// Check is given the path of the complete root file before it gets its
+	// name. An error drops everything and is returned. With one output the
+	// root lies beside its target, so that further files are found from it;
+	// with several, all outputs lie under their names in one new folder.
+	Check func(path string) error
+	// Progress is told of bytes written so far and in all.
+	Progress func(done, total int64)
+	// Digest asks for the SHA-256 of each file written.
+	Digest bool
+	// FS is the file system; nil: OS.
+	FS FS
+}
+
+func (o WriteOptions) replaces() bool { return o.Force || o.Backup }
+
+func (o WriteOptions) fs() FS {
+	if o.FS == nil {
+		return OS
+	}
+	return o.FS
+}
+
+// WrittenFile is a file that a plan made.
+type WrittenFile struct {
+	Path   string
+	Bytes  int64
+	SHA256 string // lower-case hex; empty unless asked for
+	Backup string // where the replaced file is now; empty unless kept
+}
+
+// WriteNew makes the plan's outputs: Outputs[0] as target, the others under
+// their names beside it. Each is first a temporary file, which is synced,
+// checked, and renamed at the end, the root last (facts/BAD-INPUTS §5). After
+// an error, or when ctx is done, every target is as it was and no temporary
+// file is left. When the process is killed, temporary files `.NAME.modelpatch-…`
+// may be left; a later WriteNew of the same target removes them. Killed between
+// the renames of several outputs that replace old ones, it leaves some of each.
+//
+// Errors are *PlanError, *UsageError, *InputError, *RefusedError, *OutputError,
+// ctx's error, or what Check or a Source returned.
+func WriteNew(ctx context.Context, p Plan, target string, o WriteOptions) (written []WrittenFile, err error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	w := &writer{ctx: ctx, plan: p.Normalize(), o: o, fs: o.fs()}
+	defer func() { err = errors.Join(err, w.close()) }()
+	for _, step := range []func() error{
+		func() error { return w.findTargets(target) },
+		w.openInputs,
+		w.refuseInputsAsTargets,
+		w.refuseTargets,
+		w.openStage,
+		w.fill,
+		w.check,
+		w.finish,
+		w.inputsUnchanged,
+		w.commit,
+	} {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return w.written(), nil
+}
+
+// writer is one run of WriteNew.
+type writer struct {
+	ctx     context.Context
+	plan    Plan
+	o       WriteOptions
+	fs      FS
+	inputs  []openInput // as plan.Inputs
+	targets []target    // as plan.Outputs
+	stage   *stage
+	outputs []*output // as plan.Outputs
+}
+
+// close lets go of everything. Before the commit this also removes what was
+// made; afterwards there is nothing left to remove.
+func (w *writer) close() error {
+	for _, in := range w.inputs {
+		if in.file != nil {
+			in.file.Close()
+		}
+	}
+	for _, out := range w.outputs {
+		out.close()
+	}
+	if w.stage == nil {
+		return nil
+	}
+	return w.stage.remove()
+}
+
+func (w *writer) check() error {
+	if w.o.Check == nil {
+		return nil
+	}
+	return w.o.Check(w.outputs[0].path)
+}
+
+// finish gives the outputs their attributes and lets the disk have them.
+func (w *writer) finish() error {
+	for i, out := range w.outputs {
+		if w.o.Digest {
+			if err := out.digest(w.ctx, w.fs); err != nil {
+				return err
+			}
+		}
+		if like := w.attributesFrom(i); like != nil {
+			if err := out.file.CopyAttributes(like); err != nil {
+				return &OutputError{Op: "set mode", Path: w.targets[i].path, Err: err}
+			}
+		}
+		if err := out.file.Sync(); err != nil {
+			return &OutputError{Op: "sync", Path: w.targets[i].path, Err: err}
+		}
+		if err := out.close(); err != nil {
+			return &OutputError{Op: "close", Path: w.targets[i].path, Err: err}
+		}
+	}
+	return nil
+}
+
+// attributesFrom is the file whose mode and owner output i shall have: its
+// input, or the first there is.
+func (w *writer) attributesFrom(i int) File {
+	if f := w.inputs[w.plan.Outputs[i].Input].file; f != nil {
+		return f
+	}
+	for _, in := range w.inputs {
+		if in.file != nil {
+			return in.file
+		}
+	}
+	return nil
+}
+
+func (w *writer) written() []WrittenFile {
+	var files []WrittenFile
+	for i, t := range w.targets {
+		files = append(files, WrittenFile{t.path, w.outputs[i].size, w.outputs[i].sha256, t.backup})
+	}
+	return files
+}
+
+// digest reads an output back, so that the sum is of what the file holds.
+func (out *output) digest(ctx context.Context, fs FS) error {
+	f, err := fs.Open(out.path)
+	if err != nil {
+		return &OutputError{Op: "read back", Path: out.target, Err: err}
+	}
+	defer f.Close()
+	sum := sha256.New()
+	buffer := make([]byte, bufferSize)
+	for at := int64(0); at < out.size; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := f.ReadAt(buffer[:min(bufferSize, out.size-at)], at)
+		sum.Write(buffer[:n])
+		at += int64(n)
+		if err != nil && at < out.size {
+			return &OutputError{Op: "read back", Path: out.target, Err: err}
+		}
+	}
+	out.sha256 = hex.EncodeToString(sum.Sum(nil))
+	return nil
+}
+
+// openInput is an input of the plan, held open so that its bytes and identity
+// stay those of one file.
+type openInput struct {
+	file File // nil: empty input
+	info fileInfo
+}
+
+func (w *writer) openInputs() error {
+	w.inputs = make([]openInput, len(w.plan.Inputs))
+	for i, in := range w.plan.Inputs {
+		if in.Path == "" {
+			continue
+		}
+		f, info, err := openInputFile(w.fs, in)
+		if err != nil {
+			return err
+		}
+		w.inputs[i] = openInput{f, info}
+	}
+	return nil
+}
+
+func openInputFile(fs FS, in Input) (File, fileInfo, error) {
+	f, err := fs.Open(in.Path)
+	if err != nil {
+		return nil, nil, &InputError{in.Path, err}
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("not a regular file")
+	case info.Size() != in.Size, in.Info != nil && !unchanged(in.Info, info):
+		err = errChanged
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, &InputError{in.Path, err}
+	}
+	return f, info, nil
+}
+
+// inputsUnchanged compares the inputs by name with what was opened: bytes that
+// were copied while somebody wrote are of no use.
+func (w *writer) inputsUnchanged() error {
+	for i, in := range w.plan.Inputs {
+		if w.inputs[i].file == nil {
+			continue
+		}
+		info, err := w.fs.Stat(in.Path)
+		if err != nil {
+			return &InputError{in.Path, err}
+		}
+		if !unchanged(w.inputs[i].info, info) {
+			return &InputError{in.Path, errChanged}
+		}
+	}
+	return nil
+}
+
+// commit gives the outputs their names.
+func (w *writer) commit() error {
+	order := make([]int, 0, len(w.targets))
+	for i := len(w.targets) - 1; i >= 0; i-- {
+		order = append(order, i)
+	}
+	for k, i := range order {
+		if i == 0 && k > 0 {
+			// The root must not reach the disk before what it refers to.
+			if err := w.syncFolder(); err != nil {
+				return errors.Join(err, w.rollBack(order[:k]))
+			}
+		}
+		if err := w.place(i); err != nil {
+			return errors.Join(err, w.rollBack(order[:k]))
+		}
+	}
+	return w.syncFolder()
+}
+
+func (w *writer) place(i int) error {
+	t, out := &w.targets[i], w.outputs[i]
+	if err := w.targetUnchanged(*t); err != nil {
+		return err
+	}
+	if t.before == nil {
+		if err := w.fs.RenameNew(out.path, t.real); err != nil {
+			return &OutputError{Op: "rename", Path: t.path, Err: err}
+		}
+		return nil
+	}
+	if err := w.keepOld(i); err != nil {
+		return err
+	}
+	if err := w.fs.Rename(out.path, t.real); err != nil {
+		err = &OutputError{Op: "rename", Path: t.path, Err: err}
+		if t.spare != "" {
+			err = errors.Join(err, w.fs.Remove(t.spare))
+		}
+		return err
+	}
+	return nil
+}
+
+// keepOld gives the file that is to be replaced a second name, for the user
+// who wants a backup, or for rollBack.
+func (w *writer) keepOld(i int) error {
+	t := &w.targets[i]
+	if !w.o.Backup {
+		if i == 0 {
+			return nil // nothing can fail after the root's rename
+		}
+		spare := filepath.Join(w.stage.path, fmt.Sprintf(".replaced-%d", i))
+		if err := w.fs.Link(t.real, spare); err != nil {
+			return &OutputError{Op: "keep the old file", Path: t.path, Err: err}
+		}
+		t.spare = spare
+		return nil
+	}
+	for n := 1; ; n++ {
+		suffix := ".bak"
+		if n > 1 {
+			suffix = fmt.Sprintf(".bak.%d", n)
+		}
+		err := w.fs.Link(t.real, t.real+suffix)
+		if errors.Is(err, errExist) && n < 1000 {
+			continue
+		}
+		if err != nil {
+			return &OutputError{Op: "keep the old file", Path: t.path + suffix, Err: err}
+		}
+		t.spare, t.backup = t.real+suffix, t.path+suffix
+		return nil
+	}
+}
+
+// rollBack undoes place for the given outputs.
+func (w *writer) rollBack(placed []int) error {
+	var all error
+	for _, i := range placed {
+		t := w.targets[i]
+		var err error
+		if t.spare != "" {
+			err = w.fs.Rename(t.spare, t.real)
+		} else {
+			err = w.fs.Remove(t.real)
+		}
+		if err != nil {
+			all = errors.Join(all, &OutputError{Op: "put back", Path: t.path, Err: err})
+		}
+	}
+	return all
+}
+
+func (w *writer) syncFolder() error {
+	err := syncDir(w.fs, filepath.Dir(w.targets[0].real))
+	if err != nil {
+		return &OutputError{Op: "sync folder", Path: w.targets[0].path, Err: err}
+	}
+	return nil
+}

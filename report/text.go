@@ -1,0 +1,59 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Name makes a model's name fit for JSON: bytes that are not UTF-8 become
+// \xNN text, everything else stays.
+func Name(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return escape(s, func(rune) bool { return false })
+}
+
+// Printable makes a model's name fit for a terminal or a log: control
+// characters, bidirectional overrides, zero-width and tag characters and bytes
+// that are not UTF-8 become \xNN or \uNNNN text (facts/BAD-INPUTS G01).
+// "##[" is broken up, because a CI runner takes it anywhere in a line (G02).
+func Printable(s string) string {
+	out := escape(s, hidden)
+	return strings.ReplaceAll(out, "##[", `##\[`)
+}
+
+// escape writes the runes that bad picks, and broken bytes, as text.
+func escape(s string, bad func(rune) bool) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n <= 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case !bad(r):
+			b.WriteString(s[i : i+n])
+		case r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// hidden reports whether a rune could steer a terminal or hide text.
+func hidden(r rune) bool {
+	switch {
+	case r < 0x20, r >= 0x7f && r < 0xa0: // C0, DEL, C1
+		return true
+	case unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co): // bidi, zero width, tags, U+2028/9
+		return true
+	}
+	return false
+}
