@@ -126,7 +126,12 @@ func (o *opener) part(path string) (*Part, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &FormatError{Path: path, What: "cannot be opened", At: -1, Why: fmt.Sprintf("not a regular file (%s)", info.Mode().Type())}
 	}
-	return readPart(file, info.Size(), path)
+	p, err := readPart(file, info.Size(), path)
+	if err != nil {
+		return nil, err
+	}
+	p.Info = info
+	return p, nil
 }
 
 // openError says why a file could not be opened, without repeating its path.

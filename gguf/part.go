@@ -4,11 +4,13 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"io/fs"
 )
 
 // Part is one file of a model: the only one, or a shard.
 type Part struct {
 	Path      string
+	Info      fs.FileInfo // as it was when Open opened it
 	Size      int64
 	Version   uint32
 	Order     binary.ByteOrder
@@ -76,10 +78,14 @@ func (p *Part) head(c *cursor) (tensors, pairs uint64) {
 	tensors, pairs = c.u64("the number of tensors"), c.u64("the number of keys")
 	switch {
 	case c.err != nil:
-	case pairs > MaxPairs || pairs > c.rest()/leastPair:
-		c.fail(16, "the header claims %d key-value pairs; the file has %d bytes more, and the limit is %d", pairs, c.rest(), MaxPairs)
-	case tensors > MaxTensors || tensors > c.rest()/leastTensor:
-		c.fail(8, "the header claims %d tensors; the file has %d bytes more, and the limit is %d", tensors, c.rest(), MaxTensors)
+	case pairs > MaxPairs:
+		c.fail(16, "the header claims %d key-value pairs; the limit is %d", pairs, MaxPairs)
+	case tensors > MaxTensors:
+		c.fail(8, "the header claims %d tensors; the limit is %d", tensors, MaxTensors)
+	case pairs > c.rest()/leastPair:
+		c.fail(16, "truncated: the header claims %d key-value pairs, the file has %d bytes more", pairs, c.rest())
+	case tensors > c.rest()/leastTensor:
+		c.fail(8, "truncated: the header claims %d tensors, the file has %d bytes more", tensors, c.rest())
 	}
 	return tensors, pairs
 }

@@ -14,11 +14,9 @@ func (p *Part) places(c *cursor) {
 	c.what = "tensor data"
 	room := p.Size - p.DataStart
 	order := p.byOffset()
-	for n, i := range order {
+	p.sizeUnknown(order, room)
+	for _, i := range order {
 		t := &p.Tensors[i]
-		if !t.sized {
-			t.Size = nextOffset(p.Tensors, order[n+1:], t.Offset, max(room, t.Offset)) - t.Offset
-		}
 		c.name = t.Name
 		switch {
 		case t.Offset%p.Alignment != 0:
@@ -46,14 +44,19 @@ func (p *Part) byOffset() []int {
 	return order
 }
 
-// nextOffset is the first offset after the given one, or end.
-func nextOffset(tensors []Tensor, rest []int, offset, end int64) int64 {
-	for _, i := range rest {
-		if tensors[i].Offset > offset {
-			return tensors[i].Offset
+// sizeUnknown gives tensors of unknown types the bytes up to the next tensor's
+// data, from the last to the first so that many of them stay cheap.
+func (p *Part) sizeUnknown(order []int, room int64) {
+	next, here := room, room // next: the first offset after here
+	for _, i := range slices.Backward(order) {
+		t := &p.Tensors[i]
+		if t.Offset != here {
+			next, here = here, t.Offset
+		}
+		if !t.sized {
+			t.Size = max(0, next-t.Offset)
 		}
 	}
-	return end
 }
 
 // apart checks that no two tensors share bytes.

@@ -96,6 +96,8 @@ type writer struct {
 	targets []target    // as plan.Outputs
 	stage   *stage
 	outputs []*output // as plan.Outputs
+	// committed: the root has its new name; the outcome is decided.
+	committed bool
 }
 
 // close lets go of everything. Before the commit this also removes what was
@@ -112,7 +114,11 @@ func (w *writer) close() error {
 	if w.stage == nil {
 		return nil
 	}
-	return w.stage.remove()
+	err := w.stage.remove()
+	if w.committed {
+		return nil // what is left lies unlocked for the next run to remove
+	}
+	return err
 }
 
 func (w *writer) check() error {
@@ -268,6 +274,7 @@ func (w *writer) commit() error {
 			return errors.Join(err, w.rollBack(order[:k]))
 		}
 	}
+	w.committed = true
 	return w.syncFolder()
 }
 

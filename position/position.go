@@ -19,6 +19,7 @@ type Encoding struct {
 	Scheme   schemes.Scheme
 	Form     string // report.Form…; "" for none and conv
 	Capacity int    // positions encoded correctly; 0: nothing bounds it
+	Rows     int    // rows of a cache, where they differ from Capacity; 0: the same
 	Beyond   string // report.Beyond…
 	Layers   []int  // layers that use it; nil: all
 	Dtype    string // storage type of its table, in the report's words

@@ -1,0 +1,350 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
+
+// broadcast merges shapes by the rule of numpy.
+func broadcast(shapes ...[]int) ([]int, error) {
+	var out []int
+	for _, s := range shapes {
+		for len(out) < len(s) {
+			out = append([]int{1}, out...)
+		}
+		for i := range s {
+			at := len(out) - len(s) + i
+			switch {
+			case out[at] == s[i] || s[i] == 1:
+			case out[at] == 1:
+				out[at] = s[i]
+			default:
+				return nil, fmt.Errorf("shapes %v do not broadcast: %d against %d", shapes, out[at], s[i])
+			}
+		}
+	}
+	return out, nil
+}
+
+// walker maps elements of a broadcast shape to those of one operand.
+type walker struct{ strides []int }
+
+func newWalker(shape, out []int) walker {
+	w := walker{make([]int, len(out))}
+	stride := 1
+	for i := len(shape) - 1; i >= 0; i-- {
+		if shape[i] != 1 {
+			w.strides[len(out)-len(shape)+i] = stride
+		}
+		stride *= shape[i]
+	}
+	return w
+}
+
+// each calls visit with the offsets of every element in the operands.
+func each(out []int, walkers []walker, visit func(i int, at []int)) {
+	index, at := make([]int, len(out)), make([]int, len(walkers))
+	n := product(out)
+	for i := 0; i < n; i++ {
+		visit(i, at)
+		for d := len(out) - 1; d >= 0; d-- {
+			index[d]++
+			for k := range walkers {
+				at[k] += walkers[k].strides[d]
+			}
+			if index[d] < out[d] {
+				break
+			}
+			for k := range walkers {
+				at[k] -= walkers[k].strides[d] * out[d]
+			}
+			index[d] = 0
+		}
+	}
+}
+
+// joined is the value of an operator over broadcast inputs, without content:
+// unranked when the rank of one is unknown.
+func joined(c *call, t onnx.DataType, inputs ...*Value) (*Value, error) {
+	var shapes [][]int
+	for _, v := range inputs {
+		if !v.Ranked {
+			return &Value{Type: t}, nil
+		}
+		shapes = append(shapes, v.Shape)
+	}
+	shape, err := broadcast(shapes...)
+	if err != nil {
+		return nil, c.fail("%v", err)
+	}
+	return Shaped(t, shape...), nil
+}
+
+func allKnown(inputs ...*Value) bool {
+	for _, v := range inputs {
+		if !v.Known() {
+			return false
+		}
+	}
+	return true
+}
+
+func isPredicate(op string) bool {
+	return slices.Contains([]string{"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor"}, op)
+}
+
+func binary(c *call, name string, f func(a, b float64) float64) ([]*Value, error) {
+	a, b := c.need(0), c.need(1)
+	t := a.Type
+	if t == 0 {
+		t = b.Type
+	}
+	if isPredicate(name) {
+		t = onnx.Bool
+	}
+	out, err := joined(c, t, a, b)
+	if err != nil || !out.Ranked || out.Len() > maxContent || !allKnown(a, b) {
+		return one(out), err
+	}
+	out.from(a, b)
+	walkers := []walker{newWalker(a.Shape, out.Shape), newWalker(b.Shape, out.Shape)}
+	if t.IsFloat() {
+		out.Floats = make([]float64, out.Len())
+		each(out.Shape, walkers, func(i int, at []int) { out.Floats[i] = round(t, f(a.Number(at[0]), b.Number(at[1]))) })
+		return one(out), nil
+	}
+	exact := integerOf(c, name)
+	out.Ints = make([]int64, out.Len())
+	each(out.Shape, walkers, func(i int, at []int) {
+		if exact != nil && a.Ints != nil && b.Ints != nil {
+			out.Ints[i] = exact(a.Ints[at[0]], b.Ints[at[1]])
+			return
+		}
+		out.Ints[i] = int64(f(a.Number(at[0]), b.Number(at[1])))
+	})
+	return one(out), nil
+}
+
+// integerOf is the integer form of an operator where float64 could lose bits
+// or means something else.
+func integerOf(c *call, name string) func(a, b int64) int64 {
+	switch name {
+	case "Add":
+		return func(a, b int64) int64 { return a + b }
+	case "Sub":
+		return func(a, b int64) int64 { return a - b }
+	case "Mul":
+		return func(a, b int64) int64 { return a * b }
+	case "Div":
+		return func(a, b int64) int64 {
+			if b == 0 {
+				return 0
+			}
+			return a / b
+		}
+	case "Mod":
+		truncated := c.node.Int("fmod", 0) == 1
+		return func(a, b int64) int64 {
+			if b == 0 {
+				return 0
+			}
+			m := a % b
+			if !truncated && m != 0 && (m < 0) != (b < 0) {
+				m += b
+			}
+			return m
+		}
+	case "Equal":
+		return func(a, b int64) int64 { return int64(truth(a == b)) }
+	case "Less":
+		return func(a, b int64) int64 { return int64(truth(a < b)) }
+	case "LessOrEqual":
+		return func(a, b int64) int64 { return int64(truth(a <= b)) }
+	case "Greater":
+		return func(a, b int64) int64 { return int64(truth(a > b)) }
+	case "GreaterOrEqual":
+		return func(a, b int64) int64 { return int64(truth(a >= b)) }
+	}
+	return nil
+}
+
+func unary(c *call, f func(float64) float64) ([]*Value, error) {
+	a := c.need(0)
+	if !a.Ranked {
+		return one(&Value{Type: a.Type}), nil
+	}
+	out := Shaped(a.Type, a.Shape...)
+	if !a.Known() || math.IsNaN(f(0.5)) {
+		return one(out), nil
+	}
+	out.from(a)
+	if a.Floats != nil {
+		out.Floats = make([]float64, len(a.Floats))
+		for i, x := range a.Floats {
+			out.Floats[i] = round(a.Type, f(x))
+		}
+		return one(out), nil
+	}
+	out.Ints = make([]int64, len(a.Ints))
+	for i, x := range a.Ints {
+		out.Ints[i] = int64(f(float64(x)))
+	}
+	return one(out), nil
+}
+
+func variadic(c *call, name string) ([]*Value, error) {
+	var inputs []*Value
+	for _, v := range c.in {
+		if v != nil {
+			inputs = append(inputs, v)
+		}
+	}
+	if len(inputs) == 0 {
+		return nil, nil
+	}
+	t := inputs[0].Type
+	out, err := joined(c, t, inputs...)
+	if err != nil || !out.Ranked || out.Len() > maxContent || !allKnown(inputs...) {
+		return one(out), err
+	}
+	out.from(inputs...)
+	var walkers []walker
+	for _, v := range inputs {
+		walkers = append(walkers, newWalker(v.Shape, out.Shape))
+	}
+	set := func(i int, x float64) { out.Ints[i] = int64(x) }
+	if t.IsFloat() {
+		out.Floats = make([]float64, out.Len())
+		set = func(i int, x float64) { out.Floats[i] = round(t, x) }
+	} else {
+		out.Ints = make([]int64, out.Len())
+	}
+	each(out.Shape, walkers, func(i int, at []int) {
+		x := inputs[0].Number(at[0])
+		for k := 1; k < len(inputs); k++ {
+			y := inputs[k].Number(at[k])
+			switch name {
+			case "Min":
+				x = math.Min(x, y)
+			case "Max":
+				x = math.Max(x, y)
+			default:
+				x += y
+			}
+		}
+		if name == "Mean" {
+			x /= float64(len(inputs))
+		}
+		set(i, x)
+	})
+	return one(out), nil
+}
+
+func clip(c *call) ([]*Value, error) {
+	a := c.need(0)
+	low, high := math.Inf(-1), math.Inf(1)
+	if x := c.node.Attribute("min"); x != nil {
+		low = float64(x.F)
+	}
+	if x := c.node.Attribute("max"); x != nil {
+		high = float64(x.F)
+	}
+	known := true
+	for i, limit := range []*float64{&low, &high} {
+		v := c.input(i + 1)
+		if v == nil {
+			continue
+		}
+		x, ok := v.Scalar()
+		*limit, known = x, known && ok
+	}
+	if !known {
+		return one(&Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}), nil
+	}
+	out, err := unary(c, func(x float64) float64 { return math.Min(math.Max(x, low), high) })
+	if err == nil {
+		out[0].from(c.in...)
+	}
+	return out, err
+}
+
+func predicate(c *call, name string) ([]*Value, error) {
+	a := c.need(0)
+	if !a.Ranked {
+		return one(&Value{Type: onnx.Bool}), nil
+	}
+	out := Shaped(onnx.Bool, a.Shape...)
+	if !a.Known() {
+		return one(out), nil
+	}
+	out.from(a)
+	out.Ints = make([]int64, a.Len())
+	for i := range out.Ints {
+		x := a.Number(i)
+		switch name {
+		case "Not":
+			out.Ints[i] = int64(truth(x == 0))
+		case "IsNaN":
+			out.Ints[i] = int64(truth(math.IsNaN(x)))
+		case "IsInf":
+			out.Ints[i] = int64(truth(math.IsInf(x, 0)))
+		}
+	}
+	return one(out), nil
+}
+
+func where(c *call) ([]*Value, error) {
+	condition, a, b := c.need(0), c.need(1), c.need(2)
+	t := a.Type
+	if t == 0 {
+		t = b.Type
+	}
+	out, err := joined(c, t, condition, a, b)
+	if err != nil || !out.Ranked || out.Len() > maxContent || !condition.Known() {
+		return one(out), err
+	}
+	walkers := []walker{newWalker(condition.Shape, out.Shape), newWalker(a.Shape, out.Shape), newWalker(b.Shape, out.Shape)}
+	if !chosenKnown(condition, a, b, out.Shape, walkers) {
+		return one(out), nil
+	}
+	out.from(condition, a, b)
+	if t.IsFloat() {
+		out.Floats = make([]float64, out.Len())
+	} else {
+		out.Ints = make([]int64, out.Len())
+	}
+	each(out.Shape, walkers, func(i int, at []int) {
+		from, k := b, at[2]
+		if condition.Number(at[0]) != 0 {
+			from, k = a, at[1]
+		}
+		if out.Floats != nil {
+			out.Floats[i] = from.Number(k)
+		} else {
+			out.Ints[i] = int64(from.Number(k))
+		}
+	})
+	return one(out), nil
+}
+
+// chosenKnown reports whether the side that the condition chooses is known
+// everywhere; the other may be anything.
+func chosenKnown(condition, a, b *Value, shape []int, walkers []walker) bool {
+	a.load()
+	b.load()
+	if allKnown(a, b) {
+		return true
+	}
+	ok := true
+	each(shape, walkers, func(_ int, at []int) {
+		from := b
+		if condition.Number(at[0]) != 0 {
+			from = a
+		}
+		ok = ok && (from.Floats != nil || from.Ints != nil)
+	})
+	return ok
+}

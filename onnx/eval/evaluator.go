@@ -1,0 +1,370 @@
+package eval
+
+import (
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
+
+// Evaluator computes values of one model at one set of input sizes, each when
+// it is first asked for.
+type Evaluator struct {
+	File *onnx.File
+	// Overlay replaces constants by what they are planned to become.
+	Overlay map[*onnx.Tensor]*Value
+	// Failures are the nodes that could not run at these sizes, in the order
+	// in which they were met.
+	Failures []Failure
+
+	Main   *Scope
+	scopes []*Scope
+	depth  int
+	steps  int
+}
+
+// Failure is a node that an engine would refuse to run at these sizes.
+type Failure struct {
+	Scope *Scope
+	Node  *onnx.Node
+	Err   error
+}
+
+// maxDepth bounds nested calls of functions and branches.
+const maxDepth = 40
+
+// maxSteps bounds evaluated nodes, functions counted at every call: forty
+// functions that call each other twice are 2^40 nodes (facts/BAD-INPUTS B34).
+const maxSteps = 1 << 20
+
+// Scope is one graph being evaluated: the main graph, a branch, or one call of
+// a function.
+type Scope struct {
+	Graph  *onnx.Graph
+	Parent *Scope     // the scope around a sub-graph; nil for main and functions
+	Caller *onnx.Node // the node that this scope belongs to
+	Outer  *Scope     // the scope in which Caller stands
+
+	eval      *Evaluator
+	producers map[string]*onnx.Node
+	constants map[string]*onnx.Tensor
+	values    map[string]*Value
+	bound     map[string]*Value
+	running   map[*onnx.Node]bool
+	names     map[string]string // function: formal input → name in Outer
+}
+
+// New prepares the evaluation of a model whose inputs have the given values.
+func New(f *onnx.File, inputs map[string]*Value) *Evaluator {
+	e := &Evaluator{File: f, Overlay: map[*onnx.Tensor]*Value{}}
+	e.Main = e.scope(f.Graph, nil)
+	e.Main.bound = inputs
+	return e
+}
+
+func (e *Evaluator) scope(g *onnx.Graph, parent *Scope) *Scope {
+	s := &Scope{Graph: g, Parent: parent, eval: e, producers: map[string]*onnx.Node{}, constants: map[string]*onnx.Tensor{},
+		values: map[string]*Value{}, bound: map[string]*Value{}, running: map[*onnx.Node]bool{}}
+	for _, n := range g.Nodes {
+		for _, o := range n.Outputs {
+			if o != "" {
+				s.producers[o] = n
+			}
+		}
+	}
+	for _, t := range g.Initializers {
+		s.constants[t.Name] = t
+	}
+	e.scopes = append(e.scopes, s)
+	return s
+}
+
+// Run evaluates every node, in file order; branches and called functions too.
+func (e *Evaluator) Run() {
+	e.Main.run()
+}
+
+func (s *Scope) run() {
+	for _, n := range s.Graph.Nodes {
+		for _, o := range n.Outputs {
+			if o != "" {
+				s.Value(o)
+				break
+			}
+		}
+	}
+}
+
+// Scopes lists the scopes met so far: main first.
+func (e *Evaluator) Scopes() []*Scope { return e.scopes }
+
+// Value returns what is known of a value, computing it when first asked.
+func (s *Scope) Value(name string) *Value {
+	if v, ok := s.values[name]; ok {
+		return v
+	}
+	if v, ok := s.bound[name]; ok {
+		return v
+	}
+	if t, ok := s.constants[name]; ok {
+		v := s.eval.constant(t)
+		s.values[name] = v
+		return v
+	}
+	if n, ok := s.producers[name]; ok {
+		s.evaluate(n)
+		if v, ok := s.values[name]; ok {
+			return v
+		}
+		return Unknown()
+	}
+	if s.Parent != nil {
+		return s.Parent.Value(name)
+	}
+	return Unknown()
+}
+
+// Find returns the node that produces a value, and the scope in which it
+// stands: an enclosing one for a captured value, nil for inputs and constants.
+func (s *Scope) Find(name string) (*onnx.Node, *Scope) {
+	for ; s != nil; s = s.Parent {
+		if n, ok := s.producers[name]; ok {
+			return n, s
+		}
+		if s.constants[name] != nil || s.bound[name] != nil {
+			return nil, s
+		}
+	}
+	return nil, nil
+}
+
+// Through follows a name that stands for an input of a function call, or
+// through Identity nodes, to where it is made.
+func (s *Scope) Through(name string) (string, *Scope) {
+	for range 1000 {
+		n, at := s.Find(name)
+		switch {
+		case n != nil && n.Op == "Identity" && n.Domain == "":
+			name, s = n.Input(0), at
+		case n == nil && at != nil && at.names[name] != "":
+			name, s = at.names[name], at.Outer
+		default:
+			return name, s
+		}
+	}
+	return name, s
+}
+
+// Tensor returns the constant that a name stands for: an initializer or the
+// value of a Constant node, through Identity; else nil.
+func (s *Scope) Tensor(name string) *onnx.Tensor {
+	name, s = s.Through(name)
+	for at := s; at != nil; at = at.Parent {
+		if t, ok := at.constants[name]; ok {
+			return t
+		}
+		if n, ok := at.producers[name]; ok {
+			if n.Op == "Constant" && n.Attribute("value") != nil {
+				return n.Attribute("value").Tensor
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// Child returns the scope of a branch of a node, nil when it was not run.
+func (s *Scope) Child(n *onnx.Node, g *onnx.Graph) *Scope {
+	for _, c := range s.eval.scopes {
+		if c.Caller == n && c.Outer == s && c.Graph == g {
+			return c
+		}
+	}
+	return nil
+}
+
+func (e *Evaluator) constant(t *onnx.Tensor) *Value {
+	if v, ok := e.Overlay[t]; ok {
+		return v
+	}
+	shape := make([]int, len(t.Dims))
+	for i, d := range t.Dims {
+		shape[i] = int(d)
+	}
+	return &Value{Type: t.Type, Ranked: true, Shape: shape, tensor: t, whole: true, Origins: []*onnx.Tensor{t}}
+}
+
+// evaluate runs one node and stores its outputs.
+func (s *Scope) evaluate(n *onnx.Node) {
+	if s.running[n] {
+		return // a cycle: nothing is known
+	}
+	e := s.eval
+	if e.steps++; e.steps > maxSteps || e.depth > 20000 {
+		return
+	}
+	s.running[n] = true
+	e.depth++
+	outputs, err := s.call(n)
+	e.depth--
+	delete(s.running, n)
+	if err != nil {
+		e.Failures = append(e.Failures, Failure{s, n, err})
+		outputs = nil
+	}
+	for i, name := range n.Outputs {
+		v := Unknown()
+		if i < len(outputs) && outputs[i] != nil {
+			v = outputs[i]
+		}
+		if name != "" {
+			s.values[name] = v
+		}
+	}
+}
+
+func (s *Scope) call(n *onnx.Node) ([]*Value, error) {
+	if fn := s.eval.File.Function(n); fn != nil {
+		return s.callFunction(n, fn), nil
+	}
+	n = s.resolve(n)
+	in := make([]*Value, len(n.Inputs))
+	for i, name := range n.Inputs {
+		if name != "" {
+			in[i] = s.Value(name)
+		}
+	}
+	op := operatorOf(n.Domain, n.Op)
+	if op == nil {
+		return nil, nil
+	}
+	return op(&call{s, n, in})
+}
+
+// resolve replaces references to a function's attributes by their values.
+func (s *Scope) resolve(n *onnx.Node) *onnx.Node {
+	references := false
+	for _, a := range n.Attributes {
+		references = references || a.Ref != ""
+	}
+	if !references {
+		return n
+	}
+	at := s
+	for at.Parent != nil {
+		at = at.Parent
+	}
+	c := *n
+	c.Attributes = nil
+	for _, a := range n.Attributes {
+		if a.Ref == "" {
+			c.Attributes = append(c.Attributes, a)
+			continue
+		}
+		if at.Caller == nil {
+			continue
+		}
+		if given := at.Caller.Attribute(a.Ref); given != nil {
+			b := *given
+			b.Name = a.Name
+			c.Attributes = append(c.Attributes, &b)
+		}
+	}
+	return &c
+}
+
+func (s *Scope) callFunction(n *onnx.Node, fn *onnx.Function) []*Value {
+	if s.nesting() > maxDepth {
+		return nil
+	}
+	c := s.eval.scope(fn.Graph, nil)
+	c.Caller, c.Outer, c.names = n, s, map[string]string{}
+	for i, formal := range fn.Inputs {
+		if name := n.Input(i); name != "" {
+			c.bound[formal] = s.Value(name)
+			c.names[formal] = name
+		}
+	}
+	c.run()
+	out := make([]*Value, len(fn.Outputs))
+	for i, name := range fn.Outputs {
+		out[i] = c.Value(name)
+	}
+	return out
+}
+
+func (s *Scope) nesting() int {
+	d := 0
+	for ; s != nil; s = s.Outer {
+		d++
+	}
+	return d
+}
+
+// branch evaluates a sub-graph that captures this scope.
+func (s *Scope) branch(n *onnx.Node, g *onnx.Graph) *Scope {
+	if c := s.Child(n, g); c != nil {
+		return c
+	}
+	c := s.eval.scope(g, s)
+	c.Caller, c.Outer = n, s
+	c.run()
+	return c
+}
+
+// call is one operator call: its node and what is known of its inputs.
+type call struct {
+	scope *Scope
+	node  *onnx.Node
+	in    []*Value
+}
+
+// input returns input i, nil when it is absent.
+func (c *call) input(i int) *Value {
+	if i < len(c.in) {
+		return c.in[i]
+	}
+	return nil
+}
+
+// need returns input i; unknown when absent.
+func (c *call) need(i int) *Value {
+	if v := c.input(i); v != nil {
+		return v
+	}
+	return Unknown()
+}
+
+// ints returns a parameter that older operator sets take as an attribute and
+// newer ones as an input. known is false when it is an input of unknown
+// content; given is false when it is absent.
+func (c *call) ints(attribute string, i int) (values []int64, given, known bool) {
+	if a := c.node.Attribute(attribute); a != nil {
+		return a.Ints, true, true
+	}
+	if i < 0 {
+		return nil, false, true
+	}
+	v := c.input(i)
+	if v == nil {
+		return nil, false, true
+	}
+	if !v.Known() || v.Ints == nil && v.Len() > 0 {
+		return nil, true, false
+	}
+	return v.Ints, true, true
+}
+
+// fail is the error of a node that cannot run.
+func (c *call) fail(format string, args ...any) error {
+	return fmt.Errorf("%s: %s", c.node.Op, fmt.Sprintf(format, args...))
+}
+
+func one(v *Value) []*Value { return []*Value{v} }
+
+// axis brings a possibly negative axis into range; false when it is outside.
+func axisOf(axis int64, rank int) (int, bool) {
+	if axis < 0 {
+		axis += int64(rank)
+	}
+	return int(axis), axis >= 0 && axis < int64(rank)
+}

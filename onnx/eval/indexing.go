@@ -1,0 +1,413 @@
+package eval
+
+import (
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
+
+func gather(c *call) ([]*Value, error) {
+	a, index := c.need(0), c.need(1)
+	if !a.Ranked || !index.Ranked {
+		return one(&Value{Type: a.Type}), nil
+	}
+	axis, ok := axisOf(c.node.Int("axis", 0), len(a.Shape))
+	if !ok {
+		return nil, c.fail("axis of %v", a.Shape)
+	}
+	shape := slices.Concat(a.Shape[:axis], index.Shape, a.Shape[axis+1:])
+	out := Shaped(a.Type, shape...)
+	if !index.Known() {
+		return one(out), nil
+	}
+	indices, err := c.indices(index, a.Shape[axis])
+	if err != nil {
+		return nil, err
+	}
+	if out.Len() > maxContent || hidden(a, index) {
+		return one(out), nil
+	}
+	taken := *a.take(axis, indices)
+	taken.Shape = shape
+	return one(taken.from(index)), nil
+}
+
+// hidden reports whether rows of a table that are chosen by a graph input's
+// content are model state (a token embedding) and not positions: the index
+// depends on data and does not count.
+func hidden(table, index *Value) bool {
+	if !index.Data || !table.Type.IsFloat() {
+		return false
+	}
+	_, _, counts := index.Counts()
+	return !counts && index.Len() > 1
+}
+
+// indices checks and converts known indices; negative ones count from the end.
+func (c *call) indices(v *Value, n int) ([]int, error) {
+	out := make([]int, len(v.Ints))
+	for i, x := range v.Ints {
+		if x < int64(-n) || x >= int64(n) {
+			if v.Data && !countsAtAll(v) {
+				x = 0 // a probing token may lie outside a tiny vocabulary
+			} else {
+				return nil, c.fail("index %d is outside [%d, %d]", x, -n, n-1)
+			}
+		}
+		if x < 0 {
+			x += int64(n)
+		}
+		out[i] = int(x)
+	}
+	return out, nil
+}
+
+func countsAtAll(v *Value) bool { _, _, ok := v.Counts(); return ok }
+
+func gatherElements(c *call) ([]*Value, error) {
+	a, index := c.need(0), c.need(1)
+	if !index.Ranked || !a.Ranked {
+		return one(&Value{Type: a.Type, Ranked: index.Ranked, Shape: index.Shape}), nil
+	}
+	out := Shaped(a.Type, index.Shape...)
+	axis, ok := axisOf(c.node.Int("axis", 0), len(a.Shape))
+	if !ok || len(a.Shape) != len(index.Shape) {
+		return nil, c.fail("axis of %v and %v", a.Shape, index.Shape)
+	}
+	for d := range a.Shape {
+		if d != axis && index.Shape[d] > a.Shape[d] {
+			return nil, c.fail("indices %v of %v", index.Shape, a.Shape)
+		}
+	}
+	if !index.Known() {
+		return one(out), nil
+	}
+	indices, err := c.indices(index, a.Shape[axis])
+	if err != nil {
+		return nil, err
+	}
+	if !a.Known() || out.Len() > maxContent {
+		return one(out), nil
+	}
+	strides := newWalker(a.Shape, a.Shape).strides
+	if a.Shape[axis] == 1 {
+		strides[axis] = 0
+	}
+	own := slices.Clone(strides)
+	own[axis] = 0
+	out.from(a, index)
+	each(out.Shape, []walker{{own}}, func(i int, at []int) {
+		from := at[0] + indices[i]*strides[axis]
+		if a.Floats != nil {
+			out.Floats = append(out.Floats, a.Floats[from])
+		} else {
+			out.Ints = append(out.Ints, a.Ints[from])
+		}
+	})
+	return one(out), nil
+}
+
+func gatherND(c *call) ([]*Value, error) {
+	a, index := c.need(0), c.need(1)
+	batch := int(c.node.Int("batch_dims", 0))
+	if !a.Ranked || !index.Ranked || len(index.Shape) == 0 {
+		return one(&Value{Type: a.Type}), nil
+	}
+	last := index.Shape[len(index.Shape)-1]
+	if batch+last > len(a.Shape) || batch >= len(index.Shape) {
+		return nil, c.fail("indices %v of %v", index.Shape, a.Shape)
+	}
+	shape := slices.Concat(index.Shape[:len(index.Shape)-1], a.Shape[batch+last:])
+	out := Shaped(a.Type, shape...)
+	if !index.Known() {
+		return one(out), nil
+	}
+	strides := newWalker(a.Shape, a.Shape).strides
+	inner := product(a.Shape[batch+last:])
+	if inner > 0 {
+		for i, d := range a.Shape { // a stride of a dimension of one is not 0 here
+			if d == 1 {
+				strides[i] = product(a.Shape[i+1:])
+			}
+		}
+	}
+	perBatch := product(index.Shape[batch : len(index.Shape)-1])
+	known := a.Len() <= maxContent && out.Len() <= maxContent && a.Known() && !hidden(a, index)
+	for i := range index.Len() / max(last, 1) {
+		at := 0
+		for b, rest := batch-1, i/max(perBatch, 1); b >= 0; b-- {
+			at += rest % a.Shape[b] * strides[b]
+			rest /= a.Shape[b]
+		}
+		for k := range last {
+			x, n := index.Ints[i*last+k], int64(a.Shape[batch+k])
+			if x < -n || x >= n {
+				return nil, c.fail("index %d is outside [%d, %d]", x, -n, n-1)
+			}
+			if x < 0 {
+				x += n
+			}
+			at += int(x) * strides[batch+k]
+		}
+		if !known {
+			continue
+		}
+		if a.Floats != nil {
+			out.Floats = append(out.Floats, a.Floats[at:at+inner]...)
+		} else if a.Ints != nil {
+			out.Ints = append(out.Ints, a.Ints[at:at+inner]...)
+		}
+	}
+	return one(out.from(a, index)), nil
+}
+
+// scatter keeps the shape of what is written into; ScatterND's content is
+// computed where all is known.
+func scatter(c *call) ([]*Value, error) {
+	a, index, updates := c.need(0), c.need(1), c.need(2)
+	if !a.Ranked {
+		return one(&Value{Type: a.Type}), nil
+	}
+	out := Shaped(a.Type, a.Shape...)
+	if c.node.Op != "ScatterND" || c.node.Attribute("reduction") != nil && string(c.node.Attribute("reduction").S) != "none" ||
+		out.Len() > maxContent || !allKnown(a, index, updates) || len(index.Shape) == 0 {
+		return one(out), nil
+	}
+	out.from(a, index, updates)
+	out.Ints, out.Floats = slices.Clone(a.Ints), slices.Clone(a.Floats)
+	last := index.Shape[len(index.Shape)-1]
+	if last > len(a.Shape) || last == 0 {
+		return one(Shaped(a.Type, a.Shape...)), nil
+	}
+	inner := product(a.Shape[last:])
+	for i := range index.Len() / last {
+		at := 0
+		for k := range last {
+			x, n := index.Ints[i*last+k], int64(a.Shape[k])
+			if x < -n || x >= n {
+				return nil, c.fail("index %d is outside [%d, %d]", x, -n, n-1)
+			}
+			if x < 0 {
+				x += n
+			}
+			at += int(x) * product(a.Shape[k+1:])
+		}
+		if (i+1)*inner > updates.Len() {
+			break
+		}
+		if out.Floats != nil && updates.Floats != nil {
+			copy(out.Floats[at:at+inner], updates.Floats[i*inner:])
+		} else if out.Ints != nil && updates.Ints != nil {
+			copy(out.Ints[at:at+inner], updates.Ints[i*inner:])
+		}
+	}
+	return one(out), nil
+}
+
+func nonZero(c *call) ([]*Value, error) {
+	a := c.need(0)
+	if !a.Known() {
+		return one(&Value{Type: onnx.Int64}), nil
+	}
+	var found []int
+	for i := range a.Len() {
+		if a.Number(i) != 0 {
+			found = append(found, i)
+		}
+	}
+	out := IntValue(onnx.Int64, []int{len(a.Shape), len(found)}, make([]int64, len(a.Shape)*len(found))).from(a)
+	for k, i := range found {
+		for d := len(a.Shape) - 1; d >= 0; d-- {
+			out.Ints[d*len(found)+k] = int64(i % a.Shape[d])
+			i /= a.Shape[d]
+		}
+	}
+	return one(out), nil
+}
+
+func oneHot(c *call) ([]*Value, error) {
+	index := c.need(0)
+	depth, ok := c.need(1).Scalar()
+	if !index.Ranked || !ok {
+		return one(&Value{Type: c.need(2).Type}), nil
+	}
+	axis := int(c.node.Int("axis", -1))
+	if axis < 0 {
+		axis += len(index.Shape) + 1
+	}
+	if axis < 0 || axis > len(index.Shape) {
+		return nil, c.fail("axis of %v", index.Shape)
+	}
+	return one(Shaped(c.need(2).Type, slices.Insert(slices.Clone(index.Shape), axis, int(depth))...)), nil
+}
+
+func eyeLike(c *call) ([]*Value, error) {
+	a := c.need(0)
+	t := onnx.DataType(c.node.Int("dtype", int64(a.Type)))
+	if !a.Ranked || len(a.Shape) != 2 || a.Len() > maxContent {
+		return one(&Value{Type: t, Ranked: a.Ranked, Shape: a.Shape}), nil
+	}
+	out := Shaped(t, a.Shape...)
+	content := make([]float64, a.Len())
+	for i := range a.Shape[0] {
+		if j := i + int(c.node.Int("k", 0)); j >= 0 && j < a.Shape[1] {
+			content[i*a.Shape[1]+j] = 1
+		}
+	}
+	out.setNumbers(content)
+	return one(out), nil
+}
+
+// setNumbers stores numbers as the content of the value's type.
+func (v *Value) setNumbers(x []float64) {
+	if v.Type.IsFloat() {
+		v.Floats = x
+		return
+	}
+	v.Ints = make([]int64, len(x))
+	for i := range x {
+		v.Ints[i] = int64(x[i])
+	}
+}
+
+func trilu(c *call) ([]*Value, error) {
+	a := c.need(0)
+	k := 0.0
+	ok := true
+	if v := c.input(1); v != nil {
+		k, ok = v.Scalar()
+	}
+	if !a.Ranked || len(a.Shape) < 2 || !ok || a.Len() > maxContent || !a.Known() {
+		return one(&Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}), nil
+	}
+	upper := c.node.Int("upper", 1) == 1
+	rows, columns := a.Shape[len(a.Shape)-2], a.Shape[len(a.Shape)-1]
+	out := Shaped(a.Type, a.Shape...).from(a)
+	content := make([]float64, a.Len())
+	for i := range content {
+		row, column := i/columns%rows, i%columns
+		if upper == (column >= row+int(k)) || column == row+int(k) {
+			content[i] = a.Number(i)
+		}
+	}
+	out.setNumbers(content)
+	return one(out), nil
+}
+
+func cumSum(c *call) ([]*Value, error) {
+	a := c.need(0)
+	x, ok := c.need(1).Scalar()
+	if !a.Ranked || !ok || !a.Known() || a.Len() > maxContent {
+		return one(&Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}), nil
+	}
+	axis, ok := axisOf(int64(x), len(a.Shape))
+	if !ok {
+		return nil, c.fail("axis %v of %v", x, a.Shape)
+	}
+	exclusive, reverse := c.node.Int("exclusive", 0) == 1, c.node.Int("reverse", 0) == 1
+	n, inner := a.Shape[axis], product(a.Shape[axis+1:])
+	content := make([]float64, a.Len())
+	for o := range product(a.Shape[:axis]) {
+		for k := range inner {
+			sum := 0.0
+			for i := range n {
+				if reverse {
+					i = n - 1 - i
+				}
+				at := (o*n+i)*inner + k
+				if exclusive {
+					content[at] = sum
+				}
+				sum = round(a.Type, sum+a.Number(at))
+				if !exclusive {
+					content[at] = sum
+				}
+			}
+		}
+	}
+	out := Shaped(a.Type, a.Shape...).from(a)
+	out.setNumbers(content)
+	return one(out), nil
+}
+
+// reduction returns the operator of a reduction over axes, nil for others.
+func reduction(name string) operator {
+	var start float64
+	var step func(sum, x float64) float64
+	switch name {
+	case "ReduceSum", "ReduceMean":
+		step = func(sum, x float64) float64 { return sum + x }
+	case "ReduceProd":
+		start, step = 1, func(sum, x float64) float64 { return sum * x }
+	case "ReduceMax":
+		start, step = math.Inf(-1), math.Max
+	case "ReduceMin":
+		start, step = math.Inf(1), math.Min
+	case "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare":
+	case "ArgMax", "ArgMin":
+		return argument
+	default:
+		return nil
+	}
+	return func(c *call) ([]*Value, error) { return reduce(c, start, step) }
+}
+
+func reduce(c *call, start float64, step func(sum, x float64) float64) ([]*Value, error) {
+	a := c.need(0)
+	axes, given, known := c.ints("axes", 1)
+	if !a.Ranked || !known {
+		return one(&Value{Type: a.Type}), nil
+	}
+	if len(axes) == 0 && c.node.Int("noop_with_empty_axes", 0) == 1 {
+		return one(a), nil
+	}
+	reduced := make([]bool, len(a.Shape))
+	for _, x := range axes {
+		axis, ok := axisOf(x, len(a.Shape))
+		if !ok {
+			return nil, c.fail("axis %d of %v", x, a.Shape)
+		}
+		reduced[axis] = true
+	}
+	keep := c.node.Int("keepdims", 1) == 1
+	full, shape := slices.Clone(a.Shape), []int{}
+	for i := range full {
+		if !given || len(axes) == 0 || reduced[i] {
+			full[i] = 1
+			if !keep {
+				continue
+			}
+		}
+		shape = append(shape, full[i])
+	}
+	out := Shaped(a.Type, shape...)
+	if step == nil || !a.Known() || a.Len() > maxContent {
+		return one(out), nil
+	}
+	content := slices.Repeat([]float64{start}, product(full))
+	each(a.Shape, []walker{newWalker(full, a.Shape)}, func(i int, at []int) { content[at[0]] = step(content[at[0]], a.Number(i)) })
+	if c.node.Op == "ReduceMean" && len(content) > 0 {
+		for i := range content {
+			content[i] = round(a.Type, content[i]/float64(a.Len()/len(content)))
+		}
+	}
+	out.setNumbers(content)
+	return one(out.from(a)), nil
+}
+
+func argument(c *call) ([]*Value, error) {
+	a := c.need(0)
+	if !a.Ranked {
+		return one(&Value{Type: onnx.Int64}), nil
+	}
+	axis, ok := axisOf(c.node.Int("axis", 0), len(a.Shape))
+	if !ok {
+		return nil, c.fail("axis of %v", a.Shape)
+	}
+	shape := slices.Clone(a.Shape)
+	if shape[axis] = 1; c.node.Int("keepdims", 1) == 0 {
+		shape = slices.Delete(shape, axis, axis+1)
+	}
+	return one(Shaped(onnx.Int64, shape...)), nil
+}

@@ -1,0 +1,544 @@
+package eval
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
+
+// network are the operators of the model's body: only shapes matter there.
+func network(name string) operator {
+	switch name {
+	case "Softmax", "LogSoftmax", "Hardmax", "LayerNormalization", "RMSNormalization", "GroupNormalization", "InstanceNormalization",
+		"BatchNormalization", "LpNormalization", "MeanVarianceNormalization", "LRN", "SimplifiedLayerNormalization":
+		return sameAsFirst
+	case "RotaryEmbedding":
+		return sameAsFirst
+	case "Conv", "ConvInteger", "MaxPool", "AveragePool", "LpPool":
+		return convolution
+	case "ConvTranspose":
+		return typeOnly
+	case "GlobalAveragePool", "GlobalMaxPool":
+		return globalPool
+	case "LSTM", "GRU", "RNN":
+		return recurrent
+	case "Attention":
+		return attention
+	case "Resize", "Upsample":
+		return resize
+	case "TopK":
+		return topK
+	}
+	return nil
+}
+
+func typeOnly(c *call) ([]*Value, error) { return one(&Value{Type: c.need(0).Type}), nil }
+
+// microsoft are ONNX Runtime's fused operators.
+func microsoft(name string) operator {
+	switch name {
+	case "Gelu", "FastGelu", "BiasGelu", "QuickGelu", "LayerNormalization", "SimplifiedLayerNormalization", "RotaryEmbedding",
+		"SkipLayerNormalization", "SkipSimplifiedLayerNormalization", "BiasSoftmax", "BiasDropout", "BiasAdd":
+		return skipNormalization
+	case "DequantizeLinear":
+		return dequantize
+	case "QuantizeLinear":
+		return identity
+	case "EmbedLayerNormalization":
+		return embedLayerNormalization
+	case "Attention", "QAttention":
+		return fusedAttention
+	case "MultiHeadAttention", "GroupQueryAttention", "SparseAttention", "PagedAttention":
+		return headAttention
+	case "FusedMatMul", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "FusedGemm":
+		return fusedMatMul
+	case "MatMulNBits", "MatMulBnb4", "MatMulFpQ4":
+		return matMulNBits
+	case "GatherBlockQuantized":
+		return gatherBlockQuantized
+	}
+	return nil
+}
+
+func skipNormalization(c *call) ([]*Value, error) {
+	a := c.need(0)
+	same := &Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}
+	out := []*Value{same, nil, nil, nil}
+	if strings.HasPrefix(c.node.Op, "Skip") {
+		out[3] = same
+	}
+	return out, nil
+}
+
+func dequantize(c *call) ([]*Value, error) {
+	a, scale, zero := c.need(0), c.need(1), c.need(2)
+	t := scale.Type
+	if t == 0 {
+		t = onnx.Float
+	}
+	out := &Value{Type: t, Ranked: a.Ranked, Shape: a.Shape}
+	if !a.Ranked || a.Len() > maxContent || !allKnown(a, scale) || c.input(2) != nil && !zero.Known() || scale.Len() != 1 {
+		if a.Constant() != nil || a.tensor != nil { // a table too large to compute here still is a constant
+			out.Origins = a.Origins
+		}
+		return one(out), nil
+	}
+	z := 0.0
+	if c.input(2) != nil {
+		z, _ = zero.Scalar()
+	}
+	s, _ := scale.Scalar()
+	out.Floats = make([]float64, a.Len())
+	for i := range out.Floats {
+		out.Floats[i] = round(t, (a.Number(i)-z)*s)
+	}
+	out.Data, out.Origins = a.Data, a.Origins
+	return one(out), nil
+}
+
+func dynamicQuantize(c *call) ([]*Value, error) {
+	a := c.need(0)
+	return []*Value{{Type: onnx.Uint8, Ranked: a.Ranked, Shape: a.Shape}, Shaped(onnx.Float), Shaped(onnx.Uint8)}, nil
+}
+
+func matMul(c *call) ([]*Value, error) {
+	t := c.need(0).Type
+	if c.node.Op == "MatMulInteger" {
+		t = onnx.Int32
+	}
+	return product2(c, t, c.need(0), c.need(1))
+}
+
+// product2 is the matrix product with numpy's broadcasting.
+func product2(c *call, t onnx.DataType, a, b *Value) ([]*Value, error) {
+	if !a.Ranked || !b.Ranked || len(a.Shape) == 0 || len(b.Shape) == 0 {
+		return one(&Value{Type: t}), nil
+	}
+	sa, sb := a.Shape, b.Shape
+	if len(sa) == 1 {
+		sa = []int{1, sa[0]}
+	}
+	if len(sb) == 1 {
+		sb = []int{sb[0], 1}
+	}
+	m, k, n := sa[len(sa)-2], sa[len(sa)-1], sb[len(sb)-1]
+	if k != sb[len(sb)-2] {
+		return nil, c.fail("%v times %v", a.Shape, b.Shape)
+	}
+	lead, err := broadcast(sa[:len(sa)-2], sb[:len(sb)-2])
+	if err != nil {
+		return nil, c.fail("%v times %v: %v", a.Shape, b.Shape, err)
+	}
+	full := append(slices.Clone(lead), m, n)
+	shape := slices.Clone(lead)
+	if len(a.Shape) > 1 {
+		shape = append(shape, m)
+	}
+	if len(b.Shape) > 1 {
+		shape = append(shape, n)
+	}
+	out := Shaped(t, shape...)
+	if !t.IsFloat() || k > 64 || product(full) > maxContent || !allKnown(a, b) {
+		return one(out), nil
+	}
+	out.Floats = make([]float64, product(full))
+	strideA, strideB := newWalker(sa[:len(sa)-2], lead), newWalker(sb[:len(sb)-2], lead)
+	each(lead, []walker{strideA, strideB}, func(i int, at []int) {
+		for r := range m {
+			for q := range n {
+				sum := 0.0
+				for x := range k {
+					sum += a.Number(at[0]*m*k+r*k+x) * b.Number(at[1]*k*n+x*n+q)
+				}
+				out.Floats[(i*m+r)*n+q] = round(t, sum)
+			}
+		}
+	})
+	return one(out.from(a, b)), nil
+}
+
+func fusedMatMul(c *call) ([]*Value, error) {
+	a, b := c.need(0), c.need(1)
+	if !a.Ranked || !b.Ranked || len(a.Shape) < 2 || len(b.Shape) < 2 || c.node.Op != "FusedMatMul" {
+		return one(&Value{Type: onnx.Float}), nil
+	}
+	flip := func(v *Value, attribute string) *Value {
+		s := slices.Clone(v.Shape)
+		if c.node.Int(attribute, 0) == 1 {
+			s[len(s)-1], s[len(s)-2] = s[len(s)-2], s[len(s)-1]
+		}
+		return Shaped(v.Type, s...)
+	}
+	return product2(c, a.Type, flip(a, "transA"), flip(b, "transB"))
+}
+
+func gemm(c *call) ([]*Value, error) {
+	a, b := c.need(0), c.need(1)
+	if len(a.Shape) != 2 || len(b.Shape) != 2 {
+		return one(&Value{Type: a.Type}), nil
+	}
+	m, k, k2, n := a.Shape[0], a.Shape[1], b.Shape[0], b.Shape[1]
+	if c.node.Int("transA", 0) == 1 {
+		m, k = k, m
+	}
+	if c.node.Int("transB", 0) == 1 {
+		k2, n = n, k2
+	}
+	if k != k2 {
+		return nil, c.fail("%v times %v", a.Shape, b.Shape)
+	}
+	return one(Shaped(a.Type, m, n)), nil
+}
+
+func matMulNBits(c *call) ([]*Value, error) {
+	a := c.need(0)
+	if !a.Ranked || len(a.Shape) == 0 {
+		return one(&Value{Type: a.Type}), nil
+	}
+	shape := slices.Clone(a.Shape)
+	shape[len(shape)-1] = int(c.node.Int("N", 0))
+	return one(Shaped(a.Type, shape...)), nil
+}
+
+func gatherBlockQuantized(c *call) ([]*Value, error) {
+	index, scales := c.need(1), c.need(2)
+	data := c.need(0)
+	if !index.Ranked || len(data.Shape) != 2 {
+		return one(&Value{Type: scales.Type}), nil
+	}
+	width := data.Shape[1]
+	if b := c.node.Int("bits", 4); data.Type.Bits() == 8 && b < 8 {
+		width *= 8 / int(b)
+	}
+	return one(Shaped(scales.Type, append(slices.Clone(index.Shape), width)...)), nil
+}
+
+func einsum(c *call) ([]*Value, error) {
+	a := c.node.Attribute("equation")
+	if a == nil {
+		return nil, nil
+	}
+	equation := strings.ReplaceAll(string(a.S), " ", "")
+	left, right, explicit := strings.Cut(equation, "->")
+	terms := strings.Split(left, ",")
+	if len(terms) != len(c.in) || strings.Contains(equation, ".") || !explicit {
+		return one(&Value{Type: c.need(0).Type}), nil
+	}
+	sizes := map[rune]int{}
+	for i, term := range terms {
+		v := c.need(i)
+		if !v.Ranked {
+			return one(&Value{Type: v.Type}), nil
+		}
+		if len(term) != len(v.Shape) {
+			return nil, c.fail("%s of %v", equation, v.Shape)
+		}
+		for d, letter := range term {
+			if n, ok := sizes[letter]; ok && n != v.Shape[d] && n != 1 && v.Shape[d] != 1 {
+				return nil, c.fail("%s: %c is %d and %d", equation, letter, n, v.Shape[d])
+			}
+			sizes[letter] = max(sizes[letter], v.Shape[d])
+		}
+	}
+	out := Shaped(c.need(0).Type)
+	out.Shape = []int{}
+	for _, letter := range right {
+		out.Shape = append(out.Shape, sizes[letter])
+	}
+	return one(einsumContent(c, out, terms, right, sizes)), nil
+}
+
+// einsumContent computes small known products, such as positions times
+// frequencies.
+func einsumContent(c *call, out *Value, terms []string, right string, sizes map[rune]int) *Value {
+	letters := []rune(right)
+	for _, term := range terms {
+		for _, l := range term {
+			if !slices.Contains(letters, l) {
+				letters = append(letters, l)
+			}
+		}
+	}
+	shape := make([]int, len(letters))
+	for i, l := range letters {
+		shape[i] = sizes[l]
+	}
+	if product(shape) > maxContent || !allKnown(c.in...) || !out.Type.IsFloat() {
+		return out
+	}
+	walkers := make([]walker, len(terms))
+	for i, term := range terms {
+		own := newWalker(c.in[i].Shape, c.in[i].Shape).strides
+		walkers[i].strides = make([]int, len(letters))
+		for d, l := range []rune(term) {
+			walkers[i].strides[slices.Index(letters, l)] += own[d]
+		}
+	}
+	out.Floats = make([]float64, out.Len())
+	inner := product(shape[len(right):])
+	each(shape, walkers, func(i int, at []int) {
+		x := 1.0
+		for k := range at {
+			x *= c.in[k].Number(at[k])
+		}
+		out.Floats[i/inner] = round(out.Type, out.Floats[i/inner]+x)
+	})
+	return out.from(c.in...)
+}
+
+func convolution(c *call) ([]*Value, error) {
+	a, w := c.need(0), c.need(1)
+	rank := len(a.Shape) - 2
+	if !a.Ranked || rank < 1 {
+		return one(&Value{Type: a.Type}), nil
+	}
+	kernel := c.node.Ints("kernel_shape")
+	channels := a.Shape[1]
+	if strings.HasPrefix(c.node.Op, "Conv") {
+		if !w.Ranked || len(w.Shape) != rank+2 {
+			return one(&Value{Type: a.Type}), nil
+		}
+		channels = w.Shape[0]
+		if group := int(c.node.Int("group", 1)); w.Shape[1]*group != a.Shape[1] {
+			return nil, c.fail("%d channels, the weights take %d", a.Shape[1], w.Shape[1]*group)
+		}
+		if kernel == nil {
+			for _, d := range w.Shape[2:] {
+				kernel = append(kernel, int64(d))
+			}
+		}
+	}
+	if len(kernel) != rank {
+		return one(&Value{Type: a.Type}), nil
+	}
+	strides, dilations, pads := c.node.Ints("strides"), c.node.Ints("dilations"), c.node.Ints("pads")
+	auto := ""
+	if x := c.node.Attribute("auto_pad"); x != nil {
+		auto = string(x.S)
+	}
+	shape := []int{a.Shape[0], channels}
+	for i := range rank {
+		s, d, p := 1, 1, 0
+		if i < len(strides) {
+			s = max(int(strides[i]), 1)
+		}
+		if i < len(dilations) {
+			d = int(dilations[i])
+		}
+		if len(pads) == 2*rank {
+			p = int(pads[i] + pads[i+rank])
+		}
+		n := a.Shape[i+2]
+		if strings.HasPrefix(auto, "SAME") {
+			shape = append(shape, (n+s-1)/s)
+			continue
+		}
+		out := n + p - d*(int(kernel[i])-1) - 1
+		if c.node.Int("ceil_mode", 0) == 1 {
+			out += s - 1
+		}
+		if out < 0 {
+			return nil, c.fail("%v is smaller than the kernel %v", a.Shape, kernel)
+		}
+		shape = append(shape, out/s+1)
+	}
+	return one(Shaped(a.Type, shape...)), nil
+}
+
+func globalPool(c *call) ([]*Value, error) {
+	a := c.need(0)
+	if !a.Ranked || len(a.Shape) < 2 {
+		return one(&Value{Type: a.Type}), nil
+	}
+	shape := slices.Clone(a.Shape)
+	for i := 2; i < len(shape); i++ {
+		shape[i] = 1
+	}
+	return one(Shaped(a.Type, shape...)), nil
+}
+
+func recurrent(c *call) ([]*Value, error) {
+	x, r := c.need(0), c.need(2)
+	if len(x.Shape) != 3 || len(r.Shape) != 3 {
+		return one(&Value{Type: x.Type}), nil
+	}
+	directions, hidden := r.Shape[0], r.Shape[2]
+	last := Shaped(x.Type, directions, x.Shape[1], hidden)
+	if c.node.Int("layout", 0) == 1 {
+		return []*Value{Shaped(x.Type, x.Shape[0], x.Shape[1], directions, hidden)}, nil
+	}
+	return []*Value{Shaped(x.Type, x.Shape[0], directions, x.Shape[1], hidden), last, last}, nil
+}
+
+// attention is ai.onnx Attention: (batch, heads, length, dim) or, with
+// q_num_heads, (batch, length, width).
+func attention(c *call) ([]*Value, error) {
+	q, v := c.need(0), c.need(2)
+	if !q.Ranked || !v.Ranked {
+		return one(&Value{Type: q.Type}), nil
+	}
+	shape := slices.Clone(q.Shape)
+	if len(shape) == 4 && len(v.Shape) == 4 {
+		shape[3] = v.Shape[3]
+	} else if len(shape) == 3 && len(v.Shape) == 3 {
+		heads, kv := c.node.Int("q_num_heads", 1), c.node.Int("kv_num_heads", 1)
+		if kv > 0 {
+			shape[2] = v.Shape[2] / int(kv) * int(heads)
+		}
+	}
+	if mask := c.input(3); mask != nil && mask.Ranked && len(mask.Shape) >= 2 {
+		if k := c.need(1); k.Ranked && len(k.Shape) >= 2 && c.input(4) == nil {
+			length, keys := shape[len(shape)-2], k.Shape[len(k.Shape)-2]
+			if _, err := broadcast(mask.Shape[len(mask.Shape)-2:], []int{length, keys}); err != nil {
+				return nil, c.fail("mask: %v", err)
+			}
+		}
+	}
+	out := []*Value{Shaped(q.Type, shape...)}
+	return append(out, c.present(4, 1)...), nil
+}
+
+// present are the key and value outputs of an attention with a past.
+func (c *call) present(past, k int) []*Value {
+	p, key := c.input(past), c.need(k)
+	if p == nil || !p.Ranked || len(p.Shape) != 4 || !key.Ranked {
+		return nil
+	}
+	shape := slices.Clone(p.Shape)
+	n := 0
+	if len(key.Shape) == 4 {
+		n = key.Shape[2]
+	} else if len(key.Shape) == 3 {
+		n = key.Shape[1]
+	}
+	shape[2] += n
+	v := Shaped(p.Type, shape...)
+	return []*Value{v, v}
+}
+
+// fusedAttention is com.microsoft Attention: input (batch, length, width).
+func fusedAttention(c *call) ([]*Value, error) {
+	a, bias := c.need(0), c.need(2)
+	if len(a.Shape) != 3 {
+		return one(&Value{Type: a.Type}), nil
+	}
+	width := a.Shape[2]
+	if bias.Ranked && len(bias.Shape) == 1 && c.node.Attribute("qkv_hidden_sizes") == nil {
+		width = bias.Shape[0] / 3
+	}
+	return one(Shaped(a.Type, a.Shape[0], a.Shape[1], width)), nil
+}
+
+// headAttention are the attentions with separate query, key and value.
+func headAttention(c *call) ([]*Value, error) {
+	q, v := c.need(0), c.need(2)
+	if len(q.Shape) != 3 {
+		return one(&Value{Type: q.Type}), nil
+	}
+	shape := slices.Clone(q.Shape)
+	heads, kv := int(c.node.Int("num_heads", 1)), int(c.node.Int("kv_num_heads", 0))
+	switch {
+	case c.node.Op == "MultiHeadAttention" && len(v.Shape) == 3:
+		shape[2] = v.Shape[2]
+	case kv > 0 && c.input(1) == nil: // packed query, key and value
+		shape[2] = shape[2] / (heads + 2*kv) * heads
+	}
+	out := []*Value{Shaped(q.Type, shape...)}
+	if p := c.need(3); c.node.Op == "GroupQueryAttention" && len(p.Shape) == 4 {
+		present := slices.Clone(p.Shape)
+		present[2] += shape[1]
+		out = append(out, Shaped(q.Type, present...), Shaped(q.Type, present...))
+	}
+	return out, nil
+}
+
+func embedLayerNormalization(c *call) ([]*Value, error) {
+	ids, words, positions := c.need(0), c.need(2), c.need(3)
+	if len(ids.Shape) != 2 || len(words.Shape) != 2 {
+		return one(&Value{Type: words.Type}), nil
+	}
+	if len(positions.Shape) == 2 && c.input(8) == nil && ids.Shape[1] > positions.Shape[0] {
+		return nil, c.fail("%d positions, the table has %d", ids.Shape[1], positions.Shape[0])
+	}
+	return []*Value{Shaped(words.Type, ids.Shape[0], ids.Shape[1], words.Shape[1]), Shaped(onnx.Int32, ids.Shape[0])}, nil
+}
+
+func resize(c *call) ([]*Value, error) {
+	a := c.need(0)
+	if sizes, ok := dims(c.need(3)); ok && c.input(3) != nil && len(sizes) == len(a.Shape) {
+		return one(Shaped(a.Type, sizes...)), nil
+	}
+	scales := c.input(2)
+	if c.node.Op == "Upsample" {
+		scales = c.input(1)
+	}
+	if scales == nil || !scales.Known() || scales.Len() != len(a.Shape) || !a.Ranked {
+		return one(&Value{Type: a.Type}), nil
+	}
+	shape := make([]int, len(a.Shape))
+	for i := range shape {
+		shape[i] = int(float64(a.Shape[i]) * scales.Number(i))
+	}
+	return one(Shaped(a.Type, shape...)), nil
+}
+
+func topK(c *call) ([]*Value, error) {
+	a := c.need(0)
+	k, ok := c.need(1).Scalar()
+	if !a.Ranked || !ok {
+		return nil, nil
+	}
+	axis, ok := axisOf(c.node.Int("axis", -1), len(a.Shape))
+	if !ok {
+		return nil, c.fail("axis of %v", a.Shape)
+	}
+	shape := slices.Clone(a.Shape)
+	shape[axis] = int(k)
+	return []*Value{Shaped(a.Type, shape...), Shaped(onnx.Int64, shape...)}, nil
+}
+
+// ifOp runs the branch that is taken; both, where the condition is not known.
+func ifOp(c *call) ([]*Value, error) {
+	yes, no := c.node.Attribute("then_branch"), c.node.Attribute("else_branch")
+	if yes == nil || no == nil || yes.Graph == nil || no.Graph == nil {
+		return nil, nil
+	}
+	if c.scope.nesting() > maxDepth {
+		return nil, nil
+	}
+	condition, known := c.need(0).Scalar()
+	failures := len(c.scope.eval.Failures)
+	branches := []*Scope{c.scope.branch(c.node, yes.Graph), c.scope.branch(c.node, no.Graph)}
+	if known { // what fails in the branch not taken does not count
+		taken := branches[1]
+		if condition != 0 {
+			taken = branches[0]
+		}
+		kept := c.scope.eval.Failures[:failures]
+		for _, f := range c.scope.eval.Failures[failures:] {
+			if f.Scope == taken {
+				kept = append(kept, f)
+			}
+		}
+		c.scope.eval.Failures = kept
+		return taken.results(), nil
+	}
+	a, b := branches[0].results(), branches[1].results()
+	for i := range a {
+		if i >= len(b) || !a[i].Ranked || !b[i].Ranked || !slices.Equal(a[i].Shape, b[i].Shape) {
+			a[i] = &Value{Type: a[i].Type}
+			continue
+		}
+		a[i] = Shaped(a[i].Type, a[i].Shape...)
+	}
+	return a, nil
+}
+
+func (s *Scope) results() []*Value {
+	var out []*Value
+	for _, o := range s.Graph.Outputs {
+		out = append(out, s.Value(o.Name))
+	}
+	return out
+}

@@ -1,0 +1,561 @@
+package eval
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
+
+func constant(c *call) ([]*Value, error) {
+	for _, a := range c.node.Attributes {
+		switch a.Name {
+		case "value":
+			if a.Tensor == nil {
+				return nil, nil
+			}
+			return one(c.scope.eval.constant(a.Tensor)), nil
+		case "value_int":
+			return one(IntValue(onnx.Int64, []int{}, []int64{a.I})), nil
+		case "value_ints":
+			return one(IntValue(onnx.Int64, []int{len(a.Ints)}, a.Ints)), nil
+		case "value_float":
+			return one(FloatValue(onnx.Float, []int{}, []float64{float64(a.F)})), nil
+		case "value_floats":
+			x := make([]float64, len(a.Floats))
+			for i, f := range a.Floats {
+				x[i] = float64(f)
+			}
+			return one(FloatValue(onnx.Float, []int{len(x)}, x)), nil
+		case "sparse_value":
+			return nil, nil
+		}
+	}
+	return nil, nil
+}
+
+func constantOfShape(c *call) ([]*Value, error) {
+	t, number := onnx.Float, 0.0
+	if a := c.node.Attribute("value"); a != nil && a.Tensor != nil {
+		t = a.Tensor.Type
+		if x, err := a.Tensor.Floats(0, 1); err == nil {
+			number = x[0]
+		}
+	}
+	shape, ok := dims(c.need(0))
+	if !ok {
+		return one(&Value{Type: t}), nil
+	}
+	out := Shaped(t, shape...)
+	out.Data = c.need(0).Data
+	if out.Len() > maxContent {
+		return one(out), nil
+	}
+	if t.IsFloat() {
+		out.Floats = slices.Repeat([]float64{number}, out.Len())
+	} else {
+		out.Ints = slices.Repeat([]int64{int64(number)}, out.Len())
+	}
+	return one(out), nil
+}
+
+// dims reads a known list of integers as a shape.
+func dims(v *Value) ([]int, bool) {
+	if !v.Known() || v.Ints == nil && v.Len() > 0 {
+		return nil, false
+	}
+	out := make([]int, len(v.Ints))
+	for i, d := range v.Ints {
+		if d < -1 || d > 1<<40 {
+			return nil, false
+		}
+		out[i] = int(d)
+	}
+	return out, true
+}
+
+func shapeOp(c *call) ([]*Value, error) {
+	a := c.need(0)
+	if !a.Ranked {
+		return one(&Value{Type: onnx.Int64}), nil
+	}
+	rank := int64(len(a.Shape))
+	clamp := func(i int64) int64 {
+		if i < 0 {
+			i += rank
+		}
+		return min(max(i, 0), rank)
+	}
+	start, end := clamp(c.node.Int("start", 0)), clamp(c.node.Int("end", rank))
+	out := []int64{}
+	for i := start; i < end; i++ {
+		out = append(out, int64(a.Shape[i]))
+	}
+	return one(IntValue(onnx.Int64, []int{len(out)}, out)), nil
+}
+
+func size(c *call) ([]*Value, error) {
+	a := c.need(0)
+	if !a.Ranked {
+		return one(Shaped(onnx.Int64)), nil
+	}
+	return one(IntValue(onnx.Int64, []int{}, []int64{int64(a.Len())})), nil
+}
+
+func identity(c *call) ([]*Value, error) {
+	v := *c.need(0)
+	if c.node.Op == "QuantizeLinear" {
+		return one(&Value{Type: onnx.Uint8, Ranked: v.Ranked, Shape: v.Shape}), nil
+	}
+	return one(&v), nil
+}
+
+func sameAsFirst(c *call) ([]*Value, error) {
+	a := c.need(0)
+	return one(&Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}), nil
+}
+
+func cast(c *call) ([]*Value, error) {
+	return one(castTo(c.need(0), onnx.DataType(c.node.Int("to", 1)))), nil
+}
+
+func castLike(c *call) ([]*Value, error) {
+	return one(castTo(c.need(0), c.need(1).Type)), nil
+}
+
+func castTo(a *Value, t onnx.DataType) *Value {
+	if !a.Ranked || !a.Known() || a.Len() > maxContent {
+		return &Value{Type: t, Ranked: a.Ranked, Shape: a.Shape}
+	}
+	out := Shaped(t, a.Shape...).from(a)
+	n := a.Len()
+	if t.IsFloat() {
+		out.Floats = make([]float64, n)
+		for i := range n {
+			out.Floats[i] = round(t, a.Number(i))
+		}
+		return out
+	}
+	out.Ints = make([]int64, n)
+	for i := range n {
+		x := a.Number(i)
+		switch {
+		case t == onnx.Bool:
+			out.Ints[i] = int64(truth(x != 0))
+		case a.Ints != nil:
+			out.Ints[i] = a.Ints[i]
+		default:
+			out.Ints[i] = int64(x)
+		}
+	}
+	return out
+}
+
+func rangeOp(c *call) ([]*Value, error) {
+	a, b, d := c.need(0), c.need(1), c.need(2)
+	start, ok1 := a.Scalar()
+	limit, ok2 := b.Scalar()
+	delta, ok3 := d.Scalar()
+	if !ok1 || !ok2 || !ok3 || delta == 0 {
+		return one(&Value{Type: a.Type}), nil
+	}
+	n := 0
+	for x := start; (delta > 0 && x < limit || delta < 0 && x > limit) && n <= 1<<22; x += delta {
+		n++
+	}
+	out := Shaped(a.Type, n).from(a, b, d)
+	if n > maxContent {
+		return one(out), nil
+	}
+	if a.Type.IsFloat() {
+		out.Floats = make([]float64, n)
+		for i := range n {
+			out.Floats[i] = start + float64(i)*delta
+		}
+	} else {
+		out.Ints = make([]int64, n)
+		for i := range n {
+			out.Ints[i] = int64(start) + int64(i)*int64(delta)
+		}
+	}
+	return one(out), nil
+}
+
+func reshape(c *call) ([]*Value, error) {
+	a := c.need(0)
+	shape, ok := dims(c.need(1))
+	if s := c.node.Attribute("shape"); s != nil { // operator set 1
+		shape, ok = nil, true
+		for _, d := range s.Ints {
+			shape = append(shape, int(d))
+		}
+	}
+	if !ok {
+		if r := c.need(1); r.Ranked && len(r.Shape) == 1 && a.Ranked {
+			return one(&Value{Type: a.Type}), nil
+		}
+		return one(&Value{Type: a.Type}), nil
+	}
+	if !a.Ranked {
+		for _, d := range shape {
+			if d <= 0 {
+				return one(&Value{Type: a.Type}), nil
+			}
+		}
+		return one(Shaped(a.Type, shape...)), nil
+	}
+	free, rest := -1, 1
+	for i, d := range shape {
+		switch {
+		case d == -1:
+			free = i
+			continue
+		case d == 0 && c.node.Int("allowzero", 0) == 0:
+			if i >= len(a.Shape) {
+				return nil, c.fail("entry %d keeps a dimension that %v lacks", i, a.Shape)
+			}
+			shape[i] = a.Shape[i]
+		}
+		rest *= shape[i]
+	}
+	n := a.Len()
+	if free >= 0 {
+		if rest == 0 || n%rest != 0 {
+			return nil, c.fail("%v does not fit %v", a.Shape, shape)
+		}
+		shape[free] = n / rest
+	} else if rest != n {
+		return nil, c.fail("%v does not fit %v", a.Shape, shape)
+	}
+	return one(a.view(shape)), nil
+}
+
+func flatten(c *call) ([]*Value, error) {
+	a := c.need(0)
+	if !a.Ranked {
+		return one(&Value{Type: a.Type}), nil
+	}
+	axis := int(c.node.Int("axis", 1))
+	if axis < 0 {
+		axis += len(a.Shape)
+	}
+	if axis < 0 || axis > len(a.Shape) {
+		return nil, c.fail("axis %d of %v", axis, a.Shape)
+	}
+	return one(a.view([]int{product(a.Shape[:axis]), product(a.Shape[axis:])})), nil
+}
+
+func squeeze(c *call) ([]*Value, error) {
+	a := c.need(0)
+	axes, given, known := c.ints("axes", 1)
+	if !a.Ranked || !known {
+		return one(&Value{Type: a.Type}), nil
+	}
+	drop := map[int]bool{}
+	for _, x := range axes {
+		axis, ok := axisOf(x, len(a.Shape))
+		if !ok || a.Shape[axis] != 1 {
+			return nil, c.fail("axis %d of %v is not 1", x, a.Shape)
+		}
+		drop[axis] = true
+	}
+	shape := []int{}
+	for i, d := range a.Shape {
+		if !drop[i] && (given || d != 1) {
+			shape = append(shape, d)
+		}
+	}
+	return one(a.view(shape)), nil
+}
+
+func unsqueeze(c *call) ([]*Value, error) {
+	a := c.need(0)
+	axes, _, known := c.ints("axes", 1)
+	if !a.Ranked || !known {
+		return one(&Value{Type: a.Type}), nil
+	}
+	rank := len(a.Shape) + len(axes)
+	add := map[int]bool{}
+	for _, x := range axes {
+		axis, ok := axisOf(x, rank)
+		if !ok {
+			return nil, c.fail("axis %d of rank %d", x, rank)
+		}
+		add[axis] = true
+	}
+	shape, next := make([]int, 0, rank), 0
+	for i := range rank {
+		if add[i] || next >= len(a.Shape) {
+			shape = append(shape, 1)
+			continue
+		}
+		shape = append(shape, a.Shape[next])
+		next++
+	}
+	return one(a.view(shape)), nil
+}
+
+func transpose(c *call) ([]*Value, error) {
+	a := c.need(0)
+	if !a.Ranked {
+		return one(&Value{Type: a.Type}), nil
+	}
+	rank := len(a.Shape)
+	order := make([]int, rank)
+	for i := range order {
+		order[i] = rank - 1 - i
+	}
+	if perm := c.node.Ints("perm"); perm != nil {
+		if len(perm) != rank {
+			return nil, c.fail("perm %v of %v", perm, a.Shape)
+		}
+		for i, p := range perm {
+			axis, ok := axisOf(p, rank)
+			if !ok {
+				return nil, c.fail("perm %v of %v", perm, a.Shape)
+			}
+			order[i] = axis
+		}
+	}
+	shape, strides := make([]int, rank), make([]int, rank)
+	own := newWalker(a.Shape, a.Shape).strides
+	for i, p := range order {
+		shape[i], strides[i] = a.Shape[p], own[p]
+	}
+	out := Shaped(a.Type, shape...)
+	if out.Len() > maxContent || !a.Known() {
+		return one(out), nil
+	}
+	copyElements(out.from(a), a, walker{strides})
+	return one(out), nil
+}
+
+// copyElements fills out with the elements of a that a walker visits.
+func copyElements(out, a *Value, w walker) {
+	n := out.Len()
+	if a.Floats != nil {
+		out.Floats = make([]float64, n)
+		each(out.Shape, []walker{w}, func(i int, at []int) { out.Floats[i] = a.Floats[at[0]] })
+	} else if a.Ints != nil {
+		out.Ints = make([]int64, n)
+		each(out.Shape, []walker{w}, func(i int, at []int) { out.Ints[i] = a.Ints[at[0]] })
+	}
+}
+
+func expand(c *call) ([]*Value, error) {
+	a := c.need(0)
+	want, ok := dims(c.need(1))
+	if !ok || !a.Ranked {
+		return one(&Value{Type: a.Type}), nil
+	}
+	shape, err := broadcast(a.Shape, want)
+	if err != nil {
+		return nil, c.fail("%v", err)
+	}
+	out := Shaped(a.Type, shape...)
+	if out.Len() > maxContent || !a.Known() {
+		return one(out), nil
+	}
+	copyElements(out.from(a), a, newWalker(a.Shape, shape))
+	return one(out), nil
+}
+
+func tile(c *call) ([]*Value, error) {
+	a := c.need(0)
+	repeats, ok := dims(c.need(1))
+	if !ok || !a.Ranked || len(repeats) != len(a.Shape) {
+		return one(&Value{Type: a.Type}), nil
+	}
+	v := a
+	for axis, n := range repeats {
+		if n == 1 {
+			continue
+		}
+		if v.Shape[axis]*n > maxContent {
+			shape := slices.Clone(v.Shape)
+			shape[axis] *= n
+			v = Shaped(a.Type, shape...)
+			continue
+		}
+		var indices []int
+		for range n {
+			for i := range v.Shape[axis] {
+				indices = append(indices, i)
+			}
+		}
+		v = v.take(axis, indices)
+	}
+	return one(v), nil
+}
+
+func pad(c *call) ([]*Value, error) {
+	a := c.need(0)
+	pads, _, known := c.ints("pads", 1)
+	if !a.Ranked || !known || len(pads) != 2*len(a.Shape) {
+		if a.Ranked && known && c.input(3) != nil {
+			return one(&Value{Type: a.Type}), nil
+		}
+		return one(&Value{Type: a.Type}), nil
+	}
+	shape := slices.Clone(a.Shape)
+	for i := range shape {
+		shape[i] += int(pads[i] + pads[i+len(shape)])
+		if shape[i] < 0 {
+			return nil, c.fail("pads %v of %v", pads, a.Shape)
+		}
+	}
+	return one(Shaped(a.Type, shape...)), nil
+}
+
+func concat(c *call) ([]*Value, error) {
+	if len(c.in) == 0 {
+		return nil, nil
+	}
+	first := c.need(0)
+	known := true
+	for i := range c.in {
+		if v := c.need(i); !v.Ranked {
+			return one(&Value{Type: first.Type}), nil
+		} else {
+			known = known && v.Known()
+		}
+	}
+	axis, ok := axisOf(c.node.Int("axis", 0), len(first.Shape))
+	if !ok {
+		return nil, c.fail("axis of %v", first.Shape)
+	}
+	shape := slices.Clone(first.Shape)
+	shape[axis] = 0
+	for i := range c.in {
+		v := c.need(i)
+		if len(v.Shape) != len(shape) {
+			return nil, c.fail("ranks differ: %v and %v", first.Shape, v.Shape)
+		}
+		for d := range shape {
+			if d != axis && v.Shape[d] != shape[d] {
+				return nil, c.fail("shapes %v and %v", first.Shape, v.Shape)
+			}
+		}
+		shape[axis] += v.Shape[axis]
+	}
+	out := Shaped(first.Type, shape...)
+	if !known || out.Len() > maxContent {
+		return one(out), nil
+	}
+	out.from(c.in...)
+	outer := product(shape[:axis])
+	for o := range outer {
+		for i := range c.in {
+			v := c.need(i)
+			n := product(v.Shape[axis:])
+			if v.Floats != nil {
+				out.Floats = append(out.Floats, v.Floats[o*n:(o+1)*n]...)
+			} else if v.Ints != nil {
+				out.Ints = append(out.Ints, v.Ints[o*n:(o+1)*n]...)
+			}
+		}
+	}
+	return one(out), nil
+}
+
+func split(c *call) ([]*Value, error) {
+	a := c.need(0)
+	sizes, given, known := c.ints("split", 1)
+	parts := len(c.node.Outputs)
+	if !a.Ranked || !known {
+		return nil, nil
+	}
+	axis, ok := axisOf(c.node.Int("axis", 0), len(a.Shape))
+	if !ok {
+		return nil, c.fail("axis of %v", a.Shape)
+	}
+	if !given {
+		n := (a.Shape[axis] + parts - 1) / max(parts, 1)
+		for left := a.Shape[axis]; len(sizes) < parts; left -= n {
+			sizes = append(sizes, int64(max(min(n, left), 0)))
+		}
+	}
+	var out []*Value
+	at := 0
+	for _, n := range sizes {
+		if n < 0 || at+int(n) > a.Shape[axis] {
+			return nil, c.fail("parts %v of %v", sizes, a.Shape)
+		}
+		indices := make([]int, n)
+		for i := range indices {
+			indices[i] = at + i
+		}
+		at += int(n)
+		out = append(out, a.take(axis, indices))
+	}
+	if at != a.Shape[axis] {
+		return nil, c.fail("parts %v of %v", sizes, a.Shape)
+	}
+	return out, nil
+}
+
+func slice(c *call) ([]*Value, error) {
+	a := c.need(0)
+	starts, _, k1 := c.ints("starts", 1)
+	ends, _, k2 := c.ints("ends", 2)
+	axes, given, k3 := c.ints("axes", 3)
+	steps, stepped, k4 := c.ints("", 4)
+	if !a.Ranked {
+		return one(&Value{Type: a.Type}), nil
+	}
+	if !given {
+		for i := range starts {
+			axes = append(axes, int64(i))
+		}
+	}
+	if !k1 || !k2 || !k3 || !k4 {
+		return one(&Value{Type: a.Type}), nil // the rank stays, its sizes are not known
+	}
+	v := a
+	for i, x := range axes {
+		axis, ok := axisOf(x, len(a.Shape))
+		if !ok || i >= len(starts) || i >= len(ends) {
+			return nil, c.fail("axis %d of %v", x, a.Shape)
+		}
+		step := int64(1)
+		if stepped && i < len(steps) {
+			step = steps[i]
+		}
+		v = v.slice(axis, starts[i], ends[i], step)
+	}
+	if v == a {
+		v = a.view(a.Shape)
+	}
+	return one(v), nil
+}
+
+// slice cuts along one axis with the clamping of the ONNX operator.
+func (v *Value) slice(axis int, start, end, step int64) *Value {
+	n := int64(v.Shape[axis])
+	clamp := func(i, low, high int64) int64 {
+		if i < 0 {
+			i += n
+		}
+		return min(max(i, low), high)
+	}
+	var indices []int
+	if step > 0 {
+		start, end = clamp(start, 0, n), clamp(end, 0, n)
+		if start == 0 && end == n && step == 1 {
+			return v
+		}
+		if step == 1 && end-start > maxContent || (end-start)/step > maxContent {
+			shape := slices.Clone(v.Shape)
+			shape[axis] = int((end - start + step - 1) / step)
+			return Shaped(v.Type, shape...)
+		}
+		for i := start; i < end; i += step {
+			indices = append(indices, int(i))
+		}
+	} else if step < 0 {
+		start, end = clamp(start, 0, n-1), clamp(end, -1, n-1)
+		for i := start; i > end && len(indices) < maxContent; i += step {
+			indices = append(indices, int(i))
+		}
+	}
+	return v.take(axis, indices)
+}

@@ -1,0 +1,267 @@
+// Package eval evaluates the integer and shape side of an ONNX graph at small
+// sizes, with probing inputs, so that questions about indices are answered by
+// computing them instead of by matching patterns of nodes.
+//
+// Start with New and Evaluator.Value. Weights are shapes only; contents are
+// kept where they are small and known: integers, and the floating-point
+// numbers that are computed from positions. The package knows operators and
+// shapes, not positions.
+package eval
+
+import (
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
+
+// maxContent bounds the elements of a value whose content is kept.
+const maxContent = 1 << 17
+
+// maxOrigins bounds how many constants a value remembers it was made from.
+const maxOrigins = 24
+
+// Value is what is known of a tensor at the probed sizes: its type, its shape
+// and, where it is small and computable, its content.
+type Value struct {
+	Type    onnx.DataType
+	Ranked  bool // Shape is known
+	Shape   []int
+	Ints    []int64   // content of integer and truth values
+	Floats  []float64 // content of floating-point values
+	Data    bool      // the content depends on that of a graph input
+	Origins []*onnx.Tensor
+
+	tensor *onnx.Tensor // a constant whose content is read when needed
+	whole  bool         // the tensor as it is, no view of it
+}
+
+// Unknown is a value of which nothing is known.
+func Unknown() *Value { return &Value{} }
+
+// Shaped is a value of known type and shape, and unknown content.
+func Shaped(t onnx.DataType, shape ...int) *Value {
+	return &Value{Type: t, Ranked: true, Shape: shape}
+}
+
+// IntValue is a value of known integers.
+func IntValue(t onnx.DataType, shape []int, content []int64) *Value {
+	return &Value{Type: t, Ranked: true, Shape: shape, Ints: content}
+}
+
+// FloatValue is a value of known floating-point numbers.
+func FloatValue(t onnx.DataType, shape []int, content []float64) *Value {
+	return &Value{Type: t, Ranked: true, Shape: shape, Floats: content}
+}
+
+// Len is the number of elements, 0 when the shape is unknown.
+func (v *Value) Len() int {
+	if !v.Ranked {
+		return 0
+	}
+	return product(v.Shape)
+}
+
+// Rank is the number of dimensions, −1 when unknown.
+func (v *Value) Rank() int {
+	if !v.Ranked {
+		return -1
+	}
+	return len(v.Shape)
+}
+
+// Constant is the model's tensor that this value is, unchanged; else nil.
+func (v *Value) Constant() *onnx.Tensor {
+	if v.whole {
+		return v.tensor
+	}
+	return nil
+}
+
+// Known reports whether the content is known, reading a constant if need be.
+func (v *Value) Known() bool {
+	v.load()
+	if !v.Ranked {
+		return false
+	}
+	return v.Ints != nil || v.Floats != nil || v.Len() == 0 && v.Type != 0
+}
+
+// load reads the content of a small constant.
+func (v *Value) load() {
+	if v.tensor == nil || v.Ints != nil || v.Floats != nil || v.Len() > maxContent {
+		return
+	}
+	n := int64(v.Len())
+	switch {
+	case v.Type.IsFloat():
+		v.Floats, _ = v.tensor.Floats(0, n)
+	case v.Type.IsInteger():
+		v.Ints, _ = v.tensor.Ints(0, n)
+	}
+}
+
+// Number returns element i as float64; the content must be known.
+func (v *Value) Number(i int) float64 {
+	if v.Floats != nil {
+		return v.Floats[i]
+	}
+	return float64(v.Ints[i])
+}
+
+// Scalar returns the one element of a known value.
+func (v *Value) Scalar() (float64, bool) {
+	if !v.Known() || v.Len() != 1 {
+		return 0, false
+	}
+	return v.Number(0), true
+}
+
+// Counts reports whether the content counts up by one along exactly one axis
+// and is the same along the others: first, first+1, … It is what the indices
+// of a position table do.
+func (v *Value) Counts() (axis int, first int64, ok bool) {
+	if v.Ints == nil && (!v.Known() || v.Ints == nil) {
+		return 0, 0, false
+	}
+	for axis = range v.Shape {
+		n := v.Shape[axis]
+		if n < 2 || len(v.Ints) == 0 {
+			continue
+		}
+		if first = v.Ints[0]; v.countsAlong(axis, first) {
+			return axis, first, true
+		}
+	}
+	return 0, 0, false
+}
+
+func (v *Value) countsAlong(axis int, first int64) bool {
+	inner := product(v.Shape[axis+1:])
+	n := v.Shape[axis]
+	for i, x := range v.Ints {
+		if x != first+int64(i/inner%n) {
+			return false
+		}
+	}
+	return true
+}
+
+// Varies reports whether the content differs along an axis.
+func (v *Value) Varies(axis int) bool {
+	if !v.Known() {
+		return false
+	}
+	inner := product(v.Shape[axis+1:])
+	n := v.Shape[axis]
+	for i := range v.Len() {
+		if i/inner%n > 0 && v.Number(i) != v.Number(i-inner) && !(math.IsNaN(v.Number(i)) && math.IsNaN(v.Number(i-inner))) {
+			return true
+		}
+	}
+	return false
+}
+
+// from copies what a computed value inherits from those it is made of.
+func (v *Value) from(inputs ...*Value) *Value {
+	for _, in := range inputs {
+		if in == nil {
+			continue
+		}
+		v.Data = v.Data || in.Data
+		for _, o := range in.Origins {
+			if len(v.Origins) < maxOrigins && !slices.Contains(v.Origins, o) {
+				v.Origins = append(v.Origins, o)
+			}
+		}
+	}
+	return v
+}
+
+// blank is a value of the same type, shape and provenance without content.
+func (v *Value) view(shape []int) *Value {
+	w := &Value{Type: v.Type, Ranked: true, Shape: shape, Ints: v.Ints, Floats: v.Floats}
+	if v.tensor != nil && v.Ints == nil && v.Floats == nil {
+		w.tensor = v.tensor
+	}
+	return w.from(v)
+}
+
+// take selects indices along an axis. Of a constant that was not read yet only
+// the selected parts are.
+func (v *Value) take(axis int, indices []int) *Value {
+	shape := slices.Clone(v.Shape)
+	shape[axis] = len(indices)
+	out := Shaped(v.Type, shape...).from(v)
+	outer, inner := product(v.Shape[:axis]), product(v.Shape[axis+1:])
+	if product(shape) > maxContent {
+		return out
+	}
+	if v.tensor != nil && v.Ints == nil && v.Floats == nil && v.Len() > 4096 {
+		return v.takeRows(out, axis, indices, outer, inner)
+	}
+	if !v.Known() {
+		return out
+	}
+	for o := range outer {
+		for _, i := range indices {
+			at := (o*v.Shape[axis] + i) * inner
+			if v.Floats != nil {
+				out.Floats = append(out.Floats, v.Floats[at:at+inner]...)
+			} else if v.Ints != nil {
+				out.Ints = append(out.Ints, v.Ints[at:at+inner]...)
+			}
+		}
+	}
+	return out
+}
+
+func (v *Value) takeRows(out *Value, axis int, indices []int, outer, inner int) *Value {
+	var ints []int64
+	var floats []float64
+	for o := range outer {
+		for _, i := range indices {
+			at := int64(o*v.Shape[axis]+i) * int64(inner)
+			if v.Type.IsFloat() {
+				row, err := v.tensor.Floats(at, int64(inner))
+				if err != nil {
+					return out
+				}
+				floats = append(floats, row...)
+			} else {
+				row, err := v.tensor.Ints(at, int64(inner))
+				if err != nil {
+					return out
+				}
+				ints = append(ints, row...)
+			}
+		}
+	}
+	out.Ints, out.Floats = ints, floats
+	return out
+}
+
+func product(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		if d > 0 && n > math.MaxInt/2/d {
+			return math.MaxInt / 2
+		}
+		n *= d
+	}
+	return n
+}
+
+// round brings a computed number to the precision of its type, so that the
+// float32 steps of a graph are replayed.
+func round(t onnx.DataType, x float64) float64 {
+	switch t {
+	case onnx.Float:
+		return float64(float32(x))
+	case onnx.Float16:
+		return onnx.HalfToFloat(onnx.FloatToHalf(x))
+	case onnx.BFloat16:
+		return float64(math.Float32frombits(uint32(onnx.FloatToBFloat(x)) << 16))
+	}
+	return x
+}

@@ -1,0 +1,234 @@
+package patch
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// writeFile makes a file in dir and returns its path.
+func writeFile(t *testing.T, dir, name, content string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// onlyFiles fails unless dir holds exactly the named files.
+func onlyFiles(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	entries, _ := os.ReadDir(dir)
+	var got []string
+	for _, e := range entries {
+		got = append(got, e.Name())
+	}
+	if strings.Join(got, " ") != strings.Join(names, " ") {
+		t.Errorf("folder holds %q, want %q", got, names)
+	}
+}
+
+func filePlan(path string, edits ...Edit) Plan {
+	info, err := os.Stat(path)
+	if err != nil {
+		panic(err)
+	}
+	p := onePlan(info.Size(), edits...)
+	p.Inputs[0] = Input{Path: path, Size: info.Size(), Info: info}
+	return p
+}
+
+func TestWriteNew(t *testing.T) {
+	dir := t.TempDir()
+	in := writeFile(t, dir, "in", strings.Repeat("kept", 1<<20)+"tail")
+	p := filePlan(in, Edit{At: 4, Old: 4, New: Text("new!!")}, Edit{At: 4 << 20, New: Text("+")})
+	var last, total int64
+	out := filepath.Join(dir, "out")
+	written, err := WriteNew(context.Background(), p, out, WriteOptions{
+		Digest:   true,
+		Progress: func(d, n int64) { last, total = d, n },
+		Check: func(path string) error {
+			if filepath.Dir(path) != dir {
+				t.Errorf("root is made in %s, not beside its target", path)
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "keptnew!!" + strings.Repeat("kept", 1<<20-2) + "+tail"
+	if readFile(t, out) != want {
+		t.Error("wrong bytes")
+	}
+	if last != total || total != int64(len(want)) {
+		t.Errorf("progress ended at %d of %d", last, total)
+	}
+	if w := written[0]; w.Path != out || w.Bytes != int64(len(want)) || len(w.SHA256) != 64 {
+		t.Errorf("%+v", w)
+	}
+	if info, _ := os.Stat(out); info.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v", info.Mode())
+	}
+	onlyFiles(t, dir, "in", "out")
+}
+
+func TestWriteNewSeveral(t *testing.T) {
+	in, dir := t.TempDir(), t.TempDir()
+	p := Plan{
+		Inputs: []Input{
+			{Path: writeFile(t, in, "m.onnx", "root"), Size: 4},
+			{Path: writeFile(t, in, "m.data", "data"), Size: 4},
+			{},
+		},
+		Outputs: []Output{{Input: 0}, {Input: 1, Name: "o.data"}, {Input: 2, Name: "o.extra"}},
+		Edits:   []Edit{{File: 1, At: 4, New: Text("+")}, {File: 2, New: Text("all new")}},
+	}
+	out := filepath.Join(dir, "o.onnx")
+	check := func(path string) error {
+		if got := readFile(t, filepath.Join(filepath.Dir(path), "o.data")); got != "data+" {
+			t.Errorf("data beside the root is %q", got)
+		}
+		return nil
+	}
+	if _, err := WriteNew(context.Background(), p, out, WriteOptions{Check: check}); err != nil {
+		t.Fatal(err)
+	}
+	onlyFiles(t, dir, "o.data", "o.extra", "o.onnx")
+	if readFile(t, filepath.Join(dir, "o.extra")) != "all new" {
+		t.Error("wrong bytes")
+	}
+	written, err := WriteNew(context.Background(), p, out, WriteOptions{Backup: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	onlyFiles(t, dir, "o.data", "o.data.bak", "o.extra", "o.extra.bak", "o.onnx", "o.onnx.bak")
+	if written[1].Backup != filepath.Join(dir, "o.data.bak") {
+		t.Error(written[1].Backup)
+	}
+	if _, err := WriteNew(context.Background(), p, out, WriteOptions{Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	onlyFiles(t, dir, "o.data", "o.data.bak", "o.extra", "o.extra.bak", "o.onnx", "o.onnx.bak")
+}
+
+func TestWriteNewRefusals(t *testing.T) {
+	type world struct{ dir, in, out string }
+	link := func(w world) error { return os.Symlink("elsewhere", w.out) }
+	hard := func(w world) error {
+		writeFile(t, w.dir, "other", "other")
+		return os.Link(filepath.Join(w.dir, "other"), w.out)
+	}
+	for _, c := range []struct {
+		name  string
+		setup func(world) error
+		o     WriteOptions
+		want  error // a pointer of the wanted type; nil: done
+	}{
+		{"exists", func(w world) error { writeFile(t, w.dir, "out", "old"); return nil }, WriteOptions{}, &OutputError{}},
+		{"exists, force", func(w world) error { writeFile(t, w.dir, "out", "old"); return nil }, WriteOptions{Force: true}, nil},
+		{"link", link, WriteOptions{}, &RefusedError{}},
+		{"link, force", link, WriteOptions{Force: true}, nil},
+		{"hard link", hard, WriteOptions{}, &RefusedError{}},
+		{"hard link, force", hard, WriteOptions{Force: true}, nil},
+		{"folder", func(w world) error { return os.Mkdir(w.out, 0o700) }, WriteOptions{Force: true}, &OutputError{}},
+		{"link to the input", func(w world) error { return os.Symlink("in", w.out) }, WriteOptions{Force: true}, &UsageError{}},
+		{"hard link of the input", func(w world) error { return os.Link(w.in, w.out) }, WriteOptions{Force: true}, &UsageError{}},
+		{"input changed", func(w world) error { writeFile(t, w.dir, "in", "xnput"); return nil }, WriteOptions{}, &InputError{}},
+		{"input gone", func(w world) error { return os.Remove(w.in) }, WriteOptions{}, &InputError{}},
+		{"check fails", nil, WriteOptions{Check: func(string) error { return &PlanError{} }}, &PlanError{}},
+		{"input changes meanwhile", nil, WriteOptions{Check: func(s string) error {
+			return os.WriteFile(filepath.Join(filepath.Dir(s), "in"), []byte("xnput"), 0o600)
+		}}, &InputError{}},
+		{"target appears meanwhile", nil, WriteOptions{Check: func(s string) error {
+			return os.WriteFile(filepath.Join(filepath.Dir(s), "out"), []byte("other"), 0o600)
+		}}, &OutputError{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			w := world{dir, writeFile(t, dir, "in", "input"), filepath.Join(dir, "out")}
+			p := filePlan(w.in, Edit{At: 5, New: Text("+")})
+			if c.setup != nil {
+				if err := c.setup(w); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_, err := WriteNew(context.Background(), p, w.out, c.o)
+			if c.want == nil {
+				if err != nil || readFile(t, w.out) != "input+" {
+					t.Errorf("%v, %q", err, readFile(t, w.out))
+				}
+				return
+			}
+			if !sameErrorType(err, c.want) {
+				t.Errorf("got %T %v, want %T", err, err, c.want)
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+				t.Errorf("left behind: %q", left)
+			}
+		})
+	}
+}
+
+func sameErrorType(err, want error) bool {
+	switch want.(type) {
+	case *OutputError:
+		return errors.As(err, new(*OutputError))
+	case *InputError:
+		return errors.As(err, new(*InputError))
+	case *RefusedError:
+		return errors.As(err, new(*RefusedError))
+	case *UsageError:
+		return errors.As(err, new(*UsageError))
+	case *PlanError:
+		return errors.As(err, new(*PlanError))
+	}
+	return false
+}
+
+func TestWriteNewInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	in := writeFile(t, dir, "in", "input")
+	ctx, stop := context.WithCancel(context.Background())
+	check := func(string) error { stop(); return nil }
+	_, err := WriteNew(ctx, filePlan(in), filepath.Join(dir, "out"), WriteOptions{Check: check})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	onlyFiles(t, dir, "in")
+}
+
+func TestWriteNewRemovesStale(t *testing.T) {
+	dir := t.TempDir()
+	in := writeFile(t, dir, "in", "input")
+	writeFile(t, dir, ".out.modelpatch-0123456789ab", "dead")
+	writeFile(t, dir, ".out.modelpatch-journal", "not ours to remove")
+	held, err := OS.Open(writeFile(t, dir, ".out.modelpatch-ba9876543210", "alive"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if free, err := held.TryLock(); err != nil || !free {
+		t.Skip("no locks here:", err)
+	}
+	folder := filepath.Join(dir, ".out.modelpatch-00000000000f")
+	os.Mkdir(folder, 0o700)
+	writeFile(t, folder, "x", "dead")
+	if _, err := WriteNew(context.Background(), filePlan(in), filepath.Join(dir, "out"), WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	onlyFiles(t, dir, ".out.modelpatch-ba9876543210", ".out.modelpatch-journal", "in", "out")
+}

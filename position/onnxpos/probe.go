@@ -1,0 +1,129 @@
+package onnxpos
+
+import (
+	"strings"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// probeToken is the token id that probes feed: not 0, 1 or 2, which
+// exporters use for padding, so that indices made from "ids ≠ pad" count.
+const probeToken = 7
+
+// sizes are the sizes at which a graph is probed.
+type sizes struct {
+	batch, length, past int
+	image               int    // height and width of free image axes
+	counting            string // the integer input that is fed 0, 1, 2 … besides position ids
+}
+
+// dimension chooses the size of a declared dimension of an input.
+func (s sizes) dimension(d onnx.Dim, axis, rank int, image bool) int {
+	if d.Value >= 0 {
+		return int(d.Value)
+	}
+	name := strings.ToLower(d.Param)
+	if strings.Contains(name, "+") {
+		total := 0
+		for _, part := range strings.Split(name, "+") {
+			total += s.named(strings.TrimSpace(part), axis, rank, image)
+		}
+		return total
+	}
+	return s.named(name, axis, rank, image)
+}
+
+func (s sizes) named(name string, axis, rank int, image bool) int {
+	switch {
+	case strings.Contains(name, "batch"), strings.Contains(name, "images"):
+		return s.batch
+	case strings.Contains(name, "total"):
+		return s.length + s.past
+	case strings.Contains(name, "past"):
+		return s.past
+	case strings.Contains(name, "channel"):
+		return 3
+	case strings.Contains(name, "height"), strings.Contains(name, "width"):
+		return s.image
+	case image && axis >= 2:
+		return s.image
+	case image && axis == 1:
+		return 3
+	case strings.Contains(name, "seq"), strings.Contains(name, "len"), name == "s", name == "t":
+		return s.length
+	case axis == 0 && rank > 1:
+		return s.batch
+	}
+	return s.length
+}
+
+// isPositions reports whether an input's name says that it holds positions.
+// Names of graph inputs survive exporters' renaming and break ties.
+func isPositions(name string) bool {
+	n := strings.ToLower(name)
+	return strings.Contains(n, "position") || n == "pos" || strings.HasPrefix(n, "pos_id") || n == "input_pos"
+}
+
+// probeInputs are the values of the main graph's inputs at the given sizes.
+func probeInputs(f *onnx.File, s sizes) map[string]*eval.Value {
+	constants := map[string]bool{}
+	for _, t := range f.Graph.Initializers {
+		constants[t.Name] = true
+	}
+	inputs := map[string]*eval.Value{}
+	for _, in := range f.Graph.Inputs {
+		if constants[in.Name] {
+			continue // a default value: the initializer speaks
+		}
+		inputs[in.Name] = probeInput(in, s)
+	}
+	return inputs
+}
+
+func probeInput(in *onnx.ValueInfo, s sizes) *eval.Value {
+	if !in.Ranked {
+		return &eval.Value{Type: in.Type}
+	}
+	image := len(in.Dims) == 4 && in.Type.IsFloat() && !strings.Contains(strings.ToLower(in.Name), "past")
+	shape := make([]int, len(in.Dims))
+	n := 1
+	for i, d := range in.Dims {
+		shape[i] = s.dimension(d, i, len(in.Dims), image)
+		n *= shape[i]
+	}
+	if !in.Type.IsInteger() || n > 1<<20 {
+		return eval.Shaped(in.Type, shape...)
+	}
+	content := make([]int64, n)
+	for i := range content {
+		content[i] = s.fill(in, i, shape)
+	}
+	v := eval.IntValue(in.Type, shape, content)
+	v.Data = true
+	return v
+}
+
+// fill is element i of an integer input.
+func (s sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
+	name := strings.ToLower(in.Name)
+	last := 1
+	if len(shape) > 0 {
+		last = shape[len(shape)-1]
+	}
+	switch {
+	case strings.Contains(name, "mask"), in.Type == onnx.Bool:
+		return 1
+	case strings.Contains(name, "seqlens"), strings.Contains(name, "seq_lens"):
+		return int64(s.length + s.past - 1)
+	case strings.Contains(name, "total"):
+		return int64(s.length + s.past)
+	case strings.Contains(name, "token_type"), strings.Contains(name, "segment"), strings.Contains(name, "slot"), strings.Contains(name, "past"):
+		return 0
+	case isPositions(in.Name) && last > 1, in.Name == s.counting:
+		return int64(i%max(last, 1) + s.past)
+	case isPositions(in.Name):
+		return int64(s.past)
+	}
+	return probeToken
+}

@@ -1,0 +1,62 @@
+package position
+
+import (
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// Inspect is the whole report about a model.
+func Inspect(m Model) report.Inspect {
+	r := m.Describe()
+	r.Schema = report.SchemaInspect
+	r.Encodings = []report.Encoding{}
+	for i, s := range m.Sites() {
+		r.Encodings = append(r.Encodings, s.Encoding().Report(ID(i)))
+	}
+	r.Findings = m.Findings()
+	if r.Findings == nil {
+		r.Findings = []report.Finding{}
+	}
+	if r.Files == nil {
+		r.Files = []report.File{}
+	}
+	r.Length = Length(m, r)
+	return r
+}
+
+// ID names the encoding of site i in reports: e0, e1 …
+func ID(i int) string { return fmt.Sprintf("e%d", i) }
+
+// FormatONNX and FormatGGUF are the names of formats in reports.
+const (
+	FormatONNX = "onnx"
+	FormatGGUF = "gguf"
+)
+
+// Length sums up how far a model counts: the least capacity of its encodings.
+// A fixed dimension, which only ONNX has, bounds it as well; a length that
+// GGUF merely states does not.
+func Length(m Model, described report.Inspect) report.Length {
+	out := report.Length{Stated: described.Length.Stated, Beyond: report.BeyondUnknown}
+	sites := m.Sites()
+	least := 0
+	for i, s := range sites {
+		e := s.Encoding()
+		switch {
+		case e.Capacity > 0 && (least == 0 || e.Capacity < least):
+			least, out.Beyond = e.Capacity, e.Beyond
+		case least == 0 && i == 0:
+			out.Beyond = e.Beyond
+		case least == 0 && out.Beyond != e.Beyond:
+			out.Beyond = report.BeyondUnknown
+		}
+	}
+	if n := out.Stated; described.Format == FormatONNX && n != nil && (least == 0 || *n < least) {
+		least, out.Beyond = *n, report.BeyondError
+	}
+	if least > 0 {
+		out.Capacity = report.Pointer(least)
+	}
+	return out
+}
