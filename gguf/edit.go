@@ -98,9 +98,13 @@ func (e *Editor) Replace(t *Tensor, data patch.Source, why string) {
 // Remove takes a tensor out of the file.
 func (e *Editor) Remove(t *Tensor, why string) { e.change(t, tensorEdit{remove: true, why: why}) }
 
-// Add appends a tensor to the first part.
+// Keep takes back what was to be done with a tensor.
+func (e *Editor) Keep(t *Tensor) { delete(e.tensors, t) }
+
+// Add appends a tensor to the first part. One of its name must not be there,
+// or must be removed by the same editor.
 func (e *Editor) Add(name string, kind TensorType, shape []int64, data patch.Source, why string) {
-	if e.file.Tensor(name) != nil || slices.ContainsFunc(e.added, func(n newTensor) bool { return n.name == name }) {
+	if t := e.file.Tensor(name); t != nil && !e.tensors[t].remove || slices.ContainsFunc(e.added, func(n newTensor) bool { return n.name == name }) {
 		e.conflict("tensor " + clip(name) + " is there already")
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // Keys of a split model. Engines read only these types: count and number u16,
@@ -108,4 +109,21 @@ func totals(parts []*Part) error {
 			Hint: "a shard belongs to another model or version"}
 	}
 	return nil
+}
+
+// ShardNames returns the names of the n shards of a model to be written as
+// target: target itself when it is the name of a first shard of n, else its
+// name with the numbers added. All but the first are without folder.
+func ShardNames(target string, n int) []string {
+	folder, base := filepath.Split(target)
+	prefix := strings.TrimSuffix(base, ".gguf")
+	if m := shardName.FindStringSubmatch(base); m != nil && m[3] == fmt.Sprintf("%05d", n) {
+		prefix = m[1]
+	}
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("%s-%05d-of-%05d.gguf", prefix, i+1, n)
+	}
+	names[0] = folder + names[0]
+	return names
 }

@@ -135,6 +135,9 @@ type concatReader struct {
 }
 
 func (c *concatReader) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil // lest the loop wait for a byte that has no place
+	}
 	for {
 		if c.now == nil {
 			if len(c.rest) == 0 {

@@ -63,7 +63,11 @@ func WriteNew(ctx context.Context, p Plan, target string, o WriteOptions) (writt
 		return nil, err
 	}
 	w := &writer{ctx: ctx, plan: p.Normalize(), o: o, fs: o.fs()}
-	defer func() { err = errors.Join(err, w.close()) }()
+	defer func() {
+		if cerr := w.close(); cerr != nil {
+			err = errors.Join(err, cerr)
+		}
+	}()
 	for _, step := range []func() error{
 		func() error { return w.findTargets(target) },
 		w.openInputs,

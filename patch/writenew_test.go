@@ -166,6 +166,9 @@ func TestWriteNewRefusals(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			if c.name == "hard link of the input" {
+				p.Inputs[0].Info = nil // a new name is a change too
+			}
 			_, err := WriteNew(context.Background(), p, w.out, c.o)
 			if c.want == nil {
 				if err != nil || readFile(t, w.out) != "input+" {

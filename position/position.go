@@ -129,6 +129,15 @@ type Model interface {
 	Close() error
 }
 
+// OutputNamer is implemented by models of several files whose names depend on
+// that of the first: the shards of a split model.
+type OutputNamer interface {
+	// OutputNames returns the name that the root file must have when target
+	// is asked for, and those of the others, in the order of the plan's
+	// outputs.
+	OutputNames(target string) (root string, further []string)
+}
+
 // Refusal is the error of a change that cannot be made to a model (exit
 // code 4): why, and what would work instead.
 type Refusal struct {

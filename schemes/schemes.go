@@ -21,6 +21,8 @@ const (
 	LayoutInterleaved = "interleaved" // pairs (2i, 2i+1): GPT-J; also sin, cos alternating in a Sinusoid
 	LayoutSinCos      = "sin-cos"     // Sinusoid: first half sines
 	LayoutCosSin      = "cos-sin"     // Sinusoid: first half cosines
+	// LayoutInterleavedCosSin is a Sinusoid of alternating cos, sin.
+	LayoutInterleavedCosSin = "interleaved-cos-sin"
 )
 
 // Denominators of a sinusoid's exponent.
@@ -59,12 +61,13 @@ type Scaling struct {
 	Type            string    // "" is ScalingNone
 	Factor          float64   // 0: not known or not applicable
 	OriginalLength  int       // 0: not known
-	AttentionFactor float64   // amplitude of cos and sin as computed; 0 means 1
+	AttentionFactor float64   // amplitude of cos and sin as computed; 0: the type's own, see Rotary.Amplitude
 	BetaFast        float64   // YaRN; 0: default 32
 	BetaSlow        float64   // YaRN; 0: default 1
 	NoTruncate      bool      // YaRN: ramp bounds are not rounded outwards
 	LowFreqFactor   float64   // llama3
 	HighFreqFactor  float64   // llama3
+	Rotated         int       // proportional: pairs that turn; the rest up to Dim/2 stand still
 	ShortFactor     []float64 // longrope: divisors of the frequencies, len = Dim/2
 	LongFactor      []float64
 	// Frequencies, when set, are the inverse frequencies themselves (len Dim/2),
@@ -88,6 +91,12 @@ type Sinusoid struct {
 	ZeroRows    []int   // padding rows that hold zeros
 	Recipe      Recipe  // rounding steps that the table's maker used
 	Grid        []int   // 2-D: [h, w]; nil otherwise
+	WidthFirst  bool    // 2-D: the first half of a row encodes x, not y
+	Prefix      int     // 2-D: rows of zeros before the grid's
+	// Frequencies, when set, are those a file's own rows were made with, Base
+	// and Denominator rounded as its maker did: one per pair. They let rows be
+	// added that are bit-equal to what the maker would have written.
+	Frequencies []float64
 }
 
 // Learned is a trained table of absolute positions.

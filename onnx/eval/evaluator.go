@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
 )
@@ -43,9 +44,12 @@ type Scope struct {
 	Parent *Scope     // the scope around a sub-graph; nil for main and functions
 	Caller *onnx.Node // the node that this scope belongs to
 	Outer  *Scope     // the scope in which Caller stands
+	// Results are the names of the values that the scope gives back.
+	Results []string
 
 	eval      *Evaluator
 	producers map[string]*onnx.Node
+	consumers map[string][]*onnx.Node
 	constants map[string]*onnx.Tensor
 	values    map[string]*Value
 	bound     map[string]*Value
@@ -172,6 +176,25 @@ func (s *Scope) Tensor(name string) *onnx.Tensor {
 	return nil
 }
 
+// Consumers returns the nodes of this scope's graph that read a value.
+func (s *Scope) Consumers(name string) []*onnx.Node {
+	if s.consumers == nil {
+		s.consumers = map[string][]*onnx.Node{}
+		for _, n := range s.Graph.Nodes {
+			for i, in := range n.Inputs {
+				if in != "" && !slices.Contains(n.Inputs[:i], in) {
+					s.consumers[in] = append(s.consumers[in], n)
+				}
+			}
+		}
+	}
+	return s.consumers[name]
+}
+
+// Index is the scope's place in Evaluator.Scopes; the same model probed at
+// other sizes has its scopes in the same order.
+func (s *Scope) Index() int { return slices.Index(s.eval.scopes, s) }
+
 // Child returns the scope of a branch of a node, nil when it was not run.
 func (s *Scope) Child(n *onnx.Node, g *onnx.Graph) *Scope {
 	for _, c := range s.eval.scopes {
@@ -180,6 +203,16 @@ func (s *Scope) Child(n *onnx.Node, g *onnx.Graph) *Scope {
 		}
 	}
 	return nil
+}
+
+// Call returns the scope of a node that calls a model-local function, nil for
+// any other node.
+func (s *Scope) Call(n *onnx.Node) *Scope {
+	fn := s.eval.File.Function(n)
+	if fn == nil {
+		return nil
+	}
+	return s.Child(n, fn.Graph)
 }
 
 func (e *Evaluator) constant(t *onnx.Tensor) *Value {
@@ -284,6 +317,7 @@ func (s *Scope) callFunction(n *onnx.Node, fn *onnx.Function) []*Value {
 			c.names[formal] = name
 		}
 	}
+	c.Results = fn.Outputs
 	c.run()
 	out := make([]*Value, len(fn.Outputs))
 	for i, name := range fn.Outputs {
@@ -307,6 +341,9 @@ func (s *Scope) branch(n *onnx.Node, g *onnx.Graph) *Scope {
 	}
 	c := s.eval.scope(g, s)
 	c.Caller, c.Outer = n, s
+	for _, o := range g.Outputs {
+		c.Results = append(c.Results, o.Name)
+	}
 	c.run()
 	return c
 }

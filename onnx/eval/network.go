@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -44,7 +45,7 @@ func microsoft(name string) operator {
 	case "DequantizeLinear":
 		return dequantize
 	case "QuantizeLinear":
-		return identity
+		return quantize
 	case "EmbedLayerNormalization":
 		return embedLayerNormalization
 	case "Attention", "QAttention":
@@ -69,6 +70,32 @@ func skipNormalization(c *call) ([]*Value, error) {
 		out[3] = same
 	}
 	return out, nil
+}
+
+// quantize rounds known numbers to the steps of a scalar scale.
+func quantize(c *call) ([]*Value, error) {
+	a, scale, zero := c.need(0), c.need(1), c.need(2)
+	t := zero.Type
+	if t == 0 {
+		t = onnx.Uint8
+	}
+	out := &Value{Type: t, Ranked: a.Ranked, Shape: a.Shape}
+	s, ok := scale.Scalar()
+	if !a.Ranked || a.Len() > maxContent || !a.Known() || !ok || s == 0 {
+		return one(out), nil
+	}
+	z, _ := zero.Scalar()
+	low, high := 0.0, math.Exp2(float64(t.Bits()))-1
+	if t == onnx.Int8 || t == onnx.Int16 {
+		high = math.Floor(high / 2)
+		low = -high - 1
+	}
+	out.Ints = make([]int64, a.Len())
+	for i := range out.Ints {
+		out.Ints[i] = int64(math.Min(math.Max(math.RoundToEven(a.Number(i)/s)+z, low), high))
+	}
+	out.Data, out.Origins = a.Data, a.Origins
+	return one(out), nil
 }
 
 func dequantize(c *call) ([]*Value, error) {
@@ -466,21 +493,47 @@ func embedLayerNormalization(c *call) ([]*Value, error) {
 
 func resize(c *call) ([]*Value, error) {
 	a := c.need(0)
+	if !a.Ranked {
+		return one(&Value{Type: a.Type}), nil
+	}
 	if sizes, ok := dims(c.need(3)); ok && c.input(3) != nil && len(sizes) == len(a.Shape) {
-		return one(Shaped(a.Type, sizes...)), nil
+		return one(a.resampled(sizes)), nil
 	}
 	scales := c.input(2)
 	if c.node.Op == "Upsample" {
 		scales = c.input(1)
 	}
-	if scales == nil || !scales.Known() || scales.Len() != len(a.Shape) || !a.Ranked {
+	if scales == nil || !scales.Known() || scales.Len() != len(a.Shape) {
 		return one(&Value{Type: a.Type}), nil
 	}
 	shape := make([]int, len(a.Shape))
 	for i := range shape {
 		shape[i] = int(float64(a.Shape[i]) * scales.Number(i))
 	}
-	return one(Shaped(a.Type, shape...)), nil
+	return one(a.resampled(shape)), nil
+}
+
+// resampled is a value of another size whose content are the nearest elements:
+// what matters here is which constants it comes from and that it varies.
+func (v *Value) resampled(shape []int) *Value {
+	out := v
+	for axis, n := range shape {
+		if n == v.Shape[axis] || v.Shape[axis] == 0 {
+			continue
+		}
+		if n > maxContent || product(shape) > maxContent {
+			return Shaped(v.Type, shape...)
+		}
+		indices := make([]int, n)
+		for i := range indices {
+			indices[i] = i * v.Shape[axis] / n
+		}
+		out = out.take(axis, indices)
+	}
+	if out == v {
+		return v.view(v.Shape)
+	}
+	return out
 }
 
 func topK(c *call) ([]*Value, error) {
@@ -537,8 +590,8 @@ func ifOp(c *call) ([]*Value, error) {
 
 func (s *Scope) results() []*Value {
 	var out []*Value
-	for _, o := range s.Graph.Outputs {
-		out = append(out, s.Value(o.Name))
+	for _, name := range s.Results {
+		out = append(out, s.Value(name))
 	}
 	return out
 }

@@ -32,12 +32,14 @@ func standard(name string) operator {
 		return shapeOp
 	case "Size":
 		return size
-	case "Identity", "Dropout", "QuantizeLinear":
+	case "Identity", "Dropout":
 		return identity
 	case "Cast":
 		return cast
 	case "CastLike":
 		return castLike
+	case "QuantizeLinear":
+		return quantize
 	case "DequantizeLinear":
 		return dequantize
 	case "DynamicQuantizeLinear":

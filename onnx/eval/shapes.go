@@ -103,9 +103,6 @@ func size(c *call) ([]*Value, error) {
 
 func identity(c *call) ([]*Value, error) {
 	v := *c.need(0)
-	if c.node.Op == "QuantizeLinear" {
-		return one(&Value{Type: onnx.Uint8, Ranked: v.Ranked, Shape: v.Shape}), nil
-	}
 	return one(&v), nil
 }
 
@@ -346,6 +343,11 @@ func expand(c *call) ([]*Value, error) {
 	want, ok := dims(c.need(1))
 	if !ok || !a.Ranked {
 		return one(&Value{Type: a.Type}), nil
+	}
+	for i, d := range want {
+		if d == -1 { // PyTorch's "keep", which engines take as 1
+			want[i] = 1
+		}
 	}
 	shape, err := broadcast(a.Shape, want)
 	if err != nil {

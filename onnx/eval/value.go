@@ -119,17 +119,15 @@ func (v *Value) Scalar() (float64, bool) {
 
 // Counts reports whether the content counts up by one along exactly one axis
 // and is the same along the others: first, first+1, … It is what the indices
-// of a position table do.
+// of a position table do. A flat list that starts again for each row of a
+// batch counts, too.
 func (v *Value) Counts() (axis int, first int64, ok bool) {
-	if v.Ints == nil && (!v.Known() || v.Ints == nil) {
+	if !v.Known() || len(v.Ints) == 0 {
 		return 0, 0, false
 	}
+	first = v.Ints[0]
 	for axis = range v.Shape {
-		n := v.Shape[axis]
-		if n < 2 || len(v.Ints) == 0 {
-			continue
-		}
-		if first = v.Ints[0]; v.countsAlong(axis, first) {
+		if v.Shape[axis] >= 2 && v.countsAlong(axis, first) {
 			return axis, first, true
 		}
 	}
@@ -138,9 +136,15 @@ func (v *Value) Counts() (axis int, first int64, ok bool) {
 
 func (v *Value) countsAlong(axis int, first int64) bool {
 	inner := product(v.Shape[axis+1:])
-	n := v.Shape[axis]
+	run := 1 // how far the first list counts
+	for run < v.Shape[axis] && v.Ints[run*inner] == first+int64(run) {
+		run++
+	}
+	if run < 2 || v.Shape[axis]%run != 0 {
+		return false
+	}
 	for i, x := range v.Ints {
-		if x != first+int64(i/inner%n) {
+		if x != first+int64(i/inner%run) {
 			return false
 		}
 	}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// console is where the command speaks. The rules: standard output is what was
+// asked for, and nothing else; errors, hints and warnings go to standard
+// error. An error is one line "modelpatch: PATH: what: why", advice follows in
+// lines "hint: …". Text from a model is escaped, never starts a line, and is cut
+// at 120 columns.
+type console struct {
+	out, err io.Writer
+	color    bool
+}
+
+// wantsColor reports whether standard output is a terminal whose user has not
+// asked for plain text.
+func wantsColor() bool {
+	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	info, err := os.Stdout.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// printf writes to standard output.
+func (c *console) printf(format string, args ...any) { fmt.Fprintf(c.out, format, args...) }
+
+// say writes a message to standard error.
+func (c *console) say(format string, args ...any) { fmt.Fprintf(c.err, format+"\n", args...) }
+
+// json writes one object on one line.
+func (c *console) json(v any) {
+	encoder := json.NewEncoder(c.out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		c.say("modelpatch: %v", err)
+	}
+}
+
+// fail reports an error: as lines for people, or as an object on standard
+// output when JSON was asked for.
+func (c *console) fail(path string, err error, asJSON bool) {
+	hints := modelpatch.Hints(err)
+	if asJSON {
+		if hints == nil {
+			hints = []string{}
+		}
+		c.json(report.Error{Schema: report.SchemaError, Path: report.Name(path), Code: modelpatch.ExitCode(err), Error: report.Name(err.Error()), Hints: hints})
+	}
+	c.say("modelpatch: %s", oneLine(err.Error()))
+	for _, h := range hints {
+		c.say("hint: %s", oneLine(h))
+	}
+}
+
+// oneLine keeps a message on one line, whatever is in it.
+func oneLine(s string) string { return report.Printable(strings.ReplaceAll(s, "\n", " ")) }
+
+// text makes a model's name fit for a line: escaped, and cut when it is long.
+func text(s string) string {
+	const most = 120
+	s = report.Printable(s)
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// bold marks a heading on terminals.
+func (c *console) bold(s string) string {
+	if !c.color {
+		return s
+	}
+	return "\x1b[1m" + s + "\x1b[0m"
+}
+
+// level colours the level of a finding on terminals.
+func (c *console) level(level string) string {
+	if !c.color {
+		return level
+	}
+	switch level {
+	case report.LevelError:
+		return "\x1b[31m" + level + "\x1b[0m"
+	case report.LevelWarning:
+		return "\x1b[33m" + level + "\x1b[0m"
+	}
+	return level
+}

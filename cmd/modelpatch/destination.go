@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// destination is the flags that all changing commands share.
+type destination struct {
+	write  modelpatch.WriteOptions
+	asJSON bool
+}
+
+// addFlags adds them to a command.
+func (d *destination) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&d.write.Output, "output", "o", "", "write a new file")
+	f.BoolVar(&d.write.InPlace, "in-place", false, "change the file itself, under a journal")
+	f.BoolVarP(&d.write.DryRun, "dry-run", "n", false, "only show the plan")
+	f.BoolVarP(&d.write.Force, "force", "f", false, "replace an existing output")
+	f.BoolVar(&d.write.Backup, "backup", false, "replace an existing output and keep the old one as NAME.bak")
+	f.BoolVar(&d.write.Digest, "digest", false, "compute the SHA-256 of what was written")
+	f.BoolVar(&d.asJSON, "json", false, "print the plan as one JSON object")
+}
+
+// finish prints what a change came to.
+func (d *destination) finish(c *console, path string, r modelpatch.Result, err error) error {
+	switch {
+	case err != nil:
+		c.fail(path, err, d.asJSON)
+		return &codedError{modelpatch.ExitCode(err)}
+	case d.asJSON:
+		c.json(r.Plan)
+		if r.Nothing != "" {
+			c.say("modelpatch: %s: nothing to do: %s", text(path), oneLine(r.Nothing))
+		}
+	case r.Nothing != "":
+		c.printf("%s: nothing to do: %s\n", text(path), oneLine(r.Nothing))
+	default:
+		c.plan(r.Plan, d.write.DryRun)
+	}
+	return nil
+}
+
+// plan prints what changed, what did not, and what to look at.
+func (c *console) plan(p report.Plan, dry bool) {
+	c.printf("%s\n", c.bold(text(p.Path)))
+	for _, ch := range p.Changes {
+		label := ch.Encoding
+		if label == "" {
+			label = "file"
+		}
+		c.field(label, text(ch.What)+expectText(ch.Expect))
+	}
+	c.edits(p.Edits)
+	for _, s := range p.Sidecars {
+		c.field("beside", text(s.Path)+" "+s.Pointer+": "+numberText(s.From)+" → "+numberText(s.To))
+	}
+	if dry {
+		c.field("written", "nothing: --dry-run")
+	}
+	for _, w := range p.Written {
+		line := text(w.Path) + ", " + bytesText(w.Bytes)
+		if w.SHA256 != nil {
+			line += ", sha256 " + *w.SHA256
+		}
+		c.field("written", line)
+	}
+	if advice := advice(p); advice != "" {
+		c.field("check", advice)
+	}
+}
+
+// edits says how much of the file the plan touches.
+func (c *console) edits(edits []report.Edit) {
+	const most = 6
+	for i, e := range edits {
+		if i == most && len(edits) > most+1 {
+			c.field("", "and "+plural(len(edits)-most, "more edit"))
+			break
+		}
+		c.field("bytes", rangeText(e)+": "+text(e.Why))
+	}
+	if len(edits) > 0 {
+		c.field("kept", "every other byte")
+	}
+}
+
+func expectText(expect string) string {
+	switch expect {
+	case report.ExpectSame:
+		return "; outputs stay equal"
+	case report.ExpectSameOnPrefix:
+		return "; outputs within the old length stay equal"
+	case report.ExpectChanged:
+		return "; outputs change"
+	}
+	return ""
+}
+
+// advice is what the owner should try before trusting the result.
+func advice(p report.Plan) string {
+	for _, ch := range p.Changes {
+		if ch.Expect == report.ExpectChanged {
+			return "quality at short and long inputs: numbers change on purpose, and a model may need fine-tuning for them"
+		}
+	}
+	for _, ch := range p.Changes {
+		if strings.HasPrefix(ch.What, "learned rows") {
+			return "quality beyond the old length: the new rows are computed, not trained"
+		}
+	}
+	return ""
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return fmt.Sprintf("1 %s", what)
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// rangeText says which bytes of the old file become how many new ones.
+func rangeText(e report.Edit) string {
+	old := e.Range[1] - e.Range[0]
+	switch {
+	case old == 0:
+		return fmt.Sprintf("%d new at %d", e.Bytes, e.Range[0])
+	case e.Bytes == 0:
+		return fmt.Sprintf("%d fewer at %d", old, e.Range[0])
+	case old == e.Bytes:
+		return fmt.Sprintf("%d at %d", old, e.Range[0])
+	}
+	return fmt.Sprintf("%d at %d become %d", old, e.Range[0], e.Bytes)
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/modelpatch/modelpatch"
+)
+
+// exitCodes is the part of every help text that scripts need.
+const exitCodes = `Exit codes:
+  0    done; the answer is yes
+  1    the answer is no
+  2    a flag or parameter is wrong
+  3    an input cannot be read: missing, malformed, unsupported
+  4    refused: this change cannot be made to this model
+  5    output failed; the target is as it was
+  130  interrupted; the target is as it was
+`
+
+// execute runs the command line and returns the exit code. Every error is
+// printed here, and nowhere else.
+func execute(ctx context.Context, args []string, c *console) int {
+	root := newRoot(c)
+	root.SetArgs(args)
+	root.SetContext(ctx)
+	root.SetOut(c.out)
+	root.SetErr(c.err)
+	err := root.ExecuteContext(ctx)
+	var coded *codedError
+	switch {
+	case err == nil:
+		return modelpatch.ExitDone
+	case errors.As(err, &coded): // printed already
+		return coded.code
+	}
+	if modelpatch.ExitCode(err) == modelpatch.ExitInput && isFlagError(err) {
+		err = &modelpatch.UsageError{What: err.Error(), Hint: "modelpatch --help"}
+	}
+	c.fail("", err, false)
+	return modelpatch.ExitCode(err)
+}
+
+// codedError carries an exit code past cobra; its cause has been printed.
+type codedError struct{ code int }
+
+func (*codedError) Error() string { return "failed" }
+
+// isFlagError tells cobra's own complaints about the command line, which have
+// no type.
+func isFlagError(err error) bool {
+	text := err.Error()
+	for _, start := range []string{"unknown flag", "unknown shorthand", "unknown command", "invalid argument", "flag needs an argument",
+		"accepts ", "requires ", "required flag", "if any flags", "bad flag"} {
+		if strings.HasPrefix(text, start) {
+			return true
+		}
+	}
+	return false
+}
+
+func newRoot(c *console) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "modelpatch",
+		Short: "Read and change the position encodings of ONNX and GGUF models",
+		Long: `modelpatch finds how a trained model counts positions (learned tables,
+sinusoids, RoPE, ALiBi, relative biases), makes it count further or otherwise,
+and leaves every other byte of the file as it was.
+
+` + exitCodes,
+		Example: `  modelpatch inspect model.gguf
+  modelpatch extend --len 8192 model.onnx -o longer.onnx
+  modelpatch rope --scaling yarn --factor 4 model.gguf -o model-4x.gguf`,
+		Version:       version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetVersionTemplate("modelpatch {{.Version}}\n")
+	root.AddCommand(newInspect(c), newExtend(c), newRope(c), newALiBi(c))
+	return root
+}
+
+// version is that of the module, or of the source tree it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(unknown)"
+	}
+	out := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && (out == "" || out == "(devel)") {
+			out = "(devel) " + s.Value[:min(len(s.Value), 12)]
+		}
+	}
+	return out
+}

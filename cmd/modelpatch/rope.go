@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/position"
+)
+
+func newRope(c *console) *cobra.Command {
+	var o modelpatch.RescaleOptions
+	var d destination
+	cmd := &cobra.Command{
+		Use:   "rope [--base B] [--scaling TYPE --factor S …] FILE -o NEW",
+		Short: "Change base or scaling of a rotary encoding",
+		Long: fmt.Sprintf(`rope changes the base of a rotary encoding, or replaces its scaling by one of
+%s. Outputs change, on purpose, at every length.
+
+The original length is the one that the model was trained with; without it, the
+file's own is taken. The attention factor is the whole amplitude of cos and sin;
+without it, YaRN takes 0.1 ln(factor) + 1 and the others 1.
+
+%s`, strings.Join(position.ScalingTypes, ", "), exitCodes),
+		Example: `  modelpatch rope --base 1000000 model.gguf -o based.gguf
+  modelpatch rope --scaling yarn --factor 4 --original-length 8192 --len 32768 \
+      model.gguf -o model-32k.gguf
+  modelpatch rope --scaling none model.gguf --in-place`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if zero := explicitZero(cmd, "base", "factor", "original-length", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "len"); zero != "" {
+				err := &modelpatch.UsageError{What: "--" + zero + " 0: it must be above 0"}
+				return d.finish(c, files[0], modelpatch.Result{}, err)
+			}
+			r, err := modelpatch.Rescale(cmd.Context(), files[0], o, modelpatch.OpenOptions{}, d.write)
+			return d.finish(c, files[0], r, err)
+		},
+	}
+	f := cmd.Flags()
+	f.Float64Var(&o.Base, "base", 0, "base of the frequencies")
+	f.StringVar(&o.Scaling, "scaling", "", "type of scaling: "+strings.Join(position.ScalingTypes, ", "))
+	f.Float64Var(&o.Factor, "factor", 0, "factor of scaling")
+	f.IntVar(&o.OriginalLength, "original-length", 0, "length that the model was trained with")
+	f.Float64Var(&o.LowFreqFactor, "low-freq-factor", 0, "llama3: turns below which frequencies are divided (1)")
+	f.Float64Var(&o.HighFreqFactor, "high-freq-factor", 0, "llama3: turns above which they stay (4)")
+	f.Float64Var(&o.BetaFast, "beta-fast", 0, "yarn: turns above which frequencies stay (32)")
+	f.Float64Var(&o.BetaSlow, "beta-slow", 0, "yarn: turns below which they are divided (1)")
+	f.Float64Var(&o.AttentionFactor, "attention-factor", 0, "amplitude of cos and sin")
+	f.IntVar(&o.Length, "len", 0, "state a length as well")
+	d.addFlags(cmd)
+	return cmd
+}
+
+// explicitZero finds a flag that was given as 0, which means nothing.
+func explicitZero(cmd *cobra.Command, names ...string) string {
+	for _, name := range names {
+		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "0" {
+			return name
+		}
+	}
+	return ""
+}

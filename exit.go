@@ -1,0 +1,76 @@
+package modelpatch
+
+import (
+	"context"
+	"errors"
+
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// Exit codes of the command line tool.
+const (
+	ExitDone        = 0   // done; the answer is yes
+	ExitNo          = 1   // the answer is no
+	ExitUsage       = 2   // a flag or parameter is wrong
+	ExitInput       = 3   // an input cannot be read
+	ExitRefused     = 4   // this change cannot be made to this model
+	ExitOutput      = 5   // output failed; the target is as it was
+	ExitInterrupted = 130 // interrupted; the target is as it was
+)
+
+// UsageError is the error of options that contradict each other (exit code 2).
+type UsageError struct {
+	What string
+	Hint string
+}
+
+func (e *UsageError) Error() string { return e.What }
+
+// Hints returns what to do instead.
+func (e *UsageError) Hints() []string {
+	if e.Hint == "" {
+		return nil
+	}
+	return []string{e.Hint}
+}
+
+// ExitCode is the exit code for an error of this module.
+func ExitCode(err error) int {
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.Is(err, context.Canceled):
+		return ExitInterrupted
+	case is[*UsageError](err), is[*position.UsageError](err), is[*patch.UsageError](err):
+		return ExitUsage
+	case is[*position.Refusal](err), is[*patch.RefusedError](err):
+		return ExitRefused
+	case is[*patch.OutputError](err), is[*patch.PlanError](err):
+		return ExitOutput
+	}
+	return ExitInput // malformed, unsupported, unreadable
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// Hints are the lines of advice that an error carries.
+func Hints(err error) []string {
+	var h interface{ Hints() []string }
+	if errors.As(err, &h) {
+		return h.Hints()
+	}
+	return nil
+}
+
+// refused puts the path before a refusal, which does not know it.
+type refused struct {
+	path string
+	err  error
+}
+
+func (e *refused) Error() string { return printablePath(e.path) + ": refused: " + e.err.Error() }
+func (e *refused) Unwrap() error { return e.err }

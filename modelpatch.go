@@ -1,0 +1,64 @@
+// Package modelpatch changes how far, and how, a trained model counts
+// positions, without retraining it: it finds the position encodings of an ONNX
+// or GGUF file, edits them, and leaves every other byte as it was.
+//
+// Start with Inspect, which says what a file has, and Extend, which makes it
+// count further. Rescale changes RoPE, AddALiBi adds a linear bias. Each
+// returns the value that the command of the same name prints as JSON; package
+// report holds the types. ExitCode and Hints turn an error into what a command
+// line tool needs.
+//
+// Open gives the model itself to those who want more: its sites, attentions
+// and edits, as package position describes them.
+package modelpatch
+
+import (
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// OpenOptions say how model files are opened. The zero value is right for
+// files in one folder.
+type OpenOptions struct {
+	// ExternalRoot is a folder in which external data of ONNX models may lie
+	// outside the model's own folder.
+	ExternalRoot string
+}
+
+// Open opens a model file of any format that is known, by its first bytes.
+func Open(path string, o OpenOptions) (position.Model, error) {
+	head, err := sniff(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range formats {
+		if f.is(head) {
+			return f.open(path, o)
+		}
+	}
+	return nil, &InputError{Path: path, What: "not a model", Why: "neither GGUF nor ONNX: " + start(head)}
+}
+
+// Inspect says which position encodings a model file has.
+func Inspect(path string, o OpenOptions) (report.Inspect, error) {
+	m, err := Open(path, o)
+	if err != nil {
+		return report.Inspect{}, err
+	}
+	defer m.Close()
+	return inspected(m, path), nil
+}
+
+// inspected is the report about an open model, under the path that was given.
+func inspected(m position.Model, path string) report.Inspect {
+	r := position.Inspect(m)
+	path = report.Name(path)
+	for i, f := range r.Files {
+		if f.Path == path { // opened by another of its files
+			r.Files[i] = report.File{Path: r.Path, Bytes: r.Bytes}
+			r.Bytes = f.Bytes
+		}
+	}
+	r.Path = path
+	return r
+}

@@ -1,0 +1,390 @@
+package position
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// MethodNone states another length and changes no encoding.
+const MethodNone = "none"
+
+// RopeMethods are the words of ExtendOptions.Method for rotary encodings.
+// Those for learned tables are schemes.GrowMethods.
+var RopeMethods = []string{schemes.ScalingYaRN, schemes.ScalingLinear, schemes.ScalingNTK, MethodNone}
+
+// MaxLength is the largest length: engines count positions in 31 bits.
+const MaxLength = math.MaxInt32
+
+// ExtendOptions say how far a model should count, and by which method.
+type ExtendOptions struct {
+	Length int
+	// Method is for the encodings that it applies to; the others, and all
+	// when it is empty, take their default: hierarchical growth for learned
+	// tables, the same formula for sinusoids and RoPE caches, YaRN for RoPE
+	// that an engine computes from keys.
+	Method string
+	// OriginalLength is the length that the model was trained with, where
+	// the file does not tell.
+	OriginalLength int
+	// Grow are parameters of growing learned tables.
+	Grow schemes.GrowOptions
+}
+
+// Windower is implemented by sites that only act between tokens at most so
+// many positions apart: more length does not change what they compute.
+type Windower interface {
+	Window() int // 0: no window
+}
+
+// Extend makes a model count to another length: every encoding that bounds it
+// holds more positions, RoPE from keys is scaled, and the stated length
+// follows.
+func Extend(m Model, o ExtendOptions) (Outcome, error) {
+	x := &extension{m: m, o: o, d: m.Describe()}
+	if err := x.check(); err != nil {
+		return Outcome{}, err
+	}
+	if done, err := x.compare(); done || err != nil {
+		return x.out, err
+	}
+	for i, s := range m.Sites() {
+		if err := x.site(i, s); err != nil {
+			return Outcome{}, err
+		}
+	}
+	if err := x.unused(); err != nil {
+		return Outcome{}, err
+	}
+	return x.finish()
+}
+
+// extension is one run of Extend.
+type extension struct {
+	m       Model
+	o       ExtendOptions
+	d       report.Inspect
+	present int  // positions that the model counts now; 0: nothing tells
+	bounded bool // a text encoding bounds the length
+	used    bool // Method applied to something
+	out     Outcome
+}
+
+// check looks at the options and at the kind of file.
+func (x *extension) check() error {
+	if x.o.Length <= 0 || int64(x.o.Length) > MaxLength {
+		return &UsageError{What: fmt.Sprintf("a length of %d: it must be between 1 and %d", x.o.Length, MaxLength)}
+	}
+	if m := x.o.Method; m != "" && !slices.Contains(RopeMethods, m) && !slices.Contains(schemes.GrowMethods, m) {
+		return &UsageError{What: fmt.Sprintf("no method %q: there are %v for tables and %v for RoPE", m, schemes.GrowMethods, RopeMethods)}
+	}
+	return needsModel(x.d)
+}
+
+// needsModel refuses files that have no length of their own.
+func needsModel(d report.Inspect) error {
+	switch d.Kind {
+	case report.KindModel, report.KindVocabulary, report.KindProjector:
+		return nil
+	}
+	return &Refusal{Why: fmt.Sprintf("this file is of kind %q and has no positions of its own", d.Kind), Instead: "change the model that it belongs to"}
+}
+
+// grid reports whether an encoding belongs to images: its size is that of the
+// picture, not a length of text.
+func grid(e Encoding) bool {
+	switch s := e.Scheme.(type) {
+	case schemes.Learned:
+		return s.Grid != nil
+	case schemes.Sinusoid:
+		return s.Grid != nil
+	}
+	return false
+}
+
+// compare sets the wanted length against the present one. done: there is
+// nothing to do, and Outcome says why.
+func (x *extension) compare() (done bool, err error) {
+	grids, enough := 0, true
+	for _, s := range x.m.Sites() {
+		e := s.Encoding()
+		switch {
+		case e.Capacity == 0:
+		case grid(e):
+			grids++
+		default:
+			x.bounded = true
+			enough = enough && e.Capacity >= x.o.Length
+			if x.present == 0 || e.Capacity < x.present {
+				x.present = e.Capacity
+			}
+		}
+	}
+	if grids > 0 && !x.bounded {
+		return false, &Refusal{Why: "what bounds this model is a grid of image patches, not a length", Instead: "resizing grids is not part of extend"}
+	}
+	stated := x.d.Length.Stated
+	if stated != nil && (x.present == 0 || x.d.Format == FormatONNX) {
+		enough = enough && *stated >= x.o.Length
+		if x.present == 0 || *stated < x.present {
+			x.present = *stated
+		}
+	}
+	switch n := x.o.Length; {
+	case x.present == 0:
+	case n < x.present:
+		return false, &Refusal{Why: fmt.Sprintf("the model counts to %d, more than %d", x.present, n), Instead: "extend makes a model longer, never shorter"}
+	case n == x.present && enough && (stated == nil || *stated == n):
+		x.out.Nothing = fmt.Sprintf("the model counts to %d already", n)
+		return true, nil
+	}
+	return false, nil
+}
+
+// site decides what one encoding needs.
+func (x *extension) site(i int, s Site) error {
+	e := s.Encoding()
+	rotary, isRotary := e.Scheme.(schemes.Rotary)
+	switch {
+	case isRotary && e.Form == report.FormKeys:
+		return x.keys(i, s, rotary)
+	case grid(e):
+		return nil
+	case isRotary && x.scales():
+		return x.scale(i, s, rotary, x.o.Method)
+	case e.Capacity == 0 || e.Capacity >= x.o.Length:
+		return nil
+	}
+	switch scheme := e.Scheme.(type) {
+	case schemes.Learned:
+		return x.grow(i, s, scheme)
+	case schemes.Sinusoid:
+		if scheme.Rows > 0 {
+			scheme.Rows = x.o.Length + scheme.Offset
+		}
+		return x.same(i, s, e, scheme)
+	}
+	return x.same(i, s, e, e.Scheme)
+}
+
+// scales reports whether the method changes frequencies.
+func (x *extension) scales() bool {
+	return x.o.Method != MethodNone && slices.Contains(RopeMethods, x.o.Method)
+}
+
+// same asks a site to go on with its own formula.
+func (x *extension) same(i int, s Site, e Encoding, scheme schemes.Scheme) error {
+	if err := s.Hold(Want{Scheme: scheme, Positions: x.o.Length}); err != nil {
+		return err
+	}
+	x.change(i, fmt.Sprintf("%s: %d → %d positions, by the same formula", e.Scheme.Name(), e.Capacity, x.o.Length), report.ExpectSameOnPrefix)
+	return nil
+}
+
+// grow makes a learned table longer.
+func (x *extension) grow(i int, s Site, l schemes.Learned) error {
+	old, ok := s.(Rows)
+	if !ok {
+		return &Refusal{Why: "the learned table's rows cannot be read"}
+	}
+	method := schemes.GrowHierarchical
+	if slices.Contains(schemes.GrowMethods, x.o.Method) {
+		method, x.used = x.o.Method, true
+	}
+	rows, err := schemes.GrowRows(method, old, l.Offset, x.o.Length+l.Offset, x.o.Grow)
+	if err != nil {
+		return &Refusal{Why: err.Error(), Instead: "another --method: " + fmt.Sprint(schemes.GrowMethods)}
+	}
+	was := l.Rows
+	l.Rows = x.o.Length + l.Offset
+	if err := s.Hold(Want{Scheme: l, Positions: x.o.Length, Rows: rows}); err != nil {
+		return err
+	}
+	expect := report.ExpectSameOnPrefix
+	if rows.Kept() < old.Len() {
+		expect = report.ExpectChanged
+	}
+	x.change(i, fmt.Sprintf("learned rows: %d → %d, %s", was, l.Rows, method), expect)
+	return nil
+}
+
+// keys extends RoPE that an engine computes from keys.
+func (x *extension) keys(i int, s Site, r schemes.Rotary) error {
+	if w, ok := s.(Windower); ok && w.Window() > 0 && !x.scales() {
+		return nil // distances within a window do not grow
+	}
+	if x.o.Method == MethodNone {
+		x.used = true
+		return nil
+	}
+	if w, ok := s.(Windower); ok && w.Window() > 0 && x.others(i) {
+		return nil
+	}
+	method := schemes.ScalingYaRN
+	switch t := r.Scaling.Type; {
+	case x.scales():
+		method = x.o.Method
+	case t == schemes.ScalingLinear, t == schemes.ScalingLlama3:
+		method = t
+	}
+	return x.scale(i, s, r, method)
+}
+
+// others reports whether another site than i rotates without a window.
+func (x *extension) others(i int) bool {
+	for j, s := range x.m.Sites() {
+		w, ok := s.(Windower)
+		if _, rotary := s.Encoding().Scheme.(schemes.Rotary); j != i && rotary && (!ok || w.Window() == 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// scale gives a rotation another scaling, from its original length on.
+func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error {
+	scaling, err := x.scaling(r, method)
+	if err != nil {
+		return err
+	}
+	x.used = true
+	to := r.WithScaling(scaling)
+	if method == schemes.ScalingNTK {
+		// NTK is a change of base; what was scaled before is undone.
+		to.Base, to.Scaling = schemes.NTKBase(r.Base, scaling.Factor, r.Dim), schemes.Scaling{}
+	}
+	if err := s.Hold(Want{Scheme: to, Positions: x.o.Length}); err != nil {
+		return err
+	}
+	x.change(i, describe(r, to), report.ExpectChanged)
+	return nil
+}
+
+// scaling works out the scaling that reaches the wanted length. A file that is
+// scaled already is scaled anew from its original length.
+func (x *extension) scaling(r schemes.Rotary, method string) (schemes.Scaling, error) {
+	was := r.Scaling
+	original := x.original(was)
+	switch {
+	case was.Type == schemes.ScalingLongRoPE:
+		return was, &Refusal{Why: "LongRoPE's factors are trained for one length and cannot be computed for another",
+			Instead: "--method none states the length only; rope --scaling yarn --factor S --original-length L replaces the factors"}
+	case was.Type == schemes.ScalingCustom, was.Type == schemes.ScalingDynamic:
+		return was, &Refusal{Why: "the frequencies follow no formula that could be taken further", Instead: "--method none states the length only; rope --scaling TYPE --factor S sets another scaling"}
+	case original == 0:
+		return was, &Refusal{Why: "the file does not say with which length the model was trained, so that no factor can be worked out",
+			Instead: "--original-length L, or --method none to state the length only"}
+	}
+	factor := float64(x.o.Length) / float64(original)
+	switch method {
+	case schemes.ScalingLlama3:
+		if was.OriginalLength == 0 || was.HighFreqFactor == 0 {
+			return was, &Refusal{Why: "Llama 3's original length and bounds cannot be read back from its divisors",
+				Instead: "rope --scaling llama3 --factor S --original-length L --low-freq-factor 1 --high-freq-factor 4 --len N"}
+		}
+		was.Factor *= float64(x.o.Length) / float64(max(x.present, 1))
+		was.Frequencies, was.LongFrequencies = nil, nil
+		return was, nil
+	case schemes.ScalingYaRN:
+		return yarn(was, factor, original), nil
+	}
+	return schemes.Scaling{Type: method, Factor: factor, OriginalLength: original}, nil
+}
+
+// original is the length that the model was trained with, 0: not known.
+func (x *extension) original(s schemes.Scaling) int {
+	switch {
+	case x.o.OriginalLength > 0:
+		return x.o.OriginalLength
+	case s.OriginalLength > 0:
+		return s.OriginalLength
+	case s.Type == schemes.ScalingLinear && s.Factor >= 1 && x.present > 0:
+		return int(math.Round(float64(x.present) / s.Factor))
+	case x.d.Length.Stated != nil:
+		return *x.d.Length.Stated
+	}
+	return x.present
+}
+
+// yarn is YaRN by a factor. Bounds stay as they were; so does an amplitude
+// that is not the one that the old factor gives.
+func yarn(was schemes.Scaling, factor float64, original int) schemes.Scaling {
+	s := schemes.Scaling{Type: schemes.ScalingYaRN, Factor: factor, OriginalLength: original, AttentionFactor: schemes.YaRNAmplitude(factor, 1)}
+	if was.Type != schemes.ScalingYaRN {
+		return s
+	}
+	s.BetaFast, s.BetaSlow, s.NoTruncate = was.BetaFast, was.BetaSlow, was.NoTruncate
+	const sameAmplitude = 1e-6
+	if a := was.AttentionFactor; a != 0 && math.Abs(a-schemes.YaRNAmplitude(was.Factor, 1)) > sameAmplitude {
+		s.AttentionFactor = a
+	}
+	return s
+}
+
+// describe says in a line how one rotation becomes another.
+func describe(from, to schemes.Rotary) string {
+	out := ""
+	if from.Base != to.Base {
+		out = fmt.Sprintf("base: %g → %g", from.Base, to.Base)
+	}
+	a, b := said(from.Scaling), said(to.Scaling)
+	if a != b {
+		if out != "" {
+			out += "; "
+		}
+		out += "scaling: " + a + " → " + b
+	}
+	return "rope " + out
+}
+
+func said(s schemes.Scaling) string {
+	if text := s.String(); text != "" {
+		return text
+	}
+	return schemes.ScalingNone
+}
+
+// change notes a decision about site i.
+func (x *extension) change(i int, what, expect string) {
+	x.out.Changes = append(x.out.Changes, report.Change{Encoding: ID(i), What: what, Expect: expect})
+}
+
+// unused refuses a method that applied to nothing.
+func (x *extension) unused() error {
+	if x.o.Method == "" || x.o.Method == MethodNone || x.used {
+		return nil
+	}
+	return &UsageError{What: fmt.Sprintf("--method %s does not apply to any encoding of this model", x.o.Method)}
+}
+
+// finish states the new length and tells whether anything changed.
+func (x *extension) finish() (Outcome, error) {
+	if err := x.m.SetLength(x.present, x.o.Length); err != nil {
+		return Outcome{}, err
+	}
+	plan, err := x.m.Edits()
+	if err != nil {
+		return Outcome{}, err
+	}
+	if len(plan.Edits) == 0 {
+		x.out.Nothing = "nothing in the file bounds its length"
+		return x.out, nil
+	}
+	if old := x.d.Length.Stated; old == nil || *old != x.o.Length {
+		x.out.Changes = append(x.out.Changes, report.Change{What: fmt.Sprintf("length: %s → %d", lengthOr(old, x.present), x.o.Length), Expect: report.ExpectSameOnPrefix})
+	}
+	return x.out, nil
+}
+
+func lengthOr(stated *int, present int) string {
+	switch {
+	case stated != nil:
+		return fmt.Sprint(*stated)
+	case present > 0:
+		return fmt.Sprint(present)
+	}
+	return "not stated"
+}

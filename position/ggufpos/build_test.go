@@ -1,0 +1,58 @@
+package ggufpos
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/gguf"
+	"github.com/modelpatch/modelpatch/patch"
+)
+
+// keys are what a test file holds.
+type keys map[string]gguf.Value
+
+// make1 writes a file with keys and F32 vectors, and opens it.
+func make1(t testing.TB, k keys, vectors map[string][]float32) *model {
+	t.Helper()
+	empty := make([]byte, 24)
+	copy(empty, "GGUF")
+	empty[4] = 3
+	f, err := gguf.NewFile(bytes.NewReader(empty), 24)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := f.Edit()
+	for key, value := range k {
+		e.Set(key, value, "")
+	}
+	for name, values := range vectors {
+		var raw bytes.Buffer
+		binary.Write(&raw, binary.LittleEndian, values)
+		e.Add(name, gguf.F32, []int64{int64(len(values))}, patch.Bytes(raw.Bytes()), "")
+	}
+	return reopen(t, f, e, empty)
+}
+
+// reopen applies an editor's plan to the bytes of a file and opens the result.
+func reopen(t testing.TB, f *gguf.File, e *gguf.Editor, was []byte) *model {
+	t.Helper()
+	plan, err := e.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(plan.NewReader(0, bytes.NewReader(was)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := gguf.NewFile(bytes.NewReader(out), int64(len(out)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Open(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.(*model)
+}

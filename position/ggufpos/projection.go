@@ -1,0 +1,52 @@
+package ggufpos
+
+import (
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/gguf"
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// projection reads the rows of one head from a matrix when asked.
+type projection struct {
+	m      *model
+	weight *gguf.Tensor
+	bias   *gguf.Tensor // nil: none
+	first  int          // row of head 0, in a fused matrix
+	dim    int
+}
+
+// In is the width of the input.
+func (p *projection) In() int { return int(p.weight.Width()) }
+
+// Head reads one head's rows, dequantised, and its bias.
+func (p *projection) Head(head int) (weights, bias []float64, err error) {
+	row := int64(p.first + head*p.dim)
+	if head < 0 || row+int64(p.dim) > p.weight.Rows() {
+		return nil, nil, fmt.Errorf("tensor %s has no head %d", p.weight.Name, head)
+	}
+	weights = make([]float64, p.dim*p.In())
+	if err := p.m.file.ReadRows(p.weight, row, int64(p.dim), weights); err != nil {
+		return nil, nil, err
+	}
+	if p.bias == nil {
+		return weights, nil, nil
+	}
+	all := make([]float64, p.bias.Width())
+	if err := p.m.file.ReadRows(p.bias, 0, 1, all); err != nil {
+		return nil, nil, err
+	}
+	if row+int64(p.dim) > int64(len(all)) {
+		return nil, nil, fmt.Errorf("tensor %s has %d elements", p.bias.Name, len(all))
+	}
+	return weights, all[row : row+int64(p.dim)], nil
+}
+
+// readable notes a storage type that cannot be read. It returns true: the
+// attention is there all the same.
+func (m *model) readable(a *position.Attention, t *gguf.Tensor) bool {
+	if !t.Readable() {
+		a.Unsupported = fmt.Sprintf("its weights have storage type %s", t.Type)
+	}
+	return true
+}

@@ -1,0 +1,461 @@
+package onnxpos
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+// bias is a place where numbers that depend on position are added to
+// attention scores.
+type bias struct {
+	scope *eval.Scope
+	node  *onnx.Node
+	name  string
+	value *eval.Value
+	heads [][][]float64 // head, query, key
+}
+
+// maskedBelow separates a mask's large negative numbers from a bias: no trained
+// or linear bias of a short probe reaches it.
+const maskedBelow = -5e3
+
+// scoreBias looks at what is added to scores.
+func (d *detector) scoreBias(s *eval.Scope, n *onnx.Node, scores, added string) {
+	state := s.Value(scores)
+	d.bias(s, n, added, state)
+}
+
+// attentionBias looks at the mask or bias input of a fused attention.
+func (d *detector) attentionBias(s *eval.Scope, n *onnx.Node, name string) {
+	if name != "" {
+		d.bias(s, n, name, eval.Unknown())
+	}
+}
+
+func (d *detector) bias(s *eval.Scope, n *onnx.Node, name string, state *eval.Value) {
+	v := s.Value(name)
+	if !v.Known() || v.Floats == nil || len(v.Shape) < 2 || v.Len() < 2 {
+		return
+	}
+	heads := headsOf(v, state)
+	if heads == nil || onlyMask(heads) {
+		return
+	}
+	d.biases = append(d.biases, &bias{s, n, name, v, heads})
+}
+
+// headsOf reads a bias as matrices of query and key, one a head. Batch axes
+// are taken at 0.
+func headsOf(v, state *eval.Value) [][][]float64 {
+	k := len(v.Shape)
+	queries, keys := v.Shape[k-2], v.Shape[k-1]
+	count := 1
+	if k >= 3 {
+		count = v.Shape[k-3]
+	}
+	if queries*keys < 2 {
+		return nil
+	}
+	out := make([][][]float64, count)
+	for h := range out {
+		out[h] = make([][]float64, queries)
+		for q := range queries {
+			row := make([]float64, keys)
+			for i := range keys {
+				row[i] = v.Number((h*queries+q)*keys + i)
+			}
+			out[h][q] = row
+		}
+	}
+	return out
+}
+
+// onlyMask reports whether all numbers that are not masked are the same.
+func onlyMask(heads [][][]float64) bool {
+	var seen float64
+	first := true
+	for _, h := range heads {
+		for _, row := range h {
+			for _, x := range row {
+				if x < maskedBelow || math.IsInf(x, 0) || math.IsNaN(x) {
+					continue
+				}
+				if !first && x != seen {
+					return false
+				}
+				seen, first = x, false
+			}
+		}
+	}
+	return true
+}
+
+// slopes fits each head by slope · key distance; ok when all are linear.
+func (b *bias) slopes() ([]float64, bool) {
+	out := make([]float64, len(b.heads))
+	for h, m := range b.heads {
+		slope, ok := linear(m)
+		if !ok || slope == 0 {
+			return nil, false
+		}
+		out[h] = slope
+	}
+	return out, true
+}
+
+// linearTolerance is the relative deviation allowed from a straight line:
+// bfloat16 slopes (Falcon) are the coarsest.
+const linearTolerance = 2e-2
+
+// linear finds m with bias = m·key + constant on each query's unmasked keys up
+// to the query itself; beyond it a symmetric bias turns.
+func linear(m [][]float64) (slope float64, ok bool) {
+	var steps []float64
+	for q, row := range m {
+		last := len(row) - 1
+		if len(m) > 1 { // the last query sees the last key
+			last = min(last, len(row)-len(m)+q)
+		}
+		for k := 1; k <= last; k++ {
+			if row[k] > maskedBelow && row[k-1] > maskedBelow {
+				steps = append(steps, row[k]-row[k-1])
+			}
+		}
+	}
+	if len(steps) == 0 {
+		return 0, false
+	}
+	for _, s := range steps {
+		slope += s / float64(len(steps))
+	}
+	for _, s := range steps {
+		if math.Abs(s-slope) > linearTolerance*math.Abs(slope)+1e-9 {
+			return 0, false
+		}
+	}
+	return slope, true
+}
+
+// addBiases makes sites of the biases: linear ones are ALiBi, gathered ones
+// T5's buckets, constant ones relative tables.
+func (m *Model) addBiases(d *detector) {
+	var linear, whole []*bias
+	buckets := map[*onnx.Tensor]*bucketSite{}
+	for _, b := range d.biases {
+		if _, ok := b.slopes(); ok {
+			linear = append(linear, b)
+			continue
+		}
+		if g := m.bucketGather(b); g != nil {
+			if buckets[g.table] == nil {
+				buckets[g.table] = g
+				if !m.sameBuckets(g) {
+					m.sites = append(m.sites, g)
+				}
+			}
+			continue
+		}
+		whole = append(whole, b)
+	}
+	if len(linear) > 0 {
+		m.sites = append(m.sites, m.alibiSite(linear))
+	}
+	if len(whole) > 0 {
+		m.sites = append(m.sites, m.relativeTable(whole))
+	}
+}
+
+// alibiSite is a linear bias, from tables or computed.
+type alibiSite struct {
+	m        *Model
+	uses     []*bias
+	encoding position.Encoding
+	tables   []source
+	held     int
+	scale    float64 // by which the bias is multiplied before it is added
+}
+
+// fitSlopes recovers the rule behind slopes. Some graphs add the bias already
+// multiplied by 1/√head_dim, as the scores are (Falcon, facts/NUMERICS §7):
+// then the ratios follow the rule and all slopes share a factor.
+func fitSlopes(slopes []float64) (a schemes.ALiBi, worst, scale float64, ok bool) {
+	if a, worst, ok = fit.Slopes(slopes, fit.Precision("float32")); ok && math.Abs(a.MaxBias-8) < 1e-3 {
+		return a, worst, 1, true
+	}
+	usual := schemes.ALiBiSlopes(len(slopes), 8)
+	scale = slopes[0] / usual[0]
+	for i := range usual {
+		if math.Abs(slopes[i]/(scale*usual[i])-1) > linearTolerance {
+			return a, worst, 1, ok
+		}
+	}
+	return schemes.ALiBi{Heads: len(slopes), MaxBias: 8}, worst, scale, true
+}
+
+func (m *Model) alibiSite(uses []*bias) *alibiSite {
+	a := &alibiSite{m: m, uses: uses, scale: 1}
+	slopes, _ := uses[0].slopes()
+	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondContinues}
+	scheme := schemes.ALiBi{Heads: len(slopes), Slopes: slopes}
+	if fitted, worst, scale, ok := fitSlopes(slopes); ok {
+		for i := range slopes {
+			fitted.Slopes = append(fitted.Slopes[:i:i], slopes[i]/scale)
+		}
+		a.scale = scale
+		scheme = fitted
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "slopes are " + scheme.String(), Residual: residual(worst)})
+	}
+	e.Scheme = scheme
+	for _, u := range uses {
+		for _, src := range sources(u.scope, u.name) {
+			if src.tensor == nil || len(src.tensor.Dims) < 2 || !src.tensor.Type.IsFloat() ||
+				slices.ContainsFunc(a.tables, func(t source) bool { return t.tensor == src.tensor }) {
+				continue
+			}
+			n := int(src.tensor.Dims[len(src.tensor.Dims)-1])
+			switch {
+			case src.indexed != nil:
+				e.Form, e.Beyond, e.Capacity = report.FormTable, report.BeyondError, n
+			case m.fixedLength() > 1 && n == m.fixedLength():
+				e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, n
+			default:
+				continue
+			}
+			a.tables = append(a.tables, src)
+			e.Where = append(e.Where, m.where(src.tensor))
+		}
+	}
+	if e.Form == report.FormRuntime {
+		e.Where = append(e.Where, report.Where{Node: nodeName(uses[0].node)})
+	}
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s adds a bias linear in the distance to attention scores (%d places)", nodeName(uses[0].node), len(uses))})
+	a.encoding = e
+	return a
+}
+
+func (a *alibiSite) Encoding() position.Encoding { return a.encoding }
+
+// Bias is the bias that the file computes for a head, query and key.
+func (a *alibiSite) Bias(head, query, key, length int) (float64, error) {
+	slopes := a.encoding.Scheme.(schemes.ALiBi).SlopeValues()
+	if head >= len(slopes) {
+		return 0, fmt.Errorf("head %d of %d", head, len(slopes))
+	}
+	return -slopes[head] * a.scale * math.Abs(float64(query-key)), nil
+}
+
+func (a *alibiSite) overlay(into map[*onnx.Tensor]*eval.Value) {
+	if a.held == 0 {
+		return
+	}
+	for _, src := range a.tables {
+		shape := make([]int, len(src.tensor.Dims))
+		for i, n := range src.tensor.Dims {
+			shape[i] = int(n)
+			if int(n) == a.encoding.Capacity {
+				shape[i] = a.held
+			}
+		}
+		v := eval.Shaped(src.tensor.Type, shape...)
+		v.Origins = []*onnx.Tensor{src.tensor}
+		into[src.tensor] = v
+	}
+}
+
+// bucketSite is T5's bias: a table gathered by buckets of relative distance.
+type bucketSite struct {
+	m        *Model
+	table    *onnx.Tensor
+	encoding position.Encoding
+	buckets  schemes.Buckets
+}
+
+// bucketLength is the length at which bucket indices are computed for a fit.
+const bucketLength = 300
+
+// bucketGather finds the Gather of a bias table by relative distance behind a
+// bias, and fits the buckets.
+func (m *Model) bucketGather(b *bias) *bucketSite {
+	n, s := relativeGather(b.scope, b.name, 0)
+	if n == nil {
+		return nil
+	}
+	table := s.Tensor(n.Input(0))
+	index := m.longer(s, n.Input(1), bucketLength)
+	if table == nil || len(table.Dims) != 2 || index == nil || !index.Known() || index.Ints == nil {
+		return nil
+	}
+	site := &bucketSite{m: m, table: table}
+	shape := index.Shape
+	queries, keys := shape[len(shape)-2], shape[len(shape)-1]
+	by := map[int]int{}
+	for q := range queries {
+		for k := range keys {
+			rel := k - (q + keys - queries)
+			bucket := int(index.Ints[q*keys+k])
+			if have, ok := by[rel]; ok && have != bucket {
+				return nil
+			}
+			by[rel] = bucket
+		}
+	}
+	site.buckets = fitBuckets(by, int(table.Dims[0]), m.logDivisors(s, n.Input(1)))
+	site.buckets.Heads = int(table.Dims[1])
+	site.encoding = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
+		Where: []report.Where{m.where(table)}, Dtype: "",
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s gathers a bias by bucket of relative distance", nodeName(n))}}}
+	return site
+}
+
+// sameBuckets reports whether an equal site is there: a table a layer is one
+// mechanism.
+func (m *Model) sameBuckets(b *bucketSite) bool {
+	for _, s := range m.sites {
+		if o, ok := s.(*bucketSite); ok && o.buckets == b.buckets {
+			return true
+		}
+	}
+	return false
+}
+
+// relativeGather finds a Gather of a constant by a matrix of indices that
+// depends on positions alone.
+func relativeGather(s *eval.Scope, name string, depth int) (*onnx.Node, *eval.Scope) {
+	if depth > 30 {
+		return nil, nil
+	}
+	name, s = s.Through(name)
+	n, at := s.Find(name)
+	if n == nil {
+		return nil, nil
+	}
+	if n.Op == "Gather" && at.Tensor(n.Input(0)) != nil {
+		index := at.Value(n.Input(1))
+		if len(index.Shape) >= 2 && index.Known() && !index.Data && index.Varies(len(index.Shape)-1) {
+			if _, _, counts := index.Counts(); !counts {
+				return n, at
+			}
+		}
+	}
+	for _, in := range dataInputs(n) {
+		if found, scope := relativeGather(at, in, depth+1); found != nil {
+			return found, scope
+		}
+	}
+	return nil, nil
+}
+
+// logDivisors are the scalar constants by which logarithms are divided on the
+// way to an index: ln(max_distance / max_exact).
+func (m *Model) logDivisors(s *eval.Scope, name string) []float64 {
+	var out []float64
+	seen := map[string]bool{}
+	var walk func(s *eval.Scope, name string, depth int)
+	walk = func(s *eval.Scope, name string, depth int) {
+		if seen[name] || depth > 40 {
+			return
+		}
+		seen[name] = true
+		n, at := s.Find(name)
+		if n == nil {
+			return
+		}
+		if n.Op == "Div" || n.Op == "Mul" {
+			if x, ok := at.Value(n.Input(1)).Scalar(); ok && at.Value(n.Input(1)).Type.IsFloat() {
+				if n.Op == "Mul" && x != 0 {
+					x = 1 / x
+				}
+				out = append(out, x)
+			}
+		}
+		for _, in := range n.Inputs {
+			walk(at, in, depth+1)
+		}
+	}
+	walk(s, name, 0)
+	return out
+}
+
+// fitBuckets finds the parameters that give the observed buckets. Several
+// maximal distances can give the same; the graph's own constant decides.
+func fitBuckets(by map[int]int, rows int, divisors []float64) schemes.Buckets {
+	bidirectional := false
+	for rel, bucket := range by {
+		if rel > 0 && bucket != by[0] {
+			bidirectional = true
+		}
+	}
+	exact := rows / 2
+	if bidirectional {
+		exact = rows / 4
+	}
+	var candidates []int
+	for _, k := range divisors {
+		if d := math.Round(float64(exact) * math.Exp(k)); d > float64(exact) && d < 1e6 {
+			candidates = append(candidates, int(d))
+		}
+	}
+	candidates = append(candidates, 128)
+	for d := exact + 1; d < 2048; d++ {
+		candidates = append(candidates, d)
+	}
+	for _, d := range candidates {
+		b := schemes.Buckets{Buckets: rows, MaxDistance: d, Bidirectional: bidirectional}
+		if matches(b, by, 1) || matches(b, by, -1) {
+			return b
+		}
+	}
+	return schemes.Buckets{Buckets: rows, Bidirectional: bidirectional}
+}
+
+func matches(b schemes.Buckets, by map[int]int, sign int) bool {
+	for rel, bucket := range by {
+		if b.Bucket(sign*rel) != bucket {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *bucketSite) Encoding() position.Encoding { return b.encoding }
+
+// Bias is the table's entry for the bucket of a distance.
+func (b *bucketSite) Bias(head, query, key, length int) (float64, error) {
+	x, err := b.table.Floats(int64(b.buckets.Bucket(key-query))*b.table.Dims[1]+int64(head), 1)
+	if err != nil {
+		return 0, err
+	}
+	return x[0], nil
+}
+
+func (b *bucketSite) overlay(map[*onnx.Tensor]*eval.Value) {}
+
+// relativeTable is a bias whose numbers stand in the file for one window.
+func (m *Model) relativeTable(uses []*bias) site {
+	u := uses[0]
+	n := len(u.heads[0])
+	w := int(math.Sqrt(float64(n)) + 0.5)
+	other := schemes.Other{Kind: report.SchemeRelativeTable, Heads: len(u.heads)}
+	if w*w == n {
+		other.Window = []int{w, w}
+		other.Rows = (2*w - 1) * (2*w - 1)
+	}
+	e := position.Encoding{Scheme: other, Form: report.FormBaked, Beyond: report.BeyondError,
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", nodeName(u.node), n, n, len(uses))}}}
+	for _, use := range uses {
+		for _, src := range sources(use.scope, use.name) {
+			if src.tensor != nil && len(src.tensor.Dims) > 1 {
+				e.Where = append(e.Where, m.where(src.tensor))
+			}
+		}
+	}
+	return &otherSite{e}
+}

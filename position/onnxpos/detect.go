@@ -1,0 +1,144 @@
+package onnxpos
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// detector walks a probed graph and collects the places where numbers that
+// depend on position meet the model's state.
+type detector struct {
+	m         *Model
+	e         *eval.Evaluator
+	length    int
+	tables    []*addition
+	rotations []*rotation
+	biases    []*bias
+}
+
+// detect finds the sites of the model.
+func (m *Model) detect() {
+	d := &detector{m: m, e: m.probe, length: m.sizes.length}
+	for _, s := range d.e.Scopes() {
+		for _, n := range s.Graph.Nodes {
+			d.visit(s, n)
+		}
+	}
+	m.addTables(d)
+	m.addRotations(d)
+	m.addBiases(d)
+	m.addOthers(d)
+	m.inspectBeyond()
+}
+
+func (d *detector) visit(s *eval.Scope, n *onnx.Node) {
+	if n.Domain == "com.microsoft" {
+		d.visitFused(s, n)
+		return
+	}
+	switch n.Op {
+	case "Add":
+		d.addition(s, n, n.Input(0), n.Input(1))
+		d.addition(s, n, n.Input(1), n.Input(0))
+		d.rotation(s, n)
+	case "Sub":
+		d.rotation(s, n)
+	case "Sum":
+		for i := range n.Inputs {
+			for j := range n.Inputs {
+				if i != j {
+					d.addition(s, n, n.Input(i), n.Input(j))
+				}
+			}
+		}
+	case "RotaryEmbedding":
+		d.fusedRotation(s, n, n.Input(1), n.Input(2), n.Input(3))
+	case "Attention":
+		d.attentionBias(s, n, n.Input(3))
+	}
+}
+
+func (d *detector) visitFused(s *eval.Scope, n *onnx.Node) {
+	switch n.Op {
+	case "EmbedLayerNormalization":
+		d.embedLayerNormalization(s, n)
+	case "SkipLayerNormalization", "SkipSimplifiedLayerNormalization", "BiasAdd":
+		d.addition(s, n, n.Input(0), n.Input(1))
+		d.addition(s, n, n.Input(1), n.Input(0))
+	case "RotaryEmbedding":
+		d.fusedRotation(s, n, n.Input(2), n.Input(3), n.Input(1))
+	case "GroupQueryAttention":
+		if n.Int("do_rotary", 0) == 1 {
+			d.fusedRotation(s, n, n.Input(7), n.Input(8), n.Input(9))
+		}
+		d.attentionBias(s, n, n.Input(10))
+	case "SparseAttention":
+		if n.Int("do_rotary", 0) == 1 {
+			d.fusedRotation(s, n, n.Input(9), n.Input(10), "")
+		}
+	case "PagedAttention":
+		if n.Int("do_rotary", 0) == 1 {
+			d.fusedRotation(s, n, n.Input(8), n.Input(9), "")
+		}
+	case "MultiHeadAttention", "Attention":
+		d.attentionBias(s, n, n.Input(5))
+	}
+}
+
+// isScores reports whether a value goes into a Softmax before any other
+// computation: then it is attention scores.
+func isScores(s *eval.Scope, name string) bool {
+	return towardsSoftmax(s, name, 0)
+}
+
+func towardsSoftmax(s *eval.Scope, name string, depth int) bool {
+	if depth > 14 {
+		return false
+	}
+	for _, n := range s.Consumers(name) {
+		switch n.Op {
+		case "Softmax", "BiasSoftmax":
+			return true
+		case "Add", "Sub", "Mul", "Div", "Where", "Reshape", "Cast", "Max", "Min", "Clip", "Unsqueeze", "Squeeze", "Transpose", "Identity", "Tanh", "Sum":
+			if towardsSoftmax(s, n.Output(0), depth+1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// positionAxis is the axis of a known value along which positions run: not
+// the last, with a size of its own, and different from row to row.
+func positionAxis(v *eval.Value) int {
+	for axis := 0; axis < len(v.Shape)-1; axis++ {
+		if v.Shape[axis] > 1 && v.Varies(axis) {
+			return axis
+		}
+	}
+	return -1
+}
+
+// rowsOf reads a known value as rows along an axis: the last axis are the
+// columns, other axes are taken at 0.
+func rowsOf(v *eval.Value, axis int) [][]float64 {
+	columns := v.Shape[len(v.Shape)-1]
+	stride := 1
+	for _, d := range v.Shape[axis+1:] {
+		stride *= d
+	}
+	rows := make([][]float64, v.Shape[axis])
+	for r := range rows {
+		rows[r] = make([]float64, columns)
+		for c := range columns {
+			rows[r][c] = v.Number(r*stride + c)
+		}
+	}
+	return rows
+}
+
+func sameTensor(a, b []*onnx.Tensor) bool {
+	return len(a) > 0 && len(a) == len(b) && slices.Equal(a, b)
+}

@@ -1,0 +1,660 @@
+package onnxpos
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// lengthChange is one SetLength at work: it probes all shapes at the new
+// length; each node that fails names the constants to grow
+// (facts/ONNX-PATTERNS §7).
+type lengthChange struct {
+	m        *Model
+	old, new int
+	sizes    sizes
+	planned  map[*onnx.Tensor]*plannedConstant
+	known    map[*onnx.Node]bool // nodes that fail at the old length, too
+}
+
+// plannedConstant is what a constant will become.
+type plannedConstant struct {
+	dims   []int64
+	ints   []int64   // content, for integer types
+	floats []float64 // content, for floating-point types
+	why    string
+}
+
+// maxGrowths bounds the rounds of probing: each repairs a constant.
+const maxGrowths = 200
+
+// SetLength changes masks, buffers, shape constants and fixed dimensions that
+// hold the length, so that the graph runs at the new one.
+func (m *Model) SetLength(old, new int) error {
+	if m.imageInput() != nil && m.tokenInput() == nil || m.waveInput() != nil {
+		return &position.Refusal{Why: "the length follows from the size of an image or recording, which the graph fixes",
+			Instead: "export the model for the wanted input size"}
+	}
+	c := &lengthChange{m: m, old: old, new: new, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{}, known: map[*onnx.Node]bool{}}
+	c.sizes.length = new
+	for _, f := range m.probe.Failures {
+		c.known[f.Node] = true
+	}
+	if err := c.grow(); err != nil {
+		return err
+	}
+	if err := c.write(); err != nil {
+		return err
+	}
+	m.lengthSet = new
+	return c.declare()
+}
+
+// probe evaluates the graph as it is planned, at the new length.
+func (c *lengthChange) probe() *eval.Evaluator {
+	e := eval.New(c.m.file, c.inputs())
+	for _, s := range c.m.sites {
+		s.overlay(e.Overlay)
+	}
+	for t, p := range c.planned {
+		shape := make([]int, len(p.dims))
+		for i, d := range p.dims {
+			shape[i] = int(d)
+		}
+		v := eval.Shaped(t.Type, shape...)
+		v.Ints, v.Floats, v.Origins = p.ints, p.floats, []*onnx.Tensor{t}
+		e.Overlay[t] = v
+	}
+	e.Run()
+	return e
+}
+
+// inputs are probing inputs in which a fixed sequence dimension is the new
+// length.
+func (c *lengthChange) inputs() map[string]*eval.Value {
+	fixed := c.m.fixedLength()
+	free := *c.m.file
+	if fixed == 0 {
+		return probeInputs(&free, c.sizes)
+	}
+	graph := *c.m.file.Graph
+	graph.Inputs = nil
+	for _, in := range c.m.file.Graph.Inputs {
+		copied := *in
+		copied.Dims = slices.Clone(in.Dims)
+		for i, d := range copied.Dims {
+			if int(d.Value) == fixed && isSequenceAxis(in, i) {
+				copied.Dims[i].Value = int64(c.new)
+			}
+		}
+		graph.Inputs = append(graph.Inputs, &copied)
+	}
+	free.Graph = &graph
+	return probeInputs(&free, c.sizes)
+}
+
+// isSequenceAxis reports whether a dimension of an input that equals the fixed
+// length is the sequence: of tokens any, of features the one before the last.
+func isSequenceAxis(in *onnx.ValueInfo, axis int) bool {
+	if in.Type.IsInteger() {
+		return axis > 0 || len(in.Dims) == 1 || in.Dims[axis].Value > 1
+	}
+	return axis > 0 && axis < len(in.Dims)-1
+}
+
+// grow repairs failing nodes one after another.
+func (c *lengthChange) grow() error {
+	for range maxGrowths {
+		e := c.probe()
+		failure, left := c.first(e)
+		if failure == nil {
+			if node, s, name := c.shortIndex(e); node != nil {
+				if c.repairIndex(s, name) {
+					continue
+				}
+				return c.refuse(node, "its positions stop counting before the new length")
+			}
+			return nil
+		}
+		if !c.repair(failure, left) {
+			return c.refuse(failure.Node, failure.Err.Error())
+		}
+	}
+	return &position.Refusal{Why: "too many constants depend on the length", Instead: "export the model with a free sequence length"}
+}
+
+func (c *lengthChange) refuse(n *onnx.Node, why string) error {
+	return &position.Refusal{Why: fmt.Sprintf("the graph cannot run at %d: %s: %s", c.new, nodeName(n), why),
+		Instead: "export the model again with a free sequence length, or for this one"}
+}
+
+// first returns the first new failure and how many there are.
+func (c *lengthChange) first(e *eval.Evaluator) (*eval.Failure, int) {
+	var first *eval.Failure
+	n := 0
+	for i := range e.Failures {
+		if c.known[e.Failures[i].Node] {
+			continue
+		}
+		if n++; first == nil {
+			first = &e.Failures[i]
+		}
+	}
+	return first, n
+}
+
+// repair tries the constants behind a failing node, nearest first, until the
+// node runs.
+func (c *lengthChange) repair(f *eval.Failure, before int) bool {
+	seen := map[*onnx.Tensor]bool{}
+	for _, t := range cone(f.Scope, f.Node) {
+		if seen[t] || c.m.editor.Replaced(t) {
+			continue
+		}
+		seen[t] = true
+		for _, p := range c.candidates(t) {
+			earlier := c.planned[t]
+			c.planned[t] = p
+			e := c.probe()
+			if next, left := c.first(e); next == nil || next.Node != f.Node && left <= before || left < before {
+				return true
+			}
+			if earlier == nil {
+				delete(c.planned, t)
+			} else {
+				c.planned[t] = earlier
+			}
+		}
+	}
+	return c.repairPairs(f, before)
+}
+
+// repairPairs tries all candidates behind a failing node together: a mask and
+// the constant that slices it may only run when both are changed.
+func (c *lengthChange) repairPairs(f *eval.Failure, before int) bool {
+	saved := map[*onnx.Tensor]*plannedConstant{}
+	for t, p := range c.planned {
+		saved[t] = p
+	}
+	changed := false
+	for _, t := range cone(f.Scope, f.Node) {
+		if c.m.editor.Replaced(t) || saved[t] != nil {
+			continue
+		}
+		if ps := c.candidates(t); len(ps) > 0 {
+			c.planned[t], changed = ps[0], true
+		}
+	}
+	if changed {
+		if next, left := c.first(c.probe()); next == nil || next.Node != f.Node && left <= before {
+			return true
+		}
+	}
+	c.planned = saved
+	return false
+}
+
+// maxCone bounds the nodes that are searched behind a failure.
+const maxCone = 600
+
+// cone lists the constants behind a node, nearest first.
+func cone(s *eval.Scope, n *onnx.Node) []*onnx.Tensor {
+	type place struct {
+		scope *eval.Scope
+		name  string
+	}
+	var queue []place
+	for _, in := range n.Inputs {
+		queue = append(queue, place{s, in})
+	}
+	seen := map[place]bool{}
+	var out []*onnx.Tensor
+	for i := 0; i < len(queue) && i < maxCone; i++ {
+		name, at := queue[i].scope.Through(queue[i].name)
+		if at == nil || name == "" || seen[place{at, name}] {
+			continue
+		}
+		seen[place{at, name}] = true
+		if t := at.Tensor(name); t != nil {
+			out = append(out, t)
+			continue
+		}
+		p, ps := at.Find(name)
+		if p == nil {
+			continue
+		}
+		if child := ps.Call(p); child != nil {
+			for k, o := range p.Outputs {
+				if o == name && k < len(child.Results) {
+					queue = append(queue, place{child, child.Results[k]})
+				}
+			}
+			continue
+		}
+		for _, in := range p.Inputs {
+			queue = append(queue, place{ps, in})
+		}
+	}
+	return out
+}
+
+// candidates are the ways in which a constant may follow the length.
+func (c *lengthChange) candidates(t *onnx.Tensor) []*plannedConstant {
+	if t.Editable() != "" {
+		return nil
+	}
+	var out []*plannedConstant
+	if len(t.Dims) <= 1 && t.Type.IsInteger() && t.Len() <= 8 {
+		out = append(out, c.entries(t)...)
+	}
+	return append(out, c.buffers(t)...)
+}
+
+// lengths are the numbers that stand for the old length in a graph: itself and
+// the rows of tables that hold more than positions.
+func (c *lengthChange) lengths() []int {
+	out := []int{c.old}
+	for _, s := range c.m.sites {
+		if t, ok := s.(*tableSite); ok && t.Len() > 0 && !slices.Contains(out, t.Len()) && t.encoding.Capacity == c.old {
+			out = append(out, t.Len())
+		}
+		if e := s.Encoding(); e.Capacity > 0 && !slices.Contains(out, e.Capacity) {
+			out = append(out, e.Capacity)
+		}
+	}
+	if n := c.m.fixedLength(); n > 0 && !slices.Contains(out, n) {
+		out = append(out, n)
+	}
+	return out
+}
+
+// entries changes entries of a shape or a limit that hold a length, or the
+// last position.
+func (c *lengthChange) entries(t *onnx.Tensor) []*plannedConstant {
+	values, err := t.Ints(0, t.Len())
+	if err != nil {
+		return nil
+	}
+	var out []*plannedConstant
+	for _, n := range c.lengths() {
+		for _, less := range []int{0, 1} {
+			changed := slices.Clone(values)
+			found := false
+			for i, v := range values {
+				if v == int64(n-less) && v > 1 {
+					changed[i], found = int64(c.new+(n-c.old)-less), true
+					if n != c.old && n == c.m.fixedLength() || n < c.old {
+						changed[i] = int64(c.new - less)
+					}
+				}
+			}
+			if found {
+				out = append(out, &plannedConstant{dims: t.Dims, ints: changed, why: fmt.Sprintf("the length %d in a constant", n)})
+			}
+		}
+	}
+	return out
+}
+
+// maxBuffer bounds the elements of a mask that is made in memory.
+const maxBuffer = 1 << 28
+
+// buffers grows a constant along the axes that have an old length.
+func (c *lengthChange) buffers(t *onnx.Tensor) []*plannedConstant {
+	var out []*plannedConstant
+	for _, n := range c.lengths() {
+		var axes []int
+		for i, d := range t.Dims {
+			if int(d) == n && n > 1 {
+				axes = append(axes, i)
+			}
+		}
+		target := c.new + max(n-c.old, 0)
+		switch len(axes) {
+		case 1:
+			if p := growLine(t, axes[0], target); p != nil {
+				out = append(out, p)
+			}
+		case 2:
+			if p := growSquare(t, axes, target); p != nil {
+				out = append(out, p)
+			}
+			if p := growLine(t, axes[1], target); p != nil {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// numbers reads a whole constant for growing.
+func numbers(t *onnx.Tensor) []float64 {
+	if t.Len() > maxBuffer/64 {
+		return nil
+	}
+	x, err := t.Floats(0, t.Len())
+	if err != nil {
+		return nil
+	}
+	return x
+}
+
+// growLine extends a buffer along one axis: one that counts goes on counting,
+// one that repeats itself goes on repeating.
+func growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
+	x := numbers(t)
+	old := int(t.Dims[axis])
+	outer, inner := sizeOf(t.Dims[:axis]), sizeOf(t.Dims[axis+1:])
+	if x == nil || n <= old || int64(outer)*int64(n)*int64(inner) > maxBuffer {
+		return nil
+	}
+	step := 0.0
+	if old > 1 {
+		step = x[inner] - x[0]
+	}
+	for o := range outer {
+		for i := 1; i < old; i++ {
+			for k := range inner {
+				at := (o*old+i)*inner + k
+				if x[at]-x[at-inner] != step {
+					return nil
+				}
+			}
+		}
+	}
+	if step != 0 && t.Type.IsFloat() && step != 1 {
+		return nil
+	}
+	dims := slices.Clone(t.Dims)
+	dims[axis] = int64(n)
+	out := make([]float64, 0, outer*n*inner)
+	for o := range outer {
+		for i := range n {
+			for k := range inner {
+				if i < old {
+					out = append(out, x[(o*old+i)*inner+k])
+				} else {
+					out = append(out, x[(o*old+old-1)*inner+k]+step*float64(i-old+1))
+				}
+			}
+		}
+	}
+	return planned(t, dims, out, fmt.Sprintf("buffer of %d positions", n))
+}
+
+// growSquare extends a mask whose value depends on the distance of query and
+// key alone.
+func growSquare(t *onnx.Tensor, axes []int, n int) *plannedConstant {
+	old := int(t.Dims[axes[0]])
+	if axes[1] != axes[0]+1 || axes[1] != len(t.Dims)-1 || n <= old {
+		return nil
+	}
+	x := numbers(t)
+	outer := sizeOf(t.Dims[:axes[0]])
+	if x == nil || int64(outer)*int64(n)*int64(n) > maxBuffer {
+		return nil
+	}
+	dims := slices.Clone(t.Dims)
+	dims[axes[0]], dims[axes[1]] = int64(n), int64(n)
+	out := make([]float64, outer*n*n)
+	for o := range outer {
+		m := x[o*old*old : (o+1)*old*old]
+		at := func(d int) float64 { // value at distance key − query
+			d = min(max(d, 1-old), old-1)
+			if d >= 0 {
+				return m[d]
+			}
+			return m[-d*old]
+		}
+		for q := range old {
+			for k := range old {
+				if v := m[q*old+k]; v != at(k-q) && !(math.IsNaN(v) && math.IsNaN(at(k-q))) {
+					return nil
+				}
+			}
+		}
+		// Beyond the old distances the last value goes on: a mask has long
+		// come to rest there.
+		if old > 2 && (at(old-1) != at(old-2) || at(1-old) != at(2-old)) {
+			return nil
+		}
+		for q := range n {
+			for k := range n {
+				out[(o*n+q)*n+k] = at(k - q)
+			}
+		}
+	}
+	return planned(t, dims, out, fmt.Sprintf("mask of %d×%d positions", n, n))
+}
+
+func planned(t *onnx.Tensor, dims []int64, x []float64, why string) *plannedConstant {
+	p := &plannedConstant{dims: dims, why: why}
+	if t.Type.IsFloat() {
+		p.floats = x
+		return p
+	}
+	p.ints = make([]int64, len(x))
+	for i := range x {
+		p.ints[i] = int64(x[i])
+	}
+	return p
+}
+
+// shortIndex finds a table whose indices do not count up to the new length:
+// clamped, wrapped, or sliced short.
+func (c *lengthChange) shortIndex(e *eval.Evaluator) (*onnx.Node, *eval.Scope, string) {
+	for _, s := range c.m.sites {
+		for _, u := range usesOf(s) {
+			if u.index == "" || u.indexAt == nil {
+				continue
+			}
+			i := u.indexAt.Index()
+			if i < 0 || i >= len(e.Scopes()) {
+				continue
+			}
+			at := e.Scopes()[i]
+			v := at.Value(u.index)
+			if !v.Known() || v.Ints == nil || u.indexed.Op == "GatherND" || u.indexed.Op == "EmbedLayerNormalization" {
+				continue
+			}
+			if _, _, ok := v.Counts(); !ok && slices.Max(v.Shape) >= c.new {
+				return u.indexed, at, u.index
+			}
+		}
+	}
+	return nil, nil, ""
+}
+
+// usesOf are the sources of a site that are selected by an index.
+func usesOf(s site) []source {
+	var out []source
+	switch s := s.(type) {
+	case *tableSite:
+		for _, u := range s.uses {
+			out = append(out, u.source)
+		}
+	case *rotarySite:
+		for _, u := range s.uses {
+			for _, src := range sources(u.scope, u.cos) {
+				if src.indexed != nil {
+					out = append(out, src)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// repairIndex raises the limits by which an index is clamped or wrapped.
+func (c *lengthChange) repairIndex(s *eval.Scope, name string) bool {
+	n, at := s.Find(name)
+	if n == nil {
+		return false
+	}
+	scope := c.m.probe.Scopes()[at.Index()]
+	for _, t := range cone(scope, n) {
+		if c.m.editor.Replaced(t) || c.planned[t] != nil {
+			continue
+		}
+		for _, p := range c.entries(t) {
+			c.planned[t] = p
+			e := c.probe()
+			if left, _ := c.first(e); left == nil {
+				if still, _, _ := c.shortIndex(e); still == nil {
+					return true
+				}
+			}
+			delete(c.planned, t)
+		}
+	}
+	return false
+}
+
+// write records the planned constants.
+func (c *lengthChange) write() error {
+	for _, t := range c.ordered() {
+		p := c.planned[t]
+		var b []byte
+		var err error
+		if p.floats != nil {
+			b, err = onnx.EncodeFloats(t.Type, p.floats, nil)
+		} else {
+			b, err = onnx.EncodeInts(t.Type, p.ints, nil)
+		}
+		if err != nil {
+			return err
+		}
+		if err := c.m.editor.ReplaceTensor(t, p.dims, patch.Bytes(b), p.why); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ordered lists the planned constants in file order, so that the same input
+// gives the same plan.
+func (c *lengthChange) ordered() []*onnx.Tensor {
+	var out []*onnx.Tensor
+	c.m.file.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
+		if c.planned[t] != nil {
+			out = append(out, t)
+		}
+	})
+	return out
+}
+
+// declare corrects fixed dimensions of inputs and outputs and drops declared
+// types of inner values that the new length contradicts.
+func (c *lengthChange) declare() error {
+	e := c.probe()
+	inputs := c.inputs()
+	for _, in := range c.m.file.Graph.Inputs {
+		if v := inputs[in.Name]; v != nil {
+			c.correct(in, v)
+		}
+	}
+	for _, out := range c.m.file.Graph.Outputs {
+		c.correct(out, e.Main.Value(out.Name))
+	}
+	for _, s := range e.Scopes() {
+		for _, info := range s.Graph.ValueInfos {
+			if v := s.Value(info.Name); contradicts(info, v) {
+				c.m.editor.DropValueInfo(info, "its declared shape is for the old length")
+			}
+		}
+	}
+	return nil
+}
+
+func contradicts(info *onnx.ValueInfo, v *eval.Value) bool {
+	if !v.Ranked || !info.Ranked || len(v.Shape) != len(info.Dims) {
+		return false
+	}
+	for i, d := range info.Dims {
+		if d.Value >= 0 && int(d.Value) != v.Shape[i] {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *lengthChange) correct(info *onnx.ValueInfo, v *eval.Value) {
+	if !contradicts(info, v) {
+		return
+	}
+	for i, d := range info.Dims {
+		if d.Value >= 0 && int(d.Value) != v.Shape[i] {
+			c.m.editor.SetDim(info, i, int64(v.Shape[i]), "fixed length")
+		}
+	}
+}
+
+// inspectBeyond learns what happens one position beyond each capacity by
+// probing the graph there.
+func (m *Model) inspectBeyond() {
+	if m.fixedLength() > 0 || m.imageInput() != nil && m.tokenInput() == nil || m.waveInput() != nil {
+		return
+	}
+	for _, s := range m.sites {
+		e := s.Encoding()
+		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || fusedSite(s) || e.Form == report.FormBaked {
+			continue
+		}
+		size := m.sizes
+		size.length = e.Capacity + 1
+		probe := m.evaluate(size)
+		c := &lengthChange{m: m, known: map[*onnx.Node]bool{}}
+		for _, f := range m.probe.Failures {
+			c.known[f.Node] = true
+		}
+		if f, _ := c.first(probe); f != nil {
+			continue // an error, as was assumed
+		}
+		setBeyond(s, m.beyond(s, probe))
+	}
+}
+
+// maxBeyondProbe bounds the length at which the graph is probed beyond a
+// capacity.
+const maxBeyondProbe = 1 << 15
+
+func fusedSite(s site) bool {
+	switch s := s.(type) {
+	case *rotarySite:
+		return s.uses[0].fused
+	case *tableSite:
+		return s.uses[0].node.Op == "EmbedLayerNormalization"
+	}
+	return false
+}
+
+// beyond tells clamping from wrong numbers by the index of the last position.
+func (m *Model) beyond(s site, probe *eval.Evaluator) string {
+	for _, u := range usesOf(s) {
+		if u.index == "" || u.indexAt == nil {
+			continue
+		}
+		v := probe.Scopes()[u.indexAt.Index()].Value(u.index)
+		if n := len(v.Ints); v.Known() && n >= 2 && v.Ints[n-1] == v.Ints[n-2] {
+			return "clamps"
+		}
+	}
+	return "wrong"
+}
+
+func setBeyond(s site, beyond string) {
+	switch s := s.(type) {
+	case *tableSite:
+		s.encoding.Beyond = beyond
+	case *rotarySite:
+		s.encoding.Beyond = beyond
+	case *alibiSite:
+		s.encoding.Beyond = beyond
+	}
+}

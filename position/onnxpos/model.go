@@ -1,0 +1,224 @@
+// Package onnxpos finds the places where an ONNX graph encodes position and
+// changes them: one file a mechanism, each with the patterns to find it and
+// the edits to hold new numbers.
+//
+// New evaluates the graph at a small length (package onnx/eval) and judges
+// values and structure; internal names decide nothing, since exporters erase
+// them (facts/ONNX-PATTERNS §1).
+package onnxpos
+
+import (
+	"strings"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// probeLength is the sequence length of the first probe: no usual number of
+// heads, so that axes are not mistaken for each other.
+const probeLength = 5
+
+// Model is an ONNX model as positions see it.
+type Model struct {
+	file       *onnx.File
+	editor     *onnx.Editor
+	sizes      sizes
+	probe      *eval.Evaluator
+	probes     map[sizes]*eval.Evaluator
+	sites      []site
+	attentions []*position.Attention
+	findings   []report.Finding
+	looked     bool // attentions were looked for
+	lengthSet  int
+}
+
+// site is a position.Site of this package with what the model needs to know
+// of it when lengths change.
+type site interface {
+	position.Site
+	// overlay tells the evaluator what the site's constants will be.
+	overlay(into map[*onnx.Tensor]*eval.Value)
+}
+
+// New finds the position encodings of an opened model.
+func New(f *onnx.File) (*Model, error) {
+	m := &Model{file: f, editor: onnx.NewEditor(f)}
+	m.sizes = m.probeSizes()
+	m.probe = m.evaluate(m.sizes)
+	m.detect()
+	return m, nil
+}
+
+// probeSizes chooses the sizes of the first probe; a length that the file
+// fixes is taken from it.
+func (m *Model) probeSizes() sizes {
+	s := sizes{batch: 1, length: probeLength, image: 16}
+	if n := m.fixedLength(); n > 0 {
+		s.length = n
+	}
+	if in := m.waveInput(); in != nil && in.Dims[len(in.Dims)-1].Value < 0 {
+		s.length = 4000 // samples: a tenth of a second and more, for strided convolutions
+	}
+	if m.freeImage() {
+		s.image = m.imageSize(s)
+	}
+	return s
+}
+
+// imageSizes are the sides that free image axes are tried with, the usual ones
+// of trained models and of small ones.
+var imageSizes = []int{32, 224, 384, 256, 336, 512, 518, 64, 16, 448, 128}
+
+// freeImage reports whether an image input leaves its height to the caller.
+func (m *Model) freeImage() bool {
+	in := m.imageInput()
+	return in != nil && in.Dims[2].Value < 0
+}
+
+// imageSize is the side at which the graph runs.
+func (m *Model) imageSize(s sizes) int {
+	for _, side := range imageSizes {
+		s.image = side
+		if len(m.evaluate(s).Failures) == 0 {
+			return side
+		}
+	}
+	return imageSizes[0]
+}
+
+// at returns the evaluation at other sizes, kept for the next question.
+func (m *Model) at(s sizes) *eval.Evaluator {
+	if e := m.probes[s]; e != nil {
+		return e
+	}
+	if m.probes == nil {
+		m.probes = map[sizes]*eval.Evaluator{}
+	}
+	m.probes[s] = m.evaluate(s)
+	return m.probes[s]
+}
+
+func (m *Model) evaluate(s sizes) *eval.Evaluator {
+	e := eval.New(m.file, probeInputs(m.file, s))
+	e.Run()
+	return e
+}
+
+// tokenInput is the input that carries the sequence: the first integer matrix
+// that is no mask.
+func (m *Model) tokenInput() *onnx.ValueInfo {
+	for _, in := range m.file.Graph.Inputs {
+		if in.Type.IsInteger() && in.Type != onnx.Bool && len(in.Dims) == 2 && !strings.Contains(strings.ToLower(in.Name), "mask") && !m.isConstant(in.Name) {
+			return in
+		}
+	}
+	for _, in := range m.file.Graph.Inputs {
+		if in.Type.IsFloat() && len(in.Dims) == 3 && !m.isConstant(in.Name) {
+			return in
+		}
+	}
+	return nil
+}
+
+// waveInput is a raw audio input: (batch, samples).
+func (m *Model) waveInput() *onnx.ValueInfo {
+	for _, in := range m.file.Graph.Inputs {
+		if in.Type.IsFloat() && len(in.Dims) == 2 && !m.isConstant(in.Name) && m.tokenInput() == nil &&
+			!strings.Contains(strings.ToLower(in.Name), "mask") {
+			return in
+		}
+	}
+	return nil
+}
+
+// imageInput is a picture: (batch, channels, height, width).
+func (m *Model) imageInput() *onnx.ValueInfo {
+	for _, in := range m.file.Graph.Inputs {
+		if in.Type.IsFloat() && len(in.Dims) == 4 && !m.isConstant(in.Name) && !strings.Contains(in.Name, "past") {
+			return in
+		}
+	}
+	return nil
+}
+
+func (m *Model) isConstant(name string) bool {
+	for _, t := range m.file.Graph.Initializers {
+		if t.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// fixedLength is the sequence length that the main input fixes, 0 when free.
+func (m *Model) fixedLength() int {
+	in := m.tokenInput()
+	if in == nil || m.convolved(in.Name) {
+		return 0
+	}
+	axis := 1
+	if in.Dims[0].Value > 1 && in.Dims[1].Value == 1 {
+		axis = 0 // sequence first
+	}
+	if n := in.Dims[axis].Value; n > 1 && (in.Type.IsInteger() || len(in.Dims) == 3) {
+		return int(n)
+	}
+	return 0
+}
+
+// convolved reports whether an input goes into a convolution first: then its
+// axes are channels and frames.
+func (m *Model) convolved(name string) bool {
+	for _, n := range m.file.Graph.Nodes {
+		if n.Input(0) == name {
+			return n.Op == "Conv" || (n.Op == "Unsqueeze" || n.Op == "Cast" || n.Op == "Identity") && m.convolved(n.Output(0))
+		}
+	}
+	return false
+}
+
+// Sites are the position encodings that were found.
+func (m *Model) Sites() []position.Site {
+	out := make([]position.Site, len(m.sites))
+	for i, s := range m.sites {
+		out[i] = s
+	}
+	return out
+}
+
+// Findings are what the owner of the file should know.
+func (m *Model) Findings() []report.Finding { return m.findings }
+
+// Describe says what the file is, apart from its encodings.
+func (m *Model) Describe() report.Inspect {
+	r := report.Inspect{Path: m.file.Path, Format: "onnx", Bytes: m.file.Size, Kind: report.KindModel, Files: []report.File{}}
+	if p := m.file.Describe(); p != "" {
+		r.Producer = &p
+	}
+	for _, d := range m.file.DataFiles() {
+		r.Files = append(r.Files, report.File{Path: d.Path, Bytes: d.Size})
+	}
+	if n := m.fixedLength(); n > 0 {
+		r.Length.Stated = &n
+	}
+	return r
+}
+
+// Close closes the file.
+func (m *Model) Close() error { return m.file.Close() }
+
+// NameOutput tells the model the path at which it will be written, after
+// which its data files are named.
+func (m *Model) NameOutput(path string) { m.editor.NameData(path) }
+
+// Edits returns the plan of everything that was recorded.
+func (m *Model) Edits() (patch.Plan, error) {
+	if d := m.file.Duplicates; len(d) > 0 && m.editor.Changed() {
+		return patch.Plan{}, &position.Refusal{Why: "the file gives two answers where one is meant: " + d[0],
+			Instead: "have the model exported again, so that every name and tensor stands once"}
+	}
+	return m.editor.Plan()
+}

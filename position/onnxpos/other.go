@@ -1,0 +1,262 @@
+package onnxpos
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+// otherSite is an encoding that is recognised and that no verb changes.
+type otherSite struct{ encoding position.Encoding }
+
+func (o *otherSite) Encoding() position.Encoding { return o.encoding }
+
+// Hold refuses: nothing here can be given other numbers.
+func (o *otherSite) Hold(position.Want) error {
+	return &position.Refusal{Why: fmt.Sprintf("%s cannot be changed in an ONNX file", o.encoding.Scheme),
+		Instead: "export the model again with the wanted configuration"}
+}
+
+func (o *otherSite) overlay(map[*onnx.Tensor]*eval.Value) {}
+
+// addOthers looks for the mechanisms that are neither added tables nor
+// rotations nor biases, and says none when nothing was found.
+func (m *Model) addOthers(d *detector) {
+	if !m.hasRelative() {
+		if s := m.relativeSinusoid(d); s != nil {
+			m.sites = append(m.sites, s)
+		}
+	}
+	if s := m.disentangled(d); s != nil {
+		m.sites = append(m.sites, s)
+	}
+	if len(m.sites) == 0 {
+		if s := m.positionalConvolution(d); s != nil {
+			m.sites = append(m.sites, s)
+		}
+	}
+	if len(m.sites) == 0 {
+		e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeNone}, Beyond: report.BeyondContinues,
+			Evidence: []report.Evidence{{Kind: "structure", Says: "nothing that depends on position meets the model's state, but for masks"}}}
+		m.sites = append(m.sites, &otherSite{e})
+	}
+}
+
+func (m *Model) hasRelative() bool {
+	for _, s := range m.sites {
+		if _, ok := s.(*rotarySite); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// relativeSinusoid finds sines and cosines of distances that are multiplied by
+// weights, as in Transformer-XL, XLNet and Conformers (facts/ONNX-PATTERNS §3).
+func (m *Model) relativeSinusoid(d *detector) site {
+	for _, s := range d.e.Scopes() {
+		for _, n := range s.Graph.Nodes {
+			if n.Op != "MatMul" && n.Op != "Einsum" && n.Op != "Gemm" || len(n.Inputs) < 2 {
+				continue
+			}
+			for i := range 2 {
+				if site := m.relativeOperand(s, n, n.Input(i), n.Input(1-i)); site != nil {
+					return site
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights string) site {
+	v := s.Value(name)
+	if !v.Known() || v.Floats == nil || len(v.Shape) < 2 || s.Value(weights).Type != v.Type {
+		return nil
+	}
+	axis := positionAxis(v)
+	if axis < 0 || !m.isWeight(s, weights) {
+		return nil
+	}
+	rows := matrix(rowsOf(v, axis))
+	form := report.FormBaked
+	var trig *onnx.Node
+	for _, src := range sources(s, name) {
+		if src.trig != nil {
+			form, trig = report.FormRuntime, src.trig
+		}
+	}
+	base, ok := relativeBase(rows)
+	if !ok && trig == nil {
+		return nil
+	}
+	other := schemes.Other{Kind: report.SchemeRelativeSinusoid, Dim: rows.Cols(), Base: base}
+	e := position.Encoding{Scheme: other, Form: form, Beyond: report.BeyondContinues,
+		Evidence: []report.Evidence{{Kind: "structure", Says: nodeName(n) + " multiplies sines and cosines of distances by weights"}}}
+	if form == report.FormBaked {
+		e.Beyond, e.Capacity = report.BeyondError, m.sizes.length
+	}
+	return &otherSite{e}
+}
+
+// isWeight reports whether a value is a constant matrix of the model.
+func (m *Model) isWeight(s *eval.Scope, name string) bool {
+	t := s.Tensor(name)
+	return t != nil && len(t.Dims) >= 2
+}
+
+// relativeBase recovers the base of sin | cos rows whose positions count up or
+// down.
+func relativeBase(rows matrix) (float64, bool) {
+	if len(rows) < 3 || rows.Cols() < 4 {
+		return 0, false
+	}
+	n := rows.Cols() / 2
+	f := make([]float64, n)
+	for k := range n {
+		turn := math.Atan2(rows[1][k], rows[1][n+k]) - math.Atan2(rows[0][k], rows[0][n+k])
+		f[k] = math.Abs(math.Remainder(turn, 2*math.Pi))
+		if math.Abs(math.Hypot(rows[0][k], rows[0][n+k])-1) > 1e-2 {
+			return 0, false
+		}
+	}
+	r := fit.InverseFrequencies(f, fit.Precision("float32"), fit.Options{})
+	if !r.OK || r.Rotary.Scaling.Type != "" && r.Rotary.Scaling.Type != schemes.ScalingNone {
+		// The differences of float32 angles are coarse at large distances:
+		// the first and the last frequency give the base well enough.
+		if f[0] <= 0 || f[n-1] <= 0 || n < 2 {
+			return 0, false
+		}
+		base := math.Pow(f[0]/f[n-1], float64(n)/float64(n-1))
+		if rounded := math.Round(base/100) * 100; math.Abs(rounded-base) < 1e-2*base {
+			base = rounded
+		}
+		return base, base > 1
+	}
+	return r.Rotary.Base, true
+}
+
+// disentangled finds DeBERTa's terms: scores against a table of distances,
+// picked by GatherElements with indices made from positions.
+func (m *Model) disentangled(d *detector) site {
+	for _, s := range d.e.Scopes() {
+		for _, n := range s.Graph.Nodes {
+			if n.Op != "GatherElements" {
+				continue
+			}
+			data, index := s.Value(n.Input(0)), s.Value(n.Input(1))
+			if data.Known() || !index.Known() || index.Ints == nil || index.Data || len(index.Shape) < 2 || len(data.Shape) < 2 {
+				continue
+			}
+			k := len(index.Shape)
+			if index.Shape[k-1] < 2 || !index.Varies(k-1) || !index.Varies(k-2) || !isScores(s, n.Output(0)) {
+				continue
+			}
+			return m.disentangledSite(d, s, n, data.Shape[len(data.Shape)-1])
+		}
+	}
+	return nil
+}
+
+func (m *Model) disentangledSite(d *detector, s *eval.Scope, n *onnx.Node, rows int) site {
+	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2}
+	// mid = buckets/2; ln((max−1)/mid) is a divisor on the way to the index
+	// (facts/NUMERICS §6). Which one, the index itself tells.
+	index := m.longer(s, n.Input(1), runtimeFitLength)
+	for _, x := range m.logDivisors(s, n.Input(1)) {
+		far := int(math.Round(float64(rows/4)*math.Exp(x))) + 1
+		if far > rows/4 && far < 1e5 && deberta(index, rows, far) {
+			other.MaxDistance = far
+			break
+		}
+	}
+	e := position.Encoding{Scheme: other, Form: report.FormTable, Beyond: report.BeyondContinues,
+		Evidence: []report.Evidence{{Kind: "structure", Says: nodeName(n) + " picks scores against a table by bucket of distance"}}}
+	return &otherSite{e}
+}
+
+// deberta reports whether indices are DeBERTa's buckets of distance, in either
+// direction, with the given largest distance.
+func deberta(index *eval.Value, rows, far int) bool {
+	if index == nil || !index.Known() || index.Ints == nil {
+		return false
+	}
+	k := len(index.Shape)
+	queries, keys, span := index.Shape[k-2], index.Shape[k-1], rows/2
+	for _, sign := range []int{1, -1} {
+		fits := true
+		for q := range queries {
+			for i := range keys {
+				b := schemes.DebertaBucket(sign*(q-i), span, far)
+				fits = fits && int(index.Ints[q*keys+i]) == min(max(b+span, 0), rows-1)
+			}
+		}
+		if fits {
+			return true
+		}
+	}
+	return false
+}
+
+// positionalConvolution finds a grouped convolution over the sequence whose
+// result is added to what went in (wav2vec 2.0, CPVT).
+func (m *Model) positionalConvolution(d *detector) site {
+	for _, s := range d.e.Scopes() {
+		for _, n := range s.Graph.Nodes {
+			if n.Op != "Conv" || n.Int("group", 1) < 2 {
+				continue
+			}
+			if add := residualOf(s, n); add != nil {
+				e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeConv}, Beyond: report.BeyondContinues,
+					Where:    []report.Where{{Node: nodeName(n)}},
+					Evidence: []report.Evidence{{Kind: "structure", Says: nodeName(add) + " adds a grouped convolution of the sequence to its input"}}}
+				return &otherSite{e}
+			}
+		}
+	}
+	return nil
+}
+
+// residualOf follows a convolution's output, through activations and layout
+// changes but no weights, to an Add of what the convolution read.
+func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
+	before := map[string]bool{}
+	for name, depth := n.Input(0), 0; name != "" && depth < 6; depth++ {
+		before[name] = true
+		p, at := s.Find(name)
+		if p == nil || at != s || p.Op != "Transpose" && p.Op != "Reshape" && p.Op != "Unsqueeze" && p.Op != "Identity" && p.Op != "Cast" {
+			break
+		}
+		name = p.Input(0)
+	}
+	seen := map[string]bool{}
+	var walk func(name string, depth int) *onnx.Node
+	walk = func(name string, depth int) *onnx.Node {
+		if depth > 16 || seen[name] {
+			return nil
+		}
+		seen[name] = true
+		for _, c := range s.Consumers(name) {
+			switch c.Op {
+			case "Add":
+				if before[c.Input(0)] || before[c.Input(1)] {
+					return c
+				}
+			case "Slice", "Div", "Mul", "Erf", "Gelu", "Transpose", "Reshape", "Sigmoid", "Tanh", "Relu", "Unsqueeze", "Squeeze", "Cast", "Flatten":
+			default:
+				continue
+			}
+			if found := walk(c.Output(0), depth+1); found != nil {
+				return found
+			}
+		}
+		return nil
+	}
+	return walk(n.Output(0), 0)
+}

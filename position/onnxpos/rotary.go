@@ -1,0 +1,363 @@
+package onnxpos
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+// rotarySite is a rotary encoding: cos and sin caches in the file, constants
+// of one length, or a computation from frequencies.
+type rotarySite struct {
+	m         *Model
+	uses      []*rotation
+	encoding  position.Encoding
+	scheme    schemes.Rotary
+	amplitude float64
+	// caches are the tables, where the form is cache or baked: one entry for
+	// each pair of tables that hold the same or, with LongRoPE, other rows.
+	caches []*cache
+	trig   []source // Cos and Sin nodes, where the form is runtime
+	held   int
+	groups map[string]bool
+}
+
+// cache is a pair of tables of cosines and sines; packed in one where sin is
+// the same tensor.
+type cache struct {
+	cos, sin tableRows
+	order    string // columns: fit's words
+	result   fit.CacheResult
+	fitted   bool
+}
+
+// addRotations groups rotations that turn by the same numbers into sites.
+func (m *Model) addRotations(d *detector) {
+	byKey := map[string]*rotarySite{}
+	for _, r := range d.rotations {
+		key := m.rotationKey(r)
+		if key == "" {
+			continue
+		}
+		site := byKey[key]
+		if site == nil {
+			site = &rotarySite{m: m}
+			byKey[key] = site
+			m.sites = append(m.sites, site)
+		}
+		site.uses = append(site.uses, r)
+	}
+	for _, s := range m.sites {
+		if r, ok := s.(*rotarySite); ok {
+			r.describe()
+		}
+	}
+}
+
+// rotationKey tells encodings apart: by the sines of one position and the
+// layout; by the tables where the values are not known.
+func (m *Model) rotationKey(r *rotation) string {
+	v := r.sinValue
+	if v.Known() && v.Floats != nil && positionAxis(v) >= 0 {
+		rows := rowsOf(v, positionAxis(v))
+		row := rows[1]
+		if !r.packed && r.layout == schemes.LayoutHalf {
+			row = row[:len(row)/2]
+		}
+		key := fmt.Sprintf("%s %d ", r.layout, r.headDim)
+		for _, x := range row {
+			key += fmt.Sprintf("%.4g ", x)
+		}
+		return key
+	}
+	for _, src := range sources(r.scope, r.cos) {
+		if src.tensor != nil {
+			return fmt.Sprintf("%s %p", r.layout, src.tensor)
+		}
+	}
+	return ""
+}
+
+func (r *rotarySite) Encoding() position.Encoding { return r.encoding }
+
+func (r *rotarySite) describe() {
+	r.find()
+	e := position.Encoding{Beyond: report.BeyondContinues, Form: report.FormRuntime}
+	switch {
+	case len(r.caches) > 0:
+		r.describeCaches(&e)
+	default:
+		r.describeRuntime(&e)
+	}
+	use := r.uses[0]
+	r.scheme.Layout, r.scheme.HeadDim = use.layout, use.headDim
+	if r.scheme.HeadDim == 0 {
+		r.scheme.HeadDim = r.scheme.Dim
+	}
+	e.Scheme = r.scheme
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s turns queries or keys (%d places)", nodeName(use.node), len(r.uses))})
+	r.encoding = e
+}
+
+// find collects the tables or the trigonometric nodes behind all uses.
+func (r *rotarySite) find() {
+	for _, u := range r.uses {
+		cos, sin := sources(u.scope, u.cos), sources(u.scope, u.sin)
+		for _, src := range append(slices.Clone(cos), sin...) {
+			if src.trig != nil && !slices.ContainsFunc(r.trig, func(t source) bool { return t.trig == src.trig && t.scope == src.scope }) {
+				r.trig = append(r.trig, src)
+			}
+		}
+		r.addCaches(u, tablesOf(cos, u), tablesOf(sin, u))
+	}
+	if len(r.trig) > 0 {
+		r.caches = nil
+	}
+}
+
+// tablesOf keeps the sources that are tables of rows: selected by position,
+// given whole to a fused operator that selects itself, or of this length.
+func tablesOf(found []source, u *rotation) []tableRows {
+	var out []tableRows
+	for _, src := range found {
+		if src.tensor == nil || len(src.tensor.Dims) < 2 || !(src.tensor.Type.IsFloat()) {
+			continue
+		}
+		axis := src.axis
+		if src.indexed == nil {
+			axis = wholeAxis(src.tensor, u)
+		}
+		if axis < 0 || axis == len(src.tensor.Dims)-1 {
+			continue
+		}
+		out = append(out, tableRows{src.tensor, axis, src.scale, src.zero})
+	}
+	return out
+}
+
+// wholeAxis is the axis of positions of a table that is used whole: the one
+// before the columns that is not 1.
+func wholeAxis(t *onnx.Tensor, u *rotation) int {
+	for axis := len(t.Dims) - 2; axis >= 0; axis-- {
+		if t.Dims[axis] > 1 {
+			return axis
+		}
+	}
+	return -1
+}
+
+func (r *rotarySite) addCaches(u *rotation, cos, sin []tableRows) {
+	for i, c := range cos {
+		s := c // packed: sines and cosines in one row
+		if i < len(sin) {
+			s = sin[i]
+		}
+		if slices.ContainsFunc(r.caches, func(k *cache) bool { return k.cos.tensor == c.tensor && k.sin.tensor == s.tensor }) {
+			continue
+		}
+		r.caches = append(r.caches, &cache{cos: c, sin: s})
+	}
+}
+
+func (r *rotarySite) describeCaches(e *position.Encoding) {
+	e.Form, e.Beyond = report.FormCache, report.BeyondError
+	if !r.selected() {
+		e.Form = report.FormBaked
+	}
+	var longest *cache
+	for _, c := range r.caches {
+		c.fit()
+		if longest == nil || c.cos.Len() > longest.cos.Len() {
+			longest = c
+		}
+		e.Where = append(e.Where, r.m.where(c.cos.tensor))
+		if c.sin.tensor != c.cos.tensor {
+			e.Where = append(e.Where, r.m.where(c.sin.tensor))
+		}
+	}
+	e.Capacity, e.Rows = longest.cos.Len(), longest.cos.Len()
+	if e.Capacity == r.m.fixedLength() {
+		e.Form = report.FormBaked
+	}
+	e.Dtype = longest.cos.tensor.Type.String()
+	r.scheme = longest.result.Rotary
+	r.amplitude = longest.result.Amplitude
+	if !longest.fitted {
+		r.scheme = schemes.Rotary{Dim: r.columns(longest), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "the tables are no cosines and sines of one formula"})
+		return
+	}
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "tables are " + r.scheme.String(), Residual: residual(longest.result.Residual)})
+	r.mergeLongRoPE(longest)
+}
+
+// selected reports whether the tables are indexed by position, by a node or
+// inside a fused operator.
+func (r *rotarySite) selected() bool {
+	for _, u := range r.uses {
+		if u.fused && (u.node.Op != "RotaryEmbedding" || u.position != "" || u.node.Domain == "com.microsoft") {
+			return true
+		}
+		for _, src := range sources(u.scope, u.cos) {
+			if src.indexed != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *rotarySite) columns(c *cache) int {
+	if c.cos.tensor == c.sin.tensor {
+		return c.cos.Dim()
+	}
+	if r.uses[0].packed {
+		return 2 * c.cos.Dim()
+	}
+	return c.cos.Dim()
+}
+
+// fit recovers the frequencies of a pair of tables.
+func (c *cache) fit() {
+	cos, err := c.cos.matrix()
+	if err != nil {
+		return
+	}
+	p := precision(c.cos.tensor.Type)
+	if c.sin.tensor == c.cos.tensor {
+		c.result, c.fitted = fit.PackedRotaryCache(cos, p)
+		return
+	}
+	sin, err := c.sin.matrix()
+	if err != nil {
+		return
+	}
+	c.result, c.fitted = fit.RotaryCache(cos, sin, p)
+}
+
+// mergeLongRoPE reads two pairs of tables with other frequencies as LongRoPE's
+// short and long lists, relative to the default base.
+func (r *rotarySite) mergeLongRoPE(long *cache) {
+	for _, short := range r.caches {
+		if short == long || !short.fitted || short.cos.Len() >= long.cos.Len() {
+			continue
+		}
+		a, b := short.result.Rotary.Scaling.Frequencies, long.result.Rotary.Scaling.Frequencies
+		if len(a) == 0 || len(a) != len(b) || slices.Equal(a, b) {
+			continue
+		}
+		base := 10000.0
+		r.scheme.Base = base
+		r.scheme.Scaling = schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: short.cos.Len(), AttentionFactor: long.result.Amplitude,
+			ShortFactor: factors(a, base), LongFactor: factors(b, base), Frequencies: a, LongFrequencies: b}
+		return
+	}
+}
+
+// factors are the divisors that bring plain frequencies to the given ones.
+func factors(f []float64, base float64) []float64 {
+	out := make([]float64, len(f))
+	for i := range f {
+		out[i] = math.Pow(base, -float64(i)/float64(len(f))) / f[i]
+	}
+	return out
+}
+
+func (r *rotarySite) describeRuntime(e *position.Encoding) {
+	use := r.uses[0]
+	frequencies, baked := r.frequencies(use)
+	if frequencies == nil {
+		r.scheme = schemes.Rotary{Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
+		return
+	}
+	if baked {
+		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, r.m.sizes.length
+	}
+	r.amplitude = rowsOf(use.cosValue, positionAxis(use.cosValue))[0][0]
+	if use.cosValue.Type == onnx.Float16 || use.cosValue.Type == onnx.BFloat16 {
+		if math.Abs(r.amplitude-1) < cosTolerance {
+			r.amplitude = 1
+		}
+	}
+	p := fit.Precision("float32")
+	result := fit.InverseFrequencies(frequencies, p, fit.Options{Amplitude: r.amplitude})
+	r.scheme = result.Rotary
+	if !result.OK {
+		r.scheme = schemes.Rotary{Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingCustom, Frequencies: frequencies}}
+	}
+	for _, t := range r.trig {
+		e.Where = append(e.Where, report.Where{Node: nodeName(t.trig)})
+	}
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "frequencies are " + r.scheme.String(), Residual: residual(result.Residual)})
+	for _, also := range result.Also {
+		e.Also = append(e.Also, report.Reading{Scheme: also.Name(), Parameters: position.Parameters(also), Why: "fits as well"})
+	}
+}
+
+// frequencies reads the inverse frequencies off the argument of Cos: what it
+// grows by from one position to the next. baked tells that the argument is a
+// constant of one length.
+func (r *rotarySite) frequencies(u *rotation) (f []float64, baked bool) {
+	for _, t := range r.trig {
+		v := t.scope.Value(t.trig.Input(0))
+		if !v.Known() || v.Floats == nil {
+			continue
+		}
+		axis := positionAxis(v)
+		if axis < 0 {
+			continue
+		}
+		rows := rowsOf(v, axis)
+		f = make([]float64, len(rows[0]))
+		for i := range f {
+			f[i] = rows[1][i] - rows[0][i]
+		}
+		n, _ := t.scope.Find(t.trig.Input(0))
+		return undouble(f), n == nil || n.Op == "Constant"
+	}
+	return nil, false
+}
+
+// undouble removes the second mention of each frequency.
+func undouble(f []float64) []float64 {
+	n := len(f) / 2
+	if len(f)%2 != 0 || n == 0 {
+		return f
+	}
+	if slices.Equal(f[:n], f[n:]) {
+		return f[:n]
+	}
+	var out []float64
+	for i := 0; i < len(f); i += 2 {
+		if f[i] != f[i+1] {
+			return f
+		}
+		out = append(out, f[i])
+	}
+	return out
+}
+
+func (r *rotarySite) overlay(into map[*onnx.Tensor]*eval.Value) {
+	if r.held == 0 {
+		return
+	}
+	for _, c := range r.caches {
+		for _, t := range []tableRows{c.cos, c.sin} {
+			shape := make([]int, len(t.tensor.Dims))
+			for i, n := range t.tensor.Dims {
+				shape[i] = int(n)
+			}
+			shape[t.axis] = r.held
+			v := eval.Shaped(t.tensor.Type, shape...)
+			v.Origins = []*onnx.Tensor{t.tensor}
+			into[t.tensor] = v
+		}
+	}
+}

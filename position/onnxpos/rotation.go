@@ -1,0 +1,267 @@
+package onnxpos
+
+import (
+	"math"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// rotation is a place where pairs of elements are turned by cosines and sines
+// of positions: x·cos + y·sin in plain operators, or a fused operator.
+type rotation struct {
+	scope    *eval.Scope
+	node     *onnx.Node
+	cos, sin string // values read there
+	cosValue *eval.Value
+	sinValue *eval.Value
+	layout   string
+	headDim  int
+	fused    bool
+	packed   bool   // columns of cos are pairs' angles, not duplicated
+	position string // the fused operator's position input
+}
+
+// cosTolerance is how far cos(0)·A may differ from column to column and sin(0)
+// from zero: storage in bfloat16 is the coarsest.
+const cosTolerance = 1e-2
+
+// rotation looks at an Add or Sub whose two terms are state times numbers that
+// depend on position, one like cosines and the other like sines
+// (facts/ONNX-PATTERNS §4).
+func (d *detector) rotation(s *eval.Scope, n *onnx.Node) {
+	first, ok1 := d.factor(s, n.Input(0))
+	second, ok2 := d.factor(s, n.Input(1))
+	if !ok1 || !ok2 {
+		return
+	}
+	a, b := d.waveKind(first.known), d.waveKind(second.known)
+	switch {
+	case a == isSine && b == isCosine:
+		first, second = second, first
+	case a == isCosine && b == isSine:
+	default:
+		return
+	}
+	r := &rotation{scope: s, node: n, cos: first.name, sin: second.name, cosValue: first.known, sinValue: second.known}
+	r.layout, r.packed = layoutOf(s, r, first.state)
+	r.headDim = headDim(s, n.Output(0))
+	d.rotations = append(d.rotations, r)
+}
+
+// factor is one term of a rotation: state times known numbers.
+type factor struct {
+	name  string
+	known *eval.Value
+	state string
+}
+
+func (d *detector) factor(s *eval.Scope, name string) (factor, bool) {
+	for range 3 { // a cast or a sign may stand between
+		n, at := s.Find(name)
+		if n == nil || at != s {
+			return factor{}, false
+		}
+		switch n.Op {
+		case "Cast", "Neg", "Identity":
+			name = n.Input(0)
+			continue
+		case "Mul":
+			return d.mulFactor(s, n)
+		}
+		return factor{}, false
+	}
+	return factor{}, false
+}
+
+func (d *detector) mulFactor(s *eval.Scope, n *onnx.Node) (factor, bool) {
+	for i := range 2 {
+		known, state := s.Value(n.Input(i)), s.Value(n.Input(1-i))
+		if known.Known() && known.Floats != nil && !state.Known() && len(known.Shape) >= 2 && known.Len() > 1 {
+			return factor{n.Input(i), known, n.Input(1 - i)}, true
+		}
+	}
+	return factor{}, false
+}
+
+type waveKind int
+
+const (
+	noWave waveKind = iota
+	isCosine
+	isSine
+)
+
+// waveKind tells cosines from sines by position 0, where all cosines are one
+// number and all sines zero.
+func (d *detector) waveKind(v *eval.Value) waveKind {
+	axis := positionAxis(v)
+	if axis < 0 {
+		return noWave
+	}
+	rows := rowsOf(v, axis)
+	a := rows[0][0]
+	for _, x := range rows[0] {
+		if math.Abs(x-a) > cosTolerance*math.Abs(a) && math.Abs(x-a) > 1e-6 {
+			return noWave
+		}
+	}
+	if math.Abs(a) < 1e-6 {
+		return isSine
+	}
+	return isCosine
+}
+
+// layoutOf decides which elements are pairs: by the columns where they are
+// doubled, else by how the state was taken apart.
+func layoutOf(s *eval.Scope, r *rotation, state string) (layout string, packed bool) {
+	axis := positionAxis(r.sinValue)
+	rows := rowsOf(r.sinValue, axis)
+	row := rows[len(rows)-1]
+	n := len(row) / 2
+	if len(row)%2 == 0 && n > 0 {
+		half, pairs := true, true
+		for i := range n {
+			half = half && row[i] == row[i+n]
+			pairs = pairs && row[2*i] == row[2*i+1]
+		}
+		if half && n > 0 && (n > 1 || !pairs) {
+			return schemes.LayoutHalf, false
+		}
+		if pairs && n > 1 {
+			return schemes.LayoutInterleaved, false
+		}
+		if half && pairs { // two columns: the one frequency twice
+			return takenApart(s, state), false
+		}
+	}
+	return takenApart(s, state), true
+}
+
+// takenApart looks how elements of a head were separated: by steps of two or
+// a last axis of two they are interleaved, else halves.
+func takenApart(s *eval.Scope, name string) string {
+	for range 8 {
+		n, at := s.Find(name)
+		if n == nil {
+			break
+		}
+		s = at
+		in, out := s.Value(n.Input(0)), s.Value(name)
+		switch n.Op {
+		case "Slice":
+			for _, step := range listOf(s, n, "steps", 4) {
+				if step == 2 {
+					return schemes.LayoutInterleaved
+				}
+			}
+			if pairAxis(in, out) {
+				return schemes.LayoutInterleaved
+			}
+			return schemes.LayoutHalf
+		case "Gather", "Split":
+			if pairAxis(in, out) {
+				return schemes.LayoutInterleaved
+			}
+			if n.Op == "Split" {
+				return schemes.LayoutHalf
+			}
+		case "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Cast", "Identity", "Neg":
+		default:
+			return schemes.LayoutHalf
+		}
+		name = n.Input(0)
+	}
+	return schemes.LayoutHalf
+}
+
+// pairAxis reports whether a last axis of two was taken apart.
+func pairAxis(in, out *eval.Value) bool {
+	k := len(in.Shape)
+	if k < 3 || in.Shape[k-1] != 2 {
+		return false
+	}
+	return len(out.Shape) == k-1 || len(out.Shape) == k && out.Shape[k-1] == 1
+}
+
+// headDim follows turned elements to the product of queries and keys, where
+// the whole head stands together; 0 when it is not found.
+func headDim(s *eval.Scope, name string) int {
+	for depth := 0; depth < 24; depth++ {
+		next := ""
+		for _, n := range s.Consumers(name) {
+			switch n.Op {
+			case "MatMul", "FusedMatMul":
+				return contracted(s, n, name)
+			case "Einsum":
+				if v := s.Value(name); v.Ranked && len(v.Shape) > 0 {
+					return v.Shape[len(v.Shape)-1]
+				}
+			case "Attention", "MultiHeadAttention", "GroupQueryAttention":
+				if v := s.Value(name); len(v.Shape) == 4 {
+					return v.Shape[3]
+				}
+			case "Concat", "Reshape", "Transpose", "Cast", "Unsqueeze", "Squeeze", "Mul", "Div", "Expand", "Identity", "ScatterND":
+				next = n.Output(0)
+			}
+			if next != "" {
+				break
+			}
+		}
+		if next == "" {
+			return 0
+		}
+		name = next
+	}
+	return 0
+}
+
+func contracted(s *eval.Scope, n *onnx.Node, name string) int {
+	v := s.Value(name)
+	k := len(v.Shape)
+	if k < 2 {
+		return 0
+	}
+	if n.Input(0) == name && n.Int("transA", 0) == 0 || n.Input(1) == name && n.Int("transB", 0) == 1 {
+		return v.Shape[k-1]
+	}
+	return v.Shape[k-2]
+}
+
+// fusedRotation looks at an operator that takes cosines and sines as inputs
+// (facts/ONNX-PATTERNS §6).
+func (d *detector) fusedRotation(s *eval.Scope, n *onnx.Node, cos, sin, positions string) {
+	if cos == "" || sin == "" {
+		return
+	}
+	r := &rotation{scope: s, node: n, cos: cos, sin: sin, cosValue: s.Value(cos), sinValue: s.Value(sin),
+		layout: schemes.LayoutHalf, fused: true, packed: true, position: positions}
+	if n.Int("interleaved", 0) == 1 || n.Int("rotary_interleaved", 0) == 1 {
+		r.layout = schemes.LayoutInterleaved
+	}
+	r.headDim = fusedHeadDim(s, n, r)
+	d.rotations = append(d.rotations, r)
+}
+
+func fusedHeadDim(s *eval.Scope, n *onnx.Node, r *rotation) int {
+	x := s.Value(n.Input(0))
+	heads, kv := int(n.Int("num_heads", 0)), int(n.Int("kv_num_heads", 0))
+	switch {
+	case len(x.Shape) == 4:
+		return x.Shape[3]
+	case len(x.Shape) == 3 && heads > 0:
+		width := x.Shape[2]
+		if n.Op == "GroupQueryAttention" && n.Input(1) == "" {
+			return width / (heads + 2*kv)
+		}
+		return width / heads
+	}
+	if d := n.Int("rotary_embedding_dim", 0); d > 0 {
+		return int(d)
+	}
+	if k := len(r.cosValue.Shape); k > 0 {
+		return 2 * r.cosValue.Shape[k-1]
+	}
+	return 0
+}

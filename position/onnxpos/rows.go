@@ -1,0 +1,95 @@
+package onnxpos
+
+import (
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+// tableRows reads a constant as rows along one axis. The axes on both sides
+// of it are the columns, the outer ones first.
+type tableRows struct {
+	tensor *onnx.Tensor
+	axis   int
+	scale  float64 // of a quantised table; 0: not quantised
+	zero   float64
+}
+
+// Len is the number of rows.
+func (t tableRows) Len() int { return int(t.tensor.Dims[t.axis]) }
+
+// Dim is the number of columns.
+func (t tableRows) Dim() int { return t.outer() * t.inner() }
+
+func (t tableRows) outer() int { return sizeOf(t.tensor.Dims[:t.axis]) }
+func (t tableRows) inner() int { return sizeOf(t.tensor.Dims[t.axis+1:]) }
+
+func sizeOf(dims []int64) int {
+	n := 1
+	for _, d := range dims {
+		n *= int(d)
+	}
+	return n
+}
+
+// Row reads row i into dst.
+func (t tableRows) Row(i int, dst []float64) error {
+	if i < 0 || i >= t.Len() || len(dst) < t.Dim() {
+		return fmt.Errorf("row %d of %d", i, t.Len())
+	}
+	inner := t.inner()
+	for o := range t.outer() {
+		x, err := t.tensor.Floats(int64(o*t.Len()+i)*int64(inner), int64(inner))
+		if err != nil {
+			return err
+		}
+		for c, v := range x {
+			if t.scale != 0 {
+				v = (v - t.zero) * t.scale
+			}
+			dst[o*inner+c] = v
+		}
+	}
+	return nil
+}
+
+// maxFitRows bounds the rows that a fit reads: enough to tell neighbouring
+// bases apart in every storage type (facts/NUMERICS §1).
+const maxFitRows = 1024
+
+// matrix reads the first rows of a table for a fit.
+func (t tableRows) matrix() (fit.Matrix, error) {
+	n := min(t.Len(), maxFitRows)
+	rows := make([][]float64, n)
+	for i := range rows {
+		rows[i] = make([]float64, t.Dim())
+		if err := t.Row(i, rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	return matrix(rows), nil
+}
+
+// matrix is a fit.Matrix of rows in memory.
+type matrix [][]float64
+
+func (m matrix) Rows() int           { return len(m) }
+func (m matrix) Cols() int           { return len(m[0]) }
+func (m matrix) At(r, c int) float64 { return m[r][c] }
+func (m matrix) slice(from, to int) matrix {
+	out := make(matrix, len(m))
+	for i := range m {
+		out[i] = m[i][from:to]
+	}
+	return out
+}
+
+// precision is the fit's word for a storage type.
+func precision(t onnx.DataType) fit.Precision {
+	switch t {
+	case onnx.Float16, onnx.BFloat16, onnx.Double:
+		return fit.Precision(t.String())
+	}
+	return fit.Precision(onnx.Float.String())
+}

@@ -1,0 +1,398 @@
+package onnxpos
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+// addition is a place where numbers that depend on position are added to the
+// model's state.
+type addition struct {
+	scope  *eval.Scope
+	node   *onnx.Node
+	name   string      // the value that is added
+	value  *eval.Value // what is known of it
+	axis   int         // its axis of positions
+	source source
+}
+
+// addition looks at an Add of state and a known value that depends on position
+// (facts/ONNX-PATTERNS §2, §3).
+func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName string) {
+	state, added := s.Value(stateName), s.Value(addedName)
+	if !state.Ranked || !state.Type.IsFloat() && state.Type != 0 || state.Known() || !added.Known() || added.Floats == nil {
+		return
+	}
+	rank := len(added.Shape)
+	if isScores(s, n.Output(0)) {
+		d.scoreBias(s, n, stateName, addedName)
+		return
+	}
+	if rank < 2 || len(state.Shape) > 3 || len(state.Shape) < 2 {
+		return
+	}
+	width := state.Shape[len(state.Shape)-1]
+	axis := positionAxis(added)
+	if axis < 0 || added.Shape[rank-1] != width || width < 2 || !added.Varies(rank-1) {
+		return
+	}
+	for _, src := range sources(s, addedName) {
+		if d.additive(src, added.Shape[axis], width) {
+			d.tables = append(d.tables, &addition{s, n, addedName, added, axis, src})
+		}
+	}
+}
+
+// additive reports whether a source is where an added table's rows come from:
+// selected by position, computed at run time, or a constant of just this
+// length used whole.
+func (d *detector) additive(src source, rows, width int) bool {
+	if src.trig != nil {
+		return true
+	}
+	if src.indexed != nil {
+		return src.axis < len(src.tensor.Dims)-1 || width == 1
+	}
+	if d.m.fixedLength() == 0 && d.m.imageInput() == nil && d.m.audio() == nil {
+		return false // a free length cannot agree with a constant
+	}
+	for axis, n := range src.tensor.Dims {
+		if int(n) == rows && axis < len(src.tensor.Dims)-1 && rows > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// audio is an input of audio features: (batch, mel bins, frames).
+func (m *Model) audio() *onnx.ValueInfo {
+	for _, in := range m.file.Graph.Inputs {
+		if in.Type.IsFloat() && len(in.Dims) == 3 && !m.isConstant(in.Name) {
+			return in
+		}
+	}
+	return m.waveInput()
+}
+
+// embedLayerNormalization is the fused embedding of three tables; without
+// position_ids the positions are 0 … length−1.
+func (d *detector) embedLayerNormalization(s *eval.Scope, n *onnx.Node) {
+	name := n.Input(3)
+	t := s.Tensor(name)
+	if t == nil || len(t.Dims) != 2 {
+		return
+	}
+	src := source{tensor: t, scope: s, axis: 0, indexed: n, index: n.Input(8), indexAt: s}
+	if src.index != "" {
+		if _, first, ok := s.Value(src.index).Counts(); ok {
+			src.first = first
+		}
+	}
+	d.tables = append(d.tables, &addition{scope: s, node: n, name: name, source: src})
+}
+
+// tableSite is an additive encoding: rows in the file, learned or computed by
+// a formula, or a formula in the graph.
+type tableSite struct {
+	m        *Model
+	uses     []*addition
+	encoding position.Encoding
+	sinusoid *fit.SinusoidResult
+	held     int // rows after Hold; 0: as they are
+}
+
+// addTables makes a site of each table that is added.
+func (m *Model) addTables(d *detector) {
+	byTensor := map[*onnx.Tensor]*tableSite{}
+	var runtime *tableSite
+	for _, a := range d.tables {
+		if a.source.trig != nil {
+			if runtime == nil && m.notInAttention(a) {
+				runtime = &tableSite{m: m}
+				m.sites = append(m.sites, runtime)
+			}
+			if runtime != nil {
+				runtime.uses = append(runtime.uses, a)
+			}
+			continue
+		}
+		if t := byTensor[a.source.tensor]; t != nil {
+			t.uses = append(t.uses, a)
+			continue
+		}
+		if twin := m.equalTable(byTensor, a); twin != nil {
+			twin.uses = append(twin.uses, a)
+			byTensor[a.source.tensor] = twin
+			continue
+		}
+		site := &tableSite{m: m, uses: []*addition{a}}
+		byTensor[a.source.tensor] = site
+		m.sites = append(m.sites, site)
+	}
+	for _, s := range m.sites {
+		if t, ok := s.(*tableSite); ok {
+			t.describe(d)
+		}
+	}
+}
+
+// notInAttention keeps sinusoids that are added once, to the embeddings, apart
+// from any later use.
+func (m *Model) notInAttention(*addition) bool { return true }
+
+// equalTable finds a site whose table is a copy of this one: exporters write
+// the same constant once per use.
+func (m *Model) equalTable(known map[*onnx.Tensor]*tableSite, a *addition) *tableSite {
+	for t, site := range known {
+		if t.Type == a.source.tensor.Type && fmt.Sprint(t.Dims) == fmt.Sprint(a.source.tensor.Dims) && sameContent(t, a.source.tensor) {
+			return site
+		}
+	}
+	return nil
+}
+
+// sameContent compares two constants of one type and shape.
+func sameContent(a, b *onnx.Tensor) bool {
+	const step = 1 << 14
+	for at, n := int64(0), a.Len(); at < n; at += step {
+		x, err1 := a.Raw(at, min(step, n-at))
+		y, err2 := b.Raw(at, min(step, n-at))
+		if err1 != nil || err2 != nil || string(x) != string(y) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *tableSite) Encoding() position.Encoding { return t.encoding }
+
+// tensors are the constants that hold the table: one, or equal copies.
+func (t *tableSite) tensors() []*onnx.Tensor {
+	var out []*onnx.Tensor
+	seen := map[*onnx.Tensor]bool{}
+	for _, u := range t.uses {
+		if c := u.source.tensor; c != nil && !seen[c] {
+			seen[c] = true
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (t *tableSite) rows() tableRows {
+	src := t.uses[0].source
+	axis := src.axis
+	if axis < 0 { // used whole: the axis that runs with positions
+		for i, n := range src.tensor.Dims {
+			if axis < 0 && int(n) == t.uses[0].value.Shape[t.uses[0].axis] && i < len(src.tensor.Dims)-1 {
+				axis = i
+			}
+		}
+	}
+	return tableRows{src.tensor, axis, src.scale, src.zero}
+}
+
+func (t *tableSite) describe(d *detector) {
+	use := t.uses[0]
+	if use.source.trig != nil {
+		t.describeRuntime(d)
+		return
+	}
+	rows := t.rows()
+	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondError, Dtype: use.source.tensor.Type.String()}
+	if use.source.indexed == nil || use.source.index != "" && t.constantIndex() {
+		e.Form = report.FormBaked // one length, whatever the input
+	}
+	offset := int(use.source.first)
+	e.Capacity = rows.Len() - offset
+	learned := schemes.Learned{Rows: rows.Len(), Dim: rows.Dim(), Offset: offset}
+	for _, c := range t.tensors() {
+		e.Where = append(e.Where, t.m.where(c))
+	}
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: t.usedHow()})
+	e.Scheme = learned
+	if m, err := rows.matrix(); err == nil {
+		if r, ok := fit.AdditiveTable(m, t.precision()); ok {
+			t.sinusoid = &r
+			s := r.Sinusoid
+			s.Rows, s.Offset = rows.Len(), offset
+			e.Scheme = s
+			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "rows are " + s.String(), Residual: residual(r.Residual)})
+		} else {
+			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "no formula explains the rows: trained"})
+		}
+	}
+	if g, prefix, ok := t.grid(d, rows.Len()); ok && t.sinusoid == nil {
+		learned.Grid, learned.Prefix = g, prefix
+		e.Scheme, e.Capacity = learned, g[0]*g[1]
+	}
+	t.encoding = e
+}
+
+func (t *tableSite) precision() fit.Precision { return precision(t.uses[0].source.tensor.Type) }
+
+func (t *tableSite) usedHow() string {
+	src := t.uses[0].source
+	if src.indexed == nil {
+		return fmt.Sprintf("a constant of this length is added whole by %s", nodeName(t.uses[0].node))
+	}
+	return fmt.Sprintf("%s takes row p + %d for position p; %s adds it", nodeName(src.indexed), src.first, nodeName(t.uses[0].node))
+}
+
+func nodeName(n *onnx.Node) string {
+	if n.Name == "" {
+		return n.Op
+	}
+	return n.Op + " " + n.Name
+}
+
+func residual(x float64) *report.Number {
+	if math.IsNaN(x) {
+		return nil
+	}
+	n := report.Number(x)
+	return &n
+}
+
+// where names a constant for reports.
+func (m *Model) where(t *onnx.Tensor) report.Where {
+	r := t.Range()
+	w := report.Where{Tensor: m.tensorName(t), Range: &r, File: t.DataFile()}
+	return w
+}
+
+// tensorName is the initializer's name, or that of the value that a Constant
+// node gives.
+func (m *Model) tensorName(t *onnx.Tensor) string {
+	if t.Name != "" {
+		return t.Name
+	}
+	name := ""
+	m.file.Graphs(func(g *onnx.Graph) {
+		for _, n := range g.Nodes {
+			if a := n.Attribute("value"); a != nil && a.Tensor == t {
+				name = n.Output(0)
+			}
+		}
+	})
+	return name
+}
+
+// grid reads an image's patch grid from the convolution that makes the
+// patches: rows are prefix tokens and then one for each patch.
+func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix int, ok bool) {
+	if t.m.imageInput() == nil {
+		return nil, 0, false
+	}
+	if in := t.m.tokenInput(); in != nil && t.uses[0].source.indexed != nil && t.uses[0].source.index != "" && !t.constantIndex() {
+		return nil, 0, false
+	}
+	for _, n := range t.m.file.Graph.Nodes {
+		if n.Op != "Conv" {
+			continue
+		}
+		v := d.e.Main.Value(n.Output(0))
+		if len(v.Shape) != 4 {
+			continue
+		}
+		h, w := v.Shape[2], v.Shape[3]
+		if p := rows - h*w; h > 1 && p >= 0 && p <= 16 {
+			return []int{h, w}, p, true
+		}
+	}
+	return nil, 0, false
+}
+
+// constantIndex reports whether the table is gathered by a constant list.
+func (t *tableSite) constantIndex() bool {
+	src := t.uses[0].source
+	return src.indexAt.Tensor(src.index) != nil
+}
+
+// describeRuntime judges a sinusoid that the graph computes: from its values
+// at a longer length, where the formula can be told.
+func (t *tableSite) describeRuntime(d *detector) {
+	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondContinues, Dtype: ""}
+	use := t.uses[0]
+	e.Where = []report.Where{{Node: nodeName(use.source.trig)}}
+	s := schemes.Sinusoid{Dim: use.value.Shape[len(use.value.Shape)-1]}
+	if v := t.m.longer(use.scope, use.name, runtimeFitLength); v != nil && v.Known() {
+		if axis := positionAxis(v); axis >= 0 {
+			rows := matrix(rowsOf(v, axis))
+			if r, ok := fit.AdditiveTable(rows, fit.Precision("float32")); ok {
+				s = r.Sinusoid
+				s.Rows = 0
+				e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: residual(r.Residual)})
+			}
+		}
+	}
+	e.Scheme = s
+	t.encoding = e
+}
+
+// runtimeFitLength is the length at which formulas computed by the graph are
+// evaluated for a fit.
+const runtimeFitLength = 64
+
+// longer evaluates a value at another length; nil when the file fixes it.
+func (m *Model) longer(s *eval.Scope, name string, length int) *eval.Value {
+	if m.fixedLength() > 0 || m.sizes.length >= length {
+		return s.Value(name)
+	}
+	size := m.sizes
+	size.length = length
+	e := m.at(size)
+	i := s.Index()
+	if i < 0 || i >= len(e.Scopes()) {
+		return nil
+	}
+	return e.Scopes()[i].Value(name)
+}
+
+// Len is the number of rows of the table as the file has it.
+func (t *tableSite) Len() int {
+	if t.uses[0].source.tensor == nil {
+		return 0
+	}
+	return t.rows().Len()
+}
+
+// Dim is the number of columns.
+func (t *tableSite) Dim() int {
+	if t.uses[0].source.tensor == nil {
+		return 0
+	}
+	return t.rows().Dim()
+}
+
+// Row reads a row of the table as the file has it.
+func (t *tableSite) Row(i int, dst []float64) error {
+	if t.uses[0].source.tensor == nil {
+		return fmt.Errorf("no table: the graph computes the rows")
+	}
+	return t.rows().Row(i, dst)
+}
+
+func (t *tableSite) overlay(into map[*onnx.Tensor]*eval.Value) {
+	if t.held == 0 {
+		return
+	}
+	rows := t.rows()
+	for _, c := range t.tensors() {
+		shape := make([]int, len(c.Dims))
+		for i, n := range c.Dims {
+			shape[i] = int(n)
+		}
+		shape[rows.axis] = t.held
+		v := eval.Shaped(c.Type, shape...)
+		v.Origins = []*onnx.Tensor{c}
+		into[c] = v
+	}
+}

@@ -1,0 +1,219 @@
+package position
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// RescaleOptions say how a rotary encoding should turn. Zero values are not
+// asked for.
+type RescaleOptions struct {
+	Base            float64
+	Scaling         string // none, linear, ntk, yarn, llama3
+	Factor          float64
+	OriginalLength  int
+	LowFreqFactor   float64 // llama3
+	HighFreqFactor  float64 // llama3
+	BetaFast        float64 // yarn
+	BetaSlow        float64 // yarn
+	AttentionFactor float64 // amplitude of cos and sin as computed
+	NoTruncate      bool    // yarn: bounds are not rounded
+	Length          int     // states a length as well
+}
+
+// ScalingTypes are the words of RescaleOptions.Scaling.
+var ScalingTypes = []string{schemes.ScalingNone, schemes.ScalingLinear, schemes.ScalingNTK, schemes.ScalingYaRN, schemes.ScalingLlama3}
+
+// Rescale changes base and scaling of the model's rotary encodings: those of
+// layers that see everything, or where there are none, those that slide.
+func Rescale(m Model, o RescaleOptions) (Outcome, error) {
+	if err := o.check(); err != nil {
+		return Outcome{}, err
+	}
+	d := m.Describe()
+	if err := needsModel(d); err != nil {
+		return Outcome{}, err
+	}
+	chosen := rotations(m)
+	if len(chosen) == 0 {
+		return Outcome{}, &Refusal{Why: "the model has no rotary encoding that could be changed", Instead: "inspect says what it has"}
+	}
+	var out Outcome
+	for _, i := range chosen {
+		if err := o.apply(m, i, d, &out); err != nil {
+			return Outcome{}, err
+		}
+	}
+	if err := o.state(m, d, &out); err != nil {
+		return Outcome{}, err
+	}
+	plan, err := m.Edits()
+	if err != nil {
+		return Outcome{}, err
+	}
+	if len(plan.Edits) == 0 {
+		out.Nothing = "the model turns like that already"
+	}
+	return out, nil
+}
+
+// check looks at the options alone.
+func (o RescaleOptions) check() error {
+	wrong := func(format string, args ...any) error { return &UsageError{What: fmt.Sprintf(format, args...)} }
+	factors := map[string]float64{"factor": o.Factor, "low-freq-factor": o.LowFreqFactor, "high-freq-factor": o.HighFreqFactor,
+		"beta-fast": o.BetaFast, "beta-slow": o.BetaSlow, "attention-factor": o.AttentionFactor}
+	for _, name := range []string{"factor", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor"} {
+		if v := factors[name]; !(v >= 0) || math.IsInf(v, 0) {
+			return wrong("--%s %g: it must be above 0", name, v)
+		}
+	}
+	switch {
+	case o.Base == 0 && o.Scaling == "":
+		return wrong("nothing asked for: --base B, or --scaling TYPE")
+	case o.Base != 0 && (!(o.Base > 1) || o.Base > math.MaxFloat32):
+		return wrong("--base %g: it must be above 1", o.Base)
+	case o.Scaling != "" && !slices.Contains(ScalingTypes, o.Scaling):
+		return wrong("no scaling %q: there are %v", o.Scaling, ScalingTypes)
+	case o.Scaling != "" && o.Scaling != schemes.ScalingNone && o.Factor == 0:
+		return wrong("--scaling %s needs --factor S", o.Scaling)
+	case o.Factor != 0 && (o.Scaling == "" || o.Scaling == schemes.ScalingNone):
+		return wrong("--factor needs --scaling TYPE, one of %v", ScalingTypes[1:])
+	case o.OriginalLength < 0 || o.Length < 0 || int64(o.OriginalLength) > MaxLength || int64(o.Length) > MaxLength:
+		return wrong("a length must be between 1 and %d", MaxLength)
+	case o.LowFreqFactor > o.HighFreqFactor && o.HighFreqFactor != 0:
+		return wrong("--low-freq-factor %g is above --high-freq-factor %g", o.LowFreqFactor, o.HighFreqFactor)
+	}
+	return nil
+}
+
+// rotations picks the sites to change.
+func rotations(m Model) []int {
+	var full, sliding []int
+	for i, s := range m.Sites() {
+		if _, ok := s.Encoding().Scheme.(schemes.Rotary); !ok {
+			continue
+		}
+		if w, ok := s.(Windower); ok && w.Window() > 0 {
+			sliding = append(sliding, i)
+		} else {
+			full = append(full, i)
+		}
+	}
+	if full == nil {
+		return sliding
+	}
+	return full
+}
+
+// apply changes one site.
+func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) error {
+	s := m.Sites()[i]
+	from := s.Encoding().Scheme.(schemes.Rotary)
+	to, err := o.scheme(from, d)
+	if err != nil {
+		return err
+	}
+	if to.Equal(from) {
+		return nil
+	}
+	positions := 0
+	if c := s.Encoding().Capacity; c > 0 {
+		positions = max(c, o.Length)
+	}
+	if err := s.Hold(Want{Scheme: to, Positions: positions}); err != nil {
+		return err
+	}
+	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: describe(from, to), Expect: report.ExpectChanged})
+	return nil
+}
+
+// scheme is the rotation asked for.
+func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect) (schemes.Rotary, error) {
+	to := from
+	if o.Base != 0 {
+		to.Base = o.Base
+		if from.Scaling.Type == schemes.ScalingCustom && o.Scaling == "" {
+			return to, &Refusal{Why: "the frequencies follow no formula with a base that could be changed", Instead: "--base B with --scaling none replaces them"}
+		}
+		if from.Scaling.Type == schemes.ScalingLlama3 && o.Scaling == "" && from.Scaling.OriginalLength == 0 {
+			return to, &Refusal{Why: "Llama 3's original length and bounds cannot be read back from its divisors", Instead: "--scaling llama3 with all its parameters beside --base"}
+		}
+		to.Scaling.Frequencies, to.Scaling.LongFrequencies = nil, nil
+	}
+	if o.Scaling == "" {
+		if o.AttentionFactor != 0 {
+			to.Scaling.AttentionFactor = o.AttentionFactor
+		}
+		return to, nil
+	}
+	original := o.OriginalLength
+	if original == 0 {
+		original = from.Scaling.OriginalLength
+	}
+	if original == 0 && d.Length.Stated != nil {
+		original = *d.Length.Stated
+	}
+	return o.scaled(to, original)
+}
+
+// scaled is a rotation with the scaling asked for.
+func (o RescaleOptions) scaled(to schemes.Rotary, original int) (schemes.Rotary, error) {
+	to.Scaling = schemes.Scaling{Type: o.Scaling, Factor: o.Factor, AttentionFactor: o.AttentionFactor}
+	needs := func() error {
+		if original == 0 {
+			return &UsageError{What: fmt.Sprintf("--scaling %s needs --original-length L: the file states no length", o.Scaling)}
+		}
+		to.Scaling.OriginalLength = original
+		return nil
+	}
+	switch o.Scaling {
+	case schemes.ScalingNTK:
+		to.Base, to.Scaling = schemes.NTKBase(to.Base, o.Factor, to.Dim), schemes.Scaling{AttentionFactor: o.AttentionFactor}
+	case schemes.ScalingYaRN:
+		if o.AttentionFactor == 0 {
+			to.Scaling.AttentionFactor = schemes.YaRNAmplitude(o.Factor, 1)
+		}
+		to.Scaling.BetaFast, to.Scaling.BetaSlow, to.Scaling.NoTruncate = o.BetaFast, o.BetaSlow, o.NoTruncate
+		return to, needs()
+	case schemes.ScalingLlama3:
+		to.Scaling.LowFreqFactor, to.Scaling.HighFreqFactor = or(o.LowFreqFactor, 1), or(o.HighFreqFactor, 4)
+		return to, needs()
+	}
+	return to, nil
+}
+
+func or(v, otherwise float64) float64 {
+	if v == 0 {
+		return otherwise
+	}
+	return v
+}
+
+// state sets the stated length when it was asked for.
+func (o RescaleOptions) state(m Model, d report.Inspect, out *Outcome) error {
+	if o.Length == 0 {
+		return nil
+	}
+	for i, s := range m.Sites() {
+		e := s.Encoding()
+		if _, rotary := e.Scheme.(schemes.Rotary); !rotary && e.Capacity > 0 && e.Capacity < o.Length {
+			return &Refusal{Why: fmt.Sprintf("encoding %s ends at %d positions", ID(i), e.Capacity), Instead: fmt.Sprintf("extend --len %d", o.Length)}
+		}
+	}
+	old := 0
+	if d.Length.Stated != nil {
+		old = *d.Length.Stated
+	}
+	if old == o.Length {
+		return nil
+	}
+	if err := m.SetLength(old, o.Length); err != nil {
+		return err
+	}
+	out.Changes = append(out.Changes, report.Change{What: fmt.Sprintf("length: %s → %d", lengthOr(d.Length.Stated, 0), o.Length), Expect: report.ExpectSameOnPrefix})
+	return nil
+}

@@ -1,0 +1,53 @@
+package fit
+
+import "math"
+
+// Precision is the type in which numbers were stored, in the report's words.
+type Precision string
+
+// The precisions that tables come in. Quantised tables are none of them.
+const (
+	Float64  Precision = "float64"
+	Float32  Precision = "float32"
+	Float16  Precision = "float16"
+	BFloat16 Precision = "bfloat16"
+)
+
+// Step is the largest relative error of rounding to this precision; an unknown
+// precision is taken as float32.
+func (p Precision) Step() float64 {
+	switch p {
+	case Float64:
+		return 1.0 / (1 << 53)
+	case Float16:
+		return 1.0 / (1 << 11)
+	case BFloat16:
+		return 1.0 / (1 << 8)
+	}
+	return 1.0 / (1 << 24)
+}
+
+// Round is x as stored in this precision, ties to even.
+func (p Precision) Round(x float64) float64 {
+	switch p {
+	case Float64:
+		return x
+	case Float16:
+		return roundBits(float64(float32(x)), 11, -14)
+	case BFloat16:
+		return roundBits(float64(float32(x)), 8, -126)
+	}
+	return float64(float32(x))
+}
+
+// roundBits rounds to a significand of the given bits, fewer below the least
+// normal exponent. Overflow is no concern: tables hold small numbers.
+func roundBits(x float64, bits, least int) float64 {
+	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
+		return x
+	}
+	_, e := math.Frexp(x)
+	e = max(e-1, least)
+	unit := math.Ldexp(1, e-bits+1)
+	return math.RoundToEven(x/unit) * unit
+}

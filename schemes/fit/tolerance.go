@@ -1,0 +1,69 @@
+package fit
+
+// Every tolerance of this package. Errors of frequencies are relative, those of
+// table entries relative to the table's amplitude.
+const (
+	// frequencyError is what float32 formulas lose of a frequency, whatever it
+	// is stored in: powf 2.7e-7, expf 8.5e-7, and a margin (NUMERICS §1).
+	frequencyError = 1.2e-6
+	// acceptance times its standard error is how far a number may lie from the
+	// formula that is to explain it (NUMERICS §8).
+	acceptance = 1.6
+	// sineError times a table's step is the relative error of a frequency read
+	// from its phases, for differences of up to one radian; it shrinks with
+	// the phase beyond.
+	sineError = 3
+	// subnormal16 is the spacing of the smallest float16 numbers, halved.
+	subnormal16 = 1.0 / (1 << 25)
+	// lost16 is the frequency below which a float16 number says nothing.
+	lost16 = 2e-6
+
+	// roundDigits is how many significant digits a number may have to count
+	// as one that a person chose.
+	roundDigits = 4
+	// rounderBy is how many digits fewer a base must have under the
+	// denominator d/2−1 to be believed.
+	rounderBy = 2
+
+	// angleError is the error per position of a phase that was computed in
+	// float32 (exp recipe; ggml loses 2e-6).
+	angleError = 2.5e-6
+	// entrySteps is how many steps of its precision a table's entry may be off
+	// apart from that.
+	entrySteps = 4
+
+	// slopeError is the relative error of ALiBi slopes made in float32: powers
+	// of a rounded base (NUMERICS §7).
+	slopeError = 2e-6
+
+	// standsStill is the frequency below which a pair is meant not to turn:
+	// GGUF files divide the angle of such pairs by 1e30.
+	standsStill = 1e-15
+	// greatestFrequency is the largest angle per position that is believed:
+	// beyond π positions alias.
+	greatestFrequency = 3.2
+)
+
+// circleError is how far S²+C² of one pair may lie from the square of the
+// amplitude, relatively (NUMERICS §8: 2e-5, 6e-3, 4e-2).
+func (p Precision) circleError() float64 {
+	switch p {
+	case Float16:
+		return 6e-3
+	case BFloat16:
+		return 4e-2
+	}
+	return 2e-5
+}
+
+// amplitudeError is how far the mean amplitude of a table may lie from a
+// formula's, relatively.
+func (p Precision) amplitudeError() float64 {
+	switch p {
+	case Float16:
+		return 5e-4
+	case BFloat16:
+		return 4e-3
+	}
+	return 2e-6
+}

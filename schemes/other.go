@@ -1,0 +1,40 @@
+package schemes
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Name is the scheme's Kind.
+func (o Other) Name() string { return o.Kind }
+
+// Equal reports whether other is of the same kind with the same parameters.
+func (o Other) Equal(other Scheme) bool {
+	p, ok := other.(Other)
+	if !ok || !slices.Equal(o.Window, p.Window) {
+		return false
+	}
+	o.Window, p.Window = nil, nil
+	return o.Kind == p.Kind && o.Rows == p.Rows && o.Dim == p.Dim && near(o.Base, p.Base) &&
+		o.Heads == p.Heads && o.Buckets == p.Buckets && o.MaxDistance == p.MaxDistance
+}
+
+// String says the encoding in a line.
+func (o Other) String() string {
+	said := o.Kind
+	for _, p := range []struct {
+		name  string
+		value int
+	}{{"rows", o.Rows}, {"dim", o.Dim}, {"heads", o.Heads}, {"buckets", o.Buckets}, {"max distance", o.MaxDistance}} {
+		if p.value != 0 {
+			said += fmt.Sprintf(", %s %d", p.name, p.value)
+		}
+	}
+	if o.Base != 0 {
+		said += fmt.Sprintf(", base %g", o.Base)
+	}
+	if o.Window != nil {
+		said += fmt.Sprintf(", window %v", o.Window)
+	}
+	return said
+}

@@ -1,0 +1,249 @@
+package schemes
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Name is "rope".
+func (Rotary) Name() string { return NameRope }
+
+// Pairs is the number of pairs that the encoding may turn, and of its
+// frequencies: Dim/2, rounded up where Dim is odd.
+func (r Rotary) Pairs() int { return (r.Dim + 1) / 2 }
+
+// WithScaling is r with another scaling.
+func (r Rotary) WithScaling(s Scaling) Rotary {
+	r.Scaling = s
+	return r
+}
+
+// PlainFrequencies are Base^(−2i/Dim), i = 0 … Pairs−1, without any scaling
+// (Su et al. 2021).
+func (r Rotary) PlainFrequencies() []float64 { return plainFrequencies(r.Base, r.Dim) }
+
+func plainFrequencies(base float64, dim int) []float64 {
+	f := make([]float64, (dim+1)/2)
+	for i := range f {
+		f[i] = math.Pow(base, -2*float64(i)/float64(dim))
+	}
+	return f
+}
+
+// InverseFrequencies are the angles per position of all pairs, scaling
+// included, for inputs within the original length.
+func (r Rotary) InverseFrequencies() []float64 {
+	return r.InverseFrequenciesAt(0)
+}
+
+// InverseFrequenciesAt are the angles per position for an input of the given
+// length in positions. Only dynamic scaling and LongRoPE depend on it.
+func (r Rotary) InverseFrequenciesAt(length int) []float64 {
+	s := r.Scaling
+	if given := s.given(length); given != nil {
+		return slices.Clone(given)
+	}
+	f := plainFrequencies(r.effectiveBase(length), r.Dim)
+	switch s.kind() {
+	case ScalingLinear:
+		for i := range f {
+			f[i] /= s.factor()
+		}
+	case ScalingYaRN:
+		low, high := r.yarnBounds()
+		for i := range f {
+			g := yarnRamp(i, low, high)
+			f[i] = f[i]/s.factor()*g + f[i]*(1-g)
+		}
+	case ScalingLlama3:
+		for i := range f {
+			f[i] = llama3Scale(f[i], s)
+		}
+	case ScalingLongRoPE:
+		for i, divisor := range s.longRoPEFactors(length) {
+			if i < len(f) {
+				f[i] /= divisor
+			}
+		}
+	case ScalingProportional:
+		for i := range f {
+			f[i] /= s.factor()
+			if i >= s.rotated(len(f)) {
+				f[i] = 0
+			}
+		}
+	}
+	return f
+}
+
+// given are frequencies that the scaling states outright, or nil.
+func (s Scaling) given(length int) []float64 {
+	if s.LongFrequencies != nil && (s.Frequencies == nil || s.isLong(length)) {
+		return s.LongFrequencies
+	}
+	return s.Frequencies
+}
+
+// effectiveBase is the base after the scalings that are a change of base.
+func (r Rotary) effectiveBase(length int) float64 {
+	switch s := r.Scaling; s.kind() {
+	case ScalingNTK:
+		return NTKBase(r.Base, s.factor(), r.Dim)
+	case ScalingDynamic:
+		if s.OriginalLength > 0 {
+			return DynamicBase(r.Base, s.factor(), r.Dim, s.OriginalLength, length)
+		}
+	}
+	return r.Base
+}
+
+func (r Rotary) yarnBounds() (low, high float64) {
+	s := r.Scaling
+	return YaRNRamp(r.Base, r.Dim, s.OriginalLength, s.BetaFast, s.BetaSlow, !s.NoTruncate)
+}
+
+// rotated is the number of pairs that turn; not stated, all do.
+func (s Scaling) rotated(pairs int) int {
+	if s.Rotated <= 0 {
+		return pairs
+	}
+	return min(s.Rotated, pairs)
+}
+
+// Amplitude multiplies cos and sin: the scaling's AttentionFactor, or what its
+// type computes (YaRN 0.1·ln s + 1, LongRoPE sqrt(1 + ln s/ln L)), else 1.
+func (r Rotary) Amplitude() float64 {
+	s := r.Scaling
+	switch {
+	case s.AttentionFactor != 0:
+		return s.AttentionFactor
+	case s.Type == ScalingYaRN:
+		return YaRNAmplitude(s.factor(), 1)
+	case s.Type == ScalingLongRoPE:
+		return LongRoPEAmplitude(s.factor(), s.OriginalLength)
+	}
+	return 1
+}
+
+// Rotation computes cos and sin of position p, amplitude included, in float64.
+// The slices have Pairs elements. Input within the original length.
+func (r Rotary) Rotation(p float64, cos, sin []float64) {
+	r.Rotator(RecipeExact, 0).Row(p, cos, sin)
+}
+
+// Axes tells for each pair which of the positions t, h, w (0, 1, 2) turns it:
+// all t unless there are Sections (M-RoPE, facts/NUMERICS §5).
+func (r Rotary) Axes() []int {
+	axes := make([]int, r.Pairs())
+	if r.InterleavedSections {
+		for i := range axes {
+			if axis := i % 3; axis > 0 && axis < len(r.Sections) && i < 3*r.Sections[axis] {
+				axes[i] = axis
+			}
+		}
+		return axes
+	}
+	first := 0
+	for axis, pairs := range r.Sections {
+		for i := first; i < min(first+pairs, len(axes)); i++ {
+			axes[i] = axis
+		}
+		first += pairs
+	}
+	return axes
+}
+
+// Apply turns the first Dim elements of x, one head's query or key, in place by
+// the given cos and sin (Pairs elements each). The rest of x passes. An unknown
+// layout is taken as LayoutHalf.
+func (r Rotary) Apply(x, cos, sin []float64) {
+	n := r.Dim / 2
+	for i := range n {
+		a, b := i, i+n
+		if r.Layout == LayoutInterleaved {
+			a, b = 2*i, 2*i+1
+		}
+		x[a], x[b] = x[a]*cos[i]-x[b]*sin[i], x[b]*cos[i]+x[a]*sin[i]
+	}
+}
+
+const (
+	// sameFrequency is the relative difference below which two frequencies, or
+	// amplitudes, are the same number written by different formulas.
+	sameFrequency = 1e-9
+	// sameRounded is the same where one was computed in float32, as those are
+	// that were read from a file (facts/NUMERICS §1: exp recipe 8.5e-7, ggml 2e-6).
+	sameRounded = 2e-6
+)
+
+// Equal reports whether other turns every pair by the same angles at every
+// length, with the same amplitude. A layout that is not known equals any.
+func (r Rotary) Equal(other Scheme) bool {
+	o, ok := other.(Rotary)
+	if !ok || r.Dim != o.Dim || !sameLayout(r.Layout, o.Layout) || !nearRounded(r.Amplitude(), o.Amplitude()) {
+		return false
+	}
+	if !slices.Equal(r.Axes(), o.Axes()) {
+		return false
+	}
+	same := near
+	if r.Scaling.Frequencies != nil || o.Scaling.Frequencies != nil {
+		same = nearRounded
+	}
+	lengths := []int{0, r.Scaling.OriginalLength + 1, o.Scaling.OriginalLength + 1,
+		2*max(r.Scaling.OriginalLength, o.Scaling.OriginalLength) + 2}
+	for _, n := range lengths {
+		if !slices.EqualFunc(r.InverseFrequenciesAt(n), o.InverseFrequenciesAt(n), same) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameLayout(a, b string) bool { return a == b || a == "" || b == "" }
+
+func near(a, b float64) bool { return within(a, b, sameFrequency) }
+
+func nearRounded(a, b float64) bool { return within(a, b, sameRounded) }
+
+func within(a, b, relative float64) bool {
+	return a == b || math.Abs(a-b) <= relative*max(math.Abs(a), math.Abs(b))
+}
+
+// String says the encoding in a line.
+func (r Rotary) String() string {
+	parts := []string{fmt.Sprintf("rope base %g", r.Base), fmt.Sprintf("dim %d", r.Dim)}
+	if r.HeadDim > r.Dim {
+		parts[1] += fmt.Sprintf(" of %d", r.HeadDim)
+	}
+	if r.Layout != "" {
+		parts = append(parts, r.Layout)
+	}
+	if len(r.Sections) > 0 {
+		parts = append(parts, fmt.Sprintf("sections %v", r.Sections))
+	}
+	if s := r.Scaling.String(); s != "" {
+		parts = append(parts, s)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// String says the scaling in a few words; none is the empty string.
+func (s Scaling) String() string {
+	if s.kind() == ScalingNone {
+		return ""
+	}
+	said := s.kind()
+	if s.Factor != 0 {
+		said += fmt.Sprintf(" ×%g", s.Factor)
+	}
+	if s.OriginalLength != 0 {
+		said += fmt.Sprintf(" from %d", s.OriginalLength)
+	}
+	if s.AttentionFactor != 0 && s.AttentionFactor != 1 {
+		said += fmt.Sprintf(" amplitude %.6g", s.AttentionFactor)
+	}
+	return said
+}

@@ -1,0 +1,172 @@
+package schemes
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Name is "sinusoidal".
+func (Sinusoid) Name() string { return NameSinusoidal }
+
+// firsts is how many columns the kind that comes first has, sines or cosines.
+// With the denominator d/2 an odd width gives it one more (Marian); with d/2−1
+// the last column is zero instead (fairseq).
+func (s Sinusoid) firsts() int {
+	if s.Denominator == DenominatorHalfMinusOne {
+		return s.Dim / 2
+	}
+	return (s.Dim + 1) / 2
+}
+
+// den is the denominator of the exponent.
+func (s Sinusoid) den() float64 {
+	if s.Denominator == DenominatorHalfMinusOne {
+		return float64(s.Dim/2 - 1)
+	}
+	return float64(s.Dim) / 2
+}
+
+func (s Sinusoid) amplitude() float64 { return orDefault(s.Amplitude, 1) }
+
+// InverseFrequencies are the angles per position, one per pair, as the recipe
+// rounds them: Frequencies if they are set, else Base^(−k/den).
+func (s Sinusoid) InverseFrequencies() []float64 {
+	if s.Frequencies != nil {
+		return slices.Clone(s.Frequencies)
+	}
+	n, den := s.firsts(), s.den()
+	if s.Grid != nil {
+		n, den = s.Dim/4, float64(s.Dim)/4
+	}
+	f := make([]float64, n)
+	for k := range f {
+		switch s.Recipe {
+		case RecipeExp:
+			f[k] = float64(expFrequency(s.Base, k, den))
+		case RecipePow:
+			f[k] = float64(powFrequency(s.Base, float64(2*k), 2*den))
+		default:
+			f[k] = math.Pow(s.Base, -float64(k)/den)
+		}
+	}
+	return f
+}
+
+// Row computes row p of the table, p counted from its first row, into dst
+// (Dim elements). With RecipeExact the numbers are float64; the other recipes
+// give the float32 numbers of the programs they name.
+func (s Sinusoid) Row(p int, dst []float64) { s.Table().Row(p, dst) }
+
+// Table prepares rows, the frequencies worked out once.
+func (s Sinusoid) Table() *SinusoidTable {
+	return &SinusoidTable{s, s.InverseFrequencies()}
+}
+
+// SinusoidTable computes rows of a Sinusoid.
+type SinusoidTable struct {
+	Sinusoid
+	frequencies []float64
+}
+
+// Row is Sinusoid.Row.
+func (t *SinusoidTable) Row(p int, dst []float64) {
+	clear(dst)
+	switch {
+	case slices.Contains(t.ZeroRows, p):
+	case t.Grid != nil:
+		t.gridRow(p-t.Prefix, dst)
+	default:
+		for k := range t.frequencies {
+			sin, cos := t.sinCos(float64(p)+t.Start, k)
+			i, j := t.columns(k)
+			if i < len(dst) {
+				dst[i] = sin
+			}
+			if j < len(dst) {
+				dst[j] = cos
+			}
+		}
+	}
+}
+
+// columns are the places of the k-th sine and cosine in a row; one of the last
+// two may lie outside of an odd width.
+func (t *SinusoidTable) columns(k int) (sin, cos int) {
+	switch t.Layout {
+	case LayoutSinCos:
+		return k, t.firsts() + k
+	case LayoutCosSin:
+		return t.firsts() + k, k
+	case LayoutInterleavedCosSin:
+		return 2*k + 1, 2 * k
+	}
+	return 2 * k, 2*k + 1
+}
+
+// gridRow is a row of a two-dimensional table (MAE, ViT, DiT): a quarter of
+// the row each for the sines and cosines of y and of x.
+func (t *SinusoidTable) gridRow(cell int, dst []float64) {
+	if cell < 0 {
+		return
+	}
+	first, second := cell/t.Grid[1], cell%t.Grid[1]
+	if t.WidthFirst {
+		first, second = second, first
+	}
+	q := len(t.frequencies)
+	for k := range q {
+		dst[k], dst[q+k] = t.sinCos(float64(first)+t.Start, k)
+		dst[2*q+k], dst[3*q+k] = t.sinCos(float64(second)+t.Start, k)
+	}
+}
+
+func (t *SinusoidTable) sinCos(position float64, k int) (sin, cos float64) {
+	if t.Recipe == RecipeExact {
+		sin, cos = math.Sincos(position * t.frequencies[k])
+		return sin * t.amplitude(), cos * t.amplitude()
+	}
+	s, c := sinCosf(times(float32(position), float32(t.frequencies[k])))
+	a := float32(t.amplitude())
+	return float64(times(s, a)), float64(times(c, a))
+}
+
+// Equal reports whether other gives the same rows, but for rounding.
+func (s Sinusoid) Equal(other Scheme) bool {
+	o, ok := other.(Sinusoid)
+	return ok && s.Dim == o.Dim && s.Layout == o.Layout && s.firsts() == o.firsts() &&
+		near(s.amplitude(), o.amplitude()) && near(s.Start, o.Start) &&
+		s.Rows == o.Rows && s.Offset == o.Offset && slices.Equal(s.ZeroRows, o.ZeroRows) &&
+		slices.Equal(s.Grid, o.Grid) && s.WidthFirst == o.WidthFirst && s.Prefix == o.Prefix &&
+		slices.EqualFunc(s.exactFrequencies(), o.exactFrequencies(), near)
+}
+
+// exactFrequencies are the formula's, without a recipe's rounding.
+func (s Sinusoid) exactFrequencies() []float64 {
+	if s.Base > 0 {
+		s.Frequencies = nil
+	}
+	s.Recipe = RecipeExact
+	return s.InverseFrequencies()
+}
+
+// String says the encoding in a line.
+func (s Sinusoid) String() string {
+	said := fmt.Sprintf("sinusoidal base %g, dim %d, %s, denominator d/2", s.Base, s.Dim, s.Layout)
+	if s.Denominator == DenominatorHalfMinusOne {
+		said += "−1"
+	}
+	if s.Rows > 0 {
+		said += fmt.Sprintf(", %d rows", s.Rows)
+	}
+	if s.Offset > 0 {
+		said += fmt.Sprintf(", first used %d", s.Offset)
+	}
+	if s.amplitude() != 1 {
+		said += fmt.Sprintf(", amplitude %g", s.amplitude())
+	}
+	if s.Grid != nil {
+		said += fmt.Sprintf(", grid %v", s.Grid)
+	}
+	return said
+}

@@ -1,0 +1,222 @@
+package schemes
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+const (
+	// castULP is one rounding of a float64 number.
+	castULP = 0
+	// expRecipe is the difference of a table of float32 expf, per row: one
+	// bit of a frequency turns row p by p bits (torch's expf is not always
+	// correctly rounded).
+	expRecipe = 6.1e-8
+	// cosfULP is torch's cosf and sinf against correct rounding, an absolute
+	// difference near 1.
+	cosfAbs = 1.2e-7
+)
+
+func sinusoidOf(g golden) (s Sinusoid, ok bool) {
+	layout, _ := g.Params["layout"].(string)
+	denominator, _ := g.Params["denominator"].(string)
+	s = Sinusoid{Base: 10000, Dim: int(g.number("d")), Layout: LayoutInterleaved, Denominator: DenominatorHalf}
+	switch {
+	case strings.HasPrefix(layout, "sin|cos"):
+		s.Layout = LayoutSinCos
+	case layout == "cos|sin":
+		s.Layout = LayoutCosSin
+	case strings.HasPrefix(layout, "cos/sin"):
+		s.Layout = LayoutInterleavedCosSin
+	}
+	if strings.HasPrefix(denominator, "d/2-1") {
+		s.Denominator = DenominatorHalfMinusOne
+	}
+	if pad, ok := g.Params["padding_idx"].(float64); ok {
+		s.ZeroRows = []int{int(pad)}
+	}
+	switch {
+	case strings.Contains(g.Name, "amplitude sqrt"):
+		s.Amplitude = 8
+	case strings.Contains(g.Name, "canary"):
+		s.Amplitude = 1.0 / 8
+	}
+	computed, _ := g.Params["computed"].(string)
+	switch {
+	case strings.Contains(computed, "pow"), strings.Contains(g.Name, "gpt-j"):
+		s.Recipe = RecipePow
+	case strings.Contains(g.Name, "fairseq"), strings.Contains(g.Name, "musicgen"), strings.Contains(g.Name, "whisper"),
+		strings.Contains(g.Name, "tutorial"), strings.Contains(g.Name, "florence"), strings.Contains(g.Name, "canary"):
+		s.Recipe = RecipeExp
+	}
+	return s, !strings.HasPrefix(g.Name, "xlnet")
+}
+
+func TestSinusoid(t *testing.T) {
+	goldenCases(t, "sinusoidal.json", func(t *testing.T, g golden) {
+		s, ok := sinusoidOf(g)
+		if !ok {
+			t.Skip("rows of distances, not of positions")
+		}
+		table, row := s.Table(), make([]float64, s.Dim)
+		cast, perRow := worst{what: "ulp"}, worst{what: "difference per row"}
+		g.each(func(at []int, want float64) {
+			table.Row(at[0], row)
+			cast.see(ulps(row[at[1]], want))
+			perRow.see(math.Max(math.Abs(row[at[1]]-want)/orDefault(s.Amplitude, 1)-cosfAbs, 0) / max(1, float64(at[0])))
+		})
+		switch {
+		case g.Dtype == "float64", s.Recipe == RecipeExp:
+			perRow.within(t, expRecipe)
+		case s.Recipe == RecipePow:
+			cast.within(t, libraryULP)
+		default:
+			cast.within(t, castULP)
+		}
+	})
+}
+
+func TestSinusoidGrid(t *testing.T) {
+	goldenCases(t, "sinusoidal_2d.json", func(t *testing.T, g golden) {
+		if g.Scheme != "sincos 2d" {
+			t.Skip("another formula")
+		}
+		h, w := int(g.number("H")), int(g.number("W"))
+		s := Sinusoid{Base: 10000, Dim: int(g.number("d")), Grid: []int{h, w}, Prefix: 1, WidthFirst: strings.HasPrefix(g.Name, "w")}
+		row := make([]float64, s.Dim)
+		cast := worst{what: "ulp"}
+		g.each(func(at []int, want float64) {
+			s.Row(at[0], row)
+			cast.see(ulps(row[at[1]], want))
+		})
+		cast.within(t, castULP)
+	})
+}
+
+func TestALiBiSlopes(t *testing.T) {
+	goldenCases(t, "alibi.json", func(t *testing.T, g golden) {
+		if g.Scheme != "alibi slopes" {
+			t.Skip("not a list of slopes")
+		}
+		slopes := ALiBiSlopes(int(g.number("heads")), g.number("bias_max"))
+		if len(slopes) != int(g.number("heads")) {
+			t.Fatalf("%d slopes", len(slopes))
+		}
+		w := worst{what: "slope, relative"}
+		g.each(func(at []int, want float64) { w.see(slopes[at[0]]/want - 1) })
+		w.within(t, sameSlope)
+	})
+	a := ALiBi{Heads: 8}
+	if got := a.Bias(0, 5, 2); got != -1.5 {
+		t.Error(got)
+	}
+	if !a.Equal(ALiBi{Slopes: ALiBiSlopes(8, 8)}) || a.Equal(ALiBi{Heads: 8, MaxBias: 4}) {
+		t.Error("Equal is wrong")
+	}
+}
+
+func TestBuckets(t *testing.T) {
+	goldenCases(t, "buckets.json", func(t *testing.T, g golden) {
+		if len(g.Points) == 0 {
+			t.Skip("no numbers")
+		}
+		bucket := func(relative int) int {
+			return DebertaBucket(relative, int(g.number("bucket_size")), int(g.number("max_position")))
+		}
+		if g.Scheme == "t5 bucket" {
+			bucket = Buckets{
+				Buckets:       int(g.number("num_buckets")),
+				MaxDistance:   int(g.number("max_distance")),
+				Bidirectional: g.Params["bidirectional"] == true,
+			}.Bucket
+		}
+		k := 0
+		for r := g.First; r <= g.Last; r++ {
+			for k+1 < len(g.Points) && g.Points[k+1][0] <= float64(r) {
+				k++
+			}
+			if got := bucket(r); float64(got) != g.Points[k][1] {
+				t.Fatalf("relative %d is in bucket %d, want %v", r, got, g.Points[k][1])
+			}
+		}
+	})
+	extremes := Buckets{Buckets: 32, MaxDistance: 128}
+	if got := extremes.Bucket(math.MinInt32); got != 31 {
+		t.Error(got)
+	}
+}
+
+// formulaTable is the made-up table of the golden files.
+type formulaTable struct{ rows, dim int }
+
+func (f formulaTable) Len() int { return f.rows }
+func (f formulaTable) Dim() int { return f.dim }
+func (f formulaTable) Row(i int, dst []float64) error {
+	for c := range dst {
+		dst[c] = float64((i*7919+c*104729)%1009-504) / 512
+	}
+	return nil
+}
+
+func TestGrowRows(t *testing.T) {
+	const resampled = 1e-14
+	goldenCases(t, "extension.json", func(t *testing.T, g golden) {
+		method := map[string]string{
+			"extend/hierarchical": GrowHierarchical, "extend/tile": GrowTile, "extend/repeat-last": GrowRepeatLast,
+			"extend/zero": GrowZero, "extend/linear-pi": GrowInterpolate, "extend/stretch-keep": GrowStretch,
+		}[g.Scheme]
+		if method == "" {
+			t.Skip("no method of ours")
+		}
+		old := formulaTable{int(g.number("old")), int(g.number("d"))}
+		grown, err := GrowRows(method, old, int(g.number("reserved")), int(g.number("new")), GrowOptions{Keep: int(g.number("keep"))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := make([]float64, old.dim)
+		w := worst{what: "value"}
+		g.each(func(at []int, want float64) {
+			if err := grown.Row(at[0], row); err != nil {
+				t.Fatal(err)
+			}
+			w.see(row[at[1]] - want)
+		})
+		w.within(t, resampled)
+	})
+}
+
+func TestGrowRowsKeepsOldRows(t *testing.T) {
+	old := formulaTable{rows: 10, dim: 3}
+	want, got := make([]float64, 3), make([]float64, 3)
+	for _, method := range GrowMethods {
+		for _, offset := range []int{0, 2} {
+			g, err := GrowRows(method, old, offset, 40, GrowOptions{})
+			if err != nil {
+				t.Fatal(method, err)
+			}
+			for i := range g.Kept() {
+				old.Row(i, want)
+				g.Row(i, got)
+				for c := range want {
+					if got[c] != want[c] {
+						t.Fatalf("%s: row %d differs", method, i)
+					}
+				}
+			}
+			if g.Len() != 40 || g.Row(39, got) != nil || g.Row(40, got) == nil {
+				t.Errorf("%s: wrong length", method)
+			}
+		}
+	}
+	for _, bad := range []struct {
+		method         string
+		offset, length int
+	}{
+		{GrowHierarchical, 2, 67}, {GrowTile, 10, 20}, {GrowTile, 0, 9}, {"magic", 0, 20}, {GrowStretch, 9, 20},
+	} {
+		if _, err := GrowRows(bad.method, old, bad.offset, bad.length, GrowOptions{}); err == nil {
+			t.Errorf("%+v is not refused", bad)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package verify
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// bytes compares both files part by part: only what may belong to a position
+// encoding may differ. It reports whether nothing differs.
+func (c *comparison) bytes() (identical bool) {
+	k := report.Check{Name: "bytes", Verdict: report.CheckPass, Tolerance: &bitwise}
+	before, ok1 := c.before.(position.Parted)
+	after, ok2 := c.after.(position.Parted)
+	if !ok1 || !ok2 {
+		c.skip("bytes", "files of this format are not taken apart")
+		return false
+	}
+	a, err1 := before.Parts()
+	b, err2 := after.Parts()
+	if err1 != nil || err2 != nil {
+		k.Verdict, k.Why = report.CheckFail, fmt.Sprint(firstOf(err1, err2))
+		c.add(k)
+		return false
+	}
+	changed, unplanned, where := compareParts(a, b)
+	switch {
+	case unplanned != "":
+		k.Verdict, k.Why = report.CheckFail, unplanned
+		k.At = &report.At{Where: where}
+	case changed > 0:
+		k.Why = fmt.Sprintf("%d of %d parts differ, all of them of positions", changed, len(a))
+	}
+	c.add(k)
+	return changed == 0 && unplanned == ""
+}
+
+func firstOf(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+type partKey struct{ kind, name string }
+
+// compareParts counts parts that differ and says which, if any, may not.
+func compareParts(a, b []position.Part) (changed int, unplanned string, where *report.Where) {
+	rest := map[partKey]position.Part{}
+	for _, p := range b {
+		rest[partKey{p.Kind, p.Name}] = p
+	}
+	blame := func(p position.Part, what string) {
+		if unplanned == "" {
+			unplanned = fmt.Sprintf("%s %q %s", p.Kind, report.Printable(p.Name), what)
+			w := p.Where
+			where = &w
+		}
+	}
+	for _, p := range a {
+		q, ok := rest[partKey{p.Kind, p.Name}]
+		delete(rest, partKey{p.Kind, p.Name})
+		at := int64(-1)
+		switch {
+		case !ok:
+			if changed++; !p.Position {
+				blame(p, "is gone")
+			}
+			continue
+		case p.Head == q.Head && p.Size == q.Size:
+			if at = firstDifference(p, q); at < 0 {
+				continue
+			}
+		}
+		if changed++; p.Position && q.Position || p.Position && p.Kind != "node" {
+			continue
+		}
+		if p.Head != q.Head || at < 0 {
+			blame(p, fmt.Sprintf("was %s and is %s", report.Printable(p.Head), report.Printable(q.Head)))
+			continue
+		}
+		blame(p, fmt.Sprintf("differs from its byte %d on", at))
+	}
+	for _, p := range b {
+		if _, ok := rest[partKey{p.Kind, p.Name}]; ok {
+			if changed++; !p.Position {
+				blame(p, "is new")
+			}
+		}
+	}
+	return changed, unplanned, where
+}
+
+// firstDifference is the first byte at which two parts of one size differ, −1
+// when they are equal.
+func firstDifference(p, q position.Part) int64 {
+	const step = 1 << 16
+	x, y := p.Open(), q.Open()
+	bufX, bufY := make([]byte, min(step, p.Size)), make([]byte, min(step, p.Size))
+	for at := int64(0); at < p.Size; {
+		n := int(min(step, p.Size-at))
+		_, err1 := io.ReadFull(x, bufX[:n])
+		_, err2 := io.ReadFull(y, bufY[:n])
+		if err1 != nil || err2 != nil {
+			return at
+		}
+		if !bytes.Equal(bufX[:n], bufY[:n]) {
+			for i := range n {
+				if bufX[i] != bufY[i] {
+					return at + int64(i)
+				}
+			}
+		}
+		at += int64(n)
+	}
+	return -1
+}

@@ -1,0 +1,229 @@
+package verify
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// Options say what a comparison may expect.
+type Options struct {
+	// Plan is what the change said it would do; nil: not known.
+	Plan *report.Plan
+	// Expect is report.ExpectSame, …SameOnPrefix or …Changed; "": taken from
+	// Plan, or judged from the files.
+	Expect string
+	// SecondOpinion computes one attention case by foreign code; nil: that
+	// check is skipped, saying Absent.
+	SecondOpinion func(Case) ([][]float64, error)
+	Absent        string
+}
+
+// Compare says whether after is before, but for a change of position encoding.
+func Compare(before, after position.Model, o Options) report.Verify {
+	c := &comparison{before: before, after: after, o: o, expect: o.expectation()}
+	c.report = report.Verify{Schema: report.SchemaVerify, Before: before.Describe().Path, After: after.Describe().Path}
+	c.structure()
+	identical := c.bytes()
+	if !identical {
+		c.tables()
+		c.attention()
+	} else {
+		c.skip("table", "the files are the same")
+		c.skip("attention", "the files are the same")
+		c.skip("second-opinion", "the files are the same")
+	}
+	c.report.Verdict = c.verdict(identical)
+	return c.report
+}
+
+// comparison is one run of Compare.
+type comparison struct {
+	before, after position.Model
+	o             Options
+	expect        string
+	report        report.Verify
+	pairs         []pair
+	added         []position.Site
+	removed       []position.Site
+	changed       bool // numbers of some position differ
+	failed        bool
+}
+
+// pair is an encoding of the one file and its successor in the other.
+type pair struct {
+	index         int // in before
+	before, after position.Site
+}
+
+// expectation is the strongest change that a plan announces.
+func (o Options) expectation() string {
+	if o.Expect != "" || o.Plan == nil {
+		return o.Expect
+	}
+	rank := map[string]int{report.ExpectSame: 0, report.ExpectSameOnPrefix: 1, report.ExpectChanged: 2}
+	expect := report.ExpectSame
+	for _, change := range o.Plan.Changes {
+		if rank[change.Expect] > rank[expect] {
+			expect = change.Expect
+		}
+	}
+	return expect
+}
+
+func (c *comparison) add(k report.Check) {
+	if k.Verdict == report.CheckFail {
+		c.failed = true
+	}
+	c.report.Checks = append(c.report.Checks, k)
+}
+
+func (c *comparison) skip(name, why string) {
+	c.add(report.Check{Name: name, Verdict: report.CheckSkipped, Why: why})
+}
+
+// structure pairs the encodings of both files.
+func (c *comparison) structure() {
+	a, b := c.before.Describe(), c.after.Describe()
+	k := report.Check{Name: "structure", Verdict: report.CheckPass}
+	fail := func(why string, args ...any) {
+		if k.Verdict == report.CheckPass {
+			k.Verdict, k.Why = report.CheckFail, fmt.Sprintf(why, args...)
+		}
+	}
+	switch {
+	case a.Format != b.Format:
+		fail("one file is %s and the other %s", a.Format, b.Format)
+	case a.Kind != b.Kind:
+		fail("one file is of kind %s and the other %s", a.Kind, b.Kind)
+	case text(a.Architecture) != text(b.Architecture):
+		fail("architectures differ: %q and %q", text(a.Architecture), text(b.Architecture))
+	}
+	c.pairSites()
+	for _, p := range c.pairs {
+		if p.before.Encoding().Scheme.Name() == report.SchemeLearned {
+			x, y := p.before.Encoding().Scheme.(schemes.Learned), p.after.Encoding().Scheme.(schemes.Learned)
+			if x.Dim != y.Dim || x.Offset != y.Offset {
+				fail("%s: width and offset %d, %d became %d, %d", position.ID(p.index), x.Dim, x.Offset, y.Dim, y.Offset)
+			}
+		}
+	}
+	if c.expect == report.ExpectSame || c.expect == report.ExpectSameOnPrefix {
+		if len(c.added) > 0 {
+			fail("an encoding was added: %s", c.added[0].Encoding().Scheme)
+		}
+		if len(c.removed) > 0 {
+			fail("an encoding is gone: %s", c.removed[0].Encoding().Scheme)
+		}
+	}
+	c.add(k)
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// pairSites takes encodings of one scheme in their order.
+func (c *comparison) pairSites() {
+	left := c.after.Sites()
+	for i, s := range c.before.Sites() {
+		found := false
+		for j, t := range left {
+			if t != nil && t.Encoding().Scheme.Name() == s.Encoding().Scheme.Name() {
+				c.pairs = append(c.pairs, pair{i, s, t})
+				left[j], found = nil, true
+				break
+			}
+		}
+		if !found && s.Encoding().Scheme.Name() != report.SchemeNone {
+			c.removed = append(c.removed, s)
+		}
+	}
+	for _, t := range left {
+		if t != nil && t.Encoding().Scheme.Name() != report.SchemeNone {
+			c.added = append(c.added, t)
+		}
+	}
+	if len(c.added)+len(c.removed) > 0 {
+		c.changed = true
+	}
+}
+
+// verdict sums the checks up against what was expected.
+func (c *comparison) verdict(identical bool) string {
+	switch {
+	case c.failed:
+		return report.VerdictDifferent
+	case identical:
+		if c.expect == report.ExpectChanged {
+			return c.missing()
+		}
+		return report.VerdictSame
+	case !c.changed:
+		if c.expect == report.ExpectChanged {
+			return c.missing()
+		}
+		return report.VerdictSameOnPrefix
+	case c.expect == report.ExpectChanged:
+		return report.VerdictChangedAsPlanned
+	case c.expect == "":
+		return report.VerdictConsistent
+	}
+	c.add(report.Check{Name: "properties", Verdict: report.CheckFail, Why: "positions within the old length are encoded differently, which was not planned"})
+	return report.VerdictDifferent
+}
+
+func (c *comparison) missing() string {
+	c.add(report.Check{Name: "properties", Verdict: report.CheckFail, Why: "the planned change is not there: positions are encoded as before"})
+	return report.VerdictDifferent
+}
+
+func offsetOf(e position.Encoding) int {
+	switch s := e.Scheme.(type) {
+	case schemes.Learned:
+		return s.Offset
+	case schemes.Sinusoid:
+		return s.Offset
+	}
+	return 0
+}
+
+func rotaryOf(e position.Encoding) (schemes.Rotary, bool) {
+	r, ok := e.Scheme.(schemes.Rotary)
+	return r, ok && r.Dim > 0
+}
+
+// difference is the largest difference of two lists of numbers so far.
+type difference struct {
+	abs, scale float64
+	seen       bool
+}
+
+// look compares two numbers; it reports whether this is the largest difference
+// so far.
+func (d *difference) look(a, b float64) bool {
+	d.scale = math.Max(d.scale, math.Max(math.Abs(a), math.Abs(b)))
+	x := math.Abs(a - b)
+	if math.IsNaN(a) != math.IsNaN(b) {
+		x = math.Inf(1)
+	}
+	if x > d.abs {
+		d.abs, d.seen = x, true
+		return true
+	}
+	return false
+}
+
+func (d difference) measure() *report.Measure {
+	rel := 0.0
+	if d.scale > 0 {
+		rel = d.abs / d.scale
+	}
+	return &report.Measure{MaxAbs: report.Number(d.abs), MaxRel: report.Number(rel)}
+}

@@ -1,0 +1,323 @@
+package verify
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// tables compares the numbers that both files give to positions, and those of
+// the new file with the formula that it claims.
+func (c *comparison) tables() {
+	if len(c.pairs) == 0 {
+		c.skip("table", "no encoding stands in both files")
+	}
+	for _, p := range c.pairs {
+		a, okA := p.before.(position.Rows)
+		b, okB := p.after.(position.Rows)
+		ra, okC := p.before.(position.Rotator)
+		rb, okD := p.after.(position.Rotator)
+		switch {
+		case okA && okB && a.Len() > 0 && b.Len() > 0:
+			c.rows(p, a, b)
+		case okC && okD:
+			c.rotations(p, ra, rb)
+		case !p.before.Encoding().Scheme.Equal(p.after.Encoding().Scheme):
+			c.changed = true
+			c.add(report.Check{Name: "table", Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %s became %s", position.ID(p.index), p.before.Encoding().Scheme, p.after.Encoding().Scheme)})
+		default:
+			c.add(report.Check{Name: "table", Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %s in both files, without a table", position.ID(p.index), p.before.Encoding().Scheme)})
+		}
+	}
+	c.biases()
+}
+
+// rows compares the rows that both tables have, and checks the new ones.
+func (c *comparison) rows(p pair, a, b position.Rows) {
+	k := report.Check{Name: "table", Verdict: report.CheckPass, Tolerance: &bitwise}
+	x, y := make([]float64, a.Dim()), make([]float64, b.Dim())
+	if a.Dim() != b.Dim() {
+		k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: rows of %d became rows of %d", position.ID(p.index), a.Dim(), b.Dim())
+		c.add(k)
+		return
+	}
+	var d difference
+	for i := range min(a.Len(), b.Len()) {
+		if err := firstOf(a.Row(i, x), b.Row(i, y)); err != nil {
+			k.Verdict, k.Why = report.CheckFail, err.Error()
+			c.add(k)
+			return
+		}
+		for j := range x {
+			if d.look(x[j], y[j]) {
+				k.At = &report.At{Position: report.Pointer(i - offsetOf(p.before.Encoding())), Where: firstWhere(p.after)}
+			}
+		}
+	}
+	k.Measure = d.measure()
+	if d.seen {
+		c.changed = true
+		if c.expect == report.ExpectSame || c.expect == report.ExpectSameOnPrefix {
+			k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: a row that both tables have differs", position.ID(p.index))
+		} else if c.expect == "" && a.Len() == b.Len() {
+			k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: a row differs in tables of one length, which no change of length explains", position.ID(p.index))
+		}
+	}
+	c.add(k)
+	c.newRows(p, a.Len(), b)
+}
+
+// newRows checks rows that only the new table has: finite, and those of the
+// formula where there is one.
+func (c *comparison) newRows(p pair, from int, b position.Rows) {
+	if b.Len() <= from {
+		return
+	}
+	k := report.Check{Name: "table", Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %d new rows", position.ID(p.index), b.Len()-from)}
+	// The formula is the old file's, so that wrong new rows cannot bend it.
+	var formula *schemes.SinusoidTable
+	tolerance := storageTolerance(p.after.Encoding().Dtype)
+	if s, ok := p.before.Encoding().Scheme.(schemes.Sinusoid); ok && s.Base > 0 {
+		formula = s.Table()
+		k.Tolerance = &tolerance
+	}
+	row, want := make([]float64, b.Dim()), make([]float64, b.Dim())
+	var d difference
+	for i := from; i < b.Len(); i++ {
+		if err := b.Row(i, row); err != nil {
+			k.Verdict, k.Why = report.CheckFail, err.Error()
+			break
+		}
+		if formula != nil {
+			formula.Row(i, want)
+		}
+		for j, v := range row {
+			at := &report.At{Position: report.Pointer(i - offsetOf(p.after.Encoding())), Where: firstWhere(p.after)}
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				k.Verdict, k.Why, k.At = report.CheckFail, fmt.Sprintf("%s: a new row is not finite", position.ID(p.index)), at
+			}
+			if formula != nil && d.look(v, want[j]) {
+				k.At = at
+				if d.abs > float64(tolerance.Value)+float64(float32Angle.Value)*float64(i) {
+					k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: a new row is not the formula's", position.ID(p.index))
+				}
+			}
+		}
+	}
+	if formula != nil {
+		k.Measure = d.measure()
+	}
+	c.add(k)
+}
+
+// storageTolerance is one rounding step of a storage type around 1.
+func storageTolerance(dtype string) report.Tolerance {
+	switch dtype {
+	case "float16":
+		return halfStorage
+	case "bfloat16":
+		return brainStorage
+	case "uint8", "int8", "q8_0":
+		return report.Tolerance{Name: dtype + "-storage", Value: 2e-2}
+	}
+	return report.Tolerance{Name: "float32-storage", Value: 2e-7}
+}
+
+func firstWhere(s position.Site) *report.Where {
+	if w := s.Encoding().Where; len(w) > 0 {
+		return &w[0]
+	}
+	return nil
+}
+
+// samplePositions are positions of a prefix at which rotations are compared:
+// all of a short one, and powers of two further on.
+func samplePositions(length int) []int {
+	var out []int
+	for p := 0; p < min(length, 128); p++ {
+		out = append(out, p)
+	}
+	for p := 128; p < length; p *= 2 {
+		out = append(out, p, p+p/2)
+	}
+	if length > 128 {
+		out = append(out, length-1)
+	}
+	return out
+}
+
+// rotations compares what both files turn by, on the old length, and the new
+// file with the formula that it claims.
+func (c *comparison) rotations(p pair, a, b position.Rotator) {
+	ra, ok1 := rotaryOf(p.before.Encoding())
+	rb, ok2 := rotaryOf(p.after.Encoding())
+	id := position.ID(p.index)
+	k := report.Check{Name: "table", Verdict: report.CheckPass, Tolerance: &bitwise}
+	if !ok1 || !ok2 || ra.Pairs() != rb.Pairs() {
+		k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: %d elements turned, now %d", id, ra.Dim, rb.Dim)
+		c.add(k)
+		return
+	}
+	n := ra.Pairs()
+	cosA, sinA, cosB, sinB := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	prefix := c.prefix()
+	var d difference
+	for _, pos := range samplePositions(prefix) {
+		if err := firstOf(a.Rotation(pos, prefix, cosA, sinA), b.Rotation(pos, prefix, cosB, sinB)); err != nil {
+			k.Verdict, k.Why = report.CheckFail, id+": "+err.Error()
+			c.add(k)
+			return
+		}
+		for i := range n {
+			if x := d.look(cosA[i], cosB[i]); d.look(sinA[i], sinB[i]) || x {
+				k.At = &report.At{Position: report.Pointer(pos), Where: firstWhere(p.after)}
+			}
+		}
+	}
+	k.Measure = d.measure()
+	if d.seen {
+		c.changed = true
+		k.Why = fmt.Sprintf("%s: %s became %s", id, ra, rb)
+		if c.expect == report.ExpectSame || c.expect == report.ExpectSameOnPrefix {
+			k.Verdict = report.CheckFail
+		}
+	}
+	c.add(k)
+	c.formula(p, b, rb, d.seen)
+}
+
+// formula holds a file's own numbers against the scheme that they should be:
+// the plan's, or the one that the file claims.
+func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary, changed bool) {
+	id := position.ID(p.index)
+	want := claimed
+	if planned, ok := c.planned(id, claimed); ok && changed {
+		want = planned
+	}
+	k := report.Check{Name: "table", Verdict: report.CheckPass, Tolerance: &float32Angle, Why: fmt.Sprintf("%s: %s by its formula", id, want)}
+	if claimed.Scaling.Type == schemes.ScalingCustom && changed {
+		if before, ok := rotaryOf(p.before.Encoding()); ok && before.Scaling.Type != schemes.ScalingCustom {
+			k.Verdict, k.Why, k.Tolerance = report.CheckFail, id+": frequencies that no formula explains took the place of "+before.String(), nil
+			k.At = &report.At{Where: firstWhere(p.after)}
+			c.add(k)
+			return
+		}
+	}
+	n := claimed.Pairs()
+	cos, sin, wantCos, wantSin := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	length := c.newLength()
+	rotator := want.Rotator(schemes.RecipeExact, length)
+	storage := float64(storageTolerance(p.after.Encoding().Dtype).Value)
+	amplitude := math.Max(want.Amplitude(), 1)
+	var d difference
+	for _, pos := range samplePositions(length) {
+		if err := b.Rotation(pos, length, cos, sin); err != nil {
+			k.Verdict, k.Why = report.CheckFail, id+": "+err.Error()
+			break
+		}
+		rotator.Row(float64(pos), wantCos, wantSin)
+		allowed := (float64(float32Angle.Value)*float64(pos+1) + storage) * amplitude * formulaSlack
+		for i := range n {
+			x := d.look(cos[i], wantCos[i])
+			if y := d.look(sin[i], wantSin[i]); x || y {
+				k.At = &report.At{Position: report.Pointer(pos), Where: firstWhere(p.after)}
+				if d.abs > allowed {
+					k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: the numbers are not those of %s", id, want)
+				}
+			}
+		}
+	}
+	k.Measure = d.measure()
+	c.add(k)
+}
+
+// formulaSlack covers frequencies that were themselves recovered from float32
+// numbers and are off by up to 1.2e-6 (facts/NUMERICS §8).
+const formulaSlack = 8
+
+// planned is the scheme that a plan announced for an encoding.
+func (c *comparison) planned(id string, like schemes.Rotary) (schemes.Rotary, bool) {
+	if c.o.Plan == nil {
+		return schemes.Rotary{}, false
+	}
+	for _, change := range c.o.Plan.Changes {
+		if change.Encoding == id && change.To != nil && change.To.Base != nil {
+			return position.RotaryOf(*change.To, like), true
+		}
+	}
+	return schemes.Rotary{}, false
+}
+
+// prefix is the length that both files can encode.
+func (c *comparison) prefix() int {
+	n := min(lengthOf(c.before), lengthOf(c.after))
+	return max(n, 2)
+}
+
+func (c *comparison) newLength() int { return max(lengthOf(c.after), 2) }
+
+// unboundedLength is how far files are compared that nothing bounds.
+const unboundedLength = 4096
+
+// lengthOf is the number of positions that a file can encode: its capacity, or
+// what it states, or a usual length.
+func lengthOf(m position.Model) int {
+	l := position.Length(m, m.Describe())
+	switch {
+	case l.Capacity != nil:
+		return *l.Capacity
+	case l.Stated != nil:
+		return min(*l.Stated, 1<<20)
+	}
+	return unboundedLength
+}
+
+// biases compares linear and bucketed biases of paired encodings.
+func (c *comparison) biases() {
+	for _, p := range c.pairs {
+		a, ok1 := p.before.(position.Biaser)
+		b, ok2 := p.after.(position.Biaser)
+		if !ok1 || !ok2 {
+			continue
+		}
+		heads := headsOf(p.before.Encoding())
+		length := min(c.prefix(), 64)
+		k := report.Check{Name: "table", Verdict: report.CheckPass, Tolerance: &bitwise}
+		var d difference
+		for h := range heads {
+			for q := 0; q < length; q += 7 {
+				for j := 0; j < length; j += 5 {
+					x, err1 := a.Bias(h, q, j, length)
+					y, err2 := b.Bias(h, q, j, length)
+					if err := firstOf(err1, err2); err != nil {
+						k.Verdict, k.Why = report.CheckFail, err.Error()
+					}
+					if d.look(x, y) {
+						k.At = &report.At{Head: report.Pointer(h), Position: report.Pointer(q)}
+					}
+				}
+			}
+		}
+		k.Measure = d.measure()
+		if d.seen {
+			c.changed = true
+			if c.expect == report.ExpectSame || c.expect == report.ExpectSameOnPrefix {
+				k.Verdict, k.Why = report.CheckFail, position.ID(p.index)+": the bias differs"
+			}
+		}
+		c.add(k)
+	}
+}
+
+func headsOf(e position.Encoding) int {
+	switch s := e.Scheme.(type) {
+	case schemes.ALiBi:
+		return s.Heads
+	case schemes.Buckets:
+		return s.Heads
+	}
+	return 0
+}

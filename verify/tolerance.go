@@ -1,0 +1,18 @@
+package verify
+
+import "github.com/modelpatch/modelpatch/report"
+
+// Tolerances of the checks, by name.
+var (
+	// bitwise: the same bytes, or the same float64 numbers from them.
+	bitwise = report.Tolerance{Name: "bitwise", Value: 0}
+	// float64Roundoff: two orders of the same float64 sums (relative to the
+	// largest output).
+	float64Roundoff = report.Tolerance{Name: "float64-roundoff", Value: 1e-12}
+	// float32Angle: per position, how far a cosine of a float32 angle is from
+	// the exact one: |Δ| ≤ 2e-7·p + 2e-7 (facts/NUMERICS §1).
+	float32Angle = report.Tolerance{Name: "float32-angle-per-position", Value: 2e-7}
+	// storage: the relative steps of storage types, one rounding each.
+	halfStorage = report.Tolerance{Name: "float16-storage", Value: 1e-3}
+	brainStorage = report.Tolerance{Name: "bfloat16-storage", Value: 8e-3}
+)
