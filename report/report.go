@@ -207,6 +207,9 @@ type Change struct {
 	What      string `json:"what"`
 	Expect    string `json:"expect"`
 	Tolerance Number `json:"tolerance"`
+	// To are the parameters that the encoding has after the change; nil where
+	// the change is not one of parameters.
+	To *Parameters `json:"to,omitempty"`
 }
 
 // Edit replaces Range of File by Bytes new bytes.

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -57,3 +59,27 @@ func hidden(r rune) bool {
 	}
 	return false
 }
+
+// Plain replaces hidden runes in JSON text by their \u escapes: the same
+// values, and nothing that steers a terminal (facts/BAD-INPUTS G01).
+func Plain(json []byte) []byte {
+	if !bytes.ContainsFunc(json, hiddenInJSON) {
+		return json
+	}
+	var b bytes.Buffer
+	for _, r := range string(json) {
+		switch {
+		case !hiddenInJSON(r):
+			b.WriteRune(r)
+		case r < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		}
+	}
+	return b.Bytes()
+}
+
+// hiddenInJSON is hidden, but for the line end that ends an object.
+func hiddenInJSON(r rune) bool { return r != '\n' && hidden(r) }

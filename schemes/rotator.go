@@ -156,6 +156,10 @@ type ggmlSteps struct {
 const standStill = 1e30
 
 func (r Rotary) ggmlSteps(length int) ggmlSteps {
+	if r.Scaling.isFormula() {
+		// The operator starts from the parameters, not from frequencies.
+		r.Scaling.Frequencies, r.Scaling.LongFrequencies = nil, nil
+	}
 	s, n := r.Scaling, r.Pairs()
 	g := ggmlSteps{
 		thetaScale: powf(float32(r.effectiveBase(length)), float32(-2/float32(r.Dim))),

@@ -116,3 +116,16 @@ func (s Scaling) longRoPEFactors(length int) []float64 {
 	}
 	return s.ShortFactor
 }
+
+// isFormula reports whether the parameters are enough to compute frequencies.
+func (s Scaling) isFormula() bool {
+	switch s.kind() {
+	case ScalingNone, ScalingLinear, ScalingNTK, ScalingProportional:
+		return true
+	case ScalingYaRN, ScalingLlama3, ScalingDynamic:
+		return s.Factor > 0 && s.OriginalLength > 0
+	case ScalingLongRoPE:
+		return s.ShortFactor != nil || s.LongFactor != nil
+	}
+	return false
+}

@@ -13,6 +13,6 @@ var (
 	// the exact one: |Δ| ≤ 2e-7·p + 2e-7 (facts/NUMERICS §1).
 	float32Angle = report.Tolerance{Name: "float32-angle-per-position", Value: 2e-7}
 	// storage: the relative steps of storage types, one rounding each.
-	halfStorage = report.Tolerance{Name: "float16-storage", Value: 1e-3}
+	halfStorage  = report.Tolerance{Name: "float16-storage", Value: 1e-3}
 	brainStorage = report.Tolerance{Name: "bfloat16-storage", Value: 8e-3}
 )

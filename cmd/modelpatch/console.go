@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,11 +40,13 @@ func (c *console) say(format string, args ...any) { fmt.Fprintf(c.err, format+"\
 
 // json writes one object on one line.
 func (c *console) json(v any) {
-	encoder := json.NewEncoder(c.out)
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(v); err != nil {
 		c.say("modelpatch: %v", err)
 	}
+	c.out.Write(report.Plain(b.Bytes()))
 }
 
 // fail reports an error: as lines for people, or as an object on standard

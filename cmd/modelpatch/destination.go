@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,7 +58,7 @@ func (c *console) plan(p report.Plan, dry bool) {
 		}
 		c.field(label, text(ch.What)+expectText(ch.Expect))
 	}
-	c.edits(p.Edits)
+	c.edits(p.Edits, p.Path)
 	for _, s := range p.Sidecars {
 		c.field("beside", text(s.Path)+" "+s.Pointer+": "+numberText(s.From)+" → "+numberText(s.To))
 	}
@@ -77,14 +78,18 @@ func (c *console) plan(p report.Plan, dry bool) {
 }
 
 // edits says how much of the file the plan touches.
-func (c *console) edits(edits []report.Edit) {
+func (c *console) edits(edits []report.Edit, path string) {
 	const most = 6
 	for i, e := range edits {
 		if i == most && len(edits) > most+1 {
 			c.field("", "and "+plural(len(edits)-most, "more edit"))
 			break
 		}
-		c.field("bytes", rangeText(e)+": "+text(e.Why))
+		where := rangeText(e)
+		if e.File != path { // a shard, or external data
+			where += " of " + text(filepath.Base(e.File))
+		}
+		c.field("bytes", where+": "+text(e.Why))
 	}
 	if len(edits) > 0 {
 		c.field("kept", "every other byte")

@@ -35,10 +35,13 @@ type Window struct {
 	Required bool   `json:"required"`
 	Default  int    `json:"default"` // window without the key; 0: none
 	Base     string `json:"base"`    // of sliding layers: own (10000 unless freq_base_swa), inherit (freq_base unless …), shared
-	Scale    string `json:"scale"`   // of sliding layers: inherit, or one: scaling keys do not act on them
+	Scale    string `json:"scale"`   // of sliding layers: inherit; one: only attn_factor acts on them; plain: no key does
 	Rope     string `json:"rope"`    // "sliding": full layers have no RoPE
 	Blocks   int    `json:"blocks"`  // the window exists only with this many layers
 }
+
+// unscaled reports whether sliding layers turn without scaling.
+func (w *Window) unscaled() bool { return w != nil && (w.Scale == "one" || w.Scale == "plain") }
 
 // Skip is a hard-coded pattern of layers without RoPE: i % Every == At.
 type Skip struct {

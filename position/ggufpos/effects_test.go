@@ -113,14 +113,14 @@ func fixture(arch *Arch, dims int) keys {
 	if arch.Name == "step35" {
 		put(k, arch, keys{keyHeads: gguf.Uint32(2), keyKeyLength: gguf.Uint32(uint32(dims))})
 	}
-	if arch.Name == "baichuan" {
-		put(k, arch, keys{keyBlocks: gguf.Uint32(32)})
-	}
 	if w := arch.Window; w != nil {
 		put(k, arch, keys{keyWindow: gguf.Uint32(32)})
 		if w.Pattern == "array" || w.Every > 0 {
 			put(k, arch, keys{keyPattern: gguf.Int32s(1, 0)})
 		}
+	}
+	if arch.Name == "deepseek4" {
+		put(k, arch, keys{keyCompress: gguf.Int32s(4, 0), keyCompressBase: gguf.Float32(160000)})
 	}
 	if arch.Sections == "required" {
 		put(k, arch, keys{keySections: gguf.Int32s(int32(dims/4), int32(dims/8), int32(dims/8), 0)})

@@ -45,8 +45,8 @@ func (r *rope) Hold(want position.Want) error {
 	}
 	rebased := r.scheme
 	rebased.Base, rebased.Scaling.Frequencies = w.Base, nil
-	if rebased.Scaling.Type != schemes.ScalingCustom && w.Equal(rebased) {
-		return nil
+	if w.Equal(rebased) && (r.engine.freqs == nil || allOnes(r.engine.freqs) || r.engine.masked()) {
+		return nil // keys go with any base; divisors are made for one
 	}
 	r.held = true
 	return r.holdScaling(w)
@@ -99,6 +99,9 @@ func (r *rope) holdBase(base float64) error {
 		return &position.UsageError{What: fmt.Sprintf("a base of %g", base)}
 	case m.ignores(keyBase):
 		return refuse(fmt.Sprintf("llama.cpp's %s does not read %s", m.name, m.key(keyBase)), "")
+	case r.baseKey != "":
+		m.edit.Set(m.key(r.baseKey), b, "base of compressed attention")
+		return nil
 	case r.sliding && w.Base == "own":
 		m.edit.Set(m.key(keyBaseSWA), b, "base of sliding layers")
 		return nil
@@ -120,7 +123,7 @@ func (r *rope) holdBase(base float64) error {
 // holdScaling replaces the whole scaling.
 func (r *rope) holdScaling(w schemes.Rotary) error {
 	m, s := r.m, w.Scaling
-	if r.sliding && m.arch.Window.Scale == "one" || m.ignores(keyFactor) {
+	if r.unscaled || r.sliding && m.arch.Window.unscaled() || m.ignores(keyFactor) {
 		return refuse(fmt.Sprintf("llama.cpp's %s does not scale these layers' rotation, whatever the keys say", m.name), "only the base and the stated length can change")
 	}
 	if r.engine.masked() && s.Frequencies == nil {
@@ -167,7 +170,7 @@ func (r *rope) mustBake(w schemes.Rotary) (bool, error) {
 	case m.arch.Freqs != "read":
 		return false, refuse(fmt.Sprintf("%s needs the tensor %s, which llama.cpp's %s does not take (a file with it is refused)", what, nameFreqs, m.name),
 			"rope --scaling yarn or linear, or another --base")
-	case m.arch.MLA || m.name == "gemma4" || m.name == "gemma4-assistant" || r.merged && m.arch.Window != nil && m.arch.Window.Scale == "one":
+	case m.arch.MLA || m.name == "gemma4" || m.name == "gemma4-assistant" || r.merged && m.arch.Window.unscaled():
 		return false, refuse(what+" cannot be stored: "+nameFreqs+" has another meaning here", "rope --scaling yarn or linear")
 	}
 	return true, nil
@@ -252,9 +255,12 @@ func (r *rope) holdYaRNAttention(s schemes.Scaling) error {
 	switch {
 	case m.name == "mistral3":
 		return r.holdAttention(wanted / usual * schemes.YaRNAmplitude(s.Factor, log))
-	case scaledAttention[m.name] && log == 0 && m.arch.reads(keyLogMul) && near(wanted, usual, sameAmplitude):
+	case scaledAttention[m.name] && m.arch.reads(keyLogMul) && near(wanted, usual, sameAmplitude):
 		// DeepSeek's own recipe: the amplitude goes into the attention scale,
 		// cos and sin keep 1 (mscale = mscale_all_dim = 1, stored as 0.1).
+		if log != 0 {
+			return r.holdAttention(1)
+		}
 		m.edit.Set(m.key(keyLogMul), gguf.Float32(0.1), "YaRN's amplitude in the attention scale, as DeepSeek has it")
 		return r.holdAttention(1)
 	case scaledAttention[m.name] && log != 0:
@@ -272,11 +278,19 @@ func (r *rope) holdAttention(a float64) error {
 	case near(a, 1, sameAmplitude):
 		m.edit.Delete(m.key(keyAttnFactor), "scaling as it was")
 		return nil
-	case !(a > 0) || m.ignores(keyAttnFactor):
+	case !(a > 0) || m.ignores(keyAttnFactor) || m.name == "talkie":
 		return refuse(fmt.Sprintf("llama.cpp's %s cannot multiply cos and sin by %g", m.name, a), "leave the attention factor at its default")
+	case m.arch.Window != nil && m.arch.Window.Scale == "one" && m.slidesAnywhere():
+		return refuse(fmt.Sprintf("%s would act on the sliding layers as well, which this scaling leaves alone", m.key(keyAttnFactor)), "leave the attention factor at its default")
 	}
 	m.edit.Set(m.key(keyAttnFactor), gguf.Float32(float32(a)), "amplitude of cos and sin")
 	return nil
+}
+
+// slidesAnywhere reports whether some layers attend through a window.
+func (m *model) slidesAnywhere() bool {
+	_, window := m.layers()
+	return window > 0
 }
 
 // bake writes the frequencies of a scaling as divisors, with no scaling keys.

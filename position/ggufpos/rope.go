@@ -20,12 +20,15 @@ type rope struct {
 	window  int  // of sliding layers
 	held    bool // Hold changed the scaling
 	rebased bool // Hold changed the base
+
+	baseKey  string // deepseek4: the key of its base, when it is not freq_base
+	unscaled bool   // deepseek4: scaling keys do not act here
 }
 
 // findRope adds the rotations of a RoPE architecture: one, or two where full
 // and sliding layers turn differently.
 func (m *model) findRope() {
-	if m.baichuanWithoutRope() || m.graniteWithoutRope() {
+	if m.baichuanWithoutRope() || m.graniteWithoutRope() || m.findDeepSeek4() {
 		return
 	}
 	kinds, window := m.layers()
@@ -153,8 +156,14 @@ func (m *model) newEngine(sliding bool) engine {
 			e.alpha = alpha
 		}
 	}
-	if !sliding || m.arch.Window == nil || m.arch.Window.Scale != "one" {
+	switch w := m.arch.Window; {
+	case !sliding || !w.unscaled():
 		m.scaling(&e, sliding)
+	case w.Scale == "one" && !m.ignores(keyAttnFactor):
+		// Measured with gemma3: YaRN's own amplitude does not reach these
+		// layers, the key does.
+		e.attention = m.realOr(keyAttnFactor, 1)
+		e.amplitude = e.attention
 	}
 	return e
 }

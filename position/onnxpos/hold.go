@@ -21,6 +21,9 @@ type rowFunc func(i int, dst []float64) error
 // resize records that a table becomes newRows rows along its axis: the first
 // kept rows are copied as bytes, the others computed when they are written.
 func (m *Model) resize(t tableRows, newRows, kept int, row rowFunc, why string) error {
+	if err := t.fits(kept, newRows, row); err != nil {
+		return err
+	}
 	dims := slices.Clone(t.tensor.Dims)
 	dims[t.axis] = int64(newRows)
 	inner := int64(t.inner())
@@ -38,6 +41,25 @@ func (m *Model) resize(t tableRows, newRows, kept int, row rowFunc, why string) 
 		}
 	}
 	return m.editor.ReplaceTensor(t.tensor, dims, patch.Concat(parts...), why)
+}
+
+// fits computes rows for a storage type of narrow range ahead of writing: a
+// value that does not fit refuses the change instead of failing half-way
+// (facts/BAD-INPUTS C04).
+func (t tableRows) fits(from, to int, row rowFunc) error {
+	if t.scale == 0 && t.tensor.Type != onnx.Float16 {
+		return nil
+	}
+	dst := make([]float64, t.Dim())
+	for i := from; i < to; i++ {
+		if err := row(i, dst); err != nil {
+			return err
+		}
+		if _, err := t.encode(dst); err != nil {
+			return &position.Refusal{Why: fmt.Sprintf("row %d: %v", i, err), Instead: "--method repeat-last or --method tile makes rows of values that the table has"}
+		}
+	}
+	return nil
 }
 
 // newRows is a stream of rows [from, to) of outer block o.

@@ -111,22 +111,47 @@ func isSequenceAxis(in *onnx.ValueInfo, axis int) bool {
 // grow repairs failing nodes one after another.
 func (c *lengthChange) grow() error {
 	for range maxGrowths {
-		e := c.probe()
-		failure, left := c.first(e)
+		failure, _ := c.problem()
 		if failure == nil {
-			if node, s, name := c.shortIndex(e); node != nil {
-				if c.repairIndex(s, name) {
-					continue
-				}
+			e := c.probe()
+			node, s, name := c.shortIndex(e)
+			if node == nil {
+				return nil
+			}
+			if !c.repairIndex(s, name) {
 				return c.refuse(node, "its positions stop counting before the new length")
 			}
-			return nil
+			continue
 		}
-		if !c.repair(failure, left) {
+		if !c.repair(failure) {
 			return c.refuse(failure.Node, failure.Err.Error())
 		}
 	}
 	return &position.Refusal{Why: "too many constants depend on the length", Instead: "export the model with a free sequence length"}
+}
+
+// Ranks of how far a planned graph runs: to a node at the new length, through
+// it and to a node at the old one, or through both.
+const (
+	throughNew  = int64(1) << 61
+	throughBoth = int64(1) << 62
+)
+
+// problem returns the first node that fails, at the new length or else at the
+// old one, and how far the graph runs.
+func (c *lengthChange) problem() (*eval.Failure, int64) {
+	if f := c.first(c.probe()); f != nil {
+		return f, f.Node.Range()[0]
+	}
+	if c.m.fixedLength() > 0 {
+		return nil, throughBoth
+	}
+	back := *c
+	back.sizes.length = c.old
+	if f := back.first(back.probe()); f != nil {
+		return f, throughNew + f.Node.Range()[0]
+	}
+	return nil, throughBoth
 }
 
 func (c *lengthChange) refuse(n *onnx.Node, why string) error {
@@ -134,55 +159,111 @@ func (c *lengthChange) refuse(n *onnx.Node, why string) error {
 		Instead: "export the model again with a free sequence length, or for this one"}
 }
 
-// first returns the first new failure and how many there are.
-func (c *lengthChange) first(e *eval.Evaluator) (*eval.Failure, int) {
+// first returns the new failure that stands first in the graph.
+func (c *lengthChange) first(e *eval.Evaluator) *eval.Failure {
 	var first *eval.Failure
-	n := 0
-	for i := range e.Failures {
-		if c.known[e.Failures[i].Node] {
-			continue
-		}
-		if n++; first == nil {
-			first = &e.Failures[i]
+	look := func(f eval.Failure) {
+		if !c.known[f.Node] && (first == nil || f.Node.Range()[0] < first.Node.Range()[0]) {
+			first = &f
 		}
 	}
-	return first, n
+	for _, f := range e.Failures {
+		look(f)
+	}
+	for _, f := range c.misshaped(e) {
+		look(f)
+	}
+	return first
 }
 
-// repair tries the constants behind a failing node, nearest first, until the
-// node runs.
-func (c *lengthChange) repair(f *eval.Failure, before int) bool {
-	seen := map[*onnx.Tensor]bool{}
-	for _, t := range cone(f.Scope, f.Node) {
-		if seen[t] || c.m.editor.Replaced(t) {
-			continue
+// misshaped finds Reshape nodes that run and give another shape than was
+// meant: where the constant shape of a fixed graph has a free entry, the new
+// length is pushed into a dimension that does not hold the length.
+func (c *lengthChange) misshaped(e *eval.Evaluator) []eval.Failure {
+	fixed := c.m.fixedLength()
+	if fixed == 0 {
+		return nil
+	}
+	var out []eval.Failure
+	old := c.m.probe.Scopes()
+	for i, s := range e.Scopes() {
+		if i >= len(old) || old[i].Graph != s.Graph {
+			break
 		}
-		seen[t] = true
-		for _, p := range c.candidates(t) {
-			earlier := c.planned[t]
-			c.planned[t] = p
-			e := c.probe()
-			if next, left := c.first(e); next == nil || next.Node != f.Node && left <= before || left < before {
-				return true
+		for _, n := range s.Graph.Nodes {
+			if n.Op != "Reshape" {
+				continue
 			}
-			if earlier == nil {
-				delete(c.planned, t)
-			} else {
-				c.planned[t] = earlier
+			before, after := old[i].Value(n.Output(0)), s.Value(n.Output(0))
+			if len(before.Shape) != len(after.Shape) {
+				continue
+			}
+			for d := range before.Shape {
+				if before.Shape[d] != after.Shape[d] && before.Shape[d]%fixed != 0 && before.Shape[d] != fixed-1 && before.Shape[d] != fixed+1 {
+					out = append(out, eval.Failure{Scope: s, Node: n, Err: fmt.Errorf("Reshape: dimension %d of %v became %d", d, before.Shape, after.Shape[d])})
+					break
+				}
 			}
 		}
 	}
-	return c.repairPairs(f, before)
+	return out
+}
+
+// maxTried bounds the constants that are tried for one failure.
+const maxTried = 40
+
+// repair tries the constants behind a failing node, nearest first, and keeps
+// the change with which the graph runs furthest.
+func (c *lengthChange) repair(f *eval.Failure) bool {
+	var best *onnx.Tensor
+	var bestPlan *plannedConstant
+	_, reach := c.problem()
+	tried := 0
+	for _, t := range distinct(cone(f.Scope, f.Node)) {
+		if c.m.editor.Replaced(t) || tried > maxTried {
+			continue
+		}
+		earlier := c.planned[t]
+		for _, p := range c.candidates(t) {
+			tried++
+			c.planned[t] = p
+			if _, got := c.problem(); got > reach {
+				best, bestPlan, reach = t, p, got
+			}
+			delete(c.planned, t)
+		}
+		if earlier != nil {
+			c.planned[t] = earlier
+		}
+		if reach == throughBoth {
+			break
+		}
+	}
+	if best != nil {
+		c.planned[best] = bestPlan
+		return true
+	}
+	return c.repairPairs(f)
+}
+
+func distinct(list []*onnx.Tensor) []*onnx.Tensor {
+	seen := map[*onnx.Tensor]bool{}
+	return slices.DeleteFunc(list, func(t *onnx.Tensor) bool {
+		again := seen[t]
+		seen[t] = true
+		return again
+	})
 }
 
 // repairPairs tries all candidates behind a failing node together: a mask and
 // the constant that slices it may only run when both are changed.
-func (c *lengthChange) repairPairs(f *eval.Failure, before int) bool {
+func (c *lengthChange) repairPairs(f *eval.Failure) bool {
 	saved := map[*onnx.Tensor]*plannedConstant{}
 	for t, p := range c.planned {
 		saved[t] = p
 	}
 	changed := false
+	_, reach := c.problem()
 	for _, t := range cone(f.Scope, f.Node) {
 		if c.m.editor.Replaced(t) || saved[t] != nil {
 			continue
@@ -192,7 +273,7 @@ func (c *lengthChange) repairPairs(f *eval.Failure, before int) bool {
 		}
 	}
 	if changed {
-		if next, left := c.first(c.probe()); next == nil || next.Node != f.Node && left <= before {
+		if _, got := c.problem(); got > reach {
 			return true
 		}
 	}
@@ -282,6 +363,17 @@ func (c *lengthChange) entries(t *onnx.Tensor) []*plannedConstant {
 		return nil
 	}
 	var out []*plannedConstant
+	if n := int64(c.m.fixedLength()); n > 0 { // lengths times a fixed batch, too
+		changed, found := slices.Clone(values), false
+		for i, v := range values {
+			if v > 1 && v%n == 0 {
+				changed[i], found = v/n*int64(c.new), true
+			}
+		}
+		if found {
+			out = append(out, &plannedConstant{dims: t.Dims, ints: changed, why: fmt.Sprintf("the length %d in a constant", n)})
+		}
+	}
 	for _, n := range c.lengths() {
 		for _, less := range []int{0, 1} {
 			changed := slices.Clone(values)
@@ -345,43 +437,34 @@ func numbers(t *onnx.Tensor) []float64 {
 	return x
 }
 
-// growLine extends a buffer along one axis: one that counts goes on counting,
-// one that repeats itself goes on repeating.
+// growLine extends a buffer along one axis: what counts goes on counting, what
+// repeats itself goes on repeating. Pairs of indices do one or the other in
+// each element.
 func growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
 	x := numbers(t)
 	old := int(t.Dims[axis])
 	outer, inner := sizeOf(t.Dims[:axis]), sizeOf(t.Dims[axis+1:])
-	if x == nil || n <= old || int64(outer)*int64(n)*int64(inner) > maxBuffer {
-		return nil
-	}
-	step := 0.0
-	if old > 1 {
-		step = x[inner] - x[0]
-	}
-	for o := range outer {
-		for i := 1; i < old; i++ {
-			for k := range inner {
-				at := (o*old+i)*inner + k
-				if x[at]-x[at-inner] != step {
-					return nil
-				}
-			}
-		}
-	}
-	if step != 0 && t.Type.IsFloat() && step != 1 {
+	if x == nil || n <= old || old < 2 || int64(outer)*int64(n)*int64(inner) > maxBuffer {
 		return nil
 	}
 	dims := slices.Clone(t.Dims)
 	dims[axis] = int64(n)
-	out := make([]float64, 0, outer*n*inner)
+	out := make([]float64, outer*n*inner)
 	for o := range outer {
-		for i := range n {
-			for k := range inner {
-				if i < old {
-					out = append(out, x[(o*old+i)*inner+k])
-				} else {
-					out = append(out, x[(o*old+old-1)*inner+k]+step*float64(i-old+1))
+		for k := range inner {
+			line := func(i int) float64 { return x[(o*old+i)*inner+k] }
+			step := line(1) - line(0)
+			if step != 0 && step != 1 {
+				return nil
+			}
+			for i := 1; i < old; i++ {
+				if line(i)-line(i-1) != step {
+					return nil
 				}
+			}
+			for i := range n {
+				v := line(min(i, old-1)) + step*float64(max(i-old+1, 0))
+				out[(o*n+i)*inner+k] = v
 			}
 		}
 	}
@@ -505,7 +588,7 @@ func (c *lengthChange) repairIndex(s *eval.Scope, name string) bool {
 		for _, p := range c.entries(t) {
 			c.planned[t] = p
 			e := c.probe()
-			if left, _ := c.first(e); left == nil {
+			if c.first(e) == nil {
 				if still, _, _ := c.shortIndex(e); still == nil {
 					return true
 				}
@@ -613,7 +696,7 @@ func (m *Model) inspectBeyond() {
 		for _, f := range m.probe.Failures {
 			c.known[f.Node] = true
 		}
-		if f, _ := c.first(probe); f != nil {
+		if c.first(probe) != nil {
 			continue // an error, as was assumed
 		}
 		setBeyond(s, m.beyond(s, probe))

@@ -32,7 +32,7 @@ const mostZeroRows = 8
 // ones, random ones, bags of waves (facts/NUMERICS §2, §8 B).
 func AdditiveTable(m Matrix, p Precision) (SinusoidResult, bool) {
 	rows := someRows(m)
-	if m.Rows() < 4 || m.Cols() < 2 || !isFinite(m, rows) {
+	if m.Rows() < 4 || m.Cols() < 2 {
 		return SinusoidResult{}, false
 	}
 	zero := zeroRows(m)
@@ -142,7 +142,7 @@ func (t *phases) explainAdditive(m Matrix, g pairing, rows []int) (SinusoidResul
 	if n := len(t.skip); n > 0 && t.skip[n-1] < mostZeroRows {
 		base.Offset = t.skip[n-1] + 1
 	}
-	v := newVector(f, sigma)
+	v := newVector(f, sigma, Options{})
 	candidates := v.sinusoids(base, g)
 	if len(candidates) == 0 {
 		return t.freeSinusoid(base, f, g, m, rows)
@@ -192,7 +192,7 @@ func (v vector) sinusoids(base schemes.Sinusoid, g pairing) []schemes.Sinusoid {
 		s.Denominator = denominator
 		exact := math.Exp(l.slope * den)
 		_, digits := roundest(exact, relative*den)
-		s.Base = snap(exact, relative*den)
+		s.Base = v.snap(exact, relative*den)
 		if !v.allows(s.Base, den) {
 			s.Base, digits = exact, 17
 		}
@@ -226,27 +226,32 @@ func (v vector) allows(base, den float64) bool {
 	return ok
 }
 
-// chooseSinusoid finds the formula and rounding steps that give the table back.
+// chooseSinusoid finds, on a sample, the formula and rounding steps that give
+// the table back, and confirms them on the given rows.
 func (t *phases) chooseSinusoid(candidates []schemes.Sinusoid, m Matrix, rows []int) (SinusoidResult, bool) {
 	var out SinusoidResult
 	var best replay
 	chosen := -1
+	sample := spread(t.rows, rowsToCompare)
 	for i, c := range candidates {
 		for _, recipe := range []schemes.Recipe{schemes.RecipeExact, schemes.RecipeExp, schemes.RecipePow} {
 			c.Recipe = recipe
-			got := replaySinusoid(c, m, t.precision, t.amplitude, rows)
+			got := replaySinusoid(c, m, t.precision, t.amplitude, sample)
 			if chosen < 0 || got.better(best) {
 				best, chosen, out.Sinusoid = got, i, c
 			}
 		}
 	}
 	if best.different > 0 {
-		t.refineSinusoid(&out.Sinusoid, &best, m, rows)
+		t.refineSinusoid(&out.Sinusoid, &best, m, sample)
 	}
 	for i, c := range candidates {
-		if i != chosen && !replaySinusoid(c, m, t.precision, t.amplitude, rows).beyond {
+		if i != chosen && !replaySinusoid(c, m, t.precision, t.amplitude, sample).beyond {
 			out.Also = append(out.Also, c)
 		}
+	}
+	if len(rows) > len(sample) {
+		best = replaySinusoid(out.Sinusoid, m, t.precision, t.amplitude, rows)
 	}
 	out.Different, out.Residual, out.Compared = best.different, best.worst, m.Cols()*len(rows)
 	out.Why = fmt.Sprintf("%d pairs of columns on circles, %d of %d entries bit-equal",

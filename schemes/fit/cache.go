@@ -49,9 +49,6 @@ func RotaryCache(cos, sin Matrix, p Precision) (CacheResult, bool) {
 		return CacheResult{}, false
 	}
 	rows := someRows(cos)
-	if !isFinite(cos, rows) || !isFinite(sin, rows) {
-		return CacheResult{}, false
-	}
 	for _, c := range columnOrders(cos, sin, rows) {
 		t := &phases{rows: cos.Rows(), pairs: c.pairs, precision: p,
 			cos: func(r, k int) float64 { return cos.At(r, c.column(k)) },
@@ -130,13 +127,21 @@ func (t *phases) explainCache(rows []int) (CacheResult, bool) {
 	t.still(f)
 	out := CacheResult{Start: t.start(f, sigma)}
 	t.sharpenAmplitude(out.Start)
-	found := explain(f, sigma, t.precision, Options{Amplitude: t.amplitude})
-	if !found.OK {
-		return CacheResult{}, false
+	measured := t.amplitude
+	for _, o := range []Options{{Amplitude: measured}, {Amplitude: measured, asMeasured: true}} {
+		found := explain(f, sigma, t.precision, o)
+		if !found.OK {
+			return CacheResult{}, false
+		}
+		t.amplitude = measured
+		t.nameAmplitude(&found)
+		out.Frequencies, out.Rotary, out.Amplitude = found, found.Rotary, t.amplitude
+		if t.chooseRecipe(&out, rows) {
+			return out, true
+		}
+		// A rounder number than the rows allow was taken.
 	}
-	t.nameAmplitude(&found)
-	out.Frequencies, out.Rotary, out.Amplitude = found, found.Rotary, t.amplitude
-	return out, t.chooseRecipe(&out, rows)
+	return CacheResult{}, false
 }
 
 // still sets frequencies to zero whose column never moves.
@@ -179,8 +184,10 @@ func (t *phases) nameAmplitude(r *Result) {
 	s.AttentionFactor = t.amplitude
 }
 
-// chooseRecipe finds the rounding steps that give the table back.
+// chooseRecipe finds, on a sample, the rounding steps that give the table back,
+// and confirms them on the given rows.
 func (t *phases) chooseRecipe(out *CacheResult, rows []int) bool {
+	sample := spread(t.rows, rowsToCompare)
 	formula := out.Rotary
 	formula.Scaling.Frequencies = nil
 	var best replay
@@ -188,7 +195,7 @@ func (t *phases) chooseRecipe(out *CacheResult, rows []int) bool {
 	computable := formula.Scaling.Type != schemes.ScalingCustom && formula.Scaling.Type != schemes.ScalingLongRoPE && t.computes(formula, out.Rotary)
 	if computable {
 		for i, recipe := range recipes {
-			got := t.replay(formula.Rotator(recipe, 0), out.Start, rows)
+			got := t.replay(formula.Rotator(recipe, 0), out.Start, sample)
 			if chosen < 0 || got.better(best) {
 				best, chosen = got, i
 			}
@@ -197,11 +204,18 @@ func (t *phases) chooseRecipe(out *CacheResult, rows []int) bool {
 		out.Rotary.Scaling.Frequencies = frequenciesUnder(formula, out.Recipe)
 	}
 	if !computable || best.different > 0 && out.Recipe != schemes.RecipeGGML {
-		t.refineRecipe(out, &best, rows, chosen >= 0)
+		t.refineRecipe(out, &best, sample, chosen >= 0)
+	}
+	if len(rows) > len(sample) {
+		best = t.replay(out.Rotator(), out.Start, rows)
 	}
 	out.Different, out.Residual, out.Compared = best.different, best.worst, 2*t.pairs*len(rows)
 	return !best.beyond
 }
+
+// Rotator computes rows as the result claims that the tables' were made, those
+// beyond their end too. Row r of the tables is position r + Start.
+func (c CacheResult) Rotator() *schemes.Rotator { return c.Rotary.Rotator(c.Recipe, 0) }
 
 // computes reports whether a formula is complete enough to compute with: its
 // frequencies are those that were found.

@@ -16,6 +16,8 @@ const DefaultBase = 10000
 type Options struct {
 	Base      float64 // of the plain encoding, from metadata; 0: not known
 	Amplitude float64 // of the cos and sin that the frequencies make; 0: not known
+
+	asMeasured bool // no number is replaced by a rounder one
 }
 
 // Result is an explanation of frequencies.
@@ -69,9 +71,9 @@ func explain(f, sigma []float64, p Precision, o Options) Result {
 		return explainAxial(f, sigma, p, o)
 	}
 	if zeros > 0 {
-		return explainProportional(f, sigma, len(head))
+		return explainProportional(f, sigma, len(head), o)
 	}
-	v := newVector(f, slices.Clone(sigma))
+	v := newVector(f, slices.Clone(sigma), o)
 	for _, try := range []func(vector, Precision, Options) (Result, bool){explainPlain, explainLinear, explainRamp} {
 		if r, ok := try(v, p, o); ok {
 			return r.finish(f, o)
@@ -142,7 +144,7 @@ func explainAxial(f, sigma []float64, p Precision, o Options) Result {
 	if trailingZeros(g) > 0 || !descends(g, s) {
 		return refused
 	}
-	r, ok := explainPlain(newVector(g, s), p, o)
+	r, ok := explainPlain(newVector(g, s, o), p, o)
 	if !ok {
 		return refused
 	}
@@ -153,8 +155,8 @@ func explainAxial(f, sigma []float64, p Precision, o Options) Result {
 }
 
 // explainProportional is a vector whose last pairs stand still (Gemma 4).
-func explainProportional(f, sigma []float64, turning int) Result {
-	v := newVector(f[:turning], slices.Clone(sigma[:turning]))
+func explainProportional(f, sigma []float64, turning int, o Options) Result {
+	v := newVector(f[:turning], slices.Clone(sigma[:turning]), o)
 	r := Result{Rotary: schemes.Rotary{Dim: 2 * len(f)}}
 	s := &r.Rotary.Scaling
 	s.Type, s.Rotated, s.Factor = schemes.ScalingProportional, turning, 1
@@ -168,15 +170,15 @@ func explainProportional(f, sigma []float64, turning int) Result {
 			r.Rotary.Scaling.Type = schemes.ScalingCustom
 			r.Rotary.Base = DefaultBase
 			r.Why = "the frequencies before the zeros follow no formula"
-			return r.finish(f, Options{})
+			return r.finish(f, o)
 		}
-		s.Factor = snap(math.Exp(l.offset), v.limit(0))
+		s.Factor = v.snap(math.Exp(l.offset), v.limit(0))
 		origin = v.throughOrigin(math.Log(s.Factor), turning)
 	}
 	// The exponent counts the pairs that stand still too.
 	pairs := float64(len(f))
 	exact := math.Exp(origin.slope * pairs)
-	r.Rotary.Base = snap(exact, v.baseError(turning)*pairs/float64(turning))
+	r.Rotary.Base = v.snap(exact, v.baseError(turning)*pairs/float64(turning))
 	rebuilt := r.Rotary.InverseFrequencies()[:turning]
 	var ok bool
 	if r.Residual, ok = v.explains(rebuilt); !ok {
@@ -184,7 +186,7 @@ func explainProportional(f, sigma []float64, turning int) Result {
 		r.Residual, _ = v.explains(r.Rotary.InverseFrequencies()[:turning])
 	}
 	r.Why = fmt.Sprintf("%d of %d pairs turn, on one line", turning, len(f))
-	return r.finish(f, Options{})
+	return r.finish(f, o)
 }
 
 // throughOrigin fits the slope of y − offset.
@@ -245,10 +247,10 @@ func (v vector) chooseBase(slope float64) (base float64, denominator string, und
 	less := math.Exp(slope * (n - 1))
 	_, digits := roundest(half, relative)
 	round, fewer := roundest(less, relative)
-	if len(v.f) > 2 && digits >= fewer+rounderBy && fewer <= rounderBy {
+	if !v.asMeasured && len(v.f) > 2 && digits >= fewer+rounderBy && fewer <= rounderBy {
 		return math.Pow(round, n/(n-1)), schemes.DenominatorHalfMinusOne, round
 	}
-	base = snap(half, relative)
+	base = v.snap(half, relative)
 	return base, schemes.DenominatorHalf, base
 }
 
@@ -262,11 +264,11 @@ func explainLinear(v vector, _ Precision, _ Options) (Result, bool) {
 	if !v.onLine(l, 0, n) || l.slope <= 0 {
 		return Result{}, false
 	}
-	factor := snap(math.Exp(l.offset), v.limit(0))
+	factor := v.snap(math.Exp(l.offset), v.limit(0))
 	slope := v.throughOrigin(math.Log(factor), n).slope
 	r := Result{Rotary: schemes.Rotary{Dim: 2 * n}, Denominator: schemes.DenominatorHalf}
 	r.Rotary.Scaling = schemes.Scaling{Type: schemes.ScalingLinear, Factor: factor}
-	r.Rotary.Base = snap(math.Exp(slope*float64(n)), v.baseError(n))
+	r.Rotary.Base = v.snap(math.Exp(slope*float64(n)), v.baseError(n))
 	var ok bool
 	if r.Residual, ok = v.explains(r.Rotary.InverseFrequencies()); !ok {
 		r.Rotary.Base, r.Rotary.Scaling.Factor = math.Exp(l.slope*float64(n)), math.Exp(l.offset)

@@ -11,10 +11,12 @@ type vector struct {
 	f     []float64
 	y     []float64 // −ln f
 	sigma []float64 // standard error of y
+	// asMeasured keeps numbers as they come out of the fit.
+	asMeasured bool
 }
 
-func newVector(f []float64, sigma []float64) vector {
-	v := vector{f: f, sigma: sigma, y: make([]float64, len(f))}
+func newVector(f []float64, sigma []float64, o Options) vector {
+	v := vector{f: f, sigma: sigma, y: make([]float64, len(f)), asMeasured: o.asMeasured}
 	for i, x := range f {
 		v.y[i] = -math.Log(x)
 		if x <= 0 {
@@ -114,6 +116,14 @@ func roundest(x, relative float64) (round float64, digits int) {
 		}
 	}
 	return x, 17
+}
+
+// snap is snap unless numbers are to stay as they are measured.
+func (v vector) snap(x, relative float64) float64 {
+	if v.asMeasured {
+		return x
+	}
+	return snap(x, relative)
 }
 
 // snap is roundest where the result is one that a person would choose, or is a

@@ -81,7 +81,10 @@ func (t *phases) frequency(k int) (f, sigma float64) {
 // with as many digits as any number, but for float16's subnormal ones.
 func (t *phases) frequencyError(f float64, reach int) float64 {
 	turn := math.Abs(f) * float64(reach)
-	sigma := frequencyError + sineError*t.precision.Step()*min(1, 1/turn)
+	// Rounding errors of many rows cancel where the phase runs around the
+	// circle, though not those of neighbours.
+	rows := max(1, float64(t.rows)/independentRows)
+	sigma := frequencyError + sineError*t.precision.Step()*min(1, 1/(turn*math.Sqrt(rows)))
 	if t.precision == Float16 {
 		sigma += 2 * subnormal16 / (t.amplitude * turn)
 		if turn*t.amplitude < subnormal16 {

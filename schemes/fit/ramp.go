@@ -102,11 +102,11 @@ func (v vector) baseCandidates(o Options) []baseCandidate {
 		slope, relative := v.fitLine(0, k, true).slope, v.baseError(k)
 		if joint, jointError, ok := v.jointSlope(slope, relative, k); ok {
 			b := math.Exp(joint * n)
-			add(snap(b, jointError), 0)
+			add(v.snap(b, jointError), 0)
 			raw = append(raw, baseCandidate{b, jointError})
 		}
 		b := math.Exp(slope * n)
-		if round, digits := roundest(b, relative); digits <= roundDigits {
+		if round, digits := roundest(b, relative); digits <= roundDigits && !v.asMeasured {
 			add(round, 0)
 		}
 		raw = append(raw, baseCandidate{b, relative})
@@ -207,7 +207,7 @@ func (r *ramp) factors(p Precision, o Options) []float64 {
 		weight, sum, least, length = weight+w, sum+w*lq, min(least, r.slack[i]), length+1
 	}
 	if s := math.Exp(-sum / weight); length >= 2 && s > 1+2*least {
-		all = append(all, snap(s, least))
+		all = append(all, r.v.snap(s, least))
 		if all[0] != s {
 			all = append(all, s)
 		}
@@ -215,7 +215,7 @@ func (r *ramp) factors(p Precision, o Options) []float64 {
 	if o.Amplitude > 1+p.amplitudeError() {
 		// A = 0.1·ln s + 1
 		s := math.Exp(10 * (o.Amplitude - 1))
-		all = append(all, snap(s, 10*p.amplitudeError()))
+		all = append(all, r.v.snap(s, 10*p.amplitudeError()))
 	}
 	return all
 }
@@ -539,7 +539,7 @@ func (r *ramp) openLlama3() (reading, bool) {
 	if !ok {
 		return reading{}, false
 	}
-	r.factor = snap(1/(a+b*low), 0.02)
+	r.factor = r.v.snap(1/(a+b*low), 0.02)
 	defer func() { r.factor = 0 }()
 	if !(r.factor > 1) {
 		return reading{}, false

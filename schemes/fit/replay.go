@@ -47,7 +47,7 @@ func tableError(p Precision, position float64) float64 {
 // one whose float32 rows differ least from the table's. Makers' powf and expf
 // are not always rounded correctly, and a bit of a frequency shows in all rows.
 func (t *phases) refine(f []float64, start float64) []float64 {
-	rows := spread(t.rows, rowsToRefine)
+	rows := spread(t.rows, rowsToCompare)
 	out := slices.Clone(f)
 	for k, centre := range f {
 		least := math.MaxInt
@@ -65,7 +65,8 @@ func (t *phases) refine(f []float64, start float64) []float64 {
 }
 
 const (
-	rowsToRefine = 512
+	// rowsToCompare is the sample on which recipes are compared.
+	rowsToCompare = 512
 	// refineSteps is how many float32 numbers on either side are tried.
 	refineSteps = 16
 )

@@ -13,6 +13,8 @@ const (
 	// from its phases, for differences of up to one radian; it shrinks with
 	// the phase beyond.
 	sineError = 3
+	// independentRows is how many rows count as one when errors are averaged.
+	independentRows = 6
 	// subnormal16 is the spacing of the smallest float16 numbers, halved.
 	subnormal16 = 1.0 / (1 << 25)
 	// lost16 is the frequency below which a float16 number says nothing.

@@ -1,0 +1,44 @@
+package position
+
+import (
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// RotaryOf reads a rotary encoding from a report's parameters. What they do not
+// say is as in like.
+func RotaryOf(p report.Parameters, like schemes.Rotary) schemes.Rotary {
+	r := like
+	r.Scaling = schemes.Scaling{}
+	if p.Base != nil {
+		r.Base = float64(*p.Base)
+	}
+	if p.RotaryDim != nil {
+		r.Dim = *p.RotaryDim
+	}
+	if s := p.Scaling; s != nil {
+		r.Scaling = schemes.Scaling{Type: s.Type, Factor: value(s.Factor), AttentionFactor: value(s.AttentionFactor),
+			BetaFast: value(s.BetaFast), BetaSlow: value(s.BetaSlow), LowFreqFactor: value(s.LowFreqFactor), HighFreqFactor: value(s.HighFreqFactor),
+			ShortFactor: values(s.ShortFactor), LongFactor: values(s.LongFactor)}
+		if s.OriginalLength != nil {
+			r.Scaling.OriginalLength = *s.OriginalLength
+		}
+		r.Scaling.NoTruncate = s.Truncate != nil && !*s.Truncate
+	}
+	return r
+}
+
+func value(n *report.Number) float64 {
+	if n == nil {
+		return 0
+	}
+	return float64(*n)
+}
+
+func values(list []report.Number) []float64 {
+	var out []float64
+	for _, n := range list {
+		out = append(out, float64(n))
+	}
+	return out
+}
