@@ -417,3 +417,14 @@ func (t *Tensor) Source(first, n int64) (patch.Source, error) {
 	}
 	return patch.Region(r, first*width, n*width), nil
 }
+
+// WholeSource is all bytes of the tensor's elements, of any type: for strings
+// the fields that hold them.
+func (t *Tensor) WholeSource() (patch.Source, error) {
+	if r, size, err := t.reader(); err == nil {
+		return patch.Region(r, 0, size), nil
+	} else if t.isExt {
+		return nil, err
+	}
+	return patch.Region(t.file.r, t.frame.start, t.frame.end-t.frame.start), nil
+}

@@ -80,7 +80,7 @@ and leaves every other byte of the file as it was.
 		SilenceErrors: true,
 	}
 	root.SetVersionTemplate("modelpatch {{.Version}}\n")
-	root.AddCommand(newInspect(c), newExtend(c), newRope(c), newALiBi(c))
+	root.AddCommand(newInspect(c), newExtend(c), newRope(c), newALiBi(c), newVerify(c))
 	return root
 }
 

@@ -26,10 +26,10 @@ var rotatedTowers = []string{
 
 // findProjector adds the encodings of an image or audio tower.
 func (m *model) findProjector() {
-	if t := m.file.Tensor(nameImageTable); t != nil {
+	if t := m.file.Tensor(nameImageTable); t != nil && t.Rows() > 0 {
 		m.addTower(t, m.imageScheme(t), "position table of the image tower")
 	}
-	if t := m.file.Tensor(nameAudioTable); t != nil {
+	if t := m.file.Tensor(nameAudioTable); t != nil && t.Rows() > 0 {
 		m.addTower(t, m.audioScheme(t), "position table of the audio tower")
 	}
 	if slices.ContainsFunc([]string{"clip.projector_type", "clip.vision.projector_type"}, func(key string) bool {

@@ -137,8 +137,10 @@ func (e *engine) llama3() (schemes.Scaling, bool) {
 	}
 	switch len(x) {
 	case 0:
+		e.say("fit", nameFreqs+" steps from 1 to the factor, as Llama 3's scaling may")
 		return out, true
 	case 1:
+		e.say("fit", nameFreqs+" rises from 1 to the factor; bounds of 1 and 4 are taken to tell the original length")
 		out.OriginalLength, out.LowFreqFactor, out.HighFreqFactor = int(math.Round((3*k[0]+1)/x[0])), 1, 4
 		return out, true
 	}

@@ -29,7 +29,7 @@ type table struct {
 // findTable adds the learned table of a text model.
 func (m *model) findTable() {
 	t := m.file.Tensor(nameTable)
-	if t == nil || len(t.Shape) != 2 {
+	if t == nil || len(t.Shape) != 2 || t.Rows() == 0 || t.Width() == 0 {
 		m.findNoTable()
 		return
 	}
@@ -150,6 +150,9 @@ func (t *table) finite() error {
 
 // broken finds the first value that is no finite number, row −1: none.
 func (t *table) broken() (row, column int, value float64, err error) {
+	if !t.tensor.Readable() {
+		return -1, 0, 0, nil // nor is its width bounded by the file
+	}
 	values := make([]float64, t.Dim())
 	for i := range t.Len() {
 		if err := t.Row(i, values); err != nil {
@@ -170,13 +173,17 @@ type rowBytes struct {
 	rows  position.RowSource
 }
 
-// try computes every new row once, so that a value which the storage type
-// cannot hold is refused before anything is written.
+// triedRows is how many new rows are computed ahead of writing.
+const triedRows = 1 << 16
+
+// try computes new rows once, so that a value which the storage type cannot
+// hold is refused before anything is written. Of very long tables the rest is
+// found out while writing, which is then given up.
 func (s *rowBytes) try() error {
 	r := s.reader()
-	for r.next < s.rows.Len() {
+	for n := 0; r.next < s.rows.Len() && n < triedRows; n++ {
 		if err := r.encode(); err != nil {
-			return s.table.refuse(fmt.Sprintf("row %d: %v", r.next, err), "")
+			return err
 		}
 	}
 	return nil
@@ -203,7 +210,7 @@ func (r *rowReader) encode() error {
 	}
 	part := r.table.m.file.Parts[r.table.tensor.Part]
 	if err := gguf.EncodeRow(r.table.tensor.Type, part.Order, r.values, r.buf); err != nil {
-		return err
+		return r.table.refuse(fmt.Sprintf("new row %d: %v", r.next, err), "another --method, or convert the table to F32")
 	}
 	r.rest = r.buf
 	r.next++

@@ -26,7 +26,7 @@ type rotarySite struct {
 	caches []*cache
 	trig   []source // Cos and Sin nodes, where the form is runtime
 	held   int
-	groups map[string]bool
+	known  []float64 // frequencies of the graph, once read
 }
 
 // cache is a pair of tables of cosines and sines; packed in one where sin is

@@ -150,7 +150,7 @@ func TestRotaryCaches(t *testing.T) {
 						t.Logf("%v, recipe %q, %d rows is read as %v: %s", want, recipe, rows, got.Rotary, got.Frequencies.Why)
 					}
 				}
-				if p == Float32 && !sameCache(want, recipe, got, rows, 4*rows, p) {
+				if p == Float32 && recipe != schemes.RecipeGGML && !sameCache(want, recipe, got, rows, 4*rows, p) {
 					unequal++
 					t.Logf("%v, recipe %q, %d rows: beyond the table %q differs, within it %d of %d", want, recipe, rows, got.Recipe, got.Different, got.Compared)
 				}

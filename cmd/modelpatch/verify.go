@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+func newVerify(c *console) *cobra.Command {
+	var asJSON, verbose bool
+	var plan string
+	var o modelpatch.VerifyOptions
+	cmd := &cobra.Command{
+		Use:   "verify BEFORE AFTER [--plan PLAN.json] [--expect WORD], verify FILE",
+		Short: "Show what a change left equal, from the numbers in both files",
+		Long: `verify compares two files: their structure, every byte that belongs to no
+position encoding, the tables, and attention that it runs itself in float64 from
+the files' own weights. With one file it checks that file against itself.
+
+Verdicts: same, same-on-prefix (every position of the old length is encoded as
+before), changed-as-planned (with --plan or --expect changed), consistent (a
+change of position encoding that explains itself); different and broken exit 1.
+A check that was not made says so and why.
+
+` + exitCodes,
+		Example: `  modelpatch verify model.onnx longer.onnx
+  modelpatch extend --len 8192 model.gguf -o longer.gguf --json > plan.json
+  modelpatch verify model.gguf longer.gguf --plan plan.json`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			v, err := runVerify(cmd, files, plan, o)
+			switch {
+			case err != nil:
+				c.fail(files[0], err, asJSON)
+				return &codedError{modelpatch.ExitCode(err)}
+			case asJSON:
+				c.json(v)
+			default:
+				c.verdict(v, verbose)
+			}
+			if v.Verdict == report.VerdictDifferent || v.Verdict == report.VerdictBroken {
+				return &codedError{modelpatch.ExitNo}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&plan, "plan", "", "the change's own plan, as printed with --json")
+	f.StringVar(&o.Expect, "expect", "", "same, same-on-prefix or changed")
+	f.BoolVar(&o.NoEngine, "no-engine", false, "leave out what modelpatch-engine would check")
+	f.BoolVar(&asJSON, "json", false, "print one JSON object")
+	f.BoolVarP(&verbose, "verbose", "v", false, "also list the checks that passed")
+	return cmd
+}
+
+// expectations are the words of --expect.
+var expectations = []string{"", report.ExpectSame, report.ExpectSameOnPrefix, report.ExpectChanged}
+
+func runVerify(cmd *cobra.Command, files []string, plan string, o modelpatch.VerifyOptions) (report.Verify, error) {
+	if !slices.Contains(expectations, o.Expect) {
+		return report.Verify{}, &modelpatch.UsageError{What: fmt.Sprintf("--expect %s", o.Expect), Hint: "the words are same, same-on-prefix and changed"}
+	}
+	if len(files) == 1 {
+		return modelpatch.VerifyFile(files[0], modelpatch.OpenOptions{})
+	}
+	if plan != "" {
+		p, err := modelpatch.ReadPlan(plan)
+		if err != nil {
+			return report.Verify{}, err
+		}
+		o.Plan = p
+	}
+	return modelpatch.Verify(cmd.Context(), files[0], files[1], modelpatch.OpenOptions{}, o)
+}
+
+// verdict prints what verify found: the verdict, then what failed or was not
+// checked.
+func (c *console) verdict(v report.Verify, verbose bool) {
+	c.printf("%s\n", c.bold(v.Verdict))
+	passed := 0
+	for _, k := range v.Checks {
+		if k.Verdict == report.CheckPass {
+			passed++
+			if !verbose {
+				continue
+			}
+		}
+		line := k.Verdict
+		if k.Why != "" {
+			line += ": " + text(k.Why)
+		}
+		if k.Measure != nil && (verbose || k.Verdict == report.CheckFail) {
+			line += fmt.Sprintf("; differs by at most %.3g", float64(k.Measure.MaxAbs))
+			if k.Tolerance != nil {
+				line += fmt.Sprintf(" (%s)", k.Tolerance.Name)
+			}
+		}
+		if k.Verdict == report.CheckFail && k.At != nil {
+			line += atText(k.At)
+		}
+		c.field(k.Name, line)
+	}
+	c.field("passed", plural(passed, "check"))
+}
+
+func atText(at *report.At) string {
+	out := ""
+	if at.Layer != nil {
+		out += fmt.Sprintf(", layer %d", *at.Layer)
+	}
+	if at.Head != nil {
+		out += fmt.Sprintf(", head %d", *at.Head)
+	}
+	if at.Position != nil {
+		out += fmt.Sprintf(", position %d", *at.Position)
+	}
+	if w := at.Where; w != nil {
+		switch {
+		case w.Tensor != "":
+			out += ", tensor " + text(w.Tensor)
+		case w.Key != "":
+			out += ", key " + text(w.Key)
+		case w.Node != "":
+			out += ", " + text(w.Node)
+		}
+		if w.Range != nil {
+			out += fmt.Sprintf(" (bytes %d to %d)", w.Range[0], w.Range[1])
+		}
+	}
+	return out
+}

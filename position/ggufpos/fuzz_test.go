@@ -1,0 +1,79 @@
+package ggufpos
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/gguf"
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// FuzzOpen inspects and edits whatever parses: no panic, no runaway memory,
+// and what an edit gives parses again.
+func FuzzOpen(f *testing.F) {
+	for _, pattern := range []string{"../../testdata/gguf/*.gguf", "../../../shared/badfiles/*.gguf"} {
+		files, _ := filepath.Glob(pattern)
+		for _, path := range files {
+			if b, err := os.ReadFile(path); err == nil && len(b) < 40<<10 {
+				f.Add(b, 128, uint8(0))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte, length int, way uint8) {
+		file, err := gguf.NewFile(bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			return
+		}
+		opened, err := Open(file)
+		if err != nil {
+			return
+		}
+		m := opened.(*model)
+		if _, err := json.Marshal(position.Inspect(m)); err != nil {
+			t.Fatal(err)
+		}
+		for i, a := range m.Attentions() {
+			if a.Unsupported == "" && i < 2 && a.Query.In()*a.HeadDim < 1<<16 {
+				a.Query.Head(0)
+				a.Key.Head(a.KVHeads)
+			}
+		}
+		if length > 1<<16 {
+			length %= 1 << 16 // tables are computed once for a check
+		}
+		switch way % 4 {
+		case 0:
+			_, err = position.Extend(m, position.ExtendOptions{Length: length})
+		case 1:
+			_, err = position.Rescale(m, position.RescaleOptions{Scaling: "yarn", Factor: 4})
+		case 2:
+			_, err = position.Rescale(m, position.RescaleOptions{Scaling: "llama3", Factor: 4, Base: 5000})
+		default:
+			_, err = position.AddALiBi(m, position.ALiBiOptions{Replace: true})
+		}
+		if err == nil && m.edit.Changed() && len(b) < 1<<16 {
+			reopen(t, m.file, m.edit, b)
+		}
+	})
+}
+
+// TestEveryArchitectureOpens gives each architecture a plain file, with and
+// without everything that it might read.
+func TestEveryArchitectureOpens(t *testing.T) {
+	for name, arch := range archs() {
+		for _, k := range []keys{{"general.architecture": gguf.String(name)}, fixture(arch, 64)} {
+			m := make1(t, k, map[string][]float32{nameFreqs: make([]float32, 32)})
+			if name != "clip" && len(m.sites) == 0 && len(m.findings) == 0 {
+				t.Errorf("%s: neither site nor finding", name)
+			}
+			position.Inspect(m)
+			position.Extend(m, position.ExtendOptions{Length: 4096})
+		}
+	}
+	if len(archs()) != 154 {
+		t.Errorf("%d architectures", len(archs()))
+	}
+}

@@ -1,0 +1,49 @@
+package ggufpos
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// Parts lists the keys and tensors of all shards, for comparing two files.
+func (m *model) Parts() ([]position.Part, error) {
+	owned := map[string]bool{}
+	for _, s := range m.sites {
+		for _, w := range s.Encoding().Where {
+			owned[w.Tensor] = true
+		}
+	}
+	var out []position.Part
+	for i, p := range m.file.Parts {
+		shard := ""
+		if i > 0 {
+			shard = fmt.Sprintf("shard %d: ", i+1)
+		}
+		for k := range p.Pairs {
+			pair := &p.Pairs[k]
+			head, size := pair.Type.String(), pair.End-pair.ValueAt
+			r := [2]int64{pair.At, pair.End}
+			out = append(out, position.Part{Kind: "key", Name: shard + pair.Key, Head: head, Size: size, Position: m.isPositionKey(pair.Key),
+				Where: report.Where{Key: report.Name(pair.Key), Range: &r}, Open: func() io.Reader { return p.Section(pair.ValueAt, size) }})
+		}
+		for k := range p.Tensors {
+			t := &p.Tensors[k]
+			r := m.file.Range(t)
+			out = append(out, position.Part{Kind: "tensor", Name: t.Name, Head: fmt.Sprintf("%s %v", t.Type, t.Shape), Size: t.Size,
+				Position: owned[t.Name] || strings.HasPrefix(t.Name, "rope_f"), Where: report.Where{Tensor: report.Name(t.Name), Range: &r},
+				Open: func() io.Reader { return p.Section(r[0], t.Size) }})
+		}
+	}
+	return out, nil
+}
+
+// isPositionKey reports whether a key may follow a change of positions.
+func (m *model) isPositionKey(key string) bool {
+	rest, ok := strings.CutPrefix(key, m.name+".")
+	return ok && (rest == keyContext || strings.HasPrefix(rest, "rope.") || strings.HasPrefix(rest, "attention.max_alibi")) ||
+		strings.HasPrefix(key, "modelpatch.") || key == "split.tensors.count"
+}

@@ -1,0 +1,95 @@
+package modelpatch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/verify"
+	"github.com/modelpatch/modelpatch/verify/engine"
+)
+
+// VerifyOptions say what a comparison may expect.
+type VerifyOptions struct {
+	Plan   *report.Plan // what the change said it would do; nil: not known
+	Expect string       // report.Expect…; "": from Plan, or judged from the files
+	// NoEngine leaves out what a second executable would check.
+	NoEngine bool
+}
+
+// Verify says whether the file after is the file before but for a change of
+// position encoding.
+func Verify(ctx context.Context, before, after string, open OpenOptions, o VerifyOptions) (report.Verify, error) {
+	a, err := Open(before, open)
+	if err != nil {
+		return report.Verify{}, err
+	}
+	defer a.Close()
+	b, err := Open(after, open)
+	if err != nil {
+		return report.Verify{}, err
+	}
+	defer b.Close()
+	options := verify.Options{Plan: o.Plan, Expect: o.Expect}
+	switch path, err := engine.Find(); {
+	case o.NoEngine:
+	case err != nil:
+		options.Absent = err.Error()
+	default:
+		options.SecondOpinion = func(c verify.Case) ([][]float64, error) { return engine.Crosscheck(ctx, path, c) }
+	}
+	v := verify.Compare(a, b, options)
+	v.Before, v.After = report.Name(before), report.Name(after)
+	return v, ctx.Err()
+}
+
+// VerifyFile checks one file against itself.
+func VerifyFile(path string, open OpenOptions) (report.Verify, error) {
+	m, err := Open(path, open)
+	if err != nil {
+		return report.Verify{}, err
+	}
+	defer m.Close()
+	v := verify.Inspect(m)
+	v.Before, v.After = report.Name(path), report.Name(path)
+	return v, nil
+}
+
+// CheckByVerify is a WriteOptions.Check that compares the new file with the old
+// one: structure, bytes, tables and attention, by the plan's own expectation.
+func CheckByVerify(open OpenOptions) func(ctx context.Context, before, after string, plan report.Plan) (*report.Verify, error) {
+	return func(ctx context.Context, before, after string, plan report.Plan) (*report.Verify, error) {
+		v, err := Verify(ctx, before, after, open, VerifyOptions{Plan: &plan, NoEngine: true})
+		if err != nil {
+			return nil, err
+		}
+		if v.Verdict == report.VerdictDifferent || v.Verdict == report.VerdictBroken {
+			return &v, fmt.Errorf("the new file is not what was planned: %s", firstFailure(v))
+		}
+		return &v, nil
+	}
+}
+
+func firstFailure(v report.Verify) string {
+	for _, k := range v.Checks {
+		if k.Verdict == report.CheckFail {
+			return k.Name + ": " + k.Why
+		}
+	}
+	return v.Verdict
+}
+
+// ReadPlan reads a plan that a changing command printed with --json.
+func ReadPlan(path string) (*report.Plan, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var p report.Plan
+	if err := json.Unmarshal(data, &p); err != nil || p.Schema != report.SchemaPlan {
+		return nil, &InputError{Path: path, What: "not a plan", Why: "it must be the output of a changing command with --json"}
+	}
+	return &p, nil
+}
