@@ -133,6 +133,9 @@ func (c *change) run(ctx context.Context) (Result, error) {
 	if outcome.Nothing != "" {
 		return result, nil
 	}
+	if n, ok := m.(position.DataNamer); ok && c.w.Output != "" {
+		n.NameData(c.w.Output)
+	}
 	plan, err := m.Edits()
 	if err != nil {
 		return result, c.named(err)

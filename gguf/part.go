@@ -156,7 +156,7 @@ func (p *Part) lookAt(t *Tensor) {
 		p.odd(Oddity{Rule: "gguf-tensor-name-long", Tensor: t.Name, At: t.infoAt, Refused: true,
 			Says: fmt.Sprintf("a tensor's name has %d bytes; llama.cpp reads at most %d", len(t.Name), EngineNameBytes)})
 	}
-	if !t.sized {
+	if !t.Known() {
 		p.odd(Oddity{Rule: "gguf-tensor-type-unknown", Tensor: t.Name, At: t.typeAt,
 			Says: fmt.Sprintf("storage type %d is not known; its bytes up to the next tensor are left as they are", uint32(t.Type))})
 	}

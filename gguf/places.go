@@ -21,6 +21,9 @@ func (p *Part) places(c *cursor) {
 		switch {
 		case t.Offset%p.Alignment != 0:
 			c.fail(t.offsetAt, "tensor %s: offset %d is not a multiple of the alignment %d", clip(t.Name), t.Offset, p.Alignment)
+		case !t.sized && t.Size == 0:
+			c.fail(p.DataStart+t.Offset, "truncated: tensor %s has no bytes", clip(t.Name))
+			c.hint("the file is incomplete: download or copy it again")
 		case t.Size > 0 && (t.Offset > room || t.Size > room-t.Offset):
 			c.fail(p.DataStart+t.Offset, "truncated: tensor %s needs %d bytes, the file has %d of them", clip(t.Name), t.Size, max(0, room-t.Offset))
 			c.hint("the file is incomplete: download or copy it again")

@@ -14,7 +14,7 @@ type Tensor struct {
 	dimsAt   int64   // offset of its dimensions
 	typeAt   int64   // offset of its type
 	offsetAt int64   // offset of its offset
-	sized    bool    // Size follows from the type, not from the next tensor
+	sized    bool    // Size follows from type and shape, not from the next tensor
 }
 
 // Width is the number of elements in a row, the contiguous dimension.
@@ -44,7 +44,10 @@ func (t *Tensor) RowBytes() int64 {
 }
 
 // Known reports whether the storage type is one that this package knows.
-func (t *Tensor) Known() bool { return t.sized }
+func (t *Tensor) Known() bool {
+	_, known := t.Type.layout()
+	return known
+}
 
 // tensors reads n tensor infos.
 func (c *cursor) tensors(n uint64, part int) []Tensor {
@@ -111,7 +114,8 @@ func (c *cursor) sizeOf(t *Tensor) {
 		c.fail(t.typeAt, "tensor %s has storage type %d", clip(t.Name), int32(t.Type))
 		return
 	case !known:
-		return // its size is up to the next tensor: see places
+		t.sized = t.Rows()*t.Width() == 0 // else its size is up to the next tensor: see places
+		return
 	case uint64(t.Width())%l.block != 0:
 		c.fail(t.dimsAt, "tensor %s: a row of %d elements is no multiple of the %d in a block of %s", clip(t.Name), t.Width(), l.block, l.name)
 		return

@@ -146,6 +146,7 @@ func openTarget(files FS, path string) (*placed, error) {
 		t.close()
 		return nil, &InputError{path, err}
 	}
+	removeStale(files, path)
 	return t, nil
 }
 
@@ -267,10 +268,10 @@ func (t *placed) edit(ctx context.Context, j *journal, check func(string) error)
 	if err := t.publish(j); err != nil {
 		return err
 	}
-	err := t.unchangedSince()
-	if err == nil {
-		err = t.change(ctx, j)
+	if err := t.unchangedSince(); err != nil {
+		return errors.Join(err, t.forget()) // nothing is written, so nothing is put back
 	}
+	err := t.change(ctx, j)
 	if err == nil {
 		err = t.compare(j)
 	}
@@ -283,10 +284,7 @@ func (t *placed) edit(ctx context.Context, j *journal, check func(string) error)
 		}
 		return err
 	}
-	if err := t.forget(); err != nil {
-		return err
-	}
-	return nil
+	return t.forget()
 }
 
 func (t *placed) unchangedSince() error {
@@ -379,8 +377,12 @@ func (t *placed) compare(j *journal) error {
 			return &OutputError{Op: "read back", Path: t.path, Err: err}
 		}
 	}
-	if whole, err := j.tailIsWhole(t.file); err != nil || !whole {
-		return &OutputError{Op: "read back", Path: t.path, Err: errors.Join(err, errors.New("appended bytes differ"))}
+	whole, err := j.tailIsWhole(t.file)
+	if err == nil && !whole {
+		err = errors.New("appended bytes read differently")
+	}
+	if err != nil {
+		return &OutputError{Op: "read back", Path: t.path, Err: err}
 	}
 	return nil
 }

@@ -138,6 +138,15 @@ func (t *placed) inspect(j *journal) (allNew bool, err error) {
 		}
 		allNew = allNew && bytes.Equal(now, r.new)
 	}
+	if j.cut != nil && size > j.After {
+		now, err := readRange(t.file, j.After, size-j.After)
+		if err != nil {
+			return false, &InputError{t.path, err}
+		}
+		if !bytes.Equal(now, j.cut[:len(now)]) {
+			return false, t.foreign("ends differently")
+		}
+	}
 	if allNew {
 		if allNew, err = j.tailIsWhole(t.file); err != nil {
 			return false, &InputError{t.path, err}

@@ -34,11 +34,9 @@ type stage struct {
 	target string
 }
 
-// openStage makes the stage and its empty outputs, after removing what killed
-// runs left behind.
+// openStage makes the stage and its empty outputs.
 func (w *writer) openStage() error {
 	root := w.targets[0]
-	removeStale(w.fs, root.real)
 	w.stage = &stage{fs: w.fs, target: root.path}
 	if len(w.targets) == 1 {
 		return w.openFileStage(root)

@@ -29,6 +29,8 @@ func (w *writer) findTargets(root string) error {
 		return &OutputError{Op: "create", Path: root, Err: err}
 	}
 	base := filepath.Base(root)
+	// First, because a killed run may have left second names of the targets.
+	removeStale(w.fs, filepath.Join(folder, base))
 	for i, o := range w.plan.Outputs {
 		name := base
 		if i > 0 {

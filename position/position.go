@@ -138,6 +138,12 @@ type OutputNamer interface {
 	OutputNames(target string) (root string, further []string)
 }
 
+// DataNamer is implemented by models whose data files are named after the model
+// file and mentioned in it: they must know its path before Edits.
+type DataNamer interface {
+	NameData(target string)
+}
+
 // Refusal is the error of a change that cannot be made to a model (exit
 // code 4): why, and what would work instead.
 type Refusal struct {

@@ -75,14 +75,17 @@ func compareParts(a, b []position.Part) (changed int, unplanned string, where *r
 				continue
 			}
 		}
-		if changed++; p.Position && q.Position || p.Position && p.Kind != "node" {
+		if changed++; allowed(p, q) {
 			continue
 		}
-		if p.Head != q.Head || at < 0 {
+		switch {
+		case p.Head != q.Head:
 			blame(p, fmt.Sprintf("was %s and is %s", report.Printable(p.Head), report.Printable(q.Head)))
-			continue
+		case at < 0:
+			blame(p, fmt.Sprintf("had %d bytes and has %d", p.Size, q.Size))
+		default:
+			blame(p, fmt.Sprintf("differs from its byte %d on", at))
 		}
-		blame(p, fmt.Sprintf("differs from its byte %d on", at))
 	}
 	for _, p := range b {
 		if _, ok := rest[partKey{p.Kind, p.Name}]; ok {
@@ -92,6 +95,15 @@ func compareParts(a, b []position.Part) (changed int, unplanned string, where *r
 		}
 	}
 	return changed, unplanned, where
+}
+
+// allowed reports whether a part that differs may: it belongs to positions, or
+// it is the same node that now reads what a change put in between.
+func allowed(p, q position.Part) bool {
+	if p.Kind == "node" {
+		return q.Position && p.Head == q.Head
+	}
+	return p.Position
 }
 
 // firstDifference is the first byte at which two parts of one size differ, −1

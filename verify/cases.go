@@ -45,7 +45,9 @@ func (c *comparison) attention() {
 	ran, why := 0, ""
 	for _, i := range someOf(len(before)) {
 		if before[i].Unsupported != "" || after[i].Unsupported != "" {
-			why = before[i].Unsupported + after[i].Unsupported
+			if why = before[i].Unsupported; why == "" {
+				why = after[i].Unsupported
+			}
 			continue
 		}
 		for _, head := range ends(before[i].Heads) {

@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
@@ -131,7 +132,7 @@ func text(s *string) string {
 
 // pairSites takes encodings of one scheme in their order.
 func (c *comparison) pairSites() {
-	left := c.after.Sites()
+	left := slices.Clone(c.after.Sites())
 	for i, s := range c.before.Sites() {
 		found := false
 		for j, t := range left {

@@ -147,7 +147,9 @@ func (c *lengthChange) problem() (*eval.Failure, int64) {
 		return nil, throughBoth
 	}
 	back := *c
-	back.sizes.length = c.old
+	if back.sizes.length = c.old; c.old == 0 { // nothing bounded the length
+		back.sizes.length = c.m.sizes.length
+	}
 	if f := back.first(back.probe()); f != nil {
 		return f, throughNew + f.Node.Range()[0]
 	}

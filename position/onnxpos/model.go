@@ -210,9 +210,9 @@ func (m *Model) Describe() report.Inspect {
 // Close closes the file.
 func (m *Model) Close() error { return m.file.Close() }
 
-// NameOutput tells the model the path at which it will be written, after
+// NameData tells the model the path at which it will be written, after
 // which its data files are named.
-func (m *Model) NameOutput(path string) { m.editor.NameData(path) }
+func (m *Model) NameData(path string) { m.editor.NameData(path) }
 
 // Edits returns the plan of everything that was recorded.
 func (m *Model) Edits() (patch.Plan, error) {

@@ -1,0 +1,359 @@
+package patch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// faultFS fails one operation, the one that is counted as failing. With crash,
+// all later ones fail too, as if the process had died there.
+type faultFS struct {
+	FS
+	count   int
+	failing int
+	crash   bool
+}
+
+var errFault = fmt.Errorf("injected: %w", syscall.EIO)
+
+func (f *faultFS) step() error {
+	f.count++
+	if f.count == f.failing || f.crash && f.failing > 0 && f.count > f.failing {
+		return errFault
+	}
+	return nil
+}
+
+func (f *faultFS) file(open func() (File, error)) (File, error) {
+	if err := f.step(); err != nil {
+		return nil, err
+	}
+	got, err := open()
+	if err != nil {
+		return nil, err
+	}
+	return &faultFile{got, f}, nil
+}
+
+func (f *faultFS) Open(p string) (File, error) {
+	return f.file(func() (File, error) { return f.FS.Open(p) })
+}
+func (f *faultFS) Create(p string) (File, error) {
+	return f.file(func() (File, error) { return f.FS.Create(p) })
+}
+func (f *faultFS) OpenWrite(p string) (File, error) {
+	return f.file(func() (File, error) { return f.FS.OpenWrite(p) })
+}
+func (f *faultFS) OpenDir(p string) (File, error) {
+	return f.file(func() (File, error) { return f.FS.OpenDir(p) })
+}
+
+func (f *faultFS) Stat(p string) (fs.FileInfo, error) {
+	if err := f.step(); err != nil {
+		return nil, err
+	}
+	return f.FS.Stat(p)
+}
+
+func (f *faultFS) Lstat(p string) (fs.FileInfo, error) {
+	if err := f.step(); err != nil {
+		return nil, err
+	}
+	return f.FS.Lstat(p)
+}
+
+func (f *faultFS) ReadDir(p string) ([]fs.DirEntry, error) {
+	if err := f.step(); err != nil {
+		return nil, err
+	}
+	return f.FS.ReadDir(p)
+}
+
+func (f *faultFS) Mkdir(p string) error { return errors.Join(f.step(), f.unless(f.FS.Mkdir, p)) }
+func (f *faultFS) Remove(p string) error {
+	if err := f.step(); err != nil {
+		return err
+	}
+	return f.FS.Remove(p)
+}
+func (f *faultFS) Rename(a, b string) error {
+	if err := f.step(); err != nil {
+		return err
+	}
+	return f.FS.Rename(a, b)
+}
+func (f *faultFS) RenameNew(a, b string) error {
+	if err := f.step(); err != nil {
+		return err
+	}
+	return f.FS.RenameNew(a, b)
+}
+func (f *faultFS) Link(a, b string) error {
+	if err := f.step(); err != nil {
+		return err
+	}
+	return f.FS.Link(a, b)
+}
+
+// unless runs op when the step before it did not fail.
+func (f *faultFS) unless(op func(string) error, p string) error {
+	if f.count == f.failing || f.crash && f.failing > 0 && f.count > f.failing {
+		return nil
+	}
+	return op(p)
+}
+
+type faultFile struct {
+	File
+	fs *faultFS
+}
+
+func (f *faultFile) ReadAt(p []byte, at int64) (int, error) {
+	if err := f.fs.step(); err != nil {
+		return 0, err
+	}
+	return f.File.ReadAt(p, at)
+}
+
+// WriteAt fails half-way.
+func (f *faultFile) WriteAt(p []byte, at int64) (int, error) {
+	if err := f.fs.step(); err != nil {
+		if f.fs.count > f.fs.failing {
+			return 0, err
+		}
+		n, _ := f.File.WriteAt(p[:len(p)/2], at)
+		return n, err
+	}
+	return f.File.WriteAt(p, at)
+}
+
+func (f *faultFile) Sync() error {
+	if err := f.fs.step(); err != nil {
+		return err
+	}
+	return f.File.Sync()
+}
+
+func (f *faultFile) Truncate(n int64) error {
+	if err := f.fs.step(); err != nil {
+		return err
+	}
+	return f.File.Truncate(n)
+}
+
+// Close lets go in any case, as the system does.
+func (f *faultFile) Close() error { return errors.Join(f.fs.step(), f.File.Close()) }
+
+func (f *faultFile) CopyRange(at int64, src File, srcAt, n int64) (int64, error) {
+	if err := f.fs.step(); err != nil {
+		return 0, err
+	}
+	return f.File.CopyRange(at, src.(*faultFile).File, srcAt, n)
+}
+
+func (f *faultFile) CloneRange(at int64, src File, srcAt, n int64) error {
+	return f.File.CloneRange(at, src.(*faultFile).File, srcAt, n)
+}
+
+func (f *faultFile) CopyAttributes(src File) error {
+	if err := f.fs.step(); err != nil {
+		return err
+	}
+	return f.File.CopyAttributes(src.(*faultFile).File)
+}
+
+// everyFault runs a scenario with a fault at each operation, once as an error
+// and once as a crash, until it runs through without meeting one.
+func everyFault(t *testing.T, run func(t *testing.T, files *faultFS)) {
+	for _, crash := range []bool{false, true} {
+		for n := 1; ; n++ {
+			files := &faultFS{FS: OS, failing: n, crash: crash}
+			t.Run(fmt.Sprintf("crash %v at %d", crash, n), func(t *testing.T) { run(t, files) })
+			if files.count < n {
+				t.Logf("%d operations", files.count)
+				break
+			}
+		}
+	}
+}
+
+func TestWriteNewFaults(t *testing.T) {
+	const old, new = "old content", "new"
+	for _, several := range []bool{false, true} {
+		everyFault(t, func(t *testing.T, files *faultFS) {
+			dir := t.TempDir()
+			in := writeFile(t, dir, "in", "0123456789")
+			out := writeFile(t, dir, "out", old)
+			p := filePlan(in, Edit{At: 0, Old: 10, New: Text(new)})
+			names := []string{"in", "out"}
+			if several {
+				writeFile(t, dir, "out.data", old)
+				p.Inputs = append(p.Inputs, Input{})
+				p.Outputs = append(p.Outputs, Output{Input: 1, Name: "out.data"})
+				p.Edits = append(p.Edits, Edit{File: 1, New: Text(new)})
+				names = append(names, "out.data")
+			}
+			check := func(path string) error {
+				if got := readFile(t, path); got != new {
+					t.Errorf("check sees %q", got)
+				}
+				return nil
+			}
+			_, err := WriteNew(context.Background(), p, out, WriteOptions{Force: true, FS: files, Check: check})
+			if err == nil && readFile(t, out) != new {
+				t.Error("success, and yet the old content")
+			}
+			for _, name := range names[1:] {
+				got := readFile(t, filepath.Join(dir, name))
+				if got != old && got != new {
+					t.Errorf("%s is neither old nor new: %q", name, got)
+				}
+				if err != nil && !files.crash && !isSyncFolder(err) && got != old {
+					t.Errorf("%v, and yet %s has the new content", err, name)
+				}
+			}
+			if !files.crash && !isRemoval(err) {
+				onlyFilesOrStale(t, dir, names)
+			}
+			// Whatever a crash left is gone after the next run.
+			if _, err := WriteNew(context.Background(), p, out, WriteOptions{Force: true}); err != nil {
+				t.Fatal(err)
+			}
+			onlyFiles(t, dir, names...)
+		})
+	}
+}
+
+func isSyncFolder(err error) bool {
+	o, ok := errors.AsType[*OutputError](err)
+	return ok && o.Op == "sync folder"
+}
+
+func isRemoval(err error) bool {
+	o, ok := errors.AsType[*OutputError](err)
+	return ok && o.Op == "remove temporary file"
+}
+
+// onlyFilesOrStale allows one temporary file: the one whose removal failed
+// after the outcome was decided.
+func onlyFilesOrStale(t *testing.T, dir string, names []string) {
+	t.Helper()
+	left, _ := filepath.Glob(filepath.Join(dir, ".*"))
+	entries, _ := os.ReadDir(dir)
+	if len(left) > 1 || len(entries)-len(left) != len(names) {
+		t.Errorf("folder holds %v", entries)
+	}
+}
+
+func TestInPlaceFaults(t *testing.T) {
+	old := bytes.Repeat([]byte("old bytes "), 20000)
+	for _, c := range []struct {
+		name  string
+		edits []Edit
+	}{
+		{"replace", []Edit{{At: 100, Old: 70000, New: Zeros(70000)}, {At: 150000, Old: 3, New: Text("abc")}}},
+		{"append", []Edit{{At: 5, Old: 1, New: Text("!")}, {At: int64(len(old)), New: Zeros(100000)}}},
+		{"cut", []Edit{{At: 5, Old: 1, New: Text("!")}, {At: 1000, Old: int64(len(old)) - 1000}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			new := applyNaively(old, c.edits)
+			everyFault(t, func(t *testing.T, files *faultFS) {
+				dir := t.TempDir()
+				path := writeFile(t, dir, "m", string(old))
+				_, err := InPlace(context.Background(), filePlan(path, c.edits...), InPlaceOptions{FS: files, Undo: filepath.Join(dir, "undo")})
+				if !files.crash && err != nil && !Unfinished(path, nil) {
+					if got := readFile(t, path); got != string(old) && !isForgotten(err) {
+						t.Errorf("%v, and yet not the old bytes", err)
+					}
+				}
+				did, rerr := Recover(path, nil)
+				if rerr != nil {
+					t.Fatalf("recovery after %v: %v", err, rerr)
+				}
+				got := readFile(t, path)
+				switch {
+				case got != string(old) && got != string(new):
+					t.Errorf("neither old nor new after %v, %s", err, did)
+				case err == nil && got != string(new):
+					t.Error("success, and yet the old bytes")
+				case did == RecoveredOld && got != string(old), did == RecoveredNew && got != string(new):
+					t.Errorf("%s is not so", did)
+				}
+				if Unfinished(path, nil) {
+					t.Error("the journal is still there")
+				}
+			})
+		})
+	}
+}
+
+// isForgotten is a fault after the edit was complete: the journal is gone, its
+// folder not synced.
+func isForgotten(err error) bool {
+	o, ok := errors.AsType[*OutputError](err)
+	return ok && o.Op == "remove journal"
+}
+
+// TestRecoverFaults crashes an edit and then its recovery, at every pair of
+// operations.
+func TestRecoverFaults(t *testing.T) {
+	const old, new = "0123456789", "01XX456789++"
+	edits := []Edit{{At: 2, Old: 2, New: Text("XX")}, {At: 10, New: Text("++")}}
+	for first := 1; ; first++ {
+		crashed := &faultFS{FS: OS, failing: first, crash: true}
+		for second := 1; ; second++ {
+			path := writeFile(t, t.TempDir(), "m", old)
+			crashed.count = 0
+			InPlace(context.Background(), filePlan(path, edits...), InPlaceOptions{FS: crashed})
+			again := &faultFS{FS: OS, failing: second, crash: true}
+			Recover(path, again)
+			if _, err := Recover(path, nil); err != nil {
+				t.Fatalf("crashes at %d and %d: %v", first, second, err)
+			}
+			if got := readFile(t, path); got != old && got != new {
+				t.Fatalf("crashes at %d and %d: %q", first, second, got)
+			}
+			if again.count < second {
+				break
+			}
+		}
+		if crashed.count < first {
+			return
+		}
+	}
+}
+
+// applyNaively makes an edited file in memory, the obvious way.
+func applyNaively(old []byte, edits []Edit) []byte {
+	var out []byte
+	for at := int64(0); ; at++ {
+		skip := int64(0)
+		for _, inserts := range []bool{true, false} {
+			for _, e := range edits {
+				if e.At != at || (e.Old == 0) != inserts {
+					continue
+				}
+				if e.New != nil {
+					b, _ := readSource(e.New)
+					out = append(out, b...)
+				}
+				skip += e.Old
+			}
+		}
+		if skip > 0 {
+			at += skip - 1
+			continue
+		}
+		if at >= int64(len(old)) {
+			return out
+		}
+		out = append(out, old[at])
+	}
+}
