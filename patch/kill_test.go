@@ -12,7 +12,7 @@ import (
 )
 
 // killSize makes an edit long enough to be hit in the middle.
-const killSize = 8 << 20
+const killSize = 1 << 20
 
 func killContents() (old, new []byte) {
 	return bytes.Repeat([]byte("old-"), killSize/4), bytes.Repeat([]byte("NEW+"), killSize/4)
@@ -47,7 +47,7 @@ func TestKill(t *testing.T) {
 	old, new := killContents()
 	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	outcomes := make(map[Recovered]int)
-	for i := range 12 {
+	for i := range 16 {
 		dir := t.TempDir()
 		path := writeFile(t, dir, "m", string(old))
 		child := exec.Command(os.Args[0], "-test.run=^TestKilledChild$")
@@ -58,7 +58,7 @@ func TestKill(t *testing.T) {
 		if err := child.Start(); err != nil {
 			t.Skip("no child processes here:", err)
 		}
-		time.Sleep(time.Duration(20+r.IntN(120)) * time.Millisecond)
+		time.Sleep(time.Duration(20+r.IntN(250)) * time.Millisecond)
 		child.Process.Kill()
 		child.Wait()
 		did, err := Recover(path, nil)

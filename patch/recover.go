@@ -31,13 +31,14 @@ func Unfinished(path string, files FS) bool {
 // journal. It writes nothing unless every byte of the edited ranges is the old
 // one or the new one and the ends of the file are as they were: otherwise
 // somebody else changed the file, a *RefusedError. A damaged journal is an
-// *InputError; a file that is being edited, an *OutputError. files is the file
-// system; nil: OS.
+// *InputError; a file that is being edited, an *OutputError. Temporary files of
+// killed runs are removed as well. files is the file system; nil: OS.
 func Recover(path string, files FS) (Recovered, error) {
 	if files == nil {
 		files = OS
 	}
 	if !Unfinished(path, files) {
+		removeStale(files, path)
 		return RecoveredNothing, nil
 	}
 	t, err := openTarget(files, path)

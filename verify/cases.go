@@ -17,17 +17,24 @@ const maxCaseLength = 48
 const maxLayers = 3
 
 // Case is one head's attention as plain numbers, for foreign code to compute:
-// out = softmax(q·kᵀ·Scale + Bias)·v with q and k already rotated by Cos and
-// Sin where those are not nil.
+// q, k, v = State·Weights + Bias each, q and k turned by Cos and Sin where those
+// are not nil, out = softmax(q·kᵀ·Scale + Bias)·v.
 type Case struct {
-	Layer, Head int
-	Query, Key  [][]float64 // before rotation, one row a position
-	Value       [][]float64
-	Cos, Sin    [][]float64 // one row a position, one column a pair; nil: no rotation
-	Dim         int         // elements that are rotated
-	Interleaved bool
-	Scale       float64
-	Bias        [][]float64 // query by key, −Inf where masked
+	Layer, Head       int
+	State             [][]float64 // one row a position
+	Query, Key, Value Linear
+	Cos, Sin          [][]float64 // one row a position, one column a pair; nil: no rotation
+	Dim               int         // elements that are rotated
+	Interleaved       bool
+	Scale             float64
+	Bias              [][]float64 // query by key, −Inf where masked
+}
+
+// Linear is a projection of one head: Weights in by out, Bias of out elements
+// or nil.
+type Linear struct {
+	Weights [][]float64
+	Bias    []float64
 }
 
 // attention runs reference attention on both files from their own weights.
@@ -93,6 +100,11 @@ func (c *comparison) runCase(i, head int) {
 		c.add(k)
 		return
 	}
+	if !finiteRows(x) || !finiteRows(y) {
+		k.Verdict, k.Why = report.CheckFail, k.Why+": the output is not finite"
+		c.add(k)
+		return
+	}
 	var d difference
 	for p := range x {
 		for j := range x[p] {
@@ -139,6 +151,11 @@ func (c *comparison) secondOpinion(r Reference, own [][]float64) {
 		c.add(k)
 		return
 	}
+	if !finiteRows(own) || !finiteRows(other) {
+		k.Verdict, k.Why = report.CheckFail, k.Why+": the output is not finite"
+		c.add(k)
+		return
+	}
 	var d difference
 	for p := range own {
 		for j := range own[p] {
@@ -154,6 +171,17 @@ func (c *comparison) secondOpinion(r Reference, own [][]float64) {
 	c.add(k)
 }
 
+func finiteRows(rows [][]float64) bool {
+	for _, row := range rows {
+		for _, x := range row {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 func (c *comparison) has(name string) bool {
 	for _, k := range c.report.Checks {
 		if k.Name == name {
@@ -167,19 +195,19 @@ func (c *comparison) has(name string) bool {
 func (r Reference) Case() (Case, error) {
 	a := r.Attention
 	out := Case{Layer: a.Layer, Head: r.Head, Scale: a.Scale}
-	x, err := r.input()
-	if err != nil {
+	var err error
+	if out.State, err = r.input(); err != nil {
 		return out, err
 	}
 	group := a.Heads / a.KVHeads
-	if out.Query, err = project(a.Query, r.Head, a.HeadDim, x); err != nil {
-		return out, err
-	}
-	if out.Key, err = project(a.Key, r.Head/group, a.HeadDim, x); err != nil {
-		return out, err
-	}
-	if out.Value, err = project(a.Val, r.Head/group, a.HeadDim, x); err != nil {
-		return out, err
+	for _, p := range []struct {
+		to   *Linear
+		from position.Projection
+		head int
+	}{{&out.Query, a.Query, r.Head}, {&out.Key, a.Key, r.Head / group}, {&out.Value, a.Val, r.Head / group}} {
+		if *p.to, err = linear(p.from, p.head, a.HeadDim); err != nil {
+			return out, err
+		}
 	}
 	for _, i := range a.Encodings {
 		rotator, ok := r.Model.Sites()[i].(position.Rotator)
@@ -200,6 +228,22 @@ func (r Reference) Case() (Case, error) {
 		}
 	}
 	return out, r.bias(&out)
+}
+
+// linear writes one head of a projection out, in by out.
+func linear(p position.Projection, head, dim int) (Linear, error) {
+	w, bias, err := p.Head(head)
+	if err != nil {
+		return Linear{}, err
+	}
+	out := Linear{Bias: bias, Weights: make([][]float64, p.In())}
+	for i := range out.Weights {
+		out.Weights[i] = make([]float64, dim)
+		for c := range dim {
+			out.Weights[i][c] = w[c*p.In()+i]
+		}
+	}
+	return out, nil
 }
 
 // bias fills the case's bias: those of the model and the causal mask.

@@ -24,7 +24,7 @@ func (d *destination) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&d.write.InPlace, "in-place", false, "change the file itself, under a journal")
 	f.BoolVarP(&d.write.DryRun, "dry-run", "n", false, "only show the plan")
 	f.BoolVarP(&d.write.Force, "force", "f", false, "replace an existing output")
-	f.BoolVar(&d.write.Backup, "backup", false, "replace an existing output and keep the old one as NAME.bak")
+	f.BoolVar(&d.write.Backup, "backup", false, "keep the old file as NAME.bak, or with --in-place a patch that takes the change back")
 	f.BoolVar(&d.write.Digest, "digest", false, "compute the SHA-256 of what was written")
 	f.BoolVar(&d.asJSON, "json", false, "print the plan as one JSON object")
 }

@@ -199,8 +199,8 @@ func (m *model) checkTable() {
 			m.find1("gguf-rows-differ-from-length", report.LevelError,
 				fmt.Sprintf("%s is %d, but %s has %d rows; engines refuse the file", m.key(keyContext), n, nameTable, t.Len()), "set the key to the number of rows", &w)
 		}
-		if n, ok := m.count(keyEmbedding); ok && n != t.Dim() {
-			m.find1("gguf-table-width", report.LevelError, fmt.Sprintf("%s is %d, but rows of %s have %d elements", m.key(keyEmbedding), n, nameTable, t.Dim()), "engines refuse the file", &w)
+		if n, ok := m.count(keyEmbedding); ok && int64(n) != t.tensor.Width() {
+			m.find1("gguf-table-width", report.LevelError, fmt.Sprintf("%s is %d, but rows of %s have %d elements", m.key(keyEmbedding), n, nameTable, t.tensor.Width()), "engines refuse the file", &w)
 		}
 		if t.tensor.Size <= scannedTable && t.tensor.Readable() {
 			if row, column, value, err := t.broken(); err == nil && row >= 0 {

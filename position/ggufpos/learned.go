@@ -73,8 +73,14 @@ func (t *table) capacity() int {
 // Len is the number of rows.
 func (t *table) Len() int { return int(t.tensor.Rows()) }
 
-// Dim is the width of a row.
-func (t *table) Dim() int { return int(t.tensor.Width()) }
+// Dim is the width of a row, 0 when rows cannot be read: then it is a mere
+// claim, which the size of the file does not bound.
+func (t *table) Dim() int {
+	if !t.tensor.Readable() {
+		return 0
+	}
+	return int(t.tensor.Width())
+}
 
 // Row reads row i.
 func (t *table) Row(i int, dst []float64) error {

@@ -60,11 +60,11 @@ func explain(f, sigma []float64, p Precision, o Options) Result {
 		return Result{Why: why}
 	}
 	zeros := trailingZeros(f)
-	if zeros > 0 && p == Float16 && f[len(f)-zeros-1] < lost16 {
-		zeros = 0 // too small for the type, not zero
-	}
 	if zeros == len(f) {
 		return Result{Why: "all frequencies are zero"}
+	}
+	if zeros > 0 && p == Float16 && f[len(f)-zeros-1] < lost16 {
+		zeros = 0 // too small for the type, not zero
 	}
 	head := f[:len(f)-zeros]
 	if !descends(head, sigma) {

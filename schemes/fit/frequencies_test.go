@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -205,4 +206,32 @@ func TestNoFrequencies(t *testing.T) {
 			t.Errorf("%v passes as %v", f, got.Rotary)
 		}
 	}
+}
+
+// FuzzInverseFrequencies holds that no numbers bring the fit down, and that an
+// answer has as many frequencies as were given.
+func FuzzInverseFrequencies(f *testing.F) {
+	add := func(numbers ...float64) {
+		var b []byte
+		for _, x := range numbers {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+		}
+		f.Add(b, uint8(len(numbers)), 1.0)
+	}
+	add(1, 0.1, 0.01, 0.001, 0, 0)
+	add(0, 0, 0, 0)
+	add(1, 0.5, 0.25, 0.05, 0.02, 0.01)
+	add(0.25, 0.2, 0.1)
+	add(1, 1e-300, 5e-324)
+	precisions := []Precision{Float32, Float16, BFloat16, Float64, ""}
+	f.Fuzz(func(t *testing.T, b []byte, which uint8, amplitude float64) {
+		var numbers []float64
+		for len(b) >= 8 && len(numbers) < 300 {
+			numbers, b = append(numbers, math.Float64frombits(binary.LittleEndian.Uint64(b))), b[8:]
+		}
+		r := InverseFrequencies(numbers, precisions[int(which)%len(precisions)], Options{Amplitude: amplitude})
+		if r.OK && len(r.Rotary.InverseFrequencies()) != len(numbers) {
+			t.Errorf("%d frequencies for %d", len(r.Rotary.InverseFrequencies()), len(numbers))
+		}
+	})
 }

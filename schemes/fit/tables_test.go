@@ -338,3 +338,35 @@ func TestLinearBias(t *testing.T) {
 		t.Errorf("a constant passes as %+v", got)
 	}
 }
+
+// FuzzTables holds that no table brings a fit down.
+func FuzzTables(f *testing.F) {
+	f.Add([]byte{0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}, uint8(3))
+	f.Add(make([]byte, 64), uint8(4))
+	f.Add([]byte("\x00\x3c\x00\x00\x38\x3c\x11\x0f\x00\x7c\x00\x80"), uint8(2))
+	precisions := []Precision{Float32, Float16, BFloat16}
+	f.Fuzz(func(t *testing.T, b []byte, cols uint8) {
+		n := max(int(cols%40), 1)
+		rows := min(len(b)/n, 200)
+		m := Func(rows, n, func(r, c int) float64 { return math.Sin(float64(b[r*n+c]) / 20) })
+		if rows > 2 && b[0]%5 == 0 {
+			m = Func(rows, n, func(r, c int) float64 {
+				return math.Cos(float64(r)*float64(b[c])/99 + float64(b[n+c]%2)*math.Pi/2)
+			})
+		}
+		if rows == 0 {
+			return
+		}
+		p := precisions[int(b[0])%3]
+		AdditiveTable(m, p)
+		PackedRotaryCache(m, p)
+		RotaryCache(m, m, p)
+		GridTable(m, p)
+		LinearBias(m, p)
+		s := make([]float64, n)
+		for c := range s {
+			s[c] = m.At(0, c)
+		}
+		Slopes(s, p)
+	})
+}

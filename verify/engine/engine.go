@@ -34,9 +34,10 @@ type Answer struct {
 
 // Job is a verify.Case as JSON: infinities are words there.
 type Job struct {
-	Query       [][]report.Number `json:"query"`
-	Key         [][]report.Number `json:"key"`
-	Value       [][]report.Number `json:"value"`
+	State       [][]report.Number `json:"state"`
+	Query       Linear            `json:"query"`
+	Key         Linear            `json:"key"`
+	Value       Linear            `json:"value"`
 	Cos         [][]report.Number `json:"cos,omitempty"`
 	Sin         [][]report.Number `json:"sin,omitempty"`
 	Dim         int               `json:"dim"`
@@ -45,19 +46,34 @@ type Job struct {
 	Bias        [][]report.Number `json:"bias"`
 }
 
+// Linear is a verify.Linear as JSON.
+type Linear struct {
+	Weights [][]report.Number `json:"weights"`
+	Bias    []report.Number   `json:"bias,omitempty"`
+}
+
 // NewJob writes a case as a job.
 func NewJob(c verify.Case) *Job {
-	return &Job{Query: numbers(c.Query), Key: numbers(c.Key), Value: numbers(c.Value), Cos: numbers(c.Cos), Sin: numbers(c.Sin),
-		Dim: c.Dim, Interleaved: c.Interleaved, Scale: report.Number(c.Scale), Bias: numbers(c.Bias)}
+	to := func(l verify.Linear) Linear { return Linear{Weights: Numbers(l.Weights), Bias: report.Numbers(l.Bias)} }
+	return &Job{State: Numbers(c.State), Query: to(c.Query), Key: to(c.Key), Value: to(c.Value), Cos: Numbers(c.Cos), Sin: Numbers(c.Sin),
+		Dim: c.Dim, Interleaved: c.Interleaved, Scale: report.Number(c.Scale), Bias: Numbers(c.Bias)}
 }
 
 // Case reads a job back.
 func (j *Job) Case() verify.Case {
-	return verify.Case{Query: Floats(j.Query), Key: Floats(j.Key), Value: Floats(j.Value), Cos: Floats(j.Cos), Sin: Floats(j.Sin),
+	from := func(l Linear) verify.Linear {
+		out := verify.Linear{Weights: Floats(l.Weights)}
+		if l.Bias != nil {
+			out.Bias = Floats([][]report.Number{l.Bias})[0]
+		}
+		return out
+	}
+	return verify.Case{State: Floats(j.State), Query: from(j.Query), Key: from(j.Key), Value: from(j.Value), Cos: Floats(j.Cos), Sin: Floats(j.Sin),
 		Dim: j.Dim, Interleaved: j.Interleaved, Scale: float64(j.Scale), Bias: Floats(j.Bias)}
 }
 
-func numbers(rows [][]float64) [][]report.Number {
+// Numbers writes rows of numbers for JSON.
+func Numbers(rows [][]float64) [][]report.Number {
 	var out [][]report.Number
 	for _, row := range rows {
 		out = append(out, report.Numbers(row))
@@ -77,9 +93,6 @@ func Floats(rows [][]report.Number) [][]float64 {
 	}
 	return out
 }
-
-// Numbers writes rows of numbers for an answer.
-func Numbers(rows [][]float64) [][]report.Number { return numbers(rows) }
 
 // Find returns the executable: beside this one, or on PATH.
 func Find() (string, error) {
@@ -108,7 +121,7 @@ func Crosscheck(ctx context.Context, path string, c verify.Case) ([][]float64, e
 	if err != nil {
 		return nil, err
 	}
-	if len(answer.Output) != len(c.Query) || len(c.Value) > 0 && len(answer.Output) > 0 && len(answer.Output[0]) != len(c.Value[0]) {
+	if len(answer.Output) != len(c.State) || len(answer.Output) > 0 && len(c.Value.Weights) > 0 && len(answer.Output[0]) != len(c.Value.Weights[0]) {
 		return nil, fmt.Errorf("%s answered with another shape", Name)
 	}
 	return Floats(answer.Output), nil

@@ -1,0 +1,37 @@
+package fit
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+func TestGridTables(t *testing.T) {
+	for _, p := range []Precision{Float32, Float16, BFloat16} {
+		for _, grid := range [][]int{{14, 14}, {7, 12}, {12, 7}} {
+			for prefix := range 3 {
+				for _, widthFirst := range []bool{false, true} {
+					want := schemes.Sinusoid{Dim: 64, Base: 10000, Layout: schemes.LayoutSinCos, Denominator: schemes.DenominatorHalf,
+						Rows: prefix + grid[0]*grid[1], Grid: grid, WidthFirst: widthFirst, Prefix: prefix}
+					got, ok := GridTable(tableOf(want.Rows, 64, p, want.Table().Row), p)
+					if !ok || !want.Equal(got.Sinusoid) || got.Different != 0 {
+						t.Errorf("%s %v prefix %d: %v, %d differ", p, grid, prefix, got.Sinusoid, got.Different)
+					}
+				}
+			}
+		}
+	}
+	plain := schemes.Sinusoid{Dim: 64, Base: 10000, Layout: schemes.LayoutSinCos, Denominator: schemes.DenominatorHalf}
+	if got, ok := GridTable(tableOf(64, 64, Float32, plain.Table().Row), Float32); ok {
+		t.Errorf("a table of one axis passes as %v", got.Sinusoid)
+	}
+	learned := tableOf(50, 64, Float32, func(r int, dst []float64) {
+		for c := range dst {
+			dst[c] = float64((r*7919+c*104729)%1009-504) / 512
+		}
+	})
+	if _, ok := GridTable(learned, Float32); ok || !slices.Equal(grids(12)[0], []int{3, 4}) {
+		t.Error("a learned table passes")
+	}
+}
