@@ -4,7 +4,12 @@
 // A Plan lists edits against named input files, all in offsets of the original
 // bytes, in the manner of a diff. Plan.Check proves it sound before a byte is
 // written. WriteNew makes new files beside their targets, InPlace changes the
-// inputs themselves under a journal that Recover finishes or undoes.
+// inputs themselves under a journal that Recover finishes or undoes. View and
+// NewReader give a planned result without writing it; WritePatch and ReadPatch
+// keep a plan as a file that can be applied and reverted.
+//
+// Edits may be listed in any order. Inserts at one place keep theirs, and come
+// before a replacement that starts there; overlapping edits are refused.
 //
 // The package knows nothing of model formats.
 package patch

@@ -40,8 +40,10 @@ func (e Encoding) Report(id string) report.Encoding {
 func (e Encoding) Parameters() report.Parameters {
 	p := Parameters(e.Scheme)
 	p.Dtype = e.Dtype
-	if _, rotary := any(e.Scheme).(schemes.Rotary); rotary && e.Form == report.FormCache {
-		p.Rows = positive(max(e.Rows, e.Capacity))
+	if _, rotary := any(e.Scheme).(schemes.Rotary); rotary {
+		if p.Rows = positive(e.Rows); e.Form == report.FormCache {
+			p.Rows = positive(max(e.Rows, e.Capacity))
+		}
 	}
 	return p
 }

@@ -213,15 +213,15 @@ func (x *extension) grow(i int, s Site, l schemes.Learned) error {
 
 // keys extends RoPE that an engine computes from keys.
 func (x *extension) keys(i int, s Site, r schemes.Rotary) error {
-	if w, ok := s.(Windower); ok && w.Window() > 0 && !x.scales() {
-		return nil // distances within a window do not grow
-	}
 	if x.o.Method == MethodNone {
-		x.used = true
 		return nil
 	}
-	if w, ok := s.(Windower); ok && w.Window() > 0 && x.others(i) {
-		return nil
+	if w, ok := s.(Windower); ok && w.Window() > 0 {
+		// Distances within a window do not grow; where other layers see
+		// everything, a method is meant for those.
+		if x.others(i) || !x.scales() && w.Window() <= x.present {
+			return nil
+		}
 	}
 	method := schemes.ScalingYaRN
 	switch t := r.Scaling.Type; {
@@ -373,7 +373,7 @@ func (x *extension) finish() (Outcome, error) {
 		x.out.Nothing = "nothing in the file bounds its length"
 		return x.out, nil
 	}
-	if old := x.d.Length.Stated; old == nil || *old != x.o.Length {
+	if old := x.d.Length.Stated; old == nil && x.d.Format == FormatGGUF || old != nil && *old != x.o.Length {
 		x.out.Changes = append(x.out.Changes, report.Change{What: fmt.Sprintf("length: %s → %d", lengthOr(old, x.present), x.o.Length), Expect: report.ExpectSameOnPrefix})
 	}
 	return x.out, nil

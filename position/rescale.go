@@ -113,7 +113,8 @@ func rotations(m Model) []int {
 func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) error {
 	s := m.Sites()[i]
 	from := s.Encoding().Scheme.(schemes.Rotary)
-	to, err := o.scheme(from, d)
+	capacity := s.Encoding().Capacity
+	to, err := o.scheme(from, d, capacity)
 	if err != nil {
 		return err
 	}
@@ -121,8 +122,8 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 		return nil
 	}
 	positions := 0
-	if c := s.Encoding().Capacity; c > 0 {
-		positions = max(c, o.Length)
+	if capacity > 0 {
+		positions = max(capacity, o.Length)
 	}
 	if err := s.Hold(Want{Scheme: to, Positions: positions}); err != nil {
 		return err
@@ -132,7 +133,7 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 }
 
 // scheme is the rotation asked for.
-func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect) (schemes.Rotary, error) {
+func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect, capacity int) (schemes.Rotary, error) {
 	to := from
 	if o.Base != 0 {
 		to.Base = o.Base
@@ -156,6 +157,9 @@ func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect) (schemes.R
 	}
 	if original == 0 && d.Length.Stated != nil {
 		original = *d.Length.Stated
+	}
+	if original == 0 {
+		original = capacity
 	}
 	return o.scaled(to, original)
 }

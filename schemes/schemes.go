@@ -2,6 +2,9 @@
 // position encoding computes, in float64, as plain values without files.
 //
 // Start with Rotary, Sinusoid, ALiBi, Buckets and Learned; each is a Scheme.
+// Rotary.Rotator and Sinusoid.Table compute rows, in float64 or in the float32
+// steps of the program that made a file (Recipe); GrowRows lengthens a learned
+// table.
 // Package schemes/fit is the inverse: from numbers back to a scheme.
 package schemes
 

@@ -34,10 +34,10 @@ func gather(c *call) ([]*Value, error) {
 }
 
 // hidden reports whether rows of a table that are chosen by a graph input's
-// content are model state (a token embedding) and not positions: the index
-// depends on data and does not count.
+// content are model state (a token embedding, quantised or not) and not
+// positions: the index depends on data and does not count.
 func hidden(table, index *Value) bool {
-	if !index.Data || !table.Type.IsFloat() {
+	if !index.Data || !table.Type.IsFloat() && (table.tensor == nil || len(table.Shape) < 2) {
 		return false
 	}
 	_, _, counts := index.Counts()

@@ -292,6 +292,10 @@ func (r *rotarySite) describeRuntime(e *position.Encoding) {
 	if !result.OK {
 		r.scheme = schemes.Rotary{Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingCustom, Frequencies: frequencies}}
 	}
+	if s := &r.scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil {
+		// One list of factors is what the graph computes at every length.
+		s.ShortFactor, s.LongFactor = factors(frequencies, r.scheme.Base), nil
+	}
 	for _, t := range r.trig {
 		e.Where = append(e.Where, report.Where{Node: nodeName(t.trig)})
 	}

@@ -3,6 +3,7 @@ package onnxpos
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -68,7 +69,41 @@ func (d *detector) additive(src source, rows, width int) bool {
 			return true
 		}
 	}
-	return false
+	_, ok := d.patchAxis(src.tensor, rows, width)
+	return ok
+}
+
+// patchAxis finds the axis of a table that holds an image's patches without the
+// prefix tokens, whose rows stand apart when the table is resampled
+// (facts/ONNX-PATTERNS §2).
+func (d *detector) patchAxis(t *onnx.Tensor, rows, width int) (axis int, ok bool) {
+	k := len(t.Dims)
+	h, w := d.m.patchGrid(d.e)
+	if h == 0 || int(t.Dims[k-1]) != width || rows < h*w {
+		return 0, false
+	}
+	for axis, n := range t.Dims[:k-1] {
+		if int(n) == h*w && sizeOf(t.Dims[:k-1]) == h*w {
+			return axis, true
+		}
+	}
+	return 0, false
+}
+
+// patchGrid is the size of the convolution's output that makes patches of an
+// image; zeros when there is none.
+func (m *Model) patchGrid(e *eval.Evaluator) (h, w int) {
+	if m.imageInput() == nil {
+		return 0, 0
+	}
+	for _, n := range m.file.Graph.Nodes {
+		if n.Op == "Conv" {
+			if v := e.Main.Value(n.Output(0)); len(v.Shape) == 4 {
+				return v.Shape[2], v.Shape[3]
+			}
+		}
+	}
+	return 0, 0
 }
 
 // audio is an input of audio features: (batch, mel bins, frames).
@@ -196,6 +231,10 @@ func (t *tableSite) rows() tableRows {
 			}
 		}
 	}
+	if axis < 0 { // an image's patches without prefix
+		h, w := t.m.patchGrid(t.m.probe)
+		axis = max(slices.Index(src.tensor.Dims, int64(h*w)), 0)
+	}
 	return tableRows{src.tensor, axis, src.scale, src.zero}
 }
 
@@ -230,7 +269,7 @@ func (t *tableSite) describe(d *detector) {
 		}
 	}
 	if g, prefix, ok := t.grid(d, rows.Len()); ok && t.sinusoid == nil {
-		learned.Grid, learned.Prefix = g, prefix
+		learned.Grid, learned.Prefix, learned.Rows = g, prefix, g[0]*g[1]+prefix
 		e.Scheme, e.Capacity = learned, g[0]*g[1]
 	}
 	t.encoding = e
@@ -285,27 +324,25 @@ func (m *Model) tensorName(t *onnx.Tensor) string {
 	return name
 }
 
+// maxPrefix is the most tokens that stand before an image's patches: a class
+// token, a distillation token, registers.
+const maxPrefix = 16
+
 // grid reads an image's patch grid from the convolution that makes the
 // patches: rows are prefix tokens and then one for each patch.
 func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix int, ok bool) {
-	if t.m.imageInput() == nil {
+	h, w := t.m.patchGrid(d.e)
+	if h == 0 {
 		return nil, 0, false
 	}
 	if in := t.m.tokenInput(); in != nil && t.uses[0].source.indexed != nil && t.uses[0].source.index != "" && !t.constantIndex() {
 		return nil, 0, false
 	}
-	for _, n := range t.m.file.Graph.Nodes {
-		if n.Op != "Conv" {
-			continue
-		}
-		v := d.e.Main.Value(n.Output(0))
-		if len(v.Shape) != 4 {
-			continue
-		}
-		h, w := v.Shape[2], v.Shape[3]
-		if p := rows - h*w; h > 1 && p >= 0 && p <= 16 {
-			return []int{h, w}, p, true
-		}
+	if use := t.uses[0]; use.value != nil && use.source.indexed == nil {
+		rows = use.value.Shape[use.axis] // prefix tokens may stand apart
+	}
+	if p := rows - h*w; h > 1 && p >= 0 && p <= maxPrefix {
+		return []int{h, w}, p, true
 	}
 	return nil, 0, false
 }
@@ -333,8 +370,43 @@ func (t *tableSite) describeRuntime(d *detector) {
 			}
 		}
 	}
+	if s.Base == 0 {
+		s.Base, s.Layout = wavesOf(use)
+	}
 	e.Scheme = s
 	t.encoding = e
+}
+
+// wavesOf reads base and layout off a sinusoid that is no table of one axis,
+// such as DETR's of image rows and columns: the arguments of its sines fall by
+// one ratio from column to column.
+func wavesOf(u *addition) (base float64, layout string) {
+	v := u.source.scope.Value(u.source.trig.Input(0))
+	k := len(v.Shape)
+	if !v.Known() || v.Floats == nil || k < 2 || v.Shape[k-1] < 2 {
+		return 0, ""
+	}
+	n := v.Shape[k-1]
+	last := v.Floats[len(v.Floats)-n:]
+	ratio := last[0] / last[1]
+	for i := 1; i < n; i++ {
+		if r := last[i-1] / last[i]; math.Abs(r-ratio) > 1e-4*math.Abs(ratio) {
+			return 0, ""
+		}
+	}
+	base = math.Pow(ratio, float64(n))
+	if rounded := math.Round(base); math.Abs(rounded-base) < 1e-3*base {
+		base = rounded
+	}
+	rows := rowsOf(u.value, u.axis)
+	row := rows[len(rows)-1]
+	layout = schemes.LayoutInterleaved
+	for i := 0; i+1 < len(row); i += 2 {
+		if math.Abs(math.Hypot(row[i], row[i+1])-1) > cosTolerance {
+			layout = schemes.LayoutSinCos
+		}
+	}
+	return base, layout
 }
 
 // runtimeFitLength is the length at which formulas computed by the graph are
