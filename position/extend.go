@@ -40,6 +40,12 @@ type Windower interface {
 	Window() int // 0: no window
 }
 
+// Holder is implemented by sites that may hold what was asked for in an
+// equivalent of their own: what Hold stored, in the words of the scheme.
+type Holder interface {
+	Held() schemes.Scheme
+}
+
 // Extend makes a model count to another length: every encoding that bounds it
 // holds more positions, RoPE from keys is scaled, and the stated length
 // follows.
@@ -180,7 +186,7 @@ func (x *extension) same(i int, s Site, e Encoding, scheme schemes.Scheme) error
 	if err := s.Hold(Want{Scheme: scheme, Positions: x.o.Length}); err != nil {
 		return err
 	}
-	x.change(i, fmt.Sprintf("%s: %d → %d positions, by the same formula", e.Scheme.Name(), e.Capacity, x.o.Length), report.ExpectSameOnPrefix)
+	x.change(i, scheme, fmt.Sprintf("%s: %d → %d positions, by the same formula", e.Scheme.Name(), e.Capacity, x.o.Length), report.ExpectSameOnPrefix)
 	return nil
 }
 
@@ -207,7 +213,7 @@ func (x *extension) grow(i int, s Site, l schemes.Learned) error {
 	if rows.Kept() < old.Len() {
 		expect = report.ExpectChanged
 	}
-	x.change(i, fmt.Sprintf("learned rows: %d → %d, %s", was, l.Rows, method), expect)
+	x.change(i, l, fmt.Sprintf("learned rows: %d → %d, %s", was, l.Rows, method), expect)
 	return nil
 }
 
@@ -259,7 +265,7 @@ func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error 
 	if err := s.Hold(Want{Scheme: to, Positions: x.o.Length}); err != nil {
 		return err
 	}
-	x.change(i, describe(r, to), report.ExpectChanged)
+	x.change(i, to, describe(r, to), report.ExpectChanged)
 	return nil
 }
 
@@ -348,8 +354,17 @@ func said(s schemes.Scaling) string {
 }
 
 // change notes a decision about site i.
-func (x *extension) change(i int, what, expect string) {
-	x.out.Changes = append(x.out.Changes, report.Change{Encoding: ID(i), What: what, Expect: expect})
+func (x *extension) change(i int, to schemes.Scheme, what, expect string) {
+	x.out.Changes = append(x.out.Changes, changed(x.m, i, to, what, expect))
+}
+
+// changed is a decision about site i, with the parameters that it has now.
+func changed(m Model, i int, to schemes.Scheme, what, expect string) report.Change {
+	if h, ok := m.Sites()[i].(Holder); ok {
+		to = h.Held()
+	}
+	p := Parameters(to)
+	return report.Change{Encoding: ID(i), What: what, Expect: expect, To: &p}
 }
 
 // unused refuses a method that applied to nothing.

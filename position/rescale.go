@@ -128,7 +128,7 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 	if err := s.Hold(Want{Scheme: to, Positions: positions}); err != nil {
 		return err
 	}
-	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: describe(from, to), Expect: report.ExpectChanged})
+	out.Changes = append(out.Changes, changed(m, i, to, describe(from, to), report.ExpectChanged))
 	return nil
 }
 

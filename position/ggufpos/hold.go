@@ -38,6 +38,7 @@ func (r *rope) Hold(want position.Want) error {
 		// A new base is the only form that engines have for it.
 		w.Base, w.Scaling = schemes.NTKBase(w.Base, w.Scaling.Factor, w.Dim), schemes.Scaling{}
 	}
+	r.holds = &w
 	if w.Base != r.scheme.Base {
 		if err := r.holdBase(w.Base); err != nil {
 			return err
@@ -50,6 +51,14 @@ func (r *rope) Hold(want position.Want) error {
 	}
 	r.held = true
 	return r.holdScaling(w)
+}
+
+// Held is the rotation that Hold stored, or the file's own.
+func (r *rope) Held() schemes.Scheme {
+	if r.holds != nil {
+		return *r.holds
+	}
+	return r.scheme
 }
 
 // fixedRope are the architectures whose rotation no key can change.
@@ -258,6 +267,7 @@ func (r *rope) holdYaRNAttention(s schemes.Scaling) error {
 	case scaledAttention[m.name] && m.arch.reads(keyLogMul) && near(wanted, usual, sameAmplitude):
 		// DeepSeek's own recipe: the amplitude goes into the attention scale,
 		// cos and sin keep 1 (mscale = mscale_all_dim = 1, stored as 0.1).
+		r.holds.Scaling.AttentionFactor = 1
 		if log != 0 {
 			return r.holdAttention(1)
 		}

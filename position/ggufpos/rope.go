@@ -15,11 +15,12 @@ type rope struct {
 	engine  engine
 	scheme  schemes.Rotary
 	layers  []int
-	sliding bool // the sliding layers' own rotation
-	merged  bool // full and sliding layers turn alike, and both exist
-	window  int  // of sliding layers
-	held    bool // Hold changed the scaling
-	rebased bool // Hold changed the base
+	sliding bool            // the sliding layers' own rotation
+	merged  bool            // full and sliding layers turn alike, and both exist
+	window  int             // of sliding layers
+	held    bool            // Hold changed the scaling
+	rebased bool            // Hold changed the base
+	holds   *schemes.Rotary // what Hold stored
 
 	baseKey  string // deepseek4: the key of its base, when it is not freq_base
 	unscaled bool   // deepseek4: scaling keys do not act here

@@ -111,10 +111,28 @@ func (v vector) baseCandidates(o Options) []baseCandidate {
 		}
 		raw = append(raw, baseCandidate{b, relative})
 	}
+	raw = append(raw, v.suffixBase(add)...)
 	for _, c := range raw {
 		add(c.base, c.relative)
 	}
 	return all
+}
+
+// suffixBase reads bases off the last frequencies alone: where the ramp begins
+// at the first pair, only those that are divided stand on a line.
+func (v vector) suffixBase(add func(base, relative float64)) []baseCandidate {
+	var out []baseCandidate
+	n := len(v.f)
+	for _, k := range []int{n - 2, 3 * n / 4, n / 2, n / 3} {
+		if k < 3 || !v.onLine(v.fitLine(n-k, n, false), n-k, n) {
+			continue
+		}
+		base := math.Exp(v.fitLine(n-k, n, false).slope * float64(n))
+		relative := acceptance * slices.Min(v.sigma) * float64(n) / float64(k-1)
+		add(v.snap(base, relative), 0)
+		out = append(out, baseCandidate{base, relative})
+	}
+	return out
 }
 
 // jointSlope refits the slope with the frequencies at the end that are divided
