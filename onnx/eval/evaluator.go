@@ -13,6 +13,9 @@ type Evaluator struct {
 	File *onnx.File
 	// Overlay replaces constants by what they are planned to become.
 	Overlay map[*onnx.Tensor]*Value
+	// Override replaces values of the main graph by others, to see what depends
+	// on them.
+	Override map[string]*Value
 	// Failures are the nodes that could not run at these sizes, in the order
 	// in which they were met.
 	Failures []Failure
@@ -103,6 +106,9 @@ func (e *Evaluator) Scopes() []*Scope { return e.scopes }
 
 // Value returns what is known of a value, computing it when first asked.
 func (s *Scope) Value(name string) *Value {
+	if v, ok := s.eval.Override[name]; ok && s == s.eval.Main {
+		return v
+	}
 	if v, ok := s.values[name]; ok {
 		return v
 	}

@@ -101,6 +101,9 @@ func (r *rotarySite) describe() {
 	if r.scheme.HeadDim == 0 {
 		r.scheme.HeadDim = r.scheme.Dim
 	}
+	if r.scheme.Dim > 0 && e.Form == report.FormRuntime {
+		r.scheme.Sections, r.scheme.InterleavedSections = r.sections()
+	}
 	e.Scheme = r.scheme
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s turns queries or keys (%d places)", nodeName(use.node), len(r.uses))})
 	r.encoding = e
