@@ -19,7 +19,6 @@ type Editor struct {
 	changes  []change
 	replaced map[*Tensor]string // how a tensor was replaced, to see repeats
 	renamed  map[*Node]map[int]string
-	added    map[string]bool // names taken by AddInitializer and FreshName
 	names    map[string]bool
 	appends  map[string][]patch.Source // data file location → new bytes at its end
 	ends     map[string]int64          // its size with those

@@ -14,7 +14,6 @@ func (o Other) Equal(other Scheme) bool {
 	if !ok || !slices.Equal(o.Window, p.Window) {
 		return false
 	}
-	o.Window, p.Window = nil, nil
 	return o.Kind == p.Kind && o.Rows == p.Rows && o.Dim == p.Dim && near(o.Base, p.Base) &&
 		o.Heads == p.Heads && o.Buckets == p.Buckets && o.MaxDistance == p.MaxDistance
 }

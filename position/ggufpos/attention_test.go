@@ -30,7 +30,7 @@ func TestAttentions(t *testing.T) {
 		unsupported      string
 	}{
 		{"llama-plain.gguf", 2, 2, 1, 16, true, 1, ""},
-		{"gpt2-f32.gguf", 2, 2, 2, 8, true, 0, ""},
+		{"gpt2-f32.gguf", 2, 1, 1, 16, true, 0, ""},
 		{"bert-learned.gguf", 2, 2, 2, 16, false, 0, ""},
 		{"mpt-alibi.gguf", 2, 4, 4, 8, true, 1, ""},
 		{"t5-32.gguf", 4, 2, 2, 16, false, 1, ""},
@@ -57,7 +57,7 @@ func TestProjectionsAreTheTensorsRows(t *testing.T) {
 		first  int64 // row of the last key head
 	}{
 		"llama-plain.gguf": {"blk.1.attn_k.weight", 0},
-		"gpt2-f32.gguf":    {"blk.1.attn_qkv.weight", 16 + 8},
+		"gpt2-f32.gguf":    {"blk.1.attn_qkv.weight", 16},
 	} {
 		m := openFile(t, file)
 		all := m.Attentions()

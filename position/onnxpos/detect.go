@@ -1,8 +1,6 @@
 package onnxpos
 
 import (
-	"slices"
-
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
@@ -137,8 +135,4 @@ func rowsOf(v *eval.Value, axis int) [][]float64 {
 		}
 	}
 	return rows
-}
-
-func sameTensor(a, b []*onnx.Tensor) bool {
-	return len(a) > 0 && len(a) == len(b) && slices.Equal(a, b)
 }

@@ -202,7 +202,7 @@ func (c *lengthChange) misshaped(e *eval.Evaluator) []eval.Failure {
 			}
 			for d := range before.Shape {
 				if before.Shape[d] != after.Shape[d] && before.Shape[d]%fixed != 0 && before.Shape[d] != fixed-1 && before.Shape[d] != fixed+1 {
-					out = append(out, eval.Failure{Scope: s, Node: n, Err: fmt.Errorf("Reshape: dimension %d of %v became %d", d, before.Shape, after.Shape[d])})
+					out = append(out, eval.Failure{Scope: s, Node: n, Err: fmt.Errorf("dimension %d of %v became %d", d, before.Shape, after.Shape[d])})
 					break
 				}
 			}

@@ -33,7 +33,6 @@ type rotarySite struct {
 // the same tensor.
 type cache struct {
 	cos, sin tableRows
-	order    string // columns: fit's words
 	result   fit.CacheResult
 	fitted   bool
 }

@@ -77,13 +77,6 @@ type matrix [][]float64
 func (m matrix) Rows() int           { return len(m) }
 func (m matrix) Cols() int           { return len(m[0]) }
 func (m matrix) At(r, c int) float64 { return m[r][c] }
-func (m matrix) slice(from, to int) matrix {
-	out := make(matrix, len(m))
-	for i := range m {
-		out[i] = m[i][from:to]
-	}
-	return out
-}
 
 // precision is the fit's word for a storage type.
 func precision(t onnx.DataType) fit.Precision {

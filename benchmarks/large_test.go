@@ -1,0 +1,128 @@
+package benchmarks
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// tool builds modelpatch once for the benchmark.
+func tool(b *testing.B) string {
+	path := filepath.Join(b.TempDir(), "modelpatch")
+	cmd := exec.Command("go", "build", "-o", path, "github.com/modelpatch/modelpatch/cmd/modelpatch")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
+// usage is what one process cost.
+type usage struct {
+	wall, cpu time.Duration
+	rss       int64 // bytes
+}
+
+// run runs a command and says what it cost; sync waits for the disk as well.
+func run(b *testing.B, sync bool, name string, args ...string) usage {
+	var complaints bytes.Buffer
+	cmd := exec.Command(name, args...)
+	cmd.Stderr = &complaints
+	begin := time.Now()
+	if err := cmd.Run(); err != nil {
+		b.Fatalf("%s %v: %v\n%s", name, args, err, complaints.String())
+	}
+	if sync {
+		syncFile(b, args[len(args)-1])
+	}
+	wall := time.Since(begin)
+	ru := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	return usage{wall, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), ru.Maxrss * 1024}
+}
+
+func syncFile(b *testing.B, path string) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkInspectGGUF2GB reads the header of a 2 GB file: cost of the whole
+// process, and of the least that any reader must do, a walk over the header's
+// bytes.
+func BenchmarkInspectGGUF2GB(b *testing.B) {
+	modelpatch := tool(b)
+	model := filepath.Join(b.TempDir(), "model.gguf")
+	size := writeGGUF(b, model)
+	run(b, false, modelpatch, "inspect", model) // warm the cache
+	var worst, total usage
+	for b.Loop() {
+		u := run(b, false, modelpatch, "inspect", "--json", model)
+		total.wall += u.wall
+		total.cpu += u.cpu
+		worst.rss = max(worst.rss, u.rss)
+	}
+	n := float64(b.N)
+	b.ReportMetric(float64(size)/1e9, "GB")
+	b.ReportMetric(float64(total.wall.Microseconds())/1e3/n, "ms-wall/op")
+	b.ReportMetric(float64(total.cpu.Microseconds())/1e3/n, "ms-cpu/op")
+	b.ReportMetric(float64(worst.rss)/1e6, "MB-rss")
+}
+
+// BenchmarkExtendGGUF2GB writes a new 2 GB file with another length, against
+// cp and sync of the same file in the same run, alternating.
+func BenchmarkExtendGGUF2GB(b *testing.B) {
+	modelpatch := tool(b)
+	folder := b.TempDir()
+	model, copied, longer := filepath.Join(folder, "model.gguf"), filepath.Join(folder, "copy.gguf"), filepath.Join(folder, "longer.gguf")
+	writeGGUF(b, model)
+	run(b, true, "cp", model, copied) // warm the cache
+	var peer, own time.Duration
+	var rss int64
+	for b.Loop() {
+		os.Remove(copied)
+		peer += run(b, true, "cp", "--reflink=never", model, copied).wall
+		os.Remove(longer)
+		u := run(b, false, modelpatch, "extend", "--len", "8192", model, "-o", longer)
+		own += u.wall
+		rss = max(rss, u.rss)
+	}
+	n := float64(b.N)
+	b.ReportMetric(float64(peer.Milliseconds())/n, "ms-cp-sync/op")
+	b.ReportMetric(float64(own.Milliseconds())/n, "ms-extend/op")
+	b.ReportMetric(float64(own)/float64(peer), "×cp-sync")
+	b.ReportMetric(float64(rss)/1e6, "MB-rss")
+	checkTail(b, model, longer)
+}
+
+// checkTail compares the tensor data of both files: the same bytes, counted
+// from the end.
+func checkTail(b *testing.B, before, after string) {
+	x, err1 := os.Open(before)
+	y, err2 := os.Open(after)
+	if err1 != nil || err2 != nil {
+		b.Fatal(err1, err2)
+	}
+	defer x.Close()
+	defer y.Close()
+	const tail = 1 << 30
+	x.Seek(-tail, io.SeekEnd)
+	y.Seek(-tail, io.SeekEnd)
+	p, q := make([]byte, 1<<20), make([]byte, 1<<20)
+	for range tail / len(p) {
+		io.ReadFull(x, p)
+		io.ReadFull(y, q)
+		if !bytes.Equal(p, q) {
+			b.Fatal("untouched bytes differ")
+		}
+	}
+}
