@@ -1,6 +1,10 @@
 package onnx
 
-import "io"
+import (
+	"io"
+
+	"github.com/modelpatch/modelpatch/patch"
+)
 
 // File is an opened ONNX model.
 type File struct {
@@ -12,16 +16,37 @@ type File struct {
 	Opsets          map[string]int64 // domain ("" for ai.onnx) → version
 	Graph           *Graph
 	Functions       []*Function
-	// Duplicates names places that occur twice where one answer is meant
-	// (initializers of one name, raw and typed data): readable, not editable.
-	Duplicates []string
+	// Doubles are places that occur twice where one answer is meant:
+	// readable, and not to be edited.
+	Doubles []Double
 
-	r        io.ReaderAt
-	closer   io.Closer
-	external map[string]*externalFile
-	options  Options
-	top      *frame // the whole file
+	r         io.ReaderAt
+	closer    io.Closer
+	external  map[string]*externalFile
+	options   Options
+	functions map[functionName]*Function
+	top       *frame  // the whole file
+	rest      []field // its fields apart from graph and functions
 }
+
+// Double is a place of a model that gives two answers. Readers differ in
+// which of them counts.
+type Double struct {
+	Kind   DoubleKind
+	Tensor *Tensor // nil where it is no tensor
+	What   string
+}
+
+// DoubleKind is what occurs twice.
+type DoubleKind int
+
+// Kinds of Double.
+const (
+	DoubleInitializer DoubleKind = iota + 1 // two initializers of one name
+	DoubleData                              // raw and typed data of one tensor
+	DoubleAttribute                         // two attributes of one name
+	DoubleFunction                          // two functions of one name
+)
 
 // Options change how a model is opened.
 type Options struct {
@@ -80,8 +105,16 @@ type Attribute struct {
 	Graphs []*Graph
 	Strs   [][]byte
 	Ref    string // the function attribute that it stands for
+	// Long tells that S is a text of megabytes, which was not read.
+	Long bool
 
+	file  *File
 	frame *frame
+}
+
+// Source is the attribute as it is encoded in the file.
+func (a *Attribute) Source() patch.Source {
+	return patch.Region(a.file.r, a.frame.start, a.frame.end-a.frame.start)
 }
 
 // Attribute returns the attribute of that name, nil when absent.
@@ -153,13 +186,24 @@ type Dim struct {
 	Value int64 // −1 when not fixed
 	Param string
 
-	frame *frame
+	frame  *frame
+	fields []field // those that hold value or name
 }
 
 // SparseTensor is a sparse initializer.
 type SparseTensor struct {
 	Values, Indices *Tensor
 	Dims            []int64
+}
+
+// Properties are the bytes of everything that the model states apart from its
+// graph and functions: versions, operator sets, metadata, unknown fields.
+func (f *File) Properties() patch.Source {
+	var parts []patch.Source
+	for _, r := range f.rest {
+		parts = append(parts, patch.Region(f.r, r.tag, r.end-r.tag))
+	}
+	return patch.Concat(parts...)
 }
 
 // Close releases the file and its external data.

@@ -7,9 +7,11 @@ import (
 	"syscall"
 )
 
-// maxItems bounds nodes, initializers and value infos together, so that a
-// file of empty messages cannot fill the memory (facts/BAD-INPUTS §4).
-const maxItems = 1 << 22
+// maxHeld bounds the index in bytes: about a million nodes.
+const maxHeld = 1 << 29
+
+// maxCalls bounds functions that call functions that call functions.
+const maxCalls = 1000
 
 // maxText bounds names and other strings that are held.
 const maxText = 1 << 20
@@ -87,22 +89,36 @@ func (p *parser) finish() error {
 // checkFunctions refuses model-local functions that call each other in a
 // circle: there is no order in which they could be evaluated.
 func (f *File) checkFunctions() error {
+	f.functions = map[functionName]*Function{}
+	for _, fn := range f.Functions {
+		name := functionName{fn.Domain, fn.Name}
+		if f.functions[name] != nil {
+			f.Doubles = append(f.Doubles, Double{Kind: DoubleFunction, What: fmt.Sprintf("function %q occurs twice", fn.Name)})
+			continue
+		}
+		f.functions[name] = fn
+	}
 	const visiting, done = 1, 2
 	state := map[*Function]int{}
-	var visit func(*Function) error
-	visit = func(fn *Function) error {
-		switch state[fn] {
-		case done:
+	var visit func(fn *Function, depth int) error
+	visit = func(fn *Function, depth int) error {
+		bad := func(what string) error {
+			return &FormatError{Path: f.Path, Offset: fn.Graph.frame.start, Place: fmt.Sprintf("functions[%q]", fn.Name), What: what}
+		}
+		switch {
+		case state[fn] == done:
 			return nil
-		case visiting:
-			return &FormatError{Place: fmt.Sprintf("functions[%q]", fn.Name), What: "functions call each other in a circle"}
+		case state[fn] == visiting:
+			return bad("functions call each other in a circle")
+		case depth > maxCalls:
+			return bad(fmt.Sprintf("functions nested more than %d deep", maxCalls))
 		}
 		state[fn] = visiting
 		var err error
 		fn.Graph.walk(func(g *Graph) {
 			for _, n := range g.Nodes {
 				if callee := f.Function(n); callee != nil && err == nil {
-					err = visit(callee)
+					err = visit(callee, depth+1)
 				}
 			}
 		})
@@ -110,20 +126,17 @@ func (f *File) checkFunctions() error {
 		return err
 	}
 	for _, fn := range f.Functions {
-		if err := visit(fn); err != nil {
+		if err := visit(fn, 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+type functionName struct{ domain, name string }
+
 // Function returns the model-local function that a node calls, nil when it
 // calls an operator.
 func (f *File) Function(n *Node) *Function {
-	for _, fn := range f.Functions {
-		if fn.Name == n.Op && fn.Domain == n.Domain {
-			return fn
-		}
-	}
-	return nil
+	return f.functions[functionName{n.Domain, n.Op}]
 }

@@ -13,14 +13,14 @@ import (
 type parser struct {
 	*cursor
 	file  *File
-	items int
+	held  int64 // estimated bytes of the index so far
 	depth int
 }
 
 // each calls visit for every field of the message in fr.
 func (p *parser) each(fr *frame, place string, visit func(field) error) error {
 	if p.depth++; p.depth > maxDepth {
-		return &FormatError{Offset: fr.start, Place: place, What: fmt.Sprintf("messages more than %d deep", maxDepth)}
+		return &FormatError{Offset: fr.start, Place: place, What: fmt.Sprintf("messages nested more than %d deep", maxDepth)}
 	}
 	defer func() { p.depth-- }()
 	for at := fr.start; at < fr.end; {
@@ -63,20 +63,44 @@ func isVarint(f field, n protowire.Number) bool {
 }
 
 func (p *parser) text(f field) (string, error) {
+	if err := p.hold(f, f.end-f.start); err != nil {
+		return "", err
+	}
 	b, err := p.bytes(f, maxText)
 	return string(b), err
 }
 
-func (p *parser) count(f field) error {
-	if p.items++; p.items > maxItems {
-		return &FormatError{Offset: f.tag, What: fmt.Sprintf("more than %d nodes, initializers and value infos", maxItems)}
+// What entries of the index weigh in memory, about: the cheapest in a file are
+// two bytes long.
+const (
+	weightItem  = 256 // a node, attribute, initializer, value info or function
+	weightEntry = 96  // a dimension, an input's name or another entry of a list
+	weightValue = 8   // a number of a list
+)
+
+// hold counts what the index takes, so that a file of empty messages cannot
+// fill the memory (facts/BAD-INPUTS §4).
+func (p *parser) hold(f field, weight int64) error {
+	if p.held += weight; p.held > maxHeld {
+		return &FormatError{Offset: f.tag, What: fmt.Sprintf("an index of more than %d bytes: too many nodes, constants and attributes", maxHeld)}
 	}
 	return nil
+}
+
+// double notes a place that gives two answers.
+func (p *parser) double(t *Tensor, kind DoubleKind, what string) {
+	p.file.Doubles = append(p.file.Doubles, Double{kind, t, what})
 }
 
 func (p *parser) model() error {
 	m := p.file
 	err := p.each(m.top, "", func(f field) (err error) {
+		if f.number != 7 && f.number != 25 {
+			if err = p.hold(f, weightEntry); err != nil {
+				return err
+			}
+			m.rest = append(m.rest, f)
+		}
 		switch {
 		case isVarint(f, 1):
 			m.IRVersion = int64(f.value)
@@ -93,6 +117,9 @@ func (p *parser) model() error {
 		case isMessage(f, 8):
 			err = p.opset(m.top.sub(f), m.Opsets)
 		case isMessage(f, 25):
+			if err = p.hold(f, weightItem); err != nil {
+				return err
+			}
 			fn := &Function{}
 			m.Functions = append(m.Functions, fn)
 			err = p.function(fn, m.top.sub(f), fmt.Sprintf("functions[%d]", len(m.Functions)-1))
@@ -127,6 +154,9 @@ func (p *parser) function(fn *Function, fr *frame, place string) error {
 	fn.Graph = &Graph{frame: fr}
 	fn.Opsets = map[string]int64{}
 	list := func(into *[]string, f field) error {
+		if err := p.hold(f, weightEntry); err != nil {
+			return err
+		}
 		s, err := p.text(f)
 		*into = append(*into, s)
 		return err
@@ -170,14 +200,14 @@ func (p *parser) graph(g *Graph, fr *frame, place string) error {
 		case isMessage(f, 2):
 			g.Name, err = p.text(f)
 		case isMessage(f, 5):
-			if err = p.count(f); err != nil {
+			if err = p.hold(f, weightItem); err != nil {
 				return err
 			}
 			t := &Tensor{file: p.file}
 			g.Initializers = append(g.Initializers, t)
 			err = p.tensor(t, fr.sub(f), fmt.Sprintf("initializer[%d]", len(g.Initializers)-1))
 			if names[t.Name] {
-				p.file.Duplicates = append(p.file.Duplicates, fmt.Sprintf("initializer %q occurs twice", t.Name))
+				p.double(t, DoubleInitializer, fmt.Sprintf("initializer %q occurs twice", t.Name))
 			}
 			names[t.Name] = true
 		case isMessage(f, 11):
@@ -187,37 +217,48 @@ func (p *parser) graph(g *Graph, fr *frame, place string) error {
 		case isMessage(f, 13):
 			err = p.valueInfo(&g.ValueInfos, fr, f)
 		case isMessage(f, 15):
-			err = p.sparse(g, fr.sub(f))
+			if err = p.hold(f, weightItem); err == nil {
+				err = p.sparse(g, fr.sub(f))
+			}
 		}
 		return err
 	})
 }
 
 func (p *parser) node(g *Graph, parent *frame, f field) error {
-	if err := p.count(f); err != nil {
+	if err := p.hold(f, weightItem); err != nil {
 		return err
 	}
 	n := &Node{Graph: g, frame: parent.sub(f)}
 	g.Nodes = append(g.Nodes, n)
 	return p.each(n.frame, fmt.Sprintf("node[%d]", len(g.Nodes)-1), func(f field) (err error) {
 		switch {
-		case isMessage(f, 1):
+		case isMessage(f, 1), isMessage(f, 2):
+			if err = p.hold(f, weightEntry); err != nil {
+				return err
+			}
 			s, err := p.text(f)
+			if f.number == 2 {
+				n.Outputs = append(n.Outputs, s)
+				return err
+			}
 			n.Inputs = append(n.Inputs, s)
 			n.inputFields = append(n.inputFields, f)
-			return err
-		case isMessage(f, 2):
-			s, err := p.text(f)
-			n.Outputs = append(n.Outputs, s)
 			return err
 		case isMessage(f, 3):
 			n.Name, err = p.text(f)
 		case isMessage(f, 4):
 			n.Op, err = p.text(f)
 		case isMessage(f, 5):
-			a := &Attribute{}
-			n.Attributes = append(n.Attributes, a)
+			if err = p.hold(f, weightItem); err != nil {
+				return err
+			}
+			a := &Attribute{file: p.file}
 			err = p.attribute(a, n, n.frame.sub(f))
+			if n.Attribute(a.Name) != nil {
+				p.double(nil, DoubleAttribute, fmt.Sprintf("attribute %q of node %q occurs twice", a.Name, n.Name))
+			}
+			n.Attributes = append(n.Attributes, a)
 		case isMessage(f, 7):
 			n.Domain, err = p.text(f)
 			if n.Domain == "ai.onnx" {
@@ -243,7 +284,10 @@ func (p *parser) attribute(a *Attribute, n *Node, fr *frame) error {
 		case isVarint(f, 3):
 			a.I = int64(f.value)
 		case isMessage(f, 4):
-			a.S, err = p.bytes(f, maxText)
+			if a.S = nil; f.end-f.start <= maxText {
+				a.S, err = p.bytes(f, maxText)
+			}
+			a.Long = f.end-f.start > maxText // a model inside the model
 		case isMessage(f, 5):
 			a.Tensor = &Tensor{file: p.file}
 			err = p.tensor(a.Tensor, fr.sub(f), "t")
@@ -254,6 +298,9 @@ func (p *parser) attribute(a *Attribute, n *Node, fr *frame) error {
 		case f.number == 8:
 			err = p.varints(f, &a.Ints)
 		case isMessage(f, 9):
+			if err = p.hold(f, weightEntry+f.end-f.start); err != nil {
+				return err
+			}
 			var s []byte
 			s, err = p.bytes(f, maxText)
 			a.Strs = append(a.Strs, s)
@@ -305,6 +352,9 @@ func (p *parser) varints(f field, into *[]int64) error {
 	}
 	for at := f.start; at < f.end; {
 		v, next, err := p.uvarint(at, f.end)
+		if err == nil {
+			err = p.hold(f, weightValue)
+		}
 		if err != nil {
 			return err
 		}
@@ -322,7 +372,13 @@ func (p *parser) floats(f field, into *[]float32) error {
 	if f.kind != protowire.BytesType {
 		return nil
 	}
-	for at := f.start; at+4 <= f.end; at += 4 {
+	if err := p.hold(f, f.end-f.start); err != nil {
+		return err
+	}
+	if (f.end-f.start)%4 != 0 {
+		return &FormatError{Offset: f.start, What: fmt.Sprintf("%d bytes of packed float32", f.end-f.start)}
+	}
+	for at := f.start; at < f.end; at += 4 {
 		b, err := p.at(at, 4)
 		if err != nil {
 			return err
@@ -334,7 +390,7 @@ func (p *parser) floats(f field, into *[]float32) error {
 }
 
 func (p *parser) valueInfo(into *[]*ValueInfo, parent *frame, f field) error {
-	if err := p.count(f); err != nil {
+	if err := p.hold(f, weightItem); err != nil {
 		return err
 	}
 	v := &ValueInfo{frame: parent.sub(f)}
@@ -379,7 +435,7 @@ func (p *parser) tensorType(v *ValueInfo, fr *frame) error {
 			shape := fr.sub(f)
 			return p.each(shape, "shape", func(f field) error {
 				if isMessage(f, 1) {
-					return p.dim(v, shape.sub(f))
+					return p.dim(v, shape.sub(f), f)
 				}
 				return nil
 			})
@@ -388,14 +444,20 @@ func (p *parser) tensorType(v *ValueInfo, fr *frame) error {
 	})
 }
 
-func (p *parser) dim(v *ValueInfo, fr *frame) error {
+func (p *parser) dim(v *ValueInfo, fr *frame, f field) error {
+	if err := p.hold(f, weightEntry); err != nil {
+		return err
+	}
 	d := Dim{Value: -1, frame: fr}
 	err := p.each(fr, "dim", func(f field) (err error) {
 		switch {
-		case isVarint(f, 1):
-			d.Value = int64(f.value)
+		case isVarint(f, 1): // value and name are a oneof: the last one counts
+			d.Value, d.Param = int64(f.value), ""
+			d.fields = append(d.fields, f)
 		case isMessage(f, 2):
+			d.Value = -1
 			d.Param, err = p.text(f)
+			d.fields = append(d.fields, f)
 		}
 		return err
 	})
@@ -404,7 +466,7 @@ func (p *parser) dim(v *ValueInfo, fr *frame) error {
 }
 
 func (p *parser) sparse(g *Graph, fr *frame) error {
-	s := &SparseTensor{Values: &Tensor{file: p.file}, Indices: &Tensor{file: p.file}}
+	s := &SparseTensor{Values: &Tensor{file: p.file, frame: fr}, Indices: &Tensor{file: p.file, frame: fr}}
 	g.Sparse = append(g.Sparse, s)
 	return p.each(fr, "sparse_initializer", func(f field) error {
 		switch {

@@ -24,7 +24,6 @@ type Tensor struct {
 	entries  map[string]string
 	isExt    bool
 	segment  bool
-	strings  int
 }
 
 // maxExternalEntries bounds the keys of one tensor's external data.
@@ -32,22 +31,23 @@ const maxExternalEntries = 64
 
 func (p *parser) tensor(t *Tensor, fr *frame, place string) error {
 	t.frame = fr
-	var typedKinds int
 	err := p.each(fr, place, func(f field) (err error) {
 		switch {
-		case f.number == 1:
+		case f.number == 1 && (f.kind == protowire.VarintType || f.kind == protowire.BytesType):
+			if err = p.hold(f, weightEntry); err != nil {
+				return err
+			}
 			t.dims = append(t.dims, f)
 			err = p.varints(f, &t.Dims)
 		case isVarint(f, 2):
 			t.Type = DataType(int32(f.value))
 		case f.number == 3:
 			t.segment = true
-		case f.number == 4, f.number == 5, f.number == 7, f.number == 10, f.number == 11:
+		case f.number >= 4 && f.number <= 7, f.number == 10, f.number == 11:
+			if err = p.hold(f, weightEntry); err != nil {
+				return err
+			}
 			t.typed = append(t.typed, f)
-			typedKinds++
-		case f.number == 6:
-			t.typed = append(t.typed, f)
-			t.strings++
 		case isMessage(f, 8):
 			t.Name, err = p.text(f)
 		case isMessage(f, 9):
@@ -106,7 +106,7 @@ func (p *parser) checkTensor(t *Tensor) error {
 		return bad("dimensions %v are negative or their product does not fit", t.Dims)
 	}
 	if t.raw != nil && len(t.typed) > 0 {
-		p.file.Duplicates = append(p.file.Duplicates, fmt.Sprintf("tensor %q has raw and typed data", t.Name))
+		p.double(t, DoubleData, fmt.Sprintf("tensor %q has raw and typed data", t.Name))
 	}
 	if t.raw == nil || t.isExt || !t.Type.Known() {
 		return nil

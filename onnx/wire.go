@@ -173,7 +173,7 @@ func (c *cursor) fixed(f field, end int64) (field, error) {
 func (c *cursor) group(number protowire.Number, at, end int64, depth int) (int64, error) {
 	begin := at
 	if depth > maxDepth {
-		return 0, &FormatError{Offset: at, What: fmt.Sprintf("groups more than %d deep", maxDepth)}
+		return 0, &FormatError{Offset: at, What: fmt.Sprintf("groups nested more than %d deep", maxDepth)}
 	}
 	for at < end {
 		tag, after, err := c.uvarint(at, end)

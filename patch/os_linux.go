@@ -52,7 +52,15 @@ func copyRange(dst *os.File, at int64, src *os.File, srcAt, n int64) (done int64
 	if err != nil {
 		return 0, unsupported(err)
 	}
+	startWriting(dst, at-done, done)
 	return done, nil
+}
+
+// startWriting has the disk begin with what was copied while the next part is:
+// otherwise the file's sync at the end waits for all of it. It is a hint; a
+// failure to write shows in that sync.
+func startWriting(f *os.File, at, n int64) {
+	_ = unix.SyncFileRange(int(f.Fd()), at, n, unix.SYNC_FILE_RANGE_WRITE)
 }
 
 func renameNew(old, new string) error {

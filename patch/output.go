@@ -15,7 +15,7 @@ const (
 	// below it a system call more costs as much as the bytes.
 	kernelCopy = 64 << 10
 	// kernelChunk bounds one call, so that an interrupt is noticed.
-	kernelChunk = 64 << 20
+	kernelChunk = 16 << 20
 	// cloneBlock is the alignment that file systems want of shared ranges.
 	cloneBlock = 4096
 	// spareRoom stays free beside what the outputs need.
