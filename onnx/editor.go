@@ -1,8 +1,11 @@
 package onnx
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
+	"io"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -17,9 +20,10 @@ import (
 type Editor struct {
 	file     *File
 	changes  []change
-	replaced map[*Tensor]string // how a tensor was replaced, to see repeats
-	renamed  map[*Node]map[int]string
-	names    map[string]bool
+	replaced map[*Tensor]replacement // how a tensor was replaced, to see repeats
+	renamed  map[*Node]map[int]rename
+	renames  []*Node                   // the keys of renamed, in the order of first mention
+	names    map[string]bool           // that values and nodes bear, new ones included
 	appends  map[string][]patch.Source // data file location → new bytes at its end
 	ends     map[string]int64          // its size with those
 	dataName map[string]string         // location → name in the output
@@ -36,9 +40,19 @@ type change struct {
 	why      string
 }
 
+// replacement is what a tensor was replaced by.
+type replacement struct {
+	dims []int64
+	data patch.Source
+	why  string
+}
+
+// rename is what an input of a node was renamed to.
+type rename struct{ name, why string }
+
 // NewEditor returns an editor without changes.
 func NewEditor(f *File) *Editor {
-	return &Editor{file: f, replaced: map[*Tensor]string{}, renamed: map[*Node]map[int]string{},
+	return &Editor{file: f, replaced: map[*Tensor]replacement{}, renamed: map[*Node]map[int]rename{},
 		appends: map[string][]patch.Source{}, ends: map[string]int64{}, dropped: map[*ValueInfo]bool{}}
 }
 
@@ -46,7 +60,7 @@ func NewEditor(f *File) *Editor {
 func (e *Editor) File() *File { return e.file }
 
 // Changed reports whether any change was recorded.
-func (e *Editor) Changed() bool { return len(e.changes) > 0 }
+func (e *Editor) Changed() bool { return len(e.changes) > 0 || len(e.renames) > 0 }
 
 func (e *Editor) record(fr *frame, at, old int64, new patch.Source, why string) {
 	e.changes = append(e.changes, change{frame: fr, at: at, old: old, new: new, why: why})
@@ -57,19 +71,22 @@ func (e *Editor) replaceField(fr *frame, f field, new []byte, why string) {
 }
 
 // ReplaceTensor gives t new dimensions and elements of the same type. data is
-// little-endian, as raw_data. Replacing a tensor twice in the same words is
-// one change; in other words it is an error.
+// little-endian, as raw_data. Replacing a tensor twice by the same bytes is
+// one change; by others it is an error.
 func (e *Editor) ReplaceTensor(t *Tensor, dims []int64, data patch.Source, why string) error {
 	if reason := t.Editable(); reason != "" {
 		return &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: reason}
 	}
+	if n, ok := (&Tensor{Dims: dims}).elements(); !ok || t.Type.Size(n) != data.Size() {
+		return &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: fmt.Sprintf("%d bytes for %v of %s", data.Size(), dims, t.Type)}
+	}
 	if earlier, ok := e.replaced[t]; ok {
-		if earlier == why {
+		if slices.Equal(earlier.dims, dims) && sameBytes(earlier.data, data) {
 			return nil
 		}
-		return &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: "two changes want it differently: " + earlier + "; " + why}
+		return &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: "two changes want it differently: " + earlier.why + "; " + why}
 	}
-	e.replaced[t] = why
+	e.replaced[t] = replacement{slices.Clone(dims), data, why}
 	if !slices.Equal(dims, t.Dims) {
 		e.replaceDims(t, dims, why)
 	}
@@ -78,6 +95,25 @@ func (e *Editor) ReplaceTensor(t *Tensor, dims []int64, data patch.Source, why s
 	}
 	e.replaceInline(t, data, why)
 	return nil
+}
+
+// sameBytes reports whether two sources give the same bytes.
+func sameBytes(a, b patch.Source) bool {
+	if a.Size() != b.Size() {
+		return false
+	}
+	x, y := a.Open(), b.Open()
+	bufX, bufY := make([]byte, 1<<16), make([]byte, 1<<16)
+	for left := a.Size(); left > 0; {
+		n := min(left, int64(len(bufX)))
+		_, err1 := io.ReadFull(x, bufX[:n])
+		_, err2 := io.ReadFull(y, bufY[:n])
+		if err1 != nil || err2 != nil || !bytes.Equal(bufX[:n], bufY[:n]) {
+			return false
+		}
+		left -= n
+	}
+	return true
 }
 
 // Replaced reports whether a tensor has been replaced already.
@@ -128,6 +164,7 @@ func (e *Editor) replaceExternal(t *Tensor, data patch.Source, why string) error
 	if shared, n, err := e.file.externalRange(t); err != nil {
 		return err
 	} else if n == data.Size() && !e.file.sharesData(t, shared, n) {
+		e.dropChecksum(t, why)
 		e.changes = append(e.changes, change{location: file.location, at: shared, old: n, new: data, why: why})
 		return nil
 	}
@@ -144,10 +181,15 @@ func (e *Editor) replaceExternal(t *Tensor, data patch.Source, why string) error
 	e.ends[file.location] = end + pad + data.Size()
 	e.setEntry(t, "offset", fmt.Sprint(end+pad), why)
 	e.setEntry(t, "length", fmt.Sprint(data.Size()), why)
+	e.dropChecksum(t, why)
+	return nil
+}
+
+// dropChecksum removes the digest of bytes that change.
+func (e *Editor) dropChecksum(t *Tensor, why string) {
 	if f, ok := t.external["checksum"]; ok {
 		e.replaceField(t.frame, f, nil, why)
 	}
-	return nil
 }
 
 // setEntry sets a key of a tensor's external data.
@@ -165,7 +207,7 @@ func (e *Editor) setEntry(t *Tensor, key, value, why string) {
 func (f *File) sharesData(t *Tensor, at, n int64) bool {
 	shared := false
 	f.Tensors(func(o *Tensor, _ *Graph) {
-		if o == t || !o.isExt || o.entries["location"] != t.entries["location"] {
+		if o == t || o.DataFile() != t.DataFile() {
 			return
 		}
 		if from, size, err := f.externalRange(o); err == nil && from < at+n && at < from+size {
@@ -175,35 +217,72 @@ func (f *File) sharesData(t *Tensor, at, n int64) bool {
 	return shared
 }
 
-// RenameInput makes input i of a node read another value.
+// RenameInput makes input i of a node read another value. The last name counts.
 func (e *Editor) RenameInput(n *Node, i int, name, why string) {
 	if e.renamed[n] == nil {
-		e.renamed[n] = map[int]string{}
+		e.renamed[n] = map[int]rename{}
+		e.renames = append(e.renames, n)
 	}
-	if e.renamed[n][i] == name {
-		return
-	}
-	e.renamed[n][i] = name
-	if i < len(n.inputFields) {
-		e.replaceField(n.frame, n.inputFields[i], appendText(nil, 1, name), why)
-		return
-	}
-	var b []byte
-	for range i - len(n.inputFields) {
-		b = appendText(b, 1, "")
-	}
-	at := n.frame.start
-	if len(n.inputFields) > 0 {
-		at = n.inputFields[len(n.inputFields)-1].end
-	}
-	e.record(n.frame, at, 0, patch.Bytes(appendText(b, 1, name)), why)
+	e.renamed[n][i] = rename{name, why}
 }
 
+// renameChanges are the changes of node inputs. Inputs beyond those that a
+// node has follow them, with empty names where there are gaps.
+func (e *Editor) renameChanges() []change {
+	var out []change
+	for _, n := range e.renames {
+		last, more, why := len(n.inputFields)-1, []byte(nil), ""
+		for i, r := range e.renamed[n] {
+			if i >= len(n.inputFields) {
+				last, why = max(last, i), r.why
+			}
+		}
+		for i := range last + 1 {
+			r, renamed := e.renamed[n][i]
+			switch {
+			case i >= len(n.inputFields):
+				more = appendText(more, 1, r.name)
+			case renamed && r.name != n.Inputs[i]:
+				f := n.inputFields[i]
+				out = append(out, change{frame: n.frame, at: f.tag, old: f.end - f.tag, new: patch.Bytes(appendText(nil, 1, r.name)), why: r.why})
+			}
+		}
+		if more == nil {
+			continue
+		}
+		at := n.frame.start
+		if k := len(n.inputFields); k > 0 {
+			at = n.inputFields[k-1].end
+		}
+		out = append(out, change{frame: n.frame, at: at, new: patch.Bytes(more), why: why})
+	}
+	return out
+}
+
+// minFreeInitializers is the IR version from which an initializer need not be
+// declared as a graph input as well.
+const minFreeInitializers = 4
+
 // AddInitializer adds a constant to a graph and returns its name, made from
-// the wanted one.
+// the wanted one. The body of a function, which has no initializers, gets a
+// Constant node.
 func (e *Editor) AddInitializer(g *Graph, name string, t DataType, dims []int64, raw []byte, why string) string {
 	name = e.FreshName(name)
+	if g.isFunction(e.file) {
+		value := appendInt(appendMessage(appendText(nil, 1, "value"), 5, encodeTensor("", t, dims, raw)), 20, 4)
+		node := NewNode{Op: "Constant", Outputs: []string{name}}.encode(e.FreshName("modelpatch/Constant"))
+		m := appendMessage(nil, 7, appendMessage(node, 5, value))
+		at := g.frame.end
+		if len(g.Nodes) > 0 { // before whatever reads it
+			at = g.Nodes[0].frame.tag
+		}
+		e.record(g.frame, at, 0, patch.Bytes(m), why)
+		return name
+	}
 	m := appendMessage(nil, 5, encodeTensor(name, t, dims, raw))
+	if e.file.IRVersion < minFreeInitializers && g.Parent == nil {
+		m = appendMessage(m, 11, NewValue{name, t, dims}.encode())
+	}
 	e.record(g.frame, g.frame.end, 0, patch.Bytes(m), why)
 	return name
 }
@@ -258,8 +337,16 @@ func (e *Editor) setAttribute(n *Node, name string, encoded []byte, why string) 
 
 // SetDim makes dimension i of a declared value a fixed size.
 func (e *Editor) SetDim(v *ValueInfo, i int, size int64, why string) {
-	fr := v.Dims[i].frame
-	e.record(fr, fr.start, fr.end-fr.start, patch.Bytes(appendInt(nil, 1, size)), why)
+	d := v.Dims[i]
+	encoded := appendInt(nil, 1, size)
+	if len(d.fields) == 0 {
+		e.record(d.frame, d.frame.start, 0, patch.Bytes(encoded), why)
+		return
+	}
+	for _, f := range d.fields {
+		e.replaceField(d.frame, f, encoded, why)
+		encoded = nil
+	}
 }
 
 // DropValueInfo removes the declared type of an inner value, which readers
@@ -279,14 +366,25 @@ func (e *Editor) FreshName(wanted string) string {
 		e.file.Graphs(func(g *Graph) {
 			for _, n := range g.Nodes {
 				e.names[n.Name] = true
-				for _, o := range append(n.Inputs, n.Outputs...) {
+				for _, o := range slices.Concat(n.Inputs, n.Outputs) {
 					e.names[o] = true
 				}
+			}
+			for _, v := range slices.Concat(g.Inputs, g.Outputs, g.ValueInfos) {
+				e.names[v.Name] = true
+			}
+			for _, s := range g.Sparse {
+				e.names[s.Values.Name] = true
 			}
 			for _, t := range g.Initializers {
 				e.names[t.Name] = true
 			}
 		})
+		for _, fn := range e.file.Functions {
+			for _, o := range slices.Concat(fn.Inputs, fn.Outputs) {
+				e.names[o] = true
+			}
+		}
 	}
 	name := wanted
 	for i := 1; e.names[name]; i++ {
@@ -313,7 +411,8 @@ func (e *Editor) NameData(target string) {
 // Plan returns the changes as edits of the model file and its data files.
 func (e *Editor) Plan() (patch.Plan, error) {
 	p := patch.Plan{Inputs: []patch.Input{{Path: e.file.Path, Size: e.file.Size}}, Outputs: []patch.Output{{}}}
-	changes := slices.Clone(e.changes)
+	changes := append(slices.Clone(e.changes), e.renameChanges()...)
+	taken := map[string]bool{}
 	for _, d := range e.file.DataFiles() {
 		if d.Err != nil {
 			return p, d.Err
@@ -323,6 +422,10 @@ func (e *Editor) Plan() (patch.Plan, error) {
 		name := e.dataName[d.Location]
 		if name == "" {
 			name = filepath.Base(d.Path)
+			for i := 1; taken[name]; i++ {
+				name = fmt.Sprintf("%s.%d", filepath.Base(d.Path), i)
+			}
+			taken[name] = true
 		} else if name != d.Location {
 			changes = append(changes, e.relocate(d.Location, name)...)
 		}
@@ -339,14 +442,23 @@ func (e *Editor) Plan() (patch.Plan, error) {
 	changes = slices.DeleteFunc(changes, func(c change) bool { return c.location != "" })
 	p.Edits = append(p.Edits, prefixEdits(changes)...)
 	p = p.Normalize()
-	return p, p.Check()
+	if err := p.Check(); err != nil {
+		return p, err
+	}
+	if size := p.OutputSize(0); size > maxRoot && e.file.Size <= maxRoot {
+		return p, &UnsupportedError{Place: "the model file", What: fmt.Sprintf("%d bytes, and no reader of protobuf takes more than %d", size, maxRoot)}
+	}
+	return p, nil
 }
+
+// maxRoot is the largest message that implementations of protobuf read.
+const maxRoot = math.MaxInt32
 
 // relocate points every tensor of a data file to its new name.
 func (e *Editor) relocate(location, name string) []change {
 	var out []change
 	e.file.Tensors(func(t *Tensor, _ *Graph) {
-		if f, ok := t.external["location"]; ok && t.isExt && t.entries["location"] == location {
+		if f, ok := t.external["location"]; ok && t.DataFile() == location {
 			out = append(out, change{frame: t.frame, at: f.tag, old: f.end - f.tag,
 				new: patch.Bytes(encodeEntry(13, "location", name)), why: "name of the data file"})
 		}
@@ -358,6 +470,11 @@ func (e *Editor) relocate(location, name string) []change {
 // around them: innermost messages first, since a prefix that grows makes the
 // message around it longer too.
 func prefixEdits(changes []change) []patch.Edit {
+	// What is added at the end of a message comes before what is added behind
+	// it, although both stand at the same byte.
+	slices.SortStableFunc(changes, func(a, b change) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.frame.depth(), a.frame.depth()))
+	})
 	var edits []patch.Edit
 	growth := map[*frame]int64{}
 	var frames []*frame

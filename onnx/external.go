@@ -113,11 +113,12 @@ func (f *File) externalFile(t *Tensor) (*externalFile, error) {
 	if !ok {
 		return nil, bad("no location", "")
 	}
-	if e := f.external[name]; e != nil {
-		return e, nil
-	}
 	if err := checkLocation(name); err != nil {
 		return nil, bad(fmt.Sprintf("%q: %v: not opened", name, err), "only files inside the model's folder are read")
+	}
+	name = t.DataFile()
+	if e := f.external[name]; e != nil {
+		return e, nil
 	}
 	if f.Path == "" {
 		return nil, bad("the model has no folder to look in", "")

@@ -16,9 +16,9 @@ type File struct {
 	Opsets          map[string]int64 // domain ("" for ai.onnx) → version
 	Graph           *Graph
 	Functions       []*Function
-	// Doubles are places that occur twice where one answer is meant:
+	// Repeats are places that occur twice where one answer is meant:
 	// readable, and not to be edited.
-	Doubles []Double
+	Repeats []Repeat
 
 	r         io.ReaderAt
 	closer    io.Closer
@@ -29,23 +29,23 @@ type File struct {
 	rest      []field // its fields apart from graph and functions
 }
 
-// Double is a place of a model that gives two answers. Readers differ in
+// Repeat is a place of a model that gives two answers. Readers differ in
 // which of them counts.
-type Double struct {
-	Kind   DoubleKind
+type Repeat struct {
+	Kind   RepeatKind
 	Tensor *Tensor // nil where it is no tensor
 	What   string
 }
 
-// DoubleKind is what occurs twice.
-type DoubleKind int
+// RepeatKind is what occurs twice.
+type RepeatKind int
 
-// Kinds of Double.
+// Kinds of Repeat.
 const (
-	DoubleInitializer DoubleKind = iota + 1 // two initializers of one name
-	DoubleData                              // raw and typed data of one tensor
-	DoubleAttribute                         // two attributes of one name
-	DoubleFunction                          // two functions of one name
+	RepeatInitializer RepeatKind = iota + 1 // two initializers of one name
+	RepeatData                              // raw and typed data of one tensor
+	RepeatAttribute                         // two attributes of one name
+	RepeatFunction                          // two functions of one name
 )
 
 // Options change how a model is opened.

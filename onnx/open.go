@@ -93,7 +93,7 @@ func (f *File) checkFunctions() error {
 	for _, fn := range f.Functions {
 		name := functionName{fn.Domain, fn.Name}
 		if f.functions[name] != nil {
-			f.Doubles = append(f.Doubles, Double{Kind: DoubleFunction, What: fmt.Sprintf("function %q occurs twice", fn.Name)})
+			f.Repeats = append(f.Repeats, Repeat{Kind: RepeatFunction, What: fmt.Sprintf("function %q occurs twice", fn.Name)})
 			continue
 		}
 		f.functions[name] = fn

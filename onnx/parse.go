@@ -87,9 +87,9 @@ func (p *parser) hold(f field, weight int64) error {
 	return nil
 }
 
-// double notes a place that gives two answers.
-func (p *parser) double(t *Tensor, kind DoubleKind, what string) {
-	p.file.Doubles = append(p.file.Doubles, Double{kind, t, what})
+// repeat notes a place that gives two answers.
+func (p *parser) repeat(t *Tensor, kind RepeatKind, what string) {
+	p.file.Repeats = append(p.file.Repeats, Repeat{kind, t, what})
 }
 
 func (p *parser) model() error {
@@ -207,7 +207,7 @@ func (p *parser) graph(g *Graph, fr *frame, place string) error {
 			g.Initializers = append(g.Initializers, t)
 			err = p.tensor(t, fr.sub(f), fmt.Sprintf("initializer[%d]", len(g.Initializers)-1))
 			if names[t.Name] {
-				p.double(t, DoubleInitializer, fmt.Sprintf("initializer %q occurs twice", t.Name))
+				p.repeat(t, RepeatInitializer, fmt.Sprintf("initializer %q occurs twice", t.Name))
 			}
 			names[t.Name] = true
 		case isMessage(f, 11):
@@ -256,7 +256,7 @@ func (p *parser) node(g *Graph, parent *frame, f field) error {
 			a := &Attribute{file: p.file}
 			err = p.attribute(a, n, n.frame.sub(f))
 			if n.Attribute(a.Name) != nil {
-				p.double(nil, DoubleAttribute, fmt.Sprintf("attribute %q of node %q occurs twice", a.Name, n.Name))
+				p.repeat(nil, RepeatAttribute, fmt.Sprintf("attribute %q of node %q occurs twice", a.Name, n.Name))
 			}
 			n.Attributes = append(n.Attributes, a)
 		case isMessage(f, 7):

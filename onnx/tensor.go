@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"path"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -106,7 +107,7 @@ func (p *parser) checkTensor(t *Tensor) error {
 		return bad("dimensions %v are negative or their product does not fit", t.Dims)
 	}
 	if t.raw != nil && len(t.typed) > 0 {
-		p.double(t, DoubleData, fmt.Sprintf("tensor %q has raw and typed data", t.Name))
+		p.repeat(t, RepeatData, fmt.Sprintf("tensor %q has raw and typed data", t.Name))
 	}
 	if t.raw == nil || t.isExt || !t.Type.Known() {
 		return nil
@@ -170,10 +171,10 @@ func (t *Tensor) Range() [2]int64 {
 }
 
 // DataFile is the name of the external file that holds the elements, "" when
-// they are in the model file.
+// they are in the model file. Different spellings of one path are one file.
 func (t *Tensor) DataFile() string {
-	if t.isExt {
-		return t.entries["location"]
+	if name := t.entries["location"]; t.isExt && name != "" {
+		return path.Clean(name)
 	}
 	return ""
 }
@@ -212,10 +213,31 @@ func (b bytesAt) ReadAt(p []byte, at int64) (int, error) {
 	return n, nil
 }
 
+// typedField is the number of the field that holds elements of a type where
+// they are not raw: float_data, int32_data and so on.
+func typedField(t DataType) protowire.Number {
+	switch t {
+	case Float, Complex64:
+		return 4
+	case String:
+		return 6
+	case Int64:
+		return 7
+	case Double, Complex128:
+		return 10
+	case Uint32, Uint64:
+		return 11
+	}
+	return 5
+}
+
 // typedBytes turns float_data, int64_data and their like into raw bytes.
 func (t *Tensor) typedBytes(n, size int64) ([]byte, error) {
 	var claimed int64
 	for _, f := range t.typed {
+		if f.number != typedField(t.Type) {
+			return nil, &FormatError{Path: t.file.Path, Offset: f.tag, What: fmt.Sprintf("tensor %q: its elements are %s, and stand in field %d, which is for others", t.Name, t.Type, f.number)}
+		}
 		claimed += f.end - f.start
 	}
 	// Every element takes a byte or more in the file, packed small types and
@@ -251,6 +273,9 @@ func (t *Tensor) typedBytes(n, size int64) ([]byte, error) {
 		return at + int64(step), err
 	}
 	for _, f := range t.typed {
+		if f.kind == protowire.StartGroupType {
+			continue // an unknown field
+		}
 		if f.kind != protowire.BytesType {
 			if _, err := one(f, f.start); err != nil {
 				return nil, err

@@ -216,8 +216,8 @@ func (m *Model) NameData(path string) { m.editor.NameData(path) }
 
 // Edits returns the plan of everything that was recorded.
 func (m *Model) Edits() (patch.Plan, error) {
-	if d := m.file.Duplicates; len(d) > 0 && m.editor.Changed() {
-		return patch.Plan{}, &position.Refusal{Why: "the file gives two answers where one is meant: " + d[0],
+	if d := m.file.Repeats; len(d) > 0 && m.editor.Changed() {
+		return patch.Plan{}, &position.Refusal{Why: "the file gives two answers where one is meant: " + d[0].What,
 			Instead: "have the model exported again, so that every name and tensor stands once"}
 	}
 	return m.editor.Plan()

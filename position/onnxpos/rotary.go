@@ -100,6 +100,9 @@ func (r *rotarySite) describe() {
 	if r.scheme.HeadDim == 0 {
 		r.scheme.HeadDim = r.scheme.Dim
 	}
+	if s := &r.scheme.Scaling; s.AttentionFactor == 1 && s.Type != schemes.ScalingYaRN && s.Type != schemes.ScalingLongRoPE {
+		s.AttentionFactor = 0 // what these types have anyway
+	}
 	if r.scheme.Dim > 0 && e.Form == report.FormRuntime {
 		r.scheme.Sections, r.scheme.InterleavedSections = r.sections()
 	}
