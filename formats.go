@@ -51,5 +51,10 @@ func openONNX(path string, o OpenOptions) (position.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return onnxpos.New(f)
+	m, err := onnxpos.New(f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return m, nil
 }

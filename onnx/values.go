@@ -229,3 +229,51 @@ func FloatToBFloat(v float64) uint16 {
 	u += 0x7fff + u>>16&1
 	return uint16(u >> 16)
 }
+
+// NotFinite returns the first of the leading limit elements that is NaN or
+// infinite, −1 when there is none.
+func (t *Tensor) NotFinite(limit int64) (int64, error) {
+	const step = 1 << 16
+	for at, n := int64(0), min(limit, t.Len()); at < n; at += step {
+		b, err := t.Raw(at, min(step, n-at))
+		if err != nil {
+			return -1, err
+		}
+		if i := notFinite(t.Type, b); i >= 0 {
+			return at + int64(i), nil
+		}
+	}
+	return -1, nil
+}
+
+// notFinite finds an element whose exponent bits are all set.
+func notFinite(t DataType, b []byte) int {
+	width, exponent := t.Bits()/8, uint64(0)
+	switch t {
+	case Float:
+		exponent = 0x7f800000
+	case Double:
+		exponent = 0x7ff << 52
+	case Float16:
+		exponent = 0x7c00
+	case BFloat16:
+		exponent = 0x7f80
+	default:
+		return -1
+	}
+	for i := range len(b) / width {
+		var v uint64
+		switch e := b[i*width:]; width {
+		case 2:
+			v = uint64(binary.LittleEndian.Uint16(e))
+		case 4:
+			v = uint64(binary.LittleEndian.Uint32(e))
+		case 8:
+			v = binary.LittleEndian.Uint64(e)
+		}
+		if v&exponent == exponent {
+			return i
+		}
+	}
+	return -1
+}

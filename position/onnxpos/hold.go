@@ -40,7 +40,7 @@ func (m *Model) resize(t tableRows, newRows, kept int, row rowFunc, why string) 
 			parts = append(parts, t.newRows(o, kept, newRows, row))
 		}
 	}
-	return m.editor.ReplaceTensor(t.tensor, dims, patch.Concat(parts...), why)
+	return m.replace(t.tensor, dims, patch.Concat(parts...), why)
 }
 
 // fits computes rows for a storage type of narrow range ahead of writing: a
@@ -333,7 +333,7 @@ func (r *rotarySite) holdFrequencies(scheme schemes.Rotary) error {
 		if err != nil {
 			return err
 		}
-		if err := r.m.editor.ReplaceTensor(t, t.Dims, patch.Bytes(b), "frequencies of "+scheme.String()); err != nil {
+		if err := r.m.replace(t, t.Dims, patch.Bytes(b), "frequencies of "+scheme.String()); err != nil {
 			return err
 		}
 	}
@@ -392,7 +392,7 @@ func (r *rotarySite) setAmplitude(a float64) {
 		if c := amplitudeConstant(t); c != nil {
 			if x, err := c.Floats(0, 1); err == nil {
 				if b, err := onnx.EncodeFloats(c.Type, []float64{x[0] * ratio}, nil); err == nil &&
-					r.m.editor.ReplaceTensor(c, c.Dims, patch.Bytes(b), "attention factor") == nil {
+					r.m.replace(c, c.Dims, patch.Bytes(b), "attention factor") == nil {
 					continue
 				}
 			}
@@ -478,7 +478,7 @@ func (r *rotarySite) Neutralize() error {
 	}
 	for _, t := range tensors {
 		size := t.Type.Size(t.Len())
-		if err := r.m.editor.ReplaceTensor(t, t.Dims, patch.Zeros(size), why); err != nil {
+		if err := r.m.replace(t, t.Dims, patch.Zeros(size), why); err != nil {
 			return err
 		}
 	}
@@ -539,7 +539,7 @@ func (a *alibiSite) grow(t *onnx.Tensor, n int) error {
 			}
 		}
 	}
-	return a.m.editor.ReplaceTensor(t, dims, patch.Bytes(b), fmt.Sprintf("bias of %d positions", n))
+	return a.m.replace(t, dims, patch.Bytes(b), fmt.Sprintf("bias of %d positions", n))
 }
 
 // biasLine returns the value of a head's bias at any query and key, equal to

@@ -615,7 +615,7 @@ func (c *lengthChange) write() error {
 		if err != nil {
 			return err
 		}
-		if err := c.m.editor.ReplaceTensor(t, p.dims, patch.Bytes(b), p.why); err != nil {
+		if err := c.m.replace(t, p.dims, patch.Bytes(b), p.why); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@
 package onnxpos
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -45,10 +46,14 @@ type site interface {
 
 // New finds the position encodings of an opened model.
 func New(f *onnx.File) (*Model, error) {
+	if err := f.CheckData(); err != nil {
+		return nil, err
+	}
 	m := &Model{file: f, editor: onnx.NewEditor(f)}
 	m.sizes = m.probeSizes()
 	m.probe = m.evaluate(m.sizes)
 	m.detect()
+	m.inspectFindings()
 	return m, nil
 }
 
@@ -210,15 +215,31 @@ func (m *Model) Describe() report.Inspect {
 // Close closes the file.
 func (m *Model) Close() error { return m.file.Close() }
 
+// replace gives a constant other content; a constant that cannot be given any
+// refuses the change.
+func (m *Model) replace(t *onnx.Tensor, dims []int64, data patch.Source, why string) error {
+	return refusal(m.editor.ReplaceTensor(t, dims, data, why))
+}
+
+// refusal is the error of the editor for what it cannot do, as a refusal.
+func refusal(err error) error {
+	if u, ok := errors.AsType[*onnx.UnsupportedError](err); ok {
+		return &position.Refusal{Why: u.Error(), Instead: "have the model exported again"}
+	}
+	return err
+}
+
 // NameData tells the model the path at which it will be written, after
 // which its data files are named.
 func (m *Model) NameData(path string) { m.editor.NameData(path) }
 
 // Edits returns the plan of everything that was recorded.
 func (m *Model) Edits() (patch.Plan, error) {
-	if d := m.file.Repeats; len(d) > 0 && m.editor.Changed() {
-		return patch.Plan{}, &position.Refusal{Why: "the file gives two answers where one is meant: " + d[0].What,
-			Instead: "have the model exported again, so that every name and tensor stands once"}
+	if m.editor.Changed() {
+		if err := m.sound(); err != nil {
+			return patch.Plan{}, err
+		}
 	}
-	return m.editor.Plan()
+	p, err := m.editor.Plan()
+	return p, refusal(err)
 }

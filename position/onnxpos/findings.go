@@ -1,0 +1,291 @@
+package onnxpos
+
+import (
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// Rules of findings about ONNX files. Those at level error keep a model from
+// being changed.
+const (
+	ruleDuplicateInitializer = "onnx-duplicate-initializer"
+	ruleRawAndTyped          = "onnx-raw-and-typed-data"
+	ruleDuplicateAttribute   = "onnx-duplicate-attribute"
+	ruleDuplicateFunction    = "onnx-duplicate-function"
+	ruleDuplicateValue       = "onnx-duplicate-value"
+	ruleNodeCycle            = "onnx-node-cycle"
+	ruleTableNotFinite       = "onnx-table-not-finite"
+	ruleUnreadTable          = "onnx-unread-table"
+	ruleElementType          = "onnx-unknown-element-type"
+	ruleVersion              = "onnx-ir-version"
+	ruleSize                 = "onnx-file-size"
+)
+
+// maxFindings bounds the findings of one rule; the last of them tells how many
+// there are.
+const maxFindings = 100
+
+// inspectFindings looks for what the owner of the file should know.
+func (m *Model) inspectFindings() {
+	f := finder{m: m, count: map[string]int{}}
+	f.repeats()
+	f.graphs()
+	f.tables()
+	f.file()
+	for rule, n := range f.count {
+		if n > maxFindings {
+			for i := range m.findings {
+				if last := &m.findings[i]; last.Rule == rule {
+					last.Message = fmt.Sprintf("%s (and %d more)", last.Message, n-maxFindings)
+					break
+				}
+			}
+		}
+	}
+}
+
+type finder struct {
+	m     *Model
+	count map[string]int
+}
+
+func (f *finder) add(rule, level, message, hint string, where *report.Where) {
+	if f.count[rule]++; f.count[rule] > maxFindings {
+		return
+	}
+	f.m.findings = append(f.m.findings, report.Finding{Rule: rule, Level: level, Message: message, Hint: hint, Where: where})
+}
+
+func (f *finder) at(t *onnx.Tensor) *report.Where {
+	if t == nil {
+		return nil
+	}
+	w := f.m.where(t)
+	return &w
+}
+
+const onceHint = "have the model exported again, so that every name and tensor stands once"
+
+// repeats tells of places that give two answers.
+func (f *finder) repeats() {
+	rules := map[onnx.RepeatKind]string{onnx.RepeatInitializer: ruleDuplicateInitializer, onnx.RepeatData: ruleRawAndTyped,
+		onnx.RepeatAttribute: ruleDuplicateAttribute, onnx.RepeatFunction: ruleDuplicateFunction}
+	for _, r := range f.m.file.Repeats {
+		f.add(rules[r.Kind], report.LevelError, r.What+": readers differ in which one counts", onceHint, f.at(r.Tensor))
+	}
+}
+
+// graphs looks at every graph's nodes.
+func (f *finder) graphs() {
+	f.m.file.Graphs(func(g *onnx.Graph) {
+		producer := map[string]*onnx.Node{}
+		for _, n := range g.Nodes {
+			for _, o := range n.Outputs {
+				if o != "" && producer[o] != nil {
+					f.add(ruleDuplicateValue, report.LevelError, fmt.Sprintf("two nodes make the value %q", o), onceHint, nodeWhere(n))
+				}
+				producer[o] = n
+			}
+		}
+		if n := cycle(g, producer); n != nil {
+			f.add(ruleNodeCycle, report.LevelError, fmt.Sprintf("%s stands in a cycle of nodes: none of them can run first", nodeName(n)), "have the model exported again", nodeWhere(n))
+		}
+	})
+}
+
+func nodeWhere(n *onnx.Node) *report.Where {
+	r := n.Range()
+	return &report.Where{Node: nodeName(n), Range: &r}
+}
+
+// cycle returns a node that needs its own output, nil when there is none: what
+// is left when nodes whose inputs are there have been taken away.
+func cycle(g *onnx.Graph, producer map[string]*onnx.Node) *onnx.Node {
+	waits := map[*onnx.Node]int{}
+	readers := map[*onnx.Node][]*onnx.Node{}
+	var ready []*onnx.Node
+	for _, n := range g.Nodes {
+		for _, in := range n.Inputs {
+			if p := producer[in]; in != "" && p != nil {
+				waits[n]++
+				readers[p] = append(readers[p], n)
+			}
+		}
+		if waits[n] == 0 {
+			ready = append(ready, n)
+		}
+	}
+	done := 0
+	for ; len(ready) > 0; done++ {
+		n := ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		for _, r := range readers[n] {
+			if waits[r]--; waits[r] == 0 {
+				ready = append(ready, r)
+			}
+		}
+	}
+	if done == len(g.Nodes) {
+		return nil
+	}
+	// Going back from a node that still waits ends in a circle.
+	seen := map[*onnx.Node]bool{}
+	for _, n := range g.Nodes {
+		if waits[n] == 0 {
+			continue
+		}
+		for !seen[n] {
+			seen[n] = true
+			for _, in := range n.Inputs {
+				if p := producer[in]; in != "" && p != nil && waits[p] > 0 {
+					n = p
+					break
+				}
+			}
+		}
+		return n
+	}
+	return nil
+}
+
+// maxScanned bounds the elements of a table that inspect looks at one by one.
+// A table that is changed is read whole.
+const maxScanned = 1 << 22
+
+// tables looks for numbers that are none, and for tables that nobody reads.
+func (f *finder) tables() {
+	seen := map[*onnx.Tensor]bool{}
+	for _, s := range f.m.sites {
+		for _, t := range siteTables(s) {
+			if seen[t.tensor] {
+				continue
+			}
+			seen[t.tensor] = true
+			if row, column, bad := t.notFinite(maxScanned); bad {
+				f.add(ruleTableNotFinite, report.LevelError, fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", f.m.tensorName(t.tensor), row, column),
+					"fetch the file again, or take an earlier checkpoint", f.at(t.tensor))
+			}
+		}
+	}
+	read := readNames(f.m.file)
+	f.m.file.Graphs(func(g *onnx.Graph) {
+		for _, t := range g.Initializers {
+			if !read[t.Name] && t.Type.IsFloat() && f.resembles(t) {
+				f.add(ruleUnreadTable, report.LevelNote, fmt.Sprintf("nothing reads %q, which has the shape of the table in use", t.Name), "", f.at(t))
+			}
+		}
+	})
+}
+
+// resembles reports whether a constant has the shape of a table in use, or of
+// one with more or fewer rows.
+func (f *finder) resembles(t *onnx.Tensor) bool {
+	for _, s := range f.m.sites {
+		for _, own := range siteTables(s) {
+			k := len(own.tensor.Dims)
+			if len(t.Dims) == k && k >= 2 && t.Dims[k-1] == own.tensor.Dims[k-1] && t.Len() > t.Dims[k-1] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// readNames are the names that nodes read or graphs give back.
+func readNames(f *onnx.File) map[string]bool {
+	out := map[string]bool{}
+	f.Graphs(func(g *onnx.Graph) {
+		for _, n := range g.Nodes {
+			for _, in := range n.Inputs {
+				out[in] = true
+			}
+		}
+		for _, o := range g.Outputs {
+			out[o.Name] = true
+		}
+	})
+	return out
+}
+
+// siteTables are the tables of rows that a site owns.
+func siteTables(s site) []tableRows {
+	var out []tableRows
+	switch s := s.(type) {
+	case *tableSite:
+		if s.uses[0].source.tensor == nil {
+			return nil
+		}
+		rows := s.rows()
+		for _, t := range s.tensors() {
+			out = append(out, tableRows{t, rows.axis, rows.scale, rows.zero})
+		}
+	case *rotarySite:
+		for _, c := range s.caches {
+			out = append(out, c.cos)
+			if c.sin.tensor != c.cos.tensor {
+				out = append(out, c.sin)
+			}
+		}
+	}
+	return out
+}
+
+// notFinite finds the first element, in file order, that is NaN or infinite,
+// among the first limit ones.
+func (t tableRows) notFinite(limit int64) (row, column int, bad bool) {
+	if !t.tensor.Type.IsFloat() {
+		return 0, 0, false
+	}
+	at, err := t.tensor.NotFinite(limit)
+	if err != nil || at < 0 {
+		return 0, 0, false
+	}
+	inner := int64(t.inner())
+	row = int(at / inner % int64(t.Len()))
+	return row, int(at/inner/int64(t.Len())*inner + at%inner), true
+}
+
+// file looks at what the file says of itself.
+func (f *finder) file() {
+	file := f.m.file
+	if file.IRVersion > knownIR {
+		f.add(ruleVersion, report.LevelNote, fmt.Sprintf("IR version %d is newer than what is known here (%d)", file.IRVersion, knownIR), "", nil)
+	}
+	if file.Size > maxProtobuf {
+		f.add(ruleSize, report.LevelWarning, fmt.Sprintf("the file has %d bytes, and readers of protobuf stop at %d", file.Size, maxProtobuf), "store the weights as external data", nil)
+	}
+	file.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
+		if !t.Type.Known() {
+			f.add(ruleElementType, report.LevelNote, fmt.Sprintf("constant %q is of element type %d, which is unknown here", f.m.tensorName(t), t.Type), "", f.at(t))
+		}
+	})
+}
+
+// knownIR is the newest IR version that this package was tried with.
+const knownIR = 14
+
+const maxProtobuf = 1<<31 - 1
+
+// sound refuses to change a model whose file is at fault: which of two answers
+// a reader takes is not for us to decide.
+func (m *Model) sound() error {
+	for _, f := range m.findings {
+		if f.Level == report.LevelError {
+			return &position.Refusal{Why: f.Message, Instead: f.Hint}
+		}
+	}
+	for _, s := range m.sites {
+		for _, t := range siteTables(s) {
+			if t.tensor.Len() <= maxScanned || !m.editor.Replaced(t.tensor) {
+				continue
+			}
+			if row, column, bad := t.notFinite(t.tensor.Len()); bad {
+				return &position.Refusal{Why: fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", m.tensorName(t.tensor), row, column)}
+			}
+		}
+	}
+	return nil
+}
