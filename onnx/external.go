@@ -30,7 +30,7 @@ const maxLocation = 4096
 var decimal = regexp.MustCompile(`^[0-9]{1,19}$`)
 
 // windowsDevice matches names that are devices on Windows in any folder.
-var windowsDevice = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
+var windowsDevice = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(\.|$)`)
 
 // checkLocation refuses names that could lead out of the model's folder,
 // before anything is opened (facts/BAD-INPUTS B21).

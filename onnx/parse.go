@@ -27,6 +27,8 @@ func (p *parser) each(fr *frame, place string, visit func(field) error) error {
 		f, err := p.next(at, fr.end, p.depth)
 		if err == nil {
 			err = visit(f)
+		} else {
+			err = placed(err, fieldName(place, f.number))
 		}
 		if err != nil {
 			return placed(err, place)
@@ -34,6 +36,18 @@ func (p *parser) each(fr *frame, place string, visit func(field) error) error {
 		at = f.end
 	}
 	return nil
+}
+
+// fieldName names a field whose own bytes are at fault, "" where the message
+// around it says enough.
+func fieldName(place string, n protowire.Number) string {
+	switch place {
+	case "":
+		return map[protowire.Number]string{7: "graph", 8: "opset_import", 25: "functions"}[n]
+	case "graph":
+		return map[protowire.Number]string{1: "node", 5: "initializer", 11: "input", 12: "output", 13: "value_info", 15: "sparse_initializer"}[n]
+	}
+	return ""
 }
 
 // placed adds an outer place to an error's path while it returns, so that

@@ -141,7 +141,11 @@ func EncodeFloats(t DataType, values []float64, b []byte) ([]byte, error) {
 			}
 			b = binary.LittleEndian.AppendUint16(b, h)
 		case BFloat16:
-			b = binary.LittleEndian.AppendUint16(b, FloatToBFloat(v))
+			h := FloatToBFloat(v)
+			if h&0x7fff == 0x7f80 && !math.IsInf(v, 0) {
+				return nil, fmt.Errorf("value %d: %g does not fit bfloat16", i, v)
+			}
+			b = binary.LittleEndian.AppendUint16(b, h)
 		default:
 			return nil, &UnsupportedError{Place: "writing", What: "numbers as " + t.String()}
 		}
@@ -149,9 +153,14 @@ func EncodeFloats(t DataType, values []float64, b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// EncodeInts stores integers in the type, appending to b.
+// EncodeInts stores integers in the type, appending to b. Those that do not
+// fit are an error. 64-bit types take the bits as they are.
 func EncodeInts(t DataType, values []int64, b []byte) ([]byte, error) {
-	for _, v := range values {
+	low, high := intRange(t)
+	for i, v := range values {
+		if v < low || v > high {
+			return nil, fmt.Errorf("value %d: %d does not fit %s", i, v, t)
+		}
 		switch t {
 		case Int64, Uint64:
 			b = binary.LittleEndian.AppendUint64(b, uint64(v))
@@ -166,6 +175,20 @@ func EncodeInts(t DataType, values []int64, b []byte) ([]byte, error) {
 		}
 	}
 	return b, nil
+}
+
+// intRange is the range of an integer type.
+func intRange(t DataType) (low, high int64) {
+	bits := min(t.Bits(), 64)
+	switch t {
+	case Bool:
+		return 0, 1
+	case Uint8, Uint16, Uint32:
+		return 0, 1<<bits - 1
+	case Int8, Int16, Int32:
+		return -1 << (bits - 1), 1<<(bits-1) - 1
+	}
+	return math.MinInt64, math.MaxInt64
 }
 
 // HalfToFloat converts an IEEE 754 binary16 value.

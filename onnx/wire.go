@@ -133,10 +133,10 @@ func (c *cursor) next(offset, end int64, depth int) (field, error) {
 		f.length = at
 		n, at, err := c.uvarint(at, end)
 		if err != nil {
-			return field{}, err
+			return f, err
 		}
 		if n > uint64(end-at) {
-			return field{}, &FormatError{Offset: f.length,
+			return f, &FormatError{Offset: f.length,
 				What: fmt.Sprintf("a field claims %d bytes and %d are left (file truncated?)", n, end-at)}
 		}
 		f.start, f.end = at, at+int64(n)

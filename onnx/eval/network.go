@@ -137,6 +137,11 @@ func matMul(c *call) ([]*Value, error) {
 	return product2(c, t, c.need(0), c.need(1))
 }
 
+// maxProduct bounds the multiplications of a matrix product that is computed:
+// enough for the small networks that make biases (Swin v2), far too few for the
+// model's own layers.
+const maxProduct = 1 << 22
+
 // product2 is the matrix product with numpy's broadcasting.
 func product2(c *call, t onnx.DataType, a, b *Value) ([]*Value, error) {
 	if !a.Ranked || !b.Ranked || len(a.Shape) == 0 || len(b.Shape) == 0 {
@@ -166,7 +171,7 @@ func product2(c *call, t onnx.DataType, a, b *Value) ([]*Value, error) {
 		shape = append(shape, n)
 	}
 	out := Shaped(t, shape...)
-	if !t.IsFloat() || k > 64 || product(full) > maxContent || !allKnown(a, b) {
+	if !t.IsFloat() || product(full) > maxContent || k > maxProduct/max(product(full), 1) || !allKnown(a, b) {
 		return one(out), nil
 	}
 	out.Floats = make([]float64, product(full))

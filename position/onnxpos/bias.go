@@ -278,8 +278,19 @@ type bucketSite struct {
 	buckets  schemes.Buckets
 }
 
-// bucketLength is the length at which bucket indices are computed for a fit.
-const bucketLength = 300
+// bucketLengths are the lengths at which bucket indices are computed for a fit:
+// the longest that the graph runs at, which a learned table beside may bound.
+var bucketLengths = []int{300, 128, 64, 32, 16}
+
+// bucketIndex computes an index at the longest length at which it is known.
+func (m *Model) bucketIndex(s *eval.Scope, name string) *eval.Value {
+	for _, length := range bucketLengths {
+		if v := m.longer(s, name, length); v != nil && v.Known() && v.Ints != nil && len(v.Shape) >= 2 {
+			return v
+		}
+	}
+	return nil
+}
 
 // bucketGather finds the Gather of a bias table by relative distance behind a
 // bias, and fits the buckets.
@@ -289,8 +300,8 @@ func (m *Model) bucketGather(b *bias) *bucketSite {
 		return nil
 	}
 	table := s.Tensor(n.Input(0))
-	index := m.longer(s, n.Input(1), bucketLength)
-	if table == nil || len(table.Dims) != 2 || index == nil || !index.Known() || index.Ints == nil {
+	index := m.bucketIndex(s, n.Input(1))
+	if table == nil || len(table.Dims) != 2 || index == nil {
 		return nil
 	}
 	site := &bucketSite{m: m, table: table}

@@ -1,7 +1,9 @@
 package onnxpos
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
@@ -22,6 +24,7 @@ const (
 	ruleElementType          = "onnx-unknown-element-type"
 	ruleVersion              = "onnx-ir-version"
 	ruleSize                 = "onnx-file-size"
+	ruleSharedData           = "onnx-shared-data"
 )
 
 // maxFindings bounds the findings of one rule; the last of them tells how many
@@ -35,6 +38,7 @@ func (m *Model) inspectFindings() {
 	f.graphs()
 	f.tables()
 	f.file()
+	f.sharedData()
 	for rule, n := range f.count {
 		if n > maxFindings {
 			for i := range m.findings {
@@ -262,6 +266,30 @@ func (f *finder) file() {
 			f.add(ruleElementType, report.LevelNote, fmt.Sprintf("constant %q is of element type %d, which is unknown here", f.m.tensorName(t), t.Type), "", f.at(t))
 		}
 	})
+}
+
+// sharedData tells of constants that lie on the same bytes of a data file. A
+// change of one gives it bytes of its own.
+func (f *finder) sharedData() {
+	type span struct {
+		tensor *onnx.Tensor
+		file   string
+		at     [2]int64
+	}
+	var spans []span
+	f.m.file.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
+		if t.External() && t.Len() > 0 {
+			spans = append(spans, span{t, t.DataFile(), t.Range()})
+		}
+	})
+	slices.SortStableFunc(spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.file, b.file), cmp.Compare(a.at[0], b.at[0]))
+	})
+	for i := 1; i < len(spans); i++ {
+		if a, b := spans[i-1], spans[i]; a.file == b.file && b.at[0] < a.at[1] {
+			f.add(ruleSharedData, report.LevelNote, fmt.Sprintf("constants %q and %q lie on the same bytes of %s", f.m.tensorName(a.tensor), f.m.tensorName(b.tensor), a.file), "", f.at(b.tensor))
+		}
+	}
 }
 
 // knownIR is the newest IR version that this package was tried with.

@@ -70,7 +70,7 @@ func (d *detector) additive(src source, rows, width int) bool {
 		}
 	}
 	_, ok := d.patchAxis(src.tensor, rows, width)
-	return ok
+	return ok || d.channelsFirst(src.tensor, width)
 }
 
 // patchAxis finds the axis of a table that holds an image's patches without the
@@ -88,6 +88,14 @@ func (d *detector) patchAxis(t *onnx.Tensor, rows, width int) (axis int, ok bool
 		}
 	}
 	return 0, false
+}
+
+// channelsFirst reports whether a table is an image of its own: channels, then
+// rows and columns of patches, as resampling wants it.
+func (d *detector) channelsFirst(t *onnx.Tensor, width int) bool {
+	k := len(t.Dims)
+	h, w := d.m.patchGrid(d.e)
+	return h > 0 && k >= 3 && int(t.Dims[k-3]) == width && int(t.Dims[k-2]) == h && int(t.Dims[k-1]) == w
 }
 
 // patchGrid is the size of the convolution's output that makes patches of an
@@ -270,6 +278,9 @@ func (t *tableSite) describe(d *detector) {
 	}
 	if g, prefix, ok := t.grid(d, rows.Len()); ok && t.sinusoid == nil {
 		learned.Grid, learned.Prefix, learned.Rows = g, prefix, g[0]*g[1]+prefix
+		if use.value != nil {
+			learned.Dim = use.value.Shape[len(use.value.Shape)-1]
+		}
 		e.Scheme, e.Capacity = learned, g[0]*g[1]
 	}
 	t.encoding = e
