@@ -23,6 +23,9 @@ type OpenOptions struct {
 	// ExternalRoot is a folder in which external data of ONNX models may lie
 	// outside the model's own folder.
 	ExternalRoot string
+	// MaxUnpacked bounds the bytes that a compressed input, or standard input,
+	// may come to; 0 is 64 GiB.
+	MaxUnpacked int64
 }
 
 // Open opens a model file of any format that is known, by its first bytes.
@@ -40,7 +43,12 @@ func Open(path string, o OpenOptions) (position.Model, error) {
 }
 
 // Inspect says which position encodings a model file has.
+//
+// Stdin and compressed files (.zst, .gz) are unpacked to a temporary file.
 func Inspect(path string, o OpenOptions) (report.Inspect, error) {
+	if r, ok, err := inspectPacked(path, o); ok {
+		return r, err
+	}
 	m, err := Open(path, o)
 	if err != nil {
 		return report.Inspect{}, err

@@ -119,7 +119,7 @@ func (c *console) encoding(e report.Encoding, verbose bool) {
 		c.field("", "at "+whereText(w))
 	}
 	for _, a := range e.Also {
-		c.field("", "or "+a.Scheme+": "+a.Why)
+		c.field("", "or, as "+a.Why+": "+a.Scheme+" "+parametersText(a.Parameters))
 	}
 	if verbose {
 		for _, v := range e.Evidence {

@@ -39,10 +39,23 @@ func execute(ctx context.Context, args []string, c *console) int {
 		return coded.code
 	}
 	if modelpatch.ExitCode(err) == modelpatch.ExitInput && isFlagError(err) {
-		err = &modelpatch.UsageError{What: err.Error(), Hint: "modelpatch --help"}
+		err = usage(err)
 	}
 	c.fail("", err, false)
 	return modelpatch.ExitCode(err)
+}
+
+// usage turns cobra's complaint into ours: one line, and its suggestion as the
+// hint.
+func usage(err error) error {
+	what, suggested, ok := strings.Cut(err.Error(), "Did you mean this?")
+	hint := "modelpatch --help"
+	if ok {
+		hint = "did you mean " + strings.Join(strings.Fields(suggested), " or ") + "?"
+	}
+	what = strings.ReplaceAll(strings.TrimSpace(what), "strconv.ParseInt: parsing ", "not a whole number: ")
+	what = strings.ReplaceAll(what, "strconv.ParseFloat: parsing ", "not a number: ")
+	return &modelpatch.UsageError{What: strings.TrimSuffix(what, ": invalid syntax"), Hint: hint}
 }
 
 // codedError carries an exit code past cobra; its cause has been printed.

@@ -306,7 +306,7 @@ func (r *rotarySite) describeRuntime(e *position.Encoding) {
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "frequencies are " + r.scheme.String(), Residual: residual(result.Residual)})
 	for _, also := range result.Also {
-		e.Also = append(e.Also, report.Reading{Scheme: also.Name(), Parameters: position.Parameters(also), Why: "fits as well"})
+		e.Also = append(e.Also, report.Reading{Scheme: also.Name(), Parameters: position.Parameters(also), Why: "it fits as well"})
 	}
 }
 
