@@ -1,6 +1,7 @@
 package position
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -200,6 +201,17 @@ func (x *extension) grow(i int, s Site, l schemes.Learned) error {
 	if slices.Contains(schemes.GrowMethods, x.o.Method) {
 		method, x.used = x.o.Method, true
 	}
+	err := x.growBy(method, i, s, l, old)
+	if r, ok := errors.AsType[*Refusal](err); ok && r.Range && !x.used {
+		// New rows of the default method leave the table's number range;
+		// repeated ones never do.
+		return x.growBy(schemes.GrowTile, i, s, l, old)
+	}
+	return err
+}
+
+// growBy makes a learned table longer by one method.
+func (x *extension) growBy(method string, i int, s Site, l schemes.Learned, old Rows) error {
 	rows, err := schemes.GrowRows(method, old, l.Offset, x.o.Length+l.Offset, x.o.Grow)
 	if err != nil {
 		return &Refusal{Why: err.Error(), Instead: "another --method: " + fmt.Sprint(schemes.GrowMethods)}

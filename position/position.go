@@ -149,6 +149,8 @@ type DataNamer interface {
 type Refusal struct {
 	Why     string
 	Instead string
+	// Range tells that numbers did not fit the storage type: others may.
+	Range bool
 }
 
 func (r *Refusal) Error() string { return r.Why }

@@ -15,8 +15,10 @@ func newExtend(c *console) *cobra.Command {
 	var o modelpatch.ExtendOptions
 	var d destination
 	var length int64
+	var grid string
+	var g modelpatch.GridOptions
 	cmd := &cobra.Command{
-		Use:   "extend --len N FILE -o NEW",
+		Use:   "extend (--len N | --grid HxW | --image SIZE) FILE -o NEW",
 		Short: "Make a model count to another length",
 		Long: fmt.Sprintf(`extend makes a model count to N positions.
 
@@ -28,12 +30,27 @@ computes from keys (GGUF) is scaled, by YaRN unless told otherwise.
           for RoPE:   %s
 interpolate and stretch move old rows: outputs change at every length.
 
-%s`, strings.Join(schemes.GrowMethods, ", "), strings.Join(position.RopeMethods, ", "), exitCodes),
+Image models: --grid or --image resamples the learned rows of the patches as
+their own code does for another picture size; --kernel says how, one of
+%s.
+
+%s`, strings.Join(schemes.GrowMethods, ", "), strings.Join(position.RopeMethods, ", "), kernelNames(), exitCodes),
 		Example: `  modelpatch extend --len 1024 bert.onnx -o bert-1024.onnx
   modelpatch extend --len 32768 llama.gguf -o llama-32k.gguf
-  modelpatch extend --len 8192 --method linear --dry-run llama.gguf`,
+  modelpatch extend --len 8192 --method linear --dry-run llama.gguf
+  modelpatch extend --image 384 vit-224.onnx -o vit-384.onnx`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
+			if grid != "" || g.Image != 0 {
+				if err := parseGrid(grid, cmd.Flags().Changed("len"), &g); err != nil {
+					return err
+				}
+				r, err := modelpatch.ResizeGrid(cmd.Context(), files[0], g, modelpatch.OpenOptions{}, d.write)
+				return d.finish(c, files[0], r, err)
+			}
+			if !cmd.Flags().Changed("len") {
+				return &modelpatch.UsageError{What: "no new length", Hint: "--len N for text, --grid HxW or --image SIZE for pictures"}
+			}
 			if length > position.MaxLength || length < 0 {
 				length = 0 // refused with the limits
 			}
@@ -46,7 +63,34 @@ interpolate and stretch move old rows: outputs change at every length.
 	f.Int64Var(&length, "len", 0, "the new length in positions")
 	f.StringVar(&o.Method, "method", "", "how, see above")
 	f.IntVar(&o.OriginalLength, "original-length", 0, "length that the model was trained with, where the file does not tell")
+	f.StringVar(&grid, "grid", "", "the new grid of image patches, HxW")
+	f.IntVar(&g.Image, "image", 0, "the side of the new picture in pixels")
+	f.StringVar(&g.Kernel, "kernel", "", "how patches are resampled, see above")
+	f.IntVar(&o.Grow.Keep, "keep", 0, "rows that --method stretch leaves alone (default 20)")
 	d.addFlags(cmd)
-	cobra.CheckErr(cmd.MarkFlagRequired("len"))
 	return cmd
+}
+
+func kernelNames() string {
+	var names []string
+	for _, k := range schemes.Kernels {
+		names = append(names, k.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// parseGrid reads HxW.
+func parseGrid(text string, length bool, g *modelpatch.GridOptions) error {
+	switch {
+	case length:
+		return &modelpatch.UsageError{What: "--len with --grid or --image", Hint: "text and pictures are extended one after the other"}
+	case text == "":
+		return nil
+	case g.Image != 0:
+		return &modelpatch.UsageError{What: "--grid with --image", Hint: "choose one of them"}
+	}
+	if _, err := fmt.Sscanf(strings.ToLower(text)+"\n", "%dx%d\n", &g.Height, &g.Width); err != nil {
+		return &modelpatch.UsageError{What: fmt.Sprintf("--grid %q", text), Hint: "two numbers, height and width in patches: --grid 24x24"}
+	}
+	return nil
 }

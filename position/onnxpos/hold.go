@@ -56,7 +56,8 @@ func (t tableRows) fits(from, to int, row rowFunc) error {
 			return err
 		}
 		if _, err := t.encode(dst); err != nil {
-			return &position.Refusal{Why: fmt.Sprintf("row %d: %v", i, err), Instead: "--method repeat-last or --method tile makes rows of values that the table has"}
+			return &position.Refusal{Why: fmt.Sprintf("row %d: %v", i, err), Range: true,
+				Instead: "--method repeat-last or --method tile makes rows of values that the table has"}
 		}
 	}
 	return nil
@@ -130,7 +131,12 @@ func (t *tableSite) Hold(want position.Want) error {
 	offset := int(t.uses[0].source.first)
 	n := want.Positions + offset
 	if g, ok := t.encoding.Scheme.(schemes.Learned); ok && g.Grid != nil {
-		return &position.Refusal{Why: "the table holds the patches of an image grid", Instead: "another image size needs another grid, not another length"}
+		if w, ok := want.Scheme.(schemes.Learned); !ok || w.Grid == nil || want.Rows == nil {
+			return &position.Refusal{Why: "the table holds the patches of an image grid", Instead: "extend --grid HxW or --image SIZE"}
+		}
+		if t.resampled() {
+			return &position.Refusal{Why: "the graph resamples its table of patches itself", Instead: "give it a larger picture, if its axes are free; else export it for the wanted size"}
+		}
 	}
 	kept, row := rows.Len(), rowFunc(nil)
 	switch {
@@ -184,13 +190,55 @@ func (r *rotarySite) Hold(want position.Want) error {
 		return r.holdCaches(scheme, want.Positions, same)
 	}
 	if r.encoding.Form == report.FormBaked {
-		return &position.Refusal{Why: fmt.Sprintf("the angles of just %d positions are constants of the graph", r.encoding.Capacity),
-			Instead: "export the model with a free sequence length"}
+		return r.holdAngles(want.Positions, same)
 	}
 	if same {
 		return nil
 	}
 	return r.holdFrequencies(scheme)
+}
+
+// angles are the constants that hold the angles of a fixed number of positions.
+func (r *rotarySite) angles() []tableRows {
+	var out []tableRows
+	for _, t := range r.trig {
+		for _, a := range tablesOf(sources(t.scope, t.trig.Input(0)), r.uses[0]) {
+			if a.Len() == r.encoding.Capacity && !slices.ContainsFunc(out, func(o tableRows) bool { return o.tensor == a.tensor }) {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+// holdAngles continues angles that an exporter folded for one length: row p is
+// p · frequency, in one float32 product as the graph had it.
+func (r *rotarySite) holdAngles(positions int, same bool) error {
+	tables := r.angles()
+	if len(tables) == 0 || !same {
+		return &position.Refusal{Why: fmt.Sprintf("the angles of just %d positions are constants of the graph", r.encoding.Capacity),
+			Instead: "export the model with a free sequence length"}
+	}
+	for _, t := range tables {
+		first, second := make([]float64, t.Dim()), make([]float64, t.Dim())
+		if err := t.Row(0, first); err != nil {
+			return err
+		}
+		if err := t.Row(1, second); err != nil {
+			return err
+		}
+		row := func(i int, dst []float64) error {
+			for c := range dst {
+				dst[c] = float64(float32(i) * float32(second[c]-first[c]))
+			}
+			return nil
+		}
+		if err := r.m.resize(t, positions, t.Len(), row, fmt.Sprintf("angles of %d positions", positions)); err != nil {
+			return err
+		}
+	}
+	r.held = positions
+	return nil
 }
 
 // sameNumbers reports whether a scheme asks for the numbers that are there.

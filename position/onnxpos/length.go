@@ -19,9 +19,15 @@ type lengthChange struct {
 	m        *Model
 	old, new int
 	sizes    sizes
+	image    [2]int       // height and width of the new picture; zeros: no change of it
+	pairs    []numberPair // what stands for the old size, and for the new
 	planned  map[*onnx.Tensor]*plannedConstant
 	known    map[*onnx.Node]bool // nodes that fail at the old length, too
 }
+
+// numberPair is a number that stands for the old size in a graph and the one
+// that takes its place.
+type numberPair struct{ old, new int }
 
 // plannedConstant is what a constant will become.
 type plannedConstant struct {
@@ -43,7 +49,13 @@ func (m *Model) SetLength(old, new int) error {
 	}
 	c := &lengthChange{m: m, old: old, new: new, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{}, known: map[*onnx.Node]bool{}}
 	c.sizes.length = new
-	for _, f := range m.probe.Failures {
+	c.pairs = c.lengths()
+	return c.run()
+}
+
+// run grows what fails, records it and corrects what the file declares.
+func (c *lengthChange) run() error {
+	for _, f := range c.m.probe.Failures {
 		c.known[f.Node] = true
 	}
 	if err := c.grow(); err != nil {
@@ -52,7 +64,6 @@ func (m *Model) SetLength(old, new int) error {
 	if err := c.write(); err != nil {
 		return err
 	}
-	m.lengthSet = new
 	return c.declare()
 }
 
@@ -80,6 +91,9 @@ func (c *lengthChange) probe() *eval.Evaluator {
 func (c *lengthChange) inputs() map[string]*eval.Value {
 	fixed := c.m.fixedLength()
 	free := *c.m.file
+	if c.image != [2]int{} {
+		return c.imageInputs()
+	}
 	if fixed == 0 {
 		return probeInputs(&free, c.sizes)
 	}
@@ -143,7 +157,7 @@ func (c *lengthChange) problem() (*eval.Failure, int64) {
 	if f := c.first(c.probe()); f != nil {
 		return f, f.Node.Range()[0]
 	}
-	if c.m.fixedLength() > 0 {
+	if c.m.fixedLength() > 0 || c.image != [2]int{} {
 		return nil, throughBoth
 	}
 	back := *c
@@ -257,29 +271,50 @@ func distinct(list []*onnx.Tensor) []*onnx.Tensor {
 	})
 }
 
-// repairPairs tries all candidates behind a failing node together: a mask and
-// the constant that slices it may only run when both are changed.
+// maxPaired bounds the constants that are tried two by two.
+const maxPaired = 8
+
+// repairPairs tries the nearest constants behind a failing node two by two: a
+// mask and the shape that expands it only run when both are changed.
 func (c *lengthChange) repairPairs(f *eval.Failure) bool {
-	saved := map[*onnx.Tensor]*plannedConstant{}
-	for t, p := range c.planned {
-		saved[t] = p
+	var near []*onnx.Tensor
+	for _, t := range distinct(cone(f.Scope, f.Node)) {
+		if len(near) < maxPaired && c.planned[t] == nil && !c.m.editor.Replaced(t) && len(c.candidates(t)) > 0 {
+			near = append(near, t)
+		}
 	}
-	changed := false
 	_, reach := c.problem()
-	for _, t := range cone(f.Scope, f.Node) {
-		if c.m.editor.Replaced(t) || saved[t] != nil {
-			continue
-		}
-		if ps := c.candidates(t); len(ps) > 0 {
-			c.planned[t], changed = ps[0], true
+	for i, t := range near {
+		for _, u := range near[i+1:] {
+			for _, p := range c.candidates(t) {
+				for _, q := range c.candidates(u) {
+					c.planned[t], c.planned[u] = p, q
+					if _, got := c.problem(); got > reach {
+						return true
+					}
+					delete(c.planned, t)
+					delete(c.planned, u)
+				}
+			}
 		}
 	}
-	if changed {
+	return c.repairTogether(near, reach)
+}
+
+// repairTogether tries the nearest three constants at once, then four, and so
+// on: masks of a fixed graph are made of several.
+func (c *lengthChange) repairTogether(near []*onnx.Tensor, reach int64) bool {
+	for k := 3; k <= len(near); k++ {
+		for _, t := range near[:k] {
+			c.planned[t] = c.candidates(t)[0]
+		}
 		if _, got := c.problem(); got > reach {
 			return true
 		}
+		for _, t := range near[:k] {
+			delete(c.planned, t)
+		}
 	}
-	c.planned = saved
 	return false
 }
 
@@ -339,20 +374,26 @@ func (c *lengthChange) candidates(t *onnx.Tensor) []*plannedConstant {
 	return append(out, c.buffers(t)...)
 }
 
-// lengths are the numbers that stand for the old length in a graph: itself and
-// the rows of tables that hold more than positions.
-func (c *lengthChange) lengths() []int {
-	out := []int{c.old}
-	for _, s := range c.m.sites {
-		if t, ok := s.(*tableSite); ok && t.Len() > 0 && !slices.Contains(out, t.Len()) && t.encoding.Capacity == c.old {
-			out = append(out, t.Len())
-		}
-		if e := s.Encoding(); e.Capacity > 0 && !slices.Contains(out, e.Capacity) {
-			out = append(out, e.Capacity)
+// lengths are the numbers that stand for the old length in a graph: itself, the
+// rows of tables that hold more than positions, other encodings' capacities.
+func (c *lengthChange) lengths() []numberPair {
+	out := []numberPair{{c.old, c.new}}
+	add := func(p numberPair) {
+		if !slices.ContainsFunc(out, func(q numberPair) bool { return q.old == p.old }) {
+			out = append(out, p)
 		}
 	}
-	if n := c.m.fixedLength(); n > 0 && !slices.Contains(out, n) {
-		out = append(out, n)
+	for _, s := range c.m.sites {
+		e := s.Encoding()
+		if t, ok := s.(*tableSite); ok && t.Len() > 0 && e.Capacity == c.old {
+			add(numberPair{t.Len(), c.new + t.Len() - c.old})
+		}
+		if e.Capacity > 0 {
+			add(numberPair{e.Capacity, c.new + max(e.Capacity-c.old, 0)})
+		}
+	}
+	if n := c.m.fixedLength(); n > 0 {
+		add(numberPair{n, c.new})
 	}
 	return out
 }
@@ -376,21 +417,36 @@ func (c *lengthChange) entries(t *onnx.Tensor) []*plannedConstant {
 			out = append(out, &plannedConstant{dims: t.Dims, ints: changed, why: fmt.Sprintf("the length %d in a constant", n)})
 		}
 	}
-	for _, n := range c.lengths() {
+	for _, p := range c.pairs {
 		for _, less := range []int{0, 1} {
-			changed := slices.Clone(values)
-			found := false
+			var at []int
 			for i, v := range values {
-				if v == int64(n-less) && v > 1 {
-					changed[i], found = int64(c.new+(n-c.old)-less), true
-					if n != c.old && n == c.m.fixedLength() || n < c.old {
-						changed[i] = int64(c.new - less)
-					}
+				if v == int64(p.old-less) && v > 1 {
+					at = append(at, i)
 				}
 			}
-			if found {
-				out = append(out, &plannedConstant{dims: t.Dims, ints: changed, why: fmt.Sprintf("the length %d in a constant", n)})
+			for _, chosen := range choices(at) {
+				changed := slices.Clone(values)
+				for _, i := range chosen {
+					changed[i] = int64(p.new - less)
+				}
+				out = append(out, &plannedConstant{dims: t.Dims, ints: changed, why: fmt.Sprintf("the length %d in a constant", p.old)})
 			}
+		}
+	}
+	return out
+}
+
+// choices are the ways in which entries that hold one number may be changed:
+// all of them, or, where a width happens to equal the length, one alone.
+func choices(at []int) [][]int {
+	if len(at) == 0 {
+		return nil
+	}
+	out := [][]int{at}
+	if len(at) > 1 {
+		for _, i := range at {
+			out = append(out, []int{i})
 		}
 	}
 	return out
@@ -402,14 +458,14 @@ const maxBuffer = 1 << 28
 // buffers grows a constant along the axes that have an old length.
 func (c *lengthChange) buffers(t *onnx.Tensor) []*plannedConstant {
 	var out []*plannedConstant
-	for _, n := range c.lengths() {
+	for _, pair := range c.pairs {
 		var axes []int
 		for i, d := range t.Dims {
-			if int(d) == n && n > 1 {
+			if int(d) == pair.old && pair.old > 1 {
 				axes = append(axes, i)
 			}
 		}
-		target := c.new + max(n-c.old, 0)
+		target := pair.new
 		switch len(axes) {
 		case 1:
 			if p := growLine(t, axes[0], target); p != nil {

@@ -9,6 +9,7 @@ package onnxpos
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -33,7 +34,6 @@ type Model struct {
 	attentions []*position.Attention
 	findings   []report.Finding
 	looked     bool // attentions were looked for
-	lengthSet  int
 }
 
 // site is a position.Site of this package with what the model needs to know
@@ -85,7 +85,13 @@ func (m *Model) freeImage() bool {
 
 // imageSize is the side at which the graph runs.
 func (m *Model) imageSize(s sizes) int {
-	for _, side := range imageSizes {
+	sides := slices.Clone(imageSizes)
+	if patch := m.PatchSize(); patch > 0 {
+		for n := 1; n <= maxProbedGrid; n++ {
+			sides = append(sides, n*patch)
+		}
+	}
+	for _, side := range sides {
 		s.image = side
 		if len(m.evaluate(s).Failures) == 0 {
 			return side
@@ -93,6 +99,9 @@ func (m *Model) imageSize(s sizes) int {
 	}
 	return imageSizes[0]
 }
+
+// maxProbedGrid bounds the grids that a free picture is tried with.
+const maxProbedGrid = 64
 
 // at returns the evaluation at other sizes, kept for the next question.
 func (m *Model) at(s sizes) *eval.Evaluator {

@@ -357,16 +357,18 @@ func (r *rotarySite) overlay(into map[*onnx.Tensor]*eval.Value) {
 	if r.held == 0 {
 		return
 	}
+	tables := r.angles()
 	for _, c := range r.caches {
-		for _, t := range []tableRows{c.cos, c.sin} {
-			shape := make([]int, len(t.tensor.Dims))
-			for i, n := range t.tensor.Dims {
-				shape[i] = int(n)
-			}
-			shape[t.axis] = r.held
-			v := eval.Shaped(t.tensor.Type, shape...)
-			v.Origins = []*onnx.Tensor{t.tensor}
-			into[t.tensor] = v
+		tables = append(tables, c.cos, c.sin)
+	}
+	for _, t := range tables {
+		shape := make([]int, len(t.tensor.Dims))
+		for i, n := range t.tensor.Dims {
+			shape[i] = int(n)
 		}
+		shape[t.axis] = r.held
+		v := eval.Shaped(t.tensor.Type, shape...)
+		v.Origins = []*onnx.Tensor{t.tensor}
+		into[t.tensor] = v
 	}
 }

@@ -1,0 +1,44 @@
+package modelpatch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// GridOptions say to which size a grid of image patches should be resampled;
+// see position.ResizeGrid.
+type GridOptions = position.GridOptions
+
+// ResizeGrid gives an image model another picture size: the learned rows of its
+// patches are resampled, and what hangs on their number follows.
+func ResizeGrid(ctx context.Context, path string, o GridOptions, open OpenOptions, w WriteOptions) (Result, error) {
+	c := change{path: path, open: open, w: w, command: fmt.Sprintf("extend --grid %dx%d", o.Height, o.Width)}
+	if o.Image != 0 {
+		c.command = fmt.Sprintf("extend --image %d", o.Image)
+	}
+	if o.Kernel != "" {
+		c.command += " --kernel " + o.Kernel
+	}
+	c.verb = func(m position.Model) (position.Outcome, error) { return position.ResizeGrid(m, o) }
+	c.expect = func(m position.Model) error { return hasGrid(m, o) }
+	return c.run(ctx)
+}
+
+// hasGrid checks that a model has the grid that was asked for.
+func hasGrid(m position.Model, o GridOptions) error {
+	if o.Image != 0 {
+		if g, ok := m.(position.Gridder); ok && g.PatchSize() > 0 {
+			o.Height = o.Image / g.PatchSize()
+			o.Width = o.Height
+		}
+	}
+	for _, s := range m.Sites() {
+		if l, ok := s.Encoding().Scheme.(schemes.Learned); ok && l.Grid != nil && l.Grid[0] == o.Height && l.Grid[1] == o.Width {
+			return nil
+		}
+	}
+	return fmt.Errorf("the new file has no grid of %d×%d patches", o.Height, o.Width)
+}

@@ -1,0 +1,107 @@
+package position
+
+import (
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// GridOptions say to which size a model's grid of image patches should be
+// resampled.
+type GridOptions struct {
+	Height, Width int    // patches; 0: from Image
+	Image         int    // side of a square picture in pixels; 0: from Height and Width
+	Kernel        string // schemes.Kernels; "": the first
+}
+
+// Gridder is implemented by models of images: they know their patch size, and
+// change what hangs on the size of the picture.
+type Gridder interface {
+	// PatchSize is the side of a patch in pixels, 0 when it cannot be told.
+	PatchSize() int
+	// SetGrid changes shape constants and fixed dimensions to another grid.
+	SetGrid(old, new [2]int) error
+}
+
+// ResizeGrid resamples the learned rows of a model's image patches, as the
+// original model does for another picture size.
+func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
+	gridder, ok := m.(Gridder)
+	if !ok {
+		return Outcome{}, &Refusal{Why: "files of this format state no picture size that could be changed", Instead: "convert the model anew for the wanted size"}
+	}
+	kernel := schemes.Kernels[0]
+	if o.Kernel != "" {
+		var err error
+		if kernel, err = schemes.KernelNamed(o.Kernel); err != nil {
+			return Outcome{}, &UsageError{What: err.Error()}
+		}
+	}
+	to, err := wantedGrid(gridder, o)
+	if err != nil {
+		return Outcome{}, err
+	}
+	var out Outcome
+	var from [2]int
+	for i, s := range m.Sites() {
+		l, ok := s.Encoding().Scheme.(schemes.Learned)
+		if !ok || l.Grid == nil {
+			continue
+		}
+		from = [2]int{l.Grid[0], l.Grid[1]}
+		if from == to {
+			continue
+		}
+		if err := resizeSite(s, l, from, to, kernel); err != nil {
+			return Outcome{}, err
+		}
+		l.Grid, l.Rows = to[:], to[0]*to[1]+l.Prefix
+		p := Parameters(l)
+		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), To: &p, Expect: report.ExpectChanged,
+			What: fmt.Sprintf("grid: %d×%d → %d×%d patches, %s", from[0], from[1], to[0], to[1], kernel.Name)})
+	}
+	switch {
+	case from == [2]int{}:
+		return Outcome{}, &Refusal{Why: "the model has no learned grid of image patches", Instead: "extend --len is for text"}
+	case len(out.Changes) == 0:
+		out.Nothing = fmt.Sprintf("the grid is %d×%d already", to[0], to[1])
+		return out, nil
+	}
+	return out, gridder.SetGrid(from, to)
+}
+
+// maxGrid bounds a grid's side.
+const maxGrid = 1 << 14
+
+func wantedGrid(g Gridder, o GridOptions) ([2]int, error) {
+	if o.Image != 0 {
+		patch := g.PatchSize()
+		switch {
+		case patch == 0:
+			return [2]int{}, &Refusal{Why: "the size of a patch cannot be told from the file", Instead: "--grid HxW names the grid itself"}
+		case o.Image < patch || o.Image%patch != 0:
+			return [2]int{}, &UsageError{What: fmt.Sprintf("a picture of %d pixels is no multiple of patches of %d", o.Image, patch)}
+		}
+		return [2]int{o.Image / patch, o.Image / patch}, nil
+	}
+	if o.Height < 1 || o.Width < 1 || o.Height > maxGrid || o.Width > maxGrid {
+		return [2]int{}, &UsageError{What: fmt.Sprintf("a grid of %d×%d: each side must be between 1 and %d", o.Height, o.Width, maxGrid)}
+	}
+	return [2]int{o.Height, o.Width}, nil
+}
+
+func resizeSite(s Site, l schemes.Learned, from, to [2]int, k schemes.Kernel) error {
+	rows, ok := s.(Rows)
+	if !ok || rows.Len() < from[0]*from[1] {
+		return &Refusal{Why: "the grid's rows cannot be read", Instead: "export the model again for the wanted size"}
+	}
+	// Prefix tokens may stand in another tensor.
+	prefix := min(l.Prefix, rows.Len()-from[0]*from[1])
+	resampled, err := schemes.ResampleRows(rows, prefix, from, to, k)
+	if err != nil {
+		return &Refusal{Why: err.Error()}
+	}
+	l.Grid, l.Rows = to[:], resampled.Len()
+	return s.Hold(Want{Scheme: l, Positions: to[0] * to[1], Rows: resampled})
+}

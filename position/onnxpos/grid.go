@@ -1,0 +1,92 @@
+package onnxpos
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// PatchSize is the stride of the convolution that makes patches of an image,
+// 0 when there is none or it is not square.
+func (m *Model) PatchSize() int {
+	for _, n := range m.file.Graph.Nodes {
+		if n.Op != "Conv" {
+			continue
+		}
+		if s := n.Ints("strides"); len(s) == 2 && s[0] == s[1] {
+			return int(s[0])
+		}
+		return 0
+	}
+	return 0
+}
+
+// SetGrid changes what hangs on the picture's size: position ids, shape
+// constants, fixed dimensions.
+func (m *Model) SetGrid(old, new [2]int) error {
+	c := &lengthChange{m: m, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{}, known: map[*onnx.Node]bool{}}
+	patch := m.PatchSize()
+	c.image = [2]int{new[0] * patch, new[1] * patch}
+	for _, s := range m.sites {
+		if l, ok := s.Encoding().Scheme.(schemes.Learned); ok && l.Grid != nil {
+			before, after := old[0]*old[1], new[0]*new[1]
+			for _, more := range []int{l.Prefix, 0} {
+				p := numberPair{before + more, after + more}
+				if !slices.Contains(c.pairs, p) {
+					c.pairs = append(c.pairs, p)
+				}
+			}
+			c.old, c.new = before+l.Prefix, after+l.Prefix
+		}
+	}
+	c.pairs = append(c.pairs, numberPair{old[0], new[0]})
+	if old[0] != old[1] {
+		c.pairs = append(c.pairs, numberPair{old[1], new[1]})
+	}
+	return c.run()
+}
+
+// imageInputs are probing inputs with a picture of the new size.
+func (c *lengthChange) imageInputs() map[string]*eval.Value {
+	graph := *c.m.file.Graph
+	graph.Inputs = nil
+	picture := c.m.imageInput()
+	for _, in := range c.m.file.Graph.Inputs {
+		if in != picture {
+			graph.Inputs = append(graph.Inputs, in)
+			continue
+		}
+		copied := *in
+		copied.Dims = slices.Clone(in.Dims)
+		copied.Dims[2].Value, copied.Dims[3].Value = int64(c.image[0]), int64(c.image[1])
+		graph.Inputs = append(graph.Inputs, &copied)
+	}
+	free := *c.m.file
+	free.Graph = &graph
+	return probeInputs(&free, c.sizes)
+}
+
+// resampled reports whether the graph itself resamples the table before it adds
+// it.
+func (t *tableSite) resampled() bool {
+	u := t.uses[0]
+	seen := map[string]bool{}
+	queue := []string{u.name}
+	for i := 0; i < len(queue) && i < maxTrace; i++ {
+		if seen[queue[i]] {
+			continue
+		}
+		seen[queue[i]] = true
+		n, at := u.scope.Find(queue[i])
+		if n == nil || at != u.scope {
+			continue
+		}
+		if n.Op == "Resize" {
+			return true
+		}
+		queue = append(queue, dataInputs(n)...)
+	}
+	return false
+}
