@@ -60,6 +60,7 @@ type Function struct {
 	Domain, Name    string
 	Inputs, Outputs []string
 	Attributes      []string
+	Defaults        []*Attribute // attributes that a call may leave out
 	Opsets          map[string]int64
 	Graph           *Graph // the body: Nodes only
 }

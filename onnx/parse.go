@@ -192,6 +192,13 @@ func (p *parser) function(fn *Function, fr *frame, place string) error {
 			err = p.opset(fr.sub(f), fn.Opsets)
 		case isMessage(f, 10):
 			fn.Domain, err = p.text(f)
+		case isMessage(f, 11):
+			if err = p.hold(f, weightItem); err != nil {
+				return err
+			}
+			a := &Attribute{file: p.file}
+			fn.Defaults = append(fn.Defaults, a)
+			err = p.attribute(a, &Node{Graph: fn.Graph}, fr.sub(f))
 		case isMessage(f, 12):
 			err = p.valueInfo(&fn.Graph.ValueInfos, fr, f)
 		}

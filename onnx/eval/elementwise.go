@@ -110,6 +110,9 @@ func binary(c *call, name string, f func(a, b float64) float64) ([]*Value, error
 		return one(out), err
 	}
 	out.from(a, b)
+	if name == "Mod" && c.node.Int("fmod", 0) == 0 {
+		f = floorMod
+	}
 	walkers := []walker{newWalker(a.Shape, out.Shape), newWalker(b.Shape, out.Shape)}
 	if t.IsFloat() {
 		out.Floats = make([]float64, out.Len())
@@ -126,6 +129,15 @@ func binary(c *call, name string, f func(a, b float64) float64) ([]*Value, error
 		out.Ints[i] = int64(f(a.Number(at[0]), b.Number(at[1])))
 	})
 	return one(out), nil
+}
+
+// floorMod is the remainder that has the sign of the divisor.
+func floorMod(a, b float64) float64 {
+	m := math.Mod(a, b)
+	if m != 0 && (m < 0) != (b < 0) {
+		m += b
+	}
+	return m
 }
 
 // integerOf is the integer form of an operator where float64 could lose bits
@@ -290,7 +302,7 @@ func predicate(c *call, name string) ([]*Value, error) {
 		case "IsNaN":
 			out.Ints[i] = int64(truth(math.IsNaN(x)))
 		case "IsInf":
-			out.Ints[i] = int64(truth(math.IsInf(x, 0)))
+			out.Ints[i] = int64(truth(math.IsInf(x, 1) && c.node.Int("detect_positive", 1) == 1 || math.IsInf(x, -1) && c.node.Int("detect_negative", 1) == 1))
 		}
 	}
 	return one(out), nil

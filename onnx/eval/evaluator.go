@@ -20,10 +20,19 @@ type Evaluator struct {
 	// in which they were met.
 	Failures []Failure
 
-	Main   *Scope
-	scopes []*Scope
-	depth  int
-	steps  int
+	Main     *Scope
+	scopes   []*Scope
+	children map[childKey]*Scope
+	depth    int
+	steps    int
+	work     int // elements computed so far
+}
+
+// childKey is what a scope inside another belongs to.
+type childKey struct {
+	outer  *Scope
+	caller *onnx.Node
+	graph  *onnx.Graph
 }
 
 // Failure is a node that an engine would refuse to run at these sizes.
@@ -40,6 +49,13 @@ const maxDepth = 40
 // functions that call each other twice are 2^40 nodes (facts/BAD-INPUTS B34).
 const maxSteps = 1 << 20
 
+// maxScopes bounds calls of functions and branches, each of which has tables of
+// its own.
+const maxScopes = 1 << 14
+
+// maxWork bounds the elements that are computed in all: a second or so.
+const maxWork = 1 << 26
+
 // Scope is one graph being evaluated: the main graph, a branch, or one call of
 // a function.
 type Scope struct {
@@ -51,6 +67,8 @@ type Scope struct {
 	Results []string
 
 	eval      *Evaluator
+	index     int
+	given     *onnx.Node // function: Caller with the attributes that it hands on
 	producers map[string]*onnx.Node
 	consumers map[string][]*onnx.Node
 	constants map[string]*onnx.Tensor
@@ -62,14 +80,14 @@ type Scope struct {
 
 // New prepares the evaluation of a model whose inputs have the given values.
 func New(f *onnx.File, inputs map[string]*Value) *Evaluator {
-	e := &Evaluator{File: f, Overlay: map[*onnx.Tensor]*Value{}}
+	e := &Evaluator{File: f, Overlay: map[*onnx.Tensor]*Value{}, children: map[childKey]*Scope{}}
 	e.Main = e.scope(f.Graph, nil)
 	e.Main.bound = inputs
 	return e
 }
 
 func (e *Evaluator) scope(g *onnx.Graph, parent *Scope) *Scope {
-	s := &Scope{Graph: g, Parent: parent, eval: e, producers: map[string]*onnx.Node{}, constants: map[string]*onnx.Tensor{},
+	s := &Scope{Graph: g, Parent: parent, eval: e, index: len(e.scopes), producers: map[string]*onnx.Node{}, constants: map[string]*onnx.Tensor{},
 		values: map[string]*Value{}, bound: map[string]*Value{}, running: map[*onnx.Node]bool{}}
 	for _, n := range g.Nodes {
 		for _, o := range n.Outputs {
@@ -199,16 +217,23 @@ func (s *Scope) Consumers(name string) []*onnx.Node {
 
 // Index is the scope's place in Evaluator.Scopes; the same model probed at
 // other sizes has its scopes in the same order.
-func (s *Scope) Index() int { return slices.Index(s.eval.scopes, s) }
+func (s *Scope) Index() int { return s.index }
 
 // Child returns the scope of a branch of a node, nil when it was not run.
 func (s *Scope) Child(n *onnx.Node, g *onnx.Graph) *Scope {
-	for _, c := range s.eval.scopes {
-		if c.Caller == n && c.Outer == s && c.Graph == g {
-			return c
-		}
+	return s.eval.children[childKey{s, n, g}]
+}
+
+// inside makes the scope of a branch or call of a node, nil when there are too
+// many.
+func (s *Scope) inside(n *onnx.Node, g *onnx.Graph, parent *Scope) *Scope {
+	if len(s.eval.scopes) >= maxScopes || s.nesting() > maxDepth {
+		return nil
 	}
-	return nil
+	c := s.eval.scope(g, parent)
+	c.Caller, c.Outer = n, s
+	s.eval.children[childKey{s, n, g}] = c
+	return c
 }
 
 // Call returns the scope of a node that calls a model-local function, nil for
@@ -252,8 +277,9 @@ func (s *Scope) evaluate(n *onnx.Node) {
 	}
 	for i, name := range n.Outputs {
 		v := Unknown()
-		if i < len(outputs) && outputs[i] != nil {
+		if i < len(outputs) && outputs[i] != nil && outputs[i].sound() {
 			v = outputs[i]
+			e.work += len(v.Ints) + len(v.Floats)
 		}
 		if name != "" {
 			s.values[name] = v
@@ -273,7 +299,7 @@ func (s *Scope) call(n *onnx.Node) ([]*Value, error) {
 		}
 	}
 	op := operatorOf(n.Domain, n.Op)
-	if op == nil {
+	if op == nil || s.eval.work > maxWork {
 		return nil, nil
 	}
 	return op(&call{s, n, in})
@@ -299,10 +325,10 @@ func (s *Scope) resolve(n *onnx.Node) *onnx.Node {
 			c.Attributes = append(c.Attributes, a)
 			continue
 		}
-		if at.Caller == nil {
+		if at.given == nil {
 			continue
 		}
-		if given := at.Caller.Attribute(a.Ref); given != nil {
+		if given := at.given.Attribute(a.Ref); given != nil {
 			b := *given
 			b.Name = a.Name
 			c.Attributes = append(c.Attributes, &b)
@@ -312,11 +338,19 @@ func (s *Scope) resolve(n *onnx.Node) *onnx.Node {
 }
 
 func (s *Scope) callFunction(n *onnx.Node, fn *onnx.Function) []*Value {
-	if s.nesting() > maxDepth {
+	c := s.inside(n, fn.Graph, nil)
+	if c == nil {
 		return nil
 	}
-	c := s.eval.scope(fn.Graph, nil)
-	c.Caller, c.Outer, c.names = n, s, map[string]string{}
+	c.names = map[string]string{}
+	given := *s.resolve(n)
+	given.Attributes = slices.Clone(given.Attributes)
+	for _, a := range fn.Defaults {
+		if given.Attribute(a.Name) == nil {
+			given.Attributes = append(given.Attributes, a)
+		}
+	}
+	c.given = &given
 	for i, formal := range fn.Inputs {
 		if name := n.Input(i); name != "" {
 			c.bound[formal] = s.Value(name)
@@ -345,8 +379,10 @@ func (s *Scope) branch(n *onnx.Node, g *onnx.Graph) *Scope {
 	if c := s.Child(n, g); c != nil {
 		return c
 	}
-	c := s.eval.scope(g, s)
-	c.Caller, c.Outer = n, s
+	c := s.inside(n, g, s)
+	if c == nil {
+		return nil
+	}
 	for _, o := range g.Outputs {
 		c.Results = append(c.Results, o.Name)
 	}

@@ -115,7 +115,7 @@ func gatherND(c *call) ([]*Value, error) {
 		return one(&Value{Type: a.Type}), nil
 	}
 	last := index.Shape[len(index.Shape)-1]
-	if batch+last > len(a.Shape) || batch >= len(index.Shape) {
+	if batch < 0 || batch+last > len(a.Shape) || batch >= len(index.Shape) || slices.Contains(a.Shape[:batch], 0) {
 		return nil, c.fail("indices %v of %v", index.Shape, a.Shape)
 	}
 	shape := slices.Concat(index.Shape[:len(index.Shape)-1], a.Shape[batch+last:])
@@ -384,6 +384,9 @@ func reduce(c *call, start float64, step func(sum, x float64) float64) ([]*Value
 	out := Shaped(a.Type, shape...)
 	if step == nil || !a.Known() || a.Len() > maxContent {
 		return one(out), nil
+	}
+	if a.Type == onnx.Bool { // the bounds of truth values
+		start = math.Min(math.Max(start, 0), 1)
 	}
 	content := slices.Repeat([]float64{start}, product(full))
 	each(a.Shape, []walker{newWalker(full, a.Shape)}, func(i int, at []int) { content[at[0]] = step(content[at[0]], a.Number(i)) })

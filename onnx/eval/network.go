@@ -77,7 +77,7 @@ func quantize(c *call) ([]*Value, error) {
 	a, scale, zero := c.need(0), c.need(1), c.need(2)
 	t := zero.Type
 	if t == 0 {
-		t = onnx.Uint8
+		t = onnx.DataType(c.node.Int("output_dtype", int64(onnx.Uint8)))
 	}
 	out := &Value{Type: t, Ranked: a.Ranked, Shape: a.Shape}
 	s, ok := scale.Scalar()
@@ -92,7 +92,7 @@ func quantize(c *call) ([]*Value, error) {
 	}
 	out.Ints = make([]int64, a.Len())
 	for i := range out.Ints {
-		out.Ints[i] = int64(math.Min(math.Max(math.RoundToEven(a.Number(i)/s)+z, low), high))
+		out.Ints[i] = int64(math.Min(math.Max(math.RoundToEven(round(a.Type, a.Number(i)/s))+z, low), high))
 	}
 	out.Data, out.Origins = a.Data, a.Origins
 	return one(out), nil
@@ -240,7 +240,7 @@ func gatherBlockQuantized(c *call) ([]*Value, error) {
 		return one(&Value{Type: scales.Type}), nil
 	}
 	width := data.Shape[1]
-	if b := c.node.Int("bits", 4); data.Type.Bits() == 8 && b < 8 {
+	if b := c.node.Int("bits", 4); data.Type.Bits() == 8 && b > 0 && b < 8 {
 		width *= 8 / int(b)
 	}
 	return one(Shaped(scales.Type, append(slices.Clone(index.Shape), width)...)), nil
@@ -275,8 +275,12 @@ func einsum(c *call) ([]*Value, error) {
 	}
 	out := Shaped(c.need(0).Type)
 	out.Shape = []int{}
-	for _, letter := range right {
-		out.Shape = append(out.Shape, sizes[letter])
+	for i, letter := range right {
+		n, ok := sizes[letter]
+		if !ok || strings.ContainsRune(right[:i], letter) {
+			return nil, c.fail("%s: %c stands twice, or in no input", equation, letter)
+		}
+		out.Shape = append(out.Shape, n)
 	}
 	return one(einsumContent(c, out, terms, right, sizes)), nil
 }
@@ -349,6 +353,11 @@ func convolution(c *call) ([]*Value, error) {
 	if x := c.node.Attribute("auto_pad"); x != nil {
 		auto = string(x.S)
 	}
+	for _, v := range slices.Concat(kernel, strides, dilations, pads) {
+		if v < -maxContent || v > maxContent {
+			return nil, c.fail("a window of %d", v)
+		}
+	}
 	shape := []int{a.Shape[0], channels}
 	for i := range rank {
 		s, d, p := 1, 1, 0
@@ -373,9 +382,19 @@ func convolution(c *call) ([]*Value, error) {
 		if out < 0 {
 			return nil, c.fail("%v is smaller than the kernel %v", a.Shape, kernel)
 		}
-		shape = append(shape, out/s+1)
+		count := out/s + 1
+		if c.node.Int("ceil_mode", 0) == 1 && len(pads) == 2*rank && (count-1)*s >= n+int(pads[i]) {
+			count-- // a window that would start in the padding
+		} else if c.node.Int("ceil_mode", 0) == 1 && len(pads) == 0 && (count-1)*s >= n {
+			count--
+		}
+		shape = append(shape, count)
 	}
-	return one(Shaped(a.Type, shape...)), nil
+	t := a.Type
+	if c.node.Op == "ConvInteger" {
+		t = onnx.Int32
+	}
+	return one(Shaped(t, shape...)), nil
 }
 
 func globalPool(c *call) ([]*Value, error) {
@@ -407,7 +426,7 @@ func recurrent(c *call) ([]*Value, error) {
 // q_num_heads, (batch, length, width).
 func attention(c *call) ([]*Value, error) {
 	q, v := c.need(0), c.need(2)
-	if !q.Ranked || !v.Ranked {
+	if len(q.Shape) < 3 || len(v.Shape) < 3 {
 		return one(&Value{Type: q.Type}), nil
 	}
 	shape := slices.Clone(q.Shape)
@@ -422,17 +441,24 @@ func attention(c *call) ([]*Value, error) {
 	if mask := c.input(3); mask != nil && mask.Ranked && len(mask.Shape) >= 2 {
 		if k := c.need(1); k.Ranked && len(k.Shape) >= 2 && c.input(4) == nil {
 			length, keys := shape[len(shape)-2], k.Shape[len(k.Shape)-2]
+			if last := mask.Shape[len(mask.Shape)-1]; last > 1 && last < keys && c.scope.eval.File.Opsets[""] >= paddedMaskOpset {
+				keys = last // the rest is masked
+			}
 			if _, err := broadcast(mask.Shape[len(mask.Shape)-2:], []int{length, keys}); err != nil {
 				return nil, c.fail("mask: %v", err)
 			}
 		}
 	}
 	out := []*Value{Shaped(q.Type, shape...)}
-	return append(out, c.present(4, 1)...), nil
+	return append(out, c.present(4, 1), c.present(5, 2)), nil
 }
 
-// present are the key and value outputs of an attention with a past.
-func (c *call) present(past, k int) []*Value {
+// paddedMaskOpset is the operator set from which Attention takes masks that are
+// shorter than the keys.
+const paddedMaskOpset = 24
+
+// present is the key or value output of an attention with a past.
+func (c *call) present(past, k int) *Value {
 	p, key := c.input(past), c.need(k)
 	if p == nil || !p.Ranked || len(p.Shape) != 4 || !key.Ranked {
 		return nil
@@ -445,8 +471,7 @@ func (c *call) present(past, k int) []*Value {
 		n = key.Shape[1]
 	}
 	shape[2] += n
-	v := Shaped(p.Type, shape...)
-	return []*Value{v, v}
+	return Shaped(p.Type, shape...)
 }
 
 // fusedAttention is com.microsoft Attention: input (batch, length, width).
@@ -473,7 +498,7 @@ func headAttention(c *call) ([]*Value, error) {
 	switch {
 	case c.node.Op == "MultiHeadAttention" && len(v.Shape) == 3:
 		shape[2] = v.Shape[2]
-	case kv > 0 && c.input(1) == nil: // packed query, key and value
+	case kv > 0 && heads > 0 && c.input(1) == nil: // packed query, key and value
 		shape[2] = shape[2] / (heads + 2*kv) * heads
 	}
 	out := []*Value{Shaped(q.Type, shape...)}
@@ -502,6 +527,9 @@ func resize(c *call) ([]*Value, error) {
 		return one(&Value{Type: a.Type}), nil
 	}
 	if sizes, ok := dims(c.need(3)); ok && c.input(3) != nil && len(sizes) == len(a.Shape) {
+		if !Shaped(a.Type, sizes...).sound() {
+			return nil, c.fail("sizes %v", sizes)
+		}
 		return one(a.resampled(sizes)), nil
 	}
 	scales := c.input(2)
@@ -513,7 +541,11 @@ func resize(c *call) ([]*Value, error) {
 	}
 	shape := make([]int, len(a.Shape))
 	for i := range shape {
-		shape[i] = int(float64(a.Shape[i]) * scales.Number(i))
+		n := float64(a.Shape[i]) * scales.Number(i)
+		if !(n >= 0 && n < 1<<40) {
+			return nil, c.fail("scale %v of %v", scales.Number(i), a.Shape)
+		}
+		shape[i] = int(n)
 	}
 	return one(a.resampled(shape)), nil
 }
@@ -562,12 +594,12 @@ func ifOp(c *call) ([]*Value, error) {
 	if yes == nil || no == nil || yes.Graph == nil || no.Graph == nil {
 		return nil, nil
 	}
-	if c.scope.nesting() > maxDepth {
-		return nil, nil
-	}
 	condition, known := c.need(0).Scalar()
 	failures := len(c.scope.eval.Failures)
 	branches := []*Scope{c.scope.branch(c.node, yes.Graph), c.scope.branch(c.node, no.Graph)}
+	if branches[0] == nil || branches[1] == nil {
+		return nil, nil
+	}
 	if known { // what fails in the branch not taken does not count
 		taken := branches[1]
 		if condition != 0 {

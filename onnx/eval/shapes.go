@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -46,6 +47,9 @@ func constantOfShape(c *call) ([]*Value, error) {
 		return one(&Value{Type: t}), nil
 	}
 	out := Shaped(t, shape...)
+	if !out.sound() {
+		return nil, c.fail("a shape of %v", shape)
+	}
 	out.Data = c.need(0).Data
 	if out.Len() > maxContent {
 		return one(out), nil
@@ -155,10 +159,11 @@ func rangeOp(c *call) ([]*Value, error) {
 	if !ok1 || !ok2 || !ok3 || delta == 0 {
 		return one(&Value{Type: a.Type}), nil
 	}
-	n := 0
-	for x := start; (delta > 0 && x < limit || delta < 0 && x > limit) && n <= 1<<22; x += delta {
-		n++
+	count := math.Max(math.Ceil((limit-start)/delta), 0)
+	if !(count < 1<<40) {
+		return one(&Value{Type: a.Type}), nil
 	}
+	n := int(count)
 	out := Shaped(a.Type, n).from(a, b, d)
 	if n > maxContent {
 		return one(out), nil
@@ -212,7 +217,7 @@ func reshape(c *call) ([]*Value, error) {
 			}
 			shape[i] = a.Shape[i]
 		}
-		rest *= shape[i]
+		rest = product([]int{rest, shape[i]})
 	}
 	n := a.Len()
 	if free >= 0 {
@@ -305,12 +310,13 @@ func transpose(c *call) ([]*Value, error) {
 		if len(perm) != rank {
 			return nil, c.fail("perm %v of %v", perm, a.Shape)
 		}
+		seen := make([]bool, rank)
 		for i, p := range perm {
 			axis, ok := axisOf(p, rank)
-			if !ok {
+			if !ok || seen[axis] {
 				return nil, c.fail("perm %v of %v", perm, a.Shape)
 			}
-			order[i] = axis
+			order[i], seen[axis] = axis, true
 		}
 	}
 	shape, strides := make([]int, rank), make([]int, rank)
@@ -372,9 +378,12 @@ func tile(c *call) ([]*Value, error) {
 		if n == 1 {
 			continue
 		}
-		if v.Shape[axis]*n > maxContent {
+		if n < 0 {
+			return nil, c.fail("repeats %v", repeats)
+		}
+		if n > maxContent || v.Shape[axis] > maxContent || v.Shape[axis]*n > maxContent {
 			shape := slices.Clone(v.Shape)
-			shape[axis] *= n
+			shape[axis] = product([]int{shape[axis], n})
 			v = Shaped(a.Type, shape...)
 			continue
 		}
@@ -479,8 +488,15 @@ func split(c *call) ([]*Value, error) {
 	var out []*Value
 	at := 0
 	for _, n := range sizes {
-		if n < 0 || at+int(n) > a.Shape[axis] {
+		if n < 0 || n > int64(a.Shape[axis]-at) {
 			return nil, c.fail("parts %v of %v", sizes, a.Shape)
+		}
+		if n > maxContent {
+			shape := slices.Clone(a.Shape)
+			shape[axis] = int(n)
+			at += int(n)
+			out = append(out, Shaped(a.Type, shape...))
+			continue
 		}
 		indices := make([]int, n)
 		for i := range indices {
@@ -541,6 +557,7 @@ func (v *Value) slice(axis int, start, end, step int64) *Value {
 	}
 	var indices []int
 	if step > 0 {
+		step = min(step, n+1) // lest an index wrap
 		start, end = clamp(start, 0, n), clamp(end, 0, n)
 		if start == 0 && end == n && step == 1 {
 			return v
@@ -554,6 +571,7 @@ func (v *Value) slice(axis int, start, end, step int64) *Value {
 			indices = append(indices, int(i))
 		}
 	} else if step < 0 {
+		step = max(step, -n-1)
 		start, end = clamp(start, 0, n-1), clamp(end, -1, n-1)
 		for i := start; i > end && len(indices) < maxContent; i += step {
 			indices = append(indices, int(i))

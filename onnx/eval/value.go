@@ -166,6 +166,17 @@ func (v *Value) Varies(axis int) bool {
 	return false
 }
 
+// sound reports whether sizes are none that no tensor has: hostile parameters
+// can make negative ones.
+func (v *Value) sound() bool {
+	for _, d := range v.Shape {
+		if d < 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // from copies what a computed value inherits from those it is made of.
 func (v *Value) from(inputs ...*Value) *Value {
 	for _, in := range inputs {
@@ -247,6 +258,9 @@ func (v *Value) takeRows(out *Value, axis int, indices []int, outer, inner int) 
 
 func product(shape []int) int {
 	n := 1
+	if slices.Contains(shape, 0) {
+		return 0
+	}
 	for _, d := range shape {
 		if d > 0 && n > math.MaxInt/2/d {
 			return math.MaxInt / 2

@@ -13,7 +13,14 @@ import (
 // once, before its first attention, and read by all of them.
 type sharedBias struct {
 	m    *Model
-	made map[*onnx.Graph]string // the value that holds the bias
+	made map[biasKey]string // the value that holds the bias
+}
+
+// biasKey tells biases apart that attentions cannot share: of another graph,
+// or of a tower of other lengths or heads.
+type biasKey struct {
+	graph                *onnx.Graph
+	heads, queries, keys int
 }
 
 // minRangeOpset is the operator set that introduced Range.
@@ -34,45 +41,47 @@ func (b *sharedBias) add(s *eval.Scope, softmax *onnx.Node, alibi schemes.ALiBi,
 		return &position.Refusal{Why: "heads and batch stand in one axis of the scores in an unknown order"}
 	}
 	why := "ALiBi bias on attention scores"
-	if b.made[softmax.Graph] == "" {
-		b.made[softmax.Graph] = b.build(softmax, scores, alibi, why)
+	k := len(scores.Shape)
+	key := biasKey{softmax.Graph, heads, scores.Shape[k-2], scores.Shape[k-1]}
+	if b.made[key] == "" {
+		b.made[key] = b.build(softmax, scores, alibi, why)
 	}
 	e := b.m.editor
 	out := e.FreshName("modelpatch/alibi_scores")
 	if len(scores.Shape) == 4 {
-		e.InsertNodes(softmax, []onnx.NewNode{{Op: "Add", Inputs: []string{softmax.Input(0), b.made[softmax.Graph]}, Outputs: []string{out}}}, why)
+		e.InsertNodes(softmax, []onnx.NewNode{{Op: "Add", Inputs: []string{softmax.Input(0), b.made[key]}, Outputs: []string{out}}}, why)
 	} else {
-		e.InsertNodes(softmax, b.addToRows(softmax, heads, out, why), why)
+		e.InsertNodes(softmax, b.addToRows(softmax, b.made[key], heads, out, why), why)
 	}
 	e.RenameInput(softmax, 0, out, why)
 	return nil
 }
 
 // addToRows adds the bias to scores (batch·heads, query, key).
-func (b *sharedBias) addToRows(softmax *onnx.Node, heads int, out, why string) []onnx.NewNode {
+func (b *sharedBias) addToRows(softmax *onnx.Node, bias string, heads int, out, why string) []onnx.NewNode {
 	e := b.m.editor
 	name := e.FreshName
-	lead := b.ints("modelpatch/alibi_lead", []int64{-1, int64(heads)}, why)
-	two, end := b.ints("modelpatch/alibi_two", []int64{1}, why), b.ints("modelpatch/alibi_end", []int64{3}, why)
+	lead := b.ints(softmax, "modelpatch/alibi_lead", []int64{-1, int64(heads)}, why)
+	two, end := b.ints(softmax, "modelpatch/alibi_two", []int64{1}, why), b.ints(softmax, "modelpatch/alibi_end", []int64{3}, why)
 	shape, tail, full, apart, sum := name("modelpatch/alibi_shape"), name("modelpatch/alibi_tail"), name("modelpatch/alibi_full"), name("modelpatch/alibi_apart"), name("modelpatch/alibi_sum")
 	return []onnx.NewNode{
 		{Op: "Shape", Inputs: []string{softmax.Input(0)}, Outputs: []string{shape}},
 		{Op: "Slice", Inputs: []string{shape, two, end}, Outputs: []string{tail}},
 		{Op: "Concat", Inputs: []string{lead, tail}, Outputs: []string{full}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}},
 		{Op: "Reshape", Inputs: []string{softmax.Input(0), full}, Outputs: []string{apart}},
-		{Op: "Add", Inputs: []string{apart, b.made[softmax.Graph]}, Outputs: []string{sum}},
+		{Op: "Add", Inputs: []string{apart, bias}, Outputs: []string{sum}},
 		{Op: "Reshape", Inputs: []string{sum, shape}, Outputs: []string{out}},
 	}
 }
 
-func (b *sharedBias) ints(name string, values []int64, why string) string {
+func (b *sharedBias) ints(at *onnx.Node, name string, values []int64, why string) string {
 	raw, _ := onnx.EncodeInts(onnx.Int64, values, nil)
-	return b.m.editor.AddInitializer(b.m.file.Graph, name, onnx.Int64, []int64{int64(len(values))}, raw, why)
+	return b.m.editor.AddInitializer(outermost(at.Graph), name, onnx.Int64, []int64{int64(len(values))}, raw, why)
 }
 
-func (b *sharedBias) scalar(name string, value int64, why string) string {
+func (b *sharedBias) scalar(at *onnx.Node, name string, value int64, why string) string {
 	raw, _ := onnx.EncodeInts(onnx.Int64, []int64{value}, nil)
-	return b.m.editor.AddInitializer(b.m.file.Graph, name, onnx.Int64, nil, raw, why)
+	return b.m.editor.AddInitializer(outermost(at.Graph), name, onnx.Int64, nil, raw, why)
 }
 
 // build inserts the computation of −slope·|query − key| (heads, query, key).
@@ -85,10 +94,10 @@ func (b *sharedBias) build(before *onnx.Node, scores *eval.Value, alibi schemes.
 		negative = append(negative, -m)
 	}
 	raw, _ := onnx.EncodeFloats(scores.Type, negative, nil)
-	slopes := e.AddInitializer(b.m.file.Graph, "modelpatch/alibi_slopes", scores.Type, []int64{int64(len(negative)), 1, 1}, raw, why)
-	zero, one := b.scalar("modelpatch/alibi_zero", 0, why), b.scalar("modelpatch/alibi_one", 1, why)
-	last, secondLast := b.scalar("modelpatch/alibi_last", -1, why), b.scalar("modelpatch/alibi_second_last", -2, why)
-	column := b.ints("modelpatch/alibi_column", []int64{-1, 1}, why)
+	slopes := e.AddInitializer(outermost(before.Graph), "modelpatch/alibi_slopes", scores.Type, []int64{int64(len(negative)), 1, 1}, raw, why)
+	zero, one := b.scalar(before, "modelpatch/alibi_zero", 0, why), b.scalar(before, "modelpatch/alibi_one", 1, why)
+	last, secondLast := b.scalar(before, "modelpatch/alibi_last", -1, why), b.scalar(before, "modelpatch/alibi_second_last", -2, why)
+	column := b.ints(before, "modelpatch/alibi_column", []int64{-1, 1}, why)
 	v := map[string]string{}
 	for _, part := range []string{"shape", "keys", "queries", "past", "key", "query_row", "query", "difference", "distance", "distance_float", "bias"} {
 		v[part] = e.FreshName("modelpatch/alibi_" + part)
@@ -108,4 +117,13 @@ func (b *sharedBias) build(before *onnx.Node, scores *eval.Value, alibi schemes.
 		{Op: "Mul", Inputs: []string{slopes, v["distance_float"]}, Outputs: []string{v["bias"]}},
 	}, why)
 	return v["bias"]
+}
+
+// outermost is the main graph or the function in which a graph stands: its
+// constants are seen in every graph inside.
+func outermost(g *onnx.Graph) *onnx.Graph {
+	for g.Parent != nil {
+		g = g.Parent
+	}
+	return g
 }

@@ -17,7 +17,7 @@ func (m *Model) Attentions() []*position.Attention {
 		return m.attentions
 	}
 	m.looked = true
-	shared := &sharedBias{m: m, made: map[*onnx.Graph]string{}}
+	shared := &sharedBias{m: m, made: map[biasKey]string{}}
 	for _, s := range m.probe.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			switch n.Op {
@@ -71,10 +71,10 @@ func (m *Model) plainAttention(s *eval.Scope, softmax *onnx.Node, shared *shared
 		a.Unsupported = "keys and values come from another state than queries (cross-attention)"
 		a.AddBias = nil
 	}
-	a.Scale = scale * q.scale * k.scale
 	if a.Unsupported != "" {
 		return a
 	}
+	a.Scale = scale * q.scale * k.scale
 	a.KVHeads = k.heads(a.HeadDim)
 	if a.KVHeads == 0 || a.Heads%a.KVHeads != 0 || q.heads(a.HeadDim) != a.Heads || value.heads(a.HeadDim) != a.KVHeads {
 		a.Unsupported = "the shapes of queries, keys and values do not fit each other"

@@ -148,10 +148,17 @@ func linear(m [][]float64) (slope float64, ok bool) {
 // T5's buckets, constant ones relative tables.
 func (m *Model) addBiases(d *detector) {
 	var linear, whole []*bias
-	buckets := map[*onnx.Tensor]*bucketSite{}
+	buckets, relative := map[*onnx.Tensor]*bucketSite{}, map[*onnx.Tensor]bool{}
 	for _, b := range d.biases {
 		if _, ok := b.slopes(); ok {
 			linear = append(linear, b)
+			continue
+		}
+		if n, s := relativeGather(b.scope, b.name, 0); n != nil && m.bucketGather(b) == nil {
+			if table := s.Tensor(n.Input(0)); table != nil && !relative[table] {
+				relative[table] = true
+				m.sites = append(m.sites, m.distanceTable(s, n, b.node, len(b.heads)))
+			}
 			continue
 		}
 		if g := m.bucketGather(b); g != nil {
@@ -320,6 +327,9 @@ func (m *Model) bucketGather(b *bias) *bucketSite {
 	}
 	site.buckets = fitBuckets(by, int(table.Dims[0]), m.logDivisors(s, n.Input(1)))
 	site.buckets.Heads = int(table.Dims[1])
+	if site.buckets.MaxDistance == 0 {
+		return nil // no logarithmic buckets: a table by distance
+	}
 	site.encoding = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
 		Where: []report.Where{m.where(table)}, Dtype: "",
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s gathers a bias by bucket of relative distance", nodeName(n))}}}
@@ -449,12 +459,82 @@ func (b *bucketSite) Bias(head, query, key, length int) (float64, error) {
 
 func (b *bucketSite) overlay(map[*onnx.Tensor]*eval.Value) {}
 
+// distanceTable is a table with a row for each clipped distance, gathered by the
+// difference of positions: a bias a head, or vectors that queries are
+// multiplied with (Shaw et al. 2018, eq. 3; facts/ONNX-PATTERNS §5).
+func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) site {
+	table := s.Tensor(gather.Input(0))
+	rows := int(table.Dims[0])
+	other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, Heads: heads}
+	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.where(table)}, Dtype: table.Type.String(),
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s picks a row by the difference of positions; %s uses it on scores", nodeName(gather), nodeName(use))}}}
+	// Far enough out, clipped distances stay inside the table; others leave it.
+	probe := m.longer(s, gather.Input(1), rows+2)
+	inside := probe != nil && probe.Known() && len(probe.Ints) > 0
+	if inside {
+		inside = int(slices.Max(probe.Ints)) < rows && slices.Min(probe.Ints) >= 0
+	}
+	if inside {
+		other.MaxDistance = (rows - 1) / 2
+	} else {
+		e.Capacity, e.Beyond = (rows+1)/2, report.BeyondError
+	}
+	e.Scheme = other
+	return &otherSite{e}
+}
+
+// distanceVectors finds tables of vectors by distance that queries or keys are
+// multiplied with.
+func (m *Model) distanceVectors(d *detector) {
+	seen := map[*onnx.Tensor]bool{}
+	for _, s := range d.e.Scopes() {
+		for _, n := range s.Graph.Nodes {
+			if n.Op != "MatMul" && n.Op != "Einsum" {
+				continue
+			}
+			for i := range min(2, len(n.Inputs)) {
+				state := s.Value(n.Input(1 - i))
+				if state.Known() || !state.Type.IsFloat() || !s.Value(n.Input(i)).Known() {
+					continue
+				}
+				gather, at := relativeGather(s, n.Input(i), 0)
+				if gather == nil || seen[at.Tensor(gather.Input(0))] || len(at.Tensor(gather.Input(0)).Dims) != 2 {
+					continue
+				}
+				seen[at.Tensor(gather.Input(0))] = true
+				if len(seen) == 1 { // a table a layer is one mechanism
+					m.sites = append(m.sites, m.distanceTable(at, gather, n, 0))
+				}
+			}
+		}
+	}
+}
+
+// holdsMatrix reports whether a bias comes from constants of its own size, or
+// through weights from constants of relative coordinates (Swin v2).
+func (m *Model) holdsMatrix(u *bias, n int) bool {
+	for _, src := range sources(u.scope, u.name) {
+		if src.tensor == nil {
+			continue
+		}
+		if k := len(src.tensor.Dims); k >= 2 && (int(src.tensor.Dims[k-1]) == n || int(src.tensor.Len())%(n*n) == 0 || int(src.tensor.Dims[k-1]) == 2) {
+			return true
+		}
+	}
+	return false
+}
+
 // relativeTable is a bias whose numbers stand in the file for one window.
 func (m *Model) relativeTable(uses []*bias) site {
 	u := uses[0]
 	n := len(u.heads[0])
 	w := int(math.Sqrt(float64(n)) + 0.5)
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Heads: len(u.heads)}
+	if !m.holdsMatrix(u, n) {
+		return &otherSite{position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown, Heads: len(u.heads)}, Form: report.FormRuntime, Beyond: report.BeyondContinues,
+			Where:    []report.Where{{Node: nodeName(u.node)}},
+			Evidence: []report.Evidence{{Kind: "structure", Says: nodeName(u.node) + " adds to scores what the graph computes from distances, by no rule that is known"}}}}
+	}
 	if w*w == n {
 		other.Window = []int{w, w}
 		other.Rows = (2*w - 1) * (2*w - 1)

@@ -482,7 +482,7 @@ func (r *rotarySite) multiply(t source, by float64) {
 		return
 	}
 	why := "attention factor"
-	c := e.AddInitializer(r.m.file.Graph, "modelpatch/attention_factor", v.Type, nil, b, why)
+	c := e.AddInitializer(outermost(t.trig.Graph), "modelpatch/attention_factor", v.Type, nil, b, why)
 	out := e.FreshName("modelpatch/" + t.trig.Output(0))
 	e.InsertNodes(consumers[0], []onnx.NewNode{{Op: "Mul", Inputs: []string{t.trig.Output(0), c}, Outputs: []string{out}}}, why)
 	for _, n := range consumers {

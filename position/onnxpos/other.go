@@ -33,6 +33,7 @@ func (m *Model) addOthers(d *detector) {
 			m.sites = append(m.sites, s)
 		}
 	}
+	m.distanceVectors(d)
 	if s := m.disentangled(d); s != nil {
 		m.sites = append(m.sites, s)
 	}

@@ -385,6 +385,10 @@ func (t *tableSite) describeRuntime(d *detector) {
 		s.Base, s.Layout = wavesOf(use)
 	}
 	e.Scheme = s
+	if s.Base == 0 { // sines of frequencies that nobody's formula gives
+		e.Scheme = schemes.Other{Kind: report.SchemeUnknown, Dim: s.Dim}
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "sines and cosines of positions are added, and no base explains their frequencies"})
+	}
 	t.encoding = e
 }
 

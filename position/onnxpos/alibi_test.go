@@ -1,0 +1,140 @@
+package onnxpos
+
+import (
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// TestAddALiBiCorpus adds the bias to every corpus file that has a place for
+// it: it is found in the result, with the slopes that were asked for, in every
+// attention.
+func TestAddALiBiCorpus(t *testing.T) {
+	done := 0
+	for _, e := range entries(t) {
+		for _, o := range []position.ALiBiOptions{{}, {MaxBias: 4}, {Replace: true}} {
+			if addALiBi(t, filepath.Join(corpus, e.File), o) {
+				done++
+			}
+		}
+	}
+	if done < 100 {
+		t.Errorf("the bias was added %d times only", done)
+	}
+}
+
+func TestAddALiBiOwn(t *testing.T) {
+	for _, name := range []string{"tutorial-dy18.onnx", "opt-dy18fix.onnx"} {
+		if !addALiBi(t, filepath.Join(own, name), position.ALiBiOptions{}) {
+			t.Errorf("%s: not added", name)
+		}
+	}
+}
+
+func addALiBi(t *testing.T, path string, o position.ALiBiOptions) bool {
+	t.Helper()
+	m := opened(t, path)
+	out, err := position.AddALiBi(m, o)
+	name := filepath.Base(path)
+	if err == nil && out.Nothing == "" {
+		if plan, err := m.Edits(); err != nil || len(plan.Edits) == 0 {
+			t.Errorf("%s: %v", name, err)
+			return false
+		}
+	}
+	if _, refused := err.(*position.Refusal); refused || out.Nothing != "" {
+		t.Logf("%s %v: %v%s", name, o, err, out.Nothing)
+		return false
+	}
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return false
+	}
+	after := result(t, m, path)
+	if n := len(after.probe.Failures); n > len(m.probe.Failures) {
+		t.Errorf("%s: does not run: %s: %v", name, after.probe.Failures[0].Node.Op, after.probe.Failures[0].Err)
+		return false
+	}
+	var found *alibiSite
+	at := 0
+	for i, s := range after.sites {
+		if a, ok := s.(*alibiSite); ok {
+			if found != nil {
+				t.Errorf("%s %v: two biases found", name, o)
+			}
+			found, at = a, i
+		}
+	}
+	if found == nil && after.waveInput() != nil {
+		return false // the probe of a recording has too many frames for a bias to be computed
+	}
+	if found == nil {
+		t.Errorf("%s %v: no bias found among %d encodings", name, o, len(after.sites))
+		return false
+	}
+	heads := m.Attentions()[0].Heads
+	maxBias := o.MaxBias
+	if maxBias == 0 {
+		maxBias = 8
+	}
+	want := schemes.ALiBiSlopes(heads, maxBias)
+	for h := range want {
+		x, err := found.Bias(h, 9, 2, 16)
+		if err != nil || math.Abs(x+want[h]*7) > 1e-2*want[h]*7 {
+			t.Errorf("%s %v: head %d: bias %g at distance 7, want %g (%v)", name, o, h, x, -want[h]*7, err)
+		}
+	}
+	for _, a := range after.Attentions() {
+		if a.AddBias == nil {
+			continue
+		}
+		here := false
+		for _, i := range a.Encodings {
+			here = here || i == at
+		}
+		if !here {
+			t.Errorf("%s %v: not in the attention of layer %d", name, o, a.Layer)
+		}
+	}
+	if o.Replace {
+		for _, s := range after.sites {
+			noEffect(t, name, s)
+		}
+	}
+	return true
+}
+
+// noEffect checks that an encoding that was taken away does nothing.
+func noEffect(t *testing.T, name string, s site) {
+	t.Helper()
+	switch s := s.(type) {
+	case *tableSite:
+		row := make([]float64, s.Dim())
+		for i := range s.Len() {
+			if err := s.Row(i, row); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			for _, x := range row {
+				if x != 0 {
+					t.Errorf("%s: row %d still adds %g", name, i, x)
+					return
+				}
+			}
+		}
+	case *rotarySite:
+		n := s.scheme.Pairs()
+		cos, sin := make([]float64, n), make([]float64, n)
+		if err := s.Rotation(7, 8, cos, sin); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for i := range n {
+			if cos[i] != 1 || sin[i] != 0 {
+				t.Errorf("%s: still turns: %v", name, s.scheme)
+				return
+			}
+		}
+	}
+}
