@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""all-MiniLM-L6-v2, the best-known model that ends at 512 tokens, extended to 2048.
+
+usage: minilm.py MODELPATCH WORK_FOLDER      (needs MINILM_DIR, torch, transformers, onnxruntime, and Go's sources)
+
+Exports the model with both PyTorch exporters, extends each file by every method that keeps old rows, and checks in ONNX
+Runtime that texts of up to 512 tokens give bitwise the outputs of the original and that longer ones run. Then a small
+retrieval task on Go's own documentation: find the package whose documentation (600 to 2000 tokens) holds a sentence that
+stands beyond its 512th token. It says what each method is worth, beside cutting texts at 512 tokens.
+"""
+import os, re, subprocess, sys, warnings
+
+warnings.filterwarnings("ignore")
+import numpy as np
+import onnxruntime
+import torch
+import transformers as T
+
+METHODS = ("hierarchical", "tile", "repeat-last", "zero", "interpolate")
+KEEPING = METHODS[:4]
+
+
+class Plain(torch.nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids, mask):
+        return self.model(input_ids=ids, attention_mask=mask)[0]
+
+
+def export(folder):
+    model = Plain(T.BertModel.from_pretrained(os.environ["MINILM_DIR"], attn_implementation="eager").eval())
+    ids = torch.randint(1000, 5000, (2, 11))
+    names, sample = ["input_ids", "attention_mask"], (ids, torch.ones_like(ids))
+    axes = {n: {0: "batch", 1: "seq"} for n in names}
+    paths = [os.path.join(folder, "torchscript.onnx"), os.path.join(folder, "dynamo.onnx")]
+    if not os.path.exists(paths[0]):
+        torch.onnx.export(model, sample, paths[0], input_names=names, output_names=["out"], dynamic_axes=axes, opset_version=17, dynamo=False)
+    if not os.path.exists(paths[1]):
+        shape = {0: torch.export.Dim("batch", min=1, max=64), 1: torch.export.Dim("seq", min=2, max=512)}
+        torch.onnx.export(model, sample, paths[1], input_names=names, output_names=["out"], dynamic_shapes=(shape, shape), dynamo=True, opset_version=18, verbose=False)
+    return paths
+
+
+def session(path):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def run(s, ids):
+    ids = np.asarray([ids], np.int64)
+    return s.run(None, {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0]
+
+
+def embed(s, ids):
+    v = run(s, ids)[0].mean(0)
+    return v / np.linalg.norm(v)
+
+
+def documents(tokenizer):
+    """Package documentation of Go's standard library: name, token ids, a sentence beyond token 512."""
+    root = os.path.join(subprocess.run(["go", "env", "GOROOT"], capture_output=True, text=True).stdout.strip(), "src")
+    out = []
+    for folder, _, files in sorted(os.walk(root)):
+        if "doc.go" not in files or "vendor" in folder or "internal" in folder or "testdata" in folder:
+            continue
+        text = open(os.path.join(folder, "doc.go"), encoding="utf-8").read()
+        text = " ".join(re.sub(r"^//", "", line) for line in text.splitlines() if line.startswith("//") or not line.startswith("package"))
+        text = re.sub(r"\s+", " ", text)
+        ids = tokenizer(text, truncation=True, max_length=2000)["input_ids"]
+        if len(ids) < 620:
+            continue
+        tail = tokenizer.decode(ids[520:])
+        sentences = [s for s in re.split(r"(?<=[.])\s", tail) if 60 < len(s) < 240]
+        if sentences:
+            out.append((os.path.relpath(folder, root), ids, sentences[len(sentences) // 2]))
+    return out
+
+
+def main():
+    tool, folder = os.path.abspath(sys.argv[1]), sys.argv[2]
+    os.makedirs(folder, exist_ok=True)
+    failed = 0
+    random = np.random.RandomState(5)
+    texts = [list(random.randint(1000, 20000, n)) for n in (7, 128, 512)]
+    longer = [list(random.randint(1000, 20000, n)) for n in (600, 1300, 2000)]
+    sessions = {}
+    for path in export(folder):
+        original = session(path)
+        for method in METHODS:
+            target = path.replace(".onnx", f"-{method}.onnx")
+            done = subprocess.run([tool, "extend", "--len", "2048", "--method", method, path, "-o", target, "--force"], capture_output=True, text=True)
+            if done.returncode:
+                print(f"{os.path.basename(target)}: FAIL: {done.stderr.strip()}")
+                failed += 1
+                continue
+            s = session(target)
+            same = all(np.array_equal(run(original, t), run(s, t)) for t in texts)
+            runs = all(np.isfinite(run(s, t)).all() for t in longer)
+            ok = runs and (same or method not in KEEPING)
+            failed += not ok
+            print(f"{os.path.basename(target)}: {'ok' if ok else 'FAIL'}: up to 512 tokens {'bitwise the original' if same else 'other numbers'}, longer ones {'run' if runs else 'do not run'}")
+            sessions.setdefault(method, s)
+        sessions.setdefault("cut at 512", original)
+    tokenizer = T.AutoTokenizer.from_pretrained(os.environ["MINILM_DIR"])
+    docs = documents(tokenizer)
+    queries = [tokenizer(q, truncation=True, max_length=200)["input_ids"] for _, _, q in docs]
+    print(f"retrieval: {len(docs)} packages, one sentence each from beyond token 512")
+    for method in ("cut at 512",) + METHODS:
+        s = sessions[method]
+        table = np.stack([embed(s, ids[:512] if method == "cut at 512" else ids) for _, ids, _ in docs])
+        ranks = [int((table @ embed(s, q) > (table @ embed(s, q))[i]).sum()) + 1 for i, q in enumerate(queries)]
+        print(f"  {method:12s} found first {sum(r == 1 for r in ranks)}/{len(docs)}, mean reciprocal rank {np.mean([1 / r for r in ranks]):.3f}")
+    print(f"{2 * len(METHODS) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+sys.exit(main())
