@@ -207,14 +207,23 @@ func fitSlopes(slopes []float64) (a schemes.ALiBi, worst, scale float64, ok bool
 	return schemes.ALiBi{Heads: len(slopes), MaxBias: 8}, worst, scale, true
 }
 
+// roundedSlope is the relative error of a slope that is read from differences
+// of float32 numbers.
+const roundedSlope = 2e-6
+
 func (m *Model) alibiSite(uses []*bias) *alibiSite {
 	a := &alibiSite{m: m, uses: uses, scale: 1}
 	slopes, _ := uses[0].slopes()
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondContinues}
 	scheme := schemes.ALiBi{Heads: len(slopes), Slopes: slopes}
 	if fitted, worst, scale, ok := fitSlopes(slopes); ok {
+		rule := schemes.ALiBiSlopes(len(slopes), fitted.MaxBias)
 		for i := range slopes {
-			fitted.Slopes = append(fitted.Slopes[:i:i], slopes[i]/scale)
+			m := slopes[i] / scale
+			if math.Abs(m-rule[i]) <= roundedSlope*rule[i] {
+				m = rule[i] // what is off is the rounding of the bias that it was read from
+			}
+			fitted.Slopes = append(fitted.Slopes[:i:i], m)
 		}
 		a.scale = scale
 		scheme = fitted

@@ -21,6 +21,7 @@ type lengthChange struct {
 	sizes    sizes
 	image    [2]int       // height and width of the new picture; zeros: no change of it
 	pairs    []numberPair // what stands for the old size, and for the new
+	probed   int // evaluations so far
 	planned  map[*onnx.Tensor]*plannedConstant
 	known    map[*onnx.Node]bool // nodes that fail at the old length, too
 }
@@ -36,6 +37,10 @@ type plannedConstant struct {
 	floats []float64 // content, for floating-point types
 	why    string
 }
+
+// maxProbes bounds the evaluations of one change, so that a graph in which
+// nothing helps is refused in time.
+const maxProbes = 4000
 
 // maxGrowths bounds the rounds of probing: each repairs a constant.
 const maxGrowths = 200
@@ -69,6 +74,7 @@ func (c *lengthChange) run() error {
 
 // probe evaluates the graph as it is planned, at the new length.
 func (c *lengthChange) probe() *eval.Evaluator {
+	c.probed++
 	e := eval.New(c.m.file, c.inputs())
 	for _, s := range c.m.sites {
 		s.overlay(e.Overlay)
@@ -231,6 +237,9 @@ const maxTried = 40
 // repair tries the constants behind a failing node, nearest first, and keeps
 // the change with which the graph runs furthest.
 func (c *lengthChange) repair(f *eval.Failure) bool {
+	if c.probed > maxProbes {
+		return false
+	}
 	var best *onnx.Tensor
 	var bestPlan *plannedConstant
 	_, reach := c.problem()

@@ -9,6 +9,7 @@ package onnxpos
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -44,8 +45,20 @@ type site interface {
 	overlay(into map[*onnx.Tensor]*eval.Value)
 }
 
-// New finds the position encodings of an opened model.
-func New(f *onnx.File) (*Model, error) {
+// New finds the position encodings of an opened model. A graph that defeats the
+// detector is an error that says so, never a panic: graphs are hostile input,
+// and one that is not understood can still be told from one that is.
+func New(f *onnx.File) (m *Model, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			m, err = nil, &onnx.UnsupportedError{Place: f.Path, What: fmt.Sprintf("the graph is not understood (%v): please report it", r)}
+		}
+	}()
+	return find(f)
+}
+
+// find is New without its net.
+func find(f *onnx.File) (*Model, error) {
 	if err := f.CheckData(); err != nil {
 		return nil, err
 	}
@@ -65,12 +78,35 @@ func (m *Model) probeSizes() sizes {
 		s.length = n
 	}
 	if in := m.waveInput(); in != nil && in.Dims[len(in.Dims)-1].Value < 0 {
-		s.length = 4000 // samples: a tenth of a second and more, for strided convolutions
+		s.length = m.waveLength(s)
 	}
 	if m.freeImage() {
 		s.image = m.imageSize(s)
 	}
 	return s
+}
+
+// waveLengths are numbers of samples that recordings are tried with: strided
+// convolutions make a frame of hundreds in trained models, of a few in small
+// ones.
+var waveLengths = []int{100, 400, 1000, 4000, 16000}
+
+// minFrames is how many frames a probe must have, so that axes are told apart.
+const minFrames = 5
+
+// waveLength is the least number of samples of which the graph makes frames.
+func (m *Model) waveLength(s sizes) int {
+	for _, n := range waveLengths {
+		s.length = n
+		e := m.evaluate(s)
+		if len(e.Failures) > 0 || len(m.file.Graph.Outputs) == 0 {
+			continue
+		}
+		if out := e.Main.Value(m.file.Graph.Outputs[0].Name); len(out.Shape) >= 2 && out.Shape[1] >= minFrames {
+			return n
+		}
+	}
+	return waveLengths[3]
 }
 
 // imageSizes are the sides that free image axes are tried with, the usual ones

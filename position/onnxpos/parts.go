@@ -3,6 +3,7 @@ package onnxpos
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -12,8 +13,13 @@ import (
 
 // Parts lists the constants, nodes and declared values of the model.
 func (m *Model) Parts() ([]position.Part, error) {
-	p := parts{m: m, tensors: m.positionTensors()}
+	p := parts{m: m, tensors: m.positionTensors(), seen: map[string]int{}}
+	properties := m.file.Properties()
+	p.add(position.Part{Kind: "value", Name: "properties of the model", Size: properties.Size(), Open: properties.Open})
 	m.file.Graphs(p.graph)
+	for _, fn := range m.file.Functions {
+		p.add(position.Part{Kind: "function", Name: fn.Domain + "." + fn.Name, Head: fmt.Sprintf("%q to %q with %q, %v", fn.Inputs, fn.Outputs, fn.Attributes, fn.Opsets), Open: nothing})
+	}
 	return p.out, p.err
 }
 
@@ -21,9 +27,23 @@ type parts struct {
 	m       *Model
 	tensors map[*onnx.Tensor]bool
 	graphs  int
+	seen    map[string]int // how often a kind and name occurred
 	out     []position.Part
 	err     error
 }
+
+// add makes the part's name unique: nodes without outputs and names that occur
+// twice are told apart by their order.
+func (p *parts) add(part position.Part) {
+	key := part.Kind + "\x00" + part.Name
+	if n := p.seen[key]; n > 0 {
+		part.Name = fmt.Sprintf("%s (%d)", part.Name, n+1)
+	}
+	p.seen[key]++
+	p.out = append(p.out, part)
+}
+
+func nothing() io.Reader { return strings.NewReader("") }
 
 func (p *parts) graph(g *onnx.Graph) {
 	prefix := ""
@@ -37,11 +57,16 @@ func (p *parts) graph(g *onnx.Graph) {
 	for _, n := range g.Nodes {
 		p.node(prefix, n)
 	}
-	for kind, list := range map[string][]*onnx.ValueInfo{"input": g.Inputs, "output": g.Outputs} {
-		for i, v := range list {
-			head := fmt.Sprintf("%s of rank %d", v.Type, len(v.Dims))
-			p.out = append(p.out, position.Part{Kind: kind, Name: fmt.Sprintf("%s%d %s", prefix, i, v.Name), Head: head, Open: func() io.Reader { return strings.NewReader("") }})
+	for i, v := range slices.Concat(g.Inputs, g.Outputs) {
+		kind := "input"
+		if i >= len(g.Inputs) {
+			kind, i = "output", i-len(g.Inputs)
 		}
+		p.add(position.Part{Kind: kind, Name: fmt.Sprintf("%s%d %s", prefix, i, v.Name), Head: fmt.Sprintf("%s of rank %d", v.Type, len(v.Dims)), Open: nothing})
+	}
+	for i, t := range g.Sparse {
+		p.tensor(fmt.Sprintf("%ssparse %d values", prefix, i), t.Values)
+		p.tensor(fmt.Sprintf("%ssparse %d indices", prefix, i), t.Indices)
 	}
 }
 
@@ -63,8 +88,20 @@ func (p *parts) tensor(name string, t *onnx.Tensor) {
 			return
 		}
 	}
-	p.out = append(p.out, position.Part{Kind: "tensor", Name: name, Head: fmt.Sprintf("%s %v", t.Type, t.Dims), Size: src.Size(), Open: src.Open,
-		Where: p.m.where(t), Position: p.tensors[t] || isLengthLike(t) || strings.HasPrefix(t.Name, madePrefix)})
+	part := position.Part{Kind: "tensor", Name: name, Head: fmt.Sprintf("%s %v", t.Type, t.Dims), Size: src.Size(), Open: src.Open,
+		Where: p.m.where(t), Position: p.tensors[t] || strings.HasPrefix(t.Name, madePrefix)}
+	if mask := isSquare(t) && isMask(t); !part.Position && (mask || isLengthLike(t)) {
+		part.Position = true
+		part.Buffer = &position.Buffer{Dims: t.Dims, Width: t.Type.Bits() / 8, Integer: t.Type.IsInteger()}
+	}
+	p.add(part)
+}
+
+// isSquare reports whether a constant is floating-point numbers of queries by
+// keys.
+func isSquare(t *onnx.Tensor) bool {
+	k := len(t.Dims)
+	return t.Type.IsFloat() && k >= 2 && t.Dims[k-1] == t.Dims[k-2] && t.Dims[k-1] > 1
 }
 
 // madePrefix begins the names of nodes and constants that modelpatch adds.
@@ -79,13 +116,17 @@ func (p *parts) node(prefix string, n *onnx.Node) {
 			p.tensor(name+"."+a.Name, a.Tensor)
 			continue
 		}
-		attributes = append(attributes, fmt.Sprintf("%s=%d %v %q %v %v", a.Name, a.I, a.F, a.S, a.Ints, a.Floats))
+		if a.Long {
+			long := a.Source()
+			p.add(position.Part{Kind: "attribute", Name: name + "." + a.Name, Size: long.Size(), Open: long.Open, Where: report.Where{Node: nodeName(n)}})
+		}
+		attributes = append(attributes, fmt.Sprintf("%s=%d %v %q %v %v %q %s", a.Name, a.I, a.F, a.S, a.Ints, a.Floats, a.Strs, a.Ref))
 	}
-	inputs := strings.Join(n.Inputs, ",")
+	inputs := strings.Join(append(slices.Clone(n.Inputs), n.Outputs...), ",")
 	r := n.Range()
-	p.out = append(p.out, position.Part{Kind: "node", Name: name, Head: fmt.Sprintf("%s.%s(%s)", n.Domain, n.Op, strings.Join(attributes, " ")),
+	p.add(position.Part{Kind: "node", Name: name, Head: fmt.Sprintf("%s.%s(%s)", n.Domain, n.Op, strings.Join(attributes, " ")),
 		Size: int64(len(inputs)), Open: func() io.Reader { return strings.NewReader(inputs) },
-		Where: report.Where{Node: nodeName(n), Range: &r}, Position: made || readsAdded(n) || n.Op == "Softmax"})
+		Where: report.Where{Node: nodeName(n), Range: &r}, Position: made || readsAdded(n)})
 }
 
 // readsAdded reports whether a node reads a value that modelpatch added.
@@ -128,12 +169,6 @@ func (m *Model) positionTensors() map[*onnx.Tensor]bool {
 			}
 		}
 	}
-	m.file.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
-		k := len(t.Dims)
-		if t.Type.IsFloat() && k >= 2 && t.Dims[k-1] == t.Dims[k-2] && t.Dims[k-1] > 1 && isMask(t) {
-			out[t] = true
-		}
-	})
 	return out
 }
 

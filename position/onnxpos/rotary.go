@@ -285,7 +285,10 @@ func (r *rotarySite) describeRuntime(e *position.Encoding) {
 	if baked {
 		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, r.m.sizes.length
 	}
-	r.amplitude = rowsOf(use.cosValue, positionAxis(use.cosValue))[0][0]
+	r.amplitude = 1
+	if axis := positionAxis(use.cosValue); axis >= 0 {
+		r.amplitude = rowsOf(use.cosValue, axis)[0][0]
+	}
 	if use.cosValue.Type == onnx.Float16 || use.cosValue.Type == onnx.BFloat16 {
 		if math.Abs(r.amplitude-1) < cosTolerance {
 			r.amplitude = 1

@@ -1,0 +1,131 @@
+package onnxpos
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// built is a model of a token and a position table that are added, with the
+// elements of the latter, after a change of its parts.
+func built(t *testing.T, change func(*onnx.NewModel)) *Model {
+	t.Helper()
+	table := func(n int) []byte {
+		var b []byte
+		for i := range n {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(math.Sin(float64(i*i)))))
+		}
+		return b
+	}
+	ints := func(v ...int64) []byte { b, _ := onnx.EncodeInts(onnx.Int64, v, nil); return b }
+	m := onnx.NewModel{Opset: 17,
+		Inputs:  []onnx.NewValue{{Name: "ids", Type: onnx.Int64, Dims: []int64{1, 6}}},
+		Outputs: []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{1, 6, 4}}},
+		Initializers: []onnx.NewTensor{{Name: "wte", Type: onnx.Float, Dims: []int64{32, 4}, Raw: table(128)}, {Name: "wpe", Type: onnx.Float, Dims: []int64{16, 4}, Raw: table(64)},
+			{Name: "zero", Type: onnx.Int64, Raw: ints(0)}, {Name: "one", Type: onnx.Int64, Raw: ints(1)}},
+		Nodes: []onnx.NewNode{{Op: "Shape", Inputs: []string{"ids"}, Outputs: []string{"shape"}}, {Op: "Gather", Inputs: []string{"shape", "one"}, Outputs: []string{"n"}},
+			{Op: "Range", Inputs: []string{"zero", "n", "one"}, Outputs: []string{"p"}}, {Op: "Gather", Inputs: []string{"wpe", "p"}, Outputs: []string{"pe"}},
+			{Op: "Gather", Inputs: []string{"wte", "ids"}, Outputs: []string{"te"}}, {Op: "Add", Inputs: []string{"te", "pe"}, Outputs: []string{"h"}}}}
+	change(&m)
+	b := m.Build()
+	f, err := onnx.NewFile(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Path = "built.onnx"
+	found, err := New(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestFindings builds files that have one thing wrong each: the finding is
+// there, and where it is an error, no change is made.
+func TestFindings(t *testing.T) {
+	set := func(i int, v float64) func(*onnx.NewModel) {
+		return func(m *onnx.NewModel) {
+			binary.LittleEndian.PutUint32(m.Initializers[1].Raw[4*i:], math.Float32bits(float32(v)))
+		}
+	}
+	for _, c := range []struct {
+		name, rule, level, says string
+		change                  func(*onnx.NewModel)
+	}{
+		{"nothing", "", "", "", func(*onnx.NewModel) {}},
+		{"NaN", ruleTableNotFinite, report.LevelError, "row 3, column 2", set(14, math.NaN())},
+		{"infinity", ruleTableNotFinite, report.LevelError, "row 15, column 3", set(63, math.Inf(-1))},
+		{"two tables", ruleDuplicateInitializer, report.LevelError, `"wpe"`, func(m *onnx.NewModel) { m.Initializers = append(m.Initializers, m.Initializers[1]) }},
+		{"cycle", ruleNodeCycle, report.LevelError, "cycle", func(m *onnx.NewModel) {
+			m.Nodes = append(m.Nodes, onnx.NewNode{Op: "Add", Inputs: []string{"b", "h"}, Outputs: []string{"a"}}, onnx.NewNode{Op: "Neg", Inputs: []string{"a"}, Outputs: []string{"b"}})
+		}},
+		{"a value made twice", ruleDuplicateValue, report.LevelError, `"te"`, func(m *onnx.NewModel) {
+			m.Nodes = append(m.Nodes, onnx.NewNode{Op: "Neg", Inputs: []string{"pe"}, Outputs: []string{"te"}})
+		}},
+		{"an attribute twice", ruleDuplicateAttribute, report.LevelError, `"axis"`, func(m *onnx.NewModel) {
+			m.Nodes[3].Attributes = []onnx.NewAttribute{{Name: "axis", Value: int64(0)}, {Name: "axis", Value: int64(1)}}
+		}},
+		{"an unread table", ruleUnreadTable, report.LevelNote, `"spare"`, func(m *onnx.NewModel) {
+			spare := m.Initializers[1]
+			spare.Name = "spare"
+			m.Initializers = append(m.Initializers, spare)
+		}},
+		{"an unknown type", ruleElementType, report.LevelNote, "99", func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers, onnx.NewTensor{Name: "x", Type: 99, Dims: []int64{1}, Raw: []byte("x")})
+		}},
+	} {
+		m := built(t, c.change)
+		findings := m.Findings()
+		if c.rule == "" {
+			if len(findings) != 0 {
+				t.Errorf("%s: %+v", c.name, findings)
+			}
+		} else if len(findings) != 1 || findings[0].Rule != c.rule || findings[0].Level != c.level || !strings.Contains(findings[0].Message, c.says) {
+			t.Errorf("%s: %+v", c.name, findings)
+		}
+		_, err := position.Extend(m, position.ExtendOptions{Length: 40})
+		var refusal *position.Refusal
+		if refused := errors.As(err, &refusal); refused != (c.level == report.LevelError) || err != nil && !refused {
+			t.Errorf("%s: extend: %v", c.name, err)
+		}
+	}
+}
+
+// TestManyFindings keeps a rule's findings to a hundred and counts the rest.
+func TestManyFindings(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		for range 500 {
+			m.Nodes = append(m.Nodes, onnx.NewNode{Op: "Neg", Inputs: []string{"pe"}, Outputs: []string{"te"}})
+		}
+	})
+	if n := len(m.Findings()); n != maxFindings {
+		t.Errorf("%d findings", n)
+	}
+	if !strings.Contains(m.Findings()[0].Message, "and 400 more") {
+		t.Error(m.Findings()[0].Message)
+	}
+}
+
+// TestBadFindings reads the well-formed files of the shared set that give two
+// answers or none.
+func TestBadFindings(t *testing.T) {
+	folder := "../../../shared/badfiles"
+	for name, rule := range map[string]string{"B12-raw-and-float": ruleRawAndTyped, "B31-initializer-twice": ruleDuplicateInitializer, "B32-cycle": ruleNodeCycle} {
+		path := filepath.Join(folder, name+".onnx")
+		if found, _ := filepath.Glob(path); len(found) == 0 {
+			t.Skip("../shared/badfiles is not there")
+		}
+		findings := opened(t, path).Findings()
+		if len(findings) != 1 || findings[0].Rule != rule {
+			t.Errorf("%s: %+v", name, findings)
+		}
+	}
+}
