@@ -4,20 +4,30 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// WriteOptions say where a change goes. Exactly one of Output, InPlace and
-// DryRun must be chosen.
+// WriteOptions say where a change goes: to Output, InPlace, or nowhere but on
+// paper (DryRun, Edits). The first two exclude each other.
 type WriteOptions struct {
 	Output  string // a new file
 	InPlace bool   // the input itself, under a journal
 	DryRun  bool   // nothing: the plan is returned
-	Force   bool   // an existing Output may be replaced
-	Backup  bool   // and is kept under another name
-	Digest  bool   // SHA-256 of what was written
+	// Edits is a file for the plan as a list of byte ranges with their new
+	// content, which hubs take for commits without the whole file.
+	Edits string
+	// PatchOnly writes Output.mpatch in place of Output: a patch file that Apply
+	// and Revert take. FullDigest has it tell the SHA-256 of whole files too.
+	PatchOnly  bool
+	FullDigest bool
+	Force      bool  // an existing Output may be replaced
+	Backup     bool  // and is kept under another name
+	Digest     bool  // SHA-256 of what was written
+	NoUndo     bool  // InPlace leaves no patch file that takes the change back
+	Reserve    int64 // bytes of room to leave in a GGUF file for later keys
 	// Check looks at a complete new file before it gets its name: an error
 	// drops it. The verdict goes into the plan. It comes after the check that
 	// the file can be read and has the wanted encodings.
@@ -49,7 +59,7 @@ func Extend(ctx context.Context, path string, o ExtendOptions, open OpenOptions,
 		c.command += " --method " + o.Method
 	}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.Extend(m, o) }
-	c.expect = func(m position.Model) error { return reaches(m, o.Length) }
+	c.expect, c.length = func(m position.Model) error { return reaches(m, o.Length) }, o.Length
 	return c.run(ctx)
 }
 
@@ -109,6 +119,7 @@ func reaches(m position.Model, length int) error {
 type change struct {
 	path    string
 	command string
+	length  int // that was asked for; 0: none
 	open    OpenOptions
 	w       WriteOptions
 	verb    func(position.Model) (position.Outcome, error)
@@ -133,10 +144,10 @@ func (c *change) run(ctx context.Context) (Result, error) {
 	if outcome.Nothing != "" {
 		return result, nil
 	}
-	if n, ok := m.(position.DataNamer); ok && c.w.Output != "" {
-		n.NameData(c.w.Output)
+	if err := c.reserve(m); err != nil {
+		return result, c.named(err)
 	}
-	plan, err := m.Edits()
+	plan, err := c.plan(m)
 	if err != nil {
 		return result, c.named(err)
 	}
@@ -144,25 +155,54 @@ func (c *change) run(ctx context.Context) (Result, error) {
 	if err := plan.Check(); err != nil {
 		return result, c.named(err)
 	}
-	if c.w.DryRun {
+	if c.w.Edits != "" {
+		if err := c.writeEdits(ctx, plan, &result.Plan); err != nil {
+			return result, err
+		}
+	}
+	if c.w.DryRun || c.w.Output == "" && !c.w.InPlace {
 		return result, nil
 	}
 	return result, c.write(ctx, m, plan, &result.Plan)
 }
 
+// plan lays the change out for its destination.
+func (c *change) plan(m position.Model) (patch.Plan, error) {
+	switch n, ok := m.(position.DataNamer); {
+	case c.w.InPlace:
+		return c.planInPlace(m)
+	case ok && c.w.Output != "" && !c.w.PatchOnly:
+		return c.planData(m, n)
+	}
+	return m.Edits()
+}
+
+// reserver is a model whose files can hold room for later edits.
+type reserver interface{ Reserve(n int64) }
+
+func (c *change) reserve(m position.Model) error {
+	if c.w.Reserve == 0 {
+		return nil
+	}
+	r, ok := m.(reserver)
+	if !ok {
+		return &position.Refusal{Why: "room for later keys can be left in GGUF files alone", Instead: "leave --reserve out"}
+	}
+	r.Reserve(c.w.Reserve)
+	return nil
+}
+
 // check refuses destinations that contradict each other.
 func (w WriteOptions) check() error {
-	chosen := 0
-	for _, yes := range []bool{w.Output != "", w.InPlace, w.DryRun} {
-		if yes {
-			chosen++
-		}
-	}
 	switch {
-	case chosen == 0:
+	case w.Output == "" && !w.InPlace && !w.DryRun && w.Edits == "":
 		return &UsageError{What: "no destination", Hint: "-o NEW writes a new file, --in-place changes this one, --dry-run only shows the plan"}
 	case w.Output != "" && w.InPlace:
 		return &UsageError{What: "-o and --in-place contradict each other", Hint: "choose one of them"}
+	case w.PatchOnly && w.Output == "":
+		return &UsageError{What: "--patch-only without -o", Hint: "-o NEW says for which file: the patch is NEW" + patchSuffix}
+	case w.Reserve < 0 || w.Reserve > gguf.MaxReserve:
+		return &UsageError{What: fmt.Sprintf("--reserve %d", w.Reserve), Hint: fmt.Sprintf("from 1 to %d bytes", gguf.MaxReserve)}
 	}
 	return nil
 }

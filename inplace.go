@@ -4,50 +4,163 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 
+	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// undoSuffix is added to a file's name for the patch that takes a change back.
-const undoSuffix = ".undo.mpatch"
+// undoSuffix is added to a file's name for the patch that takes a change back;
+// later ones are numbered: .undo.2.mpatch.
+const undoSuffix = ".undo"
+
+// placer is a model with a layout of its own for changes in place, for which it
+// wants to know what blocks the file system can insert.
+type placer interface {
+	EditsInPlace(block int64) (patch.Plan, error)
+}
+
+// planInPlace lays a change out for the file as it lies.
+func (c *change) planInPlace(m position.Model) (patch.Plan, error) {
+	p, ok := m.(placer)
+	if !ok {
+		return m.Edits()
+	}
+	plan, err := p.EditsInPlace(0)
+	e, ok := errors.AsType[*gguf.PlaceError](err)
+	if !ok {
+		return plan, err
+	}
+	block, why := patch.InsertBlock(e.Path, nil)
+	if why == nil {
+		plan, err = p.EditsInPlace(block)
+	}
+	if e, ok := errors.AsType[*gguf.PlaceError](err); ok {
+		return plan, c.misplaced(e, why)
+	}
+	return plan, err
+}
+
+// misplaced says why a change cannot be made in place, and what can.
+func (c *change) misplaced(e *gguf.PlaceError, why error) error {
+	r := &position.Refusal{Why: "not in place: " + e.Why, Instead: "write a new file with -o"}
+	if why != nil {
+		r.Why += "; " + why.Error()
+	}
+	if e.Tensor == nil {
+		r.Instead += "; --reserve 4096 leaves room in it for later changes"
+	}
+	for i, rows := range e.Fit {
+		if i == 0 {
+			r.Instead += ", or in place make it"
+		} else {
+			r.Instead += " or"
+		}
+		if c.length > 0 {
+			r.Instead += fmt.Sprintf(" --len %d", int64(c.length)+rows-e.Rows)
+		} else {
+			r.Instead += fmt.Sprintf(" %d rows", rows)
+		}
+	}
+	return r
+}
 
 // writeInPlace changes the input itself, under a journal. Changes that would
 // move data are refused by package patch.
-func (c *change) writeInPlace(ctx context.Context, plan patch.Plan, out *report.Plan) error {
-	path := plan.Inputs[plan.Outputs[0].Input].Path
-	if len(plan.Edits) > 0 {
-		path = plan.Inputs[plan.Edits[0].File].Path
+func (c *change) writeInPlace(ctx context.Context, m position.Model, plan patch.Plan, out *report.Plan) error {
+	changed := editedFiles(plan)
+	if len(changed) == 0 {
+		return nil
 	}
-	o := patch.InPlaceOptions{Change: c.command, Check: func(path string) error { return c.checkNew(ctx, path, out) }}
-	if c.w.Backup {
-		o.Undo = path + undoSuffix
+	path := changed[0]
+	o := patch.InPlaceOptions{Change: c.command, Check: func(path string) error { return c.checkInPlace(ctx, path, out) },
+		Data: dataSpans(m, path), Replace: rootIsSmall(m, plan)}
+	if !c.w.NoUndo {
+		o.Undo = freeUndo(path)
 	}
 	undo, err := patch.InPlace(ctx, plan, o)
 	if err != nil {
 		return err
 	}
-	return c.noteInPlace(path, undo, out)
+	return noteInPlace(changed, undo, c.w.Digest, out)
+}
+
+// checkInPlace checks the model when one of its files was changed: by the name
+// under which it was opened, unless that is another name of a new root.
+func (c *change) checkInPlace(ctx context.Context, changed string, out *report.Plan) error {
+	for _, f := range out.Edits {
+		if f.File == report.Name(changed) {
+			return c.checkNew(ctx, c.path, out)
+		}
+	}
+	return c.checkNew(ctx, changed, out)
+}
+
+// editedFiles are the paths of the files that a plan edits, the root first.
+func editedFiles(plan patch.Plan) []string {
+	var out []string
+	for i, o := range plan.Outputs {
+		if len(plan.Edited(i)) > 0 {
+			out = append(out, plan.Inputs[o.Input].Path)
+		}
+	}
+	return out
+}
+
+// dataSpanner tells which ranges of a model's files hold tensor data.
+type dataSpanner interface {
+	DataSpans(path string) [][2]int64
+}
+
+func dataSpans(m position.Model, path string) [][2]int64 {
+	if d, ok := m.(dataSpanner); ok {
+		return d.DataSpans(path)
+	}
+	return nil
+}
+
+// rootIsSmall reports whether a model keeps its weights in data files, so that
+// its root can be replaced at little cost.
+func rootIsSmall(m position.Model, plan patch.Plan) bool {
+	_, ok := m.(position.DataNamer)
+	return ok && len(plan.Inputs) > 1
+}
+
+// freeUndo is the first name for an undo file that is not taken. None is ever
+// replaced: each takes back one change of a chain.
+func freeUndo(path string) string {
+	name := path + undoSuffix + patchSuffix
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(name); err != nil {
+			return name
+		}
+		name = fmt.Sprintf("%s%s.%d%s", path, undoSuffix, n, patchSuffix)
+	}
 }
 
 // noteInPlace says what was written.
-func (c *change) noteInPlace(path string, undo patch.Undo, out *report.Plan) error {
-	w := report.Written{Path: report.Name(path), How: "in-place"}
-	info, err := os.Stat(path)
-	if err != nil {
-		return cannotOpen(path, err)
-	}
-	w.Bytes = info.Size()
-	if c.w.Digest {
-		sum, err := digest(path)
+func noteInPlace(paths []string, undo patch.Undo, withDigest bool, out *report.Plan) error {
+	for _, path := range paths {
+		w := report.Written{Path: report.Name(path), How: "in-place"}
+		info, err := os.Stat(path)
 		if err != nil {
 			return cannotOpen(path, err)
 		}
-		w.SHA256 = &sum
+		w.Bytes = info.Size()
+		if withDigest {
+			sum, err := digest(path)
+			if err != nil {
+				return cannotOpen(path, err)
+			}
+			w.SHA256 = &sum
+		}
+		out.Written = append(out.Written, w)
 	}
-	out.Written = append(out.Written, w)
 	if undo.Path != "" {
 		out.Written = append(out.Written, report.Written{Path: report.Name(undo.Path), Bytes: undo.Bytes, How: "patch"})
 	}

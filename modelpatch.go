@@ -3,7 +3,9 @@
 // or GGUF file, edits them, and leaves every other byte as it was.
 //
 // Start with Inspect, which says what a file has, and Extend, which makes it
-// count further. Rescale changes RoPE, AddALiBi adds a linear bias. Each
+// count further. Rescale changes RoPE, AddALiBi adds a linear bias; Apply and
+// Revert take such a change from a patch file, there and back, and Recover
+// finishes what a crash cut short. Each
 // returns the value that the command of the same name prints as JSON; package
 // report holds the types. ExitCode and Hints turn an error into what a command
 // line tool needs.
@@ -13,6 +15,7 @@
 package modelpatch
 
 import (
+	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -28,8 +31,28 @@ type OpenOptions struct {
 	MaxUnpacked int64
 }
 
-// Open opens a model file of any format that is known, by its first bytes.
+// Open opens a model file of any format that is known, by its first bytes. A
+// file whose edit in place was cut short is an *InputError: Recover it first.
 func Open(path string, o OpenOptions) (position.Model, error) {
+	if err := unfinished(path); err != nil {
+		return nil, err
+	}
+	m, err := open(path, o)
+	if err != nil {
+		return nil, err
+	}
+	d := m.Describe()
+	for _, f := range append(d.Files, report.File{Path: d.Path}) {
+		if err := unfinished(f.Path); err != nil {
+			m.Close()
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// open is Open of a file that may be in the middle of an edit.
+func open(path string, o OpenOptions) (position.Model, error) {
 	head, err := sniff(path)
 	if err != nil {
 		return nil, err
@@ -40,6 +63,16 @@ func Open(path string, o OpenOptions) (position.Model, error) {
 		}
 	}
 	return nil, &InputError{Path: path, What: "not a model", Why: "neither GGUF nor ONNX: " + start(head)}
+}
+
+// unfinished is an error when a file has the journal of an edit that was cut
+// short: its bytes may be a mixture.
+func unfinished(path string) error {
+	if !patch.Unfinished(path, nil) {
+		return nil
+	}
+	return &InputError{Path: path, What: "unfinished edit", Why: "an edit in place was cut short, or is going on",
+		Hint: "run modelpatch recover " + report.Printable(path)}
 }
 
 // Inspect says which position encodings a model file has.

@@ -1,7 +1,9 @@
 package modelpatch
 
 import (
+	"cmp"
 	"context"
+	"os"
 
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
@@ -11,7 +13,7 @@ import (
 // write puts a plan on disk and notes what was written.
 func (c *change) write(ctx context.Context, m position.Model, plan patch.Plan, out *report.Plan) error {
 	if c.w.InPlace {
-		return c.writeInPlace(ctx, plan, out)
+		return c.writeInPlace(ctx, m, plan, out)
 	}
 	target := c.w.Output
 	if n, ok := m.(position.OutputNamer); ok {
@@ -21,30 +23,47 @@ func (c *change) write(ctx context.Context, m position.Model, plan patch.Plan, o
 			plan.Outputs[i+1].Name = name
 		}
 	}
-	written, err := patch.WriteNew(ctx, plan, target, patch.WriteOptions{
-		Force: c.w.Force, Backup: c.w.Backup, Digest: c.w.Digest, Progress: c.w.Progress,
-		Check: func(path string) error { return c.checkNew(ctx, path, out) },
-	})
+	if c.w.PatchOnly {
+		return c.writePatches(ctx, m, plan, target, out)
+	}
+	obsolete := c.oldData(plan, target)
+	o := c.writeOptions()
+	o.Progress, o.Check = c.w.Progress, func(path string) error { return c.checkNew(ctx, path, out) }
+	written, err := patch.WriteNew(ctx, plan, target, o)
 	if err != nil {
 		return err
 	}
 	for _, f := range written {
-		w := report.Written{Path: report.Name(f.Path), Bytes: f.Bytes, How: "new"}
-		if f.SHA256 != "" {
-			w.SHA256 = report.Pointer(f.SHA256)
+		noteWritten(out, f, "new")
+	}
+	for _, path := range obsolete {
+		if err := os.Remove(path); err != nil {
+			return &patch.OutputError{Op: "remove the replaced model's data", Path: path, Err: err}
 		}
-		out.Written = append(out.Written, w)
 	}
 	return nil
+}
+
+func (c *change) writeOptions() patch.WriteOptions {
+	return patch.WriteOptions{Force: c.w.Force, Backup: c.w.Backup, Digest: c.w.Digest}
+}
+
+// noteWritten says in the report what was written.
+func noteWritten(out *report.Plan, f patch.WrittenFile, how string) {
+	w := report.Written{Path: report.Name(f.Path), Bytes: f.Bytes, How: how}
+	if f.SHA256 != "" {
+		w.SHA256 = report.Pointer(f.SHA256)
+	}
+	out.Written = append(out.Written, w)
 }
 
 // checkNew reads a complete new file before it gets its name: it must parse,
 // have what was asked for, and pass the caller's own check.
 func (c *change) checkNew(ctx context.Context, path string, out *report.Plan) error {
 	fault := func(err error) error {
-		return &patch.OutputError{Op: "check", Path: c.w.Output, Err: err, Hint: "this is a mistake of modelpatch: please report it; nothing was written"}
+		return &patch.OutputError{Op: "check", Path: cmp.Or(c.w.Output, c.path), Err: err, Hint: "this is a mistake of modelpatch: please report it; nothing was written"}
 	}
-	m, err := Open(path, c.open)
+	m, err := open(path, c.open) // in place, a journal stands until this is done
 	if err != nil {
 		return fault(err)
 	}
@@ -53,7 +72,7 @@ func (c *change) checkNew(ctx context.Context, path string, out *report.Plan) er
 	if err != nil {
 		return fault(err)
 	}
-	if c.w.Check == nil {
+	if c.w.Check == nil || path == c.path { // in place, there is nothing left to compare with
 		return nil
 	}
 	verdict, err := c.w.Check(ctx, c.path, path, *out)

@@ -26,6 +26,7 @@ func tool(b *testing.B) string {
 type usage struct {
 	wall, cpu time.Duration
 	rss       int64 // bytes
+	written   int64 // bytes given to the disk
 }
 
 // run runs a command and says what it cost; sync waits for the disk as well.
@@ -42,7 +43,7 @@ func run(b *testing.B, sync bool, name string, args ...string) usage {
 	}
 	wall := time.Since(begin)
 	ru := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	return usage{wall, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), ru.Maxrss * 1024}
+	return usage{wall, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), ru.Maxrss * 1024, ru.Oublock * 512}
 }
 
 func syncFile(b *testing.B, path string) {

@@ -232,21 +232,8 @@ func (b *builder) join(from, to int64, edits []patch.Edit, why string) patch.Edi
 // padding writes the infos of added tensors and pads the header to the
 // alignment. Data starts exactly at the padded end, with no larger gap.
 func (b *builder) padding(offsets []int64) {
-	p, o := b.part, b.part.Order
-	var infos []byte
-	if b.number == 0 {
-		at := offsets[len(offsets)-1]
-		for _, n := range b.editor.added {
-			infos = append(infos, stored(o, n.name)...)
-			infos = append(infos, u32(o, uint32(len(n.shape)))...)
-			for _, d := range n.shape {
-				infos = append(infos, u64(o, uint64(d))...)
-			}
-			infos = append(infos, u32(o, uint32(n.kind))...)
-			infos = append(infos, u64(o, uint64(at))...)
-			at = pad(at+n.data.Size(), p.Alignment)
-		}
-	}
+	p := b.part
+	infos := b.newInfos(offsets[len(offsets)-1])
 	b.grown += int64(len(infos))
 	if b.grown == 0 && len(infos) == 0 {
 		return
@@ -261,6 +248,26 @@ func (b *builder) padding(offsets []int64) {
 		return
 	}
 	b.add(p.HeaderEnd, old, patch.Concat(patch.Bytes(infos), patch.Zeros(gap)), why(len(infos) > 0))
+}
+
+// newInfos are the infos of added tensors, whose data begin at offset at.
+func (b *builder) newInfos(at int64) []byte {
+	var infos []byte
+	if b.number != 0 {
+		return nil
+	}
+	o := b.part.Order
+	for _, n := range b.editor.added {
+		infos = append(infos, stored(o, n.name)...)
+		infos = append(infos, u32(o, uint32(len(n.shape)))...)
+		for _, d := range n.shape {
+			infos = append(infos, u64(o, uint64(d))...)
+		}
+		infos = append(infos, u32(o, uint32(n.kind))...)
+		infos = append(infos, u64(o, uint64(at))...)
+		at = pad(at+n.data.Size(), b.part.Alignment)
+	}
+	return infos
 }
 
 func why(added bool) string {

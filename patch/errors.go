@@ -3,6 +3,7 @@ package patch
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 )
 
 var (
@@ -35,14 +36,23 @@ func (e *InputError) Error() string {
 	if e.Path == "" {
 		return e.Err.Error()
 	}
-	return e.Path + ": " + e.Err.Error()
+	return e.Path + ": " + cause(e.Path, e.Err)
+}
+
+// cause says an error without the path and the deed, which were said already.
+func cause(path string, err error) string {
+	if p, ok := err.(*fs.PathError); ok && p.Path == path {
+		return p.Err.Error()
+	}
+	return err.Error()
 }
 
 func (e *InputError) Unwrap() error { return e.Err }
 
 // OutputError is the error of a file that could not be written (exit code 5).
 // The target is as it was, unless Op is "sync folder": then it is new, and
-// only a power cut could still bring the old one back.
+// only a power cut could still bring the old one back; or "remove journal":
+// then it is new, and Recover clears up.
 type OutputError struct {
 	Op   string // what was being done: "create", "write", "sync", "rename" …
 	Path string
@@ -51,7 +61,7 @@ type OutputError struct {
 }
 
 func (e *OutputError) Error() string {
-	return fmt.Sprintf("%s: %s: %v", e.Path, e.Op, e.Err)
+	return fmt.Sprintf("%s: %s: %s", e.Path, e.Op, cause(e.Path, e.Err))
 }
 
 func (e *OutputError) Unwrap() error { return e.Err }

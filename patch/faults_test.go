@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -151,6 +153,20 @@ func (f *faultFile) Truncate(n int64) error {
 // Close lets go in any case, as the system does.
 func (f *faultFile) Close() error { return errors.Join(f.fs.step(), f.File.Close()) }
 
+func (f *faultFile) InsertRange(at, n int64) error {
+	if err := f.fs.step(); err != nil {
+		return err
+	}
+	return f.File.InsertRange(at, n)
+}
+
+func (f *faultFile) CollapseRange(at, n int64) error {
+	if err := f.fs.step(); err != nil {
+		return err
+	}
+	return f.File.CollapseRange(at, n)
+}
+
 func (f *faultFile) CopyRange(at int64, src File, srcAt, n int64) (int64, error) {
 	if err := f.fs.step(); err != nil {
 		return 0, err
@@ -215,12 +231,18 @@ func TestWriteNewFaults(t *testing.T) {
 				if got != old && got != new {
 					t.Errorf("%s is neither old nor new: %q", name, got)
 				}
-				if err != nil && !files.crash && !isSyncFolder(err) && got != old {
+				if err != nil && !files.crash && !isSyncFolder(err) && !isForgotten(err) && got != old {
 					t.Errorf("%v, and yet %s has the new content", err, name)
 				}
 			}
-			if !files.crash && !isRemoval(err) {
+			if !files.crash && !isRemoval(err) && !Unfinished(out, nil) {
 				onlyFilesOrStale(t, dir, names)
+			}
+			if _, err := Recover(out, nil); err != nil {
+				t.Fatal(err)
+			}
+			if several && readFile(t, out) != readFile(t, filepath.Join(dir, "out.data")) {
+				t.Error("one file is old, the other new")
 			}
 			// Whatever a crash left is gone after the next run.
 			if _, err := WriteNew(context.Background(), p, out, WriteOptions{Force: true}); err != nil {
@@ -261,8 +283,17 @@ func TestInPlaceFaults(t *testing.T) {
 		{"replace", []Edit{{At: 100, Old: 70000, New: Zeros(70000)}, {At: 150000, Old: 3, New: Text("abc")}}},
 		{"append", []Edit{{At: 5, Old: 1, New: Text("!")}, {At: int64(len(old)), New: Zeros(100000)}}},
 		{"cut", []Edit{{At: 5, Old: 1, New: Text("!")}, {At: 1000, Old: int64(len(old)) - 1000}}},
+		{"insert at the start", []Edit{{New: Text(strings.Repeat("b", leastBlock))}, {At: 9000, Old: 3, New: Text("abc")}}},
+		{"insert and append", []Edit{{At: 4000, Old: 1, New: Text("!")}, {At: 5, Old: 1, New: Text("!")},
+			{At: 5000, Old: 100, New: Text(strings.Repeat("b", 100+2*leastBlock))}, {At: 9000, Old: 3, New: Text("abc")}, {At: int64(len(old)) - 1, Old: 1, New: Text("the end")}}},
+		{"remove and cut", []Edit{{At: 5000, Old: 2 * leastBlock}, {At: 190000, Old: 10000, New: Text("the end")}}},
+		{"remove", []Edit{{At: 5, Old: 1, New: Text("!")}, {At: 4100, Old: 1, New: Text("!")}, {At: 5000, Old: 100 + 2*leastBlock, New: Text(strings.Repeat("b", 100))}, {At: 90000, Old: 3, New: Text("abc")}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // it waits for the disk
+			if c.name != "replace" && c.name != "append" && c.name != "cut" {
+				needsInsertion(t)
+			}
 			new := applyNaively(old, c.edits)
 			everyFault(t, func(t *testing.T, files *faultFS) {
 				dir := t.TempDir()
@@ -291,6 +322,15 @@ func TestInPlaceFaults(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// needsInsertion skips a test where the file system cannot insert blocks.
+func needsInsertion(t *testing.T) {
+	t.Helper()
+	path := writeFile(t, t.TempDir(), "m", strings.Repeat("x", 3*leastBlock))
+	if block, err := InsertBlock(path, nil); err != nil || block != leastBlock {
+		t.Skipf("blocks of %d cannot be inserted here: %v", leastBlock, err)
 	}
 }
 
@@ -341,7 +381,7 @@ func applyNaively(old []byte, edits []Edit) []byte {
 					continue
 				}
 				if e.New != nil {
-					b, _ := readSource(e.New)
+					b, _ := io.ReadAll(e.New.Open())
 					out = append(out, b...)
 				}
 				skip += e.Old

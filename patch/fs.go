@@ -58,6 +58,17 @@ type File interface {
 	// CopyRange copies up to n bytes of src inside the kernel and returns how
 	// many; errors.ErrUnsupported where that cannot be done.
 	CopyRange(at int64, src File, srcAt, n int64) (int64, error)
+	// InsertRange moves what stands at offset at and after it up by n bytes,
+	// without copying; CollapseRange removes n bytes in the same way. Both want
+	// whole blocks, and give errors.ErrUnsupported where the file system does
+	// not have them. A power cut may leave them half done (facts/BAD-INPUTS §5).
+	InsertRange(at, n int64) error
+	CollapseRange(at, n int64) error
+	// NextHole is the offset of the first hole from at on, the file's size when
+	// there is none; NextData that of the first byte outside of a hole, -1 when
+	// there is none. errors.ErrUnsupported where holes cannot be seen.
+	NextHole(at int64) (int64, error)
+	NextData(at int64) (int64, error)
 	// CopyAttributes gives this file the permission bits, owner, ACL and user
 	// attributes of src, as far as this process may.
 	CopyAttributes(src File) error

@@ -1,12 +1,9 @@
 package patch
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"regexp"
@@ -23,9 +20,16 @@ type InPlaceOptions struct {
 	Undo string
 	// Change says in words what the plan does, for the undo file.
 	Change string
+	// Data are the ranges of the file that hold tensor data, for the undo file:
+	// they identify the file only near the edits.
+	Data [][2]int64
 	// Check is given the changed file's path before the change is final. An
 	// error brings the old bytes back and is returned.
 	Check func(path string) error
+	// Replace lets the root file be replaced by a new one, where it cannot be
+	// changed as it lies and the plan only adds to the ends of its other files:
+	// the small root of a model whose weights lie in data files.
+	Replace bool
 	// FS is the file system; nil: OS.
 	FS FS
 }
@@ -37,8 +41,9 @@ type Undo struct {
 }
 
 // InPlace changes the plan's one edited input itself. Edits must keep their
-// sizes, but for the end of the file, where bytes may be added or removed. A
-// journal `.NAME.modelpatch-journal` is on disk before the first byte changes,
+// sizes, but for the end of the file, where bytes may be added or removed, and
+// for one edit that adds or removes whole blocks (see InsertBlock), which the
+// file system then moves without copying what follows. A journal `.NAME.modelpatch-journal` is on disk before the first byte changes,
 // so that after a crash Recover gives the old bytes or the new ones; after an
 // error or when ctx is done the file is as it was (facts/BAD-INPUTS §5).
 //
@@ -53,24 +58,22 @@ func InPlace(ctx context.Context, p Plan, o InPlaceOptions) (Undo, error) {
 		return Undo{}, err
 	}
 	file, err := p.onlyEdited()
+	if err != nil && o.Replace && p.replaceable() {
+		return replace(ctx, p, o)
+	}
 	if err != nil {
 		return Undo{}, err
 	}
-	t, err := openTarget(o.FS, p.Inputs[file].Path)
+	t, err := openPlanned(o.FS, p.Inputs[file])
 	if err != nil {
 		return Undo{}, err
 	}
 	defer t.close()
-	if outcome, err := t.recover(); err != nil {
-		return Undo{}, err
-	} else if outcome != RecoveredNothing {
-		return Undo{}, &InputError{t.path, fmt.Errorf("an unfinished edit was found; %s. Run the command again", outcome)}
-	}
-	in := p.Inputs[file]
-	if t.info.Size() != in.Size || in.Info != nil && !unchanged(in.Info, t.info) {
-		return Undo{}, &InputError{t.path, errChanged}
-	}
 	j, err := t.plan(ctx, p, file)
+	if is[*RefusedError](err) && o.Replace && p.replaceable() {
+		t.close()
+		return replace(ctx, p, o)
+	}
 	if err != nil {
 		return Undo{}, err
 	}
@@ -87,6 +90,11 @@ func InPlace(ctx context.Context, p Plan, o InPlaceOptions) (Undo, error) {
 		return Undo{}, err
 	}
 	return undo, nil
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // onlyEdited is the input that the plan's edits are of.
@@ -152,114 +160,6 @@ func openTarget(files FS, path string) (*placed, error) {
 
 func (t *placed) close() { t.file.Close() }
 
-// plan reads what is to be replaced and what by, and turns it into a journal.
-func (t *placed) plan(ctx context.Context, p Plan, file int) (*journal, error) {
-	j := &journal{Target: filepath.Base(t.path), Before: t.info.Size(), After: t.info.Size()}
-	var held int64
-	var tail []Source
-	for _, e := range p.Normalize().Edits {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		size := sizeOf(e.New)
-		switch {
-		case e.Old == size:
-			if held += e.Old; held > MostInPlace {
-				return nil, tooMuch(t.path)
-			}
-			old, err := readRange(t.file, e.At, e.Old)
-			if err != nil {
-				return nil, &InputError{t.path, err}
-			}
-			new, err := readSource(e.New)
-			if err != nil {
-				return nil, err
-			}
-			j.add(e.At, old, new)
-		case e.Old == 0 && e.At == j.Before:
-			tail = append(tail, e.New)
-			j.After += size
-		case size == 0 && e.At+e.Old == j.Before && len(tail) == 0:
-			if held += e.Old; held > MostInPlace {
-				return nil, tooMuch(t.path)
-			}
-			old, err := readRange(t.file, e.At, e.Old)
-			if err != nil {
-				return nil, &InputError{t.path, err}
-			}
-			j.cut, j.After = old, e.At
-		default:
-			return nil, &RefusedError{t.path, fmt.Sprintf("%s: would move the bytes after offset %d", e.Why, e.At), "write a new file with -o"}
-		}
-	}
-	if j.cut != nil && len(tail) > 0 {
-		return nil, &RefusedError{t.path, "the end is both cut and added to", "write a new file with -o"}
-	}
-	return j, t.planTail(ctx, j, tail)
-}
-
-func tooMuch(path string) error {
-	return &RefusedError{path, fmt.Sprintf("more than %d bytes would be replaced", MostInPlace), "write a new file with -o"}
-}
-
-// planTail reads appended bytes once for their sum, by which recovery tells
-// whether they are all there, and the sum of what stays.
-func (t *placed) planTail(ctx context.Context, j *journal, tail []Source) error {
-	if len(tail) > 0 {
-		j.tail = Concat(tail...)
-		sum := sha256.New()
-		if _, err := io.Copy(sum, contextReader{ctx, newExactReader(j.tail)}); err != nil {
-			return err
-		}
-		j.Appended = sum.Sum(nil)
-	}
-	outside, err := j.outside(t.file)
-	if err != nil {
-		return &InputError{t.path, err}
-	}
-	j.Outside = outside
-	return nil
-}
-
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
-}
-
-func readRange(r io.ReaderAt, at, n int64) ([]byte, error) {
-	b := make([]byte, n)
-	got, err := r.ReadAt(b, at)
-	if got == len(b) {
-		return b, nil
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		err = errCut
-	}
-	return nil, err
-}
-
-func readSource(s Source) ([]byte, error) {
-	if s == nil {
-		return nil, nil
-	}
-	b := make([]byte, s.Size())
-	r := newExactReader(s)
-	if _, err := io.ReadFull(r, b); err != nil {
-		return nil, err
-	}
-	if _, err := r.Read(nil); err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	return b, nil
-}
-
 // edit journals the change, makes it, looks at it, and forgets the journal.
 func (t *placed) edit(ctx context.Context, j *journal, check func(string) error) error {
 	if err := ctx.Err(); err != nil {
@@ -279,8 +179,9 @@ func (t *placed) edit(ctx context.Context, j *journal, check func(string) error)
 		err = check(t.path)
 	}
 	if err != nil {
-		if undone := t.putBack(j); undone != nil {
-			return &OutputError{Op: "edit", Path: t.path, Err: errors.Join(err, undone), Hint: "recover puts the old bytes back"}
+		if undone := t.undo(j); undone != nil {
+			// Not wrapped: an interrupt that left the file changed is a failure.
+			return &OutputError{Op: "edit", Path: t.path, Err: fmt.Errorf("%v; putting the old bytes back: %w", err, undone), Hint: "modelpatch recover puts the old bytes back"}
 		}
 		return err
 	}
@@ -337,76 +238,6 @@ func ignoreAbsent(err error) error {
 func writeAll(f File, b []byte) error {
 	_, err := f.WriteAt(b, 0)
 	return err
-}
-
-// change writes the new bytes and lets the disk have them.
-func (t *placed) change(ctx context.Context, j *journal) error {
-	for _, r := range j.ranges {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if _, err := t.file.WriteAt(r.new, r.at); err != nil {
-			return &OutputError{Op: "write", Path: t.path, Err: err}
-		}
-	}
-	if j.tail != nil {
-		c := copier{ctx: ctx, buffer: make([]byte, bufferSize), done: func(int64) {}, out: t.file, target: t.path}
-		if err := c.writeNew(Segment{At: j.Before, Size: j.tail.Size(), New: j.tail}); err != nil {
-			return err
-		}
-	}
-	if j.After < j.Before {
-		if err := t.file.Truncate(j.After); err != nil {
-			return &OutputError{Op: "write", Path: t.path, Err: err}
-		}
-	}
-	if err := t.file.Sync(); err != nil {
-		return &OutputError{Op: "sync", Path: t.path, Err: err}
-	}
-	return nil
-}
-
-// compare reads the change back.
-func (t *placed) compare(j *journal) error {
-	for _, r := range j.ranges {
-		got, err := readRange(t.file, r.at, int64(len(r.new)))
-		if err == nil && !bytes.Equal(got, r.new) {
-			err = errors.New("reads differently from what was written")
-		}
-		if err != nil {
-			return &OutputError{Op: "read back", Path: t.path, Err: err}
-		}
-	}
-	whole, err := j.tailIsWhole(t.file)
-	if err == nil && !whole {
-		err = errors.New("appended bytes read differently")
-	}
-	if err != nil {
-		return &OutputError{Op: "read back", Path: t.path, Err: err}
-	}
-	return nil
-}
-
-// putBack writes the old bytes and forgets the journal.
-func (t *placed) putBack(j *journal) error {
-	for _, r := range j.ranges {
-		if _, err := t.file.WriteAt(r.old, r.at); err != nil {
-			return &OutputError{Op: "put back", Path: t.path, Err: err}
-		}
-	}
-	if j.cut != nil {
-		if _, err := t.file.WriteAt(j.cut, j.After); err != nil {
-			return &OutputError{Op: "put back", Path: t.path, Err: err}
-		}
-	}
-	if err := t.file.Truncate(j.Before); err != nil {
-		return &OutputError{Op: "put back", Path: t.path, Err: err}
-	}
-	// The journal may go only when the disk has the old bytes.
-	if err := t.file.Sync(); err != nil {
-		return &OutputError{Op: "sync", Path: t.path, Err: err}
-	}
-	return t.forget()
 }
 
 // forget removes the journal.

@@ -30,13 +30,20 @@ type journal struct {
 	Target   string     `json:"target"` // base name
 	Before   int64      `json:"before"` // sizes
 	After    int64      `json:"after"`
+	Shift    *shift     `json:"shift,omitempty"`    // blocks that are inserted
 	Ranges   [][2]int64 `json:"ranges"`             // offset, length
 	Appended []byte     `json:"appended,omitempty"` // SHA-256 of appended bytes
 	Outside  []byte     `json:"outside"`            // SHA-256 of the ends but for the ranges
 
-	ranges []journalRange
-	cut    []byte // removed from the end
-	tail   Source // appended; not in the journal
+	// Stage and Names are of a journal of another kind: files in the folder
+	// Stage, beside the target, that are to replace those of the same names.
+	Stage string   `json:"stage,omitempty"`
+	Names []string `json:"names,omitempty"`
+
+	ranges   []journalRange
+	cut      []byte // removed from the end
+	tail     Source // appended; not in the journal
+	inserted []byte // the blocks of Shift; not in the journal either
 }
 
 type journalRange struct {
@@ -44,9 +51,15 @@ type journalRange struct {
 	old, new []byte
 }
 
-// add records a range of equal length.
+// add records a range of equal length, as two where blocks are inserted in it.
 func (j *journal) add(at int64, old, new []byte) {
 	if len(old) == 0 {
+		return
+	}
+	if s := j.Shift; s != nil && at < s.At && s.At < at+int64(len(old)) {
+		n := s.At - at
+		j.add(at, old[:n], new[:n])
+		j.add(s.At, old[n:], new[n:])
 		return
 	}
 	j.Ranges = append(j.Ranges, [2]int64{at, int64(len(old))})
@@ -88,6 +101,14 @@ func decodeJournal(b []byte) (*journal, error) {
 	if !ok || json.Unmarshal(header, j) != nil || j.Before < 0 || j.After < 0 {
 		return nil, bad
 	}
+	for _, name := range append(j.Names, j.Stage) {
+		if len(j.Names) > 0 && !isBaseName(name) {
+			return nil, bad
+		}
+	}
+	if s := j.Shift; s != nil && (s.At < 0 || s.At >= j.Before || s.Bytes <= 0 || s.Bytes > j.After-j.Before) {
+		return nil, bad
+	}
 	for _, r := range j.Ranges {
 		if r[0] < 0 || r[1] < 0 || r[1] > int64(len(rest))/2 || r[0] > math.MaxInt64-r[1] || r[0]+r[1] > j.Before {
 			return nil, bad
@@ -104,10 +125,10 @@ func decodeJournal(b []byte) (*journal, error) {
 	return j, nil
 }
 
-// outside sums the ends of the part of the file that stays, leaving out what
-// changes.
+// outside sums the ends of the part of the low file that stays, leaving out
+// what changes.
 func (j *journal) outside(f io.ReaderAt) ([]byte, error) {
-	stays := min(j.Before, j.After)
+	stays := min(j.Before, j.lowSize())
 	head := min(stays, outsideSize)
 	tail := max(head, stays-outsideSize)
 	sum := sha256.New()
@@ -129,13 +150,14 @@ func (j *journal) outside(f io.ReaderAt) ([]byte, error) {
 	return sum.Sum(nil), nil
 }
 
-// tailIsWhole reports whether the bytes that the edit appends are all there.
+// tailIsWhole reports whether the bytes that the edit appends to the low file
+// are all there.
 func (j *journal) tailIsWhole(f io.ReaderAt) (bool, error) {
 	if j.Appended == nil {
 		return true, nil
 	}
 	sum := sha256.New()
-	if _, err := io.Copy(sum, io.NewSectionReader(f, j.Before, j.After-j.Before)); err != nil {
+	if _, err := io.Copy(sum, io.NewSectionReader(f, j.Before, j.lowSize()-j.Before)); err != nil {
 		return false, err
 	}
 	return bytes.Equal(sum.Sum(nil), j.Appended), nil

@@ -48,6 +48,10 @@ func (osFS) Free(dir string) (int64, error)             { return freeBytes(dir) 
 func (f osFile) TryLock() (bool, error)                 { return tryLock(f.File) }
 func (f osFile) Allocate(size int64) error              { return allocate(f.File, size) }
 func (f osFile) CopyAttributes(src File) error          { return copyAttributes(f.File, src) }
+func (f osFile) InsertRange(at, n int64) error          { return insertRange(f.File, at, n) }
+func (f osFile) CollapseRange(at, n int64) error        { return collapseRange(f.File, at, n) }
+func (f osFile) NextHole(at int64) (int64, error)       { return nextHole(f.File, at) }
+func (f osFile) NextData(at int64) (int64, error)       { return nextData(f.File, at) }
 
 func (f osFile) CloneRange(at int64, src File, srcAt, n int64) error {
 	from, ok := src.(osFile)
@@ -78,8 +82,17 @@ func linkThenRemove(old, new string) error {
 // state. Times are compared as well as sizes, and the inode's change time
 // where the system has one, because a writer may keep the size.
 func unchanged(a, b fs.FileInfo) bool {
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) &&
+	return sameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) &&
 		statTime(a) == statTime(b)
+}
+
+// sameFile is os.SameFile, which knows only what package os returned, for other
+// file systems as well.
+func sameFile(a, b fs.FileInfo) bool {
+	if s, ok := a.(interface{ SameFile(fs.FileInfo) bool }); ok {
+		return s.SameFile(b)
+	}
+	return os.SameFile(a, b)
 }
 
 // statTime reads the inode change time out of whatever the system's FileInfo

@@ -56,6 +56,27 @@ func copyRange(dst *os.File, at int64, src *os.File, srcAt, n int64) (done int64
 	return done, nil
 }
 
+func insertRange(f *os.File, at, n int64) error {
+	return unsupported(retry(func() error { return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_INSERT_RANGE, at, n) }))
+}
+
+func collapseRange(f *os.File, at, n int64) error {
+	return unsupported(retry(func() error { return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_COLLAPSE_RANGE, at, n) }))
+}
+
+func nextHole(f *os.File, at int64) (int64, error) {
+	got, err := unix.Seek(int(f.Fd()), at, unix.SEEK_HOLE)
+	return got, unsupported(err)
+}
+
+func nextData(f *os.File, at int64) (int64, error) {
+	got, err := unix.Seek(int(f.Fd()), at, unix.SEEK_DATA)
+	if err == unix.ENXIO {
+		return -1, nil
+	}
+	return got, unsupported(err)
+}
+
 // startWriting has the disk begin with what was copied while the next part is:
 // otherwise the file's sync at the end waits for all of it. It is a hint; a
 // failure to write shows in that sync.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 )
 
@@ -41,6 +42,13 @@ func Recover(path string, files FS) (Recovered, error) {
 		removeStale(files, path)
 		return RecoveredNothing, nil
 	}
+	if j, err := (&placed{fs: files, path: path}).readJournal(); err == nil && j != nil && len(j.Names) > 0 {
+		if err := recoverNames(files, path, j); err != nil {
+			return RecoveredNothing, err
+		}
+		removeStale(files, path)
+		return RecoveredNew, nil
+	}
 	t, err := openTarget(files, path)
 	if err != nil {
 		return RecoveredNothing, err
@@ -55,24 +63,34 @@ func (t *placed) recover() (Recovered, error) {
 	if err != nil || j == nil {
 		return RecoveredNothing, err
 	}
-	allNew, err := t.inspect(j)
+	if len(j.Names) > 0 {
+		return RecoveredNew, recoverNames(t.fs, t.path, j)
+	}
+	complete, err := t.inspect(j)
 	if err != nil {
 		return RecoveredNothing, err
 	}
-	if !allNew {
+	if !complete {
 		if err := t.putBack(j); err != nil {
 			return RecoveredNothing, err
 		}
-		return RecoveredOld, t.restat()
+		return outcome(j.back()), t.restat()
 	}
-	// The new bytes may still be in memory only.
+	// The bytes may still be in memory only.
 	if err := t.file.Sync(); err != nil {
 		return RecoveredNothing, &OutputError{Op: "sync", Path: t.path, Err: err}
 	}
 	if err := t.forget(); err != nil {
 		return RecoveredNothing, err
 	}
-	return RecoveredNew, t.restat()
+	return outcome(!j.back()), t.restat()
+}
+
+func outcome(new bool) Recovered {
+	if new {
+		return RecoveredNew
+	}
+	return RecoveredOld
 }
 
 func (t *placed) restat() (err error) {
@@ -112,32 +130,37 @@ func (t *placed) readJournal() (*journal, error) {
 }
 
 // inspect sees that the file is one that the edit can have left, and whether
-// the edit is complete.
-func (t *placed) inspect(j *journal) (allNew bool, err error) {
+// it has all that the journal would add to the low file. While blocks are
+// moving, only the hole tells; putBack sees to the rest when they stand again.
+func (t *placed) inspect(j *journal) (complete bool, err error) {
+	stage, _, err := t.findShift(j)
+	if err != nil {
+		return false, err
+	}
+	switch stage {
+	case shiftOther:
+		return false, t.foreign("is not one that an insertion can leave")
+	case shiftGrown, shiftMoving:
+		return false, nil
+	}
+	low := j.low(t.file, stage == shiftDone)
 	size := t.info.Size()
-	least, most := min(j.Before, j.After), max(j.Before, j.After)
-	if size < least || size > most {
+	if stage == shiftDone {
+		size -= j.Shift.Bytes
+	}
+	if size < min(j.Before, j.lowSize()) || size > max(j.Before, j.lowSize()) {
 		return false, t.foreign("has another size")
 	}
-	outside, err := j.outside(t.file)
-	if err != nil {
-		return false, &InputError{t.path, err}
+	if err := t.fits(j, low); err != nil {
+		return false, err
 	}
-	if !bytes.Equal(outside, j.Outside) {
-		return false, t.foreign("differs outside of the edit")
-	}
-	allNew = size == j.After
+	complete = size == j.lowSize() && (j.Shift == nil || stage == shiftDone)
 	for _, r := range j.ranges {
-		now, err := readRange(t.file, r.at, int64(len(r.old)))
+		now, err := t.oldOrNew(r, low)
 		if err != nil {
-			return false, &InputError{t.path, err}
+			return false, err
 		}
-		for i, b := range now {
-			if b != r.old[i] && b != r.new[i] {
-				return false, t.foreign(fmt.Sprintf("byte %d is neither the old nor the new one", r.at+int64(i)))
-			}
-		}
-		allNew = allNew && bytes.Equal(now, r.new)
+		complete = complete && bytes.Equal(now, r.new)
 	}
 	if j.cut != nil && size > j.After {
 		now, err := readRange(t.file, j.After, size-j.After)
@@ -148,12 +171,44 @@ func (t *placed) inspect(j *journal) (allNew bool, err error) {
 			return false, t.foreign("ends differently")
 		}
 	}
-	if allNew {
-		if allNew, err = j.tailIsWhole(t.file); err != nil {
+	for _, whole := range []func() (bool, error){
+		func() (bool, error) { return j.tailIsWhole(low) },
+		func() (bool, error) { return j.insertedIsWhole(t.file) },
+	} {
+		if !complete {
+			break
+		}
+		if complete, err = whole(); err != nil {
 			return false, &InputError{t.path, err}
 		}
 	}
-	return allNew, nil
+	return complete, nil
+}
+
+// fits sees that the ends of the file are those that the journal knows.
+func (t *placed) fits(j *journal, low io.ReaderAt) error {
+	outside, err := j.outside(low)
+	if err != nil {
+		return &InputError{t.path, err}
+	}
+	if !bytes.Equal(outside, j.Outside) {
+		return t.foreign("differs outside of the edit")
+	}
+	return nil
+}
+
+// oldOrNew reads a range and sees that each byte is the old or the new one.
+func (t *placed) oldOrNew(r journalRange, low io.ReaderAt) ([]byte, error) {
+	now, err := readRange(low, r.at, int64(len(r.old)))
+	if err != nil {
+		return nil, &InputError{t.path, err}
+	}
+	for i, b := range now {
+		if b != r.old[i] && b != r.new[i] {
+			return nil, t.foreign(fmt.Sprintf("byte %d is neither the old nor the new one", r.at+int64(i)))
+		}
+	}
+	return now, nil
 }
 
 func (t *placed) foreign(how string) error {

@@ -128,7 +128,7 @@ func (s *stage) stillThere() error {
 	if err != nil {
 		return err
 	}
-	if !os.SameFile(held, named) {
+	if !sameFile(held, named) {
 		return errors.New("another run took its place")
 	}
 	return nil
@@ -173,6 +173,9 @@ func removeFolder(fs FS, path string) error {
 // removeStale removes temporary files of target whose makers are dead, which
 // their free locks tell. Failing to is no reason not to go on.
 func removeStale(fs FS, target string) {
+	if Unfinished(target, fs) {
+		return // its journal may still need them
+	}
 	folder := filepath.Dir(target)
 	entries, err := fs.ReadDir(folder)
 	if err != nil {

@@ -3,7 +3,6 @@ package patch
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 )
@@ -29,7 +28,13 @@ func (w *writer) findTargets(root string) error {
 		return &OutputError{Op: "create", Path: root, Err: err}
 	}
 	base := filepath.Base(root)
-	// First, because a killed run may have left second names of the targets.
+	// First, because a killed run may have left second names of the targets, or
+	// renames to be finished.
+	if Unfinished(filepath.Join(folder, base), w.fs) && !w.o.itself {
+		if _, err := Recover(filepath.Join(folder, base), w.fs); err != nil {
+			return err
+		}
+	}
 	removeStale(w.fs, filepath.Join(folder, base))
 	for i, o := range w.plan.Outputs {
 		name := base
@@ -54,6 +59,9 @@ func (w *writer) findTargets(root string) error {
 // refuseInputsAsTargets holds the rule that no output may be an input, by
 // whatever name (facts/BAD-INPUTS D10, D13).
 func (w *writer) refuseInputsAsTargets() error {
+	if w.o.itself {
+		return nil
+	}
 	for _, t := range w.targets {
 		if t.before == nil {
 			continue
@@ -63,7 +71,7 @@ func (w *writer) refuseInputsAsTargets() error {
 			continue // a dangling link is no input
 		}
 		for _, in := range w.inputs {
-			if in.file != nil && os.SameFile(info, in.info) {
+			if in.file != nil && sameFile(info, in.info) {
 				return &UsageError{t.path, "the output is an input", "choose another name, or work in place"}
 			}
 		}

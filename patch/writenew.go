@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"path/filepath"
 )
 
 // WriteOptions are choices of WriteNew. The zero value refuses targets that
@@ -29,6 +28,8 @@ type WriteOptions struct {
 	Digest bool
 	// FS is the file system; nil: OS.
 	FS FS
+
+	itself bool // the target is the input, which was opened and locked
 }
 
 func (o WriteOptions) replaces() bool { return o.Force || o.Backup }
@@ -53,8 +54,9 @@ type WrittenFile struct {
 // checked, and renamed at the end, the root last (facts/BAD-INPUTS §5). After
 // an error, or when ctx is done, every target is as it was and no temporary
 // file is left. When the process is killed, temporary files `.NAME.modelpatch-…`
-// may be left; a later WriteNew of the same target removes them. Killed between
-// the renames of several outputs that replace old ones, it leaves some of each.
+// may be left; a later WriteNew of the same target removes them. Several outputs
+// that replace old files get their names under a journal, which Recover follows
+// to the end.
 //
 // Errors are *PlanError, *UsageError, *InputError, *RefusedError, *OutputError,
 // ctx's error, or what Check or a Source returned.
@@ -63,12 +65,7 @@ func WriteNew(ctx context.Context, p Plan, target string, o WriteOptions) (writt
 		return nil, err
 	}
 	w := &writer{ctx: ctx, plan: p.Normalize(), o: o, fs: o.fs()}
-	defer func() {
-		if cerr := w.close(); cerr != nil {
-			err = errors.Join(err, cerr)
-		}
-	}()
-	for _, step := range []func() error{
+	return w.run([]func() error{
 		func() error { return w.findTargets(target) },
 		w.openInputs,
 		w.refuseInputsAsTargets,
@@ -79,8 +76,18 @@ func WriteNew(ctx context.Context, p Plan, target string, o WriteOptions) (writt
 		w.finish,
 		w.inputsUnchanged,
 		w.commit,
-	} {
-		if err := ctx.Err(); err != nil {
+	})
+}
+
+// run takes the steps until one fails, and clears up.
+func (w *writer) run(steps []func() error) (written []WrittenFile, err error) {
+	defer func() {
+		if cerr := w.close(); cerr != nil {
+			err = errors.Join(err, cerr)
+		}
+	}()
+	for _, step := range steps {
+		if err := w.ctx.Err(); err != nil {
 			return nil, err
 		}
 		if err := step(); err != nil {
@@ -257,109 +264,6 @@ func (w *writer) inputsUnchanged() error {
 		if !unchanged(w.inputs[i].info, info) {
 			return &InputError{in.Path, errChanged}
 		}
-	}
-	return nil
-}
-
-// commit gives the outputs their names.
-func (w *writer) commit() error {
-	order := make([]int, 0, len(w.targets))
-	for i := len(w.targets) - 1; i >= 0; i-- {
-		order = append(order, i)
-	}
-	for k, i := range order {
-		if i == 0 && k > 0 {
-			// The root must not reach the disk before what it refers to.
-			if err := w.syncFolder(); err != nil {
-				return errors.Join(err, w.rollBack(order[:k]))
-			}
-		}
-		if err := w.place(i); err != nil {
-			return errors.Join(err, w.rollBack(order[:k]))
-		}
-	}
-	w.committed = true
-	return w.syncFolder()
-}
-
-func (w *writer) place(i int) error {
-	t, out := &w.targets[i], w.outputs[i]
-	if err := w.targetUnchanged(*t); err != nil {
-		return err
-	}
-	if t.before == nil {
-		if err := w.fs.RenameNew(out.path, t.real); err != nil {
-			return &OutputError{Op: "rename", Path: t.path, Err: err}
-		}
-		return nil
-	}
-	if err := w.keepOld(i); err != nil {
-		return err
-	}
-	if err := w.fs.Rename(out.path, t.real); err != nil {
-		err = &OutputError{Op: "rename", Path: t.path, Err: err}
-		if t.spare != "" {
-			err = errors.Join(err, w.fs.Remove(t.spare))
-		}
-		return err
-	}
-	return nil
-}
-
-// keepOld gives the file that is to be replaced a second name, for the user
-// who wants a backup, or for rollBack.
-func (w *writer) keepOld(i int) error {
-	t := &w.targets[i]
-	if !w.o.Backup {
-		if i == 0 {
-			return nil // nothing can fail after the root's rename
-		}
-		spare := filepath.Join(w.stage.path, fmt.Sprintf(".replaced-%d", i))
-		if err := w.fs.Link(t.real, spare); err != nil {
-			return &OutputError{Op: "keep the old file", Path: t.path, Err: err}
-		}
-		t.spare = spare
-		return nil
-	}
-	for n := 1; ; n++ {
-		suffix := ".bak"
-		if n > 1 {
-			suffix = fmt.Sprintf(".bak.%d", n)
-		}
-		err := w.fs.Link(t.real, t.real+suffix)
-		if errors.Is(err, errExist) && n < 1000 {
-			continue
-		}
-		if err != nil {
-			return &OutputError{Op: "keep the old file", Path: t.path + suffix, Err: err}
-		}
-		t.spare, t.backup = t.real+suffix, t.path+suffix
-		return nil
-	}
-}
-
-// rollBack undoes place for the given outputs.
-func (w *writer) rollBack(placed []int) error {
-	var all error
-	for _, i := range placed {
-		t := w.targets[i]
-		var err error
-		if t.spare != "" {
-			err = w.fs.Rename(t.spare, t.real)
-		} else {
-			err = w.fs.Remove(t.real)
-		}
-		if err != nil {
-			all = errors.Join(all, &OutputError{Op: "put back", Path: t.path, Err: err})
-		}
-	}
-	return all
-}
-
-func (w *writer) syncFolder() error {
-	err := syncDir(w.fs, filepath.Dir(w.targets[0].real))
-	if err != nil {
-		return &OutputError{Op: "sync folder", Path: w.targets[0].path, Err: err}
 	}
 	return nil
 }

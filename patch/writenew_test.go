@@ -218,7 +218,6 @@ func TestWriteNewRemovesStale(t *testing.T) {
 	dir := t.TempDir()
 	in := writeFile(t, dir, "in", "input")
 	writeFile(t, dir, ".out.modelpatch-0123456789ab", "dead")
-	writeFile(t, dir, ".out.modelpatch-journal", "not ours to remove")
 	held, err := OS.Open(writeFile(t, dir, ".out.modelpatch-ba9876543210", "alive"))
 	if err != nil {
 		t.Fatal(err)
@@ -233,5 +232,5 @@ func TestWriteNewRemovesStale(t *testing.T) {
 	if _, err := WriteNew(context.Background(), filePlan(in), filepath.Join(dir, "out"), WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	onlyFiles(t, dir, ".out.modelpatch-ba9876543210", ".out.modelpatch-journal", "in", "out")
+	onlyFiles(t, dir, ".out.modelpatch-ba9876543210", "in", "out")
 }

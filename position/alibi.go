@@ -34,6 +34,13 @@ func AddALiBi(m Model, o ALiBiOptions) (Outcome, error) {
 	if err := o.add(m, &out); err != nil {
 		return Outcome{}, err
 	}
+	plan, err := m.Edits()
+	if err != nil {
+		return Outcome{}, err
+	}
+	if len(plan.Edits) == 0 {
+		out.Nothing = "the model has this bias already"
+	}
 	return out, nil
 }
 
@@ -88,8 +95,9 @@ func (o ALiBiOptions) add(m Model, out *Outcome) error {
 		}
 	}
 	first := attentions[0]
+	to := Parameters(schemes.ALiBi{Heads: first.Heads, MaxBias: o.MaxBias})
 	out.Changes = append(out.Changes, report.Change{
 		What:   fmt.Sprintf("alibi: bias up to 2^-%g·distance on %d attentions of %d heads", o.MaxBias, len(attentions), first.Heads),
-		Expect: report.ExpectChanged})
+		Expect: report.ExpectChanged, To: &to})
 	return nil
 }

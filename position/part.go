@@ -19,6 +19,16 @@ type Part struct {
 	Head string
 	Size int64
 	Open func() io.Reader // the content; of Size bytes
+	// Buffer describes a constant that may follow the length without being
+	// the table of an encoding: then only what the length explains may differ.
+	Buffer *Buffer
+}
+
+// Buffer is a constant of shape entries, limits, positions, or a mask.
+type Buffer struct {
+	Dims    []int64
+	Width   int  // bytes of an element, little-endian
+	Integer bool // elements are whole numbers
 }
 
 // Parted is implemented by models whose files can be compared part by part.

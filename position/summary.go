@@ -2,6 +2,7 @@ package position
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -34,16 +35,20 @@ const (
 	FormatGGUF = "gguf"
 )
 
-// Length sums up how far a model counts: the least capacity of its encodings.
+// Length sums up how far a model counts: the least capacity of its encodings. A
+// grid of image patches counts where nothing else bounds it: beside text, it is
+// the size of the picture.
 // A fixed dimension, which only ONNX has, bounds it as well; a length that
 // GGUF merely states does not.
 func Length(m Model, described report.Inspect) report.Length {
 	out := report.Length{Stated: described.Length.Stated, Beyond: report.BeyondUnknown}
 	sites := m.Sites()
 	least := 0
+	text := slices.ContainsFunc(sites, func(s Site) bool { return s.Encoding().Capacity > 0 && !grid(s.Encoding()) })
 	for i, s := range sites {
 		e := s.Encoding()
 		switch {
+		case text && grid(e):
 		case e.Capacity > 0 && (least == 0 || e.Capacity < least):
 			least, out.Beyond = e.Capacity, e.Beyond
 		case least == 0 && i == 0:

@@ -26,7 +26,7 @@ func (c *comparison) bytes() (identical bool) {
 		c.add(k)
 		return false
 	}
-	changed, unplanned, where := compareParts(a, b)
+	changed, unplanned, where := c.compareParts(a, b)
 	switch {
 	case unplanned != "":
 		k.Verdict, k.Why = report.CheckFail, unplanned
@@ -48,7 +48,7 @@ func firstOf(a, b error) error {
 type partKey struct{ kind, name string }
 
 // compareParts counts parts that differ and says which, if any, may not.
-func compareParts(a, b []position.Part) (changed int, unplanned string, where *report.Where) {
+func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned string, where *report.Where) {
 	rest := map[partKey]position.Part{}
 	for _, p := range b {
 		rest[partKey{p.Kind, p.Name}] = p
@@ -75,7 +75,7 @@ func compareParts(a, b []position.Part) (changed int, unplanned string, where *r
 				continue
 			}
 		}
-		if changed++; allowed(p, q) {
+		if changed++; c.allowed(p, q) {
 			continue
 		}
 		switch {
@@ -97,11 +97,15 @@ func compareParts(a, b []position.Part) (changed int, unplanned string, where *r
 	return changed, unplanned, where
 }
 
-// allowed reports whether a part that differs may: it belongs to positions, or
-// it is the same node that now reads what a change put in between.
-func allowed(p, q position.Part) bool {
-	if p.Kind == "node" {
+// allowed reports whether a part that differs may: it belongs to positions, it
+// follows the length, or it is the same node that now reads what a change put
+// in between.
+func (c *comparison) allowed(p, q position.Part) bool {
+	switch {
+	case p.Kind == "node":
 		return q.Position && p.Head == q.Head
+	case p.Buffer != nil:
+		return follows(p, q, lengthOf(c.before), lengthOf(c.after))
 	}
 	return p.Position
 }

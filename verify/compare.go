@@ -106,7 +106,11 @@ func (c *comparison) structure() {
 	c.pairSites()
 	for _, p := range c.pairs {
 		if p.before.Encoding().Scheme.Name() == report.SchemeLearned {
-			x, y := p.before.Encoding().Scheme.(schemes.Learned), p.after.Encoding().Scheme.(schemes.Learned)
+			x := p.before.Encoding().Scheme.(schemes.Learned)
+			y, ok := p.after.Encoding().Scheme.(schemes.Learned)
+			if !ok {
+				continue
+			}
 			if x.Dim != y.Dim || x.Offset != y.Offset {
 				fail("%s: width and offset %d, %d became %d, %d", position.ID(p.index), x.Dim, x.Offset, y.Dim, y.Offset)
 			}
@@ -142,6 +146,10 @@ func (c *comparison) pairSites() {
 				break
 			}
 		}
+		if j := samePlace(s, left); !found && j >= 0 {
+			c.pairs = append(c.pairs, pair{i, s, left[j]})
+			left[j], found = nil, true
+		}
 		if !found && s.Encoding().Scheme.Name() != report.SchemeNone {
 			c.removed = append(c.removed, s)
 		}
@@ -154,6 +162,23 @@ func (c *comparison) pairSites() {
 	if len(c.added)+len(c.removed) > 0 {
 		c.changed = true
 	}
+}
+
+// samePlace finds a table that stands where another stood: a formula's table
+// with a wrong row looks trained.
+func samePlace(s position.Site, left []position.Site) int {
+	was := firstWhere(s)
+	if rows, ok := s.(position.Rows); !ok || rows.Len() == 0 || was == nil || was.Tensor == "" {
+		return -1
+	}
+	return slices.IndexFunc(left, func(t position.Site) bool {
+		if t == nil {
+			return false
+		}
+		rows, ok := t.(position.Rows)
+		now := firstWhere(t)
+		return ok && rows.Len() > 0 && now != nil && now.Tensor == was.Tensor
+	})
 }
 
 // verdict sums the checks up against what was expected.

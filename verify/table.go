@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
@@ -33,6 +34,7 @@ func (c *comparison) tables() {
 		}
 	}
 	c.biases()
+	c.slopes()
 }
 
 // rows compares the rows that both tables have, and checks the new ones.
@@ -45,6 +47,7 @@ func (c *comparison) rows(p pair, a, b position.Rows) {
 		return
 	}
 	var d difference
+	emptied := a.Len() == b.Len()
 	for i := range min(a.Len(), b.Len()) {
 		if err := firstOf(a.Row(i, x), b.Row(i, y)); err != nil {
 			k.Verdict, k.Why = report.CheckFail, err.Error()
@@ -52,6 +55,7 @@ func (c *comparison) rows(p pair, a, b position.Rows) {
 			return
 		}
 		for j := range x {
+			emptied = emptied && y[j] == 0
 			if d.look(x[j], y[j]) {
 				k.At = &report.At{Position: report.Pointer(i - offsetOf(p.before.Encoding())), Where: firstWhere(p.after)}
 			}
@@ -62,6 +66,8 @@ func (c *comparison) rows(p pair, a, b position.Rows) {
 		c.changed = true
 		if c.expect == report.ExpectSame || c.expect == report.ExpectSameOnPrefix {
 			k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: a row that both tables have differs", position.ID(p.index))
+		} else if emptied {
+			k.Why = fmt.Sprintf("%s: all rows are zeros: the table has no effect any more", position.ID(p.index))
 		} else if c.expect == "" && a.Len() == b.Len() {
 			k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: a row differs in tables of one length, which no change of length explains", position.ID(p.index))
 		}
@@ -98,6 +104,8 @@ func (c *comparison) newRows(p pair, from int, b position.Rows) {
 			at := &report.At{Position: report.Pointer(i - offsetOf(p.after.Encoding())), Where: firstWhere(p.after)}
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				k.Verdict, k.Why, k.At = report.CheckFail, fmt.Sprintf("%s: a new row is not finite", position.ID(p.index)), at
+				c.add(k)
+				return
 			}
 			if formula != nil && d.look(v, want[j]) {
 				k.At = at
@@ -149,6 +157,19 @@ func samplePositions(length int) []int {
 	return out
 }
 
+// positionsOf are the positions at which an encoding's rotation is looked at:
+// every row of a table, samples of a formula.
+func positionsOf(e position.Encoding, length int) []int {
+	if e.Form != report.FormCache && e.Form != report.FormBaked {
+		return samplePositions(length)
+	}
+	out := make([]int, length)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
 // rotations compares what both files turn by, on the old length, and the new
 // file with the formula that it claims.
 func (c *comparison) rotations(p pair, a, b position.Rotator) {
@@ -165,7 +186,7 @@ func (c *comparison) rotations(p pair, a, b position.Rotator) {
 	cosA, sinA, cosB, sinB := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	prefix := c.prefix()
 	var d difference
-	for _, pos := range samplePositions(prefix) {
+	for _, pos := range positionsOf(p.before.Encoding(), prefix) {
 		if err := firstOf(a.Rotation(pos, prefix, cosA, sinA), b.Rotation(pos, prefix, cosB, sinB)); err != nil {
 			k.Verdict, k.Why = report.CheckFail, id+": "+err.Error()
 			c.add(k)
@@ -199,12 +220,17 @@ func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary,
 	}
 	k := report.Check{Name: "table", Verdict: report.CheckPass, Tolerance: &float32Angle, Why: fmt.Sprintf("%s: %s by its formula", id, want)}
 	if claimed.Scaling.Type == schemes.ScalingCustom && changed {
-		if before, ok := rotaryOf(p.before.Encoding()); ok && before.Scaling.Type != schemes.ScalingCustom {
+		_, isPlanned := c.planned(id, claimed)
+		if before, ok := rotaryOf(p.before.Encoding()); ok && before.Scaling.Type != schemes.ScalingCustom && !isPlanned {
 			k.Verdict, k.Why, k.Tolerance = report.CheckFail, id+": frequencies that no formula explains took the place of "+before.String(), nil
 			k.At = &report.At{Where: firstWhere(p.after)}
 			c.add(k)
 			return
 		}
+	}
+	if before, ok := rotaryOf(p.before.Encoding()); ok && claimed.Scaling.Type == schemes.ScalingCustom && !changed && before.Pairs() == claimed.Pairs() {
+		want = before // rows that are wrong hide the formula of the rest
+		k.Why = fmt.Sprintf("%s: %s by its formula", id, want)
 	}
 	n := claimed.Pairs()
 	cos, sin, wantCos, wantSin := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
@@ -213,7 +239,10 @@ func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary,
 	storage := float64(storageTolerance(p.after.Encoding().Dtype).Value)
 	amplitude := math.Max(want.Amplitude(), 1)
 	var d difference
-	for _, pos := range samplePositions(length) {
+	for _, pos := range positionsOf(p.after.Encoding(), length) {
+		if k.Verdict == report.CheckFail {
+			break // the first one is told
+		}
 		if err := b.Rotation(pos, length, cos, sin); err != nil {
 			k.Verdict, k.Why = report.CheckFail, id+": "+err.Error()
 			break
@@ -310,6 +339,76 @@ func (c *comparison) biases() {
 		}
 		c.add(k)
 	}
+}
+
+// slopeTolerance is the relative deviation allowed of a slope: Falcon's are
+// bfloat16.
+var slopeTolerance = report.Tolerance{Name: "slope", Value: 1e-2}
+
+// slopes holds linear biases that came, or took another's place, against the
+// plan, or without one against the rule of their kind.
+func (c *comparison) slopes() {
+	for i, s := range c.after.Sites() {
+		b, ok := s.(position.Biaser)
+		found, linear := s.Encoding().Scheme.(schemes.ALiBi)
+		if !ok || !linear || !c.isNew(s) {
+			continue
+		}
+		k := report.Check{Name: "table", Verdict: report.CheckPass, Tolerance: &slopeTolerance, Why: fmt.Sprintf("%s: %s by its rule", position.ID(i), found)}
+		want, planned := c.plannedSlopes(found.Heads)
+		if !planned {
+			if k.Tolerance = nil; found.MaxBias == 0 {
+				k.Verdict, k.Why, k.At = report.CheckFail, fmt.Sprintf("%s: no rule explains the slopes", position.ID(i)), &report.At{Where: firstWhere(s)}
+			}
+			c.add(k)
+			continue
+		}
+		var d difference
+		const distance = 1
+		for head, slope := range want.SlopeValues() {
+			x, err := b.Bias(head, distance, 0, distance+1)
+			if err != nil {
+				k.Verdict, k.Why = report.CheckFail, err.Error()
+				break
+			}
+			if d.look(x/slope, -distance) {
+				k.At = &report.At{Head: report.Pointer(head), Where: firstWhere(s)}
+			}
+		}
+		if k.Measure = d.measure(); d.abs > float64(slopeTolerance.Value) {
+			k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: the slopes are not those of %s", position.ID(i), want)
+		}
+		for _, a := range c.after.Attentions() { // the bias is added to all of them, or to none
+			if k.Verdict == report.CheckPass && !slices.Contains(a.Encodings, i) {
+				k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: the bias does not act in the attention of layer %d", position.ID(i), a.Layer)
+				k.At = &report.At{Layer: report.Pointer(a.Layer)}
+			}
+		}
+		c.add(k)
+	}
+}
+
+// isNew reports whether an encoding came or is not what it was.
+func (c *comparison) isNew(s position.Site) bool {
+	for _, p := range c.pairs {
+		if p.after == s {
+			return !p.before.Encoding().Scheme.Equal(s.Encoding().Scheme)
+		}
+	}
+	return true
+}
+
+// plannedSlopes is the linear bias that a plan announced.
+func (c *comparison) plannedSlopes(heads int) (schemes.ALiBi, bool) {
+	if c.o.Plan == nil {
+		return schemes.ALiBi{}, false
+	}
+	for _, change := range c.o.Plan.Changes {
+		if p := change.To; p != nil && p.MaxBias != nil && p.Heads != nil && *p.Heads == heads {
+			return schemes.ALiBi{Heads: heads, MaxBias: float64(*p.MaxBias)}, true
+		}
+	}
+	return schemes.ALiBi{}, false
 }
 
 func headsOf(e position.Encoding) int {

@@ -59,6 +59,10 @@ func (c *console) fail(path string, err error, asJSON bool) {
 		}
 		c.json(report.Error{Schema: report.SchemaError, Path: report.Name(path), Code: modelpatch.ExitCode(err), Error: report.Name(err.Error()), Hints: hints})
 	}
+	if modelpatch.ExitCode(err) == modelpatch.ExitInterrupted {
+		c.say("modelpatch: %s: interrupted; nothing was changed", text(path))
+		return
+	}
 	c.say("modelpatch: %s", oneLine(err.Error()))
 	for _, h := range hints {
 		c.say("hint: %s", oneLine(h))

@@ -24,9 +24,27 @@ func (d *destination) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&d.write.InPlace, "in-place", false, "change the file itself, under a journal")
 	f.BoolVarP(&d.write.DryRun, "dry-run", "n", false, "only show the plan")
 	f.BoolVarP(&d.write.Force, "force", "f", false, "replace an existing output")
-	f.BoolVar(&d.write.Backup, "backup", false, "keep the old file as NAME.bak, or with --in-place a patch that takes the change back")
+	f.BoolVar(&d.write.Backup, "backup", false, "replace an existing output and keep it as NAME.bak")
 	f.BoolVar(&d.write.Digest, "digest", false, "compute the SHA-256 of what was written")
 	f.BoolVar(&d.asJSON, "json", false, "print the plan as one JSON object")
+}
+
+// addPatchFlags adds those that only commands have which make changes
+// themselves, not out of a patch file.
+func (d *destination) addPatchFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&d.write.NoUndo, "no-undo", false, "with --in-place: leave no FILE.undo.mpatch")
+	f.BoolVar(&d.write.PatchOnly, "patch-only", false, "with -o NEW: write just the change, as NEW.mpatch")
+	f.BoolVar(&d.write.FullDigest, "full-digest", false, "with --patch-only: the patch tells the SHA-256 of whole files")
+	f.StringVar(&d.write.Edits, "edits", "", "write the plan as JSON list of byte ranges {start, end, content}")
+	f.Int64Var(&d.write.Reserve, "reserve", 0, "leave this many bytes of room for keys in a GGUF file, for later changes in place")
+}
+
+// begin shows progress on a terminal from now on; the returned function ends it.
+func (d *destination) begin(c *console) (end func()) {
+	p := newProgress(c)
+	d.write.Progress = p.tell
+	return p.end
 }
 
 // finish prints what a change came to.
@@ -110,6 +128,9 @@ func expectText(expect string) string {
 
 // advice is what the owner should try before trusting the result.
 func advice(p report.Plan) string {
+	if strings.HasPrefix(p.Command, "apply ") || strings.HasPrefix(p.Command, "revert ") {
+		return "" // it was given with the change itself
+	}
 	for _, ch := range p.Changes {
 		if ch.Expect == report.ExpectChanged {
 			return "quality at short and long inputs: numbers change on purpose, and a model may need fine-tuning for them"

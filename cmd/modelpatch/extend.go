@@ -55,7 +55,9 @@ their own code does for another picture size; --kernel says how, one of
 				length = 0 // refused with the limits
 			}
 			o.Length = int(length)
+			end := d.begin(c)
 			r, err := modelpatch.Extend(cmd.Context(), files[0], o, modelpatch.OpenOptions{}, d.write)
+			end()
 			return d.finish(c, files[0], r, err)
 		},
 	}
@@ -68,6 +70,7 @@ their own code does for another picture size; --kernel says how, one of
 	f.StringVar(&g.Kernel, "kernel", "", "how patches are resampled, see above")
 	f.IntVar(&o.Grow.Keep, "keep", 0, "rows that --method stretch leaves alone (default 20)")
 	d.addFlags(cmd)
+	d.addPatchFlags(cmd)
 	return cmd
 }
 

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/modelpatch/modelpatch/patch"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected outputs in scripts")
@@ -31,8 +35,25 @@ func TestScripts(t *testing.T) {
 			env.Setenv("NO_COLOR", "1")
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "bytes": sameBytes},
+		Condition: func(name string) (bool, error) {
+			if name != "insert" {
+				return false, fmt.Errorf("unknown condition %s", name)
+			}
+			return canInsert(t), nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "bytes": sameBytes, "halfedit": halfEdit, "lock": lock},
 	})
+}
+
+// canInsert reports whether blocks of 4096 bytes can be inserted into files
+// where the scripts run.
+func canInsert(t *testing.T) bool {
+	path := filepath.Join(t.TempDir(), "m")
+	if err := os.WriteFile(path, make([]byte, 1<<16), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	block, err := patch.InsertBlock(path, nil)
+	return err == nil && block == 4096
 }
 
 // exits CODE COMMAND… runs the command and checks its exit code, which "!
@@ -50,6 +71,33 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+// halfEdit FILE leaves an edit in place as a crash in its middle does.
+func halfEdit(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	info, err := os.Stat(path)
+	ts.Check(err)
+	plan := patch.Plan{Inputs: []patch.Input{{Path: path, Size: info.Size()}}, Outputs: []patch.Output{{}},
+		Edits: []patch.Edit{{At: info.Size() - 4, Old: 4, New: patch.Text("half")}}}
+	defer func() {
+		if recover() == nil {
+			ts.Fatalf("the edit was finished")
+		}
+	}()
+	patch.InPlace(context.Background(), plan, patch.InPlaceOptions{Check: func(string) error { panic("crash") }})
+}
+
+// lock FILE holds the lock of a writer until the script ends.
+func lock(ts *testscript.TestScript, _ bool, args []string) {
+	f, err := patch.OS.Open(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Defer(func() { f.Close() })
+	free, err := f.TryLock()
+	ts.Check(err)
+	if !free {
+		ts.Fatalf("locked already")
 	}
 }
 

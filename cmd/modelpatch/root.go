@@ -93,7 +93,7 @@ and leaves every other byte of the file as it was.
 		SilenceErrors: true,
 	}
 	root.SetVersionTemplate("modelpatch {{.Version}}\n")
-	root.AddCommand(newInspect(c), newExtend(c), newRope(c), newALiBi(c), newVerify(c))
+	root.AddCommand(newInspect(c), newExtend(c), newRope(c), newALiBi(c), newVerify(c), newApply(c), newRevert(c), newRecover(c))
 	return root
 }
 

@@ -34,7 +34,9 @@ without it, YaRN takes 0.1 ln(factor) + 1 and the others 1.
 				err := &modelpatch.UsageError{What: "--" + zero + " 0: it must be above 0"}
 				return d.finish(c, files[0], modelpatch.Result{}, err)
 			}
+			end := d.begin(c)
 			r, err := modelpatch.Rescale(cmd.Context(), files[0], o, modelpatch.OpenOptions{}, d.write)
+			end()
 			return d.finish(c, files[0], r, err)
 		},
 	}
@@ -50,6 +52,7 @@ without it, YaRN takes 0.1 ln(factor) + 1 and the others 1.
 	f.Float64Var(&o.AttentionFactor, "attention-factor", 0, "amplitude of cos and sin")
 	f.IntVar(&o.Length, "len", 0, "state a length as well")
 	d.addFlags(cmd)
+	d.addPatchFlags(cmd)
 	return cmd
 }
 

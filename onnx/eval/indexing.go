@@ -9,6 +9,9 @@ import (
 
 func gather(c *call) ([]*Value, error) {
 	a, index := c.need(0), c.need(1)
+	if index.Type.IsFloat() {
+		return nil, c.fail("indices of type %v", index.Type)
+	}
 	if !a.Ranked || !index.Ranked {
 		return one(&Value{Type: a.Type}), nil
 	}
@@ -67,6 +70,9 @@ func countsAtAll(v *Value) bool { _, _, ok := v.Counts(); return ok }
 
 func gatherElements(c *call) ([]*Value, error) {
 	a, index := c.need(0), c.need(1)
+	if index.Type.IsFloat() {
+		return nil, c.fail("indices of type %v", index.Type)
+	}
 	if !index.Ranked || !a.Ranked {
 		return one(&Value{Type: a.Type, Ranked: index.Ranked, Shape: index.Shape}), nil
 	}
@@ -110,6 +116,9 @@ func gatherElements(c *call) ([]*Value, error) {
 
 func gatherND(c *call) ([]*Value, error) {
 	a, index := c.need(0), c.need(1)
+	if index.Type.IsFloat() {
+		return nil, c.fail("indices of type %v", index.Type)
+	}
 	batch := int(c.node.Int("batch_dims", 0))
 	if !a.Ranked || !index.Ranked || len(index.Shape) == 0 {
 		return one(&Value{Type: a.Type}), nil
@@ -166,6 +175,9 @@ func gatherND(c *call) ([]*Value, error) {
 // computed where all is known.
 func scatter(c *call) ([]*Value, error) {
 	a, index, updates := c.need(0), c.need(1), c.need(2)
+	if index.Type.IsFloat() {
+		return nil, c.fail("indices of type %v", index.Type)
+	}
 	if !a.Ranked {
 		return one(&Value{Type: a.Type}), nil
 	}

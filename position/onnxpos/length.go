@@ -21,7 +21,7 @@ type lengthChange struct {
 	sizes    sizes
 	image    [2]int       // height and width of the new picture; zeros: no change of it
 	pairs    []numberPair // what stands for the old size, and for the new
-	probed   int // evaluations so far
+	probed   int          // evaluations so far
 	planned  map[*onnx.Tensor]*plannedConstant
 	known    map[*onnx.Node]bool // nodes that fail at the old length, too
 }

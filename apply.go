@@ -1,0 +1,161 @@
+package modelpatch
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// Apply makes the change of a patch file to the file at path.
+func Apply(ctx context.Context, patchPath, path string, w WriteOptions) (Result, error) {
+	return applyPatch(ctx, patchPath, path, false, w)
+}
+
+// Revert takes the change of a patch file back: path is what Apply, or the
+// change that the patch was made of, has given.
+func Revert(ctx context.Context, patchPath, path string, w WriteOptions) (Result, error) {
+	return applyPatch(ctx, patchPath, path, true, w)
+}
+
+// Recover finishes or undoes an edit in place of the file at path that was cut
+// short, and removes what killed runs left. It says what it did.
+func Recover(path string) (patch.Recovered, error) {
+	if _, err := os.Lstat(path); err != nil && !patch.Unfinished(path, nil) {
+		return patch.RecoveredNothing, cannotOpen(path, err)
+	}
+	return patch.Recover(path, nil)
+}
+
+// patchRun is one run of Apply or Revert.
+type patchRun struct {
+	patch  *patch.PatchFile
+	name   string // of the patch
+	path   string
+	revert bool
+	w      WriteOptions
+}
+
+func applyPatch(ctx context.Context, patchPath, path string, revert bool, w WriteOptions) (Result, error) {
+	if err := w.check(); err != nil {
+		return Result{}, err
+	}
+	if err := unfinished(path); err != nil {
+		return Result{}, err
+	}
+	f, err := patch.OpenPatch(patchPath)
+	if err != nil {
+		return Result{}, err
+	}
+	defer f.Close()
+	r := patchRun{f, patchPath, path, revert, w}
+	plan, err := r.plan()
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{Plan: r.report(plan)}
+	if w.DryRun {
+		return result, nil
+	}
+	if w.InPlace {
+		return result, r.inPlace(ctx, plan, &result.Plan)
+	}
+	written, err := patch.WriteNew(ctx, plan, w.Output, patch.WriteOptions{Force: w.Force, Backup: w.Backup, Digest: w.Digest, Progress: w.Progress, Check: r.check})
+	for _, file := range written {
+		noteWritten(&result.Plan, file, "new")
+	}
+	return result, err
+}
+
+// plan is the patch's, once the file is seen to be the one that it is for.
+func (r *patchRun) plan() (patch.Plan, error) {
+	file, err := patch.OS.Open(r.path)
+	if err != nil {
+		return patch.Plan{}, cannotOpen(r.path, err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return patch.Plan{}, cannotOpen(r.path, err)
+	}
+	if !info.Mode().IsRegular() {
+		_, err := sniff(r.path)
+		return patch.Plan{}, err
+	}
+	how, err := r.patch.Differs(file, info.Size(), r.revert)
+	if err != nil {
+		return patch.Plan{}, cannotOpen(r.path, err)
+	}
+	if how != "" {
+		if _, err := sniff(r.path); err != nil {
+			return patch.Plan{}, err // a pointer to the model, a web page
+		}
+		return patch.Plan{}, r.misfit(file, info.Size(), how)
+	}
+	plan := r.patch.Plan(r.path)
+	if r.revert {
+		plan = r.patch.Reverse(r.path)
+	}
+	plan.Inputs[0].Info = info
+	return plan, nil
+}
+
+// misfit says why the patch is not for the file; that it was applied before is
+// the likeliest reason, and told by name.
+func (r *patchRun) misfit(file io.ReaderAt, size int64, how string) error {
+	e := &patch.RefusedError{Path: r.path, Why: fmt.Sprintf("the patch does not fit: %s", how),
+		Instead: fmt.Sprintf("it was made for a file named %s (%s)", report.Printable(r.patch.Source.Name), report.Printable(r.patch.Change))}
+	if r.revert {
+		e.Instead = fmt.Sprintf("it takes back a change whose result was named %s (%s)", report.Printable(r.patch.Target.Name), report.Printable(r.patch.Change))
+	}
+	if other, err := r.patch.Differs(file, size, !r.revert); err == nil && other == "" {
+		e.Why, e.Instead = "the patch is applied to it already", "modelpatch revert takes it back"
+		if r.revert {
+			e.Why, e.Instead = "the patch is not applied to it, so there is nothing to take back", "modelpatch apply applies it"
+		}
+	}
+	return e
+}
+
+func (r *patchRun) report(plan patch.Plan) report.Plan {
+	verb, expect := "apply", "changed"
+	if r.revert {
+		verb = "revert"
+	}
+	return report.Plan{Schema: report.SchemaPlan, Path: report.Name(r.path), Command: verb + " " + report.Name(r.name),
+		Changes: []report.Change{{What: verb + ": " + report.Name(r.patch.Change), Expect: expect}},
+		Edits:   edits(plan), Sidecars: []report.Sidecar{}, Written: []report.Written{}}
+}
+
+// check reads the written file back as the patch's other side.
+func (r *patchRun) check(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return &patch.OutputError{Op: "check", Path: path, Err: err}
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	how := ""
+	if err == nil {
+		how, err = r.patch.Differs(file, info.Size(), !r.revert)
+	}
+	if err == nil && how != "" {
+		err = fmt.Errorf("the result is not what the patch promises: %s", how)
+	}
+	if err != nil {
+		return &patch.OutputError{Op: "check", Path: path, Err: err}
+	}
+	return nil
+}
+
+// inPlace needs no undo file: the patch itself is the way back.
+func (r *patchRun) inPlace(ctx context.Context, plan patch.Plan, out *report.Plan) error {
+	_, err := patch.InPlace(ctx, plan, patch.InPlaceOptions{Check: r.check, Replace: r.patch.Replace})
+	if err != nil {
+		return err
+	}
+	return noteInPlace([]string{r.path}, patch.Undo{}, r.w.Digest, out)
+}

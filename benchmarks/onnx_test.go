@@ -1,0 +1,112 @@
+package benchmarks
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/patch"
+)
+
+// needInsertion skips a benchmark where blocks cannot be inserted into files.
+func needInsertion(b *testing.B) {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "probe")
+	if err := os.WriteFile(path, make([]byte, 1<<21), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := patch.InsertBlock(path, nil); err != nil {
+		b.Skip("blocks cannot be inserted here:", err)
+	}
+}
+
+// corpus is a small model that is made large; the benchmark is skipped where
+// there is none.
+func corpus(b *testing.B, name string) string {
+	b.Helper()
+	path := filepath.Join("../../shared/corpus/onnx", name)
+	if _, err := os.Stat(path); err != nil {
+		b.Skip("no corpus here: ", name)
+	}
+	return path
+}
+
+const gigabyte = 1 << 30
+
+// writeONNX makes a small model one of 1 GB, by constants that nothing reads.
+func writeONNX(b *testing.B, small, path string) {
+	f, err := onnx.Open(small, onnx.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	e := onnx.NewEditor(f)
+	noise := make([]byte, 64<<20)
+	io.ReadFull(rand.NewChaCha8([32]byte{1}), noise)
+	for i := range gigabyte / len(noise) {
+		e.AddInitializer(f.Graph, fmt.Sprintf("ballast%d", i), onnx.Float, []int64{int64(len(noise) / 4)}, noise, "ballast")
+	}
+	plan, err := e.Plan()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := patch.WriteNew(context.Background(), plan, path, patch.WriteOptions{}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkExtendONNX1GB grows a table inside a model file of 1 GB, against cp
+// and sync of the same file in the same run.
+func BenchmarkExtendONNX1GB(b *testing.B) {
+	small := corpus(b, "gpt2-ts17.onnx")
+	modelpatch := tool(b)
+	folder := b.TempDir()
+	model, copied, longer := filepath.Join(folder, "model.onnx"), filepath.Join(folder, "copy.onnx"), filepath.Join(folder, "longer.onnx")
+	writeONNX(b, small, model)
+	run(b, true, "cp", "--reflink=never", model, copied) // warm the cache
+	var peer, own usage
+	for b.Loop() {
+		os.Remove(copied)
+		peer.wall += run(b, true, "cp", "--reflink=never", model, copied).wall
+		os.Remove(longer)
+		u := run(b, false, modelpatch, "extend", "--len", "500", model, "-o", longer)
+		own.wall, own.rss = own.wall+u.wall, max(own.rss, u.rss)
+	}
+	reportPeer(b, "extend", peer.wall, own)
+}
+
+// BenchmarkInPlaceONNXExternal1GB grows a table of a model whose 1 GB of
+// weights lies in a data file, in place.
+func BenchmarkInPlaceONNXExternal1GB(b *testing.B) {
+	small := corpus(b, "genai-llama-fp32-ext.onnx")
+	modelpatch := tool(b)
+	folder := b.TempDir()
+	model, copied := filepath.Join(folder, filepath.Base(small)), filepath.Join(folder, "copy.data")
+	data := model + ".data"
+	run(b, false, "cp", small, small+".data", folder)
+	run(b, false, "chmod", "u+w", model, data)
+	f, err := os.OpenFile(data, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := io.CopyN(f, rand.NewChaCha8([32]byte{1}), gigabyte); err != nil {
+		b.Fatal(err)
+	}
+	f.Close()
+	run(b, true, "cp", "--reflink=never", data, copied) // warm the cache
+	syncFile(b, data)
+	var peer, own usage
+	for i := 0; b.Loop(); i++ {
+		os.Remove(copied)
+		peer.wall += run(b, true, "cp", "--reflink=never", data, copied).wall
+		u := run(b, false, modelpatch, "extend", "--len", fmt.Sprint(256+i), "--in-place", "--no-undo", model)
+		own.wall, own.rss, own.written = own.wall+u.wall, max(own.rss, u.rss), max(own.written, u.written)
+	}
+	reportPeer(b, "in-place", peer.wall, own)
+	b.ReportMetric(float64(own.written)/1e3, "kB-written")
+}

@@ -1,0 +1,235 @@
+package gguf
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/patch"
+)
+
+// place runs an editor's plan for edits in place in memory: edits that change
+// their size must add whole blocks, at most one of them away from the end.
+func place(t *testing.T, f *File, e *Editor, block int64) (*File, []byte) {
+	t.Helper()
+	plan, err := e.PlanInPlace(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range plan.Inputs {
+		plan.Inputs[i].Path = "memory"
+	}
+	if err := plan.Check(); err != nil {
+		t.Fatal(err)
+	}
+	moves := 0
+	for _, edit := range plan.Edits {
+		grows := size(edit.New) - edit.Old
+		if grows == 0 || edit.At+edit.Old == f.Parts[0].Size {
+			continue
+		}
+		if moves++; block == 0 || grows%block != 0 {
+			t.Errorf("%s: grows by %d", edit.Why, grows)
+		}
+	}
+	if moves > 1 {
+		t.Errorf("%d edits move what follows", moves)
+	}
+	out, err := io.ReadAll(plan.NewReader(0, io.NewSectionReader(f.Parts[0].r, 0, f.Parts[0].Size)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := NewFile(bytes.NewReader(out), int64(len(out)))
+	if err != nil {
+		t.Fatalf("the result is broken: %v", err)
+	}
+	for _, o := range again.Oddities() {
+		if o.Refused && len(f.Oddities()) == 0 {
+			t.Errorf("the result has what llama.cpp refuses: %s", o.Says)
+		}
+	}
+	return again, out
+}
+
+// sameKeys checks that all keys but some have the bytes that they had.
+func sameKeys(t *testing.T, before, after *File, but ...string) {
+	t.Helper()
+	for _, p := range before.Parts[0].Pairs {
+		if slices.Contains(but, p.Key) || strings.HasPrefix(p.Key, ReserveKey) {
+			continue
+		}
+		q := after.Find(p.Key)
+		if q == nil {
+			t.Errorf("key %s is gone", p.Key)
+			continue
+		}
+		a, _ := before.Parts[0].read(p.ValueAt, p.End-p.ValueAt)
+		b, _ := after.Parts[0].read(q.ValueAt, q.End-q.ValueAt)
+		if !bytes.Equal(a, b) {
+			t.Errorf("key %s changed", p.Key)
+		}
+	}
+}
+
+const testBlock = 4096
+
+func TestInsertFront(t *testing.T) {
+	eachSingleFile(t, func(t *testing.T, f *File) {
+		if len(f.Parts[0].Tensors) == 0 || f.Parts[0].splitCount() > 1 {
+			t.Skip("no whole model")
+		}
+		e := f.Edit()
+		long := strings.Repeat("long ", 100)
+		e.Set("new.number", Uint32(7), "a number")
+		e.Set("new.text", String(long), "a text")
+		again, out := place(t, f, e, testBlock)
+		if int64(len(out)) != f.Parts[0].Size+testBlock {
+			t.Errorf("grew by %d", int64(len(out))-f.Parts[0].Size)
+		}
+		if again.Parts[0].Pairs[0].Key != "new.number" || again.Parts[0].Pairs[2].Key != ReserveKey {
+			t.Error("the new keys do not come first")
+		}
+		text, _ := again.Parts[0].Text("new.text")
+		if n, _ := again.Find("new.number").Uint(); n != 7 || text != long {
+			t.Error("the new keys are not what was set")
+		}
+		sameKeys(t, f, again)
+		sameBut(t, f, again, "")
+
+		// The next change takes from the reserve, and moves nothing.
+		e = again.Edit()
+		e.Set("more.text", String(long), "more")
+		e.Set("new.text", String("short"), "another length")
+		third, out3 := place(t, again, e, 0)
+		if len(out3) != len(out) {
+			t.Errorf("grew by %d", len(out3)-len(out))
+		}
+		if text, _ := third.Parts[0].Text("new.text"); text != "short" {
+			t.Errorf("new.text is %q", text)
+		}
+		sameKeys(t, again, third, "new.text")
+		sameBut(t, again, third, "")
+	})
+}
+
+func TestRetiredKeys(t *testing.T) {
+	eachSingleFile(t, func(t *testing.T, f *File) {
+		p := f.Parts[0]
+		if len(p.Pairs) < 3 {
+			t.Skip("few keys")
+		}
+		e := f.Edit()
+		gone := []string{}
+		for i := 0; i < len(p.Pairs) && len(gone) < 4; i += 2 {
+			if key := p.Pairs[i].Key; key != "general.alignment" && !strings.HasPrefix(key, "split.") {
+				gone = append(gone, key)
+				e.Delete(key, "gone")
+			}
+		}
+		again, out := place(t, f, e, 0)
+		if int64(len(out)) != p.Size {
+			t.Errorf("grew by %d", int64(len(out))-p.Size)
+		}
+		for _, key := range gone {
+			if again.Find(key) != nil {
+				t.Errorf("%s is still there", key)
+			}
+		}
+		sameKeys(t, f, again, gone...)
+		sameBut(t, f, again, "")
+	})
+}
+
+// TestFreeName retires keys whose names meet.
+func TestFreeName(t *testing.T) {
+	b := placer{builder: builder{editor: &Editor{}, part: &Part{}}}
+	for _, key := range []string{"abc.rope.scaling.type", "xyz.rope.scaling.type", "a", "b", "c", "modelpatch.x"} {
+		name := b.freeName(key)
+		if len(name) != len(key) {
+			t.Errorf("%q for %q", name, key)
+		}
+	}
+	if len(b.taken) != 6 {
+		t.Errorf("names repeat: %v", b.taken)
+	}
+}
+
+func TestGrowTable(t *testing.T) {
+	eachSingleFile(t, func(t *testing.T, f *File) {
+		for i := range f.Parts[0].Tensors {
+			tensor := &f.Parts[0].Tensors[i]
+			if len(tensor.Shape) != 2 || !tensor.Known() || tensor.Rows() < 2 {
+				continue
+			}
+			rows := tensor.Rows()
+			for ; (pad(rows*tensor.RowBytes(), f.Parts[0].Alignment)-pad(tensor.Size, f.Parts[0].Alignment))%testBlock != 0 || rows == tensor.Rows(); rows++ {
+			}
+			grow := func(rows int64) *Editor {
+				e := f.Edit()
+				e.Resize(tensor, rows, tensor.Rows(), patch.Zeros((rows-tensor.Rows())*tensor.RowBytes()), "rows")
+				return e
+			}
+			again, _ := place(t, f, grow(rows), testBlock)
+			sameBut(t, f, again, tensor.Name)
+			if got := again.Tensor(tensor.Name).Rows(); got != rows {
+				t.Errorf("%d rows, not %d", got, rows)
+			}
+			_, err := grow(rows + 1).PlanInPlace(testBlock)
+			refusal, ok := errors.AsType[*PlaceError](err)
+			last := f.Parts[0].DataStart+pad(tensor.Offset+tensor.Size, f.Parts[0].Alignment) >= f.Parts[0].Size
+			if last || err == nil { // it ends the file, or the padding takes the row
+				continue
+			}
+			if !ok || !slices.Contains(refusal.Fit, rows) {
+				t.Errorf("%d rows: %v, which names %v", rows+1, err, refusal.Fit)
+			}
+			for _, n := range refusal.Fit {
+				if _, err := grow(n).PlanInPlace(testBlock); err != nil {
+					t.Errorf("%d rows fit, it says, and yet %v", n, err)
+				}
+			}
+			break
+		}
+	})
+}
+
+func TestAddTensorInPlace(t *testing.T) {
+	eachSingleFile(t, func(t *testing.T, f *File) {
+		if len(f.Parts[0].Tensors) == 0 || f.Parts[0].splitCount() > 1 {
+			t.Skip("no whole model")
+		}
+		e := f.Edit()
+		e.Set("new.text", String("text"), "a key")
+		e.Add("new.weight", F32, []int64{5}, patch.Bytes(bytes.Repeat([]byte{1}, 20)), "a tensor")
+		again, _ := place(t, f, e, testBlock)
+		if got := content(t, again, "new.weight"); !bytes.Equal(got, bytes.Repeat([]byte{1}, 20)) {
+			t.Errorf("new.weight is %v", got)
+		}
+		sameKeys(t, f, again)
+		sameBut(t, f, again, "")
+	})
+}
+
+func TestReserve(t *testing.T) {
+	eachSingleFile(t, func(t *testing.T, f *File) {
+		if len(f.Parts[0].Tensors) == 0 || f.Parts[0].splitCount() > 1 {
+			t.Skip("no whole model")
+		}
+		e := f.Edit()
+		e.Reserve(300)
+		again, _ := apply(t, f, e)
+		e = again.Edit()
+		e.Set("new.text", String(strings.Repeat("x", 100)), "a key")
+		third, _ := place(t, again, e, 0)
+		sameKeys(t, f, third)
+		sameBut(t, f, third, "")
+		e = third.Edit()
+		e.Set("more.text", String(strings.Repeat("x", 200)), "a key")
+		if _, err := e.PlanInPlace(0); err == nil || !strings.Contains(err.Error(), "no room") {
+			t.Errorf("a reserve used up: %v", err)
+		}
+	})
+}

@@ -1,0 +1,150 @@
+// Package importrules holds the floors of the design as a test: imports go
+// down only.
+package importrules
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/modelpatch/modelpatch"
+
+// floors says what each package may import of this module. "…" ends a family
+// of packages; "*" stands for all of them.
+var floors = []struct {
+	path string
+	may  []string
+}{
+	{"patch", nil},
+	{"schemes", nil},
+	{"report", nil},
+	{"schemes/fit", []string{"schemes"}},
+	{"gguf", []string{"patch", "report"}},
+	{"onnx", []string{"patch"}},
+	{"onnx/eval", []string{"onnx"}},
+	{"position", []string{"schemes", "patch", "report"}},
+	{"position/ggufpos", []string{"position", "gguf", "schemes", "schemes/fit", "patch", "report"}},
+	{"position/onnxpos", []string{"position", "onnx", "onnx/eval", "schemes", "schemes/fit", "patch", "report"}},
+	{"verify", []string{"position", "schemes", "report", "patch"}},
+	{"verify/engine", []string{"verify", "report"}},
+	{"verify/crosscheck", []string{"verify", "onnx"}},
+	{"", []string{"gguf", "onnx", "patch", "position", "position/ggufpos", "position/onnxpos", "report", "schemes", "verify", "verify/engine"}},
+	{"artifact/…", []string{"", "artifact/…", "gguf", "onnx", "patch", "position", "report", "schemes", "verify"}},
+	{"internal/…", []string{"*"}},
+	{"benchmarks/…", []string{"*"}},
+	{"test/…", []string{"*"}},
+	{"cmd/modelpatch", []string{"", "artifact/…", "internal/…", "patch", "position", "report", "schemes", "verify"}},
+	{"cmd/modelpatch-engine", []string{"verify", "verify/crosscheck", "verify/engine", "report"}},
+}
+
+// foreign says who may import a foreign module. Tests of crosscheck's
+// importers may, through it.
+var foreign = map[string][]string{
+	"github.com/spf13/":                    {"cmd/modelpatch"},
+	"github.com/owulveryck/onnx-go":        {"verify/crosscheck"},
+	"gorgonia.org/":                        {"verify/crosscheck"},
+	"github.com/rogpeppe/go-internal":      {"tests only"},
+	"google.golang.org/protobuf":           {"onnx", "onnx/onnxpb"},
+	"golang.org/x/sys":                     {"patch", "patch/…", "verify/engine", "cmd/modelpatch", "cmd/modelpatch-engine"},
+	"github.com/ebitengine/purego":         {"cmd/modelpatch-engine", "verify/engine"},
+	"github.com/klauspost/compress":        {"", "patch"},
+	"os/exec":                              {"verify/engine", "internal/…", "benchmarks/…"},
+	"net":                                  {"nobody"},
+	"net/http":                             {"nobody"},
+	"github.com/modelpatch/modelpatch/cmd": {"nobody"},
+}
+
+type listed struct {
+	ImportPath, Dir                    string
+	Imports, TestImports, XTestImports []string
+}
+
+func list(t *testing.T) []listed {
+	t.Helper()
+	c := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,TestImports,XTestImports", "./...")
+	c.Dir = "../.."
+	out, err := c.Output()
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		t.Fatalf("go list: %s", e.Stderr)
+	} else if err != nil {
+		t.Skipf("no go command: %v", err)
+	}
+	var packages []listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); err == io.EOF {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+// own is a package's path inside the module; false for foreign ones.
+func own(path string) (string, bool) {
+	if path == module {
+		return "", true
+	}
+	return strings.CutPrefix(path, module+"/")
+}
+
+// matches reports whether a package is one of those listed.
+func matches(path string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		family, isFamily := strings.CutSuffix(p, "/…")
+		return p == "*" || p == path || isFamily && (path == family || strings.HasPrefix(path, family+"/"))
+	})
+}
+
+func TestFloors(t *testing.T) {
+	for _, p := range list(t) {
+		path, _ := own(p.ImportPath)
+		i := slices.IndexFunc(floors, func(f struct {
+			path string
+			may  []string
+		}) bool {
+			return matches(path, []string{f.path})
+		})
+		if i < 0 {
+			t.Errorf("%s stands on no floor: say in this test what it may import", p.ImportPath)
+			continue
+		}
+		for _, in := range p.Imports {
+			if below, ok := own(in); ok && !matches(below, floors[i].may) {
+				t.Errorf("%s imports %s: not a floor below it", p.ImportPath, in)
+			}
+		}
+	}
+}
+
+func TestForeign(t *testing.T) {
+	for _, p := range list(t) {
+		path, _ := own(p.ImportPath)
+		for _, in := range p.Imports {
+			for prefix, who := range foreign {
+				exact := !strings.Contains(prefix, ".")
+				if (in == prefix || !exact && strings.HasPrefix(in, prefix)) && !matches(path, who) {
+					t.Errorf("%s imports %s, which is for %v", p.ImportPath, in, who)
+				}
+			}
+		}
+	}
+}
+
+// TestCrosscheckIsApart looks for the package that brings onnx-go: only the
+// second executable and tests may link it.
+func TestCrosscheckIsApart(t *testing.T) {
+	for _, p := range list(t) {
+		path, _ := own(p.ImportPath)
+		if slices.Contains(p.Imports, module+"/verify/crosscheck") && path != "cmd/modelpatch-engine" {
+			t.Errorf("%s imports verify/crosscheck", p.ImportPath)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package patch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// replaceable reports whether a plan only adds to the ends of files other than
+// the root: then the old root stays valid until a new one takes its name.
+func (p Plan) replaceable() bool {
+	root := p.Outputs[0].Input
+	for _, e := range p.Edits {
+		if e.File != root && (e.Old != 0 || e.At != p.Inputs[e.File].Size) {
+			return false
+		}
+	}
+	return true
+}
+
+// replace changes a model of several files without a journal: what is new goes
+// to the ends of the data files, where no root points yet, then a new root file
+// is renamed over the old one (facts/BAD-INPUTS §5 "ONNX with external data").
+func replace(ctx context.Context, p Plan, o InPlaceOptions) (undo Undo, err error) {
+	root := p.Outputs[0].Input
+	r := replacing{ctx: ctx, plan: p.Normalize(), fs: o.FS}
+	defer func() { err = errors.Join(err, r.close(err != nil)) }()
+	for i := range p.Outputs {
+		if err := r.open(p.Outputs[i].Input); err != nil {
+			return Undo{}, err
+		}
+	}
+	if o.Undo != "" {
+		if undo, err = r.files[0].writeUndo(p, root, o); err != nil {
+			return Undo{}, err
+		}
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, o.FS.Remove(undo.Path))
+			}
+		}()
+	}
+	for _, t := range r.files[1:] {
+		if err := r.append(t); err != nil {
+			return Undo{}, err
+		}
+	}
+	only := Plan{Inputs: []Input{p.Inputs[root]}, Outputs: []Output{{}}}
+	for _, e := range p.Edits {
+		if e.File == root {
+			e.File = 0
+			only.Edits = append(only.Edits, e)
+		}
+	}
+	_, err = WriteNew(ctx, only, p.Inputs[root].Path, WriteOptions{Force: true, Check: o.Check, FS: o.FS, itself: true})
+	return undo, err
+}
+
+// replacing is one run of replace. files[0] is the root, or absent.
+type replacing struct {
+	ctx   context.Context
+	plan  Plan
+	fs    FS
+	files []*placed
+	input []int
+}
+
+// open locks a file of the plan that is the root or has edits.
+func (r *replacing) open(file int) error {
+	edited := len(r.files) == 0
+	for _, e := range r.plan.Edits {
+		edited = edited || e.File == file
+	}
+	if !edited {
+		return nil
+	}
+	t, err := openPlanned(r.fs, r.plan.Inputs[file])
+	if err != nil {
+		return err
+	}
+	r.files, r.input = append(r.files, t), append(r.input, file)
+	return nil
+}
+
+// openPlanned opens and locks a file to be changed in place and sees that it is
+// the one that the plan was made for.
+func openPlanned(files FS, in Input) (*placed, error) {
+	t, err := openTarget(files, in.Path)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := t.recover()
+	switch {
+	case err != nil:
+	case outcome != RecoveredNothing:
+		err = &InputError{t.path, fmt.Errorf("an unfinished edit was found; %s. Run the command again", outcome)}
+	case t.info.Size() != in.Size, in.Info != nil && !unchanged(in.Info, t.info):
+		err = &InputError{t.path, errChanged}
+	}
+	if err != nil {
+		t.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// append adds the plan's bytes to the end of a data file.
+func (r *replacing) append(t *placed) error {
+	var tail []Source
+	for i, in := range r.input {
+		for _, e := range r.plan.Edits {
+			if r.files[i] == t && e.File == in {
+				tail = append(tail, e.New)
+			}
+		}
+	}
+	c := copier{ctx: r.ctx, buffer: make([]byte, bufferSize), done: func(int64) {}, out: t.file, target: t.path}
+	source := Concat(tail...)
+	if err := c.writeNew(Segment{At: t.info.Size(), Size: source.Size(), New: source}); err != nil {
+		return err
+	}
+	if err := t.file.Sync(); err != nil {
+		return &OutputError{Op: "sync", Path: t.path, Err: err}
+	}
+	got, err := sumOf(io.NewSectionReader(t.file, t.info.Size(), source.Size()), source.Size())
+	want, werr := sumOf(newExactReader(source), source.Size())
+	if err == nil && werr == nil && got != want {
+		err = errors.New("reads differently from what was written")
+	}
+	if err != nil {
+		return &OutputError{Op: "read back", Path: t.path, Err: err}
+	}
+	return werr
+}
+
+// close unlocks the files; after a failure it takes off what was appended.
+func (r *replacing) close(failed bool) error {
+	var all error
+	for i, t := range r.files {
+		if failed && i > 0 {
+			if err := t.file.Truncate(t.info.Size()); err != nil {
+				all = errors.Join(all, &OutputError{Op: "put back", Path: t.path, Err: err})
+			}
+		}
+		t.close()
+	}
+	return all
+}

@@ -1,0 +1,92 @@
+package modelpatch
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// patchSuffix is how names of patch files end.
+const patchSuffix = ".mpatch"
+
+// writePatches writes a patch file for every file that the plan edits: beside
+// each output that is not made.
+func (c *change) writePatches(ctx context.Context, m position.Model, plan patch.Plan, target string, out *report.Plan) error {
+	for i, o := range plan.Outputs {
+		if len(plan.Edited(i)) == 0 {
+			continue
+		}
+		name := target
+		if i > 0 {
+			name = filepath.Join(filepath.Dir(target), o.Name)
+		}
+		in := plan.Inputs[o.Input].Path
+		file, err := os.Open(in)
+		if err != nil {
+			return cannotOpen(in, err)
+		}
+		defer file.Close()
+		options := patch.PatchOptions{Target: filepath.Base(name), Change: c.command, Data: dataSpans(m, in), FullDigest: c.w.FullDigest}
+		if !strings.HasSuffix(name, patchSuffix) {
+			name += patchSuffix
+		}
+		w, err := patch.Save(ctx, plan.Inputs, name, c.writeOptions(), func(w io.Writer) error { return plan.WritePatch(w, i, file, options) })
+		if err != nil {
+			return err
+		}
+		noteWritten(out, w, "patch")
+	}
+	return nil
+}
+
+// writeEdits writes the plan as a JSON list of byte ranges: each is replaced by
+// the content, in base64. Ranges are of the original file, in order; path says
+// of which one when there are several.
+func (c *change) writeEdits(ctx context.Context, plan patch.Plan, out *report.Plan) error {
+	several := len(editedFiles(plan)) > 1
+	w, err := patch.Save(ctx, plan.Inputs, c.w.Edits, c.writeOptions(), func(w io.Writer) error {
+		b := bufio.NewWriter(w)
+		b.WriteString("[")
+		for i, e := range plan.Normalize().Edits {
+			if i > 0 {
+				b.WriteString(",")
+			}
+			b.WriteString("\n{")
+			if several {
+				name, err := json.Marshal(report.Name(filepath.Base(plan.Inputs[e.File].Path)))
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(b, `"path":%s,`, name)
+			}
+			fmt.Fprintf(b, `"start":%d,"end":%d,"content":"`, e.At, e.At+e.Old)
+			if e.New != nil {
+				encoder := base64.NewEncoder(base64.StdEncoding, b)
+				if _, err := io.Copy(encoder, e.New.Open()); err != nil {
+					return err
+				}
+				if err := encoder.Close(); err != nil {
+					return err
+				}
+			}
+			b.WriteString(`"}`)
+		}
+		b.WriteString("\n]\n")
+		return b.Flush()
+	})
+	if err != nil {
+		return err
+	}
+	noteWritten(out, w, "edits")
+	return nil
+}

@@ -1,0 +1,137 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// maxBuffer bounds the bytes of a mask or buffer that is compared element by
+// element.
+const maxBuffer = 1 << 30
+
+// follows reports whether a buffer differs from what it was by nothing but a
+// change of length from old to new.
+func follows(p, q position.Part, old, new int) bool {
+	a, b := p.Buffer, q.Buffer
+	if a == nil || b == nil || a.Width != b.Width || a.Integer != b.Integer || len(a.Dims) != len(b.Dims) || a.Width == 0 || p.Size > maxBuffer || q.Size > maxBuffer {
+		return false
+	}
+	x, err1 := io.ReadAll(p.Open())
+	y, err2 := io.ReadAll(q.Open())
+	if err1 != nil || err2 != nil || int64(len(x)) != p.Size || int64(len(y)) != q.Size {
+		return false
+	}
+	if slices.Equal(a.Dims, b.Dims) {
+		return a.Integer && old != new && lengthsReplaced(x, y, a.Width, int64(old), int64(new))
+	}
+	return grown{a.Dims, b.Dims, a.Width, x, y}.ok()
+}
+
+// lengthsReplaced reports whether whole numbers differ only where a length, a
+// position near its end or a multiple of it was.
+func lengthsReplaced(x, y []byte, width int, old, new int64) bool {
+	for i := 0; i < len(x); i += width {
+		a, b := integer(x[i:i+width]), integer(y[i:i+width])
+		explained := a == b || b-a == new-old || old > 1 && a%old == 0 && b == a/old*new
+		if !explained {
+			return false
+		}
+	}
+	return true
+}
+
+func integer(b []byte) int64 {
+	switch len(b) {
+	case 8:
+		return int64(binary.LittleEndian.Uint64(b))
+	case 4:
+		return int64(int32(binary.LittleEndian.Uint32(b)))
+	case 2:
+		return int64(int16(binary.LittleEndian.Uint16(b)))
+	}
+	return int64(b[0])
+}
+
+// grown is a buffer and what became of it.
+type grown struct {
+	was, is []int64
+	width   int
+	x, y    []byte
+}
+
+// ok reports whether what was there still is, and what came goes on as it
+// counted, repeated or, in a mask, depended on the distance.
+func (g grown) ok() bool {
+	var axes []int
+	for i := range g.was {
+		switch {
+		case g.is[i] < g.was[i]:
+			return false
+		case g.is[i] > g.was[i]:
+			axes = append(axes, i)
+		}
+	}
+	k := len(g.is)
+	square := len(axes) == 2 && axes[0] == k-2 && axes[1] == k-1
+	if len(axes) != 1 && !square {
+		return false
+	}
+	index := make([]int64, k)
+	for at := 0; at < len(g.y); at += g.width {
+		want := g.expected(index, axes)
+		if want == nil || !bytes.Equal(want, g.y[at:at+g.width]) {
+			return false
+		}
+		for d := k - 1; d >= 0; d-- {
+			if index[d]++; index[d] < g.is[d] {
+				break
+			}
+			index[d] = 0
+		}
+	}
+	return true
+}
+
+// expected is the element that belongs at a place of the grown buffer.
+func (g grown) expected(index []int64, axes []int) []byte {
+	at := slices.Clone(index)
+	if len(axes) == 2 { // by the distance of key and query, as far as it was known
+		q, k := at[axes[0]], at[axes[1]]
+		n := g.was[axes[0]]
+		if q < n && k < n {
+			return g.element(at)
+		}
+		d := min(max(k-q, 1-n), n-1)
+		at[axes[0]], at[axes[1]] = max(-d, 0), max(d, 0)
+		return g.element(at)
+	}
+	n := g.was[axes[0]]
+	beyond := at[axes[0]] - n + 1
+	if beyond <= 0 {
+		return g.element(at)
+	}
+	at[axes[0]] = n - 1
+	last := g.element(at)
+	if n < 2 || g.width < 4 {
+		return last
+	}
+	at[axes[0]] = n - 2
+	if step := integer(last) - integer(g.element(at)); step == 1 {
+		out := make([]byte, 8)
+		binary.LittleEndian.PutUint64(out, uint64(integer(last)+beyond))
+		return out[:g.width]
+	}
+	return last
+}
+
+func (g grown) element(index []int64) []byte {
+	at := int64(0)
+	for d, i := range index {
+		at = at*g.was[d] + i
+	}
+	return g.x[at*int64(g.width):][:g.width]
+}
