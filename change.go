@@ -13,9 +13,12 @@ import (
 // WriteOptions say where a change goes: to Output, InPlace, or nowhere but on
 // paper (DryRun, Edits). The first two exclude each other.
 type WriteOptions struct {
-	Output  string // a new file
-	InPlace bool   // the input itself, under a journal
-	DryRun  bool   // nothing: the plan is returned
+	// Sidecars has files beside the model that state its length, such as
+	// config.json, follow it; they are mentioned in the plan either way.
+	Sidecars bool
+	Output   string // a new file
+	InPlace  bool   // the input itself, under a journal
+	DryRun   bool   // nothing: the plan is returned
 	// Edits is a file for the plan as a list of byte ranges with their new
 	// content, which hubs take for commits without the whole file.
 	Edits string
@@ -136,6 +139,7 @@ func (c *change) run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	defer m.Close()
+	was := counts(m)
 	outcome, err := c.verb(m)
 	if err != nil {
 		return Result{}, c.named(err)
@@ -160,10 +164,53 @@ func (c *change) run(ctx context.Context) (Result, error) {
 			return result, err
 		}
 	}
+	beside := c.besides(was)
 	if c.w.DryRun || c.w.Output == "" && !c.w.InPlace {
+		result.Plan.Sidecars = sidecarReports(beside)
 		return result, nil
 	}
-	return result, c.write(ctx, m, plan, &result.Plan)
+	err = c.write(ctx, m, plan, &result.Plan)
+	if err == nil && c.w.Sidecars && !c.w.PatchOnly {
+		err = writeSidecars(ctx, beside, c.target())
+	}
+	result.Plan.Sidecars = sidecarReports(beside)
+	return result, err
+}
+
+// counts is how far a model counts, 0 when nothing tells.
+func counts(m position.Model) int {
+	l := position.Length(m, m.Describe())
+	switch {
+	case l.Capacity != nil:
+		return *l.Capacity
+	case l.Stated != nil:
+		return *l.Stated
+	}
+	return 0
+}
+
+// besides finds what stands beside the model and states its old length.
+func (c *change) besides(was int) []sidecarEdit {
+	if c.length == 0 || was == 0 || was == c.length {
+		return nil
+	}
+	return findSidecars(c.path, was, c.length)
+}
+
+// target is the file that the change makes or changes.
+func (c *change) target() string {
+	if c.w.InPlace {
+		return c.path
+	}
+	return c.w.Output
+}
+
+func sidecarReports(edits []sidecarEdit) []report.Sidecar {
+	out := []report.Sidecar{}
+	for _, e := range edits {
+		out = append(out, e.Sidecar)
+	}
+	return out
 }
 
 // plan lays the change out for its destination.

@@ -6,6 +6,12 @@ import (
 	"path/filepath"
 )
 
+// Ops of errors that come when the change is made already.
+const (
+	opSyncFolder = "sync folder"
+	opForget     = "remove journal"
+)
+
 // commit gives the outputs their names.
 func (w *writer) commit() error {
 	if w.replacesSeveral() {
@@ -18,7 +24,8 @@ func (w *writer) commit() error {
 	for k, i := range order {
 		if i == 0 && k > 0 {
 			// The root must not reach the disk before what it refers to.
-			if err := w.syncFolder(); err != nil {
+			if err := syncDir(w.fs, filepath.Dir(w.targets[0].real)); err != nil {
+				err = &OutputError{Op: "sync new files", Path: w.targets[0].path, Err: err}
 				return errors.Join(err, w.rollBack(order[:k]))
 			}
 		}
@@ -107,7 +114,7 @@ func (w *writer) rollBack(placed []int) error {
 func (w *writer) syncFolder() error {
 	err := syncDir(w.fs, filepath.Dir(w.targets[0].real))
 	if err != nil {
-		return &OutputError{Op: "sync folder", Path: w.targets[0].path, Err: err}
+		return &OutputError{Op: opSyncFolder, Path: w.targets[0].path, Err: err}
 	}
 	return nil
 }
@@ -176,7 +183,7 @@ func (w *writer) commitJournalled() error {
 func (w *writer) syncStage() error {
 	for _, dir := range []string{w.stage.path, filepath.Dir(w.stage.path)} {
 		if err := syncDir(w.fs, dir); err != nil {
-			return &OutputError{Op: "sync folder", Path: w.targets[0].path, Err: err}
+			return &OutputError{Op: "sync temporary files", Path: w.targets[0].path, Err: err}
 		}
 	}
 	return nil

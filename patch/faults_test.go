@@ -320,6 +320,9 @@ func TestInPlaceFaults(t *testing.T) {
 				if Unfinished(path, nil) {
 					t.Error("the journal is still there")
 				}
+				if _, err := os.Lstat(filepath.Join(dir, "undo")); err != nil && got == string(new) {
+					t.Error("the change cannot be taken back")
+				}
 			})
 		})
 	}

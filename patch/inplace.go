@@ -84,7 +84,7 @@ func InPlace(ctx context.Context, p Plan, o InPlaceOptions) (Undo, error) {
 		}
 	}
 	if err := t.edit(ctx, j, o.Check); err != nil {
-		if undo.Path != "" {
+		if undo.Path != "" && !decided(err) {
 			err = errors.Join(err, o.FS.Remove(undo.Path))
 		}
 		return Undo{}, err
@@ -247,7 +247,7 @@ func (t *placed) forget() error {
 		err = syncDir(t.fs, filepath.Dir(t.path))
 	}
 	if err != nil {
-		return &OutputError{Op: "remove journal", Path: t.path, Err: err, Hint: "recover finishes the edit"}
+		return &OutputError{Op: opForget, Path: t.path, Err: err, Hint: "recover finishes the edit"}
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (p Plan) replaceable() bool {
 func replace(ctx context.Context, p Plan, o InPlaceOptions) (undo Undo, err error) {
 	root := p.Outputs[0].Input
 	r := replacing{ctx: ctx, plan: p.Normalize(), fs: o.FS}
-	defer func() { err = errors.Join(err, r.close(err != nil)) }()
+	defer func() { err = errors.Join(err, r.close(err != nil && !decided(err))) }()
 	for i := range p.Outputs {
 		if err := r.open(p.Outputs[i].Input); err != nil {
 			return Undo{}, err
@@ -36,7 +36,7 @@ func replace(ctx context.Context, p Plan, o InPlaceOptions) (undo Undo, err erro
 			return Undo{}, err
 		}
 		defer func() {
-			if err != nil {
+			if err != nil && !decided(err) {
 				err = errors.Join(err, o.FS.Remove(undo.Path))
 			}
 		}()
@@ -55,6 +55,13 @@ func replace(ctx context.Context, p Plan, o InPlaceOptions) (undo Undo, err erro
 	}
 	_, err = WriteNew(ctx, only, p.Inputs[root].Path, WriteOptions{Force: true, Check: o.Check, FS: o.FS, itself: true})
 	return undo, err
+}
+
+// decided reports whether an error came when the change was made already: then
+// what belongs to it must stay.
+func decided(err error) bool {
+	o, ok := errors.AsType[*OutputError](err)
+	return ok && (o.Op == opSyncFolder || o.Op == opForget)
 }
 
 // replacing is one run of replace. files[0] is the root, or absent.

@@ -15,6 +15,7 @@ import (
 type destination struct {
 	write  modelpatch.WriteOptions
 	asJSON bool
+	verify bool
 }
 
 // addFlags adds them to a command.
@@ -26,6 +27,7 @@ func (d *destination) addFlags(cmd *cobra.Command) {
 	f.BoolVarP(&d.write.Force, "force", "f", false, "replace an existing output")
 	f.BoolVar(&d.write.Backup, "backup", false, "replace an existing output and keep it as NAME.bak")
 	f.BoolVar(&d.write.Digest, "digest", false, "compute the SHA-256 of what was written")
+	f.BoolVar(&d.verify, "verify", false, "compare the new file with the old one, as verify does, before it gets its name")
 	f.BoolVar(&d.asJSON, "json", false, "print the plan as one JSON object")
 }
 
@@ -44,6 +46,9 @@ func (d *destination) addPatchFlags(cmd *cobra.Command) {
 func (d *destination) begin(c *console) (end func()) {
 	p := newProgress(c)
 	d.write.Progress = p.tell
+	if d.verify {
+		d.write.Check = modelpatch.CheckByVerify(modelpatch.OpenOptions{})
+	}
 	return p.end
 }
 
@@ -78,7 +83,11 @@ func (c *console) plan(p report.Plan, dry bool) {
 	}
 	c.edits(p.Edits, p.Path)
 	for _, s := range p.Sidecars {
-		c.field("beside", text(s.Path)+" "+s.Pointer+": "+numberText(s.From)+" → "+numberText(s.To))
+		line := text(s.Path) + " " + s.Pointer + ": " + numberText(s.From) + " → " + numberText(s.To)
+		if !s.Written {
+			line += ", not changed (--sidecars)"
+		}
+		c.field("beside", line)
 	}
 	if dry {
 		c.field("written", "nothing: --dry-run")
@@ -90,24 +99,52 @@ func (c *console) plan(p report.Plan, dry bool) {
 		}
 		c.field("written", line)
 	}
+	if p.Verified != nil {
+		c.field("verified", p.Verified.Verdict)
+	}
 	if advice := advice(p); advice != "" {
 		c.field("check", advice)
 	}
 }
 
-// edits says how much of the file the plan touches.
+// aroundWhy is what the plan says of edits that only follow others: lengths of
+// the messages around them in ONNX files.
+const aroundWhy = "length of the message around it"
+
+// edits says how much of the file the plan touches: edits of one purpose on one
+// line.
 func (c *console) edits(edits []report.Edit, path string) {
 	const most = 6
-	for i, e := range edits {
-		if i == most && len(edits) > most+1 {
-			c.field("", "and "+plural(len(edits)-most, "more edit"))
+	var purposes []string
+	by := map[string][]report.Edit{}
+	around := 0
+	for _, e := range edits {
+		if e.Why == aroundWhy {
+			around++
+			continue
+		}
+		if by[e.Why] == nil {
+			purposes = append(purposes, e.Why)
+		}
+		by[e.Why] = append(by[e.Why], e)
+	}
+	for i, why := range purposes {
+		if i == most && len(purposes) > most+1 {
+			c.field("", "and edits for "+plural(len(purposes)-most, "more purpose"))
 			break
 		}
-		where := rangeText(e)
-		if e.File != path { // a shard, or external data
-			where += " of " + text(filepath.Base(e.File))
+		first := by[why][0]
+		where := rangeText(first)
+		if first.File != path { // a shard, or external data
+			where += " of " + text(filepath.Base(first.File))
 		}
-		c.field("bytes", where+": "+text(e.Why))
+		if more := len(by[why]) - 1; more > 0 {
+			where += fmt.Sprintf(" and %d more places", more)
+		}
+		c.field("bytes", where+": "+text(why))
+	}
+	if around > 0 {
+		c.field("", plural(around, "length")+" of messages around them")
 	}
 	if len(edits) > 0 {
 		c.field("kept", "every other byte")
