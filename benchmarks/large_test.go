@@ -26,7 +26,7 @@ func tool(b *testing.B) string {
 type usage struct {
 	wall, cpu time.Duration
 	rss       int64 // bytes
-	written   int64 // bytes given to the disk
+	written   int64 // bytes given to the disk, in the kernel's count: by folio, which may be 1 MB for 4 bytes
 }
 
 // run runs a command and says what it cost; sync waits for the disk as well.

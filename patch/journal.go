@@ -13,8 +13,9 @@ import (
 
 // The journal of an edit in place: a line that names the format, one JSON line,
 // the old and new bytes of each range, the bytes that are cut off, and the
-// SHA-256 of all before it. No crash leaves one whose sum is wrong, for it is
-// synced before it gets its name.
+// SHA-256 of all before it. Bytes that are appended or inserted are not in it,
+// only their sums: what is not complete is taken back. No crash leaves one whose
+// sum is wrong, for it is synced before it gets its name.
 const (
 	journalMagic = "modelpatch journal 1\n"
 	// outsideSize is how much of the file's either end tells it from others.

@@ -387,7 +387,10 @@ func TestPowerLoss(t *testing.T) {
 	old := b.String() // 54,000 bytes
 	size := int64(len(old))
 	blocks := func(n int, s string) Source { return Text(strings.Repeat(s, n*diskBlock/len(s))) }
-	const rounds = 24
+	rounds := 24
+	if testing.Short() {
+		rounds = 3
+	}
 	for _, c := range []struct {
 		name  string
 		edits []Edit

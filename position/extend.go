@@ -15,7 +15,7 @@ const MethodNone = "none"
 
 // RopeMethods are the words of ExtendOptions.Method for rotary encodings.
 // Those for learned tables are schemes.GrowMethods.
-var RopeMethods = []string{schemes.ScalingYaRN, schemes.ScalingLinear, schemes.ScalingNTK, MethodNone}
+var RopeMethods = []string{schemes.ScalingYaRN, schemes.ScalingLinear, schemes.ScalingNTK, schemes.ScalingLlama3, MethodNone}
 
 // MaxLength is the largest length: engines count positions in 31 bits.
 const MaxLength = math.MaxInt32
@@ -299,6 +299,9 @@ func (x *extension) scaling(r schemes.Rotary, method string) (schemes.Scaling, e
 	factor := float64(x.o.Length) / float64(original)
 	switch method {
 	case schemes.ScalingLlama3:
+		if was.Type != schemes.ScalingLlama3 {
+			return schemes.Scaling{Type: method, Factor: factor, OriginalLength: original, LowFreqFactor: llama3Low, HighFreqFactor: llama3High}, nil
+		}
 		if was.OriginalLength == 0 || was.HighFreqFactor == 0 {
 			return was, &Refusal{Why: "Llama 3's original length and bounds cannot be read back from its divisors",
 				Instead: "rope --scaling llama3 --factor S --original-length L --low-freq-factor 1 --high-freq-factor 4 --len N"}
@@ -311,6 +314,12 @@ func (x *extension) scaling(r schemes.Rotary, method string) (schemes.Scaling, e
 	}
 	return schemes.Scaling{Type: method, Factor: factor, OriginalLength: original}, nil
 }
+
+// Bounds of Llama 3's scaling as its models have them.
+const (
+	llama3Low  = 1
+	llama3High = 4
+)
 
 // original is the length that the model was trained with, 0: not known.
 func (x *extension) original(s schemes.Scaling) int {
