@@ -125,8 +125,12 @@ func (r *patchRun) report(plan patch.Plan) report.Plan {
 	if r.revert {
 		verb = "revert"
 	}
+	changes := []report.Change{{What: verb + ": " + report.Name(r.patch.Change), Expect: expect}}
+	if r.revert && r.patch.Replace {
+		changes = append(changes, report.Change{What: "what the change added at the ends of data files stays there, and no tensor uses it", Expect: report.ExpectSame})
+	}
 	return report.Plan{Schema: report.SchemaPlan, Path: report.Name(r.path), Command: verb + " " + report.Name(r.name),
-		Changes: []report.Change{{What: verb + ": " + report.Name(r.patch.Change), Expect: expect}},
+		Changes: changes,
 		Edits:   edits(plan), Sidecars: []report.Sidecar{}, Written: []report.Written{}}
 }
 

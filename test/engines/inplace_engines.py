@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Loads in llama.cpp and gguf-py what `modelpatch --in-place` leaves: an inserted block, a reserve, a grown table.
+"""Loads in llama.cpp, gguf-py and ONNX Runtime what `modelpatch --in-place` leaves: an inserted block, a reserve, a grown table.
 
 usage: inplace_engines.py MODELPATCH CORPUS LLAMA_SERVER
 
 Each case changes a copy of a corpus file in place, once or several times. Then gguf-py must read every key and tensor,
 tensors that were not meant must be the bytes they were, llama-server must load the file, grant the stated context and
-answer a prompt; and the undo patches, the latest first, must give back the file byte for byte. Needs a file system that
+answer a prompt; and the undo patches, the latest first, must give back the file byte for byte. An ONNX file changed in place must compute in ONNX
+Runtime, bit for bit, what the same change in a new file does; that needs no such file system. The first part needs a file system that
 inserts blocks (ext4, XFS) under the temporary folder; elsewhere the cases are skipped by name. Exit 1 when one fails.
 """
 import json, os, shutil, subprocess, sys, tempfile, threading, urllib.request
 
 import gguf
+import numpy as np
+import onnxruntime
 
 EXTEND = ["extend", "--len"]
 
@@ -29,6 +32,13 @@ CASES = [
     ("table grown twice", "gpt2-learned", [EXTEND + ["304"], EXTEND + ["560"]], ["position_embd.weight"], 560),
     ("grown table, starcoder", "starcoder-learned", [EXTEND + ["280"]], ["position_embd.weight"], 280),
     ("table near the start", "gpt2-f32", [EXTEND + ["88"]], ["position_embd.weight"], 88),
+]
+
+# file, command, tokens that are run
+ONNX_CASES = [
+    ("llama-dy18", ["rope", "--base", "20000"], 24),
+    ("llama-dy18ext", ["rope", "--base", "20000"], 24),
+    ("genai-llama-fp32-ext", EXTEND + ["200"], 200),
 ]
 
 
@@ -121,10 +131,50 @@ def reserved(modelpatch, source, server, folder):
     return "ok" if granted == 4096 else f"FAILED: a context of {granted}"
 
 
+def compute(path, tokens):
+    """Runs a decoder without a past on fixed ids."""
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    feeds = {}
+    for want in session.get_inputs():
+        shape = [d if isinstance(d, int) else 1 if "batch" in d else 0 if "past" in d else 16 if "dim" in d else tokens for d in want.shape]
+        kind = np.int64 if want.type == "tensor(int64)" else np.float32
+        feeds[want.name] = np.arange(np.prod(shape)).reshape(shape).astype(kind) % 7 + 3 if "ids" in want.name else np.ones(shape, kind)
+    return session.run(None, feeds)
+
+
+def check_onnx(modelpatch, corpus, file, command, tokens, folder):
+    paths = {}
+    for way in ("place", "new"):
+        os.mkdir(os.path.join(folder, way))
+        paths[way] = os.path.join(folder, way, file + ".onnx")
+    names = [n for n in os.listdir(corpus) if n.startswith(file + ".onnx")]
+    for name in names:
+        shutil.copyfile(os.path.join(corpus, name), os.path.join(folder, "place", name))
+    for arguments in (["--in-place", paths["place"]], [os.path.join(corpus, file + ".onnx"), "-o", paths["new"]]):
+        code, said = run(modelpatch, *command, *arguments)
+        if code != 0:
+            return f"FAILED: exit {code}: {said}"
+    old, place, new = (compute(p, n) for p, n in ((os.path.join(corpus, file + ".onnx"), 8), (paths["place"], tokens), (paths["new"], tokens)))
+    if not all(np.array_equal(a, b) for a, b in zip(place, new)):
+        return "FAILED: in place computes other numbers than a new file"
+    if command[0] == "extend" and not all(np.array_equal(a, b) for a, b in zip(old, compute(paths["place"], 8))):
+        return "FAILED: short inputs give other numbers"
+    code, said = run(modelpatch, "revert", paths["place"] + ".undo.mpatch", paths["place"], "--in-place")
+    if code != 0:
+        return f"FAILED: revert: exit {code}: {said}"
+    for name in names:
+        old, back = (open(os.path.join(where, name), "rb").read() for where in (corpus, os.path.join(folder, "place")))
+        if back != old and not (name.endswith(".data") and back.startswith(old)):  # what was added to a data file stays, unused
+            return f"FAILED: revert does not give the old bytes of {name}"
+    if not all(np.array_equal(a, b) for a, b in zip(compute(os.path.join(corpus, file + ".onnx"), 8), compute(paths["place"], 8))):
+        return "FAILED: after revert it computes other numbers"
+    return "ok"
+
+
 def main():
     modelpatch, corpus, server = sys.argv[1:4]
     failed = 0
-    corpus = os.path.join(corpus, "gguf")
+    onnx_corpus, corpus = os.path.join(corpus, "onnx"), os.path.join(corpus, "gguf")
     for name, file, commands, may_differ, context in CASES:
         with tempfile.TemporaryDirectory() as folder:
             outcome = "FAILED"
@@ -137,6 +187,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         outcome = reserved(modelpatch, os.path.join(corpus, "llama-plain.gguf"), server, folder)
         print(f"reserve in a new file (llama-plain): {outcome}")
+        failed += outcome.startswith("FAILED")
+    for file, command, tokens in ONNX_CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            outcome = check_onnx(modelpatch, onnx_corpus, file, command, tokens, folder)
+        print(f"in ONNX Runtime ({file}): {outcome}")
         failed += outcome.startswith("FAILED")
     return 1 if failed else 0
 
