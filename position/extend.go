@@ -131,7 +131,7 @@ func (x *extension) compare() (done bool, err error) {
 		}
 	}
 	if grids > 0 && !x.bounded {
-		return false, &Refusal{Why: "what bounds this model is a grid of image patches, not a length", Instead: "resizing grids is not part of extend"}
+		return false, &Refusal{Why: "what bounds this model is a grid of image patches, not a length", Instead: "--image SIZE or --grid HxW, in place of --len"}
 	}
 	stated := x.d.Length.Stated
 	if stated != nil && (x.present == 0 || x.d.Format == FormatONNX) {

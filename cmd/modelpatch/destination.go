@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -74,12 +75,16 @@ func (d *destination) finish(c *console, path string, r modelpatch.Result, err e
 // plan prints what changed, what did not, and what to look at.
 func (c *console) plan(p report.Plan, dry bool) {
 	c.printf("%s\n", c.bold(text(p.Path)))
+	changed := slices.ContainsFunc(p.Changes, func(ch report.Change) bool { return ch.Expect == report.ExpectChanged })
 	for _, ch := range p.Changes {
-		label := ch.Encoding
+		label, line := ch.Encoding, text(ch.What)
 		if label == "" {
 			label = "file"
 		}
-		c.field(label, text(ch.What)+expectText(ch.Expect))
+		if !changed || ch.Expect == report.ExpectChanged { // one that keeps outputs promises nothing beside one that does not
+			line += expectText(ch.Expect)
+		}
+		c.field(label, line)
 	}
 	c.edits(p.Edits, p.Path)
 	for _, s := range p.Sidecars {
