@@ -25,6 +25,7 @@ type UsageError struct {
 	Hint string
 }
 
+// Error says which options contradict each other, or what is wrong with one.
 func (e *UsageError) Error() string { return e.What }
 
 // Hints returns what to do instead.
@@ -72,5 +73,8 @@ type refused struct {
 	err  error
 }
 
+// Error puts the path before the refusal.
 func (e *refused) Error() string { return printablePath(e.path) + ": refused: " + e.err.Error() }
+
+// Unwrap is the refusal without the path.
 func (e *refused) Unwrap() error { return e.err }

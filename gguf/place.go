@@ -34,6 +34,7 @@ type PlaceError struct {
 	Fit    []int64 // numbers of rows near Rows that could be made in place
 }
 
+// Error is Why: the caller knows the file.
 func (e *PlaceError) Error() string { return e.Why }
 
 // Reserve leaves room for n bytes of keys in the file, in a filler that later

@@ -11,6 +11,7 @@ type FormatError struct {
 	Hint   string
 }
 
+// Error says the file and the place where known, what is wrong, and the byte.
 func (e *FormatError) Error() string {
 	text := e.What
 	if e.Place != "" {
@@ -40,6 +41,7 @@ type ExternalError struct {
 	Hint   string
 }
 
+// Error says the model, the tensor and what is wrong with its data.
 func (e *ExternalError) Error() string {
 	return fmt.Sprintf("%s: tensor %q: external data: %s", e.Path, e.Tensor, e.What)
 }
@@ -59,4 +61,5 @@ type UnsupportedError struct {
 	What  string
 }
 
+// Error says the place and what is not supported there.
 func (e *UnsupportedError) Error() string { return e.Place + ": " + e.What }

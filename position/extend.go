@@ -100,18 +100,6 @@ func needsModel(d report.Inspect) error {
 	return &Refusal{Why: fmt.Sprintf("this file is of kind %q and has no positions of its own", d.Kind), Instead: "change the model that it belongs to"}
 }
 
-// grid reports whether an encoding belongs to images: its size is that of the
-// picture, not a length of text.
-func grid(e Encoding) bool {
-	switch s := e.Scheme.(type) {
-	case schemes.Learned:
-		return s.Grid != nil
-	case schemes.Sinusoid:
-		return s.Grid != nil
-	}
-	return false
-}
-
 // compare sets the wanted length against the present one. done: there is
 // nothing to do, and Outcome says why.
 func (x *extension) compare() (done bool, err error) {
@@ -120,7 +108,7 @@ func (x *extension) compare() (done bool, err error) {
 		e := s.Encoding()
 		switch {
 		case e.Capacity == 0:
-		case grid(e):
+		case e.IsGrid():
 			grids++
 		default:
 			x.bounded = true
@@ -158,7 +146,7 @@ func (x *extension) site(i int, s Site) error {
 	switch {
 	case isRotary && e.Form == report.FormKeys:
 		return x.keys(i, s, rotary)
-	case grid(e):
+	case e.IsGrid():
 		return nil
 	case isRotary && x.scales():
 		return x.scale(i, s, rotary, x.o.Method)

@@ -28,6 +28,18 @@ type Encoding struct {
 	Also     []report.Reading
 }
 
+// IsGrid reports whether the encoding is of image patches: its size is that of
+// the picture, not a length of text.
+func (e Encoding) IsGrid() bool {
+	switch s := e.Scheme.(type) {
+	case schemes.Learned:
+		return s.Grid != nil
+	case schemes.Sinusoid:
+		return s.Grid != nil
+	}
+	return false
+}
+
 // Site is one encoding together with the places in the file that hold it.
 // A site may own several tensors (cos and sin, both branches of an If).
 type Site interface {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // Reference is one head of attention in float64: out = softmax(q·kᵀ·scale +
@@ -65,26 +64,15 @@ func (r Reference) Run() ([][]float64, error) {
 	return r.attend(q, k, v, biasers)
 }
 
-// isGrid reports whether an encoding is of image patches.
-func isGrid(e position.Encoding) bool {
-	switch s := e.Scheme.(type) {
-	case schemes.Learned:
-		return s.Grid != nil
-	case schemes.Sinusoid:
-		return s.Grid != nil
-	}
-	return false
-}
-
 // input is the seeded states with the rows of added tables.
 func (r Reference) input() ([][]float64, error) {
 	x := states(r.Length, r.Attention.Query.In())
 	sites := r.Model.Sites()
-	text := slices.ContainsFunc(sites, func(s position.Site) bool { return s.Encoding().Capacity > 0 && !isGrid(s.Encoding()) })
+	text := slices.ContainsFunc(sites, func(s position.Site) bool { return s.Encoding().Capacity > 0 && !s.Encoding().IsGrid() })
 	for _, s := range sites {
 		rows, ok := s.(position.Rows)
 		e := s.Encoding()
-		if text && isGrid(e) {
+		if text && e.IsGrid() {
 			continue // of the picture beside the text
 		}
 		if !ok || rows.Len() == 0 || rows.Dim() != len(x[0]) {

@@ -92,7 +92,8 @@ func (c *comparison) runCase(i, head int) {
 	length := min(c.prefix(), maxCaseLength)
 	k := report.Check{Name: "attention", Verdict: report.CheckPass, Inputs: "weights", Tolerance: &float64Roundoff,
 		Why: fmt.Sprintf("layer %d, head %d, positions 0 to %d", a.Layer, head, length-1)}
-	x, err1 := Reference{c.before, a, head, length}.Run()
+	before := Reference{c.before, a, head, length}
+	x, err1 := before.Run()
 	after := Reference{c.after, c.after.Attentions()[i], head, length}
 	y, err2 := after.Run()
 	if err := firstOf(err1, err2); err != nil {
@@ -100,20 +101,10 @@ func (c *comparison) runCase(i, head int) {
 		c.add(k)
 		return
 	}
-	if !finiteRows(x) || !finiteRows(y) {
-		k.Verdict, k.Why = report.CheckFail, k.Why+": the output is not finite"
+	if !compareOutputs(&k, before, x, y) {
 		c.add(k)
 		return
 	}
-	var d difference
-	for p := range x {
-		for j := range x[p] {
-			if d.look(x[p][j], y[p][j]) {
-				k.At = &report.At{Layer: report.Pointer(a.Layer), Head: report.Pointer(head), Position: report.Pointer(p)}
-			}
-		}
-	}
-	k.Measure = d.measure()
 	if float64(k.Measure.MaxRel) > float64(float64Roundoff.Value) {
 		c.changed = true
 		switch c.expect {
@@ -151,24 +142,29 @@ func (c *comparison) secondOpinion(r Reference, own [][]float64) {
 		c.add(k)
 		return
 	}
-	if !finiteRows(own) || !finiteRows(other) {
+	if compareOutputs(&k, r, own, other) && float64(k.Measure.MaxRel) > float64(opinionTolerance.Value) {
+		k.Verdict = report.CheckFail
+	}
+	c.add(k)
+}
+
+// compareOutputs measures in the check how two outputs of r's attention differ,
+// and where most. It fails the check and returns false when one is not finite.
+func compareOutputs(k *report.Check, r Reference, x, y [][]float64) bool {
+	if !finiteRows(x) || !finiteRows(y) {
 		k.Verdict, k.Why = report.CheckFail, k.Why+": the output is not finite"
-		c.add(k)
-		return
+		return false
 	}
 	var d difference
-	for p := range own {
-		for j := range own[p] {
-			if d.look(own[p][j], other[p][j]) {
+	for p := range x {
+		for j := range x[p] {
+			if d.look(x[p][j], y[p][j]) {
 				k.At = &report.At{Layer: report.Pointer(r.Attention.Layer), Head: report.Pointer(r.Head), Position: report.Pointer(p)}
 			}
 		}
 	}
 	k.Measure = d.measure()
-	if float64(k.Measure.MaxRel) > float64(opinionTolerance.Value) {
-		k.Verdict = report.CheckFail
-	}
-	c.add(k)
+	return true
 }
 
 func finiteRows(rows [][]float64) bool {

@@ -61,6 +61,7 @@ func usage(err error) error {
 // codedError carries an exit code past cobra; its cause has been printed.
 type codedError struct{ code int }
 
+// Error is never printed: the cause has been.
 func (*codedError) Error() string { return "failed" }
 
 // isFlagError tells cobra's own complaints about the command line, which have
