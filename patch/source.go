@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 	"strings"
 )
 
@@ -26,9 +25,6 @@ func Func(size int64, open func() io.Reader) Source { return produced{size, open
 // already has, copied as they are. Bytes that are missing when it is read are
 // an *InputError.
 func Region(r io.ReaderAt, at, n int64) Source { return region{"", r, at, n} }
-
-// FileRegion is Region of the file at path, which is opened when it is read.
-func FileRegion(path string, at, n int64) Source { return region{path, nil, at, n} }
 
 // Concat is a source of the bytes of several sources, one after another.
 func Concat(sources ...Source) Source { return concat(sources) }
@@ -64,8 +60,8 @@ func (f produced) Size() int64     { return f.size }
 func (f produced) Open() io.Reader { return f.open() }
 
 type region struct {
-	path  string
-	from  io.ReaderAt // nil: open path
+	path  string // for messages; may be ""
+	from  io.ReaderAt
 	at, n int64
 }
 
@@ -75,46 +71,28 @@ func (r region) Open() io.Reader {
 	return &regionReader{region: r}
 }
 
-// regionReader opens its file at the first Read and closes it with the last
-// byte; an os.File that is abandoned earlier closes itself when collected.
 type regionReader struct {
 	region
 	done int64
-	file *os.File
 }
 
 func (r *regionReader) Read(p []byte) (int, error) {
 	if r.done == r.n {
 		return 0, io.EOF
 	}
-	if r.from == nil {
-		f, err := os.Open(r.path)
-		if err != nil {
-			return 0, &InputError{Path: r.path, Err: err}
-		}
-		r.file, r.from = f, f
-	}
 	p = p[:min(int64(len(p)), r.n-r.done)]
 	got, err := r.from.ReadAt(p, r.at+r.done)
 	r.done += int64(got)
 	switch {
 	case r.done == r.n:
-		r.close()
 		return got, nil
 	case errors.Is(err, io.EOF):
 		err = errCut
 	}
 	if err != nil {
-		r.close()
 		return got, &InputError{Path: r.path, Err: err}
 	}
 	return got, nil
-}
-
-func (r *regionReader) close() {
-	if r.file != nil {
-		r.file.Close()
-	}
 }
 
 type concat []Source

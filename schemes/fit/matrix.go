@@ -12,9 +12,6 @@ type Matrix interface {
 // Dense is a matrix in memory, row after row.
 func Dense(rows, cols int, values []float64) Matrix { return dense{rows, cols, values} }
 
-// Float32s is a matrix of float32 numbers in memory, row after row.
-func Float32s(rows, cols int, values []float32) Matrix { return float32s{rows, cols, values} }
-
 // Func is a matrix whose elements a function gives.
 func Func(rows, cols int, at func(r, c int) float64) Matrix { return funcMatrix{rows, cols, at} }
 
@@ -26,15 +23,6 @@ type dense struct {
 func (d dense) Rows() int           { return d.rows }
 func (d dense) Cols() int           { return d.cols }
 func (d dense) At(r, c int) float64 { return d.values[r*d.cols+c] }
-
-type float32s struct {
-	rows, cols int
-	values     []float32
-}
-
-func (d float32s) Rows() int           { return d.rows }
-func (d float32s) Cols() int           { return d.cols }
-func (d float32s) At(r, c int) float64 { return float64(d.values[r*d.cols+c]) }
 
 type funcMatrix struct {
 	rows, cols int
