@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// EncodeRow stores one row of values in a storage type: F32, F16, BF16, F64 or
-// Q8_0. dst must have the row's bytes. A value that the type cannot hold is an
+// EncodeRow stores one row of values in a storage type: F32, F16, BF16, F64,
+// Q8_0, Q4_0, Q4_1, Q5_0 or Q5_1. dst must have the row's bytes. A value that the type cannot hold is an
 // error: it would become infinite (facts/BAD-INPUTS C04).
 func EncodeRow(t TensorType, order binary.ByteOrder, row []float64, dst []byte) error {
 	encode := encoders[t]
@@ -29,7 +29,8 @@ type encoder func(order binary.ByteOrder, row []float64, dst []byte) error
 
 // encoders lists the storage types that EncodeRow knows.
 var encoders = map[TensorType]encoder{
-	F32: encodeF32, F16: encodeF16, BF16: encodeBF16, F64: encodeF64, Q8_0: encodeQ80,
+	F32: encodeF32, F16: encodeF16, BF16: encodeBF16, F64: encodeF64,
+	Q8_0: encodeQ80, Q4_0: encodeQ40, Q4_1: encodeQ41, Q5_0: encodeQ50, Q5_1: encodeQ51,
 }
 
 func tooLarge(i int, v float64, t string) error {
@@ -72,35 +73,6 @@ func encodeBF16(o binary.ByteOrder, row []float64, dst []byte) error {
 			return tooLarge(i, v, "BF16")
 		}
 		o.PutUint16(dst[2*i:], h)
-	}
-	return nil
-}
-
-// encodeQ80 scales each 32 values by their largest magnitude / 127, as ggml's
-// reference quantiser does.
-func encodeQ80(o binary.ByteOrder, row []float64, dst []byte) error {
-	if len(row)%block != 0 {
-		return fmt.Errorf("a row of %d values is no multiple of %d", len(row), block)
-	}
-	for n := 0; n < len(row)/block; n++ {
-		values, out := row[n*block:(n+1)*block], dst[n*34:]
-		largest := 0.0
-		for _, v := range values {
-			largest = math.Max(largest, math.Abs(v))
-		}
-		d := float64(float32(largest / 127))
-		scale := toHalf(d)
-		if scale&0x7C00 == 0x7C00 {
-			return tooLarge(n*block, largest, "the scale of Q8_0")
-		}
-		o.PutUint16(out, scale)
-		for i, v := range values {
-			q := 0.0
-			if d != 0 {
-				q = math.Round(v / d)
-			}
-			out[2+i] = byte(int8(q))
-		}
 	}
 	return nil
 }

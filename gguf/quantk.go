@@ -1,6 +1,9 @@
 package gguf
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // The K types: super-blocks of 256 values whose parts have their own scales,
 // themselves quantised. Layouts as in ggml; each decoder walks them as stored.
@@ -24,7 +27,7 @@ func decodeQ4K(o binary.ByteOrder, raw []byte, dst []float64) {
 			s, m := scalesK(scales, part)
 			for i := range 32 {
 				v := q[part/2*32+i] >> (part % 2 * 4) & 15
-				dst[part*32+i] = d*s*float64(v) - dmin*m
+				dst[part*32+i] = single(d*s*float64(v) - dmin*m)
 			}
 		}
 	}
@@ -38,7 +41,7 @@ func decodeQ5K(o binary.ByteOrder, raw []byte, dst []float64) {
 			s, m := scalesK(scales, part)
 			for i := range 32 {
 				v := q[part/2*32+i]>>(part%2*4)&15 | high[i]>>part&1<<4
-				dst[part*32+i] = d*s*float64(v) - dmin*m
+				dst[part*32+i] = single(d*s*float64(v) - dmin*m)
 			}
 		}
 	}
@@ -63,7 +66,7 @@ func decodeQ2K(o binary.ByteOrder, raw []byte, dst []float64) {
 		for i := range super {
 			s := scales[i/16]
 			v := q[i/128*32+i%32] >> (i % 128 / 32 * 2) & 3
-			dst[i] = d*float64(s&15)*float64(v) - dmin*float64(s>>4)
+			dst[i] = single(d*float64(s&15)*float64(v) - dmin*float64(s>>4))
 		}
 	}
 }
@@ -79,6 +82,17 @@ func decodeQ3K(o binary.ByteOrder, raw []byte, dst []float64) {
 				v -= 4
 			}
 			dst[i] = d * float64(int(s)-32) * float64(v)
+		}
+	}
+}
+
+// decodeQ8K reads Q8_K: a float32 scale, 256 values, and sums of sixteen that
+// only products use.
+func decodeQ8K(o binary.ByteOrder, raw []byte, dst []float64) {
+	for ; len(dst) > 0; raw, dst = raw[292:], dst[super:] {
+		d := float64(math.Float32frombits(o.Uint32(raw)))
+		for i := range super {
+			dst[i] = single(d * float64(int8(raw[4+i])))
 		}
 	}
 }

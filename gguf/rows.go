@@ -46,10 +46,14 @@ func (t *Tensor) Readable() bool { return decoders[t.Type] != nil }
 // decoder turns whole blocks into values.
 type decoder func(order binary.ByteOrder, raw []byte, dst []float64)
 
-// decoders lists the storage types that ReadRows knows.
+// decoders lists the storage types that ReadRows knows: all that the format has.
 var decoders = map[TensorType]decoder{
 	F32: decodeF32, F16: decodeF16, BF16: decodeBF16, F64: decodeF64,
 	I8: decodeI8, I16: decodeI16, I32: decodeI32, I64: decodeI64,
 	Q8_0: decodeQ80, Q4_0: decodeQ40, Q4_1: decodeQ41, Q5_0: decodeQ50, Q5_1: decodeQ51,
-	Q2_K: decodeQ2K, Q3_K: decodeQ3K, Q4_K: decodeQ4K, Q5_K: decodeQ5K, Q6_K: decodeQ6K,
+	Q8_1: decodeQ81, Q1_0: decodeQ10, Q2_0: decodeQ20, TQ1_0: decodeTQ10, TQ2_0: decodeTQ20,
+	Q2_K: decodeQ2K, Q3_K: decodeQ3K, Q4_K: decodeQ4K, Q5_K: decodeQ5K, Q6_K: decodeQ6K, Q8_K: decodeQ8K,
+	IQ1_S: decodeIQ1S, IQ1_M: decodeIQ1M, IQ2_XXS: decodeIQ2XXS, IQ2_XS: decodeIQ2XS, IQ2_S: decodeIQ2S,
+	IQ3_XXS: decodeIQ3XXS, IQ3_S: decodeIQ3S, IQ4_NL: decodeIQ4NL, IQ4_XS: decodeIQ4XS,
+	MXFP4: decodeMXFP4, NVFP4: decodeNVFP4,
 }

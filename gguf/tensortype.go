@@ -8,26 +8,43 @@ import (
 // TensorType is the storage type of a tensor's elements (ggml_type).
 type TensorType uint32
 
-// Storage types that this package reads or writes by name.
+// Storage types of llama.cpp build 11434 (facts/GGUF-FACTS §a).
 const (
-	F32  TensorType = 0
-	F16  TensorType = 1
-	Q4_0 TensorType = 2
-	Q4_1 TensorType = 3
-	Q5_0 TensorType = 6
-	Q5_1 TensorType = 7
-	Q8_0 TensorType = 8
-	Q2_K TensorType = 10
-	Q3_K TensorType = 11
-	Q4_K TensorType = 12
-	Q5_K TensorType = 13
-	Q6_K TensorType = 14
-	I8   TensorType = 24
-	I16  TensorType = 25
-	I32  TensorType = 26
-	I64  TensorType = 27
-	F64  TensorType = 28
-	BF16 TensorType = 30
+	F32     TensorType = 0
+	F16     TensorType = 1
+	Q4_0    TensorType = 2
+	Q4_1    TensorType = 3
+	Q5_0    TensorType = 6
+	Q5_1    TensorType = 7
+	Q8_0    TensorType = 8
+	Q8_1    TensorType = 9
+	Q2_K    TensorType = 10
+	Q3_K    TensorType = 11
+	Q4_K    TensorType = 12
+	Q5_K    TensorType = 13
+	Q6_K    TensorType = 14
+	Q8_K    TensorType = 15
+	IQ2_XXS TensorType = 16
+	IQ2_XS  TensorType = 17
+	IQ3_XXS TensorType = 18
+	IQ1_S   TensorType = 19
+	IQ4_NL  TensorType = 20
+	IQ3_S   TensorType = 21
+	IQ2_S   TensorType = 22
+	IQ4_XS  TensorType = 23
+	I8      TensorType = 24
+	I16     TensorType = 25
+	I32     TensorType = 26
+	I64     TensorType = 27
+	F64     TensorType = 28
+	IQ1_M   TensorType = 29
+	BF16    TensorType = 30
+	TQ1_0   TensorType = 34
+	TQ2_0   TensorType = 35
+	MXFP4   TensorType = 39
+	NVFP4   TensorType = 40
+	Q1_0    TensorType = 41
+	Q2_0    TensorType = 42
 )
 
 // layout is how a type packs elements: block elements in bytes bytes.

@@ -134,7 +134,7 @@ func (t *table) holdable(want position.Want) error {
 	case want.Rows == nil:
 		return t.refuse("a learned table needs rows to hold", "")
 	case !t.tensor.Type.Writable():
-		return t.refuse("rows in storage type "+t.tensor.Type.String()+" cannot be written", "convert the table to F32, F16, BF16 or Q8_0 first")
+		return t.refuse("rows in storage type "+t.tensor.Type.String()+" cannot be written", "convert the table to F32, F16, BF16 or a simple quantised type (Q8_0, Q5_1, Q4_0, …) first")
 	case len(t.tensor.Shape) != 2 || want.Rows.Kept() > t.Len():
 		return t.refuse("not a matrix with that many rows", "")
 	}
