@@ -1,6 +1,7 @@
 package modelpatch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -40,7 +41,7 @@ type patchRun struct {
 }
 
 func applyPatch(ctx context.Context, patchPath, path string, revert bool, w WriteOptions) (Result, error) {
-	if err := w.check(); err != nil {
+	if err := cmp.Or(w.check(), w.aims()); err != nil {
 		return Result{}, err
 	}
 	if err := unfinished(path); err != nil {

@@ -159,6 +159,9 @@ func (c *change) run(ctx context.Context) (Result, error) {
 	if err := plan.Check(); err != nil {
 		return result, c.named(err)
 	}
+	if err := c.w.aims(); err != nil {
+		return result, err
+	}
 	if c.w.Edits != "" {
 		if err := c.writeEdits(ctx, plan, &result.Plan); err != nil {
 			return result, err
@@ -239,11 +242,18 @@ func (c *change) reserve(m position.Model) error {
 	return nil
 }
 
+// aims refuses to end without a destination. It is asked when the change is
+// known to be possible: a file that cannot be changed needs no destination.
+func (w WriteOptions) aims() error {
+	if w.Output == "" && !w.InPlace && !w.DryRun && w.Edits == "" {
+		return &UsageError{What: "no destination", Hint: "-o NEW writes a new file, --in-place changes this one, --dry-run only shows the plan"}
+	}
+	return nil
+}
+
 // check refuses destinations that contradict each other.
 func (w WriteOptions) check() error {
 	switch {
-	case w.Output == "" && !w.InPlace && !w.DryRun && w.Edits == "":
-		return &UsageError{What: "no destination", Hint: "-o NEW writes a new file, --in-place changes this one, --dry-run only shows the plan"}
 	case w.Output != "" && w.InPlace:
 		return &UsageError{What: "-o and --in-place contradict each other", Hint: "choose one of them"}
 	case w.PatchOnly && w.Output == "":

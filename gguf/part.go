@@ -79,13 +79,13 @@ func (p *Part) head(c *cursor) (tensors, pairs uint64) {
 	switch {
 	case c.err != nil:
 	case pairs > MaxPairs:
-		c.fail(16, "the header claims %d key-value pairs; the limit is %d", pairs, MaxPairs)
+		c.fail(16, "the key-value pair count is %d; the limit is %d", pairs, MaxPairs)
 	case tensors > MaxTensors:
-		c.fail(8, "the header claims %d tensors; the limit is %d", tensors, MaxTensors)
+		c.fail(8, "the tensor count is %d; the limit is %d", tensors, MaxTensors)
 	case pairs > c.rest()/leastPair:
-		c.fail(16, "truncated: the header claims %d key-value pairs, the file has %d bytes more", pairs, c.rest())
+		c.fail(16, "truncated: the key-value pair count is %d, the file has %d bytes more", pairs, c.rest())
 	case tensors > c.rest()/leastTensor:
-		c.fail(8, "truncated: the header claims %d tensors, the file has %d bytes more", tensors, c.rest())
+		c.fail(8, "truncated: the tensor count is %d, the file has %d bytes more", tensors, c.rest())
 	}
 	return tensors, pairs
 }

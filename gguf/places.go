@@ -83,12 +83,13 @@ func (p *Part) apart(c *cursor, order []int) {
 // gaps: readable, but llama.cpp refuses it (facts/GGUF-FACTS §a).
 func (p *Part) contiguous() {
 	want := int64(0)
+	ascending := slices.IsSortedFunc(p.Tensors, func(a, b Tensor) int { return cmp.Compare(a.Offset, b.Offset) })
 	for i := range p.Tensors {
 		t := &p.Tensors[i]
 		if t.Offset != want {
 			rule, says := "gguf-data-gap", fmt.Sprintf("a gap of %d bytes before tensor %s", t.Offset-want, clip(t.Name))
-			if t.Offset < want {
-				rule, says = "gguf-data-order", fmt.Sprintf("tensor %s lies before those listed ahead of it", clip(t.Name))
+			if !ascending {
+				rule, says = "gguf-data-order", fmt.Sprintf("data is in another order than the tensor infos, from tensor %s on", clip(t.Name))
 			}
 			p.odd(Oddity{Rule: rule, Tensor: t.Name, At: t.offsetAt, Refused: true, Says: says + "; llama.cpp refuses such a file"})
 			return

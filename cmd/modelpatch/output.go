@@ -19,8 +19,11 @@ func (c *console) inspect(r report.Inspect, verbose bool) {
 		}
 		c.field("files", fmt.Sprintf("%d, %s in all", len(r.Files)+1, bytesText(total)))
 	}
-	if r.Architecture != nil {
+	switch {
+	case r.Architecture != nil:
 		c.field("architecture", text(*r.Architecture))
+	case r.Format == "gguf":
+		c.field("architecture", "not stated")
 	}
 	if r.Producer != nil {
 		c.field("producer", text(*r.Producer))

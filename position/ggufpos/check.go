@@ -200,7 +200,7 @@ func (m *model) checkTable() {
 				fmt.Sprintf("%s is %d, but %s has %d rows; engines refuse the file", m.key(keyContext), n, nameTable, t.Len()), "set the key to the number of rows", &w)
 		}
 		if n, ok := m.count(keyEmbedding); ok && int64(n) != t.tensor.Width() {
-			m.find1("gguf-table-width", report.LevelError, fmt.Sprintf("%s is %d, but rows of %s have %d elements", m.key(keyEmbedding), n, nameTable, t.tensor.Width()), "engines refuse the file", &w)
+			m.find1("gguf-table-width", report.LevelError, fmt.Sprintf("%s is %d, but rows of %s have %d elements; engines refuse the file", m.key(keyEmbedding), n, nameTable, t.tensor.Width()), "convert the model again", &w)
 		}
 		if t.tensor.Size <= scannedTable && t.tensor.Readable() {
 			if row, column, value, err := t.broken(); err == nil && row >= 0 {

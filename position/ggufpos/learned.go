@@ -124,6 +124,7 @@ func (t *table) Hold(want position.Want) error {
 // holdable checks that the table can get other rows at all.
 func (t *table) holdable(want position.Want) error {
 	stated, ok := t.m.count(keyContext)
+	width, knows := t.m.count(keyEmbedding)
 	switch {
 	case !t.text:
 		return t.refuse("rows of an image or audio tower belong to its input size, which the file's other keys and the engine fix",
@@ -131,6 +132,9 @@ func (t *table) holdable(want position.Want) error {
 	case ok && stated != t.Len():
 		return t.refuse(fmt.Sprintf("%d rows, but %s is %d; engines refuse the file", t.Len(), t.m.key(keyContext), stated),
 			"convert the model again, or set the key to the number of rows")
+	case knows && int64(width) != t.tensor.Width():
+		return t.refuse(fmt.Sprintf("rows of %d elements, but %s is %d; engines refuse the file", t.tensor.Width(), t.m.key(keyEmbedding), width),
+			"convert the model again")
 	case want.Rows == nil:
 		return t.refuse("a learned table needs rows to hold", "")
 	case !t.tensor.Type.Writable():
