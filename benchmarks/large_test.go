@@ -57,28 +57,6 @@ func syncFile(b *testing.B, path string) {
 	}
 }
 
-// BenchmarkInspectGGUF2GB reads the header of a 2 GB file: cost of the whole
-// process, and of the least that any reader must do, a walk over the header's
-// bytes.
-func BenchmarkInspectGGUF2GB(b *testing.B) {
-	modelpatch := tool(b)
-	model := filepath.Join(b.TempDir(), "model.gguf")
-	size := writeGGUF(b, model)
-	run(b, false, modelpatch, "inspect", model) // warm the cache
-	var worst, total usage
-	for b.Loop() {
-		u := run(b, false, modelpatch, "inspect", "--json", model)
-		total.wall += u.wall
-		total.cpu += u.cpu
-		worst.rss = max(worst.rss, u.rss)
-	}
-	n := float64(b.N)
-	b.ReportMetric(float64(size)/1e9, "GB")
-	b.ReportMetric(float64(total.wall.Microseconds())/1e3/n, "ms-wall/op")
-	b.ReportMetric(float64(total.cpu.Microseconds())/1e3/n, "ms-cpu/op")
-	b.ReportMetric(float64(worst.rss)/1e6, "MB-rss")
-}
-
 // BenchmarkExtendGGUF2GB writes a new 2 GB file with another length, against
 // cp and sync of the same file in the same run, alternating.
 func BenchmarkExtendGGUF2GB(b *testing.B) {

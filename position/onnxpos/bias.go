@@ -103,7 +103,7 @@ func (b *bias) slopes() ([]float64, bool) {
 	out := make([]float64, len(b.heads))
 	for h, m := range b.heads {
 		slope, ok := linear(m)
-		if !ok || slope == 0 {
+		if !ok || slope <= 0 { // nearer keys must score higher
 			return nil, false
 		}
 		out[h] = slope
@@ -199,6 +199,9 @@ func fitSlopes(slopes []float64) (a schemes.ALiBi, worst, scale float64, ok bool
 	}
 	usual := schemes.ALiBiSlopes(len(slopes), 8)
 	scale = slopes[0] / usual[0]
+	if len(slopes) == 1 || scale <= 0 { // one number follows any rule
+		return a, worst, 1, ok
+	}
 	for i := range usual {
 		if math.Abs(slopes[i]/(scale*usual[i])-1) > linearTolerance {
 			return a, worst, 1, ok

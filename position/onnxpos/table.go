@@ -64,6 +64,9 @@ func (d *detector) additive(src source, rows, width int) bool {
 	if d.m.fixedLength() == 0 && d.m.imageInput() == nil && d.m.audio() == nil {
 		return false // a free length cannot agree with a constant
 	}
+	if !d.contracts() {
+		return false // element by element, no row is a position
+	}
 	for axis, n := range src.tensor.Dims {
 		if int(n) == rows && axis < len(src.tensor.Dims)-1 && rows > 1 {
 			return true
@@ -71,6 +74,20 @@ func (d *detector) additive(src source, rows, width int) bool {
 	}
 	_, ok := d.patchAxis(src.tensor, rows, width)
 	return ok || d.channelsFirst(src.tensor, width)
+}
+
+// contracts reports whether the model sums over an axis anywhere.
+func (d *detector) contracts() bool {
+	for _, s := range d.e.Scopes() {
+		for _, n := range s.Graph.Nodes {
+			switch n.Op {
+			case "MatMul", "Gemm", "Einsum", "Conv", "Attention", "MultiHeadAttention", "GroupQueryAttention", "MatMulNBits",
+				"MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "FusedMatMul", "LSTM", "GRU", "RNN":
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // patchAxis finds the axis of a table that holds an image's patches without the
@@ -157,13 +174,11 @@ func (m *Model) addTables(d *detector) {
 	var runtime *tableSite
 	for _, a := range d.tables {
 		if a.source.trig != nil {
-			if runtime == nil && m.notInAttention(a) {
+			if runtime == nil {
 				runtime = &tableSite{m: m}
 				m.sites = append(m.sites, runtime)
 			}
-			if runtime != nil {
-				runtime.uses = append(runtime.uses, a)
-			}
+			runtime.uses = append(runtime.uses, a)
 			continue
 		}
 		if t := byTensor[a.source.tensor]; t != nil {
@@ -185,10 +200,6 @@ func (m *Model) addTables(d *detector) {
 		}
 	}
 }
-
-// notInAttention keeps sinusoids that are added once, to the embeddings, apart
-// from any later use.
-func (m *Model) notInAttention(*addition) bool { return true }
 
 // equalTable finds a site whose table is a copy of this one: exporters write
 // the same constant once per use.
