@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/modelpatch/modelpatch/onnx"
 )
@@ -252,21 +253,22 @@ func einsum(c *call) ([]*Value, error) {
 		return nil, nil
 	}
 	equation := strings.ReplaceAll(string(a.S), " ", "")
-	left, right, explicit := strings.Cut(equation, "->")
-	terms := strings.Split(left, ",")
-	if len(terms) != len(c.in) || strings.Contains(equation, ".") || !explicit {
-		return one(&Value{Type: c.need(0).Type}), nil
+	for i := range c.in {
+		if v := c.need(i); !v.Ranked {
+			return one(&Value{Type: v.Type}), nil
+		}
+	}
+	terms, right, ok := subscripts(equation, c.in)
+	if !ok {
+		return nil, c.fail("%s of %d operands", equation, len(c.in))
 	}
 	sizes := map[rune]int{}
 	for i, term := range terms {
 		v := c.need(i)
-		if !v.Ranked {
-			return one(&Value{Type: v.Type}), nil
-		}
-		if len(term) != len(v.Shape) {
+		if utf8.RuneCountInString(term) != len(v.Shape) {
 			return nil, c.fail("%s of %v", equation, v.Shape)
 		}
-		for d, letter := range term {
+		for d, letter := range []rune(term) {
 			if n, ok := sizes[letter]; ok && n != v.Shape[d] && n != 1 && v.Shape[d] != 1 {
 				return nil, c.fail("%s: %c is %d and %d", equation, letter, n, v.Shape[d])
 			}
@@ -275,7 +277,7 @@ func einsum(c *call) ([]*Value, error) {
 	}
 	out := Shaped(c.need(0).Type)
 	out.Shape = []int{}
-	for i, letter := range right {
+	for i, letter := range right { // i counts bytes
 		n, ok := sizes[letter]
 		if !ok || strings.ContainsRune(right[:i], letter) {
 			return nil, c.fail("%s: %c stands twice, or in no input", equation, letter)
@@ -283,6 +285,47 @@ func einsum(c *call) ([]*Value, error) {
 		out.Shape = append(out.Shape, n)
 	}
 	return one(einsumContent(c, out, terms, right, sizes)), nil
+}
+
+// firstHidden is the first of the letters that stand for the axes of an
+// ellipsis, the last axis first: broadcasting aligns them from there.
+const firstHidden = '\uE000'
+
+// subscripts reads an Einsum's equation: a letter an axis, with ellipses written
+// out and, where it names no result, the letters that stand once in order of
+// the alphabet (ONNX Einsum, as numpy's).
+func subscripts(equation string, in []*Value) (terms []string, right string, ok bool) {
+	left, right, explicit := strings.Cut(equation, "->")
+	terms = strings.Split(left, ",")
+	if len(terms) != len(in) {
+		return nil, "", false
+	}
+	longest := ""
+	for i, term := range terms {
+		before, after, dots := strings.Cut(term, "...")
+		if !dots {
+			continue
+		}
+		hidden := ""
+		for axis := range len(in[i].Shape) - len(before) - len(after) {
+			hidden = string(rune(firstHidden+axis)) + hidden
+		}
+		terms[i] = before + hidden + after
+		if len(hidden) > len(longest) {
+			longest = hidden
+		}
+	}
+	if explicit {
+		return terms, strings.Replace(right, "...", longest, 1), true
+	}
+	var once []rune
+	for _, letter := range strings.Join(terms, "") {
+		if letter < firstHidden && strings.Count(left, string(letter)) == 1 {
+			once = append(once, letter)
+		}
+	}
+	slices.Sort(once)
+	return terms, longest + string(once), true
 }
 
 // einsumContent computes small known products, such as positions times
@@ -312,7 +355,7 @@ func einsumContent(c *call, out *Value, terms []string, right string, sizes map[
 		}
 	}
 	out.Floats = make([]float64, out.Len())
-	inner := product(shape[len(right):])
+	inner := product(shape[utf8.RuneCountInString(right):])
 	each(shape, walkers, func(i int, at []int) {
 		x := 1.0
 		for k := range at {

@@ -155,7 +155,7 @@ func (m *Model) addBiases(d *detector) {
 			continue
 		}
 		if n, s := relativeGather(b.scope, b.name, 0); n != nil && m.bucketGather(b) == nil {
-			if table := s.Tensor(n.Input(0)); table != nil && !relative[table] {
+			if table := stored(s, n.Input(0)); table != nil && !relative[table] {
 				relative[table] = true
 				m.sites = append(m.sites, m.distanceTable(s, n, b.node, len(b.heads)))
 			}
@@ -293,6 +293,7 @@ func (a *alibiSite) overlay(into map[*onnx.Tensor]*eval.Value) {
 type bucketSite struct {
 	m        *Model
 	table    *onnx.Tensor
+	values   *eval.Value // as the graph reads the table
 	encoding position.Encoding
 	buckets  schemes.Buckets
 }
@@ -318,12 +319,12 @@ func (m *Model) bucketGather(b *bias) *bucketSite {
 	if n == nil {
 		return nil
 	}
-	table := s.Tensor(n.Input(0))
+	table := stored(s, n.Input(0))
 	index := m.bucketIndex(s, n.Input(1))
 	if table == nil || len(table.Dims) != 2 || index == nil {
 		return nil
 	}
-	site := &bucketSite{m: m, table: table}
+	site := &bucketSite{m: m, table: table, values: s.Value(n.Input(0))}
 	shape := index.Shape
 	queries, keys := shape[len(shape)-2], shape[len(shape)-1]
 	by := map[int]int{}
@@ -370,7 +371,7 @@ func relativeGather(s *eval.Scope, name string, depth int) (*onnx.Node, *eval.Sc
 	if n == nil {
 		return nil, nil
 	}
-	if n.Op == "Gather" && at.Tensor(n.Input(0)) != nil {
+	if n.Op == "Gather" && stored(at, n.Input(0)) != nil {
 		index := at.Value(n.Input(1))
 		if len(index.Shape) >= 2 && index.Known() && !index.Data && index.Varies(len(index.Shape)-1) {
 			if _, _, counts := index.Counts(); !counts {
@@ -384,6 +385,21 @@ func relativeGather(s *eval.Scope, name string, depth int) (*onnx.Node, *eval.Sc
 		}
 	}
 	return nil, nil
+}
+
+// stored is the constant that a value is, or is dequantised from.
+func stored(s *eval.Scope, name string) *onnx.Tensor {
+	for range 4 {
+		if t := s.Tensor(name); t != nil {
+			return t
+		}
+		n, at := s.Find(name)
+		if n == nil || n.Op != "DequantizeLinear" && n.Op != "QuantizeLinear" && n.Op != "Cast" {
+			return nil
+		}
+		name, s = n.Input(0), at
+	}
+	return nil
 }
 
 // logDivisors are the scalar constants by which logarithms are divided on the
@@ -475,7 +491,7 @@ func (b *bucketSite) overlay(map[*onnx.Tensor]*eval.Value) {}
 // difference of positions: a bias a head, or vectors that queries are
 // multiplied with (Shaw et al. 2018, eq. 3; facts/ONNX-PATTERNS §5).
 func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) site {
-	table := s.Tensor(gather.Input(0))
+	table := stored(s, gather.Input(0))
 	rows := int(table.Dims[0])
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, Heads: heads}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.where(table)}, Dtype: table.Type.String(),
@@ -510,10 +526,10 @@ func (m *Model) distanceVectors(d *detector) {
 					continue
 				}
 				gather, at := relativeGather(s, n.Input(i), 0)
-				if gather == nil || seen[at.Tensor(gather.Input(0))] || len(at.Tensor(gather.Input(0)).Dims) != 2 {
+				if gather == nil || seen[stored(at, gather.Input(0))] || len(stored(at, gather.Input(0)).Dims) != 2 {
 					continue
 				}
-				seen[at.Tensor(gather.Input(0))] = true
+				seen[stored(at, gather.Input(0))] = true
 				if len(seen) == 1 { // a table a layer is one mechanism
 					m.sites = append(m.sites, m.distanceTable(at, gather, n, 0))
 				}

@@ -99,7 +99,7 @@ func towardsSoftmax(s *eval.Scope, name string, depth int) bool {
 		switch n.Op {
 		case "Softmax", "BiasSoftmax":
 			return true
-		case "Add", "Sub", "Mul", "Div", "Where", "Reshape", "Cast", "Max", "Min", "Clip", "Unsqueeze", "Squeeze", "Transpose", "Identity", "Tanh", "Sum":
+		case "Add", "Sub", "Mul", "Div", "Where", "Reshape", "Cast", "Max", "Min", "Clip", "Unsqueeze", "Squeeze", "Transpose", "Identity", "Tanh", "Sum", "QuantizeLinear", "DequantizeLinear":
 			if towardsSoftmax(s, n.Output(0), depth+1) {
 				return true
 			}

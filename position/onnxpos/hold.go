@@ -341,13 +341,11 @@ func (c *cache) spread(cos, sin []float64, sine bool, dst []float64) {
 		from = sin
 	}
 	switch {
-	case c.sin.tensor == c.cos.tensor: // sines, then cosines; or the other way
-		a, b := sin, cos
-		if c.result.Packed == fit.PackedCosSin {
-			a, b = cos, sin
+	case c.sin.tensor == c.cos.tensor:
+		for k := range n {
+			dst[fit.PackedColumn(c.result.Packed, k, n, false)] = cos[k]
+			dst[fit.PackedColumn(c.result.Packed, k, n, true)] = sin[k]
 		}
-		copy(dst, a)
-		copy(dst[n:], b)
 	case len(dst) == n:
 		copy(dst, from)
 	case c.result.Columns == fit.ColumnsInterleavedDuplicated:
@@ -363,6 +361,9 @@ func (c *cache) spread(cos, sin []float64, sine bool, dst []float64) {
 // holdFrequencies rewrites the frequencies that the graph multiplies with
 // positions, and the amplitude after Cos and Sin.
 func (r *rotarySite) holdFrequencies(scheme schemes.Rotary) error {
+	if r.scheme.Scaling.LongFrequencies != nil {
+		return &position.Refusal{Why: "the graph switches between a short and a long list of frequencies", Instead: "export the model again with the wanted scaling"}
+	}
 	old, _ := r.frequencies(r.uses[0])
 	frequencies := scheme.InverseFrequencies()
 	if len(old) != len(frequencies) {

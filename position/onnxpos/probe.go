@@ -122,8 +122,8 @@ func (s sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 		return 0
 	case isPositions(in.Name) && last > 1, in.Name == s.counting:
 		return int64(i%max(last, 1) + s.past)
-	case isPositions(in.Name):
-		return int64(s.past)
+	case isPositions(in.Name), len(in.Dims) == 0, len(in.Dims) == 1 && in.Dims[0].Value == 1:
+		return int64(s.past) // a single number that is no length says where positions begin
 	}
 	return probeToken
 }

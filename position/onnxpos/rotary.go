@@ -132,7 +132,7 @@ func (r *rotarySite) find() {
 func tablesOf(found []source, u *rotation) []tableRows {
 	var out []tableRows
 	for _, src := range found {
-		if src.tensor == nil || len(src.tensor.Dims) < 2 || !(src.tensor.Type.IsFloat()) {
+		if src.tensor == nil || len(src.tensor.Dims) < 2 || !src.tensor.Type.IsFloat() && src.scale == 0 {
 			continue
 		}
 		axis := src.axis
@@ -235,7 +235,7 @@ func (c *cache) fit() {
 	if err != nil {
 		return
 	}
-	p := precision(c.cos.tensor.Type)
+	p := c.cos.precision()
 	if c.sin.tensor == c.cos.tensor {
 		c.result, c.fitted = fit.PackedRotaryCache(cos, p)
 		return
@@ -294,10 +294,16 @@ func (r *rotarySite) describeRuntime(e *position.Encoding) {
 			r.amplitude = 1
 		}
 	}
-	p := fit.Precision("float32")
-	result := fit.InverseFrequencies(frequencies, p, fit.Options{Amplitude: r.amplitude})
+	result := fit.InverseFrequencies(frequencies, r.frequencyPrecision(), fit.Options{Amplitude: r.amplitude})
 	r.scheme = result.Rotary
-	if !result.OK {
+	long, original, switched := r.switched(frequencies)
+	switch {
+	case switched:
+		const base = 10000.0 // lists of factors are relative to it (contract of the report)
+		r.scheme = schemes.Rotary{Base: base, Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original,
+			AttentionFactor: r.amplitude, ShortFactor: factors(frequencies, base), LongFactor: factors(long, base), Frequencies: frequencies, LongFrequencies: long}}
+		result.Residual, result.Also = 0, nil
+	case !result.OK:
 		r.scheme = schemes.Rotary{Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingCustom, Frequencies: frequencies}}
 	}
 	if s := &r.scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil {
@@ -311,6 +317,109 @@ func (r *rotarySite) describeRuntime(e *position.Encoding) {
 	for _, also := range result.Also {
 		e.Also = append(e.Also, report.Reading{Scheme: also.Name(), Parameters: position.Parameters(also), Why: "it fits as well"})
 	}
+}
+
+// frequencyPrecision is the coarsest storage that the frequencies went through.
+func (r *rotarySite) frequencyPrecision() fit.Precision {
+	for _, t := range r.trig {
+		for _, src := range sources(t.scope, t.trig.Input(0)) {
+			if c := src.tensor; c != nil && c.Len() > 1 && (c.Type == onnx.Float16 || c.Type == onnx.BFloat16) {
+				return precision(c.Type)
+			}
+		}
+		if v := t.scope.Value(t.trig.Input(0)); v.Type == onnx.Float16 || v.Type == onnx.BFloat16 {
+			return precision(v.Type)
+		}
+	}
+	return precision(onnx.Float)
+}
+
+// switched finds a choice between two lists of frequencies by the length of the
+// input, as exporters keep LongRoPE's (facts/ONNX-PATTERNS §4): the list that
+// is not f, and the longest input for f.
+func (r *rotarySite) switched(f []float64) (long []float64, original int, ok bool) {
+	for _, t := range r.trig {
+		n, s := upstream(t.scope, t.trig.Input(0), "Where")
+		if n == nil {
+			continue
+		}
+		var lists [][]float64
+		for _, name := range n.Inputs[1:] {
+			for _, src := range sources(s, name) {
+				if c := src.tensor; c != nil && c.Type.IsFloat() && int(c.Len()) == len(f) {
+					if x, err := c.Floats(0, c.Len()); err == nil {
+						lists = append(lists, x)
+					}
+				}
+			}
+		}
+		if len(lists) != 2 || slices.Equal(lists[0], lists[1]) {
+			continue
+		}
+		long = lists[0]
+		if off := maxOff(lists[0], f); off < maxOff(lists[1], f) {
+			long = lists[1]
+		}
+		if original, ok = threshold(s, n.Input(0)); ok {
+			return long, original, true
+		}
+	}
+	return nil, 0, false
+}
+
+// maxOff is the largest difference of two lists, relative to the second.
+func maxOff(a, b []float64) (off float64) {
+	for i := range a {
+		off = max(off, math.Abs(a[i]-b[i])/math.Abs(b[i]))
+	}
+	return off
+}
+
+// upstream finds the nearest node of an operator behind a value.
+func upstream(s *eval.Scope, name, op string) (*onnx.Node, *eval.Scope) {
+	seen := map[string]bool{}
+	queue := []string{name}
+	for i := 0; i < len(queue) && i < maxTrace; i++ {
+		n, at := s.Find(queue[i])
+		if n == nil || at != s || seen[queue[i]] {
+			continue
+		}
+		seen[queue[i]] = true
+		if n.Op == op && len(n.Inputs) > 2 {
+			return n, at
+		}
+		queue = append(queue, dataInputs(n)...)
+	}
+	return nil, nil
+}
+
+// threshold reads the constant that a comparison sets a length against: the
+// longest length on the shorter side.
+func threshold(s *eval.Scope, name string) (int, bool) {
+	n, s := s.Find(name)
+	for depth := 0; n != nil && depth < 8; depth++ {
+		switch n.Op {
+		case "Greater", "LessOrEqual", "Less", "GreaterOrEqual":
+			for i := range 2 {
+				t := s.Tensor(n.Input(i))
+				if t == nil || t.Len() != 1 {
+					continue
+				}
+				x, ok := s.Value(n.Input(i)).Scalar()
+				open := (n.Op == "GreaterOrEqual" || n.Op == "Less") == (i == 1) // the constant itself is beyond
+				if open {
+					x--
+				}
+				return int(x), ok && x > 0
+			}
+			return 0, false
+		case "Cast", "Not", "Unsqueeze", "Squeeze", "Reshape", "Expand", "Identity":
+			n, s = s.Find(n.Input(0))
+		default:
+			return 0, false
+		}
+	}
+	return 0, false
 }
 
 // frequencies reads the inverse frequencies off the argument of Cos: what it

@@ -58,12 +58,10 @@ func (c *cache) rotation(position int, cos, sin []float64) error {
 		if len(row) != 2*n {
 			return fmt.Errorf("%d columns for %d pairs", len(row), n)
 		}
-		first, second := sin, cos
-		if c.result.Packed == fit.PackedCosSin {
-			first, second = cos, sin
+		for k := range n {
+			cos[k] = row[fit.PackedColumn(c.result.Packed, k, n, false)]
+			sin[k] = row[fit.PackedColumn(c.result.Packed, k, n, true)]
 		}
-		copy(first, row[:n])
-		copy(second, row[n:])
 		return nil
 	}
 	if err := c.pick(row, cos); err != nil {

@@ -58,13 +58,13 @@ type factor struct {
 }
 
 func (d *detector) factor(s *eval.Scope, name string) (factor, bool) {
-	for range 3 { // a cast or a sign may stand between
+	for range 5 { // a cast, a sign or a quantised activation may stand between
 		n, at := s.Find(name)
 		if n == nil || at != s {
 			return factor{}, false
 		}
 		switch n.Op {
-		case "Cast", "Neg", "Identity":
+		case "Cast", "Neg", "Identity", "QuantizeLinear", "DequantizeLinear":
 			name = n.Input(0)
 			continue
 		case "Mul":
@@ -142,7 +142,7 @@ func layoutOf(s *eval.Scope, r *rotation, state string) (layout string, packed b
 // takenApart looks how elements of a head were separated: by steps of two or
 // a last axis of two they are interleaved, else halves.
 func takenApart(s *eval.Scope, name string) string {
-	for range 8 {
+	for range 12 {
 		n, at := s.Find(name)
 		if n == nil {
 			break
@@ -167,7 +167,7 @@ func takenApart(s *eval.Scope, name string) string {
 			if n.Op == "Split" {
 				return schemes.LayoutHalf
 			}
-		case "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Cast", "Identity", "Neg":
+		case "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Cast", "Identity", "Neg", "QuantizeLinear", "DequantizeLinear":
 		default:
 			return schemes.LayoutHalf
 		}
@@ -188,7 +188,7 @@ func pairAxis(in, out *eval.Value) bool {
 // headDim follows turned elements to the product of queries and keys, where
 // the whole head stands together; 0 when it is not found.
 func headDim(s *eval.Scope, name string) int {
-	for depth := 0; depth < 24; depth++ {
+	for depth := 0; depth < 40; depth++ {
 		next := ""
 		for _, n := range s.Consumers(name) {
 			switch n.Op {
@@ -202,7 +202,7 @@ func headDim(s *eval.Scope, name string) int {
 				if v := s.Value(name); len(v.Shape) == 4 {
 					return v.Shape[3]
 				}
-			case "Concat", "Reshape", "Transpose", "Cast", "Unsqueeze", "Squeeze", "Mul", "Div", "Expand", "Identity", "ScatterND":
+			case "Concat", "Reshape", "Transpose", "Cast", "Unsqueeze", "Squeeze", "Mul", "Div", "Expand", "Identity", "ScatterND", "QuantizeLinear", "DequantizeLinear":
 				next = n.Output(0)
 			}
 			if next != "" {

@@ -78,6 +78,14 @@ func (m matrix) Rows() int           { return len(m) }
 func (m matrix) Cols() int           { return len(m[0]) }
 func (m matrix) At(r, c int) float64 { return m[r][c] }
 
+// precision is the fit's word for how the rows are stored.
+func (t tableRows) precision() fit.Precision {
+	if t.scale != 0 {
+		return fit.Int8
+	}
+	return precision(t.tensor.Type)
+}
+
 // precision is the fit's word for a storage type.
 func precision(t onnx.DataType) fit.Precision {
 	switch t {

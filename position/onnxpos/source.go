@@ -85,6 +85,8 @@ func (t *tracer) trace(s *eval.Scope, name string, chosen selection, depth int) 
 		}
 		zero, _ := at.Value(n.Input(2)).Scalar()
 		chosen.scale, chosen.zero = scale, zero // the pair nearest to the table is the table's own
+	case "QuantizeLinear":
+		chosen.scale, chosen.zero = 0, 0 // what is behind it was not quantised
 	}
 	if c := at.Call(n); c != nil {
 		for i, o := range n.Outputs {

@@ -297,7 +297,7 @@ func (t *tableSite) describe(d *detector) {
 	t.encoding = e
 }
 
-func (t *tableSite) precision() fit.Precision { return precision(t.uses[0].source.tensor.Type) }
+func (t *tableSite) precision() fit.Precision { return t.rows().precision() }
 
 func (t *tableSite) usedHow() string {
 	src := t.uses[0].source

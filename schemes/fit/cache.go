@@ -13,11 +13,31 @@ const (
 	ColumnsInterleavedDuplicated = "interleaved-duplicated" // each pair twice (Cohere, GPT-J)
 )
 
-// Words for the order of the two tables in a packed one.
+// Words for the order of sines and cosines in a packed table: all of one, then
+// all of the other, or in turns, pair by pair (torchtune, ChatGLM, complex
+// numbers stored as two).
 const (
-	PackedSinCos = "sin-cos"
-	PackedCosSin = "cos-sin"
+	PackedSinCos      = "sin-cos"
+	PackedCosSin      = "cos-sin"
+	PackedSinCosTurns = "sin-cos-turns"
+	PackedCosSinTurns = "cos-sin-turns"
 )
+
+// PackedColumn is the column of pair k's sine or cosine in a packed row of n
+// pairs.
+func PackedColumn(order string, k, n int, sine bool) int {
+	second := sine == (order == PackedCosSin || order == PackedCosSinTurns)
+	turns := order == PackedSinCosTurns || order == PackedCosSinTurns
+	switch {
+	case turns && second:
+		return 2*k + 1
+	case turns:
+		return 2 * k
+	case second:
+		return n + k
+	}
+	return k
+}
 
 // CacheResult is an explanation of cos and sin tables.
 type CacheResult struct {
@@ -63,21 +83,21 @@ func RotaryCache(cos, sin Matrix, p Precision) (CacheResult, bool) {
 }
 
 // PackedRotaryCache explains one table whose rows hold the sines and the
-// cosines side by side, in either order (GPT-J: sin, cos).
-func PackedRotaryCache(m Matrix, p Precision) (CacheResult, bool) {
+// cosines, in any of the orders above (GPT-J: sin, cos).
+func PackedRotaryCache(m Matrix, p Precision) (out CacheResult, ok bool) {
 	if m.Cols()%2 != 0 || m.Cols() == 0 {
 		return CacheResult{}, false
 	}
 	n := m.Cols() / 2
-	left := columns(m, n, func(c int) int { return c })
-	right := columns(m, n, func(c int) int { return n + c })
-	if out, ok := RotaryCache(right, left, p); ok {
-		out.Packed = PackedSinCos
-		return out, true
+	for _, order := range []string{PackedSinCos, PackedCosSin, PackedCosSinTurns, PackedSinCosTurns} {
+		cos := columns(m, n, func(k int) int { return PackedColumn(order, k, n, false) })
+		sin := columns(m, n, func(k int) int { return PackedColumn(order, k, n, true) })
+		if out, ok = RotaryCache(cos, sin, p); ok {
+			out.Packed = order
+			return out, true
+		}
 	}
-	out, ok := RotaryCache(left, right, p)
-	out.Packed = PackedCosSin
-	return out, ok
+	return out, false
 }
 
 // columnOrder is a way to find the column of a pair.

@@ -102,6 +102,18 @@ func (v vector) baseError(end int) float64 {
 	return acceptance * least * float64(len(v.f))
 }
 
+// suffixError is the relative error of a base that a free line through the
+// indices first … end−1 gives: the least that any two of them allow.
+func (v vector) suffixError(first, end int) float64 {
+	least := math.Inf(1)
+	for i := first; i < end; i++ {
+		for j := i + 1; j < end; j++ {
+			least = min(least, (v.sigma[i]+v.sigma[j])/float64(j-i))
+		}
+	}
+	return acceptance * least * float64(len(v.f))
+}
+
 // roundest is the number with the fewest significant digits within the given
 // relative error of x, and how many those are. A number that only longer ones
 // can tell from x comes back as it is, with 17 digits.

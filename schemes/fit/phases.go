@@ -78,13 +78,20 @@ func (t *phases) frequency(k int) (f, sigma float64) {
 }
 
 // frequencyError is small for slow columns too: a sine near zero is stored
-// with as many digits as any number, but for float16's subnormal ones.
+// with as many digits as any number, but for float16's subnormal ones and in
+// quantised tables.
 func (t *phases) frequencyError(f float64, reach int) float64 {
 	turn := math.Abs(f) * float64(reach)
 	// Rounding errors of many rows cancel where the phase runs around the
 	// circle, though not those of neighbours.
 	rows := max(1, float64(t.rows)/independentRows)
 	sigma := frequencyError + sineError*t.precision.Step()*min(1, 1/(turn*math.Sqrt(rows)))
+	if t.precision == Int8 { // a sine near zero has no more digits than another
+		sigma += t.precision.Step() / turn
+		if turn < 2*t.precision.Step() {
+			sigma = math.Inf(1)
+		}
+	}
 	if t.precision == Float16 {
 		sigma += 2 * subnormal16 / (t.amplitude * turn)
 		if turn*t.amplitude < subnormal16 {

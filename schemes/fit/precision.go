@@ -5,16 +5,19 @@ import "math"
 // Precision is the type in which numbers were stored, in the report's words.
 type Precision string
 
-// The precisions that tables come in. Quantised tables are none of them.
+// The precisions that tables come in. Int8 are 256 steps across the table's
+// range, signed or not, as quantisers make them: its errors are absolute, in
+// units of the amplitude.
 const (
 	Float64  Precision = "float64"
 	Float32  Precision = "float32"
 	Float16  Precision = "float16"
 	BFloat16 Precision = "bfloat16"
+	Int8     Precision = "int8"
 )
 
-// Step is the largest relative error of rounding to this precision; an unknown
-// precision is taken as float32.
+// Step is the largest relative error of rounding to this precision, of Int8
+// relative to the amplitude; an unknown precision is taken as float32.
 func (p Precision) Step() float64 {
 	switch p {
 	case Float64:
@@ -23,14 +26,17 @@ func (p Precision) Step() float64 {
 		return 1.0 / (1 << 11)
 	case BFloat16:
 		return 1.0 / (1 << 8)
+	case Int8:
+		return 1.0 / 255
 	}
 	return 1.0 / (1 << 24)
 }
 
-// Round is x as stored in this precision, ties to even.
+// Round is x as stored in this precision, ties to even. Int8 does not round:
+// that wants the table's own scale.
 func (p Precision) Round(x float64) float64 {
 	switch p {
-	case Float64:
+	case Float64, Int8:
 		return x
 	case Float16:
 		return roundBits(float64(float32(x)), 11, -14)

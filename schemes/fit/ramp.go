@@ -128,7 +128,7 @@ func (v vector) suffixBase(add func(base, relative float64)) []baseCandidate {
 			continue
 		}
 		base := math.Exp(v.fitLine(n-k, n, false).slope * float64(n))
-		relative := acceptance * slices.Min(v.sigma) * float64(n) / float64(k-1)
+		relative := v.suffixError(n-k, n)
 		add(v.snap(base, relative), 0)
 		out = append(out, baseCandidate{base, relative})
 	}
@@ -166,9 +166,7 @@ func (v vector) jointSlope(slope, relative float64, prefix int) (joint, jointErr
 		}
 	}
 	joint = (b1*a22 - b2*a12) / (a11*a22 - a12*a12)
-	lever := max(prefix-1, n-1-first)
-	least := slices.Min(v.sigma)
-	return joint, acceptance * least * float64(n) / float64(lever), true
+	return joint, min(v.baseError(prefix), v.suffixError(first, n)), true
 }
 
 func newRamp(v vector, base, relative float64) *ramp {

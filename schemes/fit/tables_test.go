@@ -206,12 +206,21 @@ func TestSmallRotaryCaches(t *testing.T) {
 func TestPackedRotaryCache(t *testing.T) {
 	want := schemes.Rotary{Base: 10000, Dim: 64}
 	cos, sin := cacheOf(want, schemes.RecipePow, 100, 0, ColumnsHalf, Float32)
-	for _, order := range []string{PackedSinCos, PackedCosSin} {
+	for order, isCos := range map[string]func(c int) (bool, int){
+		PackedSinCos:      func(c int) (bool, int) { return c >= 32, c % 32 },
+		PackedCosSin:      func(c int) (bool, int) { return c < 32, c % 32 },
+		PackedSinCosTurns: func(c int) (bool, int) { return c%2 == 1, c / 2 },
+		PackedCosSinTurns: func(c int) (bool, int) { return c%2 == 0, c / 2 },
+	} {
 		m := Func(100, 64, func(r, c int) float64 {
-			if (c < 32) == (order == PackedCosSin) {
-				return cos.At(r, c%32)
+			which, k := isCos(c)
+			if PackedColumn(order, k, 32, !which) != c {
+				t.Fatalf("%s: pair %d is in column %d, not %d", order, k, c, PackedColumn(order, k, 32, !which))
 			}
-			return sin.At(r, c%32)
+			if which {
+				return cos.At(r, k)
+			}
+			return sin.At(r, k)
 		})
 		got, ok := PackedRotaryCache(m, Float32)
 		if !ok || got.Packed != order || got.Rotary.Base != 10000 || got.Different != 0 {

@@ -52,7 +52,7 @@ func (p Precision) circleError() float64 {
 	switch p {
 	case Float16:
 		return 6e-3
-	case BFloat16:
+	case BFloat16, Int8:
 		return 4e-2
 	}
 	return 2e-5
@@ -64,7 +64,7 @@ func (p Precision) amplitudeError() float64 {
 	switch p {
 	case Float16:
 		return 5e-4
-	case BFloat16:
+	case BFloat16, Int8:
 		return 4e-3
 	}
 	return 2e-6
