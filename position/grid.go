@@ -45,6 +45,17 @@ func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
 	var out Outcome
 	var from [2]int
 	for i, s := range m.Sites() {
+		if wave, ok := s.Encoding().Scheme.(schemes.Sinusoid); ok && wave.Grid != nil {
+			if from = [2]int(wave.Grid); from == to {
+				continue
+			}
+			change, err := resizeWaves(i, s, wave, to)
+			if err != nil {
+				return Outcome{}, err
+			}
+			out.Changes = append(out.Changes, change)
+			continue
+		}
 		l, ok := s.Encoding().Scheme.(schemes.Learned)
 		if !ok || l.Grid == nil {
 			continue
@@ -56,7 +67,7 @@ func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
 		if err := resizeSite(s, l, from, to, kernel); err != nil {
 			return Outcome{}, err
 		}
-		l.Grid, l.Rows = to[:], to[0]*to[1]+l.Prefix
+		l.Grid, l.Rows = to[:], to[0]*to[1]+l.Rows-from[0]*from[1]
 		p := Parameters(l)
 		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), To: &p, Expect: report.ExpectChanged,
 			What: fmt.Sprintf("grid: %d×%d → %d×%d patches, %s", from[0], from[1], to[0], to[1], kernel.Name)})
@@ -69,6 +80,19 @@ func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
 		return out, nil
 	}
 	return out, gridder.SetGrid(from, to)
+}
+
+// resizeWaves gives a site that holds sines and cosines of a grid those of
+// another grid: their formula goes on, nothing is resampled.
+func resizeWaves(i int, s Site, wave schemes.Sinusoid, to [2]int) (report.Change, error) {
+	from := wave.Grid
+	wave.Grid, wave.Rows = to[:], to[0]*to[1]+wave.Prefix
+	if err := s.Hold(Want{Scheme: wave, Positions: to[0] * to[1]}); err != nil {
+		return report.Change{}, err
+	}
+	p := Parameters(wave)
+	return report.Change{Encoding: ID(i), To: &p, Expect: report.ExpectChanged,
+		What: fmt.Sprintf("grid: %d×%d → %d×%d patches, by the formula of sines and cosines", from[0], from[1], to[0], to[1])}, nil
 }
 
 // maxGrid bounds a grid's side.

@@ -224,7 +224,7 @@ func siteTables(s site) []tableRows {
 		}
 		rows := s.rows()
 		for _, t := range s.tensors() {
-			out = append(out, tableRows{t, rows.axis, rows.scale, rows.zero})
+			out = append(out, rows.of(t))
 		}
 	case *rotarySite:
 		for _, c := range s.caches {

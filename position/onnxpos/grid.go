@@ -11,14 +11,12 @@ import (
 // PatchSize is the stride of the convolution that makes patches of an image,
 // 0 when there is none or it is not square.
 func (m *Model) PatchSize() int {
-	for _, n := range m.file.Graph.Nodes {
-		if n.Op != "Conv" {
-			continue
-		}
-		if s := n.Ints("strides"); len(s) == 2 && s[0] == s[1] {
-			return int(s[0])
-		}
+	n := m.patchConvolution()
+	if n == nil {
 		return 0
+	}
+	if s := n.Ints("strides"); len(s) == 2 && s[0] == s[1] {
+		return int(s[0])
 	}
 	return 0
 }
@@ -30,15 +28,19 @@ func (m *Model) SetGrid(old, new [2]int) error {
 	patch := m.PatchSize()
 	c.image = [2]int{new[0] * patch, new[1] * patch}
 	for _, s := range m.sites {
-		if l, ok := s.Encoding().Scheme.(schemes.Learned); ok && l.Grid != nil {
+		if e := s.Encoding(); e.IsGrid() {
 			before, after := old[0]*old[1], new[0]*new[1]
-			for _, more := range []int{l.Prefix, 0} {
+			l, _ := e.Scheme.(schemes.Learned)
+			for _, more := range []int{l.Rows - before, l.Prefix, 0} {
+				if more < 0 {
+					continue
+				}
 				p := numberPair{before + more, after + more}
 				if !slices.Contains(c.pairs, p) {
 					c.pairs = append(c.pairs, p)
 				}
 			}
-			c.old, c.new = before+l.Prefix, after+l.Prefix
+			c.old, c.new = before+max(l.Rows-before, 0), after+max(l.Rows-before, 0)
 		}
 	}
 	c.pairs = append(c.pairs, numberPair{old[0], new[0]})

@@ -26,6 +26,12 @@ func (m *Model) resize(t tableRows, newRows, kept int, row rowFunc, why string) 
 	}
 	dims := slices.Clone(t.tensor.Dims)
 	dims[t.axis] = int64(newRows)
+	if t.planar {
+		if t.grid[0]*t.grid[1] != newRows {
+			return fmt.Errorf("%d rows for a grid of %v", newRows, t.grid)
+		}
+		dims[t.axis], dims[t.axis+1] = int64(t.grid[0]), int64(t.grid[1])
+	}
 	inner := int64(t.inner())
 	var parts []patch.Source
 	for o := range t.outer() {
@@ -139,7 +145,18 @@ func (t *tableSite) Hold(want position.Want) error {
 		}
 	}
 	kept, row := rows.Len(), rowFunc(nil)
+	if w, ok := want.Scheme.(schemes.Learned); ok && w.Grid != nil {
+		rows.grid = [2]int(w.Grid)
+	}
 	switch {
+	case t.encoding.IsGrid() && t.sinusoid == nil && want.Rows == nil: // a formula of rows and columns
+		s, ok := want.Scheme.(schemes.Sinusoid)
+		if !ok || s.Grid == nil {
+			return &position.Refusal{Why: "the table holds the patches of an image grid", Instead: "extend --grid HxW or --image SIZE"}
+		}
+		table := s.Table()
+		n, kept, rows.grid = s.Rows, 0, [2]int(s.Grid)
+		row = func(i int, dst []float64) error { table.Row(i, dst); return nil }
 	case want.Rows != nil:
 		n, kept, row = want.Rows.Len(), want.Rows.Kept(), want.Rows.Row
 	case t.sinusoid != nil:
@@ -150,7 +167,7 @@ func (t *tableSite) Hold(want position.Want) error {
 	}
 	t.held = n
 	for _, c := range t.tensors() {
-		if err := t.m.resize(tableRows{c, rows.axis, rows.scale, rows.zero}, n, kept, row, fmt.Sprintf("%d rows", n)); err != nil {
+		if err := t.m.resize(rows.of(c), n, kept, row, fmt.Sprintf("%d rows", n)); err != nil {
 			return err
 		}
 	}
@@ -172,7 +189,7 @@ func (t *tableSite) Neutralize() error {
 	zero := func(_ int, dst []float64) error { clear(dst); return nil }
 	rows := t.rows()
 	for _, c := range t.tensors() {
-		if err := t.m.resize(tableRows{c, rows.axis, rows.scale, rows.zero}, rows.Len(), 0, zero, "zeros: the table adds nothing"); err != nil {
+		if err := t.m.resize(rows.of(c), rows.Len(), 0, zero, "zeros: the table adds nothing"); err != nil {
 			return err
 		}
 	}

@@ -194,6 +194,17 @@ func (m *Model) imageInput() *onnx.ValueInfo {
 	return nil
 }
 
+// videoInput is a video: (batch, frames, channels, height, width), the two
+// in the middle in either order.
+func (m *Model) videoInput() *onnx.ValueInfo {
+	for _, in := range m.file.Graph.Inputs {
+		if in.Type.IsFloat() && len(in.Dims) == 5 && !m.isConstant(in.Name) && !strings.Contains(in.Name, "past") {
+			return in
+		}
+	}
+	return nil
+}
+
 func (m *Model) isConstant(name string) bool {
 	for _, t := range m.file.Graph.Initializers {
 		if t.Name == name {
@@ -224,7 +235,7 @@ func (m *Model) fixedLength() int {
 func (m *Model) convolved(name string) bool {
 	for _, n := range m.file.Graph.Nodes {
 		if n.Input(0) == name {
-			return n.Op == "Conv" || (n.Op == "Unsqueeze" || n.Op == "Cast" || n.Op == "Identity") && m.convolved(n.Output(0))
+			return n.Op == "Conv" || n.Op == "ConvInteger" || (n.Op == "Unsqueeze" || n.Op == "Transpose" || n.Op == "Cast" || n.Op == "Identity") && m.convolved(n.Output(0))
 		}
 	}
 	return false

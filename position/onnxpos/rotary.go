@@ -142,7 +142,7 @@ func tablesOf(found []source, u *rotation) []tableRows {
 		if axis < 0 || axis == len(src.tensor.Dims)-1 {
 			continue
 		}
-		out = append(out, tableRows{src.tensor, axis, src.scale, src.zero})
+		out = append(out, tableRows{tensor: src.tensor, axis: axis, scale: src.scale, zero: src.zero})
 	}
 	return out
 }

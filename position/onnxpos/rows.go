@@ -7,23 +7,40 @@ import (
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// tableRows reads a constant as rows along one axis. The axes on both sides
-// of it are the columns, the outer ones first.
+// tableRows reads a constant as rows along one axis, or along two: the rows
+// and columns of an image. The axes on both sides are the columns, the outer
+// ones first.
 type tableRows struct {
 	tensor *onnx.Tensor
 	axis   int
+	planar bool    // positions run along axis and the next
+	grid   [2]int  // of the rows to be stored, where planar
 	scale  float64 // of a quantised table; 0: not quantised
 	zero   float64
 }
 
 // Len is the number of rows.
-func (t tableRows) Len() int { return int(t.tensor.Dims[t.axis]) }
+func (t tableRows) Len() int { return sizeOf(t.tensor.Dims[t.axis:t.behind()]) }
+
+// of reads another constant, a copy, in the same way.
+func (t tableRows) of(c *onnx.Tensor) tableRows {
+	t.tensor = c
+	return t
+}
+
+// behind is the first axis after those of positions.
+func (t tableRows) behind() int {
+	if t.planar {
+		return t.axis + 2
+	}
+	return t.axis + 1
+}
 
 // Dim is the number of columns.
 func (t tableRows) Dim() int { return t.outer() * t.inner() }
 
 func (t tableRows) outer() int { return sizeOf(t.tensor.Dims[:t.axis]) }
-func (t tableRows) inner() int { return sizeOf(t.tensor.Dims[t.axis+1:]) }
+func (t tableRows) inner() int { return sizeOf(t.tensor.Dims[t.behind():]) }
 
 func sizeOf(dims []int64) int {
 	n := 1
@@ -60,7 +77,26 @@ const maxFitRows = 1024
 
 // matrix reads the first rows of a table for a fit.
 func (t tableRows) matrix() (fit.Matrix, error) {
-	n := min(t.Len(), maxFitRows)
+	return t.first(min(t.Len(), maxFitRows))
+}
+
+// maxWhole bounds the elements of a table of image patches that is read whole.
+const maxWhole = 1 << 24
+
+// whole reads all rows, which a fit of a grid needs; nil when they are many.
+func (t tableRows) whole() fit.Matrix {
+	if int64(t.Len())*int64(t.Dim()) > maxWhole {
+		return nil
+	}
+	m, err := t.first(t.Len())
+	if err != nil {
+		return nil
+	}
+	return m
+}
+
+// first reads the first n rows.
+func (t tableRows) first(n int) (fit.Matrix, error) {
 	rows := make([][]float64, n)
 	for i := range rows {
 		rows[i] = make([]float64, t.Dim())

@@ -21,7 +21,9 @@ type addition struct {
 	name   string      // the value that is added
 	value  *eval.Value // what is known of it
 	axis   int         // its axis of positions
+	planar bool        // positions run along axis and the next
 	source source
+	before int // rows for tokens ahead of an image's patches; −1: not known
 }
 
 // addition looks at an Add of state and a known value that depends on position
@@ -32,6 +34,9 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 		return
 	}
 	rank := len(added.Shape)
+	if d.plane(s, n, addedName, state, added) {
+		return
+	}
 	if isScores(s, n.Output(0)) {
 		d.scoreBias(s, n, stateName, addedName)
 		return
@@ -46,9 +51,32 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 	}
 	for _, src := range sources(s, addedName) {
 		if d.additive(src, added.Shape[axis], width) {
-			d.tables = append(d.tables, &addition{s, n, addedName, added, axis, src})
+			d.tables = append(d.tables, &addition{scope: s, node: n, name: addedName, value: added, axis: axis, source: src, before: d.tokensAhead(s, stateName)})
 		}
 	}
+}
+
+// plane takes a table that is added to an image's patches while they still
+// stand in rows and columns: (…, height, width, channels), as SAM does.
+func (d *detector) plane(s *eval.Scope, n *onnx.Node, name string, state, added *eval.Value) bool {
+	h, w := d.m.patchGrid(d.e)
+	k := len(added.Shape)
+	if h == 0 || k < 3 || len(state.Shape) != 4 || added.Shape[k-3] != h || added.Shape[k-2] != w || added.Shape[k-1] != state.Shape[3] ||
+		!added.Varies(k-3) || !added.Varies(k-2) {
+		return false
+	}
+	for _, src := range sources(s, name) {
+		t := src.tensor
+		if t == nil || src.indexed != nil || len(t.Dims) < 3 || sizeOf(t.Dims) != sizeOf(t.Dims[len(t.Dims)-3:]) {
+			continue
+		}
+		if last := len(t.Dims) - 1; int(t.Dims[last-2]) == h && int(t.Dims[last-1]) == w && int(t.Dims[last]) == state.Shape[3] {
+			src.axis = last - 2
+			d.tables = append(d.tables, &addition{scope: s, node: n, name: name, value: added, axis: k - 3, source: src, planar: true})
+			return true
+		}
+	}
+	return false
 }
 
 // additive reports whether a source is where an added table's rows come from:
@@ -61,7 +89,7 @@ func (d *detector) additive(src source, rows, width int) bool {
 	if src.indexed != nil {
 		return src.axis < len(src.tensor.Dims)-1 || width == 1
 	}
-	if d.m.fixedLength() == 0 && d.m.imageInput() == nil && d.m.audio() == nil {
+	if d.m.fixedLength() == 0 && d.m.imageInput() == nil && d.m.videoInput() == nil && d.m.audio() == nil {
 		return false // a free length cannot agree with a constant
 	}
 	if !d.contracts() {
@@ -116,19 +144,75 @@ func (d *detector) channelsFirst(t *onnx.Tensor, width int) bool {
 }
 
 // patchGrid is the size of the convolution's output that makes patches of an
-// image; zeros when there is none.
+// image, of the frames of a video, or of a spectrogram; zeros when there is
+// none.
 func (m *Model) patchGrid(e *eval.Evaluator) (h, w int) {
-	if m.imageInput() == nil {
-		return 0, 0
-	}
-	for _, n := range m.file.Graph.Nodes {
-		if n.Op == "Conv" {
-			if v := e.Main.Value(n.Output(0)); len(v.Shape) == 4 {
-				return v.Shape[2], v.Shape[3]
-			}
+	if n := m.patchConvolution(); n != nil {
+		if v := e.Main.Value(n.Output(0)); len(v.Shape) == 4 {
+			return v.Shape[2], v.Shape[3]
 		}
 	}
 	return 0, 0
+}
+
+// patchConvolution is the first convolution over an image's two axes.
+func (m *Model) patchConvolution() *onnx.Node {
+	if m.imageInput() == nil && m.videoInput() == nil && m.audio() == nil {
+		return nil
+	}
+	for _, n := range m.file.Graph.Nodes {
+		if n.Op != "Conv" && n.Op != "ConvInteger" && n.Op != "QLinearConv" {
+			continue
+		}
+		if m.probe == nil { // sizes are still being chosen
+			if len(n.Ints("strides")) == 2 {
+				return n
+			}
+			return nil
+		}
+		if v := m.probe.Main.Value(n.Output(0)); len(v.Shape) == 4 {
+			return n
+		}
+		return nil // over one axis, or three
+	}
+	return nil
+}
+
+// tokensAhead counts the rows that Concats put before an image's patches:
+// class and distillation tokens; −1 when the state is not put together so.
+func (d *detector) tokensAhead(s *eval.Scope, name string) int {
+	if h, w := d.m.patchGrid(d.e); h > 0 {
+		if n, ok := rowsAhead(s, name, h*w, 0); ok {
+			return n
+		}
+	}
+	return -1
+}
+
+// rowsAhead counts the rows ahead of an operand of the given rows in a
+// concatenation, which may be one of concatenations.
+func rowsAhead(s *eval.Scope, name string, rows, depth int) (ahead int, ok bool) {
+	if v := s.Value(name); len(v.Shape) == 3 && v.Shape[1] == rows {
+		return 0, depth > 0
+	}
+	n, at := s.Find(name)
+	for n != nil && (n.Op == "Identity" || n.Op == "Cast" || n.Op == "Dropout") {
+		n, at = at.Find(n.Input(0))
+	}
+	if n == nil || n.Op != "Concat" || depth > 4 {
+		return 0, false
+	}
+	for _, in := range n.Inputs {
+		if more, found := rowsAhead(at, in, rows, depth+1); found {
+			return ahead + more, true
+		}
+		v := at.Value(in)
+		if len(v.Shape) != 3 {
+			return 0, false
+		}
+		ahead += v.Shape[1]
+	}
+	return 0, false
 }
 
 // audio is an input of audio features: (batch, mel bins, frames).
@@ -243,6 +327,9 @@ func (t *tableSite) tensors() []*onnx.Tensor {
 func (t *tableSite) rows() tableRows {
 	src := t.uses[0].source
 	axis := src.axis
+	if t.uses[0].planar {
+		return tableRows{tensor: src.tensor, axis: axis, planar: true, scale: src.scale, zero: src.zero}
+	}
 	if axis < 0 { // used whole: the axis that runs with positions
 		for i, n := range src.tensor.Dims {
 			if axis < 0 && int(n) == t.uses[0].value.Shape[t.uses[0].axis] && i < len(src.tensor.Dims)-1 {
@@ -254,7 +341,7 @@ func (t *tableSite) rows() tableRows {
 		h, w := t.m.patchGrid(t.m.probe)
 		axis = max(slices.Index(src.tensor.Dims, int64(h*w)), 0)
 	}
-	return tableRows{src.tensor, axis, src.scale, src.zero}
+	return tableRows{tensor: src.tensor, axis: axis, scale: src.scale, zero: src.zero}
 }
 
 func (t *tableSite) describe(d *detector) {
@@ -287,14 +374,32 @@ func (t *tableSite) describe(d *detector) {
 			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "no formula explains the rows: trained"})
 		}
 	}
-	if g, prefix, ok := t.grid(d, rows.Len()); ok && t.sinusoid == nil {
-		learned.Grid, learned.Prefix, learned.Rows = g, prefix, g[0]*g[1]+prefix
+	g, prefix, total, ok := t.grid(d, rows.Len())
+	if ok && t.sinusoid == nil {
+		if s, fits := t.gridFormula(rows, g); fits {
+			e.Scheme, e.Capacity = s.Sinusoid, g[0]*g[1]
+			e.Evidence[len(e.Evidence)-1] = report.Evidence{Kind: "fit", Says: "rows are " + s.Sinusoid.String(), Residual: residual(s.Residual)}
+			t.encoding = e
+			return
+		}
+		learned.Grid, learned.Prefix, learned.Rows = g, prefix, total
 		if use.value != nil {
 			learned.Dim = use.value.Shape[len(use.value.Shape)-1]
 		}
 		e.Scheme, e.Capacity = learned, g[0]*g[1]
 	}
 	t.encoding = e
+}
+
+// gridFormula explains an image's rows by sines and cosines of rows and columns
+// of the grid.
+func (t *tableSite) gridFormula(rows tableRows, grid []int) (fit.SinusoidResult, bool) {
+	m := rows.whole()
+	if m == nil {
+		return fit.SinusoidResult{}, false
+	}
+	r, ok := fit.GridTable(m, t.precision())
+	return r, ok && slices.Equal(r.Sinusoid.Grid, grid)
 }
 
 func (t *tableSite) precision() fit.Precision { return t.rows().precision() }
@@ -347,26 +452,36 @@ func (m *Model) tensorName(t *onnx.Tensor) string {
 }
 
 // maxPrefix is the most tokens that stand before an image's patches: a class
-// token, a distillation token, registers.
-const maxPrefix = 16
+// token, a distillation token, registers. maxBeside are those before and
+// behind, where the graph shows which: detection tokens (YOLOS has 100).
+const (
+	maxPrefix = 16
+	maxBeside = 1 << 10
+)
 
 // grid reads an image's patch grid from the convolution that makes the
 // patches: rows are prefix tokens and then one for each patch.
-func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix int, ok bool) {
+func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix, total int, ok bool) {
 	h, w := t.m.patchGrid(d.e)
 	if h == 0 {
-		return nil, 0, false
+		return nil, 0, 0, false
 	}
 	if in := t.m.tokenInput(); in != nil && t.uses[0].source.indexed != nil && t.uses[0].source.index != "" && !t.constantIndex() {
-		return nil, 0, false
+		return nil, 0, 0, false
 	}
-	if use := t.uses[0]; use.value != nil && use.source.indexed == nil {
+	use := t.uses[0]
+	if use.value != nil && use.source.indexed == nil && !use.planar {
 		rows = use.value.Shape[use.axis] // prefix tokens may stand apart
 	}
-	if p := rows - h*w; h > 1 && p >= 0 && p <= maxPrefix {
-		return []int{h, w}, p, true
+	p := rows - h*w
+	switch {
+	case h <= 1 || p < 0:
+	case !use.planar && use.before >= 0 && use.before < p && p <= maxBeside:
+		return []int{h, w}, use.before, rows, true // other tokens stand behind the patches
+	case p <= maxPrefix:
+		return []int{h, w}, p, rows, true
 	}
-	return nil, 0, false
+	return nil, 0, 0, false
 }
 
 // constantIndex reports whether the table is gathered by a constant list.
