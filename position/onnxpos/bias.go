@@ -569,9 +569,11 @@ func (m *Model) relativeTable(uses []*bias) site {
 	}
 	e := position.Encoding{Scheme: other, Form: report.FormBaked, Beyond: report.BeyondError,
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", nodeName(u.node), n, n, len(uses))}}}
+	seen := map[*onnx.Tensor]bool{}
 	for _, use := range uses {
 		for _, src := range sources(use.scope, use.name) {
-			if src.tensor != nil && len(src.tensor.Dims) > 1 {
+			if src.tensor != nil && len(src.tensor.Dims) > 1 && !seen[src.tensor] {
+				seen[src.tensor] = true
 				e.Where = append(e.Where, m.where(src.tensor))
 			}
 		}

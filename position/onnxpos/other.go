@@ -166,10 +166,17 @@ func (m *Model) disentangled(d *detector) site {
 }
 
 func (m *Model) disentangledSite(d *detector, s *eval.Scope, n *onnx.Node, rows int) site {
+	for _, src := range sources(s, n.Input(0)) {
+		// Version 1 cuts what one length needs out of the middle of its table.
+		if t := src.tensor; t != nil && src.indexed != nil && src.indexed.Op == "Slice" && src.axis == 0 && len(t.Dims) == 2 && int(t.Dims[0]) > rows && src.first > 0 {
+			rows = int(t.Dims[0])
+			break
+		}
+	}
 	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2}
 	// mid = buckets/2; ln((max−1)/mid) is a divisor on the way to the index
 	// (facts/NUMERICS §6). Which one, the index itself tells.
-	index := m.longer(s, n.Input(1), runtimeFitLength)
+	index := m.bucketIndex(s, n.Input(1))
 	for _, x := range m.logDivisors(s, n.Input(1)) {
 		far := int(math.Round(float64(rows/4)*math.Exp(x))) + 1
 		if far > rows/4 && far < 1e5 && deberta(index, rows, far) {

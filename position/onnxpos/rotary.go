@@ -39,25 +39,36 @@ type cache struct {
 
 // addRotations groups rotations that turn by the same numbers into sites.
 func (m *Model) addRotations(d *detector) {
-	byKey := map[string]*rotarySite{}
+	byKey := map[string][]*rotarySite{}
 	for _, r := range d.rotations {
 		key := m.rotationKey(r)
 		if key == "" {
 			continue
 		}
-		site := byKey[key]
-		if site == nil {
-			site = &rotarySite{m: m}
-			byKey[key] = site
+		i := slices.IndexFunc(byKey[key], func(s *rotarySite) bool { return s.headDim() == r.headDim || s.headDim() == 0 || r.headDim == 0 })
+		if i < 0 {
+			site := &rotarySite{m: m}
 			m.sites = append(m.sites, site)
+			byKey[key] = append(byKey[key], site)
+			i = len(byKey[key]) - 1
 		}
-		site.uses = append(site.uses, r)
+		byKey[key][i].uses = append(byKey[key][i].uses, r)
 	}
 	for _, s := range m.sites {
 		if r, ok := s.(*rotarySite); ok {
 			r.describe()
 		}
 	}
+}
+
+// headDim is the head size of the uses, 0 when none tells.
+func (r *rotarySite) headDim() int {
+	for _, u := range r.uses {
+		if u.headDim > 0 {
+			return u.headDim
+		}
+	}
+	return 0
 }
 
 // rotationKey tells encodings apart: by the sines of one position and the
@@ -70,7 +81,7 @@ func (m *Model) rotationKey(r *rotation) string {
 		if !r.packed && r.layout == schemes.LayoutHalf {
 			row = row[:len(row)/2]
 		}
-		key := fmt.Sprintf("%s %d ", r.layout, r.headDim)
+		key := r.layout + " "
 		for _, x := range row {
 			key += fmt.Sprintf("%.4g ", x)
 		}
@@ -96,7 +107,7 @@ func (r *rotarySite) describe() {
 		r.describeRuntime(&e)
 	}
 	use := r.uses[0]
-	r.scheme.Layout, r.scheme.HeadDim = use.layout, use.headDim
+	r.scheme.Layout, r.scheme.HeadDim = use.layout, r.headDim()
 	if r.scheme.HeadDim == 0 {
 		r.scheme.HeadDim = r.scheme.Dim
 	}

@@ -49,11 +49,38 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 	if axis < 0 || added.Shape[rank-1] != width || width < 2 || !added.Varies(rank-1) {
 		return
 	}
-	for _, src := range sources(s, addedName) {
+	if !d.lengthwise(added.Shape[axis]) {
+		return
+	}
+	found := sources(s, addedName)
+	computed := slices.ContainsFunc(found, func(src source) bool { return src.trig != nil })
+	for _, src := range found {
+		if computed && src.trig == nil && src.indexed == nil {
+			continue // what computed numbers are written into
+		}
 		if d.additive(src, added.Shape[axis], width) {
 			d.tables = append(d.tables, &addition{scope: s, node: n, name: addedName, value: added, axis: axis, source: src, before: d.tokensAhead(s, stateName)})
 		}
 	}
+}
+
+// lengthwise reports whether a number of rows can be that of positions. With
+// nothing but token ids as input it is a length of theirs, and some tokens that
+// the model adds; parameters of heads, latents and such have other sizes.
+func (d *detector) lengthwise(rows int) bool {
+	if d.m.imageInput() != nil || d.m.videoInput() != nil || d.m.audio() != nil {
+		return true
+	}
+	for _, in := range d.m.file.Graph.Inputs {
+		if v := d.e.Main.Value(in.Name); !d.m.isConstant(in.Name) && v.Ranked {
+			for _, n := range v.Shape {
+				if n > 1 && rows >= n && rows <= n+maxPrefix {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // plane takes a table that is added to an image's patches while they still
