@@ -16,6 +16,9 @@ type Evaluator struct {
 	// Override replaces values of the main graph by others, to see what depends
 	// on them.
 	Override map[string]*Value
+	// Unquantized reads activations that are quantised and at once dequantised
+	// as the numbers that they were: what a graph means, not what it loses.
+	Unquantized bool
 	// Failures are the nodes that could not run at these sizes, in the order
 	// in which they were met.
 	Failures []Failure

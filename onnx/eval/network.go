@@ -47,7 +47,7 @@ func microsoft(name string) operator {
 		return dequantize
 	case "QuantizeLinear":
 		return quantize
-	case "EmbedLayerNormalization":
+	case "EmbedLayerNormalization", "QEmbedLayerNormalization":
 		return embedLayerNormalization
 	case "Attention", "QAttention":
 		return fusedAttention
@@ -95,12 +95,15 @@ func quantize(c *call) ([]*Value, error) {
 	for i := range out.Ints {
 		out.Ints[i] = int64(math.Min(math.Max(math.RoundToEven(round(a.Type, a.Number(i)/s))+z, low), high))
 	}
-	out.Data, out.Origins = a.Data, a.Origins
+	out.Data, out.Origins, out.before = a.Data, a.Origins, a
 	return one(out), nil
 }
 
 func dequantize(c *call) ([]*Value, error) {
 	a, scale, zero := c.need(0), c.need(1), c.need(2)
+	if c.scope.eval.Unquantized && a.before != nil {
+		return one(a.before), nil
+	}
 	t := scale.Type
 	if t == 0 {
 		t = onnx.Float

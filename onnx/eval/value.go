@@ -34,6 +34,7 @@ type Value struct {
 
 	tensor *onnx.Tensor // a constant whose content is read when needed
 	whole  bool         // the tensor as it is, no view of it
+	before *Value       // what was quantised to this
 }
 
 // Unknown is a value of which nothing is known.

@@ -60,7 +60,7 @@ func (d *detector) visit(s *eval.Scope, n *onnx.Node) {
 
 func (d *detector) visitFused(s *eval.Scope, n *onnx.Node) {
 	switch n.Op {
-	case "EmbedLayerNormalization":
+	case "EmbedLayerNormalization", "QEmbedLayerNormalization":
 		d.embedLayerNormalization(s, n)
 	case "SkipLayerNormalization", "SkipSimplifiedLayerNormalization", "BiasAdd":
 		d.addition(s, n, n.Input(0), n.Input(1))

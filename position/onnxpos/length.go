@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -610,7 +611,7 @@ func (c *lengthChange) shortIndex(e *eval.Evaluator) (*onnx.Node, *eval.Scope, s
 			}
 			at := e.Scopes()[i]
 			v := at.Value(u.index)
-			if !v.Known() || v.Ints == nil || u.indexed.Op == "GatherND" || u.indexed.Op == "EmbedLayerNormalization" {
+			if !v.Known() || v.Ints == nil || u.indexed.Op == "GatherND" || strings.HasSuffix(u.indexed.Op, "EmbedLayerNormalization") {
 				continue
 			}
 			if _, _, ok := v.Counts(); !ok && slices.Max(v.Shape) >= c.new {
@@ -779,7 +780,7 @@ func fusedSite(s site) bool {
 	case *rotarySite:
 		return s.uses[0].fused
 	case *tableSite:
-		return s.uses[0].node.Op == "EmbedLayerNormalization"
+		return strings.HasSuffix(s.uses[0].node.Op, "EmbedLayerNormalization")
 	}
 	return false
 }

@@ -153,6 +153,7 @@ func (m *Model) at(s sizes) *eval.Evaluator {
 
 func (m *Model) evaluate(s sizes) *eval.Evaluator {
 	e := eval.New(m.file, probeInputs(m.file, s))
+	e.Unquantized = true
 	e.Run()
 	return e
 }
@@ -235,10 +236,15 @@ func (m *Model) fixedLength() int {
 func (m *Model) convolved(name string) bool {
 	for _, n := range m.file.Graph.Nodes {
 		if n.Input(0) == name {
-			return n.Op == "Conv" || n.Op == "ConvInteger" || (n.Op == "Unsqueeze" || n.Op == "Transpose" || n.Op == "Cast" || n.Op == "Identity") && m.convolved(n.Output(0))
+			return isConvolution(n) || (n.Op == "DynamicQuantizeLinear" || n.Op == "QuantizeLinear" || n.Op == "DequantizeLinear" || n.Op == "Unsqueeze" || n.Op == "Transpose" || n.Op == "Cast" || n.Op == "Identity") && m.convolved(n.Output(0))
 		}
 	}
 	return false
+}
+
+// isConvolution reports whether a node is a convolution, quantised or not.
+func isConvolution(n *onnx.Node) bool {
+	return n.Op == "Conv" || n.Op == "ConvInteger" || n.Op == "QLinearConv"
 }
 
 // Sites are the position encodings that were found.

@@ -63,7 +63,7 @@ func (m *Model) hasRelative() bool {
 func (m *Model) relativeSinusoid(d *detector) site {
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			if n.Op != "MatMul" && n.Op != "Einsum" && n.Op != "Gemm" || len(n.Inputs) < 2 {
+			if n.Op != "MatMul" && n.Op != "Einsum" && n.Op != "Gemm" && n.Op != "MatMulInteger" || len(n.Inputs) < 2 {
 				continue
 			}
 			for i := range 2 {
@@ -77,8 +77,11 @@ func (m *Model) relativeSinusoid(d *detector) site {
 }
 
 func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights string) site {
+	if q, at := s.Find(name); q != nil && at == s && q.Op == "DynamicQuantizeLinear" {
+		name = q.Input(0)
+	}
 	v := s.Value(name)
-	if !v.Known() || v.Floats == nil || len(v.Shape) < 2 || s.Value(weights).Type != v.Type {
+	if !v.Known() || v.Floats == nil || len(v.Shape) < 2 || s.Value(weights).Type != v.Type && n.Op != "MatMulInteger" {
 		return nil
 	}
 	axis := positionAxis(v)
@@ -108,7 +111,7 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 
 // isWeight reports whether a value is a constant matrix of the model.
 func (m *Model) isWeight(s *eval.Scope, name string) bool {
-	t := s.Tensor(name)
+	t := stored(s, name)
 	return t != nil && len(t.Dims) >= 2
 }
 
@@ -217,7 +220,7 @@ func deberta(index *eval.Value, rows, far int) bool {
 func (m *Model) positionalConvolution(d *detector) site {
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			if n.Op != "Conv" || n.Int("group", 1) < 2 {
+			if !isConvolution(n) || n.Int("group", 1) < 2 {
 				continue
 			}
 			if add := residualOf(s, n); add != nil {
@@ -231,14 +234,27 @@ func (m *Model) positionalConvolution(d *detector) site {
 	return nil
 }
 
-// residualOf follows a convolution's output, through activations and layout
-// changes but no weights, to an Add of what the convolution read.
+// reshapes are operators that leave the elements as they are, or nearly so.
+var reshapes = map[string]bool{"Transpose": true, "Reshape": true, "Unsqueeze": true, "Squeeze": true, "Identity": true, "Cast": true,
+	"QuantizeLinear": true, "DequantizeLinear": true, "DynamicQuantizeLinear": true}
+
+// onTheWay are what a positional convolution's output may go through before
+// it is added: activations, norms, further convolutions over the sequence.
+var onTheWay = map[string]bool{"Slice": true, "Div": true, "Mul": true, "Erf": true, "Gelu": true, "Sigmoid": true, "Tanh": true, "Relu": true,
+	"Flatten": true, "Add": true, "Sub": true, "Pow": true, "Sqrt": true, "ReduceMean": true, "LayerNormalization": true, "BiasGelu": true, "FastGelu": true}
+
+// maxOnTheWay bounds that way: five convolutions, each with a norm and an
+// activation in single operators (data2vec).
+const maxOnTheWay = 120
+
+// residualOf follows a convolution's output to an Add of what the convolution
+// read.
 func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
 	before := map[string]bool{}
-	for name, depth := n.Input(0), 0; name != "" && depth < 6; depth++ {
+	for name, depth := n.Input(0), 0; name != "" && depth < 10; depth++ {
 		before[name] = true
 		p, at := s.Find(name)
-		if p == nil || at != s || p.Op != "Transpose" && p.Op != "Reshape" && p.Op != "Unsqueeze" && p.Op != "Identity" && p.Op != "Cast" {
+		if p == nil || at != s || !reshapes[p.Op] {
 			break
 		}
 		name = p.Input(0)
@@ -246,18 +262,21 @@ func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
 	seen := map[string]bool{}
 	var walk func(name string, depth int) *onnx.Node
 	walk = func(name string, depth int) *onnx.Node {
-		if depth > 16 || seen[name] {
+		if depth > maxOnTheWay || seen[name] {
 			return nil
 		}
 		seen[name] = true
 		for _, c := range s.Consumers(name) {
-			switch c.Op {
-			case "Add":
+			switch {
+			case c.Op == "Add" || c.Op == "SkipLayerNormalization":
 				if before[c.Input(0)] || before[c.Input(1)] {
 					return c
 				}
-			case "Slice", "Div", "Mul", "Erf", "Gelu", "Transpose", "Reshape", "Sigmoid", "Tanh", "Relu", "Unsqueeze", "Squeeze", "Cast", "Flatten":
-			default:
+				if c.Op != "Add" {
+					continue
+				}
+			case isConvolution(c) && c.Int("group", 1) > 1:
+			case !reshapes[c.Op] && !onTheWay[c.Op]:
 				continue
 			}
 			if found := walk(c.Output(0), depth+1); found != nil {

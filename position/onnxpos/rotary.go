@@ -305,7 +305,7 @@ func (r *rotarySite) describeRuntime(e *position.Encoding) {
 			r.amplitude = 1
 		}
 	}
-	result := fit.InverseFrequencies(frequencies, r.frequencyPrecision(), fit.Options{Amplitude: r.amplitude})
+	result := fit.InverseFrequencies(frequencies, trigPrecision(r.trig), fit.Options{Amplitude: r.amplitude})
 	r.scheme = result.Rotary
 	long, original, switched := r.switched(frequencies)
 	switch {
@@ -330,9 +330,10 @@ func (r *rotarySite) describeRuntime(e *position.Encoding) {
 	}
 }
 
-// frequencyPrecision is the coarsest storage that the frequencies went through.
-func (r *rotarySite) frequencyPrecision() fit.Precision {
-	for _, t := range r.trig {
+// trigPrecision is the coarsest storage that the angles of Cos and Sin nodes
+// went through.
+func trigPrecision(nodes []source) fit.Precision {
+	for _, t := range nodes {
 		for _, src := range sources(t.scope, t.trig.Input(0)) {
 			if c := src.tensor; c != nil && c.Len() > 1 && (c.Type == onnx.Float16 || c.Type == onnx.BFloat16) {
 				return precision(c.Type)

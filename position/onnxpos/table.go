@@ -188,7 +188,7 @@ func (m *Model) patchConvolution() *onnx.Node {
 		return nil
 	}
 	for _, n := range m.file.Graph.Nodes {
-		if n.Op != "Conv" && n.Op != "ConvInteger" && n.Op != "QLinearConv" {
+		if !isConvolution(n) {
 			continue
 		}
 		if m.probe == nil { // sizes are still being chosen
@@ -256,11 +256,20 @@ func (m *Model) audio() *onnx.ValueInfo {
 // position_ids the positions are 0 … length−1.
 func (d *detector) embedLayerNormalization(s *eval.Scope, n *onnx.Node) {
 	name := n.Input(3)
-	t := s.Tensor(name)
+	t := stored(s, name)
 	if t == nil || len(t.Dims) != 2 {
 		return
 	}
 	src := source{tensor: t, scope: s, axis: 0, indexed: n, index: n.Input(8), indexAt: s}
+	switch d, at := s.Find(name); {
+	case n.Op == "QEmbedLayerNormalization": // scales and zero points follow the mask
+		src.index = ""
+		src.scale, _ = s.Value(n.Input(10)).Scalar()
+		src.zero, _ = s.Value(n.Input(15)).Scalar()
+	case d != nil && d.Op == "DequantizeLinear":
+		src.scale, _ = at.Value(d.Input(1)).Scalar()
+		src.zero, _ = at.Value(d.Input(2)).Scalar()
+	}
 	if src.index != "" {
 		if _, first, ok := s.Value(src.index).Counts(); ok {
 			src.first = first
@@ -527,7 +536,7 @@ func (t *tableSite) describeRuntime(d *detector) {
 	if v := t.m.longer(use.scope, use.name, runtimeFitLength); v != nil && v.Known() {
 		if axis := positionAxis(v); axis >= 0 {
 			rows := matrix(rowsOf(v, axis))
-			if r, ok := fit.AdditiveTable(rows, fit.Precision("float32")); ok {
+			if r, ok := fit.AdditiveTable(rows, trigPrecision([]source{use.source})); ok {
 				s = r.Sinusoid
 				s.Rows = 0
 				e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: residual(r.Residual)})
@@ -556,15 +565,28 @@ func wavesOf(u *addition) (base float64, layout string) {
 	}
 	n := v.Shape[k-1]
 	last := v.Floats[len(v.Floats)-n:]
-	ratio := last[0] / last[1]
-	for i := 1; i < n; i++ {
-		if r := last[i-1] / last[i]; math.Abs(r-ratio) > 1e-4*math.Abs(ratio) {
+	frequencies := make([]float64, n)
+	for i := range frequencies {
+		frequencies[i] = last[i] / last[0]
+	}
+	p := trigPrecision([]source{u.source})
+	if p == precision(onnx.Float) {
+		ratio := last[0] / last[1]
+		for i := 1; i < n; i++ {
+			if r := last[i-1] / last[i]; math.Abs(r-ratio) > 1e-4*math.Abs(ratio) {
+				return 0, ""
+			}
+		}
+		base = math.Pow(ratio, float64(n))
+		if rounded := math.Round(base); math.Abs(rounded-base) < 1e-3*base {
+			base = rounded
+		}
+	} else {
+		r := fit.InverseFrequencies(undouble(frequencies), p, fit.Options{})
+		if !r.OK || r.Rotary.Scaling.Type != "" && r.Rotary.Scaling.Type != schemes.ScalingNone {
 			return 0, ""
 		}
-	}
-	base = math.Pow(ratio, float64(n))
-	if rounded := math.Round(base); math.Abs(rounded-base) < 1e-3*base {
-		base = rounded
+		base = r.Rotary.Base
 	}
 	rows := rowsOf(u.value, u.axis)
 	row := rows[len(rows)-1]
