@@ -514,28 +514,92 @@ func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) 
 // distanceVectors finds tables of vectors by distance that queries or keys are
 // multiplied with.
 func (m *Model) distanceVectors(d *detector) {
-	seen := map[*onnx.Tensor]bool{}
+	found := false // a table a layer is one mechanism
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			if n.Op != "MatMul" && n.Op != "Einsum" {
+			if found || n.Op != "MatMul" && n.Op != "Einsum" {
 				continue
 			}
 			for i := range min(2, len(n.Inputs)) {
-				state := s.Value(n.Input(1 - i))
-				if state.Known() || !state.Type.IsFloat() || !s.Value(n.Input(i)).Known() {
+				state, v := s.Value(n.Input(1-i)), s.Value(n.Input(i))
+				if found || state.Known() || !state.Type.IsFloat() || !v.Known() {
 					continue
 				}
 				gather, at := relativeGather(s, n.Input(i), 0)
-				if gather == nil || seen[stored(at, gather.Input(0))] || len(stored(at, gather.Input(0)).Dims) != 2 {
-					continue
-				}
-				seen[stored(at, gather.Input(0))] = true
-				if len(seen) == 1 { // a table a layer is one mechanism
+				switch {
+				case gather != nil && len(stored(at, gather.Input(0)).Dims) == 2:
 					m.sites = append(m.sites, m.distanceTable(at, gather, n, 0))
+					found = true
+				case byDistance(v):
+					m.sites = append(m.sites, m.distanceConstant(s, n, n.Input(i), v))
+					found = true
 				}
 			}
 		}
 	}
+}
+
+// leastDistances is how many queries and keys a matrix of vectors must have to
+// be told from others by their repetition.
+const leastDistances = 3
+
+// byDistance reports whether a value holds a vector for each query and key that
+// depends on nothing but their distance: the first of its last three axes runs
+// over queries, one of the others over keys.
+func byDistance(v *eval.Value) bool {
+	k := len(v.Shape)
+	if k < 3 || v.Floats == nil || v.Len() != v.Shape[k-3]*v.Shape[k-2]*v.Shape[k-1] {
+		return false
+	}
+	q, a, b := v.Shape[k-3], v.Shape[k-2], v.Shape[k-1]
+	at := func(i, j, c int) float64 { return v.Number((i*a+j)*b + c) }
+	if repeats(q, a, b, at) {
+		return true
+	}
+	return repeats(q, b, a, func(i, j, c int) float64 { return at(i, c, j) })
+}
+
+// repeats checks that entry (i, j) is that of (i−1, j−1), and that distances
+// differ.
+func repeats(queries, keys, dim int, at func(i, j, c int) float64) bool {
+	if queries < leastDistances || keys < leastDistances || dim < 2 {
+		return false
+	}
+	varies, along := false, false
+	for i := range queries {
+		for j := range keys {
+			for c := range dim {
+				if i > 0 && j > 0 && at(i, j, c) != at(i-1, j-1, c) {
+					return false
+				}
+				varies = varies || at(i, j, c) != at(0, 0, c)
+				along = along || at(i, j, c) != at(i, j, 0)
+			}
+		}
+	}
+	return varies && along
+}
+
+// distanceConstant is a matrix of vectors by distance that stands in the file
+// for one length, or is computed.
+func (m *Model) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) site {
+	k := len(v.Shape)
+	e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeRelativeTable}, Form: report.FormTable, Beyond: report.BeyondContinues,
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies the state by vectors that depend on the distance of %d positions alone", nodeName(n), v.Shape[k-3])}}}
+	for _, src := range sources(s, name) {
+		if t := src.tensor; t != nil && len(t.Dims) >= 2 && t.Type.IsFloat() {
+			e.Where = append(e.Where, m.where(t))
+			if t.Len() == int64(v.Len()) {
+				e.Form = report.FormBaked
+			}
+		}
+	}
+	if m.fixedLength() > 0 {
+		e.Capacity, e.Beyond = m.fixedLength(), report.BeyondError
+	} else if e.Form == report.FormBaked {
+		e.Beyond = report.BeyondError
+	}
+	return &otherSite{e}
 }
 
 // holdsMatrix reports whether a bias comes from constants of its own size, or

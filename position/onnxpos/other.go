@@ -43,10 +43,60 @@ func (m *Model) addOthers(d *detector) {
 		}
 	}
 	if len(m.sites) == 0 {
+		if s := m.unexplained(); s != nil {
+			m.sites = append(m.sites, s)
+		}
+	}
+	if len(m.sites) == 0 {
 		e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeNone}, Beyond: report.BeyondContinues,
 			Evidence: []report.Evidence{{Kind: "structure", Says: "nothing that depends on position meets the model's state, but for masks"}}}
 		m.sites = append(m.sites, &otherSite{e})
 	}
+}
+
+// longerLengths are tried on graphs in which nothing was found.
+var longerLengths = []int{40, 200, 1100}
+
+// unexplained is what bounds a graph in which no encoding was found and that
+// yet cannot run at greater lengths: something counts there that was not
+// recognised.
+func (m *Model) unexplained() site {
+	if m.fixedLength() > 0 || m.tokenInput() == nil || m.imageInput() != nil || m.videoInput() != nil || m.audio() != nil {
+		return nil
+	}
+	runs, fails := m.sizes.length, 0
+	var failure *eval.Failure
+	for _, n := range longerLengths {
+		if f := m.failsAt(n); f != nil {
+			fails, failure = n, f
+			break
+		}
+		runs = n
+	}
+	if failure == nil {
+		return nil
+	}
+	for fails-runs > 1 {
+		if f := m.failsAt((runs + fails) / 2); f != nil {
+			fails, failure = (runs+fails)/2, f
+		} else {
+			runs = (runs + fails) / 2
+		}
+	}
+	return &otherSite{position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Capacity: runs, Beyond: report.BeyondError,
+		Where:    []report.Where{{Node: nodeName(failure.Node)}},
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("no encoding was recognised, but the graph cannot run at %d tokens: %s: %v", fails, nodeName(failure.Node), failure.Err)}}}}
+}
+
+// failsAt is what first fails at another length, and not at that of the probe.
+func (m *Model) failsAt(length int) *eval.Failure {
+	size := m.sizes
+	size.length = length
+	c := &lengthChange{m: m, known: map[*onnx.Node]bool{}}
+	for _, f := range m.probe.Failures {
+		c.known[f.Node] = true
+	}
+	return c.first(m.evaluate(size))
 }
 
 func (m *Model) hasRelative() bool {
@@ -91,14 +141,24 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 	rows := matrix(rowsOf(v, axis))
 	form := report.FormBaked
 	var trig *onnx.Node
+	var cut *source // a table of all distances, of which the graph cuts what a length needs
 	for _, src := range sources(s, name) {
 		if src.trig != nil {
 			form, trig = report.FormRuntime, src.trig
 		}
+		if src.tensor != nil && src.indexed != nil && src.indexed.Op == "Slice" {
+			cut = &src
+		}
 	}
 	base, ok := relativeBase(rows)
+	if !ok {
+		base, ok = relativeBase(rows.deinterleaved())
+	}
 	if !ok && trig == nil {
 		return nil
+	}
+	if cut != nil && trig == nil {
+		return m.relativeCut(n, *cut, rows.Cols(), base)
 	}
 	other := schemes.Other{Kind: report.SchemeRelativeSinusoid, Dim: rows.Cols(), Base: base}
 	e := position.Encoding{Scheme: other, Form: form, Beyond: report.BeyondContinues,
@@ -107,6 +167,52 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 		e.Beyond, e.Capacity = report.BeyondError, m.sizes.length
 	}
 	return &otherSite{e}
+}
+
+// relativeCut is a table of the sinusoids of 2n−1 distances, from the middle of
+// which the graph cuts those of the input's length (Conformer). With one
+// position more than n the cut begins at −1, which is the last row: the graph
+// runs and is wrong (facts/ONNX-PATTERNS §8).
+func (m *Model) relativeCut(n *onnx.Node, src source, dim int, base float64) site {
+	e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeRelativeSinusoid, Dim: dim, Base: base}, Form: report.FormTable,
+		Capacity: int(src.tensor.Dims[src.axis]+1) / 2, Beyond: report.BeyondError, Where: []report.Where{m.where(src.tensor)},
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies sines and cosines of distances by weights; %s cuts them out of a table", nodeName(n), nodeName(src.indexed))}}}
+	if from := src.indexed.Input(1); from != "" && !clamped(src.scope, from) {
+		e.Beyond = report.BeyondWrong
+	}
+	return &otherSite{e}
+}
+
+// clamped reports whether a number is kept within bounds on its way.
+func clamped(s *eval.Scope, name string) bool {
+	seen := map[string]bool{}
+	queue := []string{name}
+	for i := 0; i < len(queue) && i < maxTrace; i++ {
+		n, at := s.Find(queue[i])
+		if n == nil || at != s || seen[queue[i]] {
+			continue
+		}
+		seen[queue[i]] = true
+		if n.Op == "Max" || n.Op == "Clip" || n.Op == "Where" {
+			return true
+		}
+		queue = append(queue, n.Inputs...)
+	}
+	return false
+}
+
+// deinterleaved puts even columns before odd ones.
+func (m matrix) deinterleaved() matrix {
+	out := make(matrix, len(m))
+	for i, row := range m {
+		out[i] = make([]float64, 0, len(row))
+		for first := range 2 {
+			for c := first; c < len(row); c += 2 {
+				out[i] = append(out[i], row[c])
+			}
+		}
+	}
+	return out
 }
 
 // isWeight reports whether a value is a constant matrix of the model.
