@@ -25,6 +25,7 @@ const (
 	ruleVersion              = "onnx-ir-version"
 	ruleSize                 = "onnx-file-size"
 	ruleSharedData           = "onnx-shared-data"
+	ruleLengthBound          = "onnx-length-bound"
 )
 
 // maxFindings bounds the findings of one rule; the last of them tells how many
@@ -39,6 +40,7 @@ func (m *Model) inspectFindings() {
 	f.tables()
 	f.file()
 	f.sharedData()
+	f.bound()
 	for rule, n := range f.count {
 		if n > maxFindings {
 			for i := range m.findings {
@@ -316,4 +318,18 @@ func (m *Model) sound() error {
 		}
 	}
 	return nil
+}
+
+// bound tells of graphs whose encodings go on and that were traced for one
+// length all the same.
+func (f *finder) bound() {
+	for _, s := range f.m.sites {
+		if s.Encoding().Capacity > 0 {
+			return
+		}
+	}
+	if runs, failure := f.m.bound(); failure != nil {
+		f.add(ruleLengthBound, report.LevelWarning, fmt.Sprintf("the graph runs up to %d tokens and not at %d, though its axes are free: %v", runs, runs+1, failure.Err),
+			"it was traced with constants of one length: export it again", nodeWhere(failure.Node))
+	}
 }

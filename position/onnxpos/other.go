@@ -3,6 +3,7 @@ package onnxpos
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -54,18 +55,18 @@ func (m *Model) addOthers(d *detector) {
 	}
 }
 
-// longerLengths are tried on graphs in which nothing was found.
+// longerLengths are tried on graphs that nothing seems to bound.
 var longerLengths = []int{40, 200, 1100}
 
-// unexplained is what bounds a graph in which no encoding was found and that
-// yet cannot run at greater lengths: something counts there that was not
-// recognised.
-func (m *Model) unexplained() site {
+// bound is how far a graph runs that nothing seems to bound, and what fails
+// one position further; nil when it runs at every length that was tried, or
+// when its input is not of tokens with a free length.
+func (m *Model) bound() (runs int, failure *eval.Failure) {
 	if m.fixedLength() > 0 || m.tokenInput() == nil || m.imageInput() != nil || m.videoInput() != nil || m.audio() != nil {
-		return nil
+		return 0, nil
 	}
-	runs, fails := m.sizes.length, 0
-	var failure *eval.Failure
+	runs = m.sizes.length
+	fails := 0
 	for _, n := range longerLengths {
 		if f := m.failsAt(n); f != nil {
 			fails, failure = n, f
@@ -73,19 +74,27 @@ func (m *Model) unexplained() site {
 		}
 		runs = n
 	}
-	if failure == nil {
-		return nil
-	}
-	for fails-runs > 1 {
+	for failure != nil && fails-runs > 1 {
 		if f := m.failsAt((runs + fails) / 2); f != nil {
 			fails, failure = (runs+fails)/2, f
 		} else {
 			runs = (runs + fails) / 2
 		}
 	}
+	return runs, failure
+}
+
+// unexplained is the table that ends a graph in which no encoding was found:
+// something counts there that was not recognised.
+func (m *Model) unexplained() site {
+	runs, failure := m.bound()
+	if failure == nil || !strings.HasPrefix(failure.Node.Op, "Gather") {
+		return nil
+	}
 	return &otherSite{position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Capacity: runs, Beyond: report.BeyondError,
-		Where:    []report.Where{{Node: nodeName(failure.Node)}},
-		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("no encoding was recognised, but the graph cannot run at %d tokens: %s: %v", fails, nodeName(failure.Node), failure.Err)}}}}
+		Where: []report.Where{{Node: nodeName(failure.Node)}},
+		Evidence: []report.Evidence{{Kind: "structure",
+			Says: fmt.Sprintf("no encoding was recognised, and the graph cannot run at %d tokens: %s: %v", runs+1, nodeName(failure.Node), failure.Err)}}}}
 }
 
 // failsAt is what first fails at another length, and not at that of the probe.
