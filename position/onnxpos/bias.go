@@ -602,6 +602,29 @@ func (m *Model) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *ev
 	return &otherSite{e}
 }
 
+// window is the height and width of which a bias between n positions is, and
+// whether a class token is among them.
+func (m *Model) window(n int) (window []int, tokens int) {
+	h, w := m.patchGrid(m.probe)
+	side := int(math.Sqrt(float64(n)) + 0.5)
+	switch {
+	case h > 1 && h*w == n:
+		return []int{h, w}, 0
+	case h > 1 && h*w+1 == n:
+		return []int{h, w}, 1
+	case side*side == n:
+		return []int{side, side}, 0
+	}
+	return nil, 0
+}
+
+// fromConstants reports whether a bias is made of nothing but constants: a
+// table that the graph resamples before it looks distances up in it.
+func (m *Model) fromConstants(u *bias) bool {
+	found := sources(u.scope, u.name)
+	return len(found) > 0 && !slices.ContainsFunc(found, func(src source) bool { return src.tensor == nil })
+}
+
 // holdsMatrix reports whether a bias comes from constants of its own size, or
 // through weights from constants of relative coordinates (Swin v2).
 func (m *Model) holdsMatrix(u *bias, n int) bool {
@@ -620,16 +643,16 @@ func (m *Model) holdsMatrix(u *bias, n int) bool {
 func (m *Model) relativeTable(uses []*bias) site {
 	u := uses[0]
 	n := len(u.heads[0])
-	w := int(math.Sqrt(float64(n)) + 0.5)
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Heads: len(u.heads)}
-	if !m.holdsMatrix(u, n) {
+	window, tokens := m.window(n)
+	if !m.holdsMatrix(u, n) && (window == nil || !m.fromConstants(u)) {
 		return &otherSite{position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown, Heads: len(u.heads)}, Form: report.FormRuntime, Beyond: report.BeyondContinues,
 			Where:    []report.Where{{Node: nodeName(u.node)}},
 			Evidence: []report.Evidence{{Kind: "structure", Says: nodeName(u.node) + " adds to scores what the graph computes from distances, by no rule that is known"}}}}
 	}
-	if w*w == n {
-		other.Window = []int{w, w}
-		other.Rows = (2*w - 1) * (2*w - 1)
+	if window != nil {
+		other.Window = window
+		other.Rows = (2*window[0]-1)*(2*window[1]-1) + 3*tokens // BEiT: class token to patches, patches to it, it to itself
 	}
 	e := position.Encoding{Scheme: other, Form: report.FormBaked, Beyond: report.BeyondError,
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", nodeName(u.node), n, n, len(uses))}}}

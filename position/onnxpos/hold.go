@@ -334,6 +334,9 @@ func (c *cache) hold(m *Model, scheme schemes.Rotary, positions int, same bool) 
 			for k := range n {
 				cos[k] *= factor
 				sin[k] *= factor
+				if c.negated {
+					sin[k] = -sin[k]
+				}
 			}
 			c.spread(cos, sin, sine, dst)
 			return nil

@@ -3,6 +3,7 @@ package onnxpos
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -38,7 +39,7 @@ func (m *Model) addOthers(d *detector) {
 	if s := m.disentangled(d); s != nil {
 		m.sites = append(m.sites, s)
 	}
-	if len(m.sites) == 0 {
+	if !slices.ContainsFunc(m.sites, func(s site) bool { _, ok := s.(*bucketSite); return !ok }) { // WavLM has both
 		if s := m.positionalConvolution(d); s != nil {
 			m.sites = append(m.sites, s)
 		}

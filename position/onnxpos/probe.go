@@ -72,11 +72,19 @@ func probeInputs(f *onnx.File, s sizes) map[string]*eval.Value {
 		constants[t.Name] = true
 	}
 	inputs := map[string]*eval.Value{}
+	matrices := 0
 	for _, in := range f.Graph.Inputs {
 		if constants[in.Name] {
 			continue // a default value: the initializer speaks
 		}
 		inputs[in.Name] = probeInput(in, s)
+		if anonymous(in) {
+			if matrices++; matrices > 1 { // the first are tokens; ones do for masks and for kinds of tokens
+				for i := range inputs[in.Name].Ints {
+					inputs[in.Name].Ints[i] = 1
+				}
+			}
+		}
 	}
 	return inputs
 }
@@ -104,6 +112,12 @@ func probeInput(in *onnx.ValueInfo, s sizes) *eval.Value {
 	return v
 }
 
+// anonymous reports whether an input is an integer matrix whose name does not
+// say what it holds.
+func anonymous(in *onnx.ValueInfo) bool {
+	return in.Type.IsInteger() && in.Type != onnx.Bool && len(in.Dims) == 2 && (sizes{}).fill(in, 0, []int{1, 2}) == probeToken
+}
+
 // fill is element i of an integer input.
 func (s sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 	name := strings.ToLower(in.Name)
@@ -120,7 +134,7 @@ func (s sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 		return int64(s.length + s.past)
 	case strings.Contains(name, "token_type"), strings.Contains(name, "segment"), strings.Contains(name, "slot"), strings.Contains(name, "past"):
 		return 0
-	case isPositions(in.Name) && last > 1, in.Name == s.counting:
+	case isPositions(in.Name) && last > 1, in.Name == s.counting, len(shape) == 3 && in.Dims[0].Value == 3: // M-RoPE's three rows
 		return int64(i%max(last, 1) + s.past)
 	case isPositions(in.Name), len(in.Dims) == 0, len(in.Dims) == 1 && in.Dims[0].Value == 1:
 		return int64(s.past) // a single number that is no length says where positions begin

@@ -35,6 +35,7 @@ type cache struct {
 	cos, sin tableRows
 	result   fit.CacheResult
 	fitted   bool
+	negated  bool // sines are stored with the other sign
 }
 
 // addRotations groups rotations that turn by the same numbers into sites.
@@ -158,9 +159,16 @@ func tablesOf(found []source, u *rotation) []tableRows {
 	return out
 }
 
-// wholeAxis is the axis of positions of a table that is used whole: the one
-// before the columns that is not 1.
+// wholeAxis is the axis of positions of a table that is used whole: that of as
+// many positions as are turned, else the one before the columns that is not 1.
 func wholeAxis(t *onnx.Tensor, u *rotation) int {
+	if v := u.cosValue; v.Known() && v.Floats != nil {
+		if at := positionAxis(v); at >= 0 {
+			if axis := slices.Index(t.Dims[:len(t.Dims)-1], int64(v.Shape[at])); axis >= 0 {
+				return axis
+			}
+		}
+	}
 	for axis := len(t.Dims) - 2; axis >= 0; axis-- {
 		if t.Dims[axis] > 1 {
 			return axis
@@ -255,7 +263,33 @@ func (c *cache) fit() {
 	if err != nil {
 		return
 	}
-	c.result, c.fitted = fit.RotaryCache(cos, sin, p)
+	if c.result, c.fitted = fit.RotaryCache(cos, sin, p); c.fitted {
+		return
+	}
+	// Exporters fold what a graph does to its tables: half precision, a sign.
+	for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} {
+		if p == fit.Float32 && rounded(cos, coarse) && rounded(sin, coarse) {
+			if c.result, c.fitted = fit.RotaryCache(cos, sin, coarse); c.fitted {
+				return
+			}
+		}
+	}
+	negative := fit.Func(sin.Rows(), sin.Cols(), func(r, k int) float64 { return -sin.At(r, k) })
+	if c.result, c.fitted = fit.RotaryCache(cos, negative, p); c.fitted {
+		c.negated = true
+	}
+}
+
+// rounded reports whether all numbers of a table are of a coarser precision.
+func rounded(m fit.Matrix, p fit.Precision) bool {
+	for r := range m.Rows() {
+		for c := range m.Cols() {
+			if p.Round(m.At(r, c)) != m.At(r, c) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // mergeLongRoPE reads two pairs of tables with other frequencies as LongRoPE's

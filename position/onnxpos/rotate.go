@@ -70,7 +70,15 @@ func (c *cache) rotation(position int, cos, sin []float64) error {
 	if err := c.sin.Row(position, row); err != nil {
 		return err
 	}
-	return c.pick(row, sin)
+	if err := c.pick(row, sin); err != nil {
+		return err
+	}
+	for i := range sin {
+		if c.negated {
+			sin[i] = -sin[i]
+		}
+	}
+	return nil
 }
 
 // pick takes one column a pair out of a row.

@@ -188,11 +188,18 @@ func pairAxis(in, out *eval.Value) bool {
 // headDim follows turned elements to the product of queries and keys, where
 // the whole head stands together; 0 when it is not found.
 func headDim(s *eval.Scope, name string) int {
+	turned := s.Value(name)
 	for depth := 0; depth < 40; depth++ {
 		next := ""
 		for _, n := range s.Consumers(name) {
 			switch n.Op {
 			case "MatMul", "FusedMatMul":
+				if stored(s, n.Input(0)) != nil || stored(s, n.Input(1)) != nil { // turned before it is projected
+					if k := len(turned.Shape); k > 0 {
+						return turned.Shape[k-1]
+					}
+					return 0
+				}
 				return contracted(s, n, name)
 			case "Einsum":
 				if v := s.Value(name); v.Ranked && len(v.Shape) > 0 {

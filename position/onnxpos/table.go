@@ -30,6 +30,12 @@ type addition struct {
 // (facts/ONNX-PATTERNS §2, §3).
 func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName string) {
 	state, added := s.Value(stateName), s.Value(addedName)
+	if !added.Known() && isScores(s, n.Output(0)) {
+		if name, ok := gated(s, addedName); ok {
+			d.bias(s, n, name, state)
+		}
+		return
+	}
 	if !state.Ranked || !state.Type.IsFloat() && state.Type != 0 || state.Known() || !added.Known() || added.Floats == nil {
 		return
 	}
@@ -81,6 +87,49 @@ func (d *detector) lengthwise(rows int) bool {
 		}
 	}
 	return false
+}
+
+// gated finds the known factor of a bias that the state scales before it is
+// added to scores (WavLM's gates).
+func gated(s *eval.Scope, name string) (known string, ok bool) {
+	for range 12 {
+		n, at := s.Find(name)
+		switch {
+		case n == nil || at != s:
+			return "", false
+		case n.Op == "Mul":
+			next := ""
+			for i := range 2 {
+				v := s.Value(n.Input(i))
+				switch {
+				case !v.Known() || v.Floats == nil:
+				case v.Len() == 1:
+					next = n.Input(1 - i)
+				case len(v.Shape) >= 2 && v.Varies(len(v.Shape)-1) && !onlySwitches(v):
+					return n.Input(i), true
+				}
+			}
+			if name = next; name == "" {
+				return "", false
+			}
+			continue
+		case !reshapes[n.Op]:
+			return "", false
+		}
+		name = n.Input(0)
+	}
+	return "", false
+}
+
+// onlySwitches reports whether numbers are zeros and ones: a mask that is
+// multiplied.
+func onlySwitches(v *eval.Value) bool {
+	for i := range v.Len() {
+		if x := v.Number(i); x != 0 && x != 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // plane takes a table that is added to an image's patches while they still
