@@ -19,6 +19,7 @@ type addition struct {
 	scope  *eval.Scope
 	node   *onnx.Node
 	name   string      // the value that is added
+	state  string      // the value that it is added to
 	value  *eval.Value // what is known of it
 	axis   int         // its axis of positions
 	planar bool        // positions run along axis and the next
@@ -55,7 +56,7 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 	if axis < 0 || added.Shape[rank-1] != width || width < 2 || !added.Varies(rank-1) {
 		return
 	}
-	if !d.lengthwise(added.Shape[axis]) {
+	if !d.lengthwise(added.Shape[axis]) || isState(s, addedName) {
 		return
 	}
 	found := sources(s, addedName)
@@ -65,9 +66,28 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 			continue // what computed numbers are written into
 		}
 		if d.additive(src, added.Shape[axis], width) {
-			d.tables = append(d.tables, &addition{scope: s, node: n, name: addedName, value: added, axis: axis, source: src, before: d.tokensAhead(s, stateName)})
+			d.tables = append(d.tables, &addition{scope: s, node: n, name: addedName, state: stateName, value: added, axis: axis, source: src, before: d.tokensAhead(s, stateName)})
 		}
 	}
+}
+
+// isState reports whether a known value is itself worked on as the model's
+// state: object queries and latents are learned rows too, and no positions.
+func isState(s *eval.Scope, name string) bool {
+	for range 8 {
+		for _, n := range s.Consumers(name) {
+			switch n.Op {
+			case "MatMul", "Gemm", "LayerNormalization", "MatMulInteger", "ReduceMean":
+				return true
+			}
+		}
+		n, at := s.Find(name)
+		if n == nil || at != s || !reshapes[n.Op] && n.Op != "Expand" && n.Op != "Tile" {
+			return false
+		}
+		name = n.Input(0)
+	}
+	return false
 }
 
 // lengthwise reports whether a number of rows can be that of positions. With
@@ -337,8 +357,45 @@ type tableSite struct {
 	held     int // rows after Hold; 0: as they are
 }
 
+// fromInput reports whether a value's numbers come from an input of the model,
+// beyond the sizes of its axes.
+func fromInput(s *eval.Scope, name string) bool {
+	seen := map[sourceKey]bool{}
+	queue := []sourceKey{{s, name}}
+	for i := 0; i < len(queue); i++ {
+		n, at := queue[i].scope.Find(queue[i].name)
+		switch {
+		case n == nil && (at == nil || at.Tensor(queue[i].name) == nil):
+			return true // an input, or an outer name that is not followed
+		case n == nil || n.Op == "Shape" || n.Op == "Constant":
+			continue
+		}
+		for _, in := range n.Inputs {
+			key := sourceKey{at, in}
+			if in != "" && !seen[key] {
+				seen[key] = true
+				queue = append(queue, key)
+			}
+		}
+	}
+	return false
+}
+
+// withoutQueries drops the tables that are added to a state of the model's own
+// making: object queries (DETR) are learned rows too, and no positions.
+func (d *detector) withoutQueries() {
+	queries := map[*onnx.Tensor]bool{}
+	for _, a := range d.tables {
+		if t := a.source.tensor; t != nil && a.source.indexed == nil && a.state != "" && !queries[t] && !fromInput(a.scope, a.state) {
+			queries[t] = true
+		}
+	}
+	d.tables = slices.DeleteFunc(d.tables, func(a *addition) bool { return a.source.tensor != nil && queries[a.source.tensor] })
+}
+
 // addTables makes a site of each table that is added.
 func (m *Model) addTables(d *detector) {
+	d.withoutQueries()
 	byTensor := map[*onnx.Tensor]*tableSite{}
 	var runtime *tableSite
 	for _, a := range d.tables {
