@@ -43,6 +43,8 @@ func ExitCode(err error) int {
 		return ExitDone
 	case errors.Is(err, context.Canceled):
 		return ExitInterrupted
+	case is[*verdictError](err):
+		return ExitNo
 	case is[*UsageError](err), is[*position.UsageError](err), is[*patch.UsageError](err):
 		return ExitUsage
 	case is[*position.Refusal](err), is[*patch.RefusedError](err):

@@ -3,7 +3,6 @@ package modelpatch
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 
 	"github.com/modelpatch/modelpatch/report"
@@ -66,10 +65,24 @@ func CheckByVerify(open OpenOptions) func(ctx context.Context, before, after str
 			return nil, err
 		}
 		if v.Verdict == report.VerdictDifferent || v.Verdict == report.VerdictBroken {
-			return &v, fmt.Errorf("the new file is not what was planned: %s", firstFailure(v))
+			return &v, &verdictError{before, firstFailure(v)}
 		}
 		return &v, nil
 	}
+}
+
+// verdictError is the error of a change that verify judged to be another than
+// was planned: nothing was written.
+type verdictError struct{ path, why string }
+
+// Error says which check failed.
+func (e *verdictError) Error() string {
+	return printablePath(e.path) + ": the new file is not what was planned: " + e.why
+}
+
+// Hints says what became of the file.
+func (e *verdictError) Hints() []string {
+	return []string{"nothing was written; please report it, with the plan (--dry-run --json)"}
 }
 
 func firstFailure(v report.Verify) string {

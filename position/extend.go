@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -86,7 +87,7 @@ func (x *extension) check() error {
 		return &UsageError{What: fmt.Sprintf("a length of %d: it must be between 1 and %d", x.o.Length, MaxLength)}
 	}
 	if m := x.o.Method; m != "" && !slices.Contains(RopeMethods, m) && !slices.Contains(schemes.GrowMethods, m) {
-		return &UsageError{What: fmt.Sprintf("no method %q: there are %v for tables and %v for RoPE", m, schemes.GrowMethods, RopeMethods)}
+		return &UsageError{What: fmt.Sprintf("no method %q: there are %s for tables and %s for RoPE", m, strings.Join(schemes.GrowMethods, ", "), strings.Join(RopeMethods, ", "))}
 	}
 	return needsModel(x.d)
 }
@@ -202,7 +203,7 @@ func (x *extension) grow(i int, s Site, l schemes.Learned) error {
 func (x *extension) growBy(method string, i int, s Site, l schemes.Learned, old Rows) error {
 	rows, err := schemes.GrowRows(method, old, l.Offset, x.o.Length+l.Offset, x.o.Grow)
 	if err != nil {
-		return &Refusal{Why: err.Error(), Instead: "another --method: " + fmt.Sprint(schemes.GrowMethods)}
+		return &Refusal{Why: err.Error(), Instead: "another --method: " + strings.Join(schemes.GrowMethods, ", ")}
 	}
 	was := l.Rows
 	l.Rows = x.o.Length + l.Offset
@@ -233,6 +234,8 @@ func (x *extension) keys(i int, s Site, r schemes.Rotary) error {
 	switch t := r.Scaling.Type; {
 	case x.scales():
 		method = x.o.Method
+	case t == schemes.ScalingYaRN && float64(r.Scaling.OriginalLength)*r.Scaling.Factor >= float64(x.o.Length):
+		return nil // it reaches that far as it is: only the stated length was less
 	case t == schemes.ScalingLinear, t == schemes.ScalingLlama3:
 		method = t
 	}
@@ -285,6 +288,12 @@ func (x *extension) scaling(r schemes.Rotary, method string) (schemes.Scaling, e
 			Instead: "--original-length L, or --method none to state the length only"}
 	}
 	factor := float64(x.o.Length) / float64(original)
+	if was.Type == schemes.ScalingLinear && x.o.OriginalLength == 0 && was.OriginalLength == 0 && x.present > 0 {
+		factor = was.Factor * float64(x.o.Length) / float64(x.present) // the original need not be a whole number
+	}
+	if factor < 1 {
+		return was, &Refusal{Why: fmt.Sprintf("the model was trained with %d positions, more than %d", original, x.o.Length), Instead: "--method none states the length only"}
+	}
 	switch method {
 	case schemes.ScalingLlama3:
 		if was.Type != schemes.ScalingLlama3 {
@@ -300,7 +309,17 @@ func (x *extension) scaling(r schemes.Rotary, method string) (schemes.Scaling, e
 	case schemes.ScalingYaRN:
 		return yarn(was, factor, original), nil
 	}
-	return schemes.Scaling{Type: method, Factor: factor, OriginalLength: original}, nil
+	return schemes.Scaling{Type: method, Factor: factor, OriginalLength: original, AttentionFactor: ownAmplitude(was)}, nil
+}
+
+// ownAmplitude is an amplitude of cos and sin that a file states beside plain
+// or linear frequencies, 0: none. It stays, whatever the frequencies become.
+func ownAmplitude(was schemes.Scaling) float64 {
+	switch was.Type {
+	case "", schemes.ScalingNone, schemes.ScalingLinear:
+		return was.AttentionFactor
+	}
+	return 0
 }
 
 // Bounds of Llama 3's scaling as its models have them.
@@ -329,6 +348,9 @@ func (x *extension) original(s schemes.Scaling) int {
 func yarn(was schemes.Scaling, factor float64, original int) schemes.Scaling {
 	s := schemes.Scaling{Type: schemes.ScalingYaRN, Factor: factor, OriginalLength: original, AttentionFactor: schemes.YaRNAmplitude(factor, 1)}
 	if was.Type != schemes.ScalingYaRN {
+		if a := ownAmplitude(was); a != 0 {
+			s.AttentionFactor *= a
+		}
 		return s
 	}
 	s.BetaFast, s.BetaSlow, s.NoTruncate = was.BetaFast, was.BetaSlow, was.NoTruncate
@@ -343,7 +365,7 @@ func yarn(was schemes.Scaling, factor float64, original int) schemes.Scaling {
 func describe(from, to schemes.Rotary) string {
 	out := ""
 	if from.Base != to.Base {
-		out = fmt.Sprintf("base: %g → %g", from.Base, to.Base)
+		out = fmt.Sprintf("base: %.7g → %.7g", from.Base, to.Base)
 	}
 	a, b := said(from.Scaling), said(to.Scaling)
 	if a != b {
@@ -351,6 +373,9 @@ func describe(from, to schemes.Rotary) string {
 			out += "; "
 		}
 		out += "scaling: " + a + " → " + b
+	}
+	if out == "" {
+		return "rope: the same numbers"
 	}
 	return "rope " + out
 }

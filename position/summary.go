@@ -57,6 +57,9 @@ func Length(m Model, described report.Inspect) report.Length {
 			out.Beyond = report.BeyondUnknown
 		}
 	}
+	if n := out.Stated; described.Format == FormatGGUF && n != nil && *n > 0 && *n < least {
+		least = *n // the lesser of the two
+	}
 	if n := out.Stated; described.Format == FormatONNX && n != nil && (least == 0 || *n < least) {
 		least, out.Beyond = *n, report.BeyondError
 	}

@@ -51,8 +51,8 @@ their own code does for another picture size; --kernel says how, one of
 			if !cmd.Flags().Changed("len") {
 				return &modelpatch.UsageError{What: "no new length", Hint: "--len N for text, --grid HxW or --image SIZE for pictures"}
 			}
-			if length > position.MaxLength || length < 0 {
-				length = 0 // refused with the limits
+			if length > position.MaxLength || length < 1 {
+				return &modelpatch.UsageError{What: fmt.Sprintf("--len %d: a length must be between 1 and %d", length, int64(position.MaxLength))}
 			}
 			o.Length = int(length)
 			end := d.begin(c)

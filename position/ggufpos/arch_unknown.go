@@ -1,6 +1,8 @@
 package ggufpos
 
 import (
+	"strings"
+
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -13,7 +15,7 @@ func (m *model) findUnknown() {
 	if name == "" {
 		name = "(none)"
 	}
-	m.find1("gguf-architecture-unknown", report.LevelWarning, "unknown architecture "+name+": positions are read from keys and tensors alone, and engines may refuse the file", "", &report.Where{Key: "general.architecture"})
+	m.find1("gguf-architecture-unknown", report.LevelWarning, "unknown architecture "+name+": positions are read from keys and tensors alone, and engines may refuse the file", m.meant(), &report.Where{Key: "general.architecture"})
 	m.arch = &Arch{Name: m.name, Scheme: "rope", Dims: "any"}
 	switch {
 	case m.hasKeys("rope."):
@@ -31,6 +33,15 @@ func (m *model) findUnknown() {
 		}})
 	}
 	m.arch = nil
+}
+
+// meant is a hint at the architecture whose name differs in case alone, ""
+// when there is none.
+func (m *model) meant() string {
+	if known := archs()[strings.ToLower(m.name)]; known != nil && known.Name != m.name {
+		return "did you mean " + known.Name + "? Engines compare letter by letter"
+	}
+	return ""
 }
 
 // suggest adds a rotation that only keys speak for. It cannot be edited:

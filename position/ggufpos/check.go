@@ -44,6 +44,7 @@ func (m *model) check() {
 		m.checkScaling()
 		m.checkDims()
 		m.checkFactorTensors()
+		m.checkSections()
 	}
 }
 
@@ -217,6 +218,8 @@ func (m *model) checkScaling() {
 	switch known := slices.Contains([]string{typeNone, typeLinear, typeYaRN, typeLongRoPE}, kind); {
 	case stated && !known:
 		m.fault("gguf-scaling-type-unknown", keyType, fmt.Sprintf("unknown rope.scaling.type %q; llama.cpp aborts on it", report.Printable(clipped(kind))), "rope --scaling none, linear or yarn writes one that it knows")
+	case kind == typeNone && hasFactor && s != 1 && s != 0 && !m.ignores(keyFactor) && scaledWithNone[m.name] && m.slidesAnywhere():
+		m.warn("gguf-factor-with-none", keyFactor, fmt.Sprintf("rope.scaling.type is none, and the sliding layers of %s are divided by the factor %g all the same", m.name, s), "")
 	case kind == typeNone && hasFactor && s != 1 && s != 0 && !m.ignores(keyFactor):
 		m.warn("gguf-factor-with-none", keyFactor, fmt.Sprintf("rope.scaling.type is none, so the factor %g is not used", s), "")
 	case !stated && hasFactor && s != 1 && s != 0 && !m.ignores(keyFactor):
@@ -240,7 +243,9 @@ func clipped(s string) string {
 // checkNumbers finds bases and factors that no formula takes.
 func (m *model) checkNumbers() {
 	for _, suffix := range []string{keyBase, keyBaseSWA} {
-		if v, ok := m.real(suffix); ok && m.arch.reads(suffix) && (!(v > 1) || math.IsInf(v, 0)) {
+		if v, ok := m.real(suffix); ok && m.arch.reads(suffix) && v == 1 {
+			m.warn("gguf-base-value", suffix, fmt.Sprintf("%s is 1: all pairs turn alike", m.key(suffix)), "rope --base B sets another")
+		} else if ok && m.arch.reads(suffix) && (!(v > 1) || math.IsInf(v, 0)) {
 			m.fault("gguf-base-value", suffix, fmt.Sprintf("%s is %v; the output would be NaN or all frequencies alike", m.key(suffix), v), "rope --base B sets another")
 		}
 	}
@@ -285,12 +290,48 @@ func (m *model) checkFactorTensors() {
 			m.find1("gguf-factor-tensor", report.LevelError, fmt.Sprintf("%s of shape %v and type %s is not used: engines want F32, one number a pair%s", name, t.Shape, t.Type, m.onlyTyped(name)), "", &w)
 		case t.Type != gguf.F32:
 			m.find1("gguf-factor-tensor", report.LevelError, fmt.Sprintf("%s has type %s; engines want F32", name, t.Type), "", &w)
+		case m.brokenDivisors(t):
+			m.find1("gguf-factor-tensor", report.LevelError, name+" holds a divisor that is not above 0: what the engine computes is not finite", "convert the model again", &w)
 		}
+	}
+	if a, b := m.file.Tensor(nameLong), m.file.Tensor(nameShort); m.arch.LongRoPE != "" && m.arch.LongRoPE != "unused" && (a == nil) != (b == nil) {
+		have, lack := nameLong, nameShort
+		if a == nil {
+			have, lack = nameShort, nameLong
+		}
+		w := m.whereTensor(m.file.Tensor(have))
+		m.find1("gguf-factor-pair", report.LevelWarning, fmt.Sprintf("%s is there without %s: one side of the original length is not scaled", have, lack), "convert the model again", &w)
 	}
 	for _, s := range m.sites {
 		if r, ok := s.(*rope); ok && r.engine.freqs != nil && !allOnes(r.engine.freqs) && !r.engine.masked() && r.engine.factor != 1 {
 			m.warn("gguf-scaling-twice", keyFactor, nameFreqs+" and the scaling keys multiply", "rope --scaling TYPE --factor S replaces both")
 		}
+	}
+}
+
+// brokenDivisors reports whether a factor tensor holds a number that is not
+// above 0.
+func (m *model) brokenDivisors(t *gguf.Tensor) bool {
+	values := make([]float64, t.Width())
+	return m.file.ReadRows(t, 0, 1, values) == nil && slices.ContainsFunc(values, func(v float64) bool { return !(v > 0) })
+}
+
+// checkSections looks at M-RoPE's sections.
+func (m *model) checkSections() {
+	p := m.pair(keySections)
+	if p == nil || m.arch.Sections == "" {
+		return
+	}
+	values := m.numbers(keySections)
+	sum := 0.0
+	for _, v := range values {
+		sum += math.Max(v, 0)
+	}
+	switch {
+	case len(values) != 4:
+		m.fault("gguf-sections", keySections, fmt.Sprintf("%s has %d numbers; engines want 4 and refuse the file", m.key(keySections), len(values)), "convert the model again")
+	case sum == 0 && m.arch.Sections != "optional":
+		m.fault("gguf-sections", keySections, m.key(keySections)+" are all 0; the engine aborts at the first token", "convert the model again")
 	}
 }
 

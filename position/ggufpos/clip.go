@@ -21,7 +21,31 @@ const (
 // rotatedTowers are the projector types whose image tower has RoPE in its
 // graph; no key says so.
 var rotatedTowers = []string{
-	"qwen2vl_merger", "qwen2.5vl_merger", "qwen3vl_merger", "pixtral", "lightonocr", "kimivl", "kimik25", "llama4", "glm4v", "paddleocr", "dots_ocr",
+	"qwen2vl_merger", "qwen2.5vl_merger", "qwen3vl_merger", "pixtral", "lightonocr", "kimivl", "kimik25", "llama4", "glm4v", "glm5v", "paddleocr",
+	"dots_ocr", "dots3note_v", "exaone4_5", "muse-glimmer", "ling3vl", "mimovl", "minimax_m3", "step3vl", "youtuvl", "deepseek4v", "gemma4v",
+	"deepseekocr2",
+}
+
+// towerBases are the bases that are not 10000.
+var towerBases = map[string]float64{"gemma4v": 100, "deepseekocr2": 1e6}
+
+// relativeAudio are the projector types whose audio tower has sinusoids of
+// relative distance in its scores (Conformers); rotatedAudio those with RoPE.
+var (
+	relativeAudio = []string{"lfm2a", "parakeet", "gemma4a"}
+	rotatedAudio  = []string{"mimo_audio", "dots3note_a"}
+)
+
+// projectorKinds are the projector types that a file names: of one tower, or
+// of each.
+func (m *model) projectorKinds() []string {
+	var out []string
+	for _, key := range []string{"clip.projector_type", "clip.vision.projector_type", "clip.audio.projector_type"} {
+		if kind, ok := m.file.String(key); ok {
+			out = append(out, strings.ToLower(kind))
+		}
+	}
+	return out
 }
 
 // findProjector adds the encodings of an image or audio tower.
@@ -32,11 +56,18 @@ func (m *model) findProjector() {
 	if t := m.file.Tensor(nameAudioTable); t != nil && t.Rows() > 0 {
 		m.addTower(t, m.audioScheme(t), "position table of the audio tower")
 	}
-	if slices.ContainsFunc([]string{"clip.projector_type", "clip.vision.projector_type"}, func(key string) bool {
-		kind, _ := m.file.String(key)
-		return slices.Contains(rotatedTowers, strings.ToLower(kind))
-	}) {
-		m.addTowerRope()
+	for _, kind := range m.projectorKinds() {
+		switch {
+		case slices.Contains(rotatedTowers, kind):
+			m.addTowerRope(orElse(towerBases[kind], 10000))
+		case slices.Contains(rotatedAudio, kind):
+			m.addAudio(schemes.Rotary{Base: 10000}, report.FormKeys, nil, "llama.cpp turns queries and keys in this projector's audio tower")
+		case slices.Contains(relativeAudio, kind):
+			m.addAudio(schemes.Other{Kind: report.SchemeRelativeSinusoid}, report.FormRuntime, nil, "llama.cpp adds sinusoids of distance to the scores of this projector's audio tower")
+		}
+	}
+	if t := m.tensor("a.blk.0.attn_rel_pos_emb"); t != nil {
+		m.addAudio(schemes.Other{Kind: report.SchemeRelativeTable, Rows: int(t.Rows())}, report.FormTable, t, "a table of vectors by distance in the audio tower")
 	}
 	if t := m.tensor("v.sam.blk.0.attn.pos_h.weight"); t != nil {
 		m.sites = append(m.sites, &plain{position.Encoding{
@@ -57,6 +88,10 @@ func (m *model) addTower(t *gguf.Tensor, s schemes.Scheme, says string) {
 // is one more than the grid has.
 func (m *model) imageScheme(t *gguf.Tensor) schemes.Scheme {
 	s := schemes.Learned{Rows: int(t.Rows()), Dim: int(t.Width())}
+	if len(t.Shape) == 3 && t.Shape[2] == 2 { // a table of rows and one of columns (Gemma 4)
+		s.Rows = int(t.Shape[1])
+		return s
+	}
 	image, _ := m.file.Find("clip.vision.image_size").Uint()
 	patch, _ := m.file.Find("clip.vision.patch_size").Uint()
 	side := 0
@@ -107,10 +142,10 @@ func (m *model) follows(t *gguf.Tensor, s schemes.Sinusoid) bool {
 }
 
 // addTowerRope adds the two-dimensional rotation of an image tower.
-func (m *model) addTowerRope() {
+func (m *model) addTowerRope(base float64) {
 	width, _ := m.file.Find("clip.vision.embedding_length").Uint()
 	heads, _ := m.file.Find("clip.vision.attention.head_count").Uint()
-	s := schemes.Rotary{Base: 10000}
+	s := schemes.Rotary{Base: base}
 	if heads > 0 && width/heads <= maxDims {
 		s.HeadDim = int(width / heads)
 		s.Dim = s.HeadDim
@@ -119,4 +154,14 @@ func (m *model) addTowerRope() {
 		Scheme: s, Form: report.FormKeys, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "architecture", Says: fmt.Sprintf("llama.cpp turns rows and columns of patches in this projector's tower, base %g", s.Base)}},
 	}})
+}
+
+// addAudio adds a mechanism of an audio tower, with the tensor that holds it.
+func (m *model) addAudio(s schemes.Scheme, form string, t *gguf.Tensor, says string) {
+	e := position.Encoding{Scheme: s, Form: form, Beyond: report.BeyondContinues, Evidence: []report.Evidence{{Kind: "architecture", Says: says}}}
+	if t != nil {
+		e.Dtype, e.Where, e.Beyond = t.Type.Dtype(), []report.Where{m.whereTensor(t)}, report.BeyondUnknown
+		e.Evidence[0].Kind = "structure"
+	}
+	m.sites = append(m.sites, &plain{e})
 }

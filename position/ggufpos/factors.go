@@ -3,6 +3,7 @@ package ggufpos
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -35,9 +36,16 @@ func allOnes(divisors []float64) bool {
 func (e *engine) fromFreqs() schemes.Scaling {
 	s := schemes.Scaling{Type: schemes.ScalingCustom, AttentionFactor: e.amplitude, Frequencies: e.frequencies()}
 	if e.factor != 1 {
+		if e.constant() && !e.yarn && e.freqs[0] > 0 { // both divide
+			e.say("fit", fmt.Sprintf("every divisor in %s is %g, and the keys divide by %g", nameFreqs, e.freqs[0], e.factor))
+			return schemes.Scaling{Type: schemes.ScalingLinear, Factor: e.freqs[0] * e.factor, AttentionFactor: notOne(e.amplitude)}
+		}
 		return s
 	}
 	switch {
+	case slices.ContainsFunc(e.freqs, func(d float64) bool { return !(d > 0) }):
+		e.say("structure", nameFreqs+" holds divisors that are not above 0")
+		return s
 	case e.masked():
 		e.say("structure", nameFreqs+" stops pairs from turning")
 		return schemes.Scaling{Type: schemes.ScalingProportional, Rotated: e.turning(), AttentionFactor: notOne(e.amplitude), Frequencies: e.frequencies()}

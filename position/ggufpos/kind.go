@@ -22,7 +22,7 @@ func (m *model) decideKind() string {
 		return report.KindProjector
 	case m.file.TensorCount() == 0 && m.name != "":
 		return report.KindVocabulary
-	case m.arch == nil && m.pair(keyContext) == nil && !m.hasKeys("rope.", "attention."):
+	case m.arch == nil && m.pair(keyContext) == nil && !m.hasKeys("rope.", "attention.") && m.file.Tensor("token_embd.weight") == nil:
 		return report.KindOther
 	}
 	return report.KindModel

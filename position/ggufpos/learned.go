@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
 // nameTable is the table of absolute positions of text models.
@@ -29,15 +31,57 @@ type table struct {
 // findTable adds the learned table of a text model.
 func (m *model) findTable() {
 	t := m.file.Tensor(nameTable)
-	if t == nil || len(t.Shape) != 2 || t.Rows() == 0 || t.Width() == 0 {
+	if t == nil || !matrix(t) || t.Rows() == 0 || t.Width() == 0 {
 		m.findNoTable()
 		return
 	}
-	m.sites = append(m.sites, &table{
+	site := &table{
 		m: m, tensor: t, beyond: report.BeyondError, text: true,
 		scheme: schemes.Learned{Rows: int(t.Rows()), Dim: int(t.Width())},
 		says:   report.Evidence{Kind: "architecture", Says: "llama.cpp's " + m.name + " adds a row of " + nameTable + " to each token's embedding"},
-	})
+	}
+	if waves, ok := site.waves(); ok {
+		site.scheme = waves
+	}
+	m.sites = append(m.sites, site)
+}
+
+// matrix reports whether a tensor has two axes; further ones of 1 say nothing
+// (facts/GGUF-FACTS §a).
+func matrix(t *gguf.Tensor) bool {
+	return len(t.Shape) >= 2 && !slices.ContainsFunc(t.Shape[2:], func(n int64) bool { return n != 1 })
+}
+
+// fitRows is how many rows of a table are read to tell a stored sinusoid from
+// trained rows.
+const fitRows = 64
+
+// waves reads the rows as a stored sinusoid (DistilBERT's option): the first
+// rows give the formula, others must follow it.
+func (t *table) waves() (schemes.Sinusoid, bool) {
+	if !t.tensor.Readable() || t.Dim() < 4 || t.Dim() > maxDims || t.Len() < 4 {
+		return schemes.Sinusoid{}, false
+	}
+	rows := make([][]float64, min(t.Len(), fitRows))
+	for i := range rows {
+		rows[i] = make([]float64, t.Dim())
+		if t.Row(i, rows[i]) != nil {
+			return schemes.Sinusoid{}, false
+		}
+	}
+	p := fit.Float32
+	switch l := t.tensor.Type; {
+	case l == gguf.F16:
+		p = fit.Float16
+	case l == gguf.BF16:
+		p = fit.BFloat16
+	case l != gguf.F32 && l != gguf.F64:
+		p = fit.Int8
+	}
+	found, ok := fit.AdditiveTable(fit.Func(len(rows), t.Dim(), func(r, c int) float64 { return rows[r][c] }), p)
+	s := found.Sinusoid
+	s.Rows = t.Len()
+	return s, ok && t.m.follows(t.tensor, s)
 }
 
 // findNoTable says that a model's table is not there: a vocabulary, or a file
@@ -111,6 +155,9 @@ func (t *table) Hold(want position.Want) error {
 		return err
 	}
 	rows := want.Rows
+	if rows == nil {
+		rows = t.formula(want)
+	}
 	total, kept := int64(rows.Len()), int64(rows.Kept())
 	source := &rowBytes{table: t, rows: rows}
 	if err := source.try(); err != nil {
@@ -135,15 +182,42 @@ func (t *table) holdable(want position.Want) error {
 	case knows && int64(width) != t.tensor.Width():
 		return t.refuse(fmt.Sprintf("rows of %d elements, but %s is %d; engines refuse the file", t.tensor.Width(), t.m.key(keyEmbedding), width),
 			"convert the model again")
-	case want.Rows == nil:
+	case want.Rows == nil && t.formula(want) == nil:
 		return t.refuse("a learned table needs rows to hold", "")
 	case !t.tensor.Type.Writable():
 		return t.refuse("rows in storage type "+t.tensor.Type.String()+" cannot be written", "convert the table to F32, F16, BF16 or a simple quantised type (Q8_0, Q5_1, Q4_0, …) first")
-	case len(t.tensor.Shape) != 2 || want.Rows.Kept() > t.Len():
+	case !matrix(t.tensor) || want.Rows != nil && want.Rows.Kept() > t.Len():
 		return t.refuse("not a matrix with that many rows", "")
 	}
 	return nil
 }
+
+// formula are rows by the sinusoid that the table holds, nil when it is trained.
+func (t *table) formula(want position.Want) position.RowSource {
+	s, ok := want.Scheme.(schemes.Sinusoid)
+	if !ok || s.Rows < t.Len() {
+		return nil
+	}
+	return waveRows{s.Table(), t.Len(), s.Rows}
+}
+
+// waveRows are rows of a sinusoid, the first of which the file has.
+type waveRows struct {
+	table      *schemes.SinusoidTable
+	kept, rows int
+}
+
+// Len is the number of rows.
+func (w waveRows) Len() int { return w.rows }
+
+// Kept is how many of them stay as they are.
+func (w waveRows) Kept() int { return w.kept }
+
+// Dim is the width of a row.
+func (w waveRows) Dim() int { return w.table.Dim }
+
+// Row computes row i.
+func (w waveRows) Row(i int, dst []float64) error { w.table.Row(i, dst); return nil }
 
 // finite refuses tables with values that any interpolation would spread
 // (facts/BAD-INPUTS C01).

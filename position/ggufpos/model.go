@@ -97,11 +97,15 @@ func (m *model) Describe() report.Inspect {
 	if m.name != "" {
 		r.Architecture = report.Pointer(report.Name(m.name))
 	}
-	if n, ok := m.count(keyContext); ok && m.speaks() {
-		r.Length.Stated = report.Pointer(n)
+	if n, ok := m.pair(keyContext).Uint(); ok && n <= maxStated && m.speaks() {
+		r.Length.Stated = report.Pointer(int(n))
 	}
 	return r
 }
+
+// maxStated is the longest length that is passed on as the file states it,
+// sense or not.
+const maxStated = 1 << 53
 
 // speaks reports whether the file's own keys are a model's.
 func (m *model) speaks() bool {

@@ -104,9 +104,9 @@ func (r *rope) Rotation(pos, length int, cos, sin []float64) error {
 // pinOriginal writes down the original length that a scaling has taken from
 // context_length until now.
 func (r *rope) pinOriginal() {
-	t := r.scheme.Scaling.Type
 	old, ok := r.m.count(keyContext)
-	if n, there := r.m.count(keyOriginal); r.held || !ok || there && n != 0 || t != schemes.ScalingYaRN && t != schemes.ScalingLongRoPE {
+	measured := r.engine.yarn && r.engine.factor != 1 || r.engine.long != nil || r.engine.short != nil
+	if n, there := r.m.count(keyOriginal); r.held || !ok || there && n != 0 || !measured {
 		return
 	}
 	r.m.edit.Set(r.m.key(keyOriginal), u32(old), "original length, until now that of context_length")
