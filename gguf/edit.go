@@ -72,10 +72,10 @@ func (e *Editor) Delete(key, why string) {
 	}
 }
 
-// Resize gives a tensor another number of rows (its second dimension). The
+// Resize gives a matrix another number of rows (its second dimension). The
 // first keep rows stay, as the bytes they are; data holds the others.
 func (e *Editor) Resize(t *Tensor, rows, keep int64, data patch.Source, why string) {
-	if len(t.Shape) != 2 || keep > t.Rows() || keep > rows || !t.Known() {
+	if !t.IsMatrix() || keep > t.Rows() || keep > rows || !t.Known() {
 		e.conflict(fmt.Sprintf("tensor %s of shape %v cannot keep %d and hold %d rows", clip(t.Name), t.Shape, keep, rows))
 		return
 	}
@@ -83,7 +83,9 @@ func (e *Editor) Resize(t *Tensor, rows, keep int64, data patch.Source, why stri
 		e.conflict(fmt.Sprintf("tensor %s: %d bytes of new rows, not %d", clip(t.Name), data.Size(), want))
 		return
 	}
-	e.change(t, tensorEdit{shape: []int64{t.Width(), rows}, kind: t.Type, keep: keep * t.RowBytes(), data: data, why: why})
+	shape := slices.Clone(t.Shape)
+	shape[1] = rows
+	e.change(t, tensorEdit{shape: shape, kind: t.Type, keep: keep * t.RowBytes(), data: data, why: why})
 }
 
 // Replace gives a tensor other data of the same type and shape.

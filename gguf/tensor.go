@@ -1,6 +1,9 @@
 package gguf
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Tensor is where a tensor lies. Its elements are read by File.ReadRows.
 type Tensor struct {
@@ -137,4 +140,10 @@ func (c *cursor) offset(t *Tensor) {
 		c.hint("the file is incomplete: download or copy it again")
 	}
 	t.Offset = int64(n)
+}
+
+// IsMatrix reports whether a tensor has two axes; further ones of 1 say nothing
+// (facts/GGUF-FACTS §a).
+func (t *Tensor) IsMatrix() bool {
+	return len(t.Shape) >= 2 && !slices.ContainsFunc(t.Shape[2:], func(n int64) bool { return n != 1 })
 }

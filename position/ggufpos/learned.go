@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/patch"
@@ -31,7 +30,7 @@ type table struct {
 // findTable adds the learned table of a text model.
 func (m *model) findTable() {
 	t := m.file.Tensor(nameTable)
-	if t == nil || !matrix(t) || t.Rows() == 0 || t.Width() == 0 {
+	if t == nil || !t.IsMatrix() || t.Rows() == 0 || t.Width() == 0 {
 		m.findNoTable()
 		return
 	}
@@ -44,12 +43,6 @@ func (m *model) findTable() {
 		site.scheme = waves
 	}
 	m.sites = append(m.sites, site)
-}
-
-// matrix reports whether a tensor has two axes; further ones of 1 say nothing
-// (facts/GGUF-FACTS §a).
-func matrix(t *gguf.Tensor) bool {
-	return len(t.Shape) >= 2 && !slices.ContainsFunc(t.Shape[2:], func(n int64) bool { return n != 1 })
 }
 
 // fitRows is how many rows of a table are read to tell a stored sinusoid from
@@ -186,7 +179,7 @@ func (t *table) holdable(want position.Want) error {
 		return t.refuse("a learned table needs rows to hold", "")
 	case !t.tensor.Type.Writable():
 		return t.refuse("rows in storage type "+t.tensor.Type.String()+" cannot be written", "convert the table to F32, F16, BF16 or a simple quantised type (Q8_0, Q5_1, Q4_0, …) first")
-	case !matrix(t.tensor) || want.Rows != nil && want.Rows.Kept() > t.Len():
+	case !t.tensor.IsMatrix() || want.Rows != nil && want.Rows.Kept() > t.Len():
 		return t.refuse("not a matrix with that many rows", "")
 	}
 	return nil

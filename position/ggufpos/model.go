@@ -122,6 +122,9 @@ func (m *model) SetLength(old, new int) error {
 	if err := m.editable(); err != nil {
 		return err
 	}
+	if m.arch != nil && m.arch.Scheme == "learned" && m.kind == report.KindModel && len(m.sites) == 0 {
+		return &position.Refusal{Why: "the table " + nameTable + ", which would have to grow, is not there as a matrix", Instead: "convert the model again"}
+	}
 	const sparse = 1 << 20
 	if m.name == "glm-dsa" && (old < sparse) != (new < sparse) {
 		return &position.Refusal{Why: fmt.Sprintf("glm-dsa takes other attention layers as sparse when context_length crosses %d", sparse),
