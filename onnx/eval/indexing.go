@@ -173,6 +173,19 @@ func gatherND(c *call) ([]*Value, error) {
 
 // scatter keeps the shape of what is written into; ScatterND's content is
 // computed where all is known.
+// scatterShapes checks what ScatterND demands: updates have the shape of the
+// indices without their last axis, and then that of what an index picks.
+func scatterShapes(c *call, a, index, updates *Value) error {
+	k := len(index.Shape)
+	if c.node.Op != "ScatterND" || !index.Ranked || !updates.Ranked || k == 0 || index.Shape[k-1] > len(a.Shape) {
+		return nil
+	}
+	if want := slices.Concat(index.Shape[:k-1], a.Shape[index.Shape[k-1]:]); !slices.Equal(want, updates.Shape) {
+		return c.fail("updates of shape %v for indices of %v", updates.Shape, index.Shape)
+	}
+	return nil
+}
+
 func scatter(c *call) ([]*Value, error) {
 	a, index, updates := c.need(0), c.need(1), c.need(2)
 	if index.Type.IsFloat() {
@@ -182,6 +195,9 @@ func scatter(c *call) ([]*Value, error) {
 		return one(&Value{Type: a.Type}), nil
 	}
 	out := Shaped(a.Type, a.Shape...)
+	if err := scatterShapes(c, a, index, updates); err != nil {
+		return nil, err
+	}
 	if c.node.Op != "ScatterND" || c.node.Attribute("reduction") != nil && string(c.node.Attribute("reduction").S) != "none" ||
 		out.Len() > maxContent || !allKnown(a, index, updates) || len(index.Shape) == 0 {
 		return one(out), nil

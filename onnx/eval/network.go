@@ -67,6 +67,11 @@ func skipNormalization(c *call) ([]*Value, error) {
 	a := c.need(0)
 	same := &Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}
 	out := []*Value{same, nil, nil, nil}
+	if b := c.need(1); strings.HasPrefix(c.node.Op, "Skip") && a.Ranked && b.Ranked {
+		if shape, err := broadcast(a.Shape, b.Shape); err != nil || !slices.Equal(shape, a.Shape) {
+			return nil, c.fail("shapes %v and %v", a.Shape, b.Shape)
+		}
+	}
 	if strings.HasPrefix(c.node.Op, "Skip") {
 		out[3] = same
 	}

@@ -656,6 +656,9 @@ func (m *Model) relativeTable(uses []*bias) site {
 	}
 	e := position.Encoding{Scheme: other, Form: report.FormBaked, Beyond: report.BeyondError,
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", nodeName(u.node), n, n, len(uses))}}}
+	if m.fixedLength() == n { // of text: nothing else says how far it goes
+		e.Capacity = n
+	}
 	seen := map[*onnx.Tensor]bool{}
 	for _, use := range uses {
 		for _, src := range sources(use.scope, use.name) {

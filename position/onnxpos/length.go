@@ -53,10 +53,76 @@ func (m *Model) SetLength(old, new int) error {
 		return &position.Refusal{Why: "the length follows from the size of an image or recording, which the graph fixes",
 			Instead: "export the model for the wanted input size"}
 	}
+	if n := m.unrolled(); n != nil {
+		return &position.Refusal{Why: fmt.Sprintf("the graph is unrolled: it treats each of its %d positions by nodes of its own, such as %s", m.fixedLength(), nodeName(n)),
+			Instead: "export the model for the wanted length"}
+	}
 	c := &lengthChange{m: m, old: old, new: new, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{}, known: map[*onnx.Node]bool{}}
 	c.sizes.length = new
 	c.pairs = c.lengths()
 	return c.run()
+}
+
+// leastUnrolled is the least length at which nodes for each position are told
+// from a few that pick some of them.
+const leastUnrolled = 4
+
+// unrolled finds a recurrence that was written out for a fixed length: a Split
+// into single positions, or a Gather or Slice for each of them. Such a graph
+// may run at another length and leaves out what lies beyond.
+func (m *Model) unrolled() *onnx.Node {
+	length := m.fixedLength()
+	if length < leastUnrolled {
+		return nil
+	}
+	for _, s := range m.probe.Scopes() {
+		picked := map[string]map[int64]bool{}
+		for _, n := range s.Graph.Nodes {
+			data := s.Value(n.Input(0))
+			if n.Op == "Split" && len(n.Outputs) == length {
+				return n
+			}
+			at, ok := picks(s, n, data, length)
+			if !ok {
+				continue
+			}
+			if picked[n.Input(0)] == nil {
+				picked[n.Input(0)] = map[int64]bool{}
+			}
+			if picked[n.Input(0)][at] = true; len(picked[n.Input(0)]) == length {
+				return n
+			}
+		}
+	}
+	return nil
+}
+
+// picks is the one position that a node takes out of an axis of the given
+// length.
+func picks(s *eval.Scope, n *onnx.Node, data *eval.Value, length int) (at int64, ok bool) {
+	if !data.Ranked || data.Known() {
+		return 0, false
+	}
+	axis := 0
+	switch n.Op {
+	case "Gather":
+		axis = int(n.Int("axis", 0))
+		x, scalar := s.Value(n.Input(1)).Scalar()
+		at, ok = int64(x), scalar && s.Tensor(n.Input(1)) != nil
+	case "Slice":
+		starts, ends, axes := listOf(s, n, "starts", 1), listOf(s, n, "ends", 2), listOf(s, n, "axes", 3)
+		if len(starts) != 1 || len(ends) != 1 || len(axes) > 1 || ends[0] != starts[0]+1 {
+			return 0, false
+		}
+		if len(axes) == 1 {
+			axis = int(axes[0])
+		}
+		at, ok = starts[0], true
+	}
+	if axis < 0 {
+		axis += len(data.Shape)
+	}
+	return at, ok && axis >= 0 && axis < len(data.Shape) && data.Shape[axis] == length
 }
 
 // run grows what fails, records it and corrects what the file declares.
@@ -715,7 +781,7 @@ func (c *lengthChange) declare() error {
 	}
 	for _, s := range e.Scopes() {
 		for _, info := range s.Graph.ValueInfos {
-			if v := s.Value(info.Name); contradicts(info, v) {
+			if v := s.Value(info.Name); contradicts(info, v) || c.doubtful(info, v) {
 				c.m.editor.DropValueInfo(info, "its declared shape is for the old length")
 			}
 		}
@@ -733,6 +799,18 @@ func contradicts(info *onnx.ValueInfo, v *eval.Value) bool {
 		}
 	}
 	return false
+}
+
+// doubtful reports whether a declared shape of a graph of one length, which
+// nothing here can compute, may hold that length: it is worth less than nothing
+// then.
+func (c *lengthChange) doubtful(info *onnx.ValueInfo, v *eval.Value) bool {
+	if c.m.fixedLength() == 0 && c.image == [2]int{} || v.Ranked && len(v.Shape) == len(info.Dims) {
+		return false
+	}
+	return slices.ContainsFunc(info.Dims, func(d onnx.Dim) bool {
+		return slices.ContainsFunc(c.pairs, func(p numberPair) bool { return d.Value > 0 && p.old > 1 && d.Value%int64(p.old) == 0 })
+	})
 }
 
 func (c *lengthChange) correct(info *onnx.ValueInfo, v *eval.Value) {
