@@ -53,8 +53,12 @@ func microsoft(name string) operator {
 		return fusedAttention
 	case "MultiHeadAttention", "GroupQueryAttention", "SparseAttention", "PagedAttention":
 		return headAttention
-	case "FusedMatMul", "MatMulIntegerToFloat", "DynamicQuantizeMatMul", "FusedGemm":
+	case "FusedMatMul", "MatMulIntegerToFloat", "DynamicQuantizeMatMul":
 		return fusedMatMul
+	case "FusedGemm":
+		return gemm
+	case "FusedConv":
+		return convolution
 	case "MatMulNBits", "MatMulBnb4", "MatMulFpQ4":
 		return matMulNBits
 	case "GatherBlockQuantized":
@@ -201,17 +205,27 @@ func product2(c *call, t onnx.DataType, a, b *Value) ([]*Value, error) {
 
 func fusedMatMul(c *call) ([]*Value, error) {
 	a, b := c.need(0), c.need(1)
-	if !a.Ranked || !b.Ranked || len(a.Shape) < 2 || len(b.Shape) < 2 || c.node.Op != "FusedMatMul" {
+	if !a.Ranked || !b.Ranked || len(a.Shape) < 2 || len(b.Shape) < 2 {
 		return one(&Value{Type: onnx.Float}), nil
 	}
-	flip := func(v *Value, attribute string) *Value {
+	t := a.Type
+	if !t.IsFloat() { // quantised operands, dequantised product
+		t = onnx.Float
+	}
+	flip := func(v *Value, side string) *Value {
 		s := slices.Clone(v.Shape)
-		if c.node.Int(attribute, 0) == 1 {
-			s[len(s)-1], s[len(s)-2] = s[len(s)-2], s[len(s)-1]
+		k := len(s)
+		if c.node.Int("transBatch"+side, 0) == 1 { // the first axis goes behind the batch
+			first := s[0]
+			copy(s, s[1:k-1])
+			s[k-2] = first
+		}
+		if c.node.Int("trans"+side, 0) == 1 {
+			s[k-1], s[k-2] = s[k-2], s[k-1]
 		}
 		return Shaped(v.Type, s...)
 	}
-	return product2(c, a.Type, flip(a, "transA"), flip(b, "transB"))
+	return product2(c, t, flip(a, "A"), flip(b, "B"))
 }
 
 func gemm(c *call) ([]*Value, error) {
