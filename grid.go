@@ -3,9 +3,9 @@ package modelpatch
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // GridOptions say to which size a grid of image patches should be resampled;
@@ -29,16 +29,13 @@ func ResizeGrid(ctx context.Context, path string, o GridOptions, open OpenOption
 
 // hasGrid checks that a model has the grid that was asked for.
 func hasGrid(m position.Model, o GridOptions) error {
-	if o.Image != 0 {
-		if g, ok := m.(position.Gridder); ok && g.PatchSize() > 0 {
-			o.Height = o.Image / g.PatchSize()
-			o.Width = o.Height
-		}
+	g, ok := m.(position.Gridder)
+	if ok && o.Image != 0 && g.PatchSize() > 0 {
+		o.Height = o.Image / g.PatchSize()
+		o.Width = o.Height
 	}
-	for _, s := range m.Sites() {
-		if l, ok := s.Encoding().Scheme.(schemes.Learned); ok && l.Grid != nil && l.Grid[0] == o.Height && l.Grid[1] == o.Width {
-			return nil
-		}
+	if ok && g.PatchGrid() == [2]int{o.Height, o.Width} && slices.ContainsFunc(m.Sites(), func(s position.Site) bool { return s.Encoding().IsGrid() }) {
+		return nil
 	}
 	return fmt.Errorf("the new file has no grid of %d×%d patches", o.Height, o.Width)
 }

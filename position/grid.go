@@ -2,6 +2,7 @@ package position
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -20,9 +21,16 @@ type GridOptions struct {
 type Gridder interface {
 	// PatchSize is the side of a patch in pixels, 0 when it cannot be told.
 	PatchSize() int
+	// PatchGrid is the height and width of the picture in patches, zeros when
+	// there is no picture.
+	PatchGrid() [2]int
 	// SetGrid changes shape constants and fixed dimensions to another grid.
 	SetGrid(old, new [2]int) error
 }
+
+// Resampler is implemented by sites whose graph may resample their table to the
+// picture's size itself, so that nothing of it changes.
+type Resampler interface{ Resampled() bool }
 
 // ResizeGrid resamples the learned rows of a model's image patches, as the
 // original model does for another picture size.
@@ -60,8 +68,15 @@ func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
 		if !ok || l.Grid == nil {
 			continue
 		}
-		from = [2]int{l.Grid[0], l.Grid[1]}
-		if from == to {
+		if r, ok := s.(Resampler); ok && r.Resampled() {
+			if from = gridder.PatchGrid(); from == to {
+				continue
+			}
+			out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged,
+				What: fmt.Sprintf("grid: %d×%d → %d×%d patches, resampled by the graph itself", from[0], from[1], to[0], to[1])})
+			continue
+		}
+		if from = [2]int{l.Grid[0], l.Grid[1]}; from == to {
 			continue
 		}
 		if err := resizeSite(s, l, from, to, kernel); err != nil {
@@ -73,8 +88,14 @@ func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
 			What: fmt.Sprintf("grid: %d×%d → %d×%d patches, %s", from[0], from[1], to[0], to[1], kernel.Name)})
 	}
 	switch {
+	case from == [2]int{} && slices.ContainsFunc(m.Sites(), func(s Site) bool {
+		other, ok := s.Encoding().Scheme.(schemes.Other)
+		return ok && other.Kind == report.SchemeRelativeTable && s.Encoding().Form == report.FormBaked
+	}):
+		return Outcome{}, &Refusal{Why: "the biases of distances stand in the graph for one window, and the table that they were made from is not in the file",
+			Instead: "export the model for the wanted picture"}
 	case from == [2]int{}:
-		return Outcome{}, &Refusal{Why: "the model has no learned grid of image patches", Instead: "extend --len is for text"}
+		return Outcome{}, &Refusal{Why: "the model has no learned grid of image patches", Instead: "what follows the picture by itself has no table to resize: export the model with free axes; extend --len is for text"}
 	case len(out.Changes) == 0:
 		out.Nothing = fmt.Sprintf("the grid is %d×%d already", to[0], to[1])
 		return out, nil

@@ -21,6 +21,12 @@ func (m *Model) PatchSize() int {
 	return 0
 }
 
+// PatchGrid is the height and width of the picture in patches.
+func (m *Model) PatchGrid() [2]int {
+	h, w := m.patchGrid(m.probe)
+	return [2]int{h, w}
+}
+
 // SetGrid changes what hangs on the picture's size: position ids, shape
 // constants, fixed dimensions.
 func (m *Model) SetGrid(old, new [2]int) error {
@@ -70,19 +76,21 @@ func (c *lengthChange) imageInputs() map[string]*eval.Value {
 	return probeInputs(&free, c.sizes)
 }
 
-// resampled reports whether the graph itself resamples the table before it adds
+// Resampled reports whether the graph itself resamples the table before it adds
 // it.
-func (t *tableSite) resampled() bool {
-	u := t.uses[0]
+func (t *tableSite) Resampled() bool { return resamples(t.uses[0].scope, t.uses[0].name) }
+
+// resamples reports whether a value went through a Resize.
+func resamples(s *eval.Scope, name string) bool {
 	seen := map[string]bool{}
-	queue := []string{u.name}
+	queue := []string{name}
 	for i := 0; i < len(queue) && i < maxTrace; i++ {
 		if seen[queue[i]] {
 			continue
 		}
 		seen[queue[i]] = true
-		n, at := u.scope.Find(queue[i])
-		if n == nil || at != u.scope {
+		n, at := s.Find(queue[i])
+		if n == nil || at != s {
 			continue
 		}
 		if n.Op == "Resize" {

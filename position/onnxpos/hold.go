@@ -140,7 +140,7 @@ func (t *tableSite) Hold(want position.Want) error {
 		if w, ok := want.Scheme.(schemes.Learned); !ok || w.Grid == nil || want.Rows == nil {
 			return &position.Refusal{Why: "the table holds the patches of an image grid", Instead: "extend --grid HxW or --image SIZE"}
 		}
-		if t.resampled() {
+		if t.Resampled() {
 			return &position.Refusal{Why: "the graph resamples its table of patches itself", Instead: "give it a larger picture, if its axes are free; else export it for the wanted size"}
 		}
 	}

@@ -21,6 +21,7 @@ type lengthChange struct {
 	old, new int
 	sizes    sizes
 	image    [2]int       // height and width of the new picture; zeros: no change of it
+	frames   int          // of the new recording; 0: no change of it
 	pairs    []numberPair // what stands for the old size, and for the new
 	probed   int          // evaluations so far
 	planned  map[*onnx.Tensor]*plannedConstant
@@ -49,6 +50,9 @@ const maxGrowths = 200
 // SetLength changes masks, buffers, shape constants and fixed dimensions that
 // hold the length, so that the graph runs at the new one.
 func (m *Model) SetLength(old, new int) error {
+	if in := m.recording(); in != nil {
+		return m.setRecording(in, old, new)
+	}
 	if m.imageInput() != nil && m.tokenInput() == nil || m.waveInput() != nil {
 		return &position.Refusal{Why: "the length follows from the size of an image or recording, which the graph fixes",
 			Instead: "export the model for the wanted input size"}
@@ -60,6 +64,38 @@ func (m *Model) SetLength(old, new int) error {
 	c := &lengthChange{m: m, old: old, new: new, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{}, known: map[*onnx.Node]bool{}}
 	c.sizes.length = new
 	c.pairs = c.lengths()
+	return c.run()
+}
+
+// recording is an audio input that convolutions shorten to positions: features
+// of frames, or a waveform; nil when there is none.
+func (m *Model) recording() *onnx.ValueInfo {
+	if in := m.audio(); in != nil && m.convolved(in.Name) && m.imageInput() == nil {
+		return in
+	}
+	return nil
+}
+
+// setRecording lengthens a recording of fixed length so that its convolutions
+// give the new number of positions; one with free axes needs nothing.
+func (m *Model) setRecording(in *onnx.ValueInfo, old, new int) error {
+	fixed := int(in.Dims[len(in.Dims)-1].Value)
+	if fixed < 0 {
+		return nil
+	}
+	if old < 1 || fixed < old {
+		return &position.Refusal{Why: "the length follows from that of the recording, which the graph fixes", Instead: "export the model for the wanted length of recordings"}
+	}
+	c := &lengthChange{m: m, old: old, new: new, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{}, known: map[*onnx.Node]bool{}}
+	c.pairs = c.lengths()
+	// Strides multiply: so many samples more a position, and borders stay.
+	stride := (fixed + old - 1) / old
+	for _, frames := range []int{fixed + (new-old)*stride, fixed * new / old, fixed + (new-old)*(fixed/old)} {
+		c.frames = frames
+		if f, _ := c.problem(); f == nil {
+			break
+		}
+	}
 	return c.run()
 }
 
@@ -167,6 +203,9 @@ func (c *lengthChange) inputs() map[string]*eval.Value {
 	if c.image != [2]int{} {
 		return c.imageInputs()
 	}
+	if c.frames > 0 {
+		return c.recordingInputs()
+	}
 	if fixed == 0 {
 		return probeInputs(&free, c.sizes)
 	}
@@ -182,6 +221,25 @@ func (c *lengthChange) inputs() map[string]*eval.Value {
 		}
 		graph.Inputs = append(graph.Inputs, &copied)
 	}
+	free.Graph = &graph
+	return probeInputs(&free, c.sizes)
+}
+
+// recordingInputs are probing inputs with a recording of the new length.
+func (c *lengthChange) recordingInputs() map[string]*eval.Value {
+	graph := *c.m.file.Graph
+	graph.Inputs = nil
+	recording := c.m.recording()
+	for _, in := range c.m.file.Graph.Inputs {
+		if in == recording {
+			copied := *in
+			copied.Dims = slices.Clone(in.Dims)
+			copied.Dims[len(copied.Dims)-1].Value = int64(c.frames)
+			in = &copied
+		}
+		graph.Inputs = append(graph.Inputs, in)
+	}
+	free := *c.m.file
 	free.Graph = &graph
 	return probeInputs(&free, c.sizes)
 }
@@ -230,7 +288,7 @@ func (c *lengthChange) problem() (*eval.Failure, int64) {
 	if f := c.first(c.probe()); f != nil {
 		return f, f.Node.Range()[0]
 	}
-	if c.m.fixedLength() > 0 || c.image != [2]int{} {
+	if c.m.fixedLength() > 0 || c.image != [2]int{} || c.frames > 0 {
 		return nil, throughBoth
 	}
 	back := *c
@@ -270,7 +328,7 @@ func (c *lengthChange) first(e *eval.Evaluator) *eval.Failure {
 // length is pushed into a dimension that does not hold the length.
 func (c *lengthChange) misshaped(e *eval.Evaluator) []eval.Failure {
 	fixed := c.m.fixedLength()
-	if fixed == 0 {
+	if fixed == 0 && c.image == [2]int{} && c.frames == 0 {
 		return nil
 	}
 	var out []eval.Failure
@@ -288,7 +346,7 @@ func (c *lengthChange) misshaped(e *eval.Evaluator) []eval.Failure {
 				continue
 			}
 			for d := range before.Shape {
-				if before.Shape[d] != after.Shape[d] && before.Shape[d]%fixed != 0 && before.Shape[d] != fixed-1 && before.Shape[d] != fixed+1 {
+				if before.Shape[d] != after.Shape[d] && !c.follows(before.Shape[d], after.Shape[d]) {
 					out = append(out, eval.Failure{Scope: s, Node: n, Err: fmt.Errorf("dimension %d of %v became %d", d, before.Shape, after.Shape[d])})
 					break
 				}
@@ -296,6 +354,19 @@ func (c *lengthChange) misshaped(e *eval.Evaluator) []eval.Failure {
 		}
 	}
 	return out
+}
+
+// follows reports whether a dimension may change so with the length, or with
+// the sizes of a picture.
+func (c *lengthChange) follows(before, after int) bool {
+	if fixed := c.m.fixedLength(); fixed > 0 {
+		return before%fixed == 0 || before == fixed-1 || before == fixed+1
+	}
+	pairs := c.pairs
+	if in := c.m.imageInput(); in != nil && c.image != [2]int{} {
+		pairs = append(slices.Clone(pairs), numberPair{int(in.Dims[2].Value), c.image[0]}, numberPair{int(in.Dims[3].Value), c.image[1]})
+	}
+	return slices.ContainsFunc(pairs, func(p numberPair) bool { return p.old > 0 && before%p.old == 0 && after == before/p.old*p.new })
 }
 
 // maxTried bounds the constants that are tried for one failure.
@@ -805,7 +876,7 @@ func contradicts(info *onnx.ValueInfo, v *eval.Value) bool {
 // nothing here can compute, may hold that length: it is worth less than nothing
 // then.
 func (c *lengthChange) doubtful(info *onnx.ValueInfo, v *eval.Value) bool {
-	if c.m.fixedLength() == 0 && c.image == [2]int{} || v.Ranked && len(v.Shape) == len(info.Dims) {
+	if c.m.fixedLength() == 0 && c.image == [2]int{} && c.frames == 0 || v.Ranked && len(v.Shape) == len(info.Dims) {
 		return false
 	}
 	return slices.ContainsFunc(info.Dims, func(d onnx.Dim) bool {

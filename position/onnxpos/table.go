@@ -65,7 +65,7 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 		if computed && src.trig == nil && src.indexed == nil {
 			continue // what computed numbers are written into
 		}
-		if d.additive(src, added.Shape[axis], width) {
+		if d.additive(src, added.Shape[axis], width) || d.resampledTable(s, addedName, src, width) {
 			d.tables = append(d.tables, &addition{scope: s, node: n, name: addedName, state: stateName, value: added, axis: axis, source: src, before: d.tokensAhead(s, stateName)})
 		}
 	}
@@ -150,6 +150,32 @@ func onlySwitches(v *eval.Value) bool {
 		}
 	}
 	return true
+}
+
+// resampledTable reports whether a constant is a table of patches of another
+// picture size, which the graph resamples before it adds it.
+func (d *detector) resampledTable(s *eval.Scope, name string, src source, width int) bool {
+	t := src.tensor
+	if h, _ := d.m.patchGrid(d.e); h == 0 || t == nil || src.indexed != nil || sourceGrid(t, width) == 0 {
+		return false
+	}
+	return resamples(s, name)
+}
+
+// sourceGrid is the side of the square grid that a constant holds patches of,
+// in rows or as an image of its own; 0: none.
+func sourceGrid(t *onnx.Tensor, width int) int {
+	if width < 1 || t.Len()%int64(width) != 0 || len(t.Dims) < 3 {
+		return 0
+	}
+	side := int(math.Sqrt(float64(t.Len()/int64(width))) + 0.5)
+	switch k := len(t.Dims); {
+	case side < 2 || int64(side*side*width) != t.Len():
+		return 0
+	case int(t.Dims[k-1]) == width, int(t.Dims[k-3]) == width && int(t.Dims[k-2]) == side:
+		return side
+	}
+	return 0
 }
 
 // plane takes a table that is added to an image's patches while they still
@@ -481,7 +507,11 @@ func (t *tableSite) rows() tableRows {
 	}
 	if axis < 0 { // an image's patches without prefix
 		h, w := t.m.patchGrid(t.m.probe)
-		axis = max(slices.Index(src.tensor.Dims, int64(h*w)), 0)
+		axis = slices.Index(src.tensor.Dims, int64(h*w))
+		if side := sourceGrid(src.tensor, t.uses[0].value.Shape[len(t.uses[0].value.Shape)-1]); axis < 0 && side > 0 {
+			axis = slices.Index(src.tensor.Dims, int64(side*side))
+		}
+		axis = max(axis, 0)
 	}
 	return tableRows{tensor: src.tensor, axis: axis, scale: src.scale, zero: src.zero}
 }
@@ -517,6 +547,11 @@ func (t *tableSite) describe(d *detector) {
 		}
 	}
 	g, prefix, total, ok := t.grid(d, rows.Len())
+	if ok && t.Resampled() { // what the table holds counts, not the picture
+		if side := sourceGrid(use.source.tensor, use.value.Shape[len(use.value.Shape)-1]); side > 0 && side*side != g[0]*g[1] {
+			g, total = []int{side, side}, side*side+prefix
+		}
+	}
 	if ok && t.sinusoid == nil {
 		if s, fits := t.gridFormula(rows, g); fits {
 			e.Scheme, e.Capacity = s.Sinusoid, g[0]*g[1]
