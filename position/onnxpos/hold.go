@@ -120,7 +120,7 @@ func (t tableRows) encode(values []float64) ([]byte, error) {
 	q := make([]int64, len(values))
 	for i, v := range values {
 		x := math.RoundToEven(v/t.scale) + t.zero
-		if x < low-0.5 || x > high+0.5 {
+		if x < low-1 || x > high+1 { // quantisers saturate by a step, too
 			return nil, fmt.Errorf("value %g does not fit the scale %g of the quantised table", v, t.scale)
 		}
 		q[i] = int64(math.Min(math.Max(x, low), high))

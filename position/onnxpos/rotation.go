@@ -64,7 +64,7 @@ func (d *detector) factor(s *eval.Scope, name string) (factor, bool) {
 			return factor{}, false
 		}
 		switch n.Op {
-		case "Cast", "Neg", "Identity", "QuantizeLinear", "DequantizeLinear":
+		case "Cast", "Neg", "Identity", "Transpose", "QuantizeLinear", "DequantizeLinear":
 			name = n.Input(0)
 			continue
 		case "Mul":

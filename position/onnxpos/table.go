@@ -359,8 +359,8 @@ func (d *detector) embedLayerNormalization(s *eval.Scope, n *onnx.Node) {
 	switch d, at := s.Find(name); {
 	case n.Op == "QEmbedLayerNormalization": // scales and zero points follow the mask
 		src.index = ""
-		src.scale, _ = s.Value(n.Input(10)).Scalar()
-		src.zero, _ = s.Value(n.Input(15)).Scalar()
+		src.scale, _ = s.Value(n.Input(9)).Scalar()
+		src.zero, _ = s.Value(n.Input(14)).Scalar()
 	case d != nil && d.Op == "DequantizeLinear":
 		src.scale, _ = at.Value(d.Input(1)).Scalar()
 		src.zero, _ = at.Value(d.Input(2)).Scalar()
