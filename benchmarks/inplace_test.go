@@ -28,8 +28,33 @@ func inPlace(b *testing.B, change func(i int) []string) {
 		os.Remove(undo)
 	}
 	reportPeer(b, "in-place", peer.wall, own)
+	b.ReportMetric(float64(syncs(b, folder).Microseconds())/1e3, "ms-syncs")
 	b.ReportMetric(float64(own.cpu.Microseconds())/1e3/float64(b.N), "ms-cpu/op")
 	b.ReportMetric(float64(own.written)/1e3, "kB-written")
+}
+
+// protocolSyncs is how often an edit in place waits for the disk: undo file,
+// journal, folder, target, folder (facts/BAD-INPUTS §5).
+const protocolSyncs = 5
+
+// syncs is how long as many waits take here for a block each.
+func syncs(b *testing.B, folder string) time.Duration {
+	f, err := os.Create(filepath.Join(folder, "scratch"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	block := make([]byte, 4096)
+	begin := time.Now()
+	for i := range protocolSyncs {
+		if _, err := f.WriteAt(block, int64(i*len(block))); err != nil {
+			b.Fatal(err)
+		}
+		if err := f.Sync(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return time.Since(begin)
 }
 
 // reportPeer says what the tool and cp with sync took.

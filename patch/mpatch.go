@@ -83,7 +83,7 @@ func (p Plan) WritePatch(w io.Writer, i int, in io.ReaderAt, o PatchOptions) err
 	if len(line) >= longestHeader {
 		return errors.New("too many edits and tensors for a patch file")
 	}
-	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true), zstd.WithWindowSize(1<<20))
+	z, err := zstd.NewWriter(w, encoderOptions(p.patchPayload(i))...)
 	if err != nil {
 		return err
 	}
@@ -176,4 +176,28 @@ func (w *offsetWriter) Write(p []byte) (int, error) {
 	n, err := w.file.WriteAt(p, w.at)
 	w.at += int64(n)
 	return n, err
+}
+
+// smallPatch is the payload up to which a patch is compressed with small
+// tables: to set up the usual ones takes longer than everything else.
+const smallPatch = 1 << 16
+
+// encoderOptions are those of a patch file, which depend on its content alone.
+func encoderOptions(payload int64) []zstd.EOption {
+	options := []zstd.EOption{zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true)}
+	if payload <= smallPatch {
+		return append(options, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(smallPatch), zstd.WithLowerEncoderMem(true))
+	}
+	return append(options, zstd.WithWindowSize(1<<20))
+}
+
+// patchPayload is how many old and new bytes the patch of input i holds.
+func (p Plan) patchPayload(i int) (n int64) {
+	for _, e := range p.Edited(i) {
+		n += e.Old
+		if e.New != nil {
+			n += e.New.Size()
+		}
+	}
+	return n
 }
