@@ -48,6 +48,13 @@ type Holder interface {
 	Held() schemes.Scheme
 }
 
+// Switcher is implemented by sites of which the engine has two, and takes one
+// by the length that the file states.
+type Switcher interface {
+	// Switches reports whether another is taken at the new length.
+	Switches(old, new int) bool
+}
+
 // Extend makes a model count to another length: every encoding that bounds it
 // holds more positions, RoPE from keys is scaled, and the stated length
 // follows.
@@ -423,7 +430,12 @@ func (x *extension) finish() (Outcome, error) {
 		return x.out, nil
 	}
 	if old := x.d.Length.Stated; old == nil && x.d.Format == FormatGGUF || old != nil && *old != x.o.Length {
-		x.out.Changes = append(x.out.Changes, report.Change{What: fmt.Sprintf("length: %s → %d", lengthOr(old, x.present), x.o.Length), Expect: report.ExpectSameOnPrefix})
+		change := report.Change{What: fmt.Sprintf("length: %s → %d", lengthOr(old, x.present), x.o.Length), Expect: report.ExpectSameOnPrefix}
+		if slices.ContainsFunc(x.m.Sites(), func(s Site) bool { w, ok := s.(Switcher); return ok && w.Switches(x.present, x.o.Length) }) {
+			change.What += ", where the engine takes LongRoPE's long factors for every position"
+			change.Expect = report.ExpectChanged
+		}
+		x.out.Changes = append(x.out.Changes, change)
 	}
 	return x.out, nil
 }

@@ -101,6 +101,14 @@ func (r *rope) Rotation(pos, length int, cos, sin []float64) error {
 	return nil
 }
 
+// Switches reports whether a longer context makes the engine take LongRoPE's
+// long factors in place of the short ones: it decides by the context, not by
+// the position (llama.cpp's get_rope_factors).
+func (r *rope) Switches(old, new int) bool {
+	original := r.engine.original
+	return !r.held && (r.engine.long != nil || r.engine.short != nil) && old <= original && new > original
+}
+
 // pinOriginal writes down the original length that a scaling has taken from
 // context_length until now.
 func (r *rope) pinOriginal() {
