@@ -98,8 +98,14 @@ func TestCorpus(t *testing.T) {
 }
 
 // TestOwnModels is TestCorpus on the models of testdata.
-func TestOwnModels(t *testing.T) {
-	b, err := os.ReadFile(own + "/truth.json")
+func TestOwnModels(t *testing.T) { judgeAll(t, own, "truth.json") }
+
+// Patterns that are missed easily, from modules of this project's own
+// (test/recipes/export_cases.py).
+func TestCases(t *testing.T) { judgeAll(t, filepath.Join(own, "cases"), "cases.json") }
+
+func judgeAll(t *testing.T, folder, truth string) {
+	b, err := os.ReadFile(filepath.Join(folder, truth))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +114,7 @@ func TestOwnModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range all {
-		for _, miss := range judge(t, e, opened(t, filepath.Join(own, e.File))) {
+		for _, miss := range judge(t, e, opened(t, filepath.Join(folder, e.File))) {
 			t.Errorf("%s: %s", e.File, miss)
 		}
 	}

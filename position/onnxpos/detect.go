@@ -14,11 +14,12 @@ type detector struct {
 	tables    []*addition
 	rotations []*rotation
 	biases    []*bias
+	queries   map[*onnx.Tensor]bool // learned rows that are state, not positions
 }
 
 // detect finds the sites of the model.
 func (m *Model) detect() {
-	d := &detector{m: m, e: m.probe, length: m.sizes.length}
+	d := &detector{m: m, e: m.probe, length: m.sizes.length, queries: map[*onnx.Tensor]bool{}}
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			d.visit(s, n)

@@ -340,6 +340,11 @@ func (r *rotarySite) describeRuntime(e *position.Encoding) {
 		}
 	}
 	result := fit.InverseFrequencies(frequencies, trigPrecision(r.trig), fit.Options{Amplitude: r.amplitude})
+	for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // what exporters folded after it had been rounded
+		if result.OK && result.Rotary.Scaling.Type == schemes.ScalingCustom && rounded(matrix{frequencies}, coarse) {
+			result = fit.InverseFrequencies(frequencies, coarse, fit.Options{Amplitude: r.amplitude})
+		}
+	}
 	r.scheme = result.Rotary
 	long, original, switched := r.switched(frequencies)
 	switch {

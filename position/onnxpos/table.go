@@ -37,6 +37,9 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 		}
 		return
 	}
+	if state.Known() && added.Known() && added.Floats != nil && allZero(state) {
+		d.ownState(s, addedName)
+	}
 	if !state.Ranked || !state.Type.IsFloat() && state.Type != 0 || state.Known() || !added.Known() || added.Floats == nil {
 		return
 	}
@@ -67,6 +70,26 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 		}
 		if d.additive(src, added.Shape[axis], width) || d.resampledTable(s, addedName, src, width) {
 			d.tables = append(d.tables, &addition{scope: s, node: n, name: addedName, state: stateName, value: added, axis: axis, source: src, before: d.tokensAhead(s, stateName)})
+		}
+	}
+}
+
+// allZero reports whether a known value is zero all over.
+func allZero(v *eval.Value) bool {
+	for i := range v.Len() {
+		if v.Number(i) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// ownState notes constants that are added to zeros: they are what the model
+// starts from, not where it is.
+func (d *detector) ownState(s *eval.Scope, name string) {
+	for _, src := range sources(s, name) {
+		if src.tensor != nil && src.indexed == nil {
+			d.queries[src.tensor] = true
 		}
 	}
 }
@@ -410,13 +433,12 @@ func fromInput(s *eval.Scope, name string) bool {
 // withoutQueries drops the tables that are added to a state of the model's own
 // making: object queries (DETR) are learned rows too, and no positions.
 func (d *detector) withoutQueries() {
-	queries := map[*onnx.Tensor]bool{}
 	for _, a := range d.tables {
-		if t := a.source.tensor; t != nil && a.source.indexed == nil && a.state != "" && !queries[t] && !fromInput(a.scope, a.state) {
-			queries[t] = true
+		if t := a.source.tensor; t != nil && a.source.indexed == nil && a.state != "" && !d.queries[t] && !fromInput(a.scope, a.state) {
+			d.queries[t] = true
 		}
 	}
-	d.tables = slices.DeleteFunc(d.tables, func(a *addition) bool { return a.source.tensor != nil && queries[a.source.tensor] })
+	d.tables = slices.DeleteFunc(d.tables, func(a *addition) bool { return a.source.tensor != nil && d.queries[a.source.tensor] })
 }
 
 // addTables makes a site of each table that is added.

@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""Makes testdata/onnx/cases: tiny graphs of patterns that detectors miss easily, with the truth about each.
+
+usage: export_cases.py FOLDER        (needs torch, transformers, onnxscript, onnx and onnxruntime)
+
+Every file comes from a seeded module below, or from a tiny transformers model, by an exporter or a tool that users have.
+cases.json holds what each module does, from its code and configuration, not from what any program says of the file.
+"""
+import json, math, os, sys, warnings
+
+warnings.filterwarnings("ignore")
+os.environ["HF_HUB_OFFLINE"] = "1"
+import numpy as np
+import onnx
+import torch
+import transformers as T
+from torch import nn
+
+V, D, H, N = 32, 16, 2, 20
+HD = D // H
+IDS = (torch.randint(3, V, (1, 7)),)
+FREE = {"input_ids": {0: "batch", 1: "seq"}}
+
+
+class Attention(nn.Module):
+    """Attention with what a pattern needs: rotate(x) turns queries and keys, bias(scores) adds to scores."""
+
+    def __init__(self, rotate=None, bias=None):
+        super().__init__()
+        self.qkv, self.out, self.rotate, self.bias = nn.Linear(D, 3 * D), nn.Linear(D, D), rotate, bias
+
+    def forward(self, x, *more):
+        b, n, _ = x.shape
+        q, k, v = (t.view(b, n, H, HD).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        if self.rotate is not None:
+            q, k = self.rotate(q, *more), self.rotate(k, *more)
+        scores = q @ k.transpose(-1, -2) / math.sqrt(HD)
+        if self.bias is not None:
+            scores = scores + self.bias(x, q, n)
+        return x + self.out((scores.softmax(-1) @ v).transpose(1, 2).reshape(b, n, D))
+
+
+class Text(nn.Module):
+    def __init__(self, add=None, **attention):
+        super().__init__()
+        self.embed, self.add, self.layer = nn.Embedding(V, D), add, Attention(**attention)
+
+    def forward(self, input_ids, *more):
+        x = self.embed(input_ids)
+        return self.layer(x if self.add is None else self.add(x), *more)
+
+
+class Stacked(nn.Module):
+    """cos and sin of each pair beside each other in the last axis, as torchtune and ChatGLM keep them."""
+
+    def __init__(self, base=10000.0):
+        super().__init__()
+        angles = torch.outer(torch.arange(N).float(), base ** -(torch.arange(0, HD, 2).float() / HD))
+        self.register_buffer("cache", torch.stack([angles.cos(), angles.sin()], -1))
+
+    def forward(self, x, start=None):
+        b, h, n, d = x.shape
+        at = torch.arange(n) if start is None else torch.arange(n) + start
+        c = self.cache[at]
+        pairs = x.reshape(b, h, n, d // 2, 2)
+        out = [pairs[..., 0] * c[..., 0] - pairs[..., 1] * c[..., 1], pairs[..., 1] * c[..., 0] + pairs[..., 0] * c[..., 1]]
+        return torch.stack(out, -1).flatten(3)
+
+
+class Lucid(nn.Module):
+    """Angles by an Einsum with an ellipsis."""
+
+    def __init__(self, half=False):
+        super().__init__()
+        f = 500000.0 ** -(torch.arange(0, HD, 2).float() / HD)
+        self.register_buffer("inv_freq", f.half() if half else f)
+
+    def forward(self, x):
+        angles = torch.einsum("..., f -> ... f", torch.arange(x.shape[2]).float(), self.inv_freq.float())
+        angles = torch.cat([angles, angles], -1)
+        a, b = x.chunk(2, -1)
+        return x * angles.cos() + torch.cat([-b, a], -1) * angles.sin()
+
+
+class Reversed(nn.Module):
+    """Positions count down, through a lookup that no rule of the detector knows: the table still ends the graph."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.norm = nn.Embedding(N, D), nn.LayerNorm(D)
+
+    def forward(self, x):
+        n = x.shape[1]
+        return x * self.norm(self.table(n - 1 - torch.arange(n))).tanh()
+
+
+class Gated(nn.Module):
+    """T5's buckets of distance, scaled by a gate of the state (WavLM)."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.gate = nn.Embedding(8, H), nn.Linear(D, H)
+
+    def forward(self, x, q, n):
+        rel = torch.arange(n)[None] - torch.arange(n)[:, None]
+        far = 2 + (torch.log(rel.abs().clamp(min=1).float() / 2) / math.log(32 / 2) * 2).long()
+        bucket = (rel > 0).long() * 4 + torch.where(rel.abs() < 2, rel.abs(), far.clamp(max=3))
+        return self.gate(x).sigmoid().transpose(1, 2)[..., None] * self.table(bucket).permute(2, 0, 1)[None]
+
+
+class Patches(nn.Module):
+    """An image model: patches of 8 pixels, a table by one of several ways, one attention."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.conv, self.layer, self.how = nn.Conv2d(3, D, 8, 8), Attention(), how
+        self.cls, self.queries = nn.Parameter(torch.randn(1, 1, D)), nn.Parameter(torch.randn(1, 3, D))
+        self.table = nn.Parameter(torch.randn(1, 4, 4, D) if how == "plane" else torch.randn(1, 16 + (4 if how == "behind" else 0), D))
+        self.register_buffer("waves", torch.cat([sinusoid(torch.arange(16) // 4), sinusoid(torch.arange(16) % 4)], -1)[None])
+        self.cross = nn.Linear(D, D)
+
+    def forward(self, pixels):
+        x = self.conv(pixels)
+        if self.how == "plane":
+            return self.layer((x.permute(0, 2, 3, 1) + self.table).flatten(1, 2))
+        x = x.flatten(2).transpose(1, 2)
+        b = x.shape[0]
+        if self.how == "waves":
+            return self.layer(x + self.waves)
+        if self.how == "behind":
+            return self.layer(torch.cat([self.cls.expand(b, -1, -1), x, self.queries.expand(b, -1, -1)], 1) + self.table)
+        x = x + self.table
+        state = torch.zeros(b, 3, D) + self.queries
+        return self.layer(state + (self.cross(state) @ x.transpose(1, 2)).softmax(-1) @ x + self.queries)
+
+
+def sinusoid(position):
+    angles = position[:, None].float() * 10000.0 ** -(torch.arange(D // 4).float() / (D // 4))
+    return torch.cat([angles.sin(), angles.cos()], -1)
+
+
+class Unrolled(nn.Module):
+    """A recurrence in a Python loop: a fixed graph has nodes for each position."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.step = nn.Embedding(V, D), nn.Linear(2 * D, D)
+
+    def forward(self, input_ids):
+        x, state, out = self.embed(input_ids), torch.zeros(1, D), []
+        for i in range(x.shape[1]):
+            state = self.step(torch.cat([x[:, i], state], -1)).tanh()
+            out.append(state)
+        return torch.stack(out, 1)
+
+
+class Only(nn.Module):
+    """The first output of a transformers model."""
+
+    def __init__(self, model, key):
+        super().__init__()
+        self.model, self.key = model, key
+
+    def forward(self, x):
+        return self.model(**{self.key: x})[0]
+
+
+def tiny(name, **config):
+    torch.manual_seed(5)
+    made = getattr(T, name + "Config")(**config)
+    made._attn_implementation = "eager"
+    return getattr(T, name + "Model")(made).eval()
+
+
+def rope(form, base, dim=HD, head=HD, layout="half", capacity=None, scaling=None, **more):
+    return dict(scheme="rope", form=form, capacity=capacity, parameters=dict(base=base, rotary_dim=dim, head_dim=head, layout=layout, scaling=scaling or {"type": "none"}, **more))
+
+
+def learned(form, rows, capacity, **more):
+    return dict(scheme="learned", form=form, capacity=capacity, parameters=dict(rows=rows, dim=D, **more))
+
+
+def entry(name, encodings, capacity, beyond, stated=None):
+    return dict(file=name + ".onnx", truth=dict(length=dict(stated=stated, capacity=capacity, beyond=beyond), encodings=encodings))
+
+
+def script(folder, name, module, args=IDS, names=("input_ids",), axes=FREE, opset=17):
+    torch.manual_seed(7)
+    for p in module.parameters():
+        nn.init.normal_(p, std=0.3)
+    torch.onnx.export(module.eval(), args, os.path.join(folder, name + ".onnx"), input_names=list(names), dynamic_axes=axes, opset_version=opset, dynamo=False)
+
+
+def dynamo(folder, name, module, args, names, shapes):
+    with torch.no_grad():
+        module.eval()(*args)  # models make buffers when they first run
+    torch.onnx.export(module, args, os.path.join(folder, name + ".onnx"), input_names=list(names), dynamic_shapes=shapes, opset_version=18, dynamo=True, verbose=False, external_data=False)
+
+
+def slim(path):
+    """Takes stack traces and declared inner shapes out: they are most of a small file."""
+    m = onnx.load(path)
+    for n in m.graph.node:
+        n.doc_string = ""
+        del n.metadata_props[:]
+    for v in list(m.graph.value_info) + list(m.graph.input) + list(m.graph.output):
+        del v.metadata_props[:]
+    del m.graph.metadata_props[:], m.functions[:], m.graph.value_info[:]
+    onnx.save(m, path)
+
+
+def quantised(folder, source, name):
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, quantize_static
+
+    class Reader(CalibrationDataReader):
+        left = 3
+
+        def get_next(self):
+            self.left -= 1
+            return {"input_ids": np.random.RandomState(self.left).randint(3, V, (1, N - 1))} if self.left >= 0 else None
+
+    quantize_static(os.path.join(folder, source + ".onnx"), os.path.join(folder, name + ".onnx"), Reader(), quant_format=QuantFormat.QDQ)
+
+
+def main(folder):
+    os.makedirs(folder, exist_ok=True)
+    free, none = {"pixel_values": {0: "batch"}}, []
+    picture = (torch.randn(1, 3, 32, 32),)
+    torch.manual_seed(1)
+    script(folder, "rope-stacked", Text(rotate=Stacked()))
+    none.append(entry("rope-stacked", [rope("cache", 10000.0, layout="interleaved", capacity=N, rows=N)], N, "error"))
+    script(folder, "rope-start", Text(rotate=Stacked()), (*IDS, torch.tensor(0)), ("input_ids", "start_pos"))
+    none.append(entry("rope-start", [rope("cache", 10000.0, layout="interleaved", capacity=N, rows=N)], N, "error"))
+    script(folder, "rope-ellipsis", Text(rotate=Lucid()))
+    none.append(entry("rope-ellipsis", [rope("runtime", 500000.0)], None, "continues"))
+    script(folder, "rope-half", Text(rotate=Lucid(half=True)))
+    none.append(entry("rope-half", [rope("runtime", 500000.0)], None, "continues"))
+    quantised(folder, "rope-stacked", "rope-stacked-qdq")
+    none.append(entry("rope-stacked-qdq", [rope("cache", 10000.0, layout="interleaved", capacity=N, rows=N)], N, "error"))
+    script(folder, "table-unrecognised", Text(add=Reversed()))
+    none.append(entry("table-unrecognised", [dict(scheme="unknown", form="runtime", capacity=N, parameters={})], N, "error"))
+    script(folder, "bias-gated", Text(bias=Gated()))
+    none.append(entry("bias-gated", [dict(scheme="t5-bias", form="runtime", capacity=None, parameters=dict(buckets=8, max_distance=32, bidirectional=True, heads=H))], None, "continues"))
+    for how, encodings in {
+        "plane": [learned("baked", 16, 16, grid=[4, 4], prefix=0)],
+        "waves": [dict(scheme="sinusoidal", form="baked", capacity=16, parameters=dict(rows=16, dim=D, base=10000.0, layout="sin-cos", grid=[4, 4]))],
+        "behind": [learned("baked", 20, 16, grid=[4, 4], prefix=1)],
+        "queries": [learned("baked", 16, 16, grid=[4, 4], prefix=0)],
+    }.items():
+        script(folder, "image-" + how, Patches(how), picture, ("pixel_values",), free)
+        none.append(entry("image-" + how, encodings, 16, "error"))
+    script(folder, "recurrence-unrolled", Unrolled(), axes={})
+    none.append(entry("recurrence-unrolled", [dict(scheme="none", form=None, capacity=None, parameters={})], 7, "error", stated=7))
+
+    phi = tiny("Phi3", vocab_size=V, hidden_size=D, num_hidden_layers=1, num_attention_heads=H, num_key_value_heads=H, intermediate_size=16, pad_token_id=0,
+               max_position_embeddings=256, original_max_position_embeddings=64, use_cache=False,
+               rope_parameters={"rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0, 1.1, 1.2, 1.3], "long_factor": [1.0, 2.0, 3.5, 5.0], "original_max_position_embeddings": 64})
+    dynamo(folder, "longrope-switch", Only(phi, "input_ids"), IDS, ("input_ids",), ({0: torch.export.Dim("batch", max=8), 1: torch.export.Dim("seq", min=2, max=200)},))
+    none.append(entry("longrope-switch", [rope("runtime", 10000.0, scaling=dict(type="longrope", short_factor=[1.0, 1.1, 1.2, 1.3], long_factor=[1.0, 2.0, 3.5, 5.0], original_length=64,
+                                                                              attention_factor=math.sqrt(1 + math.log(4) / math.log(64))))], None, "continues"))
+    speech = tiny("Wav2Vec2Conformer", vocab_size=V, hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, conv_dim=(8, 8), conv_kernel=(10, 3), conv_stride=(5, 2),
+                  num_feat_extract_layers=2, num_conv_pos_embeddings=8, num_conv_pos_embedding_groups=2, max_source_positions=40, position_embeddings_type="relative", conv_depthwise_kernel_size=3,
+                  apply_spec_augment=False, layerdrop=0.0)
+    torch.onnx.export(Only(speech, "input_values"), (torch.randn(1, 400),), os.path.join(folder, "conformer.onnx"), input_names=["input_values"],
+                      dynamic_axes={"input_values": {0: "batch", 1: "samples"}}, opset_version=17, dynamo=False)
+    none.append(entry("conformer", [dict(scheme="relative-sinusoid", form="table", capacity=40, parameters=dict(dim=D, base=10000.0))], 40, "wrong"))
+    sam = T.models.sam.modeling_sam.SamVisionEncoder(T.SamVisionConfig(hidden_size=D, output_channels=8, num_hidden_layers=1, num_attention_heads=H, image_size=32, patch_size=8, mlp_dim=16,
+                                                                       window_size=0, global_attn_indexes=[0], attn_implementation="eager"))
+    torch.manual_seed(7)
+    for p in sam.parameters():
+        nn.init.normal_(p, std=0.3)
+    torch.onnx.export(Only(sam.eval(), "pixel_values"), picture, os.path.join(folder, "sam.onnx"), input_names=["pixel_values"], dynamic_axes=free, opset_version=17, dynamo=False)
+    none.append(entry("sam", [learned("baked", 16, 16, grid=[4, 4], prefix=0), dict(scheme="relative-table", form="table", capacity=None, parameters={}, accept={"form": ["table", "baked"]})], 16, "error"))
+    beit = tiny("Beit", hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, image_size=32, patch_size=8, use_relative_position_bias=True, use_mean_pooling=False)
+    with torch.no_grad():
+        for n, p in beit.named_parameters():
+            if "relative_position_bias_table" in n:
+                p.normal_()
+    dynamo(folder, "beit-relative", Only(beit, "pixel_values"), picture, ("pixel_values",), ({0: torch.export.Dim("batch", max=8)},))
+    none.append(entry("beit-relative", [dict(scheme="relative-table", form="baked", capacity=None, parameters=dict(window=[4, 4], heads=H))], None, "error"))
+    for e in none:
+        slim(os.path.join(folder, e["file"]))
+    with open(os.path.join(folder, "cases.json"), "w") as f:
+        f.write("[\n" + ",\n".join(json.dumps(e) for e in none) + "\n]\n")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(sys.argv[1])
