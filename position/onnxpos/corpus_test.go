@@ -280,6 +280,56 @@ func TestExtendOwnModels(t *testing.T) {
 	}
 }
 
+// Cases that can be extended, by what is asked of them; others are refused, for
+// the reason that is named.
+func TestExtendCases(t *testing.T) {
+	for _, name := range []string{"rope-stacked", "rope-start", "rope-stacked-qdq"} {
+		if err := twice(t, filepath.Join(own, "cases", name+".onnx"), 20); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, why := range map[string]string{
+		"recurrence-unrolled": "the graph is unrolled",
+		"table-unrecognised":  "unknown cannot be changed",
+		"conformer":           "relative-sinusoid",
+	} {
+		_, err := position.Extend(opened(t, filepath.Join(own, "cases", name+".onnx")), position.ExtendOptions{Length: 80})
+		if _, refused := err.(*position.Refusal); !refused || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v, want a refusal that says %q", name, err, why)
+		}
+	}
+	m := opened(t, filepath.Join(own, "cases", "longrope-switch.onnx"))
+	if _, err := position.Rescale(m, position.RescaleOptions{Base: 20000}); err == nil || !strings.Contains(err.Error(), "switches") {
+		t.Errorf("longrope-switch: another base: %v", err)
+	}
+}
+
+// Grids of images: learned, in rows and columns, by formula, with tokens behind.
+func TestGridCases(t *testing.T) {
+	for name, rows := range map[string]int{"image-plane": 36, "image-waves": 36, "image-behind": 40, "image-queries": 36, "sam": 36} {
+		path := filepath.Join(own, "cases", name+".onnx")
+		m := opened(t, path)
+		_, err := position.ResizeGrid(m, position.GridOptions{Image: 48})
+		if name == "sam" { // its vectors by distance stand in the graph for one window
+			if _, refused := err.(*position.Refusal); !refused {
+				t.Errorf("%s: %v, want a refusal", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		after := result(t, m, path)
+		if n := after.sites[0].(*tableSite).Len(); n != rows || after.PatchGrid() != [2]int{6, 6} {
+			t.Errorf("%s: %d rows and a grid of %v, want %d", name, n, after.PatchGrid(), rows)
+		}
+		if len(after.probe.Failures) > 0 {
+			t.Errorf("%s: %v", name, after.probe.Failures[0].Err)
+		}
+	}
+}
+
 // twice extends a model to twice its length and checks the result. The error
 // is a refusal.
 func twice(t *testing.T, path string, capacity int) error {

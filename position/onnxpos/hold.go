@@ -165,7 +165,7 @@ func (t *tableSite) Hold(want position.Want) error {
 	default:
 		return &position.Refusal{Why: "new rows of a trained table follow no formula", Instead: "choose a method that makes them (--method hierarchical)"}
 	}
-	t.held = n
+	t.held, t.heldGrid = n, rows.grid
 	for _, c := range t.tensors() {
 		if err := t.m.resize(rows.of(c), n, kept, row, fmt.Sprintf("%d rows", n)); err != nil {
 			return err

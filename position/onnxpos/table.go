@@ -403,7 +403,8 @@ type tableSite struct {
 	uses     []*addition
 	encoding position.Encoding
 	sinusoid *fit.SinusoidResult
-	held     int // rows after Hold; 0: as they are
+	held     int    // rows after Hold; 0: as they are
+	heldGrid [2]int // the grid after Hold, of rows and columns that stand apart
 }
 
 // fromInput reports whether a value's numbers come from an input of the model,
@@ -816,6 +817,9 @@ func (t *tableSite) overlay(into map[*onnx.Tensor]*eval.Value) {
 			shape[i] = int(n)
 		}
 		shape[rows.axis] = t.held
+		if rows.planar {
+			shape[rows.axis], shape[rows.axis+1] = t.heldGrid[0], t.heldGrid[1]
+		}
 		v := eval.Shaped(c.Type, shape...)
 		v.Origins = []*onnx.Tensor{c}
 		into[c] = v
