@@ -23,8 +23,11 @@ func Name(s string) string {
 // that are not UTF-8 become \xNN or \uNNNN text (facts/BAD-INPUTS G01).
 // "##[" is broken up, because a CI runner takes it anywhere in a line (G02).
 func Printable(s string) string {
-	out := escape(s, hidden)
-	return strings.ReplaceAll(out, "##[", `##\[`)
+	out := strings.ReplaceAll(escape(s, hidden), "##[", `##\[`)
+	if strings.HasPrefix(out, "::") {
+		out = `:\:` + out[2:]
+	}
+	return strings.ReplaceAll(out, " ::", ` :\:`) // a fold may put it first on a line
 }
 
 // escape writes the runes that bad picks, and broken bytes, as text.

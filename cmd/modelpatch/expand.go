@@ -22,10 +22,18 @@ var laterShard = regexp.MustCompile(`-(\d{5})-of-\d{5}\.gguf$`)
 // into the models below them, and each file once.
 func expand(arguments []string) ([]string, error) {
 	var out []string
+	var seen []fs.FileInfo
 	add := func(path string) {
-		if !slices.Contains(out, path) {
-			out = append(out, path)
+		if slices.Contains(out, path) {
+			return
 		}
+		if info, err := os.Stat(path); err == nil && path != modelpatch.Stdin {
+			if slices.ContainsFunc(seen, func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
+				return // by another name
+			}
+			seen = append(seen, info)
+		}
+		out = append(out, path)
 	}
 	for i, a := range arguments {
 		if a == modelpatch.Stdin {
