@@ -3,6 +3,7 @@ package onnxpos
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -26,6 +27,9 @@ const (
 	ruleSize                 = "onnx-file-size"
 	ruleSharedData           = "onnx-shared-data"
 	ruleLengthBound          = "onnx-length-bound"
+	ruleScale                = "onnx-quantisation-scale"
+	ruleCacheRows            = "onnx-cache-rows-differ"
+	ruleCache                = "onnx-cache-unexplained"
 )
 
 // maxFindings bounds the findings of one rule; the last of them tells how many
@@ -41,6 +45,8 @@ func (m *Model) inspectFindings() {
 	f.file()
 	f.sharedData()
 	f.bound()
+	f.scales()
+	f.caches()
 	for rule, n := range f.count {
 		if n > maxFindings {
 			for i := range m.findings {
@@ -331,5 +337,39 @@ func (f *finder) bound() {
 	if runs, failure := f.m.bound(); failure != nil {
 		f.add(ruleLengthBound, report.LevelWarning, fmt.Sprintf("the graph runs up to %d tokens and not at %d, though its axes are free: %v", runs, runs+1, failure.Err),
 			"it was traced with constants of one length: export it again", nodeWhere(failure.Node))
+	}
+}
+
+// scales looks at the scales of quantised constants (facts/BAD-INPUTS C18).
+func (f *finder) scales() {
+	for _, s := range f.m.probe.Scopes() {
+		for _, n := range s.Graph.Nodes {
+			if n.Op != "DequantizeLinear" || s.Tensor(n.Input(0)) == nil {
+				continue
+			}
+			if x, ok := s.Value(n.Input(1)).Scalar(); ok && (!(x > 0) || math.IsInf(x, 0)) {
+				f.add(ruleScale, report.LevelError, fmt.Sprintf("the scale of %q is %v", f.m.tensorName(s.Tensor(n.Input(0))), x), "quantise the model again", nodeWhere(n))
+			}
+		}
+	}
+}
+
+// caches looks at tables of cosines and sines (facts/BAD-INPUTS C17).
+func (f *finder) caches() {
+	for _, s := range f.m.sites {
+		r, ok := s.(*rotarySite)
+		if !ok {
+			continue
+		}
+		for _, c := range r.caches {
+			switch a, b := c.cos.Len(), c.sin.Len(); {
+			case a != b:
+				f.add(ruleCacheRows, report.LevelError, fmt.Sprintf("%q has %d rows of cosines and %q %d of sines", f.m.tensorName(c.cos.tensor), a, f.m.tensorName(c.sin.tensor), b),
+					"export the model again", f.at(c.sin.tensor))
+			case !c.fitted:
+				f.add(ruleCache, report.LevelWarning, fmt.Sprintf("%q and %q are no cosines and sines of one formula", f.m.tensorName(c.cos.tensor), f.m.tensorName(c.sin.tensor)),
+					"it can be read and not made longer", f.at(c.cos.tensor))
+			}
+		}
 	}
 }

@@ -78,6 +78,10 @@ func TestFindings(t *testing.T) {
 			spare.Name = "spare"
 			m.Initializers = append(m.Initializers, spare)
 		}},
+		{"a scale of zero", ruleScale, report.LevelError, "is 0", quantisedTable(0)},
+		{"a scale that is no number", ruleScale, report.LevelError, "NaN", quantisedTable(math.NaN())},
+		{"caches of unlike rows", ruleCacheRows, report.LevelError, "14 of sines", func(m *onnx.NewModel) { addCaches(m, 16, 14, 1) }},
+		{"caches of no formula", ruleCache, report.LevelWarning, "no cosines", func(m *onnx.NewModel) { addCaches(m, 16, 16, 1.3) }},
 		{"an unknown type", ruleElementType, report.LevelNote, "99", func(m *onnx.NewModel) {
 			m.Initializers = append(m.Initializers, onnx.NewTensor{Name: "x", Type: 99, Dims: []int64{1}, Raw: []byte("x")})
 		}},
@@ -93,7 +97,7 @@ func TestFindings(t *testing.T) {
 		}
 		_, err := position.Extend(m, position.ExtendOptions{Length: 40})
 		var refusal *position.Refusal
-		if refused := errors.As(err, &refusal); refused != (c.level == report.LevelError) || err != nil && !refused {
+		if refused := errors.As(err, &refusal); refused != (c.level == report.LevelError || c.rule == ruleCache) || err != nil && !refused {
 			t.Errorf("%s: extend: %v", c.name, err)
 		}
 	}
@@ -128,4 +132,40 @@ func TestBadFindings(t *testing.T) {
 			t.Errorf("%s: %+v", name, findings)
 		}
 	}
+}
+
+// quantisedTable stores the table as bytes with a scale.
+func quantisedTable(scale float64) func(*onnx.NewModel) {
+	return func(m *onnx.NewModel) {
+		raw, _ := onnx.EncodeFloats(onnx.Float, []float64{1}, nil)
+		binary.LittleEndian.PutUint32(raw, math.Float32bits(float32(scale)))
+		m.Initializers[1] = onnx.NewTensor{Name: "wpe_q", Type: onnx.Uint8, Dims: []int64{16, 4}, Raw: bytes.Repeat([]byte{1, 2, 3, 200}, 16)}
+		m.Initializers = append(m.Initializers, onnx.NewTensor{Name: "scale", Type: onnx.Float, Raw: raw})
+		m.Nodes = append([]onnx.NewNode{{Op: "DequantizeLinear", Inputs: []string{"wpe_q", "scale"}, Outputs: []string{"wpe"}}}, m.Nodes...)
+	}
+}
+
+// addCaches turns the state by a pair of caches; bend moves one cosine.
+func addCaches(m *onnx.NewModel, cosRows, sinRows int, bend float64) {
+	cache := func(rows int, wave func(float64) float64) []byte {
+		values := make([]float64, 4*rows)
+		for i := range values {
+			values[i] = wave(float64(i/4) * math.Pow(100, -float64(i%2)/2))
+		}
+		if rows > 9 {
+			values[37] *= bend
+		}
+		b, _ := onnx.EncodeFloats(onnx.Float, values, nil)
+		return b
+	}
+	half, _ := onnx.EncodeInts(onnx.Int64, []int64{2, 2}, nil)
+	m.Initializers = append(m.Initializers, onnx.NewTensor{Name: "cos", Type: onnx.Float, Dims: []int64{int64(cosRows), 4}, Raw: cache(cosRows, math.Cos)},
+		onnx.NewTensor{Name: "sin", Type: onnx.Float, Dims: []int64{int64(sinRows), 4}, Raw: cache(sinRows, math.Sin)}, onnx.NewTensor{Name: "halves", Type: onnx.Int64, Dims: []int64{2}, Raw: half})
+	m.Outputs[0].Name = "turned"
+	m.Nodes = append(m.Nodes, onnx.NewNode{Op: "Gather", Inputs: []string{"cos", "p"}, Outputs: []string{"c"}}, onnx.NewNode{Op: "Gather", Inputs: []string{"sin", "p"}, Outputs: []string{"s"}},
+		onnx.NewNode{Op: "Split", Inputs: []string{"h", "halves"}, Outputs: []string{"h1", "h2"}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: int64(-1)}}},
+		onnx.NewNode{Op: "Neg", Inputs: []string{"h2"}, Outputs: []string{"minus"}},
+		onnx.NewNode{Op: "Concat", Inputs: []string{"minus", "h1"}, Outputs: []string{"other"}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: int64(-1)}}},
+		onnx.NewNode{Op: "Mul", Inputs: []string{"h", "c"}, Outputs: []string{"hc"}}, onnx.NewNode{Op: "Mul", Inputs: []string{"other", "s"}, Outputs: []string{"os"}},
+		onnx.NewNode{Op: "Add", Inputs: []string{"hc", "os"}, Outputs: []string{"turned"}})
 }
