@@ -12,7 +12,9 @@ import (
 // network are the operators of the model's body: only shapes matter there.
 func network(name string) operator {
 	switch name {
-	case "Softmax", "LogSoftmax", "Hardmax", "LayerNormalization", "RMSNormalization", "GroupNormalization", "InstanceNormalization",
+	case "LayerNormalization":
+		return layerNormalization
+	case "Softmax", "LogSoftmax", "Hardmax", "RMSNormalization", "GroupNormalization", "InstanceNormalization",
 		"BatchNormalization", "LpNormalization", "MeanVarianceNormalization", "LRN", "SimplifiedLayerNormalization":
 		return sameAsFirst
 	case "RotaryEmbedding":
@@ -243,7 +245,80 @@ func gemm(c *call) ([]*Value, error) {
 	if k != k2 {
 		return nil, c.fail("%v times %v", a.Shape, b.Shape)
 	}
-	return one(Shaped(a.Type, m, n)), nil
+	out := Shaped(a.Type, m, n)
+	bias := c.need(2)
+	if !a.Type.IsFloat() || m*n > maxContent || k > maxProduct/max(m*n, 1) || !allKnown(a, b) || c.input(2) != nil && !bias.Known() || c.node.Op != "Gemm" {
+		return one(out), nil
+	}
+	alpha, beta := real(c.node, "alpha"), real(c.node, "beta")
+	at := func(v *Value, transposed string, row, column int) float64 {
+		if c.node.Int(transposed, 0) == 1 {
+			row, column = column, row
+		}
+		return v.Number(row*v.Shape[1] + column)
+	}
+	var added walker
+	if c.input(2) != nil {
+		added = newWalker(bias.Shape, out.Shape)
+	}
+	out.Floats = make([]float64, m*n)
+	for row := range m {
+		for column := range n {
+			sum := 0.0
+			for x := range k {
+				sum += at(a, "transA", row, x) * at(b, "transB", x, column)
+			}
+			sum *= alpha
+			if c.input(2) != nil {
+				sum += beta * bias.Number(row*added.strides[0]+column*added.strides[1])
+			}
+			out.Floats[row*n+column] = round(a.Type, sum)
+		}
+	}
+	return one(out.from(a, b)), nil
+}
+
+// real is an attribute that is 1 when it is absent.
+func real(n *onnx.Node, name string) float64 {
+	if a := n.Attribute(name); a != nil {
+		return float64(a.F)
+	}
+	return 1
+}
+
+// layerNormalization computes small known rows; of others the shape stays.
+func layerNormalization(c *call) ([]*Value, error) {
+	a, scale, bias := c.need(0), c.need(1), c.need(2)
+	out := &Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}
+	k := len(a.Shape)
+	axis := int(c.node.Int("axis", -1))
+	if !a.Known() || a.Floats == nil && a.tensor == nil || k == 0 || a.Len() > maxContent || axis != -1 && axis != k-1 || !scale.Known() ||
+		scale.Len() != a.Shape[k-1] || c.input(2) != nil && (!bias.Known() || bias.Len() != a.Shape[k-1]) || !a.Type.IsFloat() {
+		return one(out), nil
+	}
+	epsilon := 1e-5
+	if e := c.node.Attribute("epsilon"); e != nil {
+		epsilon = float64(e.F)
+	}
+	n := a.Shape[k-1]
+	out.Floats = make([]float64, a.Len())
+	for first := 0; first < len(out.Floats); first += n {
+		mean, variance := 0.0, 0.0
+		for i := range n {
+			mean += a.Number(first+i) / float64(n)
+		}
+		for i := range n {
+			variance += (a.Number(first+i) - mean) * (a.Number(first+i) - mean) / float64(n)
+		}
+		for i := range n {
+			x := (a.Number(first+i) - mean) / math.Sqrt(variance+epsilon) * scale.Number(i)
+			if c.input(2) != nil {
+				x += bias.Number(i)
+			}
+			out.Floats[first+i] = round(a.Type, x)
+		}
+	}
+	return one(out.from(a)), nil
 }
 
 func matMulNBits(c *call) ([]*Value, error) {
