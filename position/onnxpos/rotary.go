@@ -212,6 +212,9 @@ func (r *rotarySite) describeCaches(e *position.Encoding) {
 	}
 	e.Dtype = longest.cos.tensor.Type.String()
 	r.scheme = longest.result.Rotary
+	if s := &r.scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil && e.Form == report.FormBaked {
+		s.ShortFactor, s.LongFactor = s.LongFactor, nil // one list is left of what the graph chose from
+	}
 	r.amplitude = longest.result.Amplitude
 	if !longest.fitted {
 		r.scheme = schemes.Rotary{Dim: r.columns(longest), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}

@@ -2,6 +2,7 @@ package onnxpos
 
 import (
 	"math"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -37,6 +38,13 @@ func (d *detector) rotation(s *eval.Scope, n *onnx.Node) {
 		return
 	}
 	a, b := d.waveKind(first.known), d.waveKind(second.known)
+	if (a == noWave || b == noWave) && onCircle(first.known, second.known) {
+		// No position is the origin: the term of the state as it is has the cosines.
+		a, b = isSine, isCosine
+		if swapped(s, second.state) && !swapped(s, first.state) {
+			a, b = isCosine, isSine
+		}
+	}
 	switch {
 	case a == isSine && b == isCosine:
 		first, second = second, first
@@ -113,18 +121,53 @@ func (d *detector) waveKind(v *eval.Value) waveKind {
 	return isCosine
 }
 
+// onCircle reports whether two known values are cosines and sines of the same
+// angles, element by element, and not all of one angle.
+func onCircle(x, y *eval.Value) bool {
+	if !slices.Equal(x.Shape, y.Shape) || positionAxis(x) < 0 && positionAxis(y) < 0 || x.Len() < 4 {
+		return false
+	}
+	for i := range x.Len() {
+		if math.Abs(math.Hypot(x.Number(i), y.Number(i))-1) > cosTolerance {
+			return false
+		}
+	}
+	return true
+}
+
+// swapped reports whether a state was taken apart and put together otherwise,
+// as the term with the sines wants it.
+func swapped(s *eval.Scope, name string) bool {
+	for range 6 {
+		n, at := s.Find(name)
+		if n == nil || at != s {
+			return false
+		}
+		switch n.Op {
+		case "Concat", "Neg", "ScatterND", "Stack":
+			return true
+		case "Cast", "Reshape", "Identity", "Transpose", "Unsqueeze", "Squeeze", "QuantizeLinear", "DequantizeLinear":
+			name = n.Input(0)
+		default:
+			return false
+		}
+	}
+	return false
+}
+
 // layoutOf decides which elements are pairs: by the columns where they are
 // doubled, else by how the state was taken apart.
 func layoutOf(s *eval.Scope, r *rotation, state string) (layout string, packed bool) {
 	axis := positionAxis(r.sinValue)
 	rows := rowsOf(r.sinValue, axis)
-	row := rows[len(rows)-1]
-	n := len(row) / 2
-	if len(row)%2 == 0 && n > 0 {
+	n := len(rows[0]) / 2
+	if len(rows[0])%2 == 0 && n > 0 {
 		half, pairs := true, true
-		for i := range n {
-			half = half && row[i] == row[i+n]
-			pairs = pairs && row[2*i] == row[2*i+1]
+		for _, row := range rows { // of an image, some have the same place on both axes
+			for i := range n {
+				half = half && row[i] == row[i+n]
+				pairs = pairs && row[2*i] == row[2*i+1]
+			}
 		}
 		if half && n > 0 && (n > 1 || !pairs) {
 			return schemes.LayoutHalf, false
