@@ -144,7 +144,7 @@ func (c *console) edits(edits []report.Edit, path string) {
 			where += " of " + text(filepath.Base(first.File))
 		}
 		if more := len(by[why]) - 1; more > 0 {
-			where += fmt.Sprintf(" and %d more places", more)
+			where += " and " + plural(more, "more place")
 		}
 		c.field("bytes", where+": "+text(why))
 	}

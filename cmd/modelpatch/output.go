@@ -116,7 +116,7 @@ func (c *console) encoding(e report.Encoding, verbose bool) {
 	}
 	for i, w := range e.Where {
 		if i == most {
-			c.field("", fmt.Sprintf("and %d more places", len(e.Where)-most))
+			c.field("", "and "+plural(len(e.Where)-most, "more place"))
 			break
 		}
 		c.field("", "at "+whereText(w))

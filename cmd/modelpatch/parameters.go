@@ -17,7 +17,7 @@ func parametersText(p report.Parameters) string {
 		l.int("offset", p.Offset)
 	}
 	l.text("", p.Dtype)
-	l.ints("grid", p.Grid)
+	l.ints("grid", "×", p.Grid)
 	if p.Prefix != nil && *p.Prefix != 0 {
 		l.int("prefix", p.Prefix)
 	}
@@ -32,7 +32,11 @@ func parametersText(p report.Parameters) string {
 	if p.Amplitude != nil && *p.Amplitude != 1 {
 		l.number("amplitude", p.Amplitude)
 	}
-	l.ints("sections", p.Sections)
+	sections := "sections"
+	if p.InterleavedSections != nil && *p.InterleavedSections {
+		sections = "interleaved sections"
+	}
+	l.ints(sections, "+", p.Sections)
 	if p.Scaling != nil {
 		l.add(scalingText(*p.Scaling))
 	}
@@ -43,7 +47,7 @@ func parametersText(p report.Parameters) string {
 	if p.Bidirectional != nil && *p.Bidirectional {
 		l.add("bidirectional")
 	}
-	l.ints("window", p.Window)
+	l.ints("window", "×", p.Window)
 	return l.String()
 }
 
@@ -54,16 +58,17 @@ func scalingText(s report.Scaling) string {
 		}
 		return "no scaling"
 	}
-	l := list{s.Type}
-	l.number("factor", s.Factor)
-	l.int("from", s.OriginalLength)
+	first := list{s.Type}
+	first.number("factor", s.Factor)
+	first.int("from", s.OriginalLength)
+	l := list{strings.Join(first, " ")}
 	l.number("amplitude", s.AttentionFactor)
 	l.number("low", s.LowFreqFactor)
 	l.number("high", s.HighFreqFactor)
 	if n := len(s.LongFactor); n > 0 {
 		l.add(fmt.Sprintf("%d long factors", n))
 	}
-	return strings.Join(l, " ")
+	return l.String()
 }
 
 // list collects what is there.
@@ -89,10 +94,16 @@ func (l *list) number(label string, v *report.Number) {
 	}
 }
 
-func (l *list) ints(label string, v []int) {
-	if v != nil {
-		l.add(fmt.Sprintf("%s %v", label, v))
+// ints adds numbers with a sign between them.
+func (l *list) ints(label, between string, v []int) {
+	if v == nil {
+		return
 	}
+	words := make([]string, len(v))
+	for i, n := range v {
+		words[i] = strconv.Itoa(n)
+	}
+	l.add(label + " " + strings.Join(words, between))
 }
 
 // String joins with commas.
