@@ -890,7 +890,7 @@ func (c *lengthChange) correct(info *onnx.ValueInfo, v *eval.Value) {
 	}
 	for i, d := range info.Dims {
 		if d.Value >= 0 && int(d.Value) != v.Shape[i] {
-			c.m.editor.SetDim(info, i, int64(v.Shape[i]), "fixed length")
+			c.m.editor.SetDim(info, i, int64(v.Shape[i]), fmt.Sprintf("fixed length of %s: %d → %d", report.Printable(info.Name), d.Value, v.Shape[i]))
 		}
 	}
 }
