@@ -1,0 +1,345 @@
+package onnxpos
+
+import (
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// addition is a place where numbers that depend on position are added to the
+// model's state.
+type addition struct {
+	scope  *eval.Scope
+	node   *onnx.Node
+	name   string      // the value that is added
+	state  string      // the value that it is added to
+	value  *eval.Value // what is known of it
+	axis   int         // its axis of positions
+	planar bool        // positions run along axis and the next
+	source source
+	before int // rows for tokens ahead of an image's patches; −1: not known
+}
+
+// addition looks at an Add of state and a known value that depends on position
+// (facts/ONNX-PATTERNS §2, §3).
+func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName string) {
+	state, added := s.Value(stateName), s.Value(addedName)
+	if !added.Known() && isScores(s, n.Output(0)) {
+		if name, ok := gated(s, addedName); ok {
+			d.bias(s, n, name, state)
+		}
+		return
+	}
+	if state.Known() && added.Known() && added.Floats != nil && allZero(state) {
+		d.ownState(s, addedName)
+	}
+	if !state.Ranked || !state.Type.IsFloat() && state.Type != 0 || state.Known() || !added.Known() || added.Floats == nil {
+		return
+	}
+	rank := len(added.Shape)
+	if d.plane(s, n, addedName, state, added) {
+		return
+	}
+	if isScores(s, n.Output(0)) {
+		d.scoreBias(s, n, stateName, addedName)
+		return
+	}
+	if rank < 2 || len(state.Shape) > 3 || len(state.Shape) < 2 {
+		return
+	}
+	width := state.Shape[len(state.Shape)-1]
+	axis := positionAxis(added)
+	if axis < 0 || added.Shape[rank-1] != width || width < 2 || !added.Varies(rank-1) {
+		return
+	}
+	if !d.lengthwise(added.Shape[axis]) || isState(s, addedName) {
+		return
+	}
+	found := sources(s, addedName)
+	computed := slices.ContainsFunc(found, func(src source) bool { return src.trig != nil })
+	for _, src := range found {
+		if computed && src.trig == nil && src.indexed == nil {
+			continue // what computed numbers are written into
+		}
+		if d.additive(src, added.Shape[axis], width) || d.resampledTable(s, addedName, src, width) {
+			d.tables = append(d.tables, &addition{scope: s, node: n, name: addedName, state: stateName, value: added, axis: axis, source: src, before: d.tokensAhead(s, stateName)})
+		}
+	}
+}
+
+// allZero reports whether a known value is zero all over.
+func allZero(v *eval.Value) bool {
+	for i := range v.Len() {
+		if v.Number(i) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// ownState notes constants that are added to zeros: they are what the model
+// starts from, not where it is.
+func (d *detector) ownState(s *eval.Scope, name string) {
+	for _, src := range sources(s, name) {
+		if src.tensor != nil && src.indexed == nil {
+			d.queries[src.tensor] = true
+		}
+	}
+}
+
+// isState reports whether a known value is itself worked on as the model's
+// state: object queries and latents are learned rows too, and no positions.
+func isState(s *eval.Scope, name string) bool {
+	for range 8 {
+		for _, n := range s.Consumers(name) {
+			switch n.Op {
+			case "MatMul", "Gemm", "LayerNormalization", "MatMulInteger", "ReduceMean":
+				return true
+			}
+		}
+		n, at := s.Find(name)
+		if n == nil || at != s || !reshapes[n.Op] && n.Op != "Expand" && n.Op != "Tile" {
+			return false
+		}
+		name = n.Input(0)
+	}
+	return false
+}
+
+// lengthwise reports whether a number of rows can be that of positions. With
+// nothing but token ids as input it is a length of theirs, and some tokens that
+// the model adds; parameters of heads, latents and such have other sizes.
+func (d *detector) lengthwise(rows int) bool {
+	if d.m.imageInput() != nil || d.m.videoInput() != nil || d.m.audio() != nil {
+		return true
+	}
+	for _, in := range d.m.file.Graph.Inputs {
+		if v := d.e.Main.Value(in.Name); !d.m.isConstant(in.Name) && v.Ranked {
+			for _, n := range v.Shape {
+				if n > 1 && rows >= n && rows <= n+maxPrefix {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// gated finds the known factor of a bias that the state scales before it is
+// added to scores (WavLM's gates).
+func gated(s *eval.Scope, name string) (known string, ok bool) {
+	for range 12 {
+		n, at := s.Find(name)
+		switch {
+		case n == nil || at != s:
+			return "", false
+		case n.Op == "Mul":
+			next := ""
+			for i := range 2 {
+				v := s.Value(n.Input(i))
+				switch {
+				case !v.Known() || v.Floats == nil:
+				case v.Len() == 1:
+					next = n.Input(1 - i)
+				case len(v.Shape) >= 2 && v.Varies(len(v.Shape)-1) && !onlySwitches(v):
+					return n.Input(i), true
+				}
+			}
+			if name = next; name == "" {
+				return "", false
+			}
+			continue
+		case !reshapes[n.Op]:
+			return "", false
+		}
+		name = n.Input(0)
+	}
+	return "", false
+}
+
+// onlySwitches reports whether numbers are zeros and ones: a mask that is
+// multiplied.
+func onlySwitches(v *eval.Value) bool {
+	for i := range v.Len() {
+		if x := v.Number(i); x != 0 && x != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// resampledTable reports whether a constant is a table of patches of another
+// picture size, which the graph resamples before it adds it.
+func (d *detector) resampledTable(s *eval.Scope, name string, src source, width int) bool {
+	t := src.tensor
+	if h, _ := d.m.patchGrid(d.e); h == 0 || t == nil || src.indexed != nil || sourceGrid(t, width) == 0 {
+		return false
+	}
+	return resamples(s, name)
+}
+
+// sourceGrid is the side of the square grid that a constant holds patches of,
+// in rows or as an image of its own; 0: none.
+func sourceGrid(t *onnx.Tensor, width int) int {
+	if width < 1 || t.Len()%int64(width) != 0 || len(t.Dims) < 3 {
+		return 0
+	}
+	side := int(math.Sqrt(float64(t.Len()/int64(width))) + 0.5)
+	switch k := len(t.Dims); {
+	case side < 2 || int64(side*side*width) != t.Len():
+		return 0
+	case int(t.Dims[k-1]) == width, int(t.Dims[k-3]) == width && int(t.Dims[k-2]) == side:
+		return side
+	}
+	return 0
+}
+
+// plane takes a table that is added to an image's patches while they still
+// stand in rows and columns: (…, height, width, channels), as SAM does.
+func (d *detector) plane(s *eval.Scope, n *onnx.Node, name string, state, added *eval.Value) bool {
+	h, w := d.m.patchGrid(d.e)
+	k := len(added.Shape)
+	if h == 0 || k < 3 || len(state.Shape) != 4 || added.Shape[k-3] != h || added.Shape[k-2] != w || added.Shape[k-1] != state.Shape[3] ||
+		!added.Varies(k-3) || !added.Varies(k-2) {
+		return false
+	}
+	for _, src := range sources(s, name) {
+		t := src.tensor
+		if t == nil || src.indexed != nil || len(t.Dims) < 3 || sizeOf(t.Dims) != sizeOf(t.Dims[len(t.Dims)-3:]) {
+			continue
+		}
+		if last := len(t.Dims) - 1; int(t.Dims[last-2]) == h && int(t.Dims[last-1]) == w && int(t.Dims[last]) == state.Shape[3] {
+			src.axis = last - 2
+			d.tables = append(d.tables, &addition{scope: s, node: n, name: name, value: added, axis: k - 3, source: src, planar: true})
+			return true
+		}
+	}
+	return false
+}
+
+// additive reports whether a source is where an added table's rows come from:
+// selected by position, computed at run time, or a constant of just this
+// length used whole.
+func (d *detector) additive(src source, rows, width int) bool {
+	if src.trig != nil {
+		return true
+	}
+	if src.indexed != nil {
+		return src.axis < len(src.tensor.Dims)-1 || width == 1
+	}
+	if d.m.fixedLength() == 0 && d.m.imageInput() == nil && d.m.videoInput() == nil && d.m.audio() == nil {
+		return false // a free length cannot agree with a constant
+	}
+	if !d.contracts() {
+		return false // element by element, no row is a position
+	}
+	for axis, n := range src.tensor.Dims {
+		if int(n) == rows && axis < len(src.tensor.Dims)-1 && rows > 1 {
+			return true
+		}
+	}
+	_, ok := d.patchAxis(src.tensor, rows, width)
+	return ok || d.channelsFirst(src.tensor, width)
+}
+
+// contracts reports whether the model sums over an axis anywhere.
+func (d *detector) contracts() bool {
+	for _, s := range d.e.Scopes() {
+		for _, n := range s.Graph.Nodes {
+			switch n.Op {
+			case "MatMul", "Gemm", "Einsum", "Conv", "Attention", "MultiHeadAttention", "GroupQueryAttention", "MatMulNBits",
+				"MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "FusedMatMul", "LSTM", "GRU", "RNN":
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// patchAxis finds the axis of a table that holds an image's patches without the
+// prefix tokens, whose rows stand apart when the table is resampled
+// (facts/ONNX-PATTERNS §2).
+func (d *detector) patchAxis(t *onnx.Tensor, rows, width int) (axis int, ok bool) {
+	k := len(t.Dims)
+	h, w := d.m.patchGrid(d.e)
+	if h == 0 || int(t.Dims[k-1]) != width || rows < h*w {
+		return 0, false
+	}
+	for axis, n := range t.Dims[:k-1] {
+		if int(n) == h*w && sizeOf(t.Dims[:k-1]) == h*w {
+			return axis, true
+		}
+	}
+	return 0, false
+}
+
+// channelsFirst reports whether a table is an image of its own: channels, then
+// rows and columns of patches, as resampling wants it.
+func (d *detector) channelsFirst(t *onnx.Tensor, width int) bool {
+	k := len(t.Dims)
+	h, w := d.m.patchGrid(d.e)
+	return h > 0 && k >= 3 && int(t.Dims[k-3]) == width && int(t.Dims[k-2]) == h && int(t.Dims[k-1]) == w
+}
+
+// embedLayerNormalization is the fused embedding of three tables; without
+// position_ids the positions are 0 … length−1.
+func (d *detector) embedLayerNormalization(s *eval.Scope, n *onnx.Node) {
+	name := n.Input(3)
+	t := stored(s, name)
+	if t == nil || len(t.Dims) != 2 {
+		return
+	}
+	src := source{tensor: t, scope: s, axis: 0, indexed: n, index: n.Input(8), indexAt: s}
+	switch d, at := s.Find(name); {
+	case n.Op == "QEmbedLayerNormalization": // scales and zero points follow the mask
+		src.index = ""
+		src.scale, _ = s.Value(n.Input(9)).Scalar()
+		src.zero, _ = s.Value(n.Input(14)).Scalar()
+	case d != nil && d.Op == "DequantizeLinear":
+		src.scale, _ = at.Value(d.Input(1)).Scalar()
+		src.zero, _ = at.Value(d.Input(2)).Scalar()
+	}
+	if src.index != "" {
+		if _, first, ok := s.Value(src.index).Counts(); ok {
+			src.first = first
+		}
+	}
+	d.tables = append(d.tables, &addition{scope: s, node: n, name: name, source: src})
+}
+
+// fromInput reports whether a value's numbers come from an input of the model,
+// beyond the sizes of its axes.
+func fromInput(s *eval.Scope, name string) bool {
+	seen := map[sourceKey]bool{}
+	queue := []sourceKey{{s, name}}
+	for i := 0; i < len(queue); i++ {
+		n, at := queue[i].scope.Find(queue[i].name)
+		switch {
+		case n == nil && (at == nil || at.Tensor(queue[i].name) == nil):
+			return true // an input, or an outer name that is not followed
+		case n == nil || n.Op == "Shape" || n.Op == "Constant":
+			continue
+		}
+		for _, in := range n.Inputs {
+			key := sourceKey{at, in}
+			if in != "" && !seen[key] {
+				seen[key] = true
+				queue = append(queue, key)
+			}
+		}
+	}
+	return false
+}
+
+// withoutQueries drops the tables that are added to a state of the model's own
+// making: object queries (DETR) are learned rows too, and no positions.
+func (d *detector) withoutQueries() {
+	for _, a := range d.tables {
+		if t := a.source.tensor; t != nil && a.source.indexed == nil && a.state != "" && !d.queries[t] && !fromInput(a.scope, a.state) {
+			d.queries[t] = true
+		}
+	}
+	d.tables = slices.DeleteFunc(d.tables, func(a *addition) bool { return a.source.tensor != nil && d.queries[a.source.tensor] })
+}

@@ -1,0 +1,73 @@
+package onnxpos
+
+import (
+	"strings"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// inspectBeyond learns what happens one position beyond each capacity by
+// probing the graph there.
+func (m *Model) inspectBeyond() {
+	if m.fixedLength() > 0 || m.imageInput() != nil && m.tokenInput() == nil || m.waveInput() != nil {
+		return
+	}
+	for _, s := range m.sites {
+		e := s.Encoding()
+		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || fusedSite(s) || e.Form == report.FormBaked {
+			continue
+		}
+		size := m.sizes
+		size.length = e.Capacity + 1
+		probe := m.evaluate(size)
+		c := &lengthChange{m: m, known: map[*onnx.Node]bool{}}
+		for _, f := range m.probe.Failures {
+			c.known[f.Node] = true
+		}
+		if c.first(probe) != nil {
+			continue // an error, as was assumed
+		}
+		setBeyond(s, m.beyond(s, probe))
+	}
+}
+
+// maxBeyondProbe bounds the length at which the graph is probed beyond a
+// capacity.
+const maxBeyondProbe = 1 << 15
+
+func fusedSite(s site) bool {
+	switch s := s.(type) {
+	case *rotarySite:
+		return s.uses[0].fused
+	case *tableSite:
+		return strings.HasSuffix(s.uses[0].node.Op, "EmbedLayerNormalization")
+	}
+	return false
+}
+
+// beyond tells clamping from wrong numbers by the index of the last position.
+func (m *Model) beyond(s site, probe *eval.Evaluator) string {
+	for _, u := range usesOf(s) {
+		if u.index == "" || u.indexAt == nil {
+			continue
+		}
+		v := probe.Scopes()[u.indexAt.Index()].Value(u.index)
+		if n := len(v.Ints); v.Known() && n >= 2 && v.Ints[n-1] == v.Ints[n-2] {
+			return "clamps"
+		}
+	}
+	return "wrong"
+}
+
+func setBeyond(s site, beyond string) {
+	switch s := s.(type) {
+	case *tableSite:
+		s.encoding.Beyond = beyond
+	case *rotarySite:
+		s.encoding.Beyond = beyond
+	case *alibiSite:
+		s.encoding.Beyond = beyond
+	}
+}

@@ -1,0 +1,197 @@
+package onnxpos
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// distanceTable is a table with a row for each clipped distance, gathered by the
+// difference of positions: a bias a head, or vectors that queries are
+// multiplied with (Shaw et al. 2018, eq. 3; facts/ONNX-PATTERNS §5).
+func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) site {
+	table := stored(s, gather.Input(0))
+	rows := int(table.Dims[0])
+	other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, Heads: heads}
+	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.where(table)}, Dtype: table.Type.String(),
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s picks a row by the difference of positions; %s uses it on scores", nodeName(gather), nodeName(use))}}}
+	// Far enough out, clipped distances stay inside the table; others leave it.
+	probe := m.longer(s, gather.Input(1), rows+2)
+	inside := probe != nil && probe.Known() && len(probe.Ints) > 0
+	if inside {
+		inside = int(slices.Max(probe.Ints)) < rows && slices.Min(probe.Ints) >= 0
+	}
+	if inside {
+		other.MaxDistance = (rows - 1) / 2
+	} else {
+		e.Capacity, e.Beyond = (rows+1)/2, report.BeyondError
+	}
+	e.Scheme = other
+	return &otherSite{e}
+}
+
+// distanceVectors finds tables of vectors by distance that queries or keys are
+// multiplied with.
+func (m *Model) distanceVectors(d *detector) {
+	found := false // a table a layer is one mechanism
+	for _, s := range d.e.Scopes() {
+		for _, n := range s.Graph.Nodes {
+			if found || n.Op != "MatMul" && n.Op != "Einsum" {
+				continue
+			}
+			for i := range min(2, len(n.Inputs)) {
+				state, v := s.Value(n.Input(1-i)), s.Value(n.Input(i))
+				if found || state.Known() || !state.Type.IsFloat() || !v.Known() {
+					continue
+				}
+				gather, at := relativeGather(s, n.Input(i), 0)
+				switch {
+				case gather != nil && len(stored(at, gather.Input(0)).Dims) == 2:
+					m.sites = append(m.sites, m.distanceTable(at, gather, n, 0))
+					found = true
+				case byDistance(v):
+					m.sites = append(m.sites, m.distanceConstant(s, n, n.Input(i), v))
+					found = true
+				}
+			}
+		}
+	}
+}
+
+// leastDistances is how many queries and keys a matrix of vectors must have to
+// be told from others by their repetition.
+const leastDistances = 3
+
+// byDistance reports whether a value holds a vector for each query and key that
+// depends on nothing but their distance: the first of its last three axes runs
+// over queries, one of the others over keys.
+func byDistance(v *eval.Value) bool {
+	k := len(v.Shape)
+	if k < 3 || v.Floats == nil || v.Len() != v.Shape[k-3]*v.Shape[k-2]*v.Shape[k-1] {
+		return false
+	}
+	q, a, b := v.Shape[k-3], v.Shape[k-2], v.Shape[k-1]
+	at := func(i, j, c int) float64 { return v.Number((i*a+j)*b + c) }
+	if repeats(q, a, b, at) {
+		return true
+	}
+	return repeats(q, b, a, func(i, j, c int) float64 { return at(i, c, j) })
+}
+
+// repeats checks that entry (i, j) is that of (i−1, j−1), and that distances
+// differ.
+func repeats(queries, keys, dim int, at func(i, j, c int) float64) bool {
+	if queries < leastDistances || keys < leastDistances || dim < 2 {
+		return false
+	}
+	varies, along := false, false
+	for i := range queries {
+		for j := range keys {
+			for c := range dim {
+				if i > 0 && j > 0 && at(i, j, c) != at(i-1, j-1, c) {
+					return false
+				}
+				varies = varies || at(i, j, c) != at(0, 0, c)
+				along = along || at(i, j, c) != at(i, j, 0)
+			}
+		}
+	}
+	return varies && along
+}
+
+// distanceConstant is a matrix of vectors by distance that stands in the file
+// for one length, or is computed.
+func (m *Model) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) site {
+	k := len(v.Shape)
+	e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeRelativeTable}, Form: report.FormTable, Beyond: report.BeyondContinues,
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies the state by vectors that depend on the distance of %d positions alone", nodeName(n), v.Shape[k-3])}}}
+	for _, src := range sources(s, name) {
+		if t := src.tensor; t != nil && len(t.Dims) >= 2 && t.Type.IsFloat() {
+			e.Where = append(e.Where, m.where(t))
+			if t.Len() == int64(v.Len()) {
+				e.Form = report.FormBaked
+			}
+		}
+	}
+	if m.fixedLength() > 0 {
+		e.Capacity, e.Beyond = m.fixedLength(), report.BeyondError
+	} else if e.Form == report.FormBaked {
+		e.Beyond = report.BeyondError
+	}
+	return &otherSite{e}
+}
+
+// window is the height and width of which a bias between n positions is, and
+// whether a class token is among them.
+func (m *Model) window(n int) (window []int, tokens int) {
+	h, w := m.patchGrid(m.probe)
+	side := int(math.Sqrt(float64(n)) + 0.5)
+	switch {
+	case h > 1 && h*w == n:
+		return []int{h, w}, 0
+	case h > 1 && h*w+1 == n:
+		return []int{h, w}, 1
+	case side*side == n:
+		return []int{side, side}, 0
+	}
+	return nil, 0
+}
+
+// fromConstants reports whether a bias is made of nothing but constants: a
+// table that the graph resamples before it looks distances up in it.
+func (m *Model) fromConstants(u *bias) bool {
+	found := sources(u.scope, u.name)
+	return len(found) > 0 && !slices.ContainsFunc(found, func(src source) bool { return src.tensor == nil })
+}
+
+// holdsMatrix reports whether a bias comes from constants of its own size, or
+// through weights from constants of relative coordinates (Swin v2).
+func (m *Model) holdsMatrix(u *bias, n int) bool {
+	for _, src := range sources(u.scope, u.name) {
+		if src.tensor == nil {
+			continue
+		}
+		if k := len(src.tensor.Dims); k >= 2 && (int(src.tensor.Dims[k-1]) == n || int(src.tensor.Len())%(n*n) == 0 || int(src.tensor.Dims[k-1]) == 2) {
+			return true
+		}
+	}
+	return false
+}
+
+// relativeTable is a bias whose numbers stand in the file for one window.
+func (m *Model) relativeTable(uses []*bias) site {
+	u := uses[0]
+	n := len(u.heads[0])
+	other := schemes.Other{Kind: report.SchemeRelativeTable, Heads: len(u.heads)}
+	window, tokens := m.window(n)
+	if !m.holdsMatrix(u, n) && (window == nil || !m.fromConstants(u)) {
+		return &otherSite{position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown, Heads: len(u.heads)}, Form: report.FormRuntime, Beyond: report.BeyondContinues,
+			Where:    []report.Where{{Node: nodeName(u.node)}},
+			Evidence: []report.Evidence{{Kind: "structure", Says: nodeName(u.node) + " adds to scores what the graph computes from distances, by no rule that is known"}}}}
+	}
+	if window != nil {
+		other.Window = window
+		other.Rows = (2*window[0]-1)*(2*window[1]-1) + 3*tokens // BEiT: class token to patches, patches to it, it to itself
+	}
+	e := position.Encoding{Scheme: other, Form: report.FormBaked, Beyond: report.BeyondError,
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", nodeName(u.node), n, n, len(uses))}}}
+	if m.fixedLength() == n { // of text: nothing else says how far it goes
+		e.Capacity = n
+	}
+	seen := map[*onnx.Tensor]bool{}
+	for _, use := range uses {
+		for _, src := range sources(use.scope, use.name) {
+			if src.tensor != nil && len(src.tensor.Dims) > 1 && !seen[src.tensor] {
+				seen[src.tensor] = true
+				e.Where = append(e.Where, m.where(src.tensor))
+			}
+		}
+	}
+	return &otherSite{e}
+}

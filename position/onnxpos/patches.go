@@ -1,0 +1,121 @@
+package onnxpos
+
+import (
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// patchGrid is the size of the convolution's output that makes patches of an
+// image, of the frames of a video, or of a spectrogram; zeros when there is
+// none.
+func (m *Model) patchGrid(e *eval.Evaluator) (h, w int) {
+	if n := m.patchConvolution(); n != nil {
+		if v := e.Main.Value(n.Output(0)); len(v.Shape) == 4 {
+			return v.Shape[2], v.Shape[3]
+		}
+	}
+	return 0, 0
+}
+
+// patchConvolution is the first convolution over an image's two axes.
+func (m *Model) patchConvolution() *onnx.Node {
+	if m.imageInput() == nil && m.videoInput() == nil && m.audio() == nil {
+		return nil
+	}
+	for _, n := range m.file.Graph.Nodes {
+		if !isConvolution(n) {
+			continue
+		}
+		if m.probe == nil { // sizes are still being chosen
+			if len(n.Ints("strides")) == 2 {
+				return n
+			}
+			return nil
+		}
+		if v := m.probe.Main.Value(n.Output(0)); len(v.Shape) == 4 {
+			return n
+		}
+		return nil // over one axis, or three
+	}
+	return nil
+}
+
+// tokensAhead counts the rows that Concats put before an image's patches:
+// class and distillation tokens; −1 when the state is not put together so.
+func (d *detector) tokensAhead(s *eval.Scope, name string) int {
+	if h, w := d.m.patchGrid(d.e); h > 0 {
+		if n, ok := rowsAhead(s, name, h*w, 0); ok {
+			return n
+		}
+	}
+	return -1
+}
+
+// rowsAhead counts the rows ahead of an operand of the given rows in a
+// concatenation, which may be one of concatenations.
+func rowsAhead(s *eval.Scope, name string, rows, depth int) (ahead int, ok bool) {
+	if v := s.Value(name); len(v.Shape) == 3 && v.Shape[1] == rows {
+		return 0, depth > 0
+	}
+	n, at := s.Find(name)
+	for n != nil && (n.Op == "Identity" || n.Op == "Cast" || n.Op == "Dropout") {
+		n, at = at.Find(n.Input(0))
+	}
+	if n == nil || n.Op != "Concat" || depth > 4 {
+		return 0, false
+	}
+	for _, in := range n.Inputs {
+		if more, found := rowsAhead(at, in, rows, depth+1); found {
+			return ahead + more, true
+		}
+		v := at.Value(in)
+		if len(v.Shape) != 3 {
+			return 0, false
+		}
+		ahead += v.Shape[1]
+	}
+	return 0, false
+}
+
+// audio is an input of audio features: (batch, mel bins, frames).
+func (m *Model) audio() *onnx.ValueInfo {
+	for _, in := range m.file.Graph.Inputs {
+		if in.Type.IsFloat() && len(in.Dims) == 3 && !m.isConstant(in.Name) {
+			return in
+		}
+	}
+	return m.waveInput()
+}
+
+// maxPrefix is the most tokens that stand before an image's patches: a class
+// token, a distillation token, registers. maxBeside are those before and
+// behind, where the graph shows which: detection tokens (YOLOS has 100).
+const (
+	maxPrefix = 16
+	maxBeside = 1 << 10
+)
+
+// grid reads an image's patch grid from the convolution that makes the
+// patches: rows are prefix tokens and then one for each patch.
+func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix, total int, ok bool) {
+	h, w := t.m.patchGrid(d.e)
+	if h == 0 {
+		return nil, 0, 0, false
+	}
+	if in := t.m.tokenInput(); in != nil && t.uses[0].source.indexed != nil && t.uses[0].source.index != "" && !t.constantIndex() {
+		return nil, 0, 0, false
+	}
+	use := t.uses[0]
+	if use.value != nil && use.source.indexed == nil && !use.planar {
+		rows = use.value.Shape[use.axis] // prefix tokens may stand apart
+	}
+	p := rows - h*w
+	switch {
+	case h <= 1 || p < 0:
+	case !use.planar && use.before >= 0 && use.before < p && p <= maxBeside:
+		return []int{h, w}, use.before, rows, true // other tokens stand behind the patches
+	case p <= maxPrefix:
+		return []int{h, w}, p, rows, true
+	}
+	return nil, 0, 0, false
+}

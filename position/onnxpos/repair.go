@@ -1,0 +1,252 @@
+package onnxpos
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// maxTried bounds the constants that are tried for one failure.
+const maxTried = 40
+
+// repair tries the constants behind a failing node, nearest first, and keeps
+// the change with which the graph runs furthest.
+func (c *lengthChange) repair(f *eval.Failure) bool {
+	if c.probed > maxProbes {
+		return false
+	}
+	var best *onnx.Tensor
+	var bestPlan *plannedConstant
+	_, reach := c.problem()
+	tried := 0
+	for _, t := range distinct(cone(f.Scope, f.Node)) {
+		if c.m.editor.Replaced(t) || tried > maxTried {
+			continue
+		}
+		earlier := c.planned[t]
+		for _, p := range c.candidates(t) {
+			tried++
+			c.planned[t] = p
+			if _, got := c.problem(); got > reach {
+				best, bestPlan, reach = t, p, got
+			}
+			delete(c.planned, t)
+		}
+		if earlier != nil {
+			c.planned[t] = earlier
+		}
+		if reach == throughBoth {
+			break
+		}
+	}
+	if best != nil {
+		c.planned[best] = bestPlan
+		return true
+	}
+	return c.repairPairs(f)
+}
+
+func distinct(list []*onnx.Tensor) []*onnx.Tensor {
+	seen := map[*onnx.Tensor]bool{}
+	return slices.DeleteFunc(list, func(t *onnx.Tensor) bool {
+		again := seen[t]
+		seen[t] = true
+		return again
+	})
+}
+
+// maxPaired bounds the constants that are tried two by two.
+const maxPaired = 8
+
+// repairPairs tries the nearest constants behind a failing node two by two: a
+// mask and the shape that expands it only run when both are changed.
+func (c *lengthChange) repairPairs(f *eval.Failure) bool {
+	var near []*onnx.Tensor
+	for _, t := range distinct(cone(f.Scope, f.Node)) {
+		if len(near) < maxPaired && c.planned[t] == nil && !c.m.editor.Replaced(t) && len(c.candidates(t)) > 0 {
+			near = append(near, t)
+		}
+	}
+	_, reach := c.problem()
+	for i, t := range near {
+		for _, u := range near[i+1:] {
+			for _, p := range c.candidates(t) {
+				for _, q := range c.candidates(u) {
+					c.planned[t], c.planned[u] = p, q
+					if _, got := c.problem(); got > reach {
+						return true
+					}
+					delete(c.planned, t)
+					delete(c.planned, u)
+				}
+			}
+		}
+	}
+	return c.repairTogether(near, reach)
+}
+
+// repairTogether tries the nearest three constants at once, then four, and so
+// on: masks of a fixed graph are made of several.
+func (c *lengthChange) repairTogether(near []*onnx.Tensor, reach int64) bool {
+	for k := 3; k <= len(near); k++ {
+		for _, t := range near[:k] {
+			c.planned[t] = c.candidates(t)[0]
+		}
+		if _, got := c.problem(); got > reach {
+			return true
+		}
+		for _, t := range near[:k] {
+			delete(c.planned, t)
+		}
+	}
+	return false
+}
+
+// maxCone bounds the nodes that are searched behind a failure.
+const maxCone = 600
+
+// cone lists the constants behind a node, nearest first.
+func cone(s *eval.Scope, n *onnx.Node) []*onnx.Tensor {
+	type place struct {
+		scope *eval.Scope
+		name  string
+	}
+	var queue []place
+	for _, in := range n.Inputs {
+		queue = append(queue, place{s, in})
+	}
+	seen := map[place]bool{}
+	var out []*onnx.Tensor
+	for i := 0; i < len(queue) && i < maxCone; i++ {
+		name, at := queue[i].scope.Through(queue[i].name)
+		if at == nil || name == "" || seen[place{at, name}] {
+			continue
+		}
+		seen[place{at, name}] = true
+		if t := at.Tensor(name); t != nil {
+			out = append(out, t)
+			continue
+		}
+		p, ps := at.Find(name)
+		if p == nil {
+			continue
+		}
+		if child := ps.Call(p); child != nil {
+			for k, o := range p.Outputs {
+				if o == name && k < len(child.Results) {
+					queue = append(queue, place{child, child.Results[k]})
+				}
+			}
+			continue
+		}
+		for _, in := range p.Inputs {
+			queue = append(queue, place{ps, in})
+		}
+	}
+	return out
+}
+
+// candidates are the ways in which a constant may follow the length.
+func (c *lengthChange) candidates(t *onnx.Tensor) []*plannedConstant {
+	if t.Editable() != "" {
+		return nil
+	}
+	var out []*plannedConstant
+	if len(t.Dims) <= 1 && t.Type.IsInteger() && t.Len() <= 8 {
+		out = append(out, c.entries(t)...)
+	}
+	return append(out, c.buffers(t)...)
+}
+
+// lengths are the numbers that stand for the old length in a graph: itself, the
+// rows of tables that hold more than positions, other encodings' capacities.
+func (c *lengthChange) lengths() []numberPair {
+	out := []numberPair{{c.old, c.new}}
+	add := func(p numberPair) {
+		if !slices.ContainsFunc(out, func(q numberPair) bool { return q.old == p.old }) {
+			out = append(out, p)
+		}
+	}
+	for _, s := range c.m.sites {
+		e := s.Encoding()
+		if t, ok := s.(*tableSite); ok && t.Len() > 0 && e.Capacity == c.old {
+			add(numberPair{t.Len(), c.new + t.Len() - c.old})
+		}
+		if e.Capacity > 0 {
+			add(numberPair{e.Capacity, c.new + max(e.Capacity-c.old, 0)})
+		}
+	}
+	if n := c.m.fixedLength(); n > 0 {
+		add(numberPair{n, c.new})
+	}
+	return out
+}
+
+// entries changes entries of a shape or a limit that hold a length, or the
+// last position.
+func (c *lengthChange) entries(t *onnx.Tensor) []*plannedConstant {
+	values, err := t.Ints(0, t.Len())
+	if err != nil {
+		return nil
+	}
+	var out []*plannedConstant
+	if n := int64(c.m.fixedLength()); n > 0 { // lengths times a fixed batch, too
+		changed, found := slices.Clone(values), false
+		for i, v := range values {
+			if v > 1 && v%n == 0 {
+				changed[i], found = v/n*int64(c.new), true
+			}
+		}
+		if found {
+			out = append(out, &plannedConstant{dims: t.Dims, ints: changed, why: fmt.Sprintf("the length %d in a constant", n)})
+		}
+	}
+	for _, p := range c.pairs {
+		for _, less := range []int{0, 1} {
+			var at []int
+			for i, v := range values {
+				if v == int64(p.old-less) && v > 1 {
+					at = append(at, i)
+				}
+			}
+			for _, chosen := range choices(at) {
+				changed := slices.Clone(values)
+				for _, i := range chosen {
+					changed[i] = int64(p.new - less)
+				}
+				out = append(out, &plannedConstant{dims: t.Dims, ints: changed, why: fmt.Sprintf("the length %d in a constant", p.old)})
+			}
+		}
+	}
+	return out
+}
+
+// buffers grows a constant along the axes that have an old length.
+func (c *lengthChange) buffers(t *onnx.Tensor) []*plannedConstant {
+	var out []*plannedConstant
+	for _, pair := range c.pairs {
+		var axes []int
+		for i, d := range t.Dims {
+			if int(d) == pair.old && pair.old > 1 {
+				axes = append(axes, i)
+			}
+		}
+		target := pair.new
+		switch len(axes) {
+		case 1:
+			if p := growLine(t, axes[0], target); p != nil {
+				out = append(out, p)
+			}
+		case 2:
+			if p := growSquare(t, axes, target); p != nil {
+				out = append(out, p)
+			}
+			if p := growLine(t, axes[1], target); p != nil {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
