@@ -2,8 +2,10 @@ package eval
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -400,4 +402,84 @@ func TestRound(t *testing.T) {
 	if product([]int{math.MaxInt, math.MaxInt, 0}) != 0 || product([]int{1 << 40, 1 << 40}) <= 0 {
 		t.Error("a product wraps")
 	}
+}
+
+// TestPositionIDs evaluates the graphs that exporters make of position ids
+// which depend on padding, against transformers (golden/misc.json).
+func TestPositionIDs(t *testing.T) {
+	raw, err := os.ReadFile("../../../shared/golden/misc.json")
+	if err != nil {
+		t.Skip("skipped by name: golden/misc.json (../shared is not here)")
+	}
+	var all []json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		t.Fatal(err)
+	}
+	type positions struct {
+		Name   string
+		Params struct {
+			Input [][]int64 `json:"input_ids"`
+			Mask  [][]int64 `json:"attention_mask"`
+		}
+		Values []int64
+	}
+	var cases []positions // xPos, KERPLE, FIRE and Llama 4's temperature are no schemes here
+	for _, one := range all {
+		if !strings.Contains(string(one), `"position ids"`) {
+			continue
+		}
+		var c positions
+		if err := json.Unmarshal(one, &c); err != nil {
+			t.Fatal(err)
+		}
+		cases = append(cases, c)
+	}
+	if len(cases) == 0 {
+		t.Fatal("no position ids among the golden numbers")
+	}
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			ids, past, first := c.Params.Input, int64(0), int64(1)
+			if strings.Contains(c.Name, "past 3") {
+				past = 3
+			}
+			input := slices.Concat(ids...)
+			if c.Params.Mask != nil { // OPT counts the mask, and its rows begin at 2
+				ids, input, first = c.Params.Mask, slices.Concat(c.Params.Mask...), 1
+			}
+			for i := range input { // Cast(Not(Equal(ids, pad))), or the mask itself
+				if c.Params.Mask == nil && input[i] == 1 {
+					input[i] = 0
+				} else if c.Params.Mask == nil {
+					input[i] = 1
+				}
+			}
+			got := evaluatePositions(t, IntValue(onnx.Int64, []int{len(ids), len(ids[0])}, input), past, first)
+			if !slices.Equal(got.Ints, c.Values) {
+				t.Errorf("%v, want %v", got.Ints, c.Values)
+			}
+		})
+	}
+}
+
+// evaluatePositions is (CumSum(kept) + past)·kept + first, as a graph.
+func evaluatePositions(t *testing.T, kept *Value, past, first int64) *Value {
+	t.Helper()
+	number := func(name string, v int64) onnx.NewTensor {
+		b, _ := onnx.EncodeInts(onnx.Int64, []int64{v}, nil)
+		return onnx.NewTensor{Name: name, Type: onnx.Int64, Raw: b}
+	}
+	dims := []int64{int64(kept.Shape[0]), int64(kept.Shape[1])}
+	m := onnx.NewModel{Opset: 17, Inputs: []onnx.NewValue{{Name: "kept", Type: onnx.Int64, Dims: dims}}, Outputs: []onnx.NewValue{{Name: "ids", Type: onnx.Int64, Dims: dims}},
+		Initializers: []onnx.NewTensor{number("axis", 1), number("past", past), number("first", first)},
+		Nodes: []onnx.NewNode{{Op: "CumSum", Inputs: []string{"kept", "axis"}, Outputs: []string{"counted"}}, {Op: "Add", Inputs: []string{"counted", "past"}, Outputs: []string{"later"}},
+			{Op: "Mul", Inputs: []string{"later", "kept"}, Outputs: []string{"of"}}, {Op: "Add", Inputs: []string{"of", "first"}, Outputs: []string{"ids"}}}}
+	b := m.Build()
+	f, err := onnx.NewFile(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := New(f, map[string]*Value{"kept": kept})
+	e.Run()
+	return e.Main.Value("ids")
 }

@@ -21,6 +21,11 @@ func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) 
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, Heads: heads}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.where(table)}, Dtype: table.Type.String(),
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s picks a row by the difference of positions; %s uses it on scores", nodeName(gather), nodeName(use))}}}
+	if window := windowOf(s.Value(gather.Input(1)), rows); window != nil {
+		other.Window = window
+		e.Scheme, e.Form, e.Beyond = other, report.FormTable, report.BeyondError
+		return &otherSite{e}
+	}
 	// Far enough out, clipped distances stay inside the table; others leave it.
 	probe := m.longer(s, gather.Input(1), rows+2)
 	inside := probe != nil && probe.Known() && len(probe.Ints) > 0
@@ -34,6 +39,32 @@ func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) 
 	}
 	e.Scheme = other
 	return &otherSite{e}
+}
+
+// windowOf is the image window of which a matrix of indices is Swin's or BEiT's;
+// nil when it is none.
+func windowOf(index *eval.Value, rows int) []int {
+	k := len(index.Shape)
+	if k < 2 || !index.Known() || index.Ints == nil || index.Shape[k-1] != index.Shape[k-2] || index.Len() != index.Shape[k-1]*index.Shape[k-1] {
+		return nil
+	}
+	n := index.Shape[k-1]
+	for _, class := range []bool{false, true} {
+		places := n
+		if class {
+			places--
+		}
+		for h := 1; h <= places; h++ {
+			w := places / h
+			if h*w != places || schemes.WindowRows(h, w, class) != rows {
+				continue
+			}
+			if want := slices.Concat(schemes.WindowIndex(h, w, class)...); slices.EqualFunc(want, index.Ints, func(a int, b int64) bool { return int64(a) == b }) {
+				return []int{h, w}
+			}
+		}
+	}
+	return nil
 }
 
 // distanceVectors finds tables of vectors by distance that queries or keys are
