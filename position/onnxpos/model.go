@@ -35,6 +35,7 @@ type Model struct {
 	attentions []*position.Attention
 	findings   []report.Finding
 	looked     bool // attentions were looked for
+	bounds     *bounds
 }
 
 // site is a position.Site of this package with what the model needs to know

@@ -44,6 +44,7 @@ func (m *Model) addOthers(d *detector) {
 			m.sites = append(m.sites, s)
 		}
 	}
+	m.endTables()
 	if len(m.sites) == 0 {
 		if s := m.unexplained(); s != nil {
 			m.sites = append(m.sites, s)
@@ -63,6 +64,20 @@ var longerLengths = []int{40, 200, 1100}
 // one position further; nil when it runs at every length that was tried, or
 // when its input is not of tokens with a free length.
 func (m *Model) bound() (runs int, failure *eval.Failure) {
+	if m.bounds == nil {
+		m.bounds = &bounds{}
+		m.bounds.runs, m.bounds.failure = m.findBound()
+	}
+	return m.bounds.runs, m.bounds.failure
+}
+
+// bounds is what bound found.
+type bounds struct {
+	runs    int
+	failure *eval.Failure
+}
+
+func (m *Model) findBound() (runs int, failure *eval.Failure) {
 	if m.fixedLength() > 0 || m.tokenInput() == nil || m.imageInput() != nil || m.videoInput() != nil || m.audio() != nil {
 		return 0, nil
 	}
@@ -83,6 +98,26 @@ func (m *Model) bound() (runs int, failure *eval.Failure) {
 		}
 	}
 	return runs, failure
+}
+
+// endTables bounds tables of distances that nothing seemed to bound: a trace may
+// have lost the clamp that keeps distances inside (DeBERTa of version 1,
+// facts/ONNX-PATTERNS §5).
+func (m *Model) endTables() {
+	if slices.ContainsFunc(m.sites, func(s site) bool { return s.Encoding().Capacity > 0 }) {
+		return
+	}
+	for _, s := range m.sites {
+		o, ok := s.(*otherSite)
+		if !ok || o.encoding.Form != report.FormTable {
+			continue
+		}
+		if runs, failure := m.bound(); failure != nil && strings.HasPrefix(failure.Node.Op, "Gather") {
+			o.encoding.Capacity, o.encoding.Beyond = runs, report.BeyondError
+			o.encoding.Evidence = append(o.encoding.Evidence, report.Evidence{Kind: "structure",
+				Says: fmt.Sprintf("%s fails at %d tokens: %v", nodeName(failure.Node), runs+1, failure.Err)})
+		}
+	}
 }
 
 // unexplained is the table that ends a graph in which no encoding was found:
