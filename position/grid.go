@@ -51,12 +51,14 @@ func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
 		return Outcome{}, err
 	}
 	var out Outcome
-	var from [2]int
+	var from [2]int // of what changes; of what does not where nothing does
 	for i, s := range m.Sites() {
 		if wave, ok := s.Encoding().Scheme.(schemes.Sinusoid); ok && wave.Grid != nil {
-			if from = [2]int(wave.Grid); from == to {
+			if [2]int(wave.Grid) == to {
+				from = unchanged(from, to)
 				continue
 			}
+			from = [2]int(wave.Grid)
 			change, err := resizeWaves(i, s, wave, to)
 			if err != nil {
 				return Outcome{}, err
@@ -69,16 +71,20 @@ func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
 			continue
 		}
 		if r, ok := s.(Resampler); ok && r.Resampled() {
-			if from = gridder.PatchGrid(); from == to {
+			if gridder.PatchGrid() == to {
+				from = unchanged(from, to)
 				continue
 			}
+			from = gridder.PatchGrid()
 			out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged,
 				What: fmt.Sprintf("grid: %d×%d → %d×%d patches, resampled by the graph itself", from[0], from[1], to[0], to[1])})
 			continue
 		}
-		if from = [2]int{l.Grid[0], l.Grid[1]}; from == to {
+		if [2]int(l.Grid) == to {
+			from = unchanged(from, to)
 			continue
 		}
+		from = [2]int(l.Grid)
 		if err := resizeSite(s, l, from, to, kernel); err != nil {
 			return Outcome{}, err
 		}
@@ -101,6 +107,14 @@ func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
 		return out, nil
 	}
 	return out, gridder.SetGrid(from, to)
+}
+
+// unchanged keeps the old grid of what was changed before, where there is any.
+func unchanged(from, to [2]int) [2]int {
+	if from == [2]int{} {
+		return to
+	}
+	return from
 }
 
 // resizeWaves gives a site that holds sines and cosines of a grid those of

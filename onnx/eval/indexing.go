@@ -171,8 +171,6 @@ func gatherND(c *call) ([]*Value, error) {
 	return one(out.from(a, index)), nil
 }
 
-// scatter keeps the shape of what is written into; ScatterND's content is
-// computed where all is known.
 // scatterShapes checks what ScatterND demands: updates have the shape of the
 // indices without their last axis, and then that of what an index picks.
 func scatterShapes(c *call, a, index, updates *Value) error {
@@ -186,6 +184,8 @@ func scatterShapes(c *call, a, index, updates *Value) error {
 	return nil
 }
 
+// scatter keeps the shape of what is written into; ScatterND's content is
+// computed where all is known.
 func scatter(c *call) ([]*Value, error) {
 	a, index, updates := c.need(0), c.need(1), c.need(2)
 	if index.Type.IsFloat() {

@@ -247,6 +247,11 @@ func gemm(c *call) ([]*Value, error) {
 	}
 	out := Shaped(a.Type, m, n)
 	bias := c.need(2)
+	if c.input(2) != nil && bias.Ranked {
+		if shape, err := broadcast(bias.Shape, out.Shape); err != nil || !slices.Equal(shape, out.Shape) {
+			return nil, c.fail("a bias of %v to %v", bias.Shape, out.Shape)
+		}
+	}
 	if !a.Type.IsFloat() || m*n > maxContent || k > maxProduct/max(m*n, 1) || !allKnown(a, b) || c.input(2) != nil && !bias.Known() || c.node.Op != "Gemm" {
 		return one(out), nil
 	}

@@ -32,7 +32,7 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 		}
 		return
 	}
-	if state.Known() && added.Known() && added.Floats != nil && allZero(state) {
+	if state.Known() && added.Known() && added.Floats != nil && allZero(state) && worksOn(s, n.Output(0)) {
 		d.ownState(s, addedName)
 	}
 	if !state.Ranked || !state.Type.IsFloat() && state.Type != 0 || state.Known() || !added.Known() || added.Floats == nil {
@@ -54,10 +54,13 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 	if axis < 0 || added.Shape[rank-1] != width || width < 2 || !added.Varies(rank-1) {
 		return
 	}
-	if !d.lengthwise(added.Shape[axis]) || isState(s, addedName) {
+	if isState(s, addedName) {
 		return
 	}
 	found := sources(s, addedName)
+	if !d.lengthwise(added.Shape[axis]) && !slices.ContainsFunc(found, d.followsLength) {
+		return
+	}
 	computed := slices.ContainsFunc(found, func(src source) bool { return src.trig != nil })
 	for _, src := range found {
 		if computed && src.trig == nil && src.indexed == nil {
@@ -87,6 +90,26 @@ func (d *detector) ownState(s *eval.Scope, name string) {
 			d.queries[src.tensor] = true
 		}
 	}
+}
+
+// worksOn reports whether a value is multiplied by weights or normalised, as the
+// model's state is, and not added to another.
+func worksOn(s *eval.Scope, name string) bool {
+	queue, seen := []string{name}, map[string]bool{}
+	for i := 0; i < len(queue) && i < 32; i++ {
+		for _, n := range s.Consumers(queue[i]) {
+			switch n.Op {
+			case "MatMul", "Gemm", "LayerNormalization", "MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "MatMulNBits", "Attention", "MultiHeadAttention":
+				return true
+			case "Cast", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "Identity", "Reshape", "Transpose", "Expand", "Tile", "Unsqueeze", "Squeeze":
+				if out := n.Output(0); !seen[out] {
+					seen[out] = true
+					queue = append(queue, out)
+				}
+			}
+		}
+	}
+	return false
 }
 
 // isState reports whether a known value is itself worked on as the model's
@@ -125,6 +148,20 @@ func (d *detector) lengthwise(rows int) bool {
 		}
 	}
 	return false
+}
+
+// followsLength reports whether a table is read by an index that counts further
+// when the model's input is longer: positions of a padded or shortened length.
+func (d *detector) followsLength(src source) bool {
+	if src.indexed == nil || src.index == "" || src.indexAt == nil || d.m.fixedLength() > 0 {
+		return false
+	}
+	now, then := src.indexAt.Value(src.index), d.m.longer(src.indexAt, src.index, 8*probeLength)
+	if !now.Known() || then == nil || then.Len() <= now.Len() {
+		return false
+	}
+	_, _, counts := now.Counts()
+	return counts
 }
 
 // gated finds the known factor of a bias that the state scales before it is
@@ -306,7 +343,7 @@ func (d *detector) embedLayerNormalization(s *eval.Scope, n *onnx.Node) {
 			src.first = first
 		}
 	}
-	d.tables = append(d.tables, &addition{scope: s, node: n, name: name, source: src})
+	d.tables = append(d.tables, &addition{scope: s, node: n, name: name, source: src, before: -1})
 }
 
 // fromInput reports whether a value's numbers come from an input of the model,

@@ -154,7 +154,7 @@ func (m *Model) addBiases(d *detector) {
 			linear = append(linear, b)
 			continue
 		}
-		if n, s := relativeGather(b.scope, b.name, 0); n != nil && m.bucketGather(b) == nil {
+		if n, s := relativeGather(b.scope, b.name); n != nil && m.bucketGather(b) == nil {
 			if table := stored(s, n.Input(0)); table != nil && !relative[table] {
 				relative[table] = true
 				m.sites = append(m.sites, m.distanceTable(s, n, b.node, len(b.heads)))
@@ -315,7 +315,7 @@ func (m *Model) bucketIndex(s *eval.Scope, name string) *eval.Value {
 // bucketGather finds the Gather of a bias table by relative distance behind a
 // bias, and fits the buckets.
 func (m *Model) bucketGather(b *bias) *bucketSite {
-	n, s := relativeGather(b.scope, b.name, 0)
+	n, s := relativeGather(b.scope, b.name)
 	if n == nil {
 		return nil
 	}
@@ -362,11 +362,20 @@ func (m *Model) sameBuckets(b *bucketSite) bool {
 
 // relativeGather finds a Gather of a constant by a matrix of indices that
 // depends on positions alone.
-func relativeGather(s *eval.Scope, name string, depth int) (*onnx.Node, *eval.Scope) {
-	if depth > 30 {
-		return nil, nil
-	}
+func relativeGather(s *eval.Scope, name string) (*onnx.Node, *eval.Scope) {
+	return relativeGatherIn(s, name, map[sourceKey]bool{})
+}
+
+// maxBehind bounds the values that are looked at behind one.
+const maxBehind = 400
+
+func relativeGatherIn(s *eval.Scope, name string, seen map[sourceKey]bool) (*onnx.Node, *eval.Scope) {
 	name, s = s.Through(name)
+	if key := (sourceKey{s, name}); seen[key] || len(seen) > maxBehind {
+		return nil, nil
+	} else {
+		seen[key] = true
+	}
 	n, at := s.Find(name)
 	if n == nil {
 		return nil, nil
@@ -380,7 +389,7 @@ func relativeGather(s *eval.Scope, name string, depth int) (*onnx.Node, *eval.Sc
 		}
 	}
 	for _, in := range dataInputs(n) {
-		if found, scope := relativeGather(at, in, depth+1); found != nil {
+		if found, scope := relativeGatherIn(at, in, seen); found != nil {
 			return found, scope
 		}
 	}

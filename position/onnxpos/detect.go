@@ -89,25 +89,25 @@ func (d *detector) visitFused(s *eval.Scope, n *onnx.Node) {
 // isScores reports whether a value goes into a Softmax before any other
 // computation: then it is attention scores.
 func isScores(s *eval.Scope, name string) bool {
-	return towardsSoftmax(s, name, 0)
-}
-
-func towardsSoftmax(s *eval.Scope, name string, depth int) bool {
-	if depth > 14 {
-		return false
-	}
-	for _, n := range s.Consumers(name) {
-		switch n.Op {
-		case "Softmax", "BiasSoftmax":
-			return true
-		case "Add", "Sub", "Mul", "Div", "Where", "Reshape", "Cast", "Max", "Min", "Clip", "Unsqueeze", "Squeeze", "Transpose", "Identity", "Tanh", "Sum", "QuantizeLinear", "DequantizeLinear":
-			if towardsSoftmax(s, n.Output(0), depth+1) {
+	queue, depth := []string{name}, map[string]int{name: 1}
+	for i := 0; i < len(queue); i++ {
+		for _, n := range s.Consumers(queue[i]) {
+			switch n.Op {
+			case "Softmax", "BiasSoftmax":
 				return true
+			case "Add", "Sub", "Mul", "Div", "Where", "Reshape", "Cast", "Max", "Min", "Clip", "Unsqueeze", "Squeeze", "Transpose", "Identity", "Tanh", "Sum", "QuantizeLinear", "DequantizeLinear":
+				if out := n.Output(0); depth[out] == 0 && depth[queue[i]] <= maxTowards {
+					depth[out] = depth[queue[i]] + 1
+					queue = append(queue, out)
+				}
 			}
 		}
 	}
 	return false
 }
+
+// maxTowards is the most operators between scores and their Softmax.
+const maxTowards = 14
 
 // positionAxis is the axis of a known value along which positions run: not
 // the last, with a size of its own, and different from row to row.

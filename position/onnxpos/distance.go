@@ -81,7 +81,7 @@ func (m *Model) distanceVectors(d *detector) {
 				if found || state.Known() || !state.Type.IsFloat() || !v.Known() {
 					continue
 				}
-				gather, at := relativeGather(s, n.Input(i), 0)
+				gather, at := relativeGather(s, n.Input(i))
 				switch {
 				case gather != nil && len(stored(at, gather.Input(0)).Dims) == 2:
 					m.sites = append(m.sites, m.distanceTable(at, gather, n, 0))
@@ -104,7 +104,7 @@ const leastDistances = 3
 // over queries, one of the others over keys.
 func byDistance(v *eval.Value) bool {
 	k := len(v.Shape)
-	if k < 3 || v.Floats == nil || v.Len() != v.Shape[k-3]*v.Shape[k-2]*v.Shape[k-1] {
+	if k < 3 || v.Floats == nil || v.Len() != v.Shape[k-3]*v.Shape[k-2]*v.Shape[k-1] || onlySwitches(v) {
 		return false
 	}
 	q, a, b := v.Shape[k-3], v.Shape[k-2], v.Shape[k-1]

@@ -281,27 +281,25 @@ func (r *rotarySite) currentAmplitude() float64 {
 }
 
 func (r *rotarySite) holdCaches(scheme schemes.Rotary, positions int, same bool) error {
-	longest := r.caches[0]
+	if r.short != nil && !same {
+		return &position.Refusal{Why: "the file switches between a short and a long cache", Instead: "export the model again with the wanted scaling"}
+	}
+	longest := 0
 	for _, c := range r.caches {
-		if c.cos.Len() > longest.cos.Len() {
-			longest = c
+		if !c.fitted {
+			return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.tensorName(c.cos.tensor)),
+				Instead: "export the model with a longer cache"}
 		}
+		longest = max(longest, c.cos.Len())
 	}
-	if !longest.fitted {
-		return &position.Refusal{Why: "no formula explains the cache of cosines and sines", Instead: "export the model with a longer cache"}
+	if r.held = positions; positions == 0 {
+		r.held = r.encoding.Capacity
 	}
-	if positions == 0 {
-		positions = longest.cos.Len()
-	}
-	r.held = positions
 	for _, c := range r.caches {
-		if c.cos.Len() < longest.cos.Len() { // the short half of LongRoPE ends at the original length
-			if !same {
-				return &position.Refusal{Why: "the file switches between a short and a long cache", Instead: "export the model again with the wanted scaling"}
-			}
+		if c == r.short {
 			continue
 		}
-		if err := c.hold(r.m, scheme, positions, same); err != nil {
+		if err := c.hold(r.m, scheme, max(positions, c.cos.Len()), same); err != nil {
 			return err
 		}
 	}
@@ -336,6 +334,9 @@ func (c *cache) hold(m *Model, scheme schemes.Rotary, positions int, same bool) 
 				sin[k] *= factor
 				if c.negated {
 					sin[k] = -sin[k]
+				}
+				if c.coarse != "" {
+					cos[k], sin[k] = c.coarse.Round(cos[k]), c.coarse.Round(sin[k])
 				}
 			}
 			c.spread(cos, sin, sine, dst)

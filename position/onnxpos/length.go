@@ -50,7 +50,7 @@ const maxGrowths = 200
 // SetLength changes masks, buffers, shape constants and fixed dimensions that
 // hold the length, so that the graph runs at the new one.
 func (m *Model) SetLength(old, new int) error {
-	if in := m.recording(); in != nil {
+	if in := m.recording(); in != nil && m.tokenMatrix() == nil {
 		return m.setRecording(in, old, new)
 	}
 	if m.imageInput() != nil && m.tokenInput() == nil || m.waveInput() != nil {

@@ -159,16 +159,24 @@ func (m *Model) evaluate(s sizes) *eval.Evaluator {
 	return e
 }
 
-// tokenInput is the input that carries the sequence: the first integer matrix
-// that is no mask.
+// tokenInput is the input that carries the sequence: the first matrix of token
+// ids, else the first of features.
 func (m *Model) tokenInput() *onnx.ValueInfo {
-	for _, in := range m.file.Graph.Inputs {
-		if in.Type.IsInteger() && in.Type != onnx.Bool && len(in.Dims) == 2 && !strings.Contains(strings.ToLower(in.Name), "mask") && !m.isConstant(in.Name) {
-			return in
-		}
+	if in := m.tokenMatrix(); in != nil {
+		return in
 	}
 	for _, in := range m.file.Graph.Inputs {
 		if in.Type.IsFloat() && len(in.Dims) == 3 && !m.isConstant(in.Name) {
+			return in
+		}
+	}
+	return nil
+}
+
+// tokenMatrix is the first integer matrix among the inputs that is no mask.
+func (m *Model) tokenMatrix() *onnx.ValueInfo {
+	for _, in := range m.file.Graph.Inputs {
+		if in.Type.IsInteger() && in.Type != onnx.Bool && len(in.Dims) == 2 && !strings.Contains(strings.ToLower(in.Name), "mask") && !m.isConstant(in.Name) {
 			return in
 		}
 	}
@@ -235,9 +243,17 @@ func (m *Model) fixedLength() int {
 // convolved reports whether an input goes into a convolution first: then its
 // axes are channels and frames.
 func (m *Model) convolved(name string) bool {
-	for _, n := range m.file.Graph.Nodes {
-		if n.Input(0) == name {
-			return isConvolution(n) || (n.Op == "DynamicQuantizeLinear" || n.Op == "QuantizeLinear" || n.Op == "DequantizeLinear" || n.Op == "Unsqueeze" || n.Op == "Transpose" || n.Op == "Cast" || n.Op == "Identity") && m.convolved(n.Output(0))
+	for range 16 { // hostile graphs have circles
+		i := slices.IndexFunc(m.file.Graph.Nodes, func(n *onnx.Node) bool { return n.Input(0) == name })
+		if i < 0 {
+			return false
+		}
+		n := m.file.Graph.Nodes[i]
+		switch n.Op {
+		case "DynamicQuantizeLinear", "QuantizeLinear", "DequantizeLinear", "Unsqueeze", "Transpose", "Cast", "Identity":
+			name = n.Output(0)
+		default:
+			return isConvolution(n)
 		}
 	}
 	return false

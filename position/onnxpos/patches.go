@@ -44,16 +44,23 @@ func (m *Model) patchConvolution() *onnx.Node {
 // class and distillation tokens; −1 when the state is not put together so.
 func (d *detector) tokensAhead(s *eval.Scope, name string) int {
 	if h, w := d.m.patchGrid(d.e); h > 0 {
-		if n, ok := rowsAhead(s, name, h*w, 0); ok {
+		budget := maxOperands
+		if n, ok := rowsAhead(s, name, h*w, 0, &budget); ok {
 			return n
 		}
 	}
 	return -1
 }
 
+// maxOperands bounds the operands of concatenations that are looked at.
+const maxOperands = 256
+
 // rowsAhead counts the rows ahead of an operand of the given rows in a
 // concatenation, which may be one of concatenations.
-func rowsAhead(s *eval.Scope, name string, rows, depth int) (ahead int, ok bool) {
+func rowsAhead(s *eval.Scope, name string, rows, depth int, budget *int) (ahead int, ok bool) {
+	if *budget--; *budget < 0 {
+		return 0, false
+	}
 	if v := s.Value(name); len(v.Shape) == 3 && v.Shape[1] == rows {
 		return 0, depth > 0
 	}
@@ -65,7 +72,7 @@ func rowsAhead(s *eval.Scope, name string, rows, depth int) (ahead int, ok bool)
 		return 0, false
 	}
 	for _, in := range n.Inputs {
-		if more, found := rowsAhead(at, in, rows, depth+1); found {
+		if more, found := rowsAhead(at, in, rows, depth+1, budget); found {
 			return ahead + more, true
 		}
 		v := at.Value(in)
@@ -106,7 +113,10 @@ func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix, total int, 
 		return nil, 0, 0, false
 	}
 	use := t.uses[0]
-	if use.value != nil && use.source.indexed == nil && !use.planar {
+	if use.value == nil {
+		return nil, 0, 0, false // a fused embedding of text
+	}
+	if use.source.indexed == nil && !use.planar {
 		rows = use.value.Shape[use.axis] // prefix tokens may stand apart
 	}
 	p := rows - h*w

@@ -115,6 +115,10 @@ func probeInput(in *onnx.ValueInfo, s sizes) *eval.Value {
 // anonymous reports whether an input is an integer matrix whose name does not
 // say what it holds.
 func anonymous(in *onnx.ValueInfo) bool {
+	name := strings.ToLower(in.Name)
+	if strings.Contains(name, "ids") || strings.Contains(name, "token") || strings.Contains(name, "labels") {
+		return false
+	}
 	return in.Type.IsInteger() && in.Type != onnx.Bool && len(in.Dims) == 2 && (sizes{}).fill(in, 0, []int{1, 2}) == probeToken
 }
 

@@ -24,6 +24,7 @@ type rotarySite struct {
 	// caches are the tables, where the form is cache or baked: one entry for
 	// each pair of tables that hold the same or, with LongRoPE, other rows.
 	caches []*cache
+	short  *cache   // of LongRoPE's two, the one that ends at the original length
 	trig   []source // Cos and Sin nodes, where the form is runtime
 	held   int
 	known  []float64 // frequencies of the graph, once read
@@ -35,7 +36,8 @@ type cache struct {
 	cos, sin tableRows
 	result   fit.CacheResult
 	fitted   bool
-	negated  bool // sines are stored with the other sign
+	negated  bool          // sines are stored with the other sign
+	coarse   fit.Precision // that its numbers were rounded to before they were stored; "": its own
 }
 
 // addRotations groups rotations that turn by the same numbers into sites.
@@ -206,12 +208,14 @@ func (r *rotarySite) describeCaches(e *position.Encoding) {
 			e.Where = append(e.Where, r.m.where(c.sin.tensor))
 		}
 	}
-	e.Capacity, e.Rows = longest.cos.Len(), longest.cos.Len()
+	r.scheme = longest.result.Rotary
+	r.mergeLongRoPE(longest)
+	e.Rows = longest.cos.Len()
+	e.Capacity = r.least(longest)
 	if e.Capacity == r.m.fixedLength() {
 		e.Form = report.FormBaked
 	}
 	e.Dtype = longest.cos.tensor.Type.String()
-	r.scheme = longest.result.Rotary
 	if s := &r.scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil && e.Form == report.FormBaked {
 		s.ShortFactor, s.LongFactor = s.LongFactor, nil // one list is left of what the graph chose from
 	}
@@ -221,8 +225,19 @@ func (r *rotarySite) describeCaches(e *position.Encoding) {
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "the tables are no cosines and sines of one formula"})
 		return
 	}
-	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "tables are " + r.scheme.String(), Residual: residual(longest.result.Residual)})
-	r.mergeLongRoPE(longest)
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "tables are " + longest.result.Rotary.String(), Residual: residual(longest.result.Residual)})
+}
+
+// least is how far all caches reach that have to: LongRoPE's short one is left
+// where it ends.
+func (r *rotarySite) least(longest *cache) int {
+	n := longest.cos.Len()
+	for _, c := range r.caches {
+		if c != r.short {
+			n = min(n, c.cos.Len(), c.sin.Len())
+		}
+	}
+	return n
 }
 
 // selected reports whether the tables are indexed by position, by a node or
@@ -273,6 +288,7 @@ func (c *cache) fit() {
 	for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} {
 		if p == fit.Float32 && rounded(cos, coarse) && rounded(sin, coarse) {
 			if c.result, c.fitted = fit.RotaryCache(cos, sin, coarse); c.fitted {
+				c.coarse = coarse
 				return
 			}
 		}
@@ -299,20 +315,37 @@ func rounded(m fit.Matrix, p fit.Precision) bool {
 // short and long lists, relative to the default base.
 func (r *rotarySite) mergeLongRoPE(long *cache) {
 	for _, short := range r.caches {
-		if short == long || !short.fitted || short.cos.Len() >= long.cos.Len() {
+		if short == long || !short.fitted || !long.fitted || short.cos.Len() >= long.cos.Len() {
 			continue
 		}
-		a, b := short.result.Rotary.Scaling.Frequencies, long.result.Rotary.Scaling.Frequencies
-		if len(a) == 0 || len(a) != len(b) || slices.Equal(a, b) {
+		a, b := short.result.Rotary.InverseFrequencies(), long.result.Rotary.InverseFrequencies()
+		if len(a) == 0 || len(a) != len(b) || sameFrequencies(a, b) {
 			continue
 		}
-		base := 10000.0
+		base := defaultBase
+		if plain := short.result.Rotary; plain.Scaling.Type == schemes.ScalingNone && plain.Base > 0 {
+			base = plain.Base // all short factors are 1
+		}
+		r.short = short
 		r.scheme.Base = base
 		r.scheme.Scaling = schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: short.cos.Len(), AttentionFactor: long.result.Amplitude,
 			ShortFactor: factors(a, base), LongFactor: factors(b, base), Frequencies: a, LongFrequencies: b}
 		return
 	}
 }
+
+// defaultBase is the base of rotary encodings where nothing tells another
+// (Su et al. 2021).
+const defaultBase = 10000.0
+
+// sameFrequencies reports whether two lists of frequencies differ by rounding alone.
+func sameFrequencies(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= sameFrequency*math.Abs(y) })
+}
+
+// sameFrequency is the relative deviation of a frequency that was recovered from
+// a table in half precision.
+const sameFrequency = 1e-3
 
 // factors are the divisors that bring plain frequencies to the given ones.
 func factors(f []float64, base float64) []float64 {
@@ -329,14 +362,16 @@ func (r *rotarySite) overlay(into map[*onnx.Tensor]*eval.Value) {
 	}
 	tables := r.angles()
 	for _, c := range r.caches {
-		tables = append(tables, c.cos, c.sin)
+		if c != r.short {
+			tables = append(tables, c.cos, c.sin)
+		}
 	}
 	for _, t := range tables {
 		shape := make([]int, len(t.tensor.Dims))
 		for i, n := range t.tensor.Dims {
 			shape[i] = int(n)
 		}
-		shape[t.axis] = r.held
+		shape[t.axis] = max(r.held, t.Len())
 		v := eval.Shaped(t.tensor.Type, shape...)
 		v.Origins = []*onnx.Tensor{t.tensor}
 		into[t.tensor] = v

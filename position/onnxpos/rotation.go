@@ -122,17 +122,20 @@ func (d *detector) waveKind(v *eval.Value) waveKind {
 }
 
 // onCircle reports whether two known values are cosines and sines of the same
-// angles, element by element, and not all of one angle.
+// angles, element by element, and not all of one angle. Masks that complete each
+// other have no angle between.
 func onCircle(x, y *eval.Value) bool {
-	if !slices.Equal(x.Shape, y.Shape) || positionAxis(x) < 0 && positionAxis(y) < 0 || x.Len() < 4 {
+	if !slices.Equal(x.Shape, y.Shape) || positionAxis(x) < 0 || positionAxis(y) < 0 || x.Len() < 4 {
 		return false
 	}
+	between := false
 	for i := range x.Len() {
 		if math.Abs(math.Hypot(x.Number(i), y.Number(i))-1) > cosTolerance {
 			return false
 		}
+		between = between || math.Abs(x.Number(i)*y.Number(i)) > cosTolerance
 	}
-	return true
+	return between
 }
 
 // swapped reports whether a state was taken apart and put together otherwise,

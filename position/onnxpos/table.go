@@ -101,7 +101,8 @@ func (t *tableSite) rows() tableRows {
 	src := t.uses[0].source
 	axis := src.axis
 	if t.uses[0].planar {
-		return tableRows{tensor: src.tensor, axis: axis, planar: true, scale: src.scale, zero: src.zero}
+		return tableRows{tensor: src.tensor, axis: axis, planar: true, scale: src.scale, zero: src.zero,
+			grid: [2]int{int(src.tensor.Dims[axis]), int(src.tensor.Dims[axis+1])}}
 	}
 	if axis < 0 { // used whole: the axis that runs with positions
 		for i, n := range src.tensor.Dims {

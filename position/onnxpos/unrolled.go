@@ -21,7 +21,7 @@ func (m *Model) unrolled() *onnx.Node {
 		picked := map[string]map[int64]bool{}
 		for _, n := range s.Graph.Nodes {
 			data := s.Value(n.Input(0))
-			if n.Op == "Split" && len(n.Outputs) == length {
+			if n.Op == "Split" && len(n.Outputs) == length && splitsPositions(n, data, length) {
 				return n
 			}
 			at, ok := picks(s, n, data, length)
@@ -37,6 +37,16 @@ func (m *Model) unrolled() *onnx.Node {
 		}
 	}
 	return nil
+}
+
+// splitsPositions reports whether a Split goes along an axis of the given
+// length that is not that of the columns.
+func splitsPositions(n *onnx.Node, data *eval.Value, length int) bool {
+	axis := int(n.Int("axis", 0))
+	if axis < 0 {
+		axis += len(data.Shape)
+	}
+	return data.Ranked && axis >= 0 && axis < len(data.Shape)-1 && data.Shape[axis] == length
 }
 
 // picks is the one position that a node takes out of an axis of the given

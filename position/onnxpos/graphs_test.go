@@ -1,0 +1,326 @@
+package onnxpos
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// The graphs of these tests were made to mislead the detector, or are odd in a
+// way that an exporter could be.
+
+func node(op, out string, in ...string) onnx.NewNode {
+	return onnx.NewNode{Op: op, Inputs: in, Outputs: []string{out}}
+}
+
+func withInts(n onnx.NewNode, name string, v any) onnx.NewNode {
+	n.Attributes = append(n.Attributes, onnx.NewAttribute{Name: name, Value: v})
+	return n
+}
+
+// floats is an initializer whose elements a function gives.
+func floats(name string, dims []int64, at func(i int) float64) onnx.NewTensor {
+	x := make([]float64, sizeOf(dims))
+	for i := range x {
+		x[i] = at(i)
+	}
+	b, _ := onnx.EncodeFloats(onnx.Float, x, nil)
+	return onnx.NewTensor{Name: name, Type: onnx.Float, Dims: dims, Raw: b}
+}
+
+// noise is an initializer of numbers that follow no rule.
+func noise(name string, dims ...int64) onnx.NewTensor {
+	return floats(name, dims, func(i int) float64 { return math.Sin(float64(i*i + len(name))) })
+}
+
+func integers(name string, v ...int64) onnx.NewTensor {
+	b, _ := onnx.EncodeInts(onnx.Int64, v, nil)
+	return onnx.NewTensor{Name: name, Type: onnx.Int64, Dims: []int64{int64(len(v))}, Raw: b}
+}
+
+// free gives the model of built a free length.
+func free(m *onnx.NewModel) { m.Inputs[0].Dims[1], m.Outputs[0].Dims[1] = -1, -1 }
+
+// turning leaves nothing in the model but a rotation by each pair of caches of
+// the given rows, in layers of their own; the cosine of row 9 is bent.
+func turning(m *onnx.NewModel, rows []int, bend []float64) {
+	free(m)
+	m.Nodes[3], m.Nodes[5] = node("Identity", "unused", "one"), node("Identity", "h", "te")
+	m.Initializers = slices.Delete(m.Initializers, 1, 2)
+	m.Outputs = nil
+	for i, n := range rows {
+		tensors, nodes := len(m.Initializers), len(m.Nodes)
+		m.Outputs = append(m.Outputs, onnx.NewValue{Type: onnx.Float, Dims: []int64{1, -1, 4}})
+		addCaches(m, n, n, bend[i])
+		layer := func(name string) string { return fmt.Sprint(name, i) }
+		for k := tensors; k < len(m.Initializers); k++ {
+			m.Initializers[k].Name = layer(m.Initializers[k].Name)
+		}
+		for k := nodes; k < len(m.Nodes); k++ {
+			for j, in := range m.Nodes[k].Inputs {
+				if in != "p" && in != "h" {
+					m.Nodes[k].Inputs[j] = layer(in)
+				}
+			}
+			for j, out := range m.Nodes[k].Outputs {
+				m.Nodes[k].Outputs[j] = layer(out)
+			}
+		}
+		m.Outputs[0].Name, m.Outputs[i].Name = layer("turned"), layer("turned")
+	}
+	for i := range m.Outputs {
+		m.Outputs[i].Name = fmt.Sprint("turned", i)
+	}
+}
+
+// picture makes the model one of an image of 4×4 patches; patches go on as
+// "x" of (1, 16, 4).
+func picture(m *onnx.NewModel) {
+	m.Inputs = []onnx.NewValue{{Name: "pixel_values", Type: onnx.Float, Dims: []int64{1, 3, 32, 32}}}
+	m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{1, 16, 4}}}
+	m.Initializers = []onnx.NewTensor{noise("patch", 4, 3, 8, 8), noise("W", 4, 4), integers("flat", 1, 4, 16)}
+	m.Nodes = []onnx.NewNode{withInts(node("Conv", "patches", "pixel_values", "patch"), "strides", []int64{8, 8}),
+		node("Reshape", "f", "patches", "flat"), withInts(node("Transpose", "x", "f"), "perm", []int64{0, 2, 1})}
+}
+
+// recorded adds a recording of the given frames that a convolution halves, with
+// a table of the encoder when its length is fixed.
+func recorded(m *onnx.NewModel, frames int64) {
+	m.Inputs = append([]onnx.NewValue{{Name: "input_features", Type: onnx.Float, Dims: []int64{1, 4, frames}}}, m.Inputs...)
+	m.Initializers = append(m.Initializers, noise("filter", 4, 4, 3), noise("E", 4, 4))
+	m.Nodes = append(m.Nodes, withInts(node("Conv", "heard", "input_features", "filter"), "strides", []int64{2}))
+	m.Outputs = append(m.Outputs, onnx.NewValue{Name: "heard", Type: onnx.Float, Dims: []int64{1, 4, -1}})
+	if frames > 0 {
+		m.Initializers = append(m.Initializers, noise("positions", 31, 4))
+		m.Nodes = append(m.Nodes, withInts(node("Transpose", "ht", "heard"), "perm", []int64{0, 2, 1}), node("Add", "he", "ht", "positions"), node("MatMul", "encoded", "he", "E"))
+	}
+}
+
+// edits are the reasons of what a change does, in order and once each.
+func edits(t *testing.T, m *Model) []string {
+	t.Helper()
+	p, err := m.Edits()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range p.Edits {
+		if !strings.Contains(e.Why, "message around") && !slices.Contains(out, e.Why) {
+			out = append(out, e.Why)
+		}
+	}
+	return out
+}
+
+// TestMisleadingGraphs reads graphs that look like something else, and changes
+// their length.
+func TestMisleadingGraphs(t *testing.T) {
+	masks := func(m *onnx.NewModel, at func(i int) (x, y float64)) {
+		m.Inputs[0].Dims[1] = 16
+		m.Initializers = append(m.Initializers, noise("wte2", 32, 4),
+			floats("m", []int64{16, 4}, func(i int) float64 { x, _ := at(i); return x }),
+			floats("im", []int64{16, 4}, func(i int) float64 { _, y := at(i); return y }))
+		m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Gather", "te2", "wte2", "ids"),
+			node("Mul", "a", "te", "m"), node("Mul", "b", "te2", "im"), node("Add", "h", "a", "b")}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(m *onnx.NewModel)
+		found  string // the sites, as they say themselves
+		length int
+		says   string // the refusal, or what the edits are for
+	}{
+		{"caches of two layers, one of no formula", func(m *onnx.NewModel) { turning(m, []int{16, 16}, []float64{1, 1.3}) },
+			"rope base 100, dim 4, half ×16", 40, "no formula explains"},
+		{"caches of two layers, one shorter", func(m *onnx.NewModel) { turning(m, []int{32, 16}, []float64{1, 1}) },
+			"rope base 100, dim 4, half ×16", 64, "64 rows of rope base 100, dim 4, half"},
+		{"a text's fused embedding beside a picture", func(m *onnx.NewModel) {
+			free(m)
+			ids := m.Inputs[0]
+			text := slices.Clone(m.Initializers[:1])
+			picture(m)
+			m.Inputs, m.Outputs[0].Dims[1] = append(m.Inputs, ids), -1
+			m.Initializers = append(append(m.Initializers, text...), noise("pos_text", 64, 4), noise("gamma", 4), noise("beta", 4))
+			m.Nodes = append(m.Nodes, onnx.NewNode{Op: "EmbedLayerNormalization", Domain: "com.microsoft", Inputs: []string{"ids", "", "wte", "pos_text", "", "gamma", "beta"}, Outputs: []string{"h", "mi"}})
+		}, "learned, 64 rows of 4 ×64", 70, "70 rows"},
+		{"a recording beside tokens with a buffer", func(m *onnx.NewModel) {
+			free(m)
+			m.Nodes[5].Outputs[0] = "h0"
+			m.Initializers = append(m.Initializers, floats("mask", []int64{16, 4}, func(int) float64 { return 1 }), integers("from", 0))
+			m.Nodes = append(m.Nodes, node("Unsqueeze", "n1", "n", "from"), node("Slice", "mk", "mask", "from", "n1"), node("Mul", "h", "h0", "mk"))
+			recorded(m, -1)
+		}, "learned, 16 rows of 4 ×16", 40, "40 rows; buffer of 40 positions"},
+		{"a recording of fixed length beside tokens", func(m *onnx.NewModel) { free(m); recorded(m, 64) },
+			"learned, 16 rows of 4 ×16; learned, 31 rows of 4 ×31", 24, "24 rows"},
+		{"masks that complete each other", func(m *onnx.NewModel) {
+			masks(m, func(i int) (x, y float64) { x = float64((i/4 + i%4) % 3 / 2); return x, 1 - x })
+		}, "none", 0, ""},
+		{"signs that alternate", func(m *onnx.NewModel) {
+			masks(m, func(i int) (x, y float64) { return 0, float64(1 - 2*((i/4+i%4)%2)) })
+		}, "none", 0, ""},
+		{"a constant that shifts", func(m *onnx.NewModel) {
+			free(m)
+			m.Nodes[5].Outputs[0], m.Outputs[0].Dims[0] = "h0", 4
+			m.Initializers = append(m.Initializers, floats("K", []int64{4, 4, 4}, func(i int) float64 {
+				if i/16 == i/4%4 && i%4 == 0 {
+					return 1
+				}
+				return 0
+			}))
+			m.Nodes = append(m.Nodes, node("MatMul", "h", "h0", "K"))
+		}, "learned, 16 rows of 4 ×16", 40, "40 rows"},
+		{"heads split in as many parts as the length", func(m *onnx.NewModel) {
+			m.Inputs[0].Dims[1], m.Outputs[0].Dims[1] = 4, 4
+			m.Nodes[5].Outputs[0] = "h0"
+			m.Nodes = append(m.Nodes, withInts(onnx.NewNode{Op: "Split", Inputs: []string{"h0"}, Outputs: []string{"a", "b", "c", "d"}}, "axis", int64(2)),
+				withInts(node("Concat", "h", "a", "b", "c", "d"), "axis", int64(2)))
+		}, "learned, 16 rows of 4 ×16", 20, "20 rows; fixed length of ids: 4 → 20; fixed length of h: 4 → 20"},
+		{"positions of a length padded to 32", func(m *onnx.NewModel) {
+			free(m)
+			m.Initializers[1] = noise("wpe", 64, 4)
+			m.Initializers = append(m.Initializers, integers("more", 31), integers("block", 32), integers("nothing", 0, 0, 0), integers("axis", 1))
+			m.Nodes = []onnx.NewNode{node("Shape", "shape", "ids"), node("Gather", "n0", "shape", "axis"), node("Add", "n7", "n0", "more"), node("Div", "nd", "n7", "block"),
+				node("Mul", "n", "nd", "block"), node("Sub", "pad", "n", "n0"), withInts(node("Concat", "pads", "nothing", "pad"), "axis", int64(0)), node("Pad", "padded", "ids", "pads"),
+				node("Squeeze", "count", "n"), node("Range", "p", "zero", "count", "one"), node("Gather", "pe", "wpe", "p"), node("Gather", "te", "wte", "padded"), node("Add", "h", "te", "pe")}
+		}, "learned, 64 rows of 4 ×64", 128, "128 rows"},
+		{"a decoder's positions count the ids that are no padding", func(m *onnx.NewModel) {
+			free(m)
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "decoder_input_ids", Type: onnx.Int64, Dims: []int64{1, -1}})
+			m.Initializers, m.Nodes = m.Initializers[3:], nil
+			m.Outputs = []onnx.NewValue{{Name: "h0", Type: onnx.Float, Dims: []int64{1, -1, 4}}, {Name: "h1", Type: onnx.Float, Dims: []int64{1, -1, 4}}}
+			for i, in := range []string{"ids", "decoder_input_ids"} {
+				x := func(name string) string { return fmt.Sprint(name, i) }
+				m.Initializers = append(m.Initializers, noise(x("tokens"), 32, 4), noise(x("positions")+strings.Repeat("_", i), 20, 4))
+				m.Nodes = append(m.Nodes, node("Equal", x("pad"), in, "one"), node("Not", x("text"), x("pad")), withInts(node("Cast", x("m"), x("text")), "to", int64(onnx.Int64)),
+					node("CumSum", x("counted"), x("m"), "one"), node("Mul", x("of"), x("counted"), x("m")), node("Add", x("p"), x("of"), "one"),
+					node("Gather", x("pe"), x("positions")+strings.Repeat("_", i), x("p")), node("Gather", x("te"), x("tokens"), in), node("Add", x("h"), x("te"), x("pe")))
+			}
+		}, "learned, 20 rows of 4, first used 2 ×18; learned, 20 rows of 4, first used 2 ×18", 30, "32 rows"},
+		{"a table that is added to zeros first", func(m *onnx.NewModel) {
+			picture(m)
+			m.Initializers = append(m.Initializers, noise("positions", 1, 16, 4))
+			m.Nodes = append(m.Nodes, node("Shape", "sx", "x"), node("ConstantOfShape", "zeros", "sx"), node("Add", "pp", "zeros", "positions"), node("Add", "h0", "x", "pp"), node("MatMul", "h", "h0", "W"))
+		}, "learned, 16 rows of 4, grid [4 4] ×16", 0, ""},
+		{"a bias of a fixed length", func(m *onnx.NewModel) {
+			m.Inputs[0].Dims[1], m.Outputs[0].Dims[1] = 16, 16
+			m.Initializers = append(m.Initializers, noise("W", 4, 4), noise("C", 16, 4))
+			m.Nodes[5] = node("Add", "h", "te", "pp")
+			m.Nodes = slices.Insert(m.Nodes, 4, node("Gemm", "pp", "pe", "W", "C"))
+		}, "learned, 16 rows of 4 ×16; learned, 16 rows of 4 ×16", 40, "40 rows; fixed length of ids: 16 → 40; fixed length of h: 16 → 40"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := built(t, c.change)
+			var found []string
+			for _, s := range m.Sites() {
+				e := s.Encoding()
+				says := fmt.Sprint(e.Scheme)
+				if e.Capacity > 0 {
+					says += fmt.Sprintf(" ×%d", e.Capacity)
+				}
+				found = append(found, says)
+			}
+			if got := strings.Join(found, "; "); got != c.found {
+				t.Fatalf("found %q, want %q", got, c.found)
+			}
+			if c.length == 0 {
+				return
+			}
+			_, err := position.Extend(m, position.ExtendOptions{Length: c.length})
+			switch refused := ""; {
+			case err != nil:
+				if refused = err.Error(); c.says == "" || !strings.Contains(refused, c.says) {
+					t.Fatal(refused)
+				}
+			case c.says != "":
+				if got := strings.Join(edits(t, m), "; "); got != c.says {
+					t.Errorf("edits %q, want %q", got, c.says)
+				}
+			}
+		})
+	}
+}
+
+// TestHostileGraphs reads graphs that would keep a careless walk busy for ever.
+func TestHostileGraphs(t *testing.T) {
+	for name, change := range map[string]func(m *onnx.NewModel){
+		"a circle behind an input": func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "x", Type: onnx.Float, Dims: []int64{1, 8, 8}}}
+			m.Nodes = append(m.Nodes, node("Transpose", "y", "x"), node("Transpose", "x", "y"))
+		},
+		"concatenations of concatenations": func(m *onnx.NewModel) {
+			picture(m)
+			m.Initializers = append(m.Initializers, noise("pos", 1, 17, 4), integers("s0", 0), integers("s3", 3), integers("s1", 1))
+			m.Nodes = append(m.Nodes, node("Slice", "c0", "x", "s0", "s3", "s1"))
+			for level := 1; level <= 5; level++ {
+				last := fmt.Sprint("c", level-1)
+				m.Nodes = append(m.Nodes, withInts(node("Concat", fmt.Sprint("c", level), slices.Repeat([]string{last}, 300)...), "axis", int64(1)))
+			}
+			m.Nodes = append(m.Nodes, node("Add", "h0", "c5", "pos"), node("MatMul", "h", "h0", "W"))
+		},
+		"sums of a value with itself": func(m *onnx.NewModel) {
+			free(m)
+			m.Nodes[5].Outputs[0] = "h0"
+			m.Initializers = append(m.Initializers, noise("k0", 4, 4))
+			for i := range 60 {
+				m.Nodes = append(m.Nodes, node("Add", fmt.Sprint("k", i+1), fmt.Sprint("k", i), fmt.Sprint("k", i)))
+			}
+			m.Nodes = append(m.Nodes, node("MatMul", "h", "h0", "k60"))
+		},
+		"scores of scores": func(m *onnx.NewModel) {
+			free(m)
+			m.Nodes[5].Outputs[0] = "k0"
+			for i := range 60 {
+				m.Nodes = append(m.Nodes, node("Mul", fmt.Sprint("k", i+1), fmt.Sprint("k", i), fmt.Sprint("k", i)))
+			}
+			m.Nodes = append(m.Nodes, node("Identity", "h", "k60"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			done := make(chan bool)
+			go func() { defer close(done); built(t, change) }()
+			select {
+			case <-done:
+			case <-time.After(time.Minute):
+				t.Fatal("a minute was not enough")
+			}
+		})
+	}
+}
+
+// TestHalfPrecisionInFloat32 extends caches whose float32 numbers are those of
+// float16: new rows are rounded as the old ones were, and fit the same formula.
+func TestHalfPrecisionInFloat32(t *testing.T) {
+	cut := func(m *onnx.NewModel) {
+		turning(m, []int{16}, []float64{1})
+		for i := range m.Initializers {
+			if x := &m.Initializers[i]; strings.HasPrefix(x.Name, "cos") || strings.HasPrefix(x.Name, "sin") {
+				for k := 0; k < len(x.Raw); k += 4 {
+					x.Raw[k], x.Raw[k+1] = 0, x.Raw[k+1]&0xE0
+				}
+			}
+		}
+	}
+	m := built(t, cut)
+	if _, err := position.Extend(m, position.ExtendOptions{Length: 64}); err != nil {
+		t.Fatal(err)
+	}
+	// The plan reads the old bytes from the file.
+	var parts onnx.NewModel
+	built(t, func(m *onnx.NewModel) { cut(m); parts = *m })
+	path := filepath.Join(t.TempDir(), "half.onnx")
+	if err := os.WriteFile(path, parts.Build(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	after := result(t, m, path)
+	if e := after.Sites()[0].Encoding(); fmt.Sprint(e.Scheme) != "rope base 100, dim 4, half" || e.Capacity != 64 || len(after.Findings()) > 0 {
+		t.Errorf("%v, %d rows, %v", e.Scheme, e.Capacity, after.Findings())
+	}
+}
