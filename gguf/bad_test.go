@@ -31,7 +31,7 @@ func newSample() *sample {
 func (s *sample) u32(v uint32) *sample { s.body = s.order.AppendUint32(s.body, v); return s }
 func (s *sample) u64(v uint64) *sample { s.body = s.order.AppendUint64(s.body, v); return s }
 
-// text adds a string whose length is told as claimed, or truly with −1.
+// text adds a string whose length is told as claimed, or as it is with truly.
 func (s *sample) text(v string, claimed uint64) *sample {
 	if claimed == math.MaxUint64-1 {
 		claimed = uint64(len(v))
@@ -135,18 +135,18 @@ var bad = []struct {
 	{"A31 KV_WRONG_TYPE_ALIGN", with(func(s *sample) { s.pair("general.alignment", 5, []byte{32, 0, 0, 0}) }), "alignment"},
 	{"A17 TENSORS_BAD_N_DIMS", with(func(s *sample) { s.tensor("t", []uint64{1, 1, 1, 1, 1}, 0, 0) }), "dimensions"},
 	{"A17 2^32-1 dimensions", with(func(s *sample) { s.tensors++; s.text("t", truly).u32(math.MaxUint32).u64(1).u64(1) }), "dimensions"},
-	{"A18 TENSORS_BAD_SHAPE", with(func(s *sample) { s.tensor("t", []uint64{math.MaxUint64}, 0, 0) }), "tensor"},
-	{"A18 TENSORS_NE_TOO_BIG", with(func(s *sample) { s.tensor("t", []uint64{4 * math.MaxInt32, 4 * math.MaxInt32}, 0, 0) }), "tensor"},
-	{"A18 TENSORS_NBYTES_TOO_BIG", with(func(s *sample) { s.tensor("t", []uint64{1 << 31, 1 << 31}, 27, 0) }), "tensor"},
-	{"A18 TENSORS_NBYTES_PAD_WRAP", with(func(s *sample) { s.tensor("t", []uint64{4, 1<<30 - 1, 1<<30 + 1}, 0, 0) }), "tensor"},
-	{"A18 2^32 by 2^32", with(func(s *sample) { s.tensor("t", []uint64{1 << 32, 1 << 32}, 0, 0) }), "tensor"},
+	{"A18 TENSORS_BAD_SHAPE", with(func(s *sample) { s.tensor("t", []uint64{math.MaxUint64}, 0, 0) }), "larger than any file"},
+	{"A18 TENSORS_NE_TOO_BIG", with(func(s *sample) { s.tensor("t", []uint64{4 * math.MaxInt32, 4 * math.MaxInt32}, 0, 0) }), "product of its dimensions overflows"},
+	{"A18 TENSORS_NBYTES_TOO_BIG", with(func(s *sample) { s.tensor("t", []uint64{1 << 31, 1 << 31}, 27, 0) }), "size in bytes overflows"},
+	{"A18 TENSORS_NBYTES_PAD_WRAP", with(func(s *sample) { s.tensor("t", []uint64{4, 1<<30 - 1, 1<<30 + 1}, 0, 0) }), "size in bytes overflows"},
+	{"A18 2^32 by 2^32", with(func(s *sample) { s.tensor("t", []uint64{1 << 32, 1 << 32}, 0, 0) }), "product of its dimensions overflows"},
 	{"A20 Q4_0 row of 33", with(func(s *sample) { s.tensor("t", []uint64{33}, 2, 0).holding(64) }), "32"},
 	{"A21 type 4", with(func(s *sample) { s.tensor("t", one, 4, 0).holding(32) }), "removed"},
 	{"A21 type 38", with(func(s *sample) { s.tensor("t", one, 38, 0).holding(32) }), "removed"},
 	{"A22 offset not aligned", with(func(s *sample) { s.tensor("t", one, 0, 16).holding(64) }), "multiple of the alignment"},
-	{"A23 TENSORS_BAD_OFFSET", with(func(s *sample) { s.tensor("t", one, 0, math.MaxUint64).holding(32) }), "t"},
+	{"A23 TENSORS_BAD_OFFSET", with(func(s *sample) { s.tensor("t", one, 0, math.MaxUint64).holding(32) }), "lies beyond the file"},
 	{"A23 offset past the end", with(func(s *sample) { s.tensor("t", one, 0, 64).holding(32) }), "truncated"},
-	{"A23 offset and size wrap", with(func(s *sample) { s.tensor("t", one, 0, math.MaxUint64-31).holding(32) }), "t"},
+	{"A23 offset and size wrap", with(func(s *sample) { s.tensor("t", one, 0, math.MaxUint64-31).holding(32) }), "lies beyond the file"},
 	{"A23 DATA_NOT_ENOUGH_DATA", with(func(s *sample) { s.tensor("t", one, 0, 0).holding(31) }), "needs 32 bytes, the file has 31"},
 	{"A23 DATA_MEM_SIZE_OVERFLOW", with(func(s *sample) {
 		s.tensor("a", []uint64{0x7FFFFFFFFFFFFFC0}, 24, 0).tensor("b", []uint64{0x7FFFFFFFFFFFFFC0}, 24, 0x7FFFFFFFFFFFFFC0).holding(32)
@@ -154,7 +154,7 @@ var bad = []struct {
 	{"A24 overlap", with(func(s *sample) { s.tensor("a", []uint64{16}, 0, 0).tensor("b", one, 0, 32).holding(64) }), "overlap"},
 	{"A24 TENSORS_INCONSISTENT_ALIGN", with(func(s *sample) { s.tensor("a", []uint64{1}, 0, 0).tensor("b", one, 0, 4).holding(64) }), "multiple of the alignment"},
 	{"A24 TENSORS_BAD_ALIGN", with(func(s *sample) { s.number("general.alignment", 13).tensor("t", one, 0, 0).holding(32) }), "alignment"},
-	{"A33 TENSORS_DUPLICATE_NAME", with(func(s *sample) { s.tensor("t", one, 0, 0).tensor("t", one, 0, 32).holding(64) }), "t"},
+	{"A33 TENSORS_DUPLICATE_NAME", with(func(s *sample) { s.tensor("t", one, 0, 0).tensor("t", one, 0, 32).holding(64) }), "duplicate tensor name t"},
 }
 
 func TestBad(t *testing.T) {

@@ -104,6 +104,52 @@ func recorded(m *onnx.NewModel, frames int64) {
 	}
 }
 
+// TestPlanarGrid resamples a table in rows and columns that rises by 1 a row and
+// by 10 a column: inside, bilinear resampling keeps a slope (the bicubic one of PyTorch does not),
+// and rows stay rows.
+func TestPlanarGrid(t *testing.T) {
+	rising := func(m *onnx.NewModel) {
+		picture(m)
+		m.Inputs[0].Dims[3] = 64
+		m.Outputs[0].Dims = []int64{1, 4, 8, 4}
+		m.Initializers = append(m.Initializers, floats("pos", []int64{1, 4, 8, 4}, func(i int) float64 { return float64(i/32) + 10*float64(i/4%8) + 100*float64(i%4) }))
+		m.Nodes = []onnx.NewNode{m.Nodes[0], withInts(node("Transpose", "x", "patches"), "perm", []int64{0, 2, 3, 1}), node("Add", "h0", "x", "pos"), node("MatMul", "h", "h0", "W")}
+	}
+	m := built(t, rising)
+	if _, err := position.ResizeGrid(m, position.GridOptions{Height: 8, Width: 16, Kernel: "bilinear"}); err != nil {
+		t.Fatal(err)
+	}
+	after := result(t, m, saved(t, rising))
+	table, ok := after.sites[0].(*tableSite)
+	if !ok || table.Len() != 8*16 || after.PatchGrid() != [2]int{8, 16} {
+		t.Fatalf("%v, grid %v", after.sites[0].Encoding().Scheme, after.PatchGrid())
+	}
+	row := make([]float64, 4)
+	for _, at := range [][2]int{{3, 5}, {4, 5}, {3, 6}, {4, 10}} {
+		if err := table.Row(at[0]*16+at[1], row); err != nil {
+			t.Fatal(err)
+		}
+		y, x := (float64(at[0])+0.5)/2-0.5, (float64(at[1])+0.5)/2-0.5
+		for c, got := range row {
+			if want := y + 10*x + 100*float64(c); math.Abs(got-want) > 1e-4 {
+				t.Errorf("row %d, column %d, channel %d: %g, want %g", at[0], at[1], c, got, want)
+			}
+		}
+	}
+}
+
+// saved is the path of a file with the model of built.
+func saved(t *testing.T, change func(*onnx.NewModel)) string {
+	t.Helper()
+	var parts onnx.NewModel
+	built(t, func(m *onnx.NewModel) { change(m); parts = *m })
+	path := filepath.Join(t.TempDir(), "built.onnx")
+	if err := os.WriteFile(path, parts.Build(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // edits are the reasons of what a change does, in order and once each.
 func edits(t *testing.T, m *Model) []string {
 	t.Helper()
@@ -312,14 +358,7 @@ func TestHalfPrecisionInFloat32(t *testing.T) {
 	if _, err := position.Extend(m, position.ExtendOptions{Length: 64}); err != nil {
 		t.Fatal(err)
 	}
-	// The plan reads the old bytes from the file.
-	var parts onnx.NewModel
-	built(t, func(m *onnx.NewModel) { cut(m); parts = *m })
-	path := filepath.Join(t.TempDir(), "half.onnx")
-	if err := os.WriteFile(path, parts.Build(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	after := result(t, m, path)
+	after := result(t, m, saved(t, cut))
 	if e := after.Sites()[0].Encoding(); fmt.Sprint(e.Scheme) != "rope base 100, dim 4, half" || e.Capacity != 64 || len(after.Findings()) > 0 {
 		t.Errorf("%v, %d rows, %v", e.Scheme, e.Capacity, after.Findings())
 	}

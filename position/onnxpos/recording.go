@@ -1,6 +1,7 @@
 package onnxpos
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -29,15 +30,61 @@ func (m *Model) setRecording(in *onnx.ValueInfo, old, new int) error {
 	}
 	c := &lengthChange{m: m, old: old, new: new, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{}, known: map[*onnx.Node]bool{}}
 	c.pairs = c.lengths()
-	// Strides multiply: so many samples more a position, and borders stay.
-	stride := (fixed + old - 1) / old
-	for _, frames := range []int{fixed + (new-old)*stride, fixed * new / old, fixed + (new-old)*(fixed/old)} {
-		c.frames = frames
-		if f, _ := c.problem(); f == nil {
-			break
-		}
+	if !c.findFrames(fixed) {
+		return &position.Refusal{Why: fmt.Sprintf("no length of recording was found that gives %d positions", new), Instead: "export the model for the wanted length of recordings"}
 	}
 	return c.run()
+}
+
+// findFrames sets the least length of recording of which the convolutions make
+// the new number of positions, so that constants are grown for no other.
+func (c *lengthChange) findFrames(fixed int) bool {
+	before, ok := c.positionsIn(c.m.probe)
+	if !ok {
+		return false
+	}
+	positions := func(frames int) int {
+		c.frames = frames
+		n, _ := c.positionsIn(c.probe())
+		return n - before
+	}
+	low, high := fixed, fixed
+	for ; positions(high) < c.new-c.old; high *= 2 {
+		if high > maxFrames {
+			return false
+		}
+		low = high
+	}
+	for high-low > 1 {
+		if middle := (low + high) / 2; positions(middle) < c.new-c.old {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return positions(high) == c.new-c.old
+}
+
+// maxFrames bounds the recordings that are tried: hours at 16 kHz.
+const maxFrames = 1 << 28
+
+// positionsIn is how many positions the convolutions make of the recording: the
+// rows of the state that a table is added to.
+func (c *lengthChange) positionsIn(e *eval.Evaluator) (n int, ok bool) {
+	for _, s := range c.m.sites {
+		t, isTable := s.(*tableSite)
+		if !isTable || t.uses[0].state == "" {
+			continue
+		}
+		i := t.uses[0].scope.Index()
+		if i < 0 || i >= len(e.Scopes()) {
+			continue
+		}
+		if v := e.Scopes()[i].Value(t.uses[0].state); len(v.Shape) >= 2 {
+			return v.Shape[len(v.Shape)-2], true
+		}
+	}
+	return 0, false
 }
 
 // recordingInputs are probing inputs with a recording of the new length.
