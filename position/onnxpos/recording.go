@@ -36,8 +36,9 @@ func (m *Model) setRecording(in *onnx.ValueInfo, old, new int) error {
 	return c.run()
 }
 
-// findFrames sets the least length of recording of which the convolutions make
-// the new number of positions, so that constants are grown for no other.
+// findFrames sets the length of recording of which the convolutions make the new
+// number of positions, so that constants are grown for no other: in proportion,
+// or the least.
 func (c *lengthChange) findFrames(fixed int) bool {
 	before, ok := c.positionsIn(c.m.probe)
 	if !ok {
@@ -47,6 +48,11 @@ func (c *lengthChange) findFrames(fixed int) bool {
 		c.frames = frames
 		n, _ := c.positionsIn(c.probe())
 		return n - before
+	}
+	for _, usual := range []int{fixed * c.new / c.old, fixed + (c.new-c.old)*(fixed/c.old)} { // as many a position as now
+		if positions(usual) == c.new-c.old {
+			return true
+		}
 	}
 	low, high := fixed, fixed
 	for ; positions(high) < c.new-c.old; high *= 2 {
