@@ -327,18 +327,15 @@ func (m *Model) bucketGather(b *bias) *bucketSite {
 	site := &bucketSite{m: m, table: table, values: s.Value(n.Input(0))}
 	shape := index.Shape
 	queries, keys := shape[len(shape)-2], shape[len(shape)-1]
-	by := map[int]int{}
-	for q := range queries {
-		for k := range keys {
-			rel := k - (q + keys - queries)
-			bucket := int(index.Ints[q*keys+k])
-			if have, ok := by[rel]; ok && have != bucket {
-				return nil
-			}
-			by[rel] = bucket
+	for _, ahead := range keysAhead(queries, keys) {
+		by, ok := distances(index.Ints, queries, keys, ahead)
+		if !ok {
+			return nil
+		}
+		if site.buckets = fit.BucketTable(by, int(table.Dims[0]), m.logDivisors(s, n.Input(1))); site.buckets.MaxDistance > 0 {
+			break
 		}
 	}
-	site.buckets = fitBuckets(by, int(table.Dims[0]), m.logDivisors(s, n.Input(1)))
 	site.buckets.Heads = int(table.Dims[1])
 	if site.buckets.MaxDistance == 0 {
 		return nil // no logarithmic buckets: a table by distance
@@ -347,6 +344,35 @@ func (m *Model) bucketGather(b *bias) *bucketSite {
 		Where: []report.Where{m.where(table)}, Dtype: "",
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s gathers a bias by bucket of relative distance", nodeName(n))}}}
 	return site
+}
+
+// keysAhead are how many keys may stand before the first query: a past, none, or
+// a block of as many as there are queries (LongT5's local attention).
+func keysAhead(queries, keys int) []int {
+	out := []int{keys - queries}
+	for _, n := range []int{0, queries} {
+		if !slices.Contains(out, n) && n < keys {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// distances maps the relative positions, key − query, of a matrix of indices to
+// the index of each; not ok when one has several.
+func distances(index []int64, queries, keys, ahead int) (by map[int]int, ok bool) {
+	by = map[int]int{}
+	for q := range queries {
+		for k := range keys {
+			rel := k - (q + ahead)
+			bucket := int(index[q*keys+k])
+			if have, ok := by[rel]; ok && have != bucket {
+				return nil, false
+			}
+			by[rel] = bucket
+		}
+	}
+	return by, true
 }
 
 // sameBuckets reports whether an equal site is there: a table a layer is one
@@ -440,47 +466,6 @@ func (m *Model) logDivisors(s *eval.Scope, name string) []float64 {
 	}
 	walk(s, name, 0)
 	return out
-}
-
-// fitBuckets finds the parameters that give the observed buckets. Several
-// maximal distances can give the same; the graph's own constant decides.
-func fitBuckets(by map[int]int, rows int, divisors []float64) schemes.Buckets {
-	bidirectional := false
-	for rel, bucket := range by {
-		if rel > 0 && bucket != by[0] {
-			bidirectional = true
-		}
-	}
-	exact := rows / 2
-	if bidirectional {
-		exact = rows / 4
-	}
-	var candidates []int
-	for _, k := range divisors {
-		if d := math.Round(float64(exact) * math.Exp(k)); d > float64(exact) && d < 1e6 {
-			candidates = append(candidates, int(d))
-		}
-	}
-	candidates = append(candidates, 128)
-	for d := exact + 1; d < 2048; d++ {
-		candidates = append(candidates, d)
-	}
-	for _, d := range candidates {
-		b := schemes.Buckets{Buckets: rows, MaxDistance: d, Bidirectional: bidirectional}
-		if matches(b, by, 1) || matches(b, by, -1) {
-			return b
-		}
-	}
-	return schemes.Buckets{Buckets: rows, Bidirectional: bidirectional}
-}
-
-func matches(b schemes.Buckets, by map[int]int, sign int) bool {
-	for rel, bucket := range by {
-		if b.Bucket(sign*rel) != bucket {
-			return false
-		}
-	}
-	return true
 }
 
 func (b *bucketSite) Encoding() position.Encoding { return b.encoding }

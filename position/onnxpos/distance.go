@@ -10,6 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
 // distanceTable is a table with a row for each clipped distance, gathered by the
@@ -136,6 +137,64 @@ func repeats(queries, keys, dim int, at func(i, j, c int) float64) bool {
 	return varies && along
 }
 
+// bucketed tells a folded bias of T5's buckets from other biases of constants.
+func (b *bias) bucketed(e *position.Encoding) {
+	queries, keys := len(b.heads[0]), len(b.heads[0][0])
+	for _, ahead := range keysAhead(queries, keys) {
+		classes, ok := b.classes(ahead)
+		if !ok {
+			continue
+		}
+		r, ok := fit.Buckets(classes)
+		if !ok {
+			continue
+		}
+		r.Heads = len(b.heads)
+		e.Scheme = r.Buckets
+		says := "distances share a bias as T5's buckets put them together"
+		if len(r.Also) > 0 {
+			says += fmt.Sprintf("; the largest distance is the usual one of %d that fit", len(r.Also)+1)
+		}
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: says})
+		return
+	}
+}
+
+// classes numbers the relative positions of a bias that depends on nothing else
+// by their biases, over all heads: equal numbers, equal biases. What is masked is
+// left out.
+func (b *bias) classes(ahead int) (classes map[int]int, ok bool) {
+	classes = map[int]int{}
+	numbers := map[string]int{}
+	for q := range b.heads[0] {
+		for k := range b.heads[0][q] {
+			key := ""
+			for _, head := range b.heads {
+				x := head[q][k]
+				if x < maskedBelow || math.IsInf(x, 0) || math.IsNaN(x) {
+					key = ""
+					break
+				}
+				key += fmt.Sprintf("%.9g ", x)
+			}
+			if key == "" {
+				continue
+			}
+			n, seen := numbers[key]
+			if !seen {
+				n = len(numbers)
+				numbers[key] = n
+			}
+			relative := k - ahead - q
+			if have, seen := classes[relative]; seen && have != n {
+				return nil, false
+			}
+			classes[relative] = n
+		}
+	}
+	return classes, true
+}
+
 // distanceConstant is a matrix of vectors by distance that stands in the file
 // for one length, or is computed.
 func (m *Model) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) site {
@@ -211,7 +270,10 @@ func (m *Model) relativeTable(uses []*bias) site {
 		other.Rows = (2*window[0]-1)*(2*window[1]-1) + 3*tokens // BEiT: class token to patches, patches to it, it to itself
 	}
 	e := position.Encoding{Scheme: other, Form: report.FormBaked, Beyond: report.BeyondError,
-		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", nodeName(u.node), n, n, len(uses))}}}
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", nodeName(u.node), n, len(u.heads[0][0]), len(uses))}}}
+	if window == nil || m.imageInput() == nil {
+		u.bucketed(&e)
+	}
 	if m.fixedLength() == n { // of text: nothing else says how far it goes
 		e.Capacity = n
 	}

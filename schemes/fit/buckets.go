@@ -1,0 +1,173 @@
+package fit
+
+import (
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// BucketResult is what Buckets found.
+type BucketResult struct {
+	schemes.Buckets
+	// Also are other maximal distances that put the same distances together.
+	Also []schemes.Buckets
+}
+
+// Buckets recovers T5's buckets (facts/NUMERICS §6) from which relative
+// positions, key − query, share a bias: classes maps those that were seen to
+// numbers that are equal where the biases are. The nearest distances must have
+// buckets of their own and some of the others share one, else it is not ok.
+//
+// Few distances leave the maximal distance open: the usual ones are preferred,
+// and the others are told. A single shared bucket could also be where a table of
+// distances ends, and is taken for T5's only if usual numbers explain it.
+func Buckets(classes map[int]int) (r BucketResult, ok bool) {
+	zero, seen := classes[0]
+	if !seen || len(classes) < 4 {
+		return r, false
+	}
+	bidirectional := classes[1] != zero && has(classes, 1)
+	behind := -1
+	if !has(classes, -1) || !bidirectional && classes[-1] == zero { // told the other way round
+		behind = 1
+	}
+	first := 1 // the first distance that shares a bucket with the next
+	for ; has(classes, behind*(first+1)); first++ {
+		if classes[behind*first] == classes[behind*(first+1)] {
+			break
+		}
+	}
+	if !has(classes, behind*(first+1)) {
+		return r, false
+	}
+	for single := first; single >= 1 && r.MaxDistance == 0; single-- {
+		n := 2 * single
+		if bidirectional {
+			n *= 2
+		}
+		for _, d := range usualDistances(n, single) {
+			b := schemes.Buckets{Buckets: n, MaxDistance: d, Bidirectional: bidirectional}
+			together, fits := sharing(b, classes)
+			switch {
+			case !fits || together < 2 && !usual(b):
+			case r.MaxDistance == 0:
+				r.Buckets = b
+			default:
+				r.Also = append(r.Also, b)
+			}
+		}
+	}
+	return r, r.MaxDistance > 0
+}
+
+// BucketTable recovers the parameters of a table of the given rows, one a bucket,
+// from the buckets of relative positions, key − query or the other way round.
+// Several maximal distances can give the same: what the graph divides logarithms
+// by, ln(max_distance / exact), decides, else the usual ones come first.
+// MaxDistance is 0 when the buckets are not T5's.
+func BucketTable(buckets map[int]int, rows int, divisors []float64) schemes.Buckets {
+	b := schemes.Buckets{Buckets: rows}
+	single := rows / 2
+	for relative, bucket := range buckets {
+		b.Bidirectional = b.Bidirectional || relative > 0 && bucket != buckets[0]
+	}
+	if b.Bidirectional {
+		single = rows / 4
+	}
+	var candidates []int
+	for _, k := range divisors {
+		if d := math.Round(float64(single) * math.Exp(k)); d > float64(single) && d < 1e6 {
+			candidates = append(candidates, int(d))
+		}
+	}
+	for _, b.MaxDistance = range append(candidates, usualDistances(rows, single)...) {
+		if gives(b, buckets, 1) || gives(b, buckets, -1) {
+			return b
+		}
+	}
+	b.MaxDistance = 0
+	return b
+}
+
+func gives(b schemes.Buckets, buckets map[int]int, sign int) bool {
+	for relative, bucket := range buckets {
+		if b.Bucket(sign*relative) != bucket {
+			return false
+		}
+	}
+	return true
+}
+
+func has(classes map[int]int, relative int) bool {
+	_, ok := classes[relative]
+	return ok
+}
+
+// farthest bounds the maximal distances that are tried.
+const farthest = 2048
+
+// usualDistances are maximal distances beyond the single buckets in the order in
+// which they are preferred: four times the buckets, as T5 has it (128 of 32),
+// powers of two, tens, the others.
+func usualDistances(buckets, single int) []int {
+	out := []int{4 * buckets}
+	for d := 4; d <= farthest; d *= 2 {
+		out = append(out, d)
+	}
+	for d := 10; d <= farthest; d += 10 {
+		out = append(out, d)
+	}
+	for d := 2; d <= farthest; d++ {
+		out = append(out, d)
+	}
+	tried := make(map[int]bool, farthest)
+	return slices.DeleteFunc(out, func(d int) bool {
+		again := tried[d]
+		tried[d] = true
+		return again || d <= single
+	})
+}
+
+// usual reports whether the maximal distance is T5's four times the buckets, or
+// another small power of two of it.
+func usual(b schemes.Buckets) bool {
+	return b.Buckets&(b.Buckets-1) == 0 && (b.MaxDistance == 2*b.Buckets || b.MaxDistance == 4*b.Buckets || b.MaxDistance == 8*b.Buckets)
+}
+
+// sharing reports whether buckets put together just the distances that share a
+// class, in either direction, and how many buckets of several distances were
+// seen on the side that has more.
+func sharing(b schemes.Buckets, classes map[int]int) (together int, ok bool) {
+	for _, sign := range []int{1, -1} {
+		if n, fits := sharingAt(b, classes, sign); fits {
+			together, ok = max(together, n), true
+		}
+	}
+	return together, ok
+}
+
+func sharingAt(b schemes.Buckets, classes map[int]int, sign int) (together int, ok bool) {
+	classOf, bucketOf := map[int]int{}, map[int]int{}
+	members := map[int]int{}
+	for relative, class := range classes {
+		bucket := b.Bucket(sign * relative)
+		if c, seen := classOf[bucket]; seen && c != class {
+			return 0, false
+		}
+		if o, seen := bucketOf[class]; seen && o != bucket {
+			return 0, false
+		}
+		classOf[bucket], bucketOf[class] = class, bucket
+		if sign*relative <= 0 {
+			members[bucket]++
+		}
+	}
+	single := b.Bucket(0)
+	for bucket, n := range members {
+		if n > 1 && bucket != single {
+			together++
+		}
+	}
+	return together, true
+}
