@@ -261,6 +261,16 @@ func TestMisleadingGraphs(t *testing.T) {
 			m.Nodes[5] = node("Add", "h", "te", "pp")
 			m.Nodes = slices.Insert(m.Nodes, 4, node("Gemm", "pp", "pe", "W", "C"))
 		}, "learned, 16 rows of 4 ×16; learned, 16 rows of 4 ×16", 40, "40 rows; fixed length of ids: 16 → 40; fixed length of h: 16 → 40"},
+		{"vectors of distances, skewed to their keys", func(m *onnx.NewModel) {
+			free(m)
+			m.Outputs[0].Dims = []int64{1, -1, -1}
+			m.Initializers = append(m.Initializers[:1:1], noise("Er", 16, 4), integers("1", 1), integers("0", 0), integers("all", 16), integers("pads", 0, 0, 1, 0, 0, 0), integers("end", math.MaxInt64), integers("negative", -1))
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), withInts(node("Transpose", "keys", "te"), "perm", []int64{0, 2, 1}), node("MatMul", "content", "te", "keys"),
+				node("Shape", "shape", "ids"), node("Gather", "n", "shape", "1"), node("Sub", "from", "all", "n"), node("Slice", "vectors", "Er", "from", "all", "0"),
+				withInts(node("Transpose", "turned", "vectors"), "perm", []int64{1, 0}), node("MatMul", "by", "te", "turned"), node("Pad", "padded", "by", "pads"),
+				withInts(node("Concat", "swapped", "1", "negative", "n"), "axis", int64(0)), node("Reshape", "rows", "padded", "swapped"),
+				node("Slice", "skewed", "rows", "1", "end", "1"), node("Add", "scores", "content", "skewed"), node("Softmax", "h", "scores")}
+		}, "relative-table, rows 16 ×16", 40, "cannot be changed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := built(t, c.change)

@@ -36,6 +36,11 @@ func (m *Model) addOthers(d *detector) {
 		}
 	}
 	m.distanceVectors(d)
+	if !m.hasScheme(report.SchemeRelativeSinusoid) && !m.hasScheme(report.SchemeRelativeTable) {
+		if s := m.skewed(d); s != nil {
+			m.sites = append(m.sites, s)
+		}
+	}
 	if s := m.disentangled(d); s != nil {
 		m.sites = append(m.sites, s)
 	}

@@ -1,0 +1,168 @@
+package onnxpos
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+// skewed finds queries that are multiplied by vectors of distances and brought
+// from distances to keys by a Reshape that swaps two sizes, of which a Slice
+// drops the first row (Huang et al. 2018, §3.4.1; Dai et al. 2019, appendix B).
+func (m *Model) skewed(d *detector) site {
+	for _, s := range d.e.Scopes() {
+		for _, n := range s.Graph.Nodes {
+			if n.Op != "Reshape" || !swapsSizes(s, n) {
+				continue
+			}
+			if product, at, name := distanceProduct(s, n.Input(0)); product != nil {
+				return m.skewTable(at, product, name)
+			}
+		}
+	}
+	return nil
+}
+
+// swapsSizes reports whether a Reshape makes (…, b, a) of (…, a, b) and a Slice
+// then leaves out the first of b.
+func swapsSizes(s *eval.Scope, n *onnx.Node) bool {
+	in, out := s.Value(n.Input(0)).Shape, s.Value(n.Output(0)).Shape
+	if len(in) != len(out) || len(in) < 3 {
+		return false
+	}
+	axis := -1
+	for i := range len(in) - 1 {
+		if in[i] != in[i+1] && in[i] == out[i+1] && in[i+1] == out[i] {
+			axis = i
+		}
+	}
+	if axis < 0 {
+		return false
+	}
+	return slices.ContainsFunc(s.Consumers(n.Output(0)), func(c *onnx.Node) bool {
+		if c.Op != "Slice" || c.Input(0) != n.Output(0) {
+			return false
+		}
+		starts, axes := listOf(s, c, "starts", 1), listOf(s, c, "axes", 3)
+		for i, start := range starts {
+			at := i
+			if i < len(axes) {
+				at = int(axes[i])
+			}
+			if at < 0 {
+				at += len(out)
+			}
+			if at == axis && start == 1 {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// distanceProduct is the product of the state with known vectors behind a value
+// that was padded and turned.
+func distanceProduct(s *eval.Scope, name string) (*onnx.Node, *eval.Scope, string) {
+	for range 12 {
+		n, at := s.Find(name)
+		if n == nil || at != s {
+			return nil, nil, ""
+		}
+		switch n.Op {
+		case "Pad", "Reshape", "Transpose", "Cast", "Identity", "QuantizeLinear", "DequantizeLinear", "Mul", "Div", "Unsqueeze", "Squeeze":
+			name = n.Input(0)
+		case "Concat": // zeros go before it
+			name = n.Input(len(n.Inputs) - 1)
+		case "MatMul", "Einsum", "FusedMatMul":
+			for i := range min(2, len(n.Inputs)) {
+				known, state := s.Value(n.Input(i)), s.Value(n.Input(1-i))
+				if known.Known() && known.Floats != nil && len(known.Shape) >= 2 && !state.Known() {
+					return n, s, n.Input(i)
+				}
+			}
+			return nil, nil, ""
+		default:
+			return nil, nil, ""
+		}
+	}
+	return nil, nil, ""
+}
+
+// skewTable describes vectors of distances: a row for each distance to the keys
+// behind, or in both directions, of which the graph cuts what a length needs; or
+// constants of one length, where a product of sines and cosines with weights can
+// be told from trained rows.
+func (m *Model) skewTable(s *eval.Scope, product *onnx.Node, name string) site {
+	e := position.Encoding{Form: report.FormBaked, Beyond: report.BeyondError, Capacity: m.fixedLength(),
+		Evidence: []report.Evidence{{Kind: "structure", Says: nodeName(product) + " multiplies the state by a vector for each distance, and a Reshape brings them to their keys"}}}
+	other := schemes.Other{Kind: report.SchemeRelativeTable}
+	for _, src := range sources(s, name) {
+		t := src.tensor
+		if t == nil || len(t.Dims) < 2 || !t.Type.IsFloat() && src.scale == 0 {
+			continue
+		}
+		e.Where, e.Dtype = append(e.Where, m.where(t)), t.Type.String()
+		if src.indexed != nil {
+			m.cutTable(&e, &other, int(t.Dims[src.axis]))
+			break
+		}
+		for _, axis := range []int{0, len(t.Dims) - 1} { // folded with its Transpose or not
+			rows := tableRows{tensor: t, axis: axis, scale: src.scale, zero: src.zero}
+			if all, err := rows.matrix(); err == nil && rows.Len() > 1 {
+				if p, ok := fit.ProjectedSinusoid(all, widths(t.Dims)); ok {
+					other.Kind, other.Dim, other.Base = report.SchemeRelativeSinusoid, p.Dim, p.Base
+					e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "the vectors are sines and cosines of distances, multiplied by weights", Residual: residual(p.Residual)})
+					break
+				}
+			}
+		}
+		break
+	}
+	if m.fixedLength() == 0 && e.Capacity == 0 {
+		e.Beyond = report.BeyondContinues
+		if e.Form == report.FormBaked {
+			e.Form = report.FormRuntime
+		}
+	}
+	e.Scheme = other
+	return &otherSite{e}
+}
+
+// widths are what the model's width may be by the dimensions of vectors of
+// distances: that of all heads, with or without others.
+func widths(dims []int64) []int {
+	out := []int{}
+	for n, i := 1, len(dims)-1; i > 0; i-- {
+		n *= int(dims[i])
+		out = append(out, n)
+	}
+	return append(out, int(dims[0]))
+}
+
+// cutTable describes a table of whose rows the graph takes as many as a length
+// has distances.
+func (m *Model) cutTable(e *position.Encoding, other *schemes.Other, rows int) {
+	e.Form, e.Capacity, other.Rows = report.FormTable, rows, rows
+	if m.fixedLength() > 0 {
+		return
+	}
+	if rows > 2 && m.failsAt(rows) != nil { // a row for each distance in both directions
+		e.Capacity = (rows + 1) / 2
+	}
+	if m.failsAt(e.Capacity+1) == nil {
+		e.Beyond = report.BeyondWrong
+	}
+}
+
+// hasScheme reports whether an encoding of a scheme was found.
+func (m *Model) hasScheme(kind string) bool {
+	return slices.ContainsFunc(m.sites, func(s site) bool {
+		o, ok := s.Encoding().Scheme.(schemes.Other)
+		return ok && o.Kind == kind
+	})
+}
