@@ -97,7 +97,10 @@ func isScores(s *eval.Scope, name string) bool {
 				return true
 			case "Add", "Sub", "Mul", "Div", "Where", "Reshape", "Cast", "Max", "Min", "Clip", "Unsqueeze", "Squeeze", "Transpose", "Identity", "Tanh", "Sum", "QuantizeLinear", "DequantizeLinear":
 				if out := n.Output(0); depth[out] == 0 && depth[queue[i]] <= maxTowards {
-					depth[out] = depth[queue[i]] + 1
+					depth[out] = depth[queue[i]]
+					if n.Op != "QuantizeLinear" && n.Op != "DequantizeLinear" { // every other node of a quantised graph
+						depth[out]++
+					}
 					queue = append(queue, out)
 				}
 			}

@@ -343,8 +343,18 @@ func (m *Model) disentangledSite(d *detector, s *eval.Scope, n *onnx.Node, rows 
 			break
 		}
 	}
-	e := position.Encoding{Scheme: other, Form: report.FormTable, Beyond: report.BeyondContinues,
+	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "structure", Says: nodeName(n) + " picks scores against a table by bucket of distance"}}}
+	if other.MaxDistance == 0 && m.fixedLength() > 0 && index != nil && index.Shape[len(index.Shape)-1] > rows/4+1 { // the logarithm was folded
+		for _, far := range fit.UsualDistances(rows, rows/4) {
+			if deberta(index, rows, far) {
+				other.MaxDistance = far
+				e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: fmt.Sprintf("a largest distance of %d is a usual one of those that give these buckets", far)})
+				break
+			}
+		}
+	}
+	e.Scheme = other
 	return &otherSite{e}
 }
 

@@ -46,7 +46,7 @@ func Buckets(classes map[int]int) (r BucketResult, ok bool) {
 		if bidirectional {
 			n *= 2
 		}
-		for _, d := range usualDistances(n, single) {
+		for _, d := range UsualDistances(n, single) {
 			b := schemes.Buckets{Buckets: n, MaxDistance: d, Bidirectional: bidirectional}
 			together, fits := sharing(b, classes)
 			switch {
@@ -81,7 +81,7 @@ func BucketTable(buckets map[int]int, rows int, divisors []float64) schemes.Buck
 			candidates = append(candidates, int(d))
 		}
 	}
-	for _, b.MaxDistance = range append(candidates, usualDistances(rows, single)...) {
+	for _, b.MaxDistance = range append(candidates, UsualDistances(rows, single)...) {
 		if gives(b, buckets, 1) || gives(b, buckets, -1) {
 			return b
 		}
@@ -107,10 +107,10 @@ func has(classes map[int]int, relative int) bool {
 // farthest bounds the maximal distances that are tried.
 const farthest = 2048
 
-// usualDistances are maximal distances beyond the single buckets in the order in
+// UsualDistances are maximal distances beyond the single buckets in the order in
 // which they are preferred: four times the buckets, as T5 has it (128 of 32),
-// powers of two, tens, the others.
-func usualDistances(buckets, single int) []int {
+// powers of two, tens, the others up to 2048.
+func UsualDistances(buckets, single int) []int {
 	out := []int{4 * buckets}
 	for d := 4; d <= farthest; d *= 2 {
 		out = append(out, d)
