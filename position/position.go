@@ -36,6 +36,8 @@ func (e Encoding) IsGrid() bool {
 		return s.Grid != nil
 	case schemes.Sinusoid:
 		return s.Grid != nil
+	case schemes.Rotary:
+		return s.Grid != nil
 	}
 	return false
 }

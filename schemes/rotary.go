@@ -224,6 +224,9 @@ func (r Rotary) String() string {
 	if len(r.Sections) > 0 {
 		parts = append(parts, fmt.Sprintf("sections %v", r.Sections))
 	}
+	if r.Grid != nil {
+		parts = append(parts, fmt.Sprintf("by row and column of %v patches", r.Grid))
+	}
 	if s := r.Scaling.String(); s != "" {
 		parts = append(parts, s)
 	}

@@ -56,6 +56,7 @@ type Rotary struct {
 	Layout              string // LayoutHalf or LayoutInterleaved; "" unknown
 	Sections            []int  // M-RoPE: pairs for t, h, w; nil otherwise
 	InterleavedSections bool
+	Grid                []int // height and width in patches that a table of an image is for; nil otherwise
 	Scaling             Scaling
 }
 

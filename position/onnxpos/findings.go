@@ -366,7 +366,7 @@ func (f *finder) caches() {
 			case a != b:
 				f.add(ruleCacheRows, report.LevelError, fmt.Sprintf("%q has %d rows of cosines and %q %d of sines", f.m.tensorName(c.cos.tensor), a, f.m.tensorName(c.sin.tensor), b),
 					"export the model again", f.at(c.sin.tensor))
-			case !c.fitted:
+			case !c.fitted && r.scheme.Grid == nil:
 				f.add(ruleCache, report.LevelWarning, fmt.Sprintf("%q and %q are no cosines and sines of one formula", f.m.tensorName(c.cos.tensor), f.m.tensorName(c.sin.tensor)),
 					"it can be read and not made longer", f.at(c.cos.tensor))
 			}

@@ -45,6 +45,11 @@ func (r *rotarySite) describeRuntime(e *position.Encoding) {
 		r.scheme = schemes.Rotary{Base: base, Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original,
 			AttentionFactor: r.amplitude, ShortFactor: factors(frequencies, base), LongFactor: factors(long, base), Frequencies: frequencies, LongFrequencies: long}}
 		result.Residual, result.Also = 0, nil
+	case (!result.OK || r.scheme.Scaling.Type == schemes.ScalingCustom) && r.runtimeGrid(e):
+		for _, t := range r.trig {
+			e.Where = append(e.Where, report.Where{Node: nodeName(t.trig)})
+		}
+		return
 	case !result.OK:
 		r.scheme = schemes.Rotary{Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingCustom, Frequencies: frequencies}}
 	}
@@ -59,6 +64,17 @@ func (r *rotarySite) describeRuntime(e *position.Encoding) {
 	for _, also := range result.Also {
 		e.Also = append(e.Also, report.Reading{Scheme: also.Name(), Parameters: position.Parameters(also), Why: "it fits as well"})
 	}
+}
+
+// runtimeGrid reads cosines and sines that the graph computes of an image's
+// patches.
+func (r *rotarySite) runtimeGrid(e *position.Encoding) bool {
+	use := r.uses[0]
+	axis := positionAxis(use.cosValue)
+	if axis < 0 || positionAxis(use.sinValue) != axis {
+		return false
+	}
+	return r.describeGrid(e, matrix(rowsOf(use.cosValue, axis)), matrix(rowsOf(use.sinValue, axis)), trigPrecision(r.trig))
 }
 
 // trigPrecision is the coarsest storage that the angles of Cos and Sin nodes

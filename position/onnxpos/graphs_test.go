@@ -261,6 +261,18 @@ func TestMisleadingGraphs(t *testing.T) {
 			m.Nodes[5] = node("Add", "h", "te", "pp")
 			m.Nodes = slices.Insert(m.Nodes, 4, node("Gemm", "pp", "pe", "W", "C"))
 		}, "learned, 16 rows of 4 ×16; learned, 16 rows of 4 ×16", 40, "40 rows; fixed length of ids: 16 → 40; fixed length of h: 16 → 40"},
+		{"patches turned by their rows and columns", func(m *onnx.NewModel) {
+			picture(m)
+			m.Outputs[0].Dims[2] = 8
+			angle := func(i int) float64 { // y, y/10, x, x/10, and again
+				place := []int{i / 8 / 4, i / 8 % 4}[i%4/2]
+				return float64(place) * math.Pow(100, -float64(i%2)/2)
+			}
+			m.Initializers = []onnx.NewTensor{noise("patch", 8, 3, 8, 8), integers("flat", 1, 8, 16), integers("halves", 4, 4),
+				floats("cos", []int64{16, 8}, func(i int) float64 { return math.Cos(angle(i)) }), floats("sin", []int64{16, 8}, func(i int) float64 { return math.Sin(angle(i)) })}
+			m.Nodes = append(m.Nodes, withInts(onnx.NewNode{Op: "Split", Inputs: []string{"x", "halves"}, Outputs: []string{"x1", "x2"}}, "axis", int64(2)), node("Neg", "minus", "x2"),
+				withInts(node("Concat", "other", "minus", "x1"), "axis", int64(2)), node("Mul", "xc", "x", "cos"), node("Mul", "os", "other", "sin"), node("Add", "h", "xc", "os"))
+		}, "rope base 100, dim 8, half, by row and column of [4 4] patches ×16", 40, "grid of image patches"},
 		{"vectors of distances, skewed to their keys", func(m *onnx.NewModel) {
 			free(m)
 			m.Outputs[0].Dims = []int64{1, -1, -1}

@@ -202,6 +202,9 @@ func (r *rotarySite) Hold(want position.Want) error {
 	if !ok {
 		return &position.Refusal{Why: "a rotary encoding cannot hold " + fmt.Sprint(want.Scheme), Instead: "choose a rotary scheme"}
 	}
+	if r.scheme.Grid != nil {
+		return &position.Refusal{Why: "cosines and sines turn an image's patches by their rows and columns", Instead: "export the model for the wanted picture"}
+	}
 	same := r.sameNumbers(scheme)
 	if len(r.caches) > 0 {
 		return r.holdCaches(scheme, want.Positions, same)

@@ -220,6 +220,9 @@ func (r *rotarySite) describeCaches(e *position.Encoding) {
 		s.ShortFactor, s.LongFactor = s.LongFactor, nil // one list is left of what the graph chose from
 	}
 	r.amplitude = longest.result.Amplitude
+	if !longest.fitted && r.describeGrid(e, longest.cos.whole(), longest.sin.whole(), longest.cos.precision()) {
+		return
+	}
 	if !longest.fitted {
 		r.scheme = schemes.Rotary{Dim: r.columns(longest), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "the tables are no cosines and sines of one formula"})
@@ -238,6 +241,26 @@ func (r *rotarySite) least(longest *cache) int {
 		}
 	}
 	return n
+}
+
+// describeGrid reads cosines and sines of an image's patches, which turn by their
+// rows and columns.
+func (r *rotarySite) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Precision) bool {
+	h, w := r.m.patchGrid(r.m.probe)
+	if h == 0 || cos == nil || sin == nil {
+		return false
+	}
+	found, ok := fit.AxialRotaryCache(cos, sin, p, h, w)
+	if !ok {
+		return false
+	}
+	r.scheme, r.amplitude = found.Rotary, found.Amplitude
+	says := fmt.Sprintf("columns turn by the row or the column of one of %d×%d patches, at most %.4g radians from one to the next", h, w, found.Turn)
+	if found.Prefix > 0 {
+		says += fmt.Sprintf("; %d rows before them do not turn", found.Prefix)
+	}
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: says, Residual: residual(found.Residual)})
+	return true
 }
 
 // selected reports whether the tables are indexed by position, by a node or

@@ -1,0 +1,219 @@
+package fit
+
+import (
+	"math"
+
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// AxialResult is an explanation of cos and sin tables of image patches: some
+// columns turn with the row of a patch, the others with its column
+// (facts/NUMERICS §5).
+type AxialResult struct {
+	Rotary    schemes.Rotary // Grid set; the layout where duplicated columns tell it
+	Amplitude float64
+	Prefix    int     // rows ahead of the patches, which do not turn
+	Turn      float64 // the largest angle from patch to patch
+	Start     float64 // of the first patch, in patches
+	Residual  float64 // relative to the amplitude
+}
+
+// axialBases are the bases that models of images use: of Qwen2-VL, Pixtral and
+// EVA-02, of DINOv3, and others that are tried where the columns are too few to
+// compute one.
+var axialBases = []float64{10000, 100, 1000, 10, 20, 50, 500, 5000, 100000, 500000, 1000000}
+
+// AxialRotaryCache explains tables of cos and sin of the patches of a grid, row
+// after row, perhaps behind some rows that do not turn. It needs two pairs an
+// axis to tell the base.
+func AxialRotaryCache(cos, sin Matrix, p Precision, height, width int) (AxialResult, bool) {
+	n := height * width
+	if height < 2 || width < 2 || cos.Rows() < n || cos.Rows() != sin.Rows() || cos.Cols() != sin.Cols() || cos.Cols() < 4 {
+		return AxialResult{}, false
+	}
+	ahead := cos.Rows() - n
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = ahead + i
+	}
+	for _, c := range columnOrders(cos, sin, rows) {
+		t := &axial{height: height, width: width, pairs: c.pairs, precision: p,
+			cos: func(y, x, k int) float64 { return cos.At(ahead+y*width+x, c.column(k)) },
+			sin: func(y, x, k int) float64 { return sin.At(ahead+y*width+x, c.column(k)) },
+		}
+		if !t.measure() {
+			continue
+		}
+		for r := range ahead { // class tokens
+			for k := range cos.Cols() {
+				if math.Abs(cos.At(r, k)-t.amplitude) > t.limit() || math.Abs(sin.At(r, k)) > t.limit() {
+					return AxialResult{}, false
+				}
+			}
+		}
+		if out, ok := t.explain(); ok {
+			out.Prefix = ahead
+			out.Rotary.Layout = c.layout
+			out.Rotary.Grid = []int{height, width}
+			return out, true
+		}
+	}
+	return AxialResult{}, false
+}
+
+// axial are the columns of tables of a grid, each of which turns along one axis.
+type axial struct {
+	height, width int
+	pairs         int
+	cos, sin      func(y, x, k int) float64
+	precision     Precision
+	amplitude     float64
+	groups        [2][]int // columns that turn with y, with x
+	twice         bool     // the columns of an axis stand there twice (Gemma 4)
+}
+
+// limit is how far an entry may lie from what is expected.
+func (t *axial) limit() float64 {
+	return t.amplitude * (axialError + 2*entrySteps*t.precision.Step())
+}
+
+// axialError is the error of entries whose frequencies are measured over a few
+// patches and extrapolated to faster columns.
+const axialError = 1e-3
+
+// measure finds the amplitude and which axis turns each column.
+func (t *axial) measure() bool {
+	c, s := t.cos(0, 0, 0), t.sin(0, 0, 0)
+	t.amplitude = math.Hypot(c, s)
+	if t.amplitude == 0 {
+		return false
+	}
+	for k := range t.pairs {
+		turnsY, turnsX := false, false
+		for y := range t.height {
+			for x := range t.width {
+				c, s := t.cos(y, x, k), t.sin(y, x, k)
+				if !(math.Abs(math.Hypot(c, s)/t.amplitude-1) <= t.precision.circleError()+axialError) {
+					return false
+				}
+				turnsX = turnsX || t.apart(c, t.cos(y, 0, k)) || t.apart(s, t.sin(y, 0, k))
+				turnsY = turnsY || t.apart(c, t.cos(0, x, k)) || t.apart(s, t.sin(0, x, k))
+			}
+		}
+		switch {
+		case turnsY && turnsX:
+			return false
+		case turnsY:
+			t.groups[0] = append(t.groups[0], k)
+		case turnsX:
+			t.groups[1] = append(t.groups[1], k)
+		}
+	}
+	q := len(t.groups[0])
+	if q != len(t.groups[1]) {
+		return false
+	}
+	if t.twice = q%2 == 0 && q > 0 && t.repeats(); t.twice {
+		for i := range t.groups {
+			t.groups[i] = t.groups[i][:q/2]
+		}
+	}
+	return q >= 2
+}
+
+func (t *axial) apart(a, b float64) bool {
+	return math.Abs(a-b) > 2*entrySteps*t.precision.Step()*t.amplitude
+}
+
+// repeats reports whether the second half of each axis's columns is the first
+// again.
+func (t *axial) repeats() bool {
+	for axis, columns := range t.groups {
+		half := len(columns) / 2
+		for i := range half {
+			for at := range t.length(axis) {
+				c, s := t.at(axis, at, columns[i])
+				c2, s2 := t.at(axis, at, columns[half+i])
+				if t.apart(c, c2) || t.apart(s, s2) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+func (t *axial) length(axis int) int { return [2]int{t.height, t.width}[axis] }
+
+// at is the cosine and sine of a column at a place along its axis.
+func (t *axial) at(axis, at, k int) (cos, sin float64) {
+	y, x := at, 0
+	if axis == 1 {
+		y, x = 0, at
+	}
+	return t.cos(y, x, k), t.sin(y, x, k)
+}
+
+// explain finds the base with which the frequencies of each axis follow from
+// that of its slowest column: ω(i) = ω(0) · base^(−i/q), i < q.
+func (t *axial) explain() (out AxialResult, ok bool) {
+	q := len(t.groups[0])
+	var slowest, next [2]float64
+	for axis, columns := range t.groups {
+		along := &phases{rows: t.length(axis), pairs: t.pairs, precision: t.precision, amplitude: t.amplitude,
+			cos: func(r, k int) float64 { c, _ := t.at(axis, r, k); return c },
+			sin: func(r, k int) float64 { _, s := t.at(axis, r, k); return s },
+		}
+		slowest[axis], _ = along.frequency(columns[q-1])
+		if q > 1 {
+			next[axis], _ = along.frequency(columns[q-2])
+		}
+	}
+	if q < 2 || slowest[0] <= 0 || slowest[1] <= 0 {
+		return out, false
+	}
+	candidates := axialBases
+	if ratio := next[0] / slowest[0]; ratio > 1 {
+		base := math.Pow(ratio, float64(q))
+		if round, digits := roundest(base, baseError*float64(q)); digits <= roundDigits {
+			base = round
+		}
+		candidates = append([]float64{base}, candidates...)
+	}
+	for _, base := range candidates {
+		if out.Residual, out.Start, ok = t.follows(base, slowest); ok {
+			out.Amplitude = t.amplitude
+			out.Turn = math.Max(slowest[0], slowest[1]) * math.Pow(base, float64(q-1)/float64(q))
+			out.Rotary = schemes.Rotary{Base: base, Dim: 2 * t.pairs}
+			if t.twice {
+				out.Rotary.Dim = t.pairs
+			}
+			return out, true
+		}
+	}
+	return out, false
+}
+
+// baseError is the relative error of the ratio of two measured frequencies.
+const baseError = 1e-4
+
+// follows compares all entries with those of a base.
+func (t *axial) follows(base float64, slowest [2]float64) (worst, start float64, ok bool) {
+	q := len(t.groups[0])
+	for axis, columns := range t.groups {
+		c, s := t.at(axis, 0, columns[q-1])
+		first := math.Atan2(s, c) / slowest[axis]
+		if axis == 0 {
+			start = first
+		}
+		for i, k := range columns {
+			f := slowest[axis] * math.Pow(base, float64(q-1-i)/float64(q))
+			for at := range t.length(axis) {
+				c, s := t.at(axis, at, k)
+				angle := (first + float64(at)) * f
+				worst = max(worst, math.Abs(c/t.amplitude-math.Cos(angle)), math.Abs(s/t.amplitude-math.Sin(angle)))
+			}
+		}
+	}
+	return worst, start, worst*t.amplitude <= t.limit()
+}
