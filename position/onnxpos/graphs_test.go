@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // The graphs of these tests were made to mislead the detector, or are odd in a
@@ -383,5 +384,64 @@ func TestHalfPrecisionInFloat32(t *testing.T) {
 	after := result(t, m, saved(t, cut))
 	if e := after.Sites()[0].Encoding(); fmt.Sprint(e.Scheme) != "rope base 100, dim 4, half" || e.Capacity != 64 || len(after.Findings()) > 0 {
 		t.Errorf("%v, %d rows, %v", e.Scheme, e.Capacity, after.Findings())
+	}
+}
+
+// TestTwoListsInOneTable reads caches in which the rows of LongRoPE's long list
+// follow those of the short one, and makes them longer behind the last.
+func TestTwoListsInOneTable(t *testing.T) {
+	const short, long = 8, 24
+	angle := func(r, k int) float64 {
+		f := math.Pow(100, -float64(k)/2)
+		if r >= short {
+			return float64(r-short) * f / []float64{1.5, 4}[k]
+		}
+		return float64(r) * f
+	}
+	lists := func(m *onnx.NewModel) {
+		turning(m, []int{short + long}, []float64{1})
+		for i := range m.Initializers {
+			switch name := m.Initializers[i].Name; name {
+			case "cos0":
+				m.Initializers[i] = floats(name, []int64{short + long, 4}, func(i int) float64 { return math.Cos(angle(i/4, i%2)) })
+			case "sin0":
+				m.Initializers[i] = floats(name, []int64{short + long, 4}, func(i int) float64 { return math.Sin(angle(i/4, i%2)) })
+			}
+		}
+	}
+	m := built(t, lists)
+	e := m.Sites()[0].Encoding()
+	s, ok := e.Scheme.(schemes.Rotary)
+	if !ok || s.Scaling.Type != schemes.ScalingLongRoPE || s.Scaling.OriginalLength != short || e.Capacity != long {
+		t.Fatalf("%v, %d positions", e.Scheme, e.Capacity)
+	}
+	for k, want := range []float64{1.5, 4} {
+		if got := s.Scaling.LongFactor[k]; math.Abs(got-want) > 1e-5 || math.Abs(s.Scaling.ShortFactor[k]-1) > 1e-5 {
+			t.Errorf("factors %v and %v", s.Scaling.ShortFactor, s.Scaling.LongFactor)
+		}
+	}
+	if _, err := position.Extend(m, position.ExtendOptions{Length: 40}); err != nil {
+		t.Fatal(err)
+	}
+	after := result(t, m, saved(t, lists))
+	cos, sin := make([]float64, 2), make([]float64, 2)
+	c := after.sites[0].(*rotarySite).caches[0]
+	for _, position := range []int{0, 7, 8, 23, 24, 39} {
+		for _, length := range []int{short, 40} {
+			if position >= length {
+				continue
+			}
+			if err := c.rotation(c.row(position, length), cos, sin); err != nil {
+				t.Fatal(err)
+			}
+			for k := range cos {
+				if a := angle(c.row(position, length), k); math.Abs(cos[k]-math.Cos(a)) > 1e-5 || math.Abs(sin[k]-math.Sin(a)) > 1e-5 {
+					t.Errorf("position %d of %d, pair %d: %g and %g, want the angle %g", position, length, k, cos[k], sin[k], a)
+				}
+			}
+		}
+	}
+	if got := after.Sites()[0].Encoding().Capacity; got != 40 {
+		t.Errorf("%d positions after, want 40", got)
 	}
 }

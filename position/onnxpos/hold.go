@@ -284,16 +284,14 @@ func (r *rotarySite) currentAmplitude() float64 {
 }
 
 func (r *rotarySite) holdCaches(scheme schemes.Rotary, positions int, same bool) error {
-	if r.short != nil && !same {
+	if !same && (r.short != nil || slices.ContainsFunc(r.caches, func(c *cache) bool { return c.ahead > 0 })) {
 		return &position.Refusal{Why: "the file switches between a short and a long cache", Instead: "export the model again with the wanted scaling"}
 	}
-	longest := 0
 	for _, c := range r.caches {
 		if !c.fitted {
 			return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.tensorName(c.cos.tensor)),
 				Instead: "export the model with a longer cache"}
 		}
-		longest = max(longest, c.cos.Len())
 	}
 	if r.held = positions; positions == 0 {
 		r.held = r.encoding.Capacity
@@ -302,7 +300,7 @@ func (r *rotarySite) holdCaches(scheme schemes.Rotary, positions int, same bool)
 		if c == r.short {
 			continue
 		}
-		if err := c.hold(r.m, scheme, max(positions, c.cos.Len()), same); err != nil {
+		if err := c.hold(r.m, scheme, max(positions, c.positions()), same); err != nil {
 			return err
 		}
 	}
@@ -316,7 +314,7 @@ func (c *cache) hold(m *Model, scheme schemes.Rotary, positions int, same bool) 
 	kept := 0
 	if same {
 		scheme = c.result.Rotary
-		kept = min(c.cos.Len(), positions)
+		kept = min(c.cos.Len(), positions+c.ahead)
 	}
 	amplitude := scheme.Amplitude()
 	if same && c.result.Amplitude != 0 {
@@ -331,7 +329,7 @@ func (c *cache) hold(m *Model, scheme schemes.Rotary, positions int, same bool) 
 	cos, sin := make([]float64, n), make([]float64, n)
 	row := func(sine bool) rowFunc {
 		return func(i int, dst []float64) error {
-			rotator.Row(float64(i)+c.result.Start, cos, sin)
+			rotator.Row(float64(i-c.ahead)+c.result.Start, cos, sin)
 			for k := range n {
 				cos[k] *= factor
 				sin[k] *= factor
@@ -346,14 +344,14 @@ func (c *cache) hold(m *Model, scheme schemes.Rotary, positions int, same bool) 
 			return nil
 		}
 	}
-	why := fmt.Sprintf("%d rows of %s", positions, scheme)
-	if err := m.resize(c.cos, positions, kept, row(false), why); err != nil {
+	why := fmt.Sprintf("%d rows of %s", positions+c.ahead, scheme)
+	if err := m.resize(c.cos, positions+c.ahead, kept, row(false), why); err != nil {
 		return err
 	}
 	if c.sin.tensor == c.cos.tensor {
 		return nil
 	}
-	return m.resize(c.sin, positions, kept, row(true), why)
+	return m.resize(c.sin, positions+c.ahead, kept, row(true), why)
 }
 
 // spread puts the n cosines or sines of one position into the columns of a
@@ -525,6 +523,9 @@ func (r *rotarySite) Neutralize() error {
 	why := "no rotation"
 	if len(r.caches) > 0 {
 		for _, c := range r.caches {
+			if !c.fitted {
+				return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.tensorName(c.cos.tensor)), Instead: "leave the rotation in place (without --replace)"}
+			}
 			ones := make([]float64, len(c.result.Rotary.InverseFrequencies()))
 			zeros := make([]float64, len(ones))
 			for i := range ones {

@@ -30,16 +30,6 @@ type rotarySite struct {
 	known  []float64 // frequencies of the graph, once read
 }
 
-// cache is a pair of tables of cosines and sines; packed in one where sin is
-// the same tensor.
-type cache struct {
-	cos, sin tableRows
-	result   fit.CacheResult
-	fitted   bool
-	negated  bool          // sines are stored with the other sign
-	coarse   fit.Precision // that its numbers were rounded to before they were stored; "": its own
-}
-
 // addRotations groups rotations that turn by the same numbers into sites.
 func (m *Model) addRotations(d *detector) {
 	byKey := map[string][]*rotarySite{}
@@ -234,10 +224,10 @@ func (r *rotarySite) describeCaches(e *position.Encoding) {
 // least is how far all caches reach that have to: LongRoPE's short one is left
 // where it ends.
 func (r *rotarySite) least(longest *cache) int {
-	n := longest.cos.Len()
+	n := longest.positions()
 	for _, c := range r.caches {
 		if c != r.short {
-			n = min(n, c.cos.Len(), c.sin.Len())
+			n = min(n, c.positions())
 		}
 	}
 	return n
@@ -289,72 +279,36 @@ func (r *rotarySite) columns(c *cache) int {
 	return c.cos.Dim()
 }
 
-// fit recovers the frequencies of a pair of tables.
-func (c *cache) fit() {
-	cos, err := c.cos.matrix()
-	if err != nil {
-		return
-	}
-	p := c.cos.precision()
-	if c.sin.tensor == c.cos.tensor {
-		c.result, c.fitted = fit.PackedRotaryCache(cos, p)
-		return
-	}
-	sin, err := c.sin.matrix()
-	if err != nil {
-		return
-	}
-	if c.result, c.fitted = fit.RotaryCache(cos, sin, p); c.fitted {
-		return
-	}
-	// Exporters fold what a graph does to its tables: half precision, a sign.
-	for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} {
-		if p == fit.Float32 && rounded(cos, coarse) && rounded(sin, coarse) {
-			if c.result, c.fitted = fit.RotaryCache(cos, sin, coarse); c.fitted {
-				c.coarse = coarse
-				return
-			}
-		}
-	}
-	negative := fit.Func(sin.Rows(), sin.Cols(), func(r, k int) float64 { return -sin.At(r, k) })
-	if c.result, c.fitted = fit.RotaryCache(cos, negative, p); c.fitted {
-		c.negated = true
-	}
-}
-
-// rounded reports whether all numbers of a table are of a coarser precision.
-func rounded(m fit.Matrix, p fit.Precision) bool {
-	for r := range m.Rows() {
-		for c := range m.Cols() {
-			if p.Round(m.At(r, c)) != m.At(r, c) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // mergeLongRoPE reads two pairs of tables with other frequencies as LongRoPE's
 // short and long lists, relative to the default base.
 func (r *rotarySite) mergeLongRoPE(long *cache) {
+	if long.ahead > 0 {
+		r.longRoPE(long.short, long, long.ahead)
+		return
+	}
 	for _, short := range r.caches {
 		if short == long || !short.fitted || !long.fitted || short.cos.Len() >= long.cos.Len() {
 			continue
 		}
-		a, b := short.result.Rotary.InverseFrequencies(), long.result.Rotary.InverseFrequencies()
-		if len(a) == 0 || len(a) != len(b) || sameFrequencies(a, b) {
+		if a, b := short.result.Rotary.InverseFrequencies(), long.result.Rotary.InverseFrequencies(); len(a) == 0 || len(a) != len(b) || sameFrequencies(a, b) {
 			continue
 		}
-		base := defaultBase
-		if plain := short.result.Rotary; plain.Scaling.Type == schemes.ScalingNone && plain.Base > 0 {
-			base = plain.Base // all short factors are 1
-		}
 		r.short = short
-		r.scheme.Base = base
-		r.scheme.Scaling = schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: short.cos.Len(), AttentionFactor: long.result.Amplitude,
-			ShortFactor: factors(a, base), LongFactor: factors(b, base), Frequencies: a, LongFrequencies: b}
+		r.longRoPE(short.result.Rotary, long, short.cos.Len())
 		return
 	}
+}
+
+// longRoPE sets the scheme to the short list up to a length, and the long one.
+func (r *rotarySite) longRoPE(short schemes.Rotary, long *cache, original int) {
+	base := defaultBase
+	if t := short.Scaling.Type; (t == "" || t == schemes.ScalingNone) && short.Base > 0 {
+		base = short.Base // all short factors are 1
+	}
+	a, b := short.InverseFrequencies(), long.result.Rotary.InverseFrequencies()
+	r.scheme.Base = base
+	r.scheme.Scaling = schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original, AttentionFactor: long.result.Amplitude,
+		ShortFactor: factors(a, base), LongFactor: factors(b, base), Frequencies: a, LongFrequencies: b}
 }
 
 // defaultBase is the base of rotary encodings where nothing tells another
@@ -384,9 +338,11 @@ func (r *rotarySite) overlay(into map[*onnx.Tensor]*eval.Value) {
 		return
 	}
 	tables := r.angles()
+	ahead := map[*onnx.Tensor]int{}
 	for _, c := range r.caches {
 		if c != r.short {
 			tables = append(tables, c.cos, c.sin)
+			ahead[c.cos.tensor], ahead[c.sin.tensor] = c.ahead, c.ahead
 		}
 	}
 	for _, t := range tables {
@@ -394,7 +350,7 @@ func (r *rotarySite) overlay(into map[*onnx.Tensor]*eval.Value) {
 		for i, n := range t.tensor.Dims {
 			shape[i] = int(n)
 		}
-		shape[t.axis] = max(r.held, t.Len())
+		shape[t.axis] = max(r.held+ahead[t.tensor], t.Len())
 		v := eval.Shaped(t.tensor.Type, shape...)
 		v.Origins = []*onnx.Tensor{t.tensor}
 		into[t.tensor] = v

@@ -11,7 +11,8 @@ import (
 // a pair: from its cache, or computed from its frequencies as the graph does.
 func (r *rotarySite) Rotation(position, length int, cos, sin []float64) error {
 	if len(r.caches) > 0 {
-		return r.cacheFor(length).rotation(position, cos, sin)
+		c := r.cacheFor(length)
+		return c.rotation(c.row(position, length), cos, sin)
 	}
 	f := r.fileFrequencies()
 	if len(f) != len(cos) {
@@ -38,19 +39,29 @@ func (r *rotarySite) fileFrequencies() []float64 {
 func (r *rotarySite) cacheFor(length int) *cache {
 	best := r.caches[0]
 	for _, c := range r.caches {
-		if n := c.cos.Len(); n >= length && (best.cos.Len() < length || n < best.cos.Len()) || best.cos.Len() < length && n > best.cos.Len() {
+		if n := c.positions(); n >= length && (best.positions() < length || n < best.positions()) || best.positions() < length && n > best.positions() {
 			best = c
 		}
 	}
 	return best
 }
 
-func (c *cache) rotation(position int, cos, sin []float64) error {
-	if position >= c.cos.Len() {
-		return fmt.Errorf("position %d is beyond the cache's %d rows", position, c.cos.Len())
+// row is the row of a position in an input of the given length: of the short
+// list up to the length where it ends, else of the long one.
+func (c *cache) row(position, length int) int {
+	if length <= c.ahead {
+		return position
+	}
+	return position + c.ahead
+}
+
+// rotation reads row r of the tables.
+func (c *cache) rotation(r int, cos, sin []float64) error {
+	if r >= c.cos.Len() {
+		return fmt.Errorf("row %d is beyond the cache's %d", r, c.cos.Len())
 	}
 	row := make([]float64, c.cos.Dim())
-	if err := c.cos.Row(position, row); err != nil {
+	if err := c.cos.Row(r, row); err != nil {
 		return err
 	}
 	n := len(cos)
@@ -67,7 +78,7 @@ func (c *cache) rotation(position int, cos, sin []float64) error {
 	if err := c.pick(row, cos); err != nil {
 		return err
 	}
-	if err := c.sin.Row(position, row); err != nil {
+	if err := c.sin.Row(r, row); err != nil {
 		return err
 	}
 	if err := c.pick(row, sin); err != nil {

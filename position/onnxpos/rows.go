@@ -80,6 +80,26 @@ func (t tableRows) matrix() (fit.Matrix, error) {
 	return t.first(min(t.Len(), maxFitRows))
 }
 
+// between reads rows from first up to end.
+func (t tableRows) between(first, end int) (fit.Matrix, error) {
+	if t.outer() != 1 || t.scale != 0 {
+		rows := make(matrix, end-first)
+		for i := range rows {
+			rows[i] = make([]float64, t.Dim())
+			if err := t.Row(first+i, rows[i]); err != nil {
+				return nil, err
+			}
+		}
+		return rows, nil
+	}
+	columns := t.inner()
+	all, err := t.tensor.Floats(int64(first)*int64(columns), int64(end-first)*int64(columns))
+	if err != nil {
+		return nil, err
+	}
+	return fit.Dense(end-first, columns, all), nil
+}
+
 // maxWhole bounds the elements of a table of image patches that is read whole.
 const maxWhole = 1 << 24
 
