@@ -204,7 +204,7 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 	if !ok {
 		base, ok = relativeBase(rows.deinterleaved())
 	}
-	if !ok && trig == nil {
+	if !ok && (trig == nil || m.imageInput() != nil) { // of a picture's rows and columns (Conditional DETR)
 		return nil
 	}
 	if cut != nil && trig == nil {

@@ -306,11 +306,33 @@ func wavesOf(u *addition) (base float64, layout string) {
 	row := rows[len(rows)-1]
 	layout = schemes.LayoutInterleaved
 	for i := 0; i+1 < len(row); i += 2 {
-		if math.Abs(math.Hypot(row[i], row[i+1])-1) > cosTolerance {
+		if math.Abs(math.Hypot(row[i], row[i+1])-1) > cosTolerance && !inTurns(u.source.scope, u.source.trig) {
 			layout = schemes.LayoutSinCos
 		}
 	}
 	return base, layout
+}
+
+// inTurns reports whether sines are put together with cosines one by one, along
+// an axis of two behind the last of theirs.
+func inTurns(s *eval.Scope, trig *onnx.Node) bool {
+	name, rank := trig.Output(0), len(s.Value(trig.Output(0)).Shape)
+	for range 3 {
+		next := ""
+		for _, n := range s.Consumers(name) {
+			out := s.Value(n.Output(0)).Shape
+			switch n.Op {
+			case "Concat":
+				return len(out) == rank+1 && out[rank] == 2
+			case "Unsqueeze", "Cast", "Reshape", "QuantizeLinear", "DequantizeLinear":
+				next = n.Output(0)
+			}
+		}
+		if name = next; name == "" {
+			return false
+		}
+	}
+	return false
 }
 
 // runtimeFitLength is the length at which formulas computed by the graph are
