@@ -271,6 +271,10 @@ func (m *Model) isWeight(s *eval.Scope, name string) bool {
 	return t != nil && len(t.Dims) >= 2
 }
 
+// coarseFrequency is the relative error of frequencies from differences of
+// float32 angles at large distances, or of half precision.
+const coarseFrequency = 5e-2
+
 // relativeBase recovers the base of sin | cos rows whose positions count up or
 // down.
 func relativeBase(rows matrix) (float64, bool) {
@@ -294,6 +298,11 @@ func relativeBase(rows matrix) (float64, bool) {
 			return 0, false
 		}
 		base := math.Pow(f[0]/f[n-1], float64(n)/float64(n-1))
+		for k := range f {
+			if math.Abs(f[k]/f[0]*math.Pow(base, float64(k)/float64(n))-1) > coarseFrequency {
+				return 0, false
+			}
+		}
 		if rounded := math.Round(base/100) * 100; math.Abs(rounded-base) < 1e-2*base {
 			base = rounded
 		}
