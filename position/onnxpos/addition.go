@@ -49,12 +49,37 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 	if rank < 2 || len(state.Shape) > 3 || len(state.Shape) < 2 {
 		return
 	}
-	width := state.Shape[len(state.Shape)-1]
-	axis := positionAxis(added)
-	if axis < 0 || added.Shape[rank-1] != width || width < 2 || !added.Varies(rank-1) {
+	if added.Shape[rank-1] == state.Shape[len(state.Shape)-1] {
+		d.tablesBehind(s, n, stateName, addedName)
+	}
+}
+
+// joined looks at a Concat that puts a known value that depends on position
+// beside the columns of the state.
+func (d *detector) joined(s *eval.Scope, n *onnx.Node) {
+	if len(n.Inputs) != 2 || !worksOn(s, n.Output(0)) {
 		return
 	}
-	if isState(s, addedName) {
+	for i := range 2 {
+		state, known := s.Value(n.Input(1-i)), s.Value(n.Input(i))
+		rank := len(state.Shape)
+		if axis := int(n.Int("axis", 0)); axis != -1 && axis != rank-1 || rank < 2 || rank > 3 {
+			continue
+		}
+		if state.Type.IsFloat() && !state.Known() && known.Known() && known.Floats != nil && len(known.Shape) == rank && known.Len() > 0 {
+			d.tablesBehind(s, n, n.Input(1-i), n.Input(i))
+		}
+	}
+}
+
+// tablesBehind notes the tables and sinusoids that a known value of rows by
+// position comes from, which meets the state at a node.
+func (d *detector) tablesBehind(s *eval.Scope, n *onnx.Node, stateName, addedName string) {
+	added := s.Value(addedName)
+	rank := len(added.Shape)
+	width := added.Shape[rank-1]
+	axis := positionAxis(added)
+	if axis < 0 || width < 2 || !added.Varies(rank-1) || isState(s, addedName) {
 		return
 	}
 	found := sources(s, addedName)

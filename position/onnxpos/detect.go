@@ -44,6 +44,8 @@ func (d *detector) visit(s *eval.Scope, n *onnx.Node) {
 		d.rotation(s, n)
 	case "Sub":
 		d.rotation(s, n)
+	case "Concat":
+		d.joined(s, n)
 	case "Sum":
 		for i := range n.Inputs {
 			for j := range n.Inputs {

@@ -189,6 +189,9 @@ func (t *tableSite) precision() fit.Precision { return t.rows().precision() }
 
 func (t *tableSite) usedHow() string {
 	src := t.uses[0].source
+	if t.uses[0].node.Op == "Concat" && src.indexed != nil {
+		return fmt.Sprintf("%s takes row p + %d for position p; %s puts it beside the state's columns", nodeName(src.indexed), src.first, nodeName(t.uses[0].node))
+	}
 	if src.indexed == nil {
 		return fmt.Sprintf("a constant of this length is added whole by %s", nodeName(t.uses[0].node))
 	}
