@@ -119,11 +119,17 @@ func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix, total int, 
 	if use.source.indexed == nil && !use.planar {
 		rows = use.value.Shape[use.axis] // prefix tokens may stand apart
 	}
+	before := use.before
+	for _, other := range d.tables { // added further on, to the same tokens (YOLOS)
+		if before < 0 && other.value != nil && !other.planar && other.value.Shape[other.axis] == rows {
+			before = other.before
+		}
+	}
 	p := rows - h*w
 	switch {
 	case h <= 1 || p < 0:
-	case !use.planar && use.before >= 0 && use.before < p && p <= maxBeside:
-		return []int{h, w}, use.before, rows, true // other tokens stand behind the patches
+	case !use.planar && before >= 0 && before < p && p <= maxBeside:
+		return []int{h, w}, before, rows, true // other tokens stand behind the patches
 	case p <= maxPrefix:
 		return []int{h, w}, p, rows, true
 	}
