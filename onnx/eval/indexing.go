@@ -172,7 +172,8 @@ func gatherND(c *call) ([]*Value, error) {
 }
 
 // scatterShapes checks what ScatterND demands: updates have the shape of the
-// indices without their last axis, and then that of what an index picks.
+// indices without their last axis, and then that of what an index picks; known
+// indices lie inside.
 func scatterShapes(c *call, a, index, updates *Value) error {
 	k := len(index.Shape)
 	if c.node.Op != "ScatterND" || !index.Ranked || !updates.Ranked || k == 0 || index.Shape[k-1] > len(a.Shape) {
@@ -180,6 +181,14 @@ func scatterShapes(c *call, a, index, updates *Value) error {
 	}
 	if want := slices.Concat(index.Shape[:k-1], a.Shape[index.Shape[k-1]:]); !slices.Equal(want, updates.Shape) {
 		return c.fail("updates of shape %v for indices of %v", updates.Shape, index.Shape)
+	}
+	if !index.Known() || index.Ints == nil {
+		return nil
+	}
+	for i, x := range index.Ints {
+		if n := int64(a.Shape[i%index.Shape[k-1]]); x < -n || x >= n {
+			return c.fail("index %d is outside [%d, %d]", x, -n, n-1)
+		}
 	}
 	return nil
 }

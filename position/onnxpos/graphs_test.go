@@ -262,6 +262,21 @@ func TestMisleadingGraphs(t *testing.T) {
 			m.Nodes[5] = node("Add", "h", "te", "pp")
 			m.Nodes = slices.Insert(m.Nodes, 4, node("Gemm", "pp", "pe", "W", "C"))
 		}, "learned, 16 rows of 4 ×16; learned, 16 rows of 4 ×16", 40, "40 rows; fixed length of ids: 16 → 40; fixed length of h: 16 → 40"},
+		{"a mask that others read first, and distances", func(m *onnx.NewModel) {
+			causal := make([]byte, 36)
+			for i := range causal {
+				if i%6 <= i/6 {
+					causal[i] = 1
+				}
+			}
+			far := floats("far", nil, func(int) float64 { return -1e4 })
+			m.Initializers = append(m.Initializers, onnx.NewTensor{Name: "causal", Type: onnx.Bool, Dims: []int64{6, 6}, Raw: causal}, far, floats("window", nil, func(int) float64 { return 3 }),
+				floats("zeros", []int64{6, 6}, func(int) float64 { return 0 }), floats("apart", []int64{6, 6}, func(i int) float64 { return float64(i/6 - i%6) }))
+			m.Nodes[5].Outputs[0] = "x"
+			m.Nodes = append(m.Nodes, node("Where", "mask", "causal", "zeros", "far"), withInts(node("Transpose", "keys", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "x", "keys"),
+				node("Where", "seen", "causal", "scores", "far"), node("Abs", "distance", "apart"), node("LessOrEqual", "near", "distance", "window"), node("Where", "windowed", "near", "seen", "far"),
+				node("Add", "all", "windowed", "mask"), node("Softmax", "weights", "all"), node("MatMul", "h", "weights", "x"))
+		}, "learned, 16 rows of 4 ×16", 20, "20 rows; mask of 20×20 positions; fixed length of ids: 6 → 20; fixed length of h: 6 → 20"},
 		{"patches turned by their rows and columns", func(m *onnx.NewModel) {
 			picture(m)
 			m.Outputs[0].Dims[2] = 8

@@ -352,17 +352,35 @@ func growSquare(t *onnx.Tensor, axes []int, n int) *plannedConstant {
 			}
 		}
 		// Beyond the old distances the last value goes on: a mask has long
-		// come to rest there.
-		if old > 2 && (at(old-1) != at(old-2) || at(1-old) != at(2-old)) {
+		// come to rest there. Distances themselves go on counting.
+		step, counts := counting(at, old)
+		if old > 2 && !counts && (at(old-1) != at(old-2) || at(1-old) != at(2-old)) {
 			return nil
 		}
 		for q := range n {
 			for k := range n {
-				out[(o*n+q)*n+k] = at(k - q)
+				if out[(o*n+q)*n+k] = at(k - q); counts {
+					out[(o*n+q)*n+k] = at(0) + step*float64(k-q)
+				}
 			}
 		}
 	}
 	return planned(t, dims, out, fmt.Sprintf("mask of %d×%d positions", n, n))
+}
+
+// counting reports whether the values at distances of fewer than n positions
+// count up or down by one from distance to distance.
+func counting(at func(distance int) float64, n int) (step float64, ok bool) {
+	step = at(1) - at(0)
+	if n < 3 || step != 1 && step != -1 {
+		return 0, false
+	}
+	for d := 1 - n; d < n; d++ {
+		if at(d) != at(0)+step*float64(d) {
+			return 0, false
+		}
+	}
+	return step, true
 }
 
 func planned(t *onnx.Tensor, dims []int64, x []float64, why string) *plannedConstant {

@@ -2,6 +2,7 @@ package onnxpos
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -17,9 +18,14 @@ func (c *lengthChange) repair(f *eval.Failure) bool {
 	if c.probed > maxProbes {
 		return false
 	}
+	_, reach := c.problem()
+	return c.repairOne(f, reach) || c.repairPairs(f) || c.repairOnward(f, reach)
+}
+
+// repairOne tries the constants one by one.
+func (c *lengthChange) repairOne(f *eval.Failure, reach int64) bool {
 	var best *onnx.Tensor
 	var bestPlan *plannedConstant
-	_, reach := c.problem()
 	tried := 0
 	for _, t := range distinct(cone(f.Scope, f.Node)) {
 		if c.m.editor.Replaced(t) || tried > maxTried {
@@ -43,9 +49,54 @@ func (c *lengthChange) repair(f *eval.Failure) bool {
 	}
 	if best != nil {
 		c.planned[best] = bestPlan
-		return true
 	}
-	return c.repairPairs(f)
+	return best != nil
+}
+
+// maxOnward bounds the repairs that one repair may need elsewhere.
+const maxOnward = 6
+
+// repairOnward tries the nearest constants, one by one and then several at once,
+// where they make others of their readers fail, nearer to the graph's inputs:
+// those are repaired in turn.
+func (c *lengthChange) repairOnward(f *eval.Failure, reach int64) bool {
+	near := c.near(f)
+	starts := [][]*onnx.Tensor{}
+	for i := range near[:min(maxPaired, len(near))] {
+		starts = append(starts, near[i:i+1])
+	}
+	for k := 2; k <= len(near); k++ {
+		starts = append(starts, near[:k])
+	}
+	for _, start := range starts {
+		before := maps.Clone(c.planned)
+		for _, t := range start {
+			c.planned[t] = c.candidates(t)[0]
+		}
+		for range maxOnward {
+			next, got := c.problem()
+			if got > reach {
+				return true
+			}
+			if next == nil || next.Node == f.Node || c.probed > maxProbes || !c.repairOne(next, got) {
+				break
+			}
+		}
+		c.planned = before
+	}
+	return false
+}
+
+// near lists the constants behind a failing node that can follow the length and
+// are not planned to, nearest first.
+func (c *lengthChange) near(f *eval.Failure) []*onnx.Tensor {
+	var out []*onnx.Tensor
+	for _, t := range distinct(cone(f.Scope, f.Node)) {
+		if len(out) < maxTogether && c.planned[t] == nil && !c.m.editor.Replaced(t) && len(c.candidates(t)) > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 func distinct(list []*onnx.Tensor) []*onnx.Tensor {
@@ -57,21 +108,20 @@ func distinct(list []*onnx.Tensor) []*onnx.Tensor {
 	})
 }
 
-// maxPaired bounds the constants that are tried two by two.
-const maxPaired = 8
+// maxPaired bounds the constants that are tried two by two, maxTogether those
+// that are tried at once.
+const (
+	maxPaired   = 8
+	maxTogether = 24
+)
 
 // repairPairs tries the nearest constants behind a failing node two by two: a
 // mask and the shape that expands it only run when both are changed.
 func (c *lengthChange) repairPairs(f *eval.Failure) bool {
-	var near []*onnx.Tensor
-	for _, t := range distinct(cone(f.Scope, f.Node)) {
-		if len(near) < maxPaired && c.planned[t] == nil && !c.m.editor.Replaced(t) && len(c.candidates(t)) > 0 {
-			near = append(near, t)
-		}
-	}
+	near := c.near(f)
 	_, reach := c.problem()
-	for i, t := range near {
-		for _, u := range near[i+1:] {
+	for i, t := range near[:min(maxPaired, len(near))] {
+		for _, u := range near[i+1 : min(maxPaired, len(near))] {
 			for _, p := range c.candidates(t) {
 				for _, q := range c.candidates(u) {
 					c.planned[t], c.planned[u] = p, q
