@@ -167,6 +167,22 @@ func edits(t *testing.T, m *Model) []string {
 	return out
 }
 
+// byBuckets makes the model one of 11 tokens whose scores are picked from those
+// against a table of the given rows, DeBERTa's, by a constant of buckets.
+func byBuckets(m *onnx.NewModel, rows int64, far int) {
+	m.Inputs[0].Dims[1] = 11
+	m.Outputs[0].Dims = []int64{1, 11, 11}
+	picked := make([]int64, 121)
+	for i := range picked {
+		picked[i] = int64(schemes.DebertaBucket(i/11-i%11, int(rows/2), far)) + rows/2
+	}
+	index := integers("buckets", picked...)
+	index.Dims = []int64{1, 11, 11}
+	m.Initializers = append(m.Initializers[:1:1], noise("R", 4, rows), index)
+	m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), withInts(node("Transpose", "keys", "te"), "perm", []int64{0, 2, 1}), node("MatMul", "content", "te", "keys"),
+		node("MatMul", "by", "te", "R"), withInts(node("GatherElements", "picked", "by", "buckets"), "axis", int64(2)), node("Add", "scores", "content", "picked"), node("Softmax", "h", "scores")}
+}
+
 // TestMisleadingGraphs reads graphs that look like something else, and changes
 // their length.
 func TestMisleadingGraphs(t *testing.T) {
@@ -276,7 +292,7 @@ func TestMisleadingGraphs(t *testing.T) {
 			m.Nodes = append(m.Nodes, node("Where", "mask", "causal", "zeros", "far"), withInts(node("Transpose", "keys", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "x", "keys"),
 				node("Where", "seen", "causal", "scores", "far"), node("Abs", "distance", "apart"), node("LessOrEqual", "near", "distance", "window"), node("Where", "windowed", "near", "seen", "far"),
 				node("Add", "all", "windowed", "mask"), node("Softmax", "weights", "all"), node("MatMul", "h", "weights", "x"))
-		}, "learned, 16 rows of 4 ×16", 20, "20 rows; mask of 20×20 positions; fixed length of ids: 6 → 20; fixed length of h: 6 → 20"},
+		}, "learned, 16 rows of 4 ×16", 20, "20 rows; mask of 20×20 positions, which goes on as it ended; distances of 20×20 positions; fixed length of ids: 6 → 20; fixed length of h: 6 → 20"},
 		{"patches turned by their rows and columns", func(m *onnx.NewModel) {
 			picture(m)
 			m.Outputs[0].Dims[2] = 8
@@ -299,6 +315,10 @@ func TestMisleadingGraphs(t *testing.T) {
 				withInts(node("Concat", "swapped", "1", "negative", "n"), "axis", int64(0)), node("Reshape", "rows", "padded", "swapped"),
 				node("Slice", "skewed", "rows", "1", "end", "1"), node("Add", "scores", "content", "skewed"), node("Softmax", "h", "scores")}
 		}, "relative-table, rows 16 ×16", 40, "cannot be changed"},
+		{"buckets that end in equal ones", func(m *onnx.NewModel) { byBuckets(m, 16, 32) }, "disentangled, rows 16, buckets 8, max distance 32", 22, "do not broadcast"},
+		{"buckets that count as far as was seen", func(m *onnx.NewModel) { byBuckets(m, 64, 128) }, "disentangled, rows 64, buckets 32", 22, "which distances beyond 16 share a bucket"},
+		{"buckets that count far enough", func(m *onnx.NewModel) { byBuckets(m, 128, 256) }, "disentangled, rows 128, buckets 64", 22,
+			"distances of 22×22 positions; fixed length of ids: 11 → 22; fixed length of h: 11 → 22"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := built(t, c.change)

@@ -148,7 +148,7 @@ func (c *lengthChange) grow() error {
 			e := c.probe()
 			node, s, name := c.shortIndex(e)
 			if node == nil {
-				return nil
+				return c.unknownBuckets(e)
 			}
 			if !c.repairIndex(s, name) {
 				return c.refuse(node, "its positions stop counting before the new length")
@@ -335,6 +335,7 @@ func growSquare(t *onnx.Tensor, axes []int, n int) *plannedConstant {
 	dims := slices.Clone(t.Dims)
 	dims[axes[0]], dims[axes[1]] = int64(n), int64(n)
 	out := make([]float64, outer*n*n)
+	counts := false
 	for o := range outer {
 		m := x[o*old*old : (o+1)*old*old]
 		at := func(d int) float64 { // value at distance key − query
@@ -351,10 +352,13 @@ func growSquare(t *onnx.Tensor, axes []int, n int) *plannedConstant {
 				}
 			}
 		}
-		// Beyond the old distances the last value goes on: a mask has long
-		// come to rest there. Distances themselves go on counting.
-		step, counts := counting(at, old)
-		if old > 2 && !counts && (at(old-1) != at(old-2) || at(1-old) != at(2-old)) {
+		// Beyond the old distances a mask's last value goes on: it has long
+		// come to rest there. Distances themselves go on counting. What buckets
+		// or a bias go on with, a few equal values at the end do not tell.
+		var step float64
+		step, counts = counting(at, old)
+		atRest := old <= 2 || at(old-1) == at(old-2) && at(1-old) == at(2-old)
+		if !counts && (!atRest || !twoValues(m)) {
 			return nil
 		}
 		for q := range n {
@@ -365,7 +369,25 @@ func growSquare(t *onnx.Tensor, axes []int, n int) *plannedConstant {
 			}
 		}
 	}
-	return planned(t, dims, out, fmt.Sprintf("mask of %d×%d positions", n, n))
+	if counts {
+		return planned(t, dims, out, fmt.Sprintf("distances of %d×%d positions", n, n))
+	}
+	return planned(t, dims, out, fmt.Sprintf("mask of %d×%d positions, which goes on as it ended", n, n))
+}
+
+// twoValues reports whether a matrix says no more than yes and no.
+func twoValues(m []float64) bool {
+	other, found := 0.0, false
+	for _, v := range m {
+		switch {
+		case v == m[0] || math.IsNaN(v) && math.IsNaN(m[0]):
+		case !found:
+			other, found = v, true
+		case v != other && !(math.IsNaN(v) && math.IsNaN(other)):
+			return false
+		}
+	}
+	return true
 }
 
 // counting reports whether the values at distances of fewer than n positions
@@ -419,6 +441,44 @@ func (c *lengthChange) shortIndex(e *eval.Evaluator) (*onnx.Node, *eval.Scope, s
 		}
 	}
 	return nil, nil, ""
+}
+
+// unknownBuckets refuses matrices that were made to go on beyond the distances
+// to which DeBERTa gives buckets of their own, a quarter of the table's rows
+// (facts/NUMERICS §6), unless the graph computes the buckets from there: folded
+// at a shorter length, the file does not tell what further distances share.
+func (c *lengthChange) unknownBuckets(e *eval.Evaluator) error {
+	for _, s := range e.Scopes() {
+		for _, n := range s.Graph.Nodes {
+			if n.Op != "GatherElements" {
+				continue
+			}
+			data, index := s.Value(n.Input(0)).Shape, s.Value(n.Input(1))
+			if k := len(index.Shape); k < 2 || len(data) < 2 || index.Shape[k-1] != c.new || !c.growsMatrix(s, n.Input(1)) {
+				continue
+			}
+			rows := data[len(data)-1]
+			if c.new-1 > rows/4 && c.m.bucketsFarthest(s, n.Input(1), index, rows) == 0 {
+				return c.refuse(n, fmt.Sprintf("the file does not say which distances beyond %d share a bucket", rows/4))
+			}
+		}
+	}
+	return nil
+}
+
+// growsMatrix reports whether a value is, or is made from, a planned matrix over
+// the new positions.
+func (c *lengthChange) growsMatrix(s *eval.Scope, name string) bool {
+	made := func(t *onnx.Tensor) bool {
+		p := c.planned[t]
+		if p == nil || len(p.dims) < 2 {
+			return false
+		}
+		k := len(p.dims)
+		return p.dims[k-1] == int64(c.new) && p.dims[k-2] == int64(c.new)
+	}
+	n, at := s.Find(name)
+	return made(s.Tensor(name)) || n != nil && slices.ContainsFunc(cone(at, n), made)
 }
 
 // usesOf are the sources of a site that are selected by an index.

@@ -341,17 +341,8 @@ func (m *Model) disentangledSite(d *detector, s *eval.Scope, n *onnx.Node, rows 
 			break
 		}
 	}
-	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2}
-	// mid = buckets/2; ln((max−1)/mid) is a divisor on the way to the index
-	// (facts/NUMERICS §6). Which one, the index itself tells.
 	index := m.bucketIndex(s, n.Input(1))
-	for _, x := range m.logDivisors(s, n.Input(1)) {
-		far := int(math.Round(float64(rows/4)*math.Exp(x))) + 1
-		if far > rows/4 && far < 1e5 && deberta(index, rows, far) {
-			other.MaxDistance = far
-			break
-		}
-	}
+	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2, MaxDistance: m.bucketsFarthest(s, n.Input(1), index, rows)}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "structure", Says: nodeName(n) + " picks scores against a table by bucket of distance"}}}
 	if other.MaxDistance == 0 && m.fixedLength() > 0 && index != nil && index.Shape[len(index.Shape)-1] > rows/4+1 { // the logarithm was folded
@@ -365,6 +356,20 @@ func (m *Model) disentangledSite(d *detector, s *eval.Scope, n *onnx.Node, rows 
 	}
 	e.Scheme = other
 	return &otherSite{e}
+}
+
+// bucketsFarthest is the largest distance of DeBERTa's buckets that the graph
+// computes to an index of the given name and value, 0 if it does not: mid is
+// buckets/2, and ln((max−1)/mid) a divisor on the way (facts/NUMERICS §6). Which
+// one, the index itself tells.
+func (m *Model) bucketsFarthest(s *eval.Scope, name string, index *eval.Value, rows int) int {
+	for _, x := range m.logDivisors(s, name) {
+		far := int(math.Round(float64(rows/4)*math.Exp(x))) + 1
+		if far > rows/4 && far < 1e5 && deberta(index, rows, far) {
+			return far
+		}
+	}
+	return 0
 }
 
 // deberta reports whether indices are DeBERTa's buckets of distance, in either

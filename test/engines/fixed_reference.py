@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Models exported for one length, made longer, against the same model exported with a free length.
+
+usage: fixed_reference.py MODELPATCH      (needs torch, transformers and onnxruntime)
+
+Exporters fold masks, windows, distances, rotations and shapes of a fixed length into constants (facts/ONNX-PATTERNS §2, §4).
+Tiny models of which nothing is lost by that are exported for 11 tokens and with free axes, from the same weights; the first,
+extended to 22 and 33, must give what PyTorch gives there. A refusal fails, too.
+"""
+import os, subprocess, sys, tempfile, warnings
+
+warnings.filterwarnings("ignore")
+import numpy as np
+import onnxruntime
+import torch
+import transformers as T
+
+TOLERANCE = 1e-5
+LENGTH = 11
+SMALL = dict(vocab_size=64, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48)
+DECODER = dict(SMALL, num_key_value_heads=2, head_dim=8, max_position_embeddings=64)
+ENCODER = dict(vocab_size=64, d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=48, decoder_ffn_dim=48, max_position_embeddings=64)
+MODELS = {
+    "llama": ("Llama", DECODER),
+    "llama, llama3 scaling": ("Llama", dict(DECODER, rope_parameters=dict(rope_type="llama3", rope_theta=1e4, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16))),
+    "gemma2, windows of 8": ("Gemma2", dict(DECODER, sliding_window=8)),
+    "mistral, window of 6": ("Mistral", dict(DECODER, sliding_window=6)),
+    "modernbert": ("ModernBert", dict(SMALL, max_position_embeddings=64, local_attention=8, global_attn_every_n_layers=2, pad_token_id=0, bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2)),
+    "deberta-v2": ("DebertaV2", dict(SMALL, relative_attention=True, position_buckets=8, max_relative_positions=32, max_position_embeddings=32, pos_att_type="p2c|c2p", position_biased_input=False)),
+    "deberta-v2, 64 buckets": ("DebertaV2", dict(SMALL, relative_attention=True, position_buckets=64, max_relative_positions=256, max_position_embeddings=256, pos_att_type="p2c|c2p", position_biased_input=False)),
+    "deepseek-v3": ("DeepseekV3", dict(SMALL, num_key_value_heads=4, max_position_embeddings=64, q_lora_rank=16, kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=8, v_head_dim=8, first_k_dense_replace=2)),
+    "m2m100 encoder": ("M2M100", ENCODER),
+    "marian encoder": ("Marian", dict(ENCODER, pad_token_id=0, decoder_start_token_id=0)),
+    "mpt": ("Mpt", dict(vocab_size=64, d_model=32, n_layers=2, n_heads=4, max_seq_len=64)),
+    "bloom": ("Bloom", dict(vocab_size=64, hidden_size=32, n_layer=2, n_head=4)),
+    "gpt2": ("GPT2", dict(vocab_size=64, n_embd=32, n_layer=2, n_head=4, n_positions=64)),
+    "roberta": ("Roberta", dict(SMALL, max_position_embeddings=66, pad_token_id=1)),
+}
+# With their gathers folded, these hold no more than the rows of the fixed length (facts/ONNX-PATTERNS §2).
+LOST = {("gpt2", "dy18"), ("bloom", "dy18")}
+# With the logarithm folded, nothing says which distances beyond a quarter of the table's rows share a bucket.
+REFUSED = {("deberta-v2", "dy18"): 22, ("deberta-v2, 64 buckets", "dy18"): 44, ("deberta-v2, 64 buckets", "ts17"): 44}
+
+
+class Plain(torch.nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids, attention_mask):
+        import inspect
+
+        more = {"use_cache": False} if "use_cache" in inspect.signature(self.model.forward).parameters else {}
+        return self.model(input_ids=input_ids, attention_mask=attention_mask, **more)[0]
+
+
+def build(name, config):
+    torch.manual_seed(11)
+    config = getattr(T, name + "Config")(**config)
+    config._attn_implementation = "eager"
+    model = getattr(T, name + "Model")(config)
+    if config.is_encoder_decoder:
+        model = model.get_encoder()
+    for p in model.parameters():
+        if p.dim() > 1 and p.requires_grad:  # a computed table (Marian's sinusoids) asks for none
+            torch.nn.init.normal_(p, std=0.2)
+    return Plain(model).eval()  # the outer one, too: the exporter puts back the mode it found, for all below
+
+
+def export(model, kind, path):
+    inputs = (torch.randint(3, 64, (1, LENGTH)), torch.ones(1, LENGTH, dtype=torch.long))
+    names = dict(input_names=["input_ids", "attention_mask"], output_names=["out"])
+    if kind == "dy18":
+        torch.onnx.export(model, inputs, path, opset_version=18, dynamo=True, external_data=False, verbose=False, **names)
+    else:
+        torch.onnx.export(model, inputs, path, opset_version=17, dynamo=False, **names)
+
+
+def main():
+    modelpatch = sys.argv[1]
+    failed, compared = 0, 0
+    for title, (name, config) in MODELS.items():
+        for kind in ["ts17", "dy18"]:
+            if (title, kind) in LOST:
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "fixed.onnx")
+                model = build(name, config)
+                try:
+                    export(model, kind, path)
+                except Exception as e:
+                    print(f"{title}-{kind}: skipped: the exporter cannot: {str(e).splitlines()[0][:90]}")
+                    continue
+                for times in [2, 3, 4]:
+                    length, longer = times * LENGTH, os.path.join(folder, f"{times}.onnx")
+                    made = subprocess.run([modelpatch, "extend", "--len", str(length), path, "-o", longer], capture_output=True, text=True)
+                    if length >= REFUSED.get((title, kind), length + 1):
+                        right = made.returncode == 4 and "share a bucket" in made.stderr or "do not broadcast" in made.stderr
+                        failed += not right
+                        print(f"{title}-{kind}: {'ok' if right else 'FAILED'}: at {length} tokens refused")
+                        break
+                    if made.returncode:
+                        failed += 1
+                        print(f"{title}-{kind}: FAILED at {length}: {made.stderr.strip()[:300]}")
+                        break
+                    ids = torch.randint(3, 64, (1, length), generator=torch.Generator().manual_seed(3))
+                    mask = torch.ones_like(ids)
+                    with torch.no_grad():
+                        want = model(ids, mask).numpy()
+                    session = onnxruntime.InferenceSession(longer, providers=["CPUExecutionProvider"])
+                    feeds = {"input_ids": ids.numpy(), "attention_mask": mask.numpy()}
+                    got = session.run(None, {i.name: feeds[i.name] for i in session.get_inputs()})[0]
+                    off = float(np.abs(got - want).max() / np.abs(want).max())
+                    compared += 1
+                    if not off <= TOLERANCE:
+                        failed += 1
+                    print(f"{title}-{kind}: {'ok' if off <= TOLERANCE else 'FAILED'}: at {length} tokens differs by {off:.1e} of its scale")
+    print(f"{compared} compared, {failed} failed")
+    return 1 if failed or compared < 20 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
