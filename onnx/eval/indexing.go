@@ -171,77 +171,6 @@ func gatherND(c *call) ([]*Value, error) {
 	return one(out.from(a, index)), nil
 }
 
-// scatterShapes checks what ScatterND demands: updates have the shape of the
-// indices without their last axis, and then that of what an index picks; known
-// indices lie inside.
-func scatterShapes(c *call, a, index, updates *Value) error {
-	k := len(index.Shape)
-	if c.node.Op != "ScatterND" || !index.Ranked || !updates.Ranked || k == 0 || index.Shape[k-1] > len(a.Shape) {
-		return nil
-	}
-	if want := slices.Concat(index.Shape[:k-1], a.Shape[index.Shape[k-1]:]); !slices.Equal(want, updates.Shape) {
-		return c.fail("updates of shape %v for indices of %v", updates.Shape, index.Shape)
-	}
-	if !index.Known() || index.Ints == nil {
-		return nil
-	}
-	for i, x := range index.Ints {
-		if n := int64(a.Shape[i%index.Shape[k-1]]); x < -n || x >= n {
-			return c.fail("index %d is outside [%d, %d]", x, -n, n-1)
-		}
-	}
-	return nil
-}
-
-// scatter keeps the shape of what is written into; ScatterND's content is
-// computed where all is known.
-func scatter(c *call) ([]*Value, error) {
-	a, index, updates := c.need(0), c.need(1), c.need(2)
-	if index.Type.IsFloat() {
-		return nil, c.fail("indices of type %v", index.Type)
-	}
-	if !a.Ranked {
-		return one(&Value{Type: a.Type}), nil
-	}
-	out := Shaped(a.Type, a.Shape...)
-	if err := scatterShapes(c, a, index, updates); err != nil {
-		return nil, err
-	}
-	if c.node.Op != "ScatterND" || c.node.Attribute("reduction") != nil && string(c.node.Attribute("reduction").S) != "none" ||
-		out.Len() > maxContent || !allKnown(a, index, updates) || len(index.Shape) == 0 {
-		return one(out), nil
-	}
-	out.from(a, index, updates)
-	out.Ints, out.Floats = slices.Clone(a.Ints), slices.Clone(a.Floats)
-	last := index.Shape[len(index.Shape)-1]
-	if last > len(a.Shape) || last == 0 {
-		return one(Shaped(a.Type, a.Shape...)), nil
-	}
-	inner := product(a.Shape[last:])
-	for i := range index.Len() / last {
-		at := 0
-		for k := range last {
-			x, n := index.Ints[i*last+k], int64(a.Shape[k])
-			if x < -n || x >= n {
-				return nil, c.fail("index %d is outside [%d, %d]", x, -n, n-1)
-			}
-			if x < 0 {
-				x += n
-			}
-			at += int(x) * product(a.Shape[k+1:])
-		}
-		if (i+1)*inner > updates.Len() {
-			break
-		}
-		if out.Floats != nil && updates.Floats != nil {
-			copy(out.Floats[at:at+inner], updates.Floats[i*inner:])
-		} else if out.Ints != nil && updates.Ints != nil {
-			copy(out.Ints[at:at+inner], updates.Ints[i*inner:])
-		}
-	}
-	return one(out), nil
-}
-
 func nonZero(c *call) ([]*Value, error) {
 	a := c.need(0)
 	if !a.Known() {
@@ -273,10 +202,28 @@ func oneHot(c *call) ([]*Value, error) {
 	if axis < 0 {
 		axis += len(index.Shape) + 1
 	}
-	if axis < 0 || axis > len(index.Shape) {
-		return nil, c.fail("axis of %v", index.Shape)
+	if axis < 0 || axis > len(index.Shape) || depth < 0 || depth > maxContent {
+		return nil, c.fail("axis %d of %v, depth %g", c.node.Int("axis", -1), index.Shape, depth)
 	}
-	return one(Shaped(c.need(2).Type, slices.Insert(slices.Clone(index.Shape), axis, int(depth))...)), nil
+	off := c.need(2) // and on
+	out := Shaped(off.Type, slices.Insert(slices.Clone(index.Shape), axis, int(depth))...)
+	if !allKnown(index, off) || off.Len() != 2 || out.Len() > maxContent || hidden(off, index) { // of tokens, no more than the shape
+		return one(out), nil
+	}
+	content := slices.Repeat([]float64{off.Number(0)}, out.Len())
+	inner := product(index.Shape[axis:])
+	for i := range index.Len() {
+		at := index.Number(i)
+		if at < 0 {
+			at += depth
+		}
+		if at >= 0 && at < depth { // else all are off
+			content[(i/inner*int(depth)+int(at))*inner+i%inner] = off.Number(1)
+		}
+	}
+	out.from(index, off)
+	out.setNumbers(content)
+	return one(out), nil
 }
 
 func eyeLike(c *call) ([]*Value, error) {

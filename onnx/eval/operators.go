@@ -74,8 +74,12 @@ func standard(name string) operator {
 		return gatherElements
 	case "GatherND":
 		return gatherND
-	case "ScatterND", "ScatterElements", "Scatter", "TensorScatter":
-		return scatter
+	case "ScatterND":
+		return scatterND
+	case "ScatterElements", "Scatter":
+		return scatterElements
+	case "TensorScatter":
+		return tensorScatter
 	case "NonZero":
 		return nonZero
 	case "OneHot":

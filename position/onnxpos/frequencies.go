@@ -45,7 +45,7 @@ func (r *rotarySite) describeRuntime(e *position.Encoding) {
 		r.scheme = schemes.Rotary{Base: base, Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original,
 			AttentionFactor: r.amplitude, ShortFactor: factors(frequencies, base), LongFactor: factors(long, base), Frequencies: frequencies, LongFrequencies: long}}
 		result.Residual, result.Also = 0, nil
-	case (!result.OK || r.scheme.Scaling.Type == schemes.ScalingCustom) && r.runtimeGrid(e):
+	case (!result.OK || r.scheme.Scaling.Type == schemes.ScalingCustom) && r.gridInUse(e, trigPrecision(r.trig)):
 		for _, t := range r.trig {
 			e.Where = append(e.Where, report.Where{Node: nodeName(t.trig)})
 		}
@@ -66,15 +66,15 @@ func (r *rotarySite) describeRuntime(e *position.Encoding) {
 	}
 }
 
-// runtimeGrid reads cosines and sines that the graph computes of an image's
-// patches.
-func (r *rotarySite) runtimeGrid(e *position.Encoding) bool {
+// gridInUse reads the cosines and sines by which an image's patches are turned,
+// whatever the graph makes them of.
+func (r *rotarySite) gridInUse(e *position.Encoding, p fit.Precision) bool {
 	use := r.uses[0]
 	axis := positionAxis(use.cosValue)
 	if axis < 0 || positionAxis(use.sinValue) != axis {
 		return false
 	}
-	return r.describeGrid(e, matrix(rowsOf(use.cosValue, axis)), matrix(rowsOf(use.sinValue, axis)), trigPrecision(r.trig))
+	return r.describeGrid(e, matrix(rowsOf(use.cosValue, axis)), matrix(rowsOf(use.sinValue, axis)), p)
 }
 
 // trigPrecision is the coarsest storage that the angles of Cos and Sin nodes

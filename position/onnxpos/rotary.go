@@ -210,7 +210,7 @@ func (r *rotarySite) describeCaches(e *position.Encoding) {
 		s.ShortFactor, s.LongFactor = s.LongFactor, nil // one list is left of what the graph chose from
 	}
 	r.amplitude = longest.result.Amplitude
-	if !longest.fitted && r.describeGrid(e, longest.cos.whole(), longest.sin.whole(), longest.cos.precision()) {
+	if !longest.fitted && (r.describeGrid(e, longest.cos.whole(), longest.sin.whole(), longest.cos.precision()) || r.gridInUse(e, longest.cos.precision())) {
 		return
 	}
 	if !longest.fitted {
@@ -245,8 +245,14 @@ func (r *rotarySite) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p f
 		return false
 	}
 	r.scheme, r.amplitude = found.Rotary, found.Amplitude
+	if e.Capacity > 0 {
+		e.Capacity = h * w
+	}
 	says := fmt.Sprintf("columns turn by the row or the column of one of %d×%d patches, at most %.4g radians from one to the next", h, w, found.Turn)
-	if found.Prefix > 0 {
+	switch {
+	case found.Turning:
+		says += fmt.Sprintf("; %d rows before them turn by angles of their own", found.Prefix)
+	case found.Prefix > 0:
 		says += fmt.Sprintf("; %d rows before them do not turn", found.Prefix)
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: says, Residual: residual(found.Residual)})

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // sections finds which pairs of a multi-axis rotation (M-RoPE) follow which of
@@ -34,8 +35,12 @@ func (r *rotarySite) sections() (counts []int, interleaved bool) {
 			return nil, false
 		}
 		for i := range v.Floats {
-			if c := i % width; c < columns && v.Floats[i] != plain.Floats[i] {
-				owner[c] = row
+			pair := i % width % columns
+			if u.layout == schemes.LayoutInterleaved && !u.packed {
+				pair = i % width / 2
+			}
+			if pair < columns && v.Floats[i] != plain.Floats[i] {
+				owner[pair] = row
 			}
 		}
 	}

@@ -12,7 +12,8 @@ import (
 type AxialResult struct {
 	Rotary    schemes.Rotary // Grid set; the layout where duplicated columns tell it
 	Amplitude float64
-	Prefix    int     // rows ahead of the patches, which do not turn
+	Prefix    int     // rows ahead of the patches
+	Turning   bool    // those rows turn, by angles of their own (MLCD's class token)
 	Turn      float64 // the largest angle from patch to patch
 	Start     float64 // of the first patch, in patches
 	Residual  float64 // relative to the amplitude
@@ -44,15 +45,18 @@ func AxialRotaryCache(cos, sin Matrix, p Precision, height, width int) (AxialRes
 		if !t.measure() {
 			continue
 		}
+		turning := false
 		for r := range ahead { // class tokens
 			for k := range cos.Cols() {
-				if math.Abs(cos.At(r, k)-t.amplitude) > t.limit() || math.Abs(sin.At(r, k)) > t.limit() {
+				c, s := cos.At(r, k), sin.At(r, k)
+				if math.Abs(math.Hypot(c, s)-t.amplitude) > t.limit() {
 					return AxialResult{}, false
 				}
+				turning = turning || math.Abs(c-t.amplitude) > t.limit() || math.Abs(s) > t.limit()
 			}
 		}
 		if out, ok := t.explain(); ok {
-			out.Prefix = ahead
+			out.Prefix, out.Turning = ahead, turning
 			out.Rotary.Layout = c.layout
 			out.Rotary.Grid = []int{height, width}
 			return out, true
