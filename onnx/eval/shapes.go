@@ -398,25 +398,6 @@ func tile(c *call) ([]*Value, error) {
 	return one(v), nil
 }
 
-func pad(c *call) ([]*Value, error) {
-	a := c.need(0)
-	pads, _, known := c.ints("pads", 1)
-	if !a.Ranked || !known || len(pads) != 2*len(a.Shape) {
-		if a.Ranked && known && c.input(3) != nil {
-			return one(&Value{Type: a.Type}), nil
-		}
-		return one(&Value{Type: a.Type}), nil
-	}
-	shape := slices.Clone(a.Shape)
-	for i := range shape {
-		shape[i] += int(pads[i] + pads[i+len(shape)])
-		if shape[i] < 0 {
-			return nil, c.fail("pads %v of %v", pads, a.Shape)
-		}
-	}
-	return one(Shaped(a.Type, shape...)), nil
-}
-
 func concat(c *call) ([]*Value, error) {
 	if len(c.in) == 0 {
 		return nil, nil

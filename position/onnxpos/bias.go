@@ -45,16 +45,17 @@ func (d *detector) bias(s *eval.Scope, n *onnx.Node, name string, state *eval.Va
 	if !v.Known() || v.Floats == nil || len(v.Shape) < 2 || v.Len() < 2 {
 		return
 	}
-	heads := headsOf(v, state)
+	heads := headsOf(v)
 	if heads == nil || onlyMask(heads) {
 		return
 	}
 	d.biases = append(d.biases, &bias{s, n, name, v, heads})
 }
 
-// headsOf reads a bias as matrices of query and key, one a head. Batch axes
-// are taken at 0.
-func headsOf(v, state *eval.Value) [][][]float64 {
+// headsOf reads a bias as matrices of query and key, one a head. Of several
+// batches, or blocks of one sequence, the first counts in which a key is not
+// masked.
+func headsOf(v *eval.Value) [][][]float64 {
 	k := len(v.Shape)
 	queries, keys := v.Shape[k-2], v.Shape[k-1]
 	count := 1
@@ -70,7 +71,11 @@ func headsOf(v, state *eval.Value) [][][]float64 {
 		for q := range queries {
 			row := make([]float64, keys)
 			for i := range keys {
-				row[i] = v.Number((h*queries+q)*keys + i)
+				for at := (h*queries+q)*keys + i; at < v.Len(); at += count * queries * keys {
+					if row[i] = v.Number(at); row[i] >= maskedBelow {
+						break
+					}
+				}
 			}
 			out[h][q] = row
 		}
@@ -437,10 +442,11 @@ func stored(s *eval.Scope, name string) *onnx.Tensor {
 	return nil
 }
 
-// logDivisors are the scalar constants by which logarithms are divided on the
-// way to an index: ln(max_distance / max_exact).
+// logDivisors are the scalar constants that something is divided by on the way
+// to an index: ln(max_distance / max_exact) is one. What divides a logarithm
+// itself comes first.
 func (m *Model) logDivisors(s *eval.Scope, name string) []float64 {
-	var out []float64
+	var logarithms, out []float64
 	seen := map[string]bool{}
 	var walk func(s *eval.Scope, name string, depth int)
 	walk = func(s *eval.Scope, name string, depth int) {
@@ -457,7 +463,11 @@ func (m *Model) logDivisors(s *eval.Scope, name string) []float64 {
 				if n.Op == "Mul" && x != 0 {
 					x = 1 / x
 				}
-				out = append(out, x)
+				if from, _ := at.Find(n.Input(0)); from != nil && from.Op == "Log" {
+					logarithms = append(logarithms, x)
+				} else {
+					out = append(out, x)
+				}
 			}
 		}
 		for _, in := range n.Inputs {
@@ -465,7 +475,7 @@ func (m *Model) logDivisors(s *eval.Scope, name string) []float64 {
 		}
 	}
 	walk(s, name, 0)
-	return out
+	return append(logarithms, out...)
 }
 
 func (b *bucketSite) Encoding() position.Encoding { return b.encoding }

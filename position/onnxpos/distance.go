@@ -137,8 +137,40 @@ func repeats(queries, keys, dim int, at func(i, j, c int) float64) bool {
 	return varies && along
 }
 
+// unmasked is the bias before masks were added to it: they hide distances.
+func (b *bias) unmasked() *bias {
+	out := *b
+	for range 8 {
+		n, at := out.scope.Find(out.name)
+		switch {
+		case n != nil && (n.Op == "Cast" || n.Op == "Identity"):
+			out.name, out.scope = n.Input(0), at
+			continue
+		case n == nil || n.Op != "Add":
+			return &out
+		}
+		found := false
+		for i := range 2 {
+			v, mask := at.Value(n.Input(i)), at.Value(n.Input(1-i))
+			if !v.Known() || !mask.Known() || v.Floats == nil || mask.Floats == nil || len(v.Shape) < 2 || len(mask.Shape) < 2 {
+				continue
+			}
+			heads, other := headsOf(v), headsOf(mask)
+			if found = heads != nil && !onlyMask(heads) && (other == nil || onlyMask(other)); found {
+				out.scope, out.name, out.value, out.heads = at, n.Input(i), v, heads
+				break
+			}
+		}
+		if !found {
+			return &out
+		}
+	}
+	return &out
+}
+
 // bucketed tells a folded bias of T5's buckets from other biases of constants.
 func (b *bias) bucketed(e *position.Encoding) {
+	b = b.unmasked()
 	queries, keys := len(b.heads[0]), len(b.heads[0][0])
 	for _, ahead := range keysAhead(queries, keys) {
 		classes, ok := b.classes(ahead)

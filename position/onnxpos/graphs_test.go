@@ -315,6 +315,24 @@ func TestMisleadingGraphs(t *testing.T) {
 				withInts(node("Concat", "swapped", "1", "negative", "n"), "axis", int64(0)), node("Reshape", "rows", "padded", "swapped"),
 				node("Slice", "skewed", "rows", "1", "end", "1"), node("Add", "scores", "content", "skewed"), node("Softmax", "h", "scores")}
 		}, "relative-table, rows 16 ×16", 40, "cannot be changed"},
+		{"vectors of a window, each row one further on", func(m *onnx.NewModel) {
+			m.Outputs[0].Dims = []int64{1, 6, 6}
+			m.Initializers = append(m.Initializers[:1:1], noise("E", 1, 5, 4), integers("around", 0, 3, 0, 0, 3, 0), integers("one more", 0, 0, 0, 0, 0, 1), integers("flat", 1, 72),
+				integers("rest", 0, 0, 0, 5), integers("seven", 1, 7, 11), integers("0", 0), integers("5", 5), integers("6", 6), integers("end", math.MaxInt64), integers("1", 1), integers("2", 2))
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), withInts(node("Transpose", "keys", "te"), "perm", []int64{0, 2, 1}), node("MatMul", "content", "te", "keys"),
+				node("Pad", "padded", "E", "around"), withInts(node("Transpose", "turned", "padded"), "perm", []int64{0, 2, 1}), node("MatMul", "by", "te", "turned"),
+				node("Pad", "wider", "by", "one more"), node("Reshape", "line", "wider", "flat"), node("Pad", "longer", "line", "rest"), node("Reshape", "rows", "longer", "seven"),
+				node("Slice", "queries", "rows", "0", "6", "1"), node("Slice", "skewed", "queries", "5", "end", "2"), node("Add", "scores", "content", "skewed"), node("Softmax", "h", "scores")}
+		}, "relative-table, rows 5, max distance 2 ×6", 0, ""},
+		{"a convolution beside what it averages", func(m *onnx.NewModel) {
+			m.Inputs[0].Dims[1] = 8
+			m.Outputs[0].Dims = []int64{1, 4, 4}
+			m.Initializers = append(m.Initializers[:1:1], noise("filter", 4, 2, 4), noise("W", 4, 4))
+			conv := withInts(withInts(withInts(node("Conv", "near", "channels", "filter"), "strides", []int64{2}), "group", int64(2)), "pads", []int64{1, 1})
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), withInts(node("Transpose", "channels", "te"), "perm", []int64{0, 2, 1}), conv,
+				withInts(withInts(node("AveragePool", "mean", "channels"), "kernel_shape", []int64{2}), "strides", []int64{2}), node("Add", "sum", "mean", "near"),
+				withInts(node("Transpose", "x", "sum"), "perm", []int64{0, 2, 1}), node("MatMul", "h", "x", "W")}
+		}, "conv", 0, ""},
 		{"buckets that end in equal ones", func(m *onnx.NewModel) { byBuckets(m, 16, 32) }, "disentangled, rows 16, buckets 8, max distance 32", 22, "do not broadcast"},
 		{"buckets that count as far as was seen", func(m *onnx.NewModel) { byBuckets(m, 64, 128) }, "disentangled, rows 64, buckets 32", 22, "which distances beyond 16 share a bucket"},
 		{"buckets that count far enough", func(m *onnx.NewModel) { byBuckets(m, 128, 256) }, "disentangled, rows 128, buckets 64", 22,

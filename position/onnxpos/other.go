@@ -44,7 +44,7 @@ func (m *Model) addOthers(d *detector) {
 	if s := m.disentangled(d); s != nil {
 		m.sites = append(m.sites, s)
 	}
-	if !slices.ContainsFunc(m.sites, func(s site) bool { _, ok := s.(*bucketSite); return !ok }) { // WavLM has both
+	if !slices.ContainsFunc(m.sites, func(s site) bool { return !besideConvolution(s) }) {
 		if s := m.positionalConvolution(d); s != nil {
 			m.sites = append(m.sites, s)
 		}
@@ -373,7 +373,8 @@ func (m *Model) bucketsFarthest(s *eval.Scope, name string, index *eval.Value, r
 }
 
 // deberta reports whether indices are DeBERTa's buckets of distance, in either
-// direction, with the given largest distance.
+// direction, with the given largest distance. At that distance less one the
+// logarithms are equal, and rounding decides whether their ratio is more than 1.
 func deberta(index *eval.Value, rows, far int) bool {
 	if index == nil || !index.Known() || index.Ints == nil {
 		return false
@@ -385,7 +386,9 @@ func deberta(index *eval.Value, rows, far int) bool {
 		for q := range queries {
 			for i := range keys {
 				b := schemes.DebertaBucket(sign*(q-i), span, far)
-				fits = fits && int(index.Ints[q*keys+i]) == min(max(b+span, 0), rows-1)
+				off := int(index.Ints[q*keys+i]) - min(max(b+span, 0), rows-1)
+				even := q-i == far-1 || i-q == far-1
+				fits = fits && (off == 0 || even && (off == 1 || off == -1))
 			}
 		}
 		if fits {
@@ -393,6 +396,16 @@ func deberta(index *eval.Value, rows, far int) bool {
 		}
 	}
 	return false
+}
+
+// besideConvolution reports whether an encoding is one that models of speech have
+// together with a convolution: buckets of distance (WavLM, SEW-D).
+func besideConvolution(s site) bool {
+	if _, ok := s.(*bucketSite); ok {
+		return true
+	}
+	other, ok := s.Encoding().Scheme.(schemes.Other)
+	return ok && other.Kind == report.SchemeDisentangled
 }
 
 // positionalConvolution finds a grouped convolution over the sequence whose
@@ -427,6 +440,24 @@ var onTheWay = map[string]bool{"Slice": true, "Div": true, "Mul": true, "Erf": t
 // activation in single operators (data2vec).
 const maxOnTheWay = 120
 
+// pooled reports whether a value is one of the given, averaged over neighbours
+// as a convolution with strides has it (SEW).
+func pooled(s *eval.Scope, name string, before map[string]bool) bool {
+	averaged := false
+	for range 10 {
+		n, at := s.Find(name)
+		if averaged && before[name] {
+			return true
+		}
+		if n == nil || at != s || !reshapes[n.Op] && n.Op != "AveragePool" && n.Op != "Slice" && n.Op != "Pad" {
+			return false
+		}
+		averaged = averaged || n.Op == "AveragePool"
+		name = n.Input(0)
+	}
+	return false
+}
+
 // residualOf follows a convolution's output to an Add of what the convolution
 // read.
 func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
@@ -449,7 +480,7 @@ func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
 		for _, c := range s.Consumers(name) {
 			switch {
 			case c.Op == "Add" || c.Op == "SkipLayerNormalization":
-				if before[c.Input(0)] || before[c.Input(1)] {
+				if before[c.Input(0)] || before[c.Input(1)] || n.Op == "Conv" && (pooled(s, c.Input(0), before) || pooled(s, c.Input(1), before)) {
 					return c
 				}
 				if c.Op != "Add" {

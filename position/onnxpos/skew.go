@@ -17,11 +17,20 @@ import (
 func (m *Model) skewed(d *detector) site {
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			if n.Op != "Reshape" || !swapsSizes(s, n) {
+			if n.Op != "Reshape" {
 				continue
 			}
-			if product, at, name := distanceProduct(s, n.Input(0)); product != nil {
+			swaps, distances := swapsSizes(s, n), allDistances(s, n)
+			if !swaps && distances == 0 {
+				continue
+			}
+			product, at, name := distanceProduct(s, n.Input(0))
+			switch {
+			case product == nil:
+			case swaps:
 				return m.skewTable(at, product, name)
+			case windowVectors(at.Value(name), distances) > 0:
+				return m.windowTable(at, product, name, distances)
 			}
 		}
 	}
@@ -63,6 +72,66 @@ func swapsSizes(s *eval.Scope, n *onnx.Node) bool {
 		}
 		return false
 	})
+}
+
+// allDistances is how many distances 2n−1 there are of n positions when a Reshape
+// makes (…, n+1, 2n−1) of one axis, of which a Slice leaves (n, n): rows of 2n−1
+// were padded so that each starts one further on (VITS); 0: it does not.
+func allDistances(s *eval.Scope, n *onnx.Node) int {
+	in, out := s.Value(n.Input(0)).Shape, s.Value(n.Output(0)).Shape
+	k := len(out)
+	if k < 3 || len(in) == 0 || out[k-2] < 3 || out[k-1] != 2*out[k-2]-3 || in[len(in)-1] != out[k-2]*out[k-1] {
+		return 0
+	}
+	if slices.ContainsFunc(s.Consumers(n.Output(0)), func(c *onnx.Node) bool { return c.Op == "Slice" && c.Input(0) == n.Output(0) }) {
+		return out[k-1]
+	}
+	return 0
+}
+
+// windowVectors is how many of the vectors of distances, the last axis, are not
+// zero: those of a window around the distance of none; 0 if they are not as many.
+func windowVectors(v *eval.Value, distances int) int {
+	k := len(v.Shape)
+	if k < 2 || v.Shape[k-1] != distances {
+		return 0
+	}
+	far := -1
+	for i, x := range v.Floats {
+		if d := i%distances - distances/2; x != 0 {
+			far = max(far, d, -d)
+		}
+	}
+	return 2*far + 1
+}
+
+// windowTable describes vectors of the distances within a window, which the
+// graph fills up with zeros to all distances of a length, or folded so for one.
+func (m *Model) windowTable(s *eval.Scope, product *onnx.Node, name string, distances int) site {
+	rows := windowVectors(s.Value(name), distances)
+	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
+		Evidence: []report.Evidence{{Kind: "structure", Says: nodeName(product) + " multiplies the state by a vector for each distance, zeros beyond a window, and a Reshape brings them to their keys"}}}
+	for range 12 {
+		n, at := s.Find(name)
+		if n == nil || !reshapes[n.Op] && n.Op != "Slice" && n.Op != "Pad" {
+			break
+		}
+		s, name = at, n.Input(0)
+	}
+	if t := s.Tensor(name); t != nil && len(t.Dims) >= 2 {
+		e.Where, e.Dtype = append(e.Where, m.where(t)), t.Type.String()
+		if n := int(t.Dims[len(t.Dims)-2]); n%2 == 1 && n > rows { // more than this length has distances
+			rows = n
+		}
+		if int(t.Dims[len(t.Dims)-1]) == distances || int(t.Dims[len(t.Dims)-2]) == distances && distances > rows {
+			e.Form = report.FormBaked
+		}
+	}
+	if m.fixedLength() > 0 {
+		e.Capacity, e.Beyond = m.fixedLength(), report.BeyondError
+	}
+	e.Scheme = schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, MaxDistance: rows / 2}
+	return &otherSite{e}
 }
 
 // distanceProduct is the product of the state with known vectors behind a value
