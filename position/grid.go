@@ -121,6 +121,10 @@ func unchanged(from, to [2]int) [2]int {
 // another grid: their formula goes on, nothing is resampled.
 func resizeWaves(i int, s Site, wave schemes.Sinusoid, to [2]int) (report.Change, error) {
 	from := wave.Grid
+	if wave.Step != 0 {
+		return report.Change{}, &Refusal{Why: fmt.Sprintf("its patches are %g positions apart, so that a grid of another size spans as many: what the new one should span is not in the file", wave.Step),
+			Instead: "export the model for the wanted picture"}
+	}
 	wave.Grid, wave.Rows = to[:], to[0]*to[1]+wave.Prefix
 	if err := s.Hold(Want{Scheme: wave, Positions: to[0] * to[1]}); err != nil {
 		return report.Change{}, err

@@ -96,6 +96,7 @@ type Sinusoid struct {
 	Recipe      Recipe  // rounding steps that the table's maker used
 	Grid        []int   // 2-D: [h, w]; nil otherwise
 	WidthFirst  bool    // 2-D: the first half of a row encodes x, not y
+	Step        float64 // 2-D: positions from patch to patch; 0 means 1
 	Prefix      int     // 2-D: rows of zeros before the grid's
 	// Frequencies, when set, are those a file's own rows were made with, Base
 	// and Denominator rounded as its maker did: one per pair. They let rows be

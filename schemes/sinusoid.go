@@ -35,10 +35,22 @@ func (s Sinusoid) InverseFrequencies() []float64 {
 	if s.Frequencies != nil {
 		return slices.Clone(s.Frequencies)
 	}
-	n, den := s.firsts(), s.den()
 	if s.Grid != nil {
-		n, den = s.Dim/4, float64(s.Dim)/4
+		return s.InverseGridFrequencies()
 	}
+	return s.formula(s.firsts(), s.den())
+}
+
+// InverseGridFrequencies are those of either axis of a two-dimensional table:
+// Base^(−k/den), a quarter of the columns.
+func (s Sinusoid) InverseGridFrequencies() []float64 {
+	if s.Denominator == DenominatorHalfMinusOne {
+		return s.formula(s.Dim/4, float64(s.Dim/4-1))
+	}
+	return s.formula(s.Dim/4, float64(s.Dim)/4)
+}
+
+func (s Sinusoid) formula(n int, den float64) []float64 {
 	f := make([]float64, n)
 	for k := range f {
 		switch s.Recipe {
@@ -104,8 +116,23 @@ func (t *SinusoidTable) columns(k int) (sin, cos int) {
 	return 2 * k, 2*k + 1
 }
 
-// gridRow is a row of a two-dimensional table (MAE, ViT, DiT): a quarter of
-// the row each for the sines and cosines of y and of x.
+// GridColumns are the places of the k-th sine and cosine of an axis in its half of
+// a two-dimensional row.
+func (s Sinusoid) GridColumns(k int) (sin, cos int) {
+	q := s.Dim / 4
+	switch s.Layout {
+	case LayoutInterleaved:
+		return 2 * k, 2*k + 1
+	case LayoutInterleavedCosSin:
+		return 2*k + 1, 2 * k
+	case LayoutCosSin:
+		return q + k, k
+	}
+	return k, q + k
+}
+
+// gridRow is a row of a two-dimensional table (MAE, ViT, DiT): half of the row
+// each for the sines and cosines of y and of x.
 func (t *SinusoidTable) gridRow(cell int, dst []float64) {
 	if cell < 0 {
 		return
@@ -114,10 +141,12 @@ func (t *SinusoidTable) gridRow(cell int, dst []float64) {
 	if t.WidthFirst {
 		first, second = second, first
 	}
-	q := len(t.frequencies)
-	for k := range q {
-		dst[k], dst[q+k] = t.sinCos(float64(first)+t.Start, k)
-		dst[2*q+k], dst[3*q+k] = t.sinCos(float64(second)+t.Start, k)
+	step := orDefault(t.Step, 1)
+	half := t.Dim / 2
+	for k := range t.frequencies {
+		i, j := t.GridColumns(k)
+		dst[i], dst[j] = t.sinCos(float64(first)*step+t.Start, k)
+		dst[half+i], dst[half+j] = t.sinCos(float64(second)*step+t.Start, k)
 	}
 }
 
@@ -137,7 +166,7 @@ func (s Sinusoid) Equal(other Scheme) bool {
 	return ok && s.Dim == o.Dim && s.Layout == o.Layout && s.firsts() == o.firsts() &&
 		near(s.amplitude(), o.amplitude()) && near(s.Start, o.Start) &&
 		s.Rows == o.Rows && s.Offset == o.Offset && slices.Equal(s.ZeroRows, o.ZeroRows) &&
-		slices.Equal(s.Grid, o.Grid) && s.WidthFirst == o.WidthFirst && s.Prefix == o.Prefix &&
+		slices.Equal(s.Grid, o.Grid) && near(orDefault(s.Step, 1), orDefault(o.Step, 1)) && s.WidthFirst == o.WidthFirst && s.Prefix == o.Prefix &&
 		slices.EqualFunc(s.exactFrequencies(), o.exactFrequencies(), near)
 }
 
@@ -167,6 +196,9 @@ func (s Sinusoid) String() string {
 	}
 	if s.Grid != nil {
 		said += fmt.Sprintf(", grid %v", s.Grid)
+	}
+	if s.Step != 0 {
+		said += fmt.Sprintf(" of patches %g apart from %g", s.Step, s.Start)
 	}
 	return said
 }

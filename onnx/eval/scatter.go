@@ -134,4 +134,3 @@ func scatterND(c *call) ([]*Value, error) {
 	}
 	return one(out), nil
 }
-

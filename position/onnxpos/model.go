@@ -244,7 +244,7 @@ func (m *Model) fixedLength() int {
 // axes are channels and frames.
 func (m *Model) convolved(name string) bool {
 	for range 16 { // hostile graphs have circles
-		i := slices.IndexFunc(m.file.Graph.Nodes, func(n *onnx.Node) bool { return n.Input(0) == name })
+		i := slices.IndexFunc(m.file.Graph.Nodes, func(n *onnx.Node) bool { return n.Input(0) == name && n.Op != "Shape" })
 		if i < 0 {
 			return false
 		}

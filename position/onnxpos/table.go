@@ -158,13 +158,16 @@ func (t *tableSite) describe(d *detector) {
 			g, total = []int{side, side}, side*side+prefix
 		}
 	}
-	if ok && t.sinusoid == nil {
+	if t.sinusoid == nil && t.m.imageInput() != nil {
 		if s, fits := t.gridFormula(rows, g); fits {
+			g = s.Sinusoid.Grid
 			e.Scheme, e.Capacity = s.Sinusoid, g[0]*g[1]
 			e.Evidence[len(e.Evidence)-1] = report.Evidence{Kind: "fit", Says: "rows are " + s.Sinusoid.String(), Residual: residual(s.Residual)}
 			t.encoding = e
 			return
 		}
+	}
+	if ok && t.sinusoid == nil {
 		learned.Grid, learned.Prefix, learned.Rows = g, prefix, total
 		if use.value != nil {
 			learned.Dim = use.value.Shape[len(use.value.Shape)-1]
@@ -175,14 +178,14 @@ func (t *tableSite) describe(d *detector) {
 }
 
 // gridFormula explains an image's rows by sines and cosines of rows and columns
-// of the grid.
+// of the grid, or of any where patches are not cut by a convolution.
 func (t *tableSite) gridFormula(rows tableRows, grid []int) (fit.SinusoidResult, bool) {
 	m := rows.whole()
 	if m == nil {
 		return fit.SinusoidResult{}, false
 	}
 	r, ok := fit.GridTable(m, t.precision())
-	return r, ok && slices.Equal(r.Sinusoid.Grid, grid)
+	return r, ok && (grid == nil || slices.Equal(r.Sinusoid.Grid, grid))
 }
 
 func (t *tableSite) precision() fit.Precision { return t.rows().precision() }
@@ -260,6 +263,11 @@ func (t *tableSite) describeRuntime(d *detector) {
 			}
 		}
 	}
+	if r, ok := t.runtimeGrid(); ok && s.Base == 0 {
+		s = r.Sinusoid
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: residual(r.Residual)})
+		s.Rows = 0
+	}
 	if s.Base == 0 {
 		s.Base, s.Layout = wavesOf(use)
 	}
@@ -269,6 +277,17 @@ func (t *tableSite) describeRuntime(d *detector) {
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "sines and cosines of positions are added, and no base explains their frequencies"})
 	}
 	t.encoding = e
+}
+
+// runtimeGrid explains rows that the graph computes for an image's patches.
+func (t *tableSite) runtimeGrid() (fit.SinusoidResult, bool) {
+	use := t.uses[0]
+	h, w := t.m.patchGrid(t.m.probe)
+	if h == 0 || use.value == nil {
+		return fit.SinusoidResult{}, false
+	}
+	r, ok := fit.GridTable(matrix(rowsOf(use.value, use.axis)), trigPrecision([]source{use.source}))
+	return r, ok && slices.Equal(r.Sinusoid.Grid, []int{h, w})
 }
 
 // wavesOf reads base and layout off a sinusoid that is no table of one axis,

@@ -12,8 +12,11 @@ import (
 const mostPrefix = 2
 
 // GridTable explains a table of sines and cosines of two-dimensional positions,
-// row after row of a grid, as MAE, ViT and DiT make them (facts/NUMERICS §2).
-// Square grids are tried first, then others that the number of rows allows.
+// row after row of a grid, as MAE, ViT, SimpleViT, DiT and Stable Diffusion 3
+// make them (facts/NUMERICS §2): a half of each row for the patch's row and one
+// for its column, sines and cosines in halves of that or in turns; patches may
+// start anywhere and be apart by any part of a position. Square grids are tried
+// first, then others that the number of rows allows.
 func GridTable(m Matrix, p Precision) (SinusoidResult, bool) {
 	zero := zeroRows(m)
 	prefix := 0
@@ -23,44 +26,107 @@ func GridTable(m Matrix, p Precision) (SinusoidResult, bool) {
 	if m.Cols() < 8 || m.Cols()%4 != 0 || prefix != len(zero) || prefix > mostPrefix || m.Rows()-prefix < 4 {
 		return SinusoidResult{}, false
 	}
-	q := m.Cols() / 4
-	// The cell (0, 1) turns one axis by 1 and leaves the other where it was.
+	// The cell (0, 1) turns one axis by a step and leaves the other where it was.
 	for _, widthFirst := range []bool{false, true} {
-		first := 0
-		if !widthFirst {
-			first = 2 * q
-		}
-		base, ok := baseOfRow(m, p, prefix+1, first, q)
-		if !ok {
-			continue
-		}
-		for _, grid := range grids(m.Rows() - prefix) {
-			s := schemes.Sinusoid{Dim: m.Cols(), Base: base, Layout: schemes.LayoutSinCos, Denominator: schemes.DenominatorHalf,
-				Rows: m.Rows(), Grid: grid, WidthFirst: widthFirst, Prefix: prefix}
-			if out, ok := chooseGrid(s, m, p); ok {
-				return out, true
+		for _, layout := range []string{schemes.LayoutSinCos, schemes.LayoutCosSin, schemes.LayoutInterleaved, schemes.LayoutInterleavedCosSin} {
+			s := schemes.Sinusoid{Dim: m.Cols(), Layout: layout, Rows: m.Rows(), WidthFirst: widthFirst, Prefix: prefix}
+			if !baseOfCells(&s, m, p) {
+				continue
+			}
+			for _, s.Grid = range grids(m.Rows() - prefix) {
+				if out, ok := chooseGrid(s, m, p); ok {
+					return out, true
+				}
 			}
 		}
 	}
 	return SinusoidResult{}, false
 }
 
-// baseOfRow reads a row of position 1 on one axis: q sines, then q cosines.
-func baseOfRow(m Matrix, p Precision, row, first, q int) (float64, bool) {
+// baseOfCells reads base, denominator, step and start off the first two cells,
+// which differ on one axis.
+func baseOfCells(s *schemes.Sinusoid, m Matrix, p Precision) bool {
+	q := m.Cols() / 4
+	first := 0
+	if !s.WidthFirst {
+		first = 2 * q
+	}
+	at, turn := make([]float64, q), make([]float64, q)
+	for k := range q {
+		var angle [2]float64
+		for cell := range angle {
+			i, j := s.GridColumns(k)
+			sin, cos := m.At(s.Prefix+cell, first+i), m.At(s.Prefix+cell, first+j)
+			if !(math.Abs(sin*sin+cos*cos-1) <= 2*p.circleError()) {
+				return false
+			}
+			angle[cell] = math.Atan2(sin, cos)
+		}
+		at[k] = angle[0]
+		if turn[k] = angle[1] - angle[0]; turn[k] < 0 {
+			turn[k] += 2 * math.Pi
+		}
+	}
+	step := turn[0]
+	if step == 0 || step > math.Pi {
+		return false
+	}
+	sigma := make([]float64, q)
 	f := make([]float64, q)
 	for k := range f {
-		s, c := m.At(row, first+k), m.At(row, first+q+k)
-		if !(math.Abs(s*s+c*c-1) <= 2*p.circleError()) {
-			return 0, false
-		}
-		f[k] = math.Atan2(s, c)
+		sigma[k] = 4 * sineError * p.Step() / step
+		f[k] = turn[k] / step
 	}
-	sigma := errorsOf(f, p)
-	for k := range sigma {
-		sigma[k] += sineError * p.Step()
+	for k, e := range errorsOf(f, p) {
+		sigma[k] += e
 	}
 	r := explain(f, sigma, p, Options{})
-	return r.Rotary.Base, r.OK && r.Rotary.Scaling.Type == ""
+	if !r.OK || r.Rotary.Scaling.Type != "" {
+		return false
+	}
+	s.Base, s.Denominator = r.BaseUnderDenominator, r.Denominator
+	s.Step = roundStep(step, gridStepError+4*sineError*p.Step()/step)
+	s.Start = startOf(at, s.InverseGridFrequencies(), p)
+	return true
+}
+
+// roundStep takes a round number for the distance of patches, or a round number
+// of patches to a position; 0 stands for 1.
+func roundStep(step, relative float64) float64 {
+	round, digits := roundest(step, relative)
+	if per, fewer := roundest(1/step, relative); fewer < digits {
+		round = 1 / per
+	}
+	if round == 1 {
+		return 0
+	}
+	return round
+}
+
+// gridStepError is the relative error of a distance of patches that was read off
+// float32 sines.
+const gridStepError = 1e-6
+
+// startOf is the position of angles that are known up to full turns: the slowest
+// tells it roughly, each faster one more closely.
+func startOf(angles, frequencies []float64, p Precision) float64 {
+	start, limit := 0.0, math.Inf(1)
+	for k := len(angles) - 1; k >= 0; k-- {
+		f := frequencies[k]
+		turns := 0.0
+		if !math.IsInf(limit, 1) {
+			turns = math.Round((start*f - angles[k]) / (2 * math.Pi))
+		}
+		start, limit = (angles[k]+2*math.Pi*turns)/f, 4*sineError*p.Step()/f
+	}
+	if math.Abs(start) <= limit {
+		return 0
+	}
+	round, digits := roundest(math.Abs(start), limit/math.Abs(start)+gridStepError)
+	if digits > roundDigits {
+		return start
+	}
+	return math.Copysign(round, start)
 }
 
 // grids are the shapes of n cells, the squarest first.

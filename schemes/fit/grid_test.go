@@ -22,6 +22,25 @@ func TestGridTables(t *testing.T) {
 			}
 		}
 	}
+	for name, want := range map[string]schemes.Sinusoid{
+		"SimpleViT":          {Layout: schemes.LayoutSinCos, Denominator: schemes.DenominatorHalfMinusOne, WidthFirst: true},
+		"in turns":           {Layout: schemes.LayoutInterleaved, Denominator: schemes.DenominatorHalf},
+		"in turns from 1":    {Layout: schemes.LayoutInterleaved, Denominator: schemes.DenominatorHalf, Start: 1},
+		"cosines first":      {Layout: schemes.LayoutCosSin, Denominator: schemes.DenominatorHalf, WidthFirst: true},
+		"a cut out quarter":  {Layout: schemes.LayoutSinCos, Denominator: schemes.DenominatorHalf, WidthFirst: true, Step: 0.5, Start: 24},
+		"a third apart":      {Layout: schemes.LayoutSinCos, Denominator: schemes.DenominatorHalf, Step: 1.0 / 3},
+		"further apart":      {Layout: schemes.LayoutInterleavedCosSin, Denominator: schemes.DenominatorHalf, Step: 2, Start: -7},
+		"base 100, less one": {Layout: schemes.LayoutSinCos, Denominator: schemes.DenominatorHalfMinusOne, Base: 100},
+	} {
+		want.Dim, want.Grid, want.Rows = 64, []int{8, 8}, 64
+		if want.Base == 0 {
+			want.Base = 10000
+		}
+		got, ok := GridTable(tableOf(64, 64, Float32, want.Table().Row), Float32)
+		if !ok || !want.Equal(got.Sinusoid) || got.Sinusoid.Base != want.Base || got.Sinusoid.Denominator != want.Denominator || got.Sinusoid.Start != want.Start {
+			t.Errorf("%s: %v, %v", name, got.Sinusoid, ok)
+		}
+	}
 	plain := schemes.Sinusoid{Dim: 64, Base: 10000, Layout: schemes.LayoutSinCos, Denominator: schemes.DenominatorHalf}
 	if got, ok := GridTable(tableOf(64, 64, Float32, plain.Table().Row), Float32); ok {
 		t.Errorf("a table of one axis passes as %v", got.Sinusoid)
