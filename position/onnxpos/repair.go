@@ -221,8 +221,11 @@ func (c *lengthChange) lengths() []numberPair {
 	}
 	for _, s := range c.m.sites {
 		e := s.Encoding()
-		if t, ok := s.(*tableSite); ok && t.Len() > 0 && e.Capacity == c.old {
-			add(numberPair{t.Len(), c.new + t.Len() - c.old})
+		if t, ok := s.(*tableSite); ok && t.Len() > 0 && (e.Capacity == c.old || c.old < e.Capacity && e.Capacity < c.new) {
+			add(numberPair{t.Len(), c.new + t.Len() - e.Capacity})
+		}
+		if c.old < e.Capacity && e.Capacity < c.new { // the file is for a shorter length than its tables
+			add(numberPair{e.Capacity, c.new})
 		}
 		if e.Capacity > 0 {
 			add(numberPair{e.Capacity, c.new + max(e.Capacity-c.old, 0)})
@@ -245,7 +248,7 @@ func (c *lengthChange) entries(t *onnx.Tensor) []*plannedConstant {
 	if n := int64(c.m.fixedLength()); n > 0 { // lengths times a fixed batch, too
 		changed, found := slices.Clone(values), false
 		for i, v := range values {
-			if v > 1 && v%n == 0 {
+			if v%n == 0 && (v > 1 || v < -1) { // from the end, too
 				changed[i], found = v/n*int64(c.new), true
 			}
 		}
