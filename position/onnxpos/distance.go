@@ -10,7 +10,6 @@ import (
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
-	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
 // distanceTable is a table with a row for each clipped distance, gathered by the
@@ -168,30 +167,6 @@ func (b *bias) unmasked() *bias {
 	return &out
 }
 
-// bucketed tells a folded bias of T5's buckets from other biases of constants.
-func (b *bias) bucketed(e *position.Encoding) {
-	b = b.unmasked()
-	queries, keys := len(b.heads[0]), len(b.heads[0][0])
-	for _, ahead := range keysAhead(queries, keys) {
-		classes, ok := b.classes(ahead)
-		if !ok {
-			continue
-		}
-		r, ok := fit.Buckets(classes)
-		if !ok {
-			continue
-		}
-		r.Heads = len(b.heads)
-		e.Scheme = r.Buckets
-		says := "distances share a bias as T5's buckets put them together"
-		if len(r.Also) > 0 {
-			says += fmt.Sprintf("; the largest distance is the usual one of %d that fit", len(r.Also)+1)
-		}
-		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: says})
-		return
-	}
-}
-
 // classes numbers the relative positions of a bias that depends on nothing else
 // by their biases, over all heads: equal numbers, equal biases. What is masked is
 // left out.
@@ -303,9 +278,6 @@ func (m *Model) relativeTable(uses []*bias) site {
 	}
 	e := position.Encoding{Scheme: other, Form: report.FormBaked, Beyond: report.BeyondError,
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", nodeName(u.node), n, len(u.heads[0][0]), len(uses))}}}
-	if window == nil || m.imageInput() == nil {
-		u.bucketed(&e)
-	}
 	if m.fixedLength() == n { // of text: nothing else says how far it goes
 		e.Capacity = n
 	}
@@ -316,6 +288,11 @@ func (m *Model) relativeTable(uses []*bias) site {
 				seen[src.tensor] = true
 				e.Where = append(e.Where, m.where(src.tensor))
 			}
+		}
+	}
+	if window == nil || m.imageInput() == nil {
+		if folded := u.folded(e); folded != nil {
+			return folded
 		}
 	}
 	return &otherSite{e}

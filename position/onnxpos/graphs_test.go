@@ -183,6 +183,26 @@ func byBuckets(m *onnx.NewModel, rows int64, far int) {
 		node("MatMul", "by", "te", "R"), withInts(node("GatherElements", "picked", "by", "buckets"), "axis", int64(2)), node("Add", "scores", "content", "picked"), node("Softmax", "h", "scores")}
 }
 
+// folded makes the model one of 6 tokens to which sines and cosines of constant
+// angles are added.
+func folded(m *onnx.NewModel, angle func(p, k int) float64) {
+	m.Initializers = append(m.Initializers[:1:1], floats("angles", []int64{6, 2}, func(i int) float64 { return angle(i/2, i%2) }), noise("W", 4, 4))
+	m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Sin", "s", "angles"), node("Cos", "c", "angles"), withInts(node("Concat", "waves", "s", "c"), "axis", int64(1)),
+		node("Add", "x", "te", "waves"), node("MatMul", "h", "x", "W")}
+}
+
+// byBias makes the model one of 16 tokens to whose scores of two heads a constant
+// bias by T5's buckets is added.
+func byBias(m *onnx.NewModel, b schemes.Buckets) {
+	m.Inputs[0].Dims[1] = 16
+	m.Outputs[0].Dims = []int64{1, 2, 16, 16}
+	m.Initializers = append(m.Initializers[:1:1], noise("Wq", 2, 4, 4), floats("bias", []int64{1, 2, 16, 16}, func(i int) float64 {
+		return math.Sin(float64(100*(i/256) + 7*b.Bucket(i%16-i/16%16)))
+	}), integers("1", 1))
+	m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Unsqueeze", "x", "te", "1"), node("MatMul", "queries", "x", "Wq"), withInts(node("Transpose", "keys", "x"), "perm", []int64{0, 1, 3, 2}),
+		node("MatMul", "scores", "queries", "keys"), node("Add", "biased", "scores", "bias"), node("Softmax", "h", "biased")}
+}
+
 // TestMisleadingGraphs reads graphs that look like something else, and changes
 // their length.
 func TestMisleadingGraphs(t *testing.T) {
@@ -333,6 +353,16 @@ func TestMisleadingGraphs(t *testing.T) {
 				withInts(withInts(node("AveragePool", "mean", "channels"), "kernel_shape", []int64{2}), "strides", []int64{2}), node("Add", "sum", "mean", "near"),
 				withInts(node("Transpose", "x", "sum"), "perm", []int64{0, 2, 1}), node("MatMul", "h", "x", "W")}
 		}, "conv", 0, ""},
+		{"angles that were folded", func(m *onnx.NewModel) { folded(m, func(p, k int) float64 { return float64(float32(p) * float32(math.Pow(100, -float64(k)/2))) }) },
+			"sinusoidal base 100, dim 4, sin-cos, denominator d/2", 20, "buffer of 20 positions; fixed length of ids: 6 → 20; fixed length of h: 6 → 20"},
+		{"angles of quotients", func(m *onnx.NewModel) { folded(m, func(p, k int) float64 { return float64(float32(p) / float32(math.Pow(300, float64(k)/2))) }) },
+			"sinusoidal base 300, dim 4, sin-cos, denominator d/2", 20, "buffer of 20 positions; fixed length of ids: 6 → 20; fixed length of h: 6 → 20"},
+		{"angles of no rule", func(m *onnx.NewModel) { folded(m, func(p, k int) float64 { return math.Sin(float64(p*p+k)) * 9 }) },
+			"unknown, dim 4", 20, "do not broadcast"},
+		{"biases of all buckets", func(m *onnx.NewModel) { byBias(m, schemes.Buckets{Buckets: 8, MaxDistance: 16, Bidirectional: true}) }, "t5 bias, 8 buckets to distance 16, bidirectional ×16", 40,
+			"biases of 40×40 positions; fixed length of ids: 16 → 40; fixed length of h: 16 → 40"},
+		{"biases of some buckets", func(m *onnx.NewModel) { byBias(m, schemes.Buckets{Buckets: 16, MaxDistance: 64, Bidirectional: true}) }, "t5 bias, 16 buckets to distance 64, bidirectional ×16", 40,
+			"what bias the distance of 16 has is not in the file"},
 		{"buckets that end in equal ones", func(m *onnx.NewModel) { byBuckets(m, 16, 32) }, "disentangled, rows 16, buckets 8, max distance 32", 22, "do not broadcast"},
 		{"buckets that count as far as was seen", func(m *onnx.NewModel) { byBuckets(m, 64, 128) }, "disentangled, rows 64, buckets 32", 22, "which distances beyond 16 share a bucket"},
 		{"buckets that count far enough", func(m *onnx.NewModel) { byBuckets(m, 128, 256) }, "disentangled, rows 128, buckets 64", 22,

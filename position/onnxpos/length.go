@@ -301,23 +301,49 @@ func growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
 	out := make([]float64, outer*n*inner)
 	for o := range outer {
 		for k := range inner {
-			line := func(i int) float64 { return x[(o*old+i)*inner+k] }
-			step := line(1) - line(0)
-			if step != 0 && step != 1 {
+			goesOn := lineOf(t.Type, old, func(i int) float64 { return x[(o*old+i)*inner+k] })
+			if goesOn == nil {
 				return nil
 			}
-			for i := 1; i < old; i++ {
-				if line(i)-line(i-1) != step {
-					return nil
-				}
-			}
 			for i := range n {
-				v := line(min(i, old-1)) + step*float64(max(i-old+1, 0))
-				out[(o*n+i)*inner+k] = v
+				out[(o*n+i)*inner+k] = goesOn(i)
 			}
 		}
 	}
 	return planned(t, dims, out, fmt.Sprintf("buffer of %d positions", n))
+}
+
+// lineOf is how the elements of a line go on: by counting, by staying what they
+// are, or, of angles, as positions from 0 times a frequency or over a wavelength
+// as float32 programs compute it; nil if they do none of that.
+func lineOf(t onnx.DataType, n int, line func(i int) float64) func(i int) float64 {
+	follows := func(rule func(i int) float64) bool {
+		for i := range n {
+			if line(i) != rule(i) {
+				return false
+			}
+		}
+		return true
+	}
+	step := line(1) - line(0)
+	if rule := func(i int) float64 { return line(0) + step*float64(i) }; (step == 0 || step == 1) && follows(rule) {
+		return rule
+	}
+	if t != onnx.Float || line(0) != 0 || n < 3 {
+		return nil
+	}
+	frequency := float32(step)
+	if rule := func(i int) float64 { return float64(float32(i) * frequency) }; follows(rule) {
+		return rule
+	}
+	wavelength := math.Float32bits(1 / frequency)
+	for off := -2; off <= 2; off++ { // the frequency is rounded
+		w := math.Float32frombits(uint32(int(wavelength) + off))
+		if rule := func(i int) float64 { return float64(float32(i) / w) }; follows(rule) {
+			return rule
+		}
+	}
+	return nil
 }
 
 // growSquare extends a mask whose value depends on the distance of query and

@@ -295,6 +295,10 @@ func (c *lengthChange) buffers(t *onnx.Tensor) []*plannedConstant {
 		case 2:
 			if p := growSquare(t, axes, target); p != nil {
 				out = append(out, p)
+			} else if k := len(t.Dims); axes[0] == k-2 && axes[1] == k-1 {
+				if p := growBuckets(t, target); p != nil {
+					out = append(out, p)
+				}
 			}
 			if p := growLine(t, axes[1], target); p != nil {
 				out = append(out, p)

@@ -301,6 +301,9 @@ func wavesOf(u *addition) (base float64, layout string) {
 	}
 	n := v.Shape[k-1]
 	last := v.Floats[len(v.Floats)-n:]
+	if !proportional(v.Floats, last) {
+		return 0, ""
+	}
 	frequencies := make([]float64, n)
 	for i := range frequencies {
 		frequencies[i] = last[i] / last[0]
@@ -324,6 +327,9 @@ func wavesOf(u *addition) (base float64, layout string) {
 		}
 		base = r.Rotary.Base
 	}
+	if !(base > 1) || math.IsInf(base, 0) {
+		return 0, ""
+	}
 	rows := rowsOf(u.value, u.axis)
 	row := rows[len(rows)-1]
 	layout = schemes.LayoutInterleaved
@@ -334,6 +340,24 @@ func wavesOf(u *addition) (base float64, layout string) {
 	}
 	return base, layout
 }
+
+// proportional reports whether angles are positions times frequencies: each row
+// of them is a multiple of the last.
+func proportional(angles, last []float64) bool {
+	n := len(last)
+	for at := 0; at+n <= len(angles); at += n {
+		for i := range n {
+			if off := angles[at+i]*last[0] - angles[at]*last[i]; !(math.Abs(off) <= proportionError*math.Abs(last[0]*last[i])) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// proportionError is how far a row may lie from that, relative to the last:
+// float16 angles are the coarsest.
+const proportionError = 1e-2
 
 // inTurns reports whether sines are put together with cosines one by one, along
 // an axis of two behind the last of theirs.

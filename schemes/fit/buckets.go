@@ -61,6 +61,49 @@ func Buckets(classes map[int]int) (r BucketResult, ok bool) {
 	return r, r.MaxDistance > 0
 }
 
+// Like finds, for a relative position that was not seen, one that was and whose
+// bucket it shares under every reading. It is not ok where the bucket was not
+// seen, or where readings differ.
+func (r BucketResult) Like(classes map[int]int, relative int) (seen int, ok bool) {
+	readings := append([]schemes.Buckets{r.Buckets}, r.Also...)
+	if len(readings) > mostReadings {
+		return 0, false
+	}
+	for i, b := range readings {
+		found := false
+		for _, sign := range []int{1, -1} {
+			if _, fits := sharingAt(b, classes, sign); !fits {
+				continue
+			}
+			like, shared := sharer(b, classes, sign, relative)
+			if !shared || (i > 0 || found) && classes[like] != classes[seen] {
+				return 0, false
+			}
+			seen, found = like, true
+		}
+		if !found {
+			return 0, false
+		}
+	}
+	return seen, true
+}
+
+// mostReadings bounds the readings that are compared.
+const mostReadings = 64
+
+// sharer is the nearest relative position that was seen in a bucket.
+func sharer(b schemes.Buckets, classes map[int]int, sign, relative int) (seen int, ok bool) {
+	bucket := b.Bucket(sign * relative)
+	for distance := max(relative, -relative); distance >= 0; distance-- {
+		for _, d := range []int{distance, -distance} {
+			if has(classes, d) && b.Bucket(sign*d) == bucket {
+				return d, true
+			}
+		}
+	}
+	return 0, false
+}
+
 // BucketTable recovers the parameters of a table of the given rows, one a bucket,
 // from the buckets of relative positions, key − query or the other way round.
 // Several maximal distances can give the same: what the graph divides logarithms

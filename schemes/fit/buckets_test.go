@@ -74,3 +74,30 @@ func TestNoBuckets(t *testing.T) {
 		}
 	}
 }
+
+// TestLike asks for distances beyond those that were seen: what shares a bucket
+// with them is known once every bucket was seen, and the readings agree.
+func TestLike(t *testing.T) {
+	for _, c := range []struct {
+		buckets        schemes.Buckets
+		length, beyond int
+		known          bool
+	}{
+		{schemes.Buckets{Buckets: 32, MaxDistance: 128, Bidirectional: true}, 128, 2000, true},
+		{schemes.Buckets{Buckets: 32, MaxDistance: 128, Bidirectional: true}, 100, 101, true},
+		{schemes.Buckets{Buckets: 32, MaxDistance: 128, Bidirectional: true}, 64, 80, false}, // the last bucket begins at 91
+		{schemes.Buckets{Buckets: 32, MaxDistance: 128, Bidirectional: true}, 11, 11, false},
+		{schemes.Buckets{Buckets: 32, MaxDistance: 128}, 128, 500, true},
+		{schemes.Buckets{Buckets: 16, MaxDistance: 64}, 24, 40, false},
+	} {
+		classes := classesOf(c.buckets, c.length, !c.buckets.Bidirectional)
+		r, ok := Buckets(classes)
+		if !ok {
+			t.Fatalf("%v of %d not found", c.buckets, c.length)
+		}
+		like, known := r.Like(classes, -c.beyond)
+		if known != c.known || known && c.buckets.Bucket(like) != c.buckets.Bucket(-c.beyond) {
+			t.Errorf("%v of %d: %d is like %d, %v", c.buckets, c.length, -c.beyond, like, known)
+		}
+	}
+}

@@ -4,8 +4,8 @@
 usage: fixed_reference.py MODELPATCH      (needs torch, transformers and onnxruntime)
 
 Exporters fold masks, windows, distances, rotations and shapes of a fixed length into constants (facts/ONNX-PATTERNS §2, §4).
-Tiny models of which nothing is lost by that are exported for 11 tokens and with free axes, from the same weights; the first,
-extended to 22 and 33, must give what PyTorch gives there. A refusal fails, too.
+Tiny models of which nothing is lost by that are exported for 11 tokens, and extended to two, three and four times as many,
+must give what PyTorch gives there. A refusal fails, too, but where something is lost: then it must be one.
 """
 import os, subprocess, sys, tempfile, warnings
 
@@ -34,6 +34,9 @@ MODELS = {
     "mpt": ("Mpt", dict(vocab_size=64, d_model=32, n_layers=2, n_heads=4, max_seq_len=64)),
     "bloom": ("Bloom", dict(vocab_size=64, hidden_size=32, n_layer=2, n_head=4)),
     "gpt2": ("GPT2", dict(vocab_size=64, n_embd=32, n_layer=2, n_head=4, n_positions=64)),
+    "t5 encoder": ("T5", dict(vocab_size=64, d_model=32, d_kv=8, d_ff=48, num_layers=2, num_heads=4, relative_attention_num_buckets=8, relative_attention_max_distance=16)),
+    "mpnet of 100": ("MPNet", dict(SMALL, max_position_embeddings=514), 100),
+    "lfm2": ("Lfm2", dict(SMALL, num_key_value_heads=2, max_position_embeddings=64, layer_types=["conv", "full_attention"])),
     "roberta": ("Roberta", dict(SMALL, max_position_embeddings=66, pad_token_id=1)),
 }
 # With their gathers folded, these hold no more than the rows of the fixed length (facts/ONNX-PATTERNS §2).
@@ -67,8 +70,8 @@ def build(name, config):
     return Plain(model).eval()  # the outer one, too: the exporter puts back the mode it found, for all below
 
 
-def export(model, kind, path):
-    inputs = (torch.randint(3, 64, (1, LENGTH)), torch.ones(1, LENGTH, dtype=torch.long))
+def export(model, kind, path, length=LENGTH):
+    inputs = (torch.randint(3, 64, (1, length)), torch.ones(1, length, dtype=torch.long))
     names = dict(input_names=["input_ids", "attention_mask"], output_names=["out"])
     if kind == "dy18":
         torch.onnx.export(model, inputs, path, opset_version=18, dynamo=True, external_data=False, verbose=False, **names)
@@ -79,7 +82,8 @@ def export(model, kind, path):
 def main():
     modelpatch = sys.argv[1]
     failed, compared = 0, 0
-    for title, (name, config) in MODELS.items():
+    for title, (name, config, *rest) in MODELS.items():
+        short = rest[0] if rest else LENGTH
         for kind in ["ts17", "dy18"]:
             if (title, kind) in LOST:
                 continue
@@ -87,12 +91,12 @@ def main():
                 path = os.path.join(folder, "fixed.onnx")
                 model = build(name, config)
                 try:
-                    export(model, kind, path)
+                    export(model, kind, path, short)
                 except Exception as e:
                     print(f"{title}-{kind}: skipped: the exporter cannot: {str(e).splitlines()[0][:90]}")
                     continue
                 for times in [2, 3, 4]:
-                    length, longer = times * LENGTH, os.path.join(folder, f"{times}.onnx")
+                    length, longer = times * short, os.path.join(folder, f"{times}.onnx")
                     made = subprocess.run([modelpatch, "extend", "--len", str(length), path, "-o", longer], capture_output=True, text=True)
                     if length >= REFUSED.get((title, kind), length + 1):
                         right = made.returncode == 4 and "share a bucket" in made.stderr or "do not broadcast" in made.stderr
