@@ -263,6 +263,9 @@ func sourceGrid(t *onnx.Tensor, width int) int {
 func (d *detector) plane(s *eval.Scope, n *onnx.Node, name string, state, added *eval.Value) bool {
 	h, w := d.m.patchGrid(d.e)
 	k := len(added.Shape)
+	if d.side(s, n, name, state, added, h, w) {
+		return true
+	}
 	if h == 0 || k < 3 || len(state.Shape) != 4 || added.Shape[k-3] != h || added.Shape[k-2] != w || added.Shape[k-1] != state.Shape[3] ||
 		!added.Varies(k-3) || !added.Varies(k-2) {
 		return false
@@ -272,9 +275,38 @@ func (d *detector) plane(s *eval.Scope, n *onnx.Node, name string, state, added 
 		if t == nil || src.indexed != nil || len(t.Dims) < 3 || sizeOf(t.Dims) != sizeOf(t.Dims[len(t.Dims)-3:]) {
 			continue
 		}
+		if d.resampledTable(s, name, src, state.Shape[3]) { // of the picture's own layout (ViTDet)
+			rows := *added
+			rows.Shape = append(slices.Clone(added.Shape[:k-3]), h*w, state.Shape[3])
+			d.tables = append(d.tables, &addition{scope: s, node: n, name: name, value: &rows, axis: k - 3, source: src, before: -1})
+			return true
+		}
 		if last := len(t.Dims) - 1; int(t.Dims[last-2]) == h && int(t.Dims[last-1]) == w && int(t.Dims[last]) == state.Shape[3] {
 			src.axis = last - 2
 			d.tables = append(d.tables, &addition{scope: s, node: n, name: name, value: added, axis: k - 3, source: src, planar: true})
+			return true
+		}
+	}
+	return false
+}
+
+// side takes a table of an image's rows alone, or of its columns, that is added to
+// patches in rows and columns.
+func (d *detector) side(s *eval.Scope, n *onnx.Node, name string, state, added *eval.Value, h, w int) bool {
+	k := len(added.Shape)
+	if h < 2 || w < 2 || k < 2 || len(state.Shape) != 4 || state.Shape[1] != h || state.Shape[2] != w || added.Shape[k-1] != state.Shape[3] || added.Shape[k-1] < 2 {
+		return false
+	}
+	axis, length := k-2, w
+	if k >= 3 && added.Shape[k-2] == 1 {
+		axis, length = k-3, h
+	}
+	if added.Shape[axis] != length || added.Len() != length*state.Shape[3] || !added.Varies(axis) || !added.Varies(k-1) {
+		return false
+	}
+	for _, src := range sources(s, name) {
+		if t := src.tensor; t != nil && src.indexed == nil && t.Len() == int64(added.Len()) && len(t.Dims) >= 2 {
+			d.tables = append(d.tables, &addition{scope: s, node: n, name: name, value: added, axis: axis, source: src, before: -1})
 			return true
 		}
 	}

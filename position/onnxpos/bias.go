@@ -348,7 +348,28 @@ func (m *Model) bucketGather(b *bias) *bucketSite {
 	site.encoding = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
 		Where: []report.Where{m.where(table)}, Dtype: "",
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s gathers a bias by bucket of relative distance", nodeName(n))}}}
+	site.bounded(s, n.Input(1))
 	return site
+}
+
+// bounded notes that the buckets are a matrix in the file, of which the graph
+// takes what a length needs.
+func (b *bucketSite) bounded(s *eval.Scope, index string) {
+	if b.m.fixedLength() > 0 {
+		return
+	}
+	for _, src := range sources(s, index) {
+		t := src.tensor
+		if t == nil || t.Type.IsFloat() || len(t.Dims) < 2 {
+			continue
+		}
+		rows := int(t.Dims[len(t.Dims)-1])
+		if rows > 1 && int(t.Dims[len(t.Dims)-2]) == rows && b.m.failsAt(rows+1) != nil && b.m.failsAt(rows) == nil {
+			b.encoding.Form, b.encoding.Capacity, b.encoding.Beyond = report.FormTable, rows, report.BeyondError
+			b.encoding.Where = append(b.encoding.Where, b.m.where(t))
+			return
+		}
+	}
 }
 
 // keysAhead are how many keys may stand before the first query: a past, none, or

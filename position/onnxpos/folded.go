@@ -69,14 +69,14 @@ func (f *foldedBias) Hold(want position.Want) error {
 	return nil
 }
 
-// growBuckets extends matrices of biases by T5's buckets, where those of all new
-// distances were seen; nil if they are none.
+// growBuckets extends matrices of T5's buckets, or of biases by them, where those
+// of all new distances were seen; nil if they are none.
 func growBuckets(t *onnx.Tensor, n int) *plannedConstant {
 	k := len(t.Dims)
 	old := int(t.Dims[k-1])
 	x := numbers(t)
 	outer := sizeOf(t.Dims[:k-2])
-	if x == nil || !t.Type.IsFloat() || int64(outer)*int64(n)*int64(n) > maxBuffer {
+	if x == nil || int64(outer)*int64(n)*int64(n) > maxBuffer {
 		return nil
 	}
 	heads := make([][][]float64, outer)
@@ -114,7 +114,7 @@ func growBuckets(t *onnx.Tensor, n int) *plannedConstant {
 			}
 		}
 	}
-	return planned(t, dims, out, fmt.Sprintf("biases of %d×%d positions", n, n))
+	return planned(t, dims, out, fmt.Sprintf("buckets of %d×%d positions", n, n))
 }
 
 // likeness gives for each relative position from 1 − n to n − 1 one within the

@@ -353,14 +353,18 @@ func TestMisleadingGraphs(t *testing.T) {
 				withInts(withInts(node("AveragePool", "mean", "channels"), "kernel_shape", []int64{2}), "strides", []int64{2}), node("Add", "sum", "mean", "near"),
 				withInts(node("Transpose", "x", "sum"), "perm", []int64{0, 2, 1}), node("MatMul", "h", "x", "W")}
 		}, "conv", 0, ""},
-		{"angles that were folded", func(m *onnx.NewModel) { folded(m, func(p, k int) float64 { return float64(float32(p) * float32(math.Pow(100, -float64(k)/2))) }) },
+		{"angles that were folded", func(m *onnx.NewModel) {
+			folded(m, func(p, k int) float64 { return float64(float32(p) * float32(math.Pow(100, -float64(k)/2))) })
+		},
 			"sinusoidal base 100, dim 4, sin-cos, denominator d/2", 20, "buffer of 20 positions; fixed length of ids: 6 → 20; fixed length of h: 6 → 20"},
-		{"angles of quotients", func(m *onnx.NewModel) { folded(m, func(p, k int) float64 { return float64(float32(p) / float32(math.Pow(300, float64(k)/2))) }) },
+		{"angles of quotients", func(m *onnx.NewModel) {
+			folded(m, func(p, k int) float64 { return float64(float32(p) / float32(math.Pow(300, float64(k)/2))) })
+		},
 			"sinusoidal base 300, dim 4, sin-cos, denominator d/2", 20, "buffer of 20 positions; fixed length of ids: 6 → 20; fixed length of h: 6 → 20"},
 		{"angles of no rule", func(m *onnx.NewModel) { folded(m, func(p, k int) float64 { return math.Sin(float64(p*p+k)) * 9 }) },
 			"unknown, dim 4", 20, "do not broadcast"},
 		{"biases of all buckets", func(m *onnx.NewModel) { byBias(m, schemes.Buckets{Buckets: 8, MaxDistance: 16, Bidirectional: true}) }, "t5 bias, 8 buckets to distance 16, bidirectional ×16", 40,
-			"biases of 40×40 positions; fixed length of ids: 16 → 40; fixed length of h: 16 → 40"},
+			"buckets of 40×40 positions; fixed length of ids: 16 → 40; fixed length of h: 16 → 40"},
 		{"biases of some buckets", func(m *onnx.NewModel) { byBias(m, schemes.Buckets{Buckets: 16, MaxDistance: 64, Bidirectional: true}) }, "t5 bias, 16 buckets to distance 64, bidirectional ×16", 40,
 			"what bias the distance of 16 has is not in the file"},
 		{"buckets that end in equal ones", func(m *onnx.NewModel) { byBuckets(m, 16, 32) }, "disentangled, rows 16, buckets 8, max distance 32", 22, "do not broadcast"},

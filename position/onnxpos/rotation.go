@@ -276,10 +276,29 @@ func contracted(s *eval.Scope, n *onnx.Node, name string) int {
 	if k < 2 {
 		return 0
 	}
-	if n.Input(0) == name && n.Int("transA", 0) == 0 || n.Input(1) == name && n.Int("transB", 0) == 1 {
-		return v.Shape[k-1]
+	if n.Input(0) == name && n.Int("transA", 0) == 0 || n.Input(1) == name && (n.Int("transB", 0) == 1 || fromSoftmax(s, n.Input(0))) {
+		return v.Shape[k-1] // values are turned, too (CLVP)
 	}
 	return v.Shape[k-2]
+}
+
+// fromSoftmax reports whether a value is attention weights.
+func fromSoftmax(s *eval.Scope, name string) bool {
+	for range 6 {
+		n, at := s.Find(name)
+		switch {
+		case n == nil || at != s:
+			return false
+		case n.Op == "Softmax":
+			return true
+		case !reshapes[n.Op] && n.Op != "Dropout" && n.Op != "Where":
+			return false
+		}
+		if name = n.Input(0); n.Op == "Where" {
+			name = n.Input(2)
+		}
+	}
+	return false
 }
 
 // fusedRotation looks at an operator that takes cosines and sines as inputs
