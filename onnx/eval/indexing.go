@@ -68,6 +68,34 @@ func (c *call) indices(v *Value, n int) ([]int, error) {
 
 func countsAtAll(v *Value) bool { _, _, ok := v.Counts(); return ok }
 
+// elementIndices are the indices of GatherElements and ScatterElements along
+// their axis, one for each element; nil where they are not known.
+func (c *call) elementIndices(a, index *Value) (indices []int, axis int, err error) {
+	axis, ok := axisOf(c.node.Int("axis", 0), len(a.Shape))
+	if !ok || len(a.Shape) != len(index.Shape) {
+		return nil, 0, c.fail("axis of %v and %v", a.Shape, index.Shape)
+	}
+	for d := range a.Shape {
+		if d != axis && index.Shape[d] > a.Shape[d] {
+			return nil, 0, c.fail("indices %v of %v", index.Shape, a.Shape)
+		}
+	}
+	if !index.Known() {
+		return nil, axis, nil
+	}
+	indices, err = c.indices(index, a.Shape[axis])
+	return indices, axis, err
+}
+
+// stridesOf are how many elements lie between neighbours on each axis.
+func stridesOf(shape []int) []int {
+	out := make([]int, len(shape))
+	for i := range out {
+		out[i] = product(shape[i+1:])
+	}
+	return out
+}
+
 func gatherElements(c *call) ([]*Value, error) {
 	a, index := c.need(0), c.need(1)
 	if index.Type.IsFloat() {
@@ -77,34 +105,19 @@ func gatherElements(c *call) ([]*Value, error) {
 		return one(&Value{Type: a.Type, Ranked: index.Ranked, Shape: index.Shape}), nil
 	}
 	out := Shaped(a.Type, index.Shape...)
-	axis, ok := axisOf(c.node.Int("axis", 0), len(a.Shape))
-	if !ok || len(a.Shape) != len(index.Shape) {
-		return nil, c.fail("axis of %v and %v", a.Shape, index.Shape)
-	}
-	for d := range a.Shape {
-		if d != axis && index.Shape[d] > a.Shape[d] {
-			return nil, c.fail("indices %v of %v", index.Shape, a.Shape)
-		}
-	}
-	if !index.Known() {
-		return one(out), nil
-	}
-	indices, err := c.indices(index, a.Shape[axis])
+	indices, axis, err := c.elementIndices(a, index)
 	if err != nil {
 		return nil, err
 	}
-	if !a.Known() || out.Len() > maxContent {
+	if indices == nil || !a.Known() || out.Len() > maxContent {
 		return one(out), nil
 	}
-	strides := newWalker(a.Shape, a.Shape).strides
-	if a.Shape[axis] == 1 {
-		strides[axis] = 0
-	}
-	own := slices.Clone(strides)
-	own[axis] = 0
+	strides := stridesOf(a.Shape)
+	along := strides[axis]
+	strides[axis] = 0
 	out.from(a, index)
-	each(out.Shape, []walker{{own}}, func(i int, at []int) {
-		from := at[0] + indices[i]*strides[axis]
+	each(out.Shape, []walker{{strides}}, func(i int, at []int) {
+		from := at[0] + indices[i]*along
 		if a.Floats != nil {
 			out.Floats = append(out.Floats, a.Floats[from])
 		} else {

@@ -59,10 +59,7 @@ func pad(c *call) ([]*Value, error) {
 		return one(out), nil
 	}
 	out.from(a)
-	strides := make([]int, len(shape))
-	for i := range strides {
-		strides[i] = product(a.Shape[i+1:])
-	}
+	strides := stridesOf(a.Shape)
 	content := make([]float64, out.Len())
 	ints := make([]int64, out.Len())
 	for i := range content {

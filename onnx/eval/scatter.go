@@ -46,36 +46,22 @@ func scatterElements(c *call) ([]*Value, error) {
 		return one(&Value{Type: a.Type}), nil
 	}
 	out := Shaped(a.Type, a.Shape...)
-	axis, ok := axisOf(c.node.Int("axis", 0), len(a.Shape))
 	switch {
-	case !ok || index.Ranked && len(index.Shape) != len(a.Shape):
-		return nil, c.fail("axis of %v and %v", a.Shape, index.Shape)
 	case !index.Ranked || !updates.Ranked:
 		return one(out), nil
 	case !slices.Equal(index.Shape, updates.Shape):
 		return nil, c.fail("updates of shape %v for indices of %v", updates.Shape, index.Shape)
 	}
-	for d := range a.Shape {
-		if d != axis && index.Shape[d] > a.Shape[d] {
-			return nil, c.fail("indices %v of %v", index.Shape, a.Shape)
-		}
-	}
-	if !index.Known() {
-		return one(out), nil
-	}
-	indices, err := c.indices(index, a.Shape[axis])
+	indices, axis, err := c.elementIndices(a, index)
 	if err != nil {
 		return nil, err
 	}
-	if !c.replaces() || out.Len() > maxContent || !allKnown(a, updates) || (a.Floats == nil) != (updates.Floats == nil) {
+	if indices == nil || !c.replaces() || out.Len() > maxContent || !allKnown(a, updates) || (a.Floats == nil) != (updates.Floats == nil) {
 		return one(out), nil
 	}
 	out.from(a, index, updates)
 	out.Ints, out.Floats = slices.Clone(a.Ints), slices.Clone(a.Floats)
-	strides := make([]int, len(a.Shape))
-	for d := range strides {
-		strides[d] = product(a.Shape[d+1:])
-	}
+	strides := stridesOf(a.Shape)
 	along := strides[axis]
 	strides[axis] = 0
 	each(index.Shape, []walker{{strides}}, func(i int, at []int) {
