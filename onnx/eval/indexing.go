@@ -242,7 +242,7 @@ func oneHot(c *call) ([]*Value, error) {
 func eyeLike(c *call) ([]*Value, error) {
 	a := c.need(0)
 	t := onnx.DataType(c.node.Int("dtype", int64(a.Type)))
-	if !a.Ranked || len(a.Shape) != 2 || a.Len() > maxContent {
+	if !a.Ranked || len(a.Shape) != 2 || a.Len() == 0 || a.Len() > maxContent {
 		return one(&Value{Type: t, Ranked: a.Ranked, Shape: a.Shape}), nil
 	}
 	out := Shaped(t, a.Shape...)
@@ -305,7 +305,7 @@ func cumSum(c *call) ([]*Value, error) {
 	exclusive, reverse := c.node.Int("exclusive", 0) == 1, c.node.Int("reverse", 0) == 1
 	n, inner := a.Shape[axis], product(a.Shape[axis+1:])
 	content := make([]float64, a.Len())
-	for o := range product(a.Shape[:axis]) {
+	for o := range outerOf(a.Shape, axis) {
 		for k := range inner {
 			sum := 0.0
 			for i := range n {

@@ -162,6 +162,11 @@ var operators = []struct {
 	{"ScatterND", nil, []string{"i 4: 0 0 0 0", "i 2x1: 1 -1", "i 2: 7 8"}, []string{"i 4: 0 7 0 8"}},
 	{"ScatterND", nil, []string{"i 2x2: 1 2 3 4", "i 1x1: 1", "i 1x2: 8 9"}, []string{"i 2x2: 1 2 8 9"}},
 	{"ScatterND", nil, []string{"i 4: 0 0 0 0", "i 1x1: 4", "i 1: 7"}, []string{"error"}},
+	{"CumSum", nil, []string{"i 99999999999x0:", "i: 1"}, []string{"i 99999999999x0:"}}, // no elements, whatever the sizes claim
+	{"EyeLike", nil, []string{"i 99999999999x0:"}, []string{"i 99999999999x0:"}},
+	{"Pad", nil, []string{"i 99999999999x0:", "i 4: 1 0 1 0"}, []string{"i 100000000001x0:"}},
+	{"Gather", []onnx.NewAttribute{{Name: "axis", Value: int64(1)}}, []string{"i 99999999999x2x0:", "i 1: 1"}, []string{"i 99999999999x1x0:"}},
+	{"Concat", []onnx.NewAttribute{{Name: "axis", Value: int64(1)}}, []string{"i 99999999999x0:", "i 99999999999x0:"}, []string{"i 99999999999x0:"}},
 	{"ScatterElements", nil, []string{"i 3x3: 0 0 0 0 0 0 0 0 0", "i 2x3: 1 0 2 0 2 -2", "f 2x3: 1 2 3 4 5 6"}, []string{"i 3x3"}},
 	{"ScatterElements", nil, []string{"i 3x3: 0 0 0 0 0 0 0 0 0", "i 2x3: 1 0 2 0 2 -2", "i 2x3: 1 2 3 4 5 6"}, []string{"i 3x3: 4 2 0 1 0 6 0 5 3"}},
 	{"ScatterElements", []onnx.NewAttribute{{Name: "axis", Value: int64(1)}}, []string{"f 1x4: 1 2 3 4", "i 1x2: 1 3", "f 1x2: 9 8"}, []string{"f 1x4: 1 9 3 8"}},

@@ -53,9 +53,12 @@ func pad(c *call) ([]*Value, error) {
 		}
 	}
 	out := Shaped(a.Type, shape...)
+	if !a.Known() || out.Len() == 0 || out.Len() > maxContent {
+		return one(out), nil
+	}
 	from, ok := padSources(c, a.Shape, shape, before)
 	fill, plain := c.padValue()
-	if !a.Known() || !ok || !plain || out.Len() > maxContent {
+	if !ok || !plain {
 		return one(out), nil
 	}
 	out.from(a)
@@ -105,9 +108,6 @@ func padSources(c *call, in, out, before []int) (from [][]int, ok bool) {
 	}
 	from = make([][]int, len(out))
 	for d := range out {
-		if out[d] > maxContent {
-			return nil, false
-		}
 		from[d] = make([]int, out[d])
 		for i := range from[d] {
 			x, n := i-before[d], in[d]

@@ -434,7 +434,7 @@ func concat(c *call) ([]*Value, error) {
 		return one(out), nil
 	}
 	out.from(c.in...)
-	outer := product(shape[:axis])
+	outer := outerOf(shape, axis)
 	for o := range outer {
 		for i := range c.in {
 			v := c.need(i)

@@ -203,13 +203,22 @@ func (v *Value) view(shape []int) *Value {
 	return w.from(v)
 }
 
+// outerOf is how many blocks lie before an axis: none of what has no elements,
+// whatever its other dimensions claim.
+func outerOf(shape []int, axis int) int {
+	if slices.Contains(shape, 0) {
+		return 0
+	}
+	return product(shape[:axis])
+}
+
 // take selects indices along an axis. Of a constant that was not read yet only
 // the selected parts are.
 func (v *Value) take(axis int, indices []int) *Value {
 	shape := slices.Clone(v.Shape)
 	shape[axis] = len(indices)
 	out := Shaped(v.Type, shape...).from(v)
-	outer, inner := product(v.Shape[:axis]), product(v.Shape[axis+1:])
+	outer, inner := outerOf(shape, axis), product(v.Shape[axis+1:])
 	if product(shape) > maxContent {
 		return out
 	}
