@@ -107,8 +107,8 @@ func (c *console) plan(p report.Plan, dry bool) {
 	if p.Verified != nil {
 		c.field("verified", p.Verified.Verdict)
 	}
-	if advice := advice(p); advice != "" {
-		c.field("check", advice)
+	for _, a := range advice(p) {
+		c.field("check", a)
 	}
 }
 
@@ -169,21 +169,21 @@ func expectText(expect string) string {
 }
 
 // advice is what the owner should try before trusting the result.
-func advice(p report.Plan) string {
+func advice(p report.Plan) []string {
 	if strings.HasPrefix(p.Command, "apply ") || strings.HasPrefix(p.Command, "revert ") {
-		return "" // it was given with the change itself
+		return nil // it was given with the change itself
 	}
-	for _, ch := range p.Changes {
-		if ch.Expect == report.ExpectChanged {
-			return "quality at short and long inputs: numbers change on purpose, and a model may need fine-tuning for them"
-		}
+	var out []string
+	if slices.ContainsFunc(p.Edits, func(e report.Edit) bool { return strings.HasPrefix(e.Why, "fixed length of") }) {
+		out = append(out, "what was folded for the old length: a window or clamp wider than it is not in the file, and scales and averages by the length stay as they are")
 	}
-	for _, ch := range p.Changes {
-		if strings.HasPrefix(ch.What, "learned rows") {
-			return "quality beyond the old length: the new rows are computed, not trained"
-		}
+	switch {
+	case slices.ContainsFunc(p.Changes, func(c report.Change) bool { return c.Expect == report.ExpectChanged }):
+		out = append(out, "quality at short and long inputs: numbers change on purpose, and a model may need fine-tuning for them")
+	case slices.ContainsFunc(p.Changes, func(c report.Change) bool { return strings.HasPrefix(c.What, "learned rows") }):
+		out = append(out, "quality beyond the old length: the new rows are computed, not trained")
 	}
-	return ""
+	return out
 }
 
 func plural(n int, what string) string {

@@ -215,7 +215,7 @@ func oneHot(c *call) ([]*Value, error) {
 	if axis < 0 {
 		axis += len(index.Shape) + 1
 	}
-	if axis < 0 || axis > len(index.Shape) || depth < 0 || depth > maxContent {
+	if depth = math.Trunc(depth); axis < 0 || axis > len(index.Shape) || !(depth >= 0 && depth <= maxContent) {
 		return nil, c.fail("axis %d of %v, depth %g", c.node.Int("axis", -1), index.Shape, depth)
 	}
 	off := c.need(2) // and on

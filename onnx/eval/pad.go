@@ -63,8 +63,8 @@ func pad(c *call) ([]*Value, error) {
 	}
 	out.from(a)
 	strides := stridesOf(a.Shape)
-	content := make([]float64, out.Len())
-	ints := make([]int64, out.Len())
+	isFloat := a.Floats != nil || a.Ints == nil && a.Type.IsFloat()
+	content, ints := make([]float64, out.Len()), make([]int64, out.Len())
 	for i := range content {
 		at, inside, rest := 0, true, i
 		for d := len(shape) - 1; d >= 0; d-- {
@@ -74,7 +74,7 @@ func pad(c *call) ([]*Value, error) {
 			at += x * strides[d]
 		}
 		switch {
-		case a.Floats != nil && inside:
+		case inside && isFloat:
 			content[i] = a.Floats[at]
 		case inside:
 			ints[i] = a.Ints[at]
@@ -82,7 +82,7 @@ func pad(c *call) ([]*Value, error) {
 			content[i], ints[i] = fill, int64(fill)
 		}
 	}
-	if a.Floats != nil {
+	if isFloat {
 		out.Floats = content
 	} else {
 		out.Ints = ints
@@ -92,11 +92,10 @@ func pad(c *call) ([]*Value, error) {
 
 // padValue is what a Pad in the mode "constant" fills with.
 func (c *call) padValue() (fill float64, known bool) {
-	v := c.input(2)
-	if v == nil || !v.Ranked && v.Type == 0 { // absent
+	if c.node.Input(2) == "" {
 		return c.node.Float("value", 0), true
 	}
-	return v.Scalar()
+	return c.need(2).Scalar()
 }
 
 // padSources says for each place along each axis which element of the input
@@ -119,7 +118,7 @@ func padSources(c *call, in, out, before []int) (from [][]int, ok bool) {
 				return nil, false
 			case mode == "edge":
 				x = min(max(x, 0), n-1)
-			case mode == "wrap":
+			case mode == "wrap" && before[d] >= 0 && out[d] >= n+before[d]: // engines differ about taking away
 				x = (x%n + n) % n
 			case mode == "reflect" && n > 1:
 				period := 2 * (n - 1)

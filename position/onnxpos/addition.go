@@ -306,11 +306,18 @@ func (d *detector) side(s *eval.Scope, n *onnx.Node, name string, state, added *
 	}
 	for _, src := range sources(s, name) {
 		if t := src.tensor; t != nil && src.indexed == nil && t.Len() == int64(added.Len()) && len(t.Dims) >= 2 {
-			d.tables = append(d.tables, &addition{scope: s, node: n, name: name, value: added, axis: axis, source: src, before: -1})
+			d.sides[k-1-axis] = append(d.sides[k-1-axis], &addition{scope: s, node: n, name: name, value: added, axis: axis, source: src, before: -1})
 			return true
 		}
 	}
 	return false
+}
+
+// addSides takes tables of an image's rows and of its columns, where there are both.
+func (d *detector) addSides() {
+	if columns, rows := d.sides[1], d.sides[2]; len(columns) > 0 && len(rows) > 0 {
+		d.tables = append(append(d.tables, rows...), columns...)
+	}
 }
 
 // additive reports whether a source is where an added table's rows come from:

@@ -12,6 +12,7 @@ type detector struct {
 	e         *eval.Evaluator
 	length    int
 	tables    []*addition
+	sides     [3][]*addition // of an image's columns (1) and rows (2)
 	rotations []*rotation
 	biases    []*bias
 	queries   map[*onnx.Tensor]bool // learned rows that are state, not positions

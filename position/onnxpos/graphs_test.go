@@ -191,6 +191,31 @@ func folded(m *onnx.NewModel, angle func(p, k int) float64) {
 		node("Add", "x", "te", "waves"), node("MatMul", "h", "x", "W")}
 }
 
+// sliced makes the model one of 4 tokens of 8 features that are cut in one Slice.
+func sliced(m *onnx.NewModel, starts, ends, steps []int64) {
+	m.Inputs[0].Dims[1] = 4
+	m.Outputs[0].Dims = []int64{1, 4, 8}
+	m.Initializers = []onnx.NewTensor{noise("wte", 32, 8), integers("starts", starts...), integers("ends", ends...), integers("axes", 1, 2), integers("steps", steps...), integers("last", 2)}
+	m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), withInts(node("Concat", "twice", "te", "te"), "axis", int64(1)), node("Slice", "some", "twice", "starts", "ends", "axes", "steps"),
+		node("ReduceMean", "mean", "some", "last"), node("Add", "h", "te", "mean")}
+}
+
+// weighted makes the model one of 6 tokens that are multiplied by numbers of
+// their places.
+func weighted(m *onnx.NewModel, at func(p int) float64) {
+	m.Initializers = append(m.Initializers[:1:1], floats("weights", []int64{1, 6, 1}, at), noise("W", 4, 4))
+	m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Mul", "x", "te", "weights"), node("MatMul", "h", "x", "W")}
+}
+
+// masked makes the model one of n tokens with a mask in the file.
+func masked(m *onnx.NewModel, n int64, at func(q, k int) float64) {
+	m.Inputs[0].Dims[1] = n
+	m.Outputs[0].Dims = []int64{1, n, n}
+	m.Initializers = append(m.Initializers[:1:1], floats("mask", []int64{n, n}, func(i int) float64 { return at(i/int(n), i%int(n)) }))
+	m.Nodes = []onnx.NewNode{node("Gather", "x", "wte", "ids"), withInts(node("Transpose", "keys", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "x", "keys"),
+		node("Add", "seen", "scores", "mask"), node("Softmax", "h", "seen")}
+}
+
 // byBias makes the model one of 16 tokens to whose scores of two heads a constant
 // bias by T5's buckets is added.
 func byBias(m *onnx.NewModel, b schemes.Buckets) {
@@ -353,6 +378,51 @@ func TestMisleadingGraphs(t *testing.T) {
 				withInts(withInts(node("AveragePool", "mean", "channels"), "kernel_shape", []int64{2}), "strides", []int64{2}), node("Add", "sum", "mean", "near"),
 				withInts(node("Transpose", "x", "sum"), "perm", []int64{0, 2, 1}), node("MatMul", "h", "x", "W")}
 		}, "conv", 0, ""},
+		{"limits of features that look like the length", func(m *onnx.NewModel) {
+			sliced(m, []int64{-4, -4}, []int64{math.MaxInt64, math.MaxInt64}, []int64{1, 1})
+		}, "none", 8,
+			"the length 4 in a constant; fixed length of ids: 4 → 8; fixed length of h: 4 → 8"},
+		{"limits beyond all ends", func(m *onnx.NewModel) { sliced(m, []int64{0, -1}, []int64{4, math.MinInt64}, []int64{1, -1}) }, "none", 8,
+			"the length 4 in a constant; fixed length of ids: 4 → 8; fixed length of h: 4 → 8"},
+		{"parts of the length", func(m *onnx.NewModel) {
+			weighted(m, func(p int) float64 { return float64(float32(p) * float32(1./6)) })
+		}, "none", 12, "do not broadcast"},
+		{"positions from 0 to 1", func(m *onnx.NewModel) { weighted(m, func(p int) float64 { return float64(float32(p) / 5) }) }, "none", 12, "do not broadcast"},
+		{"weights of a mean", func(m *onnx.NewModel) { weighted(m, func(int) float64 { return float64(float32(1. / 6)) }) }, "none", 12, "do not broadcast"},
+		{"ones", func(m *onnx.NewModel) { weighted(m, func(int) float64 { return 1 }) }, "none", 12, "buffer of 12 positions; fixed length of ids: 6 → 12; fixed length of h: 6 → 12"},
+		{"angles of parts of a circle", func(m *onnx.NewModel) {
+			folded(m, func(p, k int) float64 { return float64(float32(p) * float32(2*math.Pi/6/math.Pow(7, float64(k)))) })
+		},
+			"sinusoidal base 49, dim 4, sin-cos, denominator d/2", 20, "do not broadcast"},
+		{"a mask that comes and goes", func(m *onnx.NewModel) {
+			seen := func(d int) bool { return d >= 0 && (d < 3 || d%4 == 0) }
+			masked(m, 12, func(q, k int) float64 { return map[bool]float64{true: 0, false: -1e9}[seen(q-k)] })
+		}, "none", 24, "do not broadcast"},
+		{"a window", func(m *onnx.NewModel) {
+			masked(m, 12, func(q, k int) float64 { return map[bool]float64{true: 0, false: -1e9}[q-k >= 0 && q-k < 5] })
+		}, "none", 24, "mask of 24×24 positions, which goes on as it ended; fixed length of ids: 12 → 24; fixed length of h: 12 → 24"},
+		{"a network of pictures with shortcuts", func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "image", Type: onnx.Float, Dims: []int64{1, 3, 32, 32}}}
+			m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{1, 10}}}
+			m.Initializers = []onnx.NewTensor{noise("stem", 8, 3, 3, 3), noise("dw", 8, 1, 3, 3), noise("fc", 8, 10), integers("flat", 1, 8)}
+			pads := []int64{1, 1, 1, 1}
+			m.Nodes = []onnx.NewNode{withInts(node("Conv", "a", "image", "stem"), "pads", pads), node("Relu", "b", "a"),
+				withInts(withInts(withInts(node("Conv", "c", "b", "dw"), "pads", pads), "strides", []int64{2, 2}), "group", int64(8)),
+				withInts(withInts(node("AveragePool", "p", "b"), "kernel_shape", []int64{2, 2}), "strides", []int64{2, 2}),
+				node("Add", "s", "c", "p"), node("GlobalAveragePool", "g", "s"), node("Reshape", "f", "g", "flat"), node("MatMul", "h", "f", "fc")}
+		}, "none", 0, ""},
+		{"rotations of three joints", func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "x", Type: onnx.Float, Dims: []int64{1, 3, 16}}}
+			m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{1, 3, 2}}}
+			m.Initializers = []onnx.NewTensor{noise("W", 16, 3), integers("f", 1, 9), integers("s", 1, 3, 3), integers("0", 0), integers("2", 2), integers("ax", 2)}
+			m.Nodes = []onnx.NewNode{node("MatMul", "y", "x", "W"), node("Reshape", "l", "y", "f"), node("Reshape", "r", "l", "s"), node("Slice", "h", "r", "0", "2", "ax")}
+		}, "none", 0, ""},
+		{"a bias of an image's rows alone", func(m *onnx.NewModel) {
+			picture(m)
+			m.Outputs[0].Dims = []int64{1, 4, 4, 4}
+			m.Initializers = append(m.Initializers, noise("bias", 1, 4, 4))
+			m.Nodes = []onnx.NewNode{m.Nodes[0], withInts(node("Transpose", "x", "patches"), "perm", []int64{0, 2, 3, 1}), node("Add", "y", "x", "bias"), node("MatMul", "h", "y", "W")}
+		}, "none", 0, ""},
 		{"angles that were folded", func(m *onnx.NewModel) {
 			folded(m, func(p, k int) float64 { return float64(float32(p) * float32(math.Pow(100, -float64(k)/2))) })
 		},
@@ -530,5 +600,33 @@ func TestTwoListsInOneTable(t *testing.T) {
 	}
 	if got := after.Sites()[0].Encoding().Capacity; got != 40 {
 		t.Errorf("%d positions after, want 40", got)
+	}
+}
+
+// TestSliceLimits makes a model longer whose limits of features look like those of
+// tokens: only the latter follow.
+func TestSliceLimits(t *testing.T) {
+	for _, c := range []struct {
+		name                string
+		starts, ends, steps []int64
+		changed             string
+		want                []int64
+	}{
+		{"a width of the length", []int64{-4, -4}, []int64{math.MaxInt64, math.MaxInt64}, []int64{1, 1}, "starts", []int64{-8, -4}},
+		{"before the first", []int64{0, -1}, []int64{4, math.MinInt64}, []int64{1, -1}, "ends", []int64{8, math.MinInt64}},
+		{"behind the last", []int64{0, 0}, []int64{4, math.MaxInt64}, []int64{1, 1}, "ends", []int64{8, math.MaxInt64}},
+	} {
+		change := func(m *onnx.NewModel) { sliced(m, c.starts, c.ends, c.steps) }
+		m := built(t, change)
+		if _, err := position.Extend(m, position.ExtendOptions{Length: 8}); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		after := result(t, m, saved(t, change))
+		after.file.Tensors(func(x *onnx.Tensor, _ *onnx.Graph) {
+			if got, err := x.Ints(0, x.Len()); x.Name == c.changed && (err != nil || !slices.Equal(got, c.want)) {
+				t.Errorf("%s: %s are %v, want %v (%v)", c.name, c.changed, got, c.want, err)
+			}
+		})
 	}
 }

@@ -29,7 +29,8 @@ func (m *Model) PatchGrid() [2]int {
 
 // SetGrid changes what hangs on the picture's size: position ids, shape
 // constants, fixed dimensions.
-func (m *Model) SetGrid(old, new [2]int) error {
+func (m *Model) SetGrid(old, new [2]int) (err error) {
+	defer m.caught(&err)
 	c := &lengthChange{m: m, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{}, known: map[*onnx.Node]bool{}}
 	patch := m.PatchSize()
 	c.image = [2]int{new[0] * patch, new[1] * patch}

@@ -2,7 +2,6 @@ package onnxpos
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -49,7 +48,8 @@ const maxGrowths = 200
 
 // SetLength changes masks, buffers, shape constants and fixed dimensions that
 // hold the length, so that the graph runs at the new one.
-func (m *Model) SetLength(old, new int) error {
+func (m *Model) SetLength(old, new int) (err error) {
+	defer m.caught(&err)
 	if in := m.recording(); in != nil && m.tokenMatrix() == nil {
 		return m.setRecording(in, old, new)
 	}
@@ -65,6 +65,14 @@ func (m *Model) SetLength(old, new int) error {
 	c.sizes.length = new
 	c.pairs = c.lengths()
 	return c.run()
+}
+
+// caught makes a refusal of a panic: a graph that is not understood is not
+// changed, and the command ends as it should.
+func (m *Model) caught(err *error) {
+	if r := recover(); r != nil {
+		*err = &position.Refusal{Why: fmt.Sprintf("the graph is not understood (%v): please report it", r), Instead: "export the model for the wanted length"}
+	}
 }
 
 // run grows what fails, records it and corrects what the file declares.
@@ -210,9 +218,10 @@ func (c *lengthChange) first(e *eval.Evaluator) *eval.Failure {
 	return first
 }
 
-// misshaped finds Reshape nodes that run and give another shape than was
-// meant: where the constant shape of a fixed graph has a free entry, the new
-// length is pushed into a dimension that does not hold the length.
+// misshaped finds Reshape and Slice nodes that run and give another shape than
+// was meant: where the constant shape of a fixed graph has a free entry, the new
+// length is pushed into a dimension that does not hold the length; where a limit
+// of another axis looks like the length, that axis is cut elsewhere.
 func (c *lengthChange) misshaped(e *eval.Evaluator) []eval.Failure {
 	fixed := c.m.fixedLength()
 	if fixed == 0 && c.image == [2]int{} && c.frames == 0 {
@@ -225,7 +234,7 @@ func (c *lengthChange) misshaped(e *eval.Evaluator) []eval.Failure {
 			break
 		}
 		for _, n := range s.Graph.Nodes {
-			if n.Op != "Reshape" {
+			if n.Op != "Reshape" && n.Op != "Slice" {
 				continue
 			}
 			before, after := old[i].Value(n.Output(0)), s.Value(n.Output(0))
@@ -233,7 +242,7 @@ func (c *lengthChange) misshaped(e *eval.Evaluator) []eval.Failure {
 				continue
 			}
 			for d := range before.Shape {
-				if before.Shape[d] != after.Shape[d] && !c.follows(before.Shape[d], after.Shape[d]) {
+				if before.Shape[d] != after.Shape[d] && !c.mayChange(old[i], s, n, d, before.Shape[d], after.Shape[d]) {
 					out = append(out, eval.Failure{Scope: s, Node: n, Err: fmt.Errorf("dimension %d of %v became %d", d, before.Shape, after.Shape[d])})
 					break
 				}
@@ -241,6 +250,22 @@ func (c *lengthChange) misshaped(e *eval.Evaluator) []eval.Failure {
 		}
 	}
 	return out
+}
+
+// mayChange reports whether a dimension of a node's output may change as it does:
+// with the length; of a Slice, where what is sliced changes there, or is a table
+// of the file.
+func (c *lengthChange) mayChange(old, s *eval.Scope, n *onnx.Node, axis, before, after int) bool {
+	if n.Op == "Slice" {
+		was, is := old.Value(n.Input(0)), s.Value(n.Input(0))
+		switch {
+		case len(was.Shape) != len(is.Shape) || axis >= len(is.Shape) || was.Shape[axis] != is.Shape[axis]:
+			return true
+		case !is.Known():
+			return false
+		}
+	}
+	return c.follows(before, after)
 }
 
 // follows reports whether a dimension may change so with the length, or with
@@ -269,179 +294,6 @@ func choices(at []int) [][]int {
 		}
 	}
 	return out
-}
-
-// maxBuffer bounds the elements of a mask that is made in memory.
-const maxBuffer = 1 << 28
-
-// numbers reads a whole constant for growing.
-func numbers(t *onnx.Tensor) []float64 {
-	if t.Len() > maxBuffer/64 {
-		return nil
-	}
-	x, err := t.Floats(0, t.Len())
-	if err != nil {
-		return nil
-	}
-	return x
-}
-
-// growLine extends a buffer along one axis: what counts goes on counting, what
-// repeats itself goes on repeating. Pairs of indices do one or the other in
-// each element.
-func growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
-	x := numbers(t)
-	old := int(t.Dims[axis])
-	outer, inner := sizeOf(t.Dims[:axis]), sizeOf(t.Dims[axis+1:])
-	if x == nil || n <= old || old < 2 || int64(outer)*int64(n)*int64(inner) > maxBuffer {
-		return nil
-	}
-	dims := slices.Clone(t.Dims)
-	dims[axis] = int64(n)
-	out := make([]float64, outer*n*inner)
-	for o := range outer {
-		for k := range inner {
-			goesOn := lineOf(t.Type, old, func(i int) float64 { return x[(o*old+i)*inner+k] })
-			if goesOn == nil {
-				return nil
-			}
-			for i := range n {
-				out[(o*n+i)*inner+k] = goesOn(i)
-			}
-		}
-	}
-	return planned(t, dims, out, fmt.Sprintf("buffer of %d positions", n))
-}
-
-// lineOf is how the elements of a line go on: by counting, by staying what they
-// are, or, of angles, as positions from 0 times a frequency or over a wavelength
-// as float32 programs compute it; nil if they do none of that.
-func lineOf(t onnx.DataType, n int, line func(i int) float64) func(i int) float64 {
-	follows := func(rule func(i int) float64) bool {
-		for i := range n {
-			if line(i) != rule(i) {
-				return false
-			}
-		}
-		return true
-	}
-	step := line(1) - line(0)
-	if rule := func(i int) float64 { return line(0) + step*float64(i) }; (step == 0 || step == 1) && follows(rule) {
-		return rule
-	}
-	if t != onnx.Float || line(0) != 0 || n < 3 {
-		return nil
-	}
-	frequency := float32(step)
-	if rule := func(i int) float64 { return float64(float32(i) * frequency) }; follows(rule) {
-		return rule
-	}
-	wavelength := math.Float32bits(1 / frequency)
-	for off := -2; off <= 2; off++ { // the frequency is rounded
-		w := math.Float32frombits(uint32(int(wavelength) + off))
-		if rule := func(i int) float64 { return float64(float32(i) / w) }; follows(rule) {
-			return rule
-		}
-	}
-	return nil
-}
-
-// growSquare extends a mask whose value depends on the distance of query and
-// key alone.
-func growSquare(t *onnx.Tensor, axes []int, n int) *plannedConstant {
-	old := int(t.Dims[axes[0]])
-	if axes[1] != axes[0]+1 || axes[1] != len(t.Dims)-1 || n <= old {
-		return nil
-	}
-	x := numbers(t)
-	outer := sizeOf(t.Dims[:axes[0]])
-	if x == nil || int64(outer)*int64(n)*int64(n) > maxBuffer {
-		return nil
-	}
-	dims := slices.Clone(t.Dims)
-	dims[axes[0]], dims[axes[1]] = int64(n), int64(n)
-	out := make([]float64, outer*n*n)
-	counts := false
-	for o := range outer {
-		m := x[o*old*old : (o+1)*old*old]
-		at := func(d int) float64 { // value at distance key − query
-			d = min(max(d, 1-old), old-1)
-			if d >= 0 {
-				return m[d]
-			}
-			return m[-d*old]
-		}
-		for q := range old {
-			for k := range old {
-				if v := m[q*old+k]; v != at(k-q) && !(math.IsNaN(v) && math.IsNaN(at(k-q))) {
-					return nil
-				}
-			}
-		}
-		// Beyond the old distances a mask's last value goes on: it has long
-		// come to rest there. Distances themselves go on counting. What buckets
-		// or a bias go on with, a few equal values at the end do not tell.
-		var step float64
-		step, counts = counting(at, old)
-		atRest := old <= 2 || at(old-1) == at(old-2) && at(1-old) == at(2-old)
-		if !counts && (!atRest || !twoValues(m)) {
-			return nil
-		}
-		for q := range n {
-			for k := range n {
-				if out[(o*n+q)*n+k] = at(k - q); counts {
-					out[(o*n+q)*n+k] = at(0) + step*float64(k-q)
-				}
-			}
-		}
-	}
-	if counts {
-		return planned(t, dims, out, fmt.Sprintf("distances of %d×%d positions", n, n))
-	}
-	return planned(t, dims, out, fmt.Sprintf("mask of %d×%d positions, which goes on as it ended", n, n))
-}
-
-// twoValues reports whether a matrix says no more than yes and no.
-func twoValues(m []float64) bool {
-	other, found := 0.0, false
-	for _, v := range m {
-		switch {
-		case v == m[0] || math.IsNaN(v) && math.IsNaN(m[0]):
-		case !found:
-			other, found = v, true
-		case v != other && !(math.IsNaN(v) && math.IsNaN(other)):
-			return false
-		}
-	}
-	return true
-}
-
-// counting reports whether the values at distances of fewer than n positions
-// count up or down by one from distance to distance.
-func counting(at func(distance int) float64, n int) (step float64, ok bool) {
-	step = at(1) - at(0)
-	if n < 3 || step != 1 && step != -1 {
-		return 0, false
-	}
-	for d := 1 - n; d < n; d++ {
-		if at(d) != at(0)+step*float64(d) {
-			return 0, false
-		}
-	}
-	return step, true
-}
-
-func planned(t *onnx.Tensor, dims []int64, x []float64, why string) *plannedConstant {
-	p := &plannedConstant{dims: dims, why: why}
-	if t.Type.IsFloat() {
-		p.floats = x
-		return p
-	}
-	p.ints = make([]int64, len(x))
-	for i := range x {
-		p.ints[i] = int64(x[i])
-	}
-	return p
 }
 
 // shortIndex finds a table whose indices do not count up to the new length:

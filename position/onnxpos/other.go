@@ -480,7 +480,7 @@ func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
 		for _, c := range s.Consumers(name) {
 			switch {
 			case c.Op == "Add" || c.Op == "SkipLayerNormalization":
-				if before[c.Input(0)] || before[c.Input(1)] || n.Op == "Conv" && (pooled(s, c.Input(0), before) || pooled(s, c.Input(1), before)) {
+				if before[c.Input(0)] || before[c.Input(1)] || len(s.Value(n.Input(1)).Shape) == 3 && (pooled(s, c.Input(0), before) || pooled(s, c.Input(1), before)) {
 					return c
 				}
 				if c.Op != "Add" {

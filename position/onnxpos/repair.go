@@ -237,6 +237,9 @@ func (c *lengthChange) lengths() []numberPair {
 	return out
 }
 
+// maxLimit is what limits that say "to the end" are never less than.
+const maxLimit = 1 << 31
+
 // entries changes entries of a shape or a limit that hold a length, or the
 // last position.
 func (c *lengthChange) entries(t *onnx.Tensor) []*plannedConstant {
@@ -246,13 +249,17 @@ func (c *lengthChange) entries(t *onnx.Tensor) []*plannedConstant {
 	}
 	var out []*plannedConstant
 	if n := int64(c.m.fixedLength()); n > 0 { // lengths times a fixed batch, too
-		changed, found := slices.Clone(values), false
+		var at []int
 		for i, v := range values {
-			if v%n == 0 && (v > 1 || v < -1) { // from the end, too
-				changed[i], found = v/n*int64(c.new), true
+			if v%n == 0 && max(v, -v) > 1 && max(v, -v) < maxLimit { // from the end, too
+				at = append(at, i)
 			}
 		}
-		if found {
+		for _, chosen := range choices(at) {
+			changed := slices.Clone(values)
+			for _, i := range chosen {
+				changed[i] = values[i] / n * int64(c.new)
+			}
 			out = append(out, &plannedConstant{dims: t.Dims, ints: changed, why: fmt.Sprintf("the length %d in a constant", n)})
 		}
 	}
@@ -289,7 +296,7 @@ func (c *lengthChange) buffers(t *onnx.Tensor) []*plannedConstant {
 		target := pair.new
 		switch len(axes) {
 		case 1:
-			if p := growLine(t, axes[0], target); p != nil {
+			if p := c.growLine(t, axes[0], target); p != nil {
 				out = append(out, p)
 			}
 		case 2:
@@ -300,7 +307,7 @@ func (c *lengthChange) buffers(t *onnx.Tensor) []*plannedConstant {
 					out = append(out, p)
 				}
 			}
-			if p := growLine(t, axes[1], target); p != nil {
+			if p := c.growLine(t, axes[1], target); p != nil {
 				out = append(out, p)
 			}
 		}

@@ -80,13 +80,19 @@ func swapsSizes(s *eval.Scope, n *onnx.Node) bool {
 func allDistances(s *eval.Scope, n *onnx.Node) int {
 	in, out := s.Value(n.Input(0)).Shape, s.Value(n.Output(0)).Shape
 	k := len(out)
-	if k < 3 || len(in) == 0 || out[k-2] < 3 || out[k-1] != 2*out[k-2]-3 || in[len(in)-1] != out[k-2]*out[k-1] {
+	if k < 3 || len(in) == 0 || out[k-2] < 4 || !widened(s, n.Input(0)) || out[k-1] != 2*out[k-2]-3 || in[len(in)-1] != out[k-2]*out[k-1] {
 		return 0
 	}
 	if slices.ContainsFunc(s.Consumers(n.Output(0)), func(c *onnx.Node) bool { return c.Op == "Slice" && c.Input(0) == n.Output(0) }) {
 		return out[k-1]
 	}
 	return 0
+}
+
+// widened reports whether a value was padded, by Pad or by Concat with constants.
+func widened(s *eval.Scope, name string) bool {
+	n, at := s.Find(name)
+	return n != nil && at == s && (n.Op == "Pad" || n.Op == "Concat" && slices.ContainsFunc(n.Inputs, func(in string) bool { return s.Value(in).Known() }))
 }
 
 // windowVectors is how many of the vectors of distances, the last axis, are not

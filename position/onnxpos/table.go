@@ -26,6 +26,7 @@ type tableSite struct {
 
 // addTables makes a site of each table that is added.
 func (m *Model) addTables(d *detector) {
+	d.addSides()
 	d.withoutQueries()
 	byTensor := map[*onnx.Tensor]*tableSite{}
 	var runtime *tableSite
