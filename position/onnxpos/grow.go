@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -37,7 +38,7 @@ func (c *lengthChange) growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
 	dims := slices.Clone(t.Dims)
 	dims[axis] = int64(n)
 	out := make([]float64, outer*n*inner)
-	angles := c.m.onlyAngles(t)
+	angles := sync.OnceValue(func() bool { return c.m.onlyAngles(t) })
 	for o := range outer {
 		for k := range inner {
 			goesOn := lineOf(t.Type, angles, old, func(i int) float64 { return x[(o*old+i)*inner+k] })
@@ -57,7 +58,7 @@ func (c *lengthChange) growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
 // wavelength as float32 programs compute it; nil if they do none of that. Parts of
 // the length itself, as positions of a line from 0 to 1 or weights of a mean are,
 // do not go on.
-func lineOf(t onnx.DataType, angles bool, n int, line func(i int) float64) func(i int) float64 {
+func lineOf(t onnx.DataType, angles func() bool, n int, line func(i int) float64) func(i int) float64 {
 	follows := func(rule func(i int) float64) bool {
 		for i := range n {
 			if line(i) != rule(i) {
@@ -73,7 +74,7 @@ func lineOf(t onnx.DataType, angles bool, n int, line func(i int) float64) func(
 		}
 		return rule
 	}
-	if !angles || t != onnx.Float || line(0) != 0 || n < 3 || partOf(step, math.Pi, n) || partOf(step, math.Pi, n-1) {
+	if t != onnx.Float || line(0) != 0 || n < 3 || partOf(step, math.Pi, n) || partOf(step, math.Pi, n-1) || !angles() {
 		return nil
 	}
 	frequency := float32(step)
@@ -97,7 +98,7 @@ func partOf(step, whole float64, n int) bool {
 }
 
 // anglesWay are operators through which angles go to their sines.
-var anglesWay = map[string]bool{"Unsqueeze": true, "Squeeze": true, "Reshape": true, "Expand": true, "Transpose": true, "Cast": true, "Identity": true, "Concat": true}
+var anglesWay = map[string]bool{"Unsqueeze": true, "Squeeze": true, "Reshape": true, "Expand": true, "Transpose": true, "Cast": true, "Identity": true, "Concat": true, "Slice": true}
 
 // products are operators that make angles of positions and frequencies.
 var products = map[string]bool{"Mul": true, "Div": true, "MatMul": true, "Einsum": true}
@@ -124,6 +125,7 @@ func (m *Model) onlyAngles(t *onnx.Tensor) bool {
 				switch {
 				case n.Op == "Sin" || n.Op == "Cos":
 					found = true
+				case n.Op == "Shape":
 				case !anglesWay[n.Op] && !(products[n.Op] && allKnown(s, n)):
 					return false
 				case !slices.Contains(queue, n.Output(0)):
