@@ -19,7 +19,7 @@ func network(name string) operator {
 		return sameAsFirst
 	case "RotaryEmbedding":
 		return sameAsFirst
-	case "Conv", "ConvInteger", "MaxPool", "AveragePool", "LpPool":
+	case "Conv", "ConvInteger", "FusedConv", "MaxPool", "AveragePool", "LpPool":
 		return convolution
 	case "ConvTranspose":
 		return typeOnly
@@ -476,7 +476,7 @@ func convolution(c *call) ([]*Value, error) {
 	}
 	kernel := c.node.Ints("kernel_shape")
 	channels := a.Shape[1]
-	if strings.HasPrefix(c.node.Op, "Conv") {
+	if strings.Contains(c.node.Op, "Conv") {
 		if !w.Ranked || len(w.Shape) != rank+2 {
 			return one(&Value{Type: a.Type}), nil
 		}

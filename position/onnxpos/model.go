@@ -259,9 +259,10 @@ func (m *Model) convolved(name string) bool {
 	return false
 }
 
-// isConvolution reports whether a node is a convolution, quantised or not.
+// isConvolution reports whether a node is a convolution, quantised or not, with an
+// activation or not (facts/ONNX-PATTERNS §6).
 func isConvolution(n *onnx.Node) bool {
-	return n.Op == "Conv" || n.Op == "ConvInteger" || n.Op == "QLinearConv"
+	return n.Op == "Conv" || n.Op == "FusedConv" || n.Op == "ConvInteger" || n.Op == "QLinearConv"
 }
 
 // Sites are the position encodings that were found.

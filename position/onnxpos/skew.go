@@ -95,16 +95,24 @@ func widened(s *eval.Scope, name string) bool {
 	return n != nil && at == s && (n.Op == "Pad" || n.Op == "Concat" && slices.ContainsFunc(n.Inputs, func(in string) bool { return s.Value(in).Known() }))
 }
 
-// windowVectors is how many of the vectors of distances, the last axis, are not
-// zero: those of a window around the distance of none; 0 if they are not as many.
+// windowVectors is how many of the vectors of distances, along either of the last
+// two axes, are not zero: those of a window around the distance of none; 0 if they
+// are not as many.
 func windowVectors(v *eval.Value, distances int) int {
 	k := len(v.Shape)
-	if k < 2 || v.Shape[k-1] != distances {
+	if k < 2 {
 		return 0
+	}
+	inner := 1
+	if v.Shape[k-1] != distances {
+		inner = v.Shape[k-1]
+		if v.Shape[k-2] != distances {
+			return 0
+		}
 	}
 	far := -1
 	for i, x := range v.Floats {
-		if d := i%distances - distances/2; x != 0 {
+		if d := i/inner%distances - distances/2; x != 0 {
 			far = max(far, d, -d)
 		}
 	}

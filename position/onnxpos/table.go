@@ -339,7 +339,22 @@ func wavesOf(u *addition) (base float64, layout string) {
 			layout = schemes.LayoutSinCos
 		}
 	}
+	if layout == schemes.LayoutSinCos && cosinesFirst(row, last) {
+		layout = schemes.LayoutCosSin
+	}
 	return base, layout
+}
+
+// cosinesFirst reports whether a row begins with the cosines of its angles, not
+// with their sines.
+func cosinesFirst(row, angles []float64) bool {
+	var sines, cosines float64
+	for i := range min(len(row), len(angles)) {
+		sin, cos := math.Sincos(angles[i])
+		sines += math.Abs(row[i] - sin)
+		cosines += math.Abs(row[i] - cos)
+	}
+	return cosines < sines
 }
 
 // proportional reports whether angles are positions times frequencies: each row

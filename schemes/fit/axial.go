@@ -125,9 +125,16 @@ func (t *axial) measure() bool {
 	return q >= 2
 }
 
+// apart reports whether two entries differ by more than rounding, which is finer
+// for small ones.
 func (t *axial) apart(a, b float64) bool {
-	return math.Abs(a-b) > 2*entrySteps*t.precision.Step()*t.amplitude
+	size := max(math.Abs(a), math.Abs(b), leastEntry*t.amplitude)
+	return math.Abs(a-b) > 2*entrySteps*t.precision.Step()*size
 }
+
+// leastEntry is below what entries that should be zero may be, relative to the
+// amplitude.
+const leastEntry = 1e-3
 
 // repeats reports whether the second half of each axis's columns is the first
 // again.
