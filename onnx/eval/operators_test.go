@@ -58,7 +58,11 @@ func say(v *Value) string {
 	if !v.Ranked {
 		return "?"
 	}
-	out := map[onnx.DataType]string{onnx.Float: "f", onnx.Int64: "i", onnx.Bool: "b"}[v.Type] + " "
+	kind := map[onnx.DataType]string{onnx.Float: "f", onnx.Int64: "i", onnx.Bool: "b"}[v.Type]
+	if kind == "" {
+		kind = "?"
+	}
+	out := kind + " "
 	for i, d := range v.Shape {
 		if i > 0 {
 			out += "x"
@@ -214,6 +218,11 @@ var operators = []struct {
 	{"Pad", []onnx.NewAttribute{{Name: "mode", Value: "edge"}}, []string{"f 2: 1 2", "i 2: 1 2"}, []string{"f 5: 1 1 2 2 2"}},
 	{"Pad", []onnx.NewAttribute{{Name: "mode", Value: "wrap"}}, []string{"f 2: 1 2", "i 2: 1 2"}, []string{"f 5: 2 1 2 1 2"}},
 	{"Pad", []onnx.NewAttribute{{Name: "pads", Value: []int64{1, 0}}, {Name: "value", Value: float32(3)}}, []string{"f 2: 1 2"}, []string{"f 3: 3 1 2"}},
+	{"MatMulInteger", nil, []string{"i 2x2: 1 2 3 4", "i 2x1: 5 6", "i: 1", "i: 4"}, []string{"? 2x1: 2 8"}},
+	{"MatMulInteger", nil, []string{"i 2x2: 1 2 3 4", "i 2x2: 5 6 7 8", "i 2: 1 3", "i 2: 5 6"}, []string{"? 2x2: 2 2 2 2"}},
+	{"MatMulInteger", nil, []string{"i 2x2: 1 2 3 4", "i 2x2: 5 6 7 8", "i: 1", "i"}, []string{"? 2x2"}},
+	{"DynamicQuantizeLinear", nil, []string{"f 4: -1 0 1.55 0.5"}, []string{"? 4: 0 100 255 150", "f: 0.01", "?: 100"}},
+	{"DynamicQuantizeLinear", nil, []string{"f 2: 0 0"}, []string{"? 2", "f", "?"}},
 	{"Gemm", []onnx.NewAttribute{{Name: "transB", Value: int64(1)}}, []string{"f 2x3", "f 5x3"}, []string{"f 2x5"}},
 	{"Loop", nil, []string{"i: 3", "b: 1"}, []string{"?"}},
 	{"NoSuchOperator", nil, []string{"f 2"}, []string{"?"}},

@@ -1,0 +1,199 @@
+package eval
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
+
+func matMul(c *call) ([]*Value, error) {
+	if c.node.Op == "MatMulInteger" {
+		return matMulInteger(c)
+	}
+	return product2(c, c.need(0).Type, c.need(0), c.need(1))
+}
+
+// matMulInteger is the product of integers less their zero points: one for all, or
+// one for each row of the first and each column of the second.
+func matMulInteger(c *call) ([]*Value, error) {
+	out, err := product2(c, onnx.Double, c.shifted(0, 2, -2), c.shifted(1, 3, -1))
+	if err != nil || len(out) == 0 {
+		return out, err
+	}
+	out[0].Type = onnx.Int32
+	if x := out[0].Floats; x != nil {
+		out[0].Floats, out[0].Ints = nil, make([]int64, len(x))
+		for i := range x {
+			out[0].Ints[i] = int64(int32(int64(x[i])))
+		}
+	}
+	return out, nil
+}
+
+// shifted is an operand of MatMulInteger less its zero points, which run along an
+// axis; of unknown content where either is not known.
+func (c *call) shifted(operand, zeros, axis int) *Value {
+	a, zero := c.need(operand), c.input(zeros)
+	axis += len(a.Shape)
+	unknown := &Value{Type: onnx.Double, Ranked: a.Ranked, Shape: a.Shape}
+	if !a.Known() || a.Ints == nil || a.Len() > maxContent || zero != nil && !zero.Known() {
+		return unknown
+	}
+	out := unknown.from(a)
+	out.Floats = make([]float64, a.Len())
+	inner := 1
+	switch {
+	case zero == nil || zero.Len() == 1:
+	case axis < 0 || zero.Len() != a.Shape[axis]:
+		return &Value{Type: onnx.Double, Ranked: true, Shape: a.Shape}
+	default:
+		inner = product(a.Shape[axis+1:])
+	}
+	for i, x := range a.Ints {
+		z := 0.0
+		if zero != nil {
+			z = zero.Number(i / inner % zero.Len())
+		}
+		out.Floats[i] = float64(x) - z
+	}
+	return out
+}
+
+// maxProduct bounds the multiplications of a matrix product that is computed:
+// enough for the small networks that make biases (Swin v2), far too few for the
+// model's own layers.
+const maxProduct = 1 << 22
+
+// product2 is the matrix product with numpy's broadcasting.
+func product2(c *call, t onnx.DataType, a, b *Value) ([]*Value, error) {
+	if !a.Ranked || !b.Ranked || len(a.Shape) == 0 || len(b.Shape) == 0 {
+		return one(&Value{Type: t}), nil
+	}
+	sa, sb := a.Shape, b.Shape
+	if len(sa) == 1 {
+		sa = []int{1, sa[0]}
+	}
+	if len(sb) == 1 {
+		sb = []int{sb[0], 1}
+	}
+	m, k, n := sa[len(sa)-2], sa[len(sa)-1], sb[len(sb)-1]
+	if k != sb[len(sb)-2] {
+		return nil, c.fail("%v times %v", a.Shape, b.Shape)
+	}
+	lead, err := broadcast(sa[:len(sa)-2], sb[:len(sb)-2])
+	if err != nil {
+		return nil, c.fail("%v times %v: %v", a.Shape, b.Shape, err)
+	}
+	full := append(slices.Clone(lead), m, n)
+	shape := slices.Clone(lead)
+	if len(a.Shape) > 1 {
+		shape = append(shape, m)
+	}
+	if len(b.Shape) > 1 {
+		shape = append(shape, n)
+	}
+	out := Shaped(t, shape...)
+	if !t.IsFloat() || product(full) > maxContent || k > maxProduct/max(product(full), 1) || !allKnown(a, b) {
+		return one(out), nil
+	}
+	out.Floats = make([]float64, product(full))
+	strideA, strideB := newWalker(sa[:len(sa)-2], lead), newWalker(sb[:len(sb)-2], lead)
+	each(lead, []walker{strideA, strideB}, func(i int, at []int) {
+		for r := range m {
+			for q := range n {
+				sum := 0.0
+				for x := range k {
+					sum += a.Number(at[0]*m*k+r*k+x) * b.Number(at[1]*k*n+x*n+q)
+				}
+				out.Floats[(i*m+r)*n+q] = round(t, sum)
+			}
+		}
+	})
+	return one(out.from(a, b)), nil
+}
+
+func fusedMatMul(c *call) ([]*Value, error) {
+	a, b := c.need(0), c.need(1)
+	if !a.Ranked || !b.Ranked || len(a.Shape) < 2 || len(b.Shape) < 2 {
+		return one(&Value{Type: onnx.Float}), nil
+	}
+	t := a.Type
+	if !t.IsFloat() { // quantised operands, dequantised product
+		t = onnx.Float
+	}
+	flip := func(v *Value, side string) *Value {
+		s := slices.Clone(v.Shape)
+		k := len(s)
+		if c.node.Int("transBatch"+side, 0) == 1 { // the first axis goes behind the batch
+			first := s[0]
+			copy(s, s[1:k-1])
+			s[k-2] = first
+		}
+		if c.node.Int("trans"+side, 0) == 1 {
+			s[k-1], s[k-2] = s[k-2], s[k-1]
+		}
+		return Shaped(v.Type, s...)
+	}
+	return product2(c, t, flip(a, "A"), flip(b, "B"))
+}
+
+func gemm(c *call) ([]*Value, error) {
+	a, b := c.need(0), c.need(1)
+	if len(a.Shape) != 2 || len(b.Shape) != 2 {
+		return one(&Value{Type: a.Type}), nil
+	}
+	m, k, k2, n := a.Shape[0], a.Shape[1], b.Shape[0], b.Shape[1]
+	if c.node.Int("transA", 0) == 1 {
+		m, k = k, m
+	}
+	if c.node.Int("transB", 0) == 1 {
+		k2, n = n, k2
+	}
+	if k != k2 {
+		return nil, c.fail("%v times %v", a.Shape, b.Shape)
+	}
+	out := Shaped(a.Type, m, n)
+	bias := c.need(2)
+	if c.input(2) != nil && bias.Ranked {
+		if shape, err := broadcast(bias.Shape, out.Shape); err != nil || !slices.Equal(shape, out.Shape) {
+			return nil, c.fail("a bias of %v to %v", bias.Shape, out.Shape)
+		}
+	}
+	if !a.Type.IsFloat() || m*n > maxContent || k > maxProduct/max(m*n, 1) || !allKnown(a, b) || c.input(2) != nil && !bias.Known() || c.node.Op != "Gemm" {
+		return one(out), nil
+	}
+	alpha, beta := real(c.node, "alpha"), real(c.node, "beta")
+	at := func(v *Value, transposed string, row, column int) float64 {
+		if c.node.Int(transposed, 0) == 1 {
+			row, column = column, row
+		}
+		return v.Number(row*v.Shape[1] + column)
+	}
+	var added walker
+	if c.input(2) != nil {
+		added = newWalker(bias.Shape, out.Shape)
+	}
+	out.Floats = make([]float64, m*n)
+	for row := range m {
+		for column := range n {
+			sum := 0.0
+			for x := range k {
+				sum += at(a, "transA", row, x) * at(b, "transB", x, column)
+			}
+			sum *= alpha
+			if c.input(2) != nil {
+				sum += beta * bias.Number(row*added.strides[0]+column*added.strides[1])
+			}
+			out.Floats[row*n+column] = round(a.Type, sum)
+		}
+	}
+	return one(out.from(a, b)), nil
+}
+
+// real is an attribute that is 1 when it is absent.
+func real(n *onnx.Node, name string) float64 {
+	if a := n.Attribute(name); a != nil {
+		return float64(a.F)
+	}
+	return 1
+}
