@@ -257,7 +257,7 @@ func (t *tableSite) describeRuntime(d *detector) {
 	if v := t.m.longer(use.scope, use.name, runtimeFitLength); v != nil && v.Known() {
 		if axis := positionAxis(v); axis >= 0 {
 			rows := matrix(rowsOf(v, axis))
-			if r, ok := fit.AdditiveTable(rows, trigPrecision([]source{use.source})); ok {
+			if r, ok := fit.AdditiveTable(rows, coarser(v, trigPrecision([]source{use.source}))); ok {
 				s = r.Sinusoid
 				s.Rows = 0
 				e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: residual(r.Residual)})
@@ -280,6 +280,15 @@ func (t *tableSite) describeRuntime(d *detector) {
 	t.encoding = e
 }
 
+// coarser is the precision of numbers that were computed in one, and stored in
+// the type of a value.
+func coarser(v *eval.Value, p fit.Precision) fit.Precision {
+	if v.Type == onnx.Float16 || v.Type == onnx.BFloat16 {
+		return precision(v.Type)
+	}
+	return p
+}
+
 // runtimeGrid explains rows that the graph computes for an image's patches.
 func (t *tableSite) runtimeGrid() (fit.SinusoidResult, bool) {
 	use := t.uses[0]
@@ -287,7 +296,7 @@ func (t *tableSite) runtimeGrid() (fit.SinusoidResult, bool) {
 	if h == 0 || use.value == nil {
 		return fit.SinusoidResult{}, false
 	}
-	r, ok := fit.GridTable(matrix(rowsOf(use.value, use.axis)), trigPrecision([]source{use.source}))
+	r, ok := fit.GridTable(matrix(rowsOf(use.value, use.axis)), coarser(use.value, trigPrecision([]source{use.source})))
 	return r, ok && slices.Equal(r.Sinusoid.Grid, []int{h, w})
 }
 

@@ -247,7 +247,8 @@ func (v vector) chooseBase(slope float64) (base float64, denominator string, und
 	less := math.Exp(slope * (n - 1))
 	_, digits := roundest(half, relative)
 	round, fewer := roundest(less, relative)
-	if !v.asMeasured && len(v.f) > 2 && digits >= fewer+rounderBy && fewer <= rounderBy {
+	usual := round == DefaultBase && digits > fewer
+	if !v.asMeasured && len(v.f) > 2 && (digits >= fewer+rounderBy && fewer <= rounderBy || usual) {
 		return math.Pow(round, n/(n-1)), schemes.DenominatorHalfMinusOne, round
 	}
 	base = v.snap(half, relative)
