@@ -52,7 +52,7 @@ func (c *call) indices(v *Value, n int) ([]int, error) {
 	out := make([]int, len(v.Ints))
 	for i, x := range v.Ints {
 		if x < int64(-n) || x >= int64(n) {
-			if v.Data && !countsAtAll(v) {
+			if v.Data && n > 0 && !countsAtAll(v) {
 				x = 0 // a probing token may lie outside a tiny vocabulary
 			} else {
 				return nil, c.fail("index %d is outside [%d, %d]", x, -n, n-1)
