@@ -398,6 +398,9 @@ func TestMisleadingGraphs(t *testing.T) {
 			seen := func(d int) bool { return d >= 0 && (d < 3 || d%4 == 0) }
 			masked(m, 12, func(q, k int) float64 { return map[bool]float64{true: 0, false: -1e9}[seen(q-k)] })
 		}, "none", 24, "do not broadcast"},
+		{"a matrix of means", func(m *onnx.NewModel) {
+			masked(m, 12, func(q, k int) float64 { return map[bool]float64{true: 1 - 1./12, false: -1. / 12}[q == k] })
+		}, "none", 24, "do not broadcast"},
 		{"a window", func(m *onnx.NewModel) {
 			masked(m, 12, func(q, k int) float64 { return map[bool]float64{true: 0, false: -1e9}[q-k >= 0 && q-k < 5] })
 		}, "none", 24, "mask of 24×24 positions, which goes on as it ended; fixed length of ids: 12 → 24; fixed length of h: 12 → 24"},

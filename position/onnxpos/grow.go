@@ -69,7 +69,7 @@ func lineOf(t onnx.DataType, angles func() bool, n int, line func(i int) float64
 	}
 	step := line(1) - line(0)
 	if rule := func(i int) float64 { return line(0) + step*float64(i) }; (step == 0 || step == 1) && follows(rule) {
-		if t.IsFloat() && step == 0 && (partOf(line(0), 1, n) || partOf(line(0), 1, n-1)) {
+		if t.IsFloat() && step == 0 && weighs(line(0), n) {
 			return nil
 		}
 		return rule
@@ -89,6 +89,19 @@ func lineOf(t onnx.DataType, angles func() bool, n int, line func(i int) float64
 		}
 	}
 	return nil
+}
+
+// weighs reports whether a number is the weight of one of n positions, or of the
+// others: 1/n, 1/(n−1), what they leave of 1, or their negatives.
+func weighs(x float64, n int) bool {
+	for _, m := range []float64{float64(n), float64(n - 1)} {
+		for _, w := range []float64{1 / m, 1 - 1/m} {
+			if m > 2 && math.Abs(math.Abs(x)-w) <= 1e-6*w {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // partOf reports whether n steps make the whole, or some of it.
@@ -174,7 +187,7 @@ func growSquare(t *onnx.Tensor, axes []int, n int) *plannedConstant {
 		// bias go on with, a few equal values at the end do not tell.
 		var step float64
 		step, counts = counting(at, old)
-		if !counts && !(twoValues(m) && atRest(at, old)) {
+		if !counts && !(twoValues(m) && atRest(at, old)) || t.Type.IsFloat() && slices.ContainsFunc(m, func(x float64) bool { return weighs(x, old) }) {
 			return nil
 		}
 		for q := range n {
