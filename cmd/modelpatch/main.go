@@ -15,5 +15,6 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends what does not heed the first
 	return execute(ctx, os.Args[1:], &console{out: os.Stdout, err: os.Stderr, color: wantsColor()})
 }

@@ -195,6 +195,9 @@ func nonZero(c *call) ([]*Value, error) {
 			found = append(found, i)
 		}
 	}
+	if len(a.Shape)*len(found) > maxContent {
+		return one(Shaped(onnx.Int64, len(a.Shape), len(found))), nil
+	}
 	out := IntValue(onnx.Int64, []int{len(a.Shape), len(found)}, make([]int64, len(a.Shape)*len(found))).from(a)
 	for k, i := range found {
 		for d := len(a.Shape) - 1; d >= 0; d-- {
@@ -379,7 +382,7 @@ func reduce(c *call, start float64, step func(sum, x float64) float64) ([]*Value
 		shape = append(shape, full[i])
 	}
 	out := Shaped(a.Type, shape...)
-	if step == nil || !a.Known() || a.Len() > maxContent {
+	if step == nil || !a.Known() || max(a.Len(), out.Len()) > maxContent {
 		return one(out), nil
 	}
 	if a.Type == onnx.Bool { // the bounds of truth values

@@ -167,6 +167,11 @@ var operators = []struct {
 	{"ScatterND", nil, []string{"i 2x2: 1 2 3 4", "i 1x1: 1", "i 1x2: 8 9"}, []string{"i 2x2: 1 2 8 9"}},
 	{"ScatterND", nil, []string{"i 4: 0 0 0 0", "i 1x1: 4", "i 1: 7"}, []string{"error"}},
 	{"CumSum", nil, []string{"i 99999999999x0:", "i: 1"}, []string{"i 99999999999x0:"}}, // no elements, whatever the sizes claim
+	{"MatMul", nil, []string{"f 99999999999x0:", "f 0x0:"}, []string{"f 99999999999x0:"}},
+	{"MatMul", nil, []string{"f 99999999999x0x1:", "f 1x1: 2"}, []string{"f 99999999999x0x1:"}},
+	{"Gemm", nil, []string{"f 99999999999x0:", "f 0x0:"}, []string{"f 99999999999x0:"}},
+	{"ReduceSum", nil, []string{"f 99999999999x0:", "i 1: 1"}, []string{"f 99999999999x1"}},
+	{"DynamicQuantizeLinear", nil, []string{"f 2: 3e38 -3e38"}, []string{"? 2", "f", "?"}},
 	{"EyeLike", nil, []string{"i 99999999999x0:"}, []string{"i 99999999999x0:"}},
 	{"Pad", nil, []string{"i 99999999999x0:", "i 4: 1 0 1 0"}, []string{"i 100000000001x0:"}},
 	{"Gather", []onnx.NewAttribute{{Name: "axis", Value: int64(1)}}, []string{"i 99999999999x2x0:", "i 1: 1"}, []string{"i 99999999999x1x0:"}},

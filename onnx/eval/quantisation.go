@@ -70,7 +70,7 @@ func dynamicQuantize(c *call) ([]*Value, error) {
 		return out, nil
 	}
 	low, high := min(slices.Min(a.Floats), 0), max(slices.Max(a.Floats), 0)
-	scale := round(onnx.Float, (high-low)/255)
+	scale := round(onnx.Float, round(onnx.Float, high-low)/255)
 	if !(scale > 0) || math.IsInf(scale, 0) {
 		return out, nil
 	}

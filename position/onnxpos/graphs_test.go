@@ -400,7 +400,31 @@ func TestMisleadingGraphs(t *testing.T) {
 		}, "none", 24, "do not broadcast"},
 		{"a matrix of means", func(m *onnx.NewModel) {
 			masked(m, 12, func(q, k int) float64 { return map[bool]float64{true: 1 - 1./12, false: -1. / 12}[q == k] })
-		}, "none", 24, "do not broadcast"},
+		}, "relative-table, heads 1 ×12", 24, "cannot be changed"},
+		{"tokens that go round", func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers[:1:1], integers("0", 0), integers("5", 5), integers("6", 6), integers("1", 1), noise("W", 4, 4))
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Slice", "head", "te", "0", "5", "1"), node("Slice", "tail", "te", "5", "6", "1"),
+				withInts(node("Concat", "round", "tail", "head"), "axis", int64(1)), node("Add", "x", "te", "round"), node("MatMul", "h", "x", "W")}
+		}, "none", 12, "it cuts the tokens at 5"},
+		{"the last token by its place", func(m *onnx.NewModel) {
+			m.Outputs[0].Dims = []int64{1, 1, 4}
+			m.Initializers = append(m.Initializers[:1:1], integers("5", 5), noise("W", 4, 4))
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), withInts(node("Gather", "x", "te", "5"), "axis", int64(1)), node("MatMul", "h", "x", "W")}
+		}, "none", 12, "it cuts the tokens at 5"},
+		{"an output of a window of the whole", func(m *onnx.NewModel) {
+			m.Outputs[0].Dims = []int64{1, 4, 1}
+			m.Initializers = append(m.Initializers[:1:1], noise("W", 4, 4))
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("MatMul", "x", "te", "W"), withInts(node("Transpose", "xt", "x"), "perm", []int64{0, 2, 1}),
+				withInts(node("MaxPool", "h", "xt"), "kernel_shape", []int64{6})}
+		}, "none", 12, "does not follow the length"},
+		{"waves from the middle", func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers[:1:1], noise("W", 8, 8), noise("wide", 32, 8), floats("waves", []int64{6, 8}, func(i int) float64 {
+				angle := float64(i/8-3) * math.Pow(100, -float64(i%4)/4)
+				return map[bool]float64{true: math.Sin(angle), false: math.Cos(angle)}[i%8 < 4]
+			}))
+			m.Outputs[0].Dims[2] = 8
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wide", "ids"), node("Add", "x", "te", "waves"), node("MatMul", "h", "x", "W")}
+		}, "sinusoidal base 100, dim 8, sin-cos, denominator d/2, 6 rows ×6", 12, "places relative to the 6 positions"},
 		{"a window", func(m *onnx.NewModel) {
 			masked(m, 12, func(q, k int) float64 { return map[bool]float64{true: 0, false: -1e9}[q-k >= 0 && q-k < 5] })
 		}, "none", 24, "mask of 24×24 positions, which goes on as it ended; fixed length of ids: 12 → 24; fixed length of h: 12 → 24"},
