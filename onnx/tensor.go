@@ -202,6 +202,7 @@ func (t *Tensor) reader() (io.ReaderAt, int64, error) {
 // bytesAt is an io.ReaderAt over bytes in memory.
 type bytesAt []byte
 
+// ReadAt reads from the bytes at an offset; io.EOF beyond them.
 func (b bytesAt) ReadAt(p []byte, at int64) (int, error) {
 	if at < 0 || at >= int64(len(b)) {
 		return 0, io.EOF

@@ -45,6 +45,7 @@ type view struct {
 	parts []*viewPart
 }
 
+// ReadAt reads the bytes that the planned file has at an offset.
 func (v *view) ReadAt(p []byte, at int64) (int, error) {
 	if at < 0 {
 		return 0, fmt.Errorf("offset %d", at)
@@ -134,6 +135,7 @@ func newExactReader(s Source) io.Reader {
 	return &exactReader{s.Open(), s.Size(), s.Size()}
 }
 
+// Read reads from the source; fewer or more bytes than it promised are an error.
 func (e *exactReader) Read(p []byte) (int, error) {
 	if e.left == 0 {
 		return 0, e.atEnd()

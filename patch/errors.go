@@ -18,6 +18,7 @@ type PlanError struct {
 	Why  string
 }
 
+// Error says which edit is wrong, and why.
 func (e *PlanError) Error() string {
 	if e.Edit < 0 {
 		return "plan: " + e.Why
@@ -32,6 +33,7 @@ type InputError struct {
 	Err  error
 }
 
+// Error says the file and what is wrong with it.
 func (e *InputError) Error() string {
 	if e.Path == "" {
 		return e.Err.Error()
@@ -47,6 +49,7 @@ func cause(path string, err error) string {
 	return err.Error()
 }
 
+// Unwrap is the cause.
 func (e *InputError) Unwrap() error { return e.Err }
 
 // OutputError is the error of a file that could not be written (exit code 5).
@@ -60,10 +63,12 @@ type OutputError struct {
 	Hint string // what would help; may be empty
 }
 
+// Error says the file, what was being done, and what went wrong.
 func (e *OutputError) Error() string {
 	return fmt.Sprintf("%s: %s: %s", e.Path, e.Op, cause(e.Path, e.Err))
 }
 
+// Unwrap is the cause.
 func (e *OutputError) Unwrap() error { return e.Err }
 
 // Hints returns what would help, for printing under the error.

@@ -145,15 +145,7 @@ func gatherND(c *call) ([]*Value, error) {
 	if !index.Known() {
 		return one(out), nil
 	}
-	strides := newWalker(a.Shape, a.Shape).strides
-	inner := product(a.Shape[batch+last:])
-	if inner > 0 {
-		for i, d := range a.Shape { // a stride of a dimension of one is not 0 here
-			if d == 1 {
-				strides[i] = product(a.Shape[i+1:])
-			}
-		}
-	}
+	strides, inner := stridesOf(a.Shape), product(a.Shape[batch+last:])
 	perBatch := product(index.Shape[batch : len(index.Shape)-1])
 	known := a.Len() <= maxContent && out.Len() <= maxContent && a.Known() && !hidden(a, index)
 	for i := range index.Len() / max(last, 1) {

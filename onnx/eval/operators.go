@@ -75,9 +75,9 @@ func standard(name string) operator {
 	case "GatherND":
 		return gatherND
 	case "ScatterND":
-		return scatterND
+		return scatter(scatterND)
 	case "ScatterElements", "Scatter":
-		return scatterElements
+		return scatter(scatterElements)
 	case "TensorScatter":
 		return tensorScatter
 	case "NonZero":

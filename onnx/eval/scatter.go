@@ -37,15 +37,22 @@ func tensorScatter(c *call) ([]*Value, error) {
 	return one(&Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}), nil
 }
 
-func scatterElements(c *call) ([]*Value, error) {
-	a, index, updates := c.need(0), c.need(1), c.need(2)
-	if index.Type.IsFloat() {
-		return nil, c.fail("indices of type %v", index.Type)
+// scatter checks what both scatters need, and leaves the rest to one of them: it
+// writes into out, which has the shape of what is written into.
+func scatter(into func(c *call, a, index, updates, out *Value) ([]*Value, error)) operator {
+	return func(c *call) ([]*Value, error) {
+		a, index := c.need(0), c.need(1)
+		if index.Type.IsFloat() {
+			return nil, c.fail("indices of type %v", index.Type)
+		}
+		if !a.Ranked {
+			return one(&Value{Type: a.Type}), nil
+		}
+		return into(c, a, index, c.need(2), Shaped(a.Type, a.Shape...))
 	}
-	if !a.Ranked {
-		return one(&Value{Type: a.Type}), nil
-	}
-	out := Shaped(a.Type, a.Shape...)
+}
+
+func scatterElements(c *call, a, index, updates, out *Value) ([]*Value, error) {
 	switch {
 	case !index.Ranked || !updates.Ranked:
 		return one(out), nil
@@ -75,15 +82,7 @@ func scatterElements(c *call) ([]*Value, error) {
 	return one(out), nil
 }
 
-func scatterND(c *call) ([]*Value, error) {
-	a, index, updates := c.need(0), c.need(1), c.need(2)
-	if index.Type.IsFloat() {
-		return nil, c.fail("indices of type %v", index.Type)
-	}
-	if !a.Ranked {
-		return one(&Value{Type: a.Type}), nil
-	}
-	out := Shaped(a.Type, a.Shape...)
+func scatterND(c *call, a, index, updates, out *Value) ([]*Value, error) {
 	if err := scatterShapes(c, a, index, updates); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // doubts refuses a change with which a graph of a fixed length runs, and yet
@@ -99,4 +100,16 @@ func (c *lengthChange) leftBehind(old, s *eval.Scope, n *onnx.Node) (at int, fou
 		}
 	}
 	return 0, false
+}
+
+// relativeToLength reports whether waves of a fixed length have positions that are
+// parts of that length, or are counted from its middle: they do not go on.
+func (m *Model) relativeToLength(wave schemes.Sinusoid) bool {
+	n := m.fixedLength()
+	if n == 0 {
+		return false
+	}
+	f := wave.Frequencies
+	parts := wave.Base == 0 && len(f) > 0 && (partOf(f[0], math.Pi, n) || partOf(f[0], math.Pi, n-1) || partOf(f[0], math.Pi, n+1))
+	return parts || wave.Start < 0
 }

@@ -159,6 +159,8 @@ func (t *tableSite) Hold(want position.Want) error {
 		row = func(i int, dst []float64) error { table.Row(i, dst); return nil }
 	case want.Rows != nil:
 		n, kept, row = want.Rows.Len(), want.Rows.Kept(), want.Rows.Row
+	case t.sinusoid != nil && t.m.relativeToLength(t.sinusoid.Sinusoid):
+		return &position.Refusal{Why: fmt.Sprintf("the sines and cosines are of places relative to the %d positions", t.m.fixedLength()), Instead: "export the model for the wanted length"}
 	case t.sinusoid != nil:
 		table := t.sinusoid.Sinusoid.Table()
 		row = func(i int, dst []float64) error { table.Row(i, dst); return nil }

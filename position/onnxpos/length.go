@@ -2,7 +2,6 @@ package onnxpos
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -62,34 +61,10 @@ func (m *Model) SetLength(old, new int) (err error) {
 		return &position.Refusal{Why: fmt.Sprintf("the graph is unrolled: it treats each of its %d positions by nodes of its own, such as %s", m.fixedLength(), nodeName(n)),
 			Instead: "export the model for the wanted length"}
 	}
-	if err := m.ownPositions(); err != nil {
-		return err
-	}
 	c := &lengthChange{m: m, old: old, new: new, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{}, known: map[*onnx.Node]bool{}}
 	c.sizes.length = new
 	c.pairs = c.lengths()
 	return c.run()
-}
-
-// ownPositions refuses sines and cosines of a fixed length whose positions are
-// parts of that length, or counted from its middle.
-func (m *Model) ownPositions() error {
-	n := m.fixedLength()
-	for _, s := range m.sites {
-		t, ok := s.(*tableSite)
-		if !ok || t.sinusoid == nil || n == 0 || t.held == 0 {
-			continue
-		}
-		wave := t.sinusoid.Sinusoid
-		parts := false
-		if f := wave.Frequencies; wave.Base == 0 && len(f) > 0 {
-			parts = partOf(f[0], math.Pi, n) || partOf(f[0], math.Pi, n-1) || partOf(f[0], math.Pi, n+1)
-		}
-		if parts || wave.Start < 0 {
-			return &position.Refusal{Why: fmt.Sprintf("the sines and cosines are of places relative to the %d positions", n), Instead: "export the model for the wanted length"}
-		}
-	}
-	return nil
 }
 
 // caught makes a refusal of a panic: a graph that is not understood is not
