@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Keys of a split model. Engines read only these types: count and number u16,
@@ -17,7 +18,9 @@ const (
 )
 
 // shardName is how shards are named: prefix-00001-of-00003.gguf.
-var shardName = regexp.MustCompile(`^(.*)-(\d{5})-of-(\d{5})\.gguf$`)
+var shardName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.*)-(\d{5})-of-(\d{5})\.gguf$`)
+})
 
 // splitCount is the number of parts that this part claims, 1 for a whole file.
 func (p *Part) splitCount() uint64 {
@@ -29,7 +32,7 @@ func (p *Part) splitCount() uint64 {
 func (o *opener) companions(first *Part) ([]*Part, error) {
 	count := first.splitCount()
 	folder, base := filepath.Split(first.Path)
-	m := shardName.FindStringSubmatch(base)
+	m := shardName().FindStringSubmatch(base)
 	if m == nil || count > MaxParts || m[3] != fmt.Sprintf("%05d", count) {
 		return nil, &FormatError{Path: first.Path, What: "split model", At: -1, Key: keySplitCount,
 			Why:  fmt.Sprintf("one of %d parts, and its name does not end in -NNNNN-of-%05d.gguf, so the others cannot be found", count, count),
@@ -117,7 +120,7 @@ func totals(parts []*Part) error {
 func ShardNames(target string, n int) []string {
 	folder, base := filepath.Split(target)
 	prefix := strings.TrimSuffix(base, ".gguf")
-	if m := shardName.FindStringSubmatch(base); m != nil && m[3] == fmt.Sprintf("%05d", n) {
+	if m := shardName().FindStringSubmatch(base); m != nil && m[3] == fmt.Sprintf("%05d", n) {
 		prefix = m[1]
 	}
 	names := make([]string, n)

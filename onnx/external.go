@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -25,12 +26,16 @@ type externalFile struct {
 // maxLocation bounds the length of a location (PATH_MAX).
 const maxLocation = 4096
 
-// decimal is what an offset or a length may look like; other readers take
-// blanks and underscores too, and disagree about them.
-var decimal = regexp.MustCompile(`^[0-9]{1,19}$`)
+// decimal reports whether a text is what an offset or a length may look like;
+// other readers take blanks and underscores too, and disagree about them.
+func decimal(s string) bool {
+	return len(s) >= 1 && len(s) <= 19 && strings.Trim(s, "0123456789") == ""
+}
 
 // windowsDevice matches names that are devices on Windows in any folder.
-var windowsDevice = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(\.|$)`)
+var windowsDevice = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(\.|$)`)
+})
 
 // checkLocation refuses names that could lead out of the model's folder,
 // before anything is opened (facts/BAD-INPUTS B21).
@@ -53,7 +58,7 @@ func checkLocation(name string) error {
 		if part == ".." {
 			return errors.New("the location leads out of the model's folder")
 		}
-		if windowsDevice.MatchString(part) {
+		if windowsDevice().MatchString(part) {
 			return errors.New("the location is a device name")
 		}
 	}
@@ -69,7 +74,7 @@ func (f *File) externalRange(t *Tensor) (at, n int64, err error) {
 			return otherwise, nil
 		}
 		v, err := strconv.ParseInt(s, 10, 64)
-		if err != nil || !decimal.MatchString(s) {
+		if err != nil || !decimal(s) {
 			return 0, bad(fmt.Sprintf("%s %q is not a whole number", key, s))
 		}
 		return v, nil

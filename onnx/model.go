@@ -77,7 +77,8 @@ type Graph struct {
 	Parent       *Graph // the graph around a sub-graph; nil for the main graph and functions
 	Owner        *Node  // the node whose attribute holds this graph
 
-	frame *frame
+	frame  *frame
+	wiring Wiring
 }
 
 // Node is one operator call.
@@ -87,9 +88,13 @@ type Node struct {
 	Attributes       []*Attribute
 	Graph            *Graph
 
+	index       int // in Graph.Nodes
 	frame       *frame
 	inputFields []field
 }
+
+// Index is the node's place in the list of its graph's nodes.
+func (n *Node) Index() int { return n.index }
 
 // Attribute is a node's attribute. Type is AttributeProto's enumeration:
 // 1 float, 2 int, 3 string, 4 tensor, 5 graph, 6 floats, 7 ints, 8 strings, …

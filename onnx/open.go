@@ -48,7 +48,7 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 func newFile(r io.ReaderAt, size int64, path string, options Options) (*File, error) {
 	f := &File{Path: path, Size: size, r: r, Opsets: map[string]int64{}, options: options,
 		external: map[string]*externalFile{}, top: &frame{end: size}}
-	p := &parser{cursor: newCursor(r, size), file: f}
+	p := &parser{cursor: newCursor(r, size), file: f, words: map[string]string{}}
 	if err := p.model(); err != nil {
 		if fe, ok := err.(*FormatError); ok && fe.Path == "" {
 			fe.Path = path

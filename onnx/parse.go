@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -15,12 +16,46 @@ type parser struct {
 	file  *File
 	held  int64 // estimated bytes of the index so far
 	depth int
+
+	// What is made of many small things is made in blocks.
+	frames     block[frame]
+	nodes      block[Node]
+	attributes block[Attribute]
+	tensors    block[Tensor]
+	strings    block[string]
+	fields     block[field]
+	numbers    block[int32]
+	contents   block[byte]
+	texts      strings.Builder
+	words      map[string]string
+	// Lists whose length is not known yet; messages inside one another use
+	// them as stacks.
+	names  []string
+	inputs []input
+}
+
+// input is one input of a node: where it is and which value it names.
+type input struct {
+	field field
+	value int32
 }
 
 // each calls visit for every field of the message in fr.
 func (p *parser) each(fr *frame, place string, visit func(field) error) error {
+	return p.eachOf(fr, place, -1, visit)
+}
+
+// eachOf is each for the message at an index of a list, −1 for one that is
+// alone.
+func (p *parser) eachOf(fr *frame, list string, index int, visit func(field) error) error {
+	place := func() string {
+		if index < 0 {
+			return list
+		}
+		return fmt.Sprintf("%s[%d]", list, index)
+	}
 	if p.depth++; p.depth > maxDepth {
-		return &FormatError{Offset: fr.start, Place: place, What: fmt.Sprintf("messages nested more than %d deep", maxDepth)}
+		return &FormatError{Offset: fr.start, Place: place(), What: fmt.Sprintf("messages nested more than %d deep", maxDepth)}
 	}
 	defer func() { p.depth-- }()
 	for at := fr.start; at < fr.end; {
@@ -28,10 +63,10 @@ func (p *parser) each(fr *frame, place string, visit func(field) error) error {
 		if err == nil {
 			err = visit(f)
 		} else {
-			err = placed(err, fieldName(place, f.number))
+			err = placed(err, fieldName(list, f.number))
 		}
 		if err != nil {
-			return placed(err, place)
+			return placed(err, place())
 		}
 		at = f.end
 	}
@@ -64,8 +99,11 @@ func placed(err error, place string) error {
 	return err
 }
 
-func (fr *frame) sub(f field) *frame {
-	return &frame{parent: fr, tag: f.tag, length: f.length, start: f.start, end: f.end}
+// sub is the frame of a message inside another.
+func (p *parser) sub(fr *frame, f field) *frame {
+	out := p.frames.one()
+	*out = frame{parent: fr, tag: f.tag, length: f.length, start: f.start, end: f.end}
+	return out
 }
 
 func isMessage(f field, n protowire.Number) bool {
@@ -80,15 +118,61 @@ func (p *parser) text(f field) (string, error) {
 	if err := p.hold(f, f.end-f.start); err != nil {
 		return "", err
 	}
-	b, err := p.bytes(f, maxText)
-	return string(b), err
+	b, err := p.content(f, maxText)
+	return p.keep(b), err
+}
+
+// word is text for names that come again and again: of operators, attributes,
+// domains.
+func (p *parser) word(f field) (string, error) {
+	if err := p.hold(f, f.end-f.start); err != nil {
+		return "", err
+	}
+	b, err := p.content(f, maxText)
+	if word, met := p.words[string(b)]; met || err != nil {
+		return word, err
+	}
+	word := p.keep(b)
+	p.words[word] = word
+	return word, nil
+}
+
+// keep makes a string of bytes that are about to change.
+func (p *parser) keep(b []byte) string {
+	const room = 4 << 10
+	if len(b) > room/4 {
+		return string(b)
+	}
+	if p.texts.Cap()-p.texts.Len() < len(b) {
+		p.texts = strings.Builder{}
+		p.texts.Grow(room)
+	}
+	from := p.texts.Len()
+	p.texts.Write(b)
+	return p.texts.String()[from:]
+}
+
+// name reads the name of a value that a node makes or reads; −1 for "".
+func (p *parser) name(g *Graph, f field) (value int32, err error) {
+	if err := p.hold(f, weightName+f.end-f.start); err != nil {
+		return -1, err
+	}
+	b, err := p.content(f, maxText)
+	if err != nil || len(b) == 0 {
+		return -1, err
+	}
+	if value, met := g.wiring.numbers[string(b)]; met {
+		return value, nil // without making the string once more
+	}
+	return g.wiring.number(p.keep(b)), nil
 }
 
 // What entries of the index weigh in memory, about: the cheapest in a file are
 // two bytes long.
 const (
 	weightItem  = 256 // a node, attribute, initializer, value info or function
-	weightEntry = 96  // a dimension, an input's name or another entry of a list
+	weightName  = 160 // the name of a value that a node reads or makes
+	weightEntry = 96  // a dimension or another entry of a list
 	weightValue = 8   // a number of a list
 )
 
@@ -123,20 +207,21 @@ func (p *parser) model() error {
 		case isMessage(f, 3):
 			m.ProducerVersion, err = p.text(f)
 		case isMessage(f, 7):
+			fr := p.sub(m.top, f)
 			if m.Graph == nil {
-				m.Graph = &Graph{}
+				m.Graph = newGraph(fr, nil, nil)
 			}
 			// A graph that occurs twice is merged: its fields are appended.
-			err = p.graph(m.Graph, m.top.sub(f), "graph")
+			err = p.graph(m.Graph, fr)
 		case isMessage(f, 8):
-			err = p.opset(m.top.sub(f), m.Opsets)
+			err = p.opset(p.sub(m.top, f), m.Opsets)
 		case isMessage(f, 25):
 			if err = p.hold(f, weightItem); err != nil {
 				return err
 			}
 			fn := &Function{}
 			m.Functions = append(m.Functions, fn)
-			err = p.function(fn, m.top.sub(f), fmt.Sprintf("functions[%d]", len(m.Functions)-1))
+			err = p.function(fn, p.sub(m.top, f), len(m.Functions)-1)
 		}
 		return err
 	})
@@ -164,8 +249,8 @@ func (p *parser) opset(fr *frame, into map[string]int64) error {
 	return err
 }
 
-func (p *parser) function(fn *Function, fr *frame, place string) error {
-	fn.Graph = &Graph{frame: fr}
+func (p *parser) function(fn *Function, fr *frame, index int) error {
+	fn.Graph = newGraph(fr, nil, nil)
 	fn.Opsets = map[string]int64{}
 	list := func(into *[]string, f field) error {
 		if err := p.hold(f, weightEntry); err != nil {
@@ -175,7 +260,7 @@ func (p *parser) function(fn *Function, fr *frame, place string) error {
 		*into = append(*into, s)
 		return err
 	}
-	return p.each(fr, place, func(f field) (err error) {
+	err := p.eachOf(fr, "functions", index, func(f field) (err error) {
 		switch {
 		case isMessage(f, 1):
 			fn.Name, err = p.text(f)
@@ -189,7 +274,7 @@ func (p *parser) function(fn *Function, fr *frame, place string) error {
 		case isMessage(f, 7):
 			err = p.node(fn.Graph, fr, f)
 		case isMessage(f, 9):
-			err = p.opset(fr.sub(f), fn.Opsets)
+			err = p.opset(p.sub(fr, f), fn.Opsets)
 		case isMessage(f, 10):
 			fn.Domain, err = p.text(f)
 		case isMessage(f, 11):
@@ -198,39 +283,31 @@ func (p *parser) function(fn *Function, fr *frame, place string) error {
 			}
 			a := &Attribute{file: p.file}
 			fn.Defaults = append(fn.Defaults, a)
-			err = p.attribute(a, &Node{Graph: fn.Graph}, fr.sub(f))
+			err = p.attribute(a, &Node{Graph: fn.Graph}, p.sub(fr, f))
 		case isMessage(f, 12):
 			err = p.valueInfo(&fn.Graph.ValueInfos, fr, f)
 		}
 		return err
 	})
+	fn.Graph.wiring.finish(fn.Graph.Nodes)
+	return err
 }
 
-func (p *parser) graph(g *Graph, fr *frame, place string) error {
-	if g.frame == nil {
-		g.frame = fr
-	}
-	names := map[string]bool{}
-	for _, t := range g.Initializers {
-		names[t.Name] = true
-	}
-	return p.each(fr, place, func(f field) (err error) {
+func newGraph(fr *frame, parent *Graph, owner *Node) *Graph {
+	g := &Graph{Parent: parent, Owner: owner, frame: fr}
+	g.wiring.start(fr.end - fr.start)
+	return g
+}
+
+func (p *parser) graph(g *Graph, fr *frame) error {
+	err := p.each(fr, "graph", func(f field) (err error) {
 		switch {
 		case isMessage(f, 1):
 			err = p.node(g, fr, f)
 		case isMessage(f, 2):
 			g.Name, err = p.text(f)
 		case isMessage(f, 5):
-			if err = p.hold(f, weightItem); err != nil {
-				return err
-			}
-			t := &Tensor{file: p.file}
-			g.Initializers = append(g.Initializers, t)
-			err = p.tensor(t, fr.sub(f), fmt.Sprintf("initializer[%d]", len(g.Initializers)-1))
-			if names[t.Name] {
-				p.repeat(t, RepeatInitializer, fmt.Sprintf("initializer %q occurs twice", t.Name))
-			}
-			names[t.Name] = true
+			err = p.initializer(g, p.sub(fr, f), f)
 		case isMessage(f, 11):
 			err = p.valueInfo(&g.Inputs, fr, f)
 		case isMessage(f, 12):
@@ -239,67 +316,111 @@ func (p *parser) graph(g *Graph, fr *frame, place string) error {
 			err = p.valueInfo(&g.ValueInfos, fr, f)
 		case isMessage(f, 15):
 			if err = p.hold(f, weightItem); err == nil {
-				err = p.sparse(g, fr.sub(f))
+				err = p.sparse(g, p.sub(fr, f))
 			}
 		}
 		return err
 	})
+	g.wiring.finish(g.Nodes)
+	return err
+}
+
+func (p *parser) initializer(g *Graph, fr *frame, f field) error {
+	if err := p.hold(f, weightItem); err != nil {
+		return err
+	}
+	t := p.tensors.one()
+	t.file = p.file
+	g.Initializers = append(g.Initializers, t)
+	if err := p.tensor(t, fr, "initializer", len(g.Initializers)-1); err != nil {
+		return err
+	}
+	value := &g.wiring.values[g.wiring.number(t.Name)]
+	if value.constant != nil {
+		p.repeat(t, RepeatInitializer, fmt.Sprintf("initializer %q occurs twice", t.Name))
+	}
+	value.constant = t
+	return nil
 }
 
 func (p *parser) node(g *Graph, parent *frame, f field) error {
 	if err := p.hold(f, weightItem); err != nil {
 		return err
 	}
-	n := &Node{Graph: g, frame: parent.sub(f)}
+	n := p.nodes.one()
+	n.Graph, n.frame, n.index = g, p.sub(parent, f), len(g.Nodes)
 	g.Nodes = append(g.Nodes, n)
-	return p.each(n.frame, fmt.Sprintf("node[%d]", len(g.Nodes)-1), func(f field) (err error) {
+	g.wiring.inputs = append(g.wiring.inputs, nil)
+	inputs, outputs := len(p.inputs), len(p.names)
+	err := p.eachOf(n.frame, "node", n.index, func(f field) (err error) {
+		var value int32
 		switch {
-		case isMessage(f, 1), isMessage(f, 2):
-			if err = p.hold(f, weightEntry); err != nil {
-				return err
+		case isMessage(f, 1):
+			value, err = p.name(g, f)
+			p.inputs = append(p.inputs, input{f, value})
+		case isMessage(f, 2):
+			if value, err = p.name(g, f); value >= 0 {
+				g.wiring.values[value].producer = n
 			}
-			s, err := p.text(f)
-			if f.number == 2 {
-				n.Outputs = append(n.Outputs, s)
-				return err
-			}
-			n.Inputs = append(n.Inputs, s)
-			n.inputFields = append(n.inputFields, f)
-			return err
+			p.names = append(p.names, g.wiring.text(value))
 		case isMessage(f, 3):
 			n.Name, err = p.text(f)
 		case isMessage(f, 4):
-			n.Op, err = p.text(f)
+			n.Op, err = p.word(f)
 		case isMessage(f, 5):
-			if err = p.hold(f, weightItem); err != nil {
-				return err
-			}
-			a := &Attribute{file: p.file}
-			err = p.attribute(a, n, n.frame.sub(f))
-			if n.Attribute(a.Name) != nil {
-				p.repeat(nil, RepeatAttribute, fmt.Sprintf("attribute %q of node %q occurs twice", a.Name, n.Name))
-			}
-			n.Attributes = append(n.Attributes, a)
+			err = p.nodeAttribute(n, f)
 		case isMessage(f, 7):
-			n.Domain, err = p.text(f)
+			n.Domain, err = p.word(f)
 			if n.Domain == "ai.onnx" {
 				n.Domain = ""
 			}
 		}
 		return err
 	})
+	n.Outputs = p.strings.copy(p.names[outputs:])
+	p.names = p.names[:outputs]
+	p.wireInputs(n, p.inputs[inputs:])
+	p.inputs = p.inputs[:inputs]
+	return err
+}
+
+// wireInputs gives a node its inputs.
+func (p *parser) wireInputs(n *Node, in []input) {
+	w := &n.Graph.wiring
+	n.Inputs = p.strings.many(len(in))
+	n.inputFields = p.fields.many(len(in))
+	numbers := p.numbers.many(len(in))
+	for i, x := range in {
+		n.Inputs[i], n.inputFields[i], numbers[i] = w.text(x.value), x.field, x.value
+	}
+	w.inputs[n.index] = numbers
+}
+
+func (p *parser) nodeAttribute(n *Node, f field) error {
+	if err := p.hold(f, weightItem); err != nil {
+		return err
+	}
+	a := p.attributes.one()
+	a.file = p.file
+	err := p.attribute(a, n, p.sub(n.frame, f))
+	if n.Attribute(a.Name) != nil {
+		p.repeat(nil, RepeatAttribute, fmt.Sprintf("attribute %q of node %q occurs twice", a.Name, n.Name))
+	}
+	n.Attributes = append(n.Attributes, a)
+	return err
 }
 
 func (p *parser) attribute(a *Attribute, n *Node, fr *frame) error {
 	a.frame = fr
 	subgraph := func(f field) (*Graph, error) {
-		g := &Graph{Parent: n.Graph, Owner: n}
-		return g, p.graph(g, fr.sub(f), "graph")
+		inner := p.sub(fr, f)
+		g := newGraph(inner, n.Graph, n)
+		return g, p.graph(g, inner)
 	}
 	err := p.each(fr, "attribute", func(f field) (err error) {
 		switch {
 		case isMessage(f, 1):
-			a.Name, err = p.text(f)
+			a.Name, err = p.word(f)
 		case f.number == 2 && f.kind == protowire.Fixed32Type:
 			a.F = math.Float32frombits(uint32(f.value))
 		case isVarint(f, 3):
@@ -310,8 +431,9 @@ func (p *parser) attribute(a *Attribute, n *Node, fr *frame) error {
 			}
 			a.Long = f.end-f.start > maxText // a model inside the model
 		case isMessage(f, 5):
-			a.Tensor = &Tensor{file: p.file}
-			err = p.tensor(a.Tensor, fr.sub(f), "t")
+			a.Tensor = p.tensors.one()
+			a.Tensor.file = p.file
+			err = p.tensor(a.Tensor, p.sub(fr, f), "t", -1)
 		case isMessage(f, 6):
 			a.Graph, err = subgraph(f)
 		case f.number == 7:
@@ -414,14 +536,14 @@ func (p *parser) valueInfo(into *[]*ValueInfo, parent *frame, f field) error {
 	if err := p.hold(f, weightItem); err != nil {
 		return err
 	}
-	v := &ValueInfo{frame: parent.sub(f)}
+	v := &ValueInfo{frame: p.sub(parent, f)}
 	*into = append(*into, v)
 	return p.each(v.frame, "value_info", func(f field) (err error) {
 		switch {
 		case isMessage(f, 1):
 			v.Name, err = p.text(f)
 		case isMessage(f, 2):
-			err = p.valueType(v, v.frame.sub(f))
+			err = p.valueType(v, p.sub(v.frame, f))
 		}
 		return err
 	})
@@ -432,12 +554,12 @@ func (p *parser) valueType(v *ValueInfo, fr *frame) error {
 	return p.each(fr, "type", func(f field) error {
 		switch {
 		case isMessage(f, 1):
-			return p.tensorType(v, fr.sub(f))
+			return p.tensorType(v, p.sub(fr, f))
 		case isMessage(f, 9): // optional: its element type
-			opt := fr.sub(f)
+			opt := p.sub(fr, f)
 			return p.each(opt, "optional_type", func(f field) error {
 				if isMessage(f, 1) {
-					return p.valueType(v, opt.sub(f))
+					return p.valueType(v, p.sub(opt, f))
 				}
 				return nil
 			})
@@ -453,10 +575,10 @@ func (p *parser) tensorType(v *ValueInfo, fr *frame) error {
 			v.Type = DataType(f.value)
 		case isMessage(f, 2):
 			v.Ranked = true
-			shape := fr.sub(f)
+			shape := p.sub(fr, f)
 			return p.each(shape, "shape", func(f field) error {
 				if isMessage(f, 1) {
-					return p.dim(v, shape.sub(f), f)
+					return p.dim(v, p.sub(shape, f), f)
 				}
 				return nil
 			})
@@ -492,9 +614,9 @@ func (p *parser) sparse(g *Graph, fr *frame) error {
 	return p.each(fr, "sparse_initializer", func(f field) error {
 		switch {
 		case isMessage(f, 1):
-			return p.tensor(s.Values, fr.sub(f), "values")
+			return p.tensor(s.Values, p.sub(fr, f), "values", -1)
 		case isMessage(f, 2):
-			return p.tensor(s.Indices, fr.sub(f), "indices")
+			return p.tensor(s.Indices, p.sub(fr, f), "indices", -1)
 		case f.number == 3:
 			return p.varints(f, &s.Dims)
 		}

@@ -19,6 +19,7 @@ type Tensor struct {
 	file     *File
 	frame    *frame
 	raw      *field           // raw_data, the last one counts
+	small    []byte           // its bytes where they are few, or nil
 	typed    []field          // float_data, int32_data, int64_data, …
 	dims     []field          // the fields that hold the dimensions
 	external map[string]field // key → its entry in external_data
@@ -30,9 +31,9 @@ type Tensor struct {
 // maxExternalEntries bounds the keys of one tensor's external data.
 const maxExternalEntries = 64
 
-func (p *parser) tensor(t *Tensor, fr *frame, place string) error {
+func (p *parser) tensor(t *Tensor, fr *frame, list string, index int) error {
 	t.frame = fr
-	err := p.each(fr, place, func(f field) (err error) {
+	err := p.eachOf(fr, list, index, func(f field) (err error) {
 		switch {
 		case f.number == 1 && (f.kind == protowire.VarintType || f.kind == protowire.BytesType):
 			if err = p.hold(f, weightEntry); err != nil {
@@ -52,9 +53,11 @@ func (p *parser) tensor(t *Tensor, fr *frame, place string) error {
 		case isMessage(f, 8):
 			t.Name, err = p.text(f)
 		case isMessage(f, 9):
-			t.raw = &f
+			t.raw = p.fields.one()
+			*t.raw = f
+			t.small, err = p.small(f)
 		case isMessage(f, 13):
-			err = p.externalEntry(t, fr.sub(f), f)
+			err = p.externalEntry(t, p.sub(fr, f), f)
 		case isVarint(f, 14):
 			t.isExt = f.value == 1
 		}
@@ -63,7 +66,24 @@ func (p *parser) tensor(t *Tensor, fr *frame, place string) error {
 	if err != nil {
 		return err
 	}
-	return placed(p.checkTensor(t), place)
+	if err = p.checkTensor(t); err != nil && index >= 0 {
+		list = fmt.Sprintf("%s[%d]", list, index)
+	}
+	return placed(err, list)
+}
+
+// smallContent bounds raw data that is kept where it is read: the constants of
+// shapes and indices, which nearly every question needs.
+const smallContent = 64
+
+// small is a copy of raw data that is small and has been read already, else
+// nil.
+func (p *parser) small(f field) ([]byte, error) {
+	if f.end-f.start > smallContent || !p.has(f.start, f.end) {
+		return nil, nil
+	}
+	b, err := p.content(f, smallContent)
+	return p.contents.copy(b), err
 }
 
 func (p *parser) externalEntry(t *Tensor, fr *frame, f field) error {
@@ -189,6 +209,8 @@ func (t *Tensor) reader() (io.ReaderAt, int64, error) {
 	switch {
 	case t.isExt:
 		return t.file.openExternal(t, size)
+	case t.small != nil:
+		return bytesAt(t.small), size, nil
 	case t.raw != nil:
 		return io.NewSectionReader(t.file.r, t.raw.start, size), size, nil
 	}

@@ -59,7 +59,7 @@ func (c *cursor) at(offset int64, n int) ([]byte, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	if offset < c.base || offset+int64(n) > c.base+int64(len(c.window)) {
+	if !c.has(offset, offset+int64(n)) {
 		if err := c.fill(offset, n); err != nil {
 			return nil, err
 		}
@@ -195,13 +195,23 @@ func (c *cursor) group(number protowire.Number, at, end int64, depth int) (int64
 	return 0, &FormatError{Offset: begin, What: "a group does not end"}
 }
 
-// bytes returns a copy of the value of a BytesType field; longer than limit
-// is an error, so that a claim never decides an allocation.
-func (c *cursor) bytes(f field, limit int64) ([]byte, error) {
+// has reports whether bytes of the file are in the window.
+func (c *cursor) has(start, end int64) bool {
+	return start >= c.base && end <= c.base+int64(len(c.window))
+}
+
+// content returns the value of a BytesType field, valid until the next call;
+// longer than limit is an error, so that a claim never decides an allocation.
+func (c *cursor) content(f field, limit int64) ([]byte, error) {
 	if f.end-f.start > limit {
 		return nil, &FormatError{Offset: f.start, What: fmt.Sprintf("%d bytes where at most %d make sense", f.end-f.start, limit)}
 	}
-	b, err := c.at(f.start, int(f.end-f.start))
+	return c.at(f.start, int(f.end-f.start))
+}
+
+// bytes returns a copy of the value of a BytesType field, as content does.
+func (c *cursor) bytes(f field, limit int64) ([]byte, error) {
+	b, err := c.content(f, limit)
 	if err != nil {
 		return nil, err
 	}

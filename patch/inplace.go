@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"sync"
 )
 
 // MostInPlace is how many bytes InPlace replaces at most: the journal holds
@@ -119,7 +120,9 @@ type placed struct {
 
 // digestName are names that are a digest of the content: changing the bytes
 // makes them lie (hub caches, ollama).
-var digestName = regexp.MustCompile(`^(sha256[-:])?[0-9a-fA-F]{64}$`)
+var digestName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(sha256[-:])?[0-9a-fA-F]{64}$`)
+})
 
 func openTarget(files FS, path string) (*placed, error) {
 	info, err := files.Lstat(path)
@@ -134,7 +137,7 @@ func openTarget(files FS, path string) (*placed, error) {
 		return nil, &InputError{path, errors.New("not a regular file")}
 	case linkCount(info) > 1:
 		return nil, &RefusedError{path, "has several names (hard links)", instead}
-	case digestName.MatchString(filepath.Base(path)) || filepath.Base(filepath.Dir(path)) == "blobs":
+	case digestName().MatchString(filepath.Base(path)) || filepath.Base(filepath.Dir(path)) == "blobs":
 		return nil, &RefusedError{path, "is a blob of a cache: its name states its content", instead}
 	}
 	f, err := files.OpenWrite(path)

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/modelpatch/modelpatch"
 )
@@ -16,7 +17,9 @@ var modelNames = []string{".gguf", ".onnx", ".gguf.zst", ".onnx.zst", ".gguf.gz"
 
 // laterShard matches the shards of a split GGUF after the first, which opens
 // them all.
-var laterShard = regexp.MustCompile(`-(\d{5})-of-\d{5}\.gguf$`)
+var laterShard = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`-(\d{5})-of-\d{5}\.gguf$`)
+})
 
 // expand turns arguments into files: patterns that no shell expanded, folders
 // into the models below them, and each file once.
@@ -84,7 +87,7 @@ func modelsBelow(folder string) ([]string, error) {
 
 func isModelName(name string) bool {
 	lower := strings.ToLower(name)
-	if m := laterShard.FindStringSubmatch(lower); m != nil && m[1] != "00001" || strings.HasPrefix(name, ".") {
+	if m := laterShard().FindStringSubmatch(lower); m != nil && m[1] != "00001" || strings.HasPrefix(name, ".") {
 		return false
 	}
 	return slices.ContainsFunc(modelNames, func(end string) bool { return strings.HasSuffix(lower, end) })

@@ -69,16 +69,15 @@ type Scope struct {
 	// Results are the names of the values that the scope gives back.
 	Results []string
 
-	eval      *Evaluator
-	index     int
-	given     *onnx.Node // function: Caller with the attributes that it hands on
-	producers map[string]*onnx.Node
-	consumers map[string][]*onnx.Node
-	constants map[string]*onnx.Tensor
-	values    map[string]*Value
-	bound     map[string]*Value
-	running   map[*onnx.Node]bool
-	names     map[string]string // function: formal input → name in Outer
+	eval   *Evaluator
+	index  int
+	given  *onnx.Node // function: Caller with the attributes that it hands on
+	wiring *onnx.Wiring
+	values []*Value          // what is known so far, by the wiring's numbers
+	bound  map[string]*Value // what is given from outside
+	// running are the nodes that wait for their inputs, by onnx.Node.Index.
+	running []bool
+	names   map[string]string // function: formal input → name in Outer
 }
 
 // New prepares the evaluation of a model whose inputs have the given values.
@@ -90,18 +89,9 @@ func New(f *onnx.File, inputs map[string]*Value) *Evaluator {
 }
 
 func (e *Evaluator) scope(g *onnx.Graph, parent *Scope) *Scope {
-	s := &Scope{Graph: g, Parent: parent, eval: e, index: len(e.scopes), producers: map[string]*onnx.Node{}, constants: map[string]*onnx.Tensor{},
-		values: map[string]*Value{}, bound: map[string]*Value{}, running: map[*onnx.Node]bool{}}
-	for _, n := range g.Nodes {
-		for _, o := range n.Outputs {
-			if o != "" {
-				s.producers[o] = n
-			}
-		}
-	}
-	for _, t := range g.Initializers {
-		s.constants[t.Name] = t
-	}
+	w := g.Wiring()
+	s := &Scope{Graph: g, Parent: parent, eval: e, index: len(e.scopes), wiring: w,
+		values: make([]*Value, w.Len()), running: make([]bool, len(g.Nodes))}
 	e.scopes = append(e.scopes, s)
 	return s
 }
@@ -127,26 +117,46 @@ func (e *Evaluator) Scopes() []*Scope { return e.scopes }
 
 // Value returns what is known of a value, computing it when first asked.
 func (s *Scope) Value(name string) *Value {
-	if v, ok := s.eval.Override[name]; ok && s == s.eval.Main {
-		return v
+	if number, ok := s.wiring.Number(name); ok {
+		return s.value(number, name)
 	}
-	if v, ok := s.values[name]; ok {
+	return s.outside(name)
+}
+
+// value is Value of a name that the graph uses.
+func (s *Scope) value(number int, name string) *Value {
+	if len(s.eval.Override) > 0 && s == s.eval.Main {
+		if v, ok := s.eval.Override[name]; ok {
+			return v
+		}
+	}
+	if v := s.values[number]; v != nil {
 		return v
 	}
 	if v, ok := s.bound[name]; ok {
 		return v
 	}
-	if t, ok := s.constants[name]; ok {
-		v := s.eval.constant(t)
-		s.values[name] = v
-		return v
+	if t := s.wiring.Constant(number); t != nil {
+		s.values[number] = s.eval.constant(t)
+		return s.values[number]
 	}
-	if n, ok := s.producers[name]; ok {
+	if n := s.wiring.Producer(number); n != nil {
 		s.evaluate(n)
-		if v, ok := s.values[name]; ok {
+		if v := s.values[number]; v != nil {
 			return v
 		}
 		return Unknown()
+	}
+	return s.outside(name)
+}
+
+// outside is Value of a name that the graph does not make.
+func (s *Scope) outside(name string) *Value {
+	if v, ok := s.eval.Override[name]; ok && s == s.eval.Main {
+		return v
+	}
+	if v, ok := s.bound[name]; ok {
+		return v
 	}
 	if s.Parent != nil {
 		return s.Parent.Value(name)
@@ -154,14 +164,24 @@ func (s *Scope) Value(name string) *Value {
 	return Unknown()
 }
 
+// made returns what the scope's own graph makes a name of: a node or a
+// constant, or neither.
+func (s *Scope) made(name string) (*onnx.Node, *onnx.Tensor) {
+	if number, ok := s.wiring.Number(name); ok {
+		return s.wiring.Producer(number), s.wiring.Constant(number)
+	}
+	return nil, nil
+}
+
 // Find returns the node that produces a value, and the scope in which it
 // stands: an enclosing one for a captured value, nil for inputs and constants.
 func (s *Scope) Find(name string) (*onnx.Node, *Scope) {
 	for ; s != nil; s = s.Parent {
-		if n, ok := s.producers[name]; ok {
+		n, t := s.made(name)
+		if n != nil {
 			return n, s
 		}
-		if s.constants[name] != nil || s.bound[name] != nil {
+		if t != nil || s.bound[name] != nil {
 			return nil, s
 		}
 	}
@@ -190,10 +210,11 @@ func (s *Scope) Through(name string) (string, *Scope) {
 func (s *Scope) Tensor(name string) *onnx.Tensor {
 	name, s = s.Through(name)
 	for at := s; at != nil; at = at.Parent {
-		if t, ok := at.constants[name]; ok {
+		n, t := at.made(name)
+		if t != nil {
 			return t
 		}
-		if n, ok := at.producers[name]; ok {
+		if n != nil {
 			if n.Op == "Constant" && n.Attribute("value") != nil {
 				return n.Attribute("value").Tensor
 			}
@@ -205,17 +226,10 @@ func (s *Scope) Tensor(name string) *onnx.Tensor {
 
 // Consumers returns the nodes of this scope's graph that read a value.
 func (s *Scope) Consumers(name string) []*onnx.Node {
-	if s.consumers == nil {
-		s.consumers = map[string][]*onnx.Node{}
-		for _, n := range s.Graph.Nodes {
-			for i, in := range n.Inputs {
-				if in != "" && !slices.Contains(n.Inputs[:i], in) {
-					s.consumers[in] = append(s.consumers[in], n)
-				}
-			}
-		}
+	if number, ok := s.wiring.Number(name); ok {
+		return s.wiring.Readers(number)
 	}
-	return s.consumers[name]
+	return nil
 }
 
 // Index is the scope's place in Evaluator.Scopes; the same model probed at
@@ -262,30 +276,33 @@ func (e *Evaluator) constant(t *onnx.Tensor) *Value {
 
 // evaluate runs one node and stores its outputs.
 func (s *Scope) evaluate(n *onnx.Node) {
-	if s.running[n] {
+	if s.running[n.Index()] {
 		return // a cycle: nothing is known
 	}
 	e := s.eval
 	if e.steps++; e.steps > maxSteps || e.depth > 20000 {
 		return
 	}
-	s.running[n] = true
+	s.running[n.Index()] = true
 	e.depth++
 	outputs, err := s.call(n)
 	e.depth--
-	delete(s.running, n)
+	s.running[n.Index()] = false
 	if err != nil {
 		e.Failures = append(e.Failures, Failure{s, n, err})
 		outputs = nil
 	}
 	for i, name := range n.Outputs {
-		v := Unknown()
-		if i < len(outputs) && outputs[i] != nil && outputs[i].sound() {
-			v = outputs[i]
+		number, named := s.wiring.Number(name)
+		switch known := i < len(outputs) && outputs[i] != nil && outputs[i].sound(); {
+		case known:
+			v := outputs[i]
 			e.work += len(v.Ints) + len(v.Floats)
-		}
-		if name != "" {
-			s.values[name] = v
+			if named {
+				s.values[number] = v
+			}
+		case named:
+			s.values[number] = Unknown()
 		}
 	}
 }
@@ -296,9 +313,9 @@ func (s *Scope) call(n *onnx.Node) ([]*Value, error) {
 	}
 	n = s.resolve(n)
 	in := make([]*Value, len(n.Inputs))
-	for i, name := range n.Inputs {
-		if name != "" {
-			in[i] = s.Value(name)
+	for i, number := range s.wiring.Inputs(n) {
+		if number >= 0 {
+			in[i] = s.value(int(number), n.Inputs[i])
 		}
 	}
 	op := operatorOf(n.Domain, n.Op)
@@ -345,7 +362,7 @@ func (s *Scope) callFunction(n *onnx.Node, fn *onnx.Function) []*Value {
 	if c == nil {
 		return nil
 	}
-	c.names = map[string]string{}
+	c.names, c.bound = map[string]string{}, map[string]*Value{}
 	given := *s.resolve(n)
 	given.Attributes = slices.Clone(given.Attributes)
 	for _, a := range fn.Defaults {

@@ -3,6 +3,7 @@ package onnxpos
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 
@@ -93,16 +94,21 @@ func (f *finder) repeats() {
 // graphs looks at every graph's nodes.
 func (f *finder) graphs() {
 	f.m.file.Graphs(func(g *onnx.Graph) {
-		producer := map[string]*onnx.Node{}
+		w := g.Wiring()
+		made := make([]bool, w.Len())
 		for _, n := range g.Nodes {
 			for _, o := range n.Outputs {
-				if o != "" && producer[o] != nil {
+				number, ok := w.Number(o)
+				if !ok {
+					continue // an absent one
+				}
+				if made[number] {
 					f.add(ruleDuplicateValue, report.LevelError, fmt.Sprintf("two nodes make the value %q", o), onceHint, nodeWhere(n))
 				}
-				producer[o] = n
+				made[number] = true
 			}
 		}
-		if n := cycle(g, producer); n != nil {
+		if n := cycle(g); n != nil {
 			f.add(ruleNodeCycle, report.LevelError, fmt.Sprintf("%s stands in a cycle of nodes: none of them can run first", nodeName(n)), "have the model exported again", nodeWhere(n))
 		}
 	})
@@ -113,46 +119,22 @@ func nodeWhere(n *onnx.Node) *report.Where {
 	return &report.Where{Node: nodeName(n), Range: &r}
 }
 
-// cycle returns a node that needs its own output, nil when there is none: what
-// is left when nodes whose inputs are there have been taken away.
-func cycle(g *onnx.Graph, producer map[string]*onnx.Node) *onnx.Node {
-	waits := map[*onnx.Node]int{}
-	readers := map[*onnx.Node][]*onnx.Node{}
-	var ready []*onnx.Node
-	for _, n := range g.Nodes {
-		for _, in := range n.Inputs {
-			if p := producer[in]; in != "" && p != nil {
-				waits[n]++
-				readers[p] = append(readers[p], n)
-			}
-		}
-		if waits[n] == 0 {
-			ready = append(ready, n)
-		}
-	}
-	done := 0
-	for ; len(ready) > 0; done++ {
-		n := ready[len(ready)-1]
-		ready = ready[:len(ready)-1]
-		for _, r := range readers[n] {
-			if waits[r]--; waits[r] == 0 {
-				ready = append(ready, r)
-			}
-		}
-	}
-	if done == len(g.Nodes) {
+// cycle returns a node that needs its own output, nil when there is none.
+func cycle(g *onnx.Graph) *onnx.Node {
+	if inOrder(g) {
 		return nil
 	}
+	waits := stuck(g)
 	// Going back from a node that still waits ends in a circle.
-	seen := map[*onnx.Node]bool{}
+	seen := make([]bool, len(g.Nodes))
 	for _, n := range g.Nodes {
-		if waits[n] == 0 {
+		if waits[n.Index()] == 0 {
 			continue
 		}
-		for !seen[n] {
-			seen[n] = true
-			for _, in := range n.Inputs {
-				if p := producer[in]; in != "" && p != nil && waits[p] > 0 {
+		for !seen[n.Index()] {
+			seen[n.Index()] = true
+			for p := range producers(g, n) {
+				if waits[p.Index()] > 0 {
 					n = p
 					break
 				}
@@ -161,6 +143,62 @@ func cycle(g *onnx.Graph, producer map[string]*onnx.Node) *onnx.Node {
 		return n
 	}
 	return nil
+}
+
+// producers are the nodes of the graph that make a node's inputs, one for every
+// input that a node makes.
+func producers(g *onnx.Graph, n *onnx.Node) iter.Seq[*onnx.Node] {
+	return func(yield func(*onnx.Node) bool) {
+		w := g.Wiring()
+		for _, in := range w.Inputs(n) {
+			if in < 0 {
+				continue
+			}
+			if p := w.Producer(int(in)); p != nil && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+// inOrder reports whether every node stands after those that it needs, as the
+// specification asks: then there is no cycle.
+func inOrder(g *onnx.Graph) bool {
+	for _, n := range g.Nodes {
+		for p := range producers(g, n) {
+			if p.Index() >= n.Index() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// stuck counts for every node the inputs that never come: what is left when
+// nodes whose inputs are there have been taken away.
+func stuck(g *onnx.Graph) (waits []int) {
+	waits = make([]int, len(g.Nodes))
+	readers := make([][]*onnx.Node, len(g.Nodes))
+	var ready []*onnx.Node
+	for _, n := range g.Nodes {
+		for p := range producers(g, n) {
+			waits[n.Index()]++
+			readers[p.Index()] = append(readers[p.Index()], n)
+		}
+		if waits[n.Index()] == 0 {
+			ready = append(ready, n)
+		}
+	}
+	for len(ready) > 0 {
+		n := ready[len(ready)-1]
+		ready = ready[:len(ready)-1]
+		for _, r := range readers[n.Index()] {
+			if waits[r.Index()]--; waits[r.Index()] == 0 {
+				ready = append(ready, r)
+			}
+		}
+	}
+	return waits
 }
 
 // maxScanned bounds the elements of a table that inspect looks at one by one.
@@ -182,10 +220,17 @@ func (f *finder) tables() {
 			}
 		}
 	}
-	read := readNames(f.m.file)
+	var read map[string]bool // by any graph, made when it is needed
 	f.m.file.Graphs(func(g *onnx.Graph) {
+		w := g.Wiring()
 		for _, t := range g.Initializers {
-			if !read[t.Name] && t.Type.IsFloat() && f.resembles(t) {
+			if number, ok := w.Number(t.Name); ok && len(w.Readers(number)) > 0 || !t.Type.IsFloat() || !f.resembles(t) {
+				continue
+			}
+			if read == nil {
+				read = readNames(f.m.file)
+			}
+			if !read[t.Name] {
 				f.add(ruleUnreadTable, report.LevelNote, fmt.Sprintf("nothing reads %q, which has the shape of the table in use", t.Name), "", f.at(t))
 			}
 		}

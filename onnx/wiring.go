@@ -1,0 +1,103 @@
+package onnx
+
+import "slices"
+
+// Wiring says where the values of one graph come from and which of its nodes
+// read them. Values have numbers, 0 to Len()−1, so that what is known of them
+// can be kept in a slice. It is made while the graph is read and shared by all
+// who ask.
+type Wiring struct {
+	numbers map[string]int32
+	values  []wire
+	inputs  [][]int32 // of every node, in order of Graph.Nodes; −1 for an absent one
+}
+
+// wire is one value: an initializer, the output of a node, or a name that nodes
+// read and that comes from outside.
+type wire struct {
+	name     string
+	constant *Tensor // the last initializer of that name
+	producer *Node   // the last node that makes it
+	readers  []*Node
+}
+
+// Wiring is the graph's wiring.
+func (g *Graph) Wiring() *Wiring { return &g.wiring }
+
+// maxHint bounds the values that a graph's size lets expect, a few tens of
+// kilobytes: most of a large file is weights.
+const maxHint = 1024
+
+// start makes room for the values that a message of that many bytes may have.
+func (w *Wiring) start(size int64) {
+	hint := min(size/128, maxHint)
+	w.numbers = make(map[string]int32, hint)
+	w.values = make([]wire, 0, hint)
+}
+
+// number is the number of a name, a new one if need be.
+func (w *Wiring) number(name string) int32 {
+	i, ok := w.numbers[name]
+	if !ok {
+		i = int32(len(w.values))
+		w.values = append(w.values, wire{name: name})
+		w.numbers[name] = i
+	}
+	return i
+}
+
+// Len is how many values there are.
+func (w *Wiring) Len() int { return len(w.values) }
+
+// Number is the number of a value; false for a name that the graph does not
+// use.
+func (w *Wiring) Number(name string) (int, bool) {
+	i, ok := w.numbers[name]
+	return int(i), ok
+}
+
+// Name is the name of a value.
+func (w *Wiring) Name(value int) string { return w.values[value].name }
+
+// text is the name of a value, "" for that of an absent one.
+func (w *Wiring) text(value int32) string {
+	if value < 0 {
+		return ""
+	}
+	return w.values[value].name
+}
+
+// Constant is the initializer that a value is, nil when it is none.
+func (w *Wiring) Constant(value int) *Tensor { return w.values[value].constant }
+
+// Producer is the node that makes a value, nil when none does.
+func (w *Wiring) Producer(value int) *Node { return w.values[value].producer }
+
+// Inputs are the numbers of a node's inputs, −1 for one that is absent.
+func (w *Wiring) Inputs(n *Node) []int32 { return w.inputs[n.index] }
+
+// Readers are the nodes of the graph itself that read a value, in file order
+// and each once; sub-graphs inside are not looked into.
+func (w *Wiring) Readers(value int) []*Node { return w.values[value].readers }
+
+// finish tells values their readers, once all nodes are there.
+func (w *Wiring) finish(nodes []*Node) {
+	// A reader is noted once for every node, however often it names the value.
+	reads := func(visit func(value int32, n *Node)) {
+		for _, n := range nodes {
+			in := w.inputs[n.index]
+			for i, v := range in {
+				if v >= 0 && !slices.Contains(in[:i], v) {
+					visit(v, n)
+				}
+			}
+		}
+	}
+	counts, total := make([]int32, len(w.values)), 0
+	reads(func(v int32, _ *Node) { counts[v]++; total++ })
+	all := make([]*Node, total)
+	for v, n := range counts {
+		w.values[v].readers, all = all[:0:n], all[n:]
+	}
+	reads(func(v int32, n *Node) { w.values[v].readers = append(w.values[v].readers, n) })
+}
