@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -23,6 +24,7 @@ type parser struct {
 	attributes block[Attribute]
 	tensors    block[Tensor]
 	strings    block[string]
+	lists      block[*Attribute]
 	fields     block[field]
 	numbers    block[int32]
 	contents   block[byte]
@@ -32,6 +34,7 @@ type parser struct {
 	// them as stacks.
 	names  []string
 	inputs []input
+	given  []*Attribute
 }
 
 // input is one input of a node: where it is and which value it names.
@@ -88,8 +91,11 @@ func fieldName(place string, n protowire.Number) string {
 // placed adds an outer place to an error's path while it returns, so that
 // good input pays nothing for it.
 func placed(err error, place string) error {
+	if err == nil || place == "" {
+		return err
+	}
 	var fe *FormatError
-	if errors.As(err, &fe) && place != "" {
+	if errors.As(err, &fe) {
 		if fe.Place == "" {
 			fe.Place = place
 		} else {
@@ -351,7 +357,7 @@ func (p *parser) node(g *Graph, parent *frame, f field) error {
 	n.Graph, n.frame, n.index = g, p.sub(parent, f), len(g.Nodes)
 	g.Nodes = append(g.Nodes, n)
 	g.wiring.inputs = append(g.wiring.inputs, nil)
-	inputs, outputs := len(p.inputs), len(p.names)
+	inputs, outputs, given := len(p.inputs), len(p.names), len(p.given)
 	err := p.eachOf(n.frame, "node", n.index, func(f field) (err error) {
 		var value int32
 		switch {
@@ -368,7 +374,7 @@ func (p *parser) node(g *Graph, parent *frame, f field) error {
 		case isMessage(f, 4):
 			n.Op, err = p.word(f)
 		case isMessage(f, 5):
-			err = p.nodeAttribute(n, f)
+			err = p.nodeAttribute(n, p.given[given:], f)
 		case isMessage(f, 7):
 			n.Domain, err = p.word(f)
 			if n.Domain == "ai.onnx" {
@@ -379,6 +385,8 @@ func (p *parser) node(g *Graph, parent *frame, f field) error {
 	})
 	n.Outputs = p.strings.copy(p.names[outputs:])
 	p.names = p.names[:outputs]
+	n.Attributes = p.lists.copy(p.given[given:])
+	p.given = p.given[:given]
 	p.wireInputs(n, p.inputs[inputs:])
 	p.inputs = p.inputs[:inputs]
 	return err
@@ -396,17 +404,18 @@ func (p *parser) wireInputs(n *Node, in []input) {
 	w.inputs[n.index] = numbers
 }
 
-func (p *parser) nodeAttribute(n *Node, f field) error {
+// nodeAttribute reads an attribute of a node that has some already.
+func (p *parser) nodeAttribute(n *Node, before []*Attribute, f field) error {
 	if err := p.hold(f, weightItem); err != nil {
 		return err
 	}
 	a := p.attributes.one()
 	a.file = p.file
 	err := p.attribute(a, n, p.sub(n.frame, f))
-	if n.Attribute(a.Name) != nil {
+	if slices.ContainsFunc(before, func(b *Attribute) bool { return b.Name == a.Name }) {
 		p.repeat(nil, RepeatAttribute, fmt.Sprintf("attribute %q of node %q occurs twice", a.Name, n.Name))
 	}
-	n.Attributes = append(n.Attributes, a)
+	p.given = append(p.given, a)
 	return err
 }
 

@@ -209,8 +209,6 @@ func (t *Tensor) reader() (io.ReaderAt, int64, error) {
 	switch {
 	case t.isExt:
 		return t.file.openExternal(t, size)
-	case t.small != nil:
-		return bytesAt(t.small), size, nil
 	case t.raw != nil:
 		return io.NewSectionReader(t.file.r, t.raw.start, size), size, nil
 	}

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -9,6 +10,15 @@ import (
 // Raw reads the bytes of n elements from element first, little-endian. Types
 // below one byte must be read whole.
 func (t *Tensor) Raw(first, n int64) ([]byte, error) {
+	b, err := t.read(first, n)
+	if t.small != nil {
+		b = bytes.Clone(b)
+	}
+	return b, err
+}
+
+// read is Raw for those who leave the bytes as they are.
+func (t *Tensor) read(first, n int64) ([]byte, error) {
 	total := t.Len()
 	if first < 0 || n < 0 || first > total || n > total-first {
 		return nil, fmt.Errorf("tensor %q: elements %d to %d of %d", t.Name, first, first+n, total)
@@ -16,6 +26,9 @@ func (t *Tensor) Raw(first, n int64) ([]byte, error) {
 	bits := int64(t.Type.Bits())
 	if bits < 8 && (first != 0 || n != total) {
 		return nil, &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: "parts of " + t.Type.String()}
+	}
+	if at, size := first*(bits/8), t.Type.Size(n); !t.isExt && size > 0 && at+size <= int64(len(t.small)) {
+		return t.small[at : at+size], nil
 	}
 	r, _, err := t.reader()
 	if err != nil {
@@ -34,7 +47,7 @@ func (t *Tensor) Raw(first, n int64) ([]byte, error) {
 // Floats reads n elements from element first as float64. Integers and truth
 // values are converted.
 func (t *Tensor) Floats(first, n int64) ([]float64, error) {
-	b, err := t.Raw(first, n)
+	b, err := t.read(first, n)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +60,7 @@ func (t *Tensor) Floats(first, n int64) ([]float64, error) {
 
 // Ints reads n elements from element first as int64.
 func (t *Tensor) Ints(first, n int64) ([]int64, error) {
-	b, err := t.Raw(first, n)
+	b, err := t.read(first, n)
 	if err != nil {
 		return nil, err
 	}

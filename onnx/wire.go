@@ -91,6 +91,9 @@ func (c *cursor) fill(offset int64, n int) error {
 
 // uvarint reads a varint at offset that must end before end.
 func (c *cursor) uvarint(offset, end int64) (uint64, int64, error) {
+	if i := offset - c.base; i >= 0 && i < int64(len(c.window)) && offset < end && c.window[i] < 0x80 {
+		return uint64(c.window[i]), offset + 1, nil // most are one byte
+	}
 	b, err := c.at(offset, int(min(10, end-offset)))
 	if err != nil {
 		return 0, 0, err

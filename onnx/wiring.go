@@ -24,9 +24,9 @@ type wire struct {
 // Wiring is the graph's wiring.
 func (g *Graph) Wiring() *Wiring { return &g.wiring }
 
-// maxHint bounds the values that a graph's size lets expect, a few tens of
+// maxHint bounds the values that a graph's size lets expect, some
 // kilobytes: most of a large file is weights.
-const maxHint = 1024
+const maxHint = 256
 
 // start makes room for the values that a message of that many bytes may have.
 func (w *Wiring) start(size int64) {

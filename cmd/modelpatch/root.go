@@ -3,8 +3,11 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"os/signal"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -94,8 +97,27 @@ and leaves every other byte of the file as it was.
 		SilenceErrors: true,
 	}
 	root.SetVersionTemplate("modelpatch {{.Version}}\n")
-	root.AddCommand(newInspect(c), newExtend(c), newRope(c), newALiBi(c), newVerify(c), newApply(c), newRevert(c), newRecover(c))
+	root.AddCommand(newInspect(c), newRecover(c))
+	for _, cmd := range []*cobra.Command{newExtend(c), newRope(c), newALiBi(c), newVerify(c), newApply(c), newRevert(c)} {
+		root.AddCommand(interruptible(cmd))
+	}
 	return root
+}
+
+// interruptible makes the first signal end a command's context, so that it
+// takes back what it has begun and says so; a second one ends what does not
+// heed the first. Commands that only read, or that a journal protects, do without:
+// a signal ends them at once.
+func interruptible(cmd *cobra.Command) *cobra.Command {
+	work := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		context.AfterFunc(ctx, stop)
+		cmd.SetContext(ctx)
+		return work(cmd, args)
+	}
+	return cmd
 }
 
 // version is that of the module, or of the source tree it was built from.

@@ -28,7 +28,8 @@ type Evaluator struct {
 	children map[childKey]*Scope
 	depth    int
 	steps    int
-	work     int // elements computed so far
+	work     int      // elements computed so far
+	args     []*Value // inputs of the nodes that are being evaluated, as a stack
 }
 
 // childKey is what a scope inside another belongs to.
@@ -74,6 +75,7 @@ type Scope struct {
 	given  *onnx.Node // function: Caller with the attributes that it hands on
 	wiring *onnx.Wiring
 	values []*Value          // what is known so far, by the wiring's numbers
+	fixed  []bool            // main: values that no input changes
 	bound  map[string]*Value // what is given from outside
 	// running are the nodes that wait for their inputs, by onnx.Node.Index.
 	running []bool
@@ -85,7 +87,25 @@ func New(f *onnx.File, inputs map[string]*Value) *Evaluator {
 	e := &Evaluator{File: f, Overlay: map[*onnx.Tensor]*Value{}, children: map[childKey]*Scope{}}
 	e.Main = e.scope(f.Graph, nil)
 	e.Main.bound = inputs
+	e.Main.fixed = make([]bool, len(e.Main.values))
 	return e
+}
+
+// Again prepares the evaluation of the same model with other inputs. What no
+// input changes is taken over; an evaluation with an Overlay or an Override has
+// nothing to give.
+func (e *Evaluator) Again(inputs map[string]*Value) *Evaluator {
+	next := New(e.File, inputs)
+	next.Unquantized = e.Unquantized
+	if len(e.Overlay) > 0 || len(e.Override) > 0 {
+		return next
+	}
+	for number, fixed := range e.Main.fixed {
+		if fixed {
+			next.Main.values[number], next.Main.fixed[number] = e.Main.values[number], true
+		}
+	}
+	return next
 }
 
 func (e *Evaluator) scope(g *onnx.Graph, parent *Scope) *Scope {
@@ -138,6 +158,7 @@ func (s *Scope) value(number int, name string) *Value {
 	}
 	if t := s.wiring.Constant(number); t != nil {
 		s.values[number] = s.eval.constant(t)
+		s.fix(number)
 		return s.values[number]
 	}
 	if n := s.wiring.Producer(number); n != nil {
@@ -288,6 +309,7 @@ func (s *Scope) evaluate(n *onnx.Node) {
 	outputs, err := s.call(n)
 	e.depth--
 	s.running[n.Index()] = false
+	fixed := s.fixedCall(n)
 	if err != nil {
 		e.Failures = append(e.Failures, Failure{s, n, err})
 		outputs = nil
@@ -300,6 +322,9 @@ func (s *Scope) evaluate(n *onnx.Node) {
 			e.work += len(v.Ints) + len(v.Floats)
 			if named {
 				s.values[number] = v
+				if fixed {
+					s.fix(number)
+				}
 			}
 		case named:
 			s.values[number] = Unknown()
@@ -307,22 +332,52 @@ func (s *Scope) evaluate(n *onnx.Node) {
 	}
 }
 
+// fix notes that a value depends on no input.
+func (s *Scope) fix(number int) {
+	if s.fixed != nil {
+		s.fixed[number] = true
+	}
+}
+
+// fixedCall reports whether a node's outputs depend on no input of the model:
+// all of its own are such, and it calls nothing that sees others.
+func (s *Scope) fixedCall(n *onnx.Node) bool {
+	if s.fixed == nil || s.eval.File.Function(n) != nil {
+		return false
+	}
+	for _, a := range n.Attributes {
+		if a.Graph != nil || a.Graphs != nil {
+			return false
+		}
+	}
+	for _, in := range s.wiring.Inputs(n) {
+		if in >= 0 && !s.fixed[in] {
+			return false
+		}
+	}
+	return true
+}
+
 func (s *Scope) call(n *onnx.Node) ([]*Value, error) {
 	if fn := s.eval.File.Function(n); fn != nil {
 		return s.callFunction(n, fn), nil
 	}
 	n = s.resolve(n)
-	in := make([]*Value, len(n.Inputs))
+	e := s.eval
+	base := len(e.args)
+	defer func() { e.args = e.args[:base] }()
 	for i, number := range s.wiring.Inputs(n) {
+		var v *Value
 		if number >= 0 {
-			in[i] = s.value(int(number), n.Inputs[i])
+			v = s.value(int(number), n.Inputs[i])
 		}
+		e.args = append(e.args, v)
 	}
 	op := operatorOf(n.Domain, n.Op)
-	if op == nil || s.eval.work > maxWork {
+	if op == nil || e.work > maxWork {
 		return nil, nil
 	}
-	return op(&call{s, n, in})
+	return op(&call{s, n, e.args[base:len(e.args):len(e.args)]})
 }
 
 // resolve replaces references to a function's attributes by their values.

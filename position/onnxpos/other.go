@@ -181,11 +181,14 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 		name = q.Input(0)
 	}
 	v := s.Value(name)
-	if !v.Known() || v.Floats == nil || len(v.Shape) < 2 || s.Value(weights).Type != v.Type && n.Op != "MatMulInteger" {
+	if len(v.Shape) < 2 || s.Value(weights).Type != v.Type && n.Op != "MatMulInteger" || !m.isWeight(s, weights) {
+		return nil // before a constant is read that is no table
+	}
+	if !v.Known() || v.Floats == nil {
 		return nil
 	}
 	axis := positionAxis(v)
-	if axis < 0 || !m.isWeight(s, weights) {
+	if axis < 0 {
 		return nil
 	}
 	rows := matrix(rowsOf(v, axis))
