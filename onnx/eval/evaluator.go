@@ -22,10 +22,13 @@ type Evaluator struct {
 	// Failures are the nodes that could not run at these sizes, in the order
 	// in which they were met.
 	Failures []Failure
+	// Stop ends Run after a failure for which it returns true.
+	Stop func(Failure) bool
 
 	Main     *Scope
 	scopes   []*Scope
 	children map[childKey]*Scope
+	stopped  bool
 	depth    int
 	steps    int
 	work     int      // elements computed so far
@@ -116,13 +119,17 @@ func (e *Evaluator) scope(g *onnx.Graph, parent *Scope) *Scope {
 	return s
 }
 
-// Run evaluates every node, in file order; branches and called functions too.
+// Run evaluates every node, in file order, unless Stop ends it; branches and
+// called functions too.
 func (e *Evaluator) Run() {
 	e.Main.run()
 }
 
 func (s *Scope) run() {
 	for _, n := range s.Graph.Nodes {
+		if s.eval.stopped {
+			return
+		}
 		for _, o := range n.Outputs {
 			if o != "" {
 				s.Value(o)
@@ -311,7 +318,9 @@ func (s *Scope) evaluate(n *onnx.Node) {
 	s.running[n.Index()] = false
 	fixed := s.fixedCall(n)
 	if err != nil {
-		e.Failures = append(e.Failures, Failure{s, n, err})
+		f := Failure{s, n, err}
+		e.Failures = append(e.Failures, f)
+		e.stopped = e.stopped || e.Stop != nil && e.Stop(f)
 		outputs = nil
 	}
 	for i, name := range n.Outputs {

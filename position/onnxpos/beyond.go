@@ -14,6 +14,10 @@ func (m *Model) inspectBeyond() {
 	if m.fixedLength() > 0 || m.imageInput() != nil && m.tokenInput() == nil || m.waveInput() != nil {
 		return
 	}
+	known := map[*onnx.Node]bool{}
+	for _, f := range m.probe.Failures {
+		known[f.Node] = true
+	}
 	for _, s := range m.sites {
 		e := s.Encoding()
 		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || fusedSite(s) || e.Form == report.FormBaked {
@@ -21,12 +25,12 @@ func (m *Model) inspectBeyond() {
 		}
 		size := m.sizes
 		size.length = e.Capacity + 1
-		probe := m.evaluate(size)
-		c := &lengthChange{m: m, known: map[*onnx.Node]bool{}}
-		for _, f := range m.probe.Failures {
-			c.known[f.Node] = true
-		}
-		if c.first(probe) != nil {
+		fails := false
+		probe := m.evaluateUntil(size, func(f eval.Failure) bool {
+			fails = fails || !known[f.Node]
+			return fails
+		})
+		if fails {
 			continue // an error, as was assumed
 		}
 		setBeyond(s, m.beyond(s, probe))

@@ -131,7 +131,7 @@ func (m *Model) imageSize(s sizes) int {
 	}
 	for _, side := range sides {
 		s.image = side
-		if len(m.evaluate(s).Failures) == 0 {
+		if e := m.evaluateUntil(s, func(eval.Failure) bool { return true }); len(e.Failures) == 0 {
 			return side
 		}
 	}
@@ -153,7 +153,11 @@ func (m *Model) at(s sizes) *eval.Evaluator {
 	return m.probes[s]
 }
 
-func (m *Model) evaluate(s sizes) *eval.Evaluator {
+func (m *Model) evaluate(s sizes) *eval.Evaluator { return m.evaluateUntil(s, nil) }
+
+// evaluateUntil is evaluate for those who have seen enough at a failure for
+// which stop is true.
+func (m *Model) evaluateUntil(s sizes, stop func(eval.Failure) bool) *eval.Evaluator {
 	inputs := probeInputs(m.file, s)
 	e := m.first
 	if e == nil {
@@ -163,6 +167,7 @@ func (m *Model) evaluate(s sizes) *eval.Evaluator {
 	} else {
 		e = e.Again(inputs)
 	}
+	e.Stop = stop
 	e.Run()
 	return e
 }
