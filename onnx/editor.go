@@ -231,19 +231,19 @@ func (e *Editor) RenameInput(n *Node, i int, name, why string) {
 func (e *Editor) renameChanges() []change {
 	var out []change
 	for _, n := range e.renames {
-		last, more, why := len(n.inputFields)-1, []byte(nil), ""
+		last, more, why := len(n.inputs)-1, []byte(nil), ""
 		for i, r := range e.renamed[n] {
-			if i >= len(n.inputFields) {
+			if i >= len(n.inputs) {
 				last, why = max(last, i), r.why
 			}
 		}
 		for i := range last + 1 {
 			r, renamed := e.renamed[n][i]
 			switch {
-			case i >= len(n.inputFields):
+			case i >= len(n.inputs):
 				more = appendText(more, 1, r.name)
 			case renamed && r.name != n.Inputs[i]:
-				f := n.inputFields[i]
+				f := n.inputs[i]
 				out = append(out, change{frame: n.frame, at: f.tag, old: f.end - f.tag, new: patch.Bytes(appendText(nil, 1, r.name)), why: r.why})
 			}
 		}
@@ -251,8 +251,8 @@ func (e *Editor) renameChanges() []change {
 			continue
 		}
 		at := n.frame.start
-		if k := len(n.inputFields); k > 0 {
-			at = n.inputFields[k-1].end
+		if k := len(n.inputs); k > 0 {
+			at = n.inputs[k-1].end
 		}
 		out = append(out, change{frame: n.frame, at: at, new: patch.Bytes(more), why: why})
 	}

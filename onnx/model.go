@@ -88,9 +88,16 @@ type Node struct {
 	Attributes       []*Attribute
 	Graph            *Graph
 
-	index       int // in Graph.Nodes
-	frame       *frame
-	inputFields []field
+	index  int // in Graph.Nodes
+	frame  *frame
+	inputs []input // where Inputs are
+}
+
+// input is one input of a node: the bytes that name it, and the number of the
+// value in the graph's wiring, −1 for an absent one.
+type input struct {
+	tag, end int64
+	value    int32
 }
 
 // Index is the node's place in the list of its graph's nodes.

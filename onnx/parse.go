@@ -26,7 +26,7 @@ type parser struct {
 	strings    block[string]
 	lists      block[*Attribute]
 	fields     block[field]
-	numbers    block[int32]
+	places     block[input]
 	contents   block[byte]
 	texts      strings.Builder
 	words      map[string]string
@@ -35,12 +35,6 @@ type parser struct {
 	names  []string
 	inputs []input
 	given  []*Attribute
-}
-
-// input is one input of a node: where it is and which value it names.
-type input struct {
-	field field
-	value int32
 }
 
 // each calls visit for every field of the message in fr.
@@ -341,7 +335,7 @@ func (p *parser) initializer(g *Graph, fr *frame, f field) error {
 	if err := p.tensor(t, fr, "initializer", len(g.Initializers)-1); err != nil {
 		return err
 	}
-	value := &g.wiring.values[g.wiring.number(t.Name)]
+	value := g.wiring.values[g.wiring.number(t.Name)]
 	if value.constant != nil {
 		p.repeat(t, RepeatInitializer, fmt.Sprintf("initializer %q occurs twice", t.Name))
 	}
@@ -356,14 +350,13 @@ func (p *parser) node(g *Graph, parent *frame, f field) error {
 	n := p.nodes.one()
 	n.Graph, n.frame, n.index = g, p.sub(parent, f), len(g.Nodes)
 	g.Nodes = append(g.Nodes, n)
-	g.wiring.inputs = append(g.wiring.inputs, nil)
 	inputs, outputs, given := len(p.inputs), len(p.names), len(p.given)
 	err := p.eachOf(n.frame, "node", n.index, func(f field) (err error) {
 		var value int32
 		switch {
 		case isMessage(f, 1):
 			value, err = p.name(g, f)
-			p.inputs = append(p.inputs, input{f, value})
+			p.inputs = append(p.inputs, input{f.tag, f.end, value})
 		case isMessage(f, 2):
 			if value, err = p.name(g, f); value >= 0 {
 				g.wiring.values[value].producer = n
@@ -394,14 +387,11 @@ func (p *parser) node(g *Graph, parent *frame, f field) error {
 
 // wireInputs gives a node its inputs.
 func (p *parser) wireInputs(n *Node, in []input) {
-	w := &n.Graph.wiring
+	n.inputs = p.places.copy(in)
 	n.Inputs = p.strings.many(len(in))
-	n.inputFields = p.fields.many(len(in))
-	numbers := p.numbers.many(len(in))
 	for i, x := range in {
-		n.Inputs[i], n.inputFields[i], numbers[i] = w.text(x.value), x.field, x.value
+		n.Inputs[i] = n.Graph.wiring.text(x.value)
 	}
-	w.inputs[n.index] = numbers
 }
 
 // nodeAttribute reads an attribute of a node that has some already.

@@ -12,9 +12,13 @@ import (
 // (facts/BAD-INPUTS §4).
 const maxDepth = 100
 
-// windowSize is how much of the file is read at a time. Weights are jumped
-// over, so a larger window would only read more of what is then skipped.
-const windowSize = 16 << 10
+// windowSize is how much of the file is read at a time, and firstWindow where
+// the last window does not lead: behind weights that were jumped over, most often
+// only a name and the next weights stand.
+const (
+	windowSize  = 16 << 10
+	firstWindow = 1 << 10
+)
 
 // frame is one occurrence of a length-delimited field: a message in the file.
 // Frames form the chain of enclosing messages whose length prefixes an edit
@@ -70,6 +74,9 @@ func (c *cursor) at(offset int64, n int) ([]byte, error) {
 
 func (c *cursor) fill(offset int64, n int) error {
 	want := max(n, windowSize)
+	if offset > c.base+int64(len(c.window)) {
+		want = max(n, firstWindow)
+	}
 	if left := c.size - offset; int64(want) > left {
 		want = int(left)
 	}

@@ -8,8 +8,8 @@ import "slices"
 // who ask.
 type Wiring struct {
 	numbers map[string]int32
-	values  []wire
-	inputs  [][]int32 // of every node, in order of Graph.Nodes; −1 for an absent one
+	values  []*wire
+	wires   block[wire]
 }
 
 // wire is one value: an initializer, the output of a node, or a name that nodes
@@ -32,7 +32,7 @@ const maxHint = 256
 func (w *Wiring) start(size int64) {
 	hint := min(size/128, maxHint)
 	w.numbers = make(map[string]int32, hint)
-	w.values = make([]wire, 0, hint)
+	w.values = make([]*wire, 0, hint)
 }
 
 // number is the number of a name, a new one if need be.
@@ -40,7 +40,9 @@ func (w *Wiring) number(name string) int32 {
 	i, ok := w.numbers[name]
 	if !ok {
 		i = int32(len(w.values))
-		w.values = append(w.values, wire{name: name})
+		v := w.wires.one()
+		v.name = name
+		w.values = append(w.values, v)
 		w.numbers[name] = i
 	}
 	return i
@@ -73,8 +75,11 @@ func (w *Wiring) Constant(value int) *Tensor { return w.values[value].constant }
 // Producer is the node that makes a value, nil when none does.
 func (w *Wiring) Producer(value int) *Node { return w.values[value].producer }
 
-// Inputs are the numbers of a node's inputs, −1 for one that is absent.
-func (w *Wiring) Inputs(n *Node) []int32 { return w.inputs[n.index] }
+// Input is the number of a node's input i; false for one that is absent.
+func (w *Wiring) Input(n *Node, i int) (int, bool) {
+	v := n.inputs[i].value
+	return int(v), v >= 0
+}
 
 // Readers are the nodes of the graph itself that read a value, in file order
 // and each once; sub-graphs inside are not looked into.
@@ -85,10 +90,10 @@ func (w *Wiring) finish(nodes []*Node) {
 	// A reader is noted once for every node, however often it names the value.
 	reads := func(visit func(value int32, n *Node)) {
 		for _, n := range nodes {
-			in := w.inputs[n.index]
-			for i, v := range in {
-				if v >= 0 && !slices.Contains(in[:i], v) {
-					visit(v, n)
+			for i, in := range n.inputs {
+				again := slices.ContainsFunc(n.inputs[:i], func(before input) bool { return before.value == in.value })
+				if in.value >= 0 && !again {
+					visit(in.value, n)
 				}
 			}
 		}

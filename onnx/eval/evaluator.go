@@ -359,8 +359,8 @@ func (s *Scope) fixedCall(n *onnx.Node) bool {
 			return false
 		}
 	}
-	for _, in := range s.wiring.Inputs(n) {
-		if in >= 0 && !s.fixed[in] {
+	for i := range n.Inputs {
+		if in, ok := s.wiring.Input(n, i); ok && !s.fixed[in] {
 			return false
 		}
 	}
@@ -375,10 +375,10 @@ func (s *Scope) call(n *onnx.Node) ([]*Value, error) {
 	e := s.eval
 	base := len(e.args)
 	defer func() { e.args = e.args[:base] }()
-	for i, number := range s.wiring.Inputs(n) {
+	for i, name := range n.Inputs {
 		var v *Value
-		if number >= 0 {
-			v = s.value(int(number), n.Inputs[i])
+		if number, ok := s.wiring.Input(n, i); ok {
+			v = s.value(number, name)
 		}
 		e.args = append(e.args, v)
 	}

@@ -150,11 +150,12 @@ func cycle(g *onnx.Graph) *onnx.Node {
 func producers(g *onnx.Graph, n *onnx.Node) iter.Seq[*onnx.Node] {
 	return func(yield func(*onnx.Node) bool) {
 		w := g.Wiring()
-		for _, in := range w.Inputs(n) {
-			if in < 0 {
+		for i := range n.Inputs {
+			in, ok := w.Input(n, i)
+			if !ok {
 				continue
 			}
-			if p := w.Producer(int(in)); p != nil && !yield(p) {
+			if p := w.Producer(in); p != nil && !yield(p) {
 				return
 			}
 		}
