@@ -17,20 +17,25 @@ func inPlace(b *testing.B, change func(i int) []string) {
 	undo := model + ".undo.mpatch"
 	writeGGUF(b, model)
 	run(b, true, "cp", "--reflink=never", model, copied) // warm the cache
-	var peer, own usage
+	var t turns
+	var waits []usage
 	for i := 0; b.Loop(); i++ {
-		os.Remove(copied)
-		peer.wall += run(b, true, "cp", "--reflink=never", model, copied).wall
-		u := run(b, false, modelpatch, append(change(i), "--in-place", model)...)
-		own.wall, own.cpu, own.rss, own.written = own.wall+u.wall, own.cpu+u.cpu, max(own.rss, u.rss), max(own.written, u.written)
+		t.run(func() usage {
+			os.Remove(copied)
+			settle()
+			return run(b, true, "cp", "--reflink=never", model, copied)
+		}, func() usage {
+			settle()
+			waits = append(waits, usage{wall: syncs(b, folder)})
+			return run(b, false, modelpatch, append(change(i), "--in-place", model)...)
+		})
 		checkTail(b, model, copied)
 		run(b, false, modelpatch, "revert", undo, model, "--in-place")
 		os.Remove(undo)
 	}
-	reportPeer(b, "in-place", peer.wall, own)
-	b.ReportMetric(float64(syncs(b, folder).Microseconds())/1e3, "ms-syncs")
-	b.ReportMetric(float64(own.cpu.Microseconds())/1e3/float64(b.N), "ms-cpu/op")
-	b.ReportMetric(float64(own.written)/1e3, "kB-written")
+	t.report(b, "in-place")
+	b.ReportMetric(milliseconds(median(waits, wall)), "ms-syncs")
+	b.ReportMetric(milliseconds(median(t.own, cpu)), "ms-cpu")
 }
 
 // protocolSyncs is how often an edit in place waits for the disk: undo file,
@@ -55,15 +60,6 @@ func syncs(b *testing.B, folder string) time.Duration {
 		}
 	}
 	return time.Since(begin)
-}
-
-// reportPeer says what the tool and cp with sync took.
-func reportPeer(b *testing.B, name string, peer time.Duration, own usage) {
-	n := float64(b.N)
-	b.ReportMetric(float64(peer.Milliseconds())/n, "ms-cp-sync/op")
-	b.ReportMetric(float64(own.wall.Microseconds())/1e3/n, "ms-"+name+"/op")
-	b.ReportMetric(float64(own.wall)/float64(peer), "×cp-sync")
-	b.ReportMetric(float64(own.rss)/1e6, "MB-rss")
 }
 
 // BenchmarkInPlaceValueGGUF2GB changes one number of the header.

@@ -65,21 +65,19 @@ func BenchmarkExtendGGUF2GB(b *testing.B) {
 	model, copied, longer := filepath.Join(folder, "model.gguf"), filepath.Join(folder, "copy.gguf"), filepath.Join(folder, "longer.gguf")
 	writeGGUF(b, model)
 	run(b, true, "cp", model, copied) // warm the cache
-	var peer, own time.Duration
-	var rss int64
+	var t turns
 	for b.Loop() {
-		os.Remove(copied)
-		peer += run(b, true, "cp", "--reflink=never", model, copied).wall
-		os.Remove(longer)
-		u := run(b, false, modelpatch, "extend", "--len", "8192", model, "-o", longer)
-		own += u.wall
-		rss = max(rss, u.rss)
+		t.run(func() usage {
+			os.Remove(copied)
+			settle()
+			return run(b, true, "cp", "--reflink=never", model, copied)
+		}, func() usage {
+			os.Remove(longer)
+			settle()
+			return run(b, false, modelpatch, "extend", "--len", "8192", model, "-o", longer)
+		})
 	}
-	n := float64(b.N)
-	b.ReportMetric(float64(peer.Milliseconds())/n, "ms-cp-sync/op")
-	b.ReportMetric(float64(own.Milliseconds())/n, "ms-extend/op")
-	b.ReportMetric(float64(own)/float64(peer), "×cp-sync")
-	b.ReportMetric(float64(rss)/1e6, "MB-rss")
+	t.report(b, "extend")
 	checkTail(b, model, longer)
 }
 

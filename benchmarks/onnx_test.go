@@ -85,15 +85,19 @@ func BenchmarkExtendONNX1GB(b *testing.B) {
 	model, copied, longer := filepath.Join(folder, "model.onnx"), filepath.Join(folder, "copy.onnx"), filepath.Join(folder, "longer.onnx")
 	writeONNX(b, small, model)
 	run(b, true, "cp", "--reflink=never", model, copied) // warm the cache
-	var peer, own usage
+	var t turns
 	for b.Loop() {
-		os.Remove(copied)
-		peer.wall += run(b, true, "cp", "--reflink=never", model, copied).wall
-		os.Remove(longer)
-		u := run(b, false, modelpatch, "extend", "--len", "500", model, "-o", longer)
-		own.wall, own.rss = own.wall+u.wall, max(own.rss, u.rss)
+		t.run(func() usage {
+			os.Remove(copied)
+			settle()
+			return run(b, true, "cp", "--reflink=never", model, copied)
+		}, func() usage {
+			os.Remove(longer)
+			settle()
+			return run(b, false, modelpatch, "extend", "--len", "500", model, "-o", longer)
+		})
 	}
-	reportPeer(b, "extend", peer.wall, own)
+	t.report(b, "extend")
 }
 
 // BenchmarkInPlaceONNXExternal1GB grows a table of a model whose 1 GB of
@@ -116,13 +120,16 @@ func BenchmarkInPlaceONNXExternal1GB(b *testing.B) {
 	f.Close()
 	run(b, true, "cp", "--reflink=never", data, copied) // warm the cache
 	syncFile(b, data)
-	var peer, own usage
+	var t turns
 	for i := 0; b.Loop(); i++ {
-		os.Remove(copied)
-		peer.wall += run(b, true, "cp", "--reflink=never", data, copied).wall
-		u := run(b, false, modelpatch, "extend", "--len", fmt.Sprint(256+i), "--in-place", "--no-undo", model)
-		own.wall, own.rss, own.written = own.wall+u.wall, max(own.rss, u.rss), max(own.written, u.written)
+		t.run(func() usage {
+			os.Remove(copied)
+			settle()
+			return run(b, true, "cp", "--reflink=never", data, copied)
+		}, func() usage {
+			settle()
+			return run(b, false, modelpatch, "extend", "--len", fmt.Sprint(256+i), "--in-place", "--no-undo", model)
+		})
 	}
-	reportPeer(b, "in-place", peer.wall, own)
-	b.ReportMetric(float64(own.written)/1e3, "kB-written")
+	t.report(b, "in-place")
 }
