@@ -1,5 +1,10 @@
 package gguf
 
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
 // pairs reads n key-value pairs.
 func (c *cursor) pairs(n uint64) []Pair {
 	var out []Pair
@@ -139,19 +144,32 @@ func (c *cursor) elements(elem ValueType, n uint64, depth int) {
 }
 
 // strings passes over n strings: the tokenizer's lists, by far the longest
-// part of a header, so that this loop touches the window directly.
+// part of a header.
 func (c *cursor) strings(n uint64) {
-	for ; n > 0; n-- {
-		if len(c.buf)-c.pos >= 8 {
-			size := c.order.Uint64(c.buf[c.pos:])
-			if size <= uint64(len(c.buf)-c.pos-8) {
-				c.pos += 8 + int(size)
-				continue
-			}
-		}
-		c.skip(c.stringLength(), "a string")
-		if c.err != nil {
+	for c.err == nil {
+		if n -= c.stringsInWindow(n); n == 0 {
 			return
 		}
+		c.skip(c.stringLength(), "a string")
+		n--
 	}
+}
+
+// stringsInWindow passes over those of the next n strings that are whole in the
+// window and says how many they are. It looks at bytes directly: half a million
+// strings are most of what reading a header takes.
+func (c *cursor) stringsInWindow(n uint64) (passed uint64) {
+	b, swapped := c.buf[c.pos:], c.order == binary.BigEndian
+	for ; passed < n && len(b) >= 8; passed++ {
+		size := binary.LittleEndian.Uint64(b)
+		if swapped {
+			size = bits.ReverseBytes64(size)
+		}
+		if size > uint64(len(b)-8) {
+			break
+		}
+		b = b[8+size:]
+	}
+	c.pos = len(c.buf) - len(b)
+	return passed
 }

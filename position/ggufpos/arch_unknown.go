@@ -38,7 +38,7 @@ func (m *model) findUnknown() {
 // meant is a hint at the architecture whose name differs in case alone, ""
 // when there is none.
 func (m *model) meant() string {
-	if known := archs()[strings.ToLower(m.name)]; known != nil && known.Name != m.name {
+	if known := archOf(strings.ToLower(m.name)); known != nil && known.Name != m.name {
 		return "did you mean " + known.Name + "? Engines compare letter by letter"
 	}
 	return ""

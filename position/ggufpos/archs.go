@@ -3,8 +3,9 @@ package ggufpos
 import (
 	_ "embed"
 	"encoding/json"
+	"fmt"
 	"slices"
-	"sync"
+	"strings"
 )
 
 // Arch is how an engine treats positions in one architecture.
@@ -49,21 +50,25 @@ type Skip struct {
 	At    int `json:"at"`
 }
 
+// archsJSON is the table of architectures, an entry a line.
+//
 //go:embed archs.json
-var archsJSON []byte
+var archsJSON string
 
-// archs is the table of architectures by name.
-var archs = sync.OnceValue(func() map[string]*Arch {
-	var table struct{ Archs []*Arch }
-	if err := json.Unmarshal(archsJSON, &table); err != nil {
-		return nil // a test parses the table
+// archOf is the entry of an architecture, nil for one that is unknown. Only its
+// own line is parsed: parsing the table takes as long as reading a header.
+func archOf(name string) *Arch {
+	_, entry, found := strings.Cut(archsJSON, fmt.Sprintf("\n{\"arch\":%q,", name))
+	if !found {
+		return nil
 	}
-	out := make(map[string]*Arch, len(table.Archs))
-	for _, a := range table.Archs {
-		out[a.Name] = a
+	entry, _, _ = strings.Cut(entry, "\n")
+	a := &Arch{Name: name}
+	if err := json.Unmarshal([]byte("{"+strings.TrimSuffix(entry, ",")), a); err != nil {
+		return nil // a test parses every entry
 	}
-	return out
-})
+	return a
+}
 
 // standardKeys are read by every architecture unless its entry says otherwise.
 var standardKeys = []string{

@@ -26,7 +26,7 @@ func TestKeysHaveTheMeasuredEffects(t *testing.T) {
 		t.Fatal(err)
 	}
 	compared := 0
-	for name, arch := range archs() {
+	for name, arch := range archs(t) {
 		var effects map[string]string
 		if arch.Scheme != "rope" || all[name] == nil || fixedRope[name] != "" {
 			continue

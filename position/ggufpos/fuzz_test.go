@@ -63,7 +63,7 @@ func FuzzOpen(f *testing.F) {
 // TestEveryArchitectureOpens gives each architecture a plain file, with and
 // without everything that it might read.
 func TestEveryArchitectureOpens(t *testing.T) {
-	for name, arch := range archs() {
+	for name, arch := range archs(t) {
 		for _, k := range []keys{{"general.architecture": gguf.String(name)}, fixture(arch, 64)} {
 			m := make1(t, k, map[string][]float32{nameFreqs: make([]float32, 32)})
 			if name != "clip" && len(m.sites) == 0 && len(m.findings) == 0 {
@@ -72,8 +72,5 @@ func TestEveryArchitectureOpens(t *testing.T) {
 			position.Inspect(m)
 			position.Extend(m, position.ExtendOptions{Length: 4096})
 		}
-	}
-	if len(archs()) != 154 {
-		t.Errorf("%d architectures", len(archs()))
 	}
 }

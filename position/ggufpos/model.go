@@ -28,7 +28,7 @@ type model struct {
 func Open(file *gguf.File) (position.Model, error) {
 	m := &model{file: file, edit: file.Edit()}
 	m.name, _ = file.String("general.architecture")
-	m.arch = archs()[m.name]
+	m.arch = archOf(m.name)
 	m.kind = m.decideKind()
 	m.oddities()
 	m.find()
