@@ -78,7 +78,7 @@ func (c *change) writeInPlace(ctx context.Context, m position.Model, plan patch.
 		return nil
 	}
 	path := changed[0]
-	o := patch.InPlaceOptions{Change: c.command, Check: func(path string) error { return c.checkInPlace(ctx, path, out) },
+	o := patch.InPlaceOptions{Change: c.command, Check: func(path string) error { return c.checkInPlace(ctx, m, path, out) },
 		Data: dataSpans(m, path), Replace: rootIsSmall(m, plan)}
 	if !c.w.NoUndo {
 		o.Undo = freeUndo(path)
@@ -92,13 +92,25 @@ func (c *change) writeInPlace(ctx context.Context, m position.Model, plan patch.
 
 // checkInPlace checks the model when one of its files was changed: by the name
 // under which it was opened, unless that is another name of a new root.
-func (c *change) checkInPlace(ctx context.Context, changed string, out *report.Plan) error {
+func (c *change) checkInPlace(ctx context.Context, before position.Model, changed string, out *report.Plan) error {
+	path := changed
 	for _, f := range out.Edits {
 		if f.File == report.Name(changed) {
-			return c.checkNew(ctx, c.path, out)
+			path = c.path
 		}
 	}
-	return c.checkNew(ctx, changed, out)
+	return c.checkNew(ctx, path, func() (position.Model, error) {
+		if e, ok := before.(editedOpener); ok {
+			return e.OpenEdited(path)
+		}
+		return open(path, c.open) // Open would stop at the journal, which stands until this is done
+	}, out)
+}
+
+// editedOpener is a model that opens faster after an edit in place, for what it
+// knows of the file.
+type editedOpener interface {
+	OpenEdited(path string) (position.Model, error)
 }
 
 // editedFiles are the paths of the files that a plan edits, the root first.

@@ -28,7 +28,9 @@ func (c *change) write(ctx context.Context, m position.Model, plan patch.Plan, o
 	}
 	obsolete := c.oldData(plan, target)
 	o := c.writeOptions()
-	o.Progress, o.Check = c.w.Progress, func(path string) error { return c.checkNew(ctx, path, out) }
+	o.Progress, o.Check = c.w.Progress, func(path string) error {
+		return c.checkNew(ctx, path, func() (position.Model, error) { return open(path, c.open) }, out)
+	}
 	written, err := patch.WriteNew(ctx, plan, target, o)
 	if err != nil {
 		return err
@@ -59,11 +61,11 @@ func noteWritten(out *report.Plan, f patch.WrittenFile, how string) {
 
 // checkNew reads a complete new file before it gets its name: it must parse,
 // have what was asked for, and pass the caller's own check.
-func (c *change) checkNew(ctx context.Context, path string, out *report.Plan) error {
+func (c *change) checkNew(ctx context.Context, path string, reopen func() (position.Model, error), out *report.Plan) error {
 	fault := func(err error) error {
 		return &patch.OutputError{Op: "check", Path: cmp.Or(c.w.Output, c.path), Err: err, Hint: "this is a mistake of modelpatch: please report it; nothing was written"}
 	}
-	m, err := open(path, c.open) // in place, a journal stands until this is done
+	m, err := reopen()
 	if err != nil {
 		return fault(err)
 	}

@@ -24,6 +24,7 @@ type cursor struct {
 	key   string
 	name  string // tensor
 	err   *FormatError
+	lists map[string]*Pair // lists of strings whose size is known, by key
 }
 
 func newCursor(r io.ReaderAt, size int64) *cursor {

@@ -19,7 +19,7 @@ type File struct {
 // NewFile reads the header of one file of the given size. A shard of a split
 // model is read as what it is by itself; Open finds its companions.
 func NewFile(r io.ReaderAt, size int64) (*File, error) {
-	p, err := readPart(r, size, "")
+	p, err := readPart(newCursor(r, size), "")
 	if err != nil {
 		return nil, err
 	}
@@ -27,8 +27,26 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 }
 
 // Open opens a model by any of its files.
-func Open(path string) (*File, error) {
-	o := &opener{}
+func Open(path string) (*File, error) { return open(path, &opener{}) }
+
+// OpenEdited opens a model that was edited in place and that before is. Lists
+// of strings, the tokenizer's, are not walked through again where before has
+// one of that key and length: no edit reaches into them, so they take the bytes
+// that they took. What follows one is read, and would make no sense were it not
+// so.
+func OpenEdited(path string, before *File) (*File, error) {
+	o := &opener{lists: map[string]*Pair{}}
+	for _, part := range before.Parts {
+		for i := range part.Pairs {
+			if p := &part.Pairs[i]; p.Type == TypeArray && p.Elem == TypeString {
+				o.lists[p.Key] = p
+			}
+		}
+	}
+	return open(path, o)
+}
+
+func open(path string, o *opener) (*File, error) {
 	first, err := o.part(path)
 	if err != nil {
 		o.close()
@@ -103,7 +121,10 @@ func join(parts []*Part) (*File, error) {
 }
 
 // opener opens the files of one model and closes them when it fails.
-type opener struct{ files []io.Closer }
+type opener struct {
+	files []io.Closer
+	lists map[string]*Pair // lists of strings whose size is known, by key
+}
 
 func (o *opener) close() {
 	for _, f := range o.files {
@@ -126,7 +147,9 @@ func (o *opener) part(path string) (*Part, error) {
 	if !info.Mode().IsRegular() {
 		return nil, &FormatError{Path: path, What: "cannot be opened", At: -1, Why: fmt.Sprintf("not a regular file (%s)", info.Mode().Type())}
 	}
-	p, err := readPart(file, info.Size(), path)
+	c := newCursor(file, info.Size())
+	c.lists = o.lists
+	p, err := readPart(c, path)
 	if err != nil {
 		return nil, err
 	}

@@ -91,6 +91,11 @@ func (c *cursor) stringLength() uint64 {
 func (c *cursor) array(p *Pair) {
 	p.Elem, p.Count = c.arrayHead()
 	p.nested = p.Elem == TypeArray && c.err == nil
+	if before := c.lists[p.Key]; before != nil && p.Elem == before.Elem && p.Count == before.Count {
+		const head = 12 // type and count
+		c.skip(uint64(before.End-before.ValueAt-head), "a list of strings")
+		return
+	}
 	c.elements(p.Elem, p.Count, 1)
 }
 

@@ -35,9 +35,8 @@ type Oddity struct {
 }
 
 // readPart reads the header of one file.
-func readPart(r io.ReaderAt, size int64, path string) (*Part, error) {
-	c := newCursor(r, size)
-	p := &Part{Path: path, Size: size, r: r}
+func readPart(c *cursor, path string) (*Part, error) {
+	p := &Part{Path: path, Size: c.size, r: c.r}
 	c.what = "header"
 	tensors, pairs := p.head(c)
 	p.Pairs = c.pairs(pairs)

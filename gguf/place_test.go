@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -232,4 +235,71 @@ func TestReserve(t *testing.T) {
 			t.Errorf("a reserve used up: %v", err)
 		}
 	})
+}
+
+// TestOpenEdited opens what an edit in place left as a whole and by what was
+// known of it before: both read the same.
+func TestOpenEdited(t *testing.T) {
+	lists := 0
+	eachSingleFile(t, func(t *testing.T, f *File) {
+		if len(f.Parts[0].Tensors) == 0 || f.Parts[0].splitCount() > 1 {
+			t.Skip("no whole model")
+		}
+		e := f.Edit()
+		e.Set("new.number", Uint32(7), "a number")
+		_, out := place(t, f, e, testBlock)
+		path := filepath.Join(t.TempDir(), "edited.gguf")
+		if err := os.WriteFile(path, out, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer want.Close()
+		got, err := OpenEdited(path, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer got.Close()
+		if !reflect.DeepEqual(got.Parts[0].Pairs, want.Parts[0].Pairs) || !reflect.DeepEqual(got.Parts[0].Tensors, want.Parts[0].Tensors) {
+			t.Error("keys or tensors differ")
+		}
+		for i := range f.Parts[0].Pairs {
+			if p := &f.Parts[0].Pairs[i]; p.Elem == TypeString && p.Count > 0 {
+				lists++
+				misfit(t, f, p)
+			}
+		}
+	})
+	if lists == 0 {
+		t.Error("no file has a list of strings")
+	}
+}
+
+// misfit makes the first string of a list longer, which no edit does: read by
+// what was known before, the file makes no sense.
+func misfit(t *testing.T, f *File, p *Pair) {
+	raw, err := f.Parts[0].read(0, f.Parts[0].Size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const more = 256 // keeps every alignment
+	at := p.ValueAt + 12
+	order := f.Parts[0].Order
+	longer := slices.Insert(bytes.Clone(raw), int(at)+8, make([]byte, more)...)
+	order.PutUint64(longer[at:], order.Uint64(raw[at:])+more)
+	path := filepath.Join(t.TempDir(), "misfit.gguf")
+	if err := os.WriteFile(path, longer, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := Open(path)
+	if err != nil {
+		t.Fatalf("%s: %v", p.Key, err)
+	}
+	whole.Close()
+	if again, err := OpenEdited(path, f); err == nil {
+		again.Close()
+		t.Errorf("%s: a list that grew was not noticed", p.Key)
+	}
 }

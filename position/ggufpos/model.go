@@ -36,6 +36,16 @@ func Open(file *gguf.File) (position.Model, error) {
 	return m, nil
 }
 
+// OpenEdited finds the position encodings of the file again, which has been
+// edited in place since m was opened.
+func (m *model) OpenEdited(path string) (position.Model, error) {
+	f, err := gguf.OpenEdited(path, m.file)
+	if err != nil {
+		return nil, err
+	}
+	return Open(f)
+}
+
 // find adds the sites of whatever kind of file this is.
 func (m *model) find() {
 	switch m.kind {
