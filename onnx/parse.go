@@ -25,6 +25,7 @@ type parser struct {
 	tensors    block[Tensor]
 	strings    block[string]
 	lists      block[*Attribute]
+	wires      block[wire]
 	fields     block[field]
 	places     block[input]
 	contents   block[byte]
@@ -164,13 +165,13 @@ func (p *parser) name(g *Graph, f field) (value int32, err error) {
 	if value, met := g.wiring.numbers[string(b)]; met {
 		return value, nil // without making the string once more
 	}
-	return g.wiring.number(p.keep(b)), nil
+	return g.wiring.number(p.keep(b), &p.wires), nil
 }
 
 // What entries of the index weigh in memory, about: the cheapest in a file are
 // two bytes long.
 const (
-	weightItem  = 256 // a node, attribute, initializer, value info or function
+	weightItem  = 256 // a node, attribute, initializer, value info, graph or function
 	weightName  = 160 // the name of a value that a node reads or makes
 	weightEntry = 96  // a dimension or another entry of a list
 	weightValue = 8   // a number of a list
@@ -335,7 +336,7 @@ func (p *parser) initializer(g *Graph, fr *frame, f field) error {
 	if err := p.tensor(t, fr, "initializer", len(g.Initializers)-1); err != nil {
 		return err
 	}
-	value := g.wiring.values[g.wiring.number(t.Name)]
+	value := g.wiring.values[g.wiring.number(t.Name, &p.wires)]
 	if value.constant != nil {
 		p.repeat(t, RepeatInitializer, fmt.Sprintf("initializer %q occurs twice", t.Name))
 	}
@@ -412,6 +413,9 @@ func (p *parser) nodeAttribute(n *Node, before []*Attribute, f field) error {
 func (p *parser) attribute(a *Attribute, n *Node, fr *frame) error {
 	a.frame = fr
 	subgraph := func(f field) (*Graph, error) {
+		if err := p.hold(f, weightItem); err != nil {
+			return nil, err
+		}
 		inner := p.sub(fr, f)
 		g := newGraph(inner, n.Graph, n)
 		return g, p.graph(g, inner)

@@ -9,7 +9,6 @@ import "slices"
 type Wiring struct {
 	numbers map[string]int32
 	values  []*wire
-	wires   block[wire]
 }
 
 // wire is one value: an initializer, the output of a node, or a name that nodes
@@ -36,11 +35,11 @@ func (w *Wiring) start(size int64) {
 }
 
 // number is the number of a name, a new one if need be.
-func (w *Wiring) number(name string) int32 {
+func (w *Wiring) number(name string, wires *block[wire]) int32 {
 	i, ok := w.numbers[name]
 	if !ok {
 		i = int32(len(w.values))
-		v := w.wires.one()
+		v := wires.one()
 		v.name = name
 		w.values = append(w.values, v)
 		w.numbers[name] = i
