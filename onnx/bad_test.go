@@ -54,6 +54,15 @@ var bad = []struct {
 	{"name of 2 MiB", modelOf(msg(5, txt(8, strings.Repeat("n", 2<<20)))), "at most 1048576 make sense", -1},
 }
 
+// manyValues is a node that makes n values.
+func manyValues(n int) []byte {
+	var b []byte
+	for i := range n {
+		b = append(b, txt(2, fmt.Sprint(i))...)
+	}
+	return msg(1, b)
+}
+
 func manyPairs(n int) []string {
 	var out []string
 	for i := range n {
@@ -169,6 +178,8 @@ func TestMemoryFollowsTheFile(t *testing.T) {
 	}{
 		{"nodes", bytes.Repeat(msg(1), maxHeld/weightItem+1)},
 		{"inputs of a node", msg(1, bytes.Repeat(txt(1, ""), 1<<20))},
+		{"names of values", manyValues(1 << 20)},
+		{"graphs of one node", bytes.Repeat(msg(1, msg(5, txt(1, "t"), msg(6, msg(1, txt(2, "a"))))), 1<<19)},
 		{"dimensions of a tensor", msg(5, num(2, 1), bytes.Repeat(num(1, 1), 1<<20))},
 	} {
 		b := modelOf(c.entries)
