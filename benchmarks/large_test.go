@@ -60,25 +60,36 @@ func syncFile(b *testing.B, path string) {
 // BenchmarkExtendGGUF2GB writes a new 2 GB file with another length, against
 // cp and sync of the same file in the same run, alternating.
 func BenchmarkExtendGGUF2GB(b *testing.B) {
+	model := filepath.Join(b.TempDir(), "model.gguf")
+	writeGGUF(b, model)
+	checkTail(b, model, extendTurns(b, model, "8192"))
+}
+
+// extendTurns measures writing a longer model as a new file, which it returns,
+// against cp and sync.
+func extendTurns(b *testing.B, model, length string) (longer string) {
 	modelpatch := tool(b)
 	folder := b.TempDir()
-	model, copied, longer := filepath.Join(folder, "model.gguf"), filepath.Join(folder, "copy.gguf"), filepath.Join(folder, "longer.gguf")
-	writeGGUF(b, model)
-	run(b, true, "cp", model, copied) // warm the cache
+	copied := filepath.Join(folder, "copy")
+	longer = filepath.Join(folder, "longer"+filepath.Ext(model))
+	copyModel := func() usage {
+		os.Remove(copied)
+		settle()
+		return run(b, true, "cp", "--reflink=never", model, copied)
+	}
+	extend := func() usage {
+		os.Remove(longer)
+		settle()
+		return run(b, false, modelpatch, "extend", "--len", length, model, "-o", longer)
+	}
+	copyModel() // warm the cache
+	extend()
 	var t turns
 	for b.Loop() {
-		t.run(func() usage {
-			os.Remove(copied)
-			settle()
-			return run(b, true, "cp", "--reflink=never", model, copied)
-		}, func() usage {
-			os.Remove(longer)
-			settle()
-			return run(b, false, modelpatch, "extend", "--len", "8192", model, "-o", longer)
-		})
+		t.run(copyModel, extend)
 	}
 	t.report(b, "extend")
-	checkTail(b, model, longer)
+	return longer
 }
 
 // checkTail compares the tensor data of both files: the same bytes, counted

@@ -80,24 +80,9 @@ func TestWriteONNX(t *testing.T) {
 // and sync of the same file in the same run.
 func BenchmarkExtendONNX1GB(b *testing.B) {
 	small := corpus(b, "gpt2-ts17.onnx")
-	modelpatch := tool(b)
-	folder := b.TempDir()
-	model, copied, longer := filepath.Join(folder, "model.onnx"), filepath.Join(folder, "copy.onnx"), filepath.Join(folder, "longer.onnx")
+	model := filepath.Join(b.TempDir(), "model.onnx")
 	writeONNX(b, small, model)
-	run(b, true, "cp", "--reflink=never", model, copied) // warm the cache
-	var t turns
-	for b.Loop() {
-		t.run(func() usage {
-			os.Remove(copied)
-			settle()
-			return run(b, true, "cp", "--reflink=never", model, copied)
-		}, func() usage {
-			os.Remove(longer)
-			settle()
-			return run(b, false, modelpatch, "extend", "--len", "500", model, "-o", longer)
-		})
-	}
-	t.report(b, "extend")
+	extendTurns(b, model, "500")
 }
 
 // BenchmarkInPlaceONNXExternal1GB grows a table of a model whose 1 GB of

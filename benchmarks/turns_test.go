@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// turns are runs of cp with sync and of the tool, in turns. Disks of virtual
-// machines give bursts and then wait: which of the two goes first alternates, and
-// medians are compared.
+// turns are runs of cp with sync and of the tool, in turns. On a virtual machine
+// a run may take seconds more where it is the first to touch memory or blocks that
+// the host must provide: which of the two goes first alternates, and medians are
+// compared.
 type turns struct{ peer, own []usage }
 
 // run takes a turn of both.
