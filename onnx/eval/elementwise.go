@@ -48,9 +48,24 @@ func newWalker(shape, out []int) walker {
 func each(out []int, walkers []walker, visit func(i int, at []int)) {
 	index, at := make([]int, len(out)), make([]int, len(walkers))
 	n := product(out)
-	for i := 0; i < n; i++ {
-		visit(i, at)
-		for d := len(out) - 1; d >= 0; d-- {
+	row, steps := 1, make([]int, len(walkers)) // the last axis goes in a loop of its own
+	if last := len(out) - 1; last >= 0 {
+		row = out[last]
+		for k := range walkers {
+			steps[k] = walkers[k].strides[last]
+		}
+	}
+	for i := 0; i < n; {
+		for end := i + row; i < end; i++ {
+			visit(i, at)
+			for k, step := range steps {
+				at[k] += step
+			}
+		}
+		for k, step := range steps {
+			at[k] -= step * row
+		}
+		for d := len(out) - 2; d >= 0; d-- {
 			index[d]++
 			for k := range walkers {
 				at[k] += walkers[k].strides[d]

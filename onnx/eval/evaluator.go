@@ -19,6 +19,10 @@ type Evaluator struct {
 	// Unquantized reads activations that are quantised and at once dequantised
 	// as the numbers that they were: what a graph means, not what it loses.
 	Unquantized bool
+	// MaxFloats bounds the floating-point numbers of a computed value that is
+	// kept, 0 for as many as of other values. Few of them say whether a graph runs:
+	// sizes and indices are small, or integers.
+	MaxFloats int
 	// Failures are the nodes that could not run at these sizes, in the order
 	// in which they were met.
 	Failures []Failure
@@ -329,6 +333,11 @@ func (s *Scope) evaluate(n *onnx.Node) {
 		case known:
 			v := outputs[i]
 			e.work += len(v.Ints) + len(v.Floats)
+			if e.MaxFloats > 0 && len(v.Floats) > e.MaxFloats && v.tensor == nil {
+				cut := *v // an output may be an input, and shared
+				cut.Floats = nil
+				v = &cut
+			}
 			if named {
 				s.values[number] = v
 				if fixed {

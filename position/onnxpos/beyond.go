@@ -26,7 +26,7 @@ func (m *Model) inspectBeyond() {
 		size := m.sizes
 		size.length = e.Capacity + 1
 		fails := false
-		probe := m.evaluateUntil(size, func(f eval.Failure) bool {
+		probe := m.failing(size, func(f eval.Failure) bool {
 			fails = fails || !known[f.Node]
 			return fails
 		})

@@ -131,7 +131,7 @@ func (m *Model) imageSize(s sizes) int {
 	}
 	for _, side := range sides {
 		s.image = side
-		if e := m.evaluateUntil(s, func(eval.Failure) bool { return true }); len(e.Failures) == 0 {
+		if e := m.failing(s, func(eval.Failure) bool { return true }); len(e.Failures) == 0 {
 			return side
 		}
 	}
@@ -141,7 +141,8 @@ func (m *Model) imageSize(s sizes) int {
 // maxProbedGrid bounds the grids that a free picture is tried with.
 const maxProbedGrid = 64
 
-// at returns the evaluation at other sizes, kept for the next question.
+// at returns the evaluation at other sizes, kept for the next question. Values
+// are computed when they are asked for.
 func (m *Model) at(s sizes) *eval.Evaluator {
 	if e := m.probes[s]; e != nil {
 		return e
@@ -149,26 +150,46 @@ func (m *Model) at(s sizes) *eval.Evaluator {
 	if m.probes == nil {
 		m.probes = map[sizes]*eval.Evaluator{}
 	}
-	m.probes[s] = m.evaluate(s)
-	return m.probes[s]
+	e := m.evaluator(s)
+	if len(m.probe.Scopes()) > 1 {
+		e.Run() // or scopes would not have the places that they have in the probe
+	}
+	m.probes[s] = e
+	return e
 }
 
-func (m *Model) evaluate(s sizes) *eval.Evaluator { return m.evaluateUntil(s, nil) }
-
-// evaluateUntil is evaluate for those who have seen enough at a failure for
-// which stop is true.
-func (m *Model) evaluateUntil(s sizes, stop func(eval.Failure) bool) *eval.Evaluator {
-	inputs := probeInputs(m.file, s)
-	e := m.first
-	if e == nil {
-		e = eval.New(m.file, inputs)
-		e.Unquantized = true
+// evaluate runs the graph at the given sizes.
+func (m *Model) evaluate(s sizes) *eval.Evaluator {
+	e := m.evaluator(s)
+	if m.first == nil {
 		m.first = e
-	} else {
-		e = e.Again(inputs)
 	}
-	e.Stop = stop
 	e.Run()
+	return e
+}
+
+// failing runs the graph to see what fails, until stop is true of a failure;
+// nil runs it to the end.
+func (m *Model) failing(s sizes, stop func(eval.Failure) bool) *eval.Evaluator {
+	e := m.evaluator(s)
+	e.Stop, e.MaxFloats = stop, failureFloats
+	e.Run()
+	return e
+}
+
+// failureFloats bounds the numbers that are looked at where only failures count:
+// indices by logarithms of distances among 64 tokens. Masks and angles of long
+// inputs fail nowhere.
+const failureFloats = 64 * 64
+
+// evaluator prepares a run of the graph at the given sizes.
+func (m *Model) evaluator(s sizes) *eval.Evaluator {
+	inputs := probeInputs(m.file, s)
+	if m.first != nil {
+		return m.first.Again(inputs)
+	}
+	e := eval.New(m.file, inputs)
+	e.Unquantized = true
 	return e
 }
 

@@ -146,7 +146,7 @@ func (m *Model) failsAt(length int) *eval.Failure {
 	for _, f := range m.probe.Failures {
 		c.known[f.Node] = true
 	}
-	return c.first(m.evaluate(size))
+	return c.first(m.failing(size, nil))
 }
 
 func (m *Model) hasRelative() bool {
