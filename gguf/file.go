@@ -29,21 +29,31 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 // Open opens a model by any of its files.
 func Open(path string) (*File, error) { return open(path, &opener{}) }
 
-// OpenEdited opens a model that was edited in place and that before is. Lists
-// of strings, the tokenizer's, are not walked through again where before has
-// one of that key and length: no edit reaches into them, so they take the bytes
-// that they took. What follows one is read, and would make no sense were it not
-// so.
+// OpenEdited opens a model whose files were edited in place since before was
+// opened. Lists of strings, the tokenizer's, are not walked through again where
+// the same file had one of that key and length: no edit reaches into them, so they
+// take the bytes that they took. What follows one is read, and would make no
+// sense were it not so.
 func OpenEdited(path string, before *File) (*File, error) {
-	o := &opener{lists: map[string]*Pair{}}
-	for _, part := range before.Parts {
+	return open(path, &opener{before: before.Parts})
+}
+
+// lists are the lists of strings of the part that a file was before it was
+// edited, by key; nil when it is none of them.
+func (o *opener) lists(info os.FileInfo) map[string]*Pair {
+	for _, part := range o.before {
+		if part.Info == nil || !os.SameFile(part.Info, info) {
+			continue
+		}
+		out := map[string]*Pair{}
 		for i := range part.Pairs {
 			if p := &part.Pairs[i]; p.Type == TypeArray && p.Elem == TypeString {
-				o.lists[p.Key] = p
+				out[p.Key] = p
 			}
 		}
+		return out
 	}
-	return open(path, o)
+	return nil
 }
 
 func open(path string, o *opener) (*File, error) {
@@ -122,8 +132,8 @@ func join(parts []*Part) (*File, error) {
 
 // opener opens the files of one model and closes them when it fails.
 type opener struct {
-	files []io.Closer
-	lists map[string]*Pair // lists of strings whose size is known, by key
+	files  []io.Closer
+	before []*Part // what the files were before they were edited
 }
 
 func (o *opener) close() {
@@ -148,7 +158,7 @@ func (o *opener) part(path string) (*Part, error) {
 		return nil, &FormatError{Path: path, What: "cannot be opened", At: -1, Why: fmt.Sprintf("not a regular file (%s)", info.Mode().Type())}
 	}
 	c := newCursor(file, info.Size())
-	c.lists = o.lists
+	c.lists = o.lists(info)
 	p, err := readPart(c, path)
 	if err != nil {
 		return nil, err

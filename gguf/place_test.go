@@ -2,7 +2,9 @@ package gguf
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -245,19 +247,17 @@ func TestOpenEdited(t *testing.T) {
 		if len(f.Parts[0].Tensors) == 0 || f.Parts[0].splitCount() > 1 {
 			t.Skip("no whole model")
 		}
-		e := f.Edit()
-		e.Set("new.number", Uint32(7), "a number")
-		_, out := place(t, f, e, testBlock)
-		path := filepath.Join(t.TempDir(), "edited.gguf")
-		if err := os.WriteFile(path, out, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		want, err := Open(path)
+		raw, err := f.Parts[0].read(0, f.Parts[0].Size)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer want.Close()
-		got, err := OpenEdited(path, f)
+		path := filepath.Join(t.TempDir(), "model.gguf")
+		before := written(t, path, raw)
+		e := f.Edit()
+		e.Set("new.number", Uint32(7), "a number")
+		_, out := place(t, f, e, testBlock)
+		want := written(t, path, out)
+		got, err := OpenEdited(path, before)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -268,7 +268,7 @@ func TestOpenEdited(t *testing.T) {
 		for i := range f.Parts[0].Pairs {
 			if p := &f.Parts[0].Pairs[i]; p.Elem == TypeString && p.Count > 0 {
 				lists++
-				misfit(t, f, p)
+				misfit(t, before, p, raw)
 			}
 		}
 	})
@@ -277,29 +277,81 @@ func TestOpenEdited(t *testing.T) {
 	}
 }
 
-// misfit makes the first string of a list longer, which no edit does: read by
-// what was known before, the file makes no sense.
-func misfit(t *testing.T, f *File, p *Pair) {
-	raw, err := f.Parts[0].read(0, f.Parts[0].Size)
+// written writes a file over what is there, as an edit in place does, and opens
+// it.
+func written(t *testing.T, path string, raw []byte) *File {
+	t.Helper()
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// misfit makes the first string of a list longer, which no edit does: read by
+// what was known before, the file makes no sense. A copy is another file, of
+// which nothing is known.
+func misfit(t *testing.T, before *File, p *Pair, raw []byte) {
 	const more = 256 // keeps every alignment
 	at := p.ValueAt + 12
-	order := f.Parts[0].Order
+	order := before.Parts[0].Order
 	longer := slices.Insert(bytes.Clone(raw), int(at)+8, make([]byte, more)...)
 	order.PutUint64(longer[at:], order.Uint64(raw[at:])+more)
-	path := filepath.Join(t.TempDir(), "misfit.gguf")
-	if err := os.WriteFile(path, longer, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	whole, err := Open(path)
-	if err != nil {
-		t.Fatalf("%s: %v", p.Key, err)
-	}
-	whole.Close()
-	if again, err := OpenEdited(path, f); err == nil {
+	written(t, before.Parts[0].Path, longer)
+	if again, err := OpenEdited(before.Parts[0].Path, before); err == nil {
 		again.Close()
 		t.Errorf("%s: a list that grew was not noticed", p.Key)
+	}
+	path := filepath.Join(t.TempDir(), "copy.gguf")
+	written(t, path, longer)
+	again, err := OpenEdited(path, before)
+	if err != nil {
+		t.Fatalf("%s: a copy: %v", p.Key, err)
+	}
+	again.Close()
+}
+
+// TestOpenEditedShards has lists of one key in two shards, which differ.
+func TestOpenEditedShards(t *testing.T) {
+	folder := t.TempDir()
+	var first string
+	for i, size := range []int{64, 128, 64} {
+		name := fmt.Sprintf("split-gpt2-nofirst-%05d-of-00003.gguf", i+1)
+		raw, err := os.ReadFile(filepath.Join("../testdata/gguf", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		le := binary.LittleEndian
+		list := append(le.AppendUint64(nil, 7), "my.list"...)
+		list = le.AppendUint32(le.AppendUint32(list, uint32(TypeArray)), uint32(TypeString))
+		list = le.AppendUint64(le.AppendUint64(list, 1), uint64(size-len(list)-16))
+		list = append(list, make([]byte, size-len(list))...)
+		le.PutUint64(raw[16:], le.Uint64(raw[16:])+1)
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, slices.Insert(raw, 24, list...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = path
+		}
+	}
+	before, err := Open(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer before.Close()
+	again, err := OpenEdited(first, before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	for i, p := range again.Parts {
+		if !reflect.DeepEqual(p.Pairs, before.Parts[i].Pairs) {
+			t.Errorf("part %d differs", i)
+		}
 	}
 }

@@ -83,6 +83,7 @@ func (p *parser) finish() error {
 	case len(f.Opsets) == 0:
 		return missing("opset_import")
 	}
+	f.Graph.wiring.finish(f.Graph.Nodes)
 	return f.checkFunctions()
 }
 

@@ -133,6 +133,9 @@ func (p *parser) word(f field) (string, error) {
 	if word, met := p.words[string(b)]; met || err != nil {
 		return word, err
 	}
+	if err := p.hold(f, weightEntry); err != nil {
+		return "", err
+	}
 	word := p.keep(b)
 	p.words[word] = word
 	return word, nil
@@ -208,6 +211,9 @@ func (p *parser) model() error {
 		case isMessage(f, 3):
 			m.ProducerVersion, err = p.text(f)
 		case isMessage(f, 7):
+			if err = p.hold(f, weightItem); err != nil {
+				return err
+			}
 			fr := p.sub(m.top, f)
 			if m.Graph == nil {
 				m.Graph = newGraph(fr, nil, nil)
@@ -322,7 +328,6 @@ func (p *parser) graph(g *Graph, fr *frame) error {
 		}
 		return err
 	})
-	g.wiring.finish(g.Nodes)
 	return err
 }
 
@@ -336,11 +341,9 @@ func (p *parser) initializer(g *Graph, fr *frame, f field) error {
 	if err := p.tensor(t, fr, "initializer", len(g.Initializers)-1); err != nil {
 		return err
 	}
-	value := g.wiring.values[g.wiring.number(t.Name, &p.wires)]
-	if value.constant != nil {
+	if g.wiring.addConstant(t, &p.wires) {
 		p.repeat(t, RepeatInitializer, fmt.Sprintf("initializer %q occurs twice", t.Name))
 	}
-	value.constant = t
 	return nil
 }
 
@@ -418,7 +421,9 @@ func (p *parser) attribute(a *Attribute, n *Node, fr *frame) error {
 		}
 		inner := p.sub(fr, f)
 		g := newGraph(inner, n.Graph, n)
-		return g, p.graph(g, inner)
+		err := p.graph(g, inner)
+		g.wiring.finish(g.Nodes)
+		return g, err
 	}
 	err := p.each(fr, "attribute", func(f field) (err error) {
 		switch {

@@ -1,7 +1,5 @@
 package onnx
 
-import "slices"
-
 // Wiring says where the values of one graph come from and which of its nodes
 // read them. Values have numbers, 0 to Len()−1, so that what is known of them
 // can be kept in a slice. It is made while the graph is read and shared by all
@@ -9,6 +7,7 @@ import "slices"
 type Wiring struct {
 	numbers map[string]int32
 	values  []*wire
+	unnamed bool // there is an initializer without a name
 }
 
 // wire is one value: an initializer, the output of a node, or a name that nodes
@@ -45,6 +44,18 @@ func (w *Wiring) number(name string, wires *block[wire]) int32 {
 		w.numbers[name] = i
 	}
 	return i
+}
+
+// addConstant adds an initializer and reports whether there was one of its name
+// before. The name "" stands for an absent value and gets no number.
+func (w *Wiring) addConstant(t *Tensor, wires *block[wire]) (again bool) {
+	if t.Name == "" {
+		again, w.unnamed = w.unnamed, true
+		return again
+	}
+	value := w.values[w.number(t.Name, wires)]
+	again, value.constant = value.constant != nil, t
+	return again
 }
 
 // Len is how many values there are.
@@ -87,11 +98,13 @@ func (w *Wiring) Readers(value int) []*Node { return w.values[value].readers }
 // finish tells values their readers, once all nodes are there.
 func (w *Wiring) finish(nodes []*Node) {
 	// A reader is noted once for every node, however often it names the value.
+	last := make([]*Node, len(w.values))
 	reads := func(visit func(value int32, n *Node)) {
+		clear(last)
 		for _, n := range nodes {
-			for i, in := range n.inputs {
-				again := slices.ContainsFunc(n.inputs[:i], func(before input) bool { return before.value == in.value })
-				if in.value >= 0 && !again {
+			for _, in := range n.inputs {
+				if in.value >= 0 && last[in.value] != n {
+					last[in.value] = n
 					visit(in.value, n)
 				}
 			}

@@ -106,8 +106,8 @@ and leaves every other byte of the file as it was.
 
 // interruptible makes the first signal end a command's context, so that it
 // takes back what it has begun and says so; a second one ends what does not
-// heed the first. Commands that only read, or that a journal protects, do without:
-// a signal ends them at once.
+// heed the first. inspect only reads, and recover may be cut short at any
+// time: a signal ends them at once.
 func interruptible(cmd *cobra.Command) *cobra.Command {
 	work := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -26,13 +26,17 @@ type Evaluator struct {
 	// Failures are the nodes that could not run at these sizes, in the order
 	// in which they were met.
 	Failures []Failure
-	// Stop ends Run after a failure for which it returns true.
+	// Stop ends Run after a failure for which it returns true. It is not asked
+	// about what fails in a branch that is not taken, and may be asked about
+	// another failure more than once.
 	Stop func(Failure) bool
 
 	Main     *Scope
 	scopes   []*Scope
 	children map[childKey]*Scope
 	stopped  bool
+	doubtful int // branches being run that are not taken
+	cells    int // values and nodes of all scopes
 	depth    int
 	steps    int
 	work     int      // elements computed so far
@@ -63,6 +67,9 @@ const maxSteps = 1 << 20
 // maxScopes bounds calls of functions and branches, each of which has tables of
 // its own.
 const maxScopes = 1 << 14
+
+// maxCells bounds the values and nodes of all scopes together.
+const maxCells = 1 << 24
 
 // maxWork bounds the elements that are computed in all: a second or so.
 const maxWork = 1 << 26
@@ -99,13 +106,18 @@ func New(f *onnx.File, inputs map[string]*Value) *Evaluator {
 }
 
 // Again prepares the evaluation of the same model with other inputs. What no
-// input changes is taken over; an evaluation with an Overlay or an Override has
-// nothing to give.
+// input changes is taken over, whatever Overlay and Override the new evaluation
+// gets; one that has them itself has nothing to give.
 func (e *Evaluator) Again(inputs map[string]*Value) *Evaluator {
 	next := New(e.File, inputs)
 	next.Unquantized = e.Unquantized
-	if len(e.Overlay) > 0 || len(e.Override) > 0 {
+	if len(e.Overlay) > 0 || len(e.Override) > 0 || e.MaxFloats > 0 {
 		return next
+	}
+	for name := range inputs { // a constant that is an input from now on
+		if number, ok := e.Main.wiring.Number(name); ok && e.Main.fixed[number] {
+			return next
+		}
 	}
 	for number, fixed := range e.Main.fixed {
 		if fixed {
@@ -169,7 +181,7 @@ func (s *Scope) value(number int, name string) *Value {
 	}
 	if t := s.wiring.Constant(number); t != nil {
 		s.values[number] = s.eval.constant(t)
-		s.fix(number)
+		s.fix(number, true)
 		return s.values[number]
 	}
 	if n := s.wiring.Producer(number); n != nil {
@@ -276,7 +288,8 @@ func (s *Scope) Child(n *onnx.Node, g *onnx.Graph) *Scope {
 // inside makes the scope of a branch or call of a node, nil when there are too
 // many.
 func (s *Scope) inside(n *onnx.Node, g *onnx.Graph, parent *Scope) *Scope {
-	if len(s.eval.scopes) >= maxScopes || s.nesting() > maxDepth {
+	s.eval.cells += g.Wiring().Len() + len(g.Nodes)
+	if len(s.eval.scopes) >= maxScopes || s.eval.cells > maxCells || s.nesting() > maxDepth {
 		return nil
 	}
 	c := s.eval.scope(g, parent)
@@ -324,11 +337,14 @@ func (s *Scope) evaluate(n *onnx.Node) {
 	if err != nil {
 		f := Failure{s, n, err}
 		e.Failures = append(e.Failures, f)
-		e.stopped = e.stopped || e.Stop != nil && e.Stop(f)
+		e.stopAt(f)
 		outputs = nil
 	}
 	for i, name := range n.Outputs {
 		number, named := s.wiring.Number(name)
+		if named {
+			s.fix(number, false)
+		}
 		switch known := i < len(outputs) && outputs[i] != nil && outputs[i].sound(); {
 		case known:
 			v := outputs[i]
@@ -340,9 +356,7 @@ func (s *Scope) evaluate(n *onnx.Node) {
 			}
 			if named {
 				s.values[number] = v
-				if fixed {
-					s.fix(number)
-				}
+				s.fix(number, fixed)
 			}
 		case named:
 			s.values[number] = Unknown()
@@ -350,10 +364,17 @@ func (s *Scope) evaluate(n *onnx.Node) {
 	}
 }
 
-// fix notes that a value depends on no input.
-func (s *Scope) fix(number int) {
+// fix notes whether a value depends on no input.
+func (s *Scope) fix(number int, fixed bool) {
 	if s.fixed != nil {
-		s.fixed[number] = true
+		s.fixed[number] = fixed
+	}
+}
+
+// stopAt ends the run where Stop wants it.
+func (e *Evaluator) stopAt(f Failure) {
+	if e.Stop != nil && e.doubtful == 0 && !e.stopped {
+		e.stopped = e.Stop(f)
 	}
 }
 

@@ -533,26 +533,14 @@ func ifOp(c *call) ([]*Value, error) {
 		return nil, nil
 	}
 	condition, known := c.need(0).Scalar()
-	failures := len(c.scope.eval.Failures)
-	branches := []*Scope{c.scope.branch(c.node, yes.Graph), c.scope.branch(c.node, no.Graph)}
-	if branches[0] == nil || branches[1] == nil {
+	if known {
+		return c.taken(yes.Graph, no.Graph, condition != 0)
+	}
+	then, other := c.scope.branch(c.node, yes.Graph), c.scope.branch(c.node, no.Graph)
+	if then == nil || other == nil {
 		return nil, nil
 	}
-	if known { // what fails in the branch not taken does not count
-		taken := branches[1]
-		if condition != 0 {
-			taken = branches[0]
-		}
-		kept := c.scope.eval.Failures[:failures]
-		for _, f := range c.scope.eval.Failures[failures:] {
-			if f.Scope == taken {
-				kept = append(kept, f)
-			}
-		}
-		c.scope.eval.Failures = kept
-		return taken.results(), nil
-	}
-	a, b := branches[0].results(), branches[1].results()
+	a, b := then.results(), other.results()
 	for i := range a {
 		if i >= len(b) || !a[i].Ranked || !b[i].Ranked || !slices.Equal(a[i].Shape, b[i].Shape) {
 			a[i] = &Value{Type: a[i].Type}
@@ -561,6 +549,47 @@ func ifOp(c *call) ([]*Value, error) {
 		a[i] = Shaped(a[i].Type, a[i].Shape...)
 	}
 	return a, nil
+}
+
+// taken runs both branches of an If whose condition is known, so that both can be
+// looked at. What fails in the one that is not taken does not count.
+func (c *call) taken(yes, no *onnx.Graph, condition bool) ([]*Value, error) {
+	e := c.scope.eval
+	failures := len(e.Failures)
+	run := func(g *onnx.Graph, counts bool) *Scope {
+		if !counts {
+			e.doubtful++
+			defer func() { e.doubtful-- }()
+		}
+		return c.scope.branch(c.node, g)
+	}
+	taken, other := run(yes, condition), run(no, !condition)
+	if taken == nil || other == nil {
+		return nil, nil
+	}
+	if !condition {
+		taken, other = other, taken
+	}
+	kept := e.Failures[:failures]
+	for _, f := range e.Failures[failures:] {
+		if !f.Scope.within(other) {
+			kept = append(kept, f)
+			e.stopAt(f)
+		}
+	}
+	e.Failures = kept
+	return taken.results(), nil
+}
+
+// within reports whether a scope is another or lies in a branch or call inside
+// it.
+func (s *Scope) within(other *Scope) bool {
+	for ; s != nil; s = s.Outer {
+		if s == other {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Scope) results() []*Value {

@@ -64,6 +64,13 @@ func TestFindings(t *testing.T) {
 		{"NaN", ruleTableNotFinite, report.LevelError, "row 3, column 2", set(14, math.NaN())},
 		{"infinity", ruleTableNotFinite, report.LevelError, "row 15, column 3", set(63, math.Inf(-1))},
 		{"two tables", ruleDuplicateInitializer, report.LevelError, `"wpe"`, func(m *onnx.NewModel) { m.Initializers = append(m.Initializers, m.Initializers[1]) }},
+		{"outputs that are absent, and a constant without a name", "", "", "", func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers, onnx.NewTensor{Type: onnx.Int64, Raw: make([]byte, 8)})
+			m.Nodes = append(m.Nodes, onnx.NewNode{Op: "Dropout", Inputs: []string{"h"}, Outputs: []string{"d1", ""}}, onnx.NewNode{Op: "Dropout", Inputs: []string{"d1"}, Outputs: []string{"d2", ""}})
+		}},
+		{"two constants without a name", ruleDuplicateInitializer, report.LevelError, `""`, func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers, onnx.NewTensor{Type: onnx.Int64, Raw: make([]byte, 8)}, onnx.NewTensor{Type: onnx.Int64, Raw: make([]byte, 8)})
+		}},
 		{"cycle", ruleNodeCycle, report.LevelError, "cycle", func(m *onnx.NewModel) {
 			m.Nodes = append(m.Nodes, onnx.NewNode{Op: "Add", Inputs: []string{"b", "h"}, Outputs: []string{"a"}}, onnx.NewNode{Op: "Neg", Inputs: []string{"a"}, Outputs: []string{"b"}})
 		}},
