@@ -189,6 +189,8 @@ var operators = []struct {
 	{"Resize", nil, []string{"f 1x1x2x2", "-", "-", "i 4: 1 1 5 1"}, []string{"f 1x1x5x1"}},
 	{"Concat", []onnx.NewAttribute{{Name: "axis", Value: int64(-1)}}, []string{"i 2x1: 1 2", "i 2x2: 3 4 5 6"}, []string{"i 2x3: 1 3 4 2 5 6"}},
 	{"Concat", []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}, []string{"i 2x1: 1 2", "i 2x2: 3 4 5 6"}, []string{"error"}},
+	{"Concat", []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}, []string{"i 1: 1", "f 2: 2 3"}, []string{"i 3"}},
+	{"Concat", []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}, []string{"i 0:", "f 2: 2 3"}, []string{"i 2: 2 3"}},
 	{"Transpose", []onnx.NewAttribute{{Name: "perm", Value: []int64{1, 0}}}, []string{"i 2x3: 0 1 2 3 4 5"}, []string{"i 3x2: 0 3 1 4 2 5"}},
 	{"Transpose", []onnx.NewAttribute{{Name: "perm", Value: []int64{1}}}, []string{"i 2x3: 0 1 2 3 4 5"}, []string{"error"}},
 	{"Unsqueeze", nil, []string{"i 2: 1 2", "i 2: -1 0"}, []string{"i 1x2x1: 1 2"}},

@@ -403,13 +403,14 @@ func concat(c *call) ([]*Value, error) {
 		return nil, nil
 	}
 	first := c.need(0)
-	known := true
+	known, floats, ints := true, false, false // a graph that mixes them is wrong, and has no content
 	for i := range c.in {
-		if v := c.need(i); !v.Ranked {
+		v := c.need(i)
+		if !v.Ranked {
 			return one(&Value{Type: first.Type}), nil
-		} else {
-			known = known && v.Known()
 		}
+		known = known && v.Known()
+		floats, ints = floats || len(v.Floats) > 0, ints || len(v.Ints) > 0
 	}
 	axis, ok := axisOf(c.node.Int("axis", 0), len(first.Shape))
 	if !ok {
@@ -430,7 +431,7 @@ func concat(c *call) ([]*Value, error) {
 		shape[axis] += v.Shape[axis]
 	}
 	out := Shaped(first.Type, shape...)
-	if !known || out.Len() > maxContent {
+	if !known || floats && ints || out.Len() > maxContent {
 		return one(out), nil
 	}
 	out.from(c.in...)

@@ -32,12 +32,12 @@ func (p *projection) Head(head int) (weights, bias []float64, err error) {
 	if p.bias == nil {
 		return weights, nil, nil
 	}
+	if p.bias.Rows() != 1 || int64(p.bias.Width()) != p.weight.Rows() { // before its width decides an allocation
+		return nil, nil, fmt.Errorf("tensor %s has %d rows of %d elements, and %s has %d rows", p.bias.Name, p.bias.Rows(), p.bias.Width(), p.weight.Name, p.weight.Rows())
+	}
 	all := make([]float64, p.bias.Width())
 	if err := p.m.file.ReadRows(p.bias, 0, 1, all); err != nil {
 		return nil, nil, err
-	}
-	if row+int64(p.dim) > int64(len(all)) {
-		return nil, nil, fmt.Errorf("tensor %s has %d elements", p.bias.Name, len(all))
 	}
 	return weights, all[row : row+int64(p.dim)], nil
 }
