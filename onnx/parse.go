@@ -46,14 +46,8 @@ func (p *parser) each(fr *frame, place string, visit func(field) error) error {
 // eachOf is each for the message at an index of a list, −1 for one that is
 // alone.
 func (p *parser) eachOf(fr *frame, list string, index int, visit func(field) error) error {
-	place := func() string {
-		if index < 0 {
-			return list
-		}
-		return fmt.Sprintf("%s[%d]", list, index)
-	}
 	if p.depth++; p.depth > maxDepth {
-		return &FormatError{Offset: fr.start, Place: place(), What: fmt.Sprintf("messages nested more than %d deep", maxDepth)}
+		return &FormatError{Offset: fr.start, Place: placeOf(list, index), What: fmt.Sprintf("messages nested more than %d deep", maxDepth)}
 	}
 	defer func() { p.depth-- }()
 	for at := fr.start; at < fr.end; {
@@ -64,11 +58,19 @@ func (p *parser) eachOf(fr *frame, list string, index int, visit func(field) err
 			err = placed(err, fieldName(list, f.number))
 		}
 		if err != nil {
-			return placed(err, place())
+			return placed(err, placeOf(list, index))
 		}
 		at = f.end
 	}
 	return nil
+}
+
+// placeOf is a place for people: the name of a list and the index in it.
+func placeOf(list string, index int) string {
+	if index < 0 {
+		return list
+	}
+	return fmt.Sprintf("%s[%d]", list, index)
 }
 
 // fieldName names a field whose own bytes are at fault, "" where the message
@@ -86,11 +88,8 @@ func fieldName(place string, n protowire.Number) string {
 // placed adds an outer place to an error's path while it returns, so that
 // good input pays nothing for it.
 func placed(err error, place string) error {
-	if err == nil || place == "" {
-		return err
-	}
 	var fe *FormatError
-	if errors.As(err, &fe) {
+	if place != "" && errors.As(err, &fe) {
 		if fe.Place == "" {
 			fe.Place = place
 		} else {

@@ -66,10 +66,10 @@ func (p *parser) tensor(t *Tensor, fr *frame, list string, index int) error {
 	if err != nil {
 		return err
 	}
-	if err = p.checkTensor(t); err != nil && index >= 0 {
-		list = fmt.Sprintf("%s[%d]", list, index)
+	if err = p.checkTensor(t); err != nil {
+		return placed(err, placeOf(list, index))
 	}
-	return placed(err, list)
+	return nil
 }
 
 // smallContent bounds raw data that is kept where it is read: the constants of

@@ -160,24 +160,29 @@ func (e *Evaluator) Scopes() []*Scope { return e.scopes }
 
 // Value returns what is known of a value, computing it when first asked.
 func (s *Scope) Value(name string) *Value {
-	if number, ok := s.wiring.Number(name); ok {
-		return s.value(number, name)
+	number, used := s.wiring.Number(name)
+	if !used {
+		number = -1
 	}
-	return s.outside(name)
+	return s.value(number, name)
 }
 
-// value is Value of a name that the graph uses.
+// value is Value of a name whose number is known, −1 for one that the graph
+// does not use.
 func (s *Scope) value(number int, name string) *Value {
 	if len(s.eval.Override) > 0 && s == s.eval.Main {
 		if v, ok := s.eval.Override[name]; ok {
 			return v
 		}
 	}
-	if v := s.values[number]; v != nil {
-		return v
+	if number >= 0 && s.values[number] != nil {
+		return s.values[number]
 	}
 	if v, ok := s.bound[name]; ok {
 		return v
+	}
+	if number < 0 {
+		return s.captured(name)
 	}
 	if t := s.wiring.Constant(number); t != nil {
 		s.values[number] = s.eval.constant(t)
@@ -191,17 +196,11 @@ func (s *Scope) value(number int, name string) *Value {
 		}
 		return Unknown()
 	}
-	return s.outside(name)
+	return s.captured(name)
 }
 
-// outside is Value of a name that the graph does not make.
-func (s *Scope) outside(name string) *Value {
-	if v, ok := s.eval.Override[name]; ok && s == s.eval.Main {
-		return v
-	}
-	if v, ok := s.bound[name]; ok {
-		return v
-	}
+// captured is Value of a name that the graph takes from the one around it.
+func (s *Scope) captured(name string) *Value {
 	if s.Parent != nil {
 		return s.Parent.Value(name)
 	}

@@ -3,7 +3,6 @@ package onnxpos
 import (
 	"strings"
 
-	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -14,10 +13,7 @@ func (m *Model) inspectBeyond() {
 	if m.fixedLength() > 0 || m.imageInput() != nil && m.tokenInput() == nil || m.waveInput() != nil {
 		return
 	}
-	known := map[*onnx.Node]bool{}
-	for _, f := range m.probe.Failures {
-		known[f.Node] = true
-	}
+	known := m.failsAnyway()
 	for _, s := range m.sites {
 		e := s.Encoding()
 		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || fusedSite(s) || e.Form == report.FormBaked {

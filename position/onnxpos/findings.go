@@ -3,7 +3,6 @@ package onnxpos
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 
@@ -121,10 +120,8 @@ func nodeWhere(n *onnx.Node) *report.Where {
 
 // cycle returns a node that needs its own output, nil when there is none.
 func cycle(g *onnx.Graph) *onnx.Node {
-	if inOrder(g) {
-		return nil
-	}
 	waits := stuck(g)
+	w := g.Wiring()
 	// Going back from a node that still waits ends in a circle.
 	seen := make([]bool, len(g.Nodes))
 	for _, n := range g.Nodes {
@@ -133,8 +130,12 @@ func cycle(g *onnx.Graph) *onnx.Node {
 		}
 		for !seen[n.Index()] {
 			seen[n.Index()] = true
-			for p := range producers(g, n) {
-				if waits[p.Index()] > 0 {
+			for i := range n.Inputs {
+				in, ok := w.Input(n, i)
+				if !ok {
+					continue
+				}
+				if p := w.Producer(in); p != nil && waits[p.Index()] > 0 {
 					n = p
 					break
 				}
@@ -145,47 +146,22 @@ func cycle(g *onnx.Graph) *onnx.Node {
 	return nil
 }
 
-// producers are the nodes of the graph that make a node's inputs, one for every
-// input that a node makes.
-func producers(g *onnx.Graph, n *onnx.Node) iter.Seq[*onnx.Node] {
-	return func(yield func(*onnx.Node) bool) {
-		w := g.Wiring()
-		for i := range n.Inputs {
-			in, ok := w.Input(n, i)
-			if !ok {
-				continue
-			}
-			if p := w.Producer(in); p != nil && !yield(p) {
-				return
-			}
-		}
-	}
-}
-
-// inOrder reports whether every node stands after those that it needs, as the
-// specification asks: then there is no cycle.
-func inOrder(g *onnx.Graph) bool {
-	for _, n := range g.Nodes {
-		for p := range producers(g, n) {
-			if p.Index() >= n.Index() {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // stuck counts for every node the inputs that never come: what is left when
 // nodes whose inputs are there have been taken away.
 func stuck(g *onnx.Graph) (waits []int) {
+	w := g.Wiring()
 	waits = make([]int, len(g.Nodes))
-	readers := make([][]*onnx.Node, len(g.Nodes))
+	made := make([][]int, len(g.Nodes)) // values, by the node that makes them
+	for v := range w.Len() {
+		if p := w.Producer(v); p != nil {
+			made[p.Index()] = append(made[p.Index()], v)
+			for _, r := range w.Readers(v) {
+				waits[r.Index()]++
+			}
+		}
+	}
 	var ready []*onnx.Node
 	for _, n := range g.Nodes {
-		for p := range producers(g, n) {
-			waits[n.Index()]++
-			readers[p.Index()] = append(readers[p.Index()], n)
-		}
 		if waits[n.Index()] == 0 {
 			ready = append(ready, n)
 		}
@@ -193,9 +169,11 @@ func stuck(g *onnx.Graph) (waits []int) {
 	for len(ready) > 0 {
 		n := ready[len(ready)-1]
 		ready = ready[:len(ready)-1]
-		for _, r := range readers[n.Index()] {
-			if waits[r.Index()]--; waits[r.Index()] == 0 {
-				ready = append(ready, r)
+		for _, v := range made[n.Index()] {
+			for _, r := range w.Readers(v) {
+				if waits[r.Index()]--; waits[r.Index()] == 0 {
+					ready = append(ready, r)
+				}
 			}
 		}
 	}

@@ -31,7 +31,7 @@ func (m *Model) PatchGrid() [2]int {
 // constants, fixed dimensions.
 func (m *Model) SetGrid(old, new [2]int) (err error) {
 	defer m.caught(&err)
-	c := &lengthChange{m: m, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{}, known: map[*onnx.Node]bool{}}
+	c := &lengthChange{m: m, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{}}
 	patch := m.PatchSize()
 	c.image = [2]int{new[0] * patch, new[1] * patch}
 	for _, s := range m.sites {

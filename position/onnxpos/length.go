@@ -61,7 +61,7 @@ func (m *Model) SetLength(old, new int) (err error) {
 		return &position.Refusal{Why: fmt.Sprintf("the graph is unrolled: it treats each of its %d positions by nodes of its own, such as %s", m.fixedLength(), nodeName(n)),
 			Instead: "export the model for the wanted length"}
 	}
-	c := &lengthChange{m: m, old: old, new: new, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{}, known: map[*onnx.Node]bool{}}
+	c := &lengthChange{m: m, old: old, new: new, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{}}
 	c.sizes.length = new
 	c.pairs = c.lengths()
 	return c.run()
@@ -77,9 +77,7 @@ func (m *Model) caught(err *error) {
 
 // run grows what fails, records it and corrects what the file declares.
 func (c *lengthChange) run() error {
-	for _, f := range c.m.probe.Failures {
-		c.known[f.Node] = true
-	}
+	c.known = c.m.failsAnyway()
 	if err := c.grow(); err != nil {
 		return err
 	}

@@ -177,6 +177,16 @@ func (m *Model) failing(s sizes, stop func(eval.Failure) bool) *eval.Evaluator {
 	return e
 }
 
+// failsAnyway are the nodes that fail at the sizes of the first probe already:
+// what they do elsewhere says nothing.
+func (m *Model) failsAnyway() map[*onnx.Node]bool {
+	out := map[*onnx.Node]bool{}
+	for _, f := range m.probe.Failures {
+		out[f.Node] = true
+	}
+	return out
+}
+
 // failureFloats bounds the numbers that are looked at where only failures count:
 // indices by logarithms of distances among 64 tokens. Masks and angles of long
 // inputs fail nowhere.

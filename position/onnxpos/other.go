@@ -17,6 +17,7 @@ import (
 // otherSite is an encoding that is recognised and that no verb changes.
 type otherSite struct{ encoding position.Encoding }
 
+// Encoding is what inspect tells of the site.
 func (o *otherSite) Encoding() position.Encoding { return o.encoding }
 
 // Hold refuses: nothing here can be given other numbers.
@@ -142,10 +143,7 @@ func (m *Model) unexplained() site {
 func (m *Model) failsAt(length int) *eval.Failure {
 	size := m.sizes
 	size.length = length
-	c := &lengthChange{m: m, known: map[*onnx.Node]bool{}}
-	for _, f := range m.probe.Failures {
-		c.known[f.Node] = true
-	}
+	c := &lengthChange{m: m, known: m.failsAnyway()}
 	return c.first(m.failing(size, nil))
 }
 
