@@ -82,6 +82,7 @@ type RefusedError struct {
 	Instead string
 }
 
+// Error is the path and why it is refused.
 func (e *RefusedError) Error() string { return e.Path + ": " + e.Why }
 
 // Hints returns what would work instead, for printing under the error.
@@ -94,6 +95,7 @@ type UsageError struct {
 	Instead string
 }
 
+// Error is the path and what is wrong with it.
 func (e *UsageError) Error() string { return e.Path + ": " + e.What }
 
 // Hints returns what would work instead, for printing under the error.

@@ -19,13 +19,17 @@ type FS interface {
 	// OpenDir opens a folder, to Lock or Sync it.
 	OpenDir(path string) (File, error)
 
+	// Stat follows links; Lstat does not.
 	Stat(path string) (fs.FileInfo, error)
 	Lstat(path string) (fs.FileInfo, error)
+	// ReadDir lists a folder by name.
 	ReadDir(path string) ([]fs.DirEntry, error)
 	// EvalLinks is filepath.EvalSymlinks.
 	EvalLinks(path string) (string, error)
 
+	// Mkdir makes a folder that only its owner may enter.
 	Mkdir(path string) error
+	// Remove takes a file or an empty folder away.
 	Remove(path string) error
 	// Rename replaces what new names.
 	Rename(old, new string) error

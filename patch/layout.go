@@ -245,6 +245,7 @@ type contextReader struct {
 	r   io.Reader
 }
 
+// Read is that of the reader inside, until the context ends; then its error.
 func (c contextReader) Read(p []byte) (int, error) {
 	if err := c.ctx.Err(); err != nil {
 		return 0, err

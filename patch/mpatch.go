@@ -172,6 +172,7 @@ type offsetWriter struct {
 	at   int64
 }
 
+// Write continues where the last one ended.
 func (w *offsetWriter) Write(p []byte) (int, error) {
 	n, err := w.file.WriteAt(p, w.at)
 	w.at += int64(n)

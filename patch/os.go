@@ -22,37 +22,77 @@ func wrap(f *os.File, err error) (File, error) {
 	return osFile{f}, nil
 }
 
+// Open opens for reading, and does not wait on a pipe.
 func (osFS) Open(path string) (File, error) {
 	return wrap(os.OpenFile(path, os.O_RDONLY|nonblock, 0))
 }
 
+// Create makes a file of mode 0600 that must not exist.
 func (osFS) Create(path string) (File, error) {
 	return wrap(os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600))
 }
 
+// OpenWrite opens for reading and writing.
 func (osFS) OpenWrite(path string) (File, error) {
 	return wrap(os.OpenFile(path, os.O_RDWR|nonblock, 0))
 }
 
-func (osFS) OpenDir(path string) (File, error)          { return wrap(os.Open(path)) }
-func (osFS) Stat(path string) (fs.FileInfo, error)      { return os.Stat(path) }
-func (osFS) Lstat(path string) (fs.FileInfo, error)     { return os.Lstat(path) }
-func (osFS) ReadDir(path string) ([]fs.DirEntry, error) { return os.ReadDir(path) }
-func (osFS) EvalLinks(path string) (string, error)      { return filepath.EvalSymlinks(path) }
-func (osFS) Mkdir(path string) error                    { return os.Mkdir(path, 0o700) }
-func (osFS) Remove(path string) error                   { return os.Remove(path) }
-func (osFS) Rename(old, new string) error               { return os.Rename(old, new) }
-func (osFS) RenameNew(old, new string) error            { return renameNew(old, new) }
-func (osFS) Link(old, new string) error                 { return os.Link(old, new) }
-func (osFS) Free(dir string) (int64, error)             { return freeBytes(dir) }
-func (f osFile) TryLock() (bool, error)                 { return tryLock(f.File) }
-func (f osFile) Allocate(size int64) error              { return allocate(f.File, size) }
-func (f osFile) CopyAttributes(src File) error          { return copyAttributes(f.File, src) }
-func (f osFile) InsertRange(at, n int64) error          { return insertRange(f.File, at, n) }
-func (f osFile) CollapseRange(at, n int64) error        { return collapseRange(f.File, at, n) }
-func (f osFile) NextHole(at int64) (int64, error)       { return nextHole(f.File, at) }
-func (f osFile) NextData(at int64) (int64, error)       { return nextData(f.File, at) }
+// OpenDir opens a folder, to lock or sync it.
+func (osFS) OpenDir(path string) (File, error) { return wrap(os.Open(path)) }
 
+// Stat follows links.
+func (osFS) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
+
+// Lstat does not follow a link.
+func (osFS) Lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
+
+// ReadDir lists a folder by name.
+func (osFS) ReadDir(path string) ([]fs.DirEntry, error) { return os.ReadDir(path) }
+
+// EvalLinks is filepath.EvalSymlinks.
+func (osFS) EvalLinks(path string) (string, error) { return filepath.EvalSymlinks(path) }
+
+// Mkdir makes a folder of mode 0700.
+func (osFS) Mkdir(path string) error { return os.Mkdir(path, 0o700) }
+
+// Remove takes a file or an empty folder away.
+func (osFS) Remove(path string) error { return os.Remove(path) }
+
+// Rename replaces what new names.
+func (osFS) Rename(old, new string) error { return os.Rename(old, new) }
+
+// RenameNew fails with fs.ErrExist when new exists.
+func (osFS) RenameNew(old, new string) error { return renameNew(old, new) }
+
+// Link gives a file a second name.
+func (osFS) Link(old, new string) error { return os.Link(old, new) }
+
+// Free is the room below a folder in bytes, −1 when the system does not say.
+func (osFS) Free(dir string) (int64, error) { return freeBytes(dir) }
+
+// TryLock takes the lock of the file without waiting and reports whether it was
+// free.
+func (f osFile) TryLock() (bool, error) { return tryLock(f.File) }
+
+// Allocate reserves size bytes, or gives errors.ErrUnsupported.
+func (f osFile) Allocate(size int64) error { return allocate(f.File, size) }
+
+// CopyAttributes gives the file the permissions, owner and attributes of src.
+func (f osFile) CopyAttributes(src File) error { return copyAttributes(f.File, src) }
+
+// InsertRange moves what stands from at on up by n bytes, whole blocks.
+func (f osFile) InsertRange(at, n int64) error { return insertRange(f.File, at, n) }
+
+// CollapseRange takes n bytes at an offset out, whole blocks.
+func (f osFile) CollapseRange(at, n int64) error { return collapseRange(f.File, at, n) }
+
+// NextHole is the first hole from an offset on, the size when there is none.
+func (f osFile) NextHole(at int64) (int64, error) { return nextHole(f.File, at) }
+
+// NextData is the first byte outside of holes, −1 when there is none.
+func (f osFile) NextData(at int64) (int64, error) { return nextData(f.File, at) }
+
+// CloneRange shares n bytes of src, or gives errors.ErrUnsupported.
 func (f osFile) CloneRange(at int64, src File, srcAt, n int64) error {
 	from, ok := src.(osFile)
 	if !ok {
@@ -61,6 +101,8 @@ func (f osFile) CloneRange(at int64, src File, srcAt, n int64) error {
 	return cloneRange(f.File, at, from.File, srcAt, n)
 }
 
+// CopyRange copies up to n bytes of src in the kernel and says how many; or gives
+// errors.ErrUnsupported.
 func (f osFile) CopyRange(at int64, src File, srcAt, n int64) (int64, error) {
 	from, ok := src.(osFile)
 	if !ok {

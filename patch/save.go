@@ -49,6 +49,7 @@ type outputWriter struct {
 	path string
 }
 
+// Write is that of the writer inside; what fails is an *OutputError.
 func (o outputWriter) Write(p []byte) (int, error) {
 	n, err := o.w.Write(p)
 	if err != nil {
@@ -62,6 +63,7 @@ type contextWriter struct {
 	w   io.Writer
 }
 
+// Write is that of the writer inside, until the context ends; then its error.
 func (c contextWriter) Write(p []byte) (int, error) {
 	if err := c.ctx.Err(); err != nil {
 		return 0, err

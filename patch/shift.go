@@ -41,6 +41,7 @@ type lowReader struct {
 	s *shift
 }
 
+// ReadAt reads at offsets of the low file, in two pieces across the shift.
 func (l lowReader) ReadAt(p []byte, at int64) (int, error) {
 	if at >= l.s.At || at+int64(len(p)) <= l.s.At {
 		return l.r.ReadAt(p, l.s.high(at))

@@ -31,21 +31,31 @@ func Concat(sources ...Source) Source { return concat(sources) }
 
 type memory []byte
 
-func (m memory) Size() int64     { return int64(len(m)) }
+// Size is the number of bytes.
+func (m memory) Size() int64 { return int64(len(m)) }
+
+// Open reads them from the start.
 func (m memory) Open() io.Reader { return bytes.NewReader(m) }
 
 type text string
 
-func (t text) Size() int64     { return int64(len(t)) }
+// Size is the number of bytes.
+func (t text) Size() int64 { return int64(len(t)) }
+
+// Open reads them from the start.
 func (t text) Open() io.Reader { return strings.NewReader(string(t)) }
 
 type zeros int64
 
-func (z zeros) Size() int64     { return int64(z) }
+// Size is the number of zeros.
+func (z zeros) Size() int64 { return int64(z) }
+
+// Open reads as many zeros.
 func (z zeros) Open() io.Reader { return io.LimitReader(zeroReader{}, int64(z)) }
 
 type zeroReader struct{}
 
+// Read gives zeros without end.
 func (zeroReader) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil
@@ -56,7 +66,10 @@ type produced struct {
 	open func() io.Reader
 }
 
-func (f produced) Size() int64     { return f.size }
+// Size is what the caller of Func said.
+func (f produced) Size() int64 { return f.size }
+
+// Open calls the function.
 func (f produced) Open() io.Reader { return f.open() }
 
 type region struct {
@@ -65,8 +78,10 @@ type region struct {
 	at, n int64
 }
 
+// Size is the length of the region.
 func (r region) Size() int64 { return r.n }
 
+// Open reads it from its start.
 func (r region) Open() io.Reader {
 	return &regionReader{region: r}
 }
@@ -76,6 +91,7 @@ type regionReader struct {
 	done int64
 }
 
+// Read gives an *InputError where bytes are missing.
 func (r *regionReader) Read(p []byte) (int, error) {
 	if r.done == r.n {
 		return 0, io.EOF
@@ -97,6 +113,7 @@ func (r *regionReader) Read(p []byte) (int, error) {
 
 type concat []Source
 
+// Size is the sum of the parts.
 func (c concat) Size() int64 {
 	var n int64
 	for _, s := range c {
@@ -105,6 +122,7 @@ func (c concat) Size() int64 {
 	return n
 }
 
+// Open reads the parts in order.
 func (c concat) Open() io.Reader { return &concatReader{rest: c} }
 
 type concatReader struct {
@@ -112,6 +130,7 @@ type concatReader struct {
 	now  io.Reader
 }
 
+// Read gives an error where a part does not end at its size.
 func (c *concatReader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil // lest the loop wait for a byte that has no place

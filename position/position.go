@@ -167,6 +167,7 @@ type Refusal struct {
 	Range bool
 }
 
+// Error is why; Hints is what would work.
 func (r *Refusal) Error() string { return r.Why }
 
 // Hints returns what would work instead, for printing under the error.
@@ -181,6 +182,7 @@ func (r *Refusal) Hints() []string {
 // (exit code 2).
 type UsageError struct{ What string }
 
+// Error is what is wrong.
 func (u *UsageError) Error() string { return u.What }
 
 // Outcome is what a verb decided.

@@ -265,6 +265,7 @@ func (m *Model) alibiSite(uses []*bias) *alibiSite {
 	return a
 }
 
+// Encoding is what inspect tells of the site.
 func (a *alibiSite) Encoding() position.Encoding { return a.encoding }
 
 // Bias is the bias that the file computes for a head, query and key.
@@ -499,6 +500,7 @@ func (m *Model) logDivisors(s *eval.Scope, name string) []float64 {
 	return append(logarithms, out...)
 }
 
+// Encoding is what inspect tells of the site.
 func (b *bucketSite) Encoding() position.Encoding { return b.encoding }
 
 // Bias is the table's entry for the bucket of a distance.

@@ -88,6 +88,7 @@ type rowReader struct {
 	pending   bytes.Reader
 }
 
+// Read gives the encoded rows, each made when the one before has been read.
 func (r *rowReader) Read(p []byte) (int, error) {
 	for r.pending.Len() == 0 {
 		if r.next == r.end {

@@ -88,6 +88,7 @@ func (m *Model) rotationKey(r *rotation) string {
 	return ""
 }
 
+// Encoding is what inspect tells of the site.
 func (r *rotarySite) Encoding() position.Encoding { return r.encoding }
 
 func (r *rotarySite) describe() {

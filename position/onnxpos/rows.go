@@ -130,8 +130,13 @@ func (t tableRows) first(n int) (fit.Matrix, error) {
 // matrix is a fit.Matrix of rows in memory.
 type matrix [][]float64
 
-func (m matrix) Rows() int           { return len(m) }
-func (m matrix) Cols() int           { return len(m[0]) }
+// Rows is the number of rows.
+func (m matrix) Rows() int { return len(m) }
+
+// Cols is the length of a row.
+func (m matrix) Cols() int { return len(m[0]) }
+
+// At is an element, by row and column.
 func (m matrix) At(r, c int) float64 { return m[r][c] }
 
 // precision is the fit's word for how the rows are stored.

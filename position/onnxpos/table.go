@@ -83,6 +83,7 @@ func sameContent(a, b *onnx.Tensor) bool {
 	return true
 }
 
+// Encoding is what inspect tells of the site.
 func (t *tableSite) Encoding() position.Encoding { return t.encoding }
 
 // tensors are the constants that hold the table: one, or equal copies.

@@ -20,8 +20,13 @@ type dense struct {
 	values     []float64
 }
 
-func (d dense) Rows() int           { return d.rows }
-func (d dense) Cols() int           { return d.cols }
+// Rows is the number of rows.
+func (d dense) Rows() int { return d.rows }
+
+// Cols is the length of a row.
+func (d dense) Cols() int { return d.cols }
+
+// At is an element, by row and column.
 func (d dense) At(r, c int) float64 { return d.values[r*d.cols+c] }
 
 type funcMatrix struct {
@@ -29,8 +34,13 @@ type funcMatrix struct {
 	at         func(r, c int) float64
 }
 
-func (f funcMatrix) Rows() int           { return f.rows }
-func (f funcMatrix) Cols() int           { return f.cols }
+// Rows is the number of rows.
+func (f funcMatrix) Rows() int { return f.rows }
+
+// Cols is the length of a row.
+func (f funcMatrix) Cols() int { return f.cols }
+
+// At asks the function.
 func (f funcMatrix) At(r, c int) float64 { return f.at(r, c) }
 
 // columns is a matrix of some columns of another.
