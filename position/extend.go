@@ -210,7 +210,8 @@ func (x *extension) grow(i int, s Site, l schemes.Learned) error {
 func (x *extension) growBy(method string, i int, s Site, l schemes.Learned, old Rows) error {
 	rows, err := schemes.GrowRows(method, old, l.Offset, x.o.Length+l.Offset, x.o.Grow)
 	if err != nil {
-		return &Refusal{Why: err.Error(), Instead: "another --method: " + strings.Join(schemes.GrowMethods, ", ")}
+		others := slices.DeleteFunc(slices.Clone(schemes.GrowMethods), func(other string) bool { return other == method })
+		return &Refusal{Why: err.Error(), Instead: "another --method: " + strings.Join(others, ", ")}
 	}
 	was := l.Rows
 	l.Rows = x.o.Length + l.Offset
