@@ -120,8 +120,10 @@ func nodeWhere(n *onnx.Node) *report.Where {
 
 // cycle returns a node that needs its own output, nil when there is none.
 func cycle(g *onnx.Graph) *onnx.Node {
-	waits := stuck(g)
-	w := g.Wiring()
+	if inOrder(g) {
+		return nil // as nearly always: without a count of every reader
+	}
+	waits, w := stuck(g), g.Wiring()
 	// Going back from a node that still waits ends in a circle.
 	seen := make([]bool, len(g.Nodes))
 	for _, n := range g.Nodes {
@@ -146,21 +148,34 @@ func cycle(g *onnx.Graph) *onnx.Node {
 	return nil
 }
 
+// inOrder reports whether every node stands after those that it needs, as the
+// specification asks: then there is no cycle.
+func inOrder(g *onnx.Graph) bool {
+	w := g.Wiring()
+	for _, n := range g.Nodes {
+		for i := range n.Inputs {
+			if in, ok := w.Input(n, i); ok && w.Producer(in) != nil && w.Producer(in).Index() >= n.Index() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // stuck counts for every node the inputs that never come: what is left when
 // nodes whose inputs are there have been taken away.
 func stuck(g *onnx.Graph) (waits []int) {
 	w := g.Wiring()
 	waits = make([]int, len(g.Nodes))
-	made := make([][]int, len(g.Nodes)) // values, by the node that makes them
 	for v := range w.Len() {
-		if p := w.Producer(v); p != nil {
-			made[p.Index()] = append(made[p.Index()], v)
-			for _, r := range w.Readers(v) {
-				waits[r.Index()]++
-			}
+		if w.Producer(v) == nil {
+			continue
+		}
+		for _, r := range w.Readers(v) {
+			waits[r.Index()]++
 		}
 	}
-	var ready []*onnx.Node
+	ready := make([]*onnx.Node, 0, len(g.Nodes))
 	for _, n := range g.Nodes {
 		if waits[n.Index()] == 0 {
 			ready = append(ready, n)
@@ -169,7 +184,11 @@ func stuck(g *onnx.Graph) (waits []int) {
 	for len(ready) > 0 {
 		n := ready[len(ready)-1]
 		ready = ready[:len(ready)-1]
-		for _, v := range made[n.Index()] {
+		for _, o := range n.Outputs {
+			v, ok := w.Number(o)
+			if !ok || w.Producer(v) != n {
+				continue
+			}
 			for _, r := range w.Readers(v) {
 				if waits[r.Index()]--; waits[r.Index()] == 0 {
 					ready = append(ready, r)
