@@ -63,9 +63,9 @@ func hidden(r rune) bool {
 	return false
 }
 
-// Plain replaces hidden runes in JSON text by their \u escapes: the same
+// plain replaces hidden runes in JSON text by their \u escapes: the same
 // values, and nothing that steers a terminal (facts/BAD-INPUTS G01).
-func Plain(json []byte) []byte {
+func plain(json []byte) []byte {
 	if !bytes.ContainsFunc(json, hiddenInJSON) {
 		return json
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -40,13 +38,11 @@ func (c *console) say(format string, args ...any) { fmt.Fprintf(c.err, format+"\
 
 // json writes one object on one line.
 func (c *console) json(v any) {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
+	line, err := report.Line(v)
+	if err != nil {
 		c.say("modelpatch: %v", err)
 	}
-	c.out.Write(report.Plain(b.Bytes()))
+	c.out.Write(line)
 }
 
 // fail reports an error: as lines for people, or as an object on standard
