@@ -91,6 +91,7 @@ type Node struct {
 	index  int // in Graph.Nodes
 	frame  *frame
 	inputs []input // where Inputs are
+	makes  []int32 // the numbers of Outputs in the graph's wiring, −1 for absent ones
 }
 
 // input is one input of a node: the bytes that name it, and the number of the

@@ -28,13 +28,14 @@ type parser struct {
 	wires      block[wire]
 	fields     block[field]
 	places     block[input]
+	numbers    block[int32]
 	contents   block[byte]
 	texts      strings.Builder
 	words      map[string]string
 	// Lists whose length is not known yet; messages inside one another use
 	// them as stacks.
-	names  []string
 	inputs []input
+	makes  []int32
 	given  []*Attribute
 }
 
@@ -353,7 +354,7 @@ func (p *parser) node(g *Graph, parent *frame, f field) error {
 	n := p.nodes.one()
 	n.Graph, n.frame, n.index = g, p.sub(parent, f), len(g.Nodes)
 	g.Nodes = append(g.Nodes, n)
-	inputs, outputs, given := len(p.inputs), len(p.names), len(p.given)
+	inputs, makes, given := len(p.inputs), len(p.makes), len(p.given)
 	err := p.eachOf(n.frame, "node", n.index, func(f field) (err error) {
 		var value int32
 		switch {
@@ -364,7 +365,7 @@ func (p *parser) node(g *Graph, parent *frame, f field) error {
 			if value, err = p.name(g, f); value >= 0 {
 				g.wiring.values[value].producer = n
 			}
-			p.names = append(p.names, g.wiring.text(value))
+			p.makes = append(p.makes, value)
 		case isMessage(f, 3):
 			n.Name, err = p.text(f)
 		case isMessage(f, 4):
@@ -379,21 +380,22 @@ func (p *parser) node(g *Graph, parent *frame, f field) error {
 		}
 		return err
 	})
-	n.Outputs = p.strings.copy(p.names[outputs:])
-	p.names = p.names[:outputs]
 	n.Attributes = p.lists.copy(p.given[given:])
 	p.given = p.given[:given]
-	p.wireInputs(n, p.inputs[inputs:])
-	p.inputs = p.inputs[:inputs]
+	p.wire(n, p.inputs[inputs:], p.makes[makes:])
+	p.inputs, p.makes = p.inputs[:inputs], p.makes[:makes]
 	return err
 }
 
-// wireInputs gives a node its inputs.
-func (p *parser) wireInputs(n *Node, in []input) {
-	n.inputs = p.places.copy(in)
-	n.Inputs = p.strings.many(len(in))
+// wire gives a node its inputs and outputs.
+func (p *parser) wire(n *Node, in []input, makes []int32) {
+	n.inputs, n.makes = p.places.copy(in), p.numbers.copy(makes)
+	n.Inputs, n.Outputs = p.strings.many(len(in)), p.strings.many(len(makes))
 	for i, x := range in {
 		n.Inputs[i] = n.Graph.wiring.text(x.value)
+	}
+	for i, value := range makes {
+		n.Outputs[i] = n.Graph.wiring.text(value)
 	}
 }
 

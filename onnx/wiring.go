@@ -91,6 +91,12 @@ func (w *Wiring) Input(n *Node, i int) (int, bool) {
 	return int(v), v >= 0
 }
 
+// Output is the number of a node's output i; false for one that is absent.
+func (w *Wiring) Output(n *Node, i int) (int, bool) {
+	v := n.makes[i]
+	return int(v), v >= 0
+}
+
 // Readers are the nodes of the graph itself that read a value, in file order
 // and each once; sub-graphs inside are not looked into.
 func (w *Wiring) Readers(value int) []*Node { return w.values[value].readers }

@@ -10,11 +10,15 @@ import (
 
 // broadcast merges shapes by the rule of numpy.
 func broadcast(shapes ...[]int) ([]int, error) {
-	var out []int
+	rank := 0
 	for _, s := range shapes {
-		for len(out) < len(s) {
-			out = append([]int{1}, out...)
-		}
+		rank = max(rank, len(s))
+	}
+	out := make([]int, rank)
+	for i := range out {
+		out[i] = 1
+	}
+	for _, s := range shapes {
 		for i := range s {
 			at := len(out) - len(s) + i
 			switch {
@@ -84,7 +88,7 @@ func each(out []int, walkers []walker, visit func(i int, at []int)) {
 // joined is the value of an operator over broadcast inputs, without content:
 // unranked when the rank of one is unknown.
 func joined(c *call, t onnx.DataType, inputs ...*Value) (*Value, error) {
-	var shapes [][]int
+	shapes := make([][]int, 0, 2)
 	for _, v := range inputs {
 		if !v.Ranked {
 			return &Value{Type: t}, nil

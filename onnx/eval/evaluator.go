@@ -41,6 +41,21 @@ type Evaluator struct {
 	steps    int
 	work     int      // elements computed so far
 	args     []*Value // inputs of the nodes that are being evaluated, as a stack
+	calls    spares   // of calls that have ended, to be used again
+}
+
+// spares are calls that no operator holds.
+type spares []*call
+
+// take is one of them, or a new one.
+func (s *spares) take() *call {
+	last := len(*s) - 1
+	if last < 0 {
+		return new(call)
+	}
+	c := (*s)[last]
+	*s = (*s)[:last]
+	return c
 }
 
 // childKey is what a scope inside another belongs to.
@@ -146,9 +161,9 @@ func (s *Scope) run() {
 		if s.eval.stopped {
 			return
 		}
-		for _, o := range n.Outputs {
-			if o != "" {
-				s.Value(o)
+		for i, name := range n.Outputs {
+			if number, named := s.wiring.Output(n, i); named {
+				s.value(number, name)
 				break
 			}
 		}
@@ -311,11 +326,20 @@ func (e *Evaluator) constant(t *onnx.Tensor) *Value {
 	if v, ok := e.Overlay[t]; ok {
 		return v
 	}
-	shape := make([]int, len(t.Dims))
-	for i, d := range t.Dims {
-		shape[i] = int(d)
+	// Many, and most of few dimensions: in one piece of memory.
+	var c struct {
+		Value
+		shape  [4]int
+		origin [1]*onnx.Tensor
 	}
-	return &Value{Type: t.Type, Ranked: true, Shape: shape, tensor: t, whole: true, Origins: []*onnx.Tensor{t}}
+	made := &c
+	made.origin[0] = t
+	shape := made.shape[:0]
+	for _, d := range t.Dims {
+		shape = append(shape, int(d))
+	}
+	made.Value = Value{Type: t.Type, Ranked: true, Shape: slices.Clip(shape), tensor: t, whole: true, Origins: made.origin[:]}
+	return &made.Value
 }
 
 // evaluate runs one node and stores its outputs.
@@ -339,8 +363,8 @@ func (s *Scope) evaluate(n *onnx.Node) {
 		e.stopAt(f)
 		outputs = nil
 	}
-	for i, name := range n.Outputs {
-		number, named := s.wiring.Number(name)
+	for i := range n.Outputs {
+		number, named := s.wiring.Output(n, i)
 		if named {
 			s.fix(number, false)
 		}
@@ -415,7 +439,11 @@ func (s *Scope) call(n *onnx.Node) ([]*Value, error) {
 	if op == nil || e.work > maxWork {
 		return nil, nil
 	}
-	return op(&call{s, n, e.args[base:len(e.args):len(e.args)]})
+	c := e.calls.take()
+	*c = call{s, n, e.args[base:len(e.args):len(e.args)]}
+	out, err := op(c)
+	e.calls = append(e.calls, c)
+	return out, err
 }
 
 // resolve replaces references to a function's attributes by their values.

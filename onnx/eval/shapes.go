@@ -90,7 +90,7 @@ func shapeOp(c *call) ([]*Value, error) {
 		return min(max(i, 0), rank)
 	}
 	start, end := clamp(c.node.Int("start", 0)), clamp(c.node.Int("end", rank))
-	out := []int64{}
+	out := make([]int64, 0, max(end-start, 0))
 	for i := start; i < end; i++ {
 		out = append(out, int64(a.Shape[i]))
 	}

@@ -185,6 +185,10 @@ func (v *Value) from(inputs ...*Value) *Value {
 			continue
 		}
 		v.Data = v.Data || in.Data
+		if len(v.Origins) == 0 {
+			v.Origins = slices.Clip(in.Origins) // shared until there are more
+			continue
+		}
 		for _, o := range in.Origins {
 			if len(v.Origins) < maxOrigins && !slices.Contains(v.Origins, o) {
 				v.Origins = append(v.Origins, o)

@@ -77,7 +77,7 @@ const maxFitRows = 1024
 
 // matrix reads the first rows of a table for a fit.
 func (t tableRows) matrix() (fit.Matrix, error) {
-	return t.first(min(t.Len(), maxFitRows))
+	return t.between(0, min(t.Len(), maxFitRows))
 }
 
 // between reads rows from first up to end.
@@ -93,12 +93,20 @@ func (t tableRows) between(first, end int) (fit.Matrix, error) {
 		return rows, nil
 	}
 	columns := t.inner()
-	all, err := t.tensor.Floats(int64(first)*int64(columns), int64(end-first)*int64(columns))
-	if err != nil {
-		return nil, err
+	at, last := int64(first)*int64(columns), int64(end)*int64(columns)
+	all := make([]float64, 0, last-at)
+	for ; at < last; at += readAtOnce {
+		some, err := t.tensor.Floats(at, min(readAtOnce, last-at))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
 	}
 	return fit.Dense(end-first, columns, all), nil
 }
+
+// readAtOnce is how many elements are in memory twice, at most, while rows are read.
+const readAtOnce = 1 << 14
 
 // maxWhole bounds the elements of a table of image patches that is read whole.
 const maxWhole = 1 << 24
@@ -108,23 +116,11 @@ func (t tableRows) whole() fit.Matrix {
 	if int64(t.Len())*int64(t.Dim()) > maxWhole {
 		return nil
 	}
-	m, err := t.first(t.Len())
+	m, err := t.between(0, t.Len())
 	if err != nil {
 		return nil
 	}
 	return m
-}
-
-// first reads the first n rows.
-func (t tableRows) first(n int) (fit.Matrix, error) {
-	rows := make([][]float64, n)
-	for i := range rows {
-		rows[i] = make([]float64, t.Dim())
-		if err := t.Row(i, rows[i]); err != nil {
-			return nil, err
-		}
-	}
-	return matrix(rows), nil
 }
 
 // matrix is a fit.Matrix of rows in memory.
