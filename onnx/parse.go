@@ -50,19 +50,17 @@ func (p *parser) eachOf(fr *frame, list string, index int, visit func(field) err
 	if p.depth++; p.depth > maxDepth {
 		return &FormatError{Offset: fr.start, Place: placeOf(list, index), What: fmt.Sprintf("messages nested more than %d deep", maxDepth)}
 	}
-	defer func() { p.depth-- }()
 	for at := fr.start; at < fr.end; {
 		f, err := p.next(at, fr.end, p.depth)
-		if err == nil {
-			err = visit(f)
-		} else {
-			err = placed(err, fieldName(list, f.number))
-		}
 		if err != nil {
+			return placed(placed(err, fieldName(list, f.number)), placeOf(list, index))
+		}
+		if err := visit(f); err != nil {
 			return placed(err, placeOf(list, index))
 		}
 		at = f.end
 	}
+	p.depth--
 	return nil
 }
 

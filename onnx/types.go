@@ -31,7 +31,7 @@ type typeInfo struct {
 
 // typeInfos is the table of element types, small ones included: packed
 // 4-bit and 2-bit types share bytes.
-var typeInfos = map[DataType]typeInfo{
+var typeInfos = [...]typeInfo{
 	Float: {"float32", 32}, Uint8: {"uint8", 8}, Int8: {"int8", 8}, Uint16: {"uint16", 16}, Int16: {"int16", 16},
 	Int32: {"int32", 32}, Int64: {"int64", 64}, String: {"string", 0}, Bool: {"bool", 8}, Float16: {"float16", 16},
 	Double: {"float64", 64}, Uint32: {"uint32", 32}, Uint64: {"uint64", 64}, Complex64: {"complex64", 64},
@@ -42,17 +42,24 @@ var typeInfos = map[DataType]typeInfo{
 
 // String is the report's word for the type ("float32", "bfloat16", …).
 func (t DataType) String() string {
-	if info, ok := typeInfos[t]; ok {
-		return info.name
+	if t.Known() {
+		return typeInfos[t].name
 	}
 	return "unknown"
 }
 
 // Known reports whether the type is one that this package has heard of.
-func (t DataType) Known() bool { _, ok := typeInfos[t]; return ok }
+func (t DataType) Known() bool {
+	return t > Undefined && int(t) < len(typeInfos) && typeInfos[t].name != ""
+}
 
 // Bits is the number of bits of one element, 0 for strings and unknown types.
-func (t DataType) Bits() int { return typeInfos[t].bits }
+func (t DataType) Bits() int {
+	if t.Known() {
+		return typeInfos[t].bits
+	}
+	return 0
+}
 
 // Size is the number of bytes of n elements, −1 when the type has no fixed size.
 func (t DataType) Size(n int64) int64 {

@@ -22,9 +22,9 @@ type wire struct {
 // Wiring is the graph's wiring.
 func (g *Graph) Wiring() *Wiring { return &g.wiring }
 
-// maxHint bounds the values that a graph's size lets expect, some
+// maxHint bounds the values that a graph's size lets expect, to some ten
 // kilobytes: most of a large file is weights.
-const maxHint = 256
+const maxHint = 1024
 
 // start makes room for the values that a message of that many bytes may have.
 func (w *Wiring) start(size int64) {
