@@ -22,6 +22,14 @@ type wire struct {
 // Wiring is the graph's wiring.
 func (g *Graph) Wiring() *Wiring { return &g.wiring }
 
+// Initializer returns the initializer of that name, nil when there is none.
+func (g *Graph) Initializer(name string) *Tensor {
+	if value, ok := g.wiring.Number(name); ok {
+		return g.wiring.Constant(value)
+	}
+	return nil
+}
+
 // maxHint bounds the values that a graph's size lets expect, to some ten
 // kilobytes: most of a large file is weights.
 const maxHint = 1024

@@ -232,6 +232,11 @@ func (v *Value) take(axis int, indices []int) *Value {
 	if !v.Known() {
 		return out
 	}
+	if n := product(shape); v.Floats != nil {
+		out.Floats = slices.Grow(out.Floats, n)
+	} else {
+		out.Ints = slices.Grow(out.Ints, n)
+	}
 	for o := range outer {
 		for _, i := range indices {
 			at := (o*v.Shape[axis] + i) * inner

@@ -260,12 +260,7 @@ func (m *Model) videoInput() *onnx.ValueInfo {
 }
 
 func (m *Model) isConstant(name string) bool {
-	for _, t := range m.file.Graph.Initializers {
-		if t.Name == name {
-			return true
-		}
-	}
-	return false
+	return m.file.Graph.Initializer(name) != nil
 }
 
 // fixedLength is the sequence length that the main input fixes, 0 when free.

@@ -67,14 +67,10 @@ func isPositions(name string) bool {
 
 // probeInputs are the values of the main graph's inputs at the given sizes.
 func probeInputs(f *onnx.File, s sizes) map[string]*eval.Value {
-	constants := map[string]bool{}
-	for _, t := range f.Graph.Initializers {
-		constants[t.Name] = true
-	}
 	inputs := map[string]*eval.Value{}
 	matrices := 0
 	for _, in := range f.Graph.Inputs {
-		if constants[in.Name] {
+		if f.Graph.Initializer(in.Name) != nil {
 			continue // a default value: the initializer speaks
 		}
 		inputs[in.Name] = probeInput(in, s)
