@@ -1,30 +1,36 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
-	"github.com/cheggaaa/pb/v3"
 	"golang.org/x/term"
 )
 
-// patience is how long a run may take before progress is shown.
-const patience = time.Second
+const (
+	// patience is how long a run may take before progress is shown.
+	patience = time.Second
+	// refresh is how often it is shown anew.
+	refresh = 100 * time.Millisecond
+	// progressColumns is what a line of progress takes: less than any terminal has.
+	progressColumns = 40
+)
 
-// barTemplate is what the bar shows; in a narrow terminal the bar itself goes.
-const barTemplate = `{{string . "doing"}} {{percent . "%.0f%%"}} {{bar . "[" "=" ">" " " "]"}} {{counters .}}`
-
-// progress is a bar on standard error, if that is a terminal, for runs that
-// take their time.
+// progress is a line on standard error, if that is a terminal, for runs that
+// take their time. It is text that is written over: the libraries that draw bars
+// cost more at every start of the process than this costs to read
+// (docs/decisions/0004).
 type progress struct {
-	to    io.Writer // nil: nowhere
-	began time.Time
-	bar   *pb.ProgressBar
+	to   io.Writer // nil: nowhere
+	next time.Time // when to show it again
+	on   bool      // there is a line
 }
 
 func newProgress(c *console) *progress {
-	p := &progress{began: time.Now()}
+	p := &progress{next: time.Now().Add(patience)}
 	if f, ok := c.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
 		p.to = f
 	}
@@ -33,36 +39,27 @@ func newProgress(c *console) *progress {
 
 // tell is told of bytes done, of how many.
 func (p *progress) tell(done, total int64) {
-	if p.to == nil {
+	now := time.Now()
+	if p.to == nil || now.Before(p.next) && (done < total || !p.on) {
 		return
 	}
-	if p.bar == nil {
-		if time.Since(p.began) < patience {
-			return
-		}
-		p.bar = pb.New64(total).SetTemplateString(barTemplate).SetRefreshRate(100*time.Millisecond).SetWriter(p.to).SetWidth(p.width()).
-			Set(pb.Bytes, true).Set(pb.SIBytesPrefix, true).Set(pb.Terminal, true).Set(pb.Color, false).Set(pb.CleanOnFinish, true).Set("doing", "writing").Start()
-	}
-	p.bar.SetCurrent(done)
+	p.next = now.Add(refresh)
 	if done >= total { // the sync takes longest
-		p.bar.Set("doing", "waiting for the disk")
+		p.show("waiting for the disk")
+		return
 	}
+	p.show(fmt.Sprintf("writing: %.0f%%, %s of %s", 100*float64(done)/float64(total), bytesText(done), bytesText(total)))
 }
 
-// width is that of the terminal, 80 columns at most, or where it does not say.
-func (p *progress) width() int {
-	const usual = 80
-	if f, ok := p.to.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			return min(w, usual)
-		}
-	}
-	return usual
+// show writes a line over the one before.
+func (p *progress) show(line string) {
+	p.on = true
+	fmt.Fprintf(p.to, "\r%-*s", progressColumns, line)
 }
 
-// end takes the bar off the screen.
+// end takes the line off the screen.
 func (p *progress) end() {
-	if p.bar != nil {
-		p.bar.Finish()
+	if p.on {
+		fmt.Fprintf(p.to, "\r%s\r", strings.Repeat(" ", progressColumns))
 	}
 }

@@ -96,7 +96,6 @@ and leaves every other byte of the file as it was.
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.SetVersionTemplate("modelpatch {{.Version}}\n")
 	root.AddCommand(newInspect(c), newRecover(c))
 	for _, cmd := range []*cobra.Command{newExtend(c), newRope(c), newALiBi(c), newVerify(c), newApply(c), newRevert(c)} {
 		root.AddCommand(interruptible(cmd))

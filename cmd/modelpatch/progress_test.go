@@ -1,0 +1,47 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestProgressWritesOver: nothing is shown while patience lasts, then lines of
+// one length over each other, and at the end none is left.
+func TestProgressWritesOver(t *testing.T) {
+	var screen bytes.Buffer
+	p := &progress{to: &screen, next: time.Now().Add(time.Hour)}
+	p.tell(1, 40e9)
+	p.tell(40e9, 40e9)
+	p.end()
+	if screen.Len() > 0 {
+		t.Fatalf("%q was shown of a short run", screen.String())
+	}
+	p.next = time.Time{}
+	p.tell(12345678901, 40e9)
+	p.tell(12345678902, 40e9) // too soon
+	p.tell(40e9, 40e9)
+	p.end()
+	lines := strings.Split(screen.String(), "\r")
+	want := []string{"", "writing: 31%, 12.35 GB of 40.00 GB", "waiting for the disk", "", ""}
+	if len(lines) != len(want) {
+		t.Fatalf("%q are %d lines, not %d", screen.String(), len(lines), len(want))
+	}
+	for i, line := range lines {
+		if strings.TrimRight(line, " ") != want[i] {
+			t.Errorf("line %d is %q, not %q", i, line, want[i])
+		}
+		if i > 0 && i < len(lines)-1 && len(line) != progressColumns {
+			t.Errorf("line %d %q has %d columns", i, line, len(line))
+		}
+	}
+}
+
+// TestProgressNowhere: without a terminal nothing is written, and nothing fails.
+func TestProgressNowhere(t *testing.T) {
+	p := newProgress(&console{err: &bytes.Buffer{}})
+	p.next = time.Time{}
+	p.tell(1, 2)
+	p.end()
+}
