@@ -32,6 +32,21 @@ func WindowIndex(height, width int, class bool) [][]int {
 	return out
 }
 
+// SymmetricWindowIndex is WindowIndex of a table that tells no sides apart: the row
+// |Δy|·w + |Δx|, of height·width rows (LeViT, Graham et al. 2021, eq. 1).
+func SymmetricWindowIndex(height, width int) [][]int {
+	places := height * width
+	out := make([][]int, places)
+	for q := range out {
+		out[q] = make([]int, places)
+		for k := range out[q] {
+			dy, dx := q/width-k/width, q%width-k%width
+			out[q][k] = max(dy, -dy)*width + max(dx, -dx)
+		}
+	}
+	return out
+}
+
 // WindowRows is the number of rows of a window's bias table.
 func WindowRows(height, width int, class bool) int {
 	rows := (2*height - 1) * (2*width - 1)

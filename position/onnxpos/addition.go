@@ -29,6 +29,8 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 	if !added.Known() && isScores(s, n.Output(0)) {
 		if name, ok := gated(s, addedName); ok {
 			d.bias(s, n, name, state)
+		} else {
+			d.largeBias(s, n, addedName, added)
 		}
 		return
 	}

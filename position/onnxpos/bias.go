@@ -52,6 +52,21 @@ func (d *detector) bias(s *eval.Scope, n *onnx.Node, name string, state *eval.Va
 	d.biases = append(d.biases, &bias{s, n, name, v, heads})
 }
 
+// largeBias notes a bias whose numbers are too many to be looked at, where an index
+// says what they are.
+func (d *detector) largeBias(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) {
+	k := len(v.Shape)
+	if k < 3 || v.Len() == 0 || v.Shape[k-3] > maxHeads {
+		return
+	}
+	if gather, _ := relativeGather(s, name); gather != nil {
+		d.biases = append(d.biases, &bias{s, n, name, v, make([][][]float64, v.Shape[k-3])})
+	}
+}
+
+// maxHeads bounds the heads of an attention whose numbers were not looked at.
+const maxHeads = 1 << 10
+
 // headsOf reads a bias as matrices of query and key, one a head. Of several
 // batches, or blocks of one sequence, the first counts in which a key is not
 // masked.
@@ -153,6 +168,7 @@ func linear(m [][]float64) (slope float64, ok bool) {
 // T5's buckets, constant ones relative tables.
 func (m *Model) addBiases(d *detector) {
 	var linear, whole []*bias
+	var windows *otherSite
 	buckets, relative := map[*onnx.Tensor]*bucketSite{}, map[*onnx.Tensor]bool{}
 	for _, b := range d.biases {
 		if _, ok := b.slopes(); ok {
@@ -162,7 +178,14 @@ func (m *Model) addBiases(d *detector) {
 		if n, s := relativeGather(b.scope, b.name); n != nil && m.bucketGather(b) == nil {
 			if table := stored(s, n.Input(0)); table != nil && !relative[table] {
 				relative[table] = true
-				m.sites = append(m.sites, m.distanceTable(s, n, b.node, len(b.heads)))
+				site, planar := m.distanceTable(s, n, b.node, len(b.heads))
+				if planar && windows != nil {
+					windows.join(site)
+					continue
+				}
+				if m.sites = append(m.sites, site); planar {
+					windows = site
+				}
 			}
 			continue
 		}

@@ -14,17 +14,18 @@ import (
 
 // distanceTable is a table with a row for each clipped distance, gathered by the
 // difference of positions: a bias a head, or vectors that queries are
-// multiplied with (Shaw et al. 2018, eq. 3; facts/ONNX-PATTERNS §5).
-func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) site {
-	table := stored(s, gather.Input(0))
-	rows := int(table.Dims[0])
+// multiplied with (Shaw et al. 2018, eq. 3; facts/ONNX-PATTERNS §5). planar tells
+// that positions are an image's, in rows and columns.
+func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) (site *otherSite, planar bool) {
+	table, index := stored(s, gather.Input(0)), s.Value(gather.Input(1))
+	rows := int(table.Dims[gatherAxis(gather, table)])
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, Heads: heads}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.where(table)}, Dtype: table.Type.String(),
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s picks a row by the difference of positions; %s uses it on scores", nodeName(gather), nodeName(use))}}}
-	if window := windowOf(s.Value(gather.Input(1)), rows); window != nil {
+	if window := windowOf(index, rows); window != nil || m.imageInput() != nil && !alongLine(index) {
 		other.Window = window
-		e.Scheme, e.Form, e.Beyond = other, report.FormTable, report.BeyondError
-		return &otherSite{e}
+		e.Scheme, e.Beyond = other, report.BeyondError
+		return &otherSite{e}, true
 	}
 	// Far enough out, clipped distances stay inside the table; others leave it.
 	probe := m.longer(s, gather.Input(1), rows+2)
@@ -38,30 +39,51 @@ func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) 
 		e.Capacity, e.Beyond = (rows+1)/2, report.BeyondError
 	}
 	e.Scheme = other
-	return &otherSite{e}
+	return &otherSite{e}, false
 }
 
-// windowOf is the image window of which a matrix of indices is Swin's or BEiT's;
-// nil when it is none.
+// gatherAxis is the axis of a table along which a Gather takes rows.
+func gatherAxis(gather *onnx.Node, table *onnx.Tensor) int {
+	axis := int(gather.Int("axis", 0))
+	if axis < 0 {
+		axis += len(table.Dims)
+	}
+	return min(max(axis, 0), len(table.Dims)-1)
+}
+
+// alongLine reports whether a matrix of indices depends on the difference of
+// positions in a line; those of an image's places do on two.
+func alongLine(index *eval.Value) bool {
+	k := len(index.Shape)
+	if k < 2 || !index.Known() || index.Ints == nil || index.Len() < index.Shape[k-1]*index.Shape[k-2] {
+		return true // nothing says otherwise
+	}
+	queries, keys := index.Shape[k-2], index.Shape[k-1]
+	return slices.ContainsFunc(keysAhead(queries, keys), func(ahead int) bool {
+		_, ok := distances(index.Ints, queries, keys, ahead)
+		return ok
+	})
+}
+
+// windowOf is the image window of which a matrix of indices is Swin's, BEiT's or
+// LeViT's; nil when it is none.
 func windowOf(index *eval.Value, rows int) []int {
 	k := len(index.Shape)
 	if k < 2 || !index.Known() || index.Ints == nil || index.Shape[k-1] != index.Shape[k-2] || index.Len() != index.Shape[k-1]*index.Shape[k-1] {
 		return nil
 	}
 	n := index.Shape[k-1]
-	for _, class := range []bool{false, true} {
-		places := n
-		if class {
-			places--
-		}
-		for h := 1; h <= places; h++ {
-			w := places / h
-			if h*w != places || schemes.WindowRows(h, w, class) != rows {
-				continue
-			}
-			if want := slices.Concat(schemes.WindowIndex(h, w, class)...); slices.EqualFunc(want, index.Ints, func(a int, b int64) bool { return int64(a) == b }) {
+	is := func(want [][]int) bool {
+		return slices.EqualFunc(slices.Concat(want...), index.Ints, func(a int, b int64) bool { return int64(a) == b })
+	}
+	for h := 1; h <= n; h++ {
+		if w := n / h; h*w == n {
+			if schemes.WindowRows(h, w, false) == rows && is(schemes.WindowIndex(h, w, false)) || h > 1 && w > 1 && n == rows && is(schemes.SymmetricWindowIndex(h, w)) {
 				return []int{h, w}
 			}
+		}
+		if w := (n - 1) / h; h*w == n-1 && schemes.WindowRows(h, w, true) == rows && is(schemes.WindowIndex(h, w, true)) {
+			return []int{h, w}
 		}
 	}
 	return nil
@@ -84,7 +106,8 @@ func (m *Model) distanceVectors(d *detector) {
 				gather, at := relativeGather(s, n.Input(i))
 				switch {
 				case gather != nil && len(stored(at, gather.Input(0)).Dims) == 2:
-					m.sites = append(m.sites, m.distanceTable(at, gather, n, 0))
+					site, _ := m.distanceTable(at, gather, n, 0)
+					m.sites = append(m.sites, site)
 					found = true
 				case byDistance(v):
 					m.sites = append(m.sites, m.distanceConstant(s, n, n.Input(i), v))

@@ -20,6 +20,15 @@ type otherSite struct{ encoding position.Encoding }
 // Encoding is what inspect tells of the site.
 func (o *otherSite) Encoding() position.Encoding { return o.encoding }
 
+// join makes the same mechanism of another layer part of the site, which stands for
+// the first that tells its window.
+func (o *otherSite) join(other *otherSite) {
+	if o.encoding.Scheme.(schemes.Other).Window == nil && other.encoding.Scheme.(schemes.Other).Window != nil {
+		o.encoding.Scheme = other.encoding.Scheme
+	}
+	o.encoding.Where = append(o.encoding.Where, other.encoding.Where...)
+}
+
 // Hold refuses: nothing here can be given other numbers.
 func (o *otherSite) Hold(position.Want) error {
 	return &position.Refusal{Why: fmt.Sprintf("%s cannot be changed in an ONNX file", o.encoding.Scheme),
