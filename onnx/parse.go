@@ -214,7 +214,7 @@ func (p *parser) model() error {
 			}
 			fr := p.sub(m.top, f)
 			if m.Graph == nil {
-				m.Graph = newGraph(fr, nil, nil)
+				m.Graph = newGraph(fr, nil, nil, maxHint)
 			}
 			// A graph that occurs twice is merged: its fields are appended.
 			err = p.graph(m.Graph, fr)
@@ -255,7 +255,7 @@ func (p *parser) opset(fr *frame, into map[string]int64) error {
 }
 
 func (p *parser) function(fn *Function, fr *frame, index int) error {
-	fn.Graph = newGraph(fr, nil, nil)
+	fn.Graph = newGraph(fr, nil, nil, maxInnerHint)
 	fn.Opsets = map[string]int64{}
 	list := func(into *[]string, f field) error {
 		if err := p.hold(f, weightEntry); err != nil {
@@ -298,9 +298,9 @@ func (p *parser) function(fn *Function, fr *frame, index int) error {
 	return err
 }
 
-func newGraph(fr *frame, parent *Graph, owner *Node) *Graph {
+func newGraph(fr *frame, parent *Graph, owner *Node, most int64) *Graph {
 	g := &Graph{Parent: parent, Owner: owner, frame: fr}
-	g.wiring.start(fr.end - fr.start)
+	g.wiring.start(min((fr.end-fr.start)/bytesPerValue, most))
 	return g
 }
 
@@ -419,7 +419,7 @@ func (p *parser) attribute(a *Attribute, n *Node, fr *frame) error {
 			return nil, err
 		}
 		inner := p.sub(fr, f)
-		g := newGraph(inner, n.Graph, n)
+		g := newGraph(inner, n.Graph, n, maxInnerHint)
 		err := p.graph(g, inner)
 		g.wiring.finish(g.Nodes)
 		return g, err

@@ -22,11 +22,16 @@ type Tensor struct {
 	small    []byte           // its bytes where they are few, or nil
 	typed    []field          // float_data, int32_data, int64_data, …
 	dims     []field          // the fields that hold the dimensions
+	decoded  []byte           // typed data as raw data, once they were asked for
 	external map[string]field // key → its entry in external_data
 	entries  map[string]string
 	isExt    bool
 	segment  bool
 }
+
+// maxDecoded bounds the typed data of a tensor that are kept as raw data: they must be
+// decoded from the first element on for any part of them.
+const maxDecoded = 1 << 24
 
 // maxExternalEntries bounds the keys of one tensor's external data.
 const maxExternalEntries = 64
@@ -212,11 +217,17 @@ func (t *Tensor) reader() (io.ReaderAt, int64, error) {
 	case t.raw != nil:
 		return io.NewSectionReader(t.file.r, t.raw.start, size), size, nil
 	}
-	b, err := t.typedBytes(n, size)
-	if err != nil {
-		return nil, 0, err
+	if t.decoded == nil {
+		b, err := t.typedBytes(size)
+		if err != nil {
+			return nil, 0, err
+		}
+		if size > maxDecoded {
+			return bytesAt(b), size, nil
+		}
+		t.decoded = b
 	}
-	return bytesAt(b), size, nil
+	return bytesAt(t.decoded), size, nil
 }
 
 // bytesAt is an io.ReaderAt over bytes in memory.
@@ -252,19 +263,33 @@ func typedField(t DataType) protowire.Number {
 	return 5
 }
 
-// typedBytes turns float_data, int64_data and their like into raw bytes.
-func (t *Tensor) typedBytes(n, size int64) ([]byte, error) {
+// Complete is an error where the file holds fewer elements than the dimensions
+// claim. It does not look into external data.
+func (t *Tensor) Complete() error {
+	if t.isExt || t.raw != nil && t.Type.Known() { // raw data were held against the claim when they were met
+		return nil
+	}
 	var claimed int64
 	for _, f := range t.typed {
-		if f.number != typedField(t.Type) {
-			return nil, &FormatError{Path: t.file.Path, Offset: f.tag, What: fmt.Sprintf("tensor %q: its elements are %s, and stand in field %d, which is for others", t.Name, t.Type, f.number)}
-		}
 		claimed += f.end - f.start
 	}
 	// Every element takes a byte or more in the file, packed small types and
 	// complex numbers (two a element) included.
-	if n > 2*claimed+1 {
-		return nil, &FormatError{Path: t.file.Path, Offset: t.frame.start, What: fmt.Sprintf("tensor %q: dimensions %v want %d elements and there are fewer", t.Name, t.Dims, n)}
+	if t.Len() > 2*claimed+1 {
+		return &FormatError{Path: t.file.Path, Offset: t.frame.start, What: fmt.Sprintf("tensor %q: dimensions %v want %d elements and there are fewer", t.Name, t.Dims, t.Len())}
+	}
+	return nil
+}
+
+// typedBytes turns float_data, int64_data and their like into raw bytes.
+func (t *Tensor) typedBytes(size int64) ([]byte, error) {
+	for _, f := range t.typed {
+		if f.number != typedField(t.Type) {
+			return nil, &FormatError{Path: t.file.Path, Offset: f.tag, What: fmt.Sprintf("tensor %q: its elements are %s, and stand in field %d, which is for others", t.Name, t.Type, f.number)}
+		}
+	}
+	if err := t.Complete(); err != nil {
+		return nil, err
 	}
 	c := newCursor(t.file.r, t.file.Size)
 	width := max(t.Type.Bits()/8, 1)

@@ -7,7 +7,7 @@ package onnx
 type Wiring struct {
 	numbers map[string]int32
 	values  []*wire
-	unnamed bool // there is an initializer without a name
+	unnamed *Tensor // the last initializer without a name
 }
 
 // wire is one value: an initializer, the output of a node, or a name that nodes
@@ -24,19 +24,26 @@ func (g *Graph) Wiring() *Wiring { return &g.wiring }
 
 // Initializer returns the initializer of that name, nil when there is none.
 func (g *Graph) Initializer(name string) *Tensor {
+	if name == "" {
+		return g.wiring.unnamed
+	}
 	if value, ok := g.wiring.Number(name); ok {
 		return g.wiring.Constant(value)
 	}
 	return nil
 }
 
-// maxHint bounds the values that a graph's size lets expect, to some ten
-// kilobytes: most of a large file is weights.
-const maxHint = 1024
+// A graph of so many bytes is expected to have a value for every bytesPerValue of them,
+// up to maxHint (64 kB), since most of a large file is weights; graphs inside others,
+// which share their bytes, have few.
+const (
+	bytesPerValue = 128
+	maxHint       = 1024
+	maxInnerHint  = 32
+)
 
-// start makes room for the values that a message of that many bytes may have.
-func (w *Wiring) start(size int64) {
-	hint := min(size/128, maxHint)
+// start makes room for the values that are expected.
+func (w *Wiring) start(hint int64) {
 	w.numbers = make(map[string]int32, hint)
 	w.values = make([]*wire, 0, hint)
 }
@@ -58,7 +65,7 @@ func (w *Wiring) number(name string, wires *block[wire]) int32 {
 // before. The name "" stands for an absent value and gets no number.
 func (w *Wiring) addConstant(t *Tensor, wires *block[wire]) (again bool) {
 	if t.Name == "" {
-		again, w.unnamed = w.unnamed, true
+		again, w.unnamed = w.unnamed != nil, t
 		return again
 	}
 	value := w.values[w.number(t.Name, wires)]

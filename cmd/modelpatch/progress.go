@@ -15,7 +15,7 @@ const (
 	patience = time.Second
 	// refresh is how often it is shown anew.
 	refresh = 100 * time.Millisecond
-	// progressColumns is what a line of progress takes: less than any terminal has.
+	// progressColumns is what a line of progress takes, where there are as many.
 	progressColumns = 40
 )
 
@@ -24,15 +24,19 @@ const (
 // cost more at every start of the process than this costs to read
 // (docs/decisions/0004).
 type progress struct {
-	to   io.Writer // nil: nowhere
-	next time.Time // when to show it again
-	on   bool      // there is a line
+	to      io.Writer // nil: nowhere
+	columns int       // of a line
+	next    time.Time // when to show it again
+	on      bool      // there is a line
 }
 
 func newProgress(c *console) *progress {
-	p := &progress{next: time.Now().Add(patience)}
+	p := &progress{columns: progressColumns, next: time.Now().Add(patience)}
 	if f, ok := c.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
 		p.to = f
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 1 {
+			p.columns = min(p.columns, w-1) // a full line would wrap
+		}
 	}
 	return p
 }
@@ -54,12 +58,12 @@ func (p *progress) tell(done, total int64) {
 // show writes a line over the one before.
 func (p *progress) show(line string) {
 	p.on = true
-	fmt.Fprintf(p.to, "\r%-*s", progressColumns, line)
+	fmt.Fprintf(p.to, "\r%-*.*s", p.columns, p.columns, line)
 }
 
 // end takes the line off the screen.
 func (p *progress) end() {
 	if p.on {
-		fmt.Fprintf(p.to, "\r%s\r", strings.Repeat(" ", progressColumns))
+		fmt.Fprintf(p.to, "\r%s\r", strings.Repeat(" ", p.columns))
 	}
 }

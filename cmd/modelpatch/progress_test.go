@@ -11,7 +11,7 @@ import (
 // one length over each other, and at the end none is left.
 func TestProgressWritesOver(t *testing.T) {
 	var screen bytes.Buffer
-	p := &progress{to: &screen, next: time.Now().Add(time.Hour)}
+	p := &progress{to: &screen, columns: 30, next: time.Now().Add(time.Hour)}
 	p.tell(1, 40e9)
 	p.tell(40e9, 40e9)
 	p.end()
@@ -24,7 +24,7 @@ func TestProgressWritesOver(t *testing.T) {
 	p.tell(40e9, 40e9)
 	p.end()
 	lines := strings.Split(screen.String(), "\r")
-	want := []string{"", "writing: 31%, 12.35 GB of 40.00 GB", "waiting for the disk", "", ""}
+	want := []string{"", "writing: 31%, 12.35 GB of 40.0", "waiting for the disk", "", ""}
 	if len(lines) != len(want) {
 		t.Fatalf("%q are %d lines, not %d", screen.String(), len(lines), len(want))
 	}
@@ -32,7 +32,7 @@ func TestProgressWritesOver(t *testing.T) {
 		if strings.TrimRight(line, " ") != want[i] {
 			t.Errorf("line %d is %q, not %q", i, line, want[i])
 		}
-		if i > 0 && i < len(lines)-1 && len(line) != progressColumns {
+		if i > 0 && i < len(lines)-1 && len(line) != p.columns {
 			t.Errorf("line %d %q has %d columns", i, line, len(line))
 		}
 	}

@@ -125,7 +125,7 @@ func binary(c *call, name string, f func(a, b float64) float64) ([]*Value, error
 		t = onnx.Bool
 	}
 	out, err := joined(c, t, a, b)
-	if err != nil || !out.Ranked || out.Len() > maxContent || !allKnown(a, b) {
+	if err != nil || !out.Ranked || out.Len() > c.most() || !allKnown(a, b) {
 		return one(out), err
 	}
 	out.from(a, b)
@@ -238,7 +238,7 @@ func variadic(c *call, name string) ([]*Value, error) {
 	}
 	t := inputs[0].Type
 	out, err := joined(c, t, inputs...)
-	if err != nil || !out.Ranked || out.Len() > maxContent || !allKnown(inputs...) {
+	if err != nil || !out.Ranked || out.Len() > c.most() || !allKnown(inputs...) {
 		return one(out), err
 	}
 	out.from(inputs...)
@@ -334,7 +334,7 @@ func where(c *call) ([]*Value, error) {
 		t = b.Type
 	}
 	out, err := joined(c, t, condition, a, b)
-	if err != nil || !out.Ranked || out.Len() > maxContent || !condition.Known() {
+	if err != nil || !out.Ranked || out.Len() > c.most() || !condition.Known() {
 		return one(out), err
 	}
 	walkers := []walker{newWalker(condition.Shape, out.Shape), newWalker(a.Shape, out.Shape), newWalker(b.Shape, out.Shape)}

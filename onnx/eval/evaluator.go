@@ -32,6 +32,9 @@ type Evaluator struct {
 	Stop func(Failure) bool
 
 	Main     *Scope
+	most     int // elements of a value that are kept
+	enlarged int // elements that were kept beyond that
+	asked    int // how often more was asked for
 	scopes   []*Scope
 	children map[childKey]*Scope
 	stopped  bool
@@ -113,7 +116,7 @@ type Scope struct {
 
 // New prepares the evaluation of a model whose inputs have the given values.
 func New(f *onnx.File, inputs map[string]*Value) *Evaluator {
-	e := &Evaluator{File: f, Overlay: map[*onnx.Tensor]*Value{}, children: map[childKey]*Scope{}}
+	e := &Evaluator{File: f, Overlay: map[*onnx.Tensor]*Value{}, children: map[childKey]*Scope{}, most: maxContent}
 	e.Main = e.scope(f.Graph, nil)
 	e.Main.bound = inputs
 	e.Main.fixed = make([]bool, len(e.Main.values))
@@ -338,7 +341,7 @@ func (e *Evaluator) constant(t *onnx.Tensor) *Value {
 	for _, d := range t.Dims {
 		shape = append(shape, int(d))
 	}
-	made.Value = Value{Type: t.Type, Ranked: true, Shape: slices.Clip(shape), tensor: t, whole: true, Origins: made.origin[:]}
+	made.Value = Value{Type: t.Type, Ranked: true, Shape: slices.Clip(shape), tensor: t, whole: true, most: e.most, Origins: made.origin[:]}
 	return &made.Value
 }
 
@@ -371,6 +374,7 @@ func (s *Scope) evaluate(n *onnx.Node) {
 		switch known := i < len(outputs) && outputs[i] != nil && outputs[i].sound(); {
 		case known:
 			v := outputs[i]
+			v.large = !v.has() && s.cut(n, v)
 			e.work += len(v.Ints) + len(v.Floats)
 			if e.MaxFloats > 0 && len(v.Floats) > e.MaxFloats && v.tensor == nil {
 				cut := *v // an output may be an input, and shared

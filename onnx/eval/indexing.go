@@ -28,10 +28,10 @@ func gather(c *call) ([]*Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if out.Len() > maxContent || hidden(a, index) {
+	if out.Len() > c.most() || hidden(a, index) {
 		return one(out), nil
 	}
-	taken := *a.take(axis, indices)
+	taken := *a.take(axis, indices, c.most())
 	taken.Shape = shape
 	return one(taken.from(index)), nil
 }
@@ -109,7 +109,7 @@ func gatherElements(c *call) ([]*Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if indices == nil || !a.Known() || out.Len() > maxContent {
+	if indices == nil || !a.Known() || out.Len() > c.most() {
 		return one(out), nil
 	}
 	strides := stridesOf(a.Shape)
@@ -147,7 +147,7 @@ func gatherND(c *call) ([]*Value, error) {
 	}
 	strides, inner := stridesOf(a.Shape), product(a.Shape[batch+last:])
 	perBatch := product(index.Shape[batch : len(index.Shape)-1])
-	known := a.Len() <= maxContent && out.Len() <= maxContent && a.Known() && !hidden(a, index)
+	known := a.Len() <= c.most() && out.Len() <= c.most() && a.Known() && !hidden(a, index)
 	for i := range index.Len() / max(last, 1) {
 		at := 0
 		for b, rest := batch-1, i/max(perBatch, 1); b >= 0; b-- {
@@ -237,7 +237,7 @@ func oneHot(c *call) ([]*Value, error) {
 func eyeLike(c *call) ([]*Value, error) {
 	a := c.need(0)
 	t := onnx.DataType(c.node.Int("dtype", int64(a.Type)))
-	if !a.Ranked || len(a.Shape) != 2 || a.Len() == 0 || a.Len() > maxContent {
+	if !a.Ranked || len(a.Shape) != 2 || a.Len() == 0 || a.Len() > c.most() {
 		return one(&Value{Type: t, Ranked: a.Ranked, Shape: a.Shape}), nil
 	}
 	out := Shaped(t, a.Shape...)
@@ -270,7 +270,7 @@ func trilu(c *call) ([]*Value, error) {
 	if v := c.input(1); v != nil {
 		k, ok = v.Scalar()
 	}
-	if !a.Ranked || len(a.Shape) < 2 || !ok || a.Len() > maxContent || !a.Known() {
+	if !a.Ranked || len(a.Shape) < 2 || !ok || a.Len() > c.most() || !a.Known() {
 		return one(&Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}), nil
 	}
 	upper := c.node.Int("upper", 1) == 1
@@ -290,7 +290,7 @@ func trilu(c *call) ([]*Value, error) {
 func cumSum(c *call) ([]*Value, error) {
 	a := c.need(0)
 	x, ok := c.need(1).Scalar()
-	if !a.Ranked || !ok || !a.Known() || a.Len() > maxContent {
+	if !a.Ranked || !ok || !a.Known() || a.Len() > c.most() {
 		return one(&Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}), nil
 	}
 	axis, ok := axisOf(int64(x), len(a.Shape))
@@ -374,7 +374,7 @@ func reduce(c *call, start float64, step func(sum, x float64) float64) ([]*Value
 		shape = append(shape, full[i])
 	}
 	out := Shaped(a.Type, shape...)
-	if step == nil || !a.Known() || max(a.Len(), out.Len()) > maxContent {
+	if step == nil || !a.Known() || max(a.Len(), out.Len()) > c.most() {
 		return one(out), nil
 	}
 	if a.Type == onnx.Bool { // the bounds of truth values

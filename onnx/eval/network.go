@@ -90,7 +90,7 @@ func layerNormalization(c *call) ([]*Value, error) {
 	out := &Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}
 	k := len(a.Shape)
 	axis := int(c.node.Int("axis", -1))
-	if !a.Known() || a.Floats == nil && a.tensor == nil || k == 0 || a.Len() > maxContent || axis != -1 && axis != k-1 || !scale.Known() ||
+	if !a.Known() || a.Floats == nil && a.tensor == nil || k == 0 || a.Len() > c.most() || axis != -1 && axis != k-1 || !scale.Known() ||
 		scale.Len() != a.Shape[k-1] || c.input(2) != nil && (!bias.Known() || bias.Len() != a.Shape[k-1]) || !a.Type.IsFloat() {
 		return one(out), nil
 	}
@@ -238,7 +238,7 @@ func einsumContent(c *call, out *Value, terms []string, right string, sizes map[
 	for i, l := range letters {
 		shape[i] = sizes[l]
 	}
-	if product(shape) > maxContent || !allKnown(c.in...) || !out.Type.IsFloat() {
+	if product(shape) > c.most() || !allKnown(c.in...) || !out.Type.IsFloat() {
 		return out
 	}
 	walkers := make([]walker, len(terms))
@@ -468,7 +468,7 @@ func resize(c *call) ([]*Value, error) {
 		if !Shaped(a.Type, sizes...).sound() {
 			return nil, c.fail("sizes %v", sizes)
 		}
-		return one(a.resampled(sizes)), nil
+		return one(a.resampled(sizes, c.most())), nil
 	}
 	scales := c.input(2)
 	if c.node.Op == "Upsample" {
@@ -485,25 +485,25 @@ func resize(c *call) ([]*Value, error) {
 		}
 		shape[i] = int(n)
 	}
-	return one(a.resampled(shape)), nil
+	return one(a.resampled(shape, c.most())), nil
 }
 
 // resampled is a value of another size whose content are the nearest elements:
 // what matters here is which constants it comes from and that it varies.
-func (v *Value) resampled(shape []int) *Value {
+func (v *Value) resampled(shape []int, most int) *Value {
 	out := v
 	for axis, n := range shape {
 		if n == v.Shape[axis] || v.Shape[axis] == 0 {
 			continue
 		}
-		if n > maxContent || product(shape) > maxContent {
+		if n > most || product(shape) > most {
 			return Shaped(v.Type, shape...)
 		}
 		indices := make([]int, n)
 		for i := range indices {
 			indices[i] = i * v.Shape[axis] / n
 		}
-		out = out.take(axis, indices)
+		out = out.take(axis, indices, most)
 	}
 	if out == v {
 		return v.view(v.Shape)

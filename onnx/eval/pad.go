@@ -53,7 +53,7 @@ func pad(c *call) ([]*Value, error) {
 		}
 	}
 	out := Shaped(a.Type, shape...)
-	if !a.Known() || out.Len() == 0 || out.Len() > maxContent {
+	if !a.Known() || out.Len() == 0 || out.Len() > c.most() {
 		return one(out), nil
 	}
 	from, ok := padSources(c, a.Shape, shape, before)

@@ -36,7 +36,7 @@ func (c *call) shifted(operand, zeros, axis int) *Value {
 	a, zero := c.need(operand), c.input(zeros)
 	axis += len(a.Shape)
 	unknown := &Value{Type: onnx.Double, Ranked: a.Ranked, Shape: a.Shape}
-	if !a.Known() || a.Ints == nil || a.Len() > maxContent || zero != nil && !zero.Known() {
+	if !a.Known() || a.Ints == nil || a.Len() > c.most() || zero != nil && !zero.Known() {
 		return unknown
 	}
 	out := unknown.from(a)
@@ -93,7 +93,7 @@ func product2(c *call, t onnx.DataType, a, b *Value) ([]*Value, error) {
 		shape = append(shape, n)
 	}
 	out := Shaped(t, shape...)
-	if !t.IsFloat() || out.Len() == 0 || product(full) > maxContent || k > maxProduct/max(product(full), 1) || !allKnown(a, b) {
+	if !t.IsFloat() || out.Len() == 0 || product(full) > c.most() || k > maxProduct/max(product(full), 1) || !allKnown(a, b) {
 		return one(out), nil
 	}
 	out.Floats = make([]float64, product(full))
@@ -159,7 +159,7 @@ func gemm(c *call) ([]*Value, error) {
 			return nil, c.fail("a bias of %v to %v", bias.Shape, out.Shape)
 		}
 	}
-	if !a.Type.IsFloat() || out.Len() == 0 || out.Len() > maxContent || k > maxProduct/out.Len() || !allKnown(a, b) || c.input(2) != nil && !bias.Known() || c.node.Op != "Gemm" {
+	if !a.Type.IsFloat() || out.Len() == 0 || out.Len() > c.most() || k > maxProduct/out.Len() || !allKnown(a, b) || c.input(2) != nil && !bias.Known() || c.node.Op != "Gemm" {
 		return one(out), nil
 	}
 	alpha, beta := real(c.node, "alpha"), real(c.node, "beta")

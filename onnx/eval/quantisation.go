@@ -16,7 +16,7 @@ func quantize(c *call) ([]*Value, error) {
 	}
 	out := &Value{Type: t, Ranked: a.Ranked, Shape: a.Shape}
 	s, ok := scale.Scalar()
-	if !a.Ranked || a.Len() > maxContent || !a.Known() || !ok || s == 0 {
+	if !a.Ranked || a.Len() > c.most() || !a.Known() || !ok || s == 0 {
 		return one(out), nil
 	}
 	z, _ := zero.Scalar()
@@ -43,7 +43,7 @@ func dequantize(c *call) ([]*Value, error) {
 		t = onnx.Float
 	}
 	out := &Value{Type: t, Ranked: a.Ranked, Shape: a.Shape}
-	if !a.Ranked || a.Len() > maxContent || !allKnown(a, scale) || c.input(2) != nil && !zero.Known() || scale.Len() != 1 {
+	if !a.Ranked || a.Len() > c.most() || !allKnown(a, scale) || c.input(2) != nil && !zero.Known() || scale.Len() != 1 {
 		if a.Constant() != nil || a.tensor != nil { // a table too large to compute here still is a constant
 			out.Origins = a.Origins
 		}
@@ -66,7 +66,7 @@ func dequantize(c *call) ([]*Value, error) {
 func dynamicQuantize(c *call) ([]*Value, error) {
 	a := c.need(0)
 	out := []*Value{{Type: onnx.Uint8, Ranked: a.Ranked, Shape: a.Shape}, Shaped(onnx.Float), Shaped(onnx.Uint8)}
-	if !a.Known() || a.Floats == nil || len(a.Floats) == 0 || a.Len() > maxContent {
+	if !a.Known() || a.Floats == nil || len(a.Floats) == 0 || a.Len() > c.most() {
 		return out, nil
 	}
 	low, high := min(slices.Min(a.Floats), 0), max(slices.Max(a.Floats), 0)

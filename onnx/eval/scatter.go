@@ -63,7 +63,7 @@ func scatterElements(c *call, a, index, updates, out *Value) ([]*Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if indices == nil || !c.replaces() || out.Len() > maxContent || !allKnown(a, updates) || (a.Floats == nil) != (updates.Floats == nil) {
+	if indices == nil || !c.replaces() || out.Len() > c.most() || !allKnown(a, updates) || (a.Floats == nil) != (updates.Floats == nil) {
 		return one(out), nil
 	}
 	out.from(a, index, updates)
@@ -86,7 +86,7 @@ func scatterND(c *call, a, index, updates, out *Value) ([]*Value, error) {
 	if err := scatterShapes(c, a, index, updates); err != nil {
 		return nil, err
 	}
-	if !c.replaces() || out.Len() > maxContent || !allKnown(a, index, updates) || len(index.Shape) == 0 {
+	if !c.replaces() || out.Len() > c.most() || !allKnown(a, index, updates) || len(index.Shape) == 0 {
 		return one(out), nil
 	}
 	out.from(a, index, updates)

@@ -51,7 +51,7 @@ func constantOfShape(c *call) ([]*Value, error) {
 		return nil, c.fail("a shape of %v", shape)
 	}
 	out.Data = c.need(0).Data
-	if out.Len() > maxContent {
+	if out.Len() > c.most() {
 		return one(out), nil
 	}
 	if t.IsFloat() {
@@ -116,15 +116,15 @@ func sameAsFirst(c *call) ([]*Value, error) {
 }
 
 func cast(c *call) ([]*Value, error) {
-	return one(castTo(c.need(0), onnx.DataType(c.node.Int("to", 1)))), nil
+	return one(castTo(c.need(0), onnx.DataType(c.node.Int("to", 1)), c.most())), nil
 }
 
 func castLike(c *call) ([]*Value, error) {
-	return one(castTo(c.need(0), c.need(1).Type)), nil
+	return one(castTo(c.need(0), c.need(1).Type, c.most())), nil
 }
 
-func castTo(a *Value, t onnx.DataType) *Value {
-	if !a.Ranked || !a.Known() || a.Len() > maxContent {
+func castTo(a *Value, t onnx.DataType, most int) *Value {
+	if !a.Ranked || a.Len() > most || !a.Known() {
 		return &Value{Type: t, Ranked: a.Ranked, Shape: a.Shape}
 	}
 	out := Shaped(t, a.Shape...).from(a)
@@ -165,7 +165,7 @@ func rangeOp(c *call) ([]*Value, error) {
 	}
 	n := int(count)
 	out := Shaped(a.Type, n).from(a, b, d)
-	if n > maxContent {
+	if n > c.most() {
 		return one(out), nil
 	}
 	if a.Type.IsFloat() {
@@ -325,7 +325,7 @@ func transpose(c *call) ([]*Value, error) {
 		shape[i], strides[i] = a.Shape[p], own[p]
 	}
 	out := Shaped(a.Type, shape...)
-	if out.Len() > maxContent || !a.Known() {
+	if out.Len() > c.most() || !a.Known() {
 		return one(out), nil
 	}
 	copyElements(out.from(a), a, walker{strides})
@@ -360,7 +360,7 @@ func expand(c *call) ([]*Value, error) {
 		return nil, c.fail("%v", err)
 	}
 	out := Shaped(a.Type, shape...)
-	if out.Len() > maxContent || !a.Known() {
+	if out.Len() > c.most() || !a.Known() {
 		return one(out), nil
 	}
 	copyElements(out.from(a), a, newWalker(a.Shape, shape))
@@ -393,7 +393,7 @@ func tile(c *call) ([]*Value, error) {
 				indices = append(indices, i)
 			}
 		}
-		v = v.take(axis, indices)
+		v = v.take(axis, indices, c.most())
 	}
 	return one(v), nil
 }
@@ -431,7 +431,7 @@ func concat(c *call) ([]*Value, error) {
 		shape[axis] += v.Shape[axis]
 	}
 	out := Shaped(first.Type, shape...)
-	if !known || floats && ints || out.Len() > maxContent {
+	if !known || floats && ints || out.Len() > c.most() {
 		return one(out), nil
 	}
 	out.from(c.in...)
@@ -485,7 +485,7 @@ func split(c *call) ([]*Value, error) {
 			indices[i] = at + i
 		}
 		at += int(n)
-		out = append(out, a.take(axis, indices))
+		out = append(out, a.take(axis, indices, c.most()))
 	}
 	if at != a.Shape[axis] {
 		return nil, c.fail("parts %v of %v", sizes, a.Shape)
@@ -520,7 +520,7 @@ func slice(c *call) ([]*Value, error) {
 		if stepped && i < len(steps) {
 			step = steps[i]
 		}
-		v = v.slice(axis, starts[i], ends[i], step)
+		v = v.slice(axis, starts[i], ends[i], step, c.most())
 	}
 	if v == a {
 		v = a.view(a.Shape)
@@ -529,7 +529,7 @@ func slice(c *call) ([]*Value, error) {
 }
 
 // slice cuts along one axis with the clamping of the ONNX operator.
-func (v *Value) slice(axis int, start, end, step int64) *Value {
+func (v *Value) slice(axis int, start, end, step int64, most int) *Value {
 	n := int64(v.Shape[axis])
 	clamp := func(i, low, high int64) int64 {
 		if i < 0 {
@@ -559,5 +559,5 @@ func (v *Value) slice(axis int, start, end, step int64) *Value {
 			indices = append(indices, int(i))
 		}
 	}
-	return v.take(axis, indices)
+	return v.take(axis, indices, most)
 }

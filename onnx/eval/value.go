@@ -34,6 +34,8 @@ type Value struct {
 
 	tensor *onnx.Tensor // a constant whose content is read when needed
 	whole  bool         // the tensor as it is, no view of it
+	most   int          // elements up to which the tensor is read, where more than maxContent
+	large  bool         // not kept because it is large, or made of what is
 	before *Value       // what was quantised to this
 }
 
@@ -90,7 +92,7 @@ func (v *Value) Known() bool {
 
 // load reads the content of a small constant.
 func (v *Value) load() {
-	if v.tensor == nil || v.Ints != nil || v.Floats != nil || v.Len() > maxContent {
+	if v.tensor == nil || v.Ints != nil || v.Floats != nil || v.Len() > max(v.most, maxContent) {
 		return
 	}
 	n := int64(v.Len())
@@ -202,7 +204,7 @@ func (v *Value) from(inputs ...*Value) *Value {
 func (v *Value) view(shape []int) *Value {
 	w := &Value{Type: v.Type, Ranked: true, Shape: shape, Ints: v.Ints, Floats: v.Floats}
 	if v.tensor != nil && v.Ints == nil && v.Floats == nil {
-		w.tensor = v.tensor
+		w.tensor, w.most = v.tensor, v.most
 	}
 	return w.from(v)
 }
@@ -216,14 +218,14 @@ func outerOf(shape []int, axis int) int {
 	return product(shape[:axis])
 }
 
-// take selects indices along an axis. Of a constant that was not read yet only
-// the selected parts are.
-func (v *Value) take(axis int, indices []int) *Value {
+// take selects indices along an axis, of which at most so many elements are kept.
+// Of a constant that was not read yet only the selected parts are.
+func (v *Value) take(axis int, indices []int, most int) *Value {
 	shape := slices.Clone(v.Shape)
 	shape[axis] = len(indices)
 	out := Shaped(v.Type, shape...).from(v)
 	outer, inner := outerOf(shape, axis), product(v.Shape[axis+1:])
-	if product(shape) > maxContent {
+	if product(shape) > most {
 		return out
 	}
 	if v.tensor != nil && v.Ints == nil && v.Floats == nil && v.Len() > 4096 {

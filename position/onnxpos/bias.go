@@ -36,6 +36,7 @@ func (d *detector) scoreBias(s *eval.Scope, n *onnx.Node, scores, added string) 
 // attentionBias looks at the mask or bias input of a fused attention.
 func (d *detector) attentionBias(s *eval.Scope, n *onnx.Node, name string) {
 	if name != "" {
+		s.Enlarge(name)
 		d.bias(s, n, name, eval.Unknown())
 	}
 }
@@ -56,7 +57,7 @@ func (d *detector) bias(s *eval.Scope, n *onnx.Node, name string, state *eval.Va
 // says what they are.
 func (d *detector) largeBias(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) {
 	k := len(v.Shape)
-	if k < 3 || v.Len() == 0 || v.Shape[k-3] > maxHeads {
+	if !v.Large() || k < 3 || v.Len() == 0 || v.Shape[k-3] > maxHeads {
 		return
 	}
 	if gather, _ := relativeGather(s, name); gather != nil {
@@ -457,7 +458,7 @@ func relativeGatherIn(s *eval.Scope, name string, seen map[sourceKey]bool) (*onn
 		return nil, nil
 	}
 	if n.Op == "Gather" && stored(at, n.Input(0)) != nil {
-		index := at.Value(n.Input(1))
+		index := at.Enlarge(n.Input(1))
 		if len(index.Shape) >= 2 && index.Known() && !index.Data && index.Varies(len(index.Shape)-1) {
 			if _, _, counts := index.Counts(); !counts {
 				return n, at

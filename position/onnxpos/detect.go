@@ -1,6 +1,8 @@
 package onnxpos
 
 import (
+	"slices"
+
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
@@ -23,6 +25,7 @@ func (m *Model) detect() {
 	d := &detector{m: m, e: m.probe, length: m.sizes.length, queries: map[*onnx.Tensor]bool{}}
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
+			enlarge(s, n)
 			d.visit(s, n)
 		}
 	}
@@ -31,6 +34,24 @@ func (m *Model) detect() {
 	m.addBiases(d)
 	m.addOthers(d)
 	m.inspectBeyond()
+}
+
+// enlarge looks at large constants where they meet the model's state element by
+// element: there they are no weights.
+func enlarge(s *eval.Scope, n *onnx.Node) {
+	switch n.Op {
+	case "Add", "Sub", "Mul", "Sum", "Concat", "SkipLayerNormalization", "SkipSimplifiedLayerNormalization":
+	default:
+		return
+	}
+	if !slices.ContainsFunc(n.Inputs, func(name string) bool { return name != "" && s.Value(name).Unknowable() }) {
+		return
+	}
+	for _, name := range n.Inputs {
+		if name != "" && s.Value(name).Large() {
+			s.Enlarge(name)
+		}
+	}
 }
 
 func (d *detector) visit(s *eval.Scope, n *onnx.Node) {

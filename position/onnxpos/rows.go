@@ -82,6 +82,9 @@ func (t tableRows) matrix() (fit.Matrix, error) {
 
 // between reads rows from first up to end.
 func (t tableRows) between(first, end int) (fit.Matrix, error) {
+	if err := t.tensor.Complete(); err != nil { // or a claim would decide what is allocated
+		return nil, err
+	}
 	if t.outer() != 1 || t.scale != 0 {
 		rows := make(matrix, end-first)
 		for i := range rows {

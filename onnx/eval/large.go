@@ -1,0 +1,80 @@
+package eval
+
+import "github.com/modelpatch/modelpatch/onnx"
+
+const (
+	// maxLarge bounds the elements of a large value that is asked for: the biases of
+	// 16 heads among 512 tokens, four times a table of 1,024 rows of 1,024.
+	maxLarge = 1 << 22
+	// maxEnlarged bounds those of all large values that were asked for.
+	maxEnlarged = 1 << 23
+	// maxAsked bounds how often one is asked for.
+	maxAsked = 1 << 9
+)
+
+// has reports whether the content is known or can be read.
+func (v *Value) has() bool { return v.tensor != nil || v.Ints != nil || v.Floats != nil }
+
+// Unknowable reports whether the content is not known, and would not be if more
+// were kept: it depends on that of the model's inputs, or on what is not evaluated.
+func (v *Value) Unknowable() bool { return !v.has() && !v.large }
+
+// cut reports whether a node's output is unknown because it is large, or because an
+// input is that.
+func (s *Scope) cut(n *onnx.Node, out *Value) bool {
+	large := out.Len() > s.eval.most
+	var all [2]*Value
+	for i := range n.Inputs {
+		in, given := s.wiring.Input(n, i)
+		if !given {
+			continue
+		}
+		v := s.values[in]
+		if v == nil {
+			v = s.bound[n.Inputs[i]]
+		}
+		if v == nil || v.Unknowable() {
+			return false
+		}
+		large = large || v.large
+		if i < len(all) {
+			all[i] = v
+		}
+	}
+	if (n.Op == "Gather" || n.Op == "GatherND") && all[0] != nil && all[1] != nil && hidden(all[0], all[1]) {
+		return false // rows of an embedding, by tokens
+	}
+	return large
+}
+
+// Large reports whether the content of a value is not known and only because it, or
+// something that it is made of, is large: most large constants are weights, whose
+// content says nothing.
+func (v *Value) Large() bool {
+	return v.large || v.tensor != nil && v.Ints == nil && v.Floats == nil && v.Len() > max(v.most, maxContent)
+}
+
+// Enlarge computes the content of a large value of the main graph, which is known from
+// then on. Where it is too large, nothing changes.
+func (s *Scope) Enlarge(name string) *Value {
+	e, v := s.eval, s.Value(name)
+	number, used := s.wiring.Number(name)
+	if s != e.Main || !used || !v.Large() || v.Len() == 0 || v.Len() > maxLarge || e.enlarged+v.Len() > maxEnlarged || e.asked == maxAsked {
+		return v
+	}
+	e.asked++
+	deep := New(e.File, s.bound)
+	deep.Unquantized, deep.Overlay, deep.Override, deep.most = e.Unquantized, e.Overlay, e.Override, maxLarge
+	deep.work, deep.steps = e.work, e.steps
+	w := deep.Main.Value(name)
+	e.work, e.steps = deep.work, deep.steps
+	if w.Known() {
+		e.enlarged += w.Len()
+		s.values[number] = w
+		return w
+	}
+	return v
+}
+
+// most is how many elements of a value are kept.
+func (c *call) most() int { return c.scope.eval.most }
