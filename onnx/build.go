@@ -10,7 +10,8 @@ type NewModel struct {
 	Outputs      []NewValue
 }
 
-// NewTensor is a constant of a NewModel: Raw holds its elements little-endian.
+// NewTensor is a constant of a NewModel: Raw holds its elements little-endian; nil
+// makes one that claims them and holds none.
 type NewTensor struct {
 	Name string
 	Type DataType

@@ -40,6 +40,9 @@ func encodeTensor(name string, t DataType, dims []int64, raw []byte) []byte {
 	b := encodeDims(dims)
 	b = appendInt(b, 2, int64(t))
 	b = appendText(b, 8, name)
+	if raw == nil {
+		return b
+	}
 	return appendMessage(b, 9, raw)
 }
 

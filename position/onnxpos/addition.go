@@ -19,7 +19,8 @@ type addition struct {
 	axis   int         // its axis of positions
 	planar bool        // positions run along axis and the next
 	source source
-	before int // rows for tokens ahead of an image's patches; −1: not known
+	before int  // rows for tokens ahead of an image's patches; −1: not known
+	blocks bool // planar: the two axes are blocks of patches and places in them
 }
 
 // addition looks at an Add of state and a known value that depends on position
@@ -34,14 +35,14 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 		}
 		return
 	}
-	if state.Known() && added.Known() && added.Floats != nil && allZero(state) && worksOn(s, n.Output(0)) {
+	if state.Known() && added.Known() && added.Floats != nil && allZero(state) && worksOn(s, n.Output(0), false) {
 		d.ownState(s, addedName)
 	}
 	if !state.Ranked || !state.Type.IsFloat() && state.Type != 0 || state.Known() || !added.Known() || added.Floats == nil {
 		return
 	}
 	rank := len(added.Shape)
-	if d.plane(s, n, addedName, state, added) {
+	if d.plane(s, n, addedName, state, added) || d.features(s, n, addedName, state, added) {
 		return
 	}
 	if isScores(s, n.Output(0)) {
@@ -59,7 +60,7 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 // joined looks at a Concat that puts a known value that depends on position
 // beside the columns of the state.
 func (d *detector) joined(s *eval.Scope, n *onnx.Node) {
-	if len(n.Inputs) != 2 || !worksOn(s, n.Output(0)) {
+	if len(n.Inputs) != 2 || !worksOn(s, n.Output(0), false) {
 		return
 	}
 	for i := range 2 {
@@ -120,8 +121,9 @@ func (d *detector) ownState(s *eval.Scope, name string) {
 }
 
 // worksOn reports whether a value is multiplied by weights or normalised, as the
-// model's state is, and not added to another.
-func worksOn(s *eval.Scope, name string) bool {
+// model's state is, and not added to another; as it is, where no axis may take the
+// place of the last one before.
+func worksOn(s *eval.Scope, name string, asItIs bool) bool {
 	queue, seen := []string{name}, map[string]bool{}
 	for i := 0; i < len(queue) && i < 32; i++ {
 		for _, n := range s.Consumers(queue[i]) {
@@ -129,6 +131,9 @@ func worksOn(s *eval.Scope, name string) bool {
 			case "MatMul", "Gemm", "LayerNormalization", "MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "MatMulNBits", "Attention", "MultiHeadAttention":
 				return true
 			case "Cast", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "Identity", "Reshape", "Transpose", "Expand", "Tile", "Unsqueeze", "Squeeze":
+				if asItIs && n.Op == "Transpose" && !keepsLast(n) {
+					continue
+				}
 				if out := n.Output(0); !seen[out] {
 					seen[out] = true
 					queue = append(queue, out)
@@ -137,6 +142,12 @@ func worksOn(s *eval.Scope, name string) bool {
 		}
 	}
 	return false
+}
+
+// keepsLast reports whether a Transpose leaves the last axis where it is.
+func keepsLast(n *onnx.Node) bool {
+	order := n.Ints("perm")
+	return len(order) > 0 && int(order[len(order)-1]) == len(order)-1
 }
 
 // isState reports whether a known value is itself worked on as the model's
@@ -247,14 +258,14 @@ func (d *detector) resampledTable(s *eval.Scope, name string, src source, width 
 // sourceGrid is the side of the square grid that a constant holds patches of,
 // in rows or as an image of its own; 0: none.
 func sourceGrid(t *onnx.Tensor, width int) int {
-	if width < 1 || t.Len()%int64(width) != 0 || len(t.Dims) < 3 {
+	if width < 1 || t.Len()%int64(width) != 0 || len(t.Dims) < 2 {
 		return 0
 	}
 	side := int(math.Sqrt(float64(t.Len()/int64(width))) + 0.5)
 	switch k := len(t.Dims); {
 	case side < 2 || int64(side*side*width) != t.Len():
 		return 0
-	case int(t.Dims[k-1]) == width, int(t.Dims[k-3]) == width && int(t.Dims[k-2]) == side:
+	case int(t.Dims[k-1]) == width, k >= 3 && int(t.Dims[k-3]) == width && int(t.Dims[k-2]) == side:
 		return side
 	}
 	return 0
@@ -290,6 +301,50 @@ func (d *detector) plane(s *eval.Scope, n *onnx.Node, name string, state, added 
 		}
 	}
 	return false
+}
+
+// features takes a table that is added whole to the features of a picture:
+// (…, channels, height, width), as convolutions make them (PiT, Visformer), or
+// (…, blocks, places, channels) of a picture in blocks (NesT).
+func (d *detector) features(s *eval.Scope, n *onnx.Node, name string, state, added *eval.Value) bool {
+	k := len(added.Shape)
+	if d.m.imageInput() == nil || k < 3 || len(state.Shape) != 4 || !slices.Equal(added.Shape[k-3:], state.Shape[1:]) ||
+		added.Shape[k-2] < 2 || added.Shape[k-1] < 2 || !added.Varies(k-2) || !added.Varies(k-1) || isScores(s, n.Output(0)) {
+		return false
+	}
+	a := addition{scope: s, node: n, name: name, value: added, before: -1}
+	behind := 2 // from the axis of positions to the end
+	last := worksOn(s, n.Output(0), true)
+	switch varies := added.Shape[k-3] > 1 && added.Varies(k-3); {
+	case varies && !last:
+		a.planar = true
+	case varies:
+		a.planar, a.blocks, behind = true, true, 3
+	case !last || added.Shape[k-3] > 1: // else one block
+		return false
+	}
+	for _, src := range sources(s, name) {
+		t := src.tensor
+		if t == nil || src.indexed != nil || len(t.Dims) < 3 || t.Len() != int64(product(added.Shape[k-3:])) ||
+			!slices.EqualFunc(t.Dims[len(t.Dims)-3:], added.Shape[k-3:], func(a int64, b int) bool { return int(a) == b }) {
+			continue
+		}
+		if a.planar {
+			src.axis = len(t.Dims) - behind
+		}
+		a.axis, a.source = k-behind, src
+		d.tables = append(d.tables, &a)
+		return true
+	}
+	return false
+}
+
+func product(sizes []int) int {
+	n := 1
+	for _, size := range sizes {
+		n *= size
+	}
+	return n
 }
 
 // side takes a table of an image's rows alone, or of its columns, that is added to

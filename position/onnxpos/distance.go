@@ -263,6 +263,25 @@ func (m *Model) window(n int) (window []int, tokens int) {
 	return nil, 0
 }
 
+// symmetric reports whether a bias between the places of a window tells no sides
+// apart (LeViT).
+func (b *bias) symmetric(window []int) bool {
+	index := schemes.SymmetricWindowIndex(window[0], window[1])
+	for _, head := range b.heads {
+		if len(head) != len(index) {
+			return false
+		}
+		for q, row := range index {
+			for k, place := range row {
+				if head[q][k] != head[0][place] {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
 // fromConstants reports whether a bias is made of nothing but constants: a
 // table that the graph resamples before it looks distances up in it.
 func (m *Model) fromConstants(u *bias) bool {
@@ -297,7 +316,10 @@ func (m *Model) relativeTable(uses []*bias) site {
 	}
 	if window != nil {
 		other.Window = window
-		other.Rows = (2*window[0]-1)*(2*window[1]-1) + 3*tokens // BEiT: class token to patches, patches to it, it to itself
+		other.Rows = schemes.WindowRows(window[0], window[1], tokens > 0)
+		if tokens == 0 && u.symmetric(window) {
+			other.Rows = window[0] * window[1]
+		}
 	}
 	e := position.Encoding{Scheme: other, Form: report.FormBaked, Beyond: report.BeyondError,
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", nodeName(u.node), n, len(u.heads[0][0]), len(uses))}}}

@@ -508,6 +508,19 @@ func TestHostileGraphs(t *testing.T) {
 			m.Inputs = []onnx.NewValue{{Name: "x", Type: onnx.Float, Dims: []int64{1, 8, 8}}}
 			m.Nodes = append(m.Nodes, node("Transpose", "y", "x"), node("Transpose", "x", "y"))
 		},
+		"a claim of 2⁵⁰ numbers that no one holds": func(m *onnx.NewModel) {
+			free(m)
+			m.Outputs[0].Dims = []int64{1, -1, -1}
+			m.Initializers = append(m.Initializers[:1], noise("Er", 16, 4), integers("1", 1), integers("0", 0), integers("all", 16), integers("pads", 0, 0, 1, 0, 0, 0),
+				integers("end", math.MaxInt64), integers("negative", -1), onnx.NewTensor{Name: "huge", Type: onnx.Float, Dims: []int64{1024, 1 << 40}},
+				onnx.NewTensor{Name: "no", Type: onnx.Bool, Dims: []int64{1}, Raw: []byte{0}})
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), withInts(node("Transpose", "keys", "te"), "perm", []int64{0, 2, 1}), node("MatMul", "content", "te", "keys"),
+				node("Shape", "shape", "ids"), node("Gather", "n", "shape", "1"), node("Sub", "from", "all", "n"), node("Slice", "er", "Er", "from", "all", "0"),
+				withInts(node("ReduceMax", "most", "huge"), "keepdims", int64(0)), node("Where", "vectors", "no", "most", "er"),
+				withInts(node("Transpose", "turned", "vectors"), "perm", []int64{1, 0}), node("MatMul", "by", "te", "turned"), node("Pad", "padded", "by", "pads"),
+				withInts(node("Concat", "swapped", "1", "negative", "n"), "axis", int64(0)), node("Reshape", "rows", "padded", "swapped"),
+				node("Slice", "skewed", "rows", "1", "end", "1"), node("Add", "scores", "content", "skewed"), node("Softmax", "h", "scores")}
+		},
 		"concatenations of concatenations": func(m *onnx.NewModel) {
 			picture(m)
 			m.Initializers = append(m.Initializers, noise("pos", 1, 17, 4), integers("s0", 0), integers("s3", 3), integers("s1", 1))

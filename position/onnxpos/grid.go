@@ -15,10 +15,24 @@ func (m *Model) PatchSize() int {
 	if n == nil {
 		return 0
 	}
+	if m.patches != nil { // by convolutions ahead of it as well
+		return m.pixels()
+	}
 	if s := n.Ints("strides"); len(s) == 2 && s[0] == s[1] {
 		return int(s[0])
 	}
 	return 0
+}
+
+// pixels is the side of the square of pixels of which there are as many as patches,
+// 0 where there is none.
+func (m *Model) pixels() int {
+	h, w := m.patchGrid(m.probe)
+	v := m.probe.Main.Value(m.imageInput().Name)
+	if h < 1 || w < 1 || len(v.Shape) != 4 || v.Shape[2]%h != 0 || v.Shape[3]%w != 0 || v.Shape[2]/h != v.Shape[3]/w {
+		return 0
+	}
+	return v.Shape[2] / h
 }
 
 // PatchGrid is the height and width of the picture in patches.
@@ -38,7 +52,7 @@ func (m *Model) SetGrid(old, new [2]int) (err error) {
 		if e := s.Encoding(); e.IsGrid() {
 			before, after := old[0]*old[1], new[0]*new[1]
 			l, _ := e.Scheme.(schemes.Learned)
-			for _, more := range []int{l.Rows - before, l.Prefix, 0} {
+			for _, more := range append(m.besidePatches(before), l.Rows-before, l.Prefix, 0) {
 				if more < 0 {
 					continue
 				}
@@ -55,6 +69,24 @@ func (m *Model) SetGrid(old, new [2]int) (err error) {
 		c.pairs = append(c.pairs, numberPair{old[1], new[1]})
 	}
 	return c.run()
+}
+
+// besidePatches are how many tokens stand beside an image's patches further on: class
+// tokens may be put there after the table was added (DeiT III).
+func (m *Model) besidePatches(patches int) []int {
+	var out []int
+	for _, n := range m.file.Graph.Nodes {
+		if n.Op != "Concat" || !slices.ContainsFunc(n.Inputs, func(in string) bool {
+			v := m.probe.Main.Value(in)
+			return len(v.Shape) == 3 && v.Shape[1] == patches
+		}) {
+			continue
+		}
+		if v := m.probe.Main.Value(n.Output(0)); len(v.Shape) == 3 && v.Shape[1] > patches && v.Shape[1] <= patches+maxPrefix {
+			out = append(out, v.Shape[1]-patches)
+		}
+	}
+	return out
 }
 
 // imageInputs are probing inputs with a picture of the new size.

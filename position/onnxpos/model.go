@@ -37,6 +37,7 @@ type Model struct {
 	findings   []report.Finding
 	looked     bool // attentions were looked for
 	bounds     *bounds
+	patches    *onnx.Node // the convolution that makes an image's patches, where it is not the first
 }
 
 // site is a position.Site of this package with what the model needs to know

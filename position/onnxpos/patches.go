@@ -1,6 +1,8 @@
 package onnxpos
 
 import (
+	"slices"
+
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
@@ -17,10 +19,14 @@ func (m *Model) patchGrid(e *eval.Evaluator) (h, w int) {
 	return 0, 0
 }
 
-// patchConvolution is the first convolution over an image's two axes.
+// patchConvolution is the convolution that makes an image's patches: the first over
+// its two axes, unless a table says that it is one further on.
 func (m *Model) patchConvolution() *onnx.Node {
 	if m.imageInput() == nil && m.videoInput() == nil && m.audio() == nil {
 		return nil
+	}
+	if m.patches != nil {
+		return m.patches
 	}
 	for _, n := range m.file.Graph.Nodes {
 		if !isConvolution(n) {
@@ -106,6 +112,10 @@ const (
 // patches: rows are prefix tokens and then one for each patch.
 func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix, total int, ok bool) {
 	h, w := t.m.patchGrid(d.e)
+	if use := t.uses[0]; use.planar {
+		h, w = use.value.Shape[use.axis], use.value.Shape[use.axis+1]
+		return []int{h, w}, 0, h * w, !use.blocks && h > 1
+	}
 	if h == 0 {
 		return nil, 0, 0, false
 	}
@@ -116,7 +126,7 @@ func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix, total int, 
 	if use.value == nil {
 		return nil, 0, 0, false // a fused embedding of text
 	}
-	if use.source.indexed == nil && !use.planar {
+	if use.source.indexed == nil || t.Resampled() {
 		rows = use.value.Shape[use.axis] // prefix tokens may stand apart
 	}
 	before := use.before
@@ -128,10 +138,57 @@ func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix, total int, 
 	p := rows - h*w
 	switch {
 	case h <= 1 || p < 0:
-	case !use.planar && before >= 0 && before < p && p <= maxBeside:
+	case before >= 0 && before < p && p <= maxBeside:
 		return []int{h, w}, before, rows, true // other tokens stand behind the patches
 	case p <= maxPrefix:
 		return []int{h, w}, p, rows, true
 	}
+	return t.laterGrid(d, rows)
+}
+
+// laterGrid is the grid of a table for what convolutions further on make of an
+// image: those of a stem, or of a further stage (PVT).
+func (t *tableSite) laterGrid(d *detector, rows int) (grid []int, prefix, total int, ok bool) {
+	use := t.uses[0]
+	if use.scope != d.e.Main || t.m.imageInput() == nil {
+		return nil, 0, 0, false
+	}
+	for _, n := range slices.Backward(t.m.file.Graph.Nodes[:use.node.Index()]) {
+		if !isConvolution(n) {
+			continue
+		}
+		v := d.e.Main.Value(n.Output(0))
+		if len(v.Shape) != 4 || v.Shape[2] < 2 || v.Shape[3] < 2 {
+			continue
+		}
+		h, w := v.Shape[2], v.Shape[3]
+		budget := maxOperands
+		switch before, found := rowsAhead(use.scope, use.state, h*w, 0, &budget); {
+		case h*w == rows:
+		case found && before > 0 && h*w+before == rows:
+			prefix = before
+		default:
+			continue
+		}
+		t.patches = n
+		return []int{h, w}, prefix, rows, true
+	}
 	return nil, 0, 0, false
+}
+
+// laterPatches takes the convolution for the one that makes the patches that the
+// model's only grid is of.
+func (m *Model) laterPatches() {
+	var patches *onnx.Node
+	for _, s := range m.sites {
+		if !s.Encoding().IsGrid() {
+			continue
+		}
+		t, ok := s.(*tableSite)
+		if !ok || t.patches == nil || patches != nil && patches != t.patches {
+			return
+		}
+		patches = t.patches
+	}
+	m.patches = patches
 }

@@ -20,8 +20,9 @@ type tableSite struct {
 	uses     []*addition
 	encoding position.Encoding
 	sinusoid *fit.SinusoidResult
-	held     int    // rows after Hold; 0: as they are
-	heldGrid [2]int // the grid after Hold, of rows and columns that stand apart
+	held     int        // rows after Hold; 0: as they are
+	heldGrid [2]int     // the grid after Hold, of rows and columns that stand apart
+	patches  *onnx.Node // the convolution that makes its patches, where it is not the first
 }
 
 // addTables makes a site of each table that is added.
@@ -57,6 +58,7 @@ func (m *Model) addTables(d *detector) {
 			t.describe(d)
 		}
 	}
+	m.laterPatches()
 }
 
 // equalTable finds a site whose table is a copy of this one: exporters write
@@ -132,7 +134,7 @@ func (t *tableSite) describe(d *detector) {
 	}
 	rows := t.rows()
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondError, Dtype: use.source.tensor.Type.String()}
-	if use.source.indexed == nil || use.source.index != "" && t.constantIndex() {
+	if use.source.indexed == nil || use.source.index != "" && t.constantIndex() || use.node.Op != "Concat" && t.m.imageInput() != nil && t.Resampled() {
 		e.Form = report.FormBaked // one length, whatever the input
 	}
 	offset := int(use.source.first)
@@ -156,7 +158,14 @@ func (t *tableSite) describe(d *detector) {
 	}
 	g, prefix, total, ok := t.grid(d, rows.Len())
 	if ok && t.Resampled() { // what the table holds counts, not the picture
-		if side := sourceGrid(use.source.tensor, use.value.Shape[len(use.value.Shape)-1]); side > 0 && side*side != g[0]*g[1] {
+		width := use.value.Shape[len(use.value.Shape)-1]
+		side := sourceGrid(use.source.tensor, width)
+		if n := rows.Len() - prefix; side == 0 && rows.Dim() == width { // its prefix stands ahead of it
+			if side = int(math.Sqrt(float64(n)) + 0.5); side*side != n {
+				side = 0
+			}
+		}
+		if side > 0 && side*side != g[0]*g[1] {
 			g, total = []int{side, side}, side*side+prefix
 		}
 	}
@@ -171,7 +180,7 @@ func (t *tableSite) describe(d *detector) {
 	}
 	if ok && t.sinusoid == nil {
 		learned.Grid, learned.Prefix, learned.Rows = g, prefix, total
-		if use.value != nil {
+		if use.value != nil && !use.planar {
 			learned.Dim = use.value.Shape[len(use.value.Shape)-1]
 		}
 		e.Scheme, e.Capacity = learned, g[0]*g[1]
