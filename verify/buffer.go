@@ -28,7 +28,7 @@ func follows(p, q position.Part, old, new int) bool {
 	if slices.Equal(a.Dims, b.Dims) {
 		return a.Integer && old != new && lengthsReplaced(x, y, a.Width, int64(old), int64(new))
 	}
-	return grown{a.Dims, b.Dims, a.Width, x, y}.ok()
+	return grown{a.Dims, b.Dims, a.Integer, a.Width, x, y}.ok()
 }
 
 // lengthsReplaced reports whether whole numbers differ only where a length, a
@@ -59,6 +59,7 @@ func integer(b []byte) int64 {
 // grown is a buffer and what became of it.
 type grown struct {
 	was, is []int64
+	integer bool
 	width   int
 	x, y    []byte
 }
@@ -99,15 +100,26 @@ func (g grown) ok() bool {
 // expected is the element that belongs at a place of the grown buffer.
 func (g grown) expected(index []int64, axes []int) []byte {
 	at := slices.Clone(index)
-	if len(axes) == 2 { // by the distance of key and query, as far as it was known
+	if len(axes) == 2 { // by the distance of key and query
 		q, k := at[axes[0]], at[axes[1]]
 		n := g.was[axes[0]]
 		if q < n && k < n {
 			return g.element(at)
 		}
-		d := min(max(k-q, 1-n), n-1)
-		at[axes[0]], at[axes[1]] = max(-d, 0), max(d, 0)
-		return g.element(at)
+		by := func(d int64) []byte {
+			at[axes[0]], at[axes[1]] = max(-d, 0), max(d, 0)
+			return g.element(at)
+		}
+		d, side := k-q, int64(1)
+		if d < 0 {
+			side = -1
+		}
+		beyond := side*d - n + 1
+		if beyond <= 0 {
+			return by(d)
+		}
+		last := by(side * (n - 1))
+		return g.onward(last, integer(last)-integer(by(side*max(n-2, 0))), beyond)
 	}
 	n := g.was[axes[0]]
 	beyond := at[axes[0]] - n + 1
@@ -116,13 +128,16 @@ func (g grown) expected(index []int64, axes []int) []byte {
 	}
 	at[axes[0]] = n - 1
 	last := g.element(at)
-	if n < 2 || g.width < 4 {
-		return last
-	}
-	at[axes[0]] = n - 2
-	if step := integer(last) - integer(g.element(at)); step == 1 {
+	at[axes[0]] = max(n-2, 0)
+	return g.onward(last, max(integer(last)-integer(g.element(at)), 0), beyond) // lists do not count down
+}
+
+// onward is what stands so many places beyond the last element: numbers that counted
+// go on, others repeat.
+func (g grown) onward(last []byte, step, beyond int64) []byte {
+	if g.integer && g.width >= 4 && (step == 1 || step == -1) {
 		out := make([]byte, 8)
-		binary.LittleEndian.PutUint64(out, uint64(integer(last)+beyond))
+		binary.LittleEndian.PutUint64(out, uint64(integer(last)+step*beyond))
 		return out[:g.width]
 	}
 	return last
