@@ -24,11 +24,15 @@ type Part struct {
 	Buffer *Buffer
 }
 
-// Buffer is a constant of shape entries, limits, positions, or a mask.
+// Buffer is a constant of shape entries, limits, positions, or a mask, or of what a
+// graph of one length was folded to.
 type Buffer struct {
 	Dims    []int64
 	Width   int  // bytes of an element, little-endian
 	Integer bool // elements are whole numbers
+	// Float tells floating-point numbers of other kinds than a mask's two: rows of
+	// them repeat or go on along a line, or are none that the length explains.
+	Float bool
 }
 
 // Parted is implemented by models whose files can be compared part by part.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
@@ -17,7 +18,7 @@ const maxBuffer = 1 << 30
 // change of length from old to new.
 func follows(p, q position.Part, old, new int) bool {
 	a, b := p.Buffer, q.Buffer
-	if a == nil || b == nil || a.Width != b.Width || a.Integer != b.Integer || len(a.Dims) != len(b.Dims) || a.Width == 0 || p.Size > maxBuffer || q.Size > maxBuffer {
+	if a == nil || b == nil || a.Width != b.Width || a.Integer != b.Integer || a.Float != b.Float || len(a.Dims) != len(b.Dims) || a.Width == 0 || p.Size > maxBuffer || q.Size > maxBuffer {
 		return false
 	}
 	x, err1 := io.ReadAll(p.Open())
@@ -28,7 +29,7 @@ func follows(p, q position.Part, old, new int) bool {
 	if slices.Equal(a.Dims, b.Dims) {
 		return a.Integer && old != new && lengthsReplaced(x, y, a.Width, int64(old), int64(new))
 	}
-	return grown{a.Dims, b.Dims, a.Integer, a.Width, x, y}.ok()
+	return grown{*a, b.Dims, x, y}.ok()
 }
 
 // lengthsReplaced reports whether whole numbers differ only where a length, a
@@ -58,21 +59,20 @@ func integer(b []byte) int64 {
 
 // grown is a buffer and what became of it.
 type grown struct {
-	was, is []int64
-	integer bool
-	width   int
-	x, y    []byte
+	position.Buffer         // what it was
+	is              []int64 // its new dimensions
+	x, y            []byte
 }
 
 // ok reports whether what was there still is, and what came goes on as it
 // counted, repeated or, in a mask, depended on the distance.
 func (g grown) ok() bool {
 	var axes []int
-	for i := range g.was {
+	for i := range g.Dims {
 		switch {
-		case g.is[i] < g.was[i]:
+		case g.is[i] < g.Dims[i]:
 			return false
-		case g.is[i] > g.was[i]:
+		case g.is[i] > g.Dims[i]:
 			axes = append(axes, i)
 		}
 	}
@@ -82,9 +82,9 @@ func (g grown) ok() bool {
 		return false
 	}
 	index := make([]int64, k)
-	for at := 0; at < len(g.y); at += g.width {
+	for at := 0; at < len(g.y); at += g.Width {
 		want := g.expected(index, axes)
-		if want == nil || !bytes.Equal(want, g.y[at:at+g.width]) {
+		if want == nil || !g.same(want, g.y[at:at+g.Width]) {
 			return false
 		}
 		for d := k - 1; d >= 0; d-- {
@@ -97,12 +97,13 @@ func (g grown) ok() bool {
 	return true
 }
 
-// expected is the element that belongs at a place of the grown buffer.
+// expected is the element that belongs at a place of the grown buffer, nil where the
+// old elements do not say.
 func (g grown) expected(index []int64, axes []int) []byte {
 	at := slices.Clone(index)
+	n := g.Dims[axes[0]]
 	if len(axes) == 2 { // by the distance of key and query
 		q, k := at[axes[0]], at[axes[1]]
-		n := g.was[axes[0]]
 		if q < n && k < n {
 			return g.element(at)
 		}
@@ -118,35 +119,69 @@ func (g grown) expected(index []int64, axes []int) []byte {
 		if beyond <= 0 {
 			return by(d)
 		}
-		last := by(side * (n - 1))
-		return g.onward(last, integer(last)-integer(by(side*max(n-2, 0))), beyond)
+		return g.onward(n, beyond, true, func(back int64) []byte { return by(side * (n - 1 - back)) })
 	}
-	n := g.was[axes[0]]
 	beyond := at[axes[0]] - n + 1
 	if beyond <= 0 {
 		return g.element(at)
 	}
-	at[axes[0]] = n - 1
-	last := g.element(at)
-	at[axes[0]] = max(n-2, 0)
-	return g.onward(last, max(integer(last)-integer(g.element(at)), 0), beyond) // lists do not count down
+	return g.onward(n, beyond, false, func(back int64) []byte { // lists do not count down
+		at[axes[0]] = n - 1 - back
+		return g.element(at)
+	})
 }
 
-// onward is what stands so many places beyond the last element: numbers that counted
-// go on, others repeat.
-func (g grown) onward(last []byte, step, beyond int64) []byte {
-	if g.integer && g.width >= 4 && (step == 1 || step == -1) {
-		out := make([]byte, 8)
-		binary.LittleEndian.PutUint64(out, uint64(integer(last)+step*beyond))
-		return out[:g.width]
+// onward is what stands so many places beyond the last of n elements, which are given
+// from the end: numbers that counted, or were on a line, go on; others repeat, if
+// they did or are a mask's.
+func (g grown) onward(n, beyond int64, down bool, back func(int64) []byte) []byte {
+	last := back(0)
+	if n < 2 {
+		return last
+	}
+	before := back(1)
+	switch {
+	case g.Integer && g.Width >= 4:
+		if step := integer(last) - integer(before); step == 1 || down && step == -1 {
+			out := make([]byte, 8)
+			binary.LittleEndian.PutUint64(out, uint64(integer(last)+step*beyond))
+			return out[:g.Width]
+		}
+	case g.Float && !bytes.Equal(last, before):
+		if g.Width != 4 || n < 3 {
+			return nil
+		}
+		a, b, c := float(last), float(before), float(back(2))
+		if math.Abs((a-b)-(b-c)) > lineRounding*max(math.Abs(a), math.Abs(c)) {
+			return nil
+		}
+		return binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(a+(a-c)/2*float64(beyond))))
 	}
 	return last
 }
 
+// lineRounding is the relative error of float32 numbers that go on along a line whose
+// slope is read off three of them.
+const lineRounding = 1e-5
+
+// same reports whether an element is what was expected.
+func (g grown) same(want, got []byte) bool {
+	if bytes.Equal(want, got) {
+		return true
+	}
+	if !g.Float || g.Width != 4 {
+		return false
+	}
+	x, y := float(want), float(got)
+	return math.Abs(x-y) <= lineRounding*max(math.Abs(x), 1)
+}
+
+func float(b []byte) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))) }
+
 func (g grown) element(index []int64) []byte {
 	at := int64(0)
 	for d, i := range index {
-		at = at*g.was[d] + i
+		at = at*g.Dims[d] + i
 	}
-	return g.x[at*int64(g.width):][:g.width]
+	return g.x[at*int64(g.Width):][:g.Width]
 }

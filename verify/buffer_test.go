@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+	"math"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/position"
@@ -27,6 +28,50 @@ func buffer(width int, dims []int64, at func(index []int64) int64) position.Part
 	}
 	return position.Part{Size: int64(len(b)), Open: func() io.Reader { return bytes.NewReader(b) },
 		Buffer: &position.Buffer{Dims: dims, Width: width, Integer: true}}
+}
+
+// floats is a part of float32 numbers that a function of place gives.
+func floats(dims []int64, at func(index []int64) float64) position.Part {
+	p := buffer(4, dims, func(index []int64) int64 { return int64(math.Float32bits(float32(at(index)))) })
+	p.Buffer.Integer, p.Buffer.Float = false, true
+	return p
+}
+
+// TestFoldedNumbersFollow does the same for what a graph of one length was folded to.
+func TestFoldedNumbersFollow(t *testing.T) {
+	kinds := func(i []int64) float64 { return math.Sin(float64(7 * i[1])) }
+	angles := func(i []int64) float64 { return float64(i[0]) * math.Pow(0.1, float64(i[1])) }
+	trained := func(i []int64) float64 { return math.Sin(float64(7*i[1] + 11*i[0]*i[0])) }
+	distance := func(i []int64) float64 { return float64(i[1] - i[0]) }
+	from := func(n int64, before, then func([]int64) float64) func([]int64) float64 {
+		return func(i []int64) float64 {
+			if i[0] < n {
+				return before(i)
+			}
+			return then(i)
+		}
+	}
+	for _, c := range []struct {
+		name     string
+		was, is  []int64
+		old, new func([]int64) float64
+		follows  bool
+	}{
+		{"rows of one kind", []int64{5, 3}, []int64{9, 3}, kinds, kinds, true},
+		{"rows of one kind, then others", []int64{5, 3}, []int64{9, 3}, kinds, from(5, kinds, trained), false},
+		{"angles", []int64{5, 3}, []int64{9, 3}, angles, angles, true},
+		{"angles that stop", []int64{5, 3}, []int64{9, 3}, angles, from(5, angles, kinds), false},
+		{"trained rows", []int64{5, 3}, []int64{9, 3}, trained, trained, false},
+		{"trained rows, the last repeated", []int64{5, 3}, []int64{9, 3}, trained, from(5, trained, func(i []int64) float64 { return trained([]int64{4, i[1]}) }), false},
+		{"distances", []int64{5, 5}, []int64{9, 9}, distance, distance, true},
+		{"another size of the same", []int64{5, 3}, []int64{5, 3}, kinds, trained, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := follows(floats(c.was, c.old), floats(c.is, c.new), int(c.was[0]), int(c.is[0])); got != c.follows {
+				t.Errorf("follows is %v", got)
+			}
+		})
+	}
 }
 
 // TestBuffersFollow tells buffers that went on as they were from any others.

@@ -236,7 +236,7 @@ func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary,
 	cos, sin, wantCos, wantSin := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	length := c.newLength()
 	rotator := want.Rotator(schemes.RecipeExact, length)
-	storage := float64(storageTolerance(p.after.Encoding().Dtype).Value)
+	storage := float64(storageTolerance(c.storedAs(p.after.Encoding(), b, n)).Value)
 	amplitude := math.Max(want.Amplitude(), 1)
 	var d difference
 	for _, pos := range positionsOf(p.after.Encoding(), length) {
@@ -261,6 +261,30 @@ func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary,
 	}
 	k.Measure = d.measure()
 	c.add(k)
+}
+
+// storedAs is the type whose precision an encoding's cosines and sines have: that in
+// which they stand, or a coarser one to which they were rounded before.
+func (c *comparison) storedAs(e position.Encoding, b position.Rotator, pairs int) string {
+	length := c.newLength()
+	cos, sin := make([]float64, pairs), make([]float64, pairs)
+	half, brain := e.Dtype == "float32", e.Dtype == "float32"
+	for _, pos := range positionsOf(e, length) {
+		if !half && !brain || b.Rotation(pos, length, cos, sin) != nil {
+			break
+		}
+		for i := range pairs {
+			bits := math.Float32bits(float32(cos[i])) | math.Float32bits(float32(sin[i]))
+			half, brain = half && bits&(1<<13-1) == 0, brain && bits&(1<<16-1) == 0
+		}
+	}
+	switch {
+	case brain:
+		return "bfloat16"
+	case half:
+		return "float16"
+	}
+	return e.Dtype
 }
 
 // formulaSlack covers frequencies that were themselves recovered from float32

@@ -94,7 +94,21 @@ func (p *parts) tensor(name string, t *onnx.Tensor) {
 		part.Position = true
 		part.Buffer = &position.Buffer{Dims: t.Dims, Width: t.Type.Bits() / 8, Integer: t.Type.IsInteger()}
 	}
+	if !part.Position && p.m.hasLength(t) {
+		part.Position = true
+		part.Buffer = &position.Buffer{Dims: t.Dims, Width: t.Type.Bits() / 8, Float: true}
+	}
 	p.add(part)
+}
+
+// maxFolded bounds the numbers of a constant that may have been folded for a length.
+const maxFolded = 1 << 24
+
+// hasLength reports whether a constant of floating-point numbers has an axis of the
+// fixed length of the model.
+func (m *Model) hasLength(t *onnx.Tensor) bool {
+	n := int64(m.fixedLength())
+	return n > 1 && t.Type.IsFloat() && t.Type.Bits() <= 32 && slices.Contains(t.Dims, n) && t.Len() <= maxFolded
 }
 
 // isSquare reports whether a constant is floating-point numbers of queries by
