@@ -268,6 +268,10 @@ func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error 
 		return err
 	}
 	x.used = true
+	from := r
+	if r.Scaling.Type == schemes.ScalingNTK { // that is a base; what comes now comes on top of it
+		r.Base, r.Scaling = schemes.NTKBase(r.Base, r.Scaling.Factor, r.Dim), schemes.Scaling{}
+	}
 	to := r.WithScaling(scaling)
 	if method == schemes.ScalingNTK {
 		// NTK is a change of base; what was scaled before is undone.
@@ -276,7 +280,7 @@ func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error 
 	if err := s.Hold(Want{Scheme: to, Positions: x.o.Length}); err != nil {
 		return err
 	}
-	x.change(i, to, describe(r, to), report.ExpectChanged)
+	x.change(i, to, describe(from, to), report.ExpectChanged)
 	return nil
 }
 

@@ -155,6 +155,16 @@ func (r Rotary) Axes() []int {
 	return axes
 }
 
+// Still tells the pairs that a text token does not turn: those of a fourth section,
+// whose position is 0 for text (llama.cpp's M-RoPE and Hunyuan's XD-RoPE).
+func (r Rotary) Still() []bool {
+	out := make([]bool, r.Pairs())
+	for i, axis := range r.Axes() {
+		out[i] = axis > 2
+	}
+	return out
+}
+
 // Apply turns the first Dim elements of x, one head's query or key, in place by
 // the given cos and sin (Pairs elements each). The rest of x passes. An unknown
 // layout is taken as LayoutHalf.

@@ -238,6 +238,10 @@ func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary,
 	rotator := want.Rotator(schemes.RecipeExact, length)
 	storage := float64(storageTolerance(c.storedAs(p.after.Encoding(), b, n)).Value)
 	amplitude := math.Max(want.Amplitude(), 1)
+	still := want.Still()
+	if slices.Contains(still, true) {
+		k.Why += "; pairs of a fourth section, which stand still in text, are not compared"
+	}
 	var d difference
 	for _, pos := range positionsOf(p.after.Encoding(), length) {
 		if k.Verdict == report.CheckFail {
@@ -250,6 +254,9 @@ func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary,
 		rotator.Row(float64(pos), wantCos, wantSin)
 		allowed := (float64(float32Angle.Value)*float64(pos+1) + storage) * amplitude * formulaSlack
 		for i := range n {
+			if still[i] {
+				continue
+			}
 			x := d.look(cos[i], wantCos[i])
 			if y := d.look(sin[i], wantSin[i]); x || y {
 				k.At = &report.At{Position: report.Pointer(pos), Where: firstWhere(p.after)}

@@ -39,8 +39,8 @@ func (r *rope) Hold(want position.Want) error {
 		w.Base, w.Scaling = schemes.NTKBase(w.Base, w.Scaling.Factor, w.Dim), schemes.Scaling{}
 	}
 	r.holds = &w
-	if w.Base != r.scheme.Base {
-		if err := r.holdBase(w.Base); err != nil {
+	if base := r.engine.keyBase(w); base != r.engine.base {
+		if err := r.holdBase(base); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,8 @@ package ggufpos
 import (
 	"math"
 	"slices"
+
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // rotate computes M·cos and M·sin of each pair for one position, as ggml's
@@ -47,13 +49,25 @@ func (e *engine) effectiveBase() float64 {
 	return e.base
 }
 
+// keyBase is the base that the key must state for a rotation: hunyuan's NTK factor
+// is applied to it unless that is the rotation's own scaling.
+func (e *engine) keyBase(r schemes.Rotary) float64 {
+	if r.Scaling.Type == schemes.ScalingNTK || e.effectiveBase() == e.base {
+		return r.Base
+	}
+	if r.Base == e.effectiveBase() {
+		return e.base
+	}
+	return r.Base * e.base / e.effectiveBase()
+}
+
 // ramp is where YaRN's ramp starts and ends, in pairs.
 func (e *engine) ramp() (low, high float64) {
 	if !e.yarn {
 		return 0, 0
 	}
 	dim := func(turns float64) float64 {
-		return float64(e.dims) * math.Log(float64(e.original)/(turns*2*math.Pi)) / (2 * math.Log(e.base))
+		return float64(e.dims) * math.Log(float64(e.original)/(turns*2*math.Pi)) / (2 * math.Log(e.effectiveBase()))
 	}
 	return math.Max(0, math.Floor(dim(e.betaFast))), math.Min(float64(e.dims-1), math.Ceil(dim(e.betaSlow)))
 }

@@ -141,6 +141,9 @@ func (m *model) divisors(e *engine, name string) []float64 {
 // rotary is the engine's state as a scheme.
 func (e *engine) rotary(m *model) schemes.Rotary {
 	r := schemes.Rotary{Base: e.base, Dim: e.dims, HeadDim: e.headDim, Scaling: e.scheme()}
+	if r.Scaling.Type != schemes.ScalingNTK {
+		r.Base = e.effectiveBase()
+	}
 	switch e.pairing {
 	case "norm":
 		r.Layout = schemes.LayoutInterleaved
@@ -168,7 +171,7 @@ func (e *engine) scheme() schemes.Scaling {
 		return e.longRoPE()
 	case e.freqs != nil && !allOnes(e.freqs):
 		return e.fromFreqs()
-	case e.alpha > 0 && e.alpha != 1:
+	case e.factor == 1 && e.alpha > 0 && e.alpha != 1 && e.headDim == e.dims: // other scalings come on top of the base
 		plain.Type, plain.Factor = schemes.ScalingNTK, e.alpha
 	case e.factor == 1:
 	case e.yarn:
