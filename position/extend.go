@@ -275,7 +275,8 @@ func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error 
 	to := r.WithScaling(scaling)
 	if method == schemes.ScalingNTK {
 		// NTK is a change of base; what was scaled before is undone.
-		to.Base, to.Scaling = schemes.NTKBase(r.Base, scaling.Factor, r.Dim), schemes.Scaling{}
+		to = r.WithScaling(schemes.Scaling{})
+		to.Base = schemes.NTKBase(r.Base, scaling.Factor, r.Dim)
 	}
 	if err := s.Hold(Want{Scheme: to, Positions: x.o.Length}); err != nil {
 		return err

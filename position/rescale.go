@@ -166,7 +166,7 @@ func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect, capacity i
 
 // scaled is a rotation with the scaling asked for.
 func (o RescaleOptions) scaled(to schemes.Rotary, original int) (schemes.Rotary, error) {
-	to.Scaling = schemes.Scaling{Type: o.Scaling, Factor: o.Factor, AttentionFactor: o.AttentionFactor}
+	to = to.WithScaling(schemes.Scaling{Type: o.Scaling, Factor: o.Factor, AttentionFactor: o.AttentionFactor})
 	needs := func() error {
 		if original == 0 {
 			return &UsageError{What: fmt.Sprintf("--scaling %s needs --original-length L: the file states no length", o.Scaling)}
@@ -176,7 +176,8 @@ func (o RescaleOptions) scaled(to schemes.Rotary, original int) (schemes.Rotary,
 	}
 	switch o.Scaling {
 	case schemes.ScalingNTK:
-		to.Base, to.Scaling = schemes.NTKBase(to.Base, o.Factor, to.Dim), schemes.Scaling{AttentionFactor: o.AttentionFactor}
+		to = to.WithScaling(schemes.Scaling{AttentionFactor: o.AttentionFactor})
+		to.Base = schemes.NTKBase(to.Base, o.Factor, to.Dim)
 	case schemes.ScalingYaRN:
 		if o.AttentionFactor == 0 {
 			to.Scaling.AttentionFactor = schemes.YaRNAmplitude(o.Factor, 1)

@@ -25,6 +25,7 @@ func RotaryOf(p report.Parameters, like schemes.Rotary) schemes.Rotary {
 		}
 		r.Scaling.NoTruncate = s.Truncate != nil && !*s.Truncate
 	}
+	r.Scaling.Rotated = like.Scaling.Rotated // not among the parameters
 	return r
 }
 

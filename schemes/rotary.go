@@ -14,8 +14,15 @@ func (Rotary) Name() string { return NameRope }
 // frequencies: Dim/2, rounded up where Dim is odd.
 func (r Rotary) Pairs() int { return (r.Dim + 1) / 2 }
 
-// WithScaling is r with another scaling.
+// WithScaling is r with another scaling. Which pairs stand still belongs to the
+// weights, and stays.
 func (r Rotary) WithScaling(s Scaling) Rotary {
+	if s.Rotated == 0 {
+		s.Rotated = r.Scaling.Rotated
+	}
+	if s.Rotated > 0 && s.kind() == ScalingNone {
+		s.Type = ScalingProportional
+	}
 	r.Scaling = s
 	return r
 }
@@ -70,11 +77,9 @@ func (r Rotary) InverseFrequenciesAt(length int) []float64 {
 	case ScalingProportional:
 		for i := range f {
 			f[i] /= s.factor()
-			if i >= s.rotated(len(f)) {
-				f[i] = 0
-			}
 		}
 	}
+	clear(f[s.rotated(len(f)):])
 	return f
 }
 

@@ -217,3 +217,26 @@ func TestRotaryEqual(t *testing.T) {
 		}
 	}
 }
+
+// TestPairsThatStandStill: which pairs turn belongs to the weights, whatever the
+// scaling of those that do.
+func TestPairsThatStandStill(t *testing.T) {
+	partly := Rotary{Base: 1e6, Dim: 32, Scaling: Scaling{Type: ScalingProportional, Rotated: 6}}
+	all := Rotary{Base: 1e6, Dim: 32}
+	for _, s := range []Scaling{{}, {Type: ScalingLinear, Factor: 4}, {Type: ScalingYaRN, Factor: 4, OriginalLength: 64}, {Type: ScalingNTK, Factor: 4},
+		{Type: ScalingLlama3, Factor: 8, OriginalLength: 64}} {
+		r := partly.WithScaling(s)
+		if r.Scaling.Rotated != 6 || s.Type == "" && r.Scaling.Type != ScalingProportional {
+			t.Errorf("%v became %v", s, r.Scaling)
+		}
+		want := all.WithScaling(s)
+		for _, recipe := range []Recipe{RecipeExact, RecipePow} {
+			f, g := r.Rotator(recipe, 0).Frequencies(), want.Rotator(recipe, 0).Frequencies()
+			for i := range f {
+				if i < 6 && f[i] != g[i] || i >= 6 && f[i] != 0 {
+					t.Errorf("%v: pair %d turns by %g", r.Scaling, i, f[i])
+				}
+			}
+		}
+	}
+}

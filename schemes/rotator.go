@@ -88,11 +88,8 @@ func (r Rotary) float32Frequencies(recipe Recipe, length int) []float32 {
 	}
 	factor := float32(s.factor())
 	switch s.kind() {
-	case ScalingLinear:
+	case ScalingLinear, ScalingProportional:
 		divideAll(f, factor)
-	case ScalingProportional:
-		divideAll(f, factor)
-		clear(f[s.rotated(len(f)):])
 	case ScalingLongRoPE:
 		for i, divisor := range s.longRoPEFactors(length) {
 			if i < len(f) {
@@ -106,6 +103,7 @@ func (r Rotary) float32Frequencies(recipe Recipe, length int) []float32 {
 			f[i] = llama3Float32(f[i], s)
 		}
 	}
+	clear(f[s.rotated(len(f)):])
 	return f
 }
 

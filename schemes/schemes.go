@@ -71,7 +71,7 @@ type Scaling struct {
 	NoTruncate      bool      // YaRN: ramp bounds are not rounded outwards
 	LowFreqFactor   float64   // llama3
 	HighFreqFactor  float64   // llama3
-	Rotated         int       // proportional: pairs that turn; the rest up to Dim/2 stand still
+	Rotated         int       // pairs that turn; the rest up to Dim/2 stand still (proportional); 0: all turn
 	ShortFactor     []float64 // longrope: divisors of the frequencies, len = Dim/2
 	LongFactor      []float64
 	// Frequencies, when set, are the inverse frequencies themselves (len Dim/2),

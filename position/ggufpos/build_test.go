@@ -16,6 +16,12 @@ type keys map[string]gguf.Value
 // make1 writes a file with keys and F32 vectors, and opens it.
 func make1(t testing.TB, k keys, vectors map[string][]float32) *model {
 	t.Helper()
+	return opened(t, written(t, k, vectors))
+}
+
+// written are the bytes of a file with keys and F32 vectors.
+func written(t testing.TB, k keys, vectors map[string][]float32) []byte {
+	t.Helper()
 	empty := make([]byte, 24)
 	copy(empty, "GGUF")
 	empty[4] = 3
@@ -32,11 +38,17 @@ func make1(t testing.TB, k keys, vectors map[string][]float32) *model {
 		binary.Write(&raw, binary.LittleEndian, values)
 		e.Add(name, gguf.F32, []int64{int64(len(values))}, patch.Bytes(raw.Bytes()), "")
 	}
-	return reopen(t, f, e, empty)
+	return edited(t, e, empty)
 }
 
 // reopen applies an editor's plan to the bytes of a file and opens the result.
-func reopen(t testing.TB, f *gguf.File, e *gguf.Editor, was []byte) *model {
+func reopen(t testing.TB, e *gguf.Editor, was []byte) *model {
+	t.Helper()
+	return opened(t, edited(t, e, was))
+}
+
+// edited are the bytes of a file after an editor's plan.
+func edited(t testing.TB, e *gguf.Editor, was []byte) []byte {
 	t.Helper()
 	plan, err := e.Plan()
 	if err != nil {
@@ -46,7 +58,12 @@ func reopen(t testing.TB, f *gguf.File, e *gguf.Editor, was []byte) *model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := gguf.NewFile(bytes.NewReader(out), int64(len(out)))
+	return out
+}
+
+func opened(t testing.TB, file []byte) *model {
+	t.Helper()
+	again, err := gguf.NewFile(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}

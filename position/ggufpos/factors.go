@@ -36,6 +36,15 @@ func allOnes(divisors []float64) bool {
 func (e *engine) fromFreqs() schemes.Scaling {
 	s := schemes.Scaling{Type: schemes.ScalingCustom, AttentionFactor: e.amplitude, Frequencies: e.frequencies()}
 	if e.factor != 1 {
+		if e.masked() && e.yarn {
+			e.say("structure", nameFreqs+" stops pairs from turning")
+			return schemes.Scaling{Type: schemes.ScalingYaRN, Rotated: e.turning(), Factor: e.factor, OriginalLength: e.original, AttentionFactor: e.amplitude,
+				BetaFast: e.betaFast, BetaSlow: e.betaSlow, Frequencies: e.frequencies()}
+		}
+		if e.masked() {
+			e.say("structure", nameFreqs+" stops pairs from turning")
+			return schemes.Scaling{Type: schemes.ScalingProportional, Rotated: e.turning(), Factor: e.factor, AttentionFactor: notOne(e.amplitude), Frequencies: e.frequencies()}
+		}
 		if e.constant() && !e.yarn && e.freqs[0] > 0 { // both divide
 			e.say("fit", fmt.Sprintf("every divisor in %s is %g, and the keys divide by %g", nameFreqs, e.freqs[0], e.factor))
 			return schemes.Scaling{Type: schemes.ScalingLinear, Factor: e.freqs[0] * e.factor, AttentionFactor: notOne(e.amplitude)}

@@ -55,7 +55,7 @@ func FuzzOpen(f *testing.F) {
 			_, err = position.AddALiBi(m, position.ALiBiOptions{Replace: true})
 		}
 		if err == nil && m.edit.Changed() && len(b) < 1<<16 {
-			reopen(t, m.file, m.edit, b)
+			reopen(t, m.edit, b)
 		}
 	})
 }
