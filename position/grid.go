@@ -46,6 +46,9 @@ func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
 			return Outcome{}, &UsageError{What: err.Error()}
 		}
 	}
+	if err := oneGrid(m); err != nil {
+		return Outcome{}, err
+	}
 	to, err := wantedGrid(gridder, o)
 	if err != nil {
 		return Outcome{}, err
@@ -107,6 +110,23 @@ func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
 		return out, nil
 	}
 	return out, gridder.SetGrid(from, to)
+}
+
+// oneGrid refuses models whose stages have learned tables for grids of their own
+// (PVT): what each becomes with the picture is not in the file.
+func oneGrid(m Model) error {
+	var grid []int
+	for _, s := range m.Sites() {
+		l, ok := s.Encoding().Scheme.(schemes.Learned)
+		if !ok || l.Grid == nil {
+			continue
+		}
+		if grid != nil && !slices.Equal(grid, l.Grid) {
+			return &Refusal{Why: fmt.Sprintf("it has learned tables of %d×%d and of %d×%d patches, one a stage", grid[0], grid[1], l.Grid[0], l.Grid[1]), Instead: "export the model for the wanted picture"}
+		}
+		grid = l.Grid
+	}
+	return nil
 }
 
 // unchanged keeps the old grid of what was changed before, where there is any.

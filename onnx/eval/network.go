@@ -22,7 +22,9 @@ func network(name string) operator {
 	case "Conv", "ConvInteger", "MaxPool", "AveragePool", "LpPool":
 		return convolution
 	case "ConvTranspose":
-		return typeOnly
+		return deconvolution
+	case "Col2Im":
+		return col2Im
 	case "GlobalAveragePool", "GlobalMaxPool":
 		return globalPool
 	case "LSTM", "GRU", "RNN":

@@ -305,7 +305,8 @@ func (d *detector) plane(s *eval.Scope, n *onnx.Node, name string, state, added 
 
 // features takes a table that is added whole to the features of a picture:
 // (…, channels, height, width), as convolutions make them (PiT, Visformer), or
-// (…, blocks, places, channels) of a picture in blocks (NesT).
+// (…, height, width, channels) further on (VOLO), or (…, blocks, places, channels) of
+// a picture in blocks (NesT).
 func (d *detector) features(s *eval.Scope, n *onnx.Node, name string, state, added *eval.Value) bool {
 	k := len(added.Shape)
 	if d.m.imageInput() == nil || k < 3 || len(state.Shape) != 4 || !slices.Equal(added.Shape[k-3:], state.Shape[1:]) ||
@@ -319,7 +320,7 @@ func (d *detector) features(s *eval.Scope, n *onnx.Node, name string, state, add
 	case varies && !last:
 		a.planar = true
 	case varies:
-		a.planar, a.blocks, behind = true, true, 3
+		a.planar, a.blocks, behind = true, d.mapOf(n, added.Shape[k-3], added.Shape[k-2]) == nil, 3
 	case !last || added.Shape[k-3] > 1: // else one block
 		return false
 	}

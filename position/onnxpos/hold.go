@@ -225,7 +225,7 @@ func (r *rotarySite) Hold(want position.Want) error {
 func (r *rotarySite) angles() []tableRows {
 	var out []tableRows
 	for _, t := range r.trig {
-		for _, a := range tablesOf(sources(t.scope, t.trig.Input(0)), r.uses[0]) {
+		for _, a := range r.tablesOf(sources(t.scope, t.trig.Input(0)), r.uses[0]) {
 			if a.Len() == r.encoding.Capacity && !slices.ContainsFunc(out, func(o tableRows) bool { return o.tensor == a.tensor }) {
 				out = append(out, a)
 			}

@@ -1,6 +1,7 @@
 package onnxpos
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -113,8 +114,11 @@ const (
 func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix, total int, ok bool) {
 	h, w := t.m.patchGrid(d.e)
 	if use := t.uses[0]; use.planar {
-		h, w = use.value.Shape[use.axis], use.value.Shape[use.axis+1]
-		return []int{h, w}, 0, h * w, !use.blocks && h > 1
+		rows, columns := use.value.Shape[use.axis], use.value.Shape[use.axis+1]
+		if (rows != h || columns != w) && !use.blocks {
+			t.patches = d.mapOf(use.node, rows, columns)
+		}
+		return []int{rows, columns}, 0, rows * columns, !use.blocks && rows > 1
 	}
 	if h == 0 {
 		return nil, 0, 0, false
@@ -153,15 +157,8 @@ func (t *tableSite) laterGrid(d *detector, rows int) (grid []int, prefix, total 
 	if use.scope != d.e.Main || t.m.imageInput() == nil {
 		return nil, 0, 0, false
 	}
-	for _, n := range slices.Backward(t.m.file.Graph.Nodes[:use.node.Index()]) {
-		if !isConvolution(n) {
-			continue
-		}
-		v := d.e.Main.Value(n.Output(0))
-		if len(v.Shape) != 4 || v.Shape[2] < 2 || v.Shape[3] < 2 {
-			continue
-		}
-		h, w := v.Shape[2], v.Shape[3]
+	for n, size := range d.maps(use.node) {
+		h, w := size[0], size[1]
 		budget := maxOperands
 		switch before, found := rowsAhead(use.scope, use.state, h*w, 0, &budget); {
 		case h*w == rows:
@@ -174,6 +171,35 @@ func (t *tableSite) laterGrid(d *detector, rows int) (grid []int, prefix, total 
 		return []int{h, w}, prefix, rows, true
 	}
 	return nil, 0, 0, false
+}
+
+// maps are the convolutions ahead of a node that make rows and columns of an image,
+// with how many, the nearest first.
+func (d *detector) maps(before *onnx.Node) iter.Seq2[*onnx.Node, [2]int] {
+	return func(yield func(*onnx.Node, [2]int) bool) {
+		if before.Graph != d.m.file.Graph {
+			return
+		}
+		for _, n := range slices.Backward(d.m.file.Graph.Nodes[:before.Index()]) {
+			if !isConvolution(n) {
+				continue
+			}
+			if v := d.e.Main.Value(n.Output(0)); len(v.Shape) == 4 && v.Shape[2] > 1 && v.Shape[3] > 1 && !yield(n, [2]int{v.Shape[2], v.Shape[3]}) {
+				return
+			}
+		}
+	}
+}
+
+// mapOf is the nearest convolution ahead of a node that makes so many rows and
+// columns, nil when none does.
+func (d *detector) mapOf(before *onnx.Node, rows, columns int) *onnx.Node {
+	for n, size := range d.maps(before) {
+		if size == [2]int{rows, columns} {
+			return n
+		}
+	}
+	return nil
 }
 
 // laterPatches takes the convolution for the one that makes the patches that the

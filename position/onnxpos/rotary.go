@@ -125,7 +125,7 @@ func (r *rotarySite) find() {
 				r.trig = append(r.trig, src)
 			}
 		}
-		r.addCaches(u, tablesOf(cos, u), tablesOf(sin, u))
+		r.addCaches(u, r.tablesOf(cos, u), r.tablesOf(sin, u))
 	}
 	if len(r.trig) > 0 {
 		r.caches = nil
@@ -134,7 +134,7 @@ func (r *rotarySite) find() {
 
 // tablesOf keeps the sources that are tables of rows: selected by position,
 // given whole to a fused operator that selects itself, or of this length.
-func tablesOf(found []source, u *rotation) []tableRows {
+func (r *rotarySite) tablesOf(found []source, u *rotation) []tableRows {
 	var out []tableRows
 	for _, src := range found {
 		if src.tensor == nil || len(src.tensor.Dims) < 2 || !src.tensor.Type.IsFloat() && src.scale == 0 {
@@ -142,7 +142,7 @@ func tablesOf(found []source, u *rotation) []tableRows {
 		}
 		axis := src.axis
 		if src.indexed == nil {
-			axis = wholeAxis(src.tensor, u)
+			axis = r.wholeAxis(src.tensor, u)
 		}
 		if axis < 0 || axis == len(src.tensor.Dims)-1 {
 			continue
@@ -153,8 +153,17 @@ func tablesOf(found []source, u *rotation) []tableRows {
 }
 
 // wholeAxis is the axis of positions of a table that is used whole: that of as
-// many positions as are turned, else the one before the columns that is not 1.
-func wholeAxis(t *onnx.Tensor, u *rotation) int {
+// many positions as are turned, else the one before the columns that is not 1. Of a
+// picture it is the one axis of as many places as there are patches: others may be
+// heads that turn each in its way.
+func (r *rotarySite) wholeAxis(t *onnx.Tensor, u *rotation) int {
+	if h, w := r.m.patchGrid(r.m.probe); h > 0 {
+		places := int64(h * w)
+		axis := slices.Index(t.Dims[:len(t.Dims)-1], places)
+		if axis >= 0 && !slices.Contains(t.Dims[axis+1:len(t.Dims)-1], places) {
+			return axis
+		}
+	}
 	if v := u.cosValue; v.Known() && v.Floats != nil {
 		if at := positionAxis(v); at >= 0 {
 			if axis := slices.Index(t.Dims[:len(t.Dims)-1], int64(v.Shape[at])); axis >= 0 {
@@ -277,13 +286,14 @@ func (r *rotarySite) selected() bool {
 }
 
 func (r *rotarySite) columns(c *cache) int {
-	if c.cos.tensor == c.sin.tensor {
-		return c.cos.Dim()
+	n := c.cos.inner()                                                    // what stands before are heads
+	if head := r.headDim(); c.cos.tensor == c.sin.tensor && n == 2*head { // sines and cosines of every element
+		return head
 	}
-	if r.uses[0].packed {
-		return 2 * c.cos.Dim()
+	if c.cos.tensor != c.sin.tensor && r.uses[0].packed {
+		return 2 * n
 	}
-	return c.cos.Dim()
+	return n
 }
 
 // mergeLongRoPE reads two pairs of tables with other frequencies as LongRoPE's
