@@ -39,8 +39,6 @@ func network(name string) operator {
 	return nil
 }
 
-func typeOnly(c *call) ([]*Value, error) { return one(&Value{Type: c.need(0).Type}), nil }
-
 // microsoft are ONNX Runtime's fused operators.
 func microsoft(name string) operator {
 	switch name {
