@@ -471,16 +471,7 @@ func TestMisleadingGraphs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := built(t, c.change)
-			var found []string
-			for _, s := range m.Sites() {
-				e := s.Encoding()
-				says := fmt.Sprint(e.Scheme)
-				if e.Capacity > 0 {
-					says += fmt.Sprintf(" ×%d", e.Capacity)
-				}
-				found = append(found, says)
-			}
-			if got := strings.Join(found, "; "); got != c.found {
+			if got := found(m); got != c.found {
 				t.Fatalf("found %q, want %q", got, c.found)
 			}
 			if c.length == 0 {
