@@ -18,6 +18,7 @@ type detector struct {
 	rotations []*rotation
 	biases    []*bias
 	queries   map[*onnx.Tensor]bool // learned rows that are state, not positions
+	unread    *onnx.Node            // the first where a constant meets the state that is too large to be looked at
 }
 
 // detect finds the sites of the model.
@@ -25,7 +26,7 @@ func (m *Model) detect() {
 	d := &detector{m: m, e: m.probe, length: m.sizes.length, queries: map[*onnx.Tensor]bool{}}
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			enlarge(s, n)
+			d.enlarge(s, n)
 			d.visit(s, n)
 		}
 	}
@@ -38,7 +39,7 @@ func (m *Model) detect() {
 
 // enlarge looks at large constants where they meet the model's state element by
 // element: there they are no weights.
-func enlarge(s *eval.Scope, n *onnx.Node) {
+func (d *detector) enlarge(s *eval.Scope, n *onnx.Node) {
 	switch n.Op {
 	case "Add", "Sub", "Mul", "Sum", "Concat", "SkipLayerNormalization", "SkipSimplifiedLayerNormalization":
 	default:
@@ -48,8 +49,8 @@ func enlarge(s *eval.Scope, n *onnx.Node) {
 		return
 	}
 	for _, name := range n.Inputs {
-		if name != "" && s.Value(name).Large() {
-			s.Enlarge(name)
+		if name != "" && s.Value(name).Large() && s.Enlarge(name).Large() && d.unread == nil {
+			d.unread = n
 		}
 	}
 }

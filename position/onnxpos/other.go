@@ -65,6 +65,12 @@ func (m *Model) addOthers(d *detector) {
 			m.sites = append(m.sites, s)
 		}
 	}
+	if len(m.sites) == 0 && d.unread != nil {
+		m.sites = append(m.sites, &otherSite{position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Beyond: report.BeyondUnknown,
+			Where: []report.Where{{Node: nodeName(d.unread)}},
+			Evidence: []report.Evidence{{Kind: "structure",
+				Says: nodeName(d.unread) + " brings constants to the state that are too many to be looked at; no other encoding was recognised"}}}})
+	}
 	if len(m.sites) == 0 {
 		e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeNone}, Beyond: report.BeyondContinues,
 			Evidence: []report.Evidence{{Kind: "structure", Says: "nothing that depends on position meets the model's state, but for masks"}}}

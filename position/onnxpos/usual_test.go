@@ -91,7 +91,7 @@ func TestUsualSizes(t *testing.T) {
 			m.Initializers = append(m.Initializers, noise("W2", 300, 16384), noise("wte2", 32, 16384))
 			m.Nodes = append(m.Nodes[:1], node("Gather", "te2", "wte2", "ids"), node("Add", "h", "te2", "W2"))
 			m.Outputs[0].Dims[2] = 16384
-		}, "none"},
+		}, "unknown"},
 		{"a picture's table", func(m *onnx.NewModel) {
 			photo(m, 768)
 			m.Initializers = append(m.Initializers, noise("pos", 1, 196, 768))
