@@ -123,6 +123,7 @@ func (r *rotarySite) find() {
 		for _, src := range append(slices.Clone(cos), sin...) {
 			if src.trig != nil && !slices.ContainsFunc(r.trig, func(t source) bool { return t.trig == src.trig && t.scope == src.scope }) {
 				r.trig = append(r.trig, src)
+				src.scope.Enlarge(src.trig.Input(0)) // of a long fixed length
 			}
 		}
 		r.addCaches(u, r.tablesOf(cos, u), r.tablesOf(sin, u))

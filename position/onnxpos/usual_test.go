@@ -2,6 +2,7 @@ package onnxpos
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -86,6 +87,14 @@ func TestUsualSizes(t *testing.T) {
 			m.Initializers = append(m.Initializers, noise("tte", 2, 512), zeros)
 			m.Nodes = slices.Insert(m.Nodes, 1, node("Gather", "ke", "tte", "kinds"), node("Add", "s", "te", "ke"), node("Add", "h0", "s", "wpe"))
 		}, "learned, 300 rows of 512 ×300"},
+		{"a rotation of a long fixed length", func(m *onnx.NewModel) {
+			text(m, 1100, 128)
+			angles := floats("angles", []int64{1, 1100, 64}, func(i int) float64 { return float64(i/64) * math.Pow(10000, -float64(i%64)/64) })
+			m.Initializers = append(m.Initializers[:1], angles, integers("0", 0), integers("half", 64), integers("end", 128), integers("last", 2), noise("W", 128, 128))
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), withInts(node("Concat", "both", "angles", "angles"), "axis", int64(-1)), node("Cos", "cos", "both"), node("Sin", "sin", "both"),
+				node("Mul", "kept", "te", "cos"), node("Slice", "first", "te", "0", "half", "last"), node("Slice", "second", "te", "half", "end", "last"), node("Neg", "negative", "second"),
+				withInts(node("Concat", "turned", "negative", "first"), "axis", int64(-1)), node("Mul", "swung", "turned", "sin"), node("Add", "h0", "kept", "swung"), node("MatMul", "h", "h0", "W")}
+		}, "rope base 10000, dim 128, half"},
 		{"more numbers than are looked at", func(m *onnx.NewModel) {
 			text(m, 300, 512)
 			m.Initializers = append(m.Initializers, noise("W2", 300, 16384), noise("wte2", 32, 16384))
