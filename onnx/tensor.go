@@ -31,7 +31,7 @@ type Tensor struct {
 
 // maxDecoded bounds the typed data of a tensor that are kept as raw data: they must be
 // decoded from the first element on for any part of them.
-const maxDecoded = 1 << 24
+const maxDecoded = 1 << 25
 
 // maxExternalEntries bounds the keys of one tensor's external data.
 const maxExternalEntries = 64

@@ -135,6 +135,10 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 // scheme is the rotation asked for.
 func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect, capacity int) (schemes.Rotary, error) {
 	to := from
+	if from.Scaling.Type == schemes.ScalingNTK && o.Scaling != "" && o.Base == 0 { // that is a base; what comes now comes on top of it
+		to = from.WithScaling(schemes.Scaling{})
+		to.Base = schemes.NTKBase(from.Base, from.Scaling.Factor, from.Dim)
+	}
 	if o.Base != 0 {
 		to.Base = o.Base
 		if from.Scaling.Type == schemes.ScalingCustom && o.Scaling == "" {

@@ -31,20 +31,22 @@ type Evaluator struct {
 	// another failure more than once.
 	Stop func(Failure) bool
 
-	Main     *Scope
-	most     int // elements of a value that are kept
-	enlarged int // elements that were kept beyond that
-	asked    int // how often more was asked for
-	scopes   []*Scope
-	children map[childKey]*Scope
-	stopped  bool
-	doubtful int // branches being run that are not taken
-	cells    int // values and nodes of all scopes
-	depth    int
-	steps    int
-	work     int      // elements computed so far
-	args     []*Value // inputs of the nodes that are being evaluated, as a stack
-	calls    spares   // of calls that have ended, to be used again
+	Main      *Scope
+	most      int // elements of a value that are kept
+	enlarged  int // elements that were kept beyond that
+	asked     int // how often more was asked for
+	largeWork int // elements that were read and made for that
+	maxWork   int // bound of work
+	scopes    []*Scope
+	children  map[childKey]*Scope
+	stopped   bool
+	doubtful  int // branches being run that are not taken
+	cells     int // values and nodes of all scopes
+	depth     int
+	steps     int
+	work      int      // elements computed so far
+	args      []*Value // inputs of the nodes that are being evaluated, as a stack
+	calls     spares   // of calls that have ended, to be used again
 }
 
 // spares are calls that no operator holds.
@@ -116,7 +118,7 @@ type Scope struct {
 
 // New prepares the evaluation of a model whose inputs have the given values.
 func New(f *onnx.File, inputs map[string]*Value) *Evaluator {
-	e := &Evaluator{File: f, Overlay: map[*onnx.Tensor]*Value{}, children: map[childKey]*Scope{}, most: maxContent}
+	e := &Evaluator{File: f, Overlay: map[*onnx.Tensor]*Value{}, children: map[childKey]*Scope{}, most: maxContent, maxWork: maxWork}
 	e.Main = e.scope(f.Graph, nil)
 	e.Main.bound = inputs
 	e.Main.fixed = make([]bool, len(e.Main.values))
@@ -440,7 +442,7 @@ func (s *Scope) call(n *onnx.Node) ([]*Value, error) {
 		e.args = append(e.args, v)
 	}
 	op := operatorOf(n.Domain, n.Op)
-	if op == nil || e.work > maxWork {
+	if op == nil || !e.reads(e.args[base:]) {
 		return nil, nil
 	}
 	c := e.calls.take()

@@ -10,6 +10,8 @@ const (
 	maxEnlarged = 1 << 23
 	// maxAsked bounds how often one is asked for.
 	maxAsked = 1 << 9
+	// maxLargeWork bounds the elements that are read and made for all of them.
+	maxLargeWork = 1 << 25
 )
 
 // has reports whether the content is known or can be read.
@@ -65,15 +67,28 @@ func (s *Scope) Enlarge(name string) *Value {
 	e.asked++
 	deep := New(e.File, s.bound)
 	deep.Unquantized, deep.Overlay, deep.Override, deep.most = e.Unquantized, e.Overlay, e.Override, maxLarge
-	deep.work, deep.steps = e.work, e.steps
+	deep.maxWork, deep.work, deep.steps = maxLargeWork, e.largeWork, e.steps
 	w := deep.Main.Value(name)
-	e.work, e.steps = deep.work, deep.steps
+	e.largeWork, e.steps = deep.work, deep.steps
 	if w.Known() {
 		e.enlarged += w.Len()
 		s.values[number] = w
 		return w
 	}
 	return v
+}
+
+// reads counts the elements of inputs that an operator may read, which are many only
+// where large values are computed; false where they are too many.
+func (e *Evaluator) reads(inputs []*Value) bool {
+	if e.most > maxContent {
+		for _, v := range inputs {
+			if v != nil && v.has() && v.Len() <= e.most {
+				e.work += v.Len()
+			}
+		}
+	}
+	return e.work <= e.maxWork
 }
 
 // most is how many elements of a value are kept.

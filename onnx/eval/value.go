@@ -90,7 +90,7 @@ func (v *Value) Known() bool {
 	return v.Ints != nil || v.Floats != nil || v.Len() == 0 && v.Type != 0
 }
 
-// load reads the content of a small constant.
+// load reads the content of a constant, unless it has more elements than are kept.
 func (v *Value) load() {
 	if v.tensor == nil || v.Ints != nil || v.Floats != nil || v.Len() > max(v.most, maxContent) {
 		return
@@ -200,7 +200,7 @@ func (v *Value) from(inputs ...*Value) *Value {
 	return v
 }
 
-// blank is a value of the same type, shape and provenance without content.
+// view is the same content in another shape.
 func (v *Value) view(shape []int) *Value {
 	w := &Value{Type: v.Type, Ranked: true, Shape: shape, Ints: v.Ints, Floats: v.Floats}
 	if v.tensor != nil && v.Ints == nil && v.Floats == nil {

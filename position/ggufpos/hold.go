@@ -131,11 +131,15 @@ func (r *rope) holdBase(base float64) error {
 
 // holdScaling replaces the whole scaling.
 func (r *rope) holdScaling(w schemes.Rotary) error {
+	if w.Scaling.Type == schemes.ScalingNTK && r.engine.alpha > 0 { // its key stays
+		w.Scaling.Type = schemes.ScalingNone
+	}
 	m, s := r.m, w.Scaling
 	if r.unscaled || r.sliding && m.arch.Window.unscaled() || m.ignores(keyFactor) {
 		return refuse(fmt.Sprintf("llama.cpp's %s does not scale these layers' rotation, whatever the keys say", m.name), "only the base and the stated length can change")
 	}
 	if r.engine.masked() && s.Frequencies == nil {
+		r.clearKeys()
 		return r.holdKeys(w) // the mask stays and multiplies
 	}
 	baked, err := r.mustBake(w)
@@ -197,9 +201,7 @@ func orElse(v, otherwise float64) float64 {
 // be measured by it, and it has no effect of its own.
 func (r *rope) clear() {
 	m := r.m
-	for _, k := range []string{keyType, keyFactor, keyScaleLinear, keyAttnFactor} {
-		m.edit.Delete(m.key(k), "scaling as it was")
-	}
+	r.clearKeys()
 	for _, name := range []string{nameFreqs, nameLong, nameShort} {
 		if t := m.file.Tensor(name); t != nil && len(t.Shape) == 1 {
 			m.edit.Remove(t, "divisors as they were")
@@ -207,9 +209,21 @@ func (r *rope) clear() {
 	}
 }
 
+// clearKeys takes away the keys of the scaling that is there.
+func (r *rope) clearKeys() {
+	for _, k := range []string{keyType, keyFactor, keyScaleLinear, keyAttnFactor} {
+		r.m.edit.Delete(r.m.key(k), "scaling as it was")
+	}
+}
+
 // holdKeys writes none, linear and YaRN as keys.
 func (r *rope) holdKeys(w schemes.Rotary) error {
 	m, s := r.m, w.Scaling
+	if s.Type == schemes.ScalingProportional { // which pairs turn is in the divisors
+		if s.Type = schemes.ScalingLinear; s.Factor == 0 || s.Factor == 1 {
+			s.Type = schemes.ScalingNone
+		}
+	}
 	switch s.Type {
 	case "", schemes.ScalingNone:
 		return r.holdAttention(orElse(s.AttentionFactor, 1))

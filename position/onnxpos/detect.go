@@ -70,8 +70,9 @@ func (d *detector) visit(s *eval.Scope, n *onnx.Node) {
 	case "Concat":
 		d.joined(s, n)
 	case "Sum":
-		for i := range n.Inputs {
-			for j := range n.Inputs {
+		some := min(len(n.Inputs), maxSummed)
+		for i := range some {
+			for j := range some {
 				if i != j {
 					d.addition(s, n, n.Input(i), n.Input(j))
 				}
@@ -83,6 +84,9 @@ func (d *detector) visit(s *eval.Scope, n *onnx.Node) {
 		d.attentionBias(s, n, n.Input(3))
 	}
 }
+
+// maxSummed bounds the inputs of a Sum that are looked at in pairs.
+const maxSummed = 16
 
 func (d *detector) visitFused(s *eval.Scope, n *onnx.Node) {
 	switch n.Op {

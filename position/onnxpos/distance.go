@@ -272,6 +272,9 @@ func (b *bias) symmetric(window []int) bool {
 			return false
 		}
 		for q, row := range index {
+			if len(head[q]) != len(row) {
+				return false
+			}
 			for k, place := range row {
 				if head[q][k] != head[0][place] {
 					return false

@@ -94,8 +94,7 @@ func (p *parts) tensor(name string, t *onnx.Tensor) {
 		part.Position = true
 		part.Buffer = &position.Buffer{Dims: t.Dims, Width: t.Type.Bits() / 8, Integer: t.Type.IsInteger()}
 	}
-	if !part.Position && p.m.hasLength(t) {
-		part.Position = true
+	if !part.Position && p.m.hasLength(t) { // it may follow the length, and belongs to no position
 		part.Buffer = &position.Buffer{Dims: t.Dims, Width: t.Type.Bits() / 8, Float: true}
 	}
 	p.add(part)
