@@ -64,6 +64,7 @@ func TestFoldedNumbersFollow(t *testing.T) {
 		{"trained rows", []int64{5, 3}, []int64{9, 3}, trained, trained, false},
 		{"trained rows, the last repeated", []int64{5, 3}, []int64{9, 3}, trained, from(5, trained, func(i []int64) float64 { return trained([]int64{4, i[1]}) }), false},
 		{"distances", []int64{5, 5}, []int64{9, 9}, distance, distance, true},
+		{"angles, the old ones a little off", []int64{5, 3}, []int64{9, 3}, angles, func(i []int64) float64 { return angles(i) + 1e-6*float64(i[1]) }, false},
 		{"another size of the same", []int64{5, 3}, []int64{5, 3}, kinds, trained, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -74,6 +75,15 @@ func TestFoldedNumbersFollow(t *testing.T) {
 	}
 }
 
+// TestBuffersThatClaimMore: dimensions without the content that they claim.
+func TestBuffersThatClaimMore(t *testing.T) {
+	short, long := buffer(8, []int64{5, 5}, func([]int64) int64 { return 1 }), buffer(8, []int64{9, 9}, func([]int64) int64 { return 1 })
+	short.Size, short.Open = 4, func() io.Reader { return bytes.NewReader([]byte{1, 2, 3, 4}) }
+	if follows(short, long, 5, 9) || follows(long, short, 9, 5) {
+		t.Error("four bytes are no 25 numbers")
+	}
+}
+
 // TestBuffersFollow tells buffers that went on as they were from any others.
 func TestBuffersFollow(t *testing.T) {
 	distance := func(i []int64) int64 { return i[1] - i[0] }
@@ -81,6 +91,7 @@ func TestBuffersFollow(t *testing.T) {
 	clipped := func(i []int64) int64 { return min(max(i[1]-i[0], -2), 2) }
 	causal := func(i []int64) int64 { return min(max(i[0]-i[1]+1, 0), 1) }
 	counting := func(i []int64) int64 { return i[1] + 2 }
+	counting1 := func(i []int64) int64 { return i[0] }
 	but := func(f func([]int64) int64, row, column int64) func([]int64) int64 {
 		return func(i []int64) int64 {
 			if i[0] == row && i[1] == column {
@@ -107,10 +118,11 @@ func TestBuffersFollow(t *testing.T) {
 		{"positions", 8, []int64{1, 5}, []int64{1, 9}, counting, counting, true},
 		{"positions, an old one wrong", 8, []int64{1, 5}, []int64{1, 9}, counting, but(counting, 0, 1), false},
 		{"shorter", 8, []int64{1, 5}, []int64{1, 4}, counting, counting, false},
+		{"nothing that became something", 8, []int64{0}, []int64{4}, counting1, counting1, false},
 		{"one place", 8, []int64{1, 1}, []int64{3, 3}, distance, func([]int64) int64 { return 0 }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := follows(buffer(c.width, c.was, c.old), buffer(c.width, c.is, c.new), int(c.was[1]), int(c.is[1])); got != c.follows {
+			if got := follows(buffer(c.width, c.was, c.old), buffer(c.width, c.is, c.new), 5, 9); got != c.follows {
 				t.Errorf("follows is %v", got)
 			}
 		})

@@ -36,6 +36,7 @@ type Evaluator struct {
 	enlarged  int // elements that were kept beyond that
 	asked     int // how often more was asked for
 	largeWork int // elements that were read and made for that
+	held      int // elements in memory, where large values are computed
 	maxWork   int // bound of work
 	scopes    []*Scope
 	children  map[childKey]*Scope
@@ -378,6 +379,7 @@ func (s *Scope) evaluate(n *onnx.Node) {
 			v := outputs[i]
 			v.large = !v.has() && s.cut(n, v)
 			e.work += len(v.Ints) + len(v.Floats)
+			s.hold(n, v)
 			if e.MaxFloats > 0 && len(v.Floats) > e.MaxFloats && v.tensor == nil {
 				cut := *v // an output may be an input, and shared
 				cut.Floats = nil

@@ -11,7 +11,9 @@ const (
 	// maxAsked bounds how often one is asked for.
 	maxAsked = 1 << 9
 	// maxLargeWork bounds the elements that are read and made for all of them.
-	maxLargeWork = 1 << 25
+	maxLargeWork = 1 << 26
+	// maxHeld bounds those that are in memory while one is computed.
+	maxHeld = 1 << 24
 )
 
 // has reports whether the content is known or can be read.
@@ -83,12 +85,35 @@ func (s *Scope) Enlarge(name string) *Value {
 func (e *Evaluator) reads(inputs []*Value) bool {
 	if e.most > maxContent {
 		for _, v := range inputs {
-			if v != nil && v.has() && v.Len() <= e.most {
-				e.work += v.Len()
+			if v == nil || !v.has() || v.Len() > e.most {
+				continue
+			}
+			e.work += v.Len()
+			if v.Ints == nil && v.Floats == nil {
+				e.held += v.Len() // read from the file now
 			}
 		}
 	}
-	return e.work <= e.maxWork
+	return e.work <= e.maxWork && e.held <= maxHeld
+}
+
+// hold counts what an output of a node keeps in memory that no input does.
+func (s *Scope) hold(n *onnx.Node, v *Value) {
+	if s.eval.most <= maxContent {
+		return
+	}
+	for i := range n.Inputs {
+		if in, given := s.wiring.Input(n, i); given && s.values[in] != nil && v.shares(s.values[in]) {
+			return
+		}
+	}
+	s.eval.held += len(v.Ints) + len(v.Floats)
+}
+
+// shares reports whether two values have the same content in memory.
+func (v *Value) shares(w *Value) bool {
+	return len(v.Ints) > 0 && len(w.Ints) > 0 && &v.Ints[0] == &w.Ints[0] ||
+		len(v.Floats) > 0 && len(w.Floats) > 0 && &v.Floats[0] == &w.Floats[0]
 }
 
 // most is how many elements of a value are kept.

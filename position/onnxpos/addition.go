@@ -318,6 +318,9 @@ func (d *detector) features(s *eval.Scope, n *onnx.Node, name string, state, add
 	last := worksOn(s, n.Output(0), true)
 	switch varies := added.Shape[k-3] > 1 && added.Varies(k-3); {
 	case varies && !last:
+		if d.mapOf(n, added.Shape[k-2], added.Shape[k-1]) == nil || !featuresOf(s, name, n, added) {
+			return false
+		}
 		a.planar = true
 	case varies:
 		a.planar, a.blocks, behind = true, d.mapOf(n, added.Shape[k-3], added.Shape[k-2]) == nil, 3
@@ -338,6 +341,61 @@ func (d *detector) features(s *eval.Scope, n *onnx.Node, name string, state, add
 		return true
 	}
 	return false
+}
+
+// featuresOf reports whether what a table of channels, rows and columns is added to
+// are features: no scores of an attention whose heads are mixed before their Softmax,
+// no picture itself, nothing that was multiplied by such a table first (a
+// normalisation's own numbers); and whether the table is none of coordinates.
+func featuresOf(s *eval.Scope, table string, n *onnx.Node, added *eval.Value) bool {
+	if coordinates(added) {
+		return false
+	}
+	name := n.Input(0)
+	if name == table {
+		name = n.Input(1)
+	}
+	for range 8 {
+		from, at := s.Find(name)
+		switch {
+		case from == nil:
+			return false // an input: the picture itself
+		case from.Op == "MatMul" || from.Op == "Einsum":
+			return s.Value(from.Input(0)).Known() || s.Value(from.Input(1)).Known() || s.Value(from.Input(0)).Large() || s.Value(from.Input(1)).Large()
+		case from.Op == "Mul" || from.Op == "Div":
+			for i := range 2 {
+				if v := at.Value(from.Input(i)); v.Ranked && slices.Equal(v.Shape, added.Shape) && (v.Known() || v.Large()) {
+					return false
+				}
+			}
+		case !reshapes[from.Op]:
+			return true
+		}
+		name, s = from.Input(0), at
+	}
+	return true
+}
+
+// coordinates reports whether a table of channels, rows and columns counts along one
+// of its last axes and is the same along the other, in every channel.
+func coordinates(v *eval.Value) bool {
+	k := len(v.Shape)
+	h, w := v.Shape[k-2], v.Shape[k-1]
+	for at := 0; at < v.Len(); at += h * w {
+		x := func(r, c int) float64 { return v.Number(at + r*w + c) }
+		down, right := x(1, 0)-x(0, 0), x(0, 1)-x(0, 0)
+		if down != 0 && right != 0 || down == 0 && right == 0 {
+			return false
+		}
+		for r := range h {
+			for c := range w {
+				if want := x(0, 0) + float64(r)*down + float64(c)*right; math.Abs(x(r, c)-want) > 1e-5*math.Max(math.Abs(want), math.Abs(down+right)) {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 func product(sizes []int) int {

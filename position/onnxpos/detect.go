@@ -18,7 +18,9 @@ type detector struct {
 	rotations []*rotation
 	biases    []*bias
 	queries   map[*onnx.Tensor]bool // learned rows that are state, not positions
-	unread    *onnx.Node            // the first where a constant meets the state that is too large to be looked at
+	maps      map[mapSize][]*onnx.Node
+	sizes     []mapSize
+	unread    *onnx.Node // the first where a constant meets the state that is too large to be looked at
 }
 
 // detect finds the sites of the model.

@@ -312,6 +312,9 @@ func (m *Model) relativeTable(uses []*bias) site {
 	n := len(u.heads[0])
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Heads: len(u.heads)}
 	window, tokens := m.window(n)
+	if len(u.heads[0][0]) != n {
+		window = nil // not among the same places
+	}
 	if !m.holdsMatrix(u, n) && (window == nil || !m.fromConstants(u)) {
 		return &otherSite{position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown, Heads: len(u.heads)}, Form: report.FormRuntime, Beyond: report.BeyondContinues,
 			Where:    []report.Where{{Node: nodeName(u.node)}},

@@ -1,7 +1,7 @@
 package onnxpos
 
 import (
-	"iter"
+	"cmp"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -58,6 +58,9 @@ func (d *detector) tokensAhead(s *eval.Scope, name string) int {
 	}
 	return -1
 }
+
+// maxSizes bounds the sizes of pictures that a table's rows are compared with.
+const maxSizes = 64
 
 // maxOperands bounds the operands of concatenations that are looked at.
 const maxOperands = 256
@@ -157,9 +160,13 @@ func (t *tableSite) laterGrid(d *detector, rows int) (grid []int, prefix, total 
 	if use.scope != d.e.Main || t.m.imageInput() == nil {
 		return nil, 0, 0, false
 	}
-	for n, size := range d.maps(use.node) {
-		h, w := size[0], size[1]
-		budget := maxOperands
+	_, sizes := d.convolutions()
+	for _, size := range slices.Backward(sizes[:min(len(sizes), maxSizes)]) { // the smallest last
+		n := d.mapOf(use.node, size[0], size[1])
+		if n == nil {
+			continue
+		}
+		h, w, budget := size[0], size[1], maxOperands
 		switch before, found := rowsAhead(use.scope, use.state, h*w, 0, &budget); {
 		case h*w == rows:
 		case found && before > 0 && h*w+before == rows:
@@ -173,33 +180,46 @@ func (t *tableSite) laterGrid(d *detector, rows int) (grid []int, prefix, total 
 	return nil, 0, 0, false
 }
 
-// maps are the convolutions ahead of a node that make rows and columns of an image,
-// with how many, the nearest first.
-func (d *detector) maps(before *onnx.Node) iter.Seq2[*onnx.Node, [2]int] {
-	return func(yield func(*onnx.Node, [2]int) bool) {
-		if before.Graph != d.m.file.Graph {
-			return
-		}
-		for _, n := range slices.Backward(d.m.file.Graph.Nodes[:before.Index()]) {
-			if !isConvolution(n) {
-				continue
-			}
-			if v := d.e.Main.Value(n.Output(0)); len(v.Shape) == 4 && v.Shape[2] > 1 && v.Shape[3] > 1 && !yield(n, [2]int{v.Shape[2], v.Shape[3]}) {
-				return
-			}
-		}
+// mapSize is the size of a convolution's output: rows and columns.
+type mapSize [2]int
+
+// convolutions are the nodes of the main graph that make pictures, by their size, in
+// file order, and the sizes in that order.
+func (d *detector) convolutions() (map[mapSize][]*onnx.Node, []mapSize) {
+	if d.maps != nil {
+		return d.maps, d.sizes
 	}
+	d.maps = map[mapSize][]*onnx.Node{}
+	for _, n := range d.m.file.Graph.Nodes {
+		if !isConvolution(n) {
+			continue
+		}
+		v := d.e.Main.Value(n.Output(0))
+		if len(v.Shape) != 4 || v.Shape[2] < 2 || v.Shape[3] < 2 {
+			continue
+		}
+		size := mapSize{v.Shape[2], v.Shape[3]}
+		if d.maps[size] == nil {
+			d.sizes = append(d.sizes, size)
+		}
+		d.maps[size] = append(d.maps[size], n)
+	}
+	return d.maps, d.sizes
 }
 
 // mapOf is the nearest convolution ahead of a node that makes so many rows and
 // columns, nil when none does.
 func (d *detector) mapOf(before *onnx.Node, rows, columns int) *onnx.Node {
-	for n, size := range d.maps(before) {
-		if size == [2]int{rows, columns} {
-			return n
-		}
+	if before.Graph != d.m.file.Graph {
+		return nil
 	}
-	return nil
+	maps, _ := d.convolutions()
+	nodes := maps[mapSize{rows, columns}]
+	i, _ := slices.BinarySearchFunc(nodes, before.Index(), func(n *onnx.Node, index int) int { return cmp.Compare(n.Index(), index) })
+	if i == 0 {
+		return nil
+	}
+	return nodes[i-1]
 }
 
 // laterPatches takes the convolution for the one that makes the patches that the

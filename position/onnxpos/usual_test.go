@@ -113,6 +113,30 @@ func TestUsualSizes(t *testing.T) {
 			m.Nodes[3].Inputs[0] = "x"
 			m.Nodes = slices.Insert(m.Nodes, 1, node("Add", "placed", "patches", "pos"))
 		}, "learned, 196 rows of 768, grid [14 14] ×196"},
+		{"a mean picture", func(m *onnx.NewModel) {
+			photo(m, 8)
+			m.Initializers = append(m.Initializers, noise("mean", 3, 224, 224))
+			m.Nodes[0].Inputs[0], m.Nodes[3].Inputs[0] = "centred", "x"
+			m.Nodes = slices.Insert(m.Nodes, 0, node("Add", "centred", "pixel_values", "mean"))
+		}, "none"},
+		{"coordinates of a picture's cells", func(m *onnx.NewModel) {
+			photo(m, 2)
+			m.Initializers = append(m.Initializers, floats("cells", []int64{1, 2, 14, 14}, func(i int) float64 { return []float64{float64(i % 14), float64(i / 14 % 14)}[i/196] }))
+			m.Nodes[1].Inputs[0], m.Nodes[3].Inputs[0] = "placed", "x"
+			m.Nodes = slices.Insert(m.Nodes, 1, node("Add", "placed", "patches", "cells"))
+		}, "none"},
+		{"a normalisation's own numbers", func(m *onnx.NewModel) {
+			photo(m, 8)
+			m.Initializers = append(m.Initializers, noise("gamma", 8, 14, 14), noise("beta of it", 8, 14, 14))
+			m.Nodes[1].Inputs[0], m.Nodes[3].Inputs[0] = "normal", "x"
+			m.Nodes = slices.Insert(m.Nodes, 1, node("Mul", "scaled", "patches", "gamma"), node("Add", "normal", "scaled", "beta of it"))
+		}, "none"},
+		{"a bias of more queries than keys", func(m *onnx.NewModel) {
+			photo(m, 8)
+			m.Initializers = append(m.Initializers, noise("bias", 1, 2, 196, 2), noise("keys", 8, 2))
+			m.Outputs[0].Dims = []int64{1, 2, 196, 2}
+			m.Nodes = append(m.Nodes[:3], node("MatMul", "content", "x", "keys"), node("Add", "scores", "content", "bias"), withInts(node("Softmax", "h", "scores"), "axis", int64(-1)))
+		}, "relative-table, heads 2"},
 		{"a table behind two convolutions and a class token", func(m *onnx.NewModel) {
 			photo(m, 8)
 			m.Initializers[2] = integers("flat", 1, 8, 49)
