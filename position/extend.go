@@ -263,21 +263,14 @@ func (x *extension) others(i int) bool {
 
 // scale gives a rotation another scaling, from its original length on.
 func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error {
+	from := r
+	r = r.Rebased() // what comes now comes on top of that
 	scaling, err := x.scaling(r, method)
 	if err != nil {
 		return err
 	}
 	x.used = true
-	from := r
-	if r.Scaling.Type == schemes.ScalingNTK { // that is a base; what comes now comes on top of it
-		r.Base, r.Scaling = schemes.NTKBase(r.Base, r.Scaling.Factor, r.Dim), schemes.Scaling{}
-	}
-	to := r.WithScaling(scaling)
-	if method == schemes.ScalingNTK {
-		// NTK is a change of base; what was scaled before is undone.
-		to = r.WithScaling(schemes.Scaling{})
-		to.Base = schemes.NTKBase(r.Base, scaling.Factor, r.Dim)
-	}
+	to := r.WithScaling(scaling).Rebased() // NTK is a change of base; what was scaled before is undone
 	if err := s.Hold(Want{Scheme: to, Positions: x.o.Length}); err != nil {
 		return err
 	}

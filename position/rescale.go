@@ -135,9 +135,8 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 // scheme is the rotation asked for.
 func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect, capacity int) (schemes.Rotary, error) {
 	to := from
-	if from.Scaling.Type == schemes.ScalingNTK && o.Scaling != "" && o.Base == 0 { // that is a base; what comes now comes on top of it
-		to = from.WithScaling(schemes.Scaling{})
-		to.Base = schemes.NTKBase(from.Base, from.Scaling.Factor, from.Dim)
+	if o.Scaling != "" && o.Base == 0 {
+		to = from.Rebased() // what comes now comes on top of that
 	}
 	if o.Base != 0 {
 		to.Base = o.Base
@@ -180,8 +179,7 @@ func (o RescaleOptions) scaled(to schemes.Rotary, original int) (schemes.Rotary,
 	}
 	switch o.Scaling {
 	case schemes.ScalingNTK:
-		to = to.WithScaling(schemes.Scaling{AttentionFactor: o.AttentionFactor})
-		to.Base = schemes.NTKBase(to.Base, o.Factor, to.Dim)
+		to = to.Rebased()
 	case schemes.ScalingYaRN:
 		if o.AttentionFactor == 0 {
 			to.Scaling.AttentionFactor = schemes.YaRNAmplitude(o.Factor, 1)

@@ -27,6 +27,17 @@ func (r Rotary) WithScaling(s Scaling) Rotary {
 	return r
 }
 
+// Rebased is r with NTK-aware scaling as the base that it comes to (NTKBase); a
+// rotation of another scaling is itself.
+func (r Rotary) Rebased() Rotary {
+	if r.Scaling.Type != ScalingNTK {
+		return r
+	}
+	out := r.WithScaling(Scaling{AttentionFactor: r.Scaling.AttentionFactor})
+	out.Base = r.effectiveBase(0)
+	return out
+}
+
 // PlainFrequencies are Base^(−2i/Dim), i = 0 … Pairs−1, without any scaling
 // (Su et al. 2021).
 func (r Rotary) PlainFrequencies() []float64 { return plainFrequencies(r.Base, r.Dim) }

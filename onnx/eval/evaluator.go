@@ -333,12 +333,11 @@ func (e *Evaluator) constant(t *onnx.Tensor) *Value {
 		return v
 	}
 	// Many, and most of few dimensions: in one piece of memory.
-	var c struct {
+	made := new(struct {
 		Value
 		shape  [4]int
 		origin [1]*onnx.Tensor
-	}
-	made := &c
+	})
 	made.origin[0] = t
 	shape := made.shape[:0]
 	for _, d := range t.Dims {

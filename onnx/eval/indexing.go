@@ -28,7 +28,7 @@ func gather(c *call) ([]*Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if out.Len() > c.most() || hidden(a, index) {
+	if out.state = hidden(a, index); out.state || out.Len() > c.most() {
 		return one(out), nil
 	}
 	taken := *a.take(axis, indices, c.most())
@@ -147,7 +147,8 @@ func gatherND(c *call) ([]*Value, error) {
 	}
 	strides, inner := stridesOf(a.Shape), product(a.Shape[batch+last:])
 	perBatch := product(index.Shape[batch : len(index.Shape)-1])
-	known := a.Len() <= c.most() && out.Len() <= c.most() && a.Known() && !hidden(a, index)
+	out.state = hidden(a, index)
+	known := a.Len() <= c.most() && out.Len() <= c.most() && a.Known() && !out.state
 	for i := range index.Len() / max(last, 1) {
 		at := 0
 		for b, rest := batch-1, i/max(perBatch, 1); b >= 0; b-- {

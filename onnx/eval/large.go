@@ -26,8 +26,10 @@ func (v *Value) Unknowable() bool { return !v.has() && !v.large }
 // cut reports whether a node's output is unknown because it is large, or because an
 // input is that.
 func (s *Scope) cut(n *onnx.Node, out *Value) bool {
+	if out.state {
+		return false
+	}
 	large := out.Len() > s.eval.most
-	var all [2]*Value
 	for i := range n.Inputs {
 		in, given := s.wiring.Input(n, i)
 		if !given {
@@ -41,12 +43,6 @@ func (s *Scope) cut(n *onnx.Node, out *Value) bool {
 			return false
 		}
 		large = large || v.large
-		if i < len(all) {
-			all[i] = v
-		}
-	}
-	if (n.Op == "Gather" || n.Op == "GatherND") && all[0] != nil && all[1] != nil && hidden(all[0], all[1]) {
-		return false // rows of an embedding, by tokens
 	}
 	return large
 }

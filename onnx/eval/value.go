@@ -36,6 +36,7 @@ type Value struct {
 	whole  bool         // the tensor as it is, no view of it
 	most   int          // elements up to which the tensor is read, where more than maxContent
 	large  bool         // not kept because it is large, or made of what is
+	state  bool         // not kept because it is the model's state: rows chosen by tokens
 	before *Value       // what was quantised to this
 }
 

@@ -36,7 +36,7 @@ func (r *rope) Hold(want position.Want) error {
 	}
 	if w.Scaling.Type == schemes.ScalingNTK && r.engine.alpha == 0 {
 		// A new base is the only form that engines have for it.
-		w.Base, w.Scaling = schemes.NTKBase(w.Base, w.Scaling.Factor, w.Dim), schemes.Scaling{}
+		w = w.Rebased()
 	}
 	r.holds = &w
 	if base := r.engine.keyBase(w); base != r.engine.base {

@@ -329,7 +329,7 @@ func (d *detector) features(s *eval.Scope, n *onnx.Node, name string, state, add
 	}
 	for _, src := range sources(s, name) {
 		t := src.tensor
-		if t == nil || src.indexed != nil || len(t.Dims) < 3 || t.Len() != int64(product(added.Shape[k-3:])) ||
+		if t == nil || src.indexed != nil || len(t.Dims) < 3 || sizeOf(t.Dims) != sizeOf(t.Dims[len(t.Dims)-3:]) ||
 			!slices.EqualFunc(t.Dims[len(t.Dims)-3:], added.Shape[k-3:], func(a int64, b int) bool { return int(a) == b }) {
 			continue
 		}
@@ -396,14 +396,6 @@ func coordinates(v *eval.Value) bool {
 		}
 	}
 	return true
-}
-
-func product(sizes []int) int {
-	n := 1
-	for _, size := range sizes {
-		n *= size
-	}
-	return n
 }
 
 // side takes a table of an image's rows alone, or of its columns, that is added to

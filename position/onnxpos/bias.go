@@ -36,7 +36,7 @@ func (d *detector) scoreBias(s *eval.Scope, n *onnx.Node, scores, added string) 
 // attentionBias looks at the mask or bias input of a fused attention.
 func (d *detector) attentionBias(s *eval.Scope, n *onnx.Node, name string) {
 	if name != "" {
-		s.Enlarge(name)
+		d.read(s, n, name)
 		d.bias(s, n, name, eval.Unknown())
 	}
 }

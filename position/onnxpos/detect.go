@@ -51,9 +51,17 @@ func (d *detector) enlarge(s *eval.Scope, n *onnx.Node) {
 		return
 	}
 	for _, name := range n.Inputs {
-		if name != "" && s.Value(name).Large() && s.Enlarge(name).Large() && d.unread == nil {
-			d.unread = n
+		if name != "" {
+			d.read(s, n, name)
 		}
+	}
+}
+
+// read looks at a constant that meets the state at a node, however large, and notes
+// where one is too large.
+func (d *detector) read(s *eval.Scope, n *onnx.Node, name string) {
+	if s.Enlarge(name).Large() && d.unread == nil {
+		d.unread = n
 	}
 }
 

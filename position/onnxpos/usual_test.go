@@ -66,6 +66,20 @@ func TestUsualSizes(t *testing.T) {
 		m.Nodes = append(m.Nodes[:3], node("MatMul", "k", "x", "K"), withInts(node("Transpose", "kt", "k"), "perm", []int64{0, 2, 1}),
 			node("MatMul", "content", "x", "kt"), node("Add", "scores", "content", "bias"), withInts(node("Softmax", "h", "scores"), "axis", int64(-1)))
 	}
+	gathered := func(m *onnx.NewModel, heads int64) {
+		biased(m, heads, 1, func(h, q, k int) float64 { return 0 })
+		var list []int64
+		for _, row := range schemes.SymmetricWindowIndex(14, 14) {
+			for _, place := range row {
+				list = append(list, int64(place))
+			}
+		}
+		places := integers("places", list...)
+		places.Dims = []int64{196, 196}
+		m.Outputs[0].Dims = []int64{1, heads, 196, 196}
+		m.Initializers = append(slices.DeleteFunc(m.Initializers, func(t onnx.NewTensor) bool { return t.Name == "bias" }), noise("biases", heads, 196), places)
+		m.Nodes = slices.Insert(m.Nodes, 3, withInts(node("Gather", "bias", "biases", "places"), "axis", int64(1)))
+	}
 	for _, c := range []struct {
 		name   string
 		change func(m *onnx.NewModel)
@@ -159,20 +173,15 @@ func TestUsualSizes(t *testing.T) {
 			index := schemes.SymmetricWindowIndex(14, 14)
 			biased(m, 4, 196, func(h, q, k int) float64 { return float64((index[q][k]+h)*7919%101) / 101 })
 		}, "relative-table, rows 196, heads 4, window [14 14]"},
-		{"biases a head, gathered along the second axis", func(m *onnx.NewModel) {
-			biased(m, 4, 196, func(h, q, k int) float64 { return 0 })
-			index := schemes.SymmetricWindowIndex(14, 14)
-			var list []int64
-			for _, row := range index {
-				for _, place := range row {
-					list = append(list, int64(place))
-				}
-			}
-			places := integers("places", list...)
-			places.Dims = []int64{196, 196}
-			m.Initializers = append(slices.DeleteFunc(m.Initializers, func(t onnx.NewTensor) bool { return t.Name == "bias" }), noise("biases", 4, 196), places)
-			m.Nodes = slices.Insert(m.Nodes, 3, withInts(node("Gather", "bias", "biases", "places"), "axis", int64(1)))
-		}, "relative-table, rows 196, heads 4, window [14 14]"},
+		{"biases a head, gathered along the second axis", func(m *onnx.NewModel) { gathered(m, 4) }, "relative-table, rows 196, heads 4, window [14 14]"},
+		{"biases too many to be looked at, gathered", func(m *onnx.NewModel) { gathered(m, 128) }, "relative-table, rows 196, heads 128, window [14 14]"},
+		{"a bias too large to be looked at, in a fused attention", func(m *onnx.NewModel) {
+			photo(m, 8)
+			fused := onnx.NewNode{Op: "MultiHeadAttention", Domain: "com.microsoft", Inputs: []string{"x", "x", "x", "", "", "bias"}, Outputs: []string{"h"},
+				Attributes: []onnx.NewAttribute{{Name: "num_heads", Value: int64(128)}}}
+			m.Initializers = append(m.Initializers, noise("bias", 1, 128, 196, 196))
+			m.Nodes = append(m.Nodes[:3], fused)
+		}, "unknown"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := found(built(t, c.change)); got != c.found {
