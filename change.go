@@ -33,7 +33,8 @@ type WriteOptions struct {
 	Reserve    int64 // bytes of room to leave in a GGUF file for later keys
 	// Check looks at a complete new file before it gets its name: an error
 	// drops it. The verdict goes into the plan. It comes after the check that
-	// the file can be read and has the wanted encodings.
+	// the file can be read and has the wanted encodings. Not with InPlace, which
+	// leaves no old file to compare with.
 	Check func(ctx context.Context, before, after string, plan report.Plan) (*report.Verify, error)
 	// Progress is told of bytes written so far and in all.
 	Progress func(done, total int64)
@@ -256,6 +257,8 @@ func (w WriteOptions) check() error {
 	switch {
 	case w.Output != "" && w.InPlace:
 		return &UsageError{What: "-o and --in-place contradict each other", Hint: "choose one of them"}
+	case w.Check != nil && w.InPlace:
+		return &UsageError{What: "--verify compares with the old file, of which --in-place leaves nothing", Hint: "write a new file with -o"}
 	case w.PatchOnly && w.Output == "":
 		return &UsageError{What: "--patch-only without -o", Hint: "-o NEW says for which file: the patch is NEW" + patchSuffix}
 	case w.Reserve < 0 || w.Reserve > gguf.MaxReserve:

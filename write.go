@@ -74,7 +74,7 @@ func (c *change) checkNew(ctx context.Context, path string, reopen func() (posit
 	if err != nil {
 		return fault(err)
 	}
-	if c.w.Check == nil || path == c.path { // in place, there is nothing left to compare with
+	if c.w.Check == nil {
 		return nil
 	}
 	verdict, err := c.w.Check(ctx, c.path, path, *out)

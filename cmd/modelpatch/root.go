@@ -33,7 +33,7 @@ func execute(ctx context.Context, args []string, c *console) int {
 	root.SetContext(ctx)
 	root.SetOut(c.out)
 	root.SetErr(c.err)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	var coded *codedError
 	switch {
 	case err == nil:
@@ -42,18 +42,21 @@ func execute(ctx context.Context, args []string, c *console) int {
 		return coded.code
 	}
 	if modelpatch.ExitCode(err) == modelpatch.ExitInput && isFlagError(err) {
-		err = usage(err)
+		err = usage(cmd, err)
 	}
 	c.fail("", err, false)
 	return modelpatch.ExitCode(err)
 }
 
-// usage turns cobra's complaint into ours: one line, and its suggestion as the
-// hint.
-func usage(err error) error {
+// usage turns cobra's complaint about a command into ours: one line, and its
+// suggestion, or how the command is used, as the hint.
+func usage(cmd *cobra.Command, err error) error {
 	what, suggested, ok := strings.Cut(err.Error(), "Did you mean this?")
-	hint := "modelpatch --help"
-	if ok {
+	hint := cmd.CommandPath() + " --help"
+	switch {
+	case strings.Contains(what, "arg(s)"):
+		hint = strings.TrimSuffix(cmd.UseLine(), " [flags]")
+	case ok:
 		hint = "did you mean " + strings.Join(strings.Fields(suggested), " or ") + "?"
 	}
 	what = strings.ReplaceAll(strings.TrimSpace(what), "strconv.ParseInt: parsing ", "not a whole number: ")
