@@ -242,7 +242,7 @@ func (e *Editor) renameChanges() []change {
 			switch {
 			case i >= len(n.inputs):
 				more = appendText(more, 1, r.name)
-			case renamed && r.name != n.Inputs[i]:
+			case renamed && r.name != n.Written(i):
 				f := n.inputs[i]
 				out = append(out, change{frame: n.frame, at: f.tag, old: f.end - f.tag, new: patch.Bytes(appendText(nil, 1, r.name)), why: r.why})
 			}

@@ -77,11 +77,13 @@ type Graph struct {
 	Parent       *Graph // the graph around a sub-graph; nil for the main graph and functions
 	Owner        *Node  // the node whose attribute holds this graph
 
-	frame  *frame
-	wiring Wiring
+	frame   *frame
+	wiring  Wiring
+	passing []bool // by Node.Index: nodes that are seen through; nil: none is
 }
 
-// Node is one operator call.
+// Node is one operator call. Inputs are the values that it reads, do-nothing
+// nodes between them seen through (Written has the names in the file).
 type Node struct {
 	Name, Op, Domain string
 	Inputs, Outputs  []string
@@ -98,7 +100,8 @@ type Node struct {
 // value in the graph's wiring, −1 for an absent one.
 type input struct {
 	tag, end int64
-	value    int32
+	value    int32 // do-nothing nodes seen through
+	written  int32 // as it stands in the file
 }
 
 // Index is the node's place in the list of its graph's nodes.
@@ -172,6 +175,21 @@ func (n *Node) Input(i int) string {
 	}
 	return ""
 }
+
+// Written returns the name of input i as it stands in the file: the output of a
+// do-nothing node, where Input sees through that.
+func (n *Node) Written(i int) string {
+	if i < len(n.inputs) {
+		return n.Graph.wiring.text(n.inputs[i].written)
+	}
+	return ""
+}
+
+// Passes reports whether the node gives an input back as it is (Identity,
+// Dropout outside of training, a product with 1, a Squeeze that undoes an
+// Unsqueeze), so that its readers read that input; or is the first of such a
+// pair, and nobody else reads it.
+func (n *Node) Passes() bool { return n.Graph.passing != nil && n.Graph.passing[n.index] }
 
 // Output returns the name of output i, "" when it is absent.
 func (n *Node) Output(i int) string {

@@ -83,8 +83,14 @@ func (p *parser) finish() error {
 	case len(f.Opsets) == 0:
 		return missing("opset_import")
 	}
-	f.Graph.wiring.finish(f.Graph.Nodes)
-	return f.checkFunctions()
+	if err := f.checkFunctions(); err != nil {
+		return err
+	}
+	f.Graphs(func(g *Graph) {
+		g.seeThrough(f)
+		g.finish()
+	})
+	return nil
 }
 
 // checkFunctions refuses model-local functions that call each other in a

@@ -294,7 +294,6 @@ func (p *parser) function(fn *Function, fr *frame, index int) error {
 		}
 		return err
 	})
-	fn.Graph.wiring.finish(fn.Graph.Nodes)
 	return err
 }
 
@@ -358,7 +357,7 @@ func (p *parser) node(g *Graph, parent *frame, f field) error {
 		switch {
 		case isMessage(f, 1):
 			value, err = p.name(g, f)
-			p.inputs = append(p.inputs, input{f.tag, f.end, value})
+			p.inputs = append(p.inputs, input{f.tag, f.end, value, value})
 		case isMessage(f, 2):
 			if value, err = p.name(g, f); value >= 0 {
 				g.wiring.values[value].producer = n
@@ -421,7 +420,6 @@ func (p *parser) attribute(a *Attribute, n *Node, fr *frame) error {
 		inner := p.sub(fr, f)
 		g := newGraph(inner, n.Graph, n, maxInnerHint)
 		err := p.graph(g, inner)
-		g.wiring.finish(g.Nodes)
 		return g, err
 	}
 	err := p.each(fr, "attribute", func(f field) (err error) {

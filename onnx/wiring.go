@@ -1,7 +1,7 @@
 package onnx
 
 // Wiring says where the values of one graph come from and which of its nodes
-// read them. Values have numbers, 0 to Len()−1, so that what is known of them
+// read them, do-nothing nodes seen through. Values have numbers, 0 to Len()−1, so that what is known of them
 // can be kept in a slice. It is made while the graph is read and shared by all
 // who ask.
 type Wiring struct {
@@ -116,13 +116,18 @@ func (w *Wiring) Output(n *Node, i int) (int, bool) {
 // and each once; sub-graphs inside are not looked into.
 func (w *Wiring) Readers(value int) []*Node { return w.values[value].readers }
 
-// finish tells values their readers, once all nodes are there.
-func (w *Wiring) finish(nodes []*Node) {
+// finish tells values their readers, once all nodes are there. What a do-nothing
+// node reads it does not need for itself: it is no reader.
+func (g *Graph) finish() {
+	w := &g.wiring
 	// A reader is noted once for every node, however often it names the value.
 	last := make([]*Node, len(w.values))
 	reads := func(visit func(value int32, n *Node)) {
 		clear(last)
-		for _, n := range nodes {
+		for _, n := range g.Nodes {
+			if n.Passes() {
+				continue
+			}
 			for _, in := range n.inputs {
 				if in.value >= 0 && last[in.value] != n {
 					last[in.value] = n

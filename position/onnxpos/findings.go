@@ -96,8 +96,8 @@ func (f *finder) graphs() {
 		w := g.Wiring()
 		made := make([]bool, w.Len())
 		for _, n := range g.Nodes {
-			for _, o := range n.Outputs {
-				number, ok := w.Number(o)
+			for i, o := range n.Outputs {
+				number, ok := w.Output(n, i)
 				if !ok {
 					continue // an absent one
 				}
@@ -184,8 +184,8 @@ func stuck(g *onnx.Graph) (waits []int) {
 	for len(ready) > 0 {
 		n := ready[len(ready)-1]
 		ready = ready[:len(ready)-1]
-		for _, o := range n.Outputs {
-			v, ok := w.Number(o)
+		for i := range n.Outputs {
+			v, ok := w.Output(n, i)
 			if !ok || w.Producer(v) != n {
 				continue
 			}

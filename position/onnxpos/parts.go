@@ -135,7 +135,11 @@ func (p *parts) node(prefix string, n *onnx.Node) {
 		}
 		attributes = append(attributes, fmt.Sprintf("%s=%d %v %q %v %v %q %s", a.Name, a.I, a.F, a.S, a.Ints, a.Floats, a.Strs, a.Ref))
 	}
-	inputs := strings.Join(append(slices.Clone(n.Inputs), n.Outputs...), ",")
+	written := make([]string, len(n.Inputs), len(n.Inputs)+len(n.Outputs))
+	for i := range written {
+		written[i] = n.Written(i)
+	}
+	inputs := strings.Join(append(written, n.Outputs...), ",")
 	r := n.Range()
 	p.add(position.Part{Kind: "node", Name: name, Head: fmt.Sprintf("%s.%s(%s)", n.Domain, n.Op, strings.Join(attributes, " ")),
 		Size: int64(len(inputs)), Open: func() io.Reader { return strings.NewReader(inputs) },
@@ -144,8 +148,8 @@ func (p *parts) node(prefix string, n *onnx.Node) {
 
 // readsAdded reports whether a node reads a value that modelpatch added.
 func readsAdded(n *onnx.Node) bool {
-	for _, in := range n.Inputs {
-		if strings.HasPrefix(in, madePrefix) {
+	for i := range n.Inputs {
+		if strings.HasPrefix(n.Written(i), madePrefix) {
 			return true
 		}
 	}
