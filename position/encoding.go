@@ -64,7 +64,7 @@ func Parameters(s schemes.Scheme) report.Parameters {
 			Bidirectional: report.Pointer(s.Bidirectional), Heads: positive(s.Heads)}
 	case schemes.Other:
 		return report.Parameters{Rows: positive(s.Rows), Dim: positive(s.Dim), Base: number(s.Base), Heads: positive(s.Heads),
-			Window: s.Window, Buckets: positive(s.Buckets), MaxDistance: positive(s.MaxDistance)}
+			Window: s.Window, Buckets: positive(s.Buckets), MaxDistance: positive(s.MaxDistance), Order: s.Order}
 	}
 	return report.Parameters{}
 }

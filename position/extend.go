@@ -66,6 +66,9 @@ func Extend(m Model, o ExtendOptions) (Outcome, error) {
 	if done, err := x.compare(); done || err != nil {
 		return x.out, err
 	}
+	if err := x.unknown(); err != nil {
+		return Outcome{}, err
+	}
 	for i, s := range m.Sites() {
 		if err := x.site(i, s); err != nil {
 			return Outcome{}, err
@@ -145,6 +148,24 @@ func (x *extension) compare() (done bool, err error) {
 		return true, nil
 	}
 	return false, nil
+}
+
+// unknown refuses a model of which it is not known how it encodes positions, nor
+// what happens to more of them. What cannot be named and goes on by itself may
+// stay.
+func (x *extension) unknown() error {
+	for _, s := range x.m.Sites() {
+		e := s.Encoding()
+		if e.Scheme.Name() != report.SchemeUnknown || e.Beyond != report.BeyondUnknown && e.Beyond != "" {
+			continue
+		}
+		why := "how this model encodes positions is not known"
+		if len(e.Evidence) > 0 {
+			why += ": " + e.Evidence[0].Says
+		}
+		return &Refusal{Why: why, Instead: "export the model again for the wanted length"}
+	}
+	return nil
 }
 
 // site decides what one encoding needs.

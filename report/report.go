@@ -138,6 +138,7 @@ type Parameters struct {
 	MaxDistance         *int     `json:"max_distance,omitempty"`
 	Bidirectional       *bool    `json:"bidirectional,omitempty"`
 	Window              []int    `json:"window,omitempty"`
+	Order               string   `json:"order,omitempty"` // of none: schemes.Order…
 }
 
 // Scaling is how a rotary encoding's frequencies were changed.

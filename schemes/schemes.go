@@ -137,7 +137,15 @@ type Other struct {
 	Window      []int
 	Buckets     int
 	MaxDistance int
+	Order       string // none: why, one of Order…
 }
+
+// What tells positions apart where no encoding does (Other.Order).
+const (
+	OrderEquivariant = "equivariant" // nothing: permuting the input's positions permutes the outputs
+	OrderMask        = "mask"        // causal or window masks alone
+	OrderOperators   = "operators"   // recurrence, convolution, shifts
+)
 
 // Recipe names the rounding steps by which a table was made (facts/NUMERICS §1).
 type Recipe string

@@ -25,6 +25,7 @@ type Arch struct {
 	Skip     *Skip    `json:"skip"`
 	Hybrid   bool     `json:"hybrid"` // recurrent layers beside those with attention
 	MLA      bool     `json:"mla"`    // only the trailing part of each head turns
+	Order    string   `json:"order"`  // of scheme none: what tells positions apart, where it is not recurrent layers
 	Note     string   `json:"note"`
 }
 

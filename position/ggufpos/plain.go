@@ -24,9 +24,23 @@ func (p *plain) Hold(want position.Want) error {
 // addNone says that a model has no positions.
 func (m *model) addNone(says string) {
 	m.sites = append(m.sites, &plain{position.Encoding{
-		Scheme: schemes.Other{Kind: report.SchemeNone}, Beyond: report.BeyondContinues,
+		Scheme: schemes.Other{Kind: report.SchemeNone, Order: m.order()}, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "architecture", Says: says}},
 	}})
+}
+
+// order is what tells positions apart in a model without an encoding: recurrent
+// layers (those of Mamba and RWKV), or the causal mask alone.
+func (m *model) order() string {
+	switch {
+	case m.arch.Order != "":
+		return m.arch.Order
+	case m.arch.Hybrid, m.arch.Scheme == "none":
+		return schemes.OrderOperators
+	case m.causal():
+		return schemes.OrderMask
+	}
+	return schemes.OrderEquivariant
 }
 
 // whereTensor is the place of a tensor's data.

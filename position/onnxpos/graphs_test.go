@@ -273,7 +273,7 @@ func TestMisleadingGraphs(t *testing.T) {
 		}, "none", 0, ""},
 		{"signs that alternate", func(m *onnx.NewModel) {
 			masks(m, func(i int) (x, y float64) { return 0, float64(1 - 2*((i/4+i%4)%2)) })
-		}, "none", 0, ""},
+		}, "unknown", 0, ""}, // no mask, and nothing that is known
 		{"a constant that shifts", func(m *onnx.NewModel) {
 			free(m)
 			m.Nodes[5].Outputs[0], m.Outputs[0].Dims[0] = "h0", 4
@@ -386,8 +386,8 @@ func TestMisleadingGraphs(t *testing.T) {
 			"the length 4 in a constant; fixed length of ids: 4 → 8; fixed length of h: 4 → 8"},
 		{"parts of the length", func(m *onnx.NewModel) {
 			weighted(m, func(p int) float64 { return float64(float32(p) * float32(1./6)) })
-		}, "none", 12, "do not broadcast"},
-		{"positions from 0 to 1", func(m *onnx.NewModel) { weighted(m, func(p int) float64 { return float64(float32(p) / 5) }) }, "none", 12, "do not broadcast"},
+		}, "unknown", 12, "how this model encodes positions is not known"},
+		{"positions from 0 to 1", func(m *onnx.NewModel) { weighted(m, func(p int) float64 { return float64(float32(p) / 5) }) }, "unknown", 12, "how this model encodes positions is not known"},
 		{"weights of a mean", func(m *onnx.NewModel) { weighted(m, func(int) float64 { return float64(float32(1. / 6)) }) }, "none", 12, "do not broadcast"},
 		{"ones", func(m *onnx.NewModel) { weighted(m, func(int) float64 { return 1 }) }, "none", 12, "buffer of 12 positions; fixed length of ids: 6 → 12; fixed length of h: 6 → 12"},
 		{"angles of parts of a circle", func(m *onnx.NewModel) {
@@ -449,7 +449,7 @@ func TestMisleadingGraphs(t *testing.T) {
 			m.Outputs[0].Dims = []int64{1, 4, 4, 4}
 			m.Initializers = append(m.Initializers, noise("bias", 1, 4, 4))
 			m.Nodes = []onnx.NewNode{m.Nodes[0], withInts(node("Transpose", "x", "patches"), "perm", []int64{0, 2, 3, 1}), node("Add", "y", "x", "bias"), node("MatMul", "h", "y", "W")}
-		}, "none", 0, ""},
+		}, "unknown", 0, ""},
 		{"angles that were folded", func(m *onnx.NewModel) {
 			folded(m, func(p, k int) float64 { return float64(float32(p) * float32(math.Pow(100, -float64(k)/2))) })
 		},

@@ -37,6 +37,7 @@ type Model struct {
 	findings   []report.Finding
 	looked     bool // attentions were looked for
 	bounds     *bounds
+	enlarged   bool       // the picture of the probe was chosen anew, since its map vanished
 	patches    *onnx.Node // the convolution that makes an image's patches, where it is not the first
 }
 
@@ -68,6 +69,9 @@ func find(f *onnx.File) (*Model, error) {
 	m := &Model{file: f, editor: onnx.NewEditor(f)}
 	m.sizes = m.probeSizes()
 	m.probe = m.evaluate(m.sizes)
+	if len(m.probe.Failures) > 0 && m.fixedLength() == 0 && m.tokenInput() != nil {
+		m.probeTraced()
+	}
 	m.detect()
 	m.inspectFindings()
 	return m, nil
@@ -87,6 +91,21 @@ func (m *Model) probeSizes() sizes {
 		s.image = m.imageSize(s)
 	}
 	return s
+}
+
+// tracedLengths are lengths that exporters trace graphs with. Some graphs keep a
+// constant of theirs and run at no other.
+var tracedLengths = []int{11, 8, 16, 32, 64, 128}
+
+// probeTraced looks for a length at which the graph runs.
+func (m *Model) probeTraced() {
+	s := m.sizes
+	for _, s.length = range tracedLengths {
+		if e := m.evaluate(s); len(e.Failures) == 0 {
+			m.sizes, m.probe = s, e
+			return
+		}
+	}
 }
 
 // waveLengths are numbers of samples that recordings are tried with: strided
@@ -137,6 +156,28 @@ func (m *Model) imageSize(s sizes) int {
 		}
 	}
 	return imageSizes[0]
+}
+
+// enlargePicture probes anew with a larger picture, where convolutions leave a
+// single position of the first one, and looks for encodings again. It reports
+// whether it did.
+func (m *Model) enlargePicture() bool {
+	if m.enlarged || m.vanished() == nil {
+		return false
+	}
+	m.enlarged = true
+	s := m.sizes
+	for _, s.image = range imageSizes {
+		if s.image <= 2*m.sizes.image {
+			continue
+		}
+		if e := m.evaluate(s); len(e.Failures) == 0 {
+			m.sizes, m.probe, m.probes = s, e, nil
+			m.detect()
+			return true
+		}
+	}
+	return false
 }
 
 // maxProbedGrid bounds the grids that a free picture is tried with.

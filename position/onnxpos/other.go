@@ -66,15 +66,10 @@ func (m *Model) addOthers(d *detector) {
 		}
 	}
 	if len(m.sites) == 0 && d.unread != nil {
-		m.sites = append(m.sites, &otherSite{position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Beyond: report.BeyondUnknown,
-			Where: []report.Where{{Node: nodeName(d.unread)}},
-			Evidence: []report.Evidence{{Kind: "structure",
-				Says: nodeName(d.unread) + " brings constants to the state that are too many to be looked at; no other encoding was recognised"}}}})
+		m.sites = append(m.sites, unknownAt(nodeName(d.unread), "constants meet the data here that are too many to be looked at; no other encoding was recognised"))
 	}
-	if len(m.sites) == 0 {
-		e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeNone}, Beyond: report.BeyondContinues,
-			Evidence: []report.Evidence{{Kind: "structure", Says: "nothing that depends on position meets the model's state, but for masks"}}}
-		m.sites = append(m.sites, &otherSite{e})
+	if len(m.sites) == 0 && !m.enlargePicture() {
+		m.sites = append(m.sites, m.withoutEncoding())
 	}
 }
 

@@ -138,13 +138,13 @@ func TestUsualSizes(t *testing.T) {
 			m.Initializers = append(m.Initializers, floats("cells", []int64{1, 2, 14, 14}, func(i int) float64 { return []float64{float64(i % 14), float64(i / 14 % 14)}[i/196] }))
 			m.Nodes[1].Inputs[0], m.Nodes[3].Inputs[0] = "placed", "x"
 			m.Nodes = slices.Insert(m.Nodes, 1, node("Add", "placed", "patches", "cells"))
-		}, "none"},
+		}, "unknown"},
 		{"a normalisation's own numbers", func(m *onnx.NewModel) {
 			photo(m, 8)
 			m.Initializers = append(m.Initializers, noise("gamma", 8, 14, 14), noise("beta of it", 8, 14, 14))
 			m.Nodes[1].Inputs[0], m.Nodes[3].Inputs[0] = "normal", "x"
 			m.Nodes = slices.Insert(m.Nodes, 1, node("Mul", "scaled", "patches", "gamma"), node("Add", "normal", "scaled", "beta of it"))
-		}, "none"},
+		}, "unknown"},
 		{"a bias of more queries than keys", func(m *onnx.NewModel) {
 			photo(m, 8)
 			m.Initializers = append(m.Initializers, noise("bias", 1, 2, 196, 2), noise("keys", 8, 2))

@@ -1,0 +1,176 @@
+package axes
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+func node(op, output string, inputs ...string) onnx.NewNode {
+	return onnx.NewNode{Op: op, Inputs: inputs, Outputs: []string{output}}
+}
+
+func with(n onnx.NewNode, name string, value any) onnx.NewNode {
+	n.Attributes = append(n.Attributes, onnx.NewAttribute{Name: name, Value: value})
+	return n
+}
+
+// noise is a constant of numbers that all differ.
+func noise(name string, dims ...int64) onnx.NewTensor {
+	t := onnx.NewTensor{Name: name, Type: onnx.Float, Dims: dims}
+	n := int64(1)
+	for _, d := range dims {
+		n *= d
+	}
+	for i := range n {
+		t.Raw = binary.LittleEndian.AppendUint32(t.Raw, math.Float32bits(float32(math.Sin(float64(i)*1.7+0.3))))
+	}
+	return t
+}
+
+func numbers(name string, values ...float32) onnx.NewTensor {
+	t := onnx.NewTensor{Name: name, Type: onnx.Float, Dims: []int64{int64(len(values))}}
+	for _, v := range values {
+		t.Raw = binary.LittleEndian.AppendUint32(t.Raw, math.Float32bits(v))
+	}
+	return t
+}
+
+func list(name string, values ...int64) onnx.NewTensor {
+	t := onnx.NewTensor{Name: name, Type: onnx.Int64, Dims: []int64{int64(len(values))}}
+	for _, v := range values {
+		t.Raw = binary.LittleEndian.AppendUint64(t.Raw, uint64(v))
+	}
+	return t
+}
+
+func scalar(name string, value int64) onnx.NewTensor {
+	t := list(name, value)
+	t.Dims = nil
+	return t
+}
+
+// claim is what a pass says of a graph from x (batch 1, 6 positions, 4 features)
+// to y: the first of a meeting, a doubt, an order, a mask, or "equivariant".
+func claim(t *testing.T, constants []onnx.NewTensor, nodes []onnx.NewNode) string {
+	t.Helper()
+	content := onnx.NewModel{Opset: 17, Nodes: nodes, Initializers: constants,
+		Inputs:  []onnx.NewValue{{Name: "x", Type: onnx.Float, Dims: []int64{1, 6, 4}}},
+		Outputs: []onnx.NewValue{{Name: "y", Type: onnx.Float, Dims: []int64{1, 6, 4}}}}.Build()
+	f, err := onnx.NewFile(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := eval.New(f, map[string]*eval.Value{"x": eval.Shaped(onnx.Float, 1, 6, 4)})
+	e.Run()
+	l := Pass(e, func(*onnx.ValueInfo) Input { return Input{Roles: []Role{Batch, Position, Feature}, Depends: Content} })
+	switch {
+	case len(l.Meetings) > 0:
+		return "meeting at " + l.Meetings[0].Node.Op
+	case len(l.Doubts) > 0:
+		return "doubt at " + l.Doubts[0].Node.Op
+	case len(l.Order) > 0:
+		return "order by " + l.Order[0].Node.Op
+	case l.Masked:
+		return "mask"
+	}
+	return "equivariant"
+}
+
+func TestPass(t *testing.T) {
+	causal := numbers("causal")
+	for q := range 6 {
+		for k := range 6 {
+			x := float32(0)
+			if k > q {
+				x = float32(math.Inf(-1))
+			}
+			causal.Raw = binary.LittleEndian.AppendUint32(causal.Raw, math.Float32bits(x))
+		}
+	}
+	causal.Dims = []int64{6, 6}
+	constants := []onnx.NewTensor{noise("W", 4, 4), noise("features", 4), noise("table", 6, 4), noise("rows", 6, 1), noise("columns", 1, 4), noise("bias", 6, 6), causal,
+		noise("mix", 6, 6), noise("matrices", 6, 4, 4), noise("class", 1, 1, 4), noise("longer", 1, 7, 4), noise("queries", 1, 3, 4), list("apart", 1, 6, 2, 2), list("together", 1, 6, 4), list("groups", 1, 2, 3, 4),
+		list("0", 0), list("1", 1), list("5", 5), list("6", 6), list("7", 7), scalar("first", 0), scalar("axis", 1), list("shift", 5, 0, 1, 2, 3, 4), list("all", 0, 1, 2, 3, 4, 5), list("ends", 0, 1, 0, 0, -1, 0), list("wider", 0, 0, 1, 0, 0, 1),
+		noise("kernel", 4, 4, 3), numbers("even", 1, 1, 1, 1, 1, 1)}
+	scores := []onnx.NewNode{with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "x", "k")}
+	weighted := []onnx.NewNode{with(node("Softmax", "w", "b"), "axis", int64(-1)), node("MatMul", "y", "w", "x")}
+	attention := func(between ...onnx.NewNode) []onnx.NewNode {
+		return append(append(append([]onnx.NewNode{}, scores...), between...), weighted...)
+	}
+	for _, c := range []struct {
+		name  string
+		nodes []onnx.NewNode
+		want  string
+	}{
+		{"a layer of weights", []onnx.NewNode{node("MatMul", "h", "x", "W"), node("Add", "y", "h", "features")}, "equivariant"},
+		{"attention", attention(node("Identity", "b", "s")), "equivariant"},
+		{"heads", []onnx.NewNode{node("Reshape", "h", "x", "apart"), with(node("Transpose", "t", "h"), "perm", []int64{0, 2, 1, 3}), with(node("Transpose", "u", "t"), "perm", []int64{0, 2, 1, 3}), node("Reshape", "y", "u", "together")}, "equivariant"},
+		{"a table", []onnx.NewNode{node("Add", "y", "x", "table")}, "meeting at Add"},
+		{"a number for each position", []onnx.NewNode{node("Mul", "y", "x", "rows")}, "meeting at Mul"},
+		{"weights of features in two axes", []onnx.NewNode{node("Mul", "y", "x", "columns")}, "equivariant"},
+		{"a table behind other features", []onnx.NewNode{node("MatMul", "h", "x", "W"), with(node("Concat", "c", "h", "x"), "axis", int64(2)), with(node("Split", "", "c"), "axis", int64(2))}[:2], "equivariant"},
+		{"a bias on scores", attention(node("Add", "b", "s", "bias")), "meeting at Add"},
+		{"a mask", attention(node("Add", "b", "s", "causal")), "mask"},
+		{"a matrix for each position", []onnx.NewNode{node("Unsqueeze", "u", "x", "1"), with(node("Transpose", "v", "u"), "perm", []int64{0, 2, 1, 3}), node("MatMul", "y", "v", "matrices")}, "meeting at MatMul"},
+		{"the same by Einsum", []onnx.NewNode{with(node("Einsum", "y", "x", "matrices"), "equation", "bsd,sde->bse")}, "meeting at Einsum"},
+		{"positions mixed by weights", []onnx.NewNode{node("MatMul", "m", "mix", "x"), node("Add", "y", "m", "x")}, "order by MatMul"},
+		{"a class token", []onnx.NewNode{with(node("Concat", "c", "class", "x"), "axis", int64(1)), node("MatMul", "h", "c", "W"), with(node("Gather", "y", "h", "first"), "axis", int64(1))}, "equivariant"},
+		{"a class token cut off", []onnx.NewNode{with(node("Concat", "c", "class", "x"), "axis", int64(1)), node("Slice", "y", "c", "1", "7", "1")}, "equivariant"},
+		{"a table with a row for the class token", []onnx.NewNode{with(node("Concat", "c", "class", "x"), "axis", int64(1)), node("Add", "y", "c", "longer")}, "meeting at Add"},
+		{"the first token", []onnx.NewNode{with(node("Gather", "y", "x", "first"), "axis", int64(1))}, "order by Gather"},
+		{"all tokens in order", []onnx.NewNode{with(node("Gather", "y", "x", "all"), "axis", int64(1))}, "equivariant"},
+		{"tokens shifted", []onnx.NewNode{with(node("Gather", "y", "x", "shift"), "axis", int64(1))}, "order by Gather"},
+		{"the last token dropped", []onnx.NewNode{node("Slice", "y", "x", "0", "5", "1")}, "order by Slice"},
+		{"one added, one taken away", []onnx.NewNode{node("Pad", "y", "x", "ends")}, "order by Pad"},
+		{"features padded", []onnx.NewNode{node("Pad", "y", "x", "wider")}, "equivariant"},
+		{"groups of positions", []onnx.NewNode{node("Reshape", "y", "x", "groups")}, "order by Reshape"},
+		{"learned queries", []onnx.NewNode{with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "queries", "k"), with(node("Softmax", "w", "s"), "axis", int64(-1)), node("MatMul", "h", "w", "x"), node("Add", "y", "h", "queries")}, "equivariant"},
+		{"scores by learned rows", attention(node("MatMul", "r", "x", "mixed"), node("Add", "b", "s", "r")), "doubt at Add"},
+		{"a convolution", []onnx.NewNode{with(node("Transpose", "c", "x"), "perm", []int64{0, 2, 1}), with(node("Conv", "y", "c", "kernel"), "pads", []int64{1, 1})}, "order by Conv"},
+		{"a recurrence of sums", []onnx.NewNode{node("CumSum", "y", "x", "axis")}, "order by CumSum"},
+		{"an operator of nobody's", []onnx.NewNode{{Op: "Rotate", Domain: "acme", Inputs: []string{"x"}, Outputs: []string{"y"}}}, "doubt at Rotate"},
+		{"one that no output needs", []onnx.NewNode{{Op: "Rotate", Domain: "acme", Inputs: []string{"x"}, Outputs: []string{"z"}}, node("Relu", "y", "x")}, "equivariant"},
+		{"rotary embedding in a fused attention", []onnx.NewNode{with(onnx.NewNode{Op: "Attention", Domain: "com.microsoft", Inputs: []string{"x", "wide", "", ""}, Outputs: []string{"y"}}, "do_rotary", int64(1))}, "meeting at Attention"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := claim(t, append(constants, noise("mixed", 4, 6), noise("wide", 4, 12)), c.nodes); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestRegroup(t *testing.T) {
+	p, f := axisOf(Position, 6), axisOf(Feature, 4)
+	for _, c := range []struct {
+		axes  []Axis
+		shape []int
+		split bool
+		ok    bool
+	}{
+		{[]Axis{nil, p, f}, []int{6, 4}, false, true},
+		{[]Axis{p, f}, []int{24}, false, true},
+		{[]Axis{p, f}, []int{6, 2, 2}, false, true},
+		{[]Axis{p, f}, []int{12, 2}, false, true},
+		{[]Axis{p, f}, []int{2, 3, 4}, true, true},
+		{[]Axis{p, f}, []int{3, 8}, true, true},
+		{[]Axis{p, f}, []int{4, 6}, false, false},
+		{[]Axis{p, f}, []int{6, 5}, false, false},
+		{[]Axis{p}, []int{0}, false, false},
+	} {
+		out, split, ok := regroup(c.axes, c.shape)
+		if split != c.split || ok != c.ok {
+			t.Errorf("%v to %v: split %v, ok %v", c.axes, c.shape, split, ok)
+		}
+		for d := range out {
+			if ok && out[d].size() != c.shape[d] {
+				t.Errorf("%v to %v: dimension %d has %d elements", c.axes, c.shape, d, out[d].size())
+			}
+		}
+	}
+}
