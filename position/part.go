@@ -15,6 +15,10 @@ type Part struct {
 	// encoding; a difference elsewhere is never a position change.
 	Position bool
 	Where    report.Where
+	// Sites are the encodings (indices into Model.Sites) that the part belongs to.
+	Sites []int
+	// Dims are the dimensions of a tensor, outermost first.
+	Dims []int64
 	// Head is what stands before the content: type and shape of a tensor.
 	Head string
 	Size int64

@@ -261,6 +261,7 @@ type Verify struct {
 	Before  string  `json:"before"`
 	After   string  `json:"after"`
 	Verdict string  `json:"verdict"`
+	Summary string  `json:"summary"` // the verdict in a sentence: what differs, and where
 	Checks  []Check `json:"checks"`
 }
 

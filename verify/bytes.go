@@ -32,7 +32,7 @@ func (c *comparison) bytes() (identical bool) {
 		k.Verdict, k.Why = report.CheckFail, unplanned
 		k.At = &report.At{Where: where}
 	case changed > 0:
-		k.Why = fmt.Sprintf("%d of %d parts differ, all of them of positions", changed, len(a))
+		k.Why = fmt.Sprintf("%d of %d parts differ, and all of these belong to positions", changed, len(a))
 	}
 	c.add(k)
 	return changed == 0 && unplanned == ""
@@ -66,7 +66,7 @@ func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned 
 		at := int64(-1)
 		switch {
 		case !ok:
-			if changed++; !p.Position {
+			if changed++; !p.Position || !isStatement(p.Name) && !c.mayChange(p.Sites) && !c.explains(p.Sites, false) {
 				blame(p, "is gone")
 			}
 			continue
@@ -75,7 +75,11 @@ func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned 
 				continue
 			}
 		}
-		if changed++; c.allowed(p, q) {
+		changed++
+		if c.allowed(p, q) {
+			if why := c.rewritten(p, q); why != "" {
+				blame(p, why)
+			}
 			continue
 		}
 		switch {
@@ -89,7 +93,7 @@ func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned 
 	}
 	for _, p := range b {
 		if _, ok := rest[partKey{p.Kind, p.Name}]; ok {
-			if changed++; !p.Position {
+			if changed++; !p.Position || p.Kind == "key" && !isStatement(p.Name) && c.expect != report.ExpectChanged && !c.explains(p.Sites, true) {
 				blame(p, "is new")
 			}
 		}

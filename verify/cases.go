@@ -51,6 +51,11 @@ func (c *comparison) attention() {
 	}
 	ran, why := 0, ""
 	for _, i := range someOf(len(before)) {
+		if a, b := before[i], after[i]; a.Heads != b.Heads || a.KVHeads != b.KVHeads || a.HeadDim != b.HeadDim {
+			c.add(report.Check{Name: "attention", Verdict: report.CheckFail, At: &report.At{Layer: report.Pointer(a.Layer)},
+				Why: fmt.Sprintf("%d heads (%d of keys) of %d elements became %d (%d) of %d", a.Heads, a.KVHeads, a.HeadDim, b.Heads, b.KVHeads, b.HeadDim)})
+			return
+		}
 		if before[i].Unsupported != "" || after[i].Unsupported != "" {
 			if why = before[i].Unsupported; why == "" {
 				why = after[i].Unsupported
@@ -107,11 +112,13 @@ func (c *comparison) runCase(i, head int) {
 	}
 	if float64(k.Measure.MaxRel) > float64(float64Roundoff.Value) {
 		c.changed = true
-		switch c.expect {
-		case report.ExpectSame, report.ExpectSameOnPrefix:
-			k.Verdict = report.CheckFail
-		default:
+		switch {
+		case c.expect == report.ExpectChanged:
+			k.Why += ": differs, as was planned"
+		case c.expect == "" && c.anyExplained():
 			k.Why += ": differs, as a changed encoding does"
+		default:
+			k.Verdict, k.Why = report.CheckFail, k.Why+": the output differs"
 		}
 	}
 	c.add(k)
@@ -151,6 +158,10 @@ func (c *comparison) secondOpinion(r Reference, own [][]float64) {
 // compareOutputs measures in the check how two outputs of r's attention differ,
 // and where most. It fails the check and returns false when one is not finite.
 func compareOutputs(k *report.Check, r Reference, x, y [][]float64) bool {
+	if len(x) != len(y) || len(x) > 0 && len(x[0]) != len(y[0]) {
+		k.Verdict, k.Why = report.CheckFail, k.Why+": the outputs have different shapes"
+		return false
+	}
 	if !finiteRows(x) || !finiteRows(y) {
 		k.Verdict, k.Why = report.CheckFail, k.Why+": the output is not finite"
 		return false

@@ -27,18 +27,31 @@ type Options struct {
 func Compare(before, after position.Model, o Options) report.Verify {
 	c := &comparison{before: before, after: after, o: o, expect: o.expectation()}
 	c.report = report.Verify{Schema: report.SchemaVerify, Before: before.Describe().Path, After: after.Describe().Path}
-	c.structure()
-	identical := c.bytes()
+	c.step("structure", c.structure)
+	identical := false
+	c.step("bytes", func() { identical = c.bytes() })
 	if !identical {
-		c.tables()
-		c.attention()
+		c.step("table", c.tables)
+		c.step("attention", c.attention)
 	} else {
 		c.skip("table", "the files are the same")
 		c.skip("attention", "the files are the same")
 		c.skip("second-opinion", "the files are the same")
 	}
 	c.report.Verdict = c.verdict(identical)
+	c.report.Summary = c.summary()
 	return c.report
+}
+
+// step makes one check. Two files that have nothing to do with each other may
+// contradict what a check takes for granted: that is a failed check, no crash.
+func (c *comparison) step(name string, check func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			c.add(report.Check{Name: name, Verdict: report.CheckFail, Why: fmt.Sprintf("the two files cannot be compared here (%v): please report it", r)})
+		}
+	}()
+	check()
 }
 
 // comparison is one run of Compare.
@@ -57,6 +70,7 @@ type comparison struct {
 // pair is an encoding of the one file and its successor in the other.
 type pair struct {
 	index         int // in before
+	afterIndex    int
 	before, after position.Site
 }
 
@@ -65,12 +79,9 @@ func (o Options) expectation() string {
 	if o.Expect != "" || o.Plan == nil {
 		return o.Expect
 	}
-	rank := map[string]int{report.ExpectSame: 0, report.ExpectSameOnPrefix: 1, report.ExpectChanged: 2}
 	expect := report.ExpectSame
 	for _, change := range o.Plan.Changes {
-		if rank[change.Expect] > rank[expect] {
-			expect = change.Expect
-		}
+		expect = stronger(expect, change.Expect)
 	}
 	return expect
 }
@@ -90,18 +101,21 @@ func (c *comparison) skip(name, why string) {
 func (c *comparison) structure() {
 	a, b := c.before.Describe(), c.after.Describe()
 	k := report.Check{Name: "structure", Verdict: report.CheckPass}
-	fail := func(why string, args ...any) {
-		if k.Verdict == report.CheckPass {
-			k.Verdict, k.Why = report.CheckFail, fmt.Sprintf(why, args...)
+	fail := func(where *report.Where, why string, args ...any) {
+		if k.Verdict != report.CheckPass {
+			return // the first one is told
+		}
+		if k.Verdict, k.Why = report.CheckFail, fmt.Sprintf(why, args...); where != nil {
+			k.At = &report.At{Where: where}
 		}
 	}
 	switch {
 	case a.Format != b.Format:
-		fail("one file is %s and the other %s", a.Format, b.Format)
+		fail(nil, "one file is %s and the other %s", a.Format, b.Format)
 	case a.Kind != b.Kind:
-		fail("one file is of kind %s and the other %s", a.Kind, b.Kind)
+		fail(nil, "one file is of kind %s and the other %s", a.Kind, b.Kind)
 	case text(a.Architecture) != text(b.Architecture):
-		fail("architectures differ: %q and %q", text(a.Architecture), text(b.Architecture))
+		fail(nil, "architectures differ: %q and %q", text(a.Architecture), text(b.Architecture))
 	}
 	c.pairSites()
 	for _, p := range c.pairs {
@@ -112,19 +126,33 @@ func (c *comparison) structure() {
 				continue
 			}
 			if x.Dim != y.Dim || x.Offset != y.Offset {
-				fail("%s: width and offset %d, %d became %d, %d", position.ID(p.index), x.Dim, x.Offset, y.Dim, y.Offset)
+				fail(firstWhere(p.after), "%s: rows of %d elements, the first %d before position 0, became rows of %d, the first %d", position.ID(p.index), x.Dim, x.Offset, y.Dim, y.Offset)
 			}
 		}
 	}
-	if c.expect == report.ExpectSame || c.expect == report.ExpectSameOnPrefix {
-		if len(c.added) > 0 {
-			fail("an encoding was added: %s", c.added[0].Encoding().Scheme)
-		}
+	if c.expect != report.ExpectChanged {
 		if len(c.removed) > 0 {
-			fail("an encoding is gone: %s", c.removed[0].Encoding().Scheme)
+			fail(firstWhere(c.removed[0]), "an encoding is gone: %s", c.removed[0].Encoding().Scheme)
+		}
+		if len(c.added) > 0 {
+			fail(firstWhere(c.added[0]), "an encoding was added: %s", c.added[0].Encoding().Scheme)
 		}
 	}
+	if f, ok := newFault(c.before.Findings(), c.after.Findings()); ok {
+		fail(f.Where, "%s", f.Message)
+	}
 	c.add(k)
+}
+
+// newFault is a finding of level error that only the new file has: an engine
+// refuses it, or computes something else than was meant.
+func newFault(before, after []report.Finding) (report.Finding, bool) {
+	for _, f := range after {
+		if f.Level == report.LevelError && !slices.ContainsFunc(before, func(g report.Finding) bool { return g.Rule == f.Rule && g.Message == f.Message }) {
+			return f, true
+		}
+	}
+	return report.Finding{}, false
 }
 
 func text(s *string) string {
@@ -141,13 +169,13 @@ func (c *comparison) pairSites() {
 		found := false
 		for j, t := range left {
 			if t != nil && t.Encoding().Scheme.Name() == s.Encoding().Scheme.Name() {
-				c.pairs = append(c.pairs, pair{i, s, t})
+				c.pairs = append(c.pairs, pair{i, j, s, t})
 				left[j], found = nil, true
 				break
 			}
 		}
 		if j := samePlace(s, left); !found && j >= 0 {
-			c.pairs = append(c.pairs, pair{i, s, left[j]})
+			c.pairs = append(c.pairs, pair{i, j, s, left[j]})
 			left[j], found = nil, true
 		}
 		if !found && s.Encoding().Scheme.Name() != report.SchemeNone {
@@ -241,6 +269,7 @@ func rotaryOf(e position.Encoding) (schemes.Rotary, bool) {
 type difference struct {
 	abs, scale float64
 	seen       bool
+	bits       bool // a number is another one, or another form of zero or of NaN
 }
 
 // look compares two numbers; it reports whether this is the largest difference
@@ -251,6 +280,7 @@ func (d *difference) look(a, b float64) bool {
 	if math.IsNaN(a) != math.IsNaN(b) {
 		x = math.Inf(1)
 	}
+	d.bits = d.bits || math.Float64bits(a) != math.Float64bits(b)
 	if x > d.abs {
 		d.abs, d.seen = x, true
 		return true

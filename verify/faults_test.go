@@ -40,7 +40,18 @@ var faults = []fault{
 	{name: "a weight's bit in GGUF", model: "gguf/llama-plain.gguf", plant: flip("tensor", "blk.0.ffn_up.weight", 0x10), check: "bytes", part: "blk.0.ffn_up.weight", position: -1},
 	{name: "an old row of a longer learned table", model: "onnx/gpt2-dy23.onnx", verb: doubled(position.ExtendOptions{}), plant: setRow(3, 5, 0.5), check: "table", part: "transformer.wpe.weight", position: 3, why: "a row that both tables have differs"},
 	{name: "an old row after an offset", model: "onnx/opt-dy18fix.onnx", verb: doubled(position.ExtendOptions{}), plant: setRow(2+7, 0, 0.5), check: "table", part: "model.decoder.embed_positions.weight", position: 7},
-	{name: "an old row of a copy", model: "onnx/gpt2-dy23.onnx", plant: setRow(30, 5, 0.5), check: "table", part: "transformer.wpe.weight", position: 30, why: "no change of length explains"},
+	{name: "an old row of a copy", model: "onnx/gpt2-dy23.onnx", plant: setRow(30, 5, 0.5), check: "table", part: "transformer.wpe.weight", position: 30, why: "a row that both tables have differs"},
+	// Without a plan: nothing but formulas and new rows behind old ones explains a difference.
+	{name: "rows zeroed without a plan", model: "onnx/gpt2-dy23.onnx", verb: doubled(position.ExtendOptions{}), noPlan: true, plant: setRows(0, 20, func(float64) float64 { return 0 }), check: "structure", part: "transformer.wpe.weight", position: -1, why: "an encoding is gone: learned"},
+	{name: "a huge number without a plan", model: "onnx/gpt2-dy23.onnx", verb: doubled(position.ExtendOptions{}), noPlan: true, plant: setRow(4, 5, 1e30), check: "table", part: "transformer.wpe.weight", position: 4},
+	{name: "a number lost without a plan", model: "onnx/gpt2-dy23.onnx", verb: doubled(position.ExtendOptions{}), noPlan: true, plant: setRow(4, 5, 0), check: "table", part: "transformer.wpe.weight", position: 4},
+	{name: "the last bit of a number without a plan", model: "gguf/bert-learned.gguf", verb: doubled(position.ExtendOptions{}), noPlan: true, plant: flipFirst("position_embd.weight"), check: "bytes", part: "position_embd.weight", position: -1, why: "those that it had differ from byte 0 on"},
+	{name: "rows exchanged without a plan", model: "onnx/gpt2-dy23.onnx", verb: doubled(position.ExtendOptions{}), noPlan: true, plant: swapRows(3, 9), check: "table", part: "transformer.wpe.weight", position: -2},
+	{name: "one frequency without a plan", model: "onnx/llama-dy23.onnx", noPlan: true, plant: setTensor("model.rotary_emb.inv_freq", 2, 1.0001), check: "bytes", position: -1, part: "inv_freq", why: "was rewritten"},
+	{name: "a bias without a plan", model: "onnx/tutorial-dy18.onnx", verb: biased(position.ALiBiOptions{}), noPlan: true, plant: nothing, check: "structure", position: -1, why: "an encoding was added: alibi"},
+	{name: "a table disabled without a plan", model: "gguf/mpt-learned.gguf", verb: biased(position.ALiBiOptions{Replace: true}), noPlan: true, plant: nothing, check: "table", position: -2},
+	{name: "a base that no engine reads", model: "gguf/llama-plain.gguf", plant: setKey("llama.rope.freq_base", gguf.String("10000")), check: "structure", position: -1, part: "llama.rope.freq_base"},
+	{name: "a key that acts outside of the rotation", model: "gguf/llama-plain.gguf", plant: setKey("llama.rope.scaling.yarn_log_multiplier", gguf.Float32(0.1)), check: "bytes", position: -1, part: "yarn_log_multiplier", why: "is new"},
 	{name: "a new row of a sinusoid", model: "onnx/tutorial-dy18.onnx", verb: doubled(position.ExtendOptions{}), plant: setRow(71, 3, 0.25), check: "table", position: 71, why: "not the formula's"},
 	{name: "NaN in a new learned row", model: "onnx/gpt2-dy23.onnx", verb: doubled(position.ExtendOptions{}), plant: setRow(77, 2, math.NaN()), check: "table", part: "transformer.wpe.weight", position: 77, why: "not finite"},
 	{name: "NaN in an old row", model: "onnx/gpt2-dy23.onnx", verb: doubled(position.ExtendOptions{}), plant: setRow(7, 2, math.NaN()), check: "table", part: "transformer.wpe.weight", position: 7},
@@ -276,6 +287,58 @@ func setRow(row, column int, v float64) func(*testing.T, string) {
 		editTensor(t, path, func(x *onnx.Tensor) bool { return x.Name == name }, func(x *onnx.Tensor, values []float64) {
 			values[row*int(x.Dims[len(x.Dims)-1])+column] = v
 		})
+	}
+}
+
+// setRows changes all numbers of some rows of the first table that an encoding
+// owns.
+func setRows(from, to int, f func(float64) float64) func(*testing.T, string) {
+	return editRows(func(x *onnx.Tensor, values []float64) {
+		width := int(x.Dims[len(x.Dims)-1])
+		for i := from * width; i < to*width; i++ {
+			values[i] = f(values[i])
+		}
+	})
+}
+
+// swapRows exchanges two rows of the first table that an encoding owns.
+func swapRows(a, b int) func(*testing.T, string) {
+	return editRows(func(x *onnx.Tensor, values []float64) {
+		width := int(x.Dims[len(x.Dims)-1])
+		for i := range width {
+			values[a*width+i], values[b*width+i] = values[b*width+i], values[a*width+i]
+		}
+	})
+}
+
+func editRows(change func(*onnx.Tensor, []float64)) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		t.Helper()
+		name := ""
+		for _, s := range open(t, path).Sites() {
+			if w := s.Encoding().Where; name == "" && len(w) > 0 {
+				name = w[0].Tensor
+			}
+		}
+		editTensor(t, path, func(x *onnx.Tensor) bool { return x.Name == name }, change)
+	}
+}
+
+// flipFirst changes the last bit of a tensor's first element.
+func flipFirst(name string) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		t.Helper()
+		parts, err := open(t, path).(position.Parted).Parts()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range parts {
+			if p.Kind == "tensor" && p.Name == name {
+				flipAt(t, path, p.Where.Range[0], 1)
+				return
+			}
+		}
+		t.Fatalf("no tensor %s", name)
 	}
 }
 

@@ -17,12 +17,13 @@ func Inspect(m position.Model) report.Verify {
 	c.report = report.Verify{Schema: report.SchemaVerify, Before: path, After: path}
 	c.parts(m)
 	for i, s := range m.Sites() {
-		c.properties(pair{i, s, s})
+		c.properties(pair{i, i, s, s})
 	}
 	c.report.Verdict = report.VerdictConsistent
 	if c.failed {
 		c.report.Verdict = report.VerdictBroken
 	}
+	c.report.Summary = c.single()
 	return c.report
 }
 

@@ -28,13 +28,36 @@ func (c *comparison) tables() {
 			c.rotations(p, ra, rb)
 		case !p.before.Encoding().Scheme.Equal(p.after.Encoding().Scheme):
 			c.changed = true
-			c.add(report.Check{Name: "table", Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %s became %s", position.ID(p.index), p.before.Encoding().Scheme, p.after.Encoding().Scheme)})
+			k := report.Check{Name: "table", Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %s became %s", position.ID(p.index), p.before.Encoding().Scheme, p.after.Encoding().Scheme)}
+			if c.expectOf(p.index) != report.ExpectChanged && !p.explained() && !p.longer() {
+				k.Verdict, k.At = report.CheckFail, &report.At{Where: firstWhere(p.after)}
+			}
+			c.add(k)
 		default:
 			c.add(report.Check{Name: "table", Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %s in both files, without a table", position.ID(p.index), p.before.Encoding().Scheme)})
 		}
 	}
 	c.biases()
 	c.slopes()
+}
+
+// longer reports whether an encoding is the same but for the positions that it
+// has: rows, or the window of a table.
+func (p pair) longer() bool {
+	a, b := p.before.Encoding().Scheme, p.after.Encoding().Scheme
+	switch a := a.(type) {
+	case schemes.Learned:
+		if b, ok := b.(schemes.Learned); ok {
+			a.Rows = b.Rows
+			return a.Equal(b)
+		}
+	case schemes.Sinusoid:
+		if b, ok := b.(schemes.Sinusoid); ok {
+			a.Rows = b.Rows
+			return a.Equal(b)
+		}
+	}
+	return a.Equal(b)
 }
 
 // rows compares the rows that both tables have, and checks the new ones.
@@ -62,18 +85,26 @@ func (c *comparison) rows(p pair, a, b position.Rows) {
 		}
 	}
 	k.Measure = d.measure()
-	if d.seen {
+	from := a.Len()
+	if d.seen || d.bits {
 		c.changed = true
-		if c.expect == report.ExpectSame || c.expect == report.ExpectSameOnPrefix {
+		switch {
+		case c.expectOf(p.index) == report.ExpectChanged:
+			if emptied {
+				k.Why = fmt.Sprintf("%s: all rows are zeros: the table is disabled", position.ID(p.index))
+			}
+		case p.explained():
+			from = 0 // all rows are held against the new formula
+			k.Why = fmt.Sprintf("%s: %s became %s", position.ID(p.index), p.before.Encoding().Scheme, p.after.Encoding().Scheme)
+		default:
 			k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: a row that both tables have differs", position.ID(p.index))
-		} else if emptied {
-			k.Why = fmt.Sprintf("%s: all rows are zeros: the table has no effect any more", position.ID(p.index))
-		} else if c.expect == "" && a.Len() == b.Len() {
-			k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: a row differs in tables of one length, which no change of length explains", position.ID(p.index))
+			if k.At == nil {
+				k.At = &report.At{Where: firstWhere(p.after)}
+			}
 		}
 	}
 	c.add(k)
-	c.newRows(p, a.Len(), b)
+	c.newRows(p, from, b)
 }
 
 // newRows checks rows that only the new table has: finite, and those of the
@@ -83,10 +114,16 @@ func (c *comparison) newRows(p pair, from int, b position.Rows) {
 		return
 	}
 	k := report.Check{Name: "table", Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %d new rows", position.ID(p.index), b.Len()-from)}
-	// The formula is the old file's, so that wrong new rows cannot bend it.
+	// The formula is the old file's, so that wrong new rows cannot bend it, unless
+	// the new file has another.
 	var formula *schemes.SinusoidTable
 	tolerance := storageTolerance(p.after.Encoding().Dtype)
-	if s, ok := p.before.Encoding().Scheme.(schemes.Sinusoid); ok && s.Base > 0 {
+	scheme := p.before.Encoding().Scheme
+	if from == 0 {
+		scheme = p.after.Encoding().Scheme
+		k.Why = fmt.Sprintf("%s: %s by its formula", position.ID(p.index), scheme)
+	}
+	if s, ok := scheme.(schemes.Sinusoid); ok && s.Base > 0 {
 		formula = s.Table()
 		k.Tolerance = &tolerance
 	}
@@ -202,8 +239,11 @@ func (c *comparison) rotations(p pair, a, b position.Rotator) {
 	if d.seen {
 		c.changed = true
 		k.Why = fmt.Sprintf("%s: %s became %s", id, ra, rb)
-		if c.expect == report.ExpectSame || c.expect == report.ExpectSameOnPrefix {
+		if expect := c.expectOf(p.index); expect != report.ExpectChanged && (expect != "" || !p.explained()) {
 			k.Verdict = report.CheckFail
+		}
+		if ra.Equal(rb) {
+			k.Why = fmt.Sprintf("%s: cosines and sines differ, and both files have %s", id, rb)
 		}
 	}
 	c.add(k)
@@ -364,7 +404,7 @@ func (c *comparison) biases() {
 		k.Measure = d.measure()
 		if d.seen {
 			c.changed = true
-			if c.expect == report.ExpectSame || c.expect == report.ExpectSameOnPrefix {
+			if expect := c.expectOf(p.index); expect != report.ExpectChanged && (expect != "" || !p.explained()) {
 				k.Verdict, k.Why = report.CheckFail, position.ID(p.index)+": the bias differs"
 			}
 		}

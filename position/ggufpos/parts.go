@@ -7,14 +7,20 @@ import (
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // Parts lists the keys and tensors of all shards, for comparing two files.
 func (m *model) Parts() ([]position.Part, error) {
-	owned := map[string]bool{}
-	for _, s := range m.sites {
-		for _, w := range s.Encoding().Where {
-			owned[w.Tensor] = true
+	owners := map[string][]int{} // by tensor or key
+	var rotations []int
+	for i, s := range m.sites {
+		e := s.Encoding()
+		for _, w := range e.Where {
+			owners[w.Tensor+w.Key] = append(owners[w.Tensor+w.Key], i)
+		}
+		if _, ok := e.Scheme.(schemes.Rotary); ok {
+			rotations = append(rotations, i)
 		}
 	}
 	var out []position.Part
@@ -27,14 +33,25 @@ func (m *model) Parts() ([]position.Part, error) {
 			pair := &p.Pairs[k]
 			head, size := pair.Type.String(), pair.End-pair.ValueAt
 			r := [2]int64{pair.At, pair.End}
-			out = append(out, position.Part{Kind: "key", Name: shard + pair.Key, Head: head, Size: size, Position: m.isPositionKey(pair.Key),
+			sites := owners[pair.Key]
+			if strings.HasPrefix(pair.Key, m.name+".rope.") { // also one that the old file did not need
+				sites = rotations
+			}
+			out = append(out, position.Part{Kind: "key", Name: shard + pair.Key, Head: head, Size: size, Position: m.isPositionKey(pair.Key), Sites: sites,
 				Where: report.Where{Key: report.Name(pair.Key), Range: &r}, Open: func() io.Reader { return p.Section(pair.ValueAt, size) }})
 		}
 		for k := range p.Tensors {
 			t := &p.Tensors[k]
 			r := m.file.Range(t)
-			out = append(out, position.Part{Kind: "tensor", Name: t.Name, Head: fmt.Sprintf("%s %v", t.Type, t.Shape), Size: t.Size,
-				Position: owned[t.Name] || strings.HasPrefix(t.Name, "rope_f"), Where: report.Where{Tensor: report.Name(t.Name), Range: &r},
+			sites, dims := owners[t.Name], make([]int64, len(t.Shape))
+			if strings.HasPrefix(t.Name, "rope_f") {
+				sites = rotations
+			}
+			for d, n := range t.Shape { // ggml's first dimension is the innermost
+				dims[len(dims)-1-d] = int64(n)
+			}
+			out = append(out, position.Part{Kind: "tensor", Name: t.Name, Head: fmt.Sprintf("%s %v", t.Type, t.Shape), Size: t.Size, Sites: sites, Dims: dims,
+				Position: sites != nil || strings.HasPrefix(t.Name, "rope_f"), Where: report.Where{Tensor: report.Name(t.Name), Range: &r},
 				Open: func() io.Reader { return p.Section(r[0], t.Size) }})
 		}
 	}

@@ -25,7 +25,7 @@ func (m *Model) Parts() ([]position.Part, error) {
 
 type parts struct {
 	m       *Model
-	tensors map[*onnx.Tensor]bool
+	tensors map[*onnx.Tensor][]int // the sites that a constant belongs to
 	graphs  int
 	seen    map[string]int // how often a kind and name occurred
 	out     []position.Part
@@ -89,7 +89,7 @@ func (p *parts) tensor(name string, t *onnx.Tensor) {
 		}
 	}
 	part := position.Part{Kind: "tensor", Name: name, Head: fmt.Sprintf("%s %v", t.Type, t.Dims), Size: src.Size(), Open: src.Open,
-		Where: p.m.where(t), Position: p.tensors[t] || strings.HasPrefix(t.Name, madePrefix)}
+		Where: p.m.where(t), Sites: p.tensors[t], Dims: t.Dims, Position: p.tensors[t] != nil || strings.HasPrefix(t.Name, madePrefix)}
 	if mask := isSquare(t) && isMask(t); !part.Position && (mask || isLengthLike(t)) {
 		part.Position = true
 		part.Buffer = &position.Buffer{Dims: t.Dims, Width: t.Type.Bits() / 8, Integer: t.Type.IsInteger()}
@@ -156,33 +156,35 @@ func readsAdded(n *onnx.Node) bool {
 	return false
 }
 
-// positionTensors are the floating-point constants that belong to encodings:
-// tables, caches, frequencies, masks and biases.
-func (m *Model) positionTensors() map[*onnx.Tensor]bool {
-	out := map[*onnx.Tensor]bool{}
-	for _, s := range m.sites {
+// positionTensors are the floating-point constants that belong to encodings
+// (tables, caches, frequencies, masks and biases), with the sites that own them.
+func (m *Model) positionTensors() map[*onnx.Tensor][]int {
+	out := map[*onnx.Tensor][]int{}
+	for i, s := range m.sites {
+		own := func(t *onnx.Tensor) {
+			if t != nil && !slices.Contains(out[t], i) {
+				out[t] = append(out[t], i)
+			}
+		}
 		switch s := s.(type) {
 		case *tableSite:
 			for _, t := range s.tensors() {
-				out[t] = true
+				own(t)
 			}
 		case *rotarySite:
 			for _, c := range s.caches {
-				out[c.cos.tensor], out[c.sin.tensor] = true, true
+				own(c.cos.tensor)
+				own(c.sin.tensor)
 			}
 			for _, t := range s.trig {
 				for _, src := range sources(t.scope, t.trig.Input(0)) {
-					if src.tensor != nil {
-						out[src.tensor] = true
-					}
+					own(src.tensor)
 				}
-				if c := amplitudeConstant(t); c != nil {
-					out[c] = true
-				}
+				own(amplitudeConstant(t))
 			}
 		case *alibiSite:
 			for _, t := range s.tables {
-				out[t.tensor] = true
+				own(t.tensor)
 			}
 		}
 	}

@@ -1,0 +1,140 @@
+package verify
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// isFormula reports whether a few parameters give all numbers of an encoding.
+// Trained rows, fitted slopes and lists of factors are as many parameters as
+// numbers: that one of them changed explains nothing.
+func isFormula(s schemes.Scheme) bool {
+	switch s := s.(type) {
+	case schemes.Rotary:
+		return s.Dim > 0 && s.Base > 0 && s.Scaling.Type != schemes.ScalingCustom && s.Scaling.Type != schemes.ScalingLongRoPE
+	case schemes.Sinusoid:
+		return s.Base > 0
+	case schemes.ALiBi:
+		return s.MaxBias > 0 && s.Slopes == nil
+	}
+	return false
+}
+
+// explained reports whether an encoding's numbers differ because its parameters
+// went from one formula to another.
+func (p pair) explained() bool {
+	a, b := p.before.Encoding().Scheme, p.after.Encoding().Scheme
+	return isFormula(a) && isFormula(b) && !a.Equal(b)
+}
+
+// explains reports whether one of the given encodings of the old file (of the new
+// one, where inAfter) went from formula to formula.
+func (c *comparison) explains(sites []int, inAfter bool) bool {
+	return slices.ContainsFunc(c.pairs, func(p pair) bool {
+		i := p.index
+		if inAfter {
+			i = p.afterIndex
+		}
+		return slices.Contains(sites, i) && p.explained()
+	})
+}
+
+// anyExplained reports whether any encoding went from formula to formula.
+func (c *comparison) anyExplained() bool { return slices.ContainsFunc(c.pairs, pair.explained) }
+
+// expectOf is what may become of encoding i of the old file: what was asked for,
+// or what the plan announces for it; "": to be judged from the files.
+func (c *comparison) expectOf(i int) string {
+	if c.o.Expect != "" || c.o.Plan == nil {
+		return c.o.Expect
+	}
+	expect := report.ExpectSame
+	for _, change := range c.o.Plan.Changes {
+		// A change without parameters is one of the stated length, by which engines choose.
+		if change.Encoding == position.ID(i) || change.Encoding == "" && change.To == nil {
+			expect = stronger(expect, change.Expect)
+		}
+	}
+	return expect
+}
+
+// stronger is the expectation that allows more.
+func stronger(a, b string) string {
+	rank := map[string]int{report.ExpectSame: 0, report.ExpectSameOnPrefix: 1, report.ExpectChanged: 2}
+	if rank[b] > rank[a] {
+		return b
+	}
+	return a
+}
+
+// mayChange reports whether all numbers of one of the given encodings may be
+// others: that was planned, or asked for.
+func (c *comparison) mayChange(sites []int) bool {
+	if len(sites) == 0 {
+		return c.expect == report.ExpectChanged
+	}
+	return slices.ContainsFunc(sites, func(i int) bool { return c.expectOf(i) == report.ExpectChanged })
+}
+
+// rewritten says why a part that belongs to positions may not differ as it does,
+// "" where it may: its encoding was to change, went from formula to formula, or
+// got rows behind those that it had.
+func (c *comparison) rewritten(p, q position.Part) string {
+	switch {
+	case p.Buffer != nil || p.Kind == "node" || isStatement(p.Name):
+		return "" // judged by what follows the length
+	case c.mayChange(p.Sites) || c.explains(p.Sites, false):
+		return ""
+	case p.Kind == "key":
+		return "differs, and no encoding's parameters went from one formula to another with it"
+	case slices.Equal(p.Dims, q.Dims):
+		return "was rewritten, and no encoding's parameters went from one formula to another with it"
+	}
+	return grewBehind(p, q)
+}
+
+// isStatement reports whether a key states a length or a number of tensors, or is
+// a note of modelpatch's own: it changes with a length. What a stated original
+// length does to a rotation is seen in its numbers.
+func isStatement(name string) bool {
+	return strings.HasSuffix(name, ".context_length") || strings.HasSuffix(name, ".rope.scaling.original_context_length") || strings.HasPrefix(name, "modelpatch.") || strings.HasSuffix(name, "split.tensors.count")
+}
+
+// grewBehind says why a tensor is not the old one with more behind it, "" where
+// it is. Where the axis that grew is not the outermost, old and new elements
+// take turns, and the table's own check compares them.
+func grewBehind(p, q position.Part) string {
+	if len(p.Dims) != len(q.Dims) {
+		return fmt.Sprintf("had %d dimensions and has %d", len(p.Dims), len(q.Dims))
+	}
+	var grown []int
+	for d := range p.Dims {
+		switch {
+		case q.Dims[d] < p.Dims[d]:
+			return fmt.Sprintf("was %v and is %v", p.Dims, q.Dims)
+		case q.Dims[d] > p.Dims[d]:
+			grown = append(grown, d)
+		}
+	}
+	for _, n := range p.Dims[:grown[0]] {
+		if n != 1 {
+			return ""
+		}
+	}
+	if len(grown) > 1 || p.Size > q.Size {
+		return ""
+	}
+	old := q
+	old.Size = p.Size
+	old.Open = func() io.Reader { return io.LimitReader(q.Open(), p.Size) }
+	if at := firstDifference(p, old); at >= 0 {
+		return fmt.Sprintf("has more rows, and those that it had differ from byte %d on", at)
+	}
+	return ""
+}

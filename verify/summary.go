@@ -1,0 +1,83 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// summary is the verdict in a sentence: what differs, and that nothing else does;
+// or the first check that failed, and what to pass where that was meant.
+func (c *comparison) summary() string {
+	switch c.report.Verdict {
+	case report.VerdictSame:
+		return "the files are the same model, byte for byte in every tensor, key and node"
+	case report.VerdictSameOnPrefix:
+		return c.differences("the new file encodes the old positions as before") + "; everything else is equal byte for byte"
+	case report.VerdictConsistent:
+		return c.differences("an encoding changed") + "; everything else is equal byte for byte"
+	case report.VerdictChangedAsPlanned:
+		return c.differences("the planned change is there") + ", as was planned; everything else is equal byte for byte"
+	}
+	for _, k := range c.report.Checks {
+		if k.Verdict == report.CheckFail {
+			out := k.Name + ": " + k.Why
+			if c.o.Plan == nil && c.o.Expect == "" && len(c.pairs) > 0 {
+				out += "; if that was meant, compare with the change's own plan"
+			}
+			return out
+		}
+	}
+	return "the files differ"
+}
+
+// differences lists what became of the encodings.
+func (c *comparison) differences(otherwise string) string {
+	var out []string
+	for _, p := range c.pairs {
+		a, b := p.before.Encoding(), p.after.Encoding()
+		switch {
+		case !a.Scheme.Equal(b.Scheme) && !p.longer():
+			out = append(out, fmt.Sprintf("%s became %s", a.Scheme, b.Scheme))
+		case a.Capacity != b.Capacity:
+			out = append(out, fmt.Sprintf("the %s encoding has %d positions and had %d", a.Scheme.Name(), b.Capacity, a.Capacity))
+		}
+	}
+	for _, s := range c.added {
+		out = append(out, fmt.Sprintf("%s was added", s.Encoding().Scheme))
+	}
+	for _, s := range c.removed {
+		out = append(out, fmt.Sprintf("%s is gone", s.Encoding().Scheme))
+	}
+	a, b := c.before.Describe().Length.Stated, c.after.Describe().Length.Stated
+	if a != nil && b != nil && *a != *b {
+		out = append(out, fmt.Sprintf("the stated length is %d and was %d", *b, *a))
+	}
+	if len(out) == 0 {
+		return otherwise
+	}
+	return strings.Join(out, "; ")
+}
+
+// single is the verdict about one file in a sentence.
+func (c *comparison) single() string {
+	for _, k := range c.report.Checks {
+		if k.Verdict == report.CheckFail {
+			return k.Name + ": " + k.Why
+		}
+	}
+	n := 0
+	for _, s := range c.before.Sites() {
+		if isFormula(s.Encoding().Scheme) {
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return "the file is complete and its tables are finite; no formula says what their numbers should be"
+	case 1:
+		return "the file is complete, and the numbers of its encoding are those of its formula"
+	}
+	return fmt.Sprintf("the file is complete, and the numbers of %d encodings are those of their formulas", n)
+}
