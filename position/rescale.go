@@ -1,6 +1,7 @@
 package position
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -41,6 +42,9 @@ func Rescale(m Model, o RescaleOptions) (Outcome, error) {
 	chosen := rotations(m)
 	if len(chosen) == 0 {
 		return Outcome{}, &Refusal{Why: "the model has no rotary encoding that could be changed", Instead: "inspect says what it has"}
+	}
+	if err := o.unread(m, chosen); err != nil {
+		return Outcome{}, err
 	}
 	var out Outcome
 	for _, i := range chosen {
@@ -121,6 +125,10 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 	if to.Equal(from) {
 		return nil
 	}
+	assumed, err := o.assumed(from)
+	if err != nil {
+		return err
+	}
 	positions := 0
 	if capacity > 0 {
 		positions = max(capacity, o.Length)
@@ -129,40 +137,29 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 		return err
 	}
 	out.Changes = append(out.Changes, changed(m, i, to, describe(from, to), report.ExpectChanged))
+	out.note(assumed)
+	out.note(o.capped(from, to, d))
 	return nil
 }
 
 // scheme is the rotation asked for.
 func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect, capacity int) (schemes.Rotary, error) {
-	to := from
-	if o.Scaling != "" && o.Base == 0 {
-		to = from.Rebased() // what comes now comes on top of that
-	}
-	if o.Base != 0 {
-		to.Base = o.Base
-		if from.Scaling.Type == schemes.ScalingCustom && o.Scaling == "" {
-			return to, &Refusal{Why: "the frequencies follow no formula with a base that could be changed", Instead: "--base B with --scaling none replaces them"}
-		}
-		if from.Scaling.Type == schemes.ScalingLlama3 && o.Scaling == "" && from.Scaling.OriginalLength == 0 {
-			return to, &Refusal{Why: "Llama 3's original length and bounds cannot be read back from its divisors", Instead: "--scaling llama3 with all its parameters beside --base"}
-		}
-		to.Scaling.Frequencies, to.Scaling.LongFrequencies = nil, nil
-	}
 	if o.Scaling == "" {
-		if o.AttentionFactor != 0 {
-			to.Scaling.AttentionFactor = o.AttentionFactor
-		}
-		return to, nil
+		return o.rebase(from)
+	}
+	to := from
+	if o.Base == 0 {
+		to = from.Rebased() // what comes now comes on top of that
+	} else {
+		to.Base = o.Base
 	}
 	original := o.OriginalLength
 	if original == 0 {
-		original = from.Scaling.OriginalLength
-	}
-	if original == 0 && d.Length.Stated != nil {
-		original = *d.Length.Stated
-	}
-	if original == 0 {
-		original = capacity
+		stated := 0
+		if d.Length.Stated != nil {
+			stated = *d.Length.Stated
+		}
+		original = originalLength(from.Scaling, capacity, stated)
 	}
 	return o.scaled(to, original)
 }
@@ -187,17 +184,10 @@ func (o RescaleOptions) scaled(to schemes.Rotary, original int) (schemes.Rotary,
 		to.Scaling.BetaFast, to.Scaling.BetaSlow, to.Scaling.NoTruncate = o.BetaFast, o.BetaSlow, o.NoTruncate
 		return to, needs()
 	case schemes.ScalingLlama3:
-		to.Scaling.LowFreqFactor, to.Scaling.HighFreqFactor = or(o.LowFreqFactor, 1), or(o.HighFreqFactor, 4)
+		to.Scaling.LowFreqFactor, to.Scaling.HighFreqFactor = cmp.Or(o.LowFreqFactor, llama3Low), cmp.Or(o.HighFreqFactor, llama3High)
 		return to, needs()
 	}
 	return to, nil
-}
-
-func or(v, otherwise float64) float64 {
-	if v == 0 {
-		return otherwise
-	}
-	return v
 }
 
 // state sets the stated length when it was asked for.

@@ -46,7 +46,8 @@ func (r *rope) Hold(want position.Want) error {
 	}
 	rebased := r.scheme
 	rebased.Base, rebased.Scaling.Frequencies = w.Base, nil
-	if w.Equal(rebased) && (r.engine.freqs == nil || allOnes(r.engine.freqs) || r.engine.masked()) {
+	same := w.Equal(rebased) && w.Scaling.OriginalLength == r.scheme.Scaling.OriginalLength // which a short ramp may not show
+	if same && (r.engine.freqs == nil || allOnes(r.engine.freqs) || r.engine.masked()) {
 		return nil // keys go with any base; divisors are made for one
 	}
 	r.held = true
