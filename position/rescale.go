@@ -204,6 +204,8 @@ func (o RescaleOptions) state(m Model, d report.Inspect, out *Outcome) error {
 	old := 0
 	if d.Length.Stated != nil {
 		old = *d.Length.Stated
+	} else if d.Format == FormatONNX && !slices.ContainsFunc(m.Sites(), func(s Site) bool { return s.Encoding().Capacity > 0 }) {
+		return &UsageError{What: "--len: nothing in the file states or bounds a length"}
 	}
 	if old == o.Length {
 		return nil

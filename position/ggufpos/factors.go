@@ -21,6 +21,8 @@ func near(a, b, tolerance float64) bool {
 	return math.Abs(a-b) <= tolerance*math.Max(math.Abs(a), math.Abs(b))
 }
 
+// allOnes reports whether divisors leave every frequency as it is, or there are
+// none.
 func allOnes(divisors []float64) bool {
 	for _, d := range divisors {
 		if !near(d, 1, divisorTolerance) {

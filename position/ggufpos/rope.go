@@ -78,7 +78,9 @@ func (r *rope) Encoding() position.Encoding {
 		e.Where = append(e.Where, report.Where{Key: report.Name(p.Key), Range: &[2]int64{p.ValueAt, p.End}})
 	}
 	for _, name := range r.engine.tensors {
-		e.Where = append(e.Where, r.m.whereTensor(r.m.file.Tensor(name)))
+		if !r.engine.idle(name) {
+			e.Where = append(e.Where, r.m.whereTensor(r.m.file.Tensor(name)))
+		}
 	}
 	return e
 }
@@ -135,7 +137,7 @@ type engine struct {
 	freqs     []float64 // divisors of rope_freqs.weight
 	short     []float64 // divisors of rope_factors_short.weight
 	long      []float64
-	tensors   []string // names of factor tensors in use
+	tensors   []string // names of factor tensors that are read
 	alpha     float64  // hunyuan's NTK factor
 	unknown   bool     // rope.scaling.type is no word the engine knows
 	evidence  []report.Evidence
