@@ -67,6 +67,11 @@ func Extend(m Model, o ExtendOptions) (Outcome, error) {
 	if done, err := x.compare(); done || err != nil {
 		return x.out, err
 	}
+	if x.scales() {
+		if err := oneGlobal(m, rotations(m)); err != nil {
+			return Outcome{}, err
+		}
+	}
 	for i, s := range m.Sites() {
 		if err := x.site(i, s); err != nil {
 			return Outcome{}, err
@@ -165,7 +170,7 @@ func (x *extension) site(i int, s Site) error {
 		return x.keys(i, s, rotary)
 	case e.IsGrid():
 		return nil
-	case isRotary && x.scales():
+	case isRotary && x.scales() && !x.slides(i, s):
 		return x.scale(i, s, rotary, x.o.Method)
 	case e.Capacity == 0 || e.Capacity >= x.o.Length:
 		return nil
@@ -180,6 +185,13 @@ func (x *extension) site(i int, s Site) error {
 		return x.same(i, s, e, scheme)
 	}
 	return x.same(i, s, e, e.Scheme)
+}
+
+// slides reports whether a rotation acts inside a window alone, and others do
+// not: what is scaled is meant for those.
+func (x *extension) slides(i int, s Site) bool {
+	w, ok := s.(Windower)
+	return ok && w.Window() > 0 && x.others(i)
 }
 
 // scales reports whether the method changes frequencies.

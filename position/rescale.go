@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -43,7 +44,7 @@ func Rescale(m Model, o RescaleOptions) (Outcome, error) {
 	if len(chosen) == 0 {
 		return Outcome{}, &Refusal{Why: "the model has no rotary encoding that could be changed", Instead: "inspect says what it has"}
 	}
-	if err := o.unread(m, chosen); err != nil {
+	if err := cmp.Or(o.unread(m, chosen), oneGlobal(m, chosen)); err != nil {
 		return Outcome{}, err
 	}
 	var out Outcome
@@ -94,7 +95,9 @@ func (o RescaleOptions) check() error {
 	return nil
 }
 
-// rotations picks the sites to change.
+// rotations picks the sites to change: those of attentions that see everything,
+// else those that see through a window, as configurations of models with both
+// are edited (Gemma 3, ModernBERT).
 func rotations(m Model) []int {
 	var full, sliding []int
 	for i, s := range m.Sites() {
@@ -111,6 +114,35 @@ func rotations(m Model) []int {
 		return sliding
 	}
 	return full
+}
+
+// oneGlobal refuses to take two rotations of a graph for global ones that turn
+// with different bases: models have those for layers that slide and layers that
+// do not, and which is which would show in their masks alone.
+func oneGlobal(m Model, chosen []int) error {
+	if m.Describe().Format != FormatONNX {
+		return nil // where an architecture says which layers slide
+	}
+	var said []string
+	bases := map[float64]bool{}
+	for _, i := range chosen {
+		e := m.Sites()[i].Encoding()
+		base := e.Scheme.(schemes.Rotary).Base
+		if base == 0 || e.IsGrid() || bases[base] {
+			continue
+		}
+		bases[base] = true
+		where := ID(i)
+		if len(e.Where) > 0 {
+			where = cmp.Or(e.Where[0].Node, e.Where[0].Tensor, where)
+		}
+		said = append(said, fmt.Sprintf("base %.7g at %s", base, where))
+	}
+	if len(said) < 2 {
+		return nil
+	}
+	return &Refusal{Why: "the model has rotations of different bases, and it cannot be told which one is global: " + strings.Join(said, ", "),
+		Instead: "export the model so that its masks show the sliding window (with a free length, or a longer one)"}
 }
 
 // apply changes one site.
