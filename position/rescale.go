@@ -201,7 +201,7 @@ func (o RescaleOptions) scaled(to schemes.Rotary, original int) (schemes.Rotary,
 	to = to.WithScaling(schemes.Scaling{Type: o.Scaling, Factor: o.Factor, AttentionFactor: o.AttentionFactor})
 	needs := func() error {
 		if original == 0 {
-			return &UsageError{What: fmt.Sprintf("--scaling %s needs --original-length L: the file states no length", o.Scaling)}
+			return &UsageError{What: fmt.Sprintf("--scaling %s needs --original-length L: the file does not tell with which length the model was trained", o.Scaling)}
 		}
 		to.Scaling.OriginalLength = original
 		return nil

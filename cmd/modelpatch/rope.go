@@ -19,8 +19,11 @@ func newRope(c *console) *cobra.Command {
 		Long: fmt.Sprintf(`rope changes the base of a rotary encoding, or replaces its scaling by one of
 %s. Outputs change, on purpose, at every length.
 
+Of two rotations, one for attentions that see everything and one for attentions
+with a sliding window (Gemma 3, ModernBERT), the first is changed.
+
 The original length is the one that the model was trained with; without it, the
-file's own is taken. The attention factor is the whole amplitude of cos and sin;
+file's own is taken. --base alone keeps the scaling that is there. The attention factor is the whole amplitude of cos and sin;
 without it, YaRN takes 0.1 ln(factor) + 1 and the others 1.
 
 %s`, strings.Join(position.ScalingTypes, ", "), exitCodes),

@@ -88,3 +88,19 @@ func TestAnotherBaseKeepsYaRN(t *testing.T) {
 		t.Errorf("only %d of 72 were made", made)
 	}
 }
+
+// TestExtendAsksForTheOriginalLength: YaRN whose original length is not known is
+// not scaled anew from whatever length is at hand.
+func TestExtendAsksForTheOriginalLength(t *testing.T) {
+	was := schemes.Rotary{Base: 1e6, Dim: 128, Layout: schemes.LayoutHalf, Scaling: schemes.Scaling{Type: schemes.ScalingYaRN, Factor: 4, OriginalLength: 40960}}
+	for given, want := range map[int]bool{0: false, 40960: true} {
+		m := built(t, func(n *onnx.NewModel) {
+			computing(n, was)
+			n.Inputs[0].Dims[1] = 64
+		})
+		_, err := position.Extend(m, position.ExtendOptions{Length: 327680, Method: schemes.ScalingYaRN, OriginalLength: given})
+		if _, refused := errors.AsType[*position.Refusal](err); refused == want {
+			t.Errorf("original length %d: %v", given, err)
+		}
+	}
+}
