@@ -142,3 +142,26 @@ func TestWindowsOfExports(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowOfFusedAttention reads the window that a fused operator states.
+func TestWindowOfFusedAttention(t *testing.T) {
+	for stated, want := range map[int64]int{-1: 0, 512: 512} {
+		m := built(t, func(n *onnx.NewModel) {
+			free(n)
+			n.Outputs[0].Dims[2] = 8
+			wave := func(name string, of func(float64) float64) onnx.NewTensor {
+				return floats(name, []int64{64, 4}, func(i int) float64 { return of(float64(i/4) * math.Pow(10000, -float64(i%4)/4)) })
+			}
+			n.Initializers = append(n.Initializers[2:], noise("wte", 32, 24), integers("lengths", 5), integers("total", 6), wave("cos", math.Cos), wave("sin", math.Sin))
+			fused := onnx.NewNode{Op: "GroupQueryAttention", Domain: "com.microsoft", Inputs: []string{"te", "", "", "", "", "lengths", "total", "cos", "sin"}, Outputs: []string{"h"}}
+			for name, v := range map[string]int64{"num_heads": 1, "kv_num_heads": 1, "do_rotary": 1, "local_window_size": stated} {
+				fused = withInts(fused, name, v)
+			}
+			n.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), fused}
+		})
+		r, ok := m.sites[0].(*rotarySite)
+		if !ok || r.Window() != want {
+			t.Errorf("window %d stated: %v", stated, found(m))
+		}
+	}
+}
