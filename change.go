@@ -278,7 +278,7 @@ func (c *change) named(err error) error {
 // newPlan is the plan's report without edits.
 func (c *change) newPlan(o position.Outcome) report.Plan {
 	p := report.Plan{Schema: report.SchemaPlan, Path: report.Name(c.path), Command: c.command, Changes: o.Changes,
-		Edits: []report.Edit{}, Sidecars: []report.Sidecar{}, Written: []report.Written{}}
+		Edits: []report.Edit{}, Sidecars: []report.Sidecar{}, Written: []report.Written{}, Notes: o.Notes}
 	if p.Changes == nil {
 		p.Changes = []report.Change{}
 	}

@@ -1,6 +1,7 @@
 package position
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -69,6 +70,11 @@ func Extend(m Model, o ExtendOptions) (Outcome, error) {
 	if err := x.unknown(); err != nil {
 		return Outcome{}, err
 	}
+	if x.scales() {
+		if err := oneGlobal(m, rotations(m)); err != nil {
+			return Outcome{}, err
+		}
+	}
 	for i, s := range m.Sites() {
 		if err := x.site(i, s); err != nil {
 			return Outcome{}, err
@@ -88,7 +94,9 @@ type extension struct {
 	present int  // positions that the model counts now; 0: nothing tells
 	bounded bool // a text encoding bounds the length
 	used    bool // Method applied to something
-	out     Outcome
+	// originalUsed tells that OriginalLength did.
+	originalUsed bool
+	out          Outcome
 }
 
 // check looks at the options and at the kind of file.
@@ -98,6 +106,12 @@ func (x *extension) check() error {
 	}
 	if m := x.o.Method; m != "" && !slices.Contains(RopeMethods, m) && !slices.Contains(schemes.GrowMethods, m) {
 		return &UsageError{What: fmt.Sprintf("no method %q: there are %s for tables and %s for RoPE", m, strings.Join(schemes.GrowMethods, ", "), strings.Join(RopeMethods, ", "))}
+	}
+	if x.o.Grow.Keep != 0 && x.o.Method != schemes.GrowStretch {
+		return &UsageError{What: "--keep is for --method " + schemes.GrowStretch}
+	}
+	if x.o.OriginalLength < 0 || int64(x.o.OriginalLength) > MaxLength {
+		return &UsageError{What: fmt.Sprintf("an original length of %d: it must be between 1 and %d", x.o.OriginalLength, MaxLength)}
 	}
 	return needsModel(x.d)
 }
@@ -177,7 +191,7 @@ func (x *extension) site(i int, s Site) error {
 		return x.keys(i, s, rotary)
 	case e.IsGrid():
 		return nil
-	case isRotary && x.scales():
+	case isRotary && x.scales() && !x.slides(i, s):
 		return x.scale(i, s, rotary, x.o.Method)
 	case e.Capacity == 0 || e.Capacity >= x.o.Length:
 		return nil
@@ -192,6 +206,13 @@ func (x *extension) site(i int, s Site) error {
 		return x.same(i, s, e, scheme)
 	}
 	return x.same(i, s, e, e.Scheme)
+}
+
+// slides reports whether a rotation acts inside a window alone, and others do
+// not: what is scaled is meant for those.
+func (x *extension) slides(i int, s Site) bool {
+	w, ok := s.(Windower)
+	return ok && w.Window() > 0 && x.others(i)
 }
 
 // scales reports whether the method changes frequencies.
@@ -263,12 +284,19 @@ func (x *extension) keys(i int, s Site, r schemes.Rotary) error {
 	switch t := r.Scaling.Type; {
 	case x.scales():
 		method = x.o.Method
-	case t == schemes.ScalingYaRN && float64(r.Scaling.OriginalLength)*r.Scaling.Factor >= float64(x.o.Length):
+	case t == schemes.ScalingYaRN && x.sameOriginal(r.Scaling) && float64(r.Scaling.OriginalLength)*r.Scaling.Factor >= float64(x.o.Length):
 		return nil // it reaches that far as it is: only the stated length was less
 	case t == schemes.ScalingLinear, t == schemes.ScalingLlama3:
 		method = t
 	}
 	return x.scale(i, s, r, method)
+}
+
+// sameOriginal reports whether the original length that is asked for, if one
+// is, is the scaling's own.
+func (x *extension) sameOriginal(s schemes.Scaling) bool {
+	x.originalUsed = x.originalUsed || s.OriginalLength == x.o.OriginalLength
+	return x.o.OriginalLength == 0 || s.OriginalLength == x.o.OriginalLength
 }
 
 // others reports whether another site than i rotates without a window.
@@ -357,17 +385,31 @@ const (
 
 // original is the length that the model was trained with, 0: not known.
 func (x *extension) original(s schemes.Scaling) int {
-	switch {
-	case x.o.OriginalLength > 0:
+	if x.o.OriginalLength > 0 {
+		x.originalUsed = true
 		return x.o.OriginalLength
+	}
+	stated := 0
+	if x.d.Length.Stated != nil {
+		stated = *x.d.Length.Stated
+	}
+	return originalLength(s, x.present, stated)
+}
+
+// originalLength is the length that a model was trained with, by its scaling,
+// how far it counts now, and what it states; 0: not known. That of YaRN and of
+// Llama 3 is not any other length: what was made longer before would be taken
+// for what was trained.
+func originalLength(s schemes.Scaling, present, stated int) int {
+	switch {
 	case s.OriginalLength > 0:
 		return s.OriginalLength
-	case s.Type == schemes.ScalingLinear && s.Factor >= 1 && x.present > 0:
-		return int(math.Round(float64(x.present) / s.Factor))
-	case x.d.Length.Stated != nil:
-		return *x.d.Length.Stated
+	case s.Type == schemes.ScalingYaRN, s.Type == schemes.ScalingLlama3:
+		return 0
+	case s.Type == schemes.ScalingLinear && s.Factor >= 1 && cmp.Or(present, stated) > 0:
+		return int(math.Round(float64(cmp.Or(present, stated)) / s.Factor))
 	}
-	return x.present
+	return cmp.Or(stated, present)
 }
 
 // yarn is YaRN by a factor. Bounds stay as they were; so does an amplitude
@@ -408,8 +450,11 @@ func describe(from, to schemes.Rotary) string {
 }
 
 func said(s schemes.Scaling) string {
-	if text := s.String(); text != "" {
+	switch text := s.String(); {
+	case text != "":
 		return text
+	case s.AttentionFactor != 0 && s.AttentionFactor != 1:
+		return fmt.Sprintf("%s amplitude %.6g", schemes.ScalingNone, s.AttentionFactor)
 	}
 	return schemes.ScalingNone
 }
@@ -428,8 +473,11 @@ func changed(m Model, i int, to schemes.Scheme, what, expect string) report.Chan
 	return report.Change{Encoding: ID(i), What: what, Expect: expect, To: &p}
 }
 
-// unused refuses a method that applied to nothing.
+// unused refuses a method, or an original length, that applied to nothing.
 func (x *extension) unused() error {
+	if x.o.OriginalLength != 0 && !x.originalUsed {
+		return &UsageError{What: "--original-length does not apply: no scaling of this model is worked out anew"}
+	}
 	if x.o.Method == "" || x.o.Method == MethodNone || x.used {
 		return nil
 	}

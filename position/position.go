@@ -9,6 +9,8 @@
 package position
 
 import (
+	"slices"
+
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -188,6 +190,15 @@ func (u *UsageError) Error() string { return u.What }
 // Outcome is what a verb decided.
 type Outcome struct {
 	Changes []report.Change
+	// Notes are sentences about the result: what was assumed, what is missing.
+	Notes []string
 	// Nothing, when set, says why there is nothing to do; no file is written.
 	Nothing string
+}
+
+// note adds a sentence, once; an empty one is none.
+func (o *Outcome) note(says string) {
+	if says != "" && !slices.Contains(o.Notes, says) {
+		o.Notes = append(o.Notes, says)
+	}
 }

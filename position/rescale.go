@@ -1,9 +1,11 @@
 package position
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -41,6 +43,9 @@ func Rescale(m Model, o RescaleOptions) (Outcome, error) {
 	chosen := rotations(m)
 	if len(chosen) == 0 {
 		return Outcome{}, &Refusal{Why: "the model has no rotary encoding that could be changed", Instead: "inspect says what it has"}
+	}
+	if err := cmp.Or(o.unread(m, chosen), oneGlobal(m, chosen)); err != nil {
+		return Outcome{}, err
 	}
 	var out Outcome
 	for _, i := range chosen {
@@ -90,7 +95,9 @@ func (o RescaleOptions) check() error {
 	return nil
 }
 
-// rotations picks the sites to change.
+// rotations picks the sites to change: those of attentions that see everything,
+// else those that see through a window, as configurations of models with both
+// are edited (Gemma 3, ModernBERT).
 func rotations(m Model) []int {
 	var full, sliding []int
 	for i, s := range m.Sites() {
@@ -109,6 +116,35 @@ func rotations(m Model) []int {
 	return full
 }
 
+// oneGlobal refuses to take two rotations of a graph for global ones that turn
+// with different bases: models have those for layers that slide and layers that
+// do not, and which is which would show in their masks alone.
+func oneGlobal(m Model, chosen []int) error {
+	if m.Describe().Format != FormatONNX {
+		return nil // where an architecture says which layers slide
+	}
+	var said []string
+	bases := map[float64]bool{}
+	for _, i := range chosen {
+		e := m.Sites()[i].Encoding()
+		base := e.Scheme.(schemes.Rotary).Base
+		if base == 0 || e.IsGrid() || bases[base] {
+			continue
+		}
+		bases[base] = true
+		where := ID(i)
+		if len(e.Where) > 0 {
+			where = cmp.Or(e.Where[0].Node, e.Where[0].Tensor, where)
+		}
+		said = append(said, fmt.Sprintf("base %.7g at %s", base, where))
+	}
+	if len(said) < 2 {
+		return nil
+	}
+	return &Refusal{Why: "the model has rotations of different bases, and it cannot be told which one is global: " + strings.Join(said, ", "),
+		Instead: "export the model so that its masks show the sliding window (with a free length, or a longer one)"}
+}
+
 // apply changes one site.
 func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) error {
 	s := m.Sites()[i]
@@ -121,6 +157,10 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 	if to.Equal(from) {
 		return nil
 	}
+	assumed, err := o.assumed(from)
+	if err != nil {
+		return err
+	}
 	positions := 0
 	if capacity > 0 {
 		positions = max(capacity, o.Length)
@@ -129,40 +169,29 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 		return err
 	}
 	out.Changes = append(out.Changes, changed(m, i, to, describe(from, to), report.ExpectChanged))
+	out.note(assumed)
+	out.note(o.capped(from, to, d))
 	return nil
 }
 
 // scheme is the rotation asked for.
 func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect, capacity int) (schemes.Rotary, error) {
-	to := from
-	if o.Scaling != "" && o.Base == 0 {
-		to = from.Rebased() // what comes now comes on top of that
-	}
-	if o.Base != 0 {
-		to.Base = o.Base
-		if from.Scaling.Type == schemes.ScalingCustom && o.Scaling == "" {
-			return to, &Refusal{Why: "the frequencies follow no formula with a base that could be changed", Instead: "--base B with --scaling none replaces them"}
-		}
-		if from.Scaling.Type == schemes.ScalingLlama3 && o.Scaling == "" && from.Scaling.OriginalLength == 0 {
-			return to, &Refusal{Why: "Llama 3's original length and bounds cannot be read back from its divisors", Instead: "--scaling llama3 with all its parameters beside --base"}
-		}
-		to.Scaling.Frequencies, to.Scaling.LongFrequencies = nil, nil
-	}
 	if o.Scaling == "" {
-		if o.AttentionFactor != 0 {
-			to.Scaling.AttentionFactor = o.AttentionFactor
-		}
-		return to, nil
+		return o.rebase(from)
+	}
+	to := from
+	if o.Base == 0 {
+		to = from.Rebased() // what comes now comes on top of that
+	} else {
+		to.Base = o.Base
 	}
 	original := o.OriginalLength
 	if original == 0 {
-		original = from.Scaling.OriginalLength
-	}
-	if original == 0 && d.Length.Stated != nil {
-		original = *d.Length.Stated
-	}
-	if original == 0 {
-		original = capacity
+		stated := 0
+		if d.Length.Stated != nil {
+			stated = *d.Length.Stated
+		}
+		original = originalLength(from.Scaling, capacity, stated)
 	}
 	return o.scaled(to, original)
 }
@@ -172,7 +201,7 @@ func (o RescaleOptions) scaled(to schemes.Rotary, original int) (schemes.Rotary,
 	to = to.WithScaling(schemes.Scaling{Type: o.Scaling, Factor: o.Factor, AttentionFactor: o.AttentionFactor})
 	needs := func() error {
 		if original == 0 {
-			return &UsageError{What: fmt.Sprintf("--scaling %s needs --original-length L: the file states no length", o.Scaling)}
+			return &UsageError{What: fmt.Sprintf("--scaling %s needs --original-length L: the file does not tell with which length the model was trained", o.Scaling)}
 		}
 		to.Scaling.OriginalLength = original
 		return nil
@@ -187,17 +216,10 @@ func (o RescaleOptions) scaled(to schemes.Rotary, original int) (schemes.Rotary,
 		to.Scaling.BetaFast, to.Scaling.BetaSlow, to.Scaling.NoTruncate = o.BetaFast, o.BetaSlow, o.NoTruncate
 		return to, needs()
 	case schemes.ScalingLlama3:
-		to.Scaling.LowFreqFactor, to.Scaling.HighFreqFactor = or(o.LowFreqFactor, 1), or(o.HighFreqFactor, 4)
+		to.Scaling.LowFreqFactor, to.Scaling.HighFreqFactor = cmp.Or(o.LowFreqFactor, llama3Low), cmp.Or(o.HighFreqFactor, llama3High)
 		return to, needs()
 	}
 	return to, nil
-}
-
-func or(v, otherwise float64) float64 {
-	if v == 0 {
-		return otherwise
-	}
-	return v
 }
 
 // state sets the stated length when it was asked for.
@@ -214,6 +236,8 @@ func (o RescaleOptions) state(m Model, d report.Inspect, out *Outcome) error {
 	old := 0
 	if d.Length.Stated != nil {
 		old = *d.Length.Stated
+	} else if d.Format == FormatONNX && !slices.ContainsFunc(m.Sites(), func(s Site) bool { return s.Encoding().Capacity > 0 }) {
+		return &UsageError{What: "--len: nothing in the file states or bounds a length"}
 	}
 	if old == o.Length {
 		return nil

@@ -200,6 +200,8 @@ type Plan struct {
 	Sidecars []Sidecar `json:"sidecars"`
 	Written  []Written `json:"written"`
 	Verified *Verify   `json:"verified"`
+	// Notes are sentences about the result: what was assumed, what it lacks.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Change is one decision of a verb, in words, about one encoding.

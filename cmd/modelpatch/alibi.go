@@ -24,10 +24,12 @@ In GGUF only mpt and jais have a key for it; ONNX graphs can be rewritten.
   modelpatch alibi --replace --max-bias 8 mpt.gguf -o mpt-alibi.gguf`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			end := d.begin(c)
-			r, err := modelpatch.AddALiBi(cmd.Context(), files[0], o, modelpatch.OpenOptions{}, d.write)
-			end()
-			return d.finish(c, files[0], r, err)
+			return d.run(c, files[0], func() (modelpatch.Result, error) {
+				if err := explicitZero(cmd, "max-bias"); err != nil {
+					return modelpatch.Result{}, err
+				}
+				return modelpatch.AddALiBi(cmd.Context(), files[0], o, modelpatch.OpenOptions{}, d.write)
+			})
 		},
 	}
 	cmd.Flags().Float64Var(&o.MaxBias, "max-bias", 8, "exponent of the steepest slope, 8 in the paper")

@@ -42,10 +42,9 @@ func newPatching(c *console, run patching, cmd *cobra.Command) *cobra.Command {
 	var d destination
 	cmd.Args = cobra.ExactArgs(2)
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
-		end := d.begin(c)
-		r, err := run(cmd.Context(), files[0], files[1], d.write)
-		end()
-		return d.finish(c, files[1], r, err)
+		return d.run(c, files[1], func() (modelpatch.Result, error) {
+			return run(cmd.Context(), files[0], files[1], d.write)
+		})
 	}
 	d.addFlags(cmd)
 	return cmd

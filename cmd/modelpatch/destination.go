@@ -28,7 +28,6 @@ func (d *destination) addFlags(cmd *cobra.Command) {
 	f.BoolVarP(&d.write.Force, "force", "f", false, "replace an existing output")
 	f.BoolVar(&d.write.Backup, "backup", false, "replace an existing output and keep it as NAME.bak")
 	f.BoolVar(&d.write.Digest, "digest", false, "compute the SHA-256 of what was written")
-	f.BoolVar(&d.verify, "verify", false, "compare the new file with the old one, as verify does, before it gets its name")
 	f.BoolVar(&d.asJSON, "json", false, "print the plan as one JSON object")
 }
 
@@ -36,11 +35,50 @@ func (d *destination) addFlags(cmd *cobra.Command) {
 // themselves, not out of a patch file.
 func (d *destination) addPatchFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
+	f.BoolVar(&d.verify, "verify", false, "compare the new file with the old one, as verify does, before it gets its name")
 	f.BoolVar(&d.write.NoUndo, "no-undo", false, "with --in-place: leave no FILE.undo.mpatch")
 	f.BoolVar(&d.write.PatchOnly, "patch-only", false, "with -o NEW: write just the change, as NEW.mpatch")
 	f.BoolVar(&d.write.FullDigest, "full-digest", false, "with --patch-only: the patch tells the SHA-256 of whole files")
 	f.StringVar(&d.write.Edits, "edits", "", "write the plan as JSON list of byte ranges {start, end, content}")
 	f.Int64Var(&d.write.Reserve, "reserve", 0, "leave this many bytes of room for keys in a GGUF file, for later changes in place")
+}
+
+// run makes a change and prints what it came to, unless a flag would be ignored.
+func (d *destination) run(c *console, path string, change func() (modelpatch.Result, error)) error {
+	if err := d.ignored(); err != nil {
+		return d.finish(c, path, modelpatch.Result{}, err)
+	}
+	end := d.begin(c)
+	r, err := change()
+	end()
+	return d.finish(c, path, r, err)
+}
+
+// ignored refuses flags that would have no effect beside the others. Those that
+// say how a file is written may stand beside --dry-run, so that a command can
+// be tried by adding it; those that promise a result may not.
+func (d *destination) ignored() error {
+	w := d.write
+	nothingWritten := w.DryRun && w.Edits == ""
+	for _, f := range []struct {
+		ignored   bool
+		what, why string
+	}{
+		{w.NoUndo && !w.InPlace, "--no-undo without --in-place", "a new file leaves the old one as it was: there is no undo patch to leave out"},
+		{w.FullDigest && !w.PatchOnly, "--full-digest without --patch-only", "only a patch file tells these digests; --digest prints that of a new file"},
+		{w.Sidecars && w.PatchOnly, "--sidecars with --patch-only", "a patch changes the model file alone"},
+		{d.verify && w.DryRun && !w.InPlace, "--verify with --dry-run", "there is no new file to compare: leave one of them out"},
+		{d.verify && w.PatchOnly, "--verify with --patch-only", "there is no new file to compare: apply the patch, then run verify"},
+		{d.verify && w.Output == "" && w.Edits != "" && !w.InPlace, "--verify without -o", "there is no new file to compare"},
+		{w.Digest && nothingWritten, "--digest with --dry-run", "nothing is written that could be hashed: leave one of them out"},
+		{w.Force && w.InPlace && w.Edits == "", "--force with --in-place", "there is no output to replace"},
+		{w.Backup && w.InPlace && w.Edits == "", "--backup with --in-place", "FILE.undo.mpatch takes a change in place back; -o NEW leaves the old file"},
+	} {
+		if f.ignored {
+			return &modelpatch.UsageError{What: f.what, Hint: f.why}
+		}
+	}
+	return nil
 }
 
 // begin shows progress on a terminal from now on; the returned function ends it.
@@ -106,6 +144,9 @@ func (c *console) plan(p report.Plan, dry bool) {
 	}
 	if p.Verified != nil {
 		c.field("verified", p.Verified.Verdict)
+	}
+	for _, n := range p.Notes {
+		c.field("note", text(n))
 	}
 	for _, a := range advice(p) {
 		c.field("check", a)

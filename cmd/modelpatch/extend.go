@@ -41,24 +41,18 @@ their own code does for another picture size; --kernel says how, one of
   modelpatch extend --image 384 vit-224.onnx -o vit-384.onnx`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if grid != "" || g.Image != 0 {
-				if err := parseGrid(grid, cmd.Flags().Changed("len"), &g); err != nil {
-					return err
+			return d.run(c, files[0], func() (modelpatch.Result, error) {
+				if grid != "" || cmd.Flags().Changed("image") {
+					if err := gridOptions(cmd, grid, &g); err != nil {
+						return modelpatch.Result{}, err
+					}
+					return modelpatch.ResizeGrid(cmd.Context(), files[0], g, modelpatch.OpenOptions{}, d.write)
 				}
-				r, err := modelpatch.ResizeGrid(cmd.Context(), files[0], g, modelpatch.OpenOptions{}, d.write)
-				return d.finish(c, files[0], r, err)
-			}
-			if !cmd.Flags().Changed("len") {
-				return &modelpatch.UsageError{What: "no new length", Hint: "--len N for text, --grid HxW or --image SIZE for pictures"}
-			}
-			if length > position.MaxLength || length < 1 {
-				return &modelpatch.UsageError{What: fmt.Sprintf("--len %d: a length must be between 1 and %d", length, int64(position.MaxLength))}
-			}
-			o.Length = int(length)
-			end := d.begin(c)
-			r, err := modelpatch.Extend(cmd.Context(), files[0], o, modelpatch.OpenOptions{}, d.write)
-			end()
-			return d.finish(c, files[0], r, err)
+				if err := textOptions(cmd, length, &o); err != nil {
+					return modelpatch.Result{}, err
+				}
+				return modelpatch.Extend(cmd.Context(), files[0], o, modelpatch.OpenOptions{}, d.write)
+			})
 		},
 	}
 	f := cmd.Flags()
@@ -83,14 +77,34 @@ func kernelNames() string {
 	return strings.Join(names, ", ")
 }
 
-// parseGrid reads HxW.
-func parseGrid(text string, length bool, g *modelpatch.GridOptions) error {
+// textOptions checks the flags that belong to --len.
+func textOptions(cmd *cobra.Command, length int64, o *modelpatch.ExtendOptions) error {
 	switch {
-	case length:
-		return &modelpatch.UsageError{What: "--len with --grid or --image", Hint: "text and pictures are extended one after the other"}
-	case text == "":
-		return nil
-	case g.Image != 0:
+	case !cmd.Flags().Changed("len"):
+		return &modelpatch.UsageError{What: "no new length", Hint: "--len N for text, --grid HxW or --image SIZE for pictures"}
+	case length > position.MaxLength || length < 1:
+		return &modelpatch.UsageError{What: fmt.Sprintf("--len %d: a length must be between 1 and %d", length, int64(position.MaxLength))}
+	case cmd.Flags().Changed("kernel"):
+		return &modelpatch.UsageError{What: "--kernel with --len", Hint: "it resamples pictures (--grid, --image); --method says how a text's table grows"}
+	}
+	if cmd.Flags().Changed("keep") && o.Grow.Keep == 0 {
+		o.Grow.Keep = -1 // none
+	}
+	o.Length = int(length)
+	return explicitZero(cmd, "original-length")
+}
+
+// gridOptions reads HxW, and refuses the flags that belong to --len.
+func gridOptions(cmd *cobra.Command, text string, g *modelpatch.GridOptions) error {
+	for _, name := range []string{"len", "method", "original-length", "keep", "sidecars"} {
+		if cmd.Flags().Changed(name) {
+			return &modelpatch.UsageError{What: "--" + name + " with --grid or --image", Hint: "it belongs to a length of text; text and pictures are extended one after the other"}
+		}
+	}
+	if err := explicitZero(cmd, "image"); err != nil || text == "" {
+		return err
+	}
+	if g.Image != 0 {
 		return &modelpatch.UsageError{What: "--grid with --image", Hint: "choose one of them"}
 	}
 	if _, err := fmt.Sscanf(strings.ToLower(text)+"\n", "%dx%d\n", &g.Height, &g.Width); err != nil {

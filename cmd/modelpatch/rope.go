@@ -19,8 +19,11 @@ func newRope(c *console) *cobra.Command {
 		Long: fmt.Sprintf(`rope changes the base of a rotary encoding, or replaces its scaling by one of
 %s. Outputs change, on purpose, at every length.
 
+Of two rotations, one for attentions that see everything and one for attentions
+with a sliding window (Gemma 3, ModernBERT), the first is changed.
+
 The original length is the one that the model was trained with; without it, the
-file's own is taken. The attention factor is the whole amplitude of cos and sin;
+file's own is taken. --base alone keeps the scaling that is there. The attention factor is the whole amplitude of cos and sin;
 without it, YaRN takes 0.1 ln(factor) + 1 and the others 1.
 
 %s`, strings.Join(position.ScalingTypes, ", "), exitCodes),
@@ -30,14 +33,12 @@ without it, YaRN takes 0.1 ln(factor) + 1 and the others 1.
   modelpatch rope --scaling none model.gguf --in-place`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			if zero := explicitZero(cmd, "base", "factor", "original-length", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "len"); zero != "" {
-				err := &modelpatch.UsageError{What: "--" + zero + " 0: it must be above 0"}
-				return d.finish(c, files[0], modelpatch.Result{}, err)
-			}
-			end := d.begin(c)
-			r, err := modelpatch.Rescale(cmd.Context(), files[0], o, modelpatch.OpenOptions{}, d.write)
-			end()
-			return d.finish(c, files[0], r, err)
+			return d.run(c, files[0], func() (modelpatch.Result, error) {
+				if err := explicitZero(cmd, "base", "factor", "original-length", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "len"); err != nil {
+					return modelpatch.Result{}, err
+				}
+				return modelpatch.Rescale(cmd.Context(), files[0], o, modelpatch.OpenOptions{}, d.write)
+			})
 		},
 	}
 	f := cmd.Flags()
@@ -56,12 +57,12 @@ without it, YaRN takes 0.1 ln(factor) + 1 and the others 1.
 	return cmd
 }
 
-// explicitZero finds a flag that was given as 0, which means nothing.
-func explicitZero(cmd *cobra.Command, names ...string) string {
+// explicitZero refuses flags that were given as 0, which stands for none.
+func explicitZero(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "0" {
-			return name
+			return &modelpatch.UsageError{What: "--" + name + " 0: it must be above 0"}
 		}
 	}
-	return ""
+	return nil
 }

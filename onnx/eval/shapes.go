@@ -537,27 +537,40 @@ func (v *Value) slice(axis int, start, end, step int64, most int) *Value {
 		}
 		return min(max(i, low), high)
 	}
-	var indices []int
-	if step > 0 {
+	switch {
+	case step > 0:
 		step = min(step, n+1) // lest an index wrap
 		start, end = clamp(start, 0, n), clamp(end, 0, n)
 		if start == 0 && end == n && step == 1 {
 			return v
 		}
-		if step == 1 && end-start > maxContent || (end-start)/step > maxContent {
-			shape := slices.Clone(v.Shape)
-			shape[axis] = int((end - start + step - 1) / step)
-			return Shaped(v.Type, shape...)
-		}
-		for i := start; i < end; i += step {
-			indices = append(indices, int(i))
-		}
-	} else if step < 0 {
+	case step < 0:
 		step = max(step, -n-1)
 		start, end = clamp(start, 0, n-1), clamp(end, -1, n-1)
-		for i := start; i > end && len(indices) < maxContent; i += step {
-			indices = append(indices, int(i))
-		}
+	default: // no step that the operator takes
+		end = start
+	}
+	count := stepsBetween(start, end, step)
+	if count > most {
+		shape := slices.Clone(v.Shape)
+		shape[axis] = count
+		return Shaped(v.Type, shape...).from(v)
+	}
+	indices := make([]int, count)
+	for i := range indices {
+		indices[i] = int(start + int64(i)*step)
 	}
 	return v.take(axis, indices, most)
+}
+
+// stepsBetween counts the indices from start, step apart, that lie before end;
+// behind it for a negative step.
+func stepsBetween(start, end, step int64) int {
+	switch {
+	case step > 0 && start < end:
+		return int((end - start + step - 1) / step)
+	case step < 0 && start > end:
+		return int((start - end - step - 1) / -step)
+	}
+	return 0
 }

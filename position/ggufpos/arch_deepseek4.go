@@ -29,15 +29,13 @@ func (m *model) findDeepSeek4() bool {
 		r := &rope{m: m, layers: plain, unscaled: true}
 		r.engine = engine{base: m.realOr(keyBase, 10000), factor: 1, attention: 1, amplitude: 1, pairing: m.arch.Pairing}
 		m.dimensions(&r.engine, false)
-		r.scheme = r.engine.rotary(m)
-		m.sites = append(m.sites, r)
+		m.addSite(r)
 	}
 	if compressed == nil || len(compressed) > 0 {
 		r := &rope{m: m, layers: compressed, baseKey: keyCompressBase}
 		r.engine = m.newEngine(false)
 		r.engine.base = m.realOr(keyCompressBase, r.engine.base)
-		r.scheme = r.engine.rotary(m)
-		m.sites = append(m.sites, r)
+		m.addSite(r)
 	}
 	return true
 }

@@ -48,7 +48,7 @@ func (m *model) meant() string {
 // nobody knows which keys an engine would read.
 func (m *model) suggest(r *rope) {
 	r.engine = m.newEngine(false)
-	r.scheme = r.engine.rotary(m)
+	r.scheme, r.keys = r.engine.rotary(m), r.keysInUse()
 	e := r.Encoding()
 	e.Beyond = report.BeyondUnknown
 	e.Evidence = []report.Evidence{{Kind: "key", Says: "keys of RoPE are there; the architecture is not known, nor is the layout of pairs"}}

@@ -7,13 +7,12 @@ import (
 
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// Tolerances of reading divisors back: they are stored as float32.
-const (
-	divisorTolerance = 1e-5
-	rampTolerance    = 2e-3
-)
+// divisorTolerance is how far divisors that are to be one number may differ:
+// they are stored as float32.
+const divisorTolerance = 1e-5
 
 // notTurned is what Gemma 4 stores for pairs that do not turn.
 const notTurned = 1e20
@@ -22,6 +21,8 @@ func near(a, b, tolerance float64) bool {
 	return math.Abs(a-b) <= tolerance*math.Max(math.Abs(a), math.Abs(b))
 }
 
+// allOnes reports whether divisors leave every frequency as it is, or there are
+// none.
 func allOnes(divisors []float64) bool {
 	for _, d := range divisors {
 		if !near(d, 1, divisorTolerance) {
@@ -62,13 +63,27 @@ func (e *engine) fromFreqs() schemes.Scaling {
 		e.say("fit", fmt.Sprintf("every divisor in %s is %g", nameFreqs, e.freqs[0]))
 		return schemes.Scaling{Type: schemes.ScalingLinear, Factor: e.freqs[0], AttentionFactor: notOne(e.amplitude)}
 	}
-	if bent, ok := e.bakedYaRN(); ok {
-		return bent
-	}
-	if llama3, ok := e.llama3(); ok {
-		return llama3
+	if ramp, ok := e.fromRamp(); ok {
+		return ramp
 	}
 	return s
+}
+
+// fromRamp names the scaling of divisors that rise from 1 to the factor. Only
+// the ratios of Llama 3's original length and bounds show in them, so that its
+// low bound is taken to be 1, as every published model has it.
+func (e *engine) fromRamp() (schemes.Scaling, bool) {
+	found, ok := fit.Divisors(e.freqs, e.effectiveBase(), fit.Options{Amplitude: e.amplitude})
+	if !ok {
+		return schemes.Scaling{}, false
+	}
+	s := found.Rotary.Scaling
+	s.Frequencies = e.frequencies()
+	if s.AttentionFactor = e.amplitude; s.Type != schemes.ScalingYaRN {
+		s.AttentionFactor = notOne(e.amplitude)
+	}
+	e.evidence = append(e.evidence, report.Evidence{Kind: "fit", Says: nameFreqs + " divides by " + s.String() + ": " + found.Why, Residual: report.Pointer(report.Number(found.Residual))})
+	return s, true
 }
 
 func notOne(v float64) float64 {
@@ -118,92 +133,4 @@ func (e *engine) constant() bool {
 		}
 	}
 	return true
-}
-
-// plateau is the largest divisor, when the divisors rise from 1 to it.
-func (e *engine) plateau() (float64, bool) {
-	last := e.freqs[len(e.freqs)-1]
-	for i, d := range e.freqs {
-		if !(d >= 1-divisorTolerance) || d > last*(1+divisorTolerance) || i > 0 && d < e.freqs[i-1]*(1-divisorTolerance) {
-			return 0, false
-		}
-	}
-	return last, last > 1+divisorTolerance
-}
-
-// kept is how much of the plain frequency a divisor d leaves with factor s:
-// 1 at d = 1, 0 at d = s.
-func kept(d, s float64) float64 { return (1/d - 1/s) / (1 - 1/s) }
-
-// llama3 reads Llama 3's scaling back: the factor is the plateau, and between
-// the ends the kept part is linear in the number of turns. Only the ratios of
-// original length and bounds show in the divisors, so that the low bound is
-// taken to be 1, as every published model has it.
-func (e *engine) llama3() (schemes.Scaling, bool) {
-	s, ok := e.plateau()
-	if !ok {
-		return schemes.Scaling{}, false
-	}
-	out := schemes.Scaling{Type: schemes.ScalingLlama3, Factor: float64(float32(s)), AttentionFactor: notOne(e.amplitude), Frequencies: e.frequencies()}
-	var x, k []float64 // turns per position, kept part
-	for i, d := range e.freqs {
-		if part := kept(d, s); part > rampTolerance && part < 1-rampTolerance {
-			x = append(x, math.Pow(e.base, -2*float64(i)/float64(e.dims))/(2*math.Pi))
-			k = append(k, part)
-		}
-	}
-	switch len(x) {
-	case 0:
-		e.say("fit", nameFreqs+" steps from 1 to the factor, as Llama 3's scaling may")
-		return out, true
-	case 1:
-		e.say("fit", nameFreqs+" rises from 1 to the factor; bounds of 1 and 4 are taken to tell the original length")
-		out.OriginalLength, out.LowFreqFactor, out.HighFreqFactor = int(math.Round((3*k[0]+1)/x[0])), 1, 4
-		return out, true
-	}
-	slope, offset, worst := line(x, k)
-	if worst > rampTolerance || offset >= 0 {
-		return schemes.Scaling{}, false
-	}
-	out.OriginalLength, out.LowFreqFactor, out.HighFreqFactor = int(math.Round(slope/-offset)), 1, 1-1/offset
-	e.evidence = append(e.evidence, report.Evidence{Kind: "fit", Says: nameFreqs + " follows Llama 3's formula", Residual: report.Pointer(report.Number(worst))})
-	return out, true
-}
-
-// line fits k = slope·x + offset by least squares; worst is the largest
-// deviation.
-func line(x, k []float64) (slope, offset, worst float64) {
-	n := float64(len(x))
-	var sx, sk, sxx, sxk float64
-	for i := range x {
-		sx, sk, sxx, sxk = sx+x[i], sk+k[i], sxx+x[i]*x[i], sxk+x[i]*k[i]
-	}
-	slope = (n*sxk - sx*sk) / (n*sxx - sx*sx)
-	offset = (sk - slope*sx) / n
-	for i := range x {
-		worst = math.Max(worst, math.Abs(slope*x[i]+offset-k[i]))
-	}
-	return slope, offset, worst
-}
-
-// bakedYaRN reads YaRN back that was written as divisors and an amplitude: the
-// kept part is linear in the number of the pair, and the amplitude is YaRN's.
-func (e *engine) bakedYaRN() (schemes.Scaling, bool) {
-	s, ok := e.plateau()
-	if !ok || !near(e.amplitude, schemes.YaRNAmplitude(s, 1), 1e-4) {
-		return schemes.Scaling{}, false
-	}
-	var x, k []float64
-	for i, d := range e.freqs {
-		if part := kept(d, s); part > rampTolerance && part < 1-rampTolerance {
-			x, k = append(x, float64(i)), append(k, part)
-		}
-	}
-	if len(x) > 1 {
-		if _, _, worst := line(x, k); worst > rampTolerance {
-			return schemes.Scaling{}, false
-		}
-	}
-	e.say("fit", nameFreqs+" and attn_factor are YaRN's")
-	return schemes.Scaling{Type: schemes.ScalingYaRN, Factor: float64(float32(s)), AttentionFactor: e.amplitude, Frequencies: e.frequencies()}, true
 }

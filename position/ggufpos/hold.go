@@ -46,7 +46,8 @@ func (r *rope) Hold(want position.Want) error {
 	}
 	rebased := r.scheme
 	rebased.Base, rebased.Scaling.Frequencies = w.Base, nil
-	if w.Equal(rebased) && (r.engine.freqs == nil || allOnes(r.engine.freqs) || r.engine.masked()) {
+	same := w.Equal(rebased) && w.Scaling.OriginalLength == r.scheme.Scaling.OriginalLength // which a short ramp may not show
+	if same && (r.engine.freqs == nil || allOnes(r.engine.freqs) || r.engine.masked()) {
 		return nil // keys go with any base; divisors are made for one
 	}
 	r.held = true
@@ -203,8 +204,12 @@ func (r *rope) clear() {
 	m := r.m
 	r.clearKeys()
 	for _, name := range []string{nameFreqs, nameLong, nameShort} {
+		if name == nameFreqs && r.engine.freqs != nil && allOnes(r.engine.freqs) {
+			continue // they divide nothing
+		}
 		if t := m.file.Tensor(name); t != nil && len(t.Shape) == 1 {
 			m.edit.Remove(t, "divisors as they were")
+			m.removed = append(m.removed, t)
 		}
 	}
 }
@@ -352,17 +357,21 @@ func (r *rope) holdLongRoPE(s schemes.Scaling) error {
 // addDivisors stores a factor tensor: F32, one number a pair.
 func (r *rope) addDivisors(name string, values []float64, why string) {
 	m := r.m
-	raw := make([]byte, 0, 4*len(values))
-	var order binary.ByteOrder = m.file.Parts[0].Order
-	for _, v := range values {
-		b := make([]byte, 4)
-		order.PutUint32(b, math.Float32bits(float32(v)))
-		raw = append(raw, b...)
-	}
+	raw := encoded(values, m.file.Parts[0].Order)
 	if t := m.file.Tensor(name); t != nil && t.Type == gguf.F32 && t.Size == int64(len(raw)) {
+		m.removed = slices.DeleteFunc(m.removed, func(r *gguf.Tensor) bool { return r == t })
 		m.edit.Keep(t)
 		m.edit.Replace(t, patch.Bytes(raw), why)
 		return
 	}
 	m.edit.Add(name, gguf.F32, []int64{int64(len(values))}, patch.Bytes(raw), why)
+}
+
+// encoded are numbers as F32 in a file's byte order.
+func encoded(values []float64, order binary.ByteOrder) []byte {
+	raw := make([]byte, 4*len(values))
+	for i, v := range values {
+		order.PutUint32(raw[4*i:], math.Float32bits(float32(v)))
+	}
+	return raw
 }

@@ -21,6 +21,7 @@ type model struct {
 	looked     bool // attentions were looked for
 	findings   []report.Finding
 	arrays     map[string][]float64 // numeric arrays by key
+	removed    []*gguf.Tensor       // divisors that are to go
 }
 
 // Open finds the position encodings of a GGUF file. The model owns the file

@@ -22,8 +22,9 @@ type rope struct {
 	rebased bool            // Hold changed the base
 	holds   *schemes.Rotary // what Hold stored
 
-	baseKey  string // deepseek4: the key of its base, when it is not freq_base
-	unscaled bool   // deepseek4: scaling keys do not act here
+	keys     []string // the file's keys that have a part in what the engine computes
+	baseKey  string   // deepseek4: the key of its base, when it is not freq_base
+	unscaled bool     // deepseek4: scaling keys do not act here
 }
 
 // findRope adds the rotations of a RoPE architecture: one, or two where full
@@ -57,7 +58,12 @@ func (m *model) findRope() {
 // addRope completes a rotation with what the engine computes and adds it.
 func (m *model) addRope(r *rope, sliding bool) {
 	r.engine = m.newEngine(sliding)
-	r.scheme = r.engine.rotary(m)
+	m.addSite(r)
+}
+
+// addSite adds a rotation whose engine is known.
+func (m *model) addSite(r *rope) {
+	r.scheme, r.keys = r.engine.rotary(m), r.keysInUse()
 	m.sites = append(m.sites, r)
 }
 
@@ -67,20 +73,14 @@ func (r *rope) Encoding() position.Encoding {
 		Scheme: r.scheme, Form: report.FormKeys, Beyond: report.BeyondContinues, Layers: r.layers,
 		Evidence: append([]report.Evidence{{Kind: "architecture", Says: "llama.cpp's " + r.m.name + " turns queries and keys, " + r.engine.pairing + " pairing"}}, r.engine.evidence...),
 	}
-	keys := []string{keyBase, keyDims, keySections, keyType, keyFactor, keyScaleLinear, keyOriginal, keyAttnFactor, keyLogMul}
-	if r.sliding {
-		keys = []string{keyBaseSWA, keyDims, keyDimsSWA, keyWindow}
-		if w := r.m.arch.Window; w.Base != "own" {
-			keys = append([]string{keyBase}, keys...)
-		}
-	}
-	for _, k := range keys {
-		if p := r.m.pair(k); p != nil {
-			e.Where = append(e.Where, report.Where{Key: report.Name(p.Key), Range: &[2]int64{p.ValueAt, p.End}})
-		}
+	for _, k := range r.keys {
+		p := r.m.pair(k)
+		e.Where = append(e.Where, report.Where{Key: report.Name(p.Key), Range: &[2]int64{p.ValueAt, p.End}})
 	}
 	for _, name := range r.engine.tensors {
-		e.Where = append(e.Where, r.m.whereTensor(r.m.file.Tensor(name)))
+		if !r.engine.idle(name) {
+			e.Where = append(e.Where, r.m.whereTensor(r.m.file.Tensor(name)))
+		}
 	}
 	return e
 }
@@ -137,7 +137,7 @@ type engine struct {
 	freqs     []float64 // divisors of rope_freqs.weight
 	short     []float64 // divisors of rope_factors_short.weight
 	long      []float64
-	tensors   []string // names of factor tensors in use
+	tensors   []string // names of factor tensors that are read
 	alpha     float64  // hunyuan's NTK factor
 	unknown   bool     // rope.scaling.type is no word the engine knows
 	evidence  []report.Evidence

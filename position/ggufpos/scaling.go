@@ -105,6 +105,9 @@ func (m *model) factorTensors(e *engine, kind string, sliding bool) {
 		if e.short = m.divisors(e, nameShort); e.short != nil {
 			e.tensors = append(e.tensors, nameShort)
 		}
+		if allOnes(e.long) && allOnes(e.short) {
+			e.long, e.short = nil, nil
+		}
 		if m.arch.LongRoPE == "typed" {
 			return // rope_freqs is not loaded then
 		}
@@ -115,6 +118,14 @@ func (m *model) factorTensors(e *engine, kind string, sliding bool) {
 	if e.freqs = m.divisors(e, nameFreqs); e.freqs != nil {
 		e.tensors = append(e.tensors, nameFreqs)
 	}
+}
+
+// idle reports whether the divisors of a tensor in use are all ones.
+func (e *engine) idle(name string) bool {
+	if name == nameFreqs {
+		return allOnes(e.freqs)
+	}
+	return e.long == nil && e.short == nil
 }
 
 // Factor tensors, one of each in a file.

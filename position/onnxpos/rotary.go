@@ -28,6 +28,8 @@ type rotarySite struct {
 	trig   []source // Cos and Sin nodes, where the form is runtime
 	held   int
 	known  []float64 // frequencies of the graph, once read
+	looked bool      // window is known
+	window int
 }
 
 // addRotations groups rotations that turn by the same numbers into sites.

@@ -32,16 +32,17 @@ func (p Precision) Step() float64 {
 	return 1.0 / (1 << 24)
 }
 
-// Round is x as stored in this precision, ties to even. Int8 does not round:
-// that wants the table's own scale.
+// Round is x as stored in this precision, rounded once, ties to even (IEEE 754
+// roundTiesToEven; by way of float32 a number just above a tie would fall on
+// it). Int8 does not round: that wants the table's own scale.
 func (p Precision) Round(x float64) float64 {
 	switch p {
 	case Float64, Int8:
 		return x
 	case Float16:
-		return roundBits(float64(float32(x)), 11, -14)
+		return roundBits(x, 11, -14)
 	case BFloat16:
-		return roundBits(float64(float32(x)), 8, -126)
+		return roundBits(x, 8, -126)
 	}
 	return float64(float32(x))
 }

@@ -27,30 +27,39 @@ type reading struct {
 	low, high float64 // YaRN
 	residual  float64
 	nice      bool // its parameters are numbers that somebody chose
+	agrees    bool // its amplitude is the one that is known, or none is
 	why       string
 }
 
 // explainRamp tries YaRN and Llama 3 with every base that the undivided
 // frequencies allow, those that somebody may have chosen first.
 func explainRamp(v vector, p Precision, o Options) (Result, bool) {
-	if len(v.f) < 4 || !(math.Abs(v.y[0]) <= v.limit(0)) {
+	if !v.startsPlain() {
 		return Result{}, false
 	}
 	for _, c := range v.baseCandidates(o) {
-		r := newRamp(v, c.base, c.relative)
-		readings := r.readings(p, o)
-		if len(readings) > 0 {
+		if readings := newRamp(v, c.base, c.relative).readings(p, o); len(readings) > 0 {
 			return choose(readings), true
 		}
 	}
 	return Result{}, false
 }
 
-// choose puts the reading first that has numbers somebody chose, else the one
-// that misses least.
+// startsPlain reports whether there are enough frequencies for a ramp, and the
+// first is 1.
+func (v vector) startsPlain() bool {
+	return len(v.f) >= 4 && math.Abs(v.y[0]) <= v.limit(0)
+}
+
+// choose puts the reading first whose scaling has the amplitude that is known,
+// then the one that has numbers somebody chose, else the one that misses least.
 func choose(readings []reading) Result {
 	slices.SortStableFunc(readings, func(a, b reading) int {
 		switch {
+		case a.agrees != b.agrees && a.agrees:
+			return -1
+		case a.agrees != b.agrees:
+			return 1
 		case a.nice != b.nice && a.nice:
 			return -1
 		case a.nice != b.nice:
@@ -192,7 +201,7 @@ func (r *ramp) readings(p Precision, o Options) []reading {
 			}
 		}
 		if len(all) > 0 {
-			return all
+			return agreeing(all, p, o)
 		}
 	}
 	r.factor = 0
@@ -200,6 +209,19 @@ func (r *ramp) readings(p Precision, o Options) []reading {
 		if found, ok := try(); ok {
 			all = append(all, found)
 		}
+	}
+	return agreeing(all, p, o)
+}
+
+// agreeing marks the readings that the amplitude of cos and sin speaks for:
+// YaRN's is 0.1·ln s + 1 (Peng et al. 2023, §3.4), Llama 3 has none.
+func agreeing(all []reading, p Precision, o Options) []reading {
+	for i := range all {
+		want := 1.0
+		if s := all[i].rotary.Scaling; s.Type == schemes.ScalingYaRN {
+			want = schemes.YaRNAmplitude(s.Factor, 1)
+		}
+		all[i].agrees = o.Amplitude == 0 || math.Abs(o.Amplitude-want) <= 10*p.amplitudeError()
 	}
 	return all
 }
@@ -371,13 +393,7 @@ func (r *ramp) yarnLength(low, high float64, whole bool) (int, bool) {
 	if high < d-1 {
 		most = min(most, at(schemes.DefaultBetaSlow, high))
 	}
-	length, count := 0, 0
-	for l := 1; l <= longestOriginal; l *= 2 {
-		if float64(l) >= least && float64(l) <= most {
-			length, count = l, count+1
-		}
-	}
-	return length, count == 1
+	return powerWithin(least, most)
 }
 
 // snapLength is the power of two, else the round whole number, within the
@@ -462,20 +478,35 @@ func (r *ramp) llama3Reading(length, ratio float64, nice bool, residual float64)
 	}
 }
 
-// llama3Step is low = high (Llama 4): one length between two waves.
+// llama3Step is low = high (Llama 4): the length lies between two waves, and is
+// the power of two there; where there is none, or several, it is not known.
 func (r *ramp) llama3Step(divided int) (reading, bool) {
 	least, most := 2*math.Pi/r.plain[divided-1], 2*math.Pi/r.plain[divided]
-	length, nice := math.Exp2(math.Ceil(math.Log2(least))), true
-	if length >= most {
-		length, nice = math.Sqrt(least*most), false
-	}
 	residual, ok := r.explains(func(i int) float64 {
 		if i < divided {
 			return 1
 		}
 		return 0
 	})
-	return r.llama3Reading(length, 1, nice, residual), ok
+	length, one := powerWithin(least, most)
+	out := r.llama3Reading(float64(length), 1, one, residual)
+	if !one {
+		s := &out.rotary.Scaling
+		s.OriginalLength, s.LowFreqFactor, s.HighFreqFactor = 0, 0, 0
+		out.why = fmt.Sprintf("a step between waves of %.6g and %.6g, then 1/%g", least, most, r.factor)
+	}
+	return out, ok
+}
+
+// powerWithin is the power of two from least to most, if it is the only one.
+func powerWithin(least, most float64) (length int, one bool) {
+	count := 0
+	for l := 1; l <= longestOriginal; l *= 2 {
+		if float64(l) >= least && float64(l) <= most {
+			length, count = l, count+1
+		}
+	}
+	return length, count == 1
 }
 
 // openYaRN is a YaRN whose ramp leaves the vector: of s and the ramp's end only

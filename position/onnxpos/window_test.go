@@ -1,0 +1,167 @@
+package onnxpos
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// masks make the mask of an attention out of "row" and "column", the positions
+// of queries and keys, as nodes named after the layer.
+var masks = map[string]func(layer string) []onnx.NewNode{
+	"none": nil,
+	"causal": func(l string) []onnx.NewNode {
+		return []onnx.NewNode{node("LessOrEqual", l+"allowed", "column", "row")}
+	},
+	"causal, up to the next": func(l string) []onnx.NewNode {
+		return []onnx.NewNode{node("Add", l+"next", "row", "one"), node("Less", l+"allowed", "column", l+"next")}
+	},
+	"sliding": func(l string) []onnx.NewNode { // transformers' sliding_window_overlay
+		return []onnx.NewNode{node("Sub", l+"first", "row", "wide"), node("Greater", l+"near", "column", l+"first"), node("LessOrEqual", l+"past", "column", "row"), node("And", l+"allowed", l+"near", l+"past")}
+	},
+	"both sides": func(l string) []onnx.NewNode { // ModernBERT's bidirectional window
+		return []onnx.NewNode{node("Sub", l+"apart", "row", "column"), node("Abs", l+"distance", l+"apart"), node("LessOrEqual", l+"allowed", l+"distance", "wide")}
+	},
+	"distance": func(l string) []onnx.NewNode {
+		return []onnx.NewNode{node("Sub", l+"apart", "row", "column"), node("GreaterOrEqual", l+"far", l+"apart", "wide"), node("Not", l+"allowed", l+"far")}
+	},
+	"triangle": func(l string) []onnx.NewNode { // torch.tril(ones, diagonal=-window)
+		return []onnx.NewNode{node("Equal", l+"ones", "any", "any"), withInts(node("Cast", l+"numbers", l+"ones"), "to", int64(onnx.Float)),
+			withInts(node("Trilu", l+"lower", l+"numbers", "below"), "upper", int64(0)), withInts(node("Cast", l+"far", l+"lower"), "to", int64(onnx.Bool)), node("Not", l+"allowed", l+"far")}
+	},
+	"short": func(l string) []onnx.NewNode {
+		return []onnx.NewNode{node("Sub", l+"first", "row", "three"), node("Greater", l+"allowed", "column", l+"first")}
+	},
+}
+
+// attending is a model with an attention for each base, of queries and keys
+// that turn with it, and the mask of that name.
+func attending(m *onnx.NewModel, bases []float64, kinds []string) {
+	free(m)
+	m.Outputs[0].Dims[2] = 16
+	m.Initializers = append(m.Initializers[2:], noise("wte", 32, 16), integers("last", -1), integers("first", 0), integers("halves", 8, 8), integers("wide", 4096), integers("below", -4096), integers("three", 3),
+		floats("kept number", nil, func(int) float64 { return 0 }), floats("masked number", nil, func(int) float64 { return -math.MaxFloat32 }))
+	m.Nodes = append(m.Nodes[:3], withInts(node("Cast", "at", "p"), "to", int64(onnx.Float)), node("Unsqueeze", "places", "at", "last"),
+		node("Unsqueeze", "row", "p", "last"), node("Unsqueeze", "column", "p", "first"), node("Add", "any", "row", "column"), node("Gather", "te", "wte", "ids"))
+	state := "te"
+	for i, base := range bases {
+		l := fmt.Sprintf("layer %d ", i)
+		plain := schemes.Rotary{Base: base, Dim: 16}.PlainFrequencies()
+		m.Initializers = append(m.Initializers, floats(l+"inverse", []int64{1, 8}, func(i int) float64 { return plain[i] }), noise(l+"V", 16, 16))
+		m.Nodes = append(m.Nodes, node("MatMul", l+"angles", "places", l+"inverse"), withInts(node("Concat", l+"both", l+"angles", l+"angles"), "axis", int64(-1)), node("Cos", l+"cos", l+"both"), node("Sin", l+"sin", l+"both"),
+			withInts(onnx.NewNode{Op: "Split", Inputs: []string{state, "halves"}, Outputs: []string{l + "a", l + "b"}}, "axis", int64(-1)), node("Neg", l+"minus", l+"b"),
+			withInts(node("Concat", l+"swung", l+"minus", l+"a"), "axis", int64(-1)), node("Mul", l+"straight", state, l+"cos"), node("Mul", l+"across", l+"swung", l+"sin"), node("Add", l+"q", l+"straight", l+"across"),
+			withInts(node("Transpose", l+"k", l+"q"), "perm", []int64{0, 2, 1}), node("MatMul", l+"content", l+"q", l+"k"))
+		scores := l + "content"
+		if make := masks[kinds[i]]; make != nil {
+			m.Nodes = append(append(m.Nodes, make(l)...), node("Where", l+"mask", l+"allowed", "kept number", "masked number"), node("Add", l+"scores", scores, l+"mask"))
+			scores = l + "scores"
+		}
+		m.Nodes = append(m.Nodes, withInts(node("Softmax", l+"weights", scores), "axis", int64(-1)), node("MatMul", l+"v", state, l+"V"), node("MatMul", l+"out", l+"weights", l+"v"))
+		state = l + "out"
+	}
+	m.Nodes[len(m.Nodes)-1].Outputs[0] = "h"
+}
+
+func TestWindowOfMasks(t *testing.T) {
+	want := map[string]int{"none": 0, "causal": 0, "causal, up to the next": 0, "sliding": 4096, "both sides": 4096, "distance": 4096, "triangle": 4096, "short": 3}
+	for kind := range masks {
+		m := built(t, func(n *onnx.NewModel) { attending(n, []float64{10000}, []string{kind}) })
+		if got := m.sites[0].(*rotarySite).Window(); got != want[kind] {
+			t.Errorf("%s: a window of %d, want %d", kind, got, want[kind])
+		}
+	}
+}
+
+// TestRescaleOfTheGlobalRotation: of two rotations the one changes whose
+// attention sees everything, whatever the order.
+func TestRescaleOfTheGlobalRotation(t *testing.T) {
+	const local, global = 10000.0, 1e6
+	for _, c := range []struct {
+		bases []float64
+		kinds []string
+		want  string // encodings that change, or why none does
+	}{
+		{[]float64{local, global}, []string{"sliding", "causal"}, "e1"},
+		{[]float64{global, local}, []string{"causal", "sliding"}, "e0"},
+		{[]float64{global, local, local}, []string{"none", "both sides", "both sides"}, "e0"},
+		{[]float64{local, global}, []string{"triangle", "causal, up to the next"}, "e1"},
+		{[]float64{local, local}, []string{"sliding", "causal"}, "e0"}, // one rotation that both kinds share
+		{[]float64{local}, []string{"sliding"}, "e0"},                  // what slides is all there is
+		{[]float64{local, global}, []string{"causal", "causal"}, "cannot be told which one is global: base 10000 at Cos Cos layer 0 cos, base 1000000 at Cos Cos layer 1 cos"},
+		{[]float64{local, global}, []string{"none", "none"}, "cannot be told which one is global"},
+	} {
+		for _, change := range []func(position.Model) (position.Outcome, error){
+			func(m position.Model) (position.Outcome, error) {
+				return position.Rescale(m, position.RescaleOptions{Base: 5e6})
+			},
+			func(m position.Model) (position.Outcome, error) {
+				return position.Extend(m, position.ExtendOptions{Length: 32768, Method: schemes.ScalingYaRN, OriginalLength: 8192})
+			},
+		} {
+			m := built(t, func(n *onnx.NewModel) { attending(n, c.bases, c.kinds) })
+			out, err := change(m)
+			var got []string
+			for _, change := range out.Changes {
+				got = append(got, change.Encoding)
+			}
+			says := strings.Join(slices.DeleteFunc(got, func(s string) bool { return s == "" }), " ")
+			if refusal, ok := errors.AsType[*position.Refusal](err); ok {
+				says = refusal.Why
+			} else if err != nil {
+				t.Errorf("%v, %v: %v", c.bases, c.kinds, err)
+			}
+			if says != c.want && !(strings.HasPrefix(c.want, "cannot") && strings.Contains(says, c.want)) {
+				t.Errorf("%v, %v: %q, want %q", c.bases, c.kinds, says, c.want)
+			}
+		}
+	}
+}
+
+// TestWindowsOfExports reads windows off what exporters make of Gemma 3 and
+// ModernBERT.
+func TestWindowsOfExports(t *testing.T) {
+	entries(t) // skips by name where the corpus is absent
+	for file, want := range map[string]map[float64]int{
+		"gemma3-dy18.onnx": {10000: 16, 1e6: 0}, "optimum-gemma3-past.onnx": {10000: 16, 1e6: 0}, "modernbert-dy18.onnx": {10000: 4, 160000: 0},
+	} {
+		m := opened(t, filepath.Join(corpus, "onnx", file))
+		for _, s := range m.sites {
+			r := s.(*rotarySite)
+			if got := r.Window(); got != want[r.scheme.Base] {
+				t.Errorf("%s: base %g has a window of %d, want %d", file, r.scheme.Base, got, want[r.scheme.Base])
+			}
+		}
+	}
+}
+
+// TestWindowOfFusedAttention reads the window that a fused operator states.
+func TestWindowOfFusedAttention(t *testing.T) {
+	for stated, want := range map[int64]int{-1: 0, 512: 512} {
+		m := built(t, func(n *onnx.NewModel) {
+			free(n)
+			n.Outputs[0].Dims[2] = 8
+			wave := func(name string, of func(float64) float64) onnx.NewTensor {
+				return floats(name, []int64{64, 4}, func(i int) float64 { return of(float64(i/4) * math.Pow(10000, -float64(i%4)/4)) })
+			}
+			n.Initializers = append(n.Initializers[2:], noise("wte", 32, 24), integers("lengths", 5), integers("total", 6), wave("cos", math.Cos), wave("sin", math.Sin))
+			fused := onnx.NewNode{Op: "GroupQueryAttention", Domain: "com.microsoft", Inputs: []string{"te", "", "", "", "", "lengths", "total", "cos", "sin"}, Outputs: []string{"h"}}
+			for name, v := range map[string]int64{"num_heads": 1, "kv_num_heads": 1, "do_rotary": 1, "local_window_size": stated} {
+				fused = withInts(fused, name, v)
+			}
+			n.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), fused}
+		})
+		r, ok := m.sites[0].(*rotarySite)
+		if !ok || r.Window() != want {
+			t.Errorf("window %d stated: %v", stated, found(m))
+		}
+	}
+}

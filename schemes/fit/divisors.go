@@ -1,0 +1,37 @@
+package fit
+
+import "github.com/modelpatch/modelpatch/schemes"
+
+// Divisors explains the numbers that divide the plain frequencies of a known
+// base, one a pair, as llama.cpp's converters store a scaling in
+// rope_freqs.weight: 1 where a frequency stays, the factor where it is divided,
+// and a ramp between. It is InverseFrequencies for base^(−2i/d)/divisor[i]
+// where the base need not be found: the same inverse of Llama 3's scaling and
+// of YaRN's. ok is false where the divisors are neither.
+//
+// Numbers made in float32 are tried first, then coarser ones.
+func Divisors(divisors []float64, base float64, o Options) (r Result, ok bool) {
+	o.Base = base
+	plain := schemes.Rotary{Base: base, Dim: 2 * len(divisors)}.PlainFrequencies()
+	f := make([]float64, len(divisors))
+	for i, d := range divisors {
+		if !(d > 0) || !(base > 1) {
+			return Result{}, false
+		}
+		f[i] = plain[i] / d
+	}
+	for _, p := range []Precision{Float32, Float16} {
+		sigma := make([]float64, len(f)) // of the divisors, which never get too small for their type
+		for i := range sigma {
+			sigma[i] = p.Step() + frequencyError
+		}
+		v := newVector(f, sigma, o)
+		if !v.startsPlain() {
+			continue
+		}
+		if readings := newRamp(v, base, 0).readings(p, o); len(readings) > 0 {
+			return choose(readings).finish(f, o), true
+		}
+	}
+	return Result{}, false
+}
