@@ -55,6 +55,7 @@ func (d *destination) begin(c *console) (end func()) {
 
 // finish prints what a change came to.
 func (d *destination) finish(c *console, path string, r modelpatch.Result, err error) error {
+	c.changed = len(r.Plan.Written) > 0
 	switch {
 	case err != nil:
 		c.fail(path, err, d.asJSON)

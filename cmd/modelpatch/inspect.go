@@ -31,6 +31,9 @@ returned.
 				return err
 			}
 			for _, path := range files {
+				if c.out.err != nil {
+					break // nobody would read the rest
+				}
 				r, err := modelpatch.Inspect(path, o)
 				switch {
 				case err != nil:
