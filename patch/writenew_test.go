@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -200,6 +201,31 @@ func sameErrorType(err, want error) bool {
 		return errors.As(err, new(*PlanError))
 	}
 	return false
+}
+
+// roomFS says how much room there is.
+type roomFS struct {
+	FS
+	free int64
+}
+
+func (r roomFS) Free(string) (int64, error) { return r.free, nil }
+
+// TestWriteNewRoom: what a file takes is enough room for it, and a byte less is
+// refused before anything is written, with both numbers.
+func TestWriteNewRoom(t *testing.T) {
+	const size = 60_000
+	dir := t.TempDir()
+	in := writeFile(t, dir, "in", strings.Repeat("x", size-1))
+	p := filePlan(in, Edit{At: size - 1, New: Text("+")})
+	_, err := WriteNew(context.Background(), p, filepath.Join(dir, "out"), WriteOptions{FS: roomFS{OS, size - 1}})
+	if o, ok := errors.AsType[*OutputError](err); !ok || !errors.Is(err, syscall.ENOSPC) || o.Hint != "60000 bytes are needed, 59999 are free" {
+		t.Errorf("a byte less: %v", err)
+	}
+	onlyFiles(t, dir, "in")
+	if _, err := WriteNew(context.Background(), p, filepath.Join(dir, "out"), WriteOptions{FS: roomFS{OS, size}}); err != nil {
+		t.Errorf("as much as is needed: %v", err)
+	}
 }
 
 func TestWriteNewInterrupted(t *testing.T) {
