@@ -172,7 +172,7 @@ func (t *placed) edit(ctx context.Context, j *journal, check func(string) error)
 		return err
 	}
 	if err := t.unchangedSince(); err != nil {
-		return errors.Join(err, t.forget()) // nothing is written, so nothing is put back
+		return errors.Join(err, t.forget(standsUntouched)) // nothing is written, so nothing is put back
 	}
 	err := t.change(ctx, j)
 	if err == nil {
@@ -188,7 +188,7 @@ func (t *placed) edit(ctx context.Context, j *journal, check func(string) error)
 		}
 		return err
 	}
-	return t.forget()
+	return t.forget(standsNew)
 }
 
 func (t *placed) unchangedSince() error {
@@ -226,7 +226,7 @@ func (t *placed) publish(j *journal) (err error) {
 		return errors.Join(err, ignoreAbsent(t.fs.Remove(temp)))
 	}
 	if step(syncDir(t.fs, filepath.Dir(t.path))); err != nil {
-		return errors.Join(err, t.forget())
+		return errors.Join(err, t.forget(standsUntouched))
 	}
 	return nil
 }
@@ -243,14 +243,15 @@ func writeAll(f File, b []byte) error {
 	return err
 }
 
-// forget removes the journal.
-func (t *placed) forget() error {
-	err := t.fs.Remove(journalPath(t.path))
-	if err == nil {
-		err = syncDir(t.fs, filepath.Dir(t.path))
+// forget removes the journal of a file in the given state.
+func (t *placed) forget(s standing) error {
+	e := &OutputError{Op: "remove journal", Path: t.path, Done: s.done, State: s.what + ", but its journal is still there", Hint: "modelpatch recover removes it"}
+	if e.Err = t.fs.Remove(journalPath(t.path)); e.Err != nil {
+		return e
 	}
-	if err != nil {
-		return &OutputError{Op: opForget, Path: t.path, Err: err, Hint: "recover finishes the edit"}
+	if e.Err = syncDir(t.fs, filepath.Dir(t.path)); e.Err != nil {
+		e.State, e.Hint = s.what+", but a power cut may bring its journal back", "modelpatch recover removes it then"
+		return e
 	}
 	return nil
 }

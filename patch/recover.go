@@ -80,7 +80,11 @@ func (t *placed) recover() (Recovered, error) {
 	if err := t.file.Sync(); err != nil {
 		return RecoveredNothing, &OutputError{Op: "sync", Path: t.path, Err: err}
 	}
-	if err := t.forget(); err != nil {
+	stands := standsNew
+	if j.back() {
+		stands = standsOld
+	}
+	if err := t.forget(stands); err != nil {
 		return RecoveredNothing, err
 	}
 	return outcome(!j.back()), t.restat()
