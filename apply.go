@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
@@ -23,12 +24,30 @@ func Revert(ctx context.Context, patchPath, path string, w WriteOptions) (Result
 }
 
 // Recover finishes or undoes an edit in place of the file at path that was cut
-// short, and removes what killed runs left. It says what it did.
+// short, and removes what killed runs left, also of a file that they were still
+// to make. A link is followed. It says what it did.
 func Recover(path string) (patch.Recovered, error) {
-	if _, err := os.Lstat(path); err != nil && !patch.Unfinished(path, nil) {
-		return patch.RecoveredNothing, cannotOpen(path, err)
+	info, err := os.Lstat(path)
+	if err == nil && info.IsDir() {
+		return patch.RecoveredNothing, isFolder(path)
 	}
-	return patch.Recover(path, nil)
+	if edited, ok := unfinishedFile(path); ok {
+		path = edited
+	}
+	did, rerr := patch.Recover(path, nil)
+	if err != nil && rerr == nil && did == patch.RecoveredNothing {
+		return did, cannotOpen(path, err)
+	}
+	return did, rerr
+}
+
+// isFolder says that recover wants a file, and which ones of the folder need it.
+func isFolder(path string) error {
+	e := &InputError{Path: path, What: "cannot be recovered", Why: "it is a folder", Hint: "name a file: no file in this folder has an unfinished edit"}
+	if found := patch.UnfinishedIn(path, nil); len(found) > 0 {
+		e.Hint = "modelpatch recover " + report.Printable(strings.Join(found, " "))
+	}
+	return e
 }
 
 // patchRun is one run of Apply or Revert.

@@ -240,6 +240,39 @@ func TestWriteNewInterrupted(t *testing.T) {
 	onlyFiles(t, dir, "in")
 }
 
+// TestRecoverRemovesStale: what a killed run left beside a target that it had
+// not made yet goes, and nothing that only looks like it.
+func TestRecoverRemovesStale(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	writeFile(t, dir, ".out.modelpatch-0123456789ab", "dead")
+	folder := filepath.Join(dir, ".out.modelpatch-00000000000f")
+	os.Mkdir(folder, 0o700)
+	writeFile(t, folder, "x", "dead")
+	held, err := OS.Open(writeFile(t, dir, ".out.modelpatch-ba9876543210", "alive"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if free, err := held.TryLock(); err != nil || !free {
+		t.Skip("no locks here:", err)
+	}
+	writeFile(t, elsewhere, "x", "not ours")
+	if err := os.Symlink(elsewhere, filepath.Join(dir, ".out.modelpatch-111111111111")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".out.modelpatch-0123456789abcd", ".out.modelpatch-0123456789aB", ".outer.modelpatch-0123456789ab"} {
+		writeFile(t, dir, name, "not ours")
+	}
+	stay := []string{".out.modelpatch-0123456789aB", ".out.modelpatch-0123456789abcd", ".out.modelpatch-111111111111", ".out.modelpatch-ba9876543210", ".outer.modelpatch-0123456789ab"}
+	for _, want := range []Recovered{RecoveredTemporary, RecoveredNothing} {
+		if did, err := Recover(filepath.Join(dir, "out"), nil); err != nil || did != want {
+			t.Errorf("%q, %v; want %q", did, err, want)
+		}
+		onlyFiles(t, dir, stay...)
+	}
+	onlyFiles(t, elsewhere, "x")
+}
+
 func TestWriteNewRemovesStale(t *testing.T) {
 	dir := t.TempDir()
 	in := writeFile(t, dir, "in", "input")
