@@ -57,12 +57,25 @@ func (w *writer) place(i int) error {
 	if err := w.keepOld(i); err != nil {
 		return err
 	}
-	if err := w.fs.Rename(out.path, t.real); err != nil {
-		err = &OutputError{Op: "rename", Path: t.path, Err: err}
+	if err := w.replaceOld(*t, out); err != nil {
 		if t.spare != "" {
 			err = errors.Join(err, w.fs.Remove(t.spare))
 		}
 		return err
+	}
+	return nil
+}
+
+// replaceOld renames an output over the old file, whose backup must be on the
+// disk before.
+func (w *writer) replaceOld(t target, out *output) error {
+	if t.backup != "" {
+		if err := syncDir(w.fs, filepath.Dir(t.real)); err != nil {
+			return &OutputError{Op: "sync the old file's new name", Path: t.path, Err: err}
+		}
+	}
+	if err := w.fs.Rename(out.path, t.real); err != nil {
+		return &OutputError{Op: "rename", Path: t.path, Err: err}
 	}
 	return nil
 }

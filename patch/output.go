@@ -102,9 +102,6 @@ func (w *writer) fillOne(c copier, i int, out *output) error {
 	if err := out.file.Truncate(out.size); err != nil {
 		return &OutputError{Op: "write", Path: out.target, Err: err}
 	}
-	if err := out.file.Sync(); err != nil {
-		return &OutputError{Op: "sync", Path: out.target, Err: err}
-	}
 	return nil
 }
 
