@@ -228,14 +228,11 @@ func (c *change) plan(m position.Model) (patch.Plan, error) {
 	return m.Edits()
 }
 
-// reserver is a model whose files can hold room for later edits.
-type reserver interface{ Reserve(n int64) }
-
 func (c *change) reserve(m position.Model) error {
 	if c.w.Reserve == 0 {
 		return nil
 	}
-	r, ok := m.(reserver)
+	r, ok := m.(position.Reserver)
 	if !ok {
 		return &position.Refusal{Why: "room for later keys can be left in GGUF files alone", Instead: "leave --reserve out"}
 	}
