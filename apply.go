@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/patch"
@@ -134,7 +135,8 @@ func (r *patchRun) misfit(file io.ReaderAt, size int64, how string) error {
 	if other, err := r.patch.Differs(file, size, !r.revert); err == nil && other == "" {
 		e.Why, e.Instead = "the patch is applied to it already", "modelpatch revert takes it back"
 		if r.revert {
-			e.Why, e.Instead = "the patch is not applied to it, so there is nothing to take back", "modelpatch apply applies it"
+			e.Why = "already reverted: the file is in the state before the patch"
+			e.Instead = report.Printable(r.name) + " can be deleted; modelpatch apply would make the change again"
 		}
 	}
 	return e
@@ -180,6 +182,10 @@ func (r *patchRun) inPlace(ctx context.Context, plan patch.Plan, out *report.Pla
 	_, err := patch.InPlace(ctx, plan, patch.InPlaceOptions{Check: r.check, Replace: r.patch.Replace})
 	if err != nil {
 		return err
+	}
+	if r.revert {
+		out.Changes = append(out.Changes, report.Change{Expect: report.ExpectSame,
+			What: report.Name(filepath.Base(r.path)) + " is as it was before the change: " + report.Name(filepath.Base(r.name)) + " is not needed any more"})
 	}
 	return noteInPlace([]string{r.path}, patch.Undo{}, r.w.Digest, out)
 }
