@@ -3,6 +3,7 @@ package modelpatch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -39,7 +40,11 @@ func Recover(path string) (patch.Recovered, error) {
 	if err != nil && rerr == nil && did == patch.RecoveredNothing {
 		return did, cannotOpen(path, err)
 	}
-	return did, rerr
+	beside, berr := recoverSidecars(path)
+	if did == patch.RecoveredNothing {
+		did = beside
+	}
+	return did, cmp.Or(rerr, berr)
 }
 
 // isFolder says that recover wants a file, and which ones of the folder need it.
@@ -60,7 +65,7 @@ type patchRun struct {
 	w      WriteOptions
 }
 
-func applyPatch(ctx context.Context, patchPath, path string, revert bool, w WriteOptions) (Result, error) {
+func applyPatch(ctx context.Context, patchPath, path string, revert bool, w WriteOptions) (result Result, err error) {
 	if err := cmp.Or(w.check(), w.aims()); err != nil {
 		return Result{}, err
 	}
@@ -77,12 +82,21 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, w Writ
 	if err != nil {
 		return Result{}, err
 	}
-	result := Result{Plan: r.report(plan)}
+	result = Result{Plan: r.report(plan)}
+	beside := r.patchedBeside()
+	if err := r.aimBeside(beside); err != nil {
+		return Result{}, err
+	}
+	defer func() { result.Plan.Sidecars = sidecarReports(beside) }()
 	if w.DryRun {
 		return result, nil
 	}
 	if w.InPlace {
-		return result, r.inPlace(ctx, plan, &result.Plan)
+		err := r.inPlace(ctx, plan, &result.Plan)
+		if err == nil || stands(err) {
+			err = errors.Join(err, writeSidecars(ctx, beside, true))
+		}
+		return result, err
 	}
 	written, err := patch.WriteNew(ctx, plan, w.Output, patch.WriteOptions{Force: w.Force, Backup: w.Backup, Digest: w.Digest, Progress: w.Progress, Check: r.check})
 	for _, file := range written {

@@ -2,6 +2,7 @@ package modelpatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/modelpatch/modelpatch/gguf"
@@ -14,7 +15,11 @@ import (
 // paper (DryRun, Edits). The first two exclude each other.
 type WriteOptions struct {
 	// Sidecars has files beside the model that state its length, such as
-	// config.json, follow it; they are mentioned in the plan either way.
+	// config.json, follow it; they are mentioned in the plan either way. With
+	// InPlace they are edited and the undo patch takes them back too; with Output
+	// in another folder they are copied there, and one that is there already is
+	// replaced, and kept as NAME.bak, only with Force or Backup. In the same
+	// folder they stay as they are, for the old model needs them.
 	Sidecars bool
 	Output   string // a new file
 	InPlace  bool   // the input itself, under a journal
@@ -128,6 +133,7 @@ type change struct {
 	w       WriteOptions
 	verb    func(position.Model) (position.Outcome, error)
 	expect  func(position.Model) error // of the new file
+	beside  []*sidecar                 // files that state the old length
 }
 
 // run opens the model, lets the verb decide, and writes.
@@ -168,17 +174,24 @@ func (c *change) run(ctx context.Context) (Result, error) {
 			return result, err
 		}
 	}
-	beside := c.besides(was)
-	if c.w.DryRun || c.w.Output == "" && !c.w.InPlace {
-		result.Plan.Sidecars = sidecarReports(beside)
-		return result, nil
+	if c.length != 0 && was != 0 && was != c.length {
+		c.beside = findSidecars(c.path, was, c.length)
 	}
-	err = c.write(ctx, m, plan, &result.Plan)
-	if err == nil && c.w.Sidecars && !c.w.PatchOnly {
-		err = writeSidecars(ctx, beside, c.target())
+	err = c.aimSidecars()
+	if err == nil && !c.w.DryRun && (c.w.Output != "" || c.w.InPlace) {
+		err = c.write(ctx, m, plan, &result.Plan)
+		if err == nil || stands(err) {
+			err = errors.Join(err, writeSidecars(ctx, c.beside, c.w.InPlace))
+		}
 	}
-	result.Plan.Sidecars = sidecarReports(beside)
+	result.Plan.Sidecars = sidecarReports(c.beside)
 	return result, err
+}
+
+// stands reports whether an error came when the change was made already.
+func stands(err error) bool {
+	o, ok := errors.AsType[*patch.OutputError](err)
+	return ok && o.Done
 }
 
 // counts is how far a model counts, 0 when nothing tells.
@@ -191,30 +204,6 @@ func counts(m position.Model) int {
 		return *l.Stated
 	}
 	return 0
-}
-
-// besides finds what stands beside the model and states its old length.
-func (c *change) besides(was int) []sidecarEdit {
-	if c.length == 0 || was == 0 || was == c.length {
-		return nil
-	}
-	return findSidecars(c.path, was, c.length)
-}
-
-// target is the file that the change makes or changes.
-func (c *change) target() string {
-	if c.w.InPlace {
-		return c.path
-	}
-	return c.w.Output
-}
-
-func sidecarReports(edits []sidecarEdit) []report.Sidecar {
-	out := []report.Sidecar{}
-	for _, e := range edits {
-		out = append(out, e.Sidecar)
-	}
-	return out
 }
 
 // plan lays the change out for its destination.

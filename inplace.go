@@ -75,7 +75,10 @@ func (c *change) writeInPlace(ctx context.Context, m position.Model, plan patch.
 	o := patch.InPlaceOptions{Change: c.command, Check: func(path string) error { return c.checkInPlace(ctx, m, path, out) },
 		Data: dataSpans(m, path), Replace: rootIsSmall(m, plan)}
 	if !c.w.NoUndo {
-		o.Undo = freeUndo(path)
+		o.Undo, o.Beside = freeUndo(path), c.besides()
+		for _, s := range c.beside {
+			s.backup = o.Undo
+		}
 	}
 	undo, err := patch.InPlace(ctx, plan, o)
 	if err != nil {

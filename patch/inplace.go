@@ -31,6 +31,8 @@ type InPlaceOptions struct {
 	// changed as it lies and the plan only adds to the ends of its other files:
 	// the small root of a model whose weights lie in data files.
 	Replace bool
+	// Beside are what the caller changes beside the file, for the undo file.
+	Beside []PatchBeside
 	// FS is the file system; nil: OS.
 	FS FS
 }
@@ -124,7 +126,31 @@ var digestName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(sha256[-:])?[0-9a-fA-F]{64}$`)
 })
 
+// CanEdit reports whether InPlace may change the file at path at all: nil, a
+// *RefusedError that says what speaks against it, or that it cannot be opened or
+// is locked. files is the file system; nil: OS.
+func CanEdit(path string, files FS) error {
+	if files == nil {
+		files = OS
+	}
+	t, err := openLocked(files, path)
+	if err == nil {
+		t.close()
+	}
+	return err
+}
+
+// openTarget opens and locks a file that is to be changed, and removes what
+// killed runs left beside it.
 func openTarget(files FS, path string) (*placed, error) {
+	t, err := openLocked(files, path)
+	if err == nil {
+		removeStale(files, path)
+	}
+	return t, err
+}
+
+func openLocked(files FS, path string) (*placed, error) {
 	info, err := files.Lstat(path)
 	if err != nil {
 		return nil, &InputError{path, err}
@@ -157,7 +183,6 @@ func openTarget(files FS, path string) (*placed, error) {
 		t.close()
 		return nil, &InputError{path, err}
 	}
-	removeStale(files, path)
 	return t, nil
 }
 

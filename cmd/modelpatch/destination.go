@@ -90,8 +90,11 @@ func (c *console) plan(p report.Plan, dry bool) {
 	c.edits(p.Edits, p.Path)
 	for _, s := range p.Sidecars {
 		line := text(s.Path) + " " + s.Pointer + ": " + numberText(s.From) + " → " + numberText(s.To)
-		if !s.Written {
-			line += ", not changed (--sidecars)"
+		switch {
+		case s.Written && s.Backup != "":
+			line += "; the old value is in " + text(filepath.Base(s.Backup))
+		case s.Why != "":
+			line += ", not written: " + text(s.Why)
 		}
 		c.field("beside", line)
 	}
