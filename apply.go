@@ -93,10 +93,10 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, w Writ
 	}
 	if w.InPlace {
 		err := r.inPlace(ctx, plan, &result.Plan)
-		if err == nil || stands(err) {
-			err = errors.Join(err, writeSidecars(ctx, beside, true))
+		if err != nil && !stands(err) {
+			return result, err
 		}
-		return result, err
+		return result, errors.Join(err, writeSidecars(ctx, beside, true))
 	}
 	written, err := patch.WriteNew(ctx, plan, w.Output, patch.WriteOptions{Force: w.Force, Backup: w.Backup, Digest: w.Digest, Progress: w.Progress, Check: r.check})
 	for _, file := range written {

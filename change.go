@@ -169,23 +169,33 @@ func (c *change) run(ctx context.Context) (Result, error) {
 	if err := c.w.aims(); err != nil {
 		return result, err
 	}
-	if c.w.Edits != "" {
-		if err := c.writeEdits(ctx, plan, &result.Plan); err != nil {
-			return result, err
-		}
-	}
 	if c.length != 0 && was != 0 && was != c.length {
 		c.beside = findSidecars(c.path, was, c.length)
 	}
-	err = c.aimSidecars()
-	if err == nil && !c.w.DryRun && (c.w.Output != "" || c.w.InPlace) {
-		err = c.write(ctx, m, plan, &result.Plan)
-		if err == nil || stands(err) {
-			err = errors.Join(err, writeSidecars(ctx, c.beside, c.w.InPlace))
-		}
-	}
+	err = c.carryOut(ctx, m, plan, &result.Plan)
 	result.Plan.Sidecars = sidecarReports(c.beside)
 	return result, err
+}
+
+// carryOut writes what was asked for: the list of edits, the model, and the
+// files beside it.
+func (c *change) carryOut(ctx context.Context, m position.Model, plan patch.Plan, out *report.Plan) error {
+	if err := c.aimSidecars(); err != nil {
+		return err
+	}
+	if c.w.Edits != "" {
+		if err := c.writeEdits(ctx, plan, out); err != nil {
+			return err
+		}
+	}
+	if c.w.DryRun || c.w.Output == "" && !c.w.InPlace {
+		return nil
+	}
+	err := c.write(ctx, m, plan, out)
+	if err != nil && !stands(err) {
+		return err
+	}
+	return errors.Join(err, writeSidecars(ctx, c.beside, c.w.InPlace))
 }
 
 // stands reports whether an error came when the change was made already.
