@@ -261,3 +261,30 @@ func TestSidecarFails(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// lateContext ends when a file is there.
+type lateContext struct {
+	context.Context
+	path string
+}
+
+func (c lateContext) Err() error {
+	if _, err := os.Lstat(c.path); err == nil {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestSidecarInterrupted: an interrupt after the model has its name comes too
+// late; the file beside it follows, for "nothing was changed" would be wrong.
+func TestSidecarInterrupted(t *testing.T) {
+	_, model, _ := besideModel(t)
+	folder := t.TempDir()
+	output := filepath.Join(folder, "long.gguf")
+	r, err := modelpatch.Extend(lateContext{context.Background(), output}, model, modelpatch.ExtendOptions{Length: 4096, Method: "none"},
+		modelpatch.OpenOptions{}, modelpatch.WriteOptions{Output: output, Sidecars: true})
+	if err != nil || !sidecar(t, r.Plan).Written {
+		t.Errorf("%v, %+v", err, r.Plan.Sidecars)
+	}
+	holds(t, filepath.Join(folder, "config.json"), newConfig)
+}

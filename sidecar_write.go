@@ -136,8 +136,9 @@ func (c *change) besides() []patch.PatchBeside {
 }
 
 // writeSidecars writes the files that have a target. The model is written by
-// then, which an error says.
+// then, which an error says, and no interrupt parts them from it.
 func writeSidecars(ctx context.Context, all []*sidecar, inPlace bool) error {
+	ctx = context.WithoutCancel(ctx)
 	for _, s := range all {
 		if s.target == "" {
 			continue
