@@ -87,7 +87,7 @@ func InPlace(ctx context.Context, p Plan, o InPlaceOptions) (Undo, error) {
 		}
 	}
 	if err := t.edit(ctx, j, o.Check); err != nil {
-		if undo.Path != "" && !decided(err) {
+		if undo.Path != "" && !decided(err) && t.forgotten() {
 			err = errors.Join(err, o.FS.Remove(undo.Path))
 		}
 		return Undo{}, err
@@ -266,6 +266,13 @@ func ignoreAbsent(err error) error {
 func writeAll(f File, b []byte) error {
 	_, err := f.WriteAt(b, 0)
 	return err
+}
+
+// forgotten reports whether the journal is surely gone: while it may be there,
+// recovery may keep the new bytes, and their undo patch must stay.
+func (t *placed) forgotten() bool {
+	_, err := t.fs.Lstat(journalPath(t.path))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // forget removes the journal of a file in the given state.

@@ -467,7 +467,8 @@ func (f *diskFile) NextData(at int64) (int64, error) { return f.next(at, false),
 
 // TestPowerLoss cuts the power at every operation of an edit in place, and
 // again at a random one of its recovery, several times each: what is lost
-// differs. The file must be the old or the new one afterwards.
+// differs. The file must be the old or the new one afterwards, the new one only
+// with its undo patch.
 func TestPowerLoss(t *testing.T) {
 	var b strings.Builder
 	for i := range 9000 {
@@ -504,10 +505,14 @@ func TestPowerLoss(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(size), uint64(len(c.edits))))
 			outcomes := map[string]int{}
 			for n, done := 1, false; !done; n++ {
-				for range rounds {
+				for round := range rounds {
 					disk := newDisk(map[string]string{"m": old})
 					disk.dies = n
-					_, err := InPlace(context.Background(), p, InPlaceOptions{FS: disk})
+					o := InPlaceOptions{FS: disk}
+					if round%4 == 0 { // it takes its time
+						o.Undo = "m.undo"
+					}
+					_, err := InPlace(context.Background(), p, o)
 					done = disk.count < n
 					disk.losePower(r)
 					if r.IntN(2) == 0 {
@@ -533,6 +538,9 @@ func TestPowerLoss(t *testing.T) {
 					if err == nil && got != new {
 						t.Fatalf("operation %d: success, and yet the old bytes", n)
 					}
+					if got == new && o.Undo != "" && !takesBack(disk, "m.undo", new, old) {
+						t.Fatalf("operation %d, after %v: the new bytes, and no patch that takes them back", n, err)
+					}
 					if Unfinished("m", disk) {
 						t.Fatalf("operation %d: the journal is there", n)
 					}
@@ -544,6 +552,20 @@ func TestPowerLoss(t *testing.T) {
 			t.Logf("%v", outcomes)
 		})
 	}
+}
+
+// takesBack reports whether a patch file makes the old text of the new one.
+func takesBack(d *diskFS, name, new, old string) bool {
+	if d.names[name] == nil {
+		return false
+	}
+	f, err := ReadPatch(strings.NewReader(d.content(name)))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	got, err := io.ReadAll(f.Reverse("m").NewReader(0, strings.NewReader(new)))
+	return err == nil && string(got) == old
 }
 
 // differ is where two texts begin to differ.
