@@ -3,9 +3,12 @@ package modelpatch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
@@ -23,12 +26,34 @@ func Revert(ctx context.Context, patchPath, path string, w WriteOptions) (Result
 }
 
 // Recover finishes or undoes an edit in place of the file at path that was cut
-// short, and removes what killed runs left. It says what it did.
+// short, and removes what killed runs left, also of a file that they were still
+// to make. A link is followed. It says what it did.
 func Recover(path string) (patch.Recovered, error) {
-	if _, err := os.Lstat(path); err != nil && !patch.Unfinished(path, nil) {
-		return patch.RecoveredNothing, cannotOpen(path, err)
+	info, err := os.Lstat(path)
+	if err == nil && info.IsDir() {
+		return patch.RecoveredNothing, isFolder(path)
 	}
-	return patch.Recover(path, nil)
+	if edited, ok := unfinishedFile(path); ok {
+		path = edited
+	}
+	did, rerr := patch.Recover(path, nil)
+	if err != nil && rerr == nil && did == patch.RecoveredNothing {
+		return did, cannotOpen(path, err)
+	}
+	beside, berr := recoverSidecars(path)
+	if did == patch.RecoveredNothing {
+		did = beside
+	}
+	return did, cmp.Or(rerr, berr)
+}
+
+// isFolder says that recover wants a file, and which ones of the folder need it.
+func isFolder(path string) error {
+	e := &InputError{Path: path, What: "cannot be recovered", Why: "it is a folder", Hint: "name a file: no file in this folder has an unfinished edit"}
+	if found := patch.UnfinishedIn(path, nil); len(found) > 0 {
+		e.Hint = "modelpatch recover " + report.Printable(strings.Join(found, " "))
+	}
+	return e
 }
 
 // patchRun is one run of Apply or Revert.
@@ -40,7 +65,7 @@ type patchRun struct {
 	w      WriteOptions
 }
 
-func applyPatch(ctx context.Context, patchPath, path string, revert bool, w WriteOptions) (Result, error) {
+func applyPatch(ctx context.Context, patchPath, path string, revert bool, w WriteOptions) (result Result, err error) {
 	if err := cmp.Or(w.check(), w.aims()); err != nil {
 		return Result{}, err
 	}
@@ -57,12 +82,21 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, w Writ
 	if err != nil {
 		return Result{}, err
 	}
-	result := Result{Plan: r.report(plan)}
+	result = Result{Plan: r.report(plan)}
+	beside := r.patchedBeside()
+	if err := r.aimBeside(beside); err != nil {
+		return Result{}, err
+	}
+	defer func() { result.Plan.Sidecars = sidecarReports(beside) }()
 	if w.DryRun {
 		return result, nil
 	}
 	if w.InPlace {
-		return result, r.inPlace(ctx, plan, &result.Plan)
+		err := r.inPlace(ctx, plan, &result.Plan)
+		if err != nil && !stands(err) {
+			return result, err
+		}
+		return result, errors.Join(err, writeSidecars(ctx, beside, true))
 	}
 	written, err := patch.WriteNew(ctx, plan, w.Output, patch.WriteOptions{Force: w.Force, Backup: w.Backup, Digest: w.Digest, Progress: w.Progress, Check: r.check})
 	for _, file := range written {
@@ -115,7 +149,8 @@ func (r *patchRun) misfit(file io.ReaderAt, size int64, how string) error {
 	if other, err := r.patch.Differs(file, size, !r.revert); err == nil && other == "" {
 		e.Why, e.Instead = "the patch is applied to it already", "modelpatch revert takes it back"
 		if r.revert {
-			e.Why, e.Instead = "the patch is not applied to it, so there is nothing to take back", "modelpatch apply applies it"
+			e.Why = "already reverted: the file is in the state before the patch"
+			e.Instead = report.Printable(r.name) + " can be deleted; modelpatch apply would make the change again"
 		}
 	}
 	return e
@@ -161,6 +196,10 @@ func (r *patchRun) inPlace(ctx context.Context, plan patch.Plan, out *report.Pla
 	_, err := patch.InPlace(ctx, plan, patch.InPlaceOptions{Check: r.check, Replace: r.patch.Replace})
 	if err != nil {
 		return err
+	}
+	if r.revert {
+		out.Changes = append(out.Changes, report.Change{Expect: report.ExpectSame,
+			What: report.Name(filepath.Base(r.path)) + " is as it was before the change: " + report.Name(filepath.Base(r.name)) + " is not needed any more"})
 	}
 	return noteInPlace([]string{r.path}, patch.Undo{}, r.w.Digest, out)
 }

@@ -2,6 +2,7 @@ package modelpatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/modelpatch/modelpatch/gguf"
@@ -14,7 +15,11 @@ import (
 // paper (DryRun, Edits). The first two exclude each other.
 type WriteOptions struct {
 	// Sidecars has files beside the model that state its length, such as
-	// config.json, follow it; they are mentioned in the plan either way.
+	// config.json, follow it; they are mentioned in the plan either way. With
+	// InPlace they are edited and the undo patch takes them back too; with Output
+	// in another folder they are copied there, and one that is there already is
+	// replaced, and kept as NAME.bak, only with Force or Backup. In the same
+	// folder they stay as they are, for the old model needs them.
 	Sidecars bool
 	Output   string // a new file
 	InPlace  bool   // the input itself, under a journal
@@ -128,6 +133,7 @@ type change struct {
 	w       WriteOptions
 	verb    func(position.Model) (position.Outcome, error)
 	expect  func(position.Model) error // of the new file
+	beside  []*sidecar                 // files that state the old length
 }
 
 // run opens the model, lets the verb decide, and writes.
@@ -163,22 +169,39 @@ func (c *change) run(ctx context.Context) (Result, error) {
 	if err := c.w.aims(); err != nil {
 		return result, err
 	}
+	if c.length != 0 && was != 0 && was != c.length {
+		c.beside = findSidecars(c.path, was, c.length)
+	}
+	err = c.carryOut(ctx, m, plan, &result.Plan)
+	result.Plan.Sidecars = sidecarReports(c.beside)
+	return result, err
+}
+
+// carryOut writes what was asked for: the list of edits, the model, and the
+// files beside it.
+func (c *change) carryOut(ctx context.Context, m position.Model, plan patch.Plan, out *report.Plan) error {
+	if err := c.aimSidecars(); err != nil {
+		return err
+	}
 	if c.w.Edits != "" {
-		if err := c.writeEdits(ctx, plan, &result.Plan); err != nil {
-			return result, err
+		if err := c.writeEdits(ctx, plan, out); err != nil {
+			return err
 		}
 	}
-	beside := c.besides(was)
 	if c.w.DryRun || c.w.Output == "" && !c.w.InPlace {
-		result.Plan.Sidecars = sidecarReports(beside)
-		return result, nil
+		return nil
 	}
-	err = c.write(ctx, m, plan, &result.Plan)
-	if err == nil && c.w.Sidecars && !c.w.PatchOnly {
-		err = writeSidecars(ctx, beside, c.target())
+	err := c.write(ctx, m, plan, out)
+	if err != nil && !stands(err) {
+		return err
 	}
-	result.Plan.Sidecars = sidecarReports(beside)
-	return result, err
+	return errors.Join(err, writeSidecars(ctx, c.beside, c.w.InPlace))
+}
+
+// stands reports whether an error came when the change was made already.
+func stands(err error) bool {
+	o, ok := errors.AsType[*patch.OutputError](err)
+	return ok && o.Done
 }
 
 // counts is how far a model counts, 0 when nothing tells.
@@ -193,30 +216,6 @@ func counts(m position.Model) int {
 	return 0
 }
 
-// besides finds what stands beside the model and states its old length.
-func (c *change) besides(was int) []sidecarEdit {
-	if c.length == 0 || was == 0 || was == c.length {
-		return nil
-	}
-	return findSidecars(c.path, was, c.length)
-}
-
-// target is the file that the change makes or changes.
-func (c *change) target() string {
-	if c.w.InPlace {
-		return c.path
-	}
-	return c.w.Output
-}
-
-func sidecarReports(edits []sidecarEdit) []report.Sidecar {
-	out := []report.Sidecar{}
-	for _, e := range edits {
-		out = append(out, e.Sidecar)
-	}
-	return out
-}
-
 // plan lays the change out for its destination.
 func (c *change) plan(m position.Model) (patch.Plan, error) {
 	switch n, ok := m.(position.DataNamer); {
@@ -228,14 +227,11 @@ func (c *change) plan(m position.Model) (patch.Plan, error) {
 	return m.Edits()
 }
 
-// reserver is a model whose files can hold room for later edits.
-type reserver interface{ Reserve(n int64) }
-
 func (c *change) reserve(m position.Model) error {
 	if c.w.Reserve == 0 {
 		return nil
 	}
-	r, ok := m.(reserver)
+	r, ok := m.(position.Reserver)
 	if !ok {
 		return &position.Refusal{Why: "room for later keys can be left in GGUF files alone", Instead: "leave --reserve out"}
 	}

@@ -15,7 +15,7 @@ const (
 	ExitUsage       = 2   // a flag or parameter is wrong
 	ExitInput       = 3   // an input cannot be read
 	ExitRefused     = 4   // this change cannot be made to this model
-	ExitOutput      = 5   // output failed; the target is as it was
+	ExitOutput      = 5   // output failed; files are as they were, unless the error says otherwise
 	ExitInterrupted = 130 // interrupted; the target is as it was
 )
 

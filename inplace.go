@@ -19,15 +19,9 @@ import (
 // later ones are numbered: .undo.2.mpatch.
 const undoSuffix = ".undo"
 
-// placer is a model with a layout of its own for changes in place, for which it
-// wants to know what blocks the file system can insert.
-type placer interface {
-	EditsInPlace(block int64) (patch.Plan, error)
-}
-
 // planInPlace lays a change out for the file as it lies.
 func (c *change) planInPlace(m position.Model) (patch.Plan, error) {
-	p, ok := m.(placer)
+	p, ok := m.(position.Placer)
 	if !ok {
 		return m.Edits()
 	}
@@ -81,7 +75,10 @@ func (c *change) writeInPlace(ctx context.Context, m position.Model, plan patch.
 	o := patch.InPlaceOptions{Change: c.command, Check: func(path string) error { return c.checkInPlace(ctx, m, path, out) },
 		Data: dataSpans(m, path), Replace: rootIsSmall(m, plan)}
 	if !c.w.NoUndo {
-		o.Undo = freeUndo(path)
+		o.Undo, o.Beside = freeUndo(path), c.besides()
+		for _, s := range c.beside {
+			s.backup = o.Undo
+		}
 	}
 	undo, err := patch.InPlace(ctx, plan, o)
 	if err != nil {
@@ -100,17 +97,11 @@ func (c *change) checkInPlace(ctx context.Context, before position.Model, change
 		}
 	}
 	return c.checkNew(ctx, path, func() (position.Model, error) {
-		if e, ok := before.(editedOpener); ok {
+		if e, ok := before.(position.EditedOpener); ok {
 			return e.OpenEdited(path)
 		}
 		return open(path, c.open) // Open would stop at the journal, which stands until this is done
 	}, out)
-}
-
-// editedOpener is a model that opens faster after an edit in place, for what it
-// knows of the file.
-type editedOpener interface {
-	OpenEdited(path string) (position.Model, error)
 }
 
 // editedFiles are the paths of the files that a plan edits, the root first.
@@ -124,13 +115,10 @@ func editedFiles(plan patch.Plan) []string {
 	return out
 }
 
-// dataSpanner tells which ranges of a model's files hold tensor data.
-type dataSpanner interface {
-	DataSpans(path string) [][2]int64
-}
-
+// dataSpans returns which ranges of a model's file hold tensor data; nil where
+// the model does not know.
 func dataSpans(m position.Model, path string) [][2]int64 {
-	if d, ok := m.(dataSpanner); ok {
+	if d, ok := m.(position.DataSpanner); ok {
 		return d.DataSpans(path)
 	}
 	return nil

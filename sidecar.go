@@ -2,18 +2,17 @@ package modelpatch
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -34,37 +33,79 @@ const maxSidecar = 16 << 20
 // RoBERTa's configuration says 514 for 512.
 const maxOffset = 4
 
+// sidecar is a file beside a model that states its length.
+type sidecar struct {
+	name  string // base name
+	path  string // as opened
+	info  fs.FileInfo
+	data  []byte
+	edits []sidecarEdit // in order
+
+	target string // the file that is to be written; empty: none, see why
+	why    string // it is not written
+	backup string // where the old value is then; empty: nowhere
+}
+
 // sidecarEdit is one number in a sidecar file.
 type sidecarEdit struct {
 	report.Sidecar
-	file       string // as opened
-	at, length int64
+	old, new string
+	at       int64
 }
 
 // findSidecars looks beside a model for files that state its old length.
-func findSidecars(model string, old, new int) []sidecarEdit {
-	var out []sidecarEdit
-	folder := filepath.Dir(model)
+func findSidecars(model string, old, new int) []*sidecar {
+	var out []*sidecar
 	for _, name := range sortedNames() {
-		path := filepath.Join(folder, name)
-		info, err := os.Stat(path)
-		if err != nil || !info.Mode().IsRegular() || info.Size() > maxSidecar {
-			continue
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		for _, n := range jsonNumbers(data) {
-			from, err := strconv.Atoi(n.text)
-			if err != nil || !slices.Contains(sidecarPointers[name], n.pointer) || from < old || from > old+maxOffset {
-				continue
+		s, numbers := readSidecar(filepath.Join(filepath.Dir(model), name))
+		for _, n := range numbers {
+			if from, err := strconv.Atoi(n.text); err == nil && from >= old && from <= old+maxOffset {
+				s.add(n, strconv.Itoa(from-old+new))
 			}
-			out = append(out, sidecarEdit{file: path, at: n.at, length: int64(len(n.text)),
-				Sidecar: report.Sidecar{Path: report.Name(path), Pointer: n.pointer, From: report.Number(from), To: report.Number(from - old + new)}})
+		}
+		if s != nil && len(s.edits) > 0 {
+			out = append(out, s)
 		}
 	}
 	return out
+}
+
+// readSidecar reads a file beside a model, and the numbers in it that state
+// lengths; nil where there is none.
+func readSidecar(path string) (*sidecar, []jsonNumber) {
+	s := &sidecar{name: filepath.Base(path), path: path}
+	var err error
+	if s.info, err = os.Stat(path); err != nil || !s.info.Mode().IsRegular() || s.info.Size() > maxSidecar {
+		return nil, nil
+	}
+	if s.data, err = os.ReadFile(path); err != nil {
+		return nil, nil
+	}
+	numbers := slices.DeleteFunc(jsonNumbers(s.data), func(n jsonNumber) bool { return !slices.Contains(sidecarPointers[s.name], n.pointer) })
+	return s, numbers
+}
+
+// add gives a number another value, where both are whole numbers as JSON writes
+// them. Numbers must come in the order of their places.
+func (s *sidecar) add(n jsonNumber, new string) {
+	from, err1 := strconv.Atoi(n.text)
+	to, err2 := strconv.Atoi(new)
+	if err1 != nil || err2 != nil || strconv.Itoa(to) != new {
+		return
+	}
+	s.edits = append(s.edits, sidecarEdit{old: n.text, new: new, at: n.at,
+		Sidecar: report.Sidecar{Path: report.Name(s.path), Pointer: n.pointer, From: report.Number(from), To: report.Number(to)}})
+}
+
+// changed is the file's content with the new numbers.
+func (s *sidecar) changed() []byte {
+	var out []byte
+	at := int64(0)
+	for _, e := range s.edits {
+		out = append(append(out, s.data[at:e.at]...), e.new...)
+		at = e.at + int64(len(e.old))
+	}
+	return append(out, s.data[at:]...)
 }
 
 func sortedNames() []string {
@@ -143,62 +184,4 @@ func jsonNumbers(data []byte) []jsonNumber {
 		}
 		done()
 	}
-}
-
-// writeSidecars writes the changed files beside the new model: over the old
-// ones when that is where they stand.
-func writeSidecars(ctx context.Context, edits []sidecarEdit, model string) error {
-	for i := 0; i < len(edits); {
-		j := i
-		for j < len(edits) && edits[j].file == edits[i].file {
-			j++
-		}
-		if err := writeSidecar(ctx, edits[i:j], filepath.Dir(model)); err != nil {
-			return err
-		}
-		for k := i; k < j; k++ {
-			edits[k].Written = true
-		}
-		i = j
-	}
-	return nil
-}
-
-func writeSidecar(ctx context.Context, edits []sidecarEdit, folder string) error {
-	path := edits[0].file
-	info, err := os.Stat(path)
-	if err != nil {
-		return &patch.OutputError{Op: "read", Path: path, Err: err}
-	}
-	p := patch.Plan{Inputs: []patch.Input{{Path: path, Size: info.Size()}}, Outputs: []patch.Output{{}}}
-	for _, e := range edits {
-		p.Edits = append(p.Edits, patch.Edit{At: e.at, Old: e.length, New: patch.Text(strconv.Itoa(int(e.To))), Why: "stated length"})
-	}
-	target := filepath.Join(folder, filepath.Base(path))
-	if same(target, path) {
-		return replaceSidecar(ctx, p, path)
-	}
-	_, err = patch.WriteNew(ctx, p, target, patch.WriteOptions{Force: true})
-	return err
-}
-
-// replaceSidecar writes a changed copy beside the file and renames it over.
-func replaceSidecar(ctx context.Context, p patch.Plan, path string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return &patch.OutputError{Op: "read", Path: path, Err: err}
-	}
-	changed, err := io.ReadAll(p.NewReader(0, bytes.NewReader(data)))
-	if err != nil {
-		return &patch.OutputError{Op: "write", Path: path, Err: err}
-	}
-	fresh := patch.Plan{Inputs: []patch.Input{{}}, Outputs: []patch.Output{{}}, Edits: []patch.Edit{{New: patch.Bytes(changed), Why: "stated length"}}}
-	_, err = patch.WriteNew(ctx, fresh, path, patch.WriteOptions{Force: true})
-	return err
-}
-
-func same(a, b string) bool {
-	x, err1 := os.Stat(a)
-	y, err2 := os.Stat(b)
-	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }

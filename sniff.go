@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -56,7 +57,7 @@ func sniff(path string) ([]byte, error) {
 		return nil, cannotOpen(path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &InputError{Path: path, What: "cannot be opened", Why: "not a regular file, but " + kindOf(info.Mode()), Hint: hintFor(info.Mode())}
+		return nil, &InputError{Path: path, What: "cannot be opened", Why: "not a regular file, but " + kindOf(info.Mode()), Hint: hintFor(path, info.Mode())}
 	}
 	head := make([]byte, min(info.Size(), headBytes))
 	n, err := io.ReadFull(f, head)
@@ -91,11 +92,28 @@ func kindOf(mode fs.FileMode) string {
 	return "a device"
 }
 
-func hintFor(mode fs.FileMode) string {
-	if mode.IsDir() {
-		return "name the model file inside it"
+// hintFor names the models in a folder that was given in place of one.
+func hintFor(path string, mode fs.FileMode) string {
+	if !mode.IsDir() {
+		return ""
 	}
-	return ""
+	const most = 3
+	var found []string
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		if name := strings.ToLower(e.Name()); strings.HasSuffix(name, ".gguf") || strings.HasSuffix(name, ".onnx") {
+			found = append(found, filepath.Join(path, e.Name()))
+		}
+	}
+	switch {
+	case err != nil:
+		return "name the model file inside it"
+	case len(found) == 0:
+		return "no name in it ends in .gguf or .onnx: name the model file itself"
+	case len(found) > most:
+		found = append(found[:most], fmt.Sprintf("and %d more", len(found)-most))
+	}
+	return "name the model file inside it: " + strings.Join(found, ", ")
 }
 
 // impostor is a kind of file that is met in place of a model.

@@ -40,7 +40,8 @@ func (c *change) write(ctx context.Context, m position.Model, plan patch.Plan, o
 	}
 	for _, path := range obsolete {
 		if err := os.Remove(path); err != nil {
-			return &patch.OutputError{Op: "remove the replaced model's data", Path: path, Err: err}
+			return &patch.OutputError{Op: "remove it", Path: path, Err: err, Done: true,
+				State: "the new model is in place, but data of the replaced one are still here"}
 		}
 	}
 	return nil

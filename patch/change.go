@@ -150,7 +150,7 @@ func (t *placed) undo(j *journal) error {
 	if err := again(j); err != nil {
 		return err
 	}
-	return t.forget()
+	return t.forget(standsOld)
 }
 
 // putBack makes the file the low one and forgets the journal.
@@ -164,7 +164,7 @@ func (t *placed) putBack(j *journal) error {
 			return err
 		}
 	}
-	return t.forget()
+	return t.forget(standsOld)
 }
 
 // makeLow takes inserted blocks out, wherever their insertion came to, writes

@@ -6,10 +6,16 @@ import (
 	"path/filepath"
 )
 
-// Ops of errors that come when the change is made already.
-const (
-	opSyncFolder = "sync folder"
-	opForget     = "remove journal"
+// standing is a state of the target, for errors that come when it is decided.
+type standing struct {
+	done bool // the change is made
+	what string
+}
+
+var (
+	standsNew       = standing{true, "the change is made"}
+	standsOld       = standing{false, "the old bytes are back"}
+	standsUntouched = standing{false, "nothing is changed"}
 )
 
 // commit gives the outputs their names.
@@ -51,12 +57,25 @@ func (w *writer) place(i int) error {
 	if err := w.keepOld(i); err != nil {
 		return err
 	}
-	if err := w.fs.Rename(out.path, t.real); err != nil {
-		err = &OutputError{Op: "rename", Path: t.path, Err: err}
+	if err := w.replaceOld(*t, out); err != nil {
 		if t.spare != "" {
 			err = errors.Join(err, w.fs.Remove(t.spare))
 		}
 		return err
+	}
+	return nil
+}
+
+// replaceOld renames an output over the old file, whose backup must be on the
+// disk before.
+func (w *writer) replaceOld(t target, out *output) error {
+	if t.backup != "" {
+		if err := syncDir(w.fs, filepath.Dir(t.real)); err != nil {
+			return &OutputError{Op: "sync the old file's new name", Path: t.path, Err: err}
+		}
+	}
+	if err := w.fs.Rename(out.path, t.real); err != nil {
+		return &OutputError{Op: "rename", Path: t.path, Err: err}
 	}
 	return nil
 }
@@ -111,12 +130,20 @@ func (w *writer) rollBack(placed []int) error {
 	return all
 }
 
+// syncFolder puts the new names on the disk. They stand when it fails.
 func (w *writer) syncFolder() error {
 	err := syncDir(w.fs, filepath.Dir(w.targets[0].real))
-	if err != nil {
-		return &OutputError{Op: opSyncFolder, Path: w.targets[0].path, Err: err}
+	if err == nil {
+		return nil
 	}
-	return nil
+	state, hint := "the new file is in place, but a power cut may take it away again", "sync makes sure of it; the command need not run again"
+	switch {
+	case w.replacesSeveral():
+		state, hint = "the new files are in place, but their journal is still there", "modelpatch recover finishes the change"
+	case w.targets[0].before != nil:
+		state = "the new file is in place, but a power cut may bring the old one back"
+	}
+	return &OutputError{Op: "sync folder", Path: w.targets[0].path, Err: err, Hint: hint, Done: true, State: state}
 }
 
 // replacesSeveral reports whether files other than the root replace old ones.
@@ -163,7 +190,7 @@ func (w *writer) commitJournalled() error {
 			err = &OutputError{Op: "rename", Path: t.path, Err: err}
 			undone := w.takeBack(i + 1)
 			if undone == nil {
-				undone = errors.Join(root.forget(), w.dropBackups())
+				undone = errors.Join(root.forget(standsOld), w.dropBackups())
 			}
 			if undone != nil {
 				w.committed, w.stage.path = true, "" // for recover
@@ -176,7 +203,7 @@ func (w *writer) commitJournalled() error {
 		w.stage.path = ""
 		return err
 	}
-	return root.forget()
+	return root.forget(standsNew)
 }
 
 // syncStage puts the outputs' temporary names on the disk.
@@ -241,5 +268,5 @@ func recoverNames(files FS, path string, j *journal) error {
 	if err := syncDir(files, folder); err != nil {
 		return fault(err)
 	}
-	return (&placed{fs: files, path: path}).forget()
+	return (&placed{fs: files, path: path}).forget(standsNew)
 }

@@ -53,18 +53,25 @@ func cause(path string, err error) string {
 func (e *InputError) Unwrap() error { return e.Err }
 
 // OutputError is the error of a file that could not be written (exit code 5).
-// The target is as it was, unless Op is "sync folder": then it is new, and
-// only a power cut could still bring the old one back; or "remove journal":
-// then it is new, and Recover clears up.
+// The target is as it was, unless Done or State say otherwise.
 type OutputError struct {
 	Op   string // what was being done: "create", "write", "sync", "rename" …
 	Path string
 	Err  error
 	Hint string // what would help; may be empty
+	// Done tells that the change is made: what failed came after it.
+	Done bool
+	// State says in words what stands and what is not certain about it, for
+	// the message. Empty: the target is as it was.
+	State string
 }
 
-// Error says the file, what was being done, and what went wrong.
+// Error says the file, what stands when that is not the old file, what was
+// being done, and what went wrong.
 func (e *OutputError) Error() string {
+	if e.State != "" {
+		return fmt.Sprintf("%s: %s: %s: %s", e.Path, e.State, e.Op, cause(e.Path, e.Err))
+	}
 	return fmt.Sprintf("%s: %s: %s", e.Path, e.Op, cause(e.Path, e.Err))
 }
 

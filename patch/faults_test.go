@@ -328,6 +328,30 @@ func TestInPlaceFaults(t *testing.T) {
 	}
 }
 
+// removingFS still removes files when nothing else works.
+type removingFS struct{ *faultFS }
+
+func (r removingFS) Remove(p string) error { return OS.Remove(p) }
+
+// TestUndoStaysWithJournal: where the old bytes could not be put back, recovery
+// may keep the new ones; then their undo patch must be there.
+func TestUndoStaysWithJournal(t *testing.T) {
+	dir := t.TempDir()
+	path := writeFile(t, dir, "m", "old bytes")
+	files := &faultFS{FS: OS, crash: true}
+	check := func(string) error {
+		files.failing = files.count // from the next one on
+		return errors.New("no")
+	}
+	_, err := InPlace(context.Background(), filePlan(path, Edit{Old: 3, New: Text("new")}), InPlaceOptions{FS: removingFS{files}, Undo: path + ".undo", Check: check})
+	if err == nil || !Unfinished(path, nil) {
+		t.Fatalf("the test tests nothing: %v", err)
+	}
+	if did, err := Recover(path, nil); err != nil || readFile(t, path) == "new bytes" && !exists(path+".undo") {
+		t.Errorf("%s, %v: the new bytes, and no patch that takes them back", did, err)
+	}
+}
+
 // needsInsertion skips a test where the file system cannot insert blocks.
 func needsInsertion(t *testing.T) {
 	t.Helper()

@@ -31,6 +31,8 @@ type InPlaceOptions struct {
 	// changed as it lies and the plan only adds to the ends of its other files:
 	// the small root of a model whose weights lie in data files.
 	Replace bool
+	// Beside are what the caller changes beside the file, for the undo file.
+	Beside []PatchBeside
 	// FS is the file system; nil: OS.
 	FS FS
 }
@@ -85,7 +87,7 @@ func InPlace(ctx context.Context, p Plan, o InPlaceOptions) (Undo, error) {
 		}
 	}
 	if err := t.edit(ctx, j, o.Check); err != nil {
-		if undo.Path != "" && !decided(err) {
+		if undo.Path != "" && !decided(err) && t.forgotten() {
 			err = errors.Join(err, o.FS.Remove(undo.Path))
 		}
 		return Undo{}, err
@@ -124,7 +126,31 @@ var digestName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(sha256[-:])?[0-9a-fA-F]{64}$`)
 })
 
+// CanEdit reports whether InPlace may change the file at path at all: nil, a
+// *RefusedError that says what speaks against it, or that it cannot be opened or
+// is locked. files is the file system; nil: OS.
+func CanEdit(path string, files FS) error {
+	if files == nil {
+		files = OS
+	}
+	t, err := openLocked(files, path)
+	if err == nil {
+		t.close()
+	}
+	return err
+}
+
+// openTarget opens and locks a file that is to be changed, and removes what
+// killed runs left beside it.
 func openTarget(files FS, path string) (*placed, error) {
+	t, err := openLocked(files, path)
+	if err == nil {
+		removeStale(files, path)
+	}
+	return t, err
+}
+
+func openLocked(files FS, path string) (*placed, error) {
 	info, err := files.Lstat(path)
 	if err != nil {
 		return nil, &InputError{path, err}
@@ -157,7 +183,6 @@ func openTarget(files FS, path string) (*placed, error) {
 		t.close()
 		return nil, &InputError{path, err}
 	}
-	removeStale(files, path)
 	return t, nil
 }
 
@@ -172,7 +197,7 @@ func (t *placed) edit(ctx context.Context, j *journal, check func(string) error)
 		return err
 	}
 	if err := t.unchangedSince(); err != nil {
-		return errors.Join(err, t.forget()) // nothing is written, so nothing is put back
+		return errors.Join(err, t.forget(standsUntouched)) // nothing is written, so nothing is put back
 	}
 	err := t.change(ctx, j)
 	if err == nil {
@@ -188,7 +213,7 @@ func (t *placed) edit(ctx context.Context, j *journal, check func(string) error)
 		}
 		return err
 	}
-	return t.forget()
+	return t.forget(standsNew)
 }
 
 func (t *placed) unchangedSince() error {
@@ -226,7 +251,7 @@ func (t *placed) publish(j *journal) (err error) {
 		return errors.Join(err, ignoreAbsent(t.fs.Remove(temp)))
 	}
 	if step(syncDir(t.fs, filepath.Dir(t.path))); err != nil {
-		return errors.Join(err, t.forget())
+		return errors.Join(err, t.forget(standsUntouched))
 	}
 	return nil
 }
@@ -243,14 +268,22 @@ func writeAll(f File, b []byte) error {
 	return err
 }
 
-// forget removes the journal.
-func (t *placed) forget() error {
-	err := t.fs.Remove(journalPath(t.path))
-	if err == nil {
-		err = syncDir(t.fs, filepath.Dir(t.path))
+// forgotten reports whether the journal is surely gone: while it may be there,
+// recovery may keep the new bytes, and their undo patch must stay.
+func (t *placed) forgotten() bool {
+	_, err := t.fs.Lstat(journalPath(t.path))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// forget removes the journal of a file in the given state.
+func (t *placed) forget(s standing) error {
+	e := &OutputError{Op: "remove journal", Path: t.path, Done: s.done, State: s.what + ", but its journal is still there", Hint: "modelpatch recover removes it"}
+	if e.Err = t.fs.Remove(journalPath(t.path)); e.Err != nil {
+		return e
 	}
-	if err != nil {
-		return &OutputError{Op: opForget, Path: t.path, Err: err, Hint: "recover finishes the edit"}
+	if e.Err = syncDir(t.fs, filepath.Dir(t.path)); e.Err != nil {
+		e.State, e.Hint = s.what+", but a power cut may bring its journal back", "modelpatch recover removes it then"
+		return e
 	}
 	return nil
 }

@@ -41,6 +41,18 @@ type PatchHeader struct {
 	// Replace tells that the file was replaced as a whole where others are
 	// changed as they lie; see InPlaceOptions.
 	Replace bool `json:"replace,omitempty"`
+	// Beside are numbers in files beside the source that the same change gave
+	// other values. What the patch itself holds is the source alone.
+	Beside []PatchBeside `json:"beside,omitempty"`
+}
+
+// PatchBeside is a number in a JSON file beside the patched one, as it was
+// written there before the change and after.
+type PatchBeside struct {
+	Name    string `json:"name"`    // base name of the file
+	Pointer string `json:"pointer"` // RFC 6901
+	Old     string `json:"old"`
+	New     string `json:"new"`
 }
 
 // PatchedFile is a file before or after a change. SHA256 is of all of it, and
@@ -66,6 +78,7 @@ type PatchOptions struct {
 	Data       [][2]int64 // ranges of the input that hold tensor data
 	FullDigest bool       // SHA-256 of all of both files as well
 	Replace    bool       // see PatchHeader
+	Beside     []PatchBeside
 }
 
 // WritePatch writes output i of the plan as a patch file: a zstd stream of the
@@ -100,7 +113,7 @@ func (p Plan) WritePatch(w io.Writer, i int, in io.ReaderAt, o PatchOptions) err
 
 func (p Plan) patchHeader(i int, in io.ReaderAt, o PatchOptions) (PatchHeader, error) {
 	input := p.Inputs[p.Outputs[i].Input]
-	h := PatchHeader{Schema: SchemaPatch, Change: o.Change, Replace: o.Replace, Edits: []PatchEdit{}, Data: joined(o.Data, input.Size),
+	h := PatchHeader{Schema: SchemaPatch, Change: o.Change, Replace: o.Replace, Beside: o.Beside, Edits: []PatchEdit{}, Data: joined(o.Data, input.Size),
 		Source: PatchedFile{Name: filepath.Base(input.Path), Size: input.Size},
 		Target: PatchedFile{Name: o.Target, Size: p.OutputSize(i)}}
 	if h.Target.Name == "" {
@@ -146,7 +159,7 @@ func (t *placed) writeUndo(p Plan, file int, o InPlaceOptions) (Undo, error) {
 		return Undo{}, &OutputError{Op: "create", Path: o.Undo, Err: err}
 	}
 	w := &offsetWriter{file: f}
-	err = p.WritePatch(w, p.outputOf(file), t.file, PatchOptions{Change: o.Change, Data: o.Data, Replace: o.Replace})
+	err = p.WritePatch(w, p.outputOf(file), t.file, PatchOptions{Change: o.Change, Data: o.Data, Replace: o.Replace, Beside: o.Beside})
 	if err == nil {
 		err = f.CopyAttributes(t.file)
 	}

@@ -18,8 +18,6 @@ const (
 	kernelChunk = 16 << 20
 	// cloneBlock is the alignment that file systems want of shared ranges.
 	cloneBlock = 4096
-	// spareRoom stays free beside what the outputs need.
-	spareRoom = 16 << 20
 )
 
 // output is a file being made.
@@ -59,17 +57,21 @@ func (out *output) close() error {
 // fill writes all outputs' bytes.
 func (w *writer) fill() error {
 	var total, cloned int64
+	var fresh []*output // nothing of them is shared
 	for i, out := range w.outputs {
 		shared := out.clone(w.inputs[w.plan.Outputs[i].Input].file)
 		if shared == 0 {
-			if err := out.allocate(); err != nil {
-				return err
-			}
+			fresh = append(fresh, out)
 		}
 		total, cloned = total+out.size, cloned+shared
 	}
 	if err := w.checkRoom(total - cloned); err != nil {
 		return err
+	}
+	for _, out := range fresh {
+		if err := out.allocate(); err != nil {
+			return err
+		}
 	}
 	c := copier{ctx: w.ctx, buffer: make([]byte, bufferSize), done: func(int64) {}}
 	if w.o.Progress != nil {
@@ -99,9 +101,6 @@ func (w *writer) fillOne(c copier, i int, out *output) error {
 	}
 	if err := out.file.Truncate(out.size); err != nil {
 		return &OutputError{Op: "write", Path: out.target, Err: err}
-	}
-	if err := out.file.Sync(); err != nil {
-		return &OutputError{Op: "sync", Path: out.target, Err: err}
 	}
 	return nil
 }
@@ -140,21 +139,16 @@ func (out *output) allocate() error {
 	return nil
 }
 
-// checkRoom compares the bytes still to be stored with what is free. Files that
-// are allocated already have taken their part, so only the rest is wanted.
+// checkRoom compares the bytes to be stored with what is free, before anything
+// is allocated: the message can tell both numbers.
 func (w *writer) checkRoom(need int64) error {
-	for _, out := range w.outputs {
-		if info, err := out.file.Stat(); err == nil && info.Size() == out.size {
-			need -= out.size
-		}
-	}
 	free, err := w.fs.Free(filepath.Dir(w.targets[0].real))
-	if err != nil || free < 0 || need <= free-spareRoom {
+	if err != nil || free < 0 || need <= free {
 		return nil
 	}
 	return &OutputError{
 		Op: "create", Path: w.targets[0].path, Err: syscall.ENOSPC,
-		Hint: fmt.Sprintf("%d bytes are needed, %d are free", need+spareRoom, free),
+		Hint: fmt.Sprintf("%d bytes are needed, %d are free", need, free),
 	}
 }
 

@@ -3,6 +3,7 @@ package patch
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -20,25 +21,35 @@ import (
 // were written since the last sync are there or not, one by one; changes of
 // names and of a file's block list come in their order, up to some point; and
 // an insertion or removal of blocks may stop half-way, with a hole where it
-// came to (facts/BAD-INPUTS §5).
+// came to (facts/BAD-INPUTS §5). With disorder, as POSIX allows, changes of
+// names come in any order.
 type diskFS struct {
-	names   map[string]*diskFile // what processes see
-	onDisk  map[string]*diskFile
-	renames []func(map[string]*diskFile) // not on the disk yet
-	blocks  [][]byte                     // by number; nil is none
-	written [][]byte
-	clock   int64
-	count   int // operations
-	dies    int // at this one; 0: never
+	names    map[string]*diskFile // what processes see
+	onDisk   map[string]*diskFile
+	renames  []nameChange // not on the disk yet
+	disorder bool
+	blocks   [][]byte // by number; nil is none
+	written  [][]byte
+	clock    int64
+	count    int // operations
+	dies     int // at this one; 0: never
 }
 
-// extents is the list of a file's blocks, -1 for a hole, and its size.
+// nameChange is a change of names in one folder or two. A sync of either puts it
+// on the disk.
+type nameChange struct {
+	folders []string
+	apply   func(map[string]*diskFile)
+}
+
+// extents is the list of a file's blocks, -1 for a hole, its size and its mode.
 type extents struct {
 	list []int
 	size int64
+	mode fs.FileMode
 }
 
-func (e extents) clone() extents { return extents{slices.Clone(e.list), e.size} }
+func (e extents) clone() extents { return extents{slices.Clone(e.list), e.size, e.mode} }
 
 // fileChange is a change of extents. part makes a part of it, of as many as
 // parts says: the moving hole.
@@ -50,7 +61,7 @@ type fileChange struct {
 
 type diskFile struct {
 	disk   *diskFS
-	id     int64
+	folder string // its path, when it is one
 	now    extents
 	synced extents
 	since  []fileChange
@@ -69,7 +80,7 @@ func newDisk(content map[string]string) *diskFS {
 		f.WriteAt([]byte(s), 0)
 		f.Sync()
 	}
-	d.syncNames()
+	d.syncNames(".")
 	d.count = 0
 	return d
 }
@@ -83,19 +94,42 @@ func (d *diskFS) step() error {
 	return nil
 }
 
-func (d *diskFS) syncNames() { d.onDisk, d.renames = maps.Clone(d.names), nil }
+// syncNames puts the changes of a folder's names on the disk.
+func (d *diskFS) syncNames(folder string) {
+	var rest []nameChange
+	for _, c := range d.renames {
+		if slices.Contains(c.folders, folder) {
+			c.apply(d.onDisk)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+	d.renames = rest
+}
 
 // rename changes the names that processes see, and later those on the disk.
-func (d *diskFS) rename(change func(map[string]*diskFile)) {
+func (d *diskFS) rename(change func(map[string]*diskFile), paths ...string) {
 	change(d.names)
-	d.renames = append(d.renames, change)
+	c := nameChange{apply: change}
+	for _, p := range paths {
+		c.folders = append(c.folders, filepath.Dir(p))
+	}
+	d.renames = append(d.renames, c)
 }
 
 // losePower leaves what the disk happened to have.
 func (d *diskFS) losePower(r *rand.Rand) {
-	for _, change := range d.renames[:r.IntN(len(d.renames)+1)] {
-		change(d.onDisk)
+	some := d.renames[:r.IntN(len(d.renames)+1)]
+	if d.disorder {
+		some = slices.DeleteFunc(d.renames, func(nameChange) bool { return r.IntN(2) == 0 })
 	}
+	for _, c := range some {
+		c.apply(d.onDisk)
+	}
+	maps.DeleteFunc(d.onDisk, func(name string, _ *diskFile) bool { // of a folder that is not on the disk itself
+		folder := filepath.Dir(name)
+		return folder != "." && d.onDisk[folder] == nil
+	})
 	d.names, d.renames = maps.Clone(d.onDisk), nil
 	for n, b := range d.blocks {
 		for at := 0; at < len(b); at += diskSector {
@@ -128,6 +162,10 @@ func (d *diskFS) Open(path string) (File, error) {
 	if err := d.step(); err != nil {
 		return nil, err
 	}
+	return d.open(path)
+}
+
+func (d *diskFS) open(path string) (File, error) {
 	if f := d.names[path]; f != nil {
 		return f, nil
 	}
@@ -143,16 +181,28 @@ func (d *diskFS) Create(path string) (File, error) {
 	if d.names[path] != nil {
 		return nil, fs.ErrExist
 	}
-	f := &diskFile{disk: d, id: d.clock}
-	d.rename(func(m map[string]*diskFile) { m[path] = f })
-	return f, nil
+	return d.make(path, 0o600), nil
 }
 
-func (d *diskFS) OpenDir(string) (File, error) {
+// make gives a new file or folder a name.
+func (d *diskFS) make(path string, mode fs.FileMode) *diskFile {
+	f := &diskFile{disk: d}
+	f.now.mode, f.synced.mode = mode, mode
+	if mode.IsDir() {
+		f.folder = path
+	}
+	d.rename(func(m map[string]*diskFile) { m[path] = f }, path)
+	return f
+}
+
+func (d *diskFS) OpenDir(path string) (File, error) {
 	if err := d.step(); err != nil {
 		return nil, err
 	}
-	return &diskFile{disk: d, id: -1}, nil
+	if path == "." {
+		return &diskFile{disk: d, folder: path}, nil
+	}
+	return d.open(path)
 }
 
 func (d *diskFS) Lstat(path string) (fs.FileInfo, error) {
@@ -164,18 +214,53 @@ func (d *diskFS) Lstat(path string) (fs.FileInfo, error) {
 }
 
 func (d *diskFS) Stat(path string) (fs.FileInfo, error)        { return d.Lstat(path) }
-func (d *diskFS) ReadDir(string) ([]fs.DirEntry, error)        { return nil, d.step() }
 func (d *diskFS) EvalLinks(path string) (string, error)        { return path, d.step() }
-func (d *diskFS) Mkdir(string) error                           { return d.step() }
-func (d *diskFS) Link(old, new string) error                   { return d.step() }
 func (d *diskFS) Free(string) (int64, error)                   { return -1, d.step() }
 func (f *diskFile) TryLock() (bool, error)                     { return true, nil }
-func (f *diskFile) Allocate(int64) error                       { return fs.ErrInvalid }
-func (f *diskFile) CopyAttributes(File) error                  { return f.disk.step() }
+func (f *diskFile) Allocate(int64) error                       { return errors.ErrUnsupported }
 func (f *diskFile) Close() error                               { return nil }
 func (f *diskFile) CloneRange(int64, File, int64, int64) error { return fs.ErrInvalid }
 func (f *diskFile) CopyRange(int64, File, int64, int64) (int64, error) {
 	return 0, fs.ErrInvalid
+}
+
+func (d *diskFS) ReadDir(path string) ([]fs.DirEntry, error) {
+	if err := d.step(); err != nil {
+		return nil, err
+	}
+	var out []fs.DirEntry
+	for _, name := range slices.Sorted(maps.Keys(d.names)) {
+		if f := d.names[name]; filepath.Dir(name) == path {
+			out = append(out, fs.FileInfoToDirEntry(diskInfo{f, filepath.Base(name), f.now.size, f.at}))
+		}
+	}
+	return out, nil
+}
+
+func (d *diskFS) Mkdir(path string) error {
+	if err := d.step(); err != nil {
+		return err
+	}
+	d.make(path, fs.ModeDir|0o700)
+	return nil
+}
+
+func (d *diskFS) Link(old, new string) error {
+	if err := d.step(); err != nil {
+		return err
+	}
+	f := d.names[old]
+	d.rename(func(m map[string]*diskFile) { m[new] = f }, new)
+	return nil
+}
+
+func (f *diskFile) CopyAttributes(src File) error {
+	if err := f.disk.step(); err != nil {
+		return err
+	}
+	mode := src.(*diskFile).now.mode
+	f.change(fileChange{all: func(e *extents) { e.mode = mode }})
+	return nil
 }
 
 func (d *diskFS) Remove(path string) error {
@@ -185,7 +270,7 @@ func (d *diskFS) Remove(path string) error {
 	if d.names[path] == nil {
 		return fs.ErrNotExist
 	}
-	d.rename(func(m map[string]*diskFile) { delete(m, path) })
+	d.rename(func(m map[string]*diskFile) { delete(m, path) }, path)
 	return nil
 }
 
@@ -194,7 +279,10 @@ func (d *diskFS) Rename(old, new string) error {
 		return err
 	}
 	f := d.names[old]
-	d.rename(func(m map[string]*diskFile) { delete(m, old); m[new] = f })
+	if f == nil {
+		return fs.ErrNotExist
+	}
+	d.rename(func(m map[string]*diskFile) { delete(m, old); m[new] = f }, old, new)
 	return nil
 }
 
@@ -207,15 +295,16 @@ func (d *diskFS) RenameNew(old, new string) error {
 
 type diskInfo struct {
 	f    *diskFile
+	name string
 	size int64
 	at   int64
 }
 
-func (i diskInfo) Name() string       { return "" }
+func (i diskInfo) Name() string       { return i.name }
 func (i diskInfo) Size() int64        { return i.size }
-func (i diskInfo) Mode() fs.FileMode  { return 0o600 }
+func (i diskInfo) Mode() fs.FileMode  { return i.f.now.mode }
 func (i diskInfo) ModTime() time.Time { return time.Unix(i.at, 0) }
-func (i diskInfo) IsDir() bool        { return false }
+func (i diskInfo) IsDir() bool        { return i.Mode().IsDir() }
 func (i diskInfo) Sys() any           { return nil }
 func (i diskInfo) SameFile(other fs.FileInfo) bool {
 	o, ok := other.(diskInfo)
@@ -223,15 +312,15 @@ func (i diskInfo) SameFile(other fs.FileInfo) bool {
 }
 
 func (f *diskFile) Stat() (fs.FileInfo, error) {
-	return diskInfo{f, f.now.size, f.at}, f.disk.step()
+	return diskInfo{f, "", f.now.size, f.at}, f.disk.step()
 }
 
 func (f *diskFile) Sync() error {
 	if err := f.disk.step(); err != nil {
 		return err
 	}
-	if f.id < 0 {
-		f.disk.syncNames()
+	if f.folder != "" {
+		f.disk.syncNames(f.folder)
 		return nil
 	}
 	for _, n := range f.now.list {
@@ -378,7 +467,8 @@ func (f *diskFile) NextData(at int64) (int64, error) { return f.next(at, false),
 
 // TestPowerLoss cuts the power at every operation of an edit in place, and
 // again at a random one of its recovery, several times each: what is lost
-// differs. The file must be the old or the new one afterwards.
+// differs. The file must be the old or the new one afterwards, the new one only
+// with its undo patch.
 func TestPowerLoss(t *testing.T) {
 	var b strings.Builder
 	for i := range 9000 {
@@ -415,10 +505,14 @@ func TestPowerLoss(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(size), uint64(len(c.edits))))
 			outcomes := map[string]int{}
 			for n, done := 1, false; !done; n++ {
-				for range rounds {
+				for round := range rounds {
 					disk := newDisk(map[string]string{"m": old})
 					disk.dies = n
-					_, err := InPlace(context.Background(), p, InPlaceOptions{FS: disk})
+					o := InPlaceOptions{FS: disk}
+					if round%4 == 0 { // it takes its time
+						o.Undo = "m.undo"
+					}
+					_, err := InPlace(context.Background(), p, o)
 					done = disk.count < n
 					disk.losePower(r)
 					if r.IntN(2) == 0 {
@@ -444,6 +538,9 @@ func TestPowerLoss(t *testing.T) {
 					if err == nil && got != new {
 						t.Fatalf("operation %d: success, and yet the old bytes", n)
 					}
+					if got == new && o.Undo != "" && !takesBack(disk, "m.undo", new, old) {
+						t.Fatalf("operation %d, after %v: the new bytes, and no patch that takes them back", n, err)
+					}
 					if Unfinished("m", disk) {
 						t.Fatalf("operation %d: the journal is there", n)
 					}
@@ -455,6 +552,20 @@ func TestPowerLoss(t *testing.T) {
 			t.Logf("%v", outcomes)
 		})
 	}
+}
+
+// takesBack reports whether a patch file makes the old text of the new one.
+func takesBack(d *diskFS, name, new, old string) bool {
+	if d.names[name] == nil {
+		return false
+	}
+	f, err := ReadPatch(strings.NewReader(d.content(name)))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	got, err := io.ReadAll(f.Reverse("m").NewReader(0, strings.NewReader(new)))
+	return err == nil && string(got) == old
 }
 
 // differ is where two texts begin to differ.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
+	"strings"
 )
 
 // Recovered says what Recover found and did.
@@ -16,6 +18,9 @@ const (
 	RecoveredNothing Recovered = "nothing to recover"
 	RecoveredNew     Recovered = "the edit was complete and is kept"
 	RecoveredOld     Recovered = "the old bytes are back"
+	// RecoveredTemporary: no edit was cut short in place, but a run that was
+	// killed had left temporary files.
+	RecoveredTemporary Recovered = "temporary files of a killed run were removed"
 )
 
 // Unfinished reports whether path has the journal of an edit that was cut
@@ -28,18 +33,46 @@ func Unfinished(path string, files FS) bool {
 	return err == nil
 }
 
+// UnfinishedIn lists the files in a folder that have the journal of an edit that
+// was cut short; see Unfinished. Journals that cannot be read are left out.
+func UnfinishedIn(folder string, files FS) []string {
+	if files == nil {
+		files = OS
+	}
+	entries, err := files.ReadDir(folder)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		stem, ok := strings.CutSuffix(e.Name(), tempInfix+"journal")
+		if !ok || !strings.HasPrefix(stem, ".") || !e.Type().IsRegular() {
+			continue
+		}
+		// The stem may be cut short; the journal knows the whole name.
+		j, err := (&placed{fs: files, path: filepath.Join(folder, stem[1:])}).readJournal()
+		if err == nil && j != nil && isBaseName(j.Target) {
+			out = append(out, filepath.Join(folder, j.Target))
+		}
+	}
+	return out
+}
+
 // Recover finishes or undoes an edit in place that a crash cut short, by its
 // journal. It writes nothing unless every byte of the edited ranges is the old
 // one or the new one and the ends of the file are as they were: otherwise
 // somebody else changed the file, a *RefusedError. A damaged journal is an
 // *InputError; a file that is being edited, an *OutputError. Temporary files of
-// killed runs are removed as well. files is the file system; nil: OS.
+// killed runs are removed as well, also where path itself was never made. files
+// is the file system; nil: OS.
 func Recover(path string, files FS) (Recovered, error) {
 	if files == nil {
 		files = OS
 	}
 	if !Unfinished(path, files) {
-		removeStale(files, path)
+		if removeStale(files, path) {
+			return RecoveredTemporary, nil
+		}
 		return RecoveredNothing, nil
 	}
 	if j, err := (&placed{fs: files, path: path}).readJournal(); err == nil && j != nil && len(j.Names) > 0 {
@@ -80,7 +113,11 @@ func (t *placed) recover() (Recovered, error) {
 	if err := t.file.Sync(); err != nil {
 		return RecoveredNothing, &OutputError{Op: "sync", Path: t.path, Err: err}
 	}
-	if err := t.forget(); err != nil {
+	stands := standsNew
+	if j.back() {
+		stands = standsOld
+	}
+	if err := t.forget(stands); err != nil {
 		return RecoveredNothing, err
 	}
 	return outcome(!j.back()), t.restat()

@@ -61,7 +61,7 @@ func replace(ctx context.Context, p Plan, o InPlaceOptions) (undo Undo, err erro
 // what belongs to it must stay.
 func decided(err error) bool {
 	o, ok := errors.AsType[*OutputError](err)
-	return ok && (o.Op == opSyncFolder || o.Op == opForget)
+	return ok && o.Done
 }
 
 // replacing is one run of replace. files[0] is the root, or absent.

@@ -171,37 +171,52 @@ func removeFolder(fs FS, path string) error {
 }
 
 // removeStale removes temporary files of target whose makers are dead, which
-// their free locks tell. Failing to is no reason not to go on.
-func removeStale(fs FS, target string) {
+// their free locks tell, and reports whether there were any. Failing to remove
+// them is no reason not to go on.
+func removeStale(fs FS, target string) (some bool) {
 	if Unfinished(target, fs) {
-		return // its journal may still need them
+		return false // its journal may still need them
 	}
 	folder := filepath.Dir(target)
 	entries, err := fs.ReadDir(folder)
 	if err != nil {
-		return
+		return false
 	}
 	for _, e := range entries {
-		token, ok := strings.CutPrefix(e.Name(), tempPrefix(target))
-		if _, err := hex.DecodeString(token); !ok || err != nil || len(token) != 2*tokenSize {
+		if !isTemp(e.Name(), target) {
 			continue
 		}
 		path := filepath.Join(folder, e.Name())
+		removed := false
 		if e.Type().IsRegular() {
-			removeIfFree(path, fs.Open, func() { fs.Remove(path) })
+			removed = removeIfFree(fs, path, fs.Open, fs.Remove)
 		} else if e.IsDir() {
-			removeIfFree(path, fs.OpenDir, func() { removeFolder(fs, path) })
+			removed = removeIfFree(fs, path, fs.OpenDir, func(path string) error { return removeFolder(fs, path) })
 		}
+		some = some || removed
 	}
+	return some
 }
 
-func removeIfFree(path string, open func(string) (File, error), remove func()) {
+// isTemp reports whether a name is one that tempName gives for target.
+func isTemp(name, target string) bool {
+	token, ok := strings.CutPrefix(name, tempPrefix(target))
+	b, err := hex.DecodeString(token)
+	return ok && err == nil && len(b) == tokenSize && token == hex.EncodeToString(b)
+}
+
+// removeIfFree removes a file or folder that nobody has locked, unless the path
+// is a link by now.
+func removeIfFree(fs FS, path string, open func(string) (File, error), remove func(string) error) bool {
 	f, err := open(path)
 	if err != nil {
-		return
+		return false
 	}
 	defer f.Close()
-	if free, err := f.TryLock(); err == nil && free {
-		remove()
+	if free, err := f.TryLock(); err != nil || !free {
+		return false
 	}
+	held, err1 := f.Stat()
+	named, err2 := fs.Lstat(path)
+	return err1 == nil && err2 == nil && sameFile(held, named) && remove(path) == nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -202,6 +203,31 @@ func sameErrorType(err, want error) bool {
 	return false
 }
 
+// roomFS says how much room there is.
+type roomFS struct {
+	FS
+	free int64
+}
+
+func (r roomFS) Free(string) (int64, error) { return r.free, nil }
+
+// TestWriteNewRoom: what a file takes is enough room for it, and a byte less is
+// refused before anything is written, with both numbers.
+func TestWriteNewRoom(t *testing.T) {
+	const size = 60_000
+	dir := t.TempDir()
+	in := writeFile(t, dir, "in", strings.Repeat("x", size-1))
+	p := filePlan(in, Edit{At: size - 1, New: Text("+")})
+	_, err := WriteNew(context.Background(), p, filepath.Join(dir, "out"), WriteOptions{FS: roomFS{OS, size - 1}})
+	if o, ok := errors.AsType[*OutputError](err); !ok || !errors.Is(err, syscall.ENOSPC) || o.Hint != "60000 bytes are needed, 59999 are free" {
+		t.Errorf("a byte less: %v", err)
+	}
+	onlyFiles(t, dir, "in")
+	if _, err := WriteNew(context.Background(), p, filepath.Join(dir, "out"), WriteOptions{FS: roomFS{OS, size}}); err != nil {
+		t.Errorf("as much as is needed: %v", err)
+	}
+}
+
 func TestWriteNewInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	in := writeFile(t, dir, "in", "input")
@@ -212,6 +238,39 @@ func TestWriteNewInterrupted(t *testing.T) {
 		t.Error(err)
 	}
 	onlyFiles(t, dir, "in")
+}
+
+// TestRecoverRemovesStale: what a killed run left beside a target that it had
+// not made yet goes, and nothing that only looks like it.
+func TestRecoverRemovesStale(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	writeFile(t, dir, ".out.modelpatch-0123456789ab", "dead")
+	folder := filepath.Join(dir, ".out.modelpatch-00000000000f")
+	os.Mkdir(folder, 0o700)
+	writeFile(t, folder, "x", "dead")
+	held, err := OS.Open(writeFile(t, dir, ".out.modelpatch-ba9876543210", "alive"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if free, err := held.TryLock(); err != nil || !free {
+		t.Skip("no locks here:", err)
+	}
+	writeFile(t, elsewhere, "x", "not ours")
+	if err := os.Symlink(elsewhere, filepath.Join(dir, ".out.modelpatch-111111111111")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".out.modelpatch-0123456789abcd", ".out.modelpatch-0123456789aB", ".outer.modelpatch-0123456789ab"} {
+		writeFile(t, dir, name, "not ours")
+	}
+	stay := []string{".out.modelpatch-0123456789aB", ".out.modelpatch-0123456789abcd", ".out.modelpatch-111111111111", ".out.modelpatch-ba9876543210", ".outer.modelpatch-0123456789ab"}
+	for _, want := range []Recovered{RecoveredTemporary, RecoveredNothing} {
+		if did, err := Recover(filepath.Join(dir, "out"), nil); err != nil || did != want {
+			t.Errorf("%q, %v; want %q", did, err, want)
+		}
+		onlyFiles(t, dir, stay...)
+	}
+	onlyFiles(t, elsewhere, "x")
 }
 
 func TestWriteNewRemovesStale(t *testing.T) {

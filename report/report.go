@@ -225,11 +225,13 @@ type Edit struct {
 
 // Sidecar is a value in a file beside the model that states the length.
 type Sidecar struct {
-	Path    string `json:"path"`
+	Path    string `json:"path"` // the file that gets the new value, or would get it
 	Pointer string `json:"pointer"`
 	From    Number `json:"from"`
 	To      Number `json:"to"`
 	Written bool   `json:"written"`
+	Why     string `json:"why,omitempty"`    // it is not written
+	Backup  string `json:"backup,omitempty"` // the file that holds the old value: a copy or an undo patch
 }
 
 // Written is a file that a command wrote. How is new, in-place or patch.

@@ -15,7 +15,9 @@ func newApply(c *console) *cobra.Command {
 		Long: `apply makes the change of a patch file (.mpatch) to a model file. The patch
 knows the file it is for: by its size, by every byte outside of the tensor data,
 and by the surroundings of what it changes (all bytes, when the patch was made
-with --full-digest). Another file is refused, and told in what it differs.
+with --full-digest). Another file is refused, and told in what it differs. With
+--in-place, config.json and its like follow where they followed the change itself
+(--sidecars).
 
 ` + exitCodes,
 		Example: `  modelpatch extend --len 32768 llama.gguf -o llama-32k.gguf --patch-only
@@ -29,7 +31,9 @@ func newRevert(c *console) *cobra.Command {
 		Short: "Take the change of a patch file back",
 		Long: `revert takes the change of a patch file (.mpatch) back: FILE is what apply has
 given, or the file that was changed --in-place, with the FILE.undo.mpatch that
-this left. Of several such patches the latest comes first.
+this left. Of several such patches the latest comes first. With --in-place,
+config.json and its like get their old values back where they followed
+(--sidecars).
 
 ` + exitCodes,
 		Example: `  modelpatch revert model.gguf.undo.mpatch model.gguf --in-place`,

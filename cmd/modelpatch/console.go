@@ -16,8 +16,10 @@ import (
 // lines "hint: …". Text from a model is escaped, never starts a line, and is cut
 // at 120 columns.
 type console struct {
-	out, err io.Writer
-	color    bool
+	out     *stdout
+	err     io.Writer
+	color   bool
+	changed bool // a file was written or changed
 }
 
 // wantsColor reports whether standard output is a terminal whose user has not
@@ -36,11 +38,12 @@ func (c *console) printf(format string, args ...any) { fmt.Fprintf(c.out, format
 // say writes a message to standard error.
 func (c *console) say(format string, args ...any) { fmt.Fprintf(c.err, format+"\n", args...) }
 
-// json writes one object on one line.
+// json writes one object on one line. One that cannot be encoded is as lost as
+// one that cannot be written.
 func (c *console) json(v any) {
 	line, err := report.Line(v)
-	if err != nil {
-		c.say("modelpatch: %v", err)
+	if err != nil && c.out.err == nil {
+		c.out.err = err
 	}
 	c.out.Write(line)
 }

@@ -93,6 +93,7 @@ func (d *destination) begin(c *console) (end func()) {
 
 // finish prints what a change came to.
 func (d *destination) finish(c *console, path string, r modelpatch.Result, err error) error {
+	c.changed = len(r.Plan.Written) > 0
 	switch {
 	case err != nil:
 		c.fail(path, err, d.asJSON)
@@ -127,8 +128,11 @@ func (c *console) plan(p report.Plan, dry bool) {
 	c.edits(p.Edits, p.Path)
 	for _, s := range p.Sidecars {
 		line := text(s.Path) + " " + s.Pointer + ": " + numberText(s.From) + " → " + numberText(s.To)
-		if !s.Written {
-			line += ", not changed (--sidecars)"
+		switch {
+		case s.Written && s.Backup != "":
+			line += "; the old value is in " + text(filepath.Base(s.Backup))
+		case s.Why != "":
+			line += ", not written: " + text(s.Why)
 		}
 		c.field("beside", line)
 	}

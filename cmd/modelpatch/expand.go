@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,68 +22,88 @@ var laterShard = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`-(\d{5})-of-\d{5}\.gguf$`)
 })
 
-// expand turns arguments into files: patterns that no shell expanded, folders
-// into the models below them, and each file once.
-func expand(arguments []string) ([]string, error) {
-	var out []string
-	var seen []fs.FileInfo
-	add := func(path string) {
-		if slices.Contains(out, path) {
-			return
-		}
-		if info, err := os.Stat(path); err == nil && path != modelpatch.Stdin {
-			if slices.ContainsFunc(seen, func(other fs.FileInfo) bool { return os.SameFile(info, other) }) {
-				return // by another name
-			}
-			seen = append(seen, info)
-		}
-		out = append(out, path)
-	}
+// input is a file to be inspected, or what is wrong with an argument.
+type input struct {
+	path string
+	err  error       // nil: path can be tried
+	same string      // not inspected: it is the same file as this one
+	info os.FileInfo // nil where there is none
+}
+
+// expand turns arguments into inputs. A path that is named is one input each
+// time, and so is every match of a pattern that no shell expanded. A folder
+// gives the models below it, those left out that are there already.
+func expand(arguments []string) ([]input, error) {
+	var out []input
 	for i, a := range arguments {
 		if a == modelpatch.Stdin {
 			if slices.Contains(arguments[:i], a) {
 				return nil, &modelpatch.UsageError{What: "standard input is named twice", Hint: "- can be read once"}
 			}
-			add(a)
+			out = append(out, input{path: a})
 			continue
 		}
 		info, err := os.Stat(a)
 		if err == nil && info.IsDir() {
-			found, err := modelsBelow(a)
-			if err != nil || len(found) == 0 {
-				add(a) // it will be told that this is a folder
-			}
-			for _, path := range found {
-				add(path)
+			for _, found := range modelsBelow(a) {
+				found.same = sameAs(found, out)
+				out = append(out, found)
 			}
 			continue
 		}
 		if matches, gerr := filepath.Glob(a); err != nil && gerr == nil && len(matches) > 0 {
 			for _, path := range matches {
-				add(path)
+				info, _ := os.Stat(path)
+				out = append(out, input{path: path, info: info})
 			}
 			continue
 		}
-		add(a)
+		out = append(out, input{path: a, info: info})
 	}
 	return out, nil
 }
 
-// modelsBelow lists the model files below a folder, in order. Links are not
-// followed into other folders.
-func modelsBelow(folder string) ([]string, error) {
-	var out []string
-	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+// sameAs returns the path of an input that is the same file as x; empty: none.
+func sameAs(x input, inputs []input) string {
+	for _, other := range inputs {
+		if x.info != nil && other.info != nil && other.same == "" && os.SameFile(x.info, other.info) {
+			return other.path
 		}
-		if e.IsDir() || !isModelName(e.Name()) {
+	}
+	return ""
+}
+
+// modelsBelow lists the model files below a folder, in order, and what of it
+// cannot be read. Links are not followed into other folders. A folder without
+// models is an error.
+func modelsBelow(folder string) []input {
+	var out []input
+	// The function returns no error, so WalkDir returns none.
+	_ = filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			out = append(out, input{path: path, err: unreadable(path, err)})
 			return nil
 		}
-		out = append(out, path)
+		if !e.IsDir() && isModelName(e.Name()) {
+			info, _ := os.Stat(path)
+			out = append(out, input{path: path, info: info})
+		}
 		return nil
 	})
-	return out, err
+	if len(out) == 0 {
+		out = []input{{path: folder, err: &modelpatch.InputError{Path: folder, What: "no models in this folder",
+			Why: "no name below it ends in .gguf or .onnx, or in these with .zst or .gz", Hint: "name the file itself when its name ends otherwise"}}}
+	}
+	return out
+}
+
+// unreadable says why a folder, or a part of it, cannot be listed.
+func unreadable(path string, err error) error {
+	why := err.Error()
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		why = p.Err.Error()
+	}
+	return &modelpatch.InputError{Path: path, What: "cannot be read", Why: why, Err: err}
 }
 
 func isModelName(name string) bool {

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/report"
 )
 
 func newInspect(c *console) *cobra.Command {
@@ -16,31 +17,29 @@ func newInspect(c *console) *cobra.Command {
 far they reach, where they are in the file, and what is wrong with it.
 
 With --json it prints one object a file and line (schema modelpatch.inspect/1).
-A folder means every model below it, - standard input; .zst and .gz are unpacked
-while they are read. Every file is tried; the greatest of their exit codes is
-returned.
+A folder means every model below it, each once; - is standard input; .zst and
+.gz are unpacked while they are read. Every file is tried; the greatest of their
+exit codes is returned.
 
 ` + exitCodes,
 		Example: `  modelpatch inspect model.gguf
   modelpatch inspect --json *.onnx | jq .length`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, files []string) error {
-			worst := 0
-			files, err := expand(files)
+			inputs, err := expand(files)
 			if err != nil {
 				return err
 			}
-			for _, path := range files {
-				r, err := modelpatch.Inspect(path, o)
-				switch {
-				case err != nil:
-					c.fail(path, err, asJSON)
-					worst = max(worst, modelpatch.ExitCode(err))
-				case asJSON:
-					c.json(r)
-				default:
-					c.inspect(r, verbose)
+			worst := 0
+			for _, in := range inputs {
+				if c.out.err != nil {
+					break // nobody would read the rest
 				}
+				if in.same != "" {
+					c.say("modelpatch: %s: left out: it is the same file as %s", text(in.path), text(in.same))
+					continue
+				}
+				worst = max(worst, c.inspectOne(in, o, asJSON, verbose))
 			}
 			if worst != 0 {
 				return &codedError{worst}
@@ -53,4 +52,23 @@ returned.
 	cmd.Flags().Int64Var(&o.MaxUnpacked, "max-unpacked", 0, "bytes that a compressed input may come to (default 64 GiB)")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also say on what the claims rest, and every place")
 	return cmd
+}
+
+// inspectOne prints the report about one input, or why there is none, and
+// returns the exit code for it.
+func (c *console) inspectOne(in input, o modelpatch.OpenOptions, asJSON, verbose bool) int {
+	var r report.Inspect
+	err := in.err
+	if err == nil {
+		r, err = modelpatch.Inspect(in.path, o)
+	}
+	switch {
+	case err != nil:
+		c.fail(in.path, err, asJSON)
+	case asJSON:
+		c.json(r)
+	default:
+		c.inspect(r, verbose)
+	}
+	return modelpatch.ExitCode(err)
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/patch"
 )
 
 func newRecover(c *console) *cobra.Command {
@@ -27,6 +28,7 @@ Temporary files of killed runs are removed.
 					worst = max(worst, modelpatch.ExitCode(err))
 					continue
 				}
+				c.changed = c.changed || did != patch.RecoveredNothing
 				c.printf("%s: %s\n", text(path), did)
 			}
 			if worst != 0 {

@@ -21,13 +21,22 @@ const exitCodes = `Exit codes:
   2    a flag or parameter is wrong
   3    an input cannot be read: missing, malformed, unsupported
   4    refused: this change cannot be made to this model
-  5    output failed; the target is as it was
+  5    output failed; files are as they were, unless the message says otherwise
   130  interrupted; the target is as it was
 `
 
-// execute runs the command line and returns the exit code. Every error is
-// printed here, and nowhere else.
+// execute runs the command line and returns the exit code.
 func execute(ctx context.Context, args []string, c *console) int {
+	code := runCommand(ctx, args, c)
+	if c.out.err != nil {
+		return c.lost(code)
+	}
+	return code
+}
+
+// runCommand is execute without a look at standard output. Every error that no
+// command has printed itself is printed here.
+func runCommand(ctx context.Context, args []string, c *console) int {
 	root := newRoot(c)
 	root.SetArgs(args)
 	root.SetContext(ctx)

@@ -20,6 +20,7 @@ func TestRescaleCorpus(t *testing.T) {
 		"none":   {Scaling: schemes.ScalingNone},
 		"llama3": {Scaling: schemes.ScalingLlama3, Factor: 8, OriginalLength: 8192, LowFreqFactor: 1, HighFreqFactor: 4},
 	}
+	files, changed := 0, map[string]int{}
 	for _, e := range entries(t) {
 		rotary := false
 		for _, x := range e.Truth.Encodings {
@@ -28,27 +29,41 @@ func TestRescaleCorpus(t *testing.T) {
 		if !rotary {
 			continue
 		}
+		files++
 		for name, o := range options {
-			rescale(t, filepath.Join(corpus, e.File), name, o)
+			if rescale(t, filepath.Join(corpus, e.File), name, o) {
+				changed[name]++
+			}
+		}
+	}
+	for name := range options {
+		least := 0.8 // of the files; the rest switch between two caches, or fold very few positions
+		if name == "none" {
+			least = 0.1 // most have no scaling that could be taken away
+		}
+		if share := float64(changed[name]) / float64(files); files == 0 || share < least {
+			t.Errorf("%s: %d of %d files changed, want %g", name, changed[name], files, least)
 		}
 	}
 }
 
-func rescale(t *testing.T, path, name string, o position.RescaleOptions) {
+// rescale changes a file and reads what it has then; it reports whether anything
+// changed, rather than being refused or the same already.
+func rescale(t *testing.T, path, name string, o position.RescaleOptions) (changed bool) {
 	t.Helper()
 	base := filepath.Base(path)
 	m := opened(t, path)
 	out, err := position.Rescale(m, o)
 	if _, refused := err.(*position.Refusal); refused {
 		t.Logf("%s, %s: %v", base, name, err)
-		return
+		return false
 	}
 	if err != nil {
 		t.Errorf("%s, %s: %v", base, name, err)
-		return
+		return false
 	}
 	if out.Nothing != "" {
-		return
+		return false
 	}
 	after := result(t, m, path)
 	for _, change := range out.Changes {
@@ -66,8 +81,10 @@ func rescale(t *testing.T, path, name string, o position.RescaleOptions) {
 				continue
 			}
 			sameRotation(t, base+", "+name, want, now)
+			changed = true
 		}
 	}
+	return changed
 }
 
 // sameRotation compares what the file turns by with the scheme.

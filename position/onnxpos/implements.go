@@ -1,0 +1,27 @@
+package onnxpos
+
+import "github.com/modelpatch/modelpatch/position"
+
+// The optional interfaces that verbs, the verifier and the writers ask for by
+// type assertion: a method that is renamed must not make one of them fall silent.
+var (
+	_ position.Model       = (*Model)(nil)
+	_ position.Parted      = (*Model)(nil)
+	_ position.Gridder     = (*Model)(nil)
+	_ position.DataNamer   = (*Model)(nil)
+	_ position.DataSpanner = (*Model)(nil)
+
+	_ position.Rows        = (*tableSite)(nil)
+	_ position.Neutralizer = (*tableSite)(nil)
+	_ position.Resampler   = (*tableSite)(nil)
+
+	_ position.Rotator     = (*rotarySite)(nil)
+	_ position.Neutralizer = (*rotarySite)(nil)
+
+	_ position.Biaser = (*alibiSite)(nil)
+	_ position.Biaser = (*bucketSite)(nil)
+
+	_ position.Site       = (*foldedBias)(nil)
+	_ position.Site       = (*otherSite)(nil)
+	_ position.Projection = (*projection)(nil)
+)

@@ -1,0 +1,269 @@
+package modelpatch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// Reasons for which a file beside a model is not written.
+const (
+	whyNotAsked = "--sidecars changes it"
+	whyPatch    = "--patch-only writes the change of the model alone"
+)
+
+// aimSidecars decides for each file beside the model where its new version
+// goes, or why it is not written, before anything is.
+func (c *change) aimSidecars() error {
+	for _, s := range c.beside {
+		switch {
+		case !c.w.Sidecars:
+			s.why = whyNotAsked
+		case c.w.PatchOnly:
+			s.why = whyPatch
+		case c.w.InPlace:
+			if err := s.aimInPlace(); err != nil {
+				return err
+			}
+		case c.w.Output != "":
+			if err := s.aimBeside(c.path, c.w); err != nil && !c.w.DryRun {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// aimInPlace has the file edited as it lies. A link stays and its target is
+// edited, unless that lies elsewhere and may serve others.
+func (s *sidecar) aimInPlace() error {
+	real, err := within(s.path)
+	if err != nil {
+		s.why = err.Error()
+		return nil
+	}
+	err = patch.CanEdit(real, nil)
+	if refused, ok := errors.AsType[*patch.RefusedError](err); ok {
+		s.why = "it " + refused.Why
+		return nil
+	}
+	s.target = real
+	return err
+}
+
+// aimBeside has a changed copy written beside a new model. The file itself is
+// never changed, for the old model needs it, and another model's file is not
+// replaced unless that was asked for.
+func (s *sidecar) aimBeside(model string, w WriteOptions) error {
+	at := filepath.Join(filepath.Dir(w.Output), s.name)
+	for i := range s.edits {
+		s.edits[i].Path = report.Name(at)
+	}
+	if _, err := os.Lstat(at); errors.Is(err, fs.ErrNotExist) {
+		s.target = at
+		return nil
+	}
+	real, err := within(at)
+	if err != nil {
+		s.why = err.Error()
+		return nil
+	}
+	info, err := os.Stat(real)
+	switch {
+	case err != nil:
+		return &patch.OutputError{Op: "read", Path: at, Err: err}
+	case os.SameFile(info, s.info):
+		s.why = "it also belongs to " + filepath.Base(model)
+		return nil
+	case !info.Mode().IsRegular():
+		s.why = "it is there already and is not a regular file"
+		return nil
+	case info.Size() <= maxSidecar && s.isWritten(real):
+		s.why = "it says so already"
+		return nil
+	case !w.Force && !w.Backup:
+		s.why = "it is there already; --force replaces it"
+		return &patch.OutputError{Op: "create", Path: at, Err: fs.ErrExist,
+			Hint: "--force replaces it and keeps the old one as " + s.name + ".bak; without --sidecars it stays as it is"}
+	}
+	s.target = real
+	return nil
+}
+
+// isWritten reports whether a file has the new content already.
+func (s *sidecar) isWritten(path string) bool {
+	b, err := os.ReadFile(path)
+	return err == nil && bytes.Equal(b, s.changed())
+}
+
+// within follows a link and sees that it stays in its folder: a file elsewhere,
+// such as a blob of a hub's cache, may serve others.
+func within(path string) (real string, err error) {
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return "", err
+	}
+	if real, err = filepath.EvalSymlinks(path); err != nil {
+		return "", fmt.Errorf("it is a link that leads nowhere")
+	}
+	if inside, err := filepath.Rel(folder, real); err != nil || !filepath.IsLocal(inside) {
+		return "", fmt.Errorf("it is a link out of the folder, to %s", real)
+	}
+	return real, nil
+}
+
+// besides are the numbers that are changed beside a model in place, for its
+// undo patch.
+func (c *change) besides() []patch.PatchBeside {
+	var out []patch.PatchBeside
+	for _, s := range c.beside {
+		if s.target == "" {
+			continue
+		}
+		for _, e := range s.edits {
+			out = append(out, patch.PatchBeside{Name: s.name, Pointer: e.Pointer, Old: e.old, New: e.new})
+		}
+	}
+	return out
+}
+
+// writeSidecars writes the files that have a target. The model is written by
+// then, which an error says, and no interrupt parts them from it.
+func writeSidecars(ctx context.Context, all []*sidecar, inPlace bool) error {
+	ctx = context.WithoutCancel(ctx)
+	for _, s := range all {
+		if s.target == "" {
+			continue
+		}
+		write := s.writeNew
+		if inPlace {
+			write = s.edit
+		}
+		if err := write(ctx); err != nil {
+			return s.unwritten(err)
+		}
+		for i := range s.edits {
+			s.edits[i].Written, s.edits[i].Backup = true, report.Name(s.backup)
+		}
+	}
+	return nil
+}
+
+// unwritten is the error of a file that does not follow the model.
+func (s *sidecar) unwritten(err error) error {
+	var values []string
+	for _, e := range s.edits {
+		values = append(values, e.Pointer+" "+e.new)
+	}
+	return &patch.OutputError{Op: "write", Path: s.path, Err: err, Done: true,
+		State: "the model is written, but this file beside it is not", Hint: "it should say " + strings.Join(values, ", ")}
+}
+
+// edit changes the file as it lies, under a journal: mode, owner and names stay.
+func (s *sidecar) edit(ctx context.Context) error {
+	at := s.edits[0].at
+	p := patch.Plan{Inputs: []patch.Input{{Path: s.target, Size: s.info.Size(), Info: s.info}}, Outputs: []patch.Output{{}},
+		Edits: []patch.Edit{{At: at, Old: s.info.Size() - at, New: patch.Bytes(s.changed()[at:]), Why: "stated length"}}}
+	_, err := patch.InPlace(ctx, p, patch.InPlaceOptions{})
+	return err
+}
+
+// writeNew writes a changed copy, and keeps a file that was there as NAME.bak.
+func (s *sidecar) writeNew(ctx context.Context) error {
+	p := patch.Plan{Inputs: []patch.Input{{Path: s.path, Size: s.info.Size(), Info: s.info}}, Outputs: []patch.Output{{}}}
+	for _, e := range s.edits {
+		p.Edits = append(p.Edits, patch.Edit{At: e.at, Old: int64(len(e.old)), New: patch.Text(e.new), Why: "stated length"})
+	}
+	written, err := patch.WriteNew(ctx, p, s.target, patch.WriteOptions{Backup: true})
+	if err == nil {
+		s.backup = written[0].Backup
+	}
+	return err
+}
+
+// sidecarReports says what became of the files beside a model.
+func sidecarReports(all []*sidecar) []report.Sidecar {
+	out := []report.Sidecar{}
+	for _, s := range all {
+		for _, e := range s.edits {
+			if !e.Written {
+				e.Why = report.Name(s.why)
+			}
+			out = append(out, e.Sidecar)
+		}
+	}
+	return out
+}
+
+// patchedBeside finds the numbers that a patch's change gave other values
+// beside the model. Names and places that no change of ours touches are left
+// alone, for a patch may come from anybody.
+func (r *patchRun) patchedBeside() []*sidecar {
+	var out []*sidecar
+	for _, name := range sortedNames() {
+		s, numbers := readSidecar(filepath.Join(filepath.Dir(r.path), name))
+		for _, n := range numbers {
+			if to, ok := r.newValue(name, n); ok {
+				s.add(n, to)
+			}
+		}
+		if s != nil && len(s.edits) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// newValue is what the patch makes of a number beside the model.
+func (r *patchRun) newValue(name string, n jsonNumber) (to string, ok bool) {
+	for _, b := range r.patch.Beside {
+		from, to := b.Old, b.New
+		if r.revert {
+			from, to = to, from
+		}
+		if b.Name == name && b.Pointer == n.pointer && n.text == from && from != to {
+			return to, true
+		}
+	}
+	return "", false
+}
+
+// aimBeside decides which files beside the model follow the patch: in place all
+// that can be edited, beside a new file none.
+func (r *patchRun) aimBeside(all []*sidecar) error {
+	for _, s := range all {
+		if !r.w.InPlace {
+			s.why = "--in-place changes it, -o writes the model alone"
+			continue
+		}
+		if err := s.aimInPlace(); err != nil {
+			return err
+		}
+		s.backup = r.name
+	}
+	return nil
+}
+
+// recoverSidecars recovers the files beside a model whose own edit was cut
+// short.
+func recoverSidecars(model string) (did patch.Recovered, err error) {
+	did = patch.RecoveredNothing
+	for _, name := range sortedNames() {
+		path := filepath.Join(filepath.Dir(model), name)
+		if !patch.Unfinished(path, nil) {
+			continue
+		}
+		if did, err = patch.Recover(path, nil); err != nil {
+			return did, err
+		}
+	}
+	return did, nil
+}
