@@ -9,6 +9,8 @@ import (
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/verify"
 )
 
 // WriteOptions say where a change goes: to Output, InPlace, or nowhere but on
@@ -76,7 +78,6 @@ func Extend(ctx context.Context, path string, o ExtendOptions, open OpenOptions,
 func Rescale(ctx context.Context, path string, o RescaleOptions, open OpenOptions, w WriteOptions) (Result, error) {
 	c := change{path: path, open: open, w: w, command: rescaleCommand(o)}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.Rescale(m, o) }
-	c.expect = func(position.Model) error { return nil }
 	return c.run(ctx)
 }
 
@@ -87,7 +88,6 @@ func AddALiBi(ctx context.Context, path string, o ALiBiOptions, open OpenOptions
 		c.command += " --replace"
 	}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.AddALiBi(m, o) }
-	c.expect = func(position.Model) error { return nil }
 	return c.run(ctx)
 }
 
@@ -124,6 +124,20 @@ func reaches(m position.Model, length int) error {
 	return nil
 }
 
+// check holds a new model against what was decided: the encodings that the verb
+// gave new numbers have them, all others are what they were.
+func (c *change) check(m position.Model) error {
+	if c.expect != nil {
+		if err := c.expect(m); err != nil {
+			return err
+		}
+	}
+	if err := c.newFault(m); err != nil {
+		return err
+	}
+	return verify.Held(c.was, m, c.becomes)
+}
+
 // change is one run of a changing command.
 type change struct {
 	path    string
@@ -132,8 +146,11 @@ type change struct {
 	open    OpenOptions
 	w       WriteOptions
 	verb    func(position.Model) (position.Outcome, error)
-	expect  func(position.Model) error // of the new file
+	expect  func(position.Model) error // of the new file, where the outcome does not tell; or nil
 	beside  []*sidecar                 // files that state the old length
+	was     []schemes.Scheme           // the encodings before the verb
+	becomes []position.Becoming        // what it decided about them
+	faulty  []report.Finding           // findings of level error in the old file
 }
 
 // run opens the model, lets the verb decide, and writes.
@@ -147,10 +164,14 @@ func (c *change) run(ctx context.Context) (Result, error) {
 	}
 	defer m.Close()
 	was := counts(m)
+	for _, s := range m.Sites() {
+		c.was = append(c.was, s.Encoding().Scheme)
+	}
 	outcome, err := c.verb(m)
 	if err != nil {
 		return Result{}, c.named(err)
 	}
+	c.becomes = outcome.Becomes
 	result := Result{Plan: c.newPlan(outcome), Nothing: outcome.Nothing}
 	if outcome.Nothing != "" {
 		return result, nil
@@ -164,6 +185,9 @@ func (c *change) run(ctx context.Context) (Result, error) {
 	}
 	result.Plan.Edits = edits(plan)
 	if err := plan.Check(); err != nil {
+		return result, c.named(err)
+	}
+	if err := c.faults(m, plan, &result.Plan); err != nil {
 		return result, c.named(err)
 	}
 	if err := c.w.aims(); err != nil {

@@ -70,7 +70,7 @@ func (c *change) checkNew(ctx context.Context, path string, reopen func() (posit
 	if err != nil {
 		return fault(err)
 	}
-	err = c.expect(m)
+	err = c.check(m)
 	m.Close()
 	if err != nil {
 		return fault(err)

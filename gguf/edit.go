@@ -64,6 +64,9 @@ func (e *Editor) Set(key string, v Value, why string) {
 	e.keys[key] = keyEdit{value: v, why: why}
 }
 
+// Edited reports whether a key is to be set or removed.
+func (e *Editor) Edited(key string) bool { _, ok := e.keys[key]; return ok }
+
 // Delete removes a key when it is there.
 func (e *Editor) Delete(key, why string) {
 	delete(e.keys, key)

@@ -34,6 +34,7 @@ func AddALiBi(m Model, o ALiBiOptions) (Outcome, error) {
 	if err := o.add(m, &out); err != nil {
 		return Outcome{}, err
 	}
+	mend(m, &out)
 	plan, err := m.Edits()
 	if err != nil {
 		return Outcome{}, err
@@ -72,6 +73,7 @@ func (o ALiBiOptions) clear(m Model, out *Outcome) error {
 			return err
 		}
 		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: e.Scheme.Name() + ": no effect any more", Expect: report.ExpectChanged})
+		out.Becomes = append(out.Becomes, Becoming{Site: i})
 	}
 	return nil
 }
@@ -95,7 +97,9 @@ func (o ALiBiOptions) add(m Model, out *Outcome) error {
 		}
 	}
 	first := attentions[0]
-	to := Parameters(schemes.ALiBi{Heads: first.Heads, MaxBias: o.MaxBias})
+	bias := schemes.ALiBi{Heads: first.Heads, MaxBias: o.MaxBias}
+	to := Parameters(bias)
+	out.Becomes = append(out.Becomes, Becoming{Site: -1, Scheme: bias})
 	out.Changes = append(out.Changes, report.Change{
 		What:   fmt.Sprintf("alibi: bias up to 2^-%g·distance on %d attentions of %d heads", o.MaxBias, len(attentions), first.Heads),
 		Expect: report.ExpectChanged, To: &to})

@@ -222,10 +222,11 @@ func (x *extension) scales() bool {
 
 // same asks a site to go on with its own formula.
 func (x *extension) same(i int, s Site, e Encoding, scheme schemes.Scheme) error {
-	if err := s.Hold(Want{Scheme: scheme, Positions: x.o.Length}); err != nil {
+	want := Want{Scheme: scheme, Positions: x.o.Length}
+	if err := s.Hold(want); err != nil {
 		return err
 	}
-	x.change(i, scheme, fmt.Sprintf("%s: %d → %d positions, by the same formula", e.Scheme.Name(), e.Capacity, x.o.Length), report.ExpectSameOnPrefix)
+	x.out.decide(x.m, i, want, fmt.Sprintf("%s: %d → %d positions, by the same formula", e.Scheme.Name(), e.Capacity, x.o.Length), report.ExpectSameOnPrefix)
 	return nil
 }
 
@@ -257,14 +258,15 @@ func (x *extension) growBy(method string, i int, s Site, l schemes.Learned, old 
 	}
 	was := l.Rows
 	l.Rows = x.o.Length + l.Offset
-	if err := s.Hold(Want{Scheme: l, Positions: x.o.Length, Rows: rows}); err != nil {
+	want := Want{Scheme: l, Positions: x.o.Length, Rows: rows}
+	if err := s.Hold(want); err != nil {
 		return err
 	}
 	expect := report.ExpectSameOnPrefix
 	if rows.Kept() < old.Len() {
 		expect = report.ExpectChanged
 	}
-	x.change(i, l, fmt.Sprintf("learned rows: %d → %d, %s", was, l.Rows, method), expect)
+	x.out.decide(x.m, i, want, fmt.Sprintf("learned rows: %d → %d, %s", was, l.Rows, method), expect)
 	return nil
 }
 
@@ -320,10 +322,11 @@ func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error 
 	}
 	x.used = true
 	to := r.WithScaling(scaling).Rebased() // NTK is a change of base; what was scaled before is undone
-	if err := s.Hold(Want{Scheme: to, Positions: x.o.Length}); err != nil {
+	want := Want{Scheme: to, Positions: x.o.Length}
+	if err := s.Hold(want); err != nil {
 		return err
 	}
-	x.change(i, to, describe(from, to), report.ExpectChanged)
+	x.out.decide(x.m, i, want, describe(from, to), report.ExpectChanged)
 	return nil
 }
 
@@ -459,20 +462,6 @@ func said(s schemes.Scaling) string {
 	return schemes.ScalingNone
 }
 
-// change notes a decision about site i.
-func (x *extension) change(i int, to schemes.Scheme, what, expect string) {
-	x.out.Changes = append(x.out.Changes, changed(x.m, i, to, what, expect))
-}
-
-// changed is a decision about site i, with the parameters that it has now.
-func changed(m Model, i int, to schemes.Scheme, what, expect string) report.Change {
-	if h, ok := m.Sites()[i].(Holder); ok {
-		to = h.Held()
-	}
-	p := Parameters(to)
-	return report.Change{Encoding: ID(i), What: what, Expect: expect, To: &p}
-}
-
 // unused refuses a method, or an original length, that applied to nothing.
 func (x *extension) unused() error {
 	if x.o.OriginalLength != 0 && !x.originalUsed {
@@ -489,6 +478,7 @@ func (x *extension) finish() (Outcome, error) {
 	if err := x.m.SetLength(x.present, x.o.Length); err != nil {
 		return Outcome{}, err
 	}
+	mend(x.m, &x.out)
 	plan, err := x.m.Edits()
 	if err != nil {
 		return Outcome{}, err

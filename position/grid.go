@@ -62,11 +62,9 @@ func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
 				continue
 			}
 			from = [2]int(wave.Grid)
-			change, err := resizeWaves(i, s, wave, to)
-			if err != nil {
+			if err := resizeWaves(m, i, wave, to, &out); err != nil {
 				return Outcome{}, err
 			}
-			out.Changes = append(out.Changes, change)
 			continue
 		}
 		l, ok := s.Encoding().Scheme.(schemes.Learned)
@@ -88,13 +86,13 @@ func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
 			continue
 		}
 		from = [2]int(l.Grid)
-		if err := resizeSite(s, l, from, to, kernel); err != nil {
+		want, err := resizeSite(s, l, from, to, kernel)
+		if err != nil {
 			return Outcome{}, err
 		}
 		l.Grid, l.Rows = to[:], to[0]*to[1]+l.Rows-from[0]*from[1]
-		p := Parameters(l)
-		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), To: &p, Expect: report.ExpectChanged,
-			What: fmt.Sprintf("grid: %d×%d → %d×%d patches, %s", from[0], from[1], to[0], to[1], kernel.Name)})
+		want.Scheme = l
+		out.decide(m, i, want, fmt.Sprintf("grid: %d×%d → %d×%d patches, %s", from[0], from[1], to[0], to[1], kernel.Name), report.ExpectChanged)
 	}
 	switch {
 	case from == [2]int{} && slices.ContainsFunc(m.Sites(), func(s Site) bool {
@@ -139,19 +137,19 @@ func unchanged(from, to [2]int) [2]int {
 
 // resizeWaves gives a site that holds sines and cosines of a grid those of
 // another grid: their formula goes on, nothing is resampled.
-func resizeWaves(i int, s Site, wave schemes.Sinusoid, to [2]int) (report.Change, error) {
+func resizeWaves(m Model, i int, wave schemes.Sinusoid, to [2]int, out *Outcome) error {
 	from := wave.Grid
 	if wave.Step != 0 {
-		return report.Change{}, &Refusal{Why: fmt.Sprintf("its patches are %g positions apart, so that a grid of another size spans as many: what the new one should span is not in the file", wave.Step),
+		return &Refusal{Why: fmt.Sprintf("its patches are %g positions apart, so that a grid of another size spans as many: what the new one should span is not in the file", wave.Step),
 			Instead: "export the model for the wanted picture"}
 	}
 	wave.Grid, wave.Rows = to[:], to[0]*to[1]+wave.Prefix
-	if err := s.Hold(Want{Scheme: wave, Positions: to[0] * to[1]}); err != nil {
-		return report.Change{}, err
+	want := Want{Scheme: wave, Positions: to[0] * to[1]}
+	if err := m.Sites()[i].Hold(want); err != nil {
+		return err
 	}
-	p := Parameters(wave)
-	return report.Change{Encoding: ID(i), To: &p, Expect: report.ExpectChanged,
-		What: fmt.Sprintf("grid: %d×%d → %d×%d patches, by the formula of sines and cosines", from[0], from[1], to[0], to[1])}, nil
+	out.decide(m, i, want, fmt.Sprintf("grid: %d×%d → %d×%d patches, by the formula of sines and cosines", from[0], from[1], to[0], to[1]), report.ExpectChanged)
+	return nil
 }
 
 // maxGrid bounds a grid's side.
@@ -174,17 +172,19 @@ func wantedGrid(g Gridder, o GridOptions) ([2]int, error) {
 	return [2]int{o.Height, o.Width}, nil
 }
 
-func resizeSite(s Site, l schemes.Learned, from, to [2]int, k schemes.Kernel) error {
+// resizeSite resamples the rows of a learned grid and returns what its site holds.
+func resizeSite(s Site, l schemes.Learned, from, to [2]int, k schemes.Kernel) (Want, error) {
 	rows, ok := s.(Rows)
 	if !ok || rows.Len() < from[0]*from[1] {
-		return &Refusal{Why: "the grid's rows cannot be read", Instead: "export the model again for the wanted size"}
+		return Want{}, &Refusal{Why: "the grid's rows cannot be read", Instead: "export the model again for the wanted size"}
 	}
 	// Prefix tokens may stand in another tensor.
 	prefix := min(l.Prefix, rows.Len()-from[0]*from[1])
 	resampled, err := schemes.ResampleRows(rows, prefix, from, to, k)
 	if err != nil {
-		return &Refusal{Why: err.Error()}
+		return Want{}, &Refusal{Why: err.Error()}
 	}
 	l.Grid, l.Rows = to[:], resampled.Len()
-	return s.Hold(Want{Scheme: l, Positions: to[0] * to[1], Rows: resampled})
+	want := Want{Scheme: l, Positions: to[0] * to[1], Rows: resampled}
+	return want, s.Hold(want)
 }

@@ -19,6 +19,8 @@ type Part struct {
 	Sites []int
 	// Dims are the dimensions of a tensor, outermost first.
 	Dims []int64
+	// Number is the value of a key that is one, nil for other parts.
+	Number *float64
 	// Head is what stands before the content: type and shape of a tensor.
 	Head string
 	Size int64

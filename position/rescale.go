@@ -56,6 +56,7 @@ func Rescale(m Model, o RescaleOptions) (Outcome, error) {
 	if err := o.state(m, d, &out); err != nil {
 		return Outcome{}, err
 	}
+	mend(m, &out)
 	plan, err := m.Edits()
 	if err != nil {
 		return Outcome{}, err
@@ -165,10 +166,11 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 	if capacity > 0 {
 		positions = max(capacity, o.Length)
 	}
-	if err := s.Hold(Want{Scheme: to, Positions: positions}); err != nil {
+	want := Want{Scheme: to, Positions: positions}
+	if err := s.Hold(want); err != nil {
 		return err
 	}
-	out.Changes = append(out.Changes, changed(m, i, to, describe(from, to), report.ExpectChanged))
+	out.decide(m, i, want, describe(from, to), report.ExpectChanged)
 	out.note(assumed)
 	out.note(o.capped(from, to, d))
 	return nil

@@ -202,6 +202,8 @@ type Plan struct {
 	Verified *Verify   `json:"verified"`
 	// Notes are sentences about the result: what was assumed, what it lacks.
 	Notes []string `json:"notes,omitempty"`
+	// Findings are faults of level error that the change leaves in the file.
+	Findings []Finding `json:"findings,omitempty"`
 }
 
 // Change is one decision of a verb, in words, about one encoding.

@@ -31,6 +31,7 @@ func Compare(before, after position.Model, o Options) report.Verify {
 	identical := false
 	c.step("bytes", func() { identical = c.bytes() })
 	if !identical {
+		c.faults()
 		c.step("table", c.tables)
 		c.step("attention", c.attention)
 	} else {
@@ -138,21 +139,24 @@ func (c *comparison) structure() {
 			fail(firstWhere(c.added[0]), "an encoding was added: %s", c.added[0].Encoding().Scheme)
 		}
 	}
-	if f, ok := newFault(c.before.Findings(), c.after.Findings()); ok {
-		fail(f.Where, "%s", f.Message)
-	}
 	c.add(k)
 }
 
-// newFault is a finding of level error that only the new file has: an engine
-// refuses it, or computes something else than was meant.
-func newFault(before, after []report.Finding) (report.Finding, bool) {
-	for _, f := range after {
-		if f.Level == report.LevelError && !slices.ContainsFunc(before, func(g report.Finding) bool { return g.Rule == f.Rule && g.Message == f.Message }) {
-			return f, true
+// faults fails a new file that an engine refuses, or in which it computes something
+// else than was meant: findings of level error. A file that differs from the old
+// one only in having them is no copy either.
+func (c *comparison) faults() {
+	for _, f := range c.after.Findings() {
+		if f.Level != report.LevelError {
+			continue
 		}
+		k := report.Check{Name: "properties", Verdict: report.CheckFail, Why: f.Message}
+		if f.Where != nil {
+			k.At = &report.At{Where: f.Where}
+		}
+		c.add(k)
+		return // the first one is told; verify of the file alone tells all
 	}
-	return report.Finding{}, false
 }
 
 func text(s *string) string {

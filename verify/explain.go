@@ -91,6 +91,8 @@ func (c *comparison) rewritten(p, q position.Part) string {
 		return "" // judged by what follows the length
 	case c.mayChange(p.Sites) || c.explains(p.Sites, false):
 		return ""
+	case p.Number != nil && q.Number != nil && float32(*p.Number) == float32(*q.Number) && c.o.Plan != nil:
+		return "" // the plan's other type of the same number
 	case p.Kind == "key":
 		return "differs, and no encoding's parameters went from one formula to another with it"
 	case slices.Equal(p.Dims, q.Dims):

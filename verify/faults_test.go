@@ -50,7 +50,7 @@ var faults = []fault{
 	{name: "one frequency without a plan", model: "onnx/llama-dy23.onnx", noPlan: true, plant: setTensor("model.rotary_emb.inv_freq", 2, 1.0001), check: "bytes", position: -1, part: "inv_freq", why: "was rewritten"},
 	{name: "a bias without a plan", model: "onnx/tutorial-dy18.onnx", verb: biased(position.ALiBiOptions{}), noPlan: true, plant: nothing, check: "structure", position: -1, why: "an encoding was added: alibi"},
 	{name: "a table disabled without a plan", model: "gguf/mpt-learned.gguf", verb: biased(position.ALiBiOptions{Replace: true}), noPlan: true, plant: nothing, check: "table", position: -2},
-	{name: "a base that no engine reads", model: "gguf/llama-plain.gguf", plant: setKey("llama.rope.freq_base", gguf.String("10000")), check: "structure", position: -1, part: "llama.rope.freq_base"},
+	{name: "a base that no engine reads", model: "gguf/llama-plain.gguf", plant: setKey("llama.rope.freq_base", gguf.String("10000")), check: "properties", position: -1, part: "llama.rope.freq_base"},
 	{name: "a key that acts outside of the rotation", model: "gguf/llama-plain.gguf", plant: setKey("llama.rope.scaling.yarn_log_multiplier", gguf.Float32(0.1)), check: "bytes", position: -1, part: "yarn_log_multiplier", why: "is new"},
 	{name: "a new row of a sinusoid", model: "onnx/tutorial-dy18.onnx", verb: doubled(position.ExtendOptions{}), plant: setRow(71, 3, 0.25), check: "table", position: 71, why: "not the formula's"},
 	{name: "NaN in a new learned row", model: "onnx/gpt2-dy23.onnx", verb: doubled(position.ExtendOptions{}), plant: setRow(77, 2, math.NaN()), check: "table", part: "transformer.wpe.weight", position: 77, why: "not finite"},

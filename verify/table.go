@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
@@ -104,23 +105,24 @@ func (c *comparison) rows(p pair, a, b position.Rows) {
 		}
 	}
 	c.add(k)
-	c.newRows(p, from, b)
+	scheme := p.before.Encoding().Scheme
+	if from == 0 {
+		scheme = p.after.Encoding().Scheme
+	}
+	c.newRows(p, from, b, scheme)
 }
 
-// newRows checks rows that only the new table has: finite, and those of the
-// formula where there is one.
-func (c *comparison) newRows(p pair, from int, b position.Rows) {
+// newRows checks rows from the given one on: finite, and those of the scheme where
+// it is a formula. Of a longer table that is the old file's, so that wrong new
+// rows cannot bend it.
+func (c *comparison) newRows(p pair, from int, b position.Rows, scheme schemes.Scheme) {
 	if b.Len() <= from {
 		return
 	}
 	k := report.Check{Name: "table", Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %d new rows", position.ID(p.index), b.Len()-from)}
-	// The formula is the old file's, so that wrong new rows cannot bend it, unless
-	// the new file has another.
 	var formula *schemes.SinusoidTable
 	tolerance := storageTolerance(p.after.Encoding().Dtype)
-	scheme := p.before.Encoding().Scheme
 	if from == 0 {
-		scheme = p.after.Encoding().Scheme
 		k.Why = fmt.Sprintf("%s: %s by its formula", position.ID(p.index), scheme)
 	}
 	if s, ok := scheme.(schemes.Sinusoid); ok && s.Base > 0 {
@@ -272,18 +274,28 @@ func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary,
 		want = before // rows that are wrong hide the formula of the rest
 		k.Why = fmt.Sprintf("%s: %s by its formula", id, want)
 	}
-	n := claimed.Pairs()
+	c.add(c.against(k, p.after, b, want))
+}
+
+// against holds the rotations that a site computes against those of a scheme, in
+// check k.
+func (c *comparison) against(k report.Check, s position.Site, b position.Rotator, want schemes.Rotary) report.Check {
+	id := ""
+	if k.Why != "" {
+		id, _, _ = strings.Cut(k.Why, ":")
+	}
+	n := want.Pairs()
 	cos, sin, wantCos, wantSin := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	length := c.newLength()
 	rotator := want.Rotator(schemes.RecipeExact, length)
-	storage := float64(storageTolerance(c.storedAs(p.after.Encoding(), b, n)).Value)
+	storage := float64(storageTolerance(c.storedAs(s.Encoding(), b, n)).Value)
 	amplitude := math.Max(want.Amplitude(), 1)
 	still := want.Still()
 	if slices.Contains(still, true) {
 		k.Why += "; pairs of a fourth section, which stand still in text, are not compared"
 	}
 	var d difference
-	for _, pos := range positionsOf(p.after.Encoding(), length) {
+	for _, pos := range positionsOf(s.Encoding(), length) {
 		if k.Verdict == report.CheckFail {
 			break // the first one is told
 		}
@@ -299,7 +311,7 @@ func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary,
 			}
 			x := d.look(cos[i], wantCos[i])
 			if y := d.look(sin[i], wantSin[i]); x || y {
-				k.At = &report.At{Position: report.Pointer(pos), Where: firstWhere(p.after)}
+				k.At = &report.At{Position: report.Pointer(pos), Where: firstWhere(s)}
 				if d.abs > allowed {
 					k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: the numbers are not those of %s", id, want)
 				}
@@ -307,7 +319,7 @@ func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary,
 		}
 	}
 	k.Measure = d.measure()
-	c.add(k)
+	return k
 }
 
 // storedAs is the type whose precision an encoding's cosines and sines have: that in

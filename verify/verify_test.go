@@ -210,6 +210,12 @@ func oneChange(t *testing.T, path, name string, do verb) int {
 		prefix = prefix && c.Expect != report.ExpectChanged
 	}
 	before, after := open(t, path), open(t, target)
+	if slices.ContainsFunc(after.Findings(), func(f report.Finding) bool { return f.Level == report.LevelError }) {
+		if v := verify.Compare(before, after, verify.Options{Plan: plan}); v.Verdict != report.VerdictDifferent {
+			t.Errorf("%s, %s: %s, though engines refuse the new file", path, name, v.Verdict)
+		}
+		return 1
+	}
 	with := verify.Compare(before, after, verify.Options{Plan: plan})
 	want := report.VerdictChangedAsPlanned
 	if prefix {

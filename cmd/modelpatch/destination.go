@@ -155,6 +155,7 @@ func (c *console) plan(p report.Plan, dry bool) {
 	for _, a := range advice(p) {
 		c.field("check", a)
 	}
+	c.findings(p.Findings)
 }
 
 // aroundWhy is what the plan says of edits that only follow others: lengths of

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/patch"
 )
 
@@ -41,7 +43,7 @@ func TestScripts(t *testing.T) {
 			}
 			return canInsert(t), nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "bytes": sameBytes, "halfedit": halfEdit, "lock": lock},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "bytes": sameBytes, "halfedit": halfEdit, "lock": lock, "setkey": setKey},
 	})
 }
 
@@ -72,6 +74,27 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != args[0] {
 		ts.Fatalf("exit code %d, want %s", code, args[0])
 	}
+}
+
+// setKey FILE NEW KEY TYPE NUMBER copies a GGUF file with a key of type u32, i32 or
+// f32 in it.
+func setKey(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	f, err := gguf.Open(path)
+	ts.Check(err)
+	defer f.Close()
+	x, err := strconv.ParseFloat(args[4], 64)
+	ts.Check(err)
+	e := f.Edit()
+	e.Set(args[2], map[string]gguf.Value{"u32": gguf.Uint32(uint32(x)), "i32": gguf.Int32(int32(x)), "f32": gguf.Float32(float32(x))}[args[3]], "test")
+	plan, err := e.Plan()
+	ts.Check(err)
+	in, err := os.Open(path)
+	ts.Check(err)
+	defer in.Close()
+	content, err := io.ReadAll(plan.NewReader(0, in))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), content, 0o600))
 }
 
 // halfEdit FILE leaves an edit in place as a crash in its middle does.

@@ -74,7 +74,7 @@ func (m *model) checkTypes() {
 			continue
 		}
 		says := fmt.Sprintf("%s has a wrong type: %s, where engines want %s", m.key(suffix), typeName(p), want)
-		m.fault("gguf-key-type", suffix, says, "engines refuse the file; an edit of this key stores the right type")
+		m.fault("gguf-key-type", suffix, says, "engines refuse the file; any change by extend, rope or alibi stores a number in the right type")
 	}
 }
 

@@ -37,7 +37,11 @@ func (m *model) Parts() ([]position.Part, error) {
 			if strings.HasPrefix(pair.Key, m.name+".rope.") { // also one that the old file did not need
 				sites = rotations
 			}
-			out = append(out, position.Part{Kind: "key", Name: shard + pair.Key, Head: head, Size: size, Position: m.isPositionKey(pair.Key), Sites: sites,
+			var number *float64
+			if x, ok := pair.Float(); ok {
+				number = &x
+			}
+			out = append(out, position.Part{Kind: "key", Number: number, Name: shard + pair.Key, Head: head, Size: size, Position: m.isPositionKey(pair.Key), Sites: sites,
 				Where: report.Where{Key: report.Name(pair.Key), Range: &r}, Open: func() io.Reader { return p.Section(pair.ValueAt, size) }})
 		}
 		for k := range p.Tensors {

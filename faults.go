@@ -1,0 +1,91 @@
+package modelpatch
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/gguf"
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/ggufpos"
+	"github.com/modelpatch/modelpatch/position/onnxpos"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// faults refuses to write a file that engines refuse, or compute otherwise than
+// was meant: findings of level error that the change does not mend. Force writes
+// it all the same; the plan tells them either way.
+func (c *change) faults(m position.Model, plan patch.Plan, out *report.Plan) error {
+	c.faulty = errorsOf(m)
+	remaining := c.faulty
+	if len(remaining) == 0 {
+		return nil
+	}
+	if after, err := preview(m, plan); err == nil {
+		remaining = errorsOf(after)
+		after.Close()
+	}
+	out.Findings = remaining
+	if len(remaining) == 0 || c.w.Force {
+		return nil
+	}
+	r := &position.Refusal{Why: "the file has a fault that this change does not mend: " + remaining[0].Message, Instead: remaining[0].Hint}
+	if more := len(remaining) - 1; more > 0 {
+		r.Why += fmt.Sprintf(" (and %d more, which inspect lists)", more)
+	}
+	return &forcible{r}
+}
+
+// forcible is a refusal that Force overrides.
+type forcible struct{ *position.Refusal }
+
+// Hints are those of the refusal, and the way around it.
+func (f *forcible) Hints() []string {
+	return append(f.Refusal.Hints(), "--force makes the change all the same")
+}
+
+// Unwrap is the refusal.
+func (f *forcible) Unwrap() error { return f.Refusal }
+
+func errorsOf(m position.Model) []report.Finding {
+	return slices.DeleteFunc(slices.Clone(m.Findings()), func(f report.Finding) bool { return f.Level != report.LevelError })
+}
+
+// preview opens the file that a plan makes before anything is written. It is an
+// error where the model consists of several files.
+func preview(m position.Model, plan patch.Plan) (position.Model, error) {
+	if len(plan.Inputs) != 1 || len(plan.Outputs) != 1 {
+		return nil, fmt.Errorf("a model of %d files", len(plan.Inputs))
+	}
+	in, err := os.Open(plan.Inputs[0].Path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	view, size := plan.View(0, in), plan.OutputSize(0)
+	if m.Describe().Format == position.FormatGGUF {
+		f, err := gguf.NewFile(view, size)
+		if err != nil {
+			return nil, err
+		}
+		return ggufpos.Open(f)
+	}
+	f, err := onnx.NewFile(view, size)
+	if err != nil {
+		return nil, err
+	}
+	return onnxpos.New(f)
+}
+
+// newFault is an error when a new model has a fault of a kind that the old one
+// had not.
+func (c *change) newFault(m position.Model) error {
+	for _, f := range errorsOf(m) {
+		if !slices.ContainsFunc(c.faulty, func(old report.Finding) bool { return old.Rule == f.Rule }) {
+			return fmt.Errorf("the new file has a fault that the old one has not: %s", f.Message)
+		}
+	}
+	return nil
+}
