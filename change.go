@@ -173,8 +173,11 @@ func (c *change) run(ctx context.Context) (Result, error) {
 	}
 	c.becomes = outcome.Becomes
 	result := Result{Plan: c.newPlan(outcome), Nothing: outcome.Nothing}
-	if outcome.Nothing != "" {
+	if outcome.Nothing != "" && (c.w.Output == "" || c.w.PatchOnly) {
 		return result, nil
+	}
+	if outcome.Nothing != "" {
+		c.expect = nil // -o asked for a file: it gets a copy
 	}
 	if err := c.reserve(m); err != nil {
 		return result, c.named(err)

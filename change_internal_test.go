@@ -28,16 +28,16 @@ func TestDecisionsAreHeld(t *testing.T) {
 	}{
 		{"another base", "gguf/llama-plain.gguf", func(m position.Model) (position.Outcome, error) {
 			return position.Rescale(m, position.RescaleOptions{Base: 20000})
-		}, rotary(func(r *schemes.Rotary) { r.Base = 20001 }), "not those of rope base 20001"},
+		}, rotary(func(r *schemes.Rotary) { r.Base = 20001 }), "not those of RoPE base 20001"},
 		{"another factor", "onnx/llama-dy23.onnx", func(m position.Model) (position.Outcome, error) {
 			return position.Rescale(m, position.RescaleOptions{Scaling: "linear", Factor: 2})
-		}, rotary(func(r *schemes.Rotary) { r.Scaling.Factor = 2.01 }), "not those of rope base 10000"},
+		}, rotary(func(r *schemes.Rotary) { r.Scaling.Factor = 2.01 }), "not those of RoPE base 10000"},
 		{"another amplitude", "onnx/llama-dy23.onnx", func(m position.Model) (position.Outcome, error) {
 			return position.Rescale(m, position.RescaleOptions{Scaling: "yarn", Factor: 4, OriginalLength: 4096})
-		}, rotary(func(r *schemes.Rotary) { r.Scaling.AttentionFactor *= 1.01 }), "not those of rope base 10000"},
+		}, rotary(func(r *schemes.Rotary) { r.Scaling.AttentionFactor *= 1.01 }), "not those of RoPE base 10000"},
 		{"an encoding that was to stay", "gguf/llama-plain.gguf", func(m position.Model) (position.Outcome, error) {
 			return position.Rescale(m, position.RescaleOptions{Base: 20000})
-		}, func(o *position.Outcome) { o.Becomes = nil }, "was to stay rope base 10000"},
+		}, func(o *position.Outcome) { o.Becomes = nil }, "was to stay RoPE base 10000"},
 		{"other slopes", "onnx/tutorial-dy18.onnx", func(m position.Model) (position.Outcome, error) {
 			return position.AddALiBi(m, position.ALiBiOptions{})
 		}, func(o *position.Outcome) { o.Becomes[0].Scheme = schemes.ALiBi{Heads: 2, MaxBias: 9} }, "slope"},

@@ -42,8 +42,8 @@ func ExampleExtend() {
 		fmt.Println(c.What, "-", c.Expect)
 	}
 	// Output:
-	// learned rows: 24 → 48, hierarchical - same-on-prefix
-	// length: 24 → 48 - same-on-prefix
+	// position table 24 → 48 rows, hierarchical - same-on-prefix
+	// context length 24 → 48 - same-on-prefix
 }
 
 func TestExitCode(t *testing.T) {

@@ -506,7 +506,7 @@ func prefixEdits(changes []change) []patch.Edit {
 		}
 		prefix := protowire.AppendVarint(nil, uint64(fr.end-fr.start+grown))
 		old := fr.start - fr.length
-		edits = append(edits, patch.Edit{At: fr.length, Old: old, New: patch.Bytes(prefix), Why: "length of the message around it"})
+		edits = append(edits, patch.Edit{At: fr.length, Old: old, New: patch.Bytes(prefix), Why: "protobuf length prefix"})
 		growth[fr.parent] += grown + int64(len(prefix)) - old
 	}
 	return edits

@@ -72,7 +72,7 @@ func (o ALiBiOptions) clear(m Model, out *Outcome) error {
 		if err := n.Neutralize(); err != nil {
 			return err
 		}
-		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: e.Scheme.Name() + ": no effect any more", Expect: report.ExpectChanged})
+		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: encodingName(e.Scheme) + " disabled", Expect: report.ExpectChanged})
 		out.Becomes = append(out.Becomes, Becoming{Site: i})
 	}
 	return nil
@@ -101,7 +101,7 @@ func (o ALiBiOptions) add(m Model, out *Outcome) error {
 	to := Parameters(bias)
 	out.Becomes = append(out.Becomes, Becoming{Site: -1, Scheme: bias})
 	out.Changes = append(out.Changes, report.Change{
-		What:   fmt.Sprintf("alibi: bias up to 2^-%g·distance on %d attentions of %d heads", o.MaxBias, len(attentions), first.Heads),
+		What:   fmt.Sprintf("ALiBi with max bias %s added to %d attentions of %d heads", schemes.Text(o.MaxBias), len(attentions), first.Heads),
 		Expect: report.ExpectChanged, To: &to})
 	return nil
 }

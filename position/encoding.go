@@ -130,3 +130,20 @@ func number(v float64) *report.Number {
 	}
 	return report.Pointer(report.Number(v))
 }
+
+// encodingName is the field's name for a scheme, as messages begin with it.
+func encodingName(s schemes.Scheme) string {
+	switch s.Name() {
+	case report.SchemeLearned:
+		return "position table"
+	case report.SchemeSinusoidal:
+		return "sinusoids"
+	case report.SchemeRope:
+		return "RoPE"
+	case report.SchemeAlibi:
+		return "ALiBi"
+	case report.SchemeT5Bias:
+		return "T5 bias"
+	}
+	return s.Name() + " encoding"
+}

@@ -156,9 +156,9 @@ func (x *extension) compare() (done bool, err error) {
 	switch n := x.o.Length; {
 	case x.present == 0:
 	case n < x.present:
-		return false, &Refusal{Why: fmt.Sprintf("the model counts to %d, more than %d", x.present, n), Instead: "extend makes a model longer, never shorter"}
+		return false, &Refusal{Why: fmt.Sprintf("the model has %d positions, more than %d", x.present, n), Instead: "extend makes a model longer, never shorter"}
 	case n == x.present && enough && (stated == nil || *stated == n):
-		x.out.Nothing = fmt.Sprintf("the model counts to %d already", n)
+		x.out.Nothing = fmt.Sprintf("the model has %d positions already", n)
 		return true, nil
 	}
 	return false, nil
@@ -226,7 +226,7 @@ func (x *extension) same(i int, s Site, e Encoding, scheme schemes.Scheme) error
 	if err := s.Hold(want); err != nil {
 		return err
 	}
-	x.out.decide(x.m, i, want, fmt.Sprintf("%s: %d → %d positions, by the same formula", e.Scheme.Name(), e.Capacity, x.o.Length), report.ExpectSameOnPrefix)
+	x.out.decide(x.m, i, want, fmt.Sprintf("%s %d → %d positions, by the same formula", encodingName(e.Scheme), e.Capacity, x.o.Length), report.ExpectSameOnPrefix)
 	return nil
 }
 
@@ -266,7 +266,7 @@ func (x *extension) growBy(method string, i int, s Site, l schemes.Learned, old 
 	if rows.Kept() < old.Len() {
 		expect = report.ExpectChanged
 	}
-	x.out.decide(x.m, i, want, fmt.Sprintf("learned rows: %d → %d, %s", was, l.Rows, method), expect)
+	x.out.decide(x.m, i, want, fmt.Sprintf("position table %d → %d rows, %s", was, l.Rows, method), expect)
 	return nil
 }
 
@@ -437,19 +437,19 @@ func yarn(was schemes.Scaling, factor float64, original int) schemes.Scaling {
 func describe(from, to schemes.Rotary) string {
 	out := ""
 	if from.Base != to.Base {
-		out = fmt.Sprintf("base: %.7g → %.7g", from.Base, to.Base)
+		out = "base " + schemes.Text(from.Base) + " → " + schemes.Text(to.Base)
 	}
 	a, b := said(from.Scaling), said(to.Scaling)
 	if a != b {
 		if out != "" {
 			out += "; "
 		}
-		out += "scaling: " + a + " → " + b
+		out += "scaling " + a + " → " + b
 	}
 	if out == "" {
-		return "rope: the same numbers"
+		return "RoPE with the same numbers"
 	}
-	return "rope " + out
+	return "RoPE " + out
 }
 
 func said(s schemes.Scaling) string {
@@ -488,7 +488,7 @@ func (x *extension) finish() (Outcome, error) {
 		return x.out, nil
 	}
 	if old := x.d.Length.Stated; old == nil && x.d.Format == FormatGGUF || old != nil && *old != x.o.Length {
-		change := report.Change{What: fmt.Sprintf("length: %s → %d", lengthOr(old, x.present), x.o.Length), Expect: report.ExpectSameOnPrefix}
+		change := report.Change{What: fmt.Sprintf("context length %s → %d", lengthOr(old, x.present), x.o.Length), Expect: report.ExpectSameOnPrefix}
 		if slices.ContainsFunc(x.m.Sites(), func(s Site) bool { w, ok := s.(Switcher); return ok && w.Switches(x.present, x.o.Length) }) {
 			change.What += ", where the engine takes LongRoPE's long factors for every position"
 			change.Expect = report.ExpectChanged

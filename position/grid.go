@@ -24,6 +24,9 @@ type Gridder interface {
 	// PatchGrid is the height and width of the picture in patches, zeros when
 	// there is no picture.
 	PatchGrid() [2]int
+	// Takes reports whether the graph runs, as it is, with a picture of so many
+	// patches: its axes are free, and it resamples its table itself.
+	Takes(grid [2]int) bool
 	// SetGrid changes shape constants and fixed dimensions to another grid.
 	SetGrid(old, new [2]int) error
 }
@@ -72,13 +75,17 @@ func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
 			continue
 		}
 		if r, ok := s.(Resampler); ok && r.Resampled() {
+			if gridder.Takes(to) {
+				out.Nothing = fmt.Sprintf("the graph resamples its position table to the size of the picture, and takes %d×%d patches as it is", to[0], to[1])
+				return out, nil
+			}
 			if gridder.PatchGrid() == to {
 				from = unchanged(from, to)
 				continue
 			}
 			from = gridder.PatchGrid()
 			out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged,
-				What: fmt.Sprintf("grid: %d×%d → %d×%d patches, resampled by the graph itself", from[0], from[1], to[0], to[1])})
+				What: fmt.Sprintf("grid %d×%d → %d×%d patches, resampled by the graph itself", from[0], from[1], to[0], to[1])})
 			continue
 		}
 		if [2]int(l.Grid) == to {
@@ -92,7 +99,7 @@ func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
 		}
 		l.Grid, l.Rows = to[:], to[0]*to[1]+l.Rows-from[0]*from[1]
 		want.Scheme = l
-		out.decide(m, i, want, fmt.Sprintf("grid: %d×%d → %d×%d patches, %s", from[0], from[1], to[0], to[1], kernel.Name), report.ExpectChanged)
+		out.decide(m, i, want, fmt.Sprintf("grid %d×%d → %d×%d patches, %s", from[0], from[1], to[0], to[1], kernel.Name), report.ExpectChanged)
 	}
 	switch {
 	case from == [2]int{} && slices.ContainsFunc(m.Sites(), func(s Site) bool {
@@ -148,7 +155,7 @@ func resizeWaves(m Model, i int, wave schemes.Sinusoid, to [2]int, out *Outcome)
 	if err := m.Sites()[i].Hold(want); err != nil {
 		return err
 	}
-	out.decide(m, i, want, fmt.Sprintf("grid: %d×%d → %d×%d patches, by the formula of sines and cosines", from[0], from[1], to[0], to[1]), report.ExpectChanged)
+	out.decide(m, i, want, fmt.Sprintf("grid %d×%d → %d×%d patches, by the formula of sines and cosines", from[0], from[1], to[0], to[1]), report.ExpectChanged)
 	return nil
 }
 

@@ -62,7 +62,7 @@ func Rescale(m Model, o RescaleOptions) (Outcome, error) {
 		return Outcome{}, err
 	}
 	if len(plan.Edits) == 0 {
-		out.Nothing = "the model turns like that already"
+		out.Nothing = o.already()
 	}
 	return out, nil
 }
@@ -247,6 +247,17 @@ func (o RescaleOptions) state(m Model, d report.Inspect, out *Outcome) error {
 	if err := m.SetLength(old, o.Length); err != nil {
 		return err
 	}
-	out.Changes = append(out.Changes, report.Change{What: fmt.Sprintf("length: %s → %d", lengthOr(d.Length.Stated, 0), o.Length), Expect: report.ExpectSameOnPrefix})
+	out.Changes = append(out.Changes, report.Change{What: fmt.Sprintf("context length %s → %d", lengthOr(d.Length.Stated, 0), o.Length), Expect: report.ExpectSameOnPrefix})
 	return nil
+}
+
+// already says what the model has that was asked for.
+func (o RescaleOptions) already() string {
+	switch {
+	case o.Scaling == "":
+		return "the model already has this RoPE base"
+	case o.Base == 0:
+		return "the model already has this RoPE scaling"
+	}
+	return "the model already has this RoPE base and scaling"
 }

@@ -60,5 +60,5 @@ func (a ALiBi) String() string {
 	if a.Slopes != nil && a.MaxBias == 0 {
 		return fmt.Sprintf("alibi, %d slopes of its own", len(a.Slopes))
 	}
-	return fmt.Sprintf("alibi, %d heads, max bias %g", max(a.Heads, len(a.Slopes)), orDefault(a.MaxBias, DefaultMaxBias))
+	return fmt.Sprintf("ALiBi, %d heads, max bias %s", max(a.Heads, len(a.Slopes)), Text(orDefault(a.MaxBias, DefaultMaxBias)))
 }

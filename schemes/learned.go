@@ -21,15 +21,15 @@ func (l Learned) Equal(other Scheme) bool {
 
 // String says the encoding in a line.
 func (l Learned) String() string {
-	said := fmt.Sprintf("learned, %d rows of %d", l.Rows, l.Dim)
+	said := fmt.Sprintf("position table of %d rows of %d", l.Rows, l.Dim)
 	if l.Offset > 0 {
-		said += fmt.Sprintf(", first used %d", l.Offset)
+		said += fmt.Sprintf(", position 0 at row %d", l.Offset)
 	}
 	if l.Grid != nil {
-		said += fmt.Sprintf(", grid %v", l.Grid)
+		said += ", grid " + between("×", l.Grid)
 	}
 	if l.Prefix > 0 {
-		said += fmt.Sprintf(", %d before it", l.Prefix)
+		said += fmt.Sprintf(", %d rows before it", l.Prefix)
 	}
 	return said
 }

@@ -30,10 +30,10 @@ func (o Other) String() string {
 		}
 	}
 	if o.Base != 0 {
-		said += fmt.Sprintf(", base %g", o.Base)
+		said += ", base " + Text(o.Base)
 	}
 	if o.Window != nil {
-		said += fmt.Sprintf(", window %v", o.Window)
+		said += ", window " + between("×", o.Window)
 	}
 	return said
 }

@@ -240,7 +240,7 @@ func within(a, b, relative float64) bool {
 
 // String says the encoding in a line.
 func (r Rotary) String() string {
-	parts := []string{fmt.Sprintf("rope base %g", r.Base), fmt.Sprintf("dim %d", r.Dim)}
+	parts := []string{"RoPE base " + Text(r.Base), fmt.Sprintf("rotary dim %d", r.Dim)}
 	if r.HeadDim > r.Dim {
 		parts[1] += fmt.Sprintf(" of %d", r.HeadDim)
 	}
@@ -248,10 +248,10 @@ func (r Rotary) String() string {
 		parts = append(parts, r.Layout)
 	}
 	if len(r.Sections) > 0 {
-		parts = append(parts, fmt.Sprintf("sections %v", r.Sections))
+		parts = append(parts, "sections " + between("+", r.Sections))
 	}
 	if r.Grid != nil {
-		parts = append(parts, fmt.Sprintf("by row and column of %v patches", r.Grid))
+		parts = append(parts, "by row and column of " + between("×", r.Grid) + " patches")
 	}
 	if s := r.Scaling.String(); s != "" {
 		parts = append(parts, s)
@@ -266,13 +266,13 @@ func (s Scaling) String() string {
 	}
 	said := s.kind()
 	if s.Factor != 0 {
-		said += fmt.Sprintf(" ×%g", s.Factor)
+		said += " ×" + Text(s.Factor)
 	}
 	if s.OriginalLength != 0 {
 		said += fmt.Sprintf(" from %d", s.OriginalLength)
 	}
 	if s.AttentionFactor != 0 && s.AttentionFactor != 1 {
-		said += fmt.Sprintf(" amplitude %.6g", s.AttentionFactor)
+		said += " with attention factor " + Text(s.AttentionFactor)
 	}
 	return said
 }

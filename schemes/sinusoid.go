@@ -181,7 +181,7 @@ func (s Sinusoid) exactFrequencies() []float64 {
 
 // String says the encoding in a line.
 func (s Sinusoid) String() string {
-	said := fmt.Sprintf("sinusoidal base %g, dim %d, %s, denominator d/2", s.Base, s.Dim, s.Layout)
+	said := fmt.Sprintf("sinusoids of base %s, dim %d, %s, denominator d/2", Text(s.Base), s.Dim, s.Layout)
 	if s.Denominator == DenominatorHalfMinusOne {
 		said += "−1"
 	}
@@ -189,16 +189,16 @@ func (s Sinusoid) String() string {
 		said += fmt.Sprintf(", %d rows", s.Rows)
 	}
 	if s.Offset > 0 {
-		said += fmt.Sprintf(", first used %d", s.Offset)
+		said += fmt.Sprintf(", position 0 at row %d", s.Offset)
 	}
 	if s.amplitude() != 1 {
-		said += fmt.Sprintf(", amplitude %g", s.amplitude())
+		said += ", amplitude " + Text(s.amplitude())
 	}
 	if s.Grid != nil {
-		said += fmt.Sprintf(", grid %v", s.Grid)
+		said += ", grid " + between("×", s.Grid)
 	}
 	if s.Step != 0 {
-		said += fmt.Sprintf(" of patches %g apart from %g", s.Step, s.Start)
+		said += fmt.Sprintf(" of patches %s apart from %s", Text(s.Step), Text(s.Start))
 	}
 	return said
 }

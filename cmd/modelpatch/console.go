@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"golang.org/x/term"
+
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -14,11 +16,13 @@ import (
 // asked for, and nothing else; errors, hints and warnings go to standard
 // error. An error is one line "modelpatch: PATH: what: why", advice follows in
 // lines "hint: …". Text from a model is escaped, never starts a line, and is cut
-// at 120 columns.
+// at 120 columns. The first line of an output says in a sentence what was found or
+// what changes; names of fields follow. Lines are folded on terminals alone.
 type console struct {
 	out     *stdout
 	err     io.Writer
 	color   bool
+	width   int  // columns of the terminal that standard output is, 0 where it is none
 	changed bool // a file was written or changed
 }
 
@@ -30,6 +34,21 @@ func wantsColor() bool {
 	}
 	info, err := os.Stdout.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// terminalWidth is the width of the terminal that standard output is, 0 when it
+// is a pipe or a file: nothing is folded there.
+func terminalWidth() int {
+	fd := int(os.Stdout.Fd())
+	if !term.IsTerminal(fd) {
+		return 0
+	}
+	const usual = 80
+	w, _, err := term.GetSize(fd)
+	if err != nil || w < 2 {
+		return usual
+	}
+	return w
 }
 
 // printf writes to standard output.

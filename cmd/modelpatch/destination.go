@@ -14,9 +14,10 @@ import (
 
 // destination is the flags that all changing commands share.
 type destination struct {
-	write  modelpatch.WriteOptions
-	asJSON bool
-	verify bool
+	write   modelpatch.WriteOptions
+	asJSON  bool
+	verbose bool
+	verify  bool
 }
 
 // addFlags adds them to a command.
@@ -25,10 +26,11 @@ func (d *destination) addFlags(cmd *cobra.Command) {
 	f.StringVarP(&d.write.Output, "output", "o", "", "write a new file")
 	f.BoolVar(&d.write.InPlace, "in-place", false, "change the file itself, under a journal")
 	f.BoolVarP(&d.write.DryRun, "dry-run", "n", false, "only show the plan")
-	f.BoolVarP(&d.write.Force, "force", "f", false, "replace an existing output")
+	f.BoolVarP(&d.write.Force, "force", "f", false, "replace an existing output; write a file that engines refuse")
 	f.BoolVar(&d.write.Backup, "backup", false, "replace an existing output and keep it as NAME.bak")
 	f.BoolVar(&d.write.Digest, "digest", false, "compute the SHA-256 of what was written")
 	f.BoolVar(&d.asJSON, "json", false, "print the plan as one JSON object")
+	f.BoolVarP(&d.verbose, "verbose", "v", false, "also list the byte ranges that change")
 }
 
 // addPatchFlags adds those that only commands have which make changes
@@ -71,7 +73,6 @@ func (d *destination) ignored() error {
 		{d.verify && w.PatchOnly, "--verify with --patch-only", "there is no new file to compare: apply the patch, then run verify"},
 		{d.verify && w.Output == "" && w.Edits != "" && !w.InPlace, "--verify without -o", "there is no new file to compare"},
 		{w.Digest && nothingWritten, "--digest with --dry-run", "nothing is written that could be hashed: leave one of them out"},
-		{w.Force && w.InPlace && w.Edits == "", "--force with --in-place", "there is no output to replace"},
 		{w.Backup && w.InPlace && w.Edits == "", "--backup with --in-place", "FILE.undo.mpatch takes a change in place back; -o NEW leaves the old file"},
 	} {
 		if f.ignored {
@@ -101,31 +102,35 @@ func (d *destination) finish(c *console, path string, r modelpatch.Result, err e
 	case d.asJSON:
 		c.json(r.Plan)
 		if r.Nothing != "" {
-			c.say("modelpatch: %s: nothing to do: %s", text(path), oneLine(r.Nothing))
+			c.say("modelpatch: %s: nothing to change: %s", text(path), oneLine(r.Nothing))
 		}
 	case r.Nothing != "":
-		c.printf("%s: nothing to do: %s\n", text(path), oneLine(r.Nothing))
+		c.printf("%s: nothing to change: %s\n", c.bold(text(path)), oneLine(r.Nothing))
+		for _, w := range r.Plan.Written {
+			c.field("written", text(w.Path)+", "+bytesText(w.Bytes)+", a copy")
+		}
 	default:
-		c.plan(r.Plan, d.write.DryRun)
+		c.plan(r.Plan, d.write.DryRun, d.verbose)
 	}
 	return nil
 }
 
-// plan prints what changed, what did not, and what to look at.
-func (c *console) plan(p report.Plan, dry bool) {
-	c.printf("%s\n", c.bold(text(p.Path)))
-	changed := slices.ContainsFunc(p.Changes, func(ch report.Change) bool { return ch.Expect == report.ExpectChanged })
-	for _, ch := range p.Changes {
-		label, line := ch.Encoding, text(ch.What)
-		if label == "" {
-			label = "file"
-		}
-		if !changed || ch.Expect == report.ExpectChanged { // one that keeps outputs promises nothing beside one that does not
-			line += expectText(ch.Expect)
-		}
-		c.field(label, line)
+// plan prints what changed, in a sentence, what the outputs do, and what to look
+// at; the bytes with verbose.
+func (c *console) plan(p report.Plan, dry, verbose bool) {
+	what := make([]string, len(p.Changes))
+	for i, ch := range p.Changes {
+		what[i] = text(ch.What)
 	}
-	c.edits(p.Edits, p.Path)
+	head := strings.Join(what, "; ")
+	if len(what) == 0 {
+		head = "no encoding changes"
+	}
+	c.printf("%s: %s\n", c.bold(text(p.Path)), head)
+	c.field("outputs", outputsText(p.Changes))
+	if verbose {
+		c.edits(p.Edits, p.Path)
+	}
 	for _, s := range p.Sidecars {
 		line := text(s.Path) + " " + s.Pointer + ": " + numberText(s.From) + " → " + numberText(s.To)
 		switch {
@@ -139,15 +144,18 @@ func (c *console) plan(p report.Plan, dry bool) {
 	if dry {
 		c.field("written", "nothing: --dry-run")
 	}
-	for _, w := range p.Written {
+	for i, w := range p.Written {
 		line := text(w.Path) + ", " + bytesText(w.Bytes)
 		if w.SHA256 != nil {
 			line += ", sha256 " + *w.SHA256
 		}
+		if i == 0 && len(p.Edits) > 0 {
+			line += "; every other byte is as it was"
+		}
 		c.field("written", line)
 	}
 	if p.Verified != nil {
-		c.field("verified", p.Verified.Verdict)
+		c.field("verified", p.Verified.Verdict+": "+oneLine(p.Verified.Summary))
 	}
 	for _, n := range p.Notes {
 		c.field("note", text(n))
@@ -158,14 +166,30 @@ func (c *console) plan(p report.Plan, dry bool) {
 	c.findings(p.Findings)
 }
 
+// outputsText says what the model's outputs do with a change.
+func outputsText(changes []report.Change) string {
+	worst := report.ExpectSame
+	for _, ch := range changes {
+		switch {
+		case ch.Expect == report.ExpectChanged:
+			return "change, on purpose, at every length"
+		case ch.Expect == report.ExpectSameOnPrefix:
+			worst = ch.Expect
+		}
+	}
+	if worst == report.ExpectSameOnPrefix {
+		return "stay equal for inputs within the old length"
+	}
+	return "stay equal"
+}
+
 // aroundWhy is what the plan says of edits that only follow others: lengths of
 // the messages around them in ONNX files.
-const aroundWhy = "length of the message around it"
+const aroundWhy = "protobuf length prefix"
 
-// edits says how much of the file the plan touches: edits of one purpose on one
+// edits lists the byte ranges that a plan replaces: those of one purpose on one
 // line.
 func (c *console) edits(edits []report.Edit, path string) {
-	const most = 6
 	var purposes []string
 	by := map[string][]report.Edit{}
 	around := 0
@@ -179,11 +203,7 @@ func (c *console) edits(edits []report.Edit, path string) {
 		}
 		by[e.Why] = append(by[e.Why], e)
 	}
-	for i, why := range purposes {
-		if i == most && len(purposes) > most+1 {
-			c.field("", "and edits for "+plural(len(purposes)-most, "more purpose"))
-			break
-		}
+	for _, why := range purposes {
 		first := by[why][0]
 		where := rangeText(first)
 		if first.File != path { // a shard, or external data
@@ -194,24 +214,13 @@ func (c *console) edits(edits []report.Edit, path string) {
 		}
 		c.field("bytes", where+": "+text(why))
 	}
-	if around > 0 {
-		c.field("", plural(around, "length")+" of messages around them")
+	switch around {
+	case 0:
+	case 1:
+		c.field("bytes", "1 protobuf length prefix")
+	default:
+		c.field("bytes", fmt.Sprintf("%d protobuf length prefixes", around))
 	}
-	if len(edits) > 0 {
-		c.field("kept", "every other byte")
-	}
-}
-
-func expectText(expect string) string {
-	switch expect {
-	case report.ExpectSame:
-		return "; outputs stay equal"
-	case report.ExpectSameOnPrefix:
-		return "; outputs within the old length stay equal"
-	case report.ExpectChanged:
-		return "; outputs change"
-	}
-	return ""
 }
 
 // advice is what the owner should try before trusting the result.
@@ -220,13 +229,13 @@ func advice(p report.Plan) []string {
 		return nil // it was given with the change itself
 	}
 	var out []string
-	if slices.ContainsFunc(p.Edits, func(e report.Edit) bool { return strings.HasPrefix(e.Why, "fixed length of") }) {
-		out = append(out, "what was folded for the old length: a window or clamp wider than it is not in the file, and scales and averages by the length stay as they are")
+	if i := slices.IndexFunc(p.Edits, func(e report.Edit) bool { return strings.HasPrefix(e.Why, "fixed length of") }); i >= 0 {
+		out = append(out, "the graph was exported for one length: a sliding window or clamp longer than that would not be visible in this file, and factors of the length stay as they are")
 	}
 	switch {
 	case slices.ContainsFunc(p.Changes, func(c report.Change) bool { return c.Expect == report.ExpectChanged }):
-		out = append(out, "quality at short and long inputs: numbers change on purpose, and a model may need fine-tuning for them")
-	case slices.ContainsFunc(p.Changes, func(c report.Change) bool { return strings.HasPrefix(c.What, "learned rows") }):
+		out = append(out, "quality at short and long inputs: the model may need fine-tuning")
+	case slices.ContainsFunc(p.Changes, func(c report.Change) bool { return strings.HasPrefix(c.What, "position table") }):
 		out = append(out, "quality beyond the old length: the new rows are computed, not trained")
 	}
 	return out

@@ -19,12 +19,12 @@ func newExtend(c *console) *cobra.Command {
 	var g modelpatch.GridOptions
 	cmd := &cobra.Command{
 		Use:   "extend (--len N | --grid HxW | --image SIZE) FILE -o NEW",
-		Short: "Make a model count to another length",
-		Long: fmt.Sprintf(`extend makes a model count to N positions.
+		Short: "Extend the context length of a model",
+		Long: fmt.Sprintf(`extend gives a model a context length of N tokens.
 
-Learned tables grow: old rows stay as they are, new rows are composed of them.
-Sinusoids and RoPE caches go on by their own formula. RoPE that an engine
-computes from keys (GGUF) is scaled, by YaRN unless told otherwise.
+Position tables grow: old rows stay as they are, new rows are composed of them.
+Sinusoids and RoPE caches are continued by their own formula. RoPE that an
+engine computes from metadata keys (GGUF) is scaled, by YaRN by default.
 
 --method, for tables: %s
           for RoPE:   %s

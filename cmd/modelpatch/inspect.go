@@ -12,9 +12,10 @@ func newInspect(c *console) *cobra.Command {
 	var o modelpatch.OpenOptions
 	cmd := &cobra.Command{
 		Use:   "inspect FILE|FOLDER|-…",
-		Short: "Say which position encodings a model has, and how far they reach",
-		Long: `inspect says which position encodings a model has, with their parameters, how
-far they reach, where they are in the file, and what is wrong with it.
+		Short: "Report which position encoding a model uses and how far it reaches",
+		Long: `inspect reports which position encodings a model uses, with their parameters,
+how far they reach, and what is wrong with the file; --verbose adds where they
+are in it and what each claim rests on.
 
 With --json it prints one object a file and line (schema modelpatch.inspect/1).
 A folder means every model below it, each once; - is standard input; .zst and
@@ -50,7 +51,7 @@ exit codes is returned.
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a file and line")
 	cmd.Flags().StringVar(&o.ExternalRoot, "external-root", "", "a folder in which external data of ONNX models may lie as well")
 	cmd.Flags().Int64Var(&o.MaxUnpacked, "max-unpacked", 0, "bytes that a compressed input may come to (default 64 GiB)")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also say on what the claims rest, and every place")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also say what each claim rests on, and its bytes")
 	return cmd
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// inspect prints a report for people, within 80 columns where names allow.
+// inspect prints a report for people: what was found first, in a sentence.
 func (c *console) inspect(r report.Inspect, verbose bool) {
-	c.printf("%s\n", c.bold(text(r.Path)))
+	c.printf("%s: %s\n", c.bold(text(r.Path)), headline(r))
 	c.field("format", r.Format+", "+r.Kind+", "+bytesText(r.Bytes))
 	if len(r.Files) > 0 {
 		total := r.Bytes
@@ -28,21 +28,32 @@ func (c *console) inspect(r report.Inspect, verbose bool) {
 	if r.Producer != nil {
 		c.field("producer", text(*r.Producer))
 	}
-	c.field("length", lengthText(r.Length))
 	for _, e := range r.Encodings {
 		c.encoding(e, verbose)
-	}
-	if len(r.Encodings) == 0 {
-		c.field("encodings", "none: this file encodes no positions itself")
 	}
 	c.findings(r.Findings)
 }
 
-// field prints one labelled line, folded at 80 columns.
+// labelWidth is the width of the column of labels, and where their texts begin.
+const labelWidth = 14
+
+// field prints one labelled line, folded at the terminal's width.
 func (c *console) field(label, value string) {
-	const indent = 15
-	c.printf("  %-12s %s\n", label, fold(value, 80-indent, strings.Repeat(" ", indent)))
+	const indent = labelWidth + 3
+	c.printf("  %-*s %s\n", labelWidth, label, c.fold(value, indent))
 }
+
+// fold breaks a text for the terminal, behind an indentation. A pipe gets long
+// lines: whoever reads them may fold them.
+func (c *console) fold(s string, indent int) string {
+	if c.width == 0 {
+		return strings.Join(strings.Fields(s), " ")
+	}
+	return fold(s, max(c.width-indent, minFold), strings.Repeat(" ", indent))
+}
+
+// minFold is the least width at which text is folded.
+const minFold = 24
 
 // fold breaks a text at spaces so that lines have at most width runes where
 // words allow.
@@ -66,68 +77,36 @@ func fold(s string, width int, indent string) string {
 	return b.String()
 }
 
-func lengthText(l report.Length) string {
-	stated := "not stated"
-	if l.Stated != nil {
-		stated = fmt.Sprintf("%d stated", *l.Stated)
-	}
-	if l.Capacity == nil {
-		if l.Beyond == report.BeyondUnknown {
-			return stated
-		}
-		return stated + "; nothing in the file bounds it"
-	}
-	return fmt.Sprintf("%s; %d encoded; beyond: %s", stated, *l.Capacity, beyondText(l.Beyond))
-}
-
-func beyondText(b string) string {
-	switch b {
-	case report.BeyondError:
-		return "the engine fails"
-	case report.BeyondClamps:
-		return "the last position is used again"
-	case report.BeyondWrong:
-		return "silently wrong numbers"
-	case report.BeyondContinues:
-		return "goes on"
-	}
-	return "not known"
-}
-
-// encoding prints one mechanism.
+// encoding prints one mechanism; its places and on what it rests with verbose.
 func (c *console) encoding(e report.Encoding, verbose bool) {
-	head := e.Scheme
-	if e.Form != nil {
-		head += " (" + *e.Form + ")"
-	}
+	var l list
+	l.text("", formText(e))
 	if e.Layers != nil {
-		head += ", layers " + layersText(e.Layers)
+		l.add("layers " + layersText(e.Layers))
 	}
 	if e.Capacity != nil {
-		head += fmt.Sprintf(", %d positions", *e.Capacity)
+		l.add(fmt.Sprintf("%d positions", *e.Capacity))
 	}
-	c.field(e.ID, head)
-	if p := parametersText(e.Parameters); p != "" {
+	c.field(encodingName(e), l.String())
+	if p := parametersText(e.Parameters, e.Scheme); p != "" {
 		c.field("", p)
 	}
-	most := 3
-	if verbose {
-		most = len(e.Where)
+	for _, a := range e.Also {
+		c.field("", "or, as "+a.Why+": "+a.Scheme+" "+parametersText(a.Parameters, a.Scheme))
 	}
-	for i, w := range e.Where {
-		if i == most {
-			c.field("", "and "+plural(len(e.Where)-most, "more place"))
-			break
+	if e.Scheme == report.SchemeUnknown && !verbose {
+		for _, v := range e.Evidence {
+			c.field("", text(v.Says))
 		}
+	}
+	if !verbose {
+		return
+	}
+	for _, w := range e.Where {
 		c.field("", "at "+whereText(w))
 	}
-	for _, a := range e.Also {
-		c.field("", "or, as "+a.Why+": "+a.Scheme+" "+parametersText(a.Parameters))
-	}
-	if verbose {
-		for _, v := range e.Evidence {
-			c.field("", "because ("+v.Kind+") "+text(v.Says))
-		}
+	for _, v := range e.Evidence {
+		c.field("", "because ("+v.Kind+") "+text(v.Says))
 	}
 }
 
@@ -171,9 +150,9 @@ func (c *console) findings(all []report.Finding) {
 		if count[f.Rule] > most {
 			continue
 		}
-		c.printf("  %s\n", c.level(f.Level)+": "+fold(text(f.Message)+" ["+f.Rule+"]", 70, "           "))
+		c.printf("  %s: %s\n", c.level(f.Level), c.fold(text(f.Message)+" ["+f.Rule+"]", len(f.Level)+4))
 		if f.Hint != "" {
-			c.printf("    hint: %s\n", fold(text(f.Hint), 70, "          "))
+			c.printf("    hint: %s\n", c.fold(text(f.Hint), len("    hint: ")))
 		}
 	}
 	for _, f := range all {

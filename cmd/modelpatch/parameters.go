@@ -6,29 +6,43 @@ import (
 	"strings"
 
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // parametersText says an encoding's parameters in a line.
-func parametersText(p report.Parameters) string {
+func parametersText(p report.Parameters, scheme string) string {
 	var l list
-	l.int("rows", p.Rows)
-	l.int("dim", p.Dim)
+	switch {
+	case p.Rows != nil && p.Dim != nil:
+		l.add(fmt.Sprintf("%d rows of %d", *p.Rows, *p.Dim))
+	case p.Rows != nil:
+		l.count(p.Rows, "row")
+	default:
+		l.int("dim", p.Dim)
+	}
 	if p.Offset != nil && *p.Offset != 0 {
-		l.int("offset", p.Offset)
+		l.add("the first " + plural(*p.Offset, "row") + " before position 0")
 	}
 	l.text("", p.Dtype)
 	l.ints("grid", "×", p.Grid)
 	if p.Prefix != nil && *p.Prefix != 0 {
-		l.int("prefix", p.Prefix)
+		l.add(classTokens(*p.Prefix))
 	}
 	l.number("base", p.Base)
-	if p.RotaryDim != nil && p.HeadDim != nil {
-		l.add(fmt.Sprintf("%d of %d elements", *p.RotaryDim, *p.HeadDim))
-	} else {
-		l.int("elements", p.RotaryDim)
+	switch {
+	case p.RotaryDim != nil && p.HeadDim != nil:
+		l.add(fmt.Sprintf("rotary dim %d of head size %d", *p.RotaryDim, *p.HeadDim))
+	default:
+		l.int("rotary dim", p.RotaryDim)
 	}
-	l.text("", p.Layout)
-	l.text("denominator", p.Denominator)
+	if scheme == report.SchemeRope {
+		l.text("", pairing(p.Layout))
+	} else {
+		l.text("", p.Layout)
+	}
+	if p.Denominator == "half-1" {
+		l.add("exponents over dim/2 − 1")
+	}
 	if p.Amplitude != nil && *p.Amplitude != 1 {
 		l.number("amplitude", p.Amplitude)
 	}
@@ -40,9 +54,9 @@ func parametersText(p report.Parameters) string {
 	if p.Scaling != nil {
 		l.add(scalingText(*p.Scaling))
 	}
-	l.int("heads", p.Heads)
+	l.count(p.Heads, "head")
 	l.number("max bias", p.MaxBias)
-	l.int("buckets", p.Buckets)
+	l.count(p.Buckets, "bucket")
 	l.int("max distance", p.MaxDistance)
 	if p.Bidirectional != nil && *p.Bidirectional {
 		l.add("bidirectional")
@@ -54,17 +68,21 @@ func parametersText(p report.Parameters) string {
 func scalingText(s report.Scaling) string {
 	if s.Type == "none" {
 		if s.AttentionFactor != nil {
-			return "no scaling, amplitude " + numberText(*s.AttentionFactor)
+			return "no scaling, attention factor " + numberText(*s.AttentionFactor)
 		}
 		return "no scaling"
 	}
-	first := list{s.Type}
-	first.number("factor", s.Factor)
-	first.int("from", s.OriginalLength)
-	l := list{strings.Join(first, " ")}
-	l.number("amplitude", s.AttentionFactor)
-	l.number("low", s.LowFreqFactor)
-	l.number("high", s.HighFreqFactor)
+	first := s.Type
+	if s.Factor != nil {
+		first += " ×" + numberText(*s.Factor)
+	}
+	if s.OriginalLength != nil {
+		first += fmt.Sprintf(" from %d", *s.OriginalLength)
+	}
+	l := list{first}
+	l.number("attention factor", s.AttentionFactor)
+	l.number("low_freq_factor", s.LowFreqFactor)
+	l.number("high_freq_factor", s.HighFreqFactor)
 	if n := len(s.LongFactor); n > 0 {
 		l.add(fmt.Sprintf("%d long factors", n))
 	}
@@ -85,6 +103,13 @@ func (l *list) text(label, value string) {
 func (l *list) int(label string, v *int) {
 	if v != nil {
 		l.add(fmt.Sprintf("%s %d", label, *v))
+	}
+}
+
+// count adds a number of things.
+func (l *list) count(v *int, what string) {
+	if v != nil {
+		l.add(plural(*v, what))
 	}
 }
 
@@ -109,4 +134,5 @@ func (l *list) ints(label, between string, v []int) {
 // String joins with commas.
 func (l list) String() string { return strings.Join(l, ", ") }
 
-func numberText(n report.Number) string { return strconv.FormatFloat(float64(n), 'g', 7, 64) }
+// numberText has four digits, and all of a whole number; --json has every digit.
+func numberText(n report.Number) string { return schemes.Text(float64(n)) }

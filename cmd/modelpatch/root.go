@@ -16,8 +16,8 @@ import (
 
 // exitCodes is the part of every help text that scripts need.
 const exitCodes = `Exit codes:
-  0    done; the answer is yes
-  1    the answer is no
+  0    done
+  1    verification failed, files differ, or check found errors
   2    a flag or parameter is wrong
   3    an input cannot be read: missing, malformed, unsupported
   4    refused: this change cannot be made to this model
@@ -96,9 +96,9 @@ func newRoot(c *console) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "modelpatch",
 		Short: "Read and change the position encodings of ONNX and GGUF models",
-		Long: `modelpatch finds how a trained model counts positions (learned tables,
-sinusoids, RoPE, ALiBi, relative biases), makes it count further or otherwise,
-and leaves every other byte of the file as it was.
+		Long: `modelpatch reports which position encoding an ONNX or GGUF model uses (position
+table, sinusoids, RoPE, ALiBi, relative biases), extends its context length or
+rewrites the encoding, and leaves every other byte of the file as it was.
 
 ` + exitCodes,
 		Example: `  modelpatch inspect model.gguf

@@ -15,16 +15,17 @@ func newRope(c *console) *cobra.Command {
 	var d destination
 	cmd := &cobra.Command{
 		Use:   "rope [--base B] [--scaling TYPE --factor S …] FILE -o NEW",
-		Short: "Change base or scaling of a rotary encoding",
-		Long: fmt.Sprintf(`rope changes the base of a rotary encoding, or replaces its scaling by one of
-%s. Outputs change, on purpose, at every length.
+		Short: "Change the base or scaling of RoPE",
+		Long: fmt.Sprintf(`rope changes the base of a rotary position embedding, or replaces its scaling by
+one of %s. Outputs change at every length.
 
 Of two rotations, one for attentions that see everything and one for attentions
 with a sliding window (Gemma 3, ModernBERT), the first is changed.
 
-The original length is the one that the model was trained with; without it, the
-file's own is taken. --base alone keeps the scaling that is there. The attention factor is the whole amplitude of cos and sin;
-without it, YaRN takes 0.1 ln(factor) + 1 and the others 1.
+The original length is the one that the model was trained with; by default the
+file's own. --base alone keeps the scaling that is there. The attention factor
+is the whole amplitude of cos and sin: by default 0.1 ln(factor) + 1 for YaRN
+and 1 for the others.
 
 %s`, strings.Join(position.ScalingTypes, ", "), exitCodes),
 		Example: `  modelpatch rope --base 1000000 model.gguf -o based.gguf

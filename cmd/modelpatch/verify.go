@@ -16,15 +16,15 @@ func newVerify(c *console) *cobra.Command {
 	var o modelpatch.VerifyOptions
 	cmd := &cobra.Command{
 		Use:   "verify BEFORE AFTER [--plan PLAN.json] [--expect WORD], verify FILE",
-		Short: "Show what a change left equal, from the numbers in both files",
+		Short: "Prove what a change left equal, from the numbers in both files",
 		Long: `verify compares two files: their structure, every byte that belongs to no
 position encoding, the tables, and attention that it runs itself in float64 from
 the files' own weights. With one file it checks that file against itself.
 
-Verdicts: same, same-on-prefix (every position of the old length is encoded as
-before), changed-as-planned (with --plan or --expect changed), consistent (a
-change of position encoding that explains itself); different and broken exit 1.
-A check that was not made says so and why.
+Verdicts: same; same-on-prefix (every position of the old length is encoded as
+before); changed-as-planned (with --plan or --expect changed); consistent (an
+encoding went from one formula to another, and every other byte is equal).
+different and broken exit 1. A check that was not made says so and why.
 
 ` + exitCodes,
 		Example: `  modelpatch verify model.onnx longer.onnx
@@ -94,9 +94,9 @@ func (c *console) verdict(v report.Verify, verbose bool) {
 			line += ": " + text(k.Why)
 		}
 		if k.Measure != nil && (verbose || k.Verdict == report.CheckFail) {
-			line += fmt.Sprintf("; differs by at most %.3g", float64(k.Measure.MaxAbs))
-			if k.Tolerance != nil {
-				line += fmt.Sprintf(" (%s)", k.Tolerance.Name)
+			line += "; largest difference " + numberText(k.Measure.MaxAbs)
+			if k.Tolerance != nil && k.Verdict == report.CheckPass && k.Measure.MaxAbs > 0 {
+				line += " (allowed: " + k.Tolerance.Name + ")"
 			}
 		}
 		if k.Verdict == report.CheckFail && k.At != nil {

@@ -208,7 +208,7 @@ func (r *rope) clear() {
 			continue // they divide nothing
 		}
 		if t := m.file.Tensor(name); t != nil && len(t.Shape) == 1 {
-			m.edit.Remove(t, "divisors as they were")
+			m.edit.Remove(t, nameFreqs+" no longer used")
 			m.removed = append(m.removed, t)
 		}
 	}

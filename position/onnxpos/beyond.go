@@ -10,6 +10,7 @@ import (
 // inspectBeyond learns what happens one position beyond each capacity by
 // probing the graph there.
 func (m *Model) inspectBeyond() {
+	m.inspectLargerPictures()
 	if m.fixedLength() > 0 || m.imageInput() != nil && m.tokenInput() == nil || m.waveInput() != nil {
 		return
 	}
@@ -30,6 +31,22 @@ func (m *Model) inspectBeyond() {
 			continue // an error, as was assumed
 		}
 		setBeyond(s, m.beyond(s, probe))
+	}
+}
+
+// inspectLargerPictures learns whether a graph that resamples its table takes
+// pictures of other sizes: one with a row and a column of patches more, and one of
+// twice the side.
+func (m *Model) inspectLargerPictures() {
+	for _, s := range m.sites {
+		t, ok := s.(*tableSite)
+		if !ok || !t.encoding.IsGrid() || !t.Resampled() {
+			continue
+		}
+		if g := m.PatchGrid(); g[0] > 0 && g[0] == g[1] && m.Takes([2]int{g[0] + 1, g[0] + 1}) && m.Takes([2]int{2 * g[0], 2 * g[0]}) {
+			setBeyond(t, report.BeyondContinues)
+			t.encoding.Evidence = append(t.encoding.Evidence, report.Evidence{Kind: "structure", Says: "the graph resamples the table to the size of the picture, and runs with larger ones"})
+		}
 	}
 }
 

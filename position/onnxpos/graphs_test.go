@@ -160,7 +160,7 @@ func edits(t *testing.T, m *Model) []string {
 	}
 	var out []string
 	for _, e := range p.Edits {
-		if !strings.Contains(e.Why, "message around") && !slices.Contains(out, e.Why) {
+		if !strings.Contains(e.Why, "protobuf length prefix") && !slices.Contains(out, e.Why) {
 			out = append(out, e.Why)
 		}
 	}
@@ -247,9 +247,9 @@ func TestMisleadingGraphs(t *testing.T) {
 		says   string // the refusal, or what the edits are for
 	}{
 		{"caches of two layers, one of no formula", func(m *onnx.NewModel) { turning(m, []int{16, 16}, []float64{1, 1.3}) },
-			"rope base 100, dim 4, half ×16", 40, "no formula explains"},
+			"RoPE base 100, rotary dim 4, half ×16", 40, "no formula explains"},
 		{"caches of two layers, one shorter", func(m *onnx.NewModel) { turning(m, []int{32, 16}, []float64{1, 1}) },
-			"rope base 100, dim 4, half ×16", 64, "64 rows of rope base 100, dim 4, half"},
+			"RoPE base 100, rotary dim 4, half ×16", 64, "64 rows of RoPE base 100, rotary dim 4, half"},
 		{"a text's fused embedding beside a picture", func(m *onnx.NewModel) {
 			free(m)
 			ids := m.Inputs[0]
@@ -258,16 +258,16 @@ func TestMisleadingGraphs(t *testing.T) {
 			m.Inputs, m.Outputs[0].Dims[1] = append(m.Inputs, ids), -1
 			m.Initializers = append(append(m.Initializers, text...), noise("pos_text", 64, 4), noise("gamma", 4), noise("beta", 4))
 			m.Nodes = append(m.Nodes, onnx.NewNode{Op: "EmbedLayerNormalization", Domain: "com.microsoft", Inputs: []string{"ids", "", "wte", "pos_text", "", "gamma", "beta"}, Outputs: []string{"h", "mi"}})
-		}, "learned, 64 rows of 4 ×64", 70, "70 rows"},
+		}, "position table of 64 rows of 4 ×64", 70, "70 rows"},
 		{"a recording beside tokens with a buffer", func(m *onnx.NewModel) {
 			free(m)
 			m.Nodes[5].Outputs[0] = "h0"
 			m.Initializers = append(m.Initializers, floats("mask", []int64{16, 4}, func(int) float64 { return 1 }), integers("from", 0))
 			m.Nodes = append(m.Nodes, node("Unsqueeze", "n1", "n", "from"), node("Slice", "mk", "mask", "from", "n1"), node("Mul", "h", "h0", "mk"))
 			recorded(m, -1)
-		}, "learned, 16 rows of 4 ×16", 40, "40 rows; buffer of 40 positions"},
+		}, "position table of 16 rows of 4 ×16", 40, "40 rows; buffer of 40 positions"},
 		{"a recording of fixed length beside tokens", func(m *onnx.NewModel) { free(m); recorded(m, 64) },
-			"learned, 16 rows of 4 ×16; learned, 31 rows of 4 ×31", 24, "24 rows"},
+			"position table of 16 rows of 4 ×16; position table of 31 rows of 4 ×31", 24, "24 rows"},
 		{"masks that complete each other", func(m *onnx.NewModel) {
 			masks(m, func(i int) (x, y float64) { x = float64((i/4 + i%4) % 3 / 2); return x, 1 - x })
 		}, "none", 0, ""},
@@ -284,13 +284,13 @@ func TestMisleadingGraphs(t *testing.T) {
 				return 0
 			}))
 			m.Nodes = append(m.Nodes, node("MatMul", "h", "h0", "K"))
-		}, "learned, 16 rows of 4 ×16", 40, "40 rows"},
+		}, "position table of 16 rows of 4 ×16", 40, "40 rows"},
 		{"heads split in as many parts as the length", func(m *onnx.NewModel) {
 			m.Inputs[0].Dims[1], m.Outputs[0].Dims[1] = 4, 4
 			m.Nodes[5].Outputs[0] = "h0"
 			m.Nodes = append(m.Nodes, withInts(onnx.NewNode{Op: "Split", Inputs: []string{"h0"}, Outputs: []string{"a", "b", "c", "d"}}, "axis", int64(2)),
 				withInts(node("Concat", "h", "a", "b", "c", "d"), "axis", int64(2)))
-		}, "learned, 16 rows of 4 ×16", 20, "20 rows; fixed length of ids: 4 → 20; fixed length of h: 4 → 20"},
+		}, "position table of 16 rows of 4 ×16", 20, "20 rows; fixed length of ids: 4 → 20; fixed length of h: 4 → 20"},
 		{"positions of a length padded to 32", func(m *onnx.NewModel) {
 			free(m)
 			m.Initializers[1] = noise("wpe", 64, 4)
@@ -298,7 +298,7 @@ func TestMisleadingGraphs(t *testing.T) {
 			m.Nodes = []onnx.NewNode{node("Shape", "shape", "ids"), node("Gather", "n0", "shape", "axis"), node("Add", "n7", "n0", "more"), node("Div", "nd", "n7", "block"),
 				node("Mul", "n", "nd", "block"), node("Sub", "pad", "n", "n0"), withInts(node("Concat", "pads", "nothing", "pad"), "axis", int64(0)), node("Pad", "padded", "ids", "pads"),
 				node("Squeeze", "count", "n"), node("Range", "p", "zero", "count", "one"), node("Gather", "pe", "wpe", "p"), node("Gather", "te", "wte", "padded"), node("Add", "h", "te", "pe")}
-		}, "learned, 64 rows of 4 ×64", 128, "128 rows"},
+		}, "position table of 64 rows of 4 ×64", 128, "128 rows"},
 		{"a decoder's positions count the ids that are no padding", func(m *onnx.NewModel) {
 			free(m)
 			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "decoder_input_ids", Type: onnx.Int64, Dims: []int64{1, -1}})
@@ -311,18 +311,18 @@ func TestMisleadingGraphs(t *testing.T) {
 					node("CumSum", x("counted"), x("m"), "one"), node("Mul", x("of"), x("counted"), x("m")), node("Add", x("p"), x("of"), "one"),
 					node("Gather", x("pe"), x("positions")+strings.Repeat("_", i), x("p")), node("Gather", x("te"), x("tokens"), in), node("Add", x("h"), x("te"), x("pe")))
 			}
-		}, "learned, 20 rows of 4, first used 2 ×18; learned, 20 rows of 4, first used 2 ×18", 30, "32 rows"},
+		}, "position table of 20 rows of 4, position 0 at row 2 ×18; position table of 20 rows of 4, position 0 at row 2 ×18", 30, "32 rows"},
 		{"a table that is added to zeros first", func(m *onnx.NewModel) {
 			picture(m)
 			m.Initializers = append(m.Initializers, noise("positions", 1, 16, 4))
 			m.Nodes = append(m.Nodes, node("Shape", "sx", "x"), node("ConstantOfShape", "zeros", "sx"), node("Add", "pp", "zeros", "positions"), node("Add", "h0", "x", "pp"), node("MatMul", "h", "h0", "W"))
-		}, "learned, 16 rows of 4, grid [4 4] ×16", 0, ""},
+		}, "position table of 16 rows of 4, grid 4×4 ×16", 0, ""},
 		{"a bias of a fixed length", func(m *onnx.NewModel) {
 			m.Inputs[0].Dims[1], m.Outputs[0].Dims[1] = 16, 16
 			m.Initializers = append(m.Initializers, noise("W", 4, 4), noise("C", 16, 4))
 			m.Nodes[5] = node("Add", "h", "te", "pp")
 			m.Nodes = slices.Insert(m.Nodes, 4, node("Gemm", "pp", "pe", "W", "C"))
-		}, "learned, 16 rows of 4 ×16; learned, 16 rows of 4 ×16", 40, "40 rows; fixed length of ids: 16 → 40; fixed length of h: 16 → 40"},
+		}, "position table of 16 rows of 4 ×16; position table of 16 rows of 4 ×16", 40, "40 rows; fixed length of ids: 16 → 40; fixed length of h: 16 → 40"},
 		{"a mask that others read first, and distances", func(m *onnx.NewModel) {
 			causal := make([]byte, 36)
 			for i := range causal {
@@ -337,7 +337,7 @@ func TestMisleadingGraphs(t *testing.T) {
 			m.Nodes = append(m.Nodes, node("Where", "mask", "causal", "zeros", "far"), withInts(node("Transpose", "keys", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "x", "keys"),
 				node("Where", "seen", "causal", "scores", "far"), node("Abs", "distance", "apart"), node("LessOrEqual", "near", "distance", "window"), node("Where", "windowed", "near", "seen", "far"),
 				node("Add", "all", "windowed", "mask"), node("Softmax", "weights", "all"), node("MatMul", "h", "weights", "x"))
-		}, "learned, 16 rows of 4 ×16", 20, "20 rows; mask of 20×20 positions, which goes on as it ended; distances of 20×20 positions; fixed length of ids: 6 → 20; fixed length of h: 6 → 20"},
+		}, "position table of 16 rows of 4 ×16", 20, "20 rows; mask of 20×20 positions, which goes on as it ended; distances of 20×20 positions; fixed length of ids: 6 → 20; fixed length of h: 6 → 20"},
 		{"patches turned by their rows and columns", func(m *onnx.NewModel) {
 			picture(m)
 			m.Outputs[0].Dims[2] = 8
@@ -349,7 +349,7 @@ func TestMisleadingGraphs(t *testing.T) {
 				floats("cos", []int64{16, 8}, func(i int) float64 { return math.Cos(angle(i)) }), floats("sin", []int64{16, 8}, func(i int) float64 { return math.Sin(angle(i)) })}
 			m.Nodes = append(m.Nodes, withInts(onnx.NewNode{Op: "Split", Inputs: []string{"x", "halves"}, Outputs: []string{"x1", "x2"}}, "axis", int64(2)), node("Neg", "minus", "x2"),
 				withInts(node("Concat", "other", "minus", "x1"), "axis", int64(2)), node("Mul", "xc", "x", "cos"), node("Mul", "os", "other", "sin"), node("Add", "h", "xc", "os"))
-		}, "rope base 100, dim 8, half, by row and column of [4 4] patches ×16", 40, "grid of image patches"},
+		}, "RoPE base 100, rotary dim 8, half, by row and column of 4×4 patches ×16", 40, "grid of image patches"},
 		{"vectors of distances, skewed to their keys", func(m *onnx.NewModel) {
 			free(m)
 			m.Outputs[0].Dims = []int64{1, -1, -1}
@@ -393,7 +393,7 @@ func TestMisleadingGraphs(t *testing.T) {
 		{"angles of parts of a circle", func(m *onnx.NewModel) {
 			folded(m, func(p, k int) float64 { return float64(float32(p) * float32(2*math.Pi/6/math.Pow(7, float64(k)))) })
 		},
-			"sinusoidal base 49, dim 4, sin-cos, denominator d/2", 20, "do not broadcast"},
+			"sinusoids of base 49, dim 4, sin-cos, denominator d/2", 20, "do not broadcast"},
 		{"a mask that comes and goes", func(m *onnx.NewModel) {
 			seen := func(d int) bool { return d >= 0 && (d < 3 || d%4 == 0) }
 			masked(m, 12, func(q, k int) float64 { return map[bool]float64{true: 0, false: -1e9}[seen(q-k)] })
@@ -424,7 +424,7 @@ func TestMisleadingGraphs(t *testing.T) {
 			}))
 			m.Outputs[0].Dims[2] = 8
 			m.Nodes = []onnx.NewNode{node("Gather", "te", "wide", "ids"), node("Add", "x", "te", "waves"), node("MatMul", "h", "x", "W")}
-		}, "sinusoidal base 100, dim 8, sin-cos, denominator d/2, 6 rows ×6", 12, "places relative to the 6 positions"},
+		}, "sinusoids of base 100, dim 8, sin-cos, denominator d/2, 6 rows ×6", 12, "places relative to the 6 positions"},
 		{"a window", func(m *onnx.NewModel) {
 			masked(m, 12, func(q, k int) float64 { return map[bool]float64{true: 0, false: -1e9}[q-k >= 0 && q-k < 5] })
 		}, "none", 24, "mask of 24×24 positions, which goes on as it ended; fixed length of ids: 12 → 24; fixed length of h: 12 → 24"},
@@ -453,11 +453,11 @@ func TestMisleadingGraphs(t *testing.T) {
 		{"angles that were folded", func(m *onnx.NewModel) {
 			folded(m, func(p, k int) float64 { return float64(float32(p) * float32(math.Pow(100, -float64(k)/2))) })
 		},
-			"sinusoidal base 100, dim 4, sin-cos, denominator d/2", 20, "buffer of 20 positions; fixed length of ids: 6 → 20; fixed length of h: 6 → 20"},
+			"sinusoids of base 100, dim 4, sin-cos, denominator d/2", 20, "buffer of 20 positions; fixed length of ids: 6 → 20; fixed length of h: 6 → 20"},
 		{"angles of quotients", func(m *onnx.NewModel) {
 			folded(m, func(p, k int) float64 { return float64(float32(p) / float32(math.Pow(300, float64(k)/2))) })
 		},
-			"sinusoidal base 300, dim 4, sin-cos, denominator d/2", 20, "buffer of 20 positions; fixed length of ids: 6 → 20; fixed length of h: 6 → 20"},
+			"sinusoids of base 300, dim 4, sin-cos, denominator d/2", 20, "buffer of 20 positions; fixed length of ids: 6 → 20; fixed length of h: 6 → 20"},
 		{"angles of no rule", func(m *onnx.NewModel) { folded(m, func(p, k int) float64 { return math.Sin(float64(p*p+k)) * 9 }) },
 			"unknown, dim 4", 20, "do not broadcast"},
 		{"biases of all buckets", func(m *onnx.NewModel) { byBias(m, schemes.Buckets{Buckets: 8, MaxDistance: 16, Bidirectional: true}) }, "t5 bias, 8 buckets to distance 16, bidirectional ×16", 40,
@@ -570,7 +570,7 @@ func TestHalfPrecisionInFloat32(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := result(t, m, saved(t, cut))
-	if e := after.Sites()[0].Encoding(); fmt.Sprint(e.Scheme) != "rope base 100, dim 4, half" || e.Capacity != 64 || len(after.Findings()) > 0 {
+	if e := after.Sites()[0].Encoding(); fmt.Sprint(e.Scheme) != "RoPE base 100, rotary dim 4, half" || e.Capacity != 64 || len(after.Findings()) > 0 {
 		t.Errorf("%v, %d rows, %v", e.Scheme, e.Capacity, after.Findings())
 	}
 }

@@ -41,6 +41,18 @@ func (m *Model) PatchGrid() [2]int {
 	return [2]int{h, w}
 }
 
+// Takes reports whether the graph, as it is, runs with a picture of so many
+// patches whose table it resamples itself. Only square pictures are tried.
+func (m *Model) Takes(grid [2]int) bool {
+	patch := m.PatchSize()
+	if !m.freeImage() || patch == 0 || grid[0] != grid[1] || len(m.probe.Failures) > 0 {
+		return false
+	}
+	s := m.sizes
+	s.image = grid[0] * patch
+	return len(m.failing(s, func(eval.Failure) bool { return true }).Failures) == 0
+}
+
 // SetGrid changes what hangs on the picture's size: position ids, shape
 // constants, fixed dimensions.
 func (m *Model) SetGrid(old, new [2]int) (err error) {

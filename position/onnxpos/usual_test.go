@@ -88,19 +88,19 @@ func TestUsualSizes(t *testing.T) {
 		{"a text's table, added whole", func(m *onnx.NewModel) {
 			text(m, 300, 512)
 			m.Nodes = slices.Insert(m.Nodes, 1, node("Add", "h0", "te", "wpe"))
-		}, "learned, 300 rows of 512 ×300"},
+		}, "position table of 300 rows of 512 ×300"},
 		{"a text's table, gathered by a constant list", func(m *onnx.NewModel) {
 			text(m, 300, 512)
 			m.Initializers = append(m.Initializers, counting(300))
 			m.Nodes = slices.Insert(m.Nodes, 1, node("Gather", "pe", "wpe", "p"), node("Add", "h0", "pe", "te"))
-		}, "learned, 300 rows of 512 ×300"},
+		}, "position table of 300 rows of 512 ×300"},
 		{"a sum of tokens, kinds and positions", func(m *onnx.NewModel) {
 			text(m, 300, 512)
 			zeros := counting(300)
 			zeros.Name, zeros.Raw = "kinds", make([]byte, 8*300)
 			m.Initializers = append(m.Initializers, noise("tte", 2, 512), zeros)
 			m.Nodes = slices.Insert(m.Nodes, 1, node("Gather", "ke", "tte", "kinds"), node("Add", "s", "te", "ke"), node("Add", "h0", "s", "wpe"))
-		}, "learned, 300 rows of 512 ×300"},
+		}, "position table of 300 rows of 512 ×300"},
 		{"a rotation of a long fixed length", func(m *onnx.NewModel) {
 			text(m, 1100, 128)
 			angles := floats("angles", []int64{1, 1100, 64}, func(i int) float64 { return float64(i/64) * math.Pow(10000, -float64(i%64)/64) })
@@ -108,7 +108,7 @@ func TestUsualSizes(t *testing.T) {
 			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), withInts(node("Concat", "both", "angles", "angles"), "axis", int64(-1)), node("Cos", "cos", "both"), node("Sin", "sin", "both"),
 				node("Mul", "kept", "te", "cos"), node("Slice", "first", "te", "0", "half", "last"), node("Slice", "second", "te", "half", "end", "last"), node("Neg", "negative", "second"),
 				withInts(node("Concat", "turned", "negative", "first"), "axis", int64(-1)), node("Mul", "swung", "turned", "sin"), node("Add", "h0", "kept", "swung"), node("MatMul", "h", "h0", "W")}
-		}, "rope base 10000, dim 128, half"},
+		}, "RoPE base 10000, rotary dim 128, half"},
 		{"more numbers than are looked at", func(m *onnx.NewModel) {
 			text(m, 300, 512)
 			m.Initializers = append(m.Initializers, noise("W2", 300, 16384), noise("wte2", 32, 16384))
@@ -119,14 +119,14 @@ func TestUsualSizes(t *testing.T) {
 			photo(m, 768)
 			m.Initializers = append(m.Initializers, noise("pos", 1, 196, 768))
 			m.Nodes = slices.Insert(m.Nodes, 3, node("Add", "h0", "x", "pos"))
-		}, "learned, 196 rows of 768, grid [14 14] ×196"},
+		}, "position table of 196 rows of 768, grid 14×14 ×196"},
 		{"a picture's table of channels first", func(m *onnx.NewModel) {
 			photo(m, 768)
 			m.Initializers = append(m.Initializers, noise("pos", 1, 768, 14, 14))
 			m.Nodes[1].Inputs[0] = "placed"
 			m.Nodes[3].Inputs[0] = "x"
 			m.Nodes = slices.Insert(m.Nodes, 1, node("Add", "placed", "patches", "pos"))
-		}, "learned, 196 rows of 768, grid [14 14] ×196"},
+		}, "position table of 196 rows of 768, grid 14×14 ×196"},
 		{"a mean picture", func(m *onnx.NewModel) {
 			photo(m, 8)
 			m.Initializers = append(m.Initializers, noise("mean", 3, 224, 224))
@@ -158,13 +158,13 @@ func TestUsualSizes(t *testing.T) {
 			m.Nodes[1].Inputs[0] = "smaller"
 			m.Nodes = slices.Insert(m.Nodes, 3, withInts(node("Concat", "tokens", "class", "x"), "axis", int64(1)), node("Add", "h0", "tokens", "pos"))
 			m.Nodes = slices.Insert(m.Nodes, 1, withInts(node("Conv", "smaller", "patches", "second"), "strides", []int64{2, 2}))
-		}, "learned, 50 rows of 8, grid [7 7], 1 before it ×49"},
+		}, "position table of 50 rows of 8, grid 7×7, 1 rows before it ×49"},
 		{"blocks of a picture", func(m *onnx.NewModel) {
 			photo(m, 8)
 			m.Initializers = append(m.Initializers, noise("pos", 1, 4, 49, 8), integers("blocks", 1, 4, 49, 8))
 			m.Outputs[0].Dims = []int64{1, 4, 49, 8}
 			m.Nodes = slices.Insert(m.Nodes, 3, node("Reshape", "b", "x", "blocks"), node("Add", "h0", "b", "pos"))
-		}, "learned, 196 rows of 8 ×196"},
+		}, "position table of 196 rows of 8 ×196"},
 		{"a window's biases", func(m *onnx.NewModel) {
 			index := schemes.WindowIndex(14, 14, false)
 			biased(m, 4, 196, func(h, q, k int) float64 { return float64((index[q][k]+h)*7919%101) / 101 })

@@ -165,6 +165,17 @@ class Only(nn.Module):
         return self.model(**{self.key: x})[0]
 
 
+class Resampled(nn.Module):
+    """A ViT that resamples its position table to the picture's size, whatever that is."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x):
+        return self.model(x, interpolate_pos_encoding=True)[0]
+
+
 def tiny(name, **config):
     torch.manual_seed(5)
     made = getattr(T, name + "Config")(**config)
@@ -278,6 +289,9 @@ def main(folder):
                 p.normal_()
     dynamo(folder, "beit-relative", Only(beit, "pixel_values"), picture, ("pixel_values",), ({0: torch.export.Dim("batch", max=8)},))
     none.append(entry("beit-relative", [dict(scheme="relative-table", form="baked", capacity=None, parameters=dict(window=[4, 4], heads=H))], None, "error"))
+    vit = tiny("ViT", hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, image_size=32, patch_size=8)
+    script(folder, "image-resampled", Resampled(vit), picture, ("pixel_values",), {"pixel_values": {0: "batch", 2: "height", 3: "width"}})
+    none.append(entry("image-resampled", [learned("baked", 17, 16, grid=[4, 4], prefix=1)], 16, "continues"))
     for e in none:
         slim(os.path.join(folder, e["file"]))
     with open(os.path.join(folder, "cases.json"), "w") as f:
