@@ -260,7 +260,7 @@ func (c *change) reserve(m position.Model) error {
 	}
 	r, ok := m.(position.Reserver)
 	if !ok {
-		return &position.Refusal{Why: "room for later keys can be left in GGUF files alone", Instead: "leave --reserve out"}
+		return &position.Refusal{Why: "room for later keys can be left in GGUF files alone", Instead: "leave it out"}
 	}
 	r.Reserve(c.w.Reserve)
 	return nil
@@ -270,7 +270,7 @@ func (c *change) reserve(m position.Model) error {
 // known to be possible: a file that cannot be changed needs no destination.
 func (w WriteOptions) aims() error {
 	if w.Output == "" && !w.InPlace && !w.DryRun && w.Edits == "" {
-		return &UsageError{What: "no destination", Hint: "-o NEW writes a new file, --in-place changes this one, --dry-run only shows the plan"}
+		return &UsageError{What: "no destination", Remedies: []report.Remedy{report.Do("", "writes a new file", "output", "NEW"), report.Do("", "changes this one", "in-place", ""), report.Do("", "only shows the plan", "dry-run", "")}}
 	}
 	return nil
 }
@@ -279,13 +279,13 @@ func (w WriteOptions) aims() error {
 func (w WriteOptions) check() error {
 	switch {
 	case w.Output != "" && w.InPlace:
-		return &UsageError{What: "-o and --in-place contradict each other", Hint: "choose one of them"}
+		return &UsageError{What: "a new file and a change in place contradict each other", Hint: "choose one of them"}
 	case w.Check != nil && w.InPlace:
-		return &UsageError{What: "--verify compares with the old file, of which --in-place leaves nothing", Hint: "write a new file with -o"}
+		return &UsageError{What: "a change in place leaves no old file to verify against", Remedies: []report.Remedy{report.Do("", "writes a new file", "output", "NEW")}}
 	case w.PatchOnly && w.Output == "":
-		return &UsageError{What: "--patch-only without -o", Hint: "-o NEW says for which file: the patch is NEW" + patchSuffix}
+		return &UsageError{What: "a patch needs the name of the new file that it makes", Remedies: []report.Remedy{report.Do("", "writes NEW"+patchSuffix, "output", "NEW")}}
 	case w.Reserve < 0 || w.Reserve > gguf.MaxReserve:
-		return &UsageError{What: fmt.Sprintf("--reserve %d", w.Reserve), Hint: fmt.Sprintf("from 1 to %d bytes", gguf.MaxReserve)}
+		return &UsageError{What: fmt.Sprintf("a reserve of %d bytes", w.Reserve), Hint: fmt.Sprintf("from 1 to %d bytes", gguf.MaxReserve)}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
 )
 
 // Exit codes of the command line tool.
@@ -21,8 +22,9 @@ const (
 
 // UsageError is the error of options that contradict each other (exit code 2).
 type UsageError struct {
-	What string
-	Hint string
+	What     string
+	Hint     string
+	Remedies []report.Remedy // what would be right, as options of this tool
 }
 
 // Error says which options contradict each other, or what is wrong with one.
@@ -30,11 +32,18 @@ func (e *UsageError) Error() string { return e.What }
 
 // Hints returns what to do instead.
 func (e *UsageError) Hints() []string {
-	if e.Hint == "" {
-		return nil
+	var out []string
+	if e.Hint != "" {
+		out = append(out, e.Hint)
 	}
-	return []string{e.Hint}
+	for _, r := range e.Remedies {
+		out = append(out, r.String())
+	}
+	return out
 }
+
+// Advice returns what to do instead, as a sentence and as values.
+func (e *UsageError) Advice() (string, []report.Remedy) { return e.Hint, e.Remedies }
 
 // ExitCode is the exit code for an error of this module.
 func ExitCode(err error) int {
@@ -67,6 +76,22 @@ func Hints(err error) []string {
 		return h.Hints()
 	}
 	return nil
+}
+
+// Advice returns the advice that an error carries: sentences, and remedies as
+// values for callers who word them; Hints words them itself.
+func Advice(err error) (sentences []string, remedies []report.Remedy) {
+	var a interface {
+		Advice() (string, []report.Remedy)
+	}
+	if !errors.As(err, &a) {
+		return Hints(err), nil
+	}
+	sentence, remedies := a.Advice()
+	if sentence != "" {
+		sentences = []string{sentence}
+	}
+	return sentences, remedies
 }
 
 // refused puts the path before a refusal, which does not know it.

@@ -31,23 +31,13 @@ func (c *change) faults(m position.Model, plan patch.Plan, out *report.Plan) err
 	if len(remaining) == 0 || c.w.Force {
 		return nil
 	}
-	r := &position.Refusal{Why: "the file has a fault that this change does not mend: " + remaining[0].Message, Instead: remaining[0].Hint}
+	r := &position.Refusal{Why: "the file has a fault that this change does not mend: " + remaining[0].Message, Instead: remaining[0].Hint, Remedies: slices.Clone(remaining[0].Remedies)}
 	if more := len(remaining) - 1; more > 0 {
 		r.Why += fmt.Sprintf(" (and %d more, which inspect lists)", more)
 	}
-	return &forcible{r}
+	r.Remedies = append(r.Remedies, report.Do("", "makes the change all the same", "force", ""))
+	return r
 }
-
-// forcible is a refusal that Force overrides.
-type forcible struct{ *position.Refusal }
-
-// Hints are those of the refusal, and the way around it.
-func (f *forcible) Hints() []string {
-	return append(f.Refusal.Hints(), "--force makes the change all the same")
-}
-
-// Unwrap is the refusal.
-func (f *forcible) Unwrap() error { return f.Refusal }
 
 func errorsOf(m position.Model) []report.Finding {
 	return slices.DeleteFunc(slices.Clone(m.Findings()), func(f report.Finding) bool { return f.Level != report.LevelError })

@@ -42,23 +42,16 @@ func (c *change) planInPlace(m position.Model) (patch.Plan, error) {
 
 // misplaced says why a change cannot be made in place, and what can.
 func (c *change) misplaced(e *gguf.PlaceError, why error) error {
-	r := &position.Refusal{Why: "not in place: " + e.Why, Instead: "write a new file with -o"}
+	r := &position.Refusal{Why: "not in place: " + e.Why, Remedies: []report.Remedy{report.Do("", "writes a new file", "output", "NEW")}}
 	if why != nil {
 		r.Why += "; " + why.Error()
 	}
 	if e.Tensor == nil {
-		r.Instead += "; --reserve 4096 leaves room in it for later changes"
+		r.Remedies = append(r.Remedies, report.Do("", "leaves room in it for later changes", "output", "NEW", "reserve", "4096"))
 	}
-	for i, rows := range e.Fit {
-		if i == 0 {
-			r.Instead += ", or in place make it"
-		} else {
-			r.Instead += " or"
-		}
+	for _, rows := range e.Fit {
 		if c.length > 0 {
-			r.Instead += fmt.Sprintf(" --len %d", int64(c.length)+rows-e.Rows)
-		} else {
-			r.Instead += fmt.Sprintf(" %d rows", rows)
+			r.Remedies = append(r.Remedies, report.Do("", "fits in place", "len", fmt.Sprint(int64(c.length)+rows-e.Rows)))
 		}
 	}
 	return r

@@ -223,14 +223,14 @@ func TestSidecarBesideNew(t *testing.T) {
 	put(t, copied, other)
 	third := filepath.Join(folder, "third.gguf")
 	_, err = longer(model, modelpatch.WriteOptions{Output: third})
-	if modelpatch.ExitCode(err) != modelpatch.ExitOutput || !slices.Contains(modelpatch.Hints(err), "--force replaces it and keeps the old one as config.json.bak; without --sidecars it stays as it is") {
+	if modelpatch.ExitCode(err) != modelpatch.ExitOutput || !slices.Contains(modelpatch.Hints(err), "force replaces it and keeps the old one as config.json.bak; it stays as it is where sidecars are not asked for") {
 		t.Errorf("%v %q", err, modelpatch.Hints(err))
 	}
 	if _, err := os.Lstat(third); err == nil {
 		t.Error("the model was written")
 	}
 	holds(t, copied, other)
-	if p, err = longer(model, modelpatch.WriteOptions{Output: third, DryRun: true}); err != nil || sidecar(t, p).Why != "it is there already; --force replaces it" {
+	if p, err = longer(model, modelpatch.WriteOptions{Output: third, DryRun: true}); err != nil || sidecar(t, p).Why != "it is there already; force replaces it" {
 		t.Errorf("%v, %+v", err, p.Sidecars)
 	}
 	if p, err = longer(model, modelpatch.WriteOptions{Output: third, Force: true}); err != nil {

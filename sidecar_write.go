@@ -16,8 +16,8 @@ import (
 
 // Reasons for which a file beside a model is not written.
 const (
-	whyNotAsked = "--sidecars changes it"
-	whyPatch    = "--patch-only writes the change of the model alone"
+	whyNotAsked = "it is changed where sidecars are asked for"
+	whyPatch    = "a patch holds the change of the model alone"
 )
 
 // aimSidecars decides for each file beside the model where its new version
@@ -90,9 +90,9 @@ func (s *sidecar) aimBeside(model string, w WriteOptions) error {
 		s.why = "it says so already"
 		return nil
 	case !w.Force && !w.Backup:
-		s.why = "it is there already; --force replaces it"
+		s.why = "it is there already; force replaces it"
 		return &patch.OutputError{Op: "create", Path: at, Err: fs.ErrExist,
-			Hint: "--force replaces it and keeps the old one as " + s.name + ".bak; without --sidecars it stays as it is"}
+			Hint: "force replaces it and keeps the old one as " + s.name + ".bak; it stays as it is where sidecars are not asked for"}
 	}
 	s.target = real
 	return nil
@@ -241,7 +241,7 @@ func (r *patchRun) newValue(name string, n jsonNumber) (to string, ok bool) {
 func (r *patchRun) aimBeside(all []*sidecar) error {
 	for _, s := range all {
 		if !r.w.InPlace {
-			s.why = "--in-place changes it, -o writes the model alone"
+			s.why = "a change in place changes it; a new file is written alone"
 			continue
 		}
 		if err := s.aimInPlace(); err != nil {

@@ -82,7 +82,7 @@ func (e *verdictError) Error() string {
 
 // Hints says what became of the file.
 func (e *verdictError) Hints() []string {
-	return []string{"nothing was written; please report it, with the plan (--dry-run --json)"}
+	return []string{"nothing was written; please report it, with the plan"}
 }
 
 func firstFailure(v report.Verify) string {
@@ -102,7 +102,7 @@ func ReadPlan(path string) (*report.Plan, error) {
 	}
 	var p report.Plan
 	if err := json.Unmarshal(data, &p); err != nil || p.Schema != report.SchemaPlan {
-		return nil, &InputError{Path: path, What: "not a plan", Why: "it must be the output of a changing command with --json"}
+		return nil, &InputError{Path: path, What: "not a plan", Why: "it must be a plan as a changing command prints it in JSON"}
 	}
 	return &p, nil
 }

@@ -133,7 +133,7 @@ func (f *File) externalFile(t *Tensor) (*externalFile, error) {
 		return nil, bad(fmt.Sprintf("%s is not there", filepath.Join(filepath.Dir(f.Path), name)), "the data file belongs beside the model")
 	}
 	if err != nil {
-		return nil, bad(err.Error(), "only files inside the model's folder are read (--external-root allows another)")
+		return nil, bad(err.Error(), "only files inside the model's folder, or the external root, are read")
 	}
 	f.external[name] = e
 	return e, nil

@@ -88,13 +88,13 @@ func (w *writer) refuseTargets() error {
 		link := t.before.Mode()&fs.ModeSymlink != 0
 		switch {
 		case link && !w.o.replaces():
-			return &RefusedError{t.path, "the output is a link", "--force replaces the link itself"}
+			return &RefusedError{t.path, "the output is a link", "force replaces the link itself"}
 		case !link && !t.before.Mode().IsRegular():
 			return &OutputError{Op: "create", Path: t.path, Err: errors.New("exists and is not a regular file")}
 		case linkCount(t.before) > 1 && !w.o.replaces():
-			return &RefusedError{t.path, "the output has several names (hard links)", "--force replaces this name alone"}
+			return &RefusedError{t.path, "the output has several names (hard links)", "force replaces this name alone"}
 		case !w.o.replaces():
-			return &OutputError{Op: "create", Path: t.path, Err: errExist, Hint: "--force replaces it, --backup also keeps the old one"}
+			return &OutputError{Op: "create", Path: t.path, Err: errExist, Hint: "force replaces it, backup also keeps the old one"}
 		}
 	}
 	return nil

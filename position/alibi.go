@@ -22,7 +22,7 @@ func AddALiBi(m Model, o ALiBiOptions) (Outcome, error) {
 		o.MaxBias = schemes.DefaultMaxBias
 	}
 	if !(o.MaxBias > 0) || math.IsInf(o.MaxBias, 0) {
-		return Outcome{}, &UsageError{What: fmt.Sprintf("--max-bias %g: it must be above 0", o.MaxBias)}
+		return Outcome{}, &UsageError{What: fmt.Sprintf("max bias %g: it must be above 0", o.MaxBias)}
 	}
 	if err := needsModel(m.Describe()); err != nil {
 		return Outcome{}, err
@@ -56,7 +56,7 @@ func (o ALiBiOptions) clear(m Model, out *Outcome) error {
 				return nil
 			}
 			if !o.Replace {
-				return &Refusal{Why: "the model has another ALiBi bias already", Instead: "alibi --replace"}
+				return &Refusal{Why: "the model has another ALiBi bias already", Remedies: []report.Remedy{report.Do("alibi", "takes its place", "replace", "")}}
 			}
 			if e.Form == report.FormKeys {
 				continue // the new value takes its place
@@ -67,7 +67,7 @@ func (o ALiBiOptions) clear(m Model, out *Outcome) error {
 		}
 		n, ok := s.(Neutralizer)
 		if !ok {
-			return &Refusal{Why: fmt.Sprintf("encoding %s (%s) cannot be taken away", ID(i), e.Scheme.Name()), Instead: "alibi without --replace adds the bias on top"}
+			return &Refusal{Why: fmt.Sprintf("encoding %s (%s) cannot be taken away", ID(i), e.Scheme.Name()), Instead: "without replacing it, the bias comes on top"}
 		}
 		if err := n.Neutralize(); err != nil {
 			return err

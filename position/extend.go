@@ -108,7 +108,7 @@ func (x *extension) check() error {
 		return &UsageError{What: fmt.Sprintf("no method %q: there are %s for tables and %s for RoPE", m, strings.Join(schemes.GrowMethods, ", "), strings.Join(RopeMethods, ", "))}
 	}
 	if x.o.Grow.Keep != 0 && x.o.Method != schemes.GrowStretch {
-		return &UsageError{What: "--keep is for --method " + schemes.GrowStretch}
+		return &UsageError{What: "keep is for the method " + schemes.GrowStretch}
 	}
 	if x.o.OriginalLength < 0 || int64(x.o.OriginalLength) > MaxLength {
 		return &UsageError{What: fmt.Sprintf("an original length of %d: it must be between 1 and %d", x.o.OriginalLength, MaxLength)}
@@ -144,7 +144,7 @@ func (x *extension) compare() (done bool, err error) {
 		}
 	}
 	if grids > 0 && !x.bounded {
-		return false, &Refusal{Why: "what bounds this model is a grid of image patches, not a length", Instead: "--image SIZE or --grid HxW, in place of --len"}
+		return false, &Refusal{Why: "what bounds this model is a grid of image patches, not a length", Remedies: []report.Remedy{report.Do("extend", "", "image", "SIZE"), report.Do("extend", "", "grid", "HxW")}}
 	}
 	stated := x.d.Length.Stated
 	if stated != nil && (x.present == 0 || x.d.Format == FormatONNX) {
@@ -254,7 +254,7 @@ func (x *extension) growBy(method string, i int, s Site, l schemes.Learned, old 
 	rows, err := schemes.GrowRows(method, old, l.Offset, x.o.Length+l.Offset, x.o.Grow)
 	if err != nil {
 		others := slices.DeleteFunc(slices.Clone(schemes.GrowMethods), func(other string) bool { return other == method })
-		return &Refusal{Why: err.Error(), Instead: "another --method: " + strings.Join(others, ", ")}
+		return &Refusal{Why: err.Error(), Remedies: []report.Remedy{report.Do("", "makes other rows", "method", strings.Join(others, "|"))}}
 	}
 	was := l.Rows
 	l.Rows = x.o.Length + l.Offset
@@ -338,19 +338,19 @@ func (x *extension) scaling(r schemes.Rotary, method string) (schemes.Scaling, e
 	switch {
 	case was.Type == schemes.ScalingLongRoPE:
 		return was, &Refusal{Why: "LongRoPE's factors are trained for one length and cannot be computed for another",
-			Instead: "--method none states the length only; rope --scaling yarn --factor S --original-length L replaces the factors"}
+			Remedies: []report.Remedy{report.Do("", "states the length only", "method", "none"), report.Do("rope", "replaces the factors", "scaling", "yarn", "factor", "S", "original-length", "L")}}
 	case was.Type == schemes.ScalingCustom, was.Type == schemes.ScalingDynamic:
-		return was, &Refusal{Why: "the frequencies follow no formula that could be taken further", Instead: "--method none states the length only; rope --scaling TYPE --factor S sets another scaling"}
+		return was, &Refusal{Why: "the frequencies follow no formula that could be taken further", Remedies: []report.Remedy{report.Do("", "states the length only", "method", "none"), report.Do("rope", "sets another scaling", "scaling", "TYPE", "factor", "S")}}
 	case original == 0:
 		return was, &Refusal{Why: "the file does not say with which length the model was trained, so that no factor can be worked out",
-			Instead: "--original-length L, or --method none to state the length only"}
+			Remedies: []report.Remedy{report.Do("", "is the length that it was trained with", "original-length", "L"), report.Do("", "states the length only", "method", "none")}}
 	}
 	factor := float64(x.o.Length) / float64(original)
 	if was.Type == schemes.ScalingLinear && x.o.OriginalLength == 0 && was.OriginalLength == 0 && x.present > 0 {
 		factor = was.Factor * float64(x.o.Length) / float64(x.present) // the original need not be a whole number
 	}
 	if factor < 1 {
-		return was, &Refusal{Why: fmt.Sprintf("the model was trained with %d positions, more than %d", original, x.o.Length), Instead: "--method none states the length only"}
+		return was, &Refusal{Why: fmt.Sprintf("the model was trained with %d positions, more than %d", original, x.o.Length), Remedies: []report.Remedy{report.Do("", "states the length only", "method", "none")}}
 	}
 	switch method {
 	case schemes.ScalingLlama3:
@@ -359,7 +359,7 @@ func (x *extension) scaling(r schemes.Rotary, method string) (schemes.Scaling, e
 		}
 		if was.OriginalLength == 0 || was.HighFreqFactor == 0 {
 			return was, &Refusal{Why: "Llama 3's original length and bounds cannot be read back from its divisors",
-				Instead: "rope --scaling llama3 --factor S --original-length L --low-freq-factor 1 --high-freq-factor 4 --len N"}
+				Remedies: []report.Remedy{report.Do("rope", "", "scaling", "llama3", "factor", "S", "original-length", "L", "low-freq-factor", "1", "high-freq-factor", "4", "len", "N")}}
 		}
 		was.Factor *= float64(x.o.Length) / float64(max(x.present, 1))
 		was.Frequencies, was.LongFrequencies = nil, nil
@@ -465,12 +465,12 @@ func said(s schemes.Scaling) string {
 // unused refuses a method, or an original length, that applied to nothing.
 func (x *extension) unused() error {
 	if x.o.OriginalLength != 0 && !x.originalUsed {
-		return &UsageError{What: "--original-length does not apply: no scaling of this model is worked out anew"}
+		return &UsageError{What: "the original length does not apply: no scaling of this model is computed anew"}
 	}
 	if x.o.Method == "" || x.o.Method == MethodNone || x.used {
 		return nil
 	}
-	return &UsageError{What: fmt.Sprintf("--method %s does not apply to any encoding of this model", x.o.Method)}
+	return &UsageError{What: fmt.Sprintf("the method %s does not apply to any encoding of this model", x.o.Method)}
 }
 
 // finish states the new length and tells whether anything changed.

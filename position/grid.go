@@ -109,7 +109,7 @@ func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
 		return Outcome{}, &Refusal{Why: "the biases of distances stand in the graph for one window, and the table that they were made from is not in the file",
 			Instead: "export the model for the wanted picture"}
 	case from == [2]int{}:
-		return Outcome{}, &Refusal{Why: "the model has no learned grid of image patches", Instead: "what follows the picture by itself has no table to resize: export the model with free axes; extend --len is for text"}
+		return Outcome{}, &Refusal{Why: "the model has no learned grid of image patches", Instead: "what follows the picture by itself has no table to resize: export the model with free axes"}
 	case len(out.Changes) == 0:
 		out.Nothing = fmt.Sprintf("the grid is %d×%d already", to[0], to[1])
 		return out, nil
@@ -167,7 +167,7 @@ func wantedGrid(g Gridder, o GridOptions) ([2]int, error) {
 		patch := g.PatchSize()
 		switch {
 		case patch == 0:
-			return [2]int{}, &Refusal{Why: "the size of a patch cannot be told from the file", Instead: "--grid HxW names the grid itself"}
+			return [2]int{}, &Refusal{Why: "the size of a patch cannot be told from the file", Remedies: []report.Remedy{report.Do("", "names the grid itself", "grid", "HxW")}}
 		case o.Image < patch || o.Image%patch != 0:
 			return [2]int{}, &UsageError{What: fmt.Sprintf("a picture of %d pixels is no multiple of patches of %d", o.Image, patch)}
 		}

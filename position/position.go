@@ -165,6 +165,8 @@ type DataNamer interface {
 type Refusal struct {
 	Why     string
 	Instead string
+	// Remedies are what would work, as verbs and options of this tool.
+	Remedies []report.Remedy
 	// Range tells that numbers did not fit the storage type: others may.
 	Range bool
 }
@@ -174,11 +176,19 @@ func (r *Refusal) Error() string { return r.Why }
 
 // Hints returns what would work instead, for printing under the error.
 func (r *Refusal) Hints() []string {
-	if r.Instead == "" {
-		return nil
+	var out []string
+	if r.Instead != "" {
+		out = append(out, r.Instead)
 	}
-	return []string{r.Instead}
+	for _, remedy := range r.Remedies {
+		out = append(out, remedy.String())
+	}
+	return out
 }
+
+// Advice returns what would work as a sentence ("" where there is none) and as
+// values, for callers who word them.
+func (r *Refusal) Advice() (string, []report.Remedy) { return r.Instead, r.Remedies }
 
 // UsageError is the error of a parameter that is wrong whatever the model
 // (exit code 2).

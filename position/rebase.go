@@ -55,7 +55,7 @@ func (o RescaleOptions) unread(m Model, chosen []int) error {
 // its parameters that are asked for.
 func (o RescaleOptions) rebase(from schemes.Rotary) (schemes.Rotary, error) {
 	if from.Scaling.Type == schemes.ScalingCustom {
-		return from, &Refusal{Why: "the frequencies follow no formula with a base that could be changed", Instead: "--base B with --scaling none replaces them"}
+		return from, &Refusal{Why: "the frequencies follow no formula with a base that could be changed", Remedies: []report.Remedy{report.Do("", "replaces them", "base", "B", "scaling", "none")}}
 	}
 	as := from // by formula, with the old base
 	as.Scaling.Frequencies, as.Scaling.LongFrequencies = nil, nil
@@ -98,20 +98,20 @@ func (o RescaleOptions) explains(as, from schemes.Rotary) error {
 	if from.Scaling.Frequencies == nil || slices.EqualFunc(as.InverseFrequencies(), from.Scaling.Frequencies, sameStored) {
 		return nil
 	}
-	const all = "--scaling %s with all its parameters beside --base"
+	all := []report.Remedy{report.Do("", "with all its parameters, beside the base", "scaling", from.Scaling.Type)}
 	switch t := from.Scaling.Type; {
 	case t == schemes.ScalingLlama3:
-		return &Refusal{Why: "Llama 3's original length and bounds cannot be read back from the file's frequencies", Instead: fmt.Sprintf(all, t)}
+		return &Refusal{Why: "Llama 3's original length and bounds cannot be read back from the file's frequencies", Remedies: all}
 	case t == schemes.ScalingYaRN && from.Scaling.Factor == 0:
-		return &Refusal{Why: "YaRN's factor cannot be read back from the file's frequencies, whose ramp does not end among them", Instead: fmt.Sprintf(all, t)}
+		return &Refusal{Why: "YaRN's factor cannot be read back from the file's frequencies, whose ramp does not end among them", Remedies: all}
 	case t == schemes.ScalingYaRN && o.OriginalLength == 0:
 		return &Refusal{Why: "YaRN's original length cannot be read back from the file's frequencies, and its ramp moves with the base",
-			Instead: "--original-length L, the length that the model was trained with, beside --base"}
+			Remedies: []report.Remedy{report.Do("", "is the length that the model was trained with", "original-length", "L")}}
 	case t == schemes.ScalingYaRN:
 		return &Refusal{Why: fmt.Sprintf("YaRN from %d positions does not give the frequencies that the file has", as.Scaling.OriginalLength),
-			Instead: "--original-length L, the length that the model was trained with (and --beta-fast, --beta-slow where they are not 32 and 1)"}
+			Remedies: []report.Remedy{report.Do("", "is the length that the model was trained with; beta-fast and beta-slow, where they are not 32 and 1, are needed as well", "original-length", "L")}}
 	}
-	return &Refusal{Why: "the scaling as it was read back does not give the frequencies that the file has", Instead: "--base B with --scaling TYPE replaces them"}
+	return &Refusal{Why: "the scaling as it was read back does not give the frequencies that the file has", Remedies: []report.Remedy{report.Do("", "replaces them", "base", "B", "scaling", "TYPE")}}
 }
 
 // sameStored reports whether two frequencies differ by storage alone. Pairs
@@ -139,9 +139,9 @@ func (o RescaleOptions) assumed(from schemes.Rotary) (note string, err error) {
 	}
 	if other := usualLength(least, most, s.OriginalLength); other != 0 {
 		return "", &Refusal{Why: fmt.Sprintf("YaRN's original length may be %d or %d: the file's frequencies are the same for both, and with another base they are not", s.OriginalLength, other),
-			Instead: "--original-length L, the length that the model was trained with, beside --base"}
+			Remedies: []report.Remedy{report.Do("", "is the length that the model was trained with", "original-length", "L")}}
 	}
-	return fmt.Sprintf("the original length is taken to be %d: the file's frequencies are the same for any from %d to %d; --original-length states another", s.OriginalLength, least, most), nil
+	return fmt.Sprintf("the original length is taken to be %d: the file's frequencies are the same for any from %d to %d, unless the original length is given", s.OriginalLength, least, most), nil
 }
 
 // rampOf are the bounds of YaRN's ramp with another base and original length.
@@ -188,5 +188,5 @@ func (o RescaleOptions) capped(from, to schemes.Rotary, d report.Inspect) string
 	if reach <= float64(stated) || reach > float64(MaxLength) {
 		return ""
 	}
-	return fmt.Sprintf("llama.cpp caps the context at the stated length, %d; --len %.0f states what the scaling reaches", stated, reach)
+	return fmt.Sprintf("llama.cpp caps the context at the stated length, %d, unless the length that the scaling reaches, %.0f, is stated as well (option len)", stated, reach)
 }

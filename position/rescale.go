@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/report"
@@ -79,19 +80,19 @@ func (o RescaleOptions) check() error {
 	}
 	switch {
 	case o.Base == 0 && o.Scaling == "":
-		return wrong("nothing asked for: --base B, or --scaling TYPE")
+		return wrong("nothing asked for: a base or a scaling is needed")
 	case o.Base != 0 && (!(o.Base > 1) || o.Base > math.MaxFloat32):
-		return wrong("--base %g: it must be above 1", o.Base)
+		return wrong("base %g: it must be above 1", o.Base)
 	case o.Scaling != "" && !slices.Contains(ScalingTypes, o.Scaling):
 		return wrong("no scaling %q: there are %v", o.Scaling, ScalingTypes)
 	case o.Scaling != "" && o.Scaling != schemes.ScalingNone && o.Factor == 0:
-		return wrong("--scaling %s needs --factor S", o.Scaling)
+		return wrong("scaling %s needs a factor", o.Scaling)
 	case o.Factor != 0 && (o.Scaling == "" || o.Scaling == schemes.ScalingNone):
-		return wrong("--factor needs --scaling TYPE, one of %v", ScalingTypes[1:])
+		return wrong("a factor needs a scaling: %s", strings.Join(ScalingTypes[1:], ", "))
 	case o.OriginalLength < 0 || o.Length < 0 || int64(o.OriginalLength) > MaxLength || int64(o.Length) > MaxLength:
 		return wrong("a length must be between 1 and %d", MaxLength)
 	case o.LowFreqFactor > o.HighFreqFactor && o.HighFreqFactor != 0:
-		return wrong("--low-freq-factor %g is above --high-freq-factor %g", o.LowFreqFactor, o.HighFreqFactor)
+		return wrong("low-freq-factor %g is above high-freq-factor %g", o.LowFreqFactor, o.HighFreqFactor)
 	}
 	return nil
 }
@@ -203,7 +204,7 @@ func (o RescaleOptions) scaled(to schemes.Rotary, original int) (schemes.Rotary,
 	to = to.WithScaling(schemes.Scaling{Type: o.Scaling, Factor: o.Factor, AttentionFactor: o.AttentionFactor})
 	needs := func() error {
 		if original == 0 {
-			return &UsageError{What: fmt.Sprintf("--scaling %s needs --original-length L: the file does not tell with which length the model was trained", o.Scaling)}
+			return &UsageError{What: fmt.Sprintf("scaling %s needs the original length: the file does not tell with which length the model was trained", o.Scaling)}
 		}
 		to.Scaling.OriginalLength = original
 		return nil
@@ -232,14 +233,14 @@ func (o RescaleOptions) state(m Model, d report.Inspect, out *Outcome) error {
 	for i, s := range m.Sites() {
 		e := s.Encoding()
 		if _, rotary := e.Scheme.(schemes.Rotary); !rotary && e.Capacity > 0 && e.Capacity < o.Length {
-			return &Refusal{Why: fmt.Sprintf("encoding %s ends at %d positions", ID(i), e.Capacity), Instead: fmt.Sprintf("extend --len %d", o.Length)}
+			return &Refusal{Why: fmt.Sprintf("encoding %s ends at %d positions", ID(i), e.Capacity), Remedies: []report.Remedy{report.Do("extend", "", "len", strconv.Itoa(o.Length))}}
 		}
 	}
 	old := 0
 	if d.Length.Stated != nil {
 		old = *d.Length.Stated
 	} else if d.Format == FormatONNX && !slices.ContainsFunc(m.Sites(), func(s Site) bool { return s.Encoding().Capacity > 0 }) {
-		return &UsageError{What: "--len: nothing in the file states or bounds a length"}
+		return &UsageError{What: "a length: nothing in the file states or bounds one"}
 	}
 	if old == o.Length {
 		return nil

@@ -188,6 +188,8 @@ type Finding struct {
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
 	Where   *Where `json:"where,omitempty"`
+	// Remedies are what would mend it, as verbs and options of this tool.
+	Remedies []Remedy `json:"remedies,omitempty"`
 }
 
 // Plan is what a changing command will do, or has done.

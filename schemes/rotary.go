@@ -248,10 +248,10 @@ func (r Rotary) String() string {
 		parts = append(parts, r.Layout)
 	}
 	if len(r.Sections) > 0 {
-		parts = append(parts, "sections " + between("+", r.Sections))
+		parts = append(parts, "sections "+between("+", r.Sections))
 	}
 	if r.Grid != nil {
-		parts = append(parts, "by row and column of " + between("×", r.Grid) + " patches")
+		parts = append(parts, "by row and column of "+between("×", r.Grid)+" patches")
 	}
 	if s := r.Scaling.String(); s != "" {
 		parts = append(parts, s)

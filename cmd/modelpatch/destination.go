@@ -160,7 +160,7 @@ func (c *console) plan(p report.Plan, dry, verbose bool) {
 	for _, n := range p.Notes {
 		c.field("note", text(n))
 	}
-	for _, a := range advice(p) {
+	for _, a := range toCheck(p) {
 		c.field("check", a)
 	}
 	c.findings(p.Findings)
@@ -223,8 +223,8 @@ func (c *console) edits(edits []report.Edit, path string) {
 	}
 }
 
-// advice is what the owner should try before trusting the result.
-func advice(p report.Plan) []string {
+// toCheck is what the owner should try before trusting the result.
+func toCheck(p report.Plan) []string {
 	if strings.HasPrefix(p.Command, "apply ") || strings.HasPrefix(p.Command, "revert ") {
 		return nil // it was given with the change itself
 	}

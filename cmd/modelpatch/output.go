@@ -154,6 +154,9 @@ func (c *console) findings(all []report.Finding) {
 		if f.Hint != "" {
 			c.printf("    hint: %s\n", c.fold(text(f.Hint), len("    hint: ")))
 		}
+		for _, r := range f.Remedies {
+			c.printf("    hint: %s\n", c.fold(text(remedyText(r)), len("    hint: ")))
+		}
 	}
 	for _, f := range all {
 		if n := count[f.Rule]; n > most {

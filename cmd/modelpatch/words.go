@@ -4,8 +4,40 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/report"
 )
+
+// remedyText words a remedy as the command line that it is.
+func remedyText(r report.Remedy) string {
+	var parts []string
+	if r.Verb != "" {
+		parts = append(parts, "modelpatch "+r.Verb)
+	}
+	for _, o := range r.Options {
+		flag := "--" + o.Name
+		if o.Name == "output" {
+			flag = "-o"
+		}
+		parts = append(parts, strings.TrimSpace(flag+" "+o.Value))
+	}
+	return strings.TrimSpace(strings.Join(parts, " ") + " " + r.Says)
+}
+
+// optionWords are how sentences of the library name options of writing.
+var optionWords = strings.NewReplacer("force replaces", "--force replaces", "backup also keeps", "--backup also keeps")
+
+// advice is what an error advises, in lines.
+func advice(err error) []string {
+	out, remedies := modelpatch.Advice(err)
+	for i := range out {
+		out[i] = optionWords.Replace(out[i])
+	}
+	for _, r := range remedies {
+		out = append(out, remedyText(r))
+	}
+	return out
+}
 
 // The field's names for what reports say in one word: those of transformers'
 // and llama.cpp's documentation.

@@ -57,12 +57,12 @@ func (m *model) whereKey(suffix string) *report.Where {
 	return w
 }
 
-func (m *model) warn(rule, suffix, message, hint string) {
-	m.find1(rule, report.LevelWarning, message, hint, m.whereKey(suffix))
+func (m *model) warn(rule, suffix, message, hint string, remedies ...report.Remedy) {
+	m.find1(rule, report.LevelWarning, message, hint, m.whereKey(suffix), remedies...)
 }
 
-func (m *model) fault(rule, suffix, message, hint string) {
-	m.find1(rule, report.LevelError, message, hint, m.whereKey(suffix))
+func (m *model) fault(rule, suffix, message, hint string, remedies ...report.Remedy) {
+	m.find1(rule, report.LevelError, message, hint, m.whereKey(suffix), remedies...)
 }
 
 // checkTypes finds values of types that engines refuse.
@@ -100,11 +100,11 @@ func (m *model) checkLength() {
 	n, ok := p.Uint()
 	switch {
 	case p == nil && m.arch != nil:
-		m.fault("gguf-context-missing", keyContext, m.key(keyContext)+" is missing; engines refuse the file", "extend --len N --method none states a length")
+		m.fault("gguf-context-missing", keyContext, m.key(keyContext)+" is missing; engines refuse the file", "", report.Do("extend", "states a length", "len", "N", "method", "none"))
 	case p != nil && !ok:
 		m.fault("gguf-context-value", keyContext, m.key(keyContext)+" is no number of positions", "convert the model again")
 	case p != nil && (n == 0 || n > math.MaxInt32):
-		m.warn("gguf-context-value", keyContext, fmt.Sprintf("%s is %d", m.key(keyContext), n), "extend --len N states another length")
+		m.warn("gguf-context-value", keyContext, fmt.Sprintf("%s is %d", m.key(keyContext), n), "", report.Do("extend", "states another length", "len", "N"))
 	}
 }
 
@@ -217,7 +217,7 @@ func (m *model) checkScaling() {
 	s, hasFactor := m.real(keyFactor)
 	switch known := slices.Contains([]string{typeNone, typeLinear, typeYaRN, typeLongRoPE}, kind); {
 	case stated && !known:
-		m.fault("gguf-scaling-type-unknown", keyType, fmt.Sprintf("unknown rope.scaling.type %q; llama.cpp aborts on it", report.Printable(clipped(kind))), "rope --scaling none, linear or yarn writes one that it knows")
+		m.fault("gguf-scaling-type-unknown", keyType, fmt.Sprintf("unknown rope.scaling.type %q; llama.cpp aborts on it", report.Printable(clipped(kind))), "", report.Do("rope", "writes one that it knows", "scaling", "none|linear|yarn"))
 	case kind == typeNone && hasFactor && s != 1 && s != 0 && !m.ignores(keyFactor) && scaledWithNone[m.name] && m.slidesAnywhere():
 		m.warn("gguf-factor-with-none", keyFactor, fmt.Sprintf("rope.scaling.type is none, and the sliding layers of %s are divided by the factor %g all the same", m.name, s), "")
 	case kind == typeNone && hasFactor && s != 1 && s != 0 && !m.ignores(keyFactor):
@@ -244,14 +244,14 @@ func clipped(s string) string {
 func (m *model) checkNumbers() {
 	for _, suffix := range []string{keyBase, keyBaseSWA} {
 		if v, ok := m.real(suffix); ok && m.arch.reads(suffix) && v == 1 {
-			m.warn("gguf-base-value", suffix, fmt.Sprintf("%s is 1: all pairs turn alike", m.key(suffix)), "rope --base B sets another")
+			m.warn("gguf-base-value", suffix, fmt.Sprintf("%s is 1: all pairs turn alike", m.key(suffix)), "", report.Do("rope", "sets another", "base", "B"))
 		} else if ok && m.arch.reads(suffix) && (!(v > 1) || math.IsInf(v, 0)) {
-			m.fault("gguf-base-value", suffix, fmt.Sprintf("%s is %v; the output would be NaN or all frequencies alike", m.key(suffix), v), "rope --base B sets another")
+			m.fault("gguf-base-value", suffix, fmt.Sprintf("%s is %v; the output would be NaN or all frequencies alike", m.key(suffix), v), "", report.Do("rope", "sets another", "base", "B"))
 		}
 	}
 	for _, suffix := range []string{keyFactor, keyScaleLinear} {
 		if v, ok := m.real(suffix); ok && m.arch.reads(suffix) && (!(v >= 0) || math.IsInf(v, 0)) {
-			m.fault("gguf-factor-value", suffix, fmt.Sprintf("%s is %v", m.key(suffix), v), "rope --scaling TYPE --factor S sets another")
+			m.fault("gguf-factor-value", suffix, fmt.Sprintf("%s is %v", m.key(suffix), v), "", report.Do("rope", "sets another", "scaling", "TYPE", "factor", "S"))
 		}
 	}
 }
@@ -304,7 +304,7 @@ func (m *model) checkFactorTensors() {
 	}
 	for _, s := range m.sites {
 		if r, ok := s.(*rope); ok && r.engine.freqs != nil && !allOnes(r.engine.freqs) && !r.engine.masked() && r.engine.factor != 1 {
-			m.warn("gguf-scaling-twice", keyFactor, nameFreqs+" and the scaling keys multiply", "rope --scaling TYPE --factor S replaces both")
+			m.warn("gguf-scaling-twice", keyFactor, nameFreqs+" and the scaling keys multiply", "", report.Do("rope", "replaces both", "scaling", "TYPE", "factor", "S"))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -29,7 +30,7 @@ func (r *rope) Hold(want position.Want) error {
 		return err
 	}
 	if why := fixedRope[r.m.name]; why != "" {
-		return refuse(why, "only the stated length can change: extend --method none")
+		return refuse(why, "only the stated length can change", report.Do("extend", "", "method", "none"))
 	}
 	if w.Dim != r.scheme.Dim || w.Layout != r.scheme.Layout || !slices.Equal(w.Axes(), r.scheme.Axes()) {
 		return refuse("the number of turned elements, their pairing and sections belong to the weights", "")
@@ -68,7 +69,9 @@ var fixedRope = map[string]string{
 	"deepseek2-ocr": "llama.cpp's deepseek2-ocr has a fixed rotation: another base aborts, and scaling keys only distort its attention scale",
 }
 
-func refuse(why, instead string) error { return &position.Refusal{Why: why, Instead: instead} }
+func refuse(why, instead string, remedies ...report.Remedy) error {
+	return &position.Refusal{Why: why, Instead: instead, Remedies: remedies}
+}
 
 // usable refuses values that no edit should build on (facts/BAD-INPUTS C07–C09,
 // C12, C13, C16). A base that is being replaced may be wrong.
@@ -76,7 +79,7 @@ func (r *rope) usable(base bool) error {
 	m := r.m
 	if p := m.pair(keyBase); base && p != nil && !m.ignores(keyBase) {
 		if v, ok := p.Float(); !ok || !validBase(v) {
-			return refuse(fmt.Sprintf("%s is %v, which is no base", m.key(keyBase), v), "set it with: rope --base 10000 (or what the model was trained with)")
+			return refuse(fmt.Sprintf("%s is %v, which is no base", m.key(keyBase), v), "", report.Do("rope", "sets it, or what the model was trained with", "base", "10000"))
 		}
 	}
 	for _, k := range []string{keyFactor, keyScaleLinear} {
@@ -176,16 +179,16 @@ func (r *rope) mustBake(w schemes.Rotary) (bool, error) {
 			what = fmt.Sprintf("YaRN with bounds %g and %g, which only grok and mistral3 read from keys,", fast, slow)
 		}
 	case schemes.ScalingDynamic:
-		return false, refuse("engines have no dynamic scaling at run time", "freeze it at a length: rope --scaling ntk --factor S")
+		return false, refuse("engines have no dynamic scaling at run time", "", report.Do("rope", "freezes it at a length", "scaling", "ntk", "factor", "S"))
 	default:
 		what = "scaling of type " + s.Type
 	}
 	switch {
 	case m.arch.Freqs != "read":
 		return false, refuse(fmt.Sprintf("%s needs the tensor %s, which llama.cpp's %s does not take (a file with it is refused)", what, nameFreqs, m.name),
-			"rope --scaling yarn or linear, or another --base")
+			"", report.Do("rope", "or another base", "scaling", "yarn|linear"))
 	case m.arch.MLA || m.name == "gemma4" || m.name == "gemma4-assistant" || r.merged && m.arch.Window.unscaled():
-		return false, refuse(what+" cannot be stored: "+nameFreqs+" has another meaning here", "rope --scaling yarn or linear")
+		return false, refuse(what+" cannot be stored: "+nameFreqs+" has another meaning here", "", report.Do("rope", "", "scaling", "yarn|linear"))
 	}
 	return true, nil
 }
@@ -234,7 +237,7 @@ func (r *rope) holdKeys(w schemes.Rotary) error {
 		return r.holdAttention(orElse(s.AttentionFactor, 1))
 	case schemes.ScalingLinear:
 		if scaledAttention[m.name] {
-			return refuse(fmt.Sprintf("llama.cpp's %s multiplies its attention scale by YaRN's amplitude for every factor, also of type linear", m.name), "rope --scaling yarn, or another --base")
+			return refuse(fmt.Sprintf("llama.cpp's %s multiplies its attention scale by YaRN's amplitude for every factor, also of type linear", m.name), "", report.Do("rope", "", "scaling", "yarn"), report.Do("rope", "", "base", "B"))
 		}
 		r.setScaling(typeLinear, s.Factor)
 		return r.holdAttention(orElse(s.AttentionFactor, 1))
@@ -295,7 +298,7 @@ func (r *rope) holdYaRNAttention(s schemes.Scaling) error {
 	case scaledAttention[m.name] && log != 0:
 		return r.holdAttention(wanted)
 	case scaledAttention[m.name] && !near(wanted, 1, sameAmplitude):
-		return refuse(fmt.Sprintf("llama.cpp's %s applies YaRN's amplitude a second time in its attention scale", m.name), "rope --scaling yarn --attention-factor 1")
+		return refuse(fmt.Sprintf("llama.cpp's %s applies YaRN's amplitude a second time in its attention scale", m.name), "", report.Do("rope", "", "scaling", "yarn", "attention-factor", "1"))
 	}
 	return r.holdAttention(wanted / usual)
 }
@@ -341,7 +344,7 @@ func (r *rope) holdLongRoPE(s schemes.Scaling) error {
 	m, pairs := r.m, r.engine.dims/2
 	switch {
 	case m.arch.LongRoPE == "" || m.arch.LongRoPE == "unused":
-		return refuse(fmt.Sprintf("llama.cpp's %s does not take %s", m.name, nameLong), "rope --scaling yarn")
+		return refuse(fmt.Sprintf("llama.cpp's %s does not take %s", m.name, nameLong), "", report.Do("rope", "", "scaling", "yarn"))
 	case len(s.ShortFactor) != pairs || len(s.LongFactor) != pairs || s.OriginalLength <= 0:
 		return &position.UsageError{What: fmt.Sprintf("LongRoPE needs two lists of %d factors and the original length", pairs)}
 	}

@@ -287,7 +287,7 @@ func (r *rowReader) encode() error {
 	}
 	part := r.table.m.file.Parts[r.table.tensor.Part]
 	if err := gguf.EncodeRow(r.table.tensor.Type, part.Order, r.values, r.buf); err != nil {
-		return r.table.refuse(fmt.Sprintf("new row %d: %v", r.next, err), "another --method, or convert the table to F32")
+		return r.table.refuse(fmt.Sprintf("new row %d: %v", r.next, err), "choose another method, or convert the table to F32")
 	}
 	r.rest = r.buf
 	r.next++

@@ -54,6 +54,6 @@ func (m *model) whereTensor(t *gguf.Tensor) report.Where {
 }
 
 // find1 adds a finding.
-func (m *model) find1(rule, level, message, hint string, where *report.Where) {
-	m.findings = append(m.findings, report.Finding{Rule: rule, Level: level, Message: report.Name(message), Hint: report.Name(hint), Where: where})
+func (m *model) find1(rule, level, message, hint string, where *report.Where, remedies ...report.Remedy) {
+	m.findings = append(m.findings, report.Finding{Rule: rule, Level: level, Message: report.Name(message), Hint: report.Name(hint), Where: where, Remedies: remedies})
 }

@@ -63,7 +63,7 @@ func (t tableRows) fits(from, to int, row rowFunc) error {
 		}
 		if _, err := t.encode(dst); err != nil {
 			return &position.Refusal{Why: fmt.Sprintf("row %d: %v", i, err), Range: true,
-				Instead: "--method repeat-last or --method tile makes rows of values that the table has"}
+				Remedies: []report.Remedy{report.Do("", "makes rows of values that the table has", "method", "repeat-last|tile")}}
 		}
 	}
 	return nil
@@ -139,7 +139,7 @@ func (t *tableSite) Hold(want position.Want) error {
 	n := want.Positions + offset
 	if g, ok := t.encoding.Scheme.(schemes.Learned); ok && g.Grid != nil {
 		if w, ok := want.Scheme.(schemes.Learned); !ok || w.Grid == nil || want.Rows == nil {
-			return &position.Refusal{Why: "the table holds the patches of an image grid", Instead: "extend --grid HxW or --image SIZE"}
+			return &position.Refusal{Why: "the table holds the patches of an image grid", Remedies: []report.Remedy{report.Do("extend", "", "grid", "HxW"), report.Do("extend", "", "image", "SIZE")}}
 		}
 		if t.Resampled() {
 			return &position.Refusal{Why: "the graph resamples its table of patches itself", Instead: "give it a larger picture, if its axes are free; else export it for the wanted size"}
@@ -153,7 +153,7 @@ func (t *tableSite) Hold(want position.Want) error {
 	case t.encoding.IsGrid() && t.sinusoid == nil && want.Rows == nil: // a formula of rows and columns
 		s, ok := want.Scheme.(schemes.Sinusoid)
 		if !ok || s.Grid == nil {
-			return &position.Refusal{Why: "the table holds the patches of an image grid", Instead: "extend --grid HxW or --image SIZE"}
+			return &position.Refusal{Why: "the table holds the patches of an image grid", Remedies: []report.Remedy{report.Do("extend", "", "grid", "HxW"), report.Do("extend", "", "image", "SIZE")}}
 		}
 		table := s.Table()
 		n, kept, rows.grid = s.Rows, 0, [2]int(s.Grid)
@@ -166,7 +166,7 @@ func (t *tableSite) Hold(want position.Want) error {
 		table := t.sinusoid.Sinusoid.Table()
 		row = func(i int, dst []float64) error { table.Row(i, dst); return nil }
 	default:
-		return &position.Refusal{Why: "new rows of a trained table follow no formula", Instead: "choose a method that makes them (--method hierarchical)"}
+		return &position.Refusal{Why: "new rows of a trained table follow no formula", Remedies: []report.Remedy{report.Do("", "makes them", "method", "hierarchical")}}
 	}
 	t.held, t.heldGrid = n, rows.grid
 	for _, c := range t.tensors() {
@@ -187,7 +187,7 @@ func (t *tableSite) holdRuntime(want position.Want) error {
 // Neutralize makes the table add nothing.
 func (t *tableSite) Neutralize() error {
 	if t.uses[0].source.tensor == nil {
-		return &position.Refusal{Why: "the graph computes its sinusoid: no table can be emptied", Instead: "leave the old encoding in place (without --replace)"}
+		return &position.Refusal{Why: "the graph computes its sinusoid: no table can be emptied", Instead: "leave the old encoding in place"}
 	}
 	zero := func(_ int, dst []float64) error { clear(dst); return nil }
 	rows := t.rows()
@@ -527,7 +527,7 @@ func (r *rotarySite) Neutralize() error {
 	if len(r.caches) > 0 {
 		for _, c := range r.caches {
 			if !c.fitted {
-				return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.tensorName(c.cos.tensor)), Instead: "leave the rotation in place (without --replace)"}
+				return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.tensorName(c.cos.tensor)), Instead: "leave the rotation in place"}
 			}
 			ones := make([]float64, len(c.result.Rotary.InverseFrequencies()))
 			zeros := make([]float64, len(ones))
@@ -551,7 +551,7 @@ func (r *rotarySite) Neutralize() error {
 	old, _ := r.frequencies(r.uses[0])
 	tensors := r.frequencyTensors(old)
 	if len(tensors) == 0 {
-		return &position.Refusal{Why: "no constant of the graph holds the frequencies", Instead: "leave the rotation in place (without --replace)"}
+		return &position.Refusal{Why: "no constant of the graph holds the frequencies", Instead: "leave the rotation in place"}
 	}
 	for _, t := range tensors {
 		size := t.Type.Size(t.Len())
@@ -569,7 +569,7 @@ func (a *alibiSite) Hold(want position.Want) error {
 		return nil
 	}
 	if want.Scheme != nil && !want.Scheme.Equal(a.encoding.Scheme) {
-		return &position.Refusal{Why: "the slopes of a bias table are not changed", Instead: "use alibi --replace"}
+		return &position.Refusal{Why: "the slopes of a bias table are not changed", Remedies: []report.Remedy{report.Do("alibi", "puts another bias in its place", "replace", "")}}
 	}
 	a.held = want.Positions
 	for _, src := range a.tables {
