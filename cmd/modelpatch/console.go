@@ -91,8 +91,13 @@ func (c *console) fail(path string, err error, asJSON bool) {
 func oneLine(s string) string { return report.Printable(strings.ReplaceAll(s, "\n", " ")) }
 
 // text makes a model's name fit for a line: escaped, and cut when it is long.
-func text(s string) string {
-	const most = 120
+func text(s string) string { return cut(s, 120) }
+
+// sentence is text of a message, which names of a model may stand in: several
+// lines of a terminal at most.
+func sentence(s string) string { return cut(s, 600) }
+
+func cut(s string, most int) string {
 	s = report.Printable(s)
 	if r := []rune(s); len(r) > most {
 		return string(r[:most]) + "…"

@@ -120,7 +120,7 @@ func (d *destination) finish(c *console, path string, r modelpatch.Result, err e
 func (c *console) plan(p report.Plan, dry, verbose bool) {
 	what := make([]string, len(p.Changes))
 	for i, ch := range p.Changes {
-		what[i] = text(ch.What)
+		what[i] = sentence(ch.What)
 	}
 	head := strings.Join(what, "; ")
 	if len(what) == 0 {
@@ -137,7 +137,7 @@ func (c *console) plan(p report.Plan, dry, verbose bool) {
 		case s.Written && s.Backup != "":
 			line += "; the old value is in " + text(filepath.Base(s.Backup))
 		case s.Why != "":
-			line += ", not written: " + text(s.Why)
+			line += ", not written: " + sentence(s.Why)
 		}
 		c.field("beside", line)
 	}
@@ -158,7 +158,7 @@ func (c *console) plan(p report.Plan, dry, verbose bool) {
 		c.field("verified", p.Verified.Verdict+": "+oneLine(p.Verified.Summary))
 	}
 	for _, n := range p.Notes {
-		c.field("note", text(n))
+		c.field("note", sentence(n))
 	}
 	for _, a := range toCheck(p) {
 		c.field("check", a)

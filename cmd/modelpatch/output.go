@@ -96,7 +96,7 @@ func (c *console) encoding(e report.Encoding, verbose bool) {
 	}
 	if e.Scheme == report.SchemeUnknown && !verbose {
 		for _, v := range e.Evidence {
-			c.field("", text(v.Says))
+			c.field("", sentence(v.Says))
 		}
 	}
 	if !verbose {
@@ -106,7 +106,7 @@ func (c *console) encoding(e report.Encoding, verbose bool) {
 		c.field("", "at "+whereText(w))
 	}
 	for _, v := range e.Evidence {
-		c.field("", "because ("+v.Kind+") "+text(v.Says))
+		c.field("", "because ("+v.Kind+") "+sentence(v.Says))
 	}
 }
 
@@ -150,12 +150,12 @@ func (c *console) findings(all []report.Finding) {
 		if count[f.Rule] > most {
 			continue
 		}
-		c.printf("  %s: %s\n", c.level(f.Level), c.fold(text(f.Message)+" ["+f.Rule+"]", len(f.Level)+4))
+		c.printf("  %s: %s\n", c.level(f.Level), c.fold(sentence(f.Message)+" ["+f.Rule+"]", len(f.Level)+4))
 		if f.Hint != "" {
-			c.printf("    hint: %s\n", c.fold(text(f.Hint), len("    hint: ")))
+			c.printf("    hint: %s\n", c.fold(sentence(f.Hint), len("    hint: ")))
 		}
 		for _, r := range f.Remedies {
-			c.printf("    hint: %s\n", c.fold(text(remedyText(r)), len("    hint: ")))
+			c.printf("    hint: %s\n", c.fold(sentence(remedyText(r)), len("    hint: ")))
 		}
 	}
 	for _, f := range all {

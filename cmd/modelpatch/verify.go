@@ -91,7 +91,7 @@ func (c *console) verdict(v report.Verify, verbose bool) {
 		}
 		line := k.Verdict
 		if k.Why != "" {
-			line += ": " + text(k.Why)
+			line += ": " + sentence(k.Why)
 		}
 		if k.Measure != nil && (verbose || k.Verdict == report.CheckFail) {
 			line += "; largest difference " + numberText(k.Measure.MaxAbs)
