@@ -35,6 +35,9 @@ func (t *placed) plan(ctx context.Context, p Plan, file int) (*journal, error) {
 			return nil, err
 		}
 	}
+	if len(l.j.Ranges) > mostRanges {
+		return nil, &RefusedError{t.path, fmt.Sprintf("more than %d places would be replaced", mostRanges), writeNewInstead}
+	}
 	return l.j, nil
 }
 

@@ -174,8 +174,8 @@ func removeFolder(fs FS, path string) error {
 // their free locks tell, and reports whether there were any. Failing to remove
 // them is no reason not to go on.
 func removeStale(fs FS, target string) (some bool) {
-	if Unfinished(target, fs) {
-		return false // its journal may still need them
+	if hasJournal(target, fs) {
+		return false // it may still need them
 	}
 	folder := filepath.Dir(target)
 	entries, err := fs.ReadDir(folder)
