@@ -49,7 +49,7 @@ func (c *console) field(label, value string) {
 func fold(s string, width int, indent string) string {
 	var b strings.Builder
 	column := 0
-	for i, word := range strings.Fields(s) {
+	for i, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' }) {
 		n := len([]rune(word))
 		switch {
 		case i == 0:
