@@ -293,6 +293,11 @@ func FuzzJournal(f *testing.F) {
 		f.Add(string(header), string(body), len(j.Names) > 0)
 	}
 	f.Fuzz(func(t *testing.T, header, body string, shard bool) {
+		sum := strings.Repeat("\x00", sha256.Size)
+		b := journalMagic + header + "\n" + body + sum
+		if _, _, err := decodeHeader(strings.NewReader(b), int64(len(b))); err != nil {
+			return // Recover gets no further, as TestHostileJournals sees
+		}
 		s := newSandbox(t)
 		target, mine := sandboxModel, []string{sandboxModel}
 		if shard {
