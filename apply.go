@@ -50,8 +50,13 @@ func Recover(path string) (patch.Recovered, error) {
 // isFolder says that recover wants a file, and which ones of the folder need it.
 func isFolder(path string) error {
 	e := &InputError{Path: path, What: "cannot be recovered", Why: "it is a folder", Hint: "name a file: no file in this folder has an unfinished edit"}
-	if found := patch.UnfinishedIn(path, nil); len(found) > 0 {
-		e.Hint = "modelpatch recover " + report.Printable(strings.Join(found, " "))
+	const most = 20
+	found := patch.UnfinishedIn(path, nil)
+	if len(found) > 0 {
+		e.Hint = "modelpatch recover " + report.Printable(strings.Join(found[:min(len(found), most)], " "))
+	}
+	if len(found) > most {
+		e.Hint += fmt.Sprintf(" (and %d more)", len(found)-most)
 	}
 	return e
 }
@@ -142,9 +147,9 @@ func (r *patchRun) plan() (patch.Plan, error) {
 // the likeliest reason, and told by name.
 func (r *patchRun) misfit(file io.ReaderAt, size int64, how string) error {
 	e := &patch.RefusedError{Path: r.path, Why: fmt.Sprintf("the patch does not fit: %s", how),
-		Instead: fmt.Sprintf("it was made for a file named %s (%s)", report.Printable(r.patch.Source.Name), report.Printable(r.patch.Change))}
+		Instead: fmt.Sprintf("it was made for a file named %s (%s)", brief(r.patch.Source.Name), brief(r.patch.Change))}
 	if r.revert {
-		e.Instead = fmt.Sprintf("it takes back a change whose result was named %s (%s)", report.Printable(r.patch.Target.Name), report.Printable(r.patch.Change))
+		e.Instead = fmt.Sprintf("it takes back a change whose result was named %s (%s)", brief(r.patch.Target.Name), brief(r.patch.Change))
 	}
 	if other, err := r.patch.Differs(file, size, !r.revert); err == nil && other == "" {
 		e.Why, e.Instead = "the patch is applied to it already", "modelpatch revert takes it back"
@@ -154,6 +159,15 @@ func (r *patchRun) misfit(file io.ReaderAt, size int64, how string) error {
 		}
 	}
 	return e
+}
+
+// brief is a text of a patch file for a message; it may be of any length.
+func brief(s string) string {
+	const most = 120
+	if r := []rune(s[:min(len(s), 4*most)]); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return report.Printable(s)
 }
 
 func (r *patchRun) report(plan patch.Plan) report.Plan {

@@ -1,16 +1,25 @@
 package modelpatch
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
 )
+
+// mostDataNames is how many names for data files are tried.
+const mostDataNames = 1000
 
 // planData names the data files of a new model after it. Where those of an
 // older model stand under these names and may be replaced, others are taken:
@@ -18,54 +27,80 @@ import (
 // pointed to goes afterwards (facts/BAD-INPUTS §5 "Several files").
 func (c *change) planData(m position.Model, n position.DataNamer) (patch.Plan, error) {
 	name := c.w.Output
-	for try := 1; ; try++ {
+	for try := 1; try <= mostDataNames; try++ {
 		n.NameData(name)
 		plan, err := m.Edits()
-		if err != nil || !c.w.Force && !c.w.Backup || !taken(plan, filepath.Dir(c.w.Output)) {
+		if err != nil || !c.w.Force && !c.w.Backup {
 			return plan, err
+		}
+		switch busy, err := taken(plan, c.w.Output); {
+		case err != nil:
+			return plan, err
+		case !busy:
+			return plan, nil
 		}
 		name = fmt.Sprintf("%s.%d", c.w.Output, try)
 	}
+	return patch.Plan{}, &patch.OutputError{Op: "create", Path: c.w.Output, Err: fs.ErrExist,
+		Hint: fmt.Sprintf("%d names for its data file are taken: remove the files that no model uses", mostDataNames)}
 }
 
-// taken reports whether one of a plan's further outputs exists.
-func taken(plan patch.Plan, folder string) bool {
+// taken reports whether one of the further outputs of a plan for target exists.
+// Where that cannot be told, nothing can be written either.
+func taken(plan patch.Plan, target string) (bool, error) {
 	for _, o := range plan.Outputs[1:] {
-		if _, err := os.Lstat(filepath.Join(folder, o.Name)); !errors.Is(err, fs.ErrNotExist) {
-			return true
+		path := filepath.Join(filepath.Dir(target), o.Name)
+		switch _, err := os.Lstat(path); {
+		case err == nil:
+			return true, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return false, &patch.OutputError{Op: "create", Path: path, Err: err}
 		}
 	}
-	return false
+	return false, nil
 }
 
-// oldData are the data files that belong to a model which is going to be
-// replaced, and bear its name: with the new root nothing points to them. With a
-// backup they stay, for it needs them.
-func (c *change) oldData(plan patch.Plan, target string) []string {
-	if !c.w.Force || c.w.Backup || len(plan.Outputs) < 2 {
-		return nil
+// oldData returns the data files of the model at target, which is going to be
+// replaced: those that were seen to be its alone, which nothing points to
+// afterwards, and for the others a sentence that says why they stay. With a
+// backup all stay, for it needs them.
+func (c *change) oldData(plan patch.Plan, target string) (ours, notes []string) {
+	if !c.w.Force || c.w.Backup || len(plan.Outputs) < 2 || patch.CanEdit(target, nil) != nil {
+		return nil, nil
 	}
 	old, err := open(target, c.open)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	defer old.Close()
 	if _, ok := old.(position.DataNamer); !ok {
-		return nil
+		return nil, nil
 	}
-	folder, base := filepath.Split(target)
-	kept := map[string]bool{}
+	folder, base := filepath.Split(filepath.Clean(target))
+	kept := []string{base}
 	for _, o := range plan.Outputs {
-		kept[o.Name] = true
+		kept = append(kept, o.Name)
 	}
-	var out []string
+	var candidates []string
+	named := regexp.MustCompile(`^` + regexp.QuoteMeta(base) + `(\.\d+)?\.data(\.\d+)?$`)
 	for _, f := range old.Describe().Files {
 		name := filepath.Base(f.Path)
-		if !kept[name] && strings.HasPrefix(name, base+".") && strings.Contains(name, ".data") && !isInput(plan, folder+name) {
-			out = append(out, folder+name)
+		path := folder + name
+		if filepath.Clean(f.Path) == filepath.Clean(path) && named.MatchString(name) && !slices.Contains(kept, name) && !isInput(plan, path) {
+			candidates = append(candidates, path)
 		}
 	}
-	return out
+	for _, path := range candidates {
+		kept = append(kept, filepath.Base(path))
+	}
+	for _, path := range candidates {
+		if why := whyNotAlone(path, kept); why != "" {
+			notes = append(notes, report.Name(path)+", the data of the replaced model, is still there: "+why)
+			continue
+		}
+		ours = append(ours, path)
+	}
+	return ours, notes
 }
 
 // isInput reports whether a path is one of the plan's own files.
@@ -80,4 +115,115 @@ func isInput(plan patch.Plan, path string) bool {
 		}
 	}
 	return false
+}
+
+const (
+	// mostNeighbours is how many files of a folder are looked into.
+	mostNeighbours = 1000
+	// searched is the size up to which a file is searched for a name; of a
+	// larger one, the places are read where an ONNX model names its data.
+	searched = 16 << 20
+)
+
+// whyNotAlone says why the data file at path may belong to others than the model
+// that is replaced: "" when it has one name, and no other file of its folder and
+// no model in the two folders above mentions it. kept are names in its folder
+// that do not count.
+func whyNotAlone(path string, kept []string) string {
+	if err := patch.CanEdit(path, nil); err != nil {
+		return err.Error()
+	}
+	data, err := os.Lstat(path)
+	if err != nil {
+		return err.Error()
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return err.Error()
+	}
+	for level := range 3 {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			return err.Error()
+		}
+		looked := 0
+		for _, e := range entries {
+			name := e.Name()
+			if e.IsDir() || level == 0 && (name == filepath.Base(path) || slices.Contains(kept, name)) || level > 0 && !strings.HasSuffix(name, ".onnx") {
+				continue
+			}
+			if looked++; looked > mostNeighbours {
+				return "there are too many files beside it to see whether others use it"
+			}
+			if why := mentions(filepath.Join(folder, name), data); why != "" {
+				return why
+			}
+		}
+		folder = filepath.Dir(folder)
+	}
+	return ""
+}
+
+// mentions says how a file points to the data file of the given name, "" when it
+// does not.
+func mentions(path string, data fs.FileInfo) string {
+	name := report.Name(filepath.Base(path))
+	unseen := func(err error) string { return fmt.Sprintf("whether %s uses it cannot be seen: %v", name, err) }
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // a link that leads nowhere
+		return ""
+	case err != nil:
+		return unseen(err)
+	case os.SameFile(info, data):
+		return name + " is a link to it"
+	case strings.HasPrefix(filepath.Base(path), data.Name()):
+		return name + " is named after it"
+	case !info.Mode().IsRegular() || strings.HasSuffix(path, patchSuffix):
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return unseen(err)
+	}
+	defer f.Close()
+	head := make([]byte, headBytes)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return unseen(err)
+	}
+	if packing(head[:n]) != "" {
+		return unseen(errors.New("it is compressed"))
+	}
+	if info.Size() > searched {
+		return located(path, data.Name())
+	}
+	rest, err := io.ReadAll(io.LimitReader(f, searched))
+	if err != nil {
+		return unseen(err)
+	}
+	if bytes.Contains(append(head[:n], rest...), []byte(data.Name())) {
+		return name + " mentions it"
+	}
+	return ""
+}
+
+// located says whether an ONNX model has data in a file of the given name.
+func located(path, data string) string {
+	name := report.Name(filepath.Base(path))
+	f, err := onnx.Open(path, onnx.Options{})
+	if err != nil {
+		if strings.HasSuffix(path, ".onnx") {
+			return fmt.Sprintf("whether %s uses it cannot be seen: %v", name, err)
+		}
+		return ""
+	}
+	defer f.Close()
+	why := ""
+	f.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
+		if filepath.Base(t.DataFile()) == data {
+			why = name + " uses it"
+		}
+	})
+	return why
 }

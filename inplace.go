@@ -31,8 +31,11 @@ func (c *change) planInPlace(m position.Model) (patch.Plan, error) {
 		return plan, err
 	}
 	block, why := patch.InsertBlock(e.Path, nil)
-	if why == nil {
+	switch {
+	case why == nil:
 		plan, err = p.EditsInPlace(block)
+	case is[*patch.OutputError](why), is[*patch.InputError](why):
+		return plan, why // of the disk, and not of the file system's kind
 	}
 	if e, ok := errors.AsType[*gguf.PlaceError](err); ok {
 		return plan, c.misplaced(e, why)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -41,9 +42,10 @@ type sidecar struct {
 	data  []byte
 	edits []sidecarEdit // in order
 
-	target string // the file that is to be written; empty: none, see why
-	why    string // it is not written
-	backup string // where the old value is then; empty: nowhere
+	target   string // the file that is to be written; empty: none, see why
+	replaces bool   // target is there already, and may be replaced
+	why      string // it is not written
+	backup   string // where the old value is then; empty: nowhere
 }
 
 // sidecarEdit is one number in a sidecar file.
@@ -75,14 +77,34 @@ func findSidecars(model string, old, new int) []*sidecar {
 func readSidecar(path string) (*sidecar, []jsonNumber) {
 	s := &sidecar{name: filepath.Base(path), path: path}
 	var err error
-	if s.info, err = os.Stat(path); err != nil || !s.info.Mode().IsRegular() || s.info.Size() > maxSidecar {
+	if s.data, s.info, err = readSmall(path, maxSidecar); err != nil {
 		return nil, nil
 	}
-	if s.data, err = os.ReadFile(path); err != nil {
-		return nil, nil
+	return s, jsonNumbers(s.data, sidecarPointers[s.name])
+}
+
+// readSmall reads a regular file of at most the given size. It waits for no pipe
+// and reads no device.
+func readSmall(path string, most int64) ([]byte, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
 	}
-	numbers := slices.DeleteFunc(jsonNumbers(s.data), func(n jsonNumber) bool { return !slices.Contains(sidecarPointers[s.name], n.pointer) })
-	return s, numbers
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !info.Mode().IsRegular():
+		return nil, nil, errors.New("not a regular file, but " + kindOf(info.Mode()))
+	case info.Size() > most:
+		return nil, nil, fmt.Errorf("%d bytes are too many", info.Size())
+	}
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(b)) != info.Size() {
+		err = errors.New("changed while reading")
+	}
+	return b, info, err
 }
 
 // add gives a number another value, where both are whole numbers as JSON writes
@@ -123,65 +145,92 @@ type jsonNumber struct {
 	at            int64
 }
 
-// jsonNumbers lists the numbers of a JSON text with their places; nil when it
-// is not JSON.
-func jsonNumbers(data []byte) []jsonNumber {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	var out []jsonNumber
-	type level struct {
-		object bool
-		key    string
-		index  int
-		value  bool // the next token of an object is a value
-	}
-	var stack []level
-	pointer := func() string {
-		var b strings.Builder
-		for _, l := range stack {
-			if l.object {
-				b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(l.key))
-			} else {
-				fmt.Fprintf(&b, "/%d", l.index)
-			}
-		}
-		return b.String()
-	}
-	done := func() { // a value ended
-		if len(stack) > 0 {
-			top := &stack[len(stack)-1]
-			top.value = false
-			top.index++
-		}
+// maxNesting bounds how deep a JSON text may be nested: configurations are a few
+// levels deep.
+const maxNesting = 1000
+
+// jsonNumbers lists the numbers of a JSON text at the given pointers, in the
+// order of their places; nil when it is not JSON. A pointer that occurs twice is
+// left out: readers disagree about which one counts.
+func jsonNumbers(data []byte, pointers []string) []jsonNumber {
+	w := jsonWalk{Decoder: json.NewDecoder(bytes.NewReader(data)), found: map[string]int{}}
+	w.UseNumber()
+	var paths [][]string
+	for _, p := range pointers {
+		paths = append(paths, strings.Split(p, "/")[1:])
 	}
 	for {
-		t, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		if err != nil {
+		if err := w.value(paths, 0); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
 			return nil
 		}
-		if delim, ok := t.(json.Delim); ok {
-			switch delim {
-			case '{', '[':
-				stack = append(stack, level{object: delim == '{'})
-			default:
-				stack = stack[:len(stack)-1]
-				done()
+	}
+	return slices.DeleteFunc(w.numbers, func(n jsonNumber) bool { return w.found[n.pointer] > 1 })
+}
+
+// jsonWalk reads a JSON text once, from front to back.
+type jsonWalk struct {
+	*json.Decoder
+	numbers []jsonNumber
+	found   map[string]int // by pointer
+}
+
+// value reads a value at a depth. paths are the pointers that lead through it;
+// nothing is kept of what lies on none.
+func (w *jsonWalk) value(paths [][]string, depth int) error {
+	t, err := w.Token()
+	if err != nil {
+		return err
+	}
+	switch t := t.(type) {
+	case json.Delim:
+		if depth == maxNesting {
+			return fmt.Errorf("more than %d levels", maxNesting)
+		}
+		err = w.members(t == '{', paths, depth)
+	case json.Number:
+		w.number(t.String(), paths, depth)
+	}
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// members reads what stands in an object or an array, and its end.
+func (w *jsonWalk) members(object bool, paths [][]string, depth int) error {
+	for w.More() {
+		var inside [][]string
+		if object {
+			t, err := w.Token()
+			if err != nil {
+				return err
 			}
+			key, _ := t.(string)
+			for _, p := range paths {
+				if len(p) > depth && p[depth] == key {
+					inside = append(inside, p)
+				}
+			}
+		}
+		if err := w.value(inside, depth+1); err != nil {
+			return err
+		}
+	}
+	_, err := w.Token()
+	return err
+}
+
+// number notes a number at the end of a pointer.
+func (w *jsonWalk) number(text string, paths [][]string, depth int) {
+	for _, p := range paths {
+		if len(p) != depth || depth == 0 {
 			continue
 		}
-		if len(stack) > 0 {
-			if top := &stack[len(stack)-1]; top.object && !top.value {
-				top.key, _ = t.(string)
-				top.value = true
-				continue
-			}
+		n := jsonNumber{"/" + strings.Join(p, "/"), text, w.InputOffset() - int64(len(text))}
+		if w.found[n.pointer]++; w.found[n.pointer] == 1 {
+			w.numbers = append(w.numbers, n)
 		}
-		if n, ok := t.(json.Number); ok {
-			out = append(out, jsonNumber{pointer(), n.String(), d.InputOffset() - int64(len(n.String()))})
-		}
-		done()
 	}
 }

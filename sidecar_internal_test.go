@@ -1,17 +1,22 @@
 package modelpatch
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelpatch/modelpatch/patch"
 )
 
 func TestJSONNumbers(t *testing.T) {
-	text := `{"a": {"b/c": [1, {"d": -2.5e3}], "e": "7"}, "max_position_embeddings" : 514}`
-	want := map[string]string{"/a/b~1c/0": "1", "/a/b~1c/1/d": "-2.5e3", "/max_position_embeddings": "514"}
-	got := jsonNumbers([]byte(text))
+	text := `{"a": {"b": [1, {"d": 9}], "e": "7", "f": -2.5e3, "n": {"n": 4}}, "n": "3", "x": {"n": 8}, "max_position_embeddings" : 514, "twice": 1, "twice": 2, "0": 7} `
+	want := map[string]string{"/a/f": "-2.5e3", "/max_position_embeddings": "514", "/a/n/n": "4"}
+	pointers := []string{"/a/f", "/a/b", "/a/b/d", "/a/b/0", "/a/e", "/a/n/n", "/n", "/f", "/max_position_embeddings", "/twice", "/absent"}
+	got := jsonNumbers([]byte(text), pointers)
 	if len(got) != len(want) {
 		t.Fatalf("%d numbers, want %d: %v", len(got), len(want), got)
 	}
@@ -20,8 +25,102 @@ func TestJSONNumbers(t *testing.T) {
 			t.Errorf("%s: %q at %d", n.pointer, n.text, n.at)
 		}
 	}
-	if jsonNumbers([]byte(`{"a": `)) != nil {
-		t.Error("broken JSON gave numbers")
+	for _, broken := range []string{`{"n": 5`, `{"n": 5}}`, `{"n": 5} x`, `{"n": 5, }`, `{"n": 5]`, `{"n": 5 "m": 6}`, ``, `5`, `[5]`} {
+		if got := jsonNumbers([]byte(broken), []string{"/n"}); got != nil {
+			t.Errorf("%s gave %v", broken, got)
+		}
+	}
+}
+
+// TestJSONNumbersLarge: what is nested deep, or has long keys, takes time by its
+// size alone, and memory by far less than its depth.
+func TestJSONNumbersLarge(t *testing.T) {
+	const n = 1 << 20
+	pointers := sidecarPointers["config.json"]
+	numbers := "[" + strings.Repeat("1,", n) + "1]"
+	for name, c := range map[string]struct {
+		text  string
+		found int
+	}{
+		"deep":       {`{"n_ctx": 5, "a": ` + strings.Repeat("[", 10*n) + strings.Repeat("]", 10*n) + "}", 0},
+		"many deep":  {`{"n_ctx": 5, "a": ` + strings.Repeat(`{"k": `, maxNesting-1) + numbers + strings.Repeat("}", maxNesting), 0},
+		"nested":     {`{"n_ctx": 5, "a": ` + strings.Repeat(`{"k": `, maxNesting-2) + numbers + strings.Repeat("}", maxNesting-1), 1},
+		"a long key": {`{"n_ctx": 5, "` + strings.Repeat("k", n) + `": ` + numbers + "}", 1},
+		"many keys":  {`{"n_ctx": 5` + strings.Repeat(`, "n_ctx": 5`, n) + "}", 0},
+	} {
+		start := time.Now()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got := jsonNumbers([]byte(c.text), pointers)
+		runtime.ReadMemStats(&after)
+		if len(got) != c.found {
+			t.Errorf("%s: %v", name, got)
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s: %v", name, took)
+		}
+		if made := after.TotalAlloc - before.TotalAlloc; made > 1<<28+16*uint64(len(c.text)) {
+			t.Errorf("%s: %d bytes for %d", name, made, len(c.text))
+		}
+	}
+}
+
+// FuzzJSONNumbers reads sidecars of any content: numbers stand where they are
+// said to stand, and the text with other numbers is as valid as before.
+func FuzzJSONNumbers(f *testing.F) {
+	f.Add([]byte(`{"text_config": {"max_position_embeddings": 512}, "n_ctx": 512, "a": [[{"n_ctx": 1e9}]]}`))
+	f.Add([]byte(`{"n_ctx":512,"n_ctx":512,"max_seq_len":-0}`))
+	f.Add([]byte("\ufeff{}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s := &sidecar{name: "config.json", path: "config.json", data: data}
+		for _, n := range jsonNumbers(data, sidecarPointers[s.name]) {
+			if string(data[n.at:n.at+int64(len(n.text))]) != n.text {
+				t.Fatalf("%q is not at %d", n.text, n.at)
+			}
+			s.add(n, "12345")
+		}
+		if len(s.edits) > len(sidecarPointers[s.name]) {
+			t.Fatalf("%d edits", len(s.edits))
+		}
+		if json.Valid(data) && !json.Valid(s.changed()) {
+			t.Fatalf("%q became %q", data, s.changed())
+		}
+	})
+}
+
+// FuzzReadPlan reads plans of any content.
+func FuzzReadPlan(f *testing.F) {
+	f.Add([]byte(`{"schema":"modelpatch.plan/1","path":"m","command":"extend --len 8","changes":[{"encoding":"e0","what":"w","expect":"same","tolerance":0}],"edits":[{"file":"m","range":[0,1],"bytes":1,"why":"w"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "plan.json")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := ReadPlan(path); (p == nil) == (err == nil) {
+			t.Fatal(p, err)
+		}
+	})
+}
+
+// TestReadPlanOfAnything reads what is no plan, none of it whole.
+func TestReadPlanOfAnything(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	large := write("large", "")
+	if err := os.Truncate(large, 1<<40); err != nil {
+		t.Skip("skipped by name: plans of any kind (no sparse files here)")
+	}
+	for _, path := range []string{folder, os.DevNull, "/dev/zero", large, filepath.Join(folder, "absent"), write("text", "no plan"),
+		write("empty", `{"schema":"modelpatch.plan/1","edits":[`+strings.Repeat("{},", maxPlanCommas)+`{}]}`)} {
+		if p, err := ReadPlan(path); err == nil || !is[*InputError](err) {
+			t.Errorf("%s: %v, %v", path, p, err)
+		}
 	}
 }
 

@@ -94,13 +94,13 @@ func (s *sidecar) aimBeside(model string, w WriteOptions) error {
 		return &patch.OutputError{Op: "create", Path: at, Err: fs.ErrExist,
 			Hint: "force replaces it and keeps the old one as " + s.name + ".bak; it stays as it is where sidecars are not asked for"}
 	}
-	s.target = real
+	s.target, s.replaces = real, true
 	return nil
 }
 
 // isWritten reports whether a file has the new content already.
 func (s *sidecar) isWritten(path string) bool {
-	b, err := os.ReadFile(path)
+	b, _, err := readSmall(path, maxSidecar)
 	return err == nil && bytes.Equal(b, s.changed())
 }
 
@@ -176,13 +176,14 @@ func (s *sidecar) edit(ctx context.Context) error {
 	return err
 }
 
-// writeNew writes a changed copy, and keeps a file that was there as NAME.bak.
+// writeNew writes a changed copy, and keeps a file that it may replace as
+// NAME.bak. One that has come since is not replaced.
 func (s *sidecar) writeNew(ctx context.Context) error {
 	p := patch.Plan{Inputs: []patch.Input{{Path: s.path, Size: s.info.Size(), Info: s.info}}, Outputs: []patch.Output{{}}}
 	for _, e := range s.edits {
 		p.Edits = append(p.Edits, patch.Edit{At: e.at, Old: int64(len(e.old)), New: patch.Text(e.new), Why: "stated length"})
 	}
-	written, err := patch.WriteNew(ctx, p, s.target, patch.WriteOptions{Backup: true})
+	written, err := patch.WriteNew(ctx, p, s.target, patch.WriteOptions{Backup: s.replaces})
 	if err == nil {
 		s.backup = written[0].Backup
 	}

@@ -1,9 +1,9 @@
 package modelpatch
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/verify"
@@ -94,13 +94,24 @@ func firstFailure(v report.Verify) string {
 	return v.Verdict
 }
 
+const (
+	// maxPlan bounds a plan file; plans are some hundred bytes an edit.
+	maxPlan = 64 << 20
+	// maxPlanCommas bounds the members of a plan, which take more memory than
+	// their text.
+	maxPlanCommas = 1 << 20
+)
+
 // ReadPlan reads a plan that a changing command printed with --json.
 func ReadPlan(path string) (*report.Plan, error) {
-	data, err := os.ReadFile(path)
+	data, _, err := readSmall(path, maxPlan)
 	if err != nil {
-		return nil, err
+		return nil, cannotOpen(path, err)
 	}
 	var p report.Plan
+	if bytes.Count(data, []byte(",")) > maxPlanCommas {
+		return nil, &InputError{Path: path, What: "not a plan", Why: "it has more than a million members"}
+	}
 	if err := json.Unmarshal(data, &p); err != nil || p.Schema != report.SchemaPlan {
 		return nil, &InputError{Path: path, What: "not a plan", Why: "it must be a plan as a changing command prints it in JSON"}
 	}

@@ -3,6 +3,7 @@ package modelpatch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 
 	"github.com/modelpatch/modelpatch/patch"
@@ -16,6 +17,9 @@ func (c *change) write(ctx context.Context, m position.Model, plan patch.Plan, o
 		return c.writeInPlace(ctx, m, plan, out)
 	}
 	target := c.w.Output
+	if target == "" || os.IsPathSeparator(target[len(target)-1]) {
+		return &patch.OutputError{Op: "create", Path: target, Err: errors.New("the output is a folder"), Hint: "name the file inside it"}
+	}
 	if n, ok := m.(position.OutputNamer); ok {
 		root, further := n.OutputNames(target)
 		target = root
@@ -26,7 +30,7 @@ func (c *change) write(ctx context.Context, m position.Model, plan patch.Plan, o
 	if c.w.PatchOnly {
 		return c.writePatches(ctx, m, plan, target, out)
 	}
-	obsolete := c.oldData(plan, target)
+	obsolete, notes := c.oldData(plan, target)
 	o := c.writeOptions()
 	o.Progress, o.Check = c.w.Progress, func(path string) error {
 		return c.checkNew(ctx, path, func() (position.Model, error) { return open(path, c.open) }, out)
@@ -38,11 +42,13 @@ func (c *change) write(ctx context.Context, m position.Model, plan patch.Plan, o
 	for _, f := range written {
 		noteWritten(out, f, "new")
 	}
+	out.Notes = append(out.Notes, notes...)
 	for _, path := range obsolete {
 		if err := os.Remove(path); err != nil {
 			return &patch.OutputError{Op: "remove it", Path: path, Err: err, Done: true,
 				State: "the new model is in place, but data of the replaced one are still here"}
 		}
+		out.Removed = append(out.Removed, report.Name(path))
 	}
 	return nil
 }

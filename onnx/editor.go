@@ -75,16 +75,16 @@ func (e *Editor) replaceField(fr *frame, f field, new []byte, why string) {
 // one change; by others it is an error.
 func (e *Editor) ReplaceTensor(t *Tensor, dims []int64, data patch.Source, why string) error {
 	if reason := t.Editable(); reason != "" {
-		return &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: reason}
+		return &UnsupportedError{Place: fmt.Sprintf("tensor %s", quoted(t.Name)), What: reason}
 	}
 	if n, ok := (&Tensor{Dims: dims}).elements(); !ok || t.Type.Size(n) != data.Size() {
-		return &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: fmt.Sprintf("%d bytes for %v of %s", data.Size(), dims, t.Type)}
+		return &UnsupportedError{Place: fmt.Sprintf("tensor %s", quoted(t.Name)), What: fmt.Sprintf("%d bytes for %v of %s", data.Size(), dims, t.Type)}
 	}
 	if earlier, ok := e.replaced[t]; ok {
 		if slices.Equal(earlier.dims, dims) && sameBytes(earlier.data, data) {
 			return nil
 		}
-		return &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: "two changes want it differently: " + earlier.why + "; " + why}
+		return &UnsupportedError{Place: fmt.Sprintf("tensor %s", quoted(t.Name)), What: "two changes want it differently: " + earlier.why + "; " + why}
 	}
 	e.replaced[t] = replacement{slices.Clone(dims), data, why}
 	if !slices.Equal(dims, t.Dims) {
@@ -529,7 +529,7 @@ func (t *Tensor) Source(first, n int64) (patch.Source, error) {
 	}
 	width := int64(t.Type.Bits() / 8)
 	if width == 0 || (first+n)*width > size {
-		return nil, &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: "its elements cannot be copied one by one"}
+		return nil, &UnsupportedError{Place: fmt.Sprintf("tensor %s", quoted(t.Name)), What: "its elements cannot be copied one by one"}
 	}
 	return patch.Region(r, first*width, n*width), nil
 }

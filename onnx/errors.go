@@ -1,6 +1,18 @@
 package onnx
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
+
+// quoted is a name as errors say it: in quotes, and cut when it is long.
+func quoted(name string) string {
+	const most = 120
+	if r := []rune(name[:min(len(name), 4*most)]); len(r) > most {
+		name = string(r[:most]) + "…"
+	}
+	return strconv.Quote(name)
+}
 
 // FormatError is the error of bytes that are not an ONNX model.
 type FormatError struct {
@@ -43,7 +55,7 @@ type ExternalError struct {
 
 // Error says the model, the tensor and what is wrong with its data.
 func (e *ExternalError) Error() string {
-	return fmt.Sprintf("%s: tensor %q: external data: %s", e.Path, e.Tensor, e.What)
+	return fmt.Sprintf("%s: tensor %s: external data: %s", e.Path, quoted(e.Tensor), e.What)
 }
 
 // Hints returns what the user can do, for printing under the error.

@@ -75,7 +75,7 @@ func (f *File) externalRange(t *Tensor) (at, n int64, err error) {
 		}
 		v, err := strconv.ParseInt(s, 10, 64)
 		if err != nil || !decimal(s) {
-			return 0, bad(fmt.Sprintf("%s %q is not a whole number", key, s))
+			return 0, bad(fmt.Sprintf("%s %s is not a whole number", key, quoted(s)))
 		}
 		return v, nil
 	}
@@ -119,7 +119,7 @@ func (f *File) externalFile(t *Tensor) (*externalFile, error) {
 		return nil, bad("no location", "")
 	}
 	if err := checkLocation(name); err != nil {
-		return nil, bad(fmt.Sprintf("%q: %v: not opened", name, err), "only files inside the model's folder are read")
+		return nil, bad(fmt.Sprintf("%s: %v: not opened", quoted(name), err), "only files inside the model's folder are read")
 	}
 	name = t.DataFile()
 	if e := f.external[name]; e != nil {
@@ -140,14 +140,13 @@ func (f *File) externalFile(t *Tensor) (*externalFile, error) {
 }
 
 // openInside opens a data file below the model's folder without following
-// links out of it. A hub cache links both model and data from snapshots/REV
-// into blobs: there the cache's model folder is the limit.
+// links out of it, but for a hub's cache: see hubBlob.
 func (f *File) openInside(name string) (*externalFile, error) {
 	folder := filepath.Dir(f.Path)
 	file, err := openRegular(folder, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		if cache, rel, ok := hubCache(f.Path); ok {
-			file, err = openRegular(cache, path.Join(rel, name))
+		if blobs, blob, ok := hubBlob(f.Path, name); ok {
+			file, err = openRegular(blobs, blob)
 		}
 	}
 	if err != nil && f.options.ExternalRoot != "" {
@@ -187,22 +186,37 @@ func openRegular(folder, name string) (*os.File, error) {
 	return file, nil
 }
 
-// hubCache recognises …/snapshots/REV/…/model.onnx as a link into …/blobs and
-// returns the cache's model folder and the model folder's path inside it.
-func hubCache(model string) (cache, rel string, ok bool) {
-	target, err := os.Readlink(model)
-	if err != nil || !strings.Contains(filepath.ToSlash(target), "blobs/") {
-		return "", "", false
-	}
-	abs, err := filepath.Abs(model)
+// hubBlob finds a data file of a model in a hub's cache, by its real layout: the
+// model is a link in …/models--ORG--NAME/snapshots/REV to a file of
+// …/models--ORG--NAME/blobs, and so is name beside it. It returns that folder of
+// blobs and the file's name there. refs, the third folder, is absent where a
+// snapshot was fetched by its commit.
+func hubBlob(model, name string) (blobs, blob string, ok bool) {
+	real, err := filepath.EvalSymlinks(model)
 	if err != nil {
 		return "", "", false
 	}
-	before, after, found := strings.Cut(filepath.ToSlash(abs), "/snapshots/")
-	if !found {
+	folder, err := filepath.EvalSymlinks(filepath.Dir(model))
+	if err != nil {
 		return "", "", false
 	}
-	return filepath.FromSlash(before), path.Join("snapshots", path.Dir(after)), true
+	if real, err = filepath.Abs(real); err != nil {
+		return "", "", false
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return "", "", false
+	}
+	blobs = filepath.Dir(real)
+	cache := filepath.Dir(blobs)
+	inside, err := filepath.Rel(filepath.Join(cache, "snapshots"), folder)
+	if err != nil || inside == "." || !filepath.IsLocal(inside) || filepath.Base(blobs) != "blobs" || !strings.HasPrefix(filepath.Base(cache), "models--") {
+		return "", "", false
+	}
+	data, err := filepath.EvalSymlinks(filepath.Join(folder, name))
+	if err != nil || filepath.Dir(data) != blobs {
+		return "", "", false
+	}
+	return blobs, filepath.Base(data), true
 }
 
 // insideRoot resolves links of file and returns its path below root.

@@ -170,6 +170,45 @@ func TestHubCache(t *testing.T) {
 	}
 }
 
+// TestNoHubCache lays folders out like a hub's cache, and not quite: data outside
+// of the model's folder are not read.
+func TestNoHubCache(t *testing.T) {
+	model, data := modelOf(table(ext("location", "m.onnx.data"))), make([]byte, 256)
+	for _, c := range []struct{ name, folder, model, data string }{
+		{"no cache at all", "home/snapshots/proj/dl", "home/snapshots/proj/dl/blobs/m", "home/secret"},
+		{"another folder's name", "x/snapshots/rev", "x/blobs/m", "x/blobs/d"},
+		{"data beside blobs", "models--x/snapshots/rev", "models--x/blobs/m", "models--x/secret"},
+		{"data below blobs", "models--x/snapshots/rev", "models--x/blobs/m", "models--x/blobs/sub/d"},
+		{"data of another cache", "models--x/snapshots/rev", "models--x/blobs/m", "models--y/blobs/d"},
+		{"a model of another cache", "models--x/snapshots/rev", "models--y/blobs/m", "models--x/blobs/d"},
+		{"a snapshot in no cache", "models--x/rev", "models--x/blobs/m", "models--x/blobs/d"},
+		{"snapshots without a revision", "models--x/snapshots", "models--x/blobs/m", "models--x/blobs/d"},
+		{"a cache in a download", "models--x/snapshots/dl/snapshots/rev", "models--x/snapshots/dl/blobs/m", "models--x/blobs/d"},
+		{"data that is no link", "models--x/snapshots/rev", "models--x/blobs/m", ""},
+	} {
+		root := t.TempDir()
+		write(t, filepath.Join(root, c.model), model)
+		folder := filepath.Join(root, c.folder)
+		to := func(path string) string {
+			rel, err := filepath.Rel(folder, filepath.Join(root, path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return rel
+		}
+		link(t, to(c.model), filepath.Join(folder, "m.onnx"))
+		if c.data == "" {
+			write(t, filepath.Join(folder, "m.onnx.data"), data)
+		} else {
+			write(t, filepath.Join(root, c.data), data)
+			link(t, to(c.data), filepath.Join(folder, "m.onnx.data"))
+		}
+		if err := check(t, filepath.Join(folder, "m.onnx"), Options{}); (err == nil) != (c.data == "") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
 // TestHardLink reads data that has a second name, which other readers refuse.
 func TestHardLink(t *testing.T) {
 	path := externalModel(t, "location", "ext.bin")

@@ -100,7 +100,7 @@ func (f *File) checkFunctions() error {
 	for _, fn := range f.Functions {
 		name := functionName{fn.Domain, fn.Name}
 		if f.functions[name] != nil {
-			f.Repeats = append(f.Repeats, Repeat{Kind: RepeatFunction, What: fmt.Sprintf("function %q occurs twice", fn.Name)})
+			f.Repeats = append(f.Repeats, Repeat{Kind: RepeatFunction, What: fmt.Sprintf("function %s occurs twice", quoted(fn.Name))})
 			continue
 		}
 		f.functions[name] = fn
@@ -110,7 +110,7 @@ func (f *File) checkFunctions() error {
 	var visit func(fn *Function, depth int) error
 	visit = func(fn *Function, depth int) error {
 		bad := func(what string) error {
-			return &FormatError{Path: f.Path, Offset: fn.Graph.frame.start, Place: fmt.Sprintf("functions[%q]", fn.Name), What: what}
+			return &FormatError{Path: f.Path, Offset: fn.Graph.frame.start, Place: fmt.Sprintf("functions[%s]", quoted(fn.Name)), What: what}
 		}
 		switch {
 		case state[fn] == done:

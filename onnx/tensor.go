@@ -109,7 +109,7 @@ func (p *parser) externalEntry(t *Tensor, fr *frame, f field) error {
 		t.external, t.entries = map[string]field{}, map[string]string{}
 	}
 	if _, twice := t.external[key]; twice {
-		return &FormatError{Offset: f.tag, Place: "external_data", What: fmt.Sprintf("key %q occurs twice", key)}
+		return &FormatError{Offset: f.tag, Place: "external_data", What: fmt.Sprintf("key %s occurs twice", quoted(key))}
 	}
 	if len(t.external) == maxExternalEntries {
 		return &FormatError{Offset: f.tag, Place: "external_data", What: fmt.Sprintf("more than %d keys", maxExternalEntries)}
@@ -122,7 +122,7 @@ func (p *parser) externalEntry(t *Tensor, fr *frame, f field) error {
 // and the bytes that are there.
 func (p *parser) checkTensor(t *Tensor) error {
 	bad := func(what string, args ...any) error {
-		return &FormatError{Offset: t.frame.start, What: fmt.Sprintf("tensor %q: ", t.Name) + fmt.Sprintf(what, args...)}
+		return &FormatError{Offset: t.frame.start, What: fmt.Sprintf("tensor %s: ", quoted(t.Name)) + fmt.Sprintf(what, args...)}
 	}
 	if t.Type == Undefined {
 		return bad("no data type")
@@ -132,7 +132,7 @@ func (p *parser) checkTensor(t *Tensor) error {
 		return bad("dimensions %v are negative or their product does not fit", t.Dims)
 	}
 	if t.raw != nil && len(t.typed) > 0 {
-		p.repeat(t, RepeatData, fmt.Sprintf("tensor %q has raw and typed data", t.Name))
+		p.repeat(t, RepeatData, fmt.Sprintf("tensor %s has raw and typed data", quoted(t.Name)))
 	}
 	if t.raw == nil || t.isExt || !t.Type.Known() {
 		return nil
@@ -209,7 +209,7 @@ func (t *Tensor) reader() (io.ReaderAt, int64, error) {
 	n := t.Len()
 	size := t.Type.Size(n)
 	if size < 0 {
-		return nil, 0, &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: "elements of type " + t.Type.String() + " have no fixed size"}
+		return nil, 0, &UnsupportedError{Place: fmt.Sprintf("tensor %s", quoted(t.Name)), What: "elements of type " + t.Type.String() + " have no fixed size"}
 	}
 	switch {
 	case t.isExt:
@@ -276,7 +276,7 @@ func (t *Tensor) Complete() error {
 	// Every element takes a byte or more in the file, packed small types and
 	// complex numbers (two a element) included.
 	if t.Len() > 2*claimed+1 {
-		return &FormatError{Path: t.file.Path, Offset: t.frame.start, What: fmt.Sprintf("tensor %q: dimensions %v want %d elements and there are fewer", t.Name, t.Dims, t.Len())}
+		return &FormatError{Path: t.file.Path, Offset: t.frame.start, What: fmt.Sprintf("tensor %s: dimensions %v want %d elements and there are fewer", quoted(t.Name), t.Dims, t.Len())}
 	}
 	return nil
 }
@@ -285,7 +285,7 @@ func (t *Tensor) Complete() error {
 func (t *Tensor) typedBytes(size int64) ([]byte, error) {
 	for _, f := range t.typed {
 		if f.number != typedField(t.Type) {
-			return nil, &FormatError{Path: t.file.Path, Offset: f.tag, What: fmt.Sprintf("tensor %q: its elements are %s, and stand in field %d, which is for others", t.Name, t.Type, f.number)}
+			return nil, &FormatError{Path: t.file.Path, Offset: f.tag, What: fmt.Sprintf("tensor %s: its elements are %s, and stand in field %d, which is for others", quoted(t.Name), t.Type, f.number)}
 		}
 	}
 	if err := t.Complete(); err != nil {
@@ -337,7 +337,7 @@ func (t *Tensor) typedBytes(size int64) ([]byte, error) {
 		}
 	}
 	if int64(len(out)) != size {
-		return nil, &FormatError{Path: t.file.Path, Offset: t.frame.start, What: fmt.Sprintf("tensor %q: %d bytes of typed data, and %v of %s need %d", t.Name, len(out), t.Dims, t.Type, size)}
+		return nil, &FormatError{Path: t.file.Path, Offset: t.frame.start, What: fmt.Sprintf("tensor %s: %d bytes of typed data, and %v of %s need %d", quoted(t.Name), len(out), t.Dims, t.Type, size)}
 	}
 	return out, nil
 }

@@ -21,11 +21,11 @@ func (t *Tensor) Raw(first, n int64) ([]byte, error) {
 func (t *Tensor) read(first, n int64) ([]byte, error) {
 	total := t.Len()
 	if first < 0 || n < 0 || first > total || n > total-first {
-		return nil, fmt.Errorf("tensor %q: elements %d to %d of %d", t.Name, first, first+n, total)
+		return nil, fmt.Errorf("tensor %s: elements %d to %d of %d", quoted(t.Name), first, first+n, total)
 	}
 	bits := int64(t.Type.Bits())
 	if bits < 8 && (first != 0 || n != total) {
-		return nil, &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: "parts of " + t.Type.String()}
+		return nil, &UnsupportedError{Place: fmt.Sprintf("tensor %s", quoted(t.Name)), What: "parts of " + t.Type.String()}
 	}
 	if at, size := first*(bits/8), t.Type.Size(n); !t.isExt && size > 0 && at+size <= int64(len(t.small)) {
 		return t.small[at : at+size], nil
@@ -39,7 +39,7 @@ func (t *Tensor) read(first, n int64) ([]byte, error) {
 		return b, nil
 	}
 	if got, err := r.ReadAt(b, first*(bits/8)); got < len(b) {
-		return nil, fmt.Errorf("tensor %q: reading: %w", t.Name, err)
+		return nil, fmt.Errorf("tensor %s: reading: %w", quoted(t.Name), err)
 	}
 	return b, nil
 }
@@ -53,7 +53,7 @@ func (t *Tensor) Floats(first, n int64) ([]float64, error) {
 	}
 	out := make([]float64, n)
 	if !decodeFloats(t.Type, b, out) {
-		return nil, &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: "elements of type " + t.Type.String() + " are not read as numbers"}
+		return nil, &UnsupportedError{Place: fmt.Sprintf("tensor %s", quoted(t.Name)), What: "elements of type " + t.Type.String() + " are not read as numbers"}
 	}
 	return out, nil
 }
@@ -66,7 +66,7 @@ func (t *Tensor) Ints(first, n int64) ([]int64, error) {
 	}
 	out := make([]int64, n)
 	if !decodeInts(t.Type, b, out) {
-		return nil, &UnsupportedError{Place: fmt.Sprintf("tensor %q", t.Name), What: "elements of type " + t.Type.String() + " are not read as integers"}
+		return nil, &UnsupportedError{Place: fmt.Sprintf("tensor %s", quoted(t.Name)), What: "elements of type " + t.Type.String() + " are not read as integers"}
 	}
 	return out, nil
 }

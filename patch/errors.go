@@ -52,6 +52,18 @@ func cause(path string, err error) string {
 // Unwrap is the cause.
 func (e *InputError) Unwrap() error { return e.Err }
 
+// adviceError adds to an error what would help.
+type adviceError struct {
+	error
+	hint string
+}
+
+// Unwrap is the error.
+func (e *adviceError) Unwrap() error { return e.error }
+
+// Hints returns what would help, for printing under the error.
+func (e *adviceError) Hints() []string { return hints(e.hint) }
+
 // OutputError is the error of a file that could not be written (exit code 5).
 // The target is as it was, unless Done or State say otherwise.
 type OutputError struct {

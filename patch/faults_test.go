@@ -91,6 +91,12 @@ func (f *faultFS) Rename(a, b string) error {
 	}
 	return f.FS.Rename(a, b)
 }
+func (f *faultFS) RenameIn(folder, a, b string) error {
+	if err := f.step(); err != nil {
+		return err
+	}
+	return f.FS.RenameIn(folder, a, b)
+}
 func (f *faultFS) RenameNew(a, b string) error {
 	if err := f.step(); err != nil {
 		return err
@@ -206,15 +212,15 @@ func TestWriteNewFaults(t *testing.T) {
 		everyFault(t, func(t *testing.T, files *faultFS) {
 			dir := t.TempDir()
 			in := writeFile(t, dir, "in", "0123456789")
-			out := writeFile(t, dir, "out", old)
+			out := writeFile(t, dir, outRoot, old)
 			p := filePlan(in, Edit{At: 0, Old: 10, New: Text(new)})
-			names := []string{"in", "out"}
+			names := []string{"in", outRoot}
 			if several {
-				writeFile(t, dir, "out.data", old)
+				writeFile(t, dir, outData, old)
 				p.Inputs = append(p.Inputs, Input{})
-				p.Outputs = append(p.Outputs, Output{Input: 1, Name: "out.data"})
+				p.Outputs = append(p.Outputs, Output{Input: 1, Name: outData})
 				p.Edits = append(p.Edits, Edit{File: 1, New: Text(new)})
-				names = append(names, "out.data")
+				names = append(names, outData)
 			}
 			check := func(path string) error {
 				if got := readFile(t, path); got != new {
@@ -241,7 +247,7 @@ func TestWriteNewFaults(t *testing.T) {
 			if _, err := Recover(out, nil); err != nil {
 				t.Fatal(err)
 			}
-			if several && readFile(t, out) != readFile(t, filepath.Join(dir, "out.data")) {
+			if several && readFile(t, out) != readFile(t, filepath.Join(dir, outData)) {
 				t.Error("one file is old, the other new")
 			}
 			// Whatever a crash left is gone after the next run.

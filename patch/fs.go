@@ -33,6 +33,9 @@ type FS interface {
 	Remove(path string) error
 	// Rename replaces what new names.
 	Rename(old, new string) error
+	// RenameIn is Rename of paths below a folder, which it does not leave
+	// through links.
+	RenameIn(folder, old, new string) error
 	// RenameNew fails with fs.ErrExist when new exists.
 	RenameNew(old, new string) error
 	// Link gives a file a second name.

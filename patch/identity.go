@@ -111,12 +111,20 @@ func (h *PatchHeader) windows() [][2]int64 {
 	return joined(out, h.Source.Size)
 }
 
-// around sums the tensor data that stays in each window.
+// around sums the tensor data that stays in each window. Both windows and what
+// stays are in order, and are gone through once.
 func (h *PatchHeader) around(f io.ReaderAt, after bool) ([]string, error) {
 	out := []string{}
+	kept := slices.Collect(h.kept())
 	for _, w := range h.windows() {
 		sum := sha256.New()
-		for s := range h.kept() {
+		for len(kept) > 0 && kept[0].from+kept[0].size <= w[0] {
+			kept = kept[1:]
+		}
+		for _, s := range kept {
+			if s.from >= w[1] {
+				break
+			}
 			for _, d := range h.dataIn(max(s.from, w[0]), min(s.from+s.size, w[1])) {
 				if err := s.add(sum, f, after, max(d[0], w[0]), min(d[1], w[1])); err != nil {
 					return nil, err
@@ -166,18 +174,19 @@ func (f *PatchFile) Differs(file io.ReaderAt, size int64, after bool) (string, e
 // editsDiffer compares what stands in the places of the edits.
 func (f *PatchFile) editsDiffer(file io.ReaderAt, after bool) (string, error) {
 	shift := int64(0)
+	buffers := new([2][sameBuffer]byte)
 	for i, e := range f.Edits {
 		at, want := e.At, f.old[i]
 		if after {
 			at, want = e.At+shift, f.new[i]
 		}
 		shift += e.New - e.Old
-		same, err := sameStream(io.NewSectionReader(file, at, want.Size()), want.Open())
+		same, err := sameStream(io.NewSectionReader(file, at, want.Size()), want.Open(), buffers)
 		if err != nil {
 			return "", err
 		}
 		if !same {
-			return fmt.Sprintf("bytes %d to %d (%s) are not those that the patch knows", at, at+want.Size(), e.Why), nil
+			return fmt.Sprintf("bytes %d to %d (%s) are not those that the patch knows", at, at+want.Size(), clipped(e.Why)), nil
 		}
 	}
 	return "", nil
@@ -204,9 +213,12 @@ func (f *PatchFile) outsideDiffers(file io.ReaderAt, after bool) (string, error)
 	return "", err
 }
 
+// sameBuffer is how much of two readers is compared at once.
+const sameBuffer = 1 << 16
+
 // sameStream compares two readers to their ends.
-func sameStream(a, b io.Reader) (bool, error) {
-	x, y := make([]byte, 1<<16), make([]byte, 1<<16)
+func sameStream(a, b io.Reader, buffers *[2][sameBuffer]byte) (bool, error) {
+	x, y := buffers[0][:], buffers[1][:]
 	for {
 		n, err1 := io.ReadFull(a, x)
 		m, err2 := io.ReadFull(b, y)
@@ -222,4 +234,13 @@ func sameStream(a, b io.Reader) (bool, error) {
 			return true, nil
 		}
 	}
+}
+
+// clipped cuts a text of a patch file, which may be of any length, for a message.
+func clipped(s string) string {
+	const most = 120
+	if r := []rune(s[:min(len(s), 4*most)]); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
 }

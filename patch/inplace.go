@@ -246,6 +246,9 @@ func (t *placed) publish(j *journal) (err error) {
 	step(f.Close())
 	if err == nil {
 		step(t.fs.RenameNew(temp, journalPath(t.path)))
+		if o, ok := err.(*OutputError); ok && errors.Is(err, errExist) {
+			o.Hint = "recover the file that it belongs to first: modelpatch recover " + filepath.Dir(t.path) + " names it"
+		}
 	}
 	if err != nil {
 		return errors.Join(err, ignoreAbsent(t.fs.Remove(temp)))

@@ -14,7 +14,8 @@ const (
 
 // InsertBlock is the block of which InPlace can insert whole numbers into the
 // file at path without copying what follows. Where the file system cannot, or
-// not into this file, the error says why. files is the file system; nil: OS.
+// not into this file, the error says why; an *OutputError or *InputError is one
+// of the disk, and tells nothing of that. files is the file system; nil: OS.
 //
 // It asks by trying, on a temporary file in the same folder: what the system
 // says of its block size is wrong on some (facts/BAD-INPUTS §6).
@@ -38,17 +39,17 @@ func InsertBlock(path string, files FS) (int64, error) {
 	if info.Size() <= block {
 		return 0, fmt.Errorf("the file is no longer than a block of %d bytes", block)
 	}
-	return block, withoutHoles(f, info.Size())
+	return block, withoutHoles(f, path, info.Size())
 }
 
 // withoutHoles wants a file without holes: recovery tells how far an insertion
 // came by the hole that it moves (facts/BAD-INPUTS §5).
-func withoutHoles(f File, size int64) error {
+func withoutHoles(f File, path string, size int64) error {
 	switch hole, err := f.NextHole(0); {
 	case errors.Is(err, errors.ErrUnsupported):
 		return errors.New("this file system does not show holes in files")
 	case err != nil:
-		return err
+		return &InputError{path, fmt.Errorf("looking for holes: %w", err)}
 	case hole < size:
 		return fmt.Errorf("the file is sparse: it has a hole at byte %d", hole)
 	}

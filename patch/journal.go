@@ -7,8 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
 )
 
 // The journal of an edit in place: a line that names the format, one JSON line,
@@ -20,7 +24,15 @@ const (
 	journalMagic = "modelpatch journal 1\n"
 	// outsideSize is how much of the file's either end tells it from others.
 	outsideSize = 64 << 10
+	// mostRanges bounds the ranges of a journal and the edits of a patch file:
+	// far more than any change makes, and few enough to be held.
+	mostRanges = 1 << 17
+	// mostCommas bounds the members of a JSON header, which take much more
+	// memory than text.
+	mostCommas = 8 * mostRanges
 )
+
+var errDamaged = errors.New("the journal of an edit is damaged")
 
 // journalPath is where the journal of an edit of path lies.
 func journalPath(path string) string {
@@ -86,44 +98,148 @@ func (j *journal) encode() []byte {
 	return b.Bytes()
 }
 
-// decodeJournal reads what encode wrote and believes nothing that the sum does
-// not cover.
-func decodeJournal(b []byte) (*journal, error) {
-	bad := errors.New("the journal of an edit is damaged")
-	if len(b) < sha256.Size || !bytes.HasPrefix(b, []byte(journalMagic)) {
-		return nil, bad
+// decodeJournal reads what encode wrote, size bytes, and believes nothing that
+// the sum does not cover. likely, when set, looks at the header before the rest
+// is read.
+func decodeJournal(r io.ReaderAt, size int64, likely func(*journal) error) (*journal, error) {
+	j, bodyAt, err := decodeHeader(r, size)
+	if err == nil && likely != nil {
+		err = likely(j)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, err := readRange(r, 0, size)
+	if err != nil {
+		return nil, err
 	}
 	body, sum := b[:len(b)-sha256.Size], b[len(b)-sha256.Size:]
 	if want := sha256.Sum256(body); !bytes.Equal(want[:], sum) {
-		return nil, bad
+		return nil, errDamaged
 	}
-	header, rest, ok := bytes.Cut(body[len(journalMagic):], []byte("\n"))
-	j := new(journal)
-	if !ok || json.Unmarshal(header, j) != nil || j.Before < 0 || j.After < 0 {
-		return nil, bad
-	}
-	for _, name := range append(j.Names, j.Stage) {
-		if len(j.Names) > 0 && !isBaseName(name) {
-			return nil, bad
-		}
-	}
-	if s := j.Shift; s != nil && (s.At < 0 || s.At >= j.Before || s.Bytes <= 0 || s.Bytes > j.After-j.Before) {
-		return nil, bad
-	}
+	rest := body[bodyAt:]
 	for _, r := range j.Ranges {
-		if r[0] < 0 || r[1] < 0 || r[1] > int64(len(rest))/2 || r[0] > math.MaxInt64-r[1] || r[0]+r[1] > j.Before {
-			return nil, bad
-		}
 		j.ranges = append(j.ranges, journalRange{r[0], rest[:r[1]], rest[r[1] : 2*r[1]]})
 		rest = rest[2*r[1]:]
-	}
-	if int64(len(rest)) != max(j.Before-j.After, 0) {
-		return nil, bad
 	}
 	if len(rest) > 0 {
 		j.cut = rest
 	}
 	return j, nil
+}
+
+// decodeHeader reads a journal as far as its header and sees that the sizes in
+// it agree with each other and with the journal's own. bodyAt is where the
+// header ends.
+func decodeHeader(r io.ReaderAt, size int64) (j *journal, bodyAt int64, err error) {
+	line, err := readRange(r, 0, min(size, int64(len(journalMagic))+longestHeader))
+	if err != nil {
+		return nil, 0, err
+	}
+	line, magic := bytes.CutPrefix(line, []byte(journalMagic))
+	line, _, ok := bytes.Cut(line, []byte("\n"))
+	bodyAt = int64(len(journalMagic)+len(line)) + 1
+	if !magic || !ok || size-bodyAt < sha256.Size || bytes.Count(line, []byte(",")) > mostCommas {
+		return nil, 0, errDamaged
+	}
+	j = new(journal)
+	if json.Unmarshal(line, j) != nil || !j.agrees(size-bodyAt-sha256.Size) {
+		return nil, 0, errDamaged
+	}
+	return j, bodyAt, nil
+}
+
+// agrees reports whether the header is one that encode can have written before
+// a body of the given size.
+func (j *journal) agrees(body int64) bool {
+	if j.Before < 0 || j.After < 0 || !isBaseName(j.Target) || len(j.Ranges) > mostRanges {
+		return false
+	}
+	if len(j.Names) > 0 {
+		return body == 0 && len(j.Ranges) == 0 && j.Before == 0 && j.After == 0 && j.Shift == nil &&
+			isTemp(j.Stage, j.Target) && areShards(j.Target, j.Names)
+	}
+	if s := j.Shift; s != nil && (s.At < 0 || s.At >= j.Before || s.Bytes <= 0 || s.Bytes > j.After-j.Before) {
+		return false
+	}
+	body -= max(j.Before-j.After, 0)
+	for _, r := range j.Ranges {
+		if r[0] < 0 || r[1] < 1 || r[1] > body/2 || r[0] > math.MaxInt64-r[1] || r[0]+r[1] > j.Before {
+			return false
+		}
+		body -= 2 * r[1]
+	}
+	return body == 0
+}
+
+// shard matches names of the files of a model that was split:
+// NAME-00001-of-00003.gguf.
+var shard = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+)-([0-9]{5})-of-([0-9]{5}\.[^.]+)$`)
+})
+
+// areShards reports whether names are of different shards of the model that
+// root is a shard of. No others are ever given under a journal.
+func areShards(root string, names []string) bool {
+	of := shard().FindStringSubmatch(root)
+	for i, name := range names {
+		part := shard().FindStringSubmatch(name)
+		if of == nil || part == nil || !isBaseName(name) || part[1] != of[1] || part[3] != of[3] || slices.Contains(names[:i], name) {
+			return false
+		}
+	}
+	return true
+}
+
+// openJournal opens the journal at path: a file, never what a link leads to.
+// Its absence is fs.ErrNotExist.
+func openJournal(files FS, path string) (File, int64, error) {
+	named, err := files.Lstat(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !named.Mode().IsRegular() {
+		return nil, 0, errors.New("the journal of an edit is not a regular file")
+	}
+	f, err := files.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case !sameFile(named, info):
+		err = errChanged
+	case info.Size() > 3*MostInPlace: // twice what may be replaced, and room for the header
+		err = fmt.Errorf("%d bytes are too many for a journal", info.Size())
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// journalTarget is the file whose edit the journal at path is of, as far as its
+// header tells.
+func journalTarget(files FS, path string) (name string, err error) {
+	f, size, err := openJournal(files, path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	j, _, err := decodeHeader(f, size)
+	if err != nil {
+		return "", err
+	}
+	return j.Target, nil
+}
+
+// hasJournal reports whether there is a journal under the name that those of
+// path have. Files whose long names begin alike share that name.
+func hasJournal(path string, files FS) bool {
+	_, err := files.Lstat(journalPath(path))
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // outside sums the ends of the part of the low file that stays, leaving out

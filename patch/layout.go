@@ -35,6 +35,9 @@ func (t *placed) plan(ctx context.Context, p Plan, file int) (*journal, error) {
 			return nil, err
 		}
 	}
+	if len(l.j.Ranges) > mostRanges {
+		return nil, &RefusedError{t.path, fmt.Sprintf("more than %d places would be replaced", mostRanges), writeNewInstead}
+	}
 	return l.j, nil
 }
 
@@ -93,7 +96,9 @@ func (l *layout) shift() error {
 	if s.Back {
 		l.j.Before, l.j.After = l.j.After, l.j.Before
 	}
-	if err := l.ready(block); err != nil {
+	if err := l.ready(block); is[*OutputError](err) || is[*InputError](err) {
+		return err
+	} else if err != nil {
 		return l.refuse(e, "would move the bytes after offset %d: %v", e.At+e.Old, err)
 	}
 	// Held, because sources may read this file, whose bytes are going to move.
@@ -119,9 +124,9 @@ func (l *layout) ready(block int64) error {
 		return errors.New("the file is too short for that")
 	}
 	if err := l.t.file.Sync(); err != nil { // holes are told of what is on the disk
-		return err
+		return &OutputError{Op: "sync", Path: l.t.path, Err: err}
 	}
-	return withoutHoles(l.t.file, l.t.info.Size())
+	return withoutHoles(l.t.file, l.t.path, l.t.info.Size())
 }
 
 // ranges records what changes in the low file's offsets, old and new bytes.

@@ -1,8 +1,10 @@
 package patch
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 
@@ -93,7 +95,7 @@ func (p Plan) WritePatch(w io.Writer, i int, in io.ReaderAt, o PatchOptions) err
 	if err != nil {
 		return err
 	}
-	if len(line) >= longestHeader {
+	if len(line) >= longestHeader || bytes.Count(line, []byte(",")) > mostCommas {
 		return errors.New("too many edits and tensors for a patch file")
 	}
 	z, err := zstd.NewWriter(w, encoderOptions(p.patchPayload(i))...)
@@ -123,6 +125,9 @@ func (p Plan) patchHeader(i int, in io.ReaderAt, o PatchOptions) (PatchHeader, e
 	for _, e := range p.Edited(i) {
 		h.Edits = append(h.Edits, PatchEdit{e.At, e.Old, sizeOf(e.New), e.Why})
 		held += e.Old + sizeOf(e.New)
+	}
+	if len(h.Edits) > mostRanges {
+		return h, &RefusedError{input.Path, fmt.Sprintf("the change has %d edits, too many for a patch file", len(h.Edits)), writeNewInstead}
 	}
 	if held > MostPatched {
 		return h, &RefusedError{input.Path, "the change replaces too many bytes for a patch file", writeNewInstead}

@@ -23,6 +23,11 @@ type PatchFile struct {
 // file.
 const heldBody = 16 << 20
 
+// editsPerByte bounds how many edits a byte of the compressed stream can tell:
+// equal rows at equal distances come to two, edits that change nothing to
+// thousands.
+const editsPerByte = 16
+
 // OpenPatch reads the patch file at path.
 func OpenPatch(path string) (*PatchFile, error) {
 	f, err := OS.Open(path)
@@ -57,7 +62,8 @@ func (f *PatchFile) Close() error {
 // ReadPatch reads a patch file whole and believes it only when its checksum is
 // right. Errors say what is wrong with it. Close it afterwards.
 func ReadPatch(r io.Reader) (*PatchFile, error) {
-	z, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(patchWindow), zstd.WithDecoderConcurrency(1))
+	packed := &countingReader{r: r}
+	z, err := zstd.NewReader(packed, zstd.WithDecoderMaxWindow(patchWindow), zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return nil, err
 	}
@@ -67,9 +73,15 @@ func ReadPatch(r io.Reader) (*PatchFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("not a patch file: %w", err)
 	}
+	if n := bytes.Count(line, []byte(",")); n > mostCommas {
+		return nil, errors.New("patch file: its header has too many members")
+	}
 	f := new(PatchFile)
 	if err := json.Unmarshal(line, &f.PatchHeader); err != nil || f.Schema != SchemaPatch {
 		return nil, fmt.Errorf("not a patch file of this version (schema %q)", f.Schema)
+	}
+	if n := len(f.Edits); n > mostRanges || int64(n) > editsPerByte*packed.n {
+		return nil, fmt.Errorf("patch file: it claims %d edits in %d bytes", n, packed.n)
 	}
 	total, err := f.check()
 	if err != nil {
@@ -80,6 +92,19 @@ func ReadPatch(r io.Reader) (*PatchFile, error) {
 		return nil, fmt.Errorf("patch file: %w", err)
 	}
 	return f, nil
+}
+
+// countingReader counts the bytes that were read.
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+// Read is that of the reader inside.
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 func readLine(b *bufio.Reader) ([]byte, error) {

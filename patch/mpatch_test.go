@@ -3,8 +3,10 @@ package patch
 import (
 	"bytes"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -126,6 +128,68 @@ func TestReadPatchHostile(t *testing.T) {
 	z, _ := zstd.NewWriter(nil)
 	if _, err := ReadPatch(bytes.NewReader(z.EncodeAll(make([]byte, 64<<20), nil))); err == nil || !strings.Contains(err.Error(), "no end") {
 		t.Error("a header of zeros:", err)
+	}
+}
+
+// TestReadPatchOfEmptyEdits: a few hundred bytes may hold a header of millions
+// of edits. What they would take is counted before they are made.
+func TestReadPatchOfEmptyEdits(t *testing.T) {
+	const start = `{"schema":"modelpatch.patch/1","source":{"name":"a","size":1000000},"target":{"name":"a","size":1000000},"data":`
+	z, _ := zstd.NewWriter(nil)
+	for _, c := range []struct{ name, header string }{
+		{"two million edits", start + `[],"edits":[` + strings.Repeat("{},", 2000000) + `{}]}`},
+		{"a hundred thousand edits", start + `[],"edits":[` + strings.Repeat(`{"at":0,"old":0,"new":0},`, 100000) + `{}]}`},
+		{"as many of a byte", start + `[],"edits":[` + strings.Repeat(`{"at":0,"old":1,"new":1},`, 100000) + `{}]}`},
+		{"ranges of data", start + `[` + strings.Repeat("[],", 2000000) + `[]],"edits":[]}`},
+		{"surroundings", start + `[],"edits":[],"around":[` + strings.Repeat(`"",`, 2000000) + `""]}`},
+		{"files beside", start + `[],"edits":[],"beside":[` + strings.Repeat(`{},`, 2000000) + `{}]}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			packed := z.EncodeAll([]byte(c.header+"\n"), nil)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			start := time.Now()
+			p, err := ReadPatch(bytes.NewReader(packed))
+			if err == nil {
+				p.Close()
+				t.Error("it was read")
+			}
+			runtime.ReadMemStats(&after)
+			if made, took := after.TotalAlloc-before.TotalAlloc, time.Since(start); made > 1<<28 || took > 5*time.Second {
+				t.Errorf("%d bytes and %v for %d", made, took, len(packed))
+			}
+		})
+	}
+}
+
+// TestManyEdits writes a patch of as many edits as one may have, and takes it
+// there and back.
+func TestManyEdits(t *testing.T) {
+	const stride = 16
+	in := strings.Repeat("0123456789abcdef", mostRanges)
+	p := onePlan(int64(len(in)))
+	for i := range int64(mostRanges) {
+		p.Edits = append(p.Edits, Edit{At: i * stride, Old: 4, New: Text("new!"), Why: "a row"})
+	}
+	var b bytes.Buffer
+	start := time.Now()
+	if err := p.WritePatch(&b, 0, strings.NewReader(in), PatchOptions{Data: [][2]int64{{8, int64(len(in))}}}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := ReadPatch(bytes.NewReader(b.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if how, err := f.Differs(strings.NewReader(in), int64(len(in)), false); how != "" || err != nil {
+		t.Error(how, err)
+	}
+	if took := time.Since(start); took > 20*time.Second {
+		t.Error(took)
+	}
+	p.Edits = append(p.Edits, Edit{At: 8, Old: 1})
+	if err := p.WritePatch(&b, 0, strings.NewReader(in), PatchOptions{}); !is[*RefusedError](err) {
+		t.Errorf("one more: %v", err)
 	}
 }
 

@@ -61,6 +61,16 @@ func (osFS) Remove(path string) error { return os.Remove(path) }
 // Rename replaces what new names.
 func (osFS) Rename(old, new string) error { return os.Rename(old, new) }
 
+// RenameIn renames by os.Root, which does not follow links out of the folder.
+func (osFS) RenameIn(folder, old, new string) error {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.Rename(old, new)
+}
+
 // RenameNew fails with fs.ErrExist when new exists.
 func (osFS) RenameNew(old, new string) error { return renameNew(old, new) }
 

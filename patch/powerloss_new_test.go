@@ -15,9 +15,12 @@ import (
 type newFiles struct {
 	name   string
 	before map[string]string // what is there, besides the inputs
-	after  map[string]string // what is there when it is done; the root is "out"
+	after  map[string]string // what is there when it is done; the root is outRoot
 	write  func(*diskFS) error
 }
+
+// The files that are written: shards, for only these are replaced together.
+const outRoot, outData = "out-00001-of-00002.gguf", "out-00002-of-00002.gguf"
 
 // inputMode is the mode of the inputs, which new files get too.
 const inputMode = 0o640
@@ -30,27 +33,27 @@ func waysToWrite() (inputs map[string]string, ways []newFiles) {
 	root := in[:5000] + strings.Repeat("\x00", 6000) + in[5010:]
 	several := Plan{
 		Inputs:  []Input{plan.Inputs[0], {Path: "in.data", Size: int64(len(data))}},
-		Outputs: []Output{{}, {Input: 1, Name: "out.data"}},
+		Outputs: []Output{{}, {Input: 1, Name: outData}},
 		Edits:   append(slices.Clone(plan.Edits), Edit{File: 1, At: int64(len(data)), New: Text("more")}),
 	}
 	write := func(p Plan, o WriteOptions) func(*diskFS) error {
 		return func(d *diskFS) error {
 			o.FS = d
-			_, err := WriteNew(context.Background(), p, "out", o)
+			_, err := WriteNew(context.Background(), p, outRoot, o)
 			return err
 		}
 	}
 	save := func(d *diskFS) error {
-		_, err := Save(context.Background(), plan.Inputs, "out", WriteOptions{Force: true, FS: d}, func(w io.Writer) error {
+		_, err := Save(context.Background(), plan.Inputs, outRoot, WriteOptions{Force: true, FS: d}, func(w io.Writer) error {
 			_, err := io.WriteString(w, root)
 			return err
 		})
 		return err
 	}
-	one, two := map[string]string{"out": root}, map[string]string{"out": root, "out.data": data + "more"}
-	old, olds := map[string]string{"out": "old"}, map[string]string{"out": "old", "out.data": "old data"}
-	kept := map[string]string{"out": root, "out.bak": "old"}
-	keptBoth := map[string]string{"out": root, "out.bak": "old", "out.data": data + "more", "out.data.bak": "old data"}
+	one, two := map[string]string{outRoot: root}, map[string]string{outRoot: root, outData: data + "more"}
+	old, olds := map[string]string{outRoot: "old"}, map[string]string{outRoot: "old", outData: "old data"}
+	kept := map[string]string{outRoot: root, outRoot + ".bak": "old"}
+	keptBoth := map[string]string{outRoot: root, outRoot + ".bak": "old", outData: data + "more", outData + ".bak": "old data"}
 	return inputs, []newFiles{
 		{"new", nil, one, write(plan, WriteOptions{})},
 		{"replaced", old, one, write(plan, WriteOptions{Force: true})},
@@ -87,14 +90,14 @@ func TestPowerLossNew(t *testing.T) {
 					disk.losePower(r)
 					for range r.IntN(5) {
 						disk.dies = 1 + r.IntN(16)
-						Recover("out", disk)
+						Recover(outRoot, disk)
 						disk.losePower(r)
 					}
-					if _, rerr := Recover("out", disk); rerr != nil {
+					if _, rerr := Recover(outRoot, disk); rerr != nil {
 						t.Fatalf("operation %d: recovery after %v: %v", n, err, rerr)
 					}
 					disk.losePower(r) // what recovery reported must be on the disk
-					Recover("out", disk)
+					Recover(outRoot, disk)
 					isNew, fault := w.state(disk, inputs)
 					if fault != "" || err == nil && !isNew {
 						t.Fatalf("operation %d, after error %v: new is %v; %s", n, err, isNew, fault)
@@ -129,7 +132,7 @@ func (w newFiles) state(d *diskFS, inputs map[string]string) (isNew bool, fault 
 			return false, "an input changed"
 		}
 	}
-	isNew = d.names["out"] != nil && d.content("out") == w.after["out"]
+	isNew = d.names[outRoot] != nil && d.content(outRoot) == w.after[outRoot]
 	for _, name := range slices.Sorted(maps.Keys(w.after)) {
 		old, was := w.before[name]
 		f := d.names[name]

@@ -286,6 +286,10 @@ func (d *diskFS) Rename(old, new string) error {
 	return nil
 }
 
+func (d *diskFS) RenameIn(folder, old, new string) error {
+	return d.Rename(filepath.Join(folder, old), filepath.Join(folder, new))
+}
+
 func (d *diskFS) RenameNew(old, new string) error {
 	if d.names[new] != nil {
 		return fs.ErrExist

@@ -29,8 +29,15 @@ func Unfinished(path string, files FS) bool {
 	if files == nil {
 		files = OS
 	}
-	_, err := files.Lstat(journalPath(path))
-	return err == nil
+	if _, err := files.Lstat(journalPath(path)); err != nil {
+		return false
+	}
+	if len(filepath.Base(path)) < longestStem {
+		return true
+	}
+	// The journal's name is cut; it may be of another file that begins alike.
+	target, err := journalTarget(files, journalPath(path))
+	return err != nil || target == filepath.Base(path)
 }
 
 // UnfinishedIn lists the files in a folder that have the journal of an edit that
@@ -45,14 +52,13 @@ func UnfinishedIn(folder string, files FS) []string {
 	}
 	var out []string
 	for _, e := range entries {
-		stem, ok := strings.CutSuffix(e.Name(), tempInfix+"journal")
-		if !ok || !strings.HasPrefix(stem, ".") || !e.Type().IsRegular() {
+		if !strings.HasSuffix(e.Name(), tempInfix+"journal") {
 			continue
 		}
 		// The stem may be cut short; the journal knows the whole name.
-		j, err := (&placed{fs: files, path: filepath.Join(folder, stem[1:])}).readJournal()
-		if err == nil && j != nil && isBaseName(j.Target) {
-			out = append(out, filepath.Join(folder, j.Target))
+		path := filepath.Join(folder, e.Name())
+		if target, err := journalTarget(files, path); err == nil && journalPath(filepath.Join(folder, target)) == path {
+			out = append(out, filepath.Join(folder, target))
 		}
 	}
 	return out
@@ -61,10 +67,12 @@ func UnfinishedIn(folder string, files FS) []string {
 // Recover finishes or undoes an edit in place that a crash cut short, by its
 // journal. It writes nothing unless every byte of the edited ranges is the old
 // one or the new one and the ends of the file are as they were: otherwise
-// somebody else changed the file, a *RefusedError. A damaged journal is an
-// *InputError; a file that is being edited, an *OutputError. Temporary files of
-// killed runs are removed as well, also where path itself was never made. files
-// is the file system; nil: OS.
+// somebody else changed the file, a *RefusedError. A damaged journal, and one
+// that is not what an edit of this file leaves, is an *InputError: it may have
+// come from anybody. It changes path alone, or the shards of the model that path
+// is a shard of. A file that is being edited is an *OutputError. Temporary files
+// of killed runs are removed as well, also where path itself was never made.
+// files is the file system; nil: OS.
 func Recover(path string, files FS) (Recovered, error) {
 	if files == nil {
 		files = OS
@@ -137,33 +145,55 @@ func (t *placed) restat() (err error) {
 	return nil
 }
 
-// readJournal is nil where there is none.
+// readJournal returns the journal of the file, nil where there is none.
 func (t *placed) readJournal() (*journal, error) {
-	f, err := t.fs.Open(journalPath(t.path))
+	path := journalPath(t.path)
+	fault := func(err error) error {
+		return &InputError{path, &adviceError{err, fmt.Sprintf("if %s is as you want it, remove the journal", t.path)}}
+	}
+	f, size, err := openJournal(t.fs, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, &InputError{journalPath(t.path), err}
+		return nil, fault(err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	// Twice what may be replaced, and room for the header.
-	if err == nil && info.Size() > 3*MostInPlace {
-		err = fmt.Errorf("%d bytes are too many for a journal", info.Size())
-	}
-	var b []byte
-	if err == nil {
-		b, err = readRange(f, 0, info.Size())
-	}
-	var j *journal
-	if err == nil {
-		j, err = decodeJournal(b)
-	}
-	if err != nil {
-		return nil, &InputError{journalPath(t.path), err}
+	errOther := errors.New("of another file")
+	j, err := decodeJournal(f, size, func(j *journal) error {
+		switch base := filepath.Base(t.path); {
+		case j.Target == base:
+			return t.likely(j)
+		case tempPrefix(j.Target) == tempPrefix(base): // both names are cut
+			return errOther
+		}
+		return fmt.Errorf("the journal is of another file, %q", j.Target)
+	})
+	switch {
+	case errors.Is(err, errOther):
+		return nil, nil
+	case is[*RefusedError](err):
+		return nil, err
+	case err != nil:
+		return nil, fault(err)
 	}
 	return j, nil
+}
+
+// likely sees by its size that the file can be one that the edit has left,
+// before the journal's bytes are read: there are at most as many.
+func (t *placed) likely(j *journal) error {
+	if len(j.Names) > 0 {
+		return nil
+	}
+	info, err := t.fs.Lstat(t.path)
+	if err != nil {
+		return err
+	}
+	if size := info.Size(); size < min(j.Before, j.lowSize()) || size > max(j.Before, j.After) {
+		return t.foreign("has another size")
+	}
+	return nil
 }
 
 // inspect sees that the file is one that the edit can have left, and whether

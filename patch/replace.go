@@ -35,9 +35,10 @@ func replace(ctx context.Context, p Plan, o InPlaceOptions) (undo Undo, err erro
 		if undo, err = r.files[0].writeUndo(p, root, o); err != nil {
 			return Undo{}, err
 		}
+		made := undo.Path
 		defer func() {
 			if err != nil && !decided(err) {
-				err = errors.Join(err, o.FS.Remove(undo.Path))
+				undo, err = Undo{}, errors.Join(err, o.FS.Remove(made))
 			}
 		}()
 	}

@@ -76,5 +76,24 @@ func TestReplaceFaults(t *testing.T) {
 		if err == nil && gotRoot != newRoot {
 			t.Error("success, and yet the old root")
 		}
+		if !files.crash && gotRoot == oldRoot && exists(filepath.Join(dir, "undo")) {
+			t.Errorf("%v: an undo patch of a change that was not made", err)
+		}
 	})
+}
+
+// TestProbeFaults: what the disk does is told as that, and not as a file system
+// that cannot insert.
+func TestProbeFaults(t *testing.T) {
+	path := writeFile(t, t.TempDir(), "m", strings.Repeat("x", 4*mostBlock))
+	if _, err := InsertBlock(path, nil); err != nil {
+		t.Skip("skipped by name: faults of the probe for insertions (", err, ")")
+	}
+	for n, done := 1, false; !done; n++ {
+		files := &faultFS{FS: OS, failing: n}
+		_, err := InsertBlock(path, files)
+		if done = files.count < n; err != nil && !is[*OutputError](err) && !is[*InputError](err) {
+			t.Errorf("operation %d: %v", n, err)
+		}
+	}
 }

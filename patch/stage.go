@@ -155,12 +155,17 @@ func (s *stage) remove() error {
 	return all
 }
 
-// removeFolder removes a folder of plain files. It does not descend, for no
-// stage has folders inside.
+// removeFolder removes a folder of plain files. No stage holds others, so one
+// that does is left as it is.
 func removeFolder(fs FS, path string) error {
 	entries, err := fs.ReadDir(path)
 	if err != nil {
 		return err
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			return fmt.Errorf("%s holds %s, which no edit puts there", path, e.Name())
+		}
 	}
 	for _, e := range entries {
 		if err := fs.Remove(filepath.Join(path, e.Name())); err != nil {
@@ -174,8 +179,8 @@ func removeFolder(fs FS, path string) error {
 // their free locks tell, and reports whether there were any. Failing to remove
 // them is no reason not to go on.
 func removeStale(fs FS, target string) (some bool) {
-	if Unfinished(target, fs) {
-		return false // its journal may still need them
+	if hasJournal(target, fs) {
+		return false // it may still need them
 	}
 	folder := filepath.Dir(target)
 	entries, err := fs.ReadDir(folder)

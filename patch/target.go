@@ -2,7 +2,9 @@ package patch
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 )
@@ -23,6 +25,9 @@ type target struct {
 // findTargets names a target for each output. The folder's links are resolved
 // once, lest somebody turn them while we work.
 func (w *writer) findTargets(root string) error {
+	if root == "" || os.IsPathSeparator(root[len(root)-1]) {
+		return &OutputError{Op: "create", Path: root, Err: errors.New("the output is a folder"), Hint: "name the file inside it"}
+	}
 	folder, err := w.fs.EvalLinks(filepath.Dir(root))
 	if err != nil {
 		return &OutputError{Op: "create", Path: root, Err: err}
@@ -31,9 +36,11 @@ func (w *writer) findTargets(root string) error {
 	// First, because a killed run may have left second names of the targets, or
 	// renames to be finished.
 	if Unfinished(filepath.Join(folder, base), w.fs) && !w.o.itself {
-		if _, err := Recover(filepath.Join(folder, base), w.fs); err != nil {
+		did, err := Recover(filepath.Join(folder, base), w.fs)
+		if err != nil {
 			return err
 		}
+		return &OutputError{Op: "create", Path: root, Err: fmt.Errorf("an unfinished edit of it was found; %s", did), Hint: "run the command again"}
 	}
 	removeStale(w.fs, filepath.Join(folder, base))
 	for i, o := range w.plan.Outputs {
@@ -81,7 +88,7 @@ func (w *writer) refuseInputsAsTargets() error {
 
 // refuseTargets holds the rules for a target that is there already (D09, D11).
 func (w *writer) refuseTargets() error {
-	for _, t := range w.targets {
+	for i, t := range w.targets {
 		if t.before == nil {
 			continue
 		}
@@ -95,6 +102,8 @@ func (w *writer) refuseTargets() error {
 			return &RefusedError{t.path, "the output has several names (hard links)", "force replaces this name alone"}
 		case !w.o.replaces():
 			return &OutputError{Op: "create", Path: t.path, Err: errExist, Hint: "force replaces it, backup also keeps the old one"}
+		case i > 0 && !areShards(filepath.Base(w.targets[0].real), []string{filepath.Base(t.real)}):
+			return &OutputError{Op: "create", Path: t.path, Err: errExist, Hint: "only shards of one model are replaced together: choose another name, or remove it"}
 		}
 	}
 	return nil

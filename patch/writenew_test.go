@@ -88,19 +88,20 @@ func TestWriteNew(t *testing.T) {
 }
 
 func TestWriteNewSeveral(t *testing.T) {
+	const first, second, third = "o-00001-of-00003.gguf", "o-00002-of-00003.gguf", "o-00003-of-00003.gguf"
 	in, dir := t.TempDir(), t.TempDir()
 	p := Plan{
 		Inputs: []Input{
-			{Path: writeFile(t, in, "m.onnx", "root"), Size: 4},
-			{Path: writeFile(t, in, "m.data", "data"), Size: 4},
+			{Path: writeFile(t, in, "m-00001-of-00003.gguf", "root"), Size: 4},
+			{Path: writeFile(t, in, "m-00002-of-00003.gguf", "data"), Size: 4},
 			{},
 		},
-		Outputs: []Output{{Input: 0}, {Input: 1, Name: "o.data"}, {Input: 2, Name: "o.extra"}},
+		Outputs: []Output{{Input: 0}, {Input: 1, Name: second}, {Input: 2, Name: third}},
 		Edits:   []Edit{{File: 1, At: 4, New: Text("+")}, {File: 2, New: Text("all new")}},
 	}
-	out := filepath.Join(dir, "o.onnx")
+	out := filepath.Join(dir, first)
 	check := func(path string) error {
-		if got := readFile(t, filepath.Join(filepath.Dir(path), "o.data")); got != "data+" {
+		if got := readFile(t, filepath.Join(filepath.Dir(path), second)); got != "data+" {
 			t.Errorf("data beside the root is %q", got)
 		}
 		return nil
@@ -108,22 +109,49 @@ func TestWriteNewSeveral(t *testing.T) {
 	if _, err := WriteNew(context.Background(), p, out, WriteOptions{Check: check}); err != nil {
 		t.Fatal(err)
 	}
-	onlyFiles(t, dir, "o.data", "o.extra", "o.onnx")
-	if readFile(t, filepath.Join(dir, "o.extra")) != "all new" {
+	onlyFiles(t, dir, first, second, third)
+	if readFile(t, filepath.Join(dir, third)) != "all new" {
 		t.Error("wrong bytes")
 	}
 	written, err := WriteNew(context.Background(), p, out, WriteOptions{Backup: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	onlyFiles(t, dir, "o.data", "o.data.bak", "o.extra", "o.extra.bak", "o.onnx", "o.onnx.bak")
-	if written[1].Backup != filepath.Join(dir, "o.data.bak") {
+	onlyFiles(t, dir, first, first+".bak", second, second+".bak", third, third+".bak")
+	if written[1].Backup != filepath.Join(dir, second+".bak") {
 		t.Error(written[1].Backup)
 	}
 	if _, err := WriteNew(context.Background(), p, out, WriteOptions{Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	onlyFiles(t, dir, "o.data", "o.data.bak", "o.extra", "o.extra.bak", "o.onnx", "o.onnx.bak")
+	onlyFiles(t, dir, first, first+".bak", second, second+".bak", third, third+".bak")
+}
+
+// TestWriteNewReplacesShardsOnly: under names that do not belong together, an
+// existing file stays, for its journal could not be told from a foreign one.
+func TestWriteNewReplacesShardsOnly(t *testing.T) {
+	for _, c := range []struct {
+		root, other string
+		ok          bool
+	}{
+		{"o-00001-of-00002.gguf", "o-00002-of-00002.gguf", true},
+		{"o-00001-of-00002.gguf", "p-00002-of-00002.gguf", false},
+		{"o-00001-of-00002.gguf", "o-00002-of-00003.gguf", false},
+		{"o.onnx", "o.onnx.data", false},
+		{"o.onnx", "README.md", false},
+	} {
+		dir := t.TempDir()
+		in := writeFile(t, dir, "in", "root")
+		p := filePlan(in)
+		p.Inputs = append(p.Inputs, Input{})
+		p.Outputs = append(p.Outputs, Output{Input: 1, Name: c.other})
+		p.Edits = append(p.Edits, Edit{File: 1, New: Text("new")})
+		writeFile(t, dir, c.other, "old")
+		_, err := WriteNew(context.Background(), p, filepath.Join(dir, c.root), WriteOptions{Force: true})
+		if got := readFile(t, filepath.Join(dir, c.other)); (err == nil) != c.ok || (got == "new") != c.ok {
+			t.Errorf("%s with %s: %q, %v", c.root, c.other, got, err)
+		}
+	}
 }
 
 func TestWriteNewRefusals(t *testing.T) {

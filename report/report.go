@@ -201,7 +201,9 @@ type Plan struct {
 	Edits    []Edit    `json:"edits"`
 	Sidecars []Sidecar `json:"sidecars"`
 	Written  []Written `json:"written"`
-	Verified *Verify   `json:"verified"`
+	// Removed are the data files of a replaced model, which it alone used.
+	Removed  []string `json:"removed,omitempty"`
+	Verified *Verify  `json:"verified"`
 	// Notes are sentences about the result: what was assumed, what it lacks.
 	Notes []string `json:"notes,omitempty"`
 	// Findings are faults of level error that the change leaves in the file.

@@ -21,13 +21,25 @@ func Name(s string) string {
 // Printable makes a model's name fit for a terminal or a log: control
 // characters, bidirectional overrides, zero-width and tag characters and bytes
 // that are not UTF-8 become \xNN or \uNNNN text (facts/BAD-INPUTS G01).
-// "##[" is broken up, because a CI runner takes it anywhere in a line (G02).
+// "##[" is broken up, because a CI runner takes it anywhere in a line, and "::"
+// at the start and after white space of any kind: runners skip that, and a fold
+// may put what follows first on a line (G02).
 func Printable(s string) string {
 	out := strings.ReplaceAll(escape(s, hidden), "##[", `##\[`)
-	if strings.HasPrefix(out, "::") {
-		out = `:\:` + out[2:]
+	if !strings.Contains(out, "::") {
+		return out
 	}
-	return strings.ReplaceAll(out, " ::", ` :\:`) // a fold may put it first on a line
+	var b strings.Builder
+	first := true // nothing or white space stands before
+	for i, r := range out {
+		if first && r == ':' && strings.HasPrefix(out[i+1:], ":") {
+			b.WriteString(`:\`)
+		} else {
+			b.WriteRune(r)
+		}
+		first = unicode.IsSpace(r)
+	}
+	return b.String()
 }
 
 // escape writes the runes that bad picks, and broken bytes, as text.
@@ -63,9 +75,11 @@ func hidden(r rune) bool {
 	return false
 }
 
-// plain replaces hidden runes in JSON text by their \u escapes: the same
-// values, and nothing that steers a terminal (facts/BAD-INPUTS G01).
+// plain replaces hidden runes in JSON text by their \u escapes, and breaks up
+// "##[": the same values, and nothing that steers a terminal or a CI runner
+// (facts/BAD-INPUTS G01, G02).
 func plain(json []byte) []byte {
+	json = bytes.ReplaceAll(json, []byte("##["), []byte(`#\u0023[`))
 	if !bytes.ContainsFunc(json, hiddenInJSON) {
 		return json
 	}

@@ -81,7 +81,7 @@ func (c *console) fail(path string, err error, asJSON bool) {
 		c.say("modelpatch: %s: interrupted; nothing was changed", text(path))
 		return
 	}
-	c.say("modelpatch: %s", oneLine(err.Error()))
+	c.say("modelpatch: %s", shortened(oneLine(err.Error())))
 	for _, h := range hints {
 		c.say("hint: %s", oneLine(h))
 	}
@@ -89,6 +89,16 @@ func (c *console) fail(path string, err error, asJSON bool) {
 
 // oneLine keeps a message on one line, whatever is in it.
 func oneLine(s string) string { return report.Printable(strings.ReplaceAll(s, "\n", " ")) }
+
+// shortened takes the middle out of an error that is too long for a line: the
+// file stands at its start, what is wrong at its end.
+func shortened(s string) string {
+	const most = 900
+	if r := []rune(s); len(r) > most {
+		return string(r[:most/2]) + "…" + string(r[len(r)-most/2:])
+	}
+	return s
+}
 
 // text makes a model's name fit for a line: escaped, and cut when it is long.
 func text(s string) string { return cut(s, 120) }

@@ -154,6 +154,9 @@ func (c *console) plan(p report.Plan, dry, verbose bool) {
 		}
 		c.field("written", line)
 	}
+	for _, r := range p.Removed {
+		c.field("removed", text(r)+", data of the replaced model, which nothing else uses")
+	}
 	if p.Verified != nil {
 		c.field("verified", p.Verified.Verdict+": "+oneLine(p.Verified.Summary))
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -138,5 +139,24 @@ func sameBytes(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if strconv.Itoa(n) != args[2] {
 		ts.Fatalf("%d bytes differ, want %s", n, args[2])
+	}
+}
+
+// TestLines: whatever stands in a message, no line of it is long or starts with
+// a command for a CI runner.
+func TestLines(t *testing.T) {
+	long := strings.Repeat("name ", 1000)
+	if got := shortened("m.onnx: " + long + ": why"); len([]rune(got)) > 1000 || !strings.HasPrefix(got, "m.onnx: ") || !strings.HasSuffix(got, ": why") {
+		t.Errorf("%d: %.20s…%s", len(got), got, got[len(got)-20:])
+	}
+	for _, space := range []string{" ", "\u00a0", "\u1680", "\u2003", "\u3000"} {
+		for n := range 100 {
+			name := strings.Repeat("a", n) + space + "::error file=x::y"
+			for line := range strings.Lines(fold(text(name), 20, "  ")) {
+				if strings.HasPrefix(strings.TrimSpace(line), "::") {
+					t.Errorf("%q gives the line %q", name, line)
+				}
+			}
+		}
 	}
 }

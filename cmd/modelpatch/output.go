@@ -60,7 +60,7 @@ const minFold = 24
 func fold(s string, width int, indent string) string {
 	var b strings.Builder
 	column := 0
-	for i, word := range strings.Fields(s) {
+	for i, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' }) {
 		n := len([]rune(word))
 		switch {
 		case i == 0:

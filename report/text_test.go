@@ -1,0 +1,51 @@
+package report
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// TestPrintableForRunners: a CI runner takes "::" for a command where only white
+// space of any kind stands before it in a line, and "##[" anywhere.
+func TestPrintableForRunners(t *testing.T) {
+	for s, want := range map[string]string{
+		"::error::x":          `:\:error::x`,
+		" ::error::x":         ` :\:error::x`,
+		"a ::error":           `a :\:error`,
+		"a\u3000::error":      "a\u3000:\\:error",
+		"a\u00a0\u2003::e":    "a\u00a0\u2003:\\:e",
+		"a\u1680 :: :::":      "a\u1680 :\\: :\\::",
+		"std::vector a:: b::": "std::vector a:: b::",
+		"a##[error]##[":       `a##\[error]##\[`,
+		"\u0085::x":           `\x85::x`,
+		"a\n::x\t::":          `a\x0a::x\x09::`,
+	} {
+		if got := Printable(s); got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+	for r := range rune(unicode.MaxRune) {
+		if !unicode.IsSpace(r) {
+			continue
+		}
+		for _, s := range []string{string(r) + "::error", "a" + string(r) + "::error"} {
+			if got := Printable(s); strings.HasPrefix(strings.TrimLeftFunc(got, unicode.IsSpace), "::") || strings.Contains(got, string(r)+"::") {
+				t.Errorf("%q: %q", s, got)
+			}
+		}
+	}
+}
+
+// TestLineForRunners: JSON is broken up in a way that readers do not see.
+func TestLineForRunners(t *testing.T) {
+	line, err := Line(File{Path: "##[error]x###["})
+	if err != nil || strings.Contains(string(line), "##[") {
+		t.Fatalf("%s, %v", line, err)
+	}
+	var f struct{ Path string }
+	if err := json.Unmarshal(line, &f); err != nil || f.Path != "##[error]x###[" {
+		t.Errorf("%s: %q, %v", line, f.Path, err)
+	}
+}
