@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/modelpatch/modelpatch/patch"
 )
@@ -32,8 +31,8 @@ func TestJSONNumbers(t *testing.T) {
 	}
 }
 
-// TestJSONNumbersLarge: what is nested deep, or has long keys, takes time by its
-// size alone, and memory by far less than its depth.
+// TestJSONNumbersLarge: what is nested deep, or has long keys, takes memory by its
+// size alone, and by far less than its depth. (Quadratic time would not end.)
 func TestJSONNumbersLarge(t *testing.T) {
 	const n = 1 << 20
 	pointers := sidecarPointers["config.json"]
@@ -48,16 +47,12 @@ func TestJSONNumbersLarge(t *testing.T) {
 		"a long key": {`{"n_ctx": 5, "` + strings.Repeat("k", n) + `": ` + numbers + "}", 1},
 		"many keys":  {`{"n_ctx": 5` + strings.Repeat(`, "n_ctx": 5`, n) + "}", 0},
 	} {
-		start := time.Now()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		got := jsonNumbers([]byte(c.text), pointers)
 		runtime.ReadMemStats(&after)
 		if len(got) != c.found {
 			t.Errorf("%s: %v", name, got)
-		}
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%s: %v", name, took)
 		}
 		if made := after.TotalAlloc - before.TotalAlloc; made > 1<<28+16*uint64(len(c.text)) {
 			t.Errorf("%s: %d bytes for %d", name, made, len(c.text))

@@ -72,7 +72,7 @@ func (o ALiBiOptions) clear(m Model, out *Outcome) error {
 		if err := n.Neutralize(); err != nil {
 			return err
 		}
-		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: encodingName(e.Scheme) + " disabled", Expect: report.ExpectChanged})
+		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: EncodingName(e.Scheme) + " disabled", Expect: report.ExpectChanged})
 		out.Becomes = append(out.Becomes, Becoming{Site: i})
 	}
 	return nil

@@ -131,8 +131,8 @@ func number(v float64) *report.Number {
 	return report.Pointer(report.Number(v))
 }
 
-// encodingName is the field's name for a scheme, as messages begin with it.
-func encodingName(s schemes.Scheme) string {
+// EncodingName is the field's name for a scheme, as messages begin with it.
+func EncodingName(s schemes.Scheme) string {
 	switch s.Name() {
 	case report.SchemeLearned:
 		return "position table"

@@ -226,7 +226,7 @@ func (x *extension) same(i int, s Site, e Encoding, scheme schemes.Scheme) error
 	if err := s.Hold(want); err != nil {
 		return err
 	}
-	x.out.decide(x.m, i, want, fmt.Sprintf("%s %d → %d positions, by the same formula", encodingName(e.Scheme), e.Capacity, x.o.Length), report.ExpectSameOnPrefix)
+	x.out.decide(x.m, i, want, fmt.Sprintf("%s %d → %d positions, by the same formula", EncodingName(e.Scheme), e.Capacity, x.o.Length), report.ExpectSameOnPrefix)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -41,7 +42,7 @@ func (c *comparison) differences(otherwise string) string {
 		case !a.Scheme.Equal(b.Scheme) && !p.longer():
 			out = append(out, fmt.Sprintf("%s became %s", a.Scheme, b.Scheme))
 		case a.Capacity != b.Capacity:
-			out = append(out, fmt.Sprintf("the %s encoding has %d positions and had %d", a.Scheme.Name(), b.Capacity, a.Capacity))
+			out = append(out, fmt.Sprintf("%s has %d positions and had %d", position.EncodingName(a.Scheme), b.Capacity, a.Capacity))
 		}
 	}
 	for _, s := range c.added {
