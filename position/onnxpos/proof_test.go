@@ -1,0 +1,94 @@
+package onnxpos
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// TestNoneIsProved holds that "none" is told only of graphs that were followed to
+// the end: a doubt is "unknown", names the node, and extend refuses.
+func TestNoneIsProved(t *testing.T) {
+	// plain leaves an embedding and a product with weights.
+	plain := func(m *onnx.NewModel) {
+		free(m)
+		m.Initializers = []onnx.NewTensor{noise("wte", 32, 4), noise("W", 4, 4)}
+		m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("MatMul", "h", "te", "W")}
+	}
+	// convolutions are of a picture of free size, with strides that multiply to so much.
+	convolutions := func(m *onnx.NewModel, strides ...int64) {
+		picture(m)
+		m.Inputs[0].Dims = []int64{1, 3, -1, -1}
+		m.Outputs[0] = onnx.NewValue{Name: "out", Type: onnx.Float, Dims: []int64{1, 4, -1, -1}}
+		m.Initializers, m.Nodes = []onnx.NewTensor{noise("first", 4, 3, 3, 3), noise("next", 4, 4, 3, 3)}, nil
+		name := "pixel_values"
+		for i, stride := range strides {
+			weights, out := "next", "out"
+			if i == 0 {
+				weights = "first"
+			}
+			if i < len(strides)-1 {
+				out = name + "'"
+			}
+			m.Nodes = append(m.Nodes, withInts(withInts(node("Conv", out, name, weights), "strides", []int64{stride, stride}), "pads", []int64{1, 1, 1, 1}))
+			name = out
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*onnx.NewModel)
+		order  string // of none; "": unknown
+		says   string // what the evidence says then
+	}{
+		{"weights alone", plain, schemes.OrderEquivariant, ""},
+		{"an operator of nobody's", func(m *onnx.NewModel) {
+			plain(m)
+			m.Nodes[1] = onnx.NewNode{Op: "Rotate", Domain: "acme", Inputs: []string{"te"}, Outputs: []string{"h"}}
+		}, "", "operator acme.Rotate is not known"},
+		{"a graph that runs at no length", func(m *onnx.NewModel) {
+			plain(m)
+			m.Initializers = append(m.Initializers, noise("three", 1, 3, 4))
+			m.Nodes = append(m.Nodes[:1], node("Mul", "scaled", "te", "three"), node("MatMul", "h", "scaled", "W"))
+		}, "", "could not be evaluated"},
+		{"a graph that runs at the length it was traced with", func(m *onnx.NewModel) {
+			plain(m)
+			m.Initializers = append(m.Initializers, integers("traced", 1, 11, 2, 2), integers("back", 1, 11, 4))
+			m.Nodes = append(m.Nodes[:1], node("Reshape", "parts", "te", "traced"), node("Reshape", "whole", "parts", "back"), node("MatMul", "h", "whole", "W"))
+		}, schemes.OrderEquivariant, ""},
+		{"a picture whose map vanishes at 32 pixels", func(m *onnx.NewModel) { convolutions(m, 2, 2, 2, 2, 2) }, schemes.OrderOperators, ""},
+		{"a picture whose map vanishes at every size", func(m *onnx.NewModel) { convolutions(m, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2) }, "", "a single position is left"},
+		{"rows that are chosen by a product", func(m *onnx.NewModel) {
+			plain(m)
+			m.Initializers = append(m.Initializers, noise("rows", 40, 4), integers("depth", 40), floats("switch", []int64{2}, func(i int) float64 { return float64(i) }), integers("nought", 0), integers("one1", 1))
+			m.Initializers = append(m.Initializers, onnx.NewTensor{Name: "zero", Type: onnx.Int64, Raw: make([]byte, 8)}, onnx.NewTensor{Name: "step", Type: onnx.Int64, Raw: []byte{1, 0, 0, 0, 0, 0, 0, 0}})
+			m.Nodes = []onnx.NewNode{m.Nodes[0], node("Shape", "s", "ids"), node("Gather", "n", "s", "step"), node("Range", "p", "zero", "n", "step"),
+				node("OneHot", "hot", "p", "depth", "switch"), node("MatMul", "pe", "hot", "rows"), node("Add", "sum", "te", "pe"), node("MatMul", "h", "sum", "W")}
+		}, "", "differ from position to position"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := built(t, c.change)
+			e := m.Sites()[0].Encoding()
+			other, ok := e.Scheme.(schemes.Other)
+			if !ok || len(m.Sites()) != 1 {
+				t.Fatalf("found %s", found(m))
+			}
+			if c.order != "" {
+				if other.Kind != report.SchemeNone || other.Order != c.order {
+					t.Errorf("%s, order %q, want none, %q: %v", other.Kind, other.Order, c.order, e.Evidence)
+				}
+				return
+			}
+			if other.Kind != report.SchemeUnknown || !slices.ContainsFunc(e.Evidence, func(v report.Evidence) bool { return strings.Contains(v.Says, c.says) }) || e.Where[0].Node == "" {
+				t.Errorf("%s, %v, want unknown, %q", other.Kind, e.Evidence, c.says)
+			}
+			if _, err := position.Extend(m, position.ExtendOptions{Length: 500}); err == nil {
+				t.Error("extended all the same")
+			}
+		})
+	}
+}
