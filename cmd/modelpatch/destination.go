@@ -161,7 +161,7 @@ func (c *console) plan(p report.Plan, dry, verbose bool) {
 		c.field("verified", p.Verified.Verdict+": "+oneLine(p.Verified.Summary))
 	}
 	for _, n := range p.Notes {
-		c.field("note", sentence(n))
+		c.field("note", optionWords.Replace(sentence(n)))
 	}
 	for _, a := range toCheck(p) {
 		c.field("check", a)

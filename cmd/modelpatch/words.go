@@ -25,7 +25,7 @@ func remedyText(r report.Remedy) string {
 }
 
 // optionWords are how sentences of the library name options of writing.
-var optionWords = strings.NewReplacer("force replaces", "--force replaces", "backup also keeps", "--backup also keeps")
+var optionWords = strings.NewReplacer("force replaces", "--force replaces", "backup also keeps", "--backup also keeps", "(option len)", "(--len)")
 
 // advice is what an error advises, in lines.
 func advice(err error) []string {
