@@ -159,7 +159,11 @@ func whyNotAlone(path string, kept []string) string {
 				return why
 			}
 		}
-		folder = filepath.Dir(folder)
+		above := filepath.Dir(folder)
+		if above == folder {
+			break
+		}
+		folder = above
 	}
 	return ""
 }
