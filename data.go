@@ -61,10 +61,10 @@ func taken(plan patch.Plan, target string) (bool, error) {
 }
 
 // oldData returns the data files of the model at target, which is going to be
-// replaced: those that were seen to be its alone, which nothing points to
-// afterwards, and for the others a sentence that says why they stay. With a
-// backup all stay, for it needs them.
-func (c *change) oldData(plan patch.Plan, target string) (ours, notes []string) {
+// replaced, that lie beside it and are named after it, and the names beside it
+// that do not count when others are looked for which use them. With a backup
+// there are none, for it needs them.
+func (c *change) oldData(plan patch.Plan, target string) (data, kept []string) {
 	if !c.w.Force || c.w.Backup || len(plan.Outputs) < 2 || patch.CanEdit(target, nil) != nil {
 		return nil, nil
 	}
@@ -77,30 +77,40 @@ func (c *change) oldData(plan patch.Plan, target string) (ours, notes []string) 
 		return nil, nil
 	}
 	folder, base := filepath.Split(filepath.Clean(target))
-	kept := []string{base}
+	kept = []string{base}
 	for _, o := range plan.Outputs {
 		kept = append(kept, o.Name)
 	}
-	var candidates []string
 	named := regexp.MustCompile(`^` + regexp.QuoteMeta(base) + `(\.\d+)?\.data(\.\d+)?$`)
 	for _, f := range old.Describe().Files {
 		name := filepath.Base(f.Path)
 		path := folder + name
 		if filepath.Clean(f.Path) == filepath.Clean(path) && named.MatchString(name) && !slices.Contains(kept, name) && !isInput(plan, path) {
-			candidates = append(candidates, path)
+			data = append(data, path)
 		}
 	}
-	for _, path := range candidates {
+	for _, path := range data {
 		kept = append(kept, filepath.Base(path))
 	}
-	for _, path := range candidates {
+	return data, kept
+}
+
+// removeData removes the data of a model that was replaced, those that are seen
+// to be its alone, to which nothing points by now. It says in the report which
+// are gone, and why the others stay.
+func removeData(data, kept []string, out *report.Plan) error {
+	for _, path := range data {
 		if why := whyNotAlone(path, kept); why != "" {
-			notes = append(notes, report.Name(path)+", the data of the replaced model, is still there: "+why)
+			out.Notes = append(out.Notes, report.Name(path)+", the data of the replaced model, is still there: "+why)
 			continue
 		}
-		ours = append(ours, path)
+		if err := os.Remove(path); err != nil {
+			return &patch.OutputError{Op: "remove it", Path: path, Err: err, Done: true,
+				State: "the new model is in place, but data of the replaced one are still here"}
+		}
+		out.Removed = append(out.Removed, report.Name(path))
 	}
-	return ours, notes
+	return nil
 }
 
 // isInput reports whether a path is one of the plan's own files.
@@ -159,7 +169,11 @@ func whyNotAlone(path string, kept []string) string {
 				return why
 			}
 		}
-		folder = filepath.Dir(folder)
+		above := filepath.Dir(folder)
+		if above == folder {
+			break
+		}
+		folder = above
 	}
 	return ""
 }

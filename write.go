@@ -30,7 +30,7 @@ func (c *change) write(ctx context.Context, m position.Model, plan patch.Plan, o
 	if c.w.PatchOnly {
 		return c.writePatches(ctx, m, plan, target, out)
 	}
-	obsolete, notes := c.oldData(plan, target)
+	data, kept := c.oldData(plan, target)
 	o := c.writeOptions()
 	o.Progress, o.Check = c.w.Progress, func(path string) error {
 		return c.checkNew(ctx, path, func() (position.Model, error) { return open(path, c.open) }, out)
@@ -42,15 +42,7 @@ func (c *change) write(ctx context.Context, m position.Model, plan patch.Plan, o
 	for _, f := range written {
 		noteWritten(out, f, "new")
 	}
-	out.Notes = append(out.Notes, notes...)
-	for _, path := range obsolete {
-		if err := os.Remove(path); err != nil {
-			return &patch.OutputError{Op: "remove it", Path: path, Err: err, Done: true,
-				State: "the new model is in place, but data of the replaced one are still here"}
-		}
-		out.Removed = append(out.Removed, report.Name(path))
-	}
-	return nil
+	return removeData(data, kept, out)
 }
 
 func (c *change) writeOptions() patch.WriteOptions {

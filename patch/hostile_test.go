@@ -279,6 +279,40 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
+// TestNamesOfAnyBytes: names that are no UTF-8, or are cut within a rune, come
+// back from a journal as they were.
+func TestNamesOfAnyBytes(t *testing.T) {
+	for _, name := range []string{"m\xff.gguf", "a\nb.gguf", strings.Repeat("模", longestStem/3+1) + ".gguf"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("old content"), 0o600); err != nil {
+			t.Logf("%q: %v", name, err)
+			continue // some systems want UTF-8
+		}
+		func() {
+			defer func() { recover() }()
+			InPlace(context.Background(), filePlan(path, Edit{Old: 3, New: Text("new")}), InPlaceOptions{Check: func(string) error { panic("crash") }})
+		}()
+		if got := UnfinishedIn(dir, nil); !Unfinished(path, nil) || !slices.Equal(got, []string{path}) {
+			t.Errorf("%q: unfinished: %q", name, got)
+		}
+		if did, err := Recover(path, nil); did != RecoveredNew || err != nil {
+			t.Errorf("%q: %s, %v", name, did, err)
+		}
+		first, second := name+"-00001-of-00002.gguf", name+"-00002-of-00002.gguf"
+		j := journal{Target: first, Stage: tempPrefix(first) + sandboxToken, Names: []string{first, second}}
+		if err := os.Mkdir(filepath.Join(dir, j.Stage), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(dir, j.Stage), second, "new content")
+		writeFile(t, dir, second, "old content")
+		writeFile(t, dir, filepath.Base(journalPath(first)), string(j.encode()))
+		if did, err := Recover(filepath.Join(dir, first), nil); did != RecoveredNew || err != nil || readFile(t, filepath.Join(dir, second)) != "new content" {
+			t.Errorf("%q: %s, %v", name, did, err)
+		}
+	}
+}
+
 // FuzzJournal recovers files by journals whose header and body are anything, in
 // a folder with neighbours and links out of it. Nothing but the target, or the
 // shards of its model, may change.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -51,8 +52,8 @@ func (h *PatchHeader) kept() iter.Seq[stays] {
 }
 
 // add hashes the part of s that lies in [first, end) of the source, read from
-// the source or the target.
-func (s stays) add(sum hash.Hash, f io.ReaderAt, after bool, first, end int64) error {
+// the source or the target through a buffer.
+func (s stays) add(sum hash.Hash, f io.ReaderAt, after bool, first, end int64, buffer []byte) error {
 	first, end = max(first, s.from), min(end, s.from+s.size)
 	if first >= end {
 		return nil
@@ -61,25 +62,32 @@ func (s stays) add(sum hash.Hash, f io.ReaderAt, after bool, first, end int64) e
 	if after {
 		at += s.to - s.from
 	}
-	n, err := io.Copy(sum, io.NewSectionReader(f, at, end-first))
-	if err == nil && n < end-first {
-		err = errCut
+	for left := end - first; left > 0; {
+		n, err := f.ReadAt(buffer[:min(left, int64(len(buffer)))], at)
+		sum.Write(buffer[:n])
+		at, left = at+int64(n), left-int64(n)
+		if left > 0 && n < len(buffer) {
+			if err == nil || errors.Is(err, io.EOF) {
+				err = errCut
+			}
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 // outside sums what stays and is no tensor data.
 func (h *PatchHeader) outside(f io.ReaderAt, after bool) (string, error) {
-	sum := sha256.New()
+	sum, buffer := sha256.New(), make([]byte, sameBuffer)
 	for s := range h.kept() {
 		at := s.from
 		for _, d := range h.dataIn(s.from, s.from+s.size) {
-			if err := s.add(sum, f, after, at, d[0]); err != nil {
+			if err := s.add(sum, f, after, at, d[0], buffer); err != nil {
 				return "", err
 			}
 			at = d[1]
 		}
-		if err := s.add(sum, f, after, at, s.from+s.size); err != nil {
+		if err := s.add(sum, f, after, at, s.from+s.size, buffer); err != nil {
 			return "", err
 		}
 	}
@@ -115,7 +123,7 @@ func (h *PatchHeader) windows() [][2]int64 {
 // stays are in order, and are gone through once.
 func (h *PatchHeader) around(f io.ReaderAt, after bool) ([]string, error) {
 	out := []string{}
-	kept := slices.Collect(h.kept())
+	kept, buffer := slices.Collect(h.kept()), make([]byte, sameBuffer)
 	for _, w := range h.windows() {
 		sum := sha256.New()
 		for len(kept) > 0 && kept[0].from+kept[0].size <= w[0] {
@@ -126,7 +134,7 @@ func (h *PatchHeader) around(f io.ReaderAt, after bool) ([]string, error) {
 				break
 			}
 			for _, d := range h.dataIn(max(s.from, w[0]), min(s.from+s.size, w[1])) {
-				if err := s.add(sum, f, after, max(d[0], w[0]), min(d[1], w[1])); err != nil {
+				if err := s.add(sum, f, after, max(d[0], w[0]), min(d[1], w[1]), buffer); err != nil {
 					return nil, err
 				}
 			}

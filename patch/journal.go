@@ -3,6 +3,7 @@ package patch
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +13,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // The journal of an edit in place: a line that names the format, one JSON line,
@@ -82,7 +85,7 @@ func (j *journal) add(at int64, old, new []byte) {
 func (j *journal) encode() []byte {
 	var b bytes.Buffer
 	b.WriteString(journalMagic)
-	header, err := json.Marshal(j)
+	header, err := json.Marshal(j.named(toText))
 	if err != nil {
 		panic(err) // numbers and strings always marshal
 	}
@@ -96,6 +99,39 @@ func (j *journal) encode() []byte {
 	sum := sha256.Sum256(b.Bytes())
 	b.Write(sum[:])
 	return b.Bytes()
+}
+
+// named is the journal with its names written in another way.
+func (j *journal) named(as func(string) string) *journal {
+	out := *j
+	out.Target, out.Stage, out.Names = as(j.Target), as(j.Stage), slices.Clone(j.Names)
+	for i, name := range out.Names {
+		out.Names[i] = as(name)
+	}
+	return &out
+}
+
+// toText makes a name of any bytes one that JSON keeps: after a byte that no
+// name has, in base64. Names that are cut may end within a rune.
+func toText(name string) string {
+	if utf8.ValidString(name) {
+		return name
+	}
+	return "\x00" + base64.StdEncoding.EncodeToString([]byte(name))
+}
+
+// fromText takes toText back; a name that it cannot have written is not one
+// of a file.
+func fromText(text string) string {
+	coded, ok := strings.CutPrefix(text, "\x00")
+	if !ok {
+		return text
+	}
+	name, err := base64.StdEncoding.DecodeString(coded)
+	if err != nil {
+		return ""
+	}
+	return string(name)
 }
 
 // decodeJournal reads what encode wrote, size bytes, and believes nothing that
@@ -143,7 +179,10 @@ func decodeHeader(r io.ReaderAt, size int64) (j *journal, bodyAt int64, err erro
 		return nil, 0, errDamaged
 	}
 	j = new(journal)
-	if json.Unmarshal(line, j) != nil || !j.agrees(size-bodyAt-sha256.Size) {
+	if json.Unmarshal(line, j) != nil {
+		return nil, 0, errDamaged
+	}
+	if j = j.named(fromText); !j.agrees(size - bodyAt - sha256.Size) {
 		return nil, 0, errDamaged
 	}
 	return j, bodyAt, nil
@@ -175,7 +214,7 @@ func (j *journal) agrees(body int64) bool {
 // shard matches names of the files of a model that was split:
 // NAME-00001-of-00003.gguf.
 var shard = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(.+)-([0-9]{5})-of-([0-9]{5}\.[^.]+)$`)
+	return regexp.MustCompile(`(?s)^(.+)-([0-9]{5})-of-([0-9]{5}\.[^.]+)$`)
 })
 
 // areShards reports whether names are of different shards of the model that

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""mutated.py MODELPATCH CORPUS… [--count N] [--seed N] [--jobs N] [--first N] [--keep DIR] [--timeout S]
+"""mutated.py MODELPATCH CORPUS… [--count N] [--seed N] [--jobs N] [--first N] [--kind K] [--keep DIR] [--timeout S]
 
 Damages models, patches, plans, journals and sidecars of the folders CORPUS, runs every command of the built tool on them in
 a sandbox, and reports what must never happen: a panic or a trace, a signal, no end within the time-out, output that is not
@@ -174,6 +174,7 @@ class Sandbox:
         if os.path.exists(data) and os.path.getsize(data) <= 4 * LARGEST:
             self.write('dl/' + os.path.basename(data), read(data))
         self.kind = r.choices(['model', 'patch', 'plan', 'sidecar', 'journal'], [70, 8, 6, 8, 8])[0]
+        self.kind = run.kind or self.kind
         parts = {'model': good, 'patch': run.patches.get(self.source, b''), 'plan': run.plans.get(self.source, b'{}'),
                  'sidecar': b'{"max_position_embeddings": 32, "n_ctx": 64, "text_config": {"max_position_embeddings": 128}, "x": [1, {"y": 2}]}'}
         if self.kind == 'journal':
@@ -216,6 +217,7 @@ class Sandbox:
         """Runs all commands; yields what was wrong."""
         before = self.state()
         model = os.path.join('dl', self.name)
+        own = [model, 'dl/' + os.path.basename(self.source) + '.data']  # the second: its weights, where it names them so
         for words in READ + WRITE + PLACE:
             in_place = words in PLACE
             command = self.command(words)
@@ -226,14 +228,14 @@ class Sandbox:
             if after != before:
                 changed = sorted(k for k in set(before) | set(after) if before.get(k) != after.get(k))
                 stem = self.name[:200]
-                mine = [k for k in changed if in_place and (k == model or k.startswith(model + '.undo') or k == 'dl/config.json'
+                mine = [k for k in changed if in_place and (k in own or k.startswith(tuple(f + '.undo' for f in own)) or k == 'dl/config.json'
                                                             or k.startswith('dl/.' + stem + '.modelpatch-'))]
                 if 'recover' in command and stem in ' '.join(changed):
                     mine = changed if all(k.startswith(('dl/.' + stem + '.modelpatch-', model, 'dl/model-0000')) for k in changed) else mine
                 touched = [k for k in changed if k not in mine]
                 if touched:
                     yield label, 'touched: ' + ', '.join(touched)[:300]
-                if in_place and 'recover' not in command and code not in (0,) and model in changed:
+                if in_place and 'recover' not in command and code != 0 and set(own) & set(changed):
                     yield label, 'exit %d, and the file is changed' % code
                 before = after
 
@@ -266,7 +268,7 @@ def read(path):
 
 class Run:
     def __init__(self, o):
-        self.seed, self.timeout = o.seed, o.timeout
+        self.seed, self.timeout, self.kind = o.seed, o.timeout, o.kind
         self.binary = os.path.abspath(o.binary)
         self.scratch = tempfile.mkdtemp(prefix='mutated-run-')
         self.files = corpus(o.corpus)
@@ -318,6 +320,7 @@ def main():
     a.add_argument('--count', type=int, default=10000, help='files to damage (default 10,000)')
     a.add_argument('--seed', type=int, default=1)
     a.add_argument('--first', type=int, default=0, help='number of the first file')
+    a.add_argument('--kind', choices=['model', 'patch', 'plan', 'sidecar', 'journal'], help='damage files of this kind alone')
     a.add_argument('--jobs', type=int, default=os.cpu_count() or 1)
     a.add_argument('--timeout', type=float, default=60, help='seconds that a command may take')
     a.add_argument('--keep', help='folder for the sandboxes of failures')
