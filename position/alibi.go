@@ -17,7 +17,8 @@ type ALiBiOptions struct {
 }
 
 // AddALiBi adds ALiBi's linear bias to every attention of a model.
-func AddALiBi(m Model, o ALiBiOptions) (Outcome, error) {
+func AddALiBi(m Model, o ALiBiOptions) (_ Outcome, err error) {
+	defer caught(&err)
 	if o.MaxBias == 0 {
 		o.MaxBias = schemes.DefaultMaxBias
 	}

@@ -32,7 +32,8 @@ var ScalingTypes = []string{schemes.ScalingNone, schemes.ScalingLinear, schemes.
 
 // Rescale changes base and scaling of the model's rotary encodings: those of
 // layers that see everything, or where there are none, those that slide.
-func Rescale(m Model, o RescaleOptions) (Outcome, error) {
+func Rescale(m Model, o RescaleOptions) (_ Outcome, err error) {
+	defer caught(&err)
 	if err := o.check(); err != nil {
 		return Outcome{}, err
 	}

@@ -124,17 +124,18 @@ type Scope struct {
 	// Results are the names of the values that the scope gives back.
 	Results []string
 
-	eval   *Evaluator
-	index  int
-	given  *onnx.Node // function: Caller with the attributes that it hands on
+	eval  *Evaluator
+	index int
+	given *onnx.Node // function: Caller with the attributes that it hands on
 	// attributes are those by name, where they are many.
 	attributes map[string]*onnx.Attribute
-	wiring *onnx.Wiring
-	values []*Value          // what is known so far, by the wiring's numbers
-	fixed  []bool            // main: values that no input changes
-	bound  map[string]*Value // what is given from outside
+	wiring     *onnx.Wiring
+	values     []*Value          // what is known so far, by the wiring's numbers
+	fixed      []bool            // main: values that no input changes
+	bound      map[string]*Value // what is given from outside
 	// running are the nodes that wait for their inputs, by onnx.Node.Index.
 	running []bool
+	once    map[onceKey]any   // answers to questions about its values
 	names   map[string]string // function: formal input → name in Outer
 }
 
@@ -345,6 +346,9 @@ func (s *Scope) Consumers(name string) []*onnx.Node {
 	}
 	return nil
 }
+
+// Spend counts n steps of whoever walks the graph against the evaluator's budget.
+func (s *Scope) Spend(n int) { s.eval.Budget.Spend(n) }
 
 // Index is the scope's place in Evaluator.Scopes; the same model probed at
 // other sizes has its scopes in the same order.

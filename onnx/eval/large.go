@@ -76,6 +76,7 @@ func (s *Scope) Enlarge(name string) *Value {
 	if w.Known() {
 		e.enlarged += w.Len()
 		s.values[number] = w
+		s.once = nil
 		return w
 	}
 	return v

@@ -47,6 +47,7 @@ type Value struct {
 type answers struct {
 	of     *Value // whose they are: values are copied and changed
 	varies []int8 // by axis: 0 not asked, 1 no, 2 yes
+	kept   map[string]any
 	counts struct {
 		asked, ok bool
 		axis      int

@@ -126,6 +126,10 @@ const leastDistances = 3
 // depends on nothing but their distance: the first of its last three axes runs
 // over queries, one of the others over keys.
 func byDistance(v *eval.Value) bool {
+	return eval.Ask(v, "by distance", func() bool { return dependsOnDistance(v) })
+}
+
+func dependsOnDistance(v *eval.Value) bool {
 	k := len(v.Shape)
 	if k < 3 || v.Floats == nil || v.Len() != v.Shape[k-3]*v.Shape[k-2]*v.Shape[k-1] || onlySwitches(v) {
 		return false

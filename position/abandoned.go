@@ -1,0 +1,30 @@
+package position
+
+import "errors"
+
+// Abandoned is implemented by what a model panics with when it gives up in the middle
+// of a question that has no place for an error: a context has ended, which Unwrap
+// returns then, or the model is too large to be looked at whole. Verbs return it as
+// their error.
+type Abandoned interface {
+	error
+	Abandoned()
+}
+
+// caught makes what a model gave up the error of a verb: a refusal, unless a context
+// has ended.
+func caught(err *error) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	a, ok := r.(Abandoned)
+	switch {
+	case !ok:
+		panic(r)
+	case errors.Unwrap(a) != nil:
+		*err = errors.Unwrap(a)
+	default:
+		*err = &Refusal{Why: a.Error(), Instead: "simplify the graph (onnxslim), or export the model again"}
+	}
+}
