@@ -1,6 +1,7 @@
 package modelpatch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -45,7 +46,7 @@ func (c *change) oldData(plan patch.Plan, target string) []string {
 	if !c.w.Force || c.w.Backup || len(plan.Outputs) < 2 {
 		return nil
 	}
-	old, err := open(target, c.open)
+	old, err := open(context.Background(), target, c.open)
 	if err != nil {
 		return nil
 	}

@@ -27,6 +27,10 @@ type RescaleOptions struct {
 	Length          int     // states a length as well
 }
 
+// Misstater is implemented by sites whose file may state a rotation in values that no
+// engine takes: stored again, the same rotation is a change.
+type Misstater interface{ Misstated() bool }
+
 // ScalingTypes are the words of RescaleOptions.Scaling.
 var ScalingTypes = []string{schemes.ScalingNone, schemes.ScalingLinear, schemes.ScalingNTK, schemes.ScalingYaRN, schemes.ScalingLlama3}
 
@@ -155,7 +159,7 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 	if err != nil {
 		return err
 	}
-	if to.Equal(from) {
+	if m, ok := s.(Misstater); to.Equal(from) && !(ok && o.Scaling != "" && m.Misstated()) {
 		return nil
 	}
 	assumed, err := o.assumed(from)
