@@ -384,11 +384,18 @@ func (m *Model) findBuckets(b *bias) *bucketSite {
 	shape := index.Shape
 	queries, keys := shape[len(shape)-2], shape[len(shape)-1]
 	for _, ahead := range keysAhead(queries, keys) {
-		by, ok := distances(index.Ints, queries, keys, ahead)
-		if !ok {
+		r := eval.Once(s, fmt.Sprintf("buckets of %d rows, %d ahead", table.Dims[0], ahead), n.Input(1), func() bucketsBy {
+			m.budget.Spend(fitSteps)
+			by, ok := distances(index.Ints, queries, keys, ahead)
+			if !ok {
+				return bucketsBy{}
+			}
+			return bucketsBy{fit.BucketTable(by, int(table.Dims[0]), m.logDivisors(s, n.Input(1))), true}
+		})
+		if !r.ok {
 			return nil
 		}
-		if site.buckets = fit.BucketTable(by, int(table.Dims[0]), m.logDivisors(s, n.Input(1))); site.buckets.MaxDistance > 0 {
+		if site.buckets = r.buckets; site.buckets.MaxDistance > 0 {
 			break
 		}
 	}
@@ -402,6 +409,17 @@ func (m *Model) findBuckets(b *bias) *bucketSite {
 	site.bounded(s, n.Input(1))
 	return site
 }
+
+// bucketsBy are the buckets that a matrix of indices comes to; not ok where it does not
+// depend on the distance alone.
+type bucketsBy struct {
+	buckets schemes.Buckets
+	ok      bool
+}
+
+// fitSteps is how many steps of a graph's walk take the time of a fit that tries many
+// formulas.
+const fitSteps = 1 << 13
 
 // bounded notes that the buckets are a matrix in the file, of which the graph
 // takes what a length needs.

@@ -52,6 +52,7 @@ type Model struct {
 	shown    []position.Site         // sites as Sites gives them
 	names    map[*onnx.Tensor]string // of constants without a name of their own, once one was asked for
 	failed   map[int]*eval.Failure   // what fails at a length, by length
+	lengths  map[int]bool            // at which indices of tables of distances were computed
 	gaveUp   string                  // what was given up, since the graph is too large; "": nothing
 	enlarged bool                    // the picture of the probe was chosen anew, since its map vanished
 	patches  *onnx.Node              // the convolution that makes an image's patches, where it is not the first
