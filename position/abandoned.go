@@ -25,6 +25,20 @@ func caught(err *error) {
 	case errors.Unwrap(a) != nil:
 		*err = errors.Unwrap(a)
 	default:
-		*err = &Refusal{Why: a.Error(), Instead: "simplify the graph (onnxslim), or export the model again"}
+		*err = &Refusal{Why: a.Error(), Instead: tooLarge}
 	}
 }
+
+// Partial is implemented by models that may be too large to be looked at whole. GaveUp
+// says why, "" where they were; nothing is changed where they were not.
+type Partial interface{ GaveUp() string }
+
+// whole refuses a model that was not looked at whole.
+func whole(m Model) error {
+	if p, ok := m.(Partial); ok && p.GaveUp() != "" {
+		return &Refusal{Why: p.GaveUp(), Instead: tooLarge}
+	}
+	return nil
+}
+
+const tooLarge = "simplify the graph (onnxslim), or export the model again"

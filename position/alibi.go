@@ -28,6 +28,9 @@ func AddALiBi(m Model, o ALiBiOptions) (_ Outcome, err error) {
 	if err := needsModel(m.Describe()); err != nil {
 		return Outcome{}, err
 	}
+	if err := whole(m); err != nil {
+		return Outcome{}, err
+	}
 	var out Outcome
 	if err := o.clear(m, &out); err != nil || out.Nothing != "" {
 		return out, err

@@ -68,6 +68,9 @@ func Extend(m Model, o ExtendOptions) (out Outcome, err error) {
 	if n := x.d.Length.Stated; n != nil && (*n < 1 || int64(*n) > MaxLength) {
 		x.d.Length.Stated = nil // no length: whatever is asked for takes its place
 	}
+	if err := whole(m); err != nil {
+		return Outcome{}, err
+	}
 	if done, err := x.compare(); done || err != nil {
 		return x.out, err
 	}

@@ -40,6 +40,9 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 	if !ok {
 		return Outcome{}, &Refusal{Why: "files of this format state no picture size that could be changed", Instead: "convert the model anew for the wanted size"}
 	}
+	if err := whole(m); err != nil {
+		return Outcome{}, err
+	}
 	kernel := schemes.Kernels[0]
 	if o.Kernel != "" {
 		var err error

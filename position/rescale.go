@@ -45,6 +45,9 @@ func Rescale(m Model, o RescaleOptions) (_ Outcome, err error) {
 	if err := needsModel(d); err != nil {
 		return Outcome{}, err
 	}
+	if err := whole(m); err != nil {
+		return Outcome{}, err
+	}
 	chosen := rotations(m)
 	if len(chosen) == 0 {
 		return Outcome{}, &Refusal{Why: "the model has no rotary encoding that could be changed", Instead: "inspect says what it has"}

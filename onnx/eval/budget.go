@@ -18,7 +18,7 @@ type Budget struct {
 }
 
 // elementsAStep is how many elements of a value count as one step.
-const elementsAStep = 16
+const elementsAStep = 8
 
 // stepsBetweenAsking is how many steps are made before the context is asked again:
 // about a millisecond.
@@ -70,6 +70,13 @@ func (b *Budget) Spend(n int) {
 		if err := b.ctx.Err(); err != nil {
 			panic(&Spent{Err: err})
 		}
+	}
+}
+
+// Grant allows n steps more.
+func (b *Budget) Grant(n int64) {
+	if b != nil {
+		b.most += n
 	}
 }
 

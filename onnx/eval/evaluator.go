@@ -102,7 +102,8 @@ const maxScopes = 1 << 14
 // maxRank bounds the dimensions of a value: more are in no sound file.
 const maxRank = 64
 
-// maxKept bounds the elements of all values that are kept: 64 MB.
+// maxKept bounds the elements of all values that are kept: 64 MB. Those of further
+// values are computed when they are asked for, as those of large ones are.
 const maxKept = 1 << 23
 
 // maxLoaded bounds the elements of constants that are read and kept: 128 MB.
@@ -111,8 +112,8 @@ const maxLoaded = 1 << 24
 // maxCells bounds the values and nodes of all scopes together.
 const maxCells = 1 << 24
 
-// maxWork bounds the elements that are computed in all: a second or so.
-const maxWork = 1 << 26
+// maxWork bounds the elements that are read and computed in all: a second or so.
+const maxWork = 1 << 27
 
 // Scope is one graph being evaluated: the main graph, a branch, or one call of
 // a function.
@@ -444,7 +445,7 @@ func (s *Scope) evaluate(n *onnx.Node) {
 		switch known := i < len(outputs) && outputs[i] != nil && outputs[i].sound(); {
 		case known:
 			v := s.kept(n, outputs[i])
-			v.large = !v.has() && s.cut(n, v)
+			v.large = v.large || !v.has() && s.cut(n, v)
 			if e.MaxFloats > 0 && len(v.Floats) > e.MaxFloats && v.tensor == nil {
 				cut := *v // an output may be an input, and shared
 				cut.Floats = nil

@@ -169,9 +169,10 @@ func (s *Scope) kept(n *onnx.Node, v *Value) *Value {
 		most = maxHeld
 	}
 	if e.held += len(v.Ints) + len(v.Floats); e.held > most && e.most <= maxContent {
-		e.bound("values of more than %d numbers are kept, the last of %s %q", most, n.Op, n.Output(0))
 		e.held -= len(v.Ints) + len(v.Floats)
-		return Shaped(v.Type, v.Shape...)
+		cut := Shaped(v.Type, v.Shape...)
+		cut.large = true
+		return cut
 	}
 	return v
 }

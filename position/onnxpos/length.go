@@ -130,6 +130,10 @@ func (m *Model) change(old, new int) *lengthChange {
 
 func pointer[T any](v T) *T { return &v }
 
+// changeSteps are the steps that a change of length may take beyond those of
+// inspection: it evaluates the graph anew for every constant that it tries.
+const changeSteps = 1 << 28
+
 // caught makes a refusal of a panic: a graph that is not understood is not
 // changed, and the command ends as it should.
 func (m *Model) caught(err *error) {
@@ -145,6 +149,7 @@ func (m *Model) caught(err *error) {
 // run grows what fails, records it and corrects what the file declares.
 func (c *lengthChange) run() error {
 	c.m.budget.What = "the search for what hangs on the length"
+	c.m.budget.Grant(changeSteps)
 	c.known = c.m.failsAnyway()
 	if err := c.grow(); err != nil {
 		return err

@@ -76,7 +76,7 @@ func New(f *onnx.File) (*Model, error) { return NewContext(context.Background(),
 // maxSteps bounds the steps of everything that is asked about a model, a node that
 // is looked at or as many numbers as are computed in its time: some seconds. The
 // largest of ordinary models take a twentieth.
-const maxSteps = 1 << 27
+const maxSteps = 1 << 26
 
 // NewContext is New, and all that is asked of the model later, until a context ends:
 // then the error is the context's. A graph on which a detector has to be given up,
@@ -303,7 +303,7 @@ func (m *Model) failsAnyway() map[*onnx.Node]bool {
 const failureFloats = 64 * 64
 
 // elementsAStep is how many elements that are looked at count as one step.
-const elementsAStep = 16
+const elementsAStep = 8
 
 // spendElements counts elements that are looked at one by one.
 func (m *Model) spendElements(n int) { m.budget.Spend(n / elementsAStep) }
@@ -449,6 +449,9 @@ func (m *Model) convolved(name string) bool {
 func isConvolution(n *onnx.Node) bool {
 	return n.Op == "Conv" || n.Op == "FusedConv" || n.Op == "ConvInteger" || n.Op == "QLinearConv"
 }
+
+// GaveUp says why the graph was not looked at whole, "" where it was.
+func (m *Model) GaveUp() string { return m.gaveUp }
 
 // Sites are the position encodings that were found.
 func (m *Model) Sites() []position.Site {

@@ -89,14 +89,14 @@ const (
 
 // between reads rows from first up to end.
 func (t tableRows) between(first, end int) (fit.Matrix, error) {
-	if err := t.tensor.Complete(); err != nil { // or a claim would decide what is allocated
-		return nil, err
-	}
 	if t.Dim() > maxColumns {
 		return nil, fmt.Errorf("rows of %d columns, more than %d", t.Dim(), maxColumns)
 	}
 	if int64(end-first)*int64(t.Dim()) > maxWhole {
 		return nil, fmt.Errorf("%d rows of %d columns, more than %d numbers", end-first, t.Dim(), maxWhole)
+	}
+	if err := t.tensor.Complete(); err != nil { // or a claim would decide what is allocated
+		return nil, err
 	}
 	if t.outer() != 1 || t.scale != 0 {
 		rows := make(matrix, end-first)
