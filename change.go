@@ -158,7 +158,7 @@ func (c *change) run(ctx context.Context) (Result, error) {
 	if err := c.w.check(); err != nil {
 		return Result{}, err
 	}
-	m, err := Open(c.path, c.open)
+	m, err := OpenContext(ctx, c.path, c.open)
 	if err != nil {
 		return Result{}, err
 	}

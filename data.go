@@ -2,6 +2,7 @@ package modelpatch
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -68,7 +69,7 @@ func (c *change) oldData(plan patch.Plan, target string) (data, kept []string) {
 	if !c.w.Force || c.w.Backup || len(plan.Outputs) < 2 || patch.CanEdit(target, nil) != nil {
 		return nil, nil
 	}
-	old, err := open(target, c.open)
+	old, err := open(context.Background(), target, c.open)
 	if err != nil {
 		return nil, nil
 	}

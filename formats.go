@@ -1,6 +1,8 @@
 package modelpatch
 
 import (
+	"context"
+
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
@@ -13,7 +15,7 @@ import (
 type format struct {
 	name string
 	is   func(head []byte) bool
-	open func(path string, o OpenOptions) (position.Model, error)
+	open func(ctx context.Context, path string, o OpenOptions) (position.Model, error)
 }
 
 // formats are tried by their first bytes, in this order. What is known to be
@@ -31,7 +33,7 @@ func isGGUF(head []byte) bool {
 	return string(head[:n]) == "GGUF"[:n]
 }
 
-func openGGUF(path string, _ OpenOptions) (position.Model, error) {
+func openGGUF(_ context.Context, path string, _ OpenOptions) (position.Model, error) {
 	f, err := gguf.Open(path)
 	if err != nil {
 		return nil, err
@@ -46,12 +48,12 @@ func isProtobuf(head []byte) bool {
 }
 
 // openONNX opens an ONNX model.
-func openONNX(path string, o OpenOptions) (position.Model, error) {
+func openONNX(ctx context.Context, path string, o OpenOptions) (position.Model, error) {
 	f, err := onnx.Open(path, onnx.Options{ExternalRoot: o.ExternalRoot})
 	if err != nil {
 		return nil, err
 	}
-	m, err := onnxpos.New(f)
+	m, err := onnxpos.NewContext(ctx, f)
 	if err != nil {
 		f.Close()
 		return nil, err

@@ -96,7 +96,7 @@ func (c *change) checkInPlace(ctx context.Context, before position.Model, change
 		if e, ok := before.(position.EditedOpener); ok {
 			return e.OpenEdited(path)
 		}
-		return open(path, c.open) // Open would stop at the journal, which stands until this is done
+		return open(ctx, path, c.open) // Open would stop at the journal, which stands until this is done
 	}, out)
 }
 

@@ -15,6 +15,7 @@
 package modelpatch
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -38,10 +39,16 @@ type OpenOptions struct {
 // Open opens a model file of any format that is known, by its first bytes. A
 // file whose edit in place was cut short is an *InputError: Recover it first.
 func Open(path string, o OpenOptions) (position.Model, error) {
+	return OpenContext(context.Background(), path, o)
+}
+
+// OpenContext is Open until a context ends. What the model is asked later ends with it
+// too: verbs and checks return its error then.
+func OpenContext(ctx context.Context, path string, o OpenOptions) (position.Model, error) {
 	if err := unfinished(path); err != nil {
 		return nil, err
 	}
-	m, err := open(path, o)
+	m, err := open(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -56,14 +63,14 @@ func Open(path string, o OpenOptions) (position.Model, error) {
 }
 
 // open is Open of a file that may be in the middle of an edit.
-func open(path string, o OpenOptions) (position.Model, error) {
+func open(ctx context.Context, path string, o OpenOptions) (position.Model, error) {
 	head, err := sniff(path)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range formats {
 		if f.is(head) {
-			return f.open(path, o)
+			return f.open(ctx, path, o)
 		}
 	}
 	return nil, &InputError{Path: path, What: "not a model", Why: "neither GGUF nor ONNX: " + start(head)}

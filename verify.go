@@ -21,12 +21,12 @@ type VerifyOptions struct {
 // Verify says whether the file after is the file before but for a change of
 // position encoding.
 func Verify(ctx context.Context, before, after string, open OpenOptions, o VerifyOptions) (report.Verify, error) {
-	a, err := Open(before, open)
+	a, err := OpenContext(ctx, before, open)
 	if err != nil {
 		return report.Verify{}, err
 	}
 	defer a.Close()
-	b, err := Open(after, open)
+	b, err := OpenContext(ctx, after, open)
 	if err != nil {
 		return report.Verify{}, err
 	}
@@ -46,14 +46,19 @@ func Verify(ctx context.Context, before, after string, open OpenOptions, o Verif
 
 // VerifyFile checks one file against itself.
 func VerifyFile(path string, open OpenOptions) (report.Verify, error) {
-	m, err := Open(path, open)
+	return VerifyFileContext(context.Background(), path, open)
+}
+
+// VerifyFileContext is VerifyFile until a context ends.
+func VerifyFileContext(ctx context.Context, path string, open OpenOptions) (report.Verify, error) {
+	m, err := OpenContext(ctx, path, open)
 	if err != nil {
 		return report.Verify{}, err
 	}
 	defer m.Close()
 	v := verify.Inspect(m)
 	v.Before, v.After = report.Name(path), report.Name(path)
-	return v, nil
+	return v, ctx.Err()
 }
 
 // CheckByVerify is a WriteOptions.Check that compares the new file with the old

@@ -33,7 +33,7 @@ func (c *change) write(ctx context.Context, m position.Model, plan patch.Plan, o
 	data, kept := c.oldData(plan, target)
 	o := c.writeOptions()
 	o.Progress, o.Check = c.w.Progress, func(path string) error {
-		return c.checkNew(ctx, path, func() (position.Model, error) { return open(path, c.open) }, out)
+		return c.checkNew(ctx, path, func() (position.Model, error) { return open(ctx, path, c.open) }, out)
 	}
 	written, err := patch.WriteNew(ctx, plan, target, o)
 	if err != nil {
@@ -62,6 +62,9 @@ func noteWritten(out *report.Plan, f patch.WrittenFile, how string) {
 // have what was asked for, and pass the caller's own check.
 func (c *change) checkNew(ctx context.Context, path string, reopen func() (position.Model, error), out *report.Plan) error {
 	fault := func(err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		return &patch.OutputError{Op: "check", Path: cmp.Or(c.w.Output, c.path), Err: err, Hint: "this is a mistake of modelpatch: please report it; nothing was written"}
 	}
 	m, err := reopen()

@@ -352,6 +352,7 @@ func (p *parser) node(g *Graph, parent *frame, f field) error {
 	n.Graph, n.frame, n.index = g, p.sub(parent, f), len(g.Nodes)
 	g.Nodes = append(g.Nodes, n)
 	inputs, makes, given := len(p.inputs), len(p.makes), len(p.given)
+	var named attributeNames
 	err := p.eachOf(n.frame, "node", n.index, func(f field) (err error) {
 		var value int32
 		switch {
@@ -360,7 +361,7 @@ func (p *parser) node(g *Graph, parent *frame, f field) error {
 			p.inputs = append(p.inputs, input{f.tag, f.end, value, value})
 		case isMessage(f, 2):
 			if value, err = p.name(g, f); value >= 0 {
-				g.wiring.values[value].producer = n
+				g.wiring.values[value].producer, g.wiring.values[value].place = n, int32(len(p.makes)-makes)
 			}
 			p.makes = append(p.makes, value)
 		case isMessage(f, 3):
@@ -368,7 +369,7 @@ func (p *parser) node(g *Graph, parent *frame, f field) error {
 		case isMessage(f, 4):
 			n.Op, err = p.word(f)
 		case isMessage(f, 5):
-			err = p.nodeAttribute(n, p.given[given:], f)
+			err = p.nodeAttribute(n, p.given[given:], &named, f)
 		case isMessage(f, 7):
 			n.Domain, err = p.word(f)
 			if n.Domain == "ai.onnx" {
@@ -396,15 +397,39 @@ func (p *parser) wire(n *Node, in []input, makes []int32) {
 	}
 }
 
+// attributeNames are the names that a node's attributes have so far, once they
+// are too many to be looked through for each.
+type attributeNames map[string]bool
+
+// fewAttributes is how many are looked through: hardly a node has more.
+const fewAttributes = 16
+
+// met reports whether one of the attributes before has a name, which is that of the
+// next one.
+func (a *attributeNames) met(name string, before []*Attribute) bool {
+	if len(before) < fewAttributes {
+		return slices.ContainsFunc(before, func(b *Attribute) bool { return b.Name == name })
+	}
+	if *a == nil {
+		*a = attributeNames{}
+		for _, b := range before {
+			(*a)[b.Name] = true
+		}
+	}
+	again := (*a)[name]
+	(*a)[name] = true
+	return again
+}
+
 // nodeAttribute reads an attribute of a node that has some already.
-func (p *parser) nodeAttribute(n *Node, before []*Attribute, f field) error {
+func (p *parser) nodeAttribute(n *Node, before []*Attribute, named *attributeNames, f field) error {
 	if err := p.hold(f, weightItem); err != nil {
 		return err
 	}
 	a := p.attributes.one()
 	a.file = p.file
 	err := p.attribute(a, n, p.sub(n.frame, f))
-	if slices.ContainsFunc(before, func(b *Attribute) bool { return b.Name == a.Name }) {
+	if named.met(a.Name, before) {
 		p.repeat(nil, RepeatAttribute, fmt.Sprintf("attribute %q of node %q occurs twice", a.Name, n.Name))
 	}
 	p.given = append(p.given, a)

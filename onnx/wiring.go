@@ -16,6 +16,7 @@ type wire struct {
 	name     string
 	constant *Tensor // the last initializer of that name
 	producer *Node   // the last node that makes it
+	place    int32   // as which of its outputs
 	readers  []*Node
 }
 
@@ -99,6 +100,9 @@ func (w *Wiring) Constant(value int) *Tensor { return w.values[value].constant }
 
 // Producer is the node that makes a value, nil when none does.
 func (w *Wiring) Producer(value int) *Node { return w.values[value].producer }
+
+// Place is which output of its producer a value is.
+func (w *Wiring) Place(value int) int { return int(w.values[value].place) }
 
 // Input is the number of a node's input i; false for one that is absent.
 func (w *Wiring) Input(n *Node, i int) (int, bool) {

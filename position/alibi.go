@@ -17,7 +17,8 @@ type ALiBiOptions struct {
 }
 
 // AddALiBi adds ALiBi's linear bias to every attention of a model.
-func AddALiBi(m Model, o ALiBiOptions) (Outcome, error) {
+func AddALiBi(m Model, o ALiBiOptions) (_ Outcome, err error) {
+	defer caught(&err)
 	if o.MaxBias == 0 {
 		o.MaxBias = schemes.DefaultMaxBias
 	}
@@ -25,6 +26,9 @@ func AddALiBi(m Model, o ALiBiOptions) (Outcome, error) {
 		return Outcome{}, &UsageError{What: fmt.Sprintf("max bias %g: it must be above 0", o.MaxBias)}
 	}
 	if err := needsModel(m.Describe()); err != nil {
+		return Outcome{}, err
+	}
+	if err := whole(m); err != nil {
 		return Outcome{}, err
 	}
 	var out Outcome

@@ -59,9 +59,16 @@ type Switcher interface {
 // Extend makes a model count to another length: every encoding that bounds it
 // holds more positions, RoPE from keys is scaled, and the stated length
 // follows.
-func Extend(m Model, o ExtendOptions) (Outcome, error) {
+func Extend(m Model, o ExtendOptions) (out Outcome, err error) {
+	defer caught(&err)
 	x := &extension{m: m, o: o, d: m.Describe()}
 	if err := x.check(); err != nil {
+		return Outcome{}, err
+	}
+	if n := x.d.Length.Stated; n != nil && (*n < 1 || int64(*n) > MaxLength) {
+		x.d.Length.Stated = nil // no length: whatever is asked for takes its place
+	}
+	if err := whole(m); err != nil {
 		return Outcome{}, err
 	}
 	if done, err := x.compare(); done || err != nil {

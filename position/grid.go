@@ -37,10 +37,14 @@ type Resampler interface{ Resampled() bool }
 
 // ResizeGrid resamples the learned rows of a model's image patches, as the
 // original model does for another picture size.
-func ResizeGrid(m Model, o GridOptions) (Outcome, error) {
+func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
+	defer caught(&err)
 	gridder, ok := m.(Gridder)
 	if !ok {
 		return Outcome{}, &Refusal{Why: "files of this format state no picture size that could be changed", Instead: "convert the model anew for the wanted size"}
+	}
+	if err := whole(m); err != nil {
+		return Outcome{}, err
 	}
 	kernel := schemes.Kernels[0]
 	if o.Kernel != "" {

@@ -28,17 +28,25 @@ type RescaleOptions struct {
 	Length          int     // states a length as well
 }
 
+// Misstater is implemented by sites whose file may state a rotation in values that no
+// engine takes: stored again, the same rotation is a change.
+type Misstater interface{ Misstated() bool }
+
 // ScalingTypes are the words of RescaleOptions.Scaling.
 var ScalingTypes = []string{schemes.ScalingNone, schemes.ScalingLinear, schemes.ScalingNTK, schemes.ScalingYaRN, schemes.ScalingLlama3}
 
 // Rescale changes base and scaling of the model's rotary encodings: those of
 // layers that see everything, or where there are none, those that slide.
-func Rescale(m Model, o RescaleOptions) (Outcome, error) {
+func Rescale(m Model, o RescaleOptions) (_ Outcome, err error) {
+	defer caught(&err)
 	if err := o.check(); err != nil {
 		return Outcome{}, err
 	}
 	d := m.Describe()
 	if err := needsModel(d); err != nil {
+		return Outcome{}, err
+	}
+	if err := whole(m); err != nil {
 		return Outcome{}, err
 	}
 	chosen := rotations(m)
@@ -156,7 +164,7 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 	if err != nil {
 		return err
 	}
-	if to.Equal(from) {
+	if m, ok := s.(Misstater); to.Equal(from) && !(ok && o.Scaling != "" && m.Misstated()) {
 		return nil
 	}
 	assumed, err := o.assumed(from)

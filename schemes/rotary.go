@@ -235,6 +235,9 @@ func near(a, b float64) bool { return within(a, b, sameFrequency) }
 func nearRounded(a, b float64) bool { return within(a, b, sameRounded) }
 
 func within(a, b, relative float64) bool {
+	if math.IsInf(a, 0) || math.IsInf(b, 0) {
+		return a == b
+	}
 	return a == b || math.Abs(a-b) <= relative*max(math.Abs(a), math.Abs(b))
 }
 

@@ -48,7 +48,10 @@ func Compare(before, after position.Model, o Options) report.Verify {
 // contradict what a check takes for granted: that is a failed check, no crash.
 func (c *comparison) step(name string, check func()) {
 	defer func() {
-		if r := recover(); r != nil {
+		r := recover()
+		if a, ok := r.(position.Abandoned); ok {
+			c.skip(name, a.Error())
+		} else if r != nil {
 			c.add(report.Check{Name: name, Verdict: report.CheckFail, Why: fmt.Sprintf("the two files cannot be compared here (%v): please report it", r)})
 		}
 	}()

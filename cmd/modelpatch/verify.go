@@ -65,7 +65,7 @@ func runVerify(cmd *cobra.Command, files []string, plan string, o modelpatch.Ver
 		return report.Verify{}, &modelpatch.UsageError{What: fmt.Sprintf("--expect %s", o.Expect), Hint: "the words are same, same-on-prefix and changed"}
 	}
 	if len(files) == 1 {
-		return modelpatch.VerifyFile(files[0], modelpatch.OpenOptions{})
+		return modelpatch.VerifyFileContext(cmd.Context(), files[0], modelpatch.OpenOptions{})
 	}
 	if plan != "" {
 		p, err := modelpatch.ReadPlan(plan)

@@ -199,8 +199,8 @@ func (l *Labels) value(s *eval.Scope, name string) *Value {
 		}
 		return constant
 	}
-	i := slices.Index(n.Outputs, name)
-	if out := l.node(at, n); i >= 0 && i < len(out) && out[i] != nil {
+	i, made := at.Place(name)
+	if out := l.node(at, n); made && i < len(out) && out[i] != nil {
 		return out[i]
 	}
 	return constant

@@ -338,6 +338,7 @@ func where(c *call) ([]*Value, error) {
 		return one(out), err
 	}
 	walkers := []walker{newWalker(condition.Shape, out.Shape), newWalker(a.Shape, out.Shape), newWalker(b.Shape, out.Shape)}
+	c.works(out.Len())
 	if !chosenKnown(condition, a, b, out.Shape, walkers) {
 		return one(out), nil
 	}

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -23,6 +24,9 @@ type Evaluator struct {
 	// kept, 0 for as many as of other values. Few of them say whether a graph runs:
 	// sizes and indices are small, or integers.
 	MaxFloats int
+	// Budget bounds the work of this evaluator and of others of the model together;
+	// nil for none. See Spent.
+	Budget *Budget
 	// Failures are the nodes that could not run at these sizes, in the order
 	// in which they were met.
 	Failures []Failure
@@ -42,10 +46,12 @@ type Evaluator struct {
 	children  map[childKey]*Scope
 	stopped   bool
 	doubtful  int // branches being run that are not taken
+	loaded    int // elements of constants in memory
 	cells     int // values and nodes of all scopes
 	depth     int
 	steps     int
-	work      int      // elements computed so far
+	work      int      // elements read and computed so far
+	bounded   string   // what was too much, "" while nothing was
 	args      []*Value // inputs of the nodes that are being evaluated, as a stack
 	calls     spares   // of calls that have ended, to be used again
 }
@@ -85,15 +91,29 @@ const maxDepth = 40
 // functions that call each other twice are 2^40 nodes (facts/BAD-INPUTS B34).
 const maxSteps = 1 << 20
 
+// maxWaiting bounds the nodes that wait for one another's outputs, of a graph whose
+// nodes are in no order.
+const maxWaiting = 20000
+
 // maxScopes bounds calls of functions and branches, each of which has tables of
 // its own.
 const maxScopes = 1 << 14
 
+// maxRank bounds the dimensions of a value: more are in no sound file.
+const maxRank = 64
+
+// maxKept bounds the elements of all values that are kept: 64 MB. Those of further
+// values are computed when they are asked for, as those of large ones are.
+const maxKept = 1 << 23
+
+// maxLoaded bounds the elements of constants that are read and kept: 128 MB.
+const maxLoaded = 1 << 24
+
 // maxCells bounds the values and nodes of all scopes together.
 const maxCells = 1 << 24
 
-// maxWork bounds the elements that are computed in all: a second or so.
-const maxWork = 1 << 26
+// maxWork bounds the elements that are read and computed in all: a second or so.
+const maxWork = 1 << 27
 
 // Scope is one graph being evaluated: the main graph, a branch, or one call of
 // a function.
@@ -105,15 +125,18 @@ type Scope struct {
 	// Results are the names of the values that the scope gives back.
 	Results []string
 
-	eval   *Evaluator
-	index  int
-	given  *onnx.Node // function: Caller with the attributes that it hands on
-	wiring *onnx.Wiring
-	values []*Value          // what is known so far, by the wiring's numbers
-	fixed  []bool            // main: values that no input changes
-	bound  map[string]*Value // what is given from outside
+	eval  *Evaluator
+	index int
+	given *onnx.Node // function: Caller with the attributes that it hands on
+	// attributes are those by name, where they are many.
+	attributes map[string]*onnx.Attribute
+	wiring     *onnx.Wiring
+	values     []*Value          // what is known so far, by the wiring's numbers
+	fixed      []bool            // main: values that no input changes
+	bound      map[string]*Value // what is given from outside
 	// running are the nodes that wait for their inputs, by onnx.Node.Index.
 	running []bool
+	once    map[onceKey]any   // answers to questions about its values
 	names   map[string]string // function: formal input → name in Outer
 }
 
@@ -121,7 +144,12 @@ type Scope struct {
 func New(f *onnx.File, inputs map[string]*Value) *Evaluator {
 	e := &Evaluator{File: f, Overlay: map[*onnx.Tensor]*Value{}, children: map[childKey]*Scope{}, most: maxContent, maxWork: maxWork}
 	e.Main = e.scope(f.Graph, nil)
-	e.Main.bound = inputs
+	e.Main.bound = maps.Clone(inputs)
+	for name, v := range e.Main.bound {
+		if len(v.Shape) > maxRank {
+			e.Main.bound[name] = &Value{Type: v.Type}
+		}
+	}
 	e.Main.fixed = make([]bool, len(e.Main.values))
 	return e
 }
@@ -131,7 +159,7 @@ func New(f *onnx.File, inputs map[string]*Value) *Evaluator {
 // gets; one that has them itself has nothing to give.
 func (e *Evaluator) Again(inputs map[string]*Value) *Evaluator {
 	next := New(e.File, inputs)
-	next.Unquantized = e.Unquantized
+	next.Unquantized, next.Budget = e.Unquantized, e.Budget
 	if len(e.Overlay) > 0 || len(e.Override) > 0 || e.MaxFloats > 0 {
 		return next
 	}
@@ -160,6 +188,17 @@ func (e *Evaluator) scope(g *onnx.Graph, parent *Scope) *Scope {
 // called functions too.
 func (e *Evaluator) Run() {
 	e.Main.run()
+}
+
+// Bounded says what was too much to be evaluated, so that values are unknown that
+// would not be otherwise; "" where nothing was.
+func (e *Evaluator) Bounded() string { return e.bounded }
+
+// bound notes what was too much, the first time.
+func (e *Evaluator) bound(format string, args ...any) {
+	if e.bounded == "" {
+		e.bounded = fmt.Sprintf(format, args...)
+	}
 }
 
 func (s *Scope) run() {
@@ -241,6 +280,7 @@ func (s *Scope) made(name string) (*onnx.Node, *onnx.Tensor) {
 // stands: an enclosing one for a captured value, nil for inputs and constants.
 func (s *Scope) Find(name string) (*onnx.Node, *Scope) {
 	for ; s != nil; s = s.Parent {
+		s.eval.Budget.Spend(1)
 		n, t := s.made(name)
 		if n != nil {
 			return n, s
@@ -250,6 +290,16 @@ func (s *Scope) Find(name string) (*onnx.Node, *Scope) {
 		}
 	}
 	return nil, nil
+}
+
+// Place is which output of its node a value is; false where no node of the scope's
+// own graph makes it.
+func (s *Scope) Place(name string) (int, bool) {
+	number, ok := s.wiring.Number(name)
+	if !ok || s.wiring.Producer(number) == nil {
+		return 0, false
+	}
+	return s.wiring.Place(number), true
 }
 
 // Through follows a name that stands for an input of a function call, or
@@ -291,10 +341,15 @@ func (s *Scope) Tensor(name string) *onnx.Tensor {
 // Consumers returns the nodes of this scope's graph that read a value.
 func (s *Scope) Consumers(name string) []*onnx.Node {
 	if number, ok := s.wiring.Number(name); ok {
-		return s.wiring.Readers(number)
+		readers := s.wiring.Readers(number)
+		s.eval.Budget.Spend(1 + len(readers))
+		return readers
 	}
 	return nil
 }
+
+// Spend counts n steps of whoever walks the graph against the evaluator's budget.
+func (s *Scope) Spend(n int) { s.eval.Budget.Spend(n) }
 
 // Index is the scope's place in Evaluator.Scopes; the same model probed at
 // other sizes has its scopes in the same order.
@@ -309,7 +364,12 @@ func (s *Scope) Child(n *onnx.Node, g *onnx.Graph) *Scope {
 // many.
 func (s *Scope) inside(n *onnx.Node, g *onnx.Graph, parent *Scope) *Scope {
 	s.eval.cells += g.Wiring().Len() + len(g.Nodes)
-	if len(s.eval.scopes) >= maxScopes || s.eval.cells > maxCells || s.nesting() > maxDepth {
+	if len(s.eval.scopes) >= maxScopes || s.eval.cells > maxCells {
+		s.eval.bound("functions and branches are called %d times", len(s.eval.scopes))
+		return nil
+	}
+	if s.nesting() > maxDepth {
+		s.eval.bound("functions and branches are nested more than %d deep", maxDepth)
 		return nil
 	}
 	c := s.eval.scope(g, parent)
@@ -338,12 +398,15 @@ func (e *Evaluator) constant(t *onnx.Tensor) *Value {
 		shape  [4]int
 		origin [1]*onnx.Tensor
 	})
+	if len(t.Dims) > maxRank {
+		return &Value{Type: t.Type}
+	}
 	made.origin[0] = t
 	shape := made.shape[:0]
 	for _, d := range t.Dims {
 		shape = append(shape, int(d))
 	}
-	made.Value = Value{Type: t.Type, Ranked: true, Shape: slices.Clip(shape), tensor: t, whole: true, most: e.most, Origins: made.origin[:]}
+	made.Value = Value{Type: t.Type, Ranked: true, Shape: slices.Clip(shape), tensor: t, whole: true, most: e.most, keeper: e, Origins: made.origin[:]}
 	return &made.Value
 }
 
@@ -353,7 +416,13 @@ func (s *Scope) evaluate(n *onnx.Node) {
 		return // a cycle: nothing is known
 	}
 	e := s.eval
-	if e.steps++; e.steps > maxSteps || e.depth > 20000 {
+	e.Budget.Spend(1 + len(n.Inputs) + len(n.Outputs) + len(n.Attributes))
+	if e.steps++; e.steps > maxSteps {
+		e.bound("more than %d nodes are evaluated", maxSteps)
+		return
+	}
+	if e.depth > maxWaiting {
+		e.bound("more than %d nodes wait for one another", maxWaiting)
 		return
 	}
 	s.running[n.Index()] = true
@@ -375,10 +444,8 @@ func (s *Scope) evaluate(n *onnx.Node) {
 		}
 		switch known := i < len(outputs) && outputs[i] != nil && outputs[i].sound(); {
 		case known:
-			v := outputs[i]
-			v.large = !v.has() && s.cut(n, v)
-			e.work += len(v.Ints) + len(v.Floats)
-			s.hold(n, v)
+			v := s.kept(n, outputs[i])
+			v.large = v.large || !v.has() && s.cut(n, v)
 			if e.MaxFloats > 0 && len(v.Floats) > e.MaxFloats && v.tensor == nil {
 				cut := *v // an output may be an input, and shared
 				cut.Floats = nil
@@ -443,14 +510,35 @@ func (s *Scope) call(n *onnx.Node) ([]*Value, error) {
 		e.args = append(e.args, v)
 	}
 	op := operatorOf(n.Domain, n.Op)
-	if op == nil || !e.reads(e.args[base:]) {
+	if op == nil || !e.reads(n, e.args[base:]) {
 		return nil, nil
 	}
 	c := e.calls.take()
 	*c = call{s, n, e.args[base:len(e.args):len(e.args)]}
 	out, err := op(c)
+	e.worked(c, out)
 	e.calls = append(e.calls, c)
 	return out, err
+}
+
+// fewAttributes is how many attributes of a call are looked through for each that is
+// asked for.
+const fewAttributes = 16
+
+// handed is an attribute that a function's call hands on, nil when it is absent.
+func (s *Scope) handed(name string) *onnx.Attribute {
+	if len(s.given.Attributes) <= fewAttributes {
+		return s.given.Attribute(name)
+	}
+	if s.attributes == nil {
+		s.attributes = map[string]*onnx.Attribute{}
+		for _, a := range s.given.Attributes {
+			if s.attributes[a.Name] == nil { // the first counts
+				s.attributes[a.Name] = a
+			}
+		}
+	}
+	return s.attributes[name]
 }
 
 // resolve replaces references to a function's attributes by their values.
@@ -476,7 +564,7 @@ func (s *Scope) resolve(n *onnx.Node) *onnx.Node {
 		if at.given == nil {
 			continue
 		}
-		if given := at.given.Attribute(a.Ref); given != nil {
+		if given := at.handed(a.Ref); given != nil {
 			b := *given
 			b.Name = a.Name
 			c.Attributes = append(c.Attributes, &b)
@@ -493,12 +581,15 @@ func (s *Scope) callFunction(n *onnx.Node, fn *onnx.Function) []*Value {
 	c.names, c.bound = map[string]string{}, map[string]*Value{}
 	given := *s.resolve(n)
 	given.Attributes = slices.Clone(given.Attributes)
+	c.given = &given
 	for _, a := range fn.Defaults {
-		if given.Attribute(a.Name) == nil {
+		if c.handed(a.Name) == nil {
 			given.Attributes = append(given.Attributes, a)
+			if c.attributes != nil {
+				c.attributes[a.Name] = a
+			}
 		}
 	}
-	c.given = &given
 	for i, formal := range fn.Inputs {
 		if name := n.Input(i); name != "" {
 			c.bound[formal] = s.Value(name)
@@ -578,12 +669,32 @@ func (c *call) ints(attribute string, i int) (values []int64, given, known bool)
 	if !v.Known() || v.Ints == nil && v.Len() > 0 {
 		return nil, true, false
 	}
+	c.works(len(v.Ints))
 	return v.Ints, true, true
 }
 
 // fail is the error of a node that cannot run.
 func (c *call) fail(format string, args ...any) error {
+	for i, a := range args {
+		switch list := a.(type) {
+		case []int:
+			args[i] = listed(list)
+		case []int64:
+			args[i] = listed(list)
+		}
+	}
 	return fmt.Errorf("%s: %s", c.node.Op, fmt.Sprintf(format, args...))
+}
+
+// maxListed bounds the numbers of a list that a message repeats.
+const maxListed = 16
+
+// listed is a list for a message: its first numbers, where they are many.
+func listed[T any](list []T) string {
+	if len(list) <= maxListed {
+		return fmt.Sprint(list)
+	}
+	return fmt.Sprintf("%v… (%d numbers)", list[:maxListed], len(list))
 }
 
 func one(v *Value) []*Value { return []*Value{v} }

@@ -49,6 +49,7 @@ func hidden(table, index *Value) bool {
 
 // indices checks and converts known indices; negative ones count from the end.
 func (c *call) indices(v *Value, n int) ([]int, error) {
+	c.works(len(v.Ints))
 	out := make([]int, len(v.Ints))
 	for i, x := range v.Ints {
 		if x < int64(-n) || x >= int64(n) {
@@ -148,6 +149,7 @@ func gatherND(c *call) ([]*Value, error) {
 	strides, inner := stridesOf(a.Shape), product(a.Shape[batch+last:])
 	perBatch := product(index.Shape[batch : len(index.Shape)-1])
 	out.state = hidden(a, index)
+	c.works(index.Len())
 	known := a.Len() <= c.most() && out.Len() <= c.most() && a.Known() && !out.state
 	for i := range index.Len() / max(last, 1) {
 		at := 0
@@ -183,6 +185,7 @@ func nonZero(c *call) ([]*Value, error) {
 		return one(&Value{Type: onnx.Int64}), nil
 	}
 	var found []int
+	c.works(a.Len())
 	for i := range a.Len() {
 		if a.Number(i) != 0 {
 			found = append(found, i)

@@ -1,6 +1,10 @@
 package eval
 
-import "github.com/modelpatch/modelpatch/onnx"
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
 
 const (
 	// maxLarge bounds the elements of a large value that is asked for: the biases of
@@ -65,12 +69,14 @@ func (s *Scope) Enlarge(name string) *Value {
 	e.asked++
 	deep := New(e.File, s.bound)
 	deep.Unquantized, deep.Overlay, deep.Override, deep.most = e.Unquantized, e.Overlay, e.Override, maxLarge
+	deep.Budget = e.Budget
 	deep.maxWork, deep.work, deep.steps = maxLargeWork, e.largeWork, e.steps
 	w := deep.Main.Value(name)
 	e.largeWork, e.steps = deep.work, deep.steps
 	if w.Known() {
 		e.enlarged += w.Len()
 		s.values[number] = w
+		s.once = nil
 		return w
 	}
 	return v
@@ -78,7 +84,7 @@ func (s *Scope) Enlarge(name string) *Value {
 
 // reads counts the elements of inputs that an operator may read, which are many only
 // where large values are computed; false where they are too many.
-func (e *Evaluator) reads(inputs []*Value) bool {
+func (e *Evaluator) reads(n *onnx.Node, inputs []*Value) bool {
 	if e.most > maxContent {
 		for _, v := range inputs {
 			if v == nil || !v.has() || v.Len() > e.most {
@@ -89,21 +95,86 @@ func (e *Evaluator) reads(inputs []*Value) bool {
 				e.held += v.Len() // read from the file now
 			}
 		}
+		return e.work <= e.maxWork && e.held <= maxHeld
 	}
-	return e.work <= e.maxWork && e.held <= maxHeld
+	if e.work > e.maxWork {
+		e.bound("more than %d numbers are computed, the last for %s %q", e.maxWork, n.Op, n.Output(0))
+		return false
+	}
+	return true
 }
 
-// hold counts what an output of a node keeps in memory that no input does.
-func (s *Scope) hold(n *onnx.Node, v *Value) {
-	if s.eval.most <= maxContent {
+// worked counts what a call read and made: the content of its inputs where any of its
+// outputs has content of its own, and that. What an operator reads to no avail it
+// counts itself.
+func (e *Evaluator) worked(c *call, outputs []*Value) {
+	made := 0
+	for _, out := range outputs {
+		if out == nil || slices.ContainsFunc(c.in, func(in *Value) bool { return in != nil && out.shares(in) }) {
+			continue
+		}
+		made += len(out.Ints) + len(out.Floats)
+	}
+	if made == 0 {
 		return
+	}
+	if e.most <= maxContent { // else they were counted by reads
+		for _, in := range c.in {
+			if in != nil {
+				made += len(in.Ints) + len(in.Floats)
+			}
+		}
+	}
+	c.works(made)
+}
+
+// loads reports whether the content of a constant may be read and kept, and counts it.
+func (e *Evaluator) loads(v *Value, n int) bool {
+	if e == nil || n <= elementsAStep {
+		return true
+	}
+	if e.loaded+n > maxLoaded {
+		e.bound("constants of more than %d numbers are read, the last %q", maxLoaded, v.tensor.Name)
+		return false
+	}
+	e.loaded += n
+	e.Budget.Spend(n / elementsAStep)
+	return true
+}
+
+// works counts elements that a call reads or makes.
+func (c *call) works(elements int) {
+	e := c.scope.eval
+	e.work += elements
+	e.Budget.Spend(elements / elementsAStep)
+}
+
+// kept is an output of a node as it is kept: without content where more is kept
+// already than may be, and of unknown shape where it has too many dimensions.
+func (s *Scope) kept(n *onnx.Node, v *Value) *Value {
+	e := s.eval
+	if len(v.Shape) > maxRank {
+		return &Value{Type: v.Type}
+	}
+	if len(v.Ints)+len(v.Floats) == 0 || v.tensor != nil {
+		return v // what a constant holds it holds once
 	}
 	for i := range n.Inputs {
 		if in, given := s.wiring.Input(n, i); given && s.values[in] != nil && v.shares(s.values[in]) {
-			return
+			return v
 		}
 	}
-	s.eval.held += len(v.Ints) + len(v.Floats)
+	most := maxKept
+	if e.most > maxContent {
+		most = maxHeld
+	}
+	if e.held += len(v.Ints) + len(v.Floats); e.held > most && e.most <= maxContent {
+		e.held -= len(v.Ints) + len(v.Floats)
+		cut := Shaped(v.Type, v.Shape...)
+		cut.large = true
+		return cut
+	}
+	return v
 }
 
 // shares reports whether two values have the same content in memory.

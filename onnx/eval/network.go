@@ -250,6 +250,7 @@ func einsumContent(c *call, out *Value, terms []string, right string, sizes map[
 		}
 	}
 	out.Floats = make([]float64, out.Len())
+	c.works(product(shape))
 	inner := product(shape[utf8.RuneCountInString(right):])
 	each(shape, walkers, func(i int, at []int) {
 		x := 1.0

@@ -39,6 +39,7 @@ func (c *call) shifted(operand, zeros, axis int) *Value {
 	if !a.Known() || a.Ints == nil || a.Len() > c.most() || zero != nil && !zero.Known() {
 		return unknown
 	}
+	c.works(a.Len())
 	out := unknown.from(a)
 	out.Floats = make([]float64, a.Len())
 	inner := 1
@@ -96,6 +97,7 @@ func product2(c *call, t onnx.DataType, a, b *Value) ([]*Value, error) {
 	if !t.IsFloat() || out.Len() == 0 || product(full) > c.most() || k > maxProduct/max(product(full), 1) || !allKnown(a, b) {
 		return one(out), nil
 	}
+	c.works(product(full) * k)
 	out.Floats = make([]float64, product(full))
 	strideA, strideB := newWalker(sa[:len(sa)-2], lead), newWalker(sb[:len(sb)-2], lead)
 	each(lead, []walker{strideA, strideB}, func(i int, at []int) {
@@ -173,6 +175,7 @@ func gemm(c *call) ([]*Value, error) {
 	if c.input(2) != nil {
 		added = newWalker(bias.Shape, out.Shape)
 	}
+	c.works(m * n * k)
 	out.Floats = make([]float64, m*n)
 	for row := range m {
 		for column := range n {

@@ -16,6 +16,7 @@ func scatterShapes(c *call, a, index, updates *Value) error {
 	if !index.Known() || index.Ints == nil {
 		return nil
 	}
+	c.works(len(index.Ints))
 	for i, x := range index.Ints {
 		if n := int64(a.Shape[i%index.Shape[k-1]]); x < -n || x >= n {
 			return c.fail("index %d is outside [%d, %d]", x, -n, n-1)

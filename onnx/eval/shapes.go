@@ -67,6 +67,9 @@ func dims(v *Value) ([]int, bool) {
 	if !v.Known() || v.Ints == nil && v.Len() > 0 {
 		return nil, false
 	}
+	if len(v.Ints) > maxRank {
+		return nil, false // no shape: as many dimensions have no value
+	}
 	out := make([]int, len(v.Ints))
 	for i, d := range v.Ints {
 		if d < -1 || d > 1<<40 {
@@ -387,6 +390,13 @@ func tile(c *call) ([]*Value, error) {
 			v = Shaped(a.Type, shape...)
 			continue
 		}
+		if !v.has() {
+			shape := slices.Clone(v.Shape)
+			shape[axis] *= n
+			v = Shaped(a.Type, shape...).from(v)
+			continue
+		}
+		c.works(v.Shape[axis] * n)
 		var indices []int
 		for range n {
 			for i := range v.Shape[axis] {
@@ -473,11 +483,15 @@ func split(c *call) ([]*Value, error) {
 		if n < 0 || n > int64(a.Shape[axis]-at) {
 			return nil, c.fail("parts %v of %v", sizes, a.Shape)
 		}
-		if n > maxContent {
+		if n > maxContent || !a.has() {
 			shape := slices.Clone(a.Shape)
 			shape[axis] = int(n)
 			at += int(n)
-			out = append(out, Shaped(a.Type, shape...))
+			part := Shaped(a.Type, shape...)
+			if n <= maxContent {
+				part.from(a)
+			}
+			out = append(out, part)
 			continue
 		}
 		indices := make([]int, n)
@@ -511,10 +525,18 @@ func slice(c *call) ([]*Value, error) {
 		return one(&Value{Type: a.Type}), nil // the rank stays, its sizes are not known
 	}
 	v := a
+	seen := make([]bool, len(a.Shape))
 	for i, x := range axes {
 		axis, ok := axisOf(x, len(a.Shape))
 		if !ok || i >= len(starts) || i >= len(ends) {
 			return nil, c.fail("axis %d of %v", x, a.Shape)
+		}
+		if seen[axis] {
+			return nil, c.fail("axis %d stands twice in %v", x, axes)
+		}
+		seen[axis] = true
+		if i > 0 && v.has() && v.Len() <= c.most() {
+			c.works(v.Len()) // what was made of it so far
 		}
 		step := int64(1)
 		if stepped && i < len(steps) {
@@ -551,7 +573,7 @@ func (v *Value) slice(axis int, start, end, step int64, most int) *Value {
 		end = start
 	}
 	count := stepsBetween(start, end, step)
-	if count > most {
+	if count > most || !v.has() {
 		shape := slices.Clone(v.Shape)
 		shape[axis] = count
 		return Shaped(v.Type, shape...).from(v)

@@ -38,6 +38,29 @@ type Value struct {
 	large  bool         // not kept because it is large, or made of what is
 	state  bool         // not kept because it is the model's state: rows chosen by tokens
 	before *Value       // what was quantised to this
+	keeper *Evaluator   // counts the content of a constant when it is read
+	told   *answers     // what was asked of the content before
+}
+
+// answers are what was asked of a value's content. A constant is asked the same by
+// each of its readers.
+type answers struct {
+	of     *Value // whose they are: values are copied and changed
+	varies []int8 // by axis: 0 not asked, 1 no, 2 yes
+	kept   map[string]any
+	counts struct {
+		asked, ok bool
+		axis      int
+		first     int64
+	}
+}
+
+// answered are the answers of this value so far.
+func (v *Value) answered() *answers {
+	if v.told == nil || v.told.of != v || len(v.told.varies) != len(v.Shape) {
+		v.told = &answers{of: v, varies: make([]int8, len(v.Shape))}
+	}
+	return v.told
 }
 
 // Unknown is a value of which nothing is known.
@@ -97,6 +120,9 @@ func (v *Value) load() {
 		return
 	}
 	n := int64(v.Len())
+	if !v.keeper.loads(v, int(n)) {
+		return
+	}
 	switch {
 	case v.Type.IsFloat():
 		v.Floats, _ = v.tensor.Floats(0, n)
@@ -129,6 +155,16 @@ func (v *Value) Counts() (axis int, first int64, ok bool) {
 	if !v.Known() || len(v.Ints) == 0 {
 		return 0, 0, false
 	}
+	told := &v.answered().counts
+	if !told.asked {
+		told.asked = true
+		told.axis, told.first, told.ok = v.count()
+	}
+	return told.axis, told.first, told.ok
+}
+
+// count is Counts of known integers.
+func (v *Value) count() (axis int, first int64, ok bool) {
 	first = v.Ints[0]
 	for axis = range v.Shape {
 		if v.Shape[axis] >= 2 && v.countsAlong(axis, first) {
@@ -160,6 +196,18 @@ func (v *Value) Varies(axis int) bool {
 	if !v.Known() {
 		return false
 	}
+	told := v.answered()
+	if told.varies[axis] == 0 {
+		told.varies[axis] = 1
+		if v.vary(axis) {
+			told.varies[axis] = 2
+		}
+	}
+	return told.varies[axis] == 2
+}
+
+// vary is Varies of a known value.
+func (v *Value) vary(axis int) bool {
 	inner := product(v.Shape[axis+1:])
 	n := v.Shape[axis]
 	for i := range v.Len() {
@@ -205,7 +253,7 @@ func (v *Value) from(inputs ...*Value) *Value {
 func (v *Value) view(shape []int) *Value {
 	w := &Value{Type: v.Type, Ranked: true, Shape: shape, Ints: v.Ints, Floats: v.Floats}
 	if v.tensor != nil && v.Ints == nil && v.Floats == nil {
-		w.tensor, w.most = v.tensor, v.most
+		w.tensor, w.most, w.keeper = v.tensor, v.most, v.keeper
 	}
 	return w.from(v)
 }
@@ -226,7 +274,7 @@ func (v *Value) take(axis int, indices []int, most int) *Value {
 	shape[axis] = len(indices)
 	out := Shaped(v.Type, shape...).from(v)
 	outer, inner := outerOf(shape, axis), product(v.Shape[axis+1:])
-	if product(shape) > most {
+	if product(shape) > most || !v.has() {
 		return out
 	}
 	if v.tensor != nil && v.Ints == nil && v.Floats == nil && v.Len() > 4096 {

@@ -104,7 +104,7 @@ func (m *model) checkLength() {
 	case p != nil && !ok:
 		m.fault("gguf-context-value", keyContext, m.key(keyContext)+" is no number of positions", "convert the model again")
 	case p != nil && (n == 0 || n > math.MaxInt32):
-		m.warn("gguf-context-value", keyContext, fmt.Sprintf("%s is %d", m.key(keyContext), n), "", report.Do("extend", "states another length", "len", "N"))
+		m.warn("gguf-context-value", keyContext, fmt.Sprintf("%s is %d", m.key(keyContext), n), "", report.Do("extend", "states another length", "len", "N", "method", "none"))
 	}
 }
 

@@ -23,10 +23,12 @@ func (r *rope) Hold(want position.Want) error {
 	if !ok {
 		return refuse("RoPE cannot become another scheme by keys", "")
 	}
-	if w.Equal(r.scheme) {
+	again := w.Equal(r.scheme)
+	if again && !r.Misstated() {
 		return nil
 	}
-	if err := r.usable(w.Base == r.scheme.Base || !validBase(w.Base)); err != nil {
+	keepsFactor := !again && w.Scaling.Type == r.scheme.Scaling.Type && math.Float64bits(w.Scaling.Factor) == math.Float64bits(r.scheme.Scaling.Factor)
+	if err := r.usable(w.Base == r.scheme.Base || !validBase(w.Base), keepsFactor); err != nil {
 		return err
 	}
 	if why := fixedRope[r.m.name]; why != "" {
@@ -48,11 +50,29 @@ func (r *rope) Hold(want position.Want) error {
 	rebased := r.scheme
 	rebased.Base, rebased.Scaling.Frequencies = w.Base, nil
 	same := w.Equal(rebased) && w.Scaling.OriginalLength == r.scheme.Scaling.OriginalLength // which a short ramp may not show
-	if same && (r.engine.freqs == nil || allOnes(r.engine.freqs) || r.engine.masked()) {
+	if same && !r.Misstated() && (r.engine.freqs == nil || allOnes(r.engine.freqs) || r.engine.masked()) {
 		return nil // keys go with any base; divisors are made for one
 	}
 	r.held = true
 	return r.holdScaling(w)
+}
+
+// Misstated reports whether keys of the scaling hold what engines refuse, or compute
+// no numbers from: then the same scaling, stored again, is a change.
+func (r *rope) Misstated() bool {
+	m := r.m
+	if m.ignores(keyFactor) {
+		return false
+	}
+	if kind, stated := m.text(keyType); stated && !slices.Contains([]string{typeNone, typeLinear, typeYaRN, typeLongRoPE}, kind) {
+		return true
+	}
+	for _, k := range []string{keyFactor, keyScaleLinear} {
+		if v, ok := m.pair(k).Float(); m.pair(k) != nil && (!ok || !(v >= 0) || math.IsInf(v, 0)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Held is the rotation that Hold stored, or the file's own.
@@ -74,8 +94,8 @@ func refuse(why, instead string, remedies ...report.Remedy) error {
 }
 
 // usable refuses values that no edit should build on (facts/BAD-INPUTS C07–C09,
-// C12, C13, C16). A base that is being replaced may be wrong.
-func (r *rope) usable(base bool) error {
+// C12, C13, C16). A base or a factor that is being replaced may be wrong.
+func (r *rope) usable(base, factor bool) error {
 	m := r.m
 	if p := m.pair(keyBase); base && p != nil && !m.ignores(keyBase) {
 		if v, ok := p.Float(); !ok || !validBase(v) {
@@ -83,9 +103,9 @@ func (r *rope) usable(base bool) error {
 		}
 	}
 	for _, k := range []string{keyFactor, keyScaleLinear} {
-		if p := m.pair(k); p != nil && !m.ignores(keyFactor) {
+		if p := m.pair(k); factor && p != nil && !m.ignores(keyFactor) {
 			if v, ok := p.Float(); !ok || !(v > 0) || math.IsInf(v, 0) {
-				return refuse(fmt.Sprintf("%s is %v, which is no factor", m.key(k), v), "the file is damaged: convert the model again")
+				return refuse(fmt.Sprintf("%s is %v, which is no factor", m.key(k), v), "", report.Do("rope", "sets it", "scaling", "TYPE", "factor", "S"), report.Do("rope", "takes the scaling away", "scaling", "none"))
 			}
 		}
 	}

@@ -45,6 +45,9 @@ func (m *model) findTable() {
 	m.sites = append(m.sites, site)
 }
 
+// maxWidth bounds the width of a table's rows: that of the widest models is a tenth.
+const maxWidth = 1 << 17
+
 // fitRows is how many rows of a table are read to tell a stored sinusoid from
 // trained rows.
 const fitRows = 64
@@ -110,10 +113,10 @@ func (t *table) capacity() int {
 // Len is the number of rows.
 func (t *table) Len() int { return int(t.tensor.Rows()) }
 
-// Dim is the width of a row, 0 when rows cannot be read: then it is a mere
-// claim, which the size of the file does not bound.
+// Dim is the width of a row, 0 when rows cannot be read, or are wider than any
+// model's: then it is a mere claim, which a file without blocks can make cheaply.
 func (t *table) Dim() int {
-	if !t.tensor.Readable() {
+	if !t.tensor.Readable() || t.tensor.Width() > maxWidth {
 		return 0
 	}
 	return int(t.tensor.Width())
@@ -169,6 +172,8 @@ func (t *table) holdable(want position.Want) error {
 	case !t.text:
 		return t.refuse("rows of an image or audio tower belong to its input size, which the file's other keys and the engine fix",
 			"change the tower in the source model and convert it again")
+	case t.tensor.Width() > maxWidth:
+		return t.refuse(fmt.Sprintf("rows of %d elements, and no model has more than %d", t.tensor.Width(), maxWidth), "convert the model again")
 	case ok && stated != t.Len():
 		return t.refuse(fmt.Sprintf("%d rows, but %s is %d; engines refuse the file", t.Len(), t.m.key(keyContext), stated),
 			"convert the model again, or set the key to the number of rows")
@@ -227,8 +232,8 @@ func (t *table) finite() error {
 
 // broken finds the first value that is no finite number, row −1: none.
 func (t *table) broken() (row, column int, value float64, err error) {
-	if !t.tensor.Readable() {
-		return -1, 0, 0, nil // nor is its width bounded by the file
+	if t.Dim() == 0 {
+		return -1, 0, 0, nil
 	}
 	values := make([]float64, t.Dim())
 	for i := range t.Len() {

@@ -146,7 +146,7 @@ func (m *model) SetLength(old, new int) error {
 		if !ok {
 			continue
 		}
-		if err := r.usable(!r.rebased); err != nil {
+		if err := r.usable(!r.rebased, !r.held); err != nil {
 			return err
 		}
 		r.pinOriginal()

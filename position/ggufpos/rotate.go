@@ -52,7 +52,8 @@ func (e *engine) effectiveBase() float64 {
 // keyBase is the base that the key must state for a rotation: hunyuan's NTK factor
 // is applied to it unless that is the rotation's own scaling.
 func (e *engine) keyBase(r schemes.Rotary) float64 {
-	if r.Scaling.Type == schemes.ScalingNTK || e.effectiveBase() == e.base {
+	// A base that is no number is not even equal to itself.
+	if r.Scaling.Type == schemes.ScalingNTK || math.Float64bits(e.effectiveBase()) == math.Float64bits(e.base) || !validBase(e.base) {
 		return r.Base
 	}
 	if r.Base == e.effectiveBase() {

@@ -102,12 +102,14 @@ func (d *detector) tablesBehind(s *eval.Scope, n *onnx.Node, stateName, addedNam
 
 // allZero reports whether a known value is zero all over.
 func allZero(v *eval.Value) bool {
-	for i := range v.Len() {
-		if v.Number(i) != 0 {
-			return false
+	return eval.Ask(v, "zero", func() bool {
+		for i := range v.Len() {
+			if v.Number(i) != 0 {
+				return false
+			}
 		}
-	}
-	return true
+		return true
+	})
 }
 
 // ownState notes constants that are added to zeros: they are what the model
@@ -124,9 +126,24 @@ func (d *detector) ownState(s *eval.Scope, name string) {
 // model's state is, and not added to another; as it is, where no axis may take the
 // place of the last one before.
 func worksOn(s *eval.Scope, name string, asItIs bool) bool {
+	question := "worked on"
+	if asItIs {
+		question = "worked on as it is"
+	}
+	return eval.Once(s, question, name, func() bool { return workedOn(s, name, asItIs) })
+}
+
+// maxReaders bounds the readers of values that one question looks at.
+const maxReaders = 1 << 10
+
+func workedOn(s *eval.Scope, name string, asItIs bool) bool {
+	looked := 0
 	queue, seen := []string{name}, map[string]bool{}
 	for i := 0; i < len(queue) && i < 32; i++ {
 		for _, n := range s.Consumers(queue[i]) {
+			if looked++; looked > maxReaders {
+				return false
+			}
 			switch n.Op {
 			case "MatMul", "Gemm", "LayerNormalization", "MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "MatMulNBits", "Attention", "MultiHeadAttention":
 				return true
@@ -153,12 +170,22 @@ func keepsLast(n *onnx.Node) bool {
 // isState reports whether a known value is itself worked on as the model's
 // state: object queries and latents are learned rows too, and no positions.
 func isState(s *eval.Scope, name string) bool {
+	return eval.Once(s, "state", name, func() bool { return workedOnBehind(s, name) })
+}
+
+func workedOnBehind(s *eval.Scope, name string) bool {
 	for range 8 {
-		for _, n := range s.Consumers(name) {
-			switch n.Op {
-			case "MatMul", "Gemm", "LayerNormalization", "MatMulInteger", "ReduceMean":
-				return true
-			}
+		worked := eval.Once(s, "multiplied", name, func() bool {
+			return slices.ContainsFunc(s.Consumers(name), func(n *onnx.Node) bool {
+				switch n.Op {
+				case "MatMul", "Gemm", "LayerNormalization", "MatMulInteger", "ReduceMean":
+					return true
+				}
+				return false
+			})
+		})
+		if worked {
+			return true
 		}
 		n, at := s.Find(name)
 		if n == nil || at != s || !reshapes[n.Op] && n.Op != "Expand" && n.Op != "Tile" {
@@ -176,16 +203,27 @@ func (d *detector) lengthwise(rows int) bool {
 	if d.m.imageInput() != nil || d.m.videoInput() != nil || d.m.audio() != nil {
 		return true
 	}
-	for _, in := range d.m.file.Graph.Inputs {
-		if v := d.e.Main.Value(in.Name); !d.m.isConstant(in.Name) && v.Ranked {
-			for _, n := range v.Shape {
-				if n > 1 && rows >= n && rows <= n+maxPrefix {
-					return true
+	at, found := slices.BinarySearch(d.inputSizes(), rows)
+	return found || at > 0 && rows <= d.inputSizes()[at-1]+maxPrefix
+}
+
+// inputSizes are the sizes above 1 of the axes of the model's inputs, in order.
+func (d *detector) inputSizes() []int {
+	if d.lengths == nil {
+		d.lengths = []int{}
+		for _, in := range d.m.file.Graph.Inputs {
+			if v := d.e.Main.Value(in.Name); !d.m.isConstant(in.Name) && v.Ranked {
+				for _, n := range v.Shape {
+					if n > 1 {
+						d.lengths = append(d.lengths, n)
+					}
 				}
 			}
 		}
+		slices.Sort(d.lengths)
+		d.lengths = slices.Compact(d.lengths)
 	}
-	return false
+	return d.lengths
 }
 
 // followsLength reports whether a table is read by an index that counts further
@@ -237,12 +275,14 @@ func gated(s *eval.Scope, name string) (known string, ok bool) {
 // onlySwitches reports whether numbers are zeros and ones: a mask that is
 // multiplied.
 func onlySwitches(v *eval.Value) bool {
-	for i := range v.Len() {
-		if x := v.Number(i); x != 0 && x != 1 {
-			return false
+	return eval.Ask(v, "switches", func() bool {
+		for i := range v.Len() {
+			if x := v.Number(i); x != 0 && x != 1 {
+				return false
+			}
 		}
-	}
-	return true
+		return true
+	})
 }
 
 // resampledTable reports whether a constant is a table of patches of another
@@ -379,6 +419,10 @@ func featuresOf(s *eval.Scope, table string, n *onnx.Node, added *eval.Value) bo
 // coordinates reports whether a table of channels, rows and columns counts along one
 // of its last axes and is the same along the other, in every channel.
 func coordinates(v *eval.Value) bool {
+	return eval.Ask(v, "coordinates", func() bool { return countsInPlane(v) })
+}
+
+func countsInPlane(v *eval.Value) bool {
 	k := len(v.Shape)
 	h, w := v.Shape[k-2], v.Shape[k-1]
 	for at := 0; at < v.Len(); at += h * w {
@@ -455,7 +499,15 @@ func (d *detector) additive(src source, rows, width int) bool {
 
 // contracts reports whether the model sums over an axis anywhere.
 func (d *detector) contracts() bool {
+	if !d.summed.asked {
+		d.summed.asked, d.summed.does = true, d.contractsAnywhere()
+	}
+	return d.summed.does
+}
+
+func (d *detector) contractsAnywhere() bool {
 	for _, s := range d.e.Scopes() {
+		s.Spend(len(s.Graph.Nodes))
 		for _, n := range s.Graph.Nodes {
 			switch n.Op {
 			case "MatMul", "Gemm", "Einsum", "Conv", "Attention", "MultiHeadAttention", "GroupQueryAttention", "MatMulNBits",
@@ -521,9 +573,48 @@ func (d *detector) embedLayerNormalization(s *eval.Scope, n *onnx.Node) {
 // fromInput reports whether a value's numbers come from an input of the model,
 // beyond the sizes of its axes.
 func fromInput(s *eval.Scope, name string) bool {
+	if s.Graph.Parent == nil && s.Caller == nil { // the main graph: all of it at once
+		number, ok := s.Graph.Wiring().Number(name)
+		return !ok || inputsReach(s)[number]
+	}
+	return eval.Once(s, "from input", name, func() bool { return fromInputBehind(s, name) })
+}
+
+// inputsReach tells of every value of the main graph whether it comes from an input.
+func inputsReach(s *eval.Scope) []bool {
+	return eval.Once(s, "inputs reach", "", func() []bool {
+		w := s.Graph.Wiring()
+		out := make([]bool, w.Len())
+		var queue []int
+		for v := range out {
+			if w.Producer(v) == nil && w.Constant(v) == nil {
+				out[v] = true
+				queue = append(queue, v)
+			}
+		}
+		for i := 0; i < len(queue); i++ {
+			readers := w.Readers(queue[i])
+			s.Spend(1 + len(readers))
+			for _, n := range readers {
+				if n.Op == "Shape" || n.Op == "Constant" {
+					continue
+				}
+				for k := range n.Outputs {
+					if v, ok := w.Output(n, k); ok && !out[v] && w.Producer(v) == n {
+						out[v] = true
+						queue = append(queue, v)
+					}
+				}
+			}
+		}
+		return out
+	})
+}
+
+func fromInputBehind(s *eval.Scope, name string) bool {
 	seen := map[sourceKey]bool{}
 	queue := []sourceKey{{s, name}}
-	for i := 0; i < len(queue); i++ {
+	for i := 0; i < len(queue) && i < maxTraced; i++ {
 		n, at := queue[i].scope.Find(queue[i].name)
 		switch {
 		case n == nil && (at == nil || at.Tensor(queue[i].name) == nil):

@@ -12,8 +12,9 @@ import (
 // sharedBias adds ALiBi's bias to attentions. The bias of a graph is computed
 // once, before its first attention, and read by all of them.
 type sharedBias struct {
-	m    *Model
-	made map[biasKey]string // the value that holds the bias
+	m     *Model
+	made  map[biasKey]string         // the value that holds the bias
+	first map[*onnx.Graph]*onnx.Node // what is out of order in a graph, nil: nothing
 }
 
 // biasKey tells biases apart that attentions cannot share: of another graph,
@@ -21,6 +22,17 @@ type sharedBias struct {
 type biasKey struct {
 	graph                *onnx.Graph
 	heads, queries, keys int
+}
+
+// late is the first node of a graph that stands before one that it needs, looked for
+// once.
+func (b *sharedBias) late(g *onnx.Graph) *onnx.Node {
+	n, looked := b.first[g]
+	if !looked {
+		n = late(g)
+		b.first[g] = n
+	}
+	return n
 }
 
 // minRangeOpset is the operator set that introduced Range.
@@ -39,6 +51,10 @@ func (b *sharedBias) add(s *eval.Scope, softmax *onnx.Node, alibi schemes.ALiBi,
 	}
 	if len(scores.Shape) == 3 && b.m.sizes.batch*heads != scores.Shape[0] {
 		return &position.Refusal{Why: "heads and batch stand in one axis of the scores in an unknown order"}
+	}
+	if n := b.late(softmax.Graph); n != nil {
+		return &position.Refusal{Why: fmt.Sprintf("the nodes are not in the order in which they run: %s reads what a later node makes, so that there is no place for a bias ahead of all that need it", nodeName(n)),
+			Instead: "sort the graph first (onnx-graphsurgeon's toposort, or saving it with onnxslim)"}
 	}
 	why := "ALiBi bias on attention scores"
 	k := len(scores.Shape)

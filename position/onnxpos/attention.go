@@ -11,18 +11,41 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// Attentions are the attentions of the model, in the order of the graph.
+// Attentions are the attentions of the model, in the order of the graph. A graph that
+// is too large to be looked at whole has one that says so.
 func (m *Model) Attentions() []*position.Attention {
-	if m.looked {
-		return m.attentions
+	if !m.looked {
+		m.looked = true
+		if why := m.lookForAttentions(); why != "" {
+			m.gaveUp = why
+		}
 	}
-	m.looked = true
-	shared := &sharedBias{m: m, made: map[biasKey]string{}}
+	if m.gaveUp != "" {
+		m.attentions = []*position.Attention{{Unsupported: m.gaveUp}}
+	}
+	return m.attentions
+}
+
+// lookForAttentions returns why it was given up, "" where it was not.
+func (m *Model) lookForAttentions() (gaveUp string) {
+	defer func() {
+		if r := recover(); r != nil {
+			spent, ok := r.(*eval.Spent)
+			if !ok || spent.Err != nil {
+				panic(r)
+			}
+			gaveUp = spent.Error()
+		}
+	}()
+	m.budget.What = "the search for attentions"
+	shared := &sharedBias{m: m, made: map[biasKey]string{}, first: map[*onnx.Graph]*onnx.Node{}}
+	acts := m.effects()
 	for _, s := range m.probe.Scopes() {
+		s.Spend(len(s.Graph.Nodes))
 		for _, n := range s.Graph.Nodes {
 			switch n.Op {
 			case "Softmax":
-				if a := m.plainAttention(s, n, shared); a != nil {
+				if a := m.plainAttention(s, n, shared, acts); a != nil {
 					a.Layer = len(m.attentions)
 					m.attentions = append(m.attentions, a)
 				}
@@ -32,12 +55,12 @@ func (m *Model) Attentions() []*position.Attention {
 			}
 		}
 	}
-	return m.attentions
+	return ""
 }
 
 // plainAttention reads an attention in plain operators around a Softmax; nil
 // where the Softmax is something else.
-func (m *Model) plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias) *position.Attention {
+func (m *Model) plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts effects) *position.Attention {
 	scores := softmax.Input(0)
 	v := s.Value(scores)
 	if k := len(v.Shape); k < 3 || k > 4 || v.Shape[k-1] < 2 {
@@ -56,14 +79,7 @@ func (m *Model) plainAttention(s *eval.Scope, softmax *onnx.Node, shared *shared
 		return nil
 	}
 	a.AddBias = func(alibi schemes.ALiBi) error { return shared.add(s, softmax, alibi, a.Heads) }
-	for i, site := range m.sites {
-		switch site.(type) {
-		case *rotarySite, *alibiSite, *bucketSite:
-			if m.actsIn(site, s, product, softmax) {
-				a.Encodings = append(a.Encodings, i)
-			}
-		}
-	}
+	a.Encodings = acts.in(s, product, softmax)
 	switch {
 	case !okQ || !okK || !okV:
 		a.Unsupported = "queries, keys and values are not plain projections of the same state"
@@ -85,48 +101,102 @@ func (m *Model) plainAttention(s *eval.Scope, softmax *onnx.Node, shared *shared
 	return a
 }
 
-// actsIn reports whether a site's rotation or bias acts in one attention.
-func (m *Model) actsIn(s site, scope *eval.Scope, product, softmax *onnx.Node) bool {
-	switch s := s.(type) {
-	case *rotarySite:
-		for _, u := range s.uses {
-			if u.scope == scope && (leadsTo(scope, u.node.Output(0), product, 0)) {
-				return true
-			}
-		}
-	case *alibiSite:
-		for _, u := range s.uses {
-			if u.scope == scope && leadsTo(scope, u.node.Output(0), softmax, 0) {
-				return true
-			}
-		}
-	case *bucketSite:
-		return true
-	}
-	return false
+// effects say which sites act in which attention.
+type effects struct {
+	everywhere []int           // biases that are read by all
+	reached    map[place][]int // by the node that a site's rotations or biases go to
 }
 
-// leadsTo follows a value through layout changes and elementwise operators to
-// a node.
-func leadsTo(s *eval.Scope, name string, to *onnx.Node, depth int) bool {
-	if depth > 24 {
-		return false
+// place is a node of a scope.
+type place struct {
+	scope *eval.Scope
+	node  *onnx.Node
+}
+
+// in are the sites that act in an attention, in their order.
+func (e effects) in(s *eval.Scope, product, softmax *onnx.Node) []int {
+	out := slices.Concat(e.everywhere, e.reached[place{s, product}])
+	if softmax != product {
+		out = append(out, e.reached[place{s, softmax}]...)
 	}
-	for _, n := range s.Consumers(name) {
-		if n == to {
-			return true
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// effects follows rotations to the products of queries and keys, and biases to their
+// Softmax: forwards, each once, whatever the number of attentions.
+func (m *Model) effects() effects {
+	out := effects{reached: map[place][]int{}}
+	for i, s := range m.sites {
+		var uses []place
+		to := "Softmax"
+		switch s := s.(type) {
+		case *rotarySite:
+			to = ""
+			for _, u := range s.uses {
+				uses = append(uses, place{u.scope, u.node})
+			}
+		case *alibiSite:
+			for _, u := range s.uses {
+				uses = append(uses, place{u.scope, u.node})
+			}
+		case *bucketSite:
+			out.everywhere = append(out.everywhere, i)
 		}
-		switch n.Op {
-		case "MatMul", "Gemm", "Softmax", "LayerNormalization", "Einsum":
-			continue
-		}
-		for _, o := range n.Outputs {
-			if leadsTo(s, o, to, depth+1) {
-				return true
+		for _, u := range uses {
+			for _, n := range reachedFrom(u.scope, u.node) {
+				if (n.Op == "Softmax") != (to == "Softmax") {
+					continue
+				}
+				at := place{u.scope, n}
+				if k := len(out.reached[at]); k == 0 || out.reached[at][k-1] != i {
+					out.reached[at] = append(out.reached[at], i)
+				}
 			}
 		}
 	}
-	return false
+	return out
+}
+
+// maxReach is how many operators may stand between a rotation or a bias and the
+// attention that it acts in, maxReached how many nodes are met on the way.
+const (
+	maxReach   = 24
+	maxReached = 1 << 10
+)
+
+// reachedFrom are the products and Softmaxes to which a node's output goes through
+// layout changes and elementwise operators.
+func reachedFrom(s *eval.Scope, from *onnx.Node) []*onnx.Node {
+	var out []*onnx.Node
+	level, seen := []*onnx.Node{from}, map[*onnx.Node]bool{from: true}
+	for range maxReach + 1 {
+		var next []*onnx.Node
+		for i, n := range level {
+			outputs := n.Outputs
+			if n == from && i == 0 && len(seen) == 1 {
+				outputs = outputs[:min(1, len(outputs))]
+			}
+			for _, name := range outputs {
+				for _, reader := range s.Consumers(name) {
+					if seen[reader] || len(seen) > maxReached {
+						continue
+					}
+					seen[reader] = true
+					switch reader.Op {
+					case "MatMul", "FusedMatMul", "Gemm", "Softmax", "LayerNormalization", "Einsum":
+						out = append(out, reader)
+						if reader.Op != "FusedMatMul" {
+							continue
+						}
+					}
+					next = append(next, reader)
+				}
+			}
+		}
+		level = next
+	}
+	return out
 }
 
 // scoreProduct goes back from scores to the product of queries and keys,

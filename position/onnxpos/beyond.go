@@ -15,13 +15,25 @@ func (m *Model) inspectBeyond() {
 		return
 	}
 	known := m.failsAnyway()
+	var lengths []int
+	at := map[int][]site{} // by capacity: each is probed once
 	for _, s := range m.sites {
 		e := s.Encoding()
 		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || fusedSite(s) || e.Form == report.FormBaked {
 			continue
 		}
+		if at[e.Capacity] == nil {
+			lengths = append(lengths, e.Capacity)
+		}
+		at[e.Capacity] = append(at[e.Capacity], s)
+	}
+	for i, length := range lengths {
+		if i == maxBeyondProbes {
+			m.unprobed(lengths[i:], at)
+			return
+		}
 		size := m.sizes
-		size.length = e.Capacity + 1
+		size.length = length + 1
 		fails := false
 		probe := m.failing(size, func(f eval.Failure) bool {
 			fails = fails || !known[f.Node]
@@ -30,7 +42,23 @@ func (m *Model) inspectBeyond() {
 		if fails {
 			continue // an error, as was assumed
 		}
-		setBeyond(s, m.beyond(s, probe))
+		for _, s := range at[length] {
+			setBeyond(s, m.beyond(s, probe))
+		}
+	}
+}
+
+// maxBeyondProbes bounds the lengths at which the graph is probed so: an ordinary
+// model has a capacity or two.
+const maxBeyondProbes = 16
+
+// unprobed says of sites whose capacity was not probed that it is not known what
+// happens beyond.
+func (m *Model) unprobed(lengths []int, at map[int][]site) {
+	for _, length := range lengths {
+		for _, s := range at[length] {
+			setBeyond(s, report.BeyondUnknown)
+		}
 	}
 }
 

@@ -46,8 +46,14 @@ func (d *detector) bias(s *eval.Scope, n *onnx.Node, name string, state *eval.Va
 	if !v.Known() || v.Floats == nil || len(v.Shape) < 2 || v.Len() < 2 {
 		return
 	}
-	heads := headsOf(v)
-	if heads == nil || onlyMask(heads) {
+	heads := eval.Ask(v, "heads", func() [][][]float64 {
+		d.m.spendElements(v.Len())
+		if heads := headsOf(v); !onlyMask(heads) {
+			return heads
+		}
+		return nil
+	})
+	if heads == nil {
 		return
 	}
 	d.biases = append(d.biases, &bias{s, n, name, v, heads})
@@ -121,6 +127,20 @@ func onlyMask(heads [][][]float64) bool {
 
 // slopes fits each head by slope · key distance; ok when all are linear.
 func (b *bias) slopes() ([]float64, bool) {
+	if b.value == nil {
+		return b.fitSlopes()
+	}
+	r := eval.Ask(b.value, "slopes", func() slopesResult { s, ok := b.fitSlopes(); return slopesResult{s, ok} })
+	return r.slopes, r.ok
+}
+
+// slopesResult is what slopes finds.
+type slopesResult struct {
+	slopes []float64
+	ok     bool
+}
+
+func (b *bias) fitSlopes() ([]float64, bool) {
 	out := make([]float64, len(b.heads))
 	for h, m := range b.heads {
 		slope, ok := linear(m)
@@ -245,6 +265,7 @@ const roundedSlope = 2e-6
 
 func (m *Model) alibiSite(uses []*bias) *alibiSite {
 	a := &alibiSite{m: m, uses: uses, scale: 1}
+	seen := map[*onnx.Tensor]bool{}
 	slopes, _ := uses[0].slopes()
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondContinues}
 	scheme := schemes.ALiBi{Heads: len(slopes), Slopes: slopes}
@@ -265,7 +286,7 @@ func (m *Model) alibiSite(uses []*bias) *alibiSite {
 	for _, u := range uses {
 		for _, src := range sources(u.scope, u.name) {
 			if src.tensor == nil || len(src.tensor.Dims) < 2 || !src.tensor.Type.IsFloat() ||
-				slices.ContainsFunc(a.tables, func(t source) bool { return t.tensor == src.tensor }) {
+				seen[src.tensor] {
 				continue
 			}
 			n := int(src.tensor.Dims[len(src.tensor.Dims)-1])
@@ -277,6 +298,7 @@ func (m *Model) alibiSite(uses []*bias) *alibiSite {
 			default:
 				continue
 			}
+			seen[src.tensor] = true
 			a.tables = append(a.tables, src)
 			e.Where = append(e.Where, m.where(src.tensor))
 		}
@@ -345,6 +367,10 @@ func (m *Model) bucketIndex(s *eval.Scope, name string) *eval.Value {
 // bucketGather finds the Gather of a bias table by relative distance behind a
 // bias, and fits the buckets.
 func (m *Model) bucketGather(b *bias) *bucketSite {
+	return eval.Once(b.scope, "buckets", b.name, func() *bucketSite { return m.findBuckets(b) })
+}
+
+func (m *Model) findBuckets(b *bias) *bucketSite {
 	n, s := relativeGather(b.scope, b.name)
 	if n == nil {
 		return nil
@@ -358,11 +384,18 @@ func (m *Model) bucketGather(b *bias) *bucketSite {
 	shape := index.Shape
 	queries, keys := shape[len(shape)-2], shape[len(shape)-1]
 	for _, ahead := range keysAhead(queries, keys) {
-		by, ok := distances(index.Ints, queries, keys, ahead)
-		if !ok {
+		r := eval.Once(s, fmt.Sprintf("buckets of %d rows, %d ahead", table.Dims[0], ahead), n.Input(1), func() bucketsBy {
+			m.budget.Spend(fitSteps)
+			by, ok := distances(index.Ints, queries, keys, ahead)
+			if !ok {
+				return bucketsBy{}
+			}
+			return bucketsBy{fit.BucketTable(by, int(table.Dims[0]), m.logDivisors(s, n.Input(1))), true}
+		})
+		if !r.ok {
 			return nil
 		}
-		if site.buckets = fit.BucketTable(by, int(table.Dims[0]), m.logDivisors(s, n.Input(1))); site.buckets.MaxDistance > 0 {
+		if site.buckets = r.buckets; site.buckets.MaxDistance > 0 {
 			break
 		}
 	}
@@ -376,6 +409,17 @@ func (m *Model) bucketGather(b *bias) *bucketSite {
 	site.bounded(s, n.Input(1))
 	return site
 }
+
+// bucketsBy are the buckets that a matrix of indices comes to; not ok where it does not
+// depend on the distance alone.
+type bucketsBy struct {
+	buckets schemes.Buckets
+	ok      bool
+}
+
+// fitSteps is how many steps of a graph's walk take the time of a fit that tries many
+// formulas.
+const fitSteps = 1 << 13
 
 // bounded notes that the buckets are a matrix in the file, of which the graph
 // takes what a length needs.
@@ -440,7 +484,17 @@ func (m *Model) sameBuckets(b *bucketSite) bool {
 // relativeGather finds a Gather of a constant by a matrix of indices that
 // depends on positions alone.
 func relativeGather(s *eval.Scope, name string) (*onnx.Node, *eval.Scope) {
-	return relativeGatherIn(s, name, map[sourceKey]bool{})
+	g := eval.Once(s, "relative gather", name, func() gatherAt {
+		n, at := relativeGatherIn(s, name, map[sourceKey]bool{})
+		return gatherAt{n, at}
+	})
+	return g.node, g.scope
+}
+
+// gatherAt is a Gather and where it stands.
+type gatherAt struct {
+	node  *onnx.Node
+	scope *eval.Scope
 }
 
 // maxBehind bounds the values that are looked at behind one.

@@ -20,6 +20,9 @@ type detector struct {
 	queries   map[*onnx.Tensor]bool // learned rows that are state, not positions
 	maps      map[mapSize][]*onnx.Node
 	sizes     []mapSize
+	lengths   []int       // sizes of the inputs' axes
+	ahead     map[int]int // rows of a table → tokens ahead of an image's patches
+	summed    struct{ asked, does bool }
 	unread    *onnx.Node // the first where a constant meets the state that is too large to be looked at
 }
 
@@ -128,25 +131,59 @@ func (d *detector) visitFused(s *eval.Scope, n *onnx.Node) {
 // isScores reports whether a value goes into a Softmax before any other
 // computation: then it is attention scores.
 func isScores(s *eval.Scope, name string) bool {
-	queue, depth := []string{name}, map[string]int{name: 1}
-	for i := 0; i < len(queue); i++ {
-		for _, n := range s.Consumers(queue[i]) {
-			switch n.Op {
-			case "Softmax", "BiasSoftmax":
-				return true
-			case "Add", "Sub", "Mul", "Div", "Where", "Reshape", "Cast", "Max", "Min", "Clip", "Unsqueeze", "Squeeze", "Transpose", "Identity", "Tanh", "Sum", "QuantizeLinear", "DequantizeLinear":
-				if out := n.Output(0); depth[out] == 0 && depth[queue[i]] <= maxTowards {
-					depth[out] = depth[queue[i]]
-					if n.Op != "QuantizeLinear" && n.Op != "DequantizeLinear" { // every other node of a quantised graph
-						depth[out]++
-					}
-					queue = append(queue, out)
+	number, ok := s.Graph.Wiring().Number(name)
+	return ok && towardsSoftmax(s)[number] <= maxTowards
+}
+
+// towardsSoftmax is, for every value of a scope's graph, how many operators stand
+// between it and the nearest Softmax, more than maxTowards where there are more or
+// there is none. It goes back from all of them at once.
+func towardsSoftmax(s *eval.Scope) []uint8 {
+	return eval.Once(s, "towards", "", func() []uint8 {
+		w := s.Graph.Wiring()
+		out := make([]uint8, w.Len())
+		for v := range out {
+			out[v] = maxTowards + 1
+		}
+		var levels [maxTowards + 1][]int
+		reach := func(n *onnx.Node, distance uint8) {
+			for i := range n.Inputs {
+				if v, ok := w.Input(n, i); ok && distance < out[v] {
+					out[v] = distance
+					levels[distance] = append(levels[distance], v)
 				}
 			}
 		}
-	}
-	return false
+		s.Spend(len(s.Graph.Nodes))
+		for _, n := range s.Graph.Nodes {
+			if (n.Op == "Softmax" || n.Op == "BiasSoftmax") && !n.Passes() {
+				reach(n, 0)
+			}
+		}
+		for distance := range uint8(maxTowards + 1) {
+			for i := 0; i < len(levels[distance]); i++ { // grows by nodes that do not count
+				v := levels[distance][i]
+				n := w.Producer(v)
+				if n == nil || out[v] != distance || !betweenScores[n.Op] || n.Passes() || w.Place(v) != 0 {
+					continue
+				}
+				s.Spend(len(n.Inputs))
+				next := distance
+				if n.Op != "QuantizeLinear" && n.Op != "DequantizeLinear" { // every other node of a quantised graph
+					next++
+				}
+				if next <= maxTowards {
+					reach(n, next)
+				}
+			}
+		}
+		return out
+	})
 }
+
+// betweenScores are the operators that may stand between scores and their Softmax.
+var betweenScores = map[string]bool{"Add": true, "Sub": true, "Mul": true, "Div": true, "Where": true, "Reshape": true, "Cast": true, "Max": true, "Min": true,
+	"Clip": true, "Unsqueeze": true, "Squeeze": true, "Transpose": true, "Identity": true, "Tanh": true, "Sum": true, "QuantizeLinear": true, "DequantizeLinear": true}
 
 // maxTowards is the most operators between scores and their Softmax.
 const maxTowards = 14

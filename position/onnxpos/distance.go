@@ -28,7 +28,7 @@ func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) 
 		return &otherSite{e}, true
 	}
 	// Far enough out, clipped distances stay inside the table; others leave it.
-	probe := m.longer(s, gather.Input(1), rows+2)
+	probe := m.further(s, gather.Input(1), rows+2)
 	inside := probe != nil && probe.Known() && len(probe.Ints) > 0
 	if inside {
 		inside = int(slices.Max(probe.Ints)) < rows && slices.Min(probe.Ints) >= 0
@@ -40,6 +40,22 @@ func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) 
 	}
 	e.Scheme = other
 	return &otherSite{e}, false
+}
+
+// maxFurther bounds the lengths at which indices are computed for tables of distances:
+// of more of other sizes than any model has, it is not known whether they are clipped.
+const maxFurther = 16
+
+// further is longer, for few lengths in all.
+func (m *Model) further(s *eval.Scope, name string, length int) *eval.Value {
+	if !m.lengths[length] && len(m.lengths) >= maxFurther {
+		return nil
+	}
+	if m.lengths == nil {
+		m.lengths = map[int]bool{}
+	}
+	m.lengths[length] = true
+	return m.longer(s, name, length)
 }
 
 // gatherAxis is the axis of a table along which a Gather takes rows.
@@ -126,6 +142,10 @@ const leastDistances = 3
 // depends on nothing but their distance: the first of its last three axes runs
 // over queries, one of the others over keys.
 func byDistance(v *eval.Value) bool {
+	return eval.Ask(v, "by distance", func() bool { return dependsOnDistance(v) })
+}
+
+func dependsOnDistance(v *eval.Value) bool {
 	k := len(v.Shape)
 	if k < 3 || v.Floats == nil || v.Len() != v.Shape[k-3]*v.Shape[k-2]*v.Shape[k-1] || onlySwitches(v) {
 		return false

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -30,6 +31,7 @@ const (
 	ruleScale                = "onnx-quantisation-scale"
 	ruleCacheRows            = "onnx-cache-rows-differ"
 	ruleCache                = "onnx-cache-unexplained"
+	ruleTooLarge             = "onnx-too-large"
 )
 
 // maxFindings bounds the findings of one rule; the last of them tells how many
@@ -41,12 +43,13 @@ func (m *Model) inspectFindings() {
 	f := finder{m: m, count: map[string]int{}}
 	f.repeats()
 	f.graphs()
-	f.tables()
+	f.encodings(f.tables)
 	f.file()
 	f.sharedData()
-	f.bound()
-	f.scales()
-	f.caches()
+	f.encodings(f.bound, f.scales, f.caches)
+	if m.gaveUp != "" {
+		f.add(ruleTooLarge, report.LevelError, m.gaveUp, "what was not looked at is not changed either: simplify the graph (onnxslim), or export the model again", nil)
+	}
 	for rule, n := range f.count {
 		if n > maxFindings {
 			for i := range m.findings {
@@ -59,9 +62,30 @@ func (m *Model) inspectFindings() {
 	}
 }
 
+// encodings looks at what was found, unless that is too large.
+func (f *finder) encodings(looks ...func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			spent, ok := r.(*eval.Spent)
+			if !ok || spent.Err != nil {
+				panic(r)
+			}
+			f.m.giveUp(spent.Error())
+		}
+	}()
+	f.m.budget.What = "the look for faults"
+	for _, look := range looks {
+		if f.m.gaveUp == "" {
+			look()
+		}
+	}
+}
+
 type finder struct {
 	m     *Model
 	count map[string]int
+	// shapes are those of the tables in use, made when first asked for.
+	shapes map[tableShape]bool
 }
 
 func (f *finder) add(rule, level, message, hint string, where *report.Where) {
@@ -150,16 +174,19 @@ func cycle(g *onnx.Graph) *onnx.Node {
 
 // inOrder reports whether every node stands after those that it needs, as the
 // specification asks: then there is no cycle.
-func inOrder(g *onnx.Graph) bool {
+func inOrder(g *onnx.Graph) bool { return late(g) == nil }
+
+// late is the first node that stands before one that it needs, nil when there is none.
+func late(g *onnx.Graph) *onnx.Node {
 	w := g.Wiring()
 	for _, n := range g.Nodes {
 		for i := range n.Inputs {
 			if in, ok := w.Input(n, i); ok && w.Producer(in) != nil && w.Producer(in).Index() >= n.Index() {
-				return false
+				return n
 			}
 		}
 	}
-	return true
+	return nil
 }
 
 // stuck counts for every node the inputs that never come: what is left when
@@ -212,6 +239,7 @@ func (f *finder) tables() {
 				continue
 			}
 			seen[t.tensor] = true
+			f.m.spendElements(int(min(t.tensor.Len(), maxScanned)))
 			if row, column, bad := t.notFinite(maxScanned); bad {
 				f.add(ruleTableNotFinite, report.LevelError, fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", f.m.tensorName(t.tensor), row, column),
 					"fetch the file again, or take an earlier checkpoint", f.at(t.tensor))
@@ -238,15 +266,24 @@ func (f *finder) tables() {
 // resembles reports whether a constant has the shape of a table in use, or of
 // one with more or fewer rows.
 func (f *finder) resembles(t *onnx.Tensor) bool {
-	for _, s := range f.m.sites {
-		for _, own := range siteTables(s) {
-			k := len(own.tensor.Dims)
-			if len(t.Dims) == k && k >= 2 && t.Dims[k-1] == own.tensor.Dims[k-1] && t.Len() > t.Dims[k-1] {
-				return true
+	if f.shapes == nil {
+		f.shapes = map[tableShape]bool{}
+		for _, s := range f.m.sites {
+			for _, own := range siteTables(s) {
+				if k := len(own.tensor.Dims); k >= 2 {
+					f.shapes[tableShape{k, own.tensor.Dims[k-1]}] = true
+				}
 			}
 		}
 	}
-	return false
+	k := len(t.Dims)
+	return k >= 2 && t.Len() > t.Dims[k-1] && f.shapes[tableShape{k, t.Dims[k-1]}]
+}
+
+// tableShape is the shape of a table whatever its number of rows.
+type tableShape struct {
+	rank    int
+	columns int64
 }
 
 // readNames are the names that nodes read or graphs give back.
@@ -386,6 +423,7 @@ func (f *finder) bound() {
 // scales looks at the scales of quantised constants (facts/BAD-INPUTS C18).
 func (f *finder) scales() {
 	for _, s := range f.m.probe.Scopes() {
+		s.Spend(len(s.Graph.Nodes))
 		for _, n := range s.Graph.Nodes {
 			if n.Op != "DequantizeLinear" || s.Tensor(n.Input(0)) == nil {
 				continue

@@ -71,12 +71,12 @@ func (f *foldedBias) Hold(want position.Want) error {
 
 // growBuckets extends matrices of T5's buckets, or of biases by them, where those
 // of all new distances were seen; nil if they are none.
-func growBuckets(t *onnx.Tensor, n int) *plannedConstant {
+func (c *lengthChange) growBuckets(t *onnx.Tensor, n int) *plannedConstant {
 	k := len(t.Dims)
 	old := int(t.Dims[k-1])
 	x := numbers(t)
 	outer := sizeOf(t.Dims[:k-2])
-	if x == nil || int64(outer)*int64(n)*int64(n) > maxBuffer {
+	if x == nil {
 		return nil
 	}
 	heads := make([][][]float64, outer)
@@ -96,25 +96,21 @@ func growBuckets(t *onnx.Tensor, n int) *plannedConstant {
 	if !ok {
 		return nil
 	}
+	dims := append([]int64(nil), t.Dims...)
+	dims[k-2], dims[k-1] = int64(n), int64(n)
+	if !c.holds(t, dims, outer, n, n) {
+		return nil
+	}
 	like, ok := likeness(r, classes, heads, n)
 	if !ok {
 		return nil
 	}
-	dims := append([]int64(nil), t.Dims...)
-	dims[k-2], dims[k-1] = int64(n), int64(n)
-	out := make([]float64, 0, outer*n*n)
-	for _, m := range heads {
-		for q := range n {
-			for key := range n {
-				if d := like[key-q+n-1]; d >= 0 {
-					out = append(out, m[0][d])
-				} else {
-					out = append(out, m[-d][0])
-				}
-			}
-		}
+	matrices := make([]byDistances, outer)
+	for o := range matrices {
+		matrices[o] = distancesOf(x[o*old*old:(o+1)*old*old], old)
 	}
-	return planned(t, dims, out, fmt.Sprintf("buckets of %d×%d positions", n, n))
+	return &plannedConstant{dims: dims, why: fmt.Sprintf("buckets of %d×%d positions", n, n),
+		fill: squareFill(n, func(o, distance int) float64 { return matrices[o].at(like[distance+n-1]) })}
 }
 
 // likeness gives for each relative position from 1 − n to n − 1 one within the

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 )
 
@@ -33,7 +34,7 @@ func FuzzDetect(f *testing.F) {
 		if err != nil {
 			return
 		}
-		m, err := find(file) // without the net that New has
+		m, err := find(file, eval.NewBudget(t.Context(), maxSteps)) // without the net that New has
 		if err != nil {
 			return
 		}

@@ -3,7 +3,6 @@ package onnxpos
 import (
 	"slices"
 
-	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -57,7 +56,7 @@ func (m *Model) Takes(grid [2]int) bool {
 // constants, fixed dimensions.
 func (m *Model) SetGrid(old, new [2]int) (err error) {
 	defer m.caught(&err)
-	c := &lengthChange{m: m, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{}}
+	c := m.change(0, 0)
 	patch := m.PatchSize()
 	c.image = [2]int{new[0] * patch, new[1] * patch}
 	for _, s := range m.sites {

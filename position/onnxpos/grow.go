@@ -10,12 +10,12 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
 
-// maxBuffer bounds the elements of a mask that is made in memory.
-const maxBuffer = 1 << 28
+// maxRead bounds the elements of a constant that is read to be grown.
+const maxRead = 1 << 22
 
 // numbers reads a whole constant for growing.
 func numbers(t *onnx.Tensor) []float64 {
-	if t.Len() > maxBuffer/64 {
+	if t.Len() > maxRead {
 		return nil
 	}
 	x, err := t.Floats(0, t.Len())
@@ -29,66 +29,106 @@ func numbers(t *onnx.Tensor) []float64 {
 // repeats itself goes on repeating. Pairs of indices do one or the other in
 // each element.
 func (c *lengthChange) growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
-	x := numbers(t)
 	old := int(t.Dims[axis])
 	outer, inner := sizeOf(t.Dims[:axis]), sizeOf(t.Dims[axis+1:])
-	if x == nil || n <= old || old < 2 || int64(outer)*int64(n)*int64(inner) > maxBuffer {
+	if n <= old || old < 2 {
+		return nil
+	}
+	x := numbers(t)
+	if x == nil {
 		return nil
 	}
 	dims := slices.Clone(t.Dims)
 	dims[axis] = int64(n)
-	out := make([]float64, outer*n*inner)
 	angles := sync.OnceValue(func() bool { return c.m.onlyAngles(t) })
+	lines := make([]line, 0, outer*inner)
 	for o := range outer {
 		for k := range inner {
-			goesOn := lineOf(t.Type, angles, old, func(i int) float64 { return x[(o*old+i)*inner+k] })
-			if goesOn == nil {
+			goesOn, ok := lineOf(t.Type, angles, old, func(i int) float64 { return x[(o*old+i)*inner+k] })
+			if !ok {
 				return nil
 			}
-			for i := range n {
-				out[(o*n+i)*inner+k] = goesOn(i)
-			}
+			lines = append(lines, goesOn)
 		}
 	}
-	return planned(t, dims, out, fmt.Sprintf("buffer of %d positions", n))
+	if !c.holds(t, dims, outer, n, inner) {
+		return nil
+	}
+	return &plannedConstant{dims: dims, why: fmt.Sprintf("buffer of %d positions", n), fill: lineFill(n, inner, func(l, i int) float64 { return lines[l].at(i) })}
+}
+
+// holds reports whether a grown constant is not larger than files can be, and notes
+// where it is.
+func (c *lengthChange) holds(t *onnx.Tensor, dims []int64, sizes ...int) bool {
+	if fitsBuffer(t, sizes...) {
+		return true
+	}
+	if c.large != nil && *c.large == "" {
+		*c.large = fmt.Sprintf("the constant %q of %v would become one of %v, more than the 2 GiB that a file can have", c.m.tensorName(t), t.Dims, dims)
+	}
+	return false
+}
+
+// line is how the elements of a line go on.
+type line struct {
+	kind        lineKind
+	first, step float64
+}
+
+type lineKind uint8
+
+const (
+	counts      lineKind = iota // first + i·step
+	frequencies                 // i·step in float32
+	wavelengths                 // i/step in float32
+)
+
+func (l line) at(i int) float64 {
+	switch l.kind {
+	case frequencies:
+		return float64(float32(i) * float32(l.step))
+	case wavelengths:
+		return float64(float32(i) / float32(l.step))
+	}
+	return l.first + l.step*float64(i)
 }
 
 // lineOf is how the elements of a line go on: by counting, by staying what they
 // are, or, if they are angles, as positions from 0 times a frequency or over a
-// wavelength as float32 programs compute it; nil if they do none of that. Parts of
+// wavelength as float32 programs compute it; not ok if they do none of that. Parts of
 // the length itself, as positions of a line from 0 to 1 or weights of a mean are,
 // do not go on.
-func lineOf(t onnx.DataType, angles func() bool, n int, line func(i int) float64) func(i int) float64 {
-	follows := func(rule func(i int) float64) bool {
+func lineOf(t onnx.DataType, angles func() bool, n int, value func(i int) float64) (line, bool) {
+	follows := func(l line) bool {
 		for i := range n {
-			if line(i) != rule(i) {
+			if value(i) != l.at(i) {
 				return false
 			}
 		}
 		return true
 	}
-	step := line(1) - line(0)
-	if rule := func(i int) float64 { return line(0) + step*float64(i) }; (step == 0 || step == 1) && follows(rule) {
-		if t.IsFloat() && step == 0 && weighs(line(0), n) {
-			return nil
+	step := value(1) - value(0)
+	if rule := (line{counts, value(0), step}); (step == 0 || step == 1) && follows(rule) {
+		if t.IsFloat() && step == 0 && weighs(value(0), n) {
+			return line{}, false
 		}
-		return rule
+		return rule, true
 	}
-	if t != onnx.Float || line(0) != 0 || n < 3 || partOf(step, math.Pi, n) || partOf(step, math.Pi, n-1) || !angles() {
-		return nil
+	if t != onnx.Float || value(0) != 0 || n < 3 || partOf(step, math.Pi, n) || partOf(step, math.Pi, n-1) || !angles() {
+		return line{}, false
 	}
 	frequency := float32(step)
-	if rule := func(i int) float64 { return float64(float32(i) * frequency) }; follows(rule) {
-		return rule
+	if rule := (line{kind: frequencies, step: float64(frequency)}); follows(rule) {
+		return rule, true
 	}
 	wavelength := math.Float32bits(1 / frequency)
 	for off := -2; off <= 2; off++ { // the frequency is rounded
 		w := math.Float32frombits(uint32(int(wavelength) + off))
-		if rule := func(i int) float64 { return float64(float32(i) / w) }; follows(rule) {
-			return rule
+		if rule := (line{kind: wavelengths, step: float64(w)}); follows(rule) {
+			return rule, true
 		}
 	}
-	return nil
+	return line{}, false
 }
 
 // weighs reports whether a number is the weight of one of n positions, or of the
@@ -152,32 +192,26 @@ func (m *Model) onlyAngles(t *onnx.Tensor) bool {
 
 // growSquare extends a mask whose value depends on the distance of query and
 // key alone.
-func growSquare(t *onnx.Tensor, axes []int, n int) *plannedConstant {
+func (c *lengthChange) growSquare(t *onnx.Tensor, axes []int, n int) *plannedConstant {
 	old := int(t.Dims[axes[0]])
 	if axes[1] != axes[0]+1 || axes[1] != len(t.Dims)-1 || n <= old {
 		return nil
 	}
 	x := numbers(t)
 	outer := sizeOf(t.Dims[:axes[0]])
-	if x == nil || int64(outer)*int64(n)*int64(n) > maxBuffer {
+	if x == nil {
 		return nil
 	}
 	dims := slices.Clone(t.Dims)
 	dims[axes[0]], dims[axes[1]] = int64(n), int64(n)
-	out := make([]float64, outer*n*n)
-	counts := false
+	matrices := make([]byDistances, outer)
+	counted := false
 	for o := range outer {
 		m := x[o*old*old : (o+1)*old*old]
-		at := func(d int) float64 { // value at distance key − query
-			d = min(max(d, 1-old), old-1)
-			if d >= 0 {
-				return m[d]
-			}
-			return m[-d*old]
-		}
+		d := distancesOf(m, old)
 		for q := range old {
 			for k := range old {
-				if v := m[q*old+k]; v != at(k-q) && !(math.IsNaN(v) && math.IsNaN(at(k-q))) {
+				if v := m[q*old+k]; v != d.at(k-q) && !(math.IsNaN(v) && math.IsNaN(d.at(k-q))) {
 					return nil
 				}
 			}
@@ -185,23 +219,52 @@ func growSquare(t *onnx.Tensor, axes []int, n int) *plannedConstant {
 		// Beyond the old distances a mask's last value goes on: it has come to
 		// rest there. Distances themselves go on counting. What buckets or a
 		// bias go on with, a few equal values at the end do not tell.
-		var step float64
-		step, counts = counting(at, old)
-		if !counts && !(twoValues(m) && atRest(at, old)) || t.Type.IsFloat() && slices.ContainsFunc(m, func(x float64) bool { return weighs(x, old) }) {
+		d.step, d.counts = counting(d.at, old)
+		if counted = d.counts; !counted && !(twoValues(m) && atRest(d.at, old)) || t.Type.IsFloat() && slices.ContainsFunc(m, func(x float64) bool { return weighs(x, old) }) {
 			return nil
 		}
-		for q := range n {
-			for k := range n {
-				if out[(o*n+q)*n+k] = at(k - q); counts {
-					out[(o*n+q)*n+k] = at(0) + step*float64(k-q)
-				}
-			}
-		}
+		matrices[o] = d
 	}
-	if counts {
-		return planned(t, dims, out, fmt.Sprintf("distances of %d×%d positions", n, n))
+	if !c.holds(t, dims, outer, n, n) {
+		return nil
 	}
-	return planned(t, dims, out, fmt.Sprintf("mask of %d×%d positions, which goes on as it ended", n, n))
+	p := &plannedConstant{dims: dims, why: fmt.Sprintf("mask of %d×%d positions, which goes on as it ended", n, n),
+		fill: squareFill(n, func(o, distance int) float64 { return matrices[o].onward(distance) })}
+	if counted {
+		p.why = fmt.Sprintf("distances of %d×%d positions", n, n)
+	}
+	return p
+}
+
+// byDistances is a square matrix whose elements depend on the distance of key and
+// query: those at distances from 1 − n to n − 1.
+type byDistances struct {
+	values []float64
+	counts bool // they count up or down by step
+	step   float64
+}
+
+// distancesOf reads a matrix of n by n in its first row and column.
+func distancesOf(m []float64, n int) byDistances {
+	d := byDistances{values: make([]float64, 2*n-1)}
+	for i := range n {
+		d.values[n-1-i], d.values[n-1+i] = m[i*n], m[i]
+	}
+	return d
+}
+
+// at is the value at a distance, that at the last one beyond.
+func (d byDistances) at(distance int) float64 {
+	n := (len(d.values) + 1) / 2
+	return d.values[n-1+min(max(distance, 1-n), n-1)]
+}
+
+// onward is the value at a distance as it goes on.
+func (d byDistances) onward(distance int) float64 {
+	if d.counts {
+		return d.at(0) + d.step*float64(distance)
+	}
+	return d.at(distance)
 }
 
 // atRest reports whether values at distances of fewer than n positions change at
@@ -250,17 +313,4 @@ func counting(at func(distance int) float64, n int) (step float64, ok bool) {
 		}
 	}
 	return step, true
-}
-
-func planned(t *onnx.Tensor, dims []int64, x []float64, why string) *plannedConstant {
-	p := &plannedConstant{dims: dims, why: why}
-	if t.Type.IsFloat() {
-		p.floats = x
-		return p
-	}
-	p.ints = make([]int64, len(x))
-	for i := range x {
-		p.ints[i] = int64(x[i])
-	}
-	return p
 }

@@ -21,6 +21,10 @@ type rowFunc func(i int, dst []float64) error
 // resize records that a table becomes newRows rows along its axis: the first
 // kept rows are copied as bytes, the others computed when they are written.
 func (m *Model) resize(t tableRows, newRows, kept int, row rowFunc, why string) error {
+	if t.Dim() > maxColumns {
+		return &position.Refusal{Why: fmt.Sprintf("%q has rows of %d columns, and no model has more than %d", m.tensorName(t.tensor), t.Dim(), maxColumns),
+			Instead: "have the model exported again"}
+	}
 	if err := t.fits(kept, newRows, row); err != nil {
 		return err
 	}
@@ -51,13 +55,14 @@ func (m *Model) resize(t tableRows, newRows, kept int, row rowFunc, why string) 
 
 // fits computes rows for a storage type of narrow range ahead of writing: a
 // value that does not fit refuses the change instead of failing half-way
-// (facts/BAD-INPUTS C04).
+// (facts/BAD-INPUTS C04). Of very many rows the rest is found out while writing, which
+// is then given up.
 func (t tableRows) fits(from, to int, row rowFunc) error {
 	if t.scale == 0 && t.tensor.Type != onnx.Float16 {
 		return nil
 	}
 	dst := make([]float64, t.Dim())
-	for i := from; i < to; i++ {
+	for i := from; i < min(to, from+maxTriedRows); i++ {
 		if err := row(i, dst); err != nil {
 			return err
 		}
@@ -68,6 +73,9 @@ func (t tableRows) fits(from, to int, row rowFunc) error {
 	}
 	return nil
 }
+
+// maxTriedRows bounds the rows that are computed ahead of writing.
+const maxTriedRows = 1 << 16
 
 // newRows is a stream of rows [from, to) of outer block o.
 func (t tableRows) newRows(o, from, to int, row rowFunc) patch.Source {
@@ -590,10 +598,6 @@ func (a *alibiSite) grow(t *onnx.Tensor, n int) error {
 	if k >= 2 {
 		queries = int(t.Dims[k-2])
 	}
-	values, err := t.Floats(0, t.Len())
-	if err != nil {
-		return err
-	}
 	newQueries := queries
 	if queries == old {
 		newQueries = n
@@ -603,55 +607,113 @@ func (a *alibiSite) grow(t *onnx.Tensor, n int) error {
 	if queries == old {
 		dims[k-2] = int64(n)
 	}
-	var b []byte
-	row := make([]float64, n)
-	for h := range heads {
-		for q := range newQueries {
-			line := biasLine(values[h*queries*old:(h+1)*queries*old], queries, old)
-			for key := range n {
-				row[key] = line(q, key, newQueries, n)
-			}
-			if b, err = onnx.EncodeFloats(t.Type, row, b); err != nil {
+	var err error
+	if !fitsBuffer(t, heads, newQueries, n) {
+		return &position.Refusal{Why: fmt.Sprintf("the bias %q of %v would become one of %v, more than the 2 GiB that a file can have", a.m.tensorName(t), t.Dims, dims),
+			Instead: "a lesser length, or export the model again with a bias that it computes"}
+	}
+	lines := make([]*biasLine, heads)
+	for h := range lines {
+		if lines[h], err = newBiasLine(t, h, queries, old); err != nil {
+			return err
+		}
+	}
+	data, err := stream(t, int64(heads)*int64(newQueries)*int64(n), func(first int64, dst []float64) error {
+		key := int(first % int64(n))
+		q := int(first / int64(n) % int64(newQueries))
+		h := int(first / int64(n) / int64(newQueries))
+		for len(dst) > 0 {
+			some := min(len(dst), n-key)
+			if err := lines[h].fill(q, key, n, dst[:some]); err != nil {
 				return err
 			}
+			dst = dst[some:]
+			if key += some; key == n {
+				key = 0
+				if q++; q == newQueries {
+					q = 0
+					h++
+				}
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	return a.m.replace(t, dims, patch.Bytes(b), fmt.Sprintf("bias of %d positions", n))
+	return a.m.replace(t, dims, data, fmt.Sprintf("bias of %d positions", n))
 }
 
-// biasLine returns the value of a head's bias at any query and key, equal to
-// the table's bits where it has them.
-func biasLine(table []float64, queries, keys int) func(q, k, newQueries, newKeys int) float64 {
+// biasLine is a head's bias at any query and key, equal to the table's bits where it
+// has them.
+type biasLine struct {
+	t             *onnx.Tensor
+	first         int64 // element of the head's first query and key
+	queries, keys int
+	start, end    float64 // of the first query
+	step          float64 // from key to key, of one query
+	below, above  float64 // per step of query − key, and of key − query
+	masked        bool    // what lies ahead
+}
+
+func newBiasLine(t *onnx.Tensor, head, queries, keys int) (*biasLine, error) {
+	b := &biasLine{t: t, first: int64(head) * int64(queries) * int64(keys), queries: queries, keys: keys}
+	read := func(at int) (x float64, err error) {
+		v, err := t.Floats(b.first+int64(at), 1)
+		if err != nil {
+			return 0, err
+		}
+		return v[0], nil
+	}
+	var err error
+	if b.start, err = read(0); err != nil {
+		return nil, err
+	}
+	if b.end, err = read(keys - 1); err != nil {
+		return nil, err
+	}
+	b.step = (b.end - b.start) / float64(keys-1)
 	if queries == 1 {
-		fromEnd := table[keys-1] == 0 && table[0] != 0
-		step := (table[keys-1] - table[0]) / float64(keys-1)
-		return func(_, k, _, newKeys int) float64 {
-			if fromEnd {
-				if at := k - (newKeys - keys); at >= 0 {
-					return table[at]
-				}
-				return table[0] + step*float64(k-(newKeys-keys))
-			}
-			if k < keys {
-				return table[k]
-			}
-			return table[keys-1] + step*float64(k-keys+1)
-		}
+		return b, nil
 	}
-	below := table[(keys-1)*keys] / float64(keys-1) // per step of query − key
-	above := table[keys-1] / float64(keys-1)
-	masked := table[keys-1] < maskedBelow || math.IsInf(table[keys-1], 0)
-	return func(q, k, _, _ int) float64 {
-		switch {
-		case q < queries && k < keys:
-			return table[q*keys+k]
-		case k > q && masked:
-			return table[keys-1]
-		case k > q:
-			return above * float64(k-q)
-		}
-		return below * float64(q-k)
+	last, err := read((keys - 1) * keys)
+	b.below, b.above = last/float64(keys-1), b.end/float64(keys-1)
+	b.masked = b.end < maskedBelow || math.IsInf(b.end, 0)
+	return b, err
+}
+
+// fill computes the biases of one query and of keys from a first one on, where there
+// are so many keys in all.
+func (b *biasLine) fill(query, key, keys int, dst []float64) error {
+	shift := 0 // of the old keys: those of a table that counts from its end go there
+	if b.queries == 1 && b.end == 0 && b.start != 0 {
+		shift = keys - b.keys
 	}
+	for i := range dst {
+		dst[i] = b.at(query, key+i-shift)
+	}
+	from, to := max(key, shift), min(key+len(dst), shift+b.keys)
+	if from >= to || query >= b.queries {
+		return nil
+	}
+	old, err := b.t.Floats(b.first+int64(query)*int64(b.keys)+int64(from-shift), int64(to-from))
+	copy(dst[from-key:], old)
+	return err
+}
+
+// at is the bias where the table has none; keys before its first are negative.
+func (b *biasLine) at(query, key int) float64 {
+	switch {
+	case b.queries == 1 && key < 0:
+		return b.start + b.step*float64(key)
+	case b.queries == 1:
+		return b.end + b.step*float64(key-b.keys+1)
+	case key > query && b.masked:
+		return b.end
+	case key > query:
+		return b.above * float64(key-query)
+	}
+	return b.below * float64(query-key)
 }
 
 // Hold has nothing to store: buckets saturate, the table does not depend on

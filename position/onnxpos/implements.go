@@ -1,6 +1,9 @@
 package onnxpos
 
-import "github.com/modelpatch/modelpatch/position"
+import (
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+)
 
 // The optional interfaces that verbs, the verifier and the writers ask for by
 // type assertion: a method that is renamed must not make one of them fall silent.
@@ -14,6 +17,9 @@ var (
 	_ position.Rows        = (*tableSite)(nil)
 	_ position.Neutralizer = (*tableSite)(nil)
 	_ position.Resampler   = (*tableSite)(nil)
+
+	_ position.Partial   = (*Model)(nil)
+	_ position.Abandoned = (*eval.Spent)(nil)
 
 	_ position.Rotator     = (*rotarySite)(nil)
 	_ position.Neutralizer = (*rotarySite)(nil)

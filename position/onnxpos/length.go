@@ -24,7 +24,10 @@ type lengthChange struct {
 	pairs    []numberPair // what stands for the old size, and for the new
 	probed   int          // evaluations so far
 	planned  map[*onnx.Tensor]*plannedConstant
-	known    map[*onnx.Node]bool // nodes that fail at the old length, too
+	offered  map[*onnx.Tensor][]*plannedConstant // candidates, once they were asked for
+	contents *map[*plannedConstant]bool          // planned constants whose content is in memory
+	large    *string                             // a constant that would be too large to be grown
+	known    map[*onnx.Node]bool                 // nodes that fail at the old length, too
 }
 
 // numberPair is a number that stands for the old size in a graph and the one
@@ -33,10 +36,62 @@ type numberPair struct{ old, new int }
 
 // plannedConstant is what a constant will become.
 type plannedConstant struct {
-	dims   []int64
-	ints   []int64   // content, for integer types
-	floats []float64 // content, for floating-point types
-	why    string
+	dims []int64
+	ints []int64  // content, where it is few integers
+	fill fillFunc // content, where it is computed when it is read
+	made *eval.Value
+	why  string
+}
+
+// len is the number of elements.
+func (p *plannedConstant) len() int {
+	n := 1
+	for _, d := range p.dims {
+		n *= int(d)
+	}
+	return n
+}
+
+// Planned constants whose content the evaluator gets: of one, and of all together. Where
+// there are more, it gets that of small ones.
+const (
+	maxPlanned      = 1 << 22
+	maxPlannedInAll = 1 << 23
+	smallPlanned    = 1 << 17
+)
+
+// value is what a constant will be, with its content where it has no more elements
+// than given.
+func (p *plannedConstant) value(t *onnx.Tensor, most int) *eval.Value {
+	shape := make([]int, len(p.dims))
+	for i, d := range p.dims {
+		shape[i] = int(d)
+	}
+	v := eval.Shaped(t.Type, shape...)
+	v.Origins = []*onnx.Tensor{t}
+	n := p.len()
+	switch {
+	case p.ints != nil:
+		v.Ints = p.ints
+	case n > most:
+	case p.made != nil:
+		v.Ints, v.Floats = p.made.Ints, p.made.Floats
+	default:
+		x := make([]float64, n)
+		if p.fill(0, x) != nil {
+			return v
+		}
+		if t.Type.IsFloat() {
+			v.Floats = x
+		} else {
+			v.Ints = make([]int64, n)
+			for i := range x {
+				v.Ints[i] = int64(x[i])
+			}
+		}
+		p.made = v
+	}
+	return v
 }
 
 // maxProbes bounds the evaluations of one change, so that a graph in which
@@ -61,22 +116,40 @@ func (m *Model) SetLength(old, new int) (err error) {
 		return &position.Refusal{Why: fmt.Sprintf("the graph is unrolled: it treats each of its %d positions by nodes of its own, such as %s", m.fixedLength(), nodeName(n)),
 			Instead: "export the model for the wanted length"}
 	}
-	c := &lengthChange{m: m, old: old, new: new, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{}}
+	c := m.change(old, new)
 	c.sizes.length = new
 	c.pairs = c.lengths()
 	return c.run()
 }
 
+// change prepares a change of length.
+func (m *Model) change(old, new int) *lengthChange {
+	return &lengthChange{m: m, old: old, new: new, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{},
+		offered: map[*onnx.Tensor][]*plannedConstant{}, contents: pointer(map[*plannedConstant]bool{}), large: pointer("")}
+}
+
+func pointer[T any](v T) *T { return &v }
+
+// changeSteps are the steps that a change of length may take beyond those of
+// inspection: it evaluates the graph anew for every constant that it tries.
+const changeSteps = 1 << 28
+
 // caught makes a refusal of a panic: a graph that is not understood is not
 // changed, and the command ends as it should.
 func (m *Model) caught(err *error) {
-	if r := recover(); r != nil {
+	r := recover()
+	if spent, ok := r.(*eval.Spent); ok {
+		panic(spent) // for the verb to say
+	}
+	if r != nil {
 		*err = &position.Refusal{Why: fmt.Sprintf("the graph is not understood (%v): please report it", r), Instead: "export the model for the wanted length"}
 	}
 }
 
 // run grows what fails, records it and corrects what the file declares.
 func (c *lengthChange) run() error {
+	c.m.budget.What = "the search for what hangs on the length"
+	c.m.budget.Grant(changeSteps)
 	c.known = c.m.failsAnyway()
 	if err := c.grow(); err != nil {
 		return err
@@ -90,21 +163,42 @@ func (c *lengthChange) run() error {
 // probe evaluates the graph as it is planned, at the new length.
 func (c *lengthChange) probe() *eval.Evaluator {
 	c.probed++
+	c.m.budget.Spend(c.m.file.Graph.Wiring().Len() / elementsAStep)
 	e := eval.New(c.m.file, c.inputs())
+	e.Budget = c.m.budget
 	for _, s := range c.m.sites {
 		s.overlay(e.Overlay)
 	}
-	for t, p := range c.planned {
-		shape := make([]int, len(p.dims))
-		for i, d := range p.dims {
-			shape[i] = int(d)
-		}
-		v := eval.Shaped(t.Type, shape...)
-		v.Ints, v.Floats, v.Origins = p.ints, p.floats, []*onnx.Tensor{t}
-		e.Overlay[t] = v
+	total := 0
+	for _, p := range c.planned {
+		total += min(p.len(), maxPlannedInAll)
 	}
+	most := maxPlanned
+	if total > maxPlannedInAll {
+		most = smallPlanned
+	}
+	for t, p := range c.planned {
+		e.Overlay[t] = p.value(t, most)
+	}
+	c.forget()
 	e.Run()
 	return e
+}
+
+// forget drops the content of constants that are not planned any more.
+func (c *lengthChange) forget() {
+	held := map[*plannedConstant]bool{}
+	for _, p := range c.planned {
+		if p.made != nil {
+			held[p] = true
+		}
+	}
+	for p := range *c.contents {
+		if !held[p] {
+			p.made = nil
+		}
+	}
+	*c.contents = held
 }
 
 // inputs are probing inputs in which a fixed sequence dimension is the new
@@ -195,6 +289,9 @@ func (c *lengthChange) problem() (*eval.Failure, int64) {
 }
 
 func (c *lengthChange) refuse(n *onnx.Node, why string) error {
+	if *c.large != "" {
+		return &position.Refusal{Why: fmt.Sprintf("the graph cannot run at %d: %s", c.new, *c.large), Instead: "a lesser length, or export the model again with a mask that it computes"}
+	}
 	return &position.Refusal{Why: fmt.Sprintf("the graph cannot run at %d: %s: %s", c.new, nodeName(n), why),
 		Instead: "export the model again with a free sequence length, or for this one"}
 }
@@ -406,17 +503,20 @@ func (c *lengthChange) repairIndex(s *eval.Scope, name string) bool {
 func (c *lengthChange) write() error {
 	for _, t := range c.ordered() {
 		p := c.planned[t]
-		var b []byte
-		var err error
-		if p.floats != nil {
-			b, err = onnx.EncodeFloats(t.Type, p.floats, nil)
+		var data patch.Source
+		if p.ints != nil {
+			b, err := onnx.EncodeInts(t.Type, p.ints, nil)
+			if err != nil {
+				return err
+			}
+			data = patch.Bytes(b)
 		} else {
-			b, err = onnx.EncodeInts(t.Type, p.ints, nil)
+			var err error
+			if data, err = stream(t, int64(p.len()), p.fill); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
-		if err := c.m.replace(t, p.dims, patch.Bytes(b), p.why); err != nil {
+		if err := c.m.replace(t, p.dims, data, p.why); err != nil {
 			return err
 		}
 	}

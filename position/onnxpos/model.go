@@ -8,6 +8,7 @@
 package onnxpos
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // probeLength is the sequence length of the first probe: no usual number of
@@ -37,8 +39,23 @@ type Model struct {
 	findings   []report.Finding
 	looked     bool // attentions were looked for
 	bounds     *bounds
-	enlarged   bool       // the picture of the probe was chosen anew, since its map vanished
-	patches    *onnx.Node // the convolution that makes an image's patches, where it is not the first
+	budget     *eval.Budget
+	given      *inputs // the model's inputs, once they were looked at
+	fixed      struct {
+		asked  bool
+		length int
+	}
+	convolution struct {
+		asked bool
+		first *onnx.Node
+	}
+	shown    []position.Site         // sites as Sites gives them
+	names    map[*onnx.Tensor]string // of constants without a name of their own, once one was asked for
+	failed   map[int]*eval.Failure   // what fails at a length, by length
+	lengths  map[int]bool            // at which indices of tables of distances were computed
+	gaveUp   string                  // what was given up, since the graph is too large; "": nothing
+	enlarged bool                    // the picture of the probe was chosen anew, since its map vanished
+	patches  *onnx.Node              // the convolution that makes an image's patches, where it is not the first
 }
 
 // site is a position.Site of this package with what the model needs to know
@@ -52,29 +69,80 @@ type site interface {
 // New finds the position encodings of an opened model. A graph that defeats the
 // detector is an error that says so, never a panic: graphs are hostile input,
 // and one that is not understood can still be told from one that is.
-func New(f *onnx.File) (m *Model, err error) {
+//
+// It is NewContext without an end.
+func New(f *onnx.File) (*Model, error) { return NewContext(context.Background(), f) }
+
+// maxSteps bounds the steps of everything that is asked about a model, a node that
+// is looked at or as many numbers as are computed in its time: some seconds. The
+// largest of ordinary models take a twentieth.
+const maxSteps = 1 << 26
+
+// NewContext is New, and all that is asked of the model later, until a context ends:
+// then the error is the context's. A graph on which a detector has to be given up,
+// because it is too large, has an encoding that is unknown and a finding that says so.
+func NewContext(ctx context.Context, f *onnx.File) (m *Model, err error) {
 	defer func() {
 		if r := recover(); r != nil {
+			if spent, ok := r.(*eval.Spent); ok {
+				m, err = nil, spent
+				return
+			}
 			m, err = nil, &onnx.UnsupportedError{Place: f.Path, What: fmt.Sprintf("the graph is not understood (%v): please report it", r)}
 		}
 	}()
-	return find(f)
+	return find(f, eval.NewBudget(ctx, maxSteps))
 }
 
 // find is New without its net.
-func find(f *onnx.File) (*Model, error) {
+func find(f *onnx.File, budget *eval.Budget) (*Model, error) {
 	if err := f.CheckData(); err != nil {
 		return nil, err
 	}
-	m := &Model{file: f, editor: onnx.NewEditor(f)}
+	m := &Model{file: f, editor: onnx.NewEditor(f), budget: budget}
+	if err := m.look(); err != nil {
+		return nil, err
+	}
+	m.inspectFindings()
+	return m, nil
+}
+
+// look evaluates the graph and finds the encodings. What is too large to be looked at
+// whole has one that is unknown.
+func (m *Model) look() (err error) {
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		spent, ok := r.(*eval.Spent)
+		if !ok {
+			panic(r)
+		}
+		if err = spent.Err; err == nil {
+			m.giveUp(spent.Error())
+		}
+	}()
+	m.budget.What = "evaluating it"
 	m.sizes = m.probeSizes()
 	m.probe = m.evaluate(m.sizes)
 	if len(m.probe.Failures) > 0 && m.fixedLength() == 0 && m.tokenInput() != nil {
 		m.probeTraced()
 	}
+	m.budget.What = "the search for position encodings"
 	m.detect()
-	m.inspectFindings()
-	return m, nil
+	if why := m.probe.Bounded(); why != "" {
+		m.giveUp("the graph is too large to be looked at whole: " + why)
+	}
+	return nil
+}
+
+// giveUp leaves nothing of what was found but that it is not known.
+func (m *Model) giveUp(why string) {
+	m.gaveUp = why
+	m.sites, m.shown = []site{&otherSite{position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Beyond: report.BeyondUnknown,
+		Evidence: []report.Evidence{{Kind: "structure", Says: why}}}}}, nil
+	m.attentions, m.looked = nil, true
 }
 
 // probeSizes chooses the sizes of the first probe; a length that the file
@@ -234,15 +302,66 @@ func (m *Model) failsAnyway() map[*onnx.Node]bool {
 // inputs fail nowhere.
 const failureFloats = 64 * 64
 
+// elementsAStep is how many elements that are looked at count as one step.
+const elementsAStep = 8
+
+// spendElements counts elements that are looked at one by one.
+func (m *Model) spendElements(n int) { m.budget.Spend(n / elementsAStep) }
+
 // evaluator prepares a run of the graph at the given sizes.
 func (m *Model) evaluator(s sizes) *eval.Evaluator {
 	inputs := probeInputs(m.file, s)
+	m.budget.Spend(m.file.Graph.Wiring().Len() / elementsAStep)
 	if m.first != nil {
 		return m.first.Again(inputs)
 	}
 	e := eval.New(m.file, inputs)
-	e.Unquantized = true
+	e.Unquantized, e.Budget = true, m.budget
 	return e
+}
+
+// inputs are the model's inputs by what they carry; nil where there is none of a
+// kind.
+type inputs struct {
+	tokens   *onnx.ValueInfo // the first integer matrix that is no mask
+	features *onnx.ValueInfo // the first of (batch, frames, channels) or the like
+	wave     *onnx.ValueInfo // the first matrix of samples
+	image    *onnx.ValueInfo // the first picture
+	video    *onnx.ValueInfo // the first video
+}
+
+// kinds looks at the inputs once.
+func (m *Model) kinds() *inputs {
+	if m.given != nil {
+		return m.given
+	}
+	k := &inputs{}
+	m.given = k
+	first := func(place **onnx.ValueInfo, in *onnx.ValueInfo) {
+		if *place == nil {
+			*place = in
+		}
+	}
+	for _, in := range m.file.Graph.Inputs {
+		if m.isConstant(in.Name) {
+			continue
+		}
+		name, rank := strings.ToLower(in.Name), len(in.Dims)
+		switch {
+		case in.Type.IsInteger() && in.Type != onnx.Bool && rank == 2 && !strings.Contains(name, "mask"):
+			first(&k.tokens, in)
+		case !in.Type.IsFloat():
+		case rank == 2 && !strings.Contains(name, "mask"):
+			first(&k.wave, in)
+		case rank == 3:
+			first(&k.features, in)
+		case rank == 4 && !strings.Contains(in.Name, "past"):
+			first(&k.image, in)
+		case rank == 5 && !strings.Contains(in.Name, "past"):
+			first(&k.video, in)
+		}
+	}
+	return k
 }
 
 // tokenInput is the input that carries the sequence: the first matrix of token
@@ -251,55 +370,26 @@ func (m *Model) tokenInput() *onnx.ValueInfo {
 	if in := m.tokenMatrix(); in != nil {
 		return in
 	}
-	for _, in := range m.file.Graph.Inputs {
-		if in.Type.IsFloat() && len(in.Dims) == 3 && !m.isConstant(in.Name) {
-			return in
-		}
-	}
-	return nil
+	return m.kinds().features
 }
 
 // tokenMatrix is the first integer matrix among the inputs that is no mask.
-func (m *Model) tokenMatrix() *onnx.ValueInfo {
-	for _, in := range m.file.Graph.Inputs {
-		if in.Type.IsInteger() && in.Type != onnx.Bool && len(in.Dims) == 2 && !strings.Contains(strings.ToLower(in.Name), "mask") && !m.isConstant(in.Name) {
-			return in
-		}
-	}
-	return nil
-}
+func (m *Model) tokenMatrix() *onnx.ValueInfo { return m.kinds().tokens }
 
 // waveInput is a raw audio input: (batch, samples).
 func (m *Model) waveInput() *onnx.ValueInfo {
-	for _, in := range m.file.Graph.Inputs {
-		if in.Type.IsFloat() && len(in.Dims) == 2 && !m.isConstant(in.Name) && m.tokenInput() == nil &&
-			!strings.Contains(strings.ToLower(in.Name), "mask") {
-			return in
-		}
+	if m.tokenInput() != nil {
+		return nil
 	}
-	return nil
+	return m.kinds().wave
 }
 
 // imageInput is a picture: (batch, channels, height, width).
-func (m *Model) imageInput() *onnx.ValueInfo {
-	for _, in := range m.file.Graph.Inputs {
-		if in.Type.IsFloat() && len(in.Dims) == 4 && !m.isConstant(in.Name) && !strings.Contains(in.Name, "past") {
-			return in
-		}
-	}
-	return nil
-}
+func (m *Model) imageInput() *onnx.ValueInfo { return m.kinds().image }
 
 // videoInput is a video: (batch, frames, channels, height, width), the two
 // in the middle in either order.
-func (m *Model) videoInput() *onnx.ValueInfo {
-	for _, in := range m.file.Graph.Inputs {
-		if in.Type.IsFloat() && len(in.Dims) == 5 && !m.isConstant(in.Name) && !strings.Contains(in.Name, "past") {
-			return in
-		}
-	}
-	return nil
-}
+func (m *Model) videoInput() *onnx.ValueInfo { return m.kinds().video }
 
 func (m *Model) isConstant(name string) bool {
 	return m.file.Graph.Initializer(name) != nil
@@ -307,7 +397,14 @@ func (m *Model) isConstant(name string) bool {
 
 // fixedLength is the sequence length that the main input fixes, 0 when free.
 func (m *Model) fixedLength() int {
-	in := m.tokenInput()
+	if !m.fixed.asked {
+		m.fixed.asked, m.fixed.length = true, m.lengthOf(m.tokenInput())
+	}
+	return m.fixed.length
+}
+
+// lengthOf is the sequence length that an input fixes, 0 when free.
+func (m *Model) lengthOf(in *onnx.ValueInfo) int {
 	if in == nil || m.convolved(in.Name) {
 		return 0
 	}
@@ -324,12 +421,19 @@ func (m *Model) fixedLength() int {
 // convolved reports whether an input goes into a convolution first: then its
 // axes are channels and frames.
 func (m *Model) convolved(name string) bool {
+	w := m.file.Graph.Wiring()
 	for range 16 { // hostile graphs have circles
-		i := slices.IndexFunc(m.file.Graph.Nodes, func(n *onnx.Node) bool { return n.Input(0) == name && n.Op != "Shape" })
+		number, used := w.Number(name)
+		if !used {
+			return false
+		}
+		readers := w.Readers(number)
+		i := slices.IndexFunc(readers, func(n *onnx.Node) bool { return n.Input(0) == name && n.Op != "Shape" })
+		m.budget.Spend(1 + len(readers))
 		if i < 0 {
 			return false
 		}
-		n := m.file.Graph.Nodes[i]
+		n := readers[i]
 		switch n.Op {
 		case "DynamicQuantizeLinear", "QuantizeLinear", "DequantizeLinear", "Unsqueeze", "Transpose", "Cast", "Identity":
 			name = n.Output(0)
@@ -346,13 +450,15 @@ func isConvolution(n *onnx.Node) bool {
 	return n.Op == "Conv" || n.Op == "FusedConv" || n.Op == "ConvInteger" || n.Op == "QLinearConv"
 }
 
+// GaveUp says why the graph was not looked at whole, "" where it was.
+func (m *Model) GaveUp() string { return m.gaveUp }
+
 // Sites are the position encodings that were found.
 func (m *Model) Sites() []position.Site {
-	out := make([]position.Site, len(m.sites))
-	for i, s := range m.sites {
-		out[i] = s
+	for len(m.shown) < len(m.sites) {
+		m.shown = append(m.shown, m.sites[len(m.shown)])
 	}
-	return out
+	return m.shown[:len(m.sites):len(m.sites)]
 }
 
 // Findings are what the owner of the file should know.
@@ -402,5 +508,27 @@ func (m *Model) Edits() (patch.Plan, error) {
 		}
 	}
 	p, err := m.editor.Plan()
-	return p, refusal(err)
+	if err != nil {
+		return p, refusal(err)
+	}
+	return p, m.readable(p)
+}
+
+// readable refuses a plan whose model file would be larger than readers of protobuf
+// take, where the old one was not.
+func (m *Model) readable(p patch.Plan) error {
+	size := m.file.Size
+	for _, e := range p.Edits {
+		if e.File != 0 {
+			continue
+		}
+		if size -= e.Old; e.New != nil {
+			size += e.New.Size()
+		}
+	}
+	if size <= maxProtobuf || size <= m.file.Size {
+		return nil
+	}
+	return &position.Refusal{Why: fmt.Sprintf("the new file would have %d bytes, and readers of protobuf stop at %d", size, maxProtobuf),
+		Instead: "store the weights as external data first, or choose a lesser length"}
 }

@@ -151,6 +151,18 @@ func (m *Model) unexplained() site {
 
 // failsAt is what first fails at another length, and not at that of the probe.
 func (m *Model) failsAt(length int) *eval.Failure {
+	if f, asked := m.failed[length]; asked {
+		return f
+	}
+	if m.failed == nil {
+		m.failed = map[int]*eval.Failure{}
+	}
+	f := m.failsFirst(length)
+	m.failed[length] = f
+	return f
+}
+
+func (m *Model) failsFirst(length int) *eval.Failure {
 	size := m.sizes
 	size.length = length
 	c := &lengthChange{m: m, known: m.failsAnyway()}
@@ -199,7 +211,10 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 	if axis < 0 {
 		return nil
 	}
-	rows := matrix(rowsOf(v, axis))
+	rows := eval.Ask(v, "rows", func() matrix {
+		m.spendElements(v.Len())
+		return rowsOf(v, axis)
+	})
 	form := report.FormBaked
 	var trig *onnx.Node
 	var cut *source // a table of all distances, of which the graph cuts what a length needs
@@ -211,10 +226,14 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 			cut = &src
 		}
 	}
-	base, ok := relativeBase(rows)
-	if !ok {
-		base, ok = relativeBase(rows.deinterleaved())
-	}
+	found := eval.Ask(v, "relative base", func() relativeSinusoids {
+		base, ok := relativeBase(rows)
+		if !ok {
+			base, ok = relativeBase(rows.deinterleaved())
+		}
+		return relativeSinusoids{base, ok}
+	})
+	base, ok := found.base, found.ok
 	if !ok && (trig == nil || m.imageInput() != nil) { // of a picture's rows and columns (Conditional DETR)
 		return nil
 	}
@@ -280,6 +299,12 @@ func (m matrix) deinterleaved() matrix {
 func (m *Model) isWeight(s *eval.Scope, name string) bool {
 	t := stored(s, name)
 	return t != nil && len(t.Dims) >= 2
+}
+
+// relativeSinusoids are sines and cosines of distances, and their base.
+type relativeSinusoids struct {
+	base float64
+	ok   bool
 }
 
 // coarseFrequency is the relative error of frequencies from differences of
@@ -484,7 +509,7 @@ func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
 	seen := map[string]bool{}
 	var walk func(name string, depth int) *onnx.Node
 	walk = func(name string, depth int) *onnx.Node {
-		if depth > maxOnTheWay || seen[name] {
+		if depth > maxOnTheWay || len(seen) > maxTraced || seen[name] {
 			return nil
 		}
 		seen[name] = true

@@ -29,22 +29,25 @@ func (m *Model) patchConvolution() *onnx.Node {
 	if m.patches != nil {
 		return m.patches
 	}
-	for _, n := range m.file.Graph.Nodes {
-		if !isConvolution(n) {
-			continue
+	c := &m.convolution
+	if !c.asked {
+		c.asked = true
+		m.budget.Spend(len(m.file.Graph.Nodes))
+		if i := slices.IndexFunc(m.file.Graph.Nodes, isConvolution); i >= 0 {
+			c.first = m.file.Graph.Nodes[i]
 		}
-		if m.probe == nil { // sizes are still being chosen
-			if len(n.Ints("strides")) == 2 {
-				return n
-			}
-			return nil
-		}
-		if v := m.probe.Main.Value(n.Output(0)); len(v.Shape) == 4 {
-			return n
-		}
-		return nil // over one axis, or three
 	}
-	return nil
+	switch {
+	case c.first == nil:
+		return nil
+	case m.probe == nil: // sizes are still being chosen
+		if len(c.first.Ints("strides")) == 2 {
+			return c.first
+		}
+	case len(m.probe.Main.Value(c.first.Output(0)).Shape) == 4:
+		return c.first
+	}
+	return nil // over one axis, or three
 }
 
 // tokensAhead counts the rows that Concats put before an image's patches:
@@ -96,10 +99,8 @@ func rowsAhead(s *eval.Scope, name string, rows, depth int, budget *int) (ahead 
 
 // audio is an input of audio features: (batch, mel bins, frames).
 func (m *Model) audio() *onnx.ValueInfo {
-	for _, in := range m.file.Graph.Inputs {
-		if in.Type.IsFloat() && len(in.Dims) == 3 && !m.isConstant(in.Name) {
-			return in
-		}
+	if in := m.kinds().features; in != nil {
+		return in
 	}
 	return m.waveInput()
 }
@@ -137,10 +138,8 @@ func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix, total int, 
 		rows = use.value.Shape[use.axis] // prefix tokens may stand apart
 	}
 	before := use.before
-	for _, other := range d.tables { // added further on, to the same tokens (YOLOS)
-		if before < 0 && other.value != nil && !other.planar && other.value.Shape[other.axis] == rows {
-			before = other.before
-		}
+	if more, ok := d.tokensBefore()[rows]; before < 0 && ok {
+		before = more // added further on, to the same tokens (YOLOS)
 	}
 	p := rows - h*w
 	switch {
@@ -152,6 +151,25 @@ func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix, total int, 
 	}
 	return t.laterGrid(d, rows)
 }
+
+// tokensBefore is, by the number of rows of a table, how many tokens stand ahead of an
+// image's patches where one of as many rows is added, as far as that is known.
+func (d *detector) tokensBefore() map[int]int {
+	if d.ahead == nil {
+		d.ahead = map[int]int{}
+		for _, a := range d.tables {
+			if a.value == nil || a.planar || a.before < 0 {
+				continue
+			}
+			if rows := a.value.Shape[a.axis]; !has(d.ahead, rows) {
+				d.ahead[rows] = a.before
+			}
+		}
+	}
+	return d.ahead
+}
+
+func has(m map[int]int, key int) bool { _, ok := m[key]; return ok }
 
 // laterGrid is the grid of a table for what convolutions further on make of an
 // image: those of a stem, or of a further stage (PVT).

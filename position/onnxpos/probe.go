@@ -68,12 +68,13 @@ func isPositions(name string) bool {
 // probeInputs are the values of the main graph's inputs at the given sizes.
 func probeInputs(f *onnx.File, s sizes) map[string]*eval.Value {
 	inputs := map[string]*eval.Value{}
-	matrices := 0
+	matrices, room := 0, maxInputs
 	for _, in := range f.Graph.Inputs {
 		if f.Graph.Initializer(in.Name) != nil {
 			continue // a default value: the initializer speaks
 		}
-		inputs[in.Name] = probeInput(in, s)
+		inputs[in.Name] = probeInput(in, s, room)
+		room -= len(inputs[in.Name].Ints)
 		if anonymous(in) {
 			if matrices++; matrices > 1 { // the first are tokens; ones do for masks and for kinds of tokens
 				for i := range inputs[in.Name].Ints {
@@ -85,7 +86,11 @@ func probeInputs(f *onnx.File, s sizes) map[string]*eval.Value {
 	return inputs
 }
 
-func probeInput(in *onnx.ValueInfo, s sizes) *eval.Value {
+// maxInputs bounds the integers of all inputs together: of more, inputs have a shape
+// alone.
+const maxInputs = 1 << 20
+
+func probeInput(in *onnx.ValueInfo, s sizes, most int) *eval.Value {
 	if !in.Ranked {
 		return &eval.Value{Type: in.Type}
 	}
@@ -94,9 +99,11 @@ func probeInput(in *onnx.ValueInfo, s sizes) *eval.Value {
 	n := 1
 	for i, d := range in.Dims {
 		shape[i] = s.dimension(d, i, len(in.Dims), image)
-		n *= shape[i]
+		if n <= most {
+			n *= min(shape[i], most+1) // lest it overflow
+		}
 	}
-	if !in.Type.IsInteger() || n > 1<<20 {
+	if !in.Type.IsInteger() || n > most {
 		return eval.Shaped(in.Type, shape...)
 	}
 	content := make([]int64, n)

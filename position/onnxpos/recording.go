@@ -28,7 +28,7 @@ func (m *Model) setRecording(in *onnx.ValueInfo, old, new int) error {
 	if old < 1 || fixed < old {
 		return &position.Refusal{Why: "the length follows from that of the recording, which the graph fixes", Instead: "export the model for the wanted length of recordings"}
 	}
-	c := &lengthChange{m: m, old: old, new: new, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{}}
+	c := m.change(old, new)
 	c.pairs = c.lengths()
 	if !c.findFrames(fixed) {
 		return &position.Refusal{Why: fmt.Sprintf("no length of recording was found that gives %d positions", new), Instead: "export the model for the wanted length of recordings"}

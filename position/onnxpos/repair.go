@@ -200,6 +200,15 @@ func cone(s *eval.Scope, n *onnx.Node) []*onnx.Tensor {
 
 // candidates are the ways in which a constant may follow the length.
 func (c *lengthChange) candidates(t *onnx.Tensor) []*plannedConstant {
+	if out, ok := c.offered[t]; ok {
+		return out
+	}
+	out := c.offers(t)
+	c.offered[t] = out
+	return out
+}
+
+func (c *lengthChange) offers(t *onnx.Tensor) []*plannedConstant {
 	if t.Editable() != "" {
 		return nil
 	}
@@ -300,10 +309,10 @@ func (c *lengthChange) buffers(t *onnx.Tensor) []*plannedConstant {
 				out = append(out, p)
 			}
 		case 2:
-			if p := growSquare(t, axes, target); p != nil {
+			if p := c.growSquare(t, axes, target); p != nil {
 				out = append(out, p)
 			} else if k := len(t.Dims); axes[0] == k-2 && axes[1] == k-1 {
-				if p := growBuckets(t, target); p != nil {
+				if p := c.growBuckets(t, target); p != nil {
 					out = append(out, p)
 				}
 			}

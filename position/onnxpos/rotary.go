@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -24,8 +25,11 @@ type rotarySite struct {
 	// caches are the tables, where the form is cache or baked: one entry for
 	// each pair of tables that hold the same or, with LongRoPE, other rows.
 	caches []*cache
-	short  *cache   // of LongRoPE's two, the one that ends at the original length
-	trig   []source // Cos and Sin nodes, where the form is runtime
+	short  *cache                   // of LongRoPE's two, the one that ends at the original length
+	trig   []source                 // Cos and Sin nodes, where the form is runtime
+	turns  map[trigKey]bool         // trig as a set
+	pairs  map[[2]*onnx.Tensor]bool // caches as a set
+	heads  int                      // the head size of the uses, 0 while none tells
 	held   int
 	known  []float64 // frequencies of the graph, once read
 	looked bool      // window is known
@@ -48,6 +52,9 @@ func (m *Model) addRotations(d *detector) {
 			i = len(byKey[key]) - 1
 		}
 		byKey[key][i].uses = append(byKey[key][i].uses, r)
+		if site := byKey[key][i]; site.heads == 0 {
+			site.heads = max(r.headDim, 0)
+		}
 	}
 	for _, s := range m.sites {
 		if r, ok := s.(*rotarySite); ok {
@@ -57,13 +64,12 @@ func (m *Model) addRotations(d *detector) {
 }
 
 // headDim is the head size of the uses, 0 when none tells.
-func (r *rotarySite) headDim() int {
-	for _, u := range r.uses {
-		if u.headDim > 0 {
-			return u.headDim
-		}
-	}
-	return 0
+func (r *rotarySite) headDim() int { return r.heads }
+
+// trigKey is a Cos or Sin node of a scope.
+type trigKey struct {
+	scope *eval.Scope
+	node  *onnx.Node
 }
 
 // rotationKey tells encodings apart: by the sines of one position and the
@@ -71,16 +77,18 @@ func (r *rotarySite) headDim() int {
 func (m *Model) rotationKey(r *rotation) string {
 	v := r.sinValue
 	if v.Known() && v.Floats != nil && positionAxis(v) >= 0 {
-		rows := rowsOf(v, positionAxis(v))
-		row := rows[1]
-		if !r.packed && r.layout == schemes.LayoutHalf {
-			row = row[:len(row)/2]
-		}
-		key := r.layout + " "
-		for _, x := range row {
-			key += fmt.Sprintf("%.4g ", x)
-		}
-		return key
+		half := !r.packed && r.layout == schemes.LayoutHalf
+		return r.layout + " " + eval.Ask(v, fmt.Sprintf("second row, half: %v", half), func() string {
+			row := rowsOf(v, positionAxis(v))[1]
+			if half {
+				row = row[:len(row)/2]
+			}
+			var key strings.Builder
+			for _, x := range row {
+				fmt.Fprintf(&key, "%.4g ", x)
+			}
+			return key.String()
+		})
 	}
 	for _, src := range sources(r.scope, r.cos) {
 		if src.tensor != nil {
@@ -123,7 +131,11 @@ func (r *rotarySite) find() {
 	for _, u := range r.uses {
 		cos, sin := sources(u.scope, u.cos), sources(u.scope, u.sin)
 		for _, src := range append(slices.Clone(cos), sin...) {
-			if src.trig != nil && !slices.ContainsFunc(r.trig, func(t source) bool { return t.trig == src.trig && t.scope == src.scope }) {
+			if key := (trigKey{src.scope, src.trig}); src.trig != nil && !r.turns[key] {
+				if r.turns == nil {
+					r.turns = map[trigKey]bool{}
+				}
+				r.turns[key] = true
 				r.trig = append(r.trig, src)
 				src.scope.Enlarge(src.trig.Input(0)) // of a long fixed length
 			}
@@ -188,9 +200,14 @@ func (r *rotarySite) addCaches(u *rotation, cos, sin []tableRows) {
 		if i < len(sin) {
 			s = sin[i]
 		}
-		if slices.ContainsFunc(r.caches, func(k *cache) bool { return k.cos.tensor == c.tensor && k.sin.tensor == s.tensor }) {
+		key := [2]*onnx.Tensor{c.tensor, s.tensor}
+		if r.pairs[key] {
 			continue
 		}
+		if r.pairs == nil {
+			r.pairs = map[[2]*onnx.Tensor]bool{}
+		}
+		r.pairs[key] = true
 		r.caches = append(r.caches, &cache{cos: c, sin: s})
 	}
 }
@@ -202,7 +219,7 @@ func (r *rotarySite) describeCaches(e *position.Encoding) {
 	}
 	var longest *cache
 	for _, c := range r.caches {
-		c.fit()
+		c.fit(r.m)
 		if longest == nil || c.cos.Len() > longest.cos.Len() {
 			longest = c
 		}

@@ -1,6 +1,7 @@
 package onnxpos
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -104,6 +105,10 @@ const (
 // waveKind tells cosines from sines by position 0, where all cosines are one
 // number and all sines zero.
 func (d *detector) waveKind(v *eval.Value) waveKind {
+	return eval.Ask(v, "wave", func() waveKind { return waveKindOf(v) })
+}
+
+func waveKindOf(v *eval.Value) waveKind {
 	axis := positionAxis(v)
 	if axis < 0 {
 		return noWave
@@ -125,6 +130,10 @@ func (d *detector) waveKind(v *eval.Value) waveKind {
 // angles, element by element, and not all of one angle. Masks that complete each
 // other have no angle between.
 func onCircle(x, y *eval.Value) bool {
+	return eval.Ask(x, fmt.Sprintf("circle with %p", y), func() bool { return together(x, y) })
+}
+
+func together(x, y *eval.Value) bool {
 	if !slices.Equal(x.Shape, y.Shape) || positionAxis(x) < 0 || positionAxis(y) < 0 || x.Len() < 4 {
 		return false
 	}
@@ -161,17 +170,9 @@ func swapped(s *eval.Scope, name string) bool {
 // layoutOf decides which elements are pairs: by the columns where they are
 // doubled, else by how the state was taken apart.
 func layoutOf(s *eval.Scope, r *rotation, state string) (layout string, packed bool) {
-	axis := positionAxis(r.sinValue)
-	rows := rowsOf(r.sinValue, axis)
-	n := len(rows[0]) / 2
-	if len(rows[0])%2 == 0 && n > 0 {
-		half, pairs := true, true
-		for _, row := range rows { // of an image, some have the same place on both axes
-			for i := range n {
-				half = half && row[i] == row[i+n]
-				pairs = pairs && row[2*i] == row[2*i+1]
-			}
-		}
+	doubled := eval.Ask(r.sinValue, "doubled", func() doubling { return doublingOf(r.sinValue) })
+	n, half, pairs := doubled.n, doubled.half, doubled.pairs
+	if doubled.even && n > 0 {
 		if half && n > 0 && (n > 1 || !pairs) {
 			return schemes.LayoutHalf, false
 		}
@@ -183,6 +184,25 @@ func layoutOf(s *eval.Scope, r *rotation, state string) (layout string, packed b
 		}
 	}
 	return takenApart(s, state), true
+}
+
+// doubling is how a row of sines repeats itself: in two halves, or in pairs of columns.
+type doubling struct {
+	n                 int
+	even, half, pairs bool
+}
+
+func doublingOf(v *eval.Value) doubling {
+	rows := rowsOf(v, positionAxis(v))
+	n := len(rows[0]) / 2
+	d := doubling{n, len(rows[0])%2 == 0, true, true}
+	for _, row := range rows { // of an image, some have the same place on both axes
+		for i := range n {
+			d.half = d.half && row[i] == row[i+n]
+			d.pairs = d.pairs && row[2*i] == row[2*i+1]
+		}
+	}
+	return d
 }
 
 // takenApart looks how elements of a head were separated: by steps of two or
@@ -235,9 +255,13 @@ func pairAxis(in, out *eval.Value) bool {
 // the whole head stands together; 0 when it is not found.
 func headDim(s *eval.Scope, name string) int {
 	turned := s.Value(name)
+	looked := 0
 	for depth := 0; depth < 40; depth++ {
 		next := ""
 		for _, n := range s.Consumers(name) {
+			if looked++; looked > maxReaders {
+				return 0
+			}
 			switch n.Op {
 			case "MatMul", "FusedMatMul":
 				if stored(s, n.Input(0)) != nil || stored(s, n.Input(1)) != nil { // turned before it is projected

@@ -77,11 +77,24 @@ const maxFitRows = 1024
 
 // matrix reads the first rows of a table for a fit.
 func (t tableRows) matrix() (fit.Matrix, error) {
-	return t.between(0, min(t.Len(), maxFitRows))
+	return t.between(0, min(t.Len(), maxFitRows, max(maxFitted/max(t.Dim(), 1), 2)))
 }
+
+// maxFitted bounds the elements that a fit reads, of tables of many columns, and
+// maxColumns the columns: no model is so wide.
+const (
+	maxFitted  = 1 << 23
+	maxColumns = 1 << 17
+)
 
 // between reads rows from first up to end.
 func (t tableRows) between(first, end int) (fit.Matrix, error) {
+	if t.Dim() > maxColumns {
+		return nil, fmt.Errorf("rows of %d columns, more than %d", t.Dim(), maxColumns)
+	}
+	if int64(end-first)*int64(t.Dim()) > maxWhole {
+		return nil, fmt.Errorf("%d rows of %d columns, more than %d numbers", end-first, t.Dim(), maxWhole)
+	}
 	if err := t.tensor.Complete(); err != nil { // or a claim would decide what is allocated
 		return nil, err
 	}

@@ -1,8 +1,6 @@
 package onnxpos
 
 import (
-	"slices"
-
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
@@ -40,10 +38,14 @@ type sourceKey struct {
 
 // sources traces a known value back to the constants and trigonometric
 // functions that it is made of.
+//
+// The list is shared and must not be changed.
 func sources(s *eval.Scope, name string) []source {
-	t := tracer{seen: map[sourceKey]bool{}}
-	t.trace(s, name, selection{}, 0)
-	return t.found
+	return eval.Once(s, "sources", name, func() []source {
+		t := tracer{seen: map[sourceKey]bool{}}
+		t.trace(s, name, selection{}, 0)
+		return t.found
+	})
 }
 
 type tracer struct {
@@ -51,15 +53,19 @@ type tracer struct {
 	found []source
 }
 
-// maxTrace bounds how far a value is traced back.
-const maxTrace = 400
+// maxTrace bounds how far a value is traced back, maxTraced how many values are met
+// on the way.
+const (
+	maxTrace  = 400
+	maxTraced = 1 << 12
+)
 
 func (t *tracer) trace(s *eval.Scope, name string, chosen selection, depth int) {
 	if name == "" || depth > maxTrace {
 		return
 	}
 	name, s = s.Through(name)
-	if s == nil || t.seen[sourceKey{s, name}] {
+	if s == nil || len(t.seen) > maxTraced || t.seen[sourceKey{s, name}] {
 		return
 	}
 	t.seen[sourceKey{s, name}] = true
@@ -89,10 +95,8 @@ func (t *tracer) trace(s *eval.Scope, name string, chosen selection, depth int) 
 		chosen.scale, chosen.zero = 0, 0 // what is behind it was not quantised
 	}
 	if c := at.Call(n); c != nil {
-		for i, o := range n.Outputs {
-			if o == name && i < len(c.Results) {
-				t.trace(c, c.Results[i], chosen, depth+1)
-			}
+		if i, made := at.Place(name); made && i < len(c.Results) {
+			t.trace(c, c.Results[i], chosen, depth+1)
 		}
 		return
 	}
@@ -108,8 +112,8 @@ func (t *tracer) branches(s *eval.Scope, n *onnx.Node, name string, chosen selec
 			continue
 		}
 		child := s.Child(n, a.Graph)
-		i := slices.Index(n.Outputs, name)
-		if child != nil && i >= 0 && i < len(child.Results) {
+		i, made := s.Place(name)
+		if child != nil && made && i < len(child.Results) {
 			t.trace(child, child.Results[i], chosen, depth+1)
 		}
 	}
@@ -235,18 +239,24 @@ func slicedAxis(s *eval.Scope, n *onnx.Node, data *eval.Value) (axis int, first 
 }
 
 // listOf reads a parameter that is an attribute in old operator sets.
+// One of more numbers than a value may have axes is none.
 func listOf(s *eval.Scope, n *onnx.Node, attribute string, i int) []int64 {
+	var list []int64
 	if a := n.Attribute(attribute); a != nil {
-		return a.Ints
+		list = a.Ints
+	} else if n.Input(i) != "" {
+		if v := s.Value(n.Input(i)); v.Known() {
+			list = v.Ints
+		}
 	}
-	if n.Input(i) == "" {
+	if len(list) > maxAxes {
 		return nil
 	}
-	if v := s.Value(n.Input(i)); v.Known() {
-		return v.Ints
-	}
-	return nil
+	return list
 }
+
+// maxAxes bounds the axes of a value: more are in no sound file.
+const maxAxes = 64
 
 // dataInputs are the inputs of a node whose numbers go into its output, as
 // against those that only say which or how many.

@@ -1,6 +1,7 @@
 package onnxpos
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"slices"
@@ -31,6 +32,7 @@ func (m *Model) addTables(d *detector) {
 	d.withoutQueries()
 	byTensor := map[*onnx.Tensor]*tableSite{}
 	var runtime *tableSite
+	copies := tableCopies{m: m}
 	for _, a := range d.tables {
 		if a.source.trig != nil {
 			if runtime == nil {
@@ -44,7 +46,7 @@ func (m *Model) addTables(d *detector) {
 			t.uses = append(t.uses, a)
 			continue
 		}
-		if twin := m.equalTable(byTensor, a); twin != nil {
+		if twin := byTensor[copies.of(a.source.tensor)]; twin != nil {
 			twin.uses = append(twin.uses, a)
 			byTensor[a.source.tensor] = twin
 			continue
@@ -61,21 +63,47 @@ func (m *Model) addTables(d *detector) {
 	m.laterPatches()
 }
 
-// equalTable finds a site whose table is a copy of this one: exporters write
-// the same constant once per use.
-func (m *Model) equalTable(known map[*onnx.Tensor]*tableSite, a *addition) *tableSite {
-	for t, site := range known {
-		if t.Type == a.source.tensor.Type && fmt.Sprint(t.Dims) == fmt.Sprint(a.source.tensor.Dims) && sameContent(t, a.source.tensor) {
-			return site
+// tableCopies finds tables that are copies of one another: exporters write the same
+// constant once per use.
+type tableCopies struct {
+	m     *Model
+	known map[string][]*onnx.Tensor // by type, dimensions and the first elements
+}
+
+// maxAlike bounds the tables that begin alike and are compared whole.
+const maxAlike = 8
+
+// of returns a constant met before with the content of t, nil when there is none: then
+// t has been met.
+func (c *tableCopies) of(t *onnx.Tensor) *onnx.Tensor {
+	const begins = 1 << 12
+	first, err := t.Raw(0, min(begins, t.Len()))
+	if err != nil {
+		return nil
+	}
+	key := fmt.Sprintf("%v %v %x", t.Type, t.Dims, sha256.Sum256(first))
+	for _, k := range c.known[key] {
+		if c.m.sameContent(k, t) {
+			return k
 		}
+	}
+	if c.known == nil {
+		c.known = map[string][]*onnx.Tensor{}
+	}
+	if len(c.known[key]) < maxAlike {
+		c.known[key] = append(c.known[key], t)
 	}
 	return nil
 }
 
 // sameContent compares two constants of one type and shape.
-func sameContent(a, b *onnx.Tensor) bool {
+func (m *Model) sameContent(a, b *onnx.Tensor) bool {
+	if a.DataFile() == b.DataFile() && a.Range() == b.Range() {
+		return true
+	}
 	const step = 1 << 14
 	for at, n := int64(0), a.Len(); at < n; at += step {
+		m.budget.Spend(step / elementsAStep)
 		x, err1 := a.Raw(at, min(step, n-at))
 		y, err2 := b.Raw(at, min(step, n-at))
 		if err1 != nil || err2 != nil || string(x) != string(y) {
@@ -146,6 +174,7 @@ func (t *tableSite) describe(d *detector) {
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: t.usedHow()})
 	e.Scheme = learned
 	if m, err := rows.matrix(); err == nil {
+		t.m.spendElements(m.Rows() * m.Cols())
 		if r, ok := fit.AdditiveTable(m, t.precision()); ok {
 			t.sinusoid = &r
 			s := r.Sinusoid
@@ -240,15 +269,18 @@ func (m *Model) tensorName(t *onnx.Tensor) string {
 	if t.Name != "" {
 		return t.Name
 	}
-	name := ""
-	m.file.Graphs(func(g *onnx.Graph) {
-		for _, n := range g.Nodes {
-			if a := n.Attribute("value"); a != nil && a.Tensor == t {
-				name = n.Output(0)
+	if m.names == nil {
+		m.names = map[*onnx.Tensor]string{}
+		m.file.Graphs(func(g *onnx.Graph) {
+			m.budget.Spend(len(g.Nodes))
+			for _, n := range g.Nodes {
+				if a := n.Attribute("value"); a != nil && a.Tensor != nil {
+					m.names[a.Tensor] = n.Output(0)
+				}
 			}
-		}
-	})
-	return name
+		})
+	}
+	return m.names[t]
 }
 
 // constantIndex reports whether the table is gathered by a constant list.
@@ -443,12 +475,15 @@ func (t *tableSite) Len() int {
 	return t.rows().Len()
 }
 
-// Dim is the number of columns.
+// Dim is the number of columns, 0 where they are more than any model has.
 func (t *tableSite) Dim() int {
 	if t.uses[0].source.tensor == nil {
 		return 0
 	}
-	return t.rows().Dim()
+	if n := t.rows().Dim(); n <= maxColumns {
+		return n
+	}
+	return 0 // a mere claim
 }
 
 // Row reads a row of the table as the file has it.
