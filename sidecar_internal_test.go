@@ -12,9 +12,9 @@ import (
 )
 
 func TestJSONNumbers(t *testing.T) {
-	text := `{"a": {"b": [1, {"d": 9}], "e": "7", "f": -2.5e3, "n": {"n": 4}}, "n": "3", "x": {"n": 8}, "max_position_embeddings" : 514, "twice": 1, "twice": 2, "0": 7} `
-	want := map[string]string{"/a/f": "-2.5e3", "/max_position_embeddings": "514", "/a/n/n": "4"}
-	pointers := []string{"/a/f", "/a/b", "/a/b/d", "/a/b/0", "/a/e", "/a/n/n", "/n", "/f", "/max_position_embeddings", "/twice", "/absent"}
+	text := `{"a": {"b": [1, {"d": 9}], "e": "7", "f": -2.5e3, "n": {"n": 4}}, "n": "3", "x": {"n": 8}, "max_position_embeddings" : 514, "esc\u0061ped\"": 6, "s": "\\\"{", "twice": 1, "twice": 2, "0": 7} `
+	want := map[string]string{"/a/f": "-2.5e3", "/max_position_embeddings": "514", "/a/n/n": "4", `/escaped"`: "6"}
+	pointers := []string{"/a/f", "/a/b", "/a/b/d", "/a/b/0", "/a/e", "/a/n/n", "/n", "/f", "/max_position_embeddings", "/twice", "/absent", `/escaped"`, "/s"}
 	got := jsonNumbers([]byte(text), pointers)
 	if len(got) != len(want) {
 		t.Fatalf("%d numbers, want %d: %v", len(got), len(want), got)
@@ -34,7 +34,7 @@ func TestJSONNumbers(t *testing.T) {
 // TestJSONNumbersLarge: what is nested deep, or has long keys, takes memory by its
 // size alone, and by far less than its depth. (Quadratic time would not end.)
 func TestJSONNumbersLarge(t *testing.T) {
-	const n = 1 << 20
+	const n, deepest = 1 << 20, 10000
 	pointers := sidecarPointers["config.json"]
 	numbers := "[" + strings.Repeat("1,", n) + "1]"
 	for name, c := range map[string]struct {
@@ -42,8 +42,8 @@ func TestJSONNumbersLarge(t *testing.T) {
 		found int
 	}{
 		"deep":       {`{"n_ctx": 5, "a": ` + strings.Repeat("[", 10*n) + strings.Repeat("]", 10*n) + "}", 0},
-		"many deep":  {`{"n_ctx": 5, "a": ` + strings.Repeat(`{"k": `, maxNesting-1) + numbers + strings.Repeat("}", maxNesting), 0},
-		"nested":     {`{"n_ctx": 5, "a": ` + strings.Repeat(`{"k": `, maxNesting-2) + numbers + strings.Repeat("}", maxNesting-1), 1},
+		"many deep":  {`{"n_ctx": 5, "a": ` + strings.Repeat(`{"k": `, deepest-1) + numbers + strings.Repeat("}", deepest), 0},
+		"nested":     {`{"n_ctx": 5, "a": ` + strings.Repeat(`{"k": `, deepest-2) + numbers + strings.Repeat("}", deepest-1), 1},
 		"a long key": {`{"n_ctx": 5, "` + strings.Repeat("k", n) + `": ` + numbers + "}", 1},
 		"many keys":  {`{"n_ctx": 5` + strings.Repeat(`, "n_ctx": 5`, n) + "}", 0},
 	} {
