@@ -173,7 +173,7 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 	if capacity > 0 {
 		positions = max(capacity, o.Length)
 	}
-	if err := s.Hold(Want{Scheme: to, Positions: positions}); err != nil {
+	if err := s.Hold(Want{Scheme: to, Positions: positions, Anew: o.Scaling != ""}); err != nil {
 		return err
 	}
 	out.Changes = append(out.Changes, changed(m, i, to, describe(from, to), report.ExpectChanged))
