@@ -249,3 +249,32 @@ func TestTypedData(t *testing.T) {
 		}
 	}
 }
+
+// TestManyAttributes keeps the names of a node's attributes as a set once they are many,
+// and still tells which stand twice.
+func TestManyAttributes(t *testing.T) {
+	var named attributeNames
+	var before []*Attribute
+	for i := range 1000 {
+		name := fmt.Sprint("a", i)
+		if named.met(name, before) {
+			t.Fatalf("%s was there before", name)
+		}
+		before = append(before, &Attribute{Name: name})
+	}
+	if len(named) != 1000 {
+		t.Errorf("%d names are kept of 1000", len(named))
+	}
+	if !named.met("a3", before) || !named.met("a999", before) {
+		t.Error("a name that stands twice is new")
+	}
+	var content []byte
+	for i := range 40 {
+		content = append(content, msg(5, txt(1, fmt.Sprint("a", i%39)), num(3, 1))...)
+	}
+	b := modelOf(nodeOf("X", nil, []string{"y"}, content))
+	f, err := NewFile(bytes.NewReader(b), int64(len(b)))
+	if err != nil || len(f.Repeats) != 1 || f.Repeats[0].Kind != RepeatAttribute {
+		t.Errorf("repeats %v: %v", f.Repeats, err)
+	}
+}

@@ -58,6 +58,9 @@ type Want struct {
 	Scheme    schemes.Scheme
 	Positions int       // length to be encoded; 0: as now
 	Rows      RowSource // rows that no formula gives; nil: the scheme's formula
+	// Anew tells that the scheme was asked for as a whole and not worked out from
+	// what is there, which may make no sense then.
+	Anew bool
 }
 
 // RowSource gives the rows of a table that is to be stored. It is read when

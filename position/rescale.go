@@ -175,7 +175,7 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 	if capacity > 0 {
 		positions = max(capacity, o.Length)
 	}
-	want := Want{Scheme: to, Positions: positions}
+	want := Want{Scheme: to, Positions: positions, Anew: o.Scaling != ""}
 	if err := s.Hold(want); err != nil {
 		return err
 	}

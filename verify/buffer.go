@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"io"
@@ -10,45 +11,50 @@ import (
 	"github.com/modelpatch/modelpatch/position"
 )
 
-// maxBuffer bounds the bytes of a mask or buffer that is compared element by
-// element.
-const maxBuffer = 1 << 30
+// maxBuffer bounds the bytes of a mask or buffer that are held to be compared with what
+// became of it, which is read element by element.
+const maxBuffer = 1 << 27
 
 // follows reports whether a buffer differs from what it was by nothing but a
 // change of length from old to new.
 func follows(p, q position.Part, old, new int) bool {
 	a, b := p.Buffer, q.Buffer
-	if a == nil || b == nil || a.Width != b.Width || a.Integer != b.Integer || a.Float != b.Float || len(a.Dims) != len(b.Dims) || a.Width == 0 || p.Size > maxBuffer || q.Size > maxBuffer {
+	if a == nil || b == nil || a.Width != b.Width || a.Integer != b.Integer || a.Float != b.Float || len(a.Dims) != len(b.Dims) || a.Width == 0 || p.Size > maxBuffer || !holds(p.Size, *a) || !holds(q.Size, *b) {
 		return false
 	}
-	x, err1 := io.ReadAll(p.Open())
-	y, err2 := io.ReadAll(q.Open())
-	if err1 != nil || err2 != nil || !holds(x, *a) || !holds(y, *b) {
+	x, err := io.ReadAll(p.Open())
+	if err != nil || int64(len(x)) != p.Size {
 		return false
 	}
+	y := bufio.NewReaderSize(q.Open(), 1<<16)
 	if slices.Equal(a.Dims, b.Dims) {
 		return a.Integer && old != new && lengthsReplaced(x, y, a.Width, int64(old), int64(new))
 	}
 	return grown{*a, b.Dims, x, y}.ok()
 }
 
-// holds reports whether bytes are as many as a buffer's dimensions claim, and any.
-func holds(content []byte, b position.Buffer) bool {
-	left := int64(len(content)) / int64(b.Width)
+// holds reports whether so many bytes are as many as a buffer's dimensions claim, and
+// any.
+func holds(size int64, b position.Buffer) bool {
+	left := size / int64(b.Width)
 	for _, d := range b.Dims {
 		if d < 1 || left%d != 0 {
 			return false
 		}
 		left /= d
 	}
-	return left == 1 && len(content)%b.Width == 0
+	return left == 1 && size%int64(b.Width) == 0
 }
 
 // lengthsReplaced reports whether whole numbers differ only where a length, a
 // position near its end or a multiple of it was.
-func lengthsReplaced(x, y []byte, width int, old, new int64) bool {
+func lengthsReplaced(x []byte, y io.Reader, width int, old, new int64) bool {
+	element := make([]byte, width)
 	for i := 0; i < len(x); i += width {
-		a, b := integer(x[i:i+width]), integer(y[i:i+width])
+		if _, err := io.ReadFull(y, element); err != nil {
+			return false
+		}
+		a, b := integer(x[i:i+width]), integer(element)
 		explained := a == b || b-a == new-old || old > 1 && a%old == 0 && b == a/old*new
 		if !explained {
 			return false
@@ -73,7 +79,8 @@ func integer(b []byte) int64 {
 type grown struct {
 	position.Buffer         // what it was
 	is              []int64 // its new dimensions
-	x, y            []byte
+	x               []byte
+	y               io.Reader
 }
 
 // ok reports whether what was there still is, and what came goes on as it
@@ -93,10 +100,15 @@ func (g grown) ok() bool {
 	if len(axes) != 1 && !square {
 		return false
 	}
-	index := make([]int64, k)
-	for at := 0; at < len(g.y); at += g.Width {
-		want, old := g.expected(index, axes)
-		if got := g.y[at : at+g.Width]; want == nil || !bytes.Equal(want, got) && (old || !g.close(want, got)) {
+	index, got := make([]int64, k), make([]byte, g.Width)
+	for {
+		switch _, err := io.ReadFull(g.y, got); {
+		case err == io.EOF: // at the end, where the index begins anew
+			return !slices.ContainsFunc(index, func(i int64) bool { return i != 0 })
+		case err != nil:
+			return false
+		}
+		if want, old := g.expected(index, axes); want == nil || !bytes.Equal(want, got) && (old || !g.close(want, got)) {
 			return false
 		}
 		for d := k - 1; d >= 0; d-- {
@@ -106,7 +118,6 @@ func (g grown) ok() bool {
 			index[d] = 0
 		}
 	}
-	return true
 }
 
 // expected is the element that belongs at a place of the grown buffer, nil where the

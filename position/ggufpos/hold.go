@@ -23,12 +23,10 @@ func (r *rope) Hold(want position.Want) error {
 	if !ok {
 		return refuse("RoPE cannot become another scheme by keys", "")
 	}
-	again := w.Equal(r.scheme)
-	if again && !r.Misstated() {
+	if w.Equal(r.scheme) && !(want.Anew && r.Misstated()) {
 		return nil
 	}
-	keepsFactor := !again && w.Scaling.Type == r.scheme.Scaling.Type && math.Float64bits(w.Scaling.Factor) == math.Float64bits(r.scheme.Scaling.Factor)
-	if err := r.usable(w.Base == r.scheme.Base || !validBase(w.Base), keepsFactor); err != nil {
+	if err := r.usable(w.Base == r.scheme.Base || !validBase(w.Base), !want.Anew); err != nil {
 		return err
 	}
 	if why := fixedRope[r.m.name]; why != "" {
@@ -68,7 +66,7 @@ func (r *rope) Misstated() bool {
 		return true
 	}
 	for _, k := range []string{keyFactor, keyScaleLinear} {
-		if v, ok := m.pair(k).Float(); m.pair(k) != nil && (!ok || !(v >= 0) || math.IsInf(v, 0)) {
+		if v, ok := m.pair(k).Float(); m.pair(k) != nil && (!ok || !(v > 0) || math.IsInf(v, 0)) {
 			return true
 		}
 	}
