@@ -106,7 +106,8 @@ const maxRank = 64
 // values are computed when they are asked for, as those of large ones are.
 const maxKept = 1 << 23
 
-// maxLoaded bounds the elements of constants that are read and kept: 128 MB.
+// maxLoaded bounds the elements of constants that are read and kept: 128 MB. Further
+// ones are taken for large.
 const maxLoaded = 1 << 24
 
 // maxCells bounds the values and nodes of all scopes together.

@@ -128,13 +128,17 @@ func (e *Evaluator) worked(c *call, outputs []*Value) {
 	c.works(made)
 }
 
+// smallContent is how many elements of a value are kept where others are not any more:
+// indices and sizes, on which all else hangs.
+const smallContent = 1 << 9
+
 // loads reports whether the content of a constant may be read and kept, and counts it.
 func (e *Evaluator) loads(v *Value, n int) bool {
-	if e == nil || n <= elementsAStep {
+	if e == nil || n <= smallContent {
 		return true
 	}
 	if e.loaded+n > maxLoaded {
-		e.bound("constants of more than %d numbers are read, the last %q", maxLoaded, v.tensor.Name)
+		v.large = true
 		return false
 	}
 	e.loaded += n
@@ -168,8 +172,9 @@ func (s *Scope) kept(n *onnx.Node, v *Value) *Value {
 	if e.most > maxContent {
 		most = maxHeld
 	}
-	if e.held += len(v.Ints) + len(v.Floats); e.held > most && e.most <= maxContent {
-		e.held -= len(v.Ints) + len(v.Floats)
+	size := len(v.Ints) + len(v.Floats)
+	if e.held += size; e.most <= maxContent && e.held > most && (size > smallContent || e.held > 4*most) {
+		e.held -= size
 		cut := Shaped(v.Type, v.Shape...)
 		cut.large = true
 		return cut
