@@ -15,7 +15,7 @@ func (m *model) findUnknown() {
 	if name == "" {
 		name = "(none)"
 	}
-	m.find1("gguf-architecture-unknown", report.LevelWarning, "unknown architecture "+name+": positions are read from keys and tensors alone, and engines may refuse the file", m.meant(), &report.Where{Key: "general.architecture"})
+	m.addFinding("gguf-architecture-unknown", report.LevelWarning, "unknown architecture "+name+": positions are read from keys and tensors alone, and engines may refuse the file", m.meant(), &report.Where{Key: "general.architecture"})
 	m.arch = &Arch{Name: m.name, Scheme: "rope", Dims: "any"}
 	switch {
 	case m.hasKeys("rope."):

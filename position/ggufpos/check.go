@@ -22,7 +22,7 @@ func (m *model) oddities() {
 		if o.At > 0 {
 			w.Range = &[2]int64{o.At, o.At}
 		}
-		m.find1(o.Rule, level, o.Says, "", w)
+		m.addFinding(o.Rule, level, o.Says, "", w)
 	}
 }
 
@@ -58,11 +58,11 @@ func (m *model) whereKey(suffix string) *report.Where {
 }
 
 func (m *model) warn(rule, suffix, message, hint string, remedies ...report.Remedy) {
-	m.find1(rule, report.LevelWarning, message, hint, m.whereKey(suffix), remedies...)
+	m.addFinding(rule, report.LevelWarning, message, hint, m.whereKey(suffix), remedies...)
 }
 
 func (m *model) fault(rule, suffix, message, hint string, remedies ...report.Remedy) {
-	m.find1(rule, report.LevelError, message, hint, m.whereKey(suffix), remedies...)
+	m.addFinding(rule, report.LevelError, message, hint, m.whereKey(suffix), remedies...)
 }
 
 // checkTypes finds values of types that engines refuse.
@@ -180,7 +180,7 @@ func (m *model) checkRequired() {
 		}
 	}
 	if m.arch.Scheme == "unimplemented" {
-		m.find1("gguf-architecture-unknown", report.LevelError, "llama.cpp knows the architecture "+m.name+" by name and cannot run it", "", nil)
+		m.addFinding("gguf-architecture-unknown", report.LevelError, "llama.cpp knows the architecture "+m.name+" by name and cannot run it", "", nil)
 	}
 }
 
@@ -197,15 +197,15 @@ func (m *model) checkTable() {
 		}
 		w := m.whereTensor(t.tensor)
 		if n, ok := m.count(keyContext); ok && n != t.Len() {
-			m.find1("gguf-rows-differ-from-length", report.LevelError,
+			m.addFinding("gguf-rows-differ-from-length", report.LevelError,
 				fmt.Sprintf("%s is %d, but %s has %d rows; engines refuse the file", m.key(keyContext), n, nameTable, t.Len()), "set the key to the number of rows", &w)
 		}
 		if n, ok := m.count(keyEmbedding); ok && int64(n) != t.tensor.Width() {
-			m.find1("gguf-table-width", report.LevelError, fmt.Sprintf("%s is %d, but rows of %s have %d elements; engines refuse the file", m.key(keyEmbedding), n, nameTable, t.tensor.Width()), "convert the model again", &w)
+			m.addFinding("gguf-table-width", report.LevelError, fmt.Sprintf("%s is %d, but rows of %s have %d elements; engines refuse the file", m.key(keyEmbedding), n, nameTable, t.tensor.Width()), "convert the model again", &w)
 		}
 		if t.tensor.Size <= scannedTable && t.tensor.Readable() {
 			if row, column, value, err := t.broken(); err == nil && row >= 0 {
-				m.find1("gguf-table-not-finite", report.LevelError, fmt.Sprintf("%s: row %d, column %d is %v", nameTable, row, column, value), "the table is damaged: convert the model again", &w)
+				m.addFinding("gguf-table-not-finite", report.LevelError, fmt.Sprintf("%s: row %d, column %d is %v", nameTable, row, column, value), "the table is damaged: convert the model again", &w)
 			}
 		}
 	}
@@ -223,7 +223,7 @@ func (m *model) checkScaling() {
 	case kind == typeNone && hasFactor && s != 1 && s != 0 && !m.ignores(keyFactor):
 		m.warn("gguf-factor-with-none", keyFactor, fmt.Sprintf("rope.scaling.type is none, so the factor %g is not used", s), "")
 	case !stated && hasFactor && s != 1 && s != 0 && !m.ignores(keyFactor):
-		m.find1("gguf-factor-without-type", report.LevelNote, fmt.Sprintf("a factor of %g without rope.scaling.type counts as linear", s), "", m.whereKey(keyFactor))
+		m.addFinding("gguf-factor-without-type", report.LevelNote, fmt.Sprintf("a factor of %g without rope.scaling.type counts as linear", s), "", m.whereKey(keyFactor))
 	}
 	if n, ok := m.count(keyOriginal); kind == typeYaRN && (!ok || n == 0) && m.arch.reads(keyOriginal) {
 		m.warn("gguf-original-length-missing", keyOriginal, "YaRN without original_context_length: context_length is taken, and raising it would change YaRN", "extend writes it down")
@@ -283,15 +283,15 @@ func (m *model) checkFactorTensors() {
 		}
 		switch {
 		case use == "":
-			m.find1("gguf-factor-tensor", report.LevelError, fmt.Sprintf("llama.cpp's %s does not take the tensor %s and refuses the file", m.name, name), "", &w)
+			m.addFinding("gguf-factor-tensor", report.LevelError, fmt.Sprintf("llama.cpp's %s does not take the tensor %s and refuses the file", m.name, name), "", &w)
 		case use == "unused":
-			m.find1("gguf-factor-tensor", report.LevelWarning, fmt.Sprintf("llama.cpp's %s accepts the tensor %s and does not use it", m.name, name), "", &w)
+			m.addFinding("gguf-factor-tensor", report.LevelWarning, fmt.Sprintf("llama.cpp's %s accepts the tensor %s and does not use it", m.name, name), "", &w)
 		case !m.usedTensor(name):
-			m.find1("gguf-factor-tensor", report.LevelError, fmt.Sprintf("%s of shape %v and type %s is not used: engines want F32, one number a pair%s", name, t.Shape, t.Type, m.onlyTyped(name)), "", &w)
+			m.addFinding("gguf-factor-tensor", report.LevelError, fmt.Sprintf("%s of shape %v and type %s is not used: engines want F32, one number a pair%s", name, t.Shape, t.Type, m.onlyTyped(name)), "", &w)
 		case t.Type != gguf.F32:
-			m.find1("gguf-factor-tensor", report.LevelError, fmt.Sprintf("%s has type %s; engines want F32", name, t.Type), "", &w)
+			m.addFinding("gguf-factor-tensor", report.LevelError, fmt.Sprintf("%s has type %s; engines want F32", name, t.Type), "", &w)
 		case m.brokenDivisors(t):
-			m.find1("gguf-factor-tensor", report.LevelError, name+" holds a divisor that is not above 0: what the engine computes is not finite", "convert the model again", &w)
+			m.addFinding("gguf-factor-tensor", report.LevelError, name+" holds a divisor that is not above 0: what the engine computes is not finite", "convert the model again", &w)
 		}
 	}
 	if a, b := m.file.Tensor(nameLong), m.file.Tensor(nameShort); m.arch.LongRoPE != "" && m.arch.LongRoPE != "unused" && (a == nil) != (b == nil) {
@@ -300,7 +300,7 @@ func (m *model) checkFactorTensors() {
 			have, lack = nameShort, nameLong
 		}
 		w := m.whereTensor(m.file.Tensor(have))
-		m.find1("gguf-factor-pair", report.LevelWarning, fmt.Sprintf("%s is there without %s: one side of the original length is not scaled", have, lack), "convert the model again", &w)
+		m.addFinding("gguf-factor-pair", report.LevelWarning, fmt.Sprintf("%s is there without %s: one side of the original length is not scaled", have, lack), "convert the model again", &w)
 	}
 	for _, s := range m.sites {
 		if r, ok := s.(*rope); ok && r.engine.freqs != nil && !allOnes(r.engine.freqs) && !r.engine.masked() && r.engine.factor != 1 {

@@ -90,7 +90,7 @@ func (m *model) findNoTable() {
 		}})
 		return
 	}
-	m.find1("gguf-table-missing", report.LevelError, "architecture "+m.name+" needs the tensor "+nameTable+", which is missing or not a matrix", "engines refuse the file", nil)
+	m.addFinding("gguf-table-missing", report.LevelError, "architecture "+m.name+" needs the tensor "+nameTable+", which is missing or not a matrix", "engines refuse the file", nil)
 }
 
 // Encoding says what the table holds.

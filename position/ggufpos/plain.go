@@ -53,7 +53,7 @@ func (m *model) whereTensor(t *gguf.Tensor) report.Where {
 	return w
 }
 
-// find1 adds a finding.
-func (m *model) find1(rule, level, message, hint string, where *report.Where, remedies ...report.Remedy) {
+// addFinding adds a finding.
+func (m *model) addFinding(rule, level, message, hint string, where *report.Where, remedies ...report.Remedy) {
 	m.findings = append(m.findings, report.Finding{Rule: rule, Level: level, Message: report.Name(message), Hint: report.Name(hint), Where: where, Remedies: remedies})
 }

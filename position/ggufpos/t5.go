@@ -47,7 +47,7 @@ func (m *model) findT5() {
 		m.sites = append(m.sites, s)
 	}
 	if len(m.sites) == 0 {
-		m.find1("gguf-table-missing", report.LevelError, "architecture "+m.name+" needs enc.blk.0.attn_rel_b.weight, which is missing", "engines refuse the file", nil)
+		m.addFinding("gguf-table-missing", report.LevelError, "architecture "+m.name+" needs enc.blk.0.attn_rel_b.weight, which is missing", "engines refuse the file", nil)
 	}
 }
 

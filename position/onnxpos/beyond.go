@@ -94,7 +94,7 @@ func fusedSite(s site) bool {
 
 // beyond tells clamping from wrong numbers by the index of the last position.
 func (m *Model) beyond(s site, probe *eval.Evaluator) string {
-	for _, u := range usesOf(s) {
+	for _, u := range sourcesOf(s) {
 		if u.index == "" || u.indexAt == nil {
 			continue
 		}

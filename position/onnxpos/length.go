@@ -395,7 +395,7 @@ func choices(at []int) [][]int {
 // clamped, wrapped, or sliced short.
 func (c *lengthChange) shortIndex(e *eval.Evaluator) (*onnx.Node, *eval.Scope, string) {
 	for _, s := range c.m.sites {
-		for _, u := range usesOf(s) {
+		for _, u := range sourcesOf(s) {
 			if u.index == "" || u.indexAt == nil {
 				continue
 			}
@@ -455,7 +455,7 @@ func (c *lengthChange) growsMatrix(s *eval.Scope, name string) bool {
 }
 
 // usesOf are the sources of a site that are selected by an index.
-func usesOf(s site) []source {
+func sourcesOf(s site) []source {
 	var out []source
 	switch s := s.(type) {
 	case *tableSite:

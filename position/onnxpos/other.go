@@ -40,7 +40,7 @@ func (o *otherSite) overlay(map[*onnx.Tensor]*eval.Value) {}
 // addOthers looks for the mechanisms that are neither added tables nor
 // rotations nor biases, and says none when nothing was found.
 func (m *Model) addOthers(d *detector) {
-	if !m.hasRelative() {
+	if !m.hasRotary() {
 		if s := m.relativeSinusoid(d); s != nil {
 			m.sites = append(m.sites, s)
 		}
@@ -169,7 +169,7 @@ func (m *Model) failsFirst(length int) *eval.Failure {
 	return c.first(m.failing(size, nil))
 }
 
-func (m *Model) hasRelative() bool {
+func (m *Model) hasRotary() bool {
 	for _, s := range m.sites {
 		if _, ok := s.(*rotarySite); ok {
 			return true
@@ -201,7 +201,7 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 		name = q.Input(0)
 	}
 	v := s.Value(name)
-	if len(v.Shape) < 2 || s.Value(weights).Type != v.Type && n.Op != "MatMulInteger" || !m.isWeight(s, weights) {
+	if len(v.Shape) < 2 || s.Value(weights).Type != v.Type && n.Op != "MatMulInteger" || !isWeight(s, weights) {
 		return nil // before a constant is read that is no table
 	}
 	if !v.Known() || v.Floats == nil {
@@ -296,7 +296,7 @@ func (m matrix) deinterleaved() matrix {
 }
 
 // isWeight reports whether a value is a constant matrix of the model.
-func (m *Model) isWeight(s *eval.Scope, name string) bool {
+func isWeight(s *eval.Scope, name string) bool {
 	t := stored(s, name)
 	return t != nil && len(t.Dims) >= 2
 }
