@@ -132,18 +132,4 @@ func number(v float64) *report.Number {
 }
 
 // EncodingName is the field's name for a scheme, as messages begin with it.
-func EncodingName(s schemes.Scheme) string {
-	switch s.Name() {
-	case report.SchemeLearned:
-		return "position table"
-	case report.SchemeSinusoidal:
-		return "sinusoids"
-	case report.SchemeRope:
-		return "RoPE"
-	case report.SchemeAlibi:
-		return "ALiBi"
-	case report.SchemeT5Bias:
-		return "T5 bias"
-	}
-	return s.Name() + " encoding"
-}
+func EncodingName(s schemes.Scheme) string { return report.EncodingName(s.Name()) }

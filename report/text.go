@@ -100,3 +100,31 @@ func plain(json []byte) []byte {
 
 // hiddenInJSON is hidden, but for the line end that ends an object.
 func hiddenInJSON(r rune) bool { return r != '\n' && hidden(r) }
+
+// EncodingName is the field's name for a scheme of the reports: those of
+// transformers' and llama.cpp's documentation.
+func EncodingName(scheme string) string {
+	switch scheme {
+	case SchemeLearned:
+		return "position table"
+	case SchemeSinusoidal:
+		return "sinusoids"
+	case SchemeRope:
+		return "RoPE"
+	case SchemeAlibi:
+		return "ALiBi"
+	case SchemeT5Bias:
+		return "T5 bias"
+	case SchemeRelativeTable:
+		return "relative table"
+	case SchemeRelativeSinusoid:
+		return "relative sines"
+	case SchemeDisentangled:
+		return "disentangled"
+	case SchemeConv:
+		return "convolution"
+	case SchemeNone:
+		return "no encoding"
+	}
+	return "unrecognised"
+}

@@ -39,37 +39,12 @@ func advice(err error) []string {
 	return out
 }
 
-// The field's names for what reports say in one word: those of transformers'
-// and llama.cpp's documentation.
-
 // encodingName names an encoding. Its id (e0) is for programs.
 func encodingName(e report.Encoding) string {
-	switch e.Scheme {
-	case report.SchemeLearned:
-		if e.Parameters.Grid != nil {
-			return "patch table"
-		}
-		return "position table"
-	case report.SchemeSinusoidal:
-		return "sinusoids"
-	case report.SchemeRope:
-		return "RoPE"
-	case report.SchemeAlibi:
-		return "ALiBi"
-	case report.SchemeT5Bias:
-		return "T5 bias"
-	case report.SchemeRelativeTable:
-		return "relative table"
-	case report.SchemeRelativeSinusoid:
-		return "relative sines"
-	case report.SchemeDisentangled:
-		return "disentangled"
-	case report.SchemeConv:
-		return "convolution"
-	case report.SchemeNone:
-		return "no encoding"
+	if e.Scheme == report.SchemeLearned && e.Parameters.Grid != nil {
+		return "patch table"
 	}
-	return "unrecognised"
+	return report.EncodingName(e.Scheme)
 }
 
 // formText says where an encoding's numbers come from.
