@@ -126,7 +126,7 @@ func (c *console) plan(p report.Plan, dry, verbose bool) {
 	if len(what) == 0 {
 		head = "no encoding changes"
 	}
-	c.printf("%s: %s\n", c.bold(text(p.Path)), head)
+	c.headline(text(p.Path), head)
 	c.field("outputs", outputsText(p.Changes))
 	if verbose {
 		c.edits(p.Edits, p.Path)

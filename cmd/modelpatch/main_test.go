@@ -152,7 +152,7 @@ func TestLines(t *testing.T) {
 	for _, space := range []string{" ", "\u00a0", "\u1680", "\u2003", "\u3000"} {
 		for n := range 100 {
 			name := strings.Repeat("a", n) + space + "::error file=x::y"
-			for line := range strings.Lines(fold(text(name), 20, "  ")) {
+			for line := range strings.Lines(fold(text(name), 20, 0, "  ")) {
 				if strings.HasPrefix(strings.TrimSpace(line), "::") {
 					t.Errorf("%q gives the line %q", name, line)
 				}

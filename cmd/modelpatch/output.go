@@ -10,7 +10,7 @@ import (
 
 // inspect prints a report for people: what was found first, in a sentence.
 func (c *console) inspect(r report.Inspect, verbose bool) {
-	c.printf("%s: %s\n", c.bold(text(r.Path)), headline(r))
+	c.headline(text(r.Path), headline(r))
 	c.field("format", r.Format+", "+r.Kind+", "+bytesText(r.Bytes))
 	if len(r.Files) > 0 {
 		total := r.Bytes
@@ -34,6 +34,15 @@ func (c *console) inspect(r report.Inspect, verbose bool) {
 	c.findings(r.Findings)
 }
 
+// headline prints the first line of an output: what it is about, and a sentence.
+func (c *console) headline(about, says string) {
+	const indent = 4
+	if c.width > 0 {
+		says = fold(says, max(c.width-indent, minFold), len([]rune(about))+len(": ")-indent, strings.Repeat(" ", indent))
+	}
+	c.printf("%s: %s\n", c.bold(about), says)
+}
+
 // labelWidth is the width of the column of labels, and where their texts begin.
 const labelWidth = 14
 
@@ -49,17 +58,16 @@ func (c *console) fold(s string, indent int) string {
 	if c.width == 0 {
 		return strings.Join(strings.Fields(s), " ")
 	}
-	return fold(s, max(c.width-indent, minFold), strings.Repeat(" ", indent))
+	return fold(s, max(c.width-indent, minFold), 0, strings.Repeat(" ", indent))
 }
 
 // minFold is the least width at which text is folded.
 const minFold = 24
 
 // fold breaks a text at spaces so that lines have at most width runes where
-// words allow.
-func fold(s string, width int, indent string) string {
+// words allow. The first one begins at a column of its own.
+func fold(s string, width, column int, indent string) string {
 	var b strings.Builder
-	column := 0
 	for i, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' }) {
 		n := len([]rune(word))
 		switch {

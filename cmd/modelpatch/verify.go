@@ -80,7 +80,7 @@ func runVerify(cmd *cobra.Command, files []string, plan string, o modelpatch.Ver
 // verdict prints what verify found: the verdict, then what failed or was not
 // checked.
 func (c *console) verdict(v report.Verify, verbose bool) {
-	c.printf("%s: %s\n", c.bold(v.Verdict), oneLine(v.Summary))
+	c.headline(v.Verdict, oneLine(v.Summary))
 	passed := 0
 	for _, k := range v.Checks {
 		if k.Verdict == report.CheckPass {
