@@ -119,6 +119,8 @@ type Labels struct {
 	depth  int
 	nodes  int
 	raw    map[string]bool
+	differ map[constantAxis]bool // what was asked of constants before
+	masks  map[*eval.Value]bool
 }
 
 type nodeKey struct {
@@ -138,7 +140,7 @@ const (
 // Pass labels what the outputs of an evaluated graph are made of. kind says what
 // each input of the main graph holds.
 func Pass(e *eval.Evaluator, kind func(*onnx.ValueInfo) Input) *Labels {
-	l := &Labels{e: e, inputs: map[string]Input{}, made: map[nodeKey][]*Value{}, raw: map[string]bool{}}
+	l := &Labels{e: e, inputs: map[string]Input{}, made: map[nodeKey][]*Value{}, raw: map[string]bool{}, differ: map[constantAxis]bool{}, masks: map[*eval.Value]bool{}}
 	for _, in := range e.File.Graph.Inputs {
 		if e.File.Graph.Initializer(in.Name) == nil {
 			l.inputs[in.Name] = kind(in)
@@ -230,6 +232,7 @@ func (l *Labels) node(s *eval.Scope, n *onnx.Node) []*Value {
 		return out
 	}
 	c := &call{l: l, s: s, n: n}
+	s.Spend(1 + len(n.Inputs))
 	if l.nodes++; l.depth >= maxDepth || l.nodes > maxNodes {
 		c.doubt("the graph is too deep or too large to be followed")
 		return c.opaque()

@@ -25,10 +25,10 @@ func (c *call) meet(i int, data []Axis, last int) {
 		if v.Shape[d] < 2 || at < 0 || at >= len(data) || !data[at].has(Position) {
 			continue
 		}
-		if v.Known() && !v.Varies(d) {
+		if v.Known() && !c.l.varies(v, d) {
 			continue
 		}
-		if isMask(v) {
+		if c.l.isMask(v) {
 			c.l.Masked = true
 			continue
 		}
@@ -54,6 +54,39 @@ func (c *call) meeting(i int) {
 // maskedScore is what a masked score is at most: exporters write −10,000, the
 // least number of a type, or −∞.
 const maskedScore = -1000
+
+// elementsAStep is how many elements that are compared count as one step of the
+// evaluator's budget.
+const elementsAStep = 8
+
+// constantAxis is an axis of a constant.
+type constantAxis struct {
+	value *eval.Value
+	axis  int
+}
+
+// varies is eval.Value.Varies, answered once: many nodes read the same constant.
+func (l *Labels) varies(v *eval.Value, axis int) bool {
+	key := constantAxis{v, axis}
+	answer, ok := l.differ[key]
+	if !ok {
+		l.e.Budget.Spend(1 + v.Len()/elementsAStep)
+		answer = v.Varies(axis)
+		l.differ[key] = answer
+	}
+	return answer
+}
+
+// isMask is isMask, answered once.
+func (l *Labels) isMask(v *eval.Value) bool {
+	answer, ok := l.masks[v]
+	if !ok {
+		l.e.Budget.Spend(1 + v.Len()/elementsAStep)
+		answer = isMask(v)
+		l.masks[v] = answer
+	}
+	return answer
+}
 
 // isMask reports whether numbers only switch: truth values, zeros and ones, or
 // zeros and numbers that no score outweighs.

@@ -18,9 +18,9 @@ func (c *call) operand(i int) []Axis {
 	return out
 }
 
-// varies reports whether constant input i may differ along dimension d.
-func varies(v *eval.Value, d int) bool {
-	return d >= 0 && d < len(v.Shape) && v.Shape[d] > 1 && (!v.Known() || v.Varies(d))
+// mayVary reports whether a constant may differ along dimension d.
+func (c *call) mayVary(v *eval.Value, d int) bool {
+	return d >= 0 && d < len(v.Shape) && v.Shape[d] > 1 && (!v.Known() || c.l.varies(v, d))
 }
 
 // contract looks at the dimension that a product sums over: weights that differ
@@ -30,7 +30,7 @@ func (c *call) contract(data Axis, weights *eval.Value, d int, made Axis) (mixed
 	if data.has(Mixed) {
 		return axisOf(Mixed, made.size())
 	}
-	if !data.has(Position) || !varies(weights, d) {
+	if !data.has(Position) || !c.mayVary(weights, d) {
 		return made
 	}
 	c.order("sums over positions with weights of their own")
@@ -77,7 +77,7 @@ func (c *call) matrices(swapA, swapB bool) []*Value {
 			out.Axes[d] = y
 		}
 		for i, v := range []bool{ca, cb} {
-			if j := len(c.known(i).Shape) - k + d; v && out.Axes[d].has(Position) && varies(c.known(i), j) {
+			if j := len(c.known(i).Shape) - k + d; v && out.Axes[d].has(Position) && c.mayVary(c.known(i), j) {
 				c.meeting(i) // a matrix for each position
 			}
 		}
@@ -165,7 +165,7 @@ func einsum(c *call) []*Value {
 			continue
 		}
 		for d, letter := range term {
-			if !letters[letter].has(Position) || !varies(c.known(i), d) {
+			if !letters[letter].has(Position) || !c.mayVary(c.known(i), d) {
 				continue
 			}
 			if strings.ContainsRune(right, letter) {

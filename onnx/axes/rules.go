@@ -142,7 +142,7 @@ func normalised(c *call, v *Value) []*Value {
 func byChannel(c *call) []*Value {
 	v := c.of(0)
 	for i := 1; i < len(c.in) && len(v.Axes) > 1; i++ {
-		if c.of(i).Depends == Constant && v.Axes[1].has(Position) && c.n.Input(i) != "" && varies(c.known(i), 0) {
+		if c.of(i).Depends == Constant && v.Axes[1].has(Position) && c.n.Input(i) != "" && c.mayVary(c.known(i), 0) {
 			c.meeting(i)
 		}
 	}
