@@ -4,7 +4,8 @@
 usage: onnx_wheel.py MODELPATCH        (needs the Python package onnx)
 
 Reads each file under onnx/backend/test/data and each node test that the package builds (about 2000). All must be read, and
-an encoding may be claimed only by the tests of CLAIMS. (RotaryEmbedding's node tests have their caches as inputs: no file
+an encoding may be claimed only by the tests of CLAIMS; `unknown` claims none: shapes and axes that are inputs of a test, and operators
+that are not followed, are no proof that there is none. (RotaryEmbedding's node tests have their caches as inputs: no file
 of them holds an encoding.)
 """
 import collections, json, os, subprocess, sys, tempfile, warnings
@@ -49,7 +50,7 @@ def main(tool):
                 name = os.path.basename(os.path.dirname(report["path"]) if report["path"].endswith("/model.onnx") else report["path"])
                 for e in (e for e in report["encodings"] if e["scheme"] != "none"):
                     schemes[e["scheme"]] += 1
-                    if not name.startswith(CLAIMS):
+                    if e["scheme"] != "unknown" and not name.startswith(CLAIMS):
                         failed += 1
                         print(f"{name}: claims {e['scheme']} {json.dumps(e['parameters'])} {json.dumps(e['where'])}")
                 for f in report["findings"]:
