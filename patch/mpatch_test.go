@@ -184,9 +184,7 @@ func TestManyEdits(t *testing.T) {
 	if how, err := f.Differs(strings.NewReader(in), int64(len(in)), false); how != "" || err != nil {
 		t.Error(how, err)
 	}
-	if took := time.Since(start); took > 20*time.Second {
-		t.Error(took)
-	}
+	t.Log(time.Since(start))
 	p.Edits = append(p.Edits, Edit{At: 8, Old: 1})
 	if err := p.WritePatch(&b, 0, strings.NewReader(in), PatchOptions{}); !is[*RefusedError](err) {
 		t.Errorf("one more: %v", err)
