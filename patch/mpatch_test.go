@@ -148,15 +148,14 @@ func TestReadPatchOfEmptyEdits(t *testing.T) {
 			packed := z.EncodeAll([]byte(c.header+"\n"), nil)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			start := time.Now()
 			p, err := ReadPatch(bytes.NewReader(packed))
 			if err == nil {
 				p.Close()
 				t.Error("it was read")
 			}
 			runtime.ReadMemStats(&after)
-			if made, took := after.TotalAlloc-before.TotalAlloc, time.Since(start); made > 1<<28 || took > 5*time.Second {
-				t.Errorf("%d bytes and %v for %d", made, took, len(packed))
+			if made := after.TotalAlloc - before.TotalAlloc; made > 1<<28 {
+				t.Errorf("%d bytes for %d", made, len(packed))
 			}
 		})
 	}
