@@ -1,18 +1,22 @@
 // Package axes follows the axes of an evaluated graph's values from its inputs
-// on: which of them run over positions (tokens, patches, frames), which over
-// features and which over the batch. From that it tells whether positions can
-// make a difference to the outputs at all.
+// on, to say which of them run over positions (tokens, patches, frames), and
+// whether positions can make a difference to the outputs at all.
+//
+// An axis is a product of atoms. Operators that work element by element, and
+// products, lay axes over each other, which makes their atoms one class; a
+// Reshape cuts atoms; slices, convolutions and the like make atoms of others.
+// What an atom runs over is judged when the whole graph was followed: an input's
+// axis, or what came of one, runs over positions, unless weights sum over it.
 //
 // Start with Pass. A Meeting is a node where data that have an axis of positions
-// meet numbers that depend on positions alone and vary along it: what every
-// position encoding comes down to. Order lists operators that tell positions
-// apart in another way (a recurrence, a convolution, a shift), Masked says that
-// a constant mask does, and Doubts are what was not understood. Without any of
-// these the graph is equivariant: permuting the input's positions permutes the
-// outputs.
+// meet numbers that depend on no content and vary along it: what every position
+// encoding comes down to. Order lists operators that tell positions apart in
+// another way (a recurrence, a convolution, a shift), Masked says that a constant
+// mask does, and Doubts are what was not understood. Without any of these the
+// graph is equivariant: permuting the input's positions permutes the outputs.
 //
 // The package knows operators and shapes; it does not know which encodings there
-// are. Roles are followed forwards only, from what the caller says of the inputs.
+// are.
 package axes
 
 import (
@@ -22,49 +26,6 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
-
-// Role is what an axis runs over.
-type Role uint8
-
-// Roles of axes.
-const (
-	Batch    Role = iota // examples that do not see each other
-	Feature              // channels, heads, elements of a vector, learned rows
-	Position             // tokens, frames, patches, pixels
-	Mixed                // what weights of their own made of all positions (MLP-Mixer, Fourier)
-)
-
-// Factor is one part of an axis. Ahead and Behind count the rows at its ends that
-// come from constants (a class token): positions of the input are between them.
-type Factor struct {
-	Role          Role
-	Size          int
-	Ahead, Behind int
-}
-
-// Axis is a product of factors, outermost first; an axis of size 1 has none.
-type Axis []Factor
-
-// has reports whether positions are part of the axis.
-func (a Axis) has(r Role) bool {
-	return slices.ContainsFunc(a, func(f Factor) bool { return f.Role == r })
-}
-
-func (a Axis) size() int {
-	n := 1
-	for _, f := range a {
-		n *= f.Size
-	}
-	return n
-}
-
-// axisOf is an axis of one factor, empty for size 1.
-func axisOf(r Role, size int) Axis {
-	if size == 1 {
-		return nil
-	}
-	return Axis{{Role: r, Size: size}}
-}
 
 // Dependency is what a value's content depends on.
 type Dependency uint8
@@ -76,34 +37,36 @@ const (
 	Content                    // tokens, features, pictures
 )
 
-// Value is what is known of a value: one Axis a dimension, nil for constants.
+// Value is what is known of a value: one Axis a dimension; none where its shape
+// is not known.
 type Value struct {
 	Axes    []Axis
 	Depends Dependency
+
+	product bool // data times data, and element by element since
 }
 
-// Input is what the caller says of a graph input: the role of every dimension
-// (missing ones are Feature), and what it holds.
+// Input is what the caller says of a graph input.
 type Input struct {
-	Roles   []Role
 	Depends Dependency
+	// Tokens tells whole numbers, every axis of which is one of positions, from
+	// numbers of which one axis or more is one of features.
+	Tokens bool
 	// Raw tells a picture or recording itself: a constant of its size that is
 	// added to it is part of its preparation.
 	Raw bool
-}
-
-// Reason is a node and what it does, or why it was not understood.
-type Reason struct {
-	Scope *eval.Scope
-	Node  *onnx.Node
-	Why   string
 }
 
 // Meeting is a node where data meet numbers that vary along their positions.
 type Meeting struct {
 	Scope *eval.Scope
 	Node  *onnx.Node
-	Known string // the value that brings them
+	Input int    // of the node: the numbers
+	Known string // their name
+	Axis  int    // their axis that lies along positions, −1 where that is not told
+	Kind  Kind
+
+	raw bool
 }
 
 // Labels is what a pass found.
@@ -113,14 +76,22 @@ type Labels struct {
 	Doubts   []Reason
 	Masked   bool // a constant mask tells positions apart (causal, window)
 
-	e      *eval.Evaluator
-	inputs map[string]Input
-	made   map[nodeKey][]*Value
-	depth  int
-	nodes  int
-	raw    map[string]bool
-	differ map[constantAxis]bool // what was asked of constants before
-	masks  map[*eval.Value]bool
+	e         *eval.Evaluator
+	inputs    map[string]Input
+	inputAxes map[string][]*Atom
+	order     []string // names of inputs, as the graph lists them
+	made      map[nodeKey][]*Value
+	given     map[string]*Value // of inputs
+	depth     int
+	nodes     int
+	atoms     int
+	full      bool
+	events    []event
+	cuts      []*Atom
+	cutAt     map[*Atom]Reason
+	derived   map[derivationKey]*Atom
+	differ    map[constantAxis]bool // what was asked of constants before
+	masks     map[*eval.Value]bool
 }
 
 type nodeKey struct {
@@ -129,21 +100,24 @@ type nodeKey struct {
 }
 
 // Bounds of a pass: nodes that wait for others, nodes of all scopes, and how many
-// reasons of a kind are kept.
+// reasons and meetings are kept.
 const (
-	maxDepth   = 4000
-	maxNodes   = 1 << 20
-	maxReasons = 16
-	maxFactors = 64 // of one value
+	maxDepth    = 4000
+	maxNodes    = 1 << 20
+	maxReasons  = 16
+	maxMeetings = 1 << 14
+	maxFactors  = 64 // of one value
 )
 
 // Pass labels what the outputs of an evaluated graph are made of. kind says what
 // each input of the main graph holds.
 func Pass(e *eval.Evaluator, kind func(*onnx.ValueInfo) Input) *Labels {
-	l := &Labels{e: e, inputs: map[string]Input{}, made: map[nodeKey][]*Value{}, raw: map[string]bool{}, differ: map[constantAxis]bool{}, masks: map[*eval.Value]bool{}}
+	l := &Labels{e: e, inputs: map[string]Input{}, inputAxes: map[string][]*Atom{}, given: map[string]*Value{}, made: map[nodeKey][]*Value{},
+		cutAt: map[*Atom]Reason{}, derived: map[derivationKey]*Atom{}, differ: map[constantAxis]bool{}, masks: map[*eval.Value]bool{}}
 	for _, in := range e.File.Graph.Inputs {
 		if e.File.Graph.Initializer(in.Name) == nil {
 			l.inputs[in.Name] = kind(in)
+			l.order = append(l.order, in.Name)
 		}
 	}
 	for _, n := range l.live() { // in file order, so that few wait for others
@@ -152,6 +126,7 @@ func Pass(e *eval.Evaluator, kind func(*onnx.ValueInfo) Input) *Labels {
 	for _, o := range e.File.Graph.Outputs {
 		l.value(e.Main, o.Name)
 	}
+	l.judge()
 	return l
 }
 
@@ -183,46 +158,64 @@ func (l *Labels) live() []*onnx.Node {
 // Of returns what is known of a value of a scope.
 func (l *Labels) Of(s *eval.Scope, name string) Value { return *l.value(s, name) }
 
-var constant = &Value{}
+// absent is an input that is not given.
+var absent = &Value{}
 
-// value labels a value, and first what it is made of.
+// value labels a value, and first what it is made of. A constant has atoms of its
+// own for each reader: exporters merge constants that happen to be equal.
 func (l *Labels) value(s *eval.Scope, name string) *Value {
 	if name == "" {
-		return constant
+		return absent
 	}
-	name, s = s.Through(name)
-	if s == nil {
-		return constant
+	at, from := s.Through(name)
+	if from == nil {
+		return l.constant(s.Value(name), Constant)
 	}
-	n, at := s.Find(name)
+	n, scope := from.Find(at)
 	if n == nil {
-		if in, ok := l.inputs[name]; ok && at == l.e.Main {
-			return l.input(name, in)
+		if in, ok := l.inputs[at]; ok && scope == l.e.Main {
+			return l.input(at, in)
 		}
-		return constant
+		return l.constant(from.Value(at), Constant)
 	}
-	i, made := at.Place(name)
-	if out := l.node(at, n); made && i < len(out) && out[i] != nil {
+	if n.Op == "Constant" && n.Domain == "" {
+		return l.constant(from.Value(at), Constant)
+	}
+	i, made := scope.Place(at)
+	if out := l.node(scope, n); made && i < len(out) && out[i] != nil {
 		return out[i]
 	}
-	return constant
+	return l.constant(from.Value(at), Constant)
+}
+
+// constant is a value whose axes are its own.
+func (l *Labels) constant(e *eval.Value, depends Dependency) *Value {
+	v := &Value{Depends: depends}
+	if !e.Ranked {
+		return v
+	}
+	v.Axes = make([]Axis, len(e.Shape))
+	for d, size := range e.Shape {
+		v.Axes[d] = l.fresh(size)
+	}
+	return v
 }
 
 func (l *Labels) input(name string, in Input) *Value {
-	v := l.e.Main.Value(name)
-	out := &Value{Depends: in.Depends}
-	l.raw[name] = in.Raw
-	if in.Depends == Constant {
-		return out
+	if v := l.given[name]; v != nil {
+		return v
 	}
-	for i, size := range v.Shape {
-		role := Feature
-		if i < len(in.Roles) {
-			role = in.Roles[i]
+	v := l.constant(l.e.Main.Value(name), in.Depends)
+	for d, axis := range v.Axes {
+		for _, f := range axis {
+			f.inputs = []inputAxis{{name, d}}
+			if in.Depends == Content {
+				l.inputAxes[name] = append(l.inputAxes[name], f.Atom)
+			}
 		}
-		out.Axes = append(out.Axes, axisOf(role, size))
 	}
-	return out
+	l.given[name] = v
+	return v
 }
 
 // node labels the outputs of a node, once.
@@ -239,7 +232,13 @@ func (l *Labels) node(s *eval.Scope, n *onnx.Node) []*Value {
 	}
 	l.made[key] = nil // a circle has nothing to say
 	l.depth++
+	cuts := len(l.cuts)
 	out := c.run()
+	for _, a := range l.cuts[cuts:] {
+		if _, told := l.cutAt[a]; !told && !c.quiet {
+			l.cutAt[a] = Reason{s, n, "takes positions apart into groups"}
+		}
+	}
 	l.depth--
 	l.made[key] = out
 	return out
@@ -247,10 +246,11 @@ func (l *Labels) node(s *eval.Scope, n *onnx.Node) []*Value {
 
 // call is one node being labelled.
 type call struct {
-	l  *Labels
-	s  *eval.Scope
-	n  *onnx.Node
-	in []*Value
+	l     *Labels
+	s     *eval.Scope
+	n     *onnx.Node
+	in    []*Value
+	quiet bool // nothing that it is made of is content: it is evaluated, and raises no doubt
 }
 
 func (c *call) run() []*Value {
@@ -266,22 +266,28 @@ func (c *call) run() []*Value {
 	if c.n.Op == "If" && c.n.Domain == "" {
 		return c.branches()
 	}
-	if depends == Constant && !slices.ContainsFunc(c.n.Attributes, func(a *onnx.Attribute) bool { return a.Graph != nil || a.Graphs != nil }) {
-		return nil
+	body := slices.ContainsFunc(c.n.Attributes, func(a *onnx.Attribute) bool { return a.Graph != nil || a.Graphs != nil })
+	if body { // what it takes from outside is not among its inputs
+		depends = Content
 	}
+	c.quiet = depends < Content
 	rule := ruleOf(c.n)
 	if rule == nil {
 		c.doubt(fmt.Sprintf("operator %s is not known", operatorName(c.n)))
-		return c.opaque()
+		return c.unfollowed(depends)
 	}
 	out := rule(c)
-	for i, v := range out {
-		if v != nil && v.Depends == Constant && v.Axes != nil {
-			v.Depends = depends
+	for i := range c.n.Outputs {
+		if i >= len(out) || out[i] == nil {
+			continue
 		}
-		if v != nil && v.Axes != nil && !c.fits(i, v) {
+		out[i].Depends = max(out[i].Depends, Constant)
+		if out[i].Depends > depends {
+			out[i].Depends = depends
+		}
+		if !c.fits(i, out[i]) {
 			c.doubt("its axes could not be followed")
-			return c.opaque()
+			return c.unfollowed(depends)
 		}
 	}
 	return out
@@ -296,8 +302,14 @@ func operatorName(n *onnx.Node) string {
 
 // fits reports whether labels have the shape that the evaluator found.
 func (c *call) fits(i int, v *Value) bool {
+	if c.n.Output(i) == "" {
+		return true
+	}
 	e := c.s.Value(c.n.Output(i))
-	if !e.Ranked || len(e.Shape) != len(v.Axes) {
+	if !e.Ranked {
+		return v.Axes == nil && c.quiet
+	}
+	if len(e.Shape) != len(v.Axes) {
 		return false
 	}
 	factors := 0
@@ -321,7 +333,8 @@ func (c *call) results(child *eval.Scope) []*Value {
 	return out
 }
 
-// branches are the outputs of an If: of the branch that depends on more.
+// branches are the outputs of an If: of the branch that depends on more, whose axes
+// are also those of the other.
 func (c *call) branches() []*Value {
 	out := make([]*Value, len(c.n.Outputs))
 	seen := false
@@ -335,10 +348,20 @@ func (c *call) branches() []*Value {
 		}
 		seen = true
 		for i, v := range c.results(child) {
-			if v != nil && (out[i] == nil || v.Depends > out[i].Depends) {
-				e := c.s.Value(c.n.Output(i))
-				if v.Axes == nil || e.Ranked && len(e.Shape) == len(v.Axes) {
-					out[i] = v
+			switch {
+			case v == nil:
+			case out[i] == nil:
+				out[i] = v
+			default:
+				more, less := out[i], v
+				if v.Depends > out[i].Depends {
+					more, less = v, out[i]
+				}
+				for d := range min(len(more.Axes), len(less.Axes)) {
+					c.l.unite(c, more.Axes[d], less.Axes[d])
+				}
+				if e := c.s.Value(c.n.Output(i)); !e.Ranked || len(e.Shape) == len(more.Axes) {
+					out[i] = more
 				}
 			}
 		}
@@ -349,42 +372,71 @@ func (c *call) branches() []*Value {
 	return out
 }
 
-// opaque is what a node gives that was not understood: content whose every axis
-// may be one of positions.
-func (c *call) opaque() []*Value {
+// opaque is what a node gives that was not understood: content, whose every axis
+// may have come from any axis of what went in.
+func (c *call) opaque() []*Value { return c.unfollowed(Content) }
+
+func (c *call) unfollowed(depends Dependency) []*Value {
+	var from Axis
+	for _, v := range c.in {
+		if v.Depends == Content {
+			for _, a := range v.Axes {
+				from = append(from, a...)
+			}
+		}
+	}
+	from = from[:min(len(from), maxFactors)]
 	out := make([]*Value, len(c.n.Outputs))
 	for i, name := range c.n.Outputs {
-		out[i] = &Value{Depends: Content, Axes: []Axis{}}
-		if name != "" {
-			for _, size := range c.s.Value(name).Shape {
-				out[i].Axes = append(out[i].Axes, axisOf(Position, size))
+		out[i] = &Value{Depends: depends}
+		if name == "" {
+			continue
+		}
+		e := c.s.Value(name)
+		if !e.Ranked {
+			continue
+		}
+		out[i].Axes = make([]Axis, len(e.Shape))
+		for d, size := range e.Shape {
+			if c.quiet {
+				out[i].Axes[d] = c.l.fresh(size)
+			} else {
+				out[i].Axes[d] = c.l.derive(shuffled, from, 0, size, 0)
 			}
 		}
 	}
 	return out
 }
 
-func (c *call) doubt(why string) { c.l.Doubts = note(c.l.Doubts, Reason{c.s, c.n, why}) }
-
-func (c *call) order(why string) { c.l.Order = note(c.l.Order, Reason{c.s, c.n, why}) }
-
-func note(list []Reason, r Reason) []Reason {
-	if len(list) < maxReasons && !slices.Contains(list, r) {
-		list = append(list, r)
+func (c *call) doubt(why string) {
+	if !c.quiet {
+		c.l.Doubts = note(c.l.Doubts, Reason{c.s, c.n, why})
 	}
-	return list
+}
+
+// orders notes that the node tells positions apart, if the axis is one of theirs.
+func (c *call) orders(axis Axis, why string) {
+	if len(axis) > 0 {
+		c.l.event(c, event{kind: ordering, axis: axis, why: why})
+	}
 }
 
 // shape is the shape of output i.
 func (c *call) shape(i int) []int { return c.s.Value(c.n.Output(i)).Shape }
 
-// of is input i, constant when absent.
+// of is input i, empty when absent.
 func (c *call) of(i int) *Value {
-	if i < len(c.in) {
+	if i >= 0 && i < len(c.in) {
 		return c.in[i]
 	}
-	return constant
+	return absent
 }
+
+// given reports whether there is an input i.
+func (c *call) given(i int) bool { return c.n.Input(i) != "" }
+
+// isData reports whether input i is content.
+func (c *call) isData(i int) bool { return c.of(i).Depends == Content }
 
 // known is what the evaluator knows of input i.
 func (c *call) known(i int) *eval.Value { return c.s.Value(c.n.Input(i)) }
@@ -395,7 +447,7 @@ func (c *call) ints(attribute string, i int) ([]int64, bool) {
 	if a := c.n.Attribute(attribute); a != nil {
 		return a.Ints, true
 	}
-	if i < 0 || c.n.Input(i) == "" {
+	if i < 0 || !c.given(i) {
 		return nil, false
 	}
 	v := c.known(i)

@@ -6,49 +6,53 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
 
-// meet looks at constant input i whose last dimension stands at axis last of the
-// data with the given axes: when it varies along positions, it is a mask or an
-// encoding.
-func (c *call) meet(i int, data []Axis, last int) {
+// meet notes that input i, whose last dimension lies on dimension last of the data
+// with the given axes, may be numbers that vary along their positions.
+func (c *call) meet(kind Kind, i int, data []Axis, last int, product bool) {
+	if c.quiet || !c.given(i) || c.of(i).Depends == Content {
+		return
+	}
 	v := c.known(i)
+	var dims []dim
 	if !v.Ranked {
 		for _, a := range data {
-			if a.has(Position) {
-				c.doubt("a constant of unknown shape meets the data")
-				return
+			if len(a) > 0 {
+				dims = append(dims, dim{-1, a})
 			}
 		}
-		return
 	}
 	for d := range v.Shape {
 		at := last - (len(v.Shape) - 1 - d)
-		if v.Shape[d] < 2 || at < 0 || at >= len(data) || !data[at].has(Position) {
-			continue
+		if v.Shape[d] > 1 && at >= 0 && at < len(data) && len(data[at]) > 0 {
+			dims = append(dims, dim{d, data[at]})
 		}
-		if v.Known() && !c.l.varies(v, d) {
-			continue
-		}
-		if c.l.isMask(v) {
-			c.l.Masked = true
-			continue
-		}
-		c.meeting(i)
-		return
+	}
+	c.meeting(kind, i, dims, data, product)
+}
+
+// meeting notes dimensions of input i that lie on axes of data.
+func (c *call) meeting(kind Kind, i int, dims []dim, data []Axis, product bool) {
+	if len(dims) > 0 {
+		c.l.event(c, event{kind: meets, known: c.known(i), dims: dims, scores: data, product: product,
+			meeting: Meeting{Scope: c.s, Node: c.n, Input: i, Known: c.n.Input(i), Kind: kind, raw: c.prepares(i)}})
 	}
 }
 
-// meeting notes that input i varies along the positions of the others. What is
-// added to the picture itself prepares it and is no encoding (a mean image).
-func (c *call) meeting(i int) {
+// prepares reports whether input i meets a graph input that is a picture or a
+// recording itself, element by element: that prepares it and is no encoding (a
+// mean image).
+func (c *call) prepares(i int) bool {
+	switch c.n.Op {
+	case "Add", "Sub", "Mul", "Div":
+	default:
+		return false
+	}
 	for j, name := range c.n.Inputs {
-		if j != i && c.l.raw[name] && c.s == c.l.e.Main && (c.n.Op == "Add" || c.n.Op == "Sub" || c.n.Op == "Mul" || c.n.Op == "Div") {
-			c.order("prepares the input position by position")
-			return
+		if j != i && c.s == c.l.e.Main && c.l.inputs[name].Raw {
+			return true
 		}
 	}
-	if len(c.l.Meetings) < maxReasons {
-		c.l.Meetings = append(c.l.Meetings, Meeting{c.s, c.n, c.n.Input(i)})
-	}
+	return false
 }
 
 // maskedScore is what a masked score is at most: exporters write −10,000, the
@@ -102,48 +106,61 @@ func isMask(v *eval.Value) bool {
 	return true
 }
 
-// combine aligns the inputs of an element-wise node, last dimensions together,
-// and takes for each output axis the input axis that says most about it.
-func (c *call) combine(inputs ...int) []*Value {
+// combine lays the inputs of an element-wise node over each other, last dimensions
+// together.
+func (c *call) combine(kind Kind, inputs ...int) []*Value {
 	shape := c.shape(0)
 	out := &Value{Axes: make([]Axis, len(shape))}
-	for d := range shape {
-		out.Axes[d] = axisOf(Feature, shape[d])
-	}
-	taken := make([]bool, len(shape))
-	for _, i := range inputs {
-		v := c.of(i)
-		out.Depends = max(out.Depends, v.Depends)
-		for d, a := range v.Axes {
-			at := len(shape) - len(v.Axes) + d
-			if at < 0 || len(a) == 0 || a.size() != shape[at] {
-				continue
-			}
-			switch {
-			case !taken[at]:
-				out.Axes[at], taken[at] = a, true
-			case out.Axes[at].has(Position) != a.has(Position):
-				if contradict(out.Axes[at], a) {
-					c.doubt("positions of one operand meet features of the other")
-				}
-				if a.has(Position) {
-					out.Axes[at] = a
-				}
-			case out.Axes[at].has(Position) && len(a) > len(out.Axes[at]):
-				out.Axes[at] = a
-			}
-		}
+	for d, size := range shape {
+		out.Axes[d] = c.overlay(d, len(shape), size, inputs)
 	}
 	for _, i := range inputs {
-		if i < len(c.in) && c.of(i).Depends == Constant && c.n.Input(i) != "" {
-			c.meet(i, out.Axes, len(shape)-1)
-		}
+		out.Depends = max(out.Depends, c.of(i).Depends)
+		out.product = out.product || c.isData(i) && c.of(i).product
+	}
+	for _, i := range inputs {
+		c.meet(kind, i, out.Axes, len(shape)-1, out.product)
 	}
 	return []*Value{out}
 }
 
-// contradict reports whether an axis cannot be both: learned rows of the one stand
-// where the other has positions.
-func contradict(a, b Axis) bool {
-	return a.has(Position) && b.has(Feature) && !b.has(Position) || b.has(Position) && a.has(Feature) && !a.has(Position)
+// overlay lays the axes of inputs that are broadcast to one dimension over each
+// other: the data's first.
+func (c *call) overlay(d, rank, size int, inputs []int) Axis {
+	var axis Axis
+	data := false
+	for _, first := range [...]bool{true, false} {
+		for _, i := range inputs {
+			at := len(c.of(i).Axes) - rank + d
+			if c.isData(i) != first || at < 0 {
+				continue
+			}
+			a := c.of(i).Axes[at]
+			switch {
+			case len(a) == 0 || a.size() != size:
+			case axis == nil:
+				axis, data = a, first
+			case !c.l.unite(c, axis, a):
+				if data && first {
+					c.doubt("axes of different origin are laid over each other")
+				}
+			case first && !made(a):
+				axis = a
+			}
+		}
+	}
+	if axis == nil {
+		return c.l.fresh(size)
+	}
+	return axis
+}
+
+// made reports whether weights have made all places of an axis.
+func made(a Axis) bool {
+	for _, f := range a {
+		if !f.Made {
+			return false
+		}
+	}
+	return true
 }

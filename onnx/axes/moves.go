@@ -6,75 +6,33 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
 
-// regroup cuts the factors of axes anew for another shape, false where a factor
-// would be cut in two that do not divide it. split tells that positions were cut.
-func regroup(axes []Axis, shape []int) (out []Axis, split, ok bool) {
-	var rest []Factor
-	for _, a := range axes {
-		rest = append(rest, a...)
-	}
-	out = make([]Axis, len(shape))
-	for d, size := range shape {
-		for size > 1 {
-			if len(rest) == 0 {
-				return nil, false, false
-			}
-			f := rest[0]
-			switch {
-			case f.Size <= 0:
-				return nil, false, false
-			case size%f.Size == 0:
-				rest = rest[1:]
-				size /= f.Size
-				out[d] = append(out[d], f)
-			case f.Size%size == 0:
-				rest[0] = Factor{Role: f.Role, Size: f.Size / size}
-				out[d] = append(out[d], Factor{Role: f.Role, Size: size})
-				split = split || f.Role == Position
-				size = 1
-			default:
-				return nil, false, false
-			}
-		}
-		if size == 0 {
-			return nil, false, false
-		}
-	}
-	return out, split, len(rest) == 0
-}
-
 // reshape is any operator that leaves the elements in their order.
 func reshape(c *call) []*Value {
-	v := c.of(0)
-	if slices.Equal(c.known(0).Shape, c.shape(0)) {
-		return []*Value{v}
+	v, shape := c.of(0), c.shape(0)
+	same := &Value{Depends: v.Depends, Axes: v.Axes, product: v.product}
+	if slices.Equal(c.known(0).Shape, shape) {
+		return []*Value{same}
 	}
-	if slices.Contains(c.shape(0), 0) {
+	if slices.Contains(shape, 0) {
 		return empty(c)
 	}
-	axes, split, ok := regroup(v.Axes, c.shape(0))
+	axes, ok := c.l.regroup(v.Axes, shape)
 	if !ok {
 		c.doubt("it cuts across axes")
-		return c.opaque()
+		return c.unfollowed(v.Depends)
 	}
-	if split {
-		c.order("takes positions apart into groups")
-	}
-	return []*Value{{Axes: axes, Depends: v.Depends}}
+	same.Axes = axes
+	return []*Value{same}
 }
 
 // empty is a value without elements: it brings nothing.
 func empty(c *call) []*Value {
-	out := &Value{Depends: Content}
-	for _, size := range c.shape(0) {
-		out.Axes = append(out.Axes, axisOf(Feature, size))
-	}
-	return []*Value{out}
+	return []*Value{c.l.constant(c.s.Value(c.n.Output(0)), Constant)}
 }
 
 func transpose(c *call) []*Value {
 	v := c.of(0)
-	out := &Value{Depends: v.Depends, Axes: make([]Axis, len(v.Axes))}
+	out := &Value{Depends: v.Depends, Axes: make([]Axis, len(v.Axes)), product: v.product}
 	perm := c.n.Ints("perm")
 	for d := range out.Axes {
 		from := len(v.Axes) - 1 - d
@@ -92,67 +50,108 @@ func transpose(c *call) []*Value {
 // expand repeats what has size 1; Tile repeats other sizes as well.
 func expand(c *call) []*Value {
 	v, shape := c.of(0), c.shape(0)
-	out := &Value{Depends: v.Depends, Axes: make([]Axis, len(shape))}
+	out := &Value{Depends: v.Depends, Axes: make([]Axis, len(shape)), product: v.product}
 	for d, size := range shape {
 		at := d - len(shape) + len(v.Axes)
 		switch {
 		case at < 0 || v.Axes[at].size() == 1:
-			out.Axes[d] = axisOf(Batch, size)
+			out.Axes[d] = c.l.fresh(size)
 		case v.Axes[at].size() == size:
 			out.Axes[d] = v.Axes[at]
 		case v.Axes[at].size() > 0 && size%v.Axes[at].size() == 0:
-			out.Axes[d] = append(axisOf(Batch, size/v.Axes[at].size()), v.Axes[at]...)
+			out.Axes[d] = slices.Concat(c.l.fresh(size/v.Axes[at].size()), v.Axes[at])
 		default:
-			return c.opaque()
+			out.Axes[d] = c.l.derive(shuffled, v.Axes[at], 0, size, 0)
+			c.orders(v.Axes[at], "repeats some of the positions")
 		}
 	}
 	return []*Value{out}
 }
 
-// part is the rows [start, start+size) of an axis, by steps of one: those that
-// come from constants are no positions; others are picked from among positions.
-func (c *call) part(a Axis, start, size int) Axis {
-	whole := a.size()
-	switch {
-	case size == whole && start == 0:
-		return a
-	case !a.has(Position):
-		if a.has(Batch) && len(a) == 1 {
-			return axisOf(Batch, size)
-		}
-		return axisOf(Feature, size)
+// part is the run [start, start+size) of an axis. What a Concat made is taken
+// apart again where the run ends between its parts.
+func (c *call) part(axis Axis, start, size int) Axis {
+	if size == axis.size() && start == 0 {
+		return axis
 	}
-	if len(a) == 1 {
-		ahead, behind := a[0].Ahead, a[0].Behind
-		switch end := start + size; {
-		case end <= ahead, start >= whole-behind:
-			return axisOf(Feature, size)
-		case start <= ahead && end >= whole-behind:
-			rest := axisOf(Position, size)
-			if len(rest) == 1 {
-				rest[0].Ahead, rest[0].Behind = ahead-start, behind-(whole-end)
+	if size <= 1 {
+		c.pick(axis, start, size)
+		return c.l.fresh(size)
+	}
+	if whole := leaves(axis); len(whole) == 1 && whole[0].joined != nil {
+		if parts := between(whole[0].joined, start, size); len(parts) == 1 {
+			return parts[0].axis
+		} else if len(parts) > 1 {
+			return c.join(parts)
+		}
+	}
+	if !c.rowsOf(axis, start, size) {
+		c.orders(axis, "picks some of the positions")
+	}
+	return c.l.derive(sliced, axis, start, size, 0)
+}
+
+// pick notes that one place of an axis, or none, is taken.
+func (c *call) pick(axis Axis, start, size int) {
+	if size == 1 && !c.rowsOf(axis, start, size) {
+		c.orders(axis, "picks some of the positions")
+	}
+}
+
+// rowsOf reports whether a run of a joined axis lies within one of its parts that
+// came from elsewhere than the data: constants, whose places are their own. The
+// part is then judged for itself.
+func (c *call) rowsOf(axis Axis, start, size int) bool {
+	whole := leaves(axis)
+	if len(whole) != 1 || whole[0].joined == nil {
+		return false
+	}
+	at := 0
+	for _, s := range whole[0].joined {
+		if start >= at && start+size <= at+s.size {
+			c.orders(s.axis, "picks some of the positions")
+			return true
+		}
+		at += s.size
+	}
+	return false
+}
+
+// between are the parts that a run consists of, none where it ends within one.
+func between(parts []segment, start, size int) []segment {
+	at := 0
+	for i, s := range parts {
+		if at == start {
+			for j := i; j < len(parts); j++ {
+				if at += parts[j].size; at == start+size {
+					return parts[i : j+1]
+				}
 			}
-			return rest
+			return nil
 		}
+		at += s.size
 	}
-	c.order("picks some of the positions")
-	return axisOf(Position, size)
+	return nil
 }
 
 func slice(c *call) []*Value {
 	v, shape := c.of(0), c.shape(0)
+	if len(shape) != len(v.Axes) {
+		return c.opaque()
+	}
+	out := &Value{Depends: v.Depends, Axes: slices.Clone(v.Axes), product: v.product}
 	starts, ok := c.ints("starts", 1)
-	if !ok || len(shape) != len(v.Axes) {
-		if !slices.ContainsFunc(v.Axes, func(a Axis) bool { return a.has(Position) }) && len(shape) == len(v.Axes) {
-			starts = nil
-		} else {
-			c.doubt("where it cuts is not known")
-			return c.opaque()
+	if !ok {
+		for d := range shape {
+			if v.Axes[d].size() != shape[d] {
+				c.orders(v.Axes[d], "picks some of the positions")
+				out.Axes[d] = c.l.derive(picked, v.Axes[d], 0, shape[d], 0)
+			}
 		}
+		return []*Value{out}
 	}
 	axes, given := c.ints("axes", 3)
 	steps, _ := c.ints("steps", 4)
-	out := &Value{Depends: v.Depends, Axes: slices.Clone(v.Axes)}
 	for i := range starts {
 		axis := i
 		if given && i < len(axes) {
@@ -161,21 +160,18 @@ func slice(c *call) []*Value {
 		if axis < 0 || axis >= len(v.Axes) {
 			return c.opaque()
 		}
+		size := int64(v.Axes[axis].size())
 		start := starts[i]
 		if start < 0 {
-			start = max(start+int64(c.known(0).Shape[axis]), 0)
+			start += size
 		}
-		if i < len(steps) && steps[i] != 1 && v.Axes[axis].has(Position) {
-			c.order("picks positions by steps")
-			out.Axes[axis] = axisOf(Position, shape[axis])
+		start = min(max(start, 0), size)
+		if i < len(steps) && steps[i] != 1 && (shape[axis] > 1 || size > 1) {
+			c.orders(v.Axes[axis], "picks positions by steps")
+			out.Axes[axis] = c.l.derive(picked, v.Axes[axis], int(start), shape[axis], 0)
 			continue
 		}
-		out.Axes[axis] = c.part(v.Axes[axis], int(min(start, int64(v.Axes[axis].size()))), shape[axis])
-	}
-	for d := range out.Axes {
-		if out.Axes[d].size() != shape[d] {
-			out.Axes[d] = axisOf(Feature, shape[d])
-		}
+		out.Axes[axis] = c.part(v.Axes[axis], int(start), shape[axis])
 	}
 	return []*Value{out}
 }
@@ -193,12 +189,66 @@ func split(c *call) []*Value {
 		if len(shape) != len(v.Axes) {
 			return c.opaque()
 		}
-		part := &Value{Depends: v.Depends, Axes: slices.Clone(v.Axes)}
-		part.Axes[axis] = c.part(v.Axes[axis], start, shape[axis])
+		p := &Value{Depends: v.Depends, Axes: slices.Clone(v.Axes), product: v.product}
+		p.Axes[axis] = c.part(v.Axes[axis], start, shape[axis])
 		start += shape[axis]
-		out = append(out, part)
+		out = append(out, p)
 	}
 	return out
+}
+
+// join is the axis that parts make behind one another: the whole again where they
+// are runs of one axis in their order.
+func (c *call) join(parts []segment) Axis {
+	size := 0
+	var from Axis
+	var flat []segment
+	for _, s := range parts {
+		size += s.size
+		from = append(from, s.axis...)
+		if whole := leaves(s.axis); len(whole) == 1 && whole[0].joined != nil && len(flat)+len(whole[0].joined) <= maxFactors {
+			flat = append(flat, whole[0].joined...)
+		} else {
+			flat = append(flat, s)
+		}
+	}
+	if whole := undone(flat, size); whole != nil {
+		return whole
+	}
+	if size == 1 {
+		return nil
+	}
+	a := c.l.atom(size)
+	a.made = []derivation{{how: joined, from: from[:min(len(from), maxFactors)]}}
+	a.joined = flat
+	return Axis{{Atom: a}}
+}
+
+// undone is the axis of which parts are all runs, in order; nil where they are not.
+func undone(parts []segment, size int) Axis {
+	var whole Axis
+	at := 0
+	for _, s := range parts {
+		if s.size == 0 {
+			continue
+		}
+		f := leaves(s.axis)
+		if len(f) != 1 {
+			return nil
+		}
+		found := false
+		for _, d := range f[0].made {
+			if d.how == sliced && d.start == at && d.from.size() == size && (whole == nil || sameAxis(whole, d.from)) {
+				whole, found = d.from, true
+				break
+			}
+		}
+		if !found {
+			return nil
+		}
+		at += s.size
+	}
+	return whole
 }
 
 func concat(c *call) []*Value {
@@ -208,51 +258,32 @@ func concat(c *call) []*Value {
 		return c.opaque()
 	}
 	out := &Value{Axes: make([]Axis, len(shape))}
-	var joined Axis // with positions along the axis
-	ahead, behind := 0, 0
+	var parts []segment
+	var filled []int
 	for i, v := range c.in {
-		size := 0
-		if e := c.known(i); len(e.Shape) == len(shape) {
-			size = e.Shape[axis]
-		}
+		e := c.known(i)
 		out.Depends = max(out.Depends, v.Depends)
 		switch {
-		case size == 0:
-			continue
-		case len(v.Axes) == len(shape) && v.Axes[axis].has(Position) || len(v.Axes) == len(shape) && size == 1 && v.Depends == Content && joined != nil:
-			if joined != nil {
-				ahead, behind = 0, 0 // where one ends and the next begins is not kept
-			} else if len(v.Axes[axis]) == 1 {
-				ahead += v.Axes[axis][0].Ahead
-				behind += v.Axes[axis][0].Behind
+		case e.Ranked && len(e.Shape) == len(shape) && len(v.Axes) == len(shape):
+			if e.Shape[axis] == 0 {
+				continue
 			}
-			joined = v.Axes[axis]
-		case joined == nil:
-			ahead += size
+			parts = append(parts, segment{v.Axes[axis], e.Shape[axis]})
+			filled = append(filled, i)
 		default:
-			behind += size
-		}
-		for d, a := range v.Axes {
-			if d < len(out.Axes) && d != axis && (len(out.Axes[d]) == 0 || a.has(Position) && !out.Axes[d].has(Position)) {
-				out.Axes[d] = a
-			}
+			return c.opaque()
 		}
 	}
-	out.Axes[axis] = axisOf(Feature, shape[axis])
-	if joined != nil {
-		out.Axes[axis] = Axis{{Role: Position, Size: shape[axis], Ahead: ahead, Behind: behind}}
-	}
-	for d := range out.Axes {
-		if out.Axes[d].size() != shape[d] {
-			out.Axes[d] = axisOf(Feature, shape[d])
+	for d, size := range shape {
+		if d != axis {
+			out.Axes[d] = c.overlay(d, len(shape), size, filled)
 		}
 	}
+	out.Axes[axis] = c.join(parts)
 	others := slices.Clone(out.Axes)
 	others[axis] = nil // along the axis itself nothing is met
-	for i, v := range c.in {
-		if v.Depends == Constant {
-			c.meet(i, others, len(shape)-1)
-		}
+	for _, i := range filled {
+		c.meet(Joined, i, others, len(shape)-1, false)
 	}
 	return []*Value{out}
 }
@@ -262,58 +293,47 @@ func gather(c *call) []*Value {
 	data, index := c.of(0), c.of(1)
 	e, at := c.known(0), c.known(1)
 	axis := dimension(c.n.Int("axis", 0), len(e.Shape))
-	if !e.Ranked || !at.Ranked || axis < 0 {
+	if !e.Ranked || !at.Ranked || axis < 0 || len(data.Axes) != len(e.Shape) || len(index.Axes) != len(at.Shape) {
 		c.doubt("what it picks is not known")
 		return c.opaque()
 	}
-	picked := make([]Axis, len(at.Shape))
-	for d, size := range at.Shape {
-		picked[d] = axisOf(Feature, size)
-		if d < len(index.Axes) {
-			picked[d] = index.Axes[d]
-		}
+	picked := index.Axes
+	if data.Depends == Content || index.Depends < Content && at.Known() {
+		picked = c.chosen(data.Axes[axis], at, index)
 	}
-	out := &Value{Depends: max(data.Depends, index.Depends)}
-	own := data.Axes
-	if own == nil {
-		for _, size := range e.Shape {
-			own = append(own, axisOf(Feature, size))
-		}
-	}
-	if own[axis].has(Position) && index.Depends == Constant {
-		picked = c.pick(own[axis], at)
-	}
-	out.Axes = slices.Concat(own[:axis], picked, own[axis+1:])
-	return []*Value{out}
+	return []*Value{{Axes: slices.Concat(data.Axes[:axis], picked, data.Axes[axis+1:]), Depends: max(data.Depends, index.Depends), product: data.product}}
 }
 
-// pick is the axes of positions that a constant index picks.
-func (c *call) pick(a Axis, index *eval.Value) []Axis {
-	out := make([]Axis, len(index.Shape))
-	for d, size := range index.Shape {
-		out[d] = axisOf(Position, size)
-	}
+// chosen are the axes that an index chooses out of one.
+func (c *call) chosen(a Axis, index *eval.Value, label *Value) []Axis {
+	out := slices.Clone(label.Axes)
 	if !index.Known() || index.Ints == nil {
-		c.order("picks some of the positions")
+		c.orders(a, "picks some of the positions")
 		return out
 	}
-	whole, constants := len(index.Shape) == 1 && len(index.Ints) == a.size(), len(a) == 1
+	first, run := int64(0), len(index.Shape) == 1
 	for i, x := range index.Ints {
 		if x < 0 {
 			x += int64(a.size())
 		}
-		whole = whole && x == int64(i)
-		constants = constants && (x < int64(a[0].Ahead) || x >= int64(a.size()-a[0].Behind))
+		if i == 0 {
+			first = x
+		}
+		run = run && x == first+int64(i)
 	}
 	switch {
-	case whole:
-		return []Axis{a}
-	case constants:
-		for d, size := range index.Shape {
-			out[d] = axisOf(Feature, size)
+	case run && len(index.Ints) > 1 && int(first)+len(index.Ints) <= a.size():
+		return []Axis{c.part(a, int(first), len(index.Ints))}
+	case len(index.Ints) == 1:
+		if a.size() > 1 {
+			c.pick(a, int(first), 1)
 		}
-	default:
-		c.order("picks some of the positions")
+		return out
+	case len(index.Ints) > 1:
+		c.orders(a, "picks some of the positions")
+		if len(out) == 1 && c.isData(0) {
+			out[0] = c.l.derive(picked, a, 0, index.Shape[0], 0)
+		}
 	}
 	return out
 }
@@ -322,7 +342,8 @@ func (c *call) pick(a Axis, index *eval.Value) []Axis {
 func reduce(c *call) []*Value {
 	v, shape := c.of(0), c.shape(0)
 	axes, given := c.ints("axes", 1)
-	if c.n.Op == "ArgMax" || c.n.Op == "ArgMin" {
+	ranks := c.n.Op == "ArgMax" || c.n.Op == "ArgMin"
+	if ranks {
 		axes, given = []int64{c.n.Int("axis", 0)}, true
 	}
 	over := make([]bool, len(v.Axes))
@@ -333,7 +354,7 @@ func reduce(c *call) []*Value {
 	}
 	if !given || len(axes) == 0 {
 		if c.n.Int("noop_with_empty_axes", 0) == 1 {
-			return []*Value{v}
+			return first(c)
 		}
 		for d := range over {
 			over[d] = true
@@ -341,6 +362,9 @@ func reduce(c *call) []*Value {
 	}
 	out := &Value{Depends: v.Depends, Axes: []Axis{}}
 	for d, a := range v.Axes {
+		if over[d] && ranks {
+			c.orders(a, "ranks positions")
+		}
 		switch {
 		case !over[d]:
 			out.Axes = append(out.Axes, a)

@@ -1,40 +1,41 @@
 package axes
 
-import (
-	"strings"
+import "strings"
 
-	"github.com/modelpatch/modelpatch/onnx/eval"
-)
-
-// operand is one side of a product: its axes, as Feature where it is constant.
-func (c *call) operand(i int) []Axis {
-	if v := c.of(i); v.Axes != nil {
-		return v.Axes
+// sums notes that a product sums over an axis of data with weights, which makes it
+// one of features, or tells positions apart; several of an input's own axes at once
+// are not all features. The dimension of the weights that lies along it is d.
+func (c *call) sums(data Axis, i, d int) {
+	if c.quiet {
+		return
 	}
-	var out []Axis
-	for _, size := range c.known(i).Shape {
-		out = append(out, axisOf(Feature, size))
+	data = leaves(data)
+	if i >= 0 {
+		if v := c.known(i); d < len(v.Shape) && v.Known() && !c.l.varies(v, d) {
+			return // an average: the same for all
+		}
+	}
+	own := 0
+	for _, f := range data {
+		if len(f.inputs) > 0 && f.whole == nil {
+			own++
+		}
+	}
+	for _, f := range data {
+		if own < 2 || len(f.inputs) == 0 || f.whole != nil {
+			f.root().weighed = true
+		}
+	}
+	c.orders(data, "sums over positions with weights of their own")
+}
+
+// weights is the axis that weights put in the place of one that they sum over.
+func weights(a Axis) Axis {
+	out := make(Axis, len(a))
+	for i, f := range a {
+		out[i] = Factor{f.Atom, true}
 	}
 	return out
-}
-
-// mayVary reports whether a constant may differ along dimension d.
-func (c *call) mayVary(v *eval.Value, d int) bool {
-	return d >= 0 && d < len(v.Shape) && v.Shape[d] > 1 && (!v.Known() || c.l.varies(v, d))
-}
-
-// contract looks at the dimension that a product sums over: weights that differ
-// from position to position tell them apart. mixed is the axis that they put in
-// the place of the sum's other operand's.
-func (c *call) contract(data Axis, weights *eval.Value, d int, made Axis) (mixed Axis) {
-	if data.has(Mixed) {
-		return axisOf(Mixed, made.size())
-	}
-	if !data.has(Position) || !c.mayVary(weights, d) {
-		return made
-	}
-	c.order("sums over positions with weights of their own")
-	return axisOf(Mixed, made.size())
 }
 
 // product is MatMul: the last dimension of the first operand against the last but
@@ -48,7 +49,7 @@ func (c *call) matrices(swapA, swapB bool) []*Value {
 		c.doubt("its batches are transposed")
 		return c.opaque()
 	}
-	a, b, shape := c.operand(0), c.operand(1), c.shape(0)
+	a, b, shape := c.of(0).Axes, c.of(1).Axes, c.shape(0)
 	if len(a) < 2 || len(b) < 2 {
 		return c.vector(a, b)
 	}
@@ -59,50 +60,79 @@ func (c *call) matrices(swapA, swapB bool) []*Value {
 	if swapB {
 		innerB, columnB = columnB, innerB
 	}
-	ca, cb := c.of(0).Depends == Constant, c.of(1).Depends == Constant
-	switch {
-	case cb:
-		b[columnB] = c.contract(a[innerA], c.known(1), innerB, b[columnB])
-	case ca:
-		a[rowA] = c.contract(b[innerB], c.known(0), innerA, a[rowA])
-	case contradict(a[innerA], b[innerB]):
-		c.doubt("positions of one operand meet features of the other")
+	if !c.l.unite(c, a[innerA], b[innerB]) && c.isData(0) && c.isData(1) {
+		c.doubt("axes of different origin are summed over together")
 	}
-	out := &Value{Depends: max(c.of(0).Depends, c.of(1).Depends), Axes: make([]Axis, len(shape))}
 	k := len(shape)
+	if k != max(len(a), len(b)) {
+		return c.opaque()
+	}
+	out := &Value{Depends: max(c.of(0).Depends, c.of(1).Depends), Axes: make([]Axis, k), product: c.isData(0) && c.isData(1)}
 	for d := range k - 2 {
-		x, y := at(a, len(a)-k+d), at(b, len(b)-k+d)
+		var x, y Axis
+		if at := len(a) - k + d; at >= 0 {
+			x = a[at]
+		}
+		if at := len(b) - k + d; at >= 0 {
+			y = b[at]
+		}
 		out.Axes[d] = x
-		if len(x) == 0 || y.has(Position) && !x.has(Position) || ca && len(y) > 0 {
+		if len(x) == 0 || c.isData(1) && !c.isData(0) && len(y) > 0 {
 			out.Axes[d] = y
 		}
-		for i, v := range []bool{ca, cb} {
-			if j := len(c.known(i).Shape) - k + d; v && out.Axes[d].has(Position) && c.mayVary(c.known(i), j) {
-				c.meeting(i) // a matrix for each position
-			}
+		if len(x) > 0 && len(y) > 0 && !c.l.unite(c, x, y) && c.isData(0) && c.isData(1) {
+			c.doubt("axes of different origin are laid over each other")
 		}
 	}
 	out.Axes[k-2], out.Axes[k-1] = a[rowA], b[columnB]
+	switch {
+	case c.isData(0) && !c.isData(1):
+		out.Axes[k-1] = c.against(1, a[innerA], innerB, columnB, out.Axes)
+	case c.isData(1) && !c.isData(0):
+		out.Axes[k-2] = c.against(0, b[innerB], innerA, rowA, out.Axes)
+	}
 	return []*Value{out}
 }
 
-// at is an axis that may be absent.
-func at(axes []Axis, d int) Axis {
-	if d < 0 || d >= len(axes) {
-		return nil
+// against notes what a product of data with operand i, which is known, may be:
+// weights; a matrix for each position; a row for each distance, where the axis that
+// it brings turns out to be one of positions.
+func (c *call) against(i int, data Axis, inner, own int, out []Axis) Axis {
+	c.sums(data, i, inner)
+	known := c.known(i)
+	var dims []dim
+	for d := range known.Shape {
+		at := len(out) - len(known.Shape) + d
+		if d != inner && d != own && at >= 0 && known.Shape[d] > 1 {
+			dims = append(dims, dim{d, out[at]})
+		}
 	}
-	return axes[d]
+	brought := c.of(i).Axes[own]
+	if own < len(known.Shape) && known.Shape[own] > 1 {
+		dims = append(dims, dim{own, brought})
+	}
+	if !c.quiet && len(dims) > 0 {
+		c.l.event(c, event{kind: meets, known: known, dims: dims, scores: out, other: data,
+			meeting: Meeting{Scope: c.s, Node: c.n, Input: i, Known: c.n.Input(i), Kind: Contracted}})
+	}
+	return weights(brought)
 }
 
 // vector is a product with a vector.
 func (c *call) vector(a, b []Axis) []*Value {
 	switch {
-	case len(b) == 1 && len(a) > 1 && c.of(1).Depends == Constant:
-		c.contract(a[len(a)-1], c.known(1), 0, nil)
-		return []*Value{{Axes: a[:len(a)-1], Depends: c.of(0).Depends}}
-	case len(a) == 1 && len(b) > 1 && c.of(0).Depends == Constant:
-		c.contract(b[len(b)-2], c.known(0), 0, nil)
-		return []*Value{{Axes: append(append([]Axis{}, b[:len(b)-2]...), b[len(b)-1]), Depends: c.of(1).Depends}}
+	case len(b) == 1 && len(a) > 1:
+		c.l.unite(c, a[len(a)-1], b[0])
+		if !c.isData(1) {
+			c.sums(a[len(a)-1], 1, 0)
+		}
+		return []*Value{{Axes: a[:len(a)-1], Depends: max(c.of(0).Depends, c.of(1).Depends)}}
+	case len(a) == 1 && len(b) > 1:
+		c.l.unite(c, a[0], b[len(b)-2])
+		if !c.isData(0) {
+			c.sums(b[len(b)-2], 0, 0)
+		}
+		return []*Value{{Axes: append(append([]Axis{}, b[:len(b)-2]...), b[len(b)-1]), Depends: max(c.of(0).Depends, c.of(1).Depends)}}
 	}
 	c.doubt("its operands are vectors")
 	return c.opaque()
@@ -112,25 +142,34 @@ func (c *call) vector(a, b []Axis) []*Value {
 // form of their own (quantised blocks).
 func linear(c *call) []*Value {
 	v, shape := c.of(0), c.shape(0)
-	if c.of(0).Depends == Constant || len(v.Axes) == 0 || len(shape) != len(v.Axes) {
+	if len(v.Axes) == 0 || len(shape) != len(v.Axes) {
 		return c.opaque()
 	}
 	last := len(v.Axes) - 1
-	if v.Axes[last].has(Position) {
-		c.order("sums over positions with weights of their own")
-	}
+	c.sums(v.Axes[last], -1, -1)
 	out := &Value{Depends: v.Depends, Axes: append([]Axis{}, v.Axes...)}
-	out.Axes[last] = axisOf(Feature, shape[last])
+	out.Axes[last] = weights(c.l.fresh(shape[last]))
 	return []*Value{out}
 }
 
 // gemm is a product of matrices and a bias.
 func gemm(c *call) []*Value {
 	out := product(c)
-	if len(out) == 1 && out[0].Axes != nil && c.n.Input(2) != "" && c.of(2).Depends == Constant {
-		c.meet(2, out[0].Axes, len(out[0].Axes)-1)
+	if len(out) == 1 && c.given(2) {
+		c.meet(Added, 2, out[0].Axes, len(out[0].Axes)-1, false)
 	}
 	return out
+}
+
+// biased is a product of which a later input is added to the result.
+func biased(bias int) rule {
+	return func(c *call) []*Value {
+		out := product(c)
+		if len(out) == 1 && c.given(bias) {
+			c.meet(Added, bias, out[0].Axes, len(out[0].Axes)-1, false)
+		}
+		return out
+	}
 }
 
 // einsum reads the letters of its equation.
@@ -146,38 +185,68 @@ func einsum(c *call) []*Value {
 		return c.opaque()
 	}
 	letters := map[rune]Axis{}
-	depends := Constant
-	for i, term := range terms {
-		axes := c.operand(i)
-		depends = max(depends, c.of(i).Depends)
-		if len(axes) != len(term) {
-			return c.opaque()
-		}
-		for d, letter := range term {
-			have, met := letters[letter]
-			if !met || len(have) == 0 || axes[d].has(Position) && !have.has(Position) || c.of(i).Depends > Constant && !have.has(Position) {
-				letters[letter] = axes[d]
-			}
-		}
-	}
-	for i, term := range terms {
-		if c.of(i).Depends > Constant {
-			continue
-		}
-		for d, letter := range term {
-			if !letters[letter].has(Position) || !c.mayVary(c.known(i), d) {
+	depends, data := Constant, 0
+	for _, first := range [...]bool{true, false} {
+		for i, term := range terms {
+			axes := c.of(i).Axes
+			if c.isData(i) != first {
 				continue
 			}
-			if strings.ContainsRune(right, letter) {
-				c.meeting(i)
-			} else {
-				c.order("sums over positions with weights of their own")
+			depends = max(depends, c.of(i).Depends)
+			if first {
+				data++
+			}
+			if len(axes) != len(term) {
+				return c.opaque()
+			}
+			for d, letter := range term {
+				have := letters[letter]
+				switch {
+				case len(have) == 0:
+					letters[letter] = axes[d]
+				case len(axes[d]) > 0 && !c.l.unite(c, have, axes[d]) && first:
+					c.doubt("axes of different origin are laid over each other")
+				}
 			}
 		}
 	}
-	out := &Value{Depends: depends, Axes: []Axis{}}
+	out := &Value{Depends: depends, Axes: []Axis{}, product: data > 1}
 	for _, letter := range right {
 		out.Axes = append(out.Axes, letters[letter])
 	}
+	if depends == Content {
+		c.einsumMeets(terms, right, letters, out)
+	}
 	return []*Value{out}
+}
+
+// einsumMeets notes what the known operands of an Einsum may be: letters of theirs
+// that the result keeps, beside one that is summed over.
+func (c *call) einsumMeets(terms []string, right string, letters map[rune]Axis, out *Value) {
+	for i, term := range terms {
+		if c.isData(i) {
+			continue
+		}
+		var dims []dim
+		var summed Axis
+		kind := Multiplied
+		for d, letter := range term {
+			if strings.ContainsRune(right, letter) {
+				if len(letters[letter]) > 0 {
+					dims = append(dims, dim{d, letters[letter]})
+				}
+				continue
+			}
+			kind = Contracted
+			summed = append(summed, letters[letter]...)
+			c.sums(letters[letter], i, d)
+		}
+		if len(dims) > 0 {
+			e := event{kind: meets, known: c.known(i), dims: dims, scores: out.Axes, meeting: Meeting{Scope: c.s, Node: c.n, Input: i, Known: c.n.Input(i), Kind: kind}}
+			if summed != nil {
+				e.other = summed
+			}
+			c.l.event(c, e)
+		}
+	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 )
 
-// rule labels the outputs of a node that depends on data. It notes meetings,
-// what tells positions apart, and what it does not understand.
+// rule labels the outputs of a node. It lays axes over each other, and notes
+// meetings, what tells positions apart, and what it does not understand.
 type rule func(*call) []*Value
 
 // ruleOf returns the rule of a node's operator, nil for one that has none.
@@ -25,39 +25,44 @@ func ruleOf(n *onnx.Node) rule {
 
 // standard are the operators of ai.onnx.
 var standard = table(map[string]rule{
-	"Where": elementwise, "Clip": first, "PRelu": elementwise, "CastLike": first, "Dropout": first,
+	"Where": where, "Clip": first, "PRelu": elementwise(Multiplied), "CastLike": first, "Dropout": first,
 	"Equal": compare, "Less": compare, "LessOrEqual": compare, "Greater": compare, "GreaterOrEqual": compare,
 	"QuantizeLinear": first, "DequantizeLinear": first, "DynamicQuantizeLinear": first,
-	"Shape": sizes, "Size": sizes,
+	"Constant": known, "ConstantOfShape": known, "Range": known, "Shape": sizes, "Size": sizes, "EyeLike": known, "NonZero": onlyKnown, "ScatterND": onlyKnown, "ScatterElements": onlyKnown, "GatherND": gatherND,
+	"RandomNormal": known, "RandomUniform": known, "RandomNormalLike": first, "RandomUniformLike": first, "Bernoulli": first,
+	"BlackmanWindow": known, "HammingWindow": known, "HannWindow": known,
 	"Reshape": reshape, "Flatten": reshape, "Squeeze": reshape, "Unsqueeze": reshape,
 	"Transpose": transpose, "Expand": expand, "Tile": expand, "Slice": slice, "Split": split, "Concat": concat,
 	"Gather": gather, "GatherElements": pickElements, "OneHot": oneHot, "TopK": topK,
-	"MatMul": product, "MatMulInteger": product, "Gemm": gemm, "Einsum": einsum,
+	"MatMul": product, "MatMulInteger": product, "QLinearMatMul": quantizedProduct, "Gemm": gemm, "Einsum": einsum,
 	"LayerNormalization": scaled, "RMSNormalization": scaled, "SimplifiedLayerNormalization": scaled,
 	"BatchNormalization": byChannel, "InstanceNormalization": byChannel, "GroupNormalization": byChannel,
 	"Softmax": first, "LogSoftmax": first, "Hardmax": first, "LpNormalization": first, "MeanVarianceNormalization": first,
-	"Conv": convolution, "ConvInteger": convolution, "ConvTranspose": convolution,
-	"MaxPool": pooling, "AveragePool": pooling, "LpPool": pooling, "GlobalAveragePool": globalPool, "GlobalMaxPool": globalPool,
-	"Pad": padding, "Resize": moved, "Upsample": moved, "DepthToSpace": moved, "SpaceToDepth": moved, "Col2Im": moved, "ReverseSequence": moved, "LRN": first,
+	"Conv": convolution, "ConvInteger": convolution, "QLinearConv": convolution, "ConvTranspose": convolution, "DeformConv": convolution,
+	"MaxPool": pooling, "AveragePool": pooling, "LpPool": pooling, "GlobalAveragePool": globalPool, "GlobalMaxPool": globalPool, "GlobalLpPool": globalPool,
+	"Pad": padding, "CenterCropPad": moved, "Resize": moved, "Upsample": moved, "DepthToSpace": moved, "SpaceToDepth": moved, "Col2Im": moved, "ReverseSequence": moved, "GridSample": moved, "LRN": first,
 	"LSTM": recurrent, "GRU": recurrent, "RNN": recurrent,
-	"CumSum": cumulative, "Trilu": triangle, "Attention": attention(3),
+	"CumSum": cumulative, "CumProd": cumulative, "Trilu": triangle, "Attention": attention(3),
 	"RotaryEmbedding": rotates,
 }, first, "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Cast", "Ceil", "Celu", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu",
 	"HardSigmoid", "HardSwish", "Identity", "IsInf", "IsNaN", "LeakyRelu", "Log", "Mish", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu", "Shrink",
 	"Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu").
-	with(elementwise, "Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift", "Div", "Max", "Mean", "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Sum", "Xor").
+	with(elementwise(Added), "Add", "Max", "Mean", "Min", "Sub", "Sum").
+	with(elementwise(Multiplied), "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift", "Div", "Mod", "Mul", "Or", "Pow", "Xor").
 	with(reduce, "ArgMax", "ArgMin", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare")
 
 // microsoft are the operators that ONNX Runtime's optimizers and exporters write.
 var microsoft = table(map[string]rule{
-	"FusedMatMul": product, "FusedGemm": gemm, "MatMulIntegerToFloat": product, "DynamicQuantizeMatMul": product,
-	"MatMulNBits": linear, "MatMulBnb4": linear, "MatMulFpQ4": linear, "GatherBlockQuantized": gather,
+	"FusedMatMul": product, "FusedMatMulActivation": product, "FusedGemm": gemm, "GemmFloat8": gemm, "MatMulIntegerToFloat": biased(6), "DynamicQuantizeMatMul": biased(4), "MatMulInteger16": product,
+	"MatMulNBits": linear, "MatMulBnb4": linear, "MatMulFpQ4": linear, "GatherBlockQuantized": gatherBlocks,
 	"FusedConv": convolution, "Conv": convolution, "MaxPool": pooling, "AveragePool": pooling, "GlobalAveragePool": globalPool,
 	"SkipLayerNormalization": skipNormalization, "SkipSimplifiedLayerNormalization": skipNormalization, "SimplifiedLayerNormalization": scaled, "LayerNormalization": scaled,
+	"EmbedLayerNormalization": embedding, "RelativePositionBias": known,
 	"Attention": attention(5), "MultiHeadAttention": attention(5), "GroupQueryAttention": attention(10), "QAttention": attention(-1),
-	"BiasAdd": elementwise, "BiasGelu": elementwise, "FastGelu": elementwise, "Gelu": first, "QuickGelu": first, "DequantizeLinear": first, "QuantizeLinear": first,
-	"RotaryEmbedding": rotates,
-}, nil)
+	"BiasAdd": elementwise(Added), "BiasGelu": elementwise(Added), "FastGelu": elementwise(Added), "Gelu": first, "QuickGelu": first, "DequantizeLinear": first, "QuantizeLinear": first,
+	"BiasSoftmax": biasSoftmax, "BiasDropout": elementwise(Added), "QLinearAdd": quantizedPair(Added), "QLinearMul": quantizedPair(Multiplied), "QLinearSigmoid": first, "QLinearSoftmax": first, "QLinearLeakyRelu": first,
+	"Trilu": triangle, "RotaryEmbedding": rotates,
+}, first)
 
 type rules map[string]rule
 
@@ -67,7 +72,9 @@ func table(r map[string]rule, of rule, names ...string) rules {
 
 func (r rules) with(of rule, names ...string) rules {
 	for _, name := range names {
-		r[name] = of
+		if name != "" {
+			r[name] = of
+		}
 	}
 	return r
 }
@@ -76,29 +83,79 @@ func (r rules) with(of rule, names ...string) rules {
 // an axis without regard to order.
 func first(c *call) []*Value {
 	out := make([]*Value, len(c.n.Outputs))
-	out[0] = c.of(0)
+	v := *c.of(0)
+	out[0] = &v
 	for i := 1; i < len(out); i++ { // scales and zero points, masks of Dropout
-		v := &Value{Depends: c.of(0).Depends, Axes: []Axis{}}
-		if c.n.Output(i) != "" && len(c.shape(i)) == len(c.of(0).Axes) {
-			v = c.of(0)
+		if c.n.Output(i) == "" {
+			continue
 		}
-		out[i] = v
+		if len(c.shape(i)) == len(v.Axes) {
+			out[i] = &v
+		} else {
+			out[i] = c.l.constant(c.s.Value(c.n.Output(i)), v.Depends)
+		}
 	}
 	return out
 }
 
-func elementwise(c *call) []*Value {
-	var inputs []int
-	for i := range c.in {
-		inputs = append(inputs, i)
+// known is a value that is made of sizes.
+func known(c *call) []*Value {
+	out := make([]*Value, len(c.n.Outputs))
+	for i, name := range c.n.Outputs {
+		if name != "" {
+			out[i] = c.l.constant(c.s.Value(name), Constant)
+		}
 	}
-	return c.combine(inputs...)
+	return out
+}
+
+// onlyKnown is an operator that is followed where what goes in is evaluated, and not
+// where it is content.
+func onlyKnown(c *call) []*Value {
+	c.doubt("what it does with data is not followed")
+	return c.unfollowed(Content)
+}
+
+func elementwise(kind Kind) rule {
+	return func(c *call) []*Value {
+		var inputs []int
+		for i := range c.in {
+			inputs = append(inputs, i)
+		}
+		return c.combine(kind, inputs...)
+	}
+}
+
+// quantizedPair is an element-wise operator on two quantised inputs, each with its
+// scale and zero point.
+func quantizedPair(kind Kind) rule {
+	return func(c *call) []*Value { return c.combine(kind, 0, 3) }
+}
+
+func quantizedProduct(c *call) []*Value {
+	inner := *c
+	inner.in = []*Value{c.of(0), c.of(3)}
+	return inner.matrices(false, false)
+}
+
+// where chooses: between data and a number, which is a mask, or between data and
+// data.
+func where(c *call) []*Value {
+	out := c.combine(Multiplied, 0, 1, 2)
+	if c.isData(1) && c.isData(2) && !c.isData(0) {
+		for d, a := range out[0].Axes {
+			if at := len(c.known(0).Shape) - len(out[0].Axes) + d; at >= 0 && c.known(0).Shape[at] > 1 && (!c.known(0).Known() || c.l.varies(c.known(0), at)) {
+				c.orders(a, "chooses by position")
+			}
+		}
+	}
+	return out
 }
 
 // compare tells tokens from a constant: padding, which is a mask.
 func compare(c *call) []*Value {
-	out := c.combine(0, 1)
-	tokens := c.known(0).Type.IsInteger() && c.known(1).Type.IsInteger() && (c.of(0).Depends == Constant || c.of(1).Depends == Constant)
+	out := c.combine(Multiplied, 0, 1)
+	tokens := c.known(0).Type.IsInteger() && c.known(1).Type.IsInteger() && (!c.isData(0) || !c.isData(1))
 	if tokens && out[0].Depends == Content {
 		out[0].Depends = Mask
 	}
@@ -106,25 +163,40 @@ func compare(c *call) []*Value {
 }
 
 // sizes depend on no content.
-func sizes(*call) []*Value { return nil }
+func sizes(c *call) []*Value { return known(c) }
 
 // scaled normalises the last axes and multiplies by weights along them.
 func scaled(c *call) []*Value {
 	v := c.of(0)
+	from := dimension(c.n.Int("axis", -1), len(v.Axes))
+	for d := max(from, 0); d < len(v.Axes); d++ {
+		c.features(v.Axes[d])
+	}
 	for i := 1; i < len(c.in); i++ {
-		if c.of(i).Depends == Constant && c.n.Input(i) != "" {
-			c.meet(i, v.Axes, len(v.Axes)-1)
-		}
+		c.meet(Multiplied, i, v.Axes, len(v.Axes)-1, false)
 	}
 	return normalised(c, v)
+}
+
+// features notes that an axis is normalised or scaled, as only features are.
+func (c *call) features(a Axis) {
+	if c.quiet {
+		return
+	}
+	for _, f := range leaves(a) {
+		f.weighed = true
+	}
 }
 
 // normalised has the statistics of a normalisation behind its result.
 func normalised(c *call, v *Value) []*Value {
 	out := make([]*Value, len(c.n.Outputs))
-	out[0] = v
-	for i := 1; i < len(out); i++ {
-		if c.n.Output(i) == "" || len(c.shape(i)) != len(v.Axes) {
+	for i := range out {
+		switch {
+		case c.n.Output(i) == "":
+			continue
+		case len(c.shape(i)) != len(v.Axes):
+			out[i] = c.l.constant(c.s.Value(c.n.Output(i)), v.Depends)
 			continue
 		}
 		s := &Value{Depends: v.Depends, Axes: slices.Clone(v.Axes)}
@@ -142,22 +214,68 @@ func normalised(c *call, v *Value) []*Value {
 func byChannel(c *call) []*Value {
 	v := c.of(0)
 	for i := 1; i < len(c.in) && len(v.Axes) > 1; i++ {
-		if c.of(i).Depends == Constant && v.Axes[1].has(Position) && c.n.Input(i) != "" && c.mayVary(c.known(i), 0) {
-			c.meeting(i)
+		if len(c.known(i).Shape) == 1 {
+			c.meeting(Multiplied, i, []dim{{0, v.Axes[1]}}, v.Axes, false)
 		}
+	}
+	if len(v.Axes) > 1 {
+		c.features(v.Axes[1])
 	}
 	return normalised(c, v)
 }
 
 // skipNormalization adds the first two inputs and normalises the sum.
 func skipNormalization(c *call) []*Value {
-	out := c.combine(0, 1)
+	out := c.combine(Added, 0, 1)
+	axes := out[0].Axes
+	if len(axes) > 0 {
+		c.features(axes[len(axes)-1])
+	}
 	for i := 2; i < len(c.in); i++ {
-		if c.of(i).Depends == Constant && c.n.Input(i) != "" {
-			c.meet(i, out[0].Axes, len(out[0].Axes)-1)
-		}
+		c.meet(Multiplied, i, axes, len(axes)-1, false)
 	}
 	return normalised(c, out[0])
+}
+
+// embedding adds a row of its table of positions to each token's.
+func embedding(c *call) []*Value {
+	ids, shape := c.of(0), c.shape(0)
+	out := make([]*Value, len(c.n.Outputs))
+	for i, name := range c.n.Outputs {
+		if name != "" {
+			out[i] = c.l.constant(c.s.Value(name), Content)
+		}
+	}
+	if len(shape) == 3 && len(ids.Axes) == 2 {
+		out[0].Axes = []Axis{ids.Axes[0], ids.Axes[1], c.l.fresh(shape[2])}
+		c.meeting(Fused, 3, []dim{{0, ids.Axes[1]}}, out[0].Axes, false)
+	}
+	return out
+}
+
+// biasSoftmax adds a bias to scores before their Softmax.
+func biasSoftmax(c *call) []*Value { return c.combine(Biased, 0, 1) }
+
+// gatherND picks by several indices at once.
+func gatherND(c *call) []*Value {
+	index, shape := c.of(1), c.shape(0)
+	if c.isData(0) || c.isData(1) {
+		return onlyKnown(c)
+	}
+	out := c.l.constant(c.s.Value(c.n.Output(0)), max(c.of(0).Depends, index.Depends))
+	if n := len(index.Axes) - 1; n >= 0 && c.n.Int("batch_dims", 0) == 0 && n <= len(shape) {
+		copy(out.Axes, index.Axes[:n])
+	}
+	return []*Value{out}
+}
+
+// gatherBlocks picks rows of a table that is stored in quantised blocks.
+func gatherBlocks(c *call) []*Value {
+	out := c.l.constant(c.s.Value(c.n.Output(0)), c.of(1).Depends)
+	if index := c.of(1); c.n.Int("gather_axis", 0) == 0 && len(index.Axes) <= len(out.Axes) {
+		copy(out.Axes, index.Axes)
+	}
+	return []*Value{out}
 }
 
 // pickElements is GatherElements: what is picked along positions, or by an index
@@ -165,12 +283,21 @@ func skipNormalization(c *call) []*Value {
 func pickElements(c *call) []*Value {
 	data, index := c.of(0), c.of(1)
 	axis := dimension(c.n.Int("axis", 0), len(c.known(0).Shape))
-	if axis < 0 || data.Axes != nil && data.Axes[axis].has(Position) || index.Depends == Constant && data.Depends > Constant {
-		c.doubt("what it picks from positions is not followed")
+	if axis < 0 || len(data.Axes) != len(index.Axes) {
 		return c.opaque()
 	}
-	out := &Value{Depends: max(data.Depends, index.Depends), Axes: slices.Clone(index.Axes)}
-	return []*Value{out}
+	for d := range data.Axes {
+		if d != axis && len(data.Axes[d]) > 0 && data.Axes[d].size() == index.Axes[d].size() {
+			c.l.unite(c, data.Axes[d], index.Axes[d])
+		}
+	}
+	if c.isData(0) {
+		c.orders(data.Axes[axis], "picks some of the positions")
+		if !c.isData(1) {
+			c.doubt("what it picks from positions is not followed")
+		}
+	}
+	return []*Value{{Depends: max(data.Depends, index.Depends), Axes: slices.Clone(index.Axes)}}
 }
 
 func oneHot(c *call) []*Value {
@@ -180,7 +307,7 @@ func oneHot(c *call) []*Value {
 	if axis < 0 || len(shape) != len(v.Axes)+1 {
 		return c.opaque()
 	}
-	return []*Value{{Depends: v.Depends, Axes: slices.Insert(slices.Clone(v.Axes), axis, axisOf(Feature, shape[axis]))}}
+	return []*Value{{Depends: v.Depends, Axes: slices.Insert(slices.Clone(v.Axes), axis, c.l.fresh(shape[axis]))}}
 }
 
 // topK orders by content; what it says of places among positions tells them
@@ -191,11 +318,9 @@ func topK(c *call) []*Value {
 	if axis < 0 {
 		return c.opaque()
 	}
-	if v.Axes[axis].has(Position) {
-		c.order("ranks positions")
-	}
+	c.orders(v.Axes[axis], "ranks positions")
 	out := &Value{Depends: v.Depends, Axes: slices.Clone(v.Axes)}
-	out.Axes[axis] = axisOf(Feature, c.shape(0)[axis])
+	out.Axes[axis] = c.l.derive(picked, v.Axes[axis], 0, c.shape(0)[axis], 0)
 	return []*Value{out, out}
 }
 
@@ -203,13 +328,16 @@ func topK(c *call) []*Value {
 // not overlap: each of them becomes one position.
 func convolution(c *call) []*Value {
 	x, shape := c.of(0), c.shape(0)
-	if c.of(0).Depends == Constant || len(x.Axes) < 3 || len(shape) != len(x.Axes) {
+	if len(x.Axes) < 3 || len(shape) != len(x.Axes) {
 		return c.opaque()
 	}
-	if x.Axes[1].has(Position) {
-		c.order("sums over positions with weights of their own")
+	if !c.quiet {
+		for _, f := range leaves(x.Axes[1]) {
+			f.channel = true
+		}
+		c.orders(x.Axes[1], "sums over positions with weights of their own")
 	}
-	return []*Value{c.windows(x, shape, c.n.Op != "ConvTranspose" && c.tiles(), axisOf(Feature, shape[1]))}
+	return []*Value{c.windows(x, shape, c.n.Op != "ConvTranspose" && c.tiles(), weights(c.l.fresh(shape[1])))}
 }
 
 func pooling(c *call) []*Value {
@@ -217,22 +345,29 @@ func pooling(c *call) []*Value {
 	if len(x.Axes) < 3 || len(shape) != len(x.Axes) {
 		return c.opaque()
 	}
-	return []*Value{c.windows(x, shape, false, x.Axes[1])}
+	out := c.windows(x, shape, false, x.Axes[1])
+	return []*Value{out, out}[:min(len(c.n.Outputs), 2)]
 }
 
 // windows is what a convolution or pooling leaves.
 func (c *call) windows(x *Value, shape []int, tiles bool, channels Axis) *Value {
 	kernel := c.kernel()
-	out := &Value{Depends: Content, Axes: []Axis{x.Axes[0], channels}}
+	out := &Value{Depends: x.Depends, Axes: []Axis{x.Axes[0], channels}}
 	for d := 2; d < len(shape); d++ {
-		role := Feature
-		if x.Axes[d].has(Position) {
-			role = Position
-			if wide := d-2 >= len(kernel) || kernel[d-2] != 1; (wide || shape[d] != x.Axes[d].size()) && !tiles {
-				c.order("looks at neighbours")
+		wide := d-2 >= len(kernel) || kernel[d-2] != 1
+		switch {
+		case !wide && shape[d] == x.Axes[d].size():
+			out.Axes = append(out.Axes, x.Axes[d])
+		case tiles:
+			out.Axes = append(out.Axes, c.l.derive(tiled, x.Axes[d], 0, shape[d], 0))
+		default:
+			c.orders(x.Axes[d], "looks at neighbours")
+			more := 0
+			if d-2 < len(kernel) {
+				more = int(kernel[d-2])
 			}
+			out.Axes = append(out.Axes, c.l.derive(windowed, x.Axes[d], 0, shape[d], more))
 		}
-		out.Axes = append(out.Axes, axisOf(role, shape[d]))
 	}
 	return out
 }
@@ -283,125 +418,146 @@ func (c *call) resized(why string) []*Value {
 	out := &Value{Depends: x.Depends, Axes: slices.Clone(x.Axes)}
 	for d := range shape {
 		if x.Axes[d].size() != shape[d] {
-			role := Feature
-			if x.Axes[d].has(Position) {
-				role = Position
+			out.Axes[d] = c.l.derive(shuffled, x.Axes[d], 0, shape[d], 0)
+			if why != "" {
+				c.orders(x.Axes[d], why)
 			}
-			out.Axes[d] = axisOf(role, shape[d])
 		}
-	}
-	if why != "" {
-		c.order(why)
 	}
 	return []*Value{out}
 }
 
-func moved(c *call) []*Value { return c.resized("moves positions") }
+func moved(c *call) []*Value {
+	for _, a := range c.of(0).Axes {
+		c.orders(a, "moves positions")
+	}
+	return c.resized("moves positions")
+}
 
 // padding moves positions where it adds to them, or takes as much at the other end.
 func padding(c *call) []*Value {
 	pads, ok := c.ints("pads", 1)
 	v := c.of(0)
-	axes, given := c.ints("axes", 3)
-	why := ""
 	if !ok {
-		why = "moves positions"
+		return moved(c)
 	}
+	axes, given := c.ints("axes", 3)
+	out := c.resized("moves positions")
 	for i, p := range pads {
 		d := i % max(len(pads)/2, 1)
 		if given && d < len(axes) {
 			d = dimension(axes[d], len(v.Axes))
 		}
-		if p != 0 && d >= 0 && d < len(v.Axes) && v.Axes[d].has(Position) {
-			why = "moves positions"
-		}
-	}
-	return c.resized(why)
-}
-
-// recurrent goes through positions one after the other.
-func recurrent(c *call) []*Value {
-	c.order("goes through positions one after the other")
-	out := make([]*Value, len(c.n.Outputs))
-	x := c.of(0)
-	for i := range out {
-		if c.n.Output(i) == "" {
-			continue
-		}
-		shape := c.shape(i)
-		v := &Value{Depends: Content, Axes: make([]Axis, len(shape))}
-		for d, size := range shape {
-			v.Axes[d] = axisOf(Feature, size)
-		}
-		if i == 0 && len(shape) == 4 && len(x.Axes) == 3 { // sequence, direction, batch, features
-			v.Axes[0], v.Axes[2] = x.Axes[0], x.Axes[1]
-			if c.n.Int("layout", 0) == 1 {
-				v.Axes[0], v.Axes[2] = x.Axes[0], axisOf(Feature, shape[2])
-				v.Axes[1] = x.Axes[1]
-			}
-			for d, size := range shape {
-				if v.Axes[d].size() != size {
-					v.Axes[d] = axisOf(Position, size)
-				}
+		if p != 0 && d >= 0 && d < len(v.Axes) {
+			c.orders(v.Axes[d], "moves positions")
+			if d < len(out[0].Axes) && v.Axes[d].size() == out[0].Axes[d].size() {
+				out[0].Axes[d] = c.l.derive(shuffled, v.Axes[d], 0, v.Axes[d].size(), 0)
 			}
 		}
-		out[i] = v
 	}
 	return out
 }
 
-// cumulative adds up along an axis: of a mask or of tokens that makes positions,
-// of which no more is known.
+// recurrent goes through positions one after the other.
+func recurrent(c *call) []*Value {
+	x := c.of(0)
+	sequence := 0
+	if c.n.Int("layout", 0) == 1 {
+		sequence = 1
+	}
+	if sequence < len(x.Axes) {
+		c.orders(x.Axes[sequence], "goes through positions one after the other")
+	}
+	if len(x.Axes) == 3 {
+		c.features(x.Axes[2])
+	}
+	out := make([]*Value, len(c.n.Outputs))
+	for i, name := range c.n.Outputs {
+		if name == "" {
+			continue
+		}
+		out[i] = c.l.constant(c.s.Value(name), x.Depends)
+		if i == 0 && len(out[0].Axes) == 4 && len(x.Axes) == 3 { // sequence, direction, batch, features
+			batch := 2
+			if sequence == 1 { // batch, sequence, direction, features
+				batch = 0
+			}
+			out[0].Axes[sequence], out[0].Axes[batch] = x.Axes[sequence], x.Axes[1-sequence]
+		}
+	}
+	return out
+}
+
+// cumulative adds up along an axis.
 func cumulative(c *call) []*Value {
 	v := c.of(0)
 	axis, ok := c.known(1).Scalar()
-	if d := dimension(int64(axis), len(v.Axes)); !ok || d < 0 || v.Axes[d].has(Position) {
-		if v.Depends == Mask || c.known(0).Type.IsInteger() {
-			c.doubt("it counts tokens")
-		} else {
-			c.order("adds up along positions")
-		}
+	d := dimension(int64(axis), len(v.Axes))
+	if !ok || d < 0 {
+		c.doubt("the axis along which it adds up is not known")
+		return c.opaque()
 	}
-	return []*Value{v}
+	c.orders(v.Axes[d], "adds up along positions")
+	return first(c)
 }
 
 // triangle masks what lies on one side of the diagonal.
 func triangle(c *call) []*Value {
-	c.l.Masked = true
-	return []*Value{c.of(0)}
+	if !c.quiet {
+		c.l.Masked = true
+	}
+	return first(c)
 }
 
 // rotates turns its input by positions.
 func rotates(c *call) []*Value {
-	c.meeting(1)
-	return []*Value{c.of(0)}
+	for _, a := range c.of(0).Axes {
+		c.meeting(Fused, 1, []dim{{-1, a}}, nil, false)
+	}
+	return first(c)
 }
 
 // attention is a fused attention whose bias is the given input (−1: it has none).
 func attention(bias int) rule {
 	return func(c *call) []*Value {
 		q, shape := c.of(0), c.shape(0)
-		if c.n.Int("do_rotary", 0) == 1 {
-			c.meeting(0)
-		}
-		if c.n.Int("is_causal", 0) == 1 || c.n.Int("unidirectional", 0) == 1 || c.n.Int("local_window_size", -1) > 0 || c.n.Op == "GroupQueryAttention" {
-			c.l.Masked = true
-		}
-		if bias >= 0 && c.n.Input(bias) != "" {
-			positions := axisOf(Position, 2)
-			if c.of(bias).Depends == Constant {
-				c.meet(bias, []Axis{nil, nil, positions, positions}, 3)
-			}
-		}
-		if c.n.Op == "Attention" && c.n.Domain != "" && len(q.Axes) == 3 && q.Axes[2].has(Position) {
-			c.order("sums over positions with weights of their own")
-		}
 		if len(shape) != len(q.Axes) || len(shape) < 3 {
 			c.doubt("its axes could not be followed")
 			return c.opaque()
 		}
+		if c.n.Int("do_rotary", 0) == 1 {
+			for _, a := range q.Axes {
+				c.meeting(Fused, 0, []dim{{-1, a}}, nil, false)
+			}
+		}
+		if c.n.Int("is_causal", 0) == 1 || c.n.Int("unidirectional", 0) == 1 || c.n.Int("local_window_size", -1) > 0 || c.n.Op == "GroupQueryAttention" {
+			c.l.Masked = true
+		}
+		sequence := 1
+		if len(shape) == 4 {
+			sequence = 2
+		}
+		keys := q.Axes[sequence]
+		if k := c.of(1); len(k.Axes) == len(q.Axes) && !(c.n.Op == "Attention" && c.n.Domain != "") {
+			keys = k.Axes[sequence]
+		}
+		if bias >= 0 && c.given(bias) && !c.isData(bias) {
+			c.meet(Biased, bias, []Axis{nil, nil, q.Axes[sequence], keys}, 3, true)
+		}
+		last := len(shape) - 1
+		if c.n.Op == "Attention" && c.n.Domain != "" { // weights are inside
+			c.sums(q.Axes[last], 1, 0)
+		}
 		out := &Value{Depends: Content, Axes: slices.Clone(q.Axes)}
-		out.Axes[len(shape)-1] = axisOf(Feature, shape[len(shape)-1])
-		return []*Value{out} // further outputs are caches, which nothing in the graph reads
+		out.Axes[last] = c.l.fresh(shape[last])
+		results := []*Value{out}
+		for i := 1; i < len(c.n.Outputs); i++ {
+			var v *Value
+			if c.n.Output(i) != "" {
+				v = c.l.constant(c.s.Value(c.n.Output(i)), Content)
+			}
+			results = append(results, v)
+		}
+		return results
 	}
 }

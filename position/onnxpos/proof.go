@@ -90,9 +90,7 @@ func (m *Model) vanished() *onnx.Node {
 	return nil
 }
 
-// input says what a graph input holds, for following its axes. Which axis of
-// numbers is that of features is a judgement: the channels of the convolution
-// that it goes into, else the last one.
+// input says what a graph input holds, for following its axes.
 func (m *Model) input(in *onnx.ValueInfo) axes.Input {
 	name := strings.ToLower(in.Name)
 	rank := len(in.Dims)
@@ -100,104 +98,9 @@ func (m *Model) input(in *onnx.ValueInfo) axes.Input {
 	case isPositions(in.Name), rank == 0, strings.Contains(name, "seqlens"), strings.Contains(name, "seq_lens"), strings.Contains(name, "total_seq"):
 		return axes.Input{Depends: axes.Constant}
 	case in.Type == onnx.Bool, strings.Contains(name, "mask"):
-		return axes.Input{Depends: axes.Mask, Roles: roles(rank, -1)}
-	case strings.Contains(name, "past"):
-		r := roles(rank, rank-1)
-		if rank == 4 {
-			r[1] = axes.Feature // heads
-		}
-		return axes.Input{Depends: axes.Content, Roles: r}
+		return axes.Input{Depends: axes.Mask}
 	case in.Type.IsInteger():
-		r := roles(rank, -1)
-		if rank == 1 {
-			r[0] = axes.Position
-		}
-		if rank == 2 && in.Dims[0].Value > 1 && in.Dims[1].Value == 1 {
-			r[0], r[1] = axes.Position, axes.Batch // sequence first
-		}
-		return axes.Input{Depends: axes.Content, Roles: r}
+		return axes.Input{Depends: axes.Content, Tokens: true}
 	}
-	feature, convolved := m.channelAxis(in)
-	switch {
-	case convolved:
-	case rank == 4 && (in.Dims[1].Value == 1 || in.Dims[1].Value == 3): // a picture that is cut into patches by Reshape
-		feature = 1
-	default:
-		feature = rank - 1
-	}
-	return axes.Input{Depends: axes.Content, Roles: roles(rank, feature), Raw: convolved && rank != 3 || feature == 1 && rank == 4}
-}
-
-// roles are the batch, then positions, but for one axis of features (−1: none).
-func roles(rank, feature int) []axes.Role {
-	out := make([]axes.Role, rank)
-	for i := range out {
-		switch {
-		case i == feature:
-			out[i] = axes.Feature
-		case i > 0:
-			out[i] = axes.Position
-		}
-	}
-	return out
-}
-
-// channelAxis finds the axis of an input that is the channels of the convolution
-// it goes into, −1 when the channels are an axis of size 1 that is added on the
-// way; false when it goes into none.
-func (m *Model) channelAxis(in *onnx.ValueInfo) (axis int, convolved bool) {
-	axesOf := make([]int, len(in.Dims)) // of the value at hand: which of the input's each is
-	for i := range axesOf {
-		axesOf[i] = i
-	}
-	s := m.probe.Main
-	name := in.Name
-	for range 16 { // hostile graphs have circles
-		var next *onnx.Node
-		for _, n := range s.Consumers(name) {
-			if n.Input(0) == name && n.Op != "Shape" || n.Op == "Sub" || n.Op == "Mul" || n.Op == "Div" {
-				next = n
-				break
-			}
-		}
-		if next == nil {
-			return 0, false
-		}
-		switch next.Op {
-		case "Cast", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "Identity", "Sub", "Mul", "Div", "Add", "Pad":
-		case "Transpose":
-			perm := next.Ints("perm")
-			if len(perm) != len(axesOf) {
-				return 0, false
-			}
-			moved := make([]int, len(perm))
-			for i, p := range perm {
-				if p < 0 || int(p) >= len(axesOf) {
-					return 0, false
-				}
-				moved[i] = axesOf[p]
-			}
-			axesOf = moved
-		case "Unsqueeze":
-			list := listOf(s, next, "axes", 1)
-			if len(list) != 1 {
-				return 0, false
-			}
-			at := int(list[0])
-			if at < 0 {
-				at += len(axesOf) + 1
-			}
-			if at < 0 || at > len(axesOf) {
-				return 0, false
-			}
-			axesOf = slices.Insert(axesOf, at, -1)
-		default:
-			if isConvolution(next) && len(axesOf) > 2 {
-				return axesOf[1], true
-			}
-			return 0, false
-		}
-		name = next.Output(0)
-	}
-	return 0, false
+	return axes.Input{Depends: axes.Content, Raw: rank == 4 && in.Dims[1].Value <= 4 || rank == 2}
 }

@@ -1,0 +1,383 @@
+package axes
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// Role is what an axis runs over, judged when all of the graph was followed.
+type Role uint8
+
+// Roles of axes.
+const (
+	Other    Role = iota // rows of constants: heads, learned queries, classes
+	Feature              // channels, elements of a vector
+	Position             // tokens, frames, patches, pixels
+)
+
+// judgement is how far the judging of a class is.
+type judgement uint8
+
+const (
+	open judgement = iota
+	underWay
+	done
+)
+
+// Kind is how data and numbers that vary along their positions meet.
+type Kind uint8
+
+// Kinds of meetings.
+const (
+	Added      Kind = iota // to the data: absolute positions
+	Biased                 // added to scores: a bias by distance
+	Multiplied             // element by element: a rotation, a gate
+	Contracted             // in a product that sums over features: relative positions, a matrix for each position
+	Joined                 // as further features
+	Fused                  // inside an operator that encodes positions itself
+)
+
+// String names the kind as messages write it.
+func (k Kind) String() string {
+	return [...]string{"added to the data", "added to scores", "multiplied with the data", "in a product with the data", "joined to the data", "inside a fused operator"}[k]
+}
+
+// event is something that says more about positions once it is known which axes
+// they are.
+type event struct {
+	kind   eventKind
+	reason Reason
+	axis   Axis   // ordering, doubting: what decides
+	why    string // ordering, doubting
+	within bool   // the doubt or order holds only where an axis has a position and another has none: see other
+	other  Axis   // contraction: the axis that is summed over; where it has positions, it is no meeting
+
+	meeting Meeting
+	known   *eval.Value // meeting: the numbers
+	dims    []dim       // meeting: which of their axes lie on which of the data
+	scores  []Axis      // meeting: the axes of the data, to see whether they are scores
+	product bool        // meeting: the data are a product of data
+}
+
+// dim is an axis of known numbers on an axis of data.
+type dim struct {
+	known int // −1: not told
+	data  Axis
+}
+
+type eventKind uint8
+
+const (
+	meets eventKind = iota
+	ordering
+)
+
+// event notes something that a node does, to be judged in the end.
+func (l *Labels) event(c *call, e event) {
+	if c.quiet {
+		return
+	}
+	e.reason = Reason{c.s, c.n, e.why}
+	if len(l.events) < maxEvents {
+		l.events = append(l.events, e)
+	} else if !l.full {
+		l.full = true
+		l.Doubts = append(l.Doubts, Reason{c.s, c.n, "the graph has more places than are followed"})
+	}
+}
+
+// maxEvents bounds what is kept to be judged.
+const maxEvents = 1 << 20
+
+// judge says which axes are positions, and with that what the events come to.
+func (l *Labels) judge() {
+	l.backwards()
+	l.whollyWeighed()
+	for _, e := range l.events {
+		switch e.kind {
+		case ordering:
+			if l.positions(e.axis) {
+				l.Order = note(l.Order, e.reason)
+			}
+		case meets:
+			l.meets(e)
+		}
+	}
+	for _, a := range l.cuts {
+		l.grouped(a)
+	}
+}
+
+// whollyWeighed finds inputs that have several axes and whose weights sum over all
+// of them, or over others than the last: one that weights sum over is then one of
+// positions (MLP-Mixer), and which is not known.
+func (l *Labels) whollyWeighed() {
+	for _, name := range l.order {
+		axes := l.inputAxes[name]
+		if len(axes) < 2 || l.inputs[name].Tokens {
+			continue
+		}
+		free, mixed := 0, false
+		for _, a := range axes {
+			if l.isWeighed(a, 0) {
+				mixed = true
+			} else {
+				free++
+			}
+			mixed = mixed && !a.root().channel
+		}
+		if free == 0 || mixed && !l.isWeighed(axes[len(axes)-1], 0) {
+			in := l.inputs[name]
+			in.Tokens = true
+			l.inputs[name] = in
+		}
+	}
+}
+
+// isWeighed reports whether an atom, or all that it was cut into, is summed over by
+// weights.
+func (l *Labels) isWeighed(a *Atom, depth int) bool {
+	a = a.root()
+	if a.weighed || a.channel {
+		return true
+	}
+	if a.parts == nil || depth > maxCuts {
+		return false
+	}
+	for _, p := range a.parts {
+		if !l.isWeighed(p, depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// backwards takes an axis for one of features where weights sum over a run of it.
+func (l *Labels) backwards() {
+	for range maxRuns {
+		changed := false
+		for key, a := range l.derived {
+			if key.how != sliced || !l.isWeighed(a, 0) {
+				continue
+			}
+			if of := key.from.root(); !of.weighed && !of.channel && of.parts == nil {
+				of.weighed, changed = true, true
+			}
+		}
+		if !changed {
+			return
+		}
+	}
+}
+
+// maxRuns bounds how often runs of runs are gone through.
+const maxRuns = 4
+
+// positions reports whether positions are part of an axis.
+func (l *Labels) positions(axis Axis) bool {
+	for _, f := range leaves(axis) {
+		if l.roleOf(f.Atom, 0) == Position {
+			return true
+		}
+	}
+	return false
+}
+
+// maxAncestry bounds how far back an axis is followed to an input.
+const maxAncestry = 4096
+
+// roleOf judges a class: an axis of positions is one of an input, cut out of one or
+// made of one, unless weights sum over it, which makes it one of features. Tokens
+// and what windows saw are positions whatever is summed.
+func (l *Labels) roleOf(a *Atom, depth int) Role {
+	a = a.root()
+	if a.judged == done {
+		return a.role
+	}
+	if a.judged == underWay || depth > maxAncestry {
+		return Other
+	}
+	a.judged = underWay
+	l.e.Budget.Spend(1 + len(a.made))
+	a.role = l.judged(a, depth)
+	a.judged = done
+	return a.role
+}
+
+func (l *Labels) judged(a *Atom, depth int) Role {
+	for _, in := range a.inputs {
+		if l.inputs[in.name].Tokens {
+			return Position
+		}
+	}
+	weighed := a.weighed || a.channel
+	if weighed && len(a.made) == 0 && a.whole == nil {
+		return Feature
+	}
+	if len(a.inputs) > 0 && !weighed {
+		return Position
+	}
+	role := Other
+	if a.whole != nil {
+		role = l.partOf(a.whole, depth)
+	}
+	for _, d := range a.made {
+		for _, f := range leaves(d.from) {
+			r := l.roleOf(f.Atom, depth+1)
+			switch {
+			case r == Position && (d.how == tiled || d.how == windowed):
+				return Position
+			case r == Position:
+				role = Position
+			case r == Feature && role == Other:
+				role = Feature
+			}
+		}
+	}
+	if weighed && !l.fromTokens(a, depth) {
+		return Feature
+	}
+	return role
+}
+
+// partOf is the role of what a part was cut out of, as if it were whole.
+func (l *Labels) partOf(whole *Atom, depth int) Role { return l.roleOf(whole, depth+1) }
+
+// fromTokens reports whether an atom was made of tokens, or of what windows saw:
+// those stay positions where weights sum over them.
+func (l *Labels) fromTokens(a *Atom, depth int) bool {
+	seen := map[*Atom]bool{}
+	queue := []*Atom{a.root()}
+	for i := 0; i < len(queue) && i < maxAncestry; i++ {
+		x := queue[i]
+		if seen[x] {
+			continue
+		}
+		seen[x] = true
+		for _, in := range x.inputs {
+			if l.inputs[in.name].Tokens {
+				return true
+			}
+		}
+		if x.whole != nil {
+			queue = append(queue, x.whole.root())
+		}
+		for _, d := range x.made {
+			for _, f := range leaves(d.from) {
+				if (d.how == tiled || d.how == windowed) && l.roleOf(f.Atom, depth+1) == Position {
+					return true
+				}
+				queue = append(queue, f.Atom)
+			}
+		}
+	}
+	return false
+}
+
+// meets judges a place where data meet numbers that depend on no content.
+func (l *Labels) meets(e event) {
+	if e.other != nil && l.positions(e.other) {
+		return // weights of a sum over positions, told as such
+	}
+	for _, d := range e.dims {
+		if !l.positionsOf(d.data) {
+			continue
+		}
+		if d.known >= 0 && e.known.Known() && !l.varies(e.known, d.known) {
+			continue
+		}
+		if e.known.Known() && l.isMask(e.known) {
+			l.Masked = true
+			return
+		}
+		m := e.meeting
+		m.Axis = d.known
+		if m.Kind == Added && e.product && l.hasTwo(e.scores) {
+			m.Kind = Biased
+		}
+		if m.raw {
+			l.Order = note(l.Order, Reason{m.Scope, m.Node, "prepares the input position by position"})
+			return
+		}
+		if len(l.Meetings) < maxMeetings {
+			l.Meetings = append(l.Meetings, m)
+		}
+		return
+	}
+}
+
+// positionsOf is positions, but for those whose places weights have made.
+func (l *Labels) positionsOf(axis Axis) bool {
+	for _, f := range leaves(axis) {
+		if !f.Made && l.roleOf(f.Atom, 0) == Position {
+			return true
+		}
+	}
+	return false
+}
+
+// hasTwo reports whether two axes run over positions: data that have been
+// multiplied with data and do are scores.
+func (l *Labels) hasTwo(axes []Axis) bool {
+	n := 0
+	for _, a := range axes {
+		if l.positions(a) {
+			n++
+		}
+	}
+	return n >= 2
+}
+
+// grouped notes that positions were cut into groups, where both parts are still
+// positions: windows.
+func (l *Labels) grouped(a *Atom) {
+	for _, p := range a.parts {
+		if l.roleOf(p, 0) != Position {
+			return
+		}
+	}
+	if at, ok := l.cutAt[a]; ok {
+		l.Order = note(l.Order, at)
+	}
+}
+
+// RoleOf is what a dimension of a value runs over; Position where positions are
+// part of it.
+func (l *Labels) RoleOf(axis Axis) Role {
+	role := Other
+	for _, f := range leaves(axis) {
+		switch l.roleOf(f.Atom, 0) {
+		case Position:
+			return Position
+		case Feature:
+			role = Feature
+		}
+	}
+	return role
+}
+
+// Scores reports whether a value is a product of data with data that has
+// positions on two axes.
+func (l *Labels) Scores(s *eval.Scope, name string) bool {
+	v := l.value(s, name)
+	return v.product && l.hasTwo(v.Axes)
+}
+
+// Same reports whether two axes are the same by the graph's own wiring.
+func Same(a, b Axis) bool { return sameAxis(a, b) }
+
+// Reason is a node and what it does, or why it was not understood.
+type Reason struct {
+	Scope *eval.Scope
+	Node  *onnx.Node
+	Why   string
+}
+
+func note(list []Reason, r Reason) []Reason {
+	if len(list) < maxReasons && !slices.Contains(list, r) {
+		list = append(list, r)
+	}
+	return list
+}
