@@ -18,6 +18,7 @@ type Atom struct {
 	inputs  []inputAxis  // the inputs' axes in the class
 	made    []derivation // how operators made it of others
 	joined  []segment    // what a Concat made it of
+	mixed   []Axis       // what weights summed over to make it
 	role    Role
 	judged  judgement
 }
@@ -197,6 +198,7 @@ func (l *Labels) join(c *call, a, b *Atom) bool {
 	a.weighed, a.channel = a.weighed || b.weighed, a.channel || b.channel
 	a.inputs = few(append(a.inputs, b.inputs...))
 	a.made = few(append(a.made, b.made...))
+	a.mixed = few(append(a.mixed, b.mixed...))
 	if a.joined == nil {
 		a.joined = b.joined
 	}

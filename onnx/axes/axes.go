@@ -148,7 +148,7 @@ func (l *Labels) live() []*onnx.Node {
 		need(o.Name)
 	}
 	for i := 0; i < len(queue); i++ {
-		for _, in := range queue[i].Inputs {
+		for _, in := range queue[i].Inputs[:min(operands(queue[i]), len(queue[i].Inputs))] {
 			need(in)
 		}
 	}
@@ -258,8 +258,11 @@ func (c *call) run() []*Value {
 		return c.results(child)
 	}
 	depends := Constant
-	for _, name := range c.n.Inputs {
-		v := c.l.value(c.s, name)
+	for i, name := range c.n.Inputs {
+		v := absent
+		if i < operands(c.n) {
+			v = c.l.value(c.s, name)
+		}
 		c.in = append(c.in, v)
 		depends = max(depends, v.Depends)
 	}

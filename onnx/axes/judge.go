@@ -278,7 +278,7 @@ func (l *Labels) fromTokens(a *Atom, depth int) bool {
 
 // meets judges a place where data meet numbers that depend on no content.
 func (l *Labels) meets(e event) {
-	if e.other != nil && l.positions(e.other) {
+	if e.other != nil && l.mixes(e.other) {
 		return // weights of a sum over positions, told as such
 	}
 	for _, d := range e.dims {
@@ -307,6 +307,31 @@ func (l *Labels) meets(e event) {
 		return
 	}
 }
+
+// mixes reports whether an axis has positions, or was made by weights of one that
+// has: the hidden layers of a network over positions.
+func (l *Labels) mixes(axis Axis) bool {
+	seen := map[*Atom]bool{}
+	queue := slices.Clone(leaves(axis))
+	for i := 0; i < len(queue) && i < maxMixed; i++ {
+		a := queue[i].root()
+		if seen[a] {
+			continue
+		}
+		seen[a] = true
+		l.e.Budget.Spend(1)
+		if l.roleOf(a, 0) == Position {
+			return true
+		}
+		for _, from := range a.mixed {
+			queue = append(queue, leaves(from)...)
+		}
+	}
+	return false
+}
+
+// maxMixed bounds how many axes are gone back through weights.
+const maxMixed = 64
 
 // positionsOf is positions, but for those whose places weights have made.
 func (l *Labels) positionsOf(axis Axis) bool {

@@ -19,10 +19,31 @@ func reshape(c *call) []*Value {
 	axes, ok := c.l.regroup(v.Axes, shape)
 	if !ok {
 		c.doubt("it cuts across axes")
-		return c.unfollowed(v.Depends)
+		return []*Value{c.recut(v, shape)}
 	}
 	same.Axes = axes
 	return []*Value{same}
+}
+
+// recut is a value that was reshaped across its axes: those before and behind stay.
+func (c *call) recut(v *Value, shape []int) *Value {
+	ahead, behind := 0, 0
+	for ahead < min(len(v.Axes), len(shape)) && v.Axes[ahead].size() == shape[ahead] {
+		ahead++
+	}
+	for behind < min(len(v.Axes), len(shape))-ahead && v.Axes[len(v.Axes)-1-behind].size() == shape[len(shape)-1-behind] {
+		behind++
+	}
+	var from Axis
+	for _, a := range v.Axes[ahead : len(v.Axes)-behind] {
+		from = append(from, a...)
+	}
+	out := &Value{Depends: v.Depends, Axes: slices.Clone(v.Axes[:ahead]), product: v.product}
+	for _, size := range shape[ahead : len(shape)-behind] {
+		out.Axes = append(out.Axes, c.l.derive(shuffled, from, 0, size, 0))
+	}
+	out.Axes = append(out.Axes, v.Axes[len(v.Axes)-behind:]...)
+	return out
 }
 
 // empty is a value without elements: it brings nothing.

@@ -115,6 +115,9 @@ func (c *call) against(i int, data Axis, inner, own int, out []Axis) Axis {
 		c.l.event(c, event{kind: meets, known: known, dims: dims, scores: out, other: data,
 			meeting: Meeting{Scope: c.s, Node: c.n, Input: i, Known: c.n.Input(i), Kind: Contracted}})
 	}
+	for _, f := range leaves(brought) {
+		f.mixed = few(append(f.mixed, data))
+	}
 	return weights(brought)
 }
 

@@ -79,6 +79,22 @@ func (r rules) with(of rule, names ...string) rules {
 	return r
 }
 
+// operands is how many inputs of a node bring numbers; those behind them say which
+// or how many, and are evaluated.
+func operands(n *onnx.Node) int {
+	if n.Domain != "" {
+		return len(n.Inputs)
+	}
+	switch n.Op {
+	case "Shape", "Size", "ConstantOfShape", "Range":
+		return 0
+	case "Reshape", "Squeeze", "Unsqueeze", "Expand", "Tile", "Slice", "Split", "Pad", "Resize", "CumSum", "TopK", "OneHot", "Trilu", "Clip",
+		"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare":
+		return 1
+	}
+	return len(n.Inputs)
+}
+
 // first gives back the axes of the first input: each element for itself, or along
 // an axis without regard to order.
 func first(c *call) []*Value {

@@ -35,6 +35,7 @@ func (m *Model) detect() {
 			d.visit(s, n)
 		}
 	}
+	d.metBiases()
 	m.addTables(d)
 	m.addRotations(d)
 	m.addBiases(d)

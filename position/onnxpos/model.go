@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
@@ -37,7 +38,9 @@ type Model struct {
 	sites      []site
 	attentions []*position.Attention
 	findings   []report.Finding
-	looked     bool // attentions were looked for
+	looked     bool         // attentions were looked for
+	labelled   *axes.Labels // of the axes of labelledOf's values
+	labelledOf *eval.Evaluator
 	bounds     *bounds
 	budget     *eval.Budget
 	given      *inputs // the model's inputs, once they were looked at
@@ -55,6 +58,7 @@ type Model struct {
 	lengths  map[int]bool            // at which indices of tables of distances were computed
 	gaveUp   string                  // what was given up, since the graph is too large; "": nothing
 	enlarged bool                    // the picture of the probe was chosen anew, since its map vanished
+	unread   []axes.Meeting          // where data meet numbers that no detector has read
 	patches  *onnx.Node              // the convolution that makes an image's patches, where it is not the first
 }
 

@@ -59,6 +59,7 @@ func (m *Model) addOthers(d *detector) {
 			m.sites = append(m.sites, s)
 		}
 	}
+	m.unread = m.addMet(d)
 	m.endTables()
 	if len(m.sites) == 0 {
 		if s := m.unexplained(); s != nil {

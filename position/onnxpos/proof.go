@@ -20,7 +20,7 @@ func (m *Model) withoutEncoding() site {
 		f := m.probe.Failures[0]
 		return unknownAt(nodeName(f.Node), fmt.Sprintf("the graph could not be evaluated with %s, which were tried: %v", m.tried(), f.Err))
 	}
-	l := axes.Pass(m.probe, m.input)
+	l := m.labels()
 	switch {
 	case len(l.Meetings) > 0:
 		at := l.Meetings[0]

@@ -1,0 +1,348 @@
+package onnxpos
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+// labels are the axes of the probe's values, followed once.
+func (m *Model) labels() *axes.Labels {
+	if m.labelled == nil || m.labelledOf != m.probe {
+		m.labelled, m.labelledOf = axes.Pass(m.probe, m.input), m.probe
+	}
+	return m.labelled
+}
+
+// metSite is an encoding that was found where data meet numbers that vary along
+// their positions, in a form that is read and not written.
+type metSite struct {
+	otherSite
+	node string
+}
+
+// Hold refuses: the numbers were read where they meet the data, not where they are
+// made.
+func (s *metSite) Hold(position.Want) error {
+	return &position.Refusal{Why: fmt.Sprintf("%s is read at %s, where it meets the data; how the graph makes it is no form that is changed", s.encoding.Scheme, s.node),
+		Instead: "export the model again with the wanted configuration"}
+}
+
+// explained is what the detectors have explained: nodes at which numbers meet the data,
+// and what the numbers are made of.
+type explained struct {
+	m       *Model
+	nodes   map[*onnx.Node]bool
+	tensors map[*onnx.Tensor]bool
+	names   map[string]bool // of nodes and tensors, as sites report them
+}
+
+func (m *Model) claimed(d *detector) *explained {
+	c := &explained{m: m, nodes: map[*onnx.Node]bool{}, tensors: map[*onnx.Tensor]bool{}, names: map[string]bool{}}
+	for _, a := range d.tables {
+		c.claim(a.scope, a.node, a.name)
+	}
+	for _, r := range d.rotations {
+		c.claim(r.scope, r.node, r.cos, r.sin)
+	}
+	for _, b := range d.biases {
+		c.claim(b.scope, b.node, b.name)
+	}
+	for _, s := range m.sites {
+		for _, w := range s.Encoding().Where {
+			c.names[w.Tensor], c.names[w.Node] = true, true
+		}
+	}
+	delete(c.names, "")
+	return c
+}
+
+func (c *explained) claim(s *eval.Scope, n *onnx.Node, names ...string) {
+	c.nodes[n] = true
+	for _, name := range names {
+		for _, src := range sources(s, name) {
+			if src.trig != nil {
+				c.nodes[src.trig] = true
+			}
+			if src.tensor != nil && src.tensor.Len() > 1 {
+				c.tensors[src.tensor] = true
+			}
+		}
+	}
+}
+
+// has reports whether a meeting is one that a detector has explained.
+func (c *explained) has(x axes.Meeting) bool {
+	if c.nodes[x.Node] || c.names[nodeName(x.Node)] {
+		return true
+	}
+	return slices.ContainsFunc(sources(x.Scope, x.Known), func(src source) bool {
+		if src.trig != nil {
+			return c.nodes[src.trig] || c.names[nodeName(src.trig)]
+		}
+		return c.tensors[src.tensor] || c.names[c.m.where(src.tensor).Tensor]
+	})
+}
+
+// metBiases hands on what is added to scores, wherever scores are in the graph.
+func (d *detector) metBiases() {
+	seen := map[*onnx.Node]bool{}
+	for _, b := range d.biases {
+		seen[b.node] = true
+	}
+	for _, x := range d.m.labels().Meetings {
+		if x.Kind == axes.Biased && !seen[x.Node] {
+			d.bias(x.Scope, x.Node, x.Known, eval.Unknown())
+		}
+	}
+}
+
+// addMet makes sites of meetings that no detector has explained, of those whose
+// numbers say what they are, and gives back the others.
+func (m *Model) addMet(d *detector) (unread []axes.Meeting) {
+	claimed := m.claimed(d)
+	var tables []axes.Meeting
+	for _, x := range m.labels().Meetings {
+		if claimed.has(x) {
+			continue
+		}
+		switch x.Kind {
+		case axes.Added, axes.Joined:
+			if m.metRows(x) != nil {
+				tables = append(tables, x)
+				continue
+			}
+		case axes.Contracted:
+			if s := m.metProduct(x); s != nil {
+				m.join(s)
+				continue
+			}
+		}
+		unread = append(unread, x)
+	}
+	if len(tables) > 0 {
+		m.sites = append(m.sites, m.metTable(tables))
+	}
+	return unread
+}
+
+// join adds a site, or the place of one that says the same of another layer.
+func (m *Model) join(s *metSite) {
+	for _, have := range m.sites {
+		if o, ok := have.(*metSite); ok && o.encoding.Scheme.String() == s.encoding.Scheme.String() && o.encoding.Scheme.Name() == s.encoding.Scheme.Name() {
+			for _, w := range s.encoding.Where {
+				if !slices.Contains(o.encoding.Where, w) {
+					o.encoding.Where = append(o.encoding.Where, w)
+				}
+			}
+			return
+		}
+	}
+	m.sites = append(m.sites, s)
+}
+
+// metRows are the rows that a meeting adds to positions, nil where the numbers are
+// not known or are no rows of several columns.
+func (m *Model) metRows(x axes.Meeting) matrix {
+	v := x.Scope.Enlarge(x.Known)
+	if !v.Known() || v.Floats == nil || x.Axis < 0 || x.Axis >= len(v.Shape)-1 || v.Shape[len(v.Shape)-1] < 2 || !v.Varies(len(v.Shape)-1) {
+		return nil
+	}
+	m.spendElements(v.Len())
+	return rowsOf(v, x.Axis)
+}
+
+// metTable is the encoding whose rows are added to the data: of one axis, or of
+// several that are added one after the other (rows and columns, time and space).
+func (m *Model) metTable(all []axes.Meeting) *metSite {
+	x := all[0]
+	rows := m.metRows(x)
+	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondUnknown}
+	learned := schemes.Learned{Rows: len(rows), Dim: rows.Cols()}
+	scheme := schemes.Scheme(learned)
+	if r, ok := fit.AdditiveTable(rows, precision(x.Scope.Value(x.Known).Type)); ok {
+		s := r.Sinusoid
+		s.Rows = len(rows)
+		scheme = s
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "rows are " + s.String(), Residual: residual(r.Residual)})
+	}
+	seen := map[*onnx.Tensor]bool{}
+	for i, x := range all {
+		for _, src := range sources(x.Scope, x.Known) {
+			t := src.tensor
+			if t == nil || len(t.Dims) < 2 || !t.Type.IsFloat() || seen[t] || t.Len()%int64(rows.Cols()) != 0 {
+				continue
+			}
+			seen[t] = true
+			e.Form, e.Beyond, e.Dtype = report.FormTable, report.BeyondError, t.Type.String()
+			e.Where = append(e.Where, m.where(t))
+			if n := int(t.Len()) / rows.Cols(); i == 0 && len(all) == 1 && n >= len(rows) && isLearned(scheme) {
+				learned.Rows, e.Capacity = n, n
+				scheme = learned
+			}
+		}
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s adds numbers that differ from position to position to the data", nodeName(x.Node))})
+	}
+	if len(e.Where) == 0 {
+		e.Where = []report.Where{{Node: nodeName(x.Node)}}
+	}
+	if m.fixedLength() > 0 {
+		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, len(rows)
+	}
+	e.Evidence = e.Evidence[:min(len(e.Evidence), maxEvidence+1)]
+	e.Scheme = scheme
+	return &metSite{otherSite{e}, nodeName(x.Node)}
+}
+
+func isLearned(s schemes.Scheme) bool {
+	_, ok := s.(schemes.Learned)
+	return ok
+}
+
+// metProduct reads what is multiplied with the data in a sum over features: matrices
+// that turn them (rotary), or a vector for each pair of positions (Shaw et al. 2018);
+// nil where it is neither.
+func (m *Model) metProduct(x axes.Meeting) *metSite {
+	v := x.Scope.Enlarge(x.Known)
+	if !v.Known() || v.Floats == nil || x.Axis < 0 {
+		return nil
+	}
+	m.spendElements(v.Len())
+	if turn, ok := turns(v, x.Axis); ok {
+		return m.metRotation(x, turn)
+	}
+	varying := 0
+	for d := range v.Shape {
+		if v.Shape[d] > 1 && v.Shape[d] == v.Shape[x.Axis] && v.Varies(d) {
+			varying++
+		}
+	}
+	if varying < 2 {
+		return nil
+	}
+	n := v.Shape[x.Axis]
+	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondUnknown, Where: []report.Where{{Node: nodeName(x.Node)}},
+		Scheme: schemes.Other{Kind: report.SchemeRelativeTable},
+		Evidence: []report.Evidence{{Kind: "structure",
+			Says: fmt.Sprintf("%s multiplies the data with a vector for each of %d×%d pairs of positions", nodeName(x.Node), n, n)}}}
+	for _, src := range sources(x.Scope, x.Known) {
+		if t := src.tensor; t != nil && len(t.Dims) >= 2 && t.Type.IsFloat() {
+			e.Form, e.Dtype = report.FormTable, t.Type.String()
+			e.Where = append(e.Where[:0:0], m.where(t))
+			e.Scheme = schemes.Other{Kind: report.SchemeRelativeTable, Rows: int(t.Dims[0]), Dim: int(t.Dims[len(t.Dims)-1])}
+		}
+	}
+	if m.fixedLength() > 0 {
+		e.Beyond, e.Capacity = report.BeyondError, n
+	}
+	return &metSite{otherSite{e}, nodeName(x.Node)}
+}
+
+// pairTurns is a rotation kept as matrices: cosines and sines of pairs, a row a
+// position.
+type pairTurns struct {
+	cos, sin matrix
+	layout   string
+}
+
+// turns reads a matrix for each place along an axis as a rotation of pairs of
+// elements: 2×2 matrices of a pair each, or whole ones that turn each pair of
+// neighbours, or each element with that half the width away.
+func turns(v *eval.Value, axis int) (out pairTurns, ok bool) {
+	k := len(v.Shape)
+	width := v.Shape[k-1]
+	if k < 3 || v.Shape[k-2] != width || axis >= k-2 || width < 2 || width%2 != 0 {
+		return out, false
+	}
+	stride, pairs := 1, 1 // of the axis; pairs stand on the axis before the matrices
+	for _, d := range v.Shape[axis+1:] {
+		stride *= d
+	}
+	if width == 2 && axis < k-3 {
+		pairs = v.Shape[k-3]
+	}
+	if width > 2 {
+		pairs = width / 2
+	}
+	for _, layout := range []string{schemes.LayoutInterleaved, schemes.LayoutHalf} {
+		at := func(p, i int) (cos, sin float64, ok bool) {
+			base, a, b := p*stride, 2*i, 2*i+1
+			if width == 2 {
+				base, a, b = base+4*i, 0, 1
+			} else if layout == schemes.LayoutHalf {
+				a, b = i, i+width/2
+			}
+			m := func(r, c int) float64 { return v.Number(base + r*width + c) }
+			if !near(m(a, a), m(b, b)) || !near(m(a, b), -m(b, a)) || !near(math.Hypot(m(a, a), m(a, b)), 1) {
+				return 0, 0, false
+			}
+			return m(a, a), m(a, b), true
+		}
+		if out.cos, out.sin, ok = turningRows(v.Shape[axis], pairs, at); ok {
+			out.layout = layout
+			return out, true
+		}
+	}
+	return out, false
+}
+
+// near reports whether entries of a rotation agree, as well as bfloat16 stores them.
+func near(a, b float64) bool { return math.Abs(a-b) <= cosTolerance }
+
+// turningRows collects a rotation's cosines and sines, the sine of the second row
+// positive.
+func turningRows(positions, pairs int, at func(p, i int) (cos, sin float64, ok bool)) (cos, sin matrix, ok bool) {
+	for p := range positions {
+		c, s := make([]float64, pairs), make([]float64, pairs)
+		for i := range pairs {
+			if c[i], s[i], ok = at(p, i); !ok {
+				return nil, nil, false
+			}
+		}
+		cos, sin = append(cos, c), append(sin, s)
+	}
+	if len(sin) > 1 && sin[1][0] < 0 {
+		for _, row := range sin {
+			for i := range row {
+				row[i] = -row[i]
+			}
+		}
+	}
+	return cos, sin, positions > 1 && pairs > 0
+}
+
+// metRotation is the rotary encoding of rotations kept as matrices.
+func (m *Model) metRotation(x axes.Meeting, t pairTurns) *metSite {
+	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondUnknown, Where: []report.Where{{Node: nodeName(x.Node)}}}
+	found, ok := fit.RotaryCache(t.cos, t.sin, precision(x.Scope.Value(x.Known).Type))
+	r := schemes.Rotary{Dim: 2 * t.cos.Cols(), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
+	if ok {
+		r = found.Rotary
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "matrices turn by " + r.String(), Residual: residual(found.Residual)})
+	}
+	r.Layout = t.layout
+	if r.HeadDim == 0 {
+		r.HeadDim = r.Dim
+	}
+	e.Scheme = r
+	for _, src := range sources(x.Scope, x.Known) {
+		if c := src.tensor; c != nil && len(c.Dims) >= 3 && c.Type.IsFloat() {
+			e.Form, e.Dtype = report.FormCache, c.Type.String()
+			e.Where = append(e.Where[:0:0], m.where(c))
+			e.Beyond, e.Capacity = report.BeyondError, t.cos.Rows()
+		}
+	}
+	if m.fixedLength() > 0 {
+		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, t.cos.Rows()
+	}
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: nodeName(x.Node) + " turns the data by a matrix for each position"})
+	return &metSite{otherSite{e}, nodeName(x.Node)}
+}
