@@ -375,38 +375,18 @@ func (c *call) branches() []*Value {
 	return out
 }
 
-// opaque is what a node gives that was not understood: content, whose every axis
-// may have come from any axis of what went in.
+// opaque is what a node gives that was not understood, and was told as a doubt:
+// content, of whose axes nothing is known.
 func (c *call) opaque() []*Value { return c.unfollowed(Content) }
 
 func (c *call) unfollowed(depends Dependency) []*Value {
-	var from Axis
-	for _, v := range c.in {
-		if v.Depends == Content {
-			for _, a := range v.Axes {
-				from = append(from, a...)
-			}
-		}
-	}
-	from = from[:min(len(from), maxFactors)]
 	out := make([]*Value, len(c.n.Outputs))
 	for i, name := range c.n.Outputs {
-		out[i] = &Value{Depends: depends}
 		if name == "" {
+			out[i] = absent
 			continue
 		}
-		e := c.s.Value(name)
-		if !e.Ranked {
-			continue
-		}
-		out[i].Axes = make([]Axis, len(e.Shape))
-		for d, size := range e.Shape {
-			if c.quiet {
-				out[i].Axes[d] = c.l.fresh(size)
-			} else {
-				out[i].Axes[d] = c.l.derive(shuffled, from, 0, size, 0)
-			}
-		}
+		out[i] = c.l.constant(c.s.Value(name), depends)
 	}
 	return out
 }

@@ -25,7 +25,8 @@ func reshape(c *call) []*Value {
 	return []*Value{same}
 }
 
-// recut is a value that was reshaped across its axes: those before and behind stay.
+// recut is a value that was reshaped across its axes, which is a doubt: those before
+// and behind stay.
 func (c *call) recut(v *Value, shape []int) *Value {
 	ahead, behind := 0, 0
 	for ahead < min(len(v.Axes), len(shape)) && v.Axes[ahead].size() == shape[ahead] {
@@ -34,13 +35,9 @@ func (c *call) recut(v *Value, shape []int) *Value {
 	for behind < min(len(v.Axes), len(shape))-ahead && v.Axes[len(v.Axes)-1-behind].size() == shape[len(shape)-1-behind] {
 		behind++
 	}
-	var from Axis
-	for _, a := range v.Axes[ahead : len(v.Axes)-behind] {
-		from = append(from, a...)
-	}
 	out := &Value{Depends: v.Depends, Axes: slices.Clone(v.Axes[:ahead]), product: v.product}
 	for _, size := range shape[ahead : len(shape)-behind] {
-		out.Axes = append(out.Axes, c.l.derive(shuffled, from, 0, size, 0))
+		out.Axes = append(out.Axes, c.l.fresh(size))
 	}
 	out.Axes = append(out.Axes, v.Axes[len(v.Axes)-behind:]...)
 	return out
@@ -328,11 +325,16 @@ func gather(c *call) []*Value {
 // chosen are the axes that an index chooses out of one.
 func (c *call) chosen(a Axis, index *eval.Value, label *Value) []Axis {
 	out := slices.Clone(label.Axes)
+	if c.isData(0) { // what is picked of positions are positions
+		for d, size := range index.Shape {
+			out[d] = c.l.derive(picked, a, 0, size, 0)
+		}
+	}
 	if !index.Known() || index.Ints == nil {
 		c.orders(a, "picks some of the positions")
 		return out
 	}
-	first, run := int64(0), len(index.Shape) == 1
+	first, run := int64(0), true
 	for i, x := range index.Ints {
 		if x < 0 {
 			x += int64(a.size())
@@ -344,7 +346,9 @@ func (c *call) chosen(a Axis, index *eval.Value, label *Value) []Axis {
 	}
 	switch {
 	case run && len(index.Ints) > 1 && int(first)+len(index.Ints) <= a.size():
-		return []Axis{c.part(a, int(first), len(index.Ints))}
+		if axes, ok := c.l.regroup([]Axis{c.part(a, int(first), len(index.Ints))}, index.Shape); ok {
+			return axes
+		}
 	case len(index.Ints) == 1:
 		if a.size() > 1 {
 			c.pick(a, int(first), 1)
@@ -352,9 +356,6 @@ func (c *call) chosen(a Axis, index *eval.Value, label *Value) []Axis {
 		return out
 	case len(index.Ints) > 1:
 		c.orders(a, "picks some of the positions")
-		if len(out) == 1 && c.isData(0) {
-			out[0] = c.l.derive(picked, a, 0, index.Shape[0], 0)
-		}
 	}
 	return out
 }

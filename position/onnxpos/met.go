@@ -150,14 +150,36 @@ func (m *Model) join(s *metSite) {
 }
 
 // metRows are the rows that a meeting adds to positions, nil where the numbers are
-// not known or are no rows of several columns.
+// not known or are no rows of several columns. Columns are features: of the other
+// axes along which the numbers vary, the last.
 func (m *Model) metRows(x axes.Meeting) matrix {
 	v := x.Scope.Enlarge(x.Known)
-	if !v.Known() || v.Floats == nil || x.Axis < 0 || x.Axis >= len(v.Shape)-1 || v.Shape[len(v.Shape)-1] < 2 || !v.Varies(len(v.Shape)-1) {
+	if !v.Known() || v.Floats == nil || x.Axis < 0 || x.Axis >= len(v.Shape) {
+		return nil
+	}
+	columns := len(v.Shape) - 1
+	for columns >= 0 && (columns == x.Axis || v.Shape[columns] < 2 || !v.Varies(columns)) {
+		columns--
+	}
+	if columns < 0 {
 		return nil
 	}
 	m.spendElements(v.Len())
-	return rowsOf(v, x.Axis)
+	stride := func(axis int) int {
+		n := 1
+		for _, d := range v.Shape[axis+1:] {
+			n *= d
+		}
+		return n
+	}
+	rows := make(matrix, v.Shape[x.Axis])
+	for r := range rows {
+		rows[r] = make([]float64, v.Shape[columns])
+		for k := range rows[r] {
+			rows[r][k] = v.Number(r*stride(x.Axis) + k*stride(columns))
+		}
+	}
+	return rows
 }
 
 // metTable is the encoding whose rows are added to the data: of one axis, or of
