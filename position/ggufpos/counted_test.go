@@ -119,8 +119,8 @@ var rawShapes = []struct {
 	}},
 	{"keys beside a long name of the architecture", 128, func(n int) []*raw {
 		r := &raw{}
-		r.string("general.architecture", strings.Repeat("x", n/2))
-		for i := range n / 16 {
+		r.string("general.architecture", strings.Repeat("x", 4*n))
+		for i := range min(n, gguf.MaxPairs-1) {
 			r.key(fmt.Sprint("k", i), gguf.TypeUint32, uint32(i))
 		}
 		return []*raw{r}
@@ -169,8 +169,9 @@ var rawShapes = []struct {
 	}},
 	{"numbers in lists of layers", 128, func(n int) []*raw {
 		r := llama("qwen2vl", min(n, maxLayers))
-		for _, key := range []string{keyHeads, keyHeadsKV, keySections, keyPattern, keyRopePattern} {
-			r.list("qwen2vl."+key, gguf.TypeUint32, n, func(w *bytes.Buffer, i int) { le(w, uint32(i&1)) })
+		r.tensor("token_embd.weight", 1) // else it is a vocabulary, without attentions
+		for key, mask := range map[string]int{keyHeads: 0, keyHeadsKV: 1, keySections: 1, keyPattern: 1, keyRopePattern: 1} {
+			r.list("qwen2vl."+key, gguf.TypeUint32, n, func(w *bytes.Buffer, i int) { le(w, uint32(i&mask)) })
 		}
 		return []*raw{r}
 	}},
