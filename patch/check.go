@@ -42,8 +42,9 @@ func (p Plan) Check() error {
 	if err := p.checkOverlap(); err != nil {
 		return err
 	}
-	for i, o := range p.Outputs {
-		if p.OutputSize(i) < 0 {
+	sizes := p.sizes()
+	for _, o := range p.Outputs {
+		if sizes[o.Input] < 0 {
 			return &PlanError{-1, fmt.Sprintf("output of %s: size overflows", p.Inputs[o.Input].Path)}
 		}
 	}
@@ -128,16 +129,29 @@ func sizeOf(s Source) int64 {
 // that does not fit an int64. The plan must otherwise be sound.
 func (p Plan) OutputSize(i int) int64 {
 	file := p.Outputs[i].Input
-	size := p.Inputs[file].Size
+	edits, _ := p.editsOf(file)
+	return grown(p.Inputs[file].Size, edits)
+}
+
+// sizes returns for each input the size of its output, as OutputSize does.
+func (p Plan) sizes() []int64 {
+	byInput := make([][]Edit, len(p.Inputs))
 	for _, e := range p.Edits {
-		if e.File == file {
-			size -= e.Old
-		}
+		byInput[e.File] = append(byInput[e.File], e)
 	}
-	for _, e := range p.Edits {
-		if e.File != file {
-			continue
-		}
+	out := make([]int64, len(p.Inputs))
+	for i, in := range p.Inputs {
+		out[i] = grown(in.Size, byInput[i])
+	}
+	return out
+}
+
+// grown is the size of a file after edits, -1 when that does not fit an int64.
+func grown(size int64, edits []Edit) int64 {
+	for _, e := range edits {
+		size -= e.Old
+	}
+	for _, e := range edits {
 		n := sizeOf(e.New)
 		if n > math.MaxInt64-size {
 			return -1
@@ -145,6 +159,22 @@ func (p Plan) OutputSize(i int) int64 {
 		size += n
 	}
 	return size
+}
+
+// editsOf returns the edits of one input in the order of their places, and how many
+// come before them in the normalized plan. A plan may have many files: the edits
+// of all are neither copied nor sorted for each.
+func (p Plan) editsOf(file int) (edits []Edit, before int) {
+	for i := range p.Edits {
+		switch e := &p.Edits[i]; {
+		case e.File == file:
+			edits = append(edits, *e)
+		case e.File < file:
+			before++
+		}
+	}
+	slices.SortStableFunc(edits, compareEdits)
+	return edits, before
 }
 
 // Segment is a part of an output: a range kept from the input, or new bytes.
@@ -160,7 +190,7 @@ type Segment struct {
 // must be sound; its edits may be in any order.
 func (p Plan) Segments(i int) iter.Seq[Segment] {
 	file := p.Outputs[i].Input
-	edits := p.Normalize().Edits
+	edits, before := p.editsOf(file)
 	return func(yield func(Segment) bool) {
 		var out, in int64
 		keep := func(end int64) bool {
@@ -169,14 +199,11 @@ func (p Plan) Segments(i int) iter.Seq[Segment] {
 			return s.Size == 0 || yield(s)
 		}
 		for k, e := range edits {
-			if e.File != file {
-				continue
-			}
 			if !keep(e.At) {
 				return
 			}
 			in = e.At + e.Old
-			s := Segment{At: out, Size: sizeOf(e.New), New: e.New, Edit: k}
+			s := Segment{At: out, Size: sizeOf(e.New), New: e.New, Edit: before + k}
 			out += s.Size
 			if s.Size > 0 && !yield(s) {
 				return

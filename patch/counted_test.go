@@ -153,3 +153,35 @@ func useOf(t *testing.T, packed []byte, file io.ReaderAt, size int64) {
 		t.Fatal(err)
 	}
 }
+
+// TestAllocationsGrowWithTheFiles counts what is allocated for plans of doubling numbers
+// of files, each with an edit: no output makes a list of the edits of all.
+func TestAllocationsGrowWithTheFiles(t *testing.T) {
+	var before uint64
+	for n := 256; n <= 1024; n *= 2 {
+		p := Plan{}
+		for i := range n {
+			p.Inputs = append(p.Inputs, Input{Path: fmt.Sprint("m", i), Size: 8})
+			p.Outputs = append(p.Outputs, Output{Input: i, Name: fmt.Sprint("o", i)})
+			p.Edits = append(p.Edits, Edit{File: n - 1 - i, At: 4, Old: 1, New: Text("new")})
+		}
+		made := allocations(func() {
+			if err := p.Check(); err != nil {
+				t.Fatal(err)
+			}
+			for i := range p.Outputs {
+				for s := range p.Segments(i) {
+					if s.New != nil && s.Edit != i {
+						t.Fatalf("edit %d is in output %d", s.Edit, i)
+					}
+				}
+				p.Edited(i)
+				p.OutputSize(i)
+			}
+		})
+		if before > 0 && made[3] > 3*before {
+			t.Errorf("%d bytes for %d files, %d for twice as many", before, n/2, made[3])
+		}
+		before = made[3]
+	}
+}
