@@ -129,48 +129,60 @@ func sizeOf(s Source) int64 {
 // that does not fit an int64. The plan must otherwise be sound.
 func (p Plan) OutputSize(i int) int64 {
 	file := p.Outputs[i].Input
-	edits, _ := p.editsOf(file)
-	return grown(p.Inputs[file].Size, edits)
+	size := p.Inputs[file].Size
+	for _, e := range p.Edits {
+		if e.File == file {
+			size -= e.Old
+		}
+	}
+	for _, e := range p.Edits {
+		if e.File == file {
+			size = grown(size, e)
+		}
+	}
+	return size
 }
 
-// sizes returns for each input the size of its output, as OutputSize does.
+// sizes returns the OutputSize of every input at once.
 func (p Plan) sizes() []int64 {
-	byInput := make([][]Edit, len(p.Inputs))
-	for _, e := range p.Edits {
-		byInput[e.File] = append(byInput[e.File], e)
-	}
 	out := make([]int64, len(p.Inputs))
 	for i, in := range p.Inputs {
-		out[i] = grown(in.Size, byInput[i])
+		out[i] = in.Size
+	}
+	for _, e := range p.Edits {
+		out[e.File] -= e.Old
+	}
+	for _, e := range p.Edits {
+		out[e.File] = grown(out[e.File], e)
 	}
 	return out
 }
 
-// grown is the size of a file after edits, -1 when that does not fit an int64.
-func grown(size int64, edits []Edit) int64 {
-	for _, e := range edits {
-		size -= e.Old
+// grown is a size with an edit's new bytes, -1 when that does not fit an int64.
+func grown(size int64, e Edit) int64 {
+	n := sizeOf(e.New)
+	if size < 0 || n > math.MaxInt64-size {
+		return -1
 	}
-	for _, e := range edits {
-		n := sizeOf(e.New)
-		if n > math.MaxInt64-size {
-			return -1
-		}
-		size += n
-	}
-	return size
+	return size + n
 }
 
 // editsOf returns the edits of one input in the order of their places, and how many
 // come before them in the normalized plan. A plan may have many files: the edits
 // of all are neither copied nor sorted for each.
 func (p Plan) editsOf(file int) (edits []Edit, before int) {
-	for i := range p.Edits {
-		switch e := &p.Edits[i]; {
-		case e.File == file:
-			edits = append(edits, *e)
-		case e.File < file:
+	n := 0
+	for _, e := range p.Edits {
+		if e.File == file {
+			n++
+		} else if e.File < file {
 			before++
+		}
+	}
+	edits = slices.Grow(edits, n)
+	for _, e := range p.Edits {
+		if e.File == file {
+			edits = append(edits, e)
 		}
 	}
 	slices.SortStableFunc(edits, compareEdits)

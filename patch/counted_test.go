@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -33,7 +34,9 @@ var patchShapes = []struct {
 		for range n {
 			h.Edits = append(h.Edits, PatchEdit{At: 4, New: 1})
 		}
-		return make([]byte, n)
+		body := make([]byte, n) // that no compression makes fewer than the edits that they may be
+		rand.NewChaCha8([32]byte{}).Read(body)
+		return body
 	}},
 	{"edits that change nothing", func(int) int64 { return 8 }, func(h *PatchHeader, n int) []byte {
 		h.Edits = make([]PatchEdit, n)
