@@ -53,6 +53,9 @@ type Options struct {
 	// ExternalRoot is a folder in which external data may lie besides the
 	// model's own; "" allows only that.
 	ExternalRoot string
+	// MostIndex is how many bytes nodes, constants and their names may take in
+	// memory, by estimate; 0: 512 MiB, some 700,000 nodes.
+	MostIndex int64
 }
 
 // Function is a model-local function.

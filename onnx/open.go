@@ -1,13 +1,15 @@
 package onnx
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"syscall"
 )
 
-// maxHeld bounds the index in bytes: about a million nodes.
+// maxHeld bounds the index in bytes where no option does: 700,000 nodes of two
+// inputs.
 const maxHeld = 1 << 29
 
 // maxCalls bounds functions that call functions that call functions.
@@ -48,7 +50,7 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 func newFile(r io.ReaderAt, size int64, path string, options Options) (*File, error) {
 	f := &File{Path: path, Size: size, r: r, Opsets: map[string]int64{}, options: options,
 		external: map[string]*externalFile{}, top: &frame{end: size}}
-	p := &parser{cursor: newCursor(r, size), file: f, words: map[string]string{}}
+	p := &parser{cursor: newCursor(r, size), file: f, words: map[string]string{}, most: cmp.Or(options.MostIndex, maxHeld)}
 	if err := p.model(); err != nil {
 		if fe, ok := err.(*FormatError); ok && fe.Path == "" {
 			fe.Path = path

@@ -16,6 +16,7 @@ type parser struct {
 	*cursor
 	file  *File
 	held  int64 // estimated bytes of the index so far
+	most  int64 // that it may take
 	depth int
 
 	// What is made of many small things is made in blocks.
@@ -181,8 +182,8 @@ const (
 // hold counts what the index takes, so that a file of empty messages cannot
 // fill the memory (facts/BAD-INPUTS §4).
 func (p *parser) hold(f field, weight int64) error {
-	if p.held += weight; p.held > maxHeld {
-		return &FormatError{Offset: f.tag, What: fmt.Sprintf("an index of more than %d bytes: too many nodes, constants and attributes", maxHeld)}
+	if p.held += weight; p.held > p.most {
+		return &FormatError{Offset: f.tag, What: fmt.Sprintf("an index of more than %d bytes: too many nodes, constants and attributes", p.most)}
 	}
 	return nil
 }

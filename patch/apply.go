@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sort"
 	"sync"
 )
@@ -166,7 +165,6 @@ func (e *exactReader) atEnd() error {
 // Edited returns the edits of output i in the order of their places, for
 // showing and for checking what was changed.
 func (p Plan) Edited(i int) []Edit {
-	file := p.Outputs[i].Input
-	edits := p.Normalize().Edits
-	return slices.DeleteFunc(edits, func(e Edit) bool { return e.File != file })
+	edits, _ := p.editsOf(p.Outputs[i].Input)
+	return edits
 }

@@ -42,8 +42,9 @@ func (p Plan) Check() error {
 	if err := p.checkOverlap(); err != nil {
 		return err
 	}
-	for i, o := range p.Outputs {
-		if p.OutputSize(i) < 0 {
+	sizes := p.sizes()
+	for _, o := range p.Outputs {
+		if sizes[o.Input] < 0 {
 			return &PlanError{-1, fmt.Sprintf("output of %s: size overflows", p.Inputs[o.Input].Path)}
 		}
 	}
@@ -135,16 +136,57 @@ func (p Plan) OutputSize(i int) int64 {
 		}
 	}
 	for _, e := range p.Edits {
-		if e.File != file {
-			continue
+		if e.File == file {
+			size = grown(size, e)
 		}
-		n := sizeOf(e.New)
-		if n > math.MaxInt64-size {
-			return -1
-		}
-		size += n
 	}
 	return size
+}
+
+// sizes returns the OutputSize of every input at once.
+func (p Plan) sizes() []int64 {
+	out := make([]int64, len(p.Inputs))
+	for i, in := range p.Inputs {
+		out[i] = in.Size
+	}
+	for _, e := range p.Edits {
+		out[e.File] -= e.Old
+	}
+	for _, e := range p.Edits {
+		out[e.File] = grown(out[e.File], e)
+	}
+	return out
+}
+
+// grown is a size with an edit's new bytes, -1 when that does not fit an int64.
+func grown(size int64, e Edit) int64 {
+	n := sizeOf(e.New)
+	if size < 0 || n > math.MaxInt64-size {
+		return -1
+	}
+	return size + n
+}
+
+// editsOf returns the edits of one input in the order of their places, and how many
+// come before them in the normalized plan. A plan may have many files: the edits
+// of all are neither copied nor sorted for each.
+func (p Plan) editsOf(file int) (edits []Edit, before int) {
+	n := 0
+	for _, e := range p.Edits {
+		if e.File == file {
+			n++
+		} else if e.File < file {
+			before++
+		}
+	}
+	edits = slices.Grow(edits, n)
+	for _, e := range p.Edits {
+		if e.File == file {
+			edits = append(edits, e)
+		}
+	}
+	slices.SortStableFunc(edits, compareEdits)
+	return edits, before
 }
 
 // Segment is a part of an output: a range kept from the input, or new bytes.
@@ -160,7 +202,7 @@ type Segment struct {
 // must be sound; its edits may be in any order.
 func (p Plan) Segments(i int) iter.Seq[Segment] {
 	file := p.Outputs[i].Input
-	edits := p.Normalize().Edits
+	edits, before := p.editsOf(file)
 	return func(yield func(Segment) bool) {
 		var out, in int64
 		keep := func(end int64) bool {
@@ -169,14 +211,11 @@ func (p Plan) Segments(i int) iter.Seq[Segment] {
 			return s.Size == 0 || yield(s)
 		}
 		for k, e := range edits {
-			if e.File != file {
-				continue
-			}
 			if !keep(e.At) {
 				return
 			}
 			in = e.At + e.Old
-			s := Segment{At: out, Size: sizeOf(e.New), New: e.New, Edit: k}
+			s := Segment{At: out, Size: sizeOf(e.New), New: e.New, Edit: before + k}
 			out += s.Size
 			if s.Size > 0 && !yield(s) {
 				return

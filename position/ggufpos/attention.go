@@ -132,7 +132,7 @@ func (m *model) actingIn(stack string, layer int) []int {
 	for i, s := range m.sites {
 		switch s := s.(type) {
 		case *rope:
-			if s.layers == nil || slices.Contains(s.layers, layer) {
+			if _, acts := slices.BinarySearch(s.layers, layer); acts || s.layers == nil {
 				out = append(out, i)
 			}
 		case *alibi:

@@ -2,6 +2,7 @@ package ggufpos
 
 import (
 	"math"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/gguf"
 )
@@ -56,6 +57,16 @@ var keyTypes = map[string]gguf.ValueType{
 
 // key is a key with the architecture's prefix.
 func (m *model) key(suffix string) string { return m.name + "." + suffix }
+
+// suffixOf returns what follows the architecture's prefix in a key. It makes no
+// string of the two: names and keys of a hostile file are many and long.
+func (m *model) suffixOf(key string) (suffix string, ok bool) {
+	rest, ok := strings.CutPrefix(key, m.name)
+	if !ok {
+		return "", false
+	}
+	return strings.CutPrefix(rest, ".")
+}
 
 // pair returns the pair of a key of this architecture, or nil.
 func (m *model) pair(suffix string) *gguf.Pair { return m.file.Find(m.key(suffix)) }

@@ -43,8 +43,8 @@ func (m *model) hasTensor(endings ...string) bool {
 // hasKeys reports whether a key of this architecture starts with a word.
 func (m *model) hasKeys(words ...string) bool {
 	for i := range m.file.Parts[0].Pairs {
-		key := m.file.Parts[0].Pairs[i].Key
-		if slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(key, m.name+"."+w) }) {
+		suffix, ok := m.suffixOf(m.file.Parts[0].Pairs[i].Key)
+		if ok && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(suffix, w) }) {
 			return true
 		}
 	}

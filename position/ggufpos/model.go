@@ -21,6 +21,7 @@ type model struct {
 	looked     bool // attentions were looked for
 	findings   []report.Finding
 	arrays     map[string][]float64 // numeric arrays by key
+	headCount  *int                 // see heads; nil: not yet counted
 	removed    []*gguf.Tensor       // divisors that are to go
 }
 
@@ -29,6 +30,7 @@ type model struct {
 func Open(file *gguf.File) (position.Model, error) {
 	m := &model{file: file, edit: file.Edit()}
 	m.name, _ = file.String("general.architecture")
+	m.name = m.name[:min(len(m.name), gguf.MaxNameBytes)] // no key begins with more
 	m.arch = archOf(m.name)
 	m.kind = m.decideKind()
 	m.oddities()

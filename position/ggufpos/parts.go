@@ -34,7 +34,7 @@ func (m *model) Parts() ([]position.Part, error) {
 			head, size := pair.Type.String(), pair.End-pair.ValueAt
 			r := [2]int64{pair.At, pair.End}
 			sites := owners[pair.Key]
-			if strings.HasPrefix(pair.Key, m.name+".rope.") { // also one that the old file did not need
+			if suffix, ok := m.suffixOf(pair.Key); ok && strings.HasPrefix(suffix, "rope.") { // also one that the old file did not need
 				sites = rotations
 			}
 			var number *float64
@@ -64,7 +64,7 @@ func (m *model) Parts() ([]position.Part, error) {
 
 // isPositionKey reports whether a key may follow a change of positions.
 func (m *model) isPositionKey(key string) bool {
-	rest, ok := strings.CutPrefix(key, m.name+".")
+	rest, ok := m.suffixOf(key)
 	return ok && (rest == keyContext || strings.HasPrefix(rest, "rope.") || strings.HasPrefix(rest, "attention.max_alibi")) ||
 		strings.HasPrefix(key, "modelpatch.") || key == "split.tensors.count"
 }

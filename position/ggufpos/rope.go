@@ -14,7 +14,7 @@ type rope struct {
 	m       *model
 	engine  engine
 	scheme  schemes.Rotary
-	layers  []int
+	layers  []int           // ascending; nil: all
 	sliding bool            // the sliding layers' own rotation
 	merged  bool            // full and sliding layers turn alike, and both exist
 	window  int             // of sliding layers
@@ -223,12 +223,20 @@ func (m *model) headDim(sliding bool) int {
 const maxHeads = 1 << 14
 
 // heads is the number of query heads; of an array its first that is not 0.
-// 0: not known, or no number of heads.
+// 0: not known, or no number of heads. Every layer asks, and the array may be long.
 func (m *model) heads() int {
+	if m.headCount == nil {
+		n := m.countHeads()
+		m.headCount = &n
+	}
+	return *m.headCount
+}
+
+func (m *model) countHeads() int {
 	n, list := m.perLayer(keyHeads)
 	for _, v := range list {
-		if n == 0 && v > 0 && v <= maxHeads {
-			n = int(v)
+		if v > 0 && v <= maxHeads {
+			return int(v)
 		}
 	}
 	if n > maxHeads {
