@@ -169,3 +169,33 @@ func TestMaxFloats(t *testing.T) {
 		}
 	}
 }
+
+// TestBranchHandsOn holds that a branch which does nothing but hand on what it
+// captures (an initializer that no other node reads, a node's output) gives it.
+func TestBranchHandsOn(t *testing.T) {
+	hands := func(name, of string) []byte {
+		return msg(5, txt(1, name), msg(6, node(1, "Identity", of, name+"_out"), msg(12, txt(1, name+"_out"))), num(20, 5))
+	}
+	f := model(t, msg(7,
+		msg(5, num(2, uint64(onnx.Int64)), txt(8, "c"), num(7, 3)),
+		node(1, "Constant", "", "yes", intAttribute("value_int", 1)),
+		node(1, "If", "yes", "constant", hands("then_branch", "c"), hands("else_branch", "c")),
+		node(1, "Identity", "c", "again"),
+		node(1, "If", "yes", "renamed", hands("then_branch", "again"), hands("else_branch", "again")),
+		node(1, "Neg", "yes", "computed"),
+		node(1, "If", "yes", "made", hands("then_branch", "computed"), hands("else_branch", "yes")),
+	))
+	e := New(f, nil)
+	e.Run()
+	for name, want := range map[string]string{"constant": "i : 3", "renamed": "i : 3", "made": "i : -1"} {
+		if got := say(e.Main.Value(name)); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+	for _, s := range e.Scopes()[1:] {
+		name, at := s.Through(s.Results[0])
+		if n, _ := at.Find(name); n == nil && at.Tensor(name) == nil {
+			t.Errorf("%s of a branch leads to nothing", s.Results[0])
+		}
+	}
+}

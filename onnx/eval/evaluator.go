@@ -239,6 +239,9 @@ func (s *Scope) value(number int, name string) *Value {
 	if number >= 0 && s.values[number] != nil {
 		return s.values[number]
 	}
+	if number >= 0 {
+		name = s.wiring.Name(number) // behind do-nothing nodes
+	}
 	if v, ok := s.bound[name]; ok {
 		return v
 	}
@@ -268,6 +271,15 @@ func (s *Scope) captured(name string) *Value {
 	return Unknown()
 }
 
+// stands is the name that a name stands for in the scope's own graph: do-nothing
+// nodes give one value several.
+func (s *Scope) stands(name string) string {
+	if number, ok := s.wiring.Number(name); ok {
+		return s.wiring.Name(number)
+	}
+	return name
+}
+
 // made returns what the scope's own graph makes a name of: a node or a
 // constant, or neither.
 func (s *Scope) made(name string) (*onnx.Node, *onnx.Tensor) {
@@ -280,17 +292,24 @@ func (s *Scope) made(name string) (*onnx.Node, *onnx.Tensor) {
 // Find returns the node that produces a value, and the scope in which it
 // stands: an enclosing one for a captured value, nil for inputs and constants.
 func (s *Scope) Find(name string) (*onnx.Node, *Scope) {
+	n, at, _ := s.find(name)
+	return n, at
+}
+
+// find is Find, and the name that the value has there.
+func (s *Scope) find(name string) (*onnx.Node, *Scope, string) {
 	for ; s != nil; s = s.Parent {
 		s.eval.Budget.Spend(1)
+		name = s.stands(name)
 		n, t := s.made(name)
 		if n != nil {
-			return n, s
+			return n, s, name
 		}
 		if t != nil || s.bound[name] != nil {
-			return nil, s
+			return nil, s, name
 		}
 	}
-	return nil, nil
+	return nil, nil, name
 }
 
 // Place is which output of its node a value is; false where no node of the scope's
@@ -307,12 +326,12 @@ func (s *Scope) Place(name string) (int, bool) {
 // through Identity nodes, to where it is made.
 func (s *Scope) Through(name string) (string, *Scope) {
 	for range 1000 {
-		n, at := s.Find(name)
+		n, at, there := s.find(name)
 		switch {
 		case n != nil && n.Op == "Identity" && n.Domain == "":
 			name, s = n.Input(0), at
-		case n == nil && at != nil && at.names[name] != "":
-			name, s = at.names[name], at.Outer
+		case n == nil && at != nil && at.names[there] != "":
+			name, s = at.names[there], at.Outer
 		default:
 			return name, s
 		}
@@ -325,6 +344,7 @@ func (s *Scope) Through(name string) (string, *Scope) {
 func (s *Scope) Tensor(name string) *onnx.Tensor {
 	name, s = s.Through(name)
 	for at := s; at != nil; at = at.Parent {
+		name = at.stands(name)
 		n, t := at.made(name)
 		if t != nil {
 			return t
