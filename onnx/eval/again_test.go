@@ -187,7 +187,7 @@ func TestBranchHandsOn(t *testing.T) {
 	))
 	e := New(f, nil)
 	e.Run()
-	for name, want := range map[string]string{"constant": "i : 3", "renamed": "i : 3", "made": "i : -1"} {
+	for name, want := range map[string]string{"constant": "i: 3", "renamed": "i: 3", "made": "i: -1"} {
 		if got := say(e.Main.Value(name)); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
