@@ -250,6 +250,7 @@ type call struct {
 	s     *eval.Scope
 	n     *onnx.Node
 	in    []*Value
+	row   *eval.Operator
 	quiet bool // nothing that it is made of is content: it is evaluated, and raises no doubt
 }
 
@@ -266,15 +267,13 @@ func (c *call) run() []*Value {
 		c.in = append(c.in, v)
 		depends = max(depends, v.Depends)
 	}
-	if c.n.Op == "If" && c.n.Domain == "" {
-		return c.branches()
-	}
 	body := slices.ContainsFunc(c.n.Attributes, func(a *onnx.Attribute) bool { return a.Graph != nil || a.Graphs != nil })
 	if body { // what it takes from outside is not among its inputs
 		depends = Content
 	}
 	c.quiet = depends < Content
-	rule := ruleOf(c.n)
+	rule, row := ruleOf(c.n)
+	c.row = row
 	if rule == nil {
 		c.doubt(fmt.Sprintf("operator %s is not known", operatorName(c.n)))
 		return c.unfollowed(depends)

@@ -362,31 +362,39 @@ func (c *call) chosen(a Axis, index *eval.Value, label *Value) []Axis {
 
 // reduce sums, averages or compares over axes.
 func reduce(c *call) []*Value {
-	v, shape := c.of(0), c.shape(0)
 	axes, given := c.ints("axes", 1)
-	ranks := c.n.Op == "ArgMax" || c.n.Op == "ArgMin"
-	if ranks {
-		axes, given = []int64{c.n.Int("axis", 0)}, true
+	if !given || len(axes) == 0 {
+		if c.n.Int("noop_with_empty_axes", 0) == 1 {
+			return first(c)
+		}
+		given = false
 	}
+	return c.over(axes, given)
+}
+
+// rank says where along an axis the largest or smallest element is.
+func rank(c *call) []*Value {
+	axis := c.n.Int("axis", 0)
+	if d := dimension(axis, len(c.of(0).Axes)); d >= 0 {
+		c.orders(c.of(0).Axes[d], "ranks positions")
+	}
+	return c.over([]int64{axis}, true)
+}
+
+// over is a value without the axes that were given, or without all.
+func (c *call) over(axes []int64, given bool) []*Value {
+	v, shape := c.of(0), c.shape(0)
 	over := make([]bool, len(v.Axes))
 	for _, a := range axes {
 		if d := dimension(a, len(v.Axes)); d >= 0 {
 			over[d] = true
 		}
 	}
-	if !given || len(axes) == 0 {
-		if c.n.Int("noop_with_empty_axes", 0) == 1 {
-			return first(c)
-		}
-		for d := range over {
-			over[d] = true
-		}
+	for d := range over {
+		over[d] = over[d] || !given
 	}
 	out := &Value{Depends: v.Depends, Axes: []Axis{}}
 	for d, a := range v.Axes {
-		if over[d] && ranks {
-			c.orders(a, "ranks positions")
-		}
 		switch {
 		case !over[d]:
 			out.Axes = append(out.Axes, a)

@@ -155,24 +155,13 @@ func linear(c *call) []*Value {
 	return []*Value{out}
 }
 
-// gemm is a product of matrices and a bias.
+// gemm is a product of matrices of which a later input is added to the result.
 func gemm(c *call) []*Value {
 	out := product(c)
-	if len(out) == 1 && c.given(2) {
-		c.meet(Added, 2, out[0].Axes, len(out[0].Axes)-1, false)
+	if len(out) == 1 {
+		c.meet(Added, c.row.Bias, out[0].Axes, len(out[0].Axes)-1, false)
 	}
 	return out
-}
-
-// biased is a product of which a later input is added to the result.
-func biased(bias int) rule {
-	return func(c *call) []*Value {
-		out := product(c)
-		if len(out) == 1 && c.given(bias) {
-			c.meet(Added, bias, out[0].Axes, len(out[0].Axes)-1, false)
-		}
-		return out
-	}
 }
 
 // einsum reads the letters of its equation.

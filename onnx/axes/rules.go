@@ -4,80 +4,39 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
 )
 
 // rule labels the outputs of a node. It lays axes over each other, and notes
 // meetings, what tells positions apart, and what it does not understand.
 type rule func(*call) []*Value
 
-// ruleOf returns the rule of a node's operator, nil for one that has none.
-func ruleOf(n *onnx.Node) rule {
-	switch n.Domain {
-	case "":
-		return standard[n.Op]
-	case "com.microsoft", "com.microsoft.nchwc":
-		if r := microsoft[n.Op]; r != nil {
-			return r
-		}
+// ruleOf returns the rule of a node's operator and its row in the table, nil for one
+// that has none.
+func ruleOf(n *onnx.Node) (rule, *eval.Operator) {
+	row := eval.Lookup(n.Domain, n.Op)
+	if row == nil {
+		return nil, nil
 	}
-	return nil
+	return rules[row.Axes], row
 }
 
-// standard are the operators of ai.onnx.
-var standard = table(map[string]rule{
-	"Where": where, "Clip": first, "PRelu": elementwise(Multiplied), "CastLike": first, "Dropout": first,
-	"Equal": compare, "Less": compare, "LessOrEqual": compare, "Greater": compare, "GreaterOrEqual": compare,
-	"QuantizeLinear": first, "DequantizeLinear": first, "DynamicQuantizeLinear": first,
-	"Constant": known, "ConstantOfShape": known, "Range": known, "Shape": sizes, "Size": sizes, "EyeLike": known, "NonZero": onlyKnown, "ScatterND": onlyKnown, "ScatterElements": onlyKnown, "GatherND": gatherND,
-	"RandomNormal": known, "RandomUniform": known, "RandomNormalLike": first, "RandomUniformLike": first, "Bernoulli": first,
-	"BlackmanWindow": known, "HammingWindow": known, "HannWindow": known,
-	"Reshape": reshape, "Flatten": reshape, "Squeeze": reshape, "Unsqueeze": reshape,
-	"Transpose": transpose, "Expand": expand, "Tile": expand, "Slice": slice, "Split": split, "Concat": concat,
-	"Gather": gather, "GatherElements": pickElements, "OneHot": oneHot, "TopK": topK,
-	"MatMul": product, "MatMulInteger": product, "QLinearMatMul": quantizedProduct, "Gemm": gemm, "Einsum": einsum,
-	"LayerNormalization": scaled, "RMSNormalization": scaled, "SimplifiedLayerNormalization": scaled,
-	"BatchNormalization": byChannel, "InstanceNormalization": byChannel, "GroupNormalization": byChannel,
-	"Softmax": first, "LogSoftmax": first, "Hardmax": first, "LpNormalization": first, "MeanVarianceNormalization": first,
-	"Conv": convolution, "ConvInteger": convolution, "QLinearConv": convolution, "ConvTranspose": convolution, "DeformConv": convolution,
-	"MaxPool": pooling, "AveragePool": pooling, "LpPool": pooling, "GlobalAveragePool": globalPool, "GlobalMaxPool": globalPool, "GlobalLpPool": globalPool,
-	"Pad": padding, "CenterCropPad": moved, "Resize": moved, "Upsample": moved, "DepthToSpace": moved, "SpaceToDepth": moved, "Col2Im": moved, "ReverseSequence": moved, "GridSample": moved, "LRN": first,
-	"LSTM": recurrent, "GRU": recurrent, "RNN": recurrent,
-	"CumSum": cumulative, "CumProd": cumulative, "Trilu": triangle, "Attention": attention(3),
-	"RotaryEmbedding": rotates,
-}, first, "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitwiseNot", "Cast", "Ceil", "Celu", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu",
-	"HardSigmoid", "HardSwish", "Identity", "IsInf", "IsNaN", "LeakyRelu", "Log", "Mish", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu", "Shrink",
-	"Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu").
-	with(elementwise(Added), "Add", "Max", "Mean", "Min", "Sub", "Sum").
-	with(elementwise(Multiplied), "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitShift", "Div", "Mod", "Mul", "Or", "Pow", "Xor").
-	with(reduce, "ArgMax", "ArgMin", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare")
-
-// microsoft are the operators that ONNX Runtime's optimizers and exporters write.
-var microsoft = table(map[string]rule{
-	"FusedMatMul": product, "FusedMatMulActivation": product, "FusedGemm": gemm, "GemmFloat8": gemm, "MatMulIntegerToFloat": biased(6), "DynamicQuantizeMatMul": biased(4), "MatMulInteger16": product,
-	"MatMulNBits": linear, "MatMulBnb4": linear, "MatMulFpQ4": linear, "GatherBlockQuantized": gatherBlocks,
-	"FusedConv": convolution, "Conv": convolution, "MaxPool": pooling, "AveragePool": pooling, "GlobalAveragePool": globalPool,
-	"SkipLayerNormalization": skipNormalization, "SkipSimplifiedLayerNormalization": skipNormalization, "SimplifiedLayerNormalization": scaled, "LayerNormalization": scaled,
-	"EmbedLayerNormalization": embedding, "RelativePositionBias": known,
-	"Attention": attention(5), "MultiHeadAttention": attention(5), "GroupQueryAttention": attention(10), "QAttention": attention(-1),
-	"BiasAdd": elementwise(Added), "BiasGelu": elementwise(Added), "FastGelu": elementwise(Added), "Gelu": first, "QuickGelu": first, "DequantizeLinear": first, "QuantizeLinear": first,
-	"BiasSoftmax": biasSoftmax, "BiasDropout": elementwise(Added), "QLinearAdd": quantizedPair(Added), "QLinearMul": quantizedPair(Multiplied), "QLinearSigmoid": first, "QLinearSoftmax": first, "QLinearLeakyRelu": first,
-	"Trilu": triangle, "RotaryEmbedding": rotates,
-}, first)
-
-type rules map[string]rule
-
-func table(r map[string]rule, of rule, names ...string) rules {
-	return rules(r).with(of, names...)
+// rules has the code of each of the table's rules.
+var rules = [eval.AxisRules]rule{
+	eval.AxesAlike: first, eval.AxesAdd: elementwise(Added), eval.AxesMultiply: elementwise(Multiplied), eval.AxesBias: elementwise(Biased),
+	eval.AxesQuantizedAdd: quantizedPair(Added), eval.AxesQuantizedMultiply: quantizedPair(Multiplied), eval.AxesChoose: where, eval.AxesCompare: compare,
+	eval.AxesNew: sizes, eval.AxesOfKnown: onlyKnown,
+	eval.AxesReshape: reshape, eval.AxesTranspose: transpose, eval.AxesExpand: expand, eval.AxesSlice: slice, eval.AxesSplit: split, eval.AxesConcat: concat,
+	eval.AxesGather: gather, eval.AxesGatherND: gatherND, eval.AxesGatherBlocks: gatherBlocks, eval.AxesPick: pickElements, eval.AxesOneHot: oneHot, eval.AxesTopK: topK,
+	eval.AxesReduce: reduce, eval.AxesRank: rank,
+	eval.AxesProduct: product, eval.AxesQuantizedProduct: quantizedProduct, eval.AxesGemm: gemm, eval.AxesLinear: linear, eval.AxesEinsum: einsum,
+	eval.AxesNormalize: scaled, eval.AxesSkipNormalize: skipNormalization, eval.AxesByChannel: byChannel,
+	eval.AxesConvolve: convolution, eval.AxesPool: pooling, eval.AxesGlobalPool: globalPool, eval.AxesPad: padding, eval.AxesMove: moved,
+	eval.AxesRecur: recurrent, eval.AxesAccumulate: cumulative, eval.AxesTriangle: triangle, eval.AxesRotate: rotates,
+	eval.AxesAttend: attention, eval.AxesEmbed: embedding,
 }
 
-func (r rules) with(of rule, names ...string) rules {
-	for _, name := range names {
-		if name != "" {
-			r[name] = of
-		}
-	}
-	return r
-}
+func init() { rules[eval.AxesBranch] = (*call).branches } // which follows graphs, and so looks rules up
 
 // operands is how many inputs of a node bring numbers; those behind them say which
 // or how many, and are evaluated.
@@ -114,8 +73,8 @@ func first(c *call) []*Value {
 	return out
 }
 
-// known is a value that is made of sizes.
-func known(c *call) []*Value {
+// sizes is a value that is made of sizes, whatever data have them.
+func sizes(c *call) []*Value {
 	out := make([]*Value, len(c.n.Outputs))
 	for i, name := range c.n.Outputs {
 		if name != "" {
@@ -177,9 +136,6 @@ func compare(c *call) []*Value {
 	}
 	return out
 }
-
-// sizes depend on no content.
-func sizes(c *call) []*Value { return known(c) }
 
 // scaled normalises the last axes and multiplies by weights along them.
 func scaled(c *call) []*Value {
@@ -268,9 +224,6 @@ func embedding(c *call) []*Value {
 	}
 	return out
 }
-
-// biasSoftmax adds a bias to scores before their Softmax.
-func biasSoftmax(c *call) []*Value { return c.combine(Biased, 0, 1) }
 
 // gatherND picks by several indices at once.
 func gatherND(c *call) []*Value {
@@ -533,47 +486,46 @@ func rotates(c *call) []*Value {
 	return first(c)
 }
 
-// attention is a fused attention whose bias is the given input (−1: it has none).
-func attention(bias int) rule {
-	return func(c *call) []*Value {
-		q, shape := c.of(0), c.shape(0)
-		if len(shape) != len(q.Axes) || len(shape) < 3 {
-			c.doubt("its axes could not be followed")
-			return c.opaque()
-		}
-		if c.n.Int("do_rotary", 0) == 1 {
-			for _, a := range q.Axes {
-				c.meeting(Fused, 0, []dim{{-1, a}}, nil, false)
-			}
-		}
-		if c.n.Int("is_causal", 0) == 1 || c.n.Int("unidirectional", 0) == 1 || c.n.Int("local_window_size", -1) > 0 || c.n.Op == "GroupQueryAttention" {
-			c.l.Masked = true
-		}
-		sequence := 1
-		if len(shape) == 4 {
-			sequence = 2
-		}
-		keys := q.Axes[sequence]
-		if k := c.of(1); len(k.Axes) == len(q.Axes) && !(c.n.Op == "Attention" && c.n.Domain != "") {
-			keys = k.Axes[sequence]
-		}
-		if bias >= 0 && c.given(bias) && !c.isData(bias) {
-			c.meet(Biased, bias, []Axis{nil, nil, q.Axes[sequence], keys}, 3, true)
-		}
-		last := len(shape) - 1
-		if c.n.Op == "Attention" && c.n.Domain != "" { // weights are inside
-			c.sums(q.Axes[last], 1, 0)
-		}
-		out := &Value{Depends: Content, Axes: slices.Clone(q.Axes)}
-		out.Axes[last] = c.l.fresh(shape[last])
-		results := []*Value{out}
-		for i := 1; i < len(c.n.Outputs); i++ {
-			var v *Value
-			if c.n.Output(i) != "" {
-				v = c.l.constant(c.s.Value(c.n.Output(i)), Content)
-			}
-			results = append(results, v)
-		}
-		return results
+// attention is a fused attention.
+func attention(c *call) []*Value {
+	bias := c.row.Bias
+	q, shape := c.of(0), c.shape(0)
+	if len(shape) != len(q.Axes) || len(shape) < 3 {
+		c.doubt("its axes could not be followed")
+		return c.opaque()
 	}
+	if c.n.Int("do_rotary", 0) == 1 {
+		for _, a := range q.Axes {
+			c.meeting(Fused, 0, []dim{{-1, a}}, nil, false)
+		}
+	}
+	if c.n.Int("is_causal", 0) == 1 || c.n.Int("unidirectional", 0) == 1 || c.n.Int("local_window_size", -1) > 0 || c.n.Op == "GroupQueryAttention" {
+		c.l.Masked = true
+	}
+	sequence := 1
+	if len(shape) == 4 {
+		sequence = 2
+	}
+	keys := q.Axes[sequence]
+	if k := c.of(1); len(k.Axes) == len(q.Axes) && !(c.n.Op == "Attention" && c.n.Domain != "") {
+		keys = k.Axes[sequence]
+	}
+	if bias >= 0 && c.given(bias) && !c.isData(bias) {
+		c.meet(Biased, bias, []Axis{nil, nil, q.Axes[sequence], keys}, 3, true)
+	}
+	last := len(shape) - 1
+	if c.n.Op == "Attention" && c.n.Domain != "" { // weights are inside
+		c.sums(q.Axes[last], 1, 0)
+	}
+	out := &Value{Depends: Content, Axes: slices.Clone(q.Axes)}
+	out.Axes[last] = c.l.fresh(shape[last])
+	results := []*Value{out}
+	for i := 1; i < len(c.n.Outputs); i++ {
+		var v *Value
+		if c.n.Output(i) != "" {
+			v = c.l.constant(c.s.Value(c.n.Output(i)), Content)
+		}
+		results = append(results, v)
+	}
+	return results
 }

@@ -226,7 +226,7 @@ func unary(c *call, f func(float64) float64) ([]*Value, error) {
 	return one(out), nil
 }
 
-func variadic(c *call, name string) ([]*Value, error) {
+func variadic(c *call) ([]*Value, error) {
 	var inputs []*Value
 	for _, v := range c.in {
 		if v != nil {
@@ -257,7 +257,7 @@ func variadic(c *call, name string) ([]*Value, error) {
 		x := inputs[0].Number(at[0])
 		for k := 1; k < len(inputs); k++ {
 			y := inputs[k].Number(at[k])
-			switch name {
+			switch c.node.Op {
 			case "Min":
 				x = math.Min(x, y)
 			case "Max":
@@ -266,7 +266,7 @@ func variadic(c *call, name string) ([]*Value, error) {
 				x += y
 			}
 		}
-		if name == "Mean" {
+		if c.node.Op == "Mean" {
 			x /= float64(len(inputs))
 		}
 		set(i, x)
@@ -302,7 +302,7 @@ func clip(c *call) ([]*Value, error) {
 	return out, err
 }
 
-func predicate(c *call, name string) ([]*Value, error) {
+func predicate(c *call) ([]*Value, error) {
 	a := c.need(0)
 	if !a.Ranked {
 		return one(&Value{Type: onnx.Bool}), nil
@@ -315,7 +315,7 @@ func predicate(c *call, name string) ([]*Value, error) {
 	out.Ints = make([]int64, a.Len())
 	for i := range out.Ints {
 		x := a.Number(i)
-		switch name {
+		switch c.node.Op {
 		case "Not":
 			out.Ints[i] = int64(truth(x == 0))
 		case "IsNaN":
@@ -379,4 +379,12 @@ func chosenKnown(condition, a, b *Value, shape []int, walkers []walker) bool {
 		ok = ok && (from.Floats != nil || from.Ints != nil)
 	})
 	return ok
+}
+
+// pairShape is the shape of an element-wise operator of two inputs whose numbers
+// nobody asks for.
+func pairShape(c *call) ([]*Value, error) {
+	a, b := c.need(0), c.need(1)
+	out, err := joined(c, a.Type, a, b)
+	return one(out), err
 }

@@ -530,13 +530,13 @@ func (s *Scope) call(n *onnx.Node) ([]*Value, error) {
 		}
 		e.args = append(e.args, v)
 	}
-	op := operatorOf(n.Domain, n.Op)
-	if op == nil || !e.reads(n, e.args[base:]) {
+	op := Lookup(n.Domain, n.Op)
+	if op == nil || !op.computes() || !e.reads(n, e.args[base:]) {
 		return nil, nil
 	}
 	c := e.calls.take()
 	*c = call{s, n, e.args[base:len(e.args):len(e.args)]}
-	out, err := op(c)
+	out, err := op.run(c)
 	e.worked(c, out)
 	e.calls = append(e.calls, c)
 	return out, err
@@ -649,6 +649,10 @@ func (s *Scope) branch(n *onnx.Node, g *onnx.Graph) *Scope {
 	c.run()
 	return c
 }
+
+// operator computes the outputs of a node from what is known of its inputs. An
+// error means that an engine would refuse to run the node.
+type operator func(*call) ([]*Value, error)
 
 // call is one operator call: its node and what is known of its inputs.
 type call struct {

@@ -327,29 +327,24 @@ func cumSum(c *call) ([]*Value, error) {
 	return one(out), nil
 }
 
-// reduction returns the operator of a reduction over axes, nil for others.
-func reduction(name string) operator {
-	var start float64
-	var step func(sum, x float64) float64
+// reduces is where a reduction starts and how it goes on; nil where only its shape
+// is asked for.
+func reduces(name string) (start float64, step func(sum, x float64) float64) {
 	switch name {
 	case "ReduceSum", "ReduceMean":
-		step = func(sum, x float64) float64 { return sum + x }
+		return 0, func(sum, x float64) float64 { return sum + x }
 	case "ReduceProd":
-		start, step = 1, func(sum, x float64) float64 { return sum * x }
+		return 1, func(sum, x float64) float64 { return sum * x }
 	case "ReduceMax":
-		start, step = math.Inf(-1), math.Max
+		return math.Inf(-1), math.Max
 	case "ReduceMin":
-		start, step = math.Inf(1), math.Min
-	case "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare":
-	case "ArgMax", "ArgMin":
-		return argument
-	default:
-		return nil
+		return math.Inf(1), math.Min
 	}
-	return func(c *call) ([]*Value, error) { return reduce(c, start, step) }
+	return 0, nil
 }
 
-func reduce(c *call, start float64, step func(sum, x float64) float64) ([]*Value, error) {
+func reduce(c *call) ([]*Value, error) {
+	start, step := reduces(c.node.Op)
 	a := c.need(0)
 	axes, given, known := c.ints("axes", 1)
 	if !a.Ranked || !known {

@@ -9,66 +9,6 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 )
 
-// network are the operators of the model's body: only shapes matter there.
-func network(name string) operator {
-	switch name {
-	case "LayerNormalization":
-		return layerNormalization
-	case "Softmax", "LogSoftmax", "Hardmax", "RMSNormalization", "GroupNormalization", "InstanceNormalization",
-		"BatchNormalization", "LpNormalization", "MeanVarianceNormalization", "LRN", "SimplifiedLayerNormalization":
-		return sameAsFirst
-	case "RotaryEmbedding":
-		return sameAsFirst
-	case "Conv", "ConvInteger", "MaxPool", "AveragePool", "LpPool":
-		return convolution
-	case "ConvTranspose":
-		return deconvolution
-	case "Col2Im":
-		return col2Im
-	case "GlobalAveragePool", "GlobalMaxPool":
-		return globalPool
-	case "LSTM", "GRU", "RNN":
-		return recurrent
-	case "Attention":
-		return attention
-	case "Resize", "Upsample":
-		return resize
-	case "TopK":
-		return topK
-	}
-	return nil
-}
-
-// microsoft are ONNX Runtime's fused operators.
-func microsoft(name string) operator {
-	switch name {
-	case "Gelu", "FastGelu", "BiasGelu", "QuickGelu", "LayerNormalization", "SimplifiedLayerNormalization", "RotaryEmbedding",
-		"SkipLayerNormalization", "SkipSimplifiedLayerNormalization", "BiasSoftmax", "BiasDropout", "BiasAdd":
-		return skipNormalization
-	case "DequantizeLinear":
-		return dequantize
-	case "QuantizeLinear":
-		return quantize
-	case "EmbedLayerNormalization", "QEmbedLayerNormalization":
-		return embedLayerNormalization
-	case "Attention", "QAttention":
-		return fusedAttention
-	case "MultiHeadAttention", "GroupQueryAttention", "SparseAttention", "PagedAttention":
-		return headAttention
-	case "FusedMatMul", "MatMulIntegerToFloat", "DynamicQuantizeMatMul":
-		return fusedMatMul
-	case "FusedGemm":
-		return gemm
-	case "FusedConv":
-		return convolution
-	case "MatMulNBits", "MatMulBnb4", "MatMulFpQ4":
-		return matMulNBits
-	case "GatherBlockQuantized":
-		return gatherBlockQuantized
-	}
-	return nil
-}
-
 func skipNormalization(c *call) ([]*Value, error) {
 	a := c.need(0)
 	same := &Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}
@@ -600,3 +540,17 @@ func (s *Scope) results() []*Value {
 	}
 	return out
 }
+
+// relativePositionBias is T5's bias, of a table of buckets, for every query and key.
+func relativePositionBias(c *call) ([]*Value, error) {
+	table := c.need(0)
+	queries, ok1 := c.need(1).Scalar()
+	keys, ok2 := c.need(2).Scalar()
+	if len(table.Shape) != 2 || !ok1 || !ok2 || queries < 0 || keys < 0 || queries > maxAxis || keys > maxAxis {
+		return one(&Value{Type: table.Type}), nil
+	}
+	return one(Shaped(table.Type, 1, table.Shape[1], int(queries), int(keys))), nil
+}
+
+// maxAxis bounds an axis that is asked for by number.
+const maxAxis = 1 << 30

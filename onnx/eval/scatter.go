@@ -40,18 +40,20 @@ func tensorScatter(c *call) ([]*Value, error) {
 
 // scatter checks what both scatters need, and leaves the rest to one of them: it
 // writes into out, which has the shape of what is written into.
-func scatter(into func(c *call, a, index, updates, out *Value) ([]*Value, error)) operator {
-	return func(c *call) ([]*Value, error) {
-		a, index := c.need(0), c.need(1)
-		if index.Type.IsFloat() {
-			return nil, c.fail("indices of type %v", index.Type)
-		}
-		if !a.Ranked {
-			return one(&Value{Type: a.Type}), nil
-		}
-		return into(c, a, index, c.need(2), Shaped(a.Type, a.Shape...))
+func scatter(c *call, into func(c *call, a, index, updates, out *Value) ([]*Value, error)) ([]*Value, error) {
+	a, index := c.need(0), c.need(1)
+	if index.Type.IsFloat() {
+		return nil, c.fail("indices of type %v", index.Type)
 	}
+	if !a.Ranked {
+		return one(&Value{Type: a.Type}), nil
+	}
+	return into(c, a, index, c.need(2), Shaped(a.Type, a.Shape...))
 }
+
+func intoND(c *call) ([]*Value, error) { return scatter(c, scatterND) }
+
+func intoElements(c *call) ([]*Value, error) { return scatter(c, scatterElements) }
 
 func scatterElements(c *call, a, index, updates, out *Value) ([]*Value, error) {
 	switch {

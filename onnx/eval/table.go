@@ -1,0 +1,436 @@
+package eval
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// Operator is a row of the table of operators: what this package computes of it, and
+// by which rule axes go through it (package onnx/axes). What has no row, or no rule,
+// is not understood, and told so.
+type Operator struct {
+	Name  string
+	Since int // the first version of its operator set
+	// Axes is the rule by which axes go through, 0 for none.
+	Axes AxisRule
+	// Bias is the input that is added to the result, where Axes says so.
+	Bias int
+	// NotModelled is what is not known of it, "" where nothing is missing that
+	// encodings need.
+	NotModelled string
+
+	value  operator                   // its outputs, from what is known of its inputs
+	unary  func(float64) float64      // or: element by element
+	binary func(a, b float64) float64 // or: of two elements
+}
+
+// AxisRule is the way in which axes go through an operator.
+type AxisRule uint8
+
+// Axis rules.
+const (
+	AxesAlike             AxisRule = iota + 1 // the axes of the first input, each element for itself or along an axis without regard to order
+	AxesAdd                                   // inputs laid over each other and added
+	AxesMultiply                              // inputs laid over each other and multiplied, or the like
+	AxesBias                                  // a bias laid over scores
+	AxesQuantizedAdd                          // AxesAdd of inputs 0 and 3, each with its scale and zero point
+	AxesQuantizedMultiply                     // AxesMultiply of inputs 0 and 3
+	AxesChoose                                // inputs 1 and 2 laid over each other and chosen from by input 0
+	AxesCompare                               // inputs compared
+	AxesNew                                   // axes of its own, from sizes
+	AxesOfKnown                               // followed only where nothing that goes in is data
+	AxesReshape                               // elements in their order, axes cut anew
+	AxesTranspose                             // axes in another order
+	AxesExpand                                // axes repeated
+	AxesSlice                                 // a run of places
+	AxesSplit                                 // runs of places, one an output
+	AxesConcat                                // places behind one another
+	AxesGather                                // places by an index
+	AxesGatherND                              // places by several indices at once
+	AxesGatherBlocks                          // rows of a table in quantised blocks
+	AxesPick                                  // an element for each element of an index
+	AxesOneHot                                // an axis more, for classes
+	AxesTopK                                  // places in the order of content
+	AxesReduce                                // axes summed or averaged away
+	AxesRank                                  // the place of the largest or smallest along an axis
+	AxesProduct                               // a product of matrices
+	AxesQuantizedProduct                      // AxesProduct of inputs 0 and 3
+	AxesGemm                                  // a product of matrices and input Bias added
+	AxesLinear                                // a product with weights in a form of their own
+	AxesEinsum                                // a product by the letters of an equation
+	AxesNormalize                             // the last axes normalised and scaled
+	AxesSkipNormalize                         // two inputs added, then AxesNormalize
+	AxesByChannel                             // the second axis scaled
+	AxesConvolve                              // neighbours summed over with weights
+	AxesPool                                  // neighbours summed over or compared
+	AxesGlobalPool                            // all places averaged
+	AxesPad                                   // places added at the ends
+	AxesMove                                  // places moved
+	AxesRecur                                 // one place after the other
+	AxesAccumulate                            // sums of all places before
+	AxesTriangle                              // one side of the diagonal
+	AxesRotate                                // pairs of elements turned by their place
+	AxesAttend                                // attention, with input Bias added to its scores (−1: none)
+	AxesEmbed                                 // rows by token, with those of a table of positions added
+	AxesBranch                                // those of the branch that is taken
+
+	// AxisRules is how many rules there are, and one.
+	AxisRules
+)
+
+// Lookup finds the row of an operator, nil where there is none. The domain
+// "ai.onnx" is written "".
+func Lookup(domain, name string) *Operator {
+	table := tables.standard
+	switch domain {
+	case "":
+	case "com.microsoft", "com.microsoft.nchwc":
+		table = tables.microsoft
+	default:
+		return nil
+	}
+	i, ok := slices.BinarySearchFunc(table, name, func(o Operator, name string) int { return strings.Compare(o.Name, name) })
+	if !ok {
+		return nil
+	}
+	return &table[i]
+}
+
+// tables are filled at start: operators that run graphs inside look others up.
+var tables struct{ standard, microsoft []Operator }
+
+func init() { tables.standard, tables.microsoft = standardOperators[:], microsoftOperators[:] }
+
+// run computes the outputs of a call; nil where nothing is known of them.
+func (o *Operator) run(c *call) ([]*Value, error) {
+	switch {
+	case o.value != nil:
+		return o.value(c)
+	case o.binary != nil:
+		return binary(c, o.Name, o.binary)
+	case o.unary != nil:
+		return unary(c, o.unary)
+	}
+	return nil, nil
+}
+
+// computes reports whether anything is known of the outputs.
+func (o *Operator) computes() bool { return o.value != nil || o.binary != nil || o.unary != nil }
+
+// standardOperators are those of ai.onnx up to operator set 28
+// (onnx.ai/onnx/operators), by name.
+var standardOperators = [...]Operator{
+	{Name: "Abs", Since: 1, unary: math.Abs, Axes: AxesAlike},
+	{Name: "Acos", Since: 7, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "Acosh", Since: 9, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "Add", Since: 1, binary: func(a, b float64) float64 { return a + b }, Axes: AxesAdd},
+	{Name: "AffineGrid", Since: 20, NotModelled: "anything"},
+	{Name: "And", Since: 1, binary: func(a, b float64) float64 { return truth(a != 0 && b != 0) }, Axes: AxesMultiply},
+	{Name: "ArgMax", Since: 1, value: argument, Axes: AxesRank},
+	{Name: "ArgMin", Since: 1, value: argument, Axes: AxesRank},
+	{Name: "Asin", Since: 7, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "Asinh", Since: 9, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "Atan", Since: 7, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "Atanh", Since: 9, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "Attention", Since: 23, value: attention, Axes: AxesAttend, Bias: 3},
+	{Name: "AveragePool", Since: 1, value: convolution, Axes: AxesPool},
+	{Name: "BatchNormalization", Since: 1, value: sameAsFirst, Axes: AxesByChannel},
+	{Name: "Bernoulli", Since: 15, value: sameAsFirst, Axes: AxesAlike},
+	{Name: "BitCast", Since: 26, NotModelled: "anything"},
+	{Name: "BitShift", Since: 11, value: pairShape, Axes: AxesMultiply},
+	{Name: "BitwiseAnd", Since: 18, binary: func(a, b float64) float64 { return float64(int64(a) & int64(b)) }, Axes: AxesMultiply},
+	{Name: "BitwiseNot", Since: 18, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "BitwiseOr", Since: 18, binary: func(a, b float64) float64 { return float64(int64(a) | int64(b)) }, Axes: AxesMultiply},
+	{Name: "BitwiseXor", Since: 18, binary: func(a, b float64) float64 { return float64(int64(a) ^ int64(b)) }, Axes: AxesMultiply},
+	{Name: "BlackmanWindow", Since: 17, Axes: AxesNew, NotModelled: "numbers and shape"},
+	{Name: "Cast", Since: 1, value: cast, Axes: AxesAlike},
+	{Name: "CastLike", Since: 15, value: castLike, Axes: AxesAlike},
+	{Name: "CausalConvWithState", Since: 27, NotModelled: "anything"},
+	{Name: "Ceil", Since: 1, unary: math.Ceil, Axes: AxesAlike},
+	{Name: "Celu", Since: 12, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "CenterCropPad", Since: 18, Axes: AxesMove, NotModelled: "numbers and shape"},
+	{Name: "Clip", Since: 1, value: clip, Axes: AxesAlike},
+	{Name: "Col2Im", Since: 18, value: col2Im, Axes: AxesMove},
+	{Name: "Compress", Since: 9, NotModelled: "anything"},
+	{Name: "Concat", Since: 1, value: concat, Axes: AxesConcat},
+	{Name: "ConcatFromSequence", Since: 11, NotModelled: "anything"},
+	{Name: "Constant", Since: 1, value: constant, Axes: AxesNew},
+	{Name: "ConstantOfShape", Since: 9, value: constantOfShape, Axes: AxesNew},
+	{Name: "Conv", Since: 1, value: convolution, Axes: AxesConvolve},
+	{Name: "ConvInteger", Since: 10, value: convolution, Axes: AxesConvolve},
+	{Name: "ConvTranspose", Since: 1, value: deconvolution, Axes: AxesConvolve},
+	{Name: "Cos", Since: 7, unary: math.Cos, Axes: AxesAlike},
+	{Name: "Cosh", Since: 9, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "CumProd", Since: 26, Axes: AxesAccumulate, NotModelled: "numbers and shape"},
+	{Name: "CumSum", Since: 11, value: cumSum, Axes: AxesAccumulate},
+	{Name: "DFT", Since: 17, NotModelled: "anything"},
+	{Name: "DeformConv", Since: 19, NotModelled: "anything"},
+	{Name: "DepthToSpace", Since: 1, Axes: AxesMove, NotModelled: "numbers and shape"},
+	{Name: "DequantizeLinear", Since: 10, value: dequantize, Axes: AxesAlike},
+	{Name: "Det", Since: 11, NotModelled: "anything"},
+	{Name: "Div", Since: 1, binary: func(a, b float64) float64 { return a / b }, Axes: AxesMultiply},
+	{Name: "Dropout", Since: 1, value: identity, Axes: AxesAlike},
+	{Name: "DynamicQuantizeLinear", Since: 11, value: dynamicQuantize, Axes: AxesAlike},
+	{Name: "Einsum", Since: 12, value: einsum, Axes: AxesEinsum},
+	{Name: "Elu", Since: 1, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "Equal", Since: 1, binary: func(a, b float64) float64 { return truth(a == b) }, Axes: AxesCompare},
+	{Name: "Erf", Since: 9, unary: math.Erf, Axes: AxesAlike},
+	{Name: "Exp", Since: 1, unary: math.Exp, Axes: AxesAlike},
+	{Name: "Expand", Since: 8, value: expand, Axes: AxesExpand},
+	{Name: "EyeLike", Since: 9, value: eyeLike, Axes: AxesNew},
+	{Name: "Flatten", Since: 1, value: flatten, Axes: AxesReshape},
+	{Name: "Floor", Since: 1, unary: math.Floor, Axes: AxesAlike},
+	{Name: "GRU", Since: 1, value: recurrent, Axes: AxesRecur},
+	{Name: "Gather", Since: 1, value: gather, Axes: AxesGather},
+	{Name: "GatherElements", Since: 11, value: gatherElements, Axes: AxesPick},
+	{Name: "GatherND", Since: 11, value: gatherND, Axes: AxesGatherND},
+	{Name: "Gelu", Since: 20, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "Gemm", Since: 1, value: gemm, Axes: AxesGemm, Bias: 2},
+	{Name: "GlobalAveragePool", Since: 1, value: globalPool, Axes: AxesGlobalPool},
+	{Name: "GlobalLpPool", Since: 1, value: globalPool, Axes: AxesGlobalPool},
+	{Name: "GlobalMaxPool", Since: 1, value: globalPool, Axes: AxesGlobalPool},
+	{Name: "Greater", Since: 1, binary: func(a, b float64) float64 { return truth(a > b) }, Axes: AxesCompare},
+	{Name: "GreaterOrEqual", Since: 12, binary: func(a, b float64) float64 { return truth(a >= b) }, Axes: AxesCompare},
+	{Name: "GridSample", Since: 16, Axes: AxesMove, NotModelled: "numbers and shape"},
+	{Name: "GroupNormalization", Since: 18, value: sameAsFirst, Axes: AxesByChannel},
+	{Name: "HammingWindow", Since: 17, Axes: AxesNew, NotModelled: "numbers and shape"},
+	{Name: "HannWindow", Since: 17, Axes: AxesNew, NotModelled: "numbers and shape"},
+	{Name: "HardSigmoid", Since: 1, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "HardSwish", Since: 14, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "Hardmax", Since: 1, value: sameAsFirst, Axes: AxesAlike},
+	{Name: "Identity", Since: 1, value: identity, Axes: AxesAlike},
+	{Name: "If", Since: 1, value: ifOp, Axes: AxesBranch},
+	{Name: "ImageDecoder", Since: 20, NotModelled: "anything"},
+	{Name: "InstanceNormalization", Since: 1, value: sameAsFirst, Axes: AxesByChannel},
+	{Name: "IsInf", Since: 10, value: predicate, Axes: AxesAlike},
+	{Name: "IsNaN", Since: 9, value: predicate, Axes: AxesAlike},
+	{Name: "LRN", Since: 1, value: sameAsFirst, Axes: AxesAlike},
+	{Name: "LSTM", Since: 1, value: recurrent, Axes: AxesRecur},
+	{Name: "LayerNormalization", Since: 17, value: layerNormalization, Axes: AxesNormalize},
+	{Name: "LeakyRelu", Since: 1, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "Less", Since: 1, binary: func(a, b float64) float64 { return truth(a < b) }, Axes: AxesCompare},
+	{Name: "LessOrEqual", Since: 12, binary: func(a, b float64) float64 { return truth(a <= b) }, Axes: AxesCompare},
+	{Name: "LinearAttention", Since: 27, NotModelled: "anything"},
+	{Name: "Log", Since: 1, unary: math.Log, Axes: AxesAlike},
+	{Name: "LogSoftmax", Since: 1, value: sameAsFirst, Axes: AxesAlike},
+	{Name: "Loop", Since: 1, NotModelled: "bodies that run again and again"},
+	{Name: "LpNormalization", Since: 1, value: sameAsFirst, Axes: AxesAlike},
+	{Name: "LpPool", Since: 1, value: convolution, Axes: AxesPool},
+	{Name: "MatMul", Since: 1, value: matMul, Axes: AxesProduct},
+	{Name: "MatMulInteger", Since: 10, value: matMul, Axes: AxesProduct},
+	{Name: "Max", Since: 1, value: variadic, Axes: AxesAdd},
+	{Name: "MaxPool", Since: 1, value: convolution, Axes: AxesPool},
+	{Name: "MaxRoiPool", Since: 1, NotModelled: "anything"},
+	{Name: "MaxUnpool", Since: 9, NotModelled: "anything"},
+	{Name: "Mean", Since: 1, value: variadic, Axes: AxesAdd},
+	{Name: "MeanVarianceNormalization", Since: 9, value: sameAsFirst, Axes: AxesAlike},
+	{Name: "MelWeightMatrix", Since: 17, Axes: AxesNew, NotModelled: "numbers and shape"},
+	{Name: "Min", Since: 1, value: variadic, Axes: AxesAdd},
+	{Name: "Mish", Since: 18, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "Mod", Since: 10, binary: math.Mod, Axes: AxesMultiply},
+	{Name: "Mul", Since: 1, binary: func(a, b float64) float64 { return a * b }, Axes: AxesMultiply},
+	{Name: "Multinomial", Since: 7, NotModelled: "anything"},
+	{Name: "Neg", Since: 1, unary: func(a float64) float64 { return -a }, Axes: AxesAlike},
+	{Name: "NegativeLogLikelihoodLoss", Since: 12, NotModelled: "anything"},
+	{Name: "NonMaxSuppression", Since: 10, NotModelled: "anything"},
+	{Name: "NonZero", Since: 9, value: nonZero, Axes: AxesOfKnown},
+	{Name: "Not", Since: 1, value: predicate, Axes: AxesAlike},
+	{Name: "OneHot", Since: 9, value: oneHot, Axes: AxesOneHot},
+	{Name: "Optional", Since: 15, NotModelled: "anything"},
+	{Name: "OptionalGetElement", Since: 15, NotModelled: "anything"},
+	{Name: "OptionalHasElement", Since: 15, NotModelled: "anything"},
+	{Name: "Or", Since: 1, binary: func(a, b float64) float64 { return truth(a != 0 || b != 0) }, Axes: AxesMultiply},
+	{Name: "PRelu", Since: 1, value: sameAsFirst, Axes: AxesMultiply},
+	{Name: "Pad", Since: 1, value: pad, Axes: AxesPad},
+	{Name: "Pow", Since: 1, binary: math.Pow, Axes: AxesMultiply},
+	{Name: "QLinearConv", Since: 10, Axes: AxesConvolve, NotModelled: "numbers and shape"},
+	{Name: "QLinearMatMul", Since: 10, Axes: AxesQuantizedProduct, NotModelled: "numbers and shape"},
+	{Name: "QuantizeLinear", Since: 10, value: quantize, Axes: AxesAlike},
+	{Name: "RMSNormalization", Since: 23, value: sameAsFirst, Axes: AxesNormalize},
+	{Name: "RNN", Since: 1, value: recurrent, Axes: AxesRecur},
+	{Name: "RandomNormal", Since: 1, Axes: AxesNew, NotModelled: "numbers and shape"},
+	{Name: "RandomNormalLike", Since: 1, value: sameAsFirst, Axes: AxesAlike},
+	{Name: "RandomUniform", Since: 1, Axes: AxesNew, NotModelled: "numbers and shape"},
+	{Name: "RandomUniformLike", Since: 1, value: sameAsFirst, Axes: AxesAlike},
+	{Name: "Range", Since: 11, value: rangeOp, Axes: AxesNew},
+	{Name: "Reciprocal", Since: 1, unary: func(a float64) float64 { return 1 / a }, Axes: AxesAlike},
+	{Name: "ReduceL1", Since: 1, value: reduce, Axes: AxesReduce},
+	{Name: "ReduceL2", Since: 1, value: reduce, Axes: AxesReduce},
+	{Name: "ReduceLogSum", Since: 1, value: reduce, Axes: AxesReduce},
+	{Name: "ReduceLogSumExp", Since: 1, value: reduce, Axes: AxesReduce},
+	{Name: "ReduceMax", Since: 1, value: reduce, Axes: AxesReduce},
+	{Name: "ReduceMean", Since: 1, value: reduce, Axes: AxesReduce},
+	{Name: "ReduceMin", Since: 1, value: reduce, Axes: AxesReduce},
+	{Name: "ReduceProd", Since: 1, value: reduce, Axes: AxesReduce},
+	{Name: "ReduceSum", Since: 1, value: reduce, Axes: AxesReduce},
+	{Name: "ReduceSumSquare", Since: 1, value: reduce, Axes: AxesReduce},
+	{Name: "RegexFullMatch", Since: 20, NotModelled: "anything"},
+	{Name: "Relu", Since: 1, unary: func(a float64) float64 { return math.Max(a, 0) }, Axes: AxesAlike},
+	{Name: "Reshape", Since: 1, value: reshape, Axes: AxesReshape},
+	{Name: "Resize", Since: 10, value: resize, Axes: AxesMove},
+	{Name: "ReverseSequence", Since: 10, Axes: AxesMove, NotModelled: "numbers and shape"},
+	{Name: "RoiAlign", Since: 10, NotModelled: "anything"},
+	{Name: "RotaryEmbedding", Since: 23, value: sameAsFirst, Axes: AxesRotate},
+	{Name: "Round", Since: 11, unary: math.RoundToEven, Axes: AxesAlike},
+	{Name: "STFT", Since: 17, NotModelled: "anything"},
+	{Name: "Scan", Since: 8, NotModelled: "bodies that run again and again"},
+	{Name: "Scatter", Since: 9, value: intoElements, Axes: AxesOfKnown},
+	{Name: "ScatterElements", Since: 11, value: intoElements, Axes: AxesOfKnown},
+	{Name: "ScatterND", Since: 11, value: intoND, Axes: AxesOfKnown},
+	{Name: "Selu", Since: 1, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "SequenceAt", Since: 11, NotModelled: "anything"},
+	{Name: "SequenceConstruct", Since: 11, NotModelled: "anything"},
+	{Name: "SequenceEmpty", Since: 11, NotModelled: "anything"},
+	{Name: "SequenceErase", Since: 11, NotModelled: "anything"},
+	{Name: "SequenceInsert", Since: 11, NotModelled: "anything"},
+	{Name: "SequenceLength", Since: 11, NotModelled: "anything"},
+	{Name: "SequenceMap", Since: 17, NotModelled: "bodies that run again and again"},
+	{Name: "Shape", Since: 1, value: shapeOp, Axes: AxesNew},
+	{Name: "Shrink", Since: 9, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "Sigmoid", Since: 1, unary: func(a float64) float64 { return 1 / (1 + math.Exp(-a)) }, Axes: AxesAlike},
+	{Name: "Sign", Since: 9, unary: func(a float64) float64 { return truth(a > 0) - truth(a < 0) }, Axes: AxesAlike},
+	{Name: "SimplifiedLayerNormalization", Since: 1, value: sameAsFirst, Axes: AxesNormalize},
+	{Name: "Sin", Since: 7, unary: math.Sin, Axes: AxesAlike},
+	{Name: "Sinh", Since: 9, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "Size", Since: 1, value: size, Axes: AxesNew},
+	{Name: "Slice", Since: 1, value: slice, Axes: AxesSlice},
+	{Name: "Softmax", Since: 1, value: sameAsFirst, Axes: AxesAlike},
+	{Name: "SoftmaxCrossEntropyLoss", Since: 12, NotModelled: "anything"},
+	{Name: "Softplus", Since: 1, unary: func(a float64) float64 { return math.Log1p(math.Exp(a)) }, Axes: AxesAlike},
+	{Name: "Softsign", Since: 1, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "SpaceToDepth", Since: 1, Axes: AxesMove, NotModelled: "numbers and shape"},
+	{Name: "Split", Since: 1, value: split, Axes: AxesSplit},
+	{Name: "SplitToSequence", Since: 11, NotModelled: "anything"},
+	{Name: "Sqrt", Since: 1, unary: math.Sqrt, Axes: AxesAlike},
+	{Name: "Squeeze", Since: 1, value: squeeze, Axes: AxesReshape},
+	{Name: "StringConcat", Since: 20, NotModelled: "anything"},
+	{Name: "StringNormalizer", Since: 10, NotModelled: "anything"},
+	{Name: "StringSplit", Since: 20, NotModelled: "anything"},
+	{Name: "Sub", Since: 1, binary: func(a, b float64) float64 { return a - b }, Axes: AxesAdd},
+	{Name: "Sum", Since: 1, value: variadic, Axes: AxesAdd},
+	{Name: "SwiGLU", Since: 28, NotModelled: "anything"},
+	{Name: "Swish", Since: 24, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "Tan", Since: 7, unary: math.Tan, Axes: AxesAlike},
+	{Name: "Tanh", Since: 1, unary: math.Tanh, Axes: AxesAlike},
+	{Name: "TensorScatter", Since: 24, value: tensorScatter, Axes: AxesOfKnown},
+	{Name: "TfIdfVectorizer", Since: 9, NotModelled: "anything"},
+	{Name: "ThresholdedRelu", Since: 10, unary: unknownFunction, Axes: AxesAlike},
+	{Name: "Tile", Since: 1, value: tile, Axes: AxesExpand},
+	{Name: "TopK", Since: 1, value: topK, Axes: AxesTopK},
+	{Name: "Transpose", Since: 1, value: transpose, Axes: AxesTranspose},
+	{Name: "Trilu", Since: 14, value: trilu, Axes: AxesTriangle},
+	{Name: "Unique", Since: 11, NotModelled: "anything"},
+	{Name: "Unsqueeze", Since: 1, value: unsqueeze, Axes: AxesReshape},
+	{Name: "Upsample", Since: 1, value: resize, Axes: AxesMove},
+	{Name: "Where", Since: 9, value: where, Axes: AxesChoose},
+	{Name: "Xor", Since: 1, binary: func(a, b float64) float64 { return truth((a != 0) != (b != 0)) }, Axes: AxesMultiply},
+}
+
+// microsoftOperators are those of com.microsoft that ONNX Runtime's optimizers and
+// exporters write (docs/ContribOperators.md), by name.
+var microsoftOperators = [...]Operator{
+	{Name: "Attention", Since: 1, value: fusedAttention, Axes: AxesAttend, Bias: 5},
+	{Name: "AveragePool", Since: 1, value: convolution, Axes: AxesPool},
+	{Name: "BeamSearch", Since: 1, NotModelled: "anything"},
+	{Name: "BiasAdd", Since: 1, value: skipNormalization, Axes: AxesAdd},
+	{Name: "BiasDropout", Since: 1, value: skipNormalization, Axes: AxesAdd},
+	{Name: "BiasGelu", Since: 1, value: skipNormalization, Axes: AxesAdd},
+	{Name: "BiasSoftmax", Since: 1, value: skipNormalization, Axes: AxesBias},
+	{Name: "BiasSplitGelu", Since: 1, NotModelled: "anything"},
+	{Name: "CDist", Since: 1, NotModelled: "anything"},
+	{Name: "ComplexMul", Since: 1, NotModelled: "anything"},
+	{Name: "ComplexMulConj", Since: 1, NotModelled: "anything"},
+	{Name: "Conv", Since: 1, value: convolution, Axes: AxesConvolve},
+	{Name: "DecoderAttention", Since: 1, NotModelled: "anything"},
+	{Name: "DecoderMaskedMultiHeadAttention", Since: 1, NotModelled: "anything"},
+	{Name: "DequantizeLinear", Since: 1, value: dequantize, Axes: AxesAlike},
+	{Name: "DynamicQuantizeMatMul", Since: 1, value: fusedMatMul, Axes: AxesGemm, Bias: 4},
+	{Name: "DynamicTimeWarping", Since: 1, NotModelled: "anything"},
+	{Name: "EmbedLayerNormalization", Since: 1, value: embedLayerNormalization, Axes: AxesEmbed},
+	{Name: "ExpandDims", Since: 1, NotModelled: "anything"},
+	{Name: "FastGelu", Since: 1, value: skipNormalization, Axes: AxesAdd},
+	{Name: "FusedConv", Since: 1, value: convolution, Axes: AxesConvolve},
+	{Name: "FusedGemm", Since: 1, value: gemm, Axes: AxesGemm, Bias: 2},
+	{Name: "FusedMatMul", Since: 1, value: fusedMatMul, Axes: AxesProduct},
+	{Name: "GatedRelativePositionBias", Since: 1, NotModelled: "anything"},
+	{Name: "GatherBlockQuantized", Since: 1, value: gatherBlockQuantized, Axes: AxesGatherBlocks},
+	{Name: "Gelu", Since: 1, value: skipNormalization, Axes: AxesAlike},
+	{Name: "GemmFastGelu", Since: 1, NotModelled: "anything"},
+	{Name: "GemmFloat8", Since: 1, NotModelled: "anything"},
+	{Name: "GlobalAveragePool", Since: 1, value: globalPool, Axes: AxesGlobalPool},
+	{Name: "GreedySearch", Since: 1, NotModelled: "anything"},
+	{Name: "GridSample", Since: 1, NotModelled: "anything"},
+	{Name: "GroupNorm", Since: 1, NotModelled: "anything"},
+	{Name: "GroupQueryAttention", Since: 1, value: headAttention, Axes: AxesAttend, Bias: 10},
+	{Name: "Inverse", Since: 1, NotModelled: "anything"},
+	{Name: "Irfft", Since: 1, NotModelled: "anything"},
+	{Name: "LayerNormalization", Since: 1, value: skipNormalization, Axes: AxesNormalize},
+	{Name: "LongformerAttention", Since: 1, NotModelled: "anything"},
+	{Name: "MatMulBnb4", Since: 1, value: matMulNBits, Axes: AxesLinear},
+	{Name: "MatMulFpQ4", Since: 1, value: matMulNBits, Axes: AxesLinear},
+	{Name: "MatMulInteger16", Since: 1, NotModelled: "anything"},
+	{Name: "MatMulIntegerToFloat", Since: 1, value: fusedMatMul, Axes: AxesGemm, Bias: 6},
+	{Name: "MatMulNBits", Since: 1, value: matMulNBits, Axes: AxesLinear},
+	{Name: "MaxPool", Since: 1, value: convolution, Axes: AxesPool},
+	{Name: "MoE", Since: 1, NotModelled: "anything"},
+	{Name: "MulInteger", Since: 1, NotModelled: "anything"},
+	{Name: "MultiHeadAttention", Since: 1, value: headAttention, Axes: AxesAttend, Bias: 5},
+	{Name: "NGramRepeatBlock", Since: 1, NotModelled: "anything"},
+	{Name: "NhwcConv", Since: 1, NotModelled: "anything"},
+	{Name: "NhwcFusedConv", Since: 1, NotModelled: "anything"},
+	{Name: "NhwcMaxPool", Since: 1, NotModelled: "anything"},
+	{Name: "PackedAttention", Since: 1, NotModelled: "anything"},
+	{Name: "PackedMultiHeadAttention", Since: 1, NotModelled: "anything"},
+	{Name: "Pad", Since: 1, NotModelled: "anything"},
+	{Name: "PagedAttention", Since: 1, value: headAttention, NotModelled: "axes"},
+	{Name: "QAttention", Since: 1, value: fusedAttention, Axes: AxesAttend, Bias: -1},
+	{Name: "QEmbedLayerNormalization", Since: 1, value: embedLayerNormalization, NotModelled: "axes"},
+	{Name: "QGemm", Since: 1, NotModelled: "anything"},
+	{Name: "QLinearAdd", Since: 1, Axes: AxesQuantizedAdd, NotModelled: "numbers and shape"},
+	{Name: "QLinearAveragePool", Since: 1, NotModelled: "anything"},
+	{Name: "QLinearConcat", Since: 1, NotModelled: "anything"},
+	{Name: "QLinearGlobalAveragePool", Since: 1, NotModelled: "anything"},
+	{Name: "QLinearLeakyRelu", Since: 1, value: sameAsFirst, Axes: AxesAlike},
+	{Name: "QLinearMul", Since: 1, Axes: AxesQuantizedMultiply, NotModelled: "numbers and shape"},
+	{Name: "QLinearSigmoid", Since: 1, value: sameAsFirst, Axes: AxesAlike},
+	{Name: "QLinearSoftmax", Since: 1, value: sameAsFirst, Axes: AxesAlike},
+	{Name: "QMoE", Since: 1, NotModelled: "anything"},
+	{Name: "QOrderedAttention", Since: 1, NotModelled: "anything"},
+	{Name: "QOrderedGelu", Since: 1, NotModelled: "anything"},
+	{Name: "QOrderedLayerNormalization", Since: 1, NotModelled: "anything"},
+	{Name: "QOrderedMatMul", Since: 1, NotModelled: "anything"},
+	{Name: "QuantizeLinear", Since: 1, value: quantize, Axes: AxesAlike},
+	{Name: "QuickGelu", Since: 1, value: skipNormalization, Axes: AxesAlike},
+	{Name: "RelativePositionBias", Since: 1, value: relativePositionBias, Axes: AxesNew},
+	{Name: "RemovePadding", Since: 1, NotModelled: "anything"},
+	{Name: "ReorderInput", Since: 1, NotModelled: "anything"},
+	{Name: "ReorderOutput", Since: 1, NotModelled: "anything"},
+	{Name: "RestorePadding", Since: 1, NotModelled: "anything"},
+	{Name: "Rfft", Since: 1, NotModelled: "anything"},
+	{Name: "RotaryEmbedding", Since: 1, value: skipNormalization, Axes: AxesRotate},
+	{Name: "Sampling", Since: 1, NotModelled: "anything"},
+	{Name: "SimplifiedLayerNormalization", Since: 1, value: skipNormalization, Axes: AxesNormalize},
+	{Name: "SkipGroupNorm", Since: 1, NotModelled: "anything"},
+	{Name: "SkipLayerNormalization", Since: 1, value: skipNormalization, Axes: AxesSkipNormalize},
+	{Name: "SkipSimplifiedLayerNormalization", Since: 1, value: skipNormalization, Axes: AxesSkipNormalize},
+	{Name: "Snpe", Since: 1, NotModelled: "anything"},
+	{Name: "SparseAttention", Since: 1, value: headAttention, NotModelled: "axes"},
+	{Name: "SparseToDenseMatMul", Since: 1, NotModelled: "anything"},
+	{Name: "Tokenizer", Since: 1, NotModelled: "anything"},
+	{Name: "TransposeMatMul", Since: 1, NotModelled: "anything"},
+	{Name: "Trilu", Since: 1, value: trilu, Axes: AxesTriangle},
+	{Name: "UnfoldTensor", Since: 1, NotModelled: "anything"},
+	{Name: "Unique", Since: 1, NotModelled: "anything"},
+	{Name: "WordConvEmbedding", Since: 1, NotModelled: "anything"},
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// unknownFunction marks element-wise operators whose numbers nobody asks for.
+func unknownFunction(float64) float64 { return math.NaN() }
