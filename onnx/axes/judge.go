@@ -51,7 +51,6 @@ type event struct {
 	reason Reason
 	axis   Axis   // ordering, doubting: what decides
 	why    string // ordering, doubting
-	within bool   // the doubt or order holds only where an axis has a position and another has none: see other
 	other  Axis   // contraction: the axis that is summed over; where it has positions, it is no meeting
 
 	meeting Meeting
