@@ -15,6 +15,7 @@ type Atom struct {
 	// Of the class, kept where up is nil:
 	weighed bool         // weights sum over it, or it is normalised: features
 	channel bool         // convolutions sum over it: features
+	summed  bool         // data are summed or compared along it: its places see each other
 	inputs  []inputAxis  // the inputs' axes in the class
 	made    []derivation // how operators made it of others
 	joined  []segment    // what a Concat made it of
@@ -196,6 +197,7 @@ func (l *Labels) join(c *call, a, b *Atom) bool {
 	}
 	b.up = a
 	a.weighed, a.channel = a.weighed || b.weighed, a.channel || b.channel
+	a.summed = a.summed || b.summed
 	a.inputs = few(append(a.inputs, b.inputs...))
 	a.made = few(append(a.made, b.made...))
 	a.mixed = few(append(a.mixed, b.mixed...))

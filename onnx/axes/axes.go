@@ -63,10 +63,16 @@ type Meeting struct {
 	Node  *onnx.Node
 	Input int    // of the node: the numbers
 	Known string // their name
-	Axis  int    // their axis that lies along positions, −1 where that is not told
+	Axis  int    // their first axis that lies along positions, −1 where that is not told
 	Kind  Kind
+	// Covers are the axes of the numbers that lie along positions.
+	Covers []int
+	Along  []Axis // the data's axes that Covers lie on
+	// Free counts the data's other axes of positions, of those whose places see each
+	// other somewhere in the graph.
+	Free int
 
-	raw bool
+	raw string // the input that it prepares, "" for none
 }
 
 // Labels is what a pass found.

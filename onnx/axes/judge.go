@@ -280,31 +280,48 @@ func (l *Labels) meets(e event) {
 	if e.other != nil && l.mixes(e.other) {
 		return // weights of a sum over positions, told as such
 	}
+	m := e.meeting
 	for _, d := range e.dims {
-		if !l.positionsOf(d.data) {
+		if !l.positionsOf(d.data) || d.known >= 0 && e.known.Known() && !l.varies(e.known, d.known) {
 			continue
 		}
-		if d.known >= 0 && e.known.Known() && !l.varies(e.known, d.known) {
-			continue
-		}
-		if e.known.Known() && l.isMask(e.known) {
-			l.Masked = true
-			return
-		}
-		m := e.meeting
-		m.Axis = d.known
-		if m.Kind == Added && e.product && l.hasTwo(e.scores) {
-			m.Kind = Biased
-		}
-		if m.raw {
-			l.Order = note(l.Order, Reason{m.Scope, m.Node, "prepares the input position by position"})
-			return
-		}
-		if len(l.Meetings) < maxMeetings {
-			l.Meetings = append(l.Meetings, m)
-		}
+		m.Covers, m.Along = append(m.Covers, d.known), append(m.Along, d.data)
+	}
+	switch {
+	case len(m.Covers) == 0:
+		return
+	case e.known.Known() && l.isMask(e.known):
+		l.Masked = true
+		return
+	case m.raw != "" && !l.embedded(m.raw):
+		l.Order = note(l.Order, Reason{m.Scope, m.Node, "prepares the input position by position"})
 		return
 	}
+	m.Axis = m.Covers[0]
+	if m.Kind == Added && e.product && l.hasTwo(e.scores) {
+		m.Kind = Biased
+	}
+	for _, a := range e.scores {
+		if l.positions(a) && slices.ContainsFunc(leaves(a), seen) && !slices.ContainsFunc(m.Along, func(b Axis) bool { return sameAxis(a, b) }) {
+			m.Free++
+		}
+	}
+	if len(l.Meetings) < maxMeetings {
+		l.Meetings = append(l.Meetings, m)
+	}
+}
+
+// seen reports whether places of an axis see each other, or are what windows saw of
+// a picture, of which that may be said in the end.
+func seen(f Factor) bool {
+	return f.summed || slices.ContainsFunc(f.made, func(d derivation) bool { return d.how == tiled || d.how == windowed })
+}
+
+// embedded reports whether weights sum over an input's last axis: then it holds
+// vectors, and is no picture.
+func (l *Labels) embedded(name string) bool {
+	axes := l.inputAxes[name]
+	return len(axes) > 1 && l.isWeighed(axes[len(axes)-1], 0) && !axes[len(axes)-1].root().channel
 }
 
 // mixes reports whether an axis has positions, or was made by weights of one that

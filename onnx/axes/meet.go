@@ -38,21 +38,20 @@ func (c *call) meeting(kind Kind, i int, dims []dim, data []Axis, product bool) 
 	}
 }
 
-// prepares reports whether input i meets a graph input that is a picture or a
-// recording itself, element by element: that prepares it and is no encoding (a
-// mean image).
-func (c *call) prepares(i int) bool {
+// prepares is the graph input that input i meets, which is a picture or a recording
+// itself, element by element: that prepares it and is no encoding (a mean image).
+func (c *call) prepares(i int) string {
 	switch c.n.Op {
 	case "Add", "Sub", "Mul", "Div":
 	default:
-		return false
+		return ""
 	}
 	for j, name := range c.n.Inputs {
 		if j != i && c.s == c.l.e.Main && c.l.inputs[name].Raw {
-			return true
+			return name
 		}
 	}
-	return false
+	return ""
 }
 
 // maskedScore is what a masked score is at most: exporters write −10,000, the
@@ -153,6 +152,15 @@ func (c *call) overlay(d, rank, size int, inputs []int) Axis {
 		return c.l.fresh(size)
 	}
 	return axis
+}
+
+// sees notes that places along an axis see each other.
+func (c *call) sees(a Axis) {
+	if !c.quiet {
+		for _, f := range leaves(a) {
+			f.summed = true
+		}
+	}
 }
 
 // made reports whether weights have made all places of an axis.

@@ -395,6 +395,9 @@ func (c *call) over(axes []int64, given bool) []*Value {
 	}
 	out := &Value{Depends: v.Depends, Axes: []Axis{}}
 	for d, a := range v.Axes {
+		if over[d] {
+			c.sees(a)
+		}
 		switch {
 		case !over[d]:
 			out.Axes = append(out.Axes, a)

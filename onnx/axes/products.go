@@ -26,6 +26,7 @@ func (c *call) sums(data Axis, i, d int) {
 			f.root().weighed = true
 		}
 	}
+	c.sees(data)
 	c.orders(data, "sums over positions with weights of their own")
 }
 
@@ -62,6 +63,9 @@ func (c *call) matrices(swapA, swapB bool) []*Value {
 	}
 	if !c.l.unite(c, a[innerA], b[innerB]) && c.isData(0) && c.isData(1) {
 		c.doubt("axes of different origin are summed over together")
+	}
+	if c.isData(0) && c.isData(1) {
+		c.sees(a[innerA])
 	}
 	k := len(shape)
 	if k != max(len(a), len(b)) {
@@ -200,6 +204,11 @@ func einsum(c *call) []*Value {
 					c.doubt("axes of different origin are laid over each other")
 				}
 			}
+		}
+	}
+	for letter, a := range letters {
+		if data > 1 && !strings.ContainsRune(right, letter) {
+			c.sees(a)
 		}
 	}
 	out := &Value{Depends: depends, Axes: []Axis{}, product: data > 1}

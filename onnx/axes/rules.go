@@ -331,6 +331,7 @@ func (c *call) windows(x *Value, shape []int, tiles bool, channels Axis) *Value 
 			out.Axes = append(out.Axes, c.l.derive(tiled, x.Axes[d], 0, shape[d], 0))
 		default:
 			c.orders(x.Axes[d], "looks at neighbours")
+			c.sees(x.Axes[d])
 			more := 0
 			if d-2 < len(kernel) {
 				more = int(kernel[d-2])

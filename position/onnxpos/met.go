@@ -99,7 +99,7 @@ func (d *detector) metBiases() {
 		seen[b.node] = true
 	}
 	for _, x := range d.m.labels().Meetings {
-		if x.Kind == axes.Biased && !seen[x.Node] {
+		if x.Kind == axes.Biased && !seen[x.Node] && adds(x.Node) {
 			d.bias(x.Scope, x.Node, x.Known, eval.Unknown())
 		}
 	}
@@ -116,7 +116,7 @@ func (m *Model) addMet(d *detector) (unread []axes.Meeting) {
 		}
 		switch x.Kind {
 		case axes.Added, axes.Joined:
-			if m.metRows(x) != nil {
+			if adds(x.Node) && m.metRows(x) != nil {
 				tables = append(tables, x)
 				continue
 			}
@@ -128,15 +128,48 @@ func (m *Model) addMet(d *detector) (unread []axes.Meeting) {
 		}
 		unread = append(unread, x)
 	}
-	if len(tables) > 0 {
+	if len(tables) > 0 && len(unread) == 0 && covered(tables) {
 		m.sites = append(m.sites, m.metTable(tables))
+		return nil
 	}
-	return unread
+	return append(tables, unread...)
+}
+
+// adds reports whether a node adds what meets there, or puts it beside.
+func adds(n *onnx.Node) bool {
+	switch n.Op {
+	case "Add", "Sum", "Concat", "BiasAdd", "SkipLayerNormalization", "SkipSimplifiedLayerNormalization":
+		return true
+	}
+	return false
+}
+
+// covered reports whether tables that are added tell all positions apart: one does
+// that along all axes of positions, or others along those that it leaves (rows and
+// columns, time and space).
+func covered(tables []axes.Meeting) bool {
+	var along []axes.Axis
+	for _, x := range tables {
+		for _, a := range x.Along {
+			if !slices.ContainsFunc(along, func(b axes.Axis) bool { return axes.Same(a, b) }) {
+				along = append(along, a)
+			}
+		}
+	}
+	for _, x := range tables {
+		if x.Free == 0 || len(along) >= len(x.Along)+x.Free {
+			return true
+		}
+	}
+	return false
 }
 
 // join adds a site, or the place of one that says the same of another layer.
 func (m *Model) join(s *metSite) {
 	for _, have := range m.sites {
+		if o, ok := have.(*otherSite); ok && o.encoding.Scheme.Name() == report.SchemeRelativeTable && s.encoding.Scheme.Name() == report.SchemeRelativeTable {
+			return // of another layer, or another side of the picture
+		}
 		if o, ok := have.(*metSite); ok && o.encoding.Scheme.String() == s.encoding.Scheme.String() && o.encoding.Scheme.Name() == s.encoding.Scheme.Name() {
 			for _, w := range s.encoding.Where {
 				if !slices.Contains(o.encoding.Where, w) {
@@ -149,34 +182,49 @@ func (m *Model) join(s *metSite) {
 	m.sites = append(m.sites, s)
 }
 
+// fewColumns is how many columns rows have at least that encode positions: fewer are
+// coordinates (a detector's cells) or weights.
+const fewColumns = 4
+
 // metRows are the rows that a meeting adds to positions, nil where the numbers are
-// not known or are no rows of several columns. Columns are features: of the other
-// axes along which the numbers vary, the last.
+// not known or are no rows of several columns. Rows run over all axes that lie along
+// positions; columns are the one other axis along which the numbers vary.
 func (m *Model) metRows(x axes.Meeting) matrix {
 	v := x.Scope.Enlarge(x.Known)
-	if !v.Known() || v.Floats == nil || x.Axis < 0 || x.Axis >= len(v.Shape) {
+	if !v.Known() || v.Floats == nil || x.Axis < 0 {
 		return nil
 	}
-	columns := len(v.Shape) - 1
-	for columns >= 0 && (columns == x.Axis || v.Shape[columns] < 2 || !v.Varies(columns)) {
-		columns--
+	columns, strides, n := -1, make([]int, len(v.Shape)), 1
+	for d := len(v.Shape) - 1; d >= 0; d-- {
+		strides[d] = n
+		n *= v.Shape[d]
+		if v.Shape[d] < 2 || slices.Contains(x.Covers, d) || !v.Varies(d) {
+			continue
+		}
+		if columns >= 0 {
+			return nil
+		}
+		columns = d
 	}
-	if columns < 0 {
+	if columns < 0 || v.Shape[columns] < fewColumns {
 		return nil
 	}
 	m.spendElements(v.Len())
-	stride := func(axis int) int {
-		n := 1
-		for _, d := range v.Shape[axis+1:] {
-			n *= d
+	starts := []int{0}
+	for _, d := range x.Covers {
+		var next []int
+		for _, at := range starts {
+			for k := range v.Shape[d] {
+				next = append(next, at+k*strides[d])
+			}
 		}
-		return n
+		starts = next
 	}
-	rows := make(matrix, v.Shape[x.Axis])
-	for r := range rows {
+	rows := make(matrix, len(starts))
+	for r, at := range starts {
 		rows[r] = make([]float64, v.Shape[columns])
 		for k := range rows[r] {
-			rows[r][k] = v.Number(r*stride(x.Axis) + k*stride(columns))
+			rows[r][k] = v.Number(at + k*strides[columns])
 		}
 	}
 	return rows

@@ -62,13 +62,6 @@ func TestNoneIsProved(t *testing.T) {
 		}, schemes.OrderEquivariant, ""},
 		{"a picture whose map vanishes at 32 pixels", func(m *onnx.NewModel) { convolutions(m, 2, 2, 2, 2, 2) }, schemes.OrderOperators, ""},
 		{"a picture whose map vanishes at every size", func(m *onnx.NewModel) { convolutions(m, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2) }, "", "a single position is left"},
-		{"rows that are chosen by a product", func(m *onnx.NewModel) {
-			plain(m)
-			m.Initializers = append(m.Initializers, noise("rows", 40, 4), integers("depth", 40), floats("switch", []int64{2}, func(i int) float64 { return float64(i) }), integers("nought", 0), integers("one1", 1))
-			m.Initializers = append(m.Initializers, onnx.NewTensor{Name: "zero", Type: onnx.Int64, Raw: make([]byte, 8)}, onnx.NewTensor{Name: "step", Type: onnx.Int64, Raw: []byte{1, 0, 0, 0, 0, 0, 0, 0}})
-			m.Nodes = []onnx.NewNode{m.Nodes[0], node("Shape", "s", "ids"), node("Gather", "n", "s", "step"), node("Range", "p", "zero", "n", "step"),
-				node("OneHot", "hot", "p", "depth", "switch"), node("MatMul", "pe", "hot", "rows"), node("Add", "sum", "te", "pe"), node("MatMul", "h", "sum", "W")}
-		}, "", "differ from position to position"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := built(t, c.change)
