@@ -29,7 +29,7 @@ type biasKey struct {
 func (b *sharedBias) late(g *onnx.Graph) *onnx.Node {
 	n, looked := b.first[g]
 	if !looked {
-		n = late(g)
+		n = g.Late()
 		b.first[g] = n
 	}
 	return n
@@ -53,7 +53,7 @@ func (b *sharedBias) add(s *eval.Scope, softmax *onnx.Node, alibi schemes.ALiBi,
 		return &position.Refusal{Why: "heads and batch stand in one axis of the scores in an unknown order"}
 	}
 	if n := b.late(softmax.Graph); n != nil {
-		return &position.Refusal{Why: fmt.Sprintf("the nodes are not in the order in which they run: %s reads what a later node makes, so that there is no place for a bias ahead of all that need it", nodeName(n)),
+		return &position.Refusal{Why: fmt.Sprintf("the nodes are not in the order in which they run: %s reads what a later node makes, so that there is no place for a bias ahead of all that need it", n.Title()),
 			Instead: "sort the graph first (onnx-graphsurgeon's toposort, or saving it with onnxslim)"}
 	}
 	why := "ALiBi bias on attention scores"
@@ -92,12 +92,12 @@ func (b *sharedBias) addToRows(softmax *onnx.Node, bias string, heads int, out, 
 
 func (b *sharedBias) ints(at *onnx.Node, name string, values []int64, why string) string {
 	raw, _ := onnx.EncodeInts(onnx.Int64, values, nil)
-	return b.m.editor.AddInitializer(outermost(at.Graph), name, onnx.Int64, []int64{int64(len(values))}, raw, why)
+	return b.m.editor.AddInitializer(at.Graph.Outermost(), name, onnx.Int64, []int64{int64(len(values))}, raw, why)
 }
 
 func (b *sharedBias) scalar(at *onnx.Node, name string, value int64, why string) string {
 	raw, _ := onnx.EncodeInts(onnx.Int64, []int64{value}, nil)
-	return b.m.editor.AddInitializer(outermost(at.Graph), name, onnx.Int64, nil, raw, why)
+	return b.m.editor.AddInitializer(at.Graph.Outermost(), name, onnx.Int64, nil, raw, why)
 }
 
 // build inserts the computation of −slope·|query − key| (heads, query, key).
@@ -110,7 +110,7 @@ func (b *sharedBias) build(before *onnx.Node, scores *eval.Value, alibi schemes.
 		negative = append(negative, -m)
 	}
 	raw, _ := onnx.EncodeFloats(scores.Type, negative, nil)
-	slopes := e.AddInitializer(outermost(before.Graph), "modelpatch/alibi_slopes", scores.Type, []int64{int64(len(negative)), 1, 1}, raw, why)
+	slopes := e.AddInitializer(before.Graph.Outermost(), "modelpatch/alibi_slopes", scores.Type, []int64{int64(len(negative)), 1, 1}, raw, why)
 	zero, one := b.scalar(before, "modelpatch/alibi_zero", 0, why), b.scalar(before, "modelpatch/alibi_one", 1, why)
 	last, secondLast := b.scalar(before, "modelpatch/alibi_last", -1, why), b.scalar(before, "modelpatch/alibi_second_last", -2, why)
 	column := b.ints(before, "modelpatch/alibi_column", []int64{-1, 1}, why)
@@ -133,13 +133,4 @@ func (b *sharedBias) build(before *onnx.Node, scores *eval.Value, alibi schemes.
 		{Op: "Mul", Inputs: []string{slopes, v["distance_float"]}, Outputs: []string{v["bias"]}},
 	}, why)
 	return v["bias"]
-}
-
-// outermost is the main graph or the function in which a graph stands: its
-// constants are seen in every graph inside.
-func outermost(g *onnx.Graph) *onnx.Graph {
-	for g.Parent != nil {
-		g = g.Parent
-	}
-	return g
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -70,7 +71,7 @@ func (m *Model) plainAttention(s *eval.Scope, softmax *onnx.Node, shared *shared
 	if product == nil {
 		return nil
 	}
-	a := &position.Attention{Causal: m.causal(s, scores)}
+	a := &position.Attention{Causal: causal(s, scores)}
 	q, okQ := projectionOf(s, product.Input(0), false)
 	k, okK := projectionOf(s, product.Input(1), true)
 	value, okV := valueProjection(s, softmax)
@@ -103,21 +104,15 @@ func (m *Model) plainAttention(s *eval.Scope, softmax *onnx.Node, shared *shared
 
 // effects say which sites act in which attention.
 type effects struct {
-	everywhere []int           // biases that are read by all
-	reached    map[place][]int // by the node that a site's rotations or biases go to
-}
-
-// place is a node of a scope.
-type place struct {
-	scope *eval.Scope
-	node  *onnx.Node
+	everywhere []int                 // biases that are read by all
+	reached    map[trace.Place][]int // by the node that a site's rotations or biases go to
 }
 
 // in are the sites that act in an attention, in their order.
 func (e effects) in(s *eval.Scope, product, softmax *onnx.Node) []int {
-	out := slices.Concat(e.everywhere, e.reached[place{s, product}])
+	out := slices.Concat(e.everywhere, e.reached[trace.Place{Scope: s, Node: product}])
 	if softmax != product {
-		out = append(out, e.reached[place{s, softmax}]...)
+		out = append(out, e.reached[trace.Place{Scope: s, Node: softmax}]...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -126,75 +121,34 @@ func (e effects) in(s *eval.Scope, product, softmax *onnx.Node) []int {
 // effects follows rotations to the products of queries and keys, and biases to their
 // Softmax: forwards, each once, whatever the number of attentions.
 func (m *Model) effects() effects {
-	out := effects{reached: map[place][]int{}}
+	out := effects{reached: map[trace.Place][]int{}}
 	for i, s := range m.sites {
-		var uses []place
+		var uses []trace.Place
 		to := "Softmax"
 		switch s := s.(type) {
 		case *rotarySite:
 			to = ""
 			for _, u := range s.uses {
-				uses = append(uses, place{u.scope, u.node})
+				uses = append(uses, trace.Place{Scope: u.scope, Node: u.node})
 			}
 		case *alibiSite:
 			for _, u := range s.uses {
-				uses = append(uses, place{u.scope, u.node})
+				uses = append(uses, trace.Place{Scope: u.scope, Node: u.node})
 			}
 		case *bucketSite:
 			out.everywhere = append(out.everywhere, i)
 		}
 		for _, u := range uses {
-			for _, n := range reachedFrom(u.scope, u.node) {
+			for _, n := range trace.ReachedFrom(u.Scope, u.Node) {
 				if (n.Op == "Softmax") != (to == "Softmax") {
 					continue
 				}
-				at := place{u.scope, n}
+				at := trace.Place{Scope: u.Scope, Node: n}
 				if k := len(out.reached[at]); k == 0 || out.reached[at][k-1] != i {
 					out.reached[at] = append(out.reached[at], i)
 				}
 			}
 		}
-	}
-	return out
-}
-
-// maxReach is how many operators may stand between a rotation or a bias and the
-// attention that it acts in, maxReached how many nodes are met on the way.
-const (
-	maxReach   = 24
-	maxReached = 1 << 10
-)
-
-// reachedFrom are the products and Softmaxes to which a node's output goes through
-// layout changes and elementwise operators.
-func reachedFrom(s *eval.Scope, from *onnx.Node) []*onnx.Node {
-	var out []*onnx.Node
-	level, seen := []*onnx.Node{from}, map[*onnx.Node]bool{from: true}
-	for range maxReach + 1 {
-		var next []*onnx.Node
-		for i, n := range level {
-			outputs := n.Outputs
-			if n == from && i == 0 && len(seen) == 1 {
-				outputs = outputs[:min(1, len(outputs))]
-			}
-			for _, name := range outputs {
-				for _, reader := range s.Consumers(name) {
-					if seen[reader] || len(seen) > maxReached {
-						continue
-					}
-					seen[reader] = true
-					switch reader.Op {
-					case "MatMul", "FusedMatMul", "Gemm", "Softmax", "LayerNormalization", "Einsum":
-						out = append(out, reader)
-						if reader.Op != "FusedMatMul" {
-							continue
-						}
-					}
-					next = append(next, reader)
-				}
-			}
-		}
-		level = next
 	}
 	return out
 }
@@ -264,7 +218,7 @@ func headsAndDim(s *eval.Scope, product *onnx.Node, scores *eval.Value) (heads, 
 
 // causal reports whether later keys are masked: whether known numbers that
 // depend on positions are added to, or choose among, the scores.
-func (m *Model) causal(s *eval.Scope, scores string) bool {
+func causal(s *eval.Scope, scores string) bool {
 	name := scores
 	for range 30 {
 		n, at := s.Find(name)
@@ -277,7 +231,7 @@ func (m *Model) causal(s *eval.Scope, scores string) bool {
 			if !v.Known() || k < 2 || v.Shape[k-1] < 2 || v.Shape[k-2] < 2 || !v.Varies(k-1) {
 				continue
 			}
-			rows := rowsOf(v, k-2)
+			rows := trace.RowsOf(v, k-2)
 			first, last := rows[0][0], rows[0][len(rows[0])-1]
 			switch {
 			case n.Op == "Add" && (last < maskedBelow || math.IsInf(last, -1)) && first > maskedBelow:
@@ -454,13 +408,12 @@ func (p *projection) sum(s *eval.Scope, n *onnx.Node) (string, bool) {
 			return n.Input(1 - i), true
 		}
 	}
-	d := &detector{}
-	a, ok1 := d.factor(s, n.Input(0))
-	_, ok2 := d.factor(s, n.Input(1))
+	a, ok1 := trace.TermOf(s, n.Input(0))
+	_, ok2 := trace.TermOf(s, n.Input(1))
 	if ok1 && ok2 {
 		// both terms come from the same elements; of a part of the head, the
 		// rest follows in the Concat after it
-		return a.state, true
+		return a.State, true
 	}
 	return "", false
 }
@@ -488,7 +441,7 @@ func (p *projection) part(s *eval.Scope, n *onnx.Node, name string, in, out *eva
 		width = out.Shape[axis]
 		return p.took(in, axis, first, width)
 	case "Slice":
-		axis, from := slicedAxis(s, n, in)
+		axis, from := trace.SlicedAxis(s, n, in)
 		if axis < 0 {
 			return true
 		}

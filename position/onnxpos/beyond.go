@@ -95,10 +95,10 @@ func fusedSite(s site) bool {
 // beyond tells clamping from wrong numbers by the index of the last position.
 func (m *Model) beyond(s site, probe *eval.Evaluator) string {
 	for _, u := range sourcesOf(s) {
-		if u.index == "" || u.indexAt == nil {
+		if u.Index == "" || u.IndexAt == nil {
 			continue
 		}
-		v := probe.Scopes()[u.indexAt.Index()].Value(u.index)
+		v := probe.Scopes()[u.IndexAt.Index()].Value(u.Index)
 		if n := len(v.Ints); v.Known() && n >= 2 && v.Ints[n-1] == v.Ints[n-2] {
 			return "clamps"
 		}

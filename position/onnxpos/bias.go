@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
@@ -66,7 +67,7 @@ func (d *detector) largeBias(s *eval.Scope, n *onnx.Node, name string, v *eval.V
 	if !v.Large() || k < 3 || v.Len() == 0 || v.Shape[k-3] > maxHeads {
 		return
 	}
-	if gather, _ := relativeGather(s, name); gather != nil {
+	if gather, _ := trace.RelativeGather(s, name); gather != nil {
 		d.biases = append(d.biases, &bias{s, n, name, v, make([][][]float64, v.Shape[k-3])})
 	}
 }
@@ -196,8 +197,8 @@ func (m *Model) addBiases(d *detector) {
 			linear = append(linear, b)
 			continue
 		}
-		if n, s := relativeGather(b.scope, b.name); n != nil && m.bucketGather(b) == nil {
-			if table := stored(s, n.Input(0)); table != nil && !relative[table] {
+		if n, s := trace.RelativeGather(b.scope, b.name); n != nil && m.bucketGather(b) == nil {
+			if table := trace.Stored(s, n.Input(0)); table != nil && !relative[table] {
 				relative[table] = true
 				site, planar := m.distanceTable(s, n, b.node, len(b.heads))
 				if planar && windows != nil {
@@ -234,7 +235,7 @@ type alibiSite struct {
 	m        *Model
 	uses     []*bias
 	encoding position.Encoding
-	tables   []source
+	tables   []trace.Source
 	held     int
 	scale    float64 // by which the bias is multiplied before it is added
 }
@@ -284,29 +285,29 @@ func (m *Model) alibiSite(uses []*bias) *alibiSite {
 	}
 	e.Scheme = scheme
 	for _, u := range uses {
-		for _, src := range sources(u.scope, u.name) {
-			if src.tensor == nil || len(src.tensor.Dims) < 2 || !src.tensor.Type.IsFloat() ||
-				seen[src.tensor] {
+		for _, src := range trace.Sources(u.scope, u.name) {
+			if src.Tensor == nil || len(src.Tensor.Dims) < 2 || !src.Tensor.Type.IsFloat() ||
+				seen[src.Tensor] {
 				continue
 			}
-			n := int(src.tensor.Dims[len(src.tensor.Dims)-1])
+			n := int(src.Tensor.Dims[len(src.Tensor.Dims)-1])
 			switch {
-			case src.indexed != nil:
+			case src.Indexed != nil:
 				e.Form, e.Beyond, e.Capacity = report.FormTable, report.BeyondError, n
 			case m.fixedLength() > 1 && n == m.fixedLength():
 				e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, n
 			default:
 				continue
 			}
-			seen[src.tensor] = true
+			seen[src.Tensor] = true
 			a.tables = append(a.tables, src)
-			e.Where = append(e.Where, m.where(src.tensor))
+			e.Where = append(e.Where, m.where(src.Tensor))
 		}
 	}
 	if e.Form == report.FormRuntime {
-		e.Where = append(e.Where, report.Where{Node: nodeName(uses[0].node)})
+		e.Where = append(e.Where, report.Where{Node: uses[0].node.Title()})
 	}
-	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s adds a bias linear in the distance to attention scores (%d places)", nodeName(uses[0].node), len(uses))})
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s adds a bias linear in the distance to attention scores (%d places)", uses[0].node.Title(), len(uses))})
 	a.encoding = e
 	return a
 }
@@ -328,16 +329,16 @@ func (a *alibiSite) overlay(into map[*onnx.Tensor]*eval.Value) {
 		return
 	}
 	for _, src := range a.tables {
-		shape := make([]int, len(src.tensor.Dims))
-		for i, n := range src.tensor.Dims {
+		shape := make([]int, len(src.Tensor.Dims))
+		for i, n := range src.Tensor.Dims {
 			shape[i] = int(n)
 			if int(n) == a.encoding.Capacity {
 				shape[i] = a.held
 			}
 		}
-		v := eval.Shaped(src.tensor.Type, shape...)
-		v.Origins = []*onnx.Tensor{src.tensor}
-		into[src.tensor] = v
+		v := eval.Shaped(src.Tensor.Type, shape...)
+		v.Origins = []*onnx.Tensor{src.Tensor}
+		into[src.Tensor] = v
 	}
 }
 
@@ -371,11 +372,11 @@ func (m *Model) bucketGather(b *bias) *bucketSite {
 }
 
 func (m *Model) findBuckets(b *bias) *bucketSite {
-	n, s := relativeGather(b.scope, b.name)
+	n, s := trace.RelativeGather(b.scope, b.name)
 	if n == nil {
 		return nil
 	}
-	table := stored(s, n.Input(0))
+	table := trace.Stored(s, n.Input(0))
 	index := m.bucketIndex(s, n.Input(1))
 	if table == nil || len(table.Dims) != 2 || index == nil {
 		return nil
@@ -390,7 +391,7 @@ func (m *Model) findBuckets(b *bias) *bucketSite {
 			if !ok {
 				return bucketsBy{}
 			}
-			return bucketsBy{fit.BucketTable(by, int(table.Dims[0]), m.logDivisors(s, n.Input(1))), true}
+			return bucketsBy{fit.BucketTable(by, int(table.Dims[0]), trace.LogDivisors(s, n.Input(1))), true}
 		})
 		if !r.ok {
 			return nil
@@ -405,7 +406,7 @@ func (m *Model) findBuckets(b *bias) *bucketSite {
 	}
 	site.encoding = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
 		Where: []report.Where{m.where(table)}, Dtype: "",
-		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s gathers a bias by bucket of relative distance", nodeName(n))}}}
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s gathers a bias by bucket of relative distance", n.Title())}}}
 	site.bounded(s, n.Input(1))
 	return site
 }
@@ -427,8 +428,8 @@ func (b *bucketSite) bounded(s *eval.Scope, index string) {
 	if b.m.fixedLength() > 0 {
 		return
 	}
-	for _, src := range sources(s, index) {
-		t := src.tensor
+	for _, src := range trace.Sources(s, index) {
+		t := src.Tensor
 		if t == nil || t.Type.IsFloat() || len(t.Dims) < 2 {
 			continue
 		}
@@ -479,103 +480,6 @@ func (m *Model) sameBuckets(b *bucketSite) bool {
 		}
 	}
 	return false
-}
-
-// relativeGather finds a Gather of a constant by a matrix of indices that
-// depends on positions alone.
-func relativeGather(s *eval.Scope, name string) (*onnx.Node, *eval.Scope) {
-	g := eval.Once(s, "relative gather", name, func() gatherAt {
-		n, at := relativeGatherIn(s, name, map[sourceKey]bool{})
-		return gatherAt{n, at}
-	})
-	return g.node, g.scope
-}
-
-// gatherAt is a Gather and where it stands.
-type gatherAt struct {
-	node  *onnx.Node
-	scope *eval.Scope
-}
-
-// maxBehind bounds the values that are looked at behind one.
-const maxBehind = 400
-
-func relativeGatherIn(s *eval.Scope, name string, seen map[sourceKey]bool) (*onnx.Node, *eval.Scope) {
-	name, s = s.Through(name)
-	if key := (sourceKey{s, name}); seen[key] || len(seen) > maxBehind {
-		return nil, nil
-	} else {
-		seen[key] = true
-	}
-	n, at := s.Find(name)
-	if n == nil {
-		return nil, nil
-	}
-	if n.Op == "Gather" && stored(at, n.Input(0)) != nil {
-		index := at.Enlarge(n.Input(1))
-		if len(index.Shape) >= 2 && index.Known() && !index.Data && index.Varies(len(index.Shape)-1) {
-			if _, _, counts := index.Counts(); !counts {
-				return n, at
-			}
-		}
-	}
-	for _, in := range dataInputs(n) {
-		if found, scope := relativeGatherIn(at, in, seen); found != nil {
-			return found, scope
-		}
-	}
-	return nil, nil
-}
-
-// stored is the constant that a value is, or is dequantised from.
-func stored(s *eval.Scope, name string) *onnx.Tensor {
-	for range 4 {
-		if t := s.Tensor(name); t != nil {
-			return t
-		}
-		n, at := s.Find(name)
-		if n == nil || n.Op != "DequantizeLinear" && n.Op != "QuantizeLinear" && n.Op != "Cast" {
-			return nil
-		}
-		name, s = n.Input(0), at
-	}
-	return nil
-}
-
-// logDivisors are the scalar constants that something is divided by on the way
-// to an index: ln(max_distance / max_exact) is one. What divides a logarithm
-// itself comes first.
-func (m *Model) logDivisors(s *eval.Scope, name string) []float64 {
-	var logarithms, out []float64
-	seen := map[string]bool{}
-	var walk func(s *eval.Scope, name string, depth int)
-	walk = func(s *eval.Scope, name string, depth int) {
-		if seen[name] || depth > 40 {
-			return
-		}
-		seen[name] = true
-		n, at := s.Find(name)
-		if n == nil {
-			return
-		}
-		if n.Op == "Div" || n.Op == "Mul" {
-			if x, ok := at.Value(n.Input(1)).Scalar(); ok && at.Value(n.Input(1)).Type.IsFloat() {
-				if n.Op == "Mul" && x != 0 {
-					x = 1 / x
-				}
-				if from, _ := at.Find(n.Input(0)); from != nil && from.Op == "Log" {
-					logarithms = append(logarithms, x)
-				} else {
-					out = append(out, x)
-				}
-			}
-		}
-		for _, in := range n.Inputs {
-			walk(at, in, depth+1)
-		}
-	}
-	walk(s, name, 0)
-	return append(logarithms, out...)
 }
 
 // Encoding is what inspect tells of the site.

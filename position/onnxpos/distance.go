@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -17,11 +18,11 @@ import (
 // multiplied with (Shaw et al. 2018, eq. 3; facts/ONNX-PATTERNS §5). planar tells
 // that positions are an image's, in rows and columns.
 func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) (site *otherSite, planar bool) {
-	table, index := stored(s, gather.Input(0)), s.Value(gather.Input(1))
+	table, index := trace.Stored(s, gather.Input(0)), s.Value(gather.Input(1))
 	rows := int(table.Dims[gatherAxis(gather, table)])
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, Heads: heads}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.where(table)}, Dtype: table.Type.String(),
-		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s picks a row by the difference of positions; %s uses it on scores", nodeName(gather), nodeName(use))}}}
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s picks a row by the difference of positions; %s uses it on scores", gather.Title(), use.Title())}}}
 	if window := windowOf(index, rows); window != nil || m.imageInput() != nil && !alongLine(index) {
 		other.Window = window
 		e.Scheme, e.Beyond = other, report.BeyondError
@@ -119,9 +120,9 @@ func (m *Model) distanceVectors(d *detector) {
 				if found || state.Known() || !state.Type.IsFloat() || !v.Known() {
 					continue
 				}
-				gather, at := relativeGather(s, n.Input(i))
+				gather, at := trace.RelativeGather(s, n.Input(i))
 				switch {
-				case gather != nil && len(stored(at, gather.Input(0)).Dims) == 2:
+				case gather != nil && len(trace.Stored(at, gather.Input(0)).Dims) == 2:
 					site, _ := m.distanceTable(at, gather, n, 0)
 					m.sites = append(m.sites, site)
 					found = true
@@ -250,9 +251,9 @@ func (b *bias) classes(ahead int) (classes map[int]int, ok bool) {
 func (m *Model) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) site {
 	k := len(v.Shape)
 	e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeRelativeTable}, Form: report.FormTable, Beyond: report.BeyondContinues,
-		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies the state by vectors that depend on the distance of %d positions alone", nodeName(n), v.Shape[k-3])}}}
-	for _, src := range sources(s, name) {
-		if t := src.tensor; t != nil && len(t.Dims) >= 2 && t.Type.IsFloat() {
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies the state by vectors that depend on the distance of %d positions alone", n.Title(), v.Shape[k-3])}}}
+	for _, src := range trace.Sources(s, name) {
+		if t := src.Tensor; t != nil && len(t.Dims) >= 2 && t.Type.IsFloat() {
 			e.Where = append(e.Where, m.where(t))
 			if t.Len() == int64(v.Len()) {
 				e.Form = report.FormBaked
@@ -308,18 +309,18 @@ func (b *bias) symmetric(window []int) bool {
 // fromConstants reports whether a bias is made of nothing but constants: a
 // table that the graph resamples before it looks distances up in it.
 func (m *Model) fromConstants(u *bias) bool {
-	found := sources(u.scope, u.name)
-	return len(found) > 0 && !slices.ContainsFunc(found, func(src source) bool { return src.tensor == nil })
+	found := trace.Sources(u.scope, u.name)
+	return len(found) > 0 && !slices.ContainsFunc(found, func(src trace.Source) bool { return src.Tensor == nil })
 }
 
 // holdsMatrix reports whether a bias comes from constants of its own size, or
 // through weights from constants of relative coordinates (Swin v2).
 func (m *Model) holdsMatrix(u *bias, n int) bool {
-	for _, src := range sources(u.scope, u.name) {
-		if src.tensor == nil {
+	for _, src := range trace.Sources(u.scope, u.name) {
+		if src.Tensor == nil {
 			continue
 		}
-		if k := len(src.tensor.Dims); k >= 2 && (int(src.tensor.Dims[k-1]) == n || int(src.tensor.Len())%(n*n) == 0 || int(src.tensor.Dims[k-1]) == 2) {
+		if k := len(src.Tensor.Dims); k >= 2 && (int(src.Tensor.Dims[k-1]) == n || int(src.Tensor.Len())%(n*n) == 0 || int(src.Tensor.Dims[k-1]) == 2) {
 			return true
 		}
 	}
@@ -337,8 +338,8 @@ func (m *Model) relativeTable(uses []*bias) site {
 	}
 	if !m.holdsMatrix(u, n) && (window == nil || !m.fromConstants(u)) {
 		return &otherSite{position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown, Heads: len(u.heads)}, Form: report.FormRuntime, Beyond: report.BeyondContinues,
-			Where:    []report.Where{{Node: nodeName(u.node)}},
-			Evidence: []report.Evidence{{Kind: "structure", Says: nodeName(u.node) + " adds to scores what the graph computes from distances, by no rule that is known"}}}}
+			Where:    []report.Where{{Node: u.node.Title()}},
+			Evidence: []report.Evidence{{Kind: "structure", Says: u.node.Title() + " adds to scores what the graph computes from distances, by no rule that is known"}}}}
 	}
 	if window != nil {
 		other.Window = window
@@ -348,16 +349,16 @@ func (m *Model) relativeTable(uses []*bias) site {
 		}
 	}
 	e := position.Encoding{Scheme: other, Form: report.FormBaked, Beyond: report.BeyondError,
-		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", nodeName(u.node), n, len(u.heads[0][0]), len(uses))}}}
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", u.node.Title(), n, len(u.heads[0][0]), len(uses))}}}
 	if m.fixedLength() == n { // of text: nothing else says how far it goes
 		e.Capacity = n
 	}
 	seen := map[*onnx.Tensor]bool{}
 	for _, use := range uses {
-		for _, src := range sources(use.scope, use.name) {
-			if src.tensor != nil && len(src.tensor.Dims) > 1 && !seen[src.tensor] {
-				seen[src.tensor] = true
-				e.Where = append(e.Where, m.where(src.tensor))
+		for _, src := range trace.Sources(use.scope, use.name) {
+			if src.Tensor != nil && len(src.Tensor.Dims) > 1 && !seen[src.Tensor] {
+				seen[src.Tensor] = true
+				e.Where = append(e.Where, m.where(src.Tensor))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -87,8 +88,8 @@ func (c *lengthChange) leftBehind(old, s *eval.Scope, n *onnx.Node) (at int, fou
 		index, ok := s.Value(n.Input(1)).Scalar()
 		return int(index), ok && grown(int(n.Int("axis", 0))) && index < float64(fixed) && late(int64(math.Max(index, 0)))
 	}
-	axes := listOf(s, n, "axes", 3)
-	for _, limits := range [][]int64{listOf(s, n, "starts", 1), listOf(s, n, "ends", 2)} {
+	axes := trace.ListOf(s, n, "axes", 3)
+	for _, limits := range [][]int64{trace.ListOf(s, n, "starts", 1), trace.ListOf(s, n, "ends", 2)} {
 		for i, x := range limits {
 			axis := i
 			if i < len(axes) {

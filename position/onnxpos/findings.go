@@ -131,99 +131,15 @@ func (f *finder) graphs() {
 				made[number] = true
 			}
 		}
-		if n := cycle(g); n != nil {
-			f.add(ruleNodeCycle, report.LevelError, fmt.Sprintf("%s stands in a cycle of nodes: none of them can run first", nodeName(n)), "have the model exported again", nodeWhere(n))
+		if n := g.Cycle(); n != nil {
+			f.add(ruleNodeCycle, report.LevelError, fmt.Sprintf("%s stands in a cycle of nodes: none of them can run first", n.Title()), "have the model exported again", nodeWhere(n))
 		}
 	})
 }
 
 func nodeWhere(n *onnx.Node) *report.Where {
 	r := n.Range()
-	return &report.Where{Node: nodeName(n), Range: &r}
-}
-
-// cycle returns a node that needs its own output, nil when there is none.
-func cycle(g *onnx.Graph) *onnx.Node {
-	if inOrder(g) {
-		return nil // as nearly always: without a count of every reader
-	}
-	waits, w := stuck(g), g.Wiring()
-	// Going back from a node that still waits ends in a circle.
-	seen := make([]bool, len(g.Nodes))
-	for _, n := range g.Nodes {
-		if waits[n.Index()] == 0 {
-			continue
-		}
-		for !seen[n.Index()] {
-			seen[n.Index()] = true
-			for i := range n.Inputs {
-				in, ok := w.Input(n, i)
-				if !ok {
-					continue
-				}
-				if p := w.Producer(in); p != nil && waits[p.Index()] > 0 {
-					n = p
-					break
-				}
-			}
-		}
-		return n
-	}
-	return nil
-}
-
-// inOrder reports whether every node stands after those that it needs, as the
-// specification asks: then there is no cycle.
-func inOrder(g *onnx.Graph) bool { return late(g) == nil }
-
-// late is the first node that stands before one that it needs, nil when there is none.
-func late(g *onnx.Graph) *onnx.Node {
-	w := g.Wiring()
-	for _, n := range g.Nodes {
-		for i := range n.Inputs {
-			if in, ok := w.Input(n, i); ok && w.Producer(in) != nil && w.Producer(in).Index() >= n.Index() {
-				return n
-			}
-		}
-	}
-	return nil
-}
-
-// stuck counts for every node the inputs that never come: what is left when
-// nodes whose inputs are there have been taken away.
-func stuck(g *onnx.Graph) (waits []int) {
-	w := g.Wiring()
-	waits = make([]int, len(g.Nodes))
-	for v := range w.Len() {
-		if w.Producer(v) == nil {
-			continue
-		}
-		for _, r := range w.Readers(v) {
-			waits[r.Index()]++
-		}
-	}
-	ready := make([]*onnx.Node, 0, len(g.Nodes))
-	for _, n := range g.Nodes {
-		if waits[n.Index()] == 0 {
-			ready = append(ready, n)
-		}
-	}
-	for len(ready) > 0 {
-		n := ready[len(ready)-1]
-		ready = ready[:len(ready)-1]
-		for i := range n.Outputs {
-			v, ok := w.Output(n, i)
-			if !ok || w.Producer(v) != n {
-				continue
-			}
-			for _, r := range w.Readers(v) {
-				if waits[r.Index()]--; waits[r.Index()] == 0 {
-					ready = append(ready, r)
-				}
-			}
-		}
-	}
-	return waits
+	return &report.Where{Node: n.Title(), Range: &r}
 }
 
 // maxScanned bounds the elements of a table that inspect looks at one by one.
@@ -254,7 +170,7 @@ func (f *finder) tables() {
 				continue
 			}
 			if read == nil {
-				read = readNames(f.m.file)
+				read = f.m.file.ReadNames()
 			}
 			if !read[t.Name] {
 				f.add(ruleUnreadTable, report.LevelNote, fmt.Sprintf("nothing reads %q, which has the shape of the table in use", t.Name), "", f.at(t))
@@ -286,28 +202,12 @@ type tableShape struct {
 	columns int64
 }
 
-// readNames are the names that nodes read or graphs give back.
-func readNames(f *onnx.File) map[string]bool {
-	out := map[string]bool{}
-	f.Graphs(func(g *onnx.Graph) {
-		for _, n := range g.Nodes {
-			for _, in := range n.Inputs {
-				out[in] = true
-			}
-		}
-		for _, o := range g.Outputs {
-			out[o.Name] = true
-		}
-	})
-	return out
-}
-
 // siteTables are the tables of rows that a site owns.
 func siteTables(s site) []tableRows {
 	var out []tableRows
 	switch s := s.(type) {
 	case *tableSite:
-		if s.uses[0].source.tensor == nil {
+		if s.uses[0].source.Tensor == nil {
 			return nil
 		}
 		rows := s.rows()

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -122,25 +123,4 @@ func (c *lengthChange) imageInputs() map[string]*eval.Value {
 
 // Resampled reports whether the graph itself resamples the table before it adds
 // it.
-func (t *tableSite) Resampled() bool { return resamples(t.uses[0].scope, t.uses[0].name) }
-
-// resamples reports whether a value went through a Resize.
-func resamples(s *eval.Scope, name string) bool {
-	seen := map[string]bool{}
-	queue := []string{name}
-	for i := 0; i < len(queue) && i < maxTrace; i++ {
-		if seen[queue[i]] {
-			continue
-		}
-		seen[queue[i]] = true
-		n, at := s.Find(queue[i])
-		if n == nil || at != s {
-			continue
-		}
-		if n.Op == "Resize" {
-			return true
-		}
-		queue = append(queue, dataInputs(n)...)
-	}
-	return false
-}
+func (t *tableSite) Resampled() bool { return trace.Resamples(t.uses[0].scope, t.uses[0].name) }

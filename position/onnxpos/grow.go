@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
 // maxRead bounds the elements of a constant that is read to be grown.
@@ -173,7 +174,7 @@ func (m *Model) onlyAngles(t *onnx.Tensor) bool {
 				}
 			}
 		}
-		for i := 0; i < len(queue) && i < maxTrace; i++ {
+		for i := 0; i < len(queue) && i < trace.MaxSteps; i++ {
 			for _, n := range s.Consumers(queue[i]) {
 				switch {
 				case n.Op == "Sin" || n.Op == "Cos":

@@ -10,6 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
@@ -139,11 +140,11 @@ func (t tableRows) encode(values []float64) ([]byte, error) {
 
 // Hold stores more rows, or the rows of another scheme, in the table.
 func (t *tableSite) Hold(want position.Want) error {
-	if t.uses[0].source.trig != nil {
+	if t.uses[0].source.Trig != nil {
 		return t.holdRuntime(want)
 	}
 	rows := t.rows()
-	offset := int(t.uses[0].source.first)
+	offset := int(t.uses[0].source.First)
 	n := want.Positions + offset
 	if g, ok := t.encoding.Scheme.(schemes.Learned); ok && g.Grid != nil {
 		if w, ok := want.Scheme.(schemes.Learned); !ok || w.Grid == nil || want.Rows == nil {
@@ -194,7 +195,7 @@ func (t *tableSite) holdRuntime(want position.Want) error {
 
 // Neutralize makes the table add nothing.
 func (t *tableSite) Neutralize() error {
-	if t.uses[0].source.tensor == nil {
+	if t.uses[0].source.Tensor == nil {
 		return &position.Refusal{Why: "the graph computes its sinusoid: no table can be emptied", Instead: "leave the old encoding in place"}
 	}
 	zero := func(_ int, dst []float64) error { clear(dst); return nil }
@@ -233,7 +234,7 @@ func (r *rotarySite) Hold(want position.Want) error {
 func (r *rotarySite) angles() []tableRows {
 	var out []tableRows
 	for _, t := range r.trig {
-		for _, a := range r.tablesOf(sources(t.scope, t.trig.Input(0)), r.uses[0]) {
+		for _, a := range r.tablesOf(trace.Sources(t.Scope, t.Trig.Input(0)), r.uses[0]) {
 			if a.Len() == r.encoding.Capacity && !slices.ContainsFunc(out, func(o tableRows) bool { return o.tensor == a.tensor }) {
 				out = append(out, a)
 			}
@@ -428,8 +429,8 @@ func (r *rotarySite) holdFrequencies(scheme schemes.Rotary) error {
 func (r *rotarySite) frequencyTensors(f []float64) []*onnx.Tensor {
 	var out []*onnx.Tensor
 	for _, t := range r.trig {
-		for _, src := range sources(t.scope, t.trig.Input(0)) {
-			c := src.tensor
+		for _, src := range trace.Sources(t.Scope, t.Trig.Input(0)) {
+			c := src.Tensor
 			if c == nil || slices.Contains(out, c) || int(c.Len()) != len(f) && int(c.Len()) != 2*len(f) || !c.Type.IsFloat() {
 				continue
 			}
@@ -485,19 +486,19 @@ func (r *rotarySite) setAmplitude(a float64) {
 
 // amplitudeConstant is the scalar by which the output of Cos or Sin is
 // multiplied at once, where every reader does and it is no other's.
-func amplitudeConstant(t source) *onnx.Tensor {
-	consumers := t.scope.Consumers(t.trig.Output(0))
+func amplitudeConstant(t trace.Source) *onnx.Tensor {
+	consumers := t.Scope.Consumers(t.Trig.Output(0))
 	if len(consumers) != 1 || consumers[0].Op != "Mul" {
 		return nil
 	}
 	n := consumers[0]
 	for i := range 2 {
-		c := t.scope.Tensor(n.Input(i))
+		c := t.Scope.Tensor(n.Input(i))
 		if c == nil || c.Len() != 1 {
 			continue
 		}
-		for _, o := range t.scope.Consumers(n.Input(i)) { // shared by cos and sin only
-			if in, _ := t.scope.Find(o.Input(1 - slices.Index(o.Inputs, n.Input(i)))); in == nil || in.Op != "Cos" && in.Op != "Sin" {
+		for _, o := range t.Scope.Consumers(n.Input(i)) { // shared by cos and sin only
+			if in, _ := t.Scope.Find(o.Input(1 - slices.Index(o.Inputs, n.Input(i)))); in == nil || in.Op != "Cos" && in.Op != "Sin" {
 				return nil
 			}
 		}
@@ -507,21 +508,21 @@ func amplitudeConstant(t source) *onnx.Tensor {
 }
 
 // multiply puts a Mul behind a Cos or Sin node.
-func (r *rotarySite) multiply(t source, by float64) {
+func (r *rotarySite) multiply(t trace.Source, by float64) {
 	e := r.m.editor
-	v := t.scope.Value(t.trig.Output(0))
+	v := t.Scope.Value(t.Trig.Output(0))
 	b, err := onnx.EncodeFloats(v.Type, []float64{by}, nil)
-	consumers := t.scope.Consumers(t.trig.Output(0))
+	consumers := t.Scope.Consumers(t.Trig.Output(0))
 	if err != nil || len(consumers) == 0 {
 		return
 	}
 	why := "attention factor"
-	c := e.AddInitializer(outermost(t.trig.Graph), "modelpatch/attention_factor", v.Type, nil, b, why)
-	out := e.FreshName("modelpatch/" + t.trig.Output(0))
-	e.InsertNodes(consumers[0], []onnx.NewNode{{Op: "Mul", Inputs: []string{t.trig.Output(0), c}, Outputs: []string{out}}}, why)
+	c := e.AddInitializer(t.Trig.Graph.Outermost(), "modelpatch/attention_factor", v.Type, nil, b, why)
+	out := e.FreshName("modelpatch/" + t.Trig.Output(0))
+	e.InsertNodes(consumers[0], []onnx.NewNode{{Op: "Mul", Inputs: []string{t.Trig.Output(0), c}, Outputs: []string{out}}}, why)
 	for _, n := range consumers {
 		for i, in := range n.Inputs {
-			if in == t.trig.Output(0) {
+			if in == t.Trig.Output(0) {
 				e.RenameInput(n, i, out, why)
 			}
 		}
@@ -581,7 +582,7 @@ func (a *alibiSite) Hold(want position.Want) error {
 	}
 	a.held = want.Positions
 	for _, src := range a.tables {
-		if err := a.grow(src.tensor, want.Positions); err != nil {
+		if err := a.grow(src.Tensor, want.Positions); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -113,7 +114,7 @@ func (m *Model) SetLength(old, new int) (err error) {
 			Instead: "export the model for the wanted input size"}
 	}
 	if n := m.unrolled(); n != nil {
-		return &position.Refusal{Why: fmt.Sprintf("the graph is unrolled: it treats each of its %d positions by nodes of its own, such as %s", m.fixedLength(), nodeName(n)),
+		return &position.Refusal{Why: fmt.Sprintf("the graph is unrolled: it treats each of its %d positions by nodes of its own, such as %s", m.fixedLength(), n.Title()),
 			Instead: "export the model for the wanted length"}
 	}
 	c := m.change(old, new)
@@ -292,7 +293,7 @@ func (c *lengthChange) refuse(n *onnx.Node, why string) error {
 	if *c.large != "" {
 		return &position.Refusal{Why: fmt.Sprintf("the graph cannot run at %d: %s", c.new, *c.large), Instead: "a lesser length, or export the model again with a mask that it computes"}
 	}
-	return &position.Refusal{Why: fmt.Sprintf("the graph cannot run at %d: %s: %s", c.new, nodeName(n), why),
+	return &position.Refusal{Why: fmt.Sprintf("the graph cannot run at %d: %s: %s", c.new, n.Title(), why),
 		Instead: "export the model again with a free sequence length, or for this one"}
 }
 
@@ -396,20 +397,20 @@ func choices(at []int) [][]int {
 func (c *lengthChange) shortIndex(e *eval.Evaluator) (*onnx.Node, *eval.Scope, string) {
 	for _, s := range c.m.sites {
 		for _, u := range sourcesOf(s) {
-			if u.index == "" || u.indexAt == nil {
+			if u.Index == "" || u.IndexAt == nil {
 				continue
 			}
-			i := u.indexAt.Index()
+			i := u.IndexAt.Index()
 			if i < 0 || i >= len(e.Scopes()) {
 				continue
 			}
 			at := e.Scopes()[i]
-			v := at.Value(u.index)
-			if !v.Known() || v.Ints == nil || u.indexed.Op == "GatherND" || strings.HasSuffix(u.indexed.Op, "EmbedLayerNormalization") {
+			v := at.Value(u.Index)
+			if !v.Known() || v.Ints == nil || u.Indexed.Op == "GatherND" || strings.HasSuffix(u.Indexed.Op, "EmbedLayerNormalization") {
 				continue
 			}
 			if _, _, ok := v.Counts(); !ok && slices.Max(v.Shape) >= c.new {
-				return u.indexed, at, u.index
+				return u.Indexed, at, u.Index
 			}
 		}
 	}
@@ -451,12 +452,12 @@ func (c *lengthChange) growsMatrix(s *eval.Scope, name string) bool {
 		return p.dims[k-1] == int64(c.new) && p.dims[k-2] == int64(c.new)
 	}
 	n, at := s.Find(name)
-	return made(s.Tensor(name)) || n != nil && slices.ContainsFunc(cone(at, n), made)
+	return made(s.Tensor(name)) || n != nil && slices.ContainsFunc(trace.Cone(at, n), made)
 }
 
 // usesOf are the sources of a site that are selected by an index.
-func sourcesOf(s site) []source {
-	var out []source
+func sourcesOf(s site) []trace.Source {
+	var out []trace.Source
 	switch s := s.(type) {
 	case *tableSite:
 		for _, u := range s.uses {
@@ -464,8 +465,8 @@ func sourcesOf(s site) []source {
 		}
 	case *rotarySite:
 		for _, u := range s.uses {
-			for _, src := range sources(u.scope, u.cos) {
-				if src.indexed != nil {
+			for _, src := range trace.Sources(u.scope, u.cos) {
+				if src.Indexed != nil {
 					out = append(out, src)
 				}
 			}
@@ -481,7 +482,7 @@ func (c *lengthChange) repairIndex(s *eval.Scope, name string) bool {
 		return false
 	}
 	scope := c.m.probe.Scopes()[at.Index()]
-	for _, t := range cone(scope, n) {
+	for _, t := range trace.Cone(scope, n) {
 		if c.m.editor.Replaced(t) || c.planned[t] != nil {
 			continue
 		}

@@ -438,16 +438,10 @@ func (m *Model) convolved(name string) bool {
 		case "DynamicQuantizeLinear", "QuantizeLinear", "DequantizeLinear", "Unsqueeze", "Transpose", "Cast", "Identity":
 			name = n.Output(0)
 		default:
-			return isConvolution(n)
+			return n.IsConvolution()
 		}
 	}
 	return false
-}
-
-// isConvolution reports whether a node is a convolution, quantised or not, with an
-// activation or not (facts/ONNX-PATTERNS §6).
-func isConvolution(n *onnx.Node) bool {
-	return n.Op == "Conv" || n.Op == "FusedConv" || n.Op == "ConvInteger" || n.Op == "QLinearConv"
 }
 
 // GaveUp says why the graph was not looked at whole, "" where it was.

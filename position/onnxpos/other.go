@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
@@ -66,7 +67,7 @@ func (m *Model) addOthers(d *detector) {
 		}
 	}
 	if len(m.sites) == 0 && d.unread != nil {
-		m.sites = append(m.sites, unknownAt(nodeName(d.unread), "constants meet the data here that are too many to be looked at; no other encoding was recognised"))
+		m.sites = append(m.sites, unknownAt(d.unread.Title(), "constants meet the data here that are too many to be looked at; no other encoding was recognised"))
 	}
 	if len(m.sites) == 0 && !m.enlargePicture() {
 		m.sites = append(m.sites, m.withoutEncoding())
@@ -131,7 +132,7 @@ func (m *Model) endTables() {
 		if runs, failure := m.bound(); failure != nil && strings.HasPrefix(failure.Node.Op, "Gather") {
 			o.encoding.Capacity, o.encoding.Beyond = runs, report.BeyondError
 			o.encoding.Evidence = append(o.encoding.Evidence, report.Evidence{Kind: "structure",
-				Says: fmt.Sprintf("%s fails at %d tokens: %v", nodeName(failure.Node), runs+1, failure.Err)})
+				Says: fmt.Sprintf("%s fails at %d tokens: %v", failure.Node.Title(), runs+1, failure.Err)})
 		}
 	}
 }
@@ -144,9 +145,9 @@ func (m *Model) unexplained() site {
 		return nil
 	}
 	return &otherSite{position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Capacity: runs, Beyond: report.BeyondError,
-		Where: []report.Where{{Node: nodeName(failure.Node)}},
+		Where: []report.Where{{Node: failure.Node.Title()}},
 		Evidence: []report.Evidence{{Kind: "structure",
-			Says: fmt.Sprintf("no encoding was recognised, and the graph cannot run at %d tokens: %s: %v", runs+1, nodeName(failure.Node), failure.Err)}}}}
+			Says: fmt.Sprintf("no encoding was recognised, and the graph cannot run at %d tokens: %s: %v", runs+1, failure.Node.Title(), failure.Err)}}}}
 }
 
 // failsAt is what first fails at another length, and not at that of the probe.
@@ -207,22 +208,22 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 	if !v.Known() || v.Floats == nil {
 		return nil
 	}
-	axis := positionAxis(v)
+	axis := trace.PositionAxis(v)
 	if axis < 0 {
 		return nil
 	}
 	rows := eval.Ask(v, "rows", func() matrix {
 		m.spendElements(v.Len())
-		return rowsOf(v, axis)
+		return trace.RowsOf(v, axis)
 	})
 	form := report.FormBaked
 	var trig *onnx.Node
-	var cut *source // a table of all distances, of which the graph cuts what a length needs
-	for _, src := range sources(s, name) {
-		if src.trig != nil {
-			form, trig = report.FormRuntime, src.trig
+	var cut *trace.Source // a table of all distances, of which the graph cuts what a length needs
+	for _, src := range trace.Sources(s, name) {
+		if src.Trig != nil {
+			form, trig = report.FormRuntime, src.Trig
 		}
-		if src.tensor != nil && src.indexed != nil && src.indexed.Op == "Slice" {
+		if src.Tensor != nil && src.Indexed != nil && src.Indexed.Op == "Slice" {
 			cut = &src
 		}
 	}
@@ -242,7 +243,7 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 	}
 	other := schemes.Other{Kind: report.SchemeRelativeSinusoid, Dim: rows.Cols(), Base: base}
 	e := position.Encoding{Scheme: other, Form: form, Beyond: report.BeyondContinues,
-		Evidence: []report.Evidence{{Kind: "structure", Says: nodeName(n) + " multiplies sines and cosines of distances by weights"}}}
+		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " multiplies sines and cosines of distances by weights"}}}
 	if form == report.FormBaked {
 		e.Beyond, e.Capacity = report.BeyondError, m.sizes.length
 	}
@@ -253,32 +254,14 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 // which the graph cuts those of the input's length (Conformer). With one
 // position more than n the cut begins at −1, which is the last row: the graph
 // runs and is wrong (facts/ONNX-PATTERNS §8).
-func (m *Model) relativeCut(n *onnx.Node, src source, dim int, base float64) site {
+func (m *Model) relativeCut(n *onnx.Node, src trace.Source, dim int, base float64) site {
 	e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeRelativeSinusoid, Dim: dim, Base: base}, Form: report.FormTable,
-		Capacity: int(src.tensor.Dims[src.axis]+1) / 2, Beyond: report.BeyondError, Where: []report.Where{m.where(src.tensor)},
-		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies sines and cosines of distances by weights; %s cuts them out of a table", nodeName(n), nodeName(src.indexed))}}}
-	if from := src.indexed.Input(1); from != "" && !clamped(src.scope, from) {
+		Capacity: int(src.Tensor.Dims[src.Axis]+1) / 2, Beyond: report.BeyondError, Where: []report.Where{m.where(src.Tensor)},
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies sines and cosines of distances by weights; %s cuts them out of a table", n.Title(), src.Indexed.Title())}}}
+	if from := src.Indexed.Input(1); from != "" && !trace.Clamped(src.Scope, from) {
 		e.Beyond = report.BeyondWrong
 	}
 	return &otherSite{e}
-}
-
-// clamped reports whether a number is kept within bounds on its way.
-func clamped(s *eval.Scope, name string) bool {
-	seen := map[string]bool{}
-	queue := []string{name}
-	for i := 0; i < len(queue) && i < maxTrace; i++ {
-		n, at := s.Find(queue[i])
-		if n == nil || at != s || seen[queue[i]] {
-			continue
-		}
-		seen[queue[i]] = true
-		if n.Op == "Max" || n.Op == "Clip" || n.Op == "Where" {
-			return true
-		}
-		queue = append(queue, n.Inputs...)
-	}
-	return false
 }
 
 // deinterleaved puts even columns before odd ones.
@@ -297,7 +280,7 @@ func (m matrix) deinterleaved() matrix {
 
 // isWeight reports whether a value is a constant matrix of the model.
 func isWeight(s *eval.Scope, name string) bool {
-	t := stored(s, name)
+	t := trace.Stored(s, name)
 	return t != nil && len(t.Dims) >= 2
 }
 
@@ -360,7 +343,7 @@ func (m *Model) disentangled(d *detector) site {
 				continue
 			}
 			k := len(index.Shape)
-			if index.Shape[k-1] < 2 || !index.Varies(k-1) || !index.Varies(k-2) || !isScores(s, n.Output(0)) {
+			if index.Shape[k-1] < 2 || !index.Varies(k-1) || !index.Varies(k-2) || !trace.IsScores(s, n.Output(0)) {
 				continue
 			}
 			return m.disentangledSite(d, s, n, data.Shape[len(data.Shape)-1])
@@ -370,9 +353,9 @@ func (m *Model) disentangled(d *detector) site {
 }
 
 func (m *Model) disentangledSite(d *detector, s *eval.Scope, n *onnx.Node, rows int) site {
-	for _, src := range sources(s, n.Input(0)) {
+	for _, src := range trace.Sources(s, n.Input(0)) {
 		// Version 1 cuts what one length needs out of the middle of its table.
-		if t := src.tensor; t != nil && src.indexed != nil && src.indexed.Op == "Slice" && src.axis == 0 && len(t.Dims) == 2 && int(t.Dims[0]) > rows && src.first > 0 {
+		if t := src.Tensor; t != nil && src.Indexed != nil && src.Indexed.Op == "Slice" && src.Axis == 0 && len(t.Dims) == 2 && int(t.Dims[0]) > rows && src.First > 0 {
 			rows = int(t.Dims[0])
 			break
 		}
@@ -380,7 +363,7 @@ func (m *Model) disentangledSite(d *detector, s *eval.Scope, n *onnx.Node, rows 
 	index := m.bucketIndex(s, n.Input(1))
 	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2, MaxDistance: m.bucketsFarthest(s, n.Input(1), index, rows)}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
-		Evidence: []report.Evidence{{Kind: "structure", Says: nodeName(n) + " picks scores against a table by bucket of distance"}}}
+		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " picks scores against a table by bucket of distance"}}}
 	if other.MaxDistance == 0 && m.fixedLength() > 0 && index != nil && index.Shape[len(index.Shape)-1] > rows/4+1 { // the logarithm was folded
 		for _, far := range fit.UsualDistances(rows, rows/4) {
 			if deberta(index, rows, far) {
@@ -399,7 +382,7 @@ func (m *Model) disentangledSite(d *detector, s *eval.Scope, n *onnx.Node, rows 
 // buckets/2, and ln((max−1)/mid) a divisor on the way (facts/NUMERICS §6). Which
 // one, the index itself tells.
 func (m *Model) bucketsFarthest(s *eval.Scope, name string, index *eval.Value, rows int) int {
-	for _, x := range m.logDivisors(s, name) {
+	for _, x := range trace.LogDivisors(s, name) {
 		far := int(math.Round(float64(rows/4)*math.Exp(x))) + 1
 		if far > rows/4 && far < 1e5 && deberta(index, rows, far) {
 			return far
@@ -449,23 +432,19 @@ func besideConvolution(s site) bool {
 func (m *Model) positionalConvolution(d *detector) site {
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			if !isConvolution(n) || n.Int("group", 1) < 2 {
+			if !n.IsConvolution() || n.Int("group", 1) < 2 {
 				continue
 			}
 			if add := residualOf(s, n); add != nil {
 				e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeConv}, Beyond: report.BeyondContinues,
-					Where:    []report.Where{{Node: nodeName(n)}},
-					Evidence: []report.Evidence{{Kind: "structure", Says: nodeName(add) + " adds a grouped convolution of the sequence to its input"}}}
+					Where:    []report.Where{{Node: n.Title()}},
+					Evidence: []report.Evidence{{Kind: "structure", Says: add.Title() + " adds a grouped convolution of the sequence to its input"}}}
 				return &otherSite{e}
 			}
 		}
 	}
 	return nil
 }
-
-// reshapes are operators that leave the elements as they are, or nearly so.
-var reshapes = map[string]bool{"Transpose": true, "Reshape": true, "Unsqueeze": true, "Squeeze": true, "Identity": true, "Cast": true,
-	"QuantizeLinear": true, "DequantizeLinear": true, "DynamicQuantizeLinear": true}
 
 // onTheWay are what a positional convolution's output may go through before
 // it is added: activations, norms, further convolutions over the sequence.
@@ -485,7 +464,7 @@ func pooled(s *eval.Scope, name string, before map[string]bool) bool {
 		if averaged && before[name] {
 			return true
 		}
-		if n == nil || at != s || !reshapes[n.Op] && n.Op != "AveragePool" && n.Op != "Slice" && n.Op != "Pad" {
+		if n == nil || at != s || !trace.Reshapes[n.Op] && n.Op != "AveragePool" && n.Op != "Slice" && n.Op != "Pad" {
 			return false
 		}
 		averaged = averaged || n.Op == "AveragePool"
@@ -501,7 +480,7 @@ func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
 	for name, depth := n.Input(0), 0; name != "" && depth < 10; depth++ {
 		before[name] = true
 		p, at := s.Find(name)
-		if p == nil || at != s || !reshapes[p.Op] {
+		if p == nil || at != s || !trace.Reshapes[p.Op] {
 			break
 		}
 		name = p.Input(0)
@@ -509,7 +488,7 @@ func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
 	seen := map[string]bool{}
 	var walk func(name string, depth int) *onnx.Node
 	walk = func(name string, depth int) *onnx.Node {
-		if depth > maxOnTheWay || len(seen) > maxTraced || seen[name] {
+		if depth > maxOnTheWay || len(seen) > trace.MaxValues || seen[name] {
 			return nil
 		}
 		seen[name] = true
@@ -522,8 +501,8 @@ func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
 				if c.Op != "Add" {
 					continue
 				}
-			case isConvolution(c) && c.Int("group", 1) > 1:
-			case !reshapes[c.Op] && !onTheWay[c.Op]:
+			case c.IsConvolution() && c.Int("group", 1) > 1:
+			case !trace.Reshapes[c.Op] && !onTheWay[c.Op]:
 				continue
 			}
 			if found := walk(c.Output(0), depth+1); found != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -131,7 +132,7 @@ func (p *parts) node(prefix string, n *onnx.Node) {
 		}
 		if a.Long {
 			long := a.Source()
-			p.add(position.Part{Kind: "attribute", Name: name + "." + a.Name, Size: long.Size(), Open: long.Open, Where: report.Where{Node: nodeName(n)}})
+			p.add(position.Part{Kind: "attribute", Name: name + "." + a.Name, Size: long.Size(), Open: long.Open, Where: report.Where{Node: n.Title()}})
 		}
 		attributes = append(attributes, fmt.Sprintf("%s=%d %v %q %v %v %q %s", a.Name, a.I, a.F, a.S, a.Ints, a.Floats, a.Strs, a.Ref))
 	}
@@ -143,7 +144,7 @@ func (p *parts) node(prefix string, n *onnx.Node) {
 	r := n.Range()
 	p.add(position.Part{Kind: "node", Name: name, Head: fmt.Sprintf("%s.%s(%s)", n.Domain, n.Op, strings.Join(attributes, " ")),
 		Size: int64(len(inputs)), Open: func() io.Reader { return strings.NewReader(inputs) },
-		Where: report.Where{Node: nodeName(n), Range: &r}, Position: made || readsAdded(n)})
+		Where: report.Where{Node: n.Title(), Range: &r}, Position: made || readsAdded(n)})
 }
 
 // readsAdded reports whether a node reads a value that modelpatch added.
@@ -177,14 +178,14 @@ func (m *Model) positionTensors() map[*onnx.Tensor][]int {
 				own(c.sin.tensor)
 			}
 			for _, t := range s.trig {
-				for _, src := range sources(t.scope, t.trig.Input(0)) {
-					own(src.tensor)
+				for _, src := range trace.Sources(t.Scope, t.Trig.Input(0)) {
+					own(src.Tensor)
 				}
 				own(amplitudeConstant(t))
 			}
 		case *alibiSite:
 			for _, t := range s.tables {
-				own(t.tensor)
+				own(t.Tensor)
 			}
 		}
 	}

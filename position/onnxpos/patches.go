@@ -33,7 +33,7 @@ func (m *Model) patchConvolution() *onnx.Node {
 	if !c.asked {
 		c.asked = true
 		m.budget.Spend(len(m.file.Graph.Nodes))
-		if i := slices.IndexFunc(m.file.Graph.Nodes, isConvolution); i >= 0 {
+		if i := slices.IndexFunc(m.file.Graph.Nodes, (*onnx.Node).IsConvolution); i >= 0 {
 			c.first = m.file.Graph.Nodes[i]
 		}
 	}
@@ -127,14 +127,14 @@ func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix, total int, 
 	if h == 0 {
 		return nil, 0, 0, false
 	}
-	if in := t.m.tokenInput(); in != nil && t.uses[0].source.indexed != nil && t.uses[0].source.index != "" && !t.constantIndex() {
+	if in := t.m.tokenInput(); in != nil && t.uses[0].source.Indexed != nil && t.uses[0].source.Index != "" && !t.constantIndex() {
 		return nil, 0, 0, false
 	}
 	use := t.uses[0]
 	if use.value == nil {
 		return nil, 0, 0, false // a fused embedding of text
 	}
-	if use.source.indexed == nil || t.Resampled() {
+	if use.source.Indexed == nil || t.Resampled() {
 		rows = use.value.Shape[use.axis] // prefix tokens may stand apart
 	}
 	before := use.before
@@ -209,7 +209,7 @@ func (d *detector) convolutions() (map[mapSize][]*onnx.Node, []mapSize) {
 	}
 	d.maps = map[mapSize][]*onnx.Node{}
 	for _, n := range d.m.file.Graph.Nodes {
-		if !isConvolution(n) {
+		if !n.IsConvolution() {
 			continue
 		}
 		v := d.e.Main.Value(n.Output(0))

@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -18,19 +19,19 @@ import (
 func (m *Model) withoutEncoding() site {
 	if len(m.probe.Failures) > 0 {
 		f := m.probe.Failures[0]
-		return unknownAt(nodeName(f.Node), fmt.Sprintf("the graph could not be evaluated with %s, which were tried: %v", m.tried(), f.Err))
+		return unknownAt(f.Node.Title(), fmt.Sprintf("the graph could not be evaluated with %s, which were tried: %v", m.tried(), f.Err))
 	}
 	l := axes.Pass(m.probe, m.input)
 	switch {
 	case len(l.Meetings) > 0:
 		at := l.Meetings[0]
-		return unknownAt(nodeName(at.Node), "numbers that differ from position to position meet the data here, in a form that is not recognised")
+		return unknownAt(at.Node.Title(), "numbers that differ from position to position meet the data here, in a form that is not recognised")
 	case len(l.Doubts) > 0:
 		at := l.Doubts[0]
-		return unknownAt(nodeName(at.Node), at.Why+"; it may encode positions")
+		return unknownAt(at.Node.Title(), at.Why+"; it may encode positions")
 	}
 	if n := m.vanished(); n != nil {
-		return unknownAt(nodeName(n), fmt.Sprintf("a single position is left of %s, which were tried: what differs between positions behind this node does not show", m.tried()))
+		return unknownAt(n.Title(), fmt.Sprintf("a single position is left of %s, which were tried: what differs between positions behind this node does not show", m.tried()))
 	}
 	none := schemes.Other{Kind: report.SchemeNone, Order: schemes.OrderEquivariant}
 	e := position.Encoding{Beyond: report.BeyondContinues,
@@ -39,7 +40,7 @@ func (m *Model) withoutEncoding() site {
 	case len(l.Order) > 0:
 		none.Order = schemes.OrderOperators
 		for _, r := range l.Order[:min(len(l.Order), maxEvidence)] {
-			e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: nodeName(r.Node) + ": " + r.Why})
+			e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: r.Node.Title() + ": " + r.Why})
 		}
 	case l.Masked:
 		none.Order = schemes.OrderMask
@@ -75,7 +76,7 @@ func (m *Model) vanished() *onnx.Node {
 	}
 	for _, s := range m.probe.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			if !isConvolution(n) && n.Op != "MaxPool" && n.Op != "AveragePool" {
+			if !n.IsConvolution() && n.Op != "MaxPool" && n.Op != "AveragePool" {
 				continue
 			}
 			before, after := s.Value(n.Input(0)).Shape, s.Value(n.Output(0)).Shape
@@ -179,7 +180,7 @@ func (m *Model) channelAxis(in *onnx.ValueInfo) (axis int, convolved bool) {
 			}
 			axesOf = moved
 		case "Unsqueeze":
-			list := listOf(s, next, "axes", 1)
+			list := trace.ListOf(s, next, "axes", 1)
 			if len(list) != 1 {
 				return 0, false
 			}
@@ -192,7 +193,7 @@ func (m *Model) channelAxis(in *onnx.ValueInfo) (axis int, convolved bool) {
 			}
 			axesOf = slices.Insert(axesOf, at, -1)
 		default:
-			if isConvolution(next) && len(axesOf) > 2 {
+			if next.IsConvolution() && len(axesOf) > 2 {
 				return axesOf[1], true
 			}
 			return 0, false

@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
 // maxTried bounds the constants that are tried for one failure.
@@ -27,7 +28,7 @@ func (c *lengthChange) repairOne(f *eval.Failure, reach int64) bool {
 	var best *onnx.Tensor
 	var bestPlan *plannedConstant
 	tried := 0
-	for _, t := range distinct(cone(f.Scope, f.Node)) {
+	for _, t := range distinct(trace.Cone(f.Scope, f.Node)) {
 		if c.m.editor.Replaced(t) || tried > maxTried {
 			continue
 		}
@@ -91,7 +92,7 @@ func (c *lengthChange) repairOnward(f *eval.Failure, reach int64) bool {
 // are not planned to, nearest first.
 func (c *lengthChange) near(f *eval.Failure) []*onnx.Tensor {
 	var out []*onnx.Tensor
-	for _, t := range distinct(cone(f.Scope, f.Node)) {
+	for _, t := range distinct(trace.Cone(f.Scope, f.Node)) {
 		if len(out) < maxTogether && c.planned[t] == nil && !c.m.editor.Replaced(t) && len(c.candidates(t)) > 0 {
 			out = append(out, t)
 		}
@@ -152,50 +153,6 @@ func (c *lengthChange) repairTogether(near []*onnx.Tensor, reach int64) bool {
 		}
 	}
 	return false
-}
-
-// maxCone bounds the nodes that are searched behind a failure.
-const maxCone = 600
-
-// cone lists the constants behind a node, nearest first.
-func cone(s *eval.Scope, n *onnx.Node) []*onnx.Tensor {
-	type place struct {
-		scope *eval.Scope
-		name  string
-	}
-	var queue []place
-	for _, in := range n.Inputs {
-		queue = append(queue, place{s, in})
-	}
-	seen := map[place]bool{}
-	var out []*onnx.Tensor
-	for i := 0; i < len(queue) && i < maxCone; i++ {
-		name, at := queue[i].scope.Through(queue[i].name)
-		if at == nil || name == "" || seen[place{at, name}] {
-			continue
-		}
-		seen[place{at, name}] = true
-		if t := at.Tensor(name); t != nil {
-			out = append(out, t)
-			continue
-		}
-		p, ps := at.Find(name)
-		if p == nil {
-			continue
-		}
-		if child := ps.Call(p); child != nil {
-			for k, o := range p.Outputs {
-				if o == name && k < len(child.Results) {
-					queue = append(queue, place{child, child.Results[k]})
-				}
-			}
-			continue
-		}
-		for _, in := range p.Inputs {
-			queue = append(queue, place{ps, in})
-		}
-	}
-	return out
 }
 
 // candidates are the ways in which a constant may follow the length.

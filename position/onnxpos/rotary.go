@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
@@ -26,7 +27,7 @@ type rotarySite struct {
 	// each pair of tables that hold the same or, with LongRoPE, other rows.
 	caches []*cache
 	short  *cache                   // of LongRoPE's two, the one that ends at the original length
-	trig   []source                 // Cos and Sin nodes, where the form is runtime
+	trig   []trace.Source           // Cos and Sin nodes, where the form is runtime
 	turns  map[trigKey]bool         // trig as a set
 	pairs  map[[2]*onnx.Tensor]bool // caches as a set
 	heads  int                      // the head size of the uses, 0 while none tells
@@ -76,10 +77,10 @@ type trigKey struct {
 // layout; by the tables where the values are not known.
 func (m *Model) rotationKey(r *rotation) string {
 	v := r.sinValue
-	if v.Known() && v.Floats != nil && positionAxis(v) >= 0 {
+	if v.Known() && v.Floats != nil && trace.PositionAxis(v) >= 0 {
 		half := !r.packed && r.layout == schemes.LayoutHalf
 		return r.layout + " " + eval.Ask(v, fmt.Sprintf("second row, half: %v", half), func() string {
-			row := rowsOf(v, positionAxis(v))[1]
+			row := trace.RowsOf(v, trace.PositionAxis(v))[1]
 			if half {
 				row = row[:len(row)/2]
 			}
@@ -90,9 +91,9 @@ func (m *Model) rotationKey(r *rotation) string {
 			return key.String()
 		})
 	}
-	for _, src := range sources(r.scope, r.cos) {
-		if src.tensor != nil {
-			return fmt.Sprintf("%s %p", r.layout, src.tensor)
+	for _, src := range trace.Sources(r.scope, r.cos) {
+		if src.Tensor != nil {
+			return fmt.Sprintf("%s %p", r.layout, src.Tensor)
 		}
 	}
 	return ""
@@ -122,22 +123,22 @@ func (r *rotarySite) describe() {
 		r.scheme.Sections, r.scheme.InterleavedSections = r.sections()
 	}
 	e.Scheme = r.scheme
-	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s turns queries or keys (%d places)", nodeName(use.node), len(r.uses))})
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s turns queries or keys (%d places)", use.node.Title(), len(r.uses))})
 	r.encoding = e
 }
 
 // find collects the tables or the trigonometric nodes behind all uses.
 func (r *rotarySite) find() {
 	for _, u := range r.uses {
-		cos, sin := sources(u.scope, u.cos), sources(u.scope, u.sin)
+		cos, sin := trace.Sources(u.scope, u.cos), trace.Sources(u.scope, u.sin)
 		for _, src := range append(slices.Clone(cos), sin...) {
-			if key := (trigKey{src.scope, src.trig}); src.trig != nil && !r.turns[key] {
+			if key := (trigKey{src.Scope, src.Trig}); src.Trig != nil && !r.turns[key] {
 				if r.turns == nil {
 					r.turns = map[trigKey]bool{}
 				}
 				r.turns[key] = true
 				r.trig = append(r.trig, src)
-				src.scope.Enlarge(src.trig.Input(0)) // of a long fixed length
+				src.Scope.Enlarge(src.Trig.Input(0)) // of a long fixed length
 			}
 		}
 		r.addCaches(u, r.tablesOf(cos, u), r.tablesOf(sin, u))
@@ -149,20 +150,20 @@ func (r *rotarySite) find() {
 
 // tablesOf keeps the sources that are tables of rows: selected by position,
 // given whole to a fused operator that selects itself, or of this length.
-func (r *rotarySite) tablesOf(found []source, u *rotation) []tableRows {
+func (r *rotarySite) tablesOf(found []trace.Source, u *rotation) []tableRows {
 	var out []tableRows
 	for _, src := range found {
-		if src.tensor == nil || len(src.tensor.Dims) < 2 || !src.tensor.Type.IsFloat() && src.scale == 0 {
+		if src.Tensor == nil || len(src.Tensor.Dims) < 2 || !src.Tensor.Type.IsFloat() && src.Scale == 0 {
 			continue
 		}
-		axis := src.axis
-		if src.indexed == nil {
-			axis = r.wholeAxis(src.tensor, u)
+		axis := src.Axis
+		if src.Indexed == nil {
+			axis = r.wholeAxis(src.Tensor, u)
 		}
-		if axis < 0 || axis == len(src.tensor.Dims)-1 {
+		if axis < 0 || axis == len(src.Tensor.Dims)-1 {
 			continue
 		}
-		out = append(out, tableRows{tensor: src.tensor, axis: axis, scale: src.scale, zero: src.zero})
+		out = append(out, tableRows{tensor: src.Tensor, axis: axis, scale: src.Scale, zero: src.Zero})
 	}
 	return out
 }
@@ -180,7 +181,7 @@ func (r *rotarySite) wholeAxis(t *onnx.Tensor, u *rotation) int {
 		}
 	}
 	if v := u.cosValue; v.Known() && v.Floats != nil {
-		if at := positionAxis(v); at >= 0 {
+		if at := trace.PositionAxis(v); at >= 0 {
 			if axis := slices.Index(t.Dims[:len(t.Dims)-1], int64(v.Shape[at])); axis >= 0 {
 				return axis
 			}
@@ -296,8 +297,8 @@ func (r *rotarySite) selected() bool {
 		if u.fused && (u.node.Op != "RotaryEmbedding" || u.position != "" || u.node.Domain == "com.microsoft") {
 			return true
 		}
-		for _, src := range sources(u.scope, u.cos) {
-			if src.indexed != nil {
+		for _, src := range trace.Sources(u.scope, u.cos) {
+			if src.Indexed != nil {
 				return true
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -33,16 +34,16 @@ const cosTolerance = 1e-2
 // depend on position, one like cosines and the other like sines
 // (facts/ONNX-PATTERNS §4).
 func (d *detector) rotation(s *eval.Scope, n *onnx.Node) {
-	first, ok1 := d.factor(s, n.Input(0))
-	second, ok2 := d.factor(s, n.Input(1))
+	first, ok1 := trace.TermOf(s, n.Input(0))
+	second, ok2 := trace.TermOf(s, n.Input(1))
 	if !ok1 || !ok2 {
 		return
 	}
-	a, b := d.waveKind(first.known), d.waveKind(second.known)
-	if (a == noWave || b == noWave) && onCircle(first.known, second.known) {
+	a, b := waveKindBy(first.Known), waveKindBy(second.Known)
+	if (a == noWave || b == noWave) && onCircle(first.Known, second.Known) {
 		// No position is the origin: the term of the state as it is has the cosines.
 		a, b = isSine, isCosine
-		if swapped(s, second.state) && !swapped(s, first.state) {
+		if swapped(s, second.State) && !swapped(s, first.State) {
 			a, b = isCosine, isSine
 		}
 	}
@@ -53,45 +54,10 @@ func (d *detector) rotation(s *eval.Scope, n *onnx.Node) {
 	default:
 		return
 	}
-	r := &rotation{scope: s, node: n, cos: first.name, sin: second.name, cosValue: first.known, sinValue: second.known}
-	r.layout, r.packed = layoutOf(s, r, first.state)
+	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known}
+	r.layout, r.packed = layoutOf(s, r, first.State)
 	r.headDim = headDim(s, n.Output(0))
 	d.rotations = append(d.rotations, r)
-}
-
-// factor is one term of a rotation: state times known numbers.
-type factor struct {
-	name  string
-	known *eval.Value
-	state string
-}
-
-func (d *detector) factor(s *eval.Scope, name string) (factor, bool) {
-	for range 5 { // a cast, a sign or a quantised activation may stand between
-		n, at := s.Find(name)
-		if n == nil || at != s {
-			return factor{}, false
-		}
-		switch n.Op {
-		case "Cast", "Neg", "Identity", "Transpose", "QuantizeLinear", "DequantizeLinear":
-			name = n.Input(0)
-			continue
-		case "Mul":
-			return d.mulFactor(s, n)
-		}
-		return factor{}, false
-	}
-	return factor{}, false
-}
-
-func (d *detector) mulFactor(s *eval.Scope, n *onnx.Node) (factor, bool) {
-	for i := range 2 {
-		known, state := s.Value(n.Input(i)), s.Value(n.Input(1-i))
-		if known.Known() && known.Floats != nil && !state.Known() && len(known.Shape) >= 2 && known.Len() > 1 {
-			return factor{n.Input(i), known, n.Input(1 - i)}, true
-		}
-	}
-	return factor{}, false
 }
 
 type waveKind int
@@ -102,18 +68,18 @@ const (
 	isSine
 )
 
-// waveKind tells cosines from sines by position 0, where all cosines are one
+// waveKindBy tells cosines from sines by position 0, where all cosines are one
 // number and all sines zero.
-func (d *detector) waveKind(v *eval.Value) waveKind {
+func waveKindBy(v *eval.Value) waveKind {
 	return eval.Ask(v, "wave", func() waveKind { return waveKindOf(v) })
 }
 
 func waveKindOf(v *eval.Value) waveKind {
-	axis := positionAxis(v)
+	axis := trace.PositionAxis(v)
 	if axis < 0 {
 		return noWave
 	}
-	rows := rowsOf(v, axis)
+	rows := trace.RowsOf(v, axis)
 	a := rows[0][0]
 	for _, x := range rows[0] {
 		if math.Abs(x-a) > cosTolerance*math.Abs(a) && math.Abs(x-a) > 1e-6 {
@@ -134,7 +100,7 @@ func onCircle(x, y *eval.Value) bool {
 }
 
 func together(x, y *eval.Value) bool {
-	if !slices.Equal(x.Shape, y.Shape) || positionAxis(x) < 0 || positionAxis(y) < 0 || x.Len() < 4 {
+	if !slices.Equal(x.Shape, y.Shape) || trace.PositionAxis(x) < 0 || trace.PositionAxis(y) < 0 || x.Len() < 4 {
 		return false
 	}
 	between := false
@@ -193,7 +159,7 @@ type doubling struct {
 }
 
 func doublingOf(v *eval.Value) doubling {
-	rows := rowsOf(v, positionAxis(v))
+	rows := trace.RowsOf(v, trace.PositionAxis(v))
 	n := len(rows[0]) / 2
 	d := doubling{n, len(rows[0])%2 == 0, true, true}
 	for _, row := range rows { // of an image, some have the same place on both axes
@@ -217,7 +183,7 @@ func takenApart(s *eval.Scope, name string) string {
 		in, out := s.Value(n.Input(0)), s.Value(name)
 		switch n.Op {
 		case "Slice":
-			for _, step := range listOf(s, n, "steps", 4) {
+			for _, step := range trace.ListOf(s, n, "steps", 4) {
 				if step == 2 {
 					return schemes.LayoutInterleaved
 				}
@@ -264,7 +230,7 @@ func headDim(s *eval.Scope, name string) int {
 			}
 			switch n.Op {
 			case "MatMul", "FusedMatMul":
-				if stored(s, n.Input(0)) != nil || stored(s, n.Input(1)) != nil { // turned before it is projected
+				if trace.Stored(s, n.Input(0)) != nil || trace.Stored(s, n.Input(1)) != nil { // turned before it is projected
 					if k := len(turned.Shape); k > 0 {
 						return turned.Shape[k-1]
 					}
@@ -300,29 +266,10 @@ func contracted(s *eval.Scope, n *onnx.Node, name string) int {
 	if k < 2 {
 		return 0
 	}
-	if n.Input(0) == name && n.Int("transA", 0) == 0 || n.Input(1) == name && (n.Int("transB", 0) == 1 || fromSoftmax(s, n.Input(0))) {
+	if n.Input(0) == name && n.Int("transA", 0) == 0 || n.Input(1) == name && (n.Int("transB", 0) == 1 || trace.FromSoftmax(s, n.Input(0))) {
 		return v.Shape[k-1] // values are turned, too (CLVP)
 	}
 	return v.Shape[k-2]
-}
-
-// fromSoftmax reports whether a value is attention weights.
-func fromSoftmax(s *eval.Scope, name string) bool {
-	for range 6 {
-		n, at := s.Find(name)
-		switch {
-		case n == nil || at != s:
-			return false
-		case n.Op == "Softmax":
-			return true
-		case !reshapes[n.Op] && n.Op != "Dropout" && n.Op != "Where":
-			return false
-		}
-		if name = n.Input(0); n.Op == "Where" {
-			name = n.Input(2)
-		}
-	}
-	return false
 }
 
 // fusedRotation looks at an operator that takes cosines and sines as inputs

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -61,7 +62,7 @@ func threeRows(s *eval.Scope, name string) string {
 	found := ""
 	seen := map[string]bool{}
 	queue := []string{name}
-	for i := 0; i < len(queue) && i < maxTrace; i++ {
+	for i := 0; i < len(queue) && i < trace.MaxSteps; i++ {
 		if seen[queue[i]] || queue[i] == "" {
 			continue
 		}
@@ -72,10 +73,10 @@ func threeRows(s *eval.Scope, name string) string {
 		}
 		v := s.Value(queue[i])
 		k := len(v.Shape)
-		if v.Known() && v.Floats != nil && k >= 3 && v.Shape[0] == 3 && v.Shape[k-1] > 1 && v.Varies(k-1) && positionAxis(v) > 0 {
+		if v.Known() && v.Floats != nil && k >= 3 && v.Shape[0] == 3 && v.Shape[k-1] > 1 && v.Varies(k-1) && trace.PositionAxis(v) > 0 {
 			found = queue[i]
 		}
-		queue = append(queue, dataInputs(n)...)
+		queue = append(queue, trace.DataInputs(n)...)
 	}
 	return found
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
@@ -57,7 +58,7 @@ func swapsSizes(s *eval.Scope, n *onnx.Node) bool {
 		if c.Op != "Slice" || c.Input(0) != n.Output(0) {
 			return false
 		}
-		starts, axes := listOf(s, c, "starts", 1), listOf(s, c, "axes", 3)
+		starts, axes := trace.ListOf(s, c, "starts", 1), trace.ListOf(s, c, "axes", 3)
 		for i, start := range starts {
 			at := i
 			if i < len(axes) {
@@ -124,10 +125,10 @@ func windowVectors(v *eval.Value, distances int) int {
 func (m *Model) windowTable(s *eval.Scope, product *onnx.Node, name string, distances int) site {
 	rows := windowVectors(s.Value(name), distances)
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
-		Evidence: []report.Evidence{{Kind: "structure", Says: nodeName(product) + " multiplies the state by a vector for each distance, zeros beyond a window, and a Reshape brings them to their keys"}}}
+		Evidence: []report.Evidence{{Kind: "structure", Says: product.Title() + " multiplies the state by a vector for each distance, zeros beyond a window, and a Reshape brings them to their keys"}}}
 	for range 12 {
 		n, at := s.Find(name)
-		if n == nil || !reshapes[n.Op] && n.Op != "Slice" && n.Op != "Pad" {
+		if n == nil || !trace.Reshapes[n.Op] && n.Op != "Slice" && n.Op != "Pad" {
 			break
 		}
 		s, name = at, n.Input(0)
@@ -182,20 +183,20 @@ func distanceProduct(s *eval.Scope, name string) (*onnx.Node, *eval.Scope, strin
 // be told from trained rows.
 func (m *Model) skewTable(s *eval.Scope, product *onnx.Node, name string) site {
 	e := position.Encoding{Form: report.FormBaked, Beyond: report.BeyondError, Capacity: m.fixedLength(),
-		Evidence: []report.Evidence{{Kind: "structure", Says: nodeName(product) + " multiplies the state by a vector for each distance, and a Reshape brings them to their keys"}}}
+		Evidence: []report.Evidence{{Kind: "structure", Says: product.Title() + " multiplies the state by a vector for each distance, and a Reshape brings them to their keys"}}}
 	other := schemes.Other{Kind: report.SchemeRelativeTable}
-	for _, src := range sources(s, name) {
-		t := src.tensor
-		if t == nil || len(t.Dims) < 2 || !t.Type.IsFloat() && src.scale == 0 {
+	for _, src := range trace.Sources(s, name) {
+		t := src.Tensor
+		if t == nil || len(t.Dims) < 2 || !t.Type.IsFloat() && src.Scale == 0 {
 			continue
 		}
 		e.Where, e.Dtype = append(e.Where, m.where(t)), t.Type.String()
-		if src.indexed != nil {
-			m.cutTable(&e, &other, int(t.Dims[src.axis]))
+		if src.Indexed != nil {
+			m.cutTable(&e, &other, int(t.Dims[src.Axis]))
 			break
 		}
 		for _, axis := range []int{0, len(t.Dims) - 1} { // folded with its Transpose or not
-			rows := tableRows{tensor: t, axis: axis, scale: src.scale, zero: src.zero}
+			rows := tableRows{tensor: t, axis: axis, scale: src.Scale, zero: src.Zero}
 			if all, err := rows.matrix(); err == nil && rows.Len() > 1 {
 				if p, ok := fit.ProjectedSinusoid(all, widths(t.Dims)); ok {
 					other.Kind, other.Dim, other.Base = report.SchemeRelativeSinusoid, p.Dim, p.Base

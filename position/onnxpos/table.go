@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
@@ -34,7 +35,7 @@ func (m *Model) addTables(d *detector) {
 	var runtime *tableSite
 	copies := tableCopies{m: m}
 	for _, a := range d.tables {
-		if a.source.trig != nil {
+		if a.source.Trig != nil {
 			if runtime == nil {
 				runtime = &tableSite{m: m}
 				m.sites = append(m.sites, runtime)
@@ -42,17 +43,17 @@ func (m *Model) addTables(d *detector) {
 			runtime.uses = append(runtime.uses, a)
 			continue
 		}
-		if t := byTensor[a.source.tensor]; t != nil {
+		if t := byTensor[a.source.Tensor]; t != nil {
 			t.uses = append(t.uses, a)
 			continue
 		}
-		if twin := byTensor[copies.of(a.source.tensor)]; twin != nil {
+		if twin := byTensor[copies.of(a.source.Tensor)]; twin != nil {
 			twin.uses = append(twin.uses, a)
-			byTensor[a.source.tensor] = twin
+			byTensor[a.source.Tensor] = twin
 			continue
 		}
 		site := &tableSite{m: m, uses: []*addition{a}}
-		byTensor[a.source.tensor] = site
+		byTensor[a.source.Tensor] = site
 		m.sites = append(m.sites, site)
 	}
 	for _, s := range m.sites {
@@ -121,7 +122,7 @@ func (t *tableSite) tensors() []*onnx.Tensor {
 	var out []*onnx.Tensor
 	seen := map[*onnx.Tensor]bool{}
 	for _, u := range t.uses {
-		if c := u.source.tensor; c != nil && !seen[c] {
+		if c := u.source.Tensor; c != nil && !seen[c] {
 			seen[c] = true
 			out = append(out, c)
 		}
@@ -131,41 +132,41 @@ func (t *tableSite) tensors() []*onnx.Tensor {
 
 func (t *tableSite) rows() tableRows {
 	src := t.uses[0].source
-	axis := src.axis
+	axis := src.Axis
 	if t.uses[0].planar {
-		return tableRows{tensor: src.tensor, axis: axis, planar: true, scale: src.scale, zero: src.zero,
-			grid: [2]int{int(src.tensor.Dims[axis]), int(src.tensor.Dims[axis+1])}}
+		return tableRows{tensor: src.Tensor, axis: axis, planar: true, scale: src.Scale, zero: src.Zero,
+			grid: [2]int{int(src.Tensor.Dims[axis]), int(src.Tensor.Dims[axis+1])}}
 	}
 	if axis < 0 { // used whole: the axis that runs with positions
-		for i, n := range src.tensor.Dims {
-			if axis < 0 && int(n) == t.uses[0].value.Shape[t.uses[0].axis] && i < len(src.tensor.Dims)-1 {
+		for i, n := range src.Tensor.Dims {
+			if axis < 0 && int(n) == t.uses[0].value.Shape[t.uses[0].axis] && i < len(src.Tensor.Dims)-1 {
 				axis = i
 			}
 		}
 	}
 	if axis < 0 { // an image's patches without prefix
 		h, w := t.m.patchGrid(t.m.probe)
-		axis = slices.Index(src.tensor.Dims, int64(h*w))
-		if side := sourceGrid(src.tensor, t.uses[0].value.Shape[len(t.uses[0].value.Shape)-1]); axis < 0 && side > 0 {
-			axis = slices.Index(src.tensor.Dims, int64(side*side))
+		axis = slices.Index(src.Tensor.Dims, int64(h*w))
+		if side := sourceGrid(src.Tensor, t.uses[0].value.Shape[len(t.uses[0].value.Shape)-1]); axis < 0 && side > 0 {
+			axis = slices.Index(src.Tensor.Dims, int64(side*side))
 		}
 		axis = max(axis, 0)
 	}
-	return tableRows{tensor: src.tensor, axis: axis, scale: src.scale, zero: src.zero}
+	return tableRows{tensor: src.Tensor, axis: axis, scale: src.Scale, zero: src.Zero}
 }
 
 func (t *tableSite) describe(d *detector) {
 	use := t.uses[0]
-	if use.source.trig != nil {
+	if use.source.Trig != nil {
 		t.describeRuntime(d)
 		return
 	}
 	rows := t.rows()
-	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondError, Dtype: use.source.tensor.Type.String()}
-	if use.source.indexed == nil || use.source.index != "" && t.constantIndex() || use.node.Op != "Concat" && t.m.imageInput() != nil && t.Resampled() {
+	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondError, Dtype: use.source.Tensor.Type.String()}
+	if use.source.Indexed == nil || use.source.Index != "" && t.constantIndex() || use.node.Op != "Concat" && t.m.imageInput() != nil && t.Resampled() {
 		e.Form = report.FormBaked // one length, whatever the input
 	}
-	offset := int(use.source.first)
+	offset := int(use.source.First)
 	e.Capacity = rows.Len() - offset
 	learned := schemes.Learned{Rows: rows.Len(), Dim: rows.Dim(), Offset: offset}
 	for _, c := range t.tensors() {
@@ -188,7 +189,7 @@ func (t *tableSite) describe(d *detector) {
 	g, prefix, total, ok := t.grid(d, rows.Len())
 	if ok && t.Resampled() { // what the table holds counts, not the picture
 		width := use.value.Shape[len(use.value.Shape)-1]
-		side := sourceGrid(use.source.tensor, width)
+		side := sourceGrid(use.source.Tensor, width)
 		if n := rows.Len() - prefix; side == 0 && rows.Dim() == width { // its prefix stands ahead of it
 			if side = int(math.Sqrt(float64(n)) + 0.5); side*side != n {
 				side = 0
@@ -232,20 +233,13 @@ func (t *tableSite) precision() fit.Precision { return t.rows().precision() }
 
 func (t *tableSite) usedHow() string {
 	src := t.uses[0].source
-	if t.uses[0].node.Op == "Concat" && src.indexed != nil {
-		return fmt.Sprintf("%s takes row p + %d for position p; %s puts it beside the state's columns", nodeName(src.indexed), src.first, nodeName(t.uses[0].node))
+	if t.uses[0].node.Op == "Concat" && src.Indexed != nil {
+		return fmt.Sprintf("%s takes row p + %d for position p; %s puts it beside the state's columns", src.Indexed.Title(), src.First, t.uses[0].node.Title())
 	}
-	if src.indexed == nil {
-		return fmt.Sprintf("a constant of this length is added whole by %s", nodeName(t.uses[0].node))
+	if src.Indexed == nil {
+		return fmt.Sprintf("a constant of this length is added whole by %s", t.uses[0].node.Title())
 	}
-	return fmt.Sprintf("%s takes row p + %d for position p; %s adds it", nodeName(src.indexed), src.first, nodeName(t.uses[0].node))
-}
-
-func nodeName(n *onnx.Node) string {
-	if n.Name == "" {
-		return n.Op
-	}
-	return n.Op + " " + n.Name
+	return fmt.Sprintf("%s takes row p + %d for position p; %s adds it", src.Indexed.Title(), src.First, t.uses[0].node.Title())
 }
 
 func residual(x float64) *report.Number {
@@ -286,7 +280,7 @@ func (m *Model) tensorName(t *onnx.Tensor) string {
 // constantIndex reports whether the table is gathered by a constant list.
 func (t *tableSite) constantIndex() bool {
 	src := t.uses[0].source
-	return src.indexAt.Tensor(src.index) != nil
+	return src.IndexAt.Tensor(src.Index) != nil
 }
 
 // describeRuntime judges a sinusoid that the graph computes: from its values
@@ -294,12 +288,12 @@ func (t *tableSite) constantIndex() bool {
 func (t *tableSite) describeRuntime(d *detector) {
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondContinues, Dtype: ""}
 	use := t.uses[0]
-	e.Where = []report.Where{{Node: nodeName(use.source.trig)}}
+	e.Where = []report.Where{{Node: use.source.Trig.Title()}}
 	s := schemes.Sinusoid{Dim: use.value.Shape[len(use.value.Shape)-1]}
 	if v := t.m.longer(use.scope, use.name, runtimeFitLength); v != nil && v.Known() {
-		if axis := positionAxis(v); axis >= 0 {
-			rows := matrix(rowsOf(v, axis))
-			if r, ok := fit.AdditiveTable(rows, coarser(v, trigPrecision([]source{use.source}))); ok {
+		if axis := trace.PositionAxis(v); axis >= 0 {
+			rows := matrix(trace.RowsOf(v, axis))
+			if r, ok := fit.AdditiveTable(rows, coarser(v, trigPrecision([]trace.Source{use.source}))); ok {
 				s = r.Sinusoid
 				s.Rows = 0
 				e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: residual(r.Residual)})
@@ -338,7 +332,7 @@ func (t *tableSite) runtimeGrid() (fit.SinusoidResult, bool) {
 	if h == 0 || use.value == nil {
 		return fit.SinusoidResult{}, false
 	}
-	r, ok := fit.GridTable(matrix(rowsOf(use.value, use.axis)), coarser(use.value, trigPrecision([]source{use.source})))
+	r, ok := fit.GridTable(matrix(trace.RowsOf(use.value, use.axis)), coarser(use.value, trigPrecision([]trace.Source{use.source})))
 	return r, ok && slices.Equal(r.Sinusoid.Grid, []int{h, w})
 }
 
@@ -346,7 +340,7 @@ func (t *tableSite) runtimeGrid() (fit.SinusoidResult, bool) {
 // such as DETR's of image rows and columns: the arguments of its sines fall by
 // one ratio from column to column.
 func wavesOf(u *addition) (base float64, layout string) {
-	v := u.source.scope.Value(u.source.trig.Input(0))
+	v := u.source.Scope.Value(u.source.Trig.Input(0))
 	k := len(v.Shape)
 	if !v.Known() || v.Floats == nil || k < 2 || v.Shape[k-1] < 2 {
 		return 0, ""
@@ -360,7 +354,7 @@ func wavesOf(u *addition) (base float64, layout string) {
 	for i := range frequencies {
 		frequencies[i] = last[i] / last[0]
 	}
-	p := trigPrecision([]source{u.source})
+	p := trigPrecision([]trace.Source{u.source})
 	if p == precision(onnx.Float) {
 		ratio := last[0] / last[1]
 		for i := 1; i < n; i++ {
@@ -382,11 +376,11 @@ func wavesOf(u *addition) (base float64, layout string) {
 	if !(base > 1) || math.IsInf(base, 0) {
 		return 0, ""
 	}
-	rows := rowsOf(u.value, u.axis)
+	rows := trace.RowsOf(u.value, u.axis)
 	row := rows[len(rows)-1]
 	layout = schemes.LayoutInterleaved
 	for i := 0; i+1 < len(row); i += 2 {
-		if math.Abs(math.Hypot(row[i], row[i+1])-1) > cosTolerance && !inTurns(u.source.scope, u.source.trig) {
+		if math.Abs(math.Hypot(row[i], row[i+1])-1) > cosTolerance && !inTurns(u.source.Scope, u.source.Trig) {
 			layout = schemes.LayoutSinCos
 		}
 	}
@@ -469,7 +463,7 @@ func (m *Model) longer(s *eval.Scope, name string, length int) *eval.Value {
 
 // Len is the number of rows of the table as the file has it.
 func (t *tableSite) Len() int {
-	if t.uses[0].source.tensor == nil {
+	if t.uses[0].source.Tensor == nil {
 		return 0
 	}
 	return t.rows().Len()
@@ -477,7 +471,7 @@ func (t *tableSite) Len() int {
 
 // Dim is the number of columns, 0 where they are more than any model has.
 func (t *tableSite) Dim() int {
-	if t.uses[0].source.tensor == nil {
+	if t.uses[0].source.Tensor == nil {
 		return 0
 	}
 	if n := t.rows().Dim(); n <= maxColumns {
@@ -488,7 +482,7 @@ func (t *tableSite) Dim() int {
 
 // Row reads a row of the table as the file has it.
 func (t *tableSite) Row(i int, dst []float64) error {
-	if t.uses[0].source.tensor == nil {
+	if t.uses[0].source.Tensor == nil {
 		return fmt.Errorf("no table: the graph computes the rows")
 	}
 	return t.rows().Row(i, dst)

@@ -3,6 +3,7 @@ package onnxpos
 import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
 // leastUnrolled is the least length at which nodes for each position are told
@@ -62,7 +63,7 @@ func picks(s *eval.Scope, n *onnx.Node, data *eval.Value, length int) (at int64,
 		x, scalar := s.Value(n.Input(1)).Scalar()
 		at, ok = int64(x), scalar && s.Tensor(n.Input(1)) != nil
 	case "Slice":
-		starts, ends, axes := listOf(s, n, "starts", 1), listOf(s, n, "ends", 2), listOf(s, n, "axes", 3)
+		starts, ends, axes := trace.ListOf(s, n, "starts", 1), trace.ListOf(s, n, "ends", 2), trace.ListOf(s, n, "axes", 3)
 		if len(starts) != 1 || len(ends) != 1 || len(axes) > 1 || ends[0] != starts[0]+1 {
 			return 0, false
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
 // Window is how far the attentions whose queries and keys are turned here look
@@ -56,7 +57,7 @@ func (w *windows) turned(s *eval.Scope, name string, depth int) {
 		case "Attention", "MultiHeadAttention", "GroupQueryAttention", "SparseAttention", "PagedAttention":
 			w.attention(s, n)
 		case "MatMul", "FusedMatMul", "Einsum":
-			if isScores(s, n.Output(0)) {
+			if trace.IsScores(s, n.Output(0)) {
 				w.scores(s, n.Output(0))
 				continue
 			}
@@ -90,7 +91,7 @@ func (w *windows) attention(s *eval.Scope, n *onnx.Node) {
 // Softmax.
 func (w *windows) scores(s *eval.Scope, name string) {
 	window := 0
-	for range maxTowards {
+	for range trace.MaxTowards {
 		next := ""
 		for _, n := range s.Consumers(name) {
 			if n.Op == "Shape" || n.Output(0) == "" {
@@ -133,7 +134,7 @@ func (w *windows) mask(s *eval.Scope, name string) int {
 		name string
 	}
 	queue, seen := []place{{s, name}}, map[string]bool{name: true}
-	for i := 0; i < len(queue) && i < maxTrace; i++ {
+	for i := 0; i < len(queue) && i < trace.MaxSteps; i++ {
 		n, at := queue[i].s.Find(queue[i].name)
 		if n == nil {
 			continue

@@ -1,22 +1,28 @@
-package onnxpos
+// Package trace follows values of an evaluated graph: back to the constants and
+// nodes that they come from (Sources, and the narrower questions of behind.go),
+// and forward to the attention scores that they go into (IsScores, ReachedFrom).
+//
+// It judges structure and numbers; what they say of positions is for package
+// onnxpos and its mechanisms. Walks are bounded, since graphs are hostile input.
+package trace
 
 import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
 
-// source is where the numbers of a value that depends on position come from.
-type source struct {
-	tensor  *onnx.Tensor // a constant; nil for numbers computed at run time
-	scope   *eval.Scope
-	axis    int        // the axis of tensor along which positions select; −1: used whole
-	first   int64      // the index that position 0 selects
-	indexed *onnx.Node // the node that selects; nil: used whole
-	index   string     // its index (Gather and its like), "" for Slice
-	indexAt *eval.Scope
-	scale   float64 // a quantised table's scale, 0 when it is not quantised
-	zero    float64
-	trig    *onnx.Node // Cos or Sin: computed at run time
+// Source is where the numbers of a value that depends on position come from.
+type Source struct {
+	Tensor  *onnx.Tensor // a constant; nil for numbers computed at run time
+	Scope   *eval.Scope
+	Axis    int        // the axis of tensor along which positions select; −1: used whole
+	First   int64      // the index that position 0 selects
+	Indexed *onnx.Node // the node that selects; nil: used whole
+	Index   string     // its index (Gather and its like), "" for Slice
+	IndexAt *eval.Scope
+	Scale   float64 // a quantised table's scale, 0 when it is not quantised
+	Zero    float64
+	Trig    *onnx.Node // Cos or Sin: computed at run time
 }
 
 // selection is what a node on the way selects of the table behind it.
@@ -36,12 +42,12 @@ type sourceKey struct {
 	name  string
 }
 
-// sources traces a known value back to the constants and trigonometric
+// Sources traces a known value back to the constants and trigonometric
 // functions that it is made of.
 //
 // The list is shared and must not be changed.
-func sources(s *eval.Scope, name string) []source {
-	return eval.Once(s, "sources", name, func() []source {
+func Sources(s *eval.Scope, name string) []Source {
+	return eval.Once(s, "sources", name, func() []Source {
 		t := tracer{seen: map[sourceKey]bool{}}
 		t.trace(s, name, selection{}, 0)
 		return t.found
@@ -50,22 +56,22 @@ func sources(s *eval.Scope, name string) []source {
 
 type tracer struct {
 	seen  map[sourceKey]bool
-	found []source
+	found []Source
 }
 
-// maxTrace bounds how far a value is traced back, maxTraced how many values are met
+// MaxSteps bounds how far a value is traced back, MaxValues how many values are met
 // on the way.
 const (
-	maxTrace  = 400
-	maxTraced = 1 << 12
+	MaxSteps  = 400
+	MaxValues = 1 << 12
 )
 
 func (t *tracer) trace(s *eval.Scope, name string, chosen selection, depth int) {
-	if name == "" || depth > maxTrace {
+	if name == "" || depth > MaxSteps {
 		return
 	}
 	name, s = s.Through(name)
-	if s == nil || len(t.seen) > maxTraced || t.seen[sourceKey{s, name}] {
+	if s == nil || len(t.seen) > MaxValues || t.seen[sourceKey{s, name}] {
 		return
 	}
 	t.seen[sourceKey{s, name}] = true
@@ -79,7 +85,7 @@ func (t *tracer) trace(s *eval.Scope, name string, chosen selection, depth int) 
 	}
 	switch n.Op {
 	case "Cos", "Sin":
-		t.found = append(t.found, source{scope: at, trig: n, axis: -1})
+		t.found = append(t.found, Source{Scope: at, Trig: n, Axis: -1})
 		return
 	case "If":
 		t.branches(at, n, name, chosen, depth)
@@ -101,7 +107,7 @@ func (t *tracer) trace(s *eval.Scope, name string, chosen selection, depth int) 
 		return
 	}
 	chosen = choose(at, n, chosen)
-	for _, in := range dataInputs(n) {
+	for _, in := range DataInputs(n) {
 		t.trace(at, in, chosen, depth+1)
 	}
 }
@@ -120,12 +126,12 @@ func (t *tracer) branches(s *eval.Scope, n *onnx.Node, name string, chosen selec
 }
 
 func (t *tracer) constant(s *eval.Scope, c *onnx.Tensor, chosen selection) {
-	src := source{tensor: c, scope: s, axis: -1, scale: chosen.scale, zero: chosen.zero}
+	src := Source{Tensor: c, Scope: s, Axis: -1, Scale: chosen.scale, Zero: chosen.zero}
 	if chosen.node != nil {
-		src.axis = tableAxis(c.Dims, chosen)
-		src.indexed, src.first, src.index, src.indexAt = chosen.node, chosen.first, chosen.index, chosen.scope
+		src.Axis = tableAxis(c.Dims, chosen)
+		src.Indexed, src.First, src.Index, src.IndexAt = chosen.node, chosen.first, chosen.index, chosen.scope
 	}
-	if chosen.node != nil && src.axis < 0 {
+	if chosen.node != nil && src.Axis < 0 {
 		return // a constant beside the table, such as a scalar factor
 	}
 	t.found = append(t.found, src)
@@ -168,7 +174,7 @@ func choose(s *eval.Scope, n *onnx.Node, chosen selection) selection {
 		axis, next.first = countingColumn(s.Value(n.Input(1)), int(n.Int("batch_dims", 0)))
 		next.index = n.Input(1)
 	case "Slice":
-		axis, next.first = slicedAxis(s, n, data)
+		axis, next.first = SlicedAxis(s, n, data)
 	default:
 		return chosen
 	}
@@ -204,8 +210,8 @@ func countingColumn(index *eval.Value, batch int) (axis int, first int64) {
 	return -1, 0
 }
 
-// slicedAxis finds the axis that a Slice shortens and where it starts.
-func slicedAxis(s *eval.Scope, n *onnx.Node, data *eval.Value) (axis int, first int64) {
+// SlicedAxis finds the axis that a Slice shortens and where it starts.
+func SlicedAxis(s *eval.Scope, n *onnx.Node, data *eval.Value) (axis int, first int64) {
 	out := s.Value(n.Output(0))
 	if !out.Ranked || len(out.Shape) != len(data.Shape) {
 		return -1, 0
@@ -219,7 +225,7 @@ func slicedAxis(s *eval.Scope, n *onnx.Node, data *eval.Value) (axis int, first 
 	if axis < 0 {
 		return -1, 0
 	}
-	starts, axes := listOf(s, n, "starts", 1), listOf(s, n, "axes", 3)
+	starts, axes := ListOf(s, n, "starts", 1), ListOf(s, n, "axes", 3)
 	for i, start := range starts {
 		at := int64(i)
 		if i < len(axes) {
@@ -238,9 +244,9 @@ func slicedAxis(s *eval.Scope, n *onnx.Node, data *eval.Value) (axis int, first 
 	return axis, 0
 }
 
-// listOf reads a parameter that is an attribute in old operator sets.
+// ListOf reads a parameter that is an attribute in old operator sets.
 // One of more numbers than a value may have axes is none.
-func listOf(s *eval.Scope, n *onnx.Node, attribute string, i int) []int64 {
+func ListOf(s *eval.Scope, n *onnx.Node, attribute string, i int) []int64 {
 	var list []int64
 	if a := n.Attribute(attribute); a != nil {
 		list = a.Ints
@@ -258,9 +264,9 @@ func listOf(s *eval.Scope, n *onnx.Node, attribute string, i int) []int64 {
 // maxAxes bounds the axes of a value: more are in no sound file.
 const maxAxes = 64
 
-// dataInputs are the inputs of a node whose numbers go into its output, as
+// DataInputs are the inputs of a node whose numbers go into its output, as
 // against those that only say which or how many.
-func dataInputs(n *onnx.Node) []string {
+func DataInputs(n *onnx.Node) []string {
 	switch n.Op {
 	case "Gather", "GatherElements", "GatherND", "Slice", "Reshape", "Transpose", "Unsqueeze", "Squeeze", "Expand", "Tile", "Split",
 		"Cast", "CastLike", "Identity", "Flatten", "DequantizeLinear", "QuantizeLinear", "Resize", "Upsample", "Trilu", "Pad", "CumSum", "ReduceSum", "ReduceMax", "Clip":
