@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
@@ -201,7 +202,7 @@ func workedOnBehind(s *eval.Scope, name string) bool {
 // nothing but token ids as input it is a length of theirs, and some tokens that
 // the model adds; parameters of heads, latents and such have other sizes.
 func (d *detector) lengthwise(rows int) bool {
-	if d.m.imageInput() != nil || d.m.videoInput() != nil || d.m.audio() != nil {
+	if d.m.ImageInput() != nil || d.m.VideoInput() != nil || d.m.Audio() != nil {
 		return true
 	}
 	at, found := slices.BinarySearch(d.inputSizes(), rows)
@@ -212,8 +213,8 @@ func (d *detector) lengthwise(rows int) bool {
 func (d *detector) inputSizes() []int {
 	if d.lengths == nil {
 		d.lengths = []int{}
-		for _, in := range d.m.file.Graph.Inputs {
-			if v := d.e.Main.Value(in.Name); !d.m.isConstant(in.Name) && v.Ranked {
+		for _, in := range d.m.File.Graph.Inputs {
+			if v := d.e.Main.Value(in.Name); !d.m.IsConstant(in.Name) && v.Ranked {
 				for _, n := range v.Shape {
 					if n > 1 {
 						d.lengths = append(d.lengths, n)
@@ -230,10 +231,10 @@ func (d *detector) inputSizes() []int {
 // followsLength reports whether a table is read by an index that counts further
 // when the model's input is longer: positions of a padded or shortened length.
 func (d *detector) followsLength(src trace.Source) bool {
-	if src.Indexed == nil || src.Index == "" || src.IndexAt == nil || d.m.fixedLength() > 0 {
+	if src.Indexed == nil || src.Index == "" || src.IndexAt == nil || d.m.FixedLength() > 0 {
 		return false
 	}
-	now, then := src.IndexAt.Value(src.Index), d.m.longer(src.IndexAt, src.Index, 8*probeLength)
+	now, then := src.IndexAt.Value(src.Index), d.m.Longer(src.IndexAt, src.Index, 8*probe.FirstLength)
 	if !now.Known() || then == nil || then.Len() <= now.Len() {
 		return false
 	}
@@ -290,7 +291,7 @@ func onlySwitches(v *eval.Value) bool {
 // picture size, which the graph resamples before it adds it.
 func (d *detector) resampledTable(s *eval.Scope, name string, src trace.Source, width int) bool {
 	t := src.Tensor
-	if h, _ := d.m.patchGrid(d.e); h == 0 || t == nil || src.Indexed != nil || sourceGrid(t, width) == 0 {
+	if h, _ := d.m.PatchesIn(d.e); h == 0 || t == nil || src.Indexed != nil || sourceGrid(t, width) == 0 {
 		return false
 	}
 	return trace.Resamples(s, name)
@@ -315,7 +316,7 @@ func sourceGrid(t *onnx.Tensor, width int) int {
 // plane takes a table that is added to an image's patches while they still
 // stand in rows and columns: (…, height, width, channels), as SAM does.
 func (d *detector) plane(s *eval.Scope, n *onnx.Node, name string, state, added *eval.Value) bool {
-	h, w := d.m.patchGrid(d.e)
+	h, w := d.m.PatchesIn(d.e)
 	k := len(added.Shape)
 	if d.side(s, n, name, state, added, h, w) {
 		return true
@@ -350,7 +351,7 @@ func (d *detector) plane(s *eval.Scope, n *onnx.Node, name string, state, added 
 // a picture in blocks (NesT).
 func (d *detector) features(s *eval.Scope, n *onnx.Node, name string, state, added *eval.Value) bool {
 	k := len(added.Shape)
-	if d.m.imageInput() == nil || k < 3 || len(state.Shape) != 4 || !slices.Equal(added.Shape[k-3:], state.Shape[1:]) ||
+	if d.m.ImageInput() == nil || k < 3 || len(state.Shape) != 4 || !slices.Equal(added.Shape[k-3:], state.Shape[1:]) ||
 		added.Shape[k-2] < 2 || added.Shape[k-1] < 2 || !added.Varies(k-2) || !added.Varies(k-1) || trace.IsScores(s, n.Output(0)) {
 		return false
 	}
@@ -483,7 +484,7 @@ func (d *detector) additive(src trace.Source, rows, width int) bool {
 	if src.Indexed != nil {
 		return src.Axis < len(src.Tensor.Dims)-1 || width == 1
 	}
-	if d.m.fixedLength() == 0 && d.m.imageInput() == nil && d.m.videoInput() == nil && d.m.audio() == nil {
+	if d.m.FixedLength() == 0 && d.m.ImageInput() == nil && d.m.VideoInput() == nil && d.m.Audio() == nil {
 		return false // a free length cannot agree with a constant
 	}
 	if !d.contracts() {
@@ -525,7 +526,7 @@ func (d *detector) contractsAnywhere() bool {
 // (facts/ONNX-PATTERNS §2).
 func (d *detector) patchAxis(t *onnx.Tensor, rows, width int) (axis int, ok bool) {
 	k := len(t.Dims)
-	h, w := d.m.patchGrid(d.e)
+	h, w := d.m.PatchesIn(d.e)
 	if h == 0 || int(t.Dims[k-1]) != width || rows < h*w {
 		return 0, false
 	}
@@ -541,7 +542,7 @@ func (d *detector) patchAxis(t *onnx.Tensor, rows, width int) (axis int, ok bool
 // rows and columns of patches, as resampling wants it.
 func (d *detector) channelsFirst(t *onnx.Tensor, width int) bool {
 	k := len(t.Dims)
-	h, w := d.m.patchGrid(d.e)
+	h, w := d.m.PatchesIn(d.e)
 	return h > 0 && k >= 3 && int(t.Dims[k-3]) == width && int(t.Dims[k-2]) == h && int(t.Dims[k-1]) == w
 }
 

@@ -46,10 +46,10 @@ func (b *sharedBias) add(s *eval.Scope, softmax *onnx.Node, alibi schemes.ALiBi,
 	if n := len(alibi.SlopeValues()); n != heads {
 		return &position.Refusal{Why: fmt.Sprintf("%d slopes for %d heads", n, heads), Instead: "give one slope a head"}
 	}
-	if v := b.m.file.Opsets[""]; v < minRangeOpset {
+	if v := b.m.File.Opsets[""]; v < minRangeOpset {
 		return &position.Refusal{Why: fmt.Sprintf("operator set %d has no Range", v), Instead: "convert the model to operator set 11 or later first"}
 	}
-	if len(scores.Shape) == 3 && b.m.sizes.batch*heads != scores.Shape[0] {
+	if len(scores.Shape) == 3 && b.m.Sizes.Batch*heads != scores.Shape[0] {
 		return &position.Refusal{Why: "heads and batch stand in one axis of the scores in an unknown order"}
 	}
 	if n := b.late(softmax.Graph); n != nil {

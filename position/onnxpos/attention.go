@@ -38,10 +38,10 @@ func (m *Model) lookForAttentions() (gaveUp string) {
 			gaveUp = spent.Error()
 		}
 	}()
-	m.budget.What = "the search for attentions"
+	m.Budget.What = "the search for attentions"
 	shared := &sharedBias{m: m, made: map[biasKey]string{}, first: map[*onnx.Graph]*onnx.Node{}}
 	acts := m.effects()
-	for _, s := range m.probe.Scopes() {
+	for _, s := range m.Eval.Scopes() {
 		s.Spend(len(s.Graph.Nodes))
 		for _, n := range s.Graph.Nodes {
 			switch n.Op {

@@ -11,10 +11,10 @@ import (
 // probing the graph there.
 func (m *Model) inspectBeyond() {
 	m.inspectLargerPictures()
-	if m.fixedLength() > 0 || m.imageInput() != nil && m.tokenInput() == nil || m.waveInput() != nil {
+	if m.FixedLength() > 0 || m.ImageInput() != nil && m.TokenInput() == nil || m.WaveInput() != nil {
 		return
 	}
-	known := m.failsAnyway()
+	known := m.FailsAnyway()
 	var lengths []int
 	at := map[int][]site{} // by capacity: each is probed once
 	for _, s := range m.sites {
@@ -32,10 +32,10 @@ func (m *Model) inspectBeyond() {
 			m.unprobed(lengths[i:], at)
 			return
 		}
-		size := m.sizes
-		size.length = length + 1
+		size := m.Sizes
+		size.Length = length + 1
 		fails := false
-		probe := m.failing(size, func(f eval.Failure) bool {
+		probe := m.Failing(size, func(f eval.Failure) bool {
 			fails = fails || !known[f.Node]
 			return fails
 		})

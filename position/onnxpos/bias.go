@@ -48,7 +48,7 @@ func (d *detector) bias(s *eval.Scope, n *onnx.Node, name string, state *eval.Va
 		return
 	}
 	heads := eval.Ask(v, "heads", func() [][][]float64 {
-		d.m.spendElements(v.Len())
+		d.m.SpendElements(v.Len())
 		if heads := headsOf(v); !onlyMask(heads) {
 			return heads
 		}
@@ -294,14 +294,14 @@ func (m *Model) alibiSite(uses []*bias) *alibiSite {
 			switch {
 			case src.Indexed != nil:
 				e.Form, e.Beyond, e.Capacity = report.FormTable, report.BeyondError, n
-			case m.fixedLength() > 1 && n == m.fixedLength():
+			case m.FixedLength() > 1 && n == m.FixedLength():
 				e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, n
 			default:
 				continue
 			}
 			seen[src.Tensor] = true
 			a.tables = append(a.tables, src)
-			e.Where = append(e.Where, m.where(src.Tensor))
+			e.Where = append(e.Where, m.Where(src.Tensor))
 		}
 	}
 	if e.Form == report.FormRuntime {
@@ -358,7 +358,7 @@ var bucketLengths = []int{300, 128, 64, 32, 16}
 // bucketIndex computes an index at the longest length at which it is known.
 func (m *Model) bucketIndex(s *eval.Scope, name string) *eval.Value {
 	for _, length := range bucketLengths {
-		if v := m.longer(s, name, length); v != nil && v.Known() && v.Ints != nil && len(v.Shape) >= 2 {
+		if v := m.Longer(s, name, length); v != nil && v.Known() && v.Ints != nil && len(v.Shape) >= 2 {
 			return v
 		}
 	}
@@ -386,7 +386,7 @@ func (m *Model) findBuckets(b *bias) *bucketSite {
 	queries, keys := shape[len(shape)-2], shape[len(shape)-1]
 	for _, ahead := range keysAhead(queries, keys) {
 		r := eval.Once(s, fmt.Sprintf("buckets of %d rows, %d ahead", table.Dims[0], ahead), n.Input(1), func() bucketsBy {
-			m.budget.Spend(fitSteps)
+			m.Budget.Spend(fitSteps)
 			by, ok := distances(index.Ints, queries, keys, ahead)
 			if !ok {
 				return bucketsBy{}
@@ -405,7 +405,7 @@ func (m *Model) findBuckets(b *bias) *bucketSite {
 		return nil // no logarithmic buckets: a table by distance
 	}
 	site.encoding = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
-		Where: []report.Where{m.where(table)}, Dtype: "",
+		Where: []report.Where{m.Where(table)}, Dtype: "",
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s gathers a bias by bucket of relative distance", n.Title())}}}
 	site.bounded(s, n.Input(1))
 	return site
@@ -425,7 +425,7 @@ const fitSteps = 1 << 13
 // bounded notes that the buckets are a matrix in the file, of which the graph
 // takes what a length needs.
 func (b *bucketSite) bounded(s *eval.Scope, index string) {
-	if b.m.fixedLength() > 0 {
+	if b.m.FixedLength() > 0 {
 		return
 	}
 	for _, src := range trace.Sources(s, index) {
@@ -434,9 +434,9 @@ func (b *bucketSite) bounded(s *eval.Scope, index string) {
 			continue
 		}
 		rows := int(t.Dims[len(t.Dims)-1])
-		if rows > 1 && int(t.Dims[len(t.Dims)-2]) == rows && b.m.failsAt(rows+1) != nil && b.m.failsAt(rows) == nil {
+		if rows > 1 && int(t.Dims[len(t.Dims)-2]) == rows && b.m.FailsAt(rows+1) != nil && b.m.FailsAt(rows) == nil {
 			b.encoding.Form, b.encoding.Capacity, b.encoding.Beyond = report.FormTable, rows, report.BeyondError
-			b.encoding.Where = append(b.encoding.Where, b.m.where(t))
+			b.encoding.Where = append(b.encoding.Where, b.m.Where(t))
 			return
 		}
 	}

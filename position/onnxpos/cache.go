@@ -33,7 +33,7 @@ func (c *cache) positions() int { return min(c.cos.Len(), c.sin.Len()) - c.ahead
 // behind the other, as DirectML's LongRoPE has them.
 func (c *cache) fit(m *Model) {
 	n := min(c.cos.Len(), c.sin.Len())
-	m.spendElements(min(n, maxFitRows) * min(c.cos.Dim(), maxColumns))
+	m.SpendElements(min(n, maxFitRows) * min(c.cos.Dim(), maxColumns))
 	if c.pairFit, c.fitted = c.fitRows(0, n); c.fitted && c.goesOn(c.pairFit, 0, n) {
 		return
 	}

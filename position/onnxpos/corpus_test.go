@@ -324,8 +324,8 @@ func TestGridCases(t *testing.T) {
 		if n := after.sites[0].(*tableSite).Len(); n != rows || after.PatchGrid() != [2]int{6, 6} {
 			t.Errorf("%s: %d rows and a grid of %v, want %d", name, n, after.PatchGrid(), rows)
 		}
-		if len(after.probe.Failures) > 0 {
-			t.Errorf("%s: %v", name, after.probe.Failures[0].Err)
+		if len(after.Eval.Failures) > 0 {
+			t.Errorf("%s: %v", name, after.Eval.Failures[0].Err)
 		}
 	}
 }
@@ -357,12 +357,12 @@ func twice(t *testing.T, path string, capacity int) error {
 	for i := range m.sites {
 		samePrefix(t, path, m.sites[i], after.sites[i])
 	}
-	if len(after.probe.Failures) > len(m.probe.Failures) {
-		t.Errorf("%s: fails at the first length: %v", path, after.probe.Failures[0].Err)
+	if len(after.Eval.Failures) > len(m.Eval.Failures) {
+		t.Errorf("%s: fails at the first length: %v", path, after.Eval.Failures[0].Err)
 	}
-	size := after.sizes
-	size.length = 2 * capacity
-	if e := after.evaluate(size); len(e.Failures) > len(m.probe.Failures) {
+	size := after.Sizes
+	size.Length = 2 * capacity
+	if e := after.Evaluate(size); len(e.Failures) > len(m.Eval.Failures) {
 		t.Errorf("%s: fails at the new length: %s: %v", path, e.Failures[0].Node.Op, e.Failures[0].Err)
 	}
 	return nil

@@ -28,7 +28,7 @@ type detector struct {
 
 // detect finds the sites of the model.
 func (m *Model) detect() {
-	d := &detector{m: m, e: m.probe, length: m.sizes.length, queries: map[*onnx.Tensor]bool{}}
+	d := &detector{m: m, e: m.Eval, length: m.Sizes.Length, queries: map[*onnx.Tensor]bool{}}
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			d.enlarge(s, n)

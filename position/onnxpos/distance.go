@@ -21,15 +21,15 @@ func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) 
 	table, index := trace.Stored(s, gather.Input(0)), s.Value(gather.Input(1))
 	rows := int(table.Dims[gatherAxis(gather, table)])
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, Heads: heads}
-	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.where(table)}, Dtype: table.Type.String(),
+	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.Where(table)}, Dtype: table.Type.String(),
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s picks a row by the difference of positions; %s uses it on scores", gather.Title(), use.Title())}}}
-	if window := windowOf(index, rows); window != nil || m.imageInput() != nil && !alongLine(index) {
+	if window := windowOf(index, rows); window != nil || m.ImageInput() != nil && !alongLine(index) {
 		other.Window = window
 		e.Scheme, e.Beyond = other, report.BeyondError
 		return &otherSite{e}, true
 	}
 	// Far enough out, clipped distances stay inside the table; others leave it.
-	probe := m.further(s, gather.Input(1), rows+2)
+	probe := m.Further(s, gather.Input(1), rows+2)
 	inside := probe != nil && probe.Known() && len(probe.Ints) > 0
 	if inside {
 		inside = int(slices.Max(probe.Ints)) < rows && slices.Min(probe.Ints) >= 0
@@ -41,22 +41,6 @@ func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) 
 	}
 	e.Scheme = other
 	return &otherSite{e}, false
-}
-
-// maxFurther bounds the lengths at which indices are computed for tables of distances:
-// of more of other sizes than any model has, it is not known whether they are clipped.
-const maxFurther = 16
-
-// further is longer, for few lengths in all.
-func (m *Model) further(s *eval.Scope, name string, length int) *eval.Value {
-	if !m.lengths[length] && len(m.lengths) >= maxFurther {
-		return nil
-	}
-	if m.lengths == nil {
-		m.lengths = map[int]bool{}
-	}
-	m.lengths[length] = true
-	return m.longer(s, name, length)
 }
 
 // gatherAxis is the axis of a table along which a Gather takes rows.
@@ -254,14 +238,14 @@ func (m *Model) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *ev
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies the state by vectors that depend on the distance of %d positions alone", n.Title(), v.Shape[k-3])}}}
 	for _, src := range trace.Sources(s, name) {
 		if t := src.Tensor; t != nil && len(t.Dims) >= 2 && t.Type.IsFloat() {
-			e.Where = append(e.Where, m.where(t))
+			e.Where = append(e.Where, m.Where(t))
 			if t.Len() == int64(v.Len()) {
 				e.Form = report.FormBaked
 			}
 		}
 	}
-	if m.fixedLength() > 0 {
-		e.Capacity, e.Beyond = m.fixedLength(), report.BeyondError
+	if m.FixedLength() > 0 {
+		e.Capacity, e.Beyond = m.FixedLength(), report.BeyondError
 	} else if e.Form == report.FormBaked {
 		e.Beyond = report.BeyondError
 	}
@@ -271,7 +255,7 @@ func (m *Model) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *ev
 // window is the height and width of which a bias between n positions is, and
 // whether a class token is among them.
 func (m *Model) window(n int) (window []int, tokens int) {
-	h, w := m.patchGrid(m.probe)
+	h, w := m.PatchesIn(m.Eval)
 	side := int(math.Sqrt(float64(n)) + 0.5)
 	switch {
 	case h > 1 && h*w == n:
@@ -350,7 +334,7 @@ func (m *Model) relativeTable(uses []*bias) site {
 	}
 	e := position.Encoding{Scheme: other, Form: report.FormBaked, Beyond: report.BeyondError,
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", u.node.Title(), n, len(u.heads[0][0]), len(uses))}}}
-	if m.fixedLength() == n { // of text: nothing else says how far it goes
+	if m.FixedLength() == n { // of text: nothing else says how far it goes
 		e.Capacity = n
 	}
 	seen := map[*onnx.Tensor]bool{}
@@ -358,11 +342,11 @@ func (m *Model) relativeTable(uses []*bias) site {
 		for _, src := range trace.Sources(use.scope, use.name) {
 			if src.Tensor != nil && len(src.Tensor.Dims) > 1 && !seen[src.Tensor] {
 				seen[src.Tensor] = true
-				e.Where = append(e.Where, m.where(src.Tensor))
+				e.Where = append(e.Where, m.Where(src.Tensor))
 			}
 		}
 	}
-	if window == nil || m.imageInput() == nil {
+	if window == nil || m.ImageInput() == nil {
 		if folded := u.folded(e); folded != nil {
 			return folded
 		}

@@ -14,13 +14,13 @@ import (
 // doubts refuses a change with which a graph of a fixed length runs, and yet
 // cannot be what was meant (decision 0006).
 func (c *lengthChange) doubts(e *eval.Evaluator) error {
-	if err := c.unknownBuckets(e); err != nil || c.m.fixedLength() == 0 || c.image != [2]int{} || c.frames > 0 {
+	if err := c.unknownBuckets(e); err != nil || c.m.FixedLength() == 0 || c.image != [2]int{} || c.frames > 0 {
 		return err
 	}
 	if err := c.outputsFollow(e); err != nil {
 		return err
 	}
-	old := c.m.probe.Scopes()
+	old := c.m.Eval.Scopes()
 	for i, s := range e.Scopes() {
 		if i >= len(old) || old[i].Graph != s.Graph {
 			break
@@ -37,9 +37,9 @@ func (c *lengthChange) doubts(e *eval.Evaluator) error {
 // outputsFollow refuses outputs that stay at the old length, lose their shape, or
 // change where they did not hold it.
 func (c *lengthChange) outputsFollow(e *eval.Evaluator) error {
-	fixed := c.m.fixedLength()
-	for _, o := range c.m.file.Graph.Outputs {
-		before, after := c.m.probe.Main.Value(o.Name), e.Main.Value(o.Name)
+	fixed := c.m.FixedLength()
+	for _, o := range c.m.File.Graph.Outputs {
+		before, after := c.m.Eval.Main.Value(o.Name), e.Main.Value(o.Name)
 		if !before.Ranked {
 			continue
 		}
@@ -76,7 +76,7 @@ func (c *lengthChange) leftBehind(old, s *eval.Scope, n *onnx.Node) (at int, fou
 	if is.Known() || len(was.Shape) != len(is.Shape) {
 		return 0, false
 	}
-	fixed := c.m.fixedLength()
+	fixed := c.m.FixedLength()
 	grown := func(axis int) bool {
 		if axis < 0 {
 			axis += len(is.Shape)
@@ -106,7 +106,7 @@ func (c *lengthChange) leftBehind(old, s *eval.Scope, n *onnx.Node) (at int, fou
 // relativeToLength reports whether waves of a fixed length have positions that are
 // parts of that length, or are counted from its middle: they do not go on.
 func (m *Model) relativeToLength(wave schemes.Sinusoid) bool {
-	n := m.fixedLength()
+	n := m.FixedLength()
 	if n == 0 {
 		return false
 	}

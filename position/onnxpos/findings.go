@@ -73,7 +73,7 @@ func (f *finder) encodings(looks ...func()) {
 			f.m.giveUp(spent.Error())
 		}
 	}()
-	f.m.budget.What = "the look for faults"
+	f.m.Budget.What = "the look for faults"
 	for _, look := range looks {
 		if f.m.gaveUp == "" {
 			look()
@@ -99,7 +99,7 @@ func (f *finder) at(t *onnx.Tensor) *report.Where {
 	if t == nil {
 		return nil
 	}
-	w := f.m.where(t)
+	w := f.m.Where(t)
 	return &w
 }
 
@@ -109,14 +109,14 @@ const onceHint = "have the model exported again, so that every name and tensor s
 func (f *finder) repeats() {
 	rules := map[onnx.RepeatKind]string{onnx.RepeatInitializer: ruleDuplicateInitializer, onnx.RepeatData: ruleRawAndTyped,
 		onnx.RepeatAttribute: ruleDuplicateAttribute, onnx.RepeatFunction: ruleDuplicateFunction}
-	for _, r := range f.m.file.Repeats {
+	for _, r := range f.m.File.Repeats {
 		f.add(rules[r.Kind], report.LevelError, r.What+": readers differ in which one counts", onceHint, f.at(r.Tensor))
 	}
 }
 
 // graphs looks at every graph's nodes.
 func (f *finder) graphs() {
-	f.m.file.Graphs(func(g *onnx.Graph) {
+	f.m.File.Graphs(func(g *onnx.Graph) {
 		w := g.Wiring()
 		made := make([]bool, w.Len())
 		for _, n := range g.Nodes {
@@ -155,22 +155,22 @@ func (f *finder) tables() {
 				continue
 			}
 			seen[t.tensor] = true
-			f.m.spendElements(int(min(t.tensor.Len(), maxScanned)))
+			f.m.SpendElements(int(min(t.tensor.Len(), maxScanned)))
 			if row, column, bad := t.notFinite(maxScanned); bad {
-				f.add(ruleTableNotFinite, report.LevelError, fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", f.m.tensorName(t.tensor), row, column),
+				f.add(ruleTableNotFinite, report.LevelError, fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", f.m.TensorName(t.tensor), row, column),
 					"fetch the file again, or take an earlier checkpoint", f.at(t.tensor))
 			}
 		}
 	}
 	var read map[string]bool // by any graph, made when it is needed
-	f.m.file.Graphs(func(g *onnx.Graph) {
+	f.m.File.Graphs(func(g *onnx.Graph) {
 		w := g.Wiring()
 		for _, t := range g.Initializers {
 			if number, ok := w.Number(t.Name); ok && len(w.Readers(number)) > 0 || !t.Type.IsFloat() || !f.resembles(t) {
 				continue
 			}
 			if read == nil {
-				read = f.m.file.ReadNames()
+				read = f.m.File.ReadNames()
 			}
 			if !read[t.Name] {
 				f.add(ruleUnreadTable, report.LevelNote, fmt.Sprintf("nothing reads %q, which has the shape of the table in use", t.Name), "", f.at(t))
@@ -242,7 +242,7 @@ func (t tableRows) notFinite(limit int64) (row, column int, bad bool) {
 
 // file looks at what the file says of itself.
 func (f *finder) file() {
-	file := f.m.file
+	file := f.m.File
 	if file.IRVersion > knownIR {
 		f.add(ruleVersion, report.LevelNote, fmt.Sprintf("IR version %d is newer than what is known here (%d)", file.IRVersion, knownIR), "", nil)
 	}
@@ -251,7 +251,7 @@ func (f *finder) file() {
 	}
 	file.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
 		if !t.Type.Known() {
-			f.add(ruleElementType, report.LevelNote, fmt.Sprintf("constant %q is of element type %d, which is unknown here", f.m.tensorName(t), t.Type), "", f.at(t))
+			f.add(ruleElementType, report.LevelNote, fmt.Sprintf("constant %q is of element type %d, which is unknown here", f.m.TensorName(t), t.Type), "", f.at(t))
 		}
 	})
 }
@@ -265,7 +265,7 @@ func (f *finder) sharedData() {
 		at     [2]int64
 	}
 	var spans []span
-	f.m.file.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
+	f.m.File.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
 		if t.External() && t.Len() > 0 {
 			spans = append(spans, span{t, t.DataFile(), t.Range()})
 		}
@@ -275,7 +275,7 @@ func (f *finder) sharedData() {
 	})
 	for i := 1; i < len(spans); i++ {
 		if a, b := spans[i-1], spans[i]; a.file == b.file && b.at[0] < a.at[1] {
-			f.add(ruleSharedData, report.LevelNote, fmt.Sprintf("constants %q and %q lie on the same bytes of %s", f.m.tensorName(a.tensor), f.m.tensorName(b.tensor), a.file), "", f.at(b.tensor))
+			f.add(ruleSharedData, report.LevelNote, fmt.Sprintf("constants %q and %q lie on the same bytes of %s", f.m.TensorName(a.tensor), f.m.TensorName(b.tensor), a.file), "", f.at(b.tensor))
 		}
 	}
 }
@@ -299,7 +299,7 @@ func (m *Model) sound() error {
 				continue
 			}
 			if row, column, bad := t.notFinite(t.tensor.Len()); bad {
-				return &position.Refusal{Why: fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", m.tensorName(t.tensor), row, column)}
+				return &position.Refusal{Why: fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", m.TensorName(t.tensor), row, column)}
 			}
 		}
 	}
@@ -314,7 +314,7 @@ func (f *finder) bound() {
 			return
 		}
 	}
-	if runs, failure := f.m.bound(); failure != nil {
+	if runs, failure := f.m.Bound(); failure != nil {
 		f.add(ruleLengthBound, report.LevelWarning, fmt.Sprintf("the graph runs up to %d tokens and not at %d, though its axes are free: %v", runs, runs+1, failure.Err),
 			"it was traced with constants of one length: export it again", nodeWhere(failure.Node))
 	}
@@ -322,14 +322,14 @@ func (f *finder) bound() {
 
 // scales looks at the scales of quantised constants (facts/BAD-INPUTS C18).
 func (f *finder) scales() {
-	for _, s := range f.m.probe.Scopes() {
+	for _, s := range f.m.Eval.Scopes() {
 		s.Spend(len(s.Graph.Nodes))
 		for _, n := range s.Graph.Nodes {
 			if n.Op != "DequantizeLinear" || s.Tensor(n.Input(0)) == nil {
 				continue
 			}
 			if x, ok := s.Value(n.Input(1)).Scalar(); ok && (!(x > 0) || math.IsInf(x, 0)) {
-				f.add(ruleScale, report.LevelError, fmt.Sprintf("the scale of %q is %v", f.m.tensorName(s.Tensor(n.Input(0))), x), "quantise the model again", nodeWhere(n))
+				f.add(ruleScale, report.LevelError, fmt.Sprintf("the scale of %q is %v", f.m.TensorName(s.Tensor(n.Input(0))), x), "quantise the model again", nodeWhere(n))
 			}
 		}
 	}
@@ -345,10 +345,10 @@ func (f *finder) caches() {
 		for _, c := range r.caches {
 			switch a, b := c.cos.Len(), c.sin.Len(); {
 			case a != b:
-				f.add(ruleCacheRows, report.LevelError, fmt.Sprintf("%q has %d rows of cosines and %q %d of sines", f.m.tensorName(c.cos.tensor), a, f.m.tensorName(c.sin.tensor), b),
+				f.add(ruleCacheRows, report.LevelError, fmt.Sprintf("%q has %d rows of cosines and %q %d of sines", f.m.TensorName(c.cos.tensor), a, f.m.TensorName(c.sin.tensor), b),
 					"export the model again", f.at(c.sin.tensor))
 			case !c.fitted && r.scheme.Grid == nil:
-				f.add(ruleCache, report.LevelWarning, fmt.Sprintf("%q and %q are no cosines and sines of one formula", f.m.tensorName(c.cos.tensor), f.m.tensorName(c.sin.tensor)),
+				f.add(ruleCache, report.LevelWarning, fmt.Sprintf("%q and %q are no cosines and sines of one formula", f.m.TensorName(c.cos.tensor), f.m.TensorName(c.sin.tensor)),
 					"it can be read and not made longer", f.at(c.cos.tensor))
 			}
 		}

@@ -20,7 +20,7 @@ func (r *rotarySite) describeRuntime(e *position.Encoding) {
 		return
 	}
 	if baked {
-		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, r.m.sizes.length
+		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, r.m.Sizes.Length
 	}
 	r.amplitude = 1
 	if axis := trace.PositionAxis(use.cosValue); axis >= 0 {

@@ -654,7 +654,7 @@ func TestSliceLimits(t *testing.T) {
 			continue
 		}
 		after := result(t, m, saved(t, change))
-		after.file.Tensors(func(x *onnx.Tensor, _ *onnx.Graph) {
+		after.File.Tensors(func(x *onnx.Tensor, _ *onnx.Graph) {
 			if got, err := x.Ints(0, x.Len()); x.Name == c.changed && (err != nil || !slices.Equal(got, c.want)) {
 				t.Errorf("%s: %s are %v, want %v (%v)", c.name, c.changed, got, c.want, err)
 			}

@@ -65,7 +65,7 @@ func (c *lengthChange) holds(t *onnx.Tensor, dims []int64, sizes ...int) bool {
 		return true
 	}
 	if c.large != nil && *c.large == "" {
-		*c.large = fmt.Sprintf("the constant %q of %v would become one of %v, more than the 2 GiB that a file can have", c.m.tensorName(t), t.Dims, dims)
+		*c.large = fmt.Sprintf("the constant %q of %v would become one of %v, more than the 2 GiB that a file can have", c.m.TensorName(t), t.Dims, dims)
 	}
 	return false
 }
@@ -165,7 +165,7 @@ func allKnown(s *eval.Scope, n *onnx.Node) bool {
 // onlyAngles reports whether a constant goes to Sin and Cos, and nowhere else.
 func (m *Model) onlyAngles(t *onnx.Tensor) bool {
 	found := false
-	for _, s := range m.probe.Scopes() {
+	for _, s := range m.Eval.Scopes() {
 		var queue []string
 		for _, n := range s.Graph.Nodes {
 			for _, in := range n.Inputs {

@@ -23,7 +23,7 @@ type rowFunc func(i int, dst []float64) error
 // kept rows are copied as bytes, the others computed when they are written.
 func (m *Model) resize(t tableRows, newRows, kept int, row rowFunc, why string) error {
 	if t.Dim() > maxColumns {
-		return &position.Refusal{Why: fmt.Sprintf("%q has rows of %d columns, and no model has more than %d", m.tensorName(t.tensor), t.Dim(), maxColumns),
+		return &position.Refusal{Why: fmt.Sprintf("%q has rows of %d columns, and no model has more than %d", m.TensorName(t.tensor), t.Dim(), maxColumns),
 			Instead: "have the model exported again"}
 	}
 	if err := t.fits(kept, newRows, row); err != nil {
@@ -170,7 +170,7 @@ func (t *tableSite) Hold(want position.Want) error {
 	case want.Rows != nil:
 		n, kept, row = want.Rows.Len(), want.Rows.Kept(), want.Rows.Row
 	case t.sinusoid != nil && t.m.relativeToLength(t.sinusoid.Sinusoid):
-		return &position.Refusal{Why: fmt.Sprintf("the sines and cosines are of places relative to the %d positions", t.m.fixedLength()), Instead: "export the model for the wanted length"}
+		return &position.Refusal{Why: fmt.Sprintf("the sines and cosines are of places relative to the %d positions", t.m.FixedLength()), Instead: "export the model for the wanted length"}
 	case t.sinusoid != nil:
 		table := t.sinusoid.Sinusoid.Table()
 		row = func(i int, dst []float64) error { table.Row(i, dst); return nil }
@@ -301,7 +301,7 @@ func (r *rotarySite) holdCaches(scheme schemes.Rotary, positions int, same bool)
 	}
 	for _, c := range r.caches {
 		if !c.fitted {
-			return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.tensorName(c.cos.tensor)),
+			return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.TensorName(c.cos.tensor)),
 				Instead: "export the model with a longer cache"}
 		}
 	}
@@ -536,7 +536,7 @@ func (r *rotarySite) Neutralize() error {
 	if len(r.caches) > 0 {
 		for _, c := range r.caches {
 			if !c.fitted {
-				return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.tensorName(c.cos.tensor)), Instead: "leave the rotation in place"}
+				return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.TensorName(c.cos.tensor)), Instead: "leave the rotation in place"}
 			}
 			ones := make([]float64, len(c.result.Rotary.InverseFrequencies()))
 			zeros := make([]float64, len(ones))
@@ -610,7 +610,7 @@ func (a *alibiSite) grow(t *onnx.Tensor, n int) error {
 	}
 	var err error
 	if !fitsBuffer(t, heads, newQueries, n) {
-		return &position.Refusal{Why: fmt.Sprintf("the bias %q of %v would become one of %v, more than the 2 GiB that a file can have", a.m.tensorName(t), t.Dims, dims),
+		return &position.Refusal{Why: fmt.Sprintf("the bias %q of %v would become one of %v, more than the 2 GiB that a file can have", a.m.TensorName(t), t.Dims, dims),
 			Instead: "a lesser length, or export the model again with a bias that it computes"}
 	}
 	lines := make([]*biasLine, heads)

@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -19,7 +20,7 @@ import (
 type lengthChange struct {
 	m        *Model
 	old, new int
-	sizes    sizes
+	sizes    probe.Sizes
 	image    [2]int       // height and width of the new picture; zeros: no change of it
 	frames   int          // of the new recording; 0: no change of it
 	pairs    []numberPair // what stands for the old size, and for the new
@@ -106,26 +107,26 @@ const maxGrowths = 200
 // hold the length, so that the graph runs at the new one.
 func (m *Model) SetLength(old, new int) (err error) {
 	defer m.caught(&err)
-	if in := m.recording(); in != nil && m.tokenMatrix() == nil {
+	if in := m.Recording(); in != nil && m.TokenMatrix() == nil {
 		return m.setRecording(in, old, new)
 	}
-	if m.imageInput() != nil && m.tokenInput() == nil || m.waveInput() != nil {
+	if m.ImageInput() != nil && m.TokenInput() == nil || m.WaveInput() != nil {
 		return &position.Refusal{Why: "the length follows from the size of an image or recording, which the graph fixes",
 			Instead: "export the model for the wanted input size"}
 	}
 	if n := m.unrolled(); n != nil {
-		return &position.Refusal{Why: fmt.Sprintf("the graph is unrolled: it treats each of its %d positions by nodes of its own, such as %s", m.fixedLength(), n.Title()),
+		return &position.Refusal{Why: fmt.Sprintf("the graph is unrolled: it treats each of its %d positions by nodes of its own, such as %s", m.FixedLength(), n.Title()),
 			Instead: "export the model for the wanted length"}
 	}
 	c := m.change(old, new)
-	c.sizes.length = new
+	c.sizes.Length = new
 	c.pairs = c.lengths()
 	return c.run()
 }
 
 // change prepares a change of length.
 func (m *Model) change(old, new int) *lengthChange {
-	return &lengthChange{m: m, old: old, new: new, sizes: m.sizes, planned: map[*onnx.Tensor]*plannedConstant{},
+	return &lengthChange{m: m, old: old, new: new, sizes: m.Sizes, planned: map[*onnx.Tensor]*plannedConstant{},
 		offered: map[*onnx.Tensor][]*plannedConstant{}, contents: pointer(map[*plannedConstant]bool{}), large: pointer("")}
 }
 
@@ -149,9 +150,9 @@ func (m *Model) caught(err *error) {
 
 // run grows what fails, records it and corrects what the file declares.
 func (c *lengthChange) run() error {
-	c.m.budget.What = "the search for what hangs on the length"
-	c.m.budget.Grant(changeSteps)
-	c.known = c.m.failsAnyway()
+	c.m.Budget.What = "the search for what hangs on the length"
+	c.m.Budget.Grant(changeSteps)
+	c.known = c.m.FailsAnyway()
 	if err := c.grow(); err != nil {
 		return err
 	}
@@ -164,9 +165,9 @@ func (c *lengthChange) run() error {
 // probe evaluates the graph as it is planned, at the new length.
 func (c *lengthChange) probe() *eval.Evaluator {
 	c.probed++
-	c.m.budget.Spend(c.m.file.Graph.Wiring().Len() / elementsAStep)
-	e := eval.New(c.m.file, c.inputs())
-	e.Budget = c.m.budget
+	c.m.SpendEvaluation()
+	e := eval.New(c.m.File, c.inputs())
+	e.Budget = c.m.Budget
 	for _, s := range c.m.sites {
 		s.overlay(e.Overlay)
 	}
@@ -205,8 +206,8 @@ func (c *lengthChange) forget() {
 // inputs are probing inputs in which a fixed sequence dimension is the new
 // length.
 func (c *lengthChange) inputs() map[string]*eval.Value {
-	fixed := c.m.fixedLength()
-	free := *c.m.file
+	fixed := c.m.FixedLength()
+	free := *c.m.File
 	if c.image != [2]int{} {
 		return c.imageInputs()
 	}
@@ -214,11 +215,11 @@ func (c *lengthChange) inputs() map[string]*eval.Value {
 		return c.recordingInputs()
 	}
 	if fixed == 0 {
-		return probeInputs(&free, c.sizes)
+		return probe.Inputs(&free, c.sizes)
 	}
-	graph := *c.m.file.Graph
+	graph := *c.m.File.Graph
 	graph.Inputs = nil
-	for _, in := range c.m.file.Graph.Inputs {
+	for _, in := range c.m.File.Graph.Inputs {
 		copied := *in
 		copied.Dims = slices.Clone(in.Dims)
 		for i, d := range copied.Dims {
@@ -229,7 +230,7 @@ func (c *lengthChange) inputs() map[string]*eval.Value {
 		graph.Inputs = append(graph.Inputs, &copied)
 	}
 	free.Graph = &graph
-	return probeInputs(&free, c.sizes)
+	return probe.Inputs(&free, c.sizes)
 }
 
 // isSequenceAxis reports whether a dimension of an input that equals the fixed
@@ -276,12 +277,12 @@ func (c *lengthChange) problem() (*eval.Failure, int64) {
 	if f := c.first(c.probe()); f != nil {
 		return f, f.Node.Range()[0]
 	}
-	if c.m.fixedLength() > 0 || c.image != [2]int{} || c.frames > 0 {
+	if c.m.FixedLength() > 0 || c.image != [2]int{} || c.frames > 0 {
 		return nil, throughBoth
 	}
 	back := *c
-	if back.sizes.length = c.old; c.old == 0 { // nothing bounded the length
-		back.sizes.length = c.m.sizes.length
+	if back.sizes.Length = c.old; c.old == 0 { // nothing bounded the length
+		back.sizes.Length = c.m.Sizes.Length
 	}
 	if f := back.first(back.probe()); f != nil {
 		return f, throughNew + f.Node.Range()[0]
@@ -319,12 +320,12 @@ func (c *lengthChange) first(e *eval.Evaluator) *eval.Failure {
 // length is pushed into a dimension that does not hold the length; where a limit
 // of another axis looks like the length, that axis is cut elsewhere.
 func (c *lengthChange) misshaped(e *eval.Evaluator) []eval.Failure {
-	fixed := c.m.fixedLength()
+	fixed := c.m.FixedLength()
 	if fixed == 0 && c.image == [2]int{} && c.frames == 0 {
 		return nil
 	}
 	var out []eval.Failure
-	old := c.m.probe.Scopes()
+	old := c.m.Eval.Scopes()
 	for i, s := range e.Scopes() {
 		if i >= len(old) || old[i].Graph != s.Graph {
 			break
@@ -367,11 +368,11 @@ func (c *lengthChange) mayChange(old, s *eval.Scope, n *onnx.Node, axis, before,
 // follows reports whether a dimension may change so with the length, or with
 // the sizes of a picture.
 func (c *lengthChange) follows(before, after int) bool {
-	if fixed := c.m.fixedLength(); fixed > 0 {
+	if fixed := c.m.FixedLength(); fixed > 0 {
 		return before%fixed == 0 || before == fixed-1 || before == fixed+1
 	}
 	pairs := c.pairs
-	if in := c.m.imageInput(); in != nil && c.image != [2]int{} {
+	if in := c.m.ImageInput(); in != nil && c.image != [2]int{} {
 		pairs = append(slices.Clone(pairs), numberPair{int(in.Dims[2].Value), c.image[0]}, numberPair{int(in.Dims[3].Value), c.image[1]})
 	}
 	return slices.ContainsFunc(pairs, func(p numberPair) bool { return p.old > 0 && before%p.old == 0 && after == before/p.old*p.new })
@@ -481,7 +482,7 @@ func (c *lengthChange) repairIndex(s *eval.Scope, name string) bool {
 	if n == nil {
 		return false
 	}
-	scope := c.m.probe.Scopes()[at.Index()]
+	scope := c.m.Eval.Scopes()[at.Index()]
 	for _, t := range trace.Cone(scope, n) {
 		if c.m.editor.Replaced(t) || c.planned[t] != nil {
 			continue
@@ -528,7 +529,7 @@ func (c *lengthChange) write() error {
 // gives the same plan.
 func (c *lengthChange) ordered() []*onnx.Tensor {
 	var out []*onnx.Tensor
-	c.m.file.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
+	c.m.File.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
 		if c.planned[t] != nil {
 			out = append(out, t)
 		}
@@ -541,12 +542,12 @@ func (c *lengthChange) ordered() []*onnx.Tensor {
 func (c *lengthChange) declare() error {
 	e := c.probe()
 	inputs := c.inputs()
-	for _, in := range c.m.file.Graph.Inputs {
+	for _, in := range c.m.File.Graph.Inputs {
 		if v := inputs[in.Name]; v != nil {
 			c.correct(in, v)
 		}
 	}
-	for _, out := range c.m.file.Graph.Outputs {
+	for _, out := range c.m.File.Graph.Outputs {
 		c.correct(out, e.Main.Value(out.Name))
 	}
 	for _, s := range e.Scopes() {
@@ -575,7 +576,7 @@ func contradicts(info *onnx.ValueInfo, v *eval.Value) bool {
 // nothing here can compute, may hold that length: it is worth less than nothing
 // then.
 func (c *lengthChange) doubtful(info *onnx.ValueInfo, v *eval.Value) bool {
-	if c.m.fixedLength() == 0 && c.image == [2]int{} && c.frames == 0 || v.Ranked && len(v.Shape) == len(info.Dims) {
+	if c.m.FixedLength() == 0 && c.image == [2]int{} && c.frames == 0 || v.Ranked && len(v.Shape) == len(info.Dims) {
 		return false
 	}
 	return slices.ContainsFunc(info.Dims, func(d onnx.Dim) bool {

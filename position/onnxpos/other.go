@@ -74,49 +74,6 @@ func (m *Model) addOthers(d *detector) {
 	}
 }
 
-// longerLengths are tried on graphs that nothing seems to bound.
-var longerLengths = []int{40, 200, 1100}
-
-// bound is how far a graph runs that nothing seems to bound, and what fails
-// one position further; nil when it runs at every length that was tried, or
-// when its input is not of tokens with a free length.
-func (m *Model) bound() (runs int, failure *eval.Failure) {
-	if m.bounds == nil {
-		m.bounds = &bounds{}
-		m.bounds.runs, m.bounds.failure = m.findBound()
-	}
-	return m.bounds.runs, m.bounds.failure
-}
-
-// bounds is what bound found.
-type bounds struct {
-	runs    int
-	failure *eval.Failure
-}
-
-func (m *Model) findBound() (runs int, failure *eval.Failure) {
-	if m.fixedLength() > 0 || m.tokenInput() == nil || m.imageInput() != nil || m.videoInput() != nil || m.audio() != nil {
-		return 0, nil
-	}
-	runs = m.sizes.length
-	fails := 0
-	for _, n := range longerLengths {
-		if f := m.failsAt(n); f != nil {
-			fails, failure = n, f
-			break
-		}
-		runs = n
-	}
-	for failure != nil && fails-runs > 1 {
-		if f := m.failsAt((runs + fails) / 2); f != nil {
-			fails, failure = (runs+fails)/2, f
-		} else {
-			runs = (runs + fails) / 2
-		}
-	}
-	return runs, failure
-}
-
 // endTables bounds tables of distances that nothing seemed to bound: a trace may
 // have lost the clamp that keeps distances inside (DeBERTa of version 1,
 // facts/ONNX-PATTERNS §5).
@@ -129,7 +86,7 @@ func (m *Model) endTables() {
 		if !ok || o.encoding.Form != report.FormTable {
 			continue
 		}
-		if runs, failure := m.bound(); failure != nil && strings.HasPrefix(failure.Node.Op, "Gather") {
+		if runs, failure := m.Bound(); failure != nil && strings.HasPrefix(failure.Node.Op, "Gather") {
 			o.encoding.Capacity, o.encoding.Beyond = runs, report.BeyondError
 			o.encoding.Evidence = append(o.encoding.Evidence, report.Evidence{Kind: "structure",
 				Says: fmt.Sprintf("%s fails at %d tokens: %v", failure.Node.Title(), runs+1, failure.Err)})
@@ -140,7 +97,7 @@ func (m *Model) endTables() {
 // unexplained is the table that ends a graph in which no encoding was found:
 // something counts there that was not recognised.
 func (m *Model) unexplained() site {
-	runs, failure := m.bound()
+	runs, failure := m.Bound()
 	if failure == nil || !strings.HasPrefix(failure.Node.Op, "Gather") {
 		return nil
 	}
@@ -148,26 +105,6 @@ func (m *Model) unexplained() site {
 		Where: []report.Where{{Node: failure.Node.Title()}},
 		Evidence: []report.Evidence{{Kind: "structure",
 			Says: fmt.Sprintf("no encoding was recognised, and the graph cannot run at %d tokens: %s: %v", runs+1, failure.Node.Title(), failure.Err)}}}}
-}
-
-// failsAt is what first fails at another length, and not at that of the probe.
-func (m *Model) failsAt(length int) *eval.Failure {
-	if f, asked := m.failed[length]; asked {
-		return f
-	}
-	if m.failed == nil {
-		m.failed = map[int]*eval.Failure{}
-	}
-	f := m.failsFirst(length)
-	m.failed[length] = f
-	return f
-}
-
-func (m *Model) failsFirst(length int) *eval.Failure {
-	size := m.sizes
-	size.length = length
-	c := &lengthChange{m: m, known: m.failsAnyway()}
-	return c.first(m.failing(size, nil))
 }
 
 func (m *Model) hasRotary() bool {
@@ -213,7 +150,7 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 		return nil
 	}
 	rows := eval.Ask(v, "rows", func() matrix {
-		m.spendElements(v.Len())
+		m.SpendElements(v.Len())
 		return trace.RowsOf(v, axis)
 	})
 	form := report.FormBaked
@@ -235,7 +172,7 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 		return relativeSinusoids{base, ok}
 	})
 	base, ok := found.base, found.ok
-	if !ok && (trig == nil || m.imageInput() != nil) { // of a picture's rows and columns (Conditional DETR)
+	if !ok && (trig == nil || m.ImageInput() != nil) { // of a picture's rows and columns (Conditional DETR)
 		return nil
 	}
 	if cut != nil && trig == nil {
@@ -245,7 +182,7 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 	e := position.Encoding{Scheme: other, Form: form, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " multiplies sines and cosines of distances by weights"}}}
 	if form == report.FormBaked {
-		e.Beyond, e.Capacity = report.BeyondError, m.sizes.length
+		e.Beyond, e.Capacity = report.BeyondError, m.Sizes.Length
 	}
 	return &otherSite{e}
 }
@@ -256,7 +193,7 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 // runs and is wrong (facts/ONNX-PATTERNS §8).
 func (m *Model) relativeCut(n *onnx.Node, src trace.Source, dim int, base float64) site {
 	e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeRelativeSinusoid, Dim: dim, Base: base}, Form: report.FormTable,
-		Capacity: int(src.Tensor.Dims[src.Axis]+1) / 2, Beyond: report.BeyondError, Where: []report.Where{m.where(src.Tensor)},
+		Capacity: int(src.Tensor.Dims[src.Axis]+1) / 2, Beyond: report.BeyondError, Where: []report.Where{m.Where(src.Tensor)},
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies sines and cosines of distances by weights; %s cuts them out of a table", n.Title(), src.Indexed.Title())}}}
 	if from := src.Indexed.Input(1); from != "" && !trace.Clamped(src.Scope, from) {
 		e.Beyond = report.BeyondWrong
@@ -364,7 +301,7 @@ func (m *Model) disentangledSite(d *detector, s *eval.Scope, n *onnx.Node, rows 
 	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2, MaxDistance: m.bucketsFarthest(s, n.Input(1), index, rows)}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " picks scores against a table by bucket of distance"}}}
-	if other.MaxDistance == 0 && m.fixedLength() > 0 && index != nil && index.Shape[len(index.Shape)-1] > rows/4+1 { // the logarithm was folded
+	if other.MaxDistance == 0 && m.FixedLength() > 0 && index != nil && index.Shape[len(index.Shape)-1] > rows/4+1 { // the logarithm was folded
 		for _, far := range fit.UsualDistances(rows, rows/4) {
 			if deberta(index, rows, far) {
 				other.MaxDistance = far

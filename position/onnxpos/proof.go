@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -17,11 +18,11 @@ import (
 // that it has none, where the axes of its values prove it, else that this is
 // unknown, naming the node that stands in the way.
 func (m *Model) withoutEncoding() site {
-	if len(m.probe.Failures) > 0 {
-		f := m.probe.Failures[0]
+	if len(m.Eval.Failures) > 0 {
+		f := m.Eval.Failures[0]
 		return unknownAt(f.Node.Title(), fmt.Sprintf("the graph could not be evaluated with %s, which were tried: %v", m.tried(), f.Err))
 	}
-	l := axes.Pass(m.probe, m.input)
+	l := axes.Pass(m.Eval, m.input)
 	switch {
 	case len(l.Meetings) > 0:
 		at := l.Meetings[0]
@@ -62,19 +63,19 @@ func unknownAt(node, why string) *otherSite {
 
 // tried is the size of the probe in words.
 func (m *Model) tried() string {
-	if m.imageInput() != nil && m.tokenInput() == nil {
-		return fmt.Sprintf("pictures of %d×%d pixels", m.sizes.image, m.sizes.image)
+	if m.ImageInput() != nil && m.TokenInput() == nil {
+		return fmt.Sprintf("pictures of %d×%d pixels", m.Sizes.Image, m.Sizes.Image)
 	}
-	return fmt.Sprintf("%d positions", m.sizes.length)
+	return fmt.Sprintf("%d positions", m.Sizes.Length)
 }
 
 // vanished finds a convolution or pooling that leaves a single position of a
 // picture whose size is free: at larger sizes there would be more.
 func (m *Model) vanished() *onnx.Node {
-	if !m.freeImage() {
+	if !m.FreeImage() {
 		return nil
 	}
-	for _, s := range m.probe.Scopes() {
+	for _, s := range m.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if !n.IsConvolution() && n.Op != "MaxPool" && n.Op != "AveragePool" {
 				continue
@@ -98,7 +99,7 @@ func (m *Model) input(in *onnx.ValueInfo) axes.Input {
 	name := strings.ToLower(in.Name)
 	rank := len(in.Dims)
 	switch {
-	case isPositions(in.Name), rank == 0, strings.Contains(name, "seqlens"), strings.Contains(name, "seq_lens"), strings.Contains(name, "total_seq"):
+	case probe.IsPositions(in.Name), rank == 0, strings.Contains(name, "seqlens"), strings.Contains(name, "seq_lens"), strings.Contains(name, "total_seq"):
 		return axes.Input{Depends: axes.Constant}
 	case in.Type == onnx.Bool, strings.Contains(name, "mask"):
 		return axes.Input{Depends: axes.Mask, Roles: roles(rank, -1)}
@@ -151,7 +152,7 @@ func (m *Model) channelAxis(in *onnx.ValueInfo) (axis int, convolved bool) {
 	for i := range axesOf {
 		axesOf[i] = i
 	}
-	s := m.probe.Main
+	s := m.Eval.Main
 	name := in.Name
 	for range 16 { // hostile graphs have circles
 		var next *onnx.Node

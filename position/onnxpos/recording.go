@@ -7,16 +7,8 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 )
-
-// recording is an audio input that convolutions shorten to positions: features
-// of frames, or a waveform; nil when there is none.
-func (m *Model) recording() *onnx.ValueInfo {
-	if in := m.audio(); in != nil && m.convolved(in.Name) && m.imageInput() == nil {
-		return in
-	}
-	return nil
-}
 
 // setRecording lengthens a recording of fixed length so that its convolutions
 // give the new number of positions; one with free axes needs nothing.
@@ -40,7 +32,7 @@ func (m *Model) setRecording(in *onnx.ValueInfo, old, new int) error {
 // number of positions, so that constants are grown for no other: in proportion,
 // or the least.
 func (c *lengthChange) findFrames(fixed int) bool {
-	before, ok := c.positionsIn(c.m.probe)
+	before, ok := c.positionsIn(c.m.Eval)
 	if !ok {
 		return false
 	}
@@ -95,10 +87,10 @@ func (c *lengthChange) positionsIn(e *eval.Evaluator) (n int, ok bool) {
 
 // recordingInputs are probing inputs with a recording of the new length.
 func (c *lengthChange) recordingInputs() map[string]*eval.Value {
-	graph := *c.m.file.Graph
+	graph := *c.m.File.Graph
 	graph.Inputs = nil
-	recording := c.m.recording()
-	for _, in := range c.m.file.Graph.Inputs {
+	recording := c.m.Recording()
+	for _, in := range c.m.File.Graph.Inputs {
 		if in == recording {
 			copied := *in
 			copied.Dims = slices.Clone(in.Dims)
@@ -107,7 +99,7 @@ func (c *lengthChange) recordingInputs() map[string]*eval.Value {
 		}
 		graph.Inputs = append(graph.Inputs, in)
 	}
-	free := *c.m.file
+	free := *c.m.File
 	free.Graph = &graph
-	return probeInputs(&free, c.sizes)
+	return probe.Inputs(&free, c.sizes)
 }

@@ -197,7 +197,7 @@ func (c *lengthChange) lengths() []numberPair {
 			add(numberPair{e.Capacity, c.new + max(e.Capacity-c.old, 0)})
 		}
 	}
-	if n := c.m.fixedLength(); n > 0 {
+	if n := c.m.FixedLength(); n > 0 {
 		add(numberPair{n, c.new})
 	}
 	return out
@@ -214,7 +214,7 @@ func (c *lengthChange) entries(t *onnx.Tensor) []*plannedConstant {
 		return nil
 	}
 	var out []*plannedConstant
-	if n := int64(c.m.fixedLength()); n > 0 { // lengths times a fixed batch, too
+	if n := int64(c.m.FixedLength()); n > 0 { // lengths times a fixed batch, too
 		var at []int
 		for i, v := range values {
 			if v%n == 0 && max(v, -v) > 1 && max(v, -v) < maxLimit { // from the end, too

@@ -173,7 +173,7 @@ func (r *rotarySite) tablesOf(found []trace.Source, u *rotation) []tableRows {
 // picture it is the one axis of as many places as there are patches: others may be
 // heads that turn each in its way.
 func (r *rotarySite) wholeAxis(t *onnx.Tensor, u *rotation) int {
-	if h, w := r.m.patchGrid(r.m.probe); h > 0 {
+	if h, w := r.m.PatchesIn(r.m.Eval); h > 0 {
 		places := int64(h * w)
 		axis := slices.Index(t.Dims[:len(t.Dims)-1], places)
 		if axis >= 0 && !slices.Contains(t.Dims[axis+1:len(t.Dims)-1], places) {
@@ -224,16 +224,16 @@ func (r *rotarySite) describeCaches(e *position.Encoding) {
 		if longest == nil || c.cos.Len() > longest.cos.Len() {
 			longest = c
 		}
-		e.Where = append(e.Where, r.m.where(c.cos.tensor))
+		e.Where = append(e.Where, r.m.Where(c.cos.tensor))
 		if c.sin.tensor != c.cos.tensor {
-			e.Where = append(e.Where, r.m.where(c.sin.tensor))
+			e.Where = append(e.Where, r.m.Where(c.sin.tensor))
 		}
 	}
 	r.scheme = longest.result.Rotary
 	r.mergeLongRoPE(longest)
 	e.Rows = longest.cos.Len()
 	e.Capacity = r.least(longest)
-	if e.Capacity == r.m.fixedLength() {
+	if e.Capacity == r.m.FixedLength() {
 		e.Form = report.FormBaked
 	}
 	e.Dtype = longest.cos.tensor.Type.String()
@@ -267,7 +267,7 @@ func (r *rotarySite) least(longest *cache) int {
 // describeGrid reads cosines and sines of an image's patches, which turn by their
 // rows and columns.
 func (r *rotarySite) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Precision) bool {
-	h, w := r.m.patchGrid(r.m.probe)
+	h, w := r.m.PatchesIn(r.m.Eval)
 	if h == 0 || cos == nil || sin == nil {
 		return false
 	}

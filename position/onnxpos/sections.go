@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -14,7 +15,7 @@ import (
 // all rows, so values alone do not show it (facts/NUMERICS §5).
 func (r *rotarySite) sections() (counts []int, interleaved bool) {
 	u := r.uses[0]
-	if u.scope != r.m.probe.Main {
+	if u.scope != r.m.Eval.Main {
 		return nil, false
 	}
 	name := threeRows(u.scope, u.cos)
@@ -25,7 +26,7 @@ func (r *rotarySite) sections() (counts []int, interleaved bool) {
 	columns := r.scheme.Pairs()
 	owner := make([]int, columns)
 	for row := 1; row < 3; row++ {
-		e := eval.New(r.m.file, probeInputs(r.m.file, r.m.sizes))
+		e := eval.New(r.m.File, probe.Inputs(r.m.File, r.m.Sizes))
 		e.Override = map[string]*eval.Value{name: disturbed(u.scope.Value(name), row)}
 		v := e.Main.Value(u.cos)
 		if !v.Known() || v.Len() != plain.Len() || len(v.Shape) == 0 {

@@ -134,7 +134,7 @@ func (m *Model) windowTable(s *eval.Scope, product *onnx.Node, name string, dist
 		s, name = at, n.Input(0)
 	}
 	if t := s.Tensor(name); t != nil && len(t.Dims) >= 2 {
-		e.Where, e.Dtype = append(e.Where, m.where(t)), t.Type.String()
+		e.Where, e.Dtype = append(e.Where, m.Where(t)), t.Type.String()
 		if n := int(t.Dims[len(t.Dims)-2]); n%2 == 1 && n > rows { // more than this length has distances
 			rows = n
 		}
@@ -142,8 +142,8 @@ func (m *Model) windowTable(s *eval.Scope, product *onnx.Node, name string, dist
 			e.Form = report.FormBaked
 		}
 	}
-	if m.fixedLength() > 0 {
-		e.Capacity, e.Beyond = m.fixedLength(), report.BeyondError
+	if m.FixedLength() > 0 {
+		e.Capacity, e.Beyond = m.FixedLength(), report.BeyondError
 	}
 	e.Scheme = schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, MaxDistance: rows / 2}
 	return &otherSite{e}
@@ -182,7 +182,7 @@ func distanceProduct(s *eval.Scope, name string) (*onnx.Node, *eval.Scope, strin
 // constants of one length, where a product of sines and cosines with weights can
 // be told from trained rows.
 func (m *Model) skewTable(s *eval.Scope, product *onnx.Node, name string) site {
-	e := position.Encoding{Form: report.FormBaked, Beyond: report.BeyondError, Capacity: m.fixedLength(),
+	e := position.Encoding{Form: report.FormBaked, Beyond: report.BeyondError, Capacity: m.FixedLength(),
 		Evidence: []report.Evidence{{Kind: "structure", Says: product.Title() + " multiplies the state by a vector for each distance, and a Reshape brings them to their keys"}}}
 	other := schemes.Other{Kind: report.SchemeRelativeTable}
 	for _, src := range trace.Sources(s, name) {
@@ -190,7 +190,7 @@ func (m *Model) skewTable(s *eval.Scope, product *onnx.Node, name string) site {
 		if t == nil || len(t.Dims) < 2 || !t.Type.IsFloat() && src.Scale == 0 {
 			continue
 		}
-		e.Where, e.Dtype = append(e.Where, m.where(t)), t.Type.String()
+		e.Where, e.Dtype = append(e.Where, m.Where(t)), t.Type.String()
 		if src.Indexed != nil {
 			m.cutTable(&e, &other, int(t.Dims[src.Axis]))
 			break
@@ -207,7 +207,7 @@ func (m *Model) skewTable(s *eval.Scope, product *onnx.Node, name string) site {
 		}
 		break
 	}
-	if m.fixedLength() == 0 && e.Capacity == 0 {
+	if m.FixedLength() == 0 && e.Capacity == 0 {
 		e.Beyond = report.BeyondContinues
 		if e.Form == report.FormBaked {
 			e.Form = report.FormRuntime
@@ -232,13 +232,13 @@ func widths(dims []int64) []int {
 // has distances.
 func (m *Model) cutTable(e *position.Encoding, other *schemes.Other, rows int) {
 	e.Form, e.Capacity, other.Rows = report.FormTable, rows, rows
-	if m.fixedLength() > 0 {
+	if m.FixedLength() > 0 {
 		return
 	}
-	if rows > 2 && m.failsAt(rows) != nil { // a row for each distance in both directions
+	if rows > 2 && m.FailsAt(rows) != nil { // a row for each distance in both directions
 		e.Capacity = (rows + 1) / 2
 	}
-	if m.failsAt(e.Capacity+1) == nil {
+	if m.FailsAt(e.Capacity+1) == nil {
 		e.Beyond = report.BeyondWrong
 	}
 }

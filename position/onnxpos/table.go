@@ -104,7 +104,7 @@ func (m *Model) sameContent(a, b *onnx.Tensor) bool {
 	}
 	const step = 1 << 14
 	for at, n := int64(0), a.Len(); at < n; at += step {
-		m.budget.Spend(step / elementsAStep)
+		m.SpendElements(step)
 		x, err1 := a.Raw(at, min(step, n-at))
 		y, err2 := b.Raw(at, min(step, n-at))
 		if err1 != nil || err2 != nil || string(x) != string(y) {
@@ -145,7 +145,7 @@ func (t *tableSite) rows() tableRows {
 		}
 	}
 	if axis < 0 { // an image's patches without prefix
-		h, w := t.m.patchGrid(t.m.probe)
+		h, w := t.m.PatchesIn(t.m.Eval)
 		axis = slices.Index(src.Tensor.Dims, int64(h*w))
 		if side := sourceGrid(src.Tensor, t.uses[0].value.Shape[len(t.uses[0].value.Shape)-1]); axis < 0 && side > 0 {
 			axis = slices.Index(src.Tensor.Dims, int64(side*side))
@@ -163,19 +163,19 @@ func (t *tableSite) describe(d *detector) {
 	}
 	rows := t.rows()
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondError, Dtype: use.source.Tensor.Type.String()}
-	if use.source.Indexed == nil || use.source.Index != "" && t.constantIndex() || use.node.Op != "Concat" && t.m.imageInput() != nil && t.Resampled() {
+	if use.source.Indexed == nil || use.source.Index != "" && t.constantIndex() || use.node.Op != "Concat" && t.m.ImageInput() != nil && t.Resampled() {
 		e.Form = report.FormBaked // one length, whatever the input
 	}
 	offset := int(use.source.First)
 	e.Capacity = rows.Len() - offset
 	learned := schemes.Learned{Rows: rows.Len(), Dim: rows.Dim(), Offset: offset}
 	for _, c := range t.tensors() {
-		e.Where = append(e.Where, t.m.where(c))
+		e.Where = append(e.Where, t.m.Where(c))
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: t.usedHow()})
 	e.Scheme = learned
 	if m, err := rows.matrix(); err == nil {
-		t.m.spendElements(m.Rows() * m.Cols())
+		t.m.SpendElements(m.Rows() * m.Cols())
 		if r, ok := fit.AdditiveTable(m, t.precision()); ok {
 			t.sinusoid = &r
 			s := r.Sinusoid
@@ -199,7 +199,7 @@ func (t *tableSite) describe(d *detector) {
 			g, total = []int{side, side}, side*side+prefix
 		}
 	}
-	if t.sinusoid == nil && t.m.imageInput() != nil {
+	if t.sinusoid == nil && t.m.ImageInput() != nil {
 		if s, fits := t.gridFormula(rows, g); fits {
 			g = s.Sinusoid.Grid
 			e.Scheme, e.Capacity = s.Sinusoid, g[0]*g[1]
@@ -250,33 +250,6 @@ func residual(x float64) *report.Number {
 	return &n
 }
 
-// where names a constant for reports.
-func (m *Model) where(t *onnx.Tensor) report.Where {
-	r := t.Range()
-	w := report.Where{Tensor: m.tensorName(t), Range: &r, File: t.DataFile()}
-	return w
-}
-
-// tensorName is the initializer's name, or that of the value that a Constant
-// node gives.
-func (m *Model) tensorName(t *onnx.Tensor) string {
-	if t.Name != "" {
-		return t.Name
-	}
-	if m.names == nil {
-		m.names = map[*onnx.Tensor]string{}
-		m.file.Graphs(func(g *onnx.Graph) {
-			m.budget.Spend(len(g.Nodes))
-			for _, n := range g.Nodes {
-				if a := n.Attribute("value"); a != nil && a.Tensor != nil {
-					m.names[a.Tensor] = n.Output(0)
-				}
-			}
-		})
-	}
-	return m.names[t]
-}
-
 // constantIndex reports whether the table is gathered by a constant list.
 func (t *tableSite) constantIndex() bool {
 	src := t.uses[0].source
@@ -290,7 +263,7 @@ func (t *tableSite) describeRuntime(d *detector) {
 	use := t.uses[0]
 	e.Where = []report.Where{{Node: use.source.Trig.Title()}}
 	s := schemes.Sinusoid{Dim: use.value.Shape[len(use.value.Shape)-1]}
-	if v := t.m.longer(use.scope, use.name, runtimeFitLength); v != nil && v.Known() {
+	if v := t.m.Longer(use.scope, use.name, runtimeFitLength); v != nil && v.Known() {
 		if axis := trace.PositionAxis(v); axis >= 0 {
 			rows := matrix(trace.RowsOf(v, axis))
 			if r, ok := fit.AdditiveTable(rows, coarser(v, trigPrecision([]trace.Source{use.source}))); ok {
@@ -328,7 +301,7 @@ func coarser(v *eval.Value, p fit.Precision) fit.Precision {
 // runtimeGrid explains rows that the graph computes for an image's patches.
 func (t *tableSite) runtimeGrid() (fit.SinusoidResult, bool) {
 	use := t.uses[0]
-	h, w := t.m.patchGrid(t.m.probe)
+	h, w := t.m.PatchesIn(t.m.Eval)
 	if h == 0 || use.value == nil {
 		return fit.SinusoidResult{}, false
 	}
@@ -445,21 +418,6 @@ func inTurns(s *eval.Scope, trig *onnx.Node) bool {
 // runtimeFitLength is the length at which formulas computed by the graph are
 // evaluated for a fit.
 const runtimeFitLength = 64
-
-// longer evaluates a value at another length; nil when the file fixes it.
-func (m *Model) longer(s *eval.Scope, name string, length int) *eval.Value {
-	if m.fixedLength() > 0 || m.sizes.length >= length {
-		return s.Value(name)
-	}
-	size := m.sizes
-	size.length = length
-	e := m.at(size)
-	i := s.Index()
-	if i < 0 || i >= len(e.Scopes()) {
-		return nil
-	}
-	return e.Scopes()[i].Value(name)
-}
 
 // Len is the number of rows of the table as the file has it.
 func (t *tableSite) Len() int {

@@ -14,11 +14,11 @@ const leastUnrolled = 4
 // into single positions, or a Gather or Slice for each of them. Such a graph
 // may run at another length and leaves out what lies beyond.
 func (m *Model) unrolled() *onnx.Node {
-	length := m.fixedLength()
+	length := m.FixedLength()
 	if length < leastUnrolled {
 		return nil
 	}
-	for _, s := range m.probe.Scopes() {
+	for _, s := range m.Eval.Scopes() {
 		picked := map[string]map[int64]bool{}
 		for _, n := range s.Graph.Nodes {
 			data := s.Value(n.Input(0))

@@ -1,4 +1,4 @@
-package onnxpos
+package probe
 
 import (
 	"strings"
@@ -11,15 +11,15 @@ import (
 // exporters use for padding, so that indices made from "ids ≠ pad" count.
 const probeToken = 7
 
-// sizes are the sizes at which a graph is probed.
-type sizes struct {
-	batch, length, past int
-	image               int    // height and width of free image axes
+// Sizes are the sizes at which a graph is probed.
+type Sizes struct {
+	Batch, Length, past int
+	Image               int    // height and width of free image axes
 	counting            string // the integer input that is fed 0, 1, 2 … besides position ids
 }
 
 // dimension chooses the size of a declared dimension of an input.
-func (s sizes) dimension(d onnx.Dim, axis, rank int, image bool) int {
+func (s Sizes) dimension(d onnx.Dim, axis, rank int, image bool) int {
 	if d.Value >= 0 {
 		return int(d.Value)
 	}
@@ -34,39 +34,39 @@ func (s sizes) dimension(d onnx.Dim, axis, rank int, image bool) int {
 	return s.named(name, axis, rank, image)
 }
 
-func (s sizes) named(name string, axis, rank int, image bool) int {
+func (s Sizes) named(name string, axis, rank int, image bool) int {
 	switch {
 	case strings.Contains(name, "batch"), strings.Contains(name, "images"):
-		return s.batch
+		return s.Batch
 	case strings.Contains(name, "total"):
-		return s.length + s.past
+		return s.Length + s.past
 	case strings.Contains(name, "past"):
 		return s.past
 	case strings.Contains(name, "channel"):
 		return 3
 	case strings.Contains(name, "height"), strings.Contains(name, "width"):
-		return s.image
+		return s.Image
 	case image && axis >= 2:
-		return s.image
+		return s.Image
 	case image && axis == 1:
 		return 3
 	case strings.Contains(name, "seq"), strings.Contains(name, "len"), name == "s", name == "t":
-		return s.length
+		return s.Length
 	case axis == 0 && rank > 1:
-		return s.batch
+		return s.Batch
 	}
-	return s.length
+	return s.Length
 }
 
-// isPositions reports whether an input's name says that it holds positions.
+// IsPositions reports whether an input's name says that it holds positions.
 // Names of graph inputs survive exporters' renaming and break ties.
-func isPositions(name string) bool {
+func IsPositions(name string) bool {
 	n := strings.ToLower(name)
 	return strings.Contains(n, "position") || n == "pos" || strings.HasPrefix(n, "pos_id") || n == "input_pos"
 }
 
-// probeInputs are the values of the main graph's inputs at the given sizes.
-func probeInputs(f *onnx.File, s sizes) map[string]*eval.Value {
+// Inputs are the values of the main graph's inputs at the given sizes.
+func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 	inputs := map[string]*eval.Value{}
 	matrices, room := 0, maxInputs
 	for _, in := range f.Graph.Inputs {
@@ -90,7 +90,7 @@ func probeInputs(f *onnx.File, s sizes) map[string]*eval.Value {
 // alone.
 const maxInputs = 1 << 20
 
-func probeInput(in *onnx.ValueInfo, s sizes, most int) *eval.Value {
+func probeInput(in *onnx.ValueInfo, s Sizes, most int) *eval.Value {
 	if !in.Ranked {
 		return &eval.Value{Type: in.Type}
 	}
@@ -122,11 +122,11 @@ func anonymous(in *onnx.ValueInfo) bool {
 	if strings.Contains(name, "ids") || strings.Contains(name, "token") || strings.Contains(name, "labels") {
 		return false
 	}
-	return in.Type.IsInteger() && in.Type != onnx.Bool && len(in.Dims) == 2 && (sizes{}).fill(in, 0, []int{1, 2}) == probeToken
+	return in.Type.IsInteger() && in.Type != onnx.Bool && len(in.Dims) == 2 && (Sizes{}).fill(in, 0, []int{1, 2}) == probeToken
 }
 
 // fill is element i of an integer input.
-func (s sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
+func (s Sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 	name := strings.ToLower(in.Name)
 	last := 1
 	if len(shape) > 0 {
@@ -136,14 +136,14 @@ func (s sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 	case strings.Contains(name, "mask"), in.Type == onnx.Bool:
 		return 1
 	case strings.Contains(name, "seqlens"), strings.Contains(name, "seq_lens"):
-		return int64(s.length + s.past - 1)
+		return int64(s.Length + s.past - 1)
 	case strings.Contains(name, "total"):
-		return int64(s.length + s.past)
+		return int64(s.Length + s.past)
 	case strings.Contains(name, "token_type"), strings.Contains(name, "segment"), strings.Contains(name, "slot"), strings.Contains(name, "past"):
 		return 0
-	case isPositions(in.Name) && last > 1, in.Name == s.counting, len(shape) == 3 && in.Dims[0].Value == 3: // M-RoPE's three rows
+	case IsPositions(in.Name) && last > 1, in.Name == s.counting, len(shape) == 3 && in.Dims[0].Value == 3: // M-RoPE's three rows
 		return int64(i%max(last, 1) + s.past)
-	case isPositions(in.Name), len(in.Dims) == 0, len(in.Dims) == 1 && in.Dims[0].Value == 1:
+	case IsPositions(in.Name), len(in.Dims) == 0, len(in.Dims) == 1 && in.Dims[0].Value == 1:
 		return int64(s.past) // a single number that is no length says where positions begin
 	}
 	return probeToken
