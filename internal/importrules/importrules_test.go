@@ -32,6 +32,7 @@ var floors = []struct {
 	{"position", []string{"schemes", "patch", "report"}},
 	{"position/ggufpos", []string{"position", "gguf", "schemes", "schemes/fit", "patch", "report"}},
 	{"position/onnxpos/probe", []string{"onnx", "onnx/eval", "report"}},
+	{"position/onnxpos/rows", []string{"onnx", "patch", "position", "report", "schemes", "schemes/fit"}},
 	{"position/onnxpos/trace", []string{"onnx", "onnx/eval"}},
 	{"position/onnxpos", []string{"position", "position/onnxpos/…", "onnx", "onnx/eval", "onnx/axes", "schemes", "schemes/fit", "patch", "report"}},
 	{"verify", []string{"position", "schemes", "report", "patch"}},

@@ -7,6 +7,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
@@ -327,7 +328,7 @@ func (d *detector) plane(s *eval.Scope, n *onnx.Node, name string, state, added 
 	}
 	for _, src := range trace.Sources(s, name) {
 		t := src.Tensor
-		if t == nil || src.Indexed != nil || len(t.Dims) < 3 || sizeOf(t.Dims) != sizeOf(t.Dims[len(t.Dims)-3:]) {
+		if t == nil || src.Indexed != nil || len(t.Dims) < 3 || rows.Size(t.Dims) != rows.Size(t.Dims[len(t.Dims)-3:]) {
 			continue
 		}
 		if d.resampledTable(s, name, src, state.Shape[3]) { // of the picture's own layout (ViTDet)
@@ -371,7 +372,7 @@ func (d *detector) features(s *eval.Scope, n *onnx.Node, name string, state, add
 	}
 	for _, src := range trace.Sources(s, name) {
 		t := src.Tensor
-		if t == nil || src.Indexed != nil || len(t.Dims) < 3 || sizeOf(t.Dims) != sizeOf(t.Dims[len(t.Dims)-3:]) ||
+		if t == nil || src.Indexed != nil || len(t.Dims) < 3 || rows.Size(t.Dims) != rows.Size(t.Dims[len(t.Dims)-3:]) ||
 			!slices.EqualFunc(t.Dims[len(t.Dims)-3:], added.Shape[k-3:], func(a int64, b int) bool { return int(a) == b }) {
 			continue
 		}
@@ -524,14 +525,14 @@ func (d *detector) contractsAnywhere() bool {
 // patchAxis finds the axis of a table that holds an image's patches without the
 // prefix tokens, whose rows stand apart when the table is resampled
 // (facts/ONNX-PATTERNS §2).
-func (d *detector) patchAxis(t *onnx.Tensor, rows, width int) (axis int, ok bool) {
+func (d *detector) patchAxis(t *onnx.Tensor, length, width int) (axis int, ok bool) {
 	k := len(t.Dims)
 	h, w := d.m.PatchesIn(d.e)
-	if h == 0 || int(t.Dims[k-1]) != width || rows < h*w {
+	if h == 0 || int(t.Dims[k-1]) != width || length < h*w {
 		return 0, false
 	}
 	for axis, n := range t.Dims[:k-1] {
-		if int(n) == h*w && sizeOf(t.Dims[:k-1]) == h*w {
+		if int(n) == h*w && rows.Size(t.Dims[:k-1]) == h*w {
 			return axis, true
 		}
 	}

@@ -62,7 +62,7 @@ func (b *sharedBias) add(s *eval.Scope, softmax *onnx.Node, alibi schemes.ALiBi,
 	if b.made[key] == "" {
 		b.made[key] = b.build(softmax, scores, alibi, why)
 	}
-	e := b.m.editor
+	e := b.m.Editor
 	out := e.FreshName("modelpatch/alibi_scores")
 	if len(scores.Shape) == 4 {
 		e.InsertNodes(softmax, []onnx.NewNode{{Op: "Add", Inputs: []string{softmax.Input(0), b.made[key]}, Outputs: []string{out}}}, why)
@@ -75,7 +75,7 @@ func (b *sharedBias) add(s *eval.Scope, softmax *onnx.Node, alibi schemes.ALiBi,
 
 // addToRows adds the bias to scores (batch·heads, query, key).
 func (b *sharedBias) addToRows(softmax *onnx.Node, bias string, heads int, out, why string) []onnx.NewNode {
-	e := b.m.editor
+	e := b.m.Editor
 	name := e.FreshName
 	lead := b.ints(softmax, "modelpatch/alibi_lead", []int64{-1, int64(heads)}, why)
 	two, end := b.ints(softmax, "modelpatch/alibi_two", []int64{1}, why), b.ints(softmax, "modelpatch/alibi_end", []int64{3}, why)
@@ -92,19 +92,19 @@ func (b *sharedBias) addToRows(softmax *onnx.Node, bias string, heads int, out, 
 
 func (b *sharedBias) ints(at *onnx.Node, name string, values []int64, why string) string {
 	raw, _ := onnx.EncodeInts(onnx.Int64, values, nil)
-	return b.m.editor.AddInitializer(at.Graph.Outermost(), name, onnx.Int64, []int64{int64(len(values))}, raw, why)
+	return b.m.Editor.AddInitializer(at.Graph.Outermost(), name, onnx.Int64, []int64{int64(len(values))}, raw, why)
 }
 
 func (b *sharedBias) scalar(at *onnx.Node, name string, value int64, why string) string {
 	raw, _ := onnx.EncodeInts(onnx.Int64, []int64{value}, nil)
-	return b.m.editor.AddInitializer(at.Graph.Outermost(), name, onnx.Int64, nil, raw, why)
+	return b.m.Editor.AddInitializer(at.Graph.Outermost(), name, onnx.Int64, nil, raw, why)
 }
 
 // build inserts the computation of −slope·|query − key| (heads, query, key).
 // Queries are the last ones of the keys, so that a cache of past keys shifts
 // them.
 func (b *sharedBias) build(before *onnx.Node, scores *eval.Value, alibi schemes.ALiBi, why string) string {
-	e := b.m.editor
+	e := b.m.Editor
 	negative := make([]float64, 0, alibi.Heads)
 	for _, m := range alibi.SlopeValues() {
 		negative = append(negative, -m)

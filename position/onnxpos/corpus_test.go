@@ -432,14 +432,14 @@ func samePrefix(t *testing.T, path string, a, b site) {
 	}
 	for i, x := range before {
 		y := after[i]
-		if x.inner() != y.inner() || x.outer() != y.outer() || y.Len() < x.Len() {
-			t.Errorf("%s: %v became %v", path, x.tensor.Dims, y.tensor.Dims)
+		if x.Inner() != y.Inner() || x.Outer() != y.Outer() || y.Len() < x.Len() {
+			t.Errorf("%s: %v became %v", path, x.Tensor.Dims, y.Tensor.Dims)
 			continue
 		}
-		for o := range x.outer() {
-			n := int64(x.Len() * x.inner())
-			rows, err1 := x.tensor.Raw(int64(o)*n, n)
-			kept, err2 := y.tensor.Raw(int64(o*y.Len()*y.inner()), n)
+		for o := range x.Outer() {
+			n := int64(x.Len() * x.Inner())
+			rows, err1 := x.Tensor.Raw(int64(o)*n, n)
+			kept, err2 := y.Tensor.Raw(int64(o*y.Len()*y.Inner()), n)
 			if err1 != nil || err2 != nil || !bytes.Equal(rows, kept) {
 				t.Errorf("%s: table %d: the rows that were there differ (%v, %v)", path, i, err1, err2)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -151,14 +152,14 @@ func (f *finder) tables() {
 	seen := map[*onnx.Tensor]bool{}
 	for _, s := range f.m.sites {
 		for _, t := range siteTables(s) {
-			if seen[t.tensor] {
+			if seen[t.Tensor] {
 				continue
 			}
-			seen[t.tensor] = true
-			f.m.SpendElements(int(min(t.tensor.Len(), maxScanned)))
-			if row, column, bad := t.notFinite(maxScanned); bad {
-				f.add(ruleTableNotFinite, report.LevelError, fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", f.m.TensorName(t.tensor), row, column),
-					"fetch the file again, or take an earlier checkpoint", f.at(t.tensor))
+			seen[t.Tensor] = true
+			f.m.SpendElements(int(min(t.Tensor.Len(), maxScanned)))
+			if row, column, bad := t.NotFinite(maxScanned); bad {
+				f.add(ruleTableNotFinite, report.LevelError, fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", f.m.TensorName(t.Tensor), row, column),
+					"fetch the file again, or take an earlier checkpoint", f.at(t.Tensor))
 			}
 		}
 	}
@@ -186,8 +187,8 @@ func (f *finder) resembles(t *onnx.Tensor) bool {
 		f.shapes = map[tableShape]bool{}
 		for _, s := range f.m.sites {
 			for _, own := range siteTables(s) {
-				if k := len(own.tensor.Dims); k >= 2 {
-					f.shapes[tableShape{k, own.tensor.Dims[k-1]}] = true
+				if k := len(own.Tensor.Dims); k >= 2 {
+					f.shapes[tableShape{k, own.Tensor.Dims[k-1]}] = true
 				}
 			}
 		}
@@ -203,8 +204,8 @@ type tableShape struct {
 }
 
 // siteTables are the tables of rows that a site owns.
-func siteTables(s site) []tableRows {
-	var out []tableRows
+func siteTables(s site) []rows.Table {
+	var out []rows.Table
 	switch s := s.(type) {
 	case *tableSite:
 		if s.uses[0].source.Tensor == nil {
@@ -212,32 +213,17 @@ func siteTables(s site) []tableRows {
 		}
 		rows := s.rows()
 		for _, t := range s.tensors() {
-			out = append(out, rows.of(t))
+			out = append(out, rows.Of(t))
 		}
 	case *rotarySite:
 		for _, c := range s.caches {
-			out = append(out, c.cos)
-			if c.sin.tensor != c.cos.tensor {
-				out = append(out, c.sin)
+			out = append(out, c.Cos)
+			if c.Sin.Tensor != c.Cos.Tensor {
+				out = append(out, c.Sin)
 			}
 		}
 	}
 	return out
-}
-
-// notFinite finds the first element, in file order, that is NaN or infinite,
-// among the first limit ones.
-func (t tableRows) notFinite(limit int64) (row, column int, bad bool) {
-	if !t.tensor.Type.IsFloat() {
-		return 0, 0, false
-	}
-	at, err := t.tensor.NotFinite(limit)
-	if err != nil || at < 0 {
-		return 0, 0, false
-	}
-	inner := int64(t.inner())
-	row = int(at / inner % int64(t.Len()))
-	return row, int(at/inner/int64(t.Len())*inner + at%inner), true
 }
 
 // file looks at what the file says of itself.
@@ -295,11 +281,11 @@ func (m *Model) sound() error {
 	}
 	for _, s := range m.sites {
 		for _, t := range siteTables(s) {
-			if t.tensor.Len() <= maxScanned || !m.editor.Replaced(t.tensor) {
+			if t.Tensor.Len() <= maxScanned || !m.Editor.Replaced(t.Tensor) {
 				continue
 			}
-			if row, column, bad := t.notFinite(t.tensor.Len()); bad {
-				return &position.Refusal{Why: fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", m.TensorName(t.tensor), row, column)}
+			if row, column, bad := t.NotFinite(t.Tensor.Len()); bad {
+				return &position.Refusal{Why: fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", m.TensorName(t.Tensor), row, column)}
 			}
 		}
 	}
@@ -343,13 +329,13 @@ func (f *finder) caches() {
 			continue
 		}
 		for _, c := range r.caches {
-			switch a, b := c.cos.Len(), c.sin.Len(); {
+			switch a, b := c.Cos.Len(), c.Sin.Len(); {
 			case a != b:
-				f.add(ruleCacheRows, report.LevelError, fmt.Sprintf("%q has %d rows of cosines and %q %d of sines", f.m.TensorName(c.cos.tensor), a, f.m.TensorName(c.sin.tensor), b),
-					"export the model again", f.at(c.sin.tensor))
-			case !c.fitted && r.scheme.Grid == nil:
-				f.add(ruleCache, report.LevelWarning, fmt.Sprintf("%q and %q are no cosines and sines of one formula", f.m.TensorName(c.cos.tensor), f.m.TensorName(c.sin.tensor)),
-					"it can be read and not made longer", f.at(c.cos.tensor))
+				f.add(ruleCacheRows, report.LevelError, fmt.Sprintf("%q has %d rows of cosines and %q %d of sines", f.m.TensorName(c.Cos.Tensor), a, f.m.TensorName(c.Sin.Tensor), b),
+					"export the model again", f.at(c.Sin.Tensor))
+			case !c.Fitted && r.scheme.Grid == nil:
+				f.add(ruleCache, report.LevelWarning, fmt.Sprintf("%q and %q are no cosines and sines of one formula", f.m.TensorName(c.Cos.Tensor), f.m.TensorName(c.Sin.Tensor)),
+					"it can be read and not made longer", f.at(c.Cos.Tensor))
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
@@ -75,7 +76,7 @@ func (c *lengthChange) growBuckets(t *onnx.Tensor, n int) *plannedConstant {
 	k := len(t.Dims)
 	old := int(t.Dims[k-1])
 	x := numbers(t)
-	outer := sizeOf(t.Dims[:k-2])
+	outer := rows.Size(t.Dims[:k-2])
 	if x == nil {
 		return nil
 	}
@@ -110,7 +111,7 @@ func (c *lengthChange) growBuckets(t *onnx.Tensor, n int) *plannedConstant {
 		matrices[o] = distancesOf(x[o*old*old:(o+1)*old*old], old)
 	}
 	return &plannedConstant{dims: dims, why: fmt.Sprintf("buckets of %d×%d positions", n, n),
-		fill: squareFill(n, func(o, distance int) float64 { return matrices[o].at(like[distance+n-1]) })}
+		fill: rows.SquareFill(n, func(o, distance int) float64 { return matrices[o].at(like[distance+n-1]) })}
 }
 
 // likeness gives for each relative position from 1 − n to n − 1 one within the

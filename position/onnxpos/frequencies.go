@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -27,13 +28,13 @@ func (r *rotarySite) describeRuntime(e *position.Encoding) {
 		r.amplitude = trace.RowsOf(use.cosValue, axis)[0][0]
 	}
 	if use.cosValue.Type == onnx.Float16 || use.cosValue.Type == onnx.BFloat16 {
-		if math.Abs(r.amplitude-1) < cosTolerance {
+		if math.Abs(r.amplitude-1) < rows.CosTolerance {
 			r.amplitude = 1
 		}
 	}
 	result := fit.InverseFrequencies(frequencies, trigPrecision(r.trig), fit.Options{Amplitude: r.amplitude})
 	for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // what exporters folded after it had been rounded
-		if result.OK && result.Rotary.Scaling.Type == schemes.ScalingCustom && rounded(matrix{frequencies}, coarse) {
+		if result.OK && result.Rotary.Scaling.Type == schemes.ScalingCustom && rows.Rounded(rows.Matrix{frequencies}, coarse) {
 			result = fit.InverseFrequencies(frequencies, coarse, fit.Options{Amplitude: r.amplitude})
 		}
 	}
@@ -74,7 +75,7 @@ func (r *rotarySite) gridInUse(e *position.Encoding, p fit.Precision) bool {
 	if axis < 0 || trace.PositionAxis(use.sinValue) != axis {
 		return false
 	}
-	return r.describeGrid(e, matrix(trace.RowsOf(use.cosValue, axis)), matrix(trace.RowsOf(use.sinValue, axis)), p)
+	return r.describeGrid(e, rows.Matrix(trace.RowsOf(use.cosValue, axis)), rows.Matrix(trace.RowsOf(use.sinValue, axis)), p)
 }
 
 // trigPrecision is the coarsest storage that the angles of Cos and Sin nodes
@@ -83,14 +84,14 @@ func trigPrecision(nodes []trace.Source) fit.Precision {
 	for _, t := range nodes {
 		for _, src := range trace.Sources(t.Scope, t.Trig.Input(0)) {
 			if c := src.Tensor; c != nil && c.Len() > 1 && (c.Type == onnx.Float16 || c.Type == onnx.BFloat16) {
-				return precision(c.Type)
+				return rows.Precision(c.Type)
 			}
 		}
 		if v := t.Scope.Value(t.Trig.Input(0)); v.Type == onnx.Float16 || v.Type == onnx.BFloat16 {
-			return precision(v.Type)
+			return rows.Precision(v.Type)
 		}
 	}
-	return precision(onnx.Float)
+	return rows.Precision(onnx.Float)
 }
 
 // switched finds a choice between two lists of frequencies by the length of the

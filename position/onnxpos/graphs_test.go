@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -29,7 +30,7 @@ func withInts(n onnx.NewNode, name string, v any) onnx.NewNode {
 
 // floats is an initializer whose elements a function gives.
 func floats(name string, dims []int64, at func(i int) float64) onnx.NewTensor {
-	x := make([]float64, sizeOf(dims))
+	x := make([]float64, rows.Size(dims))
 	for i := range x {
 		x[i] = at(i)
 	}
@@ -619,11 +620,11 @@ func TestTwoListsInOneTable(t *testing.T) {
 			if position >= length {
 				continue
 			}
-			if err := c.rotation(c.row(position, length), cos, sin); err != nil {
+			if err := c.Rotation(c.Row(position, length), cos, sin); err != nil {
 				t.Fatal(err)
 			}
 			for k := range cos {
-				if a := angle(c.row(position, length), k); math.Abs(cos[k]-math.Cos(a)) > 1e-5 || math.Abs(sin[k]-math.Sin(a)) > 1e-5 {
+				if a := angle(c.Row(position, length), k); math.Abs(cos[k]-math.Cos(a)) > 1e-5 || math.Abs(sin[k]-math.Sin(a)) > 1e-5 {
 					t.Errorf("position %d of %d, pair %d: %g and %g, want the angle %g", position, length, k, cos[k], sin[k], a)
 				}
 			}

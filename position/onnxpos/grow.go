@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
@@ -31,7 +32,7 @@ func numbers(t *onnx.Tensor) []float64 {
 // each element.
 func (c *lengthChange) growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
 	old := int(t.Dims[axis])
-	outer, inner := sizeOf(t.Dims[:axis]), sizeOf(t.Dims[axis+1:])
+	outer, inner := rows.Size(t.Dims[:axis]), rows.Size(t.Dims[axis+1:])
 	if n <= old || old < 2 {
 		return nil
 	}
@@ -55,13 +56,13 @@ func (c *lengthChange) growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
 	if !c.holds(t, dims, outer, n, inner) {
 		return nil
 	}
-	return &plannedConstant{dims: dims, why: fmt.Sprintf("buffer of %d positions", n), fill: lineFill(n, inner, func(l, i int) float64 { return lines[l].at(i) })}
+	return &plannedConstant{dims: dims, why: fmt.Sprintf("buffer of %d positions", n), fill: rows.LineFill(n, inner, func(l, i int) float64 { return lines[l].at(i) })}
 }
 
 // holds reports whether a grown constant is not larger than files can be, and notes
 // where it is.
 func (c *lengthChange) holds(t *onnx.Tensor, dims []int64, sizes ...int) bool {
-	if fitsBuffer(t, sizes...) {
+	if rows.FitsBuffer(t, sizes...) {
 		return true
 	}
 	if c.large != nil && *c.large == "" {
@@ -199,7 +200,7 @@ func (c *lengthChange) growSquare(t *onnx.Tensor, axes []int, n int) *plannedCon
 		return nil
 	}
 	x := numbers(t)
-	outer := sizeOf(t.Dims[:axes[0]])
+	outer := rows.Size(t.Dims[:axes[0]])
 	if x == nil {
 		return nil
 	}
@@ -230,7 +231,7 @@ func (c *lengthChange) growSquare(t *onnx.Tensor, axes []int, n int) *plannedCon
 		return nil
 	}
 	p := &plannedConstant{dims: dims, why: fmt.Sprintf("mask of %d×%d positions, which goes on as it ended", n, n),
-		fill: squareFill(n, func(o, distance int) float64 { return matrices[o].onward(distance) })}
+		fill: rows.SquareFill(n, func(o, distance int) float64 { return matrices[o].onward(distance) })}
 	if counted {
 		p.why = fmt.Sprintf("distances of %d×%d positions", n, n)
 	}

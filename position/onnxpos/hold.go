@@ -1,149 +1,25 @@
 package onnxpos
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
-	"github.com/modelpatch/modelpatch/schemes/fit"
 )
-
-// rowFunc computes row i of a table that is to be stored, one float64 a column.
-type rowFunc func(i int, dst []float64) error
-
-// resize records that a table becomes newRows rows along its axis: the first
-// kept rows are copied as bytes, the others computed when they are written.
-func (m *Model) resize(t tableRows, newRows, kept int, row rowFunc, why string) error {
-	if t.Dim() > maxColumns {
-		return &position.Refusal{Why: fmt.Sprintf("%q has rows of %d columns, and no model has more than %d", m.TensorName(t.tensor), t.Dim(), maxColumns),
-			Instead: "have the model exported again"}
-	}
-	if err := t.fits(kept, newRows, row); err != nil {
-		return err
-	}
-	dims := slices.Clone(t.tensor.Dims)
-	dims[t.axis] = int64(newRows)
-	if t.planar {
-		if t.grid[0]*t.grid[1] != newRows {
-			return fmt.Errorf("%d rows for a grid of %v", newRows, t.grid)
-		}
-		dims[t.axis], dims[t.axis+1] = int64(t.grid[0]), int64(t.grid[1])
-	}
-	inner := int64(t.inner())
-	var parts []patch.Source
-	for o := range t.outer() {
-		if kept > 0 {
-			old, err := t.tensor.Source(int64(o*t.Len())*inner, int64(kept)*inner)
-			if err != nil {
-				return err
-			}
-			parts = append(parts, old)
-		}
-		if newRows > kept {
-			parts = append(parts, t.newRows(o, kept, newRows, row))
-		}
-	}
-	return m.replace(t.tensor, dims, patch.Concat(parts...), why)
-}
-
-// fits computes rows for a storage type of narrow range ahead of writing: a
-// value that does not fit refuses the change instead of failing half-way
-// (facts/BAD-INPUTS C04). Of very many rows the rest is found out while writing, which
-// is then given up.
-func (t tableRows) fits(from, to int, row rowFunc) error {
-	if t.scale == 0 && t.tensor.Type != onnx.Float16 {
-		return nil
-	}
-	dst := make([]float64, t.Dim())
-	for i := from; i < min(to, from+maxTriedRows); i++ {
-		if err := row(i, dst); err != nil {
-			return err
-		}
-		if _, err := t.encode(dst); err != nil {
-			return &position.Refusal{Why: fmt.Sprintf("row %d: %v", i, err), Range: true,
-				Remedies: []report.Remedy{report.Do("", "makes rows of values that the table has", "method", "repeat-last|tile")}}
-		}
-	}
-	return nil
-}
-
-// maxTriedRows bounds the rows that are computed ahead of writing.
-const maxTriedRows = 1 << 16
-
-// newRows is a stream of rows [from, to) of outer block o.
-func (t tableRows) newRows(o, from, to int, row rowFunc) patch.Source {
-	inner := t.inner()
-	size := t.tensor.Type.Size(int64((to - from) * inner))
-	return patch.Func(size, func() io.Reader {
-		return &rowReader{t: t, outer: o, next: from, end: to, row: row, dst: make([]float64, t.Dim())}
-	})
-}
-
-// rowReader encodes rows as they are read.
-type rowReader struct {
-	t         tableRows
-	outer     int
-	next, end int
-	row       rowFunc
-	dst       []float64
-	pending   bytes.Reader
-}
-
-// Read gives the encoded rows, each made when the one before has been read.
-func (r *rowReader) Read(p []byte) (int, error) {
-	for r.pending.Len() == 0 {
-		if r.next == r.end {
-			return 0, io.EOF
-		}
-		if err := r.row(r.next, r.dst); err != nil {
-			return 0, err
-		}
-		inner := r.t.inner()
-		b, err := r.t.encode(r.dst[r.outer*inner : (r.outer+1)*inner])
-		if err != nil {
-			return 0, fmt.Errorf("row %d: %w", r.next, err)
-		}
-		r.pending.Reset(b)
-		r.next++
-	}
-	return r.pending.Read(p)
-}
-
-// encode rounds values once to the table's storage type, with the scale that
-// the table has where it is quantised.
-func (t tableRows) encode(values []float64) ([]byte, error) {
-	if t.scale == 0 {
-		return onnx.EncodeFloats(t.tensor.Type, values, nil)
-	}
-	low, high := 0.0, 255.0
-	if t.tensor.Type == onnx.Int8 {
-		low, high = -128, 127
-	}
-	q := make([]int64, len(values))
-	for i, v := range values {
-		x := math.RoundToEven(v/t.scale) + t.zero
-		if x < low-1 || x > high+1 { // quantisers saturate by a step, too
-			return nil, fmt.Errorf("value %g does not fit the scale %g of the quantised table", v, t.scale)
-		}
-		q[i] = int64(math.Min(math.Max(x, low), high))
-	}
-	return onnx.EncodeInts(t.tensor.Type, q, nil)
-}
 
 // Hold stores more rows, or the rows of another scheme, in the table.
 func (t *tableSite) Hold(want position.Want) error {
 	if t.uses[0].source.Trig != nil {
 		return t.holdRuntime(want)
 	}
-	rows := t.rows()
+	table := t.rows()
 	offset := int(t.uses[0].source.First)
 	n := want.Positions + offset
 	if g, ok := t.encoding.Scheme.(schemes.Learned); ok && g.Grid != nil {
@@ -154,9 +30,9 @@ func (t *tableSite) Hold(want position.Want) error {
 			return &position.Refusal{Why: "the graph resamples its table of patches itself", Instead: "give it a larger picture, if its axes are free; else export it for the wanted size"}
 		}
 	}
-	kept, row := rows.Len(), rowFunc(nil)
+	kept, row := table.Len(), rows.RowFunc(nil)
 	if w, ok := want.Scheme.(schemes.Learned); ok && w.Grid != nil {
-		rows.grid = [2]int(w.Grid)
+		table.Grid = [2]int(w.Grid)
 	}
 	switch {
 	case t.encoding.IsGrid() && t.sinusoid == nil && want.Rows == nil: // a formula of rows and columns
@@ -164,22 +40,22 @@ func (t *tableSite) Hold(want position.Want) error {
 		if !ok || s.Grid == nil {
 			return &position.Refusal{Why: "the table holds the patches of an image grid", Remedies: []report.Remedy{report.Do("extend", "", "grid", "HxW"), report.Do("extend", "", "image", "SIZE")}}
 		}
-		table := s.Table()
-		n, kept, rows.grid = s.Rows, 0, [2]int(s.Grid)
-		row = func(i int, dst []float64) error { table.Row(i, dst); return nil }
+		formula := s.Table()
+		n, kept, table.Grid = s.Rows, 0, [2]int(s.Grid)
+		row = func(i int, dst []float64) error { formula.Row(i, dst); return nil }
 	case want.Rows != nil:
 		n, kept, row = want.Rows.Len(), want.Rows.Kept(), want.Rows.Row
 	case t.sinusoid != nil && t.m.relativeToLength(t.sinusoid.Sinusoid):
 		return &position.Refusal{Why: fmt.Sprintf("the sines and cosines are of places relative to the %d positions", t.m.FixedLength()), Instead: "export the model for the wanted length"}
 	case t.sinusoid != nil:
-		table := t.sinusoid.Sinusoid.Table()
-		row = func(i int, dst []float64) error { table.Row(i, dst); return nil }
+		formula := t.sinusoid.Sinusoid.Table()
+		row = func(i int, dst []float64) error { formula.Row(i, dst); return nil }
 	default:
 		return &position.Refusal{Why: "new rows of a trained table follow no formula", Remedies: []report.Remedy{report.Do("", "makes them", "method", "hierarchical")}}
 	}
-	t.held, t.heldGrid = n, rows.grid
+	t.held, t.heldGrid = n, table.Grid
 	for _, c := range t.tensors() {
-		if err := t.m.resize(rows.of(c), n, kept, row, fmt.Sprintf("%d rows", n)); err != nil {
+		if err := t.m.Resize(table.Of(c), n, kept, row, fmt.Sprintf("%d rows", n)); err != nil {
 			return err
 		}
 	}
@@ -201,7 +77,7 @@ func (t *tableSite) Neutralize() error {
 	zero := func(_ int, dst []float64) error { clear(dst); return nil }
 	rows := t.rows()
 	for _, c := range t.tensors() {
-		if err := t.m.resize(rows.of(c), rows.Len(), 0, zero, "zeros: the table adds nothing"); err != nil {
+		if err := t.m.Resize(rows.Of(c), rows.Len(), 0, zero, "zeros: the table adds nothing"); err != nil {
 			return err
 		}
 	}
@@ -231,11 +107,11 @@ func (r *rotarySite) Hold(want position.Want) error {
 }
 
 // angles are the constants that hold the angles of a fixed number of positions.
-func (r *rotarySite) angles() []tableRows {
-	var out []tableRows
+func (r *rotarySite) angles() []rows.Table {
+	var out []rows.Table
 	for _, t := range r.trig {
 		for _, a := range r.tablesOf(trace.Sources(t.Scope, t.Trig.Input(0)), r.uses[0]) {
-			if a.Len() == r.encoding.Capacity && !slices.ContainsFunc(out, func(o tableRows) bool { return o.tensor == a.tensor }) {
+			if a.Len() == r.encoding.Capacity && !slices.ContainsFunc(out, func(o rows.Table) bool { return o.Tensor == a.Tensor }) {
 				out = append(out, a)
 			}
 		}
@@ -265,7 +141,7 @@ func (r *rotarySite) holdAngles(positions int, same bool) error {
 			}
 			return nil
 		}
-		if err := r.m.resize(t, positions, t.Len(), row, fmt.Sprintf("angles of %d positions", positions)); err != nil {
+		if err := r.m.Resize(t, positions, t.Len(), row, fmt.Sprintf("angles of %d positions", positions)); err != nil {
 			return err
 		}
 	}
@@ -296,12 +172,12 @@ func (r *rotarySite) currentAmplitude() float64 {
 }
 
 func (r *rotarySite) holdCaches(scheme schemes.Rotary, positions int, same bool) error {
-	if !same && (r.short != nil || slices.ContainsFunc(r.caches, func(c *cache) bool { return c.ahead > 0 })) {
+	if !same && (r.short != nil || slices.ContainsFunc(r.caches, func(c *rows.Cache) bool { return c.Ahead > 0 })) {
 		return &position.Refusal{Why: "the file switches between a short and a long cache", Instead: "export the model again with the wanted scaling"}
 	}
 	for _, c := range r.caches {
-		if !c.fitted {
-			return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.TensorName(c.cos.tensor)),
+		if !c.Fitted {
+			return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.TensorName(c.Cos.Tensor)),
 				Instead: "export the model with a longer cache"}
 		}
 	}
@@ -312,84 +188,11 @@ func (r *rotarySite) holdCaches(scheme schemes.Rotary, positions int, same bool)
 		if c == r.short {
 			continue
 		}
-		if err := c.hold(r.m, scheme, max(positions, c.positions()), same); err != nil {
+		if err := c.Hold(r.m.Editor, scheme, max(positions, c.Positions()), same); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// hold stores a pair of tables of the given length. The rows that are there
-// stay when the numbers do; only then is the maker's rounding replayed from
-// the recovered frequencies.
-func (c *cache) hold(m *Model, scheme schemes.Rotary, positions int, same bool) error {
-	kept := 0
-	if same {
-		scheme = c.result.Rotary
-		kept = min(c.cos.Len(), positions+c.ahead)
-	}
-	amplitude := scheme.Amplitude()
-	if same && c.result.Amplitude != 0 {
-		amplitude = c.result.Amplitude
-	}
-	n := len(scheme.InverseFrequencies())
-	rotator := scheme.Rotator(c.result.Recipe, 0)
-	factor := 1.0
-	if a := scheme.Amplitude(); a != 0 {
-		factor = amplitude / a
-	}
-	cos, sin := make([]float64, n), make([]float64, n)
-	row := func(sine bool) rowFunc {
-		return func(i int, dst []float64) error {
-			rotator.Row(float64(i-c.ahead)+c.result.Start, cos, sin)
-			for k := range n {
-				cos[k] *= factor
-				sin[k] *= factor
-				if c.negated {
-					sin[k] = -sin[k]
-				}
-				if c.coarse != "" {
-					cos[k], sin[k] = c.coarse.Round(cos[k]), c.coarse.Round(sin[k])
-				}
-			}
-			c.spread(cos, sin, sine, dst)
-			return nil
-		}
-	}
-	why := fmt.Sprintf("%d rows of %s", positions+c.ahead, scheme)
-	if err := m.resize(c.cos, positions+c.ahead, kept, row(false), why); err != nil {
-		return err
-	}
-	if c.sin.tensor == c.cos.tensor {
-		return nil
-	}
-	return m.resize(c.sin, positions+c.ahead, kept, row(true), why)
-}
-
-// spread puts the n cosines or sines of one position into the columns of a
-// table row.
-func (c *cache) spread(cos, sin []float64, sine bool, dst []float64) {
-	n := len(cos)
-	from := cos
-	if sine {
-		from = sin
-	}
-	switch {
-	case c.sin.tensor == c.cos.tensor:
-		for k := range n {
-			dst[fit.PackedColumn(c.result.Packed, k, n, false)] = cos[k]
-			dst[fit.PackedColumn(c.result.Packed, k, n, true)] = sin[k]
-		}
-	case len(dst) == n:
-		copy(dst, from)
-	case c.result.Columns == fit.ColumnsInterleavedDuplicated:
-		for k := range n {
-			dst[2*k], dst[2*k+1] = from[k], from[k]
-		}
-	default:
-		copy(dst, from)
-		copy(dst[n:], from)
-	}
 }
 
 // holdFrequencies rewrites the frequencies that the graph multiplies with
@@ -416,7 +219,7 @@ func (r *rotarySite) holdFrequencies(scheme schemes.Rotary) error {
 		if err != nil {
 			return err
 		}
-		if err := r.m.replace(t, t.Dims, patch.Bytes(b), "frequencies of "+scheme.String()); err != nil {
+		if err := r.m.Replace(t, t.Dims, patch.Bytes(b), "frequencies of "+scheme.String()); err != nil {
 			return err
 		}
 	}
@@ -475,7 +278,7 @@ func (r *rotarySite) setAmplitude(a float64) {
 		if c := amplitudeConstant(t); c != nil {
 			if x, err := c.Floats(0, 1); err == nil {
 				if b, err := onnx.EncodeFloats(c.Type, []float64{x[0] * ratio}, nil); err == nil &&
-					r.m.replace(c, c.Dims, patch.Bytes(b), "attention factor") == nil {
+					r.m.Replace(c, c.Dims, patch.Bytes(b), "attention factor") == nil {
 					continue
 				}
 			}
@@ -509,7 +312,7 @@ func amplitudeConstant(t trace.Source) *onnx.Tensor {
 
 // multiply puts a Mul behind a Cos or Sin node.
 func (r *rotarySite) multiply(t trace.Source, by float64) {
-	e := r.m.editor
+	e := r.m.Editor
 	v := t.Scope.Value(t.Trig.Output(0))
 	b, err := onnx.EncodeFloats(v.Type, []float64{by}, nil)
 	consumers := t.Scope.Consumers(t.Trig.Output(0))
@@ -535,22 +338,22 @@ func (r *rotarySite) Neutralize() error {
 	why := "no rotation"
 	if len(r.caches) > 0 {
 		for _, c := range r.caches {
-			if !c.fitted {
-				return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.TensorName(c.cos.tensor)), Instead: "leave the rotation in place"}
+			if !c.Fitted {
+				return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.TensorName(c.Cos.Tensor)), Instead: "leave the rotation in place"}
 			}
-			ones := make([]float64, len(c.result.Rotary.InverseFrequencies()))
+			ones := make([]float64, len(c.Result.Rotary.InverseFrequencies()))
 			zeros := make([]float64, len(ones))
 			for i := range ones {
 				ones[i] = 1
 			}
-			fill := func(sine bool) rowFunc {
-				return func(_ int, dst []float64) error { c.spread(ones, zeros, sine, dst); return nil }
+			fill := func(sine bool) rows.RowFunc {
+				return func(_ int, dst []float64) error { c.Spread(ones, zeros, sine, dst); return nil }
 			}
-			if err := r.m.resize(c.cos, c.cos.Len(), 0, fill(false), why); err != nil {
+			if err := r.m.Resize(c.Cos, c.Cos.Len(), 0, fill(false), why); err != nil {
 				return err
 			}
-			if c.sin.tensor != c.cos.tensor {
-				if err := r.m.resize(c.sin, c.sin.Len(), 0, fill(true), why); err != nil {
+			if c.Sin.Tensor != c.Cos.Tensor {
+				if err := r.m.Resize(c.Sin, c.Sin.Len(), 0, fill(true), why); err != nil {
 					return err
 				}
 			}
@@ -564,7 +367,7 @@ func (r *rotarySite) Neutralize() error {
 	}
 	for _, t := range tensors {
 		size := t.Type.Size(t.Len())
-		if err := r.m.replace(t, t.Dims, patch.Zeros(size), why); err != nil {
+		if err := r.m.Replace(t, t.Dims, patch.Zeros(size), why); err != nil {
 			return err
 		}
 	}
@@ -595,7 +398,7 @@ func (a *alibiSite) Hold(want position.Want) error {
 func (a *alibiSite) grow(t *onnx.Tensor, n int) error {
 	old := a.encoding.Capacity
 	k := len(t.Dims)
-	heads, queries := sizeOf(t.Dims[:max(k-2, 0)]), 1
+	heads, queries := rows.Size(t.Dims[:max(k-2, 0)]), 1
 	if k >= 2 {
 		queries = int(t.Dims[k-2])
 	}
@@ -609,7 +412,7 @@ func (a *alibiSite) grow(t *onnx.Tensor, n int) error {
 		dims[k-2] = int64(n)
 	}
 	var err error
-	if !fitsBuffer(t, heads, newQueries, n) {
+	if !rows.FitsBuffer(t, heads, newQueries, n) {
 		return &position.Refusal{Why: fmt.Sprintf("the bias %q of %v would become one of %v, more than the 2 GiB that a file can have", a.m.TensorName(t), t.Dims, dims),
 			Instead: "a lesser length, or export the model again with a bias that it computes"}
 	}
@@ -619,7 +422,7 @@ func (a *alibiSite) grow(t *onnx.Tensor, n int) error {
 			return err
 		}
 	}
-	data, err := stream(t, int64(heads)*int64(newQueries)*int64(n), func(first int64, dst []float64) error {
+	data, err := rows.Stream(t, int64(heads)*int64(newQueries)*int64(n), func(first int64, dst []float64) error {
 		key := int(first % int64(n))
 		q := int(first / int64(n) % int64(newQueries))
 		h := int(first / int64(n) / int64(newQueries))
@@ -642,7 +445,7 @@ func (a *alibiSite) grow(t *onnx.Tensor, n int) error {
 	if err != nil {
 		return err
 	}
-	return a.m.replace(t, dims, data, fmt.Sprintf("bias of %d positions", n))
+	return a.m.Replace(t, dims, data, fmt.Sprintf("bias of %d positions", n))
 }
 
 // biasLine is a head's bias at any query and key, equal to the table's bits where it

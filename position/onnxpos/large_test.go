@@ -11,6 +11,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -147,9 +148,9 @@ func TestContextEnds(t *testing.T) {
 
 // TestWideRows reads no rows of more columns than any model has, whatever a file claims.
 func TestWideRows(t *testing.T) {
-	wide := tableRows{tensor: &onnx.Tensor{Name: "wide", Type: onnx.Float, Dims: []int64{1024, maxColumns + 1}}}
+	wide := rows.Table{Tensor: &onnx.Tensor{Name: "wide", Type: onnx.Float, Dims: []int64{1024, rows.MaxColumns + 1}}}
 	var err error
-	if used := allocated(func() { _, err = wide.matrix() }); err == nil || used > 1<<20 {
+	if used := allocated(func() { _, err = wide.Matrix() }); err == nil || used > 1<<20 {
 		t.Errorf("%d bytes: %v", used, err)
 	}
 }

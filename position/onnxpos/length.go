@@ -10,6 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -39,8 +40,8 @@ type numberPair struct{ old, new int }
 // plannedConstant is what a constant will become.
 type plannedConstant struct {
 	dims []int64
-	ints []int64  // content, where it is few integers
-	fill fillFunc // content, where it is computed when it is read
+	ints []int64       // content, where it is few integers
+	fill rows.FillFunc // content, where it is computed when it is read
 	made *eval.Value
 	why  string
 }
@@ -484,7 +485,7 @@ func (c *lengthChange) repairIndex(s *eval.Scope, name string) bool {
 	}
 	scope := c.m.Eval.Scopes()[at.Index()]
 	for _, t := range trace.Cone(scope, n) {
-		if c.m.editor.Replaced(t) || c.planned[t] != nil {
+		if c.m.Editor.Replaced(t) || c.planned[t] != nil {
 			continue
 		}
 		for _, p := range c.entries(t) {
@@ -514,11 +515,11 @@ func (c *lengthChange) write() error {
 			data = patch.Bytes(b)
 		} else {
 			var err error
-			if data, err = stream(t, int64(p.len()), p.fill); err != nil {
+			if data, err = rows.Stream(t, int64(p.len()), p.fill); err != nil {
 				return err
 			}
 		}
-		if err := c.m.replace(t, p.dims, data, p.why); err != nil {
+		if err := c.m.Replace(t, p.dims, data, p.why); err != nil {
 			return err
 		}
 	}
@@ -553,7 +554,7 @@ func (c *lengthChange) declare() error {
 	for _, s := range e.Scopes() {
 		for _, info := range s.Graph.ValueInfos {
 			if v := s.Value(info.Name); contradicts(info, v) || c.doubtful(info, v) {
-				c.m.editor.DropValueInfo(info, "its declared shape is for the old length")
+				c.m.Editor.DropValueInfo(info, "its declared shape is for the old length")
 			}
 		}
 	}
@@ -590,7 +591,7 @@ func (c *lengthChange) correct(info *onnx.ValueInfo, v *eval.Value) {
 	}
 	for i, d := range info.Dims {
 		if d.Value >= 0 && int(d.Value) != v.Shape[i] {
-			c.m.editor.SetDim(info, i, int64(v.Shape[i]), fmt.Sprintf("fixed length of %s: %d → %d", report.Printable(info.Name), d.Value, v.Shape[i]))
+			c.m.Editor.SetDim(info, i, int64(v.Shape[i]), fmt.Sprintf("fixed length of %s: %d → %d", report.Printable(info.Name), d.Value, v.Shape[i]))
 		}
 	}
 }

@@ -9,7 +9,6 @@ package onnxpos
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -17,6 +16,7 @@ import (
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -25,7 +25,7 @@ import (
 // and where they store.
 type Graph struct {
 	*probe.Probe
-	editor *onnx.Editor
+	*rows.Editor
 }
 
 // Model is an ONNX model as positions see it.
@@ -80,7 +80,8 @@ func find(f *onnx.File, budget *eval.Budget) (*Model, error) {
 	if err := f.CheckData(); err != nil {
 		return nil, err
 	}
-	m := &Model{Graph: &Graph{Probe: probe.New(f, budget), editor: onnx.NewEditor(f)}}
+	p := probe.New(f, budget)
+	m := &Model{Graph: &Graph{Probe: p, Editor: rows.NewEditor(f, p.TensorName)}}
 	if err := m.look(); err != nil {
 		return nil, err
 	}
@@ -165,34 +166,20 @@ func (m *Model) Describe() report.Inspect {
 // Close closes the file.
 func (m *Model) Close() error { return m.File.Close() }
 
-// replace gives a constant other content; a constant that cannot be given any
-// refuses the change.
-func (m *Model) replace(t *onnx.Tensor, dims []int64, data patch.Source, why string) error {
-	return refusal(m.editor.ReplaceTensor(t, dims, data, why))
-}
-
-// refusal is the error of the editor for what it cannot do, as a refusal.
-func refusal(err error) error {
-	if u, ok := errors.AsType[*onnx.UnsupportedError](err); ok {
-		return &position.Refusal{Why: u.Error(), Instead: "have the model exported again"}
-	}
-	return err
-}
-
 // NameData tells the model the path at which it will be written, after
 // which its data files are named.
-func (m *Model) NameData(path string) { m.editor.NameData(path) }
+func (m *Model) NameData(path string) { m.Editor.NameData(path) }
 
 // Edits returns the plan of everything that was recorded.
 func (m *Model) Edits() (patch.Plan, error) {
-	if m.editor.Changed() {
+	if m.Editor.Changed() {
 		if err := m.sound(); err != nil {
 			return patch.Plan{}, err
 		}
 	}
-	p, err := m.editor.Plan()
+	p, err := m.Editor.Plan()
 	if err != nil {
-		return p, refusal(err)
+		return p, rows.Refused(err)
 	}
 	return p, m.readable(p)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -149,7 +150,7 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 	if axis < 0 {
 		return nil
 	}
-	rows := eval.Ask(v, "rows", func() matrix {
+	rows := eval.Ask(v, "rows", func() rows.Matrix {
 		m.SpendElements(v.Len())
 		return trace.RowsOf(v, axis)
 	})
@@ -167,7 +168,7 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 	found := eval.Ask(v, "relative base", func() relativeSinusoids {
 		base, ok := relativeBase(rows)
 		if !ok {
-			base, ok = relativeBase(rows.deinterleaved())
+			base, ok = relativeBase(rows.Deinterleaved())
 		}
 		return relativeSinusoids{base, ok}
 	})
@@ -201,20 +202,6 @@ func (m *Model) relativeCut(n *onnx.Node, src trace.Source, dim int, base float6
 	return &otherSite{e}
 }
 
-// deinterleaved puts even columns before odd ones.
-func (m matrix) deinterleaved() matrix {
-	out := make(matrix, len(m))
-	for i, row := range m {
-		out[i] = make([]float64, 0, len(row))
-		for first := range 2 {
-			for c := first; c < len(row); c += 2 {
-				out[i] = append(out[i], row[c])
-			}
-		}
-	}
-	return out
-}
-
 // isWeight reports whether a value is a constant matrix of the model.
 func isWeight(s *eval.Scope, name string) bool {
 	t := trace.Stored(s, name)
@@ -233,7 +220,7 @@ const coarseFrequency = 5e-2
 
 // relativeBase recovers the base of sin | cos rows whose positions count up or
 // down.
-func relativeBase(rows matrix) (float64, bool) {
+func relativeBase(rows rows.Matrix) (float64, bool) {
 	if len(rows) < 3 || rows.Cols() < 4 {
 		return 0, false
 	}

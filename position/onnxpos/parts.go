@@ -174,8 +174,8 @@ func (m *Model) positionTensors() map[*onnx.Tensor][]int {
 			}
 		case *rotarySite:
 			for _, c := range s.caches {
-				own(c.cos.tensor)
-				own(c.sin.tensor)
+				own(c.Cos.Tensor)
+				own(c.Sin.Tensor)
 			}
 			for _, t := range s.trig {
 				for _, src := range trace.Sources(t.Scope, t.Trig.Input(0)) {

@@ -29,7 +29,7 @@ func (c *lengthChange) repairOne(f *eval.Failure, reach int64) bool {
 	var bestPlan *plannedConstant
 	tried := 0
 	for _, t := range distinct(trace.Cone(f.Scope, f.Node)) {
-		if c.m.editor.Replaced(t) || tried > maxTried {
+		if c.m.Editor.Replaced(t) || tried > maxTried {
 			continue
 		}
 		earlier := c.planned[t]
@@ -93,7 +93,7 @@ func (c *lengthChange) repairOnward(f *eval.Failure, reach int64) bool {
 func (c *lengthChange) near(f *eval.Failure) []*onnx.Tensor {
 	var out []*onnx.Tensor
 	for _, t := range distinct(trace.Cone(f.Scope, f.Node)) {
-		if len(out) < maxTogether && c.planned[t] == nil && !c.m.editor.Replaced(t) && len(c.candidates(t)) > 0 {
+		if len(out) < maxTogether && c.planned[t] == nil && !c.m.Editor.Replaced(t) && len(c.candidates(t)) > 0 {
 			out = append(out, t)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -25,8 +26,8 @@ type rotarySite struct {
 	amplitude float64
 	// caches are the tables, where the form is cache or baked: one entry for
 	// each pair of tables that hold the same or, with LongRoPE, other rows.
-	caches []*cache
-	short  *cache                   // of LongRoPE's two, the one that ends at the original length
+	caches []*rows.Cache
+	short  *rows.Cache              // of LongRoPE's two, the one that ends at the original length
 	trig   []trace.Source           // Cos and Sin nodes, where the form is runtime
 	turns  map[trigKey]bool         // trig as a set
 	pairs  map[[2]*onnx.Tensor]bool // caches as a set
@@ -150,8 +151,8 @@ func (r *rotarySite) find() {
 
 // tablesOf keeps the sources that are tables of rows: selected by position,
 // given whole to a fused operator that selects itself, or of this length.
-func (r *rotarySite) tablesOf(found []trace.Source, u *rotation) []tableRows {
-	var out []tableRows
+func (r *rotarySite) tablesOf(found []trace.Source, u *rotation) []rows.Table {
+	var out []rows.Table
 	for _, src := range found {
 		if src.Tensor == nil || len(src.Tensor.Dims) < 2 || !src.Tensor.Type.IsFloat() && src.Scale == 0 {
 			continue
@@ -163,7 +164,7 @@ func (r *rotarySite) tablesOf(found []trace.Source, u *rotation) []tableRows {
 		if axis < 0 || axis == len(src.Tensor.Dims)-1 {
 			continue
 		}
-		out = append(out, tableRows{tensor: src.Tensor, axis: axis, scale: src.Scale, zero: src.Zero})
+		out = append(out, rows.Table{Tensor: src.Tensor, Axis: axis, Scale: src.Scale, Zero: src.Zero})
 	}
 	return out
 }
@@ -195,13 +196,13 @@ func (r *rotarySite) wholeAxis(t *onnx.Tensor, u *rotation) int {
 	return -1
 }
 
-func (r *rotarySite) addCaches(u *rotation, cos, sin []tableRows) {
+func (r *rotarySite) addCaches(u *rotation, cos, sin []rows.Table) {
 	for i, c := range cos {
 		s := c // packed: sines and cosines in one row
 		if i < len(sin) {
 			s = sin[i]
 		}
-		key := [2]*onnx.Tensor{c.tensor, s.tensor}
+		key := [2]*onnx.Tensor{c.Tensor, s.Tensor}
 		if r.pairs[key] {
 			continue
 		}
@@ -209,7 +210,7 @@ func (r *rotarySite) addCaches(u *rotation, cos, sin []tableRows) {
 			r.pairs = map[[2]*onnx.Tensor]bool{}
 		}
 		r.pairs[key] = true
-		r.caches = append(r.caches, &cache{cos: c, sin: s})
+		r.caches = append(r.caches, &rows.Cache{Cos: c, Sin: s})
 	}
 }
 
@@ -218,47 +219,48 @@ func (r *rotarySite) describeCaches(e *position.Encoding) {
 	if !r.selected() {
 		e.Form = report.FormBaked
 	}
-	var longest *cache
+	var longest *rows.Cache
 	for _, c := range r.caches {
-		c.fit(r.m)
-		if longest == nil || c.cos.Len() > longest.cos.Len() {
+		r.m.SpendElements(min(c.Cos.Len(), c.Sin.Len(), rows.MaxFitRows) * min(c.Cos.Dim(), rows.MaxColumns))
+		c.Fit()
+		if longest == nil || c.Cos.Len() > longest.Cos.Len() {
 			longest = c
 		}
-		e.Where = append(e.Where, r.m.Where(c.cos.tensor))
-		if c.sin.tensor != c.cos.tensor {
-			e.Where = append(e.Where, r.m.Where(c.sin.tensor))
+		e.Where = append(e.Where, r.m.Where(c.Cos.Tensor))
+		if c.Sin.Tensor != c.Cos.Tensor {
+			e.Where = append(e.Where, r.m.Where(c.Sin.Tensor))
 		}
 	}
-	r.scheme = longest.result.Rotary
+	r.scheme = longest.Result.Rotary
 	r.mergeLongRoPE(longest)
-	e.Rows = longest.cos.Len()
+	e.Rows = longest.Cos.Len()
 	e.Capacity = r.least(longest)
 	if e.Capacity == r.m.FixedLength() {
 		e.Form = report.FormBaked
 	}
-	e.Dtype = longest.cos.tensor.Type.String()
+	e.Dtype = longest.Cos.Tensor.Type.String()
 	if s := &r.scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil && e.Form == report.FormBaked {
 		s.ShortFactor, s.LongFactor = s.LongFactor, nil // one list is left of what the graph chose from
 	}
-	r.amplitude = longest.result.Amplitude
-	if !longest.fitted && (r.describeGrid(e, longest.cos.whole(), longest.sin.whole(), longest.cos.precision()) || r.gridInUse(e, longest.cos.precision())) {
+	r.amplitude = longest.Result.Amplitude
+	if !longest.Fitted && (r.describeGrid(e, longest.Cos.Whole(), longest.Sin.Whole(), longest.Cos.Precision()) || r.gridInUse(e, longest.Cos.Precision())) {
 		return
 	}
-	if !longest.fitted {
+	if !longest.Fitted {
 		r.scheme = schemes.Rotary{Dim: r.columns(longest), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "the tables are no cosines and sines of one formula"})
 		return
 	}
-	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "tables are " + longest.result.Rotary.String(), Residual: residual(longest.result.Residual)})
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "tables are " + longest.Result.Rotary.String(), Residual: residual(longest.Result.Residual)})
 }
 
 // least is how far all caches reach that have to: LongRoPE's short one is left
 // where it ends.
-func (r *rotarySite) least(longest *cache) int {
-	n := longest.positions()
+func (r *rotarySite) least(longest *rows.Cache) int {
+	n := longest.Positions()
 	for _, c := range r.caches {
 		if c != r.short {
-			n = min(n, c.positions())
+			n = min(n, c.Positions())
 		}
 	}
 	return n
@@ -306,12 +308,12 @@ func (r *rotarySite) selected() bool {
 	return false
 }
 
-func (r *rotarySite) columns(c *cache) int {
-	n := c.cos.inner()                                                    // what stands before are heads
-	if head := r.headDim(); c.cos.tensor == c.sin.tensor && n == 2*head { // sines and cosines of every element
+func (r *rotarySite) columns(c *rows.Cache) int {
+	n := c.Cos.Inner()                                                    // what stands before are heads
+	if head := r.headDim(); c.Cos.Tensor == c.Sin.Tensor && n == 2*head { // sines and cosines of every element
 		return head
 	}
-	if c.cos.tensor != c.sin.tensor && r.uses[0].packed {
+	if c.Cos.Tensor != c.Sin.Tensor && r.uses[0].packed {
 		return 2 * n
 	}
 	return n
@@ -319,33 +321,33 @@ func (r *rotarySite) columns(c *cache) int {
 
 // mergeLongRoPE reads two pairs of tables with other frequencies as LongRoPE's
 // short and long lists, relative to the default base.
-func (r *rotarySite) mergeLongRoPE(long *cache) {
-	if long.ahead > 0 {
-		r.longRoPE(long.short, long, long.ahead)
+func (r *rotarySite) mergeLongRoPE(long *rows.Cache) {
+	if long.Ahead > 0 {
+		r.longRoPE(long.Short, long, long.Ahead)
 		return
 	}
 	for _, short := range r.caches {
-		if short == long || !short.fitted || !long.fitted || short.cos.Len() >= long.cos.Len() {
+		if short == long || !short.Fitted || !long.Fitted || short.Cos.Len() >= long.Cos.Len() {
 			continue
 		}
-		if a, b := short.result.Rotary.InverseFrequencies(), long.result.Rotary.InverseFrequencies(); len(a) == 0 || len(a) != len(b) || sameFrequencies(a, b) {
+		if a, b := short.Result.Rotary.InverseFrequencies(), long.Result.Rotary.InverseFrequencies(); len(a) == 0 || len(a) != len(b) || sameFrequencies(a, b) {
 			continue
 		}
 		r.short = short
-		r.longRoPE(short.result.Rotary, long, short.cos.Len())
+		r.longRoPE(short.Result.Rotary, long, short.Cos.Len())
 		return
 	}
 }
 
 // longRoPE sets the scheme to the short list up to a length, and the long one.
-func (r *rotarySite) longRoPE(short schemes.Rotary, long *cache, original int) {
+func (r *rotarySite) longRoPE(short schemes.Rotary, long *rows.Cache, original int) {
 	base := defaultBase
 	if t := short.Scaling.Type; (t == "" || t == schemes.ScalingNone) && short.Base > 0 {
 		base = short.Base // all short factors are 1
 	}
-	a, b := short.InverseFrequencies(), long.result.Rotary.InverseFrequencies()
+	a, b := short.InverseFrequencies(), long.Result.Rotary.InverseFrequencies()
 	r.scheme.Base = base
-	r.scheme.Scaling = schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original, AttentionFactor: long.result.Amplitude,
+	r.scheme.Scaling = schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original, AttentionFactor: long.Result.Amplitude,
 		ShortFactor: factors(a, base), LongFactor: factors(b, base), Frequencies: a, LongFrequencies: b}
 }
 
@@ -379,18 +381,18 @@ func (r *rotarySite) overlay(into map[*onnx.Tensor]*eval.Value) {
 	ahead := map[*onnx.Tensor]int{}
 	for _, c := range r.caches {
 		if c != r.short {
-			tables = append(tables, c.cos, c.sin)
-			ahead[c.cos.tensor], ahead[c.sin.tensor] = c.ahead, c.ahead
+			tables = append(tables, c.Cos, c.Sin)
+			ahead[c.Cos.Tensor], ahead[c.Sin.Tensor] = c.Ahead, c.Ahead
 		}
 	}
 	for _, t := range tables {
-		shape := make([]int, len(t.tensor.Dims))
-		for i, n := range t.tensor.Dims {
+		shape := make([]int, len(t.Tensor.Dims))
+		for i, n := range t.Tensor.Dims {
 			shape[i] = int(n)
 		}
-		shape[t.axis] = max(r.held+ahead[t.tensor], t.Len())
-		v := eval.Shaped(t.tensor.Type, shape...)
-		v.Origins = []*onnx.Tensor{t.tensor}
-		into[t.tensor] = v
+		shape[t.Axis] = max(r.held+ahead[t.Tensor], t.Len())
+		v := eval.Shaped(t.Tensor.Type, shape...)
+		v.Origins = []*onnx.Tensor{t.Tensor}
+		into[t.Tensor] = v
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -25,10 +26,6 @@ type rotation struct {
 	packed   bool   // columns of cos are pairs' angles, not duplicated
 	position string // the fused operator's position input
 }
-
-// cosTolerance is how far cos(0)·A may differ from column to column and sin(0)
-// from zero: storage in bfloat16 is the coarsest.
-const cosTolerance = 1e-2
 
 // rotation looks at an Add or Sub whose two terms are state times numbers that
 // depend on position, one like cosines and the other like sines
@@ -79,10 +76,10 @@ func waveKindOf(v *eval.Value) waveKind {
 	if axis < 0 {
 		return noWave
 	}
-	rows := trace.RowsOf(v, axis)
-	a := rows[0][0]
-	for _, x := range rows[0] {
-		if math.Abs(x-a) > cosTolerance*math.Abs(a) && math.Abs(x-a) > 1e-6 {
+	lines := trace.RowsOf(v, axis)
+	a := lines[0][0]
+	for _, x := range lines[0] {
+		if math.Abs(x-a) > rows.CosTolerance*math.Abs(a) && math.Abs(x-a) > 1e-6 {
 			return noWave
 		}
 	}
@@ -105,10 +102,10 @@ func together(x, y *eval.Value) bool {
 	}
 	between := false
 	for i := range x.Len() {
-		if math.Abs(math.Hypot(x.Number(i), y.Number(i))-1) > cosTolerance {
+		if math.Abs(math.Hypot(x.Number(i), y.Number(i))-1) > rows.CosTolerance {
 			return false
 		}
-		between = between || math.Abs(x.Number(i)*y.Number(i)) > cosTolerance
+		between = between || math.Abs(x.Number(i)*y.Number(i)) > rows.CosTolerance
 	}
 	return between
 }

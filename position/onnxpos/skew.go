@@ -6,6 +6,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -196,8 +197,8 @@ func (m *Model) skewTable(s *eval.Scope, product *onnx.Node, name string) site {
 			break
 		}
 		for _, axis := range []int{0, len(t.Dims) - 1} { // folded with its Transpose or not
-			rows := tableRows{tensor: t, axis: axis, scale: src.Scale, zero: src.Zero}
-			if all, err := rows.matrix(); err == nil && rows.Len() > 1 {
+			rows := rows.Table{Tensor: t, Axis: axis, Scale: src.Scale, Zero: src.Zero}
+			if all, err := rows.Matrix(); err == nil && rows.Len() > 1 {
 				if p, ok := fit.ProjectedSinusoid(all, widths(t.Dims)); ok {
 					other.Kind, other.Dim, other.Base = report.SchemeRelativeSinusoid, p.Dim, p.Base
 					e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "the vectors are sines and cosines of distances, multiplied by weights", Residual: residual(p.Residual)})

@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -130,12 +131,12 @@ func (t *tableSite) tensors() []*onnx.Tensor {
 	return out
 }
 
-func (t *tableSite) rows() tableRows {
+func (t *tableSite) rows() rows.Table {
 	src := t.uses[0].source
 	axis := src.Axis
 	if t.uses[0].planar {
-		return tableRows{tensor: src.Tensor, axis: axis, planar: true, scale: src.Scale, zero: src.Zero,
-			grid: [2]int{int(src.Tensor.Dims[axis]), int(src.Tensor.Dims[axis+1])}}
+		return rows.Table{Tensor: src.Tensor, Axis: axis, Planar: true, Scale: src.Scale, Zero: src.Zero,
+			Grid: [2]int{int(src.Tensor.Dims[axis]), int(src.Tensor.Dims[axis+1])}}
 	}
 	if axis < 0 { // used whole: the axis that runs with positions
 		for i, n := range src.Tensor.Dims {
@@ -152,7 +153,7 @@ func (t *tableSite) rows() tableRows {
 		}
 		axis = max(axis, 0)
 	}
-	return tableRows{tensor: src.Tensor, axis: axis, scale: src.Scale, zero: src.Zero}
+	return rows.Table{Tensor: src.Tensor, Axis: axis, Scale: src.Scale, Zero: src.Zero}
 }
 
 func (t *tableSite) describe(d *detector) {
@@ -174,7 +175,7 @@ func (t *tableSite) describe(d *detector) {
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: t.usedHow()})
 	e.Scheme = learned
-	if m, err := rows.matrix(); err == nil {
+	if m, err := rows.Matrix(); err == nil {
 		t.m.SpendElements(m.Rows() * m.Cols())
 		if r, ok := fit.AdditiveTable(m, t.precision()); ok {
 			t.sinusoid = &r
@@ -220,8 +221,8 @@ func (t *tableSite) describe(d *detector) {
 
 // gridFormula explains an image's rows by sines and cosines of rows and columns
 // of the grid, or of any where patches are not cut by a convolution.
-func (t *tableSite) gridFormula(rows tableRows, grid []int) (fit.SinusoidResult, bool) {
-	m := rows.whole()
+func (t *tableSite) gridFormula(rows rows.Table, grid []int) (fit.SinusoidResult, bool) {
+	m := rows.Whole()
 	if m == nil {
 		return fit.SinusoidResult{}, false
 	}
@@ -229,7 +230,7 @@ func (t *tableSite) gridFormula(rows tableRows, grid []int) (fit.SinusoidResult,
 	return r, ok && (grid == nil || slices.Equal(r.Sinusoid.Grid, grid))
 }
 
-func (t *tableSite) precision() fit.Precision { return t.rows().precision() }
+func (t *tableSite) precision() fit.Precision { return t.rows().Precision() }
 
 func (t *tableSite) usedHow() string {
 	src := t.uses[0].source
@@ -265,7 +266,7 @@ func (t *tableSite) describeRuntime(d *detector) {
 	s := schemes.Sinusoid{Dim: use.value.Shape[len(use.value.Shape)-1]}
 	if v := t.m.Longer(use.scope, use.name, runtimeFitLength); v != nil && v.Known() {
 		if axis := trace.PositionAxis(v); axis >= 0 {
-			rows := matrix(trace.RowsOf(v, axis))
+			rows := rows.Matrix(trace.RowsOf(v, axis))
 			if r, ok := fit.AdditiveTable(rows, coarser(v, trigPrecision([]trace.Source{use.source}))); ok {
 				s = r.Sinusoid
 				s.Rows = 0
@@ -293,7 +294,7 @@ func (t *tableSite) describeRuntime(d *detector) {
 // the type of a value.
 func coarser(v *eval.Value, p fit.Precision) fit.Precision {
 	if v.Type == onnx.Float16 || v.Type == onnx.BFloat16 {
-		return precision(v.Type)
+		return rows.Precision(v.Type)
 	}
 	return p
 }
@@ -305,7 +306,7 @@ func (t *tableSite) runtimeGrid() (fit.SinusoidResult, bool) {
 	if h == 0 || use.value == nil {
 		return fit.SinusoidResult{}, false
 	}
-	r, ok := fit.GridTable(matrix(trace.RowsOf(use.value, use.axis)), coarser(use.value, trigPrecision([]trace.Source{use.source})))
+	r, ok := fit.GridTable(rows.Matrix(trace.RowsOf(use.value, use.axis)), coarser(use.value, trigPrecision([]trace.Source{use.source})))
 	return r, ok && slices.Equal(r.Sinusoid.Grid, []int{h, w})
 }
 
@@ -328,7 +329,7 @@ func wavesOf(u *addition) (base float64, layout string) {
 		frequencies[i] = last[i] / last[0]
 	}
 	p := trigPrecision([]trace.Source{u.source})
-	if p == precision(onnx.Float) {
+	if p == rows.Precision(onnx.Float) {
 		ratio := last[0] / last[1]
 		for i := 1; i < n; i++ {
 			if r := last[i-1] / last[i]; math.Abs(r-ratio) > 1e-4*math.Abs(ratio) {
@@ -349,11 +350,11 @@ func wavesOf(u *addition) (base float64, layout string) {
 	if !(base > 1) || math.IsInf(base, 0) {
 		return 0, ""
 	}
-	rows := trace.RowsOf(u.value, u.axis)
-	row := rows[len(rows)-1]
+	lines := trace.RowsOf(u.value, u.axis)
+	row := lines[len(lines)-1]
 	layout = schemes.LayoutInterleaved
 	for i := 0; i+1 < len(row); i += 2 {
-		if math.Abs(math.Hypot(row[i], row[i+1])-1) > cosTolerance && !inTurns(u.source.Scope, u.source.Trig) {
+		if math.Abs(math.Hypot(row[i], row[i+1])-1) > rows.CosTolerance && !inTurns(u.source.Scope, u.source.Trig) {
 			layout = schemes.LayoutSinCos
 		}
 	}
@@ -432,7 +433,7 @@ func (t *tableSite) Dim() int {
 	if t.uses[0].source.Tensor == nil {
 		return 0
 	}
-	if n := t.rows().Dim(); n <= maxColumns {
+	if n := t.rows().Dim(); n <= rows.MaxColumns {
 		return n
 	}
 	return 0 // a mere claim
@@ -456,9 +457,9 @@ func (t *tableSite) overlay(into map[*onnx.Tensor]*eval.Value) {
 		for i, n := range c.Dims {
 			shape[i] = int(n)
 		}
-		shape[rows.axis] = t.held
-		if rows.planar {
-			shape[rows.axis], shape[rows.axis+1] = t.heldGrid[0], t.heldGrid[1]
+		shape[rows.Axis] = t.held
+		if rows.Planar {
+			shape[rows.Axis], shape[rows.Axis+1] = t.heldGrid[0], t.heldGrid[1]
 		}
 		v := eval.Shaped(c.Type, shape...)
 		v.Origins = []*onnx.Tensor{c}

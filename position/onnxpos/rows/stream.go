@@ -1,4 +1,4 @@
-package onnxpos
+package rows
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"github.com/modelpatch/modelpatch/position"
 )
 
-// fillFunc computes the elements of a constant from a first one on.
-type fillFunc func(first int64, dst []float64) error
+// FillFunc computes the elements of a constant from a first one on.
+type FillFunc func(first int64, dst []float64) error
 
 // Elements of a constant that are computed at a time, and those that are computed
 // ahead of writing to see whether the storage type holds them: of a large one the
@@ -22,9 +22,9 @@ const (
 	tried    = 1 << 18
 )
 
-// stream is the bytes of a constant whose elements are computed when they are read. An
+// Stream is the bytes of a constant whose elements are computed when they are read. An
 // element that the storage type does not hold is an error, ahead of writing.
-func stream(t *onnx.Tensor, n int64, fill fillFunc) (patch.Source, error) {
+func Stream(t *onnx.Tensor, n int64, fill FillFunc) (patch.Source, error) {
 	size := t.Type.Size(n)
 	if size < 0 {
 		return nil, &position.Refusal{Why: fmt.Sprintf("elements of type %s cannot be written", t.Type)}
@@ -42,7 +42,7 @@ func stream(t *onnx.Tensor, n int64, fill fillFunc) (patch.Source, error) {
 type elementReader struct {
 	t         *onnx.Tensor
 	next, end int64
-	fill      fillFunc
+	fill      FillFunc
 	values    []float64
 	encoded   []byte
 	pending   bytes.Reader
@@ -83,9 +83,9 @@ func encodeNumbers(t onnx.DataType, values []float64, to []byte) ([]byte, error)
 	return onnx.EncodeInts(t, ints, to)
 }
 
-// squareFill fills matrices of n by n whose elements depend on the distance of key and
+// SquareFill fills matrices of n by n whose elements depend on the distance of key and
 // query: of the o-th one, by at.
-func squareFill(n int, at func(o, distance int) float64) fillFunc {
+func SquareFill(n int, at func(o, distance int) float64) FillFunc {
 	return func(first int64, dst []float64) error {
 		k := int(first % int64(n))
 		q := int(first / int64(n) % int64(n))
@@ -104,8 +104,8 @@ func squareFill(n int, at func(o, distance int) float64) fillFunc {
 	}
 }
 
-// lineFill fills lines of n elements along an axis behind which stand inner elements.
-func lineFill(n, inner int, at func(line, i int) float64) fillFunc {
+// LineFill fills lines of n elements along an axis behind which stand inner elements.
+func LineFill(n, inner int, at func(line, i int) float64) FillFunc {
 	return func(first int64, dst []float64) error {
 		k := int(first % int64(inner))
 		i := int(first / int64(inner) % int64(n))
@@ -124,8 +124,8 @@ func lineFill(n, inner int, at func(line, i int) float64) fillFunc {
 	}
 }
 
-// fitsBuffer reports whether so many elements are not more than a file can hold.
-func fitsBuffer(t *onnx.Tensor, factors ...int) bool {
+// FitsBuffer reports whether so many elements are not more than a file can hold.
+func FitsBuffer(t *onnx.Tensor, factors ...int) bool {
 	bytes := float64(max(t.Type.Bits(), 8)) / 8
 	for _, n := range factors {
 		bytes *= float64(n)
