@@ -108,7 +108,7 @@ func addALiBi(t *testing.T, path string, o position.ALiBiOptions) bool {
 }
 
 // noEffect checks that an encoding that was taken away does nothing.
-func noEffect(t *testing.T, name string, s site) {
+func noEffect(t *testing.T, name string, s Site) {
 	t.Helper()
 	switch s := s.(type) {
 	case *tableSite:

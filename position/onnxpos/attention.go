@@ -123,24 +123,13 @@ func (e effects) in(s *eval.Scope, product, softmax *onnx.Node) []int {
 func (m *Model) effects() effects {
 	out := effects{reached: map[trace.Place][]int{}}
 	for i, s := range m.sites {
-		var uses []trace.Place
-		to := "Softmax"
-		switch s := s.(type) {
-		case *rotarySite:
-			to = ""
-			for _, u := range s.uses {
-				uses = append(uses, trace.Place{Scope: u.scope, Node: u.node})
-			}
-		case *alibiSite:
-			for _, u := range s.uses {
-				uses = append(uses, trace.Place{Scope: u.scope, Node: u.node})
-			}
-		case *bucketSite:
+		uses, reach := s.ActsIn()
+		if reach == Everywhere {
 			out.everywhere = append(out.everywhere, i)
 		}
 		for _, u := range uses {
 			for _, n := range trace.ReachedFrom(u.Scope, u.Node) {
-				if (n.Op == "Softmax") != (to == "Softmax") {
+				if (n.Op == "Softmax") != (reach == Softmaxes) {
 					continue
 				}
 				at := trace.Place{Scope: u.Scope, Node: n}

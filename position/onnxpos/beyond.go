@@ -1,9 +1,8 @@
 package onnxpos
 
 import (
-	"strings"
-
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -16,10 +15,10 @@ func (m *Model) inspectBeyond() {
 	}
 	known := m.FailsAnyway()
 	var lengths []int
-	at := map[int][]site{} // by capacity: each is probed once
+	at := map[int][]Site{} // by capacity: each is probed once
 	for _, s := range m.sites {
 		e := s.Encoding()
-		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || fusedSite(s) || e.Form == report.FormBaked {
+		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || s.Fused() || e.Form == report.FormBaked {
 			continue
 		}
 		if at[e.Capacity] == nil {
@@ -43,7 +42,7 @@ func (m *Model) inspectBeyond() {
 			continue // an error, as was assumed
 		}
 		for _, s := range at[length] {
-			setBeyond(s, m.beyond(s, probe))
+			s.SetBeyond(m.beyond(s, probe))
 		}
 	}
 }
@@ -54,10 +53,10 @@ const maxBeyondProbes = 16
 
 // unprobed says of sites whose capacity was not probed that it is not known what
 // happens beyond.
-func (m *Model) unprobed(lengths []int, at map[int][]site) {
+func (m *Model) unprobed(lengths []int, at map[int][]Site) {
 	for _, length := range lengths {
 		for _, s := range at[length] {
-			setBeyond(s, report.BeyondUnknown)
+			s.SetBeyond(report.BeyondUnknown)
 		}
 	}
 }
@@ -67,13 +66,12 @@ func (m *Model) unprobed(lengths []int, at map[int][]site) {
 // twice the side.
 func (m *Model) inspectLargerPictures() {
 	for _, s := range m.sites {
-		t, ok := s.(*tableSite)
-		if !ok || !t.encoding.IsGrid() || !t.Resampled() {
+		t, ok := s.(position.Resampler)
+		if !ok || !s.Encoding().IsGrid() || !t.Resampled() {
 			continue
 		}
 		if g := m.PatchGrid(); g[0] > 0 && g[0] == g[1] && m.Takes([2]int{g[0] + 1, g[0] + 1}) && m.Takes([2]int{2 * g[0], 2 * g[0]}) {
-			setBeyond(t, report.BeyondContinues)
-			t.encoding.Evidence = append(t.encoding.Evidence, report.Evidence{Kind: "structure", Says: "the graph resamples the table to the size of the picture, and runs with larger ones"})
+			s.SetBeyond(report.BeyondContinues, report.Evidence{Kind: "structure", Says: "the graph resamples the table to the size of the picture, and runs with larger ones"})
 		}
 	}
 }
@@ -82,19 +80,9 @@ func (m *Model) inspectLargerPictures() {
 // capacity.
 const maxBeyondProbe = 1 << 15
 
-func fusedSite(s site) bool {
-	switch s := s.(type) {
-	case *rotarySite:
-		return s.uses[0].fused
-	case *tableSite:
-		return strings.HasSuffix(s.uses[0].node.Op, "EmbedLayerNormalization")
-	}
-	return false
-}
-
 // beyond tells clamping from wrong numbers by the index of the last position.
-func (m *Model) beyond(s site, probe *eval.Evaluator) string {
-	for _, u := range sourcesOf(s) {
+func (m *Model) beyond(s Site, probe *eval.Evaluator) string {
+	for _, u := range s.Indices() {
 		if u.Index == "" || u.IndexAt == nil {
 			continue
 		}
@@ -104,15 +92,4 @@ func (m *Model) beyond(s site, probe *eval.Evaluator) string {
 		}
 	}
 	return "wrong"
-}
-
-func setBeyond(s site, beyond string) {
-	switch s := s.(type) {
-	case *tableSite:
-		s.encoding.Beyond = beyond
-	case *rotarySite:
-		s.encoding.Beyond = beyond
-	case *alibiSite:
-		s.encoding.Beyond = beyond
-	}
 }

@@ -190,7 +190,7 @@ func linear(m [][]float64) (slope float64, ok bool) {
 // T5's buckets, constant ones relative tables.
 func (m *Model) addBiases(d *detector) {
 	var linear, whole []*bias
-	var windows *otherSite
+	var windows *Other
 	buckets, relative := map[*onnx.Tensor]*bucketSite{}, map[*onnx.Tensor]bool{}
 	for _, b := range d.biases {
 		if _, ok := b.slopes(); ok {
@@ -202,7 +202,7 @@ func (m *Model) addBiases(d *detector) {
 				relative[table] = true
 				site, planar := m.distanceTable(s, n, b.node, len(b.heads))
 				if planar && windows != nil {
-					windows.join(site)
+					windows.Join(site)
 					continue
 				}
 				if m.sites = append(m.sites, site); planar {
@@ -232,12 +232,12 @@ func (m *Model) addBiases(d *detector) {
 
 // alibiSite is a linear bias, from tables or computed.
 type alibiSite struct {
-	m        *Model
-	uses     []*bias
-	encoding position.Encoding
-	tables   []trace.Source
-	held     int
-	scale    float64 // by which the bias is multiplied before it is added
+	Base
+	m      *Model
+	uses   []*bias
+	tables []trace.Source
+	held   int
+	scale  float64 // by which the bias is multiplied before it is added
 }
 
 // fitSlopes recovers the rule behind slopes. Some graphs add the bias already
@@ -308,23 +308,20 @@ func (m *Model) alibiSite(uses []*bias) *alibiSite {
 		e.Where = append(e.Where, report.Where{Node: uses[0].node.Title()})
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s adds a bias linear in the distance to attention scores (%d places)", uses[0].node.Title(), len(uses))})
-	a.encoding = e
+	a.Told = e
 	return a
 }
 
-// Encoding is what inspect tells of the site.
-func (a *alibiSite) Encoding() position.Encoding { return a.encoding }
-
 // Bias is the bias that the file computes for a head, query and key.
 func (a *alibiSite) Bias(head, query, key, length int) (float64, error) {
-	slopes := a.encoding.Scheme.(schemes.ALiBi).SlopeValues()
+	slopes := a.Told.Scheme.(schemes.ALiBi).SlopeValues()
 	if head >= len(slopes) {
 		return 0, fmt.Errorf("head %d of %d", head, len(slopes))
 	}
 	return -slopes[head] * a.scale * math.Abs(float64(query-key)), nil
 }
 
-func (a *alibiSite) overlay(into map[*onnx.Tensor]*eval.Value) {
+func (a *alibiSite) Overlay(into map[*onnx.Tensor]*eval.Value) {
 	if a.held == 0 {
 		return
 	}
@@ -332,7 +329,7 @@ func (a *alibiSite) overlay(into map[*onnx.Tensor]*eval.Value) {
 		shape := make([]int, len(src.Tensor.Dims))
 		for i, n := range src.Tensor.Dims {
 			shape[i] = int(n)
-			if int(n) == a.encoding.Capacity {
+			if int(n) == a.Told.Capacity {
 				shape[i] = a.held
 			}
 		}
@@ -344,11 +341,11 @@ func (a *alibiSite) overlay(into map[*onnx.Tensor]*eval.Value) {
 
 // bucketSite is T5's bias: a table gathered by buckets of relative distance.
 type bucketSite struct {
-	m        *Model
-	table    *onnx.Tensor
-	values   *eval.Value // as the graph reads the table
-	encoding position.Encoding
-	buckets  schemes.Buckets
+	Base
+	m       *Model
+	table   *onnx.Tensor
+	values  *eval.Value // as the graph reads the table
+	buckets schemes.Buckets
 }
 
 // bucketLengths are the lengths at which bucket indices are computed for a fit:
@@ -404,7 +401,7 @@ func (m *Model) findBuckets(b *bias) *bucketSite {
 	if site.buckets.MaxDistance == 0 {
 		return nil // no logarithmic buckets: a table by distance
 	}
-	site.encoding = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
+	site.Told = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
 		Where: []report.Where{m.Where(table)}, Dtype: "",
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s gathers a bias by bucket of relative distance", n.Title())}}}
 	site.bounded(s, n.Input(1))
@@ -435,8 +432,8 @@ func (b *bucketSite) bounded(s *eval.Scope, index string) {
 		}
 		rows := int(t.Dims[len(t.Dims)-1])
 		if rows > 1 && int(t.Dims[len(t.Dims)-2]) == rows && b.m.FailsAt(rows+1) != nil && b.m.FailsAt(rows) == nil {
-			b.encoding.Form, b.encoding.Capacity, b.encoding.Beyond = report.FormTable, rows, report.BeyondError
-			b.encoding.Where = append(b.encoding.Where, b.m.Where(t))
+			b.Told.Form, b.Told.Capacity, b.Told.Beyond = report.FormTable, rows, report.BeyondError
+			b.Told.Where = append(b.Told.Where, b.m.Where(t))
 			return
 		}
 	}
@@ -474,16 +471,11 @@ func distances(index []int64, queries, keys, ahead int) (by map[int]int, ok bool
 // sameBuckets reports whether an equal site is there: a table a layer is one
 // mechanism.
 func (m *Model) sameBuckets(b *bucketSite) bool {
-	for _, s := range m.sites {
-		if o, ok := s.(*bucketSite); ok && o.buckets == b.buckets {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.sites, func(s Site) bool {
+		o, ok := s.Encoding().Scheme.(schemes.Buckets)
+		return ok && s.Encoding().Form != report.FormBaked && o == b.buckets
+	})
 }
-
-// Encoding is what inspect tells of the site.
-func (b *bucketSite) Encoding() position.Encoding { return b.encoding }
 
 // Bias is the table's entry for the bucket of a distance.
 func (b *bucketSite) Bias(head, query, key, length int) (float64, error) {
@@ -494,4 +486,28 @@ func (b *bucketSite) Bias(head, query, key, length int) (float64, error) {
 	return x[0], nil
 }
 
-func (b *bucketSite) overlay(map[*onnx.Tensor]*eval.Value) {}
+// Owned are the tables of the bias.
+func (a *alibiSite) Owned() []*onnx.Tensor {
+	var out []*onnx.Tensor
+	for _, t := range a.tables {
+		out = append(out, t.Tensor)
+	}
+	return out
+}
+
+// ActsIn are the nodes that add the bias to scores.
+func (a *alibiSite) ActsIn() (from []trace.Place, in Reach) {
+	for _, u := range a.uses {
+		from = append(from, trace.Place{Scope: u.scope, Node: u.node})
+	}
+	return from, Softmaxes
+}
+
+// SetBeyond notes what a probe showed beyond the tables.
+func (a *alibiSite) SetBeyond(beyond string, evidence ...report.Evidence) {
+	a.Told.Beyond = beyond
+	a.Told.Evidence = append(a.Told.Evidence, evidence...)
+}
+
+// ActsIn is every attention: all read one bias.
+func (b *bucketSite) ActsIn() ([]trace.Place, Reach) { return nil, Everywhere }

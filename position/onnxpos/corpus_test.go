@@ -423,9 +423,9 @@ func result(t *testing.T, m *Model, path string) *Model {
 }
 
 // samePrefix checks that the rows that a table had are there, byte for byte.
-func samePrefix(t *testing.T, path string, a, b site) {
+func samePrefix(t *testing.T, path string, a, b Site) {
 	t.Helper()
-	before, after := siteTables(a), siteTables(b)
+	before, after := a.Tables(), b.Tables()
 	if len(before) != len(after) {
 		t.Errorf("%s: %d tables became %d", path, len(before), len(after))
 		return

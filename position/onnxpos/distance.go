@@ -17,7 +17,7 @@ import (
 // difference of positions: a bias a head, or vectors that queries are
 // multiplied with (Shaw et al. 2018, eq. 3; facts/ONNX-PATTERNS §5). planar tells
 // that positions are an image's, in rows and columns.
-func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) (site *otherSite, planar bool) {
+func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) (site *Other, planar bool) {
 	table, index := trace.Stored(s, gather.Input(0)), s.Value(gather.Input(1))
 	rows := int(table.Dims[gatherAxis(gather, table)])
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, Heads: heads}
@@ -26,7 +26,7 @@ func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) 
 	if window := windowOf(index, rows); window != nil || m.ImageInput() != nil && !alongLine(index) {
 		other.Window = window
 		e.Scheme, e.Beyond = other, report.BeyondError
-		return &otherSite{e}, true
+		return NewOther(e), true
 	}
 	// Far enough out, clipped distances stay inside the table; others leave it.
 	probe := m.Further(s, gather.Input(1), rows+2)
@@ -40,7 +40,7 @@ func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) 
 		e.Capacity, e.Beyond = (rows+1)/2, report.BeyondError
 	}
 	e.Scheme = other
-	return &otherSite{e}, false
+	return NewOther(e), false
 }
 
 // gatherAxis is the axis of a table along which a Gather takes rows.
@@ -232,7 +232,7 @@ func (b *bias) classes(ahead int) (classes map[int]int, ok bool) {
 
 // distanceConstant is a matrix of vectors by distance that stands in the file
 // for one length, or is computed.
-func (m *Model) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) site {
+func (m *Model) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) Site {
 	k := len(v.Shape)
 	e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeRelativeTable}, Form: report.FormTable, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies the state by vectors that depend on the distance of %d positions alone", n.Title(), v.Shape[k-3])}}}
@@ -249,7 +249,7 @@ func (m *Model) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *ev
 	} else if e.Form == report.FormBaked {
 		e.Beyond = report.BeyondError
 	}
-	return &otherSite{e}
+	return NewOther(e)
 }
 
 // window is the height and width of which a bias between n positions is, and
@@ -312,7 +312,7 @@ func (m *Model) holdsMatrix(u *bias, n int) bool {
 }
 
 // relativeTable is a bias whose numbers stand in the file for one window.
-func (m *Model) relativeTable(uses []*bias) site {
+func (m *Model) relativeTable(uses []*bias) Site {
 	u := uses[0]
 	n := len(u.heads[0])
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Heads: len(u.heads)}
@@ -321,9 +321,9 @@ func (m *Model) relativeTable(uses []*bias) site {
 		window = nil // not among the same places
 	}
 	if !m.holdsMatrix(u, n) && (window == nil || !m.fromConstants(u)) {
-		return &otherSite{position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown, Heads: len(u.heads)}, Form: report.FormRuntime, Beyond: report.BeyondContinues,
+		return NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown, Heads: len(u.heads)}, Form: report.FormRuntime, Beyond: report.BeyondContinues,
 			Where:    []report.Where{{Node: u.node.Title()}},
-			Evidence: []report.Evidence{{Kind: "structure", Says: u.node.Title() + " adds to scores what the graph computes from distances, by no rule that is known"}}}}
+			Evidence: []report.Evidence{{Kind: "structure", Says: u.node.Title() + " adds to scores what the graph computes from distances, by no rule that is known"}}})
 	}
 	if window != nil {
 		other.Window = window
@@ -351,5 +351,5 @@ func (m *Model) relativeTable(uses []*bias) site {
 			return folded
 		}
 	}
-	return &otherSite{e}
+	return NewOther(e)
 }

@@ -103,10 +103,9 @@ func (c *lengthChange) leftBehind(old, s *eval.Scope, n *onnx.Node) (at int, fou
 	return 0, false
 }
 
-// relativeToLength reports whether waves of a fixed length have positions that are
+// relativeToLength reports whether waves of a fixed length n have positions that are
 // parts of that length, or are counted from its middle: they do not go on.
-func (m *Model) relativeToLength(wave schemes.Sinusoid) bool {
-	n := m.FixedLength()
+func relativeToLength(wave schemes.Sinusoid, n int) bool {
 	if n == 0 {
 		return false
 	}

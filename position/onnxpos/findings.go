@@ -9,30 +9,26 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// Rules of findings about ONNX files. Those at level error keep a model from
-// being changed.
-const (
-	ruleDuplicateInitializer = "onnx-duplicate-initializer"
-	ruleRawAndTyped          = "onnx-raw-and-typed-data"
-	ruleDuplicateAttribute   = "onnx-duplicate-attribute"
-	ruleDuplicateFunction    = "onnx-duplicate-function"
-	ruleDuplicateValue       = "onnx-duplicate-value"
-	ruleNodeCycle            = "onnx-node-cycle"
-	ruleTableNotFinite       = "onnx-table-not-finite"
-	ruleUnreadTable          = "onnx-unread-table"
-	ruleElementType          = "onnx-unknown-element-type"
-	ruleVersion              = "onnx-ir-version"
-	ruleSize                 = "onnx-file-size"
-	ruleSharedData           = "onnx-shared-data"
-	ruleLengthBound          = "onnx-length-bound"
-	ruleScale                = "onnx-quantisation-scale"
-	ruleCacheRows            = "onnx-cache-rows-differ"
-	ruleCache                = "onnx-cache-unexplained"
-	ruleTooLarge             = "onnx-too-large"
+// Rules of findings about ONNX files, besides those of the kinds of sites.
+var (
+	ruleDuplicateInitializer = Rule{"onnx-duplicate-initializer", report.LevelError, "a constant has two values"}
+	ruleRawAndTyped          = Rule{"onnx-raw-and-typed-data", report.LevelError, "a constant has its data twice, raw and typed"}
+	ruleDuplicateAttribute   = Rule{"onnx-duplicate-attribute", report.LevelError, "a node has an attribute twice"}
+	ruleDuplicateFunction    = Rule{"onnx-duplicate-function", report.LevelError, "a function is defined twice"}
+	ruleDuplicateValue       = Rule{"onnx-duplicate-value", report.LevelError, "two nodes make one value"}
+	ruleNodeCycle            = Rule{"onnx-node-cycle", report.LevelError, "nodes need their own output"}
+	ruleTableNotFinite       = Rule{"onnx-table-not-finite", report.LevelError, "a table of an encoding holds NaN or infinity"}
+	ruleUnreadTable          = Rule{"onnx-unread-table", report.LevelNote, "a constant has the shape of the table in use, and nothing reads it"}
+	ruleElementType          = Rule{"onnx-unknown-element-type", report.LevelNote, "a constant is of an element type that is unknown here"}
+	ruleVersion              = Rule{"onnx-ir-version", report.LevelNote, "the IR version is newer than those that were tried"}
+	ruleSize                 = Rule{"onnx-file-size", report.LevelWarning, "the file is larger than readers of protobuf take"}
+	ruleSharedData           = Rule{"onnx-shared-data", report.LevelNote, "two constants lie on the same bytes of a data file"}
+	ruleLengthBound          = Rule{"onnx-length-bound", report.LevelWarning, "axes are free and the graph ends at a length all the same"}
+	ruleScale                = Rule{"onnx-quantisation-scale", report.LevelError, "a quantised constant has a scale that is not a positive number"}
+	ruleTooLarge             = Rule{"onnx-too-large", report.LevelError, "the graph is too large to be looked at whole"}
 )
 
 // maxFindings bounds the findings of one rule; the last of them tells how many
@@ -47,9 +43,9 @@ func (m *Model) inspectFindings() {
 	f.encodings(f.tables)
 	f.file()
 	f.sharedData()
-	f.encodings(f.bound, f.scales, f.caches)
+	f.encodings(f.bound, f.scales, f.faults)
 	if m.gaveUp != "" {
-		f.add(ruleTooLarge, report.LevelError, m.gaveUp, "what was not looked at is not changed either: simplify the graph (onnxslim), or export the model again", nil)
+		f.add(ruleTooLarge, m.gaveUp, "what was not looked at is not changed either: simplify the graph (onnxslim), or export the model again", nil)
 	}
 	for rule, n := range f.count {
 		if n > maxFindings {
@@ -89,11 +85,11 @@ type finder struct {
 	shapes map[tableShape]bool
 }
 
-func (f *finder) add(rule, level, message, hint string, where *report.Where) {
-	if f.count[rule]++; f.count[rule] > maxFindings {
+func (f *finder) add(rule Rule, message, hint string, where *report.Where) {
+	if f.count[rule.ID]++; f.count[rule.ID] > maxFindings {
 		return
 	}
-	f.m.findings = append(f.m.findings, report.Finding{Rule: rule, Level: level, Message: message, Hint: hint, Where: where})
+	f.m.findings = append(f.m.findings, report.Finding{Rule: rule.ID, Level: rule.Level, Message: message, Hint: hint, Where: where})
 }
 
 func (f *finder) at(t *onnx.Tensor) *report.Where {
@@ -108,10 +104,10 @@ const onceHint = "have the model exported again, so that every name and tensor s
 
 // repeats tells of places that give two answers.
 func (f *finder) repeats() {
-	rules := map[onnx.RepeatKind]string{onnx.RepeatInitializer: ruleDuplicateInitializer, onnx.RepeatData: ruleRawAndTyped,
+	rules := map[onnx.RepeatKind]Rule{onnx.RepeatInitializer: ruleDuplicateInitializer, onnx.RepeatData: ruleRawAndTyped,
 		onnx.RepeatAttribute: ruleDuplicateAttribute, onnx.RepeatFunction: ruleDuplicateFunction}
 	for _, r := range f.m.File.Repeats {
-		f.add(rules[r.Kind], report.LevelError, r.What+": readers differ in which one counts", onceHint, f.at(r.Tensor))
+		f.add(rules[r.Kind], r.What+": readers differ in which one counts", onceHint, f.at(r.Tensor))
 	}
 }
 
@@ -127,13 +123,13 @@ func (f *finder) graphs() {
 					continue // an absent one
 				}
 				if made[number] {
-					f.add(ruleDuplicateValue, report.LevelError, fmt.Sprintf("two nodes make the value %q", o), onceHint, nodeWhere(n))
+					f.add(ruleDuplicateValue, fmt.Sprintf("two nodes make the value %q", o), onceHint, nodeWhere(n))
 				}
 				made[number] = true
 			}
 		}
 		if n := g.Cycle(); n != nil {
-			f.add(ruleNodeCycle, report.LevelError, fmt.Sprintf("%s stands in a cycle of nodes: none of them can run first", n.Title()), "have the model exported again", nodeWhere(n))
+			f.add(ruleNodeCycle, fmt.Sprintf("%s stands in a cycle of nodes: none of them can run first", n.Title()), "have the model exported again", nodeWhere(n))
 		}
 	})
 }
@@ -151,14 +147,14 @@ const maxScanned = 1 << 22
 func (f *finder) tables() {
 	seen := map[*onnx.Tensor]bool{}
 	for _, s := range f.m.sites {
-		for _, t := range siteTables(s) {
+		for _, t := range s.Tables() {
 			if seen[t.Tensor] {
 				continue
 			}
 			seen[t.Tensor] = true
 			f.m.SpendElements(int(min(t.Tensor.Len(), maxScanned)))
 			if row, column, bad := t.NotFinite(maxScanned); bad {
-				f.add(ruleTableNotFinite, report.LevelError, fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", f.m.TensorName(t.Tensor), row, column),
+				f.add(ruleTableNotFinite, fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", f.m.TensorName(t.Tensor), row, column),
 					"fetch the file again, or take an earlier checkpoint", f.at(t.Tensor))
 			}
 		}
@@ -174,7 +170,7 @@ func (f *finder) tables() {
 				read = f.m.File.ReadNames()
 			}
 			if !read[t.Name] {
-				f.add(ruleUnreadTable, report.LevelNote, fmt.Sprintf("nothing reads %q, which has the shape of the table in use", t.Name), "", f.at(t))
+				f.add(ruleUnreadTable, fmt.Sprintf("nothing reads %q, which has the shape of the table in use", t.Name), "", f.at(t))
 			}
 		}
 	})
@@ -186,7 +182,7 @@ func (f *finder) resembles(t *onnx.Tensor) bool {
 	if f.shapes == nil {
 		f.shapes = map[tableShape]bool{}
 		for _, s := range f.m.sites {
-			for _, own := range siteTables(s) {
+			for _, own := range s.Tables() {
 				if k := len(own.Tensor.Dims); k >= 2 {
 					f.shapes[tableShape{k, own.Tensor.Dims[k-1]}] = true
 				}
@@ -203,41 +199,18 @@ type tableShape struct {
 	columns int64
 }
 
-// siteTables are the tables of rows that a site owns.
-func siteTables(s site) []rows.Table {
-	var out []rows.Table
-	switch s := s.(type) {
-	case *tableSite:
-		if s.uses[0].source.Tensor == nil {
-			return nil
-		}
-		rows := s.rows()
-		for _, t := range s.tensors() {
-			out = append(out, rows.Of(t))
-		}
-	case *rotarySite:
-		for _, c := range s.caches {
-			out = append(out, c.Cos)
-			if c.Sin.Tensor != c.Cos.Tensor {
-				out = append(out, c.Sin)
-			}
-		}
-	}
-	return out
-}
-
 // file looks at what the file says of itself.
 func (f *finder) file() {
 	file := f.m.File
 	if file.IRVersion > knownIR {
-		f.add(ruleVersion, report.LevelNote, fmt.Sprintf("IR version %d is newer than what is known here (%d)", file.IRVersion, knownIR), "", nil)
+		f.add(ruleVersion, fmt.Sprintf("IR version %d is newer than what is known here (%d)", file.IRVersion, knownIR), "", nil)
 	}
 	if file.Size > maxProtobuf {
-		f.add(ruleSize, report.LevelWarning, fmt.Sprintf("the file has %d bytes, and readers of protobuf stop at %d", file.Size, maxProtobuf), "store the weights as external data", nil)
+		f.add(ruleSize, fmt.Sprintf("the file has %d bytes, and readers of protobuf stop at %d", file.Size, maxProtobuf), "store the weights as external data", nil)
 	}
 	file.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
 		if !t.Type.Known() {
-			f.add(ruleElementType, report.LevelNote, fmt.Sprintf("constant %q is of element type %d, which is unknown here", f.m.TensorName(t), t.Type), "", f.at(t))
+			f.add(ruleElementType, fmt.Sprintf("constant %q is of element type %d, which is unknown here", f.m.TensorName(t), t.Type), "", f.at(t))
 		}
 	})
 }
@@ -261,7 +234,7 @@ func (f *finder) sharedData() {
 	})
 	for i := 1; i < len(spans); i++ {
 		if a, b := spans[i-1], spans[i]; a.file == b.file && b.at[0] < a.at[1] {
-			f.add(ruleSharedData, report.LevelNote, fmt.Sprintf("constants %q and %q lie on the same bytes of %s", f.m.TensorName(a.tensor), f.m.TensorName(b.tensor), a.file), "", f.at(b.tensor))
+			f.add(ruleSharedData, fmt.Sprintf("constants %q and %q lie on the same bytes of %s", f.m.TensorName(a.tensor), f.m.TensorName(b.tensor), a.file), "", f.at(b.tensor))
 		}
 	}
 }
@@ -280,7 +253,7 @@ func (m *Model) sound() error {
 		}
 	}
 	for _, s := range m.sites {
-		for _, t := range siteTables(s) {
+		for _, t := range s.Tables() {
 			if t.Tensor.Len() <= maxScanned || !m.Editor.Replaced(t.Tensor) {
 				continue
 			}
@@ -301,7 +274,7 @@ func (f *finder) bound() {
 		}
 	}
 	if runs, failure := f.m.Bound(); failure != nil {
-		f.add(ruleLengthBound, report.LevelWarning, fmt.Sprintf("the graph runs up to %d tokens and not at %d, though its axes are free: %v", runs, runs+1, failure.Err),
+		f.add(ruleLengthBound, fmt.Sprintf("the graph runs up to %d tokens and not at %d, though its axes are free: %v", runs, runs+1, failure.Err),
 			"it was traced with constants of one length: export it again", nodeWhere(failure.Node))
 	}
 }
@@ -315,28 +288,17 @@ func (f *finder) scales() {
 				continue
 			}
 			if x, ok := s.Value(n.Input(1)).Scalar(); ok && (!(x > 0) || math.IsInf(x, 0)) {
-				f.add(ruleScale, report.LevelError, fmt.Sprintf("the scale of %q is %v", f.m.TensorName(s.Tensor(n.Input(0))), x), "quantise the model again", nodeWhere(n))
+				f.add(ruleScale, fmt.Sprintf("the scale of %q is %v", f.m.TensorName(s.Tensor(n.Input(0))), x), "quantise the model again", nodeWhere(n))
 			}
 		}
 	}
 }
 
-// caches looks at tables of cosines and sines (facts/BAD-INPUTS C17).
-func (f *finder) caches() {
+// faults are those that sites find in themselves.
+func (f *finder) faults() {
 	for _, s := range f.m.sites {
-		r, ok := s.(*rotarySite)
-		if !ok {
-			continue
-		}
-		for _, c := range r.caches {
-			switch a, b := c.Cos.Len(), c.Sin.Len(); {
-			case a != b:
-				f.add(ruleCacheRows, report.LevelError, fmt.Sprintf("%q has %d rows of cosines and %q %d of sines", f.m.TensorName(c.Cos.Tensor), a, f.m.TensorName(c.Sin.Tensor), b),
-					"export the model again", f.at(c.Sin.Tensor))
-			case !c.Fitted && r.scheme.Grid == nil:
-				f.add(ruleCache, report.LevelWarning, fmt.Sprintf("%q and %q are no cosines and sines of one formula", f.m.TensorName(c.Cos.Tensor), f.m.TensorName(c.Sin.Tensor)),
-					"it can be read and not made longer", f.at(c.Cos.Tensor))
-			}
+		for _, fault := range s.Faults() {
+			f.add(fault.Rule, fault.Message, fault.Hint, f.at(fault.At))
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 // foldedBias is T5's bias of one length: exporters fold the table and its buckets
 // into matrices of heads, queries and keys (facts/ONNX-PATTERNS §5).
 type foldedBias struct {
-	otherSite
+	Other
 	classes map[int]int
 	result  fit.BucketResult
 }
@@ -41,7 +41,7 @@ func (b *bias) folded(e position.Encoding) *foldedBias {
 			says += fmt.Sprintf("; the largest distance is the usual one of %d that fit", len(r.Also)+1)
 		}
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: says})
-		return &foldedBias{otherSite{e}, classes, r}
+		return &foldedBias{Other{Base{Told: e}}, classes, r}
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (b *bias) folded(e position.Encoding) *foldedBias {
 // is in the matrices: those are grown with the other constants of the length.
 func (f *foldedBias) Hold(want position.Want) error {
 	if b, ok := want.Scheme.(schemes.Buckets); !ok || !b.Equal(f.result.Buckets) {
-		return f.otherSite.Hold(want)
+		return f.Other.Hold(want)
 	}
 	far := 0
 	for d := range f.classes {

@@ -22,7 +22,7 @@ func (t *tableSite) Hold(want position.Want) error {
 	table := t.rows()
 	offset := int(t.uses[0].source.First)
 	n := want.Positions + offset
-	if g, ok := t.encoding.Scheme.(schemes.Learned); ok && g.Grid != nil {
+	if g, ok := t.Told.Scheme.(schemes.Learned); ok && g.Grid != nil {
 		if w, ok := want.Scheme.(schemes.Learned); !ok || w.Grid == nil || want.Rows == nil {
 			return &position.Refusal{Why: "the table holds the patches of an image grid", Remedies: []report.Remedy{report.Do("extend", "", "grid", "HxW"), report.Do("extend", "", "image", "SIZE")}}
 		}
@@ -35,7 +35,7 @@ func (t *tableSite) Hold(want position.Want) error {
 		table.Grid = [2]int(w.Grid)
 	}
 	switch {
-	case t.encoding.IsGrid() && t.sinusoid == nil && want.Rows == nil: // a formula of rows and columns
+	case t.Told.IsGrid() && t.sinusoid == nil && want.Rows == nil: // a formula of rows and columns
 		s, ok := want.Scheme.(schemes.Sinusoid)
 		if !ok || s.Grid == nil {
 			return &position.Refusal{Why: "the table holds the patches of an image grid", Remedies: []report.Remedy{report.Do("extend", "", "grid", "HxW"), report.Do("extend", "", "image", "SIZE")}}
@@ -45,7 +45,7 @@ func (t *tableSite) Hold(want position.Want) error {
 		row = func(i int, dst []float64) error { formula.Row(i, dst); return nil }
 	case want.Rows != nil:
 		n, kept, row = want.Rows.Len(), want.Rows.Kept(), want.Rows.Row
-	case t.sinusoid != nil && t.m.relativeToLength(t.sinusoid.Sinusoid):
+	case t.sinusoid != nil && relativeToLength(t.sinusoid.Sinusoid, t.m.FixedLength()):
 		return &position.Refusal{Why: fmt.Sprintf("the sines and cosines are of places relative to the %d positions", t.m.FixedLength()), Instead: "export the model for the wanted length"}
 	case t.sinusoid != nil:
 		formula := t.sinusoid.Sinusoid.Table()
@@ -63,7 +63,7 @@ func (t *tableSite) Hold(want position.Want) error {
 }
 
 func (t *tableSite) holdRuntime(want position.Want) error {
-	if want.Scheme == nil || want.Scheme.Equal(t.encoding.Scheme) {
+	if want.Scheme == nil || want.Scheme.Equal(t.Told.Scheme) {
 		return nil // the formula goes on
 	}
 	return &position.Refusal{Why: "the graph computes its sinusoid; its formula is not in a table", Instead: "export the model again with the wanted formula"}
@@ -97,7 +97,7 @@ func (r *rotarySite) Hold(want position.Want) error {
 	if len(r.caches) > 0 {
 		return r.holdCaches(scheme, want.Positions, same)
 	}
-	if r.encoding.Form == report.FormBaked {
+	if r.Told.Form == report.FormBaked {
 		return r.holdAngles(want.Positions, same)
 	}
 	if same {
@@ -111,7 +111,7 @@ func (r *rotarySite) angles() []rows.Table {
 	var out []rows.Table
 	for _, t := range r.trig {
 		for _, a := range r.tablesOf(trace.Sources(t.Scope, t.Trig.Input(0)), r.uses[0]) {
-			if a.Len() == r.encoding.Capacity && !slices.ContainsFunc(out, func(o rows.Table) bool { return o.Tensor == a.Tensor }) {
+			if a.Len() == r.Told.Capacity && !slices.ContainsFunc(out, func(o rows.Table) bool { return o.Tensor == a.Tensor }) {
 				out = append(out, a)
 			}
 		}
@@ -124,7 +124,7 @@ func (r *rotarySite) angles() []rows.Table {
 func (r *rotarySite) holdAngles(positions int, same bool) error {
 	tables := r.angles()
 	if len(tables) == 0 || !same {
-		return &position.Refusal{Why: fmt.Sprintf("the angles of just %d positions are constants of the graph", r.encoding.Capacity),
+		return &position.Refusal{Why: fmt.Sprintf("the angles of just %d positions are constants of the graph", r.Told.Capacity),
 			Instead: "export the model with a free sequence length"}
 	}
 	for _, t := range tables {
@@ -182,7 +182,7 @@ func (r *rotarySite) holdCaches(scheme schemes.Rotary, positions int, same bool)
 		}
 	}
 	if r.held = positions; positions == 0 {
-		r.held = r.encoding.Capacity
+		r.held = r.Told.Capacity
 	}
 	for _, c := range r.caches {
 		if c == r.short {
@@ -380,7 +380,7 @@ func (a *alibiSite) Hold(want position.Want) error {
 	if len(a.tables) == 0 || want.Positions == 0 {
 		return nil
 	}
-	if want.Scheme != nil && !want.Scheme.Equal(a.encoding.Scheme) {
+	if want.Scheme != nil && !want.Scheme.Equal(a.Told.Scheme) {
 		return &position.Refusal{Why: "the slopes of a bias table are not changed", Remedies: []report.Remedy{report.Do("alibi", "puts another bias in its place", "replace", "")}}
 	}
 	a.held = want.Positions
@@ -396,7 +396,7 @@ func (a *alibiSite) Hold(want position.Want) error {
 // the last key are zero the table counts from its end (MPT) and new values go
 // before the old ones; the graph then slices from the end.
 func (a *alibiSite) grow(t *onnx.Tensor, n int) error {
-	old := a.encoding.Capacity
+	old := a.Told.Capacity
 	k := len(t.Dims)
 	heads, queries := rows.Size(t.Dims[:max(k-2, 0)]), 1
 	if k >= 2 {
@@ -523,7 +523,7 @@ func (b *biasLine) at(query, key int) float64 {
 // Hold has nothing to store: buckets saturate, the table does not depend on
 // the length.
 func (b *bucketSite) Hold(want position.Want) error {
-	if want.Scheme == nil || want.Scheme.Equal(b.encoding.Scheme) {
+	if want.Scheme == nil || want.Scheme.Equal(b.Told.Scheme) {
 		return nil
 	}
 	return &position.Refusal{Why: "a bias by buckets cannot hold " + want.Scheme.String(), Instead: "train or export another model"}

@@ -28,6 +28,6 @@ var (
 	_ position.Biaser = (*bucketSite)(nil)
 
 	_ position.Site       = (*foldedBias)(nil)
-	_ position.Site       = (*otherSite)(nil)
+	_ position.Site       = (*Other)(nil)
 	_ position.Projection = (*projection)(nil)
 )

@@ -109,7 +109,7 @@ func TestTooLarge(t *testing.T) {
 	if s := m.Sites(); len(s) != 1 || s[0].Encoding().Scheme.Name() != report.SchemeUnknown {
 		t.Errorf("found %v", s)
 	}
-	if f := m.Findings(); len(f) != 1 || f[0].Rule != ruleTooLarge || !strings.Contains(f[0].Message, "evaluating it was given up after 10 steps") {
+	if f := m.Findings(); len(f) != 1 || f[0].Rule != ruleTooLarge.ID || !strings.Contains(f[0].Message, "evaluating it was given up after 10 steps") {
 		t.Errorf("findings: %v", f)
 	}
 	if a := m.Attentions(); len(a) != 1 || !strings.Contains(a[0].Unsupported, "too large") {

@@ -170,7 +170,7 @@ func (c *lengthChange) probe() *eval.Evaluator {
 	e := eval.New(c.m.File, c.inputs())
 	e.Budget = c.m.Budget
 	for _, s := range c.m.sites {
-		s.overlay(e.Overlay)
+		s.Overlay(e.Overlay)
 	}
 	total := 0
 	for _, p := range c.planned {
@@ -398,7 +398,7 @@ func choices(at []int) [][]int {
 // clamped, wrapped, or sliced short.
 func (c *lengthChange) shortIndex(e *eval.Evaluator) (*onnx.Node, *eval.Scope, string) {
 	for _, s := range c.m.sites {
-		for _, u := range sourcesOf(s) {
+		for _, u := range s.Indices() {
 			if u.Index == "" || u.IndexAt == nil {
 				continue
 			}
@@ -455,26 +455,6 @@ func (c *lengthChange) growsMatrix(s *eval.Scope, name string) bool {
 	}
 	n, at := s.Find(name)
 	return made(s.Tensor(name)) || n != nil && slices.ContainsFunc(trace.Cone(at, n), made)
-}
-
-// usesOf are the sources of a site that are selected by an index.
-func sourcesOf(s site) []trace.Source {
-	var out []trace.Source
-	switch s := s.(type) {
-	case *tableSite:
-		for _, u := range s.uses {
-			out = append(out, u.source)
-		}
-	case *rotarySite:
-		for _, u := range s.uses {
-			for _, src := range trace.Sources(u.scope, u.cos) {
-				if src.Indexed != nil {
-					out = append(out, src)
-				}
-			}
-		}
-	}
-	return out
 }
 
 // repairIndex raises the limits by which an index is clamped or wrapped.

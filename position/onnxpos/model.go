@@ -21,30 +21,15 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// Graph is a probed graph with the edits that are recorded for it: what sites read,
-// and where they store.
-type Graph struct {
-	*probe.Probe
-	*rows.Editor
-}
-
 // Model is an ONNX model as positions see it.
 type Model struct {
 	*Graph
-	sites      []site
+	sites      []Site
 	attentions []*position.Attention
 	findings   []report.Finding
 	looked     bool            // attentions were looked for
 	shown      []position.Site // sites as Sites gives them
 	gaveUp     string          // what was given up, since the graph is too large; "": nothing
-}
-
-// site is a position.Site of this package with what the model needs to know
-// of it when lengths change.
-type site interface {
-	position.Site
-	// overlay tells the evaluator what the site's constants will be.
-	overlay(into map[*onnx.Tensor]*eval.Value)
 }
 
 // New finds the position encodings of an opened model. A graph that defeats the
@@ -118,8 +103,8 @@ func (m *Model) look() (err error) {
 // giveUp leaves nothing of what was found but that it is not known.
 func (m *Model) giveUp(why string) {
 	m.gaveUp = why
-	m.sites, m.shown = []site{&otherSite{position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Beyond: report.BeyondUnknown,
-		Evidence: []report.Evidence{{Kind: "structure", Says: why}}}}}, nil
+	m.sites, m.shown = []Site{NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Beyond: report.BeyondUnknown,
+		Evidence: []report.Evidence{{Kind: "structure", Says: why}}})}, nil
 	m.attentions, m.looked = nil, true
 }
 

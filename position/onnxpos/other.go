@@ -16,29 +16,6 @@ import (
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// otherSite is an encoding that is recognised and that no verb changes.
-type otherSite struct{ encoding position.Encoding }
-
-// Encoding is what inspect tells of the site.
-func (o *otherSite) Encoding() position.Encoding { return o.encoding }
-
-// join makes the same mechanism of another layer part of the site, which stands for
-// the first that tells its window.
-func (o *otherSite) join(other *otherSite) {
-	if o.encoding.Scheme.(schemes.Other).Window == nil && other.encoding.Scheme.(schemes.Other).Window != nil {
-		o.encoding.Scheme = other.encoding.Scheme
-	}
-	o.encoding.Where = append(o.encoding.Where, other.encoding.Where...)
-}
-
-// Hold refuses: nothing here can be given other numbers.
-func (o *otherSite) Hold(position.Want) error {
-	return &position.Refusal{Why: fmt.Sprintf("%s cannot be changed in an ONNX file", o.encoding.Scheme),
-		Instead: "export the model again with the wanted configuration"}
-}
-
-func (o *otherSite) overlay(map[*onnx.Tensor]*eval.Value) {}
-
 // addOthers looks for the mechanisms that are neither added tables nor
 // rotations nor biases, and says none when nothing was found.
 func (m *Model) addOthers(d *detector) {
@@ -56,7 +33,7 @@ func (m *Model) addOthers(d *detector) {
 	if s := m.disentangled(d); s != nil {
 		m.sites = append(m.sites, s)
 	}
-	if !slices.ContainsFunc(m.sites, func(s site) bool { return !besideConvolution(s) }) {
+	if !slices.ContainsFunc(m.sites, func(s Site) bool { return !besideConvolution(s) }) {
 		if s := m.positionalConvolution(d); s != nil {
 			m.sites = append(m.sites, s)
 		}
@@ -79,47 +56,40 @@ func (m *Model) addOthers(d *detector) {
 // have lost the clamp that keeps distances inside (DeBERTa of version 1,
 // facts/ONNX-PATTERNS §5).
 func (m *Model) endTables() {
-	if slices.ContainsFunc(m.sites, func(s site) bool { return s.Encoding().Capacity > 0 }) {
+	if slices.ContainsFunc(m.sites, func(s Site) bool { return s.Encoding().Capacity > 0 }) {
 		return
 	}
 	for _, s := range m.sites {
-		o, ok := s.(*otherSite)
-		if !ok || o.encoding.Form != report.FormTable {
+		if s.Encoding().Form != report.FormTable {
 			continue
 		}
 		if runs, failure := m.Bound(); failure != nil && strings.HasPrefix(failure.Node.Op, "Gather") {
-			o.encoding.Capacity, o.encoding.Beyond = runs, report.BeyondError
-			o.encoding.Evidence = append(o.encoding.Evidence, report.Evidence{Kind: "structure",
-				Says: fmt.Sprintf("%s fails at %d tokens: %v", failure.Node.Title(), runs+1, failure.Err)})
+			s.SetEnd(runs, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s fails at %d tokens: %v", failure.Node.Title(), runs+1, failure.Err)})
 		}
 	}
+
 }
 
 // unexplained is the table that ends a graph in which no encoding was found:
 // something counts there that was not recognised.
-func (m *Model) unexplained() site {
+func (m *Model) unexplained() Site {
 	runs, failure := m.Bound()
 	if failure == nil || !strings.HasPrefix(failure.Node.Op, "Gather") {
 		return nil
 	}
-	return &otherSite{position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Capacity: runs, Beyond: report.BeyondError,
+	return NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Capacity: runs, Beyond: report.BeyondError,
 		Where: []report.Where{{Node: failure.Node.Title()}},
 		Evidence: []report.Evidence{{Kind: "structure",
-			Says: fmt.Sprintf("no encoding was recognised, and the graph cannot run at %d tokens: %s: %v", runs+1, failure.Node.Title(), failure.Err)}}}}
+			Says: fmt.Sprintf("no encoding was recognised, and the graph cannot run at %d tokens: %s: %v", runs+1, failure.Node.Title(), failure.Err)}}})
 }
 
 func (m *Model) hasRotary() bool {
-	for _, s := range m.sites {
-		if _, ok := s.(*rotarySite); ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.sites, func(s Site) bool { _, ok := s.Encoding().Scheme.(schemes.Rotary); return ok })
 }
 
 // relativeSinusoid finds sines and cosines of distances that are multiplied by
 // weights, as in Transformer-XL, XLNet and Conformers (facts/ONNX-PATTERNS §3).
-func (m *Model) relativeSinusoid(d *detector) site {
+func (m *Model) relativeSinusoid(d *detector) Site {
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if n.Op != "MatMul" && n.Op != "Einsum" && n.Op != "Gemm" && n.Op != "MatMulInteger" || len(n.Inputs) < 2 {
@@ -135,7 +105,7 @@ func (m *Model) relativeSinusoid(d *detector) site {
 	return nil
 }
 
-func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights string) site {
+func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights string) Site {
 	if q, at := s.Find(name); q != nil && at == s && q.Op == "DynamicQuantizeLinear" {
 		name = q.Input(0)
 	}
@@ -185,21 +155,21 @@ func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights strin
 	if form == report.FormBaked {
 		e.Beyond, e.Capacity = report.BeyondError, m.Sizes.Length
 	}
-	return &otherSite{e}
+	return NewOther(e)
 }
 
 // relativeCut is a table of the sinusoids of 2n−1 distances, from the middle of
 // which the graph cuts those of the input's length (Conformer). With one
 // position more than n the cut begins at −1, which is the last row: the graph
 // runs and is wrong (facts/ONNX-PATTERNS §8).
-func (m *Model) relativeCut(n *onnx.Node, src trace.Source, dim int, base float64) site {
+func (m *Model) relativeCut(n *onnx.Node, src trace.Source, dim int, base float64) Site {
 	e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeRelativeSinusoid, Dim: dim, Base: base}, Form: report.FormTable,
 		Capacity: int(src.Tensor.Dims[src.Axis]+1) / 2, Beyond: report.BeyondError, Where: []report.Where{m.Where(src.Tensor)},
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies sines and cosines of distances by weights; %s cuts them out of a table", n.Title(), src.Indexed.Title())}}}
 	if from := src.Indexed.Input(1); from != "" && !trace.Clamped(src.Scope, from) {
 		e.Beyond = report.BeyondWrong
 	}
-	return &otherSite{e}
+	return NewOther(e)
 }
 
 // isWeight reports whether a value is a constant matrix of the model.
@@ -256,7 +226,7 @@ func relativeBase(rows rows.Matrix) (float64, bool) {
 
 // disentangled finds DeBERTa's terms: scores against a table of distances,
 // picked by GatherElements with indices made from positions.
-func (m *Model) disentangled(d *detector) site {
+func (m *Model) disentangled(d *detector) Site {
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if n.Op != "GatherElements" {
@@ -276,7 +246,7 @@ func (m *Model) disentangled(d *detector) site {
 	return nil
 }
 
-func (m *Model) disentangledSite(d *detector, s *eval.Scope, n *onnx.Node, rows int) site {
+func (m *Model) disentangledSite(d *detector, s *eval.Scope, n *onnx.Node, rows int) Site {
 	for _, src := range trace.Sources(s, n.Input(0)) {
 		// Version 1 cuts what one length needs out of the middle of its table.
 		if t := src.Tensor; t != nil && src.Indexed != nil && src.Indexed.Op == "Slice" && src.Axis == 0 && len(t.Dims) == 2 && int(t.Dims[0]) > rows && src.First > 0 {
@@ -298,7 +268,7 @@ func (m *Model) disentangledSite(d *detector, s *eval.Scope, n *onnx.Node, rows 
 		}
 	}
 	e.Scheme = other
-	return &otherSite{e}
+	return NewOther(e)
 }
 
 // bucketsFarthest is the largest distance of DeBERTa's buckets that the graph
@@ -343,17 +313,20 @@ func deberta(index *eval.Value, rows, far int) bool {
 
 // besideConvolution reports whether an encoding is one that models of speech have
 // together with a convolution: buckets of distance (WavLM, SEW-D).
-func besideConvolution(s site) bool {
-	if _, ok := s.(*bucketSite); ok {
-		return true
+func besideConvolution(s Site) bool {
+	e := s.Encoding()
+	switch scheme := e.Scheme.(type) {
+	case schemes.Buckets:
+		return e.Form != report.FormBaked
+	case schemes.Other:
+		return scheme.Kind == report.SchemeDisentangled
 	}
-	other, ok := s.Encoding().Scheme.(schemes.Other)
-	return ok && other.Kind == report.SchemeDisentangled
+	return false
 }
 
 // positionalConvolution finds a grouped convolution over the sequence whose
 // result is added to what went in (wav2vec 2.0, CPVT).
-func (m *Model) positionalConvolution(d *detector) site {
+func (m *Model) positionalConvolution(d *detector) Site {
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if !n.IsConvolution() || n.Int("group", 1) < 2 {
@@ -363,7 +336,7 @@ func (m *Model) positionalConvolution(d *detector) site {
 				e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeConv}, Beyond: report.BeyondContinues,
 					Where:    []report.Where{{Node: n.Title()}},
 					Evidence: []report.Evidence{{Kind: "structure", Says: add.Title() + " adds a grouped convolution of the sequence to its input"}}}
-				return &otherSite{e}
+				return NewOther(e)
 			}
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -167,26 +166,8 @@ func (m *Model) positionTensors() map[*onnx.Tensor][]int {
 				out[t] = append(out[t], i)
 			}
 		}
-		switch s := s.(type) {
-		case *tableSite:
-			for _, t := range s.tensors() {
-				own(t)
-			}
-		case *rotarySite:
-			for _, c := range s.caches {
-				own(c.Cos.Tensor)
-				own(c.Sin.Tensor)
-			}
-			for _, t := range s.trig {
-				for _, src := range trace.Sources(t.Scope, t.Trig.Input(0)) {
-					own(src.Tensor)
-				}
-				own(amplitudeConstant(t))
-			}
-		case *alibiSite:
-			for _, t := range s.tables {
-				own(t.Tensor)
-			}
+		for _, t := range s.Owned() {
+			own(t)
 		}
 	}
 	return out

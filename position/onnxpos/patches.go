@@ -192,14 +192,13 @@ func (d *detector) mapOf(before *onnx.Node, rows, columns int) *onnx.Node {
 
 // laterPatches takes the convolution for the one that makes the patches that the
 // model's only grid is of.
-func (m *Model) laterPatches() {
+func (m *Model) laterPatches(tables []*tableSite) {
 	var patches *onnx.Node
-	for _, s := range m.sites {
-		if !s.Encoding().IsGrid() {
+	for _, t := range tables {
+		if !t.Told.IsGrid() {
 			continue
 		}
-		t, ok := s.(*tableSite)
-		if !ok || t.patches == nil || patches != nil && patches != t.patches {
+		if t.patches == nil || patches != nil && patches != t.patches {
 			return
 		}
 		patches = t.patches

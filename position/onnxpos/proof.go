@@ -17,7 +17,7 @@ import (
 // withoutEncoding is what is told of a graph in which no encoding was recognised:
 // that it has none, where the axes of its values prove it, else that this is
 // unknown, naming the node that stands in the way.
-func (m *Model) withoutEncoding() site {
+func (m *Model) withoutEncoding() Site {
 	if len(m.Eval.Failures) > 0 {
 		f := m.Eval.Failures[0]
 		return unknownAt(f.Node.Title(), fmt.Sprintf("the graph could not be evaluated with %s, which were tried: %v", m.tried(), f.Err))
@@ -48,17 +48,17 @@ func (m *Model) withoutEncoding() site {
 		e.Evidence[0].Says += ", but for masks"
 	}
 	e.Scheme = none
-	return &otherSite{e}
+	return NewOther(e)
 }
 
 // maxEvidence bounds the operators that are named as telling positions apart.
 const maxEvidence = 3
 
 // unknownAt is an encoding of which no more is known than the node where it may be.
-func unknownAt(node, why string) *otherSite {
-	return &otherSite{position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Beyond: report.BeyondUnknown,
+func unknownAt(node, why string) *Other {
+	return NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Beyond: report.BeyondUnknown,
 		Where:    []report.Where{{Node: node}},
-		Evidence: []report.Evidence{{Kind: "structure", Says: node + ": " + why}}}}
+		Evidence: []report.Evidence{{Kind: "structure", Says: node + ": " + why}}})
 }
 
 // tried is the size of the probe in words.

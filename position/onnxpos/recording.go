@@ -70,15 +70,15 @@ const maxFrames = 1 << 28
 // rows of the state that a table is added to.
 func (c *lengthChange) positionsIn(e *eval.Evaluator) (n int, ok bool) {
 	for _, s := range c.m.sites {
-		t, isTable := s.(*tableSite)
-		if !isTable || t.uses[0].state == "" {
+		scope, state := s.State()
+		if scope == nil {
 			continue
 		}
-		i := t.uses[0].scope.Index()
+		i := scope.Index()
 		if i < 0 || i >= len(e.Scopes()) {
 			continue
 		}
-		if v := e.Scopes()[i].Value(t.uses[0].state); len(v.Shape) >= 2 {
+		if v := e.Scopes()[i].Value(state); len(v.Shape) >= 2 {
 			return v.Shape[len(v.Shape)-2], true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
@@ -187,7 +188,7 @@ func (c *lengthChange) lengths() []numberPair {
 	}
 	for _, s := range c.m.sites {
 		e := s.Encoding()
-		if t, ok := s.(*tableSite); ok && t.Len() > 0 && (e.Capacity == c.old || c.old < e.Capacity && e.Capacity < c.new) {
+		if t, ok := s.(position.Rows); ok && t.Len() > 0 && (e.Capacity == c.old || c.old < e.Capacity && e.Capacity < c.new) {
 			add(numberPair{t.Len(), c.new + t.Len() - e.Capacity})
 		}
 		if c.old < e.Capacity && e.Capacity < c.new { // the file is for a shorter length than its tables

@@ -94,11 +94,11 @@ func sameRotation(t *testing.T, what string, want schemes.Rotary, now *rotarySit
 	cos, sin, wantCos, wantSin := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	rotator := want.Rotator(schemes.RecipeExact, 0)
 	length := 32
-	if c := now.encoding.Capacity; c > 0 {
+	if c := now.Told.Capacity; c > 0 {
 		length = min(length, c)
 	}
 	tolerance := 3e-5
-	if d := now.encoding.Dtype; d == "float16" || d == "bfloat16" {
+	if d := now.Told.Dtype; d == "float16" || d == "bfloat16" {
 		tolerance = 1e-2
 	}
 	for p := range length {

@@ -19,9 +19,9 @@ import (
 // rotarySite is a rotary encoding: cos and sin caches in the file, constants
 // of one length, or a computation from frequencies.
 type rotarySite struct {
-	m         *Model
+	Base
+	m         *Graph
 	uses      []*rotation
-	encoding  position.Encoding
 	scheme    schemes.Rotary
 	amplitude float64
 	// caches are the tables, where the form is cache or baked: one entry for
@@ -41,6 +41,7 @@ type rotarySite struct {
 // addRotations groups rotations that turn by the same numbers into sites.
 func (m *Model) addRotations(d *detector) {
 	byKey := map[string][]*rotarySite{}
+	var all []*rotarySite
 	for _, r := range d.rotations {
 		key := m.rotationKey(r)
 		if key == "" {
@@ -48,8 +49,8 @@ func (m *Model) addRotations(d *detector) {
 		}
 		i := slices.IndexFunc(byKey[key], func(s *rotarySite) bool { return s.headDim() == r.headDim || s.headDim() == 0 || r.headDim == 0 })
 		if i < 0 {
-			site := &rotarySite{m: m}
-			m.sites = append(m.sites, site)
+			site := &rotarySite{m: m.Graph}
+			all = append(all, site)
 			byKey[key] = append(byKey[key], site)
 			i = len(byKey[key]) - 1
 		}
@@ -58,10 +59,9 @@ func (m *Model) addRotations(d *detector) {
 			site.heads = max(r.headDim, 0)
 		}
 	}
-	for _, s := range m.sites {
-		if r, ok := s.(*rotarySite); ok {
-			r.describe()
-		}
+	for _, r := range all {
+		r.describe()
+		m.sites = append(m.sites, r)
 	}
 }
 
@@ -100,9 +100,6 @@ func (m *Model) rotationKey(r *rotation) string {
 	return ""
 }
 
-// Encoding is what inspect tells of the site.
-func (r *rotarySite) Encoding() position.Encoding { return r.encoding }
-
 func (r *rotarySite) describe() {
 	r.find()
 	e := position.Encoding{Beyond: report.BeyondContinues, Form: report.FormRuntime}
@@ -125,7 +122,7 @@ func (r *rotarySite) describe() {
 	}
 	e.Scheme = r.scheme
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s turns queries or keys (%d places)", use.node.Title(), len(r.uses))})
-	r.encoding = e
+	r.Told = e
 }
 
 // find collects the tables or the trigonometric nodes behind all uses.
@@ -373,7 +370,7 @@ func factors(f []float64, base float64) []float64 {
 	return out
 }
 
-func (r *rotarySite) overlay(into map[*onnx.Tensor]*eval.Value) {
+func (r *rotarySite) Overlay(into map[*onnx.Tensor]*eval.Value) {
 	if r.held == 0 {
 		return
 	}
@@ -395,4 +392,84 @@ func (r *rotarySite) overlay(into map[*onnx.Tensor]*eval.Value) {
 		v.Origins = []*onnx.Tensor{t.Tensor}
 		into[t.Tensor] = v
 	}
+}
+
+// Tables are the caches of cosines and sines.
+func (r *rotarySite) Tables() []rows.Table {
+	var out []rows.Table
+	for _, c := range r.caches {
+		out = append(out, c.Cos)
+		if c.Sin.Tensor != c.Cos.Tensor {
+			out = append(out, c.Sin)
+		}
+	}
+	return out
+}
+
+// Owned are the caches, and what the arguments of Cos and Sin and their amplitude
+// are made of.
+func (r *rotarySite) Owned() []*onnx.Tensor {
+	var out []*onnx.Tensor
+	for _, c := range r.caches {
+		out = append(out, c.Cos.Tensor, c.Sin.Tensor)
+	}
+	for _, t := range r.trig {
+		for _, src := range trace.Sources(t.Scope, t.Trig.Input(0)) {
+			out = append(out, src.Tensor)
+		}
+		out = append(out, amplitudeConstant(t))
+	}
+	return out
+}
+
+// Indices are the sources of the cosines that a node selects from.
+func (r *rotarySite) Indices() []trace.Source {
+	var out []trace.Source
+	for _, u := range r.uses {
+		for _, src := range trace.Sources(u.scope, u.cos) {
+			if src.Indexed != nil {
+				out = append(out, src)
+			}
+		}
+	}
+	return out
+}
+
+// ActsIn are the rotations: of queries and keys, ahead of their product.
+func (r *rotarySite) ActsIn() (from []trace.Place, in Reach) {
+	for _, u := range r.uses {
+		from = append(from, trace.Place{Scope: u.scope, Node: u.node})
+	}
+	return from, Products
+}
+
+// Fused reports whether an operator turns and selects the rows itself.
+func (r *rotarySite) Fused() bool { return r.uses[0].fused }
+
+// SetBeyond notes what a probe showed beyond the caches.
+func (r *rotarySite) SetBeyond(beyond string, evidence ...report.Evidence) {
+	r.Told.Beyond = beyond
+	r.Told.Evidence = append(r.Told.Evidence, evidence...)
+}
+
+// Rules of findings about caches of cosines and sines (facts/BAD-INPUTS C17).
+var (
+	ruleCacheRows = Rule{"onnx-cache-rows-differ", report.LevelError, "a cache has other numbers of rows for cosines and sines"}
+	ruleCache     = Rule{"onnx-cache-unexplained", report.LevelWarning, "no formula explains a cache of cosines and sines"}
+)
+
+// Faults looks at the caches.
+func (r *rotarySite) Faults() []Fault {
+	var out []Fault
+	for _, c := range r.caches {
+		switch a, b := c.Cos.Len(), c.Sin.Len(); {
+		case a != b:
+			out = append(out, Fault{ruleCacheRows, fmt.Sprintf("%q has %d rows of cosines and %q %d of sines", r.m.TensorName(c.Cos.Tensor), a, r.m.TensorName(c.Sin.Tensor), b),
+				"export the model again", c.Sin.Tensor})
+		case !c.Fitted && r.scheme.Grid == nil:
+			out = append(out, Fault{ruleCache, fmt.Sprintf("%q and %q are no cosines and sines of one formula", r.m.TensorName(c.Cos.Tensor), r.m.TensorName(c.Sin.Tensor)),
+				"it can be read and not made longer", c.Cos.Tensor})
+		}
+	}
+	return out
 }

@@ -16,7 +16,7 @@ import (
 // skewed finds queries that are multiplied by vectors of distances and brought
 // from distances to keys by a Reshape that swaps two sizes, of which a Slice
 // drops the first row (Huang et al. 2018, §3.4.1; Dai et al. 2019, appendix B).
-func (m *Model) skewed(d *detector) site {
+func (m *Model) skewed(d *detector) Site {
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if n.Op != "Reshape" {
@@ -123,7 +123,7 @@ func windowVectors(v *eval.Value, distances int) int {
 
 // windowTable describes vectors of the distances within a window, which the
 // graph fills up with zeros to all distances of a length, or folded so for one.
-func (m *Model) windowTable(s *eval.Scope, product *onnx.Node, name string, distances int) site {
+func (m *Model) windowTable(s *eval.Scope, product *onnx.Node, name string, distances int) Site {
 	rows := windowVectors(s.Value(name), distances)
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "structure", Says: product.Title() + " multiplies the state by a vector for each distance, zeros beyond a window, and a Reshape brings them to their keys"}}}
@@ -147,7 +147,7 @@ func (m *Model) windowTable(s *eval.Scope, product *onnx.Node, name string, dist
 		e.Capacity, e.Beyond = m.FixedLength(), report.BeyondError
 	}
 	e.Scheme = schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, MaxDistance: rows / 2}
-	return &otherSite{e}
+	return NewOther(e)
 }
 
 // distanceProduct is the product of the state with known vectors behind a value
@@ -182,7 +182,7 @@ func distanceProduct(s *eval.Scope, name string) (*onnx.Node, *eval.Scope, strin
 // behind, or in both directions, of which the graph cuts what a length needs; or
 // constants of one length, where a product of sines and cosines with weights can
 // be told from trained rows.
-func (m *Model) skewTable(s *eval.Scope, product *onnx.Node, name string) site {
+func (m *Model) skewTable(s *eval.Scope, product *onnx.Node, name string) Site {
 	e := position.Encoding{Form: report.FormBaked, Beyond: report.BeyondError, Capacity: m.FixedLength(),
 		Evidence: []report.Evidence{{Kind: "structure", Says: product.Title() + " multiplies the state by a vector for each distance, and a Reshape brings them to their keys"}}}
 	other := schemes.Other{Kind: report.SchemeRelativeTable}
@@ -215,7 +215,7 @@ func (m *Model) skewTable(s *eval.Scope, product *onnx.Node, name string) site {
 		}
 	}
 	e.Scheme = other
-	return &otherSite{e}
+	return NewOther(e)
 }
 
 // widths are what the model's width may be by the dimensions of vectors of
@@ -246,7 +246,7 @@ func (m *Model) cutTable(e *position.Encoding, other *schemes.Other, rows int) {
 
 // hasScheme reports whether an encoding of a scheme was found.
 func (m *Model) hasScheme(kind string) bool {
-	return slices.ContainsFunc(m.sites, func(s site) bool {
+	return slices.ContainsFunc(m.sites, func(s Site) bool {
 		o, ok := s.Encoding().Scheme.(schemes.Other)
 		return ok && o.Kind == kind
 	})

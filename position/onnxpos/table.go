@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -19,9 +20,9 @@ import (
 // tableSite is an additive encoding: rows in the file, learned or computed by
 // a formula, or a formula in the graph.
 type tableSite struct {
-	m        *Model
+	Base
+	m        *Graph
 	uses     []*addition
-	encoding position.Encoding
 	sinusoid *fit.SinusoidResult
 	held     int        // rows after Hold; 0: as they are
 	heldGrid [2]int     // the grid after Hold, of rows and columns that stand apart
@@ -34,12 +35,13 @@ func (m *Model) addTables(d *detector) {
 	d.withoutQueries()
 	byTensor := map[*onnx.Tensor]*tableSite{}
 	var runtime *tableSite
-	copies := tableCopies{m: m}
+	var all []*tableSite
+	copies := tableCopies{m: m.Graph}
 	for _, a := range d.tables {
 		if a.source.Trig != nil {
 			if runtime == nil {
-				runtime = &tableSite{m: m}
-				m.sites = append(m.sites, runtime)
+				runtime = &tableSite{m: m.Graph}
+				all = append(all, runtime)
 			}
 			runtime.uses = append(runtime.uses, a)
 			continue
@@ -53,22 +55,21 @@ func (m *Model) addTables(d *detector) {
 			byTensor[a.source.Tensor] = twin
 			continue
 		}
-		site := &tableSite{m: m, uses: []*addition{a}}
+		site := &tableSite{m: m.Graph, uses: []*addition{a}}
 		byTensor[a.source.Tensor] = site
-		m.sites = append(m.sites, site)
+		all = append(all, site)
 	}
-	for _, s := range m.sites {
-		if t, ok := s.(*tableSite); ok {
-			t.describe(d)
-		}
+	for _, t := range all {
+		t.describe(d)
+		m.sites = append(m.sites, t)
 	}
-	m.laterPatches()
+	m.laterPatches(all)
 }
 
 // tableCopies finds tables that are copies of one another: exporters write the same
 // constant once per use.
 type tableCopies struct {
-	m     *Model
+	m     *Graph
 	known map[string][]*onnx.Tensor // by type, dimensions and the first elements
 }
 
@@ -85,7 +86,7 @@ func (c *tableCopies) of(t *onnx.Tensor) *onnx.Tensor {
 	}
 	key := fmt.Sprintf("%v %v %x", t.Type, t.Dims, sha256.Sum256(first))
 	for _, k := range c.known[key] {
-		if c.m.sameContent(k, t) {
+		if c.same(k, t) {
 			return k
 		}
 	}
@@ -98,14 +99,14 @@ func (c *tableCopies) of(t *onnx.Tensor) *onnx.Tensor {
 	return nil
 }
 
-// sameContent compares two constants of one type and shape.
-func (m *Model) sameContent(a, b *onnx.Tensor) bool {
+// same compares two constants of one type and shape.
+func (c *tableCopies) same(a, b *onnx.Tensor) bool {
 	if a.DataFile() == b.DataFile() && a.Range() == b.Range() {
 		return true
 	}
 	const step = 1 << 14
 	for at, n := int64(0), a.Len(); at < n; at += step {
-		m.SpendElements(step)
+		c.m.SpendElements(step)
 		x, err1 := a.Raw(at, min(step, n-at))
 		y, err2 := b.Raw(at, min(step, n-at))
 		if err1 != nil || err2 != nil || string(x) != string(y) {
@@ -114,9 +115,6 @@ func (m *Model) sameContent(a, b *onnx.Tensor) bool {
 	}
 	return true
 }
-
-// Encoding is what inspect tells of the site.
-func (t *tableSite) Encoding() position.Encoding { return t.encoding }
 
 // tensors are the constants that hold the table: one, or equal copies.
 func (t *tableSite) tensors() []*onnx.Tensor {
@@ -205,7 +203,7 @@ func (t *tableSite) describe(d *detector) {
 			g = s.Sinusoid.Grid
 			e.Scheme, e.Capacity = s.Sinusoid, g[0]*g[1]
 			e.Evidence[len(e.Evidence)-1] = report.Evidence{Kind: "fit", Says: "rows are " + s.Sinusoid.String(), Residual: residual(s.Residual)}
-			t.encoding = e
+			t.Told = e
 			return
 		}
 	}
@@ -216,7 +214,7 @@ func (t *tableSite) describe(d *detector) {
 		}
 		e.Scheme, e.Capacity = learned, g[0]*g[1]
 	}
-	t.encoding = e
+	t.Told = e
 }
 
 // gridFormula explains an image's rows by sines and cosines of rows and columns
@@ -287,7 +285,7 @@ func (t *tableSite) describeRuntime(d *detector) {
 		e.Scheme = schemes.Other{Kind: report.SchemeUnknown, Dim: s.Dim}
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "sines and cosines of positions are added, and no base explains their frequencies"})
 	}
-	t.encoding = e
+	t.Told = e
 }
 
 // coarser is the precision of numbers that were computed in one, and stored in
@@ -447,7 +445,7 @@ func (t *tableSite) Row(i int, dst []float64) error {
 	return t.rows().Row(i, dst)
 }
 
-func (t *tableSite) overlay(into map[*onnx.Tensor]*eval.Value) {
+func (t *tableSite) Overlay(into map[*onnx.Tensor]*eval.Value) {
 	if t.held == 0 {
 		return
 	}
@@ -465,4 +463,48 @@ func (t *tableSite) overlay(into map[*onnx.Tensor]*eval.Value) {
 		v.Origins = []*onnx.Tensor{c}
 		into[c] = v
 	}
+}
+
+// Tables are the constants that hold the rows: one, or equal copies.
+func (t *tableSite) Tables() []rows.Table {
+	if t.uses[0].source.Tensor == nil {
+		return nil
+	}
+	var out []rows.Table
+	table := t.rows()
+	for _, c := range t.tensors() {
+		out = append(out, table.Of(c))
+	}
+	return out
+}
+
+// Owned are the same constants.
+func (t *tableSite) Owned() []*onnx.Tensor { return t.tensors() }
+
+// Indices are the sources of the rows.
+func (t *tableSite) Indices() []trace.Source {
+	var out []trace.Source
+	for _, u := range t.uses {
+		out = append(out, u.source)
+	}
+	return out
+}
+
+// State is the value that the rows are added to.
+func (t *tableSite) State() (*eval.Scope, string) {
+	if t.uses[0].state == "" {
+		return nil, ""
+	}
+	return t.uses[0].scope, t.uses[0].state
+}
+
+// Fused reports whether the operator that adds the rows also selects them.
+func (t *tableSite) Fused() bool {
+	return strings.HasSuffix(t.uses[0].node.Op, "EmbedLayerNormalization")
+}
+
+// SetBeyond notes what a probe showed beyond the table.
+func (t *tableSite) SetBeyond(beyond string, evidence ...report.Evidence) {
+	t.Told.Beyond = beyond
+	t.Told.Evidence = append(t.Told.Evidence, evidence...)
 }
