@@ -32,9 +32,9 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 	state, added := s.Value(stateName), s.Value(addedName)
 	if !added.Known() && trace.IsScores(s, n.Output(0)) {
 		if name, ok := gated(s, addedName); ok {
-			d.bias(s, n, name, state)
+			d.relative.Bias(s, n, name, state)
 		} else {
-			d.largeBias(s, n, addedName, added)
+			d.relative.Large(s, n, addedName, added)
 		}
 		return
 	}
@@ -49,7 +49,7 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 		return
 	}
 	if trace.IsScores(s, n.Output(0)) {
-		d.scoreBias(s, n, stateName, addedName)
+		d.relative.Scores(s, n, stateName, addedName)
 		return
 	}
 	if rank < 2 || len(state.Shape) > 3 || len(state.Shape) < 2 {
@@ -136,15 +136,12 @@ func worksOn(s *eval.Scope, name string, asItIs bool) bool {
 	return eval.Once(s, question, name, func() bool { return workedOn(s, name, asItIs) })
 }
 
-// maxReaders bounds the readers of values that one question looks at.
-const maxReaders = 1 << 10
-
 func workedOn(s *eval.Scope, name string, asItIs bool) bool {
 	looked := 0
 	queue, seen := []string{name}, map[string]bool{}
 	for i := 0; i < len(queue) && i < 32; i++ {
 		for _, n := range s.Consumers(queue[i]) {
-			if looked++; looked > maxReaders {
+			if looked++; looked > trace.MaxReaders {
 				return false
 			}
 			switch n.Op {
@@ -207,7 +204,7 @@ func (d *detector) lengthwise(rows int) bool {
 		return true
 	}
 	at, found := slices.BinarySearch(d.inputSizes(), rows)
-	return found || at > 0 && rows <= d.inputSizes()[at-1]+maxPrefix
+	return found || at > 0 && rows <= d.inputSizes()[at-1]+probe.MaxPrefix
 }
 
 // inputSizes are the sizes above 1 of the axes of the model's inputs, in order.
@@ -259,7 +256,7 @@ func gated(s *eval.Scope, name string) (known string, ok bool) {
 				case !v.Known() || v.Floats == nil:
 				case v.Len() == 1:
 					next = n.Input(1 - i)
-				case len(v.Shape) >= 2 && v.Varies(len(v.Shape)-1) && !onlySwitches(v):
+				case len(v.Shape) >= 2 && v.Varies(len(v.Shape)-1) && !trace.OnlySwitches(v):
 					return n.Input(i), true
 				}
 			}
@@ -273,19 +270,6 @@ func gated(s *eval.Scope, name string) (known string, ok bool) {
 		name = n.Input(0)
 	}
 	return "", false
-}
-
-// onlySwitches reports whether numbers are zeros and ones: a mask that is
-// multiplied.
-func onlySwitches(v *eval.Value) bool {
-	return eval.Ask(v, "switches", func() bool {
-		for i := range v.Len() {
-			if x := v.Number(i); x != 0 && x != 1 {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 // resampledTable reports whether a constant is a table of patches of another
@@ -582,4 +566,12 @@ func (d *detector) withoutQueries() {
 		}
 	}
 	d.tables = slices.DeleteFunc(d.tables, func(a *addition) bool { return a.source.Tensor != nil && d.queries[a.source.Tensor] })
+}
+
+// attentionBias looks at the mask or bias input of a fused attention.
+func (d *detector) attentionBias(s *eval.Scope, n *onnx.Node, name string) {
+	if name != "" {
+		d.read(s, n, name)
+		d.relative.Bias(s, n, name, eval.Unknown())
+	}
 }

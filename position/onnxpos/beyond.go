@@ -3,6 +3,7 @@ package onnxpos
 import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -15,7 +16,7 @@ func (m *Model) inspectBeyond() {
 	}
 	known := m.FailsAnyway()
 	var lengths []int
-	at := map[int][]Site{} // by capacity: each is probed once
+	at := map[int][]site.Site{} // by capacity: each is probed once
 	for _, s := range m.sites {
 		e := s.Encoding()
 		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || s.Fused() || e.Form == report.FormBaked {
@@ -53,7 +54,7 @@ const maxBeyondProbes = 16
 
 // unprobed says of sites whose capacity was not probed that it is not known what
 // happens beyond.
-func (m *Model) unprobed(lengths []int, at map[int][]Site) {
+func (m *Model) unprobed(lengths []int, at map[int][]site.Site) {
 	for _, length := range lengths {
 		for _, s := range at[length] {
 			s.SetBeyond(report.BeyondUnknown)
@@ -81,7 +82,7 @@ func (m *Model) inspectLargerPictures() {
 const maxBeyondProbe = 1 << 15
 
 // beyond tells clamping from wrong numbers by the index of the last position.
-func (m *Model) beyond(s Site, probe *eval.Evaluator) string {
+func (m *Model) beyond(s site.Site, probe *eval.Evaluator) string {
 	for _, u := range s.Indices() {
 		if u.Index == "" || u.IndexAt == nil {
 			continue

@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -423,7 +424,7 @@ func result(t *testing.T, m *Model, path string) *Model {
 }
 
 // samePrefix checks that the rows that a table had are there, byte for byte.
-func samePrefix(t *testing.T, path string, a, b Site) {
+func samePrefix(t *testing.T, path string, a, b site.Site) {
 	t.Helper()
 	before, after := a.Tables(), b.Tables()
 	if len(before) != len(after) {

@@ -5,30 +5,32 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 )
 
 // detector walks a probed graph and collects the places where numbers that
 // depend on position meet the model's state.
 type detector struct {
-	m         *Model
-	e         *eval.Evaluator
-	length    int
-	tables    []*addition
-	sides     [3][]*addition // of an image's columns (1) and rows (2)
-	rotations []*rotation
-	biases    []*bias
-	queries   map[*onnx.Tensor]bool // learned rows that are state, not positions
-	maps      map[mapSize][]*onnx.Node
-	sizes     []mapSize
-	lengths   []int       // sizes of the inputs' axes
-	ahead     map[int]int // rows of a table → tokens ahead of an image's patches
-	summed    struct{ asked, does bool }
-	unread    *onnx.Node // the first where a constant meets the state that is too large to be looked at
+	m        *Model
+	e        *eval.Evaluator
+	length   int
+	tables   []*addition
+	sides    [3][]*addition // of an image's columns (1) and rows (2)
+	rotary   *rotary.Search
+	relative *relative.Search
+	queries  map[*onnx.Tensor]bool // learned rows that are state, not positions
+	maps     map[mapSize][]*onnx.Node
+	sizes    []mapSize
+	lengths  []int       // sizes of the inputs' axes
+	ahead    map[int]int // rows of a table → tokens ahead of an image's patches
+	summed   struct{ asked, does bool }
+	unread   *onnx.Node // the first where a constant meets the state that is too large to be looked at
 }
 
 // detect finds the sites of the model.
 func (m *Model) detect() {
-	d := &detector{m: m, e: m.Eval, length: m.Sizes.Length, queries: map[*onnx.Tensor]bool{}}
+	d := &detector{m: m, e: m.Eval, length: m.Sizes.Length, rotary: rotary.New(m.Graph), relative: relative.New(m.Graph), queries: map[*onnx.Tensor]bool{}}
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			d.enlarge(s, n)
@@ -36,8 +38,8 @@ func (m *Model) detect() {
 		}
 	}
 	m.addTables(d)
-	m.addRotations(d)
-	m.addBiases(d)
+	m.sites = append(m.sites, d.rotary.Find()...)
+	m.sites = append(m.sites, d.relative.Biases()...)
 	m.addOthers(d)
 	m.inspectBeyond()
 }
@@ -77,9 +79,9 @@ func (d *detector) visit(s *eval.Scope, n *onnx.Node) {
 	case "Add":
 		d.addition(s, n, n.Input(0), n.Input(1))
 		d.addition(s, n, n.Input(1), n.Input(0))
-		d.rotation(s, n)
+		d.rotary.Turn(s, n)
 	case "Sub":
-		d.rotation(s, n)
+		d.rotary.Turn(s, n)
 	case "Concat":
 		d.joined(s, n)
 	case "Sum":
@@ -92,7 +94,7 @@ func (d *detector) visit(s *eval.Scope, n *onnx.Node) {
 			}
 		}
 	case "RotaryEmbedding":
-		d.fusedRotation(s, n, n.Input(1), n.Input(2), n.Input(3))
+		d.rotary.Fused(s, n, n.Input(1), n.Input(2), n.Input(3))
 	case "Attention":
 		d.attentionBias(s, n, n.Input(3))
 	}
@@ -109,19 +111,19 @@ func (d *detector) visitFused(s *eval.Scope, n *onnx.Node) {
 		d.addition(s, n, n.Input(0), n.Input(1))
 		d.addition(s, n, n.Input(1), n.Input(0))
 	case "RotaryEmbedding":
-		d.fusedRotation(s, n, n.Input(2), n.Input(3), n.Input(1))
+		d.rotary.Fused(s, n, n.Input(2), n.Input(3), n.Input(1))
 	case "GroupQueryAttention":
 		if n.Int("do_rotary", 0) == 1 {
-			d.fusedRotation(s, n, n.Input(7), n.Input(8), n.Input(9))
+			d.rotary.Fused(s, n, n.Input(7), n.Input(8), n.Input(9))
 		}
 		d.attentionBias(s, n, n.Input(10))
 	case "SparseAttention":
 		if n.Int("do_rotary", 0) == 1 {
-			d.fusedRotation(s, n, n.Input(9), n.Input(10), "")
+			d.rotary.Fused(s, n, n.Input(9), n.Input(10), "")
 		}
 	case "PagedAttention":
 		if n.Int("do_rotary", 0) == 1 {
-			d.fusedRotation(s, n, n.Input(8), n.Input(9), "")
+			d.rotary.Fused(s, n, n.Input(8), n.Input(9), "")
 		}
 	case "MultiHeadAttention", "Attention":
 		d.attentionBias(s, n, n.Input(5))

@@ -7,6 +7,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/length"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -14,20 +15,20 @@ import (
 // doubts refuses a change with which a graph of a fixed length runs, and yet
 // cannot be what was meant (decision 0006).
 func (c *lengthChange) doubts(e *eval.Evaluator) error {
-	if err := c.unknownBuckets(e); err != nil || c.m.FixedLength() == 0 || c.image != [2]int{} || c.frames > 0 {
+	if err := c.UnknownBuckets(e); err != nil || c.Graph.FixedLength() == 0 || c.Image != [2]int{} || c.Frames > 0 {
 		return err
 	}
 	if err := c.outputsFollow(e); err != nil {
 		return err
 	}
-	old := c.m.Eval.Scopes()
+	old := c.Graph.Eval.Scopes()
 	for i, s := range e.Scopes() {
 		if i >= len(old) || old[i].Graph != s.Graph {
 			break
 		}
 		for _, n := range s.Graph.Nodes {
 			if at, ok := c.leftBehind(old[i], s, n); ok {
-				return c.refuse(n, fmt.Sprintf("it cuts the tokens at %d, and whether that follows the length is not in the file", at))
+				return c.Refuse(n, fmt.Sprintf("it cuts the tokens at %d, and whether that follows the length is not in the file", at))
 			}
 		}
 	}
@@ -37,9 +38,9 @@ func (c *lengthChange) doubts(e *eval.Evaluator) error {
 // outputsFollow refuses outputs that stay at the old length, lose their shape, or
 // change where they did not hold it.
 func (c *lengthChange) outputsFollow(e *eval.Evaluator) error {
-	fixed := c.m.FixedLength()
-	for _, o := range c.m.File.Graph.Outputs {
-		before, after := c.m.Eval.Main.Value(o.Name), e.Main.Value(o.Name)
+	fixed := c.Graph.FixedLength()
+	for _, o := range c.Graph.File.Graph.Outputs {
+		before, after := c.Graph.Eval.Main.Value(o.Name), e.Main.Value(o.Name)
 		if !before.Ranked {
 			continue
 		}
@@ -53,7 +54,7 @@ func (c *lengthChange) outputsFollow(e *eval.Evaluator) error {
 			why = fmt.Sprintf("it stays at %d tokens", fixed)
 		default:
 			for d := range before.Shape {
-				if before.Shape[d] != after.Shape[d] && !c.follows(before.Shape[d], after.Shape[d]) {
+				if before.Shape[d] != after.Shape[d] && !c.Follows(before.Shape[d], after.Shape[d]) {
 					why = fmt.Sprintf("%v became %v", before.Shape, after.Shape)
 				}
 			}
@@ -76,12 +77,12 @@ func (c *lengthChange) leftBehind(old, s *eval.Scope, n *onnx.Node) (at int, fou
 	if is.Known() || len(was.Shape) != len(is.Shape) {
 		return 0, false
 	}
-	fixed := c.m.FixedLength()
+	fixed := c.Graph.FixedLength()
 	grown := func(axis int) bool {
 		if axis < 0 {
 			axis += len(is.Shape)
 		}
-		return axis >= 0 && axis < len(is.Shape) && was.Shape[axis] == fixed && is.Shape[axis] == c.new
+		return axis >= 0 && axis < len(is.Shape) && was.Shape[axis] == fixed && is.Shape[axis] == c.New
 	}
 	late := func(x int64) bool { return 2*x > int64(fixed) && x <= int64(fixed) }
 	if n.Op == "Gather" {
@@ -110,6 +111,6 @@ func relativeToLength(wave schemes.Sinusoid, n int) bool {
 		return false
 	}
 	f := wave.Frequencies
-	parts := wave.Base == 0 && len(f) > 0 && (partOf(f[0], math.Pi, n) || partOf(f[0], math.Pi, n-1) || partOf(f[0], math.Pi, n+1))
+	parts := wave.Base == 0 && len(f) > 0 && (length.PartOf(f[0], math.Pi, n) || length.PartOf(f[0], math.Pi, n-1) || length.PartOf(f[0], math.Pi, n+1))
 	return parts || wave.Start < 0
 }

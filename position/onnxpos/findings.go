@@ -9,26 +9,27 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 )
 
 // Rules of findings about ONNX files, besides those of the kinds of sites.
 var (
-	ruleDuplicateInitializer = Rule{"onnx-duplicate-initializer", report.LevelError, "a constant has two values"}
-	ruleRawAndTyped          = Rule{"onnx-raw-and-typed-data", report.LevelError, "a constant has its data twice, raw and typed"}
-	ruleDuplicateAttribute   = Rule{"onnx-duplicate-attribute", report.LevelError, "a node has an attribute twice"}
-	ruleDuplicateFunction    = Rule{"onnx-duplicate-function", report.LevelError, "a function is defined twice"}
-	ruleDuplicateValue       = Rule{"onnx-duplicate-value", report.LevelError, "two nodes make one value"}
-	ruleNodeCycle            = Rule{"onnx-node-cycle", report.LevelError, "nodes need their own output"}
-	ruleTableNotFinite       = Rule{"onnx-table-not-finite", report.LevelError, "a table of an encoding holds NaN or infinity"}
-	ruleUnreadTable          = Rule{"onnx-unread-table", report.LevelNote, "a constant has the shape of the table in use, and nothing reads it"}
-	ruleElementType          = Rule{"onnx-unknown-element-type", report.LevelNote, "a constant is of an element type that is unknown here"}
-	ruleVersion              = Rule{"onnx-ir-version", report.LevelNote, "the IR version is newer than those that were tried"}
-	ruleSize                 = Rule{"onnx-file-size", report.LevelWarning, "the file is larger than readers of protobuf take"}
-	ruleSharedData           = Rule{"onnx-shared-data", report.LevelNote, "two constants lie on the same bytes of a data file"}
-	ruleLengthBound          = Rule{"onnx-length-bound", report.LevelWarning, "axes are free and the graph ends at a length all the same"}
-	ruleScale                = Rule{"onnx-quantisation-scale", report.LevelError, "a quantised constant has a scale that is not a positive number"}
-	ruleTooLarge             = Rule{"onnx-too-large", report.LevelError, "the graph is too large to be looked at whole"}
+	ruleDuplicateInitializer = site.Rule{ID: "onnx-duplicate-initializer", Level: report.LevelError, Doc: "a constant has two values"}
+	ruleRawAndTyped          = site.Rule{ID: "onnx-raw-and-typed-data", Level: report.LevelError, Doc: "a constant has its data twice, raw and typed"}
+	ruleDuplicateAttribute   = site.Rule{ID: "onnx-duplicate-attribute", Level: report.LevelError, Doc: "a node has an attribute twice"}
+	ruleDuplicateFunction    = site.Rule{ID: "onnx-duplicate-function", Level: report.LevelError, Doc: "a function is defined twice"}
+	ruleDuplicateValue       = site.Rule{ID: "onnx-duplicate-value", Level: report.LevelError, Doc: "two nodes make one value"}
+	ruleNodeCycle            = site.Rule{ID: "onnx-node-cycle", Level: report.LevelError, Doc: "nodes need their own output"}
+	ruleTableNotFinite       = site.Rule{ID: "onnx-table-not-finite", Level: report.LevelError, Doc: "a table of an encoding holds NaN or infinity"}
+	ruleUnreadTable          = site.Rule{ID: "onnx-unread-table", Level: report.LevelNote, Doc: "a constant has the shape of the table in use, and nothing reads it"}
+	ruleElementType          = site.Rule{ID: "onnx-unknown-element-type", Level: report.LevelNote, Doc: "a constant is of an element type that is unknown here"}
+	ruleVersion              = site.Rule{ID: "onnx-ir-version", Level: report.LevelNote, Doc: "the IR version is newer than those that were tried"}
+	ruleSize                 = site.Rule{ID: "onnx-file-size", Level: report.LevelWarning, Doc: "the file is larger than readers of protobuf take"}
+	ruleSharedData           = site.Rule{ID: "onnx-shared-data", Level: report.LevelNote, Doc: "two constants lie on the same bytes of a data file"}
+	ruleLengthBound          = site.Rule{ID: "onnx-length-bound", Level: report.LevelWarning, Doc: "axes are free and the graph ends at a length all the same"}
+	ruleScale                = site.Rule{ID: "onnx-quantisation-scale", Level: report.LevelError, Doc: "a quantised constant has a scale that is not a positive number"}
+	ruleTooLarge             = site.Rule{ID: "onnx-too-large", Level: report.LevelError, Doc: "the graph is too large to be looked at whole"}
 )
 
 // maxFindings bounds the findings of one rule; the last of them tells how many
@@ -85,7 +86,7 @@ type finder struct {
 	shapes map[tableShape]bool
 }
 
-func (f *finder) add(rule Rule, message, hint string, where *report.Where) {
+func (f *finder) add(rule site.Rule, message, hint string, where *report.Where) {
 	if f.count[rule.ID]++; f.count[rule.ID] > maxFindings {
 		return
 	}
@@ -104,7 +105,7 @@ const onceHint = "have the model exported again, so that every name and tensor s
 
 // repeats tells of places that give two answers.
 func (f *finder) repeats() {
-	rules := map[onnx.RepeatKind]Rule{onnx.RepeatInitializer: ruleDuplicateInitializer, onnx.RepeatData: ruleRawAndTyped,
+	rules := map[onnx.RepeatKind]site.Rule{onnx.RepeatInitializer: ruleDuplicateInitializer, onnx.RepeatData: ruleRawAndTyped,
 		onnx.RepeatAttribute: ruleDuplicateAttribute, onnx.RepeatFunction: ruleDuplicateFunction}
 	for _, r := range f.m.File.Repeats {
 		f.add(rules[r.Kind], r.What+": readers differ in which one counts", onceHint, f.at(r.Tensor))

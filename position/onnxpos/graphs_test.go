@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -614,7 +615,7 @@ func TestTwoListsInOneTable(t *testing.T) {
 	}
 	after := result(t, m, saved(t, lists))
 	cos, sin := make([]float64, 2), make([]float64, 2)
-	c := after.sites[0].(*rotarySite).caches[0]
+	c := after.sites[0].(*rotary.Site).Caches[0]
 	for _, position := range []int{0, 7, 8, 23, 24, 39} {
 		for _, length := range []int{short, 40} {
 			if position >= length {

@@ -15,16 +15,18 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/attention"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // Model is an ONNX model as positions see it.
 type Model struct {
-	*Graph
-	sites      []Site
+	*site.Graph
+	sites      []site.Site
 	attentions []*position.Attention
 	findings   []report.Finding
 	looked     bool            // attentions were looked for
@@ -66,7 +68,7 @@ func find(f *onnx.File, budget *eval.Budget) (*Model, error) {
 		return nil, err
 	}
 	p := probe.New(f, budget)
-	m := &Model{Graph: &Graph{Probe: p, Editor: rows.NewEditor(f, p.TensorName)}}
+	m := &Model{Graph: &site.Graph{Probe: p, Editor: rows.NewEditor(f, p.TensorName)}}
 	if err := m.look(); err != nil {
 		return nil, err
 	}
@@ -103,7 +105,7 @@ func (m *Model) look() (err error) {
 // giveUp leaves nothing of what was found but that it is not known.
 func (m *Model) giveUp(why string) {
 	m.gaveUp = why
-	m.sites, m.shown = []Site{NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Beyond: report.BeyondUnknown,
+	m.sites, m.shown = []site.Site{site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Beyond: report.BeyondUnknown,
 		Evidence: []report.Evidence{{Kind: "structure", Says: why}}})}, nil
 	m.attentions, m.looked = nil, true
 }
@@ -186,4 +188,35 @@ func (m *Model) readable(p patch.Plan) error {
 	}
 	return &position.Refusal{Why: fmt.Sprintf("the new file would have %d bytes, and readers of protobuf stop at %d", size, maxProtobuf),
 		Instead: "store the weights as external data first, or choose a lesser length"}
+}
+
+// Attentions are the attentions of the model, in the order of the graph. A graph that
+// is too large to be looked at whole has one that says so.
+func (m *Model) Attentions() []*position.Attention {
+	if !m.looked {
+		m.looked = true
+		if why := m.lookForAttentions(); why != "" {
+			m.gaveUp = why
+		}
+	}
+	if m.gaveUp != "" {
+		m.attentions = []*position.Attention{{Unsupported: m.gaveUp}}
+	}
+	return m.attentions
+}
+
+// lookForAttentions returns why it was given up, "" where it was not.
+func (m *Model) lookForAttentions() (gaveUp string) {
+	defer func() {
+		if r := recover(); r != nil {
+			spent, ok := r.(*eval.Spent)
+			if !ok || spent.Err != nil {
+				panic(r)
+			}
+			gaveUp = spent.Error()
+		}
+	}()
+	m.Budget.What = "the search for attentions"
+	m.attentions = attention.Find(m.Graph, m.sites)
+	return ""
 }

@@ -2,38 +2,38 @@ package onnxpos
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
-	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
 // addOthers looks for the mechanisms that are neither added tables nor
 // rotations nor biases, and says none when nothing was found.
 func (m *Model) addOthers(d *detector) {
 	if !m.hasRotary() {
-		if s := m.relativeSinusoid(d); s != nil {
+		if s := d.relative.Sinusoid(); s != nil {
 			m.sites = append(m.sites, s)
 		}
 	}
-	m.distanceVectors(d)
-	if !m.hasScheme(report.SchemeRelativeSinusoid) && !m.hasScheme(report.SchemeRelativeTable) {
-		if s := m.skewed(d); s != nil {
-			m.sites = append(m.sites, s)
-		}
-	}
-	if s := m.disentangled(d); s != nil {
+	if s := d.relative.Vectors(); s != nil {
 		m.sites = append(m.sites, s)
 	}
-	if !slices.ContainsFunc(m.sites, func(s Site) bool { return !besideConvolution(s) }) {
+	if !m.hasScheme(report.SchemeRelativeSinusoid) && !m.hasScheme(report.SchemeRelativeTable) {
+		if s := d.relative.Skewed(); s != nil {
+			m.sites = append(m.sites, s)
+		}
+	}
+	if s := d.relative.Disentangled(); s != nil {
+		m.sites = append(m.sites, s)
+	}
+	if !slices.ContainsFunc(m.sites, func(s site.Site) bool { return !besideConvolution(s) }) {
 		if s := m.positionalConvolution(d); s != nil {
 			m.sites = append(m.sites, s)
 		}
@@ -56,7 +56,7 @@ func (m *Model) addOthers(d *detector) {
 // have lost the clamp that keeps distances inside (DeBERTa of version 1,
 // facts/ONNX-PATTERNS §5).
 func (m *Model) endTables() {
-	if slices.ContainsFunc(m.sites, func(s Site) bool { return s.Encoding().Capacity > 0 }) {
+	if slices.ContainsFunc(m.sites, func(s site.Site) bool { return s.Encoding().Capacity > 0 }) {
 		return
 	}
 	for _, s := range m.sites {
@@ -72,248 +72,24 @@ func (m *Model) endTables() {
 
 // unexplained is the table that ends a graph in which no encoding was found:
 // something counts there that was not recognised.
-func (m *Model) unexplained() Site {
+func (m *Model) unexplained() site.Site {
 	runs, failure := m.Bound()
 	if failure == nil || !strings.HasPrefix(failure.Node.Op, "Gather") {
 		return nil
 	}
-	return NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Capacity: runs, Beyond: report.BeyondError,
+	return site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Capacity: runs, Beyond: report.BeyondError,
 		Where: []report.Where{{Node: failure.Node.Title()}},
 		Evidence: []report.Evidence{{Kind: "structure",
 			Says: fmt.Sprintf("no encoding was recognised, and the graph cannot run at %d tokens: %s: %v", runs+1, failure.Node.Title(), failure.Err)}}})
 }
 
 func (m *Model) hasRotary() bool {
-	return slices.ContainsFunc(m.sites, func(s Site) bool { _, ok := s.Encoding().Scheme.(schemes.Rotary); return ok })
-}
-
-// relativeSinusoid finds sines and cosines of distances that are multiplied by
-// weights, as in Transformer-XL, XLNet and Conformers (facts/ONNX-PATTERNS §3).
-func (m *Model) relativeSinusoid(d *detector) Site {
-	for _, s := range d.e.Scopes() {
-		for _, n := range s.Graph.Nodes {
-			if n.Op != "MatMul" && n.Op != "Einsum" && n.Op != "Gemm" && n.Op != "MatMulInteger" || len(n.Inputs) < 2 {
-				continue
-			}
-			for i := range 2 {
-				if site := m.relativeOperand(s, n, n.Input(i), n.Input(1-i)); site != nil {
-					return site
-				}
-			}
-		}
-	}
-	return nil
-}
-
-func (m *Model) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights string) Site {
-	if q, at := s.Find(name); q != nil && at == s && q.Op == "DynamicQuantizeLinear" {
-		name = q.Input(0)
-	}
-	v := s.Value(name)
-	if len(v.Shape) < 2 || s.Value(weights).Type != v.Type && n.Op != "MatMulInteger" || !isWeight(s, weights) {
-		return nil // before a constant is read that is no table
-	}
-	if !v.Known() || v.Floats == nil {
-		return nil
-	}
-	axis := trace.PositionAxis(v)
-	if axis < 0 {
-		return nil
-	}
-	rows := eval.Ask(v, "rows", func() rows.Matrix {
-		m.SpendElements(v.Len())
-		return trace.RowsOf(v, axis)
-	})
-	form := report.FormBaked
-	var trig *onnx.Node
-	var cut *trace.Source // a table of all distances, of which the graph cuts what a length needs
-	for _, src := range trace.Sources(s, name) {
-		if src.Trig != nil {
-			form, trig = report.FormRuntime, src.Trig
-		}
-		if src.Tensor != nil && src.Indexed != nil && src.Indexed.Op == "Slice" {
-			cut = &src
-		}
-	}
-	found := eval.Ask(v, "relative base", func() relativeSinusoids {
-		base, ok := relativeBase(rows)
-		if !ok {
-			base, ok = relativeBase(rows.Deinterleaved())
-		}
-		return relativeSinusoids{base, ok}
-	})
-	base, ok := found.base, found.ok
-	if !ok && (trig == nil || m.ImageInput() != nil) { // of a picture's rows and columns (Conditional DETR)
-		return nil
-	}
-	if cut != nil && trig == nil {
-		return m.relativeCut(n, *cut, rows.Cols(), base)
-	}
-	other := schemes.Other{Kind: report.SchemeRelativeSinusoid, Dim: rows.Cols(), Base: base}
-	e := position.Encoding{Scheme: other, Form: form, Beyond: report.BeyondContinues,
-		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " multiplies sines and cosines of distances by weights"}}}
-	if form == report.FormBaked {
-		e.Beyond, e.Capacity = report.BeyondError, m.Sizes.Length
-	}
-	return NewOther(e)
-}
-
-// relativeCut is a table of the sinusoids of 2n−1 distances, from the middle of
-// which the graph cuts those of the input's length (Conformer). With one
-// position more than n the cut begins at −1, which is the last row: the graph
-// runs and is wrong (facts/ONNX-PATTERNS §8).
-func (m *Model) relativeCut(n *onnx.Node, src trace.Source, dim int, base float64) Site {
-	e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeRelativeSinusoid, Dim: dim, Base: base}, Form: report.FormTable,
-		Capacity: int(src.Tensor.Dims[src.Axis]+1) / 2, Beyond: report.BeyondError, Where: []report.Where{m.Where(src.Tensor)},
-		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies sines and cosines of distances by weights; %s cuts them out of a table", n.Title(), src.Indexed.Title())}}}
-	if from := src.Indexed.Input(1); from != "" && !trace.Clamped(src.Scope, from) {
-		e.Beyond = report.BeyondWrong
-	}
-	return NewOther(e)
-}
-
-// isWeight reports whether a value is a constant matrix of the model.
-func isWeight(s *eval.Scope, name string) bool {
-	t := trace.Stored(s, name)
-	return t != nil && len(t.Dims) >= 2
-}
-
-// relativeSinusoids are sines and cosines of distances, and their base.
-type relativeSinusoids struct {
-	base float64
-	ok   bool
-}
-
-// coarseFrequency is the relative error of frequencies from differences of
-// float32 angles at large distances, or of half precision.
-const coarseFrequency = 5e-2
-
-// relativeBase recovers the base of sin | cos rows whose positions count up or
-// down.
-func relativeBase(rows rows.Matrix) (float64, bool) {
-	if len(rows) < 3 || rows.Cols() < 4 {
-		return 0, false
-	}
-	n := rows.Cols() / 2
-	f := make([]float64, n)
-	for k := range n {
-		turn := math.Atan2(rows[1][k], rows[1][n+k]) - math.Atan2(rows[0][k], rows[0][n+k])
-		f[k] = math.Abs(math.Remainder(turn, 2*math.Pi))
-		if math.Abs(math.Hypot(rows[0][k], rows[0][n+k])-1) > 1e-2 {
-			return 0, false
-		}
-	}
-	r := fit.InverseFrequencies(f, fit.Precision("float32"), fit.Options{})
-	if !r.OK || r.Rotary.Scaling.Type != "" && r.Rotary.Scaling.Type != schemes.ScalingNone {
-		// The differences of float32 angles are coarse at large distances:
-		// the first and the last frequency give the base well enough.
-		if f[0] <= 0 || f[n-1] <= 0 || n < 2 {
-			return 0, false
-		}
-		base := math.Pow(f[0]/f[n-1], float64(n)/float64(n-1))
-		for k := range f {
-			if math.Abs(f[k]/f[0]*math.Pow(base, float64(k)/float64(n))-1) > coarseFrequency {
-				return 0, false
-			}
-		}
-		if rounded := math.Round(base/100) * 100; math.Abs(rounded-base) < 1e-2*base {
-			base = rounded
-		}
-		return base, base > 1
-	}
-	return r.Rotary.Base, true
-}
-
-// disentangled finds DeBERTa's terms: scores against a table of distances,
-// picked by GatherElements with indices made from positions.
-func (m *Model) disentangled(d *detector) Site {
-	for _, s := range d.e.Scopes() {
-		for _, n := range s.Graph.Nodes {
-			if n.Op != "GatherElements" {
-				continue
-			}
-			data, index := s.Value(n.Input(0)), s.Value(n.Input(1))
-			if data.Known() || !index.Known() || index.Ints == nil || index.Data || len(index.Shape) < 2 || len(data.Shape) < 2 {
-				continue
-			}
-			k := len(index.Shape)
-			if index.Shape[k-1] < 2 || !index.Varies(k-1) || !index.Varies(k-2) || !trace.IsScores(s, n.Output(0)) {
-				continue
-			}
-			return m.disentangledSite(d, s, n, data.Shape[len(data.Shape)-1])
-		}
-	}
-	return nil
-}
-
-func (m *Model) disentangledSite(d *detector, s *eval.Scope, n *onnx.Node, rows int) Site {
-	for _, src := range trace.Sources(s, n.Input(0)) {
-		// Version 1 cuts what one length needs out of the middle of its table.
-		if t := src.Tensor; t != nil && src.Indexed != nil && src.Indexed.Op == "Slice" && src.Axis == 0 && len(t.Dims) == 2 && int(t.Dims[0]) > rows && src.First > 0 {
-			rows = int(t.Dims[0])
-			break
-		}
-	}
-	index := m.bucketIndex(s, n.Input(1))
-	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2, MaxDistance: m.bucketsFarthest(s, n.Input(1), index, rows)}
-	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
-		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " picks scores against a table by bucket of distance"}}}
-	if other.MaxDistance == 0 && m.FixedLength() > 0 && index != nil && index.Shape[len(index.Shape)-1] > rows/4+1 { // the logarithm was folded
-		for _, far := range fit.UsualDistances(rows, rows/4) {
-			if deberta(index, rows, far) {
-				other.MaxDistance = far
-				e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: fmt.Sprintf("a largest distance of %d is a usual one of those that give these buckets", far)})
-				break
-			}
-		}
-	}
-	e.Scheme = other
-	return NewOther(e)
-}
-
-// bucketsFarthest is the largest distance of DeBERTa's buckets that the graph
-// computes to an index of the given name and value, 0 if it does not: mid is
-// buckets/2, and ln((max−1)/mid) a divisor on the way (facts/NUMERICS §6). Which
-// one, the index itself tells.
-func (m *Model) bucketsFarthest(s *eval.Scope, name string, index *eval.Value, rows int) int {
-	for _, x := range trace.LogDivisors(s, name) {
-		far := int(math.Round(float64(rows/4)*math.Exp(x))) + 1
-		if far > rows/4 && far < 1e5 && deberta(index, rows, far) {
-			return far
-		}
-	}
-	return 0
-}
-
-// deberta reports whether indices are DeBERTa's buckets of distance, in either
-// direction, with the given largest distance. At that distance less one the
-// logarithms are equal, and rounding decides whether their ratio is more than 1.
-func deberta(index *eval.Value, rows, far int) bool {
-	if index == nil || !index.Known() || index.Ints == nil {
-		return false
-	}
-	k := len(index.Shape)
-	queries, keys, span := index.Shape[k-2], index.Shape[k-1], rows/2
-	for _, sign := range []int{1, -1} {
-		fits := true
-		for q := range queries {
-			for i := range keys {
-				b := schemes.DebertaBucket(sign*(q-i), span, far)
-				off := int(index.Ints[q*keys+i]) - min(max(b+span, 0), rows-1)
-				even := q-i == far-1 || i-q == far-1
-				fits = fits && (off == 0 || even && (off == 1 || off == -1))
-			}
-		}
-		if fits {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.sites, func(s site.Site) bool { _, ok := s.Encoding().Scheme.(schemes.Rotary); return ok })
 }
 
 // besideConvolution reports whether an encoding is one that models of speech have
 // together with a convolution: buckets of distance (WavLM, SEW-D).
-func besideConvolution(s Site) bool {
+func besideConvolution(s site.Site) bool {
 	e := s.Encoding()
 	switch scheme := e.Scheme.(type) {
 	case schemes.Buckets:
@@ -326,7 +102,7 @@ func besideConvolution(s Site) bool {
 
 // positionalConvolution finds a grouped convolution over the sequence whose
 // result is added to what went in (wav2vec 2.0, CPVT).
-func (m *Model) positionalConvolution(d *detector) Site {
+func (m *Model) positionalConvolution(d *detector) site.Site {
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if !n.IsConvolution() || n.Int("group", 1) < 2 {
@@ -336,7 +112,7 @@ func (m *Model) positionalConvolution(d *detector) Site {
 				e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeConv}, Beyond: report.BeyondContinues,
 					Where:    []report.Where{{Node: n.Title()}},
 					Evidence: []report.Evidence{{Kind: "structure", Says: add.Title() + " adds a grouped convolution of the sequence to its input"}}}
-				return NewOther(e)
+				return site.NewOther(e)
 			}
 		}
 	}
@@ -409,4 +185,12 @@ func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
 		return nil
 	}
 	return walk(n.Output(0), 0)
+}
+
+// hasScheme reports whether an encoding of a scheme was found.
+func (m *Model) hasScheme(kind string) bool {
+	return slices.ContainsFunc(m.sites, func(s site.Site) bool {
+		o, ok := s.Encoding().Scheme.(schemes.Other)
+		return ok && o.Kind == kind
+	})
 }

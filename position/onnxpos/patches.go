@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 )
 
 // tokensAhead counts the rows that Concats put before an image's patches:
@@ -55,14 +56,6 @@ func rowsAhead(s *eval.Scope, name string, rows, depth int, budget *int) (ahead 
 	return 0, false
 }
 
-// maxPrefix is the most tokens that stand before an image's patches: a class
-// token, a distillation token, registers. maxBeside are those before and
-// behind, where the graph shows which: detection tokens (YOLOS has 100).
-const (
-	maxPrefix = 16
-	maxBeside = 1 << 10
-)
-
 // grid reads an image's patch grid from the convolution that makes the
 // patches: rows are prefix tokens and then one for each patch.
 func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix, total int, ok bool) {
@@ -94,9 +87,9 @@ func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix, total int, 
 	p := rows - h*w
 	switch {
 	case h <= 1 || p < 0:
-	case before >= 0 && before < p && p <= maxBeside:
+	case before >= 0 && before < p && p <= probe.MaxBeside:
 		return []int{h, w}, before, rows, true // other tokens stand behind the patches
-	case p <= maxPrefix:
+	case p <= probe.MaxPrefix:
 		return []int{h, w}, p, rows, true
 	}
 	return t.laterGrid(d, rows)

@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -17,7 +18,7 @@ import (
 // withoutEncoding is what is told of a graph in which no encoding was recognised:
 // that it has none, where the axes of its values prove it, else that this is
 // unknown, naming the node that stands in the way.
-func (m *Model) withoutEncoding() Site {
+func (m *Model) withoutEncoding() site.Site {
 	if len(m.Eval.Failures) > 0 {
 		f := m.Eval.Failures[0]
 		return unknownAt(f.Node.Title(), fmt.Sprintf("the graph could not be evaluated with %s, which were tried: %v", m.tried(), f.Err))
@@ -48,15 +49,15 @@ func (m *Model) withoutEncoding() Site {
 		e.Evidence[0].Says += ", but for masks"
 	}
 	e.Scheme = none
-	return NewOther(e)
+	return site.NewOther(e)
 }
 
 // maxEvidence bounds the operators that are named as telling positions apart.
 const maxEvidence = 3
 
 // unknownAt is an encoding of which no more is known than the node where it may be.
-func unknownAt(node, why string) *Other {
-	return NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Beyond: report.BeyondUnknown,
+func unknownAt(node, why string) *site.Other {
+	return site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Beyond: report.BeyondUnknown,
 		Where:    []report.Where{{Node: node}},
 		Evidence: []report.Evidence{{Kind: "structure", Says: node + ": " + why}}})
 }

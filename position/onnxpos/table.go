@@ -10,7 +10,9 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -20,8 +22,8 @@ import (
 // tableSite is an additive encoding: rows in the file, learned or computed by
 // a formula, or a formula in the graph.
 type tableSite struct {
-	Base
-	m        *Graph
+	site.Base
+	m        *site.Graph
 	uses     []*addition
 	sinusoid *fit.SinusoidResult
 	held     int        // rows after Hold; 0: as they are
@@ -69,7 +71,7 @@ func (m *Model) addTables(d *detector) {
 // tableCopies finds tables that are copies of one another: exporters write the same
 // constant once per use.
 type tableCopies struct {
-	m     *Graph
+	m     *site.Graph
 	known map[string][]*onnx.Tensor // by type, dimensions and the first elements
 }
 
@@ -180,7 +182,7 @@ func (t *tableSite) describe(d *detector) {
 			s := r.Sinusoid
 			s.Rows, s.Offset = rows.Len(), offset
 			e.Scheme = s
-			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "rows are " + s.String(), Residual: residual(r.Residual)})
+			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "rows are " + s.String(), Residual: site.Residual(r.Residual)})
 		} else {
 			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "no formula explains the rows: trained"})
 		}
@@ -202,7 +204,7 @@ func (t *tableSite) describe(d *detector) {
 		if s, fits := t.gridFormula(rows, g); fits {
 			g = s.Sinusoid.Grid
 			e.Scheme, e.Capacity = s.Sinusoid, g[0]*g[1]
-			e.Evidence[len(e.Evidence)-1] = report.Evidence{Kind: "fit", Says: "rows are " + s.Sinusoid.String(), Residual: residual(s.Residual)}
+			e.Evidence[len(e.Evidence)-1] = report.Evidence{Kind: "fit", Says: "rows are " + s.Sinusoid.String(), Residual: site.Residual(s.Residual)}
 			t.Told = e
 			return
 		}
@@ -241,14 +243,6 @@ func (t *tableSite) usedHow() string {
 	return fmt.Sprintf("%s takes row p + %d for position p; %s adds it", src.Indexed.Title(), src.First, t.uses[0].node.Title())
 }
 
-func residual(x float64) *report.Number {
-	if math.IsNaN(x) {
-		return nil
-	}
-	n := report.Number(x)
-	return &n
-}
-
 // constantIndex reports whether the table is gathered by a constant list.
 func (t *tableSite) constantIndex() bool {
 	src := t.uses[0].source
@@ -265,16 +259,16 @@ func (t *tableSite) describeRuntime(d *detector) {
 	if v := t.m.Longer(use.scope, use.name, runtimeFitLength); v != nil && v.Known() {
 		if axis := trace.PositionAxis(v); axis >= 0 {
 			rows := rows.Matrix(trace.RowsOf(v, axis))
-			if r, ok := fit.AdditiveTable(rows, coarser(v, trigPrecision([]trace.Source{use.source}))); ok {
+			if r, ok := fit.AdditiveTable(rows, coarser(v, rotary.TrigPrecision([]trace.Source{use.source}))); ok {
 				s = r.Sinusoid
 				s.Rows = 0
-				e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: residual(r.Residual)})
+				e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: site.Residual(r.Residual)})
 			}
 		}
 	}
 	if r, ok := t.runtimeGrid(); ok && s.Base == 0 {
 		s = r.Sinusoid
-		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: residual(r.Residual)})
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: site.Residual(r.Residual)})
 		s.Rows = 0
 	}
 	if s.Base == 0 {
@@ -304,7 +298,7 @@ func (t *tableSite) runtimeGrid() (fit.SinusoidResult, bool) {
 	if h == 0 || use.value == nil {
 		return fit.SinusoidResult{}, false
 	}
-	r, ok := fit.GridTable(rows.Matrix(trace.RowsOf(use.value, use.axis)), coarser(use.value, trigPrecision([]trace.Source{use.source})))
+	r, ok := fit.GridTable(rows.Matrix(trace.RowsOf(use.value, use.axis)), coarser(use.value, rotary.TrigPrecision([]trace.Source{use.source})))
 	return r, ok && slices.Equal(r.Sinusoid.Grid, []int{h, w})
 }
 
@@ -326,7 +320,7 @@ func wavesOf(u *addition) (base float64, layout string) {
 	for i := range frequencies {
 		frequencies[i] = last[i] / last[0]
 	}
-	p := trigPrecision([]trace.Source{u.source})
+	p := rotary.TrigPrecision([]trace.Source{u.source})
 	if p == rows.Precision(onnx.Float) {
 		ratio := last[0] / last[1]
 		for i := 1; i < n; i++ {
@@ -339,7 +333,7 @@ func wavesOf(u *addition) (base float64, layout string) {
 			base = rounded
 		}
 	} else {
-		r := fit.InverseFrequencies(undouble(frequencies), p, fit.Options{})
+		r := fit.InverseFrequencies(rotary.Undouble(frequencies), p, fit.Options{})
 		if !r.OK || r.Rotary.Scaling.Type != "" && r.Rotary.Scaling.Type != schemes.ScalingNone {
 			return 0, ""
 		}
@@ -508,3 +502,7 @@ func (t *tableSite) SetBeyond(beyond string, evidence ...report.Evidence) {
 	t.Told.Beyond = beyond
 	t.Told.Evidence = append(t.Told.Evidence, evidence...)
 }
+
+// Resampled reports whether the graph itself resamples the table before it adds
+// it.
+func (t *tableSite) Resampled() bool { return trace.Resamples(t.uses[0].scope, t.uses[0].name) }

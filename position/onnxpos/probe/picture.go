@@ -166,3 +166,11 @@ func (p *Probe) Takes(grid [2]int) bool {
 	s.Image = grid[0] * patch
 	return len(p.Failing(s, func(eval.Failure) bool { return true }).Failures) == 0
 }
+
+// MaxPrefix is the most tokens that stand before an image's patches: a class
+// token, a distillation token, registers. MaxBeside are those before and
+// behind, where the graph shows which: detection tokens (YOLOS has 100).
+const (
+	MaxPrefix = 16
+	MaxBeside = 1 << 10
+)

@@ -47,6 +47,7 @@ func (t Table) Dim() int { return t.Outer() * t.Inner() }
 // Outer and Inner are the elements of the axes ahead of those of positions, and
 // of those behind them.
 func (t Table) Outer() int { return Size(t.Tensor.Dims[:t.Axis]) }
+
 // Inner is told with Outer.
 func (t Table) Inner() int { return Size(t.Tensor.Dims[t.behind():]) }
 

@@ -1,4 +1,4 @@
-package onnxpos
+package rotary
 
 import (
 	"slices"
@@ -13,7 +13,7 @@ import (
 // the three rows of positions: each row in turn is disturbed, and the columns
 // of the cosines that change are its own. Text tokens have equal positions on
 // all rows, so values alone do not show it (facts/NUMERICS §5).
-func (r *rotarySite) sections() (counts []int, interleaved bool) {
+func (r *Site) sections() (counts []int, interleaved bool) {
 	u := r.uses[0]
 	if u.scope != r.m.Eval.Main {
 		return nil, false
@@ -23,7 +23,7 @@ func (r *rotarySite) sections() (counts []int, interleaved bool) {
 		return nil, false
 	}
 	plain := u.scope.Value(u.cos)
-	columns := r.scheme.Pairs()
+	columns := r.Scheme.Pairs()
 	owner := make([]int, columns)
 	for row := 1; row < 3; row++ {
 		e := eval.New(r.m.File, probe.Inputs(r.m.File, r.m.Sizes))

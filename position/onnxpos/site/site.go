@@ -1,4 +1,8 @@
-package onnxpos
+// Package site says what the model asks of a place of an ONNX graph that encodes
+// positions: Site is the question, Base answers for what is nothing, and Graph is
+// what sites read and where they store. Kinds of encodings are packages of their
+// own (rotary, relative); Other is one that is recognised and not changed.
+package site
 
 import (
 	"github.com/modelpatch/modelpatch/onnx"

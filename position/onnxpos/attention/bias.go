@@ -1,4 +1,4 @@
-package onnxpos
+package attention
 
 import (
 	"fmt"
@@ -6,13 +6,14 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // sharedBias adds ALiBi's bias to attentions. The bias of a graph is computed
 // once, before its first attention, and read by all of them.
 type sharedBias struct {
-	m     *Model
+	m     *site.Graph
 	made  map[biasKey]string         // the value that holds the bias
 	first map[*onnx.Graph]*onnx.Node // what is out of order in a graph, nil: nothing
 }

@@ -1,4 +1,8 @@
-package onnxpos
+// Package rotary finds rotary position encodings in an ONNX graph and changes them:
+// caches of cosines and sines, constants of one length, and frequencies that the
+// graph multiplies with positions. A Search is told of the nodes that may turn pairs
+// of elements and gives the sites; Site reads and stores.
+package rotary
 
 import (
 	"fmt"
@@ -9,24 +13,26 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/attention"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// rotarySite is a rotary encoding: cos and sin caches in the file, constants
+// Site is a rotary encoding: cos and sin caches in the file, constants
 // of one length, or a computation from frequencies.
-type rotarySite struct {
-	Base
-	m         *Graph
+type Site struct {
+	site.Base
+	m         *site.Graph
 	uses      []*rotation
-	scheme    schemes.Rotary
+	Scheme    schemes.Rotary
 	amplitude float64
-	// caches are the tables, where the form is cache or baked: one entry for
+	// Caches are the tables, where the form is cache or baked: one entry for
 	// each pair of tables that hold the same or, with LongRoPE, other rows.
-	caches []*rows.Cache
+	Caches []*rows.Cache
 	short  *rows.Cache              // of LongRoPE's two, the one that ends at the original length
 	trig   []trace.Source           // Cos and Sin nodes, where the form is runtime
 	turns  map[trigKey]bool         // trig as a set
@@ -38,18 +44,19 @@ type rotarySite struct {
 	window int
 }
 
-// addRotations groups rotations that turn by the same numbers into sites.
-func (m *Model) addRotations(d *detector) {
-	byKey := map[string][]*rotarySite{}
-	var all []*rotarySite
-	for _, r := range d.rotations {
-		key := m.rotationKey(r)
+// Find groups rotations that turn by the same numbers into sites.
+func (m *Search) Find() []site.Site {
+	byKey := map[string][]*Site{}
+	var all []*Site
+	var sites []site.Site
+	for _, r := range m.rotations {
+		key := rotationKey(r)
 		if key == "" {
 			continue
 		}
-		i := slices.IndexFunc(byKey[key], func(s *rotarySite) bool { return s.headDim() == r.headDim || s.headDim() == 0 || r.headDim == 0 })
+		i := slices.IndexFunc(byKey[key], func(s *Site) bool { return s.headDim() == r.headDim || s.headDim() == 0 || r.headDim == 0 })
 		if i < 0 {
-			site := &rotarySite{m: m.Graph}
+			site := &Site{m: m.Graph}
 			all = append(all, site)
 			byKey[key] = append(byKey[key], site)
 			i = len(byKey[key]) - 1
@@ -61,12 +68,13 @@ func (m *Model) addRotations(d *detector) {
 	}
 	for _, r := range all {
 		r.describe()
-		m.sites = append(m.sites, r)
+		sites = append(sites, r)
 	}
+	return sites
 }
 
 // headDim is the head size of the uses, 0 when none tells.
-func (r *rotarySite) headDim() int { return r.heads }
+func (r *Site) headDim() int { return r.heads }
 
 // trigKey is a Cos or Sin node of a scope.
 type trigKey struct {
@@ -76,7 +84,7 @@ type trigKey struct {
 
 // rotationKey tells encodings apart: by the sines of one position and the
 // layout; by the tables where the values are not known.
-func (m *Model) rotationKey(r *rotation) string {
+func rotationKey(r *rotation) string {
 	v := r.sinValue
 	if v.Known() && v.Floats != nil && trace.PositionAxis(v) >= 0 {
 		half := !r.packed && r.layout == schemes.LayoutHalf
@@ -100,33 +108,33 @@ func (m *Model) rotationKey(r *rotation) string {
 	return ""
 }
 
-func (r *rotarySite) describe() {
+func (r *Site) describe() {
 	r.find()
 	e := position.Encoding{Beyond: report.BeyondContinues, Form: report.FormRuntime}
 	switch {
-	case len(r.caches) > 0:
+	case len(r.Caches) > 0:
 		r.describeCaches(&e)
 	default:
 		r.describeRuntime(&e)
 	}
 	use := r.uses[0]
-	r.scheme.Layout, r.scheme.HeadDim = use.layout, r.headDim()
-	if r.scheme.HeadDim == 0 {
-		r.scheme.HeadDim = r.scheme.Dim
+	r.Scheme.Layout, r.Scheme.HeadDim = use.layout, r.headDim()
+	if r.Scheme.HeadDim == 0 {
+		r.Scheme.HeadDim = r.Scheme.Dim
 	}
-	if s := &r.scheme.Scaling; s.AttentionFactor == 1 && s.Type != schemes.ScalingYaRN && s.Type != schemes.ScalingLongRoPE {
+	if s := &r.Scheme.Scaling; s.AttentionFactor == 1 && s.Type != schemes.ScalingYaRN && s.Type != schemes.ScalingLongRoPE {
 		s.AttentionFactor = 0 // what these types have anyway
 	}
-	if r.scheme.Dim > 0 && e.Form == report.FormRuntime {
-		r.scheme.Sections, r.scheme.InterleavedSections = r.sections()
+	if r.Scheme.Dim > 0 && e.Form == report.FormRuntime {
+		r.Scheme.Sections, r.Scheme.InterleavedSections = r.sections()
 	}
-	e.Scheme = r.scheme
+	e.Scheme = r.Scheme
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s turns queries or keys (%d places)", use.node.Title(), len(r.uses))})
 	r.Told = e
 }
 
 // find collects the tables or the trigonometric nodes behind all uses.
-func (r *rotarySite) find() {
+func (r *Site) find() {
 	for _, u := range r.uses {
 		cos, sin := trace.Sources(u.scope, u.cos), trace.Sources(u.scope, u.sin)
 		for _, src := range append(slices.Clone(cos), sin...) {
@@ -142,13 +150,13 @@ func (r *rotarySite) find() {
 		r.addCaches(u, r.tablesOf(cos, u), r.tablesOf(sin, u))
 	}
 	if len(r.trig) > 0 {
-		r.caches = nil
+		r.Caches = nil
 	}
 }
 
 // tablesOf keeps the sources that are tables of rows: selected by position,
 // given whole to a fused operator that selects itself, or of this length.
-func (r *rotarySite) tablesOf(found []trace.Source, u *rotation) []rows.Table {
+func (r *Site) tablesOf(found []trace.Source, u *rotation) []rows.Table {
 	var out []rows.Table
 	for _, src := range found {
 		if src.Tensor == nil || len(src.Tensor.Dims) < 2 || !src.Tensor.Type.IsFloat() && src.Scale == 0 {
@@ -170,7 +178,7 @@ func (r *rotarySite) tablesOf(found []trace.Source, u *rotation) []rows.Table {
 // many positions as are turned, else the one before the columns that is not 1. Of a
 // picture it is the one axis of as many places as there are patches: others may be
 // heads that turn each in its way.
-func (r *rotarySite) wholeAxis(t *onnx.Tensor, u *rotation) int {
+func (r *Site) wholeAxis(t *onnx.Tensor, u *rotation) int {
 	if h, w := r.m.PatchesIn(r.m.Eval); h > 0 {
 		places := int64(h * w)
 		axis := slices.Index(t.Dims[:len(t.Dims)-1], places)
@@ -193,7 +201,7 @@ func (r *rotarySite) wholeAxis(t *onnx.Tensor, u *rotation) int {
 	return -1
 }
 
-func (r *rotarySite) addCaches(u *rotation, cos, sin []rows.Table) {
+func (r *Site) addCaches(u *rotation, cos, sin []rows.Table) {
 	for i, c := range cos {
 		s := c // packed: sines and cosines in one row
 		if i < len(sin) {
@@ -207,17 +215,17 @@ func (r *rotarySite) addCaches(u *rotation, cos, sin []rows.Table) {
 			r.pairs = map[[2]*onnx.Tensor]bool{}
 		}
 		r.pairs[key] = true
-		r.caches = append(r.caches, &rows.Cache{Cos: c, Sin: s})
+		r.Caches = append(r.Caches, &rows.Cache{Cos: c, Sin: s})
 	}
 }
 
-func (r *rotarySite) describeCaches(e *position.Encoding) {
+func (r *Site) describeCaches(e *position.Encoding) {
 	e.Form, e.Beyond = report.FormCache, report.BeyondError
 	if !r.selected() {
 		e.Form = report.FormBaked
 	}
 	var longest *rows.Cache
-	for _, c := range r.caches {
+	for _, c := range r.Caches {
 		r.m.SpendElements(min(c.Cos.Len(), c.Sin.Len(), rows.MaxFitRows) * min(c.Cos.Dim(), rows.MaxColumns))
 		c.Fit()
 		if longest == nil || c.Cos.Len() > longest.Cos.Len() {
@@ -228,7 +236,7 @@ func (r *rotarySite) describeCaches(e *position.Encoding) {
 			e.Where = append(e.Where, r.m.Where(c.Sin.Tensor))
 		}
 	}
-	r.scheme = longest.Result.Rotary
+	r.Scheme = longest.Result.Rotary
 	r.mergeLongRoPE(longest)
 	e.Rows = longest.Cos.Len()
 	e.Capacity = r.least(longest)
@@ -236,7 +244,7 @@ func (r *rotarySite) describeCaches(e *position.Encoding) {
 		e.Form = report.FormBaked
 	}
 	e.Dtype = longest.Cos.Tensor.Type.String()
-	if s := &r.scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil && e.Form == report.FormBaked {
+	if s := &r.Scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil && e.Form == report.FormBaked {
 		s.ShortFactor, s.LongFactor = s.LongFactor, nil // one list is left of what the graph chose from
 	}
 	r.amplitude = longest.Result.Amplitude
@@ -244,18 +252,18 @@ func (r *rotarySite) describeCaches(e *position.Encoding) {
 		return
 	}
 	if !longest.Fitted {
-		r.scheme = schemes.Rotary{Dim: r.columns(longest), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
+		r.Scheme = schemes.Rotary{Dim: r.columns(longest), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "the tables are no cosines and sines of one formula"})
 		return
 	}
-	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "tables are " + longest.Result.Rotary.String(), Residual: residual(longest.Result.Residual)})
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "tables are " + longest.Result.Rotary.String(), Residual: site.Residual(longest.Result.Residual)})
 }
 
 // least is how far all caches reach that have to: LongRoPE's short one is left
 // where it ends.
-func (r *rotarySite) least(longest *rows.Cache) int {
+func (r *Site) least(longest *rows.Cache) int {
 	n := longest.Positions()
-	for _, c := range r.caches {
+	for _, c := range r.Caches {
 		if c != r.short {
 			n = min(n, c.Positions())
 		}
@@ -265,7 +273,7 @@ func (r *rotarySite) least(longest *rows.Cache) int {
 
 // describeGrid reads cosines and sines of an image's patches, which turn by their
 // rows and columns.
-func (r *rotarySite) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Precision) bool {
+func (r *Site) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Precision) bool {
 	h, w := r.m.PatchesIn(r.m.Eval)
 	if h == 0 || cos == nil || sin == nil {
 		return false
@@ -274,7 +282,7 @@ func (r *rotarySite) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p f
 	if !ok {
 		return false
 	}
-	r.scheme, r.amplitude = found.Rotary, found.Amplitude
+	r.Scheme, r.amplitude = found.Rotary, found.Amplitude
 	if e.Capacity > 0 {
 		e.Capacity = h * w
 	}
@@ -285,13 +293,13 @@ func (r *rotarySite) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p f
 	case found.Prefix > 0:
 		says += fmt.Sprintf("; %d rows before them do not turn", found.Prefix)
 	}
-	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: says, Residual: residual(found.Residual)})
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: says, Residual: site.Residual(found.Residual)})
 	return true
 }
 
 // selected reports whether the tables are indexed by position, by a node or
 // inside a fused operator.
-func (r *rotarySite) selected() bool {
+func (r *Site) selected() bool {
 	for _, u := range r.uses {
 		if u.fused && (u.node.Op != "RotaryEmbedding" || u.position != "" || u.node.Domain == "com.microsoft") {
 			return true
@@ -305,7 +313,7 @@ func (r *rotarySite) selected() bool {
 	return false
 }
 
-func (r *rotarySite) columns(c *rows.Cache) int {
+func (r *Site) columns(c *rows.Cache) int {
 	n := c.Cos.Inner()                                                    // what stands before are heads
 	if head := r.headDim(); c.Cos.Tensor == c.Sin.Tensor && n == 2*head { // sines and cosines of every element
 		return head
@@ -318,12 +326,12 @@ func (r *rotarySite) columns(c *rows.Cache) int {
 
 // mergeLongRoPE reads two pairs of tables with other frequencies as LongRoPE's
 // short and long lists, relative to the default base.
-func (r *rotarySite) mergeLongRoPE(long *rows.Cache) {
+func (r *Site) mergeLongRoPE(long *rows.Cache) {
 	if long.Ahead > 0 {
 		r.longRoPE(long.Short, long, long.Ahead)
 		return
 	}
-	for _, short := range r.caches {
+	for _, short := range r.Caches {
 		if short == long || !short.Fitted || !long.Fitted || short.Cos.Len() >= long.Cos.Len() {
 			continue
 		}
@@ -337,14 +345,14 @@ func (r *rotarySite) mergeLongRoPE(long *rows.Cache) {
 }
 
 // longRoPE sets the scheme to the short list up to a length, and the long one.
-func (r *rotarySite) longRoPE(short schemes.Rotary, long *rows.Cache, original int) {
+func (r *Site) longRoPE(short schemes.Rotary, long *rows.Cache, original int) {
 	base := defaultBase
 	if t := short.Scaling.Type; (t == "" || t == schemes.ScalingNone) && short.Base > 0 {
 		base = short.Base // all short factors are 1
 	}
 	a, b := short.InverseFrequencies(), long.Result.Rotary.InverseFrequencies()
-	r.scheme.Base = base
-	r.scheme.Scaling = schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original, AttentionFactor: long.Result.Amplitude,
+	r.Scheme.Base = base
+	r.Scheme.Scaling = schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original, AttentionFactor: long.Result.Amplitude,
 		ShortFactor: factors(a, base), LongFactor: factors(b, base), Frequencies: a, LongFrequencies: b}
 }
 
@@ -370,13 +378,13 @@ func factors(f []float64, base float64) []float64 {
 	return out
 }
 
-func (r *rotarySite) Overlay(into map[*onnx.Tensor]*eval.Value) {
+func (r *Site) Overlay(into map[*onnx.Tensor]*eval.Value) {
 	if r.held == 0 {
 		return
 	}
 	tables := r.angles()
 	ahead := map[*onnx.Tensor]int{}
-	for _, c := range r.caches {
+	for _, c := range r.Caches {
 		if c != r.short {
 			tables = append(tables, c.Cos, c.Sin)
 			ahead[c.Cos.Tensor], ahead[c.Sin.Tensor] = c.Ahead, c.Ahead
@@ -395,9 +403,9 @@ func (r *rotarySite) Overlay(into map[*onnx.Tensor]*eval.Value) {
 }
 
 // Tables are the caches of cosines and sines.
-func (r *rotarySite) Tables() []rows.Table {
+func (r *Site) Tables() []rows.Table {
 	var out []rows.Table
-	for _, c := range r.caches {
+	for _, c := range r.Caches {
 		out = append(out, c.Cos)
 		if c.Sin.Tensor != c.Cos.Tensor {
 			out = append(out, c.Sin)
@@ -408,9 +416,9 @@ func (r *rotarySite) Tables() []rows.Table {
 
 // Owned are the caches, and what the arguments of Cos and Sin and their amplitude
 // are made of.
-func (r *rotarySite) Owned() []*onnx.Tensor {
+func (r *Site) Owned() []*onnx.Tensor {
 	var out []*onnx.Tensor
-	for _, c := range r.caches {
+	for _, c := range r.Caches {
 		out = append(out, c.Cos.Tensor, c.Sin.Tensor)
 	}
 	for _, t := range r.trig {
@@ -423,7 +431,7 @@ func (r *rotarySite) Owned() []*onnx.Tensor {
 }
 
 // Indices are the sources of the cosines that a node selects from.
-func (r *rotarySite) Indices() []trace.Source {
+func (r *Site) Indices() []trace.Source {
 	var out []trace.Source
 	for _, u := range r.uses {
 		for _, src := range trace.Sources(u.scope, u.cos) {
@@ -436,40 +444,60 @@ func (r *rotarySite) Indices() []trace.Source {
 }
 
 // ActsIn are the rotations: of queries and keys, ahead of their product.
-func (r *rotarySite) ActsIn() (from []trace.Place, in Reach) {
+func (r *Site) ActsIn() (from []trace.Place, in site.Reach) {
 	for _, u := range r.uses {
 		from = append(from, trace.Place{Scope: u.scope, Node: u.node})
 	}
-	return from, Products
+	return from, site.Products
 }
 
 // Fused reports whether an operator turns and selects the rows itself.
-func (r *rotarySite) Fused() bool { return r.uses[0].fused }
+func (r *Site) Fused() bool { return r.uses[0].fused }
 
 // SetBeyond notes what a probe showed beyond the caches.
-func (r *rotarySite) SetBeyond(beyond string, evidence ...report.Evidence) {
+func (r *Site) SetBeyond(beyond string, evidence ...report.Evidence) {
 	r.Told.Beyond = beyond
 	r.Told.Evidence = append(r.Told.Evidence, evidence...)
 }
 
 // Rules of findings about caches of cosines and sines (facts/BAD-INPUTS C17).
 var (
-	ruleCacheRows = Rule{"onnx-cache-rows-differ", report.LevelError, "a cache has other numbers of rows for cosines and sines"}
-	ruleCache     = Rule{"onnx-cache-unexplained", report.LevelWarning, "no formula explains a cache of cosines and sines"}
+	ruleCacheRows = site.Rule{ID: "onnx-cache-rows-differ", Level: report.LevelError, Doc: "a cache has other numbers of rows for cosines and sines"}
+	ruleCache     = site.Rule{ID: "onnx-cache-unexplained", Level: report.LevelWarning, Doc: "no formula explains a cache of cosines and sines"}
 )
 
 // Faults looks at the caches.
-func (r *rotarySite) Faults() []Fault {
-	var out []Fault
-	for _, c := range r.caches {
+func (r *Site) Faults() []site.Fault {
+	var out []site.Fault
+	for _, c := range r.Caches {
 		switch a, b := c.Cos.Len(), c.Sin.Len(); {
 		case a != b:
-			out = append(out, Fault{ruleCacheRows, fmt.Sprintf("%q has %d rows of cosines and %q %d of sines", r.m.TensorName(c.Cos.Tensor), a, r.m.TensorName(c.Sin.Tensor), b),
-				"export the model again", c.Sin.Tensor})
-		case !c.Fitted && r.scheme.Grid == nil:
-			out = append(out, Fault{ruleCache, fmt.Sprintf("%q and %q are no cosines and sines of one formula", r.m.TensorName(c.Cos.Tensor), r.m.TensorName(c.Sin.Tensor)),
-				"it can be read and not made longer", c.Cos.Tensor})
+			out = append(out, site.Fault{Rule: ruleCacheRows, Message: fmt.Sprintf("%q has %d rows of cosines and %q %d of sines", r.m.TensorName(c.Cos.Tensor), a, r.m.TensorName(c.Sin.Tensor), b),
+				Hint: "export the model again", At: c.Sin.Tensor})
+		case !c.Fitted && r.Scheme.Grid == nil:
+			out = append(out, site.Fault{Rule: ruleCache, Message: fmt.Sprintf("%q and %q are no cosines and sines of one formula", r.m.TensorName(c.Cos.Tensor), r.m.TensorName(c.Sin.Tensor)),
+				Hint: "it can be read and not made longer", At: c.Cos.Tensor})
 		}
 	}
 	return out
+}
+
+// Window is how far the attentions whose queries and keys are turned here look
+// back, 0 for all the way: also where one of several does, and where none was
+// found. It is read off the numbers of their masks.
+func (r *Site) Window() int {
+	if r.looked {
+		return r.window
+	}
+	r.looked = true
+	w := attention.NewWindows()
+	for _, u := range r.uses {
+		if u.fused && u.node.Op != "RotaryEmbedding" {
+			w.Attention(u.scope, u.node)
+			continue
+		}
+		w.Turned(u.scope, u.node.Output(0), 0)
+	}
+	r.window = w.Widest()
+	return r.window
 }

@@ -1,8 +1,9 @@
-package onnxpos
+package length
 
 import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
@@ -13,7 +14,7 @@ const leastUnrolled = 4
 // unrolled finds a recurrence that was written out for a fixed length: a Split
 // into single positions, or a Gather or Slice for each of them. Such a graph
 // may run at another length and leaves out what lies beyond.
-func (m *Model) unrolled() *onnx.Node {
+func unrolled(m *site.Graph) *onnx.Node {
 	length := m.FixedLength()
 	if length < leastUnrolled {
 		return nil

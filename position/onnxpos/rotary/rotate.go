@@ -1,4 +1,4 @@
-package onnxpos
+package rotary
 
 import (
 	"fmt"
@@ -9,12 +9,12 @@ import (
 
 // Rotation reads the cosines and sines that the file gives to a position, one
 // a pair: from its cache, or computed from its frequencies as the graph does.
-func (r *rotarySite) Rotation(position, length int, cos, sin []float64) error {
-	if len(r.caches) > 0 {
+func (r *Site) Rotation(position, length int, cos, sin []float64) error {
+	if len(r.Caches) > 0 {
 		c := r.cacheFor(length)
 		return c.Rotation(c.Row(position, length), cos, sin)
 	}
-	f := r.fileFrequencies()
+	f := r.FileFrequencies()
 	if len(f) != len(cos) {
 		return fmt.Errorf("%d frequencies for %d pairs", len(f), len(cos))
 	}
@@ -26,8 +26,8 @@ func (r *rotarySite) Rotation(position, length int, cos, sin []float64) error {
 	return nil
 }
 
-// fileFrequencies are the frequencies as the graph multiplies them.
-func (r *rotarySite) fileFrequencies() []float64 {
+// FileFrequencies are the frequencies as the graph multiplies them.
+func (r *Site) FileFrequencies() []float64 {
 	if r.known == nil {
 		r.known, _ = r.frequencies(r.uses[0])
 	}
@@ -36,9 +36,9 @@ func (r *rotarySite) fileFrequencies() []float64 {
 
 // cacheFor is the cache that a graph with several takes for a length: the
 // shortest that holds it.
-func (r *rotarySite) cacheFor(length int) *rows.Cache {
-	best := r.caches[0]
-	for _, c := range r.caches {
+func (r *Site) cacheFor(length int) *rows.Cache {
+	best := r.Caches[0]
+	for _, c := range r.Caches {
 		if n := c.Positions(); n >= length && (best.Positions() < length || n < best.Positions()) || best.Positions() < length && n > best.Positions() {
 			best = c
 		}

@@ -1,4 +1,4 @@
-package onnxpos
+package relative
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -17,7 +18,7 @@ import (
 // difference of positions: a bias a head, or vectors that queries are
 // multiplied with (Shaw et al. 2018, eq. 3; facts/ONNX-PATTERNS §5). planar tells
 // that positions are an image's, in rows and columns.
-func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) (site *Other, planar bool) {
+func (m *Search) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) (found *site.Other, planar bool) {
 	table, index := trace.Stored(s, gather.Input(0)), s.Value(gather.Input(1))
 	rows := int(table.Dims[gatherAxis(gather, table)])
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, Heads: heads}
@@ -26,7 +27,7 @@ func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) 
 	if window := windowOf(index, rows); window != nil || m.ImageInput() != nil && !alongLine(index) {
 		other.Window = window
 		e.Scheme, e.Beyond = other, report.BeyondError
-		return NewOther(e), true
+		return site.NewOther(e), true
 	}
 	// Far enough out, clipped distances stay inside the table; others leave it.
 	probe := m.Further(s, gather.Input(1), rows+2)
@@ -40,7 +41,7 @@ func (m *Model) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) 
 		e.Capacity, e.Beyond = (rows+1)/2, report.BeyondError
 	}
 	e.Scheme = other
-	return NewOther(e), false
+	return site.NewOther(e), false
 }
 
 // gatherAxis is the axis of a table along which a Gather takes rows.
@@ -90,33 +91,31 @@ func windowOf(index *eval.Value, rows int) []int {
 	return nil
 }
 
-// distanceVectors finds tables of vectors by distance that queries or keys are
+// Vectors finds tables of vectors by distance that queries or keys are
 // multiplied with.
-func (m *Model) distanceVectors(d *detector) {
-	found := false // a table a layer is one mechanism
-	for _, s := range d.e.Scopes() {
+func (m *Search) Vectors() site.Site {
+	for _, s := range m.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			if found || n.Op != "MatMul" && n.Op != "Einsum" {
+			if n.Op != "MatMul" && n.Op != "Einsum" {
 				continue
 			}
 			for i := range min(2, len(n.Inputs)) {
 				state, v := s.Value(n.Input(1-i)), s.Value(n.Input(i))
-				if found || state.Known() || !state.Type.IsFloat() || !v.Known() {
+				if state.Known() || !state.Type.IsFloat() || !v.Known() {
 					continue
 				}
 				gather, at := trace.RelativeGather(s, n.Input(i))
 				switch {
 				case gather != nil && len(trace.Stored(at, gather.Input(0)).Dims) == 2:
-					site, _ := m.distanceTable(at, gather, n, 0)
-					m.sites = append(m.sites, site)
-					found = true
+					found, _ := m.distanceTable(at, gather, n, 0)
+					return found
 				case byDistance(v):
-					m.sites = append(m.sites, m.distanceConstant(s, n, n.Input(i), v))
-					found = true
+					return m.distanceConstant(s, n, n.Input(i), v)
 				}
 			}
 		}
 	}
+	return nil
 }
 
 // leastDistances is how many queries and keys a matrix of vectors must have to
@@ -132,7 +131,7 @@ func byDistance(v *eval.Value) bool {
 
 func dependsOnDistance(v *eval.Value) bool {
 	k := len(v.Shape)
-	if k < 3 || v.Floats == nil || v.Len() != v.Shape[k-3]*v.Shape[k-2]*v.Shape[k-1] || onlySwitches(v) {
+	if k < 3 || v.Floats == nil || v.Len() != v.Shape[k-3]*v.Shape[k-2]*v.Shape[k-1] || trace.OnlySwitches(v) {
 		return false
 	}
 	q, a, b := v.Shape[k-3], v.Shape[k-2], v.Shape[k-1]
@@ -206,7 +205,7 @@ func (b *bias) classes(ahead int) (classes map[int]int, ok bool) {
 			key := ""
 			for _, head := range b.heads {
 				x := head[q][k]
-				if x < maskedBelow || math.IsInf(x, 0) || math.IsNaN(x) {
+				if x < trace.MaskedBelow || math.IsInf(x, 0) || math.IsNaN(x) {
 					key = ""
 					break
 				}
@@ -232,7 +231,7 @@ func (b *bias) classes(ahead int) (classes map[int]int, ok bool) {
 
 // distanceConstant is a matrix of vectors by distance that stands in the file
 // for one length, or is computed.
-func (m *Model) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) Site {
+func (m *Search) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) site.Site {
 	k := len(v.Shape)
 	e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeRelativeTable}, Form: report.FormTable, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies the state by vectors that depend on the distance of %d positions alone", n.Title(), v.Shape[k-3])}}}
@@ -249,12 +248,12 @@ func (m *Model) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *ev
 	} else if e.Form == report.FormBaked {
 		e.Beyond = report.BeyondError
 	}
-	return NewOther(e)
+	return site.NewOther(e)
 }
 
 // window is the height and width of which a bias between n positions is, and
 // whether a class token is among them.
-func (m *Model) window(n int) (window []int, tokens int) {
+func (m *Search) window(n int) (window []int, tokens int) {
 	h, w := m.PatchesIn(m.Eval)
 	side := int(math.Sqrt(float64(n)) + 0.5)
 	switch {
@@ -292,14 +291,14 @@ func (b *bias) symmetric(window []int) bool {
 
 // fromConstants reports whether a bias is made of nothing but constants: a
 // table that the graph resamples before it looks distances up in it.
-func (m *Model) fromConstants(u *bias) bool {
+func (m *Search) fromConstants(u *bias) bool {
 	found := trace.Sources(u.scope, u.name)
 	return len(found) > 0 && !slices.ContainsFunc(found, func(src trace.Source) bool { return src.Tensor == nil })
 }
 
 // holdsMatrix reports whether a bias comes from constants of its own size, or
 // through weights from constants of relative coordinates (Swin v2).
-func (m *Model) holdsMatrix(u *bias, n int) bool {
+func (m *Search) holdsMatrix(u *bias, n int) bool {
 	for _, src := range trace.Sources(u.scope, u.name) {
 		if src.Tensor == nil {
 			continue
@@ -312,7 +311,7 @@ func (m *Model) holdsMatrix(u *bias, n int) bool {
 }
 
 // relativeTable is a bias whose numbers stand in the file for one window.
-func (m *Model) relativeTable(uses []*bias) Site {
+func (m *Search) relativeTable(uses []*bias) site.Site {
 	u := uses[0]
 	n := len(u.heads[0])
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Heads: len(u.heads)}
@@ -321,7 +320,7 @@ func (m *Model) relativeTable(uses []*bias) Site {
 		window = nil // not among the same places
 	}
 	if !m.holdsMatrix(u, n) && (window == nil || !m.fromConstants(u)) {
-		return NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown, Heads: len(u.heads)}, Form: report.FormRuntime, Beyond: report.BeyondContinues,
+		return site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown, Heads: len(u.heads)}, Form: report.FormRuntime, Beyond: report.BeyondContinues,
 			Where:    []report.Where{{Node: u.node.Title()}},
 			Evidence: []report.Evidence{{Kind: "structure", Says: u.node.Title() + " adds to scores what the graph computes from distances, by no rule that is known"}}})
 	}
@@ -351,5 +350,5 @@ func (m *Model) relativeTable(uses []*bias) Site {
 			return folded
 		}
 	}
-	return NewOther(e)
+	return site.NewOther(e)
 }

@@ -1,4 +1,4 @@
-package onnxpos
+package rotary
 
 import (
 	"fmt"
@@ -27,10 +27,10 @@ type rotation struct {
 	position string // the fused operator's position input
 }
 
-// rotation looks at an Add or Sub whose two terms are state times numbers that
+// Turn looks at an Add or Sub whose two terms are state times numbers that
 // depend on position, one like cosines and the other like sines
 // (facts/ONNX-PATTERNS §4).
-func (d *detector) rotation(s *eval.Scope, n *onnx.Node) {
+func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	first, ok1 := trace.TermOf(s, n.Input(0))
 	second, ok2 := trace.TermOf(s, n.Input(1))
 	if !ok1 || !ok2 {
@@ -54,7 +54,7 @@ func (d *detector) rotation(s *eval.Scope, n *onnx.Node) {
 	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known}
 	r.layout, r.packed = layoutOf(s, r, first.State)
 	r.headDim = headDim(s, n.Output(0))
-	d.rotations = append(d.rotations, r)
+	m.rotations = append(m.rotations, r)
 }
 
 type waveKind int
@@ -222,7 +222,7 @@ func headDim(s *eval.Scope, name string) int {
 	for depth := 0; depth < 40; depth++ {
 		next := ""
 		for _, n := range s.Consumers(name) {
-			if looked++; looked > maxReaders {
+			if looked++; looked > trace.MaxReaders {
 				return 0
 			}
 			switch n.Op {
@@ -269,9 +269,9 @@ func contracted(s *eval.Scope, n *onnx.Node, name string) int {
 	return v.Shape[k-2]
 }
 
-// fusedRotation looks at an operator that takes cosines and sines as inputs
+// Fused looks at an operator that takes cosines and sines as inputs
 // (facts/ONNX-PATTERNS §6).
-func (d *detector) fusedRotation(s *eval.Scope, n *onnx.Node, cos, sin, positions string) {
+func (m *Search) Fused(s *eval.Scope, n *onnx.Node, cos, sin, positions string) {
 	if cos == "" || sin == "" {
 		return
 	}
@@ -281,7 +281,7 @@ func (d *detector) fusedRotation(s *eval.Scope, n *onnx.Node, cos, sin, position
 		r.layout = schemes.LayoutInterleaved
 	}
 	r.headDim = fusedHeadDim(s, n, r)
-	d.rotations = append(d.rotations, r)
+	m.rotations = append(m.rotations, r)
 }
 
 func fusedHeadDim(s *eval.Scope, n *onnx.Node, r *rotation) int {

@@ -1,4 +1,9 @@
-package onnxpos
+// Package length changes what belongs to no encoding and hangs on the length of an
+// ONNX graph all the same: masks, buffers of positions, shape constants, fixed
+// dimensions, declared shapes. A Change evaluates the graph at the new length, and
+// each node that fails names the constants to grow (facts/ONNX-PATTERNS §7); what it
+// cannot place is a refusal.
+package length
 
 import (
 	"fmt"
@@ -10,20 +15,24 @@ import (
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// lengthChange is one SetLength at work: it probes all shapes at the new
+// Change is one SetLength at work: it probes all shapes at the new
 // length; each node that fails names the constants to grow
 // (facts/ONNX-PATTERNS §7).
-type lengthChange struct {
-	m        *Model
-	old, new int
+type Change struct {
+	Graph    *site.Graph
+	sites    []site.Site
+	doubted  Doubts
+	old, New int
 	sizes    probe.Sizes
-	image    [2]int       // height and width of the new picture; zeros: no change of it
-	frames   int          // of the new recording; 0: no change of it
+	Image    [2]int       // height and width of the new picture; zeros: no change of it
+	Frames   int          // of the new recording; 0: no change of it
 	pairs    []numberPair // what stands for the old size, and for the new
 	probed   int          // evaluations so far
 	planned  map[*onnx.Tensor]*plannedConstant
@@ -106,28 +115,32 @@ const maxGrowths = 200
 
 // SetLength changes masks, buffers, shape constants and fixed dimensions that
 // hold the length, so that the graph runs at the new one.
-func (m *Model) SetLength(old, new int) (err error) {
-	defer m.caught(&err)
+func (c *Change) SetLength() error {
+	m := c.Graph
 	if in := m.Recording(); in != nil && m.TokenMatrix() == nil {
-		return m.setRecording(in, old, new)
+		return c.setRecording(in)
 	}
 	if m.ImageInput() != nil && m.TokenInput() == nil || m.WaveInput() != nil {
 		return &position.Refusal{Why: "the length follows from the size of an image or recording, which the graph fixes",
 			Instead: "export the model for the wanted input size"}
 	}
-	if n := m.unrolled(); n != nil {
+	if n := unrolled(m); n != nil {
 		return &position.Refusal{Why: fmt.Sprintf("the graph is unrolled: it treats each of its %d positions by nodes of its own, such as %s", m.FixedLength(), n.Title()),
 			Instead: "export the model for the wanted length"}
 	}
-	c := m.change(old, new)
-	c.sizes.Length = new
+	c.sizes.Length = c.New
 	c.pairs = c.lengths()
 	return c.run()
 }
 
-// change prepares a change of length.
-func (m *Model) change(old, new int) *lengthChange {
-	return &lengthChange{m: m, old: old, new: new, sizes: m.Sizes, planned: map[*onnx.Tensor]*plannedConstant{},
+// Doubts refuses a change with which the graph runs, by an evaluation of it as
+// planned, and which cannot be meant all the same.
+type Doubts func(c *Change, e *eval.Evaluator) error
+
+// New prepares a change of length, of a graph in which sites hold their new
+// numbers already.
+func New(g *site.Graph, sites []site.Site, old, new int, doubts Doubts) *Change {
+	return &Change{Graph: g, sites: sites, doubted: doubts, old: old, New: new, sizes: g.Sizes, planned: map[*onnx.Tensor]*plannedConstant{},
 		offered: map[*onnx.Tensor][]*plannedConstant{}, contents: pointer(map[*plannedConstant]bool{}), large: pointer("")}
 }
 
@@ -137,23 +150,11 @@ func pointer[T any](v T) *T { return &v }
 // inspection: it evaluates the graph anew for every constant that it tries.
 const changeSteps = 1 << 28
 
-// caught makes a refusal of a panic: a graph that is not understood is not
-// changed, and the command ends as it should.
-func (m *Model) caught(err *error) {
-	r := recover()
-	if spent, ok := r.(*eval.Spent); ok {
-		panic(spent) // for the verb to say
-	}
-	if r != nil {
-		*err = &position.Refusal{Why: fmt.Sprintf("the graph is not understood (%v): please report it", r), Instead: "export the model for the wanted length"}
-	}
-}
-
 // run grows what fails, records it and corrects what the file declares.
-func (c *lengthChange) run() error {
-	c.m.Budget.What = "the search for what hangs on the length"
-	c.m.Budget.Grant(changeSteps)
-	c.known = c.m.FailsAnyway()
+func (c *Change) run() error {
+	c.Graph.Budget.What = "the search for what hangs on the length"
+	c.Graph.Budget.Grant(changeSteps)
+	c.known = c.Graph.FailsAnyway()
 	if err := c.grow(); err != nil {
 		return err
 	}
@@ -164,12 +165,12 @@ func (c *lengthChange) run() error {
 }
 
 // probe evaluates the graph as it is planned, at the new length.
-func (c *lengthChange) probe() *eval.Evaluator {
+func (c *Change) probe() *eval.Evaluator {
 	c.probed++
-	c.m.SpendEvaluation()
-	e := eval.New(c.m.File, c.inputs())
-	e.Budget = c.m.Budget
-	for _, s := range c.m.sites {
+	c.Graph.SpendEvaluation()
+	e := eval.New(c.Graph.File, c.inputs())
+	e.Budget = c.Graph.Budget
+	for _, s := range c.sites {
 		s.Overlay(e.Overlay)
 	}
 	total := 0
@@ -189,7 +190,7 @@ func (c *lengthChange) probe() *eval.Evaluator {
 }
 
 // forget drops the content of constants that are not planned any more.
-func (c *lengthChange) forget() {
+func (c *Change) forget() {
 	held := map[*plannedConstant]bool{}
 	for _, p := range c.planned {
 		if p.made != nil {
@@ -206,26 +207,26 @@ func (c *lengthChange) forget() {
 
 // inputs are probing inputs in which a fixed sequence dimension is the new
 // length.
-func (c *lengthChange) inputs() map[string]*eval.Value {
-	fixed := c.m.FixedLength()
-	free := *c.m.File
-	if c.image != [2]int{} {
+func (c *Change) inputs() map[string]*eval.Value {
+	fixed := c.Graph.FixedLength()
+	free := *c.Graph.File
+	if c.Image != [2]int{} {
 		return c.imageInputs()
 	}
-	if c.frames > 0 {
+	if c.Frames > 0 {
 		return c.recordingInputs()
 	}
 	if fixed == 0 {
 		return probe.Inputs(&free, c.sizes)
 	}
-	graph := *c.m.File.Graph
+	graph := *c.Graph.File.Graph
 	graph.Inputs = nil
-	for _, in := range c.m.File.Graph.Inputs {
+	for _, in := range c.Graph.File.Graph.Inputs {
 		copied := *in
 		copied.Dims = slices.Clone(in.Dims)
 		for i, d := range copied.Dims {
 			if int(d.Value) == fixed && isSequenceAxis(in, i) {
-				copied.Dims[i].Value = int64(c.new)
+				copied.Dims[i].Value = int64(c.New)
 			}
 		}
 		graph.Inputs = append(graph.Inputs, &copied)
@@ -244,22 +245,22 @@ func isSequenceAxis(in *onnx.ValueInfo, axis int) bool {
 }
 
 // grow repairs failing nodes one after another.
-func (c *lengthChange) grow() error {
+func (c *Change) grow() error {
 	for range maxGrowths {
 		failure, _ := c.problem()
 		if failure == nil {
 			e := c.probe()
 			node, s, name := c.shortIndex(e)
 			if node == nil {
-				return c.doubts(e)
+				return c.doubted(c, e)
 			}
 			if !c.repairIndex(s, name) {
-				return c.refuse(node, "its positions stop counting before the new length")
+				return c.Refuse(node, "its positions stop counting before the new length")
 			}
 			continue
 		}
 		if !c.repair(failure) {
-			return c.refuse(failure.Node, failure.Err.Error())
+			return c.Refuse(failure.Node, failure.Err.Error())
 		}
 	}
 	return &position.Refusal{Why: "too many constants depend on the length", Instead: "export the model with a free sequence length"}
@@ -274,16 +275,16 @@ const (
 
 // problem returns the first node that fails, at the new length or else at the
 // old one, and how far the graph runs.
-func (c *lengthChange) problem() (*eval.Failure, int64) {
+func (c *Change) problem() (*eval.Failure, int64) {
 	if f := c.first(c.probe()); f != nil {
 		return f, f.Node.Range()[0]
 	}
-	if c.m.FixedLength() > 0 || c.image != [2]int{} || c.frames > 0 {
+	if c.Graph.FixedLength() > 0 || c.Image != [2]int{} || c.Frames > 0 {
 		return nil, throughBoth
 	}
 	back := *c
 	if back.sizes.Length = c.old; c.old == 0 { // nothing bounded the length
-		back.sizes.Length = c.m.Sizes.Length
+		back.sizes.Length = c.Graph.Sizes.Length
 	}
 	if f := back.first(back.probe()); f != nil {
 		return f, throughNew + f.Node.Range()[0]
@@ -291,16 +292,16 @@ func (c *lengthChange) problem() (*eval.Failure, int64) {
 	return nil, throughBoth
 }
 
-func (c *lengthChange) refuse(n *onnx.Node, why string) error {
+func (c *Change) Refuse(n *onnx.Node, why string) error {
 	if *c.large != "" {
-		return &position.Refusal{Why: fmt.Sprintf("the graph cannot run at %d: %s", c.new, *c.large), Instead: "a lesser length, or export the model again with a mask that it computes"}
+		return &position.Refusal{Why: fmt.Sprintf("the graph cannot run at %d: %s", c.New, *c.large), Instead: "a lesser length, or export the model again with a mask that it computes"}
 	}
-	return &position.Refusal{Why: fmt.Sprintf("the graph cannot run at %d: %s: %s", c.new, n.Title(), why),
+	return &position.Refusal{Why: fmt.Sprintf("the graph cannot run at %d: %s: %s", c.New, n.Title(), why),
 		Instead: "export the model again with a free sequence length, or for this one"}
 }
 
 // first returns the new failure that stands first in the graph.
-func (c *lengthChange) first(e *eval.Evaluator) *eval.Failure {
+func (c *Change) first(e *eval.Evaluator) *eval.Failure {
 	var first *eval.Failure
 	look := func(f eval.Failure) {
 		if !c.known[f.Node] && (first == nil || f.Node.Range()[0] < first.Node.Range()[0]) {
@@ -320,13 +321,13 @@ func (c *lengthChange) first(e *eval.Evaluator) *eval.Failure {
 // was meant: where the constant shape of a fixed graph has a free entry, the new
 // length is pushed into a dimension that does not hold the length; where a limit
 // of another axis looks like the length, that axis is cut elsewhere.
-func (c *lengthChange) misshaped(e *eval.Evaluator) []eval.Failure {
-	fixed := c.m.FixedLength()
-	if fixed == 0 && c.image == [2]int{} && c.frames == 0 {
+func (c *Change) misshaped(e *eval.Evaluator) []eval.Failure {
+	fixed := c.Graph.FixedLength()
+	if fixed == 0 && c.Image == [2]int{} && c.Frames == 0 {
 		return nil
 	}
 	var out []eval.Failure
-	old := c.m.Eval.Scopes()
+	old := c.Graph.Eval.Scopes()
 	for i, s := range e.Scopes() {
 		if i >= len(old) || old[i].Graph != s.Graph {
 			break
@@ -353,7 +354,7 @@ func (c *lengthChange) misshaped(e *eval.Evaluator) []eval.Failure {
 // mayChange reports whether a dimension of a node's output may change as it does:
 // with the length; of a Slice, where what is sliced changes there, or is a table
 // of the file.
-func (c *lengthChange) mayChange(old, s *eval.Scope, n *onnx.Node, axis, before, after int) bool {
+func (c *Change) mayChange(old, s *eval.Scope, n *onnx.Node, axis, before, after int) bool {
 	if n.Op == "Slice" {
 		was, is := old.Value(n.Input(0)), s.Value(n.Input(0))
 		switch {
@@ -363,18 +364,18 @@ func (c *lengthChange) mayChange(old, s *eval.Scope, n *onnx.Node, axis, before,
 			return false
 		}
 	}
-	return c.follows(before, after)
+	return c.Follows(before, after)
 }
 
-// follows reports whether a dimension may change so with the length, or with
+// Follows reports whether a dimension may change so with the length, or with
 // the sizes of a picture.
-func (c *lengthChange) follows(before, after int) bool {
-	if fixed := c.m.FixedLength(); fixed > 0 {
+func (c *Change) Follows(before, after int) bool {
+	if fixed := c.Graph.FixedLength(); fixed > 0 {
 		return before%fixed == 0 || before == fixed-1 || before == fixed+1
 	}
 	pairs := c.pairs
-	if in := c.m.ImageInput(); in != nil && c.image != [2]int{} {
-		pairs = append(slices.Clone(pairs), numberPair{int(in.Dims[2].Value), c.image[0]}, numberPair{int(in.Dims[3].Value), c.image[1]})
+	if in := c.Graph.ImageInput(); in != nil && c.Image != [2]int{} {
+		pairs = append(slices.Clone(pairs), numberPair{int(in.Dims[2].Value), c.Image[0]}, numberPair{int(in.Dims[3].Value), c.Image[1]})
 	}
 	return slices.ContainsFunc(pairs, func(p numberPair) bool { return p.old > 0 && before%p.old == 0 && after == before/p.old*p.new })
 }
@@ -396,8 +397,8 @@ func choices(at []int) [][]int {
 
 // shortIndex finds a table whose indices do not count up to the new length:
 // clamped, wrapped, or sliced short.
-func (c *lengthChange) shortIndex(e *eval.Evaluator) (*onnx.Node, *eval.Scope, string) {
-	for _, s := range c.m.sites {
+func (c *Change) shortIndex(e *eval.Evaluator) (*onnx.Node, *eval.Scope, string) {
+	for _, s := range c.sites {
 		for _, u := range s.Indices() {
 			if u.Index == "" || u.IndexAt == nil {
 				continue
@@ -411,7 +412,7 @@ func (c *lengthChange) shortIndex(e *eval.Evaluator) (*onnx.Node, *eval.Scope, s
 			if !v.Known() || v.Ints == nil || u.Indexed.Op == "GatherND" || strings.HasSuffix(u.Indexed.Op, "EmbedLayerNormalization") {
 				continue
 			}
-			if _, _, ok := v.Counts(); !ok && slices.Max(v.Shape) >= c.new {
+			if _, _, ok := v.Counts(); !ok && slices.Max(v.Shape) >= c.New {
 				return u.Indexed, at, u.Index
 			}
 		}
@@ -419,23 +420,23 @@ func (c *lengthChange) shortIndex(e *eval.Evaluator) (*onnx.Node, *eval.Scope, s
 	return nil, nil, ""
 }
 
-// unknownBuckets refuses matrices that were made to go on beyond the distances
+// UnknownBuckets refuses matrices that were made to go on beyond the distances
 // to which DeBERTa gives buckets of their own, a quarter of the table's rows
 // (facts/NUMERICS §6), unless the graph computes the buckets from there: folded
 // at a shorter length, the file does not tell what further distances share.
-func (c *lengthChange) unknownBuckets(e *eval.Evaluator) error {
+func (c *Change) UnknownBuckets(e *eval.Evaluator) error {
 	for _, s := range e.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if n.Op != "GatherElements" {
 				continue
 			}
 			data, index := s.Value(n.Input(0)).Shape, s.Value(n.Input(1))
-			if k := len(index.Shape); k < 2 || len(data) < 2 || index.Shape[k-1] != c.new || !c.growsMatrix(s, n.Input(1)) {
+			if k := len(index.Shape); k < 2 || len(data) < 2 || index.Shape[k-1] != c.New || !c.growsMatrix(s, n.Input(1)) {
 				continue
 			}
 			rows := data[len(data)-1]
-			if c.new-1 > rows/4 && c.m.bucketsFarthest(s, n.Input(1), index, rows) == 0 {
-				return c.refuse(n, fmt.Sprintf("the file does not say which distances beyond %d share a bucket", rows/4))
+			if c.New-1 > rows/4 && relative.BucketsFarthest(s, n.Input(1), index, rows) == 0 {
+				return c.Refuse(n, fmt.Sprintf("the file does not say which distances beyond %d share a bucket", rows/4))
 			}
 		}
 	}
@@ -444,28 +445,28 @@ func (c *lengthChange) unknownBuckets(e *eval.Evaluator) error {
 
 // growsMatrix reports whether a value is, or is made from, a planned matrix over
 // the new positions.
-func (c *lengthChange) growsMatrix(s *eval.Scope, name string) bool {
+func (c *Change) growsMatrix(s *eval.Scope, name string) bool {
 	made := func(t *onnx.Tensor) bool {
 		p := c.planned[t]
 		if p == nil || len(p.dims) < 2 {
 			return false
 		}
 		k := len(p.dims)
-		return p.dims[k-1] == int64(c.new) && p.dims[k-2] == int64(c.new)
+		return p.dims[k-1] == int64(c.New) && p.dims[k-2] == int64(c.New)
 	}
 	n, at := s.Find(name)
 	return made(s.Tensor(name)) || n != nil && slices.ContainsFunc(trace.Cone(at, n), made)
 }
 
 // repairIndex raises the limits by which an index is clamped or wrapped.
-func (c *lengthChange) repairIndex(s *eval.Scope, name string) bool {
+func (c *Change) repairIndex(s *eval.Scope, name string) bool {
 	n, at := s.Find(name)
 	if n == nil {
 		return false
 	}
-	scope := c.m.Eval.Scopes()[at.Index()]
+	scope := c.Graph.Eval.Scopes()[at.Index()]
 	for _, t := range trace.Cone(scope, n) {
-		if c.m.Editor.Replaced(t) || c.planned[t] != nil {
+		if c.Graph.Editor.Replaced(t) || c.planned[t] != nil {
 			continue
 		}
 		for _, p := range c.entries(t) {
@@ -483,7 +484,7 @@ func (c *lengthChange) repairIndex(s *eval.Scope, name string) bool {
 }
 
 // write records the planned constants.
-func (c *lengthChange) write() error {
+func (c *Change) write() error {
 	for _, t := range c.ordered() {
 		p := c.planned[t]
 		var data patch.Source
@@ -499,7 +500,7 @@ func (c *lengthChange) write() error {
 				return err
 			}
 		}
-		if err := c.m.Replace(t, p.dims, data, p.why); err != nil {
+		if err := c.Graph.Replace(t, p.dims, data, p.why); err != nil {
 			return err
 		}
 	}
@@ -508,9 +509,9 @@ func (c *lengthChange) write() error {
 
 // ordered lists the planned constants in file order, so that the same input
 // gives the same plan.
-func (c *lengthChange) ordered() []*onnx.Tensor {
+func (c *Change) ordered() []*onnx.Tensor {
 	var out []*onnx.Tensor
-	c.m.File.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
+	c.Graph.File.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
 		if c.planned[t] != nil {
 			out = append(out, t)
 		}
@@ -520,21 +521,21 @@ func (c *lengthChange) ordered() []*onnx.Tensor {
 
 // declare corrects fixed dimensions of inputs and outputs and drops declared
 // types of inner values that the new length contradicts.
-func (c *lengthChange) declare() error {
+func (c *Change) declare() error {
 	e := c.probe()
 	inputs := c.inputs()
-	for _, in := range c.m.File.Graph.Inputs {
+	for _, in := range c.Graph.File.Graph.Inputs {
 		if v := inputs[in.Name]; v != nil {
 			c.correct(in, v)
 		}
 	}
-	for _, out := range c.m.File.Graph.Outputs {
+	for _, out := range c.Graph.File.Graph.Outputs {
 		c.correct(out, e.Main.Value(out.Name))
 	}
 	for _, s := range e.Scopes() {
 		for _, info := range s.Graph.ValueInfos {
 			if v := s.Value(info.Name); contradicts(info, v) || c.doubtful(info, v) {
-				c.m.Editor.DropValueInfo(info, "its declared shape is for the old length")
+				c.Graph.Editor.DropValueInfo(info, "its declared shape is for the old length")
 			}
 		}
 	}
@@ -556,8 +557,8 @@ func contradicts(info *onnx.ValueInfo, v *eval.Value) bool {
 // doubtful reports whether a declared shape of a graph of one length, which
 // nothing here can compute, may hold that length: it is worth less than nothing
 // then.
-func (c *lengthChange) doubtful(info *onnx.ValueInfo, v *eval.Value) bool {
-	if c.m.FixedLength() == 0 && c.image == [2]int{} && c.frames == 0 || v.Ranked && len(v.Shape) == len(info.Dims) {
+func (c *Change) doubtful(info *onnx.ValueInfo, v *eval.Value) bool {
+	if c.Graph.FixedLength() == 0 && c.Image == [2]int{} && c.Frames == 0 || v.Ranked && len(v.Shape) == len(info.Dims) {
 		return false
 	}
 	return slices.ContainsFunc(info.Dims, func(d onnx.Dim) bool {
@@ -565,13 +566,13 @@ func (c *lengthChange) doubtful(info *onnx.ValueInfo, v *eval.Value) bool {
 	})
 }
 
-func (c *lengthChange) correct(info *onnx.ValueInfo, v *eval.Value) {
+func (c *Change) correct(info *onnx.ValueInfo, v *eval.Value) {
 	if !contradicts(info, v) {
 		return
 	}
 	for i, d := range info.Dims {
 		if d.Value >= 0 && int(d.Value) != v.Shape[i] {
-			c.m.Editor.SetDim(info, i, int64(v.Shape[i]), fmt.Sprintf("fixed length of %s: %d → %d", report.Printable(info.Name), d.Value, v.Shape[i]))
+			c.Graph.Editor.SetDim(info, i, int64(v.Shape[i]), fmt.Sprintf("fixed length of %s: %d → %d", report.Printable(info.Name), d.Value, v.Shape[i]))
 		}
 	}
 }

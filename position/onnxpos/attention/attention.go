@@ -1,4 +1,9 @@
-package onnxpos
+// Package attention finds the attentions of an ONNX graph, in plain operators around
+// a Softmax: their projections, which encodings act in them (Find), how far they
+// look back (Windows), and where a bias is added to their scores.
+//
+// Fused operators are told and not taken apart.
+package attention
 
 import (
 	"fmt"
@@ -8,60 +13,38 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// Attentions are the attentions of the model, in the order of the graph. A graph that
-// is too large to be looked at whole has one that says so.
-func (m *Model) Attentions() []*position.Attention {
-	if !m.looked {
-		m.looked = true
-		if why := m.lookForAttentions(); why != "" {
-			m.gaveUp = why
-		}
-	}
-	if m.gaveUp != "" {
-		m.attentions = []*position.Attention{{Unsupported: m.gaveUp}}
-	}
-	return m.attentions
-}
-
-// lookForAttentions returns why it was given up, "" where it was not.
-func (m *Model) lookForAttentions() (gaveUp string) {
-	defer func() {
-		if r := recover(); r != nil {
-			spent, ok := r.(*eval.Spent)
-			if !ok || spent.Err != nil {
-				panic(r)
-			}
-			gaveUp = spent.Error()
-		}
-	}()
-	m.Budget.What = "the search for attentions"
+// Find finds the attentions of a graph, in its order, and says which sites
+// act in each by their place in the list.
+func Find(m *site.Graph, sites []site.Site) []*position.Attention {
+	var found []*position.Attention
 	shared := &sharedBias{m: m, made: map[biasKey]string{}, first: map[*onnx.Graph]*onnx.Node{}}
-	acts := m.effects()
+	acts := effectsOf(sites)
 	for _, s := range m.Eval.Scopes() {
 		s.Spend(len(s.Graph.Nodes))
 		for _, n := range s.Graph.Nodes {
 			switch n.Op {
 			case "Softmax":
-				if a := m.plainAttention(s, n, shared, acts); a != nil {
-					a.Layer = len(m.attentions)
-					m.attentions = append(m.attentions, a)
+				if a := plainAttention(s, n, shared, acts); a != nil {
+					a.Layer = len(found)
+					found = append(found, a)
 				}
 			case "Attention", "MultiHeadAttention", "GroupQueryAttention", "SparseAttention", "PagedAttention", "QAttention":
-				m.attentions = append(m.attentions, &position.Attention{Layer: len(m.attentions),
+				found = append(found, &position.Attention{Layer: len(found),
 					Unsupported: fmt.Sprintf("the fused operator %s is not taken apart", n.Op)})
 			}
 		}
 	}
-	return ""
+	return found
 }
 
 // plainAttention reads an attention in plain operators around a Softmax; nil
 // where the Softmax is something else.
-func (m *Model) plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts effects) *position.Attention {
+func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts effects) *position.Attention {
 	scores := softmax.Input(0)
 	v := s.Value(scores)
 	if k := len(v.Shape); k < 3 || k > 4 || v.Shape[k-1] < 2 {
@@ -118,18 +101,18 @@ func (e effects) in(s *eval.Scope, product, softmax *onnx.Node) []int {
 	return slices.Compact(out)
 }
 
-// effects follows rotations to the products of queries and keys, and biases to their
+// effectsOf follows rotations to the products of queries and keys, and biases to their
 // Softmax: forwards, each once, whatever the number of attentions.
-func (m *Model) effects() effects {
+func effectsOf(sites []site.Site) effects {
 	out := effects{reached: map[trace.Place][]int{}}
-	for i, s := range m.sites {
+	for i, s := range sites {
 		uses, reach := s.ActsIn()
-		if reach == Everywhere {
+		if reach == site.Everywhere {
 			out.everywhere = append(out.everywhere, i)
 		}
 		for _, u := range uses {
 			for _, n := range trace.ReachedFrom(u.Scope, u.Node) {
-				if (n.Op == "Softmax") != (reach == Softmaxes) {
+				if (n.Op == "Softmax") != (reach == site.Softmaxes) {
 					continue
 				}
 				at := trace.Place{Scope: u.Scope, Node: n}
@@ -223,7 +206,7 @@ func causal(s *eval.Scope, scores string) bool {
 			rows := trace.RowsOf(v, k-2)
 			first, last := rows[0][0], rows[0][len(rows[0])-1]
 			switch {
-			case n.Op == "Add" && (last < maskedBelow || math.IsInf(last, -1)) && first > maskedBelow:
+			case n.Op == "Add" && (last < trace.MaskedBelow || math.IsInf(last, -1)) && first > trace.MaskedBelow:
 				return true
 			case n.Op == "Where" && i == 0 && first != last:
 				return true
@@ -241,9 +224,9 @@ func causal(s *eval.Scope, scores string) bool {
 	return false
 }
 
-// projection is a weight matrix that makes queries, keys or values: columns
+// Projection is a weight matrix that makes queries, keys or values: columns
 // base + head·stride + offset + i of input·W.
-type projection struct {
+type Projection struct {
 	input   string // the state that is projected
 	weights *onnx.Tensor
 	rows    bool // W is [out, in] (Gemm with transB)
@@ -256,7 +239,7 @@ type projection struct {
 	scale   float64
 }
 
-func (p *projection) heads(dim int) int {
+func (p *Projection) heads(dim int) int {
 	stride := p.stride
 	if stride == 0 {
 		stride = dim
@@ -268,7 +251,7 @@ func (p *projection) heads(dim int) int {
 }
 
 // In is the width of the state.
-func (p *projection) In() int {
+func (p *Projection) In() int {
 	if p.rows {
 		return int(p.weights.Dims[1])
 	}
@@ -276,7 +259,7 @@ func (p *projection) In() int {
 }
 
 // Head reads the weights and bias of one head.
-func (p *projection) Head(head int) (weights, bias []float64, err error) {
+func (p *Projection) Head(head int) (weights, bias []float64, err error) {
 	in, out := p.In(), int(p.weights.Dims[1])
 	stride := p.stride
 	if stride == 0 {
@@ -304,7 +287,7 @@ func (p *projection) Head(head int) (weights, bias []float64, err error) {
 }
 
 // valueProjection finds what the attention's weights are multiplied with.
-func valueProjection(s *eval.Scope, softmax *onnx.Node) (*projection, bool) {
+func valueProjection(s *eval.Scope, softmax *onnx.Node) (*Projection, bool) {
 	name := softmax.Output(0)
 	for range 8 {
 		next := ""
@@ -329,8 +312,8 @@ func valueProjection(s *eval.Scope, softmax *onnx.Node) (*projection, bool) {
 }
 
 // projectionOf goes back from queries, keys or values to their weights.
-func projectionOf(s *eval.Scope, name string, key bool) (*projection, bool) {
-	p := &projection{scale: 1}
+func projectionOf(s *eval.Scope, name string, key bool) (*Projection, bool) {
+	p := &Projection{scale: 1}
 	for range 40 {
 		n, at := s.Find(name)
 		if n == nil || at != s {
@@ -387,7 +370,7 @@ func projectionOf(s *eval.Scope, name string, key bool) (*projection, bool) {
 }
 
 // sum goes through an Add: of a bias, or of the terms of a rotation.
-func (p *projection) sum(s *eval.Scope, n *onnx.Node) (string, bool) {
+func (p *Projection) sum(s *eval.Scope, n *onnx.Node) (string, bool) {
 	for i := range 2 {
 		if t := s.Tensor(n.Input(i)); t != nil && t.Len() > 1 {
 			if p.bias != nil {
@@ -409,7 +392,7 @@ func (p *projection) sum(s *eval.Scope, n *onnx.Node) (string, bool) {
 
 // part notes which columns a Split, Slice or Gather takes. Of the rotated part
 // of a head the whole head is meant.
-func (p *projection) part(s *eval.Scope, n *onnx.Node, name string, in, out *eval.Value) bool {
+func (p *Projection) part(s *eval.Scope, n *onnx.Node, name string, in, out *eval.Value) bool {
 	if !in.Ranked || !out.Ranked {
 		return false
 	}
@@ -458,7 +441,7 @@ func (p *projection) part(s *eval.Scope, n *onnx.Node, name string, in, out *eva
 	}
 }
 
-func (p *projection) took(in *eval.Value, axis, first, width int) bool {
+func (p *Projection) took(in *eval.Value, axis, first, width int) bool {
 	k := len(in.Shape)
 	switch {
 	case axis == k-1 && k == 3:
@@ -473,7 +456,7 @@ func (p *projection) took(in *eval.Value, axis, first, width int) bool {
 	return true
 }
 
-func (p *projection) weightsOf(s *eval.Scope, n *onnx.Node, rows bool) (*projection, bool) {
+func (p *Projection) weightsOf(s *eval.Scope, n *onnx.Node, rows bool) (*Projection, bool) {
 	t := s.Tensor(n.Input(1))
 	if t == nil || len(t.Dims) != 2 || !t.Type.IsFloat() {
 		return nil, false

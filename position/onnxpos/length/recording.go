@@ -1,4 +1,4 @@
-package onnxpos
+package length
 
 import (
 	"fmt"
@@ -12,7 +12,8 @@ import (
 
 // setRecording lengthens a recording of fixed length so that its convolutions
 // give the new number of positions; one with free axes needs nothing.
-func (m *Model) setRecording(in *onnx.ValueInfo, old, new int) error {
+func (c *Change) setRecording(in *onnx.ValueInfo) error {
+	old, new := c.old, c.New
 	fixed := int(in.Dims[len(in.Dims)-1].Value)
 	if fixed < 0 {
 		return nil
@@ -20,7 +21,6 @@ func (m *Model) setRecording(in *onnx.ValueInfo, old, new int) error {
 	if old < 1 || fixed < old {
 		return &position.Refusal{Why: "the length follows from that of the recording, which the graph fixes", Instead: "export the model for the wanted length of recordings"}
 	}
-	c := m.change(old, new)
 	c.pairs = c.lengths()
 	if !c.findFrames(fixed) {
 		return &position.Refusal{Why: fmt.Sprintf("no length of recording was found that gives %d positions", new), Instead: "export the model for the wanted length of recordings"}
@@ -31,36 +31,36 @@ func (m *Model) setRecording(in *onnx.ValueInfo, old, new int) error {
 // findFrames sets the length of recording of which the convolutions make the new
 // number of positions, so that constants are grown for no other: in proportion,
 // or the least.
-func (c *lengthChange) findFrames(fixed int) bool {
-	before, ok := c.positionsIn(c.m.Eval)
+func (c *Change) findFrames(fixed int) bool {
+	before, ok := c.positionsIn(c.Graph.Eval)
 	if !ok {
 		return false
 	}
 	positions := func(frames int) int {
-		c.frames = frames
+		c.Frames = frames
 		n, _ := c.positionsIn(c.probe())
 		return n - before
 	}
-	for _, usual := range []int{fixed * c.new / c.old, fixed + (c.new-c.old)*(fixed/c.old)} { // as many a position as now
-		if positions(usual) == c.new-c.old {
+	for _, usual := range []int{fixed * c.New / c.old, fixed + (c.New-c.old)*(fixed/c.old)} { // as many a position as now
+		if positions(usual) == c.New-c.old {
 			return true
 		}
 	}
 	low, high := fixed, fixed
-	for ; positions(high) < c.new-c.old; high *= 2 {
+	for ; positions(high) < c.New-c.old; high *= 2 {
 		if high > maxFrames {
 			return false
 		}
 		low = high
 	}
 	for high-low > 1 {
-		if middle := (low + high) / 2; positions(middle) < c.new-c.old {
+		if middle := (low + high) / 2; positions(middle) < c.New-c.old {
 			low = middle
 		} else {
 			high = middle
 		}
 	}
-	return positions(high) == c.new-c.old
+	return positions(high) == c.New-c.old
 }
 
 // maxFrames bounds the recordings that are tried: hours at 16 kHz.
@@ -68,8 +68,8 @@ const maxFrames = 1 << 28
 
 // positionsIn is how many positions the convolutions make of the recording: the
 // rows of the state that a table is added to.
-func (c *lengthChange) positionsIn(e *eval.Evaluator) (n int, ok bool) {
-	for _, s := range c.m.sites {
+func (c *Change) positionsIn(e *eval.Evaluator) (n int, ok bool) {
+	for _, s := range c.sites {
 		scope, state := s.State()
 		if scope == nil {
 			continue
@@ -86,20 +86,20 @@ func (c *lengthChange) positionsIn(e *eval.Evaluator) (n int, ok bool) {
 }
 
 // recordingInputs are probing inputs with a recording of the new length.
-func (c *lengthChange) recordingInputs() map[string]*eval.Value {
-	graph := *c.m.File.Graph
+func (c *Change) recordingInputs() map[string]*eval.Value {
+	graph := *c.Graph.File.Graph
 	graph.Inputs = nil
-	recording := c.m.Recording()
-	for _, in := range c.m.File.Graph.Inputs {
+	recording := c.Graph.Recording()
+	for _, in := range c.Graph.File.Graph.Inputs {
 		if in == recording {
 			copied := *in
 			copied.Dims = slices.Clone(in.Dims)
-			copied.Dims[len(copied.Dims)-1].Value = int64(c.frames)
+			copied.Dims[len(copied.Dims)-1].Value = int64(c.Frames)
 			in = &copied
 		}
 		graph.Inputs = append(graph.Inputs, in)
 	}
-	free := *c.m.File
+	free := *c.Graph.File
 	free.Graph = &graph
 	return probe.Inputs(&free, c.sizes)
 }

@@ -1,7 +1,8 @@
-package onnxpos
+package site
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
@@ -35,4 +36,12 @@ func (o *Other) SetEnd(positions int, evidence report.Evidence) {
 		o.Told.Capacity, o.Told.Beyond = positions, report.BeyondError
 		o.Told.Evidence = append(o.Told.Evidence, evidence)
 	}
+}
+
+func Residual(x float64) *report.Number {
+	if math.IsNaN(x) {
+		return nil
+	}
+	n := report.Number(x)
+	return &n
 }

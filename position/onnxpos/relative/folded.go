@@ -1,28 +1,27 @@
-package onnxpos
+package relative
 
 import (
 	"fmt"
 	"math"
 
-	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// foldedBias is T5's bias of one length: exporters fold the table and its buckets
+// Folded is T5's bias of one length: exporters fold the table and its buckets
 // into matrices of heads, queries and keys (facts/ONNX-PATTERNS §5).
-type foldedBias struct {
-	Other
+type Folded struct {
+	site.Other
 	classes map[int]int
 	result  fit.BucketResult
 }
 
 // folded tells a folded bias of T5's buckets from other biases of constants; nil
 // if it is none.
-func (b *bias) folded(e position.Encoding) *foldedBias {
+func (b *bias) folded(e position.Encoding) *Folded {
 	b = b.unmasked()
 	queries, keys := len(b.heads[0]), len(b.heads[0][0])
 	for _, ahead := range keysAhead(queries, keys) {
@@ -41,14 +40,14 @@ func (b *bias) folded(e position.Encoding) *foldedBias {
 			says += fmt.Sprintf("; the largest distance is the usual one of %d that fit", len(r.Also)+1)
 		}
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: says})
-		return &foldedBias{Other{Base{Told: e}}, classes, r}
+		return &Folded{site.Other{Base: site.Base{Told: e}}, classes, r}
 	}
 	return nil
 }
 
 // Hold agrees to more positions where every distance of theirs has a bucket that
 // is in the matrices: those are grown with the other constants of the length.
-func (f *foldedBias) Hold(want position.Want) error {
+func (f *Folded) Hold(want position.Want) error {
 	if b, ok := want.Scheme.(schemes.Buckets); !ok || !b.Equal(f.result.Buckets) {
 		return f.Other.Hold(want)
 	}
@@ -70,54 +69,29 @@ func (f *foldedBias) Hold(want position.Want) error {
 	return nil
 }
 
-// growBuckets extends matrices of T5's buckets, or of biases by them, where those
-// of all new distances were seen; nil if they are none.
-func (c *lengthChange) growBuckets(t *onnx.Tensor, n int) *plannedConstant {
-	k := len(t.Dims)
-	old := int(t.Dims[k-1])
-	x := numbers(t)
-	outer := rows.Size(t.Dims[:k-2])
-	if x == nil {
-		return nil
-	}
-	heads := make([][][]float64, outer)
-	for h := range heads {
-		heads[h] = make([][]float64, old)
-		for q := range old {
-			at := (h*old + q) * old
-			heads[h][q] = x[at : at+old]
-		}
-	}
-	b := &bias{heads: heads}
-	classes, ok := b.classes(0)
-	if !ok {
-		return nil
-	}
-	r, ok := fit.Buckets(classes)
-	if !ok {
-		return nil
-	}
-	dims := append([]int64(nil), t.Dims...)
-	dims[k-2], dims[k-1] = int64(n), int64(n)
-	if !c.holds(t, dims, outer, n, n) {
-		return nil
-	}
-	like, ok := likeness(r, classes, heads, n)
-	if !ok {
-		return nil
-	}
-	matrices := make([]byDistances, outer)
-	for o := range matrices {
-		matrices[o] = distancesOf(x[o*old*old:(o+1)*old*old], old)
-	}
-	return &plannedConstant{dims: dims, why: fmt.Sprintf("buckets of %d×%d positions", n, n),
-		fill: rows.SquareFill(n, func(o, distance int) float64 { return matrices[o].at(like[distance+n-1]) })}
+// FoldedBuckets are T5's buckets behind matrices of heads, queries and keys.
+type FoldedBuckets struct {
+	heads   [][][]float64
+	classes map[int]int
+	result  fit.BucketResult
 }
 
-// likeness gives for each relative position from 1 − n to n − 1 one within the
-// matrix that has the same bias: itself, where it is within; what the last is,
-// where that is masked.
-func likeness(r fit.BucketResult, classes map[int]int, heads [][][]float64, n int) (like []int, ok bool) {
+// FoldedBucketsIn finds the buckets behind matrices by head, query and key, or behind
+// biases by them; false if they are none.
+func FoldedBucketsIn(heads [][][]float64) (*FoldedBuckets, bool) {
+	classes, ok := (&bias{heads: heads}).classes(0)
+	if !ok {
+		return nil, false
+	}
+	r, ok := fit.Buckets(classes)
+	return &FoldedBuckets{heads, classes, r}, ok
+}
+
+// Likeness maps each relative position 1−n … n−1, at its index from 0 on, to one
+// inside the matrices with the same bias: itself if inside, the outermost if that is
+// masked, else one of its bucket. It is false where a bucket was not seen.
+func (f *FoldedBuckets) Likeness(n int) (like []int, ok bool) {
+	r, classes, heads := f.result, f.classes, f.heads
 	old := len(heads[0])
 	for _, m := range heads { // what is masked depends on the distance alone, too
 		for q := range old {

@@ -1,4 +1,4 @@
-package onnxpos
+package attention
 
 import (
 	"math"
@@ -9,29 +9,6 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
-// Window is how far the attentions whose queries and keys are turned here look
-// back, 0 for all the way: also where one of several does, and where none was
-// found. It is read off the numbers of their masks.
-func (r *rotarySite) Window() int {
-	if r.looked {
-		return r.window
-	}
-	r.looked = true
-	w := &windows{masks: map[string]int{}, seen: map[*onnx.Node]bool{}}
-	for _, u := range r.uses {
-		if u.fused && u.node.Op != "RotaryEmbedding" {
-			w.attention(u.scope, u.node)
-			continue
-		}
-		w.turned(u.scope, u.node.Output(0), 0)
-	}
-	if w.everywhere {
-		return 0
-	}
-	r.window = w.widest
-	return r.window
-}
-
 // windows collects how far attentions see.
 type windows struct {
 	masks      map[string]int // window of a mask, 0: none
@@ -40,11 +17,25 @@ type windows struct {
 	widest     int  // of the others
 }
 
+// NewWindows begins with no attention seen.
+func NewWindows() *windows {
+	return &windows{masks: map[string]int{}, seen: map[*onnx.Node]bool{}}
+}
+
+// Widest is the widest window, 0 where an attention sees everything or none was
+// found.
+func (w *windows) Widest() int {
+	if w.everywhere {
+		return 0
+	}
+	return w.widest
+}
+
 // maxAhead is the most operators between a rotation and the product with keys.
 const maxAhead = 24
 
-// turned follows turned queries or keys to the attentions that they go into.
-func (w *windows) turned(s *eval.Scope, name string, depth int) {
+// Turned follows turned queries or keys to the attentions that they go into.
+func (w *windows) Turned(s *eval.Scope, name string, depth int) {
 	if depth > maxAhead {
 		return
 	}
@@ -55,7 +46,7 @@ func (w *windows) turned(s *eval.Scope, name string, depth int) {
 		w.seen[n] = true
 		switch n.Op {
 		case "Attention", "MultiHeadAttention", "GroupQueryAttention", "SparseAttention", "PagedAttention":
-			w.attention(s, n)
+			w.Attention(s, n)
 		case "MatMul", "FusedMatMul", "Einsum":
 			if trace.IsScores(s, n.Output(0)) {
 				w.scores(s, n.Output(0))
@@ -65,13 +56,13 @@ func (w *windows) turned(s *eval.Scope, name string, depth int) {
 			continue
 		}
 		for _, out := range n.Outputs {
-			w.turned(s, out, depth+1)
+			w.Turned(s, out, depth+1)
 		}
 	}
 }
 
-// attention reads a fused operator: its own window, or that of its mask.
-func (w *windows) attention(s *eval.Scope, n *onnx.Node) {
+// Attention reads a fused operator: its own window, or that of its mask.
+func (w *windows) Attention(s *eval.Scope, n *onnx.Node) {
 	if local := n.Int("local_window_size", -1); local > 0 {
 		w.add(int(local))
 		return

@@ -1,4 +1,4 @@
-package onnxpos
+package rotary
 
 import (
 	"math"
@@ -7,17 +7,18 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-func (r *rotarySite) describeRuntime(e *position.Encoding) {
+func (r *Site) describeRuntime(e *position.Encoding) {
 	use := r.uses[0]
 	frequencies, baked := r.frequencies(use)
 	if frequencies == nil {
-		r.scheme = schemes.Rotary{Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
+		r.Scheme = schemes.Rotary{Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
 		return
 	}
 	if baked {
@@ -32,36 +33,36 @@ func (r *rotarySite) describeRuntime(e *position.Encoding) {
 			r.amplitude = 1
 		}
 	}
-	result := fit.InverseFrequencies(frequencies, trigPrecision(r.trig), fit.Options{Amplitude: r.amplitude})
+	result := fit.InverseFrequencies(frequencies, TrigPrecision(r.trig), fit.Options{Amplitude: r.amplitude})
 	for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // what exporters folded after it had been rounded
 		if result.OK && result.Rotary.Scaling.Type == schemes.ScalingCustom && rows.Rounded(rows.Matrix{frequencies}, coarse) {
 			result = fit.InverseFrequencies(frequencies, coarse, fit.Options{Amplitude: r.amplitude})
 		}
 	}
-	r.scheme = result.Rotary
+	r.Scheme = result.Rotary
 	long, original, switched := r.switched(frequencies)
 	switch {
 	case switched:
 		const base = 10000.0 // lists of factors are relative to it (contract of the report)
-		r.scheme = schemes.Rotary{Base: base, Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original,
+		r.Scheme = schemes.Rotary{Base: base, Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original,
 			AttentionFactor: r.amplitude, ShortFactor: factors(frequencies, base), LongFactor: factors(long, base), Frequencies: frequencies, LongFrequencies: long}}
 		result.Residual, result.Also = 0, nil
-	case (!result.OK || r.scheme.Scaling.Type == schemes.ScalingCustom) && r.gridInUse(e, trigPrecision(r.trig)):
+	case (!result.OK || r.Scheme.Scaling.Type == schemes.ScalingCustom) && r.gridInUse(e, TrigPrecision(r.trig)):
 		for _, t := range r.trig {
 			e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
 		}
 		return
 	case !result.OK:
-		r.scheme = schemes.Rotary{Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingCustom, Frequencies: frequencies}}
+		r.Scheme = schemes.Rotary{Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingCustom, Frequencies: frequencies}}
 	}
-	if s := &r.scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil {
+	if s := &r.Scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil {
 		// One list of factors is what the graph computes at every length.
-		s.ShortFactor, s.LongFactor = factors(frequencies, r.scheme.Base), nil
+		s.ShortFactor, s.LongFactor = factors(frequencies, r.Scheme.Base), nil
 	}
 	for _, t := range r.trig {
 		e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
 	}
-	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "frequencies are " + r.scheme.String(), Residual: residual(result.Residual)})
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "frequencies are " + r.Scheme.String(), Residual: site.Residual(result.Residual)})
 	for _, also := range result.Also {
 		e.Also = append(e.Also, report.Reading{Scheme: also.Name(), Parameters: position.Parameters(also), Why: "it fits as well"})
 	}
@@ -69,7 +70,7 @@ func (r *rotarySite) describeRuntime(e *position.Encoding) {
 
 // gridInUse reads the cosines and sines by which an image's patches are turned,
 // whatever the graph makes them of.
-func (r *rotarySite) gridInUse(e *position.Encoding, p fit.Precision) bool {
+func (r *Site) gridInUse(e *position.Encoding, p fit.Precision) bool {
 	use := r.uses[0]
 	axis := trace.PositionAxis(use.cosValue)
 	if axis < 0 || trace.PositionAxis(use.sinValue) != axis {
@@ -78,9 +79,9 @@ func (r *rotarySite) gridInUse(e *position.Encoding, p fit.Precision) bool {
 	return r.describeGrid(e, rows.Matrix(trace.RowsOf(use.cosValue, axis)), rows.Matrix(trace.RowsOf(use.sinValue, axis)), p)
 }
 
-// trigPrecision is the coarsest storage that the angles of Cos and Sin nodes
+// TrigPrecision is the coarsest storage that the angles of Cos and Sin nodes
 // went through.
-func trigPrecision(nodes []trace.Source) fit.Precision {
+func TrigPrecision(nodes []trace.Source) fit.Precision {
 	for _, t := range nodes {
 		for _, src := range trace.Sources(t.Scope, t.Trig.Input(0)) {
 			if c := src.Tensor; c != nil && c.Len() > 1 && (c.Type == onnx.Float16 || c.Type == onnx.BFloat16) {
@@ -97,7 +98,7 @@ func trigPrecision(nodes []trace.Source) fit.Precision {
 // switched finds a choice between two lists of frequencies by the length of the
 // input, as exporters keep LongRoPE's (facts/ONNX-PATTERNS §4): the list that
 // is not f, and the longest input for f.
-func (r *rotarySite) switched(f []float64) (long []float64, original int, ok bool) {
+func (r *Site) switched(f []float64) (long []float64, original int, ok bool) {
 	for _, t := range r.trig {
 		n, s := trace.Upstream(t.Scope, t.Trig.Input(0), "Where")
 		if n == nil {
@@ -138,7 +139,7 @@ func maxOff(a, b []float64) (off float64) {
 // frequencies reads the inverse frequencies off the argument of Cos: what it
 // grows by from one position to the next. baked tells that the argument is a
 // constant of one length.
-func (r *rotarySite) frequencies(u *rotation) (f []float64, baked bool) {
+func (r *Site) frequencies(u *rotation) (f []float64, baked bool) {
 	for _, t := range r.trig {
 		v := t.Scope.Value(t.Trig.Input(0))
 		if !v.Known() || v.Floats == nil {
@@ -154,13 +155,13 @@ func (r *rotarySite) frequencies(u *rotation) (f []float64, baked bool) {
 			f[i] = rows[1][i] - rows[0][i]
 		}
 		n, _ := t.Scope.Find(t.Trig.Input(0))
-		return undouble(f), n == nil || n.Op == "Constant"
+		return Undouble(f), n == nil || n.Op == "Constant"
 	}
 	return nil, false
 }
 
-// undouble removes the second mention of each frequency.
-func undouble(f []float64) []float64 {
+// Undouble removes the second mention of each frequency.
+func Undouble(f []float64) []float64 {
 	n := len(f) / 2
 	if len(f)%2 != 0 || n == 0 {
 		return f

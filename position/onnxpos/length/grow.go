@@ -1,4 +1,4 @@
-package onnxpos
+package length
 
 import (
 	"fmt"
@@ -8,7 +8,9 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
@@ -30,7 +32,7 @@ func numbers(t *onnx.Tensor) []float64 {
 // growLine extends a buffer along one axis: what counts goes on counting, what
 // repeats itself goes on repeating. Pairs of indices do one or the other in
 // each element.
-func (c *lengthChange) growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
+func (c *Change) growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
 	old := int(t.Dims[axis])
 	outer, inner := rows.Size(t.Dims[:axis]), rows.Size(t.Dims[axis+1:])
 	if n <= old || old < 2 {
@@ -42,7 +44,7 @@ func (c *lengthChange) growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
 	}
 	dims := slices.Clone(t.Dims)
 	dims[axis] = int64(n)
-	angles := sync.OnceValue(func() bool { return c.m.onlyAngles(t) })
+	angles := sync.OnceValue(func() bool { return onlyAngles(c.Graph, t) })
 	lines := make([]line, 0, outer*inner)
 	for o := range outer {
 		for k := range inner {
@@ -61,12 +63,12 @@ func (c *lengthChange) growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
 
 // holds reports whether a grown constant is not larger than files can be, and notes
 // where it is.
-func (c *lengthChange) holds(t *onnx.Tensor, dims []int64, sizes ...int) bool {
+func (c *Change) holds(t *onnx.Tensor, dims []int64, sizes ...int) bool {
 	if rows.FitsBuffer(t, sizes...) {
 		return true
 	}
 	if c.large != nil && *c.large == "" {
-		*c.large = fmt.Sprintf("the constant %q of %v would become one of %v, more than the 2 GiB that a file can have", c.m.TensorName(t), t.Dims, dims)
+		*c.large = fmt.Sprintf("the constant %q of %v would become one of %v, more than the 2 GiB that a file can have", c.Graph.TensorName(t), t.Dims, dims)
 	}
 	return false
 }
@@ -116,7 +118,7 @@ func lineOf(t onnx.DataType, angles func() bool, n int, value func(i int) float6
 		}
 		return rule, true
 	}
-	if t != onnx.Float || value(0) != 0 || n < 3 || partOf(step, math.Pi, n) || partOf(step, math.Pi, n-1) || !angles() {
+	if t != onnx.Float || value(0) != 0 || n < 3 || PartOf(step, math.Pi, n) || PartOf(step, math.Pi, n-1) || !angles() {
 		return line{}, false
 	}
 	frequency := float32(step)
@@ -146,8 +148,8 @@ func weighs(x float64, n int) bool {
 	return false
 }
 
-// partOf reports whether n steps make the whole, or some of it.
-func partOf(step, whole float64, n int) bool {
+// PartOf reports whether n steps make the whole, or some of it.
+func PartOf(step, whole float64, n int) bool {
 	times := step * float64(n) / whole
 	return step < whole && times > 0.5 && math.Abs(times-math.Round(times)) < 1e-5
 }
@@ -164,7 +166,7 @@ func allKnown(s *eval.Scope, n *onnx.Node) bool {
 }
 
 // onlyAngles reports whether a constant goes to Sin and Cos, and nowhere else.
-func (m *Model) onlyAngles(t *onnx.Tensor) bool {
+func onlyAngles(m *site.Graph, t *onnx.Tensor) bool {
 	found := false
 	for _, s := range m.Eval.Scopes() {
 		var queue []string
@@ -194,7 +196,7 @@ func (m *Model) onlyAngles(t *onnx.Tensor) bool {
 
 // growSquare extends a mask whose value depends on the distance of query and
 // key alone.
-func (c *lengthChange) growSquare(t *onnx.Tensor, axes []int, n int) *plannedConstant {
+func (c *Change) growSquare(t *onnx.Tensor, axes []int, n int) *plannedConstant {
 	old := int(t.Dims[axes[0]])
 	if axes[1] != axes[0]+1 || axes[1] != len(t.Dims)-1 || n <= old {
 		return nil
@@ -315,4 +317,43 @@ func counting(at func(distance int) float64, n int) (step float64, ok bool) {
 		}
 	}
 	return step, true
+}
+
+// growBuckets extends matrices of T5's buckets, or of biases by them, where those
+// of all new distances were seen; nil if they are none.
+func (c *Change) growBuckets(t *onnx.Tensor, n int) *plannedConstant {
+	k := len(t.Dims)
+	old := int(t.Dims[k-1])
+	x := numbers(t)
+	outer := rows.Size(t.Dims[:k-2])
+	if x == nil {
+		return nil
+	}
+	heads := make([][][]float64, outer)
+	for h := range heads {
+		heads[h] = make([][]float64, old)
+		for q := range old {
+			at := (h*old + q) * old
+			heads[h][q] = x[at : at+old]
+		}
+	}
+	folded, ok := relative.FoldedBucketsIn(heads)
+	if !ok {
+		return nil
+	}
+	dims := append([]int64(nil), t.Dims...)
+	dims[k-2], dims[k-1] = int64(n), int64(n)
+	if !c.holds(t, dims, outer, n, n) {
+		return nil
+	}
+	like, ok := folded.Likeness(n)
+	if !ok {
+		return nil
+	}
+	matrices := make([]byDistances, outer)
+	for o := range matrices {
+		matrices[o] = distancesOf(x[o*old*old:(o+1)*old*old], old)
+	}
+	return &plannedConstant{dims: dims, why: fmt.Sprintf("buckets of %d×%d positions", n, n),
+		fill: rows.SquareFill(n, func(o, distance int) float64 { return matrices[o].at(like[distance+n-1]) })}
 }

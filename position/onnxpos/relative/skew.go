@@ -1,4 +1,4 @@
-package onnxpos
+package relative
 
 import (
 	"slices"
@@ -7,17 +7,18 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// skewed finds queries that are multiplied by vectors of distances and brought
+// Skewed finds queries that are multiplied by vectors of distances and brought
 // from distances to keys by a Reshape that swaps two sizes, of which a Slice
 // drops the first row (Huang et al. 2018, §3.4.1; Dai et al. 2019, appendix B).
-func (m *Model) skewed(d *detector) Site {
-	for _, s := range d.e.Scopes() {
+func (m *Search) Skewed() site.Site {
+	for _, s := range m.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if n.Op != "Reshape" {
 				continue
@@ -123,7 +124,7 @@ func windowVectors(v *eval.Value, distances int) int {
 
 // windowTable describes vectors of the distances within a window, which the
 // graph fills up with zeros to all distances of a length, or folded so for one.
-func (m *Model) windowTable(s *eval.Scope, product *onnx.Node, name string, distances int) Site {
+func (m *Search) windowTable(s *eval.Scope, product *onnx.Node, name string, distances int) site.Site {
 	rows := windowVectors(s.Value(name), distances)
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "structure", Says: product.Title() + " multiplies the state by a vector for each distance, zeros beyond a window, and a Reshape brings them to their keys"}}}
@@ -147,7 +148,7 @@ func (m *Model) windowTable(s *eval.Scope, product *onnx.Node, name string, dist
 		e.Capacity, e.Beyond = m.FixedLength(), report.BeyondError
 	}
 	e.Scheme = schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, MaxDistance: rows / 2}
-	return NewOther(e)
+	return site.NewOther(e)
 }
 
 // distanceProduct is the product of the state with known vectors behind a value
@@ -182,7 +183,7 @@ func distanceProduct(s *eval.Scope, name string) (*onnx.Node, *eval.Scope, strin
 // behind, or in both directions, of which the graph cuts what a length needs; or
 // constants of one length, where a product of sines and cosines with weights can
 // be told from trained rows.
-func (m *Model) skewTable(s *eval.Scope, product *onnx.Node, name string) Site {
+func (m *Search) skewTable(s *eval.Scope, product *onnx.Node, name string) site.Site {
 	e := position.Encoding{Form: report.FormBaked, Beyond: report.BeyondError, Capacity: m.FixedLength(),
 		Evidence: []report.Evidence{{Kind: "structure", Says: product.Title() + " multiplies the state by a vector for each distance, and a Reshape brings them to their keys"}}}
 	other := schemes.Other{Kind: report.SchemeRelativeTable}
@@ -201,7 +202,7 @@ func (m *Model) skewTable(s *eval.Scope, product *onnx.Node, name string) Site {
 			if all, err := rows.Matrix(); err == nil && rows.Len() > 1 {
 				if p, ok := fit.ProjectedSinusoid(all, widths(t.Dims)); ok {
 					other.Kind, other.Dim, other.Base = report.SchemeRelativeSinusoid, p.Dim, p.Base
-					e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "the vectors are sines and cosines of distances, multiplied by weights", Residual: residual(p.Residual)})
+					e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "the vectors are sines and cosines of distances, multiplied by weights", Residual: site.Residual(p.Residual)})
 					break
 				}
 			}
@@ -215,7 +216,7 @@ func (m *Model) skewTable(s *eval.Scope, product *onnx.Node, name string) Site {
 		}
 	}
 	e.Scheme = other
-	return NewOther(e)
+	return site.NewOther(e)
 }
 
 // widths are what the model's width may be by the dimensions of vectors of
@@ -231,7 +232,7 @@ func widths(dims []int64) []int {
 
 // cutTable describes a table of whose rows the graph takes as many as a length
 // has distances.
-func (m *Model) cutTable(e *position.Encoding, other *schemes.Other, rows int) {
+func (m *Search) cutTable(e *position.Encoding, other *schemes.Other, rows int) {
 	e.Form, e.Capacity, other.Rows = report.FormTable, rows, rows
 	if m.FixedLength() > 0 {
 		return
@@ -242,12 +243,4 @@ func (m *Model) cutTable(e *position.Encoding, other *schemes.Other, rows int) {
 	if m.FailsAt(e.Capacity+1) == nil {
 		e.Beyond = report.BeyondWrong
 	}
-}
-
-// hasScheme reports whether an encoding of a scheme was found.
-func (m *Model) hasScheme(kind string) bool {
-	return slices.ContainsFunc(m.sites, func(s Site) bool {
-		o, ok := s.Encoding().Scheme.(schemes.Other)
-		return ok && o.Kind == kind
-	})
 }

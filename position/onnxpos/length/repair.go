@@ -1,4 +1,4 @@
-package onnxpos
+package length
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ const maxTried = 40
 
 // repair tries the constants behind a failing node, nearest first, and keeps
 // the change with which the graph runs furthest.
-func (c *lengthChange) repair(f *eval.Failure) bool {
+func (c *Change) repair(f *eval.Failure) bool {
 	if c.probed > maxProbes {
 		return false
 	}
@@ -25,12 +25,12 @@ func (c *lengthChange) repair(f *eval.Failure) bool {
 }
 
 // repairOne tries the constants one by one.
-func (c *lengthChange) repairOne(f *eval.Failure, reach int64) bool {
+func (c *Change) repairOne(f *eval.Failure, reach int64) bool {
 	var best *onnx.Tensor
 	var bestPlan *plannedConstant
 	tried := 0
 	for _, t := range distinct(trace.Cone(f.Scope, f.Node)) {
-		if c.m.Editor.Replaced(t) || tried > maxTried {
+		if c.Graph.Editor.Replaced(t) || tried > maxTried {
 			continue
 		}
 		earlier := c.planned[t]
@@ -61,7 +61,7 @@ const maxOnward = 6
 // repairOnward tries the nearest constants, one by one and then several at once,
 // where they make others of their readers fail, nearer to the graph's inputs:
 // those are repaired in turn.
-func (c *lengthChange) repairOnward(f *eval.Failure, reach int64) bool {
+func (c *Change) repairOnward(f *eval.Failure, reach int64) bool {
 	near := c.near(f)
 	starts := [][]*onnx.Tensor{}
 	for i := range near[:min(maxPaired, len(near))] {
@@ -91,10 +91,10 @@ func (c *lengthChange) repairOnward(f *eval.Failure, reach int64) bool {
 
 // near lists the constants behind a failing node that can follow the length and
 // are not planned to, nearest first.
-func (c *lengthChange) near(f *eval.Failure) []*onnx.Tensor {
+func (c *Change) near(f *eval.Failure) []*onnx.Tensor {
 	var out []*onnx.Tensor
 	for _, t := range distinct(trace.Cone(f.Scope, f.Node)) {
-		if len(out) < maxTogether && c.planned[t] == nil && !c.m.Editor.Replaced(t) && len(c.candidates(t)) > 0 {
+		if len(out) < maxTogether && c.planned[t] == nil && !c.Graph.Editor.Replaced(t) && len(c.candidates(t)) > 0 {
 			out = append(out, t)
 		}
 	}
@@ -119,7 +119,7 @@ const (
 
 // repairPairs tries the nearest constants behind a failing node two by two: a
 // mask and the shape that expands it only run when both are changed.
-func (c *lengthChange) repairPairs(f *eval.Failure) bool {
+func (c *Change) repairPairs(f *eval.Failure) bool {
 	near := c.near(f)
 	_, reach := c.problem()
 	for i, t := range near[:min(maxPaired, len(near))] {
@@ -141,7 +141,7 @@ func (c *lengthChange) repairPairs(f *eval.Failure) bool {
 
 // repairTogether tries the nearest three constants at once, then four, and so
 // on: masks of a fixed graph are made of several.
-func (c *lengthChange) repairTogether(near []*onnx.Tensor, reach int64) bool {
+func (c *Change) repairTogether(near []*onnx.Tensor, reach int64) bool {
 	for k := 3; k <= len(near); k++ {
 		for _, t := range near[:k] {
 			c.planned[t] = c.candidates(t)[0]
@@ -157,7 +157,7 @@ func (c *lengthChange) repairTogether(near []*onnx.Tensor, reach int64) bool {
 }
 
 // candidates are the ways in which a constant may follow the length.
-func (c *lengthChange) candidates(t *onnx.Tensor) []*plannedConstant {
+func (c *Change) candidates(t *onnx.Tensor) []*plannedConstant {
 	if out, ok := c.offered[t]; ok {
 		return out
 	}
@@ -166,7 +166,7 @@ func (c *lengthChange) candidates(t *onnx.Tensor) []*plannedConstant {
 	return out
 }
 
-func (c *lengthChange) offers(t *onnx.Tensor) []*plannedConstant {
+func (c *Change) offers(t *onnx.Tensor) []*plannedConstant {
 	if t.Editable() != "" {
 		return nil
 	}
@@ -179,27 +179,27 @@ func (c *lengthChange) offers(t *onnx.Tensor) []*plannedConstant {
 
 // lengths are the numbers that stand for the old length in a graph: itself, the
 // rows of tables that hold more than positions, other encodings' capacities.
-func (c *lengthChange) lengths() []numberPair {
-	out := []numberPair{{c.old, c.new}}
+func (c *Change) lengths() []numberPair {
+	out := []numberPair{{c.old, c.New}}
 	add := func(p numberPair) {
 		if !slices.ContainsFunc(out, func(q numberPair) bool { return q.old == p.old }) {
 			out = append(out, p)
 		}
 	}
-	for _, s := range c.m.sites {
+	for _, s := range c.sites {
 		e := s.Encoding()
-		if t, ok := s.(position.Rows); ok && t.Len() > 0 && (e.Capacity == c.old || c.old < e.Capacity && e.Capacity < c.new) {
-			add(numberPair{t.Len(), c.new + t.Len() - e.Capacity})
+		if t, ok := s.(position.Rows); ok && t.Len() > 0 && (e.Capacity == c.old || c.old < e.Capacity && e.Capacity < c.New) {
+			add(numberPair{t.Len(), c.New + t.Len() - e.Capacity})
 		}
-		if c.old < e.Capacity && e.Capacity < c.new { // the file is for a shorter length than its tables
-			add(numberPair{e.Capacity, c.new})
+		if c.old < e.Capacity && e.Capacity < c.New { // the file is for a shorter length than its tables
+			add(numberPair{e.Capacity, c.New})
 		}
 		if e.Capacity > 0 {
-			add(numberPair{e.Capacity, c.new + max(e.Capacity-c.old, 0)})
+			add(numberPair{e.Capacity, c.New + max(e.Capacity-c.old, 0)})
 		}
 	}
-	if n := c.m.FixedLength(); n > 0 {
-		add(numberPair{n, c.new})
+	if n := c.Graph.FixedLength(); n > 0 {
+		add(numberPair{n, c.New})
 	}
 	return out
 }
@@ -209,13 +209,13 @@ const maxLimit = 1 << 31
 
 // entries changes entries of a shape or a limit that hold a length, or the
 // last position.
-func (c *lengthChange) entries(t *onnx.Tensor) []*plannedConstant {
+func (c *Change) entries(t *onnx.Tensor) []*plannedConstant {
 	values, err := t.Ints(0, t.Len())
 	if err != nil {
 		return nil
 	}
 	var out []*plannedConstant
-	if n := int64(c.m.FixedLength()); n > 0 { // lengths times a fixed batch, too
+	if n := int64(c.Graph.FixedLength()); n > 0 { // lengths times a fixed batch, too
 		var at []int
 		for i, v := range values {
 			if v%n == 0 && max(v, -v) > 1 && max(v, -v) < maxLimit { // from the end, too
@@ -225,7 +225,7 @@ func (c *lengthChange) entries(t *onnx.Tensor) []*plannedConstant {
 		for _, chosen := range choices(at) {
 			changed := slices.Clone(values)
 			for _, i := range chosen {
-				changed[i] = values[i] / n * int64(c.new)
+				changed[i] = values[i] / n * int64(c.New)
 			}
 			out = append(out, &plannedConstant{dims: t.Dims, ints: changed, why: fmt.Sprintf("the length %d in a constant", n)})
 		}
@@ -251,7 +251,7 @@ func (c *lengthChange) entries(t *onnx.Tensor) []*plannedConstant {
 }
 
 // buffers grows a constant along the axes that have an old length.
-func (c *lengthChange) buffers(t *onnx.Tensor) []*plannedConstant {
+func (c *Change) buffers(t *onnx.Tensor) []*plannedConstant {
 	var out []*plannedConstant
 	for _, pair := range c.pairs {
 		var axes []int

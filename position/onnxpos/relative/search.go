@@ -1,0 +1,22 @@
+// Package relative finds encodings of the distance of query and key in an ONNX graph:
+// ALiBi's linear bias, T5's buckets, tables of biases and of vectors by distance,
+// sinusoids of distances (Transformer-XL), DeBERTa's disentangled attention. A
+// Search is told of what is added to scores and gives the sites. Two of them hold
+// other numbers, ALiBi and Buckets; the others are told.
+package relative
+
+import (
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+)
+
+// Search looks for encodings of the distance of query and key in a graph.
+// While the graph is walked it is told of what is added to scores (bias, Large,
+// Scores); afterwards it is asked for the sites.
+type Search struct {
+	*site.Graph
+	biases []*bias
+	sites  []site.Site
+}
+
+// New begins a search.
+func New(g *site.Graph) *Search { return &Search{Graph: g} }

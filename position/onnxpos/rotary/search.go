@@ -1,0 +1,16 @@
+package rotary
+
+import (
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+)
+
+// Search looks for rotary encodings in a graph. While the graph is walked it
+// is told of what may turn pairs of elements (turn, fused); afterwards it is asked
+// for the sites.
+type Search struct {
+	*site.Graph
+	rotations []*rotation
+}
+
+// New begins a search.
+func New(g *site.Graph) *Search { return &Search{Graph: g} }

@@ -1,0 +1,41 @@
+package onnxpos
+
+import (
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/length"
+)
+
+// lengthChange is a change of length with this package's doubts of it.
+type lengthChange struct{ *length.Change }
+
+// SetLength changes masks, buffers, shape constants and fixed dimensions that
+// hold the length, so that the graph runs at the new one.
+func (m *Model) SetLength(old, new int) (err error) {
+	defer m.caught(&err)
+	return length.New(m.Graph, m.sites, old, new, doubts).SetLength()
+}
+
+// SetGrid changes what hangs on the picture's size: position ids, shape
+// constants, fixed dimensions.
+func (m *Model) SetGrid(old, new [2]int) (err error) {
+	defer m.caught(&err)
+	return length.New(m.Graph, m.sites, 0, 0, doubts).SetGrid(old, new)
+}
+
+// doubts asks doubts.go.
+func doubts(c *length.Change, e *eval.Evaluator) error { return (&lengthChange{c}).doubts(e) }
+
+// caught makes a refusal of a panic: a graph that is not understood is not
+// changed, and the command ends as it should.
+func (m *Model) caught(err *error) {
+	r := recover()
+	if spent, ok := r.(*eval.Spent); ok {
+		panic(spent) // for the verb to say
+	}
+	if r != nil {
+		*err = &position.Refusal{Why: fmt.Sprintf("the graph is not understood (%v): please report it", r), Instead: "export the model for the wanted length"}
+	}
+}
