@@ -35,7 +35,6 @@ var larger = map[string]struct{ knot, lines int }{
 	"onnx/eval":        {knot: 14},
 	"patch":            {knot: 16},
 	"position/ggufpos": {knot: 23},
-	"position/onnxpos": {knot: 9},
 }
 
 // exported is a package with what `go list -export` tells of it.

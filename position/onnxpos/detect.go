@@ -37,10 +37,12 @@ func (m *Model) detect() {
 			d.visit(s, n)
 		}
 	}
-	m.addTables(d)
-	m.sites = append(m.sites, d.rotary.Find()...)
-	m.sites = append(m.sites, d.relative.Biases()...)
-	m.addOthers(d)
+	for _, k := range mechanisms {
+		m.sites = append(m.sites, k.Find(m, d)...)
+	}
+	if len(m.sites) == 0 && !m.enlargePicture() {
+		m.sites = append(m.sites, m.withoutEncoding())
+	}
 	m.inspectBeyond()
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
-	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -244,27 +243,6 @@ func (f *finder) sharedData() {
 const knownIR = 14
 
 const maxProtobuf = 1<<31 - 1
-
-// sound refuses to change a model whose file is at fault: which of two answers
-// a reader takes is not for us to decide.
-func (m *Model) sound() error {
-	for _, f := range m.findings {
-		if f.Level == report.LevelError {
-			return &position.Refusal{Why: f.Message, Instead: f.Hint}
-		}
-	}
-	for _, s := range m.sites {
-		for _, t := range s.Tables() {
-			if t.Tensor.Len() <= maxScanned || !m.Editor.Replaced(t.Tensor) {
-				continue
-			}
-			if row, column, bad := t.NotFinite(t.Tensor.Len()); bad {
-				return &position.Refusal{Why: fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", m.TensorName(t.Tensor), row, column)}
-			}
-		}
-	}
-	return nil
-}
 
 // bound tells of graphs whose encodings go on and that were traced for one
 // length all the same.

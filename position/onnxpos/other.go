@@ -14,50 +14,12 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// addOthers looks for the mechanisms that are neither added tables nor
-// rotations nor biases, and says none when nothing was found.
-func (m *Model) addOthers(d *detector) {
-	if !m.hasRotary() {
-		if s := d.relative.Sinusoid(); s != nil {
-			m.sites = append(m.sites, s)
-		}
-	}
-	if s := d.relative.Vectors(); s != nil {
-		m.sites = append(m.sites, s)
-	}
-	if !m.hasScheme(report.SchemeRelativeSinusoid) && !m.hasScheme(report.SchemeRelativeTable) {
-		if s := d.relative.Skewed(); s != nil {
-			m.sites = append(m.sites, s)
-		}
-	}
-	if s := d.relative.Disentangled(); s != nil {
-		m.sites = append(m.sites, s)
-	}
-	if !slices.ContainsFunc(m.sites, func(s site.Site) bool { return !besideConvolution(s) }) {
-		if s := m.positionalConvolution(d); s != nil {
-			m.sites = append(m.sites, s)
-		}
-	}
-	m.endTables()
-	if len(m.sites) == 0 {
-		if s := m.unexplained(); s != nil {
-			m.sites = append(m.sites, s)
-		}
-	}
-	if len(m.sites) == 0 && d.unread != nil {
-		m.sites = append(m.sites, unknownAt(d.unread.Title(), "constants meet the data here that are too many to be looked at; no other encoding was recognised"))
-	}
-	if len(m.sites) == 0 && !m.enlargePicture() {
-		m.sites = append(m.sites, m.withoutEncoding())
-	}
-}
-
 // endTables bounds tables of distances that nothing seemed to bound: a trace may
 // have lost the clamp that keeps distances inside (DeBERTa of version 1,
 // facts/ONNX-PATTERNS §5).
-func (m *Model) endTables() {
+func endTables(m *Model, _ *detector) []site.Site {
 	if slices.ContainsFunc(m.sites, func(s site.Site) bool { return s.Encoding().Capacity > 0 }) {
-		return
+		return nil
 	}
 	for _, s := range m.sites {
 		if s.Encoding().Form != report.FormTable {
@@ -67,22 +29,26 @@ func (m *Model) endTables() {
 			s.SetEnd(runs, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s fails at %d tokens: %v", failure.Node.Title(), runs+1, failure.Err)})
 		}
 	}
-
+	return nil
 }
 
 // unexplained is the table that ends a graph in which no encoding was found:
 // something counts there that was not recognised.
-func (m *Model) unexplained() site.Site {
+func unexplained(m *Model, _ *detector) []site.Site {
+	if len(m.sites) > 0 {
+		return nil
+	}
 	runs, failure := m.Bound()
 	if failure == nil || !strings.HasPrefix(failure.Node.Op, "Gather") {
 		return nil
 	}
-	return site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Capacity: runs, Beyond: report.BeyondError,
+	return []site.Site{site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Capacity: runs, Beyond: report.BeyondError,
 		Where: []report.Where{{Node: failure.Node.Title()}},
 		Evidence: []report.Evidence{{Kind: "structure",
-			Says: fmt.Sprintf("no encoding was recognised, and the graph cannot run at %d tokens: %s: %v", runs+1, failure.Node.Title(), failure.Err)}}})
+			Says: fmt.Sprintf("no encoding was recognised, and the graph cannot run at %d tokens: %s: %v", runs+1, failure.Node.Title(), failure.Err)}}})}
 }
 
+// hasRotary reports whether a rotary encoding was found.
 func (m *Model) hasRotary() bool {
 	return slices.ContainsFunc(m.sites, func(s site.Site) bool { _, ok := s.Encoding().Scheme.(schemes.Rotary); return ok })
 }
@@ -102,7 +68,10 @@ func besideConvolution(s site.Site) bool {
 
 // positionalConvolution finds a grouped convolution over the sequence whose
 // result is added to what went in (wav2vec 2.0, CPVT).
-func (m *Model) positionalConvolution(d *detector) site.Site {
+func positionalConvolution(m *Model, d *detector) []site.Site {
+	if slices.ContainsFunc(m.sites, func(s site.Site) bool { return !besideConvolution(s) }) {
+		return nil
+	}
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if !n.IsConvolution() || n.Int("group", 1) < 2 {
@@ -112,7 +81,7 @@ func (m *Model) positionalConvolution(d *detector) site.Site {
 				e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeConv}, Beyond: report.BeyondContinues,
 					Where:    []report.Where{{Node: n.Title()}},
 					Evidence: []report.Evidence{{Kind: "structure", Says: add.Title() + " adds a grouped convolution of the sequence to its input"}}}
-				return site.NewOther(e)
+				return []site.Site{site.NewOther(e)}
 			}
 		}
 	}
@@ -193,4 +162,24 @@ func (m *Model) hasScheme(kind string) bool {
 		o, ok := s.Encoding().Scheme.(schemes.Other)
 		return ok && o.Kind == kind
 	})
+}
+
+// unread is a constant that meets the data and is too large to be looked at, where
+// nothing else was found.
+func unread(m *Model, d *detector) []site.Site {
+	if len(m.sites) > 0 || d.unread == nil {
+		return nil
+	}
+	return []site.Site{unknownAt(d.unread.Title(), "constants meet the data here that are too many to be looked at; no other encoding was recognised")}
+}
+
+// enlargePicture probes anew with a larger picture, where convolutions leave a
+// single position of the first one, and looks for encodings again. It reports
+// whether it did.
+func (m *Model) enlargePicture() bool {
+	if m.vanished() == nil || !m.Enlarge() {
+		return false
+	}
+	m.detect()
+	return true
 }

@@ -31,8 +31,8 @@ type tableSite struct {
 	patches  *onnx.Node // the convolution that makes its patches, where it is not the first
 }
 
-// addTables makes a site of each table that is added.
-func (m *Model) addTables(d *detector) {
+// findTables makes a site of each table that is added.
+func findTables(m *Model, d *detector) []site.Site {
 	d.addSides()
 	d.withoutQueries()
 	byTensor := map[*onnx.Tensor]*tableSite{}
@@ -61,11 +61,13 @@ func (m *Model) addTables(d *detector) {
 		byTensor[a.source.Tensor] = site
 		all = append(all, site)
 	}
+	var sites []site.Site
 	for _, t := range all {
 		t.describe(d)
-		m.sites = append(m.sites, t)
+		sites = append(sites, t)
 	}
 	m.laterPatches(all)
+	return sites
 }
 
 // tableCopies finds tables that are copies of one another: exporters write the same
