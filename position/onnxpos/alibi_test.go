@@ -57,8 +57,8 @@ func addALiBi(t *testing.T, path string, o position.ALiBiOptions) bool {
 		return false
 	}
 	after := result(t, m, path)
-	if n := len(after.Eval.Failures); n > len(m.Eval.Failures) {
-		t.Errorf("%s: does not run: %s: %v", name, after.Eval.Failures[0].Node.Op, after.Eval.Failures[0].Err)
+	if n := len(after.graph.Eval.Failures); n > len(m.graph.Eval.Failures) {
+		t.Errorf("%s: does not run: %s: %v", name, after.graph.Eval.Failures[0].Node.Op, after.graph.Eval.Failures[0].Err)
 		return false
 	}
 	var found *relative.ALiBi
@@ -71,7 +71,7 @@ func addALiBi(t *testing.T, path string, o position.ALiBiOptions) bool {
 			found, at = a, i
 		}
 	}
-	if found == nil && after.WaveInput() != nil {
+	if found == nil && after.graph.WaveInput() != nil {
 		return false // the probe of a recording has too many frames for a bias to be computed
 	}
 	if found == nil {

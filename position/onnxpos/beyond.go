@@ -11,10 +11,10 @@ import (
 // probing the graph there.
 func (m *Model) inspectBeyond() {
 	m.inspectLargerPictures()
-	if m.FixedLength() > 0 || m.ImageInput() != nil && m.TokenInput() == nil || m.WaveInput() != nil {
+	if m.graph.FixedLength() > 0 || m.graph.ImageInput() != nil && m.graph.TokenInput() == nil || m.graph.WaveInput() != nil {
 		return
 	}
-	known := m.FailsAnyway()
+	known := m.graph.FailsAnyway()
 	var lengths []int
 	at := map[int][]site.Site{} // by capacity: each is probed once
 	for _, s := range m.sites {
@@ -32,10 +32,10 @@ func (m *Model) inspectBeyond() {
 			m.unprobed(lengths[i:], at)
 			return
 		}
-		size := m.Sizes
+		size := m.graph.Sizes
 		size.Length = length + 1
 		fails := false
-		probe := m.Failing(size, func(f eval.Failure) bool {
+		probe := m.graph.Failing(size, func(f eval.Failure) bool {
 			fails = fails || !known[f.Node]
 			return fails
 		})
@@ -71,7 +71,7 @@ func (m *Model) inspectLargerPictures() {
 		if !ok || !s.Encoding().IsGrid() || !t.Resampled() {
 			continue
 		}
-		if g := m.PatchGrid(); g[0] > 0 && g[0] == g[1] && m.Takes([2]int{g[0] + 1, g[0] + 1}) && m.Takes([2]int{2 * g[0], 2 * g[0]}) {
+		if g := m.graph.PatchGrid(); g[0] > 0 && g[0] == g[1] && m.graph.Takes([2]int{g[0] + 1, g[0] + 1}) && m.graph.Takes([2]int{2 * g[0], 2 * g[0]}) {
 			s.SetBeyond(report.BeyondContinues, report.Evidence{Kind: "structure", Says: "the graph resamples the table to the size of the picture, and runs with larger ones"})
 		}
 	}

@@ -322,11 +322,11 @@ func TestGridCases(t *testing.T) {
 			continue
 		}
 		after := result(t, m, path)
-		if n := after.sites[0].(*tableSite).Len(); n != rows || after.PatchGrid() != [2]int{6, 6} {
-			t.Errorf("%s: %d rows and a grid of %v, want %d", name, n, after.PatchGrid(), rows)
+		if n := after.sites[0].(*tableSite).Len(); n != rows || after.graph.PatchGrid() != [2]int{6, 6} {
+			t.Errorf("%s: %d rows and a grid of %v, want %d", name, n, after.graph.PatchGrid(), rows)
 		}
-		if len(after.Eval.Failures) > 0 {
-			t.Errorf("%s: %v", name, after.Eval.Failures[0].Err)
+		if len(after.graph.Eval.Failures) > 0 {
+			t.Errorf("%s: %v", name, after.graph.Eval.Failures[0].Err)
 		}
 	}
 }
@@ -358,12 +358,12 @@ func twice(t *testing.T, path string, capacity int) error {
 	for i := range m.sites {
 		samePrefix(t, path, m.sites[i], after.sites[i])
 	}
-	if len(after.Eval.Failures) > len(m.Eval.Failures) {
-		t.Errorf("%s: fails at the first length: %v", path, after.Eval.Failures[0].Err)
+	if len(after.graph.Eval.Failures) > len(m.graph.Eval.Failures) {
+		t.Errorf("%s: fails at the first length: %v", path, after.graph.Eval.Failures[0].Err)
 	}
-	size := after.Sizes
+	size := after.graph.Sizes
 	size.Length = 2 * capacity
-	if e := after.Evaluate(size); len(e.Failures) > len(m.Eval.Failures) {
+	if e := after.graph.Evaluate(size); len(e.Failures) > len(m.graph.Eval.Failures) {
 		t.Errorf("%s: fails at the new length: %s: %v", path, e.Failures[0].Node.Op, e.Failures[0].Err)
 	}
 	return nil

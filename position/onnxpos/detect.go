@@ -7,12 +7,13 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 )
 
 // detector walks a probed graph and collects the places where numbers that
 // depend on position meet the model's state.
 type detector struct {
-	m        *Model
+	m        *site.Graph
 	e        *eval.Evaluator
 	length   int
 	tables   []*addition
@@ -30,7 +31,7 @@ type detector struct {
 
 // detect finds the sites of the model.
 func (m *Model) detect() {
-	d := &detector{m: m, e: m.Eval, length: m.Sizes.Length, rotary: rotary.New(m.Graph), relative: relative.New(m.Graph), queries: map[*onnx.Tensor]bool{}}
+	d := &detector{m: m.graph, e: m.graph.Eval, length: m.graph.Sizes.Length, rotary: rotary.New(m.graph), relative: relative.New(m.graph), queries: map[*onnx.Tensor]bool{}}
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			d.enlarge(s, n)

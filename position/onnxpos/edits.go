@@ -11,12 +11,12 @@ import (
 
 // Edits returns the plan of everything that was recorded.
 func (m *Model) Edits() (patch.Plan, error) {
-	if m.Editor.Changed() {
+	if m.graph.Editor.Changed() {
 		if err := m.sound(); err != nil {
 			return patch.Plan{}, err
 		}
 	}
-	p, err := m.Editor.Plan()
+	p, err := m.graph.Editor.Plan()
 	if err != nil {
 		return p, rows.Refused(err)
 	}
@@ -33,11 +33,11 @@ func (m *Model) sound() error {
 	}
 	for _, s := range m.sites {
 		for _, t := range s.Tables() {
-			if t.Tensor.Len() <= maxScanned || !m.Editor.Replaced(t.Tensor) {
+			if t.Tensor.Len() <= maxScanned || !m.graph.Editor.Replaced(t.Tensor) {
 				continue
 			}
 			if row, column, bad := t.NotFinite(t.Tensor.Len()); bad {
-				return &position.Refusal{Why: fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", m.TensorName(t.Tensor), row, column)}
+				return &position.Refusal{Why: fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", m.graph.TensorName(t.Tensor), row, column)}
 			}
 		}
 	}
@@ -47,7 +47,7 @@ func (m *Model) sound() error {
 // readable refuses a plan whose model file would be larger than readers of protobuf
 // take, where the old one was not.
 func (m *Model) readable(p patch.Plan) error {
-	size := m.File.Size
+	size := m.graph.File.Size
 	for _, e := range p.Edits {
 		if e.File != 0 {
 			continue
@@ -56,7 +56,7 @@ func (m *Model) readable(p patch.Plan) error {
 			size += e.New.Size()
 		}
 	}
-	if size <= maxProtobuf || size <= m.File.Size {
+	if size <= maxProtobuf || size <= m.graph.File.Size {
 		return nil
 	}
 	return &position.Refusal{Why: fmt.Sprintf("the new file would have %d bytes, and readers of protobuf stop at %d", size, maxProtobuf),

@@ -70,7 +70,7 @@ func (f *finder) encodings(looks ...func()) {
 			f.m.giveUp(spent.Error())
 		}
 	}()
-	f.m.Budget.What = "the look for faults"
+	f.m.graph.Budget.What = "the look for faults"
 	for _, look := range looks {
 		if f.m.gaveUp == "" {
 			look()
@@ -96,7 +96,7 @@ func (f *finder) at(t *onnx.Tensor) *report.Where {
 	if t == nil {
 		return nil
 	}
-	w := f.m.Where(t)
+	w := f.m.graph.Where(t)
 	return &w
 }
 
@@ -106,14 +106,14 @@ const onceHint = "have the model exported again, so that every name and tensor s
 func (f *finder) repeats() {
 	rules := map[onnx.RepeatKind]site.Rule{onnx.RepeatInitializer: ruleDuplicateInitializer, onnx.RepeatData: ruleRawAndTyped,
 		onnx.RepeatAttribute: ruleDuplicateAttribute, onnx.RepeatFunction: ruleDuplicateFunction}
-	for _, r := range f.m.File.Repeats {
+	for _, r := range f.m.graph.File.Repeats {
 		f.add(rules[r.Kind], r.What+": readers differ in which one counts", onceHint, f.at(r.Tensor))
 	}
 }
 
 // graphs looks at every graph's nodes.
 func (f *finder) graphs() {
-	f.m.File.Graphs(func(g *onnx.Graph) {
+	f.m.graph.File.Graphs(func(g *onnx.Graph) {
 		w := g.Wiring()
 		made := make([]bool, w.Len())
 		for _, n := range g.Nodes {
@@ -152,22 +152,22 @@ func (f *finder) tables() {
 				continue
 			}
 			seen[t.Tensor] = true
-			f.m.SpendElements(int(min(t.Tensor.Len(), maxScanned)))
+			f.m.graph.SpendElements(int(min(t.Tensor.Len(), maxScanned)))
 			if row, column, bad := t.NotFinite(maxScanned); bad {
-				f.add(ruleTableNotFinite, fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", f.m.TensorName(t.Tensor), row, column),
+				f.add(ruleTableNotFinite, fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", f.m.graph.TensorName(t.Tensor), row, column),
 					"fetch the file again, or take an earlier checkpoint", f.at(t.Tensor))
 			}
 		}
 	}
 	var read map[string]bool // by any graph, made when it is needed
-	f.m.File.Graphs(func(g *onnx.Graph) {
+	f.m.graph.File.Graphs(func(g *onnx.Graph) {
 		w := g.Wiring()
 		for _, t := range g.Initializers {
 			if number, ok := w.Number(t.Name); ok && len(w.Readers(number)) > 0 || !t.Type.IsFloat() || !f.resembles(t) {
 				continue
 			}
 			if read == nil {
-				read = f.m.File.ReadNames()
+				read = f.m.graph.File.ReadNames()
 			}
 			if !read[t.Name] {
 				f.add(ruleUnreadTable, fmt.Sprintf("nothing reads %q, which has the shape of the table in use", t.Name), "", f.at(t))
@@ -201,7 +201,7 @@ type tableShape struct {
 
 // file looks at what the file says of itself.
 func (f *finder) file() {
-	file := f.m.File
+	file := f.m.graph.File
 	if file.IRVersion > knownIR {
 		f.add(ruleVersion, fmt.Sprintf("IR version %d is newer than what is known here (%d)", file.IRVersion, knownIR), "", nil)
 	}
@@ -210,7 +210,7 @@ func (f *finder) file() {
 	}
 	file.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
 		if !t.Type.Known() {
-			f.add(ruleElementType, fmt.Sprintf("constant %q is of element type %d, which is unknown here", f.m.TensorName(t), t.Type), "", f.at(t))
+			f.add(ruleElementType, fmt.Sprintf("constant %q is of element type %d, which is unknown here", f.m.graph.TensorName(t), t.Type), "", f.at(t))
 		}
 	})
 }
@@ -224,7 +224,7 @@ func (f *finder) sharedData() {
 		at     [2]int64
 	}
 	var spans []span
-	f.m.File.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
+	f.m.graph.File.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
 		if t.External() && t.Len() > 0 {
 			spans = append(spans, span{t, t.DataFile(), t.Range()})
 		}
@@ -234,7 +234,7 @@ func (f *finder) sharedData() {
 	})
 	for i := 1; i < len(spans); i++ {
 		if a, b := spans[i-1], spans[i]; a.file == b.file && b.at[0] < a.at[1] {
-			f.add(ruleSharedData, fmt.Sprintf("constants %q and %q lie on the same bytes of %s", f.m.TensorName(a.tensor), f.m.TensorName(b.tensor), a.file), "", f.at(b.tensor))
+			f.add(ruleSharedData, fmt.Sprintf("constants %q and %q lie on the same bytes of %s", f.m.graph.TensorName(a.tensor), f.m.graph.TensorName(b.tensor), a.file), "", f.at(b.tensor))
 		}
 	}
 }
@@ -252,7 +252,7 @@ func (f *finder) bound() {
 			return
 		}
 	}
-	if runs, failure := f.m.Bound(); failure != nil {
+	if runs, failure := f.m.graph.Bound(); failure != nil {
 		f.add(ruleLengthBound, fmt.Sprintf("the graph runs up to %d tokens and not at %d, though its axes are free: %v", runs, runs+1, failure.Err),
 			"it was traced with constants of one length: export it again", nodeWhere(failure.Node))
 	}
@@ -260,14 +260,14 @@ func (f *finder) bound() {
 
 // scales looks at the scales of quantised constants (facts/BAD-INPUTS C18).
 func (f *finder) scales() {
-	for _, s := range f.m.Eval.Scopes() {
+	for _, s := range f.m.graph.Eval.Scopes() {
 		s.Spend(len(s.Graph.Nodes))
 		for _, n := range s.Graph.Nodes {
 			if n.Op != "DequantizeLinear" || s.Tensor(n.Input(0)) == nil {
 				continue
 			}
 			if x, ok := s.Value(n.Input(1)).Scalar(); ok && (!(x > 0) || math.IsInf(x, 0)) {
-				f.add(ruleScale, fmt.Sprintf("the scale of %q is %v", f.m.TensorName(s.Tensor(n.Input(0))), x), "quantise the model again", nodeWhere(n))
+				f.add(ruleScale, fmt.Sprintf("the scale of %q is %v", f.m.graph.TensorName(s.Tensor(n.Input(0))), x), "quantise the model again", nodeWhere(n))
 			}
 		}
 	}

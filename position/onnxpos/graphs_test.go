@@ -124,8 +124,8 @@ func TestPlanarGrid(t *testing.T) {
 	}
 	after := result(t, m, saved(t, rising))
 	table, ok := after.sites[0].(*tableSite)
-	if !ok || table.Len() != 8*16 || after.PatchGrid() != [2]int{8, 16} {
-		t.Fatalf("%v, grid %v", after.sites[0].Encoding().Scheme, after.PatchGrid())
+	if !ok || table.Len() != 8*16 || after.graph.PatchGrid() != [2]int{8, 16} {
+		t.Fatalf("%v, grid %v", after.sites[0].Encoding().Scheme, after.graph.PatchGrid())
 	}
 	row := make([]float64, 4)
 	for _, at := range [][2]int{{3, 5}, {4, 5}, {3, 6}, {4, 10}} {
@@ -656,7 +656,7 @@ func TestSliceLimits(t *testing.T) {
 			continue
 		}
 		after := result(t, m, saved(t, change))
-		after.File.Tensors(func(x *onnx.Tensor, _ *onnx.Graph) {
+		after.graph.File.Tensors(func(x *onnx.Tensor, _ *onnx.Graph) {
 			if got, err := x.Ints(0, x.Len()); x.Name == c.changed && (err != nil || !slices.Equal(got, c.want)) {
 				t.Errorf("%s: %s are %v, want %v (%v)", c.name, c.changed, got, c.want, err)
 			}

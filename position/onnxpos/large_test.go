@@ -101,7 +101,7 @@ func TestALiBiOutOfOrder(t *testing.T) {
 // TestTooLarge finds nothing in a graph for which the budget does not do, says so, and
 // changes nothing.
 func TestTooLarge(t *testing.T) {
-	f := built(t, func(*onnx.NewModel) {}).File
+	f := built(t, func(*onnx.NewModel) {}).graph.File
 	m, err := find(f, eval.NewBudget(t.Context(), 10))
 	if err != nil {
 		t.Fatal(err)
@@ -136,11 +136,11 @@ func TestContextEnds(t *testing.T) {
 	m := built(t, long)
 	ctx, end := context.WithCancel(t.Context())
 	end()
-	if _, err := NewContext(ctx, m.File); !errors.Is(err, context.Canceled) {
+	if _, err := NewContext(ctx, m.graph.File); !errors.Is(err, context.Canceled) {
 		t.Errorf("New: %v", err)
 	}
-	m.Budget = eval.NewBudget(ctx, maxSteps)
-	m.Within(m.Budget)
+	m.graph.Budget = eval.NewBudget(ctx, maxSteps)
+	m.graph.Within(m.graph.Budget)
 	if _, err := position.Extend(m, position.ExtendOptions{Length: 64, Method: "tile"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Extend: %v", err)
 	}

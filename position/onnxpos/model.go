@@ -18,7 +18,7 @@ import (
 
 // Model is an ONNX model as positions see it.
 type Model struct {
-	*site.Graph
+	graph      *site.Graph // as it was probed, and its edits
 	sites      []site.Site
 	attentions []*position.Attention
 	findings   []report.Finding
@@ -51,25 +51,25 @@ func (m *Model) Findings() []report.Finding { return m.findings }
 
 // Describe says what the file is, apart from its encodings.
 func (m *Model) Describe() report.Inspect {
-	r := report.Inspect{Path: m.File.Path, Format: "onnx", Bytes: m.File.Size, Kind: report.KindModel, Files: []report.File{}}
-	if p := m.File.Describe(); p != "" {
+	r := report.Inspect{Path: m.graph.File.Path, Format: "onnx", Bytes: m.graph.File.Size, Kind: report.KindModel, Files: []report.File{}}
+	if p := m.graph.File.Describe(); p != "" {
 		r.Producer = &p
 	}
-	for _, d := range m.File.DataFiles() {
+	for _, d := range m.graph.File.DataFiles() {
 		r.Files = append(r.Files, report.File{Path: d.Path, Bytes: d.Size})
 	}
-	if n := m.FixedLength(); n > 0 {
+	if n := m.graph.FixedLength(); n > 0 {
 		r.Length.Stated = &n
 	}
 	return r
 }
 
 // Close closes the file.
-func (m *Model) Close() error { return m.File.Close() }
+func (m *Model) Close() error { return m.graph.File.Close() }
 
 // NameData tells the model the path at which it will be written, after
 // which its data files are named.
-func (m *Model) NameData(path string) { m.Editor.NameData(path) }
+func (m *Model) NameData(path string) { m.graph.Editor.NameData(path) }
 
 // Attentions are the attentions of the model, in the order of the graph. A graph that
 // is too large to be looked at whole has one that says so.
@@ -97,7 +97,7 @@ func (m *Model) lookForAttentions() (gaveUp string) {
 			gaveUp = spent.Error()
 		}
 	}()
-	m.Budget.What = "the search for attentions"
-	m.attentions = attention.Find(m.Graph, m.sites)
+	m.graph.Budget.What = "the search for attentions"
+	m.attentions = attention.Find(m.graph, m.sites)
 	return ""
 }

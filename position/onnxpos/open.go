@@ -45,7 +45,7 @@ func find(f *onnx.File, budget *eval.Budget) (*Model, error) {
 		return nil, err
 	}
 	p := probe.New(f, budget)
-	m := &Model{Graph: &site.Graph{Probe: p, Editor: rows.NewEditor(f, p.TensorName)}}
+	m := &Model{graph: &site.Graph{Probe: p, Editor: rows.NewEditor(f, p.TensorName)}}
 	if err := m.look(); err != nil {
 		return nil, err
 	}
@@ -69,11 +69,11 @@ func (m *Model) look() (err error) {
 			m.giveUp(spent.Error())
 		}
 	}()
-	m.Budget.What = "evaluating it"
-	m.Run()
-	m.Budget.What = "the search for position encodings"
+	m.graph.Budget.What = "evaluating it"
+	m.graph.Run()
+	m.graph.Budget.What = "the search for position encodings"
 	m.detect()
-	if why := m.Eval.Bounded(); why != "" {
+	if why := m.graph.Eval.Bounded(); why != "" {
 		m.giveUp("the graph is too large to be looked at whole: " + why)
 	}
 	return nil

@@ -25,7 +25,7 @@ func endTables(m *Model, _ *detector) []site.Site {
 		if s.Encoding().Form != report.FormTable {
 			continue
 		}
-		if runs, failure := m.Bound(); failure != nil && strings.HasPrefix(failure.Node.Op, "Gather") {
+		if runs, failure := m.graph.Bound(); failure != nil && strings.HasPrefix(failure.Node.Op, "Gather") {
 			s.SetEnd(runs, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s fails at %d tokens: %v", failure.Node.Title(), runs+1, failure.Err)})
 		}
 	}
@@ -38,7 +38,7 @@ func unexplained(m *Model, _ *detector) []site.Site {
 	if len(m.sites) > 0 {
 		return nil
 	}
-	runs, failure := m.Bound()
+	runs, failure := m.graph.Bound()
 	if failure == nil || !strings.HasPrefix(failure.Node.Op, "Gather") {
 		return nil
 	}
@@ -177,7 +177,7 @@ func unread(m *Model, d *detector) []site.Site {
 // single position of the first one, and looks for encodings again. It reports
 // whether it did.
 func (m *Model) enlargePicture() bool {
-	if m.vanished() == nil || !m.Enlarge() {
+	if m.vanished() == nil || !m.graph.Enlarge() {
 		return false
 	}
 	m.detect()

@@ -14,10 +14,10 @@ import (
 // Parts lists the constants, nodes and declared values of the model.
 func (m *Model) Parts() ([]position.Part, error) {
 	p := parts{m: m, tensors: m.positionTensors(), seen: map[string]int{}}
-	properties := m.File.Properties()
+	properties := m.graph.File.Properties()
 	p.add(position.Part{Kind: "value", Name: "properties of the model", Size: properties.Size(), Open: properties.Open})
-	m.File.Graphs(p.graph)
-	for _, fn := range m.File.Functions {
+	m.graph.File.Graphs(p.graph)
+	for _, fn := range m.graph.File.Functions {
 		p.add(position.Part{Kind: "function", Name: fn.Domain + "." + fn.Name, Head: fmt.Sprintf("%q to %q with %q, %v", fn.Inputs, fn.Outputs, fn.Attributes, fn.Opsets), Open: nothing})
 	}
 	return p.out, p.err
@@ -89,7 +89,7 @@ func (p *parts) tensor(name string, t *onnx.Tensor) {
 		}
 	}
 	part := position.Part{Kind: "tensor", Name: name, Head: fmt.Sprintf("%s %v", t.Type, t.Dims), Size: src.Size(), Open: src.Open,
-		Where: p.m.Where(t), Sites: p.tensors[t], Dims: t.Dims, Position: p.tensors[t] != nil || strings.HasPrefix(t.Name, madePrefix)}
+		Where: p.m.graph.Where(t), Sites: p.tensors[t], Dims: t.Dims, Position: p.tensors[t] != nil || strings.HasPrefix(t.Name, madePrefix)}
 	if mask := isSquare(t) && isMask(t); !part.Position && (mask || isLengthLike(t)) {
 		part.Position = true
 		part.Buffer = &position.Buffer{Dims: t.Dims, Width: t.Type.Bits() / 8, Integer: t.Type.IsInteger()}
@@ -106,7 +106,7 @@ const maxFolded = 1 << 24
 // hasLength reports whether a constant of floating-point numbers has an axis of the
 // fixed length of the model.
 func (m *Model) hasLength(t *onnx.Tensor) bool {
-	n := int64(m.FixedLength())
+	n := int64(m.graph.FixedLength())
 	return n > 1 && t.Type.IsFloat() && t.Type.Bits() <= 32 && slices.Contains(t.Dims, n) && t.Len() <= maxFolded
 }
 

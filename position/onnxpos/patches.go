@@ -196,5 +196,5 @@ func (m *Model) laterPatches(tables []*tableSite) {
 		}
 		patches = t.patches
 	}
-	m.Patches = patches
+	m.graph.Patches = patches
 }

@@ -19,11 +19,11 @@ import (
 // that it has none, where the axes of its values prove it, else that this is
 // unknown, naming the node that stands in the way.
 func (m *Model) withoutEncoding() site.Site {
-	if len(m.Eval.Failures) > 0 {
-		f := m.Eval.Failures[0]
+	if len(m.graph.Eval.Failures) > 0 {
+		f := m.graph.Eval.Failures[0]
 		return unknownAt(f.Node.Title(), fmt.Sprintf("the graph could not be evaluated with %s, which were tried: %v", m.tried(), f.Err))
 	}
-	l := axes.Pass(m.Eval, m.input)
+	l := axes.Pass(m.graph.Eval, m.input)
 	switch {
 	case len(l.Meetings) > 0:
 		at := l.Meetings[0]
@@ -64,19 +64,19 @@ func unknownAt(node, why string) *site.Other {
 
 // tried is the size of the probe in words.
 func (m *Model) tried() string {
-	if m.ImageInput() != nil && m.TokenInput() == nil {
-		return fmt.Sprintf("pictures of %d×%d pixels", m.Sizes.Image, m.Sizes.Image)
+	if m.graph.ImageInput() != nil && m.graph.TokenInput() == nil {
+		return fmt.Sprintf("pictures of %d×%d pixels", m.graph.Sizes.Image, m.graph.Sizes.Image)
 	}
-	return fmt.Sprintf("%d positions", m.Sizes.Length)
+	return fmt.Sprintf("%d positions", m.graph.Sizes.Length)
 }
 
 // vanished finds a convolution or pooling that leaves a single position of a
 // picture whose size is free: at larger sizes there would be more.
 func (m *Model) vanished() *onnx.Node {
-	if !m.FreeImage() {
+	if !m.graph.FreeImage() {
 		return nil
 	}
-	for _, s := range m.Eval.Scopes() {
+	for _, s := range m.graph.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if !n.IsConvolution() && n.Op != "MaxPool" && n.Op != "AveragePool" {
 				continue
@@ -153,7 +153,7 @@ func (m *Model) channelAxis(in *onnx.ValueInfo) (axis int, convolved bool) {
 	for i := range axesOf {
 		axesOf[i] = i
 	}
-	s := m.Eval.Main
+	s := m.graph.Eval.Main
 	name := in.Name
 	for range 16 { // hostile graphs have circles
 		var next *onnx.Node

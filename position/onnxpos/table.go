@@ -38,11 +38,11 @@ func findTables(m *Model, d *detector) []site.Site {
 	byTensor := map[*onnx.Tensor]*tableSite{}
 	var runtime *tableSite
 	var all []*tableSite
-	copies := tableCopies{m: m.Graph}
+	copies := tableCopies{m: m.graph}
 	for _, a := range d.tables {
 		if a.source.Trig != nil {
 			if runtime == nil {
-				runtime = &tableSite{m: m.Graph}
+				runtime = &tableSite{m: m.graph}
 				all = append(all, runtime)
 			}
 			runtime.uses = append(runtime.uses, a)
@@ -57,7 +57,7 @@ func findTables(m *Model, d *detector) []site.Site {
 			byTensor[a.source.Tensor] = twin
 			continue
 		}
-		site := &tableSite{m: m.Graph, uses: []*addition{a}}
+		site := &tableSite{m: m.graph, uses: []*addition{a}}
 		byTensor[a.source.Tensor] = site
 		all = append(all, site)
 	}

@@ -15,14 +15,7 @@ type lengthChange struct{ *length.Change }
 // hold the length, so that the graph runs at the new one.
 func (m *Model) SetLength(old, new int) (err error) {
 	defer m.caught(&err)
-	return length.New(m.Graph, m.sites, old, new, doubts).SetLength()
-}
-
-// SetGrid changes what hangs on the picture's size: position ids, shape
-// constants, fixed dimensions.
-func (m *Model) SetGrid(old, new [2]int) (err error) {
-	defer m.caught(&err)
-	return length.New(m.Graph, m.sites, 0, 0, doubts).SetGrid(old, new)
+	return length.New(m.graph, m.sites, old, new, doubts).SetLength()
 }
 
 // doubts asks doubts.go.
