@@ -32,7 +32,7 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 	state, added := s.Value(stateName), s.Value(addedName)
 	if !added.Known() && trace.IsScores(s, n.Output(0)) {
 		if name, ok := gated(s, addedName); ok {
-			d.relative.Bias(s, n, name, state)
+			d.relative.Bias(s, n, name)
 		} else {
 			d.relative.Large(s, n, addedName, added)
 		}
@@ -49,7 +49,7 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 		return
 	}
 	if trace.IsScores(s, n.Output(0)) {
-		d.relative.Scores(s, n, stateName, addedName)
+		d.relative.Bias(s, n, addedName)
 		return
 	}
 	if rank < 2 || len(state.Shape) > 3 || len(state.Shape) < 2 {
@@ -572,6 +572,6 @@ func (d *detector) withoutQueries() {
 func (d *detector) attentionBias(s *eval.Scope, n *onnx.Node, name string) {
 	if name != "" {
 		d.read(s, n, name)
-		d.relative.Bias(s, n, name, eval.Unknown())
+		d.relative.Bias(s, n, name)
 	}
 }

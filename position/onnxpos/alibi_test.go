@@ -128,14 +128,14 @@ func noEffect(t *testing.T, name string, s site.Site) {
 			}
 		}
 	case *rotary.Site:
-		n := s.Scheme.Pairs()
+		n := s.Encoding().Scheme.(schemes.Rotary).Pairs()
 		cos, sin := make([]float64, n), make([]float64, n)
 		if err := s.Rotation(7, 8, cos, sin); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		for i := range n {
 			if cos[i] != 1 || sin[i] != 0 {
-				t.Errorf("%s: still turns: %v", name, s.Scheme)
+				t.Errorf("%s: still turns: %v", name, s.Encoding().Scheme)
 				return
 			}
 		}

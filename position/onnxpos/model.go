@@ -1,6 +1,7 @@
 // Package onnxpos finds the places where an ONNX graph encodes position and
-// changes them: one file a mechanism, each with the patterns to find it and
-// the edits to hold new numbers.
+// changes them. Model is a file as positions see it; mechanisms.go lists the ways
+// to encode positions, each with the search for it. Tables that are added to the
+// state are here; the packages below have the others, and the change of length.
 //
 // New evaluates the graph at a small length (package onnx/eval) and judges
 // values and structure; internal names decide nothing, since exporters erase

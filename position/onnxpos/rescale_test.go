@@ -73,7 +73,7 @@ func rescale(t *testing.T, path, name string, o position.RescaleOptions) (change
 			if !ok || position.ID(i) != change.Encoding {
 				continue
 			}
-			want := position.RotaryOf(*change.To, old.Scheme)
+			want := position.RotaryOf(*change.To, old.Encoding().Scheme.(schemes.Rotary))
 			// Encodings that differed only in what was changed are one now.
 			at := min(i, len(after.sites)-1)
 			now, ok := after.sites[at].(*rotary.Site)
@@ -110,12 +110,12 @@ func sameRotation(t *testing.T, what string, want schemes.Rotary, now *rotary.Si
 		rotator.Row(float64(p), wantCos, wantSin)
 		for i := range n {
 			if math.Abs(cos[i]-wantCos[i]) > tolerance || math.Abs(sin[i]-wantSin[i]) > tolerance {
-				t.Errorf("%s: position %d, pair %d turns by (%g, %g), want (%g, %g) of %v; found %v", what, p, i, cos[i], sin[i], wantCos[i], wantSin[i], want, now.Scheme)
+				t.Errorf("%s: position %d, pair %d turns by (%g, %g), want (%g, %g) of %v; found %v", what, p, i, cos[i], sin[i], wantCos[i], wantSin[i], want, now.Encoding().Scheme)
 				return
 			}
 		}
 	}
-	got := now.Scheme
+	got := now.Encoding().Scheme.(schemes.Rotary)
 	if got.Dim != want.Dim || got.Layout != want.Layout || math.Abs(got.Amplitude()-want.Amplitude()) > 2e-3 {
 		t.Errorf("%s: found %v, want %v", what, got, want)
 	}

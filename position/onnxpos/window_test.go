@@ -137,8 +137,8 @@ func TestWindowsOfExports(t *testing.T) {
 		m := opened(t, filepath.Join(corpus, "onnx", file))
 		for _, s := range m.sites {
 			r := s.(*rotary.Site)
-			if got := r.Window(); got != want[r.Scheme.Base] {
-				t.Errorf("%s: base %g has a window of %d, want %d", file, r.Scheme.Base, got, want[r.Scheme.Base])
+			if got := r.Window(); got != want[r.Encoding().Scheme.(schemes.Rotary).Base] {
+				t.Errorf("%s: base %g has a window of %d, want %d", file, r.Encoding().Scheme.(schemes.Rotary).Base, got, want[r.Encoding().Scheme.(schemes.Rotary).Base])
 			}
 		}
 	}

@@ -26,10 +26,10 @@ import (
 // length; each node that fails names the constants to grow
 // (facts/ONNX-PATTERNS §7).
 type Change struct {
-	Graph    *site.Graph
+	Graph    *site.Graph // as it is in the file
 	sites    []site.Site
 	doubted  Doubts
-	old, New int
+	old, New int // positions
 	sizes    probe.Sizes
 	Image    [2]int       // height and width of the new picture; zeros: no change of it
 	Frames   int          // of the new recording; 0: no change of it
@@ -292,6 +292,8 @@ func (c *Change) problem() (*eval.Failure, int64) {
 	return nil, throughBoth
 }
 
+// Refuse is the refusal of the change for what goes wrong at a node; a constant that
+// is too large to be grown explains it better, where there is one.
 func (c *Change) Refuse(n *onnx.Node, why string) error {
 	if *c.large != "" {
 		return &position.Refusal{Why: fmt.Sprintf("the graph cannot run at %d: %s", c.New, *c.large), Instead: "a lesser length, or export the model again with a mask that it computes"}

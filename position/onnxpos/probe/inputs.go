@@ -13,8 +13,8 @@ const probeToken = 7
 
 // Sizes are the sizes at which a graph is probed.
 type Sizes struct {
-	Batch, Length, past int
-	Image               int    // height and width of free image axes
+	Batch, Length, past int    // sequences, new tokens (samples of a recording), cached tokens
+	Image               int    // height and width of free image axes, in pixels
 	counting            string // the integer input that is fed 0, 1, 2 … besides position ids
 }
 

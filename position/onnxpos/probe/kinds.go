@@ -95,6 +95,8 @@ func (p *Probe) Recording() *onnx.ValueInfo {
 	return nil
 }
 
+// IsConstant reports whether a name of the main graph is an initializer: an input of
+// that name has a default value, and is none that callers give.
 func (p *Probe) IsConstant(name string) bool {
 	return p.File.Graph.Initializer(name) != nil
 }

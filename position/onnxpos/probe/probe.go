@@ -18,7 +18,7 @@ import (
 // It answers questions about the graph as it is in the file, not about what edits
 // make of it, and may be used by one goroutine at a time.
 type Probe struct {
-	File    *onnx.File
+	File    *onnx.File      // that it evaluates
 	Sizes   Sizes           // of the first probe
 	Eval    *eval.Evaluator // the graph at these sizes; nil while they are being chosen
 	first   *eval.Evaluator // of all: what no input changes is taken from it

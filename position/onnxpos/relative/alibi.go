@@ -51,7 +51,7 @@ func fitSlopes(slopes []float64) (a schemes.ALiBi, worst, scale float64, ok bool
 const roundedSlope = 2e-6
 
 func (m *Search) alibiSite(uses []*bias) *ALiBi {
-	a := &ALiBi{m: m.Graph, uses: uses, scale: 1}
+	a := &ALiBi{m: m.graph, uses: uses, scale: 1}
 	seen := map[*onnx.Tensor]bool{}
 	slopes, _ := uses[0].slopes()
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondContinues}
@@ -80,14 +80,14 @@ func (m *Search) alibiSite(uses []*bias) *ALiBi {
 			switch {
 			case src.Indexed != nil:
 				e.Form, e.Beyond, e.Capacity = report.FormTable, report.BeyondError, n
-			case m.FixedLength() > 1 && n == m.FixedLength():
+			case m.graph.FixedLength() > 1 && n == m.graph.FixedLength():
 				e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, n
 			default:
 				continue
 			}
 			seen[src.Tensor] = true
 			a.tables = append(a.tables, src)
-			e.Where = append(e.Where, m.Where(src.Tensor))
+			e.Where = append(e.Where, m.graph.Where(src.Tensor))
 		}
 	}
 	if e.Form == report.FormRuntime {
@@ -107,6 +107,7 @@ func (a *ALiBi) Bias(head, query, key, length int) (float64, error) {
 	return -slopes[head] * a.scale * math.Abs(float64(query-key)), nil
 }
 
+// Overlay tells of tables that were made longer.
 func (a *ALiBi) Overlay(into map[*onnx.Tensor]*eval.Value) {
 	if a.held == 0 {
 		return

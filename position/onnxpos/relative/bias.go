@@ -19,19 +19,15 @@ type bias struct {
 	heads [][][]float64 // head, query, key
 }
 
-// Scores looks at what is added to scores.
-func (m *Search) Scores(s *eval.Scope, n *onnx.Node, scores, added string) {
-	state := s.Value(scores)
-	m.Bias(s, n, added, state)
-}
-
-func (m *Search) Bias(s *eval.Scope, n *onnx.Node, name string, state *eval.Value) {
+// Bias looks at a value that a node adds to attention scores: known numbers that are
+// more than a mask are kept for Biases.
+func (m *Search) Bias(s *eval.Scope, n *onnx.Node, name string) {
 	v := s.Value(name)
 	if !v.Known() || v.Floats == nil || len(v.Shape) < 2 || v.Len() < 2 {
 		return
 	}
 	heads := eval.Ask(v, "heads", func() [][][]float64 {
-		m.SpendElements(v.Len())
+		m.graph.SpendElements(v.Len())
 		if heads := headsOf(v); !onlyMask(heads) {
 			return heads
 		}
@@ -169,7 +165,7 @@ func linear(m [][]float64) (slope float64, ok bool) {
 	return slope, true
 }
 
-// addBiases makes sites of the biases: linear ones are ALiBi, gathered ones
+// Biases makes sites of the biases: linear ones are ALiBi, gathered ones
 // T5's buckets, constant ones relative tables.
 func (m *Search) Biases() []site.Site {
 	var linear, whole []*bias

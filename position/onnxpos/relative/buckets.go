@@ -30,7 +30,7 @@ var bucketLengths = []int{300, 128, 64, 32, 16}
 // bucketIndex computes an index at the longest length at which it is known.
 func (m *Search) bucketIndex(s *eval.Scope, name string) *eval.Value {
 	for _, length := range bucketLengths {
-		if v := m.Longer(s, name, length); v != nil && v.Known() && v.Ints != nil && len(v.Shape) >= 2 {
+		if v := m.graph.Longer(s, name, length); v != nil && v.Known() && v.Ints != nil && len(v.Shape) >= 2 {
 			return v
 		}
 	}
@@ -53,12 +53,12 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 	if table == nil || len(table.Dims) != 2 || index == nil {
 		return nil
 	}
-	site := &Buckets{m: m.Graph, table: table, values: s.Value(n.Input(0))}
+	site := &Buckets{m: m.graph, table: table, values: s.Value(n.Input(0))}
 	shape := index.Shape
 	queries, keys := shape[len(shape)-2], shape[len(shape)-1]
 	for _, ahead := range keysAhead(queries, keys) {
 		r := eval.Once(s, fmt.Sprintf("buckets of %d rows, %d ahead", table.Dims[0], ahead), n.Input(1), func() bucketsBy {
-			m.Budget.Spend(fitSteps)
+			m.graph.Budget.Spend(fitSteps)
 			by, ok := distances(index.Ints, queries, keys, ahead)
 			if !ok {
 				return bucketsBy{}
@@ -77,7 +77,7 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 		return nil // no logarithmic buckets: a table by distance
 	}
 	site.Told = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
-		Where: []report.Where{m.Where(table)}, Dtype: "",
+		Where: []report.Where{m.graph.Where(table)}, Dtype: "",
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s gathers a bias by bucket of relative distance", n.Title())}}}
 	site.bounded(s, n.Input(1))
 	return site

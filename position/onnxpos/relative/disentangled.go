@@ -17,7 +17,7 @@ import (
 // Disentangled finds DeBERTa's terms: scores against a table of distances,
 // picked by GatherElements with indices made from positions.
 func (m *Search) Disentangled() site.Site {
-	for _, s := range m.Eval.Scopes() {
+	for _, s := range m.graph.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if n.Op != "GatherElements" {
 				continue
@@ -48,7 +48,7 @@ func (m *Search) disentangledSite(s *eval.Scope, n *onnx.Node, rows int) site.Si
 	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2, MaxDistance: BucketsFarthest(s, n.Input(1), index, rows)}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " picks scores against a table by bucket of distance"}}}
-	if other.MaxDistance == 0 && m.FixedLength() > 0 && index != nil && index.Shape[len(index.Shape)-1] > rows/4+1 { // the logarithm was folded
+	if other.MaxDistance == 0 && m.graph.FixedLength() > 0 && index != nil && index.Shape[len(index.Shape)-1] > rows/4+1 { // the logarithm was folded
 		for _, far := range fit.UsualDistances(rows, rows/4) {
 			if deberta(index, rows, far) {
 				other.MaxDistance = far

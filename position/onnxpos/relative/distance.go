@@ -22,15 +22,15 @@ func (m *Search) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int)
 	table, index := trace.Stored(s, gather.Input(0)), s.Value(gather.Input(1))
 	rows := int(table.Dims[gatherAxis(gather, table)])
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, Heads: heads}
-	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.Where(table)}, Dtype: table.Type.String(),
+	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.graph.Where(table)}, Dtype: table.Type.String(),
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s picks a row by the difference of positions; %s uses it on scores", gather.Title(), use.Title())}}}
-	if window := windowOf(index, rows); window != nil || m.ImageInput() != nil && !alongLine(index) {
+	if window := windowOf(index, rows); window != nil || m.graph.ImageInput() != nil && !alongLine(index) {
 		other.Window = window
 		e.Scheme, e.Beyond = other, report.BeyondError
 		return site.NewOther(e), true
 	}
 	// Far enough out, clipped distances stay inside the table; others leave it.
-	probe := m.Further(s, gather.Input(1), rows+2)
+	probe := m.graph.Further(s, gather.Input(1), rows+2)
 	inside := probe != nil && probe.Known() && len(probe.Ints) > 0
 	if inside {
 		inside = int(slices.Max(probe.Ints)) < rows && slices.Min(probe.Ints) >= 0
@@ -94,7 +94,7 @@ func windowOf(index *eval.Value, rows int) []int {
 // Vectors finds tables of vectors by distance that queries or keys are
 // multiplied with.
 func (m *Search) Vectors() site.Site {
-	for _, s := range m.Eval.Scopes() {
+	for _, s := range m.graph.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if n.Op != "MatMul" && n.Op != "Einsum" {
 				continue
@@ -237,14 +237,14 @@ func (m *Search) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *e
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies the state by vectors that depend on the distance of %d positions alone", n.Title(), v.Shape[k-3])}}}
 	for _, src := range trace.Sources(s, name) {
 		if t := src.Tensor; t != nil && len(t.Dims) >= 2 && t.Type.IsFloat() {
-			e.Where = append(e.Where, m.Where(t))
+			e.Where = append(e.Where, m.graph.Where(t))
 			if t.Len() == int64(v.Len()) {
 				e.Form = report.FormBaked
 			}
 		}
 	}
-	if m.FixedLength() > 0 {
-		e.Capacity, e.Beyond = m.FixedLength(), report.BeyondError
+	if m.graph.FixedLength() > 0 {
+		e.Capacity, e.Beyond = m.graph.FixedLength(), report.BeyondError
 	} else if e.Form == report.FormBaked {
 		e.Beyond = report.BeyondError
 	}
@@ -254,7 +254,7 @@ func (m *Search) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *e
 // window is the height and width of which a bias between n positions is, and
 // whether a class token is among them.
 func (m *Search) window(n int) (window []int, tokens int) {
-	h, w := m.PatchesIn(m.Eval)
+	h, w := m.graph.PatchesIn(m.graph.Eval)
 	side := int(math.Sqrt(float64(n)) + 0.5)
 	switch {
 	case h > 1 && h*w == n:
@@ -333,7 +333,7 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 	}
 	e := position.Encoding{Scheme: other, Form: report.FormBaked, Beyond: report.BeyondError,
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", u.node.Title(), n, len(u.heads[0][0]), len(uses))}}}
-	if m.FixedLength() == n { // of text: nothing else says how far it goes
+	if m.graph.FixedLength() == n { // of text: nothing else says how far it goes
 		e.Capacity = n
 	}
 	seen := map[*onnx.Tensor]bool{}
@@ -341,11 +341,11 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 		for _, src := range trace.Sources(use.scope, use.name) {
 			if src.Tensor != nil && len(src.Tensor.Dims) > 1 && !seen[src.Tensor] {
 				seen[src.Tensor] = true
-				e.Where = append(e.Where, m.Where(src.Tensor))
+				e.Where = append(e.Where, m.graph.Where(src.Tensor))
 			}
 		}
 	}
-	if window == nil || m.ImageInput() == nil {
+	if window == nil || m.graph.ImageInput() == nil {
 		if folded := u.folded(e); folded != nil {
 			return folded
 		}

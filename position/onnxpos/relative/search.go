@@ -10,13 +10,14 @@ import (
 )
 
 // Search looks for encodings of the distance of query and key in a graph.
-// While the graph is walked it is told of what is added to scores (bias, Large,
-// Scores); afterwards it is asked for the sites.
+// While the graph is walked it is told of what is added to scores (Bias, Large);
+// afterwards it is asked for the sites, one method a mechanism. It does not change the
+// graph.
 type Search struct {
-	*site.Graph
+	graph  *site.Graph
 	biases []*bias
 	sites  []site.Site
 }
 
 // New begins a search.
-func New(g *site.Graph) *Search { return &Search{Graph: g} }
+func New(g *site.Graph) *Search { return &Search{graph: g} }

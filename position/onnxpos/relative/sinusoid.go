@@ -18,7 +18,7 @@ import (
 // Sinusoid finds sines and cosines of distances that are multiplied by
 // weights, as in Transformer-XL, XLNet and Conformers (facts/ONNX-PATTERNS §3).
 func (m *Search) Sinusoid() site.Site {
-	for _, s := range m.Eval.Scopes() {
+	for _, s := range m.graph.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if n.Op != "MatMul" && n.Op != "Einsum" && n.Op != "Gemm" && n.Op != "MatMulInteger" || len(n.Inputs) < 2 {
 				continue
@@ -49,7 +49,7 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 		return nil
 	}
 	rows := eval.Ask(v, "rows", func() rows.Matrix {
-		m.SpendElements(v.Len())
+		m.graph.SpendElements(v.Len())
 		return trace.RowsOf(v, axis)
 	})
 	form := report.FormBaked
@@ -71,7 +71,7 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 		return relativeSinusoids{base, ok}
 	})
 	base, ok := found.base, found.ok
-	if !ok && (trig == nil || m.ImageInput() != nil) { // of a picture's rows and columns (Conditional DETR)
+	if !ok && (trig == nil || m.graph.ImageInput() != nil) { // of a picture's rows and columns (Conditional DETR)
 		return nil
 	}
 	if cut != nil && trig == nil {
@@ -81,7 +81,7 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 	e := position.Encoding{Scheme: other, Form: form, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " multiplies sines and cosines of distances by weights"}}}
 	if form == report.FormBaked {
-		e.Beyond, e.Capacity = report.BeyondError, m.Sizes.Length
+		e.Beyond, e.Capacity = report.BeyondError, m.graph.Sizes.Length
 	}
 	return site.NewOther(e)
 }
@@ -92,7 +92,7 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 // runs and is wrong (facts/ONNX-PATTERNS §8).
 func (m *Search) relativeCut(n *onnx.Node, src trace.Source, dim int, base float64) site.Site {
 	e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeRelativeSinusoid, Dim: dim, Base: base}, Form: report.FormTable,
-		Capacity: int(src.Tensor.Dims[src.Axis]+1) / 2, Beyond: report.BeyondError, Where: []report.Where{m.Where(src.Tensor)},
+		Capacity: int(src.Tensor.Dims[src.Axis]+1) / 2, Beyond: report.BeyondError, Where: []report.Where{m.graph.Where(src.Tensor)},
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies sines and cosines of distances by weights; %s cuts them out of a table", n.Title(), src.Indexed.Title())}}}
 	if from := src.Indexed.Input(1); from != "" && !trace.Clamped(src.Scope, from) {
 		e.Beyond = report.BeyondWrong

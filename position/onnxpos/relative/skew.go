@@ -18,7 +18,7 @@ import (
 // from distances to keys by a Reshape that swaps two sizes, of which a Slice
 // drops the first row (Huang et al. 2018, §3.4.1; Dai et al. 2019, appendix B).
 func (m *Search) Skewed() site.Site {
-	for _, s := range m.Eval.Scopes() {
+	for _, s := range m.graph.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if n.Op != "Reshape" {
 				continue
@@ -136,7 +136,7 @@ func (m *Search) windowTable(s *eval.Scope, product *onnx.Node, name string, dis
 		s, name = at, n.Input(0)
 	}
 	if t := s.Tensor(name); t != nil && len(t.Dims) >= 2 {
-		e.Where, e.Dtype = append(e.Where, m.Where(t)), t.Type.String()
+		e.Where, e.Dtype = append(e.Where, m.graph.Where(t)), t.Type.String()
 		if n := int(t.Dims[len(t.Dims)-2]); n%2 == 1 && n > rows { // more than this length has distances
 			rows = n
 		}
@@ -144,8 +144,8 @@ func (m *Search) windowTable(s *eval.Scope, product *onnx.Node, name string, dis
 			e.Form = report.FormBaked
 		}
 	}
-	if m.FixedLength() > 0 {
-		e.Capacity, e.Beyond = m.FixedLength(), report.BeyondError
+	if m.graph.FixedLength() > 0 {
+		e.Capacity, e.Beyond = m.graph.FixedLength(), report.BeyondError
 	}
 	e.Scheme = schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, MaxDistance: rows / 2}
 	return site.NewOther(e)
@@ -184,7 +184,7 @@ func distanceProduct(s *eval.Scope, name string) (*onnx.Node, *eval.Scope, strin
 // constants of one length, where a product of sines and cosines with weights can
 // be told from trained rows.
 func (m *Search) skewTable(s *eval.Scope, product *onnx.Node, name string) site.Site {
-	e := position.Encoding{Form: report.FormBaked, Beyond: report.BeyondError, Capacity: m.FixedLength(),
+	e := position.Encoding{Form: report.FormBaked, Beyond: report.BeyondError, Capacity: m.graph.FixedLength(),
 		Evidence: []report.Evidence{{Kind: "structure", Says: product.Title() + " multiplies the state by a vector for each distance, and a Reshape brings them to their keys"}}}
 	other := schemes.Other{Kind: report.SchemeRelativeTable}
 	for _, src := range trace.Sources(s, name) {
@@ -192,7 +192,7 @@ func (m *Search) skewTable(s *eval.Scope, product *onnx.Node, name string) site.
 		if t == nil || len(t.Dims) < 2 || !t.Type.IsFloat() && src.Scale == 0 {
 			continue
 		}
-		e.Where, e.Dtype = append(e.Where, m.Where(t)), t.Type.String()
+		e.Where, e.Dtype = append(e.Where, m.graph.Where(t)), t.Type.String()
 		if src.Indexed != nil {
 			m.cutTable(&e, &other, int(t.Dims[src.Axis]))
 			break
@@ -209,7 +209,7 @@ func (m *Search) skewTable(s *eval.Scope, product *onnx.Node, name string) site.
 		}
 		break
 	}
-	if m.FixedLength() == 0 && e.Capacity == 0 {
+	if m.graph.FixedLength() == 0 && e.Capacity == 0 {
 		e.Beyond = report.BeyondContinues
 		if e.Form == report.FormBaked {
 			e.Form = report.FormRuntime
@@ -234,13 +234,13 @@ func widths(dims []int64) []int {
 // has distances.
 func (m *Search) cutTable(e *position.Encoding, other *schemes.Other, rows int) {
 	e.Form, e.Capacity, other.Rows = report.FormTable, rows, rows
-	if m.FixedLength() > 0 {
+	if m.graph.FixedLength() > 0 {
 		return
 	}
-	if rows > 2 && m.FailsAt(rows) != nil { // a row for each distance in both directions
+	if rows > 2 && m.graph.FailsAt(rows) != nil { // a row for each distance in both directions
 		e.Capacity = (rows + 1) / 2
 	}
-	if m.FailsAt(e.Capacity+1) == nil {
+	if m.graph.FailsAt(e.Capacity+1) == nil {
 		e.Beyond = report.BeyondWrong
 	}
 }

@@ -18,7 +18,7 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 	use := r.uses[0]
 	frequencies, baked := r.frequencies(use)
 	if frequencies == nil {
-		r.Scheme = schemes.Rotary{Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
+		r.scheme = schemes.Rotary{Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
 		return
 	}
 	if baked {
@@ -39,30 +39,30 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 			result = fit.InverseFrequencies(frequencies, coarse, fit.Options{Amplitude: r.amplitude})
 		}
 	}
-	r.Scheme = result.Rotary
+	r.scheme = result.Rotary
 	long, original, switched := r.switched(frequencies)
 	switch {
 	case switched:
 		const base = 10000.0 // lists of factors are relative to it (contract of the report)
-		r.Scheme = schemes.Rotary{Base: base, Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original,
+		r.scheme = schemes.Rotary{Base: base, Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original,
 			AttentionFactor: r.amplitude, ShortFactor: factors(frequencies, base), LongFactor: factors(long, base), Frequencies: frequencies, LongFrequencies: long}}
 		result.Residual, result.Also = 0, nil
-	case (!result.OK || r.Scheme.Scaling.Type == schemes.ScalingCustom) && r.gridInUse(e, TrigPrecision(r.trig)):
+	case (!result.OK || r.scheme.Scaling.Type == schemes.ScalingCustom) && r.gridInUse(e, TrigPrecision(r.trig)):
 		for _, t := range r.trig {
 			e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
 		}
 		return
 	case !result.OK:
-		r.Scheme = schemes.Rotary{Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingCustom, Frequencies: frequencies}}
+		r.scheme = schemes.Rotary{Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingCustom, Frequencies: frequencies}}
 	}
-	if s := &r.Scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil {
+	if s := &r.scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil {
 		// One list of factors is what the graph computes at every length.
-		s.ShortFactor, s.LongFactor = factors(frequencies, r.Scheme.Base), nil
+		s.ShortFactor, s.LongFactor = factors(frequencies, r.scheme.Base), nil
 	}
 	for _, t := range r.trig {
 		e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
 	}
-	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "frequencies are " + r.Scheme.String(), Residual: site.Residual(result.Residual)})
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "frequencies are " + r.scheme.String(), Residual: site.Residual(result.Residual)})
 	for _, also := range result.Also {
 		e.Also = append(e.Also, report.Reading{Scheme: also.Name(), Parameters: position.Parameters(also), Why: "it fits as well"})
 	}

@@ -20,11 +20,11 @@ func (r *Site) Hold(want position.Want) error {
 	if !ok {
 		return &position.Refusal{Why: "a rotary encoding cannot hold " + fmt.Sprint(want.Scheme), Instead: "choose a rotary scheme"}
 	}
-	if r.Scheme.Grid != nil {
+	if r.scheme.Grid != nil {
 		return &position.Refusal{Why: "cosines and sines turn an image's patches by their rows and columns", Instead: "export the model for the wanted picture"}
 	}
 	same := r.sameNumbers(scheme)
-	if len(r.Caches) > 0 {
+	if len(r.caches) > 0 {
 		return r.holdCaches(scheme, want.Positions, same)
 	}
 	if r.Told.Form == report.FormBaked {
@@ -81,7 +81,7 @@ func (r *Site) holdAngles(positions int, same bool) error {
 
 // sameNumbers reports whether a scheme asks for the numbers that are there.
 func (r *Site) sameNumbers(s schemes.Rotary) bool {
-	now := r.Scheme.InverseFrequencies()
+	now := r.scheme.InverseFrequencies()
 	then := s.InverseFrequencies()
 	if len(now) != len(then) || math.Abs(s.Amplitude()-r.currentAmplitude()) > 1e-9+1e-6*math.Abs(s.Amplitude()) {
 		return false
@@ -102,10 +102,10 @@ func (r *Site) currentAmplitude() float64 {
 }
 
 func (r *Site) holdCaches(scheme schemes.Rotary, positions int, same bool) error {
-	if !same && (r.short != nil || slices.ContainsFunc(r.Caches, func(c *rows.Cache) bool { return c.Ahead > 0 })) {
+	if !same && (r.short != nil || slices.ContainsFunc(r.caches, func(c *rows.Cache) bool { return c.Ahead > 0 })) {
 		return &position.Refusal{Why: "the file switches between a short and a long cache", Instead: "export the model again with the wanted scaling"}
 	}
-	for _, c := range r.Caches {
+	for _, c := range r.caches {
 		if !c.Fitted {
 			return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.TensorName(c.Cos.Tensor)),
 				Instead: "export the model with a longer cache"}
@@ -114,7 +114,7 @@ func (r *Site) holdCaches(scheme schemes.Rotary, positions int, same bool) error
 	if r.held = positions; positions == 0 {
 		r.held = r.Told.Capacity
 	}
-	for _, c := range r.Caches {
+	for _, c := range r.caches {
 		if c == r.short {
 			continue
 		}
@@ -128,7 +128,7 @@ func (r *Site) holdCaches(scheme schemes.Rotary, positions int, same bool) error
 // holdFrequencies rewrites the frequencies that the graph multiplies with
 // positions, and the amplitude after Cos and Sin.
 func (r *Site) holdFrequencies(scheme schemes.Rotary) error {
-	if r.Scheme.Scaling.LongFrequencies != nil {
+	if r.scheme.Scaling.LongFrequencies != nil {
 		return &position.Refusal{Why: "the graph switches between a short and a long list of frequencies", Instead: "export the model again with the wanted scaling"}
 	}
 	old, _ := r.frequencies(r.uses[0])
@@ -266,8 +266,8 @@ func (r *Site) multiply(t trace.Source, by float64) {
 // caches of ones and zeros.
 func (r *Site) Neutralize() error {
 	why := "no rotation"
-	if len(r.Caches) > 0 {
-		for _, c := range r.Caches {
+	if len(r.caches) > 0 {
+		for _, c := range r.caches {
 			if !c.Fitted {
 				return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.TensorName(c.Cos.Tensor)), Instead: "leave the rotation in place"}
 			}

@@ -28,11 +28,11 @@ type Site struct {
 	site.Base
 	m         *site.Graph
 	uses      []*rotation
-	Scheme    schemes.Rotary
+	scheme    schemes.Rotary
 	amplitude float64
-	// Caches are the tables, where the form is cache or baked: one entry for
+	// caches are the tables, where the form is cache or baked: one entry for
 	// each pair of tables that hold the same or, with LongRoPE, other rows.
-	Caches []*rows.Cache
+	caches []*rows.Cache
 	short  *rows.Cache              // of LongRoPE's two, the one that ends at the original length
 	trig   []trace.Source           // Cos and Sin nodes, where the form is runtime
 	turns  map[trigKey]bool         // trig as a set
@@ -56,7 +56,7 @@ func (m *Search) Find() []site.Site {
 		}
 		i := slices.IndexFunc(byKey[key], func(s *Site) bool { return s.headDim() == r.headDim || s.headDim() == 0 || r.headDim == 0 })
 		if i < 0 {
-			site := &Site{m: m.Graph}
+			site := &Site{m: m.graph}
 			all = append(all, site)
 			byKey[key] = append(byKey[key], site)
 			i = len(byKey[key]) - 1
@@ -112,23 +112,23 @@ func (r *Site) describe() {
 	r.find()
 	e := position.Encoding{Beyond: report.BeyondContinues, Form: report.FormRuntime}
 	switch {
-	case len(r.Caches) > 0:
+	case len(r.caches) > 0:
 		r.describeCaches(&e)
 	default:
 		r.describeRuntime(&e)
 	}
 	use := r.uses[0]
-	r.Scheme.Layout, r.Scheme.HeadDim = use.layout, r.headDim()
-	if r.Scheme.HeadDim == 0 {
-		r.Scheme.HeadDim = r.Scheme.Dim
+	r.scheme.Layout, r.scheme.HeadDim = use.layout, r.headDim()
+	if r.scheme.HeadDim == 0 {
+		r.scheme.HeadDim = r.scheme.Dim
 	}
-	if s := &r.Scheme.Scaling; s.AttentionFactor == 1 && s.Type != schemes.ScalingYaRN && s.Type != schemes.ScalingLongRoPE {
+	if s := &r.scheme.Scaling; s.AttentionFactor == 1 && s.Type != schemes.ScalingYaRN && s.Type != schemes.ScalingLongRoPE {
 		s.AttentionFactor = 0 // what these types have anyway
 	}
-	if r.Scheme.Dim > 0 && e.Form == report.FormRuntime {
-		r.Scheme.Sections, r.Scheme.InterleavedSections = r.sections()
+	if r.scheme.Dim > 0 && e.Form == report.FormRuntime {
+		r.scheme.Sections, r.scheme.InterleavedSections = r.sections()
 	}
-	e.Scheme = r.Scheme
+	e.Scheme = r.scheme
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s turns queries or keys (%d places)", use.node.Title(), len(r.uses))})
 	r.Told = e
 }
@@ -150,7 +150,7 @@ func (r *Site) find() {
 		r.addCaches(u, r.tablesOf(cos, u), r.tablesOf(sin, u))
 	}
 	if len(r.trig) > 0 {
-		r.Caches = nil
+		r.caches = nil
 	}
 }
 
@@ -215,7 +215,7 @@ func (r *Site) addCaches(u *rotation, cos, sin []rows.Table) {
 			r.pairs = map[[2]*onnx.Tensor]bool{}
 		}
 		r.pairs[key] = true
-		r.Caches = append(r.Caches, &rows.Cache{Cos: c, Sin: s})
+		r.caches = append(r.caches, &rows.Cache{Cos: c, Sin: s})
 	}
 }
 
@@ -225,7 +225,7 @@ func (r *Site) describeCaches(e *position.Encoding) {
 		e.Form = report.FormBaked
 	}
 	var longest *rows.Cache
-	for _, c := range r.Caches {
+	for _, c := range r.caches {
 		r.m.SpendElements(min(c.Cos.Len(), c.Sin.Len(), rows.MaxFitRows) * min(c.Cos.Dim(), rows.MaxColumns))
 		c.Fit()
 		if longest == nil || c.Cos.Len() > longest.Cos.Len() {
@@ -236,7 +236,7 @@ func (r *Site) describeCaches(e *position.Encoding) {
 			e.Where = append(e.Where, r.m.Where(c.Sin.Tensor))
 		}
 	}
-	r.Scheme = longest.Result.Rotary
+	r.scheme = longest.Result.Rotary
 	r.mergeLongRoPE(longest)
 	e.Rows = longest.Cos.Len()
 	e.Capacity = r.least(longest)
@@ -244,7 +244,7 @@ func (r *Site) describeCaches(e *position.Encoding) {
 		e.Form = report.FormBaked
 	}
 	e.Dtype = longest.Cos.Tensor.Type.String()
-	if s := &r.Scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil && e.Form == report.FormBaked {
+	if s := &r.scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil && e.Form == report.FormBaked {
 		s.ShortFactor, s.LongFactor = s.LongFactor, nil // one list is left of what the graph chose from
 	}
 	r.amplitude = longest.Result.Amplitude
@@ -252,7 +252,7 @@ func (r *Site) describeCaches(e *position.Encoding) {
 		return
 	}
 	if !longest.Fitted {
-		r.Scheme = schemes.Rotary{Dim: r.columns(longest), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
+		r.scheme = schemes.Rotary{Dim: r.columns(longest), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "the tables are no cosines and sines of one formula"})
 		return
 	}
@@ -263,7 +263,7 @@ func (r *Site) describeCaches(e *position.Encoding) {
 // where it ends.
 func (r *Site) least(longest *rows.Cache) int {
 	n := longest.Positions()
-	for _, c := range r.Caches {
+	for _, c := range r.caches {
 		if c != r.short {
 			n = min(n, c.Positions())
 		}
@@ -282,7 +282,7 @@ func (r *Site) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Pre
 	if !ok {
 		return false
 	}
-	r.Scheme, r.amplitude = found.Rotary, found.Amplitude
+	r.scheme, r.amplitude = found.Rotary, found.Amplitude
 	if e.Capacity > 0 {
 		e.Capacity = h * w
 	}
@@ -331,7 +331,7 @@ func (r *Site) mergeLongRoPE(long *rows.Cache) {
 		r.longRoPE(long.Short, long, long.Ahead)
 		return
 	}
-	for _, short := range r.Caches {
+	for _, short := range r.caches {
 		if short == long || !short.Fitted || !long.Fitted || short.Cos.Len() >= long.Cos.Len() {
 			continue
 		}
@@ -351,8 +351,8 @@ func (r *Site) longRoPE(short schemes.Rotary, long *rows.Cache, original int) {
 		base = short.Base // all short factors are 1
 	}
 	a, b := short.InverseFrequencies(), long.Result.Rotary.InverseFrequencies()
-	r.Scheme.Base = base
-	r.Scheme.Scaling = schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original, AttentionFactor: long.Result.Amplitude,
+	r.scheme.Base = base
+	r.scheme.Scaling = schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original, AttentionFactor: long.Result.Amplitude,
 		ShortFactor: factors(a, base), LongFactor: factors(b, base), Frequencies: a, LongFrequencies: b}
 }
 
@@ -378,13 +378,14 @@ func factors(f []float64, base float64) []float64 {
 	return out
 }
 
+// Overlay tells of caches and angles that were made longer.
 func (r *Site) Overlay(into map[*onnx.Tensor]*eval.Value) {
 	if r.held == 0 {
 		return
 	}
 	tables := r.angles()
 	ahead := map[*onnx.Tensor]int{}
-	for _, c := range r.Caches {
+	for _, c := range r.caches {
 		if c != r.short {
 			tables = append(tables, c.Cos, c.Sin)
 			ahead[c.Cos.Tensor], ahead[c.Sin.Tensor] = c.Ahead, c.Ahead
@@ -405,7 +406,7 @@ func (r *Site) Overlay(into map[*onnx.Tensor]*eval.Value) {
 // Tables are the caches of cosines and sines.
 func (r *Site) Tables() []rows.Table {
 	var out []rows.Table
-	for _, c := range r.Caches {
+	for _, c := range r.caches {
 		out = append(out, c.Cos)
 		if c.Sin.Tensor != c.Cos.Tensor {
 			out = append(out, c.Sin)
@@ -418,7 +419,7 @@ func (r *Site) Tables() []rows.Table {
 // are made of.
 func (r *Site) Owned() []*onnx.Tensor {
 	var out []*onnx.Tensor
-	for _, c := range r.Caches {
+	for _, c := range r.caches {
 		out = append(out, c.Cos.Tensor, c.Sin.Tensor)
 	}
 	for _, t := range r.trig {
@@ -469,12 +470,12 @@ var (
 // Faults looks at the caches.
 func (r *Site) Faults() []site.Fault {
 	var out []site.Fault
-	for _, c := range r.Caches {
+	for _, c := range r.caches {
 		switch a, b := c.Cos.Len(), c.Sin.Len(); {
 		case a != b:
 			out = append(out, site.Fault{Rule: ruleCacheRows, Message: fmt.Sprintf("%q has %d rows of cosines and %q %d of sines", r.m.TensorName(c.Cos.Tensor), a, r.m.TensorName(c.Sin.Tensor), b),
 				Hint: "export the model again", At: c.Sin.Tensor})
-		case !c.Fitted && r.Scheme.Grid == nil:
+		case !c.Fitted && r.scheme.Grid == nil:
 			out = append(out, site.Fault{Rule: ruleCache, Message: fmt.Sprintf("%q and %q are no cosines and sines of one formula", r.m.TensorName(c.Cos.Tensor), r.m.TensorName(c.Sin.Tensor)),
 				Hint: "it can be read and not made longer", At: c.Cos.Tensor})
 		}

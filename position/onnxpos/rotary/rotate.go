@@ -10,7 +10,7 @@ import (
 // Rotation reads the cosines and sines that the file gives to a position, one
 // a pair: from its cache, or computed from its frequencies as the graph does.
 func (r *Site) Rotation(position, length int, cos, sin []float64) error {
-	if len(r.Caches) > 0 {
+	if len(r.caches) > 0 {
 		c := r.cacheFor(length)
 		return c.Rotation(c.Row(position, length), cos, sin)
 	}
@@ -37,8 +37,8 @@ func (r *Site) FileFrequencies() []float64 {
 // cacheFor is the cache that a graph with several takes for a length: the
 // shortest that holds it.
 func (r *Site) cacheFor(length int) *rows.Cache {
-	best := r.Caches[0]
-	for _, c := range r.Caches {
+	best := r.caches[0]
+	for _, c := range r.caches {
 		if n := c.Positions(); n >= length && (best.Positions() < length || n < best.Positions()) || best.Positions() < length && n > best.Positions() {
 			best = c
 		}

@@ -8,9 +8,9 @@ import (
 // is told of what may turn pairs of elements (turn, fused); afterwards it is asked
 // for the sites.
 type Search struct {
-	*site.Graph
+	graph     *site.Graph
 	rotations []*rotation
 }
 
 // New begins a search.
-func New(g *site.Graph) *Search { return &Search{Graph: g} }
+func New(g *site.Graph) *Search { return &Search{graph: g} }

@@ -23,7 +23,7 @@ func (r *Site) sections() (counts []int, interleaved bool) {
 		return nil, false
 	}
 	plain := u.scope.Value(u.cos)
-	columns := r.Scheme.Pairs()
+	columns := r.scheme.Pairs()
 	owner := make([]int, columns)
 	for row := 1; row < 3; row++ {
 		e := eval.New(r.m.File, probe.Inputs(r.m.File, r.m.Sizes))

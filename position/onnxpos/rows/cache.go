@@ -8,16 +8,16 @@ import (
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// Cache is a pair of tables of cosines and sines; packed in one where sin is
+// Cache is a pair of tables of cosines and sines; packed in one where Sin is
 // the same tensor.
 type Cache struct {
-	Cos, Sin Table
+	Cos, Sin Table // a row a position
 	pairFit
-	Fitted bool
-	// Ahead is how many rows of other frequencies stand before those of result:
+	Fitted bool // the rows follow a formula, which is in Result
+	// Ahead is how many rows of other frequencies stand before those of Result:
 	// LongRoPE's short list in one table with the long one. 0: none.
 	Ahead int
-	Short schemes.Rotary
+	Short schemes.Rotary // their formula
 }
 
 // pairFit is how rows of cosines and sines came about.

@@ -17,11 +17,11 @@ import (
 // ones first.
 type Table struct {
 	Tensor *onnx.Tensor
-	Axis   int
+	Axis   int     // along which the rows stand
 	Planar bool    // positions run along axis and the next
 	Grid   [2]int  // of the rows to be stored, where planar
 	Scale  float64 // of a quantised table; 0: not quantised
-	Zero   float64
+	Zero   float64 // its zero point: a value is (stored − Zero) · Scale
 }
 
 // Len is the number of rows.

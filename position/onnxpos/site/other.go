@@ -38,6 +38,7 @@ func (o *Other) SetEnd(positions int, evidence report.Evidence) {
 	}
 }
 
+// Residual is the residual of a fit for reports, nil where it has none (NaN).
 func Residual(x float64) *report.Number {
 	if math.IsNaN(x) {
 		return nil

@@ -77,9 +77,10 @@ type Rule struct {
 
 // Fault is a finding of a site about a constant of its.
 type Fault struct {
-	Rule          Rule
-	Message, Hint string
-	At            *onnx.Tensor
+	Rule    Rule
+	Message string       // what is wrong, one sentence
+	Hint    string       // what the owner of the file may do; "": nothing
+	At      *onnx.Tensor // the constant
 }
 
 // Base answers for a site of which nothing is to be said; kinds of sites embed it

@@ -118,7 +118,7 @@ func ReachedFrom(s *eval.Scope, from *onnx.Node) []*onnx.Node {
 	return out
 }
 
-// Place is a node of a scope.
+// Place is a node and the scope in which it runs: a body may run in several.
 type Place struct {
 	Scope *eval.Scope
 	Node  *onnx.Node

@@ -14,15 +14,15 @@ import (
 // Source is where the numbers of a value that depends on position come from.
 type Source struct {
 	Tensor  *onnx.Tensor // a constant; nil for numbers computed at run time
-	Scope   *eval.Scope
-	Axis    int        // the axis of tensor along which positions select; −1: used whole
-	First   int64      // the index that position 0 selects
-	Indexed *onnx.Node // the node that selects; nil: used whole
-	Index   string     // its index (Gather and its like), "" for Slice
-	IndexAt *eval.Scope
-	Scale   float64 // a quantised table's scale, 0 when it is not quantised
-	Zero    float64
-	Trig    *onnx.Node // Cos or Sin: computed at run time
+	Scope   *eval.Scope  // where Tensor is read, or Trig runs
+	Axis    int          // the axis of Tensor along which positions select; −1: used whole
+	First   int64        // the index that position 0 selects
+	Indexed *onnx.Node   // the node that selects; nil: used whole
+	Index   string       // its index (Gather and its like), "" for Slice
+	IndexAt *eval.Scope  // where Index is read
+	Scale   float64      // a quantised table's scale, 0 when it is not quantised
+	Zero    float64      // and its zero point
+	Trig    *onnx.Node   // Cos or Sin: computed at run time
 }
 
 // selection is what a node on the way selects of the table behind it.
