@@ -15,6 +15,9 @@ import (
 
 const module = "github.com/modelpatch/modelpatch"
 
+// ground is what the kinds of ONNX sites stand on.
+var ground = []string{"onnx", "onnx/eval", "patch", "position", "report", "schemes", "schemes/fit", "position/onnxpos/probe", "position/onnxpos/rows", "position/onnxpos/trace"}
+
 // floors says what each package may import of this module. "…" ends a family
 // of packages; "*" stands for all of them.
 var floors = []struct {
@@ -31,7 +34,15 @@ var floors = []struct {
 	{"onnx/axes", []string{"onnx", "onnx/eval"}},
 	{"position", []string{"schemes", "patch", "report"}},
 	{"position/ggufpos", []string{"position", "gguf", "schemes", "schemes/fit", "patch", "report"}},
-	{"position/onnxpos", []string{"position", "onnx", "onnx/eval", "onnx/axes", "schemes", "schemes/fit", "patch", "report"}},
+	{"position/onnxpos/probe", []string{"onnx", "onnx/eval", "report"}},
+	{"position/onnxpos/rows", []string{"onnx", "patch", "position", "report", "schemes", "schemes/fit"}},
+	{"position/onnxpos/trace", []string{"onnx", "onnx/eval"}},
+	{"position/onnxpos/site", []string{"onnx", "onnx/eval", "position", "position/onnxpos/probe", "position/onnxpos/rows", "position/onnxpos/trace", "report", "schemes"}},
+	{"position/onnxpos/attention", append([]string{"position/onnxpos/site"}, ground...)},
+	{"position/onnxpos/rotary", append([]string{"position/onnxpos/attention", "position/onnxpos/site"}, ground...)},
+	{"position/onnxpos/relative", append([]string{"position/onnxpos/site"}, ground...)},
+	{"position/onnxpos/length", append([]string{"position/onnxpos/relative", "position/onnxpos/site"}, ground...)},
+	{"position/onnxpos", []string{"position", "position/onnxpos/…", "onnx", "onnx/eval", "onnx/axes", "schemes", "schemes/fit", "patch", "report"}},
 	{"verify", []string{"position", "schemes", "report", "patch"}},
 	{"verify/engine", []string{"verify", "report"}},
 	{"verify/crosscheck", []string{"verify", "onnx"}},

@@ -6,6 +6,9 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
 // addition is a place where numbers that depend on position are added to the
@@ -18,7 +21,7 @@ type addition struct {
 	value  *eval.Value // what is known of it
 	axis   int         // its axis of positions
 	planar bool        // positions run along axis and the next
-	source source
+	source trace.Source
 	before int  // rows for tokens ahead of an image's patches; −1: not known
 	blocks bool // planar: the two axes are blocks of patches and places in them
 }
@@ -27,11 +30,11 @@ type addition struct {
 // (facts/ONNX-PATTERNS §2, §3).
 func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName string) {
 	state, added := s.Value(stateName), s.Value(addedName)
-	if !added.Known() && isScores(s, n.Output(0)) {
+	if !added.Known() && trace.IsScores(s, n.Output(0)) {
 		if name, ok := gated(s, addedName); ok {
-			d.bias(s, n, name, state)
+			d.relative.Bias(s, n, name)
 		} else {
-			d.largeBias(s, n, addedName, added)
+			d.relative.Large(s, n, addedName, added)
 		}
 		return
 	}
@@ -45,8 +48,8 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 	if d.plane(s, n, addedName, state, added) || d.features(s, n, addedName, state, added) {
 		return
 	}
-	if isScores(s, n.Output(0)) {
-		d.scoreBias(s, n, stateName, addedName)
+	if trace.IsScores(s, n.Output(0)) {
+		d.relative.Bias(s, n, addedName)
 		return
 	}
 	if rank < 2 || len(state.Shape) > 3 || len(state.Shape) < 2 {
@@ -81,17 +84,17 @@ func (d *detector) tablesBehind(s *eval.Scope, n *onnx.Node, stateName, addedNam
 	added := s.Value(addedName)
 	rank := len(added.Shape)
 	width := added.Shape[rank-1]
-	axis := positionAxis(added)
+	axis := trace.PositionAxis(added)
 	if axis < 0 || width < 2 || !added.Varies(rank-1) || isState(s, addedName) {
 		return
 	}
-	found := sources(s, addedName)
+	found := trace.Sources(s, addedName)
 	if !d.lengthwise(added.Shape[axis]) && !slices.ContainsFunc(found, d.followsLength) {
 		return
 	}
-	computed := slices.ContainsFunc(found, func(src source) bool { return src.trig != nil })
+	computed := slices.ContainsFunc(found, func(src trace.Source) bool { return src.Trig != nil })
 	for _, src := range found {
-		if computed && src.trig == nil && src.indexed == nil {
+		if computed && src.Trig == nil && src.Indexed == nil {
 			continue // what computed numbers are written into
 		}
 		if d.additive(src, added.Shape[axis], width) || d.resampledTable(s, addedName, src, width) {
@@ -115,9 +118,9 @@ func allZero(v *eval.Value) bool {
 // ownState notes constants that are added to zeros: they are what the model
 // starts from, not where it is.
 func (d *detector) ownState(s *eval.Scope, name string) {
-	for _, src := range sources(s, name) {
-		if src.tensor != nil && src.indexed == nil {
-			d.queries[src.tensor] = true
+	for _, src := range trace.Sources(s, name) {
+		if src.Tensor != nil && src.Indexed == nil {
+			d.queries[src.Tensor] = true
 		}
 	}
 }
@@ -133,15 +136,12 @@ func worksOn(s *eval.Scope, name string, asItIs bool) bool {
 	return eval.Once(s, question, name, func() bool { return workedOn(s, name, asItIs) })
 }
 
-// maxReaders bounds the readers of values that one question looks at.
-const maxReaders = 1 << 10
-
 func workedOn(s *eval.Scope, name string, asItIs bool) bool {
 	looked := 0
 	queue, seen := []string{name}, map[string]bool{}
 	for i := 0; i < len(queue) && i < 32; i++ {
 		for _, n := range s.Consumers(queue[i]) {
-			if looked++; looked > maxReaders {
+			if looked++; looked > trace.MaxReaders {
 				return false
 			}
 			switch n.Op {
@@ -188,7 +188,7 @@ func workedOnBehind(s *eval.Scope, name string) bool {
 			return true
 		}
 		n, at := s.Find(name)
-		if n == nil || at != s || !reshapes[n.Op] && n.Op != "Expand" && n.Op != "Tile" {
+		if n == nil || at != s || !trace.Reshapes[n.Op] && n.Op != "Expand" && n.Op != "Tile" {
 			return false
 		}
 		name = n.Input(0)
@@ -200,19 +200,19 @@ func workedOnBehind(s *eval.Scope, name string) bool {
 // nothing but token ids as input it is a length of theirs, and some tokens that
 // the model adds; parameters of heads, latents and such have other sizes.
 func (d *detector) lengthwise(rows int) bool {
-	if d.m.imageInput() != nil || d.m.videoInput() != nil || d.m.audio() != nil {
+	if d.m.ImageInput() != nil || d.m.VideoInput() != nil || d.m.Audio() != nil {
 		return true
 	}
 	at, found := slices.BinarySearch(d.inputSizes(), rows)
-	return found || at > 0 && rows <= d.inputSizes()[at-1]+maxPrefix
+	return found || at > 0 && rows <= d.inputSizes()[at-1]+probe.MaxPrefix
 }
 
 // inputSizes are the sizes above 1 of the axes of the model's inputs, in order.
 func (d *detector) inputSizes() []int {
 	if d.lengths == nil {
 		d.lengths = []int{}
-		for _, in := range d.m.file.Graph.Inputs {
-			if v := d.e.Main.Value(in.Name); !d.m.isConstant(in.Name) && v.Ranked {
+		for _, in := range d.m.File.Graph.Inputs {
+			if v := d.e.Main.Value(in.Name); !d.m.IsConstant(in.Name) && v.Ranked {
 				for _, n := range v.Shape {
 					if n > 1 {
 						d.lengths = append(d.lengths, n)
@@ -228,11 +228,11 @@ func (d *detector) inputSizes() []int {
 
 // followsLength reports whether a table is read by an index that counts further
 // when the model's input is longer: positions of a padded or shortened length.
-func (d *detector) followsLength(src source) bool {
-	if src.indexed == nil || src.index == "" || src.indexAt == nil || d.m.fixedLength() > 0 {
+func (d *detector) followsLength(src trace.Source) bool {
+	if src.Indexed == nil || src.Index == "" || src.IndexAt == nil || d.m.FixedLength() > 0 {
 		return false
 	}
-	now, then := src.indexAt.Value(src.index), d.m.longer(src.indexAt, src.index, 8*probeLength)
+	now, then := src.IndexAt.Value(src.Index), d.m.Longer(src.IndexAt, src.Index, 8*probe.FirstLength)
 	if !now.Known() || then == nil || then.Len() <= now.Len() {
 		return false
 	}
@@ -256,7 +256,7 @@ func gated(s *eval.Scope, name string) (known string, ok bool) {
 				case !v.Known() || v.Floats == nil:
 				case v.Len() == 1:
 					next = n.Input(1 - i)
-				case len(v.Shape) >= 2 && v.Varies(len(v.Shape)-1) && !onlySwitches(v):
+				case len(v.Shape) >= 2 && v.Varies(len(v.Shape)-1) && !trace.OnlySwitches(v):
 					return n.Input(i), true
 				}
 			}
@@ -264,7 +264,7 @@ func gated(s *eval.Scope, name string) (known string, ok bool) {
 				return "", false
 			}
 			continue
-		case !reshapes[n.Op]:
+		case !trace.Reshapes[n.Op]:
 			return "", false
 		}
 		name = n.Input(0)
@@ -272,27 +272,14 @@ func gated(s *eval.Scope, name string) (known string, ok bool) {
 	return "", false
 }
 
-// onlySwitches reports whether numbers are zeros and ones: a mask that is
-// multiplied.
-func onlySwitches(v *eval.Value) bool {
-	return eval.Ask(v, "switches", func() bool {
-		for i := range v.Len() {
-			if x := v.Number(i); x != 0 && x != 1 {
-				return false
-			}
-		}
-		return true
-	})
-}
-
 // resampledTable reports whether a constant is a table of patches of another
 // picture size, which the graph resamples before it adds it.
-func (d *detector) resampledTable(s *eval.Scope, name string, src source, width int) bool {
-	t := src.tensor
-	if h, _ := d.m.patchGrid(d.e); h == 0 || t == nil || src.indexed != nil || sourceGrid(t, width) == 0 {
+func (d *detector) resampledTable(s *eval.Scope, name string, src trace.Source, width int) bool {
+	t := src.Tensor
+	if h, _ := d.m.PatchesIn(d.e); h == 0 || t == nil || src.Indexed != nil || sourceGrid(t, width) == 0 {
 		return false
 	}
-	return resamples(s, name)
+	return trace.Resamples(s, name)
 }
 
 // sourceGrid is the side of the square grid that a constant holds patches of,
@@ -314,7 +301,7 @@ func sourceGrid(t *onnx.Tensor, width int) int {
 // plane takes a table that is added to an image's patches while they still
 // stand in rows and columns: (…, height, width, channels), as SAM does.
 func (d *detector) plane(s *eval.Scope, n *onnx.Node, name string, state, added *eval.Value) bool {
-	h, w := d.m.patchGrid(d.e)
+	h, w := d.m.PatchesIn(d.e)
 	k := len(added.Shape)
 	if d.side(s, n, name, state, added, h, w) {
 		return true
@@ -323,9 +310,9 @@ func (d *detector) plane(s *eval.Scope, n *onnx.Node, name string, state, added 
 		!added.Varies(k-3) || !added.Varies(k-2) {
 		return false
 	}
-	for _, src := range sources(s, name) {
-		t := src.tensor
-		if t == nil || src.indexed != nil || len(t.Dims) < 3 || sizeOf(t.Dims) != sizeOf(t.Dims[len(t.Dims)-3:]) {
+	for _, src := range trace.Sources(s, name) {
+		t := src.Tensor
+		if t == nil || src.Indexed != nil || len(t.Dims) < 3 || rows.Size(t.Dims) != rows.Size(t.Dims[len(t.Dims)-3:]) {
 			continue
 		}
 		if d.resampledTable(s, name, src, state.Shape[3]) { // of the picture's own layout (ViTDet)
@@ -335,7 +322,7 @@ func (d *detector) plane(s *eval.Scope, n *onnx.Node, name string, state, added 
 			return true
 		}
 		if last := len(t.Dims) - 1; int(t.Dims[last-2]) == h && int(t.Dims[last-1]) == w && int(t.Dims[last]) == state.Shape[3] {
-			src.axis = last - 2
+			src.Axis = last - 2
 			d.tables = append(d.tables, &addition{scope: s, node: n, name: name, value: added, axis: k - 3, source: src, planar: true})
 			return true
 		}
@@ -349,8 +336,8 @@ func (d *detector) plane(s *eval.Scope, n *onnx.Node, name string, state, added 
 // a picture in blocks (NesT).
 func (d *detector) features(s *eval.Scope, n *onnx.Node, name string, state, added *eval.Value) bool {
 	k := len(added.Shape)
-	if d.m.imageInput() == nil || k < 3 || len(state.Shape) != 4 || !slices.Equal(added.Shape[k-3:], state.Shape[1:]) ||
-		added.Shape[k-2] < 2 || added.Shape[k-1] < 2 || !added.Varies(k-2) || !added.Varies(k-1) || isScores(s, n.Output(0)) {
+	if d.m.ImageInput() == nil || k < 3 || len(state.Shape) != 4 || !slices.Equal(added.Shape[k-3:], state.Shape[1:]) ||
+		added.Shape[k-2] < 2 || added.Shape[k-1] < 2 || !added.Varies(k-2) || !added.Varies(k-1) || trace.IsScores(s, n.Output(0)) {
 		return false
 	}
 	a := addition{scope: s, node: n, name: name, value: added, before: -1}
@@ -367,14 +354,14 @@ func (d *detector) features(s *eval.Scope, n *onnx.Node, name string, state, add
 	case !last || added.Shape[k-3] > 1: // else one block
 		return false
 	}
-	for _, src := range sources(s, name) {
-		t := src.tensor
-		if t == nil || src.indexed != nil || len(t.Dims) < 3 || sizeOf(t.Dims) != sizeOf(t.Dims[len(t.Dims)-3:]) ||
+	for _, src := range trace.Sources(s, name) {
+		t := src.Tensor
+		if t == nil || src.Indexed != nil || len(t.Dims) < 3 || rows.Size(t.Dims) != rows.Size(t.Dims[len(t.Dims)-3:]) ||
 			!slices.EqualFunc(t.Dims[len(t.Dims)-3:], added.Shape[k-3:], func(a int64, b int) bool { return int(a) == b }) {
 			continue
 		}
 		if a.planar {
-			src.axis = len(t.Dims) - behind
+			src.Axis = len(t.Dims) - behind
 		}
 		a.axis, a.source = k-behind, src
 		d.tables = append(d.tables, &a)
@@ -408,7 +395,7 @@ func featuresOf(s *eval.Scope, table string, n *onnx.Node, added *eval.Value) bo
 					return false
 				}
 			}
-		case !reshapes[from.Op]:
+		case !trace.Reshapes[from.Op]:
 			return true
 		}
 		name, s = from.Input(0), at
@@ -456,8 +443,8 @@ func (d *detector) side(s *eval.Scope, n *onnx.Node, name string, state, added *
 	if added.Shape[axis] != length || added.Len() != length*state.Shape[3] || !added.Varies(axis) || !added.Varies(k-1) {
 		return false
 	}
-	for _, src := range sources(s, name) {
-		if t := src.tensor; t != nil && src.indexed == nil && t.Len() == int64(added.Len()) && len(t.Dims) >= 2 {
+	for _, src := range trace.Sources(s, name) {
+		if t := src.Tensor; t != nil && src.Indexed == nil && t.Len() == int64(added.Len()) && len(t.Dims) >= 2 {
 			d.sides[k-1-axis] = append(d.sides[k-1-axis], &addition{scope: s, node: n, name: name, value: added, axis: axis, source: src, before: -1})
 			return true
 		}
@@ -475,26 +462,26 @@ func (d *detector) addSides() {
 // additive reports whether a source is where an added table's rows come from:
 // selected by position, computed at run time, or a constant of just this
 // length used whole.
-func (d *detector) additive(src source, rows, width int) bool {
-	if src.trig != nil {
+func (d *detector) additive(src trace.Source, rows, width int) bool {
+	if src.Trig != nil {
 		return true
 	}
-	if src.indexed != nil {
-		return src.axis < len(src.tensor.Dims)-1 || width == 1
+	if src.Indexed != nil {
+		return src.Axis < len(src.Tensor.Dims)-1 || width == 1
 	}
-	if d.m.fixedLength() == 0 && d.m.imageInput() == nil && d.m.videoInput() == nil && d.m.audio() == nil {
+	if d.m.FixedLength() == 0 && d.m.ImageInput() == nil && d.m.VideoInput() == nil && d.m.Audio() == nil {
 		return false // a free length cannot agree with a constant
 	}
 	if !d.contracts() {
 		return false // element by element, no row is a position
 	}
-	for axis, n := range src.tensor.Dims {
-		if int(n) == rows && axis < len(src.tensor.Dims)-1 && rows > 1 {
+	for axis, n := range src.Tensor.Dims {
+		if int(n) == rows && axis < len(src.Tensor.Dims)-1 && rows > 1 {
 			return true
 		}
 	}
-	_, ok := d.patchAxis(src.tensor, rows, width)
-	return ok || d.channelsFirst(src.tensor, width)
+	_, ok := d.patchAxis(src.Tensor, rows, width)
+	return ok || d.channelsFirst(src.Tensor, width)
 }
 
 // contracts reports whether the model sums over an axis anywhere.
@@ -522,14 +509,14 @@ func (d *detector) contractsAnywhere() bool {
 // patchAxis finds the axis of a table that holds an image's patches without the
 // prefix tokens, whose rows stand apart when the table is resampled
 // (facts/ONNX-PATTERNS §2).
-func (d *detector) patchAxis(t *onnx.Tensor, rows, width int) (axis int, ok bool) {
+func (d *detector) patchAxis(t *onnx.Tensor, length, width int) (axis int, ok bool) {
 	k := len(t.Dims)
-	h, w := d.m.patchGrid(d.e)
-	if h == 0 || int(t.Dims[k-1]) != width || rows < h*w {
+	h, w := d.m.PatchesIn(d.e)
+	if h == 0 || int(t.Dims[k-1]) != width || length < h*w {
 		return 0, false
 	}
 	for axis, n := range t.Dims[:k-1] {
-		if int(n) == h*w && sizeOf(t.Dims[:k-1]) == h*w {
+		if int(n) == h*w && rows.Size(t.Dims[:k-1]) == h*w {
 			return axis, true
 		}
 	}
@@ -540,7 +527,7 @@ func (d *detector) patchAxis(t *onnx.Tensor, rows, width int) (axis int, ok bool
 // rows and columns of patches, as resampling wants it.
 func (d *detector) channelsFirst(t *onnx.Tensor, width int) bool {
 	k := len(t.Dims)
-	h, w := d.m.patchGrid(d.e)
+	h, w := d.m.PatchesIn(d.e)
 	return h > 0 && k >= 3 && int(t.Dims[k-3]) == width && int(t.Dims[k-2]) == h && int(t.Dims[k-1]) == w
 }
 
@@ -548,98 +535,43 @@ func (d *detector) channelsFirst(t *onnx.Tensor, width int) bool {
 // position_ids the positions are 0 … length−1.
 func (d *detector) embedLayerNormalization(s *eval.Scope, n *onnx.Node) {
 	name := n.Input(3)
-	t := stored(s, name)
+	t := trace.Stored(s, name)
 	if t == nil || len(t.Dims) != 2 {
 		return
 	}
-	src := source{tensor: t, scope: s, axis: 0, indexed: n, index: n.Input(8), indexAt: s}
+	src := trace.Source{Tensor: t, Scope: s, Axis: 0, Indexed: n, Index: n.Input(8), IndexAt: s}
 	switch d, at := s.Find(name); {
 	case n.Op == "QEmbedLayerNormalization": // scales and zero points follow the mask
-		src.index = ""
-		src.scale, _ = s.Value(n.Input(9)).Scalar()
-		src.zero, _ = s.Value(n.Input(14)).Scalar()
+		src.Index = ""
+		src.Scale, _ = s.Value(n.Input(9)).Scalar()
+		src.Zero, _ = s.Value(n.Input(14)).Scalar()
 	case d != nil && d.Op == "DequantizeLinear":
-		src.scale, _ = at.Value(d.Input(1)).Scalar()
-		src.zero, _ = at.Value(d.Input(2)).Scalar()
+		src.Scale, _ = at.Value(d.Input(1)).Scalar()
+		src.Zero, _ = at.Value(d.Input(2)).Scalar()
 	}
-	if src.index != "" {
-		if _, first, ok := s.Value(src.index).Counts(); ok {
-			src.first = first
+	if src.Index != "" {
+		if _, first, ok := s.Value(src.Index).Counts(); ok {
+			src.First = first
 		}
 	}
 	d.tables = append(d.tables, &addition{scope: s, node: n, name: name, source: src, before: -1})
-}
-
-// fromInput reports whether a value's numbers come from an input of the model,
-// beyond the sizes of its axes.
-func fromInput(s *eval.Scope, name string) bool {
-	if s.Graph.Parent == nil && s.Caller == nil { // the main graph: all of it at once
-		number, ok := s.Graph.Wiring().Number(name)
-		return !ok || inputsReach(s)[number]
-	}
-	return eval.Once(s, "from input", name, func() bool { return fromInputBehind(s, name) })
-}
-
-// inputsReach tells of every value of the main graph whether it comes from an input.
-func inputsReach(s *eval.Scope) []bool {
-	return eval.Once(s, "inputs reach", "", func() []bool {
-		w := s.Graph.Wiring()
-		out := make([]bool, w.Len())
-		var queue []int
-		for v := range out {
-			if w.Producer(v) == nil && w.Constant(v) == nil {
-				out[v] = true
-				queue = append(queue, v)
-			}
-		}
-		for i := 0; i < len(queue); i++ {
-			readers := w.Readers(queue[i])
-			s.Spend(1 + len(readers))
-			for _, n := range readers {
-				if n.Op == "Shape" || n.Op == "Constant" {
-					continue
-				}
-				for k := range n.Outputs {
-					if v, ok := w.Output(n, k); ok && !out[v] && w.Producer(v) == n {
-						out[v] = true
-						queue = append(queue, v)
-					}
-				}
-			}
-		}
-		return out
-	})
-}
-
-func fromInputBehind(s *eval.Scope, name string) bool {
-	seen := map[sourceKey]bool{}
-	queue := []sourceKey{{s, name}}
-	for i := 0; i < len(queue) && i < maxTraced; i++ {
-		n, at := queue[i].scope.Find(queue[i].name)
-		switch {
-		case n == nil && (at == nil || at.Tensor(queue[i].name) == nil):
-			return true // an input, or an outer name that is not followed
-		case n == nil || n.Op == "Shape" || n.Op == "Constant":
-			continue
-		}
-		for _, in := range n.Inputs {
-			key := sourceKey{at, in}
-			if in != "" && !seen[key] {
-				seen[key] = true
-				queue = append(queue, key)
-			}
-		}
-	}
-	return false
 }
 
 // withoutQueries drops the tables that are added to a state of the model's own
 // making: object queries (DETR) are learned rows too, and no positions.
 func (d *detector) withoutQueries() {
 	for _, a := range d.tables {
-		if t := a.source.tensor; t != nil && a.source.indexed == nil && a.state != "" && !d.queries[t] && !fromInput(a.scope, a.state) {
+		if t := a.source.Tensor; t != nil && a.source.Indexed == nil && a.state != "" && !d.queries[t] && !trace.FromInput(a.scope, a.state) {
 			d.queries[t] = true
 		}
 	}
-	d.tables = slices.DeleteFunc(d.tables, func(a *addition) bool { return a.source.tensor != nil && d.queries[a.source.tensor] })
+	d.tables = slices.DeleteFunc(d.tables, func(a *addition) bool { return a.source.Tensor != nil && d.queries[a.source.Tensor] })
+}
+
+// attentionBias looks at the mask or bias input of a fused attention.
+func (d *detector) attentionBias(s *eval.Scope, n *onnx.Node, name string) {
+	if name != "" {
+		d.read(s, n, name)
+		d.relative.Bias(s, n, name)
+	}
 }

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -54,21 +57,21 @@ func addALiBi(t *testing.T, path string, o position.ALiBiOptions) bool {
 		return false
 	}
 	after := result(t, m, path)
-	if n := len(after.probe.Failures); n > len(m.probe.Failures) {
-		t.Errorf("%s: does not run: %s: %v", name, after.probe.Failures[0].Node.Op, after.probe.Failures[0].Err)
+	if n := len(after.graph.Eval.Failures); n > len(m.graph.Eval.Failures) {
+		t.Errorf("%s: does not run: %s: %v", name, after.graph.Eval.Failures[0].Node.Op, after.graph.Eval.Failures[0].Err)
 		return false
 	}
-	var found *alibiSite
+	var found *relative.ALiBi
 	at := 0
 	for i, s := range after.sites {
-		if a, ok := s.(*alibiSite); ok {
+		if a, ok := s.(*relative.ALiBi); ok {
 			if found != nil {
 				t.Errorf("%s %v: two biases found", name, o)
 			}
 			found, at = a, i
 		}
 	}
-	if found == nil && after.waveInput() != nil {
+	if found == nil && after.graph.WaveInput() != nil {
 		return false // the probe of a recording has too many frames for a bias to be computed
 	}
 	if found == nil {
@@ -108,7 +111,7 @@ func addALiBi(t *testing.T, path string, o position.ALiBiOptions) bool {
 }
 
 // noEffect checks that an encoding that was taken away does nothing.
-func noEffect(t *testing.T, name string, s site) {
+func noEffect(t *testing.T, name string, s site.Site) {
 	t.Helper()
 	switch s := s.(type) {
 	case *tableSite:
@@ -124,15 +127,15 @@ func noEffect(t *testing.T, name string, s site) {
 				}
 			}
 		}
-	case *rotarySite:
-		n := s.scheme.Pairs()
+	case *rotary.Site:
+		n := s.Encoding().Scheme.(schemes.Rotary).Pairs()
 		cos, sin := make([]float64, n), make([]float64, n)
 		if err := s.Rotation(7, 8, cos, sin); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		for i := range n {
 			if cos[i] != 1 || sin[i] != 0 {
-				t.Errorf("%s: still turns: %v", name, s.scheme)
+				t.Errorf("%s: still turns: %v", name, s.Encoding().Scheme)
 				return
 			}
 		}

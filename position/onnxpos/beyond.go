@@ -1,9 +1,9 @@
 package onnxpos
 
 import (
-	"strings"
-
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -11,15 +11,15 @@ import (
 // probing the graph there.
 func (m *Model) inspectBeyond() {
 	m.inspectLargerPictures()
-	if m.fixedLength() > 0 || m.imageInput() != nil && m.tokenInput() == nil || m.waveInput() != nil {
+	if m.graph.FixedLength() > 0 || m.graph.ImageInput() != nil && m.graph.TokenInput() == nil || m.graph.WaveInput() != nil {
 		return
 	}
-	known := m.failsAnyway()
+	known := m.graph.FailsAnyway()
 	var lengths []int
-	at := map[int][]site{} // by capacity: each is probed once
+	at := map[int][]site.Site{} // by capacity: each is probed once
 	for _, s := range m.sites {
 		e := s.Encoding()
-		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || fusedSite(s) || e.Form == report.FormBaked {
+		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || s.Fused() || e.Form == report.FormBaked {
 			continue
 		}
 		if at[e.Capacity] == nil {
@@ -32,10 +32,10 @@ func (m *Model) inspectBeyond() {
 			m.unprobed(lengths[i:], at)
 			return
 		}
-		size := m.sizes
-		size.length = length + 1
+		size := m.graph.Sizes
+		size.Length = length + 1
 		fails := false
-		probe := m.failing(size, func(f eval.Failure) bool {
+		probe := m.graph.Failing(size, func(f eval.Failure) bool {
 			fails = fails || !known[f.Node]
 			return fails
 		})
@@ -43,7 +43,7 @@ func (m *Model) inspectBeyond() {
 			continue // an error, as was assumed
 		}
 		for _, s := range at[length] {
-			setBeyond(s, m.beyond(s, probe))
+			s.SetBeyond(m.beyond(s, probe))
 		}
 	}
 }
@@ -54,10 +54,10 @@ const maxBeyondProbes = 16
 
 // unprobed says of sites whose capacity was not probed that it is not known what
 // happens beyond.
-func (m *Model) unprobed(lengths []int, at map[int][]site) {
+func (m *Model) unprobed(lengths []int, at map[int][]site.Site) {
 	for _, length := range lengths {
 		for _, s := range at[length] {
-			setBeyond(s, report.BeyondUnknown)
+			s.SetBeyond(report.BeyondUnknown)
 		}
 	}
 }
@@ -67,13 +67,12 @@ func (m *Model) unprobed(lengths []int, at map[int][]site) {
 // twice the side.
 func (m *Model) inspectLargerPictures() {
 	for _, s := range m.sites {
-		t, ok := s.(*tableSite)
-		if !ok || !t.encoding.IsGrid() || !t.Resampled() {
+		t, ok := s.(position.Resampler)
+		if !ok || !s.Encoding().IsGrid() || !t.Resampled() {
 			continue
 		}
-		if g := m.PatchGrid(); g[0] > 0 && g[0] == g[1] && m.Takes([2]int{g[0] + 1, g[0] + 1}) && m.Takes([2]int{2 * g[0], 2 * g[0]}) {
-			setBeyond(t, report.BeyondContinues)
-			t.encoding.Evidence = append(t.encoding.Evidence, report.Evidence{Kind: "structure", Says: "the graph resamples the table to the size of the picture, and runs with larger ones"})
+		if g := m.graph.PatchGrid(); g[0] > 0 && g[0] == g[1] && m.graph.Takes([2]int{g[0] + 1, g[0] + 1}) && m.graph.Takes([2]int{2 * g[0], 2 * g[0]}) {
+			s.SetBeyond(report.BeyondContinues, report.Evidence{Kind: "structure", Says: "the graph resamples the table to the size of the picture, and runs with larger ones"})
 		}
 	}
 }
@@ -82,37 +81,16 @@ func (m *Model) inspectLargerPictures() {
 // capacity.
 const maxBeyondProbe = 1 << 15
 
-func fusedSite(s site) bool {
-	switch s := s.(type) {
-	case *rotarySite:
-		return s.uses[0].fused
-	case *tableSite:
-		return strings.HasSuffix(s.uses[0].node.Op, "EmbedLayerNormalization")
-	}
-	return false
-}
-
 // beyond tells clamping from wrong numbers by the index of the last position.
-func (m *Model) beyond(s site, probe *eval.Evaluator) string {
-	for _, u := range sourcesOf(s) {
-		if u.index == "" || u.indexAt == nil {
+func (m *Model) beyond(s site.Site, probe *eval.Evaluator) string {
+	for _, u := range s.Indices() {
+		if u.Index == "" || u.IndexAt == nil {
 			continue
 		}
-		v := probe.Scopes()[u.indexAt.Index()].Value(u.index)
+		v := probe.Scopes()[u.IndexAt.Index()].Value(u.Index)
 		if n := len(v.Ints); v.Known() && n >= 2 && v.Ints[n-1] == v.Ints[n-2] {
 			return "clamps"
 		}
 	}
 	return "wrong"
-}
-
-func setBeyond(s site, beyond string) {
-	switch s := s.(type) {
-	case *tableSite:
-		s.encoding.Beyond = beyond
-	case *rotarySite:
-		s.encoding.Beyond = beyond
-	case *alibiSite:
-		s.encoding.Beyond = beyond
-	}
 }

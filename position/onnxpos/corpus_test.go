@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -321,11 +322,11 @@ func TestGridCases(t *testing.T) {
 			continue
 		}
 		after := result(t, m, path)
-		if n := after.sites[0].(*tableSite).Len(); n != rows || after.PatchGrid() != [2]int{6, 6} {
-			t.Errorf("%s: %d rows and a grid of %v, want %d", name, n, after.PatchGrid(), rows)
+		if n := after.sites[0].(*tableSite).Len(); n != rows || after.graph.PatchGrid() != [2]int{6, 6} {
+			t.Errorf("%s: %d rows and a grid of %v, want %d", name, n, after.graph.PatchGrid(), rows)
 		}
-		if len(after.probe.Failures) > 0 {
-			t.Errorf("%s: %v", name, after.probe.Failures[0].Err)
+		if len(after.graph.Eval.Failures) > 0 {
+			t.Errorf("%s: %v", name, after.graph.Eval.Failures[0].Err)
 		}
 	}
 }
@@ -357,12 +358,12 @@ func twice(t *testing.T, path string, capacity int) error {
 	for i := range m.sites {
 		samePrefix(t, path, m.sites[i], after.sites[i])
 	}
-	if len(after.probe.Failures) > len(m.probe.Failures) {
-		t.Errorf("%s: fails at the first length: %v", path, after.probe.Failures[0].Err)
+	if len(after.graph.Eval.Failures) > len(m.graph.Eval.Failures) {
+		t.Errorf("%s: fails at the first length: %v", path, after.graph.Eval.Failures[0].Err)
 	}
-	size := after.sizes
-	size.length = 2 * capacity
-	if e := after.evaluate(size); len(e.Failures) > len(m.probe.Failures) {
+	size := after.graph.Sizes
+	size.Length = 2 * capacity
+	if e := after.graph.Evaluate(size); len(e.Failures) > len(m.graph.Eval.Failures) {
 		t.Errorf("%s: fails at the new length: %s: %v", path, e.Failures[0].Node.Op, e.Failures[0].Err)
 	}
 	return nil
@@ -423,23 +424,23 @@ func result(t *testing.T, m *Model, path string) *Model {
 }
 
 // samePrefix checks that the rows that a table had are there, byte for byte.
-func samePrefix(t *testing.T, path string, a, b site) {
+func samePrefix(t *testing.T, path string, a, b site.Site) {
 	t.Helper()
-	before, after := siteTables(a), siteTables(b)
+	before, after := a.Tables(), b.Tables()
 	if len(before) != len(after) {
 		t.Errorf("%s: %d tables became %d", path, len(before), len(after))
 		return
 	}
 	for i, x := range before {
 		y := after[i]
-		if x.inner() != y.inner() || x.outer() != y.outer() || y.Len() < x.Len() {
-			t.Errorf("%s: %v became %v", path, x.tensor.Dims, y.tensor.Dims)
+		if x.Inner() != y.Inner() || x.Outer() != y.Outer() || y.Len() < x.Len() {
+			t.Errorf("%s: %v became %v", path, x.Tensor.Dims, y.Tensor.Dims)
 			continue
 		}
-		for o := range x.outer() {
-			n := int64(x.Len() * x.inner())
-			rows, err1 := x.tensor.Raw(int64(o)*n, n)
-			kept, err2 := y.tensor.Raw(int64(o*y.Len()*y.inner()), n)
+		for o := range x.Outer() {
+			n := int64(x.Len() * x.Inner())
+			rows, err1 := x.Tensor.Raw(int64(o)*n, n)
+			kept, err2 := y.Tensor.Raw(int64(o*y.Len()*y.Inner()), n)
 			if err1 != nil || err2 != nil || !bytes.Equal(rows, kept) {
 				t.Errorf("%s: table %d: the rows that were there differ (%v, %v)", path, i, err1, err2)
 			}

@@ -7,26 +7,28 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/length"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // doubts refuses a change with which a graph of a fixed length runs, and yet
 // cannot be what was meant (decision 0006).
 func (c *lengthChange) doubts(e *eval.Evaluator) error {
-	if err := c.unknownBuckets(e); err != nil || c.m.fixedLength() == 0 || c.image != [2]int{} || c.frames > 0 {
+	if err := c.UnknownBuckets(e); err != nil || c.Graph.FixedLength() == 0 || c.Image != [2]int{} || c.Frames > 0 {
 		return err
 	}
 	if err := c.outputsFollow(e); err != nil {
 		return err
 	}
-	old := c.m.probe.Scopes()
+	old := c.Graph.Eval.Scopes()
 	for i, s := range e.Scopes() {
 		if i >= len(old) || old[i].Graph != s.Graph {
 			break
 		}
 		for _, n := range s.Graph.Nodes {
 			if at, ok := c.leftBehind(old[i], s, n); ok {
-				return c.refuse(n, fmt.Sprintf("it cuts the tokens at %d, and whether that follows the length is not in the file", at))
+				return c.Refuse(n, fmt.Sprintf("it cuts the tokens at %d, and whether that follows the length is not in the file", at))
 			}
 		}
 	}
@@ -36,9 +38,9 @@ func (c *lengthChange) doubts(e *eval.Evaluator) error {
 // outputsFollow refuses outputs that stay at the old length, lose their shape, or
 // change where they did not hold it.
 func (c *lengthChange) outputsFollow(e *eval.Evaluator) error {
-	fixed := c.m.fixedLength()
-	for _, o := range c.m.file.Graph.Outputs {
-		before, after := c.m.probe.Main.Value(o.Name), e.Main.Value(o.Name)
+	fixed := c.Graph.FixedLength()
+	for _, o := range c.Graph.File.Graph.Outputs {
+		before, after := c.Graph.Eval.Main.Value(o.Name), e.Main.Value(o.Name)
 		if !before.Ranked {
 			continue
 		}
@@ -52,7 +54,7 @@ func (c *lengthChange) outputsFollow(e *eval.Evaluator) error {
 			why = fmt.Sprintf("it stays at %d tokens", fixed)
 		default:
 			for d := range before.Shape {
-				if before.Shape[d] != after.Shape[d] && !c.follows(before.Shape[d], after.Shape[d]) {
+				if before.Shape[d] != after.Shape[d] && !c.Follows(before.Shape[d], after.Shape[d]) {
 					why = fmt.Sprintf("%v became %v", before.Shape, after.Shape)
 				}
 			}
@@ -75,20 +77,20 @@ func (c *lengthChange) leftBehind(old, s *eval.Scope, n *onnx.Node) (at int, fou
 	if is.Known() || len(was.Shape) != len(is.Shape) {
 		return 0, false
 	}
-	fixed := c.m.fixedLength()
+	fixed := c.Graph.FixedLength()
 	grown := func(axis int) bool {
 		if axis < 0 {
 			axis += len(is.Shape)
 		}
-		return axis >= 0 && axis < len(is.Shape) && was.Shape[axis] == fixed && is.Shape[axis] == c.new
+		return axis >= 0 && axis < len(is.Shape) && was.Shape[axis] == fixed && is.Shape[axis] == c.New
 	}
 	late := func(x int64) bool { return 2*x > int64(fixed) && x <= int64(fixed) }
 	if n.Op == "Gather" {
 		index, ok := s.Value(n.Input(1)).Scalar()
 		return int(index), ok && grown(int(n.Int("axis", 0))) && index < float64(fixed) && late(int64(math.Max(index, 0)))
 	}
-	axes := listOf(s, n, "axes", 3)
-	for _, limits := range [][]int64{listOf(s, n, "starts", 1), listOf(s, n, "ends", 2)} {
+	axes := trace.ListOf(s, n, "axes", 3)
+	for _, limits := range [][]int64{trace.ListOf(s, n, "starts", 1), trace.ListOf(s, n, "ends", 2)} {
 		for i, x := range limits {
 			axis := i
 			if i < len(axes) {
@@ -102,14 +104,13 @@ func (c *lengthChange) leftBehind(old, s *eval.Scope, n *onnx.Node) (at int, fou
 	return 0, false
 }
 
-// relativeToLength reports whether waves of a fixed length have positions that are
+// relativeToLength reports whether waves of a fixed length n have positions that are
 // parts of that length, or are counted from its middle: they do not go on.
-func (m *Model) relativeToLength(wave schemes.Sinusoid) bool {
-	n := m.fixedLength()
+func relativeToLength(wave schemes.Sinusoid, n int) bool {
 	if n == 0 {
 		return false
 	}
 	f := wave.Frequencies
-	parts := wave.Base == 0 && len(f) > 0 && (partOf(f[0], math.Pi, n) || partOf(f[0], math.Pi, n-1) || partOf(f[0], math.Pi, n+1))
+	parts := wave.Base == 0 && len(f) > 0 && (length.PartOf(f[0], math.Pi, n) || length.PartOf(f[0], math.Pi, n-1) || length.PartOf(f[0], math.Pi, n+1))
 	return parts || wave.Start < 0
 }

@@ -8,30 +8,27 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
-	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// Rules of findings about ONNX files. Those at level error keep a model from
-// being changed.
-const (
-	ruleDuplicateInitializer = "onnx-duplicate-initializer"
-	ruleRawAndTyped          = "onnx-raw-and-typed-data"
-	ruleDuplicateAttribute   = "onnx-duplicate-attribute"
-	ruleDuplicateFunction    = "onnx-duplicate-function"
-	ruleDuplicateValue       = "onnx-duplicate-value"
-	ruleNodeCycle            = "onnx-node-cycle"
-	ruleTableNotFinite       = "onnx-table-not-finite"
-	ruleUnreadTable          = "onnx-unread-table"
-	ruleElementType          = "onnx-unknown-element-type"
-	ruleVersion              = "onnx-ir-version"
-	ruleSize                 = "onnx-file-size"
-	ruleSharedData           = "onnx-shared-data"
-	ruleLengthBound          = "onnx-length-bound"
-	ruleScale                = "onnx-quantisation-scale"
-	ruleCacheRows            = "onnx-cache-rows-differ"
-	ruleCache                = "onnx-cache-unexplained"
-	ruleTooLarge             = "onnx-too-large"
+// Rules of findings about ONNX files, besides those of the kinds of sites.
+var (
+	ruleDuplicateInitializer = site.Rule{ID: "onnx-duplicate-initializer", Level: report.LevelError, Doc: "a constant has two values"}
+	ruleRawAndTyped          = site.Rule{ID: "onnx-raw-and-typed-data", Level: report.LevelError, Doc: "a constant has its data twice, raw and typed"}
+	ruleDuplicateAttribute   = site.Rule{ID: "onnx-duplicate-attribute", Level: report.LevelError, Doc: "a node has an attribute twice"}
+	ruleDuplicateFunction    = site.Rule{ID: "onnx-duplicate-function", Level: report.LevelError, Doc: "a function is defined twice"}
+	ruleDuplicateValue       = site.Rule{ID: "onnx-duplicate-value", Level: report.LevelError, Doc: "two nodes make one value"}
+	ruleNodeCycle            = site.Rule{ID: "onnx-node-cycle", Level: report.LevelError, Doc: "nodes need their own output"}
+	ruleTableNotFinite       = site.Rule{ID: "onnx-table-not-finite", Level: report.LevelError, Doc: "a table of an encoding holds NaN or infinity"}
+	ruleUnreadTable          = site.Rule{ID: "onnx-unread-table", Level: report.LevelNote, Doc: "a constant has the shape of the table in use, and nothing reads it"}
+	ruleElementType          = site.Rule{ID: "onnx-unknown-element-type", Level: report.LevelNote, Doc: "a constant is of an element type that is unknown here"}
+	ruleVersion              = site.Rule{ID: "onnx-ir-version", Level: report.LevelNote, Doc: "the IR version is newer than those that were tried"}
+	ruleSize                 = site.Rule{ID: "onnx-file-size", Level: report.LevelWarning, Doc: "the file is larger than readers of protobuf take"}
+	ruleSharedData           = site.Rule{ID: "onnx-shared-data", Level: report.LevelNote, Doc: "two constants lie on the same bytes of a data file"}
+	ruleLengthBound          = site.Rule{ID: "onnx-length-bound", Level: report.LevelWarning, Doc: "axes are free and the graph ends at a length all the same"}
+	ruleScale                = site.Rule{ID: "onnx-quantisation-scale", Level: report.LevelError, Doc: "a quantised constant has a scale that is not a positive number"}
+	ruleTooLarge             = site.Rule{ID: "onnx-too-large", Level: report.LevelError, Doc: "the graph is too large to be looked at whole"}
 )
 
 // maxFindings bounds the findings of one rule; the last of them tells how many
@@ -46,9 +43,9 @@ func (m *Model) inspectFindings() {
 	f.encodings(f.tables)
 	f.file()
 	f.sharedData()
-	f.encodings(f.bound, f.scales, f.caches)
+	f.encodings(f.bound, f.scales, f.faults)
 	if m.gaveUp != "" {
-		f.add(ruleTooLarge, report.LevelError, m.gaveUp, "what was not looked at is not changed either: simplify the graph (onnxslim), or export the model again", nil)
+		f.add(ruleTooLarge, m.gaveUp, "what was not looked at is not changed either: simplify the graph (onnxslim), or export the model again", nil)
 	}
 	for rule, n := range f.count {
 		if n > maxFindings {
@@ -73,7 +70,7 @@ func (f *finder) encodings(looks ...func()) {
 			f.m.giveUp(spent.Error())
 		}
 	}()
-	f.m.budget.What = "the look for faults"
+	f.m.graph.Budget.What = "the look for faults"
 	for _, look := range looks {
 		if f.m.gaveUp == "" {
 			look()
@@ -88,18 +85,18 @@ type finder struct {
 	shapes map[tableShape]bool
 }
 
-func (f *finder) add(rule, level, message, hint string, where *report.Where) {
-	if f.count[rule]++; f.count[rule] > maxFindings {
+func (f *finder) add(rule site.Rule, message, hint string, where *report.Where) {
+	if f.count[rule.ID]++; f.count[rule.ID] > maxFindings {
 		return
 	}
-	f.m.findings = append(f.m.findings, report.Finding{Rule: rule, Level: level, Message: message, Hint: hint, Where: where})
+	f.m.findings = append(f.m.findings, report.Finding{Rule: rule.ID, Level: rule.Level, Message: message, Hint: hint, Where: where})
 }
 
 func (f *finder) at(t *onnx.Tensor) *report.Where {
 	if t == nil {
 		return nil
 	}
-	w := f.m.where(t)
+	w := f.m.graph.Where(t)
 	return &w
 }
 
@@ -107,16 +104,16 @@ const onceHint = "have the model exported again, so that every name and tensor s
 
 // repeats tells of places that give two answers.
 func (f *finder) repeats() {
-	rules := map[onnx.RepeatKind]string{onnx.RepeatInitializer: ruleDuplicateInitializer, onnx.RepeatData: ruleRawAndTyped,
+	rules := map[onnx.RepeatKind]site.Rule{onnx.RepeatInitializer: ruleDuplicateInitializer, onnx.RepeatData: ruleRawAndTyped,
 		onnx.RepeatAttribute: ruleDuplicateAttribute, onnx.RepeatFunction: ruleDuplicateFunction}
-	for _, r := range f.m.file.Repeats {
-		f.add(rules[r.Kind], report.LevelError, r.What+": readers differ in which one counts", onceHint, f.at(r.Tensor))
+	for _, r := range f.m.graph.File.Repeats {
+		f.add(rules[r.Kind], r.What+": readers differ in which one counts", onceHint, f.at(r.Tensor))
 	}
 }
 
 // graphs looks at every graph's nodes.
 func (f *finder) graphs() {
-	f.m.file.Graphs(func(g *onnx.Graph) {
+	f.m.graph.File.Graphs(func(g *onnx.Graph) {
 		w := g.Wiring()
 		made := make([]bool, w.Len())
 		for _, n := range g.Nodes {
@@ -126,104 +123,20 @@ func (f *finder) graphs() {
 					continue // an absent one
 				}
 				if made[number] {
-					f.add(ruleDuplicateValue, report.LevelError, fmt.Sprintf("two nodes make the value %q", o), onceHint, nodeWhere(n))
+					f.add(ruleDuplicateValue, fmt.Sprintf("two nodes make the value %q", o), onceHint, nodeWhere(n))
 				}
 				made[number] = true
 			}
 		}
-		if n := cycle(g); n != nil {
-			f.add(ruleNodeCycle, report.LevelError, fmt.Sprintf("%s stands in a cycle of nodes: none of them can run first", nodeName(n)), "have the model exported again", nodeWhere(n))
+		if n := g.Cycle(); n != nil {
+			f.add(ruleNodeCycle, fmt.Sprintf("%s stands in a cycle of nodes: none of them can run first", n.Title()), "have the model exported again", nodeWhere(n))
 		}
 	})
 }
 
 func nodeWhere(n *onnx.Node) *report.Where {
 	r := n.Range()
-	return &report.Where{Node: nodeName(n), Range: &r}
-}
-
-// cycle returns a node that needs its own output, nil when there is none.
-func cycle(g *onnx.Graph) *onnx.Node {
-	if inOrder(g) {
-		return nil // as nearly always: without a count of every reader
-	}
-	waits, w := stuck(g), g.Wiring()
-	// Going back from a node that still waits ends in a circle.
-	seen := make([]bool, len(g.Nodes))
-	for _, n := range g.Nodes {
-		if waits[n.Index()] == 0 {
-			continue
-		}
-		for !seen[n.Index()] {
-			seen[n.Index()] = true
-			for i := range n.Inputs {
-				in, ok := w.Input(n, i)
-				if !ok {
-					continue
-				}
-				if p := w.Producer(in); p != nil && waits[p.Index()] > 0 {
-					n = p
-					break
-				}
-			}
-		}
-		return n
-	}
-	return nil
-}
-
-// inOrder reports whether every node stands after those that it needs, as the
-// specification asks: then there is no cycle.
-func inOrder(g *onnx.Graph) bool { return late(g) == nil }
-
-// late is the first node that stands before one that it needs, nil when there is none.
-func late(g *onnx.Graph) *onnx.Node {
-	w := g.Wiring()
-	for _, n := range g.Nodes {
-		for i := range n.Inputs {
-			if in, ok := w.Input(n, i); ok && w.Producer(in) != nil && w.Producer(in).Index() >= n.Index() {
-				return n
-			}
-		}
-	}
-	return nil
-}
-
-// stuck counts for every node the inputs that never come: what is left when
-// nodes whose inputs are there have been taken away.
-func stuck(g *onnx.Graph) (waits []int) {
-	w := g.Wiring()
-	waits = make([]int, len(g.Nodes))
-	for v := range w.Len() {
-		if w.Producer(v) == nil {
-			continue
-		}
-		for _, r := range w.Readers(v) {
-			waits[r.Index()]++
-		}
-	}
-	ready := make([]*onnx.Node, 0, len(g.Nodes))
-	for _, n := range g.Nodes {
-		if waits[n.Index()] == 0 {
-			ready = append(ready, n)
-		}
-	}
-	for len(ready) > 0 {
-		n := ready[len(ready)-1]
-		ready = ready[:len(ready)-1]
-		for i := range n.Outputs {
-			v, ok := w.Output(n, i)
-			if !ok || w.Producer(v) != n {
-				continue
-			}
-			for _, r := range w.Readers(v) {
-				if waits[r.Index()]--; waits[r.Index()] == 0 {
-					ready = append(ready, r)
-				}
-			}
-		}
-	}
-	return waits
+	return &report.Where{Node: n.Title(), Range: &r}
 }
 
 // maxScanned bounds the elements of a table that inspect looks at one by one.
@@ -234,30 +147,30 @@ const maxScanned = 1 << 22
 func (f *finder) tables() {
 	seen := map[*onnx.Tensor]bool{}
 	for _, s := range f.m.sites {
-		for _, t := range siteTables(s) {
-			if seen[t.tensor] {
+		for _, t := range s.Tables() {
+			if seen[t.Tensor] {
 				continue
 			}
-			seen[t.tensor] = true
-			f.m.spendElements(int(min(t.tensor.Len(), maxScanned)))
-			if row, column, bad := t.notFinite(maxScanned); bad {
-				f.add(ruleTableNotFinite, report.LevelError, fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", f.m.tensorName(t.tensor), row, column),
-					"fetch the file again, or take an earlier checkpoint", f.at(t.tensor))
+			seen[t.Tensor] = true
+			f.m.graph.SpendElements(int(min(t.Tensor.Len(), maxScanned)))
+			if row, column, bad := t.NotFinite(maxScanned); bad {
+				f.add(ruleTableNotFinite, fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", f.m.graph.TensorName(t.Tensor), row, column),
+					"fetch the file again, or take an earlier checkpoint", f.at(t.Tensor))
 			}
 		}
 	}
 	var read map[string]bool // by any graph, made when it is needed
-	f.m.file.Graphs(func(g *onnx.Graph) {
+	f.m.graph.File.Graphs(func(g *onnx.Graph) {
 		w := g.Wiring()
 		for _, t := range g.Initializers {
 			if number, ok := w.Number(t.Name); ok && len(w.Readers(number)) > 0 || !t.Type.IsFloat() || !f.resembles(t) {
 				continue
 			}
 			if read == nil {
-				read = readNames(f.m.file)
+				read = f.m.graph.File.ReadNames()
 			}
 			if !read[t.Name] {
-				f.add(ruleUnreadTable, report.LevelNote, fmt.Sprintf("nothing reads %q, which has the shape of the table in use", t.Name), "", f.at(t))
+				f.add(ruleUnreadTable, fmt.Sprintf("nothing reads %q, which has the shape of the table in use", t.Name), "", f.at(t))
 			}
 		}
 	})
@@ -269,9 +182,9 @@ func (f *finder) resembles(t *onnx.Tensor) bool {
 	if f.shapes == nil {
 		f.shapes = map[tableShape]bool{}
 		for _, s := range f.m.sites {
-			for _, own := range siteTables(s) {
-				if k := len(own.tensor.Dims); k >= 2 {
-					f.shapes[tableShape{k, own.tensor.Dims[k-1]}] = true
+			for _, own := range s.Tables() {
+				if k := len(own.Tensor.Dims); k >= 2 {
+					f.shapes[tableShape{k, own.Tensor.Dims[k-1]}] = true
 				}
 			}
 		}
@@ -286,72 +199,18 @@ type tableShape struct {
 	columns int64
 }
 
-// readNames are the names that nodes read or graphs give back.
-func readNames(f *onnx.File) map[string]bool {
-	out := map[string]bool{}
-	f.Graphs(func(g *onnx.Graph) {
-		for _, n := range g.Nodes {
-			for _, in := range n.Inputs {
-				out[in] = true
-			}
-		}
-		for _, o := range g.Outputs {
-			out[o.Name] = true
-		}
-	})
-	return out
-}
-
-// siteTables are the tables of rows that a site owns.
-func siteTables(s site) []tableRows {
-	var out []tableRows
-	switch s := s.(type) {
-	case *tableSite:
-		if s.uses[0].source.tensor == nil {
-			return nil
-		}
-		rows := s.rows()
-		for _, t := range s.tensors() {
-			out = append(out, rows.of(t))
-		}
-	case *rotarySite:
-		for _, c := range s.caches {
-			out = append(out, c.cos)
-			if c.sin.tensor != c.cos.tensor {
-				out = append(out, c.sin)
-			}
-		}
-	}
-	return out
-}
-
-// notFinite finds the first element, in file order, that is NaN or infinite,
-// among the first limit ones.
-func (t tableRows) notFinite(limit int64) (row, column int, bad bool) {
-	if !t.tensor.Type.IsFloat() {
-		return 0, 0, false
-	}
-	at, err := t.tensor.NotFinite(limit)
-	if err != nil || at < 0 {
-		return 0, 0, false
-	}
-	inner := int64(t.inner())
-	row = int(at / inner % int64(t.Len()))
-	return row, int(at/inner/int64(t.Len())*inner + at%inner), true
-}
-
 // file looks at what the file says of itself.
 func (f *finder) file() {
-	file := f.m.file
+	file := f.m.graph.File
 	if file.IRVersion > knownIR {
-		f.add(ruleVersion, report.LevelNote, fmt.Sprintf("IR version %d is newer than what is known here (%d)", file.IRVersion, knownIR), "", nil)
+		f.add(ruleVersion, fmt.Sprintf("IR version %d is newer than what is known here (%d)", file.IRVersion, knownIR), "", nil)
 	}
 	if file.Size > maxProtobuf {
-		f.add(ruleSize, report.LevelWarning, fmt.Sprintf("the file has %d bytes, and readers of protobuf stop at %d", file.Size, maxProtobuf), "store the weights as external data", nil)
+		f.add(ruleSize, fmt.Sprintf("the file has %d bytes, and readers of protobuf stop at %d", file.Size, maxProtobuf), "store the weights as external data", nil)
 	}
 	file.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
 		if !t.Type.Known() {
-			f.add(ruleElementType, report.LevelNote, fmt.Sprintf("constant %q is of element type %d, which is unknown here", f.m.tensorName(t), t.Type), "", f.at(t))
+			f.add(ruleElementType, fmt.Sprintf("constant %q is of element type %d, which is unknown here", f.m.graph.TensorName(t), t.Type), "", f.at(t))
 		}
 	})
 }
@@ -365,7 +224,7 @@ func (f *finder) sharedData() {
 		at     [2]int64
 	}
 	var spans []span
-	f.m.file.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
+	f.m.graph.File.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
 		if t.External() && t.Len() > 0 {
 			spans = append(spans, span{t, t.DataFile(), t.Range()})
 		}
@@ -375,7 +234,7 @@ func (f *finder) sharedData() {
 	})
 	for i := 1; i < len(spans); i++ {
 		if a, b := spans[i-1], spans[i]; a.file == b.file && b.at[0] < a.at[1] {
-			f.add(ruleSharedData, report.LevelNote, fmt.Sprintf("constants %q and %q lie on the same bytes of %s", f.m.tensorName(a.tensor), f.m.tensorName(b.tensor), a.file), "", f.at(b.tensor))
+			f.add(ruleSharedData, fmt.Sprintf("constants %q and %q lie on the same bytes of %s", f.m.graph.TensorName(a.tensor), f.m.graph.TensorName(b.tensor), a.file), "", f.at(b.tensor))
 		}
 	}
 }
@@ -385,27 +244,6 @@ const knownIR = 14
 
 const maxProtobuf = 1<<31 - 1
 
-// sound refuses to change a model whose file is at fault: which of two answers
-// a reader takes is not for us to decide.
-func (m *Model) sound() error {
-	for _, f := range m.findings {
-		if f.Level == report.LevelError {
-			return &position.Refusal{Why: f.Message, Instead: f.Hint}
-		}
-	}
-	for _, s := range m.sites {
-		for _, t := range siteTables(s) {
-			if t.tensor.Len() <= maxScanned || !m.editor.Replaced(t.tensor) {
-				continue
-			}
-			if row, column, bad := t.notFinite(t.tensor.Len()); bad {
-				return &position.Refusal{Why: fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", m.tensorName(t.tensor), row, column)}
-			}
-		}
-	}
-	return nil
-}
-
 // bound tells of graphs whose encodings go on and that were traced for one
 // length all the same.
 func (f *finder) bound() {
@@ -414,43 +252,32 @@ func (f *finder) bound() {
 			return
 		}
 	}
-	if runs, failure := f.m.bound(); failure != nil {
-		f.add(ruleLengthBound, report.LevelWarning, fmt.Sprintf("the graph runs up to %d tokens and not at %d, though its axes are free: %v", runs, runs+1, failure.Err),
+	if runs, failure := f.m.graph.Bound(); failure != nil {
+		f.add(ruleLengthBound, fmt.Sprintf("the graph runs up to %d tokens and not at %d, though its axes are free: %v", runs, runs+1, failure.Err),
 			"it was traced with constants of one length: export it again", nodeWhere(failure.Node))
 	}
 }
 
 // scales looks at the scales of quantised constants (facts/BAD-INPUTS C18).
 func (f *finder) scales() {
-	for _, s := range f.m.probe.Scopes() {
+	for _, s := range f.m.graph.Eval.Scopes() {
 		s.Spend(len(s.Graph.Nodes))
 		for _, n := range s.Graph.Nodes {
 			if n.Op != "DequantizeLinear" || s.Tensor(n.Input(0)) == nil {
 				continue
 			}
 			if x, ok := s.Value(n.Input(1)).Scalar(); ok && (!(x > 0) || math.IsInf(x, 0)) {
-				f.add(ruleScale, report.LevelError, fmt.Sprintf("the scale of %q is %v", f.m.tensorName(s.Tensor(n.Input(0))), x), "quantise the model again", nodeWhere(n))
+				f.add(ruleScale, fmt.Sprintf("the scale of %q is %v", f.m.graph.TensorName(s.Tensor(n.Input(0))), x), "quantise the model again", nodeWhere(n))
 			}
 		}
 	}
 }
 
-// caches looks at tables of cosines and sines (facts/BAD-INPUTS C17).
-func (f *finder) caches() {
+// faults are those that sites find in themselves.
+func (f *finder) faults() {
 	for _, s := range f.m.sites {
-		r, ok := s.(*rotarySite)
-		if !ok {
-			continue
-		}
-		for _, c := range r.caches {
-			switch a, b := c.cos.Len(), c.sin.Len(); {
-			case a != b:
-				f.add(ruleCacheRows, report.LevelError, fmt.Sprintf("%q has %d rows of cosines and %q %d of sines", f.m.tensorName(c.cos.tensor), a, f.m.tensorName(c.sin.tensor), b),
-					"export the model again", f.at(c.sin.tensor))
-			case !c.fitted && r.scheme.Grid == nil:
-				f.add(ruleCache, report.LevelWarning, fmt.Sprintf("%q and %q are no cosines and sines of one formula", f.m.tensorName(c.cos.tensor), f.m.tensorName(c.sin.tensor)),
-					"it can be read and not made longer", f.at(c.cos.tensor))
-			}
+		for _, fault := range s.Faults() {
+			f.add(fault.Rule, fault.Message, fault.Hint, f.at(fault.At))
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -29,7 +31,7 @@ func withInts(n onnx.NewNode, name string, v any) onnx.NewNode {
 
 // floats is an initializer whose elements a function gives.
 func floats(name string, dims []int64, at func(i int) float64) onnx.NewTensor {
-	x := make([]float64, sizeOf(dims))
+	x := make([]float64, rows.Size(dims))
 	for i := range x {
 		x[i] = at(i)
 	}
@@ -122,8 +124,8 @@ func TestPlanarGrid(t *testing.T) {
 	}
 	after := result(t, m, saved(t, rising))
 	table, ok := after.sites[0].(*tableSite)
-	if !ok || table.Len() != 8*16 || after.PatchGrid() != [2]int{8, 16} {
-		t.Fatalf("%v, grid %v", after.sites[0].Encoding().Scheme, after.PatchGrid())
+	if !ok || table.Len() != 8*16 || after.graph.PatchGrid() != [2]int{8, 16} {
+		t.Fatalf("%v, grid %v", after.sites[0].Encoding().Scheme, after.graph.PatchGrid())
 	}
 	row := make([]float64, 4)
 	for _, at := range [][2]int{{3, 5}, {4, 5}, {3, 6}, {4, 10}} {
@@ -613,17 +615,23 @@ func TestTwoListsInOneTable(t *testing.T) {
 	}
 	after := result(t, m, saved(t, lists))
 	cos, sin := make([]float64, 2), make([]float64, 2)
-	c := after.sites[0].(*rotarySite).caches[0]
+	turning := after.sites[0].(*rotary.Site)
+	row := func(position, length int) int { // the short list stands ahead of the long one
+		if length > short {
+			return short + position
+		}
+		return position
+	}
 	for _, position := range []int{0, 7, 8, 23, 24, 39} {
 		for _, length := range []int{short, 40} {
 			if position >= length {
 				continue
 			}
-			if err := c.rotation(c.row(position, length), cos, sin); err != nil {
+			if err := turning.Rotation(position, length, cos, sin); err != nil {
 				t.Fatal(err)
 			}
 			for k := range cos {
-				if a := angle(c.row(position, length), k); math.Abs(cos[k]-math.Cos(a)) > 1e-5 || math.Abs(sin[k]-math.Sin(a)) > 1e-5 {
+				if a := angle(row(position, length), k); math.Abs(cos[k]-math.Cos(a)) > 1e-5 || math.Abs(sin[k]-math.Sin(a)) > 1e-5 {
 					t.Errorf("position %d of %d, pair %d: %g and %g, want the angle %g", position, length, k, cos[k], sin[k], a)
 				}
 			}
@@ -654,7 +662,7 @@ func TestSliceLimits(t *testing.T) {
 			continue
 		}
 		after := result(t, m, saved(t, change))
-		after.file.Tensors(func(x *onnx.Tensor, _ *onnx.Graph) {
+		after.graph.File.Tensors(func(x *onnx.Tensor, _ *onnx.Graph) {
 			if got, err := x.Ints(0, x.Len()); x.Name == c.changed && (err != nil || !slices.Equal(got, c.want)) {
 				t.Errorf("%s: %s are %v, want %v (%v)", c.name, c.changed, got, c.want, err)
 			}

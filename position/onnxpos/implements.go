@@ -3,6 +3,10 @@ package onnxpos
 import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/attention"
+	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 )
 
 // The optional interfaces that verbs, the verifier and the writers ask for by
@@ -21,13 +25,13 @@ var (
 	_ position.Partial   = (*Model)(nil)
 	_ position.Abandoned = (*eval.Spent)(nil)
 
-	_ position.Rotator     = (*rotarySite)(nil)
-	_ position.Neutralizer = (*rotarySite)(nil)
+	_ position.Rotator     = (*rotary.Site)(nil)
+	_ position.Neutralizer = (*rotary.Site)(nil)
 
-	_ position.Biaser = (*alibiSite)(nil)
-	_ position.Biaser = (*bucketSite)(nil)
+	_ position.Biaser = (*relative.ALiBi)(nil)
+	_ position.Biaser = (*relative.Buckets)(nil)
 
-	_ position.Site       = (*foldedBias)(nil)
-	_ position.Site       = (*otherSite)(nil)
-	_ position.Projection = (*projection)(nil)
+	_ position.Site       = (*relative.Folded)(nil)
+	_ position.Site       = (*site.Other)(nil)
+	_ position.Projection = (*attention.Projection)(nil)
 )

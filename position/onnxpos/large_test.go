@@ -11,6 +11,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -100,7 +101,7 @@ func TestALiBiOutOfOrder(t *testing.T) {
 // TestTooLarge finds nothing in a graph for which the budget does not do, says so, and
 // changes nothing.
 func TestTooLarge(t *testing.T) {
-	f := built(t, func(*onnx.NewModel) {}).file
+	f := built(t, func(*onnx.NewModel) {}).graph.File
 	m, err := find(f, eval.NewBudget(t.Context(), 10))
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +109,7 @@ func TestTooLarge(t *testing.T) {
 	if s := m.Sites(); len(s) != 1 || s[0].Encoding().Scheme.Name() != report.SchemeUnknown {
 		t.Errorf("found %v", s)
 	}
-	if f := m.Findings(); len(f) != 1 || f[0].Rule != ruleTooLarge || !strings.Contains(f[0].Message, "evaluating it was given up after 10 steps") {
+	if f := m.Findings(); len(f) != 1 || f[0].Rule != ruleTooLarge.ID || !strings.Contains(f[0].Message, "evaluating it was given up after 10 steps") {
 		t.Errorf("findings: %v", f)
 	}
 	if a := m.Attentions(); len(a) != 1 || !strings.Contains(a[0].Unsupported, "too large") {
@@ -135,11 +136,11 @@ func TestContextEnds(t *testing.T) {
 	m := built(t, long)
 	ctx, end := context.WithCancel(t.Context())
 	end()
-	if _, err := NewContext(ctx, m.file); !errors.Is(err, context.Canceled) {
+	if _, err := NewContext(ctx, m.graph.File); !errors.Is(err, context.Canceled) {
 		t.Errorf("New: %v", err)
 	}
-	m.budget = eval.NewBudget(ctx, maxSteps)
-	m.probe.Budget, m.first.Budget = m.budget, m.budget
+	m.graph.Budget = eval.NewBudget(ctx, maxSteps)
+	m.graph.Within(m.graph.Budget)
 	if _, err := position.Extend(m, position.ExtendOptions{Length: 64, Method: "tile"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Extend: %v", err)
 	}
@@ -147,9 +148,9 @@ func TestContextEnds(t *testing.T) {
 
 // TestWideRows reads no rows of more columns than any model has, whatever a file claims.
 func TestWideRows(t *testing.T) {
-	wide := tableRows{tensor: &onnx.Tensor{Name: "wide", Type: onnx.Float, Dims: []int64{1024, maxColumns + 1}}}
+	wide := rows.Table{Tensor: &onnx.Tensor{Name: "wide", Type: onnx.Float, Dims: []int64{1024, rows.MaxColumns + 1}}}
 	var err error
-	if used := allocated(func() { _, err = wide.matrix() }); err == nil || used > 1<<20 {
+	if used := allocated(func() { _, err = wide.Matrix() }); err == nil || used > 1<<20 {
 		t.Errorf("%d bytes: %v", used, err)
 	}
 }

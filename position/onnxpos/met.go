@@ -9,6 +9,9 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
@@ -16,8 +19,8 @@ import (
 
 // labels are the axes of the probe's values, followed once.
 func (m *Model) labels() *axes.Labels {
-	if m.labelled == nil || m.labelledOf != m.probe {
-		m.labelled, m.labelledOf = axes.Pass(m.probe, m.input), m.probe
+	if m.labelled == nil || m.labelledOf != m.graph.Eval {
+		m.labelled, m.labelledOf = axes.Pass(m.graph.Eval, m.input), m.graph.Eval
 	}
 	return m.labelled
 }
@@ -25,14 +28,14 @@ func (m *Model) labels() *axes.Labels {
 // metSite is an encoding that was found where data meet numbers that vary along
 // their positions, in a form that is read and not written.
 type metSite struct {
-	otherSite
+	site.Other
 	node string
 }
 
 // Hold refuses: the numbers were read where they meet the data, not where they are
 // made.
 func (s *metSite) Hold(position.Want) error {
-	return &position.Refusal{Why: fmt.Sprintf("%s is read at %s, where it meets the data; how the graph makes it is no form that is changed", s.encoding.Scheme, s.node),
+	return &position.Refusal{Why: fmt.Sprintf("%s is read at %s, where it meets the data; how the graph makes it is no form that is changed", s.Told.Scheme, s.node),
 		Instead: "export the model again with the wanted configuration"}
 }
 
@@ -50,12 +53,8 @@ func (m *Model) claimed(d *detector) *explained {
 	for _, a := range d.tables {
 		c.claim(a.scope, a.node, a.name)
 	}
-	for _, r := range d.rotations {
-		c.claim(r.scope, r.node, r.cos, r.sin)
-	}
-	for _, b := range d.biases {
-		c.claim(b.scope, b.node, b.name)
-	}
+	d.rotary.Explained(c.claim)
+	d.relative.Explained(c.claim)
 	for _, s := range m.sites {
 		for _, w := range s.Encoding().Where {
 			c.names[w.Tensor], c.names[w.Node] = true, true
@@ -68,12 +67,12 @@ func (m *Model) claimed(d *detector) *explained {
 func (c *explained) claim(s *eval.Scope, n *onnx.Node, names ...string) {
 	c.nodes[n] = true
 	for _, name := range names {
-		for _, src := range sources(s, name) {
-			if src.trig != nil {
-				c.nodes[src.trig] = true
+		for _, src := range trace.Sources(s, name) {
+			if src.Trig != nil {
+				c.nodes[src.Trig] = true
 			}
-			if src.tensor != nil && src.tensor.Len() > 1 {
-				c.tensors[src.tensor] = true
+			if src.Tensor != nil && src.Tensor.Len() > 1 {
+				c.tensors[src.Tensor] = true
 			}
 		}
 	}
@@ -81,35 +80,34 @@ func (c *explained) claim(s *eval.Scope, n *onnx.Node, names ...string) {
 
 // has reports whether a meeting is one that a detector has explained.
 func (c *explained) has(x axes.Meeting) bool {
-	if c.nodes[x.Node] || c.names[nodeName(x.Node)] {
+	if c.nodes[x.Node] || c.names[x.Node.Title()] {
 		return true
 	}
-	return slices.ContainsFunc(sources(x.Scope, x.Known), func(src source) bool {
-		if src.trig != nil {
-			return c.nodes[src.trig] || c.names[nodeName(src.trig)]
+	return slices.ContainsFunc(trace.Sources(x.Scope, x.Known), func(src trace.Source) bool {
+		if src.Trig != nil {
+			return c.nodes[src.Trig] || c.names[src.Trig.Title()]
 		}
-		return c.tensors[src.tensor] || c.names[c.m.where(src.tensor).Tensor]
+		return c.tensors[src.Tensor] || c.names[c.m.graph.Where(src.Tensor).Tensor]
 	})
 }
 
 // metBiases hands on what is added to scores, wherever scores are in the graph.
-func (d *detector) metBiases() {
+func (m *Model) metBiases(d *detector) {
 	seen := map[*onnx.Node]bool{}
-	for _, b := range d.biases {
-		seen[b.node] = true
-	}
-	for _, x := range d.m.labels().Meetings {
+	d.relative.Explained(func(_ *eval.Scope, n *onnx.Node, _ ...string) { seen[n] = true })
+	for _, x := range m.labels().Meetings {
 		if x.Kind == axes.Biased && !seen[x.Node] && adds(x.Node) {
-			d.bias(x.Scope, x.Node, x.Known, eval.Unknown())
+			d.relative.Bias(x.Scope, x.Node, x.Known)
 		}
 	}
 }
 
-// addMet makes sites of meetings that no detector has explained, of those whose
-// numbers say what they are, and gives back the others.
-func (m *Model) addMet(d *detector) (unread []axes.Meeting) {
+// findMet makes sites of meetings that no other mechanism has explained, of those
+// whose numbers say what they are, and keeps the others.
+func findMet(m *Model, d *detector) []site.Site {
 	claimed := m.claimed(d)
-	var tables []axes.Meeting
+	var tables, unread []axes.Meeting
+	var found []*metSite
 	for _, x := range m.labels().Meetings {
 		if claimed.has(x) {
 			continue
@@ -122,17 +120,21 @@ func (m *Model) addMet(d *detector) (unread []axes.Meeting) {
 			}
 		case axes.Contracted:
 			if s := m.metProduct(x); s != nil {
-				m.join(s)
+				found = m.join(found, s)
 				continue
 			}
 		}
 		unread = append(unread, x)
 	}
 	if len(tables) > 0 && len(unread) == 0 && covered(tables) {
-		m.sites = append(m.sites, m.metTable(tables))
-		return nil
+		found, tables = append(found, m.metTable(tables)), nil
 	}
-	return append(tables, unread...)
+	m.unread = append(tables, unread...)
+	out := make([]site.Site, len(found))
+	for i, s := range found {
+		out[i] = s
+	}
+	return out
 }
 
 // adds reports whether a node adds what meets there, or puts it beside.
@@ -165,21 +167,24 @@ func covered(tables []axes.Meeting) bool {
 }
 
 // join adds a site, or the place of one that says the same of another layer.
-func (m *Model) join(s *metSite) {
+func (m *Model) join(found []*metSite, s *metSite) []*metSite {
+	distances := s.Told.Scheme.Name() == report.SchemeRelativeTable
 	for _, have := range m.sites {
-		if o, ok := have.(*otherSite); ok && o.encoding.Scheme.Name() == report.SchemeRelativeTable && s.encoding.Scheme.Name() == report.SchemeRelativeTable {
-			return // of another layer, or another side of the picture
-		}
-		if o, ok := have.(*metSite); ok && o.encoding.Scheme.String() == s.encoding.Scheme.String() && o.encoding.Scheme.Name() == s.encoding.Scheme.Name() {
-			for _, w := range s.encoding.Where {
-				if !slices.Contains(o.encoding.Where, w) {
-					o.encoding.Where = append(o.encoding.Where, w)
-				}
-			}
-			return
+		if distances && have.Encoding().Scheme.Name() == report.SchemeRelativeTable {
+			return found // of another layer, or another side of the picture
 		}
 	}
-	m.sites = append(m.sites, s)
+	for _, o := range found {
+		if o.Told.Scheme.Name() == s.Told.Scheme.Name() && (distances || o.Told.Scheme.String() == s.Told.Scheme.String()) {
+			for _, w := range s.Told.Where {
+				if !slices.Contains(o.Told.Where, w) {
+					o.Told.Where = append(o.Told.Where, w)
+				}
+			}
+			return found
+		}
+	}
+	return append(found, s)
 }
 
 // fewColumns is how many columns rows have at least that encode positions: fewer are
@@ -189,7 +194,7 @@ const fewColumns = 4
 // metRows are the rows that a meeting adds to positions, nil where the numbers are
 // not known or are no rows of several columns. Rows run over all axes that lie along
 // positions; columns are the one other axis along which the numbers vary.
-func (m *Model) metRows(x axes.Meeting) matrix {
+func (m *Model) metRows(x axes.Meeting) rows.Matrix {
 	v := x.Scope.Enlarge(x.Known)
 	if !v.Known() || v.Floats == nil || x.Axis < 0 {
 		return nil
@@ -209,7 +214,7 @@ func (m *Model) metRows(x axes.Meeting) matrix {
 	if columns < 0 || v.Shape[columns] < fewColumns {
 		return nil
 	}
-	m.spendElements(v.Len())
+	m.graph.SpendElements(v.Len())
 	starts := []int{0}
 	for _, d := range x.Covers {
 		var next []int
@@ -220,56 +225,56 @@ func (m *Model) metRows(x axes.Meeting) matrix {
 		}
 		starts = next
 	}
-	rows := make(matrix, len(starts))
+	out := make(rows.Matrix, len(starts))
 	for r, at := range starts {
-		rows[r] = make([]float64, v.Shape[columns])
-		for k := range rows[r] {
-			rows[r][k] = v.Number(at + k*strides[columns])
+		out[r] = make([]float64, v.Shape[columns])
+		for k := range out[r] {
+			out[r][k] = v.Number(at + k*strides[columns])
 		}
 	}
-	return rows
+	return out
 }
 
 // metTable is the encoding whose rows are added to the data: of one axis, or of
 // several that are added one after the other (rows and columns, time and space).
 func (m *Model) metTable(all []axes.Meeting) *metSite {
 	x := all[0]
-	rows := m.metRows(x)
+	table := m.metRows(x)
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondUnknown}
-	learned := schemes.Learned{Rows: len(rows), Dim: rows.Cols()}
+	learned := schemes.Learned{Rows: len(table), Dim: table.Cols()}
 	scheme := schemes.Scheme(learned)
-	if r, ok := fit.AdditiveTable(rows, precision(x.Scope.Value(x.Known).Type)); ok {
+	if r, ok := fit.AdditiveTable(table, rows.Precision(x.Scope.Value(x.Known).Type)); ok {
 		s := r.Sinusoid
-		s.Rows = len(rows)
+		s.Rows = len(table)
 		scheme = s
-		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "rows are " + s.String(), Residual: residual(r.Residual)})
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "rows are " + s.String(), Residual: site.Residual(r.Residual)})
 	}
 	seen := map[*onnx.Tensor]bool{}
 	for i, x := range all {
-		for _, src := range sources(x.Scope, x.Known) {
-			t := src.tensor
-			if t == nil || len(t.Dims) < 2 || !t.Type.IsFloat() || seen[t] || t.Len()%int64(rows.Cols()) != 0 {
+		for _, src := range trace.Sources(x.Scope, x.Known) {
+			t := src.Tensor
+			if t == nil || len(t.Dims) < 2 || !t.Type.IsFloat() || seen[t] || t.Len()%int64(table.Cols()) != 0 {
 				continue
 			}
 			seen[t] = true
 			e.Form, e.Beyond, e.Dtype = report.FormTable, report.BeyondError, t.Type.String()
-			e.Where = append(e.Where, m.where(t))
-			if n := int(t.Len()) / rows.Cols(); i == 0 && len(all) == 1 && n >= len(rows) && isLearned(scheme) {
+			e.Where = append(e.Where, m.graph.Where(t))
+			if n := int(t.Len()) / table.Cols(); i == 0 && len(all) == 1 && n >= len(table) && isLearned(scheme) {
 				learned.Rows, e.Capacity = n, n
 				scheme = learned
 			}
 		}
-		e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s adds numbers that differ from position to position to the data", nodeName(x.Node))})
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s adds numbers that differ from position to position to the data", x.Node.Title())})
 	}
 	if len(e.Where) == 0 {
-		e.Where = []report.Where{{Node: nodeName(x.Node)}}
+		e.Where = []report.Where{{Node: x.Node.Title()}}
 	}
-	if m.fixedLength() > 0 {
-		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, len(rows)
+	if m.graph.FixedLength() > 0 {
+		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, len(table)
 	}
 	e.Evidence = e.Evidence[:min(len(e.Evidence), maxEvidence+1)]
 	e.Scheme = scheme
-	return &metSite{otherSite{e}, nodeName(x.Node)}
+	return &metSite{*site.NewOther(e), x.Node.Title()}
 }
 
 func isLearned(s schemes.Scheme) bool {
@@ -285,7 +290,7 @@ func (m *Model) metProduct(x axes.Meeting) *metSite {
 	if !v.Known() || v.Floats == nil || x.Axis < 0 {
 		return nil
 	}
-	m.spendElements(v.Len())
+	m.graph.SpendElements(v.Len())
 	if turn, ok := turns(v, x.Axis); ok {
 		return m.metRotation(x, turn)
 	}
@@ -299,31 +304,31 @@ func (m *Model) metProduct(x axes.Meeting) *metSite {
 		return nil
 	}
 	n := v.Shape[x.Axis]
-	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondUnknown, Where: []report.Where{{Node: nodeName(x.Node)}},
+	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondUnknown, Where: []report.Where{{Node: x.Node.Title()}},
 		Scheme: schemes.Other{Kind: report.SchemeRelativeTable},
 		Evidence: []report.Evidence{{Kind: "structure",
-			Says: fmt.Sprintf("%s multiplies the data with a vector for each of %d×%d pairs of positions", nodeName(x.Node), n, n)}}}
-	for _, src := range sources(x.Scope, x.Known) {
-		if t := src.tensor; t != nil && len(t.Dims) >= 2 && t.Type.IsFloat() {
+			Says: fmt.Sprintf("%s multiplies the data with a vector for each of %d×%d pairs of positions", x.Node.Title(), n, n)}}}
+	for _, src := range trace.Sources(x.Scope, x.Known) {
+		if t := src.Tensor; t != nil && len(t.Dims) >= 2 && t.Type.IsFloat() {
 			e.Form, e.Dtype = report.FormTable, t.Type.String()
-			e.Where = append(e.Where[:0:0], m.where(t))
+			e.Where = append(e.Where[:0:0], m.graph.Where(t))
 			e.Scheme = schemes.Other{Kind: report.SchemeRelativeTable, Rows: int(t.Dims[0]), Dim: int(t.Dims[len(t.Dims)-1])}
 		}
 	}
-	if m.fixedLength() > 0 {
+	if m.graph.FixedLength() > 0 {
 		e.Beyond, e.Capacity = report.BeyondError, n
 	}
-	return &metSite{otherSite{e}, nodeName(x.Node)}
+	return &metSite{*site.NewOther(e), x.Node.Title()}
 }
 
 // pairTurns is a rotation kept as matrices: cosines and sines of pairs, a row a
 // position.
 type pairTurns struct {
-	cos, sin matrix
+	cos, sin rows.Matrix
 	layout   string
 }
 
-// turns reads a matrix for each place along an axis as a rotation of pairs of
+// turns reads a rows.Matrix for each place along an axis as a rotation of pairs of
 // elements: 2×2 matrices of a pair each, or whole ones that turn each pair of
 // neighbours, or each element with that half the width away.
 func turns(v *eval.Value, axis int) (out pairTurns, ok bool) {
@@ -364,12 +369,16 @@ func turns(v *eval.Value, axis int) (out pairTurns, ok bool) {
 	return out, false
 }
 
-// near reports whether entries of a rotation agree, as well as bfloat16 stores them.
-func near(a, b float64) bool { return math.Abs(a-b) <= cosTolerance }
+// turnTolerance is how far entries of a rotation may be off: storage in bfloat16 is
+// the coarsest.
+const turnTolerance = 1e-2
+
+// near reports whether entries of a rotation agree.
+func near(a, b float64) bool { return math.Abs(a-b) <= turnTolerance }
 
 // turningRows collects a rotation's cosines and sines, the sine of the second row
 // positive.
-func turningRows(positions, pairs int, at func(p, i int) (cos, sin float64, ok bool)) (cos, sin matrix, ok bool) {
+func turningRows(positions, pairs int, at func(p, i int) (cos, sin float64, ok bool)) (cos, sin rows.Matrix, ok bool) {
 	for p := range positions {
 		c, s := make([]float64, pairs), make([]float64, pairs)
 		for i := range pairs {
@@ -391,28 +400,28 @@ func turningRows(positions, pairs int, at func(p, i int) (cos, sin float64, ok b
 
 // metRotation is the rotary encoding of rotations kept as matrices.
 func (m *Model) metRotation(x axes.Meeting, t pairTurns) *metSite {
-	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondUnknown, Where: []report.Where{{Node: nodeName(x.Node)}}}
-	found, ok := fit.RotaryCache(t.cos, t.sin, precision(x.Scope.Value(x.Known).Type))
+	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondUnknown, Where: []report.Where{{Node: x.Node.Title()}}}
+	found, ok := fit.RotaryCache(t.cos, t.sin, rows.Precision(x.Scope.Value(x.Known).Type))
 	r := schemes.Rotary{Dim: 2 * t.cos.Cols(), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
 	if ok {
 		r = found.Rotary
-		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "matrices turn by " + r.String(), Residual: residual(found.Residual)})
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "matrices turn by " + r.String(), Residual: site.Residual(found.Residual)})
 	}
 	r.Layout = t.layout
 	if r.HeadDim == 0 {
 		r.HeadDim = r.Dim
 	}
 	e.Scheme = r
-	for _, src := range sources(x.Scope, x.Known) {
-		if c := src.tensor; c != nil && len(c.Dims) >= 3 && c.Type.IsFloat() {
+	for _, src := range trace.Sources(x.Scope, x.Known) {
+		if c := src.Tensor; c != nil && len(c.Dims) >= 3 && c.Type.IsFloat() {
 			e.Form, e.Dtype = report.FormCache, c.Type.String()
-			e.Where = append(e.Where[:0:0], m.where(c))
+			e.Where = append(e.Where[:0:0], m.graph.Where(c))
 			e.Beyond, e.Capacity = report.BeyondError, t.cos.Rows()
 		}
 	}
-	if m.fixedLength() > 0 {
+	if m.graph.FixedLength() > 0 {
 		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, t.cos.Rows()
 	}
-	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: nodeName(x.Node) + " turns the data by a matrix for each position"})
-	return &metSite{otherSite{e}, nodeName(x.Node)}
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: x.Node.Title() + " turns the data by a rows.Matrix for each position"})
+	return &metSite{*site.NewOther(e), x.Node.Title()}
 }

@@ -76,9 +76,9 @@ var doNothings = []doNothing{
 // nodes of the same graph read, and returns the model's file.
 func insertBehindAll(t *testing.T, m *Model, what doNothing) (content []byte, inserted int) {
 	t.Helper()
-	e := onnx.NewEditor(m.file)
+	e := onnx.NewEditor(m.graph.File)
 	seen := map[*onnx.Graph]bool{}
-	for _, s := range m.probe.Scopes() {
+	for _, s := range m.graph.Eval.Scopes() {
 		if seen[s.Graph] {
 			continue
 		}
@@ -90,7 +90,7 @@ func insertBehindAll(t *testing.T, m *Model, what doNothing) (content []byte, in
 					continue
 				}
 				to := e.FreshName("nothing/" + o)
-				nodes := what.nodes(e, s.Graph, m.file.Opsets[""], s.Value(o), o, to)
+				nodes := what.nodes(e, s.Graph, m.graph.File.Opsets[""], s.Value(o), o, to)
 				if nodes == nil {
 					continue
 				}
@@ -110,7 +110,7 @@ func insertBehindAll(t *testing.T, m *Model, what doNothing) (content []byte, in
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rewritten(t, plan, m.file.Path), inserted
+	return rewritten(t, plan, m.graph.File.Path), inserted
 }
 
 // rewritten is the root file as a plan leaves it.
@@ -160,7 +160,7 @@ func TestDoNothingNodes(t *testing.T) {
 	tried := 0
 	for _, path := range paths {
 		m := opened(t, path)
-		if len(m.file.DataFiles()) > 0 {
+		if len(m.graph.File.DataFiles()) > 0 {
 			continue
 		}
 		want := claims(m)

@@ -14,10 +14,10 @@ import (
 // Parts lists the constants, nodes and declared values of the model.
 func (m *Model) Parts() ([]position.Part, error) {
 	p := parts{m: m, tensors: m.positionTensors(), seen: map[string]int{}}
-	properties := m.file.Properties()
+	properties := m.graph.File.Properties()
 	p.add(position.Part{Kind: "value", Name: "properties of the model", Size: properties.Size(), Open: properties.Open})
-	m.file.Graphs(p.graph)
-	for _, fn := range m.file.Functions {
+	m.graph.File.Graphs(p.graph)
+	for _, fn := range m.graph.File.Functions {
 		p.add(position.Part{Kind: "function", Name: fn.Domain + "." + fn.Name, Head: fmt.Sprintf("%q to %q with %q, %v", fn.Inputs, fn.Outputs, fn.Attributes, fn.Opsets), Open: nothing})
 	}
 	return p.out, p.err
@@ -89,7 +89,7 @@ func (p *parts) tensor(name string, t *onnx.Tensor) {
 		}
 	}
 	part := position.Part{Kind: "tensor", Name: name, Head: fmt.Sprintf("%s %v", t.Type, t.Dims), Size: src.Size(), Open: src.Open,
-		Where: p.m.where(t), Sites: p.tensors[t], Dims: t.Dims, Position: p.tensors[t] != nil || strings.HasPrefix(t.Name, madePrefix)}
+		Where: p.m.graph.Where(t), Sites: p.tensors[t], Dims: t.Dims, Position: p.tensors[t] != nil || strings.HasPrefix(t.Name, madePrefix)}
 	if mask := isSquare(t) && isMask(t); !part.Position && (mask || isLengthLike(t)) {
 		part.Position = true
 		part.Buffer = &position.Buffer{Dims: t.Dims, Width: t.Type.Bits() / 8, Integer: t.Type.IsInteger()}
@@ -106,7 +106,7 @@ const maxFolded = 1 << 24
 // hasLength reports whether a constant of floating-point numbers has an axis of the
 // fixed length of the model.
 func (m *Model) hasLength(t *onnx.Tensor) bool {
-	n := int64(m.fixedLength())
+	n := int64(m.graph.FixedLength())
 	return n > 1 && t.Type.IsFloat() && t.Type.Bits() <= 32 && slices.Contains(t.Dims, n) && t.Len() <= maxFolded
 }
 
@@ -131,7 +131,7 @@ func (p *parts) node(prefix string, n *onnx.Node) {
 		}
 		if a.Long {
 			long := a.Source()
-			p.add(position.Part{Kind: "attribute", Name: name + "." + a.Name, Size: long.Size(), Open: long.Open, Where: report.Where{Node: nodeName(n)}})
+			p.add(position.Part{Kind: "attribute", Name: name + "." + a.Name, Size: long.Size(), Open: long.Open, Where: report.Where{Node: n.Title()}})
 		}
 		attributes = append(attributes, fmt.Sprintf("%s=%d %v %q %v %v %q %s", a.Name, a.I, a.F, a.S, a.Ints, a.Floats, a.Strs, a.Ref))
 	}
@@ -143,7 +143,7 @@ func (p *parts) node(prefix string, n *onnx.Node) {
 	r := n.Range()
 	p.add(position.Part{Kind: "node", Name: name, Head: fmt.Sprintf("%s.%s(%s)", n.Domain, n.Op, strings.Join(attributes, " ")),
 		Size: int64(len(inputs)), Open: func() io.Reader { return strings.NewReader(inputs) },
-		Where: report.Where{Node: nodeName(n), Range: &r}, Position: made || readsAdded(n)})
+		Where: report.Where{Node: n.Title(), Range: &r}, Position: made || readsAdded(n)})
 }
 
 // readsAdded reports whether a node reads a value that modelpatch added.
@@ -166,26 +166,8 @@ func (m *Model) positionTensors() map[*onnx.Tensor][]int {
 				out[t] = append(out[t], i)
 			}
 		}
-		switch s := s.(type) {
-		case *tableSite:
-			for _, t := range s.tensors() {
-				own(t)
-			}
-		case *rotarySite:
-			for _, c := range s.caches {
-				own(c.cos.tensor)
-				own(c.sin.tensor)
-			}
-			for _, t := range s.trig {
-				for _, src := range sources(t.scope, t.trig.Input(0)) {
-					own(src.tensor)
-				}
-				own(amplitudeConstant(t))
-			}
-		case *alibiSite:
-			for _, t := range s.tables {
-				own(t.tensor)
-			}
+		for _, t := range s.Owned() {
+			own(t)
 		}
 	}
 	return out

@@ -6,54 +6,13 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 )
-
-// patchGrid is the size of the convolution's output that makes patches of an
-// image, of the frames of a video, or of a spectrogram; zeros when there is
-// none.
-func (m *Model) patchGrid(e *eval.Evaluator) (h, w int) {
-	if n := m.patchConvolution(); n != nil {
-		if v := e.Main.Value(n.Output(0)); len(v.Shape) == 4 {
-			return v.Shape[2], v.Shape[3]
-		}
-	}
-	return 0, 0
-}
-
-// patchConvolution is the convolution that makes an image's patches: the first over
-// its two axes, unless a table says that it is one further on.
-func (m *Model) patchConvolution() *onnx.Node {
-	if m.imageInput() == nil && m.videoInput() == nil && m.audio() == nil {
-		return nil
-	}
-	if m.patches != nil {
-		return m.patches
-	}
-	c := &m.convolution
-	if !c.asked {
-		c.asked = true
-		m.budget.Spend(len(m.file.Graph.Nodes))
-		if i := slices.IndexFunc(m.file.Graph.Nodes, isConvolution); i >= 0 {
-			c.first = m.file.Graph.Nodes[i]
-		}
-	}
-	switch {
-	case c.first == nil:
-		return nil
-	case m.probe == nil: // sizes are still being chosen
-		if len(c.first.Ints("strides")) == 2 {
-			return c.first
-		}
-	case len(m.probe.Main.Value(c.first.Output(0)).Shape) == 4:
-		return c.first
-	}
-	return nil // over one axis, or three
-}
 
 // tokensAhead counts the rows that Concats put before an image's patches:
 // class and distillation tokens; −1 when the state is not put together so.
 func (d *detector) tokensAhead(s *eval.Scope, name string) int {
-	if h, w := d.m.patchGrid(d.e); h > 0 {
+	if h, w := d.m.PatchesIn(d.e); h > 0 {
 		budget := maxOperands
 		if n, ok := rowsAhead(s, name, h*w, 0, &budget); ok {
 			return n
@@ -97,26 +56,10 @@ func rowsAhead(s *eval.Scope, name string, rows, depth int, budget *int) (ahead 
 	return 0, false
 }
 
-// audio is an input of audio features: (batch, mel bins, frames).
-func (m *Model) audio() *onnx.ValueInfo {
-	if in := m.kinds().features; in != nil {
-		return in
-	}
-	return m.waveInput()
-}
-
-// maxPrefix is the most tokens that stand before an image's patches: a class
-// token, a distillation token, registers. maxBeside are those before and
-// behind, where the graph shows which: detection tokens (YOLOS has 100).
-const (
-	maxPrefix = 16
-	maxBeside = 1 << 10
-)
-
 // grid reads an image's patch grid from the convolution that makes the
 // patches: rows are prefix tokens and then one for each patch.
 func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix, total int, ok bool) {
-	h, w := t.m.patchGrid(d.e)
+	h, w := t.m.PatchesIn(d.e)
 	if use := t.uses[0]; use.planar {
 		rows, columns := use.value.Shape[use.axis], use.value.Shape[use.axis+1]
 		if (rows != h || columns != w) && !use.blocks {
@@ -127,14 +70,14 @@ func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix, total int, 
 	if h == 0 {
 		return nil, 0, 0, false
 	}
-	if in := t.m.tokenInput(); in != nil && t.uses[0].source.indexed != nil && t.uses[0].source.index != "" && !t.constantIndex() {
+	if in := t.m.TokenInput(); in != nil && t.uses[0].source.Indexed != nil && t.uses[0].source.Index != "" && !t.constantIndex() {
 		return nil, 0, 0, false
 	}
 	use := t.uses[0]
 	if use.value == nil {
 		return nil, 0, 0, false // a fused embedding of text
 	}
-	if use.source.indexed == nil || t.Resampled() {
+	if use.source.Indexed == nil || t.Resampled() {
 		rows = use.value.Shape[use.axis] // prefix tokens may stand apart
 	}
 	before := use.before
@@ -144,9 +87,9 @@ func (t *tableSite) grid(d *detector, rows int) (grid []int, prefix, total int, 
 	p := rows - h*w
 	switch {
 	case h <= 1 || p < 0:
-	case before >= 0 && before < p && p <= maxBeside:
+	case before >= 0 && before < p && p <= probe.MaxBeside:
 		return []int{h, w}, before, rows, true // other tokens stand behind the patches
-	case p <= maxPrefix:
+	case p <= probe.MaxPrefix:
 		return []int{h, w}, p, rows, true
 	}
 	return t.laterGrid(d, rows)
@@ -175,7 +118,7 @@ func has(m map[int]int, key int) bool { _, ok := m[key]; return ok }
 // image: those of a stem, or of a further stage (PVT).
 func (t *tableSite) laterGrid(d *detector, rows int) (grid []int, prefix, total int, ok bool) {
 	use := t.uses[0]
-	if use.scope != d.e.Main || t.m.imageInput() == nil {
+	if use.scope != d.e.Main || t.m.ImageInput() == nil {
 		return nil, 0, 0, false
 	}
 	_, sizes := d.convolutions()
@@ -208,8 +151,8 @@ func (d *detector) convolutions() (map[mapSize][]*onnx.Node, []mapSize) {
 		return d.maps, d.sizes
 	}
 	d.maps = map[mapSize][]*onnx.Node{}
-	for _, n := range d.m.file.Graph.Nodes {
-		if !isConvolution(n) {
+	for _, n := range d.m.File.Graph.Nodes {
+		if !n.IsConvolution() {
 			continue
 		}
 		v := d.e.Main.Value(n.Output(0))
@@ -228,7 +171,7 @@ func (d *detector) convolutions() (map[mapSize][]*onnx.Node, []mapSize) {
 // mapOf is the nearest convolution ahead of a node that makes so many rows and
 // columns, nil when none does.
 func (d *detector) mapOf(before *onnx.Node, rows, columns int) *onnx.Node {
-	if before.Graph != d.m.file.Graph {
+	if before.Graph != d.m.File.Graph {
 		return nil
 	}
 	maps, _ := d.convolutions()
@@ -242,17 +185,16 @@ func (d *detector) mapOf(before *onnx.Node, rows, columns int) *onnx.Node {
 
 // laterPatches takes the convolution for the one that makes the patches that the
 // model's only grid is of.
-func (m *Model) laterPatches() {
+func (m *Model) laterPatches(tables []*tableSite) {
 	var patches *onnx.Node
-	for _, s := range m.sites {
-		if !s.Encoding().IsGrid() {
+	for _, t := range tables {
+		if !t.Told.IsGrid() {
 			continue
 		}
-		t, ok := s.(*tableSite)
-		if !ok || t.patches == nil || patches != nil && patches != t.patches {
+		if t.patches == nil || patches != nil && patches != t.patches {
 			return
 		}
 		patches = t.patches
 	}
-	m.patches = patches
+	m.graph.Patches = patches
 }

@@ -23,13 +23,13 @@ func TestProbeRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, fail := range m.probe.Failures {
+		for i, fail := range m.graph.Eval.Failures {
 			if i == 0 {
 				t.Errorf("%s: %s %s: %v", filepath.Base(path), fail.Node.Op, fail.Node.Name, fail.Err)
 			}
 		}
 		for _, o := range f.Graph.Outputs {
-			if v := m.probe.Main.Value(o.Name); !v.Ranked && len(m.probe.Failures) == 0 {
+			if v := m.graph.Eval.Main.Value(o.Name); !v.Ranked && len(m.graph.Eval.Failures) == 0 {
 				t.Errorf("%s: output %s has no shape", filepath.Base(path), o.Name)
 			}
 		}

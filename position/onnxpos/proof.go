@@ -8,6 +8,8 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -15,22 +17,22 @@ import (
 // withoutEncoding is what is told of a graph in which no encoding was recognised:
 // that it has none, where the axes of its values prove it, else that this is
 // unknown, naming the node that stands in the way.
-func (m *Model) withoutEncoding() site {
-	if len(m.probe.Failures) > 0 {
-		f := m.probe.Failures[0]
-		return unknownAt(nodeName(f.Node), fmt.Sprintf("the graph could not be evaluated with %s, which were tried: %v", m.tried(), f.Err))
+func (m *Model) withoutEncoding() site.Site {
+	if len(m.graph.Eval.Failures) > 0 {
+		f := m.graph.Eval.Failures[0]
+		return unknownAt(f.Node.Title(), fmt.Sprintf("the graph could not be evaluated with %s, which were tried: %v", m.tried(), f.Err))
 	}
 	l := m.labels()
 	switch {
 	case len(l.Meetings) > 0:
 		at := l.Meetings[0]
-		return unknownAt(nodeName(at.Node), "numbers that differ from position to position meet the data here, in a form that is not recognised")
+		return unknownAt(at.Node.Title(), "numbers that differ from position to position meet the data here, in a form that is not recognised")
 	case len(l.Doubts) > 0:
 		at := l.Doubts[0]
-		return unknownAt(nodeName(at.Node), at.Why+"; it may encode positions")
+		return unknownAt(at.Node.Title(), at.Why+"; it may encode positions")
 	}
 	if n := m.vanished(); n != nil {
-		return unknownAt(nodeName(n), fmt.Sprintf("a single position is left of %s, which were tried: what differs between positions behind this node does not show", m.tried()))
+		return unknownAt(n.Title(), fmt.Sprintf("a single position is left of %s, which were tried: what differs between positions behind this node does not show", m.tried()))
 	}
 	none := schemes.Other{Kind: report.SchemeNone, Order: schemes.OrderEquivariant}
 	e := position.Encoding{Beyond: report.BeyondContinues,
@@ -39,43 +41,43 @@ func (m *Model) withoutEncoding() site {
 	case len(l.Order) > 0:
 		none.Order = schemes.OrderOperators
 		for _, r := range l.Order[:min(len(l.Order), maxEvidence)] {
-			e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: nodeName(r.Node) + ": " + r.Why})
+			e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: r.Node.Title() + ": " + r.Why})
 		}
 	case l.Masked:
 		none.Order = schemes.OrderMask
 		e.Evidence[0].Says += ", but for masks"
 	}
 	e.Scheme = none
-	return &otherSite{e}
+	return site.NewOther(e)
 }
 
 // maxEvidence bounds the operators that are named as telling positions apart.
 const maxEvidence = 3
 
 // unknownAt is an encoding of which no more is known than the node where it may be.
-func unknownAt(node, why string) *otherSite {
-	return &otherSite{position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Beyond: report.BeyondUnknown,
+func unknownAt(node, why string) *site.Other {
+	return site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Beyond: report.BeyondUnknown,
 		Where:    []report.Where{{Node: node}},
-		Evidence: []report.Evidence{{Kind: "structure", Says: node + ": " + why}}}}
+		Evidence: []report.Evidence{{Kind: "structure", Says: node + ": " + why}}})
 }
 
 // tried is the size of the probe in words.
 func (m *Model) tried() string {
-	if m.imageInput() != nil && m.tokenInput() == nil {
-		return fmt.Sprintf("pictures of %d×%d pixels", m.sizes.image, m.sizes.image)
+	if m.graph.ImageInput() != nil && m.graph.TokenInput() == nil {
+		return fmt.Sprintf("pictures of %d×%d pixels", m.graph.Sizes.Image, m.graph.Sizes.Image)
 	}
-	return fmt.Sprintf("%d positions", m.sizes.length)
+	return fmt.Sprintf("%d positions", m.graph.Sizes.Length)
 }
 
 // vanished finds a convolution or pooling that leaves a single position of a
 // picture whose size is free: at larger sizes there would be more.
 func (m *Model) vanished() *onnx.Node {
-	if !m.freeImage() {
+	if !m.graph.FreeImage() {
 		return nil
 	}
-	for _, s := range m.probe.Scopes() {
+	for _, s := range m.graph.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			if !isConvolution(n) && n.Op != "MaxPool" && n.Op != "AveragePool" {
+			if !n.IsConvolution() && n.Op != "MaxPool" && n.Op != "AveragePool" {
 				continue
 			}
 			before, after := s.Value(n.Input(0)).Shape, s.Value(n.Output(0)).Shape
@@ -95,7 +97,7 @@ func (m *Model) input(in *onnx.ValueInfo) axes.Input {
 	name := strings.ToLower(in.Name)
 	rank := len(in.Dims)
 	switch {
-	case isPositions(in.Name), rank == 0, strings.Contains(name, "seqlens"), strings.Contains(name, "seq_lens"), strings.Contains(name, "total_seq"):
+	case probe.IsPositions(in.Name), rank == 0, strings.Contains(name, "seqlens"), strings.Contains(name, "seq_lens"), strings.Contains(name, "total_seq"):
 		return axes.Input{Depends: axes.Constant}
 	case in.Type == onnx.Bool, strings.Contains(name, "mask"):
 		return axes.Input{Depends: axes.Mask}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -44,7 +45,7 @@ func holding(t *testing.T, m *Model, was []byte) []float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return after.sites[0].(*rotarySite).fileFrequencies()
+	return after.sites[0].(*rotary.Site).FileFrequencies()
 }
 
 // TestAnotherBaseKeepsYaRN changes the base of files whose ramp tells more or

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -68,14 +69,14 @@ func rescale(t *testing.T, path, name string, o position.RescaleOptions) (change
 	after := result(t, m, path)
 	for _, change := range out.Changes {
 		for i, s := range m.sites {
-			old, ok := s.(*rotarySite)
+			old, ok := s.(*rotary.Site)
 			if !ok || position.ID(i) != change.Encoding {
 				continue
 			}
-			want := position.RotaryOf(*change.To, old.scheme)
+			want := position.RotaryOf(*change.To, old.Encoding().Scheme.(schemes.Rotary))
 			// Encodings that differed only in what was changed are one now.
 			at := min(i, len(after.sites)-1)
-			now, ok := after.sites[at].(*rotarySite)
+			now, ok := after.sites[at].(*rotary.Site)
 			if !ok || len(after.sites) < len(m.sites) && name != "base" && name != "none" {
 				t.Errorf("%s, %s: encoding %d is %v", base, name, i, after.sites[at].Encoding().Scheme)
 				continue
@@ -88,17 +89,17 @@ func rescale(t *testing.T, path, name string, o position.RescaleOptions) (change
 }
 
 // sameRotation compares what the file turns by with the scheme.
-func sameRotation(t *testing.T, what string, want schemes.Rotary, now *rotarySite) {
+func sameRotation(t *testing.T, what string, want schemes.Rotary, now *rotary.Site) {
 	t.Helper()
 	n := want.Pairs()
 	cos, sin, wantCos, wantSin := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	rotator := want.Rotator(schemes.RecipeExact, 0)
 	length := 32
-	if c := now.encoding.Capacity; c > 0 {
+	if c := now.Told.Capacity; c > 0 {
 		length = min(length, c)
 	}
 	tolerance := 3e-5
-	if d := now.encoding.Dtype; d == "float16" || d == "bfloat16" {
+	if d := now.Told.Dtype; d == "float16" || d == "bfloat16" {
 		tolerance = 1e-2
 	}
 	for p := range length {
@@ -109,12 +110,12 @@ func sameRotation(t *testing.T, what string, want schemes.Rotary, now *rotarySit
 		rotator.Row(float64(p), wantCos, wantSin)
 		for i := range n {
 			if math.Abs(cos[i]-wantCos[i]) > tolerance || math.Abs(sin[i]-wantSin[i]) > tolerance {
-				t.Errorf("%s: position %d, pair %d turns by (%g, %g), want (%g, %g) of %v; found %v", what, p, i, cos[i], sin[i], wantCos[i], wantSin[i], want, now.scheme)
+				t.Errorf("%s: position %d, pair %d turns by (%g, %g), want (%g, %g) of %v; found %v", what, p, i, cos[i], sin[i], wantCos[i], wantSin[i], want, now.Encoding().Scheme)
 				return
 			}
 		}
 	}
-	got := now.scheme
+	got := now.Encoding().Scheme.(schemes.Rotary)
 	if got.Dim != want.Dim || got.Layout != want.Layout || math.Abs(got.Amplitude()-want.Amplitude()) > 2e-3 {
 		t.Errorf("%s: found %v, want %v", what, got, want)
 	}

@@ -13,8 +13,8 @@ const leastSpan = 4096
 // DataSpans are the ranges of one of the model's files that hold tensor data.
 func (m *Model) DataSpans(path string) [][2]int64 {
 	var out [][2]int64
-	m.file.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
-		at := m.file.Path
+	m.graph.File.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
+		at := m.graph.File.Path
 		if t.External() {
 			at = filepath.Join(filepath.Dir(at), t.DataFile())
 		}

@@ -5,10 +5,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
@@ -17,56 +22,58 @@ import (
 // tableSite is an additive encoding: rows in the file, learned or computed by
 // a formula, or a formula in the graph.
 type tableSite struct {
-	m        *Model
+	site.Base
+	m        *site.Graph
 	uses     []*addition
-	encoding position.Encoding
 	sinusoid *fit.SinusoidResult
 	held     int        // rows after Hold; 0: as they are
 	heldGrid [2]int     // the grid after Hold, of rows and columns that stand apart
 	patches  *onnx.Node // the convolution that makes its patches, where it is not the first
 }
 
-// addTables makes a site of each table that is added.
-func (m *Model) addTables(d *detector) {
+// findTables makes a site of each table that is added.
+func findTables(m *Model, d *detector) []site.Site {
 	d.addSides()
 	d.withoutQueries()
 	byTensor := map[*onnx.Tensor]*tableSite{}
 	var runtime *tableSite
-	copies := tableCopies{m: m}
+	var all []*tableSite
+	copies := tableCopies{m: m.graph}
 	for _, a := range d.tables {
-		if a.source.trig != nil {
+		if a.source.Trig != nil {
 			if runtime == nil {
-				runtime = &tableSite{m: m}
-				m.sites = append(m.sites, runtime)
+				runtime = &tableSite{m: m.graph}
+				all = append(all, runtime)
 			}
 			runtime.uses = append(runtime.uses, a)
 			continue
 		}
-		if t := byTensor[a.source.tensor]; t != nil {
+		if t := byTensor[a.source.Tensor]; t != nil {
 			t.uses = append(t.uses, a)
 			continue
 		}
-		if twin := byTensor[copies.of(a.source.tensor)]; twin != nil {
+		if twin := byTensor[copies.of(a.source.Tensor)]; twin != nil {
 			twin.uses = append(twin.uses, a)
-			byTensor[a.source.tensor] = twin
+			byTensor[a.source.Tensor] = twin
 			continue
 		}
-		site := &tableSite{m: m, uses: []*addition{a}}
-		byTensor[a.source.tensor] = site
-		m.sites = append(m.sites, site)
+		site := &tableSite{m: m.graph, uses: []*addition{a}}
+		byTensor[a.source.Tensor] = site
+		all = append(all, site)
 	}
-	for _, s := range m.sites {
-		if t, ok := s.(*tableSite); ok {
-			t.describe(d)
-		}
+	var sites []site.Site
+	for _, t := range all {
+		t.describe(d)
+		sites = append(sites, t)
 	}
-	m.laterPatches()
+	m.laterPatches(all)
+	return sites
 }
 
 // tableCopies finds tables that are copies of one another: exporters write the same
 // constant once per use.
 type tableCopies struct {
-	m     *Model
+	m     *site.Graph
 	known map[string][]*onnx.Tensor // by type, dimensions and the first elements
 }
 
@@ -83,7 +90,7 @@ func (c *tableCopies) of(t *onnx.Tensor) *onnx.Tensor {
 	}
 	key := fmt.Sprintf("%v %v %x", t.Type, t.Dims, sha256.Sum256(first))
 	for _, k := range c.known[key] {
-		if c.m.sameContent(k, t) {
+		if c.same(k, t) {
 			return k
 		}
 	}
@@ -96,14 +103,14 @@ func (c *tableCopies) of(t *onnx.Tensor) *onnx.Tensor {
 	return nil
 }
 
-// sameContent compares two constants of one type and shape.
-func (m *Model) sameContent(a, b *onnx.Tensor) bool {
+// same compares two constants of one type and shape.
+func (c *tableCopies) same(a, b *onnx.Tensor) bool {
 	if a.DataFile() == b.DataFile() && a.Range() == b.Range() {
 		return true
 	}
 	const step = 1 << 14
 	for at, n := int64(0), a.Len(); at < n; at += step {
-		m.budget.Spend(step / elementsAStep)
+		c.m.SpendElements(step)
 		x, err1 := a.Raw(at, min(step, n-at))
 		y, err2 := b.Raw(at, min(step, n-at))
 		if err1 != nil || err2 != nil || string(x) != string(y) {
@@ -113,15 +120,12 @@ func (m *Model) sameContent(a, b *onnx.Tensor) bool {
 	return true
 }
 
-// Encoding is what inspect tells of the site.
-func (t *tableSite) Encoding() position.Encoding { return t.encoding }
-
 // tensors are the constants that hold the table: one, or equal copies.
 func (t *tableSite) tensors() []*onnx.Tensor {
 	var out []*onnx.Tensor
 	seen := map[*onnx.Tensor]bool{}
 	for _, u := range t.uses {
-		if c := u.source.tensor; c != nil && !seen[c] {
+		if c := u.source.Tensor; c != nil && !seen[c] {
 			seen[c] = true
 			out = append(out, c)
 		}
@@ -129,58 +133,58 @@ func (t *tableSite) tensors() []*onnx.Tensor {
 	return out
 }
 
-func (t *tableSite) rows() tableRows {
+func (t *tableSite) rows() rows.Table {
 	src := t.uses[0].source
-	axis := src.axis
+	axis := src.Axis
 	if t.uses[0].planar {
-		return tableRows{tensor: src.tensor, axis: axis, planar: true, scale: src.scale, zero: src.zero,
-			grid: [2]int{int(src.tensor.Dims[axis]), int(src.tensor.Dims[axis+1])}}
+		return rows.Table{Tensor: src.Tensor, Axis: axis, Planar: true, Scale: src.Scale, Zero: src.Zero,
+			Grid: [2]int{int(src.Tensor.Dims[axis]), int(src.Tensor.Dims[axis+1])}}
 	}
 	if axis < 0 { // used whole: the axis that runs with positions
-		for i, n := range src.tensor.Dims {
-			if axis < 0 && int(n) == t.uses[0].value.Shape[t.uses[0].axis] && i < len(src.tensor.Dims)-1 {
+		for i, n := range src.Tensor.Dims {
+			if axis < 0 && int(n) == t.uses[0].value.Shape[t.uses[0].axis] && i < len(src.Tensor.Dims)-1 {
 				axis = i
 			}
 		}
 	}
 	if axis < 0 { // an image's patches without prefix
-		h, w := t.m.patchGrid(t.m.probe)
-		axis = slices.Index(src.tensor.Dims, int64(h*w))
-		if side := sourceGrid(src.tensor, t.uses[0].value.Shape[len(t.uses[0].value.Shape)-1]); axis < 0 && side > 0 {
-			axis = slices.Index(src.tensor.Dims, int64(side*side))
+		h, w := t.m.PatchesIn(t.m.Eval)
+		axis = slices.Index(src.Tensor.Dims, int64(h*w))
+		if side := sourceGrid(src.Tensor, t.uses[0].value.Shape[len(t.uses[0].value.Shape)-1]); axis < 0 && side > 0 {
+			axis = slices.Index(src.Tensor.Dims, int64(side*side))
 		}
 		axis = max(axis, 0)
 	}
-	return tableRows{tensor: src.tensor, axis: axis, scale: src.scale, zero: src.zero}
+	return rows.Table{Tensor: src.Tensor, Axis: axis, Scale: src.Scale, Zero: src.Zero}
 }
 
 func (t *tableSite) describe(d *detector) {
 	use := t.uses[0]
-	if use.source.trig != nil {
+	if use.source.Trig != nil {
 		t.describeRuntime(d)
 		return
 	}
 	rows := t.rows()
-	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondError, Dtype: use.source.tensor.Type.String()}
-	if use.source.indexed == nil || use.source.index != "" && t.constantIndex() || use.node.Op != "Concat" && t.m.imageInput() != nil && t.Resampled() {
+	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondError, Dtype: use.source.Tensor.Type.String()}
+	if use.source.Indexed == nil || use.source.Index != "" && t.constantIndex() || use.node.Op != "Concat" && t.m.ImageInput() != nil && t.Resampled() {
 		e.Form = report.FormBaked // one length, whatever the input
 	}
-	offset := int(use.source.first)
+	offset := int(use.source.First)
 	e.Capacity = rows.Len() - offset
 	learned := schemes.Learned{Rows: rows.Len(), Dim: rows.Dim(), Offset: offset}
 	for _, c := range t.tensors() {
-		e.Where = append(e.Where, t.m.where(c))
+		e.Where = append(e.Where, t.m.Where(c))
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: t.usedHow()})
 	e.Scheme = learned
-	if m, err := rows.matrix(); err == nil {
-		t.m.spendElements(m.Rows() * m.Cols())
+	if m, err := rows.Matrix(); err == nil {
+		t.m.SpendElements(m.Rows() * m.Cols())
 		if r, ok := fit.AdditiveTable(m, t.precision()); ok {
 			t.sinusoid = &r
 			s := r.Sinusoid
 			s.Rows, s.Offset = rows.Len(), offset
 			e.Scheme = s
-			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "rows are " + s.String(), Residual: residual(r.Residual)})
+			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "rows are " + s.String(), Residual: site.Residual(r.Residual)})
 		} else {
 			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "no formula explains the rows: trained"})
 		}
@@ -188,7 +192,7 @@ func (t *tableSite) describe(d *detector) {
 	g, prefix, total, ok := t.grid(d, rows.Len())
 	if ok && t.Resampled() { // what the table holds counts, not the picture
 		width := use.value.Shape[len(use.value.Shape)-1]
-		side := sourceGrid(use.source.tensor, width)
+		side := sourceGrid(use.source.Tensor, width)
 		if n := rows.Len() - prefix; side == 0 && rows.Dim() == width { // its prefix stands ahead of it
 			if side = int(math.Sqrt(float64(n)) + 0.5); side*side != n {
 				side = 0
@@ -198,12 +202,12 @@ func (t *tableSite) describe(d *detector) {
 			g, total = []int{side, side}, side*side+prefix
 		}
 	}
-	if t.sinusoid == nil && t.m.imageInput() != nil {
+	if t.sinusoid == nil && t.m.ImageInput() != nil {
 		if s, fits := t.gridFormula(rows, g); fits {
 			g = s.Sinusoid.Grid
 			e.Scheme, e.Capacity = s.Sinusoid, g[0]*g[1]
-			e.Evidence[len(e.Evidence)-1] = report.Evidence{Kind: "fit", Says: "rows are " + s.Sinusoid.String(), Residual: residual(s.Residual)}
-			t.encoding = e
+			e.Evidence[len(e.Evidence)-1] = report.Evidence{Kind: "fit", Says: "rows are " + s.Sinusoid.String(), Residual: site.Residual(s.Residual)}
+			t.Told = e
 			return
 		}
 	}
@@ -214,13 +218,13 @@ func (t *tableSite) describe(d *detector) {
 		}
 		e.Scheme, e.Capacity = learned, g[0]*g[1]
 	}
-	t.encoding = e
+	t.Told = e
 }
 
 // gridFormula explains an image's rows by sines and cosines of rows and columns
 // of the grid, or of any where patches are not cut by a convolution.
-func (t *tableSite) gridFormula(rows tableRows, grid []int) (fit.SinusoidResult, bool) {
-	m := rows.whole()
+func (t *tableSite) gridFormula(rows rows.Table, grid []int) (fit.SinusoidResult, bool) {
+	m := rows.Whole()
 	if m == nil {
 		return fit.SinusoidResult{}, false
 	}
@@ -228,65 +232,23 @@ func (t *tableSite) gridFormula(rows tableRows, grid []int) (fit.SinusoidResult,
 	return r, ok && (grid == nil || slices.Equal(r.Sinusoid.Grid, grid))
 }
 
-func (t *tableSite) precision() fit.Precision { return t.rows().precision() }
+func (t *tableSite) precision() fit.Precision { return t.rows().Precision() }
 
 func (t *tableSite) usedHow() string {
 	src := t.uses[0].source
-	if t.uses[0].node.Op == "Concat" && src.indexed != nil {
-		return fmt.Sprintf("%s takes row p + %d for position p; %s puts it beside the state's columns", nodeName(src.indexed), src.first, nodeName(t.uses[0].node))
+	if t.uses[0].node.Op == "Concat" && src.Indexed != nil {
+		return fmt.Sprintf("%s takes row p + %d for position p; %s puts it beside the state's columns", src.Indexed.Title(), src.First, t.uses[0].node.Title())
 	}
-	if src.indexed == nil {
-		return fmt.Sprintf("a constant of this length is added whole by %s", nodeName(t.uses[0].node))
+	if src.Indexed == nil {
+		return fmt.Sprintf("a constant of this length is added whole by %s", t.uses[0].node.Title())
 	}
-	return fmt.Sprintf("%s takes row p + %d for position p; %s adds it", nodeName(src.indexed), src.first, nodeName(t.uses[0].node))
-}
-
-func nodeName(n *onnx.Node) string {
-	if n.Name == "" {
-		return n.Op
-	}
-	return n.Op + " " + n.Name
-}
-
-func residual(x float64) *report.Number {
-	if math.IsNaN(x) {
-		return nil
-	}
-	n := report.Number(x)
-	return &n
-}
-
-// where names a constant for reports.
-func (m *Model) where(t *onnx.Tensor) report.Where {
-	r := t.Range()
-	w := report.Where{Tensor: m.tensorName(t), Range: &r, File: t.DataFile()}
-	return w
-}
-
-// tensorName is the initializer's name, or that of the value that a Constant
-// node gives.
-func (m *Model) tensorName(t *onnx.Tensor) string {
-	if t.Name != "" {
-		return t.Name
-	}
-	if m.names == nil {
-		m.names = map[*onnx.Tensor]string{}
-		m.file.Graphs(func(g *onnx.Graph) {
-			m.budget.Spend(len(g.Nodes))
-			for _, n := range g.Nodes {
-				if a := n.Attribute("value"); a != nil && a.Tensor != nil {
-					m.names[a.Tensor] = n.Output(0)
-				}
-			}
-		})
-	}
-	return m.names[t]
+	return fmt.Sprintf("%s takes row p + %d for position p; %s adds it", src.Indexed.Title(), src.First, t.uses[0].node.Title())
 }
 
 // constantIndex reports whether the table is gathered by a constant list.
 func (t *tableSite) constantIndex() bool {
 	src := t.uses[0].source
-	return src.indexAt.Tensor(src.index) != nil
+	return src.IndexAt.Tensor(src.Index) != nil
 }
 
 // describeRuntime judges a sinusoid that the graph computes: from its values
@@ -294,21 +256,21 @@ func (t *tableSite) constantIndex() bool {
 func (t *tableSite) describeRuntime(d *detector) {
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondContinues, Dtype: ""}
 	use := t.uses[0]
-	e.Where = []report.Where{{Node: nodeName(use.source.trig)}}
+	e.Where = []report.Where{{Node: use.source.Trig.Title()}}
 	s := schemes.Sinusoid{Dim: use.value.Shape[len(use.value.Shape)-1]}
-	if v := t.m.longer(use.scope, use.name, runtimeFitLength); v != nil && v.Known() {
-		if axis := positionAxis(v); axis >= 0 {
-			rows := matrix(rowsOf(v, axis))
-			if r, ok := fit.AdditiveTable(rows, coarser(v, trigPrecision([]source{use.source}))); ok {
+	if v := t.m.Longer(use.scope, use.name, runtimeFitLength); v != nil && v.Known() {
+		if axis := trace.PositionAxis(v); axis >= 0 {
+			rows := rows.Matrix(trace.RowsOf(v, axis))
+			if r, ok := fit.AdditiveTable(rows, coarser(v, rotary.TrigPrecision([]trace.Source{use.source}))); ok {
 				s = r.Sinusoid
 				s.Rows = 0
-				e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: residual(r.Residual)})
+				e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: site.Residual(r.Residual)})
 			}
 		}
 	}
 	if r, ok := t.runtimeGrid(); ok && s.Base == 0 {
 		s = r.Sinusoid
-		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: residual(r.Residual)})
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: site.Residual(r.Residual)})
 		s.Rows = 0
 	}
 	if s.Base == 0 {
@@ -319,14 +281,14 @@ func (t *tableSite) describeRuntime(d *detector) {
 		e.Scheme = schemes.Other{Kind: report.SchemeUnknown, Dim: s.Dim}
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "sines and cosines of positions are added, and no base explains their frequencies"})
 	}
-	t.encoding = e
+	t.Told = e
 }
 
 // coarser is the precision of numbers that were computed in one, and stored in
 // the type of a value.
 func coarser(v *eval.Value, p fit.Precision) fit.Precision {
 	if v.Type == onnx.Float16 || v.Type == onnx.BFloat16 {
-		return precision(v.Type)
+		return rows.Precision(v.Type)
 	}
 	return p
 }
@@ -334,11 +296,11 @@ func coarser(v *eval.Value, p fit.Precision) fit.Precision {
 // runtimeGrid explains rows that the graph computes for an image's patches.
 func (t *tableSite) runtimeGrid() (fit.SinusoidResult, bool) {
 	use := t.uses[0]
-	h, w := t.m.patchGrid(t.m.probe)
+	h, w := t.m.PatchesIn(t.m.Eval)
 	if h == 0 || use.value == nil {
 		return fit.SinusoidResult{}, false
 	}
-	r, ok := fit.GridTable(matrix(rowsOf(use.value, use.axis)), coarser(use.value, trigPrecision([]source{use.source})))
+	r, ok := fit.GridTable(rows.Matrix(trace.RowsOf(use.value, use.axis)), coarser(use.value, rotary.TrigPrecision([]trace.Source{use.source})))
 	return r, ok && slices.Equal(r.Sinusoid.Grid, []int{h, w})
 }
 
@@ -346,7 +308,7 @@ func (t *tableSite) runtimeGrid() (fit.SinusoidResult, bool) {
 // such as DETR's of image rows and columns: the arguments of its sines fall by
 // one ratio from column to column.
 func wavesOf(u *addition) (base float64, layout string) {
-	v := u.source.scope.Value(u.source.trig.Input(0))
+	v := u.source.Scope.Value(u.source.Trig.Input(0))
 	k := len(v.Shape)
 	if !v.Known() || v.Floats == nil || k < 2 || v.Shape[k-1] < 2 {
 		return 0, ""
@@ -360,8 +322,8 @@ func wavesOf(u *addition) (base float64, layout string) {
 	for i := range frequencies {
 		frequencies[i] = last[i] / last[0]
 	}
-	p := trigPrecision([]source{u.source})
-	if p == precision(onnx.Float) {
+	p := rotary.TrigPrecision([]trace.Source{u.source})
+	if p == rows.Precision(onnx.Float) {
 		ratio := last[0] / last[1]
 		for i := 1; i < n; i++ {
 			if r := last[i-1] / last[i]; math.Abs(r-ratio) > 1e-4*math.Abs(ratio) {
@@ -373,7 +335,7 @@ func wavesOf(u *addition) (base float64, layout string) {
 			base = rounded
 		}
 	} else {
-		r := fit.InverseFrequencies(undouble(frequencies), p, fit.Options{})
+		r := fit.InverseFrequencies(rotary.Undouble(frequencies), p, fit.Options{})
 		if !r.OK || r.Rotary.Scaling.Type != "" && r.Rotary.Scaling.Type != schemes.ScalingNone {
 			return 0, ""
 		}
@@ -382,11 +344,11 @@ func wavesOf(u *addition) (base float64, layout string) {
 	if !(base > 1) || math.IsInf(base, 0) {
 		return 0, ""
 	}
-	rows := rowsOf(u.value, u.axis)
-	row := rows[len(rows)-1]
+	lines := trace.RowsOf(u.value, u.axis)
+	row := lines[len(lines)-1]
 	layout = schemes.LayoutInterleaved
 	for i := 0; i+1 < len(row); i += 2 {
-		if math.Abs(math.Hypot(row[i], row[i+1])-1) > cosTolerance && !inTurns(u.source.scope, u.source.trig) {
+		if math.Abs(math.Hypot(row[i], row[i+1])-1) > rows.CosTolerance && !inTurns(u.source.Scope, u.source.Trig) {
 			layout = schemes.LayoutSinCos
 		}
 	}
@@ -452,24 +414,9 @@ func inTurns(s *eval.Scope, trig *onnx.Node) bool {
 // evaluated for a fit.
 const runtimeFitLength = 64
 
-// longer evaluates a value at another length; nil when the file fixes it.
-func (m *Model) longer(s *eval.Scope, name string, length int) *eval.Value {
-	if m.fixedLength() > 0 || m.sizes.length >= length {
-		return s.Value(name)
-	}
-	size := m.sizes
-	size.length = length
-	e := m.at(size)
-	i := s.Index()
-	if i < 0 || i >= len(e.Scopes()) {
-		return nil
-	}
-	return e.Scopes()[i].Value(name)
-}
-
 // Len is the number of rows of the table as the file has it.
 func (t *tableSite) Len() int {
-	if t.uses[0].source.tensor == nil {
+	if t.uses[0].source.Tensor == nil {
 		return 0
 	}
 	return t.rows().Len()
@@ -477,10 +424,10 @@ func (t *tableSite) Len() int {
 
 // Dim is the number of columns, 0 where they are more than any model has.
 func (t *tableSite) Dim() int {
-	if t.uses[0].source.tensor == nil {
+	if t.uses[0].source.Tensor == nil {
 		return 0
 	}
-	if n := t.rows().Dim(); n <= maxColumns {
+	if n := t.rows().Dim(); n <= rows.MaxColumns {
 		return n
 	}
 	return 0 // a mere claim
@@ -488,13 +435,13 @@ func (t *tableSite) Dim() int {
 
 // Row reads a row of the table as the file has it.
 func (t *tableSite) Row(i int, dst []float64) error {
-	if t.uses[0].source.tensor == nil {
+	if t.uses[0].source.Tensor == nil {
 		return fmt.Errorf("no table: the graph computes the rows")
 	}
 	return t.rows().Row(i, dst)
 }
 
-func (t *tableSite) overlay(into map[*onnx.Tensor]*eval.Value) {
+func (t *tableSite) Overlay(into map[*onnx.Tensor]*eval.Value) {
 	if t.held == 0 {
 		return
 	}
@@ -504,12 +451,60 @@ func (t *tableSite) overlay(into map[*onnx.Tensor]*eval.Value) {
 		for i, n := range c.Dims {
 			shape[i] = int(n)
 		}
-		shape[rows.axis] = t.held
-		if rows.planar {
-			shape[rows.axis], shape[rows.axis+1] = t.heldGrid[0], t.heldGrid[1]
+		shape[rows.Axis] = t.held
+		if rows.Planar {
+			shape[rows.Axis], shape[rows.Axis+1] = t.heldGrid[0], t.heldGrid[1]
 		}
 		v := eval.Shaped(c.Type, shape...)
 		v.Origins = []*onnx.Tensor{c}
 		into[c] = v
 	}
 }
+
+// Tables are the constants that hold the rows: one, or equal copies.
+func (t *tableSite) Tables() []rows.Table {
+	if t.uses[0].source.Tensor == nil {
+		return nil
+	}
+	var out []rows.Table
+	table := t.rows()
+	for _, c := range t.tensors() {
+		out = append(out, table.Of(c))
+	}
+	return out
+}
+
+// Owned are the same constants.
+func (t *tableSite) Owned() []*onnx.Tensor { return t.tensors() }
+
+// Indices are the sources of the rows.
+func (t *tableSite) Indices() []trace.Source {
+	var out []trace.Source
+	for _, u := range t.uses {
+		out = append(out, u.source)
+	}
+	return out
+}
+
+// State is the value that the rows are added to.
+func (t *tableSite) State() (*eval.Scope, string) {
+	if t.uses[0].state == "" {
+		return nil, ""
+	}
+	return t.uses[0].scope, t.uses[0].state
+}
+
+// Fused reports whether the operator that adds the rows also selects them.
+func (t *tableSite) Fused() bool {
+	return strings.HasSuffix(t.uses[0].node.Op, "EmbedLayerNormalization")
+}
+
+// SetBeyond notes what a probe showed beyond the table.
+func (t *tableSite) SetBeyond(beyond string, evidence ...report.Evidence) {
+	t.Told.Beyond = beyond
+	t.Told.Evidence = append(t.Told.Evidence, evidence...)
+}
+
+// Resampled reports whether the graph itself resamples the table before it adds
+// it.
+func (t *tableSite) Resampled() bool { return trace.Resamples(t.uses[0].scope, t.uses[0].name) }

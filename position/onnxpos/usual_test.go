@@ -204,7 +204,7 @@ func TestLaterPatches(t *testing.T) {
 			node("MatMul", "v", "tokens", "W"), node("Reshape", "each", "v", "heads"), node("MatMul", "h", "each", "V"))
 		m.Nodes = slices.Insert(m.Nodes, 1, withInts(node("Conv", "smaller", "patches", "second"), "strides", []int64{2, 2}))
 	})
-	if got := m.PatchSize(); got != 32 {
+	if got := m.graph.PatchSize(); got != 32 {
 		t.Fatalf("patches of %d pixels, want 32", got)
 	}
 	if _, err := position.ResizeGrid(m, position.GridOptions{Image: 320}); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -75,7 +76,7 @@ func TestWindowOfMasks(t *testing.T) {
 	want := map[string]int{"none": 0, "causal": 0, "causal, up to the next": 0, "sliding": 4096, "both sides": 4096, "distance": 4096, "triangle": 4096, "short": 3}
 	for kind := range masks {
 		m := built(t, func(n *onnx.NewModel) { attending(n, []float64{10000}, []string{kind}) })
-		if got := m.sites[0].(*rotarySite).Window(); got != want[kind] {
+		if got := m.sites[0].(*rotary.Site).Window(); got != want[kind] {
 			t.Errorf("%s: a window of %d, want %d", kind, got, want[kind])
 		}
 	}
@@ -135,9 +136,9 @@ func TestWindowsOfExports(t *testing.T) {
 	} {
 		m := opened(t, filepath.Join(corpus, "onnx", file))
 		for _, s := range m.sites {
-			r := s.(*rotarySite)
-			if got := r.Window(); got != want[r.scheme.Base] {
-				t.Errorf("%s: base %g has a window of %d, want %d", file, r.scheme.Base, got, want[r.scheme.Base])
+			r := s.(*rotary.Site)
+			if got := r.Window(); got != want[r.Encoding().Scheme.(schemes.Rotary).Base] {
+				t.Errorf("%s: base %g has a window of %d, want %d", file, r.Encoding().Scheme.(schemes.Rotary).Base, got, want[r.Encoding().Scheme.(schemes.Rotary).Base])
 			}
 		}
 	}
@@ -159,7 +160,7 @@ func TestWindowOfFusedAttention(t *testing.T) {
 			}
 			n.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), fused}
 		})
-		r, ok := m.sites[0].(*rotarySite)
+		r, ok := m.sites[0].(*rotary.Site)
 		if !ok || r.Window() != want {
 			t.Errorf("window %d stated: %v", stated, found(m))
 		}

@@ -1,0 +1,137 @@
+package attention
+
+import (
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// sharedBias adds ALiBi's bias to attentions. The bias of a graph is computed
+// once, before its first attention, and read by all of them.
+type sharedBias struct {
+	m     *site.Graph
+	made  map[biasKey]string         // the value that holds the bias
+	first map[*onnx.Graph]*onnx.Node // what is out of order in a graph, nil: nothing
+}
+
+// biasKey tells biases apart that attentions cannot share: of another graph,
+// or of a tower of other lengths or heads.
+type biasKey struct {
+	graph                *onnx.Graph
+	heads, queries, keys int
+}
+
+// late is the first node of a graph that stands before one that it needs, looked for
+// once.
+func (b *sharedBias) late(g *onnx.Graph) *onnx.Node {
+	n, looked := b.first[g]
+	if !looked {
+		n = g.Late()
+		b.first[g] = n
+	}
+	return n
+}
+
+// minRangeOpset is the operator set that introduced Range.
+const minRangeOpset = 11
+
+// add puts scores + bias in the place of the scores that a Softmax reads. The
+// scores are scaled and masked there already, which the bias must follow
+// (Press et al. 2022, §3).
+func (b *sharedBias) add(s *eval.Scope, softmax *onnx.Node, alibi schemes.ALiBi, heads int) error {
+	scores := s.Value(softmax.Input(0))
+	if n := len(alibi.SlopeValues()); n != heads {
+		return &position.Refusal{Why: fmt.Sprintf("%d slopes for %d heads", n, heads), Instead: "give one slope a head"}
+	}
+	if v := b.m.File.Opsets[""]; v < minRangeOpset {
+		return &position.Refusal{Why: fmt.Sprintf("operator set %d has no Range", v), Instead: "convert the model to operator set 11 or later first"}
+	}
+	if len(scores.Shape) == 3 && b.m.Sizes.Batch*heads != scores.Shape[0] {
+		return &position.Refusal{Why: "heads and batch stand in one axis of the scores in an unknown order"}
+	}
+	if n := b.late(softmax.Graph); n != nil {
+		return &position.Refusal{Why: fmt.Sprintf("the nodes are not in the order in which they run: %s reads what a later node makes, so that there is no place for a bias ahead of all that need it", n.Title()),
+			Instead: "sort the graph first (onnx-graphsurgeon's toposort, or saving it with onnxslim)"}
+	}
+	why := "ALiBi bias on attention scores"
+	k := len(scores.Shape)
+	key := biasKey{softmax.Graph, heads, scores.Shape[k-2], scores.Shape[k-1]}
+	if b.made[key] == "" {
+		b.made[key] = b.build(softmax, scores, alibi, why)
+	}
+	e := b.m.Editor
+	out := e.FreshName("modelpatch/alibi_scores")
+	if len(scores.Shape) == 4 {
+		e.InsertNodes(softmax, []onnx.NewNode{{Op: "Add", Inputs: []string{softmax.Input(0), b.made[key]}, Outputs: []string{out}}}, why)
+	} else {
+		e.InsertNodes(softmax, b.addToRows(softmax, b.made[key], heads, out, why), why)
+	}
+	e.RenameInput(softmax, 0, out, why)
+	return nil
+}
+
+// addToRows adds the bias to scores (batch·heads, query, key).
+func (b *sharedBias) addToRows(softmax *onnx.Node, bias string, heads int, out, why string) []onnx.NewNode {
+	e := b.m.Editor
+	name := e.FreshName
+	lead := b.ints(softmax, "modelpatch/alibi_lead", []int64{-1, int64(heads)}, why)
+	two, end := b.ints(softmax, "modelpatch/alibi_two", []int64{1}, why), b.ints(softmax, "modelpatch/alibi_end", []int64{3}, why)
+	shape, tail, full, apart, sum := name("modelpatch/alibi_shape"), name("modelpatch/alibi_tail"), name("modelpatch/alibi_full"), name("modelpatch/alibi_apart"), name("modelpatch/alibi_sum")
+	return []onnx.NewNode{
+		{Op: "Shape", Inputs: []string{softmax.Input(0)}, Outputs: []string{shape}},
+		{Op: "Slice", Inputs: []string{shape, two, end}, Outputs: []string{tail}},
+		{Op: "Concat", Inputs: []string{lead, tail}, Outputs: []string{full}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}},
+		{Op: "Reshape", Inputs: []string{softmax.Input(0), full}, Outputs: []string{apart}},
+		{Op: "Add", Inputs: []string{apart, bias}, Outputs: []string{sum}},
+		{Op: "Reshape", Inputs: []string{sum, shape}, Outputs: []string{out}},
+	}
+}
+
+func (b *sharedBias) ints(at *onnx.Node, name string, values []int64, why string) string {
+	raw, _ := onnx.EncodeInts(onnx.Int64, values, nil)
+	return b.m.Editor.AddInitializer(at.Graph.Outermost(), name, onnx.Int64, []int64{int64(len(values))}, raw, why)
+}
+
+func (b *sharedBias) scalar(at *onnx.Node, name string, value int64, why string) string {
+	raw, _ := onnx.EncodeInts(onnx.Int64, []int64{value}, nil)
+	return b.m.Editor.AddInitializer(at.Graph.Outermost(), name, onnx.Int64, nil, raw, why)
+}
+
+// build inserts the computation of −slope·|query − key| (heads, query, key).
+// Queries are the last ones of the keys, so that a cache of past keys shifts
+// them.
+func (b *sharedBias) build(before *onnx.Node, scores *eval.Value, alibi schemes.ALiBi, why string) string {
+	e := b.m.Editor
+	negative := make([]float64, 0, alibi.Heads)
+	for _, m := range alibi.SlopeValues() {
+		negative = append(negative, -m)
+	}
+	raw, _ := onnx.EncodeFloats(scores.Type, negative, nil)
+	slopes := e.AddInitializer(before.Graph.Outermost(), "modelpatch/alibi_slopes", scores.Type, []int64{int64(len(negative)), 1, 1}, raw, why)
+	zero, one := b.scalar(before, "modelpatch/alibi_zero", 0, why), b.scalar(before, "modelpatch/alibi_one", 1, why)
+	last, secondLast := b.scalar(before, "modelpatch/alibi_last", -1, why), b.scalar(before, "modelpatch/alibi_second_last", -2, why)
+	column := b.ints(before, "modelpatch/alibi_column", []int64{-1, 1}, why)
+	v := map[string]string{}
+	for _, part := range []string{"shape", "keys", "queries", "past", "key", "query_row", "query", "difference", "distance", "distance_float", "bias"} {
+		v[part] = e.FreshName("modelpatch/alibi_" + part)
+	}
+	axis0 := []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}
+	e.InsertNodes(before, []onnx.NewNode{
+		{Op: "Shape", Inputs: []string{before.Input(0)}, Outputs: []string{v["shape"]}},
+		{Op: "Gather", Inputs: []string{v["shape"], last}, Outputs: []string{v["keys"]}, Attributes: axis0},
+		{Op: "Gather", Inputs: []string{v["shape"], secondLast}, Outputs: []string{v["queries"]}, Attributes: axis0},
+		{Op: "Sub", Inputs: []string{v["keys"], v["queries"]}, Outputs: []string{v["past"]}},
+		{Op: "Range", Inputs: []string{zero, v["keys"], one}, Outputs: []string{v["key"]}},
+		{Op: "Range", Inputs: []string{v["past"], v["keys"], one}, Outputs: []string{v["query_row"]}},
+		{Op: "Reshape", Inputs: []string{v["query_row"], column}, Outputs: []string{v["query"]}},
+		{Op: "Sub", Inputs: []string{v["key"], v["query"]}, Outputs: []string{v["difference"]}},
+		{Op: "Abs", Inputs: []string{v["difference"]}, Outputs: []string{v["distance"]}},
+		{Op: "Cast", Inputs: []string{v["distance"]}, Outputs: []string{v["distance_float"]}, Attributes: []onnx.NewAttribute{{Name: "to", Value: int64(scores.Type)}}},
+		{Op: "Mul", Inputs: []string{slopes, v["distance_float"]}, Outputs: []string{v["bias"]}},
+	}, why)
+	return v["bias"]
+}

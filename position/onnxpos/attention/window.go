@@ -1,0 +1,262 @@
+package attention
+
+import (
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+)
+
+// windows collects how far attentions see.
+type windows struct {
+	masks      map[string]int // window of a mask, 0: none
+	seen       map[*onnx.Node]bool
+	everywhere bool // one sees everything
+	widest     int  // of the others
+}
+
+// NewWindows begins with no attention seen.
+func NewWindows() *windows {
+	return &windows{masks: map[string]int{}, seen: map[*onnx.Node]bool{}}
+}
+
+// Widest is the widest window, 0 where an attention sees everything or none was
+// found.
+func (w *windows) Widest() int {
+	if w.everywhere {
+		return 0
+	}
+	return w.widest
+}
+
+// maxAhead is the most operators between a rotation and the product with keys.
+const maxAhead = 24
+
+// Turned follows turned queries or keys to the attentions that they go into.
+func (w *windows) Turned(s *eval.Scope, name string, depth int) {
+	if depth > maxAhead {
+		return
+	}
+	for _, n := range s.Consumers(name) {
+		if w.seen[n] {
+			continue
+		}
+		w.seen[n] = true
+		switch n.Op {
+		case "Attention", "MultiHeadAttention", "GroupQueryAttention", "SparseAttention", "PagedAttention":
+			w.Attention(s, n)
+		case "MatMul", "FusedMatMul", "Einsum":
+			if trace.IsScores(s, n.Output(0)) {
+				w.scores(s, n.Output(0))
+				continue
+			}
+		case "Gemm", "Softmax", "LayerNormalization":
+			continue
+		}
+		for _, out := range n.Outputs {
+			w.Turned(s, out, depth+1)
+		}
+	}
+}
+
+// Attention reads a fused operator: its own window, or that of its mask.
+func (w *windows) Attention(s *eval.Scope, n *onnx.Node) {
+	if local := n.Int("local_window_size", -1); local > 0 {
+		w.add(int(local))
+		return
+	}
+	mask := map[string]int{"MultiHeadAttention": 5, "GroupQueryAttention": 10, "Attention": 3}[n.Op]
+	if n.Op == "Attention" && n.Domain == "com.microsoft" {
+		mask = 5
+	}
+	if mask == 0 || n.Input(mask) == "" {
+		w.add(0)
+		return
+	}
+	w.add(w.mask(s, n.Input(mask)))
+}
+
+// scores reads what is added to scores, or chooses among them, before their
+// Softmax.
+func (w *windows) scores(s *eval.Scope, name string) {
+	window := 0
+	for range trace.MaxTowards {
+		next := ""
+		for _, n := range s.Consumers(name) {
+			if n.Op == "Shape" || n.Output(0) == "" {
+				continue
+			}
+			if n.Op == "Softmax" || n.Op == "BiasSoftmax" {
+				if n.Op == "BiasSoftmax" {
+					window = max(window, w.mask(s, n.Input(1)))
+				}
+				w.add(window)
+				return
+			}
+			for _, in := range n.Inputs {
+				if in != name && in != "" && (n.Op == "Add" || n.Op == "Where" || n.Op == "Sub" || n.Op == "Mul" || n.Op == "Min" || n.Op == "Sum") {
+					window = max(window, w.mask(s, in))
+				}
+			}
+			next = n.Output(0)
+		}
+		if next == "" {
+			return
+		}
+		name = next
+	}
+}
+
+func (w *windows) add(window int) {
+	w.everywhere = w.everywhere || window == 0
+	w.widest = max(w.widest, window)
+}
+
+// mask finds the window in what a mask is computed from, 0 where there is none.
+func (w *windows) mask(s *eval.Scope, name string) int {
+	if window, ok := w.masks[name]; ok {
+		return window
+	}
+	window := banded(s.Value(name))
+	type place struct {
+		s    *eval.Scope
+		name string
+	}
+	queue, seen := []place{{s, name}}, map[string]bool{name: true}
+	for i := 0; i < len(queue) && i < trace.MaxSteps; i++ {
+		n, at := queue[i].s.Find(queue[i].name)
+		if n == nil {
+			continue
+		}
+		window = max(window, windowOfNode(at, n))
+		for _, in := range n.Inputs {
+			if in != "" && !seen[in] {
+				seen[in] = true
+				queue = append(queue, place{at, in})
+			}
+		}
+	}
+	w.masks[name] = window
+	return window
+}
+
+// windowOfNode is the distance at which one node of a mask stops keys that lie
+// far behind a query: a comparison of their distance with a number, or a
+// triangle that is cut off below the diagonal.
+func windowOfNode(s *eval.Scope, n *onnx.Node) int {
+	switch n.Op {
+	case "Greater", "GreaterOrEqual", "Less", "LessOrEqual":
+		return comparedDistance(s.Value(n.Input(0)), s.Value(n.Input(1)), n.Op)
+	case "Trilu":
+		if k, ok := s.Value(n.Input(1)).Scalar(); ok && k < 0 && k > math.MinInt32 {
+			return int(-k)
+		}
+	}
+	return 0
+}
+
+// comparedDistance is the number with which a comparison holds the distance of
+// key and query, 0 where it does not, or where a key far behind comes to the
+// same as the query itself: that is what a causal mask compares.
+func comparedDistance(a, b *eval.Value, op string) int {
+	if !a.Known() || !b.Known() {
+		return 0
+	}
+	queries, keys := tail(a, b)
+	if queries < 2 || keys < 2 || keys < queries {
+		return 0
+	}
+	difference := func(q, k int) float64 { return cell(a, q, k) - cell(b, q, k) }
+	apart := func(q, k int) float64 { return float64(k - q - (keys - queries)) }
+	for _, form := range []func(apart float64) float64{func(x float64) float64 { return x }, math.Abs} {
+		for _, sign := range []float64{1, -1} {
+			c := difference(0, keys-queries) // the query's own key
+			if same(queries, keys, func(q, k int) bool { return difference(q, k) == sign*form(apart(q, k))+c }) &&
+				holds(op, c) != holds(op, sign*form(math.Inf(-1))) {
+				return int(math.Abs(c))
+			}
+		}
+	}
+	return 0
+}
+
+// holds reports whether a comparison of a with b is true, by a − b.
+func holds(op string, difference float64) bool {
+	switch op {
+	case "Greater":
+		return difference > 0
+	case "GreaterOrEqual":
+		return difference >= 0
+	case "Less":
+		return difference < 0
+	}
+	return difference <= 0
+}
+
+// tail are the sizes of the last two axes of what two values broadcast to.
+func tail(a, b *eval.Value) (rows, columns int) {
+	rows, columns = 1, 1
+	for _, v := range []*eval.Value{a, b} {
+		if k := len(v.Shape); k > 0 {
+			columns = max(columns, v.Shape[k-1])
+			if k > 1 {
+				rows = max(rows, v.Shape[k-2])
+			}
+		}
+	}
+	return rows, columns
+}
+
+// cell is an element of the first matrix of a value, broadcast.
+func cell(v *eval.Value, row, column int) float64 {
+	k := len(v.Shape)
+	if k == 0 || v.Len() == 0 {
+		return v.Number(0)
+	}
+	at := column
+	if v.Shape[k-1] == 1 {
+		at = 0
+	}
+	if k > 1 && v.Shape[k-2] > 1 {
+		at += row * v.Shape[k-1]
+	}
+	return v.Number(at)
+}
+
+func same(rows, columns int, as func(row, column int) bool) bool {
+	for q := range rows {
+		for k := range columns {
+			if !as(q, k) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// banded is how many keys the last query of a mask sees, itself included, where
+// those before them are masked; 0 where it sees the first, or where the value
+// is no mask: that has two numbers.
+func banded(v *eval.Value) int {
+	k := len(v.Shape)
+	if k < 2 || v.Shape[k-1] < 2 || v.Shape[k-2] < 2 || !v.Known() {
+		return 0
+	}
+	rows, columns := v.Shape[k-2], v.Shape[k-1]
+	own, far := cell(v, rows-1, columns-1), cell(v, rows-1, 0)
+	two := same(rows, columns, func(q, k int) bool { x := cell(v, q, k); return x == own || x == far })
+	if !two || own == far {
+		return 0
+	}
+	seen := make([]bool, columns)
+	for k := range columns {
+		seen[k] = cell(v, rows-1, k) == own
+	}
+	first := slices.Index(seen, true)
+	if slices.Contains(seen[first:], false) {
+		return 0
+	}
+	return columns - first
+}

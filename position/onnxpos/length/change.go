@@ -1,0 +1,580 @@
+// Package length changes what belongs to no encoding and hangs on the length of an
+// ONNX graph all the same: masks, buffers of positions, shape constants, fixed
+// dimensions, declared shapes. A Change evaluates the graph at the new length, and
+// each node that fails names the constants to grow (facts/ONNX-PATTERNS §7); what it
+// cannot place is a refusal.
+package length
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// Change is one SetLength at work: it probes all shapes at the new
+// length; each node that fails names the constants to grow
+// (facts/ONNX-PATTERNS §7).
+type Change struct {
+	Graph    *site.Graph // as it is in the file
+	sites    []site.Site
+	doubted  Doubts
+	old, New int // positions
+	sizes    probe.Sizes
+	Image    [2]int       // height and width of the new picture; zeros: no change of it
+	Frames   int          // of the new recording; 0: no change of it
+	pairs    []numberPair // what stands for the old size, and for the new
+	probed   int          // evaluations so far
+	planned  map[*onnx.Tensor]*plannedConstant
+	offered  map[*onnx.Tensor][]*plannedConstant // candidates, once they were asked for
+	contents *map[*plannedConstant]bool          // planned constants whose content is in memory
+	large    *string                             // a constant that would be too large to be grown
+	known    map[*onnx.Node]bool                 // nodes that fail at the old length, too
+}
+
+// numberPair is a number that stands for the old size in a graph and the one
+// that takes its place.
+type numberPair struct{ old, new int }
+
+// plannedConstant is what a constant will become.
+type plannedConstant struct {
+	dims []int64
+	ints []int64       // content, where it is few integers
+	fill rows.FillFunc // content, where it is computed when it is read
+	made *eval.Value
+	why  string
+}
+
+// len is the number of elements.
+func (p *plannedConstant) len() int {
+	n := 1
+	for _, d := range p.dims {
+		n *= int(d)
+	}
+	return n
+}
+
+// Planned constants whose content the evaluator gets: of one, and of all together. Where
+// there are more, it gets that of small ones.
+const (
+	maxPlanned      = 1 << 22
+	maxPlannedInAll = 1 << 23
+	smallPlanned    = 1 << 17
+)
+
+// value is what a constant will be, with its content where it has no more elements
+// than given.
+func (p *plannedConstant) value(t *onnx.Tensor, most int) *eval.Value {
+	shape := make([]int, len(p.dims))
+	for i, d := range p.dims {
+		shape[i] = int(d)
+	}
+	v := eval.Shaped(t.Type, shape...)
+	v.Origins = []*onnx.Tensor{t}
+	n := p.len()
+	switch {
+	case p.ints != nil:
+		v.Ints = p.ints
+	case n > most:
+	case p.made != nil:
+		v.Ints, v.Floats = p.made.Ints, p.made.Floats
+	default:
+		x := make([]float64, n)
+		if p.fill(0, x) != nil {
+			return v
+		}
+		if t.Type.IsFloat() {
+			v.Floats = x
+		} else {
+			v.Ints = make([]int64, n)
+			for i := range x {
+				v.Ints[i] = int64(x[i])
+			}
+		}
+		p.made = v
+	}
+	return v
+}
+
+// maxProbes bounds the evaluations of one change, so that a graph in which
+// nothing helps is refused in time.
+const maxProbes = 4000
+
+// maxGrowths bounds the rounds of probing: each repairs a constant.
+const maxGrowths = 200
+
+// SetLength changes masks, buffers, shape constants and fixed dimensions that
+// hold the length, so that the graph runs at the new one.
+func (c *Change) SetLength() error {
+	m := c.Graph
+	if in := m.Recording(); in != nil && m.TokenMatrix() == nil {
+		return c.setRecording(in)
+	}
+	if m.ImageInput() != nil && m.TokenInput() == nil || m.WaveInput() != nil {
+		return &position.Refusal{Why: "the length follows from the size of an image or recording, which the graph fixes",
+			Instead: "export the model for the wanted input size"}
+	}
+	if n := unrolled(m); n != nil {
+		return &position.Refusal{Why: fmt.Sprintf("the graph is unrolled: it treats each of its %d positions by nodes of its own, such as %s", m.FixedLength(), n.Title()),
+			Instead: "export the model for the wanted length"}
+	}
+	c.sizes.Length = c.New
+	c.pairs = c.lengths()
+	return c.run()
+}
+
+// Doubts refuses a change with which the graph runs, by an evaluation of it as
+// planned, and which cannot be meant all the same.
+type Doubts func(c *Change, e *eval.Evaluator) error
+
+// New prepares a change of length, of a graph in which sites hold their new
+// numbers already.
+func New(g *site.Graph, sites []site.Site, old, new int, doubts Doubts) *Change {
+	return &Change{Graph: g, sites: sites, doubted: doubts, old: old, New: new, sizes: g.Sizes, planned: map[*onnx.Tensor]*plannedConstant{},
+		offered: map[*onnx.Tensor][]*plannedConstant{}, contents: pointer(map[*plannedConstant]bool{}), large: pointer("")}
+}
+
+func pointer[T any](v T) *T { return &v }
+
+// changeSteps are the steps that a change of length may take beyond those of
+// inspection: it evaluates the graph anew for every constant that it tries.
+const changeSteps = 1 << 28
+
+// run grows what fails, records it and corrects what the file declares.
+func (c *Change) run() error {
+	c.Graph.Budget.What = "the search for what hangs on the length"
+	c.Graph.Budget.Grant(changeSteps)
+	c.known = c.Graph.FailsAnyway()
+	if err := c.grow(); err != nil {
+		return err
+	}
+	if err := c.write(); err != nil {
+		return err
+	}
+	return c.declare()
+}
+
+// probe evaluates the graph as it is planned, at the new length.
+func (c *Change) probe() *eval.Evaluator {
+	c.probed++
+	c.Graph.SpendEvaluation()
+	e := eval.New(c.Graph.File, c.inputs())
+	e.Budget = c.Graph.Budget
+	for _, s := range c.sites {
+		s.Overlay(e.Overlay)
+	}
+	total := 0
+	for _, p := range c.planned {
+		total += min(p.len(), maxPlannedInAll)
+	}
+	most := maxPlanned
+	if total > maxPlannedInAll {
+		most = smallPlanned
+	}
+	for t, p := range c.planned {
+		e.Overlay[t] = p.value(t, most)
+	}
+	c.forget()
+	e.Run()
+	return e
+}
+
+// forget drops the content of constants that are not planned any more.
+func (c *Change) forget() {
+	held := map[*plannedConstant]bool{}
+	for _, p := range c.planned {
+		if p.made != nil {
+			held[p] = true
+		}
+	}
+	for p := range *c.contents {
+		if !held[p] {
+			p.made = nil
+		}
+	}
+	*c.contents = held
+}
+
+// inputs are probing inputs in which a fixed sequence dimension is the new
+// length.
+func (c *Change) inputs() map[string]*eval.Value {
+	fixed := c.Graph.FixedLength()
+	free := *c.Graph.File
+	if c.Image != [2]int{} {
+		return c.imageInputs()
+	}
+	if c.Frames > 0 {
+		return c.recordingInputs()
+	}
+	if fixed == 0 {
+		return probe.Inputs(&free, c.sizes)
+	}
+	graph := *c.Graph.File.Graph
+	graph.Inputs = nil
+	for _, in := range c.Graph.File.Graph.Inputs {
+		copied := *in
+		copied.Dims = slices.Clone(in.Dims)
+		for i, d := range copied.Dims {
+			if int(d.Value) == fixed && isSequenceAxis(in, i) {
+				copied.Dims[i].Value = int64(c.New)
+			}
+		}
+		graph.Inputs = append(graph.Inputs, &copied)
+	}
+	free.Graph = &graph
+	return probe.Inputs(&free, c.sizes)
+}
+
+// isSequenceAxis reports whether a dimension of an input that equals the fixed
+// length is the sequence: of tokens any, of features the one before the last.
+func isSequenceAxis(in *onnx.ValueInfo, axis int) bool {
+	if in.Type.IsInteger() {
+		return axis > 0 || len(in.Dims) == 1 || in.Dims[axis].Value > 1
+	}
+	return axis > 0 && axis < len(in.Dims)-1
+}
+
+// grow repairs failing nodes one after another.
+func (c *Change) grow() error {
+	for range maxGrowths {
+		failure, _ := c.problem()
+		if failure == nil {
+			e := c.probe()
+			node, s, name := c.shortIndex(e)
+			if node == nil {
+				return c.doubted(c, e)
+			}
+			if !c.repairIndex(s, name) {
+				return c.Refuse(node, "its positions stop counting before the new length")
+			}
+			continue
+		}
+		if !c.repair(failure) {
+			return c.Refuse(failure.Node, failure.Err.Error())
+		}
+	}
+	return &position.Refusal{Why: "too many constants depend on the length", Instead: "export the model with a free sequence length"}
+}
+
+// Ranks of how far a planned graph runs: to a node at the new length, through
+// it and to a node at the old one, or through both.
+const (
+	throughNew  = int64(1) << 61
+	throughBoth = int64(1) << 62
+)
+
+// problem returns the first node that fails, at the new length or else at the
+// old one, and how far the graph runs.
+func (c *Change) problem() (*eval.Failure, int64) {
+	if f := c.first(c.probe()); f != nil {
+		return f, f.Node.Range()[0]
+	}
+	if c.Graph.FixedLength() > 0 || c.Image != [2]int{} || c.Frames > 0 {
+		return nil, throughBoth
+	}
+	back := *c
+	if back.sizes.Length = c.old; c.old == 0 { // nothing bounded the length
+		back.sizes.Length = c.Graph.Sizes.Length
+	}
+	if f := back.first(back.probe()); f != nil {
+		return f, throughNew + f.Node.Range()[0]
+	}
+	return nil, throughBoth
+}
+
+// Refuse is the refusal of the change for what goes wrong at a node; a constant that
+// is too large to be grown explains it better, where there is one.
+func (c *Change) Refuse(n *onnx.Node, why string) error {
+	if *c.large != "" {
+		return &position.Refusal{Why: fmt.Sprintf("the graph cannot run at %d: %s", c.New, *c.large), Instead: "a lesser length, or export the model again with a mask that it computes"}
+	}
+	return &position.Refusal{Why: fmt.Sprintf("the graph cannot run at %d: %s: %s", c.New, n.Title(), why),
+		Instead: "export the model again with a free sequence length, or for this one"}
+}
+
+// first returns the new failure that stands first in the graph.
+func (c *Change) first(e *eval.Evaluator) *eval.Failure {
+	var first *eval.Failure
+	look := func(f eval.Failure) {
+		if !c.known[f.Node] && (first == nil || f.Node.Range()[0] < first.Node.Range()[0]) {
+			first = &f
+		}
+	}
+	for _, f := range e.Failures {
+		look(f)
+	}
+	for _, f := range c.misshaped(e) {
+		look(f)
+	}
+	return first
+}
+
+// misshaped finds Reshape and Slice nodes that run and give another shape than
+// was meant: where the constant shape of a fixed graph has a free entry, the new
+// length is pushed into a dimension that does not hold the length; where a limit
+// of another axis looks like the length, that axis is cut elsewhere.
+func (c *Change) misshaped(e *eval.Evaluator) []eval.Failure {
+	fixed := c.Graph.FixedLength()
+	if fixed == 0 && c.Image == [2]int{} && c.Frames == 0 {
+		return nil
+	}
+	var out []eval.Failure
+	old := c.Graph.Eval.Scopes()
+	for i, s := range e.Scopes() {
+		if i >= len(old) || old[i].Graph != s.Graph {
+			break
+		}
+		for _, n := range s.Graph.Nodes {
+			if n.Op != "Reshape" && n.Op != "Slice" {
+				continue
+			}
+			before, after := old[i].Value(n.Output(0)), s.Value(n.Output(0))
+			if len(before.Shape) != len(after.Shape) {
+				continue
+			}
+			for d := range before.Shape {
+				if before.Shape[d] != after.Shape[d] && !c.mayChange(old[i], s, n, d, before.Shape[d], after.Shape[d]) {
+					out = append(out, eval.Failure{Scope: s, Node: n, Err: fmt.Errorf("dimension %d of %v became %d", d, before.Shape, after.Shape[d])})
+					break
+				}
+			}
+		}
+	}
+	return out
+}
+
+// mayChange reports whether a dimension of a node's output may change as it does:
+// with the length; of a Slice, where what is sliced changes there, or is a table
+// of the file.
+func (c *Change) mayChange(old, s *eval.Scope, n *onnx.Node, axis, before, after int) bool {
+	if n.Op == "Slice" {
+		was, is := old.Value(n.Input(0)), s.Value(n.Input(0))
+		switch {
+		case len(was.Shape) != len(is.Shape) || axis >= len(is.Shape) || was.Shape[axis] != is.Shape[axis]:
+			return true
+		case !is.Known():
+			return false
+		}
+	}
+	return c.Follows(before, after)
+}
+
+// Follows reports whether a dimension may change so with the length, or with
+// the sizes of a picture.
+func (c *Change) Follows(before, after int) bool {
+	if fixed := c.Graph.FixedLength(); fixed > 0 {
+		return before%fixed == 0 || before == fixed-1 || before == fixed+1
+	}
+	pairs := c.pairs
+	if in := c.Graph.ImageInput(); in != nil && c.Image != [2]int{} {
+		pairs = append(slices.Clone(pairs), numberPair{int(in.Dims[2].Value), c.Image[0]}, numberPair{int(in.Dims[3].Value), c.Image[1]})
+	}
+	return slices.ContainsFunc(pairs, func(p numberPair) bool { return p.old > 0 && before%p.old == 0 && after == before/p.old*p.new })
+}
+
+// choices are the ways in which entries that hold one number may be changed:
+// all of them, or, where a width happens to equal the length, one alone.
+func choices(at []int) [][]int {
+	if len(at) == 0 {
+		return nil
+	}
+	out := [][]int{at}
+	if len(at) > 1 {
+		for _, i := range at {
+			out = append(out, []int{i})
+		}
+	}
+	return out
+}
+
+// shortIndex finds a table whose indices do not count up to the new length:
+// clamped, wrapped, or sliced short.
+func (c *Change) shortIndex(e *eval.Evaluator) (*onnx.Node, *eval.Scope, string) {
+	for _, s := range c.sites {
+		for _, u := range s.Indices() {
+			if u.Index == "" || u.IndexAt == nil {
+				continue
+			}
+			i := u.IndexAt.Index()
+			if i < 0 || i >= len(e.Scopes()) {
+				continue
+			}
+			at := e.Scopes()[i]
+			v := at.Value(u.Index)
+			if !v.Known() || v.Ints == nil || u.Indexed.Op == "GatherND" || strings.HasSuffix(u.Indexed.Op, "EmbedLayerNormalization") {
+				continue
+			}
+			if _, _, ok := v.Counts(); !ok && slices.Max(v.Shape) >= c.New {
+				return u.Indexed, at, u.Index
+			}
+		}
+	}
+	return nil, nil, ""
+}
+
+// UnknownBuckets refuses matrices that were made to go on beyond the distances
+// to which DeBERTa gives buckets of their own, a quarter of the table's rows
+// (facts/NUMERICS §6), unless the graph computes the buckets from there: folded
+// at a shorter length, the file does not tell what further distances share.
+func (c *Change) UnknownBuckets(e *eval.Evaluator) error {
+	for _, s := range e.Scopes() {
+		for _, n := range s.Graph.Nodes {
+			if n.Op != "GatherElements" {
+				continue
+			}
+			data, index := s.Value(n.Input(0)).Shape, s.Value(n.Input(1))
+			if k := len(index.Shape); k < 2 || len(data) < 2 || index.Shape[k-1] != c.New || !c.growsMatrix(s, n.Input(1)) {
+				continue
+			}
+			rows := data[len(data)-1]
+			if c.New-1 > rows/4 && relative.BucketsFarthest(s, n.Input(1), index, rows) == 0 {
+				return c.Refuse(n, fmt.Sprintf("the file does not say which distances beyond %d share a bucket", rows/4))
+			}
+		}
+	}
+	return nil
+}
+
+// growsMatrix reports whether a value is, or is made from, a planned matrix over
+// the new positions.
+func (c *Change) growsMatrix(s *eval.Scope, name string) bool {
+	made := func(t *onnx.Tensor) bool {
+		p := c.planned[t]
+		if p == nil || len(p.dims) < 2 {
+			return false
+		}
+		k := len(p.dims)
+		return p.dims[k-1] == int64(c.New) && p.dims[k-2] == int64(c.New)
+	}
+	n, at := s.Find(name)
+	return made(s.Tensor(name)) || n != nil && slices.ContainsFunc(trace.Cone(at, n), made)
+}
+
+// repairIndex raises the limits by which an index is clamped or wrapped.
+func (c *Change) repairIndex(s *eval.Scope, name string) bool {
+	n, at := s.Find(name)
+	if n == nil {
+		return false
+	}
+	scope := c.Graph.Eval.Scopes()[at.Index()]
+	for _, t := range trace.Cone(scope, n) {
+		if c.Graph.Editor.Replaced(t) || c.planned[t] != nil {
+			continue
+		}
+		for _, p := range c.entries(t) {
+			c.planned[t] = p
+			e := c.probe()
+			if c.first(e) == nil {
+				if still, _, _ := c.shortIndex(e); still == nil {
+					return true
+				}
+			}
+			delete(c.planned, t)
+		}
+	}
+	return false
+}
+
+// write records the planned constants.
+func (c *Change) write() error {
+	for _, t := range c.ordered() {
+		p := c.planned[t]
+		var data patch.Source
+		if p.ints != nil {
+			b, err := onnx.EncodeInts(t.Type, p.ints, nil)
+			if err != nil {
+				return err
+			}
+			data = patch.Bytes(b)
+		} else {
+			var err error
+			if data, err = rows.Stream(t, int64(p.len()), p.fill); err != nil {
+				return err
+			}
+		}
+		if err := c.Graph.Replace(t, p.dims, data, p.why); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ordered lists the planned constants in file order, so that the same input
+// gives the same plan.
+func (c *Change) ordered() []*onnx.Tensor {
+	var out []*onnx.Tensor
+	c.Graph.File.Tensors(func(t *onnx.Tensor, _ *onnx.Graph) {
+		if c.planned[t] != nil {
+			out = append(out, t)
+		}
+	})
+	return out
+}
+
+// declare corrects fixed dimensions of inputs and outputs and drops declared
+// types of inner values that the new length contradicts.
+func (c *Change) declare() error {
+	e := c.probe()
+	inputs := c.inputs()
+	for _, in := range c.Graph.File.Graph.Inputs {
+		if v := inputs[in.Name]; v != nil {
+			c.correct(in, v)
+		}
+	}
+	for _, out := range c.Graph.File.Graph.Outputs {
+		c.correct(out, e.Main.Value(out.Name))
+	}
+	for _, s := range e.Scopes() {
+		for _, info := range s.Graph.ValueInfos {
+			if v := s.Value(info.Name); contradicts(info, v) || c.doubtful(info, v) {
+				c.Graph.Editor.DropValueInfo(info, "its declared shape is for the old length")
+			}
+		}
+	}
+	return nil
+}
+
+func contradicts(info *onnx.ValueInfo, v *eval.Value) bool {
+	if !v.Ranked || !info.Ranked || len(v.Shape) != len(info.Dims) {
+		return false
+	}
+	for i, d := range info.Dims {
+		if d.Value >= 0 && int(d.Value) != v.Shape[i] {
+			return true
+		}
+	}
+	return false
+}
+
+// doubtful reports whether a declared shape of a graph of one length, which
+// nothing here can compute, may hold that length: it is worth less than nothing
+// then.
+func (c *Change) doubtful(info *onnx.ValueInfo, v *eval.Value) bool {
+	if c.Graph.FixedLength() == 0 && c.Image == [2]int{} && c.Frames == 0 || v.Ranked && len(v.Shape) == len(info.Dims) {
+		return false
+	}
+	return slices.ContainsFunc(info.Dims, func(d onnx.Dim) bool {
+		return slices.ContainsFunc(c.pairs, func(p numberPair) bool { return d.Value > 0 && p.old > 1 && d.Value%int64(p.old) == 0 })
+	})
+}
+
+func (c *Change) correct(info *onnx.ValueInfo, v *eval.Value) {
+	if !contradicts(info, v) {
+		return
+	}
+	for i, d := range info.Dims {
+		if d.Value >= 0 && int(d.Value) != v.Shape[i] {
+			c.Graph.Editor.SetDim(info, i, int64(v.Shape[i]), fmt.Sprintf("fixed length of %s: %d → %d", report.Printable(info.Name), d.Value, v.Shape[i]))
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package length
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// SetGrid changes what hangs on the picture's size: position ids, shape
+// constants, fixed dimensions.
+func (c *Change) SetGrid(old, new [2]int) error {
+	m := c.Graph
+	patch := m.PatchSize()
+	c.Image = [2]int{new[0] * patch, new[1] * patch}
+	for _, s := range c.sites {
+		if e := s.Encoding(); e.IsGrid() {
+			before, after := old[0]*old[1], new[0]*new[1]
+			l, _ := e.Scheme.(schemes.Learned)
+			for _, more := range append(besidePatches(m, before), l.Rows-before, l.Prefix, 0) {
+				if more < 0 {
+					continue
+				}
+				p := numberPair{before + more, after + more}
+				if !slices.Contains(c.pairs, p) {
+					c.pairs = append(c.pairs, p)
+				}
+			}
+			c.old, c.New = before+max(l.Rows-before, 0), after+max(l.Rows-before, 0)
+		}
+	}
+	c.pairs = append(c.pairs, numberPair{old[0], new[0]})
+	if old[0] != old[1] {
+		c.pairs = append(c.pairs, numberPair{old[1], new[1]})
+	}
+	return c.run()
+}
+
+// besidePatches are how many tokens stand beside an image's patches further on: class
+// tokens may be put there after the table was added (DeiT III).
+func besidePatches(m *site.Graph, patches int) []int {
+	var out []int
+	for _, n := range m.File.Graph.Nodes {
+		if n.Op != "Concat" || !slices.ContainsFunc(n.Inputs, func(in string) bool {
+			v := m.Eval.Main.Value(in)
+			return len(v.Shape) == 3 && v.Shape[1] == patches
+		}) {
+			continue
+		}
+		if v := m.Eval.Main.Value(n.Output(0)); len(v.Shape) == 3 && v.Shape[1] > patches && v.Shape[1] <= patches+probe.MaxPrefix {
+			out = append(out, v.Shape[1]-patches)
+		}
+	}
+	return out
+}
+
+// imageInputs are probing inputs with a picture of the new size.
+func (c *Change) imageInputs() map[string]*eval.Value {
+	graph := *c.Graph.File.Graph
+	graph.Inputs = nil
+	picture := c.Graph.ImageInput()
+	for _, in := range c.Graph.File.Graph.Inputs {
+		if in != picture {
+			graph.Inputs = append(graph.Inputs, in)
+			continue
+		}
+		copied := *in
+		copied.Dims = slices.Clone(in.Dims)
+		copied.Dims[2].Value, copied.Dims[3].Value = int64(c.Image[0]), int64(c.Image[1])
+		graph.Inputs = append(graph.Inputs, &copied)
+	}
+	free := *c.Graph.File
+	free.Graph = &graph
+	return probe.Inputs(&free, c.sizes)
+}

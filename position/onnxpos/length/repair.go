@@ -1,0 +1,283 @@
+package length
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+)
+
+// maxTried bounds the constants that are tried for one failure.
+const maxTried = 40
+
+// repair tries the constants behind a failing node, nearest first, and keeps
+// the change with which the graph runs furthest.
+func (c *Change) repair(f *eval.Failure) bool {
+	if c.probed > maxProbes {
+		return false
+	}
+	_, reach := c.problem()
+	return c.repairOne(f, reach) || c.repairPairs(f) || c.repairOnward(f, reach)
+}
+
+// repairOne tries the constants one by one.
+func (c *Change) repairOne(f *eval.Failure, reach int64) bool {
+	var best *onnx.Tensor
+	var bestPlan *plannedConstant
+	tried := 0
+	for _, t := range distinct(trace.Cone(f.Scope, f.Node)) {
+		if c.Graph.Editor.Replaced(t) || tried > maxTried {
+			continue
+		}
+		earlier := c.planned[t]
+		for _, p := range c.candidates(t) {
+			tried++
+			c.planned[t] = p
+			if _, got := c.problem(); got > reach {
+				best, bestPlan, reach = t, p, got
+			}
+			delete(c.planned, t)
+		}
+		if earlier != nil {
+			c.planned[t] = earlier
+		}
+		if reach == throughBoth {
+			break
+		}
+	}
+	if best != nil {
+		c.planned[best] = bestPlan
+	}
+	return best != nil
+}
+
+// maxOnward bounds the repairs that one repair may need elsewhere.
+const maxOnward = 6
+
+// repairOnward tries the nearest constants, one by one and then several at once,
+// where they make others of their readers fail, nearer to the graph's inputs:
+// those are repaired in turn.
+func (c *Change) repairOnward(f *eval.Failure, reach int64) bool {
+	near := c.near(f)
+	starts := [][]*onnx.Tensor{}
+	for i := range near[:min(maxPaired, len(near))] {
+		starts = append(starts, near[i:i+1])
+	}
+	for k := 2; k <= len(near); k++ {
+		starts = append(starts, near[:k])
+	}
+	for _, start := range starts {
+		before := maps.Clone(c.planned)
+		for _, t := range start {
+			c.planned[t] = c.candidates(t)[0]
+		}
+		for range maxOnward {
+			next, got := c.problem()
+			if got > reach {
+				return true
+			}
+			if next == nil || next.Node == f.Node || c.probed > maxProbes || !c.repairOne(next, got) {
+				break
+			}
+		}
+		c.planned = before
+	}
+	return false
+}
+
+// near lists the constants behind a failing node that can follow the length and
+// are not planned to, nearest first.
+func (c *Change) near(f *eval.Failure) []*onnx.Tensor {
+	var out []*onnx.Tensor
+	for _, t := range distinct(trace.Cone(f.Scope, f.Node)) {
+		if len(out) < maxTogether && c.planned[t] == nil && !c.Graph.Editor.Replaced(t) && len(c.candidates(t)) > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func distinct(list []*onnx.Tensor) []*onnx.Tensor {
+	seen := map[*onnx.Tensor]bool{}
+	return slices.DeleteFunc(list, func(t *onnx.Tensor) bool {
+		again := seen[t]
+		seen[t] = true
+		return again
+	})
+}
+
+// maxPaired bounds the constants that are tried two by two, maxTogether those
+// that are tried at once.
+const (
+	maxPaired   = 8
+	maxTogether = 24
+)
+
+// repairPairs tries the nearest constants behind a failing node two by two: a
+// mask and the shape that expands it only run when both are changed.
+func (c *Change) repairPairs(f *eval.Failure) bool {
+	near := c.near(f)
+	_, reach := c.problem()
+	for i, t := range near[:min(maxPaired, len(near))] {
+		for _, u := range near[i+1 : min(maxPaired, len(near))] {
+			for _, p := range c.candidates(t) {
+				for _, q := range c.candidates(u) {
+					c.planned[t], c.planned[u] = p, q
+					if _, got := c.problem(); got > reach {
+						return true
+					}
+					delete(c.planned, t)
+					delete(c.planned, u)
+				}
+			}
+		}
+	}
+	return c.repairTogether(near, reach)
+}
+
+// repairTogether tries the nearest three constants at once, then four, and so
+// on: masks of a fixed graph are made of several.
+func (c *Change) repairTogether(near []*onnx.Tensor, reach int64) bool {
+	for k := 3; k <= len(near); k++ {
+		for _, t := range near[:k] {
+			c.planned[t] = c.candidates(t)[0]
+		}
+		if _, got := c.problem(); got > reach {
+			return true
+		}
+		for _, t := range near[:k] {
+			delete(c.planned, t)
+		}
+	}
+	return false
+}
+
+// candidates are the ways in which a constant may follow the length.
+func (c *Change) candidates(t *onnx.Tensor) []*plannedConstant {
+	if out, ok := c.offered[t]; ok {
+		return out
+	}
+	out := c.offers(t)
+	c.offered[t] = out
+	return out
+}
+
+func (c *Change) offers(t *onnx.Tensor) []*plannedConstant {
+	if t.Editable() != "" {
+		return nil
+	}
+	var out []*plannedConstant
+	if len(t.Dims) <= 1 && t.Type.IsInteger() && t.Len() <= 8 {
+		out = append(out, c.entries(t)...)
+	}
+	return append(out, c.buffers(t)...)
+}
+
+// lengths are the numbers that stand for the old length in a graph: itself, the
+// rows of tables that hold more than positions, other encodings' capacities.
+func (c *Change) lengths() []numberPair {
+	out := []numberPair{{c.old, c.New}}
+	add := func(p numberPair) {
+		if !slices.ContainsFunc(out, func(q numberPair) bool { return q.old == p.old }) {
+			out = append(out, p)
+		}
+	}
+	for _, s := range c.sites {
+		e := s.Encoding()
+		if t, ok := s.(position.Rows); ok && t.Len() > 0 && (e.Capacity == c.old || c.old < e.Capacity && e.Capacity < c.New) {
+			add(numberPair{t.Len(), c.New + t.Len() - e.Capacity})
+		}
+		if c.old < e.Capacity && e.Capacity < c.New { // the file is for a shorter length than its tables
+			add(numberPair{e.Capacity, c.New})
+		}
+		if e.Capacity > 0 {
+			add(numberPair{e.Capacity, c.New + max(e.Capacity-c.old, 0)})
+		}
+	}
+	if n := c.Graph.FixedLength(); n > 0 {
+		add(numberPair{n, c.New})
+	}
+	return out
+}
+
+// maxLimit is what limits that say "to the end" are never less than.
+const maxLimit = 1 << 31
+
+// entries changes entries of a shape or a limit that hold a length, or the
+// last position.
+func (c *Change) entries(t *onnx.Tensor) []*plannedConstant {
+	values, err := t.Ints(0, t.Len())
+	if err != nil {
+		return nil
+	}
+	var out []*plannedConstant
+	if n := int64(c.Graph.FixedLength()); n > 0 { // lengths times a fixed batch, too
+		var at []int
+		for i, v := range values {
+			if v%n == 0 && max(v, -v) > 1 && max(v, -v) < maxLimit { // from the end, too
+				at = append(at, i)
+			}
+		}
+		for _, chosen := range choices(at) {
+			changed := slices.Clone(values)
+			for _, i := range chosen {
+				changed[i] = values[i] / n * int64(c.New)
+			}
+			out = append(out, &plannedConstant{dims: t.Dims, ints: changed, why: fmt.Sprintf("the length %d in a constant", n)})
+		}
+	}
+	for _, p := range c.pairs {
+		for _, less := range []int{0, 1} {
+			var at []int
+			for i, v := range values {
+				if v == int64(p.old-less) && v > 1 {
+					at = append(at, i)
+				}
+			}
+			for _, chosen := range choices(at) {
+				changed := slices.Clone(values)
+				for _, i := range chosen {
+					changed[i] = int64(p.new - less)
+				}
+				out = append(out, &plannedConstant{dims: t.Dims, ints: changed, why: fmt.Sprintf("the length %d in a constant", p.old)})
+			}
+		}
+	}
+	return out
+}
+
+// buffers grows a constant along the axes that have an old length.
+func (c *Change) buffers(t *onnx.Tensor) []*plannedConstant {
+	var out []*plannedConstant
+	for _, pair := range c.pairs {
+		var axes []int
+		for i, d := range t.Dims {
+			if int(d) == pair.old && pair.old > 1 {
+				axes = append(axes, i)
+			}
+		}
+		target := pair.new
+		switch len(axes) {
+		case 1:
+			if p := c.growLine(t, axes[0], target); p != nil {
+				out = append(out, p)
+			}
+		case 2:
+			if p := c.growSquare(t, axes, target); p != nil {
+				out = append(out, p)
+			} else if k := len(t.Dims); axes[0] == k-2 && axes[1] == k-1 {
+				if p := c.growBuckets(t, target); p != nil {
+					out = append(out, p)
+				}
+			}
+			if p := c.growLine(t, axes[1], target); p != nil {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,55 @@
+package onnxpos
+
+import (
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// mechanism is a way to encode positions, found in what the walk over the graph has
+// collected.
+type mechanism struct {
+	Name string
+	Doc  string // what it is, in one sentence
+	// Find gives the sites of the mechanism. It may ask the model for those that were
+	// found before.
+	Find func(m *Model, d *detector) []site.Site
+}
+
+// mechanisms are asked in this order. Tables, rotations and biases stand on numbers
+// that meet the data, and come first; the next four are looked for by structure,
+// and some only where nothing before explains the same nodes; a convolution only
+// where next to nothing was found. The last three judge the graph as a whole: they
+// bound what was found, or say what is there where nothing was. Where all of them
+// find nothing, proof.go says whether there is nothing.
+var mechanisms = []mechanism{
+	{"table", "rows that are added to the state, learned or by a formula, in the file or computed", findTables},
+	{"rotary", "pairs of elements of queries and keys are turned by angles of their position", func(_ *Model, d *detector) []site.Site { return d.rotary.Find() }},
+	{"bias", "numbers by distance are added to attention scores: ALiBi, buckets, tables", func(_ *Model, d *detector) []site.Site { return d.relative.Biases() }},
+	{"relative sinusoid", "sines and cosines of distances are multiplied by weights", func(m *Model, d *detector) []site.Site {
+		if m.hasRotary() {
+			return nil
+		}
+		return some(d.relative.Sinusoid())
+	}},
+	{"vectors by distance", "queries or keys are multiplied with a vector for each distance", func(_ *Model, d *detector) []site.Site { return some(d.relative.Vectors()) }},
+	{"skewed", "queries are multiplied with vectors of distances, which a Reshape brings to their keys", func(m *Model, d *detector) []site.Site {
+		if m.hasScheme(report.SchemeRelativeSinusoid) || m.hasScheme(report.SchemeRelativeTable) {
+			return nil
+		}
+		return some(d.relative.Skewed())
+	}},
+	{"disentangled", "scores against a table are picked by buckets of distance", func(_ *Model, d *detector) []site.Site { return some(d.relative.Disentangled()) }},
+	{"convolution", "a grouped convolution over the sequence is added to its input", positionalConvolution},
+	{"met", "numbers that vary along positions meet the data in a place that nothing before explains", findMet},
+	{"end of tables", "the length at which the graph ends bounds tables that seemed to have no end", endTables},
+	{"unexplained", "a lookup fails at longer inputs: something counts that was not recognised", unexplained},
+	{"unread", "a constant that is too large to be looked at meets the data", unread},
+}
+
+// some is the list of a site that may be nil.
+func some(s site.Site) []site.Site {
+	if s == nil {
+		return nil
+	}
+	return []site.Site{s}
+}

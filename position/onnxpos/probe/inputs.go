@@ -1,0 +1,150 @@
+package probe
+
+import (
+	"strings"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// probeToken is the token id that probes feed: not 0, 1 or 2, which
+// exporters use for padding, so that indices made from "ids ≠ pad" count.
+const probeToken = 7
+
+// Sizes are the sizes at which a graph is probed.
+type Sizes struct {
+	Batch, Length, past int    // sequences, new tokens (samples of a recording), cached tokens
+	Image               int    // height and width of free image axes, in pixels
+	counting            string // the integer input that is fed 0, 1, 2 … besides position ids
+}
+
+// dimension chooses the size of a declared dimension of an input.
+func (s Sizes) dimension(d onnx.Dim, axis, rank int, image bool) int {
+	if d.Value >= 0 {
+		return int(d.Value)
+	}
+	name := strings.ToLower(d.Param)
+	if strings.Contains(name, "+") {
+		total := 0
+		for _, part := range strings.Split(name, "+") {
+			total += s.named(strings.TrimSpace(part), axis, rank, image)
+		}
+		return total
+	}
+	return s.named(name, axis, rank, image)
+}
+
+func (s Sizes) named(name string, axis, rank int, image bool) int {
+	switch {
+	case strings.Contains(name, "batch"), strings.Contains(name, "images"):
+		return s.Batch
+	case strings.Contains(name, "total"):
+		return s.Length + s.past
+	case strings.Contains(name, "past"):
+		return s.past
+	case strings.Contains(name, "channel"):
+		return 3
+	case strings.Contains(name, "height"), strings.Contains(name, "width"):
+		return s.Image
+	case image && axis >= 2:
+		return s.Image
+	case image && axis == 1:
+		return 3
+	case strings.Contains(name, "seq"), strings.Contains(name, "len"), name == "s", name == "t":
+		return s.Length
+	case axis == 0 && rank > 1:
+		return s.Batch
+	}
+	return s.Length
+}
+
+// IsPositions reports whether an input's name says that it holds positions.
+// Names of graph inputs survive exporters' renaming and break ties.
+func IsPositions(name string) bool {
+	n := strings.ToLower(name)
+	return strings.Contains(n, "position") || n == "pos" || strings.HasPrefix(n, "pos_id") || n == "input_pos"
+}
+
+// Inputs are the values of the main graph's inputs at the given sizes.
+func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
+	inputs := map[string]*eval.Value{}
+	matrices, room := 0, maxInputs
+	for _, in := range f.Graph.Inputs {
+		if f.Graph.Initializer(in.Name) != nil {
+			continue // a default value: the initializer speaks
+		}
+		inputs[in.Name] = probeInput(in, s, room)
+		room -= len(inputs[in.Name].Ints)
+		if anonymous(in) {
+			if matrices++; matrices > 1 { // the first are tokens; ones do for masks and for kinds of tokens
+				for i := range inputs[in.Name].Ints {
+					inputs[in.Name].Ints[i] = 1
+				}
+			}
+		}
+	}
+	return inputs
+}
+
+// maxInputs bounds the integers of all inputs together: of more, inputs have a shape
+// alone.
+const maxInputs = 1 << 20
+
+func probeInput(in *onnx.ValueInfo, s Sizes, most int) *eval.Value {
+	if !in.Ranked {
+		return &eval.Value{Type: in.Type}
+	}
+	image := len(in.Dims) == 4 && in.Type.IsFloat() && !strings.Contains(strings.ToLower(in.Name), "past")
+	shape := make([]int, len(in.Dims))
+	n := 1
+	for i, d := range in.Dims {
+		shape[i] = s.dimension(d, i, len(in.Dims), image)
+		if n <= most {
+			n *= min(shape[i], most+1) // lest it overflow
+		}
+	}
+	if !in.Type.IsInteger() || n > most {
+		return eval.Shaped(in.Type, shape...)
+	}
+	content := make([]int64, n)
+	for i := range content {
+		content[i] = s.fill(in, i, shape)
+	}
+	v := eval.IntValue(in.Type, shape, content)
+	v.Data = true
+	return v
+}
+
+// anonymous reports whether an input is an integer matrix whose name does not
+// say what it holds.
+func anonymous(in *onnx.ValueInfo) bool {
+	name := strings.ToLower(in.Name)
+	if strings.Contains(name, "ids") || strings.Contains(name, "token") || strings.Contains(name, "labels") {
+		return false
+	}
+	return in.Type.IsInteger() && in.Type != onnx.Bool && len(in.Dims) == 2 && (Sizes{}).fill(in, 0, []int{1, 2}) == probeToken
+}
+
+// fill is element i of an integer input.
+func (s Sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
+	name := strings.ToLower(in.Name)
+	last := 1
+	if len(shape) > 0 {
+		last = shape[len(shape)-1]
+	}
+	switch {
+	case strings.Contains(name, "mask"), in.Type == onnx.Bool:
+		return 1
+	case strings.Contains(name, "seqlens"), strings.Contains(name, "seq_lens"):
+		return int64(s.Length + s.past - 1)
+	case strings.Contains(name, "total"):
+		return int64(s.Length + s.past)
+	case strings.Contains(name, "token_type"), strings.Contains(name, "segment"), strings.Contains(name, "slot"), strings.Contains(name, "past"):
+		return 0
+	case IsPositions(in.Name) && last > 1, in.Name == s.counting, len(shape) == 3 && in.Dims[0].Value == 3: // M-RoPE's three rows
+		return int64(i%max(last, 1) + s.past)
+	case IsPositions(in.Name), len(in.Dims) == 0, len(in.Dims) == 1 && in.Dims[0].Value == 1:
+		return int64(s.past) // a single number that is no length says where positions begin
+	}
+	return probeToken
+}

@@ -1,0 +1,151 @@
+package probe
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
+
+// inputs are the model's inputs by what they carry; nil where there is none of a
+// kind.
+type inputs struct {
+	tokens   *onnx.ValueInfo // the first integer matrix that is no mask
+	features *onnx.ValueInfo // the first of (batch, frames, channels) or the like
+	wave     *onnx.ValueInfo // the first matrix of samples
+	image    *onnx.ValueInfo // the first picture
+	video    *onnx.ValueInfo // the first video
+}
+
+// kinds looks at the inputs once.
+func (p *Probe) kinds() *inputs {
+	if p.given != nil {
+		return p.given
+	}
+	k := &inputs{}
+	p.given = k
+	first := func(place **onnx.ValueInfo, in *onnx.ValueInfo) {
+		if *place == nil {
+			*place = in
+		}
+	}
+	for _, in := range p.File.Graph.Inputs {
+		if p.IsConstant(in.Name) {
+			continue
+		}
+		name, rank := strings.ToLower(in.Name), len(in.Dims)
+		switch {
+		case in.Type.IsInteger() && in.Type != onnx.Bool && rank == 2 && !strings.Contains(name, "mask"):
+			first(&k.tokens, in)
+		case !in.Type.IsFloat():
+		case rank == 2 && !strings.Contains(name, "mask"):
+			first(&k.wave, in)
+		case rank == 3:
+			first(&k.features, in)
+		case rank == 4 && !strings.Contains(in.Name, "past"):
+			first(&k.image, in)
+		case rank == 5 && !strings.Contains(in.Name, "past"):
+			first(&k.video, in)
+		}
+	}
+	return k
+}
+
+// TokenInput is the input that carries the sequence: the first matrix of token
+// ids, else the first of features.
+func (p *Probe) TokenInput() *onnx.ValueInfo {
+	if in := p.TokenMatrix(); in != nil {
+		return in
+	}
+	return p.kinds().features
+}
+
+// TokenMatrix is the first integer matrix among the inputs that is no mask.
+func (p *Probe) TokenMatrix() *onnx.ValueInfo { return p.kinds().tokens }
+
+// WaveInput is a raw audio input: (batch, samples).
+func (p *Probe) WaveInput() *onnx.ValueInfo {
+	if p.TokenInput() != nil {
+		return nil
+	}
+	return p.kinds().wave
+}
+
+// ImageInput is a picture: (batch, channels, height, width).
+func (p *Probe) ImageInput() *onnx.ValueInfo { return p.kinds().image }
+
+// VideoInput is a video: (batch, frames, channels, height, width), the two
+// in the middle in either order.
+func (p *Probe) VideoInput() *onnx.ValueInfo { return p.kinds().video }
+
+// Audio is an input of audio features: (batch, mel bins, frames).
+func (p *Probe) Audio() *onnx.ValueInfo {
+	if in := p.kinds().features; in != nil {
+		return in
+	}
+	return p.WaveInput()
+}
+
+// Recording is an audio input that convolutions shorten to positions: features
+// of frames, or a waveform; nil when there is none.
+func (p *Probe) Recording() *onnx.ValueInfo {
+	if in := p.Audio(); in != nil && p.convolved(in.Name) && p.ImageInput() == nil {
+		return in
+	}
+	return nil
+}
+
+// IsConstant reports whether a name of the main graph is an initializer: an input of
+// that name has a default value, and is none that callers give.
+func (p *Probe) IsConstant(name string) bool {
+	return p.File.Graph.Initializer(name) != nil
+}
+
+// FixedLength is the sequence length that the main input fixes, 0 when free.
+func (p *Probe) FixedLength() int {
+	if !p.fixed.asked {
+		p.fixed.asked, p.fixed.length = true, p.lengthOf(p.TokenInput())
+	}
+	return p.fixed.length
+}
+
+// lengthOf is the sequence length that an input fixes, 0 when free.
+func (p *Probe) lengthOf(in *onnx.ValueInfo) int {
+	if in == nil || p.convolved(in.Name) {
+		return 0
+	}
+	axis := 1
+	if in.Dims[0].Value > 1 && in.Dims[1].Value == 1 {
+		axis = 0 // sequence first
+	}
+	if n := in.Dims[axis].Value; n > 1 && (in.Type.IsInteger() || len(in.Dims) == 3) {
+		return int(n)
+	}
+	return 0
+}
+
+// convolved reports whether an input goes into a convolution first: then its
+// axes are channels and frames.
+func (p *Probe) convolved(name string) bool {
+	w := p.File.Graph.Wiring()
+	for range 16 { // hostile graphs have circles
+		number, used := w.Number(name)
+		if !used {
+			return false
+		}
+		readers := w.Readers(number)
+		i := slices.IndexFunc(readers, func(n *onnx.Node) bool { return n.Input(0) == name && n.Op != "Shape" })
+		p.Budget.Spend(1 + len(readers))
+		if i < 0 {
+			return false
+		}
+		n := readers[i]
+		switch n.Op {
+		case "DynamicQuantizeLinear", "QuantizeLinear", "DequantizeLinear", "Unsqueeze", "Transpose", "Cast", "Identity":
+			name = n.Output(0)
+		default:
+			return n.IsConvolution()
+		}
+	}
+	return false
+}

@@ -1,0 +1,176 @@
+package probe
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// waveLengths are numbers of samples that recordings are tried with: strided
+// convolutions make a frame of hundreds in trained models, of a few in small
+// ones.
+var waveLengths = []int{100, 400, 1000, 4000, 16000}
+
+// minFrames is how many frames a probe must have, so that axes are told apart.
+const minFrames = 5
+
+// waveLength is the least number of samples of which the graph makes frames.
+func (p *Probe) waveLength(s Sizes) int {
+	for _, n := range waveLengths {
+		s.Length = n
+		e := p.Evaluate(s)
+		if len(e.Failures) > 0 || len(p.File.Graph.Outputs) == 0 {
+			continue
+		}
+		if out := e.Main.Value(p.File.Graph.Outputs[0].Name); len(out.Shape) >= 2 && out.Shape[1] >= minFrames {
+			return n
+		}
+	}
+	return waveLengths[3]
+}
+
+// imageSizes are the sides that free image axes are tried with, the usual ones
+// of trained models and of small ones.
+var imageSizes = []int{32, 224, 384, 256, 336, 512, 518, 64, 16, 448, 128}
+
+// FreeImage reports whether an image input leaves its height to the caller.
+func (p *Probe) FreeImage() bool {
+	in := p.ImageInput()
+	return in != nil && in.Dims[2].Value < 0
+}
+
+// imageSize is the side at which the graph runs.
+func (p *Probe) imageSize(s Sizes) int {
+	sides := slices.Clone(imageSizes)
+	if patch := p.PatchSize(); patch > 0 {
+		for n := 1; n <= maxProbedGrid; n++ {
+			sides = append(sides, n*patch)
+		}
+	}
+	for _, side := range sides {
+		s.Image = side
+		if e := p.Failing(s, func(eval.Failure) bool { return true }); len(e.Failures) == 0 {
+			return side
+		}
+	}
+	return imageSizes[0]
+}
+
+// maxProbedGrid bounds the grids that a free picture is tried with.
+const maxProbedGrid = 64
+
+// Enlarge evaluates the graph anew with a larger picture, once; false where none
+// helps.
+func (p *Probe) Enlarge() bool {
+	if p.enlarged {
+		return false
+	}
+	p.enlarged = true
+	s := p.Sizes
+	for _, s.Image = range imageSizes {
+		if s.Image <= 2*p.Sizes.Image {
+			continue
+		}
+		if e := p.Evaluate(s); len(e.Failures) == 0 {
+			p.Sizes, p.Eval, p.probes = s, e, nil
+			return true
+		}
+	}
+	return false
+}
+
+// patchConvolution is the convolution that makes an image's patches: the first over
+// its two axes, unless a table says that it is one further on.
+func (p *Probe) patchConvolution() *onnx.Node {
+	if p.ImageInput() == nil && p.VideoInput() == nil && p.Audio() == nil {
+		return nil
+	}
+	if p.Patches != nil {
+		return p.Patches
+	}
+	c := &p.convolution
+	if !c.asked {
+		c.asked = true
+		p.Budget.Spend(len(p.File.Graph.Nodes))
+		if i := slices.IndexFunc(p.File.Graph.Nodes, (*onnx.Node).IsConvolution); i >= 0 {
+			c.first = p.File.Graph.Nodes[i]
+		}
+	}
+	switch {
+	case c.first == nil:
+		return nil
+	case p.Eval == nil: // sizes are still being chosen
+		if len(c.first.Ints("strides")) == 2 {
+			return c.first
+		}
+	case len(p.Eval.Main.Value(c.first.Output(0)).Shape) == 4:
+		return c.first
+	}
+	return nil // over one axis, or three
+}
+
+// PatchesIn is the size of the convolution's output that makes patches of an
+// image, of the frames of a video, or of a spectrogram; zeros when there is
+// none.
+func (p *Probe) PatchesIn(e *eval.Evaluator) (h, w int) {
+	if n := p.patchConvolution(); n != nil {
+		if v := e.Main.Value(n.Output(0)); len(v.Shape) == 4 {
+			return v.Shape[2], v.Shape[3]
+		}
+	}
+	return 0, 0
+}
+
+// PatchGrid is the height and width of the picture in patches.
+func (p *Probe) PatchGrid() [2]int {
+	h, w := p.PatchesIn(p.Eval)
+	return [2]int{h, w}
+}
+
+// PatchSize is the stride of the convolution that makes patches of an image,
+// 0 when there is none or it is not square.
+func (p *Probe) PatchSize() int {
+	n := p.patchConvolution()
+	if n == nil {
+		return 0
+	}
+	if p.Patches != nil { // by convolutions ahead of it as well
+		return p.pixels()
+	}
+	if s := n.Ints("strides"); len(s) == 2 && s[0] == s[1] {
+		return int(s[0])
+	}
+	return 0
+}
+
+// pixels is the side of the square of pixels of which there are as many as patches,
+// 0 where there is none.
+func (p *Probe) pixels() int {
+	h, w := p.PatchesIn(p.Eval)
+	v := p.Eval.Main.Value(p.ImageInput().Name)
+	if h < 1 || w < 1 || len(v.Shape) != 4 || v.Shape[2]%h != 0 || v.Shape[3]%w != 0 || v.Shape[2]/h != v.Shape[3]/w {
+		return 0
+	}
+	return v.Shape[2] / h
+}
+
+// Takes reports whether the graph, as it is, runs with a picture of so many
+// patches whose table it resamples itself. Only square pictures are tried.
+func (p *Probe) Takes(grid [2]int) bool {
+	patch := p.PatchSize()
+	if !p.FreeImage() || patch == 0 || grid[0] != grid[1] || len(p.Eval.Failures) > 0 {
+		return false
+	}
+	s := p.Sizes
+	s.Image = grid[0] * patch
+	return len(p.Failing(s, func(eval.Failure) bool { return true }).Failures) == 0
+}
+
+// MaxPrefix is the most tokens that stand before an image's patches: a class
+// token, a distillation token, registers. MaxBeside are those before and
+// behind, where the graph shows which: detection tokens (YOLOS has 100).
+const (
+	MaxPrefix = 16
+	MaxBeside = 1 << 10
+)

@@ -1,0 +1,164 @@
+// Package probe evaluates an ONNX graph at chosen sizes. New and Run choose the
+// first sizes and what the inputs hold; then the graph is asked about: what its
+// inputs carry (TokenInput, ImageInput, Recording), the length that it fixes
+// (FixedLength), its patches (PatchGrid), what a value is at another length
+// (Longer), and how far it runs (FailsAt, Bound).
+//
+// It knows nothing of encodings, and changes nothing.
+package probe
+
+import (
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// Probe is a graph evaluated at chosen sizes: first at small ones, later, when a
+// question asks for it, at longer ones. What is asked twice is remembered.
+//
+// It answers questions about the graph as it is in the file, not about what edits
+// make of it, and may be used by one goroutine at a time.
+type Probe struct {
+	File    *onnx.File      // that it evaluates
+	Sizes   Sizes           // of the first probe
+	Eval    *eval.Evaluator // the graph at these sizes; nil while they are being chosen
+	first   *eval.Evaluator // of all: what no input changes is taken from it
+	probes  map[Sizes]*eval.Evaluator
+	Budget  *eval.Budget // of all evaluations and walks together
+	Patches *onnx.Node   // the convolution that makes an image's patches, where it is not the first
+	given   *inputs      // the model's inputs, once they were looked at
+	bounds  *bounds
+	fixed   struct {
+		asked  bool
+		length int
+	}
+	convolution struct {
+		asked bool
+		first *onnx.Node
+	}
+	names    map[*onnx.Tensor]string // of constants without a name of their own, once one was asked for
+	failed   map[int]*eval.Failure   // what fails at a length, by length
+	lengths  map[int]bool            // at which indices of tables of distances were computed
+	enlarged bool                    // the picture was chosen anew
+}
+
+// New prepares the probes of a file, within a budget of all of them.
+func New(f *onnx.File, budget *eval.Budget) *Probe { return &Probe{File: f, Budget: budget} }
+
+// Run chooses sizes at which the graph runs, small ones, and evaluates it there.
+func (p *Probe) Run() {
+	p.Sizes = p.probeSizes()
+	p.Eval = p.Evaluate(p.Sizes)
+	if len(p.Eval.Failures) > 0 && p.FixedLength() == 0 && p.TokenInput() != nil {
+		p.probeTraced()
+	}
+}
+
+// FirstLength is the sequence length of the first probe: no usual number of
+// heads, so that axes are not mistaken for each other.
+const FirstLength = 5
+
+// probeSizes chooses the sizes of the first probe; a length that the file
+// fixes is taken from it.
+func (p *Probe) probeSizes() Sizes {
+	s := Sizes{Batch: 1, Length: FirstLength, Image: 16}
+	if n := p.FixedLength(); n > 0 {
+		s.Length = n
+	}
+	if in := p.WaveInput(); in != nil && in.Dims[len(in.Dims)-1].Value < 0 {
+		s.Length = p.waveLength(s)
+	}
+	if p.FreeImage() {
+		s.Image = p.imageSize(s)
+	}
+	return s
+}
+
+// tracedLengths are lengths that exporters trace graphs with. Some graphs keep a
+// constant of theirs and run at no other.
+var tracedLengths = []int{11, 8, 16, 32, 64, 128}
+
+// probeTraced looks for a length at which the graph runs.
+func (p *Probe) probeTraced() {
+	s := p.Sizes
+	for _, s.Length = range tracedLengths {
+		if e := p.Evaluate(s); len(e.Failures) == 0 {
+			p.Sizes, p.Eval = s, e
+			return
+		}
+	}
+}
+
+// at returns the evaluation at other sizes, kept for the next question. Values
+// are computed when they are asked for.
+func (p *Probe) at(s Sizes) *eval.Evaluator {
+	if e := p.probes[s]; e != nil {
+		return e
+	}
+	if p.probes == nil {
+		p.probes = map[Sizes]*eval.Evaluator{}
+	}
+	e := p.evaluator(s)
+	if len(p.Eval.Scopes()) > 1 {
+		e.Run() // or scopes would not have the places that they have in the probe
+	}
+	p.probes[s] = e
+	return e
+}
+
+// Evaluate runs the graph at the given sizes.
+func (p *Probe) Evaluate(s Sizes) *eval.Evaluator {
+	e := p.evaluator(s)
+	if p.first == nil {
+		p.first = e
+	}
+	e.Run()
+	return e
+}
+
+// Failing runs the graph to see what fails, until stop is true of a failure;
+// nil runs it to the end.
+func (p *Probe) Failing(s Sizes, stop func(eval.Failure) bool) *eval.Evaluator {
+	e := p.evaluator(s)
+	e.Stop, e.MaxFloats = stop, failureFloats
+	e.Run()
+	return e
+}
+
+// FailsAnyway are the nodes that fail at the sizes of the first probe already:
+// what they do elsewhere says nothing.
+func (p *Probe) FailsAnyway() map[*onnx.Node]bool {
+	out := map[*onnx.Node]bool{}
+	for _, f := range p.Eval.Failures {
+		out[f.Node] = true
+	}
+	return out
+}
+
+// failureFloats bounds the numbers that are looked at where only failures count:
+// indices by logarithms of distances among 64 tokens. Masks and angles of long
+// inputs fail nowhere.
+const failureFloats = 64 * 64
+
+// evaluator prepares a run of the graph at the given sizes.
+func (p *Probe) evaluator(s Sizes) *eval.Evaluator {
+	inputs := Inputs(p.File, s)
+	p.SpendEvaluation()
+	if p.first != nil {
+		return p.first.Again(inputs)
+	}
+	e := eval.New(p.File, inputs)
+	e.Unquantized, e.Budget = true, p.Budget
+	return e
+}
+
+// elementsAStep is how many elements that are looked at count as one step.
+const elementsAStep = 8
+
+// SpendElements counts elements that are looked at one by one.
+func (p *Probe) SpendElements(n int) { p.Budget.Spend(n / elementsAStep) }
+
+// SpendEvaluation counts one more evaluation of the graph.
+func (p *Probe) SpendEvaluation() { p.Budget.Spend(p.File.Graph.Wiring().Len() / elementsAStep) }
+
+// Within gives what is asked from now on another budget.
+func (p *Probe) Within(b *eval.Budget) { p.Budget, p.Eval.Budget, p.first.Budget = b, b, b }

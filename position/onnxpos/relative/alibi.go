@@ -1,0 +1,295 @@
+package relative
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+// ALiBi is a linear bias, from tables or computed.
+type ALiBi struct {
+	site.Base
+	m      *site.Graph
+	uses   []*bias
+	tables []trace.Source
+	held   int
+	scale  float64 // by which the bias is multiplied before it is added
+}
+
+// fitSlopes recovers the rule behind slopes. Some graphs add the bias already
+// multiplied by 1/√head_dim, as the scores are (Falcon, facts/NUMERICS §7):
+// then the ratios follow the rule and all slopes share a factor.
+func fitSlopes(slopes []float64) (a schemes.ALiBi, worst, scale float64, ok bool) {
+	if a, worst, ok = fit.Slopes(slopes, fit.Precision("float32")); ok && math.Abs(a.MaxBias-8) < 1e-3 {
+		return a, worst, 1, true
+	}
+	usual := schemes.ALiBiSlopes(len(slopes), 8)
+	scale = slopes[0] / usual[0]
+	if len(slopes) == 1 || scale <= 0 { // one number follows any rule
+		return a, worst, 1, ok
+	}
+	for i := range usual {
+		if math.Abs(slopes[i]/(scale*usual[i])-1) > linearTolerance {
+			return a, worst, 1, ok
+		}
+	}
+	return schemes.ALiBi{Heads: len(slopes), MaxBias: 8}, worst, scale, true
+}
+
+// roundedSlope is the relative error of a slope that is read from differences
+// of float32 numbers.
+const roundedSlope = 2e-6
+
+func (m *Search) alibiSite(uses []*bias) *ALiBi {
+	a := &ALiBi{m: m.graph, uses: uses, scale: 1}
+	seen := map[*onnx.Tensor]bool{}
+	slopes, _ := uses[0].slopes()
+	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondContinues}
+	scheme := schemes.ALiBi{Heads: len(slopes), Slopes: slopes}
+	if fitted, worst, scale, ok := fitSlopes(slopes); ok {
+		rule := schemes.ALiBiSlopes(len(slopes), fitted.MaxBias)
+		for i := range slopes {
+			m := slopes[i] / scale
+			if math.Abs(m-rule[i]) <= roundedSlope*rule[i] {
+				m = rule[i] // what is off is the rounding of the bias that it was read from
+			}
+			fitted.Slopes = append(fitted.Slopes[:i:i], m)
+		}
+		a.scale = scale
+		scheme = fitted
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "slopes are " + scheme.String(), Residual: site.Residual(worst)})
+	}
+	e.Scheme = scheme
+	for _, u := range uses {
+		for _, src := range trace.Sources(u.scope, u.name) {
+			if src.Tensor == nil || len(src.Tensor.Dims) < 2 || !src.Tensor.Type.IsFloat() ||
+				seen[src.Tensor] {
+				continue
+			}
+			n := int(src.Tensor.Dims[len(src.Tensor.Dims)-1])
+			switch {
+			case src.Indexed != nil:
+				e.Form, e.Beyond, e.Capacity = report.FormTable, report.BeyondError, n
+			case m.graph.FixedLength() > 1 && n == m.graph.FixedLength():
+				e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, n
+			default:
+				continue
+			}
+			seen[src.Tensor] = true
+			a.tables = append(a.tables, src)
+			e.Where = append(e.Where, m.graph.Where(src.Tensor))
+		}
+	}
+	if e.Form == report.FormRuntime {
+		e.Where = append(e.Where, report.Where{Node: uses[0].node.Title()})
+	}
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s adds a bias linear in the distance to attention scores (%d places)", uses[0].node.Title(), len(uses))})
+	a.Told = e
+	return a
+}
+
+// Bias is the bias that the file computes for a head, query and key.
+func (a *ALiBi) Bias(head, query, key, length int) (float64, error) {
+	slopes := a.Told.Scheme.(schemes.ALiBi).SlopeValues()
+	if head >= len(slopes) {
+		return 0, fmt.Errorf("head %d of %d", head, len(slopes))
+	}
+	return -slopes[head] * a.scale * math.Abs(float64(query-key)), nil
+}
+
+// Overlay tells of tables that were made longer.
+func (a *ALiBi) Overlay(into map[*onnx.Tensor]*eval.Value) {
+	if a.held == 0 {
+		return
+	}
+	for _, src := range a.tables {
+		shape := make([]int, len(src.Tensor.Dims))
+		for i, n := range src.Tensor.Dims {
+			shape[i] = int(n)
+			if int(n) == a.Told.Capacity {
+				shape[i] = a.held
+			}
+		}
+		v := eval.Shaped(src.Tensor.Type, shape...)
+		v.Origins = []*onnx.Tensor{src.Tensor}
+		into[src.Tensor] = v
+	}
+}
+
+// Owned are the tables of the bias.
+func (a *ALiBi) Owned() []*onnx.Tensor {
+	var out []*onnx.Tensor
+	for _, t := range a.tables {
+		out = append(out, t.Tensor)
+	}
+	return out
+}
+
+// ActsIn are the nodes that add the bias to scores.
+func (a *ALiBi) ActsIn() (from []trace.Place, in site.Reach) {
+	for _, u := range a.uses {
+		from = append(from, trace.Place{Scope: u.scope, Node: u.node})
+	}
+	return from, site.Softmaxes
+}
+
+// SetBeyond notes what a probe showed beyond the tables.
+func (a *ALiBi) SetBeyond(beyond string, evidence ...report.Evidence) {
+	a.Told.Beyond = beyond
+	a.Told.Evidence = append(a.Told.Evidence, evidence...)
+}
+
+// Hold stores a longer table of a linear bias.
+func (a *ALiBi) Hold(want position.Want) error {
+	if len(a.tables) == 0 || want.Positions == 0 {
+		return nil
+	}
+	if want.Scheme != nil && !want.Scheme.Equal(a.Told.Scheme) {
+		return &position.Refusal{Why: "the slopes of a bias table are not changed", Remedies: []report.Remedy{report.Do("alibi", "puts another bias in its place", "replace", "")}}
+	}
+	a.held = want.Positions
+	for _, src := range a.tables {
+		if err := a.grow(src.Tensor, want.Positions); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grow extends a bias table [heads, 1, n] or [heads, n, n]. Where the values of
+// the last key are zero the table counts from its end (MPT) and new values go
+// before the old ones; the graph then slices from the end.
+func (a *ALiBi) grow(t *onnx.Tensor, n int) error {
+	old := a.Told.Capacity
+	k := len(t.Dims)
+	heads, queries := rows.Size(t.Dims[:max(k-2, 0)]), 1
+	if k >= 2 {
+		queries = int(t.Dims[k-2])
+	}
+	newQueries := queries
+	if queries == old {
+		newQueries = n
+	}
+	dims := slices.Clone(t.Dims)
+	dims[k-1] = int64(n)
+	if queries == old {
+		dims[k-2] = int64(n)
+	}
+	var err error
+	if !rows.FitsBuffer(t, heads, newQueries, n) {
+		return &position.Refusal{Why: fmt.Sprintf("the bias %q of %v would become one of %v, more than the 2 GiB that a file can have", a.m.TensorName(t), t.Dims, dims),
+			Instead: "a lesser length, or export the model again with a bias that it computes"}
+	}
+	lines := make([]*biasLine, heads)
+	for h := range lines {
+		if lines[h], err = newBiasLine(t, h, queries, old); err != nil {
+			return err
+		}
+	}
+	data, err := rows.Stream(t, int64(heads)*int64(newQueries)*int64(n), func(first int64, dst []float64) error {
+		key := int(first % int64(n))
+		q := int(first / int64(n) % int64(newQueries))
+		h := int(first / int64(n) / int64(newQueries))
+		for len(dst) > 0 {
+			some := min(len(dst), n-key)
+			if err := lines[h].fill(q, key, n, dst[:some]); err != nil {
+				return err
+			}
+			dst = dst[some:]
+			if key += some; key == n {
+				key = 0
+				if q++; q == newQueries {
+					q = 0
+					h++
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return a.m.Replace(t, dims, data, fmt.Sprintf("bias of %d positions", n))
+}
+
+// biasLine is a head's bias at any query and key, equal to the table's bits where it
+// has them.
+type biasLine struct {
+	t             *onnx.Tensor
+	first         int64 // element of the head's first query and key
+	queries, keys int
+	start, end    float64 // of the first query
+	step          float64 // from key to key, of one query
+	below, above  float64 // per step of query − key, and of key − query
+	masked        bool    // what lies ahead
+}
+
+func newBiasLine(t *onnx.Tensor, head, queries, keys int) (*biasLine, error) {
+	b := &biasLine{t: t, first: int64(head) * int64(queries) * int64(keys), queries: queries, keys: keys}
+	read := func(at int) (x float64, err error) {
+		v, err := t.Floats(b.first+int64(at), 1)
+		if err != nil {
+			return 0, err
+		}
+		return v[0], nil
+	}
+	var err error
+	if b.start, err = read(0); err != nil {
+		return nil, err
+	}
+	if b.end, err = read(keys - 1); err != nil {
+		return nil, err
+	}
+	b.step = (b.end - b.start) / float64(keys-1)
+	if queries == 1 {
+		return b, nil
+	}
+	last, err := read((keys - 1) * keys)
+	b.below, b.above = last/float64(keys-1), b.end/float64(keys-1)
+	b.masked = b.end < trace.MaskedBelow || math.IsInf(b.end, 0)
+	return b, err
+}
+
+// fill computes the biases of one query and of keys from a first one on, where there
+// are so many keys in all.
+func (b *biasLine) fill(query, key, keys int, dst []float64) error {
+	shift := 0 // of the old keys: those of a table that counts from its end go there
+	if b.queries == 1 && b.end == 0 && b.start != 0 {
+		shift = keys - b.keys
+	}
+	for i := range dst {
+		dst[i] = b.at(query, key+i-shift)
+	}
+	from, to := max(key, shift), min(key+len(dst), shift+b.keys)
+	if from >= to || query >= b.queries {
+		return nil
+	}
+	old, err := b.t.Floats(b.first+int64(query)*int64(b.keys)+int64(from-shift), int64(to-from))
+	copy(dst[from-key:], old)
+	return err
+}
+
+// at is the bias where the table has none; keys before its first are negative.
+func (b *biasLine) at(query, key int) float64 {
+	switch {
+	case b.queries == 1 && key < 0:
+		return b.start + b.step*float64(key)
+	case b.queries == 1:
+		return b.end + b.step*float64(key-b.keys+1)
+	case key > query && b.masked:
+		return b.end
+	case key > query:
+		return b.above * float64(key-query)
+	}
+	return b.below * float64(query-key)
+}

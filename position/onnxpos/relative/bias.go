@@ -1,0 +1,211 @@
+package relative
+
+import (
+	"math"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+)
+
+// bias is a place where numbers that depend on position are added to
+// attention scores.
+type bias struct {
+	scope *eval.Scope
+	node  *onnx.Node
+	name  string
+	value *eval.Value
+	heads [][][]float64 // head, query, key
+}
+
+// Bias looks at a value that a node adds to attention scores: known numbers that are
+// more than a mask are kept for Biases.
+func (m *Search) Bias(s *eval.Scope, n *onnx.Node, name string) {
+	v := s.Value(name)
+	if !v.Known() || v.Floats == nil || len(v.Shape) < 2 || v.Len() < 2 {
+		return
+	}
+	heads := eval.Ask(v, "heads", func() [][][]float64 {
+		m.graph.SpendElements(v.Len())
+		if heads := headsOf(v); !onlyMask(heads) {
+			return heads
+		}
+		return nil
+	})
+	if heads == nil {
+		return
+	}
+	m.biases = append(m.biases, &bias{s, n, name, v, heads})
+}
+
+// Large notes a bias whose numbers are too many to be looked at, where an index
+// says what they are.
+func (m *Search) Large(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) {
+	k := len(v.Shape)
+	if !v.Large() || k < 3 || v.Len() == 0 || v.Shape[k-3] > maxHeads {
+		return
+	}
+	if gather, _ := trace.RelativeGather(s, name); gather != nil {
+		m.biases = append(m.biases, &bias{s, n, name, v, make([][][]float64, v.Shape[k-3])})
+	}
+}
+
+// maxHeads bounds the heads of an attention whose numbers were not looked at.
+const maxHeads = 1 << 10
+
+// headsOf reads a bias as matrices of query and key, one a head. Of several
+// batches, or blocks of one sequence, the first counts in which a key is not
+// masked.
+func headsOf(v *eval.Value) [][][]float64 {
+	k := len(v.Shape)
+	queries, keys := v.Shape[k-2], v.Shape[k-1]
+	count := 1
+	if k >= 3 {
+		count = v.Shape[k-3]
+	}
+	if queries*keys < 2 {
+		return nil
+	}
+	out := make([][][]float64, count)
+	for h := range out {
+		out[h] = make([][]float64, queries)
+		for q := range queries {
+			row := make([]float64, keys)
+			for i := range keys {
+				for at := (h*queries+q)*keys + i; at < v.Len(); at += count * queries * keys {
+					if row[i] = v.Number(at); row[i] >= trace.MaskedBelow {
+						break
+					}
+				}
+			}
+			out[h][q] = row
+		}
+	}
+	return out
+}
+
+// onlyMask reports whether all numbers that are not masked are the same.
+func onlyMask(heads [][][]float64) bool {
+	var seen float64
+	first := true
+	for _, h := range heads {
+		for _, row := range h {
+			for _, x := range row {
+				if x < trace.MaskedBelow || math.IsInf(x, 0) || math.IsNaN(x) {
+					continue
+				}
+				if !first && x != seen {
+					return false
+				}
+				seen, first = x, false
+			}
+		}
+	}
+	return true
+}
+
+// slopes fits each head by slope · key distance; ok when all are linear.
+func (b *bias) slopes() ([]float64, bool) {
+	if b.value == nil {
+		return b.fitSlopes()
+	}
+	r := eval.Ask(b.value, "slopes", func() slopesResult { s, ok := b.fitSlopes(); return slopesResult{s, ok} })
+	return r.slopes, r.ok
+}
+
+// slopesResult is what slopes finds.
+type slopesResult struct {
+	slopes []float64
+	ok     bool
+}
+
+func (b *bias) fitSlopes() ([]float64, bool) {
+	out := make([]float64, len(b.heads))
+	for h, m := range b.heads {
+		slope, ok := linear(m)
+		if !ok || slope <= 0 { // nearer keys must score higher
+			return nil, false
+		}
+		out[h] = slope
+	}
+	return out, true
+}
+
+// linearTolerance is the relative deviation allowed from a straight line:
+// bfloat16 slopes (Falcon) are the coarsest.
+const linearTolerance = 2e-2
+
+// linear finds m with bias = m·key + constant on each query's unmasked keys up
+// to the query itself; beyond it a symmetric bias turns.
+func linear(m [][]float64) (slope float64, ok bool) {
+	var steps []float64
+	for q, row := range m {
+		last := len(row) - 1
+		if len(m) > 1 { // the last query sees the last key
+			last = min(last, len(row)-len(m)+q)
+		}
+		for k := 1; k <= last; k++ {
+			if row[k] > trace.MaskedBelow && row[k-1] > trace.MaskedBelow {
+				steps = append(steps, row[k]-row[k-1])
+			}
+		}
+	}
+	if len(steps) == 0 {
+		return 0, false
+	}
+	for _, s := range steps {
+		slope += s / float64(len(steps))
+	}
+	for _, s := range steps {
+		if math.Abs(s-slope) > linearTolerance*math.Abs(slope)+1e-9 {
+			return 0, false
+		}
+	}
+	return slope, true
+}
+
+// Biases makes sites of the biases: linear ones are ALiBi, gathered ones
+// T5's buckets, constant ones relative tables.
+func (m *Search) Biases() []site.Site {
+	var linear, whole []*bias
+	var windows *site.Other
+	buckets, relative := map[*onnx.Tensor]*Buckets{}, map[*onnx.Tensor]bool{}
+	for _, b := range m.biases {
+		if _, ok := b.slopes(); ok {
+			linear = append(linear, b)
+			continue
+		}
+		if n, s := trace.RelativeGather(b.scope, b.name); n != nil && m.bucketGather(b) == nil {
+			if table := trace.Stored(s, n.Input(0)); table != nil && !relative[table] {
+				relative[table] = true
+				site, planar := m.distanceTable(s, n, b.node, len(b.heads))
+				if planar && windows != nil {
+					windows.Join(site)
+					continue
+				}
+				if m.sites = append(m.sites, site); planar {
+					windows = site
+				}
+			}
+			continue
+		}
+		if g := m.bucketGather(b); g != nil {
+			if buckets[g.table] == nil {
+				buckets[g.table] = g
+				if !m.sameBuckets(g) {
+					m.sites = append(m.sites, g)
+				}
+			}
+			continue
+		}
+		whole = append(whole, b)
+	}
+	if len(linear) > 0 {
+		m.sites = append(m.sites, m.alibiSite(linear))
+	}
+	if len(whole) > 0 {
+		m.sites = append(m.sites, m.relativeTable(whole))
+	}
+	return m.sites
+}

@@ -1,0 +1,174 @@
+package relative
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+// Buckets is T5's bias: a table gathered by buckets of relative distance.
+type Buckets struct {
+	site.Base
+	m       *site.Graph
+	table   *onnx.Tensor
+	values  *eval.Value // as the graph reads the table
+	buckets schemes.Buckets
+}
+
+// bucketLengths are the lengths at which bucket indices are computed for a fit:
+// the longest that the graph runs at, which a learned table beside may bound.
+var bucketLengths = []int{300, 128, 64, 32, 16}
+
+// bucketIndex computes an index at the longest length at which it is known.
+func (m *Search) bucketIndex(s *eval.Scope, name string) *eval.Value {
+	for _, length := range bucketLengths {
+		if v := m.graph.Longer(s, name, length); v != nil && v.Known() && v.Ints != nil && len(v.Shape) >= 2 {
+			return v
+		}
+	}
+	return nil
+}
+
+// bucketGather finds the Gather of a bias table by relative distance behind a
+// bias, and fits the buckets.
+func (m *Search) bucketGather(b *bias) *Buckets {
+	return eval.Once(b.scope, "buckets", b.name, func() *Buckets { return m.findBuckets(b) })
+}
+
+func (m *Search) findBuckets(b *bias) *Buckets {
+	n, s := trace.RelativeGather(b.scope, b.name)
+	if n == nil {
+		return nil
+	}
+	table := trace.Stored(s, n.Input(0))
+	index := m.bucketIndex(s, n.Input(1))
+	if table == nil || len(table.Dims) != 2 || index == nil {
+		return nil
+	}
+	site := &Buckets{m: m.graph, table: table, values: s.Value(n.Input(0))}
+	shape := index.Shape
+	queries, keys := shape[len(shape)-2], shape[len(shape)-1]
+	for _, ahead := range keysAhead(queries, keys) {
+		r := eval.Once(s, fmt.Sprintf("buckets of %d rows, %d ahead", table.Dims[0], ahead), n.Input(1), func() bucketsBy {
+			m.graph.Budget.Spend(fitSteps)
+			by, ok := distances(index.Ints, queries, keys, ahead)
+			if !ok {
+				return bucketsBy{}
+			}
+			return bucketsBy{fit.BucketTable(by, int(table.Dims[0]), trace.LogDivisors(s, n.Input(1))), true}
+		})
+		if !r.ok {
+			return nil
+		}
+		if site.buckets = r.buckets; site.buckets.MaxDistance > 0 {
+			break
+		}
+	}
+	site.buckets.Heads = int(table.Dims[1])
+	if site.buckets.MaxDistance == 0 {
+		return nil // no logarithmic buckets: a table by distance
+	}
+	site.Told = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
+		Where: []report.Where{m.graph.Where(table)}, Dtype: "",
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s gathers a bias by bucket of relative distance", n.Title())}}}
+	site.bounded(s, n.Input(1))
+	return site
+}
+
+// bucketsBy are the buckets that a matrix of indices comes to; not ok where it does not
+// depend on the distance alone.
+type bucketsBy struct {
+	buckets schemes.Buckets
+	ok      bool
+}
+
+// fitSteps is how many steps of a graph's walk take the time of a fit that tries many
+// formulas.
+const fitSteps = 1 << 13
+
+// bounded notes that the buckets are a matrix in the file, of which the graph
+// takes what a length needs.
+func (b *Buckets) bounded(s *eval.Scope, index string) {
+	if b.m.FixedLength() > 0 {
+		return
+	}
+	for _, src := range trace.Sources(s, index) {
+		t := src.Tensor
+		if t == nil || t.Type.IsFloat() || len(t.Dims) < 2 {
+			continue
+		}
+		rows := int(t.Dims[len(t.Dims)-1])
+		if rows > 1 && int(t.Dims[len(t.Dims)-2]) == rows && b.m.FailsAt(rows+1) != nil && b.m.FailsAt(rows) == nil {
+			b.Told.Form, b.Told.Capacity, b.Told.Beyond = report.FormTable, rows, report.BeyondError
+			b.Told.Where = append(b.Told.Where, b.m.Where(t))
+			return
+		}
+	}
+}
+
+// keysAhead are how many keys may stand before the first query: a past, none, or
+// a block of as many as there are queries (LongT5's local attention).
+func keysAhead(queries, keys int) []int {
+	out := []int{keys - queries}
+	for _, n := range []int{0, queries} {
+		if !slices.Contains(out, n) && n < keys {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// distances maps the relative positions, key − query, of a matrix of indices to
+// the index of each; not ok when one has several.
+func distances(index []int64, queries, keys, ahead int) (by map[int]int, ok bool) {
+	by = map[int]int{}
+	for q := range queries {
+		for k := range keys {
+			rel := k - (q + ahead)
+			bucket := int(index[q*keys+k])
+			if have, ok := by[rel]; ok && have != bucket {
+				return nil, false
+			}
+			by[rel] = bucket
+		}
+	}
+	return by, true
+}
+
+// sameBuckets reports whether an equal site is there: a table a layer is one
+// mechanism.
+func (m *Search) sameBuckets(b *Buckets) bool {
+	return slices.ContainsFunc(m.sites, func(s site.Site) bool {
+		o, ok := s.Encoding().Scheme.(schemes.Buckets)
+		return ok && s.Encoding().Form != report.FormBaked && o == b.buckets
+	})
+}
+
+// Bias is the table's entry for the bucket of a distance.
+func (b *Buckets) Bias(head, query, key, length int) (float64, error) {
+	x, err := b.table.Floats(int64(b.buckets.Bucket(key-query))*b.table.Dims[1]+int64(head), 1)
+	if err != nil {
+		return 0, err
+	}
+	return x[0], nil
+}
+
+// ActsIn is every attention: all read one bias.
+func (b *Buckets) ActsIn() ([]trace.Place, site.Reach) { return nil, site.Everywhere }
+
+// Hold has nothing to store: buckets saturate, the table does not depend on
+// the length.
+func (b *Buckets) Hold(want position.Want) error {
+	if want.Scheme == nil || want.Scheme.Equal(b.Told.Scheme) {
+		return nil
+	}
+	return &position.Refusal{Why: "a bias by buckets cannot hold " + want.Scheme.String(), Instead: "train or export another model"}
+}

@@ -1,0 +1,102 @@
+package relative
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+// Disentangled finds DeBERTa's terms: scores against a table of distances,
+// picked by GatherElements with indices made from positions.
+func (m *Search) Disentangled() site.Site {
+	for _, s := range m.graph.Eval.Scopes() {
+		for _, n := range s.Graph.Nodes {
+			if n.Op != "GatherElements" {
+				continue
+			}
+			data, index := s.Value(n.Input(0)), s.Value(n.Input(1))
+			if data.Known() || !index.Known() || index.Ints == nil || index.Data || len(index.Shape) < 2 || len(data.Shape) < 2 {
+				continue
+			}
+			k := len(index.Shape)
+			if index.Shape[k-1] < 2 || !index.Varies(k-1) || !index.Varies(k-2) || !trace.IsScores(s, n.Output(0)) {
+				continue
+			}
+			return m.disentangledSite(s, n, data.Shape[len(data.Shape)-1])
+		}
+	}
+	return nil
+}
+
+func (m *Search) disentangledSite(s *eval.Scope, n *onnx.Node, rows int) site.Site {
+	for _, src := range trace.Sources(s, n.Input(0)) {
+		// Version 1 cuts what one length needs out of the middle of its table.
+		if t := src.Tensor; t != nil && src.Indexed != nil && src.Indexed.Op == "Slice" && src.Axis == 0 && len(t.Dims) == 2 && int(t.Dims[0]) > rows && src.First > 0 {
+			rows = int(t.Dims[0])
+			break
+		}
+	}
+	index := m.bucketIndex(s, n.Input(1))
+	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2, MaxDistance: BucketsFarthest(s, n.Input(1), index, rows)}
+	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
+		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " picks scores against a table by bucket of distance"}}}
+	if other.MaxDistance == 0 && m.graph.FixedLength() > 0 && index != nil && index.Shape[len(index.Shape)-1] > rows/4+1 { // the logarithm was folded
+		for _, far := range fit.UsualDistances(rows, rows/4) {
+			if deberta(index, rows, far) {
+				other.MaxDistance = far
+				e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: fmt.Sprintf("a largest distance of %d is a usual one of those that give these buckets", far)})
+				break
+			}
+		}
+	}
+	e.Scheme = other
+	return site.NewOther(e)
+}
+
+// BucketsFarthest is the largest distance of DeBERTa's buckets that the graph
+// computes to an index of the given name and value, 0 if it does not: mid is
+// buckets/2, and ln((max−1)/mid) a divisor on the way (facts/NUMERICS §6). Which
+// one, the index itself tells.
+func BucketsFarthest(s *eval.Scope, name string, index *eval.Value, rows int) int {
+	for _, x := range trace.LogDivisors(s, name) {
+		far := int(math.Round(float64(rows/4)*math.Exp(x))) + 1
+		if far > rows/4 && far < 1e5 && deberta(index, rows, far) {
+			return far
+		}
+	}
+	return 0
+}
+
+// deberta reports whether indices are DeBERTa's buckets of distance, in either
+// direction, with the given largest distance. At that distance less one the
+// logarithms are equal, and rounding decides whether their ratio is more than 1.
+func deberta(index *eval.Value, rows, far int) bool {
+	if index == nil || !index.Known() || index.Ints == nil {
+		return false
+	}
+	k := len(index.Shape)
+	queries, keys, span := index.Shape[k-2], index.Shape[k-1], rows/2
+	for _, sign := range []int{1, -1} {
+		fits := true
+		for q := range queries {
+			for i := range keys {
+				b := schemes.DebertaBucket(sign*(q-i), span, far)
+				off := int(index.Ints[q*keys+i]) - min(max(b+span, 0), rows-1)
+				even := q-i == far-1 || i-q == far-1
+				fits = fits && (off == 0 || even && (off == 1 || off == -1))
+			}
+		}
+		if fits {
+			return true
+		}
+	}
+	return false
+}

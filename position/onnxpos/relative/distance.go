@@ -1,0 +1,354 @@
+package relative
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// distanceTable is a table with a row for each clipped distance, gathered by the
+// difference of positions: a bias a head, or vectors that queries are
+// multiplied with (Shaw et al. 2018, eq. 3; facts/ONNX-PATTERNS §5). planar tells
+// that positions are an image's, in rows and columns.
+func (m *Search) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) (found *site.Other, planar bool) {
+	table, index := trace.Stored(s, gather.Input(0)), s.Value(gather.Input(1))
+	rows := int(table.Dims[gatherAxis(gather, table)])
+	other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, Heads: heads}
+	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.graph.Where(table)}, Dtype: table.Type.String(),
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s picks a row by the difference of positions; %s uses it on scores", gather.Title(), use.Title())}}}
+	if window := windowOf(index, rows); window != nil || m.graph.ImageInput() != nil && !alongLine(index) {
+		other.Window = window
+		e.Scheme, e.Beyond = other, report.BeyondError
+		return site.NewOther(e), true
+	}
+	// Far enough out, clipped distances stay inside the table; others leave it.
+	probe := m.graph.Further(s, gather.Input(1), rows+2)
+	inside := probe != nil && probe.Known() && len(probe.Ints) > 0
+	if inside {
+		inside = int(slices.Max(probe.Ints)) < rows && slices.Min(probe.Ints) >= 0
+	}
+	if inside {
+		other.MaxDistance = (rows - 1) / 2
+	} else {
+		e.Capacity, e.Beyond = (rows+1)/2, report.BeyondError
+	}
+	e.Scheme = other
+	return site.NewOther(e), false
+}
+
+// gatherAxis is the axis of a table along which a Gather takes rows.
+func gatherAxis(gather *onnx.Node, table *onnx.Tensor) int {
+	axis := int(gather.Int("axis", 0))
+	if axis < 0 {
+		axis += len(table.Dims)
+	}
+	return min(max(axis, 0), len(table.Dims)-1)
+}
+
+// alongLine reports whether a matrix of indices depends on the difference of
+// positions in a line; those of an image's places do on two.
+func alongLine(index *eval.Value) bool {
+	k := len(index.Shape)
+	if k < 2 || !index.Known() || index.Ints == nil || index.Len() < index.Shape[k-1]*index.Shape[k-2] {
+		return true // nothing says otherwise
+	}
+	queries, keys := index.Shape[k-2], index.Shape[k-1]
+	return slices.ContainsFunc(keysAhead(queries, keys), func(ahead int) bool {
+		_, ok := distances(index.Ints, queries, keys, ahead)
+		return ok
+	})
+}
+
+// windowOf is the image window of which a matrix of indices is Swin's, BEiT's or
+// LeViT's; nil when it is none.
+func windowOf(index *eval.Value, rows int) []int {
+	k := len(index.Shape)
+	if k < 2 || !index.Known() || index.Ints == nil || index.Shape[k-1] != index.Shape[k-2] || index.Len() != index.Shape[k-1]*index.Shape[k-1] {
+		return nil
+	}
+	n := index.Shape[k-1]
+	is := func(want [][]int) bool {
+		return slices.EqualFunc(slices.Concat(want...), index.Ints, func(a int, b int64) bool { return int64(a) == b })
+	}
+	for h := 1; h <= n; h++ {
+		if w := n / h; h*w == n {
+			if schemes.WindowRows(h, w, false) == rows && is(schemes.WindowIndex(h, w, false)) || h > 1 && w > 1 && n == rows && is(schemes.SymmetricWindowIndex(h, w)) {
+				return []int{h, w}
+			}
+		}
+		if w := (n - 1) / h; h*w == n-1 && schemes.WindowRows(h, w, true) == rows && is(schemes.WindowIndex(h, w, true)) {
+			return []int{h, w}
+		}
+	}
+	return nil
+}
+
+// Vectors finds tables of vectors by distance that queries or keys are
+// multiplied with.
+func (m *Search) Vectors() site.Site {
+	for _, s := range m.graph.Eval.Scopes() {
+		for _, n := range s.Graph.Nodes {
+			if n.Op != "MatMul" && n.Op != "Einsum" {
+				continue
+			}
+			for i := range min(2, len(n.Inputs)) {
+				state, v := s.Value(n.Input(1-i)), s.Value(n.Input(i))
+				if state.Known() || !state.Type.IsFloat() || !v.Known() {
+					continue
+				}
+				gather, at := trace.RelativeGather(s, n.Input(i))
+				switch {
+				case gather != nil && len(trace.Stored(at, gather.Input(0)).Dims) == 2:
+					found, _ := m.distanceTable(at, gather, n, 0)
+					return found
+				case byDistance(v):
+					return m.distanceConstant(s, n, n.Input(i), v)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// leastDistances is how many queries and keys a matrix of vectors must have to
+// be told from others by their repetition.
+const leastDistances = 3
+
+// byDistance reports whether a value holds a vector for each query and key that
+// depends on nothing but their distance: the first of its last three axes runs
+// over queries, one of the others over keys.
+func byDistance(v *eval.Value) bool {
+	return eval.Ask(v, "by distance", func() bool { return dependsOnDistance(v) })
+}
+
+func dependsOnDistance(v *eval.Value) bool {
+	k := len(v.Shape)
+	if k < 3 || v.Floats == nil || v.Len() != v.Shape[k-3]*v.Shape[k-2]*v.Shape[k-1] || trace.OnlySwitches(v) {
+		return false
+	}
+	q, a, b := v.Shape[k-3], v.Shape[k-2], v.Shape[k-1]
+	at := func(i, j, c int) float64 { return v.Number((i*a+j)*b + c) }
+	if repeats(q, a, b, at) {
+		return true
+	}
+	return repeats(q, b, a, func(i, j, c int) float64 { return at(i, c, j) })
+}
+
+// repeats checks that entry (i, j) is that of (i−1, j−1), and that distances
+// differ.
+func repeats(queries, keys, dim int, at func(i, j, c int) float64) bool {
+	if queries < leastDistances || keys < leastDistances || dim < 2 {
+		return false
+	}
+	varies, along := false, false
+	for i := range queries {
+		for j := range keys {
+			for c := range dim {
+				if i > 0 && j > 0 && at(i, j, c) != at(i-1, j-1, c) {
+					return false
+				}
+				varies = varies || at(i, j, c) != at(0, 0, c)
+				along = along || at(i, j, c) != at(i, j, 0)
+			}
+		}
+	}
+	return varies && along
+}
+
+// unmasked is the bias before masks were added to it: they hide distances.
+func (b *bias) unmasked() *bias {
+	out := *b
+	for range 8 {
+		n, at := out.scope.Find(out.name)
+		switch {
+		case n != nil && (n.Op == "Cast" || n.Op == "Identity"):
+			out.name, out.scope = n.Input(0), at
+			continue
+		case n == nil || n.Op != "Add":
+			return &out
+		}
+		found := false
+		for i := range 2 {
+			v, mask := at.Value(n.Input(i)), at.Value(n.Input(1-i))
+			if !v.Known() || !mask.Known() || v.Floats == nil || mask.Floats == nil || len(v.Shape) < 2 || len(mask.Shape) < 2 {
+				continue
+			}
+			heads, other := headsOf(v), headsOf(mask)
+			if found = heads != nil && !onlyMask(heads) && (other == nil || onlyMask(other)); found {
+				out.scope, out.name, out.value, out.heads = at, n.Input(i), v, heads
+				break
+			}
+		}
+		if !found {
+			return &out
+		}
+	}
+	return &out
+}
+
+// classes numbers the relative positions of a bias that depends on nothing else
+// by their biases, over all heads: equal numbers, equal biases. What is masked is
+// left out.
+func (b *bias) classes(ahead int) (classes map[int]int, ok bool) {
+	classes = map[int]int{}
+	numbers := map[string]int{}
+	for q := range b.heads[0] {
+		for k := range b.heads[0][q] {
+			key := ""
+			for _, head := range b.heads {
+				x := head[q][k]
+				if x < trace.MaskedBelow || math.IsInf(x, 0) || math.IsNaN(x) {
+					key = ""
+					break
+				}
+				key += fmt.Sprintf("%.9g ", x)
+			}
+			if key == "" {
+				continue
+			}
+			n, seen := numbers[key]
+			if !seen {
+				n = len(numbers)
+				numbers[key] = n
+			}
+			relative := k - ahead - q
+			if have, seen := classes[relative]; seen && have != n {
+				return nil, false
+			}
+			classes[relative] = n
+		}
+	}
+	return classes, true
+}
+
+// distanceConstant is a matrix of vectors by distance that stands in the file
+// for one length, or is computed.
+func (m *Search) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) site.Site {
+	k := len(v.Shape)
+	e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeRelativeTable}, Form: report.FormTable, Beyond: report.BeyondContinues,
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies the state by vectors that depend on the distance of %d positions alone", n.Title(), v.Shape[k-3])}}}
+	for _, src := range trace.Sources(s, name) {
+		if t := src.Tensor; t != nil && len(t.Dims) >= 2 && t.Type.IsFloat() {
+			e.Where = append(e.Where, m.graph.Where(t))
+			if t.Len() == int64(v.Len()) {
+				e.Form = report.FormBaked
+			}
+		}
+	}
+	if m.graph.FixedLength() > 0 {
+		e.Capacity, e.Beyond = m.graph.FixedLength(), report.BeyondError
+	} else if e.Form == report.FormBaked {
+		e.Beyond = report.BeyondError
+	}
+	return site.NewOther(e)
+}
+
+// window is the height and width of which a bias between n positions is, and
+// whether a class token is among them.
+func (m *Search) window(n int) (window []int, tokens int) {
+	h, w := m.graph.PatchesIn(m.graph.Eval)
+	side := int(math.Sqrt(float64(n)) + 0.5)
+	switch {
+	case h > 1 && h*w == n:
+		return []int{h, w}, 0
+	case h > 1 && h*w+1 == n:
+		return []int{h, w}, 1
+	case side*side == n:
+		return []int{side, side}, 0
+	}
+	return nil, 0
+}
+
+// symmetric reports whether a bias between the places of a window tells no sides
+// apart (LeViT).
+func (b *bias) symmetric(window []int) bool {
+	index := schemes.SymmetricWindowIndex(window[0], window[1])
+	for _, head := range b.heads {
+		if len(head) != len(index) {
+			return false
+		}
+		for q, row := range index {
+			if len(head[q]) != len(row) {
+				return false
+			}
+			for k, place := range row {
+				if head[q][k] != head[0][place] {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// fromConstants reports whether a bias is made of nothing but constants: a
+// table that the graph resamples before it looks distances up in it.
+func (m *Search) fromConstants(u *bias) bool {
+	found := trace.Sources(u.scope, u.name)
+	return len(found) > 0 && !slices.ContainsFunc(found, func(src trace.Source) bool { return src.Tensor == nil })
+}
+
+// holdsMatrix reports whether a bias comes from constants of its own size, or
+// through weights from constants of relative coordinates (Swin v2).
+func (m *Search) holdsMatrix(u *bias, n int) bool {
+	for _, src := range trace.Sources(u.scope, u.name) {
+		if src.Tensor == nil {
+			continue
+		}
+		if k := len(src.Tensor.Dims); k >= 2 && (int(src.Tensor.Dims[k-1]) == n || int(src.Tensor.Len())%(n*n) == 0 || int(src.Tensor.Dims[k-1]) == 2) {
+			return true
+		}
+	}
+	return false
+}
+
+// relativeTable is a bias whose numbers stand in the file for one window.
+func (m *Search) relativeTable(uses []*bias) site.Site {
+	u := uses[0]
+	n := len(u.heads[0])
+	other := schemes.Other{Kind: report.SchemeRelativeTable, Heads: len(u.heads)}
+	window, tokens := m.window(n)
+	if len(u.heads[0][0]) != n {
+		window = nil // not among the same places
+	}
+	if !m.holdsMatrix(u, n) && (window == nil || !m.fromConstants(u)) {
+		return site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown, Heads: len(u.heads)}, Form: report.FormRuntime, Beyond: report.BeyondContinues,
+			Where:    []report.Where{{Node: u.node.Title()}},
+			Evidence: []report.Evidence{{Kind: "structure", Says: u.node.Title() + " adds to scores what the graph computes from distances, by no rule that is known"}}})
+	}
+	if window != nil {
+		other.Window = window
+		other.Rows = schemes.WindowRows(window[0], window[1], tokens > 0)
+		if tokens == 0 && u.symmetric(window) {
+			other.Rows = window[0] * window[1]
+		}
+	}
+	e := position.Encoding{Scheme: other, Form: report.FormBaked, Beyond: report.BeyondError,
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", u.node.Title(), n, len(u.heads[0][0]), len(uses))}}}
+	if m.graph.FixedLength() == n { // of text: nothing else says how far it goes
+		e.Capacity = n
+	}
+	seen := map[*onnx.Tensor]bool{}
+	for _, use := range uses {
+		for _, src := range trace.Sources(use.scope, use.name) {
+			if src.Tensor != nil && len(src.Tensor.Dims) > 1 && !seen[src.Tensor] {
+				seen[src.Tensor] = true
+				e.Where = append(e.Where, m.graph.Where(src.Tensor))
+			}
+		}
+	}
+	if window == nil || m.graph.ImageInput() == nil {
+		if folded := u.folded(e); folded != nil {
+			return folded
+		}
+	}
+	return site.NewOther(e)
+}

@@ -1,0 +1,33 @@
+// Package relative finds encodings of the distance of query and key in an ONNX graph:
+// ALiBi's linear bias, T5's buckets, tables of biases and of vectors by distance,
+// sinusoids of distances (Transformer-XL), DeBERTa's disentangled attention. A
+// Search is told of what is added to scores and gives the sites. Two of them hold
+// other numbers, ALiBi and Buckets; the others are told.
+package relative
+
+import (
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+)
+
+// Search looks for encodings of the distance of query and key in a graph.
+// While the graph is walked it is told of what is added to scores (Bias, Large);
+// afterwards it is asked for the sites, one method a mechanism. It does not change the
+// graph.
+type Search struct {
+	graph  *site.Graph
+	biases []*bias
+	sites  []site.Site
+}
+
+// New begins a search.
+func New(g *site.Graph) *Search { return &Search{graph: g} }
+
+// Explained calls visit for each bias that was found: where it is added, and by what
+// name.
+func (m *Search) Explained(visit func(s *eval.Scope, n *onnx.Node, names ...string)) {
+	for _, b := range m.biases {
+		visit(b.scope, b.node, b.name)
+	}
+}

@@ -1,0 +1,180 @@
+package rotary
+
+import (
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+func (r *Site) describeRuntime(e *position.Encoding) {
+	use := r.uses[0]
+	frequencies, baked := r.frequencies(use)
+	if frequencies == nil {
+		r.scheme = schemes.Rotary{Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
+		return
+	}
+	if baked {
+		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, r.m.Sizes.Length
+	}
+	r.amplitude = 1
+	if axis := trace.PositionAxis(use.cosValue); axis >= 0 {
+		r.amplitude = trace.RowsOf(use.cosValue, axis)[0][0]
+	}
+	if use.cosValue.Type == onnx.Float16 || use.cosValue.Type == onnx.BFloat16 {
+		if math.Abs(r.amplitude-1) < rows.CosTolerance {
+			r.amplitude = 1
+		}
+	}
+	result := fit.InverseFrequencies(frequencies, TrigPrecision(r.trig), fit.Options{Amplitude: r.amplitude})
+	for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // what exporters folded after it had been rounded
+		if result.OK && result.Rotary.Scaling.Type == schemes.ScalingCustom && rows.Rounded(rows.Matrix{frequencies}, coarse) {
+			result = fit.InverseFrequencies(frequencies, coarse, fit.Options{Amplitude: r.amplitude})
+		}
+	}
+	r.scheme = result.Rotary
+	long, original, switched := r.switched(frequencies)
+	switch {
+	case switched:
+		const base = 10000.0 // lists of factors are relative to it (contract of the report)
+		r.scheme = schemes.Rotary{Base: base, Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original,
+			AttentionFactor: r.amplitude, ShortFactor: factors(frequencies, base), LongFactor: factors(long, base), Frequencies: frequencies, LongFrequencies: long}}
+		result.Residual, result.Also = 0, nil
+	case (!result.OK || r.scheme.Scaling.Type == schemes.ScalingCustom) && r.gridInUse(e, TrigPrecision(r.trig)):
+		for _, t := range r.trig {
+			e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
+		}
+		return
+	case !result.OK:
+		r.scheme = schemes.Rotary{Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingCustom, Frequencies: frequencies}}
+	}
+	if s := &r.scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil {
+		// One list of factors is what the graph computes at every length.
+		s.ShortFactor, s.LongFactor = factors(frequencies, r.scheme.Base), nil
+	}
+	for _, t := range r.trig {
+		e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
+	}
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "frequencies are " + r.scheme.String(), Residual: site.Residual(result.Residual)})
+	for _, also := range result.Also {
+		e.Also = append(e.Also, report.Reading{Scheme: also.Name(), Parameters: position.Parameters(also), Why: "it fits as well"})
+	}
+}
+
+// gridInUse reads the cosines and sines by which an image's patches are turned,
+// whatever the graph makes them of.
+func (r *Site) gridInUse(e *position.Encoding, p fit.Precision) bool {
+	use := r.uses[0]
+	axis := trace.PositionAxis(use.cosValue)
+	if axis < 0 || trace.PositionAxis(use.sinValue) != axis {
+		return false
+	}
+	return r.describeGrid(e, rows.Matrix(trace.RowsOf(use.cosValue, axis)), rows.Matrix(trace.RowsOf(use.sinValue, axis)), p)
+}
+
+// TrigPrecision is the coarsest storage that the angles of Cos and Sin nodes
+// went through.
+func TrigPrecision(nodes []trace.Source) fit.Precision {
+	for _, t := range nodes {
+		for _, src := range trace.Sources(t.Scope, t.Trig.Input(0)) {
+			if c := src.Tensor; c != nil && c.Len() > 1 && (c.Type == onnx.Float16 || c.Type == onnx.BFloat16) {
+				return rows.Precision(c.Type)
+			}
+		}
+		if v := t.Scope.Value(t.Trig.Input(0)); v.Type == onnx.Float16 || v.Type == onnx.BFloat16 {
+			return rows.Precision(v.Type)
+		}
+	}
+	return rows.Precision(onnx.Float)
+}
+
+// switched finds a choice between two lists of frequencies by the length of the
+// input, as exporters keep LongRoPE's (facts/ONNX-PATTERNS §4): the list that
+// is not f, and the longest input for f.
+func (r *Site) switched(f []float64) (long []float64, original int, ok bool) {
+	for _, t := range r.trig {
+		n, s := trace.Upstream(t.Scope, t.Trig.Input(0), "Where")
+		if n == nil {
+			continue
+		}
+		var lists [][]float64
+		for _, name := range n.Inputs[1:] {
+			for _, src := range trace.Sources(s, name) {
+				if c := src.Tensor; c != nil && c.Type.IsFloat() && int(c.Len()) == len(f) {
+					if x, err := c.Floats(0, c.Len()); err == nil {
+						lists = append(lists, x)
+					}
+				}
+			}
+		}
+		if len(lists) != 2 || slices.Equal(lists[0], lists[1]) {
+			continue
+		}
+		long = lists[0]
+		if off := maxOff(lists[0], f); off < maxOff(lists[1], f) {
+			long = lists[1]
+		}
+		if original, ok = trace.Threshold(s, n.Input(0)); ok {
+			return long, original, true
+		}
+	}
+	return nil, 0, false
+}
+
+// maxOff is the largest difference of two lists, relative to the second.
+func maxOff(a, b []float64) (off float64) {
+	for i := range a {
+		off = max(off, math.Abs(a[i]-b[i])/math.Abs(b[i]))
+	}
+	return off
+}
+
+// frequencies reads the inverse frequencies off the argument of Cos: what it
+// grows by from one position to the next. baked tells that the argument is a
+// constant of one length.
+func (r *Site) frequencies(u *rotation) (f []float64, baked bool) {
+	for _, t := range r.trig {
+		v := t.Scope.Value(t.Trig.Input(0))
+		if !v.Known() || v.Floats == nil {
+			continue
+		}
+		axis := trace.PositionAxis(v)
+		if axis < 0 {
+			continue
+		}
+		rows := trace.RowsOf(v, axis)
+		f = make([]float64, len(rows[0]))
+		for i := range f {
+			f[i] = rows[1][i] - rows[0][i]
+		}
+		n, _ := t.Scope.Find(t.Trig.Input(0))
+		return Undouble(f), n == nil || n.Op == "Constant"
+	}
+	return nil, false
+}
+
+// Undouble removes the second mention of each frequency.
+func Undouble(f []float64) []float64 {
+	n := len(f) / 2
+	if len(f)%2 != 0 || n == 0 {
+		return f
+	}
+	if slices.Equal(f[:n], f[n:]) {
+		return f[:n]
+	}
+	var out []float64
+	for i := 0; i < len(f); i += 2 {
+		if f[i] != f[i+1] {
+			return f
+		}
+		out = append(out, f[i])
+	}
+	return out
+}

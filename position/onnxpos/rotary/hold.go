@@ -1,0 +1,306 @@
+package rotary
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// Hold stores longer caches, or other frequencies.
+func (r *Site) Hold(want position.Want) error {
+	scheme, ok := any(want.Scheme).(schemes.Rotary)
+	if !ok {
+		return &position.Refusal{Why: "a rotary encoding cannot hold " + fmt.Sprint(want.Scheme), Instead: "choose a rotary scheme"}
+	}
+	if r.scheme.Grid != nil {
+		return &position.Refusal{Why: "cosines and sines turn an image's patches by their rows and columns", Instead: "export the model for the wanted picture"}
+	}
+	same := r.sameNumbers(scheme)
+	if len(r.caches) > 0 {
+		return r.holdCaches(scheme, want.Positions, same)
+	}
+	if r.Told.Form == report.FormBaked {
+		return r.holdAngles(want.Positions, same)
+	}
+	if same {
+		return nil
+	}
+	return r.holdFrequencies(scheme)
+}
+
+// angles are the constants that hold the angles of a fixed number of positions.
+func (r *Site) angles() []rows.Table {
+	var out []rows.Table
+	for _, t := range r.trig {
+		for _, a := range r.tablesOf(trace.Sources(t.Scope, t.Trig.Input(0)), r.uses[0]) {
+			if a.Len() == r.Told.Capacity && !slices.ContainsFunc(out, func(o rows.Table) bool { return o.Tensor == a.Tensor }) {
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}
+
+// holdAngles continues angles that an exporter folded for one length: row p is
+// p · frequency, in one float32 product as the graph had it.
+func (r *Site) holdAngles(positions int, same bool) error {
+	tables := r.angles()
+	if len(tables) == 0 || !same {
+		return &position.Refusal{Why: fmt.Sprintf("the angles of just %d positions are constants of the graph", r.Told.Capacity),
+			Instead: "export the model with a free sequence length"}
+	}
+	for _, t := range tables {
+		first, second := make([]float64, t.Dim()), make([]float64, t.Dim())
+		if err := t.Row(0, first); err != nil {
+			return err
+		}
+		if err := t.Row(1, second); err != nil {
+			return err
+		}
+		row := func(i int, dst []float64) error {
+			for c := range dst {
+				dst[c] = float64(float32(i) * float32(second[c]-first[c]))
+			}
+			return nil
+		}
+		if err := r.m.Resize(t, positions, t.Len(), row, fmt.Sprintf("angles of %d positions", positions)); err != nil {
+			return err
+		}
+	}
+	r.held = positions
+	return nil
+}
+
+// sameNumbers reports whether a scheme asks for the numbers that are there.
+func (r *Site) sameNumbers(s schemes.Rotary) bool {
+	now := r.scheme.InverseFrequencies()
+	then := s.InverseFrequencies()
+	if len(now) != len(then) || math.Abs(s.Amplitude()-r.currentAmplitude()) > 1e-9+1e-6*math.Abs(s.Amplitude()) {
+		return false
+	}
+	for i := range now {
+		if math.Abs(now[i]-then[i]) > 1e-9*math.Abs(then[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Site) currentAmplitude() float64 {
+	if r.amplitude == 0 {
+		return 1
+	}
+	return r.amplitude
+}
+
+func (r *Site) holdCaches(scheme schemes.Rotary, positions int, same bool) error {
+	if !same && (r.short != nil || slices.ContainsFunc(r.caches, func(c *rows.Cache) bool { return c.Ahead > 0 })) {
+		return &position.Refusal{Why: "the file switches between a short and a long cache", Instead: "export the model again with the wanted scaling"}
+	}
+	for _, c := range r.caches {
+		if !c.Fitted {
+			return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.TensorName(c.Cos.Tensor)),
+				Instead: "export the model with a longer cache"}
+		}
+	}
+	if r.held = positions; positions == 0 {
+		r.held = r.Told.Capacity
+	}
+	for _, c := range r.caches {
+		if c == r.short {
+			continue
+		}
+		if err := c.Hold(r.m.Editor, scheme, max(positions, c.Positions()), same); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holdFrequencies rewrites the frequencies that the graph multiplies with
+// positions, and the amplitude after Cos and Sin.
+func (r *Site) holdFrequencies(scheme schemes.Rotary) error {
+	if r.scheme.Scaling.LongFrequencies != nil {
+		return &position.Refusal{Why: "the graph switches between a short and a long list of frequencies", Instead: "export the model again with the wanted scaling"}
+	}
+	old, _ := r.frequencies(r.uses[0])
+	frequencies := scheme.InverseFrequencies()
+	if len(old) != len(frequencies) {
+		return &position.Refusal{Why: fmt.Sprintf("the graph has %d frequencies and the scheme has %d", len(old), len(frequencies)), Instead: "keep the rotary dimension"}
+	}
+	tensors := r.frequencyTensors(old)
+	if len(tensors) == 0 {
+		return &position.Refusal{Why: "no constant of the graph holds the frequencies", Instead: "export the model again with the wanted base or scaling"}
+	}
+	for _, t := range tensors {
+		values := make([]float64, t.Len())
+		for i := range values {
+			values[i] = frequencies[frequencyAt(t, old, i)]
+		}
+		b, err := onnx.EncodeFloats(t.Type, values, nil)
+		if err != nil {
+			return err
+		}
+		if err := r.m.Replace(t, t.Dims, patch.Bytes(b), "frequencies of "+scheme.String()); err != nil {
+			return err
+		}
+	}
+	r.setAmplitude(scheme.Amplitude())
+	return nil
+}
+
+// frequencyTensors are the constants behind the argument of Cos and Sin that
+// hold the frequencies, once or doubled.
+func (r *Site) frequencyTensors(f []float64) []*onnx.Tensor {
+	var out []*onnx.Tensor
+	for _, t := range r.trig {
+		for _, src := range trace.Sources(t.Scope, t.Trig.Input(0)) {
+			c := src.Tensor
+			if c == nil || slices.Contains(out, c) || int(c.Len()) != len(f) && int(c.Len()) != 2*len(f) || !c.Type.IsFloat() {
+				continue
+			}
+			x, err := c.Floats(0, c.Len())
+			if err != nil {
+				continue
+			}
+			fits := true
+			for i := range x {
+				fits = fits && math.Abs(x[i]-f[frequencyAt(c, f, i)]) <= 1e-6*math.Abs(x[i])
+			}
+			if fits {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// frequencyAt tells which frequency element i of a constant holds: doubled
+// constants repeat the list or each element.
+func frequencyAt(t *onnx.Tensor, f []float64, i int) int {
+	n := len(f)
+	if int(t.Len()) == n {
+		return i
+	}
+	x, err := t.Floats(0, t.Len())
+	if err == nil && n > 1 && x[0] == x[1] && x[0] != x[n] {
+		return i / 2
+	}
+	return i % n
+}
+
+// setAmplitude multiplies what Cos and Sin give, by the constant that does so
+// already or by a new node.
+func (r *Site) setAmplitude(a float64) {
+	ratio := a / r.currentAmplitude()
+	if math.Abs(ratio-1) < 1e-9 {
+		return
+	}
+	for _, t := range r.trig {
+		if c := amplitudeConstant(t); c != nil {
+			if x, err := c.Floats(0, 1); err == nil {
+				if b, err := onnx.EncodeFloats(c.Type, []float64{x[0] * ratio}, nil); err == nil &&
+					r.m.Replace(c, c.Dims, patch.Bytes(b), "attention factor") == nil {
+					continue
+				}
+			}
+		}
+		r.multiply(t, ratio)
+	}
+}
+
+// amplitudeConstant is the scalar by which the output of Cos or Sin is
+// multiplied at once, where every reader does and it is no other's.
+func amplitudeConstant(t trace.Source) *onnx.Tensor {
+	consumers := t.Scope.Consumers(t.Trig.Output(0))
+	if len(consumers) != 1 || consumers[0].Op != "Mul" {
+		return nil
+	}
+	n := consumers[0]
+	for i := range 2 {
+		c := t.Scope.Tensor(n.Input(i))
+		if c == nil || c.Len() != 1 {
+			continue
+		}
+		for _, o := range t.Scope.Consumers(n.Input(i)) { // shared by cos and sin only
+			if in, _ := t.Scope.Find(o.Input(1 - slices.Index(o.Inputs, n.Input(i)))); in == nil || in.Op != "Cos" && in.Op != "Sin" {
+				return nil
+			}
+		}
+		return c
+	}
+	return nil
+}
+
+// multiply puts a Mul behind a Cos or Sin node.
+func (r *Site) multiply(t trace.Source, by float64) {
+	e := r.m.Editor
+	v := t.Scope.Value(t.Trig.Output(0))
+	b, err := onnx.EncodeFloats(v.Type, []float64{by}, nil)
+	consumers := t.Scope.Consumers(t.Trig.Output(0))
+	if err != nil || len(consumers) == 0 {
+		return
+	}
+	why := "attention factor"
+	c := e.AddInitializer(t.Trig.Graph.Outermost(), "modelpatch/attention_factor", v.Type, nil, b, why)
+	out := e.FreshName("modelpatch/" + t.Trig.Output(0))
+	e.InsertNodes(consumers[0], []onnx.NewNode{{Op: "Mul", Inputs: []string{t.Trig.Output(0), c}, Outputs: []string{out}}}, why)
+	for _, n := range consumers {
+		for i, in := range n.Inputs {
+			if in == t.Trig.Output(0) {
+				e.RenameInput(n, i, out, why)
+			}
+		}
+	}
+}
+
+// Neutralize makes the rotation turn by nothing: frequencies of zero, or
+// caches of ones and zeros.
+func (r *Site) Neutralize() error {
+	why := "no rotation"
+	if len(r.caches) > 0 {
+		for _, c := range r.caches {
+			if !c.Fitted {
+				return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.TensorName(c.Cos.Tensor)), Instead: "leave the rotation in place"}
+			}
+			ones := make([]float64, len(c.Result.Rotary.InverseFrequencies()))
+			zeros := make([]float64, len(ones))
+			for i := range ones {
+				ones[i] = 1
+			}
+			fill := func(sine bool) rows.RowFunc {
+				return func(_ int, dst []float64) error { c.Spread(ones, zeros, sine, dst); return nil }
+			}
+			if err := r.m.Resize(c.Cos, c.Cos.Len(), 0, fill(false), why); err != nil {
+				return err
+			}
+			if c.Sin.Tensor != c.Cos.Tensor {
+				if err := r.m.Resize(c.Sin, c.Sin.Len(), 0, fill(true), why); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	old, _ := r.frequencies(r.uses[0])
+	tensors := r.frequencyTensors(old)
+	if len(tensors) == 0 {
+		return &position.Refusal{Why: "no constant of the graph holds the frequencies", Instead: "leave the rotation in place"}
+	}
+	for _, t := range tensors {
+		size := t.Type.Size(t.Len())
+		if err := r.m.Replace(t, t.Dims, patch.Zeros(size), why); err != nil {
+			return err
+		}
+	}
+	r.setAmplitude(1)
+	return nil
+}

@@ -1,0 +1,504 @@
+// Package rotary finds rotary position encodings in an ONNX graph and changes them:
+// caches of cosines and sines, constants of one length, and frequencies that the
+// graph multiplies with positions. A Search is told of the nodes that may turn pairs
+// of elements and gives the sites; Site reads and stores.
+package rotary
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/attention"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+// Site is a rotary encoding: cos and sin caches in the file, constants
+// of one length, or a computation from frequencies.
+type Site struct {
+	site.Base
+	m         *site.Graph
+	uses      []*rotation
+	scheme    schemes.Rotary
+	amplitude float64
+	// caches are the tables, where the form is cache or baked: one entry for
+	// each pair of tables that hold the same or, with LongRoPE, other rows.
+	caches []*rows.Cache
+	short  *rows.Cache              // of LongRoPE's two, the one that ends at the original length
+	trig   []trace.Source           // Cos and Sin nodes, where the form is runtime
+	turns  map[trigKey]bool         // trig as a set
+	pairs  map[[2]*onnx.Tensor]bool // caches as a set
+	heads  int                      // the head size of the uses, 0 while none tells
+	held   int
+	known  []float64 // frequencies of the graph, once read
+	looked bool      // window is known
+	window int
+}
+
+// Find groups rotations that turn by the same numbers into sites.
+func (m *Search) Find() []site.Site {
+	byKey := map[string][]*Site{}
+	var all []*Site
+	var sites []site.Site
+	for _, r := range m.rotations {
+		key := rotationKey(r)
+		if key == "" {
+			continue
+		}
+		i := slices.IndexFunc(byKey[key], func(s *Site) bool { return s.headDim() == r.headDim || s.headDim() == 0 || r.headDim == 0 })
+		if i < 0 {
+			site := &Site{m: m.graph}
+			all = append(all, site)
+			byKey[key] = append(byKey[key], site)
+			i = len(byKey[key]) - 1
+		}
+		byKey[key][i].uses = append(byKey[key][i].uses, r)
+		if site := byKey[key][i]; site.heads == 0 {
+			site.heads = max(r.headDim, 0)
+		}
+	}
+	for _, r := range all {
+		r.describe()
+		sites = append(sites, r)
+	}
+	return sites
+}
+
+// headDim is the head size of the uses, 0 when none tells.
+func (r *Site) headDim() int { return r.heads }
+
+// trigKey is a Cos or Sin node of a scope.
+type trigKey struct {
+	scope *eval.Scope
+	node  *onnx.Node
+}
+
+// rotationKey tells encodings apart: by the sines of one position and the
+// layout; by the tables where the values are not known.
+func rotationKey(r *rotation) string {
+	v := r.sinValue
+	if v.Known() && v.Floats != nil && trace.PositionAxis(v) >= 0 {
+		half := !r.packed && r.layout == schemes.LayoutHalf
+		return r.layout + " " + eval.Ask(v, fmt.Sprintf("second row, half: %v", half), func() string {
+			row := trace.RowsOf(v, trace.PositionAxis(v))[1]
+			if half {
+				row = row[:len(row)/2]
+			}
+			var key strings.Builder
+			for _, x := range row {
+				fmt.Fprintf(&key, "%.4g ", x)
+			}
+			return key.String()
+		})
+	}
+	for _, src := range trace.Sources(r.scope, r.cos) {
+		if src.Tensor != nil {
+			return fmt.Sprintf("%s %p", r.layout, src.Tensor)
+		}
+	}
+	return ""
+}
+
+func (r *Site) describe() {
+	r.find()
+	e := position.Encoding{Beyond: report.BeyondContinues, Form: report.FormRuntime}
+	switch {
+	case len(r.caches) > 0:
+		r.describeCaches(&e)
+	default:
+		r.describeRuntime(&e)
+	}
+	use := r.uses[0]
+	r.scheme.Layout, r.scheme.HeadDim = use.layout, r.headDim()
+	if r.scheme.HeadDim == 0 {
+		r.scheme.HeadDim = r.scheme.Dim
+	}
+	if s := &r.scheme.Scaling; s.AttentionFactor == 1 && s.Type != schemes.ScalingYaRN && s.Type != schemes.ScalingLongRoPE {
+		s.AttentionFactor = 0 // what these types have anyway
+	}
+	if r.scheme.Dim > 0 && e.Form == report.FormRuntime {
+		r.scheme.Sections, r.scheme.InterleavedSections = r.sections()
+	}
+	e.Scheme = r.scheme
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s turns queries or keys (%d places)", use.node.Title(), len(r.uses))})
+	r.Told = e
+}
+
+// find collects the tables or the trigonometric nodes behind all uses.
+func (r *Site) find() {
+	for _, u := range r.uses {
+		cos, sin := trace.Sources(u.scope, u.cos), trace.Sources(u.scope, u.sin)
+		for _, src := range append(slices.Clone(cos), sin...) {
+			if key := (trigKey{src.Scope, src.Trig}); src.Trig != nil && !r.turns[key] {
+				if r.turns == nil {
+					r.turns = map[trigKey]bool{}
+				}
+				r.turns[key] = true
+				r.trig = append(r.trig, src)
+				src.Scope.Enlarge(src.Trig.Input(0)) // of a long fixed length
+			}
+		}
+		r.addCaches(u, r.tablesOf(cos, u), r.tablesOf(sin, u))
+	}
+	if len(r.trig) > 0 {
+		r.caches = nil
+	}
+}
+
+// tablesOf keeps the sources that are tables of rows: selected by position,
+// given whole to a fused operator that selects itself, or of this length.
+func (r *Site) tablesOf(found []trace.Source, u *rotation) []rows.Table {
+	var out []rows.Table
+	for _, src := range found {
+		if src.Tensor == nil || len(src.Tensor.Dims) < 2 || !src.Tensor.Type.IsFloat() && src.Scale == 0 {
+			continue
+		}
+		axis := src.Axis
+		if src.Indexed == nil {
+			axis = r.wholeAxis(src.Tensor, u)
+		}
+		if axis < 0 || axis == len(src.Tensor.Dims)-1 {
+			continue
+		}
+		out = append(out, rows.Table{Tensor: src.Tensor, Axis: axis, Scale: src.Scale, Zero: src.Zero})
+	}
+	return out
+}
+
+// wholeAxis is the axis of positions of a table that is used whole: that of as
+// many positions as are turned, else the one before the columns that is not 1. Of a
+// picture it is the one axis of as many places as there are patches: others may be
+// heads that turn each in its way.
+func (r *Site) wholeAxis(t *onnx.Tensor, u *rotation) int {
+	if h, w := r.m.PatchesIn(r.m.Eval); h > 0 {
+		places := int64(h * w)
+		axis := slices.Index(t.Dims[:len(t.Dims)-1], places)
+		if axis >= 0 && !slices.Contains(t.Dims[axis+1:len(t.Dims)-1], places) {
+			return axis
+		}
+	}
+	if v := u.cosValue; v.Known() && v.Floats != nil {
+		if at := trace.PositionAxis(v); at >= 0 {
+			if axis := slices.Index(t.Dims[:len(t.Dims)-1], int64(v.Shape[at])); axis >= 0 {
+				return axis
+			}
+		}
+	}
+	for axis := len(t.Dims) - 2; axis >= 0; axis-- {
+		if t.Dims[axis] > 1 {
+			return axis
+		}
+	}
+	return -1
+}
+
+func (r *Site) addCaches(u *rotation, cos, sin []rows.Table) {
+	for i, c := range cos {
+		s := c // packed: sines and cosines in one row
+		if i < len(sin) {
+			s = sin[i]
+		}
+		key := [2]*onnx.Tensor{c.Tensor, s.Tensor}
+		if r.pairs[key] {
+			continue
+		}
+		if r.pairs == nil {
+			r.pairs = map[[2]*onnx.Tensor]bool{}
+		}
+		r.pairs[key] = true
+		r.caches = append(r.caches, &rows.Cache{Cos: c, Sin: s})
+	}
+}
+
+func (r *Site) describeCaches(e *position.Encoding) {
+	e.Form, e.Beyond = report.FormCache, report.BeyondError
+	if !r.selected() {
+		e.Form = report.FormBaked
+	}
+	var longest *rows.Cache
+	for _, c := range r.caches {
+		r.m.SpendElements(min(c.Cos.Len(), c.Sin.Len(), rows.MaxFitRows) * min(c.Cos.Dim(), rows.MaxColumns))
+		c.Fit()
+		if longest == nil || c.Cos.Len() > longest.Cos.Len() {
+			longest = c
+		}
+		e.Where = append(e.Where, r.m.Where(c.Cos.Tensor))
+		if c.Sin.Tensor != c.Cos.Tensor {
+			e.Where = append(e.Where, r.m.Where(c.Sin.Tensor))
+		}
+	}
+	r.scheme = longest.Result.Rotary
+	r.mergeLongRoPE(longest)
+	e.Rows = longest.Cos.Len()
+	e.Capacity = r.least(longest)
+	if e.Capacity == r.m.FixedLength() {
+		e.Form = report.FormBaked
+	}
+	e.Dtype = longest.Cos.Tensor.Type.String()
+	if s := &r.scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil && e.Form == report.FormBaked {
+		s.ShortFactor, s.LongFactor = s.LongFactor, nil // one list is left of what the graph chose from
+	}
+	r.amplitude = longest.Result.Amplitude
+	if !longest.Fitted && (r.describeGrid(e, longest.Cos.Whole(), longest.Sin.Whole(), longest.Cos.Precision()) || r.gridInUse(e, longest.Cos.Precision())) {
+		return
+	}
+	if !longest.Fitted {
+		r.scheme = schemes.Rotary{Dim: r.columns(longest), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "the tables are no cosines and sines of one formula"})
+		return
+	}
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "tables are " + longest.Result.Rotary.String(), Residual: site.Residual(longest.Result.Residual)})
+}
+
+// least is how far all caches reach that have to: LongRoPE's short one is left
+// where it ends.
+func (r *Site) least(longest *rows.Cache) int {
+	n := longest.Positions()
+	for _, c := range r.caches {
+		if c != r.short {
+			n = min(n, c.Positions())
+		}
+	}
+	return n
+}
+
+// describeGrid reads cosines and sines of an image's patches, which turn by their
+// rows and columns.
+func (r *Site) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Precision) bool {
+	h, w := r.m.PatchesIn(r.m.Eval)
+	if h == 0 || cos == nil || sin == nil {
+		return false
+	}
+	found, ok := fit.AxialRotaryCache(cos, sin, p, h, w)
+	if !ok {
+		return false
+	}
+	r.scheme, r.amplitude = found.Rotary, found.Amplitude
+	if e.Capacity > 0 {
+		e.Capacity = h * w
+	}
+	says := fmt.Sprintf("columns turn by the row or the column of one of %d×%d patches, at most %.4g radians from one to the next", h, w, found.Turn)
+	switch {
+	case found.Turning:
+		says += fmt.Sprintf("; %d rows before them turn by angles of their own", found.Prefix)
+	case found.Prefix > 0:
+		says += fmt.Sprintf("; %d rows before them do not turn", found.Prefix)
+	}
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: says, Residual: site.Residual(found.Residual)})
+	return true
+}
+
+// selected reports whether the tables are indexed by position, by a node or
+// inside a fused operator.
+func (r *Site) selected() bool {
+	for _, u := range r.uses {
+		if u.fused && (u.node.Op != "RotaryEmbedding" || u.position != "" || u.node.Domain == "com.microsoft") {
+			return true
+		}
+		for _, src := range trace.Sources(u.scope, u.cos) {
+			if src.Indexed != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *Site) columns(c *rows.Cache) int {
+	n := c.Cos.Inner()                                                    // what stands before are heads
+	if head := r.headDim(); c.Cos.Tensor == c.Sin.Tensor && n == 2*head { // sines and cosines of every element
+		return head
+	}
+	if c.Cos.Tensor != c.Sin.Tensor && r.uses[0].packed {
+		return 2 * n
+	}
+	return n
+}
+
+// mergeLongRoPE reads two pairs of tables with other frequencies as LongRoPE's
+// short and long lists, relative to the default base.
+func (r *Site) mergeLongRoPE(long *rows.Cache) {
+	if long.Ahead > 0 {
+		r.longRoPE(long.Short, long, long.Ahead)
+		return
+	}
+	for _, short := range r.caches {
+		if short == long || !short.Fitted || !long.Fitted || short.Cos.Len() >= long.Cos.Len() {
+			continue
+		}
+		if a, b := short.Result.Rotary.InverseFrequencies(), long.Result.Rotary.InverseFrequencies(); len(a) == 0 || len(a) != len(b) || sameFrequencies(a, b) {
+			continue
+		}
+		r.short = short
+		r.longRoPE(short.Result.Rotary, long, short.Cos.Len())
+		return
+	}
+}
+
+// longRoPE sets the scheme to the short list up to a length, and the long one.
+func (r *Site) longRoPE(short schemes.Rotary, long *rows.Cache, original int) {
+	base := defaultBase
+	if t := short.Scaling.Type; (t == "" || t == schemes.ScalingNone) && short.Base > 0 {
+		base = short.Base // all short factors are 1
+	}
+	a, b := short.InverseFrequencies(), long.Result.Rotary.InverseFrequencies()
+	r.scheme.Base = base
+	r.scheme.Scaling = schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original, AttentionFactor: long.Result.Amplitude,
+		ShortFactor: factors(a, base), LongFactor: factors(b, base), Frequencies: a, LongFrequencies: b}
+}
+
+// defaultBase is the base of rotary encodings where nothing tells another
+// (Su et al. 2021).
+const defaultBase = 10000.0
+
+// sameFrequencies reports whether two lists of frequencies differ by rounding alone.
+func sameFrequencies(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= sameFrequency*math.Abs(y) })
+}
+
+// sameFrequency is the relative deviation of a frequency that was recovered from
+// a table in half precision.
+const sameFrequency = 1e-3
+
+// factors are the divisors that bring plain frequencies to the given ones.
+func factors(f []float64, base float64) []float64 {
+	out := make([]float64, len(f))
+	for i := range f {
+		out[i] = math.Pow(base, -float64(i)/float64(len(f))) / f[i]
+	}
+	return out
+}
+
+// Overlay tells of caches and angles that were made longer.
+func (r *Site) Overlay(into map[*onnx.Tensor]*eval.Value) {
+	if r.held == 0 {
+		return
+	}
+	tables := r.angles()
+	ahead := map[*onnx.Tensor]int{}
+	for _, c := range r.caches {
+		if c != r.short {
+			tables = append(tables, c.Cos, c.Sin)
+			ahead[c.Cos.Tensor], ahead[c.Sin.Tensor] = c.Ahead, c.Ahead
+		}
+	}
+	for _, t := range tables {
+		shape := make([]int, len(t.Tensor.Dims))
+		for i, n := range t.Tensor.Dims {
+			shape[i] = int(n)
+		}
+		shape[t.Axis] = max(r.held+ahead[t.Tensor], t.Len())
+		v := eval.Shaped(t.Tensor.Type, shape...)
+		v.Origins = []*onnx.Tensor{t.Tensor}
+		into[t.Tensor] = v
+	}
+}
+
+// Tables are the caches of cosines and sines.
+func (r *Site) Tables() []rows.Table {
+	var out []rows.Table
+	for _, c := range r.caches {
+		out = append(out, c.Cos)
+		if c.Sin.Tensor != c.Cos.Tensor {
+			out = append(out, c.Sin)
+		}
+	}
+	return out
+}
+
+// Owned are the caches, and what the arguments of Cos and Sin and their amplitude
+// are made of.
+func (r *Site) Owned() []*onnx.Tensor {
+	var out []*onnx.Tensor
+	for _, c := range r.caches {
+		out = append(out, c.Cos.Tensor, c.Sin.Tensor)
+	}
+	for _, t := range r.trig {
+		for _, src := range trace.Sources(t.Scope, t.Trig.Input(0)) {
+			out = append(out, src.Tensor)
+		}
+		out = append(out, amplitudeConstant(t))
+	}
+	return out
+}
+
+// Indices are the sources of the cosines that a node selects from.
+func (r *Site) Indices() []trace.Source {
+	var out []trace.Source
+	for _, u := range r.uses {
+		for _, src := range trace.Sources(u.scope, u.cos) {
+			if src.Indexed != nil {
+				out = append(out, src)
+			}
+		}
+	}
+	return out
+}
+
+// ActsIn are the rotations: of queries and keys, ahead of their product.
+func (r *Site) ActsIn() (from []trace.Place, in site.Reach) {
+	for _, u := range r.uses {
+		from = append(from, trace.Place{Scope: u.scope, Node: u.node})
+	}
+	return from, site.Products
+}
+
+// Fused reports whether an operator turns and selects the rows itself.
+func (r *Site) Fused() bool { return r.uses[0].fused }
+
+// SetBeyond notes what a probe showed beyond the caches.
+func (r *Site) SetBeyond(beyond string, evidence ...report.Evidence) {
+	r.Told.Beyond = beyond
+	r.Told.Evidence = append(r.Told.Evidence, evidence...)
+}
+
+// Rules of findings about caches of cosines and sines (facts/BAD-INPUTS C17).
+var (
+	ruleCacheRows = site.Rule{ID: "onnx-cache-rows-differ", Level: report.LevelError, Doc: "a cache has other numbers of rows for cosines and sines"}
+	ruleCache     = site.Rule{ID: "onnx-cache-unexplained", Level: report.LevelWarning, Doc: "no formula explains a cache of cosines and sines"}
+)
+
+// Faults looks at the caches.
+func (r *Site) Faults() []site.Fault {
+	var out []site.Fault
+	for _, c := range r.caches {
+		switch a, b := c.Cos.Len(), c.Sin.Len(); {
+		case a != b:
+			out = append(out, site.Fault{Rule: ruleCacheRows, Message: fmt.Sprintf("%q has %d rows of cosines and %q %d of sines", r.m.TensorName(c.Cos.Tensor), a, r.m.TensorName(c.Sin.Tensor), b),
+				Hint: "export the model again", At: c.Sin.Tensor})
+		case !c.Fitted && r.scheme.Grid == nil:
+			out = append(out, site.Fault{Rule: ruleCache, Message: fmt.Sprintf("%q and %q are no cosines and sines of one formula", r.m.TensorName(c.Cos.Tensor), r.m.TensorName(c.Sin.Tensor)),
+				Hint: "it can be read and not made longer", At: c.Cos.Tensor})
+		}
+	}
+	return out
+}
+
+// Window is how far the attentions whose queries and keys are turned here look
+// back, 0 for all the way: also where one of several does, and where none was
+// found. It is read off the numbers of their masks.
+func (r *Site) Window() int {
+	if r.looked {
+		return r.window
+	}
+	r.looked = true
+	w := attention.NewWindows()
+	for _, u := range r.uses {
+		if u.fused && u.node.Op != "RotaryEmbedding" {
+			w.Attention(u.scope, u.node)
+			continue
+		}
+		w.Turned(u.scope, u.node.Output(0), 0)
+	}
+	r.window = w.Widest()
+	return r.window
+}

@@ -1,0 +1,47 @@
+package rotary
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+)
+
+// Rotation reads the cosines and sines that the file gives to a position, one
+// a pair: from its cache, or computed from its frequencies as the graph does.
+func (r *Site) Rotation(position, length int, cos, sin []float64) error {
+	if len(r.caches) > 0 {
+		c := r.cacheFor(length)
+		return c.Rotation(c.Row(position, length), cos, sin)
+	}
+	f := r.FileFrequencies()
+	if len(f) != len(cos) {
+		return fmt.Errorf("%d frequencies for %d pairs", len(f), len(cos))
+	}
+	a := r.currentAmplitude()
+	for i := range f {
+		angle := float64(float32(float64(float32(position)) * f[i]))
+		cos[i], sin[i] = math.Cos(angle)*a, math.Sin(angle)*a
+	}
+	return nil
+}
+
+// FileFrequencies are the frequencies as the graph multiplies them.
+func (r *Site) FileFrequencies() []float64 {
+	if r.known == nil {
+		r.known, _ = r.frequencies(r.uses[0])
+	}
+	return r.known
+}
+
+// cacheFor is the cache that a graph with several takes for a length: the
+// shortest that holds it.
+func (r *Site) cacheFor(length int) *rows.Cache {
+	best := r.caches[0]
+	for _, c := range r.caches {
+		if n := c.Positions(); n >= length && (best.Positions() < length || n < best.Positions()) || best.Positions() < length && n > best.Positions() {
+			best = c
+		}
+	}
+	return best
+}

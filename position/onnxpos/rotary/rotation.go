@@ -1,0 +1,307 @@
+package rotary
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// rotation is a place where pairs of elements are turned by cosines and sines
+// of positions: x·cos + y·sin in plain operators, or a fused operator.
+type rotation struct {
+	scope    *eval.Scope
+	node     *onnx.Node
+	cos, sin string // values read there
+	cosValue *eval.Value
+	sinValue *eval.Value
+	layout   string
+	headDim  int
+	fused    bool
+	packed   bool   // columns of cos are pairs' angles, not duplicated
+	position string // the fused operator's position input
+}
+
+// Turn looks at an Add or Sub whose two terms are state times numbers that
+// depend on position, one like cosines and the other like sines
+// (facts/ONNX-PATTERNS §4).
+func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
+	first, ok1 := trace.TermOf(s, n.Input(0))
+	second, ok2 := trace.TermOf(s, n.Input(1))
+	if !ok1 || !ok2 {
+		return
+	}
+	a, b := waveKindBy(first.Known), waveKindBy(second.Known)
+	if (a == noWave || b == noWave) && onCircle(first.Known, second.Known) {
+		// No position is the origin: the term of the state as it is has the cosines.
+		a, b = isSine, isCosine
+		if swapped(s, second.State) && !swapped(s, first.State) {
+			a, b = isCosine, isSine
+		}
+	}
+	switch {
+	case a == isSine && b == isCosine:
+		first, second = second, first
+	case a == isCosine && b == isSine:
+	default:
+		return
+	}
+	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known}
+	r.layout, r.packed = layoutOf(s, r, first.State)
+	r.headDim = headDim(s, n.Output(0))
+	m.rotations = append(m.rotations, r)
+}
+
+type waveKind int
+
+const (
+	noWave waveKind = iota
+	isCosine
+	isSine
+)
+
+// waveKindBy tells cosines from sines by position 0, where all cosines are one
+// number and all sines zero.
+func waveKindBy(v *eval.Value) waveKind {
+	return eval.Ask(v, "wave", func() waveKind { return waveKindOf(v) })
+}
+
+func waveKindOf(v *eval.Value) waveKind {
+	axis := trace.PositionAxis(v)
+	if axis < 0 {
+		return noWave
+	}
+	lines := trace.RowsOf(v, axis)
+	a := lines[0][0]
+	for _, x := range lines[0] {
+		if math.Abs(x-a) > rows.CosTolerance*math.Abs(a) && math.Abs(x-a) > 1e-6 {
+			return noWave
+		}
+	}
+	if math.Abs(a) < 1e-6 {
+		return isSine
+	}
+	return isCosine
+}
+
+// onCircle reports whether two known values are cosines and sines of the same
+// angles, element by element, and not all of one angle. Masks that complete each
+// other have no angle between.
+func onCircle(x, y *eval.Value) bool {
+	return eval.Ask(x, fmt.Sprintf("circle with %p", y), func() bool { return together(x, y) })
+}
+
+func together(x, y *eval.Value) bool {
+	if !slices.Equal(x.Shape, y.Shape) || trace.PositionAxis(x) < 0 || trace.PositionAxis(y) < 0 || x.Len() < 4 {
+		return false
+	}
+	between := false
+	for i := range x.Len() {
+		if math.Abs(math.Hypot(x.Number(i), y.Number(i))-1) > rows.CosTolerance {
+			return false
+		}
+		between = between || math.Abs(x.Number(i)*y.Number(i)) > rows.CosTolerance
+	}
+	return between
+}
+
+// swapped reports whether a state was taken apart and put together otherwise,
+// as the term with the sines wants it.
+func swapped(s *eval.Scope, name string) bool {
+	for range 6 {
+		n, at := s.Find(name)
+		if n == nil || at != s {
+			return false
+		}
+		switch n.Op {
+		case "Concat", "Neg", "ScatterND", "Stack":
+			return true
+		case "Cast", "Reshape", "Identity", "Transpose", "Unsqueeze", "Squeeze", "QuantizeLinear", "DequantizeLinear":
+			name = n.Input(0)
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// layoutOf decides which elements are pairs: by the columns where they are
+// doubled, else by how the state was taken apart.
+func layoutOf(s *eval.Scope, r *rotation, state string) (layout string, packed bool) {
+	doubled := eval.Ask(r.sinValue, "doubled", func() doubling { return doublingOf(r.sinValue) })
+	n, half, pairs := doubled.n, doubled.half, doubled.pairs
+	if doubled.even && n > 0 {
+		if half && n > 0 && (n > 1 || !pairs) {
+			return schemes.LayoutHalf, false
+		}
+		if pairs && n > 1 {
+			return schemes.LayoutInterleaved, false
+		}
+		if half && pairs { // two columns: the one frequency twice
+			return takenApart(s, state), false
+		}
+	}
+	return takenApart(s, state), true
+}
+
+// doubling is how a row of sines repeats itself: in two halves, or in pairs of columns.
+type doubling struct {
+	n                 int
+	even, half, pairs bool
+}
+
+func doublingOf(v *eval.Value) doubling {
+	rows := trace.RowsOf(v, trace.PositionAxis(v))
+	n := len(rows[0]) / 2
+	d := doubling{n, len(rows[0])%2 == 0, true, true}
+	for _, row := range rows { // of an image, some have the same place on both axes
+		for i := range n {
+			d.half = d.half && row[i] == row[i+n]
+			d.pairs = d.pairs && row[2*i] == row[2*i+1]
+		}
+	}
+	return d
+}
+
+// takenApart looks how elements of a head were separated: by steps of two or
+// a last axis of two they are interleaved, else halves.
+func takenApart(s *eval.Scope, name string) string {
+	for range 12 {
+		n, at := s.Find(name)
+		if n == nil {
+			break
+		}
+		s = at
+		in, out := s.Value(n.Input(0)), s.Value(name)
+		switch n.Op {
+		case "Slice":
+			for _, step := range trace.ListOf(s, n, "steps", 4) {
+				if step == 2 {
+					return schemes.LayoutInterleaved
+				}
+			}
+			if pairAxis(in, out) {
+				return schemes.LayoutInterleaved
+			}
+			return schemes.LayoutHalf
+		case "Gather", "Split":
+			if pairAxis(in, out) {
+				return schemes.LayoutInterleaved
+			}
+			if n.Op == "Split" {
+				return schemes.LayoutHalf
+			}
+		case "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Cast", "Identity", "Neg", "QuantizeLinear", "DequantizeLinear":
+		default:
+			return schemes.LayoutHalf
+		}
+		name = n.Input(0)
+	}
+	return schemes.LayoutHalf
+}
+
+// pairAxis reports whether a last axis of two was taken apart.
+func pairAxis(in, out *eval.Value) bool {
+	k := len(in.Shape)
+	if k < 3 || in.Shape[k-1] != 2 {
+		return false
+	}
+	return len(out.Shape) == k-1 || len(out.Shape) == k && out.Shape[k-1] == 1
+}
+
+// headDim follows turned elements to the product of queries and keys, where
+// the whole head stands together; 0 when it is not found.
+func headDim(s *eval.Scope, name string) int {
+	turned := s.Value(name)
+	looked := 0
+	for depth := 0; depth < 40; depth++ {
+		next := ""
+		for _, n := range s.Consumers(name) {
+			if looked++; looked > trace.MaxReaders {
+				return 0
+			}
+			switch n.Op {
+			case "MatMul", "FusedMatMul":
+				if trace.Stored(s, n.Input(0)) != nil || trace.Stored(s, n.Input(1)) != nil { // turned before it is projected
+					if k := len(turned.Shape); k > 0 {
+						return turned.Shape[k-1]
+					}
+					return 0
+				}
+				return contracted(s, n, name)
+			case "Einsum":
+				if v := s.Value(name); v.Ranked && len(v.Shape) > 0 {
+					return v.Shape[len(v.Shape)-1]
+				}
+			case "Attention", "MultiHeadAttention", "GroupQueryAttention":
+				if v := s.Value(name); len(v.Shape) == 4 {
+					return v.Shape[3]
+				}
+			case "Concat", "Reshape", "Transpose", "Cast", "Unsqueeze", "Squeeze", "Mul", "Div", "Expand", "Identity", "ScatterND", "QuantizeLinear", "DequantizeLinear":
+				next = n.Output(0)
+			}
+			if next != "" {
+				break
+			}
+		}
+		if next == "" {
+			return 0
+		}
+		name = next
+	}
+	return 0
+}
+
+func contracted(s *eval.Scope, n *onnx.Node, name string) int {
+	v := s.Value(name)
+	k := len(v.Shape)
+	if k < 2 {
+		return 0
+	}
+	if n.Input(0) == name && n.Int("transA", 0) == 0 || n.Input(1) == name && (n.Int("transB", 0) == 1 || trace.FromSoftmax(s, n.Input(0))) {
+		return v.Shape[k-1] // values are turned, too (CLVP)
+	}
+	return v.Shape[k-2]
+}
+
+// Fused looks at an operator that takes cosines and sines as inputs
+// (facts/ONNX-PATTERNS §6).
+func (m *Search) Fused(s *eval.Scope, n *onnx.Node, cos, sin, positions string) {
+	if cos == "" || sin == "" {
+		return
+	}
+	r := &rotation{scope: s, node: n, cos: cos, sin: sin, cosValue: s.Value(cos), sinValue: s.Value(sin),
+		layout: schemes.LayoutHalf, fused: true, packed: true, position: positions}
+	if n.Int("interleaved", 0) == 1 || n.Int("rotary_interleaved", 0) == 1 {
+		r.layout = schemes.LayoutInterleaved
+	}
+	r.headDim = fusedHeadDim(s, n, r)
+	m.rotations = append(m.rotations, r)
+}
+
+func fusedHeadDim(s *eval.Scope, n *onnx.Node, r *rotation) int {
+	x := s.Value(n.Input(0))
+	heads, kv := int(n.Int("num_heads", 0)), int(n.Int("kv_num_heads", 0))
+	switch {
+	case len(x.Shape) == 4:
+		return x.Shape[3]
+	case len(x.Shape) == 3 && heads > 0:
+		width := x.Shape[2]
+		if n.Op == "GroupQueryAttention" && n.Input(1) == "" {
+			return width / (heads + 2*kv)
+		}
+		return width / heads
+	}
+	if d := n.Int("rotary_embedding_dim", 0); d > 0 {
+		return int(d)
+	}
+	if k := len(r.cosValue.Shape); k > 0 {
+		return 2 * r.cosValue.Shape[k-1]
+	}
+	return 0
+}

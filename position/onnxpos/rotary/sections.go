@@ -1,0 +1,94 @@
+package rotary
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// sections finds which pairs of a multi-axis rotation (M-RoPE) follow which of
+// the three rows of positions: each row in turn is disturbed, and the columns
+// of the cosines that change are its own. Text tokens have equal positions on
+// all rows, so values alone do not show it (facts/NUMERICS §5).
+func (r *Site) sections() (counts []int, interleaved bool) {
+	u := r.uses[0]
+	if u.scope != r.m.Eval.Main {
+		return nil, false
+	}
+	name := threeRows(u.scope, u.cos)
+	if name == "" {
+		return nil, false
+	}
+	plain := u.scope.Value(u.cos)
+	columns := r.scheme.Pairs()
+	owner := make([]int, columns)
+	for row := 1; row < 3; row++ {
+		e := eval.New(r.m.File, probe.Inputs(r.m.File, r.m.Sizes))
+		e.Override = map[string]*eval.Value{name: disturbed(u.scope.Value(name), row)}
+		v := e.Main.Value(u.cos)
+		if !v.Known() || v.Len() != plain.Len() || len(v.Shape) == 0 {
+			return nil, false
+		}
+		width := v.Shape[len(v.Shape)-1]
+		if width < columns {
+			return nil, false
+		}
+		for i := range v.Floats {
+			pair := i % width % columns
+			if u.layout == schemes.LayoutInterleaved && !u.packed {
+				pair = i % width / 2
+			}
+			if pair < columns && v.Floats[i] != plain.Floats[i] {
+				owner[pair] = row
+			}
+		}
+	}
+	counts = make([]int, 3)
+	for c, o := range owner {
+		counts[o]++
+		interleaved = interleaved || c > 0 && owner[c] < owner[c-1]
+	}
+	if counts[1] == 0 && counts[2] == 0 {
+		return nil, false
+	}
+	return counts, interleaved
+}
+
+// threeRows finds, behind a value, the earliest one that has three rows of
+// positions times frequencies.
+func threeRows(s *eval.Scope, name string) string {
+	found := ""
+	seen := map[string]bool{}
+	queue := []string{name}
+	for i := 0; i < len(queue) && i < trace.MaxSteps; i++ {
+		if seen[queue[i]] || queue[i] == "" {
+			continue
+		}
+		seen[queue[i]] = true
+		n, at := s.Find(queue[i])
+		if n == nil || at != s {
+			continue
+		}
+		v := s.Value(queue[i])
+		k := len(v.Shape)
+		if v.Known() && v.Floats != nil && k >= 3 && v.Shape[0] == 3 && v.Shape[k-1] > 1 && v.Varies(k-1) && trace.PositionAxis(v) > 0 {
+			found = queue[i]
+		}
+		queue = append(queue, trace.DataInputs(n)...)
+	}
+	return found
+}
+
+// disturbed is a value whose first axis was changed at one place.
+func disturbed(v *eval.Value, row int) *eval.Value {
+	out := *v
+	out.Floats = slices.Clone(v.Floats)
+	part := len(out.Floats) / v.Shape[0]
+	for i := row * part; i < (row+1)*part; i++ {
+		out.Floats[i] = out.Floats[i]*1.37 + 0.11
+	}
+	return &out
+}

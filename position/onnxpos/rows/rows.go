@@ -1,0 +1,208 @@
+// Package rows reads and stores constants of an ONNX file as rows: a Table has one
+// row a position, a Cache is a pair of tables of cosines and sines, and an Editor
+// records other content for them, computed when it is written. Rows are float64
+// here and rounded once, to the storage type; a value that it does not hold
+// refuses the change.
+package rows
+
+import (
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+// Table reads a constant as rows along one axis, or along two: the rows
+// and columns of an image. The axes on both sides are the columns, the outer
+// ones first.
+type Table struct {
+	Tensor *onnx.Tensor
+	Axis   int     // along which the rows stand
+	Planar bool    // positions run along axis and the next
+	Grid   [2]int  // of the rows to be stored, where planar
+	Scale  float64 // of a quantised table; 0: not quantised
+	Zero   float64 // its zero point: a value is (stored − Zero) · Scale
+}
+
+// Len is the number of rows.
+func (t Table) Len() int { return Size(t.Tensor.Dims[t.Axis:t.behind()]) }
+
+// Of reads another constant, a copy, in the same way.
+func (t Table) Of(c *onnx.Tensor) Table {
+	t.Tensor = c
+	return t
+}
+
+// behind is the first axis after those of positions.
+func (t Table) behind() int {
+	if t.Planar {
+		return t.Axis + 2
+	}
+	return t.Axis + 1
+}
+
+// Dim is the number of columns.
+func (t Table) Dim() int { return t.Outer() * t.Inner() }
+
+// Outer and Inner are the elements of the axes ahead of those of positions, and
+// of those behind them.
+func (t Table) Outer() int { return Size(t.Tensor.Dims[:t.Axis]) }
+
+// Inner is told with Outer.
+func (t Table) Inner() int { return Size(t.Tensor.Dims[t.behind():]) }
+
+// Size is the number of elements of dimensions.
+func Size(dims []int64) int {
+	n := 1
+	for _, d := range dims {
+		n *= int(d)
+	}
+	return n
+}
+
+// Row reads row i into dst.
+func (t Table) Row(i int, dst []float64) error {
+	if i < 0 || i >= t.Len() || len(dst) < t.Dim() {
+		return fmt.Errorf("row %d of %d", i, t.Len())
+	}
+	inner := t.Inner()
+	for o := range t.Outer() {
+		x, err := t.Tensor.Floats(int64(o*t.Len()+i)*int64(inner), int64(inner))
+		if err != nil {
+			return err
+		}
+		for c, v := range x {
+			if t.Scale != 0 {
+				v = (v - t.Zero) * t.Scale
+			}
+			dst[o*inner+c] = v
+		}
+	}
+	return nil
+}
+
+// MaxFitRows bounds the rows that a fit reads: enough to tell neighbouring
+// bases apart in every storage type (facts/NUMERICS §1).
+const MaxFitRows = 1024
+
+// Matrix reads the first rows of a table for a fit.
+func (t Table) Matrix() (fit.Matrix, error) {
+	return t.between(0, min(t.Len(), MaxFitRows, max(maxFitted/max(t.Dim(), 1), 2)))
+}
+
+// maxFitted bounds the elements that a fit reads, of tables of many columns, and
+// MaxColumns the columns: no model is so wide.
+const (
+	maxFitted  = 1 << 23
+	MaxColumns = 1 << 17
+)
+
+// between reads rows from first up to end.
+func (t Table) between(first, end int) (fit.Matrix, error) {
+	if t.Dim() > MaxColumns {
+		return nil, fmt.Errorf("rows of %d columns, more than %d", t.Dim(), MaxColumns)
+	}
+	if int64(end-first)*int64(t.Dim()) > maxWhole {
+		return nil, fmt.Errorf("%d rows of %d columns, more than %d numbers", end-first, t.Dim(), maxWhole)
+	}
+	if err := t.Tensor.Complete(); err != nil { // or a claim would decide what is allocated
+		return nil, err
+	}
+	if t.Outer() != 1 || t.Scale != 0 {
+		rows := make(Matrix, end-first)
+		for i := range rows {
+			rows[i] = make([]float64, t.Dim())
+			if err := t.Row(first+i, rows[i]); err != nil {
+				return nil, err
+			}
+		}
+		return rows, nil
+	}
+	columns := t.Inner()
+	at, last := int64(first)*int64(columns), int64(end)*int64(columns)
+	all := make([]float64, 0, last-at)
+	for ; at < last; at += readAtOnce {
+		some, err := t.Tensor.Floats(at, min(readAtOnce, last-at))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return fit.Dense(end-first, columns, all), nil
+}
+
+// readAtOnce is how many elements are in memory twice, at most, while rows are read.
+const readAtOnce = 1 << 14
+
+// maxWhole bounds the elements of a table of image patches that is read whole.
+const maxWhole = 1 << 24
+
+// Whole reads all rows, which a fit of a grid needs; nil when they are many.
+func (t Table) Whole() fit.Matrix {
+	if int64(t.Len())*int64(t.Dim()) > maxWhole {
+		return nil
+	}
+	m, err := t.between(0, t.Len())
+	if err != nil {
+		return nil
+	}
+	return m
+}
+
+// Matrix is a fit.Matrix of rows in memory.
+type Matrix [][]float64
+
+// Rows is the number of rows.
+func (m Matrix) Rows() int { return len(m) }
+
+// Cols is the length of a row.
+func (m Matrix) Cols() int { return len(m[0]) }
+
+// At is an element, by row and column.
+func (m Matrix) At(r, c int) float64 { return m[r][c] }
+
+// Precision is the fit's word for how the rows are stored.
+func (t Table) Precision() fit.Precision {
+	if t.Scale != 0 {
+		return fit.Int8
+	}
+	return Precision(t.Tensor.Type)
+}
+
+// Precision is the fit's word for a storage type.
+func Precision(t onnx.DataType) fit.Precision {
+	switch t {
+	case onnx.Float16, onnx.BFloat16, onnx.Double:
+		return fit.Precision(t.String())
+	}
+	return fit.Precision(onnx.Float.String())
+}
+
+// Deinterleaved puts even columns before odd ones.
+func (m Matrix) Deinterleaved() Matrix {
+	out := make(Matrix, len(m))
+	for i, row := range m {
+		out[i] = make([]float64, 0, len(row))
+		for first := range 2 {
+			for c := first; c < len(row); c += 2 {
+				out[i] = append(out[i], row[c])
+			}
+		}
+	}
+	return out
+}
+
+// NotFinite finds the first element, in file order, that is NaN or infinite,
+// among the first limit ones.
+func (t Table) NotFinite(limit int64) (row, column int, bad bool) {
+	if !t.Tensor.Type.IsFloat() {
+		return 0, 0, false
+	}
+	at, err := t.Tensor.NotFinite(limit)
+	if err != nil || at < 0 {
+		return 0, 0, false
+	}
+	inner := int64(t.Inner())
+	row = int(at / inner % int64(t.Len()))
+	return row, int(at/inner/int64(t.Len())*inner + at%inner), true
+}

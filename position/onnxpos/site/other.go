@@ -1,0 +1,48 @@
+package site
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// Other is an encoding that is recognised and that no verb changes.
+type Other struct{ Base }
+
+// NewOther makes such a site of what is told of it.
+func NewOther(e position.Encoding) *Other { return &Other{Base{Told: e}} }
+
+// Join makes the same mechanism of another layer part of the site, which stands for
+// the first that tells its window.
+func (o *Other) Join(other *Other) {
+	if o.Told.Scheme.(schemes.Other).Window == nil && other.Told.Scheme.(schemes.Other).Window != nil {
+		o.Told.Scheme = other.Told.Scheme
+	}
+	o.Told.Where = append(o.Told.Where, other.Told.Where...)
+}
+
+// Hold refuses: nothing here can be given other numbers.
+func (o *Other) Hold(position.Want) error {
+	return &position.Refusal{Why: fmt.Sprintf("%s cannot be changed in an ONNX file", o.Told.Scheme),
+		Instead: "export the model again with the wanted configuration"}
+}
+
+// SetEnd bounds a table of distances that nothing seemed to bound.
+func (o *Other) SetEnd(positions int, evidence report.Evidence) {
+	if o.Told.Form == report.FormTable {
+		o.Told.Capacity, o.Told.Beyond = positions, report.BeyondError
+		o.Told.Evidence = append(o.Told.Evidence, evidence)
+	}
+}
+
+// Residual is the residual of a fit for reports, nil where it has none (NaN).
+func Residual(x float64) *report.Number {
+	if math.IsNaN(x) {
+		return nil
+	}
+	n := report.Number(x)
+	return &n
+}

@@ -1,0 +1,123 @@
+// Package site says what the model asks of a place of an ONNX graph that encodes
+// positions: Site is the question, Base answers for what is nothing, and Graph is
+// what sites read and where they store. Kinds of encodings are packages of their
+// own (rotary, relative); Other is one that is recognised and not changed.
+package site
+
+import (
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// Graph is a probed graph with the edits that are recorded for it: what sites read,
+// and where they store.
+type Graph struct {
+	*probe.Probe
+	*rows.Editor
+}
+
+// Site is a place of a graph that encodes positions, with what others ask of it:
+// the change of length, the attentions, the findings and the comparison of two
+// files. Base answers for a site of which nothing is to be said.
+type Site interface {
+	position.Site
+
+	// Tables are the constants of the encoding that have a row for each position.
+	Tables() []rows.Table
+	// Owned are all constants that belong to the encoding: its tables, and lists of
+	// frequencies, factors and biases. One may be named twice, or be nil.
+	Owned() []*onnx.Tensor
+	// Overlay tells an evaluator what constants will be after Hold: their new shapes.
+	Overlay(into map[*onnx.Tensor]*eval.Value)
+
+	// Indices are the sources of the encoding that an index of positions selects from.
+	Indices() []trace.Source
+	// State is the value that the encoding is added to, and where it is read: its
+	// last axis but one runs over positions. The scope is nil where there is none.
+	State() (scope *eval.Scope, name string)
+	// ActsIn says by which nodes the encoding enters attentions, and which.
+	ActsIn() (from []trace.Place, in Reach)
+
+	// Fused reports whether an operator of the engine looks positions up: the
+	// evaluator does not show then what happens beyond the capacity.
+	Fused() bool
+	// SetBeyond notes what a probe showed beyond the capacity, and by what evidence.
+	SetBeyond(beyond string, evidence ...report.Evidence)
+	// SetEnd notes that the graph ends after so many positions, where the site's table
+	// seemed to have no end.
+	SetEnd(positions int, evidence report.Evidence)
+
+	// Faults are what is wrong with the encoding's constants.
+	Faults() []Fault
+}
+
+// Reach is which attentions an encoding acts in.
+type Reach uint8
+
+// Where encodings act.
+const (
+	Nowhere    Reach = iota // in no attention that could be told
+	Everywhere              // in all
+	Products                // where a node's result goes into the product of queries and keys
+	Softmaxes               // where it goes into the Softmax of scores
+)
+
+// Rule is a kind of finding about ONNX files. Those at level error keep a model
+// from being changed.
+type Rule struct {
+	ID    string // as reports name it
+	Level string // one of report's
+	Doc   string // what it finds, in a sentence
+}
+
+// Fault is a finding of a site about a constant of its.
+type Fault struct {
+	Rule    Rule
+	Message string       // what is wrong, one sentence
+	Hint    string       // what the owner of the file may do; "": nothing
+	At      *onnx.Tensor // the constant
+}
+
+// Base answers for a site of which nothing is to be said; kinds of sites embed it
+// and answer what they can.
+type Base struct {
+	Told position.Encoding // what inspect tells of the site
+}
+
+// Encoding is what inspect tells of the site.
+func (b *Base) Encoding() position.Encoding { return b.Told }
+
+// Tables are none.
+func (b *Base) Tables() []rows.Table { return nil }
+
+// Owned are none.
+func (b *Base) Owned() []*onnx.Tensor { return nil }
+
+// Overlay has nothing to tell.
+func (b *Base) Overlay(map[*onnx.Tensor]*eval.Value) {}
+
+// Indices are none.
+func (b *Base) Indices() []trace.Source { return nil }
+
+// State is none.
+func (b *Base) State() (*eval.Scope, string) { return nil, "" }
+
+// ActsIn is nowhere.
+func (b *Base) ActsIn() ([]trace.Place, Reach) { return nil, Nowhere }
+
+// Fused is false.
+func (b *Base) Fused() bool { return false }
+
+// SetBeyond leaves what was told when the site was found.
+func (b *Base) SetBeyond(string, ...report.Evidence) {}
+
+// SetEnd leaves what was told when the site was found.
+func (b *Base) SetEnd(int, report.Evidence) {}
+
+// Faults are none.
+func (b *Base) Faults() []Fault { return nil }

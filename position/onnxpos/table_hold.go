@@ -1,0 +1,80 @@
+package onnxpos
+
+import (
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// Hold stores more rows, or the rows of another scheme, in the table.
+func (t *tableSite) Hold(want position.Want) error {
+	if t.uses[0].source.Trig != nil {
+		return t.holdRuntime(want)
+	}
+	table := t.rows()
+	offset := int(t.uses[0].source.First)
+	n := want.Positions + offset
+	if g, ok := t.Told.Scheme.(schemes.Learned); ok && g.Grid != nil {
+		if w, ok := want.Scheme.(schemes.Learned); !ok || w.Grid == nil || want.Rows == nil {
+			return &position.Refusal{Why: "the table holds the patches of an image grid", Remedies: []report.Remedy{report.Do("extend", "", "grid", "HxW"), report.Do("extend", "", "image", "SIZE")}}
+		}
+		if t.Resampled() {
+			return &position.Refusal{Why: "the graph resamples its table of patches itself", Instead: "give it a larger picture, if its axes are free; else export it for the wanted size"}
+		}
+	}
+	kept, row := table.Len(), rows.RowFunc(nil)
+	if w, ok := want.Scheme.(schemes.Learned); ok && w.Grid != nil {
+		table.Grid = [2]int(w.Grid)
+	}
+	switch {
+	case t.Told.IsGrid() && t.sinusoid == nil && want.Rows == nil: // a formula of rows and columns
+		s, ok := want.Scheme.(schemes.Sinusoid)
+		if !ok || s.Grid == nil {
+			return &position.Refusal{Why: "the table holds the patches of an image grid", Remedies: []report.Remedy{report.Do("extend", "", "grid", "HxW"), report.Do("extend", "", "image", "SIZE")}}
+		}
+		formula := s.Table()
+		n, kept, table.Grid = s.Rows, 0, [2]int(s.Grid)
+		row = func(i int, dst []float64) error { formula.Row(i, dst); return nil }
+	case want.Rows != nil:
+		n, kept, row = want.Rows.Len(), want.Rows.Kept(), want.Rows.Row
+	case t.sinusoid != nil && relativeToLength(t.sinusoid.Sinusoid, t.m.FixedLength()):
+		return &position.Refusal{Why: fmt.Sprintf("the sines and cosines are of places relative to the %d positions", t.m.FixedLength()), Instead: "export the model for the wanted length"}
+	case t.sinusoid != nil:
+		formula := t.sinusoid.Sinusoid.Table()
+		row = func(i int, dst []float64) error { formula.Row(i, dst); return nil }
+	default:
+		return &position.Refusal{Why: "new rows of a trained table follow no formula", Remedies: []report.Remedy{report.Do("", "makes them", "method", "hierarchical")}}
+	}
+	t.held, t.heldGrid = n, table.Grid
+	for _, c := range t.tensors() {
+		if err := t.m.Resize(table.Of(c), n, kept, row, fmt.Sprintf("%d rows", n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tableSite) holdRuntime(want position.Want) error {
+	if want.Scheme == nil || want.Scheme.Equal(t.Told.Scheme) {
+		return nil // the formula goes on
+	}
+	return &position.Refusal{Why: "the graph computes its sinusoid; its formula is not in a table", Instead: "export the model again with the wanted formula"}
+}
+
+// Neutralize makes the table add nothing.
+func (t *tableSite) Neutralize() error {
+	if t.uses[0].source.Tensor == nil {
+		return &position.Refusal{Why: "the graph computes its sinusoid: no table can be emptied", Instead: "leave the old encoding in place"}
+	}
+	zero := func(_ int, dst []float64) error { clear(dst); return nil }
+	rows := t.rows()
+	for _, c := range t.tensors() {
+		if err := t.m.Resize(rows.Of(c), rows.Len(), 0, zero, "zeros: the table adds nothing"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

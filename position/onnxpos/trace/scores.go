@@ -1,0 +1,132 @@
+package trace
+
+import (
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// IsScores reports whether a value goes into a Softmax before any other
+// computation: then it is attention scores.
+func IsScores(s *eval.Scope, name string) bool {
+	number, ok := s.Graph.Wiring().Number(name)
+	return ok && towardsSoftmax(s)[number] <= MaxTowards
+}
+
+// towardsSoftmax is, for every value of a scope's graph, how many operators stand
+// between it and the nearest Softmax, more than MaxTowards where there are more or
+// there is none. It goes back from all of them at once.
+func towardsSoftmax(s *eval.Scope) []uint8 {
+	return eval.Once(s, "towards", "", func() []uint8 {
+		w := s.Graph.Wiring()
+		out := make([]uint8, w.Len())
+		for v := range out {
+			out[v] = MaxTowards + 1
+		}
+		var levels [MaxTowards + 1][]int
+		reach := func(n *onnx.Node, distance uint8) {
+			for i := range n.Inputs {
+				if v, ok := w.Input(n, i); ok && distance < out[v] {
+					out[v] = distance
+					levels[distance] = append(levels[distance], v)
+				}
+			}
+		}
+		s.Spend(len(s.Graph.Nodes))
+		for _, n := range s.Graph.Nodes {
+			if (n.Op == "Softmax" || n.Op == "BiasSoftmax") && !n.Passes() {
+				reach(n, 0)
+			}
+		}
+		for distance := range uint8(MaxTowards + 1) {
+			for i := 0; i < len(levels[distance]); i++ { // grows by nodes that do not count
+				v := levels[distance][i]
+				n := w.Producer(v)
+				if n == nil || out[v] != distance || !betweenScores[n.Op] || n.Passes() || w.Place(v) != 0 {
+					continue
+				}
+				s.Spend(len(n.Inputs))
+				next := distance
+				if n.Op != "QuantizeLinear" && n.Op != "DequantizeLinear" { // every other node of a quantised graph
+					next++
+				}
+				if next <= MaxTowards {
+					reach(n, next)
+				}
+			}
+		}
+		return out
+	})
+}
+
+// betweenScores are the operators that may stand between scores and their Softmax.
+var betweenScores = map[string]bool{"Add": true, "Sub": true, "Mul": true, "Div": true, "Where": true, "Reshape": true, "Cast": true, "Max": true, "Min": true,
+	"Clip": true, "Unsqueeze": true, "Squeeze": true, "Transpose": true, "Identity": true, "Tanh": true, "Sum": true, "QuantizeLinear": true, "DequantizeLinear": true}
+
+// MaxTowards is the most operators between scores and their Softmax.
+const MaxTowards = 14
+
+// FromSoftmax reports whether a value is attention weights.
+func FromSoftmax(s *eval.Scope, name string) bool {
+	for range 6 {
+		n, at := s.Find(name)
+		switch {
+		case n == nil || at != s:
+			return false
+		case n.Op == "Softmax":
+			return true
+		case !Reshapes[n.Op] && n.Op != "Dropout" && n.Op != "Where":
+			return false
+		}
+		if name = n.Input(0); n.Op == "Where" {
+			name = n.Input(2)
+		}
+	}
+	return false
+}
+
+// ReachedFrom are the products and Softmaxes to which a node's output goes through
+// layout changes and elementwise operators.
+func ReachedFrom(s *eval.Scope, from *onnx.Node) []*onnx.Node {
+	var out []*onnx.Node
+	level, seen := []*onnx.Node{from}, map[*onnx.Node]bool{from: true}
+	for range maxReach + 1 {
+		var next []*onnx.Node
+		for i, n := range level {
+			outputs := n.Outputs
+			if n == from && i == 0 && len(seen) == 1 {
+				outputs = outputs[:min(1, len(outputs))]
+			}
+			for _, name := range outputs {
+				for _, reader := range s.Consumers(name) {
+					if seen[reader] || len(seen) > maxReached {
+						continue
+					}
+					seen[reader] = true
+					switch reader.Op {
+					case "MatMul", "FusedMatMul", "Gemm", "Softmax", "LayerNormalization", "Einsum":
+						out = append(out, reader)
+						if reader.Op != "FusedMatMul" {
+							continue
+						}
+					}
+					next = append(next, reader)
+				}
+			}
+		}
+		level = next
+	}
+	return out
+}
+
+// Place is a node and the scope in which it runs: a body may run in several.
+type Place struct {
+	Scope *eval.Scope
+	Node  *onnx.Node
+}
+
+// maxReach is how many operators may stand between a rotation or a bias and the
+// attention that it acts in, maxReached how many nodes are met on the way.
+const (
+	maxReach   = 24
+	maxReached = 1 << 10
+)

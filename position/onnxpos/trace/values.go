@@ -1,0 +1,34 @@
+package trace
+
+import (
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// PositionAxis is the axis of a known value along which positions run: not
+// the last, with a size of its own, and different from row to row.
+func PositionAxis(v *eval.Value) int {
+	for axis := 0; axis < len(v.Shape)-1; axis++ {
+		if v.Shape[axis] > 1 && v.Varies(axis) {
+			return axis
+		}
+	}
+	return -1
+}
+
+// RowsOf reads a known value as rows along an axis: the last axis are the
+// columns, other axes are taken at 0.
+func RowsOf(v *eval.Value, axis int) [][]float64 {
+	columns := v.Shape[len(v.Shape)-1]
+	stride := 1
+	for _, d := range v.Shape[axis+1:] {
+		stride *= d
+	}
+	rows := make([][]float64, v.Shape[axis])
+	for r := range rows {
+		rows[r] = make([]float64, columns)
+		for c := range columns {
+			rows[r][c] = v.Number(r*stride + c)
+		}
+	}
+	return rows
+}
