@@ -282,7 +282,7 @@ func (l *Labels) meets(e event) {
 	}
 	m := e.meeting
 	for _, d := range e.dims {
-		if !l.positionsOf(d.data) || d.known >= 0 && e.known.Known() && !l.varies(e.known, d.known) {
+		if !l.positionsOf(d.data) || d.known >= 0 && l.isSame(e.meeting.Scope, e.meeting.Known, d.known) {
 			continue
 		}
 		m.Covers, m.Along = append(m.Covers, d.known), append(m.Along, d.data)
@@ -309,6 +309,36 @@ func (l *Labels) meets(e event) {
 	if len(l.Meetings) < maxMeetings {
 		l.Meetings = append(l.Meetings, m)
 	}
+}
+
+// isSame reports whether known numbers are the same along an axis: by their
+// content, or, where that is not known, since one row is taken for all of it (the
+// table of token types behind an index of zeros).
+func (l *Labels) isSame(s *eval.Scope, name string, axis int) bool {
+	for range maxRuns {
+		v := s.Value(name)
+		if v.Known() {
+			return !l.varies(v, axis)
+		}
+		n, at := s.Find(name)
+		if n == nil {
+			return false
+		}
+		row := eval.Lookup(n.Domain, n.Op)
+		switch {
+		case row == nil:
+			return false
+		case row.Axes == eval.AxesAlike:
+			name, s = n.Input(0), at
+		case row.Axes == eval.AxesGather:
+			index := at.Value(n.Input(1))
+			first := dimension(n.Int("axis", 0), len(at.Value(n.Input(0)).Shape))
+			return first >= 0 && axis >= first && axis < first+len(index.Shape) && index.Known() && !l.varies(index, axis-first)
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 // seen reports whether places of an axis see each other, or are what windows saw of

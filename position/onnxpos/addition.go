@@ -30,7 +30,7 @@ type addition struct {
 // (facts/ONNX-PATTERNS §2, §3).
 func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName string) {
 	state, added := s.Value(stateName), s.Value(addedName)
-	if !added.Known() && trace.IsScores(s, n.Output(0)) {
+	if !added.Known() && d.scores(s, n.Output(0)) {
 		if name, ok := gated(s, addedName); ok {
 			d.relative.Bias(s, n, name)
 		} else {
@@ -48,7 +48,7 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 	if d.plane(s, n, addedName, state, added) || d.features(s, n, addedName, state, added) {
 		return
 	}
-	if trace.IsScores(s, n.Output(0)) {
+	if d.scores(s, n.Output(0)) {
 		d.relative.Bias(s, n, addedName)
 		return
 	}
@@ -337,7 +337,7 @@ func (d *detector) plane(s *eval.Scope, n *onnx.Node, name string, state, added 
 func (d *detector) features(s *eval.Scope, n *onnx.Node, name string, state, added *eval.Value) bool {
 	k := len(added.Shape)
 	if d.m.ImageInput() == nil || k < 3 || len(state.Shape) != 4 || !slices.Equal(added.Shape[k-3:], state.Shape[1:]) ||
-		added.Shape[k-2] < 2 || added.Shape[k-1] < 2 || !added.Varies(k-2) || !added.Varies(k-1) || trace.IsScores(s, n.Output(0)) {
+		added.Shape[k-2] < 2 || added.Shape[k-1] < 2 || !added.Varies(k-2) || !added.Varies(k-1) || d.scores(s, n.Output(0)) {
 		return false
 	}
 	a := addition{scope: s, node: n, name: name, value: added, before: -1}

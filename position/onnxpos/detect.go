@@ -4,10 +4,12 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
 // detector walks a probed graph and collects the places where numbers that
@@ -20,6 +22,7 @@ type detector struct {
 	sides    [3][]*addition // of an image's columns (1) and rows (2)
 	rotary   *rotary.Search
 	relative *relative.Search
+	labels   *axes.Labels
 	queries  map[*onnx.Tensor]bool // learned rows that are state, not positions
 	maps     map[mapSize][]*onnx.Node
 	sizes    []mapSize
@@ -29,9 +32,15 @@ type detector struct {
 	unread   *onnx.Node // the first where a constant meets the state that is too large to be looked at
 }
 
+// scores reports whether a value is an attention's scores: a product of data with
+// data that has positions on two axes, or what goes into a Softmax.
+func (d *detector) scores(s *eval.Scope, name string) bool {
+	return trace.IsScores(s, name) || d.labels.Scores(s, name)
+}
+
 // detect finds the sites of the model.
 func (m *Model) detect() {
-	d := &detector{m: m.graph, e: m.graph.Eval, length: m.graph.Sizes.Length, rotary: rotary.New(m.graph), relative: relative.New(m.graph), queries: map[*onnx.Tensor]bool{}}
+	d := &detector{m: m.graph, e: m.graph.Eval, length: m.graph.Sizes.Length, rotary: rotary.New(m.graph), relative: relative.New(m.graph), labels: m.labels(), queries: map[*onnx.Tensor]bool{}}
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			d.enlarge(s, n)

@@ -27,6 +27,7 @@ var (
 	ruleSize                 = site.Rule{ID: "onnx-file-size", Level: report.LevelWarning, Doc: "the file is larger than readers of protobuf take"}
 	ruleSharedData           = site.Rule{ID: "onnx-shared-data", Level: report.LevelNote, Doc: "two constants lie on the same bytes of a data file"}
 	ruleLengthBound          = site.Rule{ID: "onnx-length-bound", Level: report.LevelWarning, Doc: "axes are free and the graph ends at a length all the same"}
+	ruleUnreadMeeting        = site.Rule{ID: "onnx-unread-encoding", Level: report.LevelWarning, Doc: "numbers that vary along positions meet the data in a form that is not read"}
 	ruleScale                = site.Rule{ID: "onnx-quantisation-scale", Level: report.LevelError, Doc: "a quantised constant has a scale that is not a positive number"}
 	ruleTooLarge             = site.Rule{ID: "onnx-too-large", Level: report.LevelError, Doc: "the graph is too large to be looked at whole"}
 )
@@ -43,7 +44,7 @@ func (m *Model) inspectFindings() {
 	f.encodings(f.tables)
 	f.file()
 	f.sharedData()
-	f.encodings(f.bound, f.scales, f.faults)
+	f.encodings(f.bound, f.scales, f.faults, f.unreadMeetings)
 	if m.gaveUp != "" {
 		f.add(ruleTooLarge, m.gaveUp, "what was not looked at is not changed either: simplify the graph (onnxslim), or export the model again", nil)
 	}
@@ -108,6 +109,18 @@ func (f *finder) repeats() {
 		onnx.RepeatAttribute: ruleDuplicateAttribute, onnx.RepeatFunction: ruleDuplicateFunction}
 	for _, r := range f.m.graph.File.Repeats {
 		f.add(rules[r.Kind], r.What+": readers differ in which one counts", onceHint, f.at(r.Tensor))
+	}
+}
+
+// unreadMeetings tells of places where positions may be encoded beside the encodings
+// that were found. Where none was found, the unknown encoding says so itself.
+func (f *finder) unreadMeetings() {
+	if slices.ContainsFunc(f.m.sites, func(s site.Site) bool { return s.Encoding().Scheme.Name() == report.SchemeUnknown }) {
+		return
+	}
+	for _, x := range f.m.unread {
+		f.add(ruleUnreadMeeting, fmt.Sprintf("%s: numbers that vary along positions are %s, in a form that is not read: the encodings that are told may not be all", x.Node.Title(), x.Kind), "",
+			&report.Where{Node: x.Node.Title()})
 	}
 }
 

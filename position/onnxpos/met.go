@@ -177,7 +177,7 @@ func (m *Model) join(found []*metSite, s *metSite) []*metSite {
 	for _, o := range found {
 		if o.Told.Scheme.Name() == s.Told.Scheme.Name() && (distances || o.Told.Scheme.String() == s.Told.Scheme.String()) {
 			for _, w := range s.Told.Where {
-				if !slices.Contains(o.Told.Where, w) {
+				if !slices.ContainsFunc(o.Told.Where, func(have report.Where) bool { return have.Tensor == w.Tensor && have.Node == w.Node }) {
 					o.Told.Where = append(o.Told.Where, w)
 				}
 			}
@@ -328,7 +328,7 @@ type pairTurns struct {
 	layout   string
 }
 
-// turns reads a rows.Matrix for each place along an axis as a rotation of pairs of
+// turns reads a matrix for each place along an axis as a rotation of pairs of
 // elements: 2×2 matrices of a pair each, or whole ones that turn each pair of
 // neighbours, or each element with that half the width away.
 func turns(v *eval.Value, axis int) (out pairTurns, ok bool) {
@@ -422,6 +422,6 @@ func (m *Model) metRotation(x axes.Meeting, t pairTurns) *metSite {
 	if m.graph.FixedLength() > 0 {
 		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, t.cos.Rows()
 	}
-	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: x.Node.Title() + " turns the data by a rows.Matrix for each position"})
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: x.Node.Title() + " turns the data by a matrix for each position"})
 	return &metSite{*site.NewOther(e), x.Node.Title()}
 }

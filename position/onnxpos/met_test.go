@@ -1,0 +1,94 @@
+package onnxpos
+
+import (
+	"math"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// einsum is an Einsum by an equation.
+func einsum(out, equation string, in ...string) onnx.NewNode {
+	n := node("Einsum", out, in...)
+	n.Attributes = []onnx.NewAttribute{{Name: "equation", Value: equation}}
+	return n
+}
+
+// TestMet reads encodings where their numbers meet the data, in forms that no
+// mechanism looks for: rows chosen by a product, matrices that turn pairs (as Flux
+// keeps them), vectors for pairs of positions, biases of an attention without a
+// Softmax. What meets the data and is not read is said.
+func TestMet(t *testing.T) {
+	attend := func(m *onnx.NewModel, query, key string, between ...onnx.NewNode) {
+		m.Nodes = append(m.Nodes, withInts(node("Transpose", "kt", key), "perm", []int64{0, 2, 1}), node("MatMul", "s", query, "kt"))
+		m.Nodes = append(m.Nodes, between...)
+		m.Nodes = append(m.Nodes, node("Sigmoid", "w", "b"), node("MatMul", "h", "w", "q"))
+	}
+	start := func(m *onnx.NewModel, length, width int64) {
+		text(m, length, width)
+		m.Nodes = []onnx.NewNode{m.Nodes[0], node("MatMul", "q", "te", "W")}
+	}
+	turn := func(i int) float64 { // position, pair, row, column
+		angle := float64(i/16) * math.Pow(10000, -float64(i/4%4)/4)
+		return []float64{math.Cos(angle), -math.Sin(angle), math.Sin(angle), math.Cos(angle)}[i%4]
+	}
+	for _, c := range []struct {
+		name   string
+		change func(m *onnx.NewModel)
+		found  string
+		unread int
+	}{
+		{"rows that are chosen by a product", func(m *onnx.NewModel) {
+			text(m, 6, 4)
+			m.Inputs[0].Dims[1] = -1
+			m.Initializers = append(m.Initializers, noise("rows", 40, 4), integers("depth", 40), floats("switch", []int64{2}, func(i int) float64 { return float64(i) }))
+			m.Initializers = append(m.Initializers, onnx.NewTensor{Name: "zero", Type: onnx.Int64, Raw: make([]byte, 8)}, onnx.NewTensor{Name: "step", Type: onnx.Int64, Raw: []byte{1, 0, 0, 0, 0, 0, 0, 0}})
+			m.Nodes = []onnx.NewNode{m.Nodes[0], node("Shape", "s", "ids"), node("Gather", "n", "s", "step"), node("Range", "p", "zero", "n", "step"),
+				node("OneHot", "hot", "p", "depth", "switch"), node("MatMul", "pe", "hot", "rows"), node("Add", "sum", "te", "pe"), node("MatMul", "h", "sum", "W")}
+		}, "position table of 40 rows of 4 ×40", 0},
+		{"rotations kept as matrices of pairs", func(m *onnx.NewModel) {
+			start(m, 6, 8)
+			m.Initializers = append(m.Initializers, floats("R", []int64{1, 6, 4, 2, 2}, turn), integers("pairs", 1, 6, 4, 2), integers("back", 1, 6, 8))
+			m.Nodes = append(m.Nodes, node("Reshape", "qp", "q", "pairs"), einsum("rp", "bsie,zside->bsid", "qp", "R"), node("Reshape", "r", "rp", "back"))
+			attend(m, "r", "r", node("Identity", "b", "s"))
+		}, "RoPE base 10000, rotary dim 8, interleaved ×6", 0},
+		{"a vector for each pair of positions", func(m *onnx.NewModel) {
+			start(m, 6, 4)
+			m.Initializers = append(m.Initializers, noise("pairs", 6, 6, 4))
+			m.Nodes = append(m.Nodes, einsum("pair", "bqd,qkd->bqk", "q", "pairs"))
+			attend(m, "q", "q", node("Add", "b", "s", "pair"))
+		}, "relative-table, rows 6, dim 4 ×6", 0},
+		{"a bias of scores that go into no Softmax", func(m *onnx.NewModel) {
+			start(m, 6, 4)
+			m.Initializers = append(m.Initializers, floats("bias", []int64{1, 6, 6}, func(i int) float64 { return -0.5 * math.Abs(float64(i/6-i%6)) }))
+			attend(m, "q", "q", node("Add", "b", "s", "bias"))
+		}, "ALiBi, 1 heads, max bias 1 ×6", 0},
+		{"a gate by position beside a table", func(m *onnx.NewModel) {
+			text(m, 6, 4)
+			m.Initializers = append(m.Initializers, noise("gate", 6, 1))
+			m.Nodes = []onnx.NewNode{m.Nodes[0], node("Add", "h0", "te", "wpe"), node("MatMul", "a", "h0", "W"), node("Mul", "g", "a", "gate"), node("MatMul", "h", "g", "W")}
+		}, "position table of 6 rows of 4 ×6", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := built(t, c.change)
+			if got := found(m); got != c.found {
+				t.Errorf("found %q, want %q", got, c.found)
+			}
+			unread := 0
+			for _, f := range m.Findings() {
+				if f.Rule == ruleUnreadMeeting.ID {
+					unread++
+				}
+			}
+			if unread != c.unread {
+				t.Errorf("%d places are said not to be read, want %d", unread, c.unread)
+			}
+			if _, met := m.sites[0].(*metSite); met {
+				if err := m.sites[0].Hold(position.Want{}); err == nil {
+					t.Error("it is changed though it is only read")
+				}
+			}
+		})
+	}
+}
