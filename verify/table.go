@@ -261,16 +261,16 @@ func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary,
 		want = planned
 	}
 	k := report.Check{Name: "table", Verdict: report.CheckPass, Tolerance: &float32Angle, Why: fmt.Sprintf("%s: %s by its formula", id, want)}
-	if claimed.Scaling.Type == schemes.ScalingCustom && changed {
+	if claimed.Scaling.IsCustom() && changed {
 		_, isPlanned := c.planned(id, claimed)
-		if before, ok := rotaryOf(p.before.Encoding()); ok && before.Scaling.Type != schemes.ScalingCustom && !isPlanned {
+		if before, ok := rotaryOf(p.before.Encoding()); ok && !before.Scaling.IsCustom() && !isPlanned {
 			k.Verdict, k.Why, k.Tolerance = report.CheckFail, id+": frequencies that no formula explains took the place of "+before.String(), nil
 			k.At = &report.At{Where: firstWhere(p.after)}
 			c.add(k)
 			return
 		}
 	}
-	if before, ok := rotaryOf(p.before.Encoding()); ok && claimed.Scaling.Type == schemes.ScalingCustom && !changed && before.Pairs() == claimed.Pairs() {
+	if before, ok := rotaryOf(p.before.Encoding()); ok && claimed.Scaling.IsCustom() && !changed && before.Pairs() == claimed.Pairs() {
 		want = before // rows that are wrong hide the formula of the rest
 		k.Why = fmt.Sprintf("%s: %s by its formula", id, want)
 	}
@@ -357,7 +357,8 @@ func (c *comparison) planned(id string, like schemes.Rotary) (schemes.Rotary, bo
 	}
 	for _, change := range c.o.Plan.Changes {
 		if change.Encoding == id && change.To != nil && change.To.Base != nil {
-			return position.RotaryOf(*change.To, like), true
+			planned, err := position.RotaryOf(*change.To, like)
+			return planned, err == nil // a plan of another version may have types that this one does not know
 		}
 	}
 	return schemes.Rotary{}, false
