@@ -77,9 +77,12 @@ type Loss struct {
 	Says string // what is to be known of it
 }
 
+// Error is why.
+func (l Loss) Error() string { return l.Why }
+
 // Scalings are all types of rotary scaling, in the order in which they are named.
 var Scalings = []*ScalingType{
-	&typeNone, &typeLinear, &typeNTK, &typeDynamic, &typeYaRN, &typeLlama3, &typeLongRoPE, &typeProportional, &typeCustom,
+	&typeNone, &typeLinear, &typeNTK, &typeDynamic, &typeYaRN, &typeLlama3, &typeLongRoPE, &typeResonance, &typeProportional, &typeCustom,
 }
 
 // ScalingNamed finds a type by its name or a word that config.json has for it.

@@ -1,9 +1,6 @@
 package schemes
 
-import (
-	"errors"
-	"math"
-)
+import "math"
 
 // ScalingLlama3 divides slow frequencies, keeps fast ones, and goes over from one
 // to the other straight in the frequency.
@@ -37,7 +34,7 @@ var typeLlama3 = ScalingType{Name: ScalingLlama3, Title: "Llama 3", Source: "Dub
 			return Scaling{Type: ScalingLlama3, Factor: factor, OriginalLength: original, LowFreqFactor: llama3Low, HighFreqFactor: llama3High}, nil
 		}
 		if was.OriginalLength == 0 || was.HighFreqFactor == 0 {
-			return was, errors.New("Llama 3's original length and bounds cannot be read back from its divisors") //nolint:staticcheck // a name
+			return was, Loss{Why: "Llama 3's original length and bounds cannot be read back from its divisors"}
 		}
 		was.Factor *= longer
 		was.Frequencies, was.LongFrequencies = nil, nil
