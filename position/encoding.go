@@ -81,13 +81,10 @@ func rotaryParameters(s schemes.Rotary) report.Parameters {
 
 // scaling says how frequencies were changed; type none is said, too.
 func scaling(s schemes.Scaling) *report.Scaling {
-	out := &report.Scaling{Type: s.Type, Factor: number(s.Factor), OriginalLength: positive(s.OriginalLength),
+	out := &report.Scaling{Type: s.Kind().Name, Factor: number(s.Factor), OriginalLength: positive(s.OriginalLength),
 		AttentionFactor: number(s.AttentionFactor), BetaFast: number(s.BetaFast), BetaSlow: number(s.BetaSlow),
 		LowFreqFactor: number(s.LowFreqFactor), HighFreqFactor: number(s.HighFreqFactor),
 		ShortFactor: report.Numbers(s.ShortFactor), LongFactor: report.Numbers(s.LongFactor)}
-	if s.Type == "" {
-		out.Type = schemes.ScalingNone
-	}
 	if s.NoTruncate {
 		out.Truncate = report.Pointer(false)
 	}

@@ -17,7 +17,13 @@ const MethodNone = "none"
 
 // RopeMethods are the words of ExtendOptions.Method for rotary encodings.
 // Those for learned tables are schemes.GrowMethods.
-var RopeMethods = []string{schemes.ScalingYaRN, schemes.ScalingLinear, schemes.ScalingNTK, schemes.ScalingLlama3, MethodNone}
+func RopeMethods() []string {
+	others := schemes.ScalingNames(func(t *schemes.ScalingType) bool { return t.Extends && t.Name != defaultMethod })
+	return append(append([]string{defaultMethod}, others...), MethodNone)
+}
+
+// defaultMethod scales RoPE that an engine computes from keys.
+const defaultMethod = schemes.ScalingYaRN
 
 // MaxLength is the largest length: engines count positions in 31 bits.
 const MaxLength = math.MaxInt32
@@ -111,8 +117,8 @@ func (x *extension) check() error {
 	if x.o.Length <= 0 || int64(x.o.Length) > MaxLength {
 		return &UsageError{What: fmt.Sprintf("a length of %d: it must be between 1 and %d", x.o.Length, MaxLength)}
 	}
-	if m := x.o.Method; m != "" && !slices.Contains(RopeMethods, m) && !slices.Contains(schemes.GrowMethods, m) {
-		return &UsageError{What: fmt.Sprintf("no method %q: there are %s for tables and %s for RoPE", m, strings.Join(schemes.GrowMethods, ", "), strings.Join(RopeMethods, ", "))}
+	if m := x.o.Method; m != "" && !slices.Contains(RopeMethods(), m) && !slices.Contains(schemes.GrowMethods, m) {
+		return &UsageError{What: fmt.Sprintf("no method %q: there are %s for tables and %s for RoPE", m, strings.Join(schemes.GrowMethods, ", "), strings.Join(RopeMethods(), ", "))}
 	}
 	if x.o.Grow.Keep != 0 && x.o.Method != schemes.GrowStretch {
 		return &UsageError{What: "keep is for the method " + schemes.GrowStretch}
@@ -224,7 +230,7 @@ func (x *extension) slides(i int, s Site) bool {
 
 // scales reports whether the method changes frequencies.
 func (x *extension) scales() bool {
-	return x.o.Method != MethodNone && slices.Contains(RopeMethods, x.o.Method)
+	return x.o.Method != MethodNone && slices.Contains(RopeMethods(), x.o.Method)
 }
 
 // same asks a site to go on with its own formula.
@@ -289,14 +295,14 @@ func (x *extension) keys(i int, s Site, r schemes.Rotary) error {
 			return nil
 		}
 	}
-	method := schemes.ScalingYaRN
-	switch t := r.Scaling.Type; {
+	method := defaultMethod
+	switch t := r.Scaling.Kind(); {
 	case x.scales():
 		method = x.o.Method
-	case t == schemes.ScalingYaRN && x.sameOriginal(r.Scaling) && float64(r.Scaling.OriginalLength)*r.Scaling.Factor >= float64(x.o.Length):
+	case t.Reach != nil && x.sameOriginal(r.Scaling) && t.Reach(r.Scaling) >= float64(x.o.Length):
 		return nil // it reaches that far as it is: only the stated length was less
-	case t == schemes.ScalingLinear, t == schemes.ScalingLlama3:
-		method = t
+	case t.Continues:
+		method = t.Name
 	}
 	return x.scale(i, s, r, method)
 }
@@ -342,56 +348,61 @@ func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error 
 func (x *extension) scaling(r schemes.Rotary, method string) (schemes.Scaling, error) {
 	was := r.Scaling
 	original := x.original(was)
-	switch {
-	case was.Type == schemes.ScalingLongRoPE:
-		return was, &Refusal{Why: "LongRoPE's factors are trained for one length and cannot be computed for another",
+	switch t := was.Kind(); {
+	case t.NoFurther != "" && len(was.ShortFactor)+len(was.LongFactor) > 0:
+		return was, &Refusal{Why: t.NoFurther,
 			Remedies: []report.Remedy{report.Do("", "states the length only", "method", "none"), report.Do("rope", "replaces the factors", "scaling", "yarn", "factor", "S", "original-length", "L")}}
-	case was.Type == schemes.ScalingCustom, was.Type == schemes.ScalingDynamic:
-		return was, &Refusal{Why: "the frequencies follow no formula that could be taken further", Remedies: []report.Remedy{report.Do("", "states the length only", "method", "none"), report.Do("rope", "sets another scaling", "scaling", "TYPE", "factor", "S")}}
+	case t.NoFurther != "":
+		return was, &Refusal{Why: t.NoFurther, Remedies: []report.Remedy{report.Do("", "states the length only", "method", "none"), report.Do("rope", "sets another scaling", "scaling", "TYPE", "factor", "S")}}
 	case original == 0:
 		return was, &Refusal{Why: "the file does not say with which length the model was trained, so that no factor can be worked out",
 			Remedies: []report.Remedy{report.Do("", "is the length that it was trained with", "original-length", "L"), report.Do("", "states the length only", "method", "none")}}
 	}
 	factor := float64(x.o.Length) / float64(original)
-	if was.Type == schemes.ScalingLinear && x.o.OriginalLength == 0 && was.OriginalLength == 0 && x.present > 0 {
+	if was.Kind().Uniform && x.o.OriginalLength == 0 && was.OriginalLength == 0 && x.present > 0 {
 		factor = was.Factor * float64(x.o.Length) / float64(x.present) // the original need not be a whole number
 	}
 	if factor < 1 {
 		return was, &Refusal{Why: fmt.Sprintf("the model was trained with %d positions, more than %d", original, x.o.Length), Remedies: []report.Remedy{report.Do("", "states the length only", "method", "none")}}
 	}
-	switch method {
-	case schemes.ScalingLlama3:
-		if was.Type != schemes.ScalingLlama3 {
-			return schemes.Scaling{Type: method, Factor: factor, OriginalLength: original, LowFreqFactor: llama3Low, HighFreqFactor: llama3High}, nil
-		}
-		if was.OriginalLength == 0 || was.HighFreqFactor == 0 {
-			return was, &Refusal{Why: "Llama 3's original length and bounds cannot be read back from its divisors",
-				Remedies: []report.Remedy{report.Do("rope", "", "scaling", "llama3", "factor", "S", "original-length", "L", "low-freq-factor", "1", "high-freq-factor", "4", "len", "N")}}
-		}
-		was.Factor *= float64(x.o.Length) / float64(max(x.present, 1))
-		was.Frequencies, was.LongFrequencies = nil, nil
-		return was, nil
-	case schemes.ScalingYaRN:
-		return yarn(was, factor, original), nil
+	return anew(was, method, factor, float64(x.o.Length)/float64(max(x.present, 1)), original)
+}
+
+// anew is a scaling by another factor in place of the one that was.
+func anew(was schemes.Scaling, method string, factor, longer float64, original int) (schemes.Scaling, error) {
+	t, err := schemes.ScalingNamed(method)
+	if err != nil {
+		return was, &UsageError{What: err.Error()}
 	}
-	return schemes.Scaling{Type: method, Factor: factor, OriginalLength: original, AttentionFactor: ownAmplitude(was)}, nil
+	if t.Anew == nil {
+		return schemes.Scaling{Type: method, Factor: factor, OriginalLength: original, AttentionFactor: ownAmplitude(was)}, nil
+	}
+	if method != was.Type {
+		was.AttentionFactor = ownAmplitude(was)
+	}
+	s, err := t.Anew(was, factor, longer, original)
+	if err != nil {
+		with := []string{"scaling", t.Name, "factor", "S"}
+		for _, p := range t.Parameters {
+			value := "L"
+			if p.Default != 0 {
+				value = schemes.Text(p.Default)
+			}
+			with = append(with, p.Name, value)
+		}
+		return was, &Refusal{Why: err.Error(), Remedies: []report.Remedy{report.Do("rope", "", append(with, "len", "N")...)}}
+	}
+	return s, nil
 }
 
 // ownAmplitude is an amplitude of cos and sin that a file states beside plain
 // or linear frequencies, 0: none. It stays, whatever the frequencies become.
 func ownAmplitude(was schemes.Scaling) float64 {
-	switch was.Type {
-	case "", schemes.ScalingNone, schemes.ScalingLinear:
-		return was.AttentionFactor
+	if was.Kind().OwnAmplitude {
+		return 0
 	}
-	return 0
+	return was.AttentionFactor
 }
-
-// Bounds of Llama 3's scaling as its models have them.
-const (
-	llama3Low  = 1
-	llama3High = 4
-)
 
 // original is the length that the model was trained with, 0: not known.
 func (x *extension) original(s schemes.Scaling) int {
@@ -414,30 +425,12 @@ func originalLength(s schemes.Scaling, present, stated int) int {
 	switch {
 	case s.OriginalLength > 0:
 		return s.OriginalLength
-	case s.Type == schemes.ScalingYaRN, s.Type == schemes.ScalingLlama3:
+	case s.Kind().Reads(schemes.ParameterOriginalLength.Name):
 		return 0
-	case s.Type == schemes.ScalingLinear && s.Factor >= 1 && cmp.Or(present, stated) > 0:
+	case s.Kind().Uniform && s.Factor >= 1 && cmp.Or(present, stated) > 0:
 		return int(math.Round(float64(cmp.Or(present, stated)) / s.Factor))
 	}
 	return cmp.Or(stated, present)
-}
-
-// yarn is YaRN by a factor. Bounds stay as they were; so does an amplitude
-// that is not the one that the old factor gives.
-func yarn(was schemes.Scaling, factor float64, original int) schemes.Scaling {
-	s := schemes.Scaling{Type: schemes.ScalingYaRN, Factor: factor, OriginalLength: original, AttentionFactor: schemes.YaRNAmplitude(factor, 1)}
-	if was.Type != schemes.ScalingYaRN {
-		if a := ownAmplitude(was); a != 0 {
-			s.AttentionFactor *= a
-		}
-		return s
-	}
-	s.BetaFast, s.BetaSlow, s.NoTruncate = was.BetaFast, was.BetaSlow, was.NoTruncate
-	const sameAmplitude = 1e-6
-	if a := was.AttentionFactor; a != 0 && math.Abs(a-schemes.YaRNAmplitude(was.Factor, 1)) > sameAmplitude {
-		s.AttentionFactor = a
-	}
-	return s
 }
 
 // describe says in a line how one rotation becomes another.

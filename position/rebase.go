@@ -12,40 +12,34 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// readers are the types of scaling that read an option of RescaleOptions; all
-// read the attention factor.
-var readers = []struct {
-	name  string
-	given func(RescaleOptions) bool
-	types []string
-}{
-	{"original-length", func(o RescaleOptions) bool { return o.OriginalLength != 0 }, []string{schemes.ScalingYaRN, schemes.ScalingLlama3}},
-	{"beta-fast", func(o RescaleOptions) bool { return o.BetaFast != 0 }, []string{schemes.ScalingYaRN}},
-	{"beta-slow", func(o RescaleOptions) bool { return o.BetaSlow != 0 }, []string{schemes.ScalingYaRN}},
-	{"no-truncate", func(o RescaleOptions) bool { return o.NoTruncate }, []string{schemes.ScalingYaRN}},
-	{"low-freq-factor", func(o RescaleOptions) bool { return o.LowFreqFactor != 0 }, []string{schemes.ScalingLlama3}},
-	{"high-freq-factor", func(o RescaleOptions) bool { return o.HighFreqFactor != 0 }, []string{schemes.ScalingLlama3}},
+// parameters are the options as parameters of a scaling.
+func (o RescaleOptions) parameters() schemes.Scaling {
+	return schemes.Scaling{Factor: o.Factor, AttentionFactor: o.AttentionFactor, OriginalLength: o.OriginalLength, BetaFast: o.BetaFast, BetaSlow: o.BetaSlow,
+		NoTruncate: o.NoTruncate, LowFreqFactor: o.LowFreqFactor, HighFreqFactor: o.HighFreqFactor}
 }
 
 // unread refuses an option that nothing reads: neither the scaling asked for
-// nor, where just the base changes, that of any encoding that is changed.
+// nor, where just the base changes, that of any encoding that is changed. All
+// types read the attention factor.
 func (o RescaleOptions) unread(m Model, chosen []int) error {
-	types := []string{o.Scaling}
+	types := []*schemes.ScalingType{schemes.Scaling{Type: o.Scaling}.Kind()}
 	whose := o.Scaling + " scaling does not read it"
 	if o.Scaling == "" {
 		types = nil
+		var names []string
 		for _, i := range chosen {
-			t := m.Sites()[i].Encoding().Scheme.(schemes.Rotary).Scaling.Type
-			if t == schemes.ScalingCustom {
+			s := m.Sites()[i].Encoding().Scheme.(schemes.Rotary).Scaling
+			if s.IsCustom() {
 				return nil // refused for that
 			}
-			types = append(types, cmp.Or(t, schemes.ScalingNone))
+			types, names = append(types, s.Kind()), append(names, s.Kind().Name)
 		}
-		whose = "the model's scaling (" + strings.Join(slices.Compact(types), ", ") + ") does not read it"
+		whose = "the model's scaling (" + strings.Join(slices.Compact(names), ", ") + ") does not read it"
 	}
-	for _, r := range readers {
-		if r.given(o) && !slices.ContainsFunc(types, func(t string) bool { return slices.Contains(r.types, t) }) {
-			return &UsageError{What: fmt.Sprintf("--%s: %s; it is for %s", r.name, whose, strings.Join(r.types, " and "))}
+	for _, p := range schemes.ScalingParameters {
+		reads := func(t *schemes.ScalingType) bool { return t.Reads(p.Name) }
+		if p.Get(o.parameters()) != 0 && !slices.ContainsFunc(types, reads) {
+			return &UsageError{What: fmt.Sprintf("--%s: %s; it is for %s", p.Name, whose, strings.Join(schemes.ScalingNames(reads), " and "))}
 		}
 	}
 	return nil
@@ -54,12 +48,12 @@ func (o RescaleOptions) unread(m Model, chosen []int) error {
 // rebase is a rotation of another base whose scaling stays, but for those of
 // its parameters that are asked for.
 func (o RescaleOptions) rebase(from schemes.Rotary) (schemes.Rotary, error) {
-	if from.Scaling.Type == schemes.ScalingCustom {
+	if from.Scaling.IsCustom() {
 		return from, &Refusal{Why: "the frequencies follow no formula with a base that could be changed", Remedies: []report.Remedy{report.Do("", "replaces them", "base", "B", "scaling", "none")}}
 	}
 	as := from // by formula, with the old base
 	as.Scaling.Frequencies, as.Scaling.LongFrequencies = nil, nil
-	missing := from.Scaling.Type == schemes.ScalingYaRN && from.Scaling.OriginalLength == 0
+	missing := from.Scaling.Kind().Bounds != nil && from.Scaling.OriginalLength == 0
 	if missing {
 		as.Scaling = o.amended(as.Scaling)
 	}
@@ -73,15 +67,10 @@ func (o RescaleOptions) rebase(from schemes.Rotary) (schemes.Rotary, error) {
 
 // amended is the scaling that is there with the parameters that are asked for.
 func (o RescaleOptions) amended(s schemes.Scaling) schemes.Scaling {
-	s.AttentionFactor = cmp.Or(o.AttentionFactor, s.AttentionFactor)
-	switch s.Type {
-	case schemes.ScalingYaRN:
-		s.OriginalLength = cmp.Or(o.OriginalLength, s.OriginalLength)
-		s.BetaFast, s.BetaSlow = cmp.Or(o.BetaFast, s.BetaFast), cmp.Or(o.BetaSlow, s.BetaSlow)
-		s.NoTruncate = s.NoTruncate || o.NoTruncate
-	case schemes.ScalingLlama3:
-		s.OriginalLength = cmp.Or(o.OriginalLength, s.OriginalLength)
-		s.LowFreqFactor, s.HighFreqFactor = cmp.Or(o.LowFreqFactor, s.LowFreqFactor), cmp.Or(o.HighFreqFactor, s.HighFreqFactor)
+	asked := o.parameters()
+	s.AttentionFactor = cmp.Or(asked.AttentionFactor, s.AttentionFactor)
+	for _, p := range s.Kind().Parameters {
+		p.Set(&s, cmp.Or(p.Get(asked), p.Get(s)))
 	}
 	return s
 }
@@ -98,20 +87,15 @@ func (o RescaleOptions) explains(as, from schemes.Rotary) error {
 	if from.Scaling.Frequencies == nil || slices.EqualFunc(as.InverseFrequencies(), from.Scaling.Frequencies, sameStored) {
 		return nil
 	}
-	all := []report.Remedy{report.Do("", "with all its parameters, beside the base", "scaling", from.Scaling.Type)}
-	switch t := from.Scaling.Type; {
-	case t == schemes.ScalingLlama3:
-		return &Refusal{Why: "Llama 3's original length and bounds cannot be read back from the file's frequencies", Remedies: all}
-	case t == schemes.ScalingYaRN && from.Scaling.Factor == 0:
-		return &Refusal{Why: "YaRN's factor cannot be read back from the file's frequencies, whose ramp does not end among them", Remedies: all}
-	case t == schemes.ScalingYaRN && o.OriginalLength == 0:
-		return &Refusal{Why: "YaRN's original length cannot be read back from the file's frequencies, and its ramp moves with the base",
-			Remedies: []report.Remedy{report.Do("", "is the length that the model was trained with", "original-length", "L")}}
-	case t == schemes.ScalingYaRN:
-		return &Refusal{Why: fmt.Sprintf("YaRN from %d positions does not give the frequencies that the file has", as.Scaling.OriginalLength),
-			Remedies: []report.Remedy{report.Do("", "is the length that the model was trained with; beta-fast and beta-slow, where they are not 32 and 1, are needed as well", "original-length", "L")}}
+	t := from.Scaling.Kind()
+	if t.Unread == nil {
+		return &Refusal{Why: "the scaling as it was read back does not give the frequencies that the file has", Remedies: []report.Remedy{report.Do("", "replaces them", "base", "B", "scaling", "TYPE")}}
 	}
-	return &Refusal{Why: "the scaling as it was read back does not give the frequencies that the file has", Remedies: []report.Remedy{report.Do("", "replaces them", "base", "B", "scaling", "TYPE")}}
+	lost := t.Unread(as.Scaling, o.parameters())
+	if lost.Give == "" {
+		return &Refusal{Why: lost.Why, Remedies: []report.Remedy{report.Do("", "with all its parameters, beside the base", "scaling", t.Name)}}
+	}
+	return &Refusal{Why: lost.Why, Remedies: []report.Remedy{report.Do("", lost.Says, lost.Give, "L")}}
 }
 
 // sameStored reports whether two frequencies differ by storage alone. Pairs
@@ -123,40 +107,38 @@ func sameStored(a, b float64) bool {
 
 // assumed says which original length was taken of several that the file's
 // frequencies allow, where they come to different ones with the new base: the
-// bounds of YaRN's ramp are rounded. It refuses to choose between several that
+// bounds of a ramp are rounded. It refuses to choose between several that
 // models have.
 func (o RescaleOptions) assumed(from schemes.Rotary) (note string, err error) {
 	s := from.Scaling
-	if o.Scaling != "" || s.Type != schemes.ScalingYaRN || s.Frequencies == nil || s.Rotated > 0 || s.OriginalLength == 0 {
+	if o.Scaling != "" || s.Kind().Bounds == nil || s.Frequencies == nil || s.Rotated > 0 || s.OriginalLength == 0 {
 		return "", nil
 	}
 	least, most := alike(from)
 	switch n := o.OriginalLength; {
-	case n != 0 && n >= least && n <= most, n == 0 && rampOf(from, o.Base, least) == rampOf(from, o.Base, most):
+	case n != 0 && n >= least && n <= most, n == 0 && boundsOf(from, o.Base, least) == boundsOf(from, o.Base, most):
 		return "", nil
 	case n != 0:
 		return fmt.Sprintf("the file's own frequencies are those of an original length of %d, not %d", s.OriginalLength, n), nil
 	}
 	if other := usualLength(least, most, s.OriginalLength); other != 0 {
-		return "", &Refusal{Why: fmt.Sprintf("YaRN's original length may be %d or %d: the file's frequencies are the same for both, and with another base they are not", s.OriginalLength, other),
+		return "", &Refusal{Why: fmt.Sprintf("%s's original length may be %d or %d: the file's frequencies are the same for both, and with another base they are not", s.Kind().Title, s.OriginalLength, other),
 			Remedies: []report.Remedy{report.Do("", "is the length that the model was trained with", "original-length", "L")}}
 	}
 	return fmt.Sprintf("the original length is taken to be %d: the file's frequencies are the same for any from %d to %d, unless the original length is given", s.OriginalLength, least, most), nil
 }
 
-// rampOf are the bounds of YaRN's ramp with another base and original length.
-func rampOf(r schemes.Rotary, base float64, length int) [2]float64 {
-	s := r.Scaling
-	low, high := schemes.YaRNRamp(base, r.Dim, length, s.BetaFast, s.BetaSlow, !s.NoTruncate)
-	return [2]float64{low, high}
+// boundsOf are the bounds of the scaling's ramp with another base and original length.
+func boundsOf(r schemes.Rotary, base float64, length int) [2]float64 {
+	return r.Scaling.Kind().Bounds(r, base, length)
 }
 
 // alike are the least and the greatest original length that give the same ramp.
 func alike(r schemes.Rotary) (least, most int) {
 	n := r.Scaling.OriginalLength
-	same := rampOf(r, r.Base, n)
-	least = 1 + sort.Search(n-1, func(k int) bool { return rampOf(r, r.Base, 1+k) == same })
-	return least, n + sort.Search(n, func(k int) bool { return rampOf(r, r.Base, n+k+1) != same })
+	same := boundsOf(r, r.Base, n)
+	least = 1 + sort.Search(n-1, func(k int) bool { return boundsOf(r, r.Base, 1+k) == same })
+	return least, n + sort.Search(n, func(k int) bool { return boundsOf(r, r.Base, n+k+1) != same })
 }
 
 // usualLength is a length such as models have, a power of two or three or five

@@ -16,7 +16,7 @@ import (
 // asked for.
 type RescaleOptions struct {
 	Base            float64
-	Scaling         string // none, linear, ntk, yarn, llama3
+	Scaling         string // one of ScalingTypes
 	Factor          float64
 	OriginalLength  int
 	LowFreqFactor   float64 // llama3
@@ -33,7 +33,9 @@ type RescaleOptions struct {
 type Misstater interface{ Misstated() bool }
 
 // ScalingTypes are the words of RescaleOptions.Scaling.
-var ScalingTypes = []string{schemes.ScalingNone, schemes.ScalingLinear, schemes.ScalingNTK, schemes.ScalingYaRN, schemes.ScalingLlama3}
+func ScalingTypes() []string {
+	return schemes.ScalingNames(func(t *schemes.ScalingType) bool { return t.Settable })
+}
 
 // Rescale changes base and scaling of the model's rotary encodings: those of
 // layers that see everything, or where there are none, those that slide.
@@ -86,17 +88,18 @@ func (o RescaleOptions) check() error {
 			return wrong("--%s %g: it must be above 0", name, v)
 		}
 	}
+	scaling := schemes.Scaling{Type: o.Scaling}.Kind()
 	switch {
 	case o.Base == 0 && o.Scaling == "":
 		return wrong("nothing asked for: a base or a scaling is needed")
 	case o.Base != 0 && (!(o.Base > 1) || o.Base > math.MaxFloat32):
 		return wrong("base %g: it must be above 1", o.Base)
-	case o.Scaling != "" && !slices.Contains(ScalingTypes, o.Scaling):
-		return wrong("no scaling %q: there are %v", o.Scaling, ScalingTypes)
-	case o.Scaling != "" && o.Scaling != schemes.ScalingNone && o.Factor == 0:
+	case o.Scaling != "" && !slices.Contains(ScalingTypes(), o.Scaling):
+		return wrong("no scaling %q: there are %v", o.Scaling, ScalingTypes())
+	case scaling.NeedsFactor && o.Factor == 0:
 		return wrong("scaling %s needs a factor", o.Scaling)
-	case o.Factor != 0 && (o.Scaling == "" || o.Scaling == schemes.ScalingNone):
-		return wrong("a factor needs a scaling: %s", strings.Join(ScalingTypes[1:], ", "))
+	case o.Factor != 0 && !scaling.NeedsFactor:
+		return wrong("a factor needs a scaling: %s", strings.Join(schemes.ScalingNames(func(t *schemes.ScalingType) bool { return t.Settable && t.NeedsFactor }), ", "))
 	case o.OriginalLength < 0 || o.Length < 0 || int64(o.OriginalLength) > MaxLength || int64(o.Length) > MaxLength:
 		return wrong("a length must be between 1 and %d", MaxLength)
 	case o.LowFreqFactor > o.HighFreqFactor && o.HighFreqFactor != 0:
@@ -209,28 +212,15 @@ func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect, capacity i
 
 // scaled is a rotation with the scaling asked for.
 func (o RescaleOptions) scaled(to schemes.Rotary, original int) (schemes.Rotary, error) {
-	to = to.WithScaling(schemes.Scaling{Type: o.Scaling, Factor: o.Factor, AttentionFactor: o.AttentionFactor})
-	needs := func() error {
-		if original == 0 {
-			return &UsageError{What: fmt.Sprintf("scaling %s needs the original length: the file does not tell with which length the model was trained", o.Scaling)}
+	asked, t := o.parameters(), schemes.Scaling{Type: o.Scaling}.Kind()
+	asked.OriginalLength = original
+	to = to.WithScaling(t.With(asked))
+	for _, p := range t.Parameters {
+		if p.Needed && p.Get(to.Scaling) == 0 {
+			return to, &UsageError{What: fmt.Sprintf("scaling %s needs the %s: the file does not tell with which length the model was trained", o.Scaling, strings.ReplaceAll(p.Name, "-", " "))}
 		}
-		to.Scaling.OriginalLength = original
-		return nil
 	}
-	switch o.Scaling {
-	case schemes.ScalingNTK:
-		to = to.Rebased()
-	case schemes.ScalingYaRN:
-		if o.AttentionFactor == 0 {
-			to.Scaling.AttentionFactor = schemes.YaRNAmplitude(o.Factor, 1)
-		}
-		to.Scaling.BetaFast, to.Scaling.BetaSlow, to.Scaling.NoTruncate = o.BetaFast, o.BetaSlow, o.NoTruncate
-		return to, needs()
-	case schemes.ScalingLlama3:
-		to.Scaling.LowFreqFactor, to.Scaling.HighFreqFactor = cmp.Or(o.LowFreqFactor, llama3Low), cmp.Or(o.HighFreqFactor, llama3High)
-		return to, needs()
-	}
-	return to, nil
+	return to.Rebased(), nil
 }
 
 // state sets the stated length when it was asked for.

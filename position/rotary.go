@@ -7,7 +7,7 @@ import (
 
 // RotaryOf reads a rotary encoding from a report's parameters. What they do not
 // say is as in like.
-func RotaryOf(p report.Parameters, like schemes.Rotary) schemes.Rotary {
+func RotaryOf(p report.Parameters, like schemes.Rotary) (schemes.Rotary, error) {
 	r := like
 	r.Scaling = schemes.Scaling{}
 	if p.Base != nil {
@@ -26,7 +26,7 @@ func RotaryOf(p report.Parameters, like schemes.Rotary) schemes.Rotary {
 		r.Scaling.NoTruncate = s.Truncate != nil && !*s.Truncate
 	}
 	r.Scaling.Rotated = like.Scaling.Rotated // not among the parameters
-	return r
+	return r, r.Scaling.Known()
 }
 
 func value(n *report.Number) float64 {

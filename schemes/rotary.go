@@ -20,17 +20,17 @@ func (r Rotary) WithScaling(s Scaling) Rotary {
 	if s.Rotated == 0 {
 		s.Rotated = r.Scaling.Rotated
 	}
-	if s.Rotated > 0 && s.kind() == ScalingNone {
+	if s.Rotated > 0 && s.IsNone() {
 		s.Type = ScalingProportional
 	}
 	r.Scaling = s
 	return r
 }
 
-// Rebased is r with NTK-aware scaling as the base that it comes to (NTKBase); a
-// rotation of another scaling is itself.
+// Rebased is r with a scaling that is nothing but another base (NTK-aware scaling)
+// as that base; a rotation of another scaling is itself.
 func (r Rotary) Rebased() Rotary {
-	if r.Scaling.Type != ScalingNTK {
+	if !r.Scaling.Kind().IsBase() {
 		return r
 	}
 	out := r.WithScaling(Scaling{AttentionFactor: r.Scaling.AttentionFactor})
@@ -57,38 +57,15 @@ func (r Rotary) InverseFrequencies() []float64 {
 }
 
 // InverseFrequenciesAt are the angles per position for an input of the given
-// length in positions. Only dynamic scaling and LongRoPE depend on it.
+// length in positions. Only types that are ByLength depend on it.
 func (r Rotary) InverseFrequenciesAt(length int) []float64 {
 	s := r.Scaling
 	if given := s.given(length); given != nil {
 		return slices.Clone(given)
 	}
 	f := plainFrequencies(r.effectiveBase(length), r.Dim)
-	switch s.kind() {
-	case ScalingLinear:
-		for i := range f {
-			f[i] /= s.factor()
-		}
-	case ScalingYaRN:
-		low, high := r.yarnBounds()
-		for i := range f {
-			g := yarnRamp(i, low, high)
-			f[i] = f[i]/s.factor()*g + f[i]*(1-g)
-		}
-	case ScalingLlama3:
-		for i := range f {
-			f[i] = llama3Scale(f[i], s)
-		}
-	case ScalingLongRoPE:
-		for i, divisor := range s.longRoPEFactors(length) {
-			if i < len(f) {
-				f[i] /= divisor
-			}
-		}
-	case ScalingProportional:
-		for i := range f {
-			f[i] /= s.factor()
-		}
+	if scale := s.Kind().Frequencies; scale != nil {
+		scale(r, f, length)
 	}
 	clear(f[s.rotated(len(f)):])
 	return f
@@ -104,20 +81,10 @@ func (s Scaling) given(length int) []float64 {
 
 // effectiveBase is the base after the scalings that are a change of base.
 func (r Rotary) effectiveBase(length int) float64 {
-	switch s := r.Scaling; s.kind() {
-	case ScalingNTK:
-		return NTKBase(r.Base, s.factor(), r.Dim)
-	case ScalingDynamic:
-		if s.OriginalLength > 0 {
-			return DynamicBase(r.Base, s.factor(), r.Dim, s.OriginalLength, length)
-		}
+	if base := r.Scaling.Kind().Base; base != nil {
+		return base(r, length)
 	}
 	return r.Base
-}
-
-func (r Rotary) yarnBounds() (low, high float64) {
-	s := r.Scaling
-	return YaRNRamp(r.Base, r.Dim, s.OriginalLength, s.BetaFast, s.BetaSlow, !s.NoTruncate)
 }
 
 // rotated is the number of pairs that turn; not stated, all do.
@@ -132,13 +99,11 @@ func (s Scaling) rotated(pairs int) int {
 // type computes (YaRN 0.1·ln s + 1, LongRoPE sqrt(1 + ln s/ln L)), else 1.
 func (r Rotary) Amplitude() float64 {
 	s := r.Scaling
-	switch {
-	case s.AttentionFactor != 0:
+	if s.AttentionFactor != 0 {
 		return s.AttentionFactor
-	case s.Type == ScalingYaRN:
-		return YaRNAmplitude(s.factor(), 1)
-	case s.Type == ScalingLongRoPE:
-		return LongRoPEAmplitude(s.factor(), s.OriginalLength)
+	}
+	if amplitude := s.Kind().Amplitude; amplitude != nil {
+		return amplitude(s)
 	}
 	return 1
 }
@@ -264,10 +229,10 @@ func (r Rotary) String() string {
 
 // String says the scaling in a few words; none is the empty string.
 func (s Scaling) String() string {
-	if s.kind() == ScalingNone {
+	if s.IsNone() {
 		return ""
 	}
-	said := s.kind()
+	said := s.Type
 	if s.Factor != 0 {
 		said += " ×" + Text(s.Factor)
 	}

@@ -86,58 +86,14 @@ func (r Rotary) float32Frequencies(recipe Recipe, length int) []float32 {
 			power[i] = inverse(f[i])
 		}
 	}
-	factor := float32(s.factor())
-	switch s.kind() {
-	case ScalingLinear, ScalingProportional:
-		divideAll(f, factor)
-	case ScalingLongRoPE:
-		for i, divisor := range s.longRoPEFactors(length) {
-			if i < len(f) {
-				f[i] = inverse(times(float32(divisor), power[i]))
-			}
-		}
-	case ScalingYaRN:
-		r.yarnFloat32(f, power)
-	case ScalingLlama3:
-		for i := range f {
-			f[i] = llama3Float32(f[i], s)
-		}
+	switch t := s.Kind(); {
+	case t.Float32 != nil:
+		t.Float32(r, f, power, length)
+	case t.Frequencies != nil:
+		return toFloat32(r.InverseFrequenciesAt(length))
 	}
 	clear(f[s.rotated(len(f)):])
 	return f
-}
-
-func divideAll(f []float32, by float32) {
-	for i := range f {
-		f[i] = float32(f[i] / by)
-	}
-}
-
-func (r Rotary) yarnFloat32(f, power []float32) {
-	low, high := r.yarnBounds()
-	span := float32(high - low)
-	for i := range f {
-		slow := inverse(times(float32(r.Scaling.factor()), power[i]))
-		ramp := float32(float32(float32(i)-float32(low)) / span)
-		keep := float32(1 - min(max(ramp, 0), 1))
-		f[i] = float32(times(slow, float32(1-keep)) + times(f[i], keep))
-	}
-}
-
-func llama3Float32(f float32, s Scaling) float32 {
-	low, high := s.lowHigh()
-	original := float64(s.OriginalLength)
-	wave := times(inverse(f), float32(2*math.Pi))
-	if wave > float32(original/low) {
-		return float32(f / float32(s.factor()))
-	}
-	if low == high || wave < float32(original/high) {
-		return f
-	}
-	turns := times(inverse(wave), float32(original))
-	g := float32(float32(turns-float32(low)) / float32(high-low))
-	slow := float32(times(float32(1-g), f) / float32(s.factor()))
-	return float32(slow + times(g, f))
 }
 
 // ggmlSteps are the constants of ggml's CPU rope operator.
@@ -165,20 +121,10 @@ func (r Rotary) ggmlSteps(length int) ggmlSteps {
 		amplitude:  float32(r.Amplitude()),
 		pairs:      n,
 	}
-	switch {
-	case s.given(length) != nil, s.kind() == ScalingLlama3, s.kind() == ScalingLongRoPE, s.kind() == ScalingProportional:
+	if t := s.Kind(); t.ggml != nil && s.given(length) == nil {
+		t.ggml(r, &g)
+	} else {
 		g.divisor = r.divisors(length)
-	case s.kind() == ScalingLinear:
-		g.freqScale = float32(1 / s.factor())
-	case s.kind() == ScalingYaRN:
-		g.freqScale = float32(1 / s.factor())
-		// ggml rounds the bounds whatever the model wants.
-		low, high := YaRNRamp(r.Base, r.Dim, s.OriginalLength, s.BetaFast, s.BetaSlow, true)
-		g.ramp = make([]float32, n)
-		for i := range g.ramp {
-			y := float32(float32(float32(i)-float32(low)) / max(0.001, float32(high-low)))
-			g.ramp[i] = float32(1 - min(1, max(0, y)))
-		}
 	}
 	return g
 }

@@ -1,66 +1,170 @@
 package schemes
 
-import "math"
-
-// Defaults of YaRN (Peng et al. 2023, §3.2).
-const (
-	DefaultBetaFast = 32
-	DefaultBetaSlow = 1
+import (
+	"fmt"
+	"math"
+	"slices"
 )
 
-// NTKBase is the base that stretches a rotary encoding by factor while its
-// fastest frequency stays: base · factor^(dim/(dim−2)) ("NTK-aware" scaling,
-// facts/NUMERICS §4). The slowest frequency becomes exactly 1/factor of itself.
-func NTKBase(base, factor float64, dim int) float64 {
-	d := float64(dim)
-	return base * math.Pow(factor, d/(d-2))
+// ScalingType is a type of rotary scaling: its words, its parameters and what
+// it computes. Each has a file of its own, scaling_NAME.go; Scalings lists them.
+//
+// Functions that are nil say that the type has nothing of its own there. A type
+// that has Frequencies alone is complete: the recipes round its frequencies, and
+// llama.cpp gets them as divisors in the tensor rope_freqs.
+type ScalingType struct {
+	Name    string   // the word in reports and for the verbs
+	Title   string   // the name in sentences
+	Aliases []string // further words that config.json has for it
+	Source  string   // paper and equation, or the program that it is from
+
+	// Settable tells that the verb rope may set this type by its parameters.
+	Settable bool
+	// Extends tells that a factor and an original length are enough for the verb
+	// extend to reach another length by this type.
+	Extends bool
+	// Continues tells that extend goes on with this type where a model has it.
+	Continues bool
+	// NeedsFactor tells that there is no scaling without a factor.
+	NeedsFactor bool
+	// Parameters are those that it reads beside factor and attention factor.
+	Parameters []Parameter
+	// Uniform tells that the factor divides every frequency alike: the length that
+	// a model has, over the factor, is the one that it was trained with.
+	Uniform bool
+	// Listed tells that the type is a list of as many numbers as there are pairs:
+	// trained or found, given by no formula.
+	Listed bool
+	// ByLength tells that frequencies depend on the length of the input.
+	ByLength bool
+	// OwnAmplitude tells that the amplitude which a file states belongs to the
+	// scaling, and goes with it; otherwise it stays when another scaling comes.
+	OwnAmplitude bool
+	// NoFurther says why the scaling cannot be computed for another length.
+	NoFurther string
+
+	// Complete reports whether the parameters are enough to compute frequencies.
+	Complete func(Scaling) bool
+	// Base is the base that the scaling comes to; nil: the rotation's own.
+	Base func(r Rotary, length int) float64
+	// Frequencies scales the plain frequencies of the base in place, in float64.
+	Frequencies func(r Rotary, f []float64, length int)
+	// Float32 does so in the float32 steps of transformers; power are the
+	// reciprocals of f before rounding. nil: Frequencies, rounded once.
+	Float32 func(r Rotary, f, power []float32, length int)
+	// ggml sets the parameters of ggml's rope operator; nil: divisors.
+	ggml func(r Rotary, g *ggmlSteps)
+	// Amplitude is the factor of cos and sin unless one is stated; nil: 1.
+	Amplitude func(Scaling) float64
+	// Reach is how many positions the scaling was made for; nil: not known.
+	Reach func(Scaling) float64
+	// Bounds are the rounded numbers through which alone the original length acts
+	// on the frequencies of a base; nil: every length gives its own frequencies.
+	Bounds func(r Rotary, base float64, length int) [2]float64
+	// Unread says what is lost of a scaling that was read back from numbers and
+	// does not give them; asked are the parameters that were given beside. nil:
+	// nothing is known to get lost.
+	Unread func(read, asked Scaling) Loss
+	// Anew is the scaling for another factor, of a rotation that had was.
+	// nil: of the parameters alone.
+	Anew func(was Scaling, factor, longer float64, original int) (Scaling, error)
 }
 
-// DynamicBase is the base of dynamic NTK scaling for an input of the given
-// length, of a model made for original positions (facts/NUMERICS §4).
-func DynamicBase(base, factor float64, dim, original, length int) float64 {
-	m, l := float64(max(length, original)), float64(original)
-	return NTKBase(base, factor*m/l-(factor-1), dim)
+// Loss says which parameter could not be read back from numbers.
+type Loss struct {
+	Why  string
+	Give string // the one parameter that would do; "": all are needed
+	Says string // what is to be known of it
 }
 
-// YaRNRamp returns the indices between which YaRN goes over from kept to
-// divided frequencies. The unrounded index at which a pair makes r turns over
-// the original length L is c(r) = dim·ln(L/(2πr))/(2·ln base); low is c of
-// betaFast, high c of betaSlow, rounded outwards if truncate. The bounds are
-// limited to 0 and dim−1 (not the last pair) and kept apart by 0.001, as
-// transformers does. Betas of 0 are the defaults.
-func YaRNRamp(base float64, dim, original int, betaFast, betaSlow float64, truncate bool) (low, high float64) {
-	low = turnsAt(base, dim, original, orDefault(betaFast, DefaultBetaFast))
-	high = turnsAt(base, dim, original, orDefault(betaSlow, DefaultBetaSlow))
-	if truncate {
-		low, high = math.Floor(low), math.Ceil(high)
+// Error is why.
+func (l Loss) Error() string { return l.Why }
+
+// Scalings are all types of rotary scaling, in the order in which they are named.
+var Scalings = []*ScalingType{
+	&typeNone, &typeLinear, &typeNTK, &typeDynamic, &typeYaRN, &typeLlama3, &typeLongRoPE, &typeResonance, &typeProportional, &typeCustom,
+}
+
+// ScalingNamed finds a type by its name or a word that config.json has for it.
+func ScalingNamed(word string) (*ScalingType, error) {
+	for _, t := range Scalings {
+		if t.Name == word || slices.Contains(t.Aliases, word) {
+			return t, nil
+		}
 	}
-	low, high = max(low, 0), min(high, float64(dim-1))
-	if low == high {
-		high += 0.001
-	}
-	return low, high
+	return nil, fmt.Errorf("scaling of type %q is not known: there are %v", word, names(Scalings))
 }
 
-func turnsAt(base float64, dim, original int, turns float64) float64 {
-	return float64(dim) * math.Log(float64(original)/(turns*2*math.Pi)) / (2 * math.Log(base))
+func names(types []*ScalingType) []string {
+	var out []string
+	for _, t := range types {
+		out = append(out, t.Name)
+	}
+	return out
 }
 
-// YaRNAmplitude is the attention factor m(s, k) = 0.1·k·ln s + 1 (1 for s ≤ 1).
-// Plain YaRN has k 1; DeepSeek divides m(s, mscale) by m(s, mscale_all_dim).
-func YaRNAmplitude(factor, k float64) float64 {
-	if factor <= 1 {
-		return 1
-	}
-	return 0.1*k*math.Log(factor) + 1
+// ScalingNames are the names of the types that a choice leaves, in order.
+func ScalingNames(chosen func(*ScalingType) bool) []string {
+	return names(slices.DeleteFunc(slices.Clone(Scalings), func(t *ScalingType) bool { return !chosen(t) }))
 }
 
-// LongRoPEAmplitude is sqrt(1 + ln s/ln L), 1 for s ≤ 1 (Ding et al. 2024).
-func LongRoPEAmplitude(factor float64, original int) float64 {
-	if factor <= 1 || original <= 1 {
-		return 1
+// Kind is the scaling's type. One that is not known computes NaN and nothing else:
+// callers that change files ask Known first.
+func (s Scaling) Kind() *ScalingType {
+	if s.Type == "" {
+		return &typeNone
 	}
-	return math.Sqrt(1 + math.Log(factor)/math.Log(float64(original)))
+	t, err := ScalingNamed(s.Type)
+	if err != nil {
+		return unknownType(s.Type)
+	}
+	return t
+}
+
+// Known is an error in words where the type is none of Scalings.
+func (s Scaling) Known() error {
+	if s.Type == "" {
+		return nil
+	}
+	_, err := ScalingNamed(s.Type)
+	return err
+}
+
+// IsNone reports whether nothing is scaled.
+func (s Scaling) IsNone() bool { return s.Kind() == &typeNone }
+
+// IsCustom reports whether the frequencies are numbers that no formula explains.
+func (s Scaling) IsCustom() bool { return s.Kind() == &typeCustom }
+
+// unknownType stands for a word that no type has: it is never taken for plain.
+func unknownType(word string) *ScalingType {
+	return &ScalingType{Name: word, Title: word, Listed: true, OwnAmplitude: true, NoFurther: fmt.Sprintf("scaling of type %q is not known", word),
+		Frequencies: func(_ Rotary, f []float64, _ int) {
+			for i := range f {
+				f[i] = math.NaN()
+			}
+		}}
+}
+
+// IsBase reports whether the type is nothing but another base.
+func (t *ScalingType) IsBase() bool { return t.Base != nil && !t.ByLength }
+
+// Reads reports whether the type reads a parameter.
+func (t *ScalingType) Reads(name string) bool {
+	return slices.ContainsFunc(t.Parameters, func(p Parameter) bool { return p.Name == name })
+}
+
+// With is the type's scaling with the parameters that it reads, out of those
+// given; those not given have the type's defaults, the amplitude included.
+func (t *ScalingType) With(given Scaling) Scaling {
+	out := Scaling{Type: t.Name, Factor: given.Factor, AttentionFactor: given.AttentionFactor}
+	for _, p := range t.Parameters {
+		p.Set(&out, orDefault(p.Get(given), p.Default))
+	}
+	if out.AttentionFactor == 0 && t.Amplitude != nil {
+		out.AttentionFactor = t.Amplitude(out)
+	}
+	return out
 }
 
 func orDefault(x, otherwise float64) float64 {
@@ -70,62 +174,20 @@ func orDefault(x, otherwise float64) float64 {
 	return x
 }
 
-// kind is the scaling's type with the zero value spelled out.
-func (s Scaling) kind() string {
-	if s.Type == "" {
-		return ScalingNone
-	}
-	return s.Type
-}
-
 // factor is Factor with "not known" as 1.
 func (s Scaling) factor() float64 { return orDefault(s.Factor, 1) }
 
-// yarnRamp is γ of pair i: 0 where the frequency stays, 1 where it is divided.
-func yarnRamp(i int, low, high float64) float64 {
-	return min(max((float64(i)-low)/(high-low), 0), 1)
-}
-
-// llama3Scale scales one frequency by how many turns it makes over the original
-// length: few are divided by the factor, many stay, the middle is blended.
-func llama3Scale(f float64, s Scaling) float64 {
-	low, high := s.lowHigh()
-	turns := float64(s.OriginalLength) * f / (2 * math.Pi)
-	switch {
-	case turns < low:
-		return f / s.factor()
-	case turns > high || low == high:
-		return f
-	}
-	g := (turns - low) / (high - low)
-	return (1-g)*f/s.factor() + g*f
-}
-
-// lowHigh are llama3's bounds in turns, 1 and 4 unless given.
-func (s Scaling) lowHigh() (low, high float64) {
-	return orDefault(s.LowFreqFactor, 1), orDefault(s.HighFreqFactor, 4)
-}
-
-// isLong reports whether an input of the given length uses the long factors.
+// isLong reports whether an input of the given length is beyond the original.
 func (s Scaling) isLong(length int) bool { return length > s.OriginalLength }
-
-// longRoPEFactors are the divisors for an input of the given length.
-func (s Scaling) longRoPEFactors(length int) []float64 {
-	if s.isLong(length) && s.LongFactor != nil || s.ShortFactor == nil {
-		return s.LongFactor
-	}
-	return s.ShortFactor
-}
 
 // isFormula reports whether the parameters are enough to compute frequencies.
 func (s Scaling) isFormula() bool {
-	switch s.kind() {
-	case ScalingNone, ScalingLinear, ScalingNTK, ScalingProportional:
-		return true
-	case ScalingYaRN, ScalingLlama3, ScalingDynamic:
-		return s.Factor > 0 && s.OriginalLength > 0
-	case ScalingLongRoPE:
-		return s.ShortFactor != nil || s.LongFactor != nil
-	}
-	return false
+	complete := s.Kind().Complete
+	return complete != nil && complete(s)
 }
+
+// always is Complete of types that need nothing.
+func always(Scaling) bool { return true }
+
+// fromOriginal is Complete of types that need factor and original length.
+func fromOriginal(s Scaling) bool { return s.Factor > 0 && s.OriginalLength > 0 }

@@ -34,19 +34,6 @@ const (
 	DenominatorHalfMinusOne = "half-1" // d/2 − 1
 )
 
-// Types of rotary scaling.
-const (
-	ScalingNone         = "none"
-	ScalingLinear       = "linear"
-	ScalingNTK          = "ntk"
-	ScalingDynamic      = "dynamic"
-	ScalingYaRN         = "yarn"
-	ScalingLlama3       = "llama3"
-	ScalingLongRoPE     = "longrope"
-	ScalingProportional = "proportional"
-	ScalingCustom       = "custom"
-)
-
 // Rotary is RoPE (Su et al. 2021): pairs of query and key elements are turned
 // by position · inverse frequency.
 type Rotary struct {
@@ -62,7 +49,7 @@ type Rotary struct {
 
 // Scaling changes a Rotary's frequencies and amplitude. The zero value is none.
 type Scaling struct {
-	Type            string    // "" is ScalingNone
+	Type            string    // the name of a ScalingType; "" is ScalingNone
 	Factor          float64   // 0: not known or not applicable
 	OriginalLength  int       // 0: not known
 	AttentionFactor float64   // amplitude of cos and sin as computed; 0: the type's own, see Rotary.Amplitude

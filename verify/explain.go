@@ -17,7 +17,7 @@ import (
 func isFormula(s schemes.Scheme) bool {
 	switch s := s.(type) {
 	case schemes.Rotary:
-		return s.Dim > 0 && s.Base > 0 && s.Scaling.Type != schemes.ScalingCustom && s.Scaling.Type != schemes.ScalingLongRoPE
+		return s.Dim > 0 && s.Base > 0 && !s.Scaling.Kind().Listed
 	case schemes.Sinusoid:
 		return s.Base > 0
 	case schemes.ALiBi:

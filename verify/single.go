@@ -6,7 +6,6 @@ import (
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
-	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // Inspect checks one file against itself: that its data are there, its tables
@@ -84,7 +83,7 @@ func (c *comparison) properties(p pair) {
 		k.Verdict = report.CheckFail
 	}
 	c.add(k)
-	if rotary.Scaling.Type != schemes.ScalingCustom {
+	if !rotary.Scaling.IsCustom() {
 		c.formula(p, rotator, rotary, false)
 	}
 }

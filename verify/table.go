@@ -257,20 +257,24 @@ func (c *comparison) rotations(p pair, a, b position.Rotator) {
 func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary, changed bool) {
 	id := position.ID(p.index)
 	want := claimed
-	if planned, ok := c.planned(id, claimed); ok && changed {
+	planned, isPlanned, err := c.planned(id, claimed)
+	if err != nil {
+		c.add(report.Check{Name: "table", Verdict: report.CheckFail, Why: fmt.Sprintf("%s: the plan cannot be held against the file: %v", id, err), At: &report.At{Where: firstWhere(p.after)}})
+		return
+	}
+	if isPlanned && changed {
 		want = planned
 	}
 	k := report.Check{Name: "table", Verdict: report.CheckPass, Tolerance: &float32Angle, Why: fmt.Sprintf("%s: %s by its formula", id, want)}
-	if claimed.Scaling.Type == schemes.ScalingCustom && changed {
-		_, isPlanned := c.planned(id, claimed)
-		if before, ok := rotaryOf(p.before.Encoding()); ok && before.Scaling.Type != schemes.ScalingCustom && !isPlanned {
+	if claimed.Scaling.IsCustom() && changed {
+		if before, ok := rotaryOf(p.before.Encoding()); ok && !before.Scaling.IsCustom() && !isPlanned {
 			k.Verdict, k.Why, k.Tolerance = report.CheckFail, id+": frequencies that no formula explains took the place of "+before.String(), nil
 			k.At = &report.At{Where: firstWhere(p.after)}
 			c.add(k)
 			return
 		}
 	}
-	if before, ok := rotaryOf(p.before.Encoding()); ok && claimed.Scaling.Type == schemes.ScalingCustom && !changed && before.Pairs() == claimed.Pairs() {
+	if before, ok := rotaryOf(p.before.Encoding()); ok && claimed.Scaling.IsCustom() && !changed && before.Pairs() == claimed.Pairs() {
 		want = before // rows that are wrong hide the formula of the rest
 		k.Why = fmt.Sprintf("%s: %s by its formula", id, want)
 	}
@@ -350,17 +354,19 @@ func (c *comparison) storedAs(e position.Encoding, b position.Rotator, pairs int
 // numbers and are off by up to 1.2e-6 (facts/NUMERICS §8).
 const formulaSlack = 8
 
-// planned is the scheme that a plan announced for an encoding.
-func (c *comparison) planned(id string, like schemes.Rotary) (schemes.Rotary, bool) {
+// planned is the scheme that a plan announced for an encoding. A plan of another
+// version may have types that this one does not know, which is an error.
+func (c *comparison) planned(id string, like schemes.Rotary) (planned schemes.Rotary, ok bool, err error) {
 	if c.o.Plan == nil {
-		return schemes.Rotary{}, false
+		return schemes.Rotary{}, false, nil
 	}
 	for _, change := range c.o.Plan.Changes {
 		if change.Encoding == id && change.To != nil && change.To.Base != nil {
-			return position.RotaryOf(*change.To, like), true
+			planned, err = position.RotaryOf(*change.To, like)
+			return planned, err == nil, err
 		}
 	}
-	return schemes.Rotary{}, false
+	return schemes.Rotary{}, false, nil
 }
 
 // prefix is the length that both files can encode.

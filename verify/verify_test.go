@@ -264,7 +264,7 @@ func explainsItself(plan *report.Plan, before, after position.Model) bool {
 }
 
 func isFormula(r schemes.Rotary) bool {
-	return r.Scaling.Type != schemes.ScalingCustom && r.Scaling.Type != schemes.ScalingLongRoPE
+	return !r.Scaling.Kind().Listed
 }
 
 // TestDifferentModels compares models that have nothing to do with each other: the

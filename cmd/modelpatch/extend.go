@@ -34,7 +34,7 @@ Image models: --grid or --image resamples the learned rows of the patches as
 their own code does for another picture size; --kernel says how, one of
 %s.
 
-%s`, strings.Join(schemes.GrowMethods, ", "), strings.Join(position.RopeMethods, ", "), kernelNames(), exitCodes),
+%s`, strings.Join(schemes.GrowMethods, ", "), strings.Join(position.RopeMethods(), ", "), kernelNames(), exitCodes),
 		Example: `  modelpatch extend --len 1024 bert.onnx -o bert-1024.onnx
   modelpatch extend --len 32768 llama.gguf -o llama-32k.gguf
   modelpatch extend --len 8192 --method linear --dry-run llama.gguf

@@ -27,7 +27,7 @@ file's own. --base alone keeps the scaling that is there. The attention factor
 is the whole amplitude of cos and sin: by default 0.1 ln(factor) + 1 for YaRN
 and 1 for the others.
 
-%s`, strings.Join(position.ScalingTypes, ", "), exitCodes),
+%s`, strings.Join(position.ScalingTypes(), ", "), exitCodes),
 		Example: `  modelpatch rope --base 1000000 model.gguf -o based.gguf
   modelpatch rope --scaling yarn --factor 4 --original-length 8192 --len 32768 \
       model.gguf -o model-32k.gguf
@@ -44,7 +44,7 @@ and 1 for the others.
 	}
 	f := cmd.Flags()
 	f.Float64Var(&o.Base, "base", 0, "base of the frequencies")
-	f.StringVar(&o.Scaling, "scaling", "", "type of scaling: "+strings.Join(position.ScalingTypes, ", "))
+	f.StringVar(&o.Scaling, "scaling", "", "type of scaling: "+strings.Join(position.ScalingTypes(), ", "))
 	f.Float64Var(&o.Factor, "factor", 0, "factor of scaling")
 	f.IntVar(&o.OriginalLength, "original-length", 0, "length that the model was trained with")
 	f.Float64Var(&o.LowFreqFactor, "low-freq-factor", 0, "llama3: turns below which frequencies are divided (1)")

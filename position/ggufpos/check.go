@@ -215,7 +215,7 @@ func (m *model) checkTable() {
 func (m *model) checkScaling() {
 	kind, stated := m.text(keyType)
 	s, hasFactor := m.real(keyFactor)
-	switch known := slices.Contains([]string{typeNone, typeLinear, typeYaRN, typeLongRoPE}, kind); {
+	switch known := slices.Contains(engineTypes, kind); {
 	case stated && !known:
 		m.fault("gguf-scaling-type-unknown", keyType, fmt.Sprintf("unknown rope.scaling.type %q; llama.cpp aborts on it", report.Printable(clipped(kind))), "", report.Do("rope", "writes one that it knows", "scaling", "none|linear|yarn"))
 	case kind == typeNone && hasFactor && s != 1 && s != 0 && !m.ignores(keyFactor) && scaledWithNone[m.name] && m.slidesAnywhere():

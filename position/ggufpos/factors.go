@@ -79,7 +79,7 @@ func (e *engine) fromRamp() (schemes.Scaling, bool) {
 	}
 	s := found.Rotary.Scaling
 	s.Frequencies = e.frequencies()
-	if s.AttentionFactor = e.amplitude; s.Type != schemes.ScalingYaRN {
+	if s.AttentionFactor = e.amplitude; s.Kind().Amplitude == nil {
 		s.AttentionFactor = notOne(e.amplitude)
 	}
 	e.evidence = append(e.evidence, report.Evidence{Kind: "fit", Says: nameFreqs + " divides by " + s.String() + ": " + found.Why, Residual: report.Pointer(report.Number(found.Residual))})

@@ -35,8 +35,11 @@ func (r *rope) Hold(want position.Want) error {
 	if w.Dim != r.scheme.Dim || w.Layout != r.scheme.Layout || !slices.Equal(w.Axes(), r.scheme.Axes()) {
 		return refuse("the number of turned elements, their pairing and sections belong to the weights", "")
 	}
-	if w.Scaling.Type == schemes.ScalingNTK && r.engine.alpha == 0 {
-		// A new base is the only form that engines have for it.
+	if err := w.Scaling.Known(); err != nil {
+		return refuse(err.Error(), "")
+	}
+	if r.engine.alpha == 0 {
+		// A new base is the only form that engines have for NTK-aware scaling.
 		w = w.Rebased()
 	}
 	r.holds = &w
@@ -62,7 +65,7 @@ func (r *rope) Misstated() bool {
 	if m.ignores(keyFactor) {
 		return false
 	}
-	if kind, stated := m.text(keyType); stated && !slices.Contains([]string{typeNone, typeLinear, typeYaRN, typeLongRoPE}, kind) {
+	if kind, stated := m.text(keyType); stated && !slices.Contains(engineTypes, kind) {
 		return true
 	}
 	for _, k := range []string{keyFactor, keyScaleLinear} {
@@ -153,7 +156,7 @@ func (r *rope) holdBase(base float64) error {
 
 // holdScaling replaces the whole scaling.
 func (r *rope) holdScaling(w schemes.Rotary) error {
-	if w.Scaling.Type == schemes.ScalingNTK && r.engine.alpha > 0 { // its key stays
+	if w.Scaling.Kind().IsBase() && r.engine.alpha > 0 { // its key stays
 		w.Scaling.Type = schemes.ScalingNone
 	}
 	m, s := r.m, w.Scaling
@@ -169,37 +172,23 @@ func (r *rope) holdScaling(w schemes.Rotary) error {
 		return err
 	}
 	r.clear()
-	switch {
-	case s.Type == schemes.ScalingLongRoPE:
-		return r.holdLongRoPE(s)
-	case baked:
+	if baked {
 		return r.bake(w)
 	}
-	return r.holdKeys(w)
+	return keysOf(s).hold(r, s)
 }
 
 // mustBake reports whether a scaling has no keys and must become divisors in
 // rope_freqs.weight. It fails where the architecture does not take that tensor.
 func (r *rope) mustBake(w schemes.Rotary) (bool, error) {
 	m, s := r.m, w.Scaling
-	what := ""
-	switch s.Type {
-	case "", schemes.ScalingNone, schemes.ScalingLinear, schemes.ScalingLongRoPE:
-		return false, nil
-	case schemes.ScalingYaRN:
-		fast, slow := orElse(s.BetaFast, schemes.DefaultBetaFast), orElse(s.BetaSlow, schemes.DefaultBetaSlow)
-		switch {
-		case s.NoTruncate:
-			what = "YaRN without rounded bounds"
-		case m.arch.reads(keyBetaFast), fast == schemes.DefaultBetaFast && slow == schemes.DefaultBetaSlow:
+	k, what := keysOf(s), "scaling of type "+s.Type
+	if k != nil {
+		if what = k.lacks(m, s); what == "" {
 			return false, nil
-		default:
-			what = fmt.Sprintf("YaRN with bounds %g and %g, which only grok and mistral3 read from keys,", fast, slow)
 		}
-	case schemes.ScalingDynamic:
-		return false, refuse("engines have no dynamic scaling at run time", "", report.Do("rope", "freezes it at a length", "scaling", "ntk", "factor", "S"))
-	default:
-		what = "scaling of type " + s.Type
+	} else if s.Kind().ByLength {
+		return false, refuse(fmt.Sprintf("engines have no %s scaling at run time", s.Type), "", report.Do("rope", "freezes it at a length", "scaling", "ntk", "factor", "S"))
 	}
 	switch {
 	case m.arch.Freqs != "read":
@@ -242,33 +231,12 @@ func (r *rope) clearKeys() {
 	}
 }
 
-// holdKeys writes none, linear and YaRN as keys.
+// holdKeys writes a scaling as keys, where divisors have another meaning and stay.
 func (r *rope) holdKeys(w schemes.Rotary) error {
-	m, s := r.m, w.Scaling
-	if s.Type == schemes.ScalingProportional { // which pairs turn is in the divisors
-		if s.Type = schemes.ScalingLinear; s.Factor == 0 || s.Factor == 1 {
-			s.Type = schemes.ScalingNone
-		}
+	if k := keysOf(w.Scaling); k != nil && !k.tensors {
+		return k.hold(r, w.Scaling)
 	}
-	switch s.Type {
-	case "", schemes.ScalingNone:
-		return r.holdAttention(orElse(s.AttentionFactor, 1))
-	case schemes.ScalingLinear:
-		if scaledAttention[m.name] {
-			return refuse(fmt.Sprintf("llama.cpp's %s multiplies its attention scale by YaRN's amplitude for every factor, also of type linear", m.name), "", report.Do("rope", "", "scaling", "yarn"), report.Do("rope", "", "base", "B"))
-		}
-		r.setScaling(typeLinear, s.Factor)
-		return r.holdAttention(orElse(s.AttentionFactor, 1))
-	case schemes.ScalingYaRN:
-		if s.OriginalLength <= 0 {
-			return &position.UsageError{What: "YaRN needs the original length"}
-		}
-		r.setScaling(typeYaRN, s.Factor)
-		m.edit.Set(m.key(keyOriginal), u32(s.OriginalLength), "length that the model was trained with")
-		r.holdBetas(s)
-		return r.holdYaRNAttention(s)
-	}
-	return refuse("scaling of type "+s.Type+" has no keys", "")
+	return refuse("scaling of type "+w.Scaling.Type+" has no keys", "")
 }
 
 // setScaling writes type and factor.

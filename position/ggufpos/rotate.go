@@ -53,7 +53,7 @@ func (e *engine) effectiveBase() float64 {
 // is applied to it unless that is the rotation's own scaling.
 func (e *engine) keyBase(r schemes.Rotary) float64 {
 	// A base that is no number is not even equal to itself.
-	if r.Scaling.Type == schemes.ScalingNTK || math.Float64bits(e.effectiveBase()) == math.Float64bits(e.base) || !validBase(e.base) {
+	if r.Scaling.Kind().IsBase() || math.Float64bits(e.effectiveBase()) == math.Float64bits(e.base) || !validBase(e.base) {
 		return r.Base
 	}
 	if r.Base == e.effectiveBase() {

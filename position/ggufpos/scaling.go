@@ -16,6 +16,8 @@ const (
 	typeLongRoPE = "longrope"
 )
 
+var engineTypes = []string{typeNone, typeLinear, typeYaRN, typeLongRoPE}
+
 // scaling reads the scaling keys and factor tensors into an engine's state.
 func (m *model) scaling(e *engine, sliding bool) {
 	kind, stated := m.text(keyType)
@@ -152,7 +154,7 @@ func (m *model) divisors(e *engine, name string) []float64 {
 // rotary is the engine's state as a scheme.
 func (e *engine) rotary(m *model) schemes.Rotary {
 	r := schemes.Rotary{Base: e.base, Dim: e.dims, HeadDim: e.headDim, Scaling: e.scheme()}
-	if r.Scaling.Type != schemes.ScalingNTK {
+	if !r.Scaling.Kind().IsBase() {
 		r.Base = e.effectiveBase()
 	}
 	switch e.pairing {

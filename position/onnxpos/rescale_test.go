@@ -73,7 +73,10 @@ func rescale(t *testing.T, path, name string, o position.RescaleOptions) (change
 			if !ok || position.ID(i) != change.Encoding {
 				continue
 			}
-			want := position.RotaryOf(*change.To, old.Encoding().Scheme.(schemes.Rotary))
+			want, err := position.RotaryOf(*change.To, old.Encoding().Scheme.(schemes.Rotary))
+			if err != nil {
+				t.Fatal(err)
+			}
 			// Encodings that differed only in what was changed are one now.
 			at := min(i, len(after.sites)-1)
 			now, ok := after.sites[at].(*rotary.Site)

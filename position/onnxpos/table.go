@@ -336,7 +336,7 @@ func wavesOf(u *addition) (base float64, layout string) {
 		}
 	} else {
 		r := fit.InverseFrequencies(rotary.Undouble(frequencies), p, fit.Options{})
-		if !r.OK || r.Rotary.Scaling.Type != "" && r.Rotary.Scaling.Type != schemes.ScalingNone {
+		if !r.OK || !r.Rotary.Scaling.IsNone() {
 			return 0, ""
 		}
 		base = r.Rotary.Base

@@ -195,8 +195,8 @@ func off1(got, want float64) float64 { return math.Abs(got/want - 1) }
 // when the two agree.
 func (t *phases) nameAmplitude(r *Result) {
 	s := &r.Rotary.Scaling
-	if s.Type == schemes.ScalingYaRN && s.Factor > 1 {
-		formula := schemes.YaRNAmplitude(s.Factor, 1)
+	if own := s.Kind().Amplitude; own != nil && s.Factor > 1 {
+		formula := own(*s)
 		if off1(formula, t.amplitude) <= t.precision.amplitudeError() {
 			t.amplitude = formula
 		}
@@ -212,7 +212,7 @@ func (t *phases) chooseRecipe(out *CacheResult, rows []int) bool {
 	formula.Scaling.Frequencies = nil
 	var best replay
 	chosen := -1
-	computable := formula.Scaling.Type != schemes.ScalingCustom && formula.Scaling.Type != schemes.ScalingLongRoPE && t.computes(formula, out.Rotary)
+	computable := !formula.Scaling.Kind().Listed && t.computes(formula, out.Rotary)
 	if computable {
 		for i, recipe := range recipes {
 			got := t.replay(formula.Rotator(recipe, 0), out.Start, sample)

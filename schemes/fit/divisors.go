@@ -7,7 +7,8 @@ import "github.com/modelpatch/modelpatch/schemes"
 // rope_freqs.weight: 1 where a frequency stays, the factor where it is divided,
 // and a ramp between. It is InverseFrequencies for base^(−2i/d)/divisor[i]
 // where the base need not be found: the same inverse of Llama 3's scaling and
-// of YaRN's. ok is false where the divisors are neither.
+// of YaRN's, and of wavelengths that were rounded. ok is false where the divisors are
+// none of these.
 //
 // Numbers made in float32 are tried first, then coarser ones.
 func Divisors(divisors []float64, base float64, o Options) (r Result, ok bool) {
@@ -26,6 +27,9 @@ func Divisors(divisors []float64, base float64, o Options) (r Result, ok bool) {
 			sigma[i] = p.Step() + frequencyError
 		}
 		v := newVector(f, sigma, o)
+		if r, ok := explainResonance(v, p, o); ok && r.Rotary.Base == base {
+			return r.finish(f, o), true
+		}
 		if !v.startsPlain() {
 			continue
 		}

@@ -74,7 +74,7 @@ func explain(f, sigma []float64, p Precision, o Options) Result {
 		return explainProportional(f, sigma, len(head), o)
 	}
 	v := newVector(f, slices.Clone(sigma), o)
-	for _, try := range []func(vector, Precision, Options) (Result, bool){explainPlain, explainLinear, explainRamp} {
+	for _, try := range []func(vector, Precision, Options) (Result, bool){explainPlain, explainLinear, explainResonance, explainRamp} {
 		if r, ok := try(v, p, o); ok {
 			return r.finish(f, o)
 		}

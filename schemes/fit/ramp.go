@@ -217,10 +217,7 @@ func (r *ramp) readings(p Precision, o Options) []reading {
 // YaRN's is 0.1·ln s + 1 (Peng et al. 2023, §3.4), Llama 3 has none.
 func agreeing(all []reading, p Precision, o Options) []reading {
 	for i := range all {
-		want := 1.0
-		if s := all[i].rotary.Scaling; s.Type == schemes.ScalingYaRN {
-			want = schemes.YaRNAmplitude(s.Factor, 1)
-		}
+		want := all[i].rotary.Amplitude() // none is stated: the type's own
 		all[i].agrees = o.Amplitude == 0 || math.Abs(o.Amplitude-want) <= 10*p.amplitudeError()
 	}
 	return all

@@ -132,7 +132,7 @@ func relativeBase(rows rows.Matrix) (float64, bool) {
 		}
 	}
 	r := fit.InverseFrequencies(f, fit.Precision("float32"), fit.Options{})
-	if !r.OK || r.Rotary.Scaling.Type != "" && r.Rotary.Scaling.Type != schemes.ScalingNone {
+	if !r.OK || !r.Rotary.Scaling.IsNone() {
 		// The differences of float32 angles are coarse at large distances:
 		// the first and the last frequency give the base well enough.
 		if f[0] <= 0 || f[n-1] <= 0 || n < 2 {

@@ -35,7 +35,7 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 	}
 	result := fit.InverseFrequencies(frequencies, TrigPrecision(r.trig), fit.Options{Amplitude: r.amplitude})
 	for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // what exporters folded after it had been rounded
-		if result.OK && result.Rotary.Scaling.Type == schemes.ScalingCustom && rows.Rounded(rows.Matrix{frequencies}, coarse) {
+		if result.OK && result.Rotary.Scaling.IsCustom() && rows.Rounded(rows.Matrix{frequencies}, coarse) {
 			result = fit.InverseFrequencies(frequencies, coarse, fit.Options{Amplitude: r.amplitude})
 		}
 	}
@@ -47,7 +47,7 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 		r.scheme = schemes.Rotary{Base: base, Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original,
 			AttentionFactor: r.amplitude, ShortFactor: factors(frequencies, base), LongFactor: factors(long, base), Frequencies: frequencies, LongFrequencies: long}}
 		result.Residual, result.Also = 0, nil
-	case (!result.OK || r.scheme.Scaling.Type == schemes.ScalingCustom) && r.gridInUse(e, TrigPrecision(r.trig)):
+	case (!result.OK || r.scheme.Scaling.IsCustom()) && r.gridInUse(e, TrigPrecision(r.trig)):
 		for _, t := range r.trig {
 			e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
 		}
@@ -55,7 +55,7 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 	case !result.OK:
 		r.scheme = schemes.Rotary{Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingCustom, Frequencies: frequencies}}
 	}
-	if s := &r.scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil {
+	if s := &r.scheme.Scaling; s.LongFactor != nil && s.ShortFactor == nil {
 		// One list of factors is what the graph computes at every length.
 		s.ShortFactor, s.LongFactor = factors(frequencies, r.scheme.Base), nil
 	}

@@ -20,6 +20,9 @@ func (r *Site) Hold(want position.Want) error {
 	if !ok {
 		return &position.Refusal{Why: "a rotary encoding cannot hold " + fmt.Sprint(want.Scheme), Instead: "choose a rotary scheme"}
 	}
+	if err := scheme.Scaling.Known(); err != nil {
+		return &position.Refusal{Why: err.Error()}
+	}
 	if r.scheme.Grid != nil {
 		return &position.Refusal{Why: "cosines and sines turn an image's patches by their rows and columns", Instead: "export the model for the wanted picture"}
 	}

@@ -122,7 +122,7 @@ func (r *Site) describe() {
 	if r.scheme.HeadDim == 0 {
 		r.scheme.HeadDim = r.scheme.Dim
 	}
-	if s := &r.scheme.Scaling; s.AttentionFactor == 1 && s.Type != schemes.ScalingYaRN && s.Type != schemes.ScalingLongRoPE {
+	if s := &r.scheme.Scaling; s.AttentionFactor == 1 && s.Kind().Amplitude == nil {
 		s.AttentionFactor = 0 // what these types have anyway
 	}
 	if r.scheme.Dim > 0 && e.Form == report.FormRuntime {
@@ -244,7 +244,7 @@ func (r *Site) describeCaches(e *position.Encoding) {
 		e.Form = report.FormBaked
 	}
 	e.Dtype = longest.Cos.Tensor.Type.String()
-	if s := &r.scheme.Scaling; s.Type == schemes.ScalingLongRoPE && s.ShortFactor == nil && e.Form == report.FormBaked {
+	if s := &r.scheme.Scaling; s.LongFactor != nil && s.ShortFactor == nil && e.Form == report.FormBaked {
 		s.ShortFactor, s.LongFactor = s.LongFactor, nil // one list is left of what the graph chose from
 	}
 	r.amplitude = longest.Result.Amplitude
@@ -347,7 +347,7 @@ func (r *Site) mergeLongRoPE(long *rows.Cache) {
 // longRoPE sets the scheme to the short list up to a length, and the long one.
 func (r *Site) longRoPE(short schemes.Rotary, long *rows.Cache, original int) {
 	base := defaultBase
-	if t := short.Scaling.Type; (t == "" || t == schemes.ScalingNone) && short.Base > 0 {
+	if short.Scaling.IsNone() && short.Base > 0 {
 		base = short.Base // all short factors are 1
 	}
 	a, b := short.InverseFrequencies(), long.Result.Rotary.InverseFrequencies()

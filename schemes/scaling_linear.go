@@ -1,0 +1,23 @@
+package schemes
+
+// ScalingLinear is position interpolation: every frequency is divided.
+const ScalingLinear = "linear"
+
+var typeLinear = ScalingType{Name: ScalingLinear, Title: "Linear scaling", Source: "Chen et al. 2023, eq. 4",
+	Settable: true, Extends: true, Continues: true, Uniform: true, NeedsFactor: true, Complete: always,
+	Frequencies: divided, Float32: dividedFloat32,
+	ggml: func(r Rotary, g *ggmlSteps) { g.freqScale = float32(1 / r.Scaling.factor()) }}
+
+// divided divides every frequency by the factor.
+func divided(r Rotary, f []float64, _ int) {
+	for i := range f {
+		f[i] /= r.Scaling.factor()
+	}
+}
+
+func dividedFloat32(r Rotary, f, _ []float32, _ int) {
+	factor := float32(r.Scaling.factor())
+	for i := range f {
+		f[i] = float32(f[i] / factor)
+	}
+}
