@@ -7,21 +7,36 @@ import "slices"
 // over each other become one class (union and find); an atom that a Reshape cuts
 // is cut in place, for all values that hold it.
 type Atom struct {
-	size  int
-	up    *Atom   // towards the one that speaks for the class; nil: this one does
-	parts []*Atom // what it was cut into, outermost first
-	whole *Atom   // what it was cut out of
+	*links // never nil: most atoms share one that is empty
+	size   int
+	up     *Atom // towards the one that speaks for the class; nil: this one does
+	whole  *Atom // what it was cut out of
+	mixed  Axis  // what weights summed over to make it, the first of the class
 
 	// Of the class, kept where up is nil:
-	weighed bool         // weights sum over it, or it is normalised: features
-	channel bool         // convolutions sum over it: features
-	summed  bool         // data are summed or compared along it: its places see each other
-	inputs  []inputAxis  // the inputs' axes in the class
-	made    []derivation // how operators made it of others
-	joined  []segment    // what a Concat made it of
-	mixed   []Axis       // what weights summed over to make it
+	weighed bool // weights sum over it, or it is normalised: features
+	channel bool // convolutions sum over it: features
+	summed  bool // data are summed or compared along it: its places see each other
 	role    Role
 	judged  judgement
+}
+
+// links are how an atom hangs together with others, for those that do.
+type links struct {
+	parts  []*Atom      // what it was cut into, outermost first
+	inputs []inputAxis  // the inputs' axes in the class
+	made   []derivation // how operators made it of others
+	joined []segment    // what a Concat made it of
+}
+
+var noLinks links
+
+// own are an atom's links, to be written.
+func (a *Atom) own() *links {
+	if a.links == &noLinks {
+		a.links = new(links)
+	}
+	return a.links
 }
 
 // inputAxis is a dimension of a graph input.
@@ -84,10 +99,18 @@ func (l *Labels) fresh(size int) Axis {
 func (l *Labels) atom(size int) *Atom {
 	if l.atoms++; l.atoms > maxAtoms {
 		l.e.Budget.Spend(1 << 20) // ends where a budget is set
-		return &Atom{size: size}
 	}
-	return &Atom{size: size}
+	if len(l.room) == 0 {
+		l.room = make([]Atom, min(16+l.atoms, atomBlock))
+	}
+	a := &l.room[0]
+	l.room = l.room[1:]
+	a.links, a.size = &noLinks, size
+	return a
 }
+
+// atomBlock is how many atoms are made in one piece.
+const atomBlock = 256
 
 // root is the atom that speaks for the class.
 func (a *Atom) root() *Atom {
@@ -146,7 +169,7 @@ func (l *Labels) cut(a *Atom, outer int) {
 	a = a.root()
 	o, i := l.atom(outer), l.atom(a.size/outer)
 	o.whole, i.whole = a, a
-	a.parts = []*Atom{o, i}
+	a.own().parts = []*Atom{o, i}
 	l.cuts = append(l.cuts, a)
 }
 
@@ -193,21 +216,26 @@ func (l *Labels) join(c *call, a, b *Atom) bool {
 		}
 	}
 	if moves(a, b) || moves(b, a) || shifted(a, b) {
-		l.event(c, event{kind: ordering, axis: Axis{{Atom: a}}, why: "lays positions over others than themselves"})
+		l.event(c, event{kind: ordering, other: Axis{{Atom: a}}, why: "lays positions over others than themselves"})
 	}
 	b.up = a
 	a.weighed, a.channel = a.weighed || b.weighed, a.channel || b.channel
 	a.summed = a.summed || b.summed
-	a.inputs = few(append(a.inputs, b.inputs...))
-	a.made = few(append(a.made, b.made...))
-	a.mixed = few(append(a.mixed, b.mixed...))
-	if a.joined == nil {
-		a.joined = b.joined
+	if a.mixed == nil {
+		a.mixed = b.mixed
+	}
+	if b.links != &noLinks {
+		own := a.own()
+		own.inputs = few(append(own.inputs, b.inputs...))
+		own.made = few(append(own.made, b.made...))
+		if own.joined == nil {
+			own.joined = b.joined
+		}
 	}
 	if a.whole == nil {
 		a.whole = b.whole
 	} else if b.whole != nil && a.whole.root() != b.whole.root() {
-		a.made = few(append(a.made, derivation{how: tiled, from: Axis{{Atom: b.whole}}}))
+		a.own().made = few(append(a.made, derivation{how: tiled, from: Axis{{Atom: b.whole}}}))
 	}
 	return true
 }
@@ -271,7 +299,7 @@ func (l *Labels) derive(how move, from Axis, start, size, more int) Axis {
 		}
 	}
 	a := l.atom(size)
-	a.made = []derivation{{how, from, start}}
+	a.own().made = []derivation{{how, from, start}}
 	if len(from) == 1 {
 		l.derived[key] = a
 	}

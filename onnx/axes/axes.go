@@ -71,8 +71,6 @@ type Meeting struct {
 	// Free counts the data's other axes of positions, of those whose places see each
 	// other somewhere in the graph.
 	Free int
-
-	raw string // the input that it prepares, "" for none
 }
 
 // Labels is what a pass found.
@@ -86,13 +84,14 @@ type Labels struct {
 	inputs    map[string]Input
 	inputAxes map[string][]*Atom
 	order     []string // names of inputs, as the graph lists them
-	made      map[nodeKey][]*Value
+	made      map[*eval.Scope][]labelled
 	given     map[string]*Value // of inputs
 	depth     int
 	nodes     int
 	atoms     int
+	room      []Atom // for the next ones
 	full      bool
-	events    []event
+	events    [][]event // in blocks
 	cuts      []*Atom
 	cutAt     map[*Atom]Reason
 	derived   map[derivationKey]*Atom
@@ -100,9 +99,10 @@ type Labels struct {
 	masks     map[*eval.Value]bool
 }
 
-type nodeKey struct {
-	scope *eval.Scope
-	node  *onnx.Node
+// labelled is what was made of a node of a scope, by its place in the graph.
+type labelled struct {
+	out  []*Value
+	done bool
 }
 
 // Bounds of a pass: nodes that wait for others, nodes of all scopes, and how many
@@ -118,7 +118,7 @@ const (
 // Pass labels what the outputs of an evaluated graph are made of. kind says what
 // each input of the main graph holds.
 func Pass(e *eval.Evaluator, kind func(*onnx.ValueInfo) Input) *Labels {
-	l := &Labels{e: e, inputs: map[string]Input{}, inputAxes: map[string][]*Atom{}, given: map[string]*Value{}, made: map[nodeKey][]*Value{},
+	l := &Labels{e: e, inputs: map[string]Input{}, inputAxes: map[string][]*Atom{}, given: map[string]*Value{}, made: map[*eval.Scope][]labelled{},
 		cutAt: map[*Atom]Reason{}, derived: map[derivationKey]*Atom{}, differ: map[constantAxis]bool{}, masks: map[*eval.Value]bool{}}
 	for _, in := range e.File.Graph.Inputs {
 		if e.File.Graph.Initializer(in.Name) == nil {
@@ -194,6 +194,27 @@ func (l *Labels) value(s *eval.Scope, name string) *Value {
 	return l.constant(from.Value(at), Constant)
 }
 
+// operand labels input i of a node. In the main graph, whose values are all its own,
+// it is found by number.
+func (l *Labels) operand(s *eval.Scope, n *onnx.Node, i int) *Value {
+	w := s.Graph.Wiring()
+	number, ok := w.Input(n, i)
+	if !ok {
+		return absent
+	}
+	if s != l.e.Main || w.Constant(number) == nil && w.Producer(number) == nil {
+		return l.value(s, n.Inputs[i])
+	}
+	p := w.Producer(number)
+	if w.Constant(number) != nil || p.Op == "Constant" && p.Domain == "" {
+		return l.constant(s.Input(n, i), Constant)
+	}
+	if out := l.node(s, p); w.Place(number) < len(out) && out[w.Place(number)] != nil {
+		return out[w.Place(number)]
+	}
+	return l.constant(s.Input(n, i), Constant)
+}
+
 // constant is a value whose axes are its own.
 func (l *Labels) constant(e *eval.Value, depends Dependency) *Value {
 	v := &Value{Depends: depends}
@@ -214,7 +235,7 @@ func (l *Labels) input(name string, in Input) *Value {
 	v := l.constant(l.e.Main.Value(name), in.Depends)
 	for d, axis := range v.Axes {
 		for _, f := range axis {
-			f.inputs = []inputAxis{{name, d}}
+			f.own().inputs = []inputAxis{{name, d}}
 			if in.Depends == Content {
 				l.inputAxes[name] = append(l.inputAxes[name], f.Atom)
 			}
@@ -226,9 +247,13 @@ func (l *Labels) input(name string, in Input) *Value {
 
 // node labels the outputs of a node, once.
 func (l *Labels) node(s *eval.Scope, n *onnx.Node) []*Value {
-	key := nodeKey{s, n}
-	if out, done := l.made[key]; done {
-		return out
+	made := l.made[s]
+	if made == nil {
+		made = make([]labelled, len(s.Graph.Nodes))
+		l.made[s] = made
+	}
+	if here := made[n.Index()]; here.done {
+		return here.out
 	}
 	c := &call{l: l, s: s, n: n}
 	s.Spend(1 + len(n.Inputs))
@@ -236,7 +261,7 @@ func (l *Labels) node(s *eval.Scope, n *onnx.Node) []*Value {
 		c.doubt("the graph is too deep or too large to be followed")
 		return c.opaque()
 	}
-	l.made[key] = nil // a circle has nothing to say
+	made[n.Index()].done = true // a circle has nothing to say
 	l.depth++
 	cuts := len(l.cuts)
 	out := c.run()
@@ -246,7 +271,7 @@ func (l *Labels) node(s *eval.Scope, n *onnx.Node) []*Value {
 		}
 	}
 	l.depth--
-	l.made[key] = out
+	made[n.Index()].out = out
 	return out
 }
 
@@ -265,13 +290,14 @@ func (c *call) run() []*Value {
 		return c.results(child)
 	}
 	depends := Constant
-	for i, name := range c.n.Inputs {
-		v := absent
-		if i < operands(c.n) {
-			v = c.l.value(c.s, name)
+	c.in = make([]*Value, len(c.n.Inputs))
+	some := operands(c.n)
+	for i := range c.in {
+		c.in[i] = absent
+		if i < some {
+			c.in[i] = c.l.operand(c.s, c.n, i)
 		}
-		c.in = append(c.in, v)
-		depends = max(depends, v.Depends)
+		depends = max(depends, c.in[i].Depends)
 	}
 	body := slices.ContainsFunc(c.n.Attributes, func(a *onnx.Attribute) bool { return a.Graph != nil || a.Graphs != nil })
 	if body { // what it takes from outside is not among its inputs
@@ -313,7 +339,7 @@ func (c *call) fits(i int, v *Value) bool {
 	if c.n.Output(i) == "" {
 		return true
 	}
-	e := c.s.Value(c.n.Output(i))
+	e := c.s.Output(c.n, i)
 	if !e.Ranked {
 		return v.Axes == nil && c.quiet
 	}
@@ -405,12 +431,12 @@ func (c *call) doubt(why string) {
 // orders notes that the node tells positions apart, if the axis is one of theirs.
 func (c *call) orders(axis Axis, why string) {
 	if len(axis) > 0 {
-		c.l.event(c, event{kind: ordering, axis: axis, why: why})
+		c.l.event(c, event{kind: ordering, other: axis, why: why})
 	}
 }
 
 // shape is the shape of output i.
-func (c *call) shape(i int) []int { return c.s.Value(c.n.Output(i)).Shape }
+func (c *call) shape(i int) []int { return c.s.Output(c.n, i).Shape }
 
 // of is input i, empty when absent.
 func (c *call) of(i int) *Value {
@@ -427,7 +453,7 @@ func (c *call) given(i int) bool { return c.n.Input(i) != "" }
 func (c *call) isData(i int) bool { return c.of(i).Depends == Content }
 
 // known is what the evaluator knows of input i.
-func (c *call) known(i int) *eval.Value { return c.s.Value(c.n.Input(i)) }
+func (c *call) known(i int) *eval.Value { return c.s.Input(c.n, i) }
 
 // ints reads a parameter that is an attribute in older operator sets and an input
 // in newer ones.

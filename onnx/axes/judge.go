@@ -47,17 +47,19 @@ func (k Kind) String() string {
 // event is something that says more about positions once it is known which axes
 // they are.
 type event struct {
-	kind   eventKind
-	reason Reason
-	axis   Axis   // ordering, doubting: what decides
-	why    string // ordering, doubting
-	other  Axis   // contraction: the axis that is summed over; where it has positions, it is no meeting
+	scope *eval.Scope
+	node  *onnx.Node
+	why   string // ordering
+	// other is what decides: of an ordering the axis that must have positions; of a
+	// contraction the axis that is summed over, which must have none.
+	other  Axis
+	dims   []dim  // meeting: which of the numbers' axes lie on which of the data
+	scores []Axis // meeting: the axes of the data
 
-	meeting Meeting
-	known   *eval.Value // meeting: the numbers
-	dims    []dim       // meeting: which of their axes lie on which of the data
-	scores  []Axis      // meeting: the axes of the data, to see whether they are scores
-	product bool        // meeting: the data are a product of data
+	input   int // meeting: the numbers
+	kind    eventKind
+	how     Kind // meeting
+	product bool // meeting: the data are a product of data
 }
 
 // dim is an axis of known numbers on an axis of data.
@@ -73,35 +75,51 @@ const (
 	ordering
 )
 
+// Bounds of what is kept to be judged, and how much of it in one piece.
+const (
+	maxEvents  = 1 << 20
+	eventBlock = 1 << 10
+)
+
 // event notes something that a node does, to be judged in the end.
 func (l *Labels) event(c *call, e event) {
 	if c.quiet {
 		return
 	}
-	e.reason = Reason{c.s, c.n, e.why}
-	if len(l.events) < maxEvents {
-		l.events = append(l.events, e)
-	} else if !l.full {
-		l.full = true
-		l.Doubts = append(l.Doubts, Reason{c.s, c.n, "the graph has more places than are followed"})
+	e.scope, e.node = c.s, c.n
+	last := len(l.events) - 1
+	if last < 0 || len(l.events[last]) == cap(l.events[last]) {
+		if len(l.events) >= maxEvents/eventBlock {
+			if !l.full {
+				l.full = true
+				l.Doubts = append(l.Doubts, Reason{c.s, c.n, "the graph has more places than are followed"})
+			}
+			return
+		}
+		room := eventBlock
+		if last < 0 {
+			room = eventBlock / 16
+		}
+		l.events = append(l.events, make([]event, 0, room))
+		last++
 	}
+	l.events[last] = append(l.events[last], e)
 }
-
-// maxEvents bounds what is kept to be judged.
-const maxEvents = 1 << 20
 
 // judge says which axes are positions, and with that what the events come to.
 func (l *Labels) judge() {
 	l.backwards()
 	l.whollyWeighed()
-	for _, e := range l.events {
-		switch e.kind {
-		case ordering:
-			if l.positions(e.axis) {
-				l.Order = note(l.Order, e.reason)
+	for _, block := range l.events {
+		for i := range block {
+			switch e := &block[i]; e.kind {
+			case ordering:
+				if len(l.Order) < maxReasons && l.positions(e.other) {
+					l.Order = note(l.Order, Reason{e.scope, e.node, e.why})
+				}
+			case meets:
+				l.meets(e)
 			}
-		case meets:
-			l.meets(e)
 		}
 	}
 	for _, a := range l.cuts {
@@ -276,25 +294,26 @@ func (l *Labels) fromTokens(a *Atom, depth int) bool {
 }
 
 // meets judges a place where data meet numbers that depend on no content.
-func (l *Labels) meets(e event) {
+func (l *Labels) meets(e *event) {
 	if e.other != nil && l.mixes(e.other) {
 		return // weights of a sum over positions, told as such
 	}
-	m := e.meeting
+	m := Meeting{Scope: e.scope, Node: e.node, Input: e.input, Known: e.node.Input(e.input), Kind: e.how}
 	for _, d := range e.dims {
-		if !l.positionsOf(d.data) || d.known >= 0 && l.isSame(e.meeting.Scope, e.meeting.Known, d.known) {
+		if !l.positionsOf(d.data) || d.known >= 0 && l.isSame(e.scope, m.Known, d.known) {
 			continue
 		}
 		m.Covers, m.Along = append(m.Covers, d.known), append(m.Along, d.data)
 	}
-	switch {
-	case len(m.Covers) == 0:
+	if len(m.Covers) == 0 {
 		return
-	case e.known.Known() && l.isMask(e.known):
+	}
+	if known := e.scope.Value(m.Known); known.Known() && l.isMask(known) {
 		l.Masked = true
 		return
-	case m.raw != "" && !l.embedded(m.raw):
-		l.Order = note(l.Order, Reason{m.Scope, m.Node, "prepares the input position by position"})
+	}
+	if l.prepares(e) {
+		l.Order = note(l.Order, Reason{e.scope, e.node, "prepares the input position by position"})
 		return
 	}
 	m.Axis = m.Covers[0]
@@ -347,11 +366,25 @@ func seen(f Factor) bool {
 	return f.summed || slices.ContainsFunc(f.made, func(d derivation) bool { return d.how == tiled || d.how == windowed })
 }
 
-// embedded reports whether weights sum over an input's last axis: then it holds
-// vectors, and is no picture.
-func (l *Labels) embedded(name string) bool {
-	axes := l.inputAxes[name]
-	return len(axes) > 1 && l.isWeighed(axes[len(axes)-1], 0) && !axes[len(axes)-1].root().channel
+// prepares reports whether numbers meet a graph input that is a picture or a
+// recording itself, element by element: that prepares it and is no encoding (a mean
+// image). An input whose last axis weights sum over holds vectors, and is none.
+func (l *Labels) prepares(e *event) bool {
+	switch e.node.Op {
+	case "Add", "Sub", "Mul", "Div":
+	default:
+		return false
+	}
+	for j, name := range e.node.Inputs {
+		if j == e.input || e.scope != l.e.Main || !l.inputs[name].Raw {
+			continue
+		}
+		axes := l.inputAxes[name]
+		if n := len(axes); n < 2 || !l.isWeighed(axes[n-1], 0) || axes[n-1].root().channel {
+			return true
+		}
+	}
+	return false
 }
 
 // mixes reports whether an axis has positions, or was made by weights of one that
@@ -369,9 +402,7 @@ func (l *Labels) mixes(axis Axis) bool {
 		if l.roleOf(a, 0) == Position {
 			return true
 		}
-		for _, from := range a.mixed {
-			queue = append(queue, leaves(from)...)
-		}
+		queue = append(queue, leaves(a.mixed)...)
 	}
 	return false
 }

@@ -33,25 +33,8 @@ func (c *call) meet(kind Kind, i int, data []Axis, last int, product bool) {
 // meeting notes dimensions of input i that lie on axes of data.
 func (c *call) meeting(kind Kind, i int, dims []dim, data []Axis, product bool) {
 	if len(dims) > 0 {
-		c.l.event(c, event{kind: meets, known: c.known(i), dims: dims, scores: data, product: product,
-			meeting: Meeting{Scope: c.s, Node: c.n, Input: i, Known: c.n.Input(i), Kind: kind, raw: c.prepares(i)}})
+		c.l.event(c, event{kind: meets, how: kind, input: i, dims: dims, scores: data, product: product})
 	}
-}
-
-// prepares is the graph input that input i meets, which is a picture or a recording
-// itself, element by element: that prepares it and is no encoding (a mean image).
-func (c *call) prepares(i int) string {
-	switch c.n.Op {
-	case "Add", "Sub", "Mul", "Div":
-	default:
-		return ""
-	}
-	for j, name := range c.n.Inputs {
-		if j != i && c.s == c.l.e.Main && c.l.inputs[name].Raw {
-			return name
-		}
-	}
-	return ""
 }
 
 // maskedScore is what a masked score is at most: exporters write −10,000, the

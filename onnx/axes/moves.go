@@ -237,8 +237,8 @@ func (c *call) join(parts []segment) Axis {
 		return nil
 	}
 	a := c.l.atom(size)
-	a.made = []derivation{{how: joined, from: from[:min(len(from), maxFactors)]}}
-	a.joined = flat
+	a.own().made = []derivation{{how: joined, from: from[:min(len(from), maxFactors)]}}
+	a.own().joined = flat
 	return Axis{{Atom: a}}
 }
 

@@ -116,11 +116,12 @@ func (c *call) against(i int, data Axis, inner, own int, out []Axis) Axis {
 		dims = append(dims, dim{own, brought})
 	}
 	if !c.quiet && len(dims) > 0 {
-		c.l.event(c, event{kind: meets, known: known, dims: dims, scores: out, other: data,
-			meeting: Meeting{Scope: c.s, Node: c.n, Input: i, Known: c.n.Input(i), Kind: Contracted}})
+		c.l.event(c, event{kind: meets, how: Contracted, input: i, dims: dims, scores: out, other: data})
 	}
 	for _, f := range leaves(brought) {
-		f.mixed = few(append(f.mixed, data))
+		if f.mixed == nil {
+			f.mixed = data
+		}
 	}
 	return weights(brought)
 }
@@ -243,11 +244,7 @@ func (c *call) einsumMeets(terms []string, right string, letters map[rune]Axis, 
 			c.sums(letters[letter], i, d)
 		}
 		if len(dims) > 0 {
-			e := event{kind: meets, known: c.known(i), dims: dims, scores: out.Axes, meeting: Meeting{Scope: c.s, Node: c.n, Input: i, Known: c.n.Input(i), Kind: kind}}
-			if summed != nil {
-				e.other = summed
-			}
-			c.l.event(c, e)
+			c.l.event(c, event{kind: meets, how: kind, input: i, dims: dims, scores: out.Axes, other: summed})
 		}
 	}
 }

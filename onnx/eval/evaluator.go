@@ -228,6 +228,27 @@ func (s *Scope) Value(name string) *Value {
 	return s.value(number, name)
 }
 
+// Input returns what is known of a node's input, of an unknown shape where it is
+// absent. The node must stand in the scope's own graph.
+func (s *Scope) Input(n *onnx.Node, i int) *Value {
+	if i < len(n.Inputs) {
+		if number, ok := s.wiring.Input(n, i); ok {
+			return s.value(number, n.Inputs[i])
+		}
+	}
+	return Unknown()
+}
+
+// Output returns what is known of a node's output, like Input.
+func (s *Scope) Output(n *onnx.Node, i int) *Value {
+	if i < len(n.Outputs) {
+		if number, ok := s.wiring.Output(n, i); ok {
+			return s.value(number, n.Outputs[i])
+		}
+	}
+	return Unknown()
+}
+
 // value is Value of a name whose number is known, −1 for one that the graph
 // does not use.
 func (s *Scope) value(number int, name string) *Value {
