@@ -115,6 +115,12 @@ func (g pairing) layout(cosFirst bool) string {
 	return schemes.LayoutSinCos
 }
 
+// leastTurn is the least angle, in radians from row to row, of a sinusoid's fastest
+// pair: it is 1 (Vaswani et al. 2017, §3.5), less where positions were interpolated.
+// Large numbers that hardly differ from row to row lie on circles too, whose turns
+// are as small as their rounding.
+const leastTurn = 1e-3
+
 func (t *phases) explainAdditive(m Matrix, g pairing, rows []int) (SinusoidResult, bool) {
 	if !t.isCircle(rows) {
 		return SinusoidResult{}, false
@@ -127,7 +133,7 @@ func (t *phases) explainAdditive(m Matrix, g pairing, rows []int) (SinusoidResul
 			f[k] = -f[k]
 		}
 	}
-	if implausible(f) != "" || !descends(f, sigma) {
+	if implausible(f) != "" || !descends(f, sigma) || slices.Max(f) < leastTurn {
 		return SinusoidResult{}, false
 	}
 	start := t.start(f, sigma)

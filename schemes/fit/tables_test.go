@@ -379,3 +379,14 @@ func FuzzTables(f *testing.F) {
 		Slopes(s, p)
 	})
 }
+
+// TestNumbersThatHardlyDiffer holds that large numbers which differ by little more
+// than their rounding from row to row are no sinusoids.
+func TestNumbersThatHardlyDiffer(t *testing.T) {
+	for i := 1; i < 250_000; i += 977 {
+		m := Func(5, 4, func(r, c int) float64 { k := 4*r + c; return float64(float32(i*100 + k*k)) })
+		if found, ok := AdditiveTable(m, Float32); ok {
+			t.Fatalf("table %d: %v", i, found.Sinusoid)
+		}
+	}
+}
