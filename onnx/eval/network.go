@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 func skipNormalization(c *call) ([]*Value, error) {
@@ -541,7 +542,8 @@ func (s *Scope) results() []*Value {
 	return out
 }
 
-// relativePositionBias is T5's bias, of a table of buckets, for every query and key.
+// relativePositionBias is T5's bias for every query and key, of a table with a row a
+// bucket and a column a head (ONNX Runtime, ContribOperators.md).
 func relativePositionBias(c *call) ([]*Value, error) {
 	table := c.need(0)
 	queries, ok1 := c.need(1).Scalar()
@@ -549,7 +551,19 @@ func relativePositionBias(c *call) ([]*Value, error) {
 	if len(table.Shape) != 2 || !ok1 || !ok2 || queries < 0 || keys < 0 || queries > maxAxis || keys > maxAxis {
 		return one(&Value{Type: table.Type}), nil
 	}
-	return one(Shaped(table.Type, 1, table.Shape[1], int(queries), int(keys))), nil
+	n, heads := table.Shape[0], table.Shape[1]
+	out := Shaped(table.Type, 1, heads, int(queries), int(keys))
+	buckets := schemes.Buckets{Buckets: n, MaxDistance: int(c.node.Int("max_distance", 128)), Bidirectional: c.node.Int("is_bidirectional", 0) == 1}
+	if !table.Known() || out.Len() > c.most() || n < 4 || buckets.MaxDistance <= n {
+		return one(out), nil
+	}
+	c.works(out.Len())
+	out.Floats = make([]float64, out.Len())
+	for i := range out.Floats {
+		k, q, h := i%int(keys), i/int(keys)%int(queries), i/int(keys)/int(queries)
+		out.Floats[i] = table.Number(buckets.Bucket(k-q)*heads + h)
+	}
+	return one(out.from(table)), nil
 }
 
 // maxAxis bounds an axis that is asked for by number.

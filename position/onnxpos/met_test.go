@@ -64,6 +64,16 @@ func TestMet(t *testing.T) {
 			m.Initializers = append(m.Initializers, floats("bias", []int64{1, 6, 6}, func(i int) float64 { return -0.5 * math.Abs(float64(i/6-i%6)) }))
 			attend(m, "q", "q", node("Add", "b", "s", "bias"))
 		}, "ALiBi, 1 heads, max bias 1 ×6", 0},
+		{"T5's biases in an operator of ONNX Runtime", func(m *onnx.NewModel) {
+			start(m, 6, 4)
+			m.Inputs[0].Dims[1] = -1
+			m.Outputs[0].Dims[1] = -1
+			m.Initializers = append(m.Initializers, noise("biases", 8, 1), onnx.NewTensor{Name: "one", Type: onnx.Int64, Raw: []byte{1, 0, 0, 0, 0, 0, 0, 0}})
+			fused := onnx.NewNode{Op: "RelativePositionBias", Domain: "com.microsoft", Inputs: []string{"biases", "n", "n"}, Outputs: []string{"bias"},
+				Attributes: []onnx.NewAttribute{{Name: "max_distance", Value: int64(16)}, {Name: "is_bidirectional", Value: int64(1)}}}
+			m.Nodes = append(m.Nodes, node("Shape", "size", "ids"), node("Gather", "n", "size", "one"), fused)
+			attend(m, "q", "q", node("Add", "b", "s", "bias"))
+		}, "t5 bias, 8 buckets to distance 16, bidirectional", 0},
 		{"a gate by position beside a table", func(m *onnx.NewModel) {
 			text(m, 6, 4)
 			m.Initializers = append(m.Initializers, noise("gate", 6, 1))

@@ -44,6 +44,9 @@ func (m *Search) bucketGather(b *bias) *Buckets {
 }
 
 func (m *Search) findBuckets(b *bias) *Buckets {
+	if n, s := trace.Upstream(b.scope, b.name, "RelativePositionBias"); n != nil {
+		return m.fusedBuckets(s, n)
+	}
 	n, s := trace.RelativeGather(b.scope, b.name)
 	if n == nil {
 		return nil
@@ -80,6 +83,20 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 		Where: []report.Where{m.graph.Where(table)}, Dtype: "",
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s gathers a bias by bucket of relative distance", n.Title())}}}
 	site.bounded(s, n.Input(1))
+	return site
+}
+
+// fusedBuckets are those of ONNX Runtime's operator, which states them.
+func (m *Search) fusedBuckets(s *eval.Scope, n *onnx.Node) *Buckets {
+	table := trace.Stored(s, n.Input(0))
+	if table == nil || len(table.Dims) != 2 || n.Domain != "com.microsoft" {
+		return nil
+	}
+	site := &Buckets{m: m.graph, table: table, values: s.Value(n.Input(0))}
+	site.buckets = schemes.Buckets{Buckets: int(table.Dims[0]), Heads: int(table.Dims[1]), MaxDistance: int(n.Int("max_distance", 128)), Bidirectional: n.Int("is_bidirectional", 0) == 1}
+	site.Told = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
+		Where:    []report.Where{m.graph.Where(table)},
+		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " makes a bias by bucket of relative distance"}}}
 	return site
 }
 
