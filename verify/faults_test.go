@@ -515,3 +515,16 @@ func opset(t *testing.T, path string) {
 		t.Fatalf("operator set %d", g.Opsets[""])
 	}
 }
+
+// TestAmplitudeOfHalfPrecision holds that an attention factor which a graph of
+// float16 stores rounded is no fault.
+func TestAmplitudeOfHalfPrecision(t *testing.T) {
+	source := filepath.Join(own, "../../shared/rewrite/onnx/llama-fp16-ts17.onnx")
+	if _, err := os.Stat(source); err != nil {
+		t.Skip("../shared/rewrite is not there")
+	}
+	target, plan := changed(t, source, rescaled(position.RescaleOptions{Scaling: "yarn", Factor: 4, OriginalLength: 64}))
+	if v := verify.Compare(open(t, source), open(t, target), verify.Options{Plan: plan}); v.Verdict != report.VerdictChangedAsPlanned {
+		t.Errorf("%s: %s", v.Verdict, failure(v))
+	}
+}

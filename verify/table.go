@@ -326,11 +326,31 @@ func (c *comparison) against(k report.Check, s position.Site, b position.Rotator
 	return k
 }
 
+// amplitudeAs is the type that an amplitude other than 1 was rounded to, of cosines
+// and sines that the graph computes; "" for none that is coarser than float32.
+func amplitudeAs(b position.Rotator, length int, cos, sin []float64) string {
+	if len(cos) == 0 || b.Rotation(0, length, cos, sin) != nil || cos[0] == 1 {
+		return ""
+	}
+	switch bits := math.Float32bits(float32(cos[0])); {
+	case float64(float32(cos[0])) != cos[0]:
+		return ""
+	case bits&(1<<16-1) == 0:
+		return "bfloat16"
+	case bits&(1<<13-1) == 0:
+		return "float16"
+	}
+	return ""
+}
+
 // storedAs is the type whose precision an encoding's cosines and sines have: that in
 // which they stand, or a coarser one to which they were rounded before.
 func (c *comparison) storedAs(e position.Encoding, b position.Rotator, pairs int) string {
 	length := c.newLength()
 	cos, sin := make([]float64, pairs), make([]float64, pairs)
+	if e.Dtype == "" {
+		return amplitudeAs(b, length, cos, sin)
+	}
 	half, brain := e.Dtype == "float32", e.Dtype == "float32"
 	for _, pos := range positionsOf(e, length) {
 		if !half && !brain || b.Rotation(pos, length, cos, sin) != nil {
