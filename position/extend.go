@@ -247,6 +247,9 @@ func (x *extension) same(i int, s Site, e Encoding, scheme schemes.Scheme) error
 func (x *extension) grow(i int, s Site, l schemes.Learned) error {
 	old, ok := s.(Rows)
 	if !ok {
+		if err := s.Hold(Want{Scheme: l, Positions: x.o.Length}); err != nil {
+			return err // the site knows why
+		}
 		return &Refusal{Why: "the learned table's rows cannot be read"}
 	}
 	method := schemes.GrowHierarchical
