@@ -18,6 +18,9 @@ const module = "github.com/modelpatch/modelpatch"
 // ground is what the kinds of ONNX sites stand on.
 var ground = []string{"onnx", "onnx/eval", "patch", "position", "report", "schemes", "schemes/fit", "position/onnxpos/probe", "position/onnxpos/rows", "position/onnxpos/trace"}
 
+// llama is what the kinds of GGUF sites stand on.
+var llama = []string{"gguf", "position", "position/ggufpos/arch", "position/ggufpos/hparams", "report", "schemes"}
+
 // floors says what each package may import of this module. "…" ends a family
 // of packages; "*" stands for all of them.
 var floors = []struct {
@@ -33,7 +36,16 @@ var floors = []struct {
 	{"onnx/eval", []string{"onnx", "schemes"}}, // the buckets of an operator
 	{"onnx/axes", []string{"onnx", "onnx/eval"}},
 	{"position", []string{"schemes", "patch", "report"}},
-	{"position/ggufpos", []string{"position", "gguf", "schemes", "schemes/fit", "patch", "report"}},
+	{"position/ggufpos/arch", []string{"gguf"}},
+	{"position/ggufpos/hparams", []string{"gguf", "position", "position/ggufpos/arch", "report"}},
+	{"position/ggufpos/operator", append([]string{"schemes/fit"}, llama...)},
+	{"position/ggufpos/site", llama},
+	{"position/ggufpos/relative", llama},
+	{"position/ggufpos/table", append([]string{"patch", "position/ggufpos/site", "schemes/fit"}, llama...)},
+	{"position/ggufpos/rotary", append([]string{"patch", "position/ggufpos/operator", "position/ggufpos/site"}, llama...)},
+	{"position/ggufpos/attention", append([]string{"position/ggufpos/relative", "position/ggufpos/site"}, llama...)},
+	{"position/ggufpos/tower", append([]string{"position/ggufpos/site", "position/ggufpos/table"}, llama...)},
+	{"position/ggufpos", []string{"position", "position/ggufpos/…", "gguf", "schemes", "schemes/fit", "patch", "report"}},
 	{"position/onnxpos/probe", []string{"onnx", "onnx/eval", "report"}},
 	{"position/onnxpos/rows", []string{"onnx", "patch", "position", "report", "schemes", "schemes/fit"}},
 	{"position/onnxpos/trace", []string{"onnx", "onnx/eval"}},

@@ -1,21 +1,25 @@
 package ggufpos
 
-import "github.com/modelpatch/modelpatch/schemes"
+import (
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
+	"github.com/modelpatch/modelpatch/position/ggufpos/relative"
+	"github.com/modelpatch/modelpatch/position/ggufpos/site"
+)
 
-// baichuanWithoutRope adds what Baichuan has when its layers are not 32, which
+// baichuanWithoutRope is what Baichuan has when its layers are not 32, which
 // alone means RoPE: 40 layers have ALiBi, others nothing (facts/GGUF-FACTS
 // trap 14).
-func (m *model) baichuanWithoutRope() bool {
-	if m.name != "baichuan" {
-		return false
+func (m *model) baichuanWithoutRope() (position.Site, bool) {
+	if m.Name != "baichuan" {
+		return nil, false
 	}
-	switch n, _ := m.count(keyBlocks); n {
+	switch n, _ := m.Count(arch.KeyBlocks); n {
 	case 32:
-		return false
+		return nil, false
 	case 40:
-		m.sites = append(m.sites, &alibi{m: m, fixed: true, scheme: schemes.ALiBi{Heads: m.heads(), MaxBias: hardCodedBias}})
+		return relative.NewALiBi(m.Model, relative.HardCodedBias, true), true
 	default:
-		m.addNone("llama.cpp gives Baichuan positions with 32 or 40 layers only")
+		return site.None(m.Model, "llama.cpp gives Baichuan positions with 32 or 40 layers only"), true
 	}
-	return true
 }

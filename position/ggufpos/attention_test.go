@@ -67,7 +67,7 @@ func TestProjectionsAreTheTensorsRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := make([]float64, a.HeadDim*a.Key.In())
-		if err := m.file.ReadRows(m.file.Tensor(rows.tensor), rows.first, int64(a.HeadDim), want); err != nil {
+		if err := m.File.ReadRows(m.File.Tensor(rows.tensor), rows.first, int64(a.HeadDim), want); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(got, want) {

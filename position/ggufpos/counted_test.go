@@ -14,6 +14,9 @@ import (
 
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
+	"github.com/modelpatch/modelpatch/position/ggufpos/hparams"
+	"github.com/modelpatch/modelpatch/position/ggufpos/table"
 )
 
 // raw is a GGUF file as its bytes are written, sense or not.
@@ -92,7 +95,7 @@ func (r *raw) write(t *testing.T, path string) {
 func llama(name string, layers int) *raw {
 	r := &raw{}
 	r.string("general.architecture", name)
-	for key, n := range map[string]uint32{keyContext: 64, keyEmbedding: 8, keyBlocks: uint32(layers), keyDims: 8} {
+	for key, n := range map[string]uint32{arch.KeyContext: 64, arch.KeyEmbedding: 8, arch.KeyBlocks: uint32(layers), arch.KeyDims: 8} {
 		r.key(name+"."+key, gguf.TypeUint32, n)
 	}
 	return r
@@ -107,7 +110,7 @@ var rawShapes = []struct {
 	{"small keys, in as many shards as may hold them", 128, func(n int) []*raw {
 		const most = gguf.MaxPairs / 2
 		first := llama("llama", 1)
-		first.key("llama."+keyHeads, gguf.TypeUint32, uint32(1))
+		first.key("llama."+arch.KeyHeads, gguf.TypeUint32, uint32(1))
 		parts := []*raw{first}
 		for i := range n {
 			if i > 0 && i%most == 0 {
@@ -126,8 +129,8 @@ var rawShapes = []struct {
 		return []*raw{r}
 	}},
 	{"tensors of layers", 128, func(n int) []*raw {
-		r := llama("llama", min(n/4, maxLayers))
-		r.key("llama."+keyHeads, gguf.TypeUint32, uint32(1))
+		r := llama("llama", min(n/4, hparams.MaxLayers))
+		r.key("llama."+arch.KeyHeads, gguf.TypeUint32, uint32(1))
 		for i := range n / 4 {
 			for _, name := range []string{"q", "k", "v", "output"} {
 				r.tensor(fmt.Sprintf("blk.%d.attn_%s.weight", i, name), 8)
@@ -137,9 +140,9 @@ var rawShapes = []struct {
 	}},
 	{"tensors that move behind a table that grows", 128, func(n int) []*raw {
 		r := llama("gpt2", 1)
-		r.key("gpt2."+keyHeads, gguf.TypeUint32, uint32(1))
+		r.key("gpt2."+arch.KeyHeads, gguf.TypeUint32, uint32(1))
 		r.tensor("token_embd.weight", 1)
-		r.tensor(nameTable, 64)
+		r.tensor(table.TensorName, 64)
 		for i := range n {
 			r.tensor(fmt.Sprint("t", i), 1)
 		}
@@ -147,15 +150,15 @@ var rawShapes = []struct {
 	}},
 	{"tensors of long names in the reverse order", 128, func(n int) []*raw {
 		r := llama("llama", 1)
-		r.key("llama."+keyHeads, gguf.TypeUint32, uint32(1))
+		r.key("llama."+arch.KeyHeads, gguf.TypeUint32, uint32(1))
 		for i := range n {
 			r.tensorAt(strings.Repeat("same", 16)+fmt.Sprint(i), 1, 32*(n-1-i))
 		}
 		return []*raw{r}
 	}},
 	{"tables of T5's layers", 128, func(n int) []*raw {
-		r := llama("t5", min(n, maxLayers))
-		r.key("t5."+keyHeads, gguf.TypeUint32, uint32(8))
+		r := llama("t5", min(n, hparams.MaxLayers))
+		r.key("t5."+arch.KeyHeads, gguf.TypeUint32, uint32(8))
 		for i := range n {
 			r.tensor(fmt.Sprintf("enc.blk.%d.attn_rel_b.weight", i), 32)
 		}
@@ -163,27 +166,27 @@ var rawShapes = []struct {
 	}},
 	{"strings of a list", 128, func(n int) []*raw {
 		r := llama("llama", 1)
-		r.key("llama."+keyHeads, gguf.TypeUint32, uint32(1))
+		r.key("llama."+arch.KeyHeads, gguf.TypeUint32, uint32(1))
 		r.list("tokenizer.ggml.tokens", gguf.TypeString, n, func(w *bytes.Buffer, i int) { text(w, fmt.Sprint(i)) })
 		return []*raw{r}
 	}},
 	{"numbers in lists of layers", 128, func(n int) []*raw {
-		r := llama("qwen2vl", min(n, maxLayers))
+		r := llama("qwen2vl", min(n, hparams.MaxLayers))
 		r.tensor("token_embd.weight", 1) // else it is a vocabulary, without attentions
-		for key, mask := range map[string]int{keyHeads: 0, keyHeadsKV: 1, keySections: 1, keyPattern: 1, keyRopePattern: 1} {
+		for key, mask := range map[string]int{arch.KeyHeads: 0, arch.KeyHeadsKV: 1, arch.KeySections: 1, arch.KeyPattern: 1, arch.KeyRopePattern: 1} {
 			r.list("qwen2vl."+key, gguf.TypeUint32, n, func(w *bytes.Buffer, i int) { le(w, uint32(i&mask)) })
 		}
 		return []*raw{r}
 	}},
 	{"lists of lists", 128, func(n int) []*raw {
 		r := llama("llama", 1)
-		r.key("llama."+keyHeads, gguf.TypeUint32, uint32(1))
+		r.key("llama."+arch.KeyHeads, gguf.TypeUint32, uint32(1))
 		r.list("nested", gguf.TypeArray, n, func(w *bytes.Buffer, i int) { le(w, uint32(gguf.TypeUint8)); le(w, uint64(0)) })
 		return []*raw{r}
 	}},
 	{"shards of 64 tensors", 128, func(n int) []*raw {
-		first := llama("llama", min(n/4, maxLayers))
-		first.key("llama."+keyHeads, gguf.TypeUint32, uint32(1))
+		first := llama("llama", min(n/4, hparams.MaxLayers))
+		first.key("llama."+arch.KeyHeads, gguf.TypeUint32, uint32(1))
 		parts := []*raw{first}
 		for i := range n {
 			if i > 0 && i%64 == 0 {

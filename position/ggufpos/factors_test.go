@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/modelpatch/modelpatch/gguf"
+	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
+	"github.com/modelpatch/modelpatch/position/ggufpos/operator"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -20,10 +22,11 @@ func TestLlama3IsReadBack(t *testing.T) {
 		want := schemes.Rotary{Base: float64(c.base), Dim: c.dims, Scaling: schemes.Scaling{Type: schemes.ScalingLlama3, Factor: c.factor,
 			LowFreqFactor: 1, HighFreqFactor: c.high, OriginalLength: c.length}}
 		divisors := converted(want)
-		arch := archOf("llama")
-		k := fixture(arch, c.dims)
-		put(k, arch, keys{keyBase: gguf.Float32(c.base)})
-		got := make1(t, k, map[string][]float32{nameFreqs: divisors}).sites[0].(*rope).scheme.Scaling
+		entry := arch.Of("llama")
+		k := fixture(entry, c.dims)
+		put(k, entry, keys{arch.KeyBase: gguf.Float32(c.base)})
+		site := make1(t, k, map[string][]float32{operator.FreqsTensor: divisors}).sites[0]
+		got := rotation(site).Scaling
 		if got.Type != schemes.ScalingLlama3 || got.Factor != c.factor || got.LowFreqFactor != 1 || got.HighFreqFactor != c.high || got.OriginalLength != c.length {
 			t.Errorf("read as %v, low %.9g, high %.9g; want %v", got, got.LowFreqFactor, got.HighFreqFactor, want.Scaling)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/ggufpos/operator"
 )
 
 // FuzzOpen inspects and edits whatever parses: no panic, no runaway memory,
@@ -54,8 +55,8 @@ func FuzzOpen(f *testing.F) {
 		default:
 			_, err = position.AddALiBi(m, position.ALiBiOptions{Replace: true})
 		}
-		if err == nil && m.edit.Changed() && len(b) < 1<<16 {
-			reopen(t, m.edit, b)
+		if err == nil && m.Edit.Changed() && len(b) < 1<<16 {
+			reopen(t, m.Edit, b)
 		}
 	})
 }
@@ -65,8 +66,8 @@ func FuzzOpen(f *testing.F) {
 func TestEveryArchitectureOpens(t *testing.T) {
 	for name, arch := range archs(t) {
 		for _, k := range []keys{{"general.architecture": gguf.String(name)}, fixture(arch, 64)} {
-			m := make1(t, k, map[string][]float32{nameFreqs: make([]float32, 32)})
-			if name != "clip" && len(m.sites) == 0 && len(m.findings) == 0 {
+			m := make1(t, k, map[string][]float32{operator.FreqsTensor: make([]float32, 32)})
+			if name != "clip" && len(m.sites) == 0 && len(m.Told) == 0 {
 				t.Errorf("%s: neither site nor finding", name)
 			}
 			position.Inspect(m)

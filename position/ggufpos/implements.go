@@ -1,6 +1,12 @@
 package ggufpos
 
-import "github.com/modelpatch/modelpatch/position"
+import (
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/ggufpos/relative"
+	"github.com/modelpatch/modelpatch/position/ggufpos/rotary"
+	"github.com/modelpatch/modelpatch/position/ggufpos/site"
+	"github.com/modelpatch/modelpatch/position/ggufpos/table"
+)
 
 // The optional interfaces that verbs, the verifier and the writers ask for by
 // type assertion: a method that is renamed must not make one of them fall silent.
@@ -13,20 +19,18 @@ var (
 	_ position.DataSpanner  = (*model)(nil)
 	_ position.Reserver     = (*model)(nil)
 
-	_ position.Rows        = (*table)(nil)
-	_ position.Neutralizer = (*table)(nil)
+	_ position.Rows        = (*table.Table)(nil)
+	_ position.Neutralizer = (*table.Table)(nil)
 
-	_ position.Rotator  = (*rope)(nil)
-	_ position.Holder   = (*rope)(nil)
-	_ position.Windower = (*rope)(nil)
-	_ position.Switcher = (*rope)(nil)
+	_ position.Rotator  = (*rotary.Rope)(nil)
+	_ position.Holder   = (*rotary.Rope)(nil)
+	_ position.Windower = (*rotary.Rope)(nil)
+	_ position.Switcher = (*rotary.Rope)(nil)
 
-	_ position.Biaser      = (*alibi)(nil)
-	_ position.Neutralizer = (*alibi)(nil)
+	_ position.Biaser      = (*relative.ALiBi)(nil)
+	_ position.Neutralizer = (*relative.ALiBi)(nil)
 
-	_ position.Biaser = (*t5)(nil)
+	_ position.Biaser = (*relative.T5)(nil)
 
-	_ position.Site       = (*plain)(nil)
-	_ position.RowSource  = waveRows{}
-	_ position.Projection = (*projection)(nil)
+	_ position.Site = (*site.Plain)(nil)
 )

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/modelpatch/modelpatch/gguf"
+	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
 )
 
 // Mend stores numbers of position keys in the type that llama.cpp reads
@@ -12,9 +13,9 @@ import (
 // float32 as the engine would hold it. Keys that change anyway, texts and numbers that do not fit stay.
 func (m *model) Mend() []string {
 	var out []string
-	for _, suffix := range sortedKeyTypes {
-		p, want := m.pair(suffix), keyTypes[suffix]
-		if p == nil || p.Type == want || p.Type == gguf.TypeArray || m.edit.Edited(m.key(suffix)) {
+	for _, suffix := range arch.TypedKeys {
+		p, want := m.Pair(suffix), arch.KeyTypes[suffix]
+		if p == nil || p.Type == want || p.Type == gguf.TypeArray || m.Edit.Edited(m.Key(suffix)) {
 			continue
 		}
 		x, ok := p.Float()
@@ -32,8 +33,8 @@ func (m *model) Mend() []string {
 		default:
 			continue
 		}
-		what := fmt.Sprintf("%s: stored as %s, which engines read, in place of %s", m.key(suffix), want, p.Type)
-		m.edit.Set(m.key(suffix), v, "type of "+m.key(suffix))
+		what := fmt.Sprintf("%s: stored as %s, which engines read, in place of %s", m.Key(suffix), want, p.Type)
+		m.Edit.Set(m.Key(suffix), v, "type of "+m.Key(suffix))
 		out = append(out, what)
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -24,7 +25,7 @@ func (m *model) Parts() ([]position.Part, error) {
 		}
 	}
 	var out []position.Part
-	for i, p := range m.file.Parts {
+	for i, p := range m.File.Parts {
 		shard := ""
 		if i > 0 {
 			shard = fmt.Sprintf("shard %d: ", i+1)
@@ -34,7 +35,7 @@ func (m *model) Parts() ([]position.Part, error) {
 			head, size := pair.Type.String(), pair.End-pair.ValueAt
 			r := [2]int64{pair.At, pair.End}
 			sites := owners[pair.Key]
-			if suffix, ok := m.suffixOf(pair.Key); ok && strings.HasPrefix(suffix, "rope.") { // also one that the old file did not need
+			if suffix, ok := m.SuffixOf(pair.Key); ok && strings.HasPrefix(suffix, "rope.") { // also one that the old file did not need
 				sites = rotations
 			}
 			var number *float64
@@ -46,7 +47,7 @@ func (m *model) Parts() ([]position.Part, error) {
 		}
 		for k := range p.Tensors {
 			t := &p.Tensors[k]
-			r := m.file.Range(t)
+			r := m.File.Range(t)
 			sites, dims := owners[t.Name], make([]int64, len(t.Shape))
 			if strings.HasPrefix(t.Name, "rope_f") {
 				sites = rotations
@@ -64,7 +65,7 @@ func (m *model) Parts() ([]position.Part, error) {
 
 // isPositionKey reports whether a key may follow a change of positions.
 func (m *model) isPositionKey(key string) bool {
-	rest, ok := m.suffixOf(key)
-	return ok && (rest == keyContext || strings.HasPrefix(rest, "rope.") || strings.HasPrefix(rest, "attention.max_alibi")) ||
+	rest, ok := m.SuffixOf(key)
+	return ok && (rest == arch.KeyContext || strings.HasPrefix(rest, "rope.") || strings.HasPrefix(rest, "attention.max_alibi")) ||
 		strings.HasPrefix(key, "modelpatch.") || key == "split.tensors.count"
 }

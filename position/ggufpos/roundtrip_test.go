@@ -10,6 +10,9 @@ import (
 
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
+	"github.com/modelpatch/modelpatch/position/ggufpos/operator"
+	"github.com/modelpatch/modelpatch/position/ggufpos/rotary"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -71,12 +74,12 @@ func TestRescaledFilesSayWhatWasAsked(t *testing.T) {
 				}
 				continue
 			}
-			again := reopen(t, m.edit, raw)
+			again := reopen(t, m.Edit, raw)
 			for i, s := range m.sites {
-				if r, ok := s.(*rope); ok && (len(out.Changes) > 0 || out.Nothing != "") {
-					want := r.scheme
+				if r, ok := s.(*rotary.Rope); ok && (len(out.Changes) > 0 || out.Nothing != "") {
+					want := rotation(r)
 					if out.Nothing == "" && out.Changes[0].Encoding == position.ID(i) {
-						want = wanted(o, r.scheme, m)
+						want = wanted(o, rotation(r), m)
 					}
 					compare(t, again, i, want)
 					held++
@@ -107,7 +110,7 @@ func wanted(o position.RescaleOptions, from schemes.Rotary, m *model) schemes.Ro
 	default:
 		to.Scaling = schemes.Scaling{Type: o.Scaling, Factor: o.Factor, OriginalLength: o.OriginalLength, BetaFast: o.BetaFast, BetaSlow: o.BetaSlow,
 			NoTruncate: o.NoTruncate, AttentionFactor: o.AttentionFactor}
-		if scaledAttention[m.name] && o.Scaling == "yarn" && o.AttentionFactor == 0 {
+		if arch.ScaledAttention[m.Name] && o.Scaling == "yarn" && o.AttentionFactor == 0 {
 			to.Scaling.AttentionFactor = 1 // the amplitude went into the attention scale
 		}
 	}
@@ -122,7 +125,7 @@ func compare(t *testing.T, m *model, i int, want schemes.Rotary) {
 	if i >= len(m.sites) { // both rotations became one
 		i = 0
 	}
-	got, ok := m.sites[i].(*rope)
+	got, ok := m.sites[i].(*rotary.Rope)
 	if !ok {
 		t.Fatalf("site %d is %T now", i, m.sites[i])
 	}
@@ -148,8 +151,8 @@ func TestSchemeAndEngineAgree(t *testing.T) {
 	each(t, func(t *testing.T, open func() *model, _ []byte) {
 		m := open()
 		for i, s := range m.sites {
-			if r, ok := s.(*rope); ok {
-				compare(t, m, i, r.scheme)
+			if r, ok := s.(*rotary.Rope); ok {
+				compare(t, m, i, rotation(r))
 			}
 		}
 	})
@@ -176,7 +179,7 @@ func TestExtendedFilesReach(t *testing.T) {
 		if out.Nothing != "" {
 			t.Fatalf("nothing: %s", out.Nothing)
 		}
-		again := reopen(t, m.edit, raw)
+		again := reopen(t, m.Edit, raw)
 		after := position.Length(again, again.Describe())
 		if after.Stated == nil || *after.Stated != n || after.Capacity != nil && *after.Capacity < n {
 			t.Errorf("stated %v, capacity %v, want %d", after.Stated, after.Capacity, n)
@@ -220,23 +223,23 @@ func TestScalingsOnTopOfOthers(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"hunyuan-dense", "hunyuan_vl", "gemma4"} {
-		for _, kind := range []string{"", typeNone, typeLinear, typeYaRN} {
+		for _, kind := range []string{"", arch.TypeNone, arch.TypeLinear, arch.TypeYaRN} {
 			t.Run(name+" "+kind, func(t *testing.T) {
 				k := fixture(known[name], 32)
 				vectors := map[string][]float32{}
 				if name == "gemma4" {
-					vectors[nameFreqs] = stopping
+					vectors[operator.FreqsTensor] = stopping
 				} else {
-					put(k, known[name], keys{keyAlpha: gguf.Float32(50)})
+					put(k, known[name], keys{arch.KeyAlpha: gguf.Float32(50)})
 				}
 				if kind != "" {
-					put(k, known[name], keys{keyType: gguf.String(kind), keyFactor: gguf.Float32(4), keyOriginal: gguf.Uint32(64)})
+					put(k, known[name], keys{arch.KeyType: gguf.String(kind), arch.KeyFactor: gguf.Float32(4), arch.KeyOriginal: gguf.Uint32(64)})
 				}
 				raw := written(t, k, vectors)
 				agree := func(m *model) {
 					for i, s := range m.sites {
-						if r, ok := s.(*rope); ok {
-							compare(t, m, i, r.scheme)
+						if r, ok := s.(*rotary.Rope); ok {
+							compare(t, m, i, rotation(r))
 						}
 					}
 				}
@@ -245,11 +248,11 @@ func TestScalingsOnTopOfOthers(t *testing.T) {
 				if _, err := position.Extend(m, position.ExtendOptions{Length: 1024}); err != nil {
 					t.Fatal(err)
 				}
-				held := m.sites[0].(*rope).Held().(schemes.Rotary)
-				again := reopen(t, m.edit, raw)
+				held := m.sites[0].(*rotary.Rope).Held().(schemes.Rotary)
+				again := reopen(t, m.Edit, raw)
 				agree(again)
 				compare(t, again, 0, held)
-				if got := again.sites[0].(*rope).scheme.Scaling; got.Rotated != m.sites[0].(*rope).scheme.Scaling.Rotated || got.Factor <= 1 {
+				if got := rotation(again.sites[0]).Scaling; got.Rotated != rotation(m.sites[0]).Scaling.Rotated || got.Factor <= 1 {
 					t.Errorf("the new file has the scaling %v", got)
 				}
 			})

@@ -10,6 +10,8 @@ import (
 
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
+	"github.com/modelpatch/modelpatch/position/ggufpos/rotary"
 )
 
 // listed are the keys, without prefix, that the model's rotations say they are at.
@@ -17,7 +19,7 @@ func listed(m *model) []string {
 	var out []string
 	for _, s := range m.sites {
 		for _, w := range s.Encoding().Where {
-			if k := strings.TrimPrefix(string(w.Key), m.name+"."); k != "" && !slices.Contains(out, k) {
+			if k := strings.TrimPrefix(string(w.Key), m.Name+"."); k != "" && !slices.Contains(out, k) {
 				out = append(out, k)
 			}
 		}
@@ -26,32 +28,32 @@ func listed(m *model) []string {
 }
 
 func TestWhereListsKeysInUse(t *testing.T) {
-	yarn := keys{keyType: gguf.String("yarn"), keyFactor: gguf.Float32(4), keyOriginal: gguf.Uint32(64)}
+	yarn := keys{arch.KeyType: gguf.String("yarn"), arch.KeyFactor: gguf.Float32(4), arch.KeyOriginal: gguf.Uint32(64)}
 	for _, c := range []struct {
 		name, arch string
 		set        keys
 		key        string
 		want       bool
 	}{
-		{"llama has no log multiplier", "llama", keys{keyLogMul: gguf.Float32(0.1)}, keyLogMul, false},
-		{"llama has none with YaRN either", "llama", with(yarn, keys{keyLogMul: gguf.Float32(0.1)}), keyLogMul, false},
-		{"deepseek2 reads it with YaRN", "deepseek2", with(yarn, keys{keyLogMul: gguf.Float32(0.1)}), keyLogMul, true},
-		{"and not without", "deepseek2", keys{keyLogMul: gguf.Float32(0.1)}, keyLogMul, false},
-		{"cogvlm's base is fixed", "cogvlm", nil, keyBase, false},
-		{"cogvlm's scaling is fixed", "cogvlm", yarn, keyFactor, false},
-		{"type none leaves the factor alone", "llama", keys{keyType: gguf.String("none"), keyFactor: gguf.Float32(4)}, keyFactor, false},
-		{"the old key is for files without the new one", "llama", keys{keyFactor: gguf.Float32(4), keyScaleLinear: gguf.Float32(2)}, keyScaleLinear, false},
-		{"and is read in those", "llama", keys{keyScaleLinear: gguf.Float32(2)}, keyScaleLinear, true},
-		{"linear has no original length", "llama", keys{keyFactor: gguf.Float32(4), keyOriginal: gguf.Uint32(64)}, keyOriginal, false},
-		{"YaRN has", "llama", yarn, keyOriginal, true},
-		{"only grok and mistral3 have bounds", "llama", with(yarn, keys{keyBetaFast: gguf.Float32(16)}), keyBetaFast, false},
-		{"mistral3", "mistral3", with(yarn, keys{keyBetaFast: gguf.Float32(16)}), keyBetaFast, true},
-		{"ernie4_5 reads sections and does not use them", "ernie4_5", keys{keySections: gguf.Int32s(1, 1, 1, 0)}, keySections, false},
-		{"olmo2 reads the second base and does not use it", "olmo2", keys{keyBaseSWA: gguf.Float32(5e5)}, keyBaseSWA, false},
-		{"gemma3's sliding layers use it", "gemma3", keys{keyBaseSWA: gguf.Float32(5e5)}, keyBaseSWA, true},
+		{"llama has no log multiplier", "llama", keys{arch.KeyLogMul: gguf.Float32(0.1)}, arch.KeyLogMul, false},
+		{"llama has none with YaRN either", "llama", with(yarn, keys{arch.KeyLogMul: gguf.Float32(0.1)}), arch.KeyLogMul, false},
+		{"deepseek2 reads it with YaRN", "deepseek2", with(yarn, keys{arch.KeyLogMul: gguf.Float32(0.1)}), arch.KeyLogMul, true},
+		{"and not without", "deepseek2", keys{arch.KeyLogMul: gguf.Float32(0.1)}, arch.KeyLogMul, false},
+		{"cogvlm's base is fixed", "cogvlm", nil, arch.KeyBase, false},
+		{"cogvlm's scaling is fixed", "cogvlm", yarn, arch.KeyFactor, false},
+		{"type none leaves the factor alone", "llama", keys{arch.KeyType: gguf.String("none"), arch.KeyFactor: gguf.Float32(4)}, arch.KeyFactor, false},
+		{"the old key is for files without the new one", "llama", keys{arch.KeyFactor: gguf.Float32(4), arch.KeyScaleLinear: gguf.Float32(2)}, arch.KeyScaleLinear, false},
+		{"and is read in those", "llama", keys{arch.KeyScaleLinear: gguf.Float32(2)}, arch.KeyScaleLinear, true},
+		{"linear has no original length", "llama", keys{arch.KeyFactor: gguf.Float32(4), arch.KeyOriginal: gguf.Uint32(64)}, arch.KeyOriginal, false},
+		{"YaRN has", "llama", yarn, arch.KeyOriginal, true},
+		{"only grok and mistral3 have bounds", "llama", with(yarn, keys{arch.KeyBetaFast: gguf.Float32(16)}), arch.KeyBetaFast, false},
+		{"mistral3", "mistral3", with(yarn, keys{arch.KeyBetaFast: gguf.Float32(16)}), arch.KeyBetaFast, true},
+		{"ernie4_5 reads sections and does not use them", "ernie4_5", keys{arch.KeySections: gguf.Int32s(1, 1, 1, 0)}, arch.KeySections, false},
+		{"olmo2 reads the second base and does not use it", "olmo2", keys{arch.KeyBaseSWA: gguf.Float32(5e5)}, arch.KeyBaseSWA, false},
+		{"gemma3's sliding layers use it", "gemma3", keys{arch.KeyBaseSWA: gguf.Float32(5e5)}, arch.KeyBaseSWA, true},
 	} {
-		k := fixture(archOf(c.arch), 128)
-		put(k, archOf(c.arch), c.set)
+		k := fixture(arch.Of(c.arch), 128)
+		put(k, arch.Of(c.arch), c.set)
 		if got := slices.Contains(listed(make1(t, k, nil)), c.key); got != c.want {
 			t.Errorf("%s: %s among the places of %s: %v", c.name, c.key, c.arch, got)
 		}
@@ -76,10 +78,10 @@ func TestWhereListsWhatChanges(t *testing.T) {
 	if err := json.Unmarshal(raw, &all); err != nil {
 		t.Fatal(err)
 	}
-	yarn := keys{keyType: gguf.String("yarn"), keyFactor: gguf.Float32(4), keyOriginal: gguf.Uint32(128)}
+	yarn := keys{arch.KeyType: gguf.String("yarn"), arch.KeyFactor: gguf.Float32(4), arch.KeyOriginal: gguf.Uint32(128)}
 	compared := 0
-	for name, arch := range archs(t) {
-		if arch.Scheme != "rope" || name == "deepseek2-ocr" { // its keys act on the attention's scale alone
+	for name, entry := range archs(t) {
+		if entry.Scheme != "rope" || name == "deepseek2-ocr" { // its keys act on the attention's scale alone
 			continue
 		}
 		for _, x := range experiments {
@@ -88,13 +90,13 @@ func TestWhereListsWhatChanges(t *testing.T) {
 				continue
 			}
 			for key := range x.set {
-				k := fixture(arch, 128)
+				k := fixture(entry, 128)
 				if x.yarn {
-					put(k, arch, yarn)
+					put(k, entry, yarn)
 				}
-				put(k, arch, x.set)
+				put(k, entry, x.set)
 				m := make1(t, k, nil)
-				if slices.ContainsFunc(m.sites, func(s position.Site) bool { _, rotates := s.(*rope); return !rotates }) {
+				if slices.ContainsFunc(m.sites, func(s position.Site) bool { _, rotates := s.(*rotary.Rope); return !rotates }) {
 					continue // switched off
 				}
 				if got, want := slices.Contains(listed(m), key), strings.HasPrefix(measured, "changed"); got != want {

@@ -10,6 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/ggufpos/table"
 )
 
 // sparse is a file whose first bytes are given, and the rest zeros.
@@ -35,7 +36,7 @@ func TestWideTable(t *testing.T) {
 	}
 	e := f.Edit()
 	const size = 4 << 30
-	e.Add(nameTable, gguf.F32, []int64{1 << 28, 4}, patch.Zeros(size), "")
+	e.Add(table.TensorName, gguf.F32, []int64{1 << 28, 4}, patch.Zeros(size), "")
 	plan, err := e.Plan()
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +103,7 @@ func TestHintsCanBeFollowed(t *testing.T) {
 				t.Errorf("%s %v: %v", c.key, c.value, err)
 				continue
 			}
-			if after := reopen(t, m.edit, was); has(after, c.rule) {
+			if after := reopen(t, m.Edit, was); has(after, c.rule) {
 				t.Errorf("%s %v: the finding is there again", c.key, c.value)
 			}
 		}

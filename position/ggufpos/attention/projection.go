@@ -1,4 +1,4 @@
-package ggufpos
+package attention
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 // projection reads the rows of one head from a matrix when asked.
 type projection struct {
-	m      *model
+	file   *gguf.File
 	weight *gguf.Tensor
 	bias   *gguf.Tensor // nil: none
 	first  int          // row of head 0, in a fused matrix
@@ -26,7 +26,7 @@ func (p *projection) Head(head int) (weights, bias []float64, err error) {
 		return nil, nil, fmt.Errorf("tensor %s has no head %d", p.weight.Name, head)
 	}
 	weights = make([]float64, p.dim*p.In())
-	if err := p.m.file.ReadRows(p.weight, row, int64(p.dim), weights); err != nil {
+	if err := p.file.ReadRows(p.weight, row, int64(p.dim), weights); err != nil {
 		return nil, nil, err
 	}
 	if p.bias == nil {
@@ -36,17 +36,15 @@ func (p *projection) Head(head int) (weights, bias []float64, err error) {
 		return nil, nil, fmt.Errorf("tensor %s has %d rows of %d elements, and %s has %d rows", p.bias.Name, p.bias.Rows(), p.bias.Width(), p.weight.Name, p.weight.Rows())
 	}
 	all := make([]float64, p.bias.Width())
-	if err := p.m.file.ReadRows(p.bias, 0, 1, all); err != nil {
+	if err := p.file.ReadRows(p.bias, 0, 1, all); err != nil {
 		return nil, nil, err
 	}
 	return weights, all[row : row+int64(p.dim)], nil
 }
 
-// readable notes a storage type that cannot be read. It returns true: the
-// attention is there all the same.
-func (m *model) readable(a *position.Attention, t *gguf.Tensor) bool {
+// readable notes a storage type that cannot be read.
+func readable(a *position.Attention, t *gguf.Tensor) {
 	if !t.Readable() {
 		a.Unsupported = fmt.Sprintf("its weights have storage type %s", t.Type)
 	}
-	return true
 }

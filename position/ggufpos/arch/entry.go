@@ -1,4 +1,9 @@
-package ggufpos
+// Package arch says how llama.cpp treats positions in each architecture: a table
+// of them (archs.json, from llama.cpp build 11434), the names and types of the
+// keys, and the few architectures whose code departs from their keys.
+//
+// It knows no file: package hparams reads one by it.
+package arch
 
 import (
 	_ "embed"
@@ -8,8 +13,9 @@ import (
 	"strings"
 )
 
-// Arch is how an engine treats positions in one architecture.
-type Arch struct {
+// Entry is how an engine treats positions in one architecture: one line of
+// archs.json.
+type Entry struct {
 	Name     string   `json:"arch"`
 	Scheme   string   `json:"scheme"`   // rope, learned, alibi, t5-bias, none; clip, unimplemented
 	Pairing  string   `json:"pairing"`  // norm, neox, mrope, imrope
@@ -42,8 +48,8 @@ type Window struct {
 	Blocks   int    `json:"blocks"`  // the window exists only with this many layers
 }
 
-// unscaled reports whether sliding layers turn without scaling.
-func (w *Window) unscaled() bool { return w != nil && (w.Scale == "one" || w.Scale == "plain") }
+// Unscaled reports whether sliding layers turn without scaling.
+func (w *Window) Unscaled() bool { return w != nil && (w.Scale == "one" || w.Scale == "plain") }
 
 // Skip is a hard-coded pattern of layers without RoPE: i % Every == At.
 type Skip struct {
@@ -56,15 +62,15 @@ type Skip struct {
 //go:embed archs.json
 var archsJSON string
 
-// archOf is the entry of an architecture, nil for one that is unknown. Only its
+// Of is the entry of an architecture, nil for one that is unknown. Only its
 // own line is parsed: parsing the table takes as long as reading a header.
-func archOf(name string) *Arch {
+func Of(name string) *Entry {
 	_, entry, found := strings.Cut(archsJSON, fmt.Sprintf("\n{\"arch\":%q,", name))
 	if !found {
 		return nil
 	}
 	entry, _, _ = strings.Cut(entry, "\n")
-	a := &Arch{Name: name}
+	a := &Entry{Name: name}
 	if err := json.Unmarshal([]byte("{"+strings.TrimSuffix(entry, ",")), a); err != nil {
 		return nil // a test parses every entry
 	}
@@ -73,16 +79,16 @@ func archOf(name string) *Arch {
 
 // standardKeys are read by every architecture unless its entry says otherwise.
 var standardKeys = []string{
-	keyContext, keyCausal, keyBase, keyDims, keyType, keyFactor, keyScaleLinear, keyOriginal, keyAttnFactor,
+	KeyContext, KeyCausal, KeyBase, KeyDims, KeyType, KeyFactor, KeyScaleLinear, KeyOriginal, KeyAttnFactor,
 }
 
-// reads reports whether a key has an effect.
-func (a *Arch) reads(key string) bool {
+// Uses reports whether a key, without the prefix of the architecture, has an effect.
+func (a *Entry) Uses(key string) bool {
 	if slices.Contains(a.Reads, key) {
 		return true
 	}
 	if !slices.Contains(standardKeys, key) {
 		return false
 	}
-	return (a.Scheme == "rope" || key == keyContext || key == keyCausal) && !slices.Contains(a.Ignores, key)
+	return (a.Scheme == "rope" || key == KeyContext || key == KeyCausal) && !slices.Contains(a.Ignores, key)
 }

@@ -1,0 +1,137 @@
+package operator
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+// divisorTolerance is how far divisors that are to be one number may differ:
+// they are stored as float32.
+const divisorTolerance = 1e-5
+
+// notTurned is what Gemma 4 stores for pairs that do not turn.
+const notTurned = 1e20
+
+func near(a, b, tolerance float64) bool {
+	return math.Abs(a-b) <= tolerance*math.Max(math.Abs(a), math.Abs(b))
+}
+
+// AllOnes reports whether divisors leave every frequency as it is, or there are
+// none.
+func AllOnes(divisors []float64) bool {
+	for _, d := range divisors {
+		if !near(d, 1, divisorTolerance) {
+			return false
+		}
+	}
+	return true
+}
+
+// fromFreqs names the scaling that rope_freqs.weight stands for. A scaling by
+// keys on top multiplies, which no scheme names.
+func (e *Rope) fromFreqs() schemes.Scaling {
+	s := schemes.Scaling{Type: schemes.ScalingCustom, AttentionFactor: e.amplitude, Frequencies: e.frequencies()}
+	if e.Factor != 1 {
+		if e.Masked() && e.Yarn {
+			e.say("structure", FreqsTensor+" stops pairs from turning")
+			return schemes.Scaling{Type: schemes.ScalingYaRN, Rotated: e.turning(), Factor: e.Factor, OriginalLength: e.Original, AttentionFactor: e.amplitude,
+				BetaFast: e.betaFast, BetaSlow: e.betaSlow, Frequencies: e.frequencies()}
+		}
+		if e.Masked() {
+			e.say("structure", FreqsTensor+" stops pairs from turning")
+			return schemes.Scaling{Type: schemes.ScalingProportional, Rotated: e.turning(), Factor: e.Factor, AttentionFactor: notOne(e.amplitude), Frequencies: e.frequencies()}
+		}
+		if e.constant() && !e.Yarn && e.Freqs[0] > 0 { // both divide
+			e.say("fit", fmt.Sprintf("every divisor in %s is %g, and the keys divide by %g", FreqsTensor, e.Freqs[0], e.Factor))
+			return schemes.Scaling{Type: schemes.ScalingLinear, Factor: e.Freqs[0] * e.Factor, AttentionFactor: notOne(e.amplitude)}
+		}
+		return s
+	}
+	switch {
+	case slices.ContainsFunc(e.Freqs, func(d float64) bool { return !(d > 0) }):
+		e.say("structure", FreqsTensor+" holds divisors that are not above 0")
+		return s
+	case e.Masked():
+		e.say("structure", FreqsTensor+" stops pairs from turning")
+		return schemes.Scaling{Type: schemes.ScalingProportional, Rotated: e.turning(), AttentionFactor: notOne(e.amplitude), Frequencies: e.frequencies()}
+	case e.constant():
+		e.say("fit", fmt.Sprintf("every divisor in %s is %g", FreqsTensor, e.Freqs[0]))
+		return schemes.Scaling{Type: schemes.ScalingLinear, Factor: e.Freqs[0], AttentionFactor: notOne(e.amplitude)}
+	}
+	if ramp, ok := e.fromRamp(); ok {
+		return ramp
+	}
+	return s
+}
+
+// fromRamp names the scaling of divisors that rise from 1 to the factor. Only
+// the ratios of Llama 3's original length and bounds show in them, so that its
+// low bound is taken to be 1, as every published model has it.
+func (e *Rope) fromRamp() (schemes.Scaling, bool) {
+	found, ok := fit.Divisors(e.Freqs, e.effectiveBase(), fit.Options{Amplitude: e.amplitude})
+	if !ok {
+		return schemes.Scaling{}, false
+	}
+	s := found.Rotary.Scaling
+	s.Frequencies = e.frequencies()
+	if s.AttentionFactor = e.amplitude; s.Kind().Amplitude == nil {
+		s.AttentionFactor = notOne(e.amplitude)
+	}
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: FreqsTensor + " divides by " + s.String() + ": " + found.Why, Residual: report.Pointer(report.Number(found.Residual))})
+	return s, true
+}
+
+func notOne(v float64) float64 {
+	if v == 1 {
+		return 0
+	}
+	return v
+}
+
+// frequencies are the inverse frequencies that the engine uses.
+func (e *Rope) frequencies() []float64 {
+	low, high := e.ramp()
+	out := make([]float64, e.Dims/2)
+	for i := range out {
+		out[i] = e.angle(i, 1, e.Freqs, low, high)
+	}
+	return out
+}
+
+// Masked reports whether the divisors of rope_freqs.weight only switch pairs off:
+// each is 1 or enormous.
+func (e *Rope) Masked() bool {
+	some := false
+	for _, d := range e.Freqs {
+		some = some || d > notTurned
+		if d <= notTurned && !near(d, 1, divisorTolerance) {
+			return false
+		}
+	}
+	return some
+}
+
+// turning is the number of pairs that a mask leaves.
+func (e *Rope) turning() int {
+	n := 0
+	for _, d := range e.Freqs {
+		if d <= notTurned {
+			n++
+		}
+	}
+	return n
+}
+
+func (e *Rope) constant() bool {
+	for _, d := range e.Freqs {
+		if !near(d, e.Freqs[0], divisorTolerance) {
+			return false
+		}
+	}
+	return true
+}

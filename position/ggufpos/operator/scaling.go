@@ -1,0 +1,194 @@
+package operator
+
+import (
+	"math"
+
+	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
+	"github.com/modelpatch/modelpatch/position/ggufpos/hparams"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// scaling reads the scaling keys and factor tensors into the state.
+func (e *Rope) scaling(m *hparams.Model, sliding bool) {
+	kind, stated := m.Text(arch.KeyType)
+	if m.Ignores(arch.KeyType) {
+		kind, stated = arch.TypeNone, true
+	}
+	if !stated {
+		kind = arch.TypeLinear
+	}
+	switch kind {
+	case arch.TypeLinear, arch.TypeYaRN, arch.TypeLongRoPE:
+		e.Factor = scaleFactor(m)
+	}
+	if kind == arch.TypeNone && sliding && !m.Ignores(arch.KeyFactor) && arch.ScaledWithNone[m.Name] {
+		e.Factor = scaleFactor(m) // trap 2: these take 1/factor whatever the type
+	}
+	e.Yarn = kind == arch.TypeYaRN && !m.Ignores(arch.KeyType)
+	if e.Original, _ = m.Count(arch.KeyOriginal); e.Original == 0 {
+		e.Original, _ = m.Count(arch.KeyContext)
+	}
+	if !m.Ignores(arch.KeyAttnFactor) {
+		e.attention = m.RealOr(arch.KeyAttnFactor, 1)
+	}
+	e.betas(m)
+	e.amplitude = e.readAmplitude(m)
+	e.factorTensors(m, kind, sliding)
+}
+
+// scaleFactor is s; 0 counts as 1.
+func scaleFactor(m *hparams.Model) float64 {
+	s, ok := m.Real(arch.KeyFactor)
+	if !ok {
+		s = m.RealOr(arch.KeyScaleLinear, 1)
+	}
+	if s == 0 || math.IsNaN(s) {
+		return 1
+	}
+	return s
+}
+
+// betas reads YaRN's bounds in the two architectures that take them.
+func (e *Rope) betas(m *hparams.Model) {
+	if m.Name == "grok" {
+		e.betaFast = 8
+	}
+	if m.Arch.Uses(arch.KeyBetaFast) {
+		e.betaFast = m.RealOr(arch.KeyBetaFast, e.betaFast)
+	}
+	if m.Arch.Uses(arch.KeyBetaSlow) {
+		e.betaSlow = m.RealOr(arch.KeyBetaSlow, e.betaSlow)
+	}
+}
+
+// readAmplitude is M, by which cos and sin are multiplied.
+func (e *Rope) readAmplitude(m *hparams.Model) float64 {
+	if !e.Yarn {
+		return e.attention
+	}
+	log := 0.0
+	if m.Arch.Uses(arch.KeyLogMul) {
+		log = m.RealOr(arch.KeyLogMul, 0)
+	}
+	switch {
+	case log == 0:
+		return e.attention * schemes.YaRNAmplitude(e.Factor, 1)
+	case m.Name == "mistral3":
+		return e.attention * schemes.YaRNAmplitude(e.Factor, 1) / schemes.YaRNAmplitude(e.Factor, log)
+	}
+	return e.attention // deepseek2 and those that share its graph
+}
+
+// factorTensors reads the divisors that the engine would use.
+func (e *Rope) factorTensors(m *hparams.Model, kind string, sliding bool) {
+	longrope := m.Arch.LongRoPE == "always" || m.Arch.LongRoPE == "typed" && kind == arch.TypeLongRoPE
+	if longrope {
+		if e.Long = e.divisors(m, LongTensor); e.Long != nil {
+			e.Tensors = append(e.Tensors, LongTensor)
+		}
+		if e.Short = e.divisors(m, ShortTensor); e.Short != nil {
+			e.Tensors = append(e.Tensors, ShortTensor)
+		}
+		if AllOnes(e.Long) && AllOnes(e.Short) {
+			e.Long, e.Short = nil, nil
+		}
+		if m.Arch.LongRoPE == "typed" {
+			return // rope_freqs is not loaded then
+		}
+	}
+	if m.Arch.Freqs != "read" || sliding && (m.Name == "gemma4" || m.Name == "gemma4-assistant" || m.Name == "step35") {
+		return
+	}
+	if e.Freqs = e.divisors(m, FreqsTensor); e.Freqs != nil {
+		e.Tensors = append(e.Tensors, FreqsTensor)
+	}
+}
+
+// Idle reports whether the divisors of a tensor in use are all ones.
+func (e *Rope) Idle(name string) bool {
+	if name == FreqsTensor {
+		return AllOnes(e.Freqs)
+	}
+	return e.Long == nil && e.Short == nil
+}
+
+// Factor tensors, one of each in a file: divisors of the angles, one a pair, of
+// all positions or of LongRoPE's two lists.
+const (
+	FreqsTensor = "rope_freqs.weight"
+	LongTensor  = "rope_factors_long.weight"
+	ShortTensor = "rope_factors_short.weight"
+)
+
+// divisors reads a factor tensor, nil when it is absent or not as engines
+// want it: n_rot/2 numbers in F32.
+func (e *Rope) divisors(m *hparams.Model, name string) []float64 {
+	t := m.File.Tensor(name)
+	if t == nil || !t.Readable() || t.Rows() != 1 || t.Width() != int64(e.Dims/2) {
+		return nil
+	}
+	values := make([]float64, t.Width())
+	if m.File.ReadRows(t, 0, 1, values) != nil {
+		return nil
+	}
+	return values
+}
+
+// Scheme is the engine's state as a scheme. It adds to Evidence what divisors
+// stand for: to be called once.
+func (e *Rope) Scheme() schemes.Rotary {
+	r := schemes.Rotary{Base: e.Base, Dim: e.Dims, HeadDim: e.HeadDim, Scaling: e.scaled()}
+	if !r.Scaling.Kind().IsBase() {
+		r.Base = e.effectiveBase()
+	}
+	switch e.Pairing {
+	case "norm":
+		r.Layout = schemes.LayoutInterleaved
+	case "neox", "mrope", "imrope":
+		r.Layout = schemes.LayoutHalf
+	}
+	if e.Sections != nil {
+		r.InterleavedSections = e.Pairing == "imrope"
+		r.Sections = append(r.Sections, e.Sections...)
+		for len(r.Sections) > 3 && r.Sections[len(r.Sections)-1] == 0 {
+			r.Sections = r.Sections[:len(r.Sections)-1]
+		}
+	}
+	return r
+}
+
+// scaled names the scaling.
+func (e *Rope) scaled() schemes.Scaling {
+	plain := schemes.Scaling{Type: schemes.ScalingNone}
+	if e.attention != 1 {
+		plain.AttentionFactor = e.attention
+	}
+	switch {
+	case e.Long != nil || e.Short != nil:
+		return e.longRoPE()
+	case e.Freqs != nil && !AllOnes(e.Freqs):
+		return e.fromFreqs()
+	case e.Factor == 1 && e.Alpha > 0 && e.Alpha != 1 && e.HeadDim == e.Dims: // other scalings come on top of the base
+		plain.Type, plain.Factor = schemes.ScalingNTK, e.Alpha
+	case e.Factor == 1:
+	case e.Yarn:
+		return schemes.Scaling{Type: schemes.ScalingYaRN, Factor: e.Factor, OriginalLength: e.Original, AttentionFactor: e.amplitude, BetaFast: e.betaFast, BetaSlow: e.betaSlow}
+	default:
+		plain.Type, plain.Factor = schemes.ScalingLinear, e.Factor
+	}
+	return plain
+}
+
+// longRoPE is the scaling by two lists of factors.
+func (e *Rope) longRoPE() schemes.Scaling {
+	s := schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: e.Original, AttentionFactor: e.amplitude, ShortFactor: e.Short, LongFactor: e.Long}
+	if e.Factor != 1 {
+		s.Factor = e.Factor
+	}
+	return s
+}
+
+func (e *Rope) say(kind, says string) {
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: kind, Says: says})
+}

@@ -1,0 +1,163 @@
+package rotary
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/modelpatch/modelpatch/gguf"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
+	"github.com/modelpatch/modelpatch/position/ggufpos/hparams"
+	"github.com/modelpatch/modelpatch/position/ggufpos/operator"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// Check adds what is wrong or surprising about the keys and tensors of
+// RoPE, where the architecture has it.
+func Check(m *hparams.Model, sites []position.Site) {
+	checkScaling(m)
+	checkDims(m)
+	checkFactorTensors(m, sites)
+	checkSections(m)
+}
+
+// checkScaling looks at the keys of scaling.
+func checkScaling(m *hparams.Model) {
+	kind, stated := m.Text(arch.KeyType)
+	s, hasFactor := m.Real(arch.KeyFactor)
+	switch known := slices.Contains(arch.ScalingTypes, kind); {
+	case stated && !known:
+		m.Fault("gguf-scaling-type-unknown", arch.KeyType, fmt.Sprintf("unknown rope.scaling.type %q; llama.cpp aborts on it", report.Printable(clipped(kind))), "", report.Do("rope", "writes one that it knows", "scaling", "none|linear|yarn"))
+	case kind == arch.TypeNone && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor) && arch.ScaledWithNone[m.Name] && m.SlidesAnywhere():
+		m.Warn("gguf-factor-with-none", arch.KeyFactor, fmt.Sprintf("rope.scaling.type is none, and the sliding layers of %s are divided by the factor %g all the same", m.Name, s), "")
+	case kind == arch.TypeNone && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor):
+		m.Warn("gguf-factor-with-none", arch.KeyFactor, fmt.Sprintf("rope.scaling.type is none, so the factor %g is not used", s), "")
+	case !stated && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor):
+		m.Tell("gguf-factor-without-type", report.LevelNote, fmt.Sprintf("a factor of %g without rope.scaling.type counts as linear", s), "", m.WhereKey(arch.KeyFactor))
+	}
+	if n, ok := m.Count(arch.KeyOriginal); kind == arch.TypeYaRN && (!ok || n == 0) && m.Arch.Uses(arch.KeyOriginal) {
+		m.Warn("gguf-original-length-missing", arch.KeyOriginal, "YaRN without original_context_length: context_length is taken, and raising it would change YaRN", "extend writes it down")
+	} else if c, stated := m.Count(arch.KeyContext); ok && stated && n > c {
+		m.Warn("gguf-original-length-value", arch.KeyOriginal, fmt.Sprintf("original_context_length %d is more than context_length %d", n, c), "")
+	}
+	checkNumbers(m)
+}
+
+func clipped(s string) string {
+	if len(s) > 120 {
+		return s[:120] + "…"
+	}
+	return s
+}
+
+// checkNumbers finds bases and factors that no formula takes.
+func checkNumbers(m *hparams.Model) {
+	for _, suffix := range []string{arch.KeyBase, arch.KeyBaseSWA} {
+		if v, ok := m.Real(suffix); ok && m.Arch.Uses(suffix) && v == 1 {
+			m.Warn("gguf-base-value", suffix, fmt.Sprintf("%s is 1: all pairs turn alike", m.Key(suffix)), "", report.Do("rope", "sets another", "base", "B"))
+		} else if ok && m.Arch.Uses(suffix) && (!(v > 1) || math.IsInf(v, 0)) {
+			m.Fault("gguf-base-value", suffix, fmt.Sprintf("%s is %v; the output would be NaN or all frequencies alike", m.Key(suffix), v), "", report.Do("rope", "sets another", "base", "B"))
+		}
+	}
+	for _, suffix := range []string{arch.KeyFactor, arch.KeyScaleLinear} {
+		if v, ok := m.Real(suffix); ok && m.Arch.Uses(suffix) && (!(v >= 0) || math.IsInf(v, 0)) {
+			m.Fault("gguf-factor-value", suffix, fmt.Sprintf("%s is %v", m.Key(suffix), v), "", report.Do("rope", "sets another", "scaling", "TYPE", "factor", "S"))
+		}
+	}
+}
+
+// checkDims looks at the number of turned elements.
+func checkDims(m *hparams.Model) {
+	n, ok := m.Count(arch.KeyDims)
+	head := m.HeadDim(false)
+	switch {
+	case !ok || m.Ignores(arch.KeyDims):
+	case n == 0 || n%2 != 0 || head > 0 && n > head && m.Name != "step35":
+		m.Fault("gguf-dimension-count", arch.KeyDims, fmt.Sprintf("%s is %d with heads of %d", m.Key(arch.KeyDims), n, head), "it must be even, above 0 and at most the head size")
+	case m.Arch.Dims == "head" && head > 0 && n != head:
+		m.Fault("gguf-dimension-count", arch.KeyDims, fmt.Sprintf("%s %d differs from the head size %d; llama.cpp's %s refuses that", m.Key(arch.KeyDims), n, head, m.Name), "convert the model again")
+	}
+}
+
+// checkFactorTensors looks at tensors of divisors.
+func checkFactorTensors(m *hparams.Model, sites []position.Site) {
+	for _, name := range []string{operator.FreqsTensor, operator.LongTensor, operator.ShortTensor} {
+		t := m.File.Tensor(name)
+		if t == nil {
+			continue
+		}
+		w := m.WhereTensor(t)
+		use := m.Arch.LongRoPE
+		if name == operator.FreqsTensor {
+			use = m.Arch.Freqs
+		}
+		switch {
+		case use == "":
+			m.Tell("gguf-factor-tensor", report.LevelError, fmt.Sprintf("llama.cpp's %s does not take the tensor %s and refuses the file", m.Name, name), "", &w)
+		case use == "unused":
+			m.Tell("gguf-factor-tensor", report.LevelWarning, fmt.Sprintf("llama.cpp's %s accepts the tensor %s and does not use it", m.Name, name), "", &w)
+		case !usedTensor(sites, name):
+			m.Tell("gguf-factor-tensor", report.LevelError, fmt.Sprintf("%s of shape %v and type %s is not used: engines want F32, one number a pair%s", name, t.Shape, t.Type, onlyTyped(m, name)), "", &w)
+		case t.Type != gguf.F32:
+			m.Tell("gguf-factor-tensor", report.LevelError, fmt.Sprintf("%s has type %s; engines want F32", name, t.Type), "", &w)
+		case brokenDivisors(m, t):
+			m.Tell("gguf-factor-tensor", report.LevelError, name+" holds a divisor that is not above 0: what the engine computes is not finite", "convert the model again", &w)
+		}
+	}
+	if a, b := m.File.Tensor(operator.LongTensor), m.File.Tensor(operator.ShortTensor); m.Arch.LongRoPE != "" && m.Arch.LongRoPE != "unused" && (a == nil) != (b == nil) {
+		have, lack := operator.LongTensor, operator.ShortTensor
+		if a == nil {
+			have, lack = operator.ShortTensor, operator.LongTensor
+		}
+		w := m.WhereTensor(m.File.Tensor(have))
+		m.Tell("gguf-factor-pair", report.LevelWarning, fmt.Sprintf("%s is there without %s: one side of the original length is not scaled", have, lack), "convert the model again", &w)
+	}
+	for _, s := range sites {
+		if r, ok := s.(*Rope); ok && r.engine.Freqs != nil && !operator.AllOnes(r.engine.Freqs) && !r.engine.Masked() && r.engine.Factor != 1 {
+			m.Warn("gguf-scaling-twice", arch.KeyFactor, operator.FreqsTensor+" and the scaling keys multiply", "", report.Do("rope", "replaces both", "scaling", "TYPE", "factor", "S"))
+		}
+	}
+}
+
+// brokenDivisors reports whether a factor tensor holds a number that is not
+// above 0.
+func brokenDivisors(m *hparams.Model, t *gguf.Tensor) bool {
+	values := make([]float64, t.Width())
+	return m.File.ReadRows(t, 0, 1, values) == nil && slices.ContainsFunc(values, func(v float64) bool { return !(v > 0) })
+}
+
+// checkSections looks at M-RoPE's sections.
+func checkSections(m *hparams.Model) {
+	p := m.Pair(arch.KeySections)
+	if p == nil || m.Arch.Sections == "" {
+		return
+	}
+	values := m.Numbers(arch.KeySections)
+	sum := 0.0
+	for _, v := range values {
+		sum += math.Max(v, 0)
+	}
+	switch {
+	case len(values) != 4:
+		m.Fault("gguf-sections", arch.KeySections, fmt.Sprintf("%s has %d numbers; engines want 4 and refuse the file", m.Key(arch.KeySections), len(values)), "convert the model again")
+	case sum == 0 && m.Arch.Sections != "optional":
+		m.Fault("gguf-sections", arch.KeySections, m.Key(arch.KeySections)+" are all 0; the engine aborts at the first token", "convert the model again")
+	}
+}
+
+// usedTensor reports whether a site reads a factor tensor.
+func usedTensor(sites []position.Site, name string) bool {
+	return slices.ContainsFunc(sites, func(s position.Site) bool {
+		r, ok := s.(*Rope)
+		return ok && slices.Contains(r.engine.Tensors, name)
+	})
+}
+
+func onlyTyped(m *hparams.Model, name string) string {
+	if m.Arch.LongRoPE == "typed" && strings.Contains(name, "factors") {
+		return ", and rope.scaling.type longrope"
+	}
+	return ""
+}

@@ -1,0 +1,146 @@
+// Package rotary finds the rotations of queries and keys in GGUF files, and stores
+// others: as keys where llama.cpp has them, as divisors in a factor tensor where
+// it has not.
+package rotary
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
+	"github.com/modelpatch/modelpatch/position/ggufpos/hparams"
+	"github.com/modelpatch/modelpatch/position/ggufpos/operator"
+	"github.com/modelpatch/modelpatch/position/ggufpos/site"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// Rope is one rotation: that of all layers, or of the full or the sliding ones.
+type Rope struct {
+	m       *hparams.Model
+	engine  operator.Rope
+	scheme  schemes.Rotary
+	layers  []int           // ascending; nil: all
+	sliding bool            // the sliding layers' own rotation
+	merged  bool            // full and sliding layers turn alike, and both exist
+	window  int             // of sliding layers
+	held    bool            // Hold changed the scaling
+	rebased bool            // Hold changed the base
+	holds   *schemes.Rotary // what Hold stored
+
+	keys     []string // the file's keys that have a part in what the engine computes
+	baseKey  string   // deepseek4: the key of its base, when it is not freq_base
+	unscaled bool     // deepseek4: scaling keys do not act here
+}
+
+// Find are the rotations of a RoPE architecture: one, or two where full
+// and sliding layers turn differently.
+func Find(m *hparams.Model) []position.Site {
+	if m.Name == "deepseek4" {
+		return findDeepSeek4(m)
+	}
+	kinds, window := m.Layers()
+	full, sliding := slices.Contains(kinds, hparams.FullRope), slices.Contains(kinds, hparams.SlidingRope)
+	switch {
+	case kinds != nil && !full && !sliding:
+		return []position.Site{site.None(m, "no layer has RoPE")}
+	case !sliding:
+		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope)}, operator.New(m, false))}
+	case !full:
+		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.SlidingRope), sliding: true, window: window}, operator.New(m, true))}
+	}
+	a, b := operator.New(m, false), operator.New(m, true)
+	if a.Scheme().Equal(b.Scheme()) {
+		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope, hparams.SlidingRope), merged: true}, operator.New(m, false))}
+	}
+	return []position.Site{
+		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope)}, operator.New(m, false)),
+		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.SlidingRope), sliding: true, window: window}, operator.New(m, true)),
+	}
+}
+
+// newRope completes a rotation with what the engine computes.
+func newRope(r *Rope, e operator.Rope) *Rope {
+	r.engine = e
+	r.scheme, r.keys = r.engine.Scheme(), r.keysInUse()
+	return r
+}
+
+// Suggest is a rotation that only keys speak for. It cannot be edited:
+// nobody knows which keys an engine would read.
+func Suggest(m *hparams.Model) position.Site {
+	e := newRope(&Rope{m: m}, operator.New(m, false)).Encoding()
+	e.Beyond = report.BeyondUnknown
+	e.Evidence = []report.Evidence{{Kind: "key", Says: "keys of RoPE are there; the architecture is not known, nor is the layout of pairs"}}
+	return site.NewPlain(e)
+}
+
+// Encoding says what the engine computes.
+func (r *Rope) Encoding() position.Encoding {
+	e := position.Encoding{
+		Scheme: r.scheme, Form: report.FormKeys, Beyond: report.BeyondContinues, Layers: r.layers,
+		Evidence: append([]report.Evidence{{Kind: "architecture", Says: "llama.cpp's " + r.m.Name + " turns queries and keys, " + r.engine.Pairing + " pairing"}}, r.engine.Evidence...),
+	}
+	for _, k := range r.keys {
+		p := r.m.Pair(k)
+		e.Where = append(e.Where, report.Where{Key: report.Name(p.Key), Range: &[2]int64{p.ValueAt, p.End}})
+	}
+	for _, name := range r.engine.Tensors {
+		if !r.engine.Idle(name) {
+			e.Where = append(e.Where, r.m.WhereTensor(r.m.File.Tensor(name)))
+		}
+	}
+	return e
+}
+
+// Window is how far the layers of this rotation look back, 0 for all the way.
+// A rotation that only acts inside a window needs no change for more length.
+func (r *Rope) Window() int {
+	if r.sliding {
+		return r.window
+	}
+	return 0
+}
+
+// Rotation computes cosines and sines as the engine does, in float64. Text
+// tokens have the same position in every section of M-RoPE but the last.
+func (r *Rope) Rotation(pos, length int, cos, sin []float64) error {
+	r.engine.Rotate(pos, length, cos, sin)
+	return nil
+}
+
+// Switches reports whether a longer context makes the engine take LongRoPE's
+// long factors in place of the short ones: it decides by the context, not by
+// the position (llama.cpp's get_rope_factors).
+func (r *Rope) Switches(old, new int) bool {
+	original := r.engine.Original
+	return !r.held && (r.engine.Long != nil || r.engine.Short != nil) && old <= original && new > original
+}
+
+// ActsIn reports whether the layer of an attention turns by this rotation.
+func (r *Rope) ActsIn(_ string, layer int) bool {
+	_, acts := slices.BinarySearch(r.layers, layer)
+	return acts || r.layers == nil
+}
+
+// Lengthen prepares the rotation for another stated length. Where the original
+// length of its scaling is taken from the stated one, that is written down
+// first. It refuses values that no edit should build on.
+func (r *Rope) Lengthen() error {
+	if err := r.usable(!r.rebased, !r.held); err != nil {
+		return err
+	}
+	r.pinOriginal()
+	return nil
+}
+
+// pinOriginal writes down the original length that a scaling has taken from
+// context_length until now.
+func (r *Rope) pinOriginal() {
+	old, ok := r.m.Count(arch.KeyContext)
+	measured := r.engine.Yarn && r.engine.Factor != 1 || r.engine.Long != nil || r.engine.Short != nil
+	if n, there := r.m.Count(arch.KeyOriginal); r.held || !ok || there && n != 0 || !measured {
+		return
+	}
+	r.m.Edit.Set(r.m.Key(arch.KeyOriginal), u32(old), "original length, until now that of context_length")
+}

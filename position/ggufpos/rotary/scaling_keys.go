@@ -1,0 +1,88 @@
+package rotary
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
+	"github.com/modelpatch/modelpatch/position/ggufpos/hparams"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// scalingKeys is how llama.cpp holds a type of scaling in keys of its own. A type
+// that has none becomes divisors in rope_freqs.weight, or is refused.
+type scalingKeys struct {
+	scaling string // schemes' name of the type
+	tensors bool   // it is held by factor tensors beside keys
+	// lacks says what of a scaling keys cannot hold and divisors can; "": nothing.
+	lacks func(*hparams.Model, schemes.Scaling) string
+	hold  func(*Rope, schemes.Scaling) error
+}
+
+// keysOf is how a scaling is held in keys, nil where it cannot.
+func keysOf(s schemes.Scaling) *scalingKeys {
+	name := s.Kind().Name
+	for _, k := range []scalingKeys{
+		{schemes.ScalingNone, false, nothing, (*Rope).holdNone},
+		{schemes.ScalingLinear, false, nothing, (*Rope).holdLinear},
+		{schemes.ScalingYaRN, false, yarnLacks, (*Rope).holdYaRN},
+		{schemes.ScalingLongRoPE, true, nothing, (*Rope).holdLongRoPE},
+		{schemes.ScalingProportional, false, proportionalLacks, (*Rope).holdProportional},
+	} {
+		if k.scaling == name {
+			return &k
+		}
+	}
+	return nil
+}
+
+func nothing(*hparams.Model, schemes.Scaling) string { return "" }
+
+func (r *Rope) holdNone(s schemes.Scaling) error {
+	return r.holdAttention(cmp.Or(s.AttentionFactor, 1))
+}
+
+func (r *Rope) holdLinear(s schemes.Scaling) error {
+	if arch.ScaledAttention[r.m.Name] {
+		return refuse(fmt.Sprintf("llama.cpp's %s multiplies its attention scale by YaRN's amplitude for every factor, also of type linear", r.m.Name), "", report.Do("rope", "", "scaling", "yarn"), report.Do("rope", "", "base", "B"))
+	}
+	r.setScaling(arch.TypeLinear, s.Factor)
+	return r.holdAttention(cmp.Or(s.AttentionFactor, 1))
+}
+
+// yarnLacks: engines round the ramp's bounds, and few read those in turns.
+func yarnLacks(m *hparams.Model, s schemes.Scaling) string {
+	fast, slow := cmp.Or(s.BetaFast, schemes.DefaultBetaFast), cmp.Or(s.BetaSlow, schemes.DefaultBetaSlow)
+	switch {
+	case s.NoTruncate:
+		return "YaRN without rounded bounds"
+	case m.Arch.Uses(arch.KeyBetaFast), fast == schemes.DefaultBetaFast && slow == schemes.DefaultBetaSlow:
+		return ""
+	}
+	return fmt.Sprintf("YaRN with bounds %g and %g, which only grok and mistral3 read from keys,", fast, slow)
+}
+
+func (r *Rope) holdYaRN(s schemes.Scaling) error {
+	if s.OriginalLength <= 0 {
+		return &position.UsageError{What: "YaRN needs the original length"}
+	}
+	r.setScaling(arch.TypeYaRN, s.Factor)
+	r.m.Edit.Set(r.m.Key(arch.KeyOriginal), u32(s.OriginalLength), "length that the model was trained with")
+	r.holdBetas(s)
+	return r.holdYaRNAttention(s)
+}
+
+// proportionalLacks: which pairs turn is in the divisors.
+func proportionalLacks(_ *hparams.Model, s schemes.Scaling) string {
+	return "scaling of type " + s.Type
+}
+
+// holdProportional is for the other pairs, where the divisors stay.
+func (r *Rope) holdProportional(s schemes.Scaling) error {
+	if s.Factor == 0 || s.Factor == 1 {
+		return r.holdNone(s)
+	}
+	return r.holdLinear(s)
+}
