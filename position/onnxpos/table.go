@@ -318,30 +318,8 @@ func wavesOf(u *addition) (base float64, layout string) {
 	if !proportional(v.Floats, last) {
 		return 0, ""
 	}
-	frequencies := make([]float64, n)
-	for i := range frequencies {
-		frequencies[i] = last[i] / last[0]
-	}
-	p := rotary.TrigPrecision([]trace.Source{u.source})
-	if p == rows.Precision(onnx.Float) {
-		ratio := last[0] / last[1]
-		for i := 1; i < n; i++ {
-			if r := last[i-1] / last[i]; math.Abs(r-ratio) > 1e-4*math.Abs(ratio) {
-				return 0, ""
-			}
-		}
-		base = math.Pow(ratio, float64(n))
-		if rounded := math.Round(base); math.Abs(rounded-base) < 1e-3*base {
-			base = rounded
-		}
-	} else {
-		r := fit.InverseFrequencies(rotary.Undouble(frequencies), p, fit.Options{})
-		if !r.OK || !r.Rotary.Scaling.IsNone() {
-			return 0, ""
-		}
-		base = r.Rotary.Base
-	}
-	if !(base > 1) || math.IsInf(base, 0) {
+	base, ok := fit.AngleBase(last, rotary.TrigPrecision([]trace.Source{u.source}))
+	if !ok {
 		return 0, ""
 	}
 	lines := trace.RowsOf(u.value, u.axis)

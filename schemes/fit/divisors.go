@@ -1,6 +1,10 @@
 package fit
 
-import "github.com/modelpatch/modelpatch/schemes"
+import (
+	"math"
+
+	"github.com/modelpatch/modelpatch/schemes"
+)
 
 // Divisors explains the numbers that divide the plain frequencies of a known
 // base, one a pair, as llama.cpp's converters store a scaling in
@@ -38,4 +42,45 @@ func Divisors(divisors []float64, base float64, o Options) (r Result, ok bool) {
 		}
 	}
 	return Result{}, false
+}
+
+// Ones reports whether divisors leave every frequency as it is, as no divisors do.
+func Ones(divisors []float64) bool {
+	for _, d := range divisors {
+		if !sameDivisor(d, 1) {
+			return false
+		}
+	}
+	return true
+}
+
+// Alike reports whether all divisors are one number: the factor of linear scaling.
+func Alike(divisors []float64) bool {
+	for _, d := range divisors {
+		if !sameDivisor(d, divisors[0]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Mask reads divisors as the number of pairs that they leave turning. It is a mask
+// where they do nothing else: each is 1 or enormous, and some is enormous (Gemma 4).
+func Mask(divisors []float64) (turning int, mask bool) {
+	mask = true
+	stopped := false
+	for _, d := range divisors {
+		switch {
+		case d > notTurned:
+			stopped = true
+		case d <= notTurned:
+			turning++
+			mask = mask && sameDivisor(d, 1)
+		}
+	}
+	return turning, mask && stopped
+}
+
+func sameDivisor(a, b float64) bool {
+	return math.Abs(a-b) <= divisorError*math.Max(math.Abs(a), math.Abs(b))
 }

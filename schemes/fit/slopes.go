@@ -36,6 +36,28 @@ func Slopes(s []float64, p Precision) (a schemes.ALiBi, residual float64, ok boo
 	return schemes.ALiBi{Heads: len(s), MaxBias: bias, Slopes: slopes}, residual, residual <= limit
 }
 
+// ScaledSlopes explains float32 slopes as ALiBi's rule by the usual max bias, all
+// multiplied by one factor: some graphs add the bias already multiplied by
+// 1/√head_dim, as the scores are (Falcon, facts/NUMERICS §7). scale is that factor,
+// 1 where the slopes follow the rule as they are, by whatever max bias. residual
+// is that of Slopes.
+func ScaledSlopes(slopes []float64) (a schemes.ALiBi, residual, scale float64, ok bool) {
+	if a, residual, ok = Slopes(slopes, Float32); ok && math.Abs(a.MaxBias-8) < 1e-3 {
+		return a, residual, 1, true
+	}
+	usual := schemes.ALiBiSlopes(len(slopes), 8)
+	scale = slopes[0] / usual[0]
+	if len(slopes) == 1 || scale <= 0 { // one number follows any rule
+		return a, residual, 1, ok
+	}
+	for i := range usual {
+		if math.Abs(slopes[i]/(scale*usual[i])-1) > bfloatSlope {
+			return a, residual, 1, ok
+		}
+	}
+	return schemes.ALiBi{Heads: len(slopes), MaxBias: 8}, residual, scale, true
+}
+
 // Forms of a bias that is linear in the key's position.
 const (
 	BiasRelative = "relative" // −slope·|query − key|

@@ -34,6 +34,18 @@ const (
 	// apart from that.
 	entrySteps = 4
 
+	// divisorError is how far divisors that are to be one number may differ: they
+	// are stored as float32.
+	divisorError = 1e-5
+	// notTurned is what a divisor is above where its pair does not turn.
+	notTurned = 1e20
+
+	// bfloatSlope is the relative error of slopes in bfloat16 (Falcon).
+	bfloatSlope = 2e-2
+	// coarseFrequency is the relative error of frequencies from differences of
+	// float32 angles at large distances, or of half precision.
+	coarseFrequency = 5e-2
+
 	// slopeError is the relative error of ALiBi slopes made in float32: powers
 	// of a rounded base (NUMERICS §7).
 	slopeError = 2e-6

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/report"
@@ -10,43 +9,22 @@ import (
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// divisorTolerance is how far divisors that are to be one number may differ:
-// they are stored as float32.
-const divisorTolerance = 1e-5
-
-// notTurned is what Gemma 4 stores for pairs that do not turn.
-const notTurned = 1e20
-
-func near(a, b, tolerance float64) bool {
-	return math.Abs(a-b) <= tolerance*math.Max(math.Abs(a), math.Abs(b))
-}
-
-// AllOnes reports whether divisors leave every frequency as it is, or there are
-// none.
-func AllOnes(divisors []float64) bool {
-	for _, d := range divisors {
-		if !near(d, 1, divisorTolerance) {
-			return false
-		}
-	}
-	return true
-}
-
 // fromFreqs names the scaling that rope_freqs.weight stands for. A scaling by
 // keys on top multiplies, which no scheme names.
 func (e *Rope) fromFreqs() schemes.Scaling {
+	turning, masked := fit.Mask(e.Freqs)
 	s := schemes.Scaling{Type: schemes.ScalingCustom, AttentionFactor: e.amplitude, Frequencies: e.frequencies()}
 	if e.Factor != 1 {
-		if e.Masked() && e.Yarn {
+		if masked && e.Yarn {
 			e.say("structure", FreqsTensor+" stops pairs from turning")
-			return schemes.Scaling{Type: schemes.ScalingYaRN, Rotated: e.turning(), Factor: e.Factor, OriginalLength: e.Original, AttentionFactor: e.amplitude,
+			return schemes.Scaling{Type: schemes.ScalingYaRN, Rotated: turning, Factor: e.Factor, OriginalLength: e.Original, AttentionFactor: e.amplitude,
 				BetaFast: e.betaFast, BetaSlow: e.betaSlow, Frequencies: e.frequencies()}
 		}
-		if e.Masked() {
+		if masked {
 			e.say("structure", FreqsTensor+" stops pairs from turning")
-			return schemes.Scaling{Type: schemes.ScalingProportional, Rotated: e.turning(), Factor: e.Factor, AttentionFactor: notOne(e.amplitude), Frequencies: e.frequencies()}
+			return schemes.Scaling{Type: schemes.ScalingProportional, Rotated: turning, Factor: e.Factor, AttentionFactor: notOne(e.amplitude), Frequencies: e.frequencies()}
 		}
-		if e.constant() && !e.Yarn && e.Freqs[0] > 0 { // both divide
+		if fit.Alike(e.Freqs) && !e.Yarn && e.Freqs[0] > 0 { // both divide
 			e.say("fit", fmt.Sprintf("every divisor in %s is %g, and the keys divide by %g", FreqsTensor, e.Freqs[0], e.Factor))
 			return schemes.Scaling{Type: schemes.ScalingLinear, Factor: e.Freqs[0] * e.Factor, AttentionFactor: notOne(e.amplitude)}
 		}
@@ -56,10 +34,10 @@ func (e *Rope) fromFreqs() schemes.Scaling {
 	case slices.ContainsFunc(e.Freqs, func(d float64) bool { return !(d > 0) }):
 		e.say("structure", FreqsTensor+" holds divisors that are not above 0")
 		return s
-	case e.Masked():
+	case masked:
 		e.say("structure", FreqsTensor+" stops pairs from turning")
-		return schemes.Scaling{Type: schemes.ScalingProportional, Rotated: e.turning(), AttentionFactor: notOne(e.amplitude), Frequencies: e.frequencies()}
-	case e.constant():
+		return schemes.Scaling{Type: schemes.ScalingProportional, Rotated: turning, AttentionFactor: notOne(e.amplitude), Frequencies: e.frequencies()}
+	case fit.Alike(e.Freqs):
 		e.say("fit", fmt.Sprintf("every divisor in %s is %g", FreqsTensor, e.Freqs[0]))
 		return schemes.Scaling{Type: schemes.ScalingLinear, Factor: e.Freqs[0], AttentionFactor: notOne(e.amplitude)}
 	}
@@ -103,35 +81,9 @@ func (e *Rope) frequencies() []float64 {
 	return out
 }
 
-// Masked reports whether the divisors of rope_freqs.weight only switch pairs off:
-// each is 1 or enormous.
+// Masked reports whether the divisors of rope_freqs.weight only stop pairs from
+// turning.
 func (e *Rope) Masked() bool {
-	some := false
-	for _, d := range e.Freqs {
-		some = some || d > notTurned
-		if d <= notTurned && !near(d, 1, divisorTolerance) {
-			return false
-		}
-	}
-	return some
-}
-
-// turning is the number of pairs that a mask leaves.
-func (e *Rope) turning() int {
-	n := 0
-	for _, d := range e.Freqs {
-		if d <= notTurned {
-			n++
-		}
-	}
-	return n
-}
-
-func (e *Rope) constant() bool {
-	for _, d := range e.Freqs {
-		if !near(d, e.Freqs[0], divisorTolerance) {
-			return false
-		}
-	}
-	return true
+	_, masked := fit.Mask(e.Freqs)
+	return masked
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/ggufpos/hparams"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
 // scaling reads the scaling keys and factor tensors into the state.
@@ -90,7 +91,7 @@ func (e *Rope) factorTensors(m *hparams.Model, kind string, sliding bool) {
 		if e.Short = e.divisors(m, ShortTensor); e.Short != nil {
 			e.Tensors = append(e.Tensors, ShortTensor)
 		}
-		if AllOnes(e.Long) && AllOnes(e.Short) {
+		if fit.Ones(e.Long) && fit.Ones(e.Short) {
 			e.Long, e.Short = nil, nil
 		}
 		if m.Arch.LongRoPE == "typed" {
@@ -108,7 +109,7 @@ func (e *Rope) factorTensors(m *hparams.Model, kind string, sliding bool) {
 // Idle reports whether the divisors of a tensor in use are all ones.
 func (e *Rope) Idle(name string) bool {
 	if name == FreqsTensor {
-		return AllOnes(e.Freqs)
+		return fit.Ones(e.Freqs)
 	}
 	return e.Long == nil && e.Short == nil
 }
@@ -167,7 +168,7 @@ func (e *Rope) scaled() schemes.Scaling {
 	switch {
 	case e.Long != nil || e.Short != nil:
 		return e.longRoPE()
-	case e.Freqs != nil && !AllOnes(e.Freqs):
+	case e.Freqs != nil && !fit.Ones(e.Freqs):
 		return e.fromFreqs()
 	case e.Factor == 1 && e.Alpha > 0 && e.Alpha != 1 && e.HeadDim == e.Dims: // other scalings come on top of the base
 		plain.Type, plain.Factor = schemes.ScalingNTK, e.Alpha

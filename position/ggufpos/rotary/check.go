@@ -12,6 +12,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/ggufpos/hparams"
 	"github.com/modelpatch/modelpatch/position/ggufpos/operator"
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
 // Check adds what is wrong or surprising about the keys and tensors of
@@ -115,7 +116,7 @@ func checkFactorTensors(m *hparams.Model, sites []position.Site) {
 		m.Tell("gguf-factor-pair", report.LevelWarning, fmt.Sprintf("%s is there without %s: one side of the original length is not scaled", have, lack), "convert the model again", &w)
 	}
 	for _, s := range sites {
-		if r, ok := s.(*Rope); ok && r.engine.Freqs != nil && !operator.AllOnes(r.engine.Freqs) && !r.engine.Masked() && r.engine.Factor != 1 {
+		if r, ok := s.(*Rope); ok && r.engine.Freqs != nil && !fit.Ones(r.engine.Freqs) && !r.engine.Masked() && r.engine.Factor != 1 {
 			m.Warn("gguf-scaling-twice", arch.KeyFactor, operator.FreqsTensor+" and the scaling keys multiply", "", report.Do("rope", "replaces both", "scaling", "TYPE", "factor", "S"))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/ggufpos/operator"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
 // u32 is a length as engines want it.
@@ -54,7 +55,7 @@ func (r *Rope) Hold(want position.Want) error {
 	rebased := r.scheme
 	rebased.Base, rebased.Scaling.Frequencies = w.Base, nil
 	same := w.Equal(rebased) && w.Scaling.OriginalLength == r.scheme.Scaling.OriginalLength // which a short ramp may not show
-	if same && !r.Misstated() && (r.engine.Freqs == nil || operator.AllOnes(r.engine.Freqs) || r.engine.Masked()) {
+	if same && !r.Misstated() && (r.engine.Freqs == nil || fit.Ones(r.engine.Freqs) || r.engine.Masked()) {
 		return nil // keys go with any base; divisors are made for one
 	}
 	r.held = true
@@ -202,7 +203,7 @@ func (r *Rope) clear() {
 	m := r.m
 	r.clearKeys()
 	for _, name := range []string{operator.FreqsTensor, operator.LongTensor, operator.ShortTensor} {
-		if name == operator.FreqsTensor && r.engine.Freqs != nil && operator.AllOnes(r.engine.Freqs) {
+		if name == operator.FreqsTensor && r.engine.Freqs != nil && fit.Ones(r.engine.Freqs) {
 			continue // they divide nothing
 		}
 		if t := m.File.Tensor(name); t != nil && len(t.Shape) == 1 {

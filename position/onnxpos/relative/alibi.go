@@ -26,26 +26,6 @@ type ALiBi struct {
 	scale  float64 // by which the bias is multiplied before it is added
 }
 
-// fitSlopes recovers the rule behind slopes. Some graphs add the bias already
-// multiplied by 1/√head_dim, as the scores are (Falcon, facts/NUMERICS §7):
-// then the ratios follow the rule and all slopes share a factor.
-func fitSlopes(slopes []float64) (a schemes.ALiBi, worst, scale float64, ok bool) {
-	if a, worst, ok = fit.Slopes(slopes, fit.Precision("float32")); ok && math.Abs(a.MaxBias-8) < 1e-3 {
-		return a, worst, 1, true
-	}
-	usual := schemes.ALiBiSlopes(len(slopes), 8)
-	scale = slopes[0] / usual[0]
-	if len(slopes) == 1 || scale <= 0 { // one number follows any rule
-		return a, worst, 1, ok
-	}
-	for i := range usual {
-		if math.Abs(slopes[i]/(scale*usual[i])-1) > linearTolerance {
-			return a, worst, 1, ok
-		}
-	}
-	return schemes.ALiBi{Heads: len(slopes), MaxBias: 8}, worst, scale, true
-}
-
 // roundedSlope is the relative error of a slope that is read from differences
 // of float32 numbers.
 const roundedSlope = 2e-6
@@ -56,7 +36,7 @@ func (m *Search) alibiSite(uses []*bias) *ALiBi {
 	slopes, _ := uses[0].slopes()
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondContinues}
 	scheme := schemes.ALiBi{Heads: len(slopes), Slopes: slopes}
-	if fitted, worst, scale, ok := fitSlopes(slopes); ok {
+	if fitted, worst, scale, ok := fit.ScaledSlopes(slopes); ok {
 		rule := schemes.ALiBiSlopes(len(slopes), fitted.MaxBias)
 		for i := range slopes {
 			m := slopes[i] / scale

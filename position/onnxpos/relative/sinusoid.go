@@ -2,7 +2,6 @@ package relative
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -64,9 +63,9 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 		}
 	}
 	found := eval.Ask(v, "relative base", func() relativeSinusoids {
-		base, ok := relativeBase(rows)
+		base, ok := fit.DistanceBase(rows)
 		if !ok {
-			base, ok = relativeBase(rows.Deinterleaved())
+			base, ok = fit.DistanceBase(rows.Deinterleaved())
 		}
 		return relativeSinusoids{base, ok}
 	})
@@ -110,44 +109,4 @@ func isWeight(s *eval.Scope, name string) bool {
 type relativeSinusoids struct {
 	base float64
 	ok   bool
-}
-
-// coarseFrequency is the relative error of frequencies from differences of
-// float32 angles at large distances, or of half precision.
-const coarseFrequency = 5e-2
-
-// relativeBase recovers the base of sin | cos rows whose positions count up or
-// down.
-func relativeBase(rows rows.Matrix) (float64, bool) {
-	if len(rows) < 3 || rows.Cols() < 4 {
-		return 0, false
-	}
-	n := rows.Cols() / 2
-	f := make([]float64, n)
-	for k := range n {
-		turn := math.Atan2(rows[1][k], rows[1][n+k]) - math.Atan2(rows[0][k], rows[0][n+k])
-		f[k] = math.Abs(math.Remainder(turn, 2*math.Pi))
-		if math.Abs(math.Hypot(rows[0][k], rows[0][n+k])-1) > 1e-2 {
-			return 0, false
-		}
-	}
-	r := fit.InverseFrequencies(f, fit.Precision("float32"), fit.Options{})
-	if !r.OK || !r.Rotary.Scaling.IsNone() {
-		// The differences of float32 angles are coarse at large distances:
-		// the first and the last frequency give the base well enough.
-		if f[0] <= 0 || f[n-1] <= 0 || n < 2 {
-			return 0, false
-		}
-		base := math.Pow(f[0]/f[n-1], float64(n)/float64(n-1))
-		for k := range f {
-			if math.Abs(f[k]/f[0]*math.Pow(base, float64(k)/float64(n))-1) > coarseFrequency {
-				return 0, false
-			}
-		}
-		if rounded := math.Round(base/100) * 100; math.Abs(rounded-base) < 1e-2*base {
-			base = rounded
-		}
-		return base, base > 1
-	}
-	return r.Rotary.Base, true
 }

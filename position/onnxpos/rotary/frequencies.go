@@ -155,26 +155,7 @@ func (r *Site) frequencies(u *rotation) (f []float64, baked bool) {
 			f[i] = rows[1][i] - rows[0][i]
 		}
 		n, _ := t.Scope.Find(t.Trig.Input(0))
-		return Undouble(f), n == nil || n.Op == "Constant"
+		return fit.Undouble(f), n == nil || n.Op == "Constant"
 	}
 	return nil, false
-}
-
-// Undouble removes the second mention of each frequency.
-func Undouble(f []float64) []float64 {
-	n := len(f) / 2
-	if len(f)%2 != 0 || n == 0 {
-		return f
-	}
-	if slices.Equal(f[:n], f[n:]) {
-		return f[:n]
-	}
-	var out []float64
-	for i := 0; i < len(f); i += 2 {
-		if f[i] != f[i+1] {
-			return f
-		}
-		out = append(out, f[i])
-	}
-	return out
 }
