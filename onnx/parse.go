@@ -3,6 +3,7 @@ package onnx
 import (
 	"errors"
 	"fmt"
+	"github.com/modelpatch/modelpatch/internal/block"
 	"math"
 	"slices"
 	"strings"
@@ -20,17 +21,17 @@ type parser struct {
 	depth int
 
 	// What is made of many small things is made in blocks.
-	frames     block[frame]
-	nodes      block[Node]
-	attributes block[Attribute]
-	tensors    block[Tensor]
-	strings    block[string]
-	lists      block[*Attribute]
-	wires      block[wire]
-	fields     block[field]
-	places     block[input]
-	numbers    block[int32]
-	contents   block[byte]
+	frames     block.Of[frame]
+	nodes      block.Of[Node]
+	attributes block.Of[Attribute]
+	tensors    block.Of[Tensor]
+	strings    block.Of[string]
+	lists      block.Of[*Attribute]
+	wires      block.Of[wire]
+	fields     block.Of[field]
+	places     block.Of[input]
+	numbers    block.Of[int32]
+	contents   block.Of[byte]
 	texts      strings.Builder
 	words      map[string]string
 	// Lists whose length is not known yet; messages inside one another use
@@ -101,7 +102,7 @@ func placed(err error, place string) error {
 
 // sub is the frame of a message inside another.
 func (p *parser) sub(fr *frame, f field) *frame {
-	out := p.frames.one()
+	out := p.frames.One()
 	*out = frame{parent: fr, tag: f.tag, length: f.length, start: f.start, end: f.end}
 	return out
 }
@@ -333,7 +334,7 @@ func (p *parser) initializer(g *Graph, fr *frame, f field) error {
 	if err := p.hold(f, weightItem); err != nil {
 		return err
 	}
-	t := p.tensors.one()
+	t := p.tensors.One()
 	t.file = p.file
 	g.Initializers = append(g.Initializers, t)
 	if err := p.tensor(t, fr, "initializer", len(g.Initializers)-1); err != nil {
@@ -349,7 +350,7 @@ func (p *parser) node(g *Graph, parent *frame, f field) error {
 	if err := p.hold(f, weightItem); err != nil {
 		return err
 	}
-	n := p.nodes.one()
+	n := p.nodes.One()
 	n.Graph, n.frame, n.index = g, p.sub(parent, f), len(g.Nodes)
 	g.Nodes = append(g.Nodes, n)
 	inputs, makes, given := len(p.inputs), len(p.makes), len(p.given)
@@ -379,7 +380,7 @@ func (p *parser) node(g *Graph, parent *frame, f field) error {
 		}
 		return err
 	})
-	n.Attributes = p.lists.copy(p.given[given:])
+	n.Attributes = p.lists.Copy(p.given[given:])
 	p.given = p.given[:given]
 	p.wire(n, p.inputs[inputs:], p.makes[makes:])
 	p.inputs, p.makes = p.inputs[:inputs], p.makes[:makes]
@@ -388,8 +389,8 @@ func (p *parser) node(g *Graph, parent *frame, f field) error {
 
 // wire gives a node its inputs and outputs.
 func (p *parser) wire(n *Node, in []input, makes []int32) {
-	n.inputs, n.makes = p.places.copy(in), p.numbers.copy(makes)
-	n.Inputs, n.Outputs = p.strings.many(len(in)), p.strings.many(len(makes))
+	n.inputs, n.makes = p.places.Copy(in), p.numbers.Copy(makes)
+	n.Inputs, n.Outputs = p.strings.Many(len(in)), p.strings.Many(len(makes))
 	for i, x := range in {
 		n.Inputs[i] = n.Graph.wiring.text(x.value)
 	}
@@ -427,7 +428,7 @@ func (p *parser) nodeAttribute(n *Node, before []*Attribute, named *attributeNam
 	if err := p.hold(f, weightItem); err != nil {
 		return err
 	}
-	a := p.attributes.one()
+	a := p.attributes.One()
 	a.file = p.file
 	err := p.attribute(a, n, p.sub(n.frame, f))
 	if named.met(a.Name, before) {
@@ -462,7 +463,7 @@ func (p *parser) attribute(a *Attribute, n *Node, fr *frame) error {
 			}
 			a.Long = f.end-f.start > maxText // a model inside the model
 		case isMessage(f, 5):
-			a.Tensor = p.tensors.one()
+			a.Tensor = p.tensors.One()
 			a.Tensor.file = p.file
 			err = p.tensor(a.Tensor, p.sub(fr, f), "t", -1)
 		case isMessage(f, 6):

@@ -58,7 +58,7 @@ func (p *parser) tensor(t *Tensor, fr *frame, list string, index int) error {
 		case isMessage(f, 8):
 			t.Name, err = p.text(f)
 		case isMessage(f, 9):
-			t.raw = p.fields.one()
+			t.raw = p.fields.One()
 			*t.raw = f
 			t.small, err = p.small(f)
 		case isMessage(f, 13):
@@ -88,7 +88,7 @@ func (p *parser) small(f field) ([]byte, error) {
 		return nil, nil
 	}
 	b, err := p.content(f, smallContent)
-	return p.contents.copy(b), err
+	return p.contents.Copy(b), err
 }
 
 func (p *parser) externalEntry(t *Tensor, fr *frame, f field) error {

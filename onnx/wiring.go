@@ -1,5 +1,7 @@
 package onnx
 
+import "github.com/modelpatch/modelpatch/internal/block"
+
 // Wiring says where the values of one graph come from and which of its nodes
 // read them, do-nothing nodes seen through. Values have numbers, 0 to Len()−1, so that what is known of them
 // can be kept in a slice. It is made while the graph is read and shared by all
@@ -50,11 +52,11 @@ func (w *Wiring) start(hint int64) {
 }
 
 // number is the number of a name, a new one if need be.
-func (w *Wiring) number(name string, wires *block[wire]) int32 {
+func (w *Wiring) number(name string, wires *block.Of[wire]) int32 {
 	i, ok := w.numbers[name]
 	if !ok {
 		i = int32(len(w.values))
-		v := wires.one()
+		v := wires.One()
 		v.name = name
 		w.values = append(w.values, v)
 		w.numbers[name] = i
@@ -64,7 +66,7 @@ func (w *Wiring) number(name string, wires *block[wire]) int32 {
 
 // addConstant adds an initializer and reports whether there was one of its name
 // before. The name "" stands for an absent value and gets no number.
-func (w *Wiring) addConstant(t *Tensor, wires *block[wire]) (again bool) {
+func (w *Wiring) addConstant(t *Tensor, wires *block.Of[wire]) (again bool) {
 	if t.Name == "" {
 		again, w.unnamed = w.unnamed != nil, t
 		return again

@@ -93,24 +93,24 @@ func (l *Labels) fresh(size int) Axis {
 	if size == 1 {
 		return nil
 	}
-	return Axis{{Atom: l.atom(size)}}
+	return l.factor(Factor{Atom: l.atom(size)})
+}
+
+// factor is an axis of one atom.
+func (l *Labels) factor(f Factor) Axis {
+	axis := l.room.factors.Many(1)
+	axis[0] = f
+	return axis
 }
 
 func (l *Labels) atom(size int) *Atom {
 	if l.atoms++; l.atoms > maxAtoms {
 		l.e.Budget.Spend(1 << 20) // ends where a budget is set
 	}
-	if len(l.room) == 0 {
-		l.room = make([]Atom, min(16+l.atoms, atomBlock))
-	}
-	a := &l.room[0]
-	l.room = l.room[1:]
+	a := l.room.atoms.One()
 	a.links, a.size = &noLinks, size
 	return a
 }
-
-// atomBlock is how many atoms are made in one piece.
-const atomBlock = 256
 
 // root is the atom that speaks for the class.
 func (a *Atom) root() *Atom {
@@ -126,11 +126,11 @@ func (a *Atom) root() *Atom {
 // leaves is an axis in atoms that speak for their classes and are not cut.
 func leaves(axis Axis) Axis {
 	settled := true
-	for _, f := range axis {
-		if f.up != nil || f.parts != nil {
-			settled = false
-			break
+	for i, f := range axis {
+		if f.up != nil { // the one that speaks for it is as good, for all that hold the axis
+			axis[i].Atom = f.root()
 		}
+		settled = settled && axis[i].parts == nil
 	}
 	if settled {
 		return axis
@@ -295,7 +295,7 @@ func (l *Labels) derive(how move, from Axis, start, size, more int) Axis {
 	key := derivationKey{how, from[0].Atom, start, size, more}
 	if len(from) == 1 && how != picked && how != shuffled {
 		if a := l.derived[key]; a != nil {
-			return Axis{{a, from[0].Made}}
+			return l.factor(Factor{a, from[0].Made})
 		}
 	}
 	a := l.atom(size)
@@ -303,7 +303,7 @@ func (l *Labels) derive(how move, from Axis, start, size, more int) Axis {
 	if len(from) == 1 {
 		l.derived[key] = a
 	}
-	return Axis{{Atom: a, Made: from[0].Made && len(from) == 1}}
+	return l.factor(Factor{Atom: a, Made: from[0].Made && len(from) == 1})
 }
 
 // regroup cuts the atoms of axes anew for another shape, false where an atom
@@ -316,7 +316,7 @@ func (l *Labels) regroup(axes []Axis, shape []int) (out []Axis, ok bool) {
 	if slices.Contains(shape, 0) {
 		return nil, false
 	}
-	out = make([]Axis, len(shape))
+	out = l.axes(len(shape))
 	for d, size := range shape {
 		for size > 1 {
 			rest = leaves(rest)

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/modelpatch/modelpatch/internal/block"
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
@@ -89,7 +90,7 @@ type Labels struct {
 	depth     int
 	nodes     int
 	atoms     int
-	room      []Atom // for the next ones
+	room      rooms
 	full      bool
 	events    [][]event // in blocks
 	cuts      []*Atom
@@ -97,6 +98,17 @@ type Labels struct {
 	derived   map[derivationKey]*Atom
 	differ    map[constantAxis]bool // what was asked of constants before
 	masks     map[*eval.Value]bool
+}
+
+// rooms are where what a pass makes for every node is taken from.
+type rooms struct {
+	atoms   block.Of[Atom]
+	factors block.Of[Factor]
+	axes    block.Of[Axis]
+	values  block.Of[Value]
+	outputs block.Of[*Value]
+	dims    block.Of[dim]
+	calls   []*call // those that are done
 }
 
 // labelled is what was made of a node of a scope, by its place in the graph.
@@ -126,8 +138,11 @@ func Pass(e *eval.Evaluator, kind func(*onnx.ValueInfo) Input) *Labels {
 			l.order = append(l.order, in.Name)
 		}
 	}
-	for _, n := range l.live() { // in file order, so that few wait for others
-		l.node(e.Main, n)
+	live := l.live()
+	for _, n := range e.File.Graph.Nodes { // in file order, so that few wait for others
+		if live[n.Index()] {
+			l.node(e.Main, n)
+		}
 	}
 	for _, o := range e.File.Graph.Outputs {
 		l.value(e.Main, o.Name)
@@ -136,29 +151,31 @@ func Pass(e *eval.Evaluator, kind func(*onnx.ValueInfo) Input) *Labels {
 	return l
 }
 
-// live are the nodes of the main graph that outputs are made of, in file order.
-func (l *Labels) live() []*onnx.Node {
+// live tells of the nodes of the main graph which outputs are made of.
+func (l *Labels) live() []bool {
 	g := l.e.File.Graph
 	w := g.Wiring()
 	needed := make([]bool, len(g.Nodes))
-	var queue []*onnx.Node
-	need := func(name string) {
-		if number, ok := w.Number(name); ok {
-			if n := w.Producer(number); n != nil && !needed[n.Index()] {
-				needed[n.Index()] = true
-				queue = append(queue, n)
-			}
+	queue := make([]*onnx.Node, 0, len(g.Nodes))
+	need := func(number int) {
+		if n := w.Producer(number); n != nil && !needed[n.Index()] {
+			needed[n.Index()] = true
+			queue = append(queue, n)
 		}
 	}
 	for _, o := range g.Outputs {
-		need(o.Name)
-	}
-	for i := 0; i < len(queue); i++ {
-		for _, in := range queue[i].Inputs[:min(operands(queue[i]), len(queue[i].Inputs))] {
-			need(in)
+		if number, ok := w.Number(o.Name); ok {
+			need(number)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(g.Nodes), func(n *onnx.Node) bool { return !needed[n.Index()] })
+	for i := 0; i < len(queue); i++ {
+		for k := range min(operands(queue[i]), len(queue[i].Inputs)) {
+			if number, ok := w.Input(queue[i], k); ok {
+				need(number)
+			}
+		}
+	}
+	return needed
 }
 
 // Of returns what is known of a value of a scope.
@@ -217,11 +234,12 @@ func (l *Labels) operand(s *eval.Scope, n *onnx.Node, i int) *Value {
 
 // constant is a value whose axes are its own.
 func (l *Labels) constant(e *eval.Value, depends Dependency) *Value {
-	v := &Value{Depends: depends}
+	v := l.room.values.One()
+	v.Depends = depends
 	if !e.Ranked {
 		return v
 	}
-	v.Axes = make([]Axis, len(e.Shape))
+	v.Axes = l.axes(len(e.Shape))
 	for d, size := range e.Shape {
 		v.Axes[d] = l.fresh(size)
 	}
@@ -255,7 +273,7 @@ func (l *Labels) node(s *eval.Scope, n *onnx.Node) []*Value {
 	if here := made[n.Index()]; here.done {
 		return here.out
 	}
-	c := &call{l: l, s: s, n: n}
+	c := l.call(s, n)
 	s.Spend(1 + len(n.Inputs))
 	if l.nodes++; l.depth >= maxDepth || l.nodes > maxNodes {
 		c.doubt("the graph is too deep or too large to be followed")
@@ -272,6 +290,35 @@ func (l *Labels) node(s *eval.Scope, n *onnx.Node) []*Value {
 	}
 	l.depth--
 	made[n.Index()].out = out
+	l.room.calls = append(l.room.calls, c)
+	return out
+}
+
+// call is a node to be labelled.
+func (l *Labels) call(s *eval.Scope, n *onnx.Node) *call {
+	last := len(l.room.calls) - 1
+	if last < 0 {
+		return &call{l: l, s: s, n: n}
+	}
+	c := l.room.calls[last]
+	l.room.calls = l.room.calls[:last]
+	*c = call{l: l, s: s, n: n, in: c.in[:0], all: c.all[:0]}
+	return c
+}
+
+// axes are n axes of size 1; not nil, as the axes of a value of known shape never are.
+func (l *Labels) axes(n int) []Axis {
+	if n == 0 {
+		return []Axis{}
+	}
+	return l.room.axes.Many(n)
+}
+
+// one is the only output of a node.
+func (l *Labels) one(v Value) []*Value {
+	out := l.room.outputs.Many(1)
+	out[0] = l.room.values.One()
+	*out[0] = v
 	return out
 }
 
@@ -281,6 +328,7 @@ type call struct {
 	s     *eval.Scope
 	n     *onnx.Node
 	in    []*Value
+	all   []int // the places of all inputs
 	row   *eval.Operator
 	quiet bool // nothing that it is made of is content: it is evaluated, and raises no doubt
 }
@@ -290,14 +338,14 @@ func (c *call) run() []*Value {
 		return c.results(child)
 	}
 	depends := Constant
-	c.in = make([]*Value, len(c.n.Inputs))
 	some := operands(c.n)
-	for i := range c.in {
-		c.in[i] = absent
+	for i := range c.n.Inputs {
+		in := absent
 		if i < some {
-			c.in[i] = c.l.operand(c.s, c.n, i)
+			in = c.l.operand(c.s, c.n, i)
 		}
-		depends = max(depends, c.in[i].Depends)
+		c.in = append(c.in, in)
+		depends = max(depends, in.Depends)
 	}
 	body := slices.ContainsFunc(c.n.Attributes, func(a *onnx.Attribute) bool { return a.Graph != nil || a.Graphs != nil })
 	if body { // what it takes from outside is not among its inputs

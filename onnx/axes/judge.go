@@ -460,11 +460,11 @@ func (l *Labels) RoleOf(axis Axis) Role {
 	return role
 }
 
-// Scores reports whether a value is a product of data with data that has
+// Scores reports whether a node's first output is a product of data with data that has
 // positions on two axes.
-func (l *Labels) Scores(s *eval.Scope, name string) bool {
-	v := l.value(s, name)
-	return v.product && l.hasTwo(v.Axes)
+func (l *Labels) Scores(s *eval.Scope, n *onnx.Node) bool {
+	out := l.node(s, n)
+	return len(out) > 0 && out[0] != nil && out[0].product && l.hasTwo(out[0].Axes)
 }
 
 // Same reports whether two axes are the same by the graph's own wiring.

@@ -13,7 +13,8 @@ func (c *call) meet(kind Kind, i int, data []Axis, last int, product bool) {
 		return
 	}
 	v := c.known(i)
-	var dims []dim
+	room := c.l.room.dims.Many(max(len(data), len(v.Shape)))
+	dims := room[:0]
 	if !v.Ranked {
 		for _, a := range data {
 			if len(a) > 0 {
@@ -92,7 +93,7 @@ func isMask(v *eval.Value) bool {
 // together.
 func (c *call) combine(kind Kind, inputs ...int) []*Value {
 	shape := c.shape(0)
-	out := &Value{Axes: make([]Axis, len(shape))}
+	out := Value{Axes: c.l.axes(len(shape))}
 	for d, size := range shape {
 		out.Axes[d] = c.overlay(d, len(shape), size, inputs)
 	}
@@ -103,7 +104,7 @@ func (c *call) combine(kind Kind, inputs ...int) []*Value {
 	for _, i := range inputs {
 		c.meet(kind, i, out.Axes, len(shape)-1, out.product)
 	}
-	return []*Value{out}
+	return c.l.one(out)
 }
 
 // overlay lays the axes of inputs that are broadcast to one dimension over each

@@ -9,9 +9,9 @@ import (
 // reshape is any operator that leaves the elements in their order.
 func reshape(c *call) []*Value {
 	v, shape := c.of(0), c.shape(0)
-	same := &Value{Depends: v.Depends, Axes: v.Axes, product: v.product}
+	same := Value{Depends: v.Depends, Axes: v.Axes, product: v.product}
 	if slices.Equal(c.known(0).Shape, shape) {
-		return []*Value{same}
+		return c.l.one(same)
 	}
 	if slices.Contains(shape, 0) {
 		return empty(c)
@@ -22,7 +22,7 @@ func reshape(c *call) []*Value {
 		return []*Value{c.recut(v, shape)}
 	}
 	same.Axes = axes
-	return []*Value{same}
+	return c.l.one(same)
 }
 
 // recut is a value that was reshaped across its axes, which is a doubt: those before
@@ -50,7 +50,7 @@ func empty(c *call) []*Value {
 
 func transpose(c *call) []*Value {
 	v := c.of(0)
-	out := &Value{Depends: v.Depends, Axes: make([]Axis, len(v.Axes)), product: v.product}
+	out := Value{Depends: v.Depends, Axes: c.l.axes(len(v.Axes)), product: v.product}
 	perm := c.n.Ints("perm")
 	for d := range out.Axes {
 		from := len(v.Axes) - 1 - d
@@ -62,13 +62,13 @@ func transpose(c *call) []*Value {
 		}
 		out.Axes[d] = v.Axes[from]
 	}
-	return []*Value{out}
+	return c.l.one(out)
 }
 
 // expand repeats what has size 1; Tile repeats other sizes as well.
 func expand(c *call) []*Value {
 	v, shape := c.of(0), c.shape(0)
-	out := &Value{Depends: v.Depends, Axes: make([]Axis, len(shape)), product: v.product}
+	out := Value{Depends: v.Depends, Axes: c.l.axes(len(shape)), product: v.product}
 	for d, size := range shape {
 		at := d - len(shape) + len(v.Axes)
 		switch {
@@ -83,7 +83,7 @@ func expand(c *call) []*Value {
 			c.orders(v.Axes[at], "repeats some of the positions")
 		}
 	}
-	return []*Value{out}
+	return c.l.one(out)
 }
 
 // part is the run [start, start+size) of an axis. What a Concat made is taken

@@ -31,8 +31,8 @@ func (c *call) sums(data Axis, i, d int) {
 }
 
 // weights is the axis that weights put in the place of one that they sum over.
-func weights(a Axis) Axis {
-	out := make(Axis, len(a))
+func (c *call) weights(a Axis) Axis {
+	out := Axis(c.l.room.factors.Many(len(a)))
 	for i, f := range a {
 		out[i] = Factor{f.Atom, true}
 	}
@@ -71,7 +71,7 @@ func (c *call) matrices(swapA, swapB bool) []*Value {
 	if k != max(len(a), len(b)) {
 		return c.opaque()
 	}
-	out := &Value{Depends: max(c.of(0).Depends, c.of(1).Depends), Axes: make([]Axis, k), product: c.isData(0) && c.isData(1)}
+	out := Value{Depends: max(c.of(0).Depends, c.of(1).Depends), Axes: c.l.axes(k), product: c.isData(0) && c.isData(1)}
 	for d := range k - 2 {
 		var x, y Axis
 		if at := len(a) - k + d; at >= 0 {
@@ -95,7 +95,7 @@ func (c *call) matrices(swapA, swapB bool) []*Value {
 	case c.isData(1) && !c.isData(0):
 		out.Axes[k-2] = c.against(0, b[innerB], innerA, rowA, out.Axes)
 	}
-	return []*Value{out}
+	return c.l.one(out)
 }
 
 // against notes what a product of data with operand i, which is known, may be:
@@ -123,7 +123,7 @@ func (c *call) against(i int, data Axis, inner, own int, out []Axis) Axis {
 			f.mixed = data
 		}
 	}
-	return weights(brought)
+	return c.weights(brought)
 }
 
 // vector is a product with a vector.
@@ -156,7 +156,7 @@ func linear(c *call) []*Value {
 	last := len(v.Axes) - 1
 	c.sums(v.Axes[last], -1, -1)
 	out := &Value{Depends: v.Depends, Axes: append([]Axis{}, v.Axes...)}
-	out.Axes[last] = weights(c.l.fresh(shape[last]))
+	out.Axes[last] = c.weights(c.l.fresh(shape[last]))
 	return []*Value{out}
 }
 

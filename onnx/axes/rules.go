@@ -57,15 +57,15 @@ func operands(n *onnx.Node) int {
 // first gives back the axes of the first input: each element for itself, or along
 // an axis without regard to order.
 func first(c *call) []*Value {
-	out := make([]*Value, len(c.n.Outputs))
-	v := *c.of(0)
-	out[0] = &v
+	v := c.of(0)
+	out := c.l.room.outputs.Many(len(c.n.Outputs))
+	out[0] = v
 	for i := 1; i < len(out); i++ { // scales and zero points, masks of Dropout
 		if c.n.Output(i) == "" {
 			continue
 		}
 		if len(c.shape(i)) == len(v.Axes) {
-			out[i] = &v
+			out[i] = v
 		} else {
 			out[i] = c.l.constant(c.s.Value(c.n.Output(i)), v.Depends)
 		}
@@ -93,11 +93,10 @@ func onlyKnown(c *call) []*Value {
 
 func elementwise(kind Kind) rule {
 	return func(c *call) []*Value {
-		var inputs []int
 		for i := range c.in {
-			inputs = append(inputs, i)
+			c.all = append(c.all, i)
 		}
-		return c.combine(kind, inputs...)
+		return c.combine(kind, c.all...)
 	}
 }
 
@@ -306,7 +305,7 @@ func convolution(c *call) []*Value {
 		}
 		c.orders(x.Axes[1], "sums over positions with weights of their own")
 	}
-	return []*Value{c.windows(x, shape, c.n.Op != "ConvTranspose" && c.tiles(), weights(c.l.fresh(shape[1])))}
+	return []*Value{c.windows(x, shape, c.n.Op != "ConvTranspose" && c.tiles(), c.weights(c.l.fresh(shape[1])))}
 }
 
 func pooling(c *call) []*Value {

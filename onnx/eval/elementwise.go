@@ -1,89 +1,11 @@
 package eval
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
 )
-
-// broadcast merges shapes by the rule of numpy.
-func broadcast(shapes ...[]int) ([]int, error) {
-	rank := 0
-	for _, s := range shapes {
-		rank = max(rank, len(s))
-	}
-	out := make([]int, rank)
-	for i := range out {
-		out[i] = 1
-	}
-	for _, s := range shapes {
-		for i := range s {
-			at := len(out) - len(s) + i
-			switch {
-			case out[at] == s[i] || s[i] == 1:
-			case out[at] == 1:
-				out[at] = s[i]
-			default:
-				return nil, fmt.Errorf("shapes %v do not broadcast: %d against %d", shapes, out[at], s[i])
-			}
-		}
-	}
-	return out, nil
-}
-
-// walker maps elements of a broadcast shape to those of one operand.
-type walker struct{ strides []int }
-
-func newWalker(shape, out []int) walker {
-	w := walker{make([]int, len(out))}
-	stride := 1
-	for i := len(shape) - 1; i >= 0; i-- {
-		if shape[i] != 1 {
-			w.strides[len(out)-len(shape)+i] = stride
-		}
-		stride *= shape[i]
-	}
-	return w
-}
-
-// each calls visit with the offsets of every element in the operands.
-func each(out []int, walkers []walker, visit func(i int, at []int)) {
-	index, at := make([]int, len(out)), make([]int, len(walkers))
-	n := product(out)
-	row, steps := 1, make([]int, len(walkers)) // the last axis goes in a loop of its own
-	if last := len(out) - 1; last >= 0 {
-		row = out[last]
-		for k := range walkers {
-			steps[k] = walkers[k].strides[last]
-		}
-	}
-	for i := 0; i < n; {
-		for end := i + row; i < end; i++ {
-			visit(i, at)
-			for k, step := range steps {
-				at[k] += step
-			}
-		}
-		for k, step := range steps {
-			at[k] -= step * row
-		}
-		for d := len(out) - 2; d >= 0; d-- {
-			index[d]++
-			for k := range walkers {
-				at[k] += walkers[k].strides[d]
-			}
-			if index[d] < out[d] {
-				break
-			}
-			for k := range walkers {
-				at[k] -= walkers[k].strides[d] * out[d]
-			}
-			index[d] = 0
-		}
-	}
-}
 
 // joined is the value of an operator over broadcast inputs, without content:
 // unranked when the rank of one is unknown.
@@ -94,6 +16,9 @@ func joined(c *call, t onnx.DataType, inputs ...*Value) (*Value, error) {
 			return &Value{Type: t}, nil
 		}
 		shapes = append(shapes, v.Shape)
+	}
+	if len(shapes) == 2 && slices.Equal(shapes[0], shapes[1]) {
+		return Shaped(t, shapes[0]...), nil
 	}
 	shape, err := broadcast(shapes...)
 	if err != nil {
@@ -133,20 +58,27 @@ func binary(c *call, name string, f func(a, b float64) float64) ([]*Value, error
 		f = floorMod
 	}
 	walkers := []walker{newWalker(a.Shape, out.Shape), newWalker(b.Shape, out.Shape)}
-	if t.IsFloat() {
-		out.Floats = make([]float64, out.Len())
-		each(out.Shape, walkers, func(i int, at []int) { out.Floats[i] = round(t, f(a.Number(at[0]), b.Number(at[1]))) })
+	if exact := integerOf(c, name); !t.IsFloat() && exact != nil && a.Ints != nil && b.Ints != nil {
+		out.Ints = make([]int64, out.Len())
+		eachRow(out.Shape, walkers, func(i, n int, at, steps []int) {
+			x, y := at[0], at[1]
+			for k := i; k < i+n; k++ {
+				out.Ints[k] = exact(a.Ints[x], b.Ints[y])
+				x, y = x+steps[0], y+steps[1]
+			}
+		})
 		return one(out), nil
 	}
-	exact := integerOf(c, name)
-	out.Ints = make([]int64, out.Len())
-	each(out.Shape, walkers, func(i int, at []int) {
-		if exact != nil && a.Ints != nil && b.Ints != nil {
-			out.Ints[i] = exact(a.Ints[at[0]], b.Ints[at[1]])
-			return
+	content := make([]float64, out.Len())
+	left, right := a.numbers(), b.numbers()
+	eachRow(out.Shape, walkers, func(i, n int, at, steps []int) {
+		x, y := at[0], at[1]
+		for k := i; k < i+n; k++ {
+			content[k] = f(left[x], right[y])
+			x, y = x+steps[0], y+steps[1]
 		}
-		out.Ints[i] = int64(f(a.Number(at[0]), b.Number(at[1])))
 	})
+	out.keep(content)
 	return one(out), nil
 }
 
@@ -188,6 +120,12 @@ func integerOf(c *call, name string) func(a, b int64) int64 {
 			}
 			return m
 		}
+	case "And":
+		return func(a, b int64) int64 { return int64(truth(a != 0 && b != 0)) }
+	case "Or":
+		return func(a, b int64) int64 { return int64(truth(a != 0 || b != 0)) }
+	case "Xor":
+		return func(a, b int64) int64 { return int64(truth((a != 0) != (b != 0))) }
 	case "Equal":
 		return func(a, b int64) int64 { return int64(truth(a == b)) }
 	case "Less":
@@ -213,10 +151,11 @@ func unary(c *call, f func(float64) float64) ([]*Value, error) {
 	}
 	out.from(a)
 	if a.Floats != nil {
-		out.Floats = make([]float64, len(a.Floats))
+		content := make([]float64, len(a.Floats))
 		for i, x := range a.Floats {
-			out.Floats[i] = round(a.Type, f(x))
+			content[i] = f(x)
 		}
+		out.keep(content)
 		return one(out), nil
 	}
 	out.Ints = make([]int64, len(a.Ints))
@@ -348,15 +287,19 @@ func where(c *call) ([]*Value, error) {
 	} else {
 		out.Ints = make([]int64, out.Len())
 	}
-	each(out.Shape, walkers, func(i int, at []int) {
-		from, k := b, at[2]
-		if condition.Number(at[0]) != 0 {
-			from, k = a, at[1]
-		}
-		if out.Floats != nil {
-			out.Floats[i] = from.Number(k)
-		} else {
-			out.Ints[i] = int64(from.Number(k))
+	eachRow(out.Shape, walkers, func(i, n int, at, steps []int) {
+		chooses, x, y := at[0], at[1], at[2]
+		for k := i; k < i+n; k++ {
+			from, element := b, y
+			if condition.Number(chooses) != 0 {
+				from, element = a, x
+			}
+			if out.Floats != nil {
+				out.Floats[k] = from.Number(element)
+			} else {
+				out.Ints[k] = int64(from.Number(element))
+			}
+			chooses, x, y = chooses+steps[0], x+steps[1], y+steps[2]
 		}
 	})
 	return one(out), nil

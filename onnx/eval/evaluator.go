@@ -321,12 +321,16 @@ func (s *Scope) Find(name string) (*onnx.Node, *Scope) {
 func (s *Scope) find(name string) (*onnx.Node, *Scope, string) {
 	for ; s != nil; s = s.Parent {
 		s.eval.Budget.Spend(1)
-		name = s.stands(name)
-		n, t := s.made(name)
-		if n != nil {
-			return n, s, name
+		if number, ok := s.wiring.Number(name); ok {
+			name = s.wiring.Name(number)
+			if n := s.wiring.Producer(number); n != nil {
+				return n, s, name
+			}
+			if s.wiring.Constant(number) != nil {
+				return nil, s, name
+			}
 		}
-		if t != nil || s.bound[name] != nil {
+		if s.bound[name] != nil {
 			return nil, s, name
 		}
 	}

@@ -85,13 +85,16 @@ func product2(c *call, t onnx.DataType, a, b *Value) ([]*Value, error) {
 	if err != nil {
 		return nil, c.fail("%v times %v: %v", a.Shape, b.Shape, err)
 	}
-	full := append(slices.Clone(lead), m, n)
-	shape := slices.Clone(lead)
-	if len(a.Shape) > 1 {
-		shape = append(shape, m)
-	}
-	if len(b.Shape) > 1 {
-		shape = append(shape, n)
+	full := append(slices.Grow(lead, 2), m, n)
+	shape := full
+	if len(a.Shape) == 1 || len(b.Shape) == 1 {
+		shape = slices.Clone(lead)
+		if len(a.Shape) > 1 {
+			shape = append(shape, m)
+		}
+		if len(b.Shape) > 1 {
+			shape = append(shape, n)
+		}
 	}
 	out := Shaped(t, shape...)
 	if !t.IsFloat() || out.Len() == 0 || product(full) > c.most() || k > maxProduct/max(product(full), 1) || !allKnown(a, b) {

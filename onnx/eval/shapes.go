@@ -133,10 +133,15 @@ func castTo(a *Value, t onnx.DataType, most int) *Value {
 	out := Shaped(t, a.Shape...).from(a)
 	n := a.Len()
 	if t.IsFloat() {
-		out.Floats = make([]float64, n)
-		for i := range n {
-			out.Floats[i] = round(t, a.Number(i))
+		content := a.numbers()
+		if a.Floats != nil || content == nil {
+			content = append(make([]float64, 0, n), content...)
 		}
+		out.keep(content)
+		return out
+	}
+	if a.Ints != nil && t != onnx.Bool {
+		out.Ints = append(make([]int64, 0, n), a.Ints...)
 		return out
 	}
 	out.Ints = make([]int64, n)
@@ -145,8 +150,6 @@ func castTo(a *Value, t onnx.DataType, most int) *Value {
 		switch {
 		case t == onnx.Bool:
 			out.Ints[i] = int64(truth(x != 0))
-		case a.Ints != nil:
-			out.Ints[i] = a.Ints[i]
 		default:
 			out.Ints[i] = int64(x)
 		}

@@ -2,8 +2,6 @@ package eval
 
 import (
 	"math"
-	"slices"
-	"strings"
 )
 
 // Operator is a row of the table of operators: what this package computes of it, and
@@ -90,17 +88,23 @@ func Lookup(domain, name string) *Operator {
 	default:
 		return nil
 	}
-	i, ok := slices.BinarySearchFunc(table, name, func(o Operator, name string) int { return strings.Compare(o.Name, name) })
-	if !ok {
-		return nil
-	}
-	return &table[i]
+	return table[name]
 }
 
 // tables are filled at start: operators that run graphs inside look others up.
-var tables struct{ standard, microsoft []Operator }
+var tables struct{ standard, microsoft map[string]*Operator }
 
-func init() { tables.standard, tables.microsoft = standardOperators[:], microsoftOperators[:] }
+func init() {
+	tables.standard, tables.microsoft = byName(standardOperators[:]), byName(microsoftOperators[:])
+}
+
+func byName(operators []Operator) map[string]*Operator {
+	table := make(map[string]*Operator, len(operators))
+	for i := range operators {
+		table[operators[i].Name] = &operators[i]
+	}
+	return table
+}
 
 // run computes the outputs of a call; nil where nothing is known of them.
 func (o *Operator) run(c *call) ([]*Value, error) {

@@ -353,3 +353,24 @@ func round(t onnx.DataType, x float64) float64 {
 	}
 	return x
 }
+
+// keep makes numbers the content of a value, each rounded to its type.
+func (v *Value) keep(content []float64) {
+	switch {
+	case v.Type == onnx.Float:
+		for i, x := range content {
+			content[i] = float64(float32(x))
+		}
+	case v.Type.IsFloat():
+		for i, x := range content {
+			content[i] = round(v.Type, x)
+		}
+	default:
+		v.Ints = make([]int64, len(content))
+		for i, x := range content {
+			v.Ints[i] = int64(x)
+		}
+		return
+	}
+	v.Floats = content
+}

@@ -28,9 +28,10 @@ type addition struct {
 
 // addition looks at an Add of state and a known value that depends on position
 // (facts/ONNX-PATTERNS §2, §3).
-func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName string) {
-	state, added := s.Value(stateName), s.Value(addedName)
-	if !added.Known() && d.scores(s, n.Output(0)) {
+func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateAt, addedAt int) {
+	stateName, addedName := n.Input(stateAt), n.Input(addedAt)
+	state, added := s.Input(n, stateAt), s.Input(n, addedAt)
+	if !added.Known() && d.scores(s, n) {
 		if name, ok := gated(s, addedName); ok {
 			d.relative.Bias(s, n, name)
 		} else {
@@ -48,7 +49,7 @@ func (d *detector) addition(s *eval.Scope, n *onnx.Node, stateName, addedName st
 	if d.plane(s, n, addedName, state, added) || d.features(s, n, addedName, state, added) {
 		return
 	}
-	if d.scores(s, n.Output(0)) {
+	if d.scores(s, n) {
 		d.relative.Bias(s, n, addedName)
 		return
 	}
@@ -337,7 +338,7 @@ func (d *detector) plane(s *eval.Scope, n *onnx.Node, name string, state, added 
 func (d *detector) features(s *eval.Scope, n *onnx.Node, name string, state, added *eval.Value) bool {
 	k := len(added.Shape)
 	if d.m.ImageInput() == nil || k < 3 || len(state.Shape) != 4 || !slices.Equal(added.Shape[k-3:], state.Shape[1:]) ||
-		added.Shape[k-2] < 2 || added.Shape[k-1] < 2 || !added.Varies(k-2) || !added.Varies(k-1) || d.scores(s, n.Output(0)) {
+		added.Shape[k-2] < 2 || added.Shape[k-1] < 2 || !added.Varies(k-2) || !added.Varies(k-1) || d.scores(s, n) {
 		return false
 	}
 	a := addition{scope: s, node: n, name: name, value: added, before: -1}

@@ -1,8 +1,6 @@
 package onnxpos
 
 import (
-	"slices"
-
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -32,10 +30,10 @@ type detector struct {
 	unread   *onnx.Node // the first where a constant meets the state that is too large to be looked at
 }
 
-// scores reports whether a value is an attention's scores: a product of data with
+// scores reports whether a node makes an attention's scores: a product of data with
 // data that has positions on two axes, or what goes into a Softmax.
-func (d *detector) scores(s *eval.Scope, name string) bool {
-	return trace.IsScores(s, name) || d.labels.Scores(s, name)
+func (d *detector) scores(s *eval.Scope, n *onnx.Node) bool {
+	return trace.MakesScores(s, n) || d.labels.Scores(s, n)
 }
 
 // detect finds the sites of the model.
@@ -65,11 +63,15 @@ func (d *detector) enlarge(s *eval.Scope, n *onnx.Node) {
 	default:
 		return
 	}
-	if !slices.ContainsFunc(n.Inputs, func(name string) bool { return name != "" && s.Value(name).Unknowable() }) {
+	unknowable := false
+	for i := range n.Inputs {
+		unknowable = unknowable || s.Input(n, i).Unknowable() && n.Input(i) != ""
+	}
+	if !unknowable {
 		return
 	}
-	for _, name := range n.Inputs {
-		if name != "" {
+	for i, name := range n.Inputs {
+		if name != "" && s.Input(n, i).Large() {
 			d.read(s, n, name)
 		}
 	}
@@ -90,8 +92,8 @@ func (d *detector) visit(s *eval.Scope, n *onnx.Node) {
 	}
 	switch n.Op {
 	case "Add":
-		d.addition(s, n, n.Input(0), n.Input(1))
-		d.addition(s, n, n.Input(1), n.Input(0))
+		d.addition(s, n, 0, 1)
+		d.addition(s, n, 1, 0)
 		d.rotary.Turn(s, n)
 	case "Sub":
 		d.rotary.Turn(s, n)
@@ -102,7 +104,7 @@ func (d *detector) visit(s *eval.Scope, n *onnx.Node) {
 		for i := range some {
 			for j := range some {
 				if i != j {
-					d.addition(s, n, n.Input(i), n.Input(j))
+					d.addition(s, n, i, j)
 				}
 			}
 		}
@@ -121,8 +123,8 @@ func (d *detector) visitFused(s *eval.Scope, n *onnx.Node) {
 	case "EmbedLayerNormalization", "QEmbedLayerNormalization":
 		d.embedLayerNormalization(s, n)
 	case "SkipLayerNormalization", "SkipSimplifiedLayerNormalization", "BiasAdd":
-		d.addition(s, n, n.Input(0), n.Input(1))
-		d.addition(s, n, n.Input(1), n.Input(0))
+		d.addition(s, n, 0, 1)
+		d.addition(s, n, 1, 0)
 	case "RotaryEmbedding":
 		d.rotary.Fused(s, n, n.Input(2), n.Input(3), n.Input(1))
 	case "GroupQueryAttention":

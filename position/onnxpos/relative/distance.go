@@ -100,7 +100,7 @@ func (m *Search) Vectors() site.Site {
 				continue
 			}
 			for i := range min(2, len(n.Inputs)) {
-				state, v := s.Value(n.Input(1-i)), s.Value(n.Input(i))
+				state, v := s.Input(n, 1-i), s.Input(n, i)
 				if state.Known() || !state.Type.IsFloat() || !v.Known() {
 					continue
 				}

@@ -22,6 +22,9 @@ func (m *Search) Sinusoid() site.Site {
 			if n.Op != "MatMul" && n.Op != "Einsum" && n.Op != "Gemm" && n.Op != "MatMulInteger" || len(n.Inputs) < 2 {
 				continue
 			}
+			if n.Op != "MatMulInteger" && s.Input(n, 0).Unknowable() && s.Input(n, 1).Unknowable() {
+				continue // data times data
+			}
 			for i := range 2 {
 				if site := m.relativeOperand(s, n, n.Input(i), n.Input(1-i)); site != nil {
 					return site
@@ -33,8 +36,10 @@ func (m *Search) Sinusoid() site.Site {
 }
 
 func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights string) site.Site {
-	if q, at := s.Find(name); q != nil && at == s && q.Op == "DynamicQuantizeLinear" {
-		name = q.Input(0)
+	if n.Op == "MatMulInteger" {
+		if q, at := s.Find(name); q != nil && at == s && q.Op == "DynamicQuantizeLinear" {
+			name = q.Input(0)
+		}
 	}
 	v := s.Value(name)
 	if len(v.Shape) < 2 || s.Value(weights).Type != v.Type && n.Op != "MatMulInteger" || !isWeight(s, weights) {

@@ -165,7 +165,7 @@ func inputsReach(s *eval.Scope) []bool {
 	return eval.Once(s, "inputs reach", "", func() []bool {
 		w := s.Graph.Wiring()
 		out := make([]bool, w.Len())
-		var queue []int
+		queue := make([]int, 0, len(out))
 		for v := range out {
 			if w.Producer(v) == nil && w.Constant(v) == nil {
 				out[v] = true

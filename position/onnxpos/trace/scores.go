@@ -12,6 +12,12 @@ func IsScores(s *eval.Scope, name string) bool {
 	return ok && towardsSoftmax(s)[number] <= MaxTowards
 }
 
+// MakesScores is IsScores of a node's first output.
+func MakesScores(s *eval.Scope, n *onnx.Node) bool {
+	number, ok := s.Graph.Wiring().Output(n, 0)
+	return ok && towardsSoftmax(s)[number] <= MaxTowards
+}
+
 // towardsSoftmax is, for every value of a scope's graph, how many operators stand
 // between it and the nearest Softmax, more than MaxTowards where there are more or
 // there is none. It goes back from all of them at once.

@@ -1,4 +1,5 @@
-package onnx
+// Package block makes many small things at a time.
+package block
 
 import "unsafe"
 
@@ -6,19 +7,19 @@ import "unsafe"
 // allocator puts before it.
 const blockBytes = 8<<10 - 8
 
-// block makes things of one kind many at a time: a graph has thousands of
+// Of makes things of one kind many at a time: a graph has thousands of
 // nodes, attributes and names, and making each alone costs more than reading
 // it. Blocks of all kinds have about one size, since every size that a process
 // uses costs it some pages. What a block gives stays in memory as long as
 // anything of the same block.
-type block[T any] struct{ free []T }
+type Of[T any] struct{ free []T }
 
-// one is a new zero T.
-func (b *block[T]) one() *T { return &b.many(1)[0] }
+// One is a new zero T.
+func (b *Of[T]) One() *T { return &b.Many(1)[0] }
 
-// many are n new zero T, which can be appended to without touching others; nil
+// Many are n new zero T, which can be appended to without touching others; nil
 // for none.
-func (b *block[T]) many(n int) []T {
+func (b *Of[T]) Many(n int) []T {
 	if n == 0 {
 		return nil
 	}
@@ -35,9 +36,9 @@ func (b *block[T]) many(n int) []T {
 	return out
 }
 
-// copy is a copy of a list; nil for an empty one.
-func (b *block[T]) copy(list []T) []T {
-	out := b.many(len(list))
+// Copy is a copy of a list; nil for an empty one.
+func (b *Of[T]) Copy(list []T) []T {
+	out := b.Many(len(list))
 	copy(out, list)
 	return out
 }
