@@ -32,9 +32,10 @@ var floors = []struct {
 	{"report", nil},
 	{"schemes/fit", []string{"schemes"}},
 	{"gguf", []string{"patch", "report"}},
-	{"onnx", []string{"patch"}},
+	{"internal/block", nil},
+	{"onnx", []string{"internal/block", "patch"}},
 	{"onnx/eval", []string{"onnx", "schemes"}}, // the buckets of an operator
-	{"onnx/axes", []string{"onnx", "onnx/eval"}},
+	{"onnx/axes", []string{"internal/block", "onnx", "onnx/eval"}},
 	{"position", []string{"schemes", "patch", "report"}},
 	{"position/ggufpos/arch", []string{"gguf"}},
 	{"position/ggufpos/hparams", []string{"gguf", "position", "position/ggufpos/arch", "report"}},

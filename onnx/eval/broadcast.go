@@ -60,7 +60,10 @@ func each(out []int, walkers []walker, visit func(i int, at []int)) {
 // eachRow calls visit with runs of n elements from element i on, as long as each
 // operand can be gone through in equal steps: at is where it begins in each.
 func eachRow(out []int, walkers []walker, visit func(i, n int, at, steps []int)) {
-	n := product(out)
+	n := 1
+	for _, size := range out {
+		n *= size
+	}
 	if n == 0 {
 		return
 	}
@@ -101,16 +104,4 @@ func eachRow(out []int, walkers []walker, visit func(i, n int, at, steps []int))
 			index[d] = 0
 		}
 	}
-}
-
-// numbers are a known value's elements as float64, in place where they are kept so.
-func (v *Value) numbers() []float64 {
-	if v.Floats != nil || v.Ints == nil {
-		return v.Floats
-	}
-	out := make([]float64, len(v.Ints))
-	for i, x := range v.Ints {
-		out[i] = float64(x)
-	}
-	return out
 }

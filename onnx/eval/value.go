@@ -139,6 +139,18 @@ func (v *Value) Number(i int) float64 {
 	return float64(v.Ints[i])
 }
 
+// numbers are a known value's elements as float64, in place where they are kept so.
+func (v *Value) numbers() []float64 {
+	if v.Floats != nil || v.Ints == nil {
+		return v.Floats
+	}
+	out := make([]float64, len(v.Ints))
+	for i, x := range v.Ints {
+		out[i] = float64(x)
+	}
+	return out
+}
+
 // Scalar returns the one element of a known value.
 func (v *Value) Scalar() (float64, bool) {
 	if !v.Known() || v.Len() != 1 {
