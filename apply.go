@@ -217,3 +217,52 @@ func (r *patchRun) inPlace(ctx context.Context, plan patch.Plan, out *report.Pla
 	}
 	return noteInPlace([]string{r.path}, patch.Undo{}, r.w.Digest, out)
 }
+
+// patchedBeside finds the numbers that a patch's change gave other values
+// beside the model. Names and places that no change of ours touches are left
+// alone, for a patch may come from anybody.
+func (r *patchRun) patchedBeside() []*sidecar {
+	var out []*sidecar
+	for _, name := range sortedNames() {
+		s, numbers := readSidecar(filepath.Join(filepath.Dir(r.path), name))
+		for _, n := range numbers {
+			if to, ok := r.newValue(name, n); ok {
+				s.add(n, to)
+			}
+		}
+		if s != nil && len(s.edits) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// newValue is what the patch makes of a number beside the model.
+func (r *patchRun) newValue(name string, n jsonNumber) (to string, ok bool) {
+	for _, b := range r.patch.Beside {
+		from, to := b.Old, b.New
+		if r.revert {
+			from, to = to, from
+		}
+		if b.Name == name && b.Pointer == n.pointer && n.text == from && from != to {
+			return to, true
+		}
+	}
+	return "", false
+}
+
+// aimBeside decides which files beside the model follow the patch: in place all
+// that can be edited, beside a new file none.
+func (r *patchRun) aimBeside(all []*sidecar) error {
+	for _, s := range all {
+		if !r.w.InPlace {
+			s.why = "a change in place changes it; a new file is written alone"
+			continue
+		}
+		if err := s.aimInPlace(); err != nil {
+			return err
+		}
+		s.backup = r.name
+	}
+	return nil
+}

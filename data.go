@@ -19,57 +19,15 @@ import (
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// mostDataNames is how many names for data files are tried.
-const mostDataNames = 1000
-
-// planData names the data files of a new model after it. Where those of an
-// older model stand under these names and may be replaced, others are taken:
-// the old root stays whole until the new one takes its name, and what it
-// pointed to goes afterwards (facts/BAD-INPUTS §5 "Several files").
-func (c *change) planData(m position.Model, n position.DataNamer) (patch.Plan, error) {
-	name := c.w.Output
-	for try := 1; try <= mostDataNames; try++ {
-		n.NameData(name)
-		plan, err := m.Edits()
-		if err != nil || !c.w.Force && !c.w.Backup {
-			return plan, err
-		}
-		switch busy, err := taken(plan, c.w.Output); {
-		case err != nil:
-			return plan, err
-		case !busy:
-			return plan, nil
-		}
-		name = fmt.Sprintf("%s.%d", c.w.Output, try)
-	}
-	return patch.Plan{}, &patch.OutputError{Op: "create", Path: c.w.Output, Err: fs.ErrExist,
-		Hint: fmt.Sprintf("%d names for its data file are taken: remove the files that no model uses", mostDataNames)}
-}
-
-// taken reports whether one of the further outputs of a plan for target exists.
-// Where that cannot be told, nothing can be written either.
-func taken(plan patch.Plan, target string) (bool, error) {
-	for _, o := range plan.Outputs[1:] {
-		path := filepath.Join(filepath.Dir(target), o.Name)
-		switch _, err := os.Lstat(path); {
-		case err == nil:
-			return true, nil
-		case !errors.Is(err, fs.ErrNotExist):
-			return false, &patch.OutputError{Op: "create", Path: path, Err: err}
-		}
-	}
-	return false, nil
-}
-
 // oldData returns the data files of the model at target, which is going to be
 // replaced, that lie beside it and are named after it, and the names beside it
 // that do not count when others are looked for which use them. With a backup
 // there are none, for it needs them.
-func (c *change) oldData(plan patch.Plan, target string) (data, kept []string) {
-	if !c.w.Force || c.w.Backup || len(plan.Outputs) < 2 || patch.CanEdit(target, nil) != nil {
+func oldData(plan patch.Plan, target string, o OpenOptions, w WriteOptions) (data, kept []string) {
+	if !w.Force || w.Backup || len(plan.Outputs) < 2 || patch.CanEdit(target, nil) != nil {
 		return nil, nil
 	}
-	old, err := open(context.Background(), target, c.open)
+	old, err := open(context.Background(), target, o)
 	if err != nil {
 		return nil, nil
 	}
@@ -79,8 +37,8 @@ func (c *change) oldData(plan patch.Plan, target string) (data, kept []string) {
 	}
 	folder, base := filepath.Split(filepath.Clean(target))
 	kept = []string{base}
-	for _, o := range plan.Outputs {
-		kept = append(kept, o.Name)
+	for _, out := range plan.Outputs {
+		kept = append(kept, out.Name)
 	}
 	named := regexp.MustCompile(`^` + regexp.QuoteMeta(base) + `(\.\d+)?\.data(\.\d+)?$`)
 	for _, f := range old.Describe().Files {

@@ -101,7 +101,21 @@ type refused struct {
 }
 
 // Error puts the path before the refusal.
-func (e *refused) Error() string { return printablePath(e.path) + ": refused: " + e.err.Error() }
+func (e *refused) Error() string { return report.Printable(e.path) + ": refused: " + e.err.Error() }
 
 // Unwrap is the refusal without the path.
 func (e *refused) Unwrap() error { return e.err }
+
+// verdictError is the error of a change that verify judged to be another than
+// was planned: nothing was written.
+type verdictError struct{ path, why string }
+
+// Error says which check failed.
+func (e *verdictError) Error() string {
+	return report.Printable(e.path) + ": the new file is not what was planned: " + e.why
+}
+
+// Hints says what became of the file.
+func (e *verdictError) Hints() []string {
+	return []string{"nothing was written; please report it, with the plan"}
+}

@@ -15,11 +15,10 @@ import (
 )
 
 // faults refuses to write a file that engines refuse, or compute otherwise than
-// was meant: findings of level error that the change does not mend. Force writes
-// it all the same; the plan tells them either way.
-func (c *change) faults(m position.Model, plan patch.Plan, out *report.Plan) error {
-	c.faulty = errorsOf(m)
-	remaining := c.faulty
+// was meant: findings of level error of the old file that the plan does not mend.
+// With force it is written all the same; the report tells them either way.
+func faults(m position.Model, old []report.Finding, plan patch.Plan, force bool, out *report.Plan) error {
+	remaining := old
 	if len(remaining) == 0 {
 		return nil
 	}
@@ -28,7 +27,7 @@ func (c *change) faults(m position.Model, plan patch.Plan, out *report.Plan) err
 		after.Close()
 	}
 	out.Findings = remaining
-	if len(remaining) == 0 || c.w.Force {
+	if len(remaining) == 0 || force {
 		return nil
 	}
 	r := &position.Refusal{Why: "the file has a fault that this change does not mend: " + remaining[0].Message, Instead: remaining[0].Hint, Remedies: slices.Clone(remaining[0].Remedies)}
@@ -39,6 +38,7 @@ func (c *change) faults(m position.Model, plan patch.Plan, out *report.Plan) err
 	return r
 }
 
+// errorsOf are a model's findings of level error.
 func errorsOf(m position.Model) []report.Finding {
 	return slices.DeleteFunc(slices.Clone(m.Findings()), func(f report.Finding) bool { return f.Level != report.LevelError })
 }
@@ -69,11 +69,11 @@ func preview(m position.Model, plan patch.Plan) (position.Model, error) {
 	return onnxpos.New(f)
 }
 
-// newFault is an error when a new model has a fault of a kind that the old one
-// had not.
-func (c *change) newFault(m position.Model) error {
+// newFault is an error when a new model has a fault of a kind that is not among
+// the old ones.
+func newFault(m position.Model, old []report.Finding) error {
 	for _, f := range errorsOf(m) {
-		if !slices.ContainsFunc(c.faulty, func(old report.Finding) bool { return old.Rule == f.Rule }) {
+		if !slices.ContainsFunc(old, func(o report.Finding) bool { return o.Rule == f.Rule }) {
 			return fmt.Errorf("the new file has a fault that the old one has not: %s", f.Message)
 		}
 	}

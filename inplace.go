@@ -2,14 +2,9 @@ package modelpatch
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 
-	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
@@ -19,85 +14,44 @@ import (
 // later ones are numbered: .undo.2.mpatch.
 const undoSuffix = ".undo"
 
-// planInPlace lays a change out for the file as it lies.
-func (c *change) planInPlace(m position.Model) (patch.Plan, error) {
-	p, ok := m.(position.Placer)
-	if !ok {
-		return m.Edits()
-	}
-	plan, err := p.EditsInPlace(0)
-	e, ok := errors.AsType[*gguf.PlaceError](err)
-	if !ok {
-		return plan, err
-	}
-	block, why := patch.InsertBlock(e.Path, nil)
-	switch {
-	case why == nil:
-		plan, err = p.EditsInPlace(block)
-	case is[*patch.OutputError](why), is[*patch.InputError](why):
-		return plan, why // of the disk, and not of the file system's kind
-	}
-	if e, ok := errors.AsType[*gguf.PlaceError](err); ok {
-		return plan, c.misplaced(e, why)
-	}
-	return plan, err
-}
-
-// misplaced says why a change cannot be made in place, and what can.
-func (c *change) misplaced(e *gguf.PlaceError, why error) error {
-	r := &position.Refusal{Why: "not in place: " + e.Why, Remedies: []report.Remedy{report.Do("", "writes a new file", "output", "NEW")}}
-	if why != nil {
-		r.Why += "; " + why.Error()
-	}
-	if e.Tensor == nil {
-		r.Remedies = append(r.Remedies, report.Do("", "leaves room in it for later changes", "output", "NEW", "reserve", "4096"))
-	}
-	for _, rows := range e.Fit {
-		if c.length > 0 {
-			r.Remedies = append(r.Remedies, report.Do("", "fits in place", "len", fmt.Sprint(int64(c.length)+rows-e.Rows)))
-		}
-	}
-	return r
-}
-
 // writeInPlace changes the input itself, under a journal. Changes that would
 // move data are refused by package patch.
-func (c *change) writeInPlace(ctx context.Context, m position.Model, plan patch.Plan, out *report.Plan) error {
-	changed := editedFiles(plan)
+func (c *writing) writeInPlace(ctx context.Context) error {
+	changed := editedFiles(c.plan)
 	if len(changed) == 0 {
 		return nil
 	}
 	path := changed[0]
-	o := patch.InPlaceOptions{Change: c.command, Check: func(path string) error { return c.checkInPlace(ctx, m, path, out) },
-		Data: dataSpans(m, path), Replace: rootIsSmall(m, plan)}
+	o := patch.InPlaceOptions{Change: c.command, Check: func(path string) error { return c.checkInPlace(ctx, path) },
+		Data: dataSpans(c.old, path), Replace: rootIsSmall(c.old, c.plan)}
 	if !c.w.NoUndo {
-		o.Undo, o.Beside = freeUndo(path), c.besides()
+		o.Undo, o.Beside = freeUndo(path), besides(c.beside)
 		for _, s := range c.beside {
 			s.backup = o.Undo
 		}
 	}
-	undo, err := patch.InPlace(ctx, plan, o)
+	undo, err := patch.InPlace(ctx, c.plan, o)
 	if err != nil {
 		return err
 	}
-	return noteInPlace(changed, undo, c.w.Digest, out)
+	return noteInPlace(changed, undo, c.w.Digest, c.out)
 }
 
 // checkInPlace checks the model when one of its files was changed: by the name
 // under which it was opened, unless that is another name of a new root.
-func (c *change) checkInPlace(ctx context.Context, before position.Model, changed string, out *report.Plan) error {
+func (c *writing) checkInPlace(ctx context.Context, changed string) error {
 	path := changed
-	for _, f := range out.Edits {
+	for _, f := range c.out.Edits {
 		if f.File == report.Name(changed) {
 			path = c.path
 		}
 	}
-	return c.checkNew(ctx, path, func() (position.Model, error) {
-		if e, ok := before.(position.EditedOpener); ok {
+	return c.check(ctx, path, func() (position.Model, error) {
+		if e, ok := c.old.(position.EditedOpener); ok {
 			return e.OpenEdited(path)
 		}
 		return open(ctx, path, c.open) // Open would stop at the journal, which stands until this is done
-	}, out)
+	})
 }
 
 // editedFiles are the paths of the files that a plan edits, the root first.
@@ -137,42 +91,4 @@ func freeUndo(path string) string {
 		}
 		name = fmt.Sprintf("%s%s.%d%s", path, undoSuffix, n, patchSuffix)
 	}
-}
-
-// noteInPlace says what was written.
-func noteInPlace(paths []string, undo patch.Undo, withDigest bool, out *report.Plan) error {
-	for _, path := range paths {
-		w := report.Written{Path: report.Name(path), How: "in-place"}
-		info, err := os.Stat(path)
-		if err != nil {
-			return cannotOpen(path, err)
-		}
-		w.Bytes = info.Size()
-		if withDigest {
-			sum, err := digest(path)
-			if err != nil {
-				return cannotOpen(path, err)
-			}
-			w.SHA256 = &sum
-		}
-		out.Written = append(out.Written, w)
-	}
-	if undo.Path != "" {
-		out.Written = append(out.Written, report.Written{Path: report.Name(undo.Path), Bytes: undo.Bytes, How: "patch"})
-	}
-	return nil
-}
-
-// digest is the SHA-256 of a file in hex.
-func digest(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -12,16 +12,13 @@ import (
 	"strings"
 
 	"github.com/modelpatch/modelpatch/patch"
-	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// patchSuffix is how names of patch files end.
-const patchSuffix = ".mpatch"
-
 // writePatches writes a patch file for every file that the plan edits: beside
 // each output that is not made.
-func (c *change) writePatches(ctx context.Context, m position.Model, plan patch.Plan, target string, out *report.Plan) error {
+func (c *writing) writePatches(ctx context.Context, target string) error {
+	plan := c.plan
 	for i, o := range plan.Outputs {
 		if len(plan.Edited(i)) == 0 {
 			continue
@@ -36,15 +33,15 @@ func (c *change) writePatches(ctx context.Context, m position.Model, plan patch.
 			return cannotOpen(in, err)
 		}
 		defer file.Close()
-		options := patch.PatchOptions{Target: filepath.Base(name), Change: c.command, Data: dataSpans(m, in), FullDigest: c.w.FullDigest}
+		options := patch.PatchOptions{Target: filepath.Base(name), Change: c.command, Data: dataSpans(c.old, in), FullDigest: c.w.FullDigest}
 		if !strings.HasSuffix(name, patchSuffix) {
 			name += patchSuffix
 		}
-		w, err := patch.Save(ctx, plan.Inputs, name, c.writeOptions(), func(w io.Writer) error { return plan.WritePatch(w, i, file, options) })
+		w, err := patch.Save(ctx, plan.Inputs, name, c.w.saving(), func(w io.Writer) error { return plan.WritePatch(w, i, file, options) })
 		if err != nil {
 			return err
 		}
-		noteWritten(out, w, "patch")
+		noteWritten(c.out, w, "patch")
 	}
 	return nil
 }
@@ -52,9 +49,10 @@ func (c *change) writePatches(ctx context.Context, m position.Model, plan patch.
 // writeEdits writes the plan as a JSON list of byte ranges: each is replaced by
 // the content, in base64. Ranges are of the original file, in order; path says
 // of which one when there are several.
-func (c *change) writeEdits(ctx context.Context, plan patch.Plan, out *report.Plan) error {
+func (c *writing) writeEdits(ctx context.Context) error {
+	plan := c.plan
 	several := len(editedFiles(plan)) > 1
-	w, err := patch.Save(ctx, plan.Inputs, c.w.Edits, c.writeOptions(), func(w io.Writer) error {
+	w, err := patch.Save(ctx, plan.Inputs, c.w.Edits, c.w.saving(), func(w io.Writer) error {
 		b := bufio.NewWriter(w)
 		b.WriteString("[")
 		for i, e := range plan.Normalize().Edits {
@@ -87,6 +85,6 @@ func (c *change) writeEdits(ctx context.Context, plan patch.Plan, out *report.Pl
 	if err != nil {
 		return err
 	}
-	noteWritten(out, w, "edits")
+	noteWritten(c.out, w, "edits")
 	return nil
 }

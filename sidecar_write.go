@@ -20,21 +20,21 @@ const (
 	whyPatch    = "a patch holds the change of the model alone"
 )
 
-// aimSidecars decides for each file beside the model where its new version
+// aimSidecars decides for each file beside a model where its new version
 // goes, or why it is not written, before anything is.
-func (c *change) aimSidecars() error {
-	for _, s := range c.beside {
+func aimSidecars(all []*sidecar, model string, w WriteOptions) error {
+	for _, s := range all {
 		switch {
-		case !c.w.Sidecars:
+		case !w.Sidecars:
 			s.why = whyNotAsked
-		case c.w.PatchOnly:
+		case w.PatchOnly:
 			s.why = whyPatch
-		case c.w.InPlace:
+		case w.InPlace:
 			if err := s.aimInPlace(); err != nil {
 				return err
 			}
-		case c.w.Output != "":
-			if err := s.aimBeside(c.path, c.w); err != nil && !c.w.DryRun {
+		case w.Output != "":
+			if err := s.aimBeside(model, w); err != nil && !w.DryRun {
 				return err
 			}
 		}
@@ -122,9 +122,9 @@ func within(path string) (real string, err error) {
 
 // besides are the numbers that are changed beside a model in place, for its
 // undo patch.
-func (c *change) besides() []patch.PatchBeside {
+func besides(all []*sidecar) []patch.PatchBeside {
 	var out []patch.PatchBeside
-	for _, s := range c.beside {
+	for _, s := range all {
 		if s.target == "" {
 			continue
 		}
@@ -202,55 +202,6 @@ func sidecarReports(all []*sidecar) []report.Sidecar {
 		}
 	}
 	return out
-}
-
-// patchedBeside finds the numbers that a patch's change gave other values
-// beside the model. Names and places that no change of ours touches are left
-// alone, for a patch may come from anybody.
-func (r *patchRun) patchedBeside() []*sidecar {
-	var out []*sidecar
-	for _, name := range sortedNames() {
-		s, numbers := readSidecar(filepath.Join(filepath.Dir(r.path), name))
-		for _, n := range numbers {
-			if to, ok := r.newValue(name, n); ok {
-				s.add(n, to)
-			}
-		}
-		if s != nil && len(s.edits) > 0 {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// newValue is what the patch makes of a number beside the model.
-func (r *patchRun) newValue(name string, n jsonNumber) (to string, ok bool) {
-	for _, b := range r.patch.Beside {
-		from, to := b.Old, b.New
-		if r.revert {
-			from, to = to, from
-		}
-		if b.Name == name && b.Pointer == n.pointer && n.text == from && from != to {
-			return to, true
-		}
-	}
-	return "", false
-}
-
-// aimBeside decides which files beside the model follow the patch: in place all
-// that can be edited, beside a new file none.
-func (r *patchRun) aimBeside(all []*sidecar) error {
-	for _, s := range all {
-		if !r.w.InPlace {
-			s.why = "a change in place changes it; a new file is written alone"
-			continue
-		}
-		if err := s.aimInPlace(); err != nil {
-			return err
-		}
-		s.backup = r.name
-	}
-	return nil
 }
 
 // recoverSidecars recovers the files beside a model whose own edit was cut

@@ -76,20 +76,6 @@ func CheckByVerify(open OpenOptions) func(ctx context.Context, before, after str
 	}
 }
 
-// verdictError is the error of a change that verify judged to be another than
-// was planned: nothing was written.
-type verdictError struct{ path, why string }
-
-// Error says which check failed.
-func (e *verdictError) Error() string {
-	return printablePath(e.path) + ": the new file is not what was planned: " + e.why
-}
-
-// Hints says what became of the file.
-func (e *verdictError) Hints() []string {
-	return []string{"nothing was written; please report it, with the plan"}
-}
-
 func firstFailure(v report.Verify) string {
 	for _, k := range v.Checks {
 		if k.Verdict == report.CheckFail {

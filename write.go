@@ -11,16 +11,57 @@ import (
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// write puts a plan on disk and notes what was written.
-func (c *change) write(ctx context.Context, m position.Model, plan patch.Plan, out *report.Plan) error {
+// writing is a plan on its way to a file: in place, to a new file, or to a patch.
+type writing struct {
+	path    string // of the old model
+	command string // for patches: what makes the change
+	open    OpenOptions
+	w       WriteOptions
+	old     position.Model
+	plan    patch.Plan
+	beside  []*sidecar                 // files that follow the model
+	held    func(position.Model) error // what a new model is checked against
+	out     *report.Plan               // where it is noted what was written
+}
+
+// write writes what was asked for: the list of edits, the model, and the files
+// beside it. A new model is checked before it gets its name.
+func (c *writing) write(ctx context.Context) error {
+	if err := aimSidecars(c.beside, c.path, c.w); err != nil {
+		return err
+	}
+	if c.w.Edits != "" {
+		if err := c.writeEdits(ctx); err != nil {
+			return err
+		}
+	}
+	if c.w.DryRun || c.w.Output == "" && !c.w.InPlace {
+		return nil
+	}
+	err := c.writeModel(ctx)
+	if err != nil && !stands(err) {
+		return err
+	}
+	return errors.Join(err, writeSidecars(ctx, c.beside, c.w.InPlace))
+}
+
+// stands reports whether an error came when the change was made already.
+func stands(err error) bool {
+	o, ok := errors.AsType[*patch.OutputError](err)
+	return ok && o.Done
+}
+
+// writeModel writes the model, or patches that make it, and notes what was written.
+func (c *writing) writeModel(ctx context.Context) error {
 	if c.w.InPlace {
-		return c.writeInPlace(ctx, m, plan, out)
+		return c.writeInPlace(ctx)
 	}
 	target := c.w.Output
 	if target == "" || os.IsPathSeparator(target[len(target)-1]) {
 		return &patch.OutputError{Op: "create", Path: target, Err: errors.New("the output is a folder"), Hint: "name the file inside it"}
 	}
-	if n, ok := m.(position.OutputNamer); ok {
+	plan := c.plan
+	if n, ok := c.old.(position.OutputNamer); ok {
 		root, further := n.OutputNames(target)
 		target = root
 		for i, name := range further {
@@ -28,39 +69,26 @@ func (c *change) write(ctx context.Context, m position.Model, plan patch.Plan, o
 		}
 	}
 	if c.w.PatchOnly {
-		return c.writePatches(ctx, m, plan, target, out)
+		return c.writePatches(ctx, target)
 	}
-	data, kept := c.oldData(plan, target)
-	o := c.writeOptions()
+	data, kept := oldData(plan, target, c.open, c.w)
+	o := c.w.saving()
 	o.Progress, o.Check = c.w.Progress, func(path string) error {
-		return c.checkNew(ctx, path, func() (position.Model, error) { return open(ctx, path, c.open) }, out)
+		return c.check(ctx, path, func() (position.Model, error) { return open(ctx, path, c.open) })
 	}
 	written, err := patch.WriteNew(ctx, plan, target, o)
 	if err != nil {
 		return err
 	}
 	for _, f := range written {
-		noteWritten(out, f, "new")
+		noteWritten(c.out, f, "new")
 	}
-	return removeData(data, kept, out)
+	return removeData(data, kept, c.out)
 }
 
-func (c *change) writeOptions() patch.WriteOptions {
-	return patch.WriteOptions{Force: c.w.Force, Backup: c.w.Backup, Digest: c.w.Digest}
-}
-
-// noteWritten says in the report what was written.
-func noteWritten(out *report.Plan, f patch.WrittenFile, how string) {
-	w := report.Written{Path: report.Name(f.Path), Bytes: f.Bytes, How: how}
-	if f.SHA256 != "" {
-		w.SHA256 = report.Pointer(f.SHA256)
-	}
-	out.Written = append(out.Written, w)
-}
-
-// checkNew reads a complete new file before it gets its name: it must parse,
+// check reads a complete new file before it gets its name: it must parse,
 // have what was asked for, and pass the caller's own check.
-func (c *change) checkNew(ctx context.Context, path string, reopen func() (position.Model, error), out *report.Plan) error {
+func (c *writing) check(ctx context.Context, path string, reopen func() (position.Model, error)) error {
 	fault := func(err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -71,7 +99,7 @@ func (c *change) checkNew(ctx context.Context, path string, reopen func() (posit
 	if err != nil {
 		return fault(err)
 	}
-	err = c.check(m)
+	err = c.held(m)
 	m.Close()
 	if err != nil {
 		return fault(err)
@@ -79,7 +107,7 @@ func (c *change) checkNew(ctx context.Context, path string, reopen func() (posit
 	if c.w.Check == nil {
 		return nil
 	}
-	verdict, err := c.w.Check(ctx, c.path, path, *out)
-	out.Verified = verdict
+	verdict, err := c.w.Check(ctx, c.path, path, *c.out)
+	c.out.Verified = verdict
 	return err
 }

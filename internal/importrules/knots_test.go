@@ -29,7 +29,6 @@ const (
 // larger are the packages that are not there yet, with what they have today:
 // these numbers go down.
 var larger = map[string]struct{ knot, lines int }{
-	"":               {knot: 10},
 	"cmd/modelpatch": {knot: 12},
 	"onnx":           {knot: 9},
 	"onnx/eval":      {knot: 14},

@@ -1,0 +1,20 @@
+package modelpatch
+
+import (
+	"context"
+
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// ALiBiOptions say which bias to add; see position.AddALiBi.
+type ALiBiOptions = position.ALiBiOptions
+
+// AddALiBi adds ALiBi's bias to a model's attentions.
+func AddALiBi(ctx context.Context, path string, o ALiBiOptions, open OpenOptions, w WriteOptions) (Result, error) {
+	c := change{path: path, open: open, w: w, command: "alibi"}
+	if o.Replace {
+		c.command += " --replace"
+	}
+	c.verb = func(m position.Model) (position.Outcome, error) { return position.AddALiBi(m, o) }
+	return c.run(ctx)
+}

@@ -1,0 +1,34 @@
+package modelpatch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// ExtendOptions say how far a model should count; see position.Extend.
+type ExtendOptions = position.ExtendOptions
+
+// Extend makes a model count to another length.
+func Extend(ctx context.Context, path string, o ExtendOptions, open OpenOptions, w WriteOptions) (Result, error) {
+	c := change{path: path, open: open, w: w, command: fmt.Sprintf("extend --len %d", o.Length)}
+	if o.Method != "" {
+		c.command += " --method " + o.Method
+	}
+	c.verb = func(m position.Model) (position.Outcome, error) { return position.Extend(m, o) }
+	c.expect, c.length = func(m position.Model) error { return reaches(m, o.Length) }, o.Length
+	return c.run(ctx)
+}
+
+// reaches checks that a model counts as far as was asked.
+func reaches(m position.Model, length int) error {
+	l := position.Length(m, m.Describe())
+	switch {
+	case l.Stated != nil && *l.Stated != length:
+		return fmt.Errorf("the new file states a length of %d, not %d", *l.Stated, length)
+	case l.Capacity != nil && *l.Capacity < length:
+		return fmt.Errorf("the new file counts to %d, not %d", *l.Capacity, length)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package modelpatch
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// edits says a plan's edits in the report's words.
+func edits(p patch.Plan) []report.Edit {
+	out := []report.Edit{}
+	for _, e := range p.Normalize().Edits {
+		r := report.Edit{File: report.Name(p.Inputs[e.File].Path), Range: [2]int64{e.At, e.At + e.Old}, Why: e.Why}
+		if e.New != nil {
+			r.Bytes = e.New.Size()
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// noteWritten says in the report what was written.
+func noteWritten(out *report.Plan, f patch.WrittenFile, how string) {
+	w := report.Written{Path: report.Name(f.Path), Bytes: f.Bytes, How: how}
+	if f.SHA256 != "" {
+		w.SHA256 = report.Pointer(f.SHA256)
+	}
+	out.Written = append(out.Written, w)
+}
+
+// noteInPlace says in the report which files were changed in place, and which
+// patch takes that back.
+func noteInPlace(paths []string, undo patch.Undo, withDigest bool, out *report.Plan) error {
+	for _, path := range paths {
+		w := report.Written{Path: report.Name(path), How: "in-place"}
+		info, err := os.Stat(path)
+		if err != nil {
+			return cannotOpen(path, err)
+		}
+		w.Bytes = info.Size()
+		if withDigest {
+			sum, err := digest(path)
+			if err != nil {
+				return cannotOpen(path, err)
+			}
+			w.SHA256 = &sum
+		}
+		out.Written = append(out.Written, w)
+	}
+	if undo.Path != "" {
+		out.Written = append(out.Written, report.Written{Path: report.Name(undo.Path), Bytes: undo.Bytes, How: "patch"})
+	}
+	return nil
+}
+
+// digest is the SHA-256 of a file in hex.
+func digest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

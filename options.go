@@ -1,0 +1,83 @@
+package modelpatch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/gguf"
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// WriteOptions say where a change goes: to Output, InPlace, or nowhere but on
+// paper (DryRun, Edits). The first two exclude each other.
+type WriteOptions struct {
+	// Sidecars has files beside the model that state its length, such as
+	// config.json, follow it; they are mentioned in the plan either way. With
+	// InPlace they are edited and the undo patch takes them back too; with Output
+	// in another folder they are copied there, and one that is there already is
+	// replaced, and kept as NAME.bak, only with Force or Backup. In the same
+	// folder they stay as they are, for the old model needs them.
+	Sidecars bool
+	Output   string // a new file
+	InPlace  bool   // the input itself, under a journal
+	DryRun   bool   // nothing: the plan is returned
+	// Edits is a file for the plan as a list of byte ranges with their new
+	// content, which hubs take for commits without the whole file.
+	Edits string
+	// PatchOnly writes Output.mpatch in place of Output: a patch file that Apply
+	// and Revert take. FullDigest has it tell the SHA-256 of whole files too.
+	PatchOnly  bool
+	FullDigest bool
+	Force      bool  // an existing Output may be replaced
+	Backup     bool  // and is kept under another name
+	Digest     bool  // SHA-256 of what was written
+	NoUndo     bool  // InPlace leaves no patch file that takes the change back
+	Reserve    int64 // bytes of room to leave in a GGUF file for later keys
+	// Check looks at a complete new file before it gets its name: an error
+	// drops it. The verdict goes into the plan. It comes after the check that
+	// the file can be read and has the wanted encodings. Not with InPlace, which
+	// leaves no old file to compare with.
+	Check func(ctx context.Context, before, after string, plan report.Plan) (*report.Verify, error)
+	// Progress is told of bytes written so far and in all.
+	Progress func(done, total int64)
+}
+
+// Result is what a change came to.
+type Result struct {
+	Plan report.Plan
+	// Nothing, when set, says why there was nothing to do; no file is written.
+	Nothing string
+}
+
+// check refuses destinations that contradict each other.
+func (w WriteOptions) check() error {
+	switch {
+	case w.Output != "" && w.InPlace:
+		return &UsageError{What: "a new file and a change in place contradict each other", Hint: "choose one of them"}
+	case w.Check != nil && w.InPlace:
+		return &UsageError{What: "a change in place leaves no old file to verify against", Remedies: []report.Remedy{report.Do("", "writes a new file", "output", "NEW")}}
+	case w.PatchOnly && w.Output == "":
+		return &UsageError{What: "a patch needs the name of the new file that it makes", Remedies: []report.Remedy{report.Do("", "writes NEW"+patchSuffix, "output", "NEW")}}
+	case w.Reserve < 0 || w.Reserve > gguf.MaxReserve:
+		return &UsageError{What: fmt.Sprintf("a reserve of %d bytes", w.Reserve), Hint: fmt.Sprintf("from 1 to %d bytes", gguf.MaxReserve)}
+	}
+	return nil
+}
+
+// aims refuses to end without a destination. It is asked when the change is
+// known to be possible: a file that cannot be changed needs no destination.
+func (w WriteOptions) aims() error {
+	if w.Output == "" && !w.InPlace && !w.DryRun && w.Edits == "" {
+		return &UsageError{What: "no destination", Remedies: []report.Remedy{report.Do("", "writes a new file", "output", "NEW"), report.Do("", "changes this one", "in-place", ""), report.Do("", "only shows the plan", "dry-run", "")}}
+	}
+	return nil
+}
+
+// patchSuffix is how names of patch files end.
+const patchSuffix = ".mpatch"
+
+// saving are the options that package patch takes for every new file.
+func (w WriteOptions) saving() patch.WriteOptions {
+	return patch.WriteOptions{Force: w.Force, Backup: w.Backup, Digest: w.Digest}
+}

@@ -1,0 +1,39 @@
+package modelpatch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// RescaleOptions say how a rotary encoding should turn; see position.Rescale.
+type RescaleOptions = position.RescaleOptions
+
+// Rescale changes base and scaling of a model's rotary encodings.
+func Rescale(ctx context.Context, path string, o RescaleOptions, open OpenOptions, w WriteOptions) (Result, error) {
+	c := change{path: path, open: open, w: w, command: rescaleCommand(o)}
+	c.verb = func(m position.Model) (position.Outcome, error) { return position.Rescale(m, o) }
+	return c.run(ctx)
+}
+
+// rescaleCommand says the options as flags.
+func rescaleCommand(o RescaleOptions) string {
+	out := "rope"
+	for _, f := range []struct {
+		name  string
+		value float64
+	}{
+		{"base", o.Base}, {"factor", o.Factor}, {"original-length", float64(o.OriginalLength)}, {"low-freq-factor", o.LowFreqFactor},
+		{"high-freq-factor", o.HighFreqFactor}, {"beta-fast", o.BetaFast}, {"beta-slow", o.BetaSlow},
+		{"attention-factor", o.AttentionFactor}, {"len", float64(o.Length)},
+	} {
+		if f.name == "factor" && o.Scaling != "" {
+			out += " --scaling " + o.Scaling
+		}
+		if f.value != 0 {
+			out += fmt.Sprintf(" --%s %v", f.name, f.value)
+		}
+	}
+	return out
+}
