@@ -173,16 +173,3 @@ func (c *console) findings(all []report.Finding) {
 		}
 	}
 }
-
-func bytesText(n int64) string {
-	const unit = 1000
-	switch {
-	case n < unit:
-		return fmt.Sprintf("%d bytes", n)
-	case n < unit*unit:
-		return fmt.Sprintf("%.1f kB", float64(n)/unit)
-	case n < unit*unit*unit:
-		return fmt.Sprintf("%.1f MB", float64(n)/unit/unit)
-	}
-	return fmt.Sprintf("%.2f GB", float64(n)/unit/unit/unit)
-}

@@ -14,17 +14,6 @@ import (
 	"github.com/modelpatch/modelpatch"
 )
 
-// exitCodes is the part of every help text that scripts need.
-const exitCodes = `Exit codes:
-  0    done
-  1    verification failed, files differ, or check found errors
-  2    a flag or parameter is wrong
-  3    an input cannot be read: missing, malformed, unsupported
-  4    refused: this change cannot be made to this model
-  5    output failed; files are as they were, unless the message says otherwise
-  130  interrupted; the target is as it was
-`
-
 // execute runs the command line and returns the exit code.
 func execute(ctx context.Context, args []string, c *console) int {
 	code := runCommand(ctx, args, c)
@@ -72,12 +61,6 @@ func usage(cmd *cobra.Command, err error) error {
 	what = strings.ReplaceAll(what, "strconv.ParseFloat: parsing ", "not a number: ")
 	return &modelpatch.UsageError{What: strings.TrimSuffix(what, ": invalid syntax"), Hint: hint}
 }
-
-// codedError carries an exit code past cobra; its cause has been printed.
-type codedError struct{ code int }
-
-// Error is never printed: the cause has been.
-func (*codedError) Error() string { return "failed" }
 
 // isFlagError tells cobra's own complaints about the command line, which have
 // no type.

@@ -198,3 +198,25 @@ func classTokens(n int) string {
 	}
 	return fmt.Sprintf("%d tokens before the patches", n)
 }
+
+// plural is a number of things.
+func plural(n int, what string) string {
+	if n == 1 {
+		return fmt.Sprintf("1 %s", what)
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// bytesText is a size in decimal units.
+func bytesText(n int64) string {
+	const unit = 1000
+	switch {
+	case n < unit:
+		return fmt.Sprintf("%d bytes", n)
+	case n < unit*unit:
+		return fmt.Sprintf("%.1f kB", float64(n)/unit)
+	case n < unit*unit*unit:
+		return fmt.Sprintf("%.1f MB", float64(n)/unit/unit)
+	}
+	return fmt.Sprintf("%.2f GB", float64(n)/unit/unit/unit)
+}

@@ -29,10 +29,9 @@ const (
 // larger are the packages that are not there yet, with what they have today:
 // these numbers go down.
 var larger = map[string]struct{ knot, lines int }{
-	"cmd/modelpatch": {knot: 12},
-	"onnx":           {knot: 9},
-	"onnx/eval":      {knot: 14},
-	"patch":          {knot: 16},
+	"onnx":      {knot: 9},
+	"onnx/eval": {knot: 14},
+	"patch":     {knot: 16},
 }
 
 // exported is a package with what `go list -export` tells of it.
