@@ -2,7 +2,6 @@ package onnx
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"os"
 	"syscall"
@@ -11,12 +10,6 @@ import (
 // maxHeld bounds the index in bytes where no option does: 700,000 nodes of two
 // inputs.
 const maxHeld = 1 << 29
-
-// maxCalls bounds functions that call functions that call functions.
-const maxCalls = 1000
-
-// maxText bounds names and other strings that are held.
-const maxText = 1 << 20
 
 // Open opens an ONNX model. Weights are not read.
 func Open(path string, options Options) (*File, error) {
@@ -51,7 +44,11 @@ func newFile(r io.ReaderAt, size int64, path string, options Options) (*File, er
 	f := &File{Path: path, Size: size, r: r, Opsets: map[string]int64{}, options: options,
 		external: map[string]*externalFile{}, top: &frame{end: size}}
 	p := &parser{cursor: newCursor(r, size), file: f, words: map[string]string{}, most: cmp.Or(options.MostIndex, maxHeld)}
-	if err := p.model(); err != nil {
+	err := p.model()
+	if err == nil {
+		err = f.finish()
+	}
+	if err != nil {
 		if fe, ok := err.(*FormatError); ok && fe.Path == "" {
 			fe.Path = path
 		}
@@ -71,8 +68,8 @@ func (f *File) Describe() string {
 	return f.Producer + " " + f.ProducerVersion
 }
 
-func (p *parser) finish() error {
-	f := p.file
+// finish refuses a file in which a part is missing, and wires its graphs.
+func (f *File) finish() error {
 	missing := func(what string) error {
 		return &FormatError{Offset: f.Size, Place: what, What: "missing: not a complete ONNX model",
 			Hint: "the download may be incomplete, or the file is of another format"}
@@ -93,59 +90,4 @@ func (p *parser) finish() error {
 		g.finish()
 	})
 	return nil
-}
-
-// checkFunctions refuses model-local functions that call each other in a
-// circle: there is no order in which they could be evaluated.
-func (f *File) checkFunctions() error {
-	f.functions = map[functionName]*Function{}
-	for _, fn := range f.Functions {
-		name := functionName{fn.Domain, fn.Name}
-		if f.functions[name] != nil {
-			f.Repeats = append(f.Repeats, Repeat{Kind: RepeatFunction, What: fmt.Sprintf("function %s occurs twice", quoted(fn.Name))})
-			continue
-		}
-		f.functions[name] = fn
-	}
-	const visiting, done = 1, 2
-	state := map[*Function]int{}
-	var visit func(fn *Function, depth int) error
-	visit = func(fn *Function, depth int) error {
-		bad := func(what string) error {
-			return &FormatError{Path: f.Path, Offset: fn.Graph.frame.start, Place: fmt.Sprintf("functions[%s]", quoted(fn.Name)), What: what}
-		}
-		switch {
-		case state[fn] == done:
-			return nil
-		case state[fn] == visiting:
-			return bad("functions call each other in a circle")
-		case depth > maxCalls:
-			return bad(fmt.Sprintf("functions nested more than %d deep", maxCalls))
-		}
-		state[fn] = visiting
-		var err error
-		fn.Graph.walk(func(g *Graph) {
-			for _, n := range g.Nodes {
-				if callee := f.Function(n); callee != nil && err == nil {
-					err = visit(callee, depth+1)
-				}
-			}
-		})
-		state[fn] = done
-		return err
-	}
-	for _, fn := range f.Functions {
-		if err := visit(fn, 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-type functionName struct{ domain, name string }
-
-// Function returns the model-local function that a node calls, nil when it
-// calls an operator.
-func (f *File) Function(n *Node) *Function {
-	return f.functions[functionName{n.Domain, n.Op}]
 }

@@ -3,13 +3,17 @@ package onnx
 import (
 	"errors"
 	"fmt"
-	"github.com/modelpatch/modelpatch/internal/block"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/internal/block"
+
 	"google.golang.org/protobuf/encoding/protowire"
 )
+
+// maxText bounds names and other strings that are held.
+const maxText = 1 << 20
 
 // parser turns the wire format into the index. Field numbers are those of the
 // ONNX specification's onnx.proto.
@@ -194,9 +198,10 @@ func (p *parser) repeat(t *Tensor, kind RepeatKind, what string) {
 	p.file.Repeats = append(p.file.Repeats, Repeat{kind, t, what})
 }
 
+// model reads the fields of the file.
 func (p *parser) model() error {
 	m := p.file
-	err := p.each(m.top, "", func(f field) (err error) {
+	return p.each(m.top, "", func(f field) (err error) {
 		if f.number != 7 && f.number != 25 {
 			if err = p.hold(f, weightEntry); err != nil {
 				return err
@@ -232,10 +237,6 @@ func (p *parser) model() error {
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return p.finish()
 }
 
 func (p *parser) opset(fr *frame, into map[string]int64) error {

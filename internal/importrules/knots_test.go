@@ -29,7 +29,6 @@ const (
 // larger are the packages that are not there yet, with what they have today:
 // these numbers go down.
 var larger = map[string]struct{ knot, lines int }{
-	"onnx":      {knot: 9},
 	"onnx/eval": {knot: 14},
 	"patch":     {knot: 16},
 }
