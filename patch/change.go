@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 )
 
 // change makes the edit and lets the disk have it.
@@ -196,4 +197,32 @@ func (t *placed) makeLow(j *journal) error {
 		return &OutputError{Op: "sync", Path: t.path, Err: err}
 	}
 	return nil
+}
+
+// edit journals the change, makes it, looks at it, and forgets the journal.
+func (t *placed) edit(ctx context.Context, j *journal, check func(string) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := t.publish(j); err != nil {
+		return err
+	}
+	if err := t.unchangedSince(); err != nil {
+		return errors.Join(err, t.forget(standsUntouched)) // nothing is written, so nothing is put back
+	}
+	err := t.change(ctx, j)
+	if err == nil {
+		err = t.compare(j)
+	}
+	if err == nil && check != nil {
+		err = check(t.path)
+	}
+	if err != nil {
+		if undone := t.undo(j); undone != nil {
+			// Not wrapped: an interrupt that left the file changed is a failure.
+			return &OutputError{Op: "edit", Path: t.path, Err: fmt.Errorf("%v; putting the old bytes back: %w", err, undone), Hint: "modelpatch recover puts the old bytes back"}
+		}
+		return err
+	}
+	return t.forget(standsNew)
 }

@@ -126,3 +126,17 @@ func hints(h string) []string {
 	}
 	return []string{h}
 }
+
+const writeNewInstead = "write a new file with -o"
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// decided reports whether an error came when the change was made already: then
+// what belongs to it must stay.
+func decided(err error) bool {
+	o, ok := errors.AsType[*OutputError](err)
+	return ok && o.Done
+}

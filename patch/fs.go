@@ -1,8 +1,10 @@
 package patch
 
 import (
+	"errors"
 	"io"
 	"io/fs"
+	"runtime"
 )
 
 // FS is the seam between this package and the operating system. Everything
@@ -79,4 +81,20 @@ type File interface {
 	// CopyAttributes gives this file the permission bits, owner, ACL and user
 	// attributes of src, as far as this process may.
 	CopyAttributes(src File) error
+}
+
+type fileInfo = fs.FileInfo
+
+var errExist = fs.ErrExist
+
+// syncDir puts a folder's names on the disk, where the system lets it.
+func syncDir(fs FS, path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := fs.OpenDir(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

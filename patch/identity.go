@@ -144,16 +144,6 @@ func (h *PatchHeader) around(f io.ReaderAt, after bool) ([]string, error) {
 	return out, nil
 }
 
-// sumOf is the SHA-256 of size bytes.
-func sumOf(r io.Reader, size int64) (string, error) {
-	sum := sha256.New()
-	n, err := io.Copy(sum, r)
-	if err == nil && n < size {
-		err = errCut
-	}
-	return hex.EncodeToString(sum.Sum(nil)), err
-}
-
 // Differs says in what a file differs from the one that the patch was made
 // from, or with after from the one that it gives. Empty: it is that file, as
 // far as the patch tells.

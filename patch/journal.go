@@ -8,13 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -33,14 +29,11 @@ const (
 	// mostCommas bounds the members of a JSON header, which take much more
 	// memory than text.
 	mostCommas = 8 * mostRanges
+	// longestHeader bounds the header line of a journal or a patch file.
+	longestHeader = 16 << 20
 )
 
 var errDamaged = errors.New("the journal of an edit is damaged")
-
-// journalPath is where the journal of an edit of path lies.
-func journalPath(path string) string {
-	return filepath.Join(filepath.Dir(path), tempPrefix(path)+"journal")
-}
 
 type journal struct {
 	Target   string     `json:"target"` // base name
@@ -211,25 +204,6 @@ func (j *journal) agrees(body int64) bool {
 	return body == 0
 }
 
-// shard matches names of the files of a model that was split:
-// NAME-00001-of-00003.gguf.
-var shard = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)^(.+)-([0-9]{5})-of-([0-9]{5}\.[^.]+)$`)
-})
-
-// areShards reports whether names are of different shards of the model that
-// root is a shard of. No others are ever given under a journal.
-func areShards(root string, names []string) bool {
-	of := shard().FindStringSubmatch(root)
-	for i, name := range names {
-		part := shard().FindStringSubmatch(name)
-		if of == nil || part == nil || !isBaseName(name) || part[1] != of[1] || part[3] != of[3] || slices.Contains(names[:i], name) {
-			return false
-		}
-	}
-	return true
-}
-
 // openJournal opens the journal at path: a file, never what a link leads to.
 // Its absence is fs.ErrNotExist.
 func openJournal(files FS, path string) (File, int64, error) {
@@ -274,13 +248,6 @@ func journalTarget(files FS, path string) (name string, err error) {
 	return j.Target, nil
 }
 
-// hasJournal reports whether there is a journal under the name that those of
-// path have. Files whose long names begin alike share that name.
-func hasJournal(path string, files FS) bool {
-	_, err := files.Lstat(journalPath(path))
-	return !errors.Is(err, fs.ErrNotExist)
-}
-
 // outside sums the ends of the part of the low file that stays, leaving out
 // what changes.
 func (j *journal) outside(f io.ReaderAt) ([]byte, error) {
@@ -317,4 +284,35 @@ func (j *journal) tailIsWhole(f io.ReaderAt) (bool, error) {
 		return false, err
 	}
 	return bytes.Equal(sum.Sum(nil), j.Appended), nil
+}
+
+// MostInPlace is how many bytes InPlace replaces at most: the journal holds
+// them twice. What is appended does not count.
+const MostInPlace = 256 << 20
+
+// lowSize is the size of the low file: what is appended is appended to it,
+// before the shift.
+func (j *journal) lowSize() int64 { return j.After - j.Shift.size() }
+
+// back reports whether the edit removes blocks.
+func (j *journal) back() bool { return j.Shift != nil && j.Shift.Back }
+
+// low is the file by the offsets of the low one, whichever it is now.
+func (j *journal) low(r io.ReaderAt, shifted bool) io.ReaderAt {
+	if j.Shift == nil || !shifted {
+		return r
+	}
+	return lowReader{r, j.Shift}
+}
+
+// insertedIsWhole reports whether the inserted blocks hold what they should.
+func (j *journal) insertedIsWhole(f io.ReaderAt) (bool, error) {
+	if j.Shift == nil {
+		return true, nil
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(f, j.Shift.At, j.Shift.Bytes)); err != nil {
+		return false, err
+	}
+	return bytes.Equal(sum.Sum(nil), j.Shift.SHA256), nil
 }

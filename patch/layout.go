@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 )
 
-const writeNewInstead = "write a new file with -o"
-
 // layout is a plan for one file on its way to a journal.
 type layout struct {
 	t      *placed
@@ -39,16 +37,6 @@ func (t *placed) plan(ctx context.Context, p Plan, file int) (*journal, error) {
 		return nil, &RefusedError{t.path, fmt.Sprintf("more than %d places would be replaced", mostRanges), writeNewInstead}
 	}
 	return l.j, nil
-}
-
-// outputOf is the index of the output that a file becomes.
-func (p Plan) outputOf(file int) int {
-	for i, o := range p.Outputs {
-		if o.Input == file {
-			return i
-		}
-	}
-	return 0
 }
 
 // sort parts the edits: those that keep their size, the one that moves what
@@ -243,29 +231,4 @@ func (l *layout) outside() error {
 	}
 	l.j.Outside = outside
 	return nil
-}
-
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-// Read is that of the reader inside, until the context ends; then its error.
-func (c contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
-}
-
-func readRange(r io.ReaderAt, at, n int64) ([]byte, error) {
-	b := make([]byte, n)
-	got, err := r.ReadAt(b, at)
-	if got == len(b) {
-		return b, nil
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		err = errCut
-	}
-	return nil, err
 }

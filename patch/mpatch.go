@@ -19,8 +19,6 @@ const (
 	patchWindow = 128 << 20
 	// surroundings is how much on either side of an edit identifies a file.
 	surroundings = 64 << 10
-	// longestHeader bounds the header line.
-	longestHeader = 16 << 20
 	// MostPatched is how many replaced and new bytes a patch file may hold: its
 	// reader stores them, and a few bytes of zstd can claim any number.
 	MostPatched = 4 << 30
@@ -155,46 +153,6 @@ func orNothing(s Source) Source {
 		return Bytes(nil)
 	}
 	return s
-}
-
-// writeUndo writes a patch file that can take the edit back.
-func (t *placed) writeUndo(p Plan, file int, o InPlaceOptions) (Undo, error) {
-	f, err := t.fs.Create(o.Undo)
-	if err != nil {
-		return Undo{}, &OutputError{Op: "create", Path: o.Undo, Err: err}
-	}
-	w := &offsetWriter{file: f}
-	err = p.WritePatch(w, p.outputOf(file), t.file, PatchOptions{Change: o.Change, Data: o.Data, Replace: o.Replace, Beside: o.Beside})
-	if err == nil {
-		err = f.CopyAttributes(t.file)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	// The journal's own sync puts this name on the disk too, if it lies there.
-	if dir := filepath.Dir(o.Undo); err == nil && dir != filepath.Dir(t.path) {
-		err = syncDir(t.fs, dir)
-	}
-	if err != nil {
-		return Undo{}, errors.Join(&OutputError{Op: "write", Path: o.Undo, Err: err}, t.fs.Remove(o.Undo))
-	}
-	return Undo{o.Undo, w.at}, nil
-}
-
-// offsetWriter writes a File from its start.
-type offsetWriter struct {
-	file File
-	at   int64
-}
-
-// Write continues where the last one ended.
-func (w *offsetWriter) Write(p []byte) (int, error) {
-	n, err := w.file.WriteAt(p, w.at)
-	w.at += int64(n)
-	return n, err
 }
 
 // smallPatch is the payload up to which a patch is compressed with small

@@ -1,23 +1,10 @@
 package patch
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"syscall"
-)
-
-const (
-	bufferSize = 1 << 20
-	// kernelCopy is the size from which a kept range is left to the kernel;
-	// below it a system call more costs as much as the bytes.
-	kernelCopy = 64 << 10
-	// kernelChunk bounds one call, so that an interrupt is noticed.
-	kernelChunk = 16 << 20
-	// cloneBlock is the alignment that file systems want of shared ranges.
-	cloneBlock = 4096
 )
 
 // output is a file being made.
@@ -28,13 +15,6 @@ type output struct {
 	size   int64
 	sha256 string
 	parts  []outputPart
-}
-
-// outputPart is a segment of which a range in the middle may be there already,
-// because it was cloned. Offsets are within the segment.
-type outputPart struct {
-	Segment
-	cloned, clonedEnd int64
 }
 
 func newOutput(p Plan, i int, f File, path, target string) *output {
@@ -152,89 +132,56 @@ func (w *writer) checkRoom(need int64) error {
 	}
 }
 
-// copier writes segments into one output.
-type copier struct {
-	ctx    context.Context
-	buffer []byte
-	done   func(n int64)
-	out    File
-	target string
-	in     File
-	input  string
+// openStage makes the stage and its empty outputs.
+func (w *writer) openStage() error {
+	root := w.targets[0]
+	w.stage = &stage{fs: w.fs, target: root.path}
+	if len(w.targets) == 1 {
+		return w.openFileStage(root)
+	}
+	return w.openFolderStage(root)
 }
 
-func (c copier) write(s outputPart) error {
-	if s.New != nil {
-		return c.writeNew(s.Segment)
+func (w *writer) openFileStage(root target) error {
+	for {
+		path := tempName(root.real)
+		f, err := w.fs.Create(path)
+		if errors.Is(err, errExist) {
+			continue
+		}
+		if err != nil {
+			return &OutputError{Op: "create", Path: root.path, Err: err}
+		}
+		w.stage.path = path
+		w.outputs = []*output{newOutput(w.plan, 0, f, path, root.path)}
+		return w.stage.takeLock(w.fs.Open)
 	}
-	if err := c.keep(s.At, s.From, s.cloned); err != nil {
+}
+
+func (w *writer) openFolderStage(root target) error {
+	for {
+		path := tempName(root.real)
+		err := w.fs.Mkdir(path)
+		if errors.Is(err, errExist) {
+			continue
+		}
+		if err != nil {
+			return &OutputError{Op: "create", Path: root.path, Err: err}
+		}
+		w.stage.path, w.stage.names = path, []string{}
+		break
+	}
+	if err := w.stage.takeLock(w.fs.OpenDir); err != nil {
 		return err
 	}
-	return c.keep(s.At+s.clonedEnd, s.From+s.clonedEnd, s.Size-s.clonedEnd)
-}
-
-func (c copier) writeNew(s Segment) error {
-	r := newExactReader(s.New)
-	for at := s.At; ; {
-		if err := c.ctx.Err(); err != nil {
-			return err
-		}
-		n, err := io.ReadFull(r, c.buffer)
-		if werr := c.writeAt(c.buffer[:n], at); werr != nil {
-			return werr
-		}
-		at += int64(n)
-		switch {
-		case err == io.EOF, err == io.ErrUnexpectedEOF && at == s.At+s.Size:
-			return nil
-		case err != nil:
-			return err
-		}
-	}
-}
-
-func (c copier) writeAt(p []byte, at int64) error {
-	if len(p) == 0 {
-		return nil
-	}
-	if _, err := c.out.WriteAt(p, at); err != nil {
-		return &OutputError{Op: "write", Path: c.target, Err: err}
-	}
-	c.done(int64(len(p)))
-	return nil
-}
-
-// keep copies n bytes of the input.
-func (c copier) keep(at, from, n int64) error {
-	for n > 0 {
-		if err := c.ctx.Err(); err != nil {
-			return err
-		}
-		got, err := c.keepSome(at, from, n)
+	for i, t := range w.targets {
+		path := filepath.Join(w.stage.path, filepath.Base(t.real))
+		f, err := w.fs.Create(path)
 		if err != nil {
-			return err
+			return &OutputError{Op: "create", Path: t.path, Err: err}
 		}
-		at, from, n = at+got, from+got, n-got
+		w.stage.names = append(w.stage.names, path)
+		w.outputs = append(w.outputs, newOutput(w.plan, i, f, path, t.path))
 	}
 	return nil
-}
-
-func (c copier) keepSome(at, from, n int64) (int64, error) {
-	if n >= kernelCopy {
-		got, err := c.out.CopyRange(at, c.in, from, min(n, kernelChunk))
-		if err == nil && got > 0 {
-			c.done(got)
-			return got, nil
-		}
-		// The kernel does not say which side failed; reading and writing does.
-	}
-	p := c.buffer[:min(n, bufferSize)]
-	got, err := c.in.ReadAt(p, from)
-	if got < len(p) {
-		if err == nil || errors.Is(err, io.EOF) {
-			err = errCut
-		}
-		return 0, &InputError{c.input, err}
-	}
-	return int64(got), c.writeAt(p, at)
 }

@@ -63,3 +63,13 @@ type Plan struct {
 	Outputs []Output
 	Edits   []Edit
 }
+
+// outputOf is the index of the output that a file becomes.
+func (p Plan) outputOf(file int) int {
+	for i, o := range p.Outputs {
+		if o.Input == file {
+			return i
+		}
+	}
+	return 0
+}

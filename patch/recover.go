@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -252,33 +251,24 @@ func (t *placed) inspect(j *journal) (complete bool, err error) {
 	return complete, nil
 }
 
-// fits sees that the ends of the file are those that the journal knows.
-func (t *placed) fits(j *journal, low io.ReaderAt) error {
-	outside, err := j.outside(low)
+// openPlanned opens and locks a file to be changed in place and sees that it is
+// the one that the plan was made for.
+func openPlanned(files FS, in Input) (*placed, error) {
+	t, err := openTarget(files, in.Path)
 	if err != nil {
-		return &InputError{t.path, err}
+		return nil, err
 	}
-	if !bytes.Equal(outside, j.Outside) {
-		return t.foreign("differs outside of the edit")
+	outcome, err := t.recover()
+	switch {
+	case err != nil:
+	case outcome != RecoveredNothing:
+		err = &InputError{t.path, fmt.Errorf("an unfinished edit was found; %s. Run the command again", outcome)}
+	case t.info.Size() != in.Size, in.Info != nil && !unchanged(in.Info, t.info):
+		err = &InputError{t.path, errChanged}
 	}
-	return nil
-}
-
-// oldOrNew reads a range and sees that each byte is the old or the new one.
-func (t *placed) oldOrNew(r journalRange, low io.ReaderAt) ([]byte, error) {
-	now, err := readRange(low, r.at, int64(len(r.old)))
 	if err != nil {
-		return nil, &InputError{t.path, err}
+		t.close()
+		return nil, err
 	}
-	for i, b := range now {
-		if b != r.old[i] && b != r.new[i] {
-			return nil, t.foreign(fmt.Sprintf("byte %d is neither the old nor the new one", r.at+int64(i)))
-		}
-	}
-	return now, nil
-}
-
-func (t *placed) foreign(how string) error {
-	return &RefusedError{t.path, "changed since the unfinished edit: it " + how,
-		"if the file is as you want it, remove " + journalPath(t.path)}
+	return t, nil
 }

@@ -3,7 +3,6 @@ package patch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 )
 
@@ -58,13 +57,6 @@ func replace(ctx context.Context, p Plan, o InPlaceOptions) (undo Undo, err erro
 	return undo, err
 }
 
-// decided reports whether an error came when the change was made already: then
-// what belongs to it must stay.
-func decided(err error) bool {
-	o, ok := errors.AsType[*OutputError](err)
-	return ok && o.Done
-}
-
 // replacing is one run of replace. files[0] is the root, or absent.
 type replacing struct {
 	ctx   context.Context
@@ -89,28 +81,6 @@ func (r *replacing) open(file int) error {
 	}
 	r.files, r.input = append(r.files, t), append(r.input, file)
 	return nil
-}
-
-// openPlanned opens and locks a file to be changed in place and sees that it is
-// the one that the plan was made for.
-func openPlanned(files FS, in Input) (*placed, error) {
-	t, err := openTarget(files, in.Path)
-	if err != nil {
-		return nil, err
-	}
-	outcome, err := t.recover()
-	switch {
-	case err != nil:
-	case outcome != RecoveredNothing:
-		err = &InputError{t.path, fmt.Errorf("an unfinished edit was found; %s. Run the command again", outcome)}
-	case t.info.Size() != in.Size, in.Info != nil && !unchanged(in.Info, t.info):
-		err = &InputError{t.path, errChanged}
-	}
-	if err != nil {
-		t.close()
-		return nil, err
-	}
-	return t, nil
 }
 
 // append adds the plan's bytes to the end of a data file.

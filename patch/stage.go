@@ -1,27 +1,11 @@
 package patch
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 )
-
-const (
-	tempInfix = ".modelpatch-"
-	tokenSize = 6 // bytes of randomness in a temporary name
-	// longestStem keeps temporary names within the 255 bytes of most systems.
-	longestStem = 200
-)
-
-// tempPrefix is how names of temporary files for target begin.
-func tempPrefix(target string) string {
-	base := filepath.Base(target)
-	return "." + base[:min(len(base), longestStem)] + tempInfix
-}
 
 // stage is where outputs are made: beside the target as one file, or as a
 // folder when there are several, so that they find each other by name. It is
@@ -32,66 +16,6 @@ type stage struct {
 	names  []string // in the folder; nil: path is a file
 	lock   File     // nil where the system has no locks
 	target string
-}
-
-// openStage makes the stage and its empty outputs.
-func (w *writer) openStage() error {
-	root := w.targets[0]
-	w.stage = &stage{fs: w.fs, target: root.path}
-	if len(w.targets) == 1 {
-		return w.openFileStage(root)
-	}
-	return w.openFolderStage(root)
-}
-
-func (w *writer) openFileStage(root target) error {
-	for {
-		path := tempName(root.real)
-		f, err := w.fs.Create(path)
-		if errors.Is(err, errExist) {
-			continue
-		}
-		if err != nil {
-			return &OutputError{Op: "create", Path: root.path, Err: err}
-		}
-		w.stage.path = path
-		w.outputs = []*output{newOutput(w.plan, 0, f, path, root.path)}
-		return w.stage.takeLock(w.fs.Open)
-	}
-}
-
-func (w *writer) openFolderStage(root target) error {
-	for {
-		path := tempName(root.real)
-		err := w.fs.Mkdir(path)
-		if errors.Is(err, errExist) {
-			continue
-		}
-		if err != nil {
-			return &OutputError{Op: "create", Path: root.path, Err: err}
-		}
-		w.stage.path, w.stage.names = path, []string{}
-		break
-	}
-	if err := w.stage.takeLock(w.fs.OpenDir); err != nil {
-		return err
-	}
-	for i, t := range w.targets {
-		path := filepath.Join(w.stage.path, filepath.Base(t.real))
-		f, err := w.fs.Create(path)
-		if err != nil {
-			return &OutputError{Op: "create", Path: t.path, Err: err}
-		}
-		w.stage.names = append(w.stage.names, path)
-		w.outputs = append(w.outputs, newOutput(w.plan, i, f, path, t.path))
-	}
-	return nil
-}
-
-func tempName(target string) string {
-	token := make([]byte, tokenSize)
-	rand.Read(token)
-	return filepath.Join(filepath.Dir(target), tempPrefix(target)+hex.EncodeToString(token))
 }
 
 // takeLock locks the stage by a handle of its own, which outlives the outputs'.
@@ -201,13 +125,6 @@ func removeStale(fs FS, target string) (some bool) {
 		some = some || removed
 	}
 	return some
-}
-
-// isTemp reports whether a name is one that tempName gives for target.
-func isTemp(name, target string) bool {
-	token, ok := strings.CutPrefix(name, tempPrefix(target))
-	b, err := hex.DecodeString(token)
-	return ok && err == nil && len(b) == tokenSize && token == hex.EncodeToString(b)
 }
 
 // removeIfFree removes a file or folder that nobody has locked, unless the path

@@ -6,12 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 )
-
-type fileInfo = fs.FileInfo
-
-var errExist = fs.ErrExist
 
 // target is a place where an output will be.
 type target struct {
@@ -121,16 +116,4 @@ func (w *writer) targetUnchanged(t target) error {
 		err = errors.New("changed by somebody else meanwhile")
 	}
 	return &OutputError{Op: "rename", Path: t.path, Err: err}
-}
-
-// syncDir puts a folder's names on the disk, where the system lets it.
-func syncDir(fs FS, path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := fs.OpenDir(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -1,0 +1,75 @@
+package patch
+
+import (
+	"errors"
+	"path/filepath"
+)
+
+// InPlaceOptions are choices of InPlace.
+type InPlaceOptions struct {
+	// Undo is the path of a patch file that takes the change back; empty: none.
+	// It must not exist.
+	Undo string
+	// Change says in words what the plan does, for the undo file.
+	Change string
+	// Data are the ranges of the file that hold tensor data, for the undo file:
+	// they identify the file only near the edits.
+	Data [][2]int64
+	// Check is given the changed file's path before the change is final. An
+	// error brings the old bytes back and is returned.
+	Check func(path string) error
+	// Replace lets the root file be replaced by a new one, where it cannot be
+	// changed as it lies and the plan only adds to the ends of its other files:
+	// the small root of a model whose weights lie in data files.
+	Replace bool
+	// Beside are what the caller changes beside the file, for the undo file.
+	Beside []PatchBeside
+	// FS is the file system; nil: OS.
+	FS FS
+}
+
+// Undo says how an edit in place is taken back.
+type Undo struct {
+	Path  string // the patch file; empty: none was asked for
+	Bytes int64
+}
+
+// writeUndo writes a patch file that can take the edit back.
+func (t *placed) writeUndo(p Plan, file int, o InPlaceOptions) (Undo, error) {
+	f, err := t.fs.Create(o.Undo)
+	if err != nil {
+		return Undo{}, &OutputError{Op: "create", Path: o.Undo, Err: err}
+	}
+	w := &offsetWriter{file: f}
+	err = p.WritePatch(w, p.outputOf(file), t.file, PatchOptions{Change: o.Change, Data: o.Data, Replace: o.Replace, Beside: o.Beside})
+	if err == nil {
+		err = f.CopyAttributes(t.file)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	// The journal's own sync puts this name on the disk too, if it lies there.
+	if dir := filepath.Dir(o.Undo); err == nil && dir != filepath.Dir(t.path) {
+		err = syncDir(t.fs, dir)
+	}
+	if err != nil {
+		return Undo{}, errors.Join(&OutputError{Op: "write", Path: o.Undo, Err: err}, t.fs.Remove(o.Undo))
+	}
+	return Undo{o.Undo, w.at}, nil
+}
+
+// offsetWriter writes a File from its start.
+type offsetWriter struct {
+	file File
+	at   int64
+}
+
+// Write continues where the last one ended.
+func (w *offsetWriter) Write(p []byte) (int, error) {
+	n, err := w.file.WriteAt(p, w.at)
+	w.at += int64(n)
+	return n, err
+}
