@@ -26,12 +26,6 @@ const (
 	maxLines = 4000 // of a package below position, its tests left out
 )
 
-// larger are the packages that are not there yet, with what they have today:
-// these numbers go down.
-var larger = map[string]struct{ knot, lines int }{
-	"onnx/eval": {knot: 14},
-}
-
 // exported is a package with what `go list -export` tells of it.
 type exported struct {
 	ImportPath, Dir, Export string
@@ -51,21 +45,17 @@ func TestKnots(t *testing.T) {
 		if !mine || len(p.GoFiles) == 0 {
 			continue
 		}
-		knots, lines := maxKnot, maxLines
-		if have, ok := larger[path]; ok {
-			knots, lines = max(knots, have.knot), max(lines, have.lines)
-		}
 		found, size, err := knotsOf(p, exports)
 		if err != nil {
 			t.Errorf("%s: %v", p.ImportPath, err)
 			continue
 		}
 		t.Logf("%-28s %5d lines, %2d files, largest knot %d", path, size, len(p.GoFiles), len(found))
-		if len(found) > knots {
-			t.Errorf("%s: %d files need each other, more than %d: %s", p.ImportPath, len(found), knots, strings.Join(found, " "))
+		if len(found) > maxKnot {
+			t.Errorf("%s: %d files need each other, more than %d: %s", p.ImportPath, len(found), maxKnot, strings.Join(found, " "))
 		}
-		if strings.HasPrefix(path, "position") && size > lines {
-			t.Errorf("%s has %d lines without its tests, more than %d", p.ImportPath, size, lines)
+		if strings.HasPrefix(path, "position") && size > maxLines {
+			t.Errorf("%s has %d lines without its tests, more than %d", p.ImportPath, size, maxLines)
 		}
 	}
 }

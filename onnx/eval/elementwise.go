@@ -331,3 +331,10 @@ func pairShape(c *call) ([]*Value, error) {
 	out, err := joined(c, a.Type, a, b)
 	return one(out), err
 }
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

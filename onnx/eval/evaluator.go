@@ -54,6 +54,9 @@ type Evaluator struct {
 	bounded   string   // what was too much, "" while nothing was
 	args      []*Value // inputs of the nodes that are being evaluated, as a stack
 	calls     spares   // of calls that have ended, to be used again
+
+	// operators finds an operator, nil where it is not known.
+	operators func(domain, name string) computer
 }
 
 // spares are calls that no operator holds.
@@ -141,9 +144,9 @@ type Scope struct {
 	names   map[string]string // function: formal input → name in Outer
 }
 
-// New prepares the evaluation of a model whose inputs have the given values.
-func New(f *onnx.File, inputs map[string]*Value) *Evaluator {
-	e := &Evaluator{File: f, Overlay: map[*onnx.Tensor]*Value{}, children: map[childKey]*Scope{}, most: maxContent, maxWork: maxWork}
+// newEvaluator is New with the operators that are known.
+func newEvaluator(f *onnx.File, inputs map[string]*Value, operators func(domain, name string) computer) *Evaluator {
+	e := &Evaluator{File: f, operators: operators, Overlay: map[*onnx.Tensor]*Value{}, children: map[childKey]*Scope{}, most: maxContent, maxWork: maxWork}
 	e.Main = e.scope(f.Graph, nil)
 	e.Main.bound = maps.Clone(inputs)
 	for name, v := range e.Main.bound {
@@ -159,7 +162,7 @@ func New(f *onnx.File, inputs map[string]*Value) *Evaluator {
 // input changes is taken over, whatever Overlay and Override the new evaluation
 // gets; one that has them itself has nothing to give.
 func (e *Evaluator) Again(inputs map[string]*Value) *Evaluator {
-	next := New(e.File, inputs)
+	next := newEvaluator(e.File, inputs, e.operators)
 	next.Unquantized, next.Budget = e.Unquantized, e.Budget
 	if len(e.Overlay) > 0 || len(e.Override) > 0 || e.MaxFloats > 0 {
 		return next
@@ -555,7 +558,7 @@ func (s *Scope) call(n *onnx.Node) ([]*Value, error) {
 		}
 		e.args = append(e.args, v)
 	}
-	op := Lookup(n.Domain, n.Op)
+	op := e.operators(n.Domain, n.Op)
 	if op == nil || !op.computes() || !e.reads(n, e.args[base:]) {
 		return nil, nil
 	}
@@ -678,6 +681,14 @@ func (s *Scope) branch(n *onnx.Node, g *onnx.Graph) *Scope {
 // operator computes the outputs of a node from what is known of its inputs. An
 // error means that an engine would refuse to run the node.
 type operator func(*call) ([]*Value, error)
+
+// computer is an operator as the evaluator knows it.
+type computer interface {
+	// computes reports whether anything is known of the outputs.
+	computes() bool
+	// run computes the outputs of a call; nil where nothing is known of them.
+	run(c *call) ([]*Value, error)
+}
 
 // call is one operator call: its node and what is known of its inputs.
 type call struct {

@@ -67,7 +67,7 @@ func (s *Scope) Enlarge(name string) *Value {
 		return v
 	}
 	e.asked++
-	deep := New(e.File, s.bound)
+	deep := newEvaluator(e.File, s.bound, e.operators)
 	deep.Unquantized, deep.Overlay, deep.Override, deep.most = e.Unquantized, e.Overlay, e.Override, maxLarge
 	deep.Budget = e.Budget
 	deep.maxWork, deep.work, deep.steps = maxLargeWork, e.largeWork, e.steps

@@ -91,12 +91,7 @@ func Lookup(domain, name string) *Operator {
 	return table[name]
 }
 
-// tables are filled at start: operators that run graphs inside look others up.
-var tables struct{ standard, microsoft map[string]*Operator }
-
-func init() {
-	tables.standard, tables.microsoft = byName(standardOperators[:]), byName(microsoftOperators[:])
-}
+var tables = struct{ standard, microsoft map[string]*Operator }{byName(standardOperators[:]), byName(microsoftOperators[:])}
 
 func byName(operators []Operator) map[string]*Operator {
 	table := make(map[string]*Operator, len(operators))
@@ -427,13 +422,6 @@ var microsoftOperators = [...]Operator{
 	{Name: "UnfoldTensor", Since: 1, NotModelled: "anything"},
 	{Name: "Unique", Since: 1, NotModelled: "anything"},
 	{Name: "WordConvEmbedding", Since: 1, NotModelled: "anything"},
-}
-
-func truth(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // unknownFunction marks element-wise operators whose numbers nobody asks for.
