@@ -347,7 +347,7 @@ func (l *Labels) isSame(s *eval.Scope, name string, axis int) bool {
 		switch {
 		case row == nil:
 			return false
-		case row.Axes == eval.AxesAlike:
+		case row.Axes == eval.AxesAlike || row.Axes == eval.AxesSame:
 			name, s = n.Input(0), at
 		case row.Axes == eval.AxesGather:
 			index := at.Value(n.Input(1))

@@ -1,6 +1,7 @@
 package axes
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -23,9 +24,9 @@ func ruleOf(n *onnx.Node) (rule, *eval.Operator) {
 
 // rules has the code of each of the table's rules.
 var rules = [eval.AxisRules]rule{
-	eval.AxesAlike: first, eval.AxesAdd: elementwise(Added), eval.AxesMultiply: elementwise(Multiplied), eval.AxesBias: elementwise(Biased),
+	eval.AxesAlike: first, eval.AxesSame: first, eval.AxesSoftmax: first, eval.AxesAdd: elementwise(Added), eval.AxesLargest: elementwise(Added), eval.AxesMultiply: elementwise(Multiplied), eval.AxesBias: elementwise(Biased),
 	eval.AxesQuantizedAdd: quantizedPair(Added), eval.AxesQuantizedMultiply: quantizedPair(Multiplied), eval.AxesChoose: where, eval.AxesCompare: compare,
-	eval.AxesNew: sizes, eval.AxesOfKnown: onlyKnown,
+	eval.AxesNew: sizes, eval.AxesOfKnown: onlyKnown, eval.AxesScatter: onlyKnown,
 	eval.AxesReshape: reshape, eval.AxesTranspose: transpose, eval.AxesExpand: expand, eval.AxesSlice: slice, eval.AxesSplit: split, eval.AxesConcat: concat,
 	eval.AxesGather: gather, eval.AxesGatherND: gatherND, eval.AxesGatherBlocks: gatherBlocks, eval.AxesPick: pickElements, eval.AxesOneHot: oneHot, eval.AxesTopK: topK,
 	eval.AxesReduce: reduce, eval.AxesRank: rank,
@@ -33,7 +34,7 @@ var rules = [eval.AxisRules]rule{
 	eval.AxesNormalize: scaled, eval.AxesSkipNormalize: skipNormalization, eval.AxesByChannel: byChannel,
 	eval.AxesConvolve: convolution, eval.AxesPool: pooling, eval.AxesGlobalPool: globalPool, eval.AxesPad: padding, eval.AxesMove: moved,
 	eval.AxesRecur: recurrent, eval.AxesAccumulate: cumulative, eval.AxesTriangle: triangle, eval.AxesRotate: rotates,
-	eval.AxesAttend: attention, eval.AxesEmbed: embedding,
+	eval.AxesAttend: attention, eval.AxesAttendBlocks: notFollowed, eval.AxesEmbed: embedding,
 }
 
 func init() { rules[eval.AxesBranch] = (*call).branches } // which follows graphs, and so looks rules up
@@ -89,6 +90,12 @@ func sizes(c *call) []*Value {
 func onlyKnown(c *call) []*Value {
 	c.doubt("what it does with data is not followed")
 	return c.unfollowed(Content)
+}
+
+// notFollowed is an operator whose axes nothing is known of.
+func notFollowed(c *call) []*Value {
+	c.doubt(fmt.Sprintf("operator %s is not followed", operatorName(c.n)))
+	return c.opaque()
 }
 
 func elementwise(kind Kind) rule {

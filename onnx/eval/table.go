@@ -14,6 +14,8 @@ type Operator struct {
 	Axes AxisRule
 	// Bias is the input that is added to the result, where Axes says so.
 	Bias int
+	// Turns says where the cosines and sines of a rotary embedding go in, nil where none do.
+	Turns *Turning
 	// NotModelled is what is not known of it, "" where nothing is missing that
 	// encodings need.
 	NotModelled string
@@ -23,19 +25,30 @@ type Operator struct {
 	binary func(a, b float64) float64 // or: of two elements
 }
 
+// Turning is where an operator takes cosines and sines, and the indices of their rows:
+// noInput where it counts them itself.
+type Turning struct {
+	Cosines, Sines, Positions int
+	Attribute                 string // which must be 1, "" where it always turns
+}
+
 // AxisRule is the way in which axes go through an operator.
 type AxisRule uint8
 
 // Axis rules.
 const (
 	AxesAlike             AxisRule = iota + 1 // the axes of the first input, each element for itself or along an axis without regard to order
+	AxesSame                                  // AxesAlike, and each element as it is, perhaps of another type
+	AxesSoftmax                               // AxesAlike, as weights along an axis
 	AxesAdd                                   // inputs laid over each other and added
+	AxesLargest                               // the larger or smaller of inputs laid over each other
 	AxesMultiply                              // inputs laid over each other and multiplied, or the like
 	AxesBias                                  // a bias laid over scores
 	AxesQuantizedAdd                          // AxesAdd of inputs 0 and 3, each with its scale and zero point
 	AxesQuantizedMultiply                     // AxesMultiply of inputs 0 and 3
 	AxesChoose                                // inputs 1 and 2 laid over each other and chosen from by input 0
 	AxesCompare                               // inputs compared
+	AxesScatter                               // AxesOfKnown: elements written into others
 	AxesNew                                   // axes of its own, from sizes
 	AxesOfKnown                               // followed only where nothing that goes in is data
 	AxesReshape                               // elements in their order, axes cut anew
@@ -70,12 +83,16 @@ const (
 	AxesTriangle                              // one side of the diagonal
 	AxesRotate                                // pairs of elements turned by their place
 	AxesAttend                                // attention, with input Bias added to its scores (−1: none)
+	AxesAttendBlocks                          // attention in a form of its own, which is not followed
 	AxesEmbed                                 // rows by token, with those of a table of positions added
 	AxesBranch                                // those of the branch that is taken
 
 	// AxisRules is how many rules there are, and one.
 	AxisRules
 )
+
+// noInput is an input that no operator has.
+const noInput = 1 << 10
 
 // Lookup finds the row of an operator, nil where there is none. The domain
 // "ai.onnx" is written "".
@@ -143,8 +160,8 @@ var standardOperators = [...]Operator{
 	{Name: "BitwiseOr", Since: 18, binary: func(a, b float64) float64 { return float64(int64(a) | int64(b)) }, Axes: AxesMultiply},
 	{Name: "BitwiseXor", Since: 18, binary: func(a, b float64) float64 { return float64(int64(a) ^ int64(b)) }, Axes: AxesMultiply},
 	{Name: "BlackmanWindow", Since: 17, Axes: AxesNew, NotModelled: "numbers and shape"},
-	{Name: "Cast", Since: 1, value: cast, Axes: AxesAlike},
-	{Name: "CastLike", Since: 15, value: castLike, Axes: AxesAlike},
+	{Name: "Cast", Since: 1, value: cast, Axes: AxesSame},
+	{Name: "CastLike", Since: 15, value: castLike, Axes: AxesSame},
 	{Name: "CausalConvWithState", Since: 27, NotModelled: "anything"},
 	{Name: "Ceil", Since: 1, unary: math.Ceil, Axes: AxesAlike},
 	{Name: "Celu", Since: 12, unary: unknownFunction, Axes: AxesAlike},
@@ -166,11 +183,11 @@ var standardOperators = [...]Operator{
 	{Name: "DFT", Since: 17, NotModelled: "anything"},
 	{Name: "DeformConv", Since: 19, NotModelled: "anything"},
 	{Name: "DepthToSpace", Since: 1, Axes: AxesMove, NotModelled: "numbers and shape"},
-	{Name: "DequantizeLinear", Since: 10, value: dequantize, Axes: AxesAlike},
+	{Name: "DequantizeLinear", Since: 10, value: dequantize, Axes: AxesSame},
 	{Name: "Det", Since: 11, NotModelled: "anything"},
 	{Name: "Div", Since: 1, binary: func(a, b float64) float64 { return a / b }, Axes: AxesMultiply},
-	{Name: "Dropout", Since: 1, value: identity, Axes: AxesAlike},
-	{Name: "DynamicQuantizeLinear", Since: 11, value: dynamicQuantize, Axes: AxesAlike},
+	{Name: "Dropout", Since: 1, value: identity, Axes: AxesSame},
+	{Name: "DynamicQuantizeLinear", Since: 11, value: dynamicQuantize, Axes: AxesSame},
 	{Name: "Einsum", Since: 12, value: einsum, Axes: AxesEinsum},
 	{Name: "Elu", Since: 1, unary: unknownFunction, Axes: AxesAlike},
 	{Name: "Equal", Since: 1, binary: func(a, b float64) float64 { return truth(a == b) }, Axes: AxesCompare},
@@ -198,7 +215,7 @@ var standardOperators = [...]Operator{
 	{Name: "HardSigmoid", Since: 1, unary: unknownFunction, Axes: AxesAlike},
 	{Name: "HardSwish", Since: 14, unary: unknownFunction, Axes: AxesAlike},
 	{Name: "Hardmax", Since: 1, value: sameAsFirst, Axes: AxesAlike},
-	{Name: "Identity", Since: 1, value: identity, Axes: AxesAlike},
+	{Name: "Identity", Since: 1, value: identity, Axes: AxesSame},
 	{Name: "If", Since: 1, value: ifOp, Axes: AxesBranch},
 	{Name: "ImageDecoder", Since: 20, NotModelled: "anything"},
 	{Name: "InstanceNormalization", Since: 1, value: sameAsFirst, Axes: AxesByChannel},
@@ -210,7 +227,7 @@ var standardOperators = [...]Operator{
 	{Name: "LeakyRelu", Since: 1, unary: unknownFunction, Axes: AxesAlike},
 	{Name: "Less", Since: 1, binary: func(a, b float64) float64 { return truth(a < b) }, Axes: AxesCompare},
 	{Name: "LessOrEqual", Since: 12, binary: func(a, b float64) float64 { return truth(a <= b) }, Axes: AxesCompare},
-	{Name: "LinearAttention", Since: 27, NotModelled: "anything"},
+	{Name: "LinearAttention", Since: 27, Axes: AxesAttendBlocks, NotModelled: "anything"},
 	{Name: "Log", Since: 1, unary: math.Log, Axes: AxesAlike},
 	{Name: "LogSoftmax", Since: 1, value: sameAsFirst, Axes: AxesAlike},
 	{Name: "Loop", Since: 1, NotModelled: "bodies that run again and again"},
@@ -218,14 +235,14 @@ var standardOperators = [...]Operator{
 	{Name: "LpPool", Since: 1, value: convolution, Axes: AxesPool},
 	{Name: "MatMul", Since: 1, value: matMul, Axes: AxesProduct},
 	{Name: "MatMulInteger", Since: 10, value: matMul, Axes: AxesProduct},
-	{Name: "Max", Since: 1, value: variadic, Axes: AxesAdd},
+	{Name: "Max", Since: 1, value: variadic, Axes: AxesLargest},
 	{Name: "MaxPool", Since: 1, value: convolution, Axes: AxesPool},
 	{Name: "MaxRoiPool", Since: 1, NotModelled: "anything"},
 	{Name: "MaxUnpool", Since: 9, NotModelled: "anything"},
 	{Name: "Mean", Since: 1, value: variadic, Axes: AxesAdd},
 	{Name: "MeanVarianceNormalization", Since: 9, value: sameAsFirst, Axes: AxesAlike},
 	{Name: "MelWeightMatrix", Since: 17, Axes: AxesNew, NotModelled: "numbers and shape"},
-	{Name: "Min", Since: 1, value: variadic, Axes: AxesAdd},
+	{Name: "Min", Since: 1, value: variadic, Axes: AxesLargest},
 	{Name: "Mish", Since: 18, unary: unknownFunction, Axes: AxesAlike},
 	{Name: "Mod", Since: 10, binary: math.Mod, Axes: AxesMultiply},
 	{Name: "Mul", Since: 1, binary: func(a, b float64) float64 { return a * b }, Axes: AxesMultiply},
@@ -245,7 +262,7 @@ var standardOperators = [...]Operator{
 	{Name: "Pow", Since: 1, binary: math.Pow, Axes: AxesMultiply},
 	{Name: "QLinearConv", Since: 10, Axes: AxesConvolve, NotModelled: "numbers and shape"},
 	{Name: "QLinearMatMul", Since: 10, Axes: AxesQuantizedProduct, NotModelled: "numbers and shape"},
-	{Name: "QuantizeLinear", Since: 10, value: quantize, Axes: AxesAlike},
+	{Name: "QuantizeLinear", Since: 10, value: quantize, Axes: AxesSame},
 	{Name: "RMSNormalization", Since: 23, value: sameAsFirst, Axes: AxesNormalize},
 	{Name: "RNN", Since: 1, value: recurrent, Axes: AxesRecur},
 	{Name: "RandomNormal", Since: 1, Axes: AxesNew, NotModelled: "numbers and shape"},
@@ -270,13 +287,13 @@ var standardOperators = [...]Operator{
 	{Name: "Resize", Since: 10, value: resize, Axes: AxesMove},
 	{Name: "ReverseSequence", Since: 10, Axes: AxesMove, NotModelled: "numbers and shape"},
 	{Name: "RoiAlign", Since: 10, NotModelled: "anything"},
-	{Name: "RotaryEmbedding", Since: 23, value: sameAsFirst, Axes: AxesRotate},
+	{Name: "RotaryEmbedding", Since: 23, value: sameAsFirst, Axes: AxesRotate, Turns: &Turning{1, 2, 3, ""}},
 	{Name: "Round", Since: 11, unary: math.RoundToEven, Axes: AxesAlike},
 	{Name: "STFT", Since: 17, NotModelled: "anything"},
 	{Name: "Scan", Since: 8, NotModelled: "bodies that run again and again"},
-	{Name: "Scatter", Since: 9, value: intoElements, Axes: AxesOfKnown},
-	{Name: "ScatterElements", Since: 11, value: intoElements, Axes: AxesOfKnown},
-	{Name: "ScatterND", Since: 11, value: intoND, Axes: AxesOfKnown},
+	{Name: "Scatter", Since: 9, value: intoElements, Axes: AxesScatter},
+	{Name: "ScatterElements", Since: 11, value: intoElements, Axes: AxesScatter},
+	{Name: "ScatterND", Since: 11, value: intoND, Axes: AxesScatter},
 	{Name: "Selu", Since: 1, unary: unknownFunction, Axes: AxesAlike},
 	{Name: "SequenceAt", Since: 11, NotModelled: "anything"},
 	{Name: "SequenceConstruct", Since: 11, NotModelled: "anything"},
@@ -294,7 +311,7 @@ var standardOperators = [...]Operator{
 	{Name: "Sinh", Since: 9, unary: unknownFunction, Axes: AxesAlike},
 	{Name: "Size", Since: 1, value: size, Axes: AxesNew},
 	{Name: "Slice", Since: 1, value: slice, Axes: AxesSlice},
-	{Name: "Softmax", Since: 1, value: sameAsFirst, Axes: AxesAlike},
+	{Name: "Softmax", Since: 1, value: sameAsFirst, Axes: AxesSoftmax},
 	{Name: "SoftmaxCrossEntropyLoss", Since: 12, NotModelled: "anything"},
 	{Name: "Softplus", Since: 1, unary: func(a float64) float64 { return math.Log1p(math.Exp(a)) }, Axes: AxesAlike},
 	{Name: "Softsign", Since: 1, unary: unknownFunction, Axes: AxesAlike},
@@ -312,7 +329,7 @@ var standardOperators = [...]Operator{
 	{Name: "Swish", Since: 24, unary: unknownFunction, Axes: AxesAlike},
 	{Name: "Tan", Since: 7, unary: math.Tan, Axes: AxesAlike},
 	{Name: "Tanh", Since: 1, unary: math.Tanh, Axes: AxesAlike},
-	{Name: "TensorScatter", Since: 24, value: tensorScatter, Axes: AxesOfKnown},
+	{Name: "TensorScatter", Since: 24, value: tensorScatter, Axes: AxesScatter},
 	{Name: "TfIdfVectorizer", Since: 9, NotModelled: "anything"},
 	{Name: "ThresholdedRelu", Since: 10, unary: unknownFunction, Axes: AxesAlike},
 	{Name: "Tile", Since: 1, value: tile, Axes: AxesExpand},
@@ -341,9 +358,9 @@ var microsoftOperators = [...]Operator{
 	{Name: "ComplexMul", Since: 1, NotModelled: "anything"},
 	{Name: "ComplexMulConj", Since: 1, NotModelled: "anything"},
 	{Name: "Conv", Since: 1, value: convolution, Axes: AxesConvolve},
-	{Name: "DecoderAttention", Since: 1, NotModelled: "anything"},
-	{Name: "DecoderMaskedMultiHeadAttention", Since: 1, NotModelled: "anything"},
-	{Name: "DequantizeLinear", Since: 1, value: dequantize, Axes: AxesAlike},
+	{Name: "DecoderAttention", Since: 1, Axes: AxesAttendBlocks, NotModelled: "anything"},
+	{Name: "DecoderMaskedMultiHeadAttention", Since: 1, Axes: AxesAttendBlocks, NotModelled: "anything"},
+	{Name: "DequantizeLinear", Since: 1, value: dequantize, Axes: AxesSame},
 	{Name: "DynamicQuantizeMatMul", Since: 1, value: fusedMatMul, Axes: AxesGemm, Bias: 4},
 	{Name: "DynamicTimeWarping", Since: 1, NotModelled: "anything"},
 	{Name: "EmbedLayerNormalization", Since: 1, value: embedLayerNormalization, Axes: AxesEmbed},
@@ -361,11 +378,11 @@ var microsoftOperators = [...]Operator{
 	{Name: "GreedySearch", Since: 1, NotModelled: "anything"},
 	{Name: "GridSample", Since: 1, NotModelled: "anything"},
 	{Name: "GroupNorm", Since: 1, NotModelled: "anything"},
-	{Name: "GroupQueryAttention", Since: 1, value: headAttention, Axes: AxesAttend, Bias: 10},
+	{Name: "GroupQueryAttention", Since: 1, value: headAttention, Axes: AxesAttend, Bias: 10, Turns: &Turning{7, 8, 9, "do_rotary"}},
 	{Name: "Inverse", Since: 1, NotModelled: "anything"},
 	{Name: "Irfft", Since: 1, NotModelled: "anything"},
 	{Name: "LayerNormalization", Since: 1, value: skipNormalization, Axes: AxesNormalize},
-	{Name: "LongformerAttention", Since: 1, NotModelled: "anything"},
+	{Name: "LongformerAttention", Since: 1, Axes: AxesAttendBlocks, NotModelled: "anything"},
 	{Name: "MatMulBnb4", Since: 1, value: matMulNBits, Axes: AxesLinear},
 	{Name: "MatMulFpQ4", Since: 1, value: matMulNBits, Axes: AxesLinear},
 	{Name: "MatMulInteger16", Since: 1, NotModelled: "anything"},
@@ -379,10 +396,10 @@ var microsoftOperators = [...]Operator{
 	{Name: "NhwcConv", Since: 1, NotModelled: "anything"},
 	{Name: "NhwcFusedConv", Since: 1, NotModelled: "anything"},
 	{Name: "NhwcMaxPool", Since: 1, NotModelled: "anything"},
-	{Name: "PackedAttention", Since: 1, NotModelled: "anything"},
-	{Name: "PackedMultiHeadAttention", Since: 1, NotModelled: "anything"},
+	{Name: "PackedAttention", Since: 1, Axes: AxesAttendBlocks, NotModelled: "anything"},
+	{Name: "PackedMultiHeadAttention", Since: 1, Axes: AxesAttendBlocks, NotModelled: "anything"},
 	{Name: "Pad", Since: 1, NotModelled: "anything"},
-	{Name: "PagedAttention", Since: 1, value: headAttention, NotModelled: "axes"},
+	{Name: "PagedAttention", Since: 1, value: headAttention, Axes: AxesAttendBlocks, NotModelled: "axes", Turns: &Turning{8, 9, noInput, "do_rotary"}},
 	{Name: "QAttention", Since: 1, value: fusedAttention, Axes: AxesAttend, Bias: -1},
 	{Name: "QEmbedLayerNormalization", Since: 1, value: embedLayerNormalization, NotModelled: "axes"},
 	{Name: "QGemm", Since: 1, NotModelled: "anything"},
@@ -393,13 +410,13 @@ var microsoftOperators = [...]Operator{
 	{Name: "QLinearLeakyRelu", Since: 1, value: sameAsFirst, Axes: AxesAlike},
 	{Name: "QLinearMul", Since: 1, Axes: AxesQuantizedMultiply, NotModelled: "numbers and shape"},
 	{Name: "QLinearSigmoid", Since: 1, value: sameAsFirst, Axes: AxesAlike},
-	{Name: "QLinearSoftmax", Since: 1, value: sameAsFirst, Axes: AxesAlike},
+	{Name: "QLinearSoftmax", Since: 1, value: sameAsFirst, Axes: AxesSoftmax},
 	{Name: "QMoE", Since: 1, NotModelled: "anything"},
 	{Name: "QOrderedAttention", Since: 1, NotModelled: "anything"},
 	{Name: "QOrderedGelu", Since: 1, NotModelled: "anything"},
 	{Name: "QOrderedLayerNormalization", Since: 1, NotModelled: "anything"},
 	{Name: "QOrderedMatMul", Since: 1, NotModelled: "anything"},
-	{Name: "QuantizeLinear", Since: 1, value: quantize, Axes: AxesAlike},
+	{Name: "QuantizeLinear", Since: 1, value: quantize, Axes: AxesSame},
 	{Name: "QuickGelu", Since: 1, value: skipNormalization, Axes: AxesAlike},
 	{Name: "RelativePositionBias", Since: 1, value: relativePositionBias, Axes: AxesNew},
 	{Name: "RemovePadding", Since: 1, NotModelled: "anything"},
@@ -407,14 +424,14 @@ var microsoftOperators = [...]Operator{
 	{Name: "ReorderOutput", Since: 1, NotModelled: "anything"},
 	{Name: "RestorePadding", Since: 1, NotModelled: "anything"},
 	{Name: "Rfft", Since: 1, NotModelled: "anything"},
-	{Name: "RotaryEmbedding", Since: 1, value: skipNormalization, Axes: AxesRotate},
+	{Name: "RotaryEmbedding", Since: 1, value: skipNormalization, Axes: AxesRotate, Turns: &Turning{2, 3, 1, ""}},
 	{Name: "Sampling", Since: 1, NotModelled: "anything"},
 	{Name: "SimplifiedLayerNormalization", Since: 1, value: skipNormalization, Axes: AxesNormalize},
 	{Name: "SkipGroupNorm", Since: 1, NotModelled: "anything"},
 	{Name: "SkipLayerNormalization", Since: 1, value: skipNormalization, Axes: AxesSkipNormalize},
 	{Name: "SkipSimplifiedLayerNormalization", Since: 1, value: skipNormalization, Axes: AxesSkipNormalize},
 	{Name: "Snpe", Since: 1, NotModelled: "anything"},
-	{Name: "SparseAttention", Since: 1, value: headAttention, NotModelled: "axes"},
+	{Name: "SparseAttention", Since: 1, value: headAttention, Axes: AxesAttendBlocks, NotModelled: "axes", Turns: &Turning{9, 10, noInput, "do_rotary"}},
 	{Name: "SparseToDenseMatMul", Since: 1, NotModelled: "anything"},
 	{Name: "Tokenizer", Since: 1, NotModelled: "anything"},
 	{Name: "TransposeMatMul", Since: 1, NotModelled: "anything"},

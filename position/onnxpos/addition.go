@@ -145,10 +145,10 @@ func workedOn(s *eval.Scope, name string, asItIs bool) bool {
 			if looked++; looked > trace.MaxReaders {
 				return false
 			}
-			switch n.Op {
-			case "MatMul", "Gemm", "LayerNormalization", "MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "MatMulNBits", "Attention", "MultiHeadAttention":
+			switch {
+			case eval.Is(n, eval.Product|eval.Normalization|eval.Attention):
 				return true
-			case "Cast", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "Identity", "Reshape", "Transpose", "Expand", "Tile", "Unsqueeze", "Squeeze":
+			case eval.Is(n, eval.Layout|eval.Repetition):
 				if asItIs && n.Op == "Transpose" && !keepsLast(n) {
 					continue
 				}
@@ -178,18 +178,14 @@ func workedOnBehind(s *eval.Scope, name string) bool {
 	for range 8 {
 		worked := eval.Once(s, "multiplied", name, func() bool {
 			return slices.ContainsFunc(s.Consumers(name), func(n *onnx.Node) bool {
-				switch n.Op {
-				case "MatMul", "Gemm", "LayerNormalization", "MatMulInteger", "ReduceMean":
-					return true
-				}
-				return false
+				return eval.Is(n, eval.Product|eval.Normalization|eval.Average)
 			})
 		})
 		if worked {
 			return true
 		}
 		n, at := s.Find(name)
-		if n == nil || at != s || !trace.Reshapes[n.Op] && n.Op != "Expand" && n.Op != "Tile" {
+		if n == nil || at != s || !eval.Is(n, eval.Layout|eval.Repetition) {
 			return false
 		}
 		name = n.Input(0)
@@ -265,7 +261,7 @@ func gated(s *eval.Scope, name string) (known string, ok bool) {
 				return "", false
 			}
 			continue
-		case !trace.Reshapes[n.Op]:
+		case !eval.Is(n, eval.Layout):
 			return "", false
 		}
 		name = n.Input(0)
@@ -388,7 +384,7 @@ func featuresOf(s *eval.Scope, table string, n *onnx.Node, added *eval.Value) bo
 		switch {
 		case from == nil:
 			return false // an input: the picture itself
-		case from.Op == "MatMul" || from.Op == "Einsum":
+		case eval.Is(from, eval.Product):
 			return s.Value(from.Input(0)).Known() || s.Value(from.Input(1)).Known() || s.Value(from.Input(0)).Large() || s.Value(from.Input(1)).Large()
 		case from.Op == "Mul" || from.Op == "Div":
 			for i := range 2 {
@@ -396,7 +392,7 @@ func featuresOf(s *eval.Scope, table string, n *onnx.Node, added *eval.Value) bo
 					return false
 				}
 			}
-		case !trace.Reshapes[from.Op]:
+		case !eval.Is(from, eval.Layout):
 			return true
 		}
 		name, s = from.Input(0), at
@@ -497,9 +493,7 @@ func (d *detector) contractsAnywhere() bool {
 	for _, s := range d.e.Scopes() {
 		s.Spend(len(s.Graph.Nodes))
 		for _, n := range s.Graph.Nodes {
-			switch n.Op {
-			case "MatMul", "Gemm", "Einsum", "Conv", "Attention", "MultiHeadAttention", "GroupQueryAttention", "MatMulNBits",
-				"MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "FusedMatMul", "LSTM", "GRU", "RNN":
+			if eval.Is(n, eval.Product|eval.Convolution|eval.Attention|eval.Recurrence) {
 				return true
 			}
 		}

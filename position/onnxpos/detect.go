@@ -58,9 +58,7 @@ func (m *Model) detect() {
 // enlarge looks at large constants where they meet the model's state element by
 // element: there they are no weights.
 func (d *detector) enlarge(s *eval.Scope, n *onnx.Node) {
-	switch n.Op {
-	case "Add", "Sub", "Mul", "Sum", "Concat", "SkipLayerNormalization", "SkipSimplifiedLayerNormalization":
-	default:
+	if !eval.Is(n, eval.Addition|eval.Scaling) && n.Op != "Concat" {
 		return
 	}
 	unknowable := false
@@ -86,61 +84,45 @@ func (d *detector) read(s *eval.Scope, n *onnx.Node, name string) {
 }
 
 func (d *detector) visit(s *eval.Scope, n *onnx.Node) {
-	if n.Domain == "com.microsoft" {
-		d.visitFused(s, n)
+	row := eval.Lookup(n.Domain, n.Op)
+	if row == nil {
 		return
 	}
-	switch n.Op {
-	case "Add":
-		d.addition(s, n, 0, 1)
-		d.addition(s, n, 1, 0)
+	switch {
+	case n.Op == "Sub":
 		d.rotary.Turn(s, n)
-	case "Sub":
-		d.rotary.Turn(s, n)
-	case "Concat":
+	case row.In(eval.Addition):
+		d.terms(s, n)
+	case n.Op == "Concat":
 		d.joined(s, n)
-	case "Sum":
-		some := min(len(n.Inputs), maxSummed)
-		for i := range some {
-			for j := range some {
-				if i != j {
-					d.addition(s, n, i, j)
-				}
+	case row.In(eval.Embedding):
+		d.embedLayerNormalization(s, n)
+	}
+	if t := row.Turns; t != nil && (t.Attribute == "" || n.Int(t.Attribute, 0) == 1) {
+		d.rotary.Fused(s, n, n.Input(t.Cosines), n.Input(t.Sines), n.Input(t.Positions))
+	}
+	if row.In(eval.Attention) && row.Bias > 0 {
+		d.attentionBias(s, n, n.Input(row.Bias))
+	}
+}
+
+// terms looks at what a node adds up: all of its inputs, or the first two.
+func (d *detector) terms(s *eval.Scope, n *onnx.Node) {
+	some := min(len(n.Inputs), 2)
+	if n.Op == "Sum" {
+		some = min(len(n.Inputs), maxSummed)
+	}
+	for i := range some {
+		for j := range some {
+			if i != j {
+				d.addition(s, n, i, j)
 			}
 		}
-	case "RotaryEmbedding":
-		d.rotary.Fused(s, n, n.Input(1), n.Input(2), n.Input(3))
-	case "Attention":
-		d.attentionBias(s, n, n.Input(3))
+	}
+	if n.Op == "Add" {
+		d.rotary.Turn(s, n)
 	}
 }
 
 // maxSummed bounds the inputs of a Sum that are looked at in pairs.
 const maxSummed = 16
-
-func (d *detector) visitFused(s *eval.Scope, n *onnx.Node) {
-	switch n.Op {
-	case "EmbedLayerNormalization", "QEmbedLayerNormalization":
-		d.embedLayerNormalization(s, n)
-	case "SkipLayerNormalization", "SkipSimplifiedLayerNormalization", "BiasAdd":
-		d.addition(s, n, 0, 1)
-		d.addition(s, n, 1, 0)
-	case "RotaryEmbedding":
-		d.rotary.Fused(s, n, n.Input(2), n.Input(3), n.Input(1))
-	case "GroupQueryAttention":
-		if n.Int("do_rotary", 0) == 1 {
-			d.rotary.Fused(s, n, n.Input(7), n.Input(8), n.Input(9))
-		}
-		d.attentionBias(s, n, n.Input(10))
-	case "SparseAttention":
-		if n.Int("do_rotary", 0) == 1 {
-			d.rotary.Fused(s, n, n.Input(9), n.Input(10), "")
-		}
-	case "PagedAttention":
-		if n.Int("do_rotary", 0) == 1 {
-			d.rotary.Fused(s, n, n.Input(8), n.Input(9), "")
-		}
-	case "MultiHeadAttention", "Attention":
-		d.attentionBias(s, n, n.Input(5))
-	}
-}

@@ -139,11 +139,7 @@ func findMet(m *Model, d *detector) []site.Site {
 
 // adds reports whether a node adds what meets there, or puts it beside.
 func adds(n *onnx.Node) bool {
-	switch n.Op {
-	case "Add", "Sum", "Concat", "BiasAdd", "SkipLayerNormalization", "SkipSimplifiedLayerNormalization":
-		return true
-	}
-	return false
+	return eval.Is(n, eval.Addition) && n.Op != "Sub" || n.Op == "Concat"
 }
 
 // covered reports whether tables that are added tell all positions apart: one does

@@ -90,8 +90,7 @@ func positionalConvolution(m *Model, d *detector) []site.Site {
 
 // onTheWay are what a positional convolution's output may go through before
 // it is added: activations, norms, further convolutions over the sequence.
-var onTheWay = map[string]bool{"Slice": true, "Div": true, "Mul": true, "Erf": true, "Gelu": true, "Sigmoid": true, "Tanh": true, "Relu": true,
-	"Flatten": true, "Add": true, "Sub": true, "Pow": true, "Sqrt": true, "ReduceMean": true, "LayerNormalization": true, "BiasGelu": true, "FastGelu": true}
+const onTheWay = eval.ByElement | eval.Selection | eval.Average | eval.Normalization
 
 // maxOnTheWay bounds that way: five convolutions, each with a norm and an
 // activation in single operators (data2vec).
@@ -106,10 +105,10 @@ func pooled(s *eval.Scope, name string, before map[string]bool) bool {
 		if averaged && before[name] {
 			return true
 		}
-		if n == nil || at != s || !trace.Reshapes[n.Op] && n.Op != "AveragePool" && n.Op != "Slice" && n.Op != "Pad" {
+		if n == nil || at != s || !eval.Is(n, eval.Layout|eval.Pooling|eval.Padding|eval.Selection) {
 			return false
 		}
-		averaged = averaged || n.Op == "AveragePool"
+		averaged = averaged || eval.Is(n, eval.Pooling)
 		name = n.Input(0)
 	}
 	return false
@@ -122,7 +121,7 @@ func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
 	for name, depth := n.Input(0), 0; name != "" && depth < 10; depth++ {
 		before[name] = true
 		p, at := s.Find(name)
-		if p == nil || at != s || !trace.Reshapes[p.Op] {
+		if p == nil || at != s || !eval.Is(p, eval.Layout) {
 			break
 		}
 		name = p.Input(0)
@@ -136,7 +135,7 @@ func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
 		seen[name] = true
 		for _, c := range s.Consumers(name) {
 			switch {
-			case c.Op == "Add" || c.Op == "SkipLayerNormalization":
+			case c.Op == "Add" || eval.Is(c, eval.Addition&eval.Normalization):
 				if before[c.Input(0)] || before[c.Input(1)] || len(s.Value(n.Input(1)).Shape) == 3 && (pooled(s, c.Input(0), before) || pooled(s, c.Input(1), before)) {
 					return c
 				}
@@ -144,7 +143,7 @@ func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
 					continue
 				}
 			case c.IsConvolution() && c.Int("group", 1) > 1:
-			case !trace.Reshapes[c.Op] && !onTheWay[c.Op]:
+			case !eval.Is(c, eval.Layout|onTheWay):
 				continue
 			}
 			if found := walk(c.Output(0), depth+1); found != nil {

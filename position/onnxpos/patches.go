@@ -37,7 +37,7 @@ func rowsAhead(s *eval.Scope, name string, rows, depth int, budget *int) (ahead 
 		return 0, depth > 0
 	}
 	n, at := s.Find(name)
-	for n != nil && (n.Op == "Identity" || n.Op == "Cast" || n.Op == "Dropout") {
+	for n != nil && eval.Is(n, eval.Elements) {
 		n, at = at.Find(n.Input(0))
 	}
 	if n == nil || n.Op != "Concat" || depth > 4 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/axes"
+	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -77,7 +78,7 @@ func (m *Model) vanished() *onnx.Node {
 	}
 	for _, s := range m.graph.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			if !n.IsConvolution() && n.Op != "MaxPool" && n.Op != "AveragePool" {
+			if !n.IsConvolution() && !eval.Is(n, eval.Pooling) {
 				continue
 			}
 			before, after := s.Value(n.Input(0)).Shape, s.Value(n.Output(0)).Shape

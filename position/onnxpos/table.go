@@ -374,10 +374,10 @@ func inTurns(s *eval.Scope, trig *onnx.Node) bool {
 		next := ""
 		for _, n := range s.Consumers(name) {
 			out := s.Value(n.Output(0)).Shape
-			switch n.Op {
-			case "Concat":
+			switch {
+			case n.Op == "Concat":
 				return len(out) == rank+1 && out[rank] == 2
-			case "Unsqueeze", "Cast", "Reshape", "QuantizeLinear", "DequantizeLinear":
+			case eval.Is(n, eval.Layout):
 				next = n.Output(0)
 			}
 		}

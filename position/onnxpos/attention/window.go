@@ -44,15 +44,13 @@ func (w *windows) Turned(s *eval.Scope, name string, depth int) {
 			continue
 		}
 		w.seen[n] = true
-		switch n.Op {
-		case "Attention", "MultiHeadAttention", "GroupQueryAttention", "SparseAttention", "PagedAttention":
+		switch {
+		case eval.Is(n, eval.Attention):
 			w.Attention(s, n)
-		case "MatMul", "FusedMatMul", "Einsum":
-			if trace.IsScores(s, n.Output(0)) {
-				w.scores(s, n.Output(0))
-				continue
-			}
-		case "Gemm", "Softmax", "LayerNormalization":
+		case trace.MakesScores(s, n) && eval.Is(n, eval.Product):
+			w.scores(s, n.Output(0))
+			continue
+		case n.Op == "Gemm" || eval.Is(n, eval.Softmax|eval.Normalization):
 			continue
 		}
 		for _, out := range n.Outputs {
@@ -67,15 +65,12 @@ func (w *windows) Attention(s *eval.Scope, n *onnx.Node) {
 		w.add(int(local))
 		return
 	}
-	mask := map[string]int{"MultiHeadAttention": 5, "GroupQueryAttention": 10, "Attention": 3}[n.Op]
-	if n.Op == "Attention" && n.Domain == "com.microsoft" {
-		mask = 5
-	}
-	if mask == 0 || n.Input(mask) == "" {
+	row := eval.Lookup(n.Domain, n.Op)
+	if row == nil || row.Bias <= 0 || n.Input(row.Bias) == "" {
 		w.add(0)
 		return
 	}
-	w.add(w.mask(s, n.Input(mask)))
+	w.add(w.mask(s, n.Input(row.Bias)))
 }
 
 // scores reads what is added to scores, or chooses among them, before their
@@ -88,7 +83,7 @@ func (w *windows) scores(s *eval.Scope, name string) {
 			if n.Op == "Shape" || n.Output(0) == "" {
 				continue
 			}
-			if n.Op == "Softmax" || n.Op == "BiasSoftmax" {
+			if eval.Is(n, eval.Softmax) {
 				if n.Op == "BiasSoftmax" {
 					window = max(window, w.mask(s, n.Input(1)))
 				}
@@ -96,7 +91,7 @@ func (w *windows) scores(s *eval.Scope, name string) {
 				return
 			}
 			for _, in := range n.Inputs {
-				if in != name && in != "" && (n.Op == "Add" || n.Op == "Where" || n.Op == "Sub" || n.Op == "Mul" || n.Op == "Min" || n.Op == "Sum") {
+				if in != name && in != "" && eval.Is(n, eval.Addition|eval.Largest|eval.Scaling|eval.Choice) {
 					window = max(window, w.mask(s, in))
 				}
 			}
@@ -146,10 +141,10 @@ func (w *windows) mask(s *eval.Scope, name string) int {
 // far behind a query: a comparison of their distance with a number, or a
 // triangle that is cut off below the diagonal.
 func windowOfNode(s *eval.Scope, n *onnx.Node) int {
-	switch n.Op {
-	case "Greater", "GreaterOrEqual", "Less", "LessOrEqual":
+	switch {
+	case eval.Is(n, eval.Comparison) && n.Op != "Equal":
 		return comparedDistance(s.Value(n.Input(0)), s.Value(n.Input(1)), n.Op)
-	case "Trilu":
+	case n.Op == "Trilu":
 		if k, ok := s.Value(n.Input(1)).Scalar(); ok && k < 0 && k > math.MinInt32 {
 			return int(-k)
 		}

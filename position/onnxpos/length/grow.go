@@ -154,11 +154,12 @@ func PartOf(step, whole float64, n int) bool {
 	return step < whole && times > 0.5 && math.Abs(times-math.Round(times)) < 1e-5
 }
 
-// anglesWay are operators through which angles go to their sines.
-var anglesWay = map[string]bool{"Unsqueeze": true, "Squeeze": true, "Reshape": true, "Expand": true, "Transpose": true, "Cast": true, "Identity": true, "Concat": true, "Slice": true}
-
-// products are operators that make angles of positions and frequencies.
-var products = map[string]bool{"Mul": true, "Div": true, "MatMul": true, "Einsum": true}
+// Operators through which angles go to their sines, and those that make angles of
+// positions and frequencies.
+const (
+	anglesWay = eval.Layout | eval.Repetition | eval.Joining | eval.Selection
+	products  = eval.Scaling | eval.Product
+)
 
 // allKnown reports whether a node works on nothing but known numbers.
 func allKnown(s *eval.Scope, n *onnx.Node) bool {
@@ -183,7 +184,7 @@ func onlyAngles(m *site.Graph, t *onnx.Tensor) bool {
 				case n.Op == "Sin" || n.Op == "Cos":
 					found = true
 				case n.Op == "Shape":
-				case !anglesWay[n.Op] && !(products[n.Op] && allKnown(s, n)):
+				case !eval.Is(n, anglesWay) && !(eval.Is(n, products) && allKnown(s, n)):
 					return false
 				case !slices.Contains(queue, n.Output(0)):
 					queue = append(queue, n.Output(0))

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
 )
 
 // inputs are the model's inputs by what they carry; nil where there is none of a
@@ -140,12 +141,10 @@ func (p *Probe) convolved(name string) bool {
 			return false
 		}
 		n := readers[i]
-		switch n.Op {
-		case "DynamicQuantizeLinear", "QuantizeLinear", "DequantizeLinear", "Unsqueeze", "Transpose", "Cast", "Identity":
-			name = n.Output(0)
-		default:
+		if !eval.Is(n, eval.Layout) {
 			return n.IsConvolution()
 		}
+		name = n.Output(0)
 	}
 	return false
 }

@@ -96,7 +96,7 @@ func windowOf(index *eval.Value, rows int) []int {
 func (m *Search) Vectors() site.Site {
 	for _, s := range m.graph.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			if n.Op != "MatMul" && n.Op != "Einsum" {
+			if !eval.Is(n, eval.Product) {
 				continue
 			}
 			for i := range min(2, len(n.Inputs)) {
@@ -169,7 +169,7 @@ func (b *bias) unmasked() *bias {
 	for range 8 {
 		n, at := out.scope.Find(out.name)
 		switch {
-		case n != nil && (n.Op == "Cast" || n.Op == "Identity"):
+		case n != nil && eval.Is(n, eval.Elements):
 			out.name, out.scope = n.Input(0), at
 			continue
 		case n == nil || n.Op != "Add":

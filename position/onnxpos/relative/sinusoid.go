@@ -19,7 +19,7 @@ import (
 func (m *Search) Sinusoid() site.Site {
 	for _, s := range m.graph.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			if n.Op != "MatMul" && n.Op != "Einsum" && n.Op != "Gemm" && n.Op != "MatMulInteger" || len(n.Inputs) < 2 {
+			if !eval.Is(n, eval.Product) || len(n.Inputs) < 2 {
 				continue
 			}
 			if n.Op != "MatMulInteger" && s.Input(n, 0).Unknowable() && s.Input(n, 1).Unknowable() {

@@ -130,7 +130,7 @@ func (m *Search) windowTable(s *eval.Scope, product *onnx.Node, name string, dis
 		Evidence: []report.Evidence{{Kind: "structure", Says: product.Title() + " multiplies the state by a vector for each distance, zeros beyond a window, and a Reshape brings them to their keys"}}}
 	for range 12 {
 		n, at := s.Find(name)
-		if n == nil || !trace.Reshapes[n.Op] && n.Op != "Slice" && n.Op != "Pad" {
+		if n == nil || !eval.Is(n, eval.Layout|eval.Selection|eval.Padding) {
 			break
 		}
 		s, name = at, n.Input(0)
@@ -159,12 +159,12 @@ func distanceProduct(s *eval.Scope, name string) (*onnx.Node, *eval.Scope, strin
 		if n == nil || at != s {
 			return nil, nil, ""
 		}
-		switch n.Op {
-		case "Pad", "Reshape", "Transpose", "Cast", "Identity", "QuantizeLinear", "DequantizeLinear", "Mul", "Div", "Unsqueeze", "Squeeze":
+		switch {
+		case eval.Is(n, eval.Layout|eval.Padding|eval.Scaling):
 			name = n.Input(0)
-		case "Concat": // zeros go before it
+		case n.Op == "Concat": // zeros go before it
 			name = n.Input(len(n.Inputs) - 1)
-		case "MatMul", "Einsum", "FusedMatMul":
+		case eval.Is(n, eval.Product):
 			for i := range min(2, len(n.Inputs)) {
 				known, state := s.Value(n.Input(i)), s.Value(n.Input(1-i))
 				if known.Known() && known.Floats != nil && len(known.Shape) >= 2 && !state.Known() {

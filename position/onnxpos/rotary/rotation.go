@@ -118,10 +118,10 @@ func swapped(s *eval.Scope, name string) bool {
 		if n == nil || at != s {
 			return false
 		}
-		switch n.Op {
-		case "Concat", "Neg", "ScatterND", "Stack":
+		switch {
+		case eval.Is(n, eval.Joining|eval.Scattering) || n.Op == "Neg":
 			return true
-		case "Cast", "Reshape", "Identity", "Transpose", "Unsqueeze", "Squeeze", "QuantizeLinear", "DequantizeLinear":
+		case eval.Is(n, eval.Layout):
 			name = n.Input(0)
 		default:
 			return false
@@ -178,8 +178,8 @@ func takenApart(s *eval.Scope, name string) string {
 		}
 		s = at
 		in, out := s.Value(n.Input(0)), s.Value(name)
-		switch n.Op {
-		case "Slice":
+		switch {
+		case n.Op == "Slice":
 			for _, step := range trace.ListOf(s, n, "steps", 4) {
 				if step == 2 {
 					return schemes.LayoutInterleaved
@@ -189,14 +189,14 @@ func takenApart(s *eval.Scope, name string) string {
 				return schemes.LayoutInterleaved
 			}
 			return schemes.LayoutHalf
-		case "Gather", "Split":
+		case eval.Is(n, eval.Selection):
 			if pairAxis(in, out) {
 				return schemes.LayoutInterleaved
 			}
 			if n.Op == "Split" {
 				return schemes.LayoutHalf
 			}
-		case "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Cast", "Identity", "Neg", "QuantizeLinear", "DequantizeLinear":
+		case eval.Is(n, eval.Layout) || n.Op == "Neg":
 		default:
 			return schemes.LayoutHalf
 		}
@@ -225,8 +225,12 @@ func headDim(s *eval.Scope, name string) int {
 			if looked++; looked > trace.MaxReaders {
 				return 0
 			}
-			switch n.Op {
-			case "MatMul", "FusedMatMul":
+			switch {
+			case n.Op == "Einsum":
+				if v := s.Value(name); v.Ranked && len(v.Shape) > 0 {
+					return v.Shape[len(v.Shape)-1]
+				}
+			case eval.Is(n, eval.Product):
 				if trace.Stored(s, n.Input(0)) != nil || trace.Stored(s, n.Input(1)) != nil { // turned before it is projected
 					if k := len(turned.Shape); k > 0 {
 						return turned.Shape[k-1]
@@ -234,15 +238,11 @@ func headDim(s *eval.Scope, name string) int {
 					return 0
 				}
 				return contracted(s, n, name)
-			case "Einsum":
-				if v := s.Value(name); v.Ranked && len(v.Shape) > 0 {
-					return v.Shape[len(v.Shape)-1]
-				}
-			case "Attention", "MultiHeadAttention", "GroupQueryAttention":
+			case eval.Is(n, eval.Attention):
 				if v := s.Value(name); len(v.Shape) == 4 {
 					return v.Shape[3]
 				}
-			case "Concat", "Reshape", "Transpose", "Cast", "Unsqueeze", "Squeeze", "Mul", "Div", "Expand", "Identity", "ScatterND", "QuantizeLinear", "DequantizeLinear":
+			case eval.Is(n, eval.Layout|eval.Repetition|eval.Joining|eval.Scattering|eval.Scaling):
 				next = n.Output(0)
 			}
 			if next != "" {

@@ -12,7 +12,7 @@ func Stored(s *eval.Scope, name string) *onnx.Tensor {
 			return t
 		}
 		n, at := s.Find(name)
-		if n == nil || n.Op != "DequantizeLinear" && n.Op != "QuantizeLinear" && n.Op != "Cast" {
+		if n == nil || !eval.Is(n, eval.Elements) {
 			return nil
 		}
 		name, s = n.Input(0), at
@@ -43,8 +43,8 @@ func Upstream(s *eval.Scope, name, op string) (*onnx.Node, *eval.Scope) {
 func Threshold(s *eval.Scope, name string) (int, bool) {
 	n, s := s.Find(name)
 	for depth := 0; n != nil && depth < 8; depth++ {
-		switch n.Op {
-		case "Greater", "LessOrEqual", "Less", "GreaterOrEqual":
+		switch {
+		case eval.Is(n, eval.Comparison):
 			for i := range 2 {
 				t := s.Tensor(n.Input(i))
 				if t == nil || t.Len() != 1 {
@@ -58,7 +58,7 @@ func Threshold(s *eval.Scope, name string) (int, bool) {
 				return int(x), ok && x > 0
 			}
 			return 0, false
-		case "Cast", "Not", "Unsqueeze", "Squeeze", "Reshape", "Expand", "Identity":
+		case eval.Is(n, eval.Layout|eval.Repetition) || n.Op == "Not":
 			n, s = s.Find(n.Input(0))
 		default:
 			return 0, false
@@ -77,7 +77,7 @@ func Clamped(s *eval.Scope, name string) bool {
 			continue
 		}
 		seen[queue[i]] = true
-		if n.Op == "Max" || n.Op == "Clip" || n.Op == "Where" {
+		if eval.Is(n, eval.Largest|eval.Choice) || n.Op == "Clip" {
 			return true
 		}
 		queue = append(queue, n.Inputs...)
@@ -176,7 +176,7 @@ func inputsReach(s *eval.Scope) []bool {
 			readers := w.Readers(queue[i])
 			s.Spend(1 + len(readers))
 			for _, n := range readers {
-				if n.Op == "Shape" || n.Op == "Constant" {
+				if eval.Is(n, eval.Sizes) {
 					continue
 				}
 				for k := range n.Outputs {
@@ -199,7 +199,7 @@ func fromInputBehind(s *eval.Scope, name string) bool {
 		switch {
 		case n == nil && (at == nil || at.Tensor(queue[i].name) == nil):
 			return true // an input, or an outer name that is not followed
-		case n == nil || n.Op == "Shape" || n.Op == "Constant":
+		case n == nil || eval.Is(n, eval.Sizes):
 			continue
 		}
 		for _, in := range n.Inputs {
@@ -294,7 +294,3 @@ func relativeGatherIn(s *eval.Scope, name string, seen map[sourceKey]bool) (*onn
 	}
 	return nil, nil
 }
-
-// Reshapes are operators that leave the elements as they are, or nearly so.
-var Reshapes = map[string]bool{"Transpose": true, "Reshape": true, "Unsqueeze": true, "Squeeze": true, "Identity": true, "Cast": true,
-	"QuantizeLinear": true, "DequantizeLinear": true, "DynamicQuantizeLinear": true}

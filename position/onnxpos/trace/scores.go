@@ -39,7 +39,7 @@ func towardsSoftmax(s *eval.Scope) []uint8 {
 		}
 		s.Spend(len(s.Graph.Nodes))
 		for _, n := range s.Graph.Nodes {
-			if (n.Op == "Softmax" || n.Op == "BiasSoftmax") && !n.Passes() {
+			if eval.Is(n, eval.Softmax) && !n.Passes() {
 				reach(n, 0)
 			}
 		}
@@ -47,12 +47,12 @@ func towardsSoftmax(s *eval.Scope) []uint8 {
 			for i := 0; i < len(levels[distance]); i++ { // grows by nodes that do not count
 				v := levels[distance][i]
 				n := w.Producer(v)
-				if n == nil || out[v] != distance || !betweenScores[n.Op] || n.Passes() || w.Place(v) != 0 {
+				if n == nil || out[v] != distance || !betweenScores(n) || n.Passes() || w.Place(v) != 0 {
 					continue
 				}
 				s.Spend(len(n.Inputs))
 				next := distance
-				if n.Op != "QuantizeLinear" && n.Op != "DequantizeLinear" { // every other node of a quantised graph
+				if !eval.Is(n, eval.Elements) { // every other node of a quantised graph
 					next++
 				}
 				if next <= MaxTowards {
@@ -64,9 +64,10 @@ func towardsSoftmax(s *eval.Scope) []uint8 {
 	})
 }
 
-// betweenScores are the operators that may stand between scores and their Softmax.
-var betweenScores = map[string]bool{"Add": true, "Sub": true, "Mul": true, "Div": true, "Where": true, "Reshape": true, "Cast": true, "Max": true, "Min": true,
-	"Clip": true, "Unsqueeze": true, "Squeeze": true, "Transpose": true, "Identity": true, "Tanh": true, "Sum": true, "QuantizeLinear": true, "DequantizeLinear": true}
+// betweenScores reports whether a node may stand between scores and their Softmax.
+func betweenScores(n *onnx.Node) bool {
+	return eval.Is(n, eval.Layout|eval.Addition|eval.Largest|eval.Scaling|eval.Choice) || n.Op == "Clip" || n.Op == "Tanh"
+}
 
 // MaxTowards is the most operators between scores and their Softmax.
 const MaxTowards = 14
@@ -78,12 +79,12 @@ func FromSoftmax(s *eval.Scope, name string) bool {
 		switch {
 		case n == nil || at != s:
 			return false
-		case n.Op == "Softmax":
+		case eval.Is(n, eval.Softmax):
 			return true
-		case !Reshapes[n.Op] && n.Op != "Dropout" && n.Op != "Where":
+		case !eval.Is(n, eval.Layout|eval.Choice):
 			return false
 		}
-		if name = n.Input(0); n.Op == "Where" {
+		if name = n.Input(0); eval.Is(n, eval.Choice) {
 			name = n.Input(2)
 		}
 	}
@@ -108,8 +109,7 @@ func ReachedFrom(s *eval.Scope, from *onnx.Node) []*onnx.Node {
 						continue
 					}
 					seen[reader] = true
-					switch reader.Op {
-					case "MatMul", "FusedMatMul", "Gemm", "Softmax", "LayerNormalization", "Einsum":
+					if eval.Is(reader, eval.Product|eval.Softmax|eval.Normalization) {
 						out = append(out, reader)
 						if reader.Op != "FusedMatMul" {
 							continue

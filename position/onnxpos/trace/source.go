@@ -161,8 +161,9 @@ func choose(s *eval.Scope, n *onnx.Node, chosen selection) selection {
 	}
 	next := selection{node: n, scope: s, scale: chosen.scale, zero: chosen.zero}
 	axis := -1
-	switch n.Op {
-	case "Gather", "GatherElements":
+	along := n.Op == "Gather" || n.Op == "GatherElements" // one axis, by the indices that follow
+	switch {
+	case along:
 		index := s.Value(n.Input(1))
 		_, first, ok := index.Counts()
 		if !ok {
@@ -170,15 +171,15 @@ func choose(s *eval.Scope, n *onnx.Node, chosen selection) selection {
 		}
 		axis = int(n.Int("axis", 0))
 		next.first, next.index = first, n.Input(1)
-	case "GatherND":
+	case n.Op == "GatherND":
 		axis, next.first = countingColumn(s.Value(n.Input(1)), int(n.Int("batch_dims", 0)))
 		next.index = n.Input(1)
-	case "Slice":
+	case n.Op == "Slice":
 		axis, next.first = SlicedAxis(s, n, data)
 	default:
 		return chosen
 	}
-	if axis < 0 && n.Op != "Gather" && n.Op != "GatherElements" {
+	if axis < 0 && !along {
 		return chosen
 	}
 	if axis < 0 {
@@ -267,18 +268,15 @@ const maxAxes = 64
 // DataInputs are the inputs of a node whose numbers go into its output, as
 // against those that only say which or how many.
 func DataInputs(n *onnx.Node) []string {
-	switch n.Op {
-	case "Gather", "GatherElements", "GatherND", "Slice", "Reshape", "Transpose", "Unsqueeze", "Squeeze", "Expand", "Tile", "Split",
-		"Cast", "CastLike", "Identity", "Flatten", "DequantizeLinear", "QuantizeLinear", "Resize", "Upsample", "Trilu", "Pad", "CumSum", "ReduceSum", "ReduceMax", "Clip":
+	switch {
+	case eval.Is(n, eval.Layout|eval.Repetition|eval.Selection|eval.Resampling|eval.Triangle|eval.Padding|eval.Accumulation|eval.Average) || n.Op == "Clip":
 		return n.Inputs[:min(1, len(n.Inputs))]
-	case "Where":
+	case eval.Is(n, eval.Choice):
 		return n.Inputs[min(1, len(n.Inputs)):]
-	case "ConstantOfShape", "Shape", "Size", "Range":
+	case eval.Is(n, eval.Sizes) && n.Domain == "":
 		return nil
-	case "ScatterND", "ScatterElements":
-		if len(n.Inputs) >= 3 {
-			return []string{n.Inputs[0], n.Inputs[2]}
-		}
+	case eval.Is(n, eval.Scattering) && len(n.Inputs) >= 3:
+		return []string{n.Inputs[0], n.Inputs[2]}
 	}
 	return n.Inputs
 }

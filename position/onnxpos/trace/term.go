@@ -20,11 +20,11 @@ func TermOf(s *eval.Scope, name string) (Term, bool) {
 		if n == nil || at != s {
 			return Term{}, false
 		}
-		switch n.Op {
-		case "Cast", "Neg", "Identity", "Transpose", "QuantizeLinear", "DequantizeLinear":
+		switch {
+		case eval.Is(n, eval.Layout) || n.Op == "Neg":
 			name = n.Input(0)
 			continue
-		case "Mul":
+		case n.Op == "Mul":
 			return mulFactor(s, n)
 		}
 		return Term{}, false

@@ -1,0 +1,83 @@
+package eval
+
+import "github.com/modelpatch/modelpatch/onnx"
+
+// Group is a set of operators that whoever walks a graph goes through, or stops at,
+// alike: those of some rules for axes, so that an operator that comes into the table is
+// in its groups at once. Groups are put together with |.
+type Group uint64
+
+// Operators that move elements.
+const (
+	// Elements leaves them as they are, perhaps of another type: Cast, QuantizeLinear.
+	Elements Group = 1 << AxesSame
+	// Layout is Elements, or gives them another order or shape: Transpose, Reshape.
+	Layout = Elements | 1<<AxesReshape | 1<<AxesTranspose
+	// Repetition has them several times: Expand, Tile.
+	Repetition Group = 1 << AxesExpand
+	// Lookups takes some of them by an index: Gather.
+	Lookups Group = 1<<AxesGather | 1<<AxesGatherND | 1<<AxesPick | 1<<AxesGatherBlocks
+	// Selection is Lookups, or takes a run of them: Slice, Split.
+	Selection = Lookups | 1<<AxesSlice | 1<<AxesSplit
+	// Scattering writes them into others: ScatterND.
+	Scattering Group = 1 << AxesScatter
+	// Joining is Scattering, or puts them behind one another: Concat.
+	Joining = Scattering | 1<<AxesConcat
+	// Padding puts constants around them.
+	Padding Group = 1 << AxesPad
+	// Triangle keeps those on one side of a diagonal.
+	Triangle Group = 1 << AxesTriangle
+	// Resampling moves them, or makes others of neighbours: Resize.
+	Resampling Group = 1 << AxesMove
+)
+
+// Operators that compute element by element.
+const (
+	// Addition adds inputs, perhaps with a normalisation behind: Add, SkipLayerNormalization.
+	Addition Group = 1<<AxesAdd | 1<<AxesSkipNormalize
+	// Scaling multiplies inputs, or the like: Mul, Div, Pow.
+	Scaling Group = 1 << AxesMultiply
+	// Largest keeps the larger or smaller of inputs.
+	Largest Group = 1 << AxesLargest
+	// ByElement is a function of each element, or of one of each input.
+	ByElement Group = 1<<AxesAlike | 1<<AxesAdd | 1<<AxesLargest | 1<<AxesMultiply
+	// Choice takes an element of one input or of another: Where.
+	Choice Group = 1 << AxesChoose
+	// Comparison is true or false of two inputs: Less, Equal.
+	Comparison Group = 1 << AxesCompare
+)
+
+// Operators that compute along axes.
+const (
+	// Product sums products with another input: MatMul, Gemm, Einsum.
+	Product Group = 1<<AxesProduct | 1<<AxesQuantizedProduct | 1<<AxesGemm | 1<<AxesLinear | 1<<AxesEinsum
+	// Convolution sums neighbours with weights.
+	Convolution Group = 1 << AxesConvolve
+	// Pooling sums or compares neighbours.
+	Pooling Group = 1 << AxesPool
+	// Normalization scales by the statistics of the last axes.
+	Normalization Group = 1<<AxesNormalize | 1<<AxesSkipNormalize
+	// Average sums, or compares, along whole axes: ReduceMean, ReduceMax.
+	Average Group = 1 << AxesReduce
+	// Accumulation sums up along an axis: CumSum.
+	Accumulation Group = 1 << AxesAccumulate
+	// Recurrence goes through places one after the other: LSTM.
+	Recurrence Group = 1 << AxesRecur
+	// Softmax makes weights of scores: Softmax, BiasSoftmax.
+	Softmax Group = 1<<AxesSoftmax | 1<<AxesBias
+	// Attention takes queries, keys and values: the fused operators.
+	Attention Group = 1<<AxesAttend | 1<<AxesAttendBlocks
+	// Embedding adds rows by token and by position: EmbedLayerNormalization.
+	Embedding Group = 1 << AxesEmbed
+	// Sizes makes numbers of sizes, and of no content: Shape, Range, Constant.
+	Sizes Group = 1 << AxesNew
+)
+
+// Is reports whether a node's operator belongs to a group.
+func Is(n *onnx.Node, g Group) bool {
+	row := Lookup(n.Domain, n.Op)
+	return row != nil && row.In(g)
+}
+
+// In reports whether the operator belongs to a group.
+func (o *Operator) In(g Group) bool { return g&(1<<o.Axes) != 0 }
