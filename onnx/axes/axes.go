@@ -302,7 +302,7 @@ func (l *Labels) call(s *eval.Scope, n *onnx.Node) *call {
 	}
 	c := l.room.calls[last]
 	l.room.calls = l.room.calls[:last]
-	*c = call{l: l, s: s, n: n, in: c.in[:0], all: c.all[:0]}
+	*c = call{l: l, s: s, n: n, in: c.in[:0], all: c.all[:0], laid: c.laid[:0]}
 	return c
 }
 
@@ -328,7 +328,8 @@ type call struct {
 	s     *eval.Scope
 	n     *onnx.Node
 	in    []*Value
-	all   []int // the places of all inputs
+	all   []int  // the places of all inputs
+	laid  []Axis // axes on the way to be kept
 	row   *eval.Operator
 	quiet bool // nothing that it is made of is content: it is evaluated, and raises no doubt
 }

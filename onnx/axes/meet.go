@@ -2,6 +2,7 @@ package axes
 
 import (
 	"math"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
@@ -24,7 +25,7 @@ func (c *call) meet(kind Kind, i int, data []Axis, last int, product bool) {
 	}
 	for d := range v.Shape {
 		at := last - (len(v.Shape) - 1 - d)
-		if v.Shape[d] > 1 && at >= 0 && at < len(data) && len(data[at]) > 0 {
+		if v.Shape[d] > 1 && at >= 0 && at < len(data) && len(data[at]) > 0 && !made(data[at]) {
 			dims = append(dims, dim{d, data[at]})
 		}
 	}
@@ -93,10 +94,12 @@ func isMask(v *eval.Value) bool {
 // together.
 func (c *call) combine(kind Kind, inputs ...int) []*Value {
 	shape := c.shape(0)
-	out := Value{Axes: c.l.axes(len(shape))}
+	out := Value{Axes: c.laid[:0]}
 	for d, size := range shape {
-		out.Axes[d] = c.overlay(d, len(shape), size, inputs)
+		out.Axes = append(out.Axes, c.overlay(d, len(shape), size, inputs))
 	}
+	c.laid = out.Axes
+	out.Axes = c.kept(out.Axes, inputs)
 	for _, i := range inputs {
 		out.Depends = max(out.Depends, c.of(i).Depends)
 		out.product = out.product || c.isData(i) && c.of(i).product
@@ -106,6 +109,21 @@ func (c *call) combine(kind Kind, inputs ...int) []*Value {
 	}
 	return c.l.one(out)
 }
+
+// kept is a list of axes to be kept: that of an input, where it is the same.
+func (c *call) kept(laid []Axis, inputs []int) []Axis {
+	for _, i := range inputs {
+		if of := c.of(i).Axes; len(of) == len(laid) && len(of) > 0 && slices.EqualFunc(of, laid, identical) {
+			return of
+		}
+	}
+	out := c.l.axes(len(laid))
+	copy(out, laid)
+	return out
+}
+
+// identical reports whether two axes are one in memory.
+func identical(a, b Axis) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // overlay lays the axes of inputs that are broadcast to one dimension over each
 // other: the data's first.

@@ -41,8 +41,10 @@ func (m *Model) detect() {
 	d := &detector{m: m.graph, e: m.graph.Eval, length: m.graph.Sizes.Length, rotary: rotary.New(m.graph), relative: relative.New(m.graph), labels: m.labels(), queries: map[*onnx.Tensor]bool{}}
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			d.enlarge(s, n)
-			d.visit(s, n)
+			if row := eval.Lookup(n.Domain, n.Op); row != nil {
+				d.enlarge(s, n, row)
+				d.visit(s, n, row)
+			}
 		}
 	}
 	m.metBiases(d)
@@ -57,8 +59,8 @@ func (m *Model) detect() {
 
 // enlarge looks at large constants where they meet the model's state element by
 // element: there they are no weights.
-func (d *detector) enlarge(s *eval.Scope, n *onnx.Node) {
-	if !eval.Is(n, eval.Addition|eval.Scaling) && n.Op != "Concat" {
+func (d *detector) enlarge(s *eval.Scope, n *onnx.Node, row *eval.Operator) {
+	if !row.In(eval.Addition|eval.Scaling) && n.Op != "Concat" {
 		return
 	}
 	unknowable := false
@@ -83,11 +85,7 @@ func (d *detector) read(s *eval.Scope, n *onnx.Node, name string) {
 	}
 }
 
-func (d *detector) visit(s *eval.Scope, n *onnx.Node) {
-	row := eval.Lookup(n.Domain, n.Op)
-	if row == nil {
-		return
-	}
+func (d *detector) visit(s *eval.Scope, n *onnx.Node, row *eval.Operator) {
 	switch {
 	case n.Op == "Sub":
 		d.rotary.Turn(s, n)

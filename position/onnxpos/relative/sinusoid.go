@@ -22,8 +22,8 @@ func (m *Search) Sinusoid() site.Site {
 			if !eval.Is(n, eval.Product) || len(n.Inputs) < 2 {
 				continue
 			}
-			if n.Op != "MatMulInteger" && s.Input(n, 0).Unknowable() && s.Input(n, 1).Unknowable() {
-				continue // data times data
+			if n.Op != "MatMulInteger" && (s.Input(n, 0).Unknowable() || s.Input(n, 1).Unknowable()) {
+				continue // data
 			}
 			for i := range 2 {
 				if site := m.relativeOperand(s, n, n.Input(i), n.Input(1-i)); site != nil {
