@@ -1,6 +1,7 @@
 package position
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -91,8 +92,8 @@ func (o ALiBiOptions) add(m Model, out *Outcome) error {
 	for _, a := range attentions {
 		if a.AddBias == nil {
 			why := fmt.Sprintf("the attention of layer %d has no place for a bias", a.Layer)
-			if a.Unsupported != "" {
-				why += ": " + a.Unsupported
+			if reason := cmp.Or(a.Closed, a.Unsupported); reason != "" {
+				why += ": " + reason
 			}
 			return &Refusal{Why: why}
 		}

@@ -103,30 +103,30 @@ type Neutralizer interface {
 	Neutralize() error
 }
 
-// Projection is the weights of a query, key or value projection.
-type Projection interface {
-	// In is the width of the input.
-	In() int
-	// Head returns the rows of one head: weights of HeadDim·In elements, row
-	// major, and the bias of HeadDim elements (nil: none).
-	Head(head int) (weights, bias []float64, err error)
-}
-
 // Attention is one attention of a model: what verify needs to run it and
 // alibi to add a bias to it.
 type Attention struct {
-	Layer           int
-	Heads, KVHeads  int
-	HeadDim         int
-	Causal          bool
-	Scale           float64 // multiplies query·key
-	Query, Key, Val Projection
+	Layer          int
+	Heads, KVHeads int
+	HeadDim        int
+	Causal         bool // keys behind the query are masked
 	// Encodings are the indices (into Model.Sites) of the sites that act
 	// inside this attention: rotations and biases. Added tables act before it.
 	Encodings []int
-	// Unsupported says why reference attention does not model this one
-	// (MLA, state space …); empty when it does.
+	// Sees says whether a query sees a key beyond what Causal says: through a window; nil
+	// for all.
+	Sees func(query, key int) bool
+	// Biases are what is added to the scores; nil for those of Encodings.
+	Biases []Biaser
+	// Run runs heads (nil: all) on seeded states of so many positions, or as many as the
+	// file fixes. The same heads of two files of one model get the same states, position
+	// by position. nil where Unsupported says why.
+	Run func(positions int, heads []int) (*Trial, error)
+	// Unsupported says what of the file keeps the attention from being run; "" where it
+	// is.
 	Unsupported string
+	// Closed says why no bias can be added; "" where AddBias is, or tells itself.
+	Closed string
 	// AddBias adds a bias to the scores of this attention, as edits; nil
 	// where the file's form has no place for one.
 	AddBias func(schemes.ALiBi) error

@@ -3,188 +3,310 @@ package verify
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/verify/reference"
 )
 
-// Reference is one head of attention in float64: out = softmax(q·kᵀ·scale +
-// bias)·v (Vaswani et al. 2017, eq. 1), with the position encodings of one
-// model applied to it.
-type Reference struct {
-	Model     position.Model
-	Attention *position.Attention
-	Head      int
-	Length    int // positions that are run
+// attention runs the attentions of both files on the same states and compares scores and
+// outputs; then it holds what the new file computes against the formula that its report
+// tells.
+func (c *comparison) attention() {
+	before, after := c.before.Attentions(), c.after.Attentions()
+	switch {
+	case len(before) == 0:
+		c.skip("attention", "the model has no softmax attention")
+		c.skip("second-opinion", "the model has no softmax attention")
+		return
+	case len(before) != len(after):
+		c.add(report.Check{Name: "attention", Verdict: report.CheckFail, Why: fmt.Sprintf("%d attentions became %d", len(before), len(after))})
+		return
+	}
+	s := &sampled{allLayers: len(before)}
+	for _, a := range before {
+		s.allHeads += a.Heads
+	}
+	at := len(c.report.Checks)
+	for _, i := range c.o.Sample.layers(len(before)) {
+		if a, b := before[i], after[i]; a.Heads != b.Heads || a.KVHeads != b.KVHeads || a.HeadDim != b.HeadDim {
+			c.add(report.Check{Name: "attention", Verdict: report.CheckFail, At: &report.At{Layer: report.Pointer(a.Layer)},
+				Why: fmt.Sprintf("%d heads (%d of keys) of %d elements became %d (%d) of %d", a.Heads, a.KVHeads, a.HeadDim, b.Heads, b.KVHeads, b.HeadDim)})
+			return
+		}
+		c.layer(before[i], after[i], s)
+	}
+	c.tellSample(at, s)
 }
 
-// seed makes the states deterministic: the same input and version give the
-// same report.
-const seed = 0x6d6f64656c706174
-
-// states are seeded normal numbers, one row a position: what an embedding
-// could be. They do not depend on the model, so that both files see the same.
-func states(length, width int) [][]float64 {
-	r := rand.New(rand.NewPCG(seed, uint64(width)))
-	out := make([][]float64, length)
-	for p := range out {
-		out[p] = make([]float64, width)
-		for i := range out[p] {
-			out[p][i] = r.NormFloat64()
+// tellSample puts what was run, and what not, before the checks of the layers.
+func (c *comparison) tellSample(at int, s *sampled) {
+	k := report.Check{Name: "attention", Verdict: report.CheckPass, Why: s.String()}
+	if s.layers == 0 {
+		k.Verdict = report.CheckSkipped
+		if !c.has("second-opinion") {
+			c.skip("second-opinion", "no attention was run")
 		}
+	}
+	c.report.Checks = append(c.report.Checks[:at:at], append([]report.Check{k}, c.report.Checks[at:]...)...)
+}
+
+// trial runs an attention over so many positions, or fewer where it cannot.
+func trial(a *position.Attention, positions int, heads []int) (*position.Trial, error) {
+	if a.Run == nil {
+		return nil, fmt.Errorf("%s", a.Unsupported)
+	}
+	t, err := a.Run(positions, heads)
+	for err != nil && positions > usualPositions {
+		positions = max(positions/2, usualPositions)
+		t, err = a.Run(positions, heads)
+	}
+	if err != nil && positions > leastPositions {
+		t, err = a.Run(leastPositions, heads)
+	}
+	if err == nil && len(t.Heads) == 0 {
+		err = fmt.Errorf("none of its heads was run")
+	}
+	return t, err
+}
+
+// layer compares one attention of both files.
+func (c *comparison) layer(before, after *position.Attention, s *sampled) {
+	positions, heads := c.o.Sample.positions(c.prefix()), c.o.Sample.heads(before.Heads)
+	t, err1 := trial(before, positions, heads)
+	u, err2 := trial(after, positions, heads)
+	k := report.Check{Name: "attention", Verdict: report.CheckPass, Inputs: "weights", Tolerance: &float64Roundoff, At: &report.At{Layer: report.Pointer(before.Layer)}}
+	switch {
+	case err1 != nil && err2 != nil:
+		s.leave(fmt.Sprintf("layer %d (%v)", before.Layer, err2))
+		return
+	case err1 != nil:
+		s.leave(fmt.Sprintf("layer %d (of the old file: %v)", before.Layer, err1))
+		return
+	case err2 != nil:
+		k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("layer %d ran in the old file and does not in the new one: %v", before.Layer, err2)
+		c.add(k)
+		return
+	}
+	old, err1 := reference.New(c.before, before, t)
+	now, err2 := reference.New(c.after, after, u)
+	if err := firstOf(err1, err2); err != nil {
+		k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("layer %d: %v", before.Layer, err)
+		c.add(k)
+		return
+	}
+	shared := min(t.Queries, u.Queries)
+	s.layers++
+	s.heads += min(len(t.Heads), before.Heads)
+	if s.least == 0 || shared < s.least {
+		s.least = shared
+	}
+	s.most = max(s.most, shared)
+	k.Why = fmt.Sprintf("layer %d, %s of %d, positions 0 to %d: scores and outputs", before.Layer, headsText(len(t.Heads)), before.Heads, shared-1)
+	if err := c.compareHeads(&k, old, now); err != nil {
+		k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("layer %d: %v", before.Layer, err)
+	}
+	c.add(k)
+	c.holdAgainst(old, now, s)
+	c.secondOpinion(now, &u.Heads[0])
+}
+
+func headsText(n int) string {
+	if n == 1 {
+		return "1 head"
+	}
+	return fmt.Sprintf("%d heads", n)
+}
+
+// compareHeads measures in the check how the heads of two files differ, and judges it by
+// what is expected.
+func (c *comparison) compareHeads(k *report.Check, old, now *reference.Reference) error {
+	if len(old.Trial.Heads) != len(now.Trial.Heads) {
+		return fmt.Errorf("%d heads became %d", len(old.Trial.Heads), len(now.Trial.Heads))
+	}
+	var worst difference
+	for i := range old.Trial.Heads {
+		head := old.Trial.Heads[i].Head
+		for _, compare := range []func(*difference, int) error{
+			func(d *difference, i int) error { return compareScores(d, old, now, i, k, head) },
+			func(d *difference, i int) error { return compareOutputs(d, old, now, i, k, head) },
+		} {
+			var d difference
+			if err := compare(&d, i); err != nil {
+				return err
+			}
+			if d.scale > 0 && (worst.scale == 0 || d.abs/d.scale > worst.abs/worst.scale || math.IsNaN(d.abs)) {
+				worst = d
+				if d.abs > 0 {
+					k.At = place(old.Attention.Layer, head, d.at)
+				}
+			}
+		}
+	}
+	k.Measure = worst.measure()
+	if math.IsNaN(worst.abs) || math.IsInf(worst.abs, 0) {
+		return fmt.Errorf("head %d, position %d: a score or output is not finite, or masked in one file alone", *k.At.Head, *k.At.Position)
+	}
+	if float64(k.Measure.MaxRel) > float64(float64Roundoff.Value) {
+		c.changed = true
+		switch {
+		case c.expect == report.ExpectChanged:
+			k.Why += ": differs, as was planned"
+		case c.expect == "" && c.anyExplained():
+			k.Why += ": differs, as a changed encoding does"
+		default:
+			k.Verdict, k.Why = report.CheckFail, k.Why+": the output differs"
+		}
+	}
+	return nil
+}
+
+// scoresOf are a head's scores: the file's own where it computes them.
+func scoresOf(r *reference.Reference, i int) ([][]float64, error) {
+	if h := &r.Trial.Heads[i]; h.Scores != nil {
+		return h.Scores, nil
+	}
+	if r.Trial.Keys > usualPositions*4 { // by the square of the positions
+		return nil, nil
+	}
+	return r.Scores(&r.Trial.Heads[i])
+}
+
+// compareScores compares scores on the positions that both files ran, less that of a
+// query's first key: what is added to all scores of a query has no effect.
+func compareScores(d *difference, old, now *reference.Reference, i int, k *report.Check, head int) error {
+	x, err1 := scoresOf(old, i)
+	y, err2 := scoresOf(now, i)
+	if err := firstOf(err1, err2); err != nil || x == nil || y == nil {
+		return err
+	}
+	for q := range min(len(x), len(y)) {
+		first := -1
+		for key := range min(len(x[q]), len(y[q])) {
+			a, b := x[q][key], y[q][key]
+			switch m, n := a <= position.Masked, b <= position.Masked; {
+			case m && n:
+				continue
+			case m != n:
+				d.abs, d.at, d.scale = math.Inf(1), q, 1
+				k.At = place(old.Attention.Layer, head, q)
+				return nil
+			case first < 0:
+				first = key
+			}
+			d.scale = math.Max(d.scale, math.Max(math.Abs(a), math.Abs(b)))
+			if d.look(a-x[q][first], b-y[q][first]) {
+				d.at = q
+			}
+		}
+	}
+	return nil
+}
+
+// outputsOf are a head's outputs: the file's own where it computes them.
+func outputsOf(r *reference.Reference, i int) ([][]float64, error) {
+	if h := &r.Trial.Heads[i]; h.Output != nil {
+		return h.Output, nil
+	}
+	return r.Output(&r.Trial.Heads[i])
+}
+
+// compareOutputs compares the outputs of the queries that see the same keys in both files.
+func compareOutputs(d *difference, old, now *reference.Reference, i int, k *report.Check, head int) error {
+	x, err1 := outputsOf(old, i)
+	y, err2 := outputsOf(now, i)
+	if err := firstOf(err1, err2); err != nil {
+		return err
+	}
+	shared := min(old.Trial.Keys, now.Trial.Keys)
+	for q := range min(len(x), len(y)) {
+		if !seesOnly(old, i, q, shared) || !seesOnly(now, i, q, shared) {
+			continue
+		}
+		if len(x[q]) != len(y[q]) {
+			return fmt.Errorf("outputs of %d elements became such of %d", len(x[q]), len(y[q]))
+		}
+		for c := range x[q] {
+			if d.look(x[q][c], y[q][c]) {
+				d.at = q
+			}
+			if math.IsNaN(x[q][c]) || math.IsNaN(y[q][c]) {
+				d.abs, d.at, d.scale = math.NaN(), q, 1
+				k.At = place(old.Attention.Layer, head, q)
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// seesOnly reports whether a query sees none of the keys from one on.
+func seesOnly(r *reference.Reference, i, query, from int) bool {
+	h := &r.Trial.Heads[i]
+	if from >= r.Trial.Keys || r.Attention.Causal && query+r.Trial.Past < from {
+		return true
+	}
+	if h.Bias == nil {
+		return false
+	}
+	for _, x := range h.Bias[query][from:] {
+		if x > position.Masked {
+			return false
+		}
+	}
+	return true
+}
+
+// holdAgainst holds what the new file computes against the formula of its report. What
+// the formula does not make is told, and was so in the old file or is a fault.
+func (c *comparison) holdAgainst(old, now *reference.Reference, s *sampled) {
+	was, err := old.Explain()
+	if err != nil || was.Wrong != "" {
+		was = &reference.Explained{Unknown: "the old file"}
+	}
+	e, err := now.Explain()
+	layer := now.Attention.Layer
+	k := report.Check{Name: "attention", Verdict: report.CheckPass, Tolerance: &float64Roundoff, At: &report.At{Layer: report.Pointer(layer)}}
+	switch {
+	case err != nil:
+		k.Verdict, k.Why = report.CheckSkipped, fmt.Sprintf("layer %d against its formula: %v", layer, err)
+	case len(now.Trial.Heads) > 0 && now.Trial.Heads[0].Scores == nil:
+		s.formula++
+		return // the formula is what was run
+	case e.Wrong != "" && was.Unknown == "" && was.Wrong == "":
+		k.Verdict, k.Why, k.At = report.CheckFail, fmt.Sprintf("layer %d: %s", layer, e.Wrong), place(layer, e.Head, e.Position)
+	case e.Wrong != "":
+		k.Verdict, k.Why = report.CheckSkipped, fmt.Sprintf("layer %d against its formula: %s, and so it did before", layer, e.Wrong)
+	case e.Unknown != "":
+		k.Verdict, k.Why = report.CheckSkipped, fmt.Sprintf("layer %d against its formula: %s; it was taken as the file makes it", layer, e.Unknown)
+	default:
+		s.formula++
+		k.Why = fmt.Sprintf("layer %d is its formula: %s", layer, termsText(e.Terms))
+		k.Measure = &report.Measure{MaxAbs: report.Number(e.Difference), MaxRel: report.Number(e.Difference)}
+		k.Tolerance = &report.Tolerance{Name: "float32-terms", Value: report.Number(math.Max(e.Allowed, e.Difference))}
+	}
+	if k.Verdict == report.CheckSkipped {
+		k.Tolerance = nil
+	}
+	c.add(k)
+}
+
+func termsText(terms []string) string {
+	if len(terms) == 0 {
+		return "softmax(scale·query·key)·value"
+	}
+	out := terms[0]
+	for _, t := range terms[1:] {
+		out += ", " + t
 	}
 	return out
 }
 
-// Run computes the head's output, one row a position.
-func (r Reference) Run() ([][]float64, error) {
-	a := r.Attention
-	x, err := r.input()
-	if err != nil {
-		return nil, err
-	}
-	group := a.Heads / a.KVHeads
-	q, err := project(a.Query, r.Head, a.HeadDim, x)
-	if err != nil {
-		return nil, err
-	}
-	k, err := project(a.Key, r.Head/group, a.HeadDim, x)
-	if err != nil {
-		return nil, err
-	}
-	v, err := project(a.Val, r.Head/group, a.HeadDim, x)
-	if err != nil {
-		return nil, err
-	}
-	biasers, err := r.act(q, k)
-	if err != nil {
-		return nil, err
-	}
-	return r.attend(q, k, v, biasers)
-}
-
-// input is the seeded states with the rows of added tables.
-func (r Reference) input() ([][]float64, error) {
-	x := states(r.Length, r.Attention.Query.In())
-	sites := r.Model.Sites()
-	text := slices.ContainsFunc(sites, func(s position.Site) bool { return s.Encoding().Capacity > 0 && !s.Encoding().IsGrid() })
-	for _, s := range sites {
-		rows, ok := s.(position.Rows)
-		e := s.Encoding()
-		if text && e.IsGrid() {
-			continue // of the picture beside the text
-		}
-		if !ok || rows.Len() == 0 || rows.Dim() != len(x[0]) {
-			continue
-		}
-		offset := offsetOf(e)
-		row := make([]float64, rows.Dim())
-		for p := range x {
-			if p+offset >= rows.Len() {
-				return nil, fmt.Errorf("position %d is beyond the table's %d rows", p, rows.Len())
-			}
-			if err := rows.Row(p+offset, row); err != nil {
-				return nil, err
-			}
-			for i := range row {
-				x[p][i] += row[i]
-			}
+func (c *comparison) has(name string) bool {
+	for _, k := range c.report.Checks {
+		if k.Name == name {
+			return true
 		}
 	}
-	return x, nil
-}
-
-func project(p position.Projection, head, dim int, x [][]float64) ([][]float64, error) {
-	w, bias, err := p.Head(head)
-	if err != nil {
-		return nil, err
-	}
-	if len(w) != dim*p.In() || bias != nil && len(bias) != dim {
-		return nil, fmt.Errorf("%d weights and %d biases for a head of %d", len(w), len(bias), dim)
-	}
-	out := make([][]float64, len(x))
-	for t := range x {
-		out[t] = make([]float64, dim)
-		for c := range dim {
-			sum := 0.0
-			for i, v := range x[t] {
-				sum += w[c*len(x[t])+i] * v
-			}
-			if bias != nil {
-				sum += bias[c]
-			}
-			out[t][c] = sum
-		}
-	}
-	return out, nil
-}
-
-// act turns queries and keys by the rotations of this attention and returns
-// its biases.
-func (r Reference) act(q, k [][]float64) ([]position.Biaser, error) {
-	var biasers []position.Biaser
-	sites := r.Model.Sites()
-	for _, i := range r.Attention.Encodings {
-		if b, ok := sites[i].(position.Biaser); ok {
-			biasers = append(biasers, b)
-		}
-		rotator, ok := sites[i].(position.Rotator)
-		if !ok {
-			continue
-		}
-		rotary, ok := rotaryOf(sites[i].Encoding())
-		if !ok {
-			continue
-		}
-		n := rotary.Pairs()
-		cos, sin := make([]float64, n), make([]float64, n)
-		for p := range q {
-			if err := rotator.Rotation(p, r.Length, cos, sin); err != nil {
-				return nil, err
-			}
-			rotary.Apply(q[p], cos, sin)
-			rotary.Apply(k[p], cos, sin)
-		}
-	}
-	return biasers, nil
-}
-
-func (r Reference) attend(q, k, v [][]float64, biasers []position.Biaser) ([][]float64, error) {
-	a := r.Attention
-	out := make([][]float64, len(q))
-	for t := range q {
-		last := len(k) - 1
-		if a.Causal {
-			last = t
-		}
-		scores := make([]float64, last+1)
-		highest := math.Inf(-1)
-		for j := range scores {
-			for c := range q[t] {
-				scores[j] += q[t][c] * k[j][c]
-			}
-			scores[j] *= a.Scale
-			for _, b := range biasers {
-				x, err := b.Bias(r.Head, t, j, r.Length)
-				if err != nil {
-					return nil, err
-				}
-				scores[j] += x
-			}
-			highest = math.Max(highest, scores[j])
-		}
-		sum := 0.0
-		for j := range scores {
-			scores[j] = math.Exp(scores[j] - highest)
-			sum += scores[j]
-		}
-		out[t] = make([]float64, len(v[0]))
-		for j, w := range scores {
-			for c := range out[t] {
-				out[t][c] += w / sum * v[j][c]
-			}
-		}
-	}
-	return out, nil
+	return false
 }

@@ -21,6 +21,8 @@ type Options struct {
 	// check is skipped, saying Absent.
 	SecondOpinion func(Case) ([][]float64, error)
 	Absent        string
+	// Sample is how much of the attention is run.
+	Sample Sample
 }
 
 // Compare says whether after is before, but for a change of position encoding.
@@ -275,6 +277,8 @@ func rotaryOf(e position.Encoding) (schemes.Rotary, bool) {
 // difference is the largest difference of two lists of numbers so far.
 type difference struct {
 	abs, scale float64
+	at         int  // the row of the largest
+	shapes     bool // what was compared is of different shapes
 	seen       bool
 	bits       bool // a number is another one, or another form of zero or of NaN
 }
@@ -293,6 +297,29 @@ func (d *difference) look(a, b float64) bool {
 		return true
 	}
 	return false
+}
+
+// rows compares two lists of rows, and tells the row of the largest difference.
+func (d *difference) rows(x, y [][]float64, tell func(row int)) {
+	if d.shapes = len(x) != len(y); d.shapes {
+		return
+	}
+	for r := range x {
+		if len(x[r]) != len(y[r]) {
+			d.shapes = true
+			return
+		}
+		for i := range x[r] {
+			if d.look(x[r][i], y[r][i]) {
+				d.at = r
+				tell(r)
+			}
+			if math.IsNaN(x[r][i]) || math.IsNaN(y[r][i]) {
+				d.abs = math.NaN()
+				return
+			}
+		}
+	}
 }
 
 func (d difference) measure() *report.Measure {

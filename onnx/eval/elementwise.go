@@ -27,15 +27,6 @@ func joined(c *call, t onnx.DataType, inputs ...*Value) (*Value, error) {
 	return Shaped(t, shape...), nil
 }
 
-func allKnown(inputs ...*Value) bool {
-	for _, v := range inputs {
-		if !v.Known() {
-			return false
-		}
-	}
-	return true
-}
-
 func isPredicate(op string) bool {
 	return slices.Contains([]string{"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor"}, op)
 }
@@ -46,6 +37,7 @@ func binary(c *call, name string, f func(a, b float64) float64) ([]*Value, error
 	if t == 0 {
 		t = b.Type
 	}
+	t = wide(t, a, b)
 	if isPredicate(name) {
 		t = onnx.Bool
 	}
@@ -142,6 +134,9 @@ func integerOf(c *call, name string) func(a, b int64) int64 {
 
 func unary(c *call, f func(float64) float64) ([]*Value, error) {
 	a := c.need(0)
+	if g := trialFunction(c); g != nil {
+		f = g
+	}
 	if !a.Ranked {
 		return one(&Value{Type: a.Type}), nil
 	}
@@ -175,7 +170,7 @@ func variadic(c *call) ([]*Value, error) {
 	if len(inputs) == 0 {
 		return nil, nil
 	}
-	t := inputs[0].Type
+	t := wide(inputs[0].Type, inputs...)
 	out, err := joined(c, t, inputs...)
 	if err != nil || !out.Ranked || out.Len() > c.most() || !allKnown(inputs...) {
 		return one(out), err
@@ -272,6 +267,7 @@ func where(c *call) ([]*Value, error) {
 	if t == 0 {
 		t = b.Type
 	}
+	t = wide(t, a, b)
 	out, err := joined(c, t, condition, a, b)
 	if err != nil || !out.Ranked || out.Len() > c.most() || !condition.Known() {
 		return one(out), err

@@ -52,6 +52,7 @@ type Evaluator struct {
 	steps     int
 	work      int      // elements read and computed so far
 	bounded   string   // what was too much, "" while nothing was
+	trial     *trial   // values are given, and reached ones computed in float64; else nil
 	args      []*Value // inputs of the nodes that are being evaluated, as a stack
 	calls     spares   // of calls that have ended, to be used again
 
@@ -265,6 +266,12 @@ func (s *Scope) value(number int, name string) *Value {
 	}
 	if number >= 0 {
 		name = s.wiring.Name(number) // behind do-nothing nodes
+	}
+	if s.eval.trial != nil && s == s.eval.Main && number >= 0 {
+		if v := s.eval.taken(number, name); v != nil {
+			s.values[number] = v
+			return v
+		}
 	}
 	if v, ok := s.bound[name]; ok {
 		return v

@@ -346,6 +346,10 @@ func reduces(name string) (start float64, step func(sum, x float64) float64) {
 func reduce(c *call) ([]*Value, error) {
 	start, step := reduces(c.node.Op)
 	a := c.need(0)
+	of, result := trialReduces(c.node.Op)
+	if of != nil && c.exact() && a.Type.IsFloat() {
+		step = func(sum, x float64) float64 { return sum + of(x) }
+	}
 	axes, given, known := c.ints("axes", 1)
 	if !a.Ranked || !known {
 		return one(&Value{Type: a.Type}), nil
@@ -384,6 +388,11 @@ func reduce(c *call) ([]*Value, error) {
 	if c.node.Op == "ReduceMean" && len(content) > 0 {
 		for i := range content {
 			content[i] = round(a.Type, content[i]/float64(a.Len()/len(content)))
+		}
+	}
+	if result != nil {
+		for i := range content {
+			content[i] = round(a.Type, result(content[i]))
 		}
 	}
 	out.setNumbers(content)

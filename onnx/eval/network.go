@@ -111,7 +111,7 @@ func einsum(c *call) ([]*Value, error) {
 			sizes[letter] = max(sizes[letter], v.Shape[d])
 		}
 	}
-	out := Shaped(c.need(0).Type)
+	out := Shaped(wide(c.need(0).Type, c.in...))
 	out.Shape = []int{}
 	for i, letter := range right { // i counts bytes
 		n, ok := sizes[letter]
@@ -330,7 +330,7 @@ func attention(c *call) ([]*Value, error) {
 		}
 	}
 	out := []*Value{Shaped(q.Type, shape...)}
-	return append(out, c.present(4, 1), c.present(5, 2)), nil
+	return attentionContent(c, append(out, c.present(4, 1), c.present(5, 2))), nil
 }
 
 // paddedMaskOpset is the operator set from which Attention takes masks that are
@@ -364,6 +364,9 @@ func fusedAttention(c *call) ([]*Value, error) {
 	if bias.Ranked && len(bias.Shape) == 1 && c.node.Attribute("qkv_hidden_sizes") == nil {
 		width = bias.Shape[0] / 3
 	}
+	if out := fusedAttentionContent(c); out != nil {
+		return one(out), nil
+	}
 	return one(Shaped(a.Type, a.Shape[0], a.Shape[1], width)), nil
 }
 
@@ -372,6 +375,9 @@ func headAttention(c *call) ([]*Value, error) {
 	q, v := c.need(0), c.need(2)
 	if len(q.Shape) != 3 {
 		return one(&Value{Type: q.Type}), nil
+	}
+	if out := headAttentionContent(c); out != nil {
+		return out, nil
 	}
 	shape := slices.Clone(q.Shape)
 	heads, kv := int(c.node.Int("num_heads", 1)), int(c.node.Int("kv_num_heads", 0))
@@ -398,7 +404,15 @@ func embedLayerNormalization(c *call) ([]*Value, error) {
 	if len(positions.Shape) == 2 && c.input(8) == nil && ids.Shape[1] > positions.Shape[0] {
 		return nil, c.fail("%d positions, the table has %d", ids.Shape[1], positions.Shape[0])
 	}
-	return []*Value{Shaped(words.Type, ids.Shape[0], ids.Shape[1], words.Shape[1]), Shaped(onnx.Int32, ids.Shape[0])}, nil
+	tokens := Shaped(onnx.Int32, ids.Shape[0]) // that the mask lets through, of each sequence
+	if mask := c.input(7); mask != nil && mask.Known() && mask.Ints != nil && slices.Equal(mask.Shape, ids.Shape) {
+		tokens.from(mask)
+		tokens.Ints = make([]int64, ids.Shape[0])
+		for i, x := range mask.Ints {
+			tokens.Ints[i/max(ids.Shape[1], 1)] += x
+		}
+	}
+	return []*Value{Shaped(words.Type, ids.Shape[0], ids.Shape[1], words.Shape[1]), tokens}, nil
 }
 
 func resize(c *call) ([]*Value, error) {

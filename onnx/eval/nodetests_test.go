@@ -23,7 +23,9 @@ func TestAttentionNodes(t *testing.T) {
 		t.Skip("../shared/corpus/onnx/nodetests is not there")
 	}
 	for _, folder := range folders {
-		nodeTest(t, folder, filepath.Join(folder, "test_data_set_0"))
+		if nodeTest(t, folder, filepath.Join(folder, "test_data_set_0")) == 0 {
+			t.Errorf("%s: nothing is known of what it gives", filepath.Base(folder))
+		}
 	}
 }
 

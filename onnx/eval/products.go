@@ -10,7 +10,8 @@ func matMul(c *call) ([]*Value, error) {
 	if c.node.Op == "MatMulInteger" {
 		return matMulInteger(c)
 	}
-	return product2(c, c.need(0).Type, c.need(0), c.need(1))
+	a, b := c.need(0), c.need(1)
+	return product2(c, wide(a.Type, a, b), a, b)
 }
 
 // matMulInteger is the product of integers less their zero points: one for all, or
@@ -97,13 +98,18 @@ func product2(c *call, t onnx.DataType, a, b *Value) ([]*Value, error) {
 		}
 	}
 	out := Shaped(t, shape...)
-	if !t.IsFloat() || out.Len() == 0 || product(full) > c.most() || k > maxProduct/max(product(full), 1) || !allKnown(a, b) {
+	if !t.IsFloat() || out.Len() == 0 || product(full) > c.most() || k > c.maxMultiplications()/max(product(full), 1) || !allKnown(a, b) {
 		return one(out), nil
 	}
 	c.works(product(full) * k)
 	out.Floats = make([]float64, product(full))
 	strideA, strideB := newWalker(sa[:len(sa)-2], lead), newWalker(sb[:len(sb)-2], lead)
+	fa, fb := a.Floats, b.Floats
 	each(lead, []walker{strideA, strideB}, func(i int, at []int) {
+		if fa != nil && fb != nil {
+			multiply(out.Floats[i*m*n:(i+1)*m*n], fa[at[0]*m*k:][:m*k], fb[at[1]*k*n:][:k*n], m, k, n, t)
+			return
+		}
 		for r := range m {
 			for q := range n {
 				sum := 0.0
@@ -117,29 +123,55 @@ func product2(c *call, t onnx.DataType, a, b *Value) ([]*Value, error) {
 	return one(out.from(a, b)), nil
 }
 
+// multiply is the product of an m by k and a k by n matrix, summed in the order of k.
+func multiply(out, a, b []float64, m, k, n int, t onnx.DataType) {
+	for r := range m {
+		row := out[r*n : (r+1)*n]
+		for x, f := range a[r*k : (r+1)*k] {
+			for q, g := range b[x*n : (x+1)*n] {
+				row[q] += f * g
+			}
+		}
+		if t != onnx.Double {
+			for q := range row {
+				row[q] = round(t, row[q])
+			}
+		}
+	}
+}
+
 func fusedMatMul(c *call) ([]*Value, error) {
 	a, b := c.need(0), c.need(1)
 	if !a.Ranked || !b.Ranked || len(a.Shape) < 2 || len(b.Shape) < 2 {
 		return one(&Value{Type: onnx.Float}), nil
 	}
-	t := a.Type
+	t := wide(a.Type, a, b)
 	if !t.IsFloat() { // quantised operands, dequantised product
 		t = onnx.Float
 	}
 	flip := func(v *Value, side string) *Value {
-		s := slices.Clone(v.Shape)
-		k := len(s)
+		k := len(v.Shape)
+		order := make([]int, k)
+		for i := range order {
+			order[i] = i
+		}
 		if c.node.Int("transBatch"+side, 0) == 1 { // the first axis goes behind the batch
-			first := s[0]
-			copy(s, s[1:k-1])
-			s[k-2] = first
+			copy(order, order[1:k-1])
+			order[k-2] = 0
 		}
 		if c.node.Int("trans"+side, 0) == 1 {
-			s[k-1], s[k-2] = s[k-2], s[k-1]
+			order[k-1], order[k-2] = order[k-2], order[k-1]
 		}
-		return Shaped(v.Type, s...)
+		return c.flipped(v, order)
 	}
-	return product2(c, t, flip(a, "A"), flip(b, "B"))
+	out, err := product2(c, t, flip(a, "A"), flip(b, "B"))
+	if c.exact() && err == nil && c.node.Op == "FusedMatMul" {
+		alpha := c.real("alpha", 1)
+		for i := range out[0].Floats {
+			out[0].Floats[i] *= alpha
+		}
+	}
+	return out, err
 }
 
 func gemm(c *call) ([]*Value, error) {
@@ -157,14 +189,15 @@ func gemm(c *call) ([]*Value, error) {
 	if k != k2 {
 		return nil, c.fail("%v times %v", a.Shape, b.Shape)
 	}
-	out := Shaped(a.Type, m, n)
+	t := wide(a.Type, a, b, c.need(2))
+	out := Shaped(t, m, n)
 	bias := c.need(2)
 	if c.input(2) != nil && bias.Ranked {
 		if shape, err := broadcast(bias.Shape, out.Shape); err != nil || !slices.Equal(shape, out.Shape) {
 			return nil, c.fail("a bias of %v to %v", bias.Shape, out.Shape)
 		}
 	}
-	if !a.Type.IsFloat() || out.Len() == 0 || out.Len() > c.most() || k > maxProduct/out.Len() || !allKnown(a, b) || c.input(2) != nil && !bias.Known() || c.node.Op != "Gemm" {
+	if !a.Type.IsFloat() || out.Len() == 0 || out.Len() > c.most() || k > c.maxMultiplications()/out.Len() || !allKnown(a, b) || c.input(2) != nil && !bias.Known() || c.node.Op != "Gemm" {
 		return one(out), nil
 	}
 	alpha, beta := real(c.node, "alpha"), real(c.node, "beta")
@@ -190,7 +223,7 @@ func gemm(c *call) ([]*Value, error) {
 			if c.input(2) != nil {
 				sum += beta * bias.Number(row*added.strides[0]+column*added.strides[1])
 			}
-			out.Floats[row*n+column] = round(a.Type, sum)
+			out.Floats[row*n+column] = round(t, sum)
 		}
 	}
 	return one(out.from(a, b)), nil
@@ -202,4 +235,12 @@ func real(n *onnx.Node, name string) float64 {
 		return float64(a.F)
 	}
 	return 1
+}
+
+// maxMultiplications bounds those of a matrix product.
+func (c *call) maxMultiplications() int {
+	if c.exact() {
+		return maxTrial
+	}
+	return maxProduct
 }

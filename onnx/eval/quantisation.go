@@ -42,6 +42,9 @@ func dequantize(c *call) ([]*Value, error) {
 	if t == 0 {
 		t = onnx.Float
 	}
+	if c.reached() {
+		t = onnx.Double
+	}
 	out := &Value{Type: t, Ranked: a.Ranked, Shape: a.Shape}
 	if !a.Ranked || a.Len() > c.most() || !allKnown(a, scale) || c.input(2) != nil && !zero.Known() || scale.Len() != 1 {
 		if a.Constant() != nil || a.tensor != nil { // a table too large to compute here still is a constant

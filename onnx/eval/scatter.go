@@ -48,7 +48,7 @@ func scatter(c *call, into func(c *call, a, index, updates, out *Value) ([]*Valu
 	if !a.Ranked {
 		return one(&Value{Type: a.Type}), nil
 	}
-	return into(c, a, index, c.need(2), Shaped(a.Type, a.Shape...))
+	return into(c, a, index, c.need(2), Shaped(wide(a.Type, c.need(2)), a.Shape...))
 }
 
 func intoND(c *call) ([]*Value, error) { return scatter(c, scatterND) }

@@ -119,11 +119,20 @@ func sameAsFirst(c *call) ([]*Value, error) {
 }
 
 func cast(c *call) ([]*Value, error) {
-	return one(castTo(c.need(0), onnx.DataType(c.node.Int("to", 1)), c.most())), nil
+	return c.castTo(onnx.DataType(c.node.Int("to", 1))), nil
 }
 
 func castLike(c *call) ([]*Value, error) {
-	return one(castTo(c.need(0), c.need(1).Type, c.most())), nil
+	return c.castTo(c.need(1).Type), nil
+}
+
+// castTo is the first input in another type, which rounds nothing in a trial.
+func (c *call) castTo(t onnx.DataType) []*Value {
+	a := c.need(0)
+	if c.reached() && t.IsFloat() {
+		t = onnx.Double
+	}
+	return one(castTo(a, t, c.most()))
 }
 
 func castTo(a *Value, t onnx.DataType, most int) *Value {
@@ -443,7 +452,7 @@ func concat(c *call) ([]*Value, error) {
 		}
 		shape[axis] += v.Shape[axis]
 	}
-	out := Shaped(first.Type, shape...)
+	out := Shaped(wide(first.Type, c.in...), shape...)
 	if !known || floats && ints || out.Len() > c.most() {
 		return one(out), nil
 	}

@@ -386,3 +386,13 @@ func (v *Value) keep(content []float64) {
 	}
 	v.Floats = content
 }
+
+// allKnown reports whether the content of all values is known.
+func allKnown(inputs ...*Value) bool {
+	for _, v := range inputs {
+		if !v.Known() {
+			return false
+		}
+	}
+	return true
+}

@@ -1,10 +1,11 @@
 package ggufpos
 
 import (
-	"slices"
+	"math"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/gguf"
+	"github.com/modelpatch/modelpatch/position"
 )
 
 func openFile(t *testing.T, name string) *model {
@@ -34,7 +35,7 @@ func TestAttentions(t *testing.T) {
 		{"bert-learned.gguf", 2, 2, 2, 16, false, 0, ""},
 		{"mpt-alibi.gguf", 2, 4, 4, 8, true, 1, ""},
 		{"t5-32.gguf", 4, 2, 2, 16, false, 1, ""},
-		{"gemma3-dual.gguf", 6, 2, 1, 16, true, 1, "queries and keys are normalised"},
+		{"gemma3-dual.gguf", 6, 2, 1, 16, true, 1, ""},
 	} {
 		t.Run(c.file, func(t *testing.T) {
 			all := openFile(t, c.file).Attentions()
@@ -49,35 +50,59 @@ func TestAttentions(t *testing.T) {
 	}
 }
 
-// TestProjectionsAreTheTensorsRows reads heads from separate and from fused
-// matrices.
-func TestProjectionsAreTheTensorsRows(t *testing.T) {
-	for file, rows := range map[string]struct {
-		tensor string
-		first  int64 // row of the last key head
+// TestRunProjects holds that keys are the states times the tensor's rows: of separate and
+// of fused matrices, with a bias where there is one.
+func TestRunProjects(t *testing.T) {
+	for _, c := range []struct {
+		file, tensor, bias string
+		first              int64 // row of the last key head
 	}{
-		"llama-plain.gguf": {"blk.1.attn_k.weight", 0},
-		"gpt2-f32.gguf":    {"blk.1.attn_qkv.weight", 16},
+		{"llama-plain.gguf", "blk.1.attn_k.weight", "", 0},
+		{"gpt2-f32.gguf", "blk.1.attn_qkv.weight", "blk.1.attn_qkv.bias", 16},
 	} {
-		m := openFile(t, file)
+		m := openFile(t, c.file)
 		all := m.Attentions()
 		a := all[len(all)-1]
-		got, bias, err := a.Key.Head(a.KVHeads - 1)
+		const positions = 3
+		got, err := a.Run(positions, []int{a.Heads - 1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := make([]float64, a.HeadDim*a.Key.In())
-		if err := m.File.ReadRows(m.File.Tensor(rows.tensor), rows.first, int64(a.HeadDim), want); err != nil {
+		w := m.File.Tensor(c.tensor)
+		in := int(w.Width())
+		rows, bias := make([]float64, a.HeadDim*in), make([]float64, w.Rows())
+		if err := m.File.ReadRows(w, c.first, int64(a.HeadDim), rows); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: other rows", file)
+		if c.bias != "" {
+			if err := m.File.ReadRows(m.File.Tensor(c.bias), 0, 1, bias); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if (bias != nil) != (file == "gpt2-f32.gguf") {
-			t.Errorf("%s: bias %v", file, bias)
+		x := position.Normal(0, []int{positions, in})
+		for _, s := range m.Sites() {
+			if table, ok := s.(position.Rows); ok {
+				row := make([]float64, in)
+				for p := range positions {
+					if err := table.Row(p, row); err != nil {
+						t.Fatal(err)
+					}
+					for i, v := range row {
+						x[p*in+i] += v
+					}
+				}
+			}
 		}
-		if _, _, err := a.Key.Head(a.KVHeads + 100); err == nil {
-			t.Errorf("%s: a head that is not there is read", file)
+		for p := range positions {
+			for i := range a.HeadDim {
+				want := bias[int(c.first)+i]
+				for k := range in {
+					want += x[p*in+k] * rows[i*in+k]
+				}
+				if math.Abs(got.Heads[0].Key[p][i]-want) > 1e-12 {
+					t.Fatalf("%s: key %d, element %d is %v, want %v", c.file, p, i, got.Heads[0].Key[p][i], want)
+				}
+			}
 		}
 	}
 }

@@ -41,7 +41,7 @@ func FuzzDetect(f *testing.F) {
 		position.Inspect(m)
 		for _, a := range m.Attentions() {
 			if a.Unsupported == "" {
-				a.Query.Head(0)
+				a.Run(6, nil)
 			}
 		}
 		if _, err := position.Extend(m, position.ExtendOptions{Length: 100}); err != nil {

@@ -3,7 +3,6 @@ package onnxpos
 import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/position/onnxpos/attention"
 	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -31,7 +30,6 @@ var (
 	_ position.Biaser = (*relative.ALiBi)(nil)
 	_ position.Biaser = (*relative.Buckets)(nil)
 
-	_ position.Site       = (*relative.Folded)(nil)
-	_ position.Site       = (*site.Other)(nil)
-	_ position.Projection = (*attention.Projection)(nil)
+	_ position.Site = (*relative.Folded)(nil)
+	_ position.Site = (*site.Other)(nil)
 )

@@ -36,7 +36,7 @@ func Run(c verify.Case) (out [][]float64, err error) {
 	if err := m.UnmarshalBinary(model); err != nil {
 		return nil, fmt.Errorf("onnx-go: reading the graph: %w", err)
 	}
-	if err := m.SetInput(0, tensor.New(tensor.WithShape(shapeOf(c.State)...), tensor.WithBacking(flat(c.State)))); err != nil {
+	if err := m.SetInput(0, tensor.New(tensor.WithShape(shapeOf(c.Query)...), tensor.WithBacking(flat(c.Query)))); err != nil {
 		return nil, fmt.Errorf("onnx-go: input: %w", err)
 	}
 	if err := backend.Run(); err != nil {
@@ -47,11 +47,8 @@ func Run(c verify.Case) (out [][]float64, err error) {
 		return nil, fmt.Errorf("onnx-go: %d outputs: %w", len(results), err)
 	}
 	values, ok := results[0].Data().([]float64)
-	width := 0
-	if len(c.Value.Weights) > 0 {
-		width = len(c.Value.Weights[0])
-	}
-	if !ok || len(values) != len(c.State)*width {
+	width := len(c.Value[0])
+	if !ok || len(values) != len(c.Query)*width {
 		return nil, fmt.Errorf("onnx-go: the output is %v of %T", results[0].Shape(), results[0].Data())
 	}
 	for at := 0; at < len(values); at += width {
@@ -60,34 +57,60 @@ func Run(c verify.Case) (out [][]float64, err error) {
 	return out, nil
 }
 
-// Graph writes a case as an ONNX model of rank 2 with input "x" and output
-// "out".
+// Graph writes a case as an ONNX model of rank 2 with input "x", the queries, and output
+// "out". Cosines and sines of angles are computed in it; masks and ALiBi are made here.
 func Graph(c verify.Case) ([]byte, error) {
-	if len(c.State) == 0 || len(c.Query.Weights) == 0 || len(c.Query.Weights[0]) == 0 {
+	if len(c.Query) == 0 || len(c.Key) == 0 || len(c.Query[0]) == 0 || len(c.Value) != len(c.Key) || len(c.Value[0]) == 0 {
 		return nil, fmt.Errorf("an empty case")
 	}
-	b := &builder{rows: len(c.State), dim: len(c.Query.Weights[0])}
-	q, k, v := b.project("q", c.Query), b.project("k", c.Key), b.project("v", c.Value)
-	if c.Cos != nil {
-		b.rotation(c)
-		q, k = b.rotate("q", q), b.rotate("k", k)
+	keys, values := c.Key, c.Value
+	if len(c.Sink) > 0 { // a key of zeros, whose score the bias alone makes, and a value of zeros
+		keys = append(keys[:len(keys):len(keys)], make([]float64, len(c.Key[0])))
+		values = append(values[:len(values):len(values)], make([]float64, len(c.Value[0])))
+	}
+	b := &builder{queries: len(c.Query), keys: len(keys), dim: len(c.Query[0])}
+	q, k := "x", b.matrix("k", keys)
+	if c.Angles != nil || c.Cos != nil {
+		b.turn(c)
+		q, k = b.rotate("q", q, c, b.queries), b.rotate("k", k, c, b.keys)
 	}
 	b.node("Transpose", []string{k}, "kt", onnx.NewAttribute{Name: "perm", Value: []int64{1, 0}})
 	b.node("MatMul", []string{q, "kt"}, "products")
-	b.node("Mul", []string{"products", b.constant("scale", b.rows, b.rows, func(int, int) float64 { return c.Scale })}, "scaled")
-	b.node("Add", []string{"scaled", b.constant("bias", b.rows, b.rows, func(r, i int) float64 { return c.Bias[r][i] })}, "scores")
+	b.node("Mul", []string{"products", b.all("scale", c.Scale)}, "scaled")
+	scores := "scaled"
+	if c.Softcap > 0 {
+		b.node("Mul", []string{scores, b.all("shrink", 1/c.Softcap)}, "shrunk")
+		b.node("Tanh", []string{"shrunk"}, "bent")
+		b.node("Mul", []string{"bent", b.all("cap", c.Softcap)}, "capped")
+		scores = "capped"
+	}
+	b.node("Add", []string{scores, b.constant("bias", b.queries, b.keys, func(q, k int) float64 { return bias(c, q, k) })}, "scores")
 	b.node("Softmax", []string{"scores"}, "weights", onnx.NewAttribute{Name: "axis", Value: int64(1)})
-	b.node("MatMul", []string{"weights", v}, "out")
-	in, out := shapeOf(c.State), []int{b.rows, len(c.Value.Weights[0])}
+	b.node("MatMul", []string{"weights", b.matrix("v", values)}, "out")
 	b.model.Opset = 11
-	b.model.Inputs = append([]onnx.NewValue{{Name: "x", Type: onnx.Double, Dims: []int64{int64(in[0]), int64(in[1])}}}, b.model.Inputs...)
-	b.model.Outputs = []onnx.NewValue{{Name: "out", Type: onnx.Double, Dims: []int64{int64(out[0]), int64(out[1])}}}
+	b.model.Inputs = append([]onnx.NewValue{{Name: "x", Type: onnx.Double, Dims: []int64{int64(b.queries), int64(b.dim)}}}, b.model.Inputs...)
+	b.model.Outputs = []onnx.NewValue{{Name: "out", Type: onnx.Double, Dims: []int64{int64(b.queries), int64(len(c.Value[0]))}}}
 	return b.model.Build(), nil
 }
 
+// bias is what is added to the score of a query and a key.
+func bias(c verify.Case, q, k int) float64 {
+	if k >= len(c.Key) {
+		return c.Sink[0]
+	}
+	if c.Causal && k > q {
+		return math.Inf(-1)
+	}
+	x := -c.Slope * math.Abs(float64(q-k))
+	if c.Bias != nil {
+		x += c.Bias[q][k]
+	}
+	return x
+}
+
 type builder struct {
-	model     onnx.NewModel
-	rows, dim int
+	model              onnx.NewModel
+	queries, keys, dim int
 }
 
 func (b *builder) node(op string, inputs []string, output string, attributes ...onnx.NewAttribute) {
@@ -106,61 +129,80 @@ func (b *builder) constant(name string, rows, columns int, at func(r, c int) flo
 	return name
 }
 
-// project adds x·W + b; the bias is repeated for every row.
-func (b *builder) project(name string, l verify.Linear) string {
-	w := b.constant(name+"_weights", len(l.Weights), len(l.Weights[0]), func(r, c int) float64 { return l.Weights[r][c] })
-	b.node("MatMul", []string{"x", w}, name+"_product")
-	if l.Bias == nil {
-		return name + "_product"
-	}
-	bias := b.constant(name+"_bias", b.rows, len(l.Bias), func(_, c int) float64 { return l.Bias[c] })
-	b.node("Add", []string{name + "_product", bias}, name)
-	return name
+// matrix adds rows as a constant.
+func (b *builder) matrix(name string, rows [][]float64) string {
+	return b.constant(name, len(rows), len(rows[0]), func(r, c int) float64 { return rows[r][c] })
 }
 
-// rotation adds the constants of x·cos + (x·R)·sin: R swaps the elements of each
-// pair and negates one; elements beyond Dim have cos 1 and sin 0.
-func (b *builder) rotation(c verify.Case) {
+// all adds a constant of the shape of the scores that is one number.
+func (b *builder) all(name string, x float64) string {
+	return b.constant(name, b.queries, b.keys, func(int, int) float64 { return x })
+}
+
+// pairOf is the pair that an element belongs to, its partner and the sign with which the
+// partner is turned into it; −1 for an element that is not turned.
+func pairOf(c verify.Case, i int) (pair, partner int, sign float64) {
 	n := c.Dim / 2
-	pair := func(i int) (k, partner int, sign float64) {
-		switch {
-		case i >= c.Dim:
-			return -1, i, 0
-		case c.Interleaved && i%2 == 0:
-			return i / 2, i + 1, -1
-		case c.Interleaved:
-			return i / 2, i - 1, 1
-		case i < n:
-			return i, i + n, -1
-		}
-		return i - n, i - n, 1
+	switch i -= c.First; {
+	case i < 0 || i >= c.Dim:
+		return -1, i, 0
+	case c.Interleaved && i%2 == 0:
+		return i / 2, c.First + i + 1, -1
+	case c.Interleaved:
+		return i / 2, c.First + i - 1, 1
+	case i < n:
+		return i, c.First + i + n, -1
 	}
+	return i - n, c.First + i - n, 1
+}
+
+// turn adds the matrix R of x·cos + (x·R)·sin: it swaps the elements of each pair and
+// negates one.
+func (b *builder) turn(c verify.Case) {
 	b.constant("turn", b.dim, b.dim, func(r, i int) float64 { // column i takes sign·x[partner]
-		if _, partner, sign := pair(i); partner == r {
+		if pair, partner, sign := pairOf(c, i); pair >= 0 && partner == r {
 			return sign
 		}
 		return 0
 	})
-	b.constant("cos", b.rows, b.dim, func(r, i int) float64 {
-		if k, _, _ := pair(i); k >= 0 {
-			return c.Cos[r][k]
+}
+
+// rotate turns rows, of queries or of keys, by their positions.
+func (b *builder) rotate(name, x string, c verify.Case, rows int) string {
+	cos, sin := b.waves(name, c, rows)
+	b.node("Mul", []string{x, cos}, name+"_by_cos")
+	b.node("MatMul", []string{x, "turn"}, name+"_turned")
+	b.node("Mul", []string{name + "_turned", sin}, name+"_by_sin")
+	b.node("Add", []string{name + "_by_cos", name + "_by_sin"}, name+"_rotated")
+	return name + "_rotated"
+}
+
+// waves are the cosines and sines of each element: computed of angles, or as given.
+// Elements that are not turned have 1 and 0.
+func (b *builder) waves(name string, c verify.Case, rows int) (cos, sin string) {
+	at := func(table [][]float64, otherwise float64) func(r, i int) float64 {
+		return func(r, i int) float64 {
+			if pair, _, _ := pairOf(c, i); pair >= 0 && r < len(table) {
+				return table[r][pair]
+			}
+			return otherwise
+		}
+	}
+	if c.Angles == nil {
+		return b.constant(name+"_cos", rows, b.dim, at(c.Cos, 1)), b.constant(name+"_sin", rows, b.dim, at(c.Sin, 0))
+	}
+	angles := b.constant(name+"_angles", rows, b.dim, at(c.Angles, 0))
+	factor := b.constant(name+"_amplitude", rows, b.dim, func(_, i int) float64 {
+		if pair, _, _ := pairOf(c, i); pair >= 0 {
+			return c.Amplitude
 		}
 		return 1
 	})
-	b.constant("sin", b.rows, b.dim, func(r, i int) float64 {
-		if k, _, _ := pair(i); k >= 0 {
-			return c.Sin[r][k]
-		}
-		return 0
-	})
-}
-
-func (b *builder) rotate(name, x string) string {
-	b.node("Mul", []string{x, "cos"}, name+"_cos")
-	b.node("MatMul", []string{x, "turn"}, name+"_turned")
-	b.node("Mul", []string{name + "_turned", "sin"}, name+"_sin")
-	b.node("Add", []string{name + "_cos", name + "_sin"}, name+"_rotated")
-	return name + "_rotated"
+	for _, wave := range []string{"Cos", "Sin"} {
+		b.node(wave, []string{angles}, name+wave)
+		b.node("Mul", []string{name + wave, factor}, name+wave+"_times")
+	}
+	return name + "Cos_times", name + "Sin_times"
 }
 
 func shapeOf(m [][]float64) []int { return []int{len(m), len(m[0])} }

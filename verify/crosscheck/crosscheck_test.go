@@ -3,9 +3,9 @@ package crosscheck
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
-	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/verify"
 )
 
@@ -25,48 +25,57 @@ func matrixOf(r *rand.Rand, rows, columns int) [][]float64 {
 
 // plain computes a case straight from the formula, a third time.
 func plain(c verify.Case) [][]float64 {
-	project := func(l verify.Linear) [][]float64 {
-		out := make([][]float64, len(c.State))
-		for t, x := range c.State {
-			out[t] = make([]float64, len(l.Weights[0]))
-			for j := range out[t] {
-				for i := range x {
-					out[t][j] += x[i] * l.Weights[i][j]
+	turned := func(rows [][]float64) [][]float64 {
+		out := make([][]float64, len(rows))
+		for t := range rows {
+			out[t] = slices.Clone(rows[t])
+			for i := range c.Dim / 2 {
+				x, y := c.First+i, c.First+i+c.Dim/2
+				if c.Interleaved {
+					x, y = c.First+2*i, c.First+2*i+1
 				}
-				if l.Bias != nil {
-					out[t][j] += l.Bias[j]
+				var cos, sin float64
+				if c.Angles != nil {
+					cos, sin = c.Amplitude*math.Cos(c.Angles[t][i]), c.Amplitude*math.Sin(c.Angles[t][i])
+				} else {
+					cos, sin = c.Cos[t][i], c.Sin[t][i]
 				}
+				out[t][x], out[t][y] = rows[t][x]*cos-rows[t][y]*sin, rows[t][y]*cos+rows[t][x]*sin
 			}
 		}
 		return out
 	}
-	q, k, v := project(c.Query), project(c.Key), project(c.Value)
-	if c.Cos != nil {
-		layout := schemes.LayoutHalf
-		if c.Interleaved {
-			layout = schemes.LayoutInterleaved
-		}
-		r := schemes.Rotary{Dim: c.Dim, Layout: layout}
-		for t := range q {
-			r.Apply(q[t], c.Cos[t], c.Sin[t])
-			r.Apply(k[t], c.Cos[t], c.Sin[t])
-		}
+	q, k := c.Query, c.Key
+	if c.Angles != nil || c.Cos != nil {
+		q, k = turned(q), turned(k)
 	}
 	out := make([][]float64, len(q))
 	for t := range q {
 		weights, sum := make([]float64, len(k)), 0.0
+		for _, x := range c.Sink {
+			sum += math.Exp(x)
+		}
 		for j := range k {
 			dot := 0.0
 			for i := range q[t] {
 				dot += q[t][i] * k[j][i]
 			}
-			weights[j] = math.Exp(dot*c.Scale + c.Bias[t][j])
+			dot *= c.Scale
+			if c.Softcap > 0 {
+				dot = c.Softcap * math.Tanh(dot/c.Softcap)
+			}
+			if c.Bias != nil {
+				dot += c.Bias[t][j]
+			}
+			if weights[j] = math.Exp(dot - c.Slope*math.Abs(float64(t-j))); c.Causal && j > t {
+				weights[j] = 0
+			}
 			sum += weights[j]
 		}
-		out[t] = make([]float64, len(v[0]))
-		for j := range v {
+		out[t] = make([]float64, len(c.Value[0]))
+		for j, v := range c.Value {
 			for i := range out[t] {
-				out[t][i] += weights[j] / sum * v[j][i]
+				out[t][i] += weights[j] / sum * v[i]
 			}
 		}
 	}
@@ -75,47 +84,45 @@ func plain(c verify.Case) [][]float64 {
 
 func TestRunAgrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for _, kind := range []struct {
-		name        string
-		rotated     int
-		interleaved bool
-		bias        bool
-	}{{"plain", 0, false, false}, {"half", 8, false, false}, {"interleaved", 8, true, true}, {"partial", 4, false, true}} {
-		const length, width, dim = 9, 12, 8
-		linear := func() verify.Linear { return verify.Linear{Weights: matrixOf(r, width, dim)} }
-		c := verify.Case{State: matrixOf(r, length, width), Query: linear(), Key: linear(), Value: linear(), Scale: 0.3,
-			Dim: kind.rotated, Interleaved: kind.interleaved, Bias: make([][]float64, length)}
-		for q := range c.Bias {
-			c.Bias[q] = make([]float64, length)
-			for k := range c.Bias[q] {
-				if kind.bias {
-					c.Bias[q][k] = -0.25 * math.Abs(float64(q-k))
-				}
-				if k > q {
-					c.Bias[q][k] = math.Inf(-1)
-				}
+	const length, dim, valueDim = 9, 8, 5
+	angles := func(pairs int) [][]float64 {
+		out := make([][]float64, length)
+		for p := range out {
+			for i := range pairs {
+				out[p] = append(out[p], float64(p)*math.Pow(10000, -float64(i)/float64(pairs)))
 			}
 		}
-		if kind.bias {
-			c.Query.Bias = matrixOf(r, 1, dim)[0]
-		}
-		for p := 0; p < length && kind.rotated > 0; p++ {
-			cos, sin := make([]float64, kind.rotated/2), make([]float64, kind.rotated/2)
-			schemes.Rotary{Base: 10000, Dim: kind.rotated}.Rotation(float64(p), cos, sin)
-			c.Cos, c.Sin = append(c.Cos, cos), append(c.Sin, sin)
-		}
+		return out
+	}
+	for _, kind := range []struct {
+		name string
+		set  func(c *verify.Case)
+		drop func(c *verify.Case) // a mistake that must show
+	}{
+		{"plain", func(*verify.Case) {}, func(c *verify.Case) { c.Scale *= 1.01 }},
+		{"causal", func(c *verify.Case) { c.Causal = true }, func(c *verify.Case) { c.Causal = false }},
+		{"half", func(c *verify.Case) { c.Angles, c.Dim, c.Causal = angles(4), 8, true }, func(c *verify.Case) { c.Interleaved = true }},
+		{"interleaved", func(c *verify.Case) { c.Angles, c.Dim, c.Interleaved = angles(4), 8, true }, func(c *verify.Case) { c.Interleaved = false }},
+		{"partial with an amplitude", func(c *verify.Case) { c.Angles, c.Dim, c.First, c.Amplitude = angles(2), 4, 3, 1.2 }, func(c *verify.Case) { c.Amplitude = 1 }},
+		{"cosines that were given", func(c *verify.Case) { c.Cos, c.Sin, c.Dim = angles(4), angles(4), 8 }, func(c *verify.Case) { c.Cos, c.Sin = nil, nil }},
+		{"alibi", func(c *verify.Case) { c.Slope, c.Causal = 0.25, true }, func(c *verify.Case) { c.Slope = 0 }},
+		{"a bias", func(c *verify.Case) { c.Bias = matrixOf(r, length, length) }, func(c *verify.Case) { c.Bias = nil }},
+		{"cap and sink", func(c *verify.Case) { c.Softcap, c.Sink = 0.8, []float64{0.4} }, func(c *verify.Case) { c.Sink = nil }},
+		{"a cap", func(c *verify.Case) { c.Softcap = 0.8 }, func(c *verify.Case) { c.Softcap = 0 }},
+	} {
+		c := verify.Case{Query: matrixOf(r, length, dim), Key: matrixOf(r, length, dim), Value: matrixOf(r, length, valueDim), Scale: 0.3, Amplitude: 1}
+		kind.set(&c)
 		got, err := Run(c)
 		if err != nil {
-			t.Fatalf("%s: %v", kind.name, err)
+			t.Errorf("%s: %v", kind.name, err)
+			continue
 		}
 		if worst := apart(got, plain(c)); worst > foreignFloat64 {
 			t.Errorf("%s: apart by %g", kind.name, worst)
 		}
-		if kind.rotated > 0 { // a mistake must show: the other layout
-			c.Interleaved = !c.Interleaved
-			if worst := apart(got, plain(c)); worst < 1e-3 {
-				t.Errorf("%s: the other layout gives the same", kind.name)
-			}
+		kind.drop(&c)
+		if worst := apart(got, plain(c)); worst < 1e-3 {
+			t.Errorf("%s: a mistake does not show", kind.name)
 		}
 	}
 }

@@ -34,42 +34,40 @@ type Answer struct {
 
 // Job is a verify.Case as JSON: infinities are words there.
 type Job struct {
-	State       [][]report.Number `json:"state"`
-	Query       Linear            `json:"query"`
-	Key         Linear            `json:"key"`
-	Value       Linear            `json:"value"`
+	Query       [][]report.Number `json:"query"`
+	Key         [][]report.Number `json:"key"`
+	Value       [][]report.Number `json:"value"`
+	Angles      [][]report.Number `json:"angles,omitempty"`
 	Cos         [][]report.Number `json:"cos,omitempty"`
 	Sin         [][]report.Number `json:"sin,omitempty"`
+	Amplitude   report.Number     `json:"amplitude"`
+	First       int               `json:"first"`
 	Dim         int               `json:"dim"`
 	Interleaved bool              `json:"interleaved"`
 	Scale       report.Number     `json:"scale"`
-	Bias        [][]report.Number `json:"bias"`
-}
-
-// Linear is a verify.Linear as JSON.
-type Linear struct {
-	Weights [][]report.Number `json:"weights"`
-	Bias    []report.Number   `json:"bias,omitempty"`
+	Softcap     report.Number     `json:"softcap"`
+	Sink        []report.Number   `json:"sink,omitempty"`
+	Causal      bool              `json:"causal"`
+	Slope       report.Number     `json:"slope"`
+	Bias        [][]report.Number `json:"bias,omitempty"`
 }
 
 // NewJob writes a case as a job.
 func NewJob(c verify.Case) *Job {
-	to := func(l verify.Linear) Linear { return Linear{Weights: Numbers(l.Weights), Bias: report.Numbers(l.Bias)} }
-	return &Job{State: Numbers(c.State), Query: to(c.Query), Key: to(c.Key), Value: to(c.Value), Cos: Numbers(c.Cos), Sin: Numbers(c.Sin),
-		Dim: c.Dim, Interleaved: c.Interleaved, Scale: report.Number(c.Scale), Bias: Numbers(c.Bias)}
+	return &Job{Query: Numbers(c.Query), Key: Numbers(c.Key), Value: Numbers(c.Value), Angles: Numbers(c.Angles), Cos: Numbers(c.Cos), Sin: Numbers(c.Sin),
+		Amplitude: report.Number(c.Amplitude), First: c.First, Dim: c.Dim, Interleaved: c.Interleaved, Scale: report.Number(c.Scale), Softcap: report.Number(c.Softcap),
+		Sink: report.Numbers(c.Sink), Causal: c.Causal, Slope: report.Number(c.Slope), Bias: Numbers(c.Bias)}
 }
 
 // Case reads a job back.
 func (j *Job) Case() verify.Case {
-	from := func(l Linear) verify.Linear {
-		out := verify.Linear{Weights: Floats(l.Weights)}
-		if l.Bias != nil {
-			out.Bias = Floats([][]report.Number{l.Bias})[0]
-		}
-		return out
+	out := verify.Case{Query: Floats(j.Query), Key: Floats(j.Key), Value: Floats(j.Value), Angles: Floats(j.Angles), Cos: Floats(j.Cos), Sin: Floats(j.Sin),
+		Amplitude: float64(j.Amplitude), First: j.First, Dim: j.Dim, Interleaved: j.Interleaved, Scale: float64(j.Scale), Softcap: float64(j.Softcap),
+		Causal: j.Causal, Slope: float64(j.Slope), Bias: Floats(j.Bias)}
+	if len(j.Sink) > 0 {
+		out.Sink = Floats([][]report.Number{j.Sink})[0]
 	}
-	return verify.Case{State: Floats(j.State), Query: from(j.Query), Key: from(j.Key), Value: from(j.Value), Cos: Floats(j.Cos), Sin: Floats(j.Sin),
-		Dim: j.Dim, Interleaved: j.Interleaved, Scale: float64(j.Scale), Bias: Floats(j.Bias)}
+	return out
 }
 
 // Numbers writes rows of numbers for JSON.
@@ -121,7 +119,7 @@ func Crosscheck(ctx context.Context, path string, c verify.Case) ([][]float64, e
 	if err != nil {
 		return nil, err
 	}
-	if len(answer.Output) != len(c.State) || len(answer.Output) > 0 && len(c.Value.Weights) > 0 && len(answer.Output[0]) != len(c.Value.Weights[0]) {
+	if len(answer.Output) != len(c.Query) || len(answer.Output) > 0 && len(c.Value) > 0 && len(answer.Output[0]) != len(c.Value[0]) {
 		return nil, fmt.Errorf("%s answered with another shape", Name)
 	}
 	return Floats(answer.Output), nil

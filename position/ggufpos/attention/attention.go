@@ -4,7 +4,7 @@ package attention
 
 import (
 	"fmt"
-	"math"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
@@ -39,74 +39,102 @@ func stackAttentions(m *hparams.Model, sites []position.Site, stack string, laye
 		prefix = stack + ".blk."
 	}
 	attends := m.AttentionLayers(layers)
-	sliding := make([]bool, layers)
+	sliding, window := make([]bool, layers), 0
 	if m.Arch.Window != nil {
-		if s, _ := m.Slides(layers); s != nil {
-			sliding = s
+		if s, w := m.Slides(layers); s != nil {
+			sliding, window = s, w
 		}
 	}
+	tables := tablesOf(sites)
 	for i := range layers {
 		if !attends[i] {
 			continue
 		}
-		if a := newAttention(m, fmt.Sprintf("%s%d.", prefix, i), i, sliding[i]); a != nil {
-			a.Causal = causal
-			a.Encodings = actingIn(sites, stack, i)
-			out = append(out, a)
+		acting := actingIn(sites, stack, i)
+		a := newAttention(m, fmt.Sprintf("%s%d.", prefix, i), i, sliding[i], turns(sites, acting), tables)
+		if a == nil {
+			continue
 		}
+		a.Causal, a.Encodings = causal, acting
+		if sliding[i] {
+			a.Sees = sees(m, window)
+		}
+		for _, k := range acting {
+			if t, ok := sites[k].(*relative.T5); ok {
+				a.Biases = append(a.Biases, t.Of(i))
+			}
+		}
+		out = append(out, a)
 	}
 	return out
 }
 
+// turns reports whether one of the sites is a rotation.
+func turns(sites []position.Site, acting []int) bool {
+	return slices.ContainsFunc(acting, func(i int) bool { _, ok := sites[i].(position.Rotator); return ok })
+}
+
 // newAttention reads the shape of one attention, nil when the layer has none.
-func newAttention(m *hparams.Model, prefix string, layer int, sliding bool) *position.Attention {
-	a := &position.Attention{Layer: layer, Heads: m.OfLayer(arch.KeyHeads, layer), HeadDim: m.HeadDim(sliding), AddBias: func(w schemes.ALiBi) error { return relative.StoreBias(m, w) }}
+func newAttention(m *hparams.Model, prefix string, index int, sliding, turned bool, tables []added) *position.Attention {
+	a := &position.Attention{Layer: index, Heads: m.OfLayer(arch.KeyHeads, index), HeadDim: m.HeadDim(sliding), AddBias: func(w schemes.ALiBi) error { return relative.StoreBias(m, w) }}
 	a.KVHeads = a.Heads
 	if m.Pair(arch.KeyHeadsKV) != nil {
-		a.KVHeads = m.OfLayer(arch.KeyHeadsKV, layer)
+		a.KVHeads = m.OfLayer(arch.KeyHeadsKV, index)
 	}
-	if a.HeadDim > 0 {
-		a.Scale = 1 / math.Sqrt(float64(a.HeadDim))
-	}
-	if v, ok := m.Real("attention.scale"); ok && v != 0 {
-		a.Scale = v
-	}
-	if m.Arch.Scheme == "t5-bias" {
-		a.Scale = 1
+	l := &layer{m: m, prefix: prefix, heads: a.Heads, kvHeads: a.KVHeads, dim: a.HeadDim, valueDim: valueDim(m, a.HeadDim), tables: tables,
+		queryNorm: normOf(m, prefix, "attn_q_norm"), keyNorm: normOf(m, prefix, "attn_k_norm"), clamp: m.RealOr("attention.clamp_kqv", 0),
+		scale: scaleOf(m, a.HeadDim) * magnitude(m), softcap: softcapOf(m), sinks: m.File.Tensor(prefix + "attn_sinks.weight"), temperature: temperatureOf(m, turned)}
+	if bare := bareNorm(m, turned); bare.bare {
+		l.queryNorm, l.keyNorm = bare, bare
 	}
 	switch {
 	case m.Arch.MLA || m.File.Tensor(prefix+"attn_kv_a_mqa.weight") != nil:
-		a.Unsupported = "latent attention (MLA)"
+		l.kvHeads = l.heads
+		if l.latent, a.Unsupported = latentOf(m, prefix, a.Heads, a.HeadDim, l.valueDim); a.Heads <= 0 {
+			a.Unsupported = "its numbers of heads do not fit"
+		}
+	case a.Heads <= 0 && m.File.Tensor(prefix+"attn_q.weight") == nil && m.File.Tensor(prefix+"attn_qkv.weight") == nil:
+		return nil // a recurrent layer
 	case a.Heads <= 0 || a.HeadDim <= 0 || a.KVHeads <= 0 || a.Heads%a.KVHeads != 0:
 		a.Unsupported = "its numbers of heads do not fit"
 	default:
-		if !projections(m, a, prefix) {
+		var there bool
+		if there, a.Unsupported = l.projections(); !there {
 			return nil
 		}
 	}
 	if a.Unsupported == "" {
-		a.Unsupported = beyondReference(m, prefix, sliding)
+		a.Unsupported = unmodelled[m.Name]
+	}
+	if a.Unsupported == "" {
+		a.Run = l.run
 	}
 	return a
 }
 
-// beyondReference says what an attention does that plain attention does not.
-func beyondReference(m *hparams.Model, prefix string, sliding bool) string {
-	switch soft, _ := m.Real("attn_logit_softcapping"); {
-	case m.File.Tensor(prefix+"attn_q_norm.weight") != nil:
-		return "queries and keys are normalised"
-	case soft > 0:
-		return "scores are capped softly"
-	case m.File.Tensor(prefix+"attn_sinks.weight") != nil:
-		return "it has attention sinks"
-	case m.RealOr("attention.clamp_kqv", 0) > 0:
-		return "queries, keys and values are clamped"
-	case sliding:
-		return "it attends through a sliding window"
-	case arch.ScaledAttention[m.Name]:
-		return "its scale follows YaRN's amplitude"
+// unmodelled are the architectures whose attention is not softmax attention over all
+// keys of a layer of its own, and why.
+var unmodelled = map[string]string{
+	"deepseek32": "llama.cpp's deepseek32 attends to keys that an indexer chooses",
+	"deepseek4":  "llama.cpp's deepseek4 attends to compressed keys and to some that an indexer chooses",
+	"glm-dsa":    "llama.cpp's glm-dsa attends to keys that an indexer chooses",
+	"gemma3n":    "llama.cpp's gemma3n shares keys and values among layers",
+	"gemma4":     "llama.cpp's gemma4 shares keys and values among layers",
+	"grok":       "llama.cpp's grok caps scores by constants that no key holds",
+	"talkie":     "llama.cpp's talkie normalises queries and keys after they are turned",
+}
+
+// valueDim is the number of elements of a value.
+func valueDim(m *hparams.Model, dim int) int {
+	for _, key := range []string{"attention.value_length_mla", "attention.value_length"} {
+		if n, ok := m.Count(key); ok && n > 0 {
+			return n
+		}
 	}
-	return ""
+	if width, ok := m.Count(arch.KeyEmbedding); ok && m.Heads() > 0 {
+		return width / m.Heads()
+	}
+	return dim
 }
 
 // actingIn lists the sites that act inside the attention of a layer.
@@ -120,37 +148,36 @@ func actingIn(sites []position.Site, stack string, layer int) []int {
 	return out
 }
 
-// projections finds query, key and value: three matrices, or one with all
-// rows. False: the layer has none of them.
-func projections(m *hparams.Model, a *position.Attention, prefix string) bool {
-	q, k, v := a.Heads*a.HeadDim, a.KVHeads*a.HeadDim, a.KVHeads*a.HeadDim
-	if one := m.File.Tensor(prefix + "attn_qkv.weight"); one != nil {
+// projections finds query, key and value: three matrices, or one with all rows. there
+// is false where the layer has none of them; why says what does not fit.
+func (l *layer) projections() (there bool, why string) {
+	q, k, v := l.heads*l.dim, l.kvHeads*l.dim, l.kvHeads*l.valueDim
+	if one := l.m.File.Tensor(l.prefix + "attn_qkv.weight"); one != nil {
 		if one.Rows() != int64(q+k+v) {
-			a.Unsupported = fmt.Sprintf("attn_qkv has %d rows, not %d", one.Rows(), q+k+v)
-			return true
+			return true, fmt.Sprintf("attn_qkv has %d rows, not %d", one.Rows(), q+k+v)
 		}
-		part := func(first int) *projection {
-			return &projection{file: m.File, weight: one, bias: m.File.Tensor(prefix + "attn_qkv.bias"), first: first, dim: a.HeadDim}
+		part := func(first, dim int) *projection {
+			return &projection{file: l.m.File, weight: one, bias: l.m.File.Tensor(l.prefix + "attn_qkv.bias"), first: first, dim: dim}
 		}
-		a.Query, a.Key, a.Val = part(0), part(q), part(q+k)
-		readable(a, one)
-		return true
+		l.query, l.key, l.val = part(0, l.dim), part(q, l.dim), part(q+k, l.valueDim)
+		return true, unreadable(one)
 	}
 	for _, w := range []struct {
-		name string
-		rows int
-		to   *position.Projection
-	}{{"attn_q", q, &a.Query}, {"attn_k", k, &a.Key}, {"attn_v", v, &a.Val}} {
-		t := m.File.Tensor(prefix + w.name + ".weight")
+		name      string
+		rows, dim int
+		to        **projection
+	}{{"attn_q", q, l.dim, &l.query}, {"attn_k", k, l.dim, &l.key}, {"attn_v", v, l.valueDim, &l.val}} {
+		t := l.m.File.Tensor(l.prefix + w.name + ".weight")
 		switch {
 		case t == nil:
-			return false
+			return false, ""
 		case t.Rows() != int64(w.rows):
-			a.Unsupported = fmt.Sprintf("%s has %d rows, not %d", w.name, t.Rows(), w.rows)
-			return true
+			return true, fmt.Sprintf("%s has %d rows, not %d", w.name, t.Rows(), w.rows)
 		}
-		*w.to = &projection{file: m.File, weight: t, bias: m.File.Tensor(prefix + w.name + ".bias"), dim: a.HeadDim}
-		readable(a, t)
+		if why := unreadable(t); why != "" {
+			return true, why
+		}
+		*w.to = &projection{file: l.m.File, weight: t, bias: l.m.File.Tensor(l.prefix + w.name + ".bias"), dim: w.dim}
 	}
-	return true
+	return true, ""
 }

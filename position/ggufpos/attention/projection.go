@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/modelpatch/modelpatch/gguf"
-	"github.com/modelpatch/modelpatch/position"
 )
 
 // projection reads the rows of one head from a matrix when asked.
@@ -42,9 +41,10 @@ func (p *projection) Head(head int) (weights, bias []float64, err error) {
 	return weights, all[row : row+int64(p.dim)], nil
 }
 
-// readable notes a storage type that cannot be read.
-func readable(a *position.Attention, t *gguf.Tensor) {
-	if !t.Readable() {
-		a.Unsupported = fmt.Sprintf("its weights have storage type %s", t.Type)
+// unreadable says that a storage type cannot be read, "" where it can.
+func unreadable(t *gguf.Tensor) string {
+	if t.Readable() {
+		return ""
 	}
+	return fmt.Sprintf("its weights have storage type %s", t.Type)
 }

@@ -79,15 +79,44 @@ func (s *T5) Hold(want position.Want) error {
 // ActsIn reports whether an attention is in the bias's stack.
 func (s *T5) ActsIn(stack string, _ int) bool { return s.stack == stack }
 
-// Bias is the trained bias of the bucket of a distance. Errors: a head that is not
-// there, and those of reading.
-func (s *T5) Bias(head, query, key, _ int) (float64, error) {
-	if len(s.tensors) == 0 || head < 0 || head >= s.scheme.Heads {
-		return 0, fmt.Errorf("%s: no bias of head %d", s.stack, head)
-	}
-	row := make([]float64, s.scheme.Heads)
-	if err := s.m.File.ReadRows(s.tensors[0], int64(s.scheme.Bucket(key-query)), 1, row); err != nil {
-		return 0, err
-	}
-	return row[head], nil
+// Bias is the trained bias of the bucket of a distance, of the first layer. Errors: a head
+// that is not there, and those of reading.
+func (s *T5) Bias(head, query, key, length int) (float64, error) {
+	return s.Of(0).Bias(head, query, key, length)
 }
+
+// Of is the bias of one layer of the stack: its own table, or the first layer's where it
+// has none.
+func (s *T5) Of(layer int) position.Biaser {
+	b := &layerBias{s: s, table: s.m.Tensor("%s.blk.%d.attn_rel_b.weight", s.stack, layer)}
+	if b.table == nil && len(s.tensors) > 0 {
+		b.table = s.tensors[0]
+	}
+	return b
+}
+
+// layerBias is the bias of one layer.
+type layerBias struct {
+	s     *T5
+	table *gguf.Tensor
+	rows  []float64 // once read
+}
+
+// Bias is the trained bias of the bucket of a distance.
+func (b *layerBias) Bias(head, query, key, _ int) (float64, error) {
+	n := b.s.scheme.Heads
+	if b.table == nil || head < 0 || head >= n || int(b.table.Width()) != n || b.table.Rows() != int64(b.s.scheme.Buckets) || n > maxBias/max(b.s.scheme.Buckets, 1) {
+		return 0, fmt.Errorf("%s: no bias of head %d", b.s.stack, head)
+	}
+	if b.rows == nil {
+		rows := make([]float64, n*b.s.scheme.Buckets)
+		if err := b.s.m.File.ReadRows(b.table, 0, int64(b.s.scheme.Buckets), rows); err != nil {
+			return 0, err
+		}
+		b.rows = rows
+	}
+	return b.rows[b.s.scheme.Bucket(key-query)*n+head], nil
+}
+
+// maxBias bounds the numbers of a table of biases that is read.
+const maxBias = 1 << 22

@@ -89,6 +89,17 @@ func (p *Probe) Longer(s *eval.Scope, name string, length int) *eval.Value {
 	return e.Scopes()[i].Value(name)
 }
 
+// At is the evaluation at another length, at that of the probe where the file fixes one
+// or its input is a picture.
+func (p *Probe) At(length int) *eval.Evaluator {
+	if p.FixedLength() > 0 || p.TokenInput() == nil || length < 1 {
+		return p.Eval
+	}
+	size := p.Sizes
+	size.Length = length
+	return p.at(size)
+}
+
 // maxFurther bounds the lengths at which indices are computed for tables of distances:
 // of more of other sizes than any model has, it is not known whether they are clipped.
 const maxFurther = 16

@@ -94,7 +94,8 @@ func probeInput(in *onnx.ValueInfo, s Sizes, most int) *eval.Value {
 	if !in.Ranked {
 		return &eval.Value{Type: in.Type}
 	}
-	image := len(in.Dims) == 4 && in.Type.IsFloat() && !strings.Contains(strings.ToLower(in.Name), "past")
+	name := strings.ToLower(in.Name)
+	image := len(in.Dims) == 4 && in.Type.IsFloat() && !strings.Contains(name, "past") && !strings.Contains(name, "bias") && !strings.Contains(name, "mask")
 	shape := make([]int, len(in.Dims))
 	n := 1
 	for i, d := range in.Dims {

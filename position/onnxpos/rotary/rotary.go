@@ -452,6 +452,18 @@ func (r *Site) ActsIn() (from []trace.Place, in site.Reach) {
 	return from, site.Products
 }
 
+// Neutral are the cosines and sines of the main graph by name, and the number in their
+// place with which nothing is turned.
+func (r *Site) Neutral() map[string]float64 {
+	out := map[string]float64{}
+	for _, u := range r.uses {
+		if u.scope == r.m.Eval.Main {
+			out[u.cos], out[u.sin] = 1, 0
+		}
+	}
+	return out
+}
+
 // Fused reports whether an operator turns and selects the rows itself.
 func (r *Site) Fused() bool { return r.uses[0].fused }
 

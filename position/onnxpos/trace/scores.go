@@ -91,7 +91,7 @@ func FromSoftmax(s *eval.Scope, name string) bool {
 	return false
 }
 
-// ReachedFrom are the products and Softmaxes to which a node's output goes through
+// ReachedFrom are the products, Softmaxes and fused attentions to which a node's output goes through
 // layout changes and elementwise operators.
 func ReachedFrom(s *eval.Scope, from *onnx.Node) []*onnx.Node {
 	var out []*onnx.Node
@@ -109,7 +109,7 @@ func ReachedFrom(s *eval.Scope, from *onnx.Node) []*onnx.Node {
 						continue
 					}
 					seen[reader] = true
-					if eval.Is(reader, eval.Product|eval.Softmax|eval.Normalization) {
+					if eval.Is(reader, eval.Product|eval.Softmax|eval.Normalization|eval.Attention) {
 						out = append(out, reader)
 						if reader.Op != "FusedMatMul" {
 							continue

@@ -1,0 +1,102 @@
+package eval
+
+import (
+	"bytes"
+	little "encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
+
+// TestTrial holds that what given values reach is computed from them in float64, that
+// the rest is as the base knows it, and that nothing is left in the base.
+func TestTrial(t *testing.T) {
+	third := make([]byte, 0, 16)
+	for range 4 {
+		third = little.LittleEndian.AppendUint32(third, math.Float32bits(1.0/3))
+	}
+	model := onnx.NewModel{Opset: 17,
+		Nodes: []onnx.NewNode{
+			{Op: "MatMul", Inputs: []string{"x", "w"}, Outputs: []string{"y"}},
+			{Op: "Cast", Inputs: []string{"y"}, Outputs: []string{"z"}, Attributes: []onnx.NewAttribute{{Name: "to", Value: int64(onnx.Float)}}},
+			{Op: "Softmax", Inputs: []string{"z"}, Outputs: []string{"s"}},
+			{Op: "Mul", Inputs: []string{"w", "w"}, Outputs: []string{"ninth"}},
+		},
+		Initializers: []onnx.NewTensor{{Name: "w", Type: onnx.Float, Dims: []int64{2, 2}, Raw: third}},
+		Inputs:       []onnx.NewValue{{Name: "x", Type: onnx.Float, Dims: []int64{1, 2}}},
+		Outputs:      []onnx.NewValue{{Name: "s", Type: onnx.Float, Dims: []int64{1, 2}}, {Name: "ninth", Type: onnx.Float, Dims: []int64{2, 2}}},
+	}.Build()
+	f, err := onnx.NewFile(bytes.NewReader(model), int64(len(model)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := New(f, map[string]*Value{"x": Shaped(onnx.Float, 1, 2)})
+	base.Run()
+	trial := base.Trial(map[string]*Value{"x": FloatValue(onnx.Float, []int{1, 2}, []float64{0.1, 0.7})})
+	y := trial.Main.Value("z")
+	exact := (0.1 + 0.7) * float64(float32(1.0/3))
+	if !y.Known() || y.Type != onnx.Double || math.Abs(y.Floats[0]-exact) > 1e-16 || y.Floats[0] == float64(float32(exact)) {
+		t.Errorf("z is %v of %v, want %v", y.Floats, y.Type, exact)
+	}
+	if s := trial.Main.Value("s"); !s.Known() || s.Floats[0] != 0.5 {
+		t.Errorf("softmax is %v", s.Floats)
+	}
+	if n := trial.Main.Value("ninth"); n != base.Main.Value("ninth") {
+		t.Error("what x does not reach was computed again")
+	}
+	if base.Main.Value("y").Known() || base.Main.Value("s").Known() {
+		t.Error("the trial left numbers in its base")
+	}
+}
+
+// TestAttendedFormula computes grouped attention with a window, a cap and sinks a second
+// time, straight from the formula.
+func TestAttendedFormula(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	random := func(n int) []float64 {
+		out := make([]float64, n)
+		for i := range out {
+			out[i] = r.NormFloat64()
+		}
+		return out
+	}
+	a := &Attended{Batch: 2, Heads: 4, KVHeads: 2, Queries: 3, Keys: 5, Dim: 6, ValueDim: 4, Scale: 0.4, Softcap: 2, Sinks: random(4)}
+	a.Query, a.Key, a.Value = random(2*4*3*6), random(2*2*5*6), random(2*2*5*4)
+	a.Bias = random(2 * 4 * 3 * 5)
+	a.mask(func(_, i, j int) bool { return j <= i+2 && i+2-j < 3 })
+	a.compute()
+	for b := range 2 {
+		for h := range 4 {
+			for q := range 3 {
+				var num [4]float64
+				den := math.Exp(a.Sinks[h])
+				for k := range 5 {
+					dot := 0.0
+					for i := range 6 {
+						dot += a.Query[((b*4+h)*3+q)*6+i] * a.Key[((b*2+h/2)*5+k)*6+i]
+					}
+					w := 0.0
+					if k <= q+2 && q+2-k < 3 {
+						w = math.Exp(2*math.Tanh(dot*0.4/2) + a.Bias[((b*4+h)*3+q)*5+k])
+					}
+					den += w
+					for i := range num {
+						num[i] += w * a.Value[((b*2+h/2)*5+k)*4+i]
+					}
+				}
+				for i := range num {
+					if got := a.Output[((b*4+h)*3+q)*4+i]; math.Abs(got-num[i]/den) > 1e-14 {
+						t.Fatalf("batch %d, head %d, query %d: %v, want %v", b, h, q, got, num[i]/den)
+					}
+				}
+			}
+		}
+	}
+	masked := make([]float64, 2)
+	if weigh(masked, []float64{math.Inf(-1), math.Inf(-1)}, nil); !slices.Equal(masked, []float64{0, 0}) {
+		t.Errorf("a masked row has weights %v", masked)
+	}
+}

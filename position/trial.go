@@ -1,0 +1,78 @@
+package position
+
+import "math"
+
+// Trial is one attention that was run on seeded states, in float64: what enters its
+// formula, softmax(cap(scale·query·key) + bias)·value, and what the file itself makes of
+// it. Rows are positions throughout.
+type Trial struct {
+	Queries, Keys int
+	// Past is how many keys came from a cache: they are there as they were cached, turned
+	// already.
+	Past  int
+	Heads []TrialHead
+	// First is the first element of a query and key that is turned.
+	First int
+	// Relative says what else scores depend on than query·key and a bias, "" where on
+	// nothing else. Then TrialHead.Bias is that of these states alone.
+	Relative string
+	// Dtype is the type in which the file computes what enters ("float16"), "" where it is
+	// no program.
+	Dtype string
+	// Entered says what was given numbers: the states before the projections, or less.
+	Entered string
+}
+
+// TrialHead is one head of a Trial.
+type TrialHead struct {
+	Head int // its number
+	// Query, Key and Value are as they would be multiplied if nothing turned them: a row
+	// for each query, or key.
+	Query, Key, Value [][]float64
+	Scale             float64 // multiplies query·key
+	Softcap           float64 // c of c·tanh(score/c); 0: none
+	Sink              []float64
+	// What the file computes, nil where it is no program (GGUF): query·key with both
+	// turned; what is added to scale·query·key, masks included; the scores that the
+	// Softmax reads; the weighted values.
+	Products, Bias, Scores, Output [][]float64
+}
+
+// Masked is the score below which a key is masked: files add −∞, the lowest number of a
+// type, or −10,000. No trained or linear bias of a short trial reaches it.
+const Masked = -5e3
+
+// Normal are normal random numbers, each from the seed and its own place: that of a
+// shorter or longer value at the same indices is the same.
+func Normal(seed uint64, shape []int) []float64 {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	out := make([]float64, n)
+	index := make([]int, len(shape))
+	for i := range out {
+		h := mixed(seed + 0x6d6f64656c706174)
+		for _, x := range index {
+			h = mixed(h ^ uint64(x+1)*0x9e3779b97f4a7c15)
+		}
+		u := (float64(h>>11) + 0.5) / (1 << 53)
+		v := float64(mixed(h)>>11) / (1 << 53)
+		out[i] = math.Sqrt(-2*math.Log(u)) * math.Cos(2*math.Pi*v)
+		for d := len(shape) - 1; d >= 0; d-- {
+			if index[d]++; index[d] < shape[d] {
+				break
+			}
+			index[d] = 0
+		}
+	}
+	return out
+}
+
+// mixed scatters the bits of a number (Steele et al. 2014, splitmix64).
+func mixed(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

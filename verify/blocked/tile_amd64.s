@@ -1,0 +1,62 @@
+#include "textflag.h"
+
+// func fastTile(c *float64, strideC int, a *float64, strideA int, b *float64, k int)
+// Four rows of a times a panel of eight columns, added to c. Strides are in elements.
+TEXT ·fastTile(SB), NOSPLIT, $0-48
+	MOVQ c+0(FP), DI
+	MOVQ strideC+8(FP), SI
+	MOVQ a+16(FP), R8
+	MOVQ strideA+24(FP), R9
+	MOVQ b+32(FP), BX
+	MOVQ k+40(FP), CX
+	SHLQ $3, SI
+	SHLQ $3, R9
+	LEAQ (DI)(SI*1), R10
+	LEAQ (DI)(SI*2), R11
+	LEAQ (R10)(SI*2), R12
+	LEAQ (R8)(R9*1), R13
+	LEAQ (R8)(R9*2), DX
+	LEAQ (R13)(R9*2), AX
+	VMOVUPD (DI), Y0
+	VMOVUPD 32(DI), Y1
+	VMOVUPD (R10), Y2
+	VMOVUPD 32(R10), Y3
+	VMOVUPD (R11), Y4
+	VMOVUPD 32(R11), Y5
+	VMOVUPD (R12), Y6
+	VMOVUPD 32(R12), Y7
+	TESTQ CX, CX
+	JE done
+loop:
+	VMOVUPD (BX), Y8
+	VMOVUPD 32(BX), Y9
+	VBROADCASTSD (R8), Y10
+	VBROADCASTSD (R13), Y11
+	VBROADCASTSD (DX), Y12
+	VBROADCASTSD (AX), Y13
+	VFMADD231PD Y8, Y10, Y0
+	VFMADD231PD Y9, Y10, Y1
+	VFMADD231PD Y8, Y11, Y2
+	VFMADD231PD Y9, Y11, Y3
+	VFMADD231PD Y8, Y12, Y4
+	VFMADD231PD Y9, Y12, Y5
+	VFMADD231PD Y8, Y13, Y6
+	VFMADD231PD Y9, Y13, Y7
+	ADDQ $64, BX
+	ADDQ $8, R8
+	ADDQ $8, R13
+	ADDQ $8, DX
+	ADDQ $8, AX
+	DECQ CX
+	JNE loop
+done:
+	VMOVUPD Y0, (DI)
+	VMOVUPD Y1, 32(DI)
+	VMOVUPD Y2, (R10)
+	VMOVUPD Y3, 32(R10)
+	VMOVUPD Y4, (R11)
+	VMOVUPD Y5, 32(R11)
+	VMOVUPD Y6, (R12)
+	VMOVUPD Y7, 32(R12)
+	VZEROUPPER
+	RET

@@ -1,0 +1,305 @@
+package reference
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// Explained is what a file computes of an attention itself, held against the formula
+// that its report tells.
+type Explained struct {
+	// Terms are the parts of the formula that were found to act: "rotary", "causal mask".
+	Terms []string
+	// Wrong says what the file computes otherwise than its report says; "": nothing.
+	Wrong string
+	// Unknown says what the formula does not make, so that only the file's own numbers
+	// can be taken; "": nothing.
+	Unknown string
+	// Difference is the largest of scores and outputs, relative to the largest of them;
+	// Allowed is what the file's storage makes of it.
+	Difference, Allowed float64
+	Head, Position      int // where it is
+}
+
+// Tolerances of what a file computes against its formula.
+const (
+	// roundoff: two orders of the same float64 sums.
+	roundoff = 1e-12
+	// floatAngle is how far a float32 cosine of a float32 angle is from the exact one, by
+	// position and at the least (facts/NUMERICS §1).
+	floatAngle = 2e-7
+	// floatBias is how far a bias that a graph computes in float32, by a few steps, is
+	// from exact, relative to the largest.
+	floatBias = 4e-6
+)
+
+// storage is the relative step of a storage type.
+func storage(dtype string) float64 {
+	switch dtype {
+	case "":
+		return 0
+	case "float16":
+		return 1e-3
+	case "bfloat16":
+		return 8e-3
+	case "float64":
+		return 0
+	}
+	return 1.2e-7
+}
+
+// Explain holds the scores and outputs that the file computes against the formula.
+// Everything is given a reason: what the formula does not make is never left out.
+func (r *Reference) Explain() (*Explained, error) {
+	e := &Explained{}
+	t := r.Trial
+	if len(t.Heads) == 0 || t.Heads[0].Scores == nil {
+		return e, nil // the formula is what there is
+	}
+	angle := 0.0
+	for _, turn := range r.rotations {
+		e.Terms = append(e.Terms, position.ID(turn.encoding)+" rotary")
+		angle = math.Max(angle, floatAngle*float64(max(t.Queries, t.Keys))+math.Max(storage(t.Dtype), storage(r.Model.Sites()[turn.encoding].Encoding().Dtype)))
+	}
+	e.Allowed = roundoff + 4*angle
+	if r.explainProducts(e, angle); e.Wrong != "" {
+		// Some take pairs apart first and turn halves of them, queries and keys alike.
+		other := *e
+		other.Wrong = ""
+		for i := range r.rotations {
+			swapLayout(&r.rotations[i].rotary)
+		}
+		if r.explainProducts(&other, angle); other.Wrong != "" || len(r.rotations) == 0 {
+			return e, nil
+		}
+		e.Wrong = ""
+		e.Terms = append(e.Terms, "pairs rearranged")
+	}
+	if t.Relative != "" {
+		e.Unknown = "scores hold " + t.Relative + r.named()
+		return e, nil
+	}
+	r.explainMask(e)
+	if e.Wrong != "" {
+		return e, nil
+	}
+	if err := r.explainBias(e); err != nil || e.Unknown != "" || e.Wrong != "" {
+		return e, err
+	}
+	return e, r.explainOutput(e)
+}
+
+// explainProducts holds query·key as the file multiplies them against turned ones.
+func (r *Reference) explainProducts(e *Explained, angle float64) {
+	for i := range r.Trial.Heads {
+		h := &r.Trial.Heads[i]
+		query, key := r.Turned(h)
+		worst, scale, at := 0.0, 0.0, 0
+		for q := range query {
+			for k := range key {
+				sum, size := 0.0, 0.0
+				for c, x := range query[q] {
+					sum += x * key[k][c]
+					size += math.Abs(x * key[k][c])
+				}
+				scale = math.Max(scale, size)
+				if d := math.Abs(sum - h.Products[q][k]); !(d <= worst) {
+					worst, at = d, q
+				}
+			}
+		}
+		if !(worst <= (roundoff+4*angle)*math.Max(scale, 1e-30)) {
+			e.Wrong = fmt.Sprintf("queries and keys are turned otherwise than the report says (head %d, query %d: apart by %.3g of %.3g)", h.Head, at, worst, scale)
+			if len(r.rotations) == 0 {
+				e.Wrong = fmt.Sprintf("queries and keys are turned, and the report names no rotation here (head %d, query %d)", h.Head, at)
+			}
+			e.Head, e.Position, e.Difference = h.Head, at, worst/math.Max(scale, 1e-30)
+			return
+		}
+	}
+}
+
+// swapLayout takes halves for pairs, and pairs for halves.
+func swapLayout(r *schemes.Rotary) {
+	if r.Layout == schemes.LayoutInterleaved {
+		r.Layout = schemes.LayoutHalf
+	} else {
+		r.Layout = schemes.LayoutInterleaved
+	}
+}
+
+// explainMask reads what is masked: what the report says must be, and what more is.
+func (r *Reference) explainMask(e *Explained) {
+	a, t := r.Attention, r.Trial
+	before, behind, masked, seen := 0, 0, 0, 0
+	window := 0
+	for i := range t.Heads {
+		h := &t.Heads[i]
+		for q := range h.Bias {
+			for k, x := range h.Bias[q] {
+				if x > position.Masked {
+					if seen++; k > q+t.Past {
+						behind++
+					} else {
+						window = max(window, q+t.Past-k+1)
+					}
+					continue
+				}
+				if masked++; k <= q+t.Past {
+					before++
+				}
+			}
+		}
+	}
+	causal := behind == 0 && t.Keys > 1 && (masked > before || t.Queries == 1)
+	switch {
+	case a.Causal && !causal:
+		e.Wrong = "queries see keys behind them, and the attention was read as causal"
+	case !a.Causal && causal && t.Queries > 1 && before == 0:
+		e.Wrong = "keys behind the queries are masked, and the attention was not read as causal"
+	case causal && before == 0:
+		e.Terms = append(e.Terms, "causal mask")
+	case causal && before > 0:
+		e.Terms = append(e.Terms, fmt.Sprintf("causal mask with a window of %d", window))
+	case masked > 0:
+		e.Terms = append(e.Terms, fmt.Sprintf("a mask of %d of %d keys as the file makes it", masked, masked+seen))
+	}
+}
+
+// explainBias finds which biases of the report make what the file adds: all that act, one
+// of them, or none. A constant of a row takes no part in its softmax.
+func (r *Reference) explainBias(e *Explained) error {
+	candidates := [][]position.Biaser{nil, r.biases}
+	for _, b := range r.biases {
+		candidates = append(candidates, []position.Biaser{b})
+	}
+	best := math.Inf(1)
+	scale := 0.0
+	for _, c := range candidates {
+		apart, size, err := r.biasApart(c)
+		if err != nil {
+			return err
+		}
+		scale = math.Max(scale, size)
+		if apart < best {
+			best, r.biases = apart, c
+		}
+	}
+	if best > floatBias*math.Max(scale, 1) {
+		e.Unknown = fmt.Sprintf("a bias is added to the scores that no formula makes (up to %.3g beside what one does)", best) + r.named()
+		return nil
+	}
+	e.Allowed += 2 * floatBias * math.Max(scale, 1)
+	if len(r.biases) == 0 {
+		e.Allowed -= 2 * floatBias * math.Max(scale, 1)
+		if best > 0 {
+			e.Allowed += 2 * best
+		}
+	}
+	for range r.biases {
+		e.Terms = append(e.Terms, "bias")
+	}
+	return nil
+}
+
+// biasApart is the largest difference of what the file adds and the sum of biases, and
+// the largest of either, after a row's first seen key was taken away.
+func (r *Reference) biasApart(biases []position.Biaser) (apart, size float64, err error) {
+	t := r.Trial
+	for i := range t.Heads {
+		h := &t.Heads[i]
+		for q := range h.Bias {
+			own, made := math.NaN(), math.NaN()
+			for k, x := range h.Bias[q] {
+				if x <= position.Masked {
+					continue
+				}
+				sum := 0.0
+				for _, b := range biases {
+					y, err := b.Bias(h.Head%max(r.Attention.Heads, 1), q+t.Past, k, t.Keys)
+					if err != nil {
+						return math.Inf(1), size, nil // this bias has no such head: it acts elsewhere
+					}
+					sum += y
+				}
+				if math.IsNaN(own) {
+					own, made = x, sum
+				}
+				size = math.Max(size, math.Max(math.Abs(x-own), math.Abs(sum-made)))
+				apart = math.Max(apart, math.Abs(x-own-(sum-made)))
+			}
+		}
+	}
+	return apart, size, nil
+}
+
+// named tells the encodings that a bias may come from and that are no formula here.
+func (r *Reference) named() string {
+	var names []string
+	for i, s := range r.Model.Sites() {
+		if o, ok := s.Encoding().Scheme.(schemes.Other); ok && o.Name() != report.SchemeNone {
+			names = append(names, fmt.Sprintf("%s (%s)", position.ID(i), o))
+		}
+	}
+	if len(names) == 0 {
+		return "; the report names no encoding that makes it"
+	}
+	return "; " + strings.Join(names, ", ") + " may"
+}
+
+// explainOutput holds the weighted values that the file computes against the formula's.
+func (r *Reference) explainOutput(e *Explained) error {
+	for i := range r.Trial.Heads {
+		h := &r.Trial.Heads[i]
+		out, err := r.Output(h)
+		if err != nil {
+			return err
+		}
+		score, scale := 1.0, 0.0
+		for q := range h.Scores {
+			for k, x := range h.Scores[q] {
+				if h.Bias[q][k] > position.Masked {
+					score = math.Max(score, math.Abs(x))
+				}
+			}
+		}
+		worst, at := 0.0, 0
+		for q := range out {
+			if len(out[q]) != len(h.Output[q]) {
+				return fmt.Errorf("an output of %d elements, not %d", len(h.Output[q]), len(out[q]))
+			}
+			if allMasked(h.Bias[q]) {
+				continue // files differ in what a query is given that sees nothing
+			}
+			for c, x := range out[q] {
+				scale = math.Max(scale, math.Abs(x))
+				if d := math.Abs(x - h.Output[q][c]); !(d <= worst) {
+					worst, at = d, q
+				}
+			}
+		}
+		if rel := worst / math.Max(scale, 1e-30); !(rel <= e.Difference) {
+			e.Difference, e.Head, e.Position = rel, h.Head, at
+		}
+		if allowed := e.Allowed * 4 * score; !(worst <= allowed*math.Max(scale, 1e-30)) {
+			e.Wrong = fmt.Sprintf("the output is not that of the formula (head %d, position %d: apart by %.3g of %.3g)", h.Head, at, worst, scale)
+			e.Head, e.Position = h.Head, at
+			return nil
+		}
+	}
+	return nil
+}
+
+func allMasked(bias []float64) bool {
+	for _, x := range bias {
+		if x > position.Masked {
+			return false
+		}
+	}
+	return true
+}
