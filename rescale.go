@@ -26,7 +26,7 @@ func rescaleCommand(o RescaleOptions) string {
 	}{
 		{"base", o.Base}, {"factor", o.Factor}, {"original-length", float64(o.OriginalLength)}, {"low-freq-factor", o.LowFreqFactor},
 		{"high-freq-factor", o.HighFreqFactor}, {"beta-fast", o.BetaFast}, {"beta-slow", o.BetaSlow},
-		{"attention-factor", o.AttentionFactor}, {"len", float64(o.Length)},
+		{"attention-factor", o.AttentionFactor}, {"mscale", o.MScale}, {"mscale-all-dim", o.MScaleAllDim}, {"len", float64(o.Length)},
 	} {
 		if f.name == "factor" && o.Scaling != "" {
 			out += " --scaling " + o.Scaling
@@ -34,6 +34,15 @@ func rescaleCommand(o RescaleOptions) string {
 		if f.value != 0 {
 			out += fmt.Sprintf(" --%s %v", f.name, f.value)
 		}
+	}
+	if o.NoTruncate {
+		out += " --truncate=false"
+	}
+	if o.LongFactors != nil {
+		out += " --factors FILE"
+	}
+	if o.Layers != "" {
+		out += " --layers " + o.Layers
 	}
 	return out
 }

@@ -84,7 +84,7 @@ func Extend(m Model, o ExtendOptions) (out Outcome, err error) {
 		return Outcome{}, err
 	}
 	if x.scales() {
-		if err := oneGlobal(m, rotations(m)); err != nil {
+		if err := oneGlobal(m, globals(m)); err != nil {
 			return Outcome{}, err
 		}
 	}

@@ -25,8 +25,27 @@ type RescaleOptions struct {
 	BetaSlow        float64 // yarn
 	AttentionFactor float64 // amplitude of cos and sin as computed
 	NoTruncate      bool    // yarn: bounds are not rounded
-	Length          int     // states a length as well
+	Length          int     // states a length as well; dynamic: the one that it is frozen at
+	// MScale and MScaleAllDim give YaRN's amplitude as m(factor, MScale) / m(factor,
+	// MScaleAllDim), m as in schemes.YaRNAmplitude; both or none.
+	MScale, MScaleAllDim float64
+	// ShortFactors and LongFactors are LongRoPE's divisors, one a pair: for inputs
+	// up to the original length, and beyond.
+	ShortFactors, LongFactors []float64
+	// Layers chooses one of two rotations: LayersGlobal, LayersLocal, or "" for the
+	// first where there is one.
+	Layers string
 }
+
+// Words of RescaleOptions.Layers.
+const (
+	LayersGlobal = "global" // attentions that see everything
+	LayersLocal  = "local"  // attentions with a sliding window
+)
+
+// AttentionScaler is implemented by sites of rotary encodings whose engine may have
+// YaRN's amplitude in the scale of its scores (DeepSeek's mscale_all_dim).
+type AttentionScaler interface{ ScalesAttention() bool }
 
 // Misstater is implemented by sites whose file may state a rotation in values that no
 // engine takes: stored again, the same rotation is a change.
@@ -51,11 +70,11 @@ func Rescale(m Model, o RescaleOptions) (_ Outcome, err error) {
 	if err := whole(m); err != nil {
 		return Outcome{}, err
 	}
-	chosen := rotations(m)
-	if len(chosen) == 0 {
-		return Outcome{}, &Refusal{Why: "the model has no rotary encoding that could be changed", Instead: "inspect says what it has"}
+	chosen, err := o.rotations(m)
+	if err != nil {
+		return Outcome{}, err
 	}
-	if err := cmp.Or(o.unread(m, chosen), oneGlobal(m, chosen)); err != nil {
+	if err := cmp.Or(o.unread(m, chosen), oneGlobal(m, chosen), o.ignored(m)); err != nil {
 		return Outcome{}, err
 	}
 	var out Outcome
@@ -82,8 +101,8 @@ func Rescale(m Model, o RescaleOptions) (_ Outcome, err error) {
 func (o RescaleOptions) check() error {
 	wrong := func(format string, args ...any) error { return &UsageError{What: fmt.Sprintf(format, args...)} }
 	factors := map[string]float64{"factor": o.Factor, "low-freq-factor": o.LowFreqFactor, "high-freq-factor": o.HighFreqFactor,
-		"beta-fast": o.BetaFast, "beta-slow": o.BetaSlow, "attention-factor": o.AttentionFactor}
-	for _, name := range []string{"factor", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor"} {
+		"beta-fast": o.BetaFast, "beta-slow": o.BetaSlow, "attention-factor": o.AttentionFactor, "mscale": o.MScale, "mscale-all-dim": o.MScaleAllDim}
+	for _, name := range []string{"factor", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "mscale", "mscale-all-dim"} {
 		if v := factors[name]; !(v >= 0) || math.IsInf(v, 0) {
 			return wrong("--%s %g: it must be above 0", name, v)
 		}
@@ -93,7 +112,7 @@ func (o RescaleOptions) check() error {
 	case o.Base == 0 && o.Scaling == "":
 		return wrong("nothing asked for: a base or a scaling is needed")
 	case o.Base != 0 && (!(o.Base > 1) || o.Base > math.MaxFloat32):
-		return wrong("base %g: it must be above 1", o.Base)
+		return wrong("base %g: it must be above 1 and at most %.3g, the greatest number of float32", o.Base, math.MaxFloat32)
 	case o.Scaling != "" && !slices.Contains(ScalingTypes(), o.Scaling):
 		return wrong("no scaling %q: there are %v", o.Scaling, ScalingTypes())
 	case scaling.NeedsFactor && o.Factor == 0:
@@ -102,17 +121,111 @@ func (o RescaleOptions) check() error {
 		return wrong("a factor needs a scaling: %s", strings.Join(schemes.ScalingNames(func(t *schemes.ScalingType) bool { return t.Settable && t.NeedsFactor }), ", "))
 	case o.OriginalLength < 0 || o.Length < 0 || int64(o.OriginalLength) > MaxLength || int64(o.Length) > MaxLength:
 		return wrong("a length must be between 1 and %d", MaxLength)
-	case o.LowFreqFactor > o.HighFreqFactor && o.HighFreqFactor != 0:
-		return wrong("low-freq-factor %g is above high-freq-factor %g", o.LowFreqFactor, o.HighFreqFactor)
+	}
+	return cmp.Or(o.checkBounds(scaling), o.checkAmplitude(scaling), o.checkLists(scaling), o.checkLayers())
+}
+
+// checkBounds looks at what lies below what; bounds that are not given are the type's.
+func (o RescaleOptions) checkBounds(t *schemes.ScalingType) error {
+	fast, slow := o.BetaFast, o.BetaSlow
+	low, high := o.LowFreqFactor, o.HighFreqFactor
+	if t.Reads(schemes.ParameterBetaFast.Name) {
+		fast, slow = cmp.Or(fast, schemes.DefaultBetaFast), cmp.Or(slow, schemes.DefaultBetaSlow)
+	}
+	for _, p := range t.Parameters {
+		switch p.Name {
+		case schemes.ParameterLowFreq.Name:
+			low = cmp.Or(low, p.Default)
+		case schemes.ParameterHighFreq.Name:
+			high = cmp.Or(high, p.Default)
+		}
+	}
+	switch {
+	case fast != 0 && fast <= slow:
+		return &UsageError{What: fmt.Sprintf("--beta-fast %g is not above --beta-slow %g: pairs that turn more than beta-fast times stay, those that turn less than beta-slow times are divided", fast, slow)}
+	case high != 0 && low > high:
+		return &UsageError{What: fmt.Sprintf("--low-freq-factor %g is above --high-freq-factor %g: frequencies below the first are divided, those above the second stay", low, high)}
 	}
 	return nil
 }
 
-// rotations picks the sites to change: those of attentions that see everything,
-// else those that see through a window, as configurations of models with both
-// are edited (Gemma 3, ModernBERT).
-func rotations(m Model) []int {
-	var full, sliding []int
+// checkAmplitude looks at the ways to give YaRN's amplitude.
+func (o RescaleOptions) checkAmplitude(t *schemes.ScalingType) error {
+	switch {
+	case o.MScale == 0 && o.MScaleAllDim == 0:
+		return nil
+	case t.MScale == nil:
+		return &UsageError{What: "--mscale, --mscale-all-dim: they are for scaling " + strings.Join(schemes.ScalingNames(func(t *schemes.ScalingType) bool { return t.MScale != nil }), ", ")}
+	case o.MScale == 0 || o.MScaleAllDim == 0:
+		return &UsageError{What: "--mscale and --mscale-all-dim go together: the amplitude is the quotient of what both give, and one alone is not read"}
+	case o.AttentionFactor != 0:
+		return &UsageError{What: "--attention-factor is the amplitude itself: it cannot go with --mscale and --mscale-all-dim"}
+	}
+	return nil
+}
+
+// checkLists looks at LongRoPE's factors.
+func (o RescaleOptions) checkLists(t *schemes.ScalingType) error {
+	listed := func(t *schemes.ScalingType) bool { return t.Settable && t.Listed }
+	switch given := len(o.ShortFactors) > 0 || len(o.LongFactors) > 0; {
+	case given && !listed(t):
+		return &UsageError{What: "--factors: they are for scaling " + strings.Join(schemes.ScalingNames(listed), ", ")}
+	case listed(t) && (len(o.ShortFactors) == 0 || len(o.LongFactors) == 0):
+		return &UsageError{What: "scaling " + o.Scaling + " needs --factors FILE, JSON with short_factor and long_factor: they are trained, no formula gives them"}
+	case t.Freezes() && o.Scaling != "" && o.Length == 0:
+		return &UsageError{What: "scaling " + o.Scaling + " needs --len: it gives another base for each length, and the file will have that of one"}
+	}
+	for _, list := range [][]float64{o.ShortFactors, o.LongFactors} {
+		for i, f := range list {
+			if !(f > 0) || f > math.MaxFloat32 {
+				return &UsageError{What: fmt.Sprintf("factor %d of a list is %g: it must be above 0", i, f)}
+			}
+		}
+	}
+	return nil
+}
+
+func (o RescaleOptions) checkLayers() error {
+	switch o.Layers {
+	case "", LayersGlobal, LayersLocal:
+		return nil
+	}
+	return &UsageError{What: fmt.Sprintf("--layers %q: it is %s or %s", o.Layers, LayersGlobal, LayersLocal)}
+}
+
+// rotations picks the sites to change: globals, or those that were asked for.
+func (o RescaleOptions) rotations(m Model) ([]int, error) {
+	full, sliding := split(m)
+	chosen, layers := globals(m), "of attentions that see everything"
+	switch o.Layers {
+	case LayersGlobal:
+		chosen = full
+	case LayersLocal:
+		chosen, layers = sliding, "of layers with a sliding window alone"
+	}
+	switch {
+	case len(full)+len(sliding) == 0:
+		return nil, &Refusal{Why: "the model has no rotary encoding that could be changed", Instead: "inspect says what it has"}
+	case chosen == nil:
+		return nil, &Refusal{Why: "the model has no rotation " + layers, Instead: "without --layers the one rotation that it has is changed"}
+	}
+	return chosen, nil
+}
+
+// globals are the rotations of attentions that see everything, else those that see
+// through a window, as configurations of models with both are edited (Gemma 3,
+// ModernBERT).
+func globals(m Model) []int {
+	full, sliding := split(m)
+	if full == nil {
+		return sliding
+	}
+	return full
+}
+
+// split are the rotations of attentions that see everything, and those of attentions
+// that see through a window.
+func split(m Model) (full, sliding []int) {
 	for i, s := range m.Sites() {
 		if _, ok := s.Encoding().Scheme.(schemes.Rotary); !ok {
 			continue
@@ -123,10 +236,19 @@ func rotations(m Model) []int {
 			full = append(full, i)
 		}
 	}
-	if full == nil {
-		return sliding
+	return full, sliding
+}
+
+// ignored refuses unrounded bounds for one of two rotations of a graph: transformers 5
+// reads truncate outside the settings of a kind of layers, and rounds whatever these
+// say (facts/NUMERICS §4).
+func (o RescaleOptions) ignored(m Model) error {
+	full, sliding := split(m)
+	if !o.NoTruncate || m.Describe().Format != FormatONNX || full == nil || sliding == nil {
+		return nil
 	}
-	return full
+	return &Refusal{Why: "the model has a rotation for each kind of its layers, and transformers rounds the bounds of YaRN's ramp then, whatever the configuration says of truncate: frequencies of unrounded bounds would be those of no such configuration",
+		Instead: "leave --truncate=false out"}
 }
 
 // oneGlobal refuses to take two rotations of a graph for global ones that turn
@@ -174,6 +296,9 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 	if err != nil {
 		return err
 	}
+	if err := o.scales(s, d, out); err != nil {
+		return err
+	}
 	positions := 0
 	if capacity > 0 {
 		positions = max(capacity, o.Length)
@@ -185,6 +310,9 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 	out.decide(m, i, want, describe(from, to), report.ExpectChanged)
 	out.note(assumed)
 	out.note(o.capped(from, to, d))
+	if t := (schemes.Scaling{Type: o.Scaling}).Kind(); o.Scaling != "" && t.Freezes() {
+		out.note(fmt.Sprintf("%s is frozen at %d positions, as base %s: shorter and longer inputs turn by that as well", t.Title, o.Length, schemes.Text(to.Base)))
+	}
 	return nil
 }
 
@@ -214,13 +342,48 @@ func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect, capacity i
 func (o RescaleOptions) scaled(to schemes.Rotary, original int) (schemes.Rotary, error) {
 	asked, t := o.parameters(), schemes.Scaling{Type: o.Scaling}.Kind()
 	asked.OriginalLength = original
+	if o.MScaleAllDim > 0 {
+		asked.AttentionFactor = t.MScale(o.Factor, o.MScale) / t.MScale(o.Factor, o.MScaleAllDim)
+	}
 	to = to.WithScaling(t.With(asked))
+	if t.Listed {
+		for _, list := range [][]float64{o.ShortFactors, o.LongFactors} {
+			if len(list) != to.Pairs() {
+				return to, &UsageError{What: fmt.Sprintf("a list of %d factors: the model turns %d pairs, and each has one", len(list), to.Pairs())}
+			}
+		}
+		to.Scaling.ShortFactor, to.Scaling.LongFactor = o.ShortFactors, o.LongFactors
+	}
 	for _, p := range t.Parameters {
 		if p.Needed && p.Get(to.Scaling) == 0 {
 			return to, &UsageError{What: fmt.Sprintf("scaling %s needs the %s: the file does not tell with which length the model was trained", o.Scaling, strings.ReplaceAll(p.Name, "-", " "))}
 		}
 	}
+	if t.Freezes() {
+		base := t.Base(to, o.Length)
+		to = to.WithScaling(schemes.Scaling{AttentionFactor: o.AttentionFactor})
+		to.Base = base
+	}
 	return to.Rebased(), nil
+}
+
+// scales says what becomes of DeepSeek's mscale_all_dim, which is in the amplitude
+// of cosines and sines and, in its own code, in the scale of the scores as well.
+func (o RescaleOptions) scales(s Site, d report.Inspect, out *Outcome) error {
+	if o.MScaleAllDim == 0 {
+		return nil
+	}
+	a, ok := s.(AttentionScaler)
+	m := schemes.Scaling{Type: o.Scaling}.Kind().MScale
+	switch {
+	case ok && a.ScalesAttention():
+		return &Refusal{Why: "llama.cpp has YaRN's amplitude in the scale of this architecture's scores, and no key for an mscale other than 1",
+			Remedies: []report.Remedy{report.Do("", "without mscale is DeepSeek's own recipe, mscale and mscale_all_dim 1", "scaling", "yarn", "factor", schemes.Text(o.Factor))}}
+	case d.Format == FormatONNX:
+		out.note(fmt.Sprintf("cos and sin have the amplitude %s; the scale of the scores stays, which DeepSeek's own code multiplies by %s² for this mscale_all_dim",
+			schemes.Text(m(o.Factor, o.MScale)/m(o.Factor, o.MScaleAllDim)), schemes.Text(m(o.Factor, o.MScaleAllDim))))
+	}
+	return nil
 }
 
 // state sets the stated length when it was asked for.
@@ -237,6 +400,8 @@ func (o RescaleOptions) state(m Model, d report.Inspect, out *Outcome) error {
 	old := 0
 	if d.Length.Stated != nil {
 		old = *d.Length.Stated
+	} else if t := (schemes.Scaling{Type: o.Scaling}).Kind(); t.Freezes() && o.Scaling != "" && d.Format == FormatONNX {
+		return nil // the length chose the base
 	} else if d.Format == FormatONNX && !slices.ContainsFunc(m.Sites(), func(s Site) bool { return s.Encoding().Capacity > 0 }) {
 		return &UsageError{What: "a length: nothing in the file states or bounds one"}
 	}

@@ -7,6 +7,7 @@ import "math"
 const ScalingLongRoPE = "longrope"
 
 var typeLongRoPE = ScalingType{Name: ScalingLongRoPE, Title: "LongRoPE", Aliases: []string{"su"}, Source: "Ding et al. 2024, §3.2",
+	Settable: true, NeedsFactor: true, Parameters: []Parameter{ParameterOriginalLength},
 	Listed: true, ByLength: true, OwnAmplitude: true,
 	NoFurther: "LongRoPE's factors are trained for one length and cannot be computed for another",
 	Complete:  func(s Scaling) bool { return s.ShortFactor != nil || s.LongFactor != nil },

@@ -53,6 +53,9 @@ type ScalingType struct {
 	ggml func(r Rotary, g *ggmlSteps)
 	// Amplitude is the factor of cos and sin unless one is stated; nil: 1.
 	Amplitude func(Scaling) float64
+	// MScale is the amplitude of a factor and a weight k that configurations call
+	// mscale; nil: the type has none.
+	MScale func(factor, k float64) float64
 	// Reach is how many positions the scaling was made for; nil: not known.
 	Reach func(Scaling) float64
 	// Bounds are the rounded numbers through which alone the original length acts
@@ -76,6 +79,9 @@ type Loss struct {
 
 // Error is why.
 func (l Loss) Error() string { return l.Why }
+
+// Freezes reports whether the type is a base for each length: a file holds that of one.
+func (t *ScalingType) Freezes() bool { return t.Base != nil && t.ByLength }
 
 // IsBase reports whether the type is nothing but another base.
 func (t *ScalingType) IsBase() bool { return t.Base != nil && !t.ByLength }

@@ -21,6 +21,7 @@ var typeYaRN = ScalingType{Name: ScalingYaRN, Title: "YaRN", Source: "Peng et al
 	Complete:    fromOriginal,
 	Frequencies: yarnFrequencies, Float32: yarnFloat32, ggml: yarnSteps,
 	Amplitude: func(s Scaling) float64 { return YaRNAmplitude(s.factor(), 1) },
+	MScale:    YaRNAmplitude,
 	Reach:     func(s Scaling) float64 { return float64(s.OriginalLength) * s.Factor },
 	Bounds: func(r Rotary, base float64, length int) [2]float64 {
 		s := r.Scaling

@@ -13,6 +13,8 @@ import (
 func newRope(c *console) *cobra.Command {
 	var o modelpatch.RescaleOptions
 	var d destination
+	var factors string
+	truncate := true
 	cmd := &cobra.Command{
 		Use:   "rope [--base B] [--scaling TYPE --factor S …] FILE -o NEW",
 		Short: "Change the base or scaling of RoPE",
@@ -20,23 +22,33 @@ func newRope(c *console) *cobra.Command {
 one of %s. Outputs change at every length.
 
 Of two rotations, one for attentions that see everything and one for attentions
-with a sliding window (Gemma 3, ModernBERT), the first is changed.
+with a sliding window (Gemma 3, ModernBERT), the first is changed; --layers local
+changes the other.
 
 The original length is the one that the model was trained with; by default the
 file's own. --base alone keeps the scaling that is there. The attention factor
 is the whole amplitude of cos and sin: by default 0.1 ln(factor) + 1 for YaRN
-and 1 for the others.
+and 1 for the others. --mscale and --mscale-all-dim give it as DeepSeek's
+configurations do. Dynamic NTK scaling is another base for each length: the file
+gets that of --len. LongRoPE's two lists of factors come from a JSON file as
+config.json has them.
 
 %s`, strings.Join(position.ScalingTypes(), ", "), exitCodes),
 		Example: `  modelpatch rope --base 1000000 model.gguf -o based.gguf
   modelpatch rope --scaling yarn --factor 4 --original-length 8192 --len 32768 \
       model.gguf -o model-32k.gguf
+  modelpatch rope --scaling longrope --factors config.json model.onnx -o long.onnx
   modelpatch rope --scaling none model.gguf --in-place`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return d.run(c, files[0], func() (modelpatch.Result, error) {
-				if err := explicitZero(cmd, "base", "factor", "original-length", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "len"); err != nil {
+				if err := explicitZero(cmd, "base", "factor", "original-length", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "mscale", "mscale-all-dim", "len"); err != nil {
 					return modelpatch.Result{}, err
+				}
+				if o.NoTruncate = !truncate; factors != "" {
+					if err := modelpatch.ReadFactors(factors, &o); err != nil {
+						return modelpatch.Result{}, err
+					}
 				}
 				return modelpatch.Rescale(cmd.Context(), files[0], o, modelpatch.OpenOptions{}, d.write)
 			})
@@ -52,7 +64,12 @@ and 1 for the others.
 	f.Float64Var(&o.BetaFast, "beta-fast", 0, "yarn: turns above which frequencies stay (32)")
 	f.Float64Var(&o.BetaSlow, "beta-slow", 0, "yarn: turns below which they are divided (1)")
 	f.Float64Var(&o.AttentionFactor, "attention-factor", 0, "amplitude of cos and sin")
-	f.IntVar(&o.Length, "len", 0, "state a length as well")
+	f.BoolVar(&truncate, "truncate", true, "yarn: round the ramp's bounds to whole pairs")
+	f.Float64Var(&o.MScale, "mscale", 0, "yarn: amplitude by 0.1·mscale·ln(factor) + 1, over …")
+	f.Float64Var(&o.MScaleAllDim, "mscale-all-dim", 0, "yarn: … 0.1·mscale_all_dim·ln(factor) + 1")
+	f.StringVar(&factors, "factors", "", "longrope: JSON `FILE` with short_factor and long_factor")
+	f.StringVar(&o.Layers, "layers", "", "of two rotations, which: global, local")
+	f.IntVar(&o.Length, "len", 0, "state a length as well; dynamic: the one that it is frozen at")
 	d.addFlags(cmd)
 	d.addPatchFlags(cmd)
 	return cmd

@@ -22,10 +22,11 @@ var (
 	_ position.Rows        = (*table.Table)(nil)
 	_ position.Neutralizer = (*table.Table)(nil)
 
-	_ position.Rotator  = (*rotary.Rope)(nil)
-	_ position.Holder   = (*rotary.Rope)(nil)
-	_ position.Windower = (*rotary.Rope)(nil)
-	_ position.Switcher = (*rotary.Rope)(nil)
+	_ position.AttentionScaler = (*rotary.Rope)(nil)
+	_ position.Rotator         = (*rotary.Rope)(nil)
+	_ position.Holder          = (*rotary.Rope)(nil)
+	_ position.Windower        = (*rotary.Rope)(nil)
+	_ position.Switcher        = (*rotary.Rope)(nil)
 
 	_ position.Biaser      = (*relative.ALiBi)(nil)
 	_ position.Neutralizer = (*relative.ALiBi)(nil)

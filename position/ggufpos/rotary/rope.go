@@ -102,6 +102,10 @@ func (r *Rope) Window() int {
 	return 0
 }
 
+// ScalesAttention reports whether the engine has YaRN's amplitude in the scale of the
+// scores.
+func (r *Rope) ScalesAttention() bool { return arch.ScaledAttention[r.m.Name] }
+
 // Rotation computes cosines and sines as the engine does, in float64. Text
 // tokens have the same position in every section of M-RoPE but the last.
 func (r *Rope) Rotation(pos, length int, cos, sin []float64) error {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -104,16 +105,7 @@ func (r *Site) switched(f []float64) (long []float64, original int, ok bool) {
 		if n == nil {
 			continue
 		}
-		var lists [][]float64
-		for _, name := range n.Inputs[1:] {
-			for _, src := range trace.Sources(s, name) {
-				if c := src.Tensor; c != nil && c.Type.IsFloat() && int(c.Len()) == len(f) {
-					if x, err := c.Floats(0, c.Len()); err == nil {
-						lists = append(lists, x)
-					}
-				}
-			}
-		}
+		_, lists := listsOf(s, n, len(f))
 		if len(lists) != 2 || slices.Equal(lists[0], lists[1]) {
 			continue
 		}
@@ -126,6 +118,20 @@ func (r *Site) switched(f []float64) (long []float64, original int, ok bool) {
 		}
 	}
 	return nil, 0, false
+}
+
+// listsOf are the constants of n numbers that a Where chooses from, and their numbers.
+func listsOf(s *eval.Scope, where *onnx.Node, n int) (tensors []*onnx.Tensor, lists [][]float64) {
+	for _, name := range where.Inputs[1:] {
+		for _, src := range trace.Sources(s, name) {
+			if c := src.Tensor; c != nil && c.Type.IsFloat() && int(c.Len()) == n {
+				if x, err := c.Floats(0, c.Len()); err == nil {
+					tensors, lists = append(tensors, c), append(lists, x)
+				}
+			}
+		}
+	}
+	return tensors, lists
 }
 
 // maxOff is the largest difference of two lists, relative to the second.

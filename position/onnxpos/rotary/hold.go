@@ -1,6 +1,7 @@
 package rotary
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -31,7 +32,7 @@ func (r *Site) Hold(want position.Want) error {
 		return r.holdCaches(scheme, want.Positions, same)
 	}
 	if r.Told.Form == report.FormBaked {
-		return r.holdAngles(want.Positions, same)
+		return r.holdAngles(scheme, want.Positions, same)
 	}
 	if same {
 		return nil
@@ -52,10 +53,14 @@ func (r *Site) angles() []rows.Table {
 	return out
 }
 
-// holdAngles continues angles that an exporter folded for one length: row p is
-// p · frequency, in one float32 product as the graph had it.
-func (r *Site) holdAngles(positions int, same bool) error {
+// holdAngles continues angles that an exporter folded for one length, or makes them
+// those of other frequencies: row p is p · frequency, in one float32 product as the
+// graph had it.
+func (r *Site) holdAngles(scheme schemes.Rotary, positions int, same bool) error {
 	tables := r.angles()
+	if !same && len(tables) > 0 && !scheme.Scaling.Kind().ByLength {
+		return r.refoldAngles(tables, scheme, max(positions, r.Told.Capacity))
+	}
 	if len(tables) == 0 || !same {
 		return &position.Refusal{Why: fmt.Sprintf("the angles of just %d positions are constants of the graph", r.Told.Capacity),
 			Instead: "export the model with a free sequence length"}
@@ -80,6 +85,61 @@ func (r *Site) holdAngles(positions int, same bool) error {
 	}
 	r.held = positions
 	return nil
+}
+
+// refoldAngles makes folded angles those of other frequencies.
+func (r *Site) refoldAngles(tables []rows.Table, scheme schemes.Rotary, positions int) error {
+	old, _ := r.frequencies(r.uses[0])
+	frequencies := scheme.InverseFrequencies()
+	if len(old) != len(frequencies) {
+		return &position.Refusal{Why: fmt.Sprintf("the graph has %d frequencies and the scheme has %d", len(old), len(frequencies)), Instead: "keep the rotary dimension"}
+	}
+	for _, t := range tables {
+		first, second := make([]float64, t.Dim()), make([]float64, t.Dim())
+		if err := cmp.Or(t.Row(0, first), t.Row(1, second)); err != nil {
+			return err
+		}
+		for c := range second {
+			second[c] -= first[c]
+		}
+		columns, ok := columnsOf(second, old)
+		if first[0] != 0 || !ok {
+			return &position.Refusal{Why: fmt.Sprintf("the angles of just %d positions are constants of the graph, and do not begin at position 0", r.Told.Capacity),
+				Instead: "export the model with a free sequence length"}
+		}
+		row := func(i int, dst []float64) error {
+			for c := range dst {
+				dst[c] = float64(float32(i) * float32(frequencies[columns[c]]))
+			}
+			return nil
+		}
+		if err := r.m.Resize(t, positions, 0, row, "angles of "+scheme.String()); err != nil {
+			return err
+		}
+	}
+	r.held = positions
+	r.setAmplitude(scheme.Amplitude())
+	return nil
+}
+
+// columnsOf tells which frequency each column of angles has: the list once, twice, or
+// each element twice.
+func columnsOf(columns, f []float64) ([]int, bool) {
+	n := len(f)
+	for _, at := range []func(c int) int{func(c int) int { return c % n }, func(c int) int { return c / 2 }} {
+		out := make([]int, len(columns))
+		fits := n > 0 && len(columns)%n == 0 && len(columns) <= 2*n
+		for c := range columns {
+			if i := at(c); fits && i < n {
+				out[c] = i
+				fits = math.Abs(columns[c]-f[i]) <= sameFrequency*math.Abs(f[i])
+			}
+		}
+		if fits {
+			return out, true
+		}
+	}
+	return nil, false
 }
 
 // sameNumbers reports whether a scheme asks for the numbers that are there.
@@ -132,7 +192,10 @@ func (r *Site) holdCaches(scheme schemes.Rotary, positions int, same bool) error
 // positions, and the amplitude after Cos and Sin.
 func (r *Site) holdFrequencies(scheme schemes.Rotary) error {
 	if r.scheme.Scaling.LongFrequencies != nil {
-		return &position.Refusal{Why: "the graph switches between a short and a long list of frequencies", Instead: "export the model again with the wanted scaling"}
+		return r.holdSwitch(scheme)
+	}
+	if scheme.Scaling.Kind().Listed && scheme.Scaling.Kind().ByLength {
+		return r.addSwitch(scheme)
 	}
 	old, _ := r.frequencies(r.uses[0])
 	frequencies := scheme.InverseFrequencies()

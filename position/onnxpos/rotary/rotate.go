@@ -15,6 +15,9 @@ func (r *Site) Rotation(position, length int, cos, sin []float64) error {
 		return c.Rotation(c.Row(position, length), cos, sin)
 	}
 	f := r.FileFrequencies()
+	if s := r.scheme.Scaling; s.LongFrequencies != nil && length > s.OriginalLength {
+		f = s.LongFrequencies // what the graph switches to
+	}
 	if len(f) != len(cos) {
 		return fmt.Errorf("%d frequencies for %d pairs", len(f), len(cos))
 	}

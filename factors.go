@@ -1,0 +1,75 @@
+package modelpatch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/modelpatch/modelpatch/patch"
+)
+
+// longRoPE is the scaling of a configuration as transformers writes it, itself or
+// under a key of config.json.
+type longRoPE struct {
+	Short     []float64 `json:"short_factor"`
+	Long      []float64 `json:"long_factor"`
+	Factor    float64   `json:"factor"`
+	Attention float64   `json:"attention_factor"`
+	Original  int       `json:"original_max_position_embeddings"`
+}
+
+// maxFactors bounds a file of factors; a list of 128 numbers takes two kilobytes.
+const maxFactors = 16 << 20
+
+// ReadFactors reads LongRoPE's lists from a JSON file into options: short_factor and
+// long_factor, one number a pair, at the top or under rope_scaling or rope_parameters
+// as in a config.json. Factor, original length and attention factor are taken from it
+// where the options have none. A file that cannot be read is a [patch.InputError], one
+// without lists a [UsageError].
+func ReadFactors(path string, o *RescaleOptions) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return &patch.InputError{Path: path, Err: err}
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFactors+1))
+	switch {
+	case err != nil:
+		return &patch.InputError{Path: path, Err: err}
+	case len(data) > maxFactors:
+		return &patch.InputError{Path: path, Err: fmt.Errorf("more than %d bytes: this is no list of factors", maxFactors)}
+	}
+	var file struct {
+		longRoPE
+		Scaling    *longRoPE `json:"rope_scaling"`
+		Parameters *longRoPE `json:"rope_parameters"`
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return &patch.InputError{Path: path, Err: errors.Join(errors.New("no JSON with lists of factors"), err)}
+	}
+	found := file.longRoPE
+	for _, inner := range []*longRoPE{file.Parameters, file.Scaling} {
+		if inner != nil && found.Long == nil {
+			outer := found.Original
+			if found = *inner; found.Original == 0 {
+				found.Original = outer // Phi-3 has it outside
+			}
+		}
+	}
+	if found.Short == nil || found.Long == nil {
+		return &UsageError{What: path + ": no short_factor and long_factor in it", Hint: "it is JSON as config.json has it under rope_scaling: two lists with a number for each pair"}
+	}
+	o.ShortFactors, o.LongFactors = found.Short, found.Long
+	if o.Factor == 0 {
+		o.Factor = found.Factor
+	}
+	if o.OriginalLength == 0 {
+		o.OriginalLength = found.Original
+	}
+	if o.AttentionFactor == 0 {
+		o.AttentionFactor = found.Attention
+	}
+	return nil
+}
