@@ -14,6 +14,8 @@ import (
 type VerifyOptions struct {
 	Plan   *report.Plan // what the change said it would do; nil: not known
 	Expect string       // report.Expect…; "": from Plan, or judged from the files
+	// Sample is how much of the attention is run.
+	Sample verify.Sample
 	// NoEngine leaves out what a second executable would check.
 	NoEngine bool
 }
@@ -31,7 +33,7 @@ func Verify(ctx context.Context, before, after string, open OpenOptions, o Verif
 		return report.Verify{}, err
 	}
 	defer b.Close()
-	options := verify.Options{Plan: o.Plan, Expect: o.Expect}
+	options := verify.Options{Plan: o.Plan, Expect: o.Expect, Sample: o.Sample}
 	switch path, err := engine.Find(); {
 	case o.NoEngine:
 	case err != nil:
@@ -51,12 +53,17 @@ func VerifyFile(path string, open OpenOptions) (report.Verify, error) {
 
 // VerifyFileContext is VerifyFile until a context ends.
 func VerifyFileContext(ctx context.Context, path string, open OpenOptions) (report.Verify, error) {
+	return VerifyFileSample(ctx, path, open, verify.Sample{})
+}
+
+// VerifyFileSample is VerifyFileContext with so much of the attention run.
+func VerifyFileSample(ctx context.Context, path string, open OpenOptions, s verify.Sample) (report.Verify, error) {
 	m, err := OpenContext(ctx, path, open)
 	if err != nil {
 		return report.Verify{}, err
 	}
 	defer m.Close()
-	v := verify.Inspect(m)
+	v := verify.InspectSample(m, s)
 	v.Before, v.After = report.Name(path), report.Name(path)
 	return v, ctx.Err()
 }

@@ -36,6 +36,7 @@ func (c *comparison) attention() {
 		}
 		c.layer(before[i], after[i], s)
 	}
+	c.laws(c.after)
 	c.tellSample(at, s)
 }
 
@@ -96,18 +97,13 @@ func (c *comparison) layer(before, after *position.Attention, s *sampled) {
 		return
 	}
 	shared := min(t.Queries, u.Queries)
-	s.layers++
-	s.heads += min(len(t.Heads), before.Heads)
-	if s.least == 0 || shared < s.least {
-		s.least = shared
-	}
-	s.most = max(s.most, shared)
+	s.ran(t, before.Heads, shared)
 	k.Why = fmt.Sprintf("layer %d, %s of %d, positions 0 to %d: scores and outputs", before.Layer, headsText(len(t.Heads)), before.Heads, shared-1)
 	if err := c.compareHeads(&k, old, now); err != nil {
 		k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("layer %d: %v", before.Layer, err)
 	}
 	c.add(k)
-	c.holdAgainst(old, now, s)
+	c.holdAgainst(now, s, old)
 	c.secondOpinion(now, &u.Heads[0])
 }
 
@@ -257,12 +253,13 @@ func seesOnly(r *reference.Reference, i, query, from int) bool {
 	return true
 }
 
-// holdAgainst holds what the new file computes against the formula of its report. What
-// the formula does not make is told, and was so in the old file or is a fault.
-func (c *comparison) holdAgainst(old, now *reference.Reference, s *sampled) {
-	was, err := old.Explain()
-	if err != nil || was.Wrong != "" {
-		was = &reference.Explained{Unknown: "the old file"}
+// holdAgainst holds what a file computes against the formula of its report. What the formula
+// does not make is told; what it makes otherwise is a fault, unless the old file was so.
+func (c *comparison) holdAgainst(now *reference.Reference, s *sampled, old *reference.Reference) {
+	before := false
+	if old != nil {
+		was, err := old.Explain()
+		before = err != nil || was.Wrong != ""
 	}
 	e, err := now.Explain()
 	layer := now.Attention.Layer
@@ -273,7 +270,7 @@ func (c *comparison) holdAgainst(old, now *reference.Reference, s *sampled) {
 	case len(now.Trial.Heads) > 0 && now.Trial.Heads[0].Scores == nil:
 		s.formula++
 		return // the formula is what was run
-	case e.Wrong != "" && was.Unknown == "" && was.Wrong == "":
+	case e.Wrong != "" && !before:
 		k.Verdict, k.Why, k.At = report.CheckFail, fmt.Sprintf("layer %d: %s", layer, e.Wrong), place(layer, e.Head, e.Position)
 	case e.Wrong != "":
 		k.Verdict, k.Why = report.CheckSkipped, fmt.Sprintf("layer %d against its formula: %s, and so it did before", layer, e.Wrong)

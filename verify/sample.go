@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/modelpatch/modelpatch/position"
 )
 
 // Sample is how much of a model's attention is run. A number of 0 stands for the usual
@@ -86,6 +88,16 @@ type sampled struct {
 	least, most       int      // positions
 	formula           int      // layers whose numbers were held against the formula
 	not               []string // what was not run, and why
+}
+
+// ran notes an attention that was run over so many positions.
+func (s *sampled) ran(t *position.Trial, heads, positions int) {
+	s.layers++
+	s.heads += min(len(t.Heads), max(heads, 1))
+	if s.least == 0 || positions < s.least {
+		s.least = positions
+	}
+	s.most = max(s.most, positions)
 }
 
 // leave notes what was not run, each reason once.

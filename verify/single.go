@@ -10,14 +10,24 @@ import (
 
 // Inspect checks one file against itself: that its data are there, its tables
 // finite and of the formula that they seem to be, its rotations of one length.
-func Inspect(m position.Model) report.Verify {
-	c := &comparison{before: m, after: m}
+//
+// It is InspectSample with the usual sample.
+func Inspect(m position.Model) report.Verify { return InspectSample(m, Sample{}) }
+
+// InspectSample is Inspect with so much of the attention run, and held against the formula
+// that the file's report tells.
+func InspectSample(m position.Model, s Sample) report.Verify {
+	c := &comparison{before: m, after: m, o: Options{Sample: s}}
 	path := m.Describe().Path
 	c.report = report.Verify{Schema: report.SchemaVerify, Before: path, After: path}
 	c.parts(m)
 	for i, s := range m.Sites() {
 		c.properties(pair{i, i, s, s})
 	}
+	c.step("attention", func() {
+		c.laws(m)
+		c.alone()
+	})
 	c.report.Verdict = report.VerdictConsistent
 	if c.failed {
 		c.report.Verdict = report.VerdictBroken

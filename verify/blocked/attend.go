@@ -32,7 +32,7 @@ type Head struct {
 
 // Sizes of blocks: keys and values of a block stay in the second cache.
 const (
-	queryBlock = 64
+	queryBlock = 128
 	keyBlock   = 128
 )
 

@@ -152,24 +152,25 @@ func TestAttendGivesBackAnError(t *testing.T) {
 	}
 }
 
-// TestTiles holds that the tile in vectors is the plain one.
+// TestTiles holds that tiles in vectors are the plain one.
 func TestTiles(t *testing.T) {
-	h := randomHead(rowsAtOnce, 37, 8, 8)
-	b := randomHead(1, 37*columnsAtOnce, 1, 1).Key
-	a := append(append(append(h.Key[:37:37], h.Key[37:74]...), h.Key[74:111]...), h.Key[111:148]...)
-	x, y := make([]float64, rowsAtOnce*11), make([]float64, rowsAtOnce*11)
-	for i := range x {
-		x[i], y[i] = float64(i), float64(i)
-	}
-	tile(x, 11, a, 37, b, 37)
-	plainTile(y, 11, a, 37, b, 37)
-	if apart(x, y) > roundoff*100 {
-		t.Errorf("apart by %g", apart(x, y))
-	}
-	for r := range rowsAtOnce {
-		for c := columnsAtOnce; c < 11; c++ {
-			if i := r*11 + c; x[i] != float64(i) {
-				t.Errorf("column %d of row %d was written", c, r)
+	const k, strideC = 37, columnsAtOnce + 3
+	a, b := randomHead(rowsAtOnce, 1, k, 1).Query, randomHead(k, 1, columnsAtOnce, 1).Query
+	for name, multiply := range tiles() {
+		x, y := make([]float64, rowsAtOnce*strideC), make([]float64, rowsAtOnce*strideC)
+		for i := range x {
+			x[i], y[i] = float64(i), float64(i)
+		}
+		multiply(x, strideC, a, k, b, k)
+		plainTile(y, strideC, a, k, b, k)
+		if apart(x, y) > roundoff*100 {
+			t.Errorf("%s: apart by %g", name, apart(x, y))
+		}
+		for r := range rowsAtOnce {
+			for c := columnsAtOnce; c < strideC; c++ {
+				if i := r*strideC + c; x[i] != float64(i) {
+					t.Errorf("%s: column %d of row %d was written", name, c, r)
+				}
 			}
 		}
 	}

@@ -4,8 +4,8 @@ import "math"
 
 // Rows and columns of a product that are computed at once: they fill the registers.
 const (
-	rowsAtOnce    = 4
-	columnsAtOnce = 8
+	rowsAtOnce    = 8
+	columnsAtOnce = 16
 )
 
 // product adds a (rows by k) times the panels of b (each k by columnsAtOnce) to c, whose
@@ -31,20 +31,22 @@ func accumulate(c []float64, columns int, a []float64, stride int, b []float64, 
 // apart as is said.
 func plainTile(c []float64, strideC int, a []float64, strideA int, b []float64, k int) {
 	for r := range rowsAtOnce {
-		row := (*[columnsAtOnce]float64)(c[r*strideC:])
-		s0, s1, s2, s3, s4, s5, s6, s7 := row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7]
-		for i, x := range a[r*strideA : r*strideA+k] {
-			p := (*[columnsAtOnce]float64)(b[i*columnsAtOnce:])
-			s0 += x * p[0]
-			s1 += x * p[1]
-			s2 += x * p[2]
-			s3 += x * p[3]
-			s4 += x * p[4]
-			s5 += x * p[5]
-			s6 += x * p[6]
-			s7 += x * p[7]
+		for half := 0; half < columnsAtOnce; half += 8 {
+			row := (*[8]float64)(c[r*strideC+half:])
+			s0, s1, s2, s3, s4, s5, s6, s7 := row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7]
+			for i, x := range a[r*strideA : r*strideA+k] {
+				p := (*[8]float64)(b[i*columnsAtOnce+half:])
+				s0 += x * p[0]
+				s1 += x * p[1]
+				s2 += x * p[2]
+				s3 += x * p[3]
+				s4 += x * p[4]
+				s5 += x * p[5]
+				s6 += x * p[6]
+				s7 += x * p[7]
+			}
+			row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7] = s0, s1, s2, s3, s4, s5, s6, s7
 		}
-		row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7] = s0, s1, s2, s3, s4, s5, s6, s7
 	}
 }
 

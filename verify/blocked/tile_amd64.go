@@ -2,13 +2,21 @@ package blocked
 
 import "golang.org/x/sys/cpu"
 
-// fast reports whether the processor has what fastTile is written in.
-var fast = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+// What the processor has: vectors of four with multiply-add, and of eight.
+var (
+	fast   = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+	faster = fast && cpu.X86.HasAVX512F
+)
 
-// fastTile is plainTile in vectors of four.
+// tile4 adds four rows of a times eight columns of a panel to c.
 //
 //go:noescape
-func fastTile(c *float64, strideC int, a *float64, strideA int, b *float64, k int)
+func tile4(c *float64, strideC int, a *float64, strideA int, b *float64, k int)
+
+// tile8 adds eight rows of a times a panel to c.
+//
+//go:noescape
+func tile8(c *float64, strideC int, a *float64, strideA int, b *float64, k int)
 
 // fastExp replaces n numbers x, a multiple of 4, by exp(x − highest), and returns their
 // sum: within 2 units in the last place, and 0 where x − highest is below −708.
@@ -33,5 +41,13 @@ func tile(c []float64, strideC int, a []float64, strideA int, b []float64, k int
 	}
 	// What is read and written lies within: or this panics before it does.
 	_, _, _ = c[(rowsAtOnce-1)*strideC+columnsAtOnce-1], a[(rowsAtOnce-1)*strideA+k-1], b[k*columnsAtOnce-1]
-	fastTile(&c[0], strideC, &a[0], strideA, &b[0], k)
+	if faster {
+		tile8(&c[0], strideC, &a[0], strideA, &b[0], k)
+		return
+	}
+	for row := 0; row < rowsAtOnce; row += 4 {
+		for column := 0; column < columnsAtOnce; column += 8 {
+			tile4(&c[row*strideC+column], strideC, &a[row*strideA], strideA, &b[column], k)
+		}
+	}
 }

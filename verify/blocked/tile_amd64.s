@@ -1,8 +1,9 @@
 #include "textflag.h"
 
-// func fastTile(c *float64, strideC int, a *float64, strideA int, b *float64, k int)
-// Four rows of a times a panel of eight columns, added to c. Strides are in elements.
-TEXT ·fastTile(SB), NOSPLIT, $0-48
+// func tile4(c *float64, strideC int, a *float64, strideA int, b *float64, k int)
+// Four rows of a times eight of the sixteen columns of a panel, added to c, with AVX2.
+// Strides are in elements.
+TEXT ·tile4(SB), NOSPLIT, $0-48
 	MOVQ c+0(FP), DI
 	MOVQ strideC+8(FP), SI
 	MOVQ a+16(FP), R8
@@ -42,7 +43,7 @@ loop:
 	VFMADD231PD Y9, Y12, Y5
 	VFMADD231PD Y8, Y13, Y6
 	VFMADD231PD Y9, Y13, Y7
-	ADDQ $64, BX
+	ADDQ $128, BX
 	ADDQ $8, R8
 	ADDQ $8, R13
 	ADDQ $8, DX
@@ -58,5 +59,93 @@ done:
 	VMOVUPD Y5, 32(R11)
 	VMOVUPD Y6, (R12)
 	VMOVUPD Y7, 32(R12)
+	VZEROUPPER
+	RET
+
+// func tile8(c *float64, strideC int, a *float64, strideA int, b *float64, k int)
+// Eight rows of a times a panel of sixteen columns, added to c, with AVX-512.
+TEXT ·tile8(SB), NOSPLIT, $0-48
+	MOVQ c+0(FP), DI
+	MOVQ strideC+8(FP), SI
+	MOVQ a+16(FP), R8
+	MOVQ strideA+24(FP), R9
+	MOVQ b+32(FP), BX
+	MOVQ k+40(FP), CX
+	SHLQ $3, SI
+	SHLQ $3, R9
+	LEAQ (R9)(R9*2), R13 // rows 3 and 6 of a
+	LEAQ (R8)(R13*1), R10
+	LEAQ (R10)(R13*1), R11
+	LEAQ (SI)(SI*2), R13 // rows 3 and 6 of c
+	LEAQ (DI)(R13*1), R12
+	LEAQ (R12)(R13*1), DX
+	VMOVUPD (DI), Z0
+	VMOVUPD 64(DI), Z1
+	VMOVUPD (DI)(SI*1), Z2
+	VMOVUPD 64(DI)(SI*1), Z3
+	VMOVUPD (DI)(SI*2), Z4
+	VMOVUPD 64(DI)(SI*2), Z5
+	VMOVUPD (R12), Z6
+	VMOVUPD 64(R12), Z7
+	VMOVUPD (R12)(SI*1), Z8
+	VMOVUPD 64(R12)(SI*1), Z9
+	VMOVUPD (R12)(SI*2), Z10
+	VMOVUPD 64(R12)(SI*2), Z11
+	VMOVUPD (DX), Z12
+	VMOVUPD 64(DX), Z13
+	VMOVUPD (DX)(SI*1), Z14
+	VMOVUPD 64(DX)(SI*1), Z15
+	TESTQ CX, CX
+	JE done
+loop:
+	VMOVUPD (BX), Z16
+	VMOVUPD 64(BX), Z17
+	VBROADCASTSD (R8), Z18
+	VBROADCASTSD (R8)(R9*1), Z19
+	VBROADCASTSD (R8)(R9*2), Z20
+	VBROADCASTSD (R10), Z21
+	VBROADCASTSD (R10)(R9*1), Z22
+	VBROADCASTSD (R10)(R9*2), Z23
+	VBROADCASTSD (R11), Z24
+	VBROADCASTSD (R11)(R9*1), Z25
+	VFMADD231PD Z16, Z18, Z0
+	VFMADD231PD Z17, Z18, Z1
+	VFMADD231PD Z16, Z19, Z2
+	VFMADD231PD Z17, Z19, Z3
+	VFMADD231PD Z16, Z20, Z4
+	VFMADD231PD Z17, Z20, Z5
+	VFMADD231PD Z16, Z21, Z6
+	VFMADD231PD Z17, Z21, Z7
+	VFMADD231PD Z16, Z22, Z8
+	VFMADD231PD Z17, Z22, Z9
+	VFMADD231PD Z16, Z23, Z10
+	VFMADD231PD Z17, Z23, Z11
+	VFMADD231PD Z16, Z24, Z12
+	VFMADD231PD Z17, Z24, Z13
+	VFMADD231PD Z16, Z25, Z14
+	VFMADD231PD Z17, Z25, Z15
+	ADDQ $128, BX
+	ADDQ $8, R8
+	ADDQ $8, R10
+	ADDQ $8, R11
+	DECQ CX
+	JNE loop
+done:
+	VMOVUPD Z0, (DI)
+	VMOVUPD Z1, 64(DI)
+	VMOVUPD Z2, (DI)(SI*1)
+	VMOVUPD Z3, 64(DI)(SI*1)
+	VMOVUPD Z4, (DI)(SI*2)
+	VMOVUPD Z5, 64(DI)(SI*2)
+	VMOVUPD Z6, (R12)
+	VMOVUPD Z7, 64(R12)
+	VMOVUPD Z8, (R12)(SI*1)
+	VMOVUPD Z9, 64(R12)(SI*1)
+	VMOVUPD Z10, (R12)(SI*2)
+	VMOVUPD Z11, 64(R12)(SI*2)
+	VMOVUPD Z12, (DX)
+	VMOVUPD Z13, 64(DX)
+	VMOVUPD Z14, (DX)(SI*1)
+	VMOVUPD Z15, 64(DX)(SI*1)
 	VZEROUPPER
 	RET

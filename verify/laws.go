@@ -1,0 +1,57 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/verify/reference"
+)
+
+// lawTolerance bounds what a formula's own laws may be missed by, relative.
+var lawTolerance = report.Tolerance{Name: "float64-laws", Value: 1e-12}
+
+// laws checks what must hold of the formulas of a model's encodings: that rotations keep
+// norms and depend on distances alone, and the like.
+func (c *comparison) laws(m position.Model) {
+	for i, s := range m.Sites() {
+		scheme := s.Encoding().Scheme
+		k := report.Check{Name: "properties", Verdict: report.CheckPass, Tolerance: &lawTolerance, Why: fmt.Sprintf("%s: the laws of %s", position.ID(i), scheme.Name())}
+		switch why := reference.Invariants(scheme); {
+		case why != "":
+			k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: %s", position.ID(i), why)
+		case !isFormula(scheme):
+			continue
+		}
+		c.add(k)
+	}
+}
+
+// alone runs the attentions of one file and holds them against the formula of its report.
+func (c *comparison) alone() {
+	all := c.before.Attentions()
+	if len(all) == 0 {
+		return
+	}
+	s := &sampled{allLayers: len(all)}
+	for _, a := range all {
+		s.allHeads += a.Heads
+	}
+	at := len(c.report.Checks)
+	for _, i := range c.o.Sample.layers(len(all)) {
+		a := all[i]
+		t, err := trial(a, c.o.Sample.positions(c.newLength()), c.o.Sample.heads(a.Heads))
+		if err != nil {
+			s.leave(fmt.Sprintf("layer %d (%v)", a.Layer, err))
+			continue
+		}
+		r, err := reference.New(c.before, a, t)
+		if err != nil {
+			c.add(report.Check{Name: "attention", Verdict: report.CheckFail, Why: fmt.Sprintf("layer %d: %v", a.Layer, err)})
+			continue
+		}
+		s.ran(t, a.Heads, t.Queries)
+		c.holdAgainst(r, s, nil)
+	}
+	c.tellSample(at, s)
+}

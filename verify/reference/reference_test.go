@@ -1,0 +1,146 @@
+package reference_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/verify/reference"
+)
+
+func open(t *testing.T, path string) position.Model {
+	t.Helper()
+	m, err := modelpatch.Open("../../testdata/"+path, modelpatch.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// TestExplainFindsWhatIsDropped takes a part of the formula away, or adds one: then what a
+// file computes is not explained any more.
+func TestExplainFindsWhatIsDropped(t *testing.T) {
+	for _, c := range []struct {
+		name, file string
+		drop       func(a *position.Attention, t *position.Trial)
+		wrong      bool // else it is told as unknown
+	}{
+		{"rotation", "onnx/llama-dy23.onnx", func(a *position.Attention, _ *position.Trial) { a.Encodings = nil }, true},
+		{"partial rotation", "onnx/hand-msrope-partial.onnx", func(a *position.Attention, _ *position.Trial) { a.Encodings = nil }, true},
+		{"another element is turned first", "onnx/hand-msrope-partial.onnx", func(_ *position.Attention, t *position.Trial) { t.First++ }, true},
+		{"causal", "onnx/llama-dy23.onnx", func(a *position.Attention, _ *position.Trial) { a.Causal = false }, true},
+		{"causal in plain operators", "onnx/opt-dy18fix.onnx", func(a *position.Attention, _ *position.Trial) { a.Causal = false }, true},
+		{"causal where nothing is masked", "onnx/bert-ts17-ortbert.onnx", func(a *position.Attention, _ *position.Trial) { a.Causal = true }, true},
+		{"alibi", "onnx/alibi-range-ts17.onnx", func(a *position.Attention, _ *position.Trial) { a.Encodings = nil }, false},
+		{"scale", "onnx/gpt2-dy23.onnx", func(_ *position.Attention, t *position.Trial) { t.Heads[0].Scale *= 1.001 }, true},
+		{"values", "onnx/gpt2-dy23.onnx", func(_ *position.Attention, t *position.Trial) { t.Heads[0].Value[3][1] += 1e-3 }, true},
+		{"a bias that the report does not name", "onnx/gpt2-dy23.onnx", func(_ *position.Attention, t *position.Trial) {
+			for q := range t.Heads[0].Bias {
+				t.Heads[0].Bias[q][0] += 0.01 * float64(q)
+			}
+		}, false},
+		{"a window that the report does not name", "onnx/gpt2-dy23.onnx", func(a *position.Attention, _ *position.Trial) {
+			a.Sees = func(q, k int) bool { return q-k < 4 }
+		}, true},
+		{"a term of content by position", "onnx/gpt2-dy23.onnx", func(_ *position.Attention, t *position.Trial) { t.Relative = "a product" }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := open(t, c.file)
+			whole, err := explained(m, m.Attentions()[0])
+			if err != nil || whole.Wrong != "" || whole.Unknown != "" {
+				t.Fatalf("as it is: %+v, %v", whole, err)
+			}
+			a := *m.Attentions()[0]
+			trial, err := a.Run(positions, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.drop(&a, trial)
+			r, err := reference.New(m, &a, trial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := r.Explain()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (e.Wrong != "") != c.wrong || (e.Unknown != "") == c.wrong {
+				t.Errorf("wrong: %q, unknown: %q", e.Wrong, e.Unknown)
+			}
+		})
+	}
+}
+
+// TestOutputHoldsEveryTerm takes a part of the formula of a GGUF file away: another output
+// must come of it.
+func TestOutputHoldsEveryTerm(t *testing.T) {
+	for _, c := range []struct {
+		name, file string
+		layer      int
+		drop       func(a *position.Attention, h *position.TrialHead)
+	}{
+		{"rotation", "gguf/llama-plain.gguf", 0, func(a *position.Attention, _ *position.TrialHead) { a.Encodings = nil }},
+		{"causal", "gguf/llama-plain.gguf", 0, func(a *position.Attention, _ *position.TrialHead) { a.Causal = false }},
+		{"window", "gguf/gemma3-dual.gguf", 0, func(a *position.Attention, _ *position.TrialHead) { a.Sees = nil }},
+		{"alibi", "gguf/mpt-alibi.gguf", 0, func(a *position.Attention, _ *position.TrialHead) { a.Encodings = nil }},
+		{"T5 bias", "gguf/t5-32.gguf", 1, func(a *position.Attention, _ *position.TrialHead) { a.Biases = []position.Biaser{} }},
+		{"scale", "gguf/bert-learned.gguf", 0, func(_ *position.Attention, h *position.TrialHead) { h.Scale = 1 }},
+		{"cap", "gguf/llama-plain.gguf", 0, func(_ *position.Attention, h *position.TrialHead) { h.Softcap = 0.1 }},
+		{"sink", "gguf/llama-plain.gguf", 0, func(_ *position.Attention, h *position.TrialHead) { h.Sink = []float64{1} }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := open(t, c.file)
+			output := func(drop bool) [][]float64 {
+				a := *m.Attentions()[c.layer]
+				trial, err := a.Run(40, []int{0})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if drop {
+					c.drop(&a, &trial.Heads[0])
+				}
+				r, err := reference.New(m, &a, trial)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out, err := r.Output(&trial.Heads[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				return out
+			}
+			worst := 0.0
+			whole, without := output(false), output(true)
+			for p := range whole {
+				for i := range whole[p] {
+					worst = math.Max(worst, math.Abs(whole[p][i]-without[p][i]))
+				}
+			}
+			if worst < 1e-6 {
+				t.Errorf("without it the output is the same (%g)", worst)
+			}
+		})
+	}
+}
+
+// TestInvariants tries the laws on sound formulas and on some that break them.
+func TestInvariants(t *testing.T) {
+	rope := schemes.Rotary{Base: 10000, Dim: 64, Layout: schemes.LayoutHalf}
+	for _, s := range []schemes.Scheme{
+		rope, rope.WithScaling(schemes.Scaling{Type: "linear", Factor: 4}), rope.WithScaling(schemes.Scaling{Type: "yarn", Factor: 4, OriginalLength: 64}),
+		schemes.ALiBi{Heads: 8, MaxBias: 8}, schemes.ALiBi{Heads: 12, MaxBias: 8},
+		schemes.Buckets{Buckets: 32, MaxDistance: 128, Bidirectional: true}, schemes.Buckets{Buckets: 32, MaxDistance: 128}, schemes.Buckets{Buckets: 320, MaxDistance: 800, Bidirectional: true},
+		schemes.Buckets{Buckets: 64, MaxDistance: 256}, schemes.Buckets{Buckets: 16, MaxDistance: 64},
+		schemes.Sinusoid{Dim: 32, Rows: 64, Base: 10000, Layout: schemes.LayoutInterleaved}, schemes.Sinusoid{Dim: 32, Rows: 64, Base: 10000, Layout: schemes.LayoutHalf, Offset: 2},
+	} {
+		if why := reference.Invariants(s); why != "" {
+			t.Errorf("%s: %s", s, why)
+		}
+	}
+	if why := reference.Invariants(schemes.ALiBi{Heads: 4, MaxBias: 8, Slopes: []float64{0.25, 0.0625, 0.02, 0.00390625}}); why == "" {
+		t.Error("slopes of no ratio pass")
+	}
+}
