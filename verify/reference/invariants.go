@@ -140,6 +140,7 @@ func sinusoidInvariants(s schemes.Sinusoid) string {
 	if s.Grid != nil || s.Base <= 0 || s.Dim < 2 || s.Dim%2 != 0 {
 		return ""
 	}
+	s.ZeroRows, s.Recipe = nil, schemes.RecipeExact // the law is the formula's
 	row := func(p int) []float64 {
 		out := make([]float64, s.Dim)
 		s.Row(p+s.Offset, out)
