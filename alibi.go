@@ -11,10 +11,14 @@ type ALiBiOptions = position.ALiBiOptions
 
 // AddALiBi adds ALiBi's bias to a model's attentions.
 func AddALiBi(ctx context.Context, path string, o ALiBiOptions, open OpenOptions, w WriteOptions) (Result, error) {
-	c := change{path: path, open: open, w: w, command: "alibi"}
+	return biasing(path, o, open, w).run(ctx)
+}
+
+func biasing(path string, o ALiBiOptions, open OpenOptions, w WriteOptions) *change {
+	c := &change{path: path, open: open, w: w, request: request("alibi", o), command: "alibi"}
 	if o.Replace {
 		c.command += " --replace"
 	}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.AddALiBi(m, o) }
-	return c.run(ctx)
+	return c
 }

@@ -14,7 +14,8 @@ import (
 type change struct {
 	path    string
 	command string
-	length  int // that was asked for; 0: none
+	request *report.Request // the same, for the plan; nil where verify cannot make it again
+	length  int             // that was asked for; 0: none
 	open    OpenOptions
 	w       WriteOptions
 	verb    func(position.Model) (position.Outcome, error)
@@ -115,7 +116,7 @@ func (c *change) check(m position.Model, d *decision) error {
 // report is the plan's report without edits.
 func (c *change) report(d *decision) report.Plan {
 	p := report.Plan{Schema: report.SchemaPlan, Path: report.Name(c.path), Command: c.command, Changes: d.Changes,
-		Edits: []report.Edit{}, Sidecars: []report.Sidecar{}, Written: []report.Written{}, Notes: d.Notes}
+		Edits: []report.Edit{}, Sidecars: []report.Sidecar{}, Written: []report.Written{}, Notes: d.Notes, Request: c.request}
 	if p.Changes == nil {
 		p.Changes = []report.Change{}
 	}

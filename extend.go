@@ -12,13 +12,17 @@ type ExtendOptions = position.ExtendOptions
 
 // Extend makes a model count to another length.
 func Extend(ctx context.Context, path string, o ExtendOptions, open OpenOptions, w WriteOptions) (Result, error) {
-	c := change{path: path, open: open, w: w, command: fmt.Sprintf("extend --len %d", o.Length)}
+	return extending(path, o, open, w).run(ctx)
+}
+
+func extending(path string, o ExtendOptions, open OpenOptions, w WriteOptions) *change {
+	c := &change{path: path, open: open, w: w, request: request("extend", o), command: fmt.Sprintf("extend --len %d", o.Length)}
 	if o.Method != "" {
 		c.command += " --method " + o.Method
 	}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.Extend(m, o) }
 	c.expect, c.length = func(m position.Model) error { return reaches(m, o.Length) }, o.Length
-	return c.run(ctx)
+	return c
 }
 
 // reaches checks that a model counts as far as was asked.

@@ -45,7 +45,7 @@ func errorsOf(m position.Model) []report.Finding {
 
 // preview opens the file that a plan makes before anything is written. It is an
 // error where the model consists of several files.
-func preview(m position.Model, plan patch.Plan) (position.Model, error) {
+func preview(m position.Model, plan patch.Plan) (_ position.Model, err error) {
 	if len(plan.Inputs) != 1 || len(plan.Outputs) != 1 {
 		return nil, fmt.Errorf("a model of %d files", len(plan.Inputs))
 	}
@@ -53,7 +53,15 @@ func preview(m position.Model, plan patch.Plan) (position.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close()
+	planned, err := previewed(m, plan, in)
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	return &made{planned, in.Close}, nil
+}
+
+func previewed(m position.Model, plan patch.Plan, in *os.File) (position.Model, error) {
 	view, size := plan.View(0, in), plan.OutputSize(0)
 	if m.Describe().Format == position.FormatGGUF {
 		f, err := gguf.NewFile(view, size)

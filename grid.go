@@ -15,7 +15,11 @@ type GridOptions = position.GridOptions
 // ResizeGrid gives an image model another picture size: the learned rows of its
 // patches are resampled, and what hangs on their number follows.
 func ResizeGrid(ctx context.Context, path string, o GridOptions, open OpenOptions, w WriteOptions) (Result, error) {
-	c := change{path: path, open: open, w: w, command: fmt.Sprintf("extend --grid %dx%d", o.Height, o.Width)}
+	return resizing(path, o, open, w).run(ctx)
+}
+
+func resizing(path string, o GridOptions, open OpenOptions, w WriteOptions) *change {
+	c := &change{path: path, open: open, w: w, request: request("grid", o), command: fmt.Sprintf("extend --grid %dx%d", o.Height, o.Width)}
 	if o.Image != 0 {
 		c.command = fmt.Sprintf("extend --image %d", o.Image)
 	}
@@ -24,7 +28,7 @@ func ResizeGrid(ctx context.Context, path string, o GridOptions, open OpenOption
 	}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.ResizeGrid(m, o) }
 	c.expect = func(m position.Model) error { return hasGrid(m, o) }
-	return c.run(ctx)
+	return c
 }
 
 // hasGrid checks that a model has the grid that was asked for.

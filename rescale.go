@@ -12,9 +12,13 @@ type RescaleOptions = position.RescaleOptions
 
 // Rescale changes base and scaling of a model's rotary encodings.
 func Rescale(ctx context.Context, path string, o RescaleOptions, open OpenOptions, w WriteOptions) (Result, error) {
-	c := change{path: path, open: open, w: w, command: rescaleCommand(o)}
+	return rescaling(path, o, open, w).run(ctx)
+}
+
+func rescaling(path string, o RescaleOptions, open OpenOptions, w WriteOptions) *change {
+	c := &change{path: path, open: open, w: w, request: request("rope", o), command: rescaleCommand(o)}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.Rescale(m, o) }
-	return c.run(ctx)
+	return c
 }
 
 // rescaleCommand says the options as flags.

@@ -41,6 +41,14 @@ func Verify(ctx context.Context, before, after string, open OpenOptions, o Verif
 	default:
 		options.SecondOpinion = func(c verify.Case) ([][]float64, error) { return engine.Crosscheck(ctx, path, c) }
 	}
+	again, err := remade(ctx, before, a, b, open, o, &options)
+	if err != nil {
+		return report.Verify{}, err
+	}
+	if again != nil {
+		defer again.Close()
+		options.Again = again
+	}
 	v := verify.Compare(a, b, options)
 	v.Before, v.After = report.Name(before), report.Name(after)
 	return v, ctx.Err()

@@ -21,6 +21,9 @@ type Part struct {
 	Dims []int64
 	// Number is the value of a key that is one, nil for other parts.
 	Number *float64
+	// Declared tells what a graph states of a value's type and Dims, 0 where one is
+	// free; it has no content.
+	Declared bool
 	// Head is what stands before the content: type and shape of a tensor.
 	Head string
 	Size int64

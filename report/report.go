@@ -6,6 +6,8 @@
 // values are what other people's scripts read.
 package report
 
+import "encoding/json"
+
 // Schema identifiers, the first field of every JSON object.
 const (
 	SchemaInspect = "modelpatch.inspect/1"
@@ -208,6 +210,14 @@ type Plan struct {
 	Notes []string `json:"notes,omitempty"`
 	// Findings are faults of level error that the change leaves in the file.
 	Findings []Finding `json:"findings,omitempty"`
+	// Request is the verb with all of its options: verify makes the change again.
+	Request *Request `json:"request,omitempty"`
+}
+
+// Request is a verb of the library and its options.
+type Request struct {
+	Verb    string          `json:"verb"`
+	Options json.RawMessage `json:"options"`
 }
 
 // Change is one decision of a verb, in words, about one encoding.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
@@ -45,10 +46,17 @@ func firstOf(a, b error) error {
 	return b
 }
 
+// innerType is the kind of parts that state the type of a value inside a graph.
+const innerType = "type"
+
 type partKey struct{ kind, name string }
 
 // compareParts counts parts that differ and says which, if any, may not.
 func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned string, where *report.Where) {
+	names := map[partKey]bool{}
+	for _, p := range a {
+		names[partKey{p.Kind, p.Name}] = true
+	}
 	rest := map[partKey]position.Part{}
 	for _, p := range b {
 		rest[partKey{p.Kind, p.Name}] = p
@@ -61,9 +69,35 @@ func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned 
 		}
 	}
 	for _, p := range a {
-		q, ok := rest[partKey{p.Kind, p.Name}]
-		delete(rest, partKey{p.Kind, p.Name})
+		key := partKey{p.Kind, p.Name}
+		q, ok := rest[key]
+		delete(rest, key)
 		at := int64(-1)
+		if !ok && p.Kind == innerType {
+			changed++ // no engine needs what a graph states of values inside
+			continue
+		}
+		if c.again != nil {
+			is := &q
+			if !ok {
+				is = nil
+			}
+			as, why := c.made(key, &p, is)
+			switch {
+			case as:
+				if !ok || p.Head != q.Head || p.Size != q.Size || (p.Position || p.Size <= smallPart) && firstDifference(p, q) >= 0 {
+					changed++
+				}
+				continue
+			case c.o.Plan != nil || ok && p.Head == q.Head && p.Size == q.Size && firstDifference(p, q) < 0:
+				changed++ // a change that was made in part alone, or not as planned
+				blame(p, why)
+				continue
+			case ok && c.roundedAlike(key, q):
+				changed++
+				continue
+			}
+		}
 		switch {
 		case !ok:
 			if changed++; !p.Position || !isStatement(p.Name) && !c.mayChange(p.Sites) && !c.explains(p.Sites, false) {
@@ -93,9 +127,26 @@ func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned 
 	}
 	for _, p := range b {
 		if _, ok := rest[partKey{p.Kind, p.Name}]; ok {
+			if p.Kind == innerType {
+				changed++
+				continue
+			}
+			if c.again != nil {
+				as, why := c.made(partKey{p.Kind, p.Name}, nil, &p)
+				delete(c.again, partKey{p.Kind, p.Name})
+				if changed++; !as {
+					blame(p, why)
+				}
+				continue
+			}
 			if changed++; !p.Position || p.Kind == "key" && !isStatement(p.Name) && c.expect != report.ExpectChanged && !c.explains(p.Sites, true) {
 				blame(p, "is new")
 			}
+		}
+	}
+	for key, w := range c.again { // what the change brings, and neither file has
+		if _, old := names[key]; !old && key.kind != innerType {
+			blame(w, "is not there, and the change brings it")
 		}
 	}
 	return changed, unplanned, where
@@ -106,12 +157,31 @@ func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned 
 // in between.
 func (c *comparison) allowed(p, q position.Part) bool {
 	switch {
-	case p.Kind == "node":
-		return q.Position && p.Head == q.Head
+	case p.Declared:
+		return declaresLength(p, q, int64(lengthOf(c.before)), int64(lengthOf(c.after)))
+	case p.Kind == "node": // that reads what a change put in between; without a plan nothing says so
+		return c.o.Plan != nil && q.Position && p.Head == q.Head
 	case p.Buffer != nil:
 		return follows(p, q, lengthOf(c.before), lengthOf(c.after))
 	}
 	return p.Position
+}
+
+// declaresLength reports whether a declared size differs only as lengths do: where it
+// was a multiple of the old one, or is free in one of the files.
+func declaresLength(p, q position.Part, old, new int64) bool {
+	kind, _, _ := strings.Cut(p.Head, " ")
+	other, _, _ := strings.Cut(q.Head, " ")
+	if kind != other || len(p.Dims) != len(q.Dims) {
+		return false
+	}
+	for d, a := range p.Dims {
+		b := q.Dims[d]
+		if a != b && a != 0 && b != 0 && b-a != new-old && (old < 2 || a%old != 0 || b != a/old*new) {
+			return false
+		}
+	}
+	return true
 }
 
 // firstDifference is the first byte at which two parts of one size differ, −1

@@ -23,12 +23,20 @@ type Options struct {
 	Absent        string
 	// Sample is how much of the attention is run.
 	Sample Sample
+	// Again is the old file with the change made again: the plan's, or without a plan
+	// the one that comes nearest to the new file, as Command says it. The new file is
+	// held against it part by part. nil: not made, since NotMade.
+	Again            position.Model
+	Command, NotMade string
+	// Unfit says why the plan is not one for the old file; "": it is.
+	Unfit string
 }
 
 // Compare says whether after is before, but for a change of position encoding.
 func Compare(before, after position.Model, o Options) report.Verify {
 	c := &comparison{before: before, after: after, o: o, expect: o.expectation()}
 	c.report = report.Verify{Schema: report.SchemaVerify, Before: before.Describe().Path, After: after.Describe().Path}
+	c.step("plan", c.plan)
 	c.step("structure", c.structure)
 	identical := false
 	c.step("bytes", func() { identical = c.bytes() })
@@ -71,6 +79,27 @@ type comparison struct {
 	removed       []position.Site
 	changed       bool // numbers of some position differ
 	failed        bool
+	again         map[partKey]position.Part // of Options.Again; nil: not made
+	remade        bool                      // the new file is that, part by part
+}
+
+// plan takes the parts of the change that was made again.
+func (c *comparison) plan() {
+	if c.o.Unfit != "" {
+		c.add(report.Check{Name: "plan", Verdict: report.CheckFail, Why: c.o.Unfit})
+	}
+	if c.o.Again == nil {
+		if c.o.Plan != nil && c.o.Unfit == "" {
+			c.skip("plan", "the change was not made again to be compared: "+c.o.NotMade)
+		}
+		return
+	}
+	again, err := partsOf(c.o.Again)
+	if err != nil {
+		c.skip("plan", "the change that was made again cannot be taken apart: "+err.Error())
+		return
+	}
+	c.again = again
 }
 
 // pair is an encoding of the one file and its successor in the other.
@@ -237,6 +266,9 @@ func (c *comparison) verdict(identical bool) string {
 			return c.missing()
 		}
 		return report.VerdictSame
+	case !c.changed && c.o.Expect == report.ExpectSame:
+		c.add(report.Check{Name: "properties", Verdict: report.CheckFail, Why: "the files are not the same, though the old positions are encoded as before"})
+		return report.VerdictDifferent
 	case !c.changed:
 		if c.expect == report.ExpectChanged {
 			if c.o.lengthAlone() {

@@ -87,7 +87,7 @@ func (c *comparison) mayChange(sites []int) bool {
 // got rows behind those that it had.
 func (c *comparison) rewritten(p, q position.Part) string {
 	switch {
-	case p.Buffer != nil || p.Kind == "node" || isStatement(p.Name):
+	case p.Buffer != nil || p.Kind == "node" || p.Declared || isStatement(p.Name):
 		return "" // judged by what follows the length
 	case c.mayChange(p.Sites) || c.explains(p.Sites, false):
 		return ""

@@ -148,6 +148,11 @@ func planted(t *testing.T, f fault) {
 			t.Fatalf("%s before the fault: %s", v.Verdict, failure(v))
 		}
 	}
+	if f.verb != nil {
+		honest := filepath.Join(t.TempDir(), filepath.Base(target))
+		copyFile(t, target, honest)
+		options.Again, options.Command = open(t, honest), "the change"
+	}
 	f.plant(t, target)
 	v := verify.Compare(open(t, source), open(t, target), options)
 	if v.Verdict != report.VerdictDifferent {

@@ -216,7 +216,8 @@ func oneChange(t *testing.T, path, name string, do verb) int {
 		}
 		return 1
 	}
-	with := verify.Compare(before, after, verify.Options{Plan: plan})
+	again := open(t, target)
+	with := verify.Compare(before, after, verify.Options{Plan: plan, Again: again})
 	want := report.VerdictChangedAsPlanned
 	if prefix {
 		want = report.VerdictSameOnPrefix
@@ -227,7 +228,7 @@ func oneChange(t *testing.T, path, name string, do verb) int {
 	if name == "linear" && strings.Contains(path, "stablelm") {
 		return 1 // two frequencies: no formula can be told without the plan
 	}
-	without := verify.Compare(before, after, verify.Options{})
+	without := verify.Compare(before, after, verify.Options{Again: again, Command: name})
 	if want == report.VerdictChangedAsPlanned {
 		want = report.VerdictConsistent
 		if !explainsItself(plan, before, after) {

@@ -62,12 +62,24 @@ func (p *parts) graph(g *onnx.Graph) {
 		if i >= len(g.Inputs) {
 			kind, i = "output", i-len(g.Inputs)
 		}
-		p.add(position.Part{Kind: kind, Name: fmt.Sprintf("%s%d %s", prefix, i, v.Name), Head: fmt.Sprintf("%s of rank %d", v.Type, len(v.Dims)), Open: nothing})
+		p.declared(kind, fmt.Sprintf("%s%d %s", prefix, i, v.Name), v)
+	}
+	for _, v := range g.ValueInfos {
+		p.declared("type", prefix+v.Name, v)
 	}
 	for i, t := range g.Sparse {
 		p.tensor(fmt.Sprintf("%ssparse %d values", prefix, i), t.Values)
 		p.tensor(fmt.Sprintf("%ssparse %d indices", prefix, i), t.Indices)
 	}
+}
+
+// declared is what a graph says of a value: its type, and the sizes that are fixed.
+func (p *parts) declared(kind, name string, v *onnx.ValueInfo) {
+	var dims []int64
+	for _, d := range v.Dims {
+		dims = append(dims, max(d.Value, 0)) // 0: free
+	}
+	p.add(position.Part{Kind: kind, Name: name, Head: fmt.Sprintf("%s %v", v.Type, dims), Dims: dims, Declared: true, Open: nothing})
 }
 
 // isLengthLike reports whether a constant may hold lengths: shapes, limits,
