@@ -160,8 +160,8 @@ func planned(ctx context.Context, before string, plan *report.Plan, open OpenOpt
 
 // sameChanges compares decisions as JSON has them.
 func sameChanges(a, b []report.Change) bool {
-	if len(a) != len(b) {
-		return false
+	if len(a) != len(b) || len(a) == 0 {
+		return len(a) == len(b)
 	}
 	x, err1 := json.Marshal(a)
 	y, err2 := json.Marshal(b)

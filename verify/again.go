@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // smallPart is the most bytes of a part that belongs to no position and is compared
@@ -98,16 +100,32 @@ func (c *comparison) roundedAlike(key partKey, q position.Part) bool {
 	if err1 != nil || err2 != nil || len(x) != len(y) {
 		return false
 	}
-	allowed := 1e-6
+	allowed, other := 1e-6, 0
 	if len(q.Dims) > 1 {
 		allowed += float64(float32Angle.Value) * float64(c.newLength())
 	}
 	for i := 0; i+4 <= len(x); i += 4 {
 		a := float64(math.Float32frombits(binary.LittleEndian.Uint32(x[i:])))
 		b := float64(math.Float32frombits(binary.LittleEndian.Uint32(y[i:])))
-		if !(math.Abs(a-b) <= allowed*math.Max(math.Abs(a), 1e-3)) && !(len(q.Dims) > 1 && math.Abs(a-b) <= allowed) {
+		if a != b {
+			other++
+		}
+		if !(math.Abs(a-b) <= allowed*math.Abs(a)) && !(len(q.Dims) > 1 && math.Abs(a-b) <= allowed) {
 			return false
 		}
 	}
-	return true
+	return other > 1 && other >= len(x)/4/fewRounded // else one that was touched
+}
+
+// fewRounded is the share of its numbers, one of so many, in which a table by another
+// maker differs at least: who rounds otherwise does so everywhere.
+const fewRounded = 64
+
+// otherRows reports whether a part is a table of trained rows that got others behind
+// those that it had: how they were made, no formula says.
+func (c *comparison) otherRows(p, q position.Part) bool {
+	return slices.ContainsFunc(c.pairs, func(x pair) bool {
+		_, trained := x.before.Encoding().Scheme.(schemes.Learned)
+		return trained && slices.Contains(p.Sites, x.index) && x.longer()
+	}) && !slices.Equal(p.Dims, q.Dims) && grewBehind(p, q) == ""
 }

@@ -93,8 +93,12 @@ func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned 
 				changed++ // a change that was made in part alone, or not as planned
 				blame(p, why)
 				continue
-			case ok && c.roundedAlike(key, q):
+			case ok && p.Position && len(p.Sites) > 0 && (c.roundedAlike(key, q) || c.otherRows(p, q)):
 				changed++
+				continue
+			default:
+				changed++
+				blame(p, why)
 				continue
 			}
 		}
@@ -158,7 +162,7 @@ func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned 
 func (c *comparison) allowed(p, q position.Part) bool {
 	switch {
 	case p.Declared:
-		return declaresLength(p, q, int64(lengthOf(c.before)), int64(lengthOf(c.after)))
+		return c.o.Plan != nil && declaresLength(p, q, int64(lengthOf(c.before)), int64(lengthOf(c.after)))
 	case p.Kind == "node": // that reads what a change put in between; without a plan nothing says so
 		return c.o.Plan != nil && q.Position && p.Head == q.Head
 	case p.Buffer != nil:

@@ -30,6 +30,11 @@ func isFormula(s schemes.Scheme) bool {
 // went from one formula to another.
 func (p pair) explained() bool {
 	a, b := p.before.Encoding().Scheme, p.after.Encoding().Scheme
+	x, ok1 := a.(schemes.Sinusoid)
+	y, ok2 := b.(schemes.Sinusoid)
+	if ok1 && ok2 && !slices.Equal(x.ZeroRows, y.ZeroRows) {
+		return false // rows that were emptied are a list of their own
+	}
 	return isFormula(a) && isFormula(b) && !a.Equal(b)
 }
 

@@ -57,6 +57,7 @@ func (p *parts) graph(g *onnx.Graph) {
 	for _, n := range g.Nodes {
 		p.node(prefix, n)
 	}
+	p.order(prefix, g)
 	for i, v := range slices.Concat(g.Inputs, g.Outputs) {
 		kind := "input"
 		if i >= len(g.Inputs) {
@@ -71,6 +72,25 @@ func (p *parts) graph(g *onnx.Graph) {
 		p.tensor(fmt.Sprintf("%ssparse %d values", prefix, i), t.Values)
 		p.tensor(fmt.Sprintf("%ssparse %d indices", prefix, i), t.Indices)
 	}
+}
+
+// order says whether every node stands behind those that it reads, as the standard
+// demands (onnx/docs/IR.md, "Graphs").
+func (p *parts) order(prefix string, g *onnx.Graph) {
+	head, at := "every node stands behind those that it reads", report.Where{}
+	w := g.Wiring()
+	for _, n := range g.Nodes {
+		for i := range n.Inputs {
+			value, ok := w.Input(n, i)
+			if !ok {
+				continue
+			}
+			if from := w.Producer(value); from != nil && from.Index() >= n.Index() && w.Constant(value) == nil {
+				head, at = fmt.Sprintf("%s stands before %s, which it reads", n.Title(), from.Title()), report.Where{Node: n.Title()}
+			}
+		}
+	}
+	p.add(position.Part{Kind: "order", Name: prefix + "nodes", Head: head, Where: at, Open: nothing})
 }
 
 // declared is what a graph says of a value: its type, and the sizes that are fixed.
