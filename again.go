@@ -244,13 +244,22 @@ func candidates(before, after position.Model) (out []report.Request) {
 			o.Base = rope.Base
 			add("rope", RescaleOptions{Base: rope.Base, Length: length})
 		}
-		if l := after.Describe().Length.Stated; l != nil && length > 0 {
-			o.Length = *l
-		}
+		o.Length = length
 		if o.Scaling == schemes.ScalingNone {
 			o.Factor, o.OriginalLength = 0, 0
 		}
 		add("rope", o)
+		for _, original := range []int{counts(before), counts(after)} {
+			if o.OriginalLength == 0 && o.Scaling != schemes.ScalingNone && original > 0 {
+				o.OriginalLength = original
+				add("rope", o)
+				o.OriginalLength = 0
+			}
+		}
+		if o.Length > 0 {
+			o.Length = 0
+			add("rope", o)
+		}
 		if length > 0 {
 			add("extend", ExtendOptions{Length: length})
 		}

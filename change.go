@@ -117,7 +117,7 @@ func (c *change) check(m position.Model, d *decision) error {
 func (c *change) report(d *decision) report.Plan {
 	p := report.Plan{Schema: report.SchemaPlan, Path: report.Name(c.path), Command: c.command, Changes: d.Changes,
 		Edits: []report.Edit{}, Sidecars: []report.Sidecar{}, Written: []report.Written{}, Notes: d.Notes, Request: c.request}
-	if p.Changes == nil {
+	if p.Changes == nil || d.Nothing != "" {
 		p.Changes = []report.Change{}
 	}
 	return p

@@ -92,6 +92,10 @@ func (c *comparison) made(key partKey, p, q *position.Part) (as bool, why string
 // frequencies and factors, and those of the angles of so many positions for tables.
 func (c *comparison) roundedAlike(key partKey, q position.Part) bool {
 	w, ok := c.again[key]
+	became := c.explains(q.Sites, true) // another formula: all of its numbers are new
+	if became && (strings.HasPrefix(q.Head, "float16") || strings.HasPrefix(q.Head, "bfloat16")) {
+		return ok && w.Head == q.Head // the table's own check holds them against the formula
+	}
 	if !ok || w.Head != q.Head || w.Size != q.Size || q.Buffer != nil || q.Size > maxBuffer || !strings.HasPrefix(q.Head, "float32") && !strings.HasPrefix(q.Head, "f32") {
 		return false
 	}
@@ -101,6 +105,9 @@ func (c *comparison) roundedAlike(key partKey, q position.Part) bool {
 		return false
 	}
 	allowed, other := 1e-6, 0
+	if became {
+		allowed = formulaSlack * 1.2e-6 // what a base that was read off float32 numbers is off by
+	}
 	if len(q.Dims) > 1 {
 		allowed += float64(float32Angle.Value) * float64(c.newLength())
 	}
@@ -114,7 +121,7 @@ func (c *comparison) roundedAlike(key partKey, q position.Part) bool {
 			return false
 		}
 	}
-	return other > 1 && other >= len(x)/4/fewRounded // else one that was touched
+	return became || other > 1 && other >= len(x)/4/fewRounded // else one that was touched
 }
 
 // fewRounded is the share of its numbers, one of so many, in which a table by another
