@@ -57,13 +57,38 @@ func decoded[O any](r report.Request, make func(O) *change) (*change, error) {
 // several files; one file is looked at as it would be, without being written.
 const mostMadeAgain = 4 << 30
 
+// nearest makes the change of a request again, for a new file and in place where the
+// format has both, and takes what comes nearer to the new file: in how many parts that
+// differs. The caller closes the model.
+func nearest(ctx context.Context, path string, r report.Request, open OpenOptions, after position.Model) (m position.Model, changes []report.Change, differ int, err error) {
+	m, changes, err = again(ctx, path, r, open, false)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	if differ, err = verify.Differing(m, after); err != nil {
+		return nil, nil, 0, errors.Join(err, m.Close())
+	}
+	if _, ok := m.(*made); differ == 0 || !ok || after.Describe().Format != position.FormatGGUF {
+		return m, changes, differ, nil
+	}
+	placed, _, err := again(ctx, path, r, open, true)
+	if err != nil {
+		return m, changes, differ, nil // it cannot be made in place
+	}
+	if n, err := verify.Differing(placed, after); err == nil && n < differ {
+		return placed, changes, n, m.Close()
+	}
+	return m, changes, differ, placed.Close()
+}
+
 // again makes the change of a request once more: what the new file has to be, and how
 // the encodings change. The caller closes the model.
-func again(ctx context.Context, path string, r report.Request, open OpenOptions) (m position.Model, changes []report.Change, err error) {
+func again(ctx context.Context, path string, r report.Request, open OpenOptions, inPlace bool) (m position.Model, changes []report.Change, err error) {
 	c, err := requested(path, r, open)
 	if err != nil {
 		return nil, nil, err
 	}
+	c.w.InPlace = inPlace
 	old, err := OpenContext(ctx, path, open)
 	if err != nil {
 		return nil, nil, err
@@ -81,7 +106,9 @@ func again(ctx context.Context, path string, r report.Request, open OpenOptions)
 		m, err = preview(old, plan)
 	}
 	if err != nil {
-		old.Close()
+		if old.Close(); inPlace {
+			return nil, nil, err
+		}
 		m, err = written(ctx, c)
 		return m, d.Changes, err
 	}
@@ -141,12 +168,12 @@ func written(ctx context.Context, c *change) (_ position.Model, err error) {
 }
 
 // planned makes a plan's change again, for verify to hold the new file against.
-func planned(ctx context.Context, before string, plan *report.Plan, open OpenOptions, o *verify.Options) (position.Model, error) {
+func planned(ctx context.Context, before string, after position.Model, plan *report.Plan, open OpenOptions, o *verify.Options) (position.Model, error) {
 	if plan.Request == nil {
 		o.NotMade = "the plan is of a version that did not tell the options"
 		return nil, nil
 	}
-	m, changes, err := again(ctx, before, *plan.Request, open)
+	m, changes, _, err := nearest(ctx, before, *plan.Request, open, after)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -174,36 +201,35 @@ func sameChanges(a, b []report.Change) bool {
 
 // remade makes the change of a plan again, or without one that of the candidates which
 // comes nearest to the new file; nil where none can be made.
-func remade(ctx context.Context, path string, before, after position.Model, open OpenOptions, v VerifyOptions, o *verify.Options) (nearest position.Model, err error) {
+func remade(ctx context.Context, path string, before, after position.Model, open OpenOptions, v VerifyOptions, o *verify.Options) (best position.Model, err error) {
 	if v.Plan != nil {
-		return planned(ctx, path, v.Plan, open, o)
+		return planned(ctx, path, after, v.Plan, open, o)
 	}
 	if v.Expect == report.ExpectSame {
 		return nil, nil
 	}
 	least := math.MaxInt
 	for _, r := range candidates(before, after) {
-		m, _, err := again(ctx, path, r, open)
+		m, _, n, err := nearest(ctx, path, r, open, after)
 		if ctx.Err() != nil {
-			return nearest, ctx.Err()
+			return best, ctx.Err()
 		}
 		if err != nil {
 			continue // a verb that refuses has not made the new file
 		}
-		n, err := verify.Differing(m, after)
-		if err != nil || n >= least {
+		if n >= least {
 			m.Close()
 			continue
 		}
-		if nearest != nil {
-			nearest.Close()
+		if best != nil {
+			best.Close()
 		}
-		nearest, least, o.Command = m, n, commandOf(path, r, open)
+		best, least, o.Command = m, n, commandOf(path, r, open)
 		if n == 0 {
 			break
 		}
 	}
-	return nearest, nil
+	return best, nil
 }
 
 // commandOf says a request as a command line does.
@@ -245,12 +271,12 @@ func candidates(before, after position.Model) (out []report.Request) {
 			add("rope", RescaleOptions{Base: rope.Base, Length: length})
 		}
 		o.Length = length
-		if o.Scaling == schemes.ScalingNone {
+		if rope.Scaling.IsNone() {
 			o.Factor, o.OriginalLength = 0, 0
 		}
 		add("rope", o)
 		for _, original := range []int{counts(before), counts(after)} {
-			if o.OriginalLength == 0 && o.Scaling != schemes.ScalingNone && original > 0 {
+			if o.OriginalLength == 0 && !rope.Scaling.IsNone() && original > 0 {
 				o.OriginalLength = original
 				add("rope", o)
 				o.OriginalLength = 0

@@ -80,7 +80,6 @@ type comparison struct {
 	changed       bool // numbers of some position differ
 	failed        bool
 	again         map[partKey]position.Part // of Options.Again; nil: not made
-	remade        bool                      // the new file is that, part by part
 }
 
 // plan takes the parts of the change that was made again.
