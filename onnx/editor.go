@@ -28,6 +28,9 @@ type Editor struct {
 	ends     map[string]int64          // its size with those
 	dataName map[string]string         // location → name in the output
 	dropped  map[*ValueInfo]bool
+	gone     map[*Node]bool // that were removed or replaced
+	unread   []*Tensor      // that were removed
+	reading  []string       // inputs of new nodes
 }
 
 // change is an edit inside the message frame, whose length prefix and those of
@@ -231,6 +234,9 @@ func (e *Editor) RenameInput(n *Node, i int, name, why string) {
 func (e *Editor) renameChanges() []change {
 	var out []change
 	for _, n := range e.renames {
+		if e.gone[n] {
+			continue
+		}
 		last, more, why := len(n.inputs)-1, []byte(nil), ""
 		for i, r := range e.renamed[n] {
 			if i >= len(n.inputs) {
@@ -297,6 +303,7 @@ func (e *Editor) InsertNodes(before *Node, nodes []NewNode, why string) {
 	}
 	for _, n := range nodes {
 		b = appendMessage(b, number, n.encode(e.FreshName("modelpatch/"+n.Op)))
+		e.reading = append(e.reading, n.Inputs...)
 	}
 	e.record(before.frame.parent, before.frame.tag, 0, patch.Bytes(b), why)
 }

@@ -146,9 +146,9 @@ func TestExtend(t *testing.T) {
 func outcome(out Outcome, err error) string {
 	var words []string
 	switch {
-	case is[*Refusal](err):
+	case isA[*Refusal](err):
 		return "refusal"
-	case is[*UsageError](err):
+	case isA[*UsageError](err):
 		return "usage"
 	case err != nil:
 		return err.Error()
@@ -164,7 +164,7 @@ func outcome(out Outcome, err error) string {
 	return strings.Join(words, " ")
 }
 
-func is[E error](err error) bool {
+func isA[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }
@@ -196,7 +196,7 @@ func TestYaRNIsScaledAnew(t *testing.T) {
 func TestRescaleUsage(t *testing.T) {
 	m, _ := build(FormatGGUF, 16, byKeys)
 	for _, o := range []RescaleOptions{{}, {Base: 1}, {Base: -3}, {Scaling: "yarn"}, {Scaling: "x", Factor: 2}, {Factor: 2}, {Scaling: "linear", Factor: -1}, {Base: 5, Length: -1}} {
-		if _, err := Rescale(m, o); !is[*UsageError](err) {
+		if _, err := Rescale(m, o); !isA[*UsageError](err) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

@@ -102,6 +102,10 @@ func (t *SinusoidTable) Row(p int, dst []float64) {
 	}
 }
 
+// Places are the columns of the k-th sine and cosine in a row; one of the last two may
+// lie outside of an odd width.
+func (t *SinusoidTable) Places(k int) (sin, cos int) { return t.columns(k) }
+
 // columns are the places of the k-th sine and cosine in a row; one of the last
 // two may lie outside of an odd width.
 func (t *SinusoidTable) columns(k int) (sin, cos int) {

@@ -24,6 +24,11 @@ var (
 	_ position.Partial   = (*Model)(nil)
 	_ position.Abandoned = (*eval.Spent)(nil)
 
+	_ position.Baker   = (*tableSite)(nil)
+	_ position.Baker   = (*rotary.Site)(nil)
+	_ position.Unbaker = (*tableSite)(nil)
+	_ position.Unbaker = (*rotary.Site)(nil)
+
 	_ position.Rotator     = (*rotary.Site)(nil)
 	_ position.Neutralizer = (*rotary.Site)(nil)
 

@@ -5,6 +5,8 @@ import (
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/position/onnxpos/waves"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -62,6 +64,54 @@ func (t *tableSite) holdRuntime(want position.Want) error {
 		return nil // the formula goes on
 	}
 	return &position.Refusal{Why: "the graph computes its sinusoid; its formula is not in a table", Instead: "export the model again with the wanted formula"}
+}
+
+// Bake makes sines and cosines that the graph computes tables.
+func (t *tableSite) Bake(positions int) error {
+	if t.Told.IsGrid() {
+		return &position.Refusal{Why: "the graph computes the places of an image's patches, which no table by position holds"}
+	}
+	for _, u := range t.uses {
+		if err := waves.BakeJoined(t.m, u.scope, u.name, positions); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Unbake makes the graph compute sines and cosines that it has in a table.
+func (t *tableSite) Unbake() (schemes.Scheme, error) {
+	if t.sinusoid == nil {
+		return nil, &position.Refusal{Why: "no formula explains a trained table: the graph cannot compute it", Instead: "leave the table in place"}
+	}
+	s := t.sinusoid.Sinusoid
+	if s.Grid != nil || s.Start != 0 || len(s.ZeroRows) > 0 {
+		return nil, &position.Refusal{Why: "the table holds rows that are not those of positions from 0 on", Instead: "leave the table in place"}
+	}
+	table := t.rows()
+	columns := make([]waves.Column, table.Dim())
+	formula, a := s.Table(), s.Amplitude
+	if a == 0 {
+		a = 1
+	}
+	for k, f := range s.InverseFrequencies() {
+		sin, cos := formula.Places(k)
+		for i, at := range []int{sin, cos} {
+			if at < len(columns) {
+				columns[at] = waves.Column{Frequency: f, Amplitude: a, Cosine: i == 1}
+			}
+		}
+	}
+	var uses []trace.Source
+	var tables []waves.Table
+	for _, u := range t.uses {
+		uses = append(uses, u.source)
+	}
+	for _, c := range t.tensors() {
+		tables = append(tables, waves.Table{Table: table.Of(c), Columns: columns})
+	}
+	s.Rows = 0
+	return s, waves.Unbake(t.m, uses, tables)
 }
 
 // Neutralize makes the table add nothing.

@@ -27,6 +27,9 @@ type pairFit struct {
 	coarse  fit.Precision // that the numbers were rounded to before they were stored; "": their own
 }
 
+// Negated reports whether sines are stored with the other sign.
+func (c *Cache) Negated() bool { return c.negated }
+
 // Positions is how many positions the pair of tables holds.
 func (c *Cache) Positions() int { return min(c.Cos.Len(), c.Sin.Len()) - c.Ahead }
 

@@ -1,0 +1,24 @@
+package modelpatch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// BakeOptions say how long tables are to be; see position.Bake.
+type BakeOptions = position.BakeOptions
+
+// Bake makes encodings that a model computes when it runs tables of constants.
+func Bake(ctx context.Context, path string, o BakeOptions, open OpenOptions, w WriteOptions) (Result, error) {
+	c := change{path: path, open: open, w: w, command: fmt.Sprintf("bake --len %d", o.Length)}
+	c.verb = func(m position.Model) (position.Outcome, error) { return position.Bake(m, o) }
+	return c.run(ctx)
+}
+
+// Unbake makes tables that a formula explains computations of the model.
+func Unbake(ctx context.Context, path string, open OpenOptions, w WriteOptions) (Result, error) {
+	c := change{path: path, open: open, w: w, command: "unbake", verb: position.Unbake}
+	return c.run(ctx)
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/modelpatch/modelpatch"
+)
+
+func newBake(c *console) *cobra.Command {
+	var o modelpatch.BakeOptions
+	var d destination
+	cmd := &cobra.Command{
+		Use:   "bake --len N FILE -o NEW",
+		Short: "Make encodings that the graph computes tables of constants",
+		Long: `bake puts tables of N positions in the place of sines and cosines that an ONNX
+graph computes when it runs, for engines and quantisers that have no kernels for
+them. Layers share the tables; what nothing reads any more goes. Outputs stay as
+they are up to N positions, and beyond them the model fails to run.
+
+` + exitCodes,
+		Example: `  modelpatch bake --len 4096 model.onnx -o baked.onnx`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			return d.run(c, files[0], func() (modelpatch.Result, error) {
+				return modelpatch.Bake(cmd.Context(), files[0], o, modelpatch.OpenOptions{}, d.write)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&o.Length, "len", 0, "positions that the tables hold")
+	d.addFlags(cmd)
+	d.addPatchFlags(cmd)
+	return cmd
+}
+
+func newUnbake(c *console) *cobra.Command {
+	var d destination
+	cmd := &cobra.Command{
+		Use:   "unbake FILE -o NEW",
+		Short: "Make tables that a formula explains computations of the graph",
+		Long: `unbake puts the formula in the place of tables of cosines and sines that it
+explains. An ONNX graph then computes them when it runs, for any length. Trained
+tables follow no formula, and operators that demand tables keep them.
+
+` + exitCodes,
+		Example: `  modelpatch unbake model.onnx -o free.onnx`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			return d.run(c, files[0], func() (modelpatch.Result, error) {
+				return modelpatch.Unbake(cmd.Context(), files[0], modelpatch.OpenOptions{}, d.write)
+			})
+		},
+	}
+	d.addFlags(cmd)
+	d.addPatchFlags(cmd)
+	return cmd
+}

@@ -1,0 +1,170 @@
+package onnx
+
+import (
+	"slices"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/modelpatch/modelpatch/patch"
+)
+
+// AddTable is AddInitializer for content that is made while it is written. A function's
+// body has no initializers: it is an error there.
+func (e *Editor) AddTable(g *Graph, name string, t DataType, dims []int64, data patch.Source, why string) (string, error) {
+	if n, ok := (&Tensor{Dims: dims}).elements(); !ok || t.Size(n) != data.Size() {
+		return "", &UnsupportedError{Place: "a new table", What: "its bytes are not those of its dimensions"}
+	}
+	if g.isFunction(e.file) {
+		return "", &UnsupportedError{Place: "the body of a function", What: "a table cannot be added there"}
+	}
+	name = e.FreshName(name)
+	content := patch.Concat(patch.Bytes(encodeTensor(name, t, dims, nil)), rawData(data))
+	head := protowire.AppendVarint(protowire.AppendTag(nil, 5, protowire.BytesType), uint64(content.Size()))
+	m := patch.Concat(patch.Bytes(head), content)
+	if e.file.IRVersion < minFreeInitializers && g.Parent == nil {
+		m = patch.Concat(m, patch.Bytes(appendMessage(nil, 11, NewValue{name, t, dims}.encode())))
+	}
+	e.record(g.frame, g.frame.end, 0, m, why)
+	return name, nil
+}
+
+// ReplaceNode puts nodes in the place of one; what it gave has to be given by them,
+// under the same names.
+func (e *Editor) ReplaceNode(n *Node, nodes []NewNode, why string) {
+	if len(nodes) > 0 {
+		e.InsertNodes(n, nodes, why)
+	}
+	e.remove(n, why)
+}
+
+// RemoveNode takes a node away that nothing reads.
+func (e *Editor) RemoveNode(n *Node, why string) { e.remove(n, why) }
+
+func (e *Editor) remove(n *Node, why string) {
+	if e.gone[n] {
+		return
+	}
+	if e.gone == nil {
+		e.gone = map[*Node]bool{}
+	}
+	e.gone[n] = true
+	e.record(n.frame.parent, n.frame.tag, n.frame.end-n.frame.tag, nil, why)
+}
+
+// Removed reports whether a node has been removed or replaced.
+func (e *Editor) Removed(n *Node) bool { return e.gone[n] }
+
+// RemoveUnread takes away what only removed nodes have read: the nodes behind them, and
+// constants. What was unread before stays.
+func (e *Editor) RemoveUnread(why string) {
+	readers := e.readers()
+	var pending []*Node
+	for n := range e.gone {
+		pending = append(pending, n)
+	}
+	slices.SortFunc(pending, func(a, b *Node) int { return a.index - b.index })
+	seen, unmade := map[string]bool{}, map[string]bool{}
+	for len(pending) > 0 {
+		n := pending[0]
+		pending = pending[1:]
+		if n.Graph.isFunction(e.file) || n.Graph.Parent != nil {
+			continue // names mean other values there
+		}
+		for i := range n.inputs {
+			name := n.Written(i)
+			if name == "" || seen[name] || readers[name] > 0 {
+				continue
+			}
+			seen[name] = true
+			for _, t := range n.Graph.Initializers {
+				if t.Name == name && !e.Replaced(t) && !slices.Contains(e.unread, t) && !n.Graph.takes(name) {
+					e.record(t.frame.parent, t.frame.tag, t.frame.end-t.frame.tag, nil, why)
+					e.unread = append(e.unread, t)
+				}
+			}
+			p := n.Graph.maker(name)
+			if p == nil || e.gone[p] || p.inner() || slices.ContainsFunc(p.Outputs, func(o string) bool { return o != "" && readers[o] > 0 }) {
+				continue
+			}
+			e.remove(p, why)
+			for _, o := range p.Outputs {
+				unmade[o] = true
+			}
+			for k := range p.inputs {
+				readers[e.reads(p, k)]--
+			}
+			pending = append(pending, p)
+		}
+	}
+	for _, v := range e.file.Graph.ValueInfos {
+		if v.Name != "" && unmade[v.Name] {
+			e.DropValueInfo(v, why)
+		}
+	}
+}
+
+// Gives reports whether an output of the graph bears a name.
+func (g *Graph) Gives(name string) bool {
+	return slices.ContainsFunc(g.Outputs, func(v *ValueInfo) bool { return v.Name == name })
+}
+
+// takes reports whether an input of the graph bears a name, whose initializer is then
+// its default.
+func (g *Graph) takes(name string) bool {
+	return slices.ContainsFunc(g.Inputs, func(v *ValueInfo) bool { return v.Name == name })
+}
+
+// maker is the node that makes a value as it is written in the file, nil where none does.
+func (g *Graph) maker(name string) *Node {
+	value, ok := g.wiring.Number(name)
+	if !ok {
+		return nil
+	}
+	return g.wiring.Producer(value)
+}
+
+// inner reports whether a node has graphs of its own, which may read anything.
+func (n *Node) inner() bool {
+	return slices.ContainsFunc(n.Attributes, func(a *Attribute) bool { return a.Graph != nil || a.Graphs != nil })
+}
+
+// reads is the name that an input of a node has after the renames.
+func (e *Editor) reads(n *Node, i int) string {
+	if r, ok := e.renamed[n][i]; ok {
+		return r.name
+	}
+	return n.Written(i)
+}
+
+// readers counts who reads each name: nodes that stay or are new, in all graphs, and
+// outputs of graphs.
+func (e *Editor) readers() map[string]int {
+	out := map[string]int{}
+	e.file.Graphs(func(g *Graph) {
+		for _, n := range g.Nodes {
+			if e.gone[n] {
+				continue
+			}
+			for i := range n.inputs {
+				out[e.reads(n, i)]++
+			}
+			for i, r := range e.renamed[n] {
+				if i >= len(n.inputs) {
+					out[r.name]++
+				}
+			}
+		}
+		for _, v := range g.Outputs {
+			out[v.Name]++
+		}
+	})
+	for _, fn := range e.file.Functions {
+		for _, o := range fn.Outputs {
+			out[o]++
+		}
+	}
+	for _, name := range e.reading {
+		out[name]++
+	}
+	return out
+}

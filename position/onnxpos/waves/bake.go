@@ -1,0 +1,282 @@
+package waves
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+)
+
+// OpsetWhere is the first opset of ai.onnx in which Where exists and Less takes integers.
+const OpsetWhere = 9
+
+// opsetAxes is the first opset of ai.onnx in which Squeeze and Unsqueeze take their axes
+// as an input.
+const opsetAxes = 13
+
+// Bake puts tables of so many positions in the place of Cos and Sin nodes, from which
+// positions select; nodes and constants that nothing reads any more go. A position
+// beyond the table, or before it, is an error of the engine when the graph runs. Tables
+// are shared by nodes that would have the same.
+//
+// Numbers are those of float32 as the graph computes them, cosines and sines correctly
+// rounded: engines' own differ from that by a unit of the last place in every sixth
+// number (facts/NUMERICS §1).
+func Bake(g *site.Graph, trig []trace.Source, length int) error {
+	b := baker{g: g, length: length, tables: map[string]string{}, indices: map[string]string{}}
+	nodes := slices.Clone(trig)
+	slices.SortStableFunc(nodes, func(x, y trace.Source) int { return x.Trig.Index() - y.Trig.Index() })
+	for _, t := range nodes {
+		if g.Removed(t.Trig) {
+			continue
+		}
+		if err := b.node(t); err != nil {
+			return err
+		}
+	}
+	g.RemoveUnread(b.why())
+	return nil
+}
+
+// baker is one run of Bake.
+type baker struct {
+	g       *site.Graph
+	length  int
+	tables  map[string]string // what is in a table → its name
+	indices map[string]string // positions → the index that selects by them
+}
+
+func (b *baker) why() string { return fmt.Sprintf("tables of %d positions", b.length) }
+
+// node replaces one Cos or Sin node.
+func (b *baker) node(t trace.Source) error {
+	if t.Scope != b.g.Eval.Main {
+		return refuse(t.Trig, "is computed inside a function or a branch")
+	}
+	if b.g.File.Opsets[""] < OpsetWhere {
+		return &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and what selects rows safely exists from %d on", b.g.File.Opsets[""], OpsetWhere), Instead: "export the model with a newer opset"}
+	}
+	a, err := angleOf(t)
+	if err != nil {
+		return err
+	}
+	w := waveOf(t.Trig, a)
+	if n, amplitude := amplified(b.g, t); n != nil {
+		w.amplitude = amplitude
+		b.g.RemoveNode(t.Trig, b.why())
+		return b.replace(n, a, []wave{w})
+	}
+	return b.replace(t.Trig, a, []wave{w})
+}
+
+// replace puts rows of a table in the place of a node: waves beside each other.
+func (b *baker) replace(n *onnx.Node, a angle, waves []wave) error {
+	table, err := b.table(n, waves)
+	if err != nil {
+		return err
+	}
+	index, nodes := b.index(n.Graph, a)
+	nodes = append(nodes, onnx.NewNode{Op: "Gather", Inputs: []string{table, index}, Outputs: []string{n.Output(0)}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}})
+	b.g.ReplaceNode(n, nodes, b.why())
+	return nil
+}
+
+// wave is some columns of a table.
+type wave struct {
+	op        string // Cos or Sin
+	columns   []float32
+	amplitude float32
+}
+
+func waveOf(n *onnx.Node, a angle) wave { return wave{op: n.Op, columns: a.columns, amplitude: 1} }
+
+// amplified is the product with a constant that is all that a Cos or Sin goes into, and
+// the constant; nil where there is none. Every pair of numbers is multiplied alike.
+func amplified(g *site.Graph, t trace.Source) (*onnx.Node, float32) {
+	out := t.Trig.Output(0)
+	readers := t.Scope.Consumers(out)
+	if len(readers) != 1 || readers[0].Op != "Mul" || g.File.Graph.Gives(out) {
+		return nil, 0
+	}
+	n := readers[0]
+	for i := range 2 {
+		if c := t.Scope.Tensor(n.Input(i)); c != nil && c.Len() == 1 && c.Type == onnx.Float && len(c.Dims) <= 1 && n.Input(1-i) == out {
+			if x, err := c.Floats(0, 1); err == nil {
+				return n, float32(x[0])
+			}
+		}
+	}
+	return nil, 0
+}
+
+// BakeJoined is Bake for sines and cosines that stand beside each other in rows that are
+// added: they become one table.
+func BakeJoined(g *site.Graph, s *eval.Scope, name string, length int) error {
+	b := baker{g: g, length: length, tables: map[string]string{}, indices: map[string]string{}}
+	var join *onnx.Node
+	for range maxBehind {
+		n, at := s.Find(name)
+		if n == nil || at != s {
+			break
+		}
+		if n.Op == "Concat" {
+			join = n
+			break
+		}
+		if !eval.Is(n, eval.Layout|eval.Repetition) {
+			break
+		}
+		name = n.Input(0)
+	}
+	if join == nil || s != g.Eval.Main {
+		return &position.Refusal{Why: "the graph computes its sinusoid in another way than as sines and cosines beside each other", Instead: "export the model with a table"}
+	}
+	if g.Removed(join) {
+		return nil
+	}
+	if g.File.Opsets[""] < OpsetWhere {
+		return &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and what selects rows safely exists from %d on", g.File.Opsets[""], OpsetWhere), Instead: "export the model with a newer opset"}
+	}
+	var first angle
+	var waves []wave
+	for i := range join.Inputs {
+		n, at := s.Find(join.Input(i))
+		if n == nil || at != s || n.Op != "Cos" && n.Op != "Sin" {
+			return refuse(join, "is not sines and cosines beside each other")
+		}
+		a, err := angleOf(trace.Source{Scope: s, Trig: n})
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			first = a
+		} else if a.positions != first.positions || a.squeeze != first.squeeze {
+			return refuse(join, "is not sines and cosines of the same positions")
+		}
+		waves = append(waves, waveOf(n, a))
+	}
+	if axis, rank := join.Int("axis", 0), len(s.Value(name).Shape); axis != -1 && int(axis) != rank-1 {
+		return refuse(join, "is not sines and cosines beside each other")
+	}
+	if err := b.replace(join, first, waves); err != nil {
+		return err
+	}
+	g.RemoveUnread(b.why())
+	return nil
+}
+
+// table adds the table of a node, or finds one that holds the same.
+func (b *baker) table(n *onnx.Node, waves []wave) (string, error) {
+	key := fmt.Sprint(waves)
+	if name, ok := b.tables[key]; ok {
+		return name, nil
+	}
+	name, width := "modelpatch/waves", 0
+	for _, w := range waves {
+		width += len(w.columns)
+	}
+	if len(waves) == 1 {
+		name = map[string]string{"Cos": "modelpatch/cosines", "Sin": "modelpatch/sines"}[waves[0].op]
+	}
+	size := int64(b.length) * int64(width) * 4
+	if size > math.MaxInt32 {
+		return "", &position.Refusal{Why: fmt.Sprintf("a table of %d rows of %d numbers is more than a file of protobuf holds", b.length, width), Instead: "choose a smaller length"}
+	}
+	data := patch.Func(size, func() io.Reader { return &waveReader{waves: waves, rows: b.length} })
+	name, err := b.g.AddTable(n.Graph, name, onnx.Float, []int64{int64(b.length), int64(width)}, data, b.why())
+	if err == nil {
+		b.tables[key] = name
+	}
+	return name, rows.Refused(err)
+}
+
+// waveReader gives the rows of a table.
+type waveReader struct {
+	waves   []wave
+	rows    int
+	next    int
+	buf     []byte
+	pending []byte
+}
+
+// Read gives rows, one made when that before has been read.
+func (r *waveReader) Read(p []byte) (int, error) {
+	if len(r.pending) == 0 {
+		if r.next == r.rows {
+			return 0, io.EOF
+		}
+		r.buf = r.buf[:0]
+		for _, w := range r.waves {
+			of := math.Cos
+			if w.op == "Sin" {
+				of = math.Sin
+			}
+			for _, f := range w.columns {
+				angle := float32(float32(r.next) * f)
+				r.buf = binary.LittleEndian.AppendUint32(r.buf, math.Float32bits(float32(float32(of(float64(angle)))*w.amplitude)))
+			}
+		}
+		r.pending = r.buf
+		r.next++
+	}
+	n := copy(p, r.pending)
+	r.pending = r.pending[n:]
+	return n, nil
+}
+
+// index gives the positions as an index of rows, and the nodes that make it.
+func (b *baker) index(g *onnx.Graph, a angle) (string, []onnx.NewNode) {
+	if name, ok := b.indices[a.positions]; ok {
+		return name, nil
+	}
+	e, why := b.g.Editor, b.why()
+	whole, nodes := a.positions, []onnx.NewNode(nil)
+	for range maxBehind { // before they became floating-point numbers
+		n, at := a.scope.Find(whole)
+		if n == nil || at != a.scope || n.Op != "Cast" {
+			break
+		}
+		whole = n.Input(0)
+	}
+	kind := a.scope.Value(whole).Type
+	if kind != onnx.Int64 && kind != onnx.Int32 {
+		whole, kind = a.positions, onnx.Int64
+		cast := e.FreshName("modelpatch/positions")
+		nodes = append(nodes, onnx.NewNode{Op: "Cast", Inputs: []string{whole}, Outputs: []string{cast}, Attributes: []onnx.NewAttribute{{Name: "to", Value: int64(onnx.Int64)}}})
+		whole = cast
+	}
+	if trace.FromInput(a.scope, a.positions) { // a negative one would count from the end
+		guarded, before := e.FreshName("modelpatch/positions"), e.FreshName("modelpatch/before_first")
+		zero := e.AddInitializer(g, "modelpatch/first_position", kind, nil, integer(kind, 0), why)
+		end := e.AddInitializer(g, "modelpatch/end", kind, nil, integer(kind, int64(b.length)), why)
+		nodes = append(nodes,
+			onnx.NewNode{Op: "Less", Inputs: []string{whole, zero}, Outputs: []string{before}},
+			onnx.NewNode{Op: "Where", Inputs: []string{before, end, whole}, Outputs: []string{guarded}})
+		whole = guarded
+	}
+	squeeze := onnx.NewNode{Op: "Squeeze", Inputs: []string{whole}, Outputs: []string{e.FreshName("modelpatch/rows")}}
+	if b.g.File.Opsets[""] < opsetAxes {
+		squeeze.Attributes = []onnx.NewAttribute{{Name: "axes", Value: []int64{int64(a.squeeze)}}}
+	} else {
+		squeeze.Inputs = append(squeeze.Inputs, e.AddInitializer(g, "modelpatch/axis", onnx.Int64, []int64{1}, integer(onnx.Int64, int64(a.squeeze)), why))
+	}
+	b.indices[a.positions] = squeeze.Outputs[0]
+	return squeeze.Outputs[0], append(nodes, squeeze)
+}
+
+// integer encodes a whole number.
+func integer(t onnx.DataType, n int64) []byte {
+	if t == onnx.Int32 {
+		return binary.LittleEndian.AppendUint32(nil, uint32(int32(n)))
+	}
+	return binary.LittleEndian.AppendUint64(nil, uint64(n))
+}
