@@ -20,7 +20,7 @@ func Bake(ctx context.Context, path string, o BakeOptions, open OpenOptions, w W
 // rebuild is run for a change after which other nodes make the same numbers: verify
 // compares constants and nodes one by one, and would find them gone.
 func (c *change) rebuild(ctx context.Context) (Result, error) {
-	if c.w.Verify {
+	if c.w.Check != nil {
 		return Result{}, &UsageError{What: "--verify compares a model's constants and nodes one by one, and here others take their place",
 			Hint: "without it the new file's numbers are held against the old formula all the same"}
 	}
