@@ -33,14 +33,7 @@ func Verify(ctx context.Context, before, after string, open OpenOptions, o Verif
 		return report.Verify{}, err
 	}
 	defer b.Close()
-	options := verify.Options{Plan: o.Plan, Expect: o.Expect, Sample: o.Sample}
-	switch path, err := engine.Find(); {
-	case o.NoEngine:
-	case err != nil:
-		options.Absent = err.Error()
-	default:
-		options.SecondOpinion = func(c verify.Case) ([][]float64, error) { return engine.Crosscheck(ctx, path, c) }
-	}
+	options := o.options(ctx)
 	again, err := remade(ctx, before, a, b, open, o, &options)
 	if err != nil {
 		return report.Verify{}, err
@@ -54,6 +47,19 @@ func Verify(ctx context.Context, before, after string, open OpenOptions, o Verif
 	return v, ctx.Err()
 }
 
+// options are those of package verify: with foreign code where it is there.
+func (o VerifyOptions) options(ctx context.Context) verify.Options {
+	out := verify.Options{Plan: o.Plan, Expect: o.Expect, Sample: o.Sample}
+	switch path, err := engine.Find(); {
+	case o.NoEngine:
+	case err != nil:
+		out.Absent = err.Error()
+	default:
+		out.SecondOpinion = func(c verify.Case) ([][]float64, error) { return engine.Crosscheck(ctx, path, c) }
+	}
+	return out
+}
+
 // VerifyFile checks one file against itself.
 func VerifyFile(path string, open OpenOptions) (report.Verify, error) {
 	return VerifyFileContext(context.Background(), path, open)
@@ -61,17 +67,18 @@ func VerifyFile(path string, open OpenOptions) (report.Verify, error) {
 
 // VerifyFileContext is VerifyFile until a context ends.
 func VerifyFileContext(ctx context.Context, path string, open OpenOptions) (report.Verify, error) {
-	return VerifyFileSample(ctx, path, open, verify.Sample{})
+	return VerifyFileWith(ctx, path, open, VerifyOptions{NoEngine: true})
 }
 
-// VerifyFileSample is VerifyFileContext with so much of the attention run.
-func VerifyFileSample(ctx context.Context, path string, open OpenOptions, s verify.Sample) (report.Verify, error) {
+// VerifyFileWith is VerifyFileContext with so much of the attention run, and a second
+// opinion on it by modelpatch-engine where that is there.
+func VerifyFileWith(ctx context.Context, path string, open OpenOptions, o VerifyOptions) (report.Verify, error) {
 	m, err := OpenContext(ctx, path, open)
 	if err != nil {
 		return report.Verify{}, err
 	}
 	defer m.Close()
-	v := verify.InspectSample(m, s)
+	v := verify.InspectWith(m, o.options(ctx))
 	v.Before, v.After = report.Name(path), report.Name(path)
 	return v, ctx.Err()
 }

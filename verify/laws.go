@@ -52,6 +52,7 @@ func (c *comparison) alone() {
 		}
 		s.ran(t, a.Heads, t.Queries)
 		c.holdAgainst(r, s, nil)
+		c.secondOpinion(r, &t.Heads[0])
 	}
 	c.tellSample(at, s)
 }

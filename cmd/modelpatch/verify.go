@@ -73,7 +73,7 @@ func runVerify(cmd *cobra.Command, files []string, plan string, o modelpatch.Ver
 		return report.Verify{}, &modelpatch.UsageError{What: "a number of layers, heads or positions below 0"}
 	}
 	if len(files) == 1 {
-		return modelpatch.VerifyFileSample(cmd.Context(), files[0], modelpatch.OpenOptions{}, o.Sample)
+		return modelpatch.VerifyFileWith(cmd.Context(), files[0], modelpatch.OpenOptions{}, o)
 	}
 	if plan != "" {
 		p, err := modelpatch.ReadPlan(plan)

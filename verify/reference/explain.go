@@ -66,6 +66,12 @@ func (r *Reference) Explain() (*Explained, error) {
 		e.Terms = append(e.Terms, position.ID(turn.encoding)+" rotary")
 		angle = math.Max(angle, floatAngle*float64(max(t.Queries, t.Keys))+math.Max(storage(t.Dtype), storage(r.Model.Sites()[turn.encoding].Encoding().Dtype)))
 	}
+	if h := t.Heads[0]; h.Softcap > 0 {
+		e.Terms = append(e.Terms, "soft cap")
+	}
+	if len(t.Heads[0].Sink) > 0 {
+		e.Terms = append(e.Terms, "attention sink")
+	}
 	e.Allowed = roundoff + 4*angle
 	if r.explainProducts(e, angle); e.Wrong != "" {
 		// Some take pairs apart first and turn halves of them, queries and keys alike.
@@ -80,17 +86,16 @@ func (r *Reference) Explain() (*Explained, error) {
 		e.Wrong = ""
 		e.Terms = append(e.Terms, "pairs rearranged")
 	}
-	if t.Relative != "" {
-		e.Unknown = "scores hold " + t.Relative + r.named()
-		return e, nil
-	}
 	r.explainMask(e)
 	if e.Wrong != "" {
 		return e, nil
 	}
-	if err := r.explainBias(e); err != nil || e.Unknown != "" || e.Wrong != "" {
+	if t.Relative != "" {
+		e.Unknown = "scores hold " + t.Relative + r.named()
+	} else if err := r.explainBias(e); err != nil {
 		return e, err
 	}
+	r.taken = e.Unknown != ""
 	return e, r.explainOutput(e)
 }
 

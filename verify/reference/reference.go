@@ -23,6 +23,7 @@ type Reference struct {
 
 	rotations []rotation
 	biases    []position.Biaser // that act
+	taken     bool              // what the file adds to scores is taken from it, since no formula makes it
 }
 
 // rotation is a rotary encoding with its cosines and sines, a row a position.
@@ -124,6 +125,10 @@ func (r *Reference) bias(h *position.TrialHead, query, first int, scores []float
 		k := first + i
 		if r.masked(h, query, k) {
 			scores[i] = math.Inf(-1)
+			continue
+		}
+		if r.taken {
+			scores[i] += h.Bias[query][k]
 			continue
 		}
 		for _, b := range r.biases {

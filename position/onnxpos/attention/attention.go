@@ -71,11 +71,12 @@ func runner(m *site.Graph, s *eval.Scope, anchor *onnx.Node, still cut.Neutral) 
 	return func(positions int, heads []int) (t *position.Trial, err error) {
 		defer func() {
 			if r := recover(); r != nil {
-				spent, ok := r.(*eval.Spent)
-				if !ok {
-					panic(r)
+				t = nil
+				if spent, ok := r.(*eval.Spent); ok {
+					err = spent
+				} else { // graphs are hostile input
+					err = fmt.Errorf("the attention of %s is not understood (%v): please report it", anchor.Title(), r)
 				}
-				t, err = nil, spent
 			}
 		}()
 		m.Budget.What = "running attention"

@@ -238,7 +238,7 @@ const passes = eval.Layout | eval.Normalization | eval.Addition
 
 // maxProjected bounds the elements of weights that states are multiplied with here; of
 // larger ones the cut is behind the product.
-const maxProjected = 1 << 22
+const maxProjected = 1 << 20
 
 // state goes back from queries, keys or values to the state that they are projected
 // from, and notes where it enters. projected tells that a projection was met.

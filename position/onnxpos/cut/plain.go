@@ -16,19 +16,32 @@ import (
 // and keys before the Softmax is found by giving that product other numbers.
 func (c *Cut) runPlain(e *eval.Evaluator, seed uint64, given, still map[string]*eval.Value) (*position.Trial, error) {
 	product := c.Product.Output(0)
-	v, err := evaluated(e, given, product, c.scores, c.Anchor.Output(0), c.Values.Output(0), c.Values.Input(c.Operand), c.Product.Input(0), c.Product.Input(1))
+	v, err := evaluated(e, given, product, c.scores, c.Values.Output(0), c.Values.Input(c.Operand), c.Product.Input(0), c.Product.Input(1))
 	if err != nil {
 		return nil, err
 	}
-	p, scores, weights, output, value, turned := v[0], v[1], v[2], v[3], v[4], v[5:7]
+	p, scores, output, value, turned := v[0], v[1], v[2], v[3], v[4:6]
 	if v, err = evaluated(e, still, c.Product.Input(0), c.Product.Input(1)); err != nil {
 		return nil, err
 	}
 	query, key := v[0], v[1]
 	s := &plain{cut: c, e: e, given: given, product: product}
-	out, err := s.shape(p, scores, weights)
+	scores, sinks := withoutSink(scores, p)
+	out, err := s.shape(p, scores)
 	if err != nil {
 		return nil, err
+	}
+	for h := range out.Heads {
+		if sinks == nil {
+			break
+		}
+		first := sinks[h*out.Queries]
+		for _, x := range sinks[h*out.Queries : (h+1)*out.Queries] {
+			if x != first {
+				return nil, ErrLayout
+			}
+		}
+		out.Heads[h].Sink = []float64{first}
 	}
 	if err := s.score(out, p, scores, seed); err != nil {
 		return nil, err
@@ -59,7 +72,7 @@ func (c *Cut) runPlain(e *eval.Evaluator, seed uint64, given, still map[string]*
 	if out.First == math.MaxInt {
 		out.First = 0 // nothing is turned
 	}
-	return out, s.values(out, weights, output, value)
+	return out, s.values(out, output, value)
 }
 
 // plain is one run of an attention in plain operators.
@@ -73,8 +86,27 @@ type plain struct {
 // ErrLayout is the error of numbers that lie in an order which is not read.
 var ErrLayout = errors.New("the axes of its scores are not read")
 
+// withoutSink takes a last column away that stands beside the keys of a product: scores of
+// sinks, which take a share of the weights and have no value. They are nil where there is
+// none.
+func withoutSink(scores, p *eval.Value) (rest *eval.Value, sinks []float64) {
+	k, n := len(scores.Shape), len(p.Shape)
+	if k < 2 || n < 2 || p.Shape[n-1] < 1 || scores.Shape[k-1] != p.Shape[n-1]+1 || scores.Len() != p.Len()/p.Shape[n-1]*(p.Shape[n-1]+1) {
+		return scores, nil
+	}
+	keys := p.Shape[n-1]
+	shape := slices.Clone(scores.Shape)
+	shape[k-1] = keys
+	rest = eval.FloatValue(scores.Type, shape, make([]float64, 0, p.Len()))
+	for at := 0; at < scores.Len(); at += keys + 1 {
+		rest.Floats = append(rest.Floats, scores.Floats[at:at+keys]...)
+		sinks = append(sinks, scores.Floats[at+keys])
+	}
+	return rest, sinks
+}
+
 // shape counts heads, queries and keys.
-func (s *plain) shape(p, scores, weights *eval.Value) (*position.Trial, error) {
+func (s *plain) shape(p, scores *eval.Value) (*position.Trial, error) {
 	k := len(scores.Shape)
 	axis := s.cut.Anchor.Int("axis", -1)
 	if k < 2 || axis != -1 && axis != int64(k-1) && s.e.File.Opsets[""] >= 13 || p.Len() != scores.Len() {
@@ -114,10 +146,11 @@ func (s *plain) scored(p *eval.Value, of func(i int) float64, seed uint64) ([]fl
 	if err != nil {
 		return nil, err
 	}
-	if len(v[0].Floats) != p.Len() {
+	out, _ := withoutSink(v[0], p)
+	if len(out.Floats) != p.Len() {
 		return nil, ErrLayout
 	}
-	return v[0].Floats, nil
+	return out.Floats, nil
 }
 
 // tinyProduct and hugeProduct are products of queries and keys that show the slope of
@@ -392,7 +425,7 @@ func ordered(v *eval.Value, term, lead string, position byte, summed string) (*e
 }
 
 // values takes values and outputs out of the product with the weights.
-func (s *plain) values(out *position.Trial, weights, output, value *eval.Value) error {
+func (s *plain) values(out *position.Trial, output, value *eval.Value) error {
 	heads := len(out.Heads)
 	if k := len(value.Shape); s.cut.Values.Op != "Einsum" && s.cut.Operand == 1 && k >= 2 && s.cut.Values.Int("transB", 0) == 0 && len(output.Shape) >= 2 {
 		o := len(output.Shape)
