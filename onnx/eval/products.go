@@ -101,7 +101,7 @@ func product2(c *call, t onnx.DataType, a, b *Value) ([]*Value, error) {
 	if !t.IsFloat() || out.Len() == 0 || product(full) > c.most() || k > c.maxMultiplications()/max(product(full), 1) || !allKnown(a, b) {
 		return one(out), nil
 	}
-	c.works(product(full) * k)
+	c.multiplies(product(full) * k)
 	out.Floats = make([]float64, product(full))
 	strideA, strideB := newWalker(sa[:len(sa)-2], lead), newWalker(sb[:len(sb)-2], lead)
 	fa, fb := a.Floats, b.Floats
@@ -211,7 +211,7 @@ func gemm(c *call) ([]*Value, error) {
 	if c.input(2) != nil {
 		added = newWalker(bias.Shape, out.Shape)
 	}
-	c.works(m * n * k)
+	c.multiplies(m * n * k)
 	out.Floats = make([]float64, m*n)
 	for row := range m {
 		for column := range n {
@@ -235,6 +235,15 @@ func real(n *onnx.Node, name string) float64 {
 		return float64(a.F)
 	}
 	return 1
+}
+
+// multiplies counts the multiplications of a matrix product: in a trial, whose products
+// are of plain numbers, as many take the time of one element as count as a step.
+func (c *call) multiplies(n int) {
+	if c.exact() {
+		n /= elementsAStep
+	}
+	c.works(n)
 }
 
 // maxMultiplications bounds those of a matrix product.

@@ -14,11 +14,12 @@ type trial struct {
 	attended map[*onnx.Node]*Attended
 }
 
-// maxTrial bounds the multiplications of one matrix product of a trial: a second.
-const maxTrial = 1 << 29
+// maxTrial bounds the multiplications of one matrix product of a trial: a fifth of a
+// second.
+const maxTrial = 1 << 27
 
-// maxTrialWork bounds the elements that a trial reads and makes: some seconds.
-const maxTrialWork = 1 << 28
+// maxTrialWork bounds the elements that a trial reads and makes: about a second.
+const maxTrialWork = 1 << 26
 
 // Trial prepares an evaluation at the same inputs in which values of the main graph
 // are given by name, and what they reach is computed from them: in float64, without

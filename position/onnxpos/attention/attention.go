@@ -95,7 +95,7 @@ func runner(m *site.Graph, s *eval.Scope, anchor *onnx.Node, still cut.Neutral) 
 }
 
 // maxRunSteps bounds the steps of one attention that is run: a second or so.
-const maxRunSteps = 1 << 26
+const maxRunSteps = 1 << 24
 
 // plainAttention reads an attention in plain operators around a Softmax; nil
 // where the Softmax is something else.

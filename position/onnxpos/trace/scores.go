@@ -14,6 +14,9 @@ func IsScores(s *eval.Scope, name string) bool {
 
 // MakesScores is IsScores of a node's first output.
 func MakesScores(s *eval.Scope, n *onnx.Node) bool {
+	if len(n.Outputs) == 0 {
+		return false // hostile graphs
+	}
 	number, ok := s.Graph.Wiring().Output(n, 0)
 	return ok && towardsSoftmax(s)[number] <= MaxTowards
 }
