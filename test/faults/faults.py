@@ -644,6 +644,7 @@ def main():
     p.add_argument("--files", type=int, default=0, help="so many of each format, 0: all")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--verbose", action="store_true")
+    p.add_argument("--table", action="store_true", help="print the catalogue as a table of Markdown (docs/faults.md)")
     o = p.parse_args()
     rng = random.Random(o.seed)
     planted = collections.Counter()
@@ -662,6 +663,12 @@ def main():
         m = sum(1 for x in missed if x[0] == kind)
         if m or o.verbose:
             print(f"{kind}: {n} planted, {m} missed")
+    if o.table:
+        print("| fault | format | planted | missed | told at another place |\n|---|---|---|---|---|")
+        for format in FAULTS:
+            for kind, _ in FAULTS[format]:
+                if planted[kind]:
+                    print(f"| {kind} | {format} | {planted[kind]} | {sum(x[0] == kind for x in missed)} | {sum(x[0] == kind for x in misplaced)} |")
     for line in alarms:
         print("FALSE ALARM", *line)
     for line in missed[:60]:
@@ -690,11 +697,13 @@ def one(o, rng, format, path, change, folder, planted, missed, misplaced, alarms
         code, out = run(o.tool, arguments[0], path, *arguments[1:], "-o", base, "--json")
         if code or not base.exists():
             return
+        # A list of factors in the place of a formula, or too few frequencies to tell a formula by, explain nothing without a plan.
+        listed = any((e.get("parameters", {}).get("scaling") or {}).get("type") == "longrope" for f in (path, base)
+                     for e in json.loads(run(o.tool, "inspect", f, "--json")[1])["encodings"])
         plan = folder / "plan.json"
         plan.write_text(out)
         for options in ([], ["--plan", plan]):
             word, why = verdict(o.tool, path, base, *options)
-            listed = "longrope" in path.name # a list that goes explains nothing without a plan
             if word == "different" and not ((change[0] == "alibi" or listed) and not options):
                 alarms.append((path.name, change[0], "with its plan" if options else "without a plan", why[:160]))
         code, out = run(o.tool, "inspect", base, "--json")
@@ -710,7 +719,7 @@ def one(o, rng, format, path, change, folder, planted, missed, misplaced, alarms
         os.chmod(target, 0o644)
         place = plant(f, format, target, report, rng, grew)
         if place is None or target.read_bytes() == path.read_bytes():
-            continue # what was halved had been doubled
+            continue  # what was halved had been doubled
         for options in ([], ["--plan", plan]) if plan else ([],):
             if change and change[0] == "alibi" and not options:
                 continue  # different in any case

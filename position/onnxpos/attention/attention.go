@@ -151,15 +151,11 @@ func fusedAttention(s *eval.Scope, n *onnx.Node, acts effects) *position.Attenti
 		a.HeadDim = width / a.Heads
 	}
 	a.Causal = n.Int("is_causal", 0) == 1 || n.Int("unidirectional", 0) == 1 || n.Op == "GroupQueryAttention"
-	if i, ok := maskInputs[[2]string{n.Domain, n.Op}]; ok && n.Input(i) != "" {
-		a.Causal = a.Causal || hidesLater(s.Value(n.Input(i)))
+	if row := eval.Lookup(n.Domain, n.Op); row.Bias > 0 && n.Input(row.Bias) != "" {
+		a.Causal = a.Causal || hidesLater(s.Value(n.Input(row.Bias)))
 	}
 	return a
 }
-
-// maskInputs are the inputs of operators of attention that are added to the scores, or
-// choose among them.
-var maskInputs = map[[2]string]int{{"", "Attention"}: 3, {"com.microsoft", "Attention"}: 5, {"com.microsoft", "MultiHeadAttention"}: 5, {"com.microsoft", "GroupQueryAttention"}: 10}
 
 // hidesLater reports whether a known mask hides the last key from the first query and
 // shows it the first: numbers that are added, or truth values.
@@ -254,10 +250,10 @@ func causal(s *eval.Scope, scores string) bool {
 				return true
 			}
 		}
-		switch n.Op {
-		case "Mul", "Div", "Add", "Where", "Max", "Sub":
+		switch {
+		case eval.Is(n, eval.Addition|eval.Scaling|eval.Largest|eval.Choice):
 			name = stateOperand(s, n)
-		case "Cast", "Reshape", "Transpose", "Identity", "Unsqueeze", "Squeeze", "Clip":
+		case eval.Is(n, eval.Layout) || n.Op == "Clip":
 			name = n.Input(0)
 		default:
 			return false
