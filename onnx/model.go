@@ -231,12 +231,29 @@ type SparseTensor struct {
 	Dims            []int64
 }
 
-// Properties are the bytes of everything that the model states apart from its
-// graph and functions: versions, operator sets, metadata, unknown fields.
+// Properties are the fields of the model beside graph, functions, operator sets and
+// Descriptions, as they stand in the file.
 func (f *File) Properties() patch.Source {
+	return f.fields(func(number int) bool { return number != operatorSets && !describes(number) })
+}
+
+// Descriptions are the fields that say who made the model and what it is for, and that
+// no engine computes with: producer, domain, model version, documentation, metadata.
+func (f *File) Descriptions() patch.Source { return f.fields(describes) }
+
+// operatorSets is the field opset_import of ModelProto (onnx.proto).
+const operatorSets = 8
+
+// describes reports whether a field of ModelProto is producer_name, producer_version,
+// domain, model_version, doc_string or metadata_props.
+func describes(number int) bool { return number >= 2 && number <= 6 || number == 14 }
+
+func (f *File) fields(wanted func(number int) bool) patch.Source {
 	var parts []patch.Source
 	for _, r := range f.rest {
-		parts = append(parts, patch.Region(f.r, r.tag, r.end-r.tag))
+		if wanted(int(r.number)) {
+			parts = append(parts, patch.Region(f.r, r.tag, r.end-r.tag))
+		}
 	}
 	return patch.Concat(parts...)
 }

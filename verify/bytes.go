@@ -50,6 +50,18 @@ func firstOf(a, b error) error {
 	return b
 }
 
+// defaultAlignment is what general.alignment is where a file does not state it
+// (ggml/docs/gguf.md).
+const defaultAlignment = 32
+
+// isDefault reports whether a key states what holds without it.
+func isDefault(p position.Part) bool {
+	return p.Kind == "key" && p.Name == "general.alignment" && p.Number != nil && *p.Number == defaultAlignment
+}
+
+// description is the kind of parts that no engine computes with.
+const description = "description"
+
 // innerType is the kind of parts that state the type of a value inside a graph.
 const innerType = "type"
 
@@ -77,7 +89,14 @@ func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned 
 		q, ok := rest[key]
 		delete(rest, key)
 		at := int64(-1)
-		if !ok && p.Kind == innerType {
+		if ok && p.Kind == description {
+			if at = firstDifference(p, q); at >= 0 || p.Size != q.Size {
+				c.described = true
+				changed++
+			}
+			continue
+		}
+		if !ok && (p.Kind == innerType || isDefault(p)) {
 			changed++ // no engine needs what a graph states of values inside
 			continue
 		}
@@ -135,7 +154,7 @@ func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned 
 	}
 	for _, p := range b {
 		if _, ok := rest[partKey{p.Kind, p.Name}]; ok {
-			if p.Kind == innerType {
+			if p.Kind == innerType || isDefault(p) {
 				changed++
 				continue
 			}

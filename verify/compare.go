@@ -79,6 +79,7 @@ type comparison struct {
 	removed       []position.Site
 	changed       bool // numbers of some position differ
 	failed        bool
+	described     bool                      // who made the file, and what for, is said otherwise
 	again         map[partKey]position.Part // of Options.Again; nil: not made
 }
 

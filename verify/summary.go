@@ -15,11 +15,11 @@ func (c *comparison) summary() string {
 	case report.VerdictSame:
 		return "the files are the same model, byte for byte in every tensor, key and node"
 	case report.VerdictSameOnPrefix:
-		return c.differences("the new file encodes the old positions as before") + "; everything else is equal byte for byte"
+		return c.differences("the new file encodes the old positions as before") + c.rest()
 	case report.VerdictConsistent:
-		return c.differences("an encoding changed") + "; everything else is equal byte for byte"
+		return c.differences("an encoding changed") + c.rest()
 	case report.VerdictChangedAsPlanned:
-		return c.differences("the planned change is there") + ", as was planned; everything else is equal byte for byte"
+		return c.differences("the planned change is there") + ", as was planned" + c.rest()
 	}
 	for _, k := range c.report.Checks {
 		if k.Verdict == report.CheckFail {
@@ -31,6 +31,14 @@ func (c *comparison) summary() string {
 		}
 	}
 	return "the files differ"
+}
+
+// rest says that nothing else differs, or what else does and matters to nobody.
+func (c *comparison) rest() string {
+	if c.described {
+		return "; everything else is equal byte for byte, but for the producer, version, documentation or metadata that the file states"
+	}
+	return "; everything else is equal byte for byte"
 }
 
 // differences lists what became of the encodings.

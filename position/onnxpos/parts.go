@@ -14,8 +14,9 @@ import (
 // Parts lists the constants, nodes and declared values of the model.
 func (m *Model) Parts() ([]position.Part, error) {
 	p := parts{m: m, tensors: m.positionTensors(), seen: map[string]int{}}
-	properties := m.graph.File.Properties()
-	p.add(position.Part{Kind: "value", Name: "properties of the model", Size: properties.Size(), Open: properties.Open})
+	properties, descriptions := m.graph.File.Properties(), m.graph.File.Descriptions()
+	p.add(position.Part{Kind: "value", Name: "properties of the model", Head: "operator sets " + operatorSets(m.graph.File), Size: properties.Size(), Open: properties.Open})
+	p.add(position.Part{Kind: "description", Name: "producer, version, documentation and metadata", Size: descriptions.Size(), Open: descriptions.Open})
 	m.graph.File.Graphs(p.graph)
 	for _, fn := range m.graph.File.Functions {
 		p.add(position.Part{Kind: "function", Name: fn.Domain + "." + fn.Name, Head: fmt.Sprintf("%q to %q with %q, %v", fn.Inputs, fn.Outputs, fn.Attributes, fn.Opsets), Open: nothing})
@@ -41,6 +42,24 @@ func (p *parts) add(part position.Part) {
 	}
 	p.seen[key]++
 	p.out = append(p.out, part)
+}
+
+// operatorSets are the versions of the operator sets that nodes are of, by domain.
+func operatorSets(f *onnx.File) string {
+	used := map[string]bool{}
+	f.Graphs(func(g *onnx.Graph) {
+		for _, n := range g.Nodes {
+			used[n.Domain] = true
+		}
+	})
+	var out []string
+	for domain, version := range f.Opsets {
+		if used[domain] {
+			out = append(out, fmt.Sprintf("%q %d", domain, version))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
 }
 
 func nothing() io.Reader { return strings.NewReader("") }
@@ -155,6 +174,10 @@ const madePrefix = "modelpatch/"
 func (p *parts) node(prefix string, n *onnx.Node) {
 	name := prefix + n.Output(0)
 	var attributes []string
+	if a := n.Attribute("value"); n.Op == "Constant" && n.Domain == "" && a != nil && a.Tensor != nil {
+		p.tensor(name, a.Tensor) // as an initializer of that name, which optimizers make of it
+		return
+	}
 	made := strings.HasPrefix(n.Output(0), madePrefix)
 	for _, a := range n.Attributes {
 		if a.Tensor != nil {
