@@ -19,6 +19,9 @@ func biasing(path string, o ALiBiOptions, open OpenOptions, w WriteOptions) *cha
 	if o.Replace {
 		c.command += " --replace"
 	}
+	if o.Remove {
+		c.command += " --remove"
+	}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.AddALiBi(m, o) }
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -11,15 +12,29 @@ import (
 
 // ALiBiOptions say which bias to add.
 type ALiBiOptions struct {
-	MaxBias float64 // 0: 8, as in the paper
+	MaxBias float64   // 0: 8, as in the paper
+	Slopes  []float64 // one a head; nil: by MaxBias
 	// Replace takes the effect of the encodings that are there away; without
 	// it the bias comes on top of them.
 	Replace bool
+	// Remove takes an ALiBi bias that is there away, and adds none.
+	Remove bool
 }
 
 // AddALiBi adds ALiBi's linear bias to every attention of a model.
 func AddALiBi(m Model, o ALiBiOptions) (_ Outcome, err error) {
 	defer caught(&err)
+	switch {
+	case o.Remove && (o.Replace || o.MaxBias != 0 || o.Slopes != nil):
+		return Outcome{}, &UsageError{What: "to remove a bias goes without another one: --remove stands alone"}
+	case o.MaxBias != 0 && o.Slopes != nil:
+		return Outcome{}, &UsageError{What: "--max-bias gives slopes by a formula, and --slopes gives them outright: choose one"}
+	}
+	for i, m := range o.Slopes {
+		if !(m > 0) || m > math.MaxFloat32 {
+			return Outcome{}, &UsageError{What: fmt.Sprintf("slope %d is %g: it must be above 0, for nearer keys to score higher", i, m)}
+		}
+	}
 	if o.MaxBias == 0 {
 		o.MaxBias = schemes.DefaultMaxBias
 	}
@@ -35,6 +50,10 @@ func AddALiBi(m Model, o ALiBiOptions) (_ Outcome, err error) {
 	var out Outcome
 	if err := o.clear(m, &out); err != nil || out.Nothing != "" {
 		return out, err
+	}
+	if o.Remove && out.Changes == nil {
+		out.Nothing = "the model has no ALiBi bias"
+		return out, nil
 	}
 	if err := o.add(m, &out); err != nil {
 		return Outcome{}, err
@@ -55,8 +74,12 @@ func AddALiBi(m Model, o ALiBiOptions) (_ Outcome, err error) {
 func (o ALiBiOptions) clear(m Model, out *Outcome) error {
 	for i, s := range m.Sites() {
 		e := s.Encoding()
-		if a, ok := e.Scheme.(schemes.ALiBi); ok {
-			if a.Equal(schemes.ALiBi{Heads: a.Heads, MaxBias: o.MaxBias}) && !o.Replace {
+		a, linear := e.Scheme.(schemes.ALiBi)
+		if o.Remove && !linear {
+			continue
+		}
+		if linear && !o.Remove {
+			if a.Equal(o.bias(a.Heads)) && !o.Replace {
 				out.Nothing = "the model has this bias already"
 				return nil
 			}
@@ -67,12 +90,16 @@ func (o ALiBiOptions) clear(m Model, out *Outcome) error {
 				continue // the new value takes its place
 			}
 		}
-		if e.Scheme.Name() == report.SchemeNone || !o.Replace {
+		if e.Scheme.Name() == report.SchemeNone || !o.Replace && !o.Remove {
 			continue
 		}
 		n, ok := s.(Neutralizer)
 		if !ok {
-			return &Refusal{Why: fmt.Sprintf("encoding %s (%s) cannot be taken away", ID(i), e.Scheme.Name()), Instead: "without replacing it, the bias comes on top"}
+			r := &Refusal{Why: fmt.Sprintf("encoding %s (%s) cannot be taken away", ID(i), e.Scheme.Name())}
+			if o.Replace {
+				r.Instead = "without replacing it, the bias comes on top"
+			}
+			return r
 		}
 		if err := n.Neutralize(); err != nil {
 			return err
@@ -83,13 +110,36 @@ func (o ALiBiOptions) clear(m Model, out *Outcome) error {
 	return nil
 }
 
-// add gives every attention the bias.
+// bias is the bias asked for, of so many heads.
+func (o ALiBiOptions) bias(heads int) schemes.ALiBi {
+	if o.Slopes != nil {
+		return schemes.ALiBi{Heads: heads, Slopes: o.Slopes}
+	}
+	return schemes.ALiBi{Heads: heads, MaxBias: o.MaxBias}
+}
+
+// add gives every attention the bias, but for those across two sequences.
 func (o ALiBiOptions) add(m Model, out *Outcome) error {
+	if o.Remove {
+		return nil
+	}
 	attentions := m.Attentions()
 	if len(attentions) == 0 {
 		return &Refusal{Why: "no attention was found to which a bias could be added"}
 	}
+	crossing := 0
+	var first *Attention
 	for _, a := range attentions {
+		if a.Crosses {
+			crossing++
+			continue
+		}
+		if o.Slopes != nil && a.Heads > 0 && len(o.Slopes) != a.Heads {
+			return &UsageError{What: fmt.Sprintf("%d slopes for %d heads: one a head is needed", len(o.Slopes), a.Heads)}
+		}
+		if first == nil {
+			first = a
+		}
 		if a.AddBias == nil {
 			why := fmt.Sprintf("the attention of layer %d has no place for a bias", a.Layer)
 			if reason := cmp.Or(a.Closed, a.Unsupported); reason != "" {
@@ -97,16 +147,28 @@ func (o ALiBiOptions) add(m Model, out *Outcome) error {
 			}
 			return &Refusal{Why: why}
 		}
-		if err := a.AddBias(schemes.ALiBi{Heads: a.Heads, MaxBias: o.MaxBias}); err != nil {
+		if err := a.AddBias(o.bias(a.Heads)); err != nil {
 			return err
 		}
 	}
-	first := attentions[0]
-	bias := schemes.ALiBi{Heads: first.Heads, MaxBias: o.MaxBias}
+	if first == nil {
+		return &Refusal{Why: "all attentions take keys from another sequence than queries (cross-attention): there is no distance between them"}
+	}
+	if crossing > 0 {
+		out.note(fmt.Sprintf("%d cross-attentions get no bias: between their queries and keys there is no distance", crossing))
+	}
+	if slices.ContainsFunc(m.Sites(), func(s Site) bool { return s.Encoding().IsGrid() }) {
+		out.note("distances are counted in the order of an image's patches, which is not that of the picture")
+	}
+	bias := o.bias(first.Heads)
+	which := "max bias " + schemes.Text(o.MaxBias)
+	if o.Slopes != nil {
+		which = "slopes of its own"
+	}
 	to := Parameters(bias)
 	out.Becomes = append(out.Becomes, Becoming{Site: -1, Scheme: bias})
 	out.Changes = append(out.Changes, report.Change{
-		What:   fmt.Sprintf("ALiBi with max bias %s added to %d attentions of %d heads", schemes.Text(o.MaxBias), len(attentions), first.Heads),
+		What:   fmt.Sprintf("ALiBi with %s added to %d attentions of %d heads", which, len(attentions)-crossing, first.Heads),
 		Expect: report.ExpectChanged, To: &to})
 	return nil
 }

@@ -125,6 +125,9 @@ type Attention struct {
 	// Unsupported says what of the file keeps the attention from being run; "" where it
 	// is.
 	Unsupported string
+	// Crosses tells that keys come from another sequence than queries, between
+	// which there is no distance.
+	Crosses bool
 	// Closed says why no bias can be added; "" where AddBias is, or tells itself.
 	Closed string
 	// AddBias adds a bias to the scores of this attention, as edits; nil

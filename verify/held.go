@@ -177,7 +177,7 @@ func (h *held) structure(before []schemes.Scheme) error {
 			return err
 		}
 		for _, a := range h.after.Attentions() {
-			if !slices.Contains(a.Encodings, at) {
+			if !a.Crosses && !slices.Contains(a.Encodings, at) {
 				return fmt.Errorf("%s was to act in every attention and does not in that of layer %d", b.Scheme, a.Layer)
 			}
 		}

@@ -32,6 +32,9 @@ var (
 	_ position.Rotator     = (*rotary.Site)(nil)
 	_ position.Neutralizer = (*rotary.Site)(nil)
 
+	_ position.Neutralizer = (*relative.ALiBi)(nil)
+	_ position.Neutralizer = (*relative.Buckets)(nil)
+
 	_ position.Biaser = (*relative.ALiBi)(nil)
 	_ position.Biaser = (*relative.Buckets)(nil)
 

@@ -100,6 +100,8 @@ func StoreBias(m *hparams.Model, w schemes.ALiBi) error {
 		return &position.Refusal{
 			Why:     fmt.Sprintf("llama.cpp reads %s in mpt and jais only; in %s no key can add or change a bias", arch.KeyMaxBias, report.Printable(m.Name)),
 			Instead: "export the model to ONNX and use alibi there, or convert it as an mpt model"}
+	case w.Slopes != nil && w.MaxBias == 0:
+		return &position.Refusal{Why: "engines compute the slopes from the number of heads; others cannot be stored", Remedies: []report.Remedy{report.Do("", "has them computed", "max-bias", "8")}}
 	case w.MaxBias <= 0 || math.IsNaN(w.MaxBias) || math.IsInf(float64(float32(w.MaxBias)), 0):
 		return &position.UsageError{What: fmt.Sprintf("a largest bias of %g", w.MaxBias)}
 	}

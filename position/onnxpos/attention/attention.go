@@ -34,7 +34,7 @@ func Find(m *site.Graph, sites []site.Site) []*position.Attention {
 			case n.Op == "Softmax":
 				a = plainAttention(s, n, shared, acts)
 			case fused:
-				a = fusedAttention(s, n, acts)
+				a = fusedAttention(s, n, shared, acts)
 			}
 			if a == nil {
 				continue
@@ -115,10 +115,13 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 	a.AddBias = func(alibi schemes.ALiBi) error { return shared.add(s, softmax, alibi, a.Heads) }
 	a.Encodings = acts.in(s, c.Product, softmax)
 	if c.Crosses() {
-		a.AddBias, a.Closed = nil, "keys and values come from another state than queries (cross-attention)"
+		a.AddBias, a.Crosses, a.Closed = nil, true, crossing
 	}
 	return a
 }
+
+// crossing is why a cross-attention gets no bias.
+const crossing = "keys and values come from another state than queries (cross-attention)"
 
 // headDim is the width of a query.
 func headDim(s *eval.Scope, product *onnx.Node) int {
@@ -130,8 +133,14 @@ func headDim(s *eval.Scope, product *onnx.Node) int {
 }
 
 // fusedAttention reads the attributes of an operator of attention.
-func fusedAttention(s *eval.Scope, n *onnx.Node, acts effects) *position.Attention {
-	a := &position.Attention{Closed: fmt.Sprintf("the fused operator %s is not taken apart", n.Op), Encodings: acts.in(s, n, n)}
+func fusedAttention(s *eval.Scope, n *onnx.Node, shared *sharedBias, acts effects) *position.Attention {
+	a := &position.Attention{Closed: closed(s, n), Encodings: acts.in(s, n, n)}
+	switch {
+	case crossesFused(s, n):
+		a.Crosses, a.Closed = true, crossing
+	case a.Closed == "":
+		a.AddBias = func(alibi schemes.ALiBi) error { return shared.addFused(s, n, alibi, a.Heads) }
+	}
 	q := s.Value(n.Input(0))
 	a.Heads = int(n.Int("num_heads", n.Int("q_num_heads", 0)))
 	a.KVHeads = int(n.Int("kv_num_heads", int64(a.Heads)))

@@ -1,8 +1,6 @@
 package attention
 
 import (
-	"fmt"
-
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
@@ -16,6 +14,8 @@ type sharedBias struct {
 	m     *site.Graph
 	made  map[biasKey]string         // the value that holds the bias
 	first map[*onnx.Graph]*onnx.Node // what is out of order in a graph, nil: nothing
+
+	masked map[maskKey]string // the value that holds a mask and a bias
 }
 
 // biasKey tells biases apart that attentions cannot share: of another graph,
@@ -23,6 +23,7 @@ type sharedBias struct {
 type biasKey struct {
 	graph                *onnx.Graph
 	heads, queries, keys int
+	fused                string // where a fused operator counts them; "": by its scores
 }
 
 // late is the first node of a graph that stands before one that it needs, looked for
@@ -44,22 +45,15 @@ const minRangeOpset = 11
 // (Press et al. 2022, §3).
 func (b *sharedBias) add(s *eval.Scope, softmax *onnx.Node, alibi schemes.ALiBi, heads int) error {
 	scores := s.Value(softmax.Input(0))
-	if n := len(alibi.SlopeValues()); n != heads {
-		return &position.Refusal{Why: fmt.Sprintf("%d slopes for %d heads", n, heads), Instead: "give one slope a head"}
-	}
-	if v := b.m.File.Opsets[""]; v < minRangeOpset {
-		return &position.Refusal{Why: fmt.Sprintf("operator set %d has no Range", v), Instead: "convert the model to operator set 11 or later first"}
+	if err := b.possible(softmax, alibi, heads); err != nil {
+		return err
 	}
 	if len(scores.Shape) == 3 && b.m.Sizes.Batch*heads != scores.Shape[0] {
 		return &position.Refusal{Why: "heads and batch stand in one axis of the scores in an unknown order"}
 	}
-	if n := b.late(softmax.Graph); n != nil {
-		return &position.Refusal{Why: fmt.Sprintf("the nodes are not in the order in which they run: %s reads what a later node makes, so that there is no place for a bias ahead of all that need it", n.Title()),
-			Instead: "sort the graph first (onnx-graphsurgeon's toposort, or saving it with onnxslim)"}
-	}
 	why := "ALiBi bias on attention scores"
 	k := len(scores.Shape)
-	key := biasKey{softmax.Graph, heads, scores.Shape[k-2], scores.Shape[k-1]}
+	key := biasKey{graph: softmax.Graph, heads: heads, queries: scores.Shape[k-2], keys: scores.Shape[k-1]}
 	if b.made[key] == "" {
 		b.made[key] = b.build(softmax, scores, alibi, why)
 	}
@@ -101,37 +95,47 @@ func (b *sharedBias) scalar(at *onnx.Node, name string, value int64, why string)
 	return b.m.Editor.AddInitializer(at.Graph.Outermost(), name, onnx.Int64, nil, raw, why)
 }
 
-// build inserts the computation of −slope·|query − key| (heads, query, key).
-// Queries are the last ones of the keys, so that a cache of past keys shifts
-// them.
+// build inserts the computation of −slope·|query − key| (heads, query, key) by the
+// axes of scores.
 func (b *sharedBias) build(before *onnx.Node, scores *eval.Value, alibi schemes.ALiBi, why string) string {
+	e := b.m.Editor
+	last, secondLast := b.scalar(before, "modelpatch/alibi_last", -1, why), b.scalar(before, "modelpatch/alibi_second_last", -2, why)
+	shape, keys, queries := e.FreshName("modelpatch/alibi_shape"), e.FreshName("modelpatch/alibi_keys"), e.FreshName("modelpatch/alibi_queries")
+	axis0 := []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}
+	made, name := b.distances(before, scores.Type, alibi, queries, keys, []int64{int64(len(alibi.SlopeValues())), 1, 1}, why)
+	e.InsertNodes(before, append([]onnx.NewNode{
+		{Op: "Shape", Inputs: []string{before.Input(0)}, Outputs: []string{shape}},
+		{Op: "Gather", Inputs: []string{shape, last}, Outputs: []string{keys}, Attributes: axis0},
+		{Op: "Gather", Inputs: []string{shape, secondLast}, Outputs: []string{queries}, Attributes: axis0},
+	}, made...), why)
+	return name
+}
+
+// distances are the nodes that compute −slope·|query − key| from the numbers of queries
+// and keys, and what they give: slopes have the dimensions dims. Queries are the last
+// ones of the keys, so that a cache of past keys shifts them.
+func (b *sharedBias) distances(before *onnx.Node, t onnx.DataType, alibi schemes.ALiBi, queries, keys string, dims []int64, why string) ([]onnx.NewNode, string) {
 	e := b.m.Editor
 	negative := make([]float64, 0, alibi.Heads)
 	for _, m := range alibi.SlopeValues() {
 		negative = append(negative, -m)
 	}
-	raw, _ := onnx.EncodeFloats(scores.Type, negative, nil)
-	slopes := e.AddInitializer(before.Graph.Outermost(), "modelpatch/alibi_slopes", scores.Type, []int64{int64(len(negative)), 1, 1}, raw, why)
+	raw, _ := onnx.EncodeFloats(t, negative, nil)
+	slopes := e.AddInitializer(before.Graph.Outermost(), "modelpatch/alibi_slopes", t, dims, raw, why)
 	zero, one := b.scalar(before, "modelpatch/alibi_zero", 0, why), b.scalar(before, "modelpatch/alibi_one", 1, why)
-	last, secondLast := b.scalar(before, "modelpatch/alibi_last", -1, why), b.scalar(before, "modelpatch/alibi_second_last", -2, why)
 	column := b.ints(before, "modelpatch/alibi_column", []int64{-1, 1}, why)
 	v := map[string]string{}
-	for _, part := range []string{"shape", "keys", "queries", "past", "key", "query_row", "query", "difference", "distance", "distance_float", "bias"} {
+	for _, part := range []string{"past", "key", "query_row", "query", "difference", "distance", "distance_float", "bias"} {
 		v[part] = e.FreshName("modelpatch/alibi_" + part)
 	}
-	axis0 := []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}
-	e.InsertNodes(before, []onnx.NewNode{
-		{Op: "Shape", Inputs: []string{before.Input(0)}, Outputs: []string{v["shape"]}},
-		{Op: "Gather", Inputs: []string{v["shape"], last}, Outputs: []string{v["keys"]}, Attributes: axis0},
-		{Op: "Gather", Inputs: []string{v["shape"], secondLast}, Outputs: []string{v["queries"]}, Attributes: axis0},
-		{Op: "Sub", Inputs: []string{v["keys"], v["queries"]}, Outputs: []string{v["past"]}},
-		{Op: "Range", Inputs: []string{zero, v["keys"], one}, Outputs: []string{v["key"]}},
-		{Op: "Range", Inputs: []string{v["past"], v["keys"], one}, Outputs: []string{v["query_row"]}},
+	return []onnx.NewNode{
+		{Op: "Sub", Inputs: []string{keys, queries}, Outputs: []string{v["past"]}},
+		{Op: "Range", Inputs: []string{zero, keys, one}, Outputs: []string{v["key"]}},
+		{Op: "Range", Inputs: []string{v["past"], keys, one}, Outputs: []string{v["query_row"]}},
 		{Op: "Reshape", Inputs: []string{v["query_row"], column}, Outputs: []string{v["query"]}},
 		{Op: "Sub", Inputs: []string{v["key"], v["query"]}, Outputs: []string{v["difference"]}},
 		{Op: "Abs", Inputs: []string{v["difference"]}, Outputs: []string{v["distance"]}},
-		{Op: "Cast", Inputs: []string{v["distance"]}, Outputs: []string{v["distance_float"]}, Attributes: []onnx.NewAttribute{{Name: "to", Value: int64(scores.Type)}}},
+		{Op: "Cast", Inputs: []string{v["distance"]}, Outputs: []string{v["distance_float"]}, Attributes: []onnx.NewAttribute{{Name: "to", Value: int64(t)}}},
 		{Op: "Mul", Inputs: []string{slopes, v["distance_float"]}, Outputs: []string{v["bias"]}},
-	}, why)
-	return v["bias"]
+	}, v["bias"]
 }

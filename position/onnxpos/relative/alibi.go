@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -272,4 +273,62 @@ func (b *biasLine) at(query, key int) float64 {
 		return b.above * float64(key-query)
 	}
 	return b.below * float64(query-key)
+}
+
+// Neutralize makes the bias nothing: its tables, or the slopes that the graph multiplies
+// with distances, become zeros.
+func (a *ALiBi) Neutralize() error {
+	cannot := &position.Refusal{Why: "no constant of the graph holds ALiBi's slopes alone", Instead: "export the model without the bias"}
+	done := map[*onnx.Tensor]bool{}
+	slopes := a.Told.Scheme.(schemes.ALiBi).SlopeValues()
+	for _, u := range a.uses {
+		found := false
+		for _, src := range trace.Sources(u.scope, u.name) {
+			if c := src.Tensor; c != nil && (done[c] || a.isSlopes(c, slopes) || a.isTable(c)) {
+				found, done[c] = true, true
+			}
+		}
+		if !found {
+			return cannot
+		}
+	}
+	for t := range done {
+		if err := a.m.Replace(t, t.Dims, patch.Zeros(t.Type.Size(t.Len())), "zeros: no bias is added"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isSlopes reports whether a constant holds the slopes, one a head, up to one factor.
+func (a *ALiBi) isSlopes(t *onnx.Tensor, slopes []float64) bool {
+	if !t.Type.IsFloat() || int(t.Len()) != len(slopes) || len(slopes) < 2 {
+		return false
+	}
+	x, err := t.Floats(0, t.Len())
+	if err != nil || x[0] == 0 {
+		return false
+	}
+	for i := range x {
+		if math.Abs(x[i]/x[0]-slopes[i]/slopes[0]) > linearTolerance*slopes[i]/slopes[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// isTable reports whether a constant is a table of the bias that hides nothing.
+func (a *ALiBi) isTable(t *onnx.Tensor) bool {
+	if !slices.ContainsFunc(a.tables, func(s trace.Source) bool { return s.Tensor == t }) {
+		return false
+	}
+	const step = 1 << 14
+	for at := int64(0); at < t.Len(); at += step {
+		x, err := t.Floats(at, min(step, t.Len()-at))
+		if err != nil || slices.ContainsFunc(x, func(v float64) bool { return !(v > trace.MaskedBelow) }) {
+			return false
+		}
+		a.m.SpendElements(len(x))
+	}
+	return true
 }

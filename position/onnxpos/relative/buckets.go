@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
@@ -176,6 +177,11 @@ func (b *Buckets) Bias(head, query, key, length int) (float64, error) {
 		return 0, err
 	}
 	return x[0], nil
+}
+
+// Neutralize makes the bias that buckets select nothing.
+func (b *Buckets) Neutralize() error {
+	return b.m.Replace(b.table, b.table.Dims, patch.Zeros(b.table.Type.Size(b.table.Len())), "zeros: the buckets add nothing")
 }
 
 // ActsIn is every attention: all read one bias.
