@@ -54,13 +54,18 @@ func (e *Editor) remove(n *Node, why string) {
 // Removed reports whether a node has been removed or replaced.
 func (e *Editor) Removed(n *Node) bool { return e.gone[n] }
 
-// RemoveUnread takes away what only removed nodes have read: the nodes behind them, and
-// constants. What was unread before stays.
+// RemoveUnread takes away what only removed nodes have read, or nodes that read
+// something else now: the nodes behind them, and constants. What was unread before stays.
 func (e *Editor) RemoveUnread(why string) {
 	readers := e.readers()
 	var pending []*Node
 	for n := range e.gone {
 		pending = append(pending, n)
+	}
+	for _, n := range e.renames { // what they have read may be read no more
+		if !e.gone[n] {
+			pending = append(pending, n)
+		}
 	}
 	slices.SortFunc(pending, func(a, b *Node) int { return a.index - b.index })
 	seen, unmade := map[string]bool{}, map[string]bool{}

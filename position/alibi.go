@@ -48,15 +48,18 @@ func AddALiBi(m Model, o ALiBiOptions) (_ Outcome, err error) {
 		return Outcome{}, err
 	}
 	var out Outcome
-	if err := o.clear(m, &out); err != nil || out.Nothing != "" {
+	has, err := o.clear(m, &out)
+	if err != nil || out.Nothing != "" {
 		return out, err
 	}
 	if o.Remove && out.Changes == nil {
 		out.Nothing = "the model has no ALiBi bias"
 		return out, nil
 	}
-	if err := o.add(m, &out); err != nil {
-		return Outcome{}, err
+	if !has {
+		if err := o.add(m, &out); err != nil {
+			return Outcome{}, err
+		}
 	}
 	mend(m, &out)
 	plan, err := m.Edits()
@@ -70,8 +73,9 @@ func AddALiBi(m Model, o ALiBiOptions) (_ Outcome, err error) {
 }
 
 // clear looks at the encodings that are there: a bias like the one asked for
-// is enough, another stands in the way, and Replace neutralises the rest.
-func (o ALiBiOptions) clear(m Model, out *Outcome) error {
+// is enough, another stands in the way, and Replace neutralises the rest. It reports
+// whether the model has the bias asked for.
+func (o ALiBiOptions) clear(m Model, out *Outcome) (has bool, err error) {
 	for i, s := range m.Sites() {
 		e := s.Encoding()
 		a, linear := e.Scheme.(schemes.ALiBi)
@@ -79,12 +83,12 @@ func (o ALiBiOptions) clear(m Model, out *Outcome) error {
 			continue
 		}
 		if linear && !o.Remove {
-			if a.Equal(o.bias(a.Heads)) && !o.Replace {
-				out.Nothing = "the model has this bias already"
-				return nil
+			if a.Equal(o.bias(a.Heads)) {
+				has = true
+				continue
 			}
 			if !o.Replace {
-				return &Refusal{Why: "the model has another ALiBi bias already", Remedies: []report.Remedy{report.Do("alibi", "takes its place", "replace", "")}}
+				return false, &Refusal{Why: "the model has another ALiBi bias already", Remedies: []report.Remedy{report.Do("alibi", "takes its place", "replace", "")}}
 			}
 			if e.Form == report.FormKeys {
 				continue // the new value takes its place
@@ -99,15 +103,18 @@ func (o ALiBiOptions) clear(m Model, out *Outcome) error {
 			if o.Replace {
 				r.Instead = "without replacing it, the bias comes on top"
 			}
-			return r
+			return false, r
 		}
 		if err := n.Neutralize(); err != nil {
-			return err
+			return false, err
 		}
 		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: EncodingName(e.Scheme) + " disabled", Expect: report.ExpectChanged})
 		out.Becomes = append(out.Becomes, Becoming{Site: i})
 	}
-	return nil
+	if has && out.Changes == nil {
+		out.Nothing = "the model has this bias already"
+	}
+	return has, nil
 }
 
 // bias is the bias asked for, of so many heads.

@@ -32,8 +32,11 @@ var (
 	_ position.Rotator     = (*rotary.Site)(nil)
 	_ position.Neutralizer = (*rotary.Site)(nil)
 
-	_ position.Neutralizer = (*relative.ALiBi)(nil)
-	_ position.Neutralizer = (*relative.Buckets)(nil)
+	_ position.Neutralizer   = (*relative.ALiBi)(nil)
+	_ position.Neutralizer   = (*relative.Buckets)(nil)
+	_ position.Baker         = (*relative.Buckets)(nil)
+	_ position.Rebucketer    = (*relative.Buckets)(nil)
+	_ position.RowsOfBuckets = (*relative.Buckets)(nil)
 
 	_ position.Biaser = (*relative.ALiBi)(nil)
 	_ position.Biaser = (*relative.Buckets)(nil)

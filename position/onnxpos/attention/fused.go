@@ -83,6 +83,9 @@ func closed(s *eval.Scope, n *onnx.Node) string {
 	}
 	if name := n.Input(at); name != "" {
 		v := s.Value(name)
+		if !v.Known() {
+			return fmt.Sprintf("%s has a bias that the model is given, or computes of its data: what is in it already is not known", n.Op)
+		}
 		if k := len(v.Shape); k < 2 || k > 4 || v.Type != onnx.Bool && !v.Type.IsFloat() || k == 3 && v.Shape[0] != 1 && v.Shape[0] != headsOf(s, n) {
 			return fmt.Sprintf("%s has a mask in a form that no bias can be added to", n.Op)
 		}

@@ -193,7 +193,9 @@ func (m *Search) Biases() []site.Site {
 		if g := m.bucketGather(b); g != nil {
 			if buckets[g.table] == nil {
 				buckets[g.table] = g
-				if !m.sameBuckets(g) {
+				if twin := m.twin(g); twin != nil {
+					twin.twins = append(twin.twins, g)
+				} else {
 					m.sites = append(m.sites, g)
 				}
 			}

@@ -22,6 +22,9 @@ type Buckets struct {
 	table   *onnx.Tensor
 	values  *eval.Value // as the graph reads the table
 	buckets schemes.Buckets
+	scope   *eval.Scope
+	gather  *onnx.Node // that looks rows up by bucket; nil: an operator does
+	twins   []*Buckets // of other layers: the same buckets, other tables
 }
 
 // bucketLengths are the lengths at which bucket indices are computed for a fit:
@@ -57,7 +60,7 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 	if table == nil || len(table.Dims) != 2 || index == nil {
 		return nil
 	}
-	site := &Buckets{m: m.graph, table: table, values: s.Value(n.Input(0))}
+	site := &Buckets{m: m.graph, table: table, values: s.Value(n.Input(0)), scope: s, gather: n}
 	shape := index.Shape
 	queries, keys := shape[len(shape)-2], shape[len(shape)-1]
 	for _, ahead := range keysAhead(queries, keys) {
@@ -161,13 +164,15 @@ func distances(index []int64, queries, keys, ahead int) (by map[int]int, ok bool
 	return by, true
 }
 
-// sameBuckets reports whether an equal site is there: a table a layer is one
+// twin is an equal site that is there, nil where there is none: a table a layer is one
 // mechanism.
-func (m *Search) sameBuckets(b *Buckets) bool {
-	return slices.ContainsFunc(m.sites, func(s site.Site) bool {
-		o, ok := s.Encoding().Scheme.(schemes.Buckets)
-		return ok && s.Encoding().Form != report.FormBaked && o == b.buckets
-	})
+func (m *Search) twin(b *Buckets) *Buckets {
+	for _, s := range m.sites {
+		if o, ok := s.(*Buckets); ok && o.Told.Form != report.FormBaked && o.buckets == b.buckets {
+			return o
+		}
+	}
+	return nil
 }
 
 // Bias is the table's entry for the bucket of a distance.
@@ -181,7 +186,12 @@ func (b *Buckets) Bias(head, query, key, length int) (float64, error) {
 
 // Neutralize makes the bias that buckets select nothing.
 func (b *Buckets) Neutralize() error {
-	return b.m.Replace(b.table, b.table.Dims, patch.Zeros(b.table.Type.Size(b.table.Len())), "zeros: the buckets add nothing")
+	for _, t := range append([]*Buckets{b}, b.twins...) {
+		if err := b.m.Replace(t.table, t.table.Dims, patch.Zeros(t.table.Type.Size(t.table.Len())), "zeros: the buckets add nothing"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ActsIn is every attention: all read one bias.

@@ -1,0 +1,202 @@
+package relative
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// opsetMinInts is the first opset of ai.onnx in which Min and Max take whole numbers of
+// 64 bits.
+const opsetMinInts = 12
+
+// maxIndexNodes bounds the nodes behind an index that are looked at.
+const maxIndexNodes = 200
+
+// Rebucket makes the graph look buckets up by distance, in a list, and the table hold
+// other rows.
+func (b *Buckets) Rebucket(to schemes.Buckets, rows [][]float64) error {
+	why := fmt.Sprintf("%d buckets to distance %d", to.Buckets, to.MaxDistance)
+	if rows != nil && len(b.twins) > 0 {
+		return &position.Refusal{Why: fmt.Sprintf("the model has %d tables, one a layer, which cannot all hold one table's new rows", len(b.twins)+1), Remedies: []report.Remedy{report.Do("", "alone keeps the tables", "max-distance", "D")}}
+	}
+	if rows != nil {
+		var values []float64
+		for _, r := range rows {
+			values = append(values, r...)
+		}
+		data, err := onnx.EncodeFloats(b.table.Type, values, nil)
+		if err != nil {
+			return &position.Refusal{Why: fmt.Sprintf("the table is stored as %s, which new rows cannot be", b.table.Type)}
+		}
+		if err := b.m.Replace(b.table, []int64{int64(len(rows)), b.table.Dims[1]}, patch.Bytes(data), why); err != nil {
+			return err
+		}
+	}
+	far := to.MaxDistance
+	return b.list(far, func(relative int) int { return to.Bucket(relative) }, func(l *lookup) {
+		// Farther ones are in the bucket of the last.
+		l.step("Min", l.constant("modelpatch/farthest", int64(far)))
+		l.step("Max", l.constant("modelpatch/farthest_behind", int64(-far)))
+	}, why)
+}
+
+// BucketRow is the table's row of a bucket.
+func (b *Buckets) BucketRow(bucket int) ([]float64, error) {
+	n := b.table.Dims[1]
+	return b.table.Floats(int64(bucket)*n, n)
+}
+
+// Bake makes the graph look buckets up by distance in a list that ends: at a distance
+// that inputs of so many positions do not have, the model fails to run.
+func (b *Buckets) Bake(positions int) error {
+	far := positions - 1
+	return b.list(far, b.buckets.Bucket, func(l *lookup) {
+		distance := l.name("distance")
+		l.nodes = append(l.nodes, onnx.NewNode{Op: "Abs", Inputs: []string{l.at}, Outputs: []string{distance}})
+		beyond, at := l.name("beyond"), l.name("relative")
+		l.nodes = append(l.nodes, onnx.NewNode{Op: "Greater", Inputs: []string{distance, l.constant("modelpatch/farthest", int64(far))}, Outputs: []string{beyond}},
+			onnx.NewNode{Op: "Where", Inputs: []string{beyond, l.constant("modelpatch/end", int64(far)+1), l.at}, Outputs: []string{at}})
+		l.at = at
+	}, fmt.Sprintf("buckets of %d positions", positions))
+}
+
+// lookup builds the nodes from relative positions to buckets.
+type lookup struct {
+	b     *Buckets
+	graph *onnx.Graph
+	at    string // the value so far
+	nodes []onnx.NewNode
+	why   string
+}
+
+func (l *lookup) name(what string) string { return l.b.m.FreshName("modelpatch/" + what) }
+
+func (l *lookup) constant(name string, v int64) string {
+	raw, _ := onnx.EncodeInts(onnx.Int64, []int64{v}, nil)
+	return l.b.m.AddInitializer(l.graph, name, onnx.Int64, nil, raw, l.why)
+}
+
+// step appends a node of two inputs.
+func (l *lookup) step(op, with string) {
+	out := l.name("relative")
+	l.nodes = append(l.nodes, onnx.NewNode{Op: op, Inputs: []string{l.at, with}, Outputs: []string{out}})
+	l.at = out
+}
+
+// list puts a list of the buckets of all distances up to far in the place of their
+// computation. limit is put between the relative positions and the list.
+func (b *Buckets) list(far int, bucket func(relative int) int, limit func(*lookup), why string) error {
+	if b.gather == nil || b.scope != b.m.Eval.Main {
+		return &position.Refusal{Why: "the graph computes its buckets in an operator, a function or a branch", Instead: "export the model again with the wanted buckets"}
+	}
+	if v := b.m.File.Opsets[""]; v < opsetMinInts {
+		return &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and what limits whole numbers exists from %d on", v, opsetMinInts), Instead: "export the model with a newer opset"}
+	}
+	gathers, err := b.gathers()
+	if err != nil {
+		return err
+	}
+	for _, g := range gathers {
+		relative, ahead := relativePositions(b.scope, g.Input(1))
+		if relative == "" {
+			return &position.Refusal{Why: fmt.Sprintf("no node behind %s computes the distances of keys from queries alone", g.Title()), Instead: "export the model again with the wanted buckets"}
+		}
+		l := &lookup{b: b, graph: g.Graph, at: relative, why: why}
+		if !ahead { // query − key
+			out := l.name("relative")
+			l.nodes = append(l.nodes, onnx.NewNode{Op: "Neg", Inputs: []string{relative}, Outputs: []string{out}})
+			l.at = out
+		}
+		limit(l)
+		l.step("Add", l.constant("modelpatch/before", int64(far)))
+		values := make([]int64, 2*far+1)
+		for i := range values {
+			values[i] = int64(bucket(i - far))
+		}
+		raw, _ := onnx.EncodeInts(onnx.Int64, values, nil)
+		list := b.m.AddInitializer(g.Graph, "modelpatch/buckets", onnx.Int64, []int64{int64(len(values))}, raw, why)
+		out := l.name("bucket")
+		l.nodes = append(l.nodes, onnx.NewNode{Op: "Gather", Inputs: []string{list, l.at}, Outputs: []string{out}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}})
+		b.m.InsertNodes(g, l.nodes, why)
+		b.m.RenameInput(g, 1, out, why)
+	}
+	b.m.RemoveUnread(why)
+	return nil
+}
+
+// gathers are the nodes that look rows up, of the table and of those of other layers,
+// each perhaps with buckets of its own making.
+func (b *Buckets) gathers() ([]*onnx.Node, error) {
+	var out []*onnx.Node
+	for _, t := range append([]*Buckets{b}, b.twins...) {
+		if t.gather == nil || t.scope != b.scope {
+			return nil, &position.Refusal{Why: "tables of several layers are read in ways that differ", Instead: "export the model again with the wanted buckets"}
+		}
+		for _, n := range t.scope.Consumers(t.gather.Input(0)) {
+			if n.Op != "Gather" || n.Input(0) != t.gather.Input(0) || n.Int("axis", 0) != 0 {
+				return nil, &position.Refusal{Why: fmt.Sprintf("%s reads the table in another way than by bucket", n.Title()), Instead: "export the model again with the wanted buckets"}
+			}
+			if !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	return out, nil
+}
+
+// relativePositions finds the value behind an index that is key − query for each pair;
+// ahead is false where it is query − key. It has the shape of the index.
+func relativePositions(s *eval.Scope, index string) (name string, ahead bool) {
+	shape := s.Value(index).Shape
+	queue, seen := []string{index}, map[string]bool{index: true}
+	for i := 0; i < len(queue) && i < maxIndexNodes; i++ {
+		n, at := s.Find(queue[i])
+		if n == nil || at != s {
+			continue
+		}
+		v := s.Value(queue[i])
+		if n.Op == "Sub" && slices.Equal(v.Shape, shape) && v.Type == onnx.Int64 {
+			if sign := stepsOf(v); sign != 0 {
+				return queue[i], sign > 0
+			}
+		}
+		for _, in := range trace.DataInputs(n) {
+			if !seen[in] {
+				seen[in] = true
+				queue = append(queue, in)
+			}
+		}
+	}
+	return "", false
+}
+
+// stepsOf is 1 where a matrix grows by one from key to key and falls by one from query to
+// query, with a zero; −1 the other way round; 0 for anything else.
+func stepsOf(v *eval.Value) int {
+	k := len(v.Shape)
+	if !v.Known() || v.Ints == nil || k < 2 || v.Shape[k-1] < 2 || v.Len() != v.Shape[k-1]*v.Shape[k-2] {
+		return 0
+	}
+	keys := v.Shape[k-1]
+	sign := v.Ints[1] - v.Ints[0]
+	if sign != 1 && sign != -1 {
+		return 0
+	}
+	for i, x := range v.Ints {
+		if x != v.Ints[0]+sign*int64(i%keys)-sign*int64(i/keys) {
+			return 0
+		}
+	}
+	if v.Ints[0] != -sign*int64(keys-v.Shape[k-2]) {
+		return 0 // the last query is not the last key
+	}
+	return int(sign)
+}

@@ -1,0 +1,188 @@
+package position
+
+import (
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// RelativeOptions say how a bias by buckets of relative distance is to be cut. Zero
+// values are not asked for.
+type RelativeOptions struct {
+	MaxDistance int // from which on all distances share the last bucket
+	Buckets     int
+}
+
+// Rebucketer is implemented by sites of biases by bucket of distance whose buckets can
+// be others.
+type Rebucketer interface {
+	Biaser
+	// Rebucket makes the model take these buckets, as edits. rows is the bias of
+	// each bucket, one number a head; nil: the table stays.
+	Rebucket(to schemes.Buckets, rows [][]float64) error
+}
+
+// maxBuckets bounds a table of buckets; models have 32 or 64.
+const maxBuckets = 1 << 12
+
+// maxBucketDistance bounds the distance to which buckets are told apart.
+const maxBucketDistance = 1 << 20
+
+// Relative changes the buckets of a model's relative bias. With another number of
+// buckets each takes the mean of the old bias over the distances that fall into it.
+func Relative(m Model, o RelativeOptions) (_ Outcome, err error) {
+	defer caught(&err)
+	switch {
+	case o.MaxDistance == 0 && o.Buckets == 0:
+		return Outcome{}, &UsageError{What: "nothing asked for: a max distance or a number of buckets is needed"}
+	case o.MaxDistance < 0 || o.MaxDistance > maxBucketDistance:
+		return Outcome{}, &UsageError{What: fmt.Sprintf("--max-distance %d: it must be between 2 and %d", o.MaxDistance, maxBucketDistance)}
+	case o.Buckets < 0 || o.Buckets > maxBuckets:
+		return Outcome{}, &UsageError{What: fmt.Sprintf("--buckets %d: it must be between 4 and %d", o.Buckets, maxBuckets)}
+	}
+	if err := needsModel(m.Describe()); err != nil {
+		return Outcome{}, err
+	}
+	if err := whole(m); err != nil {
+		return Outcome{}, err
+	}
+	var out Outcome
+	found := false
+	for i, s := range m.Sites() {
+		from, ok := s.Encoding().Scheme.(schemes.Buckets)
+		if !ok {
+			continue
+		}
+		found = true
+		if err := o.rebucket(m, i, from, &out); err != nil {
+			return Outcome{}, err
+		}
+	}
+	switch {
+	case !found:
+		return Outcome{}, &Refusal{Why: "the model has no relative bias by buckets of distance", Instead: "inspect says what it has"}
+	case out.Changes == nil:
+		out.Nothing = "the model's buckets are these already"
+	}
+	return out, nil
+}
+
+// rebucket changes one site.
+func (o RelativeOptions) rebucket(m Model, i int, from schemes.Buckets, out *Outcome) error {
+	s := m.Sites()[i]
+	to := from
+	if o.MaxDistance > 0 {
+		to.MaxDistance = o.MaxDistance
+	}
+	if o.Buckets > 0 {
+		to.Buckets = o.Buckets
+	}
+	single := to.Buckets / 2 // distances that have a bucket of their own
+	if to.Bidirectional {
+		single /= 2
+		if to.Buckets%2 != 0 {
+			return &UsageError{What: fmt.Sprintf("--buckets %d: half of them are for keys after the query, so that the number must be even", to.Buckets)}
+		}
+	}
+	switch {
+	case single < 1:
+		return &UsageError{What: fmt.Sprintf("--buckets %d: too few to tell near from far", to.Buckets)}
+	case to.MaxDistance <= single:
+		return &UsageError{What: fmt.Sprintf("--max-distance %d: the nearest %d distances have buckets of their own, and it must be beyond them", to.MaxDistance, single)}
+	}
+	if to.Equal(from) {
+		return nil
+	}
+	r, ok := s.(Rebucketer)
+	if !ok {
+		why := "the buckets of this bias cannot be others"
+		if m.Describe().Format == FormatGGUF {
+			why = "llama.cpp counts T5's buckets to a distance of 128, whatever the file says"
+		}
+		return &Refusal{Why: why}
+	}
+	var rows [][]float64
+	if to.Buckets != from.Buckets {
+		var err error
+		if rows, err = meanRows(r, from, to); err != nil {
+			return err
+		}
+		out.note("each new bucket has the mean of the old bias over its distances: a model may need fine-tuning")
+	}
+	if err := r.Rebucket(to, rows); err != nil {
+		return err
+	}
+	p := Parameters(to)
+	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
+		What: fmt.Sprintf("%d buckets to distance %d → %d to %d", from.Buckets, from.MaxDistance, to.Buckets, to.MaxDistance)})
+	out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: to})
+	return nil
+}
+
+// meanRows are the rows of new buckets: the mean of the old bias over the distances that
+// fall into each, counted to the greater of the two greatest distances. A bucket that no
+// distance reaches has the old row of its number, at most the last.
+func meanRows(r Rebucketer, from, to schemes.Buckets) ([][]float64, error) {
+	sum, count := make([][]float64, to.Buckets), make([]int, to.Buckets)
+	for b := range sum {
+		sum[b] = make([]float64, from.Heads)
+	}
+	// Of an old bucket every distance has the same bias: one stands for all.
+	stands := map[int]int{}
+	add := func(bucket, relative int) error {
+		old := from.Bucket(relative)
+		if _, ok := stands[old]; !ok {
+			stands[old] = relative
+		}
+		for h := range from.Heads {
+			query, key := 0, stands[old]
+			if key < 0 {
+				query, key = -key, 0
+			}
+			x, err := r.Bias(h, query, key, max(query, key)+1)
+			if err != nil {
+				return err
+			}
+			sum[bucket][h] += x
+		}
+		count[bucket]++
+		return nil
+	}
+	last := max(from.MaxDistance, to.MaxDistance)
+	for distance := -last; distance <= last; distance++ {
+		if !to.Bidirectional && distance > 0 {
+			break // hidden
+		}
+		if err := add(to.Bucket(distance), distance); err != nil {
+			return nil, err
+		}
+	}
+	for b := range sum {
+		if count[b] > 0 {
+			for h := range sum[b] {
+				sum[b][h] /= float64(count[b])
+			}
+			continue
+		}
+		row, err := oldRow(r, from, min(b, from.Buckets-1))
+		if err != nil {
+			return nil, err
+		}
+		sum[b] = row
+	}
+	return sum, nil
+}
+
+// RowsOfBuckets is implemented by biases whose rows can be read by the number of a
+// bucket, also of one that no distance reaches.
+type RowsOfBuckets interface {
+	BucketRow(bucket int) ([]float64, error)
+}
+
+func oldRow(r Rebucketer, from schemes.Buckets, bucket int) ([]float64, error) {
+	if b, ok := r.(RowsOfBuckets); ok {
+		return b.BucketRow(bucket)
+	}
+	return make([]float64, from.Heads), nil
+}

@@ -1,0 +1,24 @@
+package modelpatch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// RelativeOptions say how a relative bias is to be cut; see position.Relative.
+type RelativeOptions = position.RelativeOptions
+
+// Relative changes the buckets of a model's relative bias.
+func Relative(ctx context.Context, path string, o RelativeOptions, open OpenOptions, w WriteOptions) (Result, error) {
+	c := change{path: path, open: open, w: w, command: "relative"}
+	if o.MaxDistance != 0 {
+		c.command += fmt.Sprintf(" --max-distance %d", o.MaxDistance)
+	}
+	if o.Buckets != 0 {
+		c.command += fmt.Sprintf(" --buckets %d", o.Buckets)
+	}
+	c.verb = func(m position.Model) (position.Outcome, error) { return position.Relative(m, o) }
+	return c.rebuild(ctx)
+}
