@@ -487,8 +487,8 @@ func (c *comparison) slopes() {
 		if k.Measure = d.measure(); d.abs > float64(slopeTolerance.Value) {
 			k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: the slopes are not those of %s", position.ID(i), want)
 		}
-		for _, a := range c.after.Attentions() { // the bias is added to all of them, or to none
-			if k.Verdict == report.CheckPass && !slices.Contains(a.Encodings, i) {
+		for _, a := range c.after.Attentions() { // the bias is added to all of them but those across two sequences, or to none
+			if k.Verdict == report.CheckPass && !a.Crosses && !slices.Contains(a.Encodings, i) {
 				k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: the bias does not act in the attention of layer %d", position.ID(i), a.Layer)
 				k.At = &report.At{Layer: report.Pointer(a.Layer)}
 			}

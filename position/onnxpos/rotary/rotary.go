@@ -67,10 +67,36 @@ func (m *Search) Find() []site.Site {
 		}
 	}
 	for _, r := range all {
-		r.describe()
-		sites = append(sites, r)
+		if r.describe(); !r.still() {
+			sites = append(sites, r)
+		}
 	}
 	return sites
+}
+
+// still reports whether caches turn nothing: all cosines are one, all sines zero.
+func (r *Site) still() bool {
+	if len(r.caches) == 0 {
+		return false
+	}
+	for _, c := range r.caches {
+		if c.Fitted && c.Result.Rotary.Base > 0 || c.Cos.Tensor == c.Sin.Tensor {
+			return false
+		}
+		for _, t := range []struct {
+			table rows.Table
+			all   float64
+		}{{c.Cos, 1}, {c.Sin, 0}} {
+			row := make([]float64, t.table.Dim())
+			for i := range min(t.table.Len(), rows.MaxFitRows) {
+				r.m.SpendElements(len(row))
+				if t.table.Row(i, row) != nil || slices.ContainsFunc(row, func(x float64) bool { return x != t.all }) {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // headDim is the head size of the uses, 0 when none tells.
