@@ -17,16 +17,6 @@ import (
 	"github.com/modelpatch/modelpatch/verify"
 )
 
-// request says a verb and its options in a plan, so that verify can make the change
-// again.
-func request(verb string, options any) *report.Request {
-	b, err := json.Marshal(options)
-	if err != nil {
-		return nil // no number that an option may be, and the verb refuses it
-	}
-	return &report.Request{Verb: verb, Options: b}
-}
-
 // requested is the change that a plan asks for.
 func requested(path string, r report.Request, open OpenOptions) (*change, error) {
 	switch r.Verb {
@@ -36,6 +26,10 @@ func requested(path string, r report.Request, open OpenOptions) (*change, error)
 		return decoded(r, func(o GridOptions) *change { return resizing(path, o, open, WriteOptions{}) })
 	case "rope":
 		return decoded(r, func(o RescaleOptions) *change { return rescaling(path, o, open, WriteOptions{}) })
+	case "bake":
+		return decoded(r, func(o BakeOptions) *change { return baking(path, o, open, WriteOptions{}) })
+	case "unbake":
+		return decoded(r, func(struct{}) *change { return unbaking(path, open, WriteOptions{}) })
 	case "alibi":
 		return decoded(r, func(o ALiBiOptions) *change { return biasing(path, o, open, WriteOptions{}) })
 	}
@@ -113,23 +107,6 @@ func again(ctx context.Context, path string, r report.Request, open OpenOptions,
 		return m, d.Changes, err
 	}
 	return &made{m, old.Close}, d.Changes, nil // the new bytes come from the old model
-}
-
-// made is a model that needs something to be cleared away when it is closed.
-type made struct {
-	position.Model
-	clear func() error
-}
-
-func (m *made) Close() error { return errors.Join(m.Model.Close(), m.clear()) }
-
-// Parts makes the model comparable part by part.
-func (m *made) Parts() ([]position.Part, error) {
-	p, ok := m.Model.(position.Parted)
-	if !ok {
-		return nil, fmt.Errorf("files of this format are not taken apart")
-	}
-	return p.Parts()
 }
 
 // written makes a change of a model of several files in a temporary folder.
@@ -254,7 +231,11 @@ func candidates(before, after position.Model) (out []report.Request) {
 		length = is
 	}
 	rope, was, turned := turns(before, after)
-	switch {
+	switch stored, computed := rebuilt(before, after); {
+	case stored:
+		add("bake", BakeOptions{Length: counts(after)})
+	case computed:
+		add("unbake", struct{}{})
 	case biased(after) && !biased(before):
 		for _, s := range after.Sites() {
 			if a, ok := s.Encoding().Scheme.(schemes.ALiBi); ok && a.MaxBias > 0 {
@@ -301,6 +282,17 @@ func candidates(before, after position.Model) (out []report.Request) {
 		}
 	}
 	return out
+}
+
+// rebuilt reports whether an encoding that was computed when the model runs is stored
+// now, or the other way round.
+func rebuilt(before, after position.Model) (stored, computed bool) {
+	a, b := before.Sites(), after.Sites()
+	for i := range min(len(a), len(b)) {
+		was, is := a[i].Encoding().Form == report.FormRuntime, b[i].Encoding().Form == report.FormRuntime
+		stored, computed = stored || was && !is, computed || is && !was
+	}
+	return stored, computed
 }
 
 func biased(m position.Model) bool {

@@ -2,6 +2,7 @@ package modelpatch
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
@@ -129,6 +130,16 @@ func (c *change) named(err error) error {
 		return &refused{c.path, err}
 	}
 	return err
+}
+
+// request says a verb and its options in a plan, so that verify can make the change
+// again.
+func request(verb string, options any) *report.Request {
+	b, err := json.Marshal(options)
+	if err != nil {
+		return nil // no number that an option may be, and the verb refuses it
+	}
+	return &report.Request{Verb: verb, Options: b}
 }
 
 // counts is how far a model counts, 0 when nothing tells.

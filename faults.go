@@ -1,6 +1,7 @@
 package modelpatch
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -75,6 +76,23 @@ func previewed(m position.Model, plan patch.Plan, in *os.File) (position.Model, 
 		return nil, err
 	}
 	return onnxpos.New(f)
+}
+
+// made is a model that needs something to be cleared away when it is closed.
+type made struct {
+	position.Model
+	clear func() error
+}
+
+func (m *made) Close() error { return errors.Join(m.Model.Close(), m.clear()) }
+
+// Parts makes the model comparable part by part.
+func (m *made) Parts() ([]position.Part, error) {
+	p, ok := m.Model.(position.Parted)
+	if !ok {
+		return nil, fmt.Errorf("files of this format are not taken apart")
+	}
+	return p.Parts()
 }
 
 // newFault is an error when a new model has a fault of a kind that is not among

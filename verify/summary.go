@@ -49,6 +49,10 @@ func (c *comparison) differences(otherwise string) string {
 		switch {
 		case !a.Scheme.Equal(b.Scheme) && !p.longer():
 			out = append(out, fmt.Sprintf("%s became %s", a.Scheme, b.Scheme))
+		case p.rebuilt() && b.Form == report.FormRuntime:
+			out = append(out, fmt.Sprintf("%s is computed by the model and was stored", position.EncodingName(a.Scheme)))
+		case p.rebuilt():
+			out = append(out, fmt.Sprintf("%s is stored for %d positions and was computed by the model", position.EncodingName(a.Scheme), b.Capacity))
 		case a.Capacity != b.Capacity:
 			out = append(out, fmt.Sprintf("%s has %d positions and had %d", position.EncodingName(a.Scheme), b.Capacity, a.Capacity))
 		}

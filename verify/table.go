@@ -28,7 +28,7 @@ func (c *comparison) tables() {
 		case okC && okD:
 			c.rotations(p, ra, rb)
 		case !p.before.Encoding().Scheme.Equal(p.after.Encoding().Scheme):
-			c.changed = true
+			c.changed = c.changed || !p.rebuilt() || !p.longer()
 			k := report.Check{Name: "table", Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %s became %s", position.ID(p.index), p.before.Encoding().Scheme, p.after.Encoding().Scheme)}
 			if c.expectOf(p.index) != report.ExpectChanged && !p.explained() && !p.longer() {
 				k.Verdict, k.At = report.CheckFail, &report.At{Where: firstWhere(p.after)}
@@ -225,20 +225,27 @@ func (c *comparison) rotations(p pair, a, b position.Rotator) {
 	cosA, sinA, cosB, sinB := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	prefix := c.prefix()
 	var d difference
+	differs := false
+	rounding := (float64(float32Angle.Value) + float64(storageTolerance(p.stored()).Value)) * math.Max(ra.Amplitude(), 1)
 	for _, pos := range positionsOf(p.before.Encoding(), prefix) {
 		if err := firstOf(a.Rotation(pos, prefix, cosA, sinA), b.Rotation(pos, prefix, cosB, sinB)); err != nil {
 			k.Verdict, k.Why = report.CheckFail, id+": "+err.Error()
 			c.add(k)
 			return
 		}
+		beyond := rounding * float64(pos+1)
 		for i := range n {
 			if x := d.look(cosA[i], cosB[i]); d.look(sinA[i], sinB[i]) || x {
 				k.At = &report.At{Position: report.Pointer(pos), Where: firstWhere(p.after)}
 			}
+			differs = differs || math.Abs(cosA[i]-cosB[i]) > beyond || math.Abs(sinA[i]-sinB[i]) > beyond
 		}
 	}
 	k.Measure = d.measure()
-	if d.seen {
+	if p.rebuilt() {
+		k.Tolerance, k.Why = &float32Angle, fmt.Sprintf("%s: computed in one file and stored in the other", id)
+	}
+	if d.seen && (differs || !p.rebuilt()) {
 		c.changed = true
 		k.Why = fmt.Sprintf("%s: %s became %s", id, ra, rb)
 		if expect := c.expectOf(p.index); expect != report.ExpectChanged && (expect != "" || !p.explained()) {
@@ -250,6 +257,20 @@ func (c *comparison) rotations(p pair, a, b position.Rotator) {
 	}
 	c.add(k)
 	c.formula(p, b, rb, d.seen)
+}
+
+// rebuilt reports whether the one file computes what the other stores: then their
+// numbers are alike but for the rounding of what is stored and of its angles.
+func (p pair) rebuilt() bool {
+	return (p.before.Encoding().Form == report.FormRuntime) != (p.after.Encoding().Form == report.FormRuntime)
+}
+
+// stored is the storage type of the file of the two that stores numbers.
+func (p pair) stored() string {
+	if p.before.Encoding().Form == report.FormRuntime {
+		return p.after.Encoding().Dtype
+	}
+	return p.before.Encoding().Dtype
 }
 
 // formula holds a file's own numbers against the scheme that they should be:

@@ -12,6 +12,10 @@ var (
 	// float32Angle: per position, how far a cosine of a float32 angle is from
 	// the exact one: |Δ| ≤ 2e-7·p + 2e-7 (facts/NUMERICS §1).
 	float32Angle = report.Tolerance{Name: "float32-angle-per-position", Value: 2e-7}
+	// storedNumbers: an attention whose encoding is computed in the one file and stored in
+	// float32 in the other: an angle of some fifty positions in float32 (relative to the
+	// largest output).
+	storedNumbers = report.Tolerance{Name: "stored-numbers", Value: 1e-5}
 	// storage: the relative steps of storage types, one rounding each.
 	halfStorage  = report.Tolerance{Name: "float16-storage", Value: 1e-3}
 	brainStorage = report.Tolerance{Name: "bfloat16-storage", Value: 8e-3}

@@ -589,7 +589,7 @@ def tensor_name(m):
 
 
 CHANGES = {
-    "onnx": [["extend", "--len", "LEN"], ["rope", "--base", "30000"], ["rope", "--scaling", "yarn", "--factor", "4", "--original-length", "64"], ["alibi"], ["alibi", "--replace"]],
+    "onnx": [["extend", "--len", "LEN"], ["bake", "--len", "64"], ["rope", "--base", "30000"], ["rope", "--scaling", "yarn", "--factor", "4", "--original-length", "64"], ["alibi"], ["alibi", "--replace"]],
     "gguf": [["extend", "--len", "LEN"], ["extend", "--len", "LEN", "--method", "none"], ["rope", "--base", "30000"], ["rope", "--scaling", "linear", "--factor", "2"], ["alibi", "--replace"]],
 }
 
