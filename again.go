@@ -30,6 +30,8 @@ func requested(path string, r report.Request, open OpenOptions) (*change, error)
 		return decoded(r, func(o BakeOptions) *change { return baking(path, o, open, WriteOptions{}) })
 	case "unbake":
 		return decoded(r, func(struct{}) *change { return unbaking(path, open, WriteOptions{}) })
+	case "relative":
+		return decoded(r, func(o RelativeOptions) *change { return relating(path, o, open, WriteOptions{}) })
 	case "alibi":
 		return decoded(r, func(o ALiBiOptions) *change { return biasing(path, o, open, WriteOptions{}) })
 	}

@@ -12,7 +12,11 @@ type RelativeOptions = position.RelativeOptions
 
 // Relative changes the buckets of a model's relative bias.
 func Relative(ctx context.Context, path string, o RelativeOptions, open OpenOptions, w WriteOptions) (Result, error) {
-	c := change{path: path, open: open, w: w, command: "relative"}
+	return relating(path, o, open, w).run(ctx)
+}
+
+func relating(path string, o RelativeOptions, open OpenOptions, w WriteOptions) *change {
+	c := &change{path: path, open: open, w: w, request: request("relative", o), command: "relative"}
 	if o.MaxDistance != 0 {
 		c.command += fmt.Sprintf(" --max-distance %d", o.MaxDistance)
 	}
@@ -20,5 +24,5 @@ func Relative(ctx context.Context, path string, o RelativeOptions, open OpenOpti
 		c.command += fmt.Sprintf(" --buckets %d", o.Buckets)
 	}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.Relative(m, o) }
-	return c.rebuild(ctx)
+	return c
 }
