@@ -50,3 +50,10 @@ func rescaleCommand(o RescaleOptions) string {
 	}
 	return out
 }
+
+// ToOperators holds a model's rotations in other operators; see position.ToOperators.
+func ToOperators(ctx context.Context, path, set string, open OpenOptions, w WriteOptions) (Result, error) {
+	c := change{path: path, open: open, w: w, command: "rope --to-ops " + set}
+	c.verb = func(m position.Model) (position.Outcome, error) { return position.ToOperators(m, set) }
+	return c.rebuild(ctx)
+}

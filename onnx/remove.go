@@ -173,3 +173,15 @@ func (e *Editor) readers() map[string]int {
 	}
 	return out
 }
+
+// Import makes the model import a domain of operators, where it does not.
+func (e *Editor) Import(domain string, version int64, why string) {
+	if _, ok := e.file.Opsets[domain]; ok || e.imported[domain] {
+		return
+	}
+	if e.imported == nil {
+		e.imported = map[string]bool{}
+	}
+	e.imported[domain] = true
+	e.record(e.file.top, e.file.top.end, 0, patch.Bytes(appendMessage(nil, 8, appendInt(appendText(nil, 1, domain), 2, version))), why)
+}

@@ -13,7 +13,7 @@ import (
 func newRope(c *console) *cobra.Command {
 	var o modelpatch.RescaleOptions
 	var d destination
-	var factors string
+	var factors, operators string
 	truncate := true
 	cmd := &cobra.Command{
 		Use:   "rope [--base B] [--scaling TYPE --factor S …] FILE -o NEW",
@@ -33,6 +33,10 @@ configurations do. Dynamic NTK scaling is another base for each length: the file
 gets that of --len. LongRoPE's two lists of factors come from a JSON file as
 config.json has them.
 
+--to-ops keeps base and scaling, and holds the rotation in RotaryEmbedding of
+ai.onnx (standard, from opset 23 on), in that of com.microsoft (contrib), or in
+operators that every engine has (plain).
+
 %s`, strings.Join(position.ScalingTypes(), ", "), exitCodes),
 		Example: `  modelpatch rope --base 1000000 model.gguf -o based.gguf
   modelpatch rope --scaling yarn --factor 4 --original-length 8192 --len 32768 \
@@ -44,6 +48,12 @@ config.json has them.
 			return d.run(c, files[0], func() (modelpatch.Result, error) {
 				if err := explicitZero(cmd, "base", "factor", "original-length", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "mscale", "mscale-all-dim", "len"); err != nil {
 					return modelpatch.Result{}, err
+				}
+				if cmd.Flags().Changed("to-ops") {
+					if cmd.Flags().Changed("base") || cmd.Flags().Changed("scaling") {
+						return modelpatch.Result{}, &modelpatch.UsageError{What: "--to-ops keeps the numbers: change base and scaling before or after it"}
+					}
+					return modelpatch.ToOperators(cmd.Context(), files[0], operators, modelpatch.OpenOptions{}, d.write)
 				}
 				if o.NoTruncate = !truncate; factors != "" {
 					if err := modelpatch.ReadFactors(factors, &o); err != nil {
@@ -68,6 +78,7 @@ config.json has them.
 	f.Float64Var(&o.MScale, "mscale", 0, "yarn: amplitude by 0.1·mscale·ln(factor) + 1, over …")
 	f.Float64Var(&o.MScaleAllDim, "mscale-all-dim", 0, "yarn: … 0.1·mscale_all_dim·ln(factor) + 1")
 	f.StringVar(&factors, "factors", "", "longrope: JSON `FILE` with short_factor and long_factor")
+	f.StringVar(&operators, "to-ops", "", "keep the numbers, in other operators of ONNX: "+strings.Join(position.OperatorSets, ", "))
 	f.StringVar(&o.Layers, "layers", "", "of two rotations, which: global, local")
 	f.IntVar(&o.Length, "len", 0, "state a length as well; dynamic: the one that it is frozen at")
 	d.addFlags(cmd)

@@ -29,6 +29,7 @@ var (
 	_ position.Unbaker = (*tableSite)(nil)
 	_ position.Unbaker = (*rotary.Site)(nil)
 
+	_ position.Operators   = (*rotary.Site)(nil)
 	_ position.Rotator     = (*rotary.Site)(nil)
 	_ position.Neutralizer = (*rotary.Site)(nil)
 
