@@ -51,9 +51,16 @@ func rescaleCommand(o RescaleOptions) string {
 	return out
 }
 
-// ToOperators holds a model's rotations in other operators; see position.ToOperators.
-func ToOperators(ctx context.Context, path, set string, open OpenOptions, w WriteOptions) (Result, error) {
-	c := change{path: path, open: open, w: w, command: "rope --to-ops " + set}
-	c.verb = func(m position.Model) (position.Outcome, error) { return position.ToOperators(m, set) }
-	return c.rebuild(ctx)
+// OperatorOptions say in which operators rotations are to be; see position.ToOperators.
+type OperatorOptions struct{ Set string }
+
+// ToOperators holds a model's rotations in other operators.
+func ToOperators(ctx context.Context, path string, o OperatorOptions, open OpenOptions, w WriteOptions) (Result, error) {
+	return lowering(path, o, open, w).run(ctx)
+}
+
+func lowering(path string, o OperatorOptions, open OpenOptions, w WriteOptions) *change {
+	c := &change{path: path, open: open, w: w, request: request("operators", o), command: "rope --to-ops " + o.Set}
+	c.verb = func(m position.Model) (position.Outcome, error) { return position.ToOperators(m, o.Set) }
+	return c
 }

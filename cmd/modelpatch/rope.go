@@ -13,7 +13,8 @@ import (
 func newRope(c *console) *cobra.Command {
 	var o modelpatch.RescaleOptions
 	var d destination
-	var factors, operators string
+	var factors string
+	var operators modelpatch.OperatorOptions
 	truncate := true
 	cmd := &cobra.Command{
 		Use:   "rope [--base B] [--scaling TYPE --factor S …] FILE -o NEW",
@@ -78,7 +79,7 @@ operators that every engine has (plain).
 	f.Float64Var(&o.MScale, "mscale", 0, "yarn: amplitude by 0.1·mscale·ln(factor) + 1, over …")
 	f.Float64Var(&o.MScaleAllDim, "mscale-all-dim", 0, "yarn: … 0.1·mscale_all_dim·ln(factor) + 1")
 	f.StringVar(&factors, "factors", "", "longrope: JSON `FILE` with short_factor and long_factor")
-	f.StringVar(&operators, "to-ops", "", "keep the numbers, in other operators of ONNX: "+strings.Join(position.OperatorSets, ", "))
+	f.StringVar(&operators.Set, "to-ops", "", "keep the numbers, in other operators of ONNX: "+strings.Join(position.OperatorSets, ", "))
 	f.StringVar(&o.Layers, "layers", "", "of two rotations, which: global, local")
 	f.IntVar(&o.Length, "len", 0, "state a length as well; dynamic: the one that it is frozen at")
 	d.addFlags(cmd)
