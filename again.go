@@ -222,6 +222,12 @@ func commandOf(path string, r report.Request, open OpenOptions) string {
 	return c.command
 }
 
+// Lengths that models are trained with, between which powers of two are tried.
+const (
+	shortestOriginal = 32
+	longestOriginal  = 1 << 18
+)
+
 // candidates are changes that could have made one model of another, by the encodings
 // of both and by how far they count.
 func candidates(before, after position.Model) (out []report.Request) {
@@ -270,6 +276,11 @@ func candidates(before, after position.Model) (out []report.Request) {
 		if o.Length > 0 {
 			o.Length = 0
 			add("rope", o)
+		}
+		if rope.Scaling.OriginalLength == 0 && rope.Scaling.Kind().Extends { // the frequencies do not tell it
+			for o.OriginalLength = shortestOriginal; o.OriginalLength <= longestOriginal; o.OriginalLength *= 2 {
+				add("rope", o)
+			}
 		}
 		if length > 0 {
 			add("extend", ExtendOptions{Length: length})

@@ -32,8 +32,14 @@ func (p pair) explained() bool {
 	a, b := p.before.Encoding().Scheme, p.after.Encoding().Scheme
 	x, ok1 := a.(schemes.Sinusoid)
 	y, ok2 := b.(schemes.Sinusoid)
-	if ok1 && ok2 && !slices.Equal(x.ZeroRows, y.ZeroRows) {
-		return false // rows that were emptied are a list of their own
+	if ok1 && ok2 {
+		if !slices.Equal(x.ZeroRows, y.ZeroRows) {
+			return false // rows that were emptied are a list of their own
+		}
+		x.Recipe, x.Frequencies, x.Rows = y.Recipe, y.Frequencies, y.Rows
+		if x.Equal(y) {
+			return false // how its maker rounded is no other formula
+		}
 	}
 	return isFormula(a) && isFormula(b) && !a.Equal(b)
 }
