@@ -28,10 +28,10 @@ type Editor struct {
 	ends     map[string]int64          // its size with those
 	dataName map[string]string         // location → name in the output
 	dropped  map[*ValueInfo]bool
-	gone     map[*Node]bool  // that were removed or replaced
-	imported map[string]bool // domains that were added
-	unread   []*Tensor       // that were removed
-	reading  []string        // inputs of new nodes
+	gone     map[*Node]bool   // that were removed or replaced
+	imported map[string]bool  // domains that were added
+	unread   map[*Tensor]bool // that were removed
+	reading  []string         // inputs of new nodes
 }
 
 // change is an edit inside the message frame, whose length prefix and those of

@@ -81,11 +81,12 @@ func (e *Editor) RemoveUnread(why string) {
 				continue
 			}
 			seen[name] = true
-			for _, t := range n.Graph.Initializers {
-				if t.Name == name && !e.Replaced(t) && !slices.Contains(e.unread, t) && !n.Graph.takes(name) {
-					e.record(t.frame.parent, t.frame.tag, t.frame.end-t.frame.tag, nil, why)
-					e.unread = append(e.unread, t)
+			if t := n.Graph.Initializer(name); t != nil && !e.Replaced(t) && !e.unread[t] && !n.Graph.takes(name) {
+				if e.unread == nil {
+					e.unread = map[*Tensor]bool{}
 				}
+				e.unread[t] = true
+				e.record(t.frame.parent, t.frame.tag, t.frame.end-t.frame.tag, nil, why)
 			}
 			p := n.Graph.maker(name)
 			if p == nil || e.gone[p] || p.inner() || slices.ContainsFunc(p.Outputs, func(o string) bool { return o != "" && readers[o] > 0 }) {

@@ -75,6 +75,9 @@ func closed(s *eval.Scope, n *onnx.Node) string {
 	if at < 0 {
 		return fmt.Sprintf("the fused operator %s has no input for a bias", n.Op)
 	}
+	if headsOf(s, n) < 1 {
+		return fmt.Sprintf("%s does not say how many heads it has", n.Op)
+	}
 	if a := n.Attribute("softcap"); a != nil && a.F != 0 {
 		return fmt.Sprintf("%s caps its scores, and the bias would be capped with them or not, by engine", n.Op)
 	}

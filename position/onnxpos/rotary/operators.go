@@ -59,6 +59,9 @@ func (r *Site) ToOperators(set string) (int, error) {
 		if same {
 			continue
 		}
+		if t.dim < 2 || t.dim%2 != 0 || t.dim > t.head {
+			return 0, o.refuse(u.node, fmt.Sprintf("turns %d elements of %d", t.dim, t.head))
+		}
 		nodes, err := o.write(u.node, t)
 		if err != nil {
 			return 0, err

@@ -72,21 +72,25 @@ func (b *baker) node(t trace.Source) error {
 	w := waveOf(t.Trig, a)
 	if n, amplitude := amplified(b.g, t); n != nil {
 		w.amplitude = amplitude
-		b.g.RemoveNode(t.Trig, b.why())
-		return b.replace(n, a, []wave{w})
+		defer b.g.RemoveNode(t.Trig, b.why())
+		return b.replace(t.Trig, n, a, []wave{w})
 	}
-	return b.replace(t.Trig, a, []wave{w})
+	return b.replace(t.Trig, t.Trig, a, []wave{w})
 }
 
-// replace puts rows of a table in the place of a node: waves beside each other.
-func (b *baker) replace(n *onnx.Node, a angle, waves []wave) error {
+// replace puts rows of a table in the place of a node: waves beside each other. What
+// selects them is computed ahead of the first node, which may stand long before: others
+// select by it as well.
+func (b *baker) replace(first, n *onnx.Node, a angle, waves []wave) error {
 	table, err := b.table(n, waves)
 	if err != nil {
 		return err
 	}
 	index, nodes := b.index(n.Graph, a)
-	nodes = append(nodes, onnx.NewNode{Op: "Gather", Inputs: []string{table, index}, Outputs: []string{n.Output(0)}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}})
-	b.g.ReplaceNode(n, nodes, b.why())
+	if len(nodes) > 0 {
+		b.g.InsertNodes(first, nodes, b.why())
+	}
+	b.g.ReplaceNode(n, []onnx.NewNode{{Op: "Gather", Inputs: []string{table, index}, Outputs: []string{n.Output(0)}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}}}, b.why())
 	return nil
 }
 
@@ -167,7 +171,7 @@ func BakeJoined(g *site.Graph, s *eval.Scope, name string, length int) error {
 	if axis, rank := join.Int("axis", 0), len(s.Value(name).Shape); axis != -1 && int(axis) != rank-1 {
 		return refuse(join, "is not sines and cosines beside each other")
 	}
-	if err := b.replace(join, first, waves); err != nil {
+	if err := b.replace(join, join, first, waves); err != nil {
 		return err
 	}
 	g.RemoveUnread(b.why())
