@@ -27,13 +27,21 @@ type detector struct {
 	lengths  []int       // sizes of the inputs' axes
 	ahead    map[int]int // rows of a table → tokens ahead of an image's patches
 	summed   struct{ asked, does bool }
-	unread   *onnx.Node // the first where a constant meets the state that is too large to be looked at
+	asked    struct {
+		scope  *eval.Scope
+		node   *onnx.Node
+		scores bool
+	} // the last of scores
+	unread *onnx.Node // the first where a constant meets the state that is too large to be looked at
 }
 
 // scores reports whether a node makes an attention's scores: a product of data with
 // data that has positions on two axes, or what goes into a Softmax.
 func (d *detector) scores(s *eval.Scope, n *onnx.Node) bool {
-	return trace.MakesScores(s, n) || d.labels.Scores(s, n)
+	if d.asked.node != n || d.asked.scope != s {
+		d.asked.scope, d.asked.node, d.asked.scores = s, n, trace.MakesScores(s, n) || d.labels.Scores(s, n)
+	}
+	return d.asked.scores
 }
 
 // detect finds the sites of the model.

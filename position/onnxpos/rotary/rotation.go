@@ -31,6 +31,9 @@ type rotation struct {
 // depend on position, one like cosines and the other like sines
 // (facts/ONNX-PATTERNS §4).
 func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
+	if data(s, n, 0) || data(s, n, 1) {
+		return
+	}
 	first, ok1 := trace.TermOf(s, n.Input(0))
 	second, ok2 := trace.TermOf(s, n.Input(1))
 	if !ok1 || !ok2 {
@@ -108,6 +111,18 @@ func together(x, y *eval.Value) bool {
 		between = between || math.Abs(x.Number(i)*y.Number(i)) > rows.CosTolerance
 	}
 	return between
+}
+
+// data reports whether input i of a node is made by an operator of which no term of a
+// rotation is: neither a product with numbers nor what may stand behind one.
+func data(s *eval.Scope, n *onnx.Node, i int) bool {
+	w := s.Graph.Wiring()
+	number, ok := w.Input(n, i)
+	if !ok {
+		return false
+	}
+	from := w.Producer(number)
+	return from != nil && from.Op != "Mul" && from.Op != "Neg" && !eval.Is(from, eval.Layout)
 }
 
 // swapped reports whether a state was taken apart and put together otherwise,
