@@ -29,7 +29,7 @@ FAULTS = {"onnx": [], "gguf": []}
 
 # What leaves one formula, or another stated length, behind: without a plan nobody can say that it was not meant.
 EXPLAIN_THEMSELVES = {"the base × 1.0001", "the base × 10", "the base of layers that slide", "the scaling factor", "the attention factor", "the original length",
-                      "the stated length + 1", "the stated length ÷ 2", "the largest bias", "frequencies × 0.9"}
+                      "the size of an input", "the stated length + 1", "the stated length ÷ 2", "the largest bias", "frequencies × 0.9"}
 # So do all numbers of a sinusoid, and new rows of a trained table.
 EXPLAIN_TABLES = {"all rows × 1.5", "halves of the columns exchanged", "negated", "half of the rows zeroed", "the last row zeroed", "the last row of a table", "the second half of the rows"}
 
