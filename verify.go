@@ -18,6 +18,10 @@ type VerifyOptions struct {
 	Sample verify.Sample
 	// NoEngine leaves out what a second executable would check.
 	NoEngine bool
+	// Engine runs both files whole, in the engine that serves their format.
+	Engine bool
+	// LlamaServer is the llama-server that Engine starts; "": that of PATH.
+	LlamaServer string
 }
 
 // Verify says whether the file after is the file before but for a change of
@@ -44,6 +48,9 @@ func Verify(ctx context.Context, before, after string, open OpenOptions, o Verif
 	}
 	v := verify.Compare(a, b, options)
 	v.Before, v.After = report.Name(before), report.Name(after)
+	if o.Engine {
+		addWhole(ctx, o.LlamaServer, a, b, before, after, &v)
+	}
 	return v, ctx.Err()
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func newVerify(c *console) *cobra.Command {
-	var asJSON, verbose bool
+	var asJSON, verbose, required bool
 	var plan string
 	var o modelpatch.VerifyOptions
 	cmd := &cobra.Command{
@@ -26,6 +26,8 @@ before); changed-as-planned (with --plan or --expect changed); consistent (an
 encoding went from one formula to another, and every other byte is equal).
 different and broken exit 1. A check that was not made says so and why. Attention is
 sampled, and the sample is told: --layers, --heads, --positions and --full widen it.
+--engine also runs both files whole, through modelpatch-engine: ONNX Runtime's library
+($ORT_LIB, the loader's path, a Python installation) or a llama-server.
 
 ` + exitCodes,
 		Example: `  modelpatch verify model.onnx longer.onnx
@@ -33,6 +35,7 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
   modelpatch verify model.gguf longer.gguf --plan plan.json`,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, files []string) error {
+			o.Engine = o.Engine || required
 			v, err := runVerify(cmd, files, plan, o)
 			switch {
 			case err != nil:
@@ -46,6 +49,9 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 			if v.Verdict == report.VerdictDifferent || v.Verdict == report.VerdictBroken {
 				return &codedError{modelpatch.ExitNo}
 			}
+			if required && lacksEngine(v) {
+				return &codedError{modelpatch.ExitNo}
+			}
 			return nil
 		},
 	}
@@ -57,6 +63,9 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 	f.BoolVar(&o.Sample.Full, "full", false, "run all layers, heads and positions, up to 8192")
 	f.StringVar(&o.Expect, "expect", "", "same, same-on-prefix or changed")
 	f.BoolVar(&o.NoEngine, "no-engine", false, "leave out what modelpatch-engine would check")
+	f.BoolVar(&o.Engine, "engine", false, "run both files whole in ONNX Runtime or llama.cpp")
+	f.BoolVar(&required, "require-engine", false, "like --engine, and exit 1 where no engine ran them")
+	f.StringVar(&o.LlamaServer, "llama-server", "", "the llama-server that runs GGUF (usually that of PATH)")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
 	f.BoolVarP(&verbose, "verbose", "v", false, "also list the checks that passed")
 	return cmd
@@ -72,6 +81,9 @@ func runVerify(cmd *cobra.Command, files []string, plan string, o modelpatch.Ver
 	if s := o.Sample; s.Layers < 0 || s.Heads < 0 || s.Positions < 0 {
 		return report.Verify{}, &modelpatch.UsageError{What: "a number of layers, heads or positions below 0"}
 	}
+	if o.Engine && (o.NoEngine || len(files) == 1) {
+		return report.Verify{}, &modelpatch.UsageError{What: "--engine with --no-engine or with one file", Hint: "an engine compares two files: verify BEFORE AFTER --engine"}
+	}
 	if len(files) == 1 {
 		return modelpatch.VerifyFileWith(cmd.Context(), files[0], modelpatch.OpenOptions{}, o)
 	}
@@ -85,6 +97,20 @@ func runVerify(cmd *cobra.Command, files []string, plan string, o modelpatch.Ver
 	return modelpatch.Verify(cmd.Context(), files[0], files[1], modelpatch.OpenOptions{}, o)
 }
 
+// lacksEngine reports whether an engine was to run the files and did not.
+func lacksEngine(v report.Verify) bool {
+	ran := false
+	for _, k := range v.Checks {
+		if k.Name == "engine" {
+			if k.Verdict == report.CheckSkipped {
+				return true
+			}
+			ran = true
+		}
+	}
+	return !ran
+}
+
 // verdict prints what verify found: the verdict, then what failed or was not
 // checked.
 func (c *console) verdict(v report.Verify, verbose bool) {
@@ -93,7 +119,7 @@ func (c *console) verdict(v report.Verify, verbose bool) {
 	for _, k := range v.Checks {
 		if k.Verdict == report.CheckPass {
 			passed++
-			sample := k.Name == "attention" && k.At == nil && k.Tolerance == nil // what was run, and what not
+			sample := k.Name == "engine" || k.Name == "attention" && k.At == nil && k.Tolerance == nil // what was run, and what not
 			if !verbose && !sample {
 				continue
 			}

@@ -62,6 +62,8 @@ var floors = []struct {
 	{"verify/reference", []string{"position", "report", "schemes", "verify/blocked"}},
 	{"verify", []string{"position", "schemes", "report", "patch", "verify/reference"}},
 	{"verify/engine", []string{"verify", "report"}},
+	{"verify/engine/llama", nil},
+	{"verify/engine/whole", []string{"report", "verify/engine", "verify/engine/llama"}},
 	{"verify/crosscheck", []string{"verify", "onnx"}},
 	{"", []string{"gguf", "onnx", "patch", "position", "position/ggufpos", "position/onnxpos", "report", "schemes", "verify", "verify/engine"}},
 	{"artifact/…", []string{"", "artifact/…", "gguf", "onnx", "patch", "position", "report", "schemes", "verify"}},
@@ -69,7 +71,7 @@ var floors = []struct {
 	{"benchmarks/…", []string{"*"}},
 	{"test/…", []string{"*"}},
 	{"cmd/modelpatch", []string{"", "artifact/…", "internal/…", "patch", "position", "report", "schemes", "verify"}},
-	{"cmd/modelpatch-engine", []string{"verify", "verify/crosscheck", "verify/engine", "report"}},
+	{"cmd/modelpatch-engine", []string{"verify", "verify/crosscheck", "verify/engine", "verify/engine/whole", "report"}},
 }
 
 // foreign says who may import a foreign module. Tests of crosscheck's
@@ -81,11 +83,11 @@ var foreign = map[string][]string{
 	"github.com/rogpeppe/go-internal":      {"tests only"},
 	"google.golang.org/protobuf":           {"onnx", "onnx/onnxpb"},
 	"golang.org/x/sys":                     {"verify/blocked", "patch", "patch/…", "verify/engine", "cmd/modelpatch", "cmd/modelpatch-engine"},
-	"github.com/ebitengine/purego":         {"cmd/modelpatch-engine", "verify/engine"},
+	"github.com/ebitengine/purego":         {"verify/engine/onnxruntime"},
 	"github.com/klauspost/compress":        {"", "patch"},
-	"os/exec":                              {"verify/engine", "internal/…", "benchmarks/…"},
-	"net":                                  {"nobody"},
-	"net/http":                             {"nobody"},
+	"os/exec":                              {"verify/engine/…", "internal/…", "benchmarks/…"},
+	"net":                                  {"verify/engine/llama"}, // 127.0.0.1 only, and only in modelpatch-engine
+	"net/http":                             {"verify/engine/llama"},
 	"github.com/modelpatch/modelpatch/cmd": {"nobody"},
 }
 

@@ -23,12 +23,14 @@ const Name = "modelpatch-engine"
 
 // Request asks for one thing.
 type Request struct {
-	Crosscheck *Job `json:"crosscheck,omitempty"`
+	Crosscheck *Job  `json:"crosscheck,omitempty"`
+	Whole      *Pair `json:"whole,omitempty"`
 }
 
 // Answer is its result, or why there is none.
 type Answer struct {
 	Output [][]report.Number `json:"output,omitempty"`
+	Checks []report.Check    `json:"checks,omitempty"` // of Whole
 	Error  string            `json:"error,omitempty"`
 }
 
@@ -107,15 +109,18 @@ func Find() (string, error) {
 	return path, nil
 }
 
-// timeout bounds one request.
-const timeout = 2 * time.Minute
+// crosscheckTime bounds the run of a case.
+const crosscheckTime = 2 * time.Minute
+
+// graceTime is given to an executable that was asked to end, to end its own processes.
+const graceTime = 15 * time.Second
 
 // maxAnswer bounds what is read of an answer.
 const maxAnswer = 64 << 20
 
 // Crosscheck has the executable at path compute a case.
 func Crosscheck(ctx context.Context, path string, c verify.Case) ([][]float64, error) {
-	answer, err := ask(ctx, path, Request{Crosscheck: NewJob(c)})
+	answer, err := ask(ctx, path, Request{Crosscheck: NewJob(c)}, crosscheckTime)
 	if err != nil {
 		return nil, err
 	}
@@ -125,21 +130,27 @@ func Crosscheck(ctx context.Context, path string, c verify.Case) ([][]float64, e
 	return Floats(answer.Output), nil
 }
 
-func ask(ctx context.Context, path string, r Request) (Answer, error) {
+// ask starts the executable with a request and reads its answer, for at most limit.
+func ask(ctx context.Context, path string, r Request, limit time.Duration) (Answer, error) {
 	var a Answer
 	in, err := json.Marshal(r)
 	if err != nil {
 		return a, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path)
 	cmd.Stdin = bytes.NewReader(in)
+	cmd.Cancel = func() error { return cmd.Process.Signal(endSignal) }
+	cmd.WaitDelay = graceTime
 	var complaints strings.Builder
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()
 	if len(out) > maxAnswer {
 		return a, fmt.Errorf("%s: an answer of %d bytes", Name, len(out))
+	}
+	if ctx.Err() == context.DeadlineExceeded {
+		return a, fmt.Errorf("%s: no answer in %s: %s", Name, limit, report.Printable(strings.TrimSpace(complaints.String())))
 	}
 	if err != nil {
 		return a, fmt.Errorf("%s: %w: %s", Name, err, report.Printable(strings.TrimSpace(complaints.String())))

@@ -1,0 +1,46 @@
+package modelpatch
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/verify/engine"
+)
+
+// addWhole adds to v what the engine that serves the models makes of them. On old positions
+// it must say of both the same where v found them encoded as before; else how far it
+// differs is a measure. A check that fails makes the verdict different.
+func addWhole(ctx context.Context, llamaServer string, a, b position.Model, before, after string, v *report.Verify) {
+	path, err := engine.Find()
+	if err != nil {
+		v.Checks = append(v.Checks, report.Check{Name: engine.CheckName, Verdict: report.CheckSkipped, Why: err.Error()})
+		return
+	}
+	p := engine.Pair{Format: a.Describe().Format, Before: side(a, before), After: side(b, after), LlamaServer: llamaServer,
+		Equal: v.Verdict == report.VerdictSame || v.Verdict == report.VerdictSameOnPrefix}
+	for _, k := range engine.Whole(ctx, path, p) {
+		v.Checks = append(v.Checks, k)
+		sound := v.Verdict != report.VerdictDifferent && v.Verdict != report.VerdictBroken
+		if k.Verdict == report.CheckFail && sound {
+			v.Verdict, v.Summary = report.VerdictDifferent, engine.CheckName+": "+k.Why
+		}
+	}
+}
+
+// side is a model as an engine is asked to run it.
+func side(m position.Model, path string) engine.Side {
+	if full, err := filepath.Abs(path); err == nil {
+		path = full
+	}
+	length := position.Length(m, m.Describe())
+	out := engine.Side{Path: path, Fails: length.Capacity != nil && length.Beyond == report.BeyondError}
+	switch {
+	case length.Capacity != nil:
+		out.Length = *length.Capacity
+	case length.Stated != nil:
+		out.Length = *length.Stated
+	}
+	return out
+}

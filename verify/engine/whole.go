@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// Pair asks for two files to be run whole, in the engine that serves their format.
+type Pair struct {
+	Format        string `json:"format"` // onnx or gguf
+	Before, After Side   `json:",omitzero"`
+	// Equal says that outputs on old positions must be those of before; otherwise how
+	// far they differ is told.
+	Equal bool `json:"equal"`
+	// LlamaServer is the server's executable; "": llama-server of PATH.
+	LlamaServer string `json:"llama_server,omitempty"`
+}
+
+// Side is one of the files.
+type Side struct {
+	Path string `json:"path"`
+	// Length is the number of positions that it serves: what it encodes, or else states;
+	// 0 where it says neither.
+	Length int `json:"length"`
+	// Fails is set where more than Length positions fail, by inspect.
+	Fails bool `json:"fails"`
+}
+
+// wholeTime bounds the run of a pair.
+const wholeTime = 8 * time.Minute
+
+// CheckName is the name of the checks of whole models.
+const CheckName = "engine"
+
+// Whole has the executable at path run both files. What the engine itself does wrong
+// (a crash, a time-out) is a failed check.
+func Whole(ctx context.Context, path string, p Pair) []report.Check {
+	answer, err := ask(ctx, path, Request{Whole: &p}, wholeTime)
+	if ctx.Err() != nil {
+		return []report.Check{{Name: CheckName, Verdict: report.CheckSkipped, Why: "stopped: " + ctx.Err().Error()}}
+	}
+	if err != nil {
+		return []report.Check{{Name: CheckName, Verdict: report.CheckFail, Why: err.Error()}}
+	}
+	for i := range answer.Checks {
+		answer.Checks[i].Name, answer.Checks[i].Why = CheckName, report.Printable(answer.Checks[i].Why)
+	}
+	if len(answer.Checks) == 0 {
+		return []report.Check{{Name: CheckName, Verdict: report.CheckSkipped, Why: Name + " is older than this modelpatch: install both (go install github.com/modelpatch/modelpatch/cmd/...)"}}
+	}
+	return answer.Checks
+}

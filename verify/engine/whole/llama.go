@@ -1,0 +1,180 @@
+package whole
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/verify/engine"
+	"github.com/modelpatch/modelpatch/verify/engine/llama"
+)
+
+const (
+	// maxContext bounds what is asked of llama-server, in tokens: its cache of keys and
+	// values is as large as the context.
+	maxContext = 16384
+	// maxPrompt bounds a prompt, in tokens: one processor reads it.
+	maxPrompt = 2048
+	// least is the shortest prompt, and how much of a context an answer is left.
+	least = 4
+)
+
+// logTolerance bounds how far natural logarithms of probabilities, or elements of a
+// vector, of two equal models may differ: sums over caches of other sizes.
+var logTolerance = report.Tolerance{Name: "engine-logprob", Value: 2e-3}
+
+// told is what one server said of one model.
+type told struct {
+	context int
+	answers []map[int]float64 // a prompt each
+}
+
+// gguf runs both files in llama-server.
+func gguf(ctx context.Context, p engine.Pair) []report.Check {
+	server, err := llama.Find(p.LlamaServer)
+	if err != nil {
+		return skipped("", err.Error())
+	}
+	version := llama.Version(ctx, server)
+	if version == "" {
+		version = "llama.cpp (llama-server tells no version)"
+	}
+	old, long := min(p.Before.Length, maxContext), min(p.After.Length, maxContext)
+	prompts := lengths(min(shorter(old, long), maxPrompt) - least)
+	embeddings := false
+	before, err := serve(ctx, server, p.Before.Path, old, prompts, embeddings)
+	var no *llama.RefusedError
+	if errors.As(err, &no) {
+		embeddings = true
+		if again, why := serve(ctx, server, p.Before.Path, old, prompts, embeddings); why == nil {
+			before, err = again, nil
+		}
+	}
+	if err != nil {
+		return skipped(version, "the file before does not run there: "+err.Error())
+	}
+	prompts = slices.DeleteFunc(prompts, func(n int) bool { return n >= before.context })
+	all := slices.Clone(prompts)
+	if n := min(long, maxPrompt) - least; n > 0 && !slices.Contains(all, n) {
+		all = append(all, n)
+	}
+	after, err := serve(ctx, server, p.After.Path, long, all, embeddings)
+	if err != nil {
+		return []report.Check{failed(version, "the file after does not run there: "+err.Error())}
+	}
+	return []report.Check{granted(version, p, old, long, before, after), answers(version, p, prompts, all, before, after, embeddings)}
+}
+
+// granted is the check of the context.
+func granted(version string, p engine.Pair, old, long int, before, after told) report.Check {
+	why := fmt.Sprintf("it grants a context of %d (asked for %s) to the file before and %d (asked for %s) to the file after", before.context, asked(old, p.Before.Length), after.context, asked(long, p.After.Length))
+	if after.context < long {
+		return failed(version, why)
+	}
+	return passed(version, why)
+}
+
+func asked(n, length int) string {
+	switch {
+	case n == 0:
+		return "what it states"
+	case n < length:
+		return fmt.Sprintf("%d of %d", n, length)
+	}
+	return fmt.Sprint(n)
+}
+
+// answers is the check of what the models say on old positions, and at the new length.
+func answers(version string, p engine.Pair, prompts, all []int, before, after told, embeddings bool) report.Check {
+	what := "log-probabilities of the next token"
+	if embeddings {
+		what = "elements of the embedding"
+	}
+	ran := min(len(all), len(after.answers)) // less where the context granted is too short
+	for i := range ran {
+		for id, x := range after.answers[i] {
+			if math.IsNaN(x) || math.IsInf(x, 1) {
+				return failed(version, fmt.Sprintf("the file after gives %s that are not finite after %d tokens (token %d)", what, all[i], id))
+			}
+		}
+	}
+	worst, at, apart := 0.0, 0, max(0, len(prompts)-ran)
+	for i := range min(len(prompts), ran) {
+		common := 0
+		for id, x := range before.answers[i] {
+			y, ok := after.answers[i][id]
+			if !ok {
+				continue
+			}
+			common++
+			if d := math.Abs(x - y); d > worst || math.IsNaN(d) {
+				worst, at = d, prompts[i]
+			}
+		}
+		if common == 0 {
+			apart++
+		}
+	}
+	k := passed(version, fmt.Sprintf("%s after %s tokens; the file after also runs %d", what, list(prompts), all[ran-1]))
+	k.Inputs, k.Measure = "seeded", &report.Measure{MaxAbs: report.Number(worst), MaxRel: report.Number(worst)}
+	if !p.Equal {
+		k.Why += fmt.Sprintf("; they differ by up to %.3g, as an encoding that changed on purpose does", worst)
+		return k
+	}
+	k.Tolerance = &logTolerance
+	switch {
+	case apart > 0:
+		k.Verdict = report.CheckFail
+		k.Why += "; other tokens are the likeliest, or none were told"
+	case !(worst <= float64(logTolerance.Value)):
+		k.Verdict = report.CheckFail
+		k.Why += fmt.Sprintf("; they differ by %.3g after %d tokens, though old positions should be as before", worst, at)
+		k.At = &report.At{Position: report.Pointer(at - 1)}
+	}
+	return k
+}
+
+// serve asks one server one model.
+func serve(ctx context.Context, server, model string, tokens int, prompts []int, embeddings bool) (told, error) {
+	var out told
+	progress("llama-server with %s", model)
+	s, err := llama.Start(ctx, server, model, tokens, embeddings)
+	if err != nil {
+		return out, err
+	}
+	defer s.Close()
+	out.context = s.Context
+	for _, n := range prompts {
+		if n >= s.Context {
+			break
+		}
+		ids := tokensOf(n, s.Vocabulary)
+		ask := s.Next
+		if embeddings {
+			ask = s.Embedding
+		}
+		answer, err := ask(ctx, ids)
+		if err != nil {
+			return out, fmt.Errorf("%d tokens: %w", n, err)
+		}
+		out.answers = append(out.answers, answer)
+	}
+	if len(out.answers) == 0 {
+		return out, fmt.Errorf("a context of %d is too short", s.Context)
+	}
+	return out, nil
+}
+
+// shorter is the lesser length, or the one that is told.
+func shorter(a, b int) int {
+	switch {
+	case a == 0:
+		return b
+	case b == 0:
+		return a
+	}
+	return min(a, b)
+}
