@@ -3,6 +3,7 @@ module github.com/modelpatch/modelpatch
 go 1.26.0
 
 require (
+	github.com/ebitengine/purego v0.11.3
 	github.com/klauspost/compress v1.20.3
 	github.com/owulveryck/onnx-go v0.5.0
 	github.com/rogpeppe/go-internal v1.16.0

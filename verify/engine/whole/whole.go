@@ -19,6 +19,8 @@ import (
 // Run runs a pair. An engine that is not there is a skipped check that says so.
 func Run(ctx context.Context, p engine.Pair) []report.Check {
 	switch p.Format {
+	case "onnx":
+		return onnx(ctx, p)
 	case "gguf":
 		return gguf(ctx, p)
 	}
