@@ -5,7 +5,7 @@
     test/sameness/sameness.py /tmp/before /tmp/after ../shared/corpus testdata
 
 For every model file below the folders both run inspect, verify, extend (to 2 and 2.5 times its length, and to a grid
-of two more rows and columns where it has one), rope and alibi; standard output, standard error, exit code and the
+of two more rows and columns where it has one), rope, alibi, bake, unbake and relative; standard output, standard error, exit code and the
 SHA-256 of every file that was written are compared. Exits 1 where anything differs, and names it.
 
 --keep FILE remembers what the first binary did, by its SHA-256, so that the next run asks only the second one.
@@ -58,6 +58,10 @@ def commands(model, report):
             break
     yield "rope", ["rope", "--scaling", "linear", "--factor", "2", model, "-o", out], out
     yield "alibi", ["alibi", model, "-o", out], out
+    yield "bake", ["bake", "--len", "64", model, "-o", out], out
+    yield "unbake", ["unbake", model, "-o", out], out
+    yield "relative", ["relative", "--max-distance", "256", model, "-o", out], out
+    yield "to-ops", ["rope", "--to-ops", "standard", model, "-o", out], out
 
 
 def run(binary, arguments):
