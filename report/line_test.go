@@ -47,6 +47,10 @@ func fill(random *rand.Rand, v reflect.Value, depth int) {
 	if v.Kind() != reflect.Struct && random.IntN(4) == 0 {
 		return
 	}
+	if v.Type() == reflect.TypeFor[json.RawMessage]() {
+		v.SetBytes([]byte(`{"Length":64,"Method":"<b>"}`))
+		return
+	}
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
