@@ -84,6 +84,7 @@ type made struct {
 	clear func() error
 }
 
+// Close closes the model, and clears away what it needed.
 func (m *made) Close() error { return errors.Join(m.Model.Close(), m.clear()) }
 
 // Parts makes the model comparable part by part.

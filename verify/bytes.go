@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -50,133 +49,131 @@ func firstOf(a, b error) error {
 	return b
 }
 
-// defaultAlignment is what general.alignment is where a file does not state it
-// (ggml/docs/gguf.md).
-const defaultAlignment = 32
-
-// isDefault reports whether a key states what holds without it.
-func isDefault(p position.Part) bool {
-	return p.Kind == "key" && p.Name == "general.alignment" && p.Number != nil && *p.Number == defaultAlignment
-}
-
-// description is the kind of parts that no engine computes with.
-const description = "description"
-
-// innerType is the kind of parts that state the type of a value inside a graph.
-const innerType = "type"
-
-type partKey struct{ kind, name string }
-
 // compareParts counts parts that differ and says which, if any, may not.
 func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned string, where *report.Where) {
-	names := map[partKey]bool{}
-	for _, p := range a {
-		names[partKey{p.Kind, p.Name}] = true
-	}
-	rest := map[partKey]position.Part{}
-	for _, p := range b {
-		rest[partKey{p.Kind, p.Name}] = p
-	}
-	blame := func(p position.Part, what string) {
-		if unplanned == "" {
-			unplanned = fmt.Sprintf("%s %q %s", p.Kind, report.Printable(p.Name), what)
-			w := p.Where
-			where = &w
-		}
-	}
+	old, rest := keyed(a), keyed(b)
+	var l ledger
 	for _, p := range a {
 		key := partKey{p.Kind, p.Name}
-		q, ok := rest[key]
+		q, stays := rest[key]
 		delete(rest, key)
-		at := int64(-1)
-		if ok && p.Kind == description {
-			if at = firstDifference(p, q); at >= 0 || p.Size != q.Size {
+		switch {
+		case stays && p.Kind == description:
+			if !same(p, q) {
 				c.described = true
-				changed++
+				l.changed++
 			}
-			continue
-		}
-		if !ok && (p.Kind == innerType || isDefault(p)) {
-			changed++ // no engine needs what a graph states of values inside
-			continue
-		}
-		if c.again != nil {
-			is := &q
-			if !ok {
-				is = nil
+		case isRoom(p):
+			if !stays || !alike(p, q) {
+				l.changed++
 			}
-			as, why := c.made(key, &p, is)
-			switch {
-			case as:
-				if !ok || p.Head != q.Head || p.Size != q.Size || (p.Position || p.Size <= smallPart) && firstDifference(p, q) >= 0 {
-					changed++
-				}
-				continue
-			case c.o.Plan != nil || ok && p.Head == q.Head && p.Size == q.Size && firstDifference(p, q) < 0:
-				changed++ // a change that was made in part alone, or not as planned
-				blame(p, why)
-				continue
-			case ok && p.Position && len(p.Sites) > 0 && (c.roundedAlike(key, q) || c.otherRows(p, q)):
-				changed++
-				continue
-			default:
-				changed++
-				blame(p, why)
-				continue
-			}
-		}
-		switch {
-		case !ok:
-			if changed++; !p.Position || !isStatement(p.Name) && !c.mayChange(p.Sites) && !c.explains(p.Sites, false) {
-				blame(p, "is gone")
-			}
-			continue
-		case p.Head == q.Head && p.Size == q.Size:
-			if at = firstDifference(p, q); at < 0 {
-				continue
-			}
-		}
-		changed++
-		if c.allowed(p, q) {
-			if why := c.rewritten(p, q); why != "" {
-				blame(p, why)
-			}
-			continue
-		}
-		switch {
-		case p.Head != q.Head:
-			blame(p, fmt.Sprintf("was %s and is %s", report.Printable(p.Head), report.Printable(q.Head)))
-		case at < 0:
-			blame(p, fmt.Sprintf("had %d bytes and has %d", p.Size, q.Size))
+		case !stays && isOptional(p):
+			l.changed++
+		case c.again != nil && stays:
+			c.judgeAgain(&l, key, &p, &q)
+		case c.again != nil:
+			c.judgeAgain(&l, key, &p, nil)
+		case stays:
+			c.judgeByRules(&l, p, q)
 		default:
-			blame(p, fmt.Sprintf("differs from its byte %d on", at))
+			c.judgeGone(&l, p)
 		}
 	}
-	for _, p := range b {
-		if _, ok := rest[partKey{p.Kind, p.Name}]; ok {
-			if p.Kind == innerType || isDefault(p) {
-				changed++
-				continue
-			}
-			if c.again != nil {
-				as, why := c.made(partKey{p.Kind, p.Name}, nil, &p)
-				delete(c.again, partKey{p.Kind, p.Name})
-				if changed++; !as {
-					blame(p, why)
-				}
-				continue
-			}
-			if changed++; !p.Position || p.Kind == "key" && !isStatement(p.Name) && c.expect != report.ExpectChanged && !c.explains(p.Sites, true) {
-				blame(p, "is new")
-			}
+	for _, q := range b {
+		key := partKey{q.Kind, q.Name}
+		if _, isNew := rest[key]; !isNew {
+			continue
+		}
+		switch {
+		case isRoom(q) || isOptional(q):
+			l.changed++
+		case c.again != nil:
+			c.judgeAgain(&l, key, nil, &q)
+		default:
+			c.judgeNew(&l, q)
 		}
 	}
 	for key, w := range c.again { // what the change brings, and neither file has
-		if _, old := names[key]; !old && key.kind != innerType {
-			blame(w, "is not there, and the change brings it")
+		_, before := old[key]
+		_, after := rest[key]
+		if !before && !after && !isRoom(w) && !isOptional(w) {
+			l.blame(w, "is not there, and the change brings it")
 		}
 	}
-	return changed, unplanned, where
+	return l.changed, l.unplanned, l.where
+}
+
+// ledger is what a comparison of parts has come to.
+type ledger struct {
+	changed   int
+	unplanned string // the first part that may not differ, and how it does
+	where     *report.Where
+}
+
+// blame notes a part that may not differ as it does.
+func (l *ledger) blame(p position.Part, what string) {
+	if l.unplanned == "" {
+		l.unplanned = fmt.Sprintf("%s %q %s", p.Kind, report.Printable(p.Name), what)
+		l.where = &p.Where
+	}
+}
+
+// judgeAgain holds a part against the change that was made again. p is the old file's
+// part, q the new one's; nil where there is none.
+func (c *comparison) judgeAgain(l *ledger, key partKey, p, q *position.Part) {
+	kept := p != nil && q != nil && alike(*p, *q)
+	as, why := c.made(key, p, q)
+	if !kept || !as {
+		l.changed++
+	}
+	// A part that was kept and is another after the change was changed in part alone.
+	allowed := p != nil && q != nil && !kept && c.o.Plan == nil && p.Position && len(p.Sites) > 0
+	switch {
+	case as || allowed && (c.roundedAlike(key, *q) || c.otherRows(*p, *q)):
+	case q != nil:
+		l.blame(*q, why)
+	default:
+		l.blame(*p, why)
+	}
+}
+
+// judgeByRules judges a part of both files where no change was made again.
+func (c *comparison) judgeByRules(l *ledger, p, q position.Part) {
+	at := int64(-1)
+	if p.Head == q.Head && p.Size == q.Size {
+		if at = firstDifference(p, q); at < 0 {
+			return
+		}
+	}
+	l.changed++
+	if c.allowed(p, q) {
+		if why := c.rewritten(p, q); why != "" {
+			l.blame(p, why)
+		}
+		return
+	}
+	switch {
+	case p.Head != q.Head:
+		l.blame(p, fmt.Sprintf("was %s and is %s", report.Printable(p.Head), report.Printable(q.Head)))
+	case at < 0:
+		l.blame(p, fmt.Sprintf("had %d bytes and has %d", p.Size, q.Size))
+	default:
+		l.blame(p, fmt.Sprintf("differs from its byte %d on", at))
+	}
+}
+
+// judgeGone judges a part that the old file alone has.
+func (c *comparison) judgeGone(l *ledger, p position.Part) {
+	if l.changed++; !p.Position || !isStatement(p.Name) && !c.mayChange(p.Sites) && !c.explains(p.Sites, false) {
+		l.blame(p, "is gone")
+	}
+}
+
+// judgeNew judges a part that the new file alone has.
+func (c *comparison) judgeNew(l *ledger, q position.Part) {
+	if l.changed++; !q.Position || q.Kind == "key" && !isStatement(q.Name) && c.expect != report.ExpectChanged && !c.explains(q.Sites, true) {
+		l.blame(q, "is new")
+	}
 }
 
 // allowed reports whether a part that differs may: it belongs to positions, it
@@ -192,90 +189,6 @@ func (c *comparison) allowed(p, q position.Part) bool {
 		return follows(p, q, lengthOf(c.before), lengthOf(c.after))
 	}
 	return p.Position
-}
-
-// declaresLength reports whether a declared size differs only as lengths do: where it
-// was a multiple of the old one, or is free in one of the files.
-func declaresLength(p, q position.Part, old, new int64) bool {
-	kind, _, _ := strings.Cut(p.Head, " ")
-	other, _, _ := strings.Cut(q.Head, " ")
-	if kind != other || len(p.Dims) != len(q.Dims) {
-		return false
-	}
-	for d, a := range p.Dims {
-		b := q.Dims[d]
-		if a != b && a != 0 && b != 0 && b-a != new-old && (old < 2 || a%old != 0 || b != a/old*new) {
-			return false
-		}
-	}
-	return true
-}
-
-// firstDifference is the first byte at which two parts of one size differ, −1
-// when they are equal.
-func firstDifference(p, q position.Part) int64 {
-	const step = 1 << 16
-	x, y := p.Open(), q.Open()
-	bufX, bufY := make([]byte, min(step, p.Size)), make([]byte, min(step, p.Size))
-	for at := int64(0); at < p.Size; {
-		n := int(min(step, p.Size-at))
-		_, err1 := io.ReadFull(x, bufX[:n])
-		_, err2 := io.ReadFull(y, bufY[:n])
-		if err1 != nil || err2 != nil {
-			return at
-		}
-		if !bytes.Equal(bufX[:n], bufY[:n]) {
-			for i := range n {
-				if bufX[i] != bufY[i] {
-					return at + int64(i)
-				}
-			}
-		}
-		at += int64(n)
-	}
-	return -1
-}
-
-// smallPart is the most bytes of a part that belongs to no position and is compared
-// with that of the change made again: a larger one is compared with the old file's.
-const smallPart = 1 << 16
-
-// Differing counts the parts in which a new file differs from a change that was made
-// again. Parts that belong to no position are compared where they are small.
-func Differing(again, after position.Model) (int, error) {
-	want, err := partsOf(again)
-	if err != nil {
-		return 0, err
-	}
-	got, err := partsOf(after)
-	if err != nil {
-		return 0, err
-	}
-	n := 0
-	for key, q := range got {
-		w, ok := want[key]
-		if delete(want, key); !ok || w.Head != q.Head || w.Size != q.Size || (q.Position || q.Size <= smallPart) && firstDifference(w, q) >= 0 {
-			n++
-		}
-	}
-	return n + len(want), nil
-}
-
-// partsOf are the parts of a model by kind and name.
-func partsOf(m position.Model) (map[partKey]position.Part, error) {
-	p, ok := m.(position.Parted)
-	if !ok {
-		return nil, fmt.Errorf("files of this format are not taken apart")
-	}
-	list, err := p.Parts()
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[partKey]position.Part, len(list))
-	for _, part := range list {
-		out[partKey{part.Kind, part.Name}] = part
-	}
-	return out, nil
 }
 
 // made is what the change that was made again has in the place of a part: whether the

@@ -419,6 +419,7 @@ func (t *tableSite) Row(i int, dst []float64) error {
 	return t.rows().Row(i, dst)
 }
 
+// Overlay gives the evaluator the rows that are held in place of the file's.
 func (t *tableSite) Overlay(into map[*onnx.Tensor]*eval.Value) {
 	if t.held == 0 {
 		return

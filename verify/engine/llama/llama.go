@@ -216,6 +216,7 @@ type RefusedError struct {
 	Says   string // the server's words
 }
 
+// Error says the server's answer in a sentence.
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("llama-server refuses (HTTP %d): %s", e.Status, e.Says)
 }

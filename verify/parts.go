@@ -1,0 +1,130 @@
+package verify
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// defaultAlignment is what general.alignment is where a file does not state it
+// (ggml/docs/gguf.md).
+const defaultAlignment = 32
+
+// isOptional reports whether a part states what holds without it: the type of a value
+// inside a graph, which engines infer, or the alignment that a file has in any case.
+func isOptional(p position.Part) bool {
+	return p.Kind == innerType || p.Kind == "key" && p.Name == "general.alignment" && p.Number != nil && *p.Number == defaultAlignment
+}
+
+// isRoom reports whether a part is room for later keys, which no engine reads.
+func isRoom(p position.Part) bool { return p.Kind == "key" && p.Where.Key == "modelpatch.reserve" }
+
+// description is the kind of parts that no engine computes with.
+const description = "description"
+
+// innerType is the kind of parts that state the type of a value inside a graph.
+const innerType = "type"
+
+type partKey struct{ kind, name string }
+
+// keyed are parts by kind and name.
+func keyed(list []position.Part) map[partKey]position.Part {
+	out := make(map[partKey]position.Part, len(list))
+	for _, p := range list {
+		out[partKey{p.Kind, p.Name}] = p
+	}
+	return out
+}
+
+// smallPart is the most bytes of a part that belongs to no position and is compared
+// with that of the change made again: a larger one is compared with the old file's.
+const smallPart = 1 << 16
+
+// Differing counts the parts in which a new file differs from a change that was made
+// again. Parts that belong to no position are compared where they are small.
+func Differing(again, after position.Model) (int, error) {
+	want, err := partsOf(again)
+	if err != nil {
+		return 0, err
+	}
+	got, err := partsOf(after)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for key, q := range got {
+		w, ok := want[key]
+		if delete(want, key); !ok || !alike(w, q) {
+			n++
+		}
+	}
+	return n + len(want), nil
+}
+
+// partsOf are the parts of a model by kind and name.
+func partsOf(m position.Model) (map[partKey]position.Part, error) {
+	p, ok := m.(position.Parted)
+	if !ok {
+		return nil, fmt.Errorf("files of this format are not taken apart")
+	}
+	list, err := p.Parts()
+	if err != nil {
+		return nil, err
+	}
+	return keyed(list), nil
+}
+
+// same reports whether two parts are equal.
+func same(p, q position.Part) bool {
+	return p.Head == q.Head && p.Size == q.Size && firstDifference(p, q) < 0
+}
+
+// alike is same, but for the content of large parts that belong to no position.
+func alike(p, q position.Part) bool {
+	return p.Head == q.Head && p.Size == q.Size && (!q.Position && q.Size > smallPart || firstDifference(p, q) < 0)
+}
+
+// firstDifference is the first byte at which two parts of one size differ, −1
+// when they are equal.
+func firstDifference(p, q position.Part) int64 {
+	const step = 1 << 16
+	x, y := p.Open(), q.Open()
+	bufX, bufY := make([]byte, min(step, p.Size)), make([]byte, min(step, p.Size))
+	for at := int64(0); at < p.Size; {
+		n := int(min(step, p.Size-at))
+		_, err1 := io.ReadFull(x, bufX[:n])
+		_, err2 := io.ReadFull(y, bufY[:n])
+		if err1 != nil || err2 != nil {
+			return at
+		}
+		if !bytes.Equal(bufX[:n], bufY[:n]) {
+			for i := range n {
+				if bufX[i] != bufY[i] {
+					return at + int64(i)
+				}
+			}
+		}
+		at += int64(n)
+	}
+	return -1
+}
+
+// declaresLength reports whether a declared size differs only as lengths do: where it
+// was a multiple of the old one, or is free in one of the files.
+func declaresLength(p, q position.Part, old, new int64) bool {
+	kind, _, _ := strings.Cut(p.Head, " ")
+	other, _, _ := strings.Cut(q.Head, " ")
+	if kind != other || len(p.Dims) != len(q.Dims) {
+		return false
+	}
+	for d, a := range p.Dims {
+		b := q.Dims[d]
+		if a != b && a != 0 && b != 0 && b-a != new-old && (old < 2 || a%old != 0 || b != a/old*new) {
+			return false
+		}
+	}
+	return true
+}
