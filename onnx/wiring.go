@@ -106,14 +106,23 @@ func (w *Wiring) Producer(value int) *Node { return w.values[value].producer }
 // Place is which output of its producer a value is.
 func (w *Wiring) Place(value int) int { return int(w.values[value].place) }
 
-// Input is the number of a node's input i; false for one that is absent.
+// Input is the number of a node's input i; false for one that is absent: its name
+// is empty, or the node lists fewer (onnx.proto, NodeProto: "trailing" optional
+// inputs may be left out, and a damaged file leaves out any).
 func (w *Wiring) Input(n *Node, i int) (int, bool) {
+	if i < 0 || i >= len(n.inputs) {
+		return -1, false
+	}
 	v := n.inputs[i].value
 	return int(v), v >= 0
 }
 
-// Output is the number of a node's output i; false for one that is absent.
+// Output is the number of a node's output i; false for one that is absent, as an
+// input may be.
 func (w *Wiring) Output(n *Node, i int) (int, bool) {
+	if i < 0 || i >= len(n.makes) {
+		return -1, false
+	}
 	v := n.makes[i]
 	return int(v), v >= 0
 }
