@@ -20,6 +20,9 @@ func extending(path string, o ExtendOptions, open OpenOptions, w WriteOptions) *
 	if o.Method != "" {
 		c.command += " --method " + o.Method
 	}
+	if o.Grow.Anchor != "" {
+		c.command += " --anchor " + o.Grow.Anchor
+	}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.Extend(m, o) }
 	c.expect, c.length = func(m position.Model) error { return reaches(m, o.Length) }, o.Length
 	return c

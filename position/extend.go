@@ -123,6 +123,9 @@ func (x *extension) check() error {
 	if x.o.Grow.Keep != 0 && x.o.Method != schemes.GrowStretch {
 		return &UsageError{What: "keep is for the method " + schemes.GrowStretch}
 	}
+	if a := x.o.Grow.Anchor; a != "" && (x.o.Method != "" && x.o.Method != schemes.GrowHierarchical || !slices.Contains(schemes.Anchors, a)) {
+		return &UsageError{What: fmt.Sprintf("--anchor %s: it is for the method %s, and one of %s", a, schemes.GrowHierarchical, strings.Join(schemes.Anchors, ", "))}
+	}
 	if x.o.OriginalLength < 0 || int64(x.o.OriginalLength) > MaxLength {
 		return &UsageError{What: fmt.Sprintf("an original length of %d: it must be between 1 and %d", x.o.OriginalLength, MaxLength)}
 	}

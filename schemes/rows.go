@@ -3,12 +3,14 @@ package schemes
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 )
 
 // Methods of growing a learned table (facts/NUMERICS §9).
 const (
-	// GrowHierarchical composes each new row of two old ones (Su Jianlin); it
-	// reaches n² rows and keeps the first n.
+	// GrowHierarchical composes each new row of two old ones (Su Jianlin, bert4keras'
+	// PositionEmbedding); it reaches n² rows and keeps the first n. See GrowOptions.Anchor.
 	GrowHierarchical = "hierarchical"
 	// GrowTile repeats the table (Longformer).
 	GrowTile = "tile"
@@ -16,6 +18,9 @@ const (
 	GrowRepeatLast = "repeat-last"
 	// GrowZero adds rows of zeros.
 	GrowZero = "zero"
+	// GrowGrouped repeats each row ⌈new/old⌉ times, so that neighbouring tokens share one
+	// (Zhu et al. 2024, LongEmbed, arXiv 2404.12096, grouped positions). Old rows move.
+	GrowGrouped = "grouped"
 	// GrowInterpolate spreads the old rows over the new length (position
 	// interpolation, Chen et al. 2023). Old rows move.
 	GrowInterpolate = "interpolate"
@@ -25,13 +30,26 @@ const (
 )
 
 // GrowMethods are all methods, those that keep old rows first.
-var GrowMethods = []string{GrowHierarchical, GrowTile, GrowRepeatLast, GrowZero, GrowInterpolate, GrowStretch}
+var GrowMethods = []string{GrowHierarchical, GrowTile, GrowRepeatLast, GrowZero, GrowGrouped, GrowInterpolate, GrowStretch}
 
 // Defaults of growing.
 const (
 	DefaultAlpha = 0.4 // hierarchical, bert4keras
 	DefaultKeep  = 20  // stretch, LongCLIP
 )
+
+// Anchors of GrowHierarchical: the row of which a share is taken off every other.
+const (
+	// AnchorMean is the mean of the ordinary rows, those whose norm is between half
+	// and twice the median one: BERT's first row, of five times the norm of the
+	// others, would make each new row three times as long as a trained one.
+	AnchorMean = "mean"
+	// AnchorFirst is the table's first row, as published.
+	AnchorFirst = "first"
+)
+
+// Anchors are the words of GrowOptions.Anchor.
+var Anchors = []string{AnchorMean, AnchorFirst}
 
 // Rows is a table that can be read row by row.
 type Rows interface {
@@ -43,8 +61,9 @@ type Rows interface {
 
 // GrowOptions are parameters of some methods.
 type GrowOptions struct {
-	Alpha float64 // hierarchical: share of the outer row, not ½; 0: DefaultAlpha
-	Keep  int     // stretch: leading rows that stay; 0: DefaultKeep, −1: none
+	Alpha  float64 // hierarchical: share of the outer row, not ½; 0: DefaultAlpha
+	Anchor string  // hierarchical: one of Anchors; "": AnchorMean
+	Keep   int     // stretch: leading rows that stay; 0: DefaultKeep, −1: none
 }
 
 // GrownRows is a table that is longer than the one it is made from.
@@ -57,12 +76,14 @@ type GrownRows struct {
 	row   func(g *GrownRows, k int, dst, spare []float64) error
 	alpha float64
 	keep  int
-	zero  []float64 // hierarchical: the first row
+	// anchor is the row that GrowHierarchical takes a share of off every other.
+	anchor []float64
+	group  int // grouped: new rows for each old one
 }
 
 // GrowRows makes a table of newLen rows from old. The first offset rows belong
 // to no position: they stay, and newLen counts them. Nothing is read but, for
-// GrowHierarchical, one row. An error says which length the method reaches.
+// GrowHierarchical, its anchor. An error says which length the method reaches.
 func GrowRows(method string, old Rows, offset, newLen int, o GrowOptions) (*GrownRows, error) {
 	g := &GrownRows{old: old, first: offset, n: old.Len() - offset, total: newLen, kept: old.Len()}
 	switch {
@@ -80,6 +101,11 @@ func GrowRows(method string, old Rows, offset, newLen int, o GrowOptions) (*Grow
 		g.row = zeroRow
 	case GrowInterpolate:
 		g.row, g.kept = interpolatedRow, offset
+	case GrowGrouped:
+		g.group = (newLen - offset + g.n - 1) / g.n
+		if g.row = groupedRow; g.group > 1 {
+			g.kept = offset
+		}
 	case GrowHierarchical:
 		if err := g.prepareHierarchical(o); err != nil {
 			return nil, err
@@ -102,8 +128,58 @@ func (g *GrownRows) prepareHierarchical(o GrowOptions) error {
 	if reach := float64(g.n) * float64(g.n); float64(g.total-g.first) > reach {
 		return fmt.Errorf("hierarchical growth of %d rows ends at %.0f", g.n, reach)
 	}
-	g.row, g.zero = hierarchicalRow, make([]float64, g.old.Dim())
-	return g.old.Row(g.first, g.zero)
+	g.row = hierarchicalRow
+	switch o.Anchor {
+	case AnchorFirst:
+		g.anchor = make([]float64, g.old.Dim())
+		return g.old.Row(g.first, g.anchor)
+	case "", AnchorMean:
+		return g.anchorMean()
+	}
+	return fmt.Errorf("no anchor %q: there are %s", o.Anchor, strings.Join(Anchors, " and "))
+}
+
+// Bounds of AnchorMean.
+const (
+	// mostAnchorRows bounds the rows that the anchor is the mean of; of a longer table
+	// evenly spaced ones are read.
+	mostAnchorRows = 4096
+	// ordinaryNorm is how many times longer or shorter than the median row an
+	// ordinary one may be.
+	ordinaryNorm = 2
+)
+
+// anchorMean sets the anchor to the mean of the ordinary rows.
+func (g *GrownRows) anchorMean() error {
+	count := min(g.n, mostAnchorRows)
+	norms, row := make([]float64, count), make([]float64, g.old.Dim())
+	at := func(i int) int { return int(int64(i) * int64(g.n) / int64(count)) }
+	for i := range norms {
+		if err := g.read(at(i), row); err != nil {
+			return err
+		}
+		for _, x := range row {
+			norms[i] = math.Hypot(norms[i], x)
+		}
+	}
+	sorted := slices.Clone(norms)
+	slices.Sort(sorted)
+	median := sorted[count/2]
+	g.anchor = make([]float64, g.old.Dim())
+	ordinary := 0.0
+	for i, norm := range norms {
+		if norm > median*ordinaryNorm || norm < median/ordinaryNorm {
+			continue
+		}
+		if err := g.read(at(i), row); err != nil {
+			return err
+		}
+		ordinary++
+		for c, x := range row {
+			g.anchor[c] += (x - g.anchor[c]) / ordinary
+		}
+	}
+	return nil
 }
 
 func (g *GrownRows) prepareStretch(o GrowOptions) error {
@@ -154,7 +230,8 @@ func zeroRow(_ *GrownRows, _ int, dst, _ []float64) error {
 	return nil
 }
 
-// hierarchicalRow is α·u_i + (1−α)·u_j of row i·n+j, u = (T − α·T_0)/(1−α).
+// hierarchicalRow is α·u_i + (1−α)·u_j of row i·n+j, u = (T − α·A)/(1−α) with the
+// anchor A, which Su Jianlin takes to be T_0: T_j + α/(1−α)·(T_i − A).
 func hierarchicalRow(g *GrownRows, k int, dst, spare []float64) error {
 	if err := g.read(k/g.n, spare); err != nil {
 		return err
@@ -164,12 +241,14 @@ func hierarchicalRow(g *GrownRows, k int, dst, spare []float64) error {
 	}
 	a := g.alpha
 	for c := range dst {
-		outer := (spare[c] - a*g.zero[c]) / (1 - a)
-		inner := (dst[c] - a*g.zero[c]) / (1 - a)
+		outer := (spare[c] - a*g.anchor[c]) / (1 - a)
+		inner := (dst[c] - a*g.anchor[c]) / (1 - a)
 		dst[c] = a*outer + (1-a)*inner
 	}
 	return nil
 }
+
+func groupedRow(g *GrownRows, k int, dst, _ []float64) error { return g.read(k/g.group, dst) }
 
 // interpolatedRow reads the old table at min(k·n/N, n−1).
 func interpolatedRow(g *GrownRows, k int, dst, spare []float64) error {

@@ -2,6 +2,7 @@ package schemes
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -170,7 +171,7 @@ func TestGrowRows(t *testing.T) {
 			t.Skip("no method of ours")
 		}
 		old := formulaTable{int(g.number("old")), int(g.number("d"))}
-		grown, err := GrowRows(method, old, int(g.number("reserved")), int(g.number("new")), GrowOptions{Keep: int(g.number("keep"))})
+		grown, err := GrowRows(method, old, int(g.number("reserved")), int(g.number("new")), GrowOptions{Keep: int(g.number("keep")), Anchor: AnchorFirst})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,6 +185,86 @@ func TestGrowRows(t *testing.T) {
 		})
 		w.within(t, resampled)
 	})
+}
+
+// outlierTable has a first row of ten times the length of the others, as BERT's.
+type outlierTable struct{ formulaTable }
+
+func (o outlierTable) Row(i int, dst []float64) error {
+	err := o.formulaTable.Row(i, dst)
+	for c := range dst {
+		if i == 0 {
+			dst[c] = 10
+		}
+	}
+	return err
+}
+
+// TestGrowHierarchicalAnchor: new rows are about as long as old ones where one old row
+// is an outlier, and with the published anchor they are not; a row is T_j + α/(1−α) ·
+// (T_i − mean of the ordinary rows).
+func TestGrowHierarchicalAnchor(t *testing.T) {
+	old := outlierTable{formulaTable{rows: 40, dim: 8}}
+	norm := func(row []float64) (n float64) {
+		for _, x := range row {
+			n = math.Hypot(n, x)
+		}
+		return n
+	}
+	mean, ordinary, row := make([]float64, 8), 0.0, make([]float64, 8)
+	longest := 0.0
+	for i := 1; i < 40; i++ {
+		old.Row(i, row)
+		longest = max(longest, norm(row))
+		ordinary++
+		for c := range row {
+			mean[c] += (row[c] - mean[c]) / ordinary
+		}
+	}
+	for _, anchor := range []string{AnchorMean, AnchorFirst} {
+		g, err := GrowRows(GrowHierarchical, old, 0, 120, GrowOptions{Anchor: anchor})
+		if err != nil {
+			t.Fatal(err)
+		}
+		worst := 0.0
+		for i := 81; i < 120; i++ {
+			g.Row(i, row)
+			worst = max(worst, norm(row))
+		}
+		if (worst < 2*longest) != (anchor == AnchorMean) {
+			t.Errorf("anchor %s: a new row has norm %g, old ones at most %g", anchor, worst, longest)
+		}
+	}
+	g, _ := GrowRows(GrowHierarchical, old, 0, 120, GrowOptions{})
+	j, i := make([]float64, 8), make([]float64, 8)
+	old.Row(7, j)
+	old.Row(2, i)
+	g.Row(87, row)
+	for c := range row {
+		if want := j[c] + 2.0/3*(i[c]-mean[c]); math.Abs(row[c]-want) > 1e-12 {
+			t.Errorf("row 87, column %d: %g, want %g", c, row[c], want)
+		}
+	}
+	if _, err := GrowRows(GrowHierarchical, old, 0, 120, GrowOptions{Anchor: "last"}); err == nil {
+		t.Error("an unknown anchor is taken")
+	}
+}
+
+// TestGrowGrouped: each row ⌈new/old⌉ times, after the rows before the offset.
+func TestGrowGrouped(t *testing.T) {
+	old := formulaTable{rows: 12, dim: 2}
+	g, err := GrowRows(GrowGrouped, old, 2, 27, GrowOptions{})
+	if err != nil || g.Kept() != 2 {
+		t.Fatal(g, err)
+	}
+	want, got := make([]float64, 2), make([]float64, 2)
+	for k := range 25 { // ⌈25/10⌉ = 3
+		old.Row(2+k/3, want)
+		g.Row(2+k, got)
+		if !slices.Equal(want, got) {
+			t.Errorf("row %d", k)
+		}
+	}
 }
 
 func TestGrowRowsKeepsOldRows(t *testing.T) {

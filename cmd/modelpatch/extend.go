@@ -28,7 +28,7 @@ engine computes from metadata keys (GGUF) is scaled, by YaRN by default.
 
 --method, for tables: %s
           for RoPE:   %s
-interpolate and stretch move old rows: outputs change at every length.
+grouped, interpolate and stretch move old rows: outputs change at every length.
 
 Image models: --grid or --image resamples the learned rows of the patches as
 their own code does for another picture size; --kernel says how, one of
@@ -64,6 +64,7 @@ their own code does for another picture size; --kernel says how, one of
 	f.IntVar(&g.Image, "image", 0, "the side of the new picture in pixels")
 	f.StringVar(&g.Kernel, "kernel", "", "how patches are resampled, see above")
 	f.IntVar(&o.Grow.Keep, "keep", 0, "rows that --method stretch leaves alone (default 20)")
+	f.StringVar(&o.Grow.Anchor, "anchor", "", "row that --method hierarchical takes a share of off every other: mean (of the ordinary rows, default), first (as published)")
 	d.addFlags(cmd)
 	d.addPatchFlags(cmd)
 	return cmd
@@ -96,7 +97,7 @@ func textOptions(cmd *cobra.Command, length int64, o *modelpatch.ExtendOptions) 
 
 // gridOptions reads HxW, and refuses the flags that belong to --len.
 func gridOptions(cmd *cobra.Command, text string, g *modelpatch.GridOptions) error {
-	for _, name := range []string{"len", "method", "original-length", "keep", "sidecars"} {
+	for _, name := range []string{"len", "method", "original-length", "keep", "anchor", "sidecars"} {
 		if cmd.Flags().Changed(name) {
 			return &modelpatch.UsageError{What: "--" + name + " with --grid or --image", Hint: "it belongs to a length of text; text and pictures are extended one after the other"}
 		}
