@@ -83,6 +83,7 @@ type Graph struct {
 	frame   *frame
 	wiring  Wiring
 	passing []bool // by Node.Index: nodes that are seen through; nil: none is
+	nested  bool   // a node's attribute holds a graph
 }
 
 // Node is one operator call. Inputs are the values that it reads, do-nothing
@@ -283,6 +284,9 @@ func (f *File) Graphs(visit func(*Graph)) {
 
 func (g *Graph) walk(visit func(*Graph)) {
 	visit(g)
+	if !g.nested {
+		return
+	}
 	for _, n := range g.Nodes {
 		for _, a := range n.Attributes {
 			if a.Graph != nil {

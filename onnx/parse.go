@@ -172,7 +172,7 @@ func (p *parser) name(g *Graph, f field) (value int32, err error) {
 	if value, met := g.wiring.numbers[string(b)]; met {
 		return value, nil // without making the string once more
 	}
-	return g.wiring.number(p.keep(b), &p.wires), nil
+	return g.wiring.add(p.keep(b), &p.wires), nil
 }
 
 // What entries of the index weigh in memory, about: the cheapest in a file are
@@ -447,6 +447,7 @@ func (p *parser) attribute(a *Attribute, n *Node, fr *frame) error {
 		}
 		inner := p.sub(fr, f)
 		g := newGraph(inner, n.Graph, n, maxInnerHint)
+		n.Graph.nested = true
 		err := p.graph(g, inner)
 		return g, err
 	}

@@ -55,12 +55,18 @@ func (w *Wiring) start(hint int64) {
 func (w *Wiring) number(name string, wires *block.Of[wire]) int32 {
 	i, ok := w.numbers[name]
 	if !ok {
-		i = int32(len(w.values))
-		v := wires.One()
-		v.name = name
-		w.values = append(w.values, v)
-		w.numbers[name] = i
+		i = w.add(name, wires)
 	}
+	return i
+}
+
+// add gives a name its number, one that no value has yet.
+func (w *Wiring) add(name string, wires *block.Of[wire]) int32 {
+	i := int32(len(w.values))
+	v := wires.One()
+	v.name = name
+	w.values = append(w.values, v)
+	w.numbers[name] = i
 	return i
 }
 

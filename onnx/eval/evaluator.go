@@ -462,7 +462,7 @@ func (e *Evaluator) constant(t *onnx.Tensor) *Value {
 	for _, d := range t.Dims {
 		shape = append(shape, int(d))
 	}
-	made.Value = Value{Type: t.Type, Ranked: true, Shape: slices.Clip(shape), tensor: t, whole: true, most: e.most, keeper: e, Origins: made.origin[:]}
+	made.Value = Value{Type: t.Type, Ranked: true, Shape: slices.Clip(shape), tensor: t, whole: true, most: int32(e.most), keeper: e, Origins: made.origin[:]}
 	return &made.Value
 }
 

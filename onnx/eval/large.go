@@ -55,7 +55,7 @@ func (s *Scope) cut(n *onnx.Node, out *Value) bool {
 // something that it is made of, is large: most large constants are weights, whose
 // content says nothing.
 func (v *Value) Large() bool {
-	return v.large || v.tensor != nil && v.Ints == nil && v.Floats == nil && v.Len() > max(v.most, maxContent)
+	return v.large || v.tensor != nil && v.Ints == nil && v.Floats == nil && v.Len() > max(int(v.most), maxContent)
 }
 
 // Enlarge computes the content of a large value of the main graph, which is known from

@@ -24,19 +24,21 @@ const maxOrigins = 24
 // Value is what is known of a tensor at the probed sizes: its type, its shape
 // and, where it is small and computable, its content.
 type Value struct {
-	Type    onnx.DataType
-	Ranked  bool // Shape is known
+	Type   onnx.DataType
+	Ranked bool // Shape is known
+	Data   bool // the content depends on that of a graph input
+
+	whole bool  // the tensor as it is, no view of it
+	large bool  // not kept because it is large, or made of what is
+	state bool  // not kept because it is the model's state: rows chosen by tokens
+	most  int32 // elements up to which the tensor is read, where more than maxContent
+
 	Shape   []int
 	Ints    []int64   // content of integer and truth values
 	Floats  []float64 // content of floating-point values
-	Data    bool      // the content depends on that of a graph input
 	Origins []*onnx.Tensor
 
 	tensor *onnx.Tensor // a constant whose content is read when needed
-	whole  bool         // the tensor as it is, no view of it
-	most   int          // elements up to which the tensor is read, where more than maxContent
-	large  bool         // not kept because it is large, or made of what is
-	state  bool         // not kept because it is the model's state: rows chosen by tokens
 	before *Value       // what was quantised to this
 	keeper *Evaluator   // counts the content of a constant when it is read
 	told   *answers     // what was asked of the content before
@@ -116,7 +118,7 @@ func (v *Value) Known() bool {
 
 // load reads the content of a constant, unless it has more elements than are kept.
 func (v *Value) load() {
-	if v.tensor == nil || v.Ints != nil || v.Floats != nil || v.Len() > max(v.most, maxContent) {
+	if v.tensor == nil || v.Ints != nil || v.Floats != nil || v.Len() > max(int(v.most), maxContent) {
 		return
 	}
 	n := int64(v.Len())

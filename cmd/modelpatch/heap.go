@@ -1,0 +1,29 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+)
+
+// startingHeap is how large the heap may grow before the garbage is collected for the
+// first time. The runtime starts at 4 MB and would collect again and again while the
+// index of one graph grows, which nothing of is garbage; a process that ends in half a second seldom
+// needs the first collection (the Go compiler does the same: cmd/compile/internal/base,
+// AdjustStartingHeap). From the first one on the runtime's own rules hold.
+const startingHeap = 64 << 20
+
+// startHeap sets it, unless the user has set GOGC or GOMEMLIMIT.
+func startHeap() {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	percent := debug.SetGCPercent(-1)
+	limit := debug.SetMemoryLimit(startingHeap)
+	// The first collection finds this without a holder.
+	sentinel := new([16]byte)
+	runtime.SetFinalizer(sentinel, func(*[16]byte) {
+		debug.SetMemoryLimit(limit)
+		debug.SetGCPercent(percent)
+	})
+}
