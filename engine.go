@@ -11,20 +11,25 @@ import (
 
 // addWhole adds to v what the engine that serves the models makes of them. On old positions
 // it must say of both the same where v found them encoded as before; else how far it
-// differs is a measure. A check that fails makes the verdict different.
+// differs is a measure. A check that fails makes the verdict different. Where the engine
+// loads neither file, what was planned is not said to be there.
 func addWhole(ctx context.Context, llamaServer string, a, b position.Model, before, after string, v *report.Verify) {
 	path, err := engine.Find()
 	if err != nil {
-		v.Checks = append(v.Checks, report.Check{Name: engine.CheckName, Verdict: report.CheckSkipped, Why: err.Error()})
+		v.Checks = append(v.Checks, report.Check{Name: report.CheckEngine, Verdict: report.CheckSkipped, Why: err.Error()})
 		return
 	}
 	p := engine.Pair{Format: a.Describe().Format, Before: side(a, before), After: side(b, after), LlamaServer: llamaServer,
 		Equal: v.Verdict == report.VerdictSame || v.Verdict == report.VerdictSameOnPrefix}
-	for _, k := range engine.Whole(ctx, path, p) {
+	checks, refuses := engine.Whole(ctx, path, p)
+	if refuses != "" && v.Verdict == report.VerdictChangedAsPlanned {
+		v.Verdict, v.Summary = report.VerdictConsistent, "the engine loads neither file ("+refuses+"); by its bytes: "+v.Summary
+	}
+	for _, k := range checks {
 		v.Checks = append(v.Checks, k)
 		sound := v.Verdict != report.VerdictDifferent && v.Verdict != report.VerdictBroken
 		if k.Verdict == report.CheckFail && sound {
-			v.Verdict, v.Summary = report.VerdictDifferent, engine.CheckName+": "+k.Why
+			v.Verdict, v.Summary = report.VerdictDifferent, report.CheckEngine+": "+k.Why
 		}
 	}
 }

@@ -107,15 +107,11 @@ func (e *refused) Error() string { return report.Printable(e.path) + ": refused:
 func (e *refused) Unwrap() error { return e.err }
 
 // verdictError is the error of a change that verify judged to be another than
-// was planned: nothing was written.
-type verdictError struct{ path, why string }
+// was planned, or could not judge as it was required to: nothing was written.
+type verdictError struct{ path, why, hint string }
 
-// Error says which check failed.
-func (e *verdictError) Error() string {
-	return report.Printable(e.path) + ": the new file is not what was planned: " + e.why
-}
+// Error says which check failed, or was not made.
+func (e *verdictError) Error() string { return report.Printable(e.path) + ": " + e.why }
 
 // Hints says what became of the file.
-func (e *verdictError) Hints() []string {
-	return []string{"nothing was written; please report it, with the plan"}
-}
+func (e *verdictError) Hints() []string { return []string{e.hint} }

@@ -22,7 +22,13 @@ type VerifyOptions struct {
 	Engine bool
 	// LlamaServer is the llama-server that Engine starts; "": that of PATH.
 	LlamaServer string
+	// RequireEngine has CheckWith refuse a file that no engine ran; see EngineRan.
+	RequireEngine bool
 }
+
+// EngineRan reports whether the engine that serves the format ran both files: where it
+// did not, a check named engine was skipped and says why.
+func EngineRan(v report.Verify) bool { return engine.Ran(v) }
 
 // Verify says whether the file after is the file before but for a change of
 // position encoding.
@@ -93,16 +99,34 @@ func VerifyFileWith(ctx context.Context, path string, open OpenOptions, o Verify
 // CheckByVerify is a WriteOptions.Check that compares the new file with the old
 // one: structure, bytes, tables and attention, by the plan's own expectation.
 func CheckByVerify(open OpenOptions) func(ctx context.Context, before, after string, plan report.Plan) (*report.Verify, error) {
+	return CheckWith(open, VerifyOptions{NoEngine: true})
+}
+
+// CheckWith is CheckByVerify with as much of the attention and as many engines as o says.
+func CheckWith(open OpenOptions, o VerifyOptions) func(ctx context.Context, before, after string, plan report.Plan) (*report.Verify, error) {
 	return func(ctx context.Context, before, after string, plan report.Plan) (*report.Verify, error) {
-		v, err := Verify(ctx, before, after, open, VerifyOptions{Plan: &plan, NoEngine: true})
-		if err != nil {
+		o.Plan = &plan
+		v, err := Verify(ctx, before, after, open, o)
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if v.Verdict == report.VerdictDifferent || v.Verdict == report.VerdictBroken {
-			return &v, &verdictError{before, firstFailure(v)}
+		case v.Verdict == report.VerdictDifferent || v.Verdict == report.VerdictBroken:
+			return &v, &verdictError{path: before, why: "the new file is not what was planned: " + firstFailure(v), hint: "nothing was written; please report it, with the plan"}
+		case o.RequireEngine && !engine.Ran(v):
+			return &v, &verdictError{path: before, why: "no engine ran the new file: " + notRun(v), hint: "nothing was written; where no engine is required, it is, and the report says what was not checked"}
 		}
 		return &v, nil
 	}
+}
+
+// notRun says why no engine ran both files.
+func notRun(v report.Verify) string {
+	for _, k := range v.Checks {
+		if k.Name == report.CheckEngine && k.Verdict == report.CheckSkipped {
+			return k.Why
+		}
+	}
+	return "no engine was asked"
 }
 
 func firstFailure(v report.Verify) string {

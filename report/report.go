@@ -275,6 +275,9 @@ const (
 	CheckSkipped = "skipped"
 )
 
+// CheckEngine is the name of the checks that an engine makes of whole models.
+const CheckEngine = "engine"
+
 // Verify is the outcome of comparing two models, or of checking one.
 type Verify struct {
 	Schema  string  `json:"schema"`

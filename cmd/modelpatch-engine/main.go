@@ -44,7 +44,8 @@ func main() {
 func answer(ctx context.Context, r engine.Request) engine.Answer {
 	switch {
 	case r.Whole != nil:
-		return engine.Answer{Checks: whole.Run(ctx, *r.Whole)}
+		checks, refuses := whole.Run(ctx, *r.Whole)
+		return engine.Answer{Checks: checks, Refuses: refuses}
 	case r.Crosscheck == nil:
 		return engine.Answer{Error: "the request asks for nothing that this version knows"}
 	}

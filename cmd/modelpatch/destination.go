@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
@@ -8,10 +10,44 @@ import (
 
 // destination is the flags that all changing commands share.
 type destination struct {
-	write   modelpatch.WriteOptions
-	asJSON  bool
-	verbose bool
-	verify  bool
+	write       modelpatch.WriteOptions
+	asJSON      bool
+	verbose     bool
+	verify      verification
+	required    bool
+	llamaServer string
+}
+
+// verification is the flag --verify: how much of the new file is verified before it gets
+// its name.
+type verification string
+
+// What --verify may say: nothing, what needs no engine, or all.
+const (
+	verifyNone  verification = ""
+	verifyUsual verification = "usual"
+	verifyFull  verification = "full"
+)
+
+// String is the flag's value.
+func (v *verification) String() string { return string(*v) }
+
+// Type names the values in the help text.
+func (v *verification) Type() string { return "full" }
+
+// Set reads a value; those of a flag that is on or off are known, too.
+func (v *verification) Set(s string) error {
+	switch s {
+	case string(verifyUsual), "true":
+		*v = verifyUsual
+	case string(verifyFull):
+		*v = verifyFull
+	case "false":
+		*v = verifyNone
+	default:
+		return fmt.Errorf("--verify alone, or --verify=full")
+	}
+	return nil
 }
 
 // addFlags adds them to a command.
@@ -31,7 +67,10 @@ func (d *destination) addFlags(cmd *cobra.Command) {
 // themselves, not out of a patch file.
 func (d *destination) addPatchFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&d.verify, "verify", false, "compare the new file with the old one, as verify does, before it gets its name")
+	f.Var(&d.verify, "verify", "compare the new file with the old one, as verify does, before it gets its name; full: all of the attention, and both files run by their engine")
+	f.Lookup("verify").NoOptDefVal = string(verifyUsual)
+	f.BoolVar(&d.required, "require-engine", false, "with --verify=full: write nothing, and exit 1, where no engine ran both files")
+	f.StringVar(&d.llamaServer, "llama-server", "", "with --verify=full: the llama-server that runs GGUF (usually that of PATH)")
 	f.BoolVar(&d.write.NoUndo, "no-undo", false, "with --in-place: leave no FILE.undo.mpatch")
 	f.BoolVar(&d.write.PatchOnly, "patch-only", false, "with -o NEW: write just the change, as NEW.mpatch")
 	f.BoolVar(&d.write.FullDigest, "full-digest", false, "with --patch-only: the patch tells the SHA-256 of whole files")
@@ -63,9 +102,11 @@ func (d *destination) ignored() error {
 		{w.NoUndo && !w.InPlace, "--no-undo without --in-place", "a new file leaves the old one as it was: there is no undo patch to leave out"},
 		{w.FullDigest && !w.PatchOnly, "--full-digest without --patch-only", "only a patch file tells these digests; --digest prints that of a new file"},
 		{w.Sidecars && w.PatchOnly, "--sidecars with --patch-only", "a patch changes the model file alone"},
-		{d.verify && w.DryRun && !w.InPlace, "--verify with --dry-run", "there is no new file to compare: leave one of them out"},
-		{d.verify && w.PatchOnly, "--verify with --patch-only", "there is no new file to compare: apply the patch, then run verify"},
-		{d.verify && w.Output == "" && w.Edits != "" && !w.InPlace, "--verify without -o", "there is no new file to compare"},
+		{d.verify != verifyNone && w.DryRun && !w.InPlace, "--verify with --dry-run", "there is no new file to compare: leave one of them out"},
+		{d.verify != verifyNone && w.PatchOnly, "--verify with --patch-only", "there is no new file to compare: apply the patch, then run verify"},
+		{d.verify != verifyNone && w.Output == "" && w.Edits != "" && !w.InPlace, "--verify without -o", "there is no new file to compare"},
+		{d.required && d.verify != verifyFull, "--require-engine without --verify=full", "an engine runs the new file in --verify=full alone"},
+		{d.llamaServer != "" && d.verify != verifyFull, "--llama-server without --verify=full", "an engine runs the new file in --verify=full alone"},
 		{w.Digest && nothingWritten, "--digest with --dry-run", "nothing is written that could be hashed: leave one of them out"},
 		{w.Backup && w.InPlace && w.Edits == "", "--backup with --in-place", "FILE.undo.mpatch takes a change in place back; -o NEW leaves the old file"},
 	} {
@@ -80,8 +121,13 @@ func (d *destination) ignored() error {
 func (d *destination) begin(c *console) (end func()) {
 	p := newProgress(c)
 	d.write.Progress = p.tell
-	if d.verify {
+	switch d.verify {
+	case verifyUsual:
 		d.write.Check = modelpatch.CheckByVerify(modelpatch.OpenOptions{})
+	case verifyFull:
+		o := modelpatch.VerifyOptions{Engine: true, RequireEngine: d.required, LlamaServer: d.llamaServer}
+		o.Sample.Full = true
+		d.write.Check = modelpatch.CheckWith(modelpatch.OpenOptions{}, o)
 	}
 	return p.end
 }

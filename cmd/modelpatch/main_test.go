@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -23,28 +25,55 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"modelpatch": func() { os.Exit(run()) }})
 }
 
+// builtEngine is modelpatch-engine, built once for the scripts that need a real one.
+func builtEngine(t *testing.T) func() string {
+	return sync.OnceValue(func() string {
+		folder := t.TempDir()
+		c := exec.Command("go", "build", "-o", folder, "../modelpatch-engine")
+		c.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return folder
+	})
+}
+
 // TestScripts runs the scripts in testdata/script. MODELS is the folder of
-// small real models.
+// small real models, COMMANDS that of modelpatch alone; $ORT_LIB and $LLAMA_SERVER are
+// those of the environment. A condition [onnxruntime] or [llama-server] is that they are set,
+// and the command engine then puts modelpatch-engine on PATH.
 func TestScripts(t *testing.T) {
 	models, err := filepath.Abs("../../testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
+	built := builtEngine(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("MODELS", models)
 			env.Setenv("NO_COLOR", "1")
+			env.Setenv("COMMANDS", filepath.SplitList(env.Getenv("PATH"))[0])
+			for _, name := range []string{"ORT_LIB", "LLAMA_SERVER"} {
+				env.Setenv(name, os.Getenv(name))
+			}
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "insert" {
-				return false, fmt.Errorf("unknown condition %s", name)
+			switch name {
+			case "insert":
+				return canInsert(t), nil
+			case "onnxruntime":
+				return os.Getenv("ORT_LIB") != "", nil
+			case "llama-server":
+				return os.Getenv("LLAMA_SERVER") != "", nil
 			}
-			return canInsert(t), nil
+			return false, fmt.Errorf("unknown condition %s", name)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "bytes": sameBytes, "halfedit": halfEdit, "lock": lock, "setkey": setKey},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"engine": func(ts *testscript.TestScript, _ bool, _ []string) {
+			ts.Setenv("PATH", built()+string(os.PathListSeparator)+ts.Getenv("PATH"))
+		}, "exits": exits, "bytes": sameBytes, "halfedit": halfEdit, "lock": lock, "setkey": setKey},
 	})
 }
 

@@ -53,6 +53,9 @@ func (c *console) plan(p report.Plan, dry, verbose bool) {
 	}
 	if p.Verified != nil {
 		c.field("verified", p.Verified.Verdict+": "+oneLine(p.Verified.Summary))
+		if slices.ContainsFunc(p.Verified.Checks, func(k report.Check) bool { return k.Name == report.CheckEngine }) {
+			c.checks(p.Verified.Checks, verbose)
+		}
 	}
 	for _, n := range p.Notes {
 		c.field("note", optionWords.Replace(sentence(n)))

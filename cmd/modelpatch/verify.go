@@ -49,7 +49,7 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 			if v.Verdict == report.VerdictDifferent || v.Verdict == report.VerdictBroken {
 				return &codedError{modelpatch.ExitNo}
 			}
-			if required && lacksEngine(v) {
+			if required && !modelpatch.EngineRan(v) {
 				return &codedError{modelpatch.ExitNo}
 			}
 			return nil
@@ -97,29 +97,20 @@ func runVerify(cmd *cobra.Command, files []string, plan string, o modelpatch.Ver
 	return modelpatch.Verify(cmd.Context(), files[0], files[1], modelpatch.OpenOptions{}, o)
 }
 
-// lacksEngine reports whether an engine was to run the files and did not.
-func lacksEngine(v report.Verify) bool {
-	ran := false
-	for _, k := range v.Checks {
-		if k.Name == "engine" {
-			if k.Verdict == report.CheckSkipped {
-				return true
-			}
-			ran = true
-		}
-	}
-	return !ran
-}
-
 // verdict prints what verify found: the verdict, then what failed or was not
 // checked.
 func (c *console) verdict(v report.Verify, verbose bool) {
 	c.headline(v.Verdict, oneLine(v.Summary))
+	c.checks(v.Checks, verbose)
+}
+
+// checks prints what was checked: what failed or was not made, and with verbose what passed.
+func (c *console) checks(checks []report.Check, verbose bool) {
 	passed := 0
-	for _, k := range v.Checks {
+	for _, k := range checks {
 		if k.Verdict == report.CheckPass {
 			passed++
-			sample := k.Name == "engine" || k.Name == "attention" && k.At == nil && k.Tolerance == nil // what was run, and what not
+			sample := k.Name == report.CheckEngine || k.Name == "attention" && k.At == nil && k.Tolerance == nil // what was run, and what not
 			if !verbose && !sample {
 				continue
 			}

@@ -31,7 +31,10 @@ type Request struct {
 type Answer struct {
 	Output [][]report.Number `json:"output,omitempty"`
 	Checks []report.Check    `json:"checks,omitempty"` // of Whole
-	Error  string            `json:"error,omitempty"`
+	// Refuses is set where the engine that Whole asks for loads neither file: its words on
+	// the file after.
+	Refuses string `json:"refuses,omitempty"`
+	Error   string `json:"error,omitempty"`
 }
 
 // Job is a verify.Case as JSON: infinities are words there.

@@ -31,24 +31,36 @@ type Side struct {
 // wholeTime bounds the run of a pair.
 const wholeTime = 8 * time.Minute
 
-// CheckName is the name of the checks of whole models.
-const CheckName = "engine"
-
 // Whole has the executable at path run both files. What the engine itself does wrong
-// (a crash, a time-out) is a failed check.
-func Whole(ctx context.Context, path string, p Pair) []report.Check {
+// (a crash, a time-out) is a failed check. refuses is set where the engine loads neither
+// file: its words on the file after.
+func Whole(ctx context.Context, path string, p Pair) (checks []report.Check, refuses string) {
 	answer, err := ask(ctx, path, Request{Whole: &p}, wholeTime)
 	if ctx.Err() != nil {
-		return []report.Check{{Name: CheckName, Verdict: report.CheckSkipped, Why: "stopped: " + ctx.Err().Error()}}
+		return []report.Check{{Name: report.CheckEngine, Verdict: report.CheckSkipped, Why: "stopped: " + ctx.Err().Error()}}, ""
 	}
 	if err != nil {
-		return []report.Check{{Name: CheckName, Verdict: report.CheckFail, Why: err.Error()}}
+		return []report.Check{{Name: report.CheckEngine, Verdict: report.CheckFail, Why: err.Error()}}, ""
 	}
 	for i := range answer.Checks {
-		answer.Checks[i].Name, answer.Checks[i].Why = CheckName, report.Printable(answer.Checks[i].Why)
+		answer.Checks[i].Name, answer.Checks[i].Why = report.CheckEngine, report.Printable(answer.Checks[i].Why)
 	}
 	if len(answer.Checks) == 0 {
-		return []report.Check{{Name: CheckName, Verdict: report.CheckSkipped, Why: Name + " is older than this modelpatch: install both (go install github.com/modelpatch/modelpatch/cmd/...)"}}
+		return []report.Check{{Name: report.CheckEngine, Verdict: report.CheckSkipped, Why: Name + " is older than this modelpatch: install both (go install github.com/modelpatch/modelpatch/cmd/...)"}}, ""
 	}
-	return answer.Checks
+	return answer.Checks, report.Printable(answer.Refuses)
+}
+
+// Ran reports whether an engine ran both files: no check of whole models was skipped.
+func Ran(v report.Verify) bool {
+	ran := false
+	for _, k := range v.Checks {
+		if k.Name == report.CheckEngine {
+			if k.Verdict == report.CheckSkipped {
+				return false
+			}
+			ran = true
+		}
+	}
+	return ran
 }

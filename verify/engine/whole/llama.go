@@ -33,10 +33,10 @@ type told struct {
 }
 
 // gguf runs both files in llama-server.
-func gguf(ctx context.Context, p engine.Pair) []report.Check {
+func gguf(ctx context.Context, p engine.Pair) (checks []report.Check, refuses string) {
 	server, err := llama.Find(p.LlamaServer)
 	if err != nil {
-		return skipped("", err.Error())
+		return skipped("", err.Error()), ""
 	}
 	version := llama.Version(ctx, server)
 	if version == "" {
@@ -54,7 +54,11 @@ func gguf(ctx context.Context, p engine.Pair) []report.Check {
 		}
 	}
 	if err != nil {
-		return skipped(version, "the file before does not run there: "+err.Error())
+		why := "the file before does not run there: " + err.Error()
+		if _, no := serve(ctx, server, p.After.Path, long, prompts, embeddings); no != nil {
+			return skipped(version, why+"; nor does the file after: "+no.Error()), no.Error()
+		}
+		return skipped(version, why+"; the file after does"), ""
 	}
 	prompts = slices.DeleteFunc(prompts, func(n int) bool { return n >= before.context })
 	all := slices.Clone(prompts)
@@ -63,9 +67,9 @@ func gguf(ctx context.Context, p engine.Pair) []report.Check {
 	}
 	after, err := serve(ctx, server, p.After.Path, long, all, embeddings)
 	if err != nil {
-		return []report.Check{failed(version, "the file after does not run there: "+err.Error())}
+		return []report.Check{failed(version, "the file after does not run there: "+err.Error())}, ""
 	}
-	return []report.Check{granted(version, p, old, long, before, after), answers(version, p, prompts, all, before, after, embeddings)}
+	return []report.Check{granted(version, p, old, long, before, after), answers(version, p, prompts, all, before, after, embeddings)}, ""
 }
 
 // granted is the check of the context.

@@ -29,10 +29,20 @@ func pair(before, after string, length int) engine.Pair {
 		Before: engine.Side{Path: before, Length: length}, After: engine.Side{Path: after, Length: length}}
 }
 
+// run runs a pair of which the engine loads at least one file.
+func run(t *testing.T, p engine.Pair) []report.Check {
+	t.Helper()
+	checks, refuses := Run(t.Context(), p)
+	if refuses != "" {
+		t.Errorf("neither file is loaded: %s", refuses)
+	}
+	return checks
+}
+
 func TestLlamaServer(t *testing.T) {
 	p := pair(filepath.Join(models, "gguf/llama-plain.gguf"), filepath.Join(models, "gguf/llama-plain.gguf"), 32)
 	p.LlamaServer = server(t)
-	for _, k := range Run(t.Context(), p) {
+	for _, k := range run(t, p) {
 		if k.Verdict != report.CheckPass {
 			t.Errorf("the same file: %s: %s", k.Verdict, k.Why)
 		}
@@ -46,7 +56,7 @@ func TestLlamaServer(t *testing.T) {
 	if err := os.WriteFile(p.After.Path, data[:len(data)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if k := Run(t.Context(), p); len(k) != 1 || k[0].Verdict != report.CheckFail {
+	if k := run(t, p); len(k) != 1 || k[0].Verdict != report.CheckFail {
 		t.Errorf("half a file: %+v", k)
 	} else {
 		t.Log(k[0].Why)
@@ -60,15 +70,15 @@ func TestServerThatEnds(t *testing.T) {
 	if _, err := llama.Find(p.LlamaServer); err != nil {
 		t.Skip("no program named true")
 	}
-	if k := Run(t.Context(), p); len(k) != 1 || k[0].Verdict != report.CheckSkipped {
-		t.Errorf("got %+v", k)
+	if k, refuses := Run(t.Context(), p); len(k) != 1 || k[0].Verdict != report.CheckSkipped || refuses == "" {
+		t.Errorf("got %+v, %q", k, refuses)
 	}
 }
 
 func TestNoServer(t *testing.T) {
 	p := pair("a.gguf", "b.gguf", 32)
 	p.LlamaServer = filepath.Join(t.TempDir(), "none")
-	if k := Run(t.Context(), p); len(k) != 1 || k[0].Verdict != report.CheckSkipped || !strings.Contains(k[0].Why, "none") {
+	if k := run(t, p); len(k) != 1 || k[0].Verdict != report.CheckSkipped || !strings.Contains(k[0].Why, "none") {
 		t.Errorf("got %+v", k)
 	}
 }

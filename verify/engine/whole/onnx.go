@@ -1,6 +1,7 @@
 package whole
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -29,20 +30,20 @@ var outputTolerance = report.Tolerance{Name: "engine-output", Value: 1e-5}
 var halfTolerance = report.Tolerance{Name: "engine-output-half", Value: 2e-3}
 
 // onnx runs both files in ONNX Runtime.
-func onnx(ctx context.Context, p engine.Pair) []report.Check {
+func onnx(ctx context.Context, p engine.Pair) (checks []report.Check, refuses string) {
 	library, err := onnxruntime.Load()
 	if err != nil {
-		return skipped("", err.Error())
+		return skipped("", err.Error()), ""
 	}
-	var out []report.Check
 	for _, level := range levels {
 		if ctx.Err() != nil {
-			return append(out, failed("ONNX Runtime "+library.Version, "stopped: "+ctx.Err().Error()))
+			return append(checks, failed("ONNX Runtime "+library.Version, "stopped: "+ctx.Err().Error())), refuses
 		}
 		r := runner{ctx: ctx, library: library, pair: p, level: level}
-		out = append(out, r.check())
+		k, no := r.check()
+		checks, refuses = append(checks, k), cmp.Or(refuses, no)
 	}
-	return out
+	return checks, refuses
 }
 
 // runner runs a pair at one level of optimisation.
@@ -70,23 +71,34 @@ func (r runner) compute(s *onnxruntime.Session, path string, n int) ([]onnxrunti
 	return s.Run(inputs)
 }
 
-// check is the comparison.
-func (r runner) check() report.Check {
+// check is the comparison. refuses is set where the engine loads neither file.
+func (r runner) check() (k report.Check, refuses string) {
 	p := r.pair
 	progress("%s loads %s", r.version(), p.Before.Path)
 	before, err := r.library.Open(p.Before.Path, r.level)
-	if err != nil {
-		return skipped(r.version(), "the file before does not load: "+err.Error())[0]
+	if err == nil {
+		defer before.Close()
 	}
-	defer before.Close()
 	progress("%s loads %s", r.version(), p.After.Path)
-	after, err := r.library.Open(p.After.Path, r.level)
-	if err != nil {
-		return failed(r.version(), "the file after does not load: "+err.Error())
+	after, no := r.library.Open(p.After.Path, r.level)
+	if no == nil {
+		defer after.Close()
 	}
-	defer after.Close()
+	switch {
+	case err != nil && no != nil:
+		return skipped(r.version(), "the file before does not load: "+err.Error()+"; nor does the file after: "+no.Error())[0], no.Error()
+	case err != nil:
+		return skipped(r.version(), "the file before does not load: "+err.Error()+"; the file after does")[0], ""
+	case no != nil:
+		return failed(r.version(), "the file after does not load: "+no.Error()), ""
+	}
+	return r.compare(before, after), ""
+}
 
-	lengths, long := lengths(usual(p.Before.Length)), usual(p.After.Length)
+// compare runs both.
+func (r runner) compare(before, after *onnxruntime.Session) report.Check {
+	p := r.pair
+	lengths, long := lengths(usual(shorter(p.Before.Length, p.After.Length))), usual(p.After.Length)
 	fixed, fixedAfter := fixedLength(before.Inputs), fixedLength(after.Inputs)
 	if fixed > 0 {
 		lengths = []int{fixed}

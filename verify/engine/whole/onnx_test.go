@@ -25,7 +25,7 @@ func TestONNXRuntime(t *testing.T) {
 	model := filepath.Join(models, "onnx/gpt2-dy23.onnx")
 	p := pair(model, model, 48)
 	p.Before.Fails, p.After.Fails = true, true
-	checks := Run(t.Context(), p)
+	checks := run(t, p)
 	if len(checks) != len(levels) {
 		t.Fatalf("%d checks", len(checks))
 	}
@@ -42,13 +42,13 @@ func TestONNXRuntime(t *testing.T) {
 	if err := os.WriteFile(p.After.Path, data[:len(data)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range Run(t.Context(), p) {
+	for _, k := range run(t, p) {
 		if k.Verdict != report.CheckFail || !strings.Contains(k.Why, "the file after does not load") {
 			t.Errorf("half a file: %s: %s", k.Verdict, k.Why)
 		}
 	}
 	p.After.Path, p.After.Length = model, 64 // more than it has
-	for _, k := range Run(t.Context(), p) {
+	for _, k := range run(t, p) {
 		if k.Verdict != report.CheckFail || !strings.Contains(k.Why, "own length 64") {
 			t.Errorf("too long: %s: %s", k.Verdict, k.Why)
 		}
@@ -59,7 +59,7 @@ func TestONNXRuntime(t *testing.T) {
 func TestNoLibrary(t *testing.T) {
 	t.Setenv("ORT_LIB", filepath.Join(models, "onnx/gpt2-dy23.onnx"))
 	p := pair("a.onnx", "b.onnx", 8)
-	if k := Run(t.Context(), p); len(k) != 1 || k[0].Verdict != report.CheckSkipped || !strings.Contains(k[0].Why, "ORT_LIB") {
+	if k := run(t, p); len(k) != 1 || k[0].Verdict != report.CheckSkipped || !strings.Contains(k[0].Why, "ORT_LIB") {
 		t.Errorf("got %+v", k)
 	}
 }

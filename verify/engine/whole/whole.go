@@ -16,15 +16,16 @@ import (
 	"github.com/modelpatch/modelpatch/verify/engine"
 )
 
-// Run runs a pair. An engine that is not there is a skipped check that says so.
-func Run(ctx context.Context, p engine.Pair) []report.Check {
+// Run runs a pair. An engine that is not there is a skipped check that says so. refuses
+// is set where the engine loads neither file: its words on the file after.
+func Run(ctx context.Context, p engine.Pair) (checks []report.Check, refuses string) {
 	switch p.Format {
 	case "onnx":
 		return onnx(ctx, p)
 	case "gguf":
 		return gguf(ctx, p)
 	}
-	return skipped("", "no engine is known for files of format "+p.Format)
+	return skipped("", "no engine is known for files of format "+p.Format), ""
 }
 
 // seed of all inputs.
@@ -64,7 +65,7 @@ func list(numbers []int) string {
 func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
 func passed(version, why string) report.Check {
-	return report.Check{Name: engine.CheckName, Verdict: report.CheckPass, Why: version + ": " + why}
+	return report.Check{Name: report.CheckEngine, Verdict: report.CheckPass, Why: version + ": " + why}
 }
 
 func failed(version, why string) report.Check {
@@ -77,5 +78,5 @@ func skipped(version, why string) []report.Check {
 	if version != "" {
 		why = version + ": " + why
 	}
-	return []report.Check{{Name: engine.CheckName, Verdict: report.CheckSkipped, Why: why}}
+	return []report.Check{{Name: report.CheckEngine, Verdict: report.CheckSkipped, Why: why}}
 }
