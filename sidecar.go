@@ -3,17 +3,13 @@ package modelpatch
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
+	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -77,34 +73,10 @@ func findSidecars(model string, old, new int) []*sidecar {
 func readSidecar(path string) (*sidecar, []jsonNumber) {
 	s := &sidecar{name: filepath.Base(path), path: path}
 	var err error
-	if s.data, s.info, err = readSmall(path, maxSidecar); err != nil {
+	if s.data, s.info, err = regular.Read(path, maxSidecar); err != nil {
 		return nil, nil
 	}
 	return s, jsonNumbers(s.data, sidecarPointers[s.name])
-}
-
-// readSmall reads a regular file of at most the given size. It waits for no pipe
-// and reads no device.
-func readSmall(path string, most int64) ([]byte, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case !info.Mode().IsRegular():
-		return nil, nil, errors.New("not a regular file, but " + kindOf(info.Mode()))
-	case info.Size() > most:
-		return nil, nil, fmt.Errorf("%d bytes are too many", info.Size())
-	}
-	b, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(b)) != info.Size() {
-		err = errors.New("changed while reading")
-	}
-	return b, info, err
 }
 
 // add gives a number another value, where both are whole numbers as JSON writes

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -100,7 +101,7 @@ func (s *sidecar) aimBeside(model string, w WriteOptions) error {
 
 // isWritten reports whether a file has the new content already.
 func (s *sidecar) isWritten(path string) bool {
-	b, _, err := readSmall(path, maxSidecar)
+	b, _, err := regular.Read(path, maxSidecar)
 	return err == nil && bytes.Equal(b, s.changed())
 }
 

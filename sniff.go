@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
+	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -44,21 +44,16 @@ func (e *InputError) Hints() []string {
 const headBytes = 1024
 
 // sniff reads a file's first bytes and names files that are known to be
-// something else (facts/BAD-INPUTS D01–D07). O_NONBLOCK keeps a FIFO from
-// blocking; only regular files go on.
+// something else (facts/BAD-INPUTS D01–D07). Only regular files go on.
 func sniff(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, info, err := regular.Open(path)
+	if e, ok := errors.AsType[*regular.Error](err); ok {
+		return nil, &InputError{Path: path, What: "cannot be opened", Why: e.Error(), Hint: hintFor(path, e.Mode)}
+	}
 	if err != nil {
 		return nil, cannotOpen(path, err)
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, cannotOpen(path, err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &InputError{Path: path, What: "cannot be opened", Why: "not a regular file, but " + kindOf(info.Mode()), Hint: hintFor(path, info.Mode())}
-	}
 	head := make([]byte, min(info.Size(), headBytes))
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
@@ -78,18 +73,6 @@ func cannotOpen(path string, err error) error {
 		why += ", a link to " + report.Printable(target)
 	}
 	return &InputError{Path: path, What: "cannot be opened", Why: why, Err: err}
-}
-
-func kindOf(mode fs.FileMode) string {
-	switch {
-	case mode.IsDir():
-		return "a folder"
-	case mode&fs.ModeNamedPipe != 0:
-		return "a pipe"
-	case mode&fs.ModeSocket != 0:
-		return "a socket"
-	}
-	return "a device"
 }
 
 // hintFor names the models in a folder that was given in place of one.

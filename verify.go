@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/verify"
 	"github.com/modelpatch/modelpatch/verify/engine"
@@ -148,7 +149,7 @@ const (
 
 // ReadPlan reads a plan that a changing command printed with --json.
 func ReadPlan(path string) (*report.Plan, error) {
-	data, _, err := readSmall(path, maxPlan)
+	data, _, err := regular.Read(path, maxPlan)
 	if err != nil {
 		return nil, cannotOpen(path, err)
 	}

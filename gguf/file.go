@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
+
+	"github.com/modelpatch/modelpatch/internal/regular"
 )
 
 // File is a model: one part, or the parts of a split one in order. Its keys
@@ -145,7 +146,7 @@ func (o *opener) close() {
 // part opens and reads one file. O_NONBLOCK keeps a FIFO from blocking the
 // open; only regular files are read (facts/BAD-INPUTS §1.4).
 func (o *opener) part(path string) (*Part, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := os.OpenFile(path, os.O_RDONLY|regular.Nonblocking, 0)
 	if err != nil {
 		return nil, openError(path, err)
 	}

@@ -12,7 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
+
+	"github.com/modelpatch/modelpatch/internal/regular"
 )
 
 // externalFile is a data file that tensors point into.
@@ -171,7 +172,7 @@ func openRegular(folder, name string) (*os.File, error) {
 		return nil, err
 	}
 	defer root.Close()
-	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := root.OpenFile(name, os.O_RDONLY|regular.Nonblocking, 0)
 	if err != nil {
 		return nil, err
 	}

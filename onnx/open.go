@@ -2,9 +2,10 @@ package onnx
 
 import (
 	"cmp"
+	"errors"
 	"io"
-	"os"
-	"syscall"
+
+	"github.com/modelpatch/modelpatch/internal/regular"
 )
 
 // maxHeld bounds the index in bytes where no option does: 700,000 nodes of two
@@ -13,18 +14,12 @@ const maxHeld = 1 << 29
 
 // Open opens an ONNX model. Weights are not read.
 func Open(path string, options Options) (*File, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, info, err := regular.Open(path)
+	if _, is := errors.AsType[*regular.Error](err); is {
+		return nil, &FormatError{Path: path, What: err.Error()}
+	}
 	if err != nil {
 		return nil, err
-	}
-	info, err := file.Stat()
-	if err != nil {
-		file.Close()
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		file.Close()
-		return nil, &FormatError{Path: path, What: "not a regular file"}
 	}
 	f, err := newFile(file, info.Size(), path, options)
 	if err != nil {

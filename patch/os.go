@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+
+	"github.com/modelpatch/modelpatch/internal/regular"
 )
 
 // OS is the operating system's files.
@@ -24,7 +26,7 @@ func wrap(f *os.File, err error) (File, error) {
 
 // Open opens for reading, and does not wait on a pipe.
 func (osFS) Open(path string) (File, error) {
-	return wrap(os.OpenFile(path, os.O_RDONLY|nonblock, 0))
+	return wrap(os.OpenFile(path, os.O_RDONLY|regular.Nonblocking, 0))
 }
 
 // Create makes a file of mode 0600 that must not exist.
@@ -34,7 +36,7 @@ func (osFS) Create(path string) (File, error) {
 
 // OpenWrite opens for reading and writing.
 func (osFS) OpenWrite(path string) (File, error) {
-	return wrap(os.OpenFile(path, os.O_RDWR|nonblock, 0))
+	return wrap(os.OpenFile(path, os.O_RDWR|regular.Nonblocking, 0))
 }
 
 // OpenDir opens a folder, to lock or sync it.

@@ -27,13 +27,15 @@ var floors = []struct {
 	path string
 	may  []string
 }{
-	{"patch", nil},
+	{"patch", []string{"internal/regular"}},
 	{"schemes", nil},
 	{"report", nil},
 	{"schemes/fit", []string{"schemes"}},
-	{"gguf", []string{"patch", "report"}},
+	{"gguf", []string{"internal/regular", "patch", "report"}},
 	{"internal/block", nil},
-	{"onnx", []string{"internal/block", "patch"}},
+	{"internal/regular", nil},
+	{"internal/ordered", nil},
+	{"onnx", []string{"internal/block", "internal/regular", "patch"}},
 	{"onnx/eval", []string{"onnx", "schemes"}}, // the buckets of an operator
 	{"onnx/axes", []string{"internal/block", "onnx", "onnx/eval"}},
 	{"position", []string{"schemes", "patch", "report"}},
@@ -66,7 +68,7 @@ var floors = []struct {
 	{"verify/engine/onnxruntime", nil},
 	{"verify/engine/whole", []string{"report", "verify/engine", "verify/engine/llama", "verify/engine/onnxruntime"}},
 	{"verify/crosscheck", []string{"verify", "onnx"}},
-	{"", []string{"gguf", "onnx", "patch", "position", "position/ggufpos", "position/onnxpos", "report", "schemes", "verify", "verify/engine"}},
+	{"", []string{"gguf", "internal/regular", "onnx", "patch", "position", "position/ggufpos", "position/onnxpos", "report", "schemes", "verify", "verify/engine"}},
 	{"artifact/…", []string{"", "artifact/…", "gguf", "onnx", "patch", "position", "report", "schemes", "verify"}},
 	{"internal/…", []string{"*"}},
 	{"benchmarks/…", []string{"*"}},
