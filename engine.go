@@ -41,6 +41,9 @@ func side(m position.Model, path string) engine.Side {
 	}
 	length := position.Length(m, m.Describe())
 	out := engine.Side{Path: path, Fails: length.Capacity != nil && length.Beyond == report.BeyondError}
+	if s, ok := m.(position.InputSizer); ok {
+		out.Sizes = s.InputSizes()
+	}
 	switch {
 	case length.Capacity != nil:
 		out.Length = *length.Capacity

@@ -166,6 +166,14 @@ type DataNamer interface {
 	NameData(target string)
 }
 
+// InputSizer is implemented by models with inputs of which the file leaves dimensions
+// free although only one size fits: the size of a head in a cache.
+type InputSizer interface {
+	// InputSizes are these sizes, by the input's name: one a dimension, 0 where it is
+	// free or the file states it.
+	InputSizes() map[string][]int
+}
+
 // Refusal is the error of a change that cannot be made to a model (exit
 // code 4): why, and what would work instead.
 type Refusal struct {

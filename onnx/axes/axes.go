@@ -84,6 +84,7 @@ type Labels struct {
 	e         *eval.Evaluator
 	inputs    map[string]Input
 	inputAxes map[string][]*Atom
+	demands   []Demand
 	order     []string // names of inputs, as the graph lists them
 	made      map[*eval.Scope][]labelled
 	given     map[string]*Value // of inputs

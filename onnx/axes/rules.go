@@ -509,6 +509,7 @@ func attention(c *call) []*Value {
 	if c.n.Int("is_causal", 0) == 1 || c.n.Int("unidirectional", 0) == 1 || c.n.Int("local_window_size", -1) > 0 || c.n.Op == "GroupQueryAttention" {
 		c.l.Masked = true
 	}
+	c.demandHeads()
 	sequence := 1
 	if len(shape) == 4 {
 		sequence = 2

@@ -16,6 +16,7 @@ var (
 	_ position.Gridder     = (*Model)(nil)
 	_ position.DataNamer   = (*Model)(nil)
 	_ position.DataSpanner = (*Model)(nil)
+	_ position.InputSizer  = (*Model)(nil)
 
 	_ position.Rows        = (*tableSite)(nil)
 	_ position.Neutralizer = (*tableSite)(nil)

@@ -3,6 +3,7 @@ package onnxpos
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -71,10 +72,39 @@ func (m *Model) look() (err error) {
 	}()
 	m.graph.Budget.What = "evaluating it"
 	m.graph.Run()
+	m.refit()
 	m.graph.Budget.What = "the search for position encodings"
 	m.detect()
 	if why := m.graph.Eval.Bounded(); why != "" {
 		m.giveUp("the graph is too large to be looked at whole: " + why)
 	}
 	return nil
+}
+
+// refit has the graph evaluated with caches whose heads are of the size that its
+// operators demand, where the file leaves it free.
+func (m *Model) refit() {
+	free := func(in *onnx.ValueInfo) bool {
+		last := len(in.Dims) - 1
+		return in.Type.IsFloat() && last >= 3 && in.Dims[last].Value < 0
+	}
+	if !slices.ContainsFunc(m.graph.File.Graph.Inputs, free) {
+		return
+	}
+	for _, d := range m.labels().Demands() {
+		m.graph.Demand(d.Input, d.Axis, d.Size)
+	}
+	m.graph.Refit()
+}
+
+// InputSizes are sizes of free dimensions of inputs, by the inputs' names: those that the
+// graph's operators demand; 0 where they demand none.
+func (m *Model) InputSizes() map[string][]int {
+	out := map[string][]int{}
+	for _, in := range m.graph.File.Graph.Inputs {
+		if sizes := m.graph.Demanded(in); sizes != nil {
+			out[in.Name] = sizes
+		}
+	}
+	return out
 }

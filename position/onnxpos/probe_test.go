@@ -2,6 +2,7 @@ package onnxpos
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -34,5 +35,28 @@ func TestProbeRuns(t *testing.T) {
 			}
 		}
 		m.Close()
+	}
+}
+
+// TestCachesOfFreeHeads opens a file whose caches have heads without a size: the probe
+// must choose the one that GroupQueryAttention demands, not the number of positions.
+func TestCachesOfFreeHeads(t *testing.T) {
+	f, err := onnx.Open("../../testdata/onnx/genai-llama-fp32-ext.onnx", onnx.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := New(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	sizes := m.InputSizes()
+	if len(sizes) != 4 {
+		t.Errorf("%d caches have sizes: %v", len(sizes), sizes)
+	}
+	for name, s := range sizes {
+		if shape := m.graph.Eval.Main.Value(name).Shape; !slices.Equal(s, []int{0, 0, 0, 16}) || !slices.Equal(shape, []int{1, 1, 0, 16}) {
+			t.Errorf("%s: %v of %v, want heads of 16", name, shape, s)
+		}
 	}
 }

@@ -26,6 +26,9 @@ type Side struct {
 	Length int `json:"length"`
 	// Fails is set where more than Length positions fail, by inspect.
 	Fails bool `json:"fails"`
+	// Sizes are those of dimensions that the file leaves free and the graph does not, by the
+	// input's name (position.InputSizer): 0 where a caller may choose.
+	Sizes map[string][]int `json:"sizes,omitempty"`
 }
 
 // wholeTime bounds the run of a pair.

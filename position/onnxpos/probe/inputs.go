@@ -13,15 +13,28 @@ const probeToken = 7
 
 // Sizes are the sizes at which a graph is probed.
 type Sizes struct {
-	Batch, Length, past int    // sequences, new tokens (samples of a recording), cached tokens
-	Image               int    // height and width of free image axes, in pixels
-	counting            string // the integer input that is fed 0, 1, 2 … besides position ids
+	Batch, Length, past int               // sequences, new tokens (samples of a recording), cached tokens
+	Image               int               // height and width of free image axes, in pixels
+	counting            string            // the integer input that is fed 0, 1, 2 … besides position ids
+	demanded            *map[demanded]int // what the graph's operators demand; nil: nothing
+}
+
+// demanded is a dimension of an input.
+type demanded struct {
+	input string
+	axis  int
 }
 
 // dimension chooses the size of a declared dimension of an input.
-func (s Sizes) dimension(d onnx.Dim, axis, rank int, image bool) int {
+func (s Sizes) dimension(in *onnx.ValueInfo, axis int, image bool) int {
+	d, rank := in.Dims[axis], len(in.Dims)
 	if d.Value >= 0 {
 		return int(d.Value)
+	}
+	if s.demanded != nil {
+		if n := (*s.demanded)[demanded{in.Name, axis}]; n > 0 {
+			return n
+		}
 	}
 	name := strings.ToLower(d.Param)
 	if strings.Contains(name, "+") {
@@ -98,8 +111,8 @@ func probeInput(in *onnx.ValueInfo, s Sizes, most int) *eval.Value {
 	image := len(in.Dims) == 4 && in.Type.IsFloat() && !strings.Contains(name, "past") && !strings.Contains(name, "bias") && !strings.Contains(name, "mask")
 	shape := make([]int, len(in.Dims))
 	n := 1
-	for i, d := range in.Dims {
-		shape[i] = s.dimension(d, i, len(in.Dims), image)
+	for i := range in.Dims {
+		shape[i] = s.dimension(in, i, image)
 		if n <= most {
 			n *= min(shape[i], most+1) // lest it overflow
 		}

@@ -35,6 +35,7 @@ type Probe struct {
 		asked bool
 		first *onnx.Node
 	}
+	demanded map[demanded]int        // sizes of free dimensions that operators demand
 	names    map[*onnx.Tensor]string // of constants without a name of their own, once one was asked for
 	failed   map[int]*eval.Failure   // what fails at a length, by length
 	lengths  map[int]bool            // at which indices of tables of distances were computed
@@ -51,6 +52,41 @@ func (p *Probe) Run() {
 	if len(p.Eval.Failures) > 0 && p.FixedLength() == 0 && p.TokenInput() != nil {
 		p.probeTraced()
 	}
+}
+
+// Demand says that the graph's operators demand a size of a free dimension of an input,
+// such as a head's of a cache. Refit then evaluates the graph anew.
+func (p *Probe) Demand(input string, axis, size int) {
+	if p.demanded == nil {
+		p.demanded = map[demanded]int{}
+	}
+	p.demanded[demanded{input, axis}] = size
+}
+
+// Refit evaluates the graph anew, at sizes that fit what was demanded. It reports whether
+// anything was.
+func (p *Probe) Refit() bool {
+	if len(p.demanded) == 0 {
+		return false
+	}
+	p.Sizes.demanded = &p.demanded
+	p.Eval, p.probes = p.Evaluate(p.Sizes), nil
+	return true
+}
+
+// Demanded are the sizes that the graph demands of an input's dimensions, 0 where of one
+// it demands none; nil where of all.
+func (p *Probe) Demanded(in *onnx.ValueInfo) []int {
+	var out []int
+	for axis := range in.Dims {
+		if n := p.demanded[demanded{in.Name, axis}]; n > 0 {
+			if out == nil {
+				out = make([]int, len(in.Dims))
+			}
+			out[axis] = n
+		}
+	}
+	return out
 }
 
 // FirstLength is the sequence length of the first probe: no usual number of

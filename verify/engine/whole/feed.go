@@ -19,15 +19,19 @@ const (
 	maxInput = 1 << 26
 )
 
-// feed makes seeded inputs of so many positions, by their names, types and the labels of
-// their dimensions, as exporters write them; caches are empty.
-func feed(inputs []onnxruntime.Input, n int) ([]onnxruntime.Tensor, error) {
+// feed makes seeded inputs of so many positions, by the sizes that the graph demands, and
+// else by their names, types and the labels of their dimensions, as exporters write them;
+// caches are empty.
+func feed(inputs []onnxruntime.Input, sizes map[string][]int, n int) ([]onnxruntime.Tensor, error) {
 	var out []onnxruntime.Tensor
 	for _, in := range inputs {
 		t := onnxruntime.Tensor{Name: in.Name, Type: in.Type}
 		elements := 1
 		for axis := range in.Dims {
 			d := dimension(in, axis, n)
+			if demanded := sizes[in.Name]; axis < len(demanded) && demanded[axis] > 0 {
+				d = demanded[axis]
+			}
 			t.Dims = append(t.Dims, int64(d))
 			if elements *= d; elements > maxInput {
 				return nil, fmt.Errorf("input %s would have more than %d elements", in.Name, maxInput)

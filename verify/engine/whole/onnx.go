@@ -59,12 +59,12 @@ func (r runner) version() string {
 }
 
 // compute runs a model at a length. Progress is told, so that a crash has a place.
-func (r runner) compute(s *onnxruntime.Session, path string, n int) ([]onnxruntime.Tensor, error) {
+func (r runner) compute(s *onnxruntime.Session, of engine.Side, n int) ([]onnxruntime.Tensor, error) {
 	if err := r.ctx.Err(); err != nil {
 		return nil, err
 	}
-	progress("%s with %s at length %d", r.version(), path, n)
-	inputs, err := feed(s.Inputs, n)
+	progress("%s with %s at length %d", r.version(), of.Path, n)
+	inputs, err := feed(s.Inputs, of.Sizes, n)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (r runner) compare(before, after *onnxruntime.Session) report.Check {
 	var ran []int
 	var refused error
 	for _, n := range lengths {
-		x, err := r.compute(before, p.Before.Path, n)
+		x, err := r.compute(before, p.Before, n)
 		if err != nil {
 			refused = fmt.Errorf("at length %d: %w", n, err)
 			continue
@@ -120,7 +120,7 @@ func (r runner) compare(before, after *onnxruntime.Session) report.Check {
 			ran = append(ran, n)
 			continue
 		}
-		y, err := r.compute(after, p.After.Path, n)
+		y, err := r.compute(after, p.After, n)
 		if err != nil {
 			return failed(r.version(), fmt.Sprintf("the file before runs at length %d, the file after fails: %v", n, err))
 		}
@@ -147,7 +147,7 @@ func (r runner) compare(before, after *onnxruntime.Session) report.Check {
 // says so, if the file before did as inspect says of it.
 func (r runner) beyond(k report.Check, before, after *onnxruntime.Session, long int, fixed, finite bool) report.Check {
 	p := r.pair
-	z, err := r.compute(after, p.After.Path, long)
+	z, err := r.compute(after, p.After, long)
 	if err != nil {
 		return failed(r.version(), fmt.Sprintf("the file after does not run at its own length %d: %v", long, err))
 	}
@@ -161,12 +161,12 @@ func (r runner) beyond(k report.Check, before, after *onnxruntime.Session, long 
 	if fixed || !p.After.Fails || p.After.Length != long {
 		return k
 	}
-	if _, err := r.compute(after, p.After.Path, long+1); err != nil {
+	if _, err := r.compute(after, p.After, long+1); err != nil {
 		k.Why += fmt.Sprintf(" and fails at %d, as inspect says", long+1)
 		return k
 	}
 	if n := p.Before.Length; p.Before.Fails && n > 0 && n <= maxTokens {
-		if _, err := r.compute(before, p.Before.Path, n+1); err != nil {
+		if _, err := r.compute(before, p.Before, n+1); err != nil {
 			k.Verdict = report.CheckFail
 			k.Why += fmt.Sprintf("; it also runs at %d, where inspect says that it fails (the file before fails at %d)", long+1, n+1)
 			return k

@@ -85,7 +85,7 @@ func TestFeed(t *testing.T) {
 		free("attention_mask", onnxruntime.Int64, "batch", "past_sequence_length + sequence_length"),
 		free("past_key_values.0.key", onnxruntime.Float32, "batch_size", "heads", "past_sequence_length", "dim"),
 		free("position_ids", onnxruntime.Int64, "batch", ""),
-	}, 5)
+	}, map[string][]int{"past_key_values.0.key": {0, 0, 0, 16}}, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +93,9 @@ func TestFeed(t *testing.T) {
 		if n := elementsOf(got[i].Dims); n != want {
 			t.Errorf("%s has %d elements (%v), want %d", got[i].Name, n, got[i].Dims, want)
 		}
+	}
+	if d := got[2].Dims; d[2] != 0 || d[3] != 16 {
+		t.Errorf("the cache is %v", d)
 	}
 	if last := got[3].Data[4*8]; last != 4 {
 		t.Errorf("the last position is %d", last)
