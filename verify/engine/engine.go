@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -118,8 +119,12 @@ const crosscheckTime = 2 * time.Minute
 // graceTime is given to an executable that was asked to end, to end its own processes.
 const graceTime = 15 * time.Second
 
-// maxAnswer bounds what is read of an answer.
-const maxAnswer = 64 << 20
+// maxAnswer bounds what is read of an answer, in bytes, maxSaid what is kept of what the
+// executable says beside it.
+const (
+	maxAnswer = 64 << 20
+	maxSaid   = 4 << 10
+)
 
 // Crosscheck has the executable at path compute a case.
 func Crosscheck(ctx context.Context, path string, c verify.Case) ([][]float64, error) {
@@ -133,7 +138,8 @@ func Crosscheck(ctx context.Context, path string, c verify.Case) ([][]float64, e
 	return Floats(answer.Output), nil
 }
 
-// ask starts the executable with a request and reads its answer, for at most limit.
+// ask starts the executable with a request and reads its answer, for at most limit. The
+// error says how it ended, and what it said last.
 func ask(ctx context.Context, path string, r Request, limit time.Duration) (Answer, error) {
 	var a Answer
 	in, err := json.Marshal(r)
@@ -146,23 +152,59 @@ func ask(ctx context.Context, path string, r Request, limit time.Duration) (Answ
 	cmd.Stdin = bytes.NewReader(in)
 	cmd.Cancel = func() error { return cmd.Process.Signal(endSignal) }
 	cmd.WaitDelay = graceTime
-	var complaints strings.Builder
-	cmd.Stderr = &complaints
-	out, err := cmd.Output()
-	if len(out) > maxAnswer {
-		return a, fmt.Errorf("%s: an answer of %d bytes", Name, len(out))
+	out, said := &kept{most: maxAnswer, refuse: true}, &kept{most: maxSaid}
+	cmd.Stdout, cmd.Stderr = out, said
+	err = cmd.Run()
+	ended, _ := errors.AsType[*exec.ExitError](err)
+	switch {
+	case out.full:
+		return a, fmt.Errorf("%s answered with more than %d bytes%s", Name, maxAnswer, said.last())
+	case ctx.Err() == context.DeadlineExceeded:
+		return a, fmt.Errorf("%s gave no answer in %s and was ended%s", Name, limit, said.last())
+	case ended != nil && !ended.Exited():
+		return a, fmt.Errorf("%s crashed (%s)%s", Name, ended, said.last())
+	case ended != nil:
+		return a, fmt.Errorf("%s ended with exit code %d and without an answer%s", Name, ended.ExitCode(), said.last())
+	case err != nil:
+		return a, fmt.Errorf("%s could not be run: %w%s", Name, err, said.last())
 	}
-	if ctx.Err() == context.DeadlineExceeded {
-		return a, fmt.Errorf("%s: no answer in %s: %s", Name, limit, report.Printable(strings.TrimSpace(complaints.String())))
-	}
-	if err != nil {
-		return a, fmt.Errorf("%s: %w: %s", Name, err, report.Printable(strings.TrimSpace(complaints.String())))
-	}
-	if err := json.Unmarshal(out, &a); err != nil {
-		return a, fmt.Errorf("%s: no JSON answer: %w", Name, err)
+	if err := json.Unmarshal(out.text, &a); err != nil {
+		return a, fmt.Errorf("%s gave no answer in JSON (%w): %q%s", Name, err, out.text[:min(len(out.text), 60)], said.last())
 	}
 	if a.Error != "" {
 		return a, fmt.Errorf("%s: %s", Name, report.Printable(a.Error))
 	}
 	return a, nil
+}
+
+// kept is what a process writes: at most so many bytes, the first of which are dropped for
+// later ones unless more are refused.
+type kept struct {
+	most   int
+	refuse bool
+	full   bool // more came than is kept
+	text   []byte
+}
+
+// Write keeps p, or refuses it.
+func (k *kept) Write(p []byte) (int, error) {
+	if len(k.text)+len(p) <= k.most {
+		k.text = append(k.text, p...)
+		return len(p), nil
+	}
+	if k.full = true; k.refuse {
+		return 0, errors.New("too long an answer")
+	}
+	all := append(k.text, p...)
+	k.text = append([]byte(nil), all[len(all)-k.most:]...)
+	return len(p), nil
+}
+
+// last is the last line, as the end of a message; "" where there is none.
+func (k *kept) last() string {
+	text := strings.TrimSpace(string(k.text))
+	if text == "" {
+		return ""
+	}
+	return "; it said last: " + report.Printable(text[strings.LastIndex(text, "\n")+1:])
 }

@@ -76,6 +76,7 @@ type Server struct {
 	done    chan struct{} // closed when the process has ended
 	ended   error
 	once    sync.Once
+	limit   time.Duration // for one question
 
 	Context    int // tokens that the server granted one prompt
 	Vocabulary int // tokens that the model knows
@@ -95,7 +96,7 @@ func Start(ctx context.Context, server, model string, tokens int, embeddings boo
 	if embeddings {
 		args = append(args, "--embeddings", "--pooling", "mean")
 	}
-	s := &Server{command: exec.Command(server, args...), url: fmt.Sprintf("http://127.0.0.1:%d", port), log: &tail{}, done: make(chan struct{})}
+	s := &Server{command: exec.Command(server, args...), url: fmt.Sprintf("http://127.0.0.1:%d", port), log: &tail{}, done: make(chan struct{}), limit: askTime}
 	s.command.Stdout, s.command.Stderr = s.log, s.log
 	s.command.WaitDelay = stopTime
 	ownGroup(s.command)
@@ -210,6 +211,12 @@ func (s *Server) Embedding(ctx context.Context, tokens []int) (map[int]float64, 
 	return vector, nil
 }
 
+// CrashError is a server that ended, or did not answer, when it was asked.
+type CrashError struct{ says string }
+
+// Error says so in a sentence.
+func (e *CrashError) Error() string { return e.says }
+
 // RefusedError is an answer of the server that is an error of HTTP.
 type RefusedError struct {
 	Status int    // of HTTP
@@ -223,7 +230,7 @@ func (e *RefusedError) Error() string {
 
 // ask posts body, or gets where it is nil, and reads the answer into out.
 func (s *Server) ask(ctx context.Context, path string, body, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	method, content := http.MethodGet, []byte(nil)
 	if body != nil {
@@ -242,11 +249,11 @@ func (s *Server) ask(ctx context.Context, path string, body, out any) error {
 	if err != nil {
 		select {
 		case <-s.done:
-			return fmt.Errorf("llama-server ended while it was asked %s: %s", path, s.log.complaint(s.ended))
+			return &CrashError{fmt.Sprintf("llama-server ended while it was asked %s: %s", path, s.log.complaint(s.ended))}
 		case <-time.After(200 * time.Millisecond):
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("llama-server did not answer %s in %s", path, askTime)
+			return &CrashError{fmt.Sprintf("llama-server did not answer %s in %s", path, s.limit)}
 		}
 		return fmt.Errorf("llama-server %s: %w", path, err)
 	}

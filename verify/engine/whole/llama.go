@@ -55,6 +55,9 @@ func gguf(ctx context.Context, p engine.Pair) (checks []report.Check, refuses st
 	}
 	if err != nil {
 		why := "the file before does not run there: " + err.Error()
+		if _, crashed := errors.AsType[*llama.CrashError](err); crashed {
+			return []report.Check{failed(version, why)}, ""
+		}
 		if _, no := serve(ctx, server, p.After.Path, long, prompts, embeddings); no != nil {
 			return skipped(version, why+"; nor does the file after: "+no.Error()), no.Error()
 		}
