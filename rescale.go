@@ -2,7 +2,9 @@ package modelpatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/modelpatch/modelpatch/position"
 )
@@ -15,6 +17,24 @@ func Rescale(ctx context.Context, path string, o RescaleOptions, open OpenOption
 	return rescaling(path, o, open, w).run(ctx)
 }
 
+// LikeModel sets base and scaling to those of another model, of either format; see
+// position.RescaleOptions.Like. The plan keeps the numbers, and the other file's name.
+func LikeModel(ctx context.Context, path string, o *RescaleOptions, open OpenOptions) (err error) {
+	m, err := OpenContext(ctx, path, open)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	if err := o.Like(m); err != nil {
+		if is[*position.Refusal](err) {
+			return &refused{path, err}
+		}
+		return err
+	}
+	o.From = filepath.Base(path)
+	return nil
+}
+
 func rescaling(path string, o RescaleOptions, open OpenOptions, w WriteOptions) *change {
 	c := &change{path: path, open: open, w: w, request: request("rope", o), command: rescaleCommand(o)}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.Rescale(m, o) }
@@ -24,6 +44,10 @@ func rescaling(path string, o RescaleOptions, open OpenOptions, w WriteOptions) 
 // rescaleCommand says the options as flags.
 func rescaleCommand(o RescaleOptions) string {
 	out := "rope"
+	if o.From != "" { // which says the numbers, but for those given beside it
+		out += " --like " + o.From
+		o = RescaleOptions{Length: o.Length, OriginalLength: o.OriginalLength, Layers: o.Layers, As: o.As}
+	}
 	for _, f := range []struct {
 		name  string
 		value float64
@@ -47,6 +71,9 @@ func rescaleCommand(o RescaleOptions) string {
 	}
 	if o.Layers != "" {
 		out += " --layers " + o.Layers
+	}
+	if o.As != "" {
+		out += " --as " + o.As
 	}
 	return out
 }

@@ -238,6 +238,8 @@ type Becoming struct {
 	Positions int
 	// Rows are those that no formula gives; nil: the scheme's formula.
 	Rows RowSource
+	// Split tells that some layers keep the encoding as it was: it is there twice.
+	Split bool
 }
 
 // decide notes that site i was given what was wanted.

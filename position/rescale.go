@@ -33,8 +33,14 @@ type RescaleOptions struct {
 	// up to the original length, and beyond.
 	ShortFactors, LongFactors []float64
 	// Layers chooses one of two rotations: LayersGlobal, LayersLocal, or "" for the
-	// first where there is one.
+	// first where there is one; or layers by number, as 0-11,14.
 	Layers string
+	// As is the engine whose numbers are written where engines differ: one of schemes.Engines;
+	// "": transformers in a graph, llama.cpp in GGUF.
+	As string
+	// From is the name of the model that base and scaling were taken from, for the
+	// plan; see RescaleOptions.Like.
+	From string
 }
 
 // Words of RescaleOptions.Layers.
@@ -70,18 +76,24 @@ func Rescale(m Model, o RescaleOptions) (_ Outcome, err error) {
 	if err := whole(m); err != nil {
 		return Outcome{}, err
 	}
-	chosen, err := o.rotations(m)
+	chosen, parts, err := o.rotations(m)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err := cmp.Or(o.unread(m, chosen), oneGlobal(m, chosen), o.ignored(m)); err != nil {
+	if err := cmp.Or(o.unread(m, chosen), o.oneGlobal(m, chosen), o.ignored(m)); err != nil {
+		return Outcome{}, err
+	}
+	if o, err = o.byEngine(d); err != nil {
 		return Outcome{}, err
 	}
 	var out Outcome
 	for _, i := range chosen {
-		if err := o.apply(m, i, d, &out); err != nil {
+		if err := o.applyTo(m, i, parts[i], d, &out); err != nil {
 			return Outcome{}, err
 		}
+	}
+	if len(out.Changes) > 0 {
+		out.note(o.whose(d))
 	}
 	if err := o.state(m, d, &out); err != nil {
 		return Outcome{}, err
@@ -122,7 +134,7 @@ func (o RescaleOptions) check() error {
 	case o.OriginalLength < 0 || o.Length < 0 || int64(o.OriginalLength) > MaxLength || int64(o.Length) > MaxLength:
 		return wrong("a length must be between 1 and %d", MaxLength)
 	}
-	return cmp.Or(o.checkBounds(scaling), o.checkAmplitude(scaling), o.checkLists(scaling), o.checkLayers())
+	return cmp.Or(o.checkBounds(scaling), o.checkAmplitude(scaling), o.checkLists(scaling), o.checkLayers(), o.checkEngine(scaling))
 }
 
 // checkBounds looks at what lies below what; bounds that are not given are the type's.
@@ -190,14 +202,27 @@ func (o RescaleOptions) checkLayers() error {
 	case "", LayersGlobal, LayersLocal:
 		return nil
 	}
-	return &UsageError{What: fmt.Sprintf("--layers %q: it is %s or %s", o.Layers, LayersGlobal, LayersLocal)}
+	_, err := layerSet(o.Layers)
+	return err
 }
 
 // rotations picks the sites to change: globals, or those that were asked for.
-func (o RescaleOptions) rotations(m Model) ([]int, error) {
+// parts are the layers of those of which others stay.
+func (o RescaleOptions) rotations(m Model) (chosen []int, parts map[int][]int, err error) {
 	full, sliding := split(m)
-	chosen, layers := globals(m), "of attentions that see everything"
+	layers := "of attentions that see everything"
+	chosen = globals(m)
 	switch o.Layers {
+	case "":
+	default:
+		wanted, err := layerSet(o.Layers)
+		if err != nil {
+			return nil, nil, err
+		}
+		both := slices.Sorted(slices.Values(slices.Concat(full, sliding)))
+		if both != nil {
+			return ofLayers(m, both, wanted)
+		}
 	case LayersGlobal:
 		chosen = full
 	case LayersLocal:
@@ -205,11 +230,11 @@ func (o RescaleOptions) rotations(m Model) ([]int, error) {
 	}
 	switch {
 	case len(full)+len(sliding) == 0:
-		return nil, &Refusal{Why: "the model has no rotary encoding that could be changed", Instead: "inspect says what it has"}
+		return nil, nil, &Refusal{Why: "the model has no rotary encoding that could be changed", Instead: "inspect says what it has"}
 	case chosen == nil:
-		return nil, &Refusal{Why: "the model has no rotation " + layers, Instead: "without --layers the one rotation that it has is changed"}
+		return nil, nil, &Refusal{Why: "the model has no rotation " + layers, Instead: "without --layers the one rotation that it has is changed"}
 	}
-	return chosen, nil
+	return chosen, nil, nil
 }
 
 // globals are the rotations of attentions that see everything, else those that see
@@ -244,11 +269,20 @@ func split(m Model) (full, sliding []int) {
 // say (facts/NUMERICS §4).
 func (o RescaleOptions) ignored(m Model) error {
 	full, sliding := split(m)
-	if !o.NoTruncate || m.Describe().Format != FormatONNX || full == nil || sliding == nil {
+	if !o.NoTruncate || o.As == schemes.EngineORTGenAI || m.Describe().Format != FormatONNX || full == nil || sliding == nil {
 		return nil
 	}
 	return &Refusal{Why: "the model has a rotation for each kind of its layers, and transformers rounds the bounds of YaRN's ramp then, whatever the configuration says of truncate: frequencies of unrounded bounds would be those of no such configuration",
-		Instead: "leave --truncate=false out"}
+		Instead: "leave --truncate=false out", Remedies: []report.Remedy{report.Do("", "writes unrounded bounds all the same, as that program computes them", "as", schemes.EngineORTGenAI)}}
+}
+
+// oneGlobal is oneGlobal where layers were not given by number.
+func (o RescaleOptions) oneGlobal(m Model, chosen []int) error {
+	switch o.Layers {
+	case "", LayersGlobal, LayersLocal:
+		return oneGlobal(m, chosen)
+	}
+	return nil
 }
 
 // oneGlobal refuses to take two rotations of a graph for global ones that turn
@@ -280,8 +314,19 @@ func oneGlobal(m Model, chosen []int) error {
 		Instead: "export the model so that its masks show the sliding window (with a free length, or a longer one)"}
 }
 
+// applyTo changes one site, or the given layers of it.
+func (o RescaleOptions) applyTo(m Model, i int, layers []int, d report.Inspect, out *Outcome) error {
+	before := len(out.Becomes)
+	if err := o.apply(m, i, layers, d, out); err != nil || len(out.Becomes) == before || layers == nil {
+		return err
+	}
+	out.Becomes[before].Split = true
+	out.Changes[len(out.Changes)-1].What += " in layers " + layersSaid(layers)
+	return nil
+}
+
 // apply changes one site.
-func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) error {
+func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, out *Outcome) error {
 	s := m.Sites()[i]
 	from := s.Encoding().Scheme.(schemes.Rotary)
 	capacity := s.Encoding().Capacity
@@ -296,12 +341,23 @@ func (o RescaleOptions) apply(m Model, i int, d report.Inspect, out *Outcome) er
 	if err != nil {
 		return err
 	}
+	if err := o.builds(to); err != nil {
+		return err
+	}
 	if err := o.scales(s, d, out); err != nil {
 		return err
 	}
 	positions := 0
 	if capacity > 0 {
 		positions = max(capacity, o.Length)
+	}
+	if layers != nil {
+		if positions > capacity {
+			return &Refusal{Why: "a table that some layers keep as it is cannot become longer for the others", Instead: "extend first, and then rope --layers"}
+		}
+		if err := s.(Splitter).Split(layers); err != nil {
+			return err
+		}
 	}
 	want := Want{Scheme: to, Positions: positions, Anew: o.Scaling != ""}
 	if err := s.Hold(want); err != nil {

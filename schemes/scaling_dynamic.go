@@ -8,7 +8,7 @@ const ScalingDynamic = "dynamic"
 const followsNoFormula = "the frequencies follow no formula that could be taken further"
 
 var typeDynamic = ScalingType{Name: ScalingDynamic, Title: "Dynamic NTK scaling", Source: "emozilla 2023; facts/NUMERICS §4",
-	Settable: true, NeedsFactor: true, Parameters: []Parameter{ParameterOriginalLength},
+	Engines: []string{EngineTransformers}, Settable: true, NeedsFactor: true, Parameters: []Parameter{ParameterOriginalLength},
 	ByLength: true, OwnAmplitude: true, NoFurther: followsNoFormula, Complete: fromOriginal,
 	Base: func(r Rotary, length int) float64 {
 		if s := r.Scaling; s.OriginalLength > 0 {

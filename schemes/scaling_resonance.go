@@ -7,7 +7,7 @@ import "math"
 const ScalingResonance = "resonance"
 
 var typeResonance = ScalingType{Name: ScalingResonance, Title: "Resonance RoPE", Source: "Wang et al. 2024 (arXiv 2403.00071), §4.1",
-	Settable: true, Complete: always,
+	Engines: []string{}, Settable: true, Complete: always,
 	NoFurther: "Resonance RoPE has no factor by which it would reach another length",
 	Frequencies: func(_ Rotary, f []float64, _ int) {
 		for i := range f {

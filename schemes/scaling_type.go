@@ -2,6 +2,23 @@ package schemes
 
 import "slices"
 
+// Programs that compute scalings, some of them otherwise than the others (facts/NUMERICS
+// §4: transformers 5.23, llama.cpp 11434, the model builder of ONNX Runtime GenAI 0.18).
+const (
+	// EngineTransformers rounds the bounds of YaRN's ramp outwards unless truncate is
+	// false, and chooses LongRoPE's list by the greatest position.
+	EngineTransformers = "transformers"
+	// EngineLlamaCpp always rounds the bounds, and chooses LongRoPE's list by the size
+	// of the context that was asked for.
+	EngineLlamaCpp = "llama.cpp"
+	// EngineORTGenAI never rounds the bounds, takes half the head size for the number
+	// of pairs, and stops where the ramp does not lie within them.
+	EngineORTGenAI = "ort-genai"
+)
+
+// Engines are all of them.
+var Engines = []string{EngineTransformers, EngineLlamaCpp, EngineORTGenAI}
+
 // ScalingType is a type of rotary scaling: its words, its parameters and what
 // it computes. Each has a file of its own, scaling_NAME.go, which needs nothing of the
 // list of them, Scalings (scaling.go).
@@ -37,6 +54,8 @@ type ScalingType struct {
 	// OwnAmplitude tells that the amplitude which a file states belongs to the
 	// scaling, and goes with it; otherwise it stays when another scaling comes.
 	OwnAmplitude bool
+	// Engines are the programs that compute the type; nil: all of them do.
+	Engines []string
 	// NoFurther says why the scaling cannot be computed for another length.
 	NoFurther string
 

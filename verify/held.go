@@ -27,6 +27,9 @@ func Held(before []schemes.Scheme, after position.Model, decided []position.Beco
 		return h.structure(before)
 	}
 	sites := after.Sites()
+	if slices.ContainsFunc(decided, func(b position.Becoming) bool { return b.Split }) || len(sites) < len(before) && len(decided) > 0 {
+		return h.regrouped(before)
+	}
 	if len(sites) != len(before) {
 		return fmt.Errorf("the new file has %d encodings, and %d were to stay", len(sites), len(before))
 	}
@@ -39,6 +42,45 @@ func Held(before []schemes.Scheme, after position.Model, decided []position.Beco
 			}
 		case !s.Encoding().Scheme.Equal(before[i]):
 			return fmt.Errorf("encoding %s was to stay %s and is %s", position.ID(i), before[i], s.Encoding().Scheme)
+		}
+	}
+	return nil
+}
+
+// regrouped holds encodings against what they were to become where there may be more or
+// fewer of them: some layers keep what others lose, or come to turn as others do. Each
+// that was to be has to be found, in whatever order, and no other.
+func (h *held) regrouped(before []schemes.Scheme) error {
+	sites := h.after.Sites()
+	found := map[int]bool{}
+	find := func(want schemes.Scheme, fits func(i int) bool) error {
+		at := -1
+		for i := range sites {
+			if fits(i) {
+				found[i], at = true, i
+			}
+		}
+		if at < 0 {
+			return fmt.Errorf("no encoding of the new file is %s", want)
+		}
+		return nil
+	}
+	for i, was := range before {
+		b, changes := h.decided[i]
+		if changes {
+			if err := find(b.Scheme, func(k int) bool { return h.numbers(k, sites[k], b) == nil }); err != nil {
+				return err
+			}
+		}
+		if !changes || b.Split {
+			if err := find(was, func(k int) bool { return sites[k].Encoding().Scheme.Equal(was) }); err != nil {
+				return err
+			}
+		}
+	}
+	for i, s := range sites {
+		if !found[i] {
+			return fmt.Errorf("encoding %s of the new file is %s, and none was to be", position.ID(i), s.Encoding().Scheme)
 		}
 	}
 	return nil

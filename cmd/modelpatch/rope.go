@@ -8,12 +8,13 @@ import (
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 func newRope(c *console) *cobra.Command {
 	var o modelpatch.RescaleOptions
 	var d destination
-	var factors string
+	var factors, like string
 	var operators modelpatch.OperatorOptions
 	truncate := true
 	cmd := &cobra.Command{
@@ -24,7 +25,8 @@ one of %s. Outputs change at every length.
 
 Of two rotations, one for attentions that see everything and one for attentions
 with a sliding window (Gemma 3, ModernBERT), the first is changed; --layers local
-changes the other.
+changes the other, and --layers 0-11,14 those layers (in a graph: attentions, in
+its order).
 
 The original length is the one that the model was trained with; by default the
 file's own. --base alone keeps the scaling that is there. The attention factor
@@ -33,6 +35,10 @@ and 1 for the others. --mscale and --mscale-all-dim give it as DeepSeek's
 configurations do. Dynamic NTK scaling is another base for each length: the file
 gets that of --len. LongRoPE's two lists of factors come from a JSON file as
 config.json has them.
+
+--like takes base and scaling from another model, of either format. Programs
+compute YaRN's ramp differently; --as says whose numbers are written, by default
+those of transformers in ONNX files and of llama.cpp in GGUF files.
 
 --to-ops keeps base and scaling, and holds the rotation in RotaryEmbedding of
 ai.onnx (standard, from opset 23 on), in that of com.microsoft (contrib), or in
@@ -43,6 +49,7 @@ operators that every engine has (plain).
   modelpatch rope --scaling yarn --factor 4 --original-length 8192 --len 32768 \
       model.gguf -o model-32k.gguf
   modelpatch rope --scaling longrope --factors config.json model.onnx -o long.onnx
+  modelpatch rope --like other.gguf model.onnx -o same.onnx
   modelpatch rope --scaling none model.gguf --in-place`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -51,12 +58,16 @@ operators that every engine has (plain).
 					return modelpatch.Result{}, err
 				}
 				if cmd.Flags().Changed("to-ops") {
-					if cmd.Flags().Changed("base") || cmd.Flags().Changed("scaling") {
+					if cmd.Flags().Changed("base") || cmd.Flags().Changed("scaling") || like != "" {
 						return modelpatch.Result{}, &modelpatch.UsageError{What: "--to-ops keeps the numbers: change base and scaling before or after it"}
 					}
 					return modelpatch.ToOperators(cmd.Context(), files[0], operators, modelpatch.OpenOptions{}, d.write)
 				}
-				if o.NoTruncate = !truncate; factors != "" {
+				if like != "" {
+					if err := takeLike(cmd, like, &o); err != nil {
+						return modelpatch.Result{}, err
+					}
+				} else if o.NoTruncate = !truncate; factors != "" {
 					if err := modelpatch.ReadFactors(factors, &o); err != nil {
 						return modelpatch.Result{}, err
 					}
@@ -80,11 +91,23 @@ operators that every engine has (plain).
 	f.Float64Var(&o.MScaleAllDim, "mscale-all-dim", 0, "yarn: … 0.1·mscale_all_dim·ln(factor) + 1")
 	f.StringVar(&factors, "factors", "", "longrope: JSON `FILE` with short_factor and long_factor")
 	f.StringVar(&operators.Set, "to-ops", "", "keep the numbers, in other operators of ONNX: "+strings.Join(position.OperatorSets, ", "))
-	f.StringVar(&o.Layers, "layers", "", "of two rotations, which: global, local")
+	f.StringVar(&o.Layers, "layers", "", "which layers: global, local, or numbers and ranges such as 0-11,14")
+	f.StringVar(&o.As, "as", "", "whose numbers, where engines differ: "+strings.Join(schemes.Engines, ", "))
+	f.StringVar(&like, "like", "", "take base and scaling from another model `FILE`")
 	f.IntVar(&o.Length, "len", 0, "state a length as well; dynamic: the one that it is frozen at")
 	d.addFlags(cmd)
 	d.addPatchFlags(cmd)
 	return cmd
+}
+
+// takeLike reads the settings of another model. Few flags go with it.
+func takeLike(cmd *cobra.Command, like string, o *modelpatch.RescaleOptions) error {
+	for _, name := range []string{"base", "scaling", "factor", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "truncate", "mscale", "mscale-all-dim", "factors"} {
+		if cmd.Flags().Changed(name) {
+			return &modelpatch.UsageError{What: "--like with --" + name, Hint: "--like takes base and scaling from the other model; --len, --layers, --as and --original-length go with it"}
+		}
+	}
+	return modelpatch.LikeModel(cmd.Context(), like, o, modelpatch.OpenOptions{})
 }
 
 // explicitZero refuses flags that were given as 0, which stands for none.

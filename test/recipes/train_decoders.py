@@ -3,9 +3,9 @@
 
 usage: train_decoders.py FOLDER [--steps N] [--threads N]      (needs torch, transformers, tokenizers, and Go)
 
-Both have 4 layers of 128, 4 heads, a vocabulary of 2,048 pieces made from the same text, and see 256 tokens at a time. FOLDER
-gets rope.onnx, learned.onnx (free batch and length) and held.npy: 1,024 tokens of each of 96 documents that neither model saw.
-A quarter of an hour a model on one thread. docs/methods.md says what they are for.
+Both have 3 layers of 128, 4 heads, a vocabulary of 1,024 pieces made from the same text, and see 128 tokens at a time. FOLDER
+gets rope.onnx, learned.onnx (free batch and length) and held.npy: 512 tokens of each of 96 documents that neither model saw.
+Some ten minutes a model on one thread. docs/methods.md says what they are for.
 """
 import argparse, os, random, sys, time, warnings
 
@@ -18,7 +18,7 @@ import transformers as T
 
 import study_texts
 
-LENGTH, LONG, HELD, VOCABULARY, BATCH = 256, 1024, 96, 2048, 8
+LENGTH, LONG, HELD, VOCABULARY, BATCH = 128, 512, 96, 1024, 8
 
 
 class Plain(torch.nn.Module):
@@ -55,8 +55,8 @@ def tokens(folder):
 
 def models():
     common = dict(vocab_size=VOCABULARY, bos_token_id=0, eos_token_id=0, tie_word_embeddings=True)
-    yield "rope", T.LlamaForCausalLM(T.LlamaConfig(hidden_size=128, intermediate_size=344, num_hidden_layers=4, num_attention_heads=4, max_position_embeddings=LENGTH, attn_implementation="eager", **common))
-    yield "learned", T.GPT2LMHeadModel(T.GPT2Config(n_embd=128, n_layer=4, n_head=4, n_positions=LENGTH, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, attn_implementation="eager", **common))
+    yield "rope", T.LlamaForCausalLM(T.LlamaConfig(hidden_size=128, intermediate_size=344, num_hidden_layers=3, num_attention_heads=4, max_position_embeddings=LENGTH, attn_implementation="eager", **common))
+    yield "learned", T.GPT2LMHeadModel(T.GPT2Config(n_embd=128, n_layer=3, n_head=4, n_positions=LENGTH, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, attn_implementation="eager", **common))
 
 
 def train(name, model, ids, steps):
@@ -89,7 +89,7 @@ def export(model, path):
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("folder")
-    options.add_argument("--steps", type=int, default=2000)
+    options.add_argument("--steps", type=int, default=1500)
     options.add_argument("--threads", type=int, default=1)
     o = options.parse_args()
     torch.set_num_threads(o.threads)
