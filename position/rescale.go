@@ -212,17 +212,15 @@ func (o RescaleOptions) rotations(m Model) (chosen []int, parts map[int][]int, e
 	full, sliding := split(m)
 	layers := "of attentions that see everything"
 	chosen = globals(m)
-	switch o.Layers {
-	case "":
-	default:
+	both := slices.Sorted(slices.Values(slices.Concat(full, sliding)))
+	if o.byNumber() && both != nil {
 		wanted, err := layerSet(o.Layers)
 		if err != nil {
 			return nil, nil, err
 		}
-		both := slices.Sorted(slices.Values(slices.Concat(full, sliding)))
-		if both != nil {
-			return ofLayers(m, both, wanted)
-		}
+		return ofLayers(m, both, wanted)
+	}
+	switch o.Layers {
 	case LayersGlobal:
 		chosen = full
 	case LayersLocal:
@@ -278,11 +276,15 @@ func (o RescaleOptions) ignored(m Model) error {
 
 // oneGlobal is oneGlobal where layers were not given by number.
 func (o RescaleOptions) oneGlobal(m Model, chosen []int) error {
-	switch o.Layers {
-	case "", LayersGlobal, LayersLocal:
-		return oneGlobal(m, chosen)
+	if o.byNumber() {
+		return nil
 	}
-	return nil
+	return oneGlobal(m, chosen)
+}
+
+// byNumber reports whether layers were given by number.
+func (o RescaleOptions) byNumber() bool {
+	return !slices.Contains([]string{"", LayersGlobal, LayersLocal}, o.Layers)
 }
 
 // oneGlobal refuses to take two rotations of a graph for global ones that turn
