@@ -4,7 +4,6 @@ package attention
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
@@ -51,7 +50,7 @@ func stackAttentions(m *hparams.Model, sites []position.Site, stack string, laye
 			continue
 		}
 		acting := actingIn(sites, stack, i)
-		a := newAttention(m, fmt.Sprintf("%s%d.", prefix, i), i, sliding[i], turns(sites, acting), tables)
+		a := newAttention(m, fmt.Sprintf("%s%d.", prefix, i), i, sliding[i], amplitude(sites, acting), tables)
 		if a == nil {
 			continue
 		}
@@ -69,13 +68,24 @@ func stackAttentions(m *hparams.Model, sites []position.Site, stack string, laye
 	return out
 }
 
-// turns reports whether one of the sites is a rotation.
-func turns(sites []position.Site, acting []int) bool {
-	return slices.ContainsFunc(acting, func(i int) bool { _, ok := sites[i].(position.Rotator); return ok })
+// amplitude is by what the rotation among some sites multiplies; 0 where there is none.
+func amplitude(sites []position.Site, acting []int) float64 {
+	for _, i := range acting {
+		if _, turns := sites[i].(position.Rotator); !turns {
+			continue
+		}
+		if r, ok := sites[i].Encoding().Scheme.(schemes.Rotary); ok {
+			return r.Amplitude()
+		}
+		return 1
+	}
+	return 0
 }
 
 // newAttention reads the shape of one attention, nil when the layer has none.
-func newAttention(m *hparams.Model, prefix string, index int, sliding, turned bool, tables []added) *position.Attention {
+// amplitude is that of the rotation that acts in it; 0: none does.
+func newAttention(m *hparams.Model, prefix string, index int, sliding bool, amplitude float64, tables []added) *position.Attention {
+	turned := amplitude > 0
 	a := &position.Attention{Layer: index, Heads: m.OfLayer(arch.KeyHeads, index), HeadDim: m.HeadDim(sliding), AddBias: func(w schemes.ALiBi) error { return relative.StoreBias(m, w) }}
 	a.KVHeads = a.Heads
 	if m.Pair(arch.KeyHeadsKV) != nil {
@@ -84,9 +94,13 @@ func newAttention(m *hparams.Model, prefix string, index int, sliding, turned bo
 	l := &layer{m: m, prefix: prefix, heads: a.Heads, kvHeads: a.KVHeads, dim: a.HeadDim, valueDim: valueDim(m, a.HeadDim), tables: tables,
 		queryNorm: normOf(m, prefix, "attn_q_norm"), keyNorm: normOf(m, prefix, "attn_k_norm"), clamp: m.RealOr("attention.clamp_kqv", 0),
 		scale: scaleOf(m, a.HeadDim) * magnitude(m), softcap: softcapOf(m), sinks: m.File.Tensor(prefix + "attn_sinks.weight"), temperature: temperatureOf(m, turned)}
-	if bare := bareNorm(m, turned); bare.bare {
+	switch bare := bareNorm(m, turned); {
+	case bare.bare:
 		l.queryNorm, l.keyNorm = bare, bare
+	case m.Name == "talkie":
+		l.queryNorm, l.keyNorm = afterTurning(l.queryNorm, amplitude), afterTurning(norm{bare: true, epsilon: l.queryNorm.epsilon}, amplitude)
 	}
+	refused := l.share(index, sliding)
 	switch {
 	case m.Arch.MLA || m.File.Tensor(prefix+"attn_kv_a_mqa.weight") != nil:
 		l.kvHeads = l.heads
@@ -103,6 +117,9 @@ func newAttention(m *hparams.Model, prefix string, index int, sliding, turned bo
 			return nil
 		}
 	}
+	if refused != "" {
+		a.Unsupported = refused
+	}
 	if a.Unsupported == "" {
 		a.Unsupported = unmodelled[m.Name]
 	}
@@ -118,10 +135,6 @@ var unmodelled = map[string]string{
 	"deepseek32": "llama.cpp's deepseek32 attends to keys that an indexer chooses",
 	"deepseek4":  "llama.cpp's deepseek4 attends to compressed keys and to some that an indexer chooses",
 	"glm-dsa":    "llama.cpp's glm-dsa attends to keys that an indexer chooses",
-	"gemma3n":    "llama.cpp's gemma3n shares keys and values among layers",
-	"gemma4":     "llama.cpp's gemma4 shares keys and values among layers",
-	"grok":       "llama.cpp's grok caps scores by constants that no key holds",
-	"talkie":     "llama.cpp's talkie normalises queries and keys after they are turned",
 }
 
 // valueDim is the number of elements of a value.
@@ -153,6 +166,9 @@ func actingIn(sites []position.Site, stack string, layer int) []int {
 func (l *layer) projections() (there bool, why string) {
 	q, k, v := l.heads*l.dim, l.kvHeads*l.dim, l.kvHeads*l.valueDim
 	if one := l.m.File.Tensor(l.prefix + "attn_qkv.weight"); one != nil {
+		if l.keysOf != "" {
+			return true, "its queries lie in attn_qkv, and its keys in another layer"
+		}
 		if one.Rows() != int64(q+k+v) {
 			return true, fmt.Sprintf("attn_qkv has %d rows, not %d", one.Rows(), q+k+v)
 		}
@@ -167,7 +183,15 @@ func (l *layer) projections() (there bool, why string) {
 		rows, dim int
 		to        **projection
 	}{{"attn_q", q, l.dim, &l.query}, {"attn_k", k, l.dim, &l.key}, {"attn_v", v, l.valueDim, &l.val}} {
-		t := l.m.File.Tensor(l.prefix + w.name + ".weight")
+		prefix := l.prefix
+		if w.name != "attn_q" && l.keysOf != "" {
+			prefix = l.keysOf
+		}
+		t := l.m.File.Tensor(prefix + w.name + ".weight")
+		if t == nil && w.name == "attn_v" && l.m.Name == "gemma4" {
+			w.name = "attn_k" // the values are the keys before their norm
+			t = l.m.File.Tensor(prefix + "attn_k.weight")
+		}
 		switch {
 		case t == nil:
 			return false, ""
@@ -177,7 +201,7 @@ func (l *layer) projections() (there bool, why string) {
 		if why := unreadable(t); why != "" {
 			return true, why
 		}
-		*w.to = &projection{file: l.m.File, weight: t, bias: l.m.File.Tensor(l.prefix + w.name + ".bias"), dim: w.dim}
+		*w.to = &projection{file: l.m.File, weight: t, bias: l.m.File.Tensor(prefix + w.name + ".bias"), dim: w.dim}
 	}
 	return true, ""
 }

@@ -23,6 +23,8 @@ type layer struct {
 	latent          *latent
 	queryNorm       norm
 	keyNorm         norm
+	valueNorm       norm
+	keysOf          string  // the prefix of the layer whose keys and values it takes; "": its own
 	clamp           float64 // of queries, keys and values; 0: none
 	scale           float64
 	softcap         float64
@@ -37,6 +39,7 @@ type norm struct {
 	centred      bool         // less the mean
 	bare         bool         // without weights
 	epsilon      float64
+	amplitude    float64 // of the rotation after which it is taken; 0: before
 }
 
 // temperature multiplies queries by 1 + scale·ln(⌊(position + offset)/length⌋ + 1).
@@ -178,7 +181,7 @@ func (l *layer) project(x [][]float64, heads []int) ([]headRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	values, err := l.part(l.val, x, norm{}, l.kvHeads, kv)
+	values, err := l.part(l.val, x, l.valueNorm, l.kvHeads, kv)
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +280,8 @@ func (l *layer) normalise(rows [][][]float64, heads []int, n norm, dim, of int, 
 	var err error
 	if n.weight != nil {
 		elements := int(n.weight.Width()) * int(min(n.weight.Rows(), math.MaxInt32))
-		if elements != dim && elements != of*dim {
+		perHead := n.amplitude > 0 && n.weight.Width() == 1 // one number a head
+		if elements != dim && elements != of*dim && !(perHead && elements == of) || n.amplitude > 0 && !perHead {
 			return fmt.Errorf("tensor %s has %d elements for %d heads of %d", n.weight.Name, elements, of, dim)
 		}
 		if w, err = readAll(l.m.File, n.weight, elements); err != nil {
@@ -306,7 +310,9 @@ func (l *layer) normalise(rows [][][]float64, heads []int, n norm, dim, of int, 
 		}
 		for i, h := range heads {
 			hw, hb := w, b
-			if len(w) > dim {
+			if n.amplitude > 0 && w != nil {
+				hw = slices.Repeat(w[h:h+1], dim)
+			} else if len(w) > dim {
 				hw = w[h*dim : (h+1)*dim]
 				if b != nil {
 					hb = b[h*dim : (h+1)*dim]
@@ -328,6 +334,9 @@ func (n norm) apply(x, w, b []float64) {
 	}
 	for _, v := range x {
 		square += (v - mean) * (v - mean) / float64(len(x))
+	}
+	if n.amplitude > 0 {
+		square *= n.amplitude * n.amplitude
 	}
 	for i := range x {
 		x[i] = (x[i] - mean) / math.Sqrt(square+n.epsilon)
@@ -407,12 +416,14 @@ func softcapOf(m *hparams.Model) float64 {
 
 // scaleOf is what query·key is multiplied with.
 func scaleOf(m *hparams.Model, dim int) float64 {
-	if v, ok := m.Real("attention.scale"); ok && v != 0 {
+	if v, ok := m.Real("attention.scale"); ok && v != 0 && ownKeys(m) < 0 && m.Name != "grok" {
 		return v
 	}
 	blocks, _ := m.Count(arch.KeyBlocks)
 	width, _ := m.Count(arch.KeyEmbedding)
 	switch {
+	case m.Name == "grok": // src/models/grok.cpp
+		return m.RealOr("attention.output_scale", 0.08838834764831845)
 	case m.Arch.Scheme == "t5-bias", m.Name == "gemma3n", m.Name == "gemma4":
 		return 1
 	case (m.Name == "gemma2" && blocks == 46 || m.Name == "gemma3" && blocks == 62) && m.Heads() > 0 && width > 0: // their 27B
