@@ -246,6 +246,9 @@ func candidates(before, after position.Model) (out []report.Request) {
 		add("bake", BakeOptions{Length: counts(after)})
 	case computed:
 		add("unbake", struct{}{})
+	case before.Describe().Format == position.FormatGGUF && !turned && length == 0:
+		add("bake", BakeOptions{})
+		add("unbake", struct{}{})
 	case biased(after) && !biased(before):
 		for _, s := range after.Sites() {
 			if a, ok := s.Encoding().Scheme.(schemes.ALiBi); ok && a.MaxBias > 0 {

@@ -16,7 +16,13 @@ func Bake(ctx context.Context, path string, o BakeOptions, open OpenOptions, w W
 }
 
 func baking(path string, o BakeOptions, open OpenOptions, w WriteOptions) *change {
-	c := &change{path: path, open: open, w: w, request: request("bake", o), command: fmt.Sprintf("bake --len %d", o.Length)}
+	c := &change{path: path, open: open, w: w, request: request("bake", o), command: "bake"}
+	if o.Length != 0 {
+		c.command += fmt.Sprintf(" --len %d", o.Length)
+	}
+	if o.Dtype != "" {
+		c.command += " --dtype " + o.Dtype
+	}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.Bake(m, o) }
 	return c
 }

@@ -25,6 +25,7 @@ type Editor struct {
 	renames  []*Node                   // the keys of renamed, in the order of first mention
 	names    map[string]bool           // that values and nodes bear, new ones included
 	appends  map[string][]patch.Source // data file location → new bytes at its end
+	tables   []externalTable           // new constants whose content is in appends
 	ends     map[string]int64          // its size with those
 	dataName map[string]string         // location → name in the output
 	dropped  map[*ValueInfo]bool
@@ -64,7 +65,7 @@ func NewEditor(f *File) *Editor {
 func (e *Editor) File() *File { return e.file }
 
 // Changed reports whether any change was recorded.
-func (e *Editor) Changed() bool { return len(e.changes) > 0 || len(e.renames) > 0 }
+func (e *Editor) Changed() bool { return len(e.changes) > 0 || len(e.renames) > 0 || len(e.tables) > 0 }
 
 func (e *Editor) record(fr *frame, at, old int64, new patch.Source, why string) {
 	e.changes = append(e.changes, change{frame: fr, at: at, old: old, new: new, why: why})
@@ -172,6 +173,14 @@ func (e *Editor) replaceExternal(t *Tensor, data patch.Source, why string) error
 		e.changes = append(e.changes, change{location: file.location, at: shared, old: n, new: data, why: why})
 		return nil
 	}
+	e.setEntry(t, "offset", fmt.Sprint(e.appendData(file, data)), why)
+	e.setEntry(t, "length", fmt.Sprint(data.Size()), why)
+	e.dropChecksum(t, why)
+	return nil
+}
+
+// appendData puts content at the end of a data file and returns where.
+func (e *Editor) appendData(file *externalFile, data patch.Source) (at int64) {
 	end, ok := e.ends[file.location]
 	if !ok {
 		end = file.size
@@ -183,10 +192,7 @@ func (e *Editor) replaceExternal(t *Tensor, data patch.Source, why string) error
 	}
 	e.appends[file.location] = append(e.appends[file.location], patch.Zeros(pad), data)
 	e.ends[file.location] = end + pad + data.Size()
-	e.setEntry(t, "offset", fmt.Sprint(end+pad), why)
-	e.setEntry(t, "length", fmt.Sprint(data.Size()), why)
-	e.dropChecksum(t, why)
-	return nil
+	return end + pad
 }
 
 // dropChecksum removes the digest of bytes that change.
@@ -419,7 +425,7 @@ func (e *Editor) NameData(target string) {
 // Plan returns the changes as edits of the model file and its data files.
 func (e *Editor) Plan() (patch.Plan, error) {
 	p := patch.Plan{Inputs: []patch.Input{{Path: e.file.Path, Size: e.file.Size}}, Outputs: []patch.Output{{}}}
-	changes := append(slices.Clone(e.changes), e.renameChanges()...)
+	changes := slices.Concat(e.changes, e.renameChanges(), e.tableChanges())
 	taken := map[string]bool{}
 	for _, d := range e.file.DataFiles() {
 		if d.Err != nil {

@@ -2,14 +2,56 @@ package onnx
 
 import (
 	"slices"
+	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/modelpatch/modelpatch/patch"
 )
 
-// AddTable is AddInitializer for content that is made while it is written. A function's
-// body has no initializers: it is an error there.
+// minExternal is the size from which a new table goes where a model has its other
+// constants; PyTorch's exporters and ONNX's own helper draw the line there.
+const minExternal = 1 << 10
+
+// externalTable is a new constant whose content is appended to a data file.
+type externalTable struct {
+	frame    *frame
+	head     []byte // its name, type and dimensions
+	location string // the data file as the model has it now
+	at, size int64
+	why      string
+}
+
+// tableChanges are the new constants in data files, by the names that these get.
+func (e *Editor) tableChanges() []change {
+	var out []change
+	for _, t := range e.tables {
+		location := t.location
+		if name := e.dataName[location]; name != "" {
+			location = name
+		}
+		b := slices.Concat(t.head, encodeEntry(13, "location", location), encodeEntry(13, "offset", strconv.FormatInt(t.at, 10)), encodeEntry(13, "length", strconv.FormatInt(t.size, 10)))
+		const external = 1 // TensorProto.DataLocation
+		out = append(out, change{frame: t.frame, at: t.frame.end, new: patch.Bytes(appendMessage(nil, 5, appendInt(b, 14, external))), why: t.why})
+	}
+	return out
+}
+
+// dataOf is the data file of a graph's constants, nil where they are in the model file.
+func (e *Editor) dataOf(g *Graph) *externalFile {
+	for _, t := range g.Initializers {
+		if t.External() {
+			if f, err := e.file.externalFile(t); err == nil {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// AddTable is AddInitializer for content that is made while it is written; it goes into
+// the data file where the graph's other constants have one. A function's body has no
+// initializers: it is an error there.
 func (e *Editor) AddTable(g *Graph, name string, t DataType, dims []int64, data patch.Source, why string) (string, error) {
 	if n, ok := (&Tensor{Dims: dims}).elements(); !ok || t.Size(n) != data.Size() {
 		return "", &UnsupportedError{Place: "a new table", What: "its bytes are not those of its dimensions"}
@@ -18,6 +60,11 @@ func (e *Editor) AddTable(g *Graph, name string, t DataType, dims []int64, data 
 		return "", &UnsupportedError{Place: "the body of a function", What: "a table cannot be added there"}
 	}
 	name = e.FreshName(name)
+	if file := e.dataOf(g); file != nil && data.Size() >= minExternal {
+		at := e.appendData(file, data)
+		e.tables = append(e.tables, externalTable{g.frame, encodeTensor(name, t, dims, nil), file.location, at, data.Size(), why})
+		return name, nil
+	}
 	content := patch.Concat(patch.Bytes(encodeTensor(name, t, dims, nil)), rawData(data))
 	head := protowire.AppendVarint(protowire.AppendTag(nil, 5, protowire.BytesType), uint64(content.Size()))
 	m := patch.Concat(patch.Bytes(head), content)

@@ -49,6 +49,10 @@ func (c *comparison) differences(otherwise string) string {
 		switch {
 		case !a.Scheme.Equal(b.Scheme) && !p.longer():
 			out = append(out, fmt.Sprintf("%s became %s", a.Scheme, b.Scheme))
+		case p.rebuilt() && b.Form == report.FormKeys && divided(b):
+			out = append(out, fmt.Sprintf("%s is scaled by divisors and was by keys", position.EncodingName(a.Scheme)))
+		case p.rebuilt() && b.Form == report.FormKeys:
+			out = append(out, fmt.Sprintf("%s is scaled by keys and was by divisors", position.EncodingName(a.Scheme)))
 		case p.rebuilt() && b.Form == report.FormRuntime:
 			out = append(out, fmt.Sprintf("%s is computed by the model and was stored", position.EncodingName(a.Scheme)))
 		case p.rebuilt():

@@ -262,7 +262,16 @@ func (c *comparison) rotations(p pair, a, b position.Rotator) {
 // rebuilt reports whether the one file computes what the other stores: then their
 // numbers are alike but for the rounding of what is stored and of its angles.
 func (p pair) rebuilt() bool {
-	return (p.before.Encoding().Form == report.FormRuntime) != (p.after.Encoding().Form == report.FormRuntime)
+	a, b := p.before.Encoding(), p.after.Encoding()
+	if a.Form == report.FormKeys && b.Form == report.FormKeys {
+		return divided(a) != divided(b)
+	}
+	return (a.Form == report.FormRuntime) != (b.Form == report.FormRuntime)
+}
+
+// divided reports whether keys have a tensor of divisors beside them.
+func divided(e position.Encoding) bool {
+	return slices.ContainsFunc(e.Where, func(w report.Where) bool { return w.Tensor != "" })
 }
 
 // stored is the storage type of the file of the two that stores numbers.

@@ -1,21 +1,28 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/position"
 )
 
 func newBake(c *console) *cobra.Command {
 	var o modelpatch.BakeOptions
 	var d destination
 	cmd := &cobra.Command{
-		Use:   "bake --len N FILE -o NEW",
+		Use:   "bake [--len N] FILE -o NEW",
 		Short: "Make encodings that the graph computes tables of constants",
 		Long: `bake puts tables of N positions in the place of sines and cosines that an ONNX
 graph computes when it runs, for engines and quantisers that have no kernels for
 them. Layers share the tables; what nothing reads any more goes. Outputs stay as
-they are up to N positions, and beyond them the model fails to run.
+they are up to N positions, and beyond them the model fails to run. Tables go
+where the model has its constants: into the data file, if it has one.
+
+A GGUF file has no graph. There bake puts a scaling of RoPE that is in keys into
+the tensor rope_freqs.weight, where llama.cpp takes that for the architecture.
 
 ` + exitCodes,
 		Example: `  modelpatch bake --len 4096 model.onnx -o baked.onnx`,
@@ -27,6 +34,7 @@ they are up to N positions, and beyond them the model fails to run.
 		},
 	}
 	cmd.Flags().IntVar(&o.Length, "len", 0, "positions that the tables hold")
+	cmd.Flags().StringVar(&o.Dtype, "dtype", "", "element type of the tables, where the graph casts to it at once: "+strings.Join(position.TableTypes, ", "))
 	d.addFlags(cmd)
 	d.addPatchFlags(cmd)
 	return cmd
@@ -39,7 +47,8 @@ func newUnbake(c *console) *cobra.Command {
 		Short: "Make tables that a formula explains computations of the graph",
 		Long: `unbake puts the formula in the place of tables of cosines and sines that it
 explains. An ONNX graph then computes them when it runs, for any length. Trained
-tables follow no formula, and operators that demand tables keep them.
+tables follow no formula, and operators that demand tables keep them. A GGUF
+file gets the keys of the scaling that explains its divisors of frequencies.
 
 ` + exitCodes,
 		Example: `  modelpatch unbake model.onnx -o free.onnx`,

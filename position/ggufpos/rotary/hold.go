@@ -186,14 +186,21 @@ func (r *Rope) mustBake(w schemes.Rotary) (bool, error) {
 	} else if s.Kind().ByLength {
 		return false, refuse(fmt.Sprintf("engines have no %s scaling at run time", s.Type), "", report.Do("rope", "freezes it at a length", "scaling", "ntk", "factor", "S"))
 	}
+	return true, r.takesDivisors(what)
+}
+
+// takesDivisors refuses what would be stored in rope_freqs.weight where the engine does
+// not take that tensor, or takes it for something else.
+func (r *Rope) takesDivisors(what string) error {
+	m := r.m
 	switch {
 	case m.Arch.Freqs != "read":
-		return false, refuse(fmt.Sprintf("%s needs the tensor %s, which llama.cpp's %s does not take (a file with it is refused)", what, operator.FreqsTensor, m.Name),
+		return refuse(fmt.Sprintf("%s needs the tensor %s, which llama.cpp's %s does not take (a file with it is refused)", what, operator.FreqsTensor, m.Name),
 			"", report.Do("rope", "or another base", "scaling", "yarn|linear"))
 	case m.Arch.MLA || m.Name == "gemma4" || m.Name == "gemma4-assistant" || r.merged && m.Arch.Window.Unscaled():
-		return false, refuse(what+" cannot be stored: "+operator.FreqsTensor+" has another meaning here", "", report.Do("rope", "", "scaling", "yarn|linear"))
+		return refuse(what+" cannot be stored: "+operator.FreqsTensor+" has another meaning here", "", report.Do("rope", "", "scaling", "yarn|linear"))
 	}
-	return true, nil
+	return nil
 }
 
 // clear takes away the scaling that is there: keys, and divisors, which would

@@ -13,14 +13,17 @@ import (
 )
 
 // Bake makes cosines and sines that the graph computes tables.
-func (r *Site) Bake(positions int) error {
+func (r *Site) Bake(positions int) error { return r.BakeAs(positions, "") }
+
+// BakeAs is Bake with tables of another type, where the graph rounds to that at once.
+func (r *Site) BakeAs(positions int, dtype string) error {
 	switch {
 	case r.scheme.Grid != nil:
 		return &position.Refusal{Why: "cosines and sines turn an image's patches by their rows and columns, which no table by position holds"}
 	case r.scheme.Scaling.LongFrequencies != nil:
 		return &position.Refusal{Why: "the graph chooses between two lists of frequencies by the length of the input: one table cannot hold both", Instead: "settle for one of the lists first: rope --scaling"}
 	}
-	return waves.Bake(r.m, r.trig, positions)
+	return waves.Bake(r.m, r.trig, positions, dtype)
 }
 
 // Unbake makes the graph compute cosines and sines that it has in caches.

@@ -31,8 +31,12 @@ const opsetAxes = 13
 // Numbers are those of float32 as the graph computes them, cosines and sines correctly
 // rounded: engines' own differ from that by a unit of the last place in every sixth
 // number (facts/NUMERICS §1).
-func Bake(g *site.Graph, trig []trace.Source, length int) error {
-	b := baker{g: g, length: length, tables: map[string]string{}, indices: map[string]string{}}
+//
+// dtype is the type of the tables where the graph casts what it computes to that at once
+// ("": as it computes).
+func Bake(g *site.Graph, trig []trace.Source, length int, dtype string) error {
+	kind := map[string]onnx.DataType{"float16": onnx.Float16, "bfloat16": onnx.BFloat16}[dtype]
+	b := baker{g: g, length: length, kind: kind, tables: map[string]string{}, indices: map[string]string{}}
 	nodes := slices.Clone(trig)
 	slices.SortStableFunc(nodes, func(x, y trace.Source) int { return x.Trig.Index() - y.Trig.Index() })
 	for _, t := range nodes {
@@ -51,6 +55,7 @@ func Bake(g *site.Graph, trig []trace.Source, length int) error {
 type baker struct {
 	g       *site.Graph
 	length  int
+	kind    onnx.DataType     // of tables that stand in the place of casts; 0: float32
 	tables  map[string]string // what is in a table → its name
 	indices map[string]string // positions → the index that selects by them
 }
@@ -72,10 +77,36 @@ func (b *baker) node(t trace.Source) error {
 	w := waveOf(t.Trig, a)
 	if n, amplitude := amplified(b.g, t); n != nil {
 		w.amplitude = amplitude
+		if b.kind != 0 {
+			return b.replaceCasts(t, n, a, w)
+		}
 		defer b.g.RemoveNode(t.Trig, b.why())
 		return b.replace(t.Trig, n, a, []wave{w})
 	}
+	if b.kind != 0 {
+		return b.replaceCasts(t, t.Trig, a, w)
+	}
 	return b.replace(t.Trig, t.Trig, a, []wave{w})
+}
+
+// replaceCasts puts rows of a table of another type in the place of the casts that are
+// all that reads a node.
+func (b *baker) replaceCasts(t trace.Source, n *onnx.Node, a angle, w wave) error {
+	casts := t.Scope.Consumers(n.Output(0))
+	for _, c := range casts {
+		if c.Op != "Cast" || onnx.DataType(c.Int("to", 0)) != b.kind || b.g.File.Graph.Gives(n.Output(0)) {
+			return &position.Refusal{Why: fmt.Sprintf("%s takes cosines and sines as they are computed: tables of type %s would be other numbers", c.Title(), b.kind), Instead: "leave --dtype out"}
+		}
+	}
+	for _, c := range casts {
+		if err := b.replace(t.Trig, c, a, []wave{w}); err != nil {
+			return err
+		}
+	}
+	if b.g.RemoveNode(n, b.why()); n != t.Trig {
+		b.g.RemoveNode(t.Trig, b.why())
+	}
+	return nil
 }
 
 // replace puts rows of a table in the place of a node: waves beside each other. What
@@ -191,12 +222,16 @@ func (b *baker) table(n *onnx.Node, waves []wave) (string, error) {
 	if len(waves) == 1 {
 		name = map[string]string{"Cos": "modelpatch/cosines", "Sin": "modelpatch/sines"}[waves[0].op]
 	}
-	size := int64(b.length) * int64(width) * 4
+	kind := b.kind
+	if kind == 0 {
+		kind = onnx.Float
+	}
+	size := kind.Size(int64(b.length) * int64(width))
 	if size > math.MaxInt32 {
 		return "", &position.Refusal{Why: fmt.Sprintf("a table of %d rows of %d numbers is more than a file of protobuf holds", b.length, width), Instead: "choose a smaller length"}
 	}
-	data := patch.Func(size, func() io.Reader { return &waveReader{waves: waves, rows: b.length} })
-	name, err := b.g.AddTable(n.Graph, name, onnx.Float, []int64{int64(b.length), int64(width)}, data, b.why())
+	data := patch.Func(size, func() io.Reader { return &waveReader{waves: waves, rows: b.length, kind: kind} })
+	name, err := b.g.AddTable(n.Graph, name, kind, []int64{int64(b.length), int64(width)}, data, b.why())
 	if err == nil {
 		b.tables[key] = name
 	}
@@ -207,8 +242,9 @@ func (b *baker) table(n *onnx.Node, waves []wave) (string, error) {
 type waveReader struct {
 	waves   []wave
 	rows    int
+	kind    onnx.DataType
 	next    int
-	buf     []byte
+	row     []float64
 	pending []byte
 }
 
@@ -218,7 +254,7 @@ func (r *waveReader) Read(p []byte) (int, error) {
 		if r.next == r.rows {
 			return 0, io.EOF
 		}
-		r.buf = r.buf[:0]
+		r.row = r.row[:0]
 		for _, w := range r.waves {
 			of := math.Cos
 			if w.op == "Sin" {
@@ -226,10 +262,14 @@ func (r *waveReader) Read(p []byte) (int, error) {
 			}
 			for _, f := range w.columns {
 				angle := float32(float32(r.next) * f)
-				r.buf = binary.LittleEndian.AppendUint32(r.buf, math.Float32bits(float32(float32(of(float64(angle)))*w.amplitude)))
+				r.row = append(r.row, float64(float32(float32(of(float64(angle)))*w.amplitude)))
 			}
 		}
-		r.pending = r.buf
+		b, err := onnx.EncodeFloats(r.kind, r.row, nil)
+		if err != nil {
+			return 0, err
+		}
+		r.pending = b
 		r.next++
 	}
 	n := copy(p, r.pending)
