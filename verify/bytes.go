@@ -158,8 +158,16 @@ func (c *comparison) judgeByRules(l *ledger, p, q position.Part) {
 	case at < 0:
 		l.blame(p, fmt.Sprintf("had %d bytes and has %d", p.Size, q.Size))
 	default:
-		l.blame(p, fmt.Sprintf("differs from its byte %d on", at))
+		l.blame(p, otherContent(p, at))
 	}
+}
+
+// otherContent says of a part, for a message, from which byte on it is another.
+func otherContent(p position.Part, at int64) string {
+	if p.Kind == "tensor" && !p.Position {
+		return fmt.Sprintf("has other numbers from its byte %d on, and belongs to no position encoding", at)
+	}
+	return fmt.Sprintf("differs from its byte %d on", at)
 }
 
 // judgeGone judges a part that the old file alone has.
@@ -213,7 +221,7 @@ func (c *comparison) made(key partKey, p, q *position.Part) (as bool, why string
 		return false, fmt.Sprintf("has %d bytes, and %d after %s", q.Size, w.Size, by)
 	case !q.Position && q.Size > smallPart && p != nil && p.Head == q.Head && p.Size == q.Size && w.Head == p.Head:
 		if at := firstDifference(*p, *q); at >= 0 {
-			return false, fmt.Sprintf("differs from its byte %d on", at)
+			return false, otherContent(*p, at)
 		}
 		return true, ""
 	}

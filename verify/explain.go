@@ -105,11 +105,21 @@ func (c *comparison) rewritten(p, q position.Part) string {
 	case p.Number != nil && q.Number != nil && float32(*p.Number) == float32(*q.Number) && c.o.Plan != nil:
 		return "" // the plan's other type of the same number
 	case p.Kind == "key":
-		return "differs, and no encoding's parameters went from one formula to another with it"
+		return c.ofEncoding(p) + "changed, and no change of a position encoding explains it"
 	case slices.Equal(p.Dims, q.Dims):
-		return "was rewritten, and no encoding's parameters went from one formula to another with it"
+		return fmt.Sprintf("%shas other numbers from its byte %d on, and no change of a position encoding explains them", c.ofEncoding(p), max(firstDifference(p, q), 0))
 	}
 	return grewBehind(p, q)
+}
+
+// ofEncoding names the encoding that a part belongs to, for a message.
+func (c *comparison) ofEncoding(p position.Part) string {
+	for _, i := range p.Sites {
+		if sites := c.before.Sites(); i < len(sites) {
+			return "(" + position.EncodingName(sites[i].Encoding().Scheme) + ") "
+		}
+	}
+	return ""
 }
 
 // isStatement reports whether a key states a length or a number of tensors, or is

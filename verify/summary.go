@@ -24,8 +24,8 @@ func (c *comparison) summary() string {
 	for _, k := range c.report.Checks {
 		if k.Verdict == report.CheckFail {
 			out := k.Name + ": " + k.Why
-			if c.o.Plan == nil && c.o.Expect == "" && len(c.pairs) > 0 {
-				out += "; if that was meant, compare with the change's own plan"
+			if c.o.Plan == nil && c.o.Expect == "" && len(c.pairs) > 0 && k.Name != "properties" { // no plan excuses a file that engines refuse
+				out += "; if a change was meant, give verify the plan that it printed"
 			}
 			return out
 		}
