@@ -42,7 +42,7 @@ func ExampleExtend() {
 		fmt.Println(c.What, "-", c.Expect)
 	}
 	// Output:
-	// position table 24 → 48 rows, hierarchical - same-on-prefix
+	// position table 24 → 48 rows, tile - same-on-prefix
 	// context length 24 → 48 - same-on-prefix
 }
 

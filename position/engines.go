@@ -9,31 +9,37 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
+// computing is a scaling together with the engine whose numbers are written.
+type computing struct {
+	as, scaling string
+	noTruncate  bool
+}
+
 // engineOf is the engine whose numbers a format's files hold unless another is asked for.
-func (o RescaleOptions) engineOf(format string) string {
+func (o computing) engineOf(format string) string {
 	switch {
-	case o.As != "":
-		return o.As
-	case format == FormatGGUF && !o.NoTruncate:
+	case o.as != "":
+		return o.as
+	case format == FormatGGUF && !o.noTruncate:
 		return schemes.EngineLlamaCpp
 	}
 	return schemes.EngineTransformers
 }
 
 // checkEngine looks at the engine that was asked for.
-func (o RescaleOptions) checkEngine(t *schemes.ScalingType) error {
+func (o computing) checkEngine(t *schemes.ScalingType) error {
 	switch {
-	case o.As == "":
+	case o.as == "":
 		return nil
-	case !slices.Contains(schemes.Engines, o.As):
-		return &UsageError{What: fmt.Sprintf("--as %q: it is one of %s", o.As, strings.Join(schemes.Engines, ", "))}
-	case o.Scaling == "":
+	case !slices.Contains(schemes.Engines, o.as):
+		return &UsageError{What: fmt.Sprintf("--as %q: it is one of %s", o.as, strings.Join(schemes.Engines, ", "))}
+	case o.scaling == "":
 		return &UsageError{What: "--as: it says how a scaling is computed, and none is asked for; every engine computes a base alike"}
 	case t.Engines != nil && len(t.Engines) == 0:
-		return &UsageError{What: fmt.Sprintf("--as %s: %s is computed by none of these engines, the numbers are those of its paper", o.As, t.Title)}
-	case t.Engines != nil && !slices.Contains(t.Engines, o.As):
-		return &UsageError{What: fmt.Sprintf("--as %s: of these engines %s alone has %s", o.As, strings.Join(t.Engines, ", "), t.Title)}
-	case o.NoTruncate && o.As == schemes.EngineLlamaCpp:
+		return &UsageError{What: fmt.Sprintf("--as %s: %s is computed by none of these engines, the numbers are those of its paper", o.as, t.Title)}
+	case t.Engines != nil && !slices.Contains(t.Engines, o.as):
+		return &UsageError{What: fmt.Sprintf("--as %s: of these engines %s alone has %s", o.as, strings.Join(t.Engines, ", "), t.Title)}
+	case o.noTruncate && o.as == schemes.EngineLlamaCpp:
 		return &UsageError{What: "--as llama.cpp --truncate=false: llama.cpp always rounds the bounds of YaRN's ramp"}
 	}
 	return nil
@@ -41,33 +47,30 @@ func (o RescaleOptions) checkEngine(t *schemes.ScalingType) error {
 
 // ramps reports whether the type that is asked for has a ramp whose bounds engines round
 // or not.
-func (o RescaleOptions) ramps() bool {
-	return schemes.Scaling{Type: o.Scaling}.Kind().Reads(schemes.ParameterNoTruncate.Name)
+func (o computing) ramps() bool {
+	return schemes.Scaling{Type: o.scaling}.Kind().Reads(schemes.ParameterNoTruncate.Name)
 }
 
 // chooses reports whether the type that is asked for chooses between lists by the length.
-func (o RescaleOptions) chooses() bool {
-	t := schemes.Scaling{Type: o.Scaling}.Kind()
+func (o computing) chooses() bool {
+	t := schemes.Scaling{Type: o.scaling}.Kind()
 	return t.Listed && t.ByLength
 }
 
-// byEngine are the options as the engine computes them. It refuses what the engine has in
+// byEngine is whether the bounds of a ramp stay unrounded, as the engine computes them. It refuses what the engine has in
 // a form that the file cannot hold.
-func (o RescaleOptions) byEngine(d report.Inspect) (RescaleOptions, error) {
-	if o.chooses() && d.Format == FormatONNX && o.As == schemes.EngineLlamaCpp {
-		return o, &Refusal{Why: "llama.cpp chooses between LongRoPE's lists by the size of the context that it was started with, and a graph does not know that",
+func (o computing) byEngine(d report.Inspect) (noTruncate bool, err error) {
+	if o.chooses() && d.Format == FormatONNX && o.as == schemes.EngineLlamaCpp {
+		return o.noTruncate, &Refusal{Why: "llama.cpp chooses between LongRoPE's lists by the size of the context that it was started with, and a graph does not know that",
 			Remedies: []report.Remedy{report.Do("", "chooses by the greatest position", "as", schemes.EngineTransformers)}}
 	}
-	if o.ramps() && o.engineOf(d.Format) == schemes.EngineORTGenAI {
-		o.NoTruncate = true
-	}
-	return o, nil
+	return o.noTruncate || o.ramps() && o.engineOf(d.Format) == schemes.EngineORTGenAI, nil
 }
 
 // builds refuses a ramp at which the model builder of ONNX Runtime GenAI stops, or one
 // that it computes with another number of pairs.
-func (o RescaleOptions) builds(to schemes.Rotary) error {
-	if o.As != schemes.EngineORTGenAI || !o.ramps() {
+func (o computing) builds(to schemes.Rotary) error {
+	if o.as != schemes.EngineORTGenAI || !o.ramps() {
 		return nil
 	}
 	if to.HeadDim > 0 && to.HeadDim != to.Dim {
@@ -85,16 +88,16 @@ func (o RescaleOptions) builds(to schemes.Rotary) error {
 
 // whose says whose numbers were written: of YaRN, on which engines differ, always, of
 // other types where an engine was asked for.
-func (o RescaleOptions) whose(d report.Inspect) string {
+func (o computing) whose(d report.Inspect) string {
 	switch engine := o.engineOf(d.Format); {
-	case o.ramps() && o.NoTruncate:
+	case o.ramps() && o.noTruncate:
 		return fmt.Sprintf("YaRN as %s computes it: the bounds of the ramp are not rounded", engine)
 	case o.ramps():
 		return fmt.Sprintf("YaRN as %s computes it: the bounds of the ramp are rounded to whole pairs", engine)
-	case o.As != "" && o.chooses() && d.Format == FormatGGUF:
+	case o.as != "" && o.chooses() && d.Format == FormatGGUF:
 		return "the file holds LongRoPE's lists, and llama.cpp chooses between them by the size of its context, whatever engine is asked for"
-	case o.As != "":
-		return fmt.Sprintf("%s as %s computes it", schemes.Scaling{Type: o.Scaling}.Kind().Title, engine)
+	case o.as != "":
+		return fmt.Sprintf("%s as %s computes it", schemes.Scaling{Type: o.scaling}.Kind().Title, engine)
 	}
 	return ""
 }

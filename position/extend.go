@@ -2,7 +2,6 @@ package position
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -32,7 +31,7 @@ const MaxLength = math.MaxInt32
 type ExtendOptions struct {
 	Length int
 	// Method is for the encodings that it applies to; the others, and all
-	// when it is empty, take their default: hierarchical growth for learned
+	// when it is empty, take their default: repeated rows for learned
 	// tables, the same formula for sinusoids and RoPE caches, YaRN for RoPE
 	// that an engine computes from keys.
 	Method string
@@ -123,7 +122,7 @@ func (x *extension) check() error {
 	if x.o.Grow.Keep != 0 && x.o.Method != schemes.GrowStretch {
 		return &UsageError{What: "keep is for the method " + schemes.GrowStretch}
 	}
-	if a := x.o.Grow.Anchor; a != "" && (x.o.Method != "" && x.o.Method != schemes.GrowHierarchical || !slices.Contains(schemes.Anchors, a)) {
+	if a := x.o.Grow.Anchor; a != "" && (x.o.Method != schemes.GrowHierarchical || !slices.Contains(schemes.Anchors, a)) {
 		return &UsageError{What: fmt.Sprintf("--anchor %s: it is for the method %s, and one of %s", a, schemes.GrowHierarchical, strings.Join(schemes.Anchors, ", "))}
 	}
 	if x.o.OriginalLength < 0 || int64(x.o.OriginalLength) > MaxLength {
@@ -255,17 +254,14 @@ func (x *extension) grow(i int, s Site, l schemes.Learned) error {
 		}
 		return &Refusal{Why: "the learned table's rows cannot be read"}
 	}
-	method := schemes.GrowHierarchical
+	method := schemes.DefaultGrow
 	if slices.Contains(schemes.GrowMethods, x.o.Method) {
 		method, x.used = x.o.Method, true
 	}
-	err := x.growBy(method, i, s, l, old)
-	if r, ok := errors.AsType[*Refusal](err); ok && r.Range && !x.used {
-		// New rows of the default method leave the table's number range;
-		// repeated ones never do.
-		return x.growBy(schemes.GrowTile, i, s, l, old)
+	if !x.used {
+		x.out.note(fmt.Sprintf("new rows repeat the table (%s), measured best of what keeps old outputs; %s changes those, and was better for a decoder's longer texts (docs/methods.md)", schemes.GrowTile, schemes.GrowStretch))
 	}
-	return err
+	return x.growBy(method, i, s, l, old)
 }
 
 // growBy makes a learned table longer by one method.

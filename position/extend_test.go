@@ -102,7 +102,7 @@ func TestExtend(t *testing.T) {
 	}{
 		{"table", FormatONNX, 0, []Encoding{text16}, ExtendOptions{Length: 32}, "same-on-prefix", []int{32}, 32},
 		{"table, moved", FormatONNX, 0, []Encoding{text16}, ExtendOptions{Length: 32, Method: "interpolate"}, "changed", []int{32}, 32},
-		{"table too far for the method", FormatONNX, 0, []Encoding{text16}, ExtendOptions{Length: 1000}, "refusal", nil, 0},
+		{"table too far for the method", FormatONNX, 0, []Encoding{text16}, ExtendOptions{Length: 1000, Method: "hierarchical"}, "refusal", nil, 0},
 		{"same length", FormatONNX, 0, []Encoding{text16}, ExtendOptions{Length: 16}, "nothing", []int{-1}, 0},
 		{"shorter", FormatONNX, 0, []Encoding{text16}, ExtendOptions{Length: 8}, "refusal", nil, 0},
 		{"zero", FormatONNX, 0, []Encoding{text16}, ExtendOptions{Length: 0}, "usage", nil, 0},

@@ -7,6 +7,12 @@ import (
 	"strings"
 )
 
+// Words of RescaleOptions.Layers.
+const (
+	LayersGlobal = "global" // attentions that see everything
+	LayersLocal  = "local"  // attentions with a sliding window
+)
+
 // maxLayer bounds the number of a layer; models have a few hundred.
 const maxLayer = 1 << 16
 

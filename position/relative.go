@@ -100,7 +100,7 @@ func (o RelativeOptions) rebucket(m Model, i int, from schemes.Buckets, out *Out
 		if m.Describe().Format == FormatGGUF {
 			why = "llama.cpp counts T5's buckets to a distance of 128, whatever the file says"
 		}
-		return &Refusal{Why: why}
+		return &Refusal{Why: why, Instead: "an ONNX file of the model can be changed"}
 	}
 	var rows [][]float64
 	if to.Buckets != from.Buckets {

@@ -43,12 +43,6 @@ type RescaleOptions struct {
 	From string
 }
 
-// Words of RescaleOptions.Layers.
-const (
-	LayersGlobal = "global" // attentions that see everything
-	LayersLocal  = "local"  // attentions with a sliding window
-)
-
 // AttentionScaler is implemented by sites of rotary encodings whose engine may have
 // YaRN's amplitude in the scale of its scores (DeepSeek's mscale_all_dim).
 type AttentionScaler interface{ ScalesAttention() bool }
@@ -83,7 +77,7 @@ func Rescale(m Model, o RescaleOptions) (_ Outcome, err error) {
 	if err := cmp.Or(o.unread(m, chosen), o.oneGlobal(m, chosen), o.ignored(m)); err != nil {
 		return Outcome{}, err
 	}
-	if o, err = o.byEngine(d); err != nil {
+	if o.NoTruncate, err = o.computing().byEngine(d); err != nil {
 		return Outcome{}, err
 	}
 	var out Outcome
@@ -93,7 +87,7 @@ func Rescale(m Model, o RescaleOptions) (_ Outcome, err error) {
 		}
 	}
 	if len(out.Changes) > 0 {
-		out.note(o.whose(d))
+		out.note(o.computing().whose(d))
 	}
 	if err := o.state(m, d, &out); err != nil {
 		return Outcome{}, err
@@ -108,6 +102,9 @@ func Rescale(m Model, o RescaleOptions) (_ Outcome, err error) {
 	}
 	return out, nil
 }
+
+// computing is the scaling and whose numbers are written.
+func (o RescaleOptions) computing() computing { return computing{o.As, o.Scaling, o.NoTruncate} }
 
 // check looks at the options alone.
 func (o RescaleOptions) check() error {
@@ -134,7 +131,7 @@ func (o RescaleOptions) check() error {
 	case o.OriginalLength < 0 || o.Length < 0 || int64(o.OriginalLength) > MaxLength || int64(o.Length) > MaxLength:
 		return wrong("a length must be between 1 and %d", MaxLength)
 	}
-	return cmp.Or(o.checkBounds(scaling), o.checkAmplitude(scaling), o.checkLists(scaling), o.checkLayers(), o.checkEngine(scaling))
+	return cmp.Or(o.checkBounds(scaling), o.checkAmplitude(scaling), o.checkLists(scaling), o.checkLayers(), o.computing().checkEngine(scaling))
 }
 
 // checkBounds looks at what lies below what; bounds that are not given are the type's.
@@ -343,7 +340,7 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 	if err != nil {
 		return err
 	}
-	if err := o.builds(to); err != nil {
+	if err := o.computing().builds(to); err != nil {
 		return err
 	}
 	if err := o.scales(s, d, out); err != nil {

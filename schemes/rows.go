@@ -30,7 +30,12 @@ const (
 )
 
 // GrowMethods are all methods, those that keep old rows first.
-var GrowMethods = []string{GrowHierarchical, GrowTile, GrowRepeatLast, GrowZero, GrowGrouped, GrowInterpolate, GrowStretch}
+var GrowMethods = []string{GrowTile, GrowHierarchical, GrowRepeatLast, GrowZero, GrowGrouped, GrowInterpolate, GrowStretch}
+
+// DefaultGrow is the method where none is asked for: of those that keep old rows the best
+// without training after it, by retrieval with an encoder and by perplexity of a decoder
+// (docs/methods.md).
+const DefaultGrow = GrowTile
 
 // Defaults of growing.
 const (

@@ -22,7 +22,7 @@ func newExtend(c *console) *cobra.Command {
 		Short: "Extend the context length of a model",
 		Long: fmt.Sprintf(`extend gives a model a context length of N tokens.
 
-Position tables grow: old rows stay as they are, new rows are composed of them.
+Position tables grow: old rows stay as they are, new rows repeat them.
 Sinusoids and RoPE caches are continued by their own formula. RoPE that an
 engine computes from metadata keys (GGUF) is scaled, by YaRN by default.
 

@@ -48,7 +48,7 @@ func (t *tableSite) Hold(want position.Want) error {
 		formula := t.sinusoid.Sinusoid.Table()
 		row = func(i int, dst []float64) error { formula.Row(i, dst); return nil }
 	default:
-		return &position.Refusal{Why: "new rows of a trained table follow no formula", Remedies: []report.Remedy{report.Do("", "makes them", "method", "hierarchical")}}
+		return &position.Refusal{Why: "new rows of a trained table follow no formula", Remedies: []report.Remedy{report.Do("", "makes them", "method", schemes.DefaultGrow)}}
 	}
 	t.held, t.heldGrid = n, table.Grid
 	for _, c := range t.tensors() {

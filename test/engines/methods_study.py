@@ -180,7 +180,7 @@ def picture(curves, title, target):
     x = lambda i, n: left + (width - left - right) * (i + 0.5) / n
     y = lambda v: top + (height - top - bottom) * (high - min(v, high)) / (high - low)
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="11">', f'<rect width="{width}" height="{height}" fill="white"/>', f'<text x="{left}" y="16" font-size="13">{title}</text>']
-    for p in (10, 20, 50, 100, 200, 500, 1000, 2000):
+    for p in (10, 20, 30, 40, 50, 60, 80, 100, 150, 200, 500, 1000, 2000):
         if low < np.log(p) < high:
             out.append(f'<line x1="{left}" x2="{width - right}" y1="{y(np.log(p)):.1f}" y2="{y(np.log(p)):.1f}" stroke="#ddd"/><text x="{left - 6}" y="{y(np.log(p)) + 4:.1f}" text-anchor="end">{p}</text>')
     edge = left + (width - left - right) * TRAINED / LONG

@@ -1,0 +1,50 @@
+package position
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// Outcome is what a verb decided.
+type Outcome struct {
+	Changes []report.Change
+	// Becomes is what encodings are to be in the new file, in the order of the
+	// decisions; encodings that are not mentioned stay as they are.
+	Becomes []Becoming
+	// Notes are sentences about the result: what was assumed, what is missing.
+	Notes []string
+	// Nothing, when set, says why there is nothing to do; no file is written.
+	Nothing string
+}
+
+// note adds a sentence, once; an empty one is none.
+func (o *Outcome) note(says string) {
+	if says != "" && !slices.Contains(o.Notes, says) {
+		o.Notes = append(o.Notes, says)
+	}
+}
+
+// Becoming is what one encoding was to become: the new file is held against it.
+type Becoming struct {
+	Site   int            // its index in Model.Sites of the old file; −1: a new one
+	Scheme schemes.Scheme // nil: without effect any more
+	// Positions is how many it must encode at least, 0 where nothing bounds them.
+	Positions int
+	// Rows are those that no formula gives; nil: the scheme's formula.
+	Rows RowSource
+	// Split tells that some layers keep the encoding as it was: it is there twice.
+	Split bool
+}
+
+// decide notes that site i was given what was wanted.
+func (o *Outcome) decide(m Model, i int, want Want, what, expect string) {
+	to := want.Scheme
+	if h, ok := m.Sites()[i].(Holder); ok {
+		to = h.Held()
+	}
+	p := Parameters(to)
+	o.Changes = append(o.Changes, report.Change{Encoding: ID(i), What: what, Expect: expect, To: &p})
+	o.Becomes = append(o.Becomes, Becoming{Site: i, Scheme: to, Positions: want.Positions, Rows: want.Rows})
+}
