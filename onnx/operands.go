@@ -29,13 +29,14 @@ func (t *through) hasAxes(v int32, depth int) bool {
 		"Softmax", "LogSoftmax", "Concat", "Unsqueeze", "Shape", "Slice", "Split", "Range", "NonZero", "CumSum", "Pad", "Trilu", "Flatten":
 		return true
 	case "Transpose":
-		return len(n.Ints("perm")) > 0 || t.hasAxes(n.inputs[0].value, depth-1)
+		return len(n.Ints("perm")) > 0 || t.given(n, 0, depth)
 	case "Reshape":
-		if len(n.inputs) < 2 || n.inputs[1].value < 0 {
+		shape, ok := t.w.Input(n, 1)
+		if !ok {
 			return false
 		}
-		c := t.constant(n.inputs[1].value)
-		return c != nil && c.Len() > 0 || c == nil && t.hasAxes(n.inputs[1].value, depth-1)
+		c := t.constant(int32(shape))
+		return c != nil && c.Len() > 0 || c == nil && t.hasAxes(int32(shape), depth-1)
 	case "Add", "Sub", "Mul", "Div", "Pow", "Where", "Cast", "Sqrt", "Tanh", "Sigmoid", "Erf", "Relu", "Gelu", "Exp", "Log", "Neg", "Abs", "Cos", "Sin",
 		"Dropout", "Identity", "Equal", "Less", "Greater", "And", "Or", "Not", "Min", "Max", "Reciprocal":
 		return slices.ContainsFunc(n.inputs, func(in input) bool { return in.value >= 0 && t.hasAxes(in.value, depth-1) })
@@ -43,6 +44,12 @@ func (t *through) hasAxes(v int32, depth int) bool {
 		return t.isMatrix(n)
 	}
 	return false
+}
+
+// given reports whether input i of a node is there and surely no scalar.
+func (t *through) given(n *Node, i, depth int) bool {
+	v, ok := t.w.Input(n, i)
+	return ok && t.hasAxes(int32(v), depth-1)
 }
 
 // isMatrix reports whether one operand of a MatMul is a constant of two axes or

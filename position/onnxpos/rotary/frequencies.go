@@ -122,7 +122,7 @@ func (r *Site) switched(f []float64) (long []float64, original int, ok bool) {
 
 // listsOf are the constants of n numbers that a Where chooses from, and their numbers.
 func listsOf(s *eval.Scope, where *onnx.Node, n int) (tensors []*onnx.Tensor, lists [][]float64) {
-	for _, name := range where.Inputs[1:] {
+	for _, name := range where.Inputs[min(1, len(where.Inputs)):] {
 		for _, src := range trace.Sources(s, name) {
 			if c := src.Tensor; c != nil && c.Type.IsFloat() && int(c.Len()) == n {
 				if x, err := c.Floats(0, c.Len()); err == nil {

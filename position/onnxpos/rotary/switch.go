@@ -167,8 +167,8 @@ func productBehind(s *eval.Scope, name string, lists []*onnx.Tensor) (product, b
 			return product{}, false
 		}
 		if eval.Is(n, eval.Joining) { // the list doubled
-			for _, in := range n.Inputs[1:] {
-				if in != n.Inputs[0] {
+			for _, in := range n.Inputs {
+				if in != n.Input(0) {
 					return product{}, false
 				}
 			}

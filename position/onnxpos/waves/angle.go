@@ -117,8 +117,8 @@ func productBehind(s *eval.Scope, name string) *onnx.Node {
 		case n.Op == "Mul" || n.Op == "MatMul":
 			return n
 		case n.Op == "Concat":
-			for _, in := range n.Inputs[1:] {
-				if in != n.Inputs[0] {
+			for _, in := range n.Inputs {
+				if in != n.Input(0) {
 					return nil
 				}
 			}
