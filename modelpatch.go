@@ -117,6 +117,19 @@ func Inspect(path string, o OpenOptions) (report.Inspect, error) {
 	return inspected(m, path), nil
 }
 
+// OpenInspected is OpenContext with the report that Inspect gives. The model is nil for
+// standard input and compressed files, which were unpacked to be inspected.
+func OpenInspected(ctx context.Context, path string, o OpenOptions) (position.Model, report.Inspect, error) {
+	if r, ok, err := inspectPacked(path, o); ok {
+		return nil, r, err
+	}
+	m, err := OpenContext(ctx, path, o)
+	if err != nil {
+		return nil, report.Inspect{}, err
+	}
+	return m, inspected(m, path), nil
+}
+
 // inspected is the report about an open model, under the path that was given.
 func inspected(m position.Model, path string) report.Inspect {
 	r := position.Inspect(m)

@@ -90,6 +90,13 @@ type Rotator interface {
 	Rotation(position, length int, cos, sin []float64) error
 }
 
+// Confirmer is implemented by sites whose tables follow a formula: Stray reads all of
+// their rows, of which finding them read a sample, and tells of the first entry that is
+// not what the formula of the others gives. ok is false where there is none, or no formula.
+type Confirmer interface {
+	Stray() (says string, at report.Where, ok bool)
+}
+
 // Biaser is implemented by sites that add a bias to attention scores.
 type Biaser interface {
 	Bias(head, query, key, length int) (float64, error)

@@ -1,0 +1,230 @@
+package rules
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+
+	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/regular"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// maxBeside bounds files beside a model that are read; they are a few kilobytes.
+const maxBeside = 16 << 20
+
+// Config is what config.json (transformers) says of RoPE.
+type Config struct {
+	Path    string
+	Base    float64 // rope_theta; 0: not stated
+	Scaling string  // rope_scaling's type; "": none stated
+	Factor  float64 // 0: not stated
+}
+
+// ropeParameters are the fields of a configuration that speak of RoPE: rope_scaling of
+// transformers 4, rope_parameters of transformers 5.
+type ropeParameters struct {
+	Theta  *float64 `json:"rope_theta"`
+	Type   string   `json:"rope_type"`
+	Old    string   `json:"type"`
+	Factor *float64 `json:"factor"`
+}
+
+// readConfig reads config.json; nil where there is none that can be read.
+func readConfig(path string) *Config {
+	data, _, err := regular.Read(path, maxBeside)
+	if err != nil {
+		return nil
+	}
+	type fields struct {
+		Theta      *float64        `json:"rope_theta"`
+		Scaling    json.RawMessage `json:"rope_scaling"`
+		Parameters json.RawMessage `json:"rope_parameters"`
+	}
+	var whole struct {
+		fields
+		Text *fields `json:"text_config"`
+	}
+	if json.Unmarshal(data, &whole) != nil {
+		return nil
+	}
+	in := whole.fields
+	if whole.Text != nil {
+		in = *whole.Text
+	}
+	c := &Config{Path: report.Name(path)}
+	if in.Theta != nil {
+		c.Base = *in.Theta
+	}
+	for _, raw := range []json.RawMessage{in.Scaling, in.Parameters} {
+		var p ropeParameters
+		if len(raw) == 0 || json.Unmarshal(raw, &p) != nil {
+			continue // a map by layer types, as Gemma 3 has, says nothing here
+		}
+		if p.Theta != nil {
+			c.Base = *p.Theta
+		}
+		if t := cmp.Or(p.Type, p.Old); t != "" && t != "default" {
+			c.Scaling = map[string]string{"su": "longrope"}[t]
+			c.Scaling = cmp.Or(c.Scaling, t)
+		}
+		if p.Factor != nil {
+			c.Factor = *p.Factor
+		}
+	}
+	return c
+}
+
+// offset is how many positions a configuration may state beyond those of the table:
+// RoBERTa's says 514 for 512.
+const offset = 4
+
+func sidecarLength(f *Facts, found func(report.Finding)) {
+	if !f.isModel() {
+		return
+	}
+	length := f.Report.Length
+	for _, s := range f.Stated {
+		where := &report.Where{File: s.Path, Key: s.Pointer}
+		switch {
+		case length.Capacity != nil && s.Length > *length.Capacity+offset:
+			found(report.Finding{Level: report.LevelError, Message: fmt.Sprintf("%s says %d at %s, and the model encodes %d positions", filepath.Base(s.Path), s.Length, s.Pointer, *length.Capacity), Where: where,
+				Remedies: []report.Remedy{report.Do("extend", "makes the model as long", "len", fmt.Sprint(s.Length))}})
+		case length.Stated != nil && s.Length > *length.Stated+offset:
+			found(report.Finding{Message: fmt.Sprintf("%s says %d at %s, and the model states %d", filepath.Base(s.Path), s.Length, s.Pointer, *length.Stated), Where: where})
+		case filepath.Base(s.Path) == "config.json" && max(value(length.Stated), value(length.Capacity)) > s.Length+offset:
+			found(report.Finding{Message: fmt.Sprintf("config.json says %d at %s, and the model has %d", s.Length, s.Pointer, max(value(length.Stated), value(length.Capacity))), Where: where})
+		}
+	}
+}
+
+func value(p *int) int {
+	if p == nil {
+		return 0
+	}
+	return *p
+}
+
+// baseSlack is how far a base may be from the configuration's: it is stored in float32 or
+// read back from frequencies of that precision.
+const baseSlack = 1e-3
+
+// sidecarRope compares config.json with what the file computes, where the file has one
+// rotation.
+func sidecarRope(f *Facts, found func(report.Finding)) {
+	if !f.isModel() || f.Config == nil {
+		return
+	}
+	var rope []report.Encoding
+	for _, e := range f.Report.Encodings {
+		if e.Scheme == report.SchemeRope {
+			rope = append(rope, e)
+		}
+	}
+	if len(rope) != 1 {
+		return
+	}
+	e, c := rope[0], f.Config
+	scaling := "none"
+	if s := e.Parameters.Scaling; s != nil {
+		scaling = s.Type
+	}
+	where := &report.Where{File: c.Path}
+	base := e.Parameters.Base
+	switch {
+	case c.Scaling == "" && scaling != "none" && scaling != "custom" && c.Base != 0:
+		found(report.Finding{Message: fmt.Sprintf("config.json has no rope_scaling, and the model scales RoPE: %s", scaling), Where: where})
+	case c.Scaling != "" && scaling == "none" && (c.Factor == 0 || c.Factor > 1):
+		found(report.Finding{Message: fmt.Sprintf("config.json says rope_scaling %s, and the model computes RoPE without scaling: the export may have frozen it at the length that was traced", report.Printable(c.Scaling)), Where: where})
+	case base != nil && c.Base > 0 && scaling == "none" && c.Scaling == "" && math.Abs(float64(*base)/c.Base-1) > baseSlack:
+		found(report.Finding{Message: fmt.Sprintf("config.json says rope_theta %g, and the model computes RoPE with base %g", c.Base, float64(*base)), Where: where})
+	}
+}
+
+// staleSignature compares the SHA-256 of the model with those that files beside it name:
+// OpenSSF model signing (model.sig, NAME.sig, *.sigstore.json: a DSSE envelope with an in-toto
+// statement), SHA256SUMS and NAME.sha256. The model is hashed only where there is one.
+func staleSignature(f *Facts, found func(report.Finding)) {
+	if f.Model == nil || f.Report == nil || f.Path == modelpatch.Stdin {
+		return
+	}
+	folder, base := filepath.Split(f.Path)
+	var have string
+	for _, candidate := range []string{"model.sig", base + ".sig", base + ".sigstore.json", "model.sigstore.json", "SHA256SUMS", base + ".sha256"} {
+		path := filepath.Join(folder, candidate)
+		data, _, err := regular.Read(path, maxBeside)
+		if err != nil {
+			continue
+		}
+		want, ok := signedDigest(data, base)
+		if !ok {
+			continue
+		}
+		if have == "" {
+			if have, err = digest(f.Path); err != nil {
+				return
+			}
+		}
+		if want != have {
+			found(report.Finding{Message: fmt.Sprintf("%s names SHA-256 %.12s… for this file, which has %.12s…", candidate, want, have), Where: &report.Where{File: report.Name(path)}})
+		}
+	}
+}
+
+// signedDigest is the SHA-256 that a signature or a list of checksums gives a file.
+func signedDigest(data []byte, base string) (string, bool) {
+	var bundle struct {
+		Envelope struct {
+			Payload string `json:"payload"`
+		} `json:"dsseEnvelope"`
+	}
+	if json.Unmarshal(data, &bundle) == nil && bundle.Envelope.Payload != "" {
+		payload, err := base64.StdEncoding.DecodeString(bundle.Envelope.Payload)
+		var statement struct {
+			Predicate struct {
+				Resources []struct {
+					Name      string `json:"name"`
+					Algorithm string `json:"algorithm"`
+					Digest    string `json:"digest"`
+				} `json:"resources"`
+			} `json:"predicate"`
+		}
+		if err != nil || json.Unmarshal(payload, &statement) != nil {
+			return "", false
+		}
+		for _, r := range statement.Predicate.Resources {
+			if r.Name == base && (r.Algorithm == "" || r.Algorithm == "sha256") {
+				return strings.ToLower(r.Digest), true
+			}
+		}
+		return "", false
+	}
+	for line := range strings.Lines(string(data)) {
+		fields := strings.Fields(line)
+		if len(fields) > 0 && len(fields[0]) == hex.EncodedLen(sha256.Size) && (len(fields) == 1 || strings.TrimPrefix(fields[1], "*") == base) {
+			return strings.ToLower(fields[0]), true
+		}
+	}
+	return "", false
+}
+
+// digest is the SHA-256 of a file.
+func digest(path string) (string, error) {
+	file, _, err := regular.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

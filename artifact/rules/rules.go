@@ -1,0 +1,125 @@
+// Package rules holds the rules of modelpatch check: what can be wrong with how a model
+// file tells and encodes positions, with a sentence on what it means, why it hurts and
+// what mends it.
+//
+// Every finding that inspect tells is a rule here, found by the packages of its format;
+// the others are found here, by Look over the Facts of one file. Nothing is registered:
+// List is the one table, from which explain, the documentation and SARIF's rules come.
+package rules
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// Rule is one thing that can be wrong with a model file.
+type Rule struct {
+	ID    string // stable: lower case, dashes, at least two words
+	Level string // one of report's levels, as it is found when no policy says otherwise
+	Title string // a few words
+	Says  string // what it means, in a sentence
+	Hurts string // what happens for it, and in which engine
+	Mend  string // what to do; often a command line
+
+	// look finds it in a file; nil where the package of the format does.
+	look func(f *Facts, found func(report.Finding))
+}
+
+// Find is the rule of that id.
+func Find(id string) (Rule, bool) {
+	for _, r := range List {
+		if r.ID == id {
+			return r, true
+		}
+	}
+	return Rule{}, false
+}
+
+// Nearest is the id that a misspelt one was meant to be; "" where none is near.
+func Nearest(id string) string {
+	best, least := "", len(id)/2+1
+	for _, r := range List {
+		if d := distance(id, r.ID); d < least || strings.Contains(r.ID, id) && id != "" && best == "" {
+			best, least = r.ID, min(d, least)
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to insert, delete or replace (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost++
+			}
+			before = row[j+1]
+			row[j+1] = min(cost, row[j]+1, before+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// Look applies every rule to a file. Findings come gravest first, and in a stable
+// order.
+func Look(f *Facts) []report.Finding {
+	var out []report.Finding
+	if f.Report != nil {
+		out = append(out, f.Report.Findings...)
+	}
+	for _, r := range List {
+		if r.look == nil {
+			continue
+		}
+		r.look(f, func(found report.Finding) {
+			found.Rule = r.ID
+			found.Level = cmp.Or(found.Level, r.Level)
+			out = append(out, found)
+		})
+	}
+	Sort(out)
+	return out
+}
+
+// Sort puts findings in order: gravest first, then as they were found.
+func Sort(findings []report.Finding) {
+	slices.SortStableFunc(findings, func(a, b report.Finding) int { return Weight(b.Level) - Weight(a.Level) })
+}
+
+// Weight orders levels: 3 error, 2 warning, 1 note, 0 any other word.
+func Weight(level string) int {
+	switch level {
+	case report.LevelError:
+		return 3
+	case report.LevelWarning:
+		return 2
+	case report.LevelNote:
+		return 1
+	}
+	return 0
+}
+
+// Fingerprint names a finding so that the next run knows it again: by its rule, the
+// file's path, and the tensor, node or key. Offsets, lengths and values are left out: they move
+// with each export. Repeats are told apart by the caller.
+func Fingerprint(path string, f report.Finding) string {
+	at := ""
+	if w := f.Where; w != nil {
+		at = w.Tensor + "\x00" + w.Node + "\x00" + w.Key
+	}
+	sum := sha256.Sum256([]byte(fmt.Sprintf("modelpatch/1\x00%s\x00%s\x00%s", f.Rule, path, at)))
+	return hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,142 @@
+package rules
+
+import "github.com/modelpatch/modelpatch/report"
+
+const (
+	failing = report.LevelError
+	warning = report.LevelWarning
+	noting  = report.LevelNote
+)
+
+// What mends a file that was written wrongly.
+const (
+	convertAgain = "Convert or export the model again with a current version of its converter."
+	fetchAgain   = "Fetch the file again; if it stays so, convert or export the model again."
+)
+
+// List is every rule: first what check alone finds, then what inspect tells as well, by
+// format.
+var List = []Rule{
+	// The file.
+	{ID: ruleUnreadable, Level: failing, Title: "File cannot be read", look: broken(ruleUnreadable),
+		Says: "The file is truncated, damaged, or of a format that is not read here.", Hurts: "No engine loads it, or each reads something else.", Mend: fetchAgain},
+	{ID: rulePointer, Level: noting, Title: "Git LFS pointer in place of the model", look: broken(rulePointer),
+		Says: "The checkout has the small text file that Git LFS keeps in the repository, not the model.", Hurts: "Nothing was checked.", Mend: "git lfs pull, before check; a policy can make this an error."},
+	{ID: ruleUnfinished, Level: failing, Title: "An edit was cut short", look: broken(ruleUnfinished),
+		Says: "The journal of an edit in place lies beside the file: its bytes may be a mixture of old and new.", Hurts: "Engines may load it and compute nonsense.", Mend: "modelpatch recover FILE"},
+	{ID: ruleShard, Level: failing, Title: "Shards are missing or disagree", look: broken(ruleShard),
+		Says: "The model is split over several files, and one of them is missing, unreadable, or of another model.", Hurts: "llama.cpp does not load it.", Mend: "Put all shards of one conversion into one folder."},
+	{ID: ruleExternal, Level: failing, Title: "External data is missing or short", look: broken(ruleExternal),
+		Says: "A constant of the ONNX model lies in a data file that is missing, too short, or outside of the model's folder.", Hurts: "ONNX Runtime does not load the model.", Mend: "Put the data file of the same export beside the model."},
+	{ID: "signature-stale", Level: warning, Title: "Signature or checksum is of another file", look: staleSignature,
+		Says: "A signature or checksum file beside the model names another SHA-256 than the file has.", Hurts: "Whoever verifies it refuses the model; or the model was changed by somebody who could not sign it.", Mend: "Sign the changed model again, or take the change back: modelpatch undo FILE"},
+
+	// How far it counts.
+	{ID: "length-silently-wrong", Level: failing, Title: "Silently wrong beyond its length", look: silentlyWrong,
+		Says:  "Beyond its capacity the model does not fail: the last row is used again, the index wraps, or the numbers are wrong.",
+		Hurts: "Longer input gives bad output without a message, in every engine.", Mend: "modelpatch extend --len N FILE, or cut inputs at the capacity and waive the finding."},
+	{ID: "capacity-below-stated", Level: failing, Title: "States more positions than it encodes", look: belowStated,
+		Says: "The length that the file states is larger than what its tables encode.", Hurts: "Engines fail or read behind the table at the stated length.", Mend: "modelpatch extend --len N FILE"},
+	{ID: "length-fixed-below-table", Level: noting, Title: "Fixed input shorter than the table", look: fixedBelowTable,
+		Says: "A dimension of the graph's input is fixed at fewer positions than the table encodes.", Hurts: "The engine refuses input that the model could take.", Mend: "modelpatch extend --len N FILE, or export with a free sequence axis."},
+	{ID: "length-unstated", Level: noting, Title: "No length stated", look: unstated,
+		Says: "Neither the file nor a configuration beside it says how far the model was trained to count, and nothing in it ends.", Hurts: "Nobody notices input that is longer than the model was trained for.", Mend: "Put the model's config.json beside it."},
+	{ID: "encoding-unknown", Level: warning, Title: "A position encoding that could not be recognised", look: unknownEncoding,
+		Says: "Something in the model encodes positions, and it cannot be named or proved.", Hurts: "Its length cannot be checked, and it cannot be changed safely.", Mend: "modelpatch inspect --verbose FILE says what was seen."},
+
+	// Scalings of RoPE.
+	{ID: "yarn-length-differs", Level: warning, Title: "YaRN's factor does not lead to the stated length", look: yarnLength,
+		Says: "The stated length is more than YaRN's factor times the original length, or less than half of it.", Hurts: "Beyond factor × original the model is asked for positions that it was never stretched to; far below it, quality is given away.", Mend: "modelpatch rope --scaling yarn --factor S --len N FILE"},
+	{ID: "scaling-custom", Level: warning, Title: "Frequencies that no formula gives", look: customScaling,
+		Says: "The rotary frequencies follow no known scaling.", Hurts: "They may be meant, or damaged; nobody can tell from the file, and they cannot be rescaled.", Mend: "Compare with the original model's configuration."},
+	{ID: "scaling-one-list", Level: warning, Title: "LongRoPE with one of its two lists", look: oneList,
+		Says: "Only the short or only the long factors of LongRoPE are in the file: the export froze one side of the switch.", Hurts: "On the other side of the original length outputs are not those of the model.", Mend: "Export both sides, or state the length for which this one holds."},
+	{ID: "amplitude-unusual", Level: noting, Title: "An unusual attention factor", look: unusualAmplitude,
+		Says: "YaRN's attention factor is neither 1 nor 0.1·ln(factor) + 1 (arXiv 2309.00071, eq. 22).", Hurts: "Attention is sharper or flatter than the recipe says; some models mean it.", Mend: "Compare with the original model's configuration."},
+
+	// Tables.
+	{ID: "cache-differs-from-formula", Level: failing, Title: "A cache with damaged rows", look: damagedCache,
+		Says: "All rows of a cache of cosines and sines follow one formula but for a few.", Hurts: "Those positions are rotated wrongly: outputs are off there, without a message.", Mend: fetchAgain},
+	{ID: "table-zero-rows", Level: warning, Title: "Rows of zeros in a position table", look: zeroRows,
+		Says: "Positions within the used range of a table have rows of zeros.", Hurts: "These positions are told by nothing; rows that were never trained look so.", Mend: "modelpatch extend with another --method makes other rows; or state a shorter length."},
+	{ID: "table-rows-repeated", Level: noting, Title: "Equal rows in a position table", look: repeatedRows,
+		Says: "Two positions have the same row: the table was tiled or padded by repetition.", Hurts: "The model cannot tell these positions apart by their rows alone.", Mend: "Nothing, where it was meant (modelpatch extend --method tile)."},
+	{ID: "table-norm-jump", Level: warning, Title: "A jump in the norms of a position table", look: normJump,
+		Says: "A run of rows is twice as large as its neighbours, or larger.", Hurts: "Rows that were damaged, invented or never trained drown the tokens at these positions.", Mend: "modelpatch plot FILE shows the norms; modelpatch extend with another --method makes other rows."},
+
+	// Files beside the model.
+	{ID: "sidecar-length-differs", Level: warning, Title: "A file beside the model states another length", look: sidecarLength,
+		Says: "config.json, tokenizer_config.json, genai_config.json or sentence_bert_config.json states another length than the model has.", Hurts: "Servers and tokenizers take theirs: inputs are cut too early, or longer ones than the model encodes are let through.", Mend: "modelpatch extend --sidecars changes them with the model."},
+	{ID: "sidecar-rope-differs", Level: warning, Title: "config.json names another RoPE", look: sidecarRope,
+		Says: "config.json beside the model names another base or scaling of RoPE than the file computes.", Hurts: "One of the two is not the model that was trained; exports freeze a scaling that depends on the length.", Mend: "Export again, or modelpatch rope FILE writes what the configuration says."},
+
+	// GGUF: the container.
+	{ID: "gguf-alignment-small", Level: warning, Title: "Small alignment", Says: "Tensor data is aligned to fewer bytes than engines expect.", Hurts: "Engines that map the file into memory want 32 or more.", Mend: convertAgain},
+	{ID: "gguf-big-endian", Level: noting, Title: "Big-endian file", Says: "Numbers in the file have the other byte order.", Hurts: "Engines on little-endian machines refuse it.", Mend: "Convert the model for the machine that is to run it."},
+	{ID: "gguf-data-gap", Level: failing, Title: "Gap between tensors", Says: "There are bytes between two tensors that belong to none.", Hurts: "llama.cpp refuses the file.", Mend: convertAgain},
+	{ID: "gguf-data-order", Level: failing, Title: "Tensors in another order", Says: "Tensor data lies in another order than the list of tensors.", Hurts: "llama.cpp refuses the file.", Mend: convertAgain},
+	{ID: "gguf-nested-array", Level: failing, Title: "Array of arrays", Says: "A key holds an array of arrays.", Hurts: "The format allows it, llama.cpp refuses it.", Mend: convertAgain},
+	{ID: "gguf-tensor-name-empty", Level: warning, Title: "Tensor without a name", Says: "A tensor's name is empty.", Hurts: "No engine finds it.", Mend: convertAgain},
+	{ID: "gguf-tensor-name-long", Level: failing, Title: "Long tensor name", Says: "A tensor's name is longer than 63 bytes.", Hurts: "llama.cpp refuses the file.", Mend: convertAgain},
+	{ID: "gguf-tensor-type-unknown", Level: warning, Title: "Unknown storage type", Says: "A tensor has a storage type that is not known here.", Hurts: "Older engines refuse it; its numbers were not checked.", Mend: "Use a current engine and a current modelpatch."},
+
+	// GGUF: keys and tensors.
+	{ID: "gguf-architecture-unknown", Level: warning, Title: "Unknown architecture", Says: "llama.cpp has no such architecture, or knows it by name alone.", Hurts: "It refuses the file.", Mend: "Use an engine that knows it; check general.architecture for a typing error."},
+	{ID: "gguf-base-value", Level: failing, Title: "Impossible RoPE base", Says: "The base of RoPE is not a number above 1.", Hurts: "Outputs are NaN, or all pairs turn alike.", Mend: "modelpatch rope --base B FILE"},
+	{ID: "gguf-block-count", Level: failing, Title: "Too many layers", Says: "block_count is more than engines take.", Hurts: "llama.cpp refuses the file.", Mend: convertAgain},
+	{ID: "gguf-context-missing", Level: failing, Title: "No context_length", Says: "The key context_length is missing.", Hurts: "llama.cpp refuses the file.", Mend: "modelpatch extend --len N --method none FILE states a length."},
+	{ID: "gguf-context-value", Level: warning, Title: "Impossible context_length", Says: "context_length is 0, or no number of positions.", Hurts: "llama.cpp refuses the file or grants no context.", Mend: "modelpatch extend --len N --method none FILE states another."},
+	{ID: "gguf-dimension-count", Level: failing, Title: "Impossible rotary dimension", Says: "rope.dimension_count is odd, 0, or larger than a head, or differs from the head where the architecture wants them equal.", Hurts: "llama.cpp refuses the file or rotates other elements than were trained.", Mend: convertAgain},
+	{ID: "gguf-factor-pair", Level: warning, Title: "One of two factor tensors", Says: "One of rope_factors_long and rope_factors_short is there without the other.", Hurts: "One side of the original length is not scaled.", Mend: convertAgain},
+	{ID: "gguf-factor-tensor", Level: failing, Title: "Factor tensor that the engine does not take", Says: "A tensor of frequency factors is not used by this architecture, has another type or shape, or holds impossible numbers.", Hurts: "llama.cpp refuses the file, ignores the tensor, or computes infinite angles.", Mend: convertAgain},
+	{ID: "gguf-factor-value", Level: failing, Title: "Impossible scaling factor", Says: "The factor of the scaling is negative or not finite.", Hurts: "Outputs are NaN.", Mend: "modelpatch rope --scaling TYPE --factor S FILE"},
+	{ID: "gguf-factor-with-none", Level: warning, Title: "Scaling factor without effect", Says: "rope.scaling.type is none and a factor is given all the same.", Hurts: "The factor is not used, or in some architectures only in sliding layers.", Mend: "modelpatch rope --scaling TYPE --factor S FILE, or --scaling none to take it out."},
+	{ID: "gguf-factor-without-type", Level: noting, Title: "Scaling factor without a type", Says: "A factor is given without rope.scaling.type.", Hurts: "llama.cpp takes it as linear.", Mend: "modelpatch rope --scaling linear --factor S FILE writes down what is meant."},
+	{ID: "gguf-head-count", Level: failing, Title: "Impossible number of heads", Says: "attention.head_count is missing, 0, too large, or does not divide the width.", Hurts: "llama.cpp refuses the file.", Mend: convertAgain},
+	{ID: "gguf-key-ignored", Level: warning, Title: "Key without effect", Says: "The architecture does not read a position key that the file has.", Hurts: "What it says does not happen in llama.cpp.", Mend: "Remove the key, or write the setting in a form that the architecture reads."},
+	{ID: "gguf-key-missing", Level: failing, Title: "Key missing", Says: "The architecture demands a key that the file lacks.", Hurts: "llama.cpp refuses the file.", Mend: convertAgain},
+	{ID: "gguf-key-type", Level: failing, Title: "Key of the wrong type", Says: "A key has another value type than engines read.", Hurts: "llama.cpp refuses the file.", Mend: "Any change by modelpatch stores a number in the right type."},
+	{ID: "gguf-original-length-missing", Level: warning, Title: "YaRN without its original length", Says: "rope.scaling.original_context_length is missing, so context_length is taken for it.", Hurts: "Raising context_length changes YaRN's frequencies.", Mend: "modelpatch extend --len N FILE writes it down."},
+	{ID: "gguf-original-length-value", Level: warning, Title: "Original length above the stated one", Says: "original_context_length is more than context_length.", Hurts: "The scaling stretches to less than the model had.", Mend: "modelpatch rope --original-length N FILE"},
+	{ID: "gguf-rows-differ-from-length", Level: failing, Title: "Rows and context_length differ", Says: "The position table has another number of rows than context_length says.", Hurts: "llama.cpp refuses the file.", Mend: "modelpatch extend --len N FILE changes both."},
+	{ID: "gguf-scaling-twice", Level: warning, Title: "Scaled twice", Says: "rope_freqs.weight and the scaling keys both divide the frequencies.", Hurts: "llama.cpp multiplies them.", Mend: "modelpatch rope --scaling TYPE --factor S FILE replaces both."},
+	{ID: "gguf-scaling-type-unknown", Level: failing, Title: "Unknown scaling type", Says: "rope.scaling.type is a word that llama.cpp does not know.", Hurts: "It aborts.", Mend: "modelpatch rope --scaling none|linear|yarn FILE"},
+	{ID: "gguf-sections", Level: failing, Title: "M-RoPE sections", Says: "rope.dimension_sections has not four numbers, or they are all 0.", Hurts: "llama.cpp refuses the file or aborts at the first token.", Mend: convertAgain},
+	{ID: "gguf-table-missing", Level: failing, Title: "Table missing", Says: "The architecture needs a position table that the file lacks.", Hurts: "llama.cpp refuses the file.", Mend: convertAgain},
+	{ID: "gguf-table-not-finite", Level: failing, Title: "NaN in a position table", look: notFinite("gguf"), Says: "A row of the position table holds NaN or infinity.", Hurts: "Outputs are NaN from that position on.", Mend: fetchAgain},
+	{ID: "gguf-table-width", Level: failing, Title: "Rows of another width", Says: "Rows of the position table have another width than the embeddings.", Hurts: "llama.cpp refuses the file.", Mend: convertAgain},
+
+	// ONNX: the container.
+	{ID: "onnx-duplicate-attribute", Level: failing, Title: "Attribute twice", Says: "A node has an attribute twice.", Hurts: "Readers disagree about which one counts.", Mend: "Export the model again."},
+	{ID: "onnx-duplicate-function", Level: failing, Title: "Function twice", Says: "A local function is defined twice.", Hurts: "Readers disagree about which one counts.", Mend: "Export the model again."},
+	{ID: "onnx-duplicate-initializer", Level: failing, Title: "Constant twice", Says: "A constant has two values.", Hurts: "Readers disagree about which one counts.", Mend: "Export the model again."},
+	{ID: "onnx-duplicate-value", Level: failing, Title: "Value made twice", Says: "Two nodes make one value.", Hurts: "ONNX Runtime refuses the model.", Mend: "Export the model again."},
+	{ID: "onnx-file-size", Level: warning, Title: "More than protobuf takes", Says: "The file is larger than 2 GiB.", Hurts: "ONNX Runtime and the onnx package cannot read it.", Mend: "Export with external data."},
+	{ID: "onnx-ir-version", Level: noting, Title: "New IR version", Says: "The file's IR version is newer than those that were tried.", Hurts: "Older engines refuse it.", Mend: "Use a current engine and a current modelpatch."},
+	{ID: "onnx-node-cycle", Level: failing, Title: "Nodes in a circle", Says: "Nodes need their own output.", Hurts: "ONNX Runtime refuses the model.", Mend: "Export the model again."},
+	{ID: "onnx-raw-and-typed-data", Level: failing, Title: "Data twice", Says: "A constant has its data twice, raw and typed.", Hurts: "Readers disagree about which one counts.", Mend: "Export the model again."},
+	{ID: "onnx-shared-data", Level: noting, Title: "Constants that share bytes", Says: "Two constants lie on the same bytes of a data file.", Hurts: "A change of one changes the other.", Mend: "Nothing, where it was meant."},
+	{ID: "onnx-too-large", Level: failing, Title: "Graph too large to be looked at", Says: "The graph has more nodes than could be looked at.", Hurts: "Its positions were not checked.", Mend: "Check a smaller export."},
+	{ID: "onnx-unknown-element-type", Level: noting, Title: "Unknown element type", Says: "A constant is of an element type that is not known here.", Hurts: "Its numbers were not checked.", Mend: "Use a current modelpatch."},
+
+	// ONNX: positions.
+	{ID: "onnx-cache-rows-differ", Level: failing, Title: "Cosines and sines of unequal rows", Says: "A rotary cache has other numbers of rows for cosines and sines.", Hurts: "The engine fails beyond the shorter one.", Mend: "Export the model again."},
+	{ID: "onnx-cache-unexplained", Level: warning, Title: "A cache that no formula gives", Says: "A cache of cosines and sines follows no formula.", Hurts: "It may be damaged; it cannot be made longer.", Mend: "Compare with a fresh export."},
+	{ID: "onnx-length-bound", Level: warning, Title: "Traced for one length", Says: "The sequence axis is declared free, and the graph ends at one length all the same.", Hurts: "ONNX Runtime fails on other lengths than the exporter traced.", Mend: "Export with dynamic axes, or modelpatch extend --len N FILE."},
+	{ID: "onnx-quantisation-scale", Level: failing, Title: "Impossible quantisation scale", Says: "A quantised constant has a scale that is not a positive number.", Hurts: "Outputs are NaN or zero.", Mend: fetchAgain},
+	{ID: "onnx-table-not-finite", Level: failing, Title: "NaN in a position table", look: notFinite("onnx"), Says: "A row of a table of an encoding holds NaN or infinity.", Hurts: "Outputs are NaN from that position on.", Mend: fetchAgain},
+	{ID: "onnx-unread-encoding", Level: warning, Title: "An encoding that is not read", Says: "Numbers that vary along positions meet the data in a form that is not understood.", Hurts: "Its length cannot be checked, and it cannot be changed safely.", Mend: "modelpatch inspect --verbose FILE says where."},
+	{ID: "onnx-unread-table", Level: noting, Title: "A second table that nothing reads", Says: "A constant has the shape of the table in use, and nothing reads it.", Hurts: "A change of the wrong one would do nothing.", Mend: "Nothing, or export the model again without it."},
+
+	// The policy.
+	{ID: PolicyExpectation, Level: failing, Title: "The model is not as the policy expects", Says: "A fact that the policy file demands does not hold.", Hurts: "What relies on the policy breaks.", Mend: "Change the model or the policy; the finding says which entry."},
+	{ID: WaiverExpired, Level: failing, Title: "A waiver has ended", Says: "The last day of a waiver in the policy file is over.", Hurts: "The findings that it covered count again.", Mend: "Mend the model, or give the waiver a new date and a reason."},
+	{ID: WaiverUnused, Level: noting, Title: "A waiver without a finding", Says: "A waiver in the policy file covers no finding of this run.", Hurts: "It would hide the next one.", Mend: "Remove it."},
+}
+
+// The rules that a policy finds.
+const (
+	PolicyExpectation = "policy-expectation"
+	WaiverExpired     = "waiver-expired"
+	WaiverUnused      = "waiver-unused"
+)
