@@ -71,14 +71,29 @@ func (w *lineWriter) list(v reflect.Value) error {
 	return nil
 }
 
-// object writes the fields of a struct under the names of their tags.
+// object writes the fields of a struct under the names of their tags; those of an
+// embedded struct without a tag stand among them.
 func (w *lineWriter) object(v reflect.Value) error {
-	t := v.Type()
 	w.out.WriteByte('{')
-	first := true
+	if _, err := w.fields(v, true); err != nil {
+		return err
+	}
+	w.out.WriteByte('}')
+	return nil
+}
+
+// fields writes fields; first tells that none stands before them.
+func (w *lineWriter) fields(v reflect.Value, first bool) (none bool, err error) {
+	t := v.Type()
 	for i := range t.NumField() {
 		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		field := v.Field(i)
+		if t.Field(i).Anonymous && name == "" {
+			if first, err = w.fields(field, first); err != nil {
+				return first, err
+			}
+			continue
+		}
 		if options == "omitempty" && isEmpty(field) {
 			continue
 		}
@@ -88,11 +103,10 @@ func (w *lineWriter) object(v reflect.Value) error {
 		first = false
 		w.out.WriteString(`"` + name + `":`)
 		if err := w.value(field); err != nil {
-			return err
+			return first, err
 		}
 	}
-	w.out.WriteByte('}')
-	return nil
+	return first, nil
 }
 
 // isEmpty is what encoding/json's omitempty means by empty.

@@ -27,6 +27,10 @@ type Rule struct {
 	Hurts string // what happens for it, and in which engine
 	Mend  string // what to do; often a command line
 
+	// gate tells that check takes Level whatever inspect says: a warning for who reads a
+	// report about a file is a failure for who ships it.
+	gate bool
+
 	// look finds it in a file; nil where the package of the format does.
 	look func(f *Facts, found func(report.Finding))
 }
@@ -79,6 +83,11 @@ func Look(f *Facts) []report.Finding {
 	var out []report.Finding
 	if f.Report != nil {
 		out = append(out, f.Report.Findings...)
+		for i := range out {
+			if r, ok := Find(out[i].Rule); ok && r.gate {
+				out[i].Level = r.Level
+			}
+		}
 	}
 	for _, r := range List {
 		if r.look == nil {

@@ -72,7 +72,7 @@ var List = []Rule{
 
 	// GGUF: the container.
 	{ID: "gguf-alignment-small", Level: warning, Title: "Small alignment", Says: "Tensor data is aligned to fewer bytes than engines expect.", Hurts: "Engines that map the file into memory want 32 or more.", Mend: convertAgain},
-	{ID: "gguf-big-endian", Level: noting, Title: "Big-endian file", Says: "Numbers in the file have the other byte order.", Hurts: "Engines on little-endian machines refuse it.", Mend: "Convert the model for the machine that is to run it."},
+	{ID: "gguf-big-endian", Level: failing, gate: true, Title: "Big-endian file", Says: "Numbers in the file have the other byte order.", Hurts: "llama.cpp on a little-endian machine refuses it.", Mend: "Convert the model for the machine that is to run it."},
 	{ID: "gguf-data-gap", Level: failing, Title: "Gap between tensors", Says: "There are bytes between two tensors that belong to none.", Hurts: "llama.cpp refuses the file.", Mend: convertAgain},
 	{ID: "gguf-data-order", Level: failing, Title: "Tensors in another order", Says: "Tensor data lies in another order than the list of tensors.", Hurts: "llama.cpp refuses the file.", Mend: convertAgain},
 	{ID: "gguf-nested-array", Level: failing, Title: "Array of arrays", Says: "A key holds an array of arrays.", Hurts: "The format allows it, llama.cpp refuses it.", Mend: convertAgain},
@@ -81,7 +81,7 @@ var List = []Rule{
 	{ID: "gguf-tensor-type-unknown", Level: warning, Title: "Unknown storage type", Says: "A tensor has a storage type that is not known here.", Hurts: "Older engines refuse it; its numbers were not checked.", Mend: "Use a current engine and a current modelpatch."},
 
 	// GGUF: keys and tensors.
-	{ID: "gguf-architecture-unknown", Level: warning, Title: "Unknown architecture", Says: "llama.cpp has no such architecture, or knows it by name alone.", Hurts: "It refuses the file.", Mend: "Use an engine that knows it; check general.architecture for a typing error."},
+	{ID: "gguf-architecture-unknown", Level: failing, gate: true, Title: "Unknown architecture", Says: "llama.cpp has no such architecture, or knows it by name alone.", Hurts: "It refuses the file.", Mend: "Use an engine that knows it; check general.architecture for a typing error."},
 	{ID: "gguf-base-value", Level: failing, Title: "Impossible RoPE base", Says: "The base of RoPE is not a number above 1.", Hurts: "Outputs are NaN, or all pairs turn alike.", Mend: "modelpatch rope --base B FILE"},
 	{ID: "gguf-block-count", Level: failing, Title: "Too many layers", Says: "block_count is more than engines take.", Hurts: "llama.cpp refuses the file.", Mend: convertAgain},
 	{ID: "gguf-context-missing", Level: failing, Title: "No context_length", Says: "The key context_length is missing.", Hurts: "llama.cpp refuses the file.", Mend: "modelpatch extend --len N --method none FILE states a length."},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelpatch/modelpatch"
 )
@@ -35,6 +36,7 @@ type input struct {
 // gives the models below it, those left out that are there already.
 func expand(arguments []string) ([]input, error) {
 	var out []input
+	known := files{}
 	for i, a := range arguments {
 		if a == modelpatch.Stdin {
 			if slices.Contains(arguments[:i], a) {
@@ -46,27 +48,49 @@ func expand(arguments []string) ([]input, error) {
 		info, err := os.Stat(a)
 		if err == nil && info.IsDir() {
 			for _, found := range modelsBelow(a) {
-				found.same = sameAs(found, out)
-				out = append(out, found)
+				found.same = known.same(found)
+				out = append(out, known.add(found))
 			}
 			continue
 		}
 		if matches, gerr := filepath.Glob(a); err != nil && gerr == nil && len(matches) > 0 {
 			for _, path := range matches {
 				info, _ := os.Stat(path)
-				out = append(out, input{path: path, info: info})
+				out = append(out, known.add(input{path: path, info: info}))
 			}
 			continue
 		}
-		out = append(out, input{path: a, info: info})
+		out = append(out, known.add(input{path: a, info: info}))
 	}
 	return out, nil
 }
 
-// sameAs returns the path of an input that is the same file as x; empty: none.
-func sameAs(x input, inputs []input) string {
-	for _, other := range inputs {
-		if x.info != nil && other.info != nil && other.same == "" && os.SameFile(x.info, other.info) {
+// files are inputs by what their own links share, so that a file is not compared with
+// all others.
+type files map[fileKey][]input
+
+type fileKey struct {
+	size    int64
+	changed time.Time
+}
+
+func keyOf(info os.FileInfo) fileKey { return fileKey{info.Size(), info.ModTime()} }
+
+// add notes an input, and returns it.
+func (f files) add(x input) input {
+	if x.info != nil && x.same == "" {
+		f[keyOf(x.info)] = append(f[keyOf(x.info)], x)
+	}
+	return x
+}
+
+// same returns the path of an input that is the same file as x; empty: none.
+func (f files) same(x input) string {
+	if x.info == nil {
+		return ""
+	}
+	for _, other := range f[keyOf(x.info)] {
+		if os.SameFile(x.info, other.info) {
 			return other.path
 		}
 	}

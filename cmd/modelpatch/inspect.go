@@ -1,14 +1,18 @@
 package main
 
 import (
+	"runtime"
+
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/ordered"
 	"github.com/modelpatch/modelpatch/report"
 )
 
 func newInspect(c *console) *cobra.Command {
 	var asJSON, verbose bool
+	var workers int
 	var o modelpatch.OpenOptions
 	cmd := &cobra.Command{
 		Use:   "inspect FILE|FOLDER|-…",
@@ -26,22 +30,26 @@ exit codes is returned.
 		Example: `  modelpatch inspect model.gguf
   modelpatch inspect --json *.onnx | jq .length`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, files []string) error {
+		RunE: func(cmd *cobra.Command, files []string) error {
 			inputs, err := expand(files)
 			if err != nil {
 				return err
 			}
 			worst := 0
-			for _, in := range inputs {
-				if c.out.err != nil {
-					break // nobody would read the rest
+			ordered.Each(cmd.Context(), workers, ahead, inputs, func(in input) inspected {
+				if in.err != nil || in.same != "" {
+					return inspected{err: in.err}
 				}
+				r, err := modelpatch.Inspect(in.path, o)
+				return inspected{r, err}
+			}, func(in input, r inspected) bool {
 				if in.same != "" {
 					c.say("modelpatch: %s: left out: it is the same file as %s", text(in.path), text(in.same))
-					continue
+					return true
 				}
-				worst = max(worst, c.inspectOne(in, o, asJSON, verbose))
-			}
+				worst = max(worst, c.inspectOne(in, r, asJSON, verbose))
+				return c.out.err == nil // else nobody would read the rest
+			})
 			if worst != 0 {
 				return &codedError{worst}
 			}
@@ -51,25 +59,30 @@ exit codes is returned.
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a file and line")
 	cmd.Flags().StringVar(&o.ExternalRoot, "external-root", "", "a folder in which external data of ONNX models may lie as well")
 	cmd.Flags().Int64Var(&o.MaxUnpacked, "max-unpacked", 0, "bytes that a compressed input may come to (default 64 GiB)")
+	cmd.Flags().IntVarP(&workers, "jobs", "j", runtime.NumCPU(), "files that are looked at at once")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also say what each claim rests on, and its bytes")
 	return cmd
 }
 
+// ahead is how many results may wait for the one before them.
+const ahead = 64
+
+// inspected is the report about one input, or why there is none.
+type inspected struct {
+	report.Inspect
+	err error
+}
+
 // inspectOne prints the report about one input, or why there is none, and
 // returns the exit code for it.
-func (c *console) inspectOne(in input, o modelpatch.OpenOptions, asJSON, verbose bool) int {
-	var r report.Inspect
-	err := in.err
-	if err == nil {
-		r, err = modelpatch.Inspect(in.path, o)
-	}
+func (c *console) inspectOne(in input, r inspected, asJSON, verbose bool) int {
 	switch {
-	case err != nil:
-		c.fail(in.path, err, asJSON)
+	case r.err != nil:
+		c.fail(in.path, r.err, asJSON)
 	case asJSON:
-		c.json(r)
+		c.json(r.Inspect)
 	default:
-		c.inspect(r, verbose)
+		c.inspect(r.Inspect, verbose)
 	}
-	return modelpatch.ExitCode(err)
+	return modelpatch.ExitCode(r.err)
 }

@@ -91,7 +91,7 @@ rewrites the encoding, and leaves every other byte of the file as it was.
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newInspect(c), newRecover(c))
+	root.AddCommand(newInspect(c), newCheck(c), newExplain(c), newRecover(c))
 	for _, cmd := range []*cobra.Command{newExtend(c), newRope(c), newALiBi(c), newBake(c), newUnbake(c), newRelative(c), newVerify(c), newApply(c), newRevert(c)} {
 		root.AddCommand(interruptible(cmd))
 	}

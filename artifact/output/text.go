@@ -1,0 +1,83 @@
+package output
+
+import (
+	"bufio"
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// text is for people: a line a finding, what to do below it, and a last line with counts.
+type text struct {
+	w *bufio.Writer
+	o Options
+}
+
+func newText(w *bufio.Writer, o Options) Writer {
+	if o.Colour == nil {
+		o.Colour = func(level string) string { return level }
+	}
+	return &text{w, o}
+}
+
+// File writes the findings of a file; one without any is silent.
+func (t *text) File(c report.Checked) {
+	for _, f := range c.Findings {
+		tail := ""
+		switch {
+		case f.Waived != nil:
+			tail = " (waived: " + report.Printable(*f.Waived) + ")"
+		case f.Baseline:
+			tail = " (in the baseline)"
+		}
+		fmt.Fprintf(t.w, "%s: %s: %s [%s]%s\n", report.Printable(c.Path), t.o.Colour(f.Level), message(f), f.Rule, tail)
+		if f.Counts() && f.Level != report.LevelNote {
+			if says := t.o.advice(f); says != "" {
+				fmt.Fprintf(t.w, "    %s\n", says)
+			}
+		}
+	}
+}
+
+// Close writes the counts.
+func (t *text) Close(s Summary) error {
+	verdict := "passed"
+	if s.Failed {
+		verdict = "failed"
+	}
+	fmt.Fprintf(t.w, "%s: %s", verdict, s)
+	if s.Policy != "" {
+		fmt.Fprintf(t.w, "; policy %s", report.Printable(s.Policy))
+	}
+	fmt.Fprintln(t.w)
+	if s.Errors+s.Warnings > 0 {
+		fmt.Fprintln(t.w, "modelpatch explain RULE says more about the name in brackets")
+	}
+	return t.w.Flush()
+}
+
+// lines is NDJSON: one object a file.
+type lines struct {
+	w   *bufio.Writer
+	err error
+}
+
+func newJSON(w *bufio.Writer, _ Options) Writer { return &lines{w: w} }
+
+// File writes one object.
+func (l *lines) File(c report.Checked) {
+	b, err := report.Line(c)
+	if err != nil {
+		l.err = err
+		return
+	}
+	l.w.Write(b)
+}
+
+// Close writes out what is left; counts are the reader's.
+func (l *lines) Close(Summary) error {
+	if l.err != nil {
+		return l.err
+	}
+	return l.w.Flush()
+}

@@ -1,0 +1,51 @@
+package policy
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// Baseline is what was found when it was written: only what is new counts.
+type Baseline map[string]Known
+
+// Known is one finding of a baseline, for people who read the file.
+type Known struct {
+	Rule string `json:"rule"`
+	Path string `json:"path"`
+}
+
+// LoadBaseline reads a baseline file; one that is not there is empty.
+func LoadBaseline(path string) (Baseline, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Baseline{}, nil
+	}
+	if err != nil {
+		return nil, &Error{Path: path, What: "the baseline cannot be read: " + reason(err)}
+	}
+	b := Baseline{}
+	if err := json.Unmarshal(data, &b); err != nil {
+		return nil, &Error{Path: path, What: "no baseline: " + err.Error(), Hint: "write it anew: modelpatch check --write-baseline " + report.Printable(path)}
+	}
+	return b, nil
+}
+
+// Mark notes which findings the baseline has.
+func (b Baseline) Mark(findings []report.CheckedFinding) {
+	for i := range findings {
+		_, findings[i].Baseline = b[findings[i].Fingerprint]
+	}
+}
+
+// Write stores a baseline, sorted by fingerprint.
+func (b Baseline) Write(path string) error {
+	data, err := json.MarshalIndent(b, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(data, '\n'), 0o666)
+}

@@ -1,0 +1,411 @@
+// Package policy reads the policy file of modelpatch check: which rules count how much,
+// what a model must be, and which findings are accepted until when.
+//
+// A policy is YAML (go.yaml.in/yaml/v3, which tells lines): what is common is declared by
+// field, the rest is an expression of expr-lang. Everything in it is checked when it is
+// read; a mistake is an *Error with the line, never a rule that silently does not hold.
+package policy
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/modelpatch/modelpatch/artifact/rules"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// Off is the level of a rule that a policy switches off.
+const Off = "off"
+
+// Error is a mistake in a policy or baseline file.
+type Error struct {
+	Path string
+	Line int // 0: of the whole file
+	What string
+	Hint string
+}
+
+// Error says file, line and what is wrong.
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %s", report.Printable(e.Path), e.What)
+	}
+	return fmt.Sprintf("%s:%d: %s", report.Printable(e.Path), e.Line, e.What)
+}
+
+// Hints returns what to do about it.
+func (e *Error) Hints() []string {
+	if e.Hint == "" {
+		return nil
+	}
+	return []string{e.Hint}
+}
+
+// Policy is a policy file. The zero value is that of no file: every rule at its own level.
+type Policy struct {
+	Path     string
+	Baseline string // path of the baseline file, relative to the policy's folder; "": none
+	levels   map[string]string
+	entries  []entry
+	waivers  []*waiver
+	folder   string
+	today    time.Time
+}
+
+// entry is what holds for some files.
+type entry struct {
+	files  []string
+	levels map[string]string
+	expect []expectation
+}
+
+// waiver accepts findings of one rule in some files until a day.
+type waiver struct {
+	rule, reason, owner string
+	files               []string
+	until               time.Time
+	line                int
+	used                bool
+}
+
+// The keys of the file, for what is misspelt.
+var (
+	topKeys    = []string{"version", "rules", "for", "waivers", "baseline"}
+	entryKeys  = []string{"files", "rules", "expect"}
+	waiverKeys = []string{"rule", "files", "reason", "until", "owner"}
+)
+
+// Load reads a policy file. today decides which waivers have ended.
+func Load(file string, today time.Time) (*Policy, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, &Error{Path: file, What: "the policy cannot be read: " + reason(err)}
+	}
+	return Parse(file, data, today)
+}
+
+func reason(err error) string {
+	if e, ok := err.(*os.PathError); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+// Parse reads the content of a policy file that lies at the given path.
+func Parse(file string, data []byte, today time.Time) (*Policy, error) {
+	p := &Policy{Path: file, folder: filepath.Dir(file), today: today, levels: map[string]string{}}
+	var root yaml.Node
+	if err := yaml.Unmarshal(data, &root); err != nil {
+		return nil, &Error{Path: file, What: "not YAML: " + strings.TrimPrefix(err.Error(), "yaml: ")}
+	}
+	if len(root.Content) == 0 {
+		return nil, &Error{Path: file, What: "the policy is empty", Hint: "the least one is: version: 1"}
+	}
+	r := reader{path: file}
+	version := 0
+	r.fields(root.Content[0], topKeys, func(key string, v *yaml.Node) {
+		switch key {
+		case "version":
+			r.decode(v, &version, "a number")
+		case "rules":
+			p.levels = r.levels(v)
+		case "for":
+			r.each(v, func(n *yaml.Node) { p.entries = append(p.entries, r.entry(n)) })
+		case "waivers":
+			r.each(v, func(n *yaml.Node) { p.waivers = append(p.waivers, r.waiver(n)) })
+		case "baseline":
+			r.decode(v, &p.Baseline, "a path")
+		}
+	})
+	if r.err == nil && version != 1 {
+		r.fail(root.Content[0], fmt.Sprintf("version %d is not known", version), "write version: 1")
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	if p.Baseline != "" && !filepath.IsAbs(p.Baseline) {
+		p.Baseline = filepath.Join(p.folder, p.Baseline)
+	}
+	return p, nil
+}
+
+// reader reads a policy and keeps the first mistake.
+type reader struct {
+	path string
+	err  error
+}
+
+func (r *reader) fail(n *yaml.Node, what, hint string) {
+	if r.err == nil {
+		r.err = &Error{Path: r.path, Line: n.Line, What: what, Hint: hint}
+	}
+}
+
+// fields walks a mapping whose keys are known.
+func (r *reader) fields(n *yaml.Node, known []string, visit func(key string, v *yaml.Node)) {
+	if n.Kind != yaml.MappingNode {
+		r.fail(n, "a mapping is expected here, with "+strings.Join(known, ", "), "")
+		return
+	}
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key := n.Content[i].Value
+		switch {
+		case !slices.Contains(known, key):
+			r.fail(n.Content[i], fmt.Sprintf("unknown key %q", report.Printable(key)), "known here: "+strings.Join(known, ", "))
+		case seen[key]:
+			r.fail(n.Content[i], fmt.Sprintf("%q stands here twice", key), "")
+		default:
+			seen[key] = true
+			visit(key, n.Content[i+1])
+		}
+	}
+}
+
+func (r *reader) each(n *yaml.Node, visit func(*yaml.Node)) {
+	if n.Kind != yaml.SequenceNode {
+		r.fail(n, "a list is expected here", "begin each entry with a dash")
+		return
+	}
+	for _, c := range n.Content {
+		visit(c)
+	}
+}
+
+func (r *reader) decode(n *yaml.Node, into any, what string) {
+	if n.Decode(into) != nil {
+		r.fail(n, fmt.Sprintf("%q is not %s", report.Printable(n.Value), what), "")
+	}
+}
+
+// strings reads one string or a list of them.
+func (r *reader) strings(n *yaml.Node) []string {
+	if n.Kind == yaml.ScalarNode {
+		return []string{n.Value}
+	}
+	var out []string
+	r.decode(n, &out, "a string or a list of strings")
+	return out
+}
+
+// globs reads patterns of paths.
+func (r *reader) globs(n *yaml.Node) []string {
+	out := r.strings(n)
+	for _, g := range out {
+		if !doublestar.ValidatePattern(g) {
+			r.fail(n, fmt.Sprintf("%q is no pattern of paths", report.Printable(g)), "** stands for any folders, * for any name")
+		}
+	}
+	return out
+}
+
+// levels reads rule: level.
+func (r *reader) levels(n *yaml.Node) map[string]string {
+	out := map[string]string{}
+	if n.Kind != yaml.MappingNode {
+		r.fail(n, "rules and their levels are expected here", "")
+		return out
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, v := n.Content[i], n.Content[i+1]
+		r.rule(key)
+		level := v.Value
+		if v.Tag == "!!bool" && level == "off" { // YAML 1.1 reads off as false
+			level = Off
+		}
+		r.level(v, level)
+		out[key.Value] = level
+	}
+	return out
+}
+
+func (r *reader) level(n *yaml.Node, level string) {
+	if rules.Weight(level) == 0 && level != Off {
+		r.fail(n, fmt.Sprintf("%q is no level", report.Printable(level)), "error, warning, note or off")
+	}
+}
+
+func (r *reader) rule(n *yaml.Node) {
+	if _, ok := rules.Find(n.Value); ok {
+		return
+	}
+	hint := "modelpatch explain lists the rules"
+	if near := rules.Nearest(n.Value); near != "" {
+		hint = "did you mean " + near + "? " + hint
+	}
+	r.fail(n, fmt.Sprintf("no rule is called %q", report.Printable(n.Value)), hint)
+}
+
+func (r *reader) entry(n *yaml.Node) (e entry) {
+	r.fields(n, entryKeys, func(key string, v *yaml.Node) {
+		switch key {
+		case "files":
+			e.files = r.globs(v)
+		case "rules":
+			e.levels = r.levels(v)
+		case "expect":
+			r.each(v, func(n *yaml.Node) { e.expect = append(e.expect, r.expectation(n)) })
+		}
+	})
+	if len(e.files) == 0 {
+		r.fail(n, "the entry names no files", `files: ["**/*.gguf"]`)
+	}
+	return e
+}
+
+func (r *reader) waiver(n *yaml.Node) *waiver {
+	w := &waiver{line: n.Line}
+	r.fields(n, waiverKeys, func(key string, v *yaml.Node) {
+		switch key {
+		case "rule":
+			r.rule(v)
+			w.rule = v.Value
+		case "files":
+			w.files = r.globs(v)
+		case "reason":
+			w.reason = strings.TrimSpace(v.Value)
+		case "owner":
+			w.owner = v.Value
+		case "until":
+			day, err := time.Parse(time.DateOnly, v.Value)
+			if err != nil {
+				r.fail(v, fmt.Sprintf("%q is no day", report.Printable(v.Value)), "write it as 2027-03-01")
+			}
+			w.until = day
+		}
+	})
+	switch {
+	case w.rule == "" || len(w.files) == 0:
+		r.fail(n, "a waiver needs a rule and files", "")
+	case w.reason == "":
+		r.fail(n, "a waiver needs a reason", "say why the finding is accepted")
+	case w.until.IsZero():
+		r.fail(n, "a waiver needs an end", "until: 2027-03-01, the last day on which it holds")
+	}
+	return w
+}
+
+// matches reports whether a path is meant by patterns. They are matched against the path
+// as it was found, the path below the policy's folder, and its last name where the
+// pattern has no folder.
+func (p *Policy) matches(patterns []string, file string) bool {
+	slashed := path.Clean(filepath.ToSlash(file))
+	candidates := []string{slashed}
+	if below, err := filepath.Rel(absolute(p.folder), absolute(file)); err == nil {
+		candidates = append(candidates, filepath.ToSlash(below))
+	}
+	for _, g := range patterns {
+		for _, c := range candidates {
+			if doublestar.MatchUnvalidated(g, c) || !strings.Contains(g, "/") && doublestar.MatchUnvalidated(g, path.Base(c)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func absolute(file string) string {
+	if abs, err := filepath.Abs(file); err == nil {
+		return abs
+	}
+	return file
+}
+
+// Judge is what the policy makes of a file's findings: levels changed, those that are off
+// left out, what was expected and does not hold added, waivers noted.
+func (p *Policy) Judge(f *rules.Facts, found []report.Finding) ([]report.CheckedFinding, error) {
+	levels := map[string]string{}
+	for rule, level := range p.levels {
+		levels[rule] = level
+	}
+	for _, e := range p.entries {
+		if !p.matches(e.files, f.Path) {
+			continue
+		}
+		for rule, level := range e.levels { // the last entry that matches wins
+			levels[rule] = level
+		}
+		for _, x := range e.expect {
+			unmet, err := x.unmet(p.Path, f)
+			if err != nil {
+				return nil, err
+			}
+			if unmet != nil {
+				found = append(found, *unmet)
+			}
+		}
+	}
+	var out []report.CheckedFinding
+	repeats := map[string]int{}
+	for _, finding := range found {
+		// An entry that sets the level of expectations does so for those without one of their own.
+		if level, ok := levels[finding.Rule]; ok && level != Off {
+			finding.Level = level
+		} else if ok {
+			continue
+		}
+		mark := rules.Fingerprint(filepath.ToSlash(f.Path), finding)
+		if repeats[mark]++; repeats[mark] > 1 {
+			mark = fmt.Sprintf("%s:%d", mark, repeats[mark])
+		}
+		out = append(out, report.CheckedFinding{Finding: finding, Fingerprint: mark, Waived: p.waived(finding.Rule, f.Path)})
+	}
+	slices.SortStableFunc(out, func(a, b report.CheckedFinding) int { return rules.Weight(b.Level) - rules.Weight(a.Level) })
+	return out, nil
+}
+
+// waived is the reason of the waiver that covers a finding, nil where none does or it has
+// ended.
+func (p *Policy) waived(rule, file string) *string {
+	for _, w := range p.waivers {
+		if w.rule != rule || !p.matches(w.files, file) {
+			continue
+		}
+		w.used = true
+		if p.ended(w) {
+			continue
+		}
+		says := fmt.Sprintf("%s, until %s", w.reason, w.until.Format(time.DateOnly))
+		if w.owner != "" {
+			says += " (" + w.owner + ")"
+		}
+		return &says
+	}
+	return nil
+}
+
+// ended reports whether a waiver's last day is over.
+func (p *Policy) ended(w *waiver) bool { return p.today.After(w.until.AddDate(0, 0, 1)) }
+
+// Own are the findings about the policy itself, after all files were judged: waivers that
+// have ended, and those that covered nothing.
+func (p *Policy) Own() []report.CheckedFinding {
+	var out []report.CheckedFinding
+	add := func(rule, level, says string, w *waiver) {
+		if to, ok := p.levels[rule]; ok {
+			level = to
+		}
+		if level == Off {
+			return
+		}
+		f := report.Finding{Rule: rule, Level: level, Message: says, Where: &report.Where{File: report.Name(p.Path), Key: fmt.Sprintf("line %d", w.line)}}
+		out = append(out, report.CheckedFinding{Finding: f, Fingerprint: rules.Fingerprint(filepath.ToSlash(p.Path), f)})
+	}
+	for _, w := range p.waivers {
+		switch {
+		case p.ended(w):
+			add(rules.WaiverExpired, report.LevelError, fmt.Sprintf("the waiver of %s in line %d ended on %s: %s", w.rule, w.line, w.until.Format(time.DateOnly), report.Printable(w.reason)), w)
+		case !w.used:
+			add(rules.WaiverUnused, report.LevelNote, fmt.Sprintf("the waiver of %s in line %d covers no finding", w.rule, w.line), w)
+		}
+	}
+	return out
+}

@@ -1,0 +1,339 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/artifact/output"
+	"github.com/modelpatch/modelpatch/artifact/policy"
+	"github.com/modelpatch/modelpatch/artifact/rules"
+	"github.com/modelpatch/modelpatch/internal/ordered"
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// defaultPolicy is the policy file that is taken where none is named.
+const defaultPolicy = "modelpatch.yaml"
+
+// failOn are the words of --fail-on.
+var failOn = []string{report.LevelError, report.LevelWarning, report.LevelNote, "never"}
+
+// checking is one run of check.
+type checking struct {
+	c             *console
+	open          modelpatch.OpenOptions
+	policyFile    string
+	baselineFile  string
+	writeBaseline bool
+	failOn        string
+	formats       []string
+	asJSON        bool
+	workers       int
+
+	policy   *policy.Policy
+	baseline policy.Baseline
+	found    policy.Baseline // for --write-baseline
+	reports  []openReport
+	summary  output.Summary
+	worst    int // exit code
+}
+
+// openReport is a report that is being written.
+type openReport struct {
+	output.Writer
+	file *os.File // nil: standard output
+	path string
+}
+
+func newCheck(c *console) *cobra.Command {
+	k := &checking{c: c}
+	cmd := &cobra.Command{
+		Use:   "check FILE|FOLDER|-…",
+		Short: "Fail when a model's positions are wrong, by rules and a policy",
+		Long: `check looks for what is wrong with how model files tell and encode positions, and
+exits 1 when it finds something of level error (--fail-on). The rules are listed
+by modelpatch explain.
+
+A policy file (--policy, or modelpatch.yaml in the working folder) changes levels,
+says what models must be, and accepts findings with a reason until a day. A
+baseline holds what was there before, so that only what is new fails:
+--write-baseline makes it.
+
+--format writes reports, several at once: --format text,sarif=out.sarif
+
+` + exitCodes,
+		Example: `  modelpatch check models/
+  modelpatch check --fail-on warning --format github,sarif=modelpatch.sarif models/
+  modelpatch check --policy modelpatch.yaml --write-baseline models/`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, files []string) error { return k.run(cmd, files) },
+	}
+	cmd.Flags().StringVar(&k.policyFile, "policy", "", "policy file (default modelpatch.yaml in the working folder, if there is one)")
+	cmd.Flags().StringVar(&k.baselineFile, "baseline", "", "baseline file: what it holds does not count")
+	cmd.Flags().BoolVar(&k.writeBaseline, "write-baseline", false, "write the baseline file anew from what is found, and exit 0")
+	cmd.Flags().StringVar(&k.failOn, "fail-on", report.LevelError, "least level that makes the exit code 1: "+strings.Join(failOn, ", "))
+	cmd.Flags().StringSliceVar(&k.formats, "format", nil, "reports to write, each FORMAT or FORMAT=FILE: "+strings.Join(output.Names(), ", ")+" (default text)")
+	cmd.Flags().BoolVar(&k.asJSON, "json", false, "the same as --format json")
+	cmd.Flags().IntVarP(&k.workers, "jobs", "j", runtime.NumCPU(), "files that are looked at at once")
+	cmd.Flags().StringVar(&k.open.ExternalRoot, "external-root", "", "a folder in which external data of ONNX models may lie as well")
+	cmd.Flags().Int64Var(&k.open.MaxUnpacked, "max-unpacked", 0, "bytes that a compressed input may come to (default 64 GiB)")
+	return cmd
+}
+
+func (k *checking) run(cmd *cobra.Command, files []string) error {
+	if err := k.settings(); err != nil {
+		return err
+	}
+	inputs, err := expand(files)
+	if err != nil {
+		return err
+	}
+	if err := k.openReports(); err != nil {
+		return err
+	}
+	names := linked(inputs)
+	inputs = slices.DeleteFunc(inputs, func(in input) bool { return in.same != "" })
+	type judged struct {
+		checked report.Checked
+		code    int
+		facts   *rules.Facts
+		found   []report.Finding
+	}
+	var failed error
+	ordered.Each(cmd.Context(), k.workers, ahead, inputs, func(in input) judged {
+		facts := &rules.Facts{Path: in.path, Err: in.err}
+		if in.err == nil {
+			facts = rules.Read(cmd.Context(), in.path, k.open)
+		}
+		found := rules.Look(facts)
+		facts.Close()
+		return judged{facts: facts, found: found, code: modelpatch.ExitCode(facts.Err)}
+	}, func(in input, j judged) bool {
+		j.checked, failed = k.judge(j.facts, j.found, names[in.path])
+		if failed != nil {
+			return false
+		}
+		if !isPointer(j.checked) {
+			k.worst = max(k.worst, j.code)
+		}
+		k.file(j.checked)
+		return k.c.out.err == nil
+	})
+	if failed != nil {
+		return failed
+	}
+	if err := cmd.Context().Err(); err != nil {
+		return err
+	}
+	return k.finish()
+}
+
+// isPointer reports whether a file is a Git LFS pointer, which is a finding and no failure
+// to read.
+func isPointer(c report.Checked) bool {
+	return slices.ContainsFunc(c.Findings, func(f report.CheckedFinding) bool { return f.Rule == "lfs-pointer" })
+}
+
+// linked are the further names of inputs, by the path that is looked at.
+func linked(inputs []input) map[string][]string {
+	out := map[string][]string{}
+	for _, in := range inputs {
+		if in.same != "" {
+			out[in.same] = append(out[in.same], report.Name(in.path))
+		}
+	}
+	return out
+}
+
+// settings reads what the flags name.
+func (k *checking) settings() error {
+	if !slices.Contains(failOn, k.failOn) {
+		return &modelpatch.UsageError{What: fmt.Sprintf("--fail-on %s is not known", text(k.failOn)), Hint: strings.Join(failOn, ", ")}
+	}
+	file := k.policyFile
+	if file == "" {
+		if _, err := os.Stat(defaultPolicy); err == nil {
+			file = defaultPolicy
+		}
+	}
+	k.policy = &policy.Policy{}
+	if file != "" {
+		p, err := policy.Load(file, time.Now())
+		if err != nil {
+			return mistake(err)
+		}
+		k.policy = p
+	}
+	if k.baselineFile == "" {
+		k.baselineFile = k.policy.Baseline
+	}
+	if k.writeBaseline && k.baselineFile == "" {
+		k.baselineFile = ".modelpatch-baseline.json"
+	}
+	if k.baselineFile != "" {
+		b, err := policy.LoadBaseline(k.baselineFile)
+		if err != nil && !k.writeBaseline {
+			return mistake(err)
+		}
+		k.baseline = b
+	}
+	if k.writeBaseline {
+		k.baseline, k.found = nil, policy.Baseline{}
+	}
+	k.summary.FailOn, k.summary.Policy = k.failOn, k.policy.Path
+	return nil
+}
+
+// mistake makes a mistake in a policy a usage error, exit code 2.
+func mistake(err error) error {
+	e, ok := errors.AsType[*policy.Error](err)
+	if !ok {
+		return err
+	}
+	return &modelpatch.UsageError{What: e.Error(), Hint: e.Hint}
+}
+
+// openReports opens what --format names, all before anything is looked at.
+func (k *checking) openReports() error {
+	if k.asJSON {
+		k.formats = append(k.formats, "json")
+	}
+	if len(k.formats) == 0 {
+		k.formats = []string{"text"}
+	}
+	printed := ""
+	for _, f := range k.formats {
+		name, file, toFile := strings.Cut(f, "=")
+		var w io.Writer = k.c.out
+		r := openReport{path: file}
+		switch {
+		case !slices.Contains(output.Names(), name):
+			return k.abandon(&modelpatch.UsageError{What: fmt.Sprintf("no format is called %q", text(name)), Hint: strings.Join(output.Names(), ", ")})
+		case toFile && file == "":
+			return k.abandon(&modelpatch.UsageError{What: "--format " + name + "= names no file", Hint: "write --format " + name + "=FILE"})
+		case toFile:
+			created, err := os.Create(file)
+			if err != nil {
+				return k.abandon(cannotWrite(file, err))
+			}
+			r.file, w = created, created
+		case printed != "":
+			return k.abandon(&modelpatch.UsageError{What: fmt.Sprintf("--format %s and %s would both be printed", printed, name), Hint: "give one of them a file: --format " + name + "=FILE"})
+		default:
+			printed = name
+		}
+		r.Writer = output.New(name, w, output.Options{Version: version(), Colour: k.c.level, Remedy: remedyText})
+		k.reports = append(k.reports, r)
+	}
+	return nil
+}
+
+// abandon closes the reports that are open and returns the error.
+func (k *checking) abandon(err error) error {
+	for _, r := range k.reports {
+		if r.file != nil {
+			r.file.Close()
+		}
+	}
+	return err
+}
+
+func cannotWrite(path string, err error) error {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	return &patch.OutputError{Op: "write", Path: path, Err: err}
+}
+
+// judge holds findings against policy and baseline.
+func (k *checking) judge(f *rules.Facts, found []report.Finding, names []string) (report.Checked, error) {
+	findings, err := k.policy.Judge(f, found)
+	if err != nil {
+		return report.Checked{}, mistake(err)
+	}
+	return k.checked(f.Path, names, findings, f.Summary()), nil
+}
+
+// checked is the report about one file, or about the policy itself.
+func (k *checking) checked(path string, names []string, findings []report.CheckedFinding, facts *report.CheckedFacts) report.Checked {
+	k.baseline.Mark(findings)
+	if findings == nil {
+		findings = []report.CheckedFinding{}
+	}
+	c := report.Checked{Schema: report.SchemaCheck, Path: report.Name(filepath.Clean(path)), Names: names, Level: report.LevelOK, Findings: findings, Facts: facts}
+	for _, f := range findings {
+		if f.Counts() && rules.Weight(f.Level) > rules.Weight(c.Level) {
+			c.Level = f.Level
+		}
+		if k.found != nil && f.Waived == nil {
+			k.found[f.Fingerprint] = policy.Known{Rule: f.Rule, Path: c.Path}
+		}
+	}
+	return c
+}
+
+// file hands a file's findings to all reports.
+func (k *checking) file(c report.Checked) {
+	k.summary.Add(c)
+	for _, r := range k.reports {
+		r.File(c)
+	}
+}
+
+// finish judges the policy itself, writes what is left, and decides the exit code.
+func (k *checking) finish() error {
+	if own := k.policy.Own(); len(own) > 0 {
+		k.file(k.checked(k.policy.Path, nil, own, nil))
+		k.summary.Files--
+	}
+	if k.writeBaseline {
+		if err := k.found.Write(k.baselineFile); err != nil {
+			return cannotWrite(k.baselineFile, err)
+		}
+		k.c.say("modelpatch: %s written: %d findings; they do not count from now on", text(k.baselineFile), len(k.found))
+	}
+	s := &k.summary
+	switch k.failOn {
+	case report.LevelError:
+		s.Failed = s.Errors > 0
+	case report.LevelWarning:
+		s.Failed = s.Errors+s.Warnings > 0
+	case report.LevelNote:
+		s.Failed = s.Errors+s.Warnings+s.Notes > 0
+	}
+	if k.writeBaseline {
+		s.Failed = false
+	}
+	var first error
+	for _, r := range k.reports {
+		err := r.Close(*s)
+		if r.file != nil {
+			if closed := r.file.Close(); err == nil {
+				err = closed
+			}
+			if err != nil && first == nil {
+				first = cannotWrite(r.path, err)
+			}
+		}
+	}
+	switch {
+	case first != nil:
+		return first
+	case k.worst > 0 && k.failOn != "never" && !k.writeBaseline:
+		return &codedError{k.worst}
+	case s.Failed:
+		return &codedError{modelpatch.ExitNo}
+	}
+	return nil
+}
