@@ -116,6 +116,7 @@ var List = []Rule{
 	{ID: "onnx-node-cycle", Level: failing, Title: "Nodes in a circle", Says: "Nodes need their own output.", Hurts: "ONNX Runtime refuses the model.", Mend: "Export the model again."},
 	{ID: "onnx-raw-and-typed-data", Level: failing, Title: "Data twice", Says: "A constant has its data twice, raw and typed.", Hurts: "Readers disagree about which one counts.", Mend: "Export the model again."},
 	{ID: "onnx-shared-data", Level: noting, Title: "Constants that share bytes", Says: "Two constants lie on the same bytes of a data file.", Hurts: "A change of one changes the other.", Mend: "Nothing, where it was meant."},
+	{ID: "onnx-sparse-index", Level: failing, Title: "Sparse index outside of its tensor", Says: "A sparse constant puts a value outside of its dimensions.", Hurts: "An engine that trusts the index writes behind the tensor.", Mend: "Do not load the file; export the model again."},
 	{ID: "onnx-too-large", Level: failing, Title: "Graph too large to be looked at", Says: "The graph has more nodes than could be looked at.", Hurts: "Its positions were not checked.", Mend: "Check a smaller export."},
 	{ID: "onnx-unknown-element-type", Level: noting, Title: "Unknown element type", Says: "A constant is of an element type that is not known here.", Hurts: "Its numbers were not checked.", Mend: "Use a current modelpatch."},
 

@@ -29,6 +29,7 @@ var (
 	ruleLengthBound          = site.Rule{ID: "onnx-length-bound", Level: report.LevelWarning, Doc: "axes are free and the graph ends at a length all the same"}
 	ruleUnreadMeeting        = site.Rule{ID: "onnx-unread-encoding", Level: report.LevelWarning, Doc: "numbers that vary along positions meet the data in a form that is not read"}
 	ruleScale                = site.Rule{ID: "onnx-quantisation-scale", Level: report.LevelError, Doc: "a quantised constant has a scale that is not a positive number"}
+	ruleSparse               = site.Rule{ID: "onnx-sparse-index", Level: report.LevelError, Doc: "a sparse constant has indices outside of its dimensions"}
 	ruleTooLarge             = site.Rule{ID: "onnx-too-large", Level: report.LevelError, Doc: "the graph is too large to be looked at whole"}
 )
 
@@ -139,6 +140,11 @@ func (f *finder) graphs() {
 					f.add(ruleDuplicateValue, fmt.Sprintf("two nodes make the value %q", o), onceHint, nodeWhere(n))
 				}
 				made[number] = true
+			}
+		}
+		for _, s := range g.Sparse {
+			if fault, err := s.Fault(); err == nil && fault != "" {
+				f.add(ruleSparse, fmt.Sprintf("sparse constant %q: %s", f.m.graph.TensorName(s.Values), fault), "have the model exported again", f.at(s.Values))
 			}
 		}
 		if n := g.Cycle(); n != nil {
