@@ -114,8 +114,16 @@ func interruptible(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// version is that of the module, or of the source tree it was built from.
+// release is the version of a released build, set by packaging/build.py
+// through the linker; with -buildvcs=false nothing else would tell it.
+var release string
+
+// version is that of the release, of the module, or of the source tree it was
+// built from.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "(unknown)"

@@ -1,0 +1,56 @@
+"""Builds the executables for a platform, reproducibly, and collects the licences of what is linked into them."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from platforms import Platform
+from release import Built, Version
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# modelpatch is static on Linux. modelpatch-engine opens ONNX Runtime's library while it runs and is therefore started by the
+# system's loader: it goes where a C library is (archives, deb), never into wheels, npm packages or the image.
+MAIN = "modelpatch"
+ENGINE = "modelpatch-engine"
+
+
+def build(platform: Platform, version: Version, out: Path, executables: tuple[str, ...], root: Path = ROOT) -> Built:
+    """Compiles executables below root for platform into out. Neither the folder nor the checkout's state gets into them."""
+    environment = dict(os.environ, GOOS=platform.os, GOARCH=platform.arch, CGO_ENABLED="0", GOFLAGS="", GOWORK="off",
+                       GOAMD64="v1", GOARM64="v8.0", GOEXPERIMENT="")
+    out.mkdir(parents=True, exist_ok=True)
+    files = {}
+    for name in executables:
+        files[name] = out / (name + platform.suffix)
+        flags = "-s -w -buildid="
+        if name == MAIN:
+            flags += f" -X main.release=v{version.semver}"
+        subprocess.run(["go", "build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", flags,
+                        "-o", str(files[name]), f"./cmd/{name}"], cwd=root, env=environment, check=True)
+    return Built(platform, files)
+
+
+def notices(executables: tuple[str, ...], root: Path = ROOT) -> bytes:
+    """The licences of Go and of every module that is linked on any platform, which binary copies must reproduce."""
+    folders: dict[str, Path] = {}
+    for system in ("linux", "darwin", "windows"):
+        listed = subprocess.run(
+            ["go", "list", "-mod=readonly", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}",
+             *(f"./cmd/{name}" for name in executables)],
+            cwd=root, env=dict(os.environ, GOOS=system, GOARCH="amd64", CGO_ENABLED="0", GOFLAGS="", GOWORK="off"), check=True, capture_output=True, text=True)
+        for line in listed.stdout.splitlines():
+            if line:
+                module, folder = line.split("\t")
+                folders[module] = Path(folder)
+    go = subprocess.run(["go", "env", "GOROOT"], cwd=root, check=True, capture_output=True, text=True).stdout.strip()
+    out = []
+    for module, folder in [("Go", Path(go)), *sorted(folders.items())]:
+        texts = sorted(p for p in folder.iterdir() if p.is_file() and p.name.upper().startswith(("LICENSE", "LICENCE", "COPYING", "NOTICE", "PATENTS")))
+        if not texts and module == "Go":
+            texts = sorted(Path(go).parent.glob("LICENSE"))  # some distributions keep it one folder up
+        if not any(not p.name.upper().startswith(("NOTICE", "PATENTS")) for p in texts):
+            raise FileNotFoundError(f"{folder}: no licence of {module}; binaries must not be given away without it")
+        out.append(f"{'=' * 78}\n{module}\n{'=' * 78}\n\n")
+        out += [p.read_text(encoding="utf-8", errors="replace").strip() + "\n\n" for p in texts]
+    return "".join(out).encode()
