@@ -24,6 +24,22 @@ func Line(v any) ([]byte, error) {
 	return plain(w.out.Bytes()), nil
 }
 
+// Stamped is Line of an object with one more field behind its own: the version of the tool
+// that prints it.
+func Stamped(v any, version string) ([]byte, error) {
+	line, err := Line(v)
+	if err != nil || len(line) < len("{}\n") {
+		return line, err
+	}
+	stamp, err := Line(struct {
+		Version string `json:"version"`
+	}{version})
+	if err != nil {
+		return nil, err
+	}
+	return append(append(line[:len(line)-len("}\n")], ','), stamp[1:]...), nil
+}
+
 // lineWriter writes values after each other.
 type lineWriter struct {
 	out    bytes.Buffer

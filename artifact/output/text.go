@@ -59,14 +59,15 @@ func (t *text) Close(s Summary) error {
 // lines is NDJSON: one object a file.
 type lines struct {
 	w   *bufio.Writer
+	o   Options
 	err error
 }
 
-func newJSON(w *bufio.Writer, _ Options) Writer { return &lines{w: w} }
+func newJSON(w *bufio.Writer, o Options) Writer { return &lines{w: w, o: o} }
 
 // File writes one object.
 func (l *lines) File(c report.Checked) {
-	b, err := report.Line(c)
+	b, err := report.Stamped(c, l.o.Version)
 	if err != nil {
 		l.err = err
 		return

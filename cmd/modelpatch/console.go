@@ -57,10 +57,10 @@ func (c *console) printf(format string, args ...any) { fmt.Fprintf(c.out, format
 // say writes a message to standard error.
 func (c *console) say(format string, args ...any) { fmt.Fprintf(c.err, format+"\n", args...) }
 
-// json writes one object on one line. One that cannot be encoded is as lost as
-// one that cannot be written.
+// json writes one object on one line, with the version of the tool as its last field. One
+// that cannot be encoded is as lost as one that cannot be written.
 func (c *console) json(v any) {
-	line, err := report.Line(v)
+	line, err := report.Stamped(v, version())
 	if err != nil && c.out.err == nil {
 		c.out.err = err
 	}

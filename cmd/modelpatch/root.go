@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -91,7 +90,7 @@ rewrites the encoding, and leaves every other byte of the file as it was.
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newInspect(c), newCheck(c), newExplain(c), newRecover(c))
+	root.AddCommand(newInspect(c), newCheck(c), newExplain(c), newSchema(c), newRecover(c))
 	for _, cmd := range []*cobra.Command{newExtend(c), newRope(c), newALiBi(c), newBake(c), newUnbake(c), newRelative(c), newVerify(c), newApply(c), newRevert(c)} {
 		root.AddCommand(interruptible(cmd))
 	}
@@ -112,27 +111,4 @@ func interruptible(cmd *cobra.Command) *cobra.Command {
 		return work(cmd, args)
 	}
 	return cmd
-}
-
-// release is the version of a released build, set by packaging/build.py
-// through the linker; with -buildvcs=false nothing else would tell it.
-var release string
-
-// version is that of the release, of the module, or of the source tree it was
-// built from.
-func version() string {
-	if release != "" {
-		return release
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "(unknown)"
-	}
-	out := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && (out == "" || out == "(devel)") {
-			out = "(devel) " + s.Value[:min(len(s.Value), 12)]
-		}
-	}
-	return out
 }

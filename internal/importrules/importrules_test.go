@@ -87,6 +87,7 @@ var foreign = map[string][]string{
 	"github.com/owulveryck/onnx-go":        {"verify/crosscheck"},
 	"gorgonia.org/":                        {"verify/crosscheck"},
 	"github.com/rogpeppe/go-internal":      {"tests only"},
+	"github.com/santhosh-tekuri/":          {"tests only"},
 	"google.golang.org/protobuf":           {"onnx", "onnx/onnxpb"},
 	"golang.org/x/sys":                     {"verify/blocked", "patch", "patch/…", "verify/engine", "cmd/modelpatch", "cmd/modelpatch-engine"},
 	"github.com/ebitengine/purego":         {"verify/engine/onnxruntime"},

@@ -1,0 +1,256 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/artifact/policy"
+	"github.com/modelpatch/modelpatch/artifact/rules"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+var update = flag.Bool("update", false, "write the schemas anew from the types of package report")
+
+// reports are the objects that are printed, by the name of their schema.
+var reports = map[string]struct {
+	id    string
+	value any
+}{
+	"inspect": {report.SchemaInspect, report.Inspect{}},
+	"plan":    {report.SchemaPlan, report.Plan{}},
+	"verify":  {report.SchemaVerify, report.Verify{}},
+	"check":   {report.SchemaCheck, report.Checked{}},
+	"error":   {report.SchemaError, report.Error{}},
+}
+
+type object = map[string]any
+
+// number is a report.Number: JSON has no infinities.
+var number = object{"anyOf": []any{object{"type": "number"}, object{"enum": []any{"NaN", "Infinity", "-Infinity"}}}}
+
+// of is the schema of a Go type as package report writes it; shared types go into defs.
+func of(t reflect.Type, defs object) object {
+	switch t {
+	case reflect.TypeFor[report.Number]():
+		return number
+	case reflect.TypeFor[report.Layers]():
+		return object{"anyOf": []any{object{"const": "all"}, object{"type": "array", "items": object{"type": "integer"}}}}
+	case reflect.TypeFor[json.RawMessage]():
+		return object{}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return object{"anyOf": []any{of(t.Elem(), defs), object{"type": "null"}}}
+	case reflect.Slice:
+		return object{"type": []any{"array", "null"}, "items": of(t.Elem(), defs)}
+	case reflect.Array:
+		return object{"type": "array", "items": of(t.Elem(), defs), "minItems": t.Len(), "maxItems": t.Len()}
+	case reflect.Map:
+		return object{"type": []any{"object", "null"}, "additionalProperties": of(t.Elem(), defs)}
+	case reflect.String:
+		return object{"type": "string"}
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.Int, reflect.Int64, reflect.Int32, reflect.Uint64, reflect.Uint32:
+		return object{"type": "integer"}
+	case reflect.Float64, reflect.Float32:
+		return object{"type": "number"}
+	case reflect.Interface:
+		return object{}
+	}
+	name := strings.ToLower(t.Name())
+	if _, done := defs[name]; !done {
+		defs[name] = nil // a type that holds itself
+		defs[name] = fields(t, defs)
+	}
+	return object{"$ref": "#/$defs/" + name}
+}
+
+// fields is the schema of a struct. The contract may grow, so further properties are
+// allowed.
+func fields(t reflect.Type, defs object) object {
+	properties, required := object{}, []any{}
+	var walk func(t reflect.Type)
+	walk = func(t reflect.Type) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if f.Anonymous && name == "" {
+				walk(f.Type)
+				continue
+			}
+			properties[name] = of(f.Type, defs)
+			if options != "omitempty" {
+				required = append(required, name)
+			}
+		}
+	}
+	walk(t)
+	return object{"type": "object", "properties": properties, "required": required}
+}
+
+// TestSchemas: the schemas are those of the types.
+func TestSchemas(t *testing.T) {
+	for name, r := range reports {
+		defs := object{}
+		s := fields(reflect.TypeOf(r.value), defs)
+		s["$schema"], s["$id"], s["title"] = "https://json-schema.org/draft/2020-12/schema", r.id, "modelpatch "+name
+		s["properties"].(object)["schema"] = object{"const": r.id}
+		s["properties"].(object)["version"] = object{"type": "string"}
+		if len(defs) > 0 {
+			s["$defs"] = defs
+		}
+		want, err := json.MarshalIndent(s, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, '\n')
+		if *update {
+			if err := os.WriteFile(name+".json", want, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if got, ok := Text(name); !ok || !bytes.Equal(got, want) {
+			t.Errorf("%s.json is not that of the types: go test ./artifact/schema -update", name)
+		}
+	}
+}
+
+func compiled(t *testing.T, name string) *jsonschema.Schema {
+	t.Helper()
+	text, ok := Text(name)
+	if !ok {
+		t.Fatalf("no schema %s", name)
+	}
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(name, parsed); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// fits holds a report, as it is printed, against its schema.
+func fits(t *testing.T, name string, value any) {
+	t.Helper()
+	line, err := report.Line(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := compiled(t, name).Validate(parsed); err != nil {
+		t.Errorf("%v\n%s", err, line)
+	}
+}
+
+// TestRealOutput: what the library says of the models of testdata and the corpus fits.
+func TestRealOutput(t *testing.T) {
+	var paths []string
+	for _, p := range []string{"../../testdata/*/*.gguf", "../../testdata/*/*.onnx", "../../../shared/corpus/*/*.gguf", "../../../shared/corpus/*/*.onnx"} {
+		found, _ := filepath.Glob(p)
+		paths = append(paths, found...)
+	}
+	if len(paths) < 10 {
+		t.Fatalf("%d models", len(paths))
+	}
+	for i, path := range paths {
+		f := rules.Read(t.Context(), path, modelpatch.OpenOptions{})
+		found := rules.Look(f)
+		f.Close()
+		if f.Err != nil {
+			continue
+		}
+		fits(t, "inspect", *f.Report)
+		judged, err := (&policy.Policy{}).Judge(f, found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fits(t, "check", report.Checked{Schema: report.SchemaCheck, Path: report.Name(path), Level: report.LevelOK, Findings: judged, Facts: f.Summary()})
+		if i%8 != 0 {
+			continue
+		}
+		plan, err := modelpatch.Extend(t.Context(), path, modelpatch.ExtendOptions{Length: 4096}, modelpatch.OpenOptions{}, modelpatch.WriteOptions{DryRun: true})
+		if err == nil {
+			fits(t, "plan", plan.Plan)
+		}
+		v, err := modelpatch.Verify(t.Context(), path, path, modelpatch.OpenOptions{}, modelpatch.VerifyOptions{})
+		if err == nil {
+			fits(t, "verify", v)
+		}
+	}
+	fits(t, "error", report.Error{Schema: report.SchemaError, Path: "m", Code: 3, Error: "x", Hints: []string{}})
+}
+
+// TestPolicySchema: what the schema of the policy takes, the reader takes, and the other
+// way round.
+func TestPolicySchema(t *testing.T) {
+	s := compiled(t, "policy")
+	for text, sound := range map[string]bool{
+		"version: 1": true,
+		"version: 1\nrules: {gguf-key-ignored: error, table-zero-rows: off}":                                       true,
+		"version: 1\nfor: [{files: '*.gguf', expect: [{id: a, length: '>= 8192', scheme: [rope], base: 500000}]}]": true,
+		"version: 1\nwaivers: [{rule: gguf-key-ignored, files: ['**'], reason: known, until: 2030-01-01}]":         true,
+		"version: 2":            false,
+		"version: 1\nrule: {}":  false,
+		"version: 1\nfor: [{}]": false,
+		"version: 1\nwaivers: [{rule: gguf-key-ignored, files: ['**'], reason: known}]": false,
+		"version: 1\nrules: {gguf-key-ignored: fatal}":                                  false,
+		"version: 1\nfor: [{files: '*', expect: [{id: a, length: long}]}]":              false,
+	} {
+		var node yaml.Node
+		var value any
+		if err := yaml.Unmarshal([]byte(text), &node); err != nil {
+			t.Fatal(err)
+		}
+		if err := dates(&node).Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		b, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, _ := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+		if err := s.Validate(parsed); (err == nil) != sound {
+			t.Errorf("schema: %q: %v", text, err)
+		}
+		if _, err := policy.Parse("p.yaml", []byte(text), modelTime); (err == nil) != sound {
+			t.Errorf("reader: %q: %v", text, err)
+		}
+	}
+}
+
+// modelTime is the day on which policies are read here.
+var modelTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// dates makes days the strings that JSON has for them.
+func dates(n *yaml.Node) *yaml.Node {
+	if n.Tag == "!!timestamp" {
+		n.Tag = "!!str"
+	}
+	for _, c := range n.Content {
+		dates(c)
+	}
+	return n
+}
