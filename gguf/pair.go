@@ -79,3 +79,11 @@ func (p *Pair) Bool() (value, ok bool) {
 	}
 	return p.bits != 0, true
 }
+
+// ShortText returns a string value of at most 1 KiB; a longer one is read by Part.Text.
+func (p *Pair) ShortText() (string, bool) {
+	if p == nil || p.Type != TypeString || p.Count > shortText {
+		return "", false
+	}
+	return p.text, true
+}

@@ -21,6 +21,14 @@ type Part struct {
 	Dims []int64
 	// Number is the value of a key that is one, nil for other parts.
 	Number *float64
+	// Value is the value of a key, for people and for JSON: a bool, an int64 or uint64, a
+	// report.Number, a string; of arrays and strings beyond 1 KiB, their type and length in words. nil for other parts.
+	Value any
+	// Graph numbers the graph of a tensor or node: 0 is the main one, others are those inside of nodes
+	// and the bodies of functions.
+	Graph int
+	// Wires lists the names that a node reads and gives; nil for other parts.
+	Wires func() (inputs, outputs []string)
 	// Declared tells what a graph states of a value's type and Dims, 0 where one is
 	// free; it has no content.
 	Declared bool

@@ -42,13 +42,6 @@ func (c *comparison) bytes() (identical bool) {
 	return changed == 0 && unplanned == ""
 }
 
-func firstOf(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
-}
-
 // compareParts counts parts that differ and says which, if any, may not.
 func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned string, where *report.Where) {
 	old, rest := keyed(a), keyed(b)

@@ -200,51 +200,22 @@ func text(s *string) string {
 	return *s
 }
 
-// pairSites takes encodings of one scheme in their order.
+// pairSites finds which encodings of the old file are which of the new one.
 func (c *comparison) pairSites() {
-	left := slices.Clone(c.after.Sites())
-	for i, s := range c.before.Sites() {
-		found := false
-		for j, t := range left {
-			if t != nil && t.Encoding().Scheme.Name() == s.Encoding().Scheme.Name() {
-				c.pairs = append(c.pairs, pair{i, j, s, t})
-				left[j], found = nil, true
-				break
-			}
-		}
-		if j := samePlace(s, left); !found && j >= 0 {
-			c.pairs = append(c.pairs, pair{i, j, s, left[j]})
-			left[j], found = nil, true
-		}
-		if !found && s.Encoding().Scheme.Name() != report.SchemeNone {
-			c.removed = append(c.removed, s)
-		}
-	}
-	for _, t := range left {
-		if t != nil && t.Encoding().Scheme.Name() != report.SchemeNone {
-			c.added = append(c.added, t)
+	before, after := c.before.Sites(), c.after.Sites()
+	for _, p := range Pairs(before, after) {
+		switch {
+		case p.After < 0:
+			c.removed = append(c.removed, before[p.Before])
+		case p.Before < 0:
+			c.added = append(c.added, after[p.After])
+		default:
+			c.pairs = append(c.pairs, pair{p.Before, p.After, before[p.Before], after[p.After]})
 		}
 	}
 	if len(c.added)+len(c.removed) > 0 {
 		c.changed = true
 	}
-}
-
-// samePlace finds a table that stands where another stood: a formula's table
-// with a wrong row looks trained.
-func samePlace(s position.Site, left []position.Site) int {
-	was := firstWhere(s)
-	if rows, ok := s.(position.Rows); !ok || rows.Len() == 0 || was == nil || was.Tensor == "" {
-		return -1
-	}
-	return slices.IndexFunc(left, func(t position.Site) bool {
-		if t == nil {
-			return false
-		}
-		rows, ok := t.(position.Rows)
-		now := firstWhere(t)
-		return ok && rows.Len() > 0 && now != nil && now.Tensor == was.Tensor
-	})
 }
 
 // lengthAlone reports whether all that a plan says of other outputs comes from

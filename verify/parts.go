@@ -90,26 +90,43 @@ func alike(p, q position.Part) bool {
 // firstDifference is the first byte at which two parts of one size differ, −1
 // when they are equal.
 func firstDifference(p, q position.Part) int64 {
+	first := int64(-1)
+	at, err := eachDifference(p, q, func(x, _ []byte, at int64) bool {
+		first = at
+		return false
+	})
+	if err != nil && first < 0 {
+		return at
+	}
+	return first
+}
+
+// eachDifference reads two parts of one size side by side. From the first differing byte
+// of each step on, it hands the rest of both steps and their place to tell, until that
+// returns false. After an error, at is the start of the step that could not be read.
+func eachDifference(p, q position.Part, tell func(x, y []byte, at int64) bool) (at int64, err error) {
 	const step = 1 << 16
 	x, y := p.Open(), q.Open()
 	bufX, bufY := make([]byte, min(step, p.Size)), make([]byte, min(step, p.Size))
-	for at := int64(0); at < p.Size; {
+	for at < p.Size {
 		n := int(min(step, p.Size-at))
 		_, err1 := io.ReadFull(x, bufX[:n])
 		_, err2 := io.ReadFull(y, bufY[:n])
-		if err1 != nil || err2 != nil {
-			return at
+		if err := firstOf(err1, err2); err != nil {
+			return at, err
 		}
 		if !bytes.Equal(bufX[:n], bufY[:n]) {
-			for i := range n {
-				if bufX[i] != bufY[i] {
-					return at + int64(i)
-				}
+			i := 0
+			for bufX[i] == bufY[i] {
+				i++
+			}
+			if !tell(bufX[i:n], bufY[i:n], at+int64(i)) {
+				return at, nil
 			}
 		}
 		at += int64(n)
 	}
-	return -1
+	return at, nil
 }
 
 // declaresLength reports whether a declared size differs only as lengths do: where it
@@ -127,4 +144,11 @@ func declaresLength(p, q position.Part, old, new int64) bool {
 		}
 	}
 	return true
+}
+
+func firstOf(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
 }

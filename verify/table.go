@@ -173,13 +173,6 @@ func storageTolerance(dtype string) report.Tolerance {
 	return report.Tolerance{Name: "float32-storage", Value: 2e-7}
 }
 
-func firstWhere(s position.Site) *report.Where {
-	if w := s.Encoding().Where; len(w) > 0 {
-		return &w[0]
-	}
-	return nil
-}
-
 // samplePositions are positions of a prefix at which rotations are compared:
 // all of a short one, and powers of two further on.
 func samplePositions(length int) []int {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
 	"github.com/modelpatch/modelpatch/report"
@@ -42,7 +43,7 @@ func (m *model) Parts() ([]position.Part, error) {
 			if x, ok := pair.Float(); ok {
 				number = &x
 			}
-			out = append(out, position.Part{Kind: "key", Number: number, Name: shard + pair.Key, Head: head, Size: size, Position: m.isPositionKey(pair.Key), Sites: sites,
+			out = append(out, position.Part{Kind: "key", Number: number, Value: valueOf(pair), Name: shard + pair.Key, Head: head, Size: size, Position: m.isPositionKey(pair.Key), Sites: sites,
 				Where: report.Where{Key: report.Name(pair.Key), Range: &r}, Open: func() io.Reader { return p.Section(pair.ValueAt, size) }})
 		}
 		for k := range p.Tensors {
@@ -68,4 +69,27 @@ func (m *model) isPositionKey(key string) bool {
 	rest, ok := m.SuffixOf(key)
 	return ok && (rest == arch.KeyContext || strings.HasPrefix(rest, "rope.") || strings.HasPrefix(rest, "attention.max_alibi")) ||
 		strings.HasPrefix(key, "modelpatch.") || key == "split.tensors.count"
+}
+
+// valueOf returns a key's value as position.Part has it.
+func valueOf(p *gguf.Pair) any {
+	if b, ok := p.Bool(); ok {
+		return b
+	}
+	if n, ok := p.Int(); ok {
+		return n
+	}
+	if n, ok := p.Uint(); ok {
+		return n
+	}
+	if x, ok := p.Float(); ok {
+		return report.Number(x)
+	}
+	if s, ok := p.ShortText(); ok {
+		return report.Name(s)
+	}
+	if p.Type == gguf.TypeArray {
+		return fmt.Sprintf("array of %d × %s", p.Count, p.Elem)
+	}
+	return fmt.Sprintf("string of %d bytes", p.Count)
 }

@@ -41,6 +41,7 @@ func (p *parts) add(part position.Part) {
 		part.Name = fmt.Sprintf("%s (%d)", part.Name, n+1)
 	}
 	p.seen[key]++
+	part.Graph = max(p.graphs-1, 0)
 	p.out = append(p.out, part)
 }
 
@@ -188,17 +189,64 @@ func (p *parts) node(prefix string, n *onnx.Node) {
 			long := a.Source()
 			p.add(position.Part{Kind: "attribute", Name: name + "." + a.Name, Size: long.Size(), Open: long.Open, Where: report.Where{Node: n.Title()}})
 		}
-		attributes = append(attributes, fmt.Sprintf("%s=%d %v %q %v %v %q %s", a.Name, a.I, a.F, a.S, a.Ints, a.Floats, a.Strs, a.Ref))
+		attributes = append(attributes, a.Name+"="+attributeText(a))
 	}
-	written := make([]string, len(n.Inputs), len(n.Inputs)+len(n.Outputs))
+	written := make([]string, len(n.Inputs))
 	for i := range written {
 		written[i] = n.Written(i)
 	}
-	inputs := strings.Join(append(written, n.Outputs...), ",")
+	inputs := strings.Join(slices.Concat(written, n.Outputs), ",")
 	r := n.Range()
 	p.add(position.Part{Kind: "node", Name: name, Head: fmt.Sprintf("%s.%s(%s)", n.Domain, n.Op, strings.Join(attributes, " ")),
 		Size: int64(len(inputs)), Open: func() io.Reader { return strings.NewReader(inputs) },
+		Wires: func() ([]string, []string) { return written, n.Outputs },
 		Where: report.Where{Node: n.Title(), Range: &r}, Position: made || readsAdded(n)})
+}
+
+// Types of attributes whose value is told (onnx.proto, AttributeProto.AttributeType).
+const (
+	attributeFloat   = 1
+	attributeInt     = 2
+	attributeString  = 3
+	attributeFloats  = 6
+	attributeInts    = 7
+	attributeStrings = 8
+)
+
+// attributeText is an attribute's value: that of its type, and every other one that it has
+// all the same, with the number of its type. Files that state no type are told by what is there.
+func attributeText(a *onnx.Attribute) string {
+	values := []struct {
+		kind  int
+		empty bool
+		text  string
+	}{
+		{attributeInt, a.I == 0, fmt.Sprint(a.I)},
+		{attributeFloat, a.F == 0, fmt.Sprint(a.F)},
+		{attributeString, len(a.S) == 0, fmt.Sprintf("%q", a.S)},
+		{attributeInts, len(a.Ints) == 0, fmt.Sprint(a.Ints)},
+		{attributeFloats, len(a.Floats) == 0, fmt.Sprint(a.Floats)},
+		{attributeStrings, len(a.Strs) == 0, fmt.Sprintf("%q", a.Strs)},
+	}
+	kind := a.Type
+	for _, v := range values {
+		if kind == 0 && !v.empty {
+			kind = v.kind
+		}
+	}
+	var out []string
+	for _, v := range values {
+		switch {
+		case v.kind == kind:
+			out = append(out, v.text)
+		case !v.empty:
+			out = append(out, fmt.Sprintf("%d:%s", v.kind, v.text))
+		}
+	}
+	if a.Ref != "" {
+		out = append(out, "ref:"+a.Ref)
+	}
+	return strings.Join(out, " ")
 }
 
 // readsAdded reports whether a node reads a value that modelpatch added.
