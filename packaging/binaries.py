@@ -31,13 +31,13 @@ def build(platform: Platform, version: Version, out: Path, executables: tuple[st
     return Built(platform, files)
 
 
-def notices(executables: tuple[str, ...], root: Path = ROOT) -> bytes:
-    """The licences of Go and of every module that is linked on any platform, which binary copies must reproduce."""
+def notices(executable: str, root: Path = ROOT) -> bytes:
+    """The licences of Go and of every module that is linked into an executable on any platform, which binary copies must reproduce."""
     folders: dict[str, Path] = {}
     for system in ("linux", "darwin", "windows"):
         listed = subprocess.run(
             ["go", "list", "-mod=readonly", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}",
-             *(f"./cmd/{name}" for name in executables)],
+             f"./cmd/{executable}"],
             cwd=root, env=dict(os.environ, GOOS=system, GOARCH="amd64", CGO_ENABLED="0", GOFLAGS="", GOWORK="off"), check=True, capture_output=True, text=True)
         for line in listed.stdout.splitlines():
             if line:

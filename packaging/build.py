@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Builds modelpatch for all platforms and packs it: archives, wheels, npm packages, Debian packages, an image, SHA256SUMS.
+"""Builds modelpatch for all platforms and packs it: archives, wheels, npm packages, Debian packages, an image, SHA256SUMS; and the
+manual, licences and completions as files, which goreleaser packs.
 
     python3 packaging/build.py --version 1.2.3 --out dist
     python3 packaging/build.py --version 1.2.3 --out dist --platform linux/amd64 --only wheel
@@ -26,7 +27,7 @@ import platforms
 import wheel
 from release import Release, Version, source_date
 
-KINDS = ("archive", "wheel", "npm", "deb", "image")
+KINDS = ("archive", "wheel", "npm", "deb", "image", "manual")
 
 
 def here() -> platforms.Platform:
@@ -39,7 +40,7 @@ def pack(version: Version, chosen: list[platforms.Platform], kinds: tuple[str, .
     """Builds for the chosen platforms and writes all kinds of packages into out, with their SHA256SUMS."""
     out.mkdir(parents=True, exist_ok=True)
     release = Release(version, readme=(binaries.ROOT / "README.md").read_bytes(), license=(binaries.ROOT / "LICENSE").read_bytes(),
-                      notices=binaries.notices(executables), time=source_date())
+                      notices={name: binaries.notices(name) for name in executables}, time=source_date())
     written: list[Path] = []
     with tempfile.TemporaryDirectory(prefix="modelpatch-packaging-") as folder:
         own = binaries.build(here(), version, Path(folder) / "own", (binaries.MAIN,)).executables[binaries.MAIN]
@@ -59,6 +60,8 @@ def pack(version: Version, chosen: list[platforms.Platform], kinds: tuple[str, .
             written.append(image.write(release, linux, out))
         if "npm" in kinds:
             written.append(npm.write_main(release, out))
+        if "manual" in kinds:
+            manual.write(release, out / "manual")
     sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(written))
     (out / "SHA256SUMS").write_text(sums)
     return [*written, out / "SHA256SUMS"]

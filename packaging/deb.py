@@ -30,7 +30,7 @@ def write(release: Release, built: Built, executable: str, out: Path) -> Path:
     """Writes the package of one executable for one Linux platform."""
     if built.platform.deb is None:
         raise ValueError(f"no Debian packages for {built.platform.name}")
-    copyright_text = release.license + b"\n" + release.notices
+    copyright_text = release.license + b"\n" + release.notices[executable]
     files = [(f"usr/bin/{executable}", built.executables[executable].read_bytes(), 0o755),
              (f"usr/share/doc/{executable}/copyright", copyright_text, 0o644)]
     if executable == MAIN:

@@ -31,7 +31,7 @@ def layer(release: Release, built: Built) -> bytes:
         folder("usr/share/doc/", None, 0o755),
         folder(f"usr/share/doc/{MAIN}/", None, 0o755),
         tarball.Entry(f"usr/share/doc/{MAIN}/LICENSE", release.license),
-        tarball.Entry(f"usr/share/doc/{MAIN}/THIRD_PARTY_LICENSES", release.notices),
+        tarball.Entry(f"usr/share/doc/{MAIN}/THIRD_PARTY_LICENSES", release.notices[MAIN]),
         folder("work/", None, 0o755, USER),
     ], release.time)
 

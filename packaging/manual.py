@@ -23,6 +23,16 @@ def completions(executable: Path) -> dict[str, bytes]:
     return {name: run(executable, "completion", shell).encode() for shell, name in SHELLS.items()}
 
 
+def write(release: Release, out: Path) -> None:
+    """Writes pages, completions and licences as files below out."""
+    files = {f"man/{name}": data for name, data in release.manual.items()}
+    files |= {f"completions/{name}": data for name, data in release.completions.items()}
+    files |= {f"licenses/{name}": data for name, data in release.notices.items()}
+    for name, data in files.items():
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        (out / name).write_bytes(data)
+
+
 def sections(text: str) -> dict[str, list[str]]:
     """The lines of a help text below its headings ("Usage:", "Flags:", …); those before the first one below ""."""
     out: dict[str, list[str]] = {"": []}

@@ -34,7 +34,7 @@ def write_platform(release: Release, built: Built, out: Path) -> Path:
     system, cpu = built.platform.npm
     manifest = {"name": name(built.platform), "description": f"{SUMMARY} ({system}, {cpu})", "os": [system], "cpu": [cpu], "preferUnplugged": True}
     files = [tarball.Entry(f"package/bin/{built.file_name(MAIN)}", built.executables[MAIN].read_bytes(), 0o755),
-             tarball.Entry("package/THIRD_PARTY_LICENSES", release.notices)]
+             tarball.Entry("package/THIRD_PARTY_LICENSES", release.notices[MAIN])]
     return pack(manifest, files, release, out)
 
 

@@ -56,12 +56,14 @@ class Built:
 
 @dataclass(frozen=True)
 class Release:
-    """What packages are made from. time is the modification time of everything packed, in seconds since 1970."""
+    """What packages are made from. notices are the licences of what is linked into each executable; time is the modification time
+    of everything packed, in seconds since 1970.
+    """
 
     version: Version
     readme: bytes
     license: bytes
-    notices: bytes
+    notices: dict[str, bytes]
     manual: dict[str, bytes] = field(default_factory=dict)
     completions: dict[str, bytes] = field(default_factory=dict)
     time: int = EARLIEST

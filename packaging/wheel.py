@@ -43,7 +43,7 @@ def write(release: Release, built: Built, out: Path) -> Path:
         (f"{info}/METADATA", metadata(release), 0o644),
         (f"{info}/WHEEL", wheel.encode(), 0o644),
         (f"{info}/licenses/LICENSE", release.license, 0o644),
-        (f"{info}/licenses/THIRD_PARTY_LICENSES", release.notices, 0o644),
+        (f"{info}/licenses/THIRD_PARTY_LICENSES", release.notices[MAIN], 0o644),
     ]
     record = [f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}" for name, data, _ in files]
     files.append((f"{info}/RECORD", "\n".join([*record, f"{info}/RECORD,,"]).encode() + b"\n", 0o644))
