@@ -365,24 +365,32 @@ class Packaging(unittest.TestCase):
         self.assertEqual(used, declared)
 
     def test_pre_commit(self):
-        """pre-commit from PyPI on a repository with a model, with the executable of this build in place of Go's."""
+        """pre-commit from PyPI on a repository with a model; the hooks come from a copy of packaging/mirror, which installs this build's wheel."""
         venv = self.folder / "pre-commit"
         run(sys.executable, "-m", "venv", venv)
         installed = run(venv / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "pre-commit==4.7.0", check=False)
         if installed.returncode:
             self.skipTest("pre-commit 4.7.0 could not be installed")
-        hooks = ROOT / ".pre-commit-hooks.yaml"
-        environment = dict(os.environ, PRE_COMMIT_HOME=str(self.folder / "pre-commit-home"), GIT_CONFIG_GLOBAL=os.devnull,
-                           PATH=f"{self.executable.parent}{os.pathsep}{os.environ['PATH']}")
-        run(venv / "bin/pre-commit", "validate-manifest", hooks, env=environment)
+        environment = dict(os.environ, PRE_COMMIT_HOME=str(self.folder / "pre-commit-home"), GIT_CONFIG_GLOBAL=os.devnull, PIP_FIND_LINKS=str(self.dist),
+                           GIT_AUTHOR_NAME="test", GIT_AUTHOR_EMAIL="", GIT_COMMITTER_NAME="test", GIT_COMMITTER_EMAIL="")
+        hooks = (ROOT / ".pre-commit-hooks.yaml").read_text()
+        self.assertEqual(hooks.replace("language: golang", "language: python"), (ROOT / "packaging/mirror/.pre-commit-hooks.yaml").read_text())
+        run(venv / "bin/pre-commit", "validate-manifest", ROOT / ".pre-commit-hooks.yaml", env=environment)
+        mirror = self.folder / "mirror"
+        shutil.copytree(ROOT / "packaging/mirror", mirror)
+        project = (mirror / "pyproject.toml").read_text()
+        self.assertIn("modelpatch==VERSION", project)
+        (mirror / "pyproject.toml").write_text(project.replace("==VERSION", "==" + VERSION.pep440))
+        if not self.has_check:
+            (mirror / ".pre-commit-hooks.yaml").write_text(hooks.replace("golang", "python").replace("modelpatch check", "modelpatch inspect"))
+        run("git", "init", "-q", mirror)
+        run("git", "-C", mirror, "add", ".")
+        run("git", "-C", mirror, "commit", "-q", "-m", "hooks", env=environment)
+        run("git", "-C", mirror, "tag", "v1", env=environment)
         repository = self.folder / "repository"
         repository.mkdir()
         run("git", "init", "-q", repository)
-        hook = hooks.read_text().replace("language: golang", "language: system")
-        self.assertNotEqual(hook, hooks.read_text())
-        if not self.has_check:
-            hook = hook.replace("modelpatch check", "modelpatch inspect")
-        (repository / ".pre-commit-config.yaml").write_text("repos:\n- repo: local\n  hooks:\n" + "".join(f"  {line}\n" for line in hook.splitlines()))
+        (repository / ".pre-commit-config.yaml").write_text(f"repos:\n- repo: {mirror}\n  rev: v1\n  hooks:\n  - id: modelpatch-check\n")
         (repository / "notes.txt").write_text("no model\n")
         run("git", "-C", repository, "add", ".")
         command = [venv / "bin/pre-commit", "run", "--all-files"]
