@@ -43,9 +43,10 @@ def pack(version: Version, chosen: list[platforms.Platform], kinds: tuple[str, .
                       notices={name: binaries.notices(name) for name in executables}, time=source_date())
     written: list[Path] = []
     with tempfile.TemporaryDirectory(prefix="modelpatch-packaging-") as folder:
-        own = binaries.build(here(), version, Path(folder) / "own", (binaries.MAIN,)).executables[binaries.MAIN]
-        release = replace(release, manual=manual.pages(own, release), completions=manual.completions(own))
         built = [binaries.build(p, version, Path(folder) / p.os / p.arch, executables) for p in chosen]
+        own = next((b for b in built if b.platform == here()), None) or binaries.build(here(), version, Path(folder) / "own", (binaries.MAIN,))
+        printed = own.executables[binaries.MAIN]
+        release = replace(release, manual=manual.pages(printed, release), completions=manual.completions(printed))
         for b in built:
             if "archive" in kinds:
                 written.append(archive.write(release, b, out))

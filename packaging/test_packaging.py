@@ -36,6 +36,17 @@ ROOT = binaries.ROOT
 MODEL = ROOT / "testdata/gguf/llama-plain.gguf"
 VERSION = Version.parse("0.0.7-rc.2")
 
+# A policy that MODEL, of 32 positions, is not as; and a waiver that accepts it.
+POLICY = """version: 1
+for:
+- files: ["**"]
+  expect:
+  - {id: long-enough, length: ">= 8192", why: "the product promises 8k"}
+"""
+WAIVER = """waivers:
+- {rule: policy-expectation, files: ["**/*.gguf"], reason: "inputs are cut upstream", until: 2999-01-01}
+"""
+
 
 def run(*command, **options) -> subprocess.CompletedProcess:
     """Runs a command and shows what it printed when it fails, unless check=False."""
@@ -56,9 +67,9 @@ class Packaging(unittest.TestCase):
         cls.dist = cls.folder / "dist"
         cls.platform = build.here()
         cls.written = build.pack(VERSION, [cls.platform], build.KINDS, (binaries.MAIN,), cls.dist)
-        cls.executable = binaries.build(cls.platform, VERSION, cls.folder / "bin", (binaries.MAIN,)).executables[binaries.MAIN]
+        shutil.unpack_archive(next(cls.dist.glob("modelpatch_*.tar.gz"), None) or next(cls.dist.glob("modelpatch_*.zip")), cls.folder / "bin")
+        cls.executable = cls.folder / "bin" / (binaries.MAIN + cls.platform.suffix)
         cls.expected = run(cls.executable, "inspect", MODEL).stdout
-        cls.has_check = run(cls.executable, "check", "--help", check=False).returncode == 0
 
     def only(self, pattern: str) -> Path:
         """The one file of the build that fits the pattern."""
@@ -70,10 +81,6 @@ class Packaging(unittest.TestCase):
         """Demands that the command is modelpatch of the built version and reads a model."""
         self.assertEqual(run(*command, "--version", **options).stdout, "modelpatch version v0.0.7-rc.2\n")
         self.assertEqual(run(*command, "inspect", MODEL, **options).stdout, self.expected)
-
-    def need_check(self):
-        if not self.has_check:
-            self.skipTest("modelpatch check is an unknown command in this build")
 
     # What is built
 
@@ -165,12 +172,13 @@ class Packaging(unittest.TestCase):
 
     def test_wheel(self):
         venv = self.folder / "venv"
-        run(sys.executable, "-m", "venv", venv)
+        run(sys.executable, "-m", "venv", "--without-pip", venv)
         scripts = venv / ("Scripts" if os.name == "nt" else "bin")
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PIP_")}
-        run(scripts / "python", "-m", "pip", "install", "--no-index", "--no-deps", "--disable-pip-version-check", self.only("*.whl"), env=environment)
+        pip = [sys.executable, "-m", "pip", "--python", scripts / "python", "--disable-pip-version-check"]
+        run(*pip, "install", "--no-index", "--no-deps", self.only("*.whl"), env=environment)
         self.inspects(scripts / "modelpatch")
-        self.assertIn("Version: 0.0.7rc2\n", run(scripts / "python", "-m", "pip", "show", "modelpatch", env=environment).stdout)
+        self.assertIn("Version: 0.0.7rc2\n", run(*pip, "show", "modelpatch", env=environment).stdout)
 
     def test_wheels_of_all_platforms(self):
         """Tags and names of the wheels that cannot be installed here."""
@@ -341,15 +349,37 @@ class Packaging(unittest.TestCase):
             self.assertEqual(self.action("check", check=False, PATH=path, **environment).returncode, 2)
 
     def test_action_checks(self):
-        self.need_check()
-        path = f"{self.executable.parent}{os.pathsep}{os.environ['PATH']}"
-        sarif = self.folder / "found.sarif"
-        sound = self.action("check", PATH=path, MODELPATCH_PATHS=str(MODEL), MODELPATCH_SARIF=str(sarif), MODELPATCH_SUMMARY="true")
-        self.assertEqual(sound.returncode, 0)
-        self.assertEqual(json.loads(sarif.read_text())["version"], "2.1.0")
-        damaged = self.folder / "damaged.gguf"
-        damaged.write_bytes(MODEL.read_bytes()[:200])
-        self.assertNotEqual(self.action("check", check=False, PATH=path, MODELPATCH_PATHS=f"{damaged}").returncode, 0)
+        """The gate closes on a broken policy and opens for a waiver and for a baseline."""
+        models = self.folder / "models"
+        models.mkdir()
+        shutil.copy(MODEL, models / "llama.gguf")
+        inputs = dict(PATH=f"{self.executable.parent}{os.pathsep}{os.environ['PATH']}", MODELPATCH_PATHS="models", MODELPATCH_SARIF="found.sarif", MODELPATCH_SUMMARY="true")
+
+        self.assertNotIn("::error", self.action("check", **inputs).stdout)
+        self.assertEqual(self.results("found.sarif"), [])
+
+        (self.folder / "policy.yaml").write_text(POLICY)
+        inputs["MODELPATCH_POLICY"] = "policy.yaml"
+        failed = self.action("check", check=False, **inputs)
+        self.assertEqual(failed.returncode, 1, failed.stderr)
+        self.assertRegex(failed.stdout, r"(?m)^::error file=models/llama\.gguf,title=[^:]+::expected by \"long-enough\": ")
+        self.assertEqual(self.results("found.sarif"), ["policy-expectation"])
+        self.assertIn("policy-expectation", (self.folder / "github-summary").read_text())
+
+        (self.folder / "waived.yaml").write_text(POLICY + WAIVER)
+        self.action("check", **{**inputs, "MODELPATCH_POLICY": "waived.yaml"})
+
+        run(self.executable, "check", "--policy", "policy.yaml", "--baseline", "baseline.json", "--write-baseline", "models", cwd=self.folder)
+        self.action("check", MODELPATCH_BASELINE="baseline.json", **inputs)
+
+        (models / "damaged.gguf").write_bytes(MODEL.read_bytes()[:200])
+        failed = self.action("check", check=False, MODELPATCH_BASELINE="baseline.json", **inputs)
+        self.assertEqual(failed.returncode, 3, failed.stderr)
+        self.assertIn("::error file=models/damaged.gguf,", failed.stdout)
+
+    def results(self, name: str) -> list[str]:
+        """The rules of the findings in a SARIF file of the action."""
+        return [result["ruleId"] for result in json.loads((self.folder / name).read_text())["runs"][0]["results"]]
 
     def test_action_inputs_only_by_environment(self):
         """No expression of a workflow stands in a script, where its text would be run."""
@@ -367,8 +397,8 @@ class Packaging(unittest.TestCase):
     def test_pre_commit(self):
         """pre-commit from PyPI on a repository with a model; the hooks come from a copy of packaging/mirror, which installs this build's wheel."""
         venv = self.folder / "pre-commit"
-        run(sys.executable, "-m", "venv", venv)
-        installed = run(venv / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "pre-commit==4.7.0", check=False)
+        run(sys.executable, "-m", "venv", "--without-pip", venv)
+        installed = run(sys.executable, "-m", "pip", "--python", venv / "bin/python", "install", "-q", "--disable-pip-version-check", "pre-commit==4.7.0", check=False)
         if installed.returncode:
             self.skipTest("pre-commit 4.7.0 could not be installed")
         environment = dict(os.environ, PRE_COMMIT_HOME=str(self.folder / "pre-commit-home"), GIT_CONFIG_GLOBAL=os.devnull, PIP_FIND_LINKS=str(self.dist),
@@ -381,8 +411,6 @@ class Packaging(unittest.TestCase):
         project = (mirror / "pyproject.toml").read_text()
         self.assertIn("modelpatch==VERSION", project)
         (mirror / "pyproject.toml").write_text(project.replace("==VERSION", "==" + VERSION.pep440))
-        if not self.has_check:
-            (mirror / ".pre-commit-hooks.yaml").write_text(hooks.replace("golang", "python").replace("modelpatch check", "modelpatch inspect"))
         run("git", "init", "-q", mirror)
         run("git", "-C", mirror, "add", ".")
         run("git", "-C", mirror, "commit", "-q", "-m", "hooks", env=environment)
@@ -398,11 +426,11 @@ class Packaging(unittest.TestCase):
         shutil.copy(MODEL, repository / "model.gguf")
         run("git", "-C", repository, "add", ".")
         self.assertIn("Passed", run(*command, cwd=repository, env=environment).stdout)
-        (repository / "model.gguf").write_bytes(MODEL.read_bytes()[:200])
+        (repository / "modelpatch.yaml").write_text(POLICY)
         run("git", "-C", repository, "add", ".")
         failed = run(*command, cwd=repository, env=environment, check=False)
         self.assertEqual(failed.returncode, 1, failed.stdout)
-        self.assertIn("model.gguf", failed.stdout)
+        self.assertIn('model.gguf: error: expected by "long-enough"', failed.stdout)
 
 
 class Registry:
