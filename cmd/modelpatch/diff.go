@@ -14,23 +14,33 @@ import (
 
 func newDiff(c *console) *cobra.Command {
 	var asJSON, verbose bool
+	var patchPath string
+	var o diff.PatchOptions
 	cmd := &cobra.Command{
-		Use:   "diff A B",
+		Use:   "diff A B [--patch OUT.mpatch]",
 		Short: "Say what differs between two model files",
 		Long: `diff says what changed from model A to model B: position encodings and their
 parameters, lengths, metadata keys, tensors, nodes, and what a graph declares. The
 first line is the sentence that a reviewer needs. Tensors and nodes that only have
 another name are told as renamed. diff does not judge the change; verify does.
 
+--patch writes the difference as a patch file, whoever made the two files: apply makes B of
+A bit for bit, revert A of B. Of a model of several files each that differs gets its own.
+
 It exits 0 where no part differs, and 1 otherwise. Both files are read once, whole.
 
 ` + exitCodes,
 		Example: `  modelpatch diff model.gguf longer.gguf
+  modelpatch diff --patch update.mpatch model.gguf finetuned.gguf
   modelpatch diff --json old.onnx new.onnx
   git difftool -x 'modelpatch diff' HEAD~1 -- model.gguf`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			d, err := diff.Files(cmd.Context(), files[0], files[1], modelpatch.OpenOptions{})
+			if err == nil && patchPath != "" {
+				d.Written, err = diff.Patch(cmd.Context(), files[0], files[1], patchPath, o)
+				c.changed = len(d.Written) > 0
+			}
 			switch {
 			case err != nil:
 				c.fail(files[1], err, asJSON)
@@ -39,6 +49,12 @@ It exits 0 where no part differs, and 1 otherwise. Both files are read once, who
 				c.json(d)
 			default:
 				c.diff(d, verbose)
+				for _, w := range d.Written {
+					c.field("written", text(w.Path)+", "+bytesText(w.Bytes))
+				}
+				if patchPath != "" && len(d.Written) == 0 {
+					c.field("written", "no patch: the files are equal byte for byte")
+				}
 			}
 			if !d.Same {
 				return &codedError{modelpatch.ExitNo}
@@ -47,6 +63,9 @@ It exits 0 where no part differs, and 1 otherwise. Both files are read once, who
 		},
 	}
 	f := cmd.Flags()
+	f.StringVar(&patchPath, "patch", "", "write a patch file that makes B of A")
+	f.BoolVarP(&o.Force, "force", "f", false, "with --patch: replace an existing patch file")
+	f.BoolVar(&o.Digest, "digest", false, "with --patch: compute the SHA-256 of the patch file")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
 	f.BoolVarP(&verbose, "verbose", "v", false, "list everything that differs, and from which byte on")
 	return cmd
