@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/modelpatch/modelpatch/internal/regular"
@@ -29,6 +30,25 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 
 // Open opens a model by any of its files.
 func Open(path string) (*File, error) { return open(path, &opener{}) }
+
+// Companions gives the other files of a model that is read from an io.ReaderAt, by
+// their names: the shards of a split model. The error of a file that is not there is
+// fs.ErrNotExist. A reader that is an io.Closer is closed with the model.
+type Companions func(name string) (io.ReaderAt, int64, error)
+
+// OpenReader opens a model that is no file on a disk. name is what messages call it, and
+// says of a shard which one it is; companions may be nil where the model is one file.
+func OpenReader(r io.ReaderAt, size int64, name string, companions Companions) (*File, error) {
+	return open(name, &opener{readers: func(path string) (io.ReaderAt, int64, error) {
+		switch {
+		case path == name:
+			return r, size, nil
+		case companions == nil:
+			return nil, 0, fs.ErrNotExist
+		}
+		return companions(path)
+	}})
+}
 
 // OpenEdited opens a model whose files were edited in place since before was
 // opened. Lists of strings, the tokenizer's, are not walked through again where
@@ -135,6 +155,8 @@ func join(parts []*Part) (*File, error) {
 type opener struct {
 	files  []io.Closer
 	before []*Part // what the files were before they were edited
+	// readers gives files that are not on a disk; nil: they are.
+	readers func(path string) (io.ReaderAt, int64, error)
 }
 
 func (o *opener) close() {
@@ -146,6 +168,16 @@ func (o *opener) close() {
 // part opens and reads one file. O_NONBLOCK keeps a FIFO from blocking the
 // open; only regular files are read (facts/BAD-INPUTS §1.4).
 func (o *opener) part(path string) (*Part, error) {
+	if o.readers != nil {
+		r, size, err := o.readers(path)
+		if err != nil {
+			return nil, openError(path, err)
+		}
+		if c, ok := r.(io.Closer); ok {
+			o.files = append(o.files, c)
+		}
+		return readPart(newCursor(r, size), path)
+	}
 	file, err := os.OpenFile(path, os.O_RDONLY|regular.Nonblocking, 0)
 	if err != nil {
 		return nil, openError(path, err)

@@ -18,9 +18,9 @@ import (
 
 // externalFile is a data file that tensors point into.
 type externalFile struct {
-	location string // as the model writes it
-	path     string // for people and plans
-	file     *os.File
+	location string      // as the model writes it
+	path     string      // for people and plans
+	file     io.ReaderAt // closed with the model where it can be
 	size     int64
 }
 
@@ -144,6 +144,13 @@ func (f *File) externalFile(t *Tensor) (*externalFile, error) {
 // links out of it, but for a hub's cache: see hubBlob.
 func (f *File) openInside(name string) (*externalFile, error) {
 	folder := filepath.Dir(f.Path)
+	if f.options.Companions != nil {
+		r, size, err := f.options.Companions(name)
+		if err != nil {
+			return nil, err
+		}
+		return &externalFile{location: name, path: filepath.Join(folder, name), file: r, size: size}, nil
+	}
 	file, err := openRegular(folder, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		if blobs, blob, ok := hubBlob(f.Path, name); ok {

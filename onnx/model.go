@@ -56,6 +56,10 @@ type Options struct {
 	// MostIndex is how many bytes nodes, constants and their names may take in
 	// memory, by estimate; 0: 512 MiB, some 700,000 nodes.
 	MostIndex int64
+	// Companions gives the data files of a model that is read from an io.ReaderAt, by
+	// their location in the model; nil: they are looked for beside its path. The error of one that is not
+	// there is fs.ErrNotExist. A reader that is an io.Closer is closed with the model.
+	Companions func(name string) (io.ReaderAt, int64, error)
 }
 
 // Function is a model-local function.
@@ -263,8 +267,8 @@ func (f *File) fields(wanted func(number int) bool) patch.Source {
 func (f *File) Close() error {
 	var err error
 	for _, e := range f.external {
-		if e.file != nil {
-			err = e.file.Close()
+		if c, ok := e.file.(io.Closer); ok {
+			err = c.Close()
 		}
 	}
 	if f.closer != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"io/fs"
 
 	"github.com/modelpatch/modelpatch/internal/regular"
 )
@@ -33,6 +34,14 @@ func Open(path string, options Options) (*File, error) {
 // NewFile reads a model from r. External data cannot be found without a path.
 func NewFile(r io.ReaderAt, size int64) (*File, error) {
 	return newFile(r, size, "", Options{})
+}
+
+// OpenReader reads a model that is no file on a disk. name is what messages call it.
+func OpenReader(r io.ReaderAt, size int64, name string, options Options) (*File, error) {
+	if options.Companions == nil {
+		options.Companions = func(string) (io.ReaderAt, int64, error) { return nil, 0, fs.ErrNotExist }
+	}
+	return newFile(r, size, name, options)
 }
 
 func newFile(r io.ReaderAt, size int64, path string, options Options) (*File, error) {
