@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/modelpatch/modelpatch/artifact/rules"
 	"github.com/modelpatch/modelpatch/report"
@@ -83,8 +85,12 @@ func (s *sarif) Close(Summary) error {
 	return s.w.Flush()
 }
 
-// sentences joins two, each with its full stop.
+// sentences joins two, each with its full stop; the second one begins like a sentence,
+// unless it is a command.
 func sentences(a, b string) string {
+	if r, n := utf8.DecodeRuneInString(b); n > 0 && !strings.HasPrefix(b, "modelpatch ") {
+		b = string(unicode.ToUpper(r)) + b[n:]
+	}
 	stop := func(s string) string {
 		if s == "" || strings.HasSuffix(s, ".") {
 			return s

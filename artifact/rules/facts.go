@@ -3,6 +3,7 @@ package rules
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -101,6 +102,9 @@ func broken(id string) func(*Facts, func(report.Finding)) {
 		}
 		finding := report.Finding{Message: report.Printable(strings.TrimPrefix(f.Err.Error(), f.Path+": "))}
 		finding.Hint = strings.Join(modelpatch.Hints(f.Err), "; ")
+		if finding.Hint == "" && errors.Is(f.Err, fs.ErrNotExist) && id == ruleUnreadable {
+			finding.Hint = "check the path"
+		}
 		found(finding)
 	}
 }

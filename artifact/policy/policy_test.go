@@ -1,0 +1,198 @@
+package policy
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelpatch/modelpatch/artifact/rules"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+var today = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+func pointer[T any](v T) *T { return &v }
+
+// facts are those of a GGUF model with RoPE.
+func facts(path string) *rules.Facts {
+	return &rules.Facts{Path: path, Report: &report.Inspect{Path: path, Format: "gguf", Kind: report.KindModel, Architecture: pointer("llama"), Bytes: 1000,
+		Length: report.Length{Stated: pointer(4096), Beyond: "continues"},
+		Encodings: []report.Encoding{{Scheme: report.SchemeRope, Form: pointer("keys"), Beyond: "continues",
+			Parameters: report.Parameters{Base: pointer(report.Number(500000)), Scaling: &report.Scaling{Type: "yarn", Factor: pointer(report.Number(4)), OriginalLength: pointer(1024)}}}}}}
+}
+
+func parse(t *testing.T, text string) *Policy {
+	t.Helper()
+	p, err := Parse("policy.yaml", []byte(text), today)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func judged(t *testing.T, p *Policy, path string, found ...report.Finding) []report.CheckedFinding {
+	t.Helper()
+	out, err := p.Judge(facts(path), found)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestExpectations: each field holds and does not hold.
+func TestExpectations(t *testing.T) {
+	for expect, holds := range map[string]bool{
+		`length: ">= 4096"`: true, `length: "> 4096"`: false, `length: 4096`: true, `length: "<= 4_095"`: false,
+		`capacity: ">= 9"`: true, // nothing bounds it
+		`scheme: rope`:     true, `scheme: [alibi, rope]`: true, `scheme: alibi`: false,
+		`scaling: yarn`: true, `scaling: [none, linear]`: false,
+		`base: 500000`: true, `base: 500001`: false, `{base: 500001, tolerance: 1e-4`: true,
+		`format: gguf`: true, `format: onnx`: false, `architecture: [llama, qwen2]`: true, `architecture: gpt2`: false,
+		`expr: length.stated >= 4096 and encodings[0].scaling.factor == 4`: true,
+		`expr: none(encodings, .scaling.type == "yarn")`:                   false,
+		`expr: length.has_capacity`:                                        false,
+	} {
+		text := "version: 1\nfor: [{files: '**', expect: [{id: a, " + strings.TrimPrefix(expect, "{") + "}]}]"
+		if strings.HasPrefix(expect, "expr: ") {
+			text = "version: 1\nfor:\n - files: '**'\n   expect:\n    - id: a\n      expr: '" + strings.TrimPrefix(expect, "expr: ") + "'"
+		}
+		found := judged(t, parse(t, text), "m.gguf")
+		if (len(found) == 0) != holds {
+			t.Errorf("%s: %v", expect, found)
+		}
+	}
+}
+
+// TestGlobs: paths as they were found, below the policy's folder, and names alone.
+func TestGlobs(t *testing.T) {
+	for _, c := range []struct {
+		glob, path string
+		want       bool
+	}{
+		{"*.gguf", "a/b/m.gguf", true}, {"**/*.gguf", "m.gguf", true}, {"llm/**", "llm/x/m.gguf", true}, {"llm/*", "llm/x/m.gguf", false},
+		{"*.onnx", "m.gguf", false}, {"a/m.gguf", "./a/m.gguf", true}, {"models/{a,b}.gguf", "models/b.gguf", true},
+	} {
+		p := &Policy{folder: "."}
+		if got := p.matches([]string{c.glob}, c.path); got != c.want {
+			t.Errorf("%s on %s: %v", c.glob, c.path, got)
+		}
+	}
+	abs, err := filepath.Abs("llm/m.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := (&Policy{folder: "."}); !p.matches([]string{"llm/*.gguf"}, abs) {
+		t.Error("a pattern relative to the policy does not match an absolute path")
+	}
+}
+
+// TestLevels: the last entry that matches wins over those before and the general ones.
+func TestLevels(t *testing.T) {
+	p := parse(t, `
+version: 1
+rules: {gguf-key-ignored: error, table-zero-rows: off}
+for:
+  - {files: "*.gguf", rules: {gguf-key-ignored: note}}
+  - {files: "special.gguf", rules: {gguf-key-ignored: warning, table-zero-rows: error}}
+`)
+	ignored := report.Finding{Rule: "gguf-key-ignored", Level: report.LevelWarning, Message: "x"}
+	zero := report.Finding{Rule: "table-zero-rows", Level: report.LevelWarning, Message: "x"}
+	for path, want := range map[string][]string{"m.onnx": {"error"}, "m.gguf": {"note"}, "special.gguf": {"error", "warning"}} {
+		var got []string
+		for _, f := range judged(t, p, path, ignored, zero) {
+			got = append(got, f.Level)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", path, got, want)
+		}
+	}
+}
+
+// TestWaivers: until the last day it covers, then it is an error of its own; one that covers
+// nothing is told.
+func TestWaivers(t *testing.T) {
+	text := `
+version: 1
+waivers:
+  - {rule: gguf-key-ignored, files: "*.gguf", reason: known, until: %DAY%, owner: nlp}
+`
+	finding := report.Finding{Rule: "gguf-key-ignored", Level: report.LevelWarning, Message: "x"}
+	for day, covers := range map[string]bool{"2026-11-24": true, "2026-11-23": true, "2026-11-21": false} {
+		p := parse(t, strings.ReplaceAll(text, "%DAY%", day))
+		found := judged(t, p, "m.gguf", finding)
+		if (found[0].Waived != nil) != covers || covers && *found[0].Waived != "known, until "+day+" (nlp)" {
+			t.Errorf("%s: %v", day, found[0].Waived)
+		}
+		own := p.Own()
+		if covers && len(own) != 0 || !covers && (len(own) != 1 || own[0].Rule != rules.WaiverExpired || own[0].Level != report.LevelError) {
+			t.Errorf("%s: %v", day, own)
+		}
+	}
+	p := parse(t, strings.ReplaceAll(text, "%DAY%", "2030-01-01"))
+	judged(t, p, "m.onnx", finding)
+	if own := p.Own(); len(own) != 1 || own[0].Rule != rules.WaiverUnused {
+		t.Errorf("a waiver that covers nothing: %v", own)
+	}
+}
+
+// TestMistakes: each is told with its line.
+func TestMistakes(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                 "p.yaml: the policy is empty",
+		"version: 1\nversion: 1":           "p.yaml:2: \"version\" stands here twice",
+		"- 1":                              "p.yaml:1: a mapping is expected here",
+		"version: 1\nfor:\n  - rules: {}":  "p.yaml:3: the entry names no files",
+		"version: 1\nfor: {files: a}":      "p.yaml:2: a list is expected here",
+		"version: 1\nfor: [{files: '[a'}]": "p.yaml:2: \"[a\" is no pattern of paths",
+		"version: 1\nbaseline: [a]":        "p.yaml:2: \"\" is not a path",
+		"version: 1\nrules: {gguf-key-ignored: fatal}":                                      "p.yaml:2: \"fatal\" is no level",
+		"version: 1\nwaivers: [{rule: gguf-key-ignored, files: a, reason: b, until: soon}]": "p.yaml:2: \"soon\" is no day",
+		"\tversion: 1": "p.yaml: not YAML",
+		"version: 1\nfor: [{files: a, expect: [{length: 4}]}]":                      "p.yaml:2: an expectation needs an id",
+		"version: 1\nfor: [{files: a, expect: [{id: x, expr: length.stated + 1}]}]": "p.yaml:2: the expression cannot be read: expected bool",
+	} {
+		_, err := Parse("p.yaml", []byte(text), today)
+		if _, ok := errors.AsType[*Error](err); !ok || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestFailingExpression: one that fails while it runs is an error of the policy, never a
+// pass.
+func TestFailingExpression(t *testing.T) {
+	p := parse(t, "version: 1\nfor: [{files: '**', expect: [{id: x, expr: 'encodings[5].base > 1'}]}]")
+	if _, err := p.Judge(facts("m.gguf"), nil); err == nil || !strings.Contains(err.Error(), `policy.yaml:2: the expression of "x" fails for m.gguf`) {
+		t.Error(err)
+	}
+}
+
+// TestBaseline: what it holds does not count, whatever lengths have become since.
+func TestBaseline(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "known.json")
+	finding := report.Finding{Rule: "gguf-key-ignored", Level: report.LevelWarning, Message: "x is 1", Where: &report.Where{Key: "k"}}
+	b := Baseline{}
+	for _, f := range judged(t, &Policy{}, "m.gguf", finding, finding) {
+		b[f.Fingerprint] = Known{f.Rule, "m.gguf"}
+	}
+	if err := b.Write(path); err != nil || len(b) != 2 {
+		t.Fatal(err, len(b))
+	}
+	read, err := LoadBaseline(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	finding.Message = "x is 2"
+	other := report.Finding{Rule: "gguf-key-ignored", Level: report.LevelWarning, Message: "y", Where: &report.Where{Key: "l"}}
+	found := judged(t, &Policy{}, "m.gguf", finding, other, finding)
+	read.Mark(found)
+	if !found[0].Baseline || found[1].Baseline || !found[2].Baseline {
+		t.Errorf("%+v", found)
+	}
+	if b, err := LoadBaseline(filepath.Join(t.TempDir(), "absent.json")); err != nil || len(b) != 0 {
+		t.Error(b, err)
+	}
+}
