@@ -101,7 +101,11 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, w Writ
 		if err != nil && !stands(err) {
 			return result, err
 		}
-		return result, errors.Join(err, writeSidecars(ctx, beside, true))
+		err = errors.Join(err, writeSidecars(ctx, beside, true))
+		if err == nil && revert {
+			err = r.removeUndo(&result.Plan)
+		}
+		return result, err
 	}
 	written, err := patch.WriteNew(ctx, plan, w.Output, patch.WriteOptions{Force: w.Force, Backup: w.Backup, Digest: w.Digest, Progress: w.Progress, Check: r.check})
 	for _, file := range written {
@@ -212,8 +216,11 @@ func (r *patchRun) inPlace(ctx context.Context, plan patch.Plan, out *report.Pla
 		return err
 	}
 	if r.revert {
-		out.Changes = append(out.Changes, report.Change{Expect: report.ExpectSame,
-			What: report.Name(filepath.Base(r.path)) + " is as it was before the change: " + report.Name(filepath.Base(r.name)) + " is not needed any more"})
+		what := report.Name(filepath.Base(r.path)) + " is as it was before the change"
+		if !r.isUndo() {
+			what += ": " + report.Name(filepath.Base(r.name)) + " is not needed any more"
+		}
+		out.Changes = append(out.Changes, report.Change{Expect: report.ExpectSame, What: what})
 	}
 	return noteInPlace([]string{r.path}, patch.Undo{}, r.w.Digest, out)
 }
@@ -262,7 +269,9 @@ func (r *patchRun) aimBeside(all []*sidecar) error {
 		if err := s.aimInPlace(); err != nil {
 			return err
 		}
-		s.backup = r.name
+		if !r.revert || !r.isUndo() { // else the patch goes when it is taken back
+			s.backup = r.name
+		}
 	}
 	return nil
 }

@@ -105,6 +105,10 @@ func TestSidecarInPlace(t *testing.T) {
 		if after, _ := os.Stat(config); !os.SameFile(before, after) {
 			t.Error("another file has its name")
 		}
+		kept := filepath.Join(folder, "kept.mpatch") // for the undo patch goes with the change
+		if content, err := os.ReadFile(undo); err != nil || os.WriteFile(kept, content, 0o600) != nil {
+			t.Fatal(err)
+		}
 		r, err := modelpatch.Revert(context.Background(), undo, model, modelpatch.WriteOptions{InPlace: true})
 		if err != nil {
 			t.Fatal(err)
@@ -114,7 +118,10 @@ func TestSidecarInPlace(t *testing.T) {
 		}
 		holds(t, file, oldConfig)
 		sameFile(t, model, "testdata/gguf/llama-plain.gguf")
-		if _, err := modelpatch.Apply(context.Background(), undo, model, modelpatch.WriteOptions{InPlace: true}); err != nil {
+		if _, err := os.Lstat(undo); err == nil {
+			t.Error("the undo patch is still there")
+		}
+		if _, err := modelpatch.Apply(context.Background(), kept, model, modelpatch.WriteOptions{InPlace: true}); err != nil {
 			t.Fatal(err)
 		}
 		holds(t, file, newConfig)

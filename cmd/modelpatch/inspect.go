@@ -24,7 +24,7 @@ are in it and what each claim rests on.
 With --json it prints one object a file and line (schema modelpatch.inspect/1).
 A folder means every model below it, each once; - is standard input; .zst and
 .gz are unpacked while they are read. Every file is tried; the greatest of their
-exit codes is returned.
+exit codes is returned. Of a patch file (.mpatch) it says what that changes.
 
 ` + exitCodes,
 		Example: `  modelpatch inspect model.gguf
@@ -37,7 +37,7 @@ exit codes is returned.
 			}
 			worst := 0
 			ordered.Each(cmd.Context(), workers, ahead, inputs, func(in input) inspected {
-				if in.err != nil || in.same != "" {
+				if in.err != nil || in.same != "" || isPatchName(in.path) {
 					return inspected{err: in.err}
 				}
 				r, err := modelpatch.Inspect(in.path, o)
@@ -77,6 +77,8 @@ type inspected struct {
 // returns the exit code for it.
 func (c *console) inspectOne(in input, r inspected, asJSON, verbose bool) int {
 	switch {
+	case r.err == nil && isPatchName(in.path):
+		return c.show(in.path, asJSON, verbose)
 	case r.err != nil:
 		c.fail(in.path, r.err, asJSON)
 	case asJSON:
