@@ -1,6 +1,7 @@
 """Builds the executables for a platform, reproducibly, and collects the licences of what is linked into them."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -49,6 +50,8 @@ def notices(executable: str, root: Path = ROOT) -> bytes:
         texts = sorted(p for p in folder.iterdir() if p.is_file() and p.name.upper().startswith(("LICENSE", "LICENCE", "COPYING", "NOTICE", "PATENTS")))
         if not texts and module == "Go":
             texts = sorted(Path(go).parent.glob("LICENSE"))  # some distributions keep it one folder up
+        if not texts:  # some modules name their licence in the README alone (chewxy/math32: Go's, which stands above)
+            texts = sorted(p for p in folder.glob("README*") if re.search("licen[cs]e", p.read_text(encoding="utf-8", errors="replace"), re.I))
         if not any(not p.name.upper().startswith(("NOTICE", "PATENTS")) for p in texts):
             raise FileNotFoundError(f"{folder}: no licence of {module}; binaries must not be given away without it")
         out.append(f"{'=' * 78}\n{module}\n{'=' * 78}\n\n")

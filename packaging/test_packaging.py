@@ -142,6 +142,7 @@ class Packaging(unittest.TestCase):
         for module, version in linked:
             self.assertIn(f"\n{module} {version}\n", told)
         self.assertIn("\nGo\n", told)
+        self.assertIn("\ngithub.com/chewxy/math32 v", binaries.notices(binaries.ENGINE).decode())  # a module without a licence file
 
     def test_manual(self):
         archive = self.only("modelpatch_*_" + self.platform.os + "_*")
