@@ -47,6 +47,7 @@ func (c *change) run(ctx context.Context) (result Result, err error) {
 	if err != nil {
 		return result, c.named(err)
 	}
+	result.Plan.Notes = append(result.Plan.Notes, c.signed()...)
 	beside := c.beside(d)
 	to := writing{path: c.path, command: c.command, open: c.open, w: c.w, old: m, plan: plan, beside: beside, out: &result.Plan,
 		held: func(m position.Model) error { return c.check(m, d) }}

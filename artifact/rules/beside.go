@@ -157,7 +157,7 @@ func staleSignature(f *Facts, found func(report.Finding)) {
 	}
 	folder, base := filepath.Split(f.Path)
 	var have string
-	for _, candidate := range []string{"model.sig", base + ".sig", base + ".sigstore.json", "model.sigstore.json", "SHA256SUMS", base + ".sha256"} {
+	for _, candidate := range modelpatch.SignaturesBeside(f.Path) {
 		path := filepath.Join(folder, candidate)
 		data, _, err := regular.Read(path, maxBeside)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/artifact/diff"
 	"github.com/modelpatch/modelpatch/artifact/policy"
 	"github.com/modelpatch/modelpatch/artifact/rules"
 	"github.com/modelpatch/modelpatch/report"
@@ -32,6 +33,7 @@ var reports = map[string]struct {
 	"verify":  {report.SchemaVerify, report.Verify{}},
 	"check":   {report.SchemaCheck, report.Checked{}},
 	"error":   {report.SchemaError, report.Error{}},
+	"diff":    {report.SchemaDiff, report.Diff{}},
 }
 
 type object = map[string]any
@@ -199,6 +201,13 @@ func TestRealOutput(t *testing.T) {
 		if err == nil {
 			fits(t, "verify", v)
 		}
+	}
+	for _, pair := range [][2]string{{"gguf/llama-plain.gguf", "gguf/llama-llama3.gguf"}, {"gguf/gpt2-f32.gguf", "gguf/mpt-learned.gguf"}, {"onnx/gpt2-dy23.onnx", "onnx/llama-dy23.onnx"}} {
+		d, err := diff.Files(t.Context(), "../../testdata/"+pair[0], "../../testdata/"+pair[1], modelpatch.OpenOptions{})
+		if err != nil || d.Same {
+			t.Fatal(err, d.Same)
+		}
+		fits(t, "diff", d)
 	}
 	fits(t, "error", report.Error{Schema: report.SchemaError, Path: "m", Code: 3, Error: "x", Hints: []string{}})
 }

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +19,7 @@ type destination struct {
 	verify      verification
 	required    bool
 	llamaServer string
+	provenance  string // file for the statement; "": none
 }
 
 // verification is the flag --verify: how much of the new file is verified before it gets
@@ -59,6 +63,7 @@ func (d *destination) addFlags(cmd *cobra.Command) {
 	f.BoolVarP(&d.write.Force, "force", "f", false, "replace an existing output; write a file that engines refuse")
 	f.BoolVar(&d.write.Backup, "backup", false, "replace an existing output and keep it as NAME.bak")
 	f.BoolVar(&d.write.Digest, "digest", false, "compute the SHA-256 of what was written")
+	f.StringVar(&d.provenance, "provenance", "", "write an in-toto statement (SLSA provenance v1) about the change to this `FILE`")
 	f.BoolVar(&d.asJSON, "json", false, "print the plan as one JSON object")
 	f.BoolVarP(&d.verbose, "verbose", "v", false, "also list the byte ranges that change")
 }
@@ -83,9 +88,46 @@ func (d *destination) run(c *console, path string, change func() (modelpatch.Res
 	if err := d.ignored(); err != nil {
 		return d.finish(c, path, modelpatch.Result{}, err)
 	}
+	if d.provenance == "" {
+		end := d.begin(c)
+		r, err := change()
+		end()
+		return d.finish(c, path, r, err)
+	}
+	return d.attested(c, path, change)
+}
+
+// attested makes a change and writes the statement about it. What was read is hashed before
+// it is changed, and a statement that cannot be written is found before anything is.
+func (d *destination) attested(c *console, path string, change func() (modelpatch.Result, error)) error {
+	d.write.Digest = true
+	began := time.Now()
+	inputs, err := modelpatch.Digests(context.Background(), path, modelpatch.OpenOptions{})
+	if err != nil {
+		return d.finish(c, path, modelpatch.Result{}, err)
+	}
+	file, err := os.OpenFile(d.provenance, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return d.finish(c, path, modelpatch.Result{}, cannotWrite(d.provenance, err))
+	}
 	end := d.begin(c)
 	r, err := change()
 	end()
+	if err != nil || r.Nothing != "" {
+		file.Close()
+		os.Remove(d.provenance)
+		return d.finish(c, path, r, err)
+	}
+	statement, err := modelpatch.Provenance(r.Plan, inputs, version(), began, time.Now())
+	if err == nil {
+		_, err = file.Write(statement)
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		err = cannotWrite(d.provenance, err)
+	}
 	return d.finish(c, path, r, err)
 }
 
@@ -107,6 +149,7 @@ func (d *destination) ignored() error {
 		{d.verify != verifyNone && w.Output == "" && w.Edits != "" && !w.InPlace, "--verify without -o", "there is no new file to compare"},
 		{d.required && d.verify != verifyFull, "--require-engine without --verify=full", "an engine runs the new file in --verify=full alone"},
 		{d.llamaServer != "" && d.verify != verifyFull, "--llama-server without --verify=full", "an engine runs the new file in --verify=full alone"},
+		{d.provenance != "" && (w.DryRun || w.PatchOnly), "--provenance with --dry-run or --patch-only", "there is no new model to speak of: leave one of them out"},
 		{w.Digest && nothingWritten, "--digest with --dry-run", "nothing is written that could be hashed: leave one of them out"},
 		{w.Backup && w.InPlace && w.Edits == "", "--backup with --in-place", "FILE.undo.mpatch takes a change in place back; -o NEW leaves the old file"},
 	} {

@@ -1,0 +1,120 @@
+package modelpatch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/modelpatch/modelpatch/internal/regular"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// Types of the statement that Provenance makes.
+const (
+	statementType  = "https://in-toto.io/Statement/v1"
+	provenanceType = "https://slsa.dev/provenance/v1"
+	buildType      = "https://github.com/modelpatch/modelpatch/change/v1"
+)
+
+// Resource is a file by its digest, as in-toto describes one (ResourceDescriptor, in-toto
+// attestation framework v1).
+type Resource struct {
+	Name   string            `json:"name"`
+	Digest map[string]string `json:"digest"`
+}
+
+// Digests reads all files of a model and gives their SHA-256. It must be asked before a
+// change in place.
+func Digests(ctx context.Context, path string, open OpenOptions) ([]Resource, error) {
+	m, err := OpenContext(ctx, path, open)
+	if err != nil {
+		return nil, err
+	}
+	d := m.Describe()
+	m.Close()
+	var out []Resource
+	for _, file := range append([]report.File{{Path: path}}, d.Files...) {
+		if len(out) > 0 && file.Path == out[0].Name {
+			continue
+		}
+		sum, err := digestOf(ctx, file.Path)
+		if err != nil {
+			return nil, cannotOpen(file.Path, err)
+		}
+		out = append(out, Resource{Name: report.Name(file.Path), Digest: map[string]string{"sha256": sum}})
+	}
+	return out, nil
+}
+
+// digestOf is the SHA-256 of a file.
+func digestOf(ctx context.Context, path string) (string, error) {
+	f, _, err := regular.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	block := make([]byte, 1<<20)
+	for {
+		n, err := f.Read(block)
+		h.Write(block[:n])
+		if err == io.EOF {
+			return hex.EncodeToString(h.Sum(nil)), nil
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// Provenance is an in-toto statement (v1) with SLSA provenance (v1) about a change: its
+// subjects are the files that were written, its dependencies those that were read, and its
+// parameters the command. The plan must tell digests (WriteOptions.Digest). Whoever vouches for the
+// change signs it, for instance with cosign attest-blob.
+func Provenance(plan report.Plan, inputs []Resource, version string, began, ended time.Time) ([]byte, error) {
+	subjects := []Resource{}
+	for _, w := range plan.Written {
+		if w.SHA256 != nil {
+			subjects = append(subjects, Resource{Name: filepath.ToSlash(w.Path), Digest: map[string]string{"sha256": *w.SHA256}})
+		}
+	}
+	verb, _, _ := strings.Cut(plan.Command, " ")
+	type object = map[string]any
+	byproducts := []object{{"name": "plan", "content": plan}}
+	if plan.Verified != nil {
+		byproducts = append(byproducts, object{"name": "verdict", "annotations": object{"verdict": plan.Verified.Verdict}})
+	}
+	for _, b := range byproducts {
+		if c, ok := b["content"]; ok { // ResourceDescriptor's content is bytes
+			line, err := report.Line(c)
+			if err != nil {
+				return nil, err
+			}
+			b["content"], b["mediaType"] = line, "application/json"
+		}
+	}
+	statement := object{
+		"_type": statementType, "subject": subjects, "predicateType": provenanceType,
+		"predicate": object{
+			"buildDefinition": object{"buildType": buildType, "externalParameters": object{"command": "modelpatch " + plan.Command, "verb": verb}, "resolvedDependencies": inputs},
+			"runDetails": object{
+				"builder":    object{"id": "https://github.com/modelpatch/modelpatch", "version": object{"modelpatch": version}},
+				"metadata":   object{"startedOn": began.UTC().Format(time.RFC3339), "finishedOn": ended.UTC().Format(time.RFC3339)},
+				"byproducts": byproducts,
+			},
+		},
+	}
+	b, err := json.MarshalIndent(statement, "", " ")
+	if err != nil {
+		return nil, err
+	}
+	return append(b, '\n'), nil
+}

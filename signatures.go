@@ -1,0 +1,35 @@
+package modelpatch
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// SignaturesBeside lists the files beside a model that may sign it or state its digest, by
+// name: OpenSSF model signing's bundles (model.sig, or named after the file), sigstore's
+// bundles, and lists of checksums. A change of the model makes them stale; whether they speak of
+// this file is not looked at.
+func SignaturesBeside(model string) []string {
+	folder, base := filepath.Split(model)
+	var out []string
+	for _, name := range []string{"model.sig", "model.sigstore.json", base + ".sig", base + ".sigstore.json", base + ".sha256", "SHA256SUMS"} {
+		if info, err := os.Stat(filepath.Join(folder, name)); err == nil && info.Mode().IsRegular() {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// signed are sentences about signatures that a change makes stale.
+func (c *change) signed() []string {
+	var out []string
+	for _, name := range SignaturesBeside(c.path) {
+		switch {
+		case c.w.InPlace:
+			out = append(out, name+" signs the model as it was, or states its digest: sign the changed one again, or take the change back")
+		case c.w.Output != "" && !c.w.PatchOnly:
+			out = append(out, name+" signs the old model, or states its digest: the new file needs its own")
+		}
+	}
+	return out
+}
