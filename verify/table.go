@@ -109,7 +109,20 @@ func (c *comparison) rows(p pair, a, b position.Rows) {
 	if from == 0 {
 		scheme = p.after.Encoding().Scheme
 	}
+	scheme, from = onGrid(scheme, p.after.Encoding().Scheme, from)
 	c.newRows(p, from, b, scheme)
+}
+
+// onGrid is the formula of the old rows on the grid of the new table: there every row
+// stands for another cell, so that none of them is an old one.
+func onGrid(old, now schemes.Scheme, from int) (schemes.Scheme, int) {
+	was, ok := old.(schemes.Sinusoid)
+	is, also := now.(schemes.Sinusoid)
+	if !ok || !also || was.Grid == nil || slices.Equal(was.Grid, is.Grid) {
+		return old, from
+	}
+	was.Grid, was.Rows = is.Grid, is.Rows
+	return was, 0
 }
 
 // newRows checks rows from the given one on: finite, and those of the scheme where

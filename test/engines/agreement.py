@@ -18,15 +18,10 @@ import argparse, collections, concurrent.futures, json, os, random, re, subproce
 ARGUED = [
     (r"marian-enc-ts17-fp16", "unbake", "differs by 0.00", "weights and sums are of 16 bits though the output is float32: the sines are rounded at another place, within the 2e-3 allowed for 16 bits"),
     (r"mt5-dec-ts17", "relative", "equal", "buckets of distances below 16 are exact in both: the largest distance matters beyond the 16 positions that are run of a graph that states no length"),
-    (r"neg-attention_sink", "alibi.*", "differs", "our verdict is wrong, see OPEN: the change is there, as the engine says"),
-    (r"image-waves", "grid", "runs", "our verdict is wrong, see OPEN"),
 ]
 
 # Verdicts that are not the promised ones and stand so far: (pattern of the file, of the change) and what is wrong.
-OPEN = [
-    (r"neg-attention_sink", "alibi.*", "the axes of the scores are not read in the new file, whose attention has a sink; the cause is not known yet"),
-    (r"image-waves", "grid", "the cause is not known yet"),
-]
+OPEN = []
 
 ENGINE_RUNS = re.compile(r"differ by up to ([0-9.e+-]+|NaN)")
 

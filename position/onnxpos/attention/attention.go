@@ -112,7 +112,7 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 	}
 	a := &position.Attention{Causal: causal(s, scores), Heads: v.Shape[k-3], HeadDim: headDim(s, c.Product)}
 	a.KVHeads = a.Heads
-	a.AddBias = func(alibi schemes.ALiBi) error { return shared.add(s, softmax, alibi, a.Heads) }
+	a.AddBias = func(alibi schemes.ALiBi) error { return shared.add(s, softmax, c.Product, alibi, a.Heads) }
 	a.Encodings = acts.in(s, c.Product, softmax)
 	if c.Crosses() {
 		a.AddBias, a.Crosses, a.Closed = nil, true, crossing

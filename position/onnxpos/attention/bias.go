@@ -1,6 +1,8 @@
 package attention
 
 import (
+	"fmt"
+
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
@@ -40,14 +42,69 @@ func (b *sharedBias) late(g *onnx.Graph) *onnx.Node {
 // minRangeOpset is the operator set that introduced Range.
 const minRangeOpset = 11
 
-// add puts scores + bias in the place of the scores that a Softmax reads. The
-// scores are scaled and masked there already, which the bias must follow
+// reading is a place where scores are read: an input of a node.
+type reading struct {
+	node  *onnx.Node
+	input int
+}
+
+func (r reading) name() string { return r.node.Input(r.input) }
+
+// maxJoined bounds the nodes between a Softmax and what its columns are joined of.
+const maxJoined = 8
+
+// keyed is where the scores of a product are read last with a column for each key: by the
+// Softmax, or by the node that joins columns to them which stand for no key, as those of
+// attention sinks (gpt-oss). A bias behind that would count a sink as the last key and
+// shift all others. ok is false where scores have other columns and no such node is found.
+func keyed(s *eval.Scope, softmax, product *onnx.Node) (at reading, ok bool) {
+	p, scores := s.Value(product.Output(0)), s.Value(softmax.Input(0))
+	n := len(p.Shape)
+	if n < 2 || len(scores.Shape) == 0 {
+		return reading{softmax, 0}, true
+	}
+	columns := scores.Shape[len(scores.Shape)-1]
+	if columns == p.Shape[n-1] || columns == p.Shape[n-2] { // or the product stands the other way round
+		return reading{softmax, 0}, true
+	}
+	at = reading{softmax, 0}
+	for range maxJoined {
+		n, scope := s.Find(at.name())
+		switch {
+		case n == nil || scope != s:
+			return at, false
+		case eval.Is(n, eval.Joining):
+			found := -1
+			for i := range n.Inputs {
+				if v := s.Value(n.Input(i)); len(v.Shape) > 0 && v.Shape[len(v.Shape)-1] == p.Shape[len(p.Shape)-1] {
+					if found >= 0 {
+						return at, false // two could be the scores
+					}
+					found = i
+				}
+			}
+			return reading{n, found}, found >= 0
+		case n.Op == "Sub" || n.Op == "Cast" || n.Op == "Identity": // less its largest, which is that of the same columns
+			at = reading{n, 0}
+		default:
+			return at, false
+		}
+	}
+	return at, false
+}
+
+// add puts scores + bias in the place of the scores that a Softmax reads, or that sinks are
+// joined to before. The scores are scaled and masked there already, which the bias must follow
 // (Press et al. 2022, §3).
-func (b *sharedBias) add(s *eval.Scope, softmax *onnx.Node, alibi schemes.ALiBi, heads int) error {
-	scores := s.Value(softmax.Input(0))
+func (b *sharedBias) add(s *eval.Scope, softmax, product *onnx.Node, alibi schemes.ALiBi, heads int) error {
 	if err := b.possible(softmax, alibi, heads); err != nil {
 		return err
 	}
+	at, ok := keyed(s, softmax, product)
+	if !ok {
+		return &position.Refusal{Why: fmt.Sprintf("%s reads scores with columns that stand for no key, and the place where they are joined is not found", softmax.Title())}
+	}
+	scores := s.Value(at.name())
 	if len(scores.Shape) == 3 && b.m.Sizes.Batch*heads != scores.Shape[0] {
 		return &position.Refusal{Why: "heads and batch stand in one axis of the scores in an unknown order"}
 	}
@@ -55,31 +112,31 @@ func (b *sharedBias) add(s *eval.Scope, softmax *onnx.Node, alibi schemes.ALiBi,
 	k := len(scores.Shape)
 	key := biasKey{graph: softmax.Graph, heads: heads, queries: scores.Shape[k-2], keys: scores.Shape[k-1]}
 	if b.made[key] == "" {
-		b.made[key] = b.build(softmax, scores, alibi, why)
+		b.made[key] = b.build(at, scores, alibi, why)
 	}
 	e := b.m.Editor
 	out := e.FreshName("modelpatch/alibi_scores")
 	if len(scores.Shape) == 4 {
-		e.InsertNodes(softmax, []onnx.NewNode{{Op: "Add", Inputs: []string{softmax.Input(0), b.made[key]}, Outputs: []string{out}}}, why)
+		e.InsertNodes(at.node, []onnx.NewNode{{Op: "Add", Inputs: []string{at.name(), b.made[key]}, Outputs: []string{out}}}, why)
 	} else {
-		e.InsertNodes(softmax, b.addToRows(softmax, b.made[key], heads, out, why), why)
+		e.InsertNodes(at.node, b.addToRows(at, b.made[key], heads, out, why), why)
 	}
-	e.RenameInput(softmax, 0, out, why)
+	e.RenameInput(at.node, at.input, out, why)
 	return nil
 }
 
 // addToRows adds the bias to scores (batch·heads, query, key).
-func (b *sharedBias) addToRows(softmax *onnx.Node, bias string, heads int, out, why string) []onnx.NewNode {
+func (b *sharedBias) addToRows(at reading, bias string, heads int, out, why string) []onnx.NewNode {
 	e := b.m.Editor
 	name := e.FreshName
-	lead := b.ints(softmax, "modelpatch/alibi_lead", []int64{-1, int64(heads)}, why)
-	two, end := b.ints(softmax, "modelpatch/alibi_two", []int64{1}, why), b.ints(softmax, "modelpatch/alibi_end", []int64{3}, why)
+	lead := b.ints(at.node, "modelpatch/alibi_lead", []int64{-1, int64(heads)}, why)
+	two, end := b.ints(at.node, "modelpatch/alibi_two", []int64{1}, why), b.ints(at.node, "modelpatch/alibi_end", []int64{3}, why)
 	shape, tail, full, apart, sum := name("modelpatch/alibi_shape"), name("modelpatch/alibi_tail"), name("modelpatch/alibi_full"), name("modelpatch/alibi_apart"), name("modelpatch/alibi_sum")
 	return []onnx.NewNode{
-		{Op: "Shape", Inputs: []string{softmax.Input(0)}, Outputs: []string{shape}},
+		{Op: "Shape", Inputs: []string{at.name()}, Outputs: []string{shape}},
 		{Op: "Slice", Inputs: []string{shape, two, end}, Outputs: []string{tail}},
 		{Op: "Concat", Inputs: []string{lead, tail}, Outputs: []string{full}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}},
-		{Op: "Reshape", Inputs: []string{softmax.Input(0), full}, Outputs: []string{apart}},
+		{Op: "Reshape", Inputs: []string{at.name(), full}, Outputs: []string{apart}},
 		{Op: "Add", Inputs: []string{apart, bias}, Outputs: []string{sum}},
 		{Op: "Reshape", Inputs: []string{sum, shape}, Outputs: []string{out}},
 	}
@@ -97,14 +154,14 @@ func (b *sharedBias) scalar(at *onnx.Node, name string, value int64, why string)
 
 // build inserts the computation of −slope·|query − key| (heads, query, key) by the
 // axes of scores.
-func (b *sharedBias) build(before *onnx.Node, scores *eval.Value, alibi schemes.ALiBi, why string) string {
-	e := b.m.Editor
+func (b *sharedBias) build(at reading, scores *eval.Value, alibi schemes.ALiBi, why string) string {
+	e, before := b.m.Editor, at.node
 	last, secondLast := b.scalar(before, "modelpatch/alibi_last", -1, why), b.scalar(before, "modelpatch/alibi_second_last", -2, why)
 	shape, keys, queries := e.FreshName("modelpatch/alibi_shape"), e.FreshName("modelpatch/alibi_keys"), e.FreshName("modelpatch/alibi_queries")
 	axis0 := []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}
 	made, name := b.distances(before, scores.Type, alibi, queries, keys, []int64{int64(len(alibi.SlopeValues())), 1, 1}, why)
 	e.InsertNodes(before, append([]onnx.NewNode{
-		{Op: "Shape", Inputs: []string{before.Input(0)}, Outputs: []string{shape}},
+		{Op: "Shape", Inputs: []string{at.name()}, Outputs: []string{shape}},
 		{Op: "Gather", Inputs: []string{shape, last}, Outputs: []string{keys}, Attributes: axis0},
 		{Op: "Gather", Inputs: []string{shape, secondLast}, Outputs: []string{queries}, Attributes: axis0},
 	}, made...), why)
