@@ -9,11 +9,14 @@ import (
 	"time"
 )
 
-// turns are runs of cp with sync and of the tool, in turns. On a virtual machine
+// turns are runs of a peer, cp with sync, and of the tool, in turns. On a virtual machine
 // a run may take seconds more where it is the first to touch memory or blocks that
 // the host must provide: which of the two goes first alternates, and medians are
 // compared.
-type turns struct{ peer, own []usage }
+type turns struct {
+	peer, own []usage
+	beside    string // what the peer is called; "": cp-sync
+}
 
 // run takes a turn of both.
 func (t *turns) run(peer, own func() usage) {
@@ -47,10 +50,13 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 
 // report says what the tool and cp with sync took.
 func (t *turns) report(b *testing.B, name string) {
+	if t.beside == "" {
+		t.beside = "cp-sync"
+	}
 	peer, own := median(t.peer, wall), median(t.own, wall)
-	b.ReportMetric(milliseconds(peer), "ms-cp-sync")
+	b.ReportMetric(milliseconds(peer), "ms-"+t.beside)
 	b.ReportMetric(milliseconds(own), "ms-"+name)
-	b.ReportMetric(float64(own)/float64(peer), "×cp-sync")
+	b.ReportMetric(float64(own)/float64(peer), "×"+t.beside)
 	var rss, written int64
 	for _, u := range t.own {
 		rss, written = max(rss, u.rss), max(written, u.written)
