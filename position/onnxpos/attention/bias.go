@@ -84,7 +84,7 @@ func keyed(s *eval.Scope, softmax, product *onnx.Node) (at reading, ok bool) {
 				}
 			}
 			return reading{n, found}, found >= 0
-		case n.Op == "Sub" || n.Op == "Cast" || n.Op == "Identity": // less its largest, which is that of the same columns
+		case n.Op == "Sub" || n.Op == "Cast": // less its largest, which is that of the same columns
 			at = reading{n, 0}
 		default:
 			return at, false
