@@ -42,7 +42,7 @@ func Digests(ctx context.Context, path string, open OpenOptions) ([]Resource, er
 		if len(out) > 0 && file.Path == out[0].Name {
 			continue
 		}
-		sum, err := digestOf(ctx, file.Path)
+		sum, err := FileDigest(ctx, file.Path)
 		if err != nil {
 			return nil, cannotOpen(file.Path, err)
 		}
@@ -51,8 +51,8 @@ func Digests(ctx context.Context, path string, open OpenOptions) ([]Resource, er
 	return out, nil
 }
 
-// digestOf is the SHA-256 of a file.
-func digestOf(ctx context.Context, path string) (string, error) {
+// FileDigest is the SHA-256 of a regular file, as hexadecimal digits.
+func FileDigest(ctx context.Context, path string) (string, error) {
 	f, _, err := regular.Open(path)
 	if err != nil {
 		return "", err
@@ -88,18 +88,13 @@ func Provenance(plan report.Plan, inputs []Resource, version string, began, ende
 	}
 	verb, _, _ := strings.Cut(plan.Command, " ")
 	type object = map[string]any
-	byproducts := []object{{"name": "plan", "content": plan}}
+	line, err := report.Line(plan)
+	if err != nil {
+		return nil, err
+	}
+	byproducts := []object{{"name": "plan", "mediaType": "application/json", "content": line}} // bytes, as ResourceDescriptor has it
 	if plan.Verified != nil {
 		byproducts = append(byproducts, object{"name": "verdict", "annotations": object{"verdict": plan.Verified.Verdict}})
-	}
-	for _, b := range byproducts {
-		if c, ok := b["content"]; ok { // ResourceDescriptor's content is bytes
-			line, err := report.Line(c)
-			if err != nil {
-				return nil, err
-			}
-			b["content"], b["mediaType"] = line, "application/json"
-		}
 	}
 	statement := object{
 		"_type": statementType, "subject": subjects, "predicateType": provenanceType,

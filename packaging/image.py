@@ -21,7 +21,7 @@ def layer(release: Release, built: Built) -> bytes:
     folder = tarball.Entry
     return tarball.write([
         folder("etc/", None, 0o755),
-        tarball.Entry("etc/passwd", f"root:x:0:0:root:/:/sbin/nologin\nnonroot:x:{USER}:{USER}:nonroot:/work:/sbin/nologin\n".encode()),
+        tarball.Entry("etc/passwd", f"root:x:0:0:root:/:/sbin/nologin\nnonroot:x:{USER}:{USER}:nonroot:/models:/sbin/nologin\n".encode()),
         tarball.Entry("etc/group", f"root:x:0:\nnonroot:x:{USER}:\n".encode()),
         folder("tmp/", None, 0o1777),
         folder("usr/", None, 0o755),
@@ -32,7 +32,7 @@ def layer(release: Release, built: Built) -> bytes:
         folder(f"usr/share/doc/{MAIN}/", None, 0o755),
         tarball.Entry(f"usr/share/doc/{MAIN}/LICENSE", release.license),
         tarball.Entry(f"usr/share/doc/{MAIN}/THIRD_PARTY_LICENSES", release.notices[MAIN]),
-        folder("work/", None, 0o755, USER),
+        folder("models/", None, 0o755, USER),
     ], release.time)
 
 
@@ -54,7 +54,7 @@ def write(release: Release, all_built: list[Built], out: Path) -> Path:
         files = add(layer(release, built), "layer.v1.tar")
         config = add({
             "architecture": built.platform.arch, "os": built.platform.os, "created": created,
-            "config": {"User": f"{USER}:{USER}", "Env": ["PATH=/usr/bin", "TMPDIR=/tmp"], "Entrypoint": [f"/usr/bin/{MAIN}"], "WorkingDir": "/work", "Labels": labels},
+            "config": {"User": f"{USER}:{USER}", "Env": ["PATH=/usr/bin", "TMPDIR=/tmp"], "Entrypoint": [f"/usr/bin/{MAIN}"], "WorkingDir": "/models", "Labels": labels},
             "rootfs": {"type": "layers", "diff_ids": [files["digest"]]},
             "history": [{"created": created, "created_by": "modelpatch packaging"}],
         }, "config.v1+json")

@@ -265,19 +265,19 @@ class Packaging(unittest.TestCase):
         with tarfile.open(fileobj=io.BytesIO(layer)) as tar:
             tar.extractall(files)
         self.assertEqual((files / "tmp").stat().st_mode & 0o7777, 0o1777)
-        shutil.copy(MODEL, files / "work/model.gguf")
+        shutil.copy(MODEL, files / "models/model.gguf")
         user = str(image.USER)
         self.assertEqual(config["config"]["User"], f"{user}:{user}")
         if not shutil.which("chroot") or os.geteuid() != 0:
             self.inspects(files / "usr/bin/modelpatch")
             self.skipTest("chroot needs root: the image's executable was run outside its file system")
-        os.chown(files / "work", image.USER, image.USER)
+        os.chown(files / "models", image.USER, image.USER)
         self.folder.chmod(0o755)
         command = ["chroot", f"--userspec={user}:{user}", files, *config["config"]["Entrypoint"], "inspect"]
         environment = dict(entry.split("=", 1) for entry in config["config"]["Env"])
         environment["PATH"] += os.pathsep + os.environ["PATH"]  # to find chroot itself
-        told = run(*command, "/work/model.gguf", env=environment).stdout
-        self.assertEqual(told, self.expected.replace(str(MODEL), "/work/model.gguf"))
+        told = run(*command, "/models/model.gguf", env=environment).stdout
+        self.assertEqual(told, self.expected.replace(str(MODEL), "/models/model.gguf"))
         with open(MODEL, "rb") as model:  # standard input is unpacked into /tmp
             self.assertTrue(run(*command, "-", env=environment, stdin=model).stdout.startswith("-: "))
 

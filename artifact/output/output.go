@@ -31,7 +31,7 @@ type Summary struct {
 	Errors, Warnings, Notes int // that count
 	Waived, Baseline        int // findings that do not count
 	Failed                  bool
-	FailOn, Policy          string // the settings; "" where there is none
+	Policy                  string // path of the policy file; "": none
 }
 
 // Add counts one file's findings.

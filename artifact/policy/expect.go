@@ -59,6 +59,7 @@ func (c comparison) holds(x float64) bool {
 	return x == c.number
 }
 
+// String is the comparison as messages tell it.
 func (c comparison) String() string { return fmt.Sprintf("%s %.0f", c.operator, c.number) }
 
 func (r *reader) comparison(n *yaml.Node) *comparison {

@@ -2,12 +2,12 @@ package rules
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"strings"
@@ -168,7 +168,7 @@ func staleSignature(f *Facts, found func(report.Finding)) {
 			continue
 		}
 		if have == "" {
-			if have, err = digest(f.Path); err != nil {
+			if have, err = modelpatch.FileDigest(context.Background(), f.Path); err != nil {
 				return
 			}
 		}
@@ -213,18 +213,4 @@ func signedDigest(data []byte, base string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// digest is the SHA-256 of a file.
-func digest(path string) (string, error) {
-	file, _, err := regular.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, file); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -191,7 +191,7 @@ func (k *checking) settings() error {
 	if k.writeBaseline {
 		k.baseline, k.found = nil, policy.Baseline{}
 	}
-	k.summary.FailOn, k.summary.Policy = k.failOn, k.policy.Path
+	k.summary.Policy = k.policy.Path
 	return nil
 }
 

@@ -8,8 +8,8 @@ import (
 
 // startingHeap is how large the heap may grow before the garbage is collected for the
 // first time. The runtime starts at 4 MB and would collect again and again while the
-// index of one graph grows, which nothing of is garbage; a process that ends in half a second seldom
-// needs the first collection (the Go compiler does the same: cmd/compile/internal/base,
+// index of a graph grows, none of which is garbage; a process that ends in half a second
+// seldom needs the first collection (the Go compiler does the same: cmd/compile/internal/base,
 // AdjustStartingHeap). From the first one on the runtime's own rules hold.
 const startingHeap = 64 << 20
 
