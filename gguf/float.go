@@ -5,22 +5,20 @@ import (
 	"math"
 )
 
-// half converts an IEEE 754 binary16 to float64; every value is exact.
+// half converts an IEEE 754 binary16 to float64; every value is exact. It is put together from
+// bits: matrices of billions of weights pass here.
 func half(bits uint16) float64 {
-	sign := 1.0
-	if bits>>15 != 0 {
-		sign = -1
+	sign, exponent, fraction := uint64(bits>>15)<<63, uint64(bits>>10&0x1F), uint64(bits&0x3FF)
+	switch exponent {
+	case 0: // denormal: a multiple of the smallest
+		return math.Copysign(float64(fraction)*0x1p-24, math.Float64frombits(sign))
+	case 31:
+		if fraction != 0 {
+			return math.NaN()
+		}
+		return math.Float64frombits(sign | 0x7FF<<52)
 	}
-	exponent, fraction := int(bits>>10&0x1F), float64(bits&0x3FF)
-	switch {
-	case exponent == 0:
-		return sign * math.Ldexp(fraction, -24)
-	case exponent == 31 && fraction == 0:
-		return math.Inf(int(sign))
-	case exponent == 31:
-		return math.NaN()
-	}
-	return sign * math.Ldexp(1024+fraction, exponent-25)
+	return math.Float64frombits(sign | (exponent+1023-15)<<52 | fraction<<42)
 }
 
 // toHalf rounds to binary16, to nearest, ties to even; too large becomes

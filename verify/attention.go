@@ -72,11 +72,22 @@ func trial(a *position.Attention, positions int, heads []int) (*position.Trial, 
 	return t, err
 }
 
+// beside reads the two files at the same time.
+func (c *comparison) beside(before, after func()) {
+	if c.before == c.after { // one model serves one goroutine at a time
+		before()
+		after()
+		return
+	}
+	together(before, after)
+}
+
 // layer compares one attention of both files.
 func (c *comparison) layer(before, after *position.Attention, s *sampled) {
 	positions, heads := c.o.Sample.positions(c.prefix()), c.o.Sample.heads(before.Heads)
-	t, err1 := trial(before, positions, heads)
-	u, err2 := trial(after, positions, heads)
+	var t, u *position.Trial
+	var err1, err2 error
+	c.beside(func() { t, err1 = trial(before, positions, heads) }, func() { u, err2 = trial(after, positions, heads) })
 	k := report.Check{Name: "attention", Verdict: report.CheckPass, Inputs: "weights", Tolerance: &float64Roundoff, At: &report.At{Layer: report.Pointer(before.Layer)}}
 	switch {
 	case err1 != nil && err2 != nil:
@@ -90,8 +101,8 @@ func (c *comparison) layer(before, after *position.Attention, s *sampled) {
 		c.add(k)
 		return
 	}
-	old, err1 := reference.New(c.before, before, t)
-	now, err2 := reference.New(c.after, after, u)
+	var old, now *reference.Reference
+	c.beside(func() { old, err1 = reference.New(c.before, before, t) }, func() { now, err2 = reference.New(c.after, after, u) })
 	if err := firstOf(err1, err2); err != nil {
 		k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("layer %d: %v", before.Layer, err)
 		c.add(k)

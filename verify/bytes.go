@@ -45,6 +45,7 @@ func (c *comparison) bytes() (identical bool) {
 // compareParts counts parts that differ and says which, if any, may not.
 func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned string, where *report.Where) {
 	old, rest := keyed(a), keyed(b)
+	c.large = compareLarge(a, rest)
 	var l ledger
 	for _, p := range a {
 		key := partKey{p.Kind, p.Name}
@@ -52,7 +53,7 @@ func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned 
 		delete(rest, key)
 		switch {
 		case stays && p.Kind == description:
-			if !same(p, q) {
+			if !c.large.same(p, q) {
 				c.described = true
 				l.changed++
 			}
@@ -114,7 +115,7 @@ func (l *ledger) blame(p position.Part, what string) {
 // judgeAgain holds a part against the change that was made again. p is the old file's
 // part, q the new one's; nil where there is none.
 func (c *comparison) judgeAgain(l *ledger, key partKey, p, q *position.Part) {
-	kept := p != nil && q != nil && alike(*p, *q)
+	kept := p != nil && q != nil && c.large.same(*p, *q)
 	as, why := c.made(key, p, q)
 	if !kept || !as {
 		l.changed++
@@ -134,7 +135,7 @@ func (c *comparison) judgeAgain(l *ledger, key partKey, p, q *position.Part) {
 func (c *comparison) judgeByRules(l *ledger, p, q position.Part) {
 	at := int64(-1)
 	if p.Head == q.Head && p.Size == q.Size {
-		if at = firstDifference(p, q); at < 0 {
+		if at = c.large.firstDifference(p, q); at < 0 {
 			return
 		}
 	}
@@ -213,7 +214,7 @@ func (c *comparison) made(key partKey, p, q *position.Part) (as bool, why string
 	case w.Size != q.Size:
 		return false, fmt.Sprintf("has %d bytes, and %d after %s", q.Size, w.Size, by)
 	case !q.Position && q.Size > smallPart && p != nil && p.Head == q.Head && p.Size == q.Size && w.Head == p.Head:
-		if at := firstDifference(*p, *q); at >= 0 {
+		if at := c.large.firstDifference(*p, *q); at >= 0 {
 			return false, otherContent(*p, at)
 		}
 		return true, ""

@@ -81,6 +81,7 @@ type comparison struct {
 	failed        bool
 	described     bool                      // who made the file, and what for, is said otherwise
 	again         map[partKey]position.Part // of Options.Again; nil: not made
+	large         compared                  // parts of both files
 }
 
 // plan takes the parts of the change that was made again.

@@ -107,7 +107,7 @@ func (c *comparison) rewritten(p, q position.Part) string {
 	case p.Kind == "key":
 		return c.ofEncoding(p) + "changed, and no change of a position encoding explains it"
 	case slices.Equal(p.Dims, q.Dims):
-		return fmt.Sprintf("%shas other numbers from its byte %d on, and no change of a position encoding explains them", c.ofEncoding(p), max(firstDifference(p, q), 0))
+		return fmt.Sprintf("%shas other numbers from its byte %d on, and no change of a position encoding explains them", c.ofEncoding(p), max(c.large.firstDifference(p, q), 0))
 	}
 	return grewBehind(p, q)
 }

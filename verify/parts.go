@@ -77,12 +77,8 @@ func partsOf(m position.Model) (map[partKey]position.Part, error) {
 	return keyed(list), nil
 }
 
-// same reports whether two parts are equal.
-func same(p, q position.Part) bool {
-	return p.Head == q.Head && p.Size == q.Size && firstDifference(p, q) < 0
-}
-
-// alike is same, but for the content of large parts that belong to no position.
+// alike reports whether two parts are equal, but for the content of large ones that belong to
+// no position.
 func alike(p, q position.Part) bool {
 	return p.Head == q.Head && p.Size == q.Size && (!q.Position && q.Size > smallPart || firstDifference(p, q) < 0)
 }

@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/modelpatch/modelpatch/internal/matrix"
 )
 
 // Head is one head of attention: out = softmax(cap(scale·query·keyᵀ) + bias)·value.
@@ -77,8 +79,8 @@ type worker struct {
 }
 
 func (h *Head) worker() *worker {
-	return &worker{h: h, scores: make([]float64, queryBlock*keyBlock), keys: make([]float64, padded(keyBlock)*h.Dim), values: make([]float64, padded(h.ValueDim)*keyBlock),
-		query: make([]float64, queryBlock*h.Dim), sums: make([]float64, queryBlock*padded(h.ValueDim))}
+	return &worker{h: h, scores: make([]float64, queryBlock*keyBlock), keys: make([]float64, matrix.Padded(keyBlock)*h.Dim), values: make([]float64, matrix.Padded(h.ValueDim)*keyBlock),
+		query: make([]float64, queryBlock*h.Dim), sums: make([]float64, queryBlock*matrix.Padded(h.ValueDim))}
 }
 
 // queries computes n queries from one on.
@@ -89,7 +91,7 @@ func (w *worker) queries(first, n int, out []float64) error {
 	for i, x := range h.Query[first*h.Dim : (first+n)*h.Dim] {
 		w.query[i] = x * h.Scale
 	}
-	width := padded(h.ValueDim)
+	width := matrix.Padded(h.ValueDim)
 	clear(w.sums[:rows*width])
 	for q := range n {
 		w.highest[q], w.total[q] = math.Inf(-1), 0
@@ -144,7 +146,7 @@ func (w *worker) pack(first, m int) {
 			}
 		}
 	}
-	for panel := 0; panel < padded(h.ValueDim); panel += columnsAtOnce {
+	for panel := 0; panel < matrix.Padded(h.ValueDim); panel += columnsAtOnce {
 		to := w.values[panel*keyBlock : (panel+columnsAtOnce)*keyBlock]
 		n := min(columnsAtOnce, h.ValueDim-panel)
 		for k := range m {
@@ -189,7 +191,7 @@ func (w *worker) weigh(query, q, first, m int) error {
 	if highest > w.highest[q] {
 		f := math.Exp(w.highest[q] - highest)
 		w.total[q] *= f
-		width := padded(h.ValueDim)
+		width := matrix.Padded(h.ValueDim)
 		sums := w.sums[q*width : (q+1)*width]
 		for i := range sums {
 			sums[i] *= f
@@ -199,6 +201,3 @@ func (w *worker) weigh(query, q, first, m int) error {
 	w.total[q] += exponentials(scores, highest)
 	return nil
 }
-
-// padded is a number of columns with those that fill the last panel.
-func padded(n int) int { return (n + columnsAtOnce - 1) / columnsAtOnce * columnsAtOnce }

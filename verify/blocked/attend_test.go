@@ -152,30 +152,6 @@ func TestAttendGivesBackAnError(t *testing.T) {
 	}
 }
 
-// TestTiles holds that tiles in vectors are the plain one.
-func TestTiles(t *testing.T) {
-	const k, strideC = 37, columnsAtOnce + 3
-	a, b := randomHead(rowsAtOnce, 1, k, 1).Query, randomHead(k, 1, columnsAtOnce, 1).Query
-	for name, multiply := range tiles() {
-		x, y := make([]float64, rowsAtOnce*strideC), make([]float64, rowsAtOnce*strideC)
-		for i := range x {
-			x[i], y[i] = float64(i), float64(i)
-		}
-		multiply(x, strideC, a, k, b, k)
-		plainTile(y, strideC, a, k, b, k)
-		if apart(x, y) > roundoff*100 {
-			t.Errorf("%s: apart by %g", name, apart(x, y))
-		}
-		for r := range rowsAtOnce {
-			for c := columnsAtOnce; c < strideC; c++ {
-				if i := r*strideC + c; x[i] != float64(i) {
-					t.Errorf("%s: column %d of row %d was written", name, c, r)
-				}
-			}
-		}
-	}
-}
-
 // TestExponentials holds that exponentials in vectors are those of the standard library.
 func TestExponentials(t *testing.T) {
 	var x []float64

@@ -239,38 +239,6 @@ func (l *layer) part(p *projection, x [][]float64, n norm, of int, heads []int) 
 	return chosen, nil
 }
 
-// multiplied are the rows of x times weights of dim rows, plus a bias.
-func multiplied(x [][]float64, w, bias []float64, dim int) [][]float64 {
-	out := make([][]float64, len(x))
-	for t, state := range x {
-		out[t] = make([]float64, dim)
-		for c := range dim {
-			out[t][c] = dot(w[c*len(state):(c+1)*len(state)], state)
-			if bias != nil {
-				out[t][c] += bias[c]
-			}
-		}
-	}
-	return out
-}
-
-// dot is the sum of products, in four parts so that they can be computed side by side.
-func dot(a, b []float64) float64 {
-	b = b[:len(a)]
-	var s0, s1, s2, s3 float64
-	i := 0
-	for ; i+4 <= len(a); i += 4 {
-		s0 += a[i] * b[i]
-		s1 += a[i+1] * b[i+1]
-		s2 += a[i+2] * b[i+2]
-		s3 += a[i+3] * b[i+3]
-	}
-	for ; i < len(a); i++ {
-		s0 += a[i] * b[i]
-	}
-	return s0 + s1 + (s2 + s3)
-}
-
 // normalise normalises each head by itself, or all of a position together.
 func (l *layer) normalise(rows [][][]float64, heads []int, n norm, dim, of int, whole bool) error {
 	if n.weight == nil && !n.bare {

@@ -1,0 +1,72 @@
+package verify
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// together runs functions in a goroutine each and waits for all of them. A panic of one, which
+// is how a model gives up (position.Abandoned), is raised again in the caller's goroutine.
+func together(run ...func()) {
+	panicked := make([]any, len(run))
+	var running sync.WaitGroup
+	for i, f := range run {
+		running.Go(func() {
+			defer func() { panicked[i] = recover() }()
+			f()
+		})
+	}
+	running.Wait()
+	for _, p := range panicked {
+		if p != nil {
+			panic(p)
+		}
+	}
+}
+
+// compared has, of parts of both files that take long to read, the first byte at which they
+// differ, −1 where they are equal.
+type compared map[partKey]int64
+
+// compareLarge compares the large parts that both files have, several at a time: memory of
+// 128 KiB each.
+func compareLarge(a []position.Part, b map[partKey]position.Part) compared {
+	var large []partKey
+	old := keyed(a)
+	for _, p := range a {
+		key := partKey{p.Kind, p.Name}
+		if q, stays := b[key]; stays && p.Head == q.Head && p.Size == q.Size && p.Size > smallPart {
+			large = append(large, key)
+		}
+	}
+	first := make([]int64, len(large))
+	var next atomic.Int64
+	together(slices.Repeat([]func(){func() {
+		for i := next.Add(1) - 1; i < int64(len(large)); i = next.Add(1) - 1 {
+			first[i] = firstDifference(old[large[i]], b[large[i]])
+		}
+	}}, runtime.GOMAXPROCS(0))...)
+	out := make(compared, len(large))
+	for i, key := range large {
+		out[key] = first[i]
+	}
+	return out
+}
+
+// firstDifference is the first byte at which a part of the old file and the new one's of the
+// same name and size differ, −1 when they are equal.
+func (c compared) firstDifference(p, q position.Part) int64 {
+	if at, ok := c[partKey{p.Kind, p.Name}]; ok {
+		return at
+	}
+	return firstDifference(p, q)
+}
+
+// same reports whether a part of the old file and the new one's are equal.
+func (c compared) same(p, q position.Part) bool {
+	return p.Head == q.Head && p.Size == q.Size && c.firstDifference(p, q) < 0
+}
