@@ -26,6 +26,10 @@ var typeLlama3 = ScalingType{Name: ScalingLlama3, Title: "Llama 3", Source: "Dub
 			f[i] = llama3Float32(f[i], r.Scaling)
 		}
 	},
+	RampWaves: func(r Rotary) (from, to float64) {
+		low, high := r.Scaling.lowHigh()
+		return float64(r.Scaling.OriginalLength) / high, float64(r.Scaling.OriginalLength) / low
+	},
 	Unread: func(Scaling, Scaling) Loss {
 		return Loss{Why: "Llama 3's original length and bounds cannot be read back from the file's frequencies"}
 	},

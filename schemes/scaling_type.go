@@ -80,6 +80,9 @@ type ScalingType struct {
 	// Bounds are the rounded numbers through which alone the original length acts
 	// on the frequencies of a base; nil: every length gives its own frequencies.
 	Bounds func(r Rotary, base float64, length int) [2]float64
+	// RampPairs are the pairs, and RampWaves the wavelengths in positions, between which the
+	// type goes over from kept to divided frequencies; nil: it does not, or not by these.
+	RampPairs, RampWaves func(r Rotary) (from, to float64)
 	// Unread says what is lost of a scaling that was read back from numbers and
 	// does not give them; asked are the parameters that were given beside. nil:
 	// nothing is known to get lost.

@@ -28,7 +28,8 @@ var typeYaRN = ScalingType{Name: ScalingYaRN, Title: "YaRN", Source: "Peng et al
 		low, high := YaRNRamp(base, r.Dim, length, s.BetaFast, s.BetaSlow, !s.NoTruncate)
 		return [2]float64{low, high}
 	},
-	Unread: yarnUnread, Anew: yarnAnew,
+	RampPairs: yarnBounds,
+	Unread:    yarnUnread, Anew: yarnAnew,
 }
 
 // YaRNRamp returns the indices between which YaRN goes over from kept to

@@ -13,6 +13,7 @@ import (
 func newInspect(c *console) *cobra.Command {
 	var asJSON, verbose bool
 	var workers int
+	var page htmlPage
 	var o modelpatch.OpenOptions
 	cmd := &cobra.Command{
 		Use:   "inspect FILE|FOLDER|-…",
@@ -25,6 +26,8 @@ With --json it prints one object a file and line (schema modelpatch.inspect/1).
 A folder means every model below it, each once; - is standard input; .zst and
 .gz are unpacked while they are read. Every file is tried; the greatest of their
 exit codes is returned. Of a patch file (.mpatch) it says what that changes.
+--html writes the report of one model with pictures of its encodings as a page
+that needs no network and no script.
 
 ` + exitCodes,
 		Example: `  modelpatch inspect model.gguf
@@ -35,13 +38,18 @@ exit codes is returned. Of a patch file (.mpatch) it says what that changes.
 			if err != nil {
 				return err
 			}
+			if page.path != "" {
+				if err := page.write(cmd.Context(), inputs, o); err != nil {
+					c.fail(files[0], err, asJSON)
+					return &codedError{modelpatch.ExitCode(err)}
+				}
+			}
 			worst := 0
 			ordered.Each(cmd.Context(), workers, ahead, inputs, func(in input) inspected {
 				if in.err != nil || in.same != "" || isPatchName(in.path) {
 					return inspected{err: in.err}
 				}
-				r, err := modelpatch.Inspect(in.path, o)
-				return inspected{r, err}
+				return look(cmd.Context(), in.path, o, verbose && !asJSON)
 			}, func(in input, r inspected) bool {
 				if in.same != "" {
 					c.say("modelpatch: %s: left out: it is the same file as %s", text(in.path), text(in.same))
@@ -61,6 +69,7 @@ exit codes is returned. Of a patch file (.mpatch) it says what that changes.
 	cmd.Flags().Int64Var(&o.MaxUnpacked, "max-unpacked", 0, "bytes that a compressed input may come to (default 64 GiB)")
 	cmd.Flags().IntVarP(&workers, "jobs", "j", runtime.NumCPU(), "files that are looked at at once")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also say what each claim rests on, and its bytes")
+	page.addFlags(cmd)
 	return cmd
 }
 
@@ -71,6 +80,9 @@ const ahead = 64
 type inspected struct {
 	report.Inspect
 	err error
+	// norms are the norms of the rows of encodings that are tables, as a line, by the id
+	// of the encoding.
+	norms map[string]string
 }
 
 // inspectOne prints the report about one input, or why there is none, and
@@ -84,7 +96,7 @@ func (c *console) inspectOne(in input, r inspected, asJSON, verbose bool) int {
 	case asJSON:
 		c.json(r.Inspect)
 	default:
-		c.inspect(r.Inspect, verbose)
+		c.inspect(r.Inspect, verbose, r.norms)
 	}
 	return modelpatch.ExitCode(r.err)
 }

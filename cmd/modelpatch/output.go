@@ -9,7 +9,8 @@ import (
 )
 
 // inspect prints a report for people: what was found first, in a sentence.
-func (c *console) inspect(r report.Inspect, verbose bool) {
+// norms are lines about encodings, by their ids.
+func (c *console) inspect(r report.Inspect, verbose bool, norms map[string]string) {
 	c.headline(text(r.Path), headline(r))
 	c.field("format", r.Format+", "+r.Kind+", "+bytesText(r.Bytes))
 	if len(r.Files) > 0 {
@@ -30,6 +31,9 @@ func (c *console) inspect(r report.Inspect, verbose bool) {
 	}
 	for _, e := range r.Encodings {
 		c.encoding(e, verbose)
+		if line := norms[e.ID]; line != "" {
+			c.field("", "norms by row "+line)
+		}
 	}
 	c.findings(r.Findings)
 }

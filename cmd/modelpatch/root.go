@@ -94,7 +94,7 @@ rewrites the encoding, and leaves every other byte of the file as it was.
 	for _, cmd := range []*cobra.Command{newExtend(c), newRope(c), newALiBi(c), newBake(c), newUnbake(c), newRelative(c), newVerify(c), newApply(c), newRevert(c)} {
 		root.AddCommand(interruptible(cmd))
 	}
-	root.AddCommand(interruptible(newDiff(c)), interruptible(newUndo(c)), newShow(c))
+	root.AddCommand(interruptible(newDiff(c)), interruptible(newUndo(c)), newShow(c), newPlot(c))
 	return root
 }
 

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/picture"
+	"github.com/modelpatch/modelpatch/picture/figure"
+	"github.com/modelpatch/modelpatch/picture/page"
+	"github.com/modelpatch/modelpatch/picture/raster"
+	"github.com/modelpatch/modelpatch/picture/svg"
+	"github.com/modelpatch/modelpatch/picture/terminal"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// Formats of plot beside those of terminals.
+const (
+	formatSVG  = "svg"
+	formatPNG  = "png"
+	formatHTML = "html"
+)
+
+// plotFormats are all words of plot --format.
+func plotFormats() []string {
+	out := []string{formatSVG, formatPNG, formatHTML}
+	for _, p := range terminal.Protocols {
+		out = append(out, string(p))
+	}
+	return out
+}
+
+func newPlot(c *console) *cobra.Command {
+	var p plot
+	cmd := &cobra.Command{
+		Use:   "plot FILE [FILE2]",
+		Short: "Draw a model's position encodings",
+		Long: `plot draws the numbers of a model's position encodings: for RoPE the wavelength of
+each pair against the lengths that count, with the ramp of YaRN or Llama 3; for a
+position table norms and similarity of its rows, rows of zeros and NaN marked;
+for sinusoids dot products by distance; for ALiBi, T5 and windows the bias by
+distance and head. Of two models both are drawn, and their difference.
+
+-o writes SVG, PNG or HTML, by the name's ending. Without it a terminal of kitty,
+iTerm2 or with sixels shows the picture, any other terminal block characters, and
+a pipe gets SVG.
+
+` + exitCodes,
+		Example: `  modelpatch plot model.gguf -o model.svg
+  modelpatch plot model.gguf model-4x.gguf -o change.html`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := p.run(cmd.Context(), c, files); err != nil {
+				c.fail(files[0], err, false)
+				return &codedError{modelpatch.ExitCode(err)}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&p.output, "output", "o", "", "write this `FILE`: .svg, .png or .html")
+	f.StringVar(&p.format, "format", "", "one of "+strings.Join(plotFormats(), ", ")+", in place of what the name or the terminal says")
+	f.BoolVarP(&p.force, "force", "f", false, "replace an existing output")
+	f.StringVar(&p.open.ExternalRoot, "external-root", "", "a folder in which external data of ONNX models may lie as well")
+	return cmd
+}
+
+// plot is the flags of the command.
+type plot struct {
+	output, format string
+	force          bool
+	open           modelpatch.OpenOptions
+}
+
+func (p *plot) run(ctx context.Context, c *console, files []string) error {
+	format, err := p.chosen(c)
+	if err != nil {
+		return err
+	}
+	d, err := draw(ctx, files, p.open)
+	if err != nil {
+		return err
+	}
+	if d.why != "" && format != formatHTML {
+		return &position.Refusal{Why: files[0] + ": " + d.why, Instead: "modelpatch inspect says what is known of the model"}
+	}
+	content, err := d.in(format, c)
+	if err != nil {
+		return err
+	}
+	if p.output == "" {
+		c.out.Write(content)
+		return nil
+	}
+	if err := writePicture(p.output, content, p.force); err != nil {
+		return err
+	}
+	c.printf("%s: %s, %s\n", c.bold(text(p.output)), d.says(), bytesText(int64(len(content))))
+	return nil
+}
+
+// chosen is the format that was asked for, or follows from the name of the output,
+// or suits where standard output goes.
+func (p *plot) chosen(c *console) (string, error) {
+	format := p.format
+	switch {
+	case format != "" && !slices.Contains(plotFormats(), format):
+		return "", &modelpatch.UsageError{What: fmt.Sprintf("--format %s: it is one of %s", text(format), strings.Join(plotFormats(), ", "))}
+	case format != "":
+		return format, nil
+	case p.output == "" && c.width == 0:
+		return formatSVG, nil
+	case p.output == "":
+		return string(terminal.Of(os.Getenv)), nil
+	}
+	switch end := strings.ToLower(filepath.Ext(p.output)); end {
+	case ".svg", ".png", ".html":
+		return end[1:], nil
+	case ".htm":
+		return formatHTML, nil
+	default:
+		return "", &modelpatch.UsageError{What: fmt.Sprintf("-o %s: its ending tells the format, and is none of .svg, .png and .html", text(p.output)), Hint: "give --format as well"}
+	}
+}
+
+// drawn is what was drawn of one model or two.
+type drawn struct {
+	title   string
+	reports []report.Inspect
+	figures []figure.Figure
+	why     string // there are no figures; "" where there are
+}
+
+// draw opens models and makes their figures. A model with nothing to draw is none of
+// its errors.
+func draw(ctx context.Context, files []string, o modelpatch.OpenOptions) (d drawn, err error) {
+	var models []position.Model
+	var names []string
+	for _, path := range files {
+		m, r, err := modelpatch.OpenInspected(ctx, path, o)
+		if err != nil {
+			return d, err
+		}
+		d.reports, names = append(d.reports, r), append(names, report.Name(filepath.Base(path)))
+		if m == nil {
+			d.why = "what comes from a pipe or is compressed is not drawn: unpack it to a file first"
+			continue
+		}
+		defer m.Close()
+		models = append(models, m)
+	}
+	d.title = strings.Join(names, " and ")
+	switch {
+	case d.why != "":
+		return d, nil
+	case len(models) == 2:
+		d.figures, err = picture.Compare(models[0], names[0], models[1], names[1])
+	default:
+		d.figures, err = picture.Of(models[0], names[0])
+	}
+	if n, ok := errors.AsType[*picture.Nothing](err); ok {
+		d.why, err = n.Error(), nil
+	}
+	return d, err
+}
+
+// says is what was drawn, in a few words.
+func (d drawn) says() string {
+	if d.why != "" {
+		return d.why
+	}
+	panels := 0
+	for _, f := range d.figures {
+		panels += len(f.Panels)
+	}
+	return fmt.Sprintf("%s of %s", plural(panels, "chart"), plural(len(d.figures), "encoding"))
+}
+
+// in is the figures in a format.
+func (d drawn) in(format string, c *console) ([]byte, error) {
+	columns := terminal.Columns
+	if c.width > 0 {
+		columns = min(columns, c.width)
+	}
+	switch format {
+	case formatSVG:
+		return svg.Write(d.figures, svg.Options{}), nil
+	case formatHTML:
+		return page.Write(page.Content{Title: d.title, Version: version(), Reports: d.reports, Figures: d.figures, Why: d.why})
+	case string(terminal.Blocks):
+		return []byte(terminal.WriteBlocks(d.figures, c.color)), nil
+	case string(terminal.Sixel):
+		m, err := raster.Image(d.figures, raster.Options{Scale: 1})
+		if err != nil {
+			return nil, err
+		}
+		return terminal.WriteSixel(m), nil
+	}
+	content, err := raster.PNG(d.figures, raster.Options{})
+	switch {
+	case err != nil:
+		return nil, err
+	case format == string(terminal.Kitty):
+		return terminal.WriteKitty(content, columns), nil
+	case format == string(terminal.ITerm2):
+		return terminal.WriteITerm2(content, columns), nil
+	}
+	return content, nil
+}
+
+// writePicture writes a file under its name once it is complete. One that is there
+// already is replaced only if that was asked for.
+func writePicture(path string, content []byte, force bool) error {
+	if _, err := os.Lstat(path); err == nil && !force {
+		return cannotWrite(path, errors.New("it is there already: --force replaces it"))
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".modelpatch-*")
+	if err != nil {
+		return cannotWrite(path, err)
+	}
+	_, err = file.Write(content)
+	if err == nil {
+		err = file.Chmod(fs.FileMode(0o644))
+	}
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		os.Remove(file.Name())
+		return cannotWrite(path, err)
+	}
+	return nil
+}

@@ -1,0 +1,282 @@
+package picture_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/xml"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/picture"
+	"github.com/modelpatch/modelpatch/picture/figure"
+	"github.com/modelpatch/modelpatch/picture/svg"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+var update = flag.Bool("update", false, "write the golden pictures anew")
+
+// goldens are pictures of each kind, of models in testdata.
+var goldens = []struct {
+	name  string
+	files []string
+	kinds []string
+}{
+	{"rope-yarn", []string{"gguf/edit-yarn-full.gguf"}, []string{figure.KindRotation}},
+	{"rope-llama3", []string{"gguf/llama-llama3.gguf"}, []string{figure.KindRotation}},
+	{"rope-longrope", []string{"onnx/cases/longrope-switch.onnx"}, []string{figure.KindRotation}},
+	{"rope-two", []string{"gguf/llama-plain.gguf", "gguf/edit-yarn-full.gguf"}, []string{figure.KindRotation}},
+	{"learned", []string{"gguf/gpt2-f32.gguf"}, []string{figure.KindTable}},
+	{"learned-patches", []string{"onnx/cases/image-plane.onnx"}, []string{figure.KindTable}},
+	{"learned-two", []string{"gguf/gpt2-f32.gguf", "gguf/mpt-learned.gguf"}, []string{figure.KindTable}},
+	{"sinusoidal", []string{"onnx/tutorial-dy18.onnx"}, []string{figure.KindSinusoids}},
+	{"alibi", []string{"gguf/mpt-alibi.gguf"}, []string{figure.KindLinear}},
+	{"t5", []string{"gguf/t5-32.gguf"}, []string{figure.KindBuckets, figure.KindBuckets}},
+	{"window", []string{"onnx/swin-ts17-anon.onnx"}, []string{figure.KindScores}},
+}
+
+func model(t testing.TB, name string) position.Model {
+	t.Helper()
+	m, err := modelpatch.Open(filepath.Join("../testdata", filepath.FromSlash(name)), modelpatch.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+func drawn(t testing.TB, files ...string) []figure.Figure {
+	t.Helper()
+	var f []figure.Figure
+	var err error
+	if len(files) == 1 {
+		f, err = picture.Of(model(t, files[0]), filepath.Base(files[0]))
+	} else {
+		f, err = picture.Compare(model(t, files[0]), filepath.Base(files[0]), model(t, files[1]), filepath.Base(files[1]))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestGolden holds a picture of each kind against the one that was looked at.
+func TestGolden(t *testing.T) {
+	for _, g := range goldens {
+		t.Run(g.name, func(t *testing.T) {
+			figures := drawn(t, g.files...)
+			var kinds []string
+			for _, f := range figures {
+				kinds = append(kinds, f.Kind)
+			}
+			if fmt.Sprint(kinds) != fmt.Sprint(g.kinds) {
+				t.Errorf("kinds %v, want %v", kinds, g.kinds)
+			}
+			got := svg.Write(figures, svg.Options{})
+			wellFormed(t, got)
+			path := filepath.Join("testdata", g.name+".svg")
+			if *update {
+				if err := os.WriteFile(path, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(alike(got), alike(want)) {
+				t.Errorf("differs from %s in line %d: go test ./picture -update, then look at it", path, firstLine(alike(got), alike(want)))
+			}
+		})
+	}
+}
+
+// alike rounds numbers with many digits: the last ones depend on whether a processor
+// multiplies and adds in one step.
+func alike(svg []byte) []byte {
+	return regexp.MustCompile(`(\d\.\d)\d+`).ReplaceAll(svg, []byte("$1"))
+}
+
+func firstLine(a, b []byte) int {
+	x, y := bytes.Split(a, []byte("\n")), bytes.Split(b, []byte("\n"))
+	for i := range min(len(x), len(y)) {
+		if !bytes.Equal(x[i], y[i]) {
+			return i + 1
+		}
+	}
+	return min(len(x), len(y)) + 1
+}
+
+// wellFormed reads an SVG as XML and reports elements that none of ours is.
+func wellFormed(t testing.TB, content []byte) {
+	t.Helper()
+	d := xml.NewDecoder(bytes.NewReader(content))
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			t.Fatalf("not well-formed: %v", err)
+		}
+		if e, ok := token.(xml.StartElement); ok {
+			switch e.Name.Local {
+			case "svg", "title", "desc", "style", "rect", "polyline", "polygon", "circle", "text", "image":
+			default:
+				t.Fatalf("element %s", e.Name.Local)
+			}
+			for _, a := range e.Attr {
+				if strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "href" && !strings.HasPrefix(a.Value, "data:image/png;base64,") {
+					t.Fatalf("attribute %s=%q", a.Name.Local, a.Value)
+				}
+			}
+		}
+	}
+}
+
+// TestWavelengths computes the wavelengths from the report, as JSON has it, and looks
+// for them in the figure and in what a pointer is told.
+func TestWavelengths(t *testing.T) {
+	const file = "gguf/edit-yarn-full.gguf"
+	r := position.Inspect(model(t, file))
+	p := r.Encodings[0].Parameters
+	s := p.Scaling
+	if s == nil || s.Type != "yarn" {
+		t.Fatalf("scaling %+v", s)
+	}
+	f := drawn(t, file)[0]
+	drawnSVG := string(svg.Write([]figure.Figure{f}, svg.Options{}))
+	dim, base, original := float64(*p.RotaryDim), float64(*p.Base), float64(*s.OriginalLength)
+	// Peng et al. 2023, equations 13 to 17, with bounds rounded outwards; 32 and 1 are its betas.
+	at := func(turns float64) float64 { return dim * math.Log(original/(turns*2*math.Pi)) / (2 * math.Log(base)) }
+	low, high := max(math.Floor(at(32)), 0), math.Ceil(at(1))
+	line := f.Panels[0].Series[0]
+	if len(line.X) != *p.RotaryDim/2 {
+		t.Fatalf("%d pairs, want %d", len(line.X), *p.RotaryDim/2)
+	}
+	for i := range line.X {
+		plain := math.Pow(base, -2*float64(i)/dim)
+		ramp := min(max((float64(i)-low)/(high-low), 0), 1)
+		want := 2 * math.Pi / (plain/float64(*s.Factor)*ramp + plain*(1-ramp))
+		if math.Abs(line.Y[i]-want) > 1e-9*want {
+			t.Errorf("pair %d: %g, want %g", i, line.Y[i], want)
+		}
+		if says := "pair " + fmt.Sprint(i) + ": this file " + figure.Number(want) + ";"; !strings.Contains(drawnSVG, says) {
+			t.Errorf("a pointer is not told %q", says)
+		}
+	}
+	for _, want := range []string{fmt.Sprintf("original length %d", *s.OriginalLength), fmt.Sprintf("stated length %d", *r.Length.Stated)} {
+		if !strings.Contains(drawnSVG, want) {
+			t.Errorf("no rule %q", want)
+		}
+	}
+	amplitude := figure.Number(float64(*s.AttentionFactor))
+	if !strings.Contains(strings.Join(f.Notes, " "), "multiplied by "+amplitude) {
+		t.Errorf("amplitude %s is not among %q", amplitude, f.Notes)
+	}
+}
+
+// TestNorms computes norms from the bytes that the report points at.
+func TestNorms(t *testing.T) {
+	const file = "gguf/gpt2-f32.gguf"
+	e := position.Inspect(model(t, file)).Encodings[0]
+	content, err := os.ReadFile("../testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Parameters.Dtype != "float32" {
+		t.Fatalf("dtype %s", e.Parameters.Dtype)
+	}
+	var table []float32
+	at := *e.Where[0].Range
+	if _, err := binary.Decode(content[at[0]:at[1]], binary.LittleEndian, slice(&table, int(at[1]-at[0])/4)); err != nil {
+		t.Fatal(err)
+	}
+	line := drawn(t, file)[0].Panels[0].Series[0]
+	dim := *e.Parameters.Dim
+	if len(line.Y) != *e.Parameters.Rows {
+		t.Fatalf("%d rows, want %d", len(line.Y), *e.Parameters.Rows)
+	}
+	for i := range line.Y {
+		sum := 0.0
+		for _, v := range table[i*dim : (i+1)*dim] {
+			sum += float64(v) * float64(v)
+		}
+		if want := math.Sqrt(sum); math.Abs(line.Y[i]-want) > 1e-12*want {
+			t.Errorf("row %d: %g, want %g", i, line.Y[i], want)
+		}
+	}
+}
+
+func slice(p *[]float32, n int) []float32 { *p = make([]float32, n); return *p }
+
+// TestSlopes holds ALiBi's picture against the paper's formula and the report.
+func TestSlopes(t *testing.T) {
+	const file = "gguf/mpt-alibi.gguf"
+	p := position.Inspect(model(t, file)).Encodings[0].Parameters
+	f := drawn(t, file)[0]
+	heads := *p.Heads
+	for h, got := range f.Panels[0].Series[0].Y {
+		slope := math.Exp2(-float64(*p.MaxBias) * float64(h+1) / float64(heads)) // a power of two of heads
+		if math.Abs(got-slope) > 1e-12 {
+			t.Errorf("slope of head %d: %g, want %g", h, got, slope)
+		}
+		line := f.Panels[1].Series[h]
+		for i, d := range line.X {
+			if want := -slope * d; math.Abs(line.Y[i]-want) > 1e-9 {
+				t.Fatalf("head %d, distance %g: %g, want %g", h, d, line.Y[i], want)
+			}
+		}
+	}
+	if len(f.Panels[0].Series[0].Y) != heads {
+		t.Errorf("%d heads, want %d", len(f.Panels[0].Series[0].Y), heads)
+	}
+}
+
+// TestNothing says why there is no picture.
+func TestNothing(t *testing.T) {
+	_, err := picture.Of(model(t, "onnx/cases/recurrence-unrolled.onnx"), "")
+	if n, ok := err.(*picture.Nothing); !ok || !strings.Contains(n.Why, "no position encoding") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// made is a model with sites of a test's own.
+type made struct {
+	position.Model
+	sites []position.Site
+}
+
+func (m made) Sites() []position.Site            { return m.sites }
+func (m made) Attentions() []*position.Attention { return nil }
+func (m made) Findings() []report.Finding        { return nil }
+func (m made) Describe() report.Inspect          { return report.Inspect{} }
+
+// madeTable is a table of a test's own.
+type madeTable struct {
+	position.Site
+	encoding  position.Encoding
+	rows, dim int
+	row       func(i int, dst []float64)
+	read      *int
+}
+
+func (m madeTable) Encoding() position.Encoding { return m.encoding }
+func (m madeTable) Len() int                    { return m.rows }
+func (m madeTable) Dim() int                    { return m.dim }
+func (m madeTable) Row(i int, dst []float64) error {
+	if m.read != nil {
+		*m.read++
+	}
+	m.row(i, dst)
+	return nil
+}

@@ -1,0 +1,337 @@
+package picture
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/modelpatch/modelpatch/picture/figure"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// mostPairs bounds the pairs that a picture is made of; models have 16 to 256.
+const mostPairs = 1 << 14
+
+// rotation draws RoPE: the wavelength of each pair against the lengths that
+// count, and what scaling made of it.
+func rotation(group []subject) (f figure.Figure, ok bool, err error) {
+	waves := figure.Panel{Title: "wavelength of each pair", X: figure.Axis{Label: "pair", Whole: true}, Y: figure.Axis{Label: "positions for a whole turn", Scale: figure.Log10}}
+	stretch := figure.Panel{Title: "how much longer than without scaling", X: waves.X, Y: figure.Axis{Label: "times"}}
+	for _, s := range group {
+		r := s.encoding.Scheme.(schemes.Rotary)
+		if r.Pairs() <= 0 || r.Pairs() > mostPairs {
+			return f, false, nil
+		}
+		if err := addRotation(&f, &waves, &stretch, s, r, len(group) == 1); err != nil {
+			return f, false, err
+		}
+	}
+	f.Title = title(group)
+	fit(&f, &waves)
+	fit(&f, &stretch)
+	f.Panels = append(f.Panels, waves)
+	if len(stretch.Series) > 0 {
+		stretch.Y.Min, stretch.Y.Max = stretchRange(stretch)
+		f.Panels = append(f.Panels, stretch)
+	}
+	if len(group) == 2 {
+		f.Panels = append(f.Panels, quotient(group))
+	}
+	f.Description = describeRotation(f, group)
+	return f, true, nil
+}
+
+// stretchRange is an axis from 1, or a little below where a divisor is less.
+func stretchRange(p figure.Panel) (low, high float64) {
+	low, high, _ = p.Range()
+	low, high = min(low, 1), max(high, 1)
+	if low == high {
+		return 0.5, 1.5
+	}
+	room := (high - low) / 20
+	if low < 1 {
+		low -= room
+	}
+	return low, high + room
+}
+
+// curve is one set of frequencies of a rotation.
+type curve struct {
+	name        string
+	style       figure.Style
+	frequencies []float64
+}
+
+// addRotation adds one model's rotation to the panels; alone tells that no
+// other is drawn beside it.
+func addRotation(f *figure.Figure, waves, stretch *figure.Panel, s subject, r schemes.Rotary, alone bool) error {
+	plain := r.PlainFrequencies()
+	for _, c := range curves(s, r, alone) {
+		w := figure.Series{Name: label(s, c.name), Style: c.style}
+		d := figure.Series{Name: label(s, c.name), Style: c.style}
+		for _, i := range figure.Columns(len(c.frequencies), figure.MaxColumns) {
+			w.X, w.Y = append(w.X, float64(i)), append(w.Y, wavelength(c.frequencies[i]))
+			if i < len(plain) {
+				d.X, d.Y = append(d.X, float64(i)), append(d.Y, plain[i]/c.frequencies[i])
+			}
+		}
+		waves.Series = append(waves.Series, w)
+		if !r.Scaling.IsNone() {
+			stretch.Series = append(stretch.Series, finite(d))
+		}
+	}
+	if alone && !r.Scaling.IsNone() {
+		c := figure.Series{Name: unscaled, Style: figure.Dashed}
+		for _, i := range figure.Columns(len(plain), figure.MaxColumns) {
+			c.X, c.Y = append(c.X, float64(i)), append(c.Y, wavelength(plain[i]))
+		}
+		waves.Series = append(waves.Series, c)
+	}
+	addLengths(waves, s, r)
+	addRamp(waves, stretch, s, r)
+	f.Subtitle = joined(f.Subtitle, label(s, r.String()), "; ")
+	still := 0
+	for _, frequency := range r.InverseFrequencies() {
+		if frequency == 0 {
+			still++
+		}
+	}
+	if still > 0 {
+		f.Notes = append(f.Notes, label(s, fmt.Sprintf("%s never turn: their wavelength is without end and not drawn", plural(still, "pair"))))
+	}
+	low, high, ok, err := amplitudes(s, r)
+	if err != nil {
+		return err
+	}
+	switch {
+	case ok && high-low > 1e-3*high:
+		f.Notes = append(f.Notes, label(s, fmt.Sprintf("cosines and sines of the file are multiplied by %s to %s, differently from pair to pair", figure.Number(low), figure.Number(high))))
+	case ok && math.Abs(high-1) > 1e-4:
+		f.Notes = append(f.Notes, label(s, fmt.Sprintf("cosines and sines are multiplied by %s, scores by its square, %s", figure.Number(high), figure.Number(high*high))))
+	}
+	if _, ok := s.site.(position.Rotator); ok {
+		if says := departs(s, r); says != "" {
+			f.Notes = append(f.Notes, label(s, says))
+		}
+	}
+	return nil
+}
+
+// unscaled names the frequencies of the base alone.
+const unscaled = "without scaling"
+
+// curves are the frequencies that are drawn of a rotation: those of the file,
+// by length where they depend on it, and those of other engines where they
+// differ (facts of [schemes.Engines]).
+func curves(s subject, r schemes.Rotary, alone bool) []curve {
+	here := ""
+	if s.name == "" {
+		here = "this file"
+	}
+	t := r.Scaling.Kind()
+	original := r.Scaling.OriginalLength
+	if t.ByLength && original > 0 {
+		beyond := max(s.length(2*original), 2*original)
+		return []curve{
+			{fmt.Sprintf("up to %d positions", original), figure.Line, r.InverseFrequenciesAt(original)},
+			{fmt.Sprintf("at %d positions", beyond), figure.Line, r.InverseFrequenciesAt(beyond)},
+		}
+	}
+	out := []curve{{here, figure.Line, r.InverseFrequenciesAt(s.length(original))}}
+	if !alone || r.Scaling.Frequencies != nil {
+		return out
+	}
+	if t.Reads(schemes.ParameterNoTruncate.Name) && t.Complete(r.Scaling) {
+		other := r
+		other.Scaling.NoTruncate = !r.Scaling.NoTruncate
+		name := "ramp not rounded (" + schemes.EngineORTGenAI + "; " + schemes.EngineTransformers + " with truncate false)"
+		if r.Scaling.NoTruncate {
+			name = "ramp rounded (" + schemes.EngineLlamaCpp + " always)"
+		}
+		if g := other.InverseFrequencies(); differ(g, out[0].frequencies) {
+			out = append(out, curve{name, figure.Dashed, g})
+		}
+	}
+	return out
+}
+
+// differ reports whether two lists of frequencies differ by more than rounding.
+func differ(a, b []float64) bool {
+	if len(a) != len(b) {
+		return true
+	}
+	for i := range a {
+		if math.Abs(a[i]-b[i]) > 1e-6*math.Abs(a[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// wavelength is how many positions a whole turn takes; NaN for a pair that
+// stands still, which is left out.
+func wavelength(frequency float64) float64 {
+	w := 2 * math.Pi / math.Abs(frequency)
+	if math.IsInf(w, 0) {
+		return math.NaN()
+	}
+	return w
+}
+
+// finite replaces infinities by gaps.
+func finite(s figure.Series) figure.Series {
+	for i, v := range s.Y {
+		if math.IsInf(v, 0) {
+			s.Y[i] = math.NaN()
+		}
+	}
+	return s
+}
+
+// addLengths adds the lengths that wavelengths are held against.
+func addLengths(p *figure.Panel, s subject, r schemes.Rotary) {
+	add := func(what string, n int) {
+		if n <= 0 {
+			return
+		}
+		for i := range p.Rules {
+			if p.Rules[i].At == float64(n) {
+				if !strings.Contains(p.Rules[i].Name, what) {
+					p.Rules[i].Name = what + ", " + p.Rules[i].Name
+				}
+				return
+			}
+		}
+		p.Rules = append(p.Rules, figure.Rule{Name: fmt.Sprintf("%s %d", what, n), At: float64(n)})
+	}
+	add(label(s, "original length"), r.Scaling.OriginalLength)
+	if n := s.report.Length.Stated; n != nil {
+		add(label(s, "stated length"), *n)
+	}
+	add(label(s, "encoded length"), s.encoding.Capacity)
+}
+
+// addRamp adds the pairs between which YaRN goes over from kept to divided
+// frequencies, and the wavelengths between which Llama 3 does.
+func addRamp(waves, stretch *figure.Panel, s subject, r schemes.Rotary) {
+	t := r.Scaling.Kind()
+	if r.Scaling.OriginalLength <= 0 {
+		return
+	}
+	if t.RampPairs != nil {
+		low, high := t.RampPairs(r)
+		if high = min(high, float64(r.Pairs()-1)); low < high {
+			b := figure.Band{Name: label(s, fmt.Sprintf("ramp from pair %s to %s", figure.Number(low), figure.Number(high))), From: low, To: high, Vertical: true}
+			waves.Bands, stretch.Bands = append(waves.Bands, b), append(stretch.Bands, b)
+		}
+	}
+	if t.RampWaves != nil {
+		if low, high := t.RampWaves(r); low > 0 && low < high && !math.IsInf(high, 0) {
+			waves.Bands = append(waves.Bands, figure.Band{Name: label(s, fmt.Sprintf("ramp between wavelengths %s and %s", figure.Number(low), figure.Number(high))), From: low, To: high})
+		}
+	}
+}
+
+// amplitudes are the least and greatest length of a turned unit vector, as the
+// file computes them at a position; ok is false where the site does not say.
+func amplitudes(s subject, r schemes.Rotary) (low, high float64, ok bool, err error) {
+	cos, sin, ok, err := turned(s, r)
+	if !ok || err != nil {
+		return 0, 0, false, err
+	}
+	low, high = math.Inf(1), math.Inf(-1)
+	for i := range cos {
+		a := math.Hypot(cos[i], sin[i])
+		low, high = min(low, a), max(high, a)
+	}
+	return low, high, true, nil
+}
+
+// turned is what the file computes at position 1.
+func turned(s subject, r schemes.Rotary) (cos, sin []float64, ok bool, err error) {
+	t, is := s.site.(position.Rotator)
+	if !is || s.encoding.Capacity == 1 || s.encoding.Rows == 1 {
+		return nil, nil, false, nil
+	}
+	cos, sin = make([]float64, r.Pairs()), make([]float64, r.Pairs())
+	if err := t.Rotation(1, s.length(max(r.Scaling.OriginalLength, 2)), cos, sin); err != nil {
+		return nil, nil, false, err
+	}
+	return cos, sin, true, nil
+}
+
+// departs tells of the pair whose angle in the file is farthest from that of
+// the formula, where it is farther than storage types round; "" where none is.
+func departs(s subject, r schemes.Rotary) string {
+	cos, sin, ok, err := turned(s, r)
+	if !ok || err != nil {
+		return ""
+	}
+	const allowed = 4e-3 // of a turn's radian: bfloat16 keeps 8 bits
+	f := r.InverseFrequenciesAt(s.length(max(r.Scaling.OriginalLength, 2)))
+	worst, at := 0.0, 0
+	axes := r.Still()
+	for i := range min(len(f), len(cos)) {
+		if i < len(axes) && axes[i] {
+			continue
+		}
+		if d := math.Abs(math.Remainder(math.Atan2(sin[i], cos[i])-f[i], 2*math.Pi)); d > worst {
+			worst, at = d, i
+		}
+	}
+	if worst <= allowed {
+		return ""
+	}
+	return fmt.Sprintf("pair %d of the file turns by %s at position 1 and by %s in the formula that is drawn", at,
+		figure.Number(math.Atan2(sin[at], cos[at])), figure.Number(f[at]))
+}
+
+// quotient is the difference of two rotations: wavelengths of the second over
+// those of the first.
+func quotient(group []subject) figure.Panel {
+	a, b := group[0].encoding.Scheme.(schemes.Rotary), group[1].encoding.Scheme.(schemes.Rotary)
+	p := figure.Panel{Title: "difference: wavelength of the second over that of the first", X: figure.Axis{Label: "pair", Whole: true}, Y: figure.Axis{Label: "times"}}
+	f, g := a.InverseFrequenciesAt(group[0].length(a.Scaling.OriginalLength)), b.InverseFrequenciesAt(group[1].length(b.Scaling.OriginalLength))
+	s := figure.Series{Name: "second over first"}
+	for _, i := range figure.Columns(min(len(f), len(g)), figure.MaxColumns) {
+		s.X, s.Y = append(s.X, float64(i)), append(s.Y, f[i]/g[i])
+	}
+	p.Series = []figure.Series{finite(s)}
+	p.Y.Min, p.Y.Max = stretchRange(p)
+	return p
+}
+
+// describeRotation says the picture in words.
+func describeRotation(f figure.Figure, group []subject) string {
+	var parts []string
+	for _, s := range group {
+		r := s.encoding.Scheme.(schemes.Rotary)
+		g := r.InverseFrequenciesAt(s.length(r.Scaling.OriginalLength))
+		first, last := wavelength(g[0]), wavelength(g[len(g)-1])
+		longer := 0
+		n := max(s.length(0), r.Scaling.OriginalLength)
+		for _, w := range g {
+			if n > 0 && !(wavelength(w) <= float64(n)) {
+				longer++
+			}
+		}
+		says := fmt.Sprintf("%d pairs, from %s positions for a whole turn at pair 0 to %s at pair %d", len(g), figure.Number(first), figure.Number(last), len(g)-1)
+		if n > 0 {
+			says += fmt.Sprintf("; %d of them never turn once within %d positions", longer, n)
+		}
+		parts = append(parts, label(s, says))
+	}
+	return "Wavelengths on a logarithmic axis. " + strings.Join(parts, ". ") + "."
+}
+
+// joined joins texts that are not empty.
+func joined(a, b, by string) string {
+	switch {
+	case a == "":
+		return b
+	case b == "":
+		return a
+	}
+	return a + by + b
+}
