@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // GridOptions say to which size a grid of image patches should be resampled;
@@ -26,6 +27,9 @@ func resizing(path string, o GridOptions, open OpenOptions, w WriteOptions) *cha
 	if o.Kernel != "" {
 		c.command += " --kernel " + o.Kernel
 	}
+	if o.WindowMethod != "" {
+		c.command += " --window-method " + o.WindowMethod
+	}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.ResizeGrid(m, o) }
 	c.expect = func(m position.Model) error { return hasGrid(m, o) }
 	return c
@@ -38,7 +42,10 @@ func hasGrid(m position.Model, o GridOptions) error {
 		o.Height = o.Image / g.PatchSize()
 		o.Width = o.Height
 	}
-	if ok && g.PatchGrid() == [2]int{o.Height, o.Width} && slices.ContainsFunc(m.Sites(), func(s position.Site) bool { return s.Encoding().IsGrid() }) {
+	if ok && g.PatchGrid() == [2]int{o.Height, o.Width} && slices.ContainsFunc(m.Sites(), func(s position.Site) bool {
+		w, ok := s.Encoding().Scheme.(schemes.Other)
+		return s.Encoding().IsGrid() || ok && slices.Equal(w.Window, []int{o.Height, o.Width})
+	}) {
 		return nil
 	}
 	return fmt.Errorf("the new file has no grid of %d×%d patches", o.Height, o.Width)

@@ -10,7 +10,7 @@ import (
 // RelativeOptions say how a relative bias is to be cut; see position.Relative.
 type RelativeOptions = position.RelativeOptions
 
-// Relative changes the buckets of a model's relative bias.
+// Relative changes the buckets of a model's relative bias, or resizes that of an image window.
 func Relative(ctx context.Context, path string, o RelativeOptions, open OpenOptions, w WriteOptions) (Result, error) {
 	return relating(path, o, open, w).run(ctx)
 }
@@ -22,6 +22,13 @@ func relating(path string, o RelativeOptions, open OpenOptions, w WriteOptions) 
 	}
 	if o.Buckets != 0 {
 		c.command += fmt.Sprintf(" --buckets %d", o.Buckets)
+	}
+	if o.Window != [2]int{} {
+		c.command += fmt.Sprintf(" --window %dx%d", o.Window[0], o.Window[1])
+		c.expect = func(m position.Model) error { return hasGrid(m, GridOptions{Height: o.Window[0], Width: o.Window[1]}) }
+	}
+	if o.Method != "" {
+		c.command += " --method " + o.Method
 	}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.Relative(m, o) }
 	return c

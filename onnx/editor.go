@@ -472,7 +472,7 @@ const maxRoot = math.MaxInt32
 func (e *Editor) relocate(location, name string) []change {
 	var out []change
 	e.file.Tensors(func(t *Tensor, _ *Graph) {
-		if f, ok := t.external["location"]; ok && t.DataFile() == location {
+		if f, ok := t.external["location"]; ok && t.DataFile() == location && !e.unread[t] {
 			out = append(out, change{frame: t.frame, at: f.tag, old: f.end - f.tag,
 				new: patch.Bytes(encodeEntry(13, "location", name)), why: "name of the data file"})
 		}

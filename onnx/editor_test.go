@@ -454,3 +454,40 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("planned: %v", err)
 	}
 }
+
+// TestExternalUnread removes a constant of a data file that gets another name: of what
+// is gone nothing is renamed.
+func TestExternalUnread(t *testing.T) {
+	dir := t.TempDir()
+	src := filepath.Join(dir, "m.onnx")
+	tensor := func(name, offset string) []byte {
+		return msg(5, num(1, 8), num(1, 4), num(2, 1), txt(8, name), ext("location", "one.bin", "offset", offset))
+	}
+	write(t, src, modelOf(tensor("dead", "0"), tensor("kept", "128"), nodeOf("Add", []string{"kept", "dead"}, []string{"y"})))
+	write(t, filepath.Join(dir, "one.bin"), make([]byte, 256))
+	f, err := Open(src, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	e := NewEditor(f)
+	e.RenameInput(f.Graph.Nodes[0], 1, "kept", "t")
+	e.RemoveUnread("t")
+	target := filepath.Join(dir, "new.onnx")
+	e.NameData(target)
+	p, err := e.Plan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := patch.WriteNew(context.Background(), p, target, patch.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	g, err := Open(target, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if len(g.Graph.Initializers) != 1 || g.Graph.Initializers[0].Name != "kept" || len(g.DataFiles()) != 1 || g.DataFiles()[0].Location != "new.onnx.data" {
+		t.Errorf("%d constants are left, in %v", len(g.Graph.Initializers), g.DataFiles())
+	}
+}

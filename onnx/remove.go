@@ -104,7 +104,7 @@ func (e *Editor) Removed(n *Node) bool { return e.gone[n] }
 // RemoveUnread takes away what only removed nodes have read, or nodes that read
 // something else now: the nodes behind them, and constants. What was unread before stays.
 func (e *Editor) RemoveUnread(why string) {
-	readers := e.readers()
+	readers, makers := e.readers(), e.file.Graph.makers()
 	var pending []*Node
 	for n := range e.gone {
 		pending = append(pending, n)
@@ -128,14 +128,14 @@ func (e *Editor) RemoveUnread(why string) {
 				continue
 			}
 			seen[name] = true
-			if t := n.Graph.Initializer(name); t != nil && !e.Replaced(t) && !e.unread[t] && !n.Graph.takes(name) {
+			if t := n.Graph.Initializer(name); t != nil && t.Name == name && !e.Replaced(t) && !e.unread[t] && !n.Graph.takes(name) {
 				if e.unread == nil {
 					e.unread = map[*Tensor]bool{}
 				}
 				e.unread[t] = true
 				e.record(t.frame.parent, t.frame.tag, t.frame.end-t.frame.tag, nil, why)
 			}
-			p := n.Graph.maker(name)
+			p := makers[name]
 			if p == nil || e.gone[p] || p.inner() || slices.ContainsFunc(p.Outputs, func(o string) bool { return o != "" && readers[o] > 0 }) {
 				continue
 			}
@@ -167,13 +167,18 @@ func (g *Graph) takes(name string) bool {
 	return slices.ContainsFunc(g.Inputs, func(v *ValueInfo) bool { return v.Name == name })
 }
 
-// maker is the node that makes a value as it is written in the file, nil where none does.
-func (g *Graph) maker(name string) *Node {
-	value, ok := g.wiring.Number(name)
-	if !ok {
-		return nil
+// makers are the nodes that make values, by the names that stand in the file: a do-nothing node
+// makes one, too.
+func (g *Graph) makers() map[string]*Node {
+	out := make(map[string]*Node, len(g.Nodes))
+	for _, n := range g.Nodes {
+		for _, o := range n.Outputs {
+			if o != "" {
+				out[o] = n
+			}
+		}
 	}
-	return g.wiring.Producer(value)
+	return out
 }
 
 // inner reports whether a node has graphs of its own, which may read anything.

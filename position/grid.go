@@ -3,6 +3,7 @@ package position
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -14,6 +15,7 @@ type GridOptions struct {
 	Height, Width int    // patches; 0: from Image
 	Image         int    // side of a square picture in pixels; 0: from Height and Width
 	Kernel        string // schemes.Kernels; "": the first
+	WindowMethod  string // of biases between patches: schemes.WindowMethods; "": the first
 }
 
 // Gridder is implemented by models of images: they know their patch size, and
@@ -35,6 +37,14 @@ type Gridder interface {
 // picture's size itself, so that nothing of it changes.
 type Resampler interface{ Resampled() bool }
 
+// WindowResizer is implemented by sites of biases between the places of an image window.
+type WindowResizer interface {
+	Site
+	// ResizeWindow gives the window another size, by a method of schemes.WindowMethods. It
+	// refuses a window that is not the whole picture.
+	ResizeWindow(to [2]int, method string) error
+}
+
 // ResizeGrid resamples the learned rows of a model's image patches, as the
 // original model does for another picture size.
 func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
@@ -51,6 +61,12 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 		var err error
 		if kernel, err = schemes.KernelNamed(o.Kernel); err != nil {
 			return Outcome{}, &UsageError{What: err.Error()}
+		}
+	}
+	window := schemes.WindowMethods[0]
+	if o.WindowMethod != "" {
+		if window = o.WindowMethod; !slices.Contains(schemes.WindowMethods, window) {
+			return Outcome{}, &UsageError{What: fmt.Sprintf("no method %q: there are %s", window, strings.Join(schemes.WindowMethods, ", "))}
 		}
 	}
 	if err := oneGrid(m); err != nil {
@@ -72,6 +88,25 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 			if err := resizeWaves(m, i, wave, to, &out); err != nil {
 				return Outcome{}, err
 			}
+			continue
+		}
+		if r, ok := s.(WindowResizer); ok {
+			w := s.Encoding().Scheme.(schemes.Other)
+			if slices.Equal(w.Window, to[:]) {
+				from = unchanged(from, to)
+				continue
+			}
+			if gridder.Takes(to) {
+				if window != schemes.WindowMethods[0] {
+					return Outcome{}, &Refusal{Why: "the graph resamples its biases to the size of the picture itself, in its own way", Instead: "export the model for one picture size"}
+				}
+				out.Nothing = fmt.Sprintf("the graph resamples its biases to the size of the picture, and takes %d×%d patches as it is", to[0], to[1])
+				return out, nil
+			}
+			if err := resizeWindow(r, i, w, to, window, &out); err != nil {
+				return Outcome{}, err
+			}
+			from = [2]int(w.Window)
 			continue
 		}
 		l, ok := s.Encoding().Scheme.(schemes.Learned)
@@ -160,6 +195,21 @@ func resizeWaves(m Model, i int, wave schemes.Sinusoid, to [2]int, out *Outcome)
 		return err
 	}
 	out.decide(m, i, want, fmt.Sprintf("grid %d×%d → %d×%d patches, by the formula of sines and cosines", from[0], from[1], to[0], to[1]), report.ExpectChanged)
+	return nil
+}
+
+// resizeWindow gives a site of biases between patches those of a larger or smaller picture.
+func resizeWindow(s WindowResizer, i int, w schemes.Other, to [2]int, method string, out *Outcome) error {
+	if err := s.ResizeWindow(to, method); err != nil {
+		return err
+	}
+	from := w.Window
+	w.Rows += schemes.WindowRows(to[0], to[1], false) - schemes.WindowRows(from[0], from[1], false)
+	w.Window = to[:]
+	p := Parameters(w)
+	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
+		What: fmt.Sprintf("biases of a window of %d×%d → %d×%d patches, %s", from[0], from[1], to[0], to[1], method)})
+	out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: w})
 	return nil
 }
 

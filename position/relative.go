@@ -2,6 +2,8 @@ package position
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -12,6 +14,8 @@ import (
 type RelativeOptions struct {
 	MaxDistance int // from which on all distances share the last bucket
 	Buckets     int
+	Window      [2]int // height and width of an image window, in patches
+	Method      string // of Window: schemes.WindowMethods; "": the first
 }
 
 // Rebucketer is implemented by sites of biases by bucket of distance whose buckets can
@@ -34,8 +38,12 @@ const maxBucketDistance = 1 << 20
 func Relative(m Model, o RelativeOptions) (_ Outcome, err error) {
 	defer caught(&err)
 	switch {
+	case o.Window != [2]int{}:
+		return o.window(m)
+	case o.Method != "":
+		return Outcome{}, &UsageError{What: "--method without --window: it says how the table of a window is resized"}
 	case o.MaxDistance == 0 && o.Buckets == 0:
-		return Outcome{}, &UsageError{What: "nothing asked for: a max distance or a number of buckets is needed"}
+		return Outcome{}, &UsageError{What: "nothing asked for: a max distance, a number of buckets or a window is needed"}
 	case o.MaxDistance < 0 || o.MaxDistance > maxBucketDistance:
 		return Outcome{}, &UsageError{What: fmt.Sprintf("--max-distance %d: it must be between 2 and %d", o.MaxDistance, maxBucketDistance)}
 	case o.Buckets < 0 || o.Buckets > maxBuckets:
@@ -66,6 +74,24 @@ func Relative(m Model, o RelativeOptions) (_ Outcome, err error) {
 		out.Nothing = "the model's buckets are these already"
 	}
 	return out, nil
+}
+
+// window resizes the biases of an image window, with all that hangs on the size of the picture.
+func (o RelativeOptions) window(m Model) (Outcome, error) {
+	if o.MaxDistance != 0 || o.Buckets != 0 {
+		return Outcome{}, &UsageError{What: "--window with --max-distance or --buckets: a window has a bias for each distance, and no buckets"}
+	}
+	windows := slices.ContainsFunc(m.Sites(), func(s Site) bool {
+		_, ok := s.(WindowResizer)
+		return ok
+	})
+	if !windows && !slices.Contains(schemes.WindowMethods, o.Method) && o.Method != "" {
+		return Outcome{}, &UsageError{What: fmt.Sprintf("no method %q: there are %s", o.Method, strings.Join(schemes.WindowMethods, ", "))}
+	}
+	if !windows {
+		return Outcome{}, &Refusal{Why: "the model has no biases between the places of an image window", Instead: "inspect says what it has"}
+	}
+	return ResizeGrid(m, GridOptions{Height: o.Window[0], Width: o.Window[1], WindowMethod: o.Method})
 }
 
 // rebucket changes one site.

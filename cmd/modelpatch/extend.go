@@ -63,6 +63,7 @@ their own code does for another picture size; --kernel says how, one of
 	f.StringVar(&grid, "grid", "", "the new grid of image patches, HxW")
 	f.IntVar(&g.Image, "image", 0, "the side of the new picture in pixels")
 	f.StringVar(&g.Kernel, "kernel", "", "how patches are resampled, see above")
+	f.StringVar(&g.WindowMethod, "window-method", "", "how biases between patches (BEiT) are resized: "+strings.Join(schemes.WindowMethods, ", "))
 	f.IntVar(&o.Grow.Keep, "keep", 0, "rows that --method stretch leaves alone (default 20)")
 	f.StringVar(&o.Grow.Anchor, "anchor", "", "row that --method hierarchical takes a share of off every other: mean (of the ordinary rows, default), first (as published)")
 	d.addFlags(cmd)
@@ -85,6 +86,8 @@ func textOptions(cmd *cobra.Command, length int64, o *modelpatch.ExtendOptions) 
 		return &modelpatch.UsageError{What: "no new length", Hint: "--len N for text, --grid HxW or --image SIZE for pictures"}
 	case length > position.MaxLength || length < 1:
 		return &modelpatch.UsageError{What: fmt.Sprintf("--len %d: a length must be between 1 and %d", length, int64(position.MaxLength))}
+	case cmd.Flags().Changed("window-method"):
+		return &modelpatch.UsageError{What: "--window-method with --len", Hint: "it resizes biases between the patches of a picture (--grid, --image)"}
 	case cmd.Flags().Changed("kernel"):
 		return &modelpatch.UsageError{What: "--kernel with --len", Hint: "it resamples pictures (--grid, --image); --method says how a text's table grows"}
 	}
@@ -108,8 +111,15 @@ func gridOptions(cmd *cobra.Command, text string, g *modelpatch.GridOptions) err
 	if g.Image != 0 {
 		return &modelpatch.UsageError{What: "--grid with --image", Hint: "choose one of them"}
 	}
-	if _, err := fmt.Sscanf(strings.ToLower(text)+"\n", "%dx%d\n", &g.Height, &g.Width); err != nil {
-		return &modelpatch.UsageError{What: fmt.Sprintf("--grid %q", text), Hint: "two numbers, height and width in patches: --grid 24x24"}
+	size, err := sizeOf("grid", text)
+	g.Height, g.Width = size[0], size[1]
+	return err
+}
+
+// sizeOf reads the height and width of a flag, HxW.
+func sizeOf(flag, text string) (size [2]int, err error) {
+	if _, err := fmt.Sscanf(strings.ToLower(text)+"\n", "%dx%d\n", &size[0], &size[1]); err != nil || size[0] < 1 || size[1] < 1 {
+		return size, &modelpatch.UsageError{What: fmt.Sprintf("--%s %q", flag, text), Hint: fmt.Sprintf("two numbers, height and width in patches: --%s 24x24", flag)}
 	}
-	return nil
+	return size, nil
 }

@@ -3,6 +3,7 @@ package onnxpos
 import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/length"
 	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -39,6 +40,9 @@ var (
 	_ position.Baker         = (*relative.Buckets)(nil)
 	_ position.Rebucketer    = (*relative.Buckets)(nil)
 	_ position.RowsOfBuckets = (*relative.Buckets)(nil)
+
+	_ position.WindowResizer = (*relative.Window)(nil)
+	_ length.Overrider       = (*relative.Window)(nil)
 
 	_ position.Biaser = (*relative.ALiBi)(nil)
 	_ position.Biaser = (*relative.Buckets)(nil)

@@ -58,6 +58,12 @@ def cases():
     yield image("clip", seeded(T.CLIPVisionModel(config("CLIPVision"))), **interpolate)
     yield image("siglip", seeded(T.SiglipVisionModel(config("SiglipVision", vision_use_head=False))), **interpolate)
     yield image("dinov2", seeded(T.Dinov2Model(config("Dinov2"))))
+    still = dict(drop_path_rate=0.0)  # which the exporter would leave switched on
+    biased = dict(use_relative_position_bias=True, **still)
+    yield image("beit", seeded(T.BeitModel(config("Beit", **biased), add_pooling_layer=False)), **interpolate)
+    yield image("beit with a table", seeded(T.BeitModel(config("Beit", **biased, use_absolute_position_embeddings=True), add_pooling_layer=False)), **interpolate)
+    shared = T.BeitModel(config("Beit", use_shared_relative_position_bias=True, **still), add_pooling_layer=False)
+    yield image("beit with a shared bias", seeded(shared), **interpolate)
     short, long = seeded(audio(20)), audio(40).eval()
     state = short.state_dict()
     state["embed_positions.weight"] = long.state_dict()["embed_positions.weight"]

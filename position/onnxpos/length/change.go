@@ -133,6 +133,12 @@ func (c *Change) SetLength() error {
 	return c.run()
 }
 
+// Overrider is implemented by sites that put constants in the place of values of the main
+// graph: Override tells an evaluator of them, by the names of the old ones.
+type Overrider interface {
+	Override(into map[string]*eval.Value)
+}
+
 // Doubts refuses a change with which the graph runs, by an evaluation of it as
 // planned, and which cannot be meant all the same.
 type Doubts func(c *Change, e *eval.Evaluator) error
@@ -172,6 +178,12 @@ func (c *Change) probe() *eval.Evaluator {
 	e.Budget = c.Graph.Budget
 	for _, s := range c.sites {
 		s.Overlay(e.Overlay)
+		if o, ok := s.(Overrider); ok {
+			if e.Override == nil {
+				e.Override = map[string]*eval.Value{}
+			}
+			o.Override(e.Override)
+		}
 	}
 	total := 0
 	for _, p := range c.planned {
@@ -306,7 +318,7 @@ func (c *Change) Refuse(n *onnx.Node, why string) error {
 func (c *Change) first(e *eval.Evaluator) *eval.Failure {
 	var first *eval.Failure
 	look := func(f eval.Failure) {
-		if !c.known[f.Node] && (first == nil || f.Node.Range()[0] < first.Node.Range()[0]) {
+		if !c.known[f.Node] && !c.Graph.Removed(f.Node) && (first == nil || f.Node.Range()[0] < first.Node.Range()[0]) {
 			first = &f
 		}
 	}

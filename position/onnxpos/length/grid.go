@@ -16,9 +16,14 @@ func (c *Change) SetGrid(old, new [2]int) error {
 	patch := m.PatchSize()
 	c.Image = [2]int{new[0] * patch, new[1] * patch}
 	for _, s := range c.sites {
-		if e := s.Encoding(); e.IsGrid() {
+		e := s.Encoding()
+		w, windowed := e.Scheme.(schemes.Other)
+		if windowed = windowed && slices.Equal(w.Window, old[:]); windowed || e.IsGrid() {
 			before, after := old[0]*old[1], new[0]*new[1]
 			l, _ := e.Scheme.(schemes.Learned)
+			if windowed && w.Rows > schemes.WindowRows(old[0], old[1], false) {
+				l.Rows = before + 1 // a class token among the places
+			}
 			for _, more := range append(besidePatches(m, before), l.Rows-before, l.Prefix, 0) {
 				if more < 0 {
 					continue

@@ -169,24 +169,35 @@ func linear(m [][]float64) (slope float64, ok bool) {
 // T5's buckets, constant ones relative tables.
 func (m *Search) Biases() []site.Site {
 	var linear, whole []*bias
-	var windows *site.Other
-	buckets, relative := map[*onnx.Tensor]*Buckets{}, map[*onnx.Tensor]bool{}
+	var windows *Window
+	buckets, relative := map[*onnx.Tensor]*Buckets{}, map[*onnx.Tensor]bool{} // of a relative table: whether it is of a window
 	for _, b := range m.biases {
 		if _, ok := b.slopes(); ok {
 			linear = append(linear, b)
 			continue
 		}
 		if n, s := trace.RelativeGather(b.scope, b.name); n != nil && m.bucketGather(b) == nil {
-			if table := trace.Stored(s, n.Input(0)); table != nil && !relative[table] {
-				relative[table] = true
-				site, planar := m.distanceTable(s, n, b.node, len(b.heads))
-				if planar && windows != nil {
-					windows.Join(site)
-					continue
+			table := trace.Stored(s, n.Input(0))
+			if table == nil {
+				continue
+			}
+			planar, seen := relative[table]
+			if !seen {
+				var found *site.Other
+				found, planar = m.distanceTable(s, n, b.node, len(b.heads))
+				relative[table] = planar
+				switch {
+				case planar && windows != nil:
+					windows.Join(found)
+				case planar:
+					windows = &Window{Other: found, graph: m.graph}
+					m.sites = append(m.sites, windows)
+				default:
+					m.sites = append(m.sites, found)
 				}
-				if m.sites = append(m.sites, site); planar {
-					windows = site
-				}
+			}
+			if planar {
+				windows.uses = append(windows.uses, b)
 			}
 			continue
 		}

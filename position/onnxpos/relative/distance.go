@@ -16,7 +16,7 @@ import (
 
 // distanceTable is a table with a row for each clipped distance, gathered by the
 // difference of positions: a bias a head, or vectors that queries are
-// multiplied with (Shaw et al. 2018, eq. 3; facts/ONNX-PATTERNS §5). planar tells
+// multiplied with (Shaw et al. 2018, eq. 3). planar tells
 // that positions are an image's, in rows and columns.
 func (m *Search) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) (found *site.Other, planar bool) {
 	table, index := trace.Stored(s, gather.Input(0)), s.Value(gather.Input(1))
@@ -350,5 +350,8 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 			return folded
 		}
 	}
-	return site.NewOther(e)
+	if window == nil {
+		return site.NewOther(e)
+	}
+	return &Window{Other: site.NewOther(e), graph: m.graph, uses: uses}
 }

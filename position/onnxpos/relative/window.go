@@ -1,0 +1,208 @@
+package relative
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// Window is a bias between the places of an image window, in every layer: folded into a
+// constant, gathered from a table, or computed from constants. Whatever makes it, its
+// numbers say the table.
+type Window struct {
+	*site.Other
+	graph *site.Graph
+	uses  []*bias
+	given map[string]*eval.Value // what the values of Resize's biases become, without content
+}
+
+// Override tells an evaluator of the main graph's biases that were resized: their new shapes.
+func (w *Window) Override(into map[string]*eval.Value) {
+	for name, v := range w.given {
+		into[name] = v
+	}
+}
+
+// shape is the window's height and width; nil where it is not known.
+func (w *Window) shape() []int { return w.Told.Scheme.(schemes.Other).Window }
+
+// ResizeWindow gives the window, which has to be the whole picture, another size. The table of
+// every layer is read off its bias, resized (schemes.ResizeWindow), and laid out as a constant
+// in the place of what made the bias.
+func (w *Window) ResizeWindow(to [2]int, method string) error {
+	instead := "export the model for the wanted picture"
+	if w.shape() == nil {
+		return &position.Refusal{Why: "the window of a bias of distances cannot be told", Instead: instead}
+	}
+	from := [2]int(w.shape())
+	if grid := w.graph.PatchGrid(); grid != from {
+		return &position.Refusal{Why: fmt.Sprintf("the graph cuts its %s into windows of %d×%d, and many of its shapes hang on that size", picture(grid), from[0], from[1]),
+			Instead: "export the model with the wanted window size"}
+	}
+	w.given = map[string]*eval.Value{}
+	why := fmt.Sprintf("bias of a window of %d×%d", to[0], to[1])
+	for _, u := range w.uses {
+		if u.heads[0] == nil { // too large to be looked at before
+			if v := u.scope.Enlarge(u.name); v.Known() && v.Floats != nil {
+				u = &bias{u.scope, u.node, u.name, v, headsOf(v)}
+			}
+		}
+		if u.heads[0] == nil {
+			return &position.Refusal{Why: fmt.Sprintf("the bias that %s adds is too large to be read", u.node.Title()), Instead: instead}
+		}
+		u = u.unmasked()
+		if w.given[u.name] != nil {
+			continue // layers share it
+		}
+		if u.scope != w.graph.Eval.Main {
+			return &position.Refusal{Why: fmt.Sprintf("the bias that %s adds stands in a function or branch", u.node.Title()), Instead: instead}
+		}
+		if err := w.resize(u, from, to, method, why); err != nil {
+			return err
+		}
+	}
+	w.graph.RemoveUnread(why)
+	return nil
+}
+
+func picture(grid [2]int) string {
+	if grid == [2]int{} {
+		return "picture"
+	}
+	return fmt.Sprintf("%d×%d patches", grid[0], grid[1])
+}
+
+// resize puts the bias of another window in the place of one.
+func (w *Window) resize(u *bias, from, to [2]int, method, why string) error {
+	table, class, err := u.windowTable(from)
+	if err != nil {
+		return err
+	}
+	resized, err := schemes.ResizeWindow(table, from, to, method)
+	if err != nil {
+		return &position.UsageError{What: err.Error()}
+	}
+	n := to[0] * to[1]
+	if class {
+		n++
+	}
+	v, heads := u.value, len(u.heads)
+	if v.Len() != heads*len(u.heads[0])*len(u.heads[0]) {
+		return &position.Refusal{Why: fmt.Sprintf("the bias that %s adds differs between pictures or windows", u.node.Title()), Instead: "export the model for the wanted picture"}
+	}
+	dims := make([]int64, len(v.Shape))
+	shape := slices.Clone(v.Shape)
+	shape[len(shape)-1], shape[len(shape)-2] = n, n
+	for i, d := range shape {
+		dims[i] = int64(d)
+	}
+	if _, err := onnx.EncodeFloats(v.Type, slices.Concat(resized...), nil); err != nil { // a type that the reader below meets too late
+		return &position.Refusal{Why: fmt.Sprintf("the bias is of type %s, which new numbers cannot be: %v", v.Type, err)}
+	}
+	layout := windowLayout{resized, schemes.WindowIndex(to[0], to[1], class), heads, v.Type}
+	name, err := w.graph.AddTable(w.graph.File.Graph, "modelpatch/window_bias", v.Type, dims, patch.Func(int64(heads)*layout.size(), layout.open), why)
+	if err != nil {
+		return err
+	}
+	for _, reader := range u.scope.Consumers(u.name) {
+		for i, in := range reader.Inputs {
+			if in == u.name {
+				w.graph.RenameInput(reader, i, name, why)
+			}
+		}
+	}
+	w.given[u.name] = eval.Shaped(v.Type, shape...)
+	return nil
+}
+
+// windowLayout writes a table as matrices of heads, queries and keys, a head at a time.
+type windowLayout struct {
+	table [][]float64
+	index [][]int
+	heads int
+	kind  onnx.DataType
+}
+
+// size is the bytes of one head.
+func (l windowLayout) size() int64 { return l.kind.Size(int64(len(l.index)) * int64(len(l.index))) }
+
+func (l windowLayout) open() io.Reader {
+	readers := make([]io.Reader, l.heads)
+	for h := range readers {
+		readers[h] = &late{open: func() io.Reader {
+			var raw []byte
+			row := make([]float64, len(l.index))
+			for _, places := range l.index {
+				for k, place := range places {
+					row[k] = l.table[place][h]
+				}
+				raw, _ = onnx.EncodeFloats(l.kind, row, raw) // the same numbers were encoded before
+			}
+			return bytes.NewReader(raw)
+		}}
+	}
+	return io.MultiReader(readers...)
+}
+
+// late is a reader that is made when it is first read, and let go at its end.
+type late struct {
+	open   func() io.Reader
+	reader io.Reader
+	ended  bool
+}
+
+// Read reads what open gives.
+func (l *late) Read(p []byte) (int, error) {
+	if l.ended {
+		return 0, io.EOF
+	}
+	if l.reader == nil {
+		l.reader = l.open()
+	}
+	n, err := l.reader.Read(p)
+	if err != nil {
+		l.ended, l.reader = true, nil
+	}
+	return n, err
+}
+
+// windowTable reads the table of a window off a bias between its places, and whether a class token
+// stands before them. It is a refusal where a pair of places has another bias than others of its distance.
+func (b *bias) windowTable(window [2]int) (table [][]float64, class bool, err error) {
+	places := window[0] * window[1]
+	n := len(b.heads[0])
+	switch n {
+	case places:
+	case places + 1:
+		class = true
+	default:
+		return nil, false, &position.Refusal{Why: fmt.Sprintf("%s adds a bias between %d tokens, and a window of %d×%d has %d", b.node.Title(), n, window[0], window[1], places),
+			Instead: "export the model for the wanted picture"}
+	}
+	table = make([][]float64, schemes.WindowRows(window[0], window[1], class))
+	for q, row := range schemes.WindowIndex(window[0], window[1], class) {
+		for k, place := range row {
+			known := table[place] != nil
+			if !known {
+				table[place] = make([]float64, len(b.heads))
+			}
+			for h := range b.heads {
+				x := b.heads[h][q][k]
+				if known && x != table[place][h] {
+					return nil, false, &position.Refusal{Why: fmt.Sprintf("%s adds to the pair of tokens %d and %d another bias than to others as far apart, so that no table of distances makes it", b.node.Title(), q, k),
+						Instead: "export the model for the wanted picture"}
+				}
+				table[place][h] = x
+			}
+		}
+	}
+	return table, class, nil
+}
