@@ -30,12 +30,18 @@ func (c *change) run(ctx context.Context) (result Result, err error) {
 	if err := c.w.check(); err != nil {
 		return Result{}, err
 	}
+	if c.w.InPlace && IsAddress(c.path) {
+		return Result{}, notInPlace()
+	}
 	m, err := OpenContext(ctx, c.path, c.open)
 	if err != nil {
 		return Result{}, err
 	}
 	defer m.Close()
 	d, err := c.decide(m)
+	if lost := ReadError(m); lost != nil {
+		return Result{}, lost
+	}
 	if err != nil {
 		return Result{}, c.named(err)
 	}
@@ -44,6 +50,9 @@ func (c *change) run(ctx context.Context) (result Result, err error) {
 		return result, nil
 	}
 	plan, err := c.plan(m, d, &result.Plan)
+	if lost := ReadError(m); lost != nil {
+		return Result{}, lost
+	}
 	if err != nil {
 		return result, c.named(err)
 	}
@@ -51,7 +60,9 @@ func (c *change) run(ctx context.Context) (result Result, err error) {
 	beside := c.beside(d)
 	to := writing{path: c.path, command: c.command, open: c.open, w: c.w, old: m, plan: plan, beside: beside, out: &result.Plan,
 		held: func(m position.Model) error { return c.check(m, d) }}
-	err = to.write(ctx)
+	if err = to.write(ctx); err != nil && ReadError(m) != nil {
+		err = ReadError(m) // what came of it says less
+	}
 	result.Plan.Sidecars = sidecarReports(beside)
 	return result, err
 }
@@ -97,7 +108,7 @@ func (c *change) beside(d *decision) []*sidecar {
 	if c.length == 0 || d.counts == 0 || d.counts == c.length {
 		return nil
 	}
-	return findSidecars(c.path, d.counts, c.length)
+	return findSidecars(c.path, d.counts, c.length, c.open)
 }
 
 // check holds a new model against what was decided: the encodings that the verb
@@ -117,7 +128,7 @@ func (c *change) check(m position.Model, d *decision) error {
 
 // report is the plan's report without edits.
 func (c *change) report(d *decision) report.Plan {
-	p := report.Plan{Schema: report.SchemaPlan, Path: report.Name(c.path), Command: c.command, Changes: d.Changes,
+	p := report.Plan{Schema: report.SchemaPlan, Path: report.Name(ShownPath(c.path)), Command: c.command, Changes: d.Changes,
 		Edits: []report.Edit{}, Sidecars: []report.Sidecar{}, Written: []report.Written{}, Notes: d.Notes, Request: c.request}
 	if p.Changes == nil || d.Nothing != "" {
 		p.Changes = []report.Change{}

@@ -152,15 +152,21 @@ type Companions func(name string) (io.ReaderAt, int64, error)
 
 // OpenReader opens a model that is read from anywhere: an archive, a web page, a server that
 // gives ranges. name is what reports and errors call it, and tells of a shard which one it is;
-// companions may be nil where the model is one file.
+// companions may be nil where the model is one file. r is closed with the model, if it is an
+// io.Closer; where it cannot be opened the caller closes it.
 func OpenReader(ctx context.Context, r io.ReaderAt, size int64, name string, companions Companions) (position.Model, error) {
+	return openReaderWith(ctx, r, size, name, onnx.Options{Companions: companions})
+}
+
+// openReaderWith is OpenReader with the options of ONNX models, whose companions are those of any.
+func openReaderWith(ctx context.Context, r io.ReaderAt, size int64, name string, options onnx.Options) (position.Model, error) {
 	path := name
 	head := make([]byte, min(size, headBytes))
 	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, &InputError{Path: path, What: "cannot be read", Why: err.Error(), Err: err}
 	}
 	if isGGUF(head) {
-		f, err := gguf.OpenReader(r, size, name, gguf.Companions(companions))
+		f, err := gguf.OpenReader(r, size, name, options.Companions)
 		if err != nil {
 			return nil, err
 		}
@@ -172,7 +178,7 @@ func OpenReader(ctx context.Context, r io.ReaderAt, size int64, name string, com
 	if !isProtobuf(head) {
 		return nil, &InputError{Path: path, What: "not a model", Why: "neither GGUF nor ONNX: " + start(head)}
 	}
-	f, err := onnx.OpenReader(r, size, name, onnx.Options{Companions: companions})
+	f, err := onnx.OpenReader(r, size, name, options)
 	if err != nil {
 		return nil, err
 	}
@@ -191,12 +197,15 @@ func InspectReader(ctx context.Context, r io.ReaderAt, size int64, name string, 
 		return report.Inspect{}, err
 	}
 	defer m.Close()
-	return inspected(m, name), nil
+	return inspected(m, name), ReadError(m)
 }
 
 // inspectPacked inspects a path that is standard input or a compressed file;
 // ok is false for any other.
 func inspectPacked(path string, o OpenOptions) (r report.Inspect, ok bool, err error) {
+	if IsAddress(path) {
+		return r, false, nil
+	}
 	if path == Stdin {
 		r, err = inspectStream(path, os.Stdin, o)
 		return r, true, err

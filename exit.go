@@ -101,7 +101,9 @@ type refused struct {
 }
 
 // Error puts the path before the refusal.
-func (e *refused) Error() string { return report.Printable(e.path) + ": refused: " + e.err.Error() }
+func (e *refused) Error() string {
+	return report.Printable(ShownPath(e.path)) + ": refused: " + e.err.Error()
+}
 
 // Unwrap is the refusal without the path.
 func (e *refused) Unwrap() error { return e.err }
@@ -111,7 +113,7 @@ func (e *refused) Unwrap() error { return e.err }
 type verdictError struct{ path, why, hint string }
 
 // Error says which check failed, or was not made.
-func (e *verdictError) Error() string { return report.Printable(e.path) + ": " + e.why }
+func (e *verdictError) Error() string { return report.Printable(ShownPath(e.path)) + ": " + e.why }
 
 // Hints says what became of the file.
 func (e *verdictError) Hints() []string { return []string{e.hint} }

@@ -3,6 +3,7 @@ package modelpatch
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -50,6 +51,9 @@ func preview(m position.Model, plan patch.Plan) (_ position.Model, err error) {
 	if len(plan.Inputs) != 1 || len(plan.Outputs) != 1 {
 		return nil, fmt.Errorf("a model of %d files", len(plan.Inputs))
 	}
+	if r := plan.Inputs[0].Reader; r != nil {
+		return previewed(m, plan, r)
+	}
 	in, err := os.Open(plan.Inputs[0].Path)
 	if err != nil {
 		return nil, err
@@ -62,7 +66,7 @@ func preview(m position.Model, plan patch.Plan) (_ position.Model, err error) {
 	return &made{planned, in.Close}, nil
 }
 
-func previewed(m position.Model, plan patch.Plan, in *os.File) (position.Model, error) {
+func previewed(m position.Model, plan patch.Plan, in io.ReaderAt) (position.Model, error) {
 	view, size := plan.View(0, in), plan.OutputSize(0)
 	if m.Describe().Format == position.FormatGGUF {
 		f, err := gguf.NewFile(view, size)

@@ -16,12 +16,14 @@ package modelpatch
 
 import (
 	"context"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/remote/address"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -34,6 +36,12 @@ type OpenOptions struct {
 	// MaxUnpacked bounds the bytes that a compressed input, or standard input,
 	// may come to; 0 is 64 GiB.
 	MaxUnpacked int64
+	// Remote opens models that are named by an address (IsAddress) instead of a path: Client.Reader
+	// of package remote. nil: addresses are refused.
+	Remote func(ctx context.Context, address string) (io.ReaderAt, int64, error)
+	// Scan also has large tables of models at an address looked through for NaN and infinity,
+	// which fetches them whole.
+	Scan bool
 }
 
 // Open opens a model file of any format that is known, by its first bytes. A
@@ -45,6 +53,9 @@ func Open(path string, o OpenOptions) (position.Model, error) {
 // OpenContext is Open until a context ends. What the model is asked later ends with it
 // too: verbs and checks return its error then.
 func OpenContext(ctx context.Context, path string, o OpenOptions) (position.Model, error) {
+	if IsAddress(path) {
+		return openRemote(ctx, path, o)
+	}
 	if err := unfinished(path); err != nil {
 		return nil, err
 	}
@@ -114,7 +125,7 @@ func Inspect(path string, o OpenOptions) (report.Inspect, error) {
 		return report.Inspect{}, err
 	}
 	defer m.Close()
-	return inspected(m, path), nil
+	return inspected(m, path), ReadError(m)
 }
 
 // OpenInspected is OpenContext with the report that Inspect gives. The model is nil for
@@ -127,13 +138,27 @@ func OpenInspected(ctx context.Context, path string, o OpenOptions) (position.Mo
 	if err != nil {
 		return nil, report.Inspect{}, err
 	}
-	return m, inspected(m, path), nil
+	r := inspected(m, path)
+	if err := ReadError(m); err != nil {
+		m.Close()
+		return nil, report.Inspect{}, err
+	}
+	return m, r, nil
+}
+
+// ReadError is the error of a model whose reading failed after it was opened: what was found out about
+// it may be wrong. nil: there was none, or it is a file on a disk.
+func ReadError(m position.Model) error {
+	if f, ok := m.(position.ReadFailer); ok {
+		return f.ReadError()
+	}
+	return nil
 }
 
 // inspected is the report about an open model, under the path that was given.
 func inspected(m position.Model, path string) report.Inspect {
 	r := position.Inspect(m)
-	path = report.Name(path)
+	path = report.Name(address.Show(path))
 	for i, f := range r.Files {
 		if f.Path == path { // opened by another of its files
 			r.Files[i] = report.File{Path: r.Path, Bytes: r.Bytes}

@@ -28,16 +28,20 @@ func (c *writing) writePatches(ctx context.Context, target string) error {
 			name = filepath.Join(filepath.Dir(target), o.Name)
 		}
 		in := plan.Inputs[o.Input].Path
-		file, err := os.Open(in)
-		if err != nil {
-			return cannotOpen(in, err)
+		from := plan.Inputs[o.Input].Reader
+		if from == nil {
+			file, err := os.Open(in)
+			if err != nil {
+				return cannotOpen(in, err)
+			}
+			defer file.Close()
+			from = file
 		}
-		defer file.Close()
 		options := patch.PatchOptions{Target: filepath.Base(name), Change: c.command, Data: dataSpans(c.old, in), FullDigest: c.w.FullDigest}
 		if !strings.HasSuffix(name, patchSuffix) {
 			name += patchSuffix
 		}
-		w, err := patch.Save(ctx, plan.Inputs, name, c.w.saving(), func(w io.Writer) error { return plan.WritePatch(w, i, file, options) })
+		w, err := patch.Save(ctx, plan.Inputs, name, c.w.saving(), func(w io.Writer) error { return plan.WritePatch(w, i, from, options) })
 		if err != nil {
 			return err
 		}

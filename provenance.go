@@ -39,16 +39,30 @@ func Digests(ctx context.Context, path string, open OpenOptions) ([]Resource, er
 	m.Close()
 	var out []Resource
 	for _, file := range append([]report.File{{Path: path}}, d.Files...) {
-		if len(out) > 0 && file.Path == out[0].Name {
+		if len(out) > 0 && ShownPath(file.Path) == out[0].Name {
 			continue
 		}
-		sum, err := FileDigest(ctx, file.Path)
+		sum, err := digestOf(ctx, path, file.Path, open)
 		if err != nil {
-			return nil, cannotOpen(file.Path, err)
+			return nil, err
 		}
-		out = append(out, Resource{Name: report.Name(file.Path), Digest: map[string]string{"sha256": sum}})
+		out = append(out, Resource{Name: report.Name(ShownPath(file.Path)), Digest: map[string]string{"sha256": sum}})
 	}
 	return out, nil
+}
+
+// digestOf is the SHA-256 of a file of a model.
+func digestOf(ctx context.Context, model, file string, open OpenOptions) (string, error) {
+	r, size, close, err := OpenFileOf(ctx, model, file, open)
+	if err != nil {
+		return "", err
+	}
+	defer close()
+	sum, err := readDigest(ctx, io.NewSectionReader(r, 0, size))
+	if err != nil {
+		return "", cannotOpen(file, err)
+	}
+	return sum, nil
 }
 
 // FileDigest is the SHA-256 of a regular file, as hexadecimal digits.
@@ -58,6 +72,11 @@ func FileDigest(ctx context.Context, path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
+	return readDigest(ctx, f)
+}
+
+// readDigest is the SHA-256 of what is read until a context ends.
+func readDigest(ctx context.Context, f io.Reader) (string, error) {
 	h := sha256.New()
 	block := make([]byte, 1<<20)
 	for {

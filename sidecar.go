@@ -2,6 +2,7 @@ package modelpatch
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io/fs"
 	"path/filepath"
@@ -32,11 +33,12 @@ const maxOffset = 4
 
 // sidecar is a file beside a model that states its length.
 type sidecar struct {
-	name  string // base name
-	path  string // as opened
-	info  fs.FileInfo
-	data  []byte
-	edits []sidecarEdit // in order
+	name    string // base name
+	path    string // as opened
+	info    fs.FileInfo
+	data    []byte
+	distant bool          // it lies on a server, where nothing is written
+	edits   []sidecarEdit // in order
 
 	target   string // the file that is to be written; empty: none, see why
 	replaces bool   // target is there already, and may be replaced
@@ -52,10 +54,10 @@ type sidecarEdit struct {
 }
 
 // findSidecars looks beside a model for files that state its old length.
-func findSidecars(model string, old, new int) []*sidecar {
+func findSidecars(model string, old, new int, o OpenOptions) []*sidecar {
 	var out []*sidecar
 	for _, name := range sortedNames() {
-		s, numbers := readSidecar(filepath.Join(filepath.Dir(model), name))
+		s, numbers := readSidecarOf(model, name, o)
 		for _, n := range numbers {
 			if from, err := strconv.Atoi(n.text); err == nil && from >= old && from <= old+maxOffset {
 				s.add(n, strconv.Itoa(from-old+new))
@@ -77,6 +79,19 @@ func readSidecar(path string) (*sidecar, []jsonNumber) {
 		return nil, nil
 	}
 	return s, jsonNumbers(s.data, sidecarPointers[s.name])
+}
+
+// readSidecarOf is readSidecar of a model that may be named by an address.
+func readSidecarOf(model, name string, o OpenOptions) (*sidecar, []jsonNumber) {
+	path := PathBeside(model, name)
+	if !IsAddress(model) {
+		return readSidecar(path)
+	}
+	data, err := ReadBeside(context.Background(), model, name, o)
+	if err != nil {
+		return nil, nil
+	}
+	return &sidecar{name: name, path: path, data: data}, jsonNumbers(data, sidecarPointers[name])
 }
 
 // add gives a number another value, where both are whole numbers as JSON writes

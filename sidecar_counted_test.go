@@ -68,7 +68,7 @@ func TestAllocationsGrowWithTheSidecar(t *testing.T) {
 				start := time.Now()
 				found, made := 0, allocations(func() { r.patchedBeside() })
 				more := allocations(func() {
-					for _, s := range findSidecars(r.path, 32, 64) {
+					for _, s := range findSidecars(r.path, 32, 64, OpenOptions{}) {
 						found += len(s.edits)
 						s.changed()
 					}

@@ -127,7 +127,7 @@ func TestSidecarNumbers(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "config.json"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	found := findSidecars(filepath.Join(folder, "model.onnx"), 512, 2048)
+	found := findSidecars(filepath.Join(folder, "model.onnx"), 512, 2048, OpenOptions{})
 	if len(found) != 1 || len(found[0].edits) != 1 {
 		t.Fatalf("%+v", found)
 	}

@@ -1,7 +1,7 @@
 package modelpatch
 
 import (
-	"path/filepath"
+	"context"
 	"strconv"
 
 	"github.com/modelpatch/modelpatch/report"
@@ -20,13 +20,20 @@ type StatedLength struct {
 // whose numbers Extend changes with the model. Numbers that are no whole number of
 // positions (tokenizers write 10^30 for "no limit") are left out.
 func StatedBeside(model string) []StatedLength {
+	return StatedBesideWith(context.Background(), model, OpenOptions{})
+}
+
+// StatedBesideWith is StatedBeside of a model that may be named by an address.
+func StatedBesideWith(ctx context.Context, model string, o OpenOptions) []StatedLength {
 	var out []StatedLength
 	for _, name := range sortedNames() {
-		path := filepath.Join(filepath.Dir(model), name)
-		_, numbers := readSidecar(path)
-		for _, n := range numbers {
+		data, err := ReadBeside(ctx, model, name, o)
+		if err != nil {
+			continue
+		}
+		for _, n := range jsonNumbers(data, sidecarPointers[name]) {
 			if length, err := strconv.ParseInt(n.text, 10, 32); err == nil && length > 0 {
-				out = append(out, StatedLength{Path: report.Name(path), Pointer: n.pointer, Length: int(length)})
+				out = append(out, StatedLength{Path: report.Name(PathBeside(model, name)), Pointer: n.pointer, Length: int(length)})
 			}
 		}
 	}

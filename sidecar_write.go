@@ -180,7 +180,11 @@ func (s *sidecar) edit(ctx context.Context) error {
 // writeNew writes a changed copy, and keeps a file that it may replace as
 // NAME.bak. One that has come since is not replaced.
 func (s *sidecar) writeNew(ctx context.Context) error {
-	p := patch.Plan{Inputs: []patch.Input{{Path: s.path, Size: s.info.Size(), Info: s.info}}, Outputs: []patch.Output{{}}}
+	in := patch.Input{Path: s.path, Size: int64(len(s.data)), Info: s.info}
+	if s.info == nil {
+		in.Reader = bytes.NewReader(s.data)
+	}
+	p := patch.Plan{Inputs: []patch.Input{in}, Outputs: []patch.Output{{}}}
 	for _, e := range s.edits {
 		p.Edits = append(p.Edits, patch.Edit{At: e.at, Old: int64(len(e.old)), New: patch.Text(e.new), Why: "stated length"})
 	}

@@ -10,6 +10,9 @@ import (
 // bundles, and lists of checksums. A change of the model makes them stale; whether they speak of
 // this file is not looked at.
 func SignaturesBeside(model string) []string {
+	if IsAddress(model) {
+		return nil // each would be a request, and a change is written elsewhere
+	}
 	folder, base := filepath.Split(model)
 	var out []string
 	for _, name := range []string{"model.sig", "model.sigstore.json", base + ".sig", base + ".sigstore.json", base + ".sha256", "SHA256SUMS"} {

@@ -26,7 +26,7 @@ type InputError struct {
 
 // Error says it in a line.
 func (e *InputError) Error() string {
-	return fmt.Sprintf("%s: %s: %s", report.Printable(e.Path), e.What, e.Why)
+	return fmt.Sprintf("%s: %s: %s", report.Printable(ShownPath(e.Path)), e.What, e.Why)
 }
 
 // Unwrap returns the cause.

@@ -2,6 +2,7 @@ package modelpatch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -54,11 +55,11 @@ func Verify(ctx context.Context, before, after string, open OpenOptions, o Verif
 		options.Again = again
 	}
 	v := verify.Compare(a, b, options)
-	v.Before, v.After = report.Name(before), report.Name(after)
+	v.Before, v.After = report.Name(ShownPath(before)), report.Name(ShownPath(after))
 	if o.Engine {
 		addWhole(ctx, o.LlamaServer, a, b, before, after, &v)
 	}
-	return v, ctx.Err()
+	return v, cmp.Or(ctx.Err(), ReadError(a), ReadError(b))
 }
 
 // options are those of package verify: with foreign code where it is there.
@@ -93,8 +94,8 @@ func VerifyFileWith(ctx context.Context, path string, open OpenOptions, o Verify
 	}
 	defer m.Close()
 	v := verify.InspectWith(m, o.options(ctx))
-	v.Before, v.After = report.Name(path), report.Name(path)
-	return v, ctx.Err()
+	v.Before, v.After = report.Name(ShownPath(path)), report.Name(ShownPath(path))
+	return v, cmp.Or(ctx.Err(), ReadError(m))
 }
 
 // CheckByVerify is a WriteOptions.Check that compares the new file with the old

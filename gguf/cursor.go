@@ -11,6 +11,10 @@ import (
 // strings pass through it in a few dozen reads.
 const window = 256 << 10
 
+// distantWindow is the same of a file that is no file on a disk: what is read of it beyond the
+// header may have to be fetched.
+const distantWindow = 64 << 10
+
 // cursor walks a file through one buffer. The first fault sticks: later reads
 // return zeros, so that a parser checks err where it would act on a value.
 type cursor struct {

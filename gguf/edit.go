@@ -140,7 +140,7 @@ func (e *Editor) conflict(why string) {
 func (e *Editor) Plan() (patch.Plan, error) {
 	var plan patch.Plan
 	for i, p := range e.file.Parts {
-		plan.Inputs = append(plan.Inputs, patch.Input{Path: p.Path, Size: p.Size, Info: p.Info})
+		plan.Inputs = append(plan.Inputs, patch.Input{Path: p.Path, Size: p.Size, Info: p.Info, Reader: p.distant})
 		plan.Outputs = append(plan.Outputs, patch.Output{Input: i, Name: p.base(i)})
 	}
 	if e.err != nil {

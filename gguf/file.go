@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/modelpatch/modelpatch/internal/regular"
+	"github.com/modelpatch/modelpatch/internal/watched"
 )
 
 // File is a model: one part, or the parts of a split one in order. Its keys
@@ -16,6 +17,7 @@ type File struct {
 	Parts   []*Part
 	closers []io.Closer
 	index   map[string]*Tensor
+	failure *watched.Failure // of readers; nil: the files are on a disk
 }
 
 // NewFile reads the header of one file of the given size. A shard of a split
@@ -39,16 +41,36 @@ type Companions func(name string) (io.ReaderAt, int64, error)
 // OpenReader opens a model that is no file on a disk. name is what messages call it, and
 // says of a shard which one it is; companions may be nil where the model is one file.
 func OpenReader(r io.ReaderAt, size int64, name string, companions Companions) (*File, error) {
-	return open(name, &opener{readers: func(path string) (io.ReaderAt, int64, error) {
+	failure := new(watched.Failure)
+	f, err := open(name, &opener{readers: func(path string) (io.ReaderAt, int64, error) {
 		switch {
 		case path == name:
-			return r, size, nil
+			return failure.Reader(r), size, nil
 		case companions == nil:
 			return nil, 0, fs.ErrNotExist
 		}
-		return companions(path)
+		r, size, err := companions(path)
+		if err != nil {
+			return nil, 0, err
+		}
+		return failure.Reader(r), size, nil
 	}})
+	if failure.Err() != nil {
+		if err == nil {
+			f.Close()
+		}
+		return nil, failure.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.failure = failure
+	return f, nil
 }
+
+// ReadError is the first error of reading a model that is no file on a disk; nil: there was none. What
+// was found out about a model whose reading failed may be wrong.
+func (f *File) ReadError() error { return f.failure.Err() }
 
 // OpenEdited opens a model whose files were edited in place since before was
 // opened. Lists of strings, the tokenizer's, are not walked through again where
@@ -176,7 +198,13 @@ func (o *opener) part(path string) (*Part, error) {
 		if c, ok := r.(io.Closer); ok {
 			o.files = append(o.files, c)
 		}
-		return readPart(newCursor(r, size), path)
+		c := newCursor(r, size)
+		c.buf = make([]byte, 0, min(size, distantWindow))
+		p, err := readPart(c, path)
+		if err == nil {
+			p.distant = r
+		}
+		return p, err
 	}
 	file, err := os.OpenFile(path, os.O_RDONLY|regular.Nonblocking, 0)
 	if err != nil {

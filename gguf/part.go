@@ -21,6 +21,7 @@ type Part struct {
 	Tensors   []Tensor
 	Oddities  []Oddity
 	r         io.ReaderAt
+	distant   io.ReaderAt // the same, where the part is no file on a disk
 	index     map[string]int
 }
 

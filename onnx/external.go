@@ -131,7 +131,14 @@ func (f *File) externalFile(t *Tensor) (*externalFile, error) {
 	}
 	e, err := f.openInside(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, bad(fmt.Sprintf("%s is not there", filepath.Join(filepath.Dir(f.Path), name)), "the data file belongs beside the model")
+		at := filepath.Join(filepath.Dir(f.Path), name)
+		if f.options.Companions != nil {
+			at = beside(f.Path, name)
+		}
+		return nil, bad(at+" is not there", "the data file belongs beside the model")
+	}
+	if err != nil && f.options.Companions != nil {
+		return nil, err
 	}
 	if err != nil {
 		return nil, bad(err.Error(), "only files inside the model's folder, or the external root, are read")
@@ -149,7 +156,7 @@ func (f *File) openInside(name string) (*externalFile, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &externalFile{location: name, path: filepath.Join(folder, name), file: r, size: size}, nil
+		return &externalFile{location: name, path: beside(f.Path, name), file: r, size: size}, nil
 	}
 	file, err := openRegular(folder, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -171,6 +178,13 @@ func (f *File) openInside(name string) (*externalFile, error) {
 		return nil, err
 	}
 	return &externalFile{location: name, path: filepath.Join(folder, name), file: file, size: info.Size()}, nil
+}
+
+// beside is the name of a file beside one that may have an address, whose slashes
+// filepath.Join would spoil.
+func beside(model, name string) string {
+	folder, _ := filepath.Split(model)
+	return folder + name
 }
 
 func openRegular(folder, name string) (*os.File, error) {
@@ -250,6 +264,8 @@ type DataFile struct {
 	Path     string
 	Size     int64
 	Err      error // why it cannot be read
+
+	reader io.ReaderAt // of one that is no file on a disk
 }
 
 // DataFiles opens and lists every external file that a tensor names, in the
@@ -268,7 +284,11 @@ func (f *File) DataFiles() []DataFile {
 			out = append(out, DataFile{Location: name, Err: err})
 			return
 		}
-		out = append(out, DataFile{Location: name, Path: e.path, Size: e.size})
+		data := DataFile{Location: name, Path: e.path, Size: e.size}
+		if f.options.Companions != nil {
+			data.reader = e.file
+		}
+		out = append(out, data)
 	})
 	return out
 }

@@ -3,6 +3,7 @@ package onnx
 import (
 	"io"
 
+	"github.com/modelpatch/modelpatch/internal/watched"
 	"github.com/modelpatch/modelpatch/patch"
 )
 
@@ -22,6 +23,7 @@ type File struct {
 
 	r         io.ReaderAt
 	closer    io.Closer
+	failure   *watched.Failure // of readers; nil: the file is on a disk
 	external  map[string]*externalFile
 	options   Options
 	functions map[functionName]*Function
@@ -60,6 +62,20 @@ type Options struct {
 	// their location in the model; nil: they are looked for beside its path. The error of one that is not
 	// there is fs.ErrNotExist. A reader that is an io.Closer is closed with the model.
 	Companions func(name string) (io.ReaderAt, int64, error)
+	// Distant tells that reading is dear: what only large tables would show is not looked for
+	// (File.Distant).
+	Distant bool
+}
+
+// Distant reports whether reading is dear, as Options.Distant says.
+func (f *File) Distant() bool { return f.options.Distant }
+
+// Reader gives the bytes of a model file that is no file on a disk; nil: it is one.
+func (f *File) Reader() io.ReaderAt {
+	if f.options.Companions == nil {
+		return nil
+	}
+	return f.r
 }
 
 // Function is a model-local function.

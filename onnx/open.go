@@ -7,6 +7,7 @@ import (
 	"io/fs"
 
 	"github.com/modelpatch/modelpatch/internal/regular"
+	"github.com/modelpatch/modelpatch/internal/watched"
 )
 
 // maxHeld bounds the index in bytes where no option does: 700,000 nodes of two
@@ -36,13 +37,39 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 	return newFile(r, size, "", Options{})
 }
 
-// OpenReader reads a model that is no file on a disk. name is what messages call it.
+// OpenReader reads a model that is no file on a disk. name is what messages call it. r is closed
+// with the model, or when it cannot be opened, if it is an io.Closer.
 func OpenReader(r io.ReaderAt, size int64, name string, options Options) (*File, error) {
 	if options.Companions == nil {
 		options.Companions = func(string) (io.ReaderAt, int64, error) { return nil, 0, fs.ErrNotExist }
 	}
-	return newFile(r, size, name, options)
+	failure := new(watched.Failure)
+	companions := options.Companions
+	options.Companions = func(name string) (io.ReaderAt, int64, error) {
+		r, size, err := companions(name)
+		if err != nil {
+			return nil, 0, err
+		}
+		return failure.Reader(r), size, nil
+	}
+	f, err := newFile(failure.Reader(r), size, name, options)
+	closer, ok := r.(io.Closer)
+	if failure.Err() != nil {
+		err = failure.Err()
+	}
+	if err != nil {
+		if ok {
+			closer.Close()
+		}
+		return nil, err
+	}
+	f.closer, f.failure = closer, failure
+	return f, nil
 }
+
+// ReadError is the first error of reading a model that is no file on a disk; nil: there was none. What
+// was found out about a model whose reading failed may be wrong.
+func (f *File) ReadError() error { return f.failure.Err() }
 
 func newFile(r io.ReaderAt, size int64, path string, options Options) (*File, error) {
 	f := &File{Path: path, Size: size, r: r, Opsets: map[string]int64{}, options: options,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 )
 
 var (
@@ -46,7 +47,7 @@ func cause(path string, err error) string {
 	if p, ok := err.(*fs.PathError); ok && p.Path == path {
 		return p.Err.Error()
 	}
-	return err.Error()
+	return strings.TrimPrefix(err.Error(), path+": ")
 }
 
 // Unwrap is the cause.

@@ -46,6 +46,10 @@ type Input struct {
 	// Info is the file as the maker of the plan saw it; nil: not known. A file
 	// that no longer looks so when the plan is applied is an *InputError.
 	Info fs.FileInfo
+	// Reader gives the bytes of an input that is no file of the file system, which is only named
+	// by Path; nil: it is one. Who gives it sees to it that it does not change, and closes it.
+	// Such an input is not changed in place.
+	Reader io.ReaderAt
 }
 
 // Output is a file that a plan makes from one input with that input's edits.

@@ -73,7 +73,7 @@ func (w *writer) refuseInputsAsTargets() error {
 			continue // a dangling link is no input
 		}
 		for _, in := range w.inputs {
-			if in.file != nil && sameFile(info, in.info) {
+			if in.info != nil && sameFile(info, in.info) {
 				return &UsageError{t.path, "the output is an input", "choose another name, or work in place"}
 			}
 		}

@@ -165,11 +165,11 @@ func (w *writer) finish() error {
 // attributesFrom is the file whose mode and owner output i shall have: its
 // input, or the first there is.
 func (w *writer) attributesFrom(i int) File {
-	if f := w.inputs[w.plan.Outputs[i].Input].file; f != nil {
-		return f
+	if in := w.inputs[w.plan.Outputs[i].Input]; in.info != nil {
+		return in.file
 	}
 	for _, in := range w.inputs {
-		if in.file != nil {
+		if in.info != nil {
 			return in.file
 		}
 	}
@@ -211,14 +211,18 @@ func (out *output) digest(ctx context.Context, fs FS) error {
 // openInput is an input of the plan, held open so that its bytes and identity
 // stay those of one file.
 type openInput struct {
-	file File // nil: empty input
-	info fileInfo
+	file File     // nil: empty input
+	info fileInfo // nil: it is no file of the file system
 }
 
 func (w *writer) openInputs() error {
 	w.inputs = make([]openInput, len(w.plan.Inputs))
 	for i, in := range w.plan.Inputs {
-		if in.Path == "" {
+		switch {
+		case in.Reader != nil:
+			w.inputs[i] = openInput{file: distantFile{in.Reader}}
+			continue
+		case in.Path == "":
 			continue
 		}
 		f, info, err := openInputFile(w.fs, in)
@@ -254,7 +258,7 @@ func openInputFile(fs FS, in Input) (File, fileInfo, error) {
 // were copied while somebody wrote are of no use.
 func (w *writer) inputsUnchanged() error {
 	for i, in := range w.plan.Inputs {
-		if w.inputs[i].file == nil {
+		if w.inputs[i].info == nil {
 			continue
 		}
 		info, err := w.fs.Stat(in.Path)

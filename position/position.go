@@ -97,6 +97,17 @@ type Confirmer interface {
 	Stray() (says string, at report.Where, ok bool)
 }
 
+// DistantBytes is the size from which a table of a model that is read from far away is not
+// looked through, only to see whether its numbers are sound.
+const DistantBytes = 256 << 10
+
+// ReadFailer is implemented by models that can be read from elsewhere than a disk: the first
+// error of reading, nil where there was none. What was found out about a model whose reading failed
+// may be wrong.
+type ReadFailer interface {
+	ReadError() error
+}
+
 // Biaser is implemented by sites that add a bias to attention scores.
 type Biaser interface {
 	Bias(head, query, key, length int) (float64, error)

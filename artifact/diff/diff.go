@@ -9,7 +9,6 @@ package diff
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,13 +30,33 @@ func Files(ctx context.Context, a, b string, open modelpatch.OpenOptions) (repor
 		return report.Diff{}, err
 	}
 	defer after.Close()
-	d, err := Models(ctx, before, after)
-	d.A, d.B = report.Name(a), report.Name(b)
+	d, err := compare(ctx, before, after, func(was, is string) (bool, error) {
+		return sameFile(ctx, source{a, was, open}, source{b, is, open})
+	})
+	d.A, d.B = report.Name(modelpatch.ShownPath(a)), report.Name(modelpatch.ShownPath(b))
+	for _, m := range []position.Model{before, after} {
+		if lost := modelpatch.ReadError(m); lost != nil {
+			return d, lost
+		}
+	}
 	return d, err
 }
 
 // Models compares two open models of one format.
 func Models(ctx context.Context, a, b position.Model) (report.Diff, error) {
+	return compare(ctx, a, b, func(was, is string) (bool, error) {
+		return sameFile(ctx, source{was, was, modelpatch.OpenOptions{}}, source{is, is, modelpatch.OpenOptions{}})
+	})
+}
+
+// source is a file of a model, as modelpatch.OpenFileOf opens it.
+type source struct {
+	model, path string
+	open        modelpatch.OpenOptions
+}
+
+// compare is Models; same compares a file of either.
+func compare(ctx context.Context, a, b position.Model, same func(was, is string) (bool, error)) (report.Diff, error) {
 	was, is := position.Inspect(a), position.Inspect(b)
 	d := report.Diff{Schema: report.SchemaDiff, A: was.Path, B: is.Path, Keys: []report.KeyDiff{}, Tensors: []report.TensorDiff{},
 		Nodes: []report.NodeDiff{}, Declared: []report.DeclaredDiff{}}
@@ -53,7 +72,7 @@ func Models(ctx context.Context, a, b position.Model) (report.Diff, error) {
 		return d, err
 	}
 	if d.Same = d.Differ == 0; d.Same {
-		if d.Identical, err = identical(ctx, was, is); err != nil {
+		if d.Identical, err = identical(was, is, same); err != nil {
 			return d, err
 		}
 	}
@@ -68,13 +87,13 @@ func sameLength(a, b report.Length) bool {
 func equalNumber(a, b *int) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
 // identical reports whether all files of two models are equal byte for byte, in their order.
-func identical(ctx context.Context, a, b report.Inspect) (bool, error) {
+func identical(a, b report.Inspect, equal func(was, is string) (bool, error)) (bool, error) {
 	if len(a.Files) != len(b.Files) || a.Bytes != b.Bytes {
 		return false, nil
 	}
 	was, is := filesOf(a), filesOf(b)
 	for i := range was {
-		if same, err := sameFile(ctx, was[i], is[i]); err != nil || !same {
+		if same, err := equal(was[i], is[i]); err != nil || !same {
 			return false, err
 		}
 	}
@@ -91,47 +110,51 @@ func filesOf(r report.Inspect) []string {
 }
 
 // sameFile compares two files to their ends.
-func sameFile(ctx context.Context, a, b string) (bool, error) {
-	x, err := os.Open(a)
+func sameFile(ctx context.Context, a, b source) (bool, error) {
+	x, sizeA, closeA, err := modelpatch.OpenFileOf(ctx, a.model, a.path, a.open)
 	if err != nil {
-		return false, unreadable(a, err)
+		return false, err
 	}
-	defer x.Close()
-	y, err := os.Open(b)
+	defer closeA()
+	y, sizeB, closeB, err := modelpatch.OpenFileOf(ctx, b.model, b.path, b.open)
 	if err != nil {
-		return false, unreadable(b, err)
+		return false, err
 	}
-	defer y.Close()
-	info1, err1 := x.Stat()
-	info2, err2 := y.Stat()
-	if err := errors.Join(err1, err2); err != nil {
-		return false, unreadable(a, err)
-	}
-	if os.SameFile(info1, info2) {
-		return true, nil
-	}
-	if info1.Size() != info2.Size() {
+	defer closeB()
+	if sizeA != sizeB {
 		return false, nil
+	}
+	if f, ok := x.(*os.File); ok {
+		if g, ok := y.(*os.File); ok && oneFile(f, g) {
+			return true, nil
+		}
 	}
 	const step = 1 << 20
 	bufX, bufY := make([]byte, step), make([]byte, step)
-	for left := info1.Size(); left > 0; {
+	for at := int64(0); at < sizeA; {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		n := min(left, step)
-		if _, err := io.ReadFull(x, bufX[:n]); err != nil {
-			return false, unreadable(a, err)
+		n := min(sizeA-at, step)
+		if _, err := io.ReadFull(io.NewSectionReader(x, at, n), bufX[:n]); err != nil {
+			return false, unreadable(a.path, err)
 		}
-		if _, err := io.ReadFull(y, bufY[:n]); err != nil {
-			return false, unreadable(b, err)
+		if _, err := io.ReadFull(io.NewSectionReader(y, at, n), bufY[:n]); err != nil {
+			return false, unreadable(b.path, err)
 		}
 		if !bytes.Equal(bufX[:n], bufY[:n]) {
 			return false, nil
 		}
-		left -= n
+		at += n
 	}
 	return true, nil
+}
+
+// oneFile reports whether two open files are one.
+func oneFile(a, b *os.File) bool {
+	x, err1 := a.Stat()
+	y, err2 := b.Stat()
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
 func unreadable(path string, err error) error {

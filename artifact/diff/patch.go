@@ -50,7 +50,10 @@ func Patch(ctx context.Context, a, b, out string, o PatchOptions) ([]report.Writ
 		out += suffix
 	}
 	var inputs []patch.Input
-	for _, path := range append(append([]string{}, was...), is...) {
+	for i, path := range append(append([]string{}, was...), is...) {
+		if model := []string{a, b}[i/len(was)]; modelpatch.IsAddress(model) {
+			continue // no file that is written can be it
+		}
 		info, err := os.Stat(path)
 		if err != nil {
 			return nil, unreadable(path, err)
@@ -63,7 +66,7 @@ func Patch(ctx context.Context, a, b, out string, o PatchOptions) ([]report.Writ
 		if i > 0 {
 			name = filepath.Join(filepath.Dir(out), filepath.Base(is[i])+suffix)
 		}
-		w, err := onePatch(ctx, before, was[i], is[i], name, inputs, o)
+		w, err := onePatch(ctx, before, source{a, was[i], o.Open}, source{b, is[i], o.Open}, name, inputs, o)
 		if err != nil {
 			return written, err
 		}
@@ -75,17 +78,18 @@ func Patch(ctx context.Context, a, b, out string, o PatchOptions) ([]report.Writ
 }
 
 // onePatch writes the patch file of one file of a model, nil where the files are equal.
-func onePatch(ctx context.Context, before position.Model, a, b, name string, inputs []patch.Input, o PatchOptions) (*report.Written, error) {
-	x, sizeA, err := opened(a)
+func onePatch(ctx context.Context, before position.Model, from, to source, name string, inputs []patch.Input, o PatchOptions) (*report.Written, error) {
+	a, b := from.path, to.path
+	x, sizeA, closeX, err := modelpatch.OpenFileOf(ctx, from.model, a, from.open)
 	if err != nil {
 		return nil, err
 	}
-	defer x.Close()
-	y, sizeB, err := opened(b)
+	defer closeX()
+	y, sizeB, closeY, err := modelpatch.OpenFileOf(ctx, to.model, b, to.open)
 	if err != nil {
 		return nil, err
 	}
-	defer y.Close()
+	defer closeY()
 	edits, err := patch.Between(ctx, x, y, sizeA, sizeB)
 	if err != nil {
 		return nil, readError(ctx, a, err)
@@ -123,19 +127,6 @@ func readError(ctx context.Context, path string, err error) error {
 		return ctx.Err()
 	}
 	return unreadable(path, err)
-}
-
-// opened opens a file and tells its size.
-func opened(path string) (*os.File, int64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, 0, unreadable(path, err)
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, 0, errors.Join(unreadable(path, err), f.Close())
-	}
-	return f, info.Size(), nil
 }
 
 // makes compares what a plan makes of one file with another, to the end.

@@ -37,12 +37,8 @@ type ropeParameters struct {
 	Factor *float64 `json:"factor"`
 }
 
-// readConfig reads config.json; nil where there is none that can be read.
-func readConfig(path string) *Config {
-	data, _, err := regular.Read(path, maxBeside)
-	if err != nil {
-		return nil
-	}
+// readConfig reads config.json; nil where it is none.
+func readConfig(data []byte, path string) *Config {
 	type fields struct {
 		Theta      *float64        `json:"rope_theta"`
 		Scaling    json.RawMessage `json:"rope_scaling"`
@@ -152,7 +148,7 @@ func sidecarRope(f *Facts, found func(report.Finding)) {
 // OpenSSF model signing (model.sig, NAME.sig, *.sigstore.json: a DSSE envelope with an in-toto
 // statement), SHA256SUMS and NAME.sha256. The model is hashed only where there is one.
 func staleSignature(f *Facts, found func(report.Finding)) {
-	if f.Model == nil || f.Report == nil || f.Path == modelpatch.Stdin {
+	if f.Model == nil || f.Report == nil || f.Path == modelpatch.Stdin || modelpatch.IsAddress(f.Path) {
 		return
 	}
 	folder, base := filepath.Split(f.Path)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"strings"
 
 	"github.com/modelpatch/modelpatch"
@@ -26,6 +25,7 @@ type Facts struct {
 	// Config is what config.json beside the model says of RoPE; nil: there is none.
 	Config *Config
 
+	distant bool    // named by an address, whose large tables are not read whole
 	scan    []table // what the rows of trained tables show
 	scanned bool
 }
@@ -33,7 +33,7 @@ type Facts struct {
 // Read opens a model file and what lies beside it. A file that cannot be read has
 // facts too: Err.
 func Read(ctx context.Context, path string, o modelpatch.OpenOptions) *Facts {
-	f := &Facts{Path: path}
+	f := &Facts{Path: modelpatch.ShownPath(path), distant: modelpatch.IsAddress(path) && !o.Scan}
 	model, r, err := modelpatch.OpenInspected(ctx, path, o)
 	if err != nil {
 		f.Err = err
@@ -41,10 +41,27 @@ func Read(ctx context.Context, path string, o modelpatch.OpenOptions) *Facts {
 	}
 	f.Model, f.Report = model, &r
 	if path != modelpatch.Stdin {
-		f.Stated = modelpatch.StatedBeside(path)
-		f.Config = readConfig(filepath.Join(filepath.Dir(path), "config.json"))
+		f.Stated = modelpatch.StatedBesideWith(ctx, path, o)
+		if data, err := modelpatch.ReadBeside(ctx, path, "config.json", o); err == nil {
+			f.Config = readConfig(data, modelpatch.PathBeside(path, "config.json"))
+		}
 	}
 	return f
+}
+
+// Lost reports whether reading failed while rules looked: the facts are then those of a file that
+// cannot be read.
+func (f *Facts) Lost() bool {
+	if f.Model == nil {
+		return false
+	}
+	err := modelpatch.ReadError(f.Model)
+	if err == nil {
+		return false
+	}
+	f.Close()
+	*f = Facts{Path: f.Path, Err: err}
+	return true
 }
 
 // Close lets go of the model.

@@ -55,6 +55,8 @@ var List = []Rule{
 		Says: "YaRN's attention factor is neither 1 nor 0.1·ln(factor) + 1 (arXiv 2309.00071, eq. 22).", Hurts: "Attention is sharper or flatter than the recipe says; some models mean it.", Mend: "Compare with the original model's configuration."},
 
 	// Tables.
+	{ID: "table-not-scanned", Level: noting, Title: "A large table at an address was not checked row by row", look: notScanned,
+		Says: "The model was read by its address, and the rows of a large table were not fetched.", Hurts: "Damaged, repeated or empty rows would not be found.", Mend: "--scan fetches the table and checks it."},
 	{ID: "cache-differs-from-formula", Level: failing, Title: "A cache with damaged rows", look: damagedCache,
 		Says: "All rows of a cache of cosines and sines follow one formula but for a few.", Hurts: "Those positions are rotated wrongly: outputs are off there, without a message.", Mend: fetchAgain},
 	{ID: "table-zero-rows", Level: warning, Title: "Rows of zeros in a position table", look: zeroRows,
@@ -126,6 +128,7 @@ var List = []Rule{
 	{ID: "onnx-length-bound", Level: warning, Title: "Traced for one length", Says: "The sequence axis is declared free, and the graph ends at one length all the same.", Hurts: "ONNX Runtime fails on other lengths than the exporter traced.", Mend: "Export with dynamic axes, or modelpatch extend --len N FILE."},
 	{ID: "onnx-quantisation-scale", Level: failing, Title: "Impossible quantisation scale", Says: "A quantised constant has a scale that is not a positive number.", Hurts: "Outputs are NaN or zero.", Mend: fetchAgain},
 	{ID: "onnx-table-not-finite", Level: failing, Title: "NaN in a position table", look: notFinite("onnx"), Says: "A row of a table of an encoding holds NaN or infinity.", Hurts: "Outputs are NaN from that position on.", Mend: fetchAgain},
+	{ID: "onnx-table-not-scanned", Level: noting, Title: "A large table at an address was not looked through", Says: "The model was read by its address, and a large table was not fetched only to look for NaN and infinity.", Hurts: "A damaged row would not be found.", Mend: "--scan fetches the table and looks it through."},
 	{ID: "onnx-unread-encoding", Level: warning, Title: "An encoding that is not read", Says: "Numbers that vary along positions meet the data in a form that is not understood.", Hurts: "Its length cannot be checked, and it cannot be changed safely.", Mend: "modelpatch inspect --verbose FILE says where."},
 	{ID: "onnx-unread-table", Level: noting, Title: "A second table that nothing reads", Says: "A constant has the shape of the table in use, and nothing reads it.", Hurts: "A change of the wrong one would do nothing.", Mend: "Nothing, or export the model again without it."},
 

@@ -32,7 +32,7 @@ func (f *Facts) tables() []table {
 	for i, s := range f.Model.Sites() {
 		learned, ok := s.Encoding().Scheme.(schemes.Learned)
 		rows, has := s.(position.Rows)
-		if !ok || !has || i >= len(f.Report.Encodings) {
+		if !ok || !has || i >= len(f.Report.Encodings) || f.tooFar(i) {
 			continue
 		}
 		if t, ok := scan(rows, learned.Offset); ok {
@@ -145,13 +145,43 @@ func damagedCache(f *Facts, found func(report.Finding)) {
 	if f.Model == nil {
 		return
 	}
-	for _, s := range f.Model.Sites() {
+	for i, s := range f.Model.Sites() {
 		c, ok := s.(position.Confirmer)
-		if !ok {
+		if !ok || f.tooFar(i) {
 			continue
 		}
 		if says, at, stray := c.Stray(); stray {
 			found(report.Finding{Message: says, Where: &at})
+		}
+	}
+}
+
+// tooFar reports whether the tables of an encoding are not read row by row: they are large, and the
+// model is read by its address.
+func (f *Facts) tooFar(encoding int) bool {
+	if !f.distant || encoding >= len(f.Report.Encodings) {
+		return false
+	}
+	bytes := int64(0)
+	for _, w := range f.Report.Encodings[encoding].Where {
+		if w.Range != nil {
+			bytes += w.Range[1] - w.Range[0]
+		}
+	}
+	return bytes > position.DistantBytes
+}
+
+// notScanned tells which tables were left out for tooFar.
+func notScanned(f *Facts, found func(report.Finding)) {
+	if f.Model == nil || !f.distant {
+		return
+	}
+	for i, s := range f.Model.Sites() {
+		_, trained := s.Encoding().Scheme.(schemes.Learned)
+		_, rows := s.(position.Rows)
+		_, formula := s.(position.Confirmer)
+		if (trained && rows || formula) && f.tooFar(i) {
+			found(report.Finding{Message: "the rows of a large table were not fetched, and not checked for damaged, equal or empty ones", Where: place(f.Report.Encodings[i]), Remedies: []report.Remedy{report.Do("", "checks them", "scan", "")}})
 		}
 	}
 }

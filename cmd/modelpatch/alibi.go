@@ -29,7 +29,7 @@ In GGUF only mpt and jais have a key for it; ONNX graphs can be rewritten.
 				if err := explicitZero(cmd, "max-bias"); err != nil {
 					return modelpatch.Result{}, err
 				}
-				return modelpatch.AddALiBi(cmd.Context(), files[0], o, modelpatch.OpenOptions{}, d.write)
+				return modelpatch.AddALiBi(cmd.Context(), files[0], o, d.open, d.write)
 			})
 		},
 	}
@@ -39,5 +39,5 @@ In GGUF only mpt and jais have a key for it; ONNX graphs can be rewritten.
 	cmd.Flags().BoolVar(&o.Replace, "replace", false, "take the effect of the other encodings away")
 	d.addFlags(cmd)
 	d.addPatchFlags(cmd)
-	return cmd
+	return reading(c, cmd, &d.open)
 }

@@ -29,7 +29,7 @@ the tensor rope_freqs.weight, where llama.cpp takes that for the architecture.
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return d.run(c, files[0], func() (modelpatch.Result, error) {
-				return modelpatch.Bake(cmd.Context(), files[0], o, modelpatch.OpenOptions{}, d.write)
+				return modelpatch.Bake(cmd.Context(), files[0], o, d.open, d.write)
 			})
 		},
 	}
@@ -37,7 +37,7 @@ the tensor rope_freqs.weight, where llama.cpp takes that for the architecture.
 	cmd.Flags().StringVar(&o.Dtype, "dtype", "", "element type of the tables, where the graph casts to it at once: "+strings.Join(position.TableTypes, ", "))
 	d.addFlags(cmd)
 	d.addPatchFlags(cmd)
-	return cmd
+	return reading(c, cmd, &d.open)
 }
 
 func newUnbake(c *console) *cobra.Command {
@@ -55,11 +55,11 @@ file gets the keys of the scaling that explains its divisors of frequencies.
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return d.run(c, files[0], func() (modelpatch.Result, error) {
-				return modelpatch.Unbake(cmd.Context(), files[0], modelpatch.OpenOptions{}, d.write)
+				return modelpatch.Unbake(cmd.Context(), files[0], d.open, d.write)
 			})
 		},
 	}
 	d.addFlags(cmd)
 	d.addPatchFlags(cmd)
-	return cmd
+	return reading(c, cmd, &d.open)
 }

@@ -88,7 +88,7 @@ baseline holds what was there before, so that only what is new fails:
 	cmd.Flags().IntVarP(&k.workers, "jobs", "j", runtime.NumCPU(), "files that are looked at at once")
 	cmd.Flags().StringVar(&k.open.ExternalRoot, "external-root", "", "a folder in which external data of ONNX models may lie as well")
 	cmd.Flags().Int64Var(&k.open.MaxUnpacked, "max-unpacked", 0, "bytes that a compressed input may come to (default 64 GiB)")
-	return cmd
+	return reading(c, cmd, &k.open)
 }
 
 func (k *checking) run(cmd *cobra.Command, files []string) error {
@@ -117,6 +117,9 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 			facts = rules.Read(cmd.Context(), in.path, k.open)
 		}
 		found := rules.Look(facts)
+		if facts.Lost() {
+			found = rules.Look(facts) // that it could not be read, in place of what was found by half
+		}
 		facts.Close()
 		return judged{facts: facts, found: found, code: modelpatch.ExitCode(facts.Err)}
 	}, func(in input, j judged) bool {
@@ -271,7 +274,7 @@ func (k *checking) checked(path string, names []string, findings []report.Checke
 	if findings == nil {
 		findings = []report.CheckedFinding{}
 	}
-	c := report.Checked{Schema: report.SchemaCheck, Path: report.Name(filepath.Clean(path)), Names: names, Level: report.LevelOK, Findings: findings, Facts: facts}
+	c := report.Checked{Schema: report.SchemaCheck, Path: report.Name(cleaned(path)), Names: names, Level: report.LevelOK, Findings: findings, Facts: facts}
 	for _, f := range findings {
 		if f.Counts() && rules.Weight(f.Level) > rules.Weight(c.Level) {
 			c.Level = f.Level
@@ -281,6 +284,14 @@ func (k *checking) checked(path string, names []string, findings []report.Checke
 		}
 	}
 	return c
+}
+
+// cleaned is a path in its shortest form; addresses stay.
+func cleaned(path string) string {
+	if modelpatch.IsAddress(path) {
+		return path
+	}
+	return filepath.Clean(path)
 }
 
 // file hands a file's findings to all reports.

@@ -70,7 +70,7 @@ func (c *console) json(v any) {
 // fail reports an error: as lines for people, or as an object on standard
 // output when JSON was asked for.
 func (c *console) fail(path string, err error, asJSON bool) {
-	hints := advice(err)
+	hints, path := advice(err), modelpatch.ShownPath(path)
 	if asJSON {
 		if hints == nil {
 			hints = []string{}

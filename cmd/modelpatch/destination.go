@@ -20,6 +20,7 @@ type destination struct {
 	required    bool
 	llamaServer string
 	provenance  string // file for the statement; "": none
+	open        modelpatch.OpenOptions
 }
 
 // verification is the flag --verify: how much of the new file is verified before it gets
@@ -102,7 +103,7 @@ func (d *destination) run(c *console, path string, change func() (modelpatch.Res
 func (d *destination) attested(c *console, path string, change func() (modelpatch.Result, error)) error {
 	d.write.Digest = true
 	began := time.Now()
-	inputs, err := modelpatch.Digests(context.Background(), path, modelpatch.OpenOptions{})
+	inputs, err := modelpatch.Digests(context.Background(), path, d.open)
 	if err != nil {
 		return d.finish(c, path, modelpatch.Result{}, err)
 	}
@@ -166,11 +167,11 @@ func (d *destination) begin(c *console) (end func()) {
 	d.write.Progress = p.tell
 	switch d.verify {
 	case verifyUsual:
-		d.write.Check = modelpatch.CheckByVerify(modelpatch.OpenOptions{})
+		d.write.Check = modelpatch.CheckByVerify(d.open)
 	case verifyFull:
 		o := modelpatch.VerifyOptions{Engine: true, RequireEngine: d.required, LlamaServer: d.llamaServer}
 		o.Sample.Full = true
-		d.write.Check = modelpatch.CheckWith(modelpatch.OpenOptions{}, o)
+		d.write.Check = modelpatch.CheckWith(d.open, o)
 	}
 	return p.end
 }
@@ -185,10 +186,10 @@ func (d *destination) finish(c *console, path string, r modelpatch.Result, err e
 	case d.asJSON:
 		c.json(r.Plan)
 		if r.Nothing != "" {
-			c.say("modelpatch: %s: nothing to change: %s", text(path), oneLine(r.Nothing))
+			c.say("modelpatch: %s: nothing to change: %s", text(modelpatch.ShownPath(path)), oneLine(r.Nothing))
 		}
 	case r.Nothing != "":
-		c.printf("%s: nothing to change: %s\n", c.bold(text(path)), oneLine(r.Nothing))
+		c.printf("%s: nothing to change: %s\n", c.bold(text(modelpatch.ShownPath(path))), oneLine(r.Nothing))
 		for _, w := range r.Plan.Written {
 			c.field("written", text(w.Path)+", "+bytesText(w.Bytes)+", a copy")
 		}

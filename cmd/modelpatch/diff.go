@@ -36,7 +36,7 @@ It exits 0 where no part differs, and 1 otherwise. Both files are read once, who
   git difftool -x 'modelpatch diff' HEAD~1 -- model.gguf`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			d, err := diff.Files(cmd.Context(), files[0], files[1], modelpatch.OpenOptions{})
+			d, err := diff.Files(cmd.Context(), files[0], files[1], o.Open)
 			if err == nil && patchPath != "" {
 				d.Written, err = diff.Patch(cmd.Context(), files[0], files[1], patchPath, o)
 				c.changed = len(d.Written) > 0
@@ -68,7 +68,7 @@ It exits 0 where no part differs, and 1 otherwise. Both files are read once, who
 	f.BoolVar(&o.Digest, "digest", false, "with --patch: compute the SHA-256 of the patch file")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
 	f.BoolVarP(&verbose, "verbose", "v", false, "list everything that differs, and from which byte on")
-	return cmd
+	return reading(c, cmd, &o.Open)
 }
 
 // mostDifferences is how many of a kind are listed without --verbose.

@@ -45,6 +45,10 @@ func expand(arguments []string) ([]input, error) {
 			out = append(out, input{path: a})
 			continue
 		}
+		if modelpatch.IsAddress(a) {
+			out = append(out, input{path: a})
+			continue
+		}
 		info, err := os.Stat(a)
 		if err == nil && info.IsDir() {
 			for _, found := range modelsBelow(a) {

@@ -46,12 +46,12 @@ their own code does for another picture size; --kernel says how, one of
 					if err := gridOptions(cmd, grid, &g); err != nil {
 						return modelpatch.Result{}, err
 					}
-					return modelpatch.ResizeGrid(cmd.Context(), files[0], g, modelpatch.OpenOptions{}, d.write)
+					return modelpatch.ResizeGrid(cmd.Context(), files[0], g, d.open, d.write)
 				}
 				if err := textOptions(cmd, length, &o); err != nil {
 					return modelpatch.Result{}, err
 				}
-				return modelpatch.Extend(cmd.Context(), files[0], o, modelpatch.OpenOptions{}, d.write)
+				return modelpatch.Extend(cmd.Context(), files[0], o, d.open, d.write)
 			})
 		},
 	}
@@ -68,7 +68,7 @@ their own code does for another picture size; --kernel says how, one of
 	f.StringVar(&o.Grow.Anchor, "anchor", "", "row that --method hierarchical takes a share of off every other: mean (of the ordinary rows, default), first (as published)")
 	d.addFlags(cmd)
 	d.addPatchFlags(cmd)
-	return cmd
+	return reading(c, cmd, &d.open)
 }
 
 func kernelNames() string {

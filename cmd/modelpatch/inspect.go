@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,7 @@ that needs no network and no script.
 					c.say("modelpatch: %s: left out: it is the same file as %s", text(in.path), text(in.same))
 					return true
 				}
-				worst = max(worst, c.inspectOne(in, r, asJSON, verbose))
+				worst = max(worst, c.inspectOne(cmd.Context(), in, r, o, asJSON, verbose))
 				return c.out.err == nil // else nobody would read the rest
 			})
 			if worst != 0 {
@@ -70,7 +71,7 @@ that needs no network and no script.
 	cmd.Flags().IntVarP(&workers, "jobs", "j", runtime.NumCPU(), "files that are looked at at once")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also say what each claim rests on, and its bytes")
 	page.addFlags(cmd)
-	return cmd
+	return reading(c, cmd, &o)
 }
 
 // ahead is how many results may wait for the one before them.
@@ -87,10 +88,10 @@ type inspected struct {
 
 // inspectOne prints the report about one input, or why there is none, and
 // returns the exit code for it.
-func (c *console) inspectOne(in input, r inspected, asJSON, verbose bool) int {
+func (c *console) inspectOne(ctx context.Context, in input, r inspected, open modelpatch.OpenOptions, asJSON, verbose bool) int {
 	switch {
 	case r.err == nil && isPatchName(in.path):
-		return c.show(in.path, asJSON, verbose)
+		return c.show(ctx, in.path, open, asJSON, verbose)
 	case r.err != nil:
 		c.fail(in.path, r.err, asJSON)
 	case asJSON:

@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/modelpatch/modelpatch/gguf"
+	"github.com/modelpatch/modelpatch/internal/testhub"
 	"github.com/modelpatch/modelpatch/patch"
 )
 
@@ -25,11 +26,11 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"modelpatch": func() { os.Exit(run()) }})
 }
 
-// builtEngine is modelpatch-engine, built once for the scripts that need a real one.
-func builtEngine(t *testing.T) func() string {
+// built is one of the other executables, built once for the scripts that need a real one.
+func built(t *testing.T, name string) func() string {
 	return sync.OnceValue(func() string {
 		folder := t.TempDir()
-		c := exec.Command("go", "build", "-o", folder, "../modelpatch-engine")
+		c := exec.Command("go", "build", "-o", folder, "../"+name)
 		c.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
@@ -41,13 +42,14 @@ func builtEngine(t *testing.T) func() string {
 // TestScripts runs the scripts in testdata/script. MODELS is the folder of
 // small real models, COMMANDS that of modelpatch alone; $ORT_LIB and $LLAMA_SERVER are
 // those of the environment. A condition [onnxruntime] or [llama-server] is that they are set,
-// and the command engine then puts modelpatch-engine on PATH.
+// and the command engine then puts modelpatch-engine on PATH. The command hub FOLDER does so with
+// modelpatch-remote, and starts a hub ($HF_ENDPOINT, $HF_TOKEN) and a store ($STORE) that serve the folder.
 func TestScripts(t *testing.T) {
 	models, err := filepath.Abs("../../testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
-	built := builtEngine(t)
+	engine, remote := built(t, "modelpatch-engine"), built(t, "modelpatch-remote")
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
@@ -72,7 +74,14 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"engine": func(ts *testscript.TestScript, _ bool, _ []string) {
-			ts.Setenv("PATH", built()+string(os.PathListSeparator)+ts.Getenv("PATH"))
+			ts.Setenv("PATH", engine()+string(os.PathListSeparator)+ts.Getenv("PATH"))
+		}, "hub": func(ts *testscript.TestScript, _ bool, args []string) {
+			ts.Setenv("PATH", remote()+string(os.PathListSeparator)+ts.Getenv("PATH"))
+			h := testhub.Start(t, ts.MkAbs(args[0]), 0)
+			ts.Setenv("HF_ENDPOINT", h.Addr)
+			ts.Setenv("HF_TOKEN", testhub.Token)
+			ts.Setenv("STORE", h.Store)
+			ts.Setenv("SECRET", testhub.Secret)
 		}, "exits": exits, "bytes": sameBytes, "halfedit": halfEdit, "lock": lock, "setkey": setKey},
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -28,6 +29,8 @@ type progress struct {
 	columns int       // of a line
 	next    time.Time // when to show it again
 	on      bool      // there is a line
+
+	mu sync.Mutex // of fetched, which several goroutines call
 }
 
 func newProgress(c *console) *progress {
@@ -53,6 +56,18 @@ func (p *progress) tell(done, total int64) {
 		return
 	}
 	p.show(fmt.Sprintf("writing: %.0f%%, %s of %s", 100*float64(done)/float64(total), bytesText(done), bytesText(total)))
+}
+
+// fetched is told of requests to servers and bytes that came.
+func (p *progress) fetched(requests, bytes int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if p.to == nil || now.Before(p.next) {
+		return
+	}
+	p.next = now.Add(refresh)
+	p.show(fmt.Sprintf("fetching: %s, %s", plural(int(requests), "request"), bytesText(bytes)))
 }
 
 // show writes a line over the one before.

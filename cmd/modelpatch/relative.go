@@ -47,7 +47,7 @@ graph hang on their size.
 						return modelpatch.Result{}, err
 					}
 				}
-				return modelpatch.Relative(cmd.Context(), files[0], o, modelpatch.OpenOptions{}, d.write)
+				return modelpatch.Relative(cmd.Context(), files[0], o, d.open, d.write)
 			})
 		},
 	}
@@ -57,5 +57,5 @@ graph hang on their size.
 	cmd.Flags().StringVar(&o.Method, "method", "", "how the biases of a window are resized: "+strings.Join(schemes.WindowMethods, ", "))
 	d.addFlags(cmd)
 	d.addPatchFlags(cmd)
-	return cmd
+	return reading(c, cmd, &d.open)
 }

@@ -61,10 +61,10 @@ operators that every engine has (plain).
 					if cmd.Flags().Changed("base") || cmd.Flags().Changed("scaling") || like != "" {
 						return modelpatch.Result{}, &modelpatch.UsageError{What: "--to-ops keeps the numbers: change base and scaling before or after it"}
 					}
-					return modelpatch.ToOperators(cmd.Context(), files[0], operators, modelpatch.OpenOptions{}, d.write)
+					return modelpatch.ToOperators(cmd.Context(), files[0], operators, d.open, d.write)
 				}
 				if like != "" {
-					if err := takeLike(cmd, like, &o); err != nil {
+					if err := takeLike(cmd, like, &o, d.open); err != nil {
 						return modelpatch.Result{}, err
 					}
 				} else if o.NoTruncate = !truncate; factors != "" {
@@ -72,7 +72,7 @@ operators that every engine has (plain).
 						return modelpatch.Result{}, err
 					}
 				}
-				return modelpatch.Rescale(cmd.Context(), files[0], o, modelpatch.OpenOptions{}, d.write)
+				return modelpatch.Rescale(cmd.Context(), files[0], o, d.open, d.write)
 			})
 		},
 	}
@@ -97,17 +97,17 @@ operators that every engine has (plain).
 	f.IntVar(&o.Length, "len", 0, "state a length as well; dynamic: the one that it is frozen at")
 	d.addFlags(cmd)
 	d.addPatchFlags(cmd)
-	return cmd
+	return reading(c, cmd, &d.open)
 }
 
 // takeLike reads the settings of another model. Few flags go with it.
-func takeLike(cmd *cobra.Command, like string, o *modelpatch.RescaleOptions) error {
+func takeLike(cmd *cobra.Command, like string, o *modelpatch.RescaleOptions, open modelpatch.OpenOptions) error {
 	for _, name := range []string{"base", "scaling", "factor", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "truncate", "mscale", "mscale-all-dim", "factors"} {
 		if cmd.Flags().Changed(name) {
 			return &modelpatch.UsageError{What: "--like with --" + name, Hint: "--like takes base and scaling from the other model; --len, --layers, --as and --original-length go with it"}
 		}
 	}
-	return modelpatch.LikeModel(cmd.Context(), like, o, modelpatch.OpenOptions{})
+	return modelpatch.LikeModel(cmd.Context(), like, o, open)
 }
 
 // explicitZero refuses flags that were given as 0, which stands for none.

@@ -1,18 +1,19 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
-	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 )
 
 func newShow(c *console) *cobra.Command {
 	var asJSON, verbose bool
+	var open modelpatch.OpenOptions
 	cmd := &cobra.Command{
 		Use:   "show PATCH…",
 		Short: "Say what a patch file changes",
@@ -23,10 +24,10 @@ inspect does the same for names that end in .mpatch.
 ` + exitCodes,
 		Example: `  modelpatch show model.gguf.undo.mpatch`,
 		Args:    cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, files []string) error {
+		RunE: func(cmd *cobra.Command, files []string) error {
 			worst := 0
 			for _, path := range files {
-				worst = max(worst, c.show(path, asJSON, verbose))
+				worst = max(worst, c.show(cmd.Context(), path, open, asJSON, verbose))
 			}
 			if worst != 0 {
 				return &codedError{worst}
@@ -36,15 +37,15 @@ inspect does the same for names that end in .mpatch.
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the header, one JSON object a file and line")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also list the byte ranges that change")
-	return cmd
+	return reading(c, cmd, &open)
 }
 
 // isPatchName reports whether a file is a patch by its name.
-func isPatchName(path string) bool { return strings.HasSuffix(path, ".mpatch") }
+func isPatchName(path string) bool { return strings.HasSuffix(modelpatch.ShownPath(path), ".mpatch") }
 
 // show prints the header of a patch file and returns the exit code.
-func (c *console) show(path string, asJSON, verbose bool) int {
-	p, err := patch.OpenPatch(path)
+func (c *console) show(ctx context.Context, path string, open modelpatch.OpenOptions, asJSON, verbose bool) int {
+	p, err := modelpatch.OpenPatch(ctx, path, open)
 	if err != nil {
 		c.fail(path, err, asJSON)
 		return modelpatch.ExitCode(err)
@@ -58,7 +59,7 @@ func (c *console) show(path string, asJSON, verbose bool) int {
 	for _, e := range p.Edits {
 		old, fresh = old+e.Old, fresh+e.New
 	}
-	c.headline(text(path), "patch: "+text(p.Change))
+	c.headline(text(modelpatch.ShownPath(path)), "patch: "+text(p.Change))
 	c.field("from", text(p.Source.Name)+", "+bytesText(p.Source.Size))
 	c.field("to", text(p.Target.Name)+", "+bytesText(p.Target.Size))
 	c.field("edits", fmt.Sprintf("%d: %s give way to %s", len(p.Edits), bytesText(old), bytesText(fresh)))

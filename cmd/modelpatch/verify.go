@@ -14,6 +14,7 @@ func newVerify(c *console) *cobra.Command {
 	var asJSON, verbose, required bool
 	var plan string
 	var o modelpatch.VerifyOptions
+	var open modelpatch.OpenOptions
 	cmd := &cobra.Command{
 		Use:   "verify BEFORE AFTER [--plan PLAN.json] [--expect WORD], verify FILE",
 		Short: "Prove what a change left equal, from the numbers in both files",
@@ -36,7 +37,7 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			o.Engine = o.Engine || required
-			v, err := runVerify(cmd, files, plan, o)
+			v, err := runVerify(cmd, files, plan, open, o)
 			switch {
 			case err != nil:
 				c.fail(files[0], err, asJSON)
@@ -68,13 +69,13 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 	f.StringVar(&o.LlamaServer, "llama-server", "", "the llama-server that runs GGUF (usually that of PATH)")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
 	f.BoolVarP(&verbose, "verbose", "v", false, "also list the checks that passed")
-	return cmd
+	return reading(c, cmd, &open)
 }
 
 // expectations are the words of --expect.
 var expectations = []string{"", report.ExpectSame, report.ExpectSameOnPrefix, report.ExpectChanged}
 
-func runVerify(cmd *cobra.Command, files []string, plan string, o modelpatch.VerifyOptions) (report.Verify, error) {
+func runVerify(cmd *cobra.Command, files []string, plan string, open modelpatch.OpenOptions, o modelpatch.VerifyOptions) (report.Verify, error) {
 	if !slices.Contains(expectations, o.Expect) {
 		return report.Verify{}, &modelpatch.UsageError{What: fmt.Sprintf("--expect %s", o.Expect), Hint: "the words are same, same-on-prefix and changed"}
 	}
@@ -85,7 +86,7 @@ func runVerify(cmd *cobra.Command, files []string, plan string, o modelpatch.Ver
 		return report.Verify{}, &modelpatch.UsageError{What: "--engine with --no-engine or with one file", Hint: "an engine compares two files: verify BEFORE AFTER --engine"}
 	}
 	if len(files) == 1 {
-		return modelpatch.VerifyFileWith(cmd.Context(), files[0], modelpatch.OpenOptions{}, o)
+		return modelpatch.VerifyFileWith(cmd.Context(), files[0], open, o)
 	}
 	if plan != "" {
 		p, err := modelpatch.ReadPlan(plan)
@@ -94,7 +95,7 @@ func runVerify(cmd *cobra.Command, files []string, plan string, o modelpatch.Ver
 		}
 		o.Plan = p
 	}
-	return modelpatch.Verify(cmd.Context(), files[0], files[1], modelpatch.OpenOptions{}, o)
+	return modelpatch.Verify(cmd.Context(), files[0], files[1], open, o)
 }
 
 // verdict prints what verify found: the verdict, then what failed or was not

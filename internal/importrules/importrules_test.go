@@ -31,12 +31,16 @@ var floors = []struct {
 	{"schemes", nil},
 	{"report", nil},
 	{"schemes/fit", []string{"schemes"}},
-	{"gguf", []string{"internal/regular", "patch", "report"}},
+	{"gguf", []string{"internal/regular", "internal/watched", "patch", "report"}},
 	{"internal/block", nil},
 	{"internal/regular", nil},
 	{"internal/ordered", nil},
 	{"internal/matrix", nil},
-	{"onnx", []string{"internal/block", "internal/regular", "patch"}},
+	{"internal/watched", nil},
+	{"remote/address", nil},
+	{"remote", []string{"internal/regular", "remote/address", "report"}},
+	{"remote/process", []string{"remote/address", "report"}},
+	{"onnx", []string{"internal/block", "internal/regular", "internal/watched", "patch"}},
 	{"onnx/eval", []string{"onnx", "schemes"}}, // the buckets of an operator
 	{"onnx/axes", []string{"internal/block", "onnx", "onnx/eval"}},
 	{"position", []string{"schemes", "patch", "report"}},
@@ -69,7 +73,7 @@ var floors = []struct {
 	{"verify/engine/onnxruntime", nil},
 	{"verify/engine/whole", []string{"report", "verify/engine", "verify/engine/llama", "verify/engine/onnxruntime"}},
 	{"verify/crosscheck", []string{"verify", "onnx"}},
-	{"", []string{"gguf", "internal/regular", "onnx", "patch", "position", "position/ggufpos", "position/onnxpos", "report", "schemes", "verify", "verify/engine"}},
+	{"", []string{"gguf", "internal/regular", "onnx", "patch", "position", "position/ggufpos", "position/onnxpos", "remote/address", "report", "schemes", "verify", "verify/engine"}},
 	{"picture/figure", nil},
 	{"picture/ink", []string{"picture/figure"}},
 	{"picture/layout", []string{"picture/figure", "picture/ink", "report"}},
@@ -82,7 +86,8 @@ var floors = []struct {
 	{"internal/…", []string{"*"}},
 	{"benchmarks/…", []string{"*"}},
 	{"test/…", []string{"*"}},
-	{"cmd/modelpatch", []string{"", "artifact/…", "internal/…", "patch", "picture", "picture/…", "position", "report", "schemes", "verify"}},
+	{"cmd/modelpatch", []string{"", "artifact/…", "internal/…", "patch", "picture", "picture/…", "position", "remote/process", "report", "schemes", "verify"}},
+	{"cmd/modelpatch-remote", []string{"remote", "remote/process"}},
 	{"cmd/modelpatch-engine", []string{"verify", "verify/crosscheck", "verify/engine", "verify/engine/whole", "report"}},
 }
 
@@ -102,9 +107,9 @@ var foreign = map[string][]string{
 	"golang.org/x/image":                   {"picture/raster"},
 	"github.com/ebitengine/purego":         {"verify/engine/onnxruntime"},
 	"github.com/klauspost/compress":        {"", "patch"},
-	"os/exec":                              {"verify/engine/…", "internal/…", "benchmarks/…"},
-	"net":                                  {"verify/engine/llama"}, // 127.0.0.1 only, and only in modelpatch-engine
-	"net/http":                             {"verify/engine/llama"},
+	"os/exec":                              {"verify/engine/…", "remote/process", "internal/…", "benchmarks/…"},
+	"net":                                  {"verify/engine/llama", "remote", "internal/testhub"}, // llama: 127.0.0.1 only, in modelpatch-engine; remote: in modelpatch-remote
+	"net/http":                             {"verify/engine/llama", "remote", "internal/testhub"},
 	"github.com/modelpatch/modelpatch/cmd": {"nobody"},
 }
 

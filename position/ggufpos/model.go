@@ -60,6 +60,9 @@ func (m *model) Findings() []report.Finding { return m.Told }
 // Close closes the file.
 func (m *model) Close() error { return m.File.Close() }
 
+// ReadError is the first error of reading a model that is no file on a disk.
+func (m *model) ReadError() error { return m.File.ReadError() }
+
 // Describe says what the file is.
 func (m *model) Describe() report.Inspect {
 	first := m.File.Parts[0]

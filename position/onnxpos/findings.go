@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -21,6 +22,7 @@ var (
 	ruleDuplicateValue       = site.Rule{ID: "onnx-duplicate-value", Level: report.LevelError, Doc: "two nodes make one value"}
 	ruleNodeCycle            = site.Rule{ID: "onnx-node-cycle", Level: report.LevelError, Doc: "nodes need their own output"}
 	ruleTableNotFinite       = site.Rule{ID: "onnx-table-not-finite", Level: report.LevelError, Doc: "a table of an encoding holds NaN or infinity"}
+	ruleTableNotScanned      = site.Rule{ID: "onnx-table-not-scanned", Level: report.LevelNote, Doc: "a table was not looked through for NaN and infinity"}
 	ruleUnreadTable          = site.Rule{ID: "onnx-unread-table", Level: report.LevelNote, Doc: "a constant has the shape of the table in use, and nothing reads it"}
 	ruleElementType          = site.Rule{ID: "onnx-unknown-element-type", Level: report.LevelNote, Doc: "a constant is of an element type that is unknown here"}
 	ruleVersion              = site.Rule{ID: "onnx-ir-version", Level: report.LevelNote, Doc: "the IR version is newer than those that were tried"}
@@ -171,6 +173,10 @@ func (f *finder) tables() {
 				continue
 			}
 			seen[t.Tensor] = true
+			if n := t.Tensor.Type.Size(t.Tensor.Len()); f.m.graph.File.Distant() && n > position.DistantBytes && t.Tensor.Type.IsFloat() {
+				f.add(ruleTableNotScanned, fmt.Sprintf("table %q was not looked through for NaN and infinity: its %d bytes would be fetched", f.m.graph.TensorName(t.Tensor), n), "the option scan looks it through", f.at(t.Tensor))
+				continue
+			}
 			f.m.graph.SpendElements(int(min(t.Tensor.Len(), maxScanned)))
 			if row, column, bad := t.NotFinite(maxScanned); bad {
 				f.add(ruleTableNotFinite, fmt.Sprintf("table %q holds a number that is not finite: row %d, column %d", f.m.graph.TensorName(t.Tensor), row, column),

@@ -72,6 +72,9 @@ func (m *Model) Describe() report.Inspect {
 // Close closes the file.
 func (m *Model) Close() error { return m.graph.File.Close() }
 
+// ReadError is the first error of reading a model that is no file on a disk.
+func (m *Model) ReadError() error { return m.graph.File.ReadError() }
+
 // NameData tells the model the path at which it will be written, after
 // which its data files are named.
 func (m *Model) NameData(path string) { m.graph.Editor.NameData(path) }

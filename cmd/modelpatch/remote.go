@@ -1,0 +1,39 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/remote/process"
+)
+
+// reading makes a command read models by their address too, with the flags that this takes.
+func reading(c *console, cmd *cobra.Command, open *modelpatch.OpenOptions) *cobra.Command {
+	var o process.Options
+	f := cmd.Flags()
+	f.BoolVar(&o.Offline, "offline", false, "refuse addresses (https://, hf://, oci://)")
+	f.Int64Var(&o.MaxBytes, "max-bytes", 0, "bytes that may be fetched of models at addresses (default 1 GiB)")
+	f.BoolVar(&o.AllowPrivate, "allow-private", false, "also read from servers in private networks, and by http://")
+	f.BoolVar(&open.Scan, "scan", false, "fetch large tables of models at addresses too, to look for damaged rows")
+	work := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if o.MaxBytes < 0 {
+			return &modelpatch.UsageError{What: "--max-bytes below 0"}
+		}
+		o.Agent = "modelpatch/" + version()
+		p := newProgress(c)
+		s := process.New(o, p.fetched)
+		open.Remote = s.Reader
+		err := work(cmd, args)
+		s.Close() // it is ended; what it says then is of no use
+		p.end()
+		if requests, bytes, pinned := s.Used(); requests > 0 {
+			c.say("modelpatch: %s, %s fetched", plural(int(requests), "request"), bytesText(bytes))
+			if !pinned {
+				c.say("modelpatch: a server tells neither ETag nor Last-Modified: that all ranges are of one version is known by size alone")
+			}
+		}
+		return err
+	}
+	return cmd
+}
