@@ -33,12 +33,11 @@ const maxOffset = 4
 
 // sidecar is a file beside a model that states its length.
 type sidecar struct {
-	name    string // base name
-	path    string // as opened
-	info    fs.FileInfo
-	data    []byte
-	distant bool          // it lies on a server, where nothing is written
-	edits   []sidecarEdit // in order
+	name  string // base name
+	path  string // as opened
+	info  fs.FileInfo
+	data  []byte
+	edits []sidecarEdit // in order
 
 	target   string // the file that is to be written; empty: none, see why
 	replaces bool   // target is there already, and may be replaced

@@ -56,7 +56,7 @@ func (a *ahead) read(off, end int64) (fetch int64, guesses []int64) {
 		return max(end-off, landingBytes), a.guessed
 	case gap > pageBytes: // tensors that are small beside what is fetched
 		fetch = a.next
-		a.next = max(a.next/2, landingBytes)
+		a.next = max(a.next-2*gap, landingBytes)
 		return max(end-off, fetch), nil
 	}
 	return max(end-off, a.next), nil

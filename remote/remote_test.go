@@ -337,8 +337,9 @@ func TestGuess(t *testing.T) {
 		n++
 	}
 	requests, bytes := h.Used()
-	if took := time.Since(began); took > time.Duration(n)*10*time.Millisecond/2 {
-		t.Errorf("%d jumps took %s, as if each were waited for", n, took)
+	t.Logf("%d jumps, %d requests, %d at a time, %s", n, requests, h.Most(), time.Since(began))
+	if h.Most() < 6 {
+		t.Errorf("at most %d of %d requests were made at a time", h.Most(), requests)
 	}
 	if requests > n+12 || bytes > int64(n+12)*(48<<10) {
 		t.Errorf("%d requests and %d bytes for %d jumps", requests, bytes, n)

@@ -41,6 +41,8 @@ type Hub struct {
 	bytes    int64
 	leaks    []string
 	seen     map[string]int // requests by path, for faults that end
+	busy     int            // requests under way
+	most     int            // the most at a time
 }
 
 type content struct {
@@ -114,11 +116,25 @@ func (h *Hub) hub(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, signed, http.StatusFound)
 }
 
+// began counts a request and lets it wait.
 func (h *Hub) began() {
+	add := func(n int) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.requests += max(n, 0)
+		h.busy += n
+		h.most = max(h.most, h.busy)
+	}
+	add(1)
 	time.Sleep(h.delay)
+	add(-1)
+}
+
+// Most is how many requests waited at the same time, at most.
+func (h *Hub) Most() int {
 	h.mu.Lock()
-	h.requests++
-	h.mu.Unlock()
+	defer h.mu.Unlock()
+	return h.most
 }
 
 // store answers /signed/FILE and /FAULT/FILE.
