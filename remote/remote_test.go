@@ -26,7 +26,7 @@ import (
 
 // quick are options for servers on this machine.
 func quick() remote.Options {
-	return remote.Options{AllowPrivate: true, Pause: time.Millisecond, Stall: 300 * time.Millisecond, Longest: 2 * time.Second, Environment: func(string) string { return "" }}
+	return remote.Options{AllowPrivate: true, Pause: time.Millisecond, Stall: 30 * time.Second, Longest: 2 * time.Second, Environment: func(string) string { return "" }}
 }
 
 // environment gives the hub's address and its token.
@@ -141,6 +141,9 @@ func TestFaults(t *testing.T) {
 		t.Run(strings.ReplaceAll(x.at, "/", "_"), func(t *testing.T) {
 			t.Parallel()
 			o := quick()
+			if strings.HasPrefix(x.at, "s") && x.want != "" {
+				o.Stall = 100 * time.Millisecond // slow, silent: others are waited for on a busy machine
+			}
 			c := remote.New(t.Context(), o)
 			began := time.Now()
 			f, err := c.Open(t.Context(), h.Store+"/"+x.at)
@@ -148,7 +151,7 @@ func TestFaults(t *testing.T) {
 			if err == nil {
 				got, err = readAll(f, 40_000)
 			}
-			if time.Since(began) > 20*time.Second {
+			if time.Since(began) > 25*time.Second { // less than one silence by default
 				t.Errorf("it took %s", time.Since(began))
 			}
 			want := content

@@ -190,7 +190,6 @@ func TestRequests(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			h := testhub.StartReader(t, x.name, x.file, x.file.size, 30*time.Millisecond)
 			o := quick()
-			o.Stall = 10 * time.Second
 			c := remote.New(t.Context(), o)
 			began := time.Now()
 			_, err := modelpatch.Inspect(h.Store+"/plain/"+x.name, modelpatch.OpenOptions{Remote: c.Reader})
