@@ -58,7 +58,7 @@ func TestTables(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			read := 0
 			m := made{sites: []position.Site{madeTable{encoding: position.Encoding{Scheme: schemes.Learned{Rows: c.rows, Dim: c.dim}}, rows: c.rows, dim: c.dim, row: c.row, read: &read}}}
-			figures, err := picture.Of(m, c.name)
+			figures, err := picture.Of(m, c.name, picture.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestTables(t *testing.T) {
 				t.Errorf("%d rows were read", read)
 			}
 			showAll(t, figures)
-			two, err := picture.Compare(m, "a", m, "b")
+			two, err := picture.Compare(m, "a", m, "b", picture.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,14 +170,14 @@ func TestRotations(t *testing.T) {
 		{Base: 10000, Dim: 16, Scaling: schemes.Scaling{Type: schemes.ScalingCustom, Frequencies: []float64{1, 0, math.NaN()}}},
 	} {
 		t.Run(fmt.Sprint(r), func(t *testing.T) {
-			figures, err := picture.Of(made{sites: []position.Site{madeSite{encoding: position.Encoding{Scheme: r}}}}, "x")
+			figures, err := picture.Of(made{sites: []position.Site{madeSite{encoding: position.Encoding{Scheme: r}}}}, "x", picture.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			showAll(t, figures)
 		})
 	}
-	if _, err := picture.Of(made{sites: []position.Site{madeSite{encoding: position.Encoding{Scheme: schemes.Rotary{Base: 10000, Dim: 1 << 40}}}}}, "x"); err == nil {
+	if _, err := picture.Of(made{sites: []position.Site{madeSite{encoding: position.Encoding{Scheme: schemes.Rotary{Base: 10000, Dim: 1 << 40}}}}}, "x", picture.Options{}); err == nil {
 		t.Error("2^39 pairs are drawn")
 	}
 }
@@ -190,7 +190,7 @@ func TestBiases(t *testing.T) {
 		schemes.Sinusoid{Dim: 1, Base: 10000}, schemes.Sinusoid{Dim: 3, Base: 10000, Rows: 2, Offset: 9}, schemes.Sinusoid{Dim: 8, Base: 1, Rows: 1 << 40},
 	} {
 		t.Run(fmt.Sprint(s), func(t *testing.T) {
-			figures, err := picture.Of(made{sites: []position.Site{madeSite{encoding: position.Encoding{Scheme: s}}}}, "x")
+			figures, err := picture.Of(made{sites: []position.Site{madeSite{encoding: position.Encoding{Scheme: s}}}}, "x", picture.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -26,6 +26,22 @@ type Nothing struct {
 // Error is why.
 func (n *Nothing) Error() string { return "there is nothing to draw: " + n.Why }
 
+// Options say how much of a model may be read for its figures. The zero value is right for
+// files on a disk.
+type Options struct {
+	// Numbers bounds the numbers that are read of a table; 0: 33,554,432. Of a larger
+	// table fewer rows are read, and the figure says so.
+	Numbers int
+}
+
+// numbers is the bound that applies.
+func (o Options) numbers() int {
+	if o.Numbers > 0 {
+		return min(o.Numbers, mostNumbers)
+	}
+	return mostNumbers
+}
+
 // subject is one encoding of a model that is to be drawn.
 type subject struct {
 	model    position.Model
@@ -34,14 +50,15 @@ type subject struct {
 	encoding position.Encoding
 	report   report.Inspect
 	name     string // the model's, "" where only one is drawn
+	numbers  int    // that may be read of its table
 }
 
 // subjects are the encodings of a model.
-func subjects(m position.Model, name string) []subject {
+func subjects(m position.Model, name string, o Options) []subject {
 	r := position.Inspect(m)
 	var out []subject
 	for i, s := range m.Sites() {
-		out = append(out, subject{model: m, index: i, site: s, encoding: s.Encoding(), report: r, name: name})
+		out = append(out, subject{model: m, index: i, site: s, encoding: s.Encoding(), report: r, name: name, numbers: o.numbers()})
 	}
 	return out
 }
@@ -49,9 +66,9 @@ func subjects(m position.Model, name string) []subject {
 // Of returns a figure for each encoding of a model that has numbers to be
 // drawn; their titles begin with name, unless it is empty. Errors are those of reading;
 // a model without any is a [*Nothing].
-func Of(m position.Model, name string) ([]figure.Figure, error) {
+func Of(m position.Model, name string, o Options) ([]figure.Figure, error) {
 	var out []figure.Figure
-	all := subjects(m, "")
+	all := subjects(m, "", o)
 	for _, s := range all {
 		f, ok, err := draw([]subject{s})
 		if err != nil {
@@ -71,11 +88,11 @@ func Of(m position.Model, name string) ([]figure.Figure, error) {
 // Compare returns the figures of two models: encodings of one scheme are drawn
 // in one figure, in the order of the models, what only one has in its own. a
 // and b are what the models are called.
-func Compare(before position.Model, a string, after position.Model, b string) ([]figure.Figure, error) {
+func Compare(before position.Model, a string, after position.Model, b string, o Options) ([]figure.Figure, error) {
 	if a == b {
 		a, b = a+" (1)", b+" (2)"
 	}
-	first, second := subjects(before, a), subjects(after, b)
+	first, second := subjects(before, a, o), subjects(after, b, o)
 	used := make([]bool, len(second))
 	var out []figure.Figure
 	for _, s := range first {
@@ -183,7 +200,7 @@ func title(group []subject) string {
 	if s.encoding.Layers != nil {
 		out += fmt.Sprintf(" of %s", plural(len(s.encoding.Layers), "layer"))
 	} else if same := alike(s); same > 1 {
-		out += fmt.Sprintf(" (%s of %d)", position.ID(s.index), same)
+		out += fmt.Sprintf(" (%d of %d)", s.place(), same)
 	}
 	switch {
 	case len(group) == 2:
@@ -197,6 +214,17 @@ func title(group []subject) string {
 // alike is how many encodings of the model have this one's scheme.
 func alike(s subject) (n int) {
 	for _, other := range s.model.Sites() {
+		if e := other.Encoding(); e.Scheme != nil && e.Scheme.Name() == s.encoding.Scheme.Name() {
+			n++
+		}
+	}
+	return n
+}
+
+// place is which of the encodings of its scheme this one is, from 1.
+func (s subject) place() int {
+	n := 0
+	for _, other := range s.model.Sites()[:s.index+1] {
 		if e := other.Encoding(); e.Scheme != nil && e.Scheme.Name() == s.encoding.Scheme.Name() {
 			n++
 		}

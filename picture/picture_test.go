@@ -58,9 +58,9 @@ func drawn(t testing.TB, files ...string) []figure.Figure {
 	var f []figure.Figure
 	var err error
 	if len(files) == 1 {
-		f, err = picture.Of(model(t, files[0]), filepath.Base(files[0]))
+		f, err = picture.Of(model(t, files[0]), filepath.Base(files[0]), picture.Options{})
 	} else {
-		f, err = picture.Compare(model(t, files[0]), filepath.Base(files[0]), model(t, files[1]), filepath.Base(files[1]))
+		f, err = picture.Compare(model(t, files[0]), filepath.Base(files[0]), model(t, files[1]), filepath.Base(files[1]), picture.Options{})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +244,7 @@ func TestSlopes(t *testing.T) {
 
 // TestNothing says why there is no picture.
 func TestNothing(t *testing.T) {
-	_, err := picture.Of(model(t, "onnx/cases/recurrence-unrolled.onnx"), "")
+	_, err := picture.Of(model(t, "onnx/cases/recurrence-unrolled.onnx"), "", picture.Options{})
 	if n, ok := err.(*picture.Nothing); !ok || !strings.Contains(n.Why, "no position encoding") {
 		t.Errorf("got %v", err)
 	}

@@ -32,12 +32,12 @@ type lines struct {
 
 // readRows reads a table row by row; none is kept but those that others are held
 // against.
-func readRows(t position.Rows, offset int) (*lines, error) {
+func readRows(t position.Rows, offset, numbers int) (*lines, error) {
 	l := &lines{total: t.Len(), dim: t.Dim()}
 	if l.total <= 0 || l.dim <= 0 || l.dim > mostWidth {
 		return nil, nil
 	}
-	l.index = figure.Columns(l.total, max(2, min(mostRows, mostNumbers/l.dim)))
+	l.index = figure.Columns(l.total, max(2, min(mostRows, numbers/l.dim)))
 	first := min(max(offset, 0), l.total-1)
 	l.chosen = []int{first, first + (l.total-first)/2, l.total - 1}
 	l.chosen = slices.Compact(l.chosen)

@@ -52,7 +52,7 @@ func sinusoids(group []subject) (f figure.Figure, ok bool, err error) {
 		}
 		rows, computed := rowsOf(s, w)
 		tables[k] = rows
-		l, err := readRows(rows, w.Offset)
+		l, err := readRows(rows, w.Offset, s.numbers)
 		if err != nil || l == nil {
 			return f, false, err
 		}

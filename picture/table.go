@@ -29,7 +29,7 @@ func table(group []subject) (f figure.Figure, ok bool, err error) {
 		if isLearned {
 			offset = learned.Offset
 		}
-		l, err := readRows(rows, offset)
+		l, err := readRows(rows, offset, s.numbers)
 		if err != nil || l == nil {
 			return f, false, err
 		}

@@ -163,9 +163,9 @@ func draw(ctx context.Context, files []string, o modelpatch.OpenOptions) (d draw
 	case d.why != "":
 		return d, nil
 	case len(models) == 2:
-		d.figures, err = picture.Compare(models[0], names[0], models[1], names[1])
+		d.figures, err = picture.Compare(models[0], names[0], models[1], names[1], picture.Options{})
 	default:
-		d.figures, err = picture.Of(models[0], names[0])
+		d.figures, err = picture.Of(models[0], names[0], picture.Options{})
 	}
 	if n, ok := errors.AsType[*picture.Nothing](err); ok {
 		d.why, err = n.Error(), nil

@@ -53,8 +53,10 @@ func (s Series) Text(i int) string {
 	return Number(s.Y[i])
 }
 
-// Number is a number with four digits, whole ones in full.
+// Number is a number with four digits, whole ones in full, without powers of ten where it
+// is below 1,000,000,000 and above 0.0001.
 func Number(x float64) string {
+	const most = 1e9 // from which on powers of ten are written
 	switch {
 	case math.IsNaN(x):
 		return "NaN"
@@ -62,8 +64,11 @@ func Number(x float64) string {
 		return "∞"
 	case math.IsInf(x, -1):
 		return "−∞"
-	case x == math.Trunc(x) && math.Abs(x) < 1e9:
+	case math.Abs(x) < most && x == math.Trunc(x):
 		return minus(strconv.FormatFloat(x, 'f', -1, 64))
+	case math.Abs(x) < most && math.Abs(x) >= 1e4:
+		unit := math.Pow(10, math.Floor(math.Log10(math.Abs(x)))-3)
+		return minus(strconv.FormatFloat(math.Round(x/unit)*unit, 'f', 0, 64))
 	}
 	return minus(strconv.FormatFloat(x, 'g', 4, 64))
 }

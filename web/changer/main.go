@@ -1,0 +1,33 @@
+//go:build js && wasm
+
+// Command changer is extend and rope compiled to WebAssembly for the page in web. It
+// takes one request from the worker, works on the worker's files by package os
+// (web/static/files.js), answers, and waits for the worker's end: timers that fire in a
+// program that has ended would be errors.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"syscall/js"
+
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/web/answer"
+)
+
+func main() {
+	var q answer.Request
+	var got answer.Changed
+	if err := json.Unmarshal([]byte(js.Global().Get("modelpatchRequest").String()), &q); err != nil {
+		got.Error = err.Error()
+	} else {
+		got = answer.Change(context.Background(), q)
+	}
+	line, err := report.Line(got)
+	if err != nil {
+		line = []byte(`{"error":"the answer cannot be encoded"}`)
+	}
+	js.Global().Call("modelpatchChanged", strings.TrimSpace(string(line)))
+	select {}
+}
