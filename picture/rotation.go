@@ -110,8 +110,8 @@ func addRotation(f *figure.Figure, waves, stretch *figure.Panel, s subject, r sc
 	case ok && math.Abs(high-1) > 1e-4:
 		f.Notes = append(f.Notes, label(s, fmt.Sprintf("cosines and sines are multiplied by %s, scores by its square, %s", figure.Number(high), figure.Number(high*high))))
 	}
-	if _, ok := s.site.(position.Rotator); ok {
-		if says := departs(s, r); says != "" {
+	for _, says := range []string{departs(s, r), computedBy(r.Scaling.Kind())} {
+		if says != "" {
 			f.Notes = append(f.Notes, label(s, says))
 		}
 	}
@@ -285,6 +285,20 @@ func departs(s subject, r schemes.Rotary) string {
 	}
 	return fmt.Sprintf("pair %d of the file turns by %s at position 1 and by %s in the formula that is drawn", at,
 		figure.Number(math.Atan2(sin[at], cos[at])), figure.Number(f[at]))
+}
+
+// computedBy says which engines compute a type of scaling where not all do, and which by
+// what they choose between its lists ([schemes.Engines], position.RescaleOptions.As).
+func computedBy(t *schemes.ScalingType) string {
+	switch {
+	case t.Listed && t.ByLength:
+		return fmt.Sprintf("%s chooses between the two by the greatest position, %s by the size of the context that it was started with", schemes.EngineTransformers, schemes.EngineLlamaCpp)
+	case t.Engines != nil && len(t.Engines) == 0:
+		return "no engine computes " + t.Title + " by itself: a file holds its numbers"
+	case t.Engines != nil:
+		return fmt.Sprintf("of the engines %s computes %s: others need its numbers as tables or divisors", strings.Join(t.Engines, ", "), t.Title)
+	}
+	return ""
 }
 
 // quotient is the difference of two rotations: wavelengths of the second over

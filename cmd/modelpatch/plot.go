@@ -199,11 +199,7 @@ func (d drawn) in(format string, c *console) ([]byte, error) {
 	case string(terminal.Blocks):
 		return []byte(terminal.WriteBlocks(d.figures, c.color)), nil
 	case string(terminal.Sixel):
-		m, err := raster.Image(d.figures, raster.Options{Scale: 1})
-		if err != nil {
-			return nil, err
-		}
-		return terminal.WriteSixel(m), nil
+		return terminal.WriteSixel(raster.Image(d.figures, raster.Options{Scale: 1})), nil
 	}
 	content, err := raster.PNG(d.figures, raster.Options{})
 	switch {

@@ -101,9 +101,21 @@ func PNG(h *figure.Heat) []byte {
 	}
 	data = binary.BigEndian.AppendUint32(data, adler32.Checksum(rows))
 
-	head := binary.BigEndian.AppendUint32(nil, uint32(h.Columns))
-	head = binary.BigEndian.AppendUint32(head, uint32(h.Rows))
-	head = append(head, 4, 3, 0, 0, 0) // bits, palette, deflate, filters, not interlaced
+	return File(h.Columns, h.Rows, Colours16, palette, data)
+}
+
+// Kinds of PNG files: bits of a channel, and what a pixel is (Portable Network Graphics,
+// 3rd edition, table 11.1).
+var (
+	TrueColour = [2]byte{8, 2}
+	Colours16  = [2]byte{4, 3}
+)
+
+// File is a PNG file of rows that are compressed already.
+func File(width, height int, kind [2]byte, palette color.Palette, rows []byte) []byte {
+	head := binary.BigEndian.AppendUint32(nil, uint32(width))
+	head = binary.BigEndian.AppendUint32(head, uint32(height))
+	head = append(head, kind[0], kind[1], 0, 0, 0) // deflate, filters, not interlaced
 	var colours []byte
 	for _, c := range palette {
 		r := c.(color.RGBA)
@@ -113,7 +125,10 @@ func PNG(h *figure.Heat) []byte {
 	for _, c := range []struct {
 		name string
 		data []byte
-	}{{"IHDR", head}, {"PLTE", colours}, {"IDAT", data}, {"IEND", nil}} {
+	}{{"IHDR", head}, {"PLTE", colours}, {"IDAT", rows}, {"IEND", nil}} {
+		if c.name == "PLTE" && palette == nil {
+			continue
+		}
 		out = binary.BigEndian.AppendUint32(out, uint32(len(c.data)))
 		body := append([]byte(c.name), c.data...)
 		out = append(out, body...)

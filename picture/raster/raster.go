@@ -1,23 +1,19 @@
 // Package raster paints figures into images, for PNG files and for terminals
 // that show pictures.
 //
-// Lines and areas are filled by golang.org/x/image/vector, words are set in Go
-// Regular (Bigelow & Holmes 2016) by golang.org/x/image/font/opentype: all are
-// part of the Go project. Nothing is prepared before the first picture.
+// Lines, areas and letters are filled by golang.org/x/image/vector; the letters are
+// those of Go Regular (Bigelow & Holmes 2016). Both are part of the Go project.
+// Nothing is prepared before the first picture.
 package raster
 
 import (
 	"bytes"
+	"compress/zlib"
 	"image"
 	"image/color"
 	"image/draw"
-	"image/png"
 	"math"
 
-	"golang.org/x/image/font"
-	"golang.org/x/image/font/gofont/goregular"
-	"golang.org/x/image/font/opentype"
-	"golang.org/x/image/math/fixed"
 	"golang.org/x/image/vector"
 
 	"github.com/modelpatch/modelpatch/picture/figure"
@@ -35,48 +31,48 @@ type Options struct {
 	Dark  bool
 }
 
-// PNG returns figures as a PNG, one below the other.
+// PNG returns figures as a PNG, one below the other. The error is that of the
+// compressor, which writes to memory.
 func PNG(figures []figure.Figure, o Options) ([]byte, error) {
-	m, err := Image(figures, o)
-	if err != nil {
-		return nil, err
-	}
+	m := Image(figures, o)
 	var b bytes.Buffer
-	if err := png.Encode(&b, m); err != nil {
+	z := zlib.NewWriter(&b)
+	line := make([]byte, 1+3*m.Rect.Dx()) // the first byte says that the row is not filtered
+	for y := range m.Rect.Dy() {
+		for x := range m.Rect.Dx() {
+			copy(line[1+3*x:], m.Pix[m.PixOffset(x, y):][:3])
+		}
+		if _, err := z.Write(line); err != nil {
+			return nil, err
+		}
+	}
+	if err := z.Close(); err != nil {
 		return nil, err
 	}
-	return b.Bytes(), nil
+	return ink.File(m.Rect.Dx(), m.Rect.Dy(), ink.TrueColour, nil, b.Bytes()), nil
 }
 
-// Image paints figures, one below the other. The error is that of the type, which is
-// part of the program.
-func Image(figures []figure.Figure, o Options) (*image.RGBA, error) {
+// Image paints figures, one below the other.
+func Image(figures []figure.Figure, o Options) *image.RGBA {
 	page := layout.Of(figures)
 	if o.Scale <= 0 {
 		o.Scale = 2
 	}
 	o.Scale = min(o.Scale, mostHeight/page.Height)
 	width, height := max(1, int(math.Ceil(page.Width*o.Scale))), max(1, int(math.Ceil(page.Height*o.Scale)))
-	letters, err := opentype.Parse(goregular.TTF)
-	if err != nil {
-		return nil, err
-	}
-	p := &painter{Options: o, on: image.NewRGBA(image.Rect(0, 0, width, height)), letters: letters, faces: map[float64]font.Face{}}
+	p := &painter{Options: o, on: image.NewRGBA(image.Rect(0, 0, width, height)), letters: letters()}
 	draw.Draw(p.on, p.on.Bounds(), image.NewUniform(p.colour(ink.Paper)), image.Point{}, draw.Src)
 	for _, s := range page.Shapes {
-		if err := p.paint(s); err != nil {
-			return nil, err
-		}
+		p.paint(s)
 	}
-	return p.on, nil
+	return p.on
 }
 
 // painter paints shapes on an image.
 type painter struct {
 	Options
 	on      *image.RGBA
-	letters *opentype.Font
-	faces   map[float64]font.Face // by size
+	letters map[rune]letter
 	path    vector.Rasterizer
 }
 
@@ -89,7 +85,7 @@ func through(c color.RGBA, part float64) color.RGBA {
 	return color.RGBA{times(c.R), times(c.G), times(c.B), times(255)}
 }
 
-func (p *painter) paint(s layout.Shape) error {
+func (p *painter) paint(s layout.Shape) {
 	switch s.Form {
 	case layout.Line:
 		for i := range len(s.Points) - 1 {
@@ -106,9 +102,8 @@ func (p *painter) paint(s layout.Shape) error {
 	case layout.Picture:
 		p.heat(s)
 	case layout.Words:
-		return p.words(s)
+		p.words(s)
 	}
-	return nil
 }
 
 // fill paints the inside of a polygon, over the part of the image that it covers.
@@ -202,54 +197,70 @@ func (p *painter) heat(s layout.Shape) {
 }
 
 // words sets a text. Bold is the same type, twice.
-func (p *painter) words(s layout.Shape) error {
-	face := p.faces[s.Size]
-	if face == nil {
-		const points = 72 // an inch: a point of the layout is a pixel times Scale
-		var err error
-		if face, err = opentype.NewFace(p.letters, &opentype.FaceOptions{Size: s.Size * p.Scale, DPI: points, Hinting: font.HintingNone}); err != nil {
-			return err
-		}
-		p.faces[s.Size] = face
-	}
-	width := font.MeasureString(face, s.Text)
-	size := int(math.Ceil(s.Size * p.Scale))
-	mask := image.NewAlpha(image.Rect(0, -size, width.Ceil()+2, size/2))
-	d := font.Drawer{Dst: mask, Src: image.Opaque, Face: face}
-	d.DrawString(s.Text)
-	if s.Bold {
-		d.Dot = fixed.Point26_6{X: fixed.I(1)}
-		d.DrawString(s.Text)
+func (p *painter) words(s layout.Shape) {
+	size := s.Size * p.Scale
+	width := 0.0
+	for _, r := range s.Text {
+		width += of(p.letters, r).width * size
 	}
 	shift := 0.0
 	switch s.Anchor {
 	case layout.Middle:
-		shift = float64(width) / 64 / 2
+		shift = width / 2
 	case layout.End:
-		shift = float64(width) / 64
+		shift = width
 	}
-	at := image.Pt(int(math.Round(s.Points[0].X*p.Scale-shift)), int(math.Round(s.Points[0].Y*p.Scale)))
+	x0, y0 := s.Points[0].X*p.Scale, s.Points[0].Y*p.Scale
+	// place is where a point of the line stands on the image.
+	place := func(x, y float64) (float64, float64) { return x0 - shift + x, y0 + y }
 	if s.Upright {
-		mask = upright(mask)
-		at = image.Pt(int(math.Round(s.Points[0].X*p.Scale)), int(math.Round(s.Points[0].Y*p.Scale+shift)))
+		place = func(x, y float64) (float64, float64) { return x0 + y, y0 + shift - x }
 	}
-	box := mask.Bounds().Add(at)
+	ax, ay := place(-2, -size)
+	bx, by := place(width+3, size*0.3)
+	box := image.Rect(int(math.Floor(min(ax, bx))), int(math.Floor(min(ay, by))), int(math.Ceil(max(ax, bx))), int(math.Ceil(max(ay, by)))).Intersect(p.on.Bounds())
+	if box.Empty() {
+		return
+	}
 	if s.Halo {
-		box := image.Rect(box.Min.X-2, at.Y-size, box.Max.X+2, at.Y+size/4).Intersect(p.on.Bounds())
 		draw.Draw(p.on, box, image.NewUniform(through(p.colour(ink.Paper), 0.8)), image.Point{}, draw.Over)
 	}
-	draw.DrawMask(p.on, box, image.NewUniform(p.colour(s.Ink)), image.Point{}, mask, mask.Bounds().Min, draw.Over)
-	return nil
+	p.set(s, size, 0, box, place)
+	if s.Bold {
+		p.set(s, size, 0.9, box, place)
+	}
 }
 
-// upright is a text turned so that it reads upwards, around its origin.
-func upright(m *image.Alpha) *image.Alpha {
-	b := m.Bounds()
-	out := image.NewAlpha(image.Rect(b.Min.Y, -b.Max.X, b.Max.Y, -b.Min.X))
-	for y := b.Min.Y; y < b.Max.Y; y++ {
-		for x := b.Min.X; x < b.Max.X; x++ {
-			out.SetAlpha(y, -x-1, m.AlphaAt(x, y))
-		}
+// set fills the outlines of a text, moved along its line.
+func (p *painter) set(s layout.Shape, size, moved float64, box image.Rectangle, place func(x, y float64) (float64, float64)) {
+	p.path.Reset(box.Dx(), box.Dy())
+	p.path.DrawOp = draw.Over
+	at := moved
+	to := func(point [2]float64) (float32, float32) {
+		x, y := place(at+point[0]*size, point[1]*size)
+		return float32(x - float64(box.Min.X)), float32(y - float64(box.Min.Y))
 	}
-	return out
+	for _, r := range s.Text {
+		l := of(p.letters, r)
+		for i, piece := range l.pieces {
+			x, y := to(piece.to)
+			switch piece.kind {
+			case pieceBegin:
+				if i > 0 {
+					p.path.ClosePath()
+				}
+				p.path.MoveTo(x, y)
+			case pieceLine:
+				p.path.LineTo(x, y)
+			case pieceCurve:
+				bx, by := to(piece.by)
+				p.path.QuadTo(bx, by, x, y)
+			}
+		}
+		if len(l.pieces) > 0 {
+			p.path.ClosePath()
+		}
+		at += l.width * size
+	}
+	p.path.Draw(p.on, box, image.NewUniform(p.colour(s.Ink)), image.Point{})
 }

@@ -29,12 +29,17 @@ ADDRESS_SPACE = 4 << 30
 READ = [
     ['inspect', '{m}'],
     ['inspect', '--json', '{m}'],
+    ['inspect', '--verbose', '{m}'],
+    ['plot', '{m}', '--format', 'html'],
+    ['plot', '{g}', '{m}'],
+    ['plot', '{m}', '--format', 'blocks'],
     ['verify', '{m}'],
     ['verify', '--no-engine', '--json', '{g}', '{m}'],
     ['verify', '--no-engine', '{m}', '{g}', '--plan', 'plan.json'],
     ['extend', '--len', '{n}', '{m}', '--dry-run', '--json'],
 ]
 WRITE = [
+    ['plot', '{m}', '-o', '{o}/m.png'],
     ['extend', '--len', '{n}', '{m}', '-o', '{o}/a{x}', '--sidecars', '--json'],
     ['extend', '--len', '{n}', '--method', '{method}', '{m}', '-o', '{o}/a{x}', '--force'],
     ['extend', '--len', '{n}', '{m}', '-o', '{o}/b{x}', '--patch-only', '--edits', '{o}/edits.json'],
