@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,23 +81,62 @@ func TestGolden(t *testing.T) {
 			if fmt.Sprint(kinds) != fmt.Sprint(g.kinds) {
 				t.Errorf("kinds %v, want %v", kinds, g.kinds)
 			}
-			got := svg.Write(figures, svg.Options{})
-			wellFormed(t, got)
-			path := filepath.Join("testdata", g.name+".svg")
-			if *update {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(alike(got), alike(want)) {
-				t.Errorf("differs from %s in line %d: go test ./picture -update, then look at it", path, firstLine(alike(got), alike(want)))
-			}
+			compare(t, g.name, figures)
 		})
+	}
+}
+
+// compare holds figures against the golden SVG of a name.
+func compare(t *testing.T, name string, figures []figure.Figure) {
+	t.Helper()
+	got := svg.Write(figures, svg.Options{})
+	wellFormed(t, got)
+	path := filepath.Join("testdata", name+".svg")
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(alike(got), alike(want)) {
+		t.Errorf("differs from %s in line %d: go test ./picture -update, then look at it", path, firstLine(alike(got), alike(want)))
+	}
+}
+
+// TestGrown draws a table beside what extend makes of it: the rows of both are equal, and
+// where new ones join is told.
+func TestGrown(t *testing.T) {
+	longer := filepath.Join(t.TempDir(), "longer.gguf")
+	if _, err := modelpatch.Extend(t.Context(), "../testdata/gguf/gpt2-f32.gguf", modelpatch.ExtendOptions{Length: 96}, modelpatch.OpenOptions{}, modelpatch.WriteOptions{Output: longer}); err != nil {
+		t.Fatal(err)
+	}
+	after, err := modelpatch.Open(longer, modelpatch.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer after.Close()
+	figures, err := picture.Compare(model(t, "gguf/gpt2-f32.gguf"), "gpt2-f32.gguf", after, "longer.gguf", picture.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, "learned-grown", figures)
+	f := figures[0]
+	says := strings.Join(f.Notes, " ")
+	if !strings.Contains(says, "the rows that both tables have are equal") || !strings.Contains(says, "row 24 holds the same numbers as row 0") {
+		t.Errorf("notes %q", f.Notes)
+	}
+	if !slices.ContainsFunc(f.Panels[0].Rules, func(r figure.Rule) bool { return r.Name == "new rows from 24 on" && r.At == 23.5 }) {
+		t.Errorf("rules %+v", f.Panels[0].Rules)
+	}
+	old, new := f.Panels[0].Series[0], f.Panels[0].Series[1]
+	for i := range new.Y {
+		if new.Y[i] != old.Y[i%24] {
+			t.Fatalf("row %d has norm %g, and row %d of the old table %g", i, new.Y[i], i%24, old.Y[i%24])
+		}
 	}
 }
 
