@@ -27,6 +27,15 @@ type Rebucketer interface {
 	Rebucket(to schemes.Buckets, rows [][]float64) error
 }
 
+// DistanceResizer is implemented by sites of tables with a row for each distance, at whose end
+// distances are clipped.
+type DistanceResizer interface {
+	Site
+	// ResizeDistances makes the model tell distances up to most apart, in both directions: rows
+	// beyond the old reach repeat the farthest.
+	ResizeDistances(most int) error
+}
+
 // maxBuckets bounds a table of buckets; models have 32 or 64.
 const maxBuckets = 1 << 12
 
@@ -58,6 +67,13 @@ func Relative(m Model, o RelativeOptions) (_ Outcome, err error) {
 	var out Outcome
 	found := false
 	for i, s := range m.Sites() {
+		if r, ok := s.(DistanceResizer); ok && o.Buckets == 0 {
+			found = true
+			if err := o.clip(r, i, &out); err != nil {
+				return Outcome{}, err
+			}
+			continue
+		}
 		from, ok := s.Encoding().Scheme.(schemes.Buckets)
 		if !ok {
 			continue
@@ -69,7 +85,9 @@ func Relative(m Model, o RelativeOptions) (_ Outcome, err error) {
 	}
 	switch {
 	case !found:
-		return Outcome{}, &Refusal{Why: "the model has no relative bias by buckets of distance", Instead: "inspect says what it has"}
+		return Outcome{}, &Refusal{Why: "the model has no relative bias by buckets of distance, and no table of distances that are clipped", Instead: "inspect says what it has"}
+	case out.Changes == nil && o.Buckets == 0:
+		out.Nothing = fmt.Sprintf("the model tells distances up to %d apart already", o.MaxDistance)
 	case out.Changes == nil:
 		out.Nothing = "the model's buckets are these already"
 	}
@@ -92,6 +110,31 @@ func (o RelativeOptions) window(m Model) (Outcome, error) {
 		return Outcome{}, &Refusal{Why: "the model has no biases between the places of an image window", Instead: "inspect says what it has"}
 	}
 	return ResizeGrid(m, GridOptions{Height: o.Window[0], Width: o.Window[1], WindowMethod: o.Method})
+}
+
+// clip gives a table of distances another reach.
+func (o RelativeOptions) clip(s DistanceResizer, i int, out *Outcome) error {
+	to := s.Encoding().Scheme.(schemes.Other)
+	from := (to.Rows - 1) / 2
+	if from == o.MaxDistance && to.MaxDistance == from {
+		return nil
+	}
+	if err := s.ResizeDistances(o.MaxDistance); err != nil {
+		return err
+	}
+	to.Rows, to.MaxDistance = 2*o.MaxDistance+1, o.MaxDistance
+	expect := report.ExpectChanged
+	if o.MaxDistance > from {
+		expect = report.ExpectSameOnPrefix
+		out.note(fmt.Sprintf("rows of distances beyond %d repeat the farthest: the model computes what it did until it is trained further", from))
+	} else {
+		out.note(fmt.Sprintf("distances beyond %d share its row: a model may need fine-tuning", o.MaxDistance))
+	}
+	p := Parameters(to)
+	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: expect, To: &p,
+		What: fmt.Sprintf("distances up to %d → %d, %d rows", from, o.MaxDistance, to.Rows)})
+	out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: to})
+	return nil
 }
 
 // rebucket changes one site.

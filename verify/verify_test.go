@@ -274,7 +274,9 @@ func TestDifferentModels(t *testing.T) {
 	paths := append(models(t, "onnx/*.onnx"), models(t, "gguf/*.gguf")...)
 	var opened []position.Model
 	for i, path := range paths {
-		if strings.HasPrefix(path, corpus) && i%7 != 0 {
+		if strings.HasPrefix(path, corpus) && (i%7 != 0 || slices.ContainsFunc(paths, func(p string) bool {
+			return !strings.HasPrefix(p, corpus) && filepath.Base(p) == filepath.Base(path) // a copy of it
+		})) {
 			continue
 		}
 		m, err := modelpatch.Open(path, modelpatch.OpenOptions{})

@@ -15,7 +15,7 @@ func newRelative(c *console) *cobra.Command {
 	var window string
 	cmd := &cobra.Command{
 		Use:   "relative [--max-distance D] [--buckets B] [--window HxW] FILE -o NEW",
-		Short: "Change the buckets of a relative bias (T5, MPNet), or its window (BEiT)",
+		Short: "Change the reach of a relative bias (T5, MPNet, Shaw), or its window (BEiT)",
 		Long: `relative changes to which distance a bias by buckets tells positions apart, and
 by how many buckets, as the model's configuration would. The table stays where
 only the distance changes. Of another number of buckets each has the mean of the
@@ -24,6 +24,9 @@ together nothing changes up to the old distance.
 
 In ONNX the graph then looks buckets up in a list by distance; llama.cpp counts
 to 128 whatever the file says.
+
+A table with a row for each distance (Shaw et al., BERT's relative_key, a bias a
+head) is clipped at --max-distance: farther rows repeat the farthest.
 
 --window gives biases between all patches of a picture (BEiT, Data2Vec) another
 size, and the graph a picture of so many patches: as transformers does for

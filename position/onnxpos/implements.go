@@ -41,8 +41,9 @@ var (
 	_ position.Rebucketer    = (*relative.Buckets)(nil)
 	_ position.RowsOfBuckets = (*relative.Buckets)(nil)
 
-	_ position.WindowResizer = (*relative.Window)(nil)
-	_ length.Overrider       = (*relative.Window)(nil)
+	_ position.WindowResizer   = (*relative.Window)(nil)
+	_ position.DistanceResizer = (*relative.Distances)(nil)
+	_ length.Overrider         = (*relative.Window)(nil)
 
 	_ position.Biaser = (*relative.ALiBi)(nil)
 	_ position.Biaser = (*relative.Buckets)(nil)

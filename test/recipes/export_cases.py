@@ -108,6 +108,18 @@ class Gated(nn.Module):
         return self.gate(x).sigmoid().transpose(1, 2)[..., None] * self.table(bucket).permute(2, 0, 1)[None]
 
 
+class Shaw(nn.Module):
+    """A vector for each distance up to 6, multiplied with queries (Shaw et al. 2018)."""
+
+    def __init__(self, k=6):
+        super().__init__()
+        self.k, self.table = k, nn.Embedding(2 * k + 1, HD)
+
+    def forward(self, x, q, n):
+        p = torch.arange(n)
+        return torch.einsum("bhqd,qkd->bhqk", q, self.table((p[None, :] - p[:, None]).clamp(-self.k, self.k) + self.k))
+
+
 class Patches(nn.Module):
     """An image model: patches of 8 pixels, a table by one of several ways, one attention."""
 
@@ -252,6 +264,8 @@ def main(folder):
     none.append(entry("table-unrecognised", [dict(scheme="unknown", form="runtime", capacity=N, parameters={})], N, "error"))
     script(folder, "bias-gated", Text(bias=Gated()))
     none.append(entry("bias-gated", [dict(scheme="t5-bias", form="runtime", capacity=None, parameters=dict(buckets=8, max_distance=32, bidirectional=True, heads=H))], None, "continues"))
+    script(folder, "shaw", Text(bias=Shaw()))
+    none.append(entry("shaw", [dict(scheme="relative-table", form="table", capacity=None, parameters=dict(rows=13, max_distance=6))], None, "continues"))
     for how, encodings in {
         "plane": [learned("baked", 16, 16, grid=[4, 4], prefix=0)],
         "waves": [dict(scheme="sinusoidal", form="baked", capacity=16, parameters=dict(rows=16, dim=D, base=10000.0, layout="sin-cos", grid=[4, 4]))],

@@ -203,4 +203,5 @@ def main():
             print(f"{name} {kind}: is: {means}\n    says: {said}", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -193,7 +193,7 @@ func (m *Search) Biases() []site.Site {
 					windows = &Window{Other: found, graph: m.graph}
 					m.sites = append(m.sites, windows)
 				default:
-					m.sites = append(m.sites, found)
+					m.sites = append(m.sites, inText(m.graph, found, lookedUp{s, n, table}))
 				}
 			}
 			if planar {

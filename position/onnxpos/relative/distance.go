@@ -24,7 +24,11 @@ func (m *Search) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int)
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, Heads: heads}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.graph.Where(table)}, Dtype: table.Type.String(),
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s picks a row by the difference of positions; %s uses it on scores", gather.Title(), use.Title())}}}
-	if window := windowOf(index, rows); window != nil || m.graph.ImageInput() != nil && !alongLine(index) {
+	window := windowOf(index, rows)
+	if window != nil && window[0] == 1 && m.graph.ImageInput() == nil {
+		window = nil // of text, at the length that is looked at
+	}
+	if window != nil || m.graph.ImageInput() != nil && !alongLine(index) {
 		other.Window = window
 		e.Scheme, e.Beyond = other, report.BeyondError
 		return site.NewOther(e), true
@@ -42,15 +46,6 @@ func (m *Search) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int)
 	}
 	e.Scheme = other
 	return site.NewOther(e), false
-}
-
-// gatherAxis is the axis of a table along which a Gather takes rows.
-func gatherAxis(gather *onnx.Node, table *onnx.Tensor) int {
-	axis := int(gather.Int("axis", 0))
-	if axis < 0 {
-		axis += len(table.Dims)
-	}
-	return min(max(axis, 0), len(table.Dims)-1)
 }
 
 // alongLine reports whether a matrix of indices depends on the difference of
@@ -91,9 +86,10 @@ func windowOf(index *eval.Value, rows int) []int {
 	return nil
 }
 
-// Vectors finds tables of vectors by distance that queries or keys are
-// multiplied with.
+// Vectors finds tables of vectors by distance that queries or keys are multiplied with: one
+// site for those of all layers.
 func (m *Search) Vectors() site.Site {
+	var text *Distances
 	for _, s := range m.graph.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if !eval.Is(n, eval.Product) {
@@ -107,15 +103,28 @@ func (m *Search) Vectors() site.Site {
 				gather, at := trace.RelativeGather(s, n.Input(i))
 				switch {
 				case gather != nil && len(trace.Stored(at, gather.Input(0)).Dims) == 2:
-					found, _ := m.distanceTable(at, gather, n, 0)
-					return found
-				case byDistance(v):
+					l := lookedUp{at, gather, trace.Stored(at, gather.Input(0))}
+					if text != nil {
+						if text.alike(l) {
+							text.join(l)
+						}
+						continue
+					}
+					found, planar := m.distanceTable(at, gather, n, 0)
+					if planar {
+						return found
+					}
+					text = inText(m.graph, found, l)
+				case text == nil && byDistance(v):
 					return m.distanceConstant(s, n, n.Input(i), v)
 				}
 			}
 		}
 	}
-	return nil
+	if text == nil {
+		return nil
+	}
+	return text
 }
 
 // leastDistances is how many queries and keys a matrix of vectors must have to

@@ -5,20 +5,11 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
-	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
-
-// opsetMinInts is the first opset of ai.onnx in which Min and Max take whole numbers of
-// 64 bits.
-const opsetMinInts = 12
-
-// maxIndexNodes bounds the nodes behind an index that are looked at.
-const maxIndexNodes = 200
 
 // Rebucket makes the graph look buckets up by distance, in a list, and the table hold
 // other rows.
@@ -68,29 +59,6 @@ func (b *Buckets) Bake(positions int) error {
 	}, fmt.Sprintf("buckets of %d positions", positions))
 }
 
-// lookup builds the nodes from relative positions to buckets.
-type lookup struct {
-	b     *Buckets
-	graph *onnx.Graph
-	at    string // the value so far
-	nodes []onnx.NewNode
-	why   string
-}
-
-func (l *lookup) name(what string) string { return l.b.m.FreshName("modelpatch/" + what) }
-
-func (l *lookup) constant(name string, v int64) string {
-	raw, _ := onnx.EncodeInts(onnx.Int64, []int64{v}, nil)
-	return l.b.m.AddInitializer(l.graph, name, onnx.Int64, nil, raw, l.why)
-}
-
-// step appends a node of two inputs.
-func (l *lookup) step(op, with string) {
-	out := l.name("relative")
-	l.nodes = append(l.nodes, onnx.NewNode{Op: op, Inputs: []string{l.at, with}, Outputs: []string{out}})
-	l.at = out
-}
-
 // list puts a list of the buckets of all distances up to far in the place of their
 // computation. limit is put between the relative positions and the list.
 func (b *Buckets) list(far int, bucket func(relative int) int, limit func(*lookup), why string) error {
@@ -109,11 +77,9 @@ func (b *Buckets) list(far int, bucket func(relative int) int, limit func(*looku
 		if relative == "" {
 			return &position.Refusal{Why: fmt.Sprintf("no node behind %s computes the distances of keys from queries alone", g.Title()), Instead: "export the model again with the wanted buckets"}
 		}
-		l := &lookup{b: b, graph: g.Graph, at: relative, why: why}
+		l := &lookup{m: b.m, graph: g.Graph, at: relative, why: why}
 		if !ahead { // query − key
-			out := l.name("relative")
-			l.nodes = append(l.nodes, onnx.NewNode{Op: "Neg", Inputs: []string{relative}, Outputs: []string{out}})
-			l.at = out
+			l.negate()
 		}
 		limit(l)
 		l.step("Add", l.constant("modelpatch/before", int64(far)))
@@ -150,53 +116,4 @@ func (b *Buckets) gathers() ([]*onnx.Node, error) {
 		}
 	}
 	return out, nil
-}
-
-// relativePositions finds the value behind an index that is key − query for each pair;
-// ahead is false where it is query − key. It has the shape of the index.
-func relativePositions(s *eval.Scope, index string) (name string, ahead bool) {
-	shape := s.Value(index).Shape
-	queue, seen := []string{index}, map[string]bool{index: true}
-	for i := 0; i < len(queue) && i < maxIndexNodes; i++ {
-		n, at := s.Find(queue[i])
-		if n == nil || at != s {
-			continue
-		}
-		v := s.Value(queue[i])
-		if n.Op == "Sub" && slices.Equal(v.Shape, shape) && v.Type == onnx.Int64 {
-			if sign := stepsOf(v); sign != 0 {
-				return queue[i], sign > 0
-			}
-		}
-		for _, in := range trace.DataInputs(n) {
-			if !seen[in] {
-				seen[in] = true
-				queue = append(queue, in)
-			}
-		}
-	}
-	return "", false
-}
-
-// stepsOf is 1 where a matrix grows by one from key to key and falls by one from query to
-// query, with a zero; −1 the other way round; 0 for anything else.
-func stepsOf(v *eval.Value) int {
-	k := len(v.Shape)
-	if !v.Known() || v.Ints == nil || k < 2 || v.Shape[k-1] < 2 || v.Len() != v.Shape[k-1]*v.Shape[k-2] {
-		return 0
-	}
-	keys := v.Shape[k-1]
-	sign := v.Ints[1] - v.Ints[0]
-	if sign != 1 && sign != -1 {
-		return 0
-	}
-	for i, x := range v.Ints {
-		if x != v.Ints[0]+sign*int64(i%keys)-sign*int64(i/keys) {
-			return 0
-		}
-	}
-	if v.Ints[0] != -sign*int64(keys-v.Shape[k-2]) {
-		return 0 // the last query is not the last key
-	}
-	return int(sign)
 }
