@@ -7,7 +7,7 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o /out/usr/bin/modelpatch ./cmd/modelpatch
+RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags='-s -w -buildid=' -o /out/usr/bin/ ./cmd/modelpatch ./cmd/modelpatch-remote
 # `inspect -` and compressed models are unpacked in /tmp, which scratch has not.
 RUN mkdir -p -m 1777 /out/tmp && mkdir -p /out/models && chown 65532:65532 /out/models
 

@@ -16,13 +16,23 @@ import (
 
 // Apply makes the change of a patch file to the file at path.
 func Apply(ctx context.Context, patchPath, path string, w WriteOptions) (Result, error) {
-	return applyPatch(ctx, patchPath, path, false, w)
+	return ApplyWith(ctx, patchPath, path, OpenOptions{}, w)
+}
+
+// ApplyWith is Apply of a patch and a file that may be named by addresses.
+func ApplyWith(ctx context.Context, patchPath, path string, open OpenOptions, w WriteOptions) (Result, error) {
+	return applyPatch(ctx, patchPath, path, false, open, w)
 }
 
 // Revert takes the change of a patch file back: path is what Apply, or the
 // change that the patch was made of, has given.
 func Revert(ctx context.Context, patchPath, path string, w WriteOptions) (Result, error) {
-	return applyPatch(ctx, patchPath, path, true, w)
+	return RevertWith(ctx, patchPath, path, OpenOptions{}, w)
+}
+
+// RevertWith is Revert of a patch and a file that may be named by addresses.
+func RevertWith(ctx context.Context, patchPath, path string, open OpenOptions, w WriteOptions) (Result, error) {
+	return applyPatch(ctx, patchPath, path, true, open, w)
 }
 
 // Recover finishes or undoes an edit in place of the file at path that was cut
@@ -67,23 +77,31 @@ type patchRun struct {
 	name   string // of the patch
 	path   string
 	revert bool
+	open   OpenOptions
 	w      WriteOptions
+	closed func() error // of a file at an address
 }
 
-func applyPatch(ctx context.Context, patchPath, path string, revert bool, w WriteOptions) (result Result, err error) {
+func applyPatch(ctx context.Context, patchPath, path string, revert bool, open OpenOptions, w WriteOptions) (result Result, err error) {
 	if err := cmp.Or(w.check(), w.aims()); err != nil {
 		return Result{}, err
 	}
-	if err := unfinished(path); err != nil {
-		return Result{}, err
+	if IsAddress(path) && w.InPlace {
+		return Result{}, notInPlace()
 	}
-	f, err := patch.OpenPatch(patchPath)
+	if !IsAddress(path) {
+		if err := unfinished(path); err != nil {
+			return Result{}, err
+		}
+	}
+	f, err := OpenPatch(ctx, patchPath, open)
 	if err != nil {
 		return Result{}, err
 	}
 	defer f.Close()
-	r := patchRun{f, patchPath, path, revert, w}
-	plan, err := r.plan()
+	r := patchRun{patch: f, name: ShownPath(patchPath), path: path, revert: revert, open: open, w: w, closed: func() error { return nil }}
+	defer func() { r.closed() }()
+	plan, err := r.plan(ctx)
 	if err != nil {
 		return Result{}, err
 	}
@@ -107,6 +125,7 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, w Writ
 		}
 		return result, err
 	}
+	w.fetches(plan)
 	written, err := patch.WriteNew(ctx, plan, w.Output, patch.WriteOptions{Force: w.Force, Backup: w.Backup, Digest: w.Digest, Progress: w.Progress, Check: r.check})
 	for _, file := range written {
 		noteWritten(&result.Plan, file, "new")
@@ -115,7 +134,10 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, w Writ
 }
 
 // plan is the patch's, once the file is seen to be the one that it is for.
-func (r *patchRun) plan() (patch.Plan, error) {
+func (r *patchRun) plan(ctx context.Context) (patch.Plan, error) {
+	if IsAddress(r.path) {
+		return r.distantPlan(ctx)
+	}
 	file, err := patch.OS.Open(r.path)
 	if err != nil {
 		return patch.Plan{}, cannotOpen(r.path, err)
@@ -147,10 +169,32 @@ func (r *patchRun) plan() (patch.Plan, error) {
 	return plan, nil
 }
 
+// distantPlan is plan of a file at an address.
+func (r *patchRun) distantPlan(ctx context.Context) (patch.Plan, error) {
+	file, size, closed, err := OpenFileOf(ctx, r.path, ShownPath(r.path), r.open)
+	if err != nil {
+		return patch.Plan{}, err
+	}
+	r.closed = closed
+	how, err := r.patch.Differs(file, size, r.revert)
+	if err != nil {
+		return patch.Plan{}, err
+	}
+	if how != "" {
+		return patch.Plan{}, r.misfit(file, size, how)
+	}
+	plan := r.patch.Plan(ShownPath(r.path))
+	if r.revert {
+		plan = r.patch.Reverse(ShownPath(r.path))
+	}
+	plan.Inputs[0].Reader = file
+	return plan, nil
+}
+
 // misfit says why the patch is not for the file; that it was applied before is
 // the likeliest reason, and told by name.
 func (r *patchRun) misfit(file io.ReaderAt, size int64, how string) error {
-	e := &patch.RefusedError{Path: r.path, Why: fmt.Sprintf("the patch does not fit: %s", how),
+	e := &patch.RefusedError{Path: ShownPath(r.path), Why: fmt.Sprintf("the patch does not fit: %s", how),
 		Instead: fmt.Sprintf("it was made for a file named %s (%s)", brief(r.patch.Source.Name), brief(r.patch.Change))}
 	if r.revert {
 		e.Instead = fmt.Sprintf("it takes back a change whose result was named %s (%s)", brief(r.patch.Target.Name), brief(r.patch.Change))
@@ -183,7 +227,7 @@ func (r *patchRun) report(plan patch.Plan) report.Plan {
 	if r.revert && r.patch.Replace {
 		changes = append(changes, report.Change{What: "what the change added at the ends of data files stays there, and no tensor uses it", Expect: report.ExpectSame})
 	}
-	return report.Plan{Schema: report.SchemaPlan, Path: report.Name(r.path), Command: verb + " " + report.Name(r.name),
+	return report.Plan{Schema: report.SchemaPlan, Path: report.Name(ShownPath(r.path)), Command: verb + " " + report.Name(r.name),
 		Changes: changes,
 		Edits:   edits(plan), Sidecars: []report.Sidecar{}, Written: []report.Written{}}
 }
@@ -231,7 +275,10 @@ func (r *patchRun) inPlace(ctx context.Context, plan patch.Plan, out *report.Pla
 func (r *patchRun) patchedBeside() []*sidecar {
 	var out []*sidecar
 	for _, name := range sortedNames() {
-		s, numbers := readSidecar(filepath.Join(filepath.Dir(r.path), name))
+		if len(r.patch.Beside) == 0 {
+			break
+		}
+		s, numbers := readSidecarOf(r.path, name, r.open)
 		for _, n := range numbers {
 			if to, ok := r.newValue(name, n); ok {
 				s.add(n, to)

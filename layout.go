@@ -22,7 +22,7 @@ func layOut(m position.Model, w WriteOptions, length int) (patch.Plan, error) {
 	switch n, ok := m.(position.DataNamer); {
 	case w.InPlace:
 		return layOutInPlace(m, length)
-	case ok && w.Output != "" && !w.PatchOnly:
+	case ok && w.Output != "" && !w.PatchOnly && !w.Parts:
 		return layOutWithData(m, n, w)
 	}
 	return m.Edits()

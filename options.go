@@ -29,16 +29,22 @@ type WriteOptions struct {
 	// and Revert take. FullDigest has it tell the SHA-256 of whole files too.
 	PatchOnly  bool
 	FullDigest bool
-	Force      bool  // an existing Output may be replaced
-	Backup     bool  // and is kept under another name
-	Digest     bool  // SHA-256 of what was written
-	NoUndo     bool  // InPlace leaves no patch file that takes the change back
-	Reserve    int64 // bytes of room to leave in a GGUF file for later keys
+	// Parts writes the folder Output in place of a file: the parts of an upload to S3 that the old file
+	// does not have, and a script that uploads them and copies the rest inside the store.
+	Parts   bool
+	Force   bool  // an existing Output may be replaced
+	Backup  bool  // and is kept under another name
+	Digest  bool  // SHA-256 of what was written
+	NoUndo  bool  // InPlace leaves no patch file that takes the change back
+	Reserve int64 // bytes of room to leave in a GGUF file for later keys
 	// Check looks at a complete new file before it gets its name: an error
 	// drops it. The verdict goes into the plan. It comes after the check that
 	// the file can be read and has the wanted encodings. Not with InPlace, which
 	// leaves no old file to compare with.
 	Check func(ctx context.Context, before, after string, plan report.Plan) (*report.Verify, error)
+	// Fetching is told before bytes of a model at an address are fetched only to be copied into a new
+	// file, and how many; nil: nobody is.
+	Fetching func(path string, bytes int64)
 	// Progress is told of bytes written so far and in all.
 	Progress func(done, total int64)
 }
@@ -59,6 +65,8 @@ func (w WriteOptions) check() error {
 		return &UsageError{What: "a change in place leaves no old file to verify against", Remedies: []report.Remedy{report.Do("", "writes a new file", "output", "NEW")}}
 	case w.PatchOnly && w.Output == "":
 		return &UsageError{What: "a patch needs the name of the new file that it makes", Remedies: []report.Remedy{report.Do("", "writes NEW"+patchSuffix, "output", "NEW")}}
+	case w.Parts && (w.Output == "" || w.PatchOnly || w.InPlace):
+		return &UsageError{What: "an upload in parts needs the name of the folder that it makes", Remedies: []report.Remedy{report.Do("", "writes that folder", "output", "FOLDER")}}
 	case w.Reserve < 0 || w.Reserve > gguf.MaxReserve:
 		return &UsageError{What: fmt.Sprintf("a reserve of %d bytes", w.Reserve), Hint: fmt.Sprintf("from 1 to %d bytes", gguf.MaxReserve)}
 	}
@@ -76,6 +84,26 @@ func (w WriteOptions) aims() error {
 
 // patchSuffix is how names of patch files end.
 const patchSuffix = ".mpatch"
+
+// fetches tells how many bytes of inputs at addresses a plan copies.
+func (w WriteOptions) fetches(plan patch.Plan) {
+	if w.Fetching == nil {
+		return
+	}
+	for i, o := range plan.Outputs {
+		in := plan.Inputs[o.Input]
+		if in.Reader == nil {
+			continue
+		}
+		kept := int64(0)
+		for s := range plan.Segments(i) {
+			if s.New == nil {
+				kept += s.Size
+			}
+		}
+		w.Fetching(in.Path, kept)
+	}
+}
 
 // saving are the options that package patch takes for every new file.
 func (w WriteOptions) saving() patch.WriteOptions {

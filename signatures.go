@@ -15,12 +15,17 @@ func SignaturesBeside(model string) []string {
 	}
 	folder, base := filepath.Split(model)
 	var out []string
-	for _, name := range []string{"model.sig", "model.sigstore.json", base + ".sig", base + ".sigstore.json", base + ".sha256", "SHA256SUMS"} {
+	for _, name := range signatureNames(base) {
 		if info, err := os.Stat(filepath.Join(folder, name)); err == nil && info.Mode().IsRegular() {
 			out = append(out, name)
 		}
 	}
 	return out
+}
+
+// signatureNames are names of files that may sign a model of a base name.
+func signatureNames(base string) []string {
+	return []string{"model.sig", "model.sigstore.json", base + ".sig", base + ".sigstore.json", base + ".sha256", "SHA256SUMS"}
 }
 
 // signed are sentences about signatures that a change makes stale.

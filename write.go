@@ -68,6 +68,9 @@ func (c *writing) writeModel(ctx context.Context) error {
 			plan.Outputs[i+1].Name = name
 		}
 	}
+	if c.w.Parts {
+		return c.writeParts(ctx, c.w.Output)
+	}
 	if c.w.PatchOnly {
 		return c.writePatches(ctx, target)
 	}
@@ -76,6 +79,7 @@ func (c *writing) writeModel(ctx context.Context) error {
 	o.Progress, o.Check = c.w.Progress, func(path string) error {
 		return c.check(ctx, path, func() (position.Model, error) { return open(ctx, path, c.open) })
 	}
+	c.w.fetches(plan)
 	written, err := patch.WriteNew(ctx, plan, target, o)
 	if err != nil {
 		return err

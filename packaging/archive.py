@@ -14,7 +14,7 @@ def write(release: Release, built: Built, out: Path) -> Path:
     platform = built.platform
     entries = [tarball.Entry(built.file_name(name), path.read_bytes(), 0o755) for name, path in built.executables.items()]
     entries += [tarball.Entry("LICENSE", release.license), tarball.Entry("README.md", release.readme)]
-    entries += [tarball.Entry(f"licenses/{name}", release.notices[name]) for name in built.executables]
+    entries += [tarball.Entry(f"licenses/{name}", release.notices[name]) for name in built.executables if name in release.notices]
     entries += [tarball.Entry(f"man/{name}", data) for name, data in sorted(release.manual.items())]
     entries += [tarball.Entry(f"completions/{name}", data) for name, data in sorted(release.completions.items())]
     stem = f"modelpatch_{release.version.semver}_{platform.os}_{platform.arch}"

@@ -13,11 +13,16 @@ ROOT = Path(__file__).resolve().parent.parent
 # modelpatch is static on Linux. modelpatch-engine opens ONNX Runtime's library while it runs and is therefore started by the
 # system's loader: it goes where a C library is (archives, deb), never into wheels, npm packages or the image.
 MAIN = "modelpatch"
+# modelpatch-remote, which modelpatch starts to read models by their address, is as static, and lies beside it in every package.
+REMOTE = "modelpatch-remote"
+TOGETHER = (MAIN, REMOTE)
 ENGINE = "modelpatch-engine"
 
 
 def build(platform: Platform, version: Version, out: Path, executables: tuple[str, ...], root: Path = ROOT) -> Built:
     """Compiles executables below root for platform into out. Neither the folder nor the checkout's state gets into them."""
+    if MAIN in executables and REMOTE not in executables:
+        executables = (*executables, REMOTE)
     environment = dict(os.environ, GOOS=platform.os, GOARCH=platform.arch, CGO_ENABLED="0", GOFLAGS="", GOWORK="off",
                        GOAMD64="v1", GOARM64="v8.0", GOEXPERIMENT="")
     out.mkdir(parents=True, exist_ok=True)
@@ -33,12 +38,13 @@ def build(platform: Platform, version: Version, out: Path, executables: tuple[st
 
 
 def notices(executable: str, root: Path = ROOT) -> bytes:
-    """The licences of Go and of every module that is linked into an executable on any platform, which binary copies must reproduce."""
+    """The licences of Go and of every module that is linked into an executable, and what lies beside it, on any platform, which binary copies must reproduce."""
+    sources = [f"./cmd/{name}" for name in (TOGETHER if executable == MAIN else (executable,))]
     folders: dict[str, Path] = {}
     for system in ("linux", "darwin", "windows"):
         listed = subprocess.run(
             ["go", "list", "-mod=readonly", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}",
-             f"./cmd/{executable}"],
+             *sources],
             cwd=root, env=dict(os.environ, GOOS=system, GOARCH="amd64", CGO_ENABLED="0", GOFLAGS="", GOWORK="off"), check=True, capture_output=True, text=True)
         for line in listed.stdout.splitlines():
             if line:

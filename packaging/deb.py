@@ -8,7 +8,7 @@ import hashlib
 from pathlib import Path
 
 import tarball
-from binaries import ENGINE, MAIN
+from binaries import ENGINE, MAIN, REMOTE
 from release import HOMEPAGE, SUMMARY, Built, Release
 
 COMPLETIONS = {
@@ -34,6 +34,8 @@ def write(release: Release, built: Built, executable: str, out: Path) -> Path:
     files = [(f"usr/bin/{executable}", built.executables[executable].read_bytes(), 0o755),
              (f"usr/share/doc/{executable}/copyright", copyright_text, 0o644)]
     if executable == MAIN:
+        if REMOTE in built.executables:
+            files.append((f"usr/bin/{REMOTE}", built.executables[REMOTE].read_bytes(), 0o755))
         files += [(f"usr/share/man/man1/{name}.gz", gzip.compress(data, 9, mtime=0), 0o644) for name, data in release.manual.items()]
         files += [(COMPLETIONS[name], data, 0o644) for name, data in release.completions.items() if name in COMPLETIONS]
     files.sort()

@@ -1,4 +1,4 @@
-"""A container image made without a daemon and without root: the static executable, /tmp, and a user that is not root.
+"""A container image made without a daemon and without root: the static executables, /tmp, and a user that is not root.
 
 The file is an OCI image layout (https://github.com/opencontainers/image-spec/blob/main/image-layout.md) with an index over the
 platforms, and has the manifest.json that `docker load` reads, for its first platform.
@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import tarball
-from binaries import MAIN
+from binaries import MAIN, TOGETHER
 from release import HOMEPAGE, LICENSE, SUMMARY, Built, Release
 
 USER = 65532
@@ -26,7 +26,7 @@ def layer(release: Release, built: Built) -> bytes:
         folder("tmp/", None, 0o1777),
         folder("usr/", None, 0o755),
         folder("usr/bin/", None, 0o755),
-        tarball.Entry(f"usr/bin/{MAIN}", built.executables[MAIN].read_bytes(), 0o755),
+        *(tarball.Entry(f"usr/bin/{name}", built.executables[name].read_bytes(), 0o755) for name in TOGETHER if name in built.executables),
         folder("usr/share/", None, 0o755),
         folder("usr/share/doc/", None, 0o755),
         folder(f"usr/share/doc/{MAIN}/", None, 0o755),

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import tarball
-from binaries import MAIN
+from binaries import MAIN, TOGETHER
 from platforms import PLATFORMS, Platform
 from release import HOMEPAGE, LICENSE, SUMMARY, Built, Release
 
@@ -33,7 +33,7 @@ def write_platform(release: Release, built: Built, out: Path) -> Path:
     """Writes the package that carries the executable of one platform."""
     system, cpu = built.platform.npm
     manifest = {"name": name(built.platform), "description": f"{SUMMARY} ({system}, {cpu})", "os": [system], "cpu": [cpu], "preferUnplugged": True}
-    files = [tarball.Entry(f"package/bin/{built.file_name(MAIN)}", built.executables[MAIN].read_bytes(), 0o755),
+    files = [*(tarball.Entry(f"package/bin/{built.file_name(e)}", built.executables[e].read_bytes(), 0o755) for e in TOGETHER if e in built.executables),
              tarball.Entry("package/THIRD_PARTY_LICENSES", release.notices[MAIN])]
     return pack(manifest, files, release, out)
 

@@ -81,6 +81,10 @@ class Packaging(unittest.TestCase):
         """Demands that the command is modelpatch of the built version and reads a model."""
         self.assertEqual(run(*command, "--version", **options).stdout, "modelpatch version v0.0.7-rc.2\n")
         self.assertEqual(run(*command, "inspect", MODEL, **options).stdout, self.expected)
+        # The executable that reads addresses is found: a server of this machine is refused by it.
+        refused = run(*command, "inspect", "https://127.0.0.1:1/model.gguf", check=False, **options)
+        self.assertEqual(refused.returncode, 3)
+        self.assertIn("of a private network or this machine", refused.stderr)
 
     # What is built
 
@@ -103,12 +107,13 @@ class Packaging(unittest.TestCase):
     def test_static(self):
         if self.platform.os != "linux":
             self.skipTest("static executables are promised on Linux")
-        data = self.executable.read_bytes()
-        self.assertEqual(data[:5], b"\x7fELF\x02")
-        at, size, count = (int.from_bytes(data[a:b], "little") for a, b in ((32, 40), (54, 56), (56, 58)))
-        kinds = {int.from_bytes(data[at + i * size:at + i * size + 4], "little") for i in range(count)}
-        self.assertIn(1, kinds)  # PT_LOAD: the table was read rightly
-        self.assertNotIn(3, kinds, "PT_INTERP: the executable needs a loader, but its wheel promises musl and glibc")
+        for name in binaries.TOGETHER:
+            data = (self.folder / "bin" / name).read_bytes()
+            self.assertEqual(data[:5], b"\x7fELF\x02")
+            at, size, count = (int.from_bytes(data[a:b], "little") for a, b in ((32, 40), (54, 56), (56, 58)))
+            kinds = {int.from_bytes(data[at + i * size:at + i * size + 4], "little") for i in range(count)}
+            self.assertIn(1, kinds)  # PT_LOAD: the table was read rightly
+            self.assertNotIn(3, kinds, f"PT_INTERP: {name} needs a loader, but its wheel promises musl and glibc")
 
     def test_folder_is_not_in_the_executable(self):
         self.assertNotIn(str(ROOT).encode(), self.executable.read_bytes())
@@ -117,13 +122,13 @@ class Packaging(unittest.TestCase):
         """.goreleaser.yaml compiles with the flags of binaries.py, so that its archives hold the executables of the wheels."""
         text = (ROOT / ".goreleaser.yaml").read_text()
         source = (ROOT / "packaging/binaries.py").read_text()
-        self.assertEqual(re.findall(r"ldflags: (.*)", text), ['["-s -w -buildid= -X main.release=v{{ .Version }}"]', '["-s -w -buildid="]'])
+        self.assertEqual(re.findall(r"ldflags: (.*)", text), ['["-s -w -buildid= -X main.release=v{{ .Version }}"]', '["-s -w -buildid="]', '["-s -w -buildid="]'])
         self.assertIn('flags = "-s -w -buildid="\n', source)
         self.assertIn("flags: &flags [-trimpath, -buildvcs=false, -mod=readonly]", text)
         self.assertIn('"-trimpath", "-buildvcs=false", "-mod=readonly"', source)
         self.assertEqual({f"{o}/{a}" for o in ("linux", "darwin", "windows") for a in ("amd64", "arm64")}, {p.name for p in platforms.PLATFORMS})
-        self.assertEqual(text.count("    goos: [linux, darwin, windows]\n    goarch: [amd64, arm64]\n"), 2)
-        self.assertEqual(text.count("    goamd64: [v1]\n    goarm64: [v8.0]\n"), 2)
+        self.assertEqual(text.count("    goos: [linux, darwin, windows]\n    goarch: [amd64, arm64]\n"), 3)
+        self.assertEqual(text.count("    goamd64: [v1]\n    goarm64: [v8.0]\n"), 3)
 
     def test_versions(self):
         rows = [("1.2.3", "1.2.3", "1.2.3", "1.2.3"), ("v1.2.3", "1.2.3", "1.2.3", "1.2.3"), ("1.2.3-rc.4", "1.2.3-rc.4", "1.2.3rc4", "1.2.3~rc.4")]
@@ -137,7 +142,8 @@ class Packaging(unittest.TestCase):
     def test_notices(self):
         """Binary copies carry the licence of everything that is linked: what the executable says of itself is the list."""
         told = binaries.notices(binaries.MAIN).decode()
-        linked = re.findall(r"^\tdep\t(\S+)\t(\S+)", run("go", "version", "-m", self.executable).stdout, re.M)
+        linked = [m for name in binaries.TOGETHER for m in
+                  re.findall(r"^\tdep\t(\S+)\t(\S+)", run("go", "version", "-m", self.folder / "bin" / (name + self.platform.suffix)).stdout, re.M)]
         self.assertGreater(len(linked), 3)
         for module, version in linked:
             self.assertIn(f"\n{module} {version}\n", told)

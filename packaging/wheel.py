@@ -11,7 +11,7 @@ import time
 import zipfile
 from pathlib import Path
 
-from binaries import MAIN
+from binaries import MAIN, TOGETHER
 from release import HOMEPAGE, LICENSE, SUMMARY, Built, Release
 
 
@@ -39,7 +39,7 @@ def write(release: Release, built: Built, out: Path) -> Path:
     info = f"modelpatch-{version}.dist-info"
     wheel = "\n".join(["Wheel-Version: 1.0", "Generator: modelpatch packaging", "Root-Is-Purelib: false", *(f"Tag: py3-none-{tag}" for tag in tags)]) + "\n"
     files = [
-        (f"modelpatch-{version}.data/scripts/{built.file_name(MAIN)}", built.executables[MAIN].read_bytes(), 0o755),
+        *((f"modelpatch-{version}.data/scripts/{built.file_name(name)}", built.executables[name].read_bytes(), 0o755) for name in TOGETHER if name in built.executables),
         (f"{info}/METADATA", metadata(release), 0o644),
         (f"{info}/WHEEL", wheel.encode(), 0o644),
         (f"{info}/licenses/LICENSE", release.license, 0o644),

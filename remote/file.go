@@ -30,6 +30,9 @@ func (f *File) Size() int64 { return f.content.size }
 // Where it does not, a change of the file during reading shows in its size alone.
 func (f *File) Pinned() bool { return f.content.whole != nil || f.content.version.named() }
 
+// Version is the file's ETag; "" where the server tells none.
+func (f *File) Version() string { return f.content.version.etag }
+
 // ReadAt reads bytes of the file, io.EOF at its end. Errors are [*Error].
 func (f *File) ReadAt(p []byte, off int64) (int, error) { return f.content.readAt(p, off) }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func newApply(c *console) *cobra.Command {
-	return newPatching(c, modelpatch.Apply, &cobra.Command{
+	return newPatching(c, modelpatch.ApplyWith, &cobra.Command{
 		Use:   "apply PATCH FILE -o NEW",
 		Short: "Make the change that a patch file holds",
 		Long: `apply makes the change of a patch file (.mpatch) to a model file. The patch
@@ -26,7 +26,7 @@ with --full-digest). Another file is refused, and told in what it differs. With
 }
 
 func newRevert(c *console) *cobra.Command {
-	return newPatching(c, modelpatch.Revert, &cobra.Command{
+	return newPatching(c, modelpatch.RevertWith, &cobra.Command{
 		Use:   "revert PATCH FILE -o OLD",
 		Short: "Take the change of a patch file back",
 		Long: `revert takes the change of a patch file (.mpatch) back: FILE is what apply has
@@ -40,16 +40,16 @@ config.json and its like get their old values back where they followed
 	})
 }
 
-type patching func(ctx context.Context, patchPath, path string, w modelpatch.WriteOptions) (modelpatch.Result, error)
+type patching func(ctx context.Context, patchPath, path string, open modelpatch.OpenOptions, w modelpatch.WriteOptions) (modelpatch.Result, error)
 
 func newPatching(c *console, run patching, cmd *cobra.Command) *cobra.Command {
 	var d destination
 	cmd.Args = cobra.ExactArgs(2)
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		return d.run(c, files[1], func() (modelpatch.Result, error) {
-			return run(cmd.Context(), files[0], files[1], d.write)
+			return run(cmd.Context(), files[0], files[1], d.open, d.write)
 		})
 	}
 	d.addFlags(cmd)
-	return cmd
+	return reading(c, cmd, &d.open)
 }

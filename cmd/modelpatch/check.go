@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +42,7 @@ type checking struct {
 	formats       []string
 	asJSON        bool
 	workers       int
+	many          fleet
 
 	policy   *policy.Policy
 	baseline policy.Baseline
@@ -76,7 +79,7 @@ baseline holds what was there before, so that only what is new fails:
 		Example: `  modelpatch check models/
   modelpatch check --fail-on warning --format github,sarif=modelpatch.sarif models/
   modelpatch check --policy modelpatch.yaml --write-baseline models/`,
-		Args: cobra.MinimumNArgs(1),
+		Args: k.many.arguments,
 		RunE: func(cmd *cobra.Command, files []string) error { return k.run(cmd, files) },
 	}
 	cmd.Flags().StringVar(&k.policyFile, "policy", "", "policy file (default modelpatch.yaml in the working folder, if there is one)")
@@ -87,6 +90,7 @@ baseline holds what was there before, so that only what is new fails:
 	cmd.Flags().BoolVar(&k.asJSON, "json", false, "the same as --format json")
 	cmd.Flags().IntVarP(&k.workers, "jobs", "j", runtime.NumCPU(), "files that are looked at at once")
 	cmd.Flags().StringVar(&k.open.ExternalRoot, "external-root", "", "a folder in which external data of ONNX models may lie as well")
+	k.many.addFlags(cmd)
 	cmd.Flags().Int64Var(&k.open.MaxUnpacked, "max-unpacked", 0, "bytes that a compressed input may come to (default 64 GiB)")
 	return reading(c, cmd, &k.open)
 }
@@ -103,15 +107,29 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 		return err
 	}
 	names := linked(inputs)
+	settings, err := k.many.settings(k)
+	if err != nil {
+		return err
+	}
+	if err := k.many.begin(k.open, settings...); err != nil {
+		return err
+	}
 	inputs = slices.DeleteFunc(inputs, func(in input) bool { return in.same != "" })
 	type judged struct {
 		checked report.Checked
 		code    int
 		facts   *rules.Facts
 		found   []report.Finding
+		done    bool // the journal knows it
 	}
 	var failed error
-	ordered.Each(cmd.Context(), k.workers, ahead, inputs, func(in input) judged {
+	ordered.Each(cmd.Context(), k.workers, ahead, k.many.inputs(inputs), func(in input) judged {
+		if e, ok := k.many.done(cmd.Context(), in.path); ok && in.err == nil {
+			var c report.Checked
+			if json.Unmarshal(e.Result, &c) == nil {
+				return judged{checked: c, code: e.Code, done: true}
+			}
+		}
 		facts := &rules.Facts{Path: in.path, Err: in.err}
 		if in.err == nil {
 			facts = rules.Read(cmd.Context(), in.path, k.open)
@@ -123,7 +141,12 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 		facts.Close()
 		return judged{facts: facts, found: found, code: modelpatch.ExitCode(facts.Err)}
 	}, func(in input, j judged) bool {
-		j.checked, failed = k.judge(j.facts, j.found, names[in.path])
+		if !j.done {
+			j.checked, failed = k.judge(j.facts, j.found, names[in.path])
+			if failed == nil && in.err == nil {
+				failed = k.remember(cmd.Context(), in.path, j.facts, j.checked, j.code)
+			}
+		}
 		if failed != nil {
 			return false
 		}
@@ -133,6 +156,9 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 		k.file(j.checked)
 		return k.c.out.err == nil
 	})
+	if err := k.many.end(); failed == nil {
+		failed = err
+	}
 	if failed != nil {
 		return failed
 	}
@@ -140,6 +166,40 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 		return err
 	}
 	return k.finish()
+}
+
+// remember notes in the journal what was found in a file.
+func (k *checking) remember(ctx context.Context, path string, facts *rules.Facts, c report.Checked, code int) error {
+	if k.many.journal == nil {
+		return nil
+	}
+	line, err := report.Line(c)
+	if err != nil {
+		return err
+	}
+	return k.many.note(ctx, path, facts.Report, code, line)
+}
+
+// settings are what changes the results of check: the texts of the policy and the baseline.
+func (f *fleet) settings(k *checking) ([]string, error) {
+	out := []string{"check", k.open.ExternalRoot}
+	if f.path == "" {
+		return out, nil
+	}
+	if k.writeBaseline {
+		return nil, &modelpatch.UsageError{What: "--write-baseline with --journal", Hint: "a baseline is made from a whole run: leave one of them out"}
+	}
+	for _, file := range []string{k.policy.Path, k.baselineFile} {
+		b := []byte(nil)
+		if file != "" {
+			var err error
+			if b, err = os.ReadFile(file); err != nil {
+				return nil, unreadable(file, err)
+			}
+		}
+		out = append(out, string(b))
+	}
+	return append(out, time.Now().Format(time.DateOnly)), nil // waivers end
 }
 
 // isPointer reports whether a file is a Git LFS pointer, which is a finding and no failure
@@ -304,7 +364,11 @@ func (k *checking) file(c report.Checked) {
 
 // finish judges the policy itself, writes what is left, and decides the exit code.
 func (k *checking) finish() error {
-	if own := k.policy.Own(); len(own) > 0 {
+	own := k.policy.Own()
+	if k.many.journal != nil || k.many.shares > 1 { // this run saw not all that a waiver may be for
+		own = slices.DeleteFunc(own, func(f report.CheckedFinding) bool { return f.Rule == rules.WaiverUnused })
+	}
+	if len(own) > 0 {
 		k.file(k.checked(k.policy.Path, nil, own, nil))
 		k.summary.Files--
 	}

@@ -72,10 +72,7 @@ func (c *console) json(v any) {
 func (c *console) fail(path string, err error, asJSON bool) {
 	hints, path := advice(err), modelpatch.ShownPath(path)
 	if asJSON {
-		if hints == nil {
-			hints = []string{}
-		}
-		c.json(report.Error{Schema: report.SchemaError, Path: report.Name(path), Code: modelpatch.ExitCode(err), Error: report.Name(err.Error()), Hints: hints})
+		c.json(errorReport(path, err))
 	}
 	if modelpatch.ExitCode(err) == modelpatch.ExitInterrupted {
 		c.say("modelpatch: %s: interrupted; nothing was changed", text(path))
@@ -85,6 +82,15 @@ func (c *console) fail(path string, err error, asJSON bool) {
 	for _, h := range hints {
 		c.say("hint: %s", oneLine(h))
 	}
+}
+
+// errorReport is an error as an object.
+func errorReport(path string, err error) report.Error {
+	hints := advice(err)
+	if hints == nil {
+		hints = []string{}
+	}
+	return report.Error{Schema: report.SchemaError, Path: report.Name(modelpatch.ShownPath(path)), Code: modelpatch.ExitCode(err), Error: report.Name(err.Error()), Hints: hints}
 }
 
 // oneLine keeps a message on one line, whatever is in it.

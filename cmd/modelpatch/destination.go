@@ -21,7 +21,11 @@ type destination struct {
 	llamaServer string
 	provenance  string // file for the statement; "": none
 	open        modelpatch.OpenOptions
+	to          string // how the new file is written; "": as a file
 }
+
+// toS3Parts is what --to may say.
+const toS3Parts = "s3-parts"
 
 // verification is the flag --verify: how much of the new file is verified before it gets
 // its name.
@@ -81,6 +85,7 @@ func (d *destination) addPatchFlags(cmd *cobra.Command) {
 	f.BoolVar(&d.write.PatchOnly, "patch-only", false, "with -o NEW: write just the change, as NEW.mpatch")
 	f.BoolVar(&d.write.FullDigest, "full-digest", false, "with --patch-only: the patch tells the SHA-256 of whole files")
 	f.StringVar(&d.write.Edits, "edits", "", "write the plan as JSON list of byte ranges {start, end, content}")
+	f.StringVar(&d.to, "to", "", "with -o FOLDER: "+toS3Parts+" writes an upload script for S3 and the parts that the old file has not")
 	f.Int64Var(&d.write.Reserve, "reserve", 0, "leave this many bytes of room for keys in a GGUF file, for later changes in place")
 }
 
@@ -138,12 +143,18 @@ func (d *destination) attested(c *console, path string, change func() (modelpatc
 func (d *destination) ignored() error {
 	w := d.write
 	nothingWritten := w.DryRun && w.Edits == ""
+	if d.to != "" && d.to != toS3Parts {
+		return &modelpatch.UsageError{What: fmt.Sprintf("--to %s", text(d.to)), Hint: "--to " + toS3Parts}
+	}
+	d.write.Parts = d.to == toS3Parts
 	for _, f := range []struct {
 		ignored   bool
 		what, why string
 	}{
 		{w.NoUndo && !w.InPlace, "--no-undo without --in-place", "a new file leaves the old one as it was: there is no undo patch to leave out"},
 		{w.FullDigest && !w.PatchOnly, "--full-digest without --patch-only", "only a patch file tells these digests; --digest prints that of a new file"},
+		{d.to != "" && d.verify != verifyNone, "--verify with --to", "there is no new file here to compare"},
+		{d.to != "" && (w.Sidecars || w.Digest || d.provenance != ""), "--sidecars, --digest or --provenance with --to", "the new file is put together in the store"},
 		{w.Sidecars && w.PatchOnly, "--sidecars with --patch-only", "a patch changes the model file alone"},
 		{d.verify != verifyNone && w.DryRun && !w.InPlace, "--verify with --dry-run", "there is no new file to compare: leave one of them out"},
 		{d.verify != verifyNone && w.PatchOnly, "--verify with --patch-only", "there is no new file to compare: apply the patch, then run verify"},
@@ -165,6 +176,9 @@ func (d *destination) ignored() error {
 func (d *destination) begin(c *console) (end func()) {
 	p := newProgress(c)
 	d.write.Progress = p.tell
+	d.write.Fetching = func(path string, bytes int64) {
+		c.say("modelpatch: %s: %s are fetched for the new file (--patch-only and --edits need less)", text(path), bytesText(bytes))
+	}
 	switch d.verify {
 	case verifyUsual:
 		d.write.Check = modelpatch.CheckByVerify(d.open)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/journal"
 	"github.com/modelpatch/modelpatch/internal/ordered"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -16,6 +17,7 @@ func newInspect(c *console) *cobra.Command {
 	var workers int
 	var page htmlPage
 	var o modelpatch.OpenOptions
+	var many fleet
 	cmd := &cobra.Command{
 		Use:   "inspect FILE|FOLDER|-…",
 		Short: "Report which position encoding a model uses and how far it reaches",
@@ -26,14 +28,15 @@ are in it and what each claim rests on.
 With --json it prints one object a file and line (schema modelpatch.inspect/1).
 A folder means every model below it, each once; - is standard input; .zst and
 .gz are unpacked while they are read. Every file is tried; the greatest of their
-exit codes is returned. Of a patch file (.mpatch) it says what that changes.
+exit codes is returned. A file that lies on a server is named by its address:
+https://, hf://ORG/REPO[@REV]/FILE, oci://REGISTRY/NAME:TAG. Of a patch file (.mpatch) it says what that changes.
 --html writes the report of one model with pictures of its encodings as a page
 that needs no network and no script.
 
 ` + exitCodes,
 		Example: `  modelpatch inspect model.gguf
   modelpatch inspect --json *.onnx | jq .length`,
-		Args: cobra.MinimumNArgs(1),
+		Args: many.arguments,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			inputs, err := expand(files)
 			if err != nil {
@@ -45,20 +48,40 @@ that needs no network and no script.
 					return &codedError{modelpatch.ExitCode(err)}
 				}
 			}
+			if many.path != "" && !asJSON {
+				return &modelpatch.UsageError{What: "--journal without --json", Hint: "a journal remembers reports as JSON"}
+			}
+			if err := many.begin(o, "inspect", o.ExternalRoot); err != nil {
+				return err
+			}
 			worst := 0
-			ordered.Each(cmd.Context(), workers, ahead, inputs, func(in input) inspected {
+			var failed error
+			ordered.Each(cmd.Context(), workers, ahead, many.inputs(inputs), func(in input) inspected {
+				if e, ok := many.done(cmd.Context(), in.path); ok && in.err == nil {
+					return inspected{done: &e}
+				}
 				if in.err != nil || in.same != "" || isPatchName(in.path) {
 					return inspected{err: in.err}
 				}
-				return look(cmd.Context(), in.path, o, verbose && !asJSON)
+				return look(cmd.Context(), in.path, o, verbose && !asJSON && !modelpatch.IsAddress(in.path))
 			}, func(in input, r inspected) bool {
 				if in.same != "" {
 					c.say("modelpatch: %s: left out: it is the same file as %s", text(in.path), text(in.same))
 					return true
 				}
-				worst = max(worst, c.inspectOne(cmd.Context(), in, r, o, asJSON, verbose))
+				var code int
+				if code, failed = many.inspected(c, cmd.Context(), in, r, o, asJSON, verbose); failed != nil {
+					return false
+				}
+				worst = max(worst, code)
 				return c.out.err == nil // else nobody would read the rest
 			})
+			if err := many.end(); failed == nil {
+				failed = err
+			}
+			if failed != nil {
+				return failed
+			}
 			if worst != 0 {
 				return &codedError{worst}
 			}
@@ -71,6 +94,7 @@ that needs no network and no script.
 	cmd.Flags().IntVarP(&workers, "jobs", "j", runtime.NumCPU(), "files that are looked at at once")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also say what each claim rests on, and its bytes")
 	page.addFlags(cmd)
+	many.addFlags(cmd)
 	return reading(c, cmd, &o)
 }
 
@@ -84,6 +108,32 @@ type inspected struct {
 	// norms are the norms of the rows of encodings that are tables, as a line, by the id
 	// of the encoding.
 	norms map[string]string
+	done  *journal.Entry // what a journal knows; nil: nothing
+}
+
+// inspected prints the report about one input, or what the journal knows of it, notes it, and returns the
+// exit code for it.
+func (f *fleet) inspected(c *console, ctx context.Context, in input, r inspected, open modelpatch.OpenOptions, asJSON, verbose bool) (int, error) {
+	if r.done != nil {
+		c.out.Write(append(r.done.Result, '\n'))
+		return r.done.Code, nil
+	}
+	code := c.inspectOne(ctx, in, r, open, asJSON, verbose)
+	if f.journal == nil || in.err != nil || isPatchName(in.path) {
+		return code, nil
+	}
+	if r.err != nil {
+		line, err := report.Stamped(errorReport(in.path, r.err), version())
+		if err != nil {
+			return code, err
+		}
+		return code, f.note(ctx, in.path, nil, code, line)
+	}
+	line, err := report.Stamped(r.Inspect, version())
+	if err != nil {
+		return code, err
+	}
+	return code, f.note(ctx, in.path, &r.Inspect, code, line)
 }
 
 // inspectOne prints the report about one input, or why there is none, and

@@ -106,6 +106,7 @@ var foreign = map[string][]string{
 	"google.golang.org/protobuf":           {"onnx", "onnx/onnxpb"},
 	"golang.org/x/sys":                     {"internal/matrix", "verify/blocked", "patch", "patch/…", "verify/engine", "cmd/modelpatch", "cmd/modelpatch-engine"},
 	"golang.org/x/image":                   {"picture/raster"},
+	"golang.org/x/crypto":                  {"cmd/modelpatch-remote"},
 	"github.com/ebitengine/purego":         {"verify/engine/onnxruntime"},
 	"github.com/klauspost/compress":        {"", "patch"},
 	"os/exec":                              {"verify/engine/…", "remote/process", "internal/…", "benchmarks/…"},

@@ -7,6 +7,7 @@ package ordered
 
 import (
 	"context"
+	"iter"
 	"sync"
 )
 
@@ -15,9 +16,9 @@ import (
 // for one that takes long, so memory does not grow with the number of items. It ends
 // early when the context does or deliver returns false; work that has begun is
 // waited for.
-func Each[T, R any](ctx context.Context, workers, ahead int, items []T, work func(T) R, deliver func(T, R) bool) {
-	if workers = min(max(workers, 1), len(items)); workers <= 1 {
-		for _, item := range items {
+func Each[T, R any](ctx context.Context, workers, ahead int, items iter.Seq[T], work func(T) R, deliver func(T, R) bool) {
+	if workers <= 1 {
+		for item := range items {
 			if ctx.Err() != nil || !deliver(item, work(item)) {
 				return
 			}
@@ -44,7 +45,7 @@ func Each[T, R any](ctx context.Context, workers, ahead int, items []T, work fun
 	busy.Go(func() {
 		defer close(waiting)
 		defer close(jobs)
-		for _, item := range items {
+		for item := range items {
 			j := job{item, make(chan R, 1)}
 			select {
 			case waiting <- j:

@@ -17,7 +17,7 @@ func TestEach(t *testing.T) {
 	for _, workers := range []int{0, 1, 2, 7} {
 		var at, most atomic.Int64
 		var got []int
-		Each(t.Context(), workers, 4, items, func(i int) int {
+		Each(t.Context(), workers, 4, slices.Values(items), func(i int) int {
 			most.Store(max(most.Load(), at.Add(1)))
 			defer at.Add(-1)
 			if i%50 == 0 {
@@ -47,7 +47,7 @@ func TestEachEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var worked atomic.Int64
 		delivered := 0
-		Each(ctx, workers, 2, items, func(int) int { worked.Add(1); return 0 }, func(int, int) bool {
+		Each(ctx, workers, 2, slices.Values(items), func(int) int { worked.Add(1); return 0 }, func(int, int) bool {
 			delivered++
 			return delivered < 10
 		})
@@ -55,7 +55,7 @@ func TestEachEnds(t *testing.T) {
 			t.Errorf("%d workers: %d delivered, %d worked after a deliver that said no", workers, delivered, worked.Load())
 		}
 		delivered = 0
-		Each(ctx, workers, 2, items, func(int) int { return 0 }, func(int, int) bool {
+		Each(ctx, workers, 2, slices.Values(items), func(int) int { return 0 }, func(int, int) bool {
 			if delivered++; delivered == 5 {
 				cancel()
 			}

@@ -47,6 +47,14 @@ func (r *reader) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
+// Version is what the reader inside says of its version; "": it says nothing.
+func (r *reader) Version() string {
+	if v, ok := r.r.(interface{ Version() string }); ok {
+		return v.Version()
+	}
+	return ""
+}
+
 // Close closes the reader inside, if it can be closed.
 func (r *reader) Close() error {
 	if c, ok := r.r.(io.Closer); ok {

@@ -25,7 +25,8 @@ const (
 	mostPayload = 4 << 20
 	// headBytes is the length of what stands before the payload.
 	headBytes = 1 + 4 + 4 + 8 + 4 + 8 + 8 + 4
-	// openedBytes is the length of the answer to askOpen: size, and whether the version is named.
+	// openedBytes is how the answer to askOpen begins: size, and whether the version is named. The
+	// ETag follows.
 	openedBytes = 9
 )
 

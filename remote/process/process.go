@@ -134,14 +134,14 @@ func (s *Sources) Reader(ctx context.Context, at string) (io.ReaderAt, int64, er
 	if err != nil {
 		return nil, 0, s.worded(ctx, at, err)
 	}
-	if len(a.payload) != openedBytes {
+	if len(a.payload) < openedBytes {
 		return nil, 0, s.worded(ctx, at, errGarbled)
 	}
 	size := int64(binary.LittleEndian.Uint64(a.payload))
 	if a.payload[8] == 0 {
 		s.unpinned.Store(true)
 	}
-	return &file{sources: s, process: p, ctx: ctx, at: at, number: a.file, size: size}, size, nil
+	return &file{sources: s, process: p, ctx: ctx, at: at, number: a.file, size: size, version: string(a.payload[openedBytes:])}, size, nil
 }
 
 // worded gives an error that did not come from a server the address.
@@ -174,8 +174,12 @@ type file struct {
 	at      string
 	number  uint32
 	size    int64
+	version string
 	close   sync.Once
 }
+
+// Version is the file's ETag; "" where the server tells none.
+func (f *file) Version() string { return f.version }
 
 // ReadAt reads bytes of the file, io.EOF at its end.
 func (f *file) ReadAt(p []byte, off int64) (int, error) {

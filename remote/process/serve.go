@@ -90,6 +90,9 @@ func (s *server) answer(ctx context.Context, m message) {
 		s.mu.Unlock()
 		payload := binary.LittleEndian.AppendUint64(nil, uint64(size))
 		payload = append(payload, map[bool]byte{true: 1}[pinned])
+		if v, ok := f.(interface{ Version() string }); ok {
+			payload = append(payload, v.Version()...)
+		}
 		s.send(m, message{kind: answerDone, file: number, payload: payload})
 	case askRead:
 		f := s.file(m.file)

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"iter"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/journal"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// fleet is what commands that look at many files have beside their arguments: a list of files, a share of
+// them, and a journal.
+type fleet struct {
+	from    string // file with paths; "-": standard input; "": none
+	share   string // I/N
+	path    string // of the journal; "": none
+	journal *journal.Journal
+	index   uint64
+	shares  uint64
+	listErr error // of reading the list
+	open    modelpatch.OpenOptions
+}
+
+// addFlags adds the flags.
+func (f *fleet) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.from, "files-from", "", "`FILE` with paths and addresses of further models, one a line or ended by NUL; - is standard input")
+	cmd.Flags().StringVar(&f.share, "shard", "", "look only at share `I/N` of the files, I from 0: by a hash of the path")
+	cmd.Flags().StringVar(&f.path, "journal", "", "`FILE` that remembers what was done: the next run does the rest, and tells all")
+}
+
+// arguments demands a file, or a list of files.
+func (f *fleet) arguments(cmd *cobra.Command, args []string) error {
+	if f.from != "" {
+		return nil
+	}
+	return cobra.MinimumNArgs(1)(cmd, args)
+}
+
+// begin reads the flags and opens the journal. settings are what changes results, beside the release.
+func (f *fleet) begin(open modelpatch.OpenOptions, settings ...string) error {
+	f.open, f.shares = open, 1
+	if f.share != "" {
+		i, n, ok := strings.Cut(f.share, "/")
+		index, err1 := strconv.ParseUint(i, 10, 32)
+		shares, err2 := strconv.ParseUint(n, 10, 32)
+		if !ok || err1 != nil || err2 != nil || index >= shares {
+			return &modelpatch.UsageError{What: "--shard " + text(f.share), Hint: "--shard I/N with I from 0 to N-1"}
+		}
+		f.index, f.shares = index, shares
+	}
+	if f.path == "" {
+		return nil
+	}
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%q %q %v", version(), settings, open.Scan)
+	j, err := journal.Open(f.path, hex.EncodeToString(sum.Sum(nil)[:8]))
+	if err != nil {
+		return &modelpatch.UsageError{What: "--journal " + oneLine(err.Error())}
+	}
+	f.journal = j
+	return nil
+}
+
+// end closes the journal, and says what went wrong with the list.
+func (f *fleet) end() error {
+	if f.journal != nil {
+		if err := f.journal.Close(); err != nil && f.listErr == nil {
+			f.listErr = cannotWrite(f.path, err)
+		}
+	}
+	return f.listErr
+}
+
+// inputs are the arguments and what the list names, the share that was asked for.
+func (f *fleet) inputs(arguments []input) iter.Seq[input] {
+	return func(yield func(input) bool) {
+		for _, in := range arguments {
+			if f.mine(in.path) && !yield(in) {
+				return
+			}
+		}
+		if f.from == "" {
+			return
+		}
+		for path := range f.listed() {
+			if f.mine(path) && !yield(input{path: path}) {
+				return
+			}
+		}
+	}
+}
+
+// mine reports whether a path is of the share: by FNV-1a, over the address without its signature.
+func (f *fleet) mine(path string) bool {
+	if f.shares == 1 {
+		return true
+	}
+	h := fnv.New64a()
+	io.WriteString(h, modelpatch.ShownPath(path))
+	return h.Sum64()%f.shares == f.index
+}
+
+// listed are the entries of the list, read as they are needed.
+func (f *fleet) listed() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		file := os.Stdin
+		if f.from != modelpatch.Stdin {
+			opened, err := os.Open(f.from)
+			if err != nil {
+				f.listErr = unreadable(f.from, err)
+				return
+			}
+			defer opened.Close()
+			file = opened
+		}
+		const window = 64 << 10
+		r := bufio.NewReaderSize(file, window)
+		end := byte('\n')
+		if start, _ := r.Peek(1); len(start) > 0 {
+			if head, _ := r.Peek(r.Buffered()); bytes.IndexByte(head, 0) >= 0 {
+				end = 0
+			}
+		}
+		for {
+			entry, err := r.ReadString(end)
+			entry = strings.TrimSuffix(entry, string(end))
+			if end == '\n' {
+				entry = strings.TrimSuffix(entry, "\r")
+			}
+			if entry != "" && !yield(entry) {
+				return
+			}
+			if err != nil {
+				if !errors.Is(err, io.EOF) {
+					f.listErr = unreadable(f.from, err)
+				}
+				return
+			}
+		}
+	}
+}
+
+// done returns what the journal knows of a file.
+func (f *fleet) done(ctx context.Context, path string) (journal.Entry, bool) {
+	if f.journal == nil {
+		return journal.Entry{}, false
+	}
+	return f.journal.Done(modelpatch.ShownPath(path), func(of string) journal.Seen { return f.seen(ctx, path, of) })
+}
+
+// note tells the journal what came of a file. A file on a server that cannot be read, or does not tell
+// its version, is tried again by the next run.
+func (f *fleet) note(ctx context.Context, path string, r *report.Inspect, code int, result []byte) error {
+	if f.journal == nil || path == modelpatch.Stdin {
+		return nil
+	}
+	shown := modelpatch.ShownPath(path)
+	seen := []journal.Seen{f.seen(ctx, path, shown)}
+	if modelpatch.IsAddress(path) {
+		if code == modelpatch.ExitInput || seen[0].Version == "" {
+			return nil
+		}
+	} else {
+		for _, name := range modelpatch.FilesBeside(path) {
+			seen = append(seen, f.seen(ctx, path, modelpatch.PathBeside(path, name)))
+		}
+	}
+	if r != nil {
+		for _, further := range r.Files {
+			seen = append(seen, f.seen(ctx, path, further.Path))
+		}
+	}
+	if err := f.journal.Add(shown, seen, code, result); err != nil {
+		return cannotWrite(f.path, err)
+	}
+	return nil
+}
+
+// seen is how a file of a model is now.
+func (f *fleet) seen(ctx context.Context, model, path string) journal.Seen {
+	out := journal.Seen{Path: path, Size: -1}
+	if modelpatch.IsAddress(model) {
+		r, size, close, err := modelpatch.OpenFileOf(ctx, model, path, f.open)
+		if err != nil {
+			return out
+		}
+		defer close()
+		out.Size = size
+		if v, ok := r.(interface{ Version() string }); ok {
+			out.Version = v.Version()
+		}
+		return out
+	}
+	if info, err := os.Stat(path); err == nil {
+		out.Size, out.Version = info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano)
+	}
+	return out
+}
