@@ -176,6 +176,9 @@ func (l *lines) faults(says func(string) string) (notes []string) {
 	if l.sampled() {
 		notes = append(notes, says(fmt.Sprintf("%d of %d rows were read, evenly spread: a fault in another row is not seen", len(l.index), l.total)))
 	}
+	if each := (len(l.index) + figure.MaxColumns - 1) / figure.MaxColumns; each > 1 {
+		notes = append(notes, says(fmt.Sprintf("each point is the mean of up to %d rows that were read, the shade their range", each)))
+	}
 	if l.repeats > 0 {
 		notes = append(notes, says(fmt.Sprintf("row %d holds the same numbers as row %d: from there on the table may be repeated, as extend --method tile does", l.repeats, l.chosen[0])))
 	}

@@ -150,7 +150,8 @@ func draw(ctx context.Context, files []string, o modelpatch.OpenOptions) (d draw
 		if err != nil {
 			return d, err
 		}
-		d.reports, names = append(d.reports, r), append(names, report.Name(filepath.Base(path)))
+		r.Path = report.Name(filepath.Base(path)) // a page is sent to others, whom our folders do not concern
+		d.reports, names = append(d.reports, r), append(names, r.Path)
 		if m == nil {
 			d.why = "what comes from a pipe or is compressed is not drawn: unpack it to a file first"
 			continue

@@ -150,7 +150,6 @@ func (w *writer) encodings(r report.Inspect) {
 	for _, e := range r.Encodings {
 		w.element("h2", "", report.EncodingName(e.Scheme))
 		w.raw("<dl>\n")
-		w.pair("id", e.ID)
 		w.pair("form", value(e.Form))
 		w.pair("positions", count(e.Capacity))
 		if e.Layers != nil {
