@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -130,7 +131,31 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, open O
 	for _, file := range written {
 		noteWritten(&result.Plan, file, "new")
 	}
+	if err == nil {
+		result.Plan.Notes = append(result.Plan.Notes, absentData(w.Output)...)
+	}
 	return result, err
+}
+
+// absentData says which data files a written ONNX graph names that are not beside it: a patch changes
+// one file, and those that it leaves alone have to be copied, or have patches of their own.
+func absentData(path string) (notes []string) {
+	f, err := onnx.Open(path, onnx.Options{})
+	if err != nil {
+		return nil // of another format, or told elsewhere
+	}
+	defer f.Close()
+	const most = 8
+	for i, d := range f.DataFiles() {
+		if _, err := os.Stat(d.Path); d.Err == nil || !errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if len(notes) == most {
+			return append(notes, fmt.Sprintf("%d data files in all are to be looked for", len(f.DataFiles())-i+most))
+		}
+		notes = append(notes, fmt.Sprintf("the graph reads %s, which is not there: copy the old model's data file under this name, or apply the patch that was made for it", report.Name(d.Location)))
+	}
+	return notes
 }
 
 // plan is the patch's, once the file is seen to be the one that it is for.

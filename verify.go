@@ -18,6 +18,8 @@ type VerifyOptions struct {
 	Expect string       // report.Expect…; "": from Plan, or judged from the files
 	// Sample is how much of the attention is run.
 	Sample verify.Sample
+	// Progress is told of bytes of large tensors compared so far and in all.
+	Progress func(done, total int64)
 	// NoEngine leaves out what a second executable would check.
 	NoEngine bool
 	// Engine runs both files whole, in the engine that serves their format.
@@ -64,7 +66,12 @@ func Verify(ctx context.Context, before, after string, open OpenOptions, o Verif
 
 // options are those of package verify: with foreign code where it is there.
 func (o VerifyOptions) options(ctx context.Context) verify.Options {
-	out := verify.Options{Plan: o.Plan, Expect: o.Expect, Sample: o.Sample}
+	out := verify.Options{Plan: o.Plan, Expect: o.Expect, Sample: o.Sample, Compared: func(done, total int64) error {
+		if o.Progress != nil {
+			o.Progress(done, total)
+		}
+		return ctx.Err()
+	}}
 	switch path, err := engine.Find(); {
 	case o.NoEngine:
 	case err != nil:

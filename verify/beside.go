@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"io"
 	"runtime"
 	"slices"
 	"sync"
@@ -33,21 +34,23 @@ func together(run ...func()) {
 type compared map[partKey]int64
 
 // compareLarge compares the large parts that both files have, several at a time: memory of
-// 128 KiB each.
-func compareLarge(a []position.Part, b map[partKey]position.Part) compared {
+// 128 KiB each. tell is Options.Compared.
+func compareLarge(a []position.Part, b map[partKey]position.Part, tell func(done, total int64) error) compared {
 	var large []partKey
+	t := &teller{tell: tell}
 	old := keyed(a)
 	for _, p := range a {
 		key := partKey{p.Kind, p.Name}
 		if q, stays := b[key]; stays && p.Head == q.Head && p.Size == q.Size && p.Size > smallPart {
 			large = append(large, key)
+			t.total += p.Size
 		}
 	}
 	first := make([]int64, len(large))
 	var next atomic.Int64
 	together(slices.Repeat([]func(){func() {
 		for i := next.Add(1) - 1; i < int64(len(large)); i = next.Add(1) - 1 {
-			first[i] = firstDifference(old[large[i]], b[large[i]])
+			first[i] = firstDifference(t.told(old[large[i]]), b[large[i]])
 		}
 	}}, runtime.GOMAXPROCS(0))...)
 	out := make(compared, len(large))
@@ -55,6 +58,40 @@ func compareLarge(a []position.Part, b map[partKey]position.Part) compared {
 		out[key] = first[i]
 	}
 	return out
+}
+
+// teller tells of bytes that are read.
+type teller struct {
+	tell        func(done, total int64) error
+	done, total int64
+	mu          sync.Mutex
+}
+
+// told is a part whose reading is told of, and ended by an error of tell.
+func (t *teller) told(p position.Part) position.Part {
+	if t.tell == nil {
+		return p
+	}
+	open := p.Open
+	p.Open = func() io.Reader { return &toldReader{open(), t} }
+	return p
+}
+
+type toldReader struct {
+	io.Reader
+	t *teller
+}
+
+// Read reads on, and tells of it.
+func (r *toldReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.t.mu.Lock()
+	defer r.t.mu.Unlock()
+	r.t.done += int64(n)
+	if told := r.t.tell(r.t.done, r.t.total); told != nil {
+		return 0, told // a full read would hide it
+	}
+	return n, err
 }
 
 // firstDifference is the first byte at which a part of the old file and the new one's of the

@@ -45,7 +45,7 @@ func (c *comparison) bytes() (identical bool) {
 // compareParts counts parts that differ and says which, if any, may not.
 func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned string, where *report.Where) {
 	old, rest := keyed(a), keyed(b)
-	c.large = compareLarge(a, rest)
+	c.large = compareLarge(a, rest, c.o.Compared)
 	var l ledger
 	for _, p := range a {
 		key := partKey{p.Kind, p.Name}

@@ -28,6 +28,9 @@ type Options struct {
 	// held against it part by part. nil: not made, since NotMade.
 	Again            position.Model
 	Command, NotMade string
+	// Compared is told of the bytes of large tensors that were compared, and of how many there
+	// are, one call at a time; an error ends the comparison, whose verdict says nothing then. nil: not told.
+	Compared func(done, total int64) error
 	// Unfit says why the plan is not one for the old file; "": it is.
 	Unfit string
 }

@@ -308,3 +308,33 @@ func TestDifferentModels(t *testing.T) {
 		t.Errorf("%d pairs were compared", compared)
 	}
 }
+
+// TestComparedIsTold: large tensors are told of until all were compared, and an error ends that.
+func TestComparedIsTold(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "long.gguf") // its table is of more than 64 KiB
+	if _, err := modelpatch.Extend(t.Context(), "../testdata/gguf/gpt2-f32.gguf", modelpatch.ExtendOptions{Length: 8192}, modelpatch.OpenOptions{}, modelpatch.WriteOptions{Output: path}); err != nil {
+		t.Fatal(err)
+	}
+	open := func() position.Model {
+		m, err := modelpatch.Open(path, modelpatch.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { m.Close() })
+		return m
+	}
+	var last, all int64
+	v := verify.Compare(open(), open(), verify.Options{Compared: func(done, total int64) error {
+		if done < last || done > total {
+			t.Errorf("%d of %d after %d", done, total, last)
+		}
+		last, all = done, total
+		return nil
+	}})
+	if v.Verdict != report.VerdictSame || last != all || all == 0 {
+		t.Errorf("%s after %d of %d bytes", v.Verdict, last, all)
+	}
+	if v := verify.Compare(open(), open(), verify.Options{Compared: func(int64, int64) error { return io.ErrClosedPipe }}); v.Verdict == report.VerdictSame {
+		t.Error("a comparison that was ended says same")
+	}
+}

@@ -58,6 +58,16 @@ func (p *progress) tell(done, total int64) {
 	p.show(fmt.Sprintf("writing: %.0f%%, %s of %s", 100*float64(done)/float64(total), bytesText(done), bytesText(total)))
 }
 
+// compared is told of bytes compared, of how many.
+func (p *progress) compared(done, total int64) {
+	now := time.Now()
+	if p.to == nil || now.Before(p.next) {
+		return
+	}
+	p.next = now.Add(refresh)
+	p.show(fmt.Sprintf("comparing: %.0f%%, %s of %s", 100*float64(done)/float64(total), bytesText(done), bytesText(total)))
+}
+
 // fetched is told of requests to servers and bytes that came.
 func (p *progress) fetched(requests, bytes int64) {
 	p.mu.Lock()

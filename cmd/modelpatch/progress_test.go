@@ -38,6 +38,18 @@ func TestProgressWritesOver(t *testing.T) {
 	}
 }
 
+// TestProgressOfComparing says what a comparison has come to.
+func TestProgressOfComparing(t *testing.T) {
+	var screen bytes.Buffer
+	p := &progress{to: &screen, columns: 40}
+	p.compared(3e9, 12e9)
+	p.compared(4e9, 12e9) // too soon
+	p.end()
+	if first := strings.Split(screen.String(), "\r")[1]; strings.TrimRight(first, " ") != "comparing: 25%, 3.00 GB of 12.00 GB" || strings.Contains(screen.String(), "4.00") {
+		t.Errorf("%q", screen.String())
+	}
+}
+
 // TestProgressNowhere: without a terminal nothing is written, and nothing fails.
 func TestProgressNowhere(t *testing.T) {
 	p := newProgress(&console{err: &bytes.Buffer{}})

@@ -37,7 +37,10 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			o.Engine = o.Engine || required
+			p := newProgress(c)
+			o.Progress = p.compared
 			v, err := runVerify(cmd, files, plan, open, o)
+			p.end()
 			switch {
 			case err != nil:
 				c.fail(files[0], err, asJSON)
