@@ -105,12 +105,6 @@ func ReadBeside(ctx context.Context, model, name string, o OpenOptions) ([]byte,
 	return io.ReadAll(io.NewSectionReader(r, 0, size))
 }
 
-// FilesBeside are the names of files beside a model that reports of check may depend on, there or not:
-// those that state its length, and those that sign it.
-func FilesBeside(model string) []string {
-	return append(sortedNames(), signatureNames(filepath.Base(model))...)
-}
-
 // PathBeside is the name of a file of a model's folder, for reports.
 func PathBeside(model, name string) string {
 	if IsAddress(model) {
