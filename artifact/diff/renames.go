@@ -1,6 +1,9 @@
 package diff
 
 import (
+	"fmt"
+	"hash/maphash"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +15,7 @@ const (
 	// smallTensor is the content up to which a tensor that both models have under one name is
 	// compared before it is paired by that name.
 	smallTensor = 1 << 16
-	// mostAlike bounds the tensors of one type and shape that are compared with one another.
+	// mostAlike bounds the tensors of one type, shape and start that are compared with one another.
 	mostAlike = 64
 )
 
@@ -26,7 +29,7 @@ type renamer struct {
 	twins   []twin
 	names   map[string]string       // of values: a's to b's, where they differ
 	equal   map[*position.Part]bool // tensors of a whose content was compared with their twin's
-	tensors map[string][]int        // twins of b alone, by type, shape and size
+	tensors map[string][]int        // twins of b alone, by tensorKey
 	nodes   map[string][]int        // twins of b alone, by operator, attributes and inputs
 }
 
@@ -48,6 +51,10 @@ func renamed(twins []twin) *renamer {
 			r.nodes[key] = append(r.nodes[key], i)
 		}
 	}
+	for _, list := range r.tensors { // equal ones are paired in the order of their names, from either side
+		slices.SortFunc(list, func(i, j int) int { return strings.Compare(r.twins[i].b.Name, r.twins[j].b.Name) })
+	}
+	var tensors, nodes []*twin
 	for i := range r.twins {
 		t := &r.twins[i]
 		if t.a == nil || t.b != nil || t.a.Graph > 0 {
@@ -55,10 +62,17 @@ func renamed(twins []twin) *renamer {
 		}
 		switch t.a.Kind {
 		case "tensor":
-			r.tensor(t)
+			tensors = append(tensors, t)
 		case "node":
-			r.node(t)
+			nodes = append(nodes, t)
 		}
+	}
+	slices.SortStableFunc(tensors, func(x, y *twin) int { return strings.Compare(x.a.Name, y.a.Name) })
+	for _, t := range tensors {
+		r.tensor(t)
+	}
+	for _, t := range nodes {
+		r.node(t)
 	}
 	for i, j := range split {
 		if r.twins[i].b == nil && r.twins[j].b != nil {
@@ -117,7 +131,19 @@ func sameWires(p, q *position.Part) bool {
 	return slices.Equal(in1, in2) && slices.Equal(out1, out2)
 }
 
-func tensorKey(p *position.Part) string { return p.Head + "\x00" + strconv.FormatInt(p.Size, 10) }
+// keySeed makes sums of one run comparable.
+var keySeed = maphash.MakeSeed()
+
+// startOfTensor is how much of a tensor its key covers: most of one shape differ there.
+const startOfTensor = 1 << 12
+
+// tensorKey is the same for tensors of one type, shape, size and start of the content.
+func tensorKey(p *position.Part) string {
+	var sum maphash.Hash
+	sum.SetSeed(keySeed)
+	_, err := io.CopyN(&sum, p.Open(), min(p.Size, startOfTensor))
+	return p.Head + "\x00" + strconv.FormatInt(p.Size, 10) + "\x00" + strconv.FormatUint(sum.Sum64(), 16) + fmt.Sprint(err)
+}
 
 func nodeKey(p *position.Part, inputs []string) string {
 	return p.Head + "\x00" + strings.Join(inputs, "\x00")
@@ -141,20 +167,12 @@ func (r *renamer) tensor(t *twin) {
 		if tried++; tried > mostAlike {
 			return
 		}
-		if startsEqual(t.a, q) && isEqual(t.a, q) {
+		if isEqual(t.a, q) {
 			t.b, r.twins[j].b = q, nil
 			r.names[t.a.Name], r.equal[t.a] = q.Name, true
 			return
 		}
 	}
-}
-
-// startsEqual compares the first bytes: most tensors of one shape differ there.
-func startsEqual(p, q *position.Part) bool {
-	const start = 1 << 12
-	x, y := *p, *q
-	x.Size, y.Size = min(x.Size, start), min(y.Size, start)
-	return isEqual(&x, &y)
 }
 
 // node finds the first node of b alone with the same operator and attributes that reads
