@@ -58,6 +58,8 @@ func (s Series) Text(i int) string {
 func Number(x float64) string {
 	const most = 1e9 // from which on powers of ten are written
 	switch {
+	case x == 0:
+		return "0" // of either sign
 	case math.IsNaN(x):
 		return "NaN"
 	case math.IsInf(x, 1):

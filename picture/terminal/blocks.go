@@ -96,9 +96,13 @@ func chart(b *strings.Builder, p figure.Panel, colour bool) {
 			label = figure.Number(highY)
 		case rows - 1:
 			label = figure.Number(lowY)
+		case rows / 2:
+			label = figure.Number(c.middle(p.Y.Scale, lowY, highY))
 		}
-		label += ruleAt(p, y, line)
-		fmt.Fprintf(b, "%*s │%s\n", margin-2, cut(label, margin-2), strings.TrimRight(c.text(line, len(p.Series) > 1, colour), " "))
+		if says := ruleAt(p, y, line); says != "" {
+			label = says
+		}
+		fmt.Fprintf(b, "%*s │%s\n", margin-2, cut(label, margin-2), strings.TrimRight(c.text(line, len(p.Series) > 1 || p.Series[0].Style == figure.Points, colour), " "))
 	}
 	b.WriteString(strings.Repeat(" ", margin-1) + "└" + strings.Repeat("─", Columns-margin) + "\n")
 	first, last := figure.Number(lowX), figure.Number(highX)
@@ -174,17 +178,27 @@ func (c *canvas) line(s figure.Series, number int, x, y func(float64) float64) {
 	}
 }
 
-// text is one line of the canvas.
-func (c *canvas) text(line int, several, colour bool) string {
+// middle is the number at the line in the middle.
+func (c *canvas) middle(s figure.Scale, low, high float64) float64 {
+	const t = 1 - float64(rows/2)/float64(rows-1)
+	if s == figure.Linear {
+		return low + t*(high-low)
+	}
+	return low * math.Pow(high/low, t)
+}
+
+// text is one line of the canvas: a sign for each series, or the dots of the only one.
+func (c *canvas) text(line int, signed, colour bool) string {
 	var b strings.Builder
 	shapes := []rune(quadrants)
+	var run []rune // of one series
 	for column, number := range c.series[line] {
-		if number == 0 {
-			b.WriteByte(' ')
-			continue
-		}
-		sign := signs[(number-1)%len(signs)]
-		if !several {
+		sign := ' '
+		switch {
+		case number == 0:
+		case signed:
+			sign = signs[(number-1)%len(signs)]
+		default:
 			bits := 0
 			for k, is := range []bool{c.dots[2*line][2*column], c.dots[2*line][2*column+1], c.dots[2*line+1][2*column], c.dots[2*line+1][2*column+1]} {
 				if is {
@@ -193,14 +207,18 @@ func (c *canvas) text(line int, several, colour bool) string {
 			}
 			sign = shapes[bits]
 		}
-		b.WriteString(paint(string(sign), number, colour))
+		run = append(run, sign)
+		if column+1 == len(c.series[line]) || c.series[line][column+1] != number {
+			b.WriteString(paint(string(run), number, colour))
+			run = run[:0]
+		}
 	}
 	return b.String()
 }
 
 // paint colours a sign on terminals.
 func paint(s string, number int, colour bool) string {
-	if !colour {
+	if !colour || number == 0 {
 		return s
 	}
 	return "\x1b[" + colours[(number-1)%len(colours)] + "m" + s + "\x1b[0m"

@@ -202,6 +202,21 @@ await page.setInputFiles("#file", alive);
 await same(page, alive, await told(page));
 console.log(`${hostile.length} hostile files: ${errors} errors, and the page goes on`);
 
+// What takes too long can be stopped, a worker that ends is replaced, and the page goes on.
+for (const [how, want] of [["stop", "stopped"], ["end", "out of memory"]]) {
+  await forget(page);
+  await page.evaluate((how) => {
+    choose(document.getElementById("file").files);
+    if (how === "stop") document.getElementById("stop").click();
+    else restart("out of memory");
+  }, how);
+  assert.equal((await told(page)).error.trim(), want);
+  await forget(page);
+  await page.setInputFiles("#file", []);
+  await page.setInputFiles("#file", alive);
+  await same(page, alive, await told(page));
+}
+
 // A model whose names are markup is shown as text.
 {
   const content = fs.readFileSync(find("gpt2-f32.gguf"));
@@ -286,6 +301,11 @@ for (const width of [1280, 390]) {
     await fresh.evaluate(() => Promise.all([...document.querySelectorAll("#pictures img")].map((i) => i.decode())));
     const [page_, view] = await fresh.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
     assert.ok(page_ <= view, `${page_} pixels in ${view}`);
+    await fresh.check("input[name=verb][value=rope]");
+    await fresh.selectOption("select[name=scaling]", "yarn");
+    await fresh.fill("input[name=factor]", "4");
+    await fresh.click("#change button");
+    await fresh.waitForSelector("#changed a, #changed .error", { timeout: 60000 });
     if (screens) await fresh.screenshot({ path: path.join(screens, `model-${width}-${colorScheme}.png`), fullPage: true });
     await fresh.context().close();
   }
