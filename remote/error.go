@@ -55,6 +55,7 @@ const (
 	cannotRead = "cannot be read"
 	refused    = "refused"
 	changed    = "changed while it was read"
+	silent     = "the server fell silent"
 )
 
 // failure words an error of the network.
@@ -73,6 +74,8 @@ func failure(err error) *Error {
 		e.Hint = "SSL_CERT_FILE names a file of further certificate authorities"
 	case isDNS && dns.IsNotFound:
 		e.Why, e.retry = fmt.Sprintf("no server is called %s", dns.Name), false
+	case strings.Contains(err.Error(), "timeout awaiting response headers"): // net/http has no type for it
+		e.Why = silent
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		e.Why = "the connection was cut off"
 	default:

@@ -18,6 +18,8 @@ type target struct {
 	url    *url.URL
 	header http.Header // for the origin of url alone
 	size   int64       // that a manifest states; −1: not stated
+	// immutable tells that the address is a digest: the file cannot change.
+	immutable bool
 	// renewable tells that a login ends, and that another can be had.
 	renewable bool
 	// what words an answer that is no content; nil: the usual words.
@@ -150,6 +152,10 @@ func (a *answer) take(renew bool) error {
 		return err
 	}
 	f.mu.Lock()
+	f.immutable = t.immutable
+	if known := max(t.size, f.limit); known > a.start {
+		a.end = min(a.end, known) // there are servers that have no range that ends behind the file's end
+	}
 	at, v, size := t.url, f.version, f.size
 	redirected := f.signed != nil
 	if redirected {
@@ -198,7 +204,7 @@ var errStalled = errors.New("stalled")
 // stalled words an error of a request that was given up.
 func stalled(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errStalled) {
-		return &Error{What: cannotRead, Why: "the server fell silent", retry: true}
+		return &Error{What: cannotRead, Why: silent, retry: true}
 	}
 	return err
 }
@@ -269,6 +275,10 @@ func (a *answer) beyond(resp *http.Response, size int64) error {
 	if ok && total == "0" && size < 0 {
 		a.file.size, a.file.whole, a.whole = 0, []byte{}, true
 		return nil
+	}
+	if n, err := strconv.ParseInt(total, 10, 62); ok && err == nil && n > 0 && size < 0 && a.file.limit == 0 {
+		a.file.limit = n
+		return &Error{What: cannotRead, Why: "the server has no range that ends behind its end", retry: true}
 	}
 	if size >= 0 {
 		return &Error{What: changed, Why: "the range that was asked for is beyond its end now", Hint: "run the command again"}

@@ -28,7 +28,9 @@ func (f *File) Size() int64 { return f.content.size }
 
 // Pinned reports whether the server names the version that it sends, by ETag or Last-Modified.
 // Where it does not, a change of the file during reading shows in its size alone.
-func (f *File) Pinned() bool { return f.content.whole != nil || f.content.version.named() }
+func (f *File) Pinned() bool {
+	return f.content.whole != nil || f.content.immutable || f.content.version.named()
+}
 
 // Version is the file's ETag; "" where the server tells none.
 func (f *File) Version() string { return f.content.version.etag }
@@ -51,15 +53,18 @@ type content struct {
 	opened  bool
 	users   int // in the client's care
 
-	mu      sync.Mutex
-	source  source
-	size    int64 // −1: not known yet
-	version version
-	signed  *url.URL // where the source redirected to
-	whole   []byte   // of a small file whose server sends no ranges; nil: it does
-	pages   map[int64]*page
-	clock   int64
-	ahead   ahead
+	mu     sync.Mutex
+	source source
+	size   int64 // −1: not known yet
+	limit  int64 // the size that a refused range was told; 0: none
+	// immutable: it is named by its digest
+	immutable bool
+	version   version
+	signed    *url.URL // where the source redirected to
+	whole     []byte   // of a small file whose server sends no ranges; nil: it does
+	pages     map[int64]*page
+	clock     int64
+	ahead     ahead
 }
 
 // page is a part of a file that was fetched, or is being.

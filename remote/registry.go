@@ -90,7 +90,7 @@ func (a *artifact) target(ctx context.Context, renew bool) (target, error) {
 		}
 		a.layer = layer
 	}
-	return target{url: a.url("blobs", a.layer.Digest), header: a.authorization(), size: a.layer.Size, renewable: true}, nil
+	return target{url: a.url("blobs", a.layer.Digest), header: a.authorization(), size: a.layer.Size, renewable: true, immutable: true}, nil
 }
 
 func (a *artifact) key() string { return a.file.Registry + "/" + a.file.Name }

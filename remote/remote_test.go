@@ -86,7 +86,7 @@ func TestReports(t *testing.T) {
 				continue
 			}
 			want, err := modelpatch.Inspect(filepath.Join(folder, name), modelpatch.OpenOptions{})
-			for _, base := range []string{"hf://private/repo/", h.Store + "/plain/", h.Store + "/whole/", h.Store + "/busy-twice/"} {
+			for _, base := range []string{"hf://private/repo/", h.Store + "/plain/", h.Store + "/whole/", h.Store + "/busy-twice/", h.Store + "/strict/"} {
 				got, rerr := modelpatch.Inspect(base+name, modelpatch.OpenOptions{Remote: c.Reader, Scan: true})
 				if (err == nil) != (rerr == nil) {
 					t.Errorf("%s%s: %v, and on a disk %v", base, name, rerr, err)
@@ -114,7 +114,7 @@ func TestFaults(t *testing.T) {
 	h := testhub.Start(t, folder, 0)
 	for _, x := range []struct{ at, want string }{
 		{"plain/m.bin", ""}, {"cut-once/m.bin", ""}, {"busy-twice/m.bin", ""}, {"wait-once/m.bin", ""}, {"short/m.bin", "sends less than is asked for (5 attempts)"},
-		{"whole/m.bin", ""}, {"unnamed/m.bin", ""}, {"expiring/m.bin", ""}, {"plain/empty.bin", ""},
+		{"whole/m.bin", ""}, {"unnamed/m.bin", ""}, {"expiring/m.bin", ""}, {"strict/m.bin", ""}, {"plain/empty.bin", ""},
 		{"signed/m.bin?signature=" + testhub.Secret, ""},
 		{"slow/m.bin", "the server fell silent (5 attempts)"},
 		{"silent/m.bin", "cannot be read"},

@@ -73,6 +73,9 @@ func (l *lines) File(c report.Checked) {
 		return
 	}
 	l.w.Write(b)
+	if err := l.w.Flush(); err != nil && l.err == nil { // a line at a time: several processes may share an output
+		l.err = err
+	}
 }
 
 // Close writes out what is left; counts are the reader's.

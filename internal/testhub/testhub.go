@@ -255,6 +255,15 @@ var faults = map[string]func(h *Hub, w http.ResponseWriter, r *http.Request, c c
 		w.Header().Set("Content-Length", strconv.FormatInt(c.size, 10))
 		io.Copy(w, io.NewSectionReader(c, 0, c.size))
 	},
+	"strict": func(_ *Hub, w http.ResponseWriter, r *http.Request, c content, _ int) { // no range that ends behind the end
+		var first, last int64
+		if fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &first, &last); last >= c.size {
+			w.Header().Set("Content-Range", fmt.Sprintf("bytes */%d", c.size))
+			w.WriteHeader(http.StatusRequestedRangeNotSatisfiable)
+			return
+		}
+		c.serve(w, r)
+	},
 	"unnamed": func(_ *Hub, w http.ResponseWriter, r *http.Request, c content, _ int) { // no ETag
 		http.ServeContent(w, r, "", time.Time{}, io.NewSectionReader(c, 0, c.size))
 	},
