@@ -91,6 +91,9 @@ type regionReader struct {
 	done int64
 }
 
+// Outer is what is read, from where on and how far, as io.SectionReader's is.
+func (r *regionReader) Outer() (from io.ReaderAt, at, n int64) { return r.from, r.at, r.n }
+
 // Read gives an *InputError where bytes are missing.
 func (r *regionReader) Read(p []byte) (int, error) {
 	if r.done == r.n {

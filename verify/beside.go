@@ -2,11 +2,13 @@ package verify
 
 import (
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/modelpatch/modelpatch/internal/extents"
 	"github.com/modelpatch/modelpatch/position"
 )
 
@@ -50,7 +52,7 @@ func compareLarge(a []position.Part, b map[partKey]position.Part, tell func(done
 	var next atomic.Int64
 	together(slices.Repeat([]func(){func() {
 		for i := next.Add(1) - 1; i < int64(len(large)); i = next.Add(1) - 1 {
-			first[i] = firstDifference(t.told(old[large[i]]), b[large[i]])
+			first[i] = t.firstDifference(old[large[i]], b[large[i]])
 		}
 	}}, runtime.GOMAXPROCS(0))...)
 	out := make(compared, len(large))
@@ -65,6 +67,73 @@ type teller struct {
 	tell        func(done, total int64) error
 	done, total int64
 	mu          sync.Mutex
+}
+
+// firstDifference is the first byte at which two large parts of one size differ, −1 when they are
+// equal. What the file system knows to be the same blocks is not read.
+func (t *teller) firstDifference(p, q position.Part) int64 {
+	ranges := unread(p, q)
+	read := int64(0)
+	for _, r := range ranges {
+		read += r[1] - r[0]
+	}
+	if t.skip(p.Size - read) != nil {
+		return 0
+	}
+	for _, r := range ranges {
+		if at := firstDifference(t.told(within(p, r)), within(q, r)); at >= 0 {
+			return r[0] + at
+		}
+	}
+	return -1
+}
+
+// outer is implemented by readers of a range of bytes.
+type outer interface {
+	Outer() (r io.ReaderAt, at, n int64)
+}
+
+// unread are the ranges of two parts of one size that have to be read to compare them.
+func unread(p, q position.Part) []extents.Range {
+	x, okX := p.Open().(outer)
+	y, okY := q.Open().(outer)
+	if !okX || !okY {
+		return []extents.Range{{0, p.Size}}
+	}
+	a, atA, nA := x.Outer()
+	b, atB, nB := y.Outer()
+	f, okF := a.(*os.File)
+	g, okG := b.(*os.File)
+	if !okF || !okG || nA != p.Size || nB != p.Size {
+		return []extents.Range{{0, p.Size}}
+	}
+	return extents.Unshared(f, g, atA, atB, p.Size)
+}
+
+// within is a range of a part.
+func within(p position.Part, r extents.Range) position.Part {
+	if r == (extents.Range{0, p.Size}) {
+		return p
+	}
+	o, ok := p.Open().(outer)
+	if !ok { // unread gave the whole part
+		return p
+	}
+	from, at, _ := o.Outer()
+	p.Size = r[1] - r[0]
+	p.Open = func() io.Reader { return io.NewSectionReader(from, at+r[0], p.Size) }
+	return p
+}
+
+// skip tells of bytes that need not be read.
+func (t *teller) skip(n int64) error {
+	if t.tell == nil || n == 0 {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.done += n
+	return t.tell(t.done, t.total)
 }
 
 // told is a part whose reading is told of, and ended by an error of tell.
