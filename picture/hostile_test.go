@@ -87,6 +87,11 @@ func showAll(t *testing.T, figures []figure.Figure) {
 	if at := regexp.MustCompile(`="[^"]*(NaN|Inf)[^"]*"`).Find(drawn); at != nil {
 		t.Errorf("a coordinate is no number: %.100s", at)
 	}
+	narrow := svg.Write(figures, svg.Options{Width: 1})
+	wellFormed(t, narrow)
+	if !strings.Contains(string(narrow), ` width="360" `) {
+		t.Errorf("a narrow page begins %.300s", narrow)
+	}
 	written, err := page.Write(page.Content{Title: figures[0].Title, Figures: figures})
 	if err != nil {
 		t.Fatal(err)
@@ -135,6 +140,11 @@ func markup(t *testing.T, name string) string {
 	}
 	terminal.WriteBlocks(figures, true)
 	long := strings.Repeat(name, 1+10/max(1, len(name)))
+	narrow := svg.Write(figures, svg.Options{Width: 1})
+	wellFormed(t, narrow)
+	if !strings.Contains(string(narrow), ` width="360" `) {
+		t.Errorf("a narrow page begins %.300s", narrow)
+	}
 	written, err := page.Write(page.Content{Title: "t " + long, Version: "v", Figures: figures, Reports: []report.Inspect{{Path: name, Format: "gguf", Kind: name, Architecture: &name, Producer: &name,
 		Encodings: []report.Encoding{{ID: "e0", Scheme: name, Where: []report.Where{{Tensor: name, Node: name, Key: name, File: name}}, Evidence: []report.Evidence{{Kind: name, Says: name}}, Parameters: report.Parameters{Dtype: "x" + name, Layout: "x" + name}}},
 		Findings:  []report.Finding{{Rule: name, Level: name, Message: name, Hint: "x" + name}}}}})

@@ -3,6 +3,7 @@ package picture
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/picture/figure"
@@ -31,7 +32,8 @@ func rotation(group []subject) (f figure.Figure, ok bool, err error) {
 	fit(&f, &waves)
 	fit(&f, &stretch)
 	f.Panels = append(f.Panels, waves)
-	if len(stretch.Series) > 0 {
+	scaled := slices.ContainsFunc(group, func(s subject) bool { return !s.encoding.Scheme.(schemes.Rotary).Scaling.IsNone() })
+	if scaled && len(stretch.Series) > 0 {
 		stretch.Y.Min, stretch.Y.Max = stretchRange(stretch)
 		f.Panels = append(f.Panels, stretch)
 	}
@@ -77,8 +79,8 @@ func addRotation(f *figure.Figure, waves, stretch *figure.Panel, s subject, r sc
 			}
 		}
 		waves.Series = append(waves.Series, w)
-		if !r.Scaling.IsNone() {
-			stretch.Series = append(stretch.Series, finite(d))
+		if !alone || !r.Scaling.IsNone() {
+			stretch.Series = append(stretch.Series, finite(d)) // beside another model a line at 1, too: colours stay theirs
 		}
 	}
 	if alone && !r.Scaling.IsNone() {
@@ -145,7 +147,7 @@ func curves(s subject, r schemes.Rotary, alone bool) []curve {
 	if t.Reads(schemes.ParameterNoTruncate.Name) && t.Complete(r.Scaling) {
 		other := r
 		other.Scaling.NoTruncate = !r.Scaling.NoTruncate
-		name := "ramp not rounded (" + schemes.EngineORTGenAI + "; " + schemes.EngineTransformers + " with truncate false)"
+		name := "ramp not rounded (" + schemes.EngineORTGenAI + ")"
 		if r.Scaling.NoTruncate {
 			name = "ramp rounded (" + schemes.EngineLlamaCpp + " always)"
 		}
@@ -287,10 +289,12 @@ func departs(s subject, r schemes.Rotary) string {
 		figure.Number(math.Atan2(sin[at], cos[at])), figure.Number(f[at]))
 }
 
-// computedBy says which engines compute a type of scaling where not all do, and which by
-// what they choose between its lists ([schemes.Engines], position.RescaleOptions.As).
+// computedBy says what engines make of a type of scaling where they differ: whether they
+// compute it, round its bounds, by what they choose between its lists ([schemes.Engines], position.RescaleOptions.As).
 func computedBy(t *schemes.ScalingType) string {
 	switch {
+	case t.Reads(schemes.ParameterNoTruncate.Name):
+		return fmt.Sprintf("%s rounds the bounds of the ramp to whole pairs, %s does unless truncate is false, %s never does", schemes.EngineLlamaCpp, schemes.EngineTransformers, schemes.EngineORTGenAI)
 	case t.Listed && t.ByLength:
 		return fmt.Sprintf("%s chooses between the two by the greatest position, %s by the size of the context that it was started with", schemes.EngineTransformers, schemes.EngineLlamaCpp)
 	case t.Engines != nil && len(t.Engines) == 0:

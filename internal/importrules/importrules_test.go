@@ -83,7 +83,7 @@ var floors = []struct {
 	{"picture/page", []string{"picture/figure", "picture/svg", "report"}},
 	{"picture/terminal", []string{"picture/figure", "report"}},
 	{"picture", []string{"picture/figure", "position", "report", "schemes"}},
-	{"web/answer", []string{"", "picture", "picture/figure", "picture/page", "picture/svg", "position", "report"}},
+	{"web/answer", []string{"", "picture", "picture/figure", "picture/layout", "picture/page", "picture/svg", "position", "report"}},
 	{"artifact/…", []string{"", "artifact/…", "gguf", "internal/regular", "onnx", "patch", "position", "report", "schemes", "verify"}},
 	{"internal/…", []string{"*"}},
 	{"benchmarks/…", []string{"*"}},

@@ -2,6 +2,7 @@ package layout
 
 import (
 	"math"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/picture/figure"
 	"github.com/modelpatch/modelpatch/picture/ink"
@@ -14,7 +15,7 @@ func (p *page) heat(c figure.Panel, x, width float64) {
 	if h.Columns <= 0 || h.Rows <= 0 {
 		return
 	}
-	small := width < Width
+	small := width < p.width
 	room := left
 	if small {
 		room = 44
@@ -32,10 +33,7 @@ func (p *page) heat(c figure.Panel, x, width float64) {
 	p.add(Shape{Form: Picture, Heat: h, Points: []Point{{f.left, f.top}, {f.right, f.bottom}}})
 	f.x = cells(c.X, h.X, h.Columns, f.left, f.right)
 	f.y = cells(c.Y, h.Y, h.Rows, f.top, f.bottom)
-	ticks := 8
-	if small {
-		ticks = 4
-	}
+	ticks := int(max(3, min(8, w/50)))
 	for _, v := range f.x.ticks(ticks) {
 		if at, ok := f.x.place(v); ok && at >= f.left && at <= f.right {
 			p.line(ink.Muted, 1, Point{at, f.bottom}, Point{at, f.bottom + 4})
@@ -55,7 +53,7 @@ func (p *page) heat(c figure.Panel, x, width float64) {
 	}
 	p.add(Shape{Form: Words, Ink: ink.Muted, Size: smallSize, Anchor: Middle, Upright: true, Points: []Point{{upright, (f.top + f.bottom) / 2}}, Text: c.Y.Label})
 	p.y = f.bottom + 36
-	p.key(h, f.left)
+	p.key(h, f.left, x+width-f.left)
 }
 
 // cells is an axis over the cells of a heat map: the middles of the first and the
@@ -68,9 +66,9 @@ func cells(a figure.Axis, ends [2]float64, n int, from, to float64) axis {
 	return axis{Axis: a, from: from, to: to, low: ends[0] - half, high: ends[1] + half}
 }
 
-// key draws the scale of a heat map's colours.
-func (p *page) key(h *figure.Heat, x float64) {
-	const w, height = 120.0, 9.0
+// key draws the scale of a heat map's colours, from an x on in the room that there is.
+func (p *page) key(h *figure.Heat, x, room float64) {
+	const widest, height, gap = 120.0, 9.0, 5.0
 	bar := &figure.Heat{Columns: ink.Levels, Rows: 1, Limit: 1, Sequential: h.Sequential}
 	for i := range ink.Levels {
 		t := float64(i) / (ink.Levels - 1)
@@ -83,18 +81,15 @@ func (p *page) key(h *figure.Heat, x float64) {
 	if h.Sequential {
 		low = h.Floor
 	}
-	first := figure.Number(low)
-	at := x + measure(first, smallSize, false) + 5
+	first, says := figure.Number(low), figure.Number(h.Limit)
+	if slices.ContainsFunc(h.Values, math.IsNaN) {
+		says += "; grey: NaN"
+	}
+	at := x + measure(first, smallSize, false) + gap
+	w := min(widest, max(20, room-(at-x)-measure(says, smallSize, false)-2*gap))
 	p.words(ink.Muted, smallSize, Start, Point{x, p.y + height}, first)
 	p.add(Shape{Form: Picture, Heat: bar, Points: []Point{{at, p.y}, {at + w, p.y + height}}})
-	says := figure.Number(h.Limit)
-	for _, v := range h.Values {
-		if math.IsNaN(v) {
-			says += "; grey: NaN"
-			break
-		}
-	}
-	p.words(ink.Muted, smallSize, Start, Point{at + w + 5, p.y + height}, says)
+	p.words(ink.Muted, smallSize, Start, Point{at + w + gap, p.y + height}, says)
 	p.y += height + 8
 }
 

@@ -116,7 +116,7 @@ func (p *page) axes(c figure.Panel, f frame) {
 			p.words(ink.Muted, smallSize, End, Point{f.left - 6, y + 4}, tick(v))
 		}
 	}
-	for _, v := range f.x.ticks(10) {
+	for _, v := range f.x.ticks(max(5, int((f.right-f.left)/66))) {
 		if x, ok := f.x.place(v); ok && x >= f.left-1 && x <= f.right+1 {
 			p.line(ink.Muted, 1, Point{x, f.bottom}, Point{x, f.bottom + 4})
 			p.words(ink.Muted, smallSize, Middle, Point{x, f.bottom + 16}, tick(v))

@@ -59,8 +59,12 @@ type Page struct {
 	Shapes        []Shape
 }
 
-// Width is the width of pages: that of a column of text on most screens.
-const Width = 760
+// Width is the usual width of pages: that of a column of text on most screens. Narrow is
+// that of a telephone.
+const (
+	Width  = 760
+	Narrow = 360
+)
 
 const (
 	left, right = 76.0, 22.0 // beside the axes
@@ -75,22 +79,27 @@ const (
 	mostNotes   = 12
 )
 
-// Of places figures one below the other.
-func Of(figures []figure.Figure) Page {
-	p := &page{y: 12}
+// Of places figures one below the other on a page of a width, [Width] where it is 0 and
+// [Narrow] at least.
+func Of(figures []figure.Figure, width float64) Page {
+	if !(width > 0) {
+		width = Width
+	}
+	p := &page{y: 12, width: max(width, Narrow)}
 	for i, f := range figures {
 		if i > 0 {
 			p.y += 14
-			p.line(ink.Grid, 1, Point{12, p.y}, Point{Width - 12, p.y})
+			p.line(ink.Grid, 1, Point{12, p.y}, Point{p.width - 12, p.y})
 			p.y += 14
 		}
 		p.figure(f)
 	}
-	return Page{Width: Width, Height: p.y + 12, Shapes: p.shapes}
+	return Page{Width: p.width, Height: p.y + 12, Shapes: p.shapes}
 }
 
 // page is a page that is being filled from the top.
 type page struct {
+	width  float64
 	y      float64 // where the next thing begins
 	shapes []Shape
 }
@@ -111,7 +120,7 @@ func (p *page) words(i ink.Ink, size float64, a Anchor, at Point, text string) {
 
 // paragraph writes a text over the width of the page, at most so many lines.
 func (p *page) paragraph(i ink.Ink, size float64, bold bool, text string, lines int) {
-	for _, l := range fold(report.Printable(text), size, Width-2*14, lines, bold) {
+	for _, l := range fold(report.Printable(text), size, p.width-2*14, lines, bold) {
 		p.y += size * lineHeight
 		p.add(Shape{Form: Words, Ink: i, Size: size, Bold: bold, Points: []Point{{14, p.y}}, Text: l})
 	}
@@ -125,7 +134,7 @@ func (p *page) figure(f figure.Figure) {
 	}
 	for i := 0; i < len(f.Panels); {
 		row := []figure.Panel{f.Panels[i]}
-		for i++; i < len(f.Panels) && len(row) < 4 && isSmall(row[0]) && isSmall(f.Panels[i]); i++ {
+		for i++; i < len(f.Panels) && len(row) < p.columns() && isSmall(row[0]) && isSmall(f.Panels[i]); i++ {
 			row = append(row, f.Panels[i])
 		}
 		p.y += 16
@@ -147,15 +156,17 @@ func isSmall(p figure.Panel) bool {
 	return p.Heat != nil && p.Heat.Columns <= 128 && p.Heat.Columns <= 2*p.Heat.Rows && p.Heat.Rows <= 2*p.Heat.Columns && p.X.Label != "column"
 }
 
+// columns is how many small squares stand side by side: each needs 180 pixels.
+func (p *page) columns() int { return max(1, int(p.width/180)) }
+
 // row places panels side by side, or one over the whole width.
 func (p *page) row(panels []figure.Panel) {
 	if len(panels) == 1 {
-		p.panel(panels[0], 0, Width)
+		p.panel(panels[0], 0, p.width)
 		return
 	}
 	top, bottom := p.y, p.y
-	const columns = 4
-	each := float64(Width) / float64(max(2, min(len(panels), columns)))
+	each := p.width / float64(max(2, min(len(panels), p.columns())))
 	for i, panel := range panels {
 		p.y = top
 		p.panel(panel, each*float64(i), each)

@@ -54,7 +54,7 @@ func PNG(figures []figure.Figure, o Options) ([]byte, error) {
 
 // Image paints figures, one below the other.
 func Image(figures []figure.Figure, o Options) *image.RGBA {
-	page := layout.Of(figures)
+	page := layout.Of(figures, 0)
 	if o.Scale <= 0 {
 		o.Scale = 2
 	}

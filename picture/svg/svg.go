@@ -20,11 +20,13 @@ type Options struct {
 	// Inside tells that it stands in an HTML page that has [Style], under this id,
 	// which no other picture of the page has.
 	Inside string
+	// Width is that of the page in pixels; 0: [layout.Width].
+	Width float64
 }
 
 // Write returns figures as one SVG, one below the other.
 func Write(figures []figure.Figure, o Options) []byte {
-	p := layout.Of(figures)
+	p := layout.Of(figures, o.Width)
 	id := o.Inside
 	if id == "" {
 		id = "modelpatch"

@@ -27,7 +27,7 @@ func inspected(t *testing.T, name string) Inspected {
 			return nil, 0, fs.ErrNotExist
 		}
 		return bytes.NewReader(content), int64(len(content)), nil
-	})
+	}, 0)
 }
 
 // TestInspect holds the answer against what the tool says of the same file.
@@ -74,16 +74,16 @@ func TestInspectFails(t *testing.T) {
 	for _, c := range []struct{ name, content, want string }{
 		{"a.gguf", "", "truncated"}, {"a.gguf", "GGUF", "truncated"}, {"a\x1b[31m.onnx", "<html>", `a\x1b[31m.onnx: not a model: an HTML page`}, {"a.onnx", "\x1f\x8b\x08", "gzip"},
 	} {
-		got := Inspect(context.Background(), strings.NewReader(c.content), int64(len(c.content)), c.name, nil)
+		got := Inspect(context.Background(), strings.NewReader(c.content), int64(len(c.content)), c.name, nil, 0)
 		if got.Report != nil || !strings.Contains(got.Error, c.want) {
 			t.Errorf("%q: %q, want %q", c.content, got.Error, c.want)
 		}
 	}
-	got := Inspect(context.Background(), broken{}, 1<<40, "a.gguf", nil)
+	got := Inspect(context.Background(), broken{}, 1<<40, "a.gguf", nil, 0)
 	if !strings.Contains(got.Error, "the server answers 500") {
 		t.Errorf("got %q", got.Error)
 	}
-	got = Inspect(context.Background(), nil, 10, "a.gguf", nil)
+	got = Inspect(context.Background(), nil, 10, "a.gguf", nil, 0)
 	if !strings.Contains(got.Error, "a mistake in modelpatch") {
 		t.Errorf("a panic gives %q", got.Error)
 	}

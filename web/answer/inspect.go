@@ -12,6 +12,7 @@ import (
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/picture"
 	"github.com/modelpatch/modelpatch/picture/figure"
+	"github.com/modelpatch/modelpatch/picture/layout"
 	"github.com/modelpatch/modelpatch/picture/page"
 	"github.com/modelpatch/modelpatch/picture/svg"
 	"github.com/modelpatch/modelpatch/position"
@@ -57,7 +58,8 @@ const mostNumbers = 1 << 22
 
 // Inspect reads a model of any format. What cannot be read is an answer, too; so is a
 // panic, which would end the page's worker and is a mistake of ours.
-func Inspect(ctx context.Context, r io.ReaderAt, size int64, name string, companions modelpatch.Companions) (out Inspected) {
+// Pictures are for a screen of a width in pixels; 0: a wide one.
+func Inspect(ctx context.Context, r io.ReaderAt, size int64, name string, companions modelpatch.Companions, width float64) (out Inspected) {
 	defer func() {
 		if p := recover(); p != nil {
 			out = Inspected{Failure: Failure{Error: fmt.Sprintf("%s: a mistake in modelpatch: %v", report.Printable(name), p), Hints: []string{"please report it"}}}
@@ -84,14 +86,14 @@ func Inspect(ctx context.Context, r io.ReaderAt, size int64, name string, compan
 		return out
 	}
 	for _, f := range figures {
-		out.Pictures = append(out.Pictures, drawn(f))
+		out.Pictures = append(out.Pictures, drawn(f, width))
 	}
 	return out
 }
 
 // drawn is a figure as the page shows it.
-func drawn(f figure.Figure) Picture {
-	p := Picture{Kind: f.Kind, Title: report.Printable(f.Title), Description: report.Printable(f.Description), SVG: string(svg.Write([]figure.Figure{f}, svg.Options{})), Tables: []Table{}}
+func drawn(f figure.Figure, width float64) Picture {
+	p := Picture{Kind: f.Kind, Title: report.Printable(f.Title), Description: report.Printable(f.Description), SVG: string(svg.Write([]figure.Figure{f}, svg.Options{Width: min(width, layout.Width)})), Tables: []Table{}}
 	for _, panel := range f.Panels {
 		t := panel.Table()
 		if len(t.Rows) == 0 {

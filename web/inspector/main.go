@@ -15,7 +15,7 @@ import (
 	"github.com/modelpatch/modelpatch/web/answer"
 )
 
-// main gives the worker the function modelpatchInspect(name, source) and stays. source is
+// main gives the worker the function modelpatchInspect(name, source, width) and stays. source is
 // {size, read(offset, array) → bytes read, companion(name) → source or null}; read may throw.
 func main() {
 	js.Global().Set("modelpatchInspect", js.FuncOf(func(_ js.Value, args []js.Value) any {
@@ -27,7 +27,7 @@ func main() {
 			}
 			other := source{c}
 			return newPaged(other, other.size()), other.size(), nil
-		})
+		}, args[2].Float())
 		line, err := report.Line(got)
 		if err != nil {
 			return `{"error":"the answer cannot be encoded"}`

@@ -53,7 +53,7 @@ function restart(why) {
 }
 
 function inspect(model) {
-  current = { ...model, id: (current ? current.id : 0) + 1 };
+  current = { ...model, width: byId("drop").clientWidth, id: (current ? current.id : 0) + 1 };
   byId("result").hidden = true;
   byId("failure").hidden = true;
   byId("stop").hidden = false;

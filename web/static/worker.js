@@ -31,7 +31,7 @@ onmessage = async ({ data }) => {
         return null;
       }
     };
-    const answer = self.modelpatchInspect(data.name, source);
+    const answer = self.modelpatchInspect(data.name, source, data.width);
     postMessage({ id: data.id, answer: JSON.parse(answer), size: source.size, ranges: counted.ranges, bytes: counted.bytes, took: performance.now() - began });
   } catch (e) {
     postMessage({ id: data.id, answer: { error: e.message || String(e), hints: [] } });
