@@ -134,7 +134,7 @@ func written(ctx context.Context, c *change) (_ position.Model, err error) {
 		return nil, err
 	}
 	clear := func() error { return os.RemoveAll(folder) }
-	c.w = WriteOptions{Output: filepath.Join(folder, filepath.Base(c.path)), Force: true}
+	c.w = WriteOptions{Output: filepath.Join(folder, filepath.Base(ShownPath(c.path))), Force: true}
 	result, err := c.run(ctx)
 	if err == nil && result.Nothing != "" {
 		err = errors.New(result.Nothing)

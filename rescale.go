@@ -26,13 +26,16 @@ func LikeModel(ctx context.Context, path string, o *RescaleOptions, open OpenOpt
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	if err := o.Like(m); err != nil {
+		if lost := ReadError(m); lost != nil {
+			return lost
+		}
 		if is[*position.Refusal](err) {
 			return &refused{path, err}
 		}
 		return err
 	}
-	o.From = filepath.Base(path)
-	return nil
+	o.From = filepath.Base(ShownPath(path))
+	return ReadError(m)
 }
 
 func rescaling(path string, o RescaleOptions, open OpenOptions, w WriteOptions) *change {

@@ -72,7 +72,22 @@ func cannotOpen(path string, err error) error {
 	if target, lerr := os.Readlink(path); lerr == nil {
 		why += ", a link to " + report.Printable(target)
 	}
-	return &InputError{Path: path, What: "cannot be opened", Why: why, Err: err}
+	return &InputError{Path: path, What: "cannot be opened", Why: why, Err: err, Hint: storeHint(path)}
+}
+
+// storeHint says how a file is named that lies in a store whose own addresses are not read; "" for
+// other paths.
+func storeHint(path string) string {
+	scheme, _, ok := strings.Cut(path, "://")
+	switch {
+	case !ok:
+		return ""
+	case scheme == "s3" || scheme == "gs" || scheme == "az" || scheme == "abfs":
+		return "name it by a presigned https:// address: aws s3 presign, gcloud storage sign-url, az storage blob generate-sas"
+	case len(scheme) > 1 && !strings.ContainsAny(scheme, `/\`):
+		return "addresses begin with https://, hf:// or oci://"
+	}
+	return ""
 }
 
 // hintFor names the models in a folder that was given in place of one.

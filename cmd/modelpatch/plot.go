@@ -71,7 +71,7 @@ a pipe gets SVG.
 	f.StringVar(&p.format, "format", "", "one of "+strings.Join(plotFormats(), ", ")+", in place of what the name or the terminal says")
 	f.BoolVarP(&p.force, "force", "f", false, "replace an existing output")
 	f.StringVar(&p.open.ExternalRoot, "external-root", "", "a folder in which external data of ONNX models may lie as well")
-	return cmd
+	return reading(c, cmd, &p.open)
 }
 
 // plot is the flags of the command.
@@ -91,7 +91,7 @@ func (p *plot) run(ctx context.Context, c *console, files []string) error {
 		return err
 	}
 	if d.why != "" && format != formatHTML {
-		return &position.Refusal{Why: files[0] + ": " + d.why, Instead: "modelpatch inspect says what is known of the model"}
+		return &position.Refusal{Why: modelpatch.ShownPath(files[0]) + ": " + d.why, Instead: "modelpatch inspect says what is known of the model"}
 	}
 	content, err := d.in(format, c)
 	if err != nil {
@@ -150,7 +150,7 @@ func draw(ctx context.Context, files []string, o modelpatch.OpenOptions) (d draw
 		if err != nil {
 			return d, err
 		}
-		r.Path = report.Name(filepath.Base(path)) // a page is sent to others, whom our folders do not concern
+		r.Path = report.Name(filepath.Base(modelpatch.ShownPath(path))) // a page is sent to others, whom our folders do not concern
 		d.reports, names = append(d.reports, r), append(names, r.Path)
 		if m == nil {
 			d.why = "what comes from a pipe or is compressed is not drawn: unpack it to a file first"
@@ -167,6 +167,11 @@ func draw(ctx context.Context, files []string, o modelpatch.OpenOptions) (d draw
 		d.figures, err = picture.Compare(models[0], names[0], models[1], names[1], picture.Options{})
 	default:
 		d.figures, err = picture.Of(models[0], names[0], picture.Options{})
+	}
+	for _, m := range models {
+		if lost := modelpatch.ReadError(m); lost != nil {
+			return d, lost
+		}
 	}
 	if n, ok := errors.AsType[*picture.Nothing](err); ok {
 		d.why, err = n.Error(), nil

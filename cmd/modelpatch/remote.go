@@ -20,7 +20,7 @@ func reading(c *console, cmd *cobra.Command, open *modelpatch.OpenOptions) *cobr
 		if o.MaxBytes < 0 {
 			return &modelpatch.UsageError{What: "--max-bytes below 0"}
 		}
-		if f := cmd.Flags(); f.Lookup("output") != nil && f.Changed("output") && !(f.Lookup("patch-only") != nil && f.Changed("patch-only")) && !(f.Lookup("to") != nil && f.Changed("to")) && !f.Changed("max-bytes") {
+		if f := cmd.Flags(); f.Lookup("in-place") != nil && f.Changed("output") && !(f.Lookup("patch-only") != nil && f.Changed("patch-only")) && !(f.Lookup("to") != nil && f.Changed("to")) && !f.Changed("max-bytes") {
 			o.MaxBytes = -1 // a new file was asked for: how much it takes is said, and not bounded
 		}
 		o.Agent = "modelpatch/" + version()
