@@ -3,6 +3,7 @@ package modelpatch
 import (
 	"context"
 	"io"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/modelpatch/modelpatch/internal/regular"
@@ -86,11 +87,15 @@ func (o OpenOptions) remote(ctx context.Context, path string) (io.ReaderAt, int6
 }
 
 // ReadBeside reads a small file of a model's folder, such as config.json; the model is named by its
-// path or address. The error of one that is not there is fs.ErrNotExist.
+// path or address. The error of one that is not there, or that the address is not signed for, is
+// fs.ErrNotExist.
 func ReadBeside(ctx context.Context, model, name string, o OpenOptions) ([]byte, error) {
 	if !IsAddress(model) {
 		b, _, err := regular.Read(PathBeside(model, name), maxSidecar)
 		return b, err
+	}
+	if address.Single(model) {
+		return nil, fs.ErrNotExist // whether it is there cannot be known
 	}
 	r, size, err := o.remote(ctx, address.Beside(model, name))
 	if err != nil {

@@ -54,6 +54,18 @@ func Show(s string) string {
 	return scheme + "://" + host
 }
 
+// Single reports whether an address is signed for one file alone, so that none beside it can be read:
+// presigned addresses of S3 and GCS, and Azure's SAS of a blob.
+func Single(s string) bool {
+	_, query, _ := strings.Cut(s, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return false
+	}
+	old := values.Has("Signature") && (values.Has("AWSAccessKeyId") || values.Has("GoogleAccessId")) // version 2 of S3's signatures
+	return old || values.Has("X-Amz-Signature") || values.Has("X-Goog-Signature") || values.Has("sig") && values.Get("sr") == "b"
+}
+
 // Base is the name of the file at an address, for its ending and for shards.
 func Base(s string) string {
 	s = Show(s)

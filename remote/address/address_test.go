@@ -29,6 +29,15 @@ func TestShow(t *testing.T) {
 	}
 }
 
+func TestSingle(t *testing.T) {
+	for s, want := range map[string]bool{"https://h/m?X-Amz-Signature=1": true, "https://h/m?AWSAccessKeyId=a&Signature=b&Expires=1": true, "https://h/m?Signature=b": false, "https://h/m?X-Goog-Signature=1&x=y": true, "https://h/m?sr=b&sig=1": true,
+		"https://h/m?sr=c&sig=1": false, "https://h/m": false, "https://h/m?download=true": false, "hf://o/r/m": false} {
+		if got := Single(s); got != want {
+			t.Errorf("Single(%q) = %v", s, got)
+		}
+	}
+}
+
 func TestBeside(t *testing.T) {
 	for _, x := range []struct{ s, name, want string }{
 		{"https://h/d/m.onnx", "m.onnx.data", "https://h/d/m.onnx.data"},
