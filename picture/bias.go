@@ -24,6 +24,7 @@ func linear(group []subject) (f figure.Figure, ok bool, err error) {
 	slopes := figure.Panel{Title: "slope by head", X: figure.Axis{Label: "head", Whole: true}, Y: figure.Axis{Label: "slope", Scale: figure.Log2}}
 	by := figure.Panel{Title: "bias by distance", X: figure.Axis{Label: "distance from query to key", Whole: true}, Y: figure.Axis{Label: "added to the score"}}
 	var words []string
+	drawnHeads := map[string]int{} // head by the name of its line
 	for _, s := range group {
 		a := s.encoding.Scheme.(schemes.ALiBi)
 		values := a.SlopeValues()
@@ -44,7 +45,7 @@ func linear(group []subject) (f figure.Figure, ok bool, err error) {
 			f.Notes = append(f.Notes, label(s, fmt.Sprintf("%s with a slope of zero or below is not on the axis of slopes", plural(negative, "head"))))
 		}
 		slopes.Series = append(slopes.Series, line)
-		if err := addBias(&by, s, len(values), len(group), distances(s)); err != nil {
+		if err := addBias(&by, drawnHeads, s, len(values), len(group), distances(s)); err != nil {
 			return f, false, err
 		}
 		f.Subtitle = joined(f.Subtitle, label(s, a.String()), "; ")
@@ -53,7 +54,7 @@ func linear(group []subject) (f figure.Figure, ok bool, err error) {
 	fit(&f, &by)
 	f.Panels = append(f.Panels, slopes, by)
 	if len(group) == 2 {
-		f.Panels = append(f.Panels, biasDifference(by, len(by.Series)/2))
+		f.Panels = append(f.Panels, biasDifference(by, drawnHeads))
 	}
 	f.Title = title(group)
 	f.Description = strings.Join(words, ". ") + ". The bias falls in a straight line with the distance."
@@ -67,7 +68,7 @@ func distances(s subject) []int {
 
 // addBias adds the bias of some heads by distance, as the file computes it, in
 // which keys stand before the query.
-func addBias(p *figure.Panel, s subject, count, models int, far []int) error {
+func addBias(p *figure.Panel, drawn map[string]int, s subject, count, models int, far []int) error {
 	b, ok := s.site.(position.Biaser)
 	if !ok {
 		return nil
@@ -75,6 +76,7 @@ func addBias(p *figure.Panel, s subject, count, models int, far []int) error {
 	last := far[len(far)-1]
 	for _, h := range heads(count, models) {
 		line := figure.Series{Name: label(s, fmt.Sprintf("head %d", h))}
+		drawn[line.Name] = h
 		for _, d := range far {
 			v, err := b.Bias(h, last, last-d, last+1)
 			if err != nil {
@@ -87,24 +89,32 @@ func addBias(p *figure.Panel, s subject, count, models int, far []int) error {
 	return nil
 }
 
-// biasDifference is the second model's lines minus the first's, where both have
-// the same places.
-func biasDifference(p figure.Panel, each int) figure.Panel {
+// biasDifference is the second model's lines minus the first's: of the heads and at the
+// places that both have.
+func biasDifference(p figure.Panel, heads map[string]int) figure.Panel {
 	out := figure.Panel{Title: "difference: second minus first", X: p.X, Y: p.Y}
-	out.Y.Min, out.Y.Max = 0, 0
-	for i := range each {
-		a, b := p.Series[i], p.Series[each+i]
-		line := figure.Series{Name: fmt.Sprintf("line %d", i+1), Style: a.Style}
+	first := map[int]figure.Series{} // by head
+	for _, s := range p.Series {
+		h := heads[s.Name]
+		a, ok := first[h]
+		if !ok {
+			first[h] = s
+			continue
+		}
+		line := figure.Series{Name: fmt.Sprintf("head %d", h), Style: a.Style}
 		at := map[float64]float64{}
 		for j, x := range a.X {
 			at[x] = a.Y[j]
 		}
-		for j, x := range b.X {
+		for j, x := range s.X {
 			if v, ok := at[x]; ok {
-				line.X, line.Y = append(line.X, x), append(line.Y, b.Y[j]-v)
+				line.X, line.Y = append(line.X, x), append(line.Y, s.Y[j]-v)
 			}
 		}
 		out.Series = append(out.Series, line)
+	}
+	if len(out.Series) == 0 {
+		out.Title = "difference: none, no head of both is drawn"
 	}
 	return out
 }
@@ -114,6 +124,7 @@ func buckets(group []subject) (f figure.Figure, ok bool, err error) {
 	x := figure.Axis{Label: "key minus query", Whole: true}
 	curve := figure.Panel{Title: "bucket by distance", X: x, Y: figure.Axis{Label: "bucket", Whole: true}}
 	by := figure.Panel{Title: "bias by distance", X: x, Y: figure.Axis{Label: "added to the score"}}
+	drawnHeads := map[string]int{} // head by the name of its line
 	var words []string
 	for _, s := range group {
 		b := s.encoding.Scheme.(schemes.Buckets)
@@ -136,6 +147,7 @@ func buckets(group []subject) (f figure.Figure, ok bool, err error) {
 		if biaser, ok := s.site.(position.Biaser); ok {
 			for _, h := range heads(b.Heads, len(group)) {
 				line := figure.Series{Name: label(s, fmt.Sprintf("head %d", h)), Style: figure.Steps}
+				drawnHeads[line.Name] = h
 				for _, i := range at {
 					query, key := max(0, -(from+i)), max(0, from+i)
 					v, err := biaser.Bias(h, query, key, far+1)
@@ -155,7 +167,7 @@ func buckets(group []subject) (f figure.Figure, ok bool, err error) {
 		fit(&f, &by)
 		f.Panels = append(f.Panels, by)
 		if len(group) == 2 {
-			f.Panels = append(f.Panels, biasDifference(by, len(by.Series)/2))
+			f.Panels = append(f.Panels, biasDifference(by, drawnHeads))
 		}
 	}
 	f.Title = title(group)

@@ -21,6 +21,7 @@ import (
 	"github.com/modelpatch/modelpatch/picture/svg"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 var update = flag.Bool("update", false, "write the golden pictures anew")
@@ -279,6 +280,60 @@ func TestSlopes(t *testing.T) {
 	}
 	if len(f.Panels[0].Series[0].Y) != heads {
 		t.Errorf("%d heads, want %d", len(f.Panels[0].Series[0].Y), heads)
+	}
+}
+
+// TestBiasDifference compares ALiBi of four heads with one of two: head 0 of both is drawn,
+// and their difference is that of the slopes.
+func TestBiasDifference(t *testing.T) {
+	site := func(heads int) made {
+		s := schemes.ALiBi{Heads: heads, MaxBias: 8}
+		return made{sites: []position.Site{madeBias{madeSite{encoding: position.Encoding{Scheme: s}}, s}}}
+	}
+	figures, err := picture.Compare(site(4), "four", site(2), "two", picture.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	panels := figures[0].Panels
+	difference := panels[len(panels)-1]
+	var names []string
+	for _, s := range difference.Series {
+		names = append(names, s.Name)
+	}
+	if fmt.Sprint(names) != "[head 0 head 1]" {
+		t.Fatalf("heads %v", names)
+	}
+	for h, s := range difference.Series {
+		slope := math.Exp2(-8*float64(h+1)/2) - math.Exp2(-8*float64(h+1)/4)
+		for i, x := range s.X {
+			if want := -slope * x; math.Abs(s.Y[i]-want) > 1e-12 {
+				t.Fatalf("head %d, distance %g: %g, want %g", h, x, s.Y[i], want)
+			}
+		}
+	}
+}
+
+// madeBias is a bias of a test's own.
+type madeBias struct {
+	madeSite
+	alibi schemes.ALiBi
+}
+
+func (m madeBias) Bias(head, query, key, _ int) (float64, error) {
+	return m.alibi.Bias(head, query, key), nil
+}
+
+// TestWindows compares a window's bias with itself: the difference is nothing.
+func TestWindows(t *testing.T) {
+	f := drawn(t, "onnx/swin-ts17-anon.onnx", "onnx/swin-ts17-anon.onnx")[0]
+	last := f.Panels[len(f.Panels)-1]
+	if last.Title != "second minus first, head 1" || len(f.Panels) != 6 {
+		t.Fatalf("%d panels, the last is %s", len(f.Panels), last.Title)
+	}
+	for _, v := range last.Heat.Values {
+		if v != 0 {
+			t.Fatalf("differs by %g", v)
+		}
 	}
 }
 

@@ -45,8 +45,14 @@ func attentionsOf(s subject) (out []*position.Attention) {
 // scores draws what a window's table adds to the scores of the first attention in
 // which it acts, head by head, as the file itself computes it.
 func scores(group []subject) (f figure.Figure, ok bool, err error) {
-	for _, s := range group {
-		a := attentionsOf(s)[0]
+	maps := make([]map[int]*figure.Heat, len(group)) // by head
+	for k, s := range group {
+		maps[k] = map[int]*figure.Heat{}
+		all := attentionsOf(s)
+		if len(all) == 0 {
+			continue
+		}
+		a := all[0]
 		trial, err := a.Run(min(s.length(scorePositions), scorePositions), figure.Columns(min(a.Heads, mostHeads), scoreHeads))
 		if err != nil {
 			return f, false, nil // what keeps an attention from being run is told by verify
@@ -58,6 +64,7 @@ func scores(group []subject) (f figure.Figure, ok bool, err error) {
 		for _, h := range trial.Heads {
 			if p, ok := biasMap(s, h); ok {
 				f.Panels = append(f.Panels, p)
+				maps[k][h.Head] = p.Heat
 			}
 		}
 		f.Subtitle = joined(f.Subtitle, label(s, s.encoding.Scheme.String()), "; ")
@@ -66,9 +73,30 @@ func scores(group []subject) (f figure.Figure, ok bool, err error) {
 	if len(f.Panels) == 0 {
 		return f, false, nil
 	}
+	if len(group) == 2 {
+		f.Panels = append(f.Panels, mapDifference(f.Panels[0], maps[0], maps[1])...)
+	}
 	f.Title = title(group)
 	f.Description = "Heat maps of what is added to the score of each query, from top to bottom, and key, from left to right, one a head."
 	return f, true, nil
+}
+
+// mapDifference is the second model's maps minus the first's: of heads that both have, at
+// as many positions.
+func mapDifference(like figure.Panel, first, second map[int]*figure.Heat) (out []figure.Panel) {
+	for h := range mostHeads {
+		a, b := first[h], second[h]
+		if a == nil || b == nil || a.Columns != b.Columns || a.Rows != b.Rows {
+			continue
+		}
+		d := &figure.Heat{Columns: a.Columns, Rows: a.Rows, X: a.X, Y: a.Y}
+		for i := range a.Values {
+			d.Values = append(d.Values, b.Values[i]-a.Values[i])
+		}
+		d.Limit = strongest(d.Values)
+		out = append(out, figure.Panel{Title: fmt.Sprintf("second minus first, head %d", h), X: like.X, Y: like.Y, Heat: d})
+	}
+	return out
 }
 
 // biasMap is one head's bias as a heat map.
