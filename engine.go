@@ -14,6 +14,10 @@ import (
 // differs is a measure. A check that fails makes the verdict different. Where the engine
 // loads neither file, what was planned is not said to be there.
 func addWhole(ctx context.Context, llamaServer string, a, b position.Model, before, after string, v *report.Verify) {
+	if IsAddress(before) || IsAddress(after) {
+		v.Checks = append(v.Checks, report.Check{Name: report.CheckEngine, Verdict: report.CheckSkipped, Why: "engines run files on this machine: a model at an address is not run"})
+		return
+	}
 	path, err := engine.Find()
 	if err != nil {
 		v.Checks = append(v.Checks, report.Check{Name: report.CheckEngine, Verdict: report.CheckSkipped, Why: err.Error()})
