@@ -181,7 +181,7 @@ func (r *Site) find() {
 }
 
 // tablesOf keeps the sources that are tables of rows: selected by position,
-// given whole to a fused operator that selects itself, or of this length.
+// given whole, or some columns of theirs, to a fused operator that selects itself, or of this length.
 func (r *Site) tablesOf(found []trace.Source, u *rotation) []rows.Table {
 	var out []rows.Table
 	for _, src := range found {
@@ -189,7 +189,7 @@ func (r *Site) tablesOf(found []trace.Source, u *rotation) []rows.Table {
 			continue
 		}
 		axis := src.Axis
-		if src.Indexed == nil {
+		if columns := axis == len(src.Tensor.Dims)-1 && src.Indexed != nil && src.Indexed.Op == "Slice"; columns || src.Indexed == nil {
 			axis = r.wholeAxis(src.Tensor, u)
 		}
 		if axis < 0 || axis == len(src.Tensor.Dims)-1 {
