@@ -77,7 +77,7 @@ func (t *teller) firstDifference(p, q position.Part) int64 {
 	for _, r := range ranges {
 		read += r[1] - r[0]
 	}
-	if t.skip(p.Size - read) != nil {
+	if t.skip(p.Size-read) != nil {
 		return 0
 	}
 	for _, r := range ranges {
