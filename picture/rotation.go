@@ -2,6 +2,7 @@ package picture
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ func rotation(group []subject) (f figure.Figure, ok bool, err error) {
 			return f, false, err
 		}
 	}
+	addLengths(&waves, group)
 	f.Title = title(group)
 	fit(&f, &waves)
 	fit(&f, &stretch)
@@ -90,7 +92,6 @@ func addRotation(f *figure.Figure, waves, stretch *figure.Panel, s subject, r sc
 		}
 		waves.Series = append(waves.Series, c)
 	}
-	addLengths(waves, s, r)
 	addRamp(waves, stretch, s, r)
 	f.Subtitle = joined(f.Subtitle, label(s, r.String()), "; ")
 	still := 0
@@ -191,27 +192,44 @@ func finite(s figure.Series) figure.Series {
 	return s
 }
 
-// addLengths adds the lengths that wavelengths are held against.
-func addLengths(p *figure.Panel, s subject, r schemes.Rotary) {
-	add := func(what string, n int) {
-		if n <= 0 {
-			return
-		}
-		for i := range p.Rules {
-			if p.Rules[i].At == float64(n) {
-				if !strings.Contains(p.Rules[i].Name, what) {
-					p.Rules[i].Name = what + ", " + p.Rules[i].Name
-				}
-				return
+// addLengths adds the lengths that wavelengths are held against, each once with all that is of it.
+func addLengths(p *figure.Panel, group []subject) {
+	kinds := []struct {
+		name string
+		of   func(subject) int
+	}{
+		{"original", func(s subject) int { return s.encoding.Scheme.(schemes.Rotary).Scaling.OriginalLength }},
+		{"stated", func(s subject) int {
+			if n := s.report.Length.Stated; n != nil {
+				return *n
+			}
+			return 0
+		}},
+		{"encoded", func(s subject) int { return s.encoding.Capacity }},
+	}
+	words, owned := map[int][]string{}, map[int]bool{} // by length
+	for _, kind := range kinds {
+		owners := map[int][]string{}
+		for _, s := range group {
+			if n := kind.of(s); n > 0 {
+				owners[n] = append(owners[n], short(s.name))
 			}
 		}
-		p.Rules = append(p.Rules, figure.Rule{Name: fmt.Sprintf("%s %d", what, n), At: float64(n)})
+		for n, names := range owners {
+			word := kind.name
+			if len(names) < len(group) {
+				word, owned[n] = word+" of "+names[0], true
+			}
+			words[n] = append(words[n], word)
+		}
 	}
-	add(label(s, "original length"), r.Scaling.OriginalLength)
-	if n := s.report.Length.Stated; n != nil {
-		add(label(s, "stated length"), *n)
+	for _, n := range slices.Sorted(maps.Keys(words)) {
+		name := fmt.Sprintf("%s length %d", strings.Join(words[n], " and "), n)
+		if owned[n] {
+			name = fmt.Sprintf("length %d: %s", n, strings.Join(words[n], ", "))
+		}
+		p.Rules = append(p.Rules, figure.Rule{Name: name, At: float64(n)})
 	}
-	add(label(s, "encoded length"), s.encoding.Capacity)
 }
 
 // addRamp adds the pairs between which YaRN goes over from kept to divided

@@ -28,7 +28,10 @@ func (l Learned) String() string {
 	if l.Grid != nil {
 		said += ", grid " + between("×", l.Grid)
 	}
-	if l.Prefix > 0 {
+	switch {
+	case l.Prefix == 1:
+		said += ", 1 row before it"
+	case l.Prefix > 1:
 		said += fmt.Sprintf(", %d rows before it", l.Prefix)
 	}
 	return said

@@ -158,7 +158,7 @@ func TestUsualSizes(t *testing.T) {
 			m.Nodes[1].Inputs[0] = "smaller"
 			m.Nodes = slices.Insert(m.Nodes, 3, withInts(node("Concat", "tokens", "class", "x"), "axis", int64(1)), node("Add", "h0", "tokens", "pos"))
 			m.Nodes = slices.Insert(m.Nodes, 1, withInts(node("Conv", "smaller", "patches", "second"), "strides", []int64{2, 2}))
-		}, "position table of 50 rows of 8, grid 7×7, 1 rows before it ×49"},
+		}, "position table of 50 rows of 8, grid 7×7, 1 row before it ×49"},
 		{"blocks of a picture", func(m *onnx.NewModel) {
 			photo(m, 8)
 			m.Initializers = append(m.Initializers, noise("pos", 1, 4, 49, 8), integers("blocks", 1, 4, 49, 8))
