@@ -2,9 +2,11 @@
 """Reads and changes models on servers that others wrote, on this machine: moto (S3), Azurite (Azure), fake-gcs-server (Google), a
 registry of go-containerregistry (OCI), and commits edits with Hugging Face's own client.
 
+    python3 test/remote/servers.py --install FOLDER
     python3 test/remote/servers.py MODELPATCH FOLDER
 
-FOLDER, outside of the checkout, gets the servers once, by pip, npm and the Go module proxy; what cannot be installed is skipped by name.
+FOLDER, outside of the checkout, gets the servers once, by pip, npm and the Go module proxy (the first form does that alone, with more time: building one
+takes minutes); what cannot be installed is skipped by name.
 Needs Python 3.11; Node for Azurite and the client, Go for the registry and fake-gcs-server. modelpatch-remote lies beside MODELPATCH.
 """
 
@@ -27,7 +29,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 MODELS = HERE.parent.parent / "testdata"
-INSTALL = 120  # seconds, for all of them: a first run skips what takes longer, and the next one goes on
+INSTALL = {True: 900, False: 120}["--install" in sys.argv]  # seconds, for all of them: a run skips what takes longer, and the next one goes on
 ends = time.monotonic() + INSTALL
 failures: list[str] = []
 
@@ -44,19 +46,29 @@ def expect(what: str, holds: bool, detail: str = "") -> None:
     print(f"  FAILED: {what}\n{detail[-2000:]}")
 
 
-def install(what: str, done: Path, *commands: list[str], **options) -> None:
-    """Runs commands that make a file, unless it is there."""
+def install(folder: Path, what: str) -> Path:
+    """Has a server made, unless it is there, and returns its executable."""
+    venv, npm, binaries = folder / "moto", folder / "npm", folder / "bin"
+    build = {**os.environ, "GOBIN": str(binaries), "GOFLAGS": "-p=1"}
+    done, *commands = {
+        "moto": (venv / "bin/aws", [sys.executable, "-m", "venv", venv], [venv / "bin/pip", "install", "-q", "moto[server]", "boto3", "awscli"]),
+        "Azurite": (npm / "node_modules/.bin/azurite-blob", ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", npm, "azurite", "@huggingface/hub"]),
+        "crane": (binaries / "crane", ["go", "install", "github.com/google/go-containerregistry/cmd/crane@v0.22.1"]),
+        "fake-gcs-server": (binaries / "fake-gcs-server", ["go", "install", "github.com/fsouza/fake-gcs-server@v1.56.1"]),
+    }[what]
     if done.exists():
-        return
+        return done
+    npm.mkdir(parents=True, exist_ok=True)
     for command in commands:
         if shutil.which(str(command[0])) is None:
             raise Skip(f"{what} (no {command[0]})")
         try:
-            subprocess.run([str(c) for c in command], check=True, capture_output=True, timeout=max(1, ends - time.monotonic()), **options)
+            subprocess.run([str(c) for c in command], check=True, capture_output=True, timeout=max(1, ends - time.monotonic()), env=build)
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
             raise Skip(f"{what} (it could not be installed: {error.__class__.__name__})") from error
     if not done.exists():
         raise Skip(f"{what} (it installed no {done.name})")
+    return done
 
 
 def free_port() -> int:
@@ -132,8 +144,7 @@ class Tool:
 
 
 def s3(tool: Tool, folder: Path) -> None:
-    venv = folder / "moto"
-    install("moto", venv / "bin/aws", [sys.executable, "-m", "venv", venv], [venv / "bin/pip", "install", "-q", "moto[server]", "boto3", "awscli"])
+    venv = install(folder, "moto").parent.parent
     port = free_port()
     keys = {"AWS_ACCESS_KEY_ID": "AKIDTEST", "AWS_SECRET_ACCESS_KEY": "SECRETKEY", "AWS_DEFAULT_REGION": "us-east-1", "HOME": str(tool.folder)}
     with server(venv / "bin/moto_server", "-H", "127.0.0.1", "-p", port, port=port, env={**os.environ, **keys}) as address:
@@ -172,15 +183,13 @@ ACCOUNT_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1
 
 
 def azure(tool: Tool, folder: Path) -> None:
-    npm = folder / "npm"
-    npm.mkdir(parents=True, exist_ok=True)
-    install("Azurite", npm / "node_modules/.bin/azurite-blob", ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", npm, "azurite", "@huggingface/hub"])
+    azurite = install(folder, "Azurite")
     port = free_port()
     fields = {"sv": "2021-06-08", "ss": "b", "srt": "co", "sp": "rwcl", "se": (datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")}
     text = "\n".join([ACCOUNT, fields["sp"], fields["ss"], fields["srt"], "", fields["se"], "", "", fields["sv"], "", ""])
     signature = base64.b64encode(hmac.new(base64.b64decode(ACCOUNT_KEY), text.encode(), hashlib.sha256).digest()).decode()
     sas = urllib.parse.urlencode({**fields, "sig": signature})
-    with server(npm / "node_modules/.bin/azurite-blob", "--silent", "--skipApiVersionCheck", "--inMemoryPersistence", "--blobPort", port, port=port) as address:
+    with server(azurite, "--silent", "--skipApiVersionCheck", "--inMemoryPersistence", "--blobPort", port, port=port) as address:
         container = f"{address}/{ACCOUNT}/models"
         request("PUT", f"{container}?restype=container&{sas}", b"", x_ms_version=fields["sv"])
         for path in [tool.gguf, *tool.onnx.parent.glob(tool.onnx.name + "*")]:
@@ -193,20 +202,18 @@ def azure(tool: Tool, folder: Path) -> None:
 
 
 def google(tool: Tool, folder: Path) -> None:
-    binaries = folder / "bin"
-    install("fake-gcs-server", binaries / "fake-gcs-server", ["go", "install", "github.com/fsouza/fake-gcs-server@v1.56.1"], env={**os.environ, "GOBIN": str(binaries), "GOFLAGS": "-p=1"})
+    fake = install(folder, "fake-gcs-server")
     port = free_port()
-    with server(binaries / "fake-gcs-server", "-scheme", "http", "-host", "127.0.0.1", "-port", port, "-backend", "memory", "-public-host", f"127.0.0.1:{port}", port=port) as address:
+    with server(fake, "-scheme", "http", "-host", "127.0.0.1", "-port", port, "-backend", "memory", "-public-host", f"127.0.0.1:{port}", port=port) as address:
         request("POST", f"{address}/storage/v1/b?project=test", b'{"name":"models"}', Content_Type="application/json")
         request("POST", f"{address}/upload/storage/v1/b/models/o?uploadType=media&name=m.gguf", tool.gguf.read_bytes(), Content_Type="application/octet-stream")
         tool.same("Google", f"{address}/models/m.gguf?X-Goog-Signature=SIGNATURE77", tool.gguf, ("SIGNATURE77",))
 
 
 def registry(tool: Tool, folder: Path) -> None:
-    binaries = folder / "bin"
-    install("crane", binaries / "crane", ["go", "install", "github.com/google/go-containerregistry/cmd/crane@v0.22.1"], env={**os.environ, "GOBIN": str(binaries), "GOFLAGS": "-p=1"})
+    crane = install(folder, "crane")
     port = free_port()
-    with server(binaries / "crane", "registry", "serve", "--address", f"127.0.0.1:{port}", port=port) as address:
+    with server(crane, "registry", "serve", "--address", f"127.0.0.1:{port}", port=port) as address:
         def push(name: str, kind: str, layers: list[tuple[str, Path, dict]]) -> str:
             described = []
             for media, path, annotations in [("application/vnd.oci.empty.v1+json", None, {}), *layers]:
@@ -253,6 +260,15 @@ def main() -> int:
         return 2
     folder = Path(sys.argv[2]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
+    if sys.argv[1] == "--install":
+        for what in ("moto", "crane", "Azurite", "fake-gcs-server"):
+            began = time.monotonic()
+            try:
+                install(folder, what)
+                print(f"{what}: there after {time.monotonic() - began:.0f} s", flush=True)
+            except Skip as skip:
+                print(f"skipped by name: {skip}", flush=True)
+        return 0
     with tempfile.TemporaryDirectory(prefix="modelpatch-servers-") as work:
         tool = Tool(os.path.abspath(sys.argv[1]), Path(work))
         for test in (s3, azure, google, registry, hub):
