@@ -39,6 +39,10 @@ func built(t *testing.T, name string) func() string {
 	})
 }
 
+// shortScripts are those that -short runs (as the race detector does, under which a start takes ten times as long): of commands
+// that work on several files at a time, compare, write, or talk to another process.
+var shortScripts = []string{"check", "fleet", "inplace", "inspect", "names", "recover", "remote", "verify", "verify_full"}
+
 // TestScripts runs the scripts in testdata/script. MODELS is the folder of
 // small real models, COMMANDS that of modelpatch alone; $ORT_LIB and $LLAMA_SERVER are
 // those of the environment. A condition [onnxruntime] or [llama-server] is that they are set,
@@ -49,9 +53,17 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	folder, files := "testdata/script", []string(nil)
+	if testing.Short() {
+		for _, name := range shortScripts {
+			files = append(files, filepath.Join(folder, name+".txtar"))
+		}
+		folder = ""
+	}
 	engine, remote := built(t, "modelpatch-engine"), built(t, "modelpatch-remote")
 	testscript.Run(t, testscript.Params{
-		Dir:           "testdata/script",
+		Dir:           folder,
+		Files:         files,
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("MODELS", models)

@@ -67,10 +67,12 @@ func StartReader(t testing.TB, name string, r io.ReaderAt, size int64, delay tim
 
 func serve(t testing.TB, delay time.Duration, open func(string) (content, bool)) *Hub {
 	h := &Hub{delay: delay, open: open, seen: map[string]int{}}
-	hub, store := httptest.NewServer(http.HandlerFunc(h.hub)), httptest.NewServer(http.HandlerFunc(h.store))
+	hub, store := httptest.NewUnstartedServer(http.HandlerFunc(h.hub)), httptest.NewUnstartedServer(http.HandlerFunc(h.store))
+	h.Addr, h.Store = "http://"+hub.Listener.Addr().String(), "http://"+store.Listener.Addr().String()
+	hub.Start()
+	store.Start()
 	t.Cleanup(hub.Close)
 	t.Cleanup(store.Close)
-	h.Addr, h.Store = hub.URL, store.URL
 	return h
 }
 

@@ -12,7 +12,7 @@ Needs modelpatch-engine beside MODELPATCH, and the engines themselves ($ORT_LIB,
 --write writes docs/engines.md (the agreement) and docs/verdicts.md (each file and change) of this checkout.
 Exit 1: a promised verdict is missing, or a disagreement is not argued.
 """
-import argparse, collections, concurrent.futures, json, os, random, re, subprocess, sys, tempfile
+import argparse, collections, concurrent.futures, hashlib, json, os, random, re, subprocess, sys, tempfile
 
 # Disagreements that are understood: (pattern of the file, of the change, of what the engine did) and why it is so.
 ARGUED = [
@@ -171,12 +171,19 @@ def kept(row):
 
 
 def models(folders):
+    """Paths and names of models; of files with the same bytes the first."""
+    seen = set()
     for folder in folders:
         base = os.path.basename(os.path.normpath(folder))
         for root, _, files in sorted(os.walk(folder)):
             for f in sorted(files):
                 if f.endswith((".onnx", ".gguf")) and not re.search(r"-0000[2-9]-of-\d+\.gguf$", f):
                     path = os.path.join(root, f)
+                    with open(path, "rb") as model:
+                        digest = hashlib.file_digest(model, "sha256").digest()
+                    if digest in seen:
+                        continue
+                    seen.add(digest)
                     yield os.path.abspath(path), os.path.join(base, os.path.relpath(path, folder))
 
 
