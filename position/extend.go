@@ -342,7 +342,17 @@ func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error 
 		return err
 	}
 	x.out.decide(x.m, i, want, describe(from, to), report.ExpectChanged)
+	x.out.note(unprecedented(to.Scaling))
 	return nil
+}
+
+// unprecedented says that a factor is larger than that of a published model; "" where it is not.
+func unprecedented(s schemes.Scaling) string {
+	t := s.Kind()
+	if t.Published.Factor == 0 || s.Factor <= t.Published.Factor {
+		return ""
+	}
+	return fmt.Sprintf("a factor of %s is beyond published models (%s: %s, %s): try the model before trusting it", schemes.Text(s.Factor), t.Title, schemes.Text(t.Published.Factor), t.Published.By)
 }
 
 // scaling works out the scaling that reaches the wanted length. A file that is

@@ -365,6 +365,9 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 	out.decide(m, i, want, describe(from, to), report.ExpectChanged)
 	out.note(assumed)
 	out.note(o.capped(from, to, d))
+	if o.Scaling != "" {
+		out.note(unprecedented(to.Scaling))
+	}
 	if t := (schemes.Scaling{Type: o.Scaling}).Kind(); o.Scaling != "" && t.Freezes() {
 		out.note(fmt.Sprintf("%s is frozen at %d positions, as base %s: shorter and longer inputs turn by that as well", t.Title, o.Length, schemes.Text(to.Base)))
 	}

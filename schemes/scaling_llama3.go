@@ -16,6 +16,7 @@ var typeLlama3 = ScalingType{Name: ScalingLlama3, Title: "Llama 3", Source: "Dub
 	Settable: true, Extends: true, Continues: true, NeedsFactor: true, OwnAmplitude: true,
 	Parameters: []Parameter{ParameterOriginalLength, ParameterLowFreq.with(llama3Low), ParameterHighFreq.with(llama3High)},
 	Complete:   fromOriginal,
+	Published:  Precedent{32, "Llama 3.2"}, // its config.json: 8,192 to 131,072 stated, factor 32
 	Frequencies: func(r Rotary, f []float64, _ int) {
 		for i := range f {
 			f[i] = llama3Scale(f[i], r.Scaling)

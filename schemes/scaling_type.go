@@ -19,6 +19,12 @@ const (
 // Engines are all of them.
 var Engines = []string{EngineTransformers, EngineLlamaCpp, EngineORTGenAI}
 
+// Precedent is a model that was published with a scaling.
+type Precedent struct {
+	Factor float64
+	By     string // the model, or the paper
+}
+
 // ScalingType is a type of rotary scaling: its words, its parameters and what
 // it computes. Each has a file of its own, scaling_NAME.go, which needs nothing of the
 // list of them, Scalings (scaling.go).
@@ -41,6 +47,8 @@ type ScalingType struct {
 	Continues bool
 	// NeedsFactor tells that there is no scaling without a factor.
 	NeedsFactor bool
+	// Published is a published model with a large factor; a factor of 0: there is none, or it says nothing.
+	Published Precedent
 	// Parameters are those that it reads beside factor and attention factor.
 	Parameters []Parameter
 	// Uniform tells that the factor divides every frequency alike: the length that

@@ -29,6 +29,7 @@ var typeYaRN = ScalingType{Name: ScalingYaRN, Title: "YaRN", Source: "Peng et al
 		return [2]float64{low, high}
 	},
 	RampPairs: yarnBounds,
+	Published: Precedent{40, "DeepSeek-V3"}, // its config.json: 4,096 to 163,840
 	Unread:    yarnUnread, Anew: yarnAnew,
 }
 
