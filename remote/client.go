@@ -67,6 +67,7 @@ type Client struct {
 	straight, proxied *http.Transport
 	slots             chan struct{} // taken by requests that are under way
 	requests, bytes   atomic.Int64
+	granted           atomic.Int64 // bytes that came or are under way: what MaxBytes bounds
 
 	mu    sync.Mutex
 	files map[string]*content // by address, in use or lately used
@@ -209,14 +210,18 @@ func (c *Client) forget(f *content, err error) {
 	}
 }
 
-// spend refuses what would exceed the limit of bytes.
-func (c *Client) spend(n int64) error {
-	if most := c.options.MaxBytes; most > 0 && c.bytes.Load()+n > most {
+// grant allows a request for n bytes, or refuses what would exceed the limit. What did not come of them is given back
+// by giveBack.
+func (c *Client) grant(n int64) error {
+	if most := c.options.MaxBytes; c.granted.Add(n) > most && most > 0 {
+		c.giveBack(n)
 		return &Error{What: refused, Why: fmt.Sprintf("more than %d bytes would be fetched", most),
 			Remedies: []report.Remedy{report.Do("", "allows more", "max-bytes", "N")}}
 	}
 	return nil
 }
+
+func (c *Client) giveBack(n int64) { c.granted.Add(-n) }
 
 // count notes bytes that came, and tells.
 func (c *Client) count(requests, bytes int64) {

@@ -73,10 +73,11 @@ func (f *content) fetch(start, end int64) ([]byte, error) {
 	case <-c.ctx.Done():
 		return nil, ended(c.ctx)
 	}
-	if err := c.spend(end - start); err != nil {
+	if err := c.grant(end - start); err != nil {
 		return nil, err
 	}
 	var got []byte
+	defer func() { c.giveBack(end - start - int64(len(got))) }()
 	renewed := false
 	for attempt := 1; ; attempt++ {
 		a := answer{file: f, start: start + int64(len(got)), end: end}
@@ -264,9 +265,15 @@ func (a *answer) unranged(resp *http.Response, size int64) error {
 	case size >= 0:
 		return &Error{What: cannotRead, Why: "the server sent ranges before and now sends the whole file", retry: true}
 	}
+	if more := n - (a.end - a.start); more > 0 { // than the range that was granted; fetch gives it back as bytes that came
+		if err := a.file.client.grant(more); err != nil {
+			return err
+		}
+		a.file.client.giveBack(more)
+	}
 	a.whole, a.start, a.end = true, 0, n
 	a.file.size = n
-	return a.file.client.spend(n)
+	return nil
 }
 
 // beyond tells an empty file, which has no ranges, from one that became shorter.

@@ -331,6 +331,7 @@ func (a *answer) document(ctx context.Context, t target, header http.Header, mos
 	if err == nil && int64(len(b)) > most {
 		err = &Error{What: cannotRead, Why: fmt.Sprintf("the server's answer has more than %d bytes", most)}
 	}
+	c.granted.Add(int64(len(b)))
 	c.count(0, int64(len(b)))
 	return b, resp, err
 }

@@ -254,6 +254,20 @@ func TestOfflineAndLimits(t *testing.T) {
 	if _, n := h.Used(); n > 1<<20 {
 		t.Errorf("%d bytes were fetched", n)
 	}
+	// Requests that are under way count as well.
+	random(t, folder, "large.bin", 8<<20)
+	o.MaxBytes = 3 << 20
+	if f, err = remote.New(t.Context(), o).Open(t.Context(), h.Store+"/plain/large.bin"); err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() { f.ReadAt(make([]byte, 1<<20), int64(i)<<20) })
+	}
+	wait.Wait()
+	if _, n := h.Used(); n > 3<<20 || n < 1<<20 {
+		t.Errorf("%d bytes were fetched by eight at a time", n)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	c = remote.New(ctx, quick())
 	if f, err = c.Open(ctx, h.Store+"/plain/m.bin"); err != nil {
