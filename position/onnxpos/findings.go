@@ -29,6 +29,7 @@ var (
 	ruleSize                 = site.Rule{ID: "onnx-file-size", Level: report.LevelWarning, Doc: "the file is larger than readers of protobuf take"}
 	ruleSharedData           = site.Rule{ID: "onnx-shared-data", Level: report.LevelNote, Doc: "two constants lie on the same bytes of a data file"}
 	ruleLengthBound          = site.Rule{ID: "onnx-length-bound", Level: report.LevelWarning, Doc: "axes are free and the graph ends at a length all the same"}
+	ruleFails                = site.Rule{ID: "onnx-fails", Level: report.LevelWarning, Doc: "a node fails at the sizes of inputs at which the graph was computed"}
 	ruleUnreadMeeting        = site.Rule{ID: "onnx-unread-encoding", Level: report.LevelWarning, Doc: "numbers that vary along positions meet the data in a form that is not read"}
 	ruleScale                = site.Rule{ID: "onnx-quantisation-scale", Level: report.LevelError, Doc: "a quantised constant has a scale that is not a positive number"}
 	ruleSparse               = site.Rule{ID: "onnx-sparse-index", Level: report.LevelError, Doc: "a sparse constant has indices outside of its dimensions"}
@@ -47,7 +48,7 @@ func (m *Model) inspectFindings() {
 	f.encodings(f.tables)
 	f.file()
 	f.sharedData()
-	f.encodings(f.bound, f.scales, f.faults, f.unreadMeetings)
+	f.encodings(f.fails, f.bound, f.scales, f.faults, f.unreadMeetings)
 	if m.gaveUp != "" {
 		f.add(ruleTooLarge, m.gaveUp, "what was not looked at is not changed either: simplify the graph (onnxslim), or export the model again", nil)
 	}
@@ -118,13 +119,28 @@ func (f *finder) repeats() {
 // unreadMeetings tells of places where positions may be encoded beside the encodings
 // that were found. Where none was found, the unknown encoding says so itself.
 func (f *finder) unreadMeetings() {
-	if slices.ContainsFunc(f.m.sites, func(s site.Site) bool { return s.Encoding().Scheme.Name() == report.SchemeUnknown }) {
+	if f.unknown() {
 		return
 	}
 	for _, x := range f.m.unread {
 		f.add(ruleUnreadMeeting, fmt.Sprintf("%s: numbers that vary along positions are %s, in a form that is not read: the encodings that are told may not be all", x.Node.Title(), x.Kind), "",
 			&report.Where{Node: x.Node.Title()})
 	}
+}
+
+// unknown reports whether an encoding was not recognised, which names the node already.
+func (f *finder) unknown() bool {
+	return slices.ContainsFunc(f.m.sites, func(s site.Site) bool { return s.Encoding().Scheme.Name() == report.SchemeUnknown })
+}
+
+// fails tells of a graph that cannot be computed: what is said of its length is then read off its parts alone.
+func (f *finder) fails() {
+	if len(f.m.graph.Eval.Failures) == 0 || f.unknown() {
+		return
+	}
+	first := f.m.graph.Eval.Failures[0]
+	f.add(ruleFails, fmt.Sprintf("%s fails with %s, which were tried: %v; so nothing is known of longer ones", first.Node.Title(), f.m.tried(), first.Err),
+		"run the model: if engines fail as well, export it again", nodeWhere(first.Node))
 }
 
 // graphs looks at every graph's nodes.

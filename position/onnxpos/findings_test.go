@@ -80,6 +80,10 @@ func TestFindings(t *testing.T) {
 		{"an attribute twice", ruleDuplicateAttribute.ID, report.LevelError, `"axis"`, func(m *onnx.NewModel) {
 			m.Nodes[3].Attributes = []onnx.NewAttribute{{Name: "axis", Value: int64(0)}, {Name: "axis", Value: int64(1)}}
 		}},
+		{"shapes that do not fit", ruleFails.ID, report.LevelWarning, "4 against 3", func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers, onnx.NewTensor{Name: "odd", Type: onnx.Float, Dims: []int64{3}, Raw: make([]byte, 12)})
+			m.Nodes = append(m.Nodes, onnx.NewNode{Op: "Add", Inputs: []string{"h", "odd"}, Outputs: []string{"wrong"}})
+		}},
 		{"an unread table", ruleUnreadTable.ID, report.LevelNote, `"spare"`, func(m *onnx.NewModel) {
 			spare := m.Initializers[1]
 			spare.Name = "spare"
