@@ -76,16 +76,16 @@ func addRotation(f *figure.Figure, waves, stretch *figure.Panel, s subject, r sc
 		d := figure.Series{Name: label(s, c.name), Style: c.style}
 		for _, i := range figure.Columns(len(c.frequencies), figure.MaxColumns) {
 			w.X, w.Y = append(w.X, float64(i)), append(w.Y, wavelength(c.frequencies[i]))
-			if i < len(plain) {
+			if i < len(plain) && !r.BaseAssumed {
 				d.X, d.Y = append(d.X, float64(i)), append(d.Y, plain[i]/c.frequencies[i])
 			}
 		}
 		waves.Series = append(waves.Series, w)
-		if !alone || !r.Scaling.IsNone() {
+		if !r.BaseAssumed && (!alone || !r.Scaling.IsNone()) {
 			stretch.Series = append(stretch.Series, finite(d)) // beside another model a line at 1, too: colours stay theirs
 		}
 	}
-	if alone && !r.Scaling.IsNone() {
+	if alone && !r.Scaling.IsNone() && !r.BaseAssumed {
 		c := figure.Series{Name: unscaled, Style: figure.Dashed}
 		for _, i := range figure.Columns(len(plain), figure.MaxColumns) {
 			c.X, c.Y = append(c.X, float64(i)), append(c.Y, wavelength(plain[i]))

@@ -72,6 +72,9 @@ func Parameters(s schemes.Scheme) report.Parameters {
 func rotaryParameters(s schemes.Rotary) report.Parameters {
 	p := report.Parameters{Base: number(s.Base), RotaryDim: positive(s.Dim), HeadDim: positive(s.HeadDim), Layout: s.Layout, Scaling: scaling(s.Scaling)}
 	p.Grid = s.Grid
+	if s.BaseAssumed {
+		p.Base = nil
+	}
 	if s.Sections != nil {
 		p.Sections = s.Sections
 		p.InterleavedSections = report.Pointer(s.InterleavedSections)

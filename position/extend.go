@@ -330,6 +330,9 @@ func (x *extension) others(i int) bool {
 // scale gives a rotation another scaling, from its original length on.
 func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error {
 	from := r
+	if r.BaseAssumed {
+		return unknownBase(report.Do("", "states the length only", "method", "none"), report.Do("rope", "says the base", "base", "B", "scaling", method))
+	}
 	r = r.Rebased() // what comes now comes on top of that
 	scaling, err := x.scaling(r, method)
 	if err != nil {

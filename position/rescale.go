@@ -380,10 +380,13 @@ func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect, capacity i
 		return o.rebase(from)
 	}
 	to := from
-	if o.Base == 0 {
+	switch {
+	case o.Base != 0:
+		to.Base, to.BaseAssumed = o.Base, false
+	case from.BaseAssumed:
+		return from, unknownBase(report.Do("", "says which", "base", "B", "scaling", o.Scaling))
+	default:
 		to = from.Rebased() // what comes now comes on top of that
-	} else {
-		to.Base = o.Base
 	}
 	original := o.OriginalLength
 	if original == 0 {
@@ -394,6 +397,11 @@ func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect, capacity i
 		original = originalLength(from.Scaling, capacity, stated)
 	}
 	return o.scaled(to, original)
+}
+
+// unknownBase refuses to scale frequencies that no formula gives: what they were before is not known.
+func unknownBase(instead ...report.Remedy) error {
+	return &Refusal{Why: "the frequencies follow no formula: from which base they come is not known", Remedies: instead}
 }
 
 // scaled is a rotation with the scaling asked for.

@@ -209,6 +209,9 @@ func within(a, b, relative float64) bool {
 // String says the encoding in a line.
 func (r Rotary) String() string {
 	parts := []string{"RoPE base " + Text(r.Base), fmt.Sprintf("rotary dim %d", r.Dim)}
+	if r.BaseAssumed {
+		parts[0] = "RoPE of unknown base"
+	}
 	if r.HeadDim > r.Dim {
 		parts[1] += fmt.Sprintf(" of %d", r.HeadDim)
 	}

@@ -38,6 +38,7 @@ const (
 // by position · inverse frequency.
 type Rotary struct {
 	Base                float64
+	BaseAssumed         bool   // nothing tells Base: the frequencies follow no formula
 	Dim                 int    // rotary_dim: elements that turn, of HeadDim
 	HeadDim             int    // 0: unknown
 	Layout              string // LayoutHalf or LayoutInterleaved; "" unknown

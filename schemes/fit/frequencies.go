@@ -168,7 +168,7 @@ func explainProportional(f, sigma []float64, turning int, o Options) Result {
 		l := v.fitLine(0, turning, false)
 		if turning < 3 || !v.onLine(l, 0, turning) {
 			r.Rotary.Scaling.Type = schemes.ScalingCustom
-			r.Rotary.Base = DefaultBase
+			r.Rotary.Base, r.Rotary.BaseAssumed = DefaultBase, true
 			r.Why = "the frequencies before the zeros follow no formula"
 			return r.finish(f, o)
 		}
@@ -287,7 +287,8 @@ func explainCustom(v vector, o Options) Result {
 	r.Rotary.Scaling.Type = schemes.ScalingCustom
 	r.Why = "frequencies that no formula explains"
 	divisors := r.Rotary.PlainFrequencies()
-	stretched := true
+	stretched, known := true, r.Rotary
+	r.Rotary.BaseAssumed = o.Base == 0
 	for i := range divisors {
 		divisors[i] /= v.f[i]
 		stretched = stretched && (divisors[i] >= 1-v.limit(i))
@@ -295,7 +296,7 @@ func explainCustom(v vector, o Options) Result {
 	if !stretched {
 		return r
 	}
-	reading := r.Rotary.WithScaling(schemes.Scaling{Type: schemes.ScalingLongRoPE, LongFactor: divisors, AttentionFactor: o.Amplitude})
+	reading := known.WithScaling(schemes.Scaling{Type: schemes.ScalingLongRoPE, LongFactor: divisors, AttentionFactor: o.Amplitude})
 	if o.Amplitude > 1 {
 		r.Rotary = reading
 		r.Why = fmt.Sprintf("divisors of base %g for each pair, and an amplitude above 1", reading.Base)
