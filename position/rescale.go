@@ -364,6 +364,9 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 	}
 	out.decide(m, i, want, describe(from, to), report.ExpectChanged)
 	out.note(assumed)
+	if d.Format == FormatONNX && o.Scaling != "" && o.Base == 0 && from.Scaling.Kind().Listed {
+		out.note(fmt.Sprintf("the base is taken to be %s, unless it is given: a list of divisors tells none", schemes.Text(from.Base)))
+	}
 	out.note(o.capped(from, to, d))
 	if o.Scaling != "" {
 		out.note(unprecedented(to.Scaling))
