@@ -2,7 +2,9 @@ package onnxpos
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -16,6 +18,7 @@ import (
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 const (
@@ -302,6 +305,48 @@ func TestExtendCases(t *testing.T) {
 	m := opened(t, filepath.Join(own, "cases", "longrope-switch.onnx"))
 	if _, err := position.Rescale(m, position.RescaleOptions{Base: 20000}); err == nil || !strings.Contains(err.Error(), "switches") {
 		t.Errorf("longrope-switch: another base: %v", err)
+	}
+}
+
+// TestSwitchedCaches: another scaling goes into both caches of a graph that chooses between a short and a long one
+// by the length (ONNX Runtime GenAI's LongRoPE), from both sides of the switch.
+func TestSwitchedCaches(t *testing.T) {
+	path := filepath.Join(corpus, "onnx", "genai-phi3long-fp32-anon.onnx")
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("../shared/corpus/onnx/genai-phi3long-fp32-anon.onnx is not there")
+	}
+	for _, o := range []position.RescaleOptions{
+		{Scaling: schemes.ScalingNone}, {Base: 20000, Scaling: schemes.ScalingNone}, {Scaling: schemes.ScalingYaRN, Factor: 3, OriginalLength: 64}, {Scaling: schemes.ScalingLinear, Factor: 3, Length: 300},
+	} {
+		m := opened(t, path)
+		if _, err := position.Rescale(m, o); err != nil {
+			t.Errorf("%+v: %v", o, err)
+			continue
+		}
+		after := result(t, m, path)
+		want := schemes.Rotary{Base: cmp.Or(o.Base, 10000), Dim: 16, Scaling: schemes.Scaling{Type: o.Scaling, Factor: o.Factor, OriginalLength: o.OriginalLength}}
+		s := after.sites[0]
+		if n := s.Encoding().Capacity; n != max(192, o.Length) {
+			t.Errorf("%+v: %d positions", o, n)
+		}
+		for _, length := range []int{20, 150} {
+			for _, p := range []int{1, 19} {
+				cos, sin := make([]float64, 8), make([]float64, 8)
+				if err := s.(position.Rotator).Rotation(p, length, cos, sin); err != nil {
+					t.Fatal(err)
+				}
+				for i, f := range want.InverseFrequencies() {
+					a := want.Amplitude()
+					if x := float64(p) * f; math.Abs(cos[i]-a*math.Cos(x)) > 1e-6 || math.Abs(sin[i]-a*math.Sin(x)) > 1e-6 {
+						t.Errorf("%+v: length %d, position %d, pair %d: %g and %g, want %g and %g", o, length, p, i, cos[i], sin[i], a*math.Cos(x), a*math.Sin(x))
+					}
+				}
+			}
+		}
+	}
+	_, err := position.Rescale(opened(t, path), position.RescaleOptions{Base: 20000})
+	if _, refused := errors.AsType[*position.Refusal](err); !refused {
+		t.Errorf("another base of both lists: %v", err)
 	}
 }
 

@@ -165,8 +165,11 @@ func (r *Site) currentAmplitude() float64 {
 }
 
 func (r *Site) holdCaches(scheme schemes.Rotary, positions int, same bool) error {
-	if !same && (r.short != nil || slices.ContainsFunc(r.caches, func(c *rows.Cache) bool { return c.Ahead > 0 })) {
-		return &position.Refusal{Why: "the file switches between a short and a long cache", Instead: "export the model again with the wanted scaling"}
+	// A scheme that does not depend on the length fills both caches alike: then the switch chooses nothing.
+	byLength := r.short != nil && scheme.Scaling.Kind().ByLength
+	if !same && (byLength || slices.ContainsFunc(r.caches, func(c *rows.Cache) bool { return c.Ahead > 0 })) {
+		return &position.Refusal{Why: "the file switches between a short and a long cache", Instead: "export the model again with the wanted scaling",
+			Remedies: []report.Remedy{report.Do("", "replaces both", "base", "B", "scaling", "none")}}
 	}
 	for _, c := range r.caches {
 		if !c.Fitted {
@@ -179,6 +182,16 @@ func (r *Site) holdCaches(scheme schemes.Rotary, positions int, same bool) error
 	}
 	for _, c := range r.caches {
 		if c == r.short {
+			if same {
+				continue
+			}
+			longest := positions // whichever is chosen, it has all positions
+			for _, other := range r.caches {
+				longest = max(longest, other.Positions())
+			}
+			if err := c.Hold(r.m.Editor, scheme, longest, false); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := c.Hold(r.m.Editor, scheme, max(positions, c.Positions()), same); err != nil {
