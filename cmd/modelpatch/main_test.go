@@ -94,7 +94,7 @@ func TestScripts(t *testing.T) {
 			ts.Setenv("HF_TOKEN", testhub.Token)
 			ts.Setenv("STORE", h.Store)
 			ts.Setenv("SECRET", testhub.Secret)
-		}, "exits": exits, "bytes": sameBytes, "halfedit": halfEdit, "lock": lock, "setkey": setKey},
+		}, "exits": exits, "bytes": sameBytes, "block": block, "halfedit": halfEdit, "lock": lock, "setkey": setKey},
 	})
 }
 
@@ -161,6 +161,18 @@ func halfEdit(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}()
 	patch.InPlace(context.Background(), plan, patch.InPlaceOptions{Check: func(string) error { panic("crash") }})
+}
+
+// block PAGE N FILE writes the Nth fenced block of a page of Markdown, from 1, to a file.
+func block(ts *testscript.TestScript, _ bool, args []string) {
+	parts := strings.Split("\n"+ts.ReadFile(args[0]), "\n```")
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	if 2*n > len(parts)-1 {
+		ts.Fatalf("%s has %d blocks", args[0], len(parts)/2)
+	}
+	_, text, _ := strings.Cut(parts[2*n-1], "\n") // behind the name of the language
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(text+"\n"), 0o600))
 }
 
 // lock FILE holds the lock of a writer until the script ends.
