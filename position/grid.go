@@ -168,7 +168,9 @@ func oneGrid(m Model) error {
 		if grid != nil && !slices.Equal(grid, l.Grid) {
 			return &Refusal{Why: fmt.Sprintf("it has learned tables of %d×%d and of %d×%d patches, one a stage", grid[0], grid[1], l.Grid[0], l.Grid[1]), Instead: "export the model for the wanted picture"}
 		}
-		grid = l.Grid
+		if grid = l.Grid; len(grid) != 2 {
+			return &Refusal{Why: fmt.Sprintf("its table is of %d axes of positions (frames, rows and columns)", len(grid)), Instead: "export the model for the wanted picture"}
+		}
 	}
 	return nil
 }

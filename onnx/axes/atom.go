@@ -1,6 +1,9 @@
 package axes
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Atom is a smallest part of an axis that is told apart: an input's axis, rows of
 // a constant, or what an operator made of another atom. Atoms that operators lay
@@ -52,6 +55,10 @@ type derivation struct {
 	from  Axis
 	start int
 }
+
+// piece is the start of a derivation that says no more than of what an atom is a part: of
+// a second whole, where the class has another.
+const piece = -1
 
 // segment is a part of an axis that a Concat made: the axis of one input.
 type segment struct {
@@ -235,7 +242,7 @@ func (l *Labels) join(c *call, a, b *Atom) bool {
 	if a.whole == nil {
 		a.whole = b.whole
 	} else if b.whole != nil && a.whole.root() != b.whole.root() {
-		a.own().made = few(append(a.made, derivation{how: tiled, from: Axis{{Atom: b.whole}}}))
+		a.own().made = few(append(a.made, derivation{how: tiled, from: Axis{{Atom: b.whole}}, start: piece}))
 	}
 	return true
 }
@@ -339,4 +346,27 @@ func (l *Labels) regroup(axes []Axis, shape []int) (out []Axis, ok bool) {
 		}
 	}
 	return out, len(rest) == 0
+}
+
+// String shows an axis.
+func (a Axis) String() string {
+	out := ""
+	for _, f := range leaves(a) {
+		out += fmt.Sprint(f.size)
+		for _, in := range f.inputs {
+			out += fmt.Sprintf("(%s.%d)", in.name, in.axis)
+		}
+		if f.joined != nil {
+			out += "["
+			for _, s := range f.joined {
+				out += s.axis.String() + fmt.Sprintf("{%d} ", s.size)
+			}
+			out += "]"
+		}
+		if f.whole != nil {
+			out += "part"
+		}
+		out += " "
+	}
+	return out
 }

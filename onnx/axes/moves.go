@@ -36,8 +36,12 @@ func (c *call) recut(v *Value, shape []int) *Value {
 		behind++
 	}
 	out := &Value{Depends: v.Depends, Axes: slices.Clone(v.Axes[:ahead]), product: v.product}
-	for _, size := range shape[ahead : len(shape)-behind] {
-		out.Axes = append(out.Axes, c.l.fresh(size))
+	var from Axis
+	for _, a := range v.Axes[ahead : len(v.Axes)-behind] {
+		from = append(from, leaves(a)...)
+	}
+	for d, size := range shape[ahead : len(shape)-behind] {
+		out.Axes = append(out.Axes, c.l.derive(shuffled, from[:min(len(from), maxFactors)], d, size, 0))
 	}
 	out.Axes = append(out.Axes, v.Axes[len(v.Axes)-behind:]...)
 	return out
@@ -319,7 +323,21 @@ func gather(c *call) []*Value {
 	if data.Depends == Content || index.Depends < Content && at.Known() {
 		picked = c.chosen(data.Axes[axis], at, index)
 	}
-	return []*Value{{Axes: slices.Concat(data.Axes[:axis], picked, data.Axes[axis+1:]), Depends: max(data.Depends, index.Depends), product: data.product}}
+	depends := index.Depends
+	if depends == Content && counts(at) {
+		depends = Mask
+	}
+	return []*Value{{Axes: slices.Concat(data.Axes[:axis], picked, data.Axes[axis+1:]), Depends: max(data.Depends, depends), product: data.product}}
+}
+
+// counts reports whether an index that is made of tokens counts up where all tokens are
+// alike, as they are in a probe: then it counts the tokens that are there.
+func counts(index *eval.Value) bool {
+	if !index.Known() || index.Ints == nil || !index.Data {
+		return false
+	}
+	_, _, ok := index.Counts()
+	return ok
 }
 
 // chosen are the axes that an index chooses out of one.

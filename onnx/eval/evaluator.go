@@ -462,7 +462,7 @@ func (e *Evaluator) constant(t *onnx.Tensor) *Value {
 	for _, d := range t.Dims {
 		shape = append(shape, int(d))
 	}
-	made.Value = Value{Type: t.Type, Ranked: true, Shape: slices.Clip(shape), tensor: t, whole: true, most: int32(e.most), keeper: e, Origins: made.origin[:]}
+	made.Value = Value{Type: t.Type, Ranked: true, Shape: slices.Clip(shape), stored: t, whole: true, most: int32(e.most), keeper: e, Origins: made.origin[:]}
 	return &made.Value
 }
 
@@ -501,8 +501,11 @@ func (s *Scope) evaluate(n *onnx.Node) {
 		switch known := i < len(outputs) && outputs[i] != nil && outputs[i].sound(); {
 		case known:
 			v := s.kept(n, outputs[i])
+			if v.Floats != nil && len(n.Inputs) > 1 {
+				s.originate(n, v)
+			}
 			v.large = v.large || !v.has() && s.cut(n, v)
-			if e.MaxFloats > 0 && len(v.Floats) > e.MaxFloats && v.tensor == nil {
+			if e.MaxFloats > 0 && len(v.Floats) > e.MaxFloats && v.stored == nil {
 				cut := *v // an output may be an input, and shared
 				cut.Floats = nil
 				v = &cut
@@ -513,6 +516,25 @@ func (s *Scope) evaluate(n *onnx.Node) {
 			}
 		case named:
 			s.values[number] = Unknown()
+		}
+	}
+}
+
+// originate gives numbers the origins of all numbers that they may be computed from:
+// whatever an operator keeps of them, none is forgotten.
+func (s *Scope) originate(n *onnx.Node, v *Value) {
+	for i := range n.Inputs {
+		in, ok := s.wiring.Input(n, i)
+		if !ok || s.values[in] == nil || s.values[in] == v || !s.values[in].Type.IsFloat() {
+			continue
+		}
+		for _, o := range s.values[in].Origins {
+			if len(v.Origins) >= maxOrigins {
+				return
+			}
+			if !slices.Contains(v.Origins, o) {
+				v.Origins = append(slices.Clip(v.Origins), o)
+			}
 		}
 	}
 }

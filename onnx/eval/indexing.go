@@ -40,7 +40,7 @@ func gather(c *call) ([]*Value, error) {
 // content are model state (a token embedding, quantised or not) and not
 // positions: the index depends on data and does not count.
 func hidden(table, index *Value) bool {
-	if !index.Data || !table.Type.IsFloat() && (table.tensor == nil || len(table.Shape) < 2) {
+	if !index.Data || !table.Type.IsFloat() && (table.stored == nil || len(table.Shape) < 2) {
 		return false
 	}
 	_, _, counts := index.Counts()

@@ -21,7 +21,7 @@ const (
 )
 
 // has reports whether the content is known or can be read.
-func (v *Value) has() bool { return v.tensor != nil || v.Ints != nil || v.Floats != nil }
+func (v *Value) has() bool { return v.stored != nil || v.Ints != nil || v.Floats != nil }
 
 // Unknowable reports whether the content is not known, and would not be if more
 // were kept: it depends on that of the model's inputs, or on what is not evaluated.
@@ -55,7 +55,7 @@ func (s *Scope) cut(n *onnx.Node, out *Value) bool {
 // something that it is made of, is large: most large constants are weights, whose
 // content says nothing.
 func (v *Value) Large() bool {
-	return v.large || v.tensor != nil && v.Ints == nil && v.Floats == nil && v.Len() > max(int(v.most), maxContent)
+	return v.large || v.stored != nil && v.Ints == nil && v.Floats == nil && v.Len() > max(int(v.most), maxContent)
 }
 
 // Enlarge computes the content of a large value of the main graph, which is known from
@@ -160,7 +160,7 @@ func (s *Scope) kept(n *onnx.Node, v *Value) *Value {
 	if len(v.Shape) > maxRank {
 		return &Value{Type: v.Type}
 	}
-	if len(v.Ints)+len(v.Floats) == 0 || v.tensor != nil {
+	if len(v.Ints)+len(v.Floats) == 0 || v.stored != nil {
 		return v // what a constant holds it holds once
 	}
 	for i := range n.Inputs {

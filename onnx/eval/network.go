@@ -31,7 +31,7 @@ func layerNormalization(c *call) ([]*Value, error) {
 	out := &Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}
 	k := len(a.Shape)
 	axis := int(c.node.Int("axis", -1))
-	if !a.Known() || a.Floats == nil && a.tensor == nil || k == 0 || a.Len() > c.most() || axis != -1 && axis != k-1 || !scale.Known() ||
+	if !a.Known() || a.Floats == nil && a.stored == nil || k == 0 || a.Len() > c.most() || axis != -1 && axis != k-1 || !scale.Known() ||
 		scale.Len() != a.Shape[k-1] || c.input(2) != nil && (!bias.Known() || bias.Len() != a.Shape[k-1]) || !a.Type.IsFloat() {
 		return one(out), nil
 	}

@@ -47,7 +47,7 @@ func dequantize(c *call) ([]*Value, error) {
 	}
 	out := &Value{Type: t, Ranked: a.Ranked, Shape: a.Shape}
 	if !a.Ranked || a.Len() > c.most() || !allKnown(a, scale) || c.input(2) != nil && !zero.Known() || scale.Len() != 1 {
-		if a.Constant() != nil || a.tensor != nil { // a table too large to compute here still is a constant
+		if a.Constant() != nil || a.stored != nil { // a table too large to compute here still is a constant
 			out.Origins = a.Origins
 		}
 		return one(out), nil

@@ -9,8 +9,8 @@ import (
 // trial is what an evaluation in which values are given keeps.
 type trial struct {
 	base     *Evaluator
-	given    map[int]*Value // by the wiring's numbers
-	depends  []bool         // main: values that the given ones reach
+	given    map[int]*Value        // by the wiring's numbers
+	reached  func(number int) bool // whether given values or other constants go into a value of main
 	attended map[*onnx.Node]*Attended
 }
 
@@ -42,7 +42,8 @@ func (e *Evaluator) Trial(given map[string]*Value) *Evaluator {
 			numbers[number] = &w
 		}
 	}
-	t.trial = &trial{base: e, given: numbers, depends: e.Main.reaches(given), attended: map[*onnx.Node]*Attended{}}
+	depends := e.Main.reaches(given)
+	t.trial = &trial{base: e, given: numbers, reached: func(number int) bool { return depends[number] }, attended: map[*onnx.Node]*Attended{}}
 	return t
 }
 
@@ -138,7 +139,7 @@ func (e *Evaluator) taken(number int, name string) *Value {
 	if v := t.given[number]; v != nil {
 		return v
 	}
-	if t.depends[number] || e.Main.wiring.Constant(number) != nil {
+	if t.reached(number) || e.Main.wiring.Constant(number) != nil {
 		return nil
 	}
 	v := t.base.Main.value(number, name)
@@ -169,7 +170,7 @@ func (c *call) reached() bool {
 		return false
 	}
 	number, ok := c.scope.wiring.Number(c.node.Output(0))
-	return ok && e.trial.depends[number]
+	return ok && e.trial.reached(number)
 }
 
 // exact reports whether content is asked for that the search for encodings leaves out.

@@ -38,10 +38,10 @@ type Value struct {
 	Floats  []float64 // content of floating-point values
 	Origins []*onnx.Tensor
 
-	tensor *onnx.Tensor // a constant whose content is read when needed
-	before *Value       // what was quantised to this
-	keeper *Evaluator   // counts the content of a constant when it is read
-	told   *answers     // what was asked of the content before
+	stored store      // content that is read when needed: a constant's
+	before *Value     // what was quantised to this
+	keeper *Evaluator // counts the content of a constant when it is read
+	told   *answers   // what was asked of the content before
 }
 
 // answers are what was asked of a value's content. A constant is asked the same by
@@ -101,10 +101,16 @@ func (v *Value) Rank() int {
 
 // Constant is the model's tensor that this value is, unchanged; else nil.
 func (v *Value) Constant() *onnx.Tensor {
-	if v.whole {
-		return v.tensor
+	if t, ok := v.stored.(*onnx.Tensor); ok && v.whole {
+		return t
 	}
 	return nil
+}
+
+// store is content that is read when needed, by runs of elements. An [onnx.Tensor] is one.
+type store interface {
+	Floats(first, n int64) ([]float64, error)
+	Ints(first, n int64) ([]int64, error)
 }
 
 // Known reports whether the content is known, reading a constant if need be.
@@ -118,7 +124,7 @@ func (v *Value) Known() bool {
 
 // load reads the content of a constant, unless it has more elements than are kept.
 func (v *Value) load() {
-	if v.tensor == nil || v.Ints != nil || v.Floats != nil || v.Len() > max(int(v.most), maxContent) {
+	if v.stored == nil || v.Ints != nil || v.Floats != nil || v.Len() > max(int(v.most), maxContent) {
 		return
 	}
 	n := int64(v.Len())
@@ -127,9 +133,9 @@ func (v *Value) load() {
 	}
 	switch {
 	case v.Type.IsFloat():
-		v.Floats, _ = v.tensor.Floats(0, n)
+		v.Floats, _ = v.stored.Floats(0, n)
 	case v.Type.IsInteger():
-		v.Ints, _ = v.tensor.Ints(0, n)
+		v.Ints, _ = v.stored.Ints(0, n)
 	}
 }
 
@@ -266,8 +272,8 @@ func (v *Value) from(inputs ...*Value) *Value {
 // view is the same content in another shape.
 func (v *Value) view(shape []int) *Value {
 	w := &Value{Type: v.Type, Ranked: true, Shape: shape, Ints: v.Ints, Floats: v.Floats}
-	if v.tensor != nil && v.Ints == nil && v.Floats == nil {
-		w.tensor, w.most, w.keeper = v.tensor, v.most, v.keeper
+	if v.stored != nil && v.Ints == nil && v.Floats == nil {
+		w.stored, w.most, w.keeper = v.stored, v.most, v.keeper
 	}
 	return w.from(v)
 }
@@ -291,7 +297,7 @@ func (v *Value) take(axis int, indices []int, most int) *Value {
 	if product(shape) > most || !v.has() {
 		return out
 	}
-	if v.tensor != nil && v.Ints == nil && v.Floats == nil && v.Len() > 4096 {
+	if v.stored != nil && v.Ints == nil && v.Floats == nil && v.Len() > 4096 {
 		return v.takeRows(out, axis, indices, outer, inner)
 	}
 	if !v.Known() {
@@ -322,13 +328,13 @@ func (v *Value) takeRows(out *Value, axis int, indices []int, outer, inner int) 
 		for _, i := range indices {
 			at := int64(o*v.Shape[axis]+i) * int64(inner)
 			if v.Type.IsFloat() {
-				row, err := v.tensor.Floats(at, int64(inner))
+				row, err := v.stored.Floats(at, int64(inner))
 				if err != nil {
 					return out
 				}
 				floats = append(floats, row...)
 			} else {
-				row, err := v.tensor.Ints(at, int64(inner))
+				row, err := v.stored.Ints(at, int64(inner))
 				if err != nil {
 					return out
 				}

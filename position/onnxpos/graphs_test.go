@@ -104,6 +104,7 @@ func recorded(m *onnx.NewModel, frames int64) {
 	if frames > 0 {
 		m.Initializers = append(m.Initializers, noise("positions", 31, 4))
 		m.Nodes = append(m.Nodes, withInts(node("Transpose", "ht", "heard"), "perm", []int64{0, 2, 1}), node("Add", "he", "ht", "positions"), node("MatMul", "encoded", "he", "E"))
+		m.Outputs[len(m.Outputs)-1] = onnx.NewValue{Name: "encoded", Type: onnx.Float, Dims: []int64{1, -1, 4}}
 	}
 }
 

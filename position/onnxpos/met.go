@@ -91,45 +91,23 @@ func (c *explained) has(x axes.Meeting) bool {
 	})
 }
 
-// metBiases hands on what is added to scores, wherever scores are in the graph.
-func (m *Model) metBiases(d *detector) {
-	seen := map[*onnx.Node]bool{}
-	d.relative.Explained(func(_ *eval.Scope, n *onnx.Node, _ ...string) { seen[n] = true })
-	for _, x := range m.labels().Meetings {
-		if x.Kind == axes.Biased && !seen[x.Node] && adds(x.Node) {
-			d.relative.Bias(x.Scope, x.Node, x.Known)
-		}
-	}
-}
-
 // findMet makes sites of meetings that no other mechanism has explained, of those
 // whose numbers say what they are, and keeps the others.
 func findMet(m *Model, d *detector) []site.Site {
 	claimed := m.claimed(d)
-	var tables, unread []axes.Meeting
 	var found []*metSite
 	for _, x := range m.labels().Meetings {
 		if claimed.has(x) {
 			continue
 		}
-		switch x.Kind {
-		case axes.Added, axes.Joined:
-			if adds(x.Node) && m.metRows(x) != nil {
-				tables = append(tables, x)
-				continue
-			}
-		case axes.Contracted:
+		if x.Kind == axes.Contracted {
 			if s := m.metProduct(x); s != nil {
 				found = m.join(found, s)
 				continue
 			}
 		}
-		unread = append(unread, x)
+		m.unread = append(m.unread, x)
 	}
-	if len(tables) > 0 && len(unread) == 0 && covered(tables) {
-		found, tables = append(found, m.metTable(tables)), nil
-	}
-	m.unread = append(tables, unread...)
 	out := make([]site.Site, len(found))
 	for i, s := range found {
 		out[i] = s
@@ -140,26 +118,6 @@ func findMet(m *Model, d *detector) []site.Site {
 // adds reports whether a node adds what meets there, or puts it beside.
 func adds(n *onnx.Node) bool {
 	return eval.Is(n, eval.Addition) && n.Op != "Sub" || n.Op == "Concat"
-}
-
-// covered reports whether tables that are added tell all positions apart: one does
-// that along all axes of positions, or others along those that it leaves (rows and
-// columns, time and space).
-func covered(tables []axes.Meeting) bool {
-	var along []axes.Axis
-	for _, x := range tables {
-		for _, a := range x.Along {
-			if !slices.ContainsFunc(along, func(b axes.Axis) bool { return axes.Same(a, b) }) {
-				along = append(along, a)
-			}
-		}
-	}
-	for _, x := range tables {
-		if x.Free == 0 || len(along) >= len(x.Along)+x.Free {
-			return true
-		}
-	}
-	return false
 }
 
 // join adds a site, or the place of one that says the same of another layer.
@@ -181,101 +139,6 @@ func (m *Model) join(found []*metSite, s *metSite) []*metSite {
 		}
 	}
 	return append(found, s)
-}
-
-// fewColumns is how many columns rows have at least that encode positions: fewer are
-// coordinates (a detector's cells) or weights.
-const fewColumns = 4
-
-// metRows are the rows that a meeting adds to positions, nil where the numbers are
-// not known or are no rows of several columns. Rows run over all axes that lie along
-// positions; columns are the one other axis along which the numbers vary.
-func (m *Model) metRows(x axes.Meeting) rows.Matrix {
-	v := x.Scope.Enlarge(x.Known)
-	if !v.Known() || v.Floats == nil || x.Axis < 0 {
-		return nil
-	}
-	columns, strides, n := -1, make([]int, len(v.Shape)), 1
-	for d := len(v.Shape) - 1; d >= 0; d-- {
-		strides[d] = n
-		n *= v.Shape[d]
-		if v.Shape[d] < 2 || slices.Contains(x.Covers, d) || !v.Varies(d) {
-			continue
-		}
-		if columns >= 0 {
-			return nil
-		}
-		columns = d
-	}
-	if columns < 0 || v.Shape[columns] < fewColumns {
-		return nil
-	}
-	m.graph.SpendElements(v.Len())
-	starts := []int{0}
-	for _, d := range x.Covers {
-		var next []int
-		for _, at := range starts {
-			for k := range v.Shape[d] {
-				next = append(next, at+k*strides[d])
-			}
-		}
-		starts = next
-	}
-	out := make(rows.Matrix, len(starts))
-	for r, at := range starts {
-		out[r] = make([]float64, v.Shape[columns])
-		for k := range out[r] {
-			out[r][k] = v.Number(at + k*strides[columns])
-		}
-	}
-	return out
-}
-
-// metTable is the encoding whose rows are added to the data: of one axis, or of
-// several that are added one after the other (rows and columns, time and space).
-func (m *Model) metTable(all []axes.Meeting) *metSite {
-	x := all[0]
-	table := m.metRows(x)
-	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondUnknown}
-	learned := schemes.Learned{Rows: len(table), Dim: table.Cols()}
-	scheme := schemes.Scheme(learned)
-	if r, ok := fit.AdditiveTable(table, rows.Precision(x.Scope.Value(x.Known).Type)); ok {
-		s := r.Sinusoid
-		s.Rows = len(table)
-		scheme = s
-		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "rows are " + s.String(), Residual: site.Residual(r.Residual)})
-	}
-	seen := map[*onnx.Tensor]bool{}
-	for i, x := range all {
-		for _, src := range trace.Sources(x.Scope, x.Known) {
-			t := src.Tensor
-			if t == nil || len(t.Dims) < 2 || !t.Type.IsFloat() || seen[t] || t.Len()%int64(table.Cols()) != 0 {
-				continue
-			}
-			seen[t] = true
-			e.Form, e.Beyond, e.Dtype = report.FormTable, report.BeyondError, t.Type.String()
-			e.Where = append(e.Where, m.graph.Where(t))
-			if n := int(t.Len()) / table.Cols(); i == 0 && len(all) == 1 && n >= len(table) && isLearned(scheme) {
-				learned.Rows, e.Capacity = n, n
-				scheme = learned
-			}
-		}
-		e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s adds numbers that differ from position to position to the data", x.Node.Title())})
-	}
-	if len(e.Where) == 0 {
-		e.Where = []report.Where{{Node: x.Node.Title()}}
-	}
-	if m.graph.FixedLength() > 0 {
-		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, len(table)
-	}
-	e.Evidence = e.Evidence[:min(len(e.Evidence), maxEvidence+1)]
-	e.Scheme = scheme
-	return &metSite{*site.NewOther(e), x.Node.Title()}
-}
-
-func isLearned(s schemes.Scheme) bool {
-	_, ok := s.(schemes.Learned)
-	return ok
 }
 
 // metProduct reads what is multiplied with the data in a sum over features: matrices

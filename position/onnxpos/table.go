@@ -29,12 +29,12 @@ type tableSite struct {
 	held     int        // rows after Hold; 0: as they are
 	heldGrid [2]int     // the grid after Hold, of rows and columns that stand apart
 	patches  *onnx.Node // the convolution that makes its patches, where it is not the first
+	crossed  []int      // rows of its tables, one an axis of a grid (rows and columns, time and space); nil: one table
 }
 
 // findTables makes a site of each table that is added.
 func findTables(m *Model, d *detector) []site.Site {
-	d.addSides()
-	d.withoutQueries()
+	d.crossings()
 	byTensor := map[*onnx.Tensor]*tableSite{}
 	var runtime *tableSite
 	var all []*tableSite
@@ -58,6 +58,10 @@ func findTables(m *Model, d *detector) []site.Site {
 			continue
 		}
 		site := &tableSite{m: m.graph, uses: []*addition{a}}
+		for _, b := range a.beside {
+			site.crossed = append(site.crossed, b.share.table.Len())
+			byTensor[b.source.Tensor] = site
+		}
 		byTensor[a.source.Tensor] = site
 		all = append(all, site)
 	}
@@ -124,7 +128,7 @@ func (c *tableCopies) same(a, b *onnx.Tensor) bool {
 func (t *tableSite) tensors() []*onnx.Tensor {
 	var out []*onnx.Tensor
 	seen := map[*onnx.Tensor]bool{}
-	for _, u := range t.uses {
+	for _, u := range slices.Concat(t.uses, t.uses[0].beside) {
 		if c := u.source.Tensor; c != nil && !seen[c] {
 			seen[c] = true
 			out = append(out, c)
@@ -133,92 +137,81 @@ func (t *tableSite) tensors() []*onnx.Tensor {
 	return out
 }
 
-func (t *tableSite) rows() rows.Table {
-	src := t.uses[0].source
-	axis := src.Axis
-	if t.uses[0].planar {
-		return rows.Table{Tensor: src.Tensor, Axis: axis, Planar: true, Scale: src.Scale, Zero: src.Zero,
-			Grid: [2]int{int(src.Tensor.Dims[axis]), int(src.Tensor.Dims[axis+1])}}
-	}
-	if axis < 0 { // used whole: the axis that runs with positions
-		for i, n := range src.Tensor.Dims {
-			if axis < 0 && int(n) == t.uses[0].value.Shape[t.uses[0].axis] && i < len(src.Tensor.Dims)-1 {
-				axis = i
-			}
-		}
-	}
-	if axis < 0 { // an image's patches without prefix
-		h, w := t.m.PatchesIn(t.m.Eval)
-		axis = slices.Index(src.Tensor.Dims, int64(h*w))
-		if side := sourceGrid(src.Tensor, t.uses[0].value.Shape[len(t.uses[0].value.Shape)-1]); axis < 0 && side > 0 {
-			axis = slices.Index(src.Tensor.Dims, int64(side*side))
-		}
-		axis = max(axis, 0)
-	}
-	return rows.Table{Tensor: src.Tensor, Axis: axis, Scale: src.Scale, Zero: src.Zero}
-}
+func (t *tableSite) rows() rows.Table { return t.uses[0].share.table }
 
 func (t *tableSite) describe(d *detector) {
 	use := t.uses[0]
 	if use.source.Trig != nil {
-		t.describeRuntime(d)
+		t.describeRuntime()
 		return
 	}
-	rows := t.rows()
+	table := t.rows()
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondError, Dtype: use.source.Tensor.Type.String()}
 	if use.source.Indexed == nil || use.source.Index != "" && t.constantIndex() || use.node.Op != "Concat" && t.m.ImageInput() != nil && t.Resampled() {
 		e.Form = report.FormBaked // one length, whatever the input
 	}
-	offset := int(use.source.First)
-	e.Capacity = rows.Len() - offset
-	learned := schemes.Learned{Rows: rows.Len(), Dim: rows.Dim(), Offset: offset}
+	offset := use.share.first
+	e.Capacity = table.Len() - offset
+	learned := schemes.Learned{Rows: table.Len(), Dim: use.share.columns, Offset: offset}
 	for _, c := range t.tensors() {
 		e.Where = append(e.Where, t.m.Where(c))
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: t.usedHow()})
 	e.Scheme = learned
-	if m, err := rows.Matrix(); err == nil {
+	if m, err := table.Matrix(); err == nil {
 		t.m.SpendElements(m.Rows() * m.Cols())
 		if r, ok := fit.AdditiveTable(m, t.precision()); ok {
 			t.sinusoid = &r
 			s := r.Sinusoid
-			s.Rows, s.Offset = rows.Len(), offset
+			s.Rows, s.Offset = table.Len(), offset
 			e.Scheme = s
 			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "rows are " + s.String(), Residual: site.Residual(r.Residual)})
 		} else {
 			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "no formula explains the rows: trained"})
 		}
 	}
-	g, prefix, total, ok := t.grid(d, rows.Len())
-	if ok && t.Resampled() { // what the table holds counts, not the picture
-		width := use.value.Shape[len(use.value.Shape)-1]
-		side := sourceGrid(use.source.Tensor, width)
-		if n := rows.Len() - prefix; side == 0 && rows.Dim() == width { // its prefix stands ahead of it
-			if side = int(math.Sqrt(float64(n)) + 0.5); side*side != n {
-				side = 0
-			}
-		}
-		if side > 0 && side*side != g[0]*g[1] {
-			g, total = []int{side, side}, side*side+prefix
-		}
+	t.Told = e
+	if t.sinusoid != nil {
+		return
 	}
-	if t.sinusoid == nil && t.m.ImageInput() != nil {
-		if s, fits := t.gridFormula(rows, g); fits {
-			g = s.Sinusoid.Grid
-			e.Scheme, e.Capacity = s.Sinusoid, g[0]*g[1]
+	grid, prefix, total := t.grid(d)
+	if t.m.ImageInput() != nil {
+		if s, fits := t.gridFormula(table, grid); fits {
+			e.Scheme, e.Capacity = s.Sinusoid, s.Sinusoid.Grid[0]*s.Sinusoid.Grid[1]
 			e.Evidence[len(e.Evidence)-1] = report.Evidence{Kind: "fit", Says: "rows are " + s.Sinusoid.String(), Residual: site.Residual(s.Residual)}
-			t.Told = e
-			return
 		}
 	}
-	if ok && t.sinusoid == nil {
-		learned.Grid, learned.Prefix, learned.Rows = g, prefix, total
-		if use.value != nil && !use.planar {
-			learned.Dim = use.value.Shape[len(use.value.Shape)-1]
-		}
-		e.Scheme, e.Capacity = learned, g[0]*g[1]
+	if _, waves := e.Scheme.(schemes.Sinusoid); grid != nil && !waves {
+		learned.Offset, learned.Grid, learned.Prefix, learned.Rows = 0, grid, prefix, total
+		e.Scheme, e.Capacity = learned, gridSize(grid)
 	}
 	t.Told = e
+}
+
+// grid reads an image's patch grid off the axis that the table is added along: sizes of its
+// axes, tokens ahead of it, and all rows; nil where positions lie along no grid.
+func (t *tableSite) grid(d *detector) (grid []int, prefix, total int) {
+	use := t.uses[0]
+	if use.sheet == nil {
+		return nil, 0, 0
+	}
+	if t.crossed != nil {
+		return t.crossed, 0, use.share.table.Len()
+	}
+	grid, prefix, ok := use.gridOf()
+	if !ok {
+		return nil, 0, 0
+	}
+	total = len(use.sheet.places)
+	if h, w := t.m.PatchesIn(d.e); len(grid) == 2 && (grid[0] != h || grid[1] != w) {
+		t.patches = d.mapOf(use.node, grid[0], grid[1])
+	}
+	if t.Resampled() { // what the table holds counts, not the picture
+		if table, side := sourceGrid(use.source.Tensor, use.share.columns); side > 0 && side*side != gridSize(grid) {
+			return []int{side, side}, prefix, table.Len() + max(prefix-(table.Len()-side*side), 0)
+		}
+	}
+	return grid, prefix, total
 }
 
 // gridFormula explains an image's rows by sines and cosines of rows and columns
@@ -253,11 +246,11 @@ func (t *tableSite) constantIndex() bool {
 
 // describeRuntime judges a sinusoid that the graph computes: from its values
 // at a longer length, where the formula can be told.
-func (t *tableSite) describeRuntime(d *detector) {
+func (t *tableSite) describeRuntime() {
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondContinues, Dtype: ""}
 	use := t.uses[0]
 	e.Where = []report.Where{{Node: use.source.Trig.Title()}}
-	s := schemes.Sinusoid{Dim: use.value.Shape[len(use.value.Shape)-1]}
+	s := schemes.Sinusoid{Dim: len(use.sheet.columns)}
 	if v := t.m.Longer(use.scope, use.name, runtimeFitLength); v != nil && v.Known() {
 		if axis := trace.PositionAxis(v); axis >= 0 {
 			rows := rows.Matrix(trace.RowsOf(v, axis))
@@ -296,12 +289,12 @@ func coarser(v *eval.Value, p fit.Precision) fit.Precision {
 // runtimeGrid explains rows that the graph computes for an image's patches.
 func (t *tableSite) runtimeGrid() (fit.SinusoidResult, bool) {
 	use := t.uses[0]
-	h, w := t.m.PatchesIn(t.m.Eval)
-	if h == 0 || use.value == nil {
+	grid, _, ok := use.gridOf()
+	if !ok {
 		return fit.SinusoidResult{}, false
 	}
-	r, ok := fit.GridTable(rows.Matrix(trace.RowsOf(use.value, use.axis)), coarser(use.value, rotary.TrigPrecision([]trace.Source{use.source})))
-	return r, ok && slices.Equal(r.Sinusoid.Grid, []int{h, w})
+	r, ok := fit.GridTable(use.sheet.matrix(), coarser(use.sheet.value, rotary.TrigPrecision([]trace.Source{use.source})))
+	return r, ok && slices.Equal(r.Sinusoid.Grid, grid)
 }
 
 // wavesOf reads base and layout off a sinusoid that is no table of one axis,
@@ -322,7 +315,7 @@ func wavesOf(u *addition) (base float64, layout string) {
 	if !ok {
 		return 0, ""
 	}
-	lines := trace.RowsOf(u.value, u.axis)
+	lines := u.sheet.matrix()
 	row := lines[len(lines)-1]
 	layout = schemes.LayoutInterleaved
 	for i := 0; i+1 < len(row); i += 2 {

@@ -16,8 +16,11 @@ func (t *tableSite) Hold(want position.Want) error {
 	if t.uses[0].source.Trig != nil {
 		return t.holdRuntime(want)
 	}
+	if t.crossed != nil || !t.uses[0].share.stores {
+		return &position.Refusal{Why: "the rows of several axes of positions stand apart", Instead: "export the model for the wanted size"}
+	}
 	table := t.rows()
-	offset := int(t.uses[0].source.First)
+	offset := t.uses[0].share.first
 	n := want.Positions + offset
 	if g, ok := t.Told.Scheme.(schemes.Learned); ok && g.Grid != nil {
 		if w, ok := want.Scheme.(schemes.Learned); !ok || w.Grid == nil || want.Rows == nil {
@@ -28,7 +31,7 @@ func (t *tableSite) Hold(want position.Want) error {
 		}
 	}
 	kept, row := table.Len(), rows.RowFunc(nil)
-	if w, ok := want.Scheme.(schemes.Learned); ok && w.Grid != nil {
+	if w, ok := want.Scheme.(schemes.Learned); ok && len(w.Grid) == 2 {
 		table.Grid = [2]int(w.Grid)
 	}
 	switch {

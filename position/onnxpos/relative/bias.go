@@ -23,6 +23,10 @@ type bias struct {
 // more than a mask are kept for Biases.
 func (m *Search) Bias(s *eval.Scope, n *onnx.Node, name string) {
 	v := s.Value(name)
+	if v.Large() {
+		m.large(s, n, name, v)
+		return
+	}
 	if !v.Known() || v.Floats == nil || len(v.Shape) < 2 || v.Len() < 2 {
 		return
 	}
@@ -39,11 +43,11 @@ func (m *Search) Bias(s *eval.Scope, n *onnx.Node, name string) {
 	m.biases = append(m.biases, &bias{s, n, name, v, heads})
 }
 
-// Large notes a bias whose numbers are too many to be looked at, where an index
+// large notes a bias whose numbers are too many to be looked at, where an index
 // says what they are.
-func (m *Search) Large(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) {
+func (m *Search) large(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) {
 	k := len(v.Shape)
-	if !v.Large() || k < 3 || v.Len() == 0 || v.Shape[k-3] > maxHeads {
+	if k < 3 || v.Len() == 0 || v.Shape[k-3] > maxHeads {
 		return
 	}
 	if gather, _ := trace.RelativeGather(s, name); gather != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // Search looks for encodings of the distance of query and key in a graph.
-// While the graph is walked it is told of what is added to scores (Bias, Large);
+// While the graph is walked it is told of what is added to scores (Bias);
 // afterwards it is asked for the sites, one method a mechanism. It does not change the
 // graph.
 type Search struct {

@@ -1,0 +1,73 @@
+package axes
+
+import "slices"
+
+// Run is a run of places of an axis, in its order: tokens, or the places of a grid.
+type Run struct {
+	Size int
+	// Grid are the sizes of the axes whose product the run is, outermost first: a picture's
+	// rows and columns, with frames ahead of them in a video; nil for a run of one axis.
+	Grid []int
+	// Mixed says that the places do not lie in the order of an axis of an input.
+	Mixed bool
+}
+
+// Runs takes an axis apart into what Concats put behind one another (a class token, then
+// patches), and each part into the axes that it is a product of.
+func Runs(axis Axis) []Run {
+	whole := leaves(axis)
+	if len(whole) == 1 && whole[0].joined != nil {
+		var out []Run
+		for _, s := range whole[0].joined {
+			out = append(out, run(s.axis, s.size))
+		}
+		return out
+	}
+	return []Run{run(axis, axis.size())}
+}
+
+func run(axis Axis, size int) Run {
+	sizes, ok := grid(axis)
+	return Run{size, sizes, !ok}
+}
+
+// grid are the sizes of the axes that an axis is a product of, nil where it is one; not ok
+// where parts of different axes lie between each other (windows of a picture).
+func grid(axis Axis) (out []int, ok bool) {
+	parts := leaves(axis)
+	if slices.ContainsFunc(parts, func(f Factor) bool {
+		return slices.ContainsFunc(f.made, func(d derivation) bool { return d.how == shuffled })
+	}) {
+		return nil, false // places lie in an order that was not followed
+	}
+	for len(parts) > 0 {
+		whole, n := outermost(parts[0].Atom), 1
+		size := parts[0].size
+		for n < len(parts) && size < whole.size && outermost(parts[n].Atom) == whole {
+			size *= parts[n].size
+			n++
+		}
+		if size != whole.size {
+			return nil, false
+		}
+		out = append(out, size)
+		parts = parts[n:]
+	}
+	if len(out) < 2 {
+		return nil, true
+	}
+	return out, true
+}
+
+// outermost is the axis of an input, or what was made of one, that an atom was cut out of;
+// the atom itself where it is such.
+func outermost(a *Atom) *Atom {
+	at := a.root()
+	for range maxCuts {
+		if at.whole == nil || len(at.inputs) > 0 || slices.ContainsFunc(at.made, func(d derivation) bool { return d.start != piece }) {
+			return at
+		}
+		at = at.whole.root()
+	}
+	return a.root()
+}
