@@ -35,10 +35,8 @@ func run(axis Axis, size int) Run {
 // where parts of different axes lie between each other (windows of a picture).
 func grid(axis Axis) (out []int, ok bool) {
 	parts := leaves(axis)
-	if slices.ContainsFunc(parts, func(f Factor) bool {
-		return slices.ContainsFunc(f.made, func(d derivation) bool { return d.how == shuffled })
-	}) {
-		return nil, false // places lie in an order that was not followed
+	if slices.ContainsFunc(parts, outOfOrder) {
+		return nil, false
 	}
 	for len(parts) > 0 {
 		whole, n := outermost(parts[0].Atom), 1
@@ -70,4 +68,20 @@ func outermost(a *Atom) *Atom {
 		at = at.whole.root()
 	}
 	return a.root()
+}
+
+// outOfOrder reports whether all that is known of an atom is that its places were moved in a
+// way that was not followed.
+func outOfOrder(f Factor) bool {
+	moved := false
+	for _, d := range f.made {
+		if d.start == piece {
+			continue
+		}
+		if d.how != shuffled {
+			return false
+		}
+		moved = true
+	}
+	return moved && len(f.inputs) == 0
 }

@@ -43,7 +43,7 @@ func (m *Model) detect() {
 	for _, k := range mechanisms {
 		m.sites = append(m.sites, k.Find(m, d)...)
 	}
-	if len(m.sites) == 0 && !m.enlargePicture() {
+	if len(m.sites) == 0 && !m.enlarge() {
 		m.sites = append(m.sites, m.withoutEncoding())
 	}
 	m.inspectBeyond()

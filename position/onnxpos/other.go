@@ -172,10 +172,10 @@ func unread(m *Model, d *detector) []site.Site {
 	return []site.Site{unknownAt(d.unread.Title(), "constants meet the data here that are too many to be looked at; no other encoding was recognised")}
 }
 
-// enlargePicture probes anew with a larger picture, where convolutions leave a
-// single position of the first one, and looks for encodings again. It reports
-// whether it did.
-func (m *Model) enlargePicture() bool {
+// enlarge probes anew with a larger picture or a longer recording, where convolutions leave
+// a single position of the first one, and looks for encodings again. It reports whether it
+// did.
+func (m *Model) enlarge() bool {
 	if m.vanished() == nil || !m.graph.Enlarge() {
 		return false
 	}

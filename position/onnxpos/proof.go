@@ -70,10 +70,10 @@ func (m *Model) tried() string {
 	return fmt.Sprintf("%d positions", m.graph.Sizes.Length)
 }
 
-// vanished finds a convolution or pooling that leaves a single position of a
-// picture whose size is free: at larger sizes there would be more.
+// vanished finds a convolution or pooling that leaves a single position of a picture or
+// recording whose size is free: at larger sizes there would be more.
 func (m *Model) vanished() *onnx.Node {
-	if !m.graph.FreeImage() {
+	if !m.graph.FreeImage() && (m.graph.Audio() == nil || m.graph.FixedLength() > 0) {
 		return nil
 	}
 	for _, s := range m.graph.Eval.Scopes() {

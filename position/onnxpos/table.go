@@ -177,7 +177,10 @@ func (t *tableSite) describe(d *detector) {
 	grid, prefix, total := t.grid(d)
 	if t.m.ImageInput() != nil {
 		if s, fits := t.gridFormula(table, grid); fits {
-			e.Scheme, e.Capacity = s.Sinusoid, s.Sinusoid.Grid[0]*s.Sinusoid.Grid[1]
+			e.Scheme, e.Capacity = s.Sinusoid, gridSize(s.Sinusoid.Grid)
+			if !t.m.FreeImage() && grid != nil {
+				e.Capacity = gridSize(grid) // a crop of the table
+			}
 			e.Evidence[len(e.Evidence)-1] = report.Evidence{Kind: "fit", Says: "rows are " + s.Sinusoid.String(), Residual: site.Residual(s.Residual)}
 		}
 	}
@@ -222,7 +225,7 @@ func (t *tableSite) gridFormula(rows rows.Table, grid []int) (fit.SinusoidResult
 		return fit.SinusoidResult{}, false
 	}
 	r, ok := fit.GridTable(m, t.precision())
-	return r, ok && (grid == nil || slices.Equal(r.Sinusoid.Grid, grid))
+	return r, ok && (grid == nil || slices.Equal(r.Sinusoid.Grid, grid) || rows.Planar && slices.Equal(r.Sinusoid.Grid, rows.Grid[:]))
 }
 
 func (t *tableSite) precision() fit.Precision { return t.rows().Precision() }

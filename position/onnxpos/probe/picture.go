@@ -60,24 +60,40 @@ func (p *Probe) imageSize(s Sizes) int {
 // maxProbedGrid bounds the grids that a free picture is tried with.
 const maxProbedGrid = 64
 
-// Enlarge evaluates the graph anew with a larger picture, once; false where none
-// helps.
+// maxEnlarged bounds how often larger inputs are tried.
+const maxEnlarged = 3
+
+// Enlarge evaluates the graph anew with a larger picture or a longer recording; false where
+// none helps.
 func (p *Probe) Enlarge() bool {
-	if p.enlarged {
+	if p.enlarged++; p.enlarged > maxEnlarged {
 		return false
 	}
-	p.enlarged = true
 	s := p.Sizes
-	for _, s.Image = range imageSizes {
-		if s.Image <= 2*p.Sizes.Image {
-			continue
+	if !p.FreeImage() {
+		in := p.Audio()
+		if in == nil || p.FixedLength() > 0 {
+			return false
 		}
-		if e := p.Evaluate(s); len(e.Failures) == 0 {
-			p.Sizes, p.Eval, p.probes = s, e, nil
+		s.Length *= 4
+		return p.take(s)
+	}
+	for _, s.Image = range imageSizes {
+		if s.Image > 2*p.Sizes.Image && p.take(s) {
 			return true
 		}
 	}
 	return false
+}
+
+// take makes other sizes those of the probe, where the graph runs there.
+func (p *Probe) take(s Sizes) bool {
+	e := p.Evaluate(s)
+	if len(e.Failures) > 0 {
+		return false
+	}
+	p.Sizes, p.Eval, p.probes = s, e, nil
+	return true
 }
 
 // patchConvolution is the convolution that makes an image's patches: the first over

@@ -39,7 +39,7 @@ type Probe struct {
 	names    map[*onnx.Tensor]string // of constants without a name of their own, once one was asked for
 	failed   map[int]*eval.Failure   // what fails at a length, by length
 	lengths  map[int]bool            // at which indices of tables of distances were computed
-	enlarged bool                    // the picture was chosen anew
+	enlarged int                     // how often a larger picture or recording was tried
 }
 
 // New prepares the probes of a file, within a budget of all of them.
