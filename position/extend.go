@@ -185,7 +185,7 @@ func (x *extension) compare() (done bool, err error) {
 func (x *extension) unknown() error {
 	for _, s := range x.m.Sites() {
 		e := s.Encoding()
-		if e.Scheme.Name() != report.SchemeUnknown || e.Beyond != report.BeyondUnknown && e.Beyond != "" {
+		if e.Scheme.Name() != report.SchemeUnknown || e.Capacity > 0 || e.Beyond == report.BeyondContinues {
 			continue
 		}
 		why := "how this model encodes positions is not known"

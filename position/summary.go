@@ -63,8 +63,15 @@ func Length(m Model, described report.Inspect) report.Length {
 	if n := out.Stated; described.Format == FormatONNX && n != nil && (least == 0 || *n < least) {
 		least, out.Beyond = *n, report.BeyondError
 	}
+	if f, ok := m.(FixedInput); ok && least == 0 && f.InputIsFixed() {
+		out.Beyond = report.BeyondError
+	}
 	if least > 0 {
 		out.Capacity = report.Pointer(least)
 	}
 	return out
 }
+
+// FixedInput is implemented by models whose main input may be of one size alone: what is
+// longer or larger cannot be given to them, whatever their encodings hold.
+type FixedInput interface{ InputIsFixed() bool }

@@ -308,7 +308,7 @@ func (l *Labels) meets(e *event) {
 	if len(m.Covers) == 0 {
 		return
 	}
-	if known := e.scope.Value(m.Known); known.Known() && l.isMask(known) {
+	if known := e.scope.Enlarge(m.Known); known.Known() && l.isMask(known) {
 		l.Masked = true
 		return
 	}
@@ -335,7 +335,7 @@ func (l *Labels) meets(e *event) {
 // table of token types behind an index of zeros).
 func (l *Labels) isSame(s *eval.Scope, name string, axis int) bool {
 	for range maxRuns {
-		v := s.Value(name)
+		v := s.Enlarge(name)
 		if v.Known() {
 			return !l.varies(v, axis)
 		}

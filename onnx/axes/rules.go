@@ -196,8 +196,10 @@ func byChannel(c *call) []*Value {
 			c.meeting(Multiplied, i, []dim{{0, v.Axes[1]}}, v.Axes, false)
 		}
 	}
-	if len(v.Axes) > 1 {
-		c.features(v.Axes[1])
+	if len(v.Axes) > 1 && !c.quiet {
+		for _, f := range leaves(v.Axes[1]) {
+			f.channel = true
+		}
 	}
 	return normalised(c, v)
 }

@@ -69,6 +69,12 @@ func (m *Model) Describe() report.Inspect {
 	return r
 }
 
+// InputIsFixed reports whether the model takes pictures, or features, of one size alone.
+func (m *Model) InputIsFixed() bool {
+	g := m.graph
+	return g.FixedLength() > 0 || g.ImageInput() != nil && g.TokenInput() == nil && !g.FreeImage()
+}
+
 // Close closes the file.
 func (m *Model) Close() error { return m.graph.File.Close() }
 

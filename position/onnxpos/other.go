@@ -169,7 +169,7 @@ func unread(m *Model, d *detector) []site.Site {
 	if len(m.sites) > 0 || d.unread == nil {
 		return nil
 	}
-	return []site.Site{unknownAt(d.unread.Title(), "constants meet the data here that are too many to be looked at; no other encoding was recognised")}
+	return []site.Site{m.unknownAt(d.unread.Title(), "constants meet the data here that are too many to be looked at; no other encoding was recognised")}
 }
 
 // enlarge probes anew with a larger picture or a longer recording, where convolutions leave

@@ -21,19 +21,19 @@ import (
 func (m *Model) withoutEncoding() site.Site {
 	if len(m.graph.Eval.Failures) > 0 {
 		f := m.graph.Eval.Failures[0]
-		return unknownAt(f.Node.Title(), fmt.Sprintf("the graph could not be evaluated with %s, which were tried: %v", m.tried(), f.Err))
+		return m.unknownAt(f.Node.Title(), fmt.Sprintf("the graph could not be evaluated with %s, which were tried: %v", m.tried(), f.Err))
 	}
 	l := m.labels()
 	switch {
 	case len(l.Meetings) > 0:
 		at := l.Meetings[0]
-		return unknownAt(at.Node.Title(), "numbers that differ from position to position meet the data here, in a form that is not recognised")
+		return m.unknownAt(at.Node.Title(), "numbers that differ from position to position meet the data here, in a form that is not recognised")
 	case len(l.Doubts) > 0:
 		at := l.Doubts[0]
-		return unknownAt(at.Node.Title(), at.Why+"; it may encode positions")
+		return m.unknownAt(at.Node.Title(), at.Why+"; it may encode positions")
 	}
 	if n := m.vanished(); n != nil {
-		return unknownAt(n.Title(), fmt.Sprintf("a single position is left of %s, which were tried: what differs between positions behind this node does not show", m.tried()))
+		return m.unknownAt(n.Title(), fmt.Sprintf("a single position is left of %s, which were tried: what differs between positions behind this node does not show", m.tried()))
 	}
 	none := schemes.Other{Kind: report.SchemeNone, Order: schemes.OrderEquivariant}
 	e := position.Encoding{Beyond: report.BeyondContinues,
@@ -56,8 +56,12 @@ func (m *Model) withoutEncoding() site.Site {
 const maxEvidence = 3
 
 // unknownAt is an encoding of which no more is known than the node where it may be.
-func unknownAt(node, why string) *site.Other {
-	return site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Beyond: report.BeyondUnknown,
+func (m *Model) unknownAt(node, why string) *site.Other {
+	beyond := report.BeyondUnknown
+	if m.InputIsFixed() {
+		beyond = report.BeyondError
+	}
+	return site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Beyond: beyond,
 		Where:    []report.Where{{Node: node}},
 		Evidence: []report.Evidence{{Kind: "structure", Says: node + ": " + why}}})
 }

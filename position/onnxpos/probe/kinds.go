@@ -119,6 +119,9 @@ func (p *Probe) lengthOf(in *onnx.ValueInfo) int {
 	if in.Dims[0].Value > 1 && in.Dims[1].Value == 1 {
 		axis = 0 // sequence first
 	}
+	if len(in.Dims) == 3 && in.Type.IsFloat() && in.Dims[2].Value < 0 {
+		return 0 // features first: the axis that is free runs over positions
+	}
 	if n := in.Dims[axis].Value; n > 1 && (in.Type.IsInteger() || len(in.Dims) == 3) {
 		return int(n)
 	}
