@@ -26,7 +26,7 @@ func ruleOf(n *onnx.Node) (rule, *eval.Operator) {
 var rules = [eval.AxisRules]rule{
 	eval.AxesAlike: first, eval.AxesSame: first, eval.AxesSoftmax: first, eval.AxesAdd: elementwise(Added), eval.AxesLargest: elementwise(Added), eval.AxesMultiply: elementwise(Multiplied), eval.AxesBias: elementwise(Biased),
 	eval.AxesQuantizedAdd: quantizedPair(Added), eval.AxesQuantizedMultiply: quantizedPair(Multiplied), eval.AxesChoose: where, eval.AxesCompare: compare,
-	eval.AxesNew: sizes, eval.AxesOfKnown: onlyKnown, eval.AxesScatter: onlyKnown,
+	eval.AxesNew: sizes, eval.AxesOfKnown: onlyKnown, eval.AxesScatter: scatter,
 	eval.AxesReshape: reshape, eval.AxesTranspose: transpose, eval.AxesExpand: expand, eval.AxesSlice: slice, eval.AxesSplit: split, eval.AxesConcat: concat,
 	eval.AxesGather: gather, eval.AxesGatherND: gatherND, eval.AxesGatherBlocks: gatherBlocks, eval.AxesPick: pickElements, eval.AxesOneHot: oneHot, eval.AxesTopK: topK,
 	eval.AxesReduce: reduce, eval.AxesRank: rank,
@@ -34,6 +34,7 @@ var rules = [eval.AxisRules]rule{
 	eval.AxesNormalize: scaled, eval.AxesSkipNormalize: skipNormalization, eval.AxesByChannel: byChannel,
 	eval.AxesConvolve: convolution, eval.AxesPool: pooling, eval.AxesGlobalPool: globalPool, eval.AxesPad: padding, eval.AxesMove: moved,
 	eval.AxesRecur: recurrent, eval.AxesAccumulate: cumulative, eval.AxesTriangle: triangle, eval.AxesRotate: rotates,
+	eval.AxesReorder: reorder, eval.AxesQuantizedConcat: quantizedConcat, eval.AxesByToken: byToken, eval.AxesFrames: frames,
 	eval.AxesAttend: attention, eval.AxesAttendBlocks: notFollowed, eval.AxesEmbed: embedding,
 }
 
@@ -236,13 +237,114 @@ func embedding(c *call) []*Value {
 // gatherND picks by several indices at once.
 func gatherND(c *call) []*Value {
 	index, shape := c.of(1), c.shape(0)
-	if c.isData(0) || c.isData(1) {
+	data, batch := c.of(0), int(c.n.Int("batch_dims", 0))
+	out := c.l.constant(c.s.Value(c.n.Output(0)), max(data.Depends, index.Depends))
+	n, picked := len(index.Axes)-1, 0
+	if n < 0 || n > len(shape) || batch < 0 || batch > n {
+		return c.opaque()
+	}
+	picked = batch + c.known(1).Shape[n]
+	copy(out.Axes[batch:], index.Axes[batch:n])
+	if !c.isData(0) || picked > len(data.Axes) || len(shape)-n != len(data.Axes)-picked {
+		return []*Value{out}
+	}
+	var from Axis
+	for _, a := range data.Axes[batch:picked] {
+		from = append(from, leaves(a)...)
+		c.orders(a, "picks some of the positions")
+	}
+	copy(out.Axes[:batch], data.Axes[:batch])
+	copy(out.Axes[n:], data.Axes[picked:])
+	for d := batch; d < n; d++ { // what is picked of positions are positions
+		if !c.isData(1) {
+			out.Axes[d] = c.l.derive(shuffled, from[:min(len(from), maxFactors)], d, shape[d], 0)
+		}
+	}
+	return []*Value{out}
+}
+
+// scatter writes into places of its first input: what is written lies there, and places
+// are told apart.
+func scatter(c *call) []*Value {
+	v, updates := c.of(0), c.of(2)
+	shape := c.shape(0)
+	if len(shape) != len(v.Axes) {
 		return onlyKnown(c)
 	}
-	out := c.l.constant(c.s.Value(c.n.Output(0)), max(c.of(0).Depends, index.Depends))
-	if n := len(index.Axes) - 1; n >= 0 && c.n.Int("batch_dims", 0) == 0 && n <= len(shape) {
-		copy(out.Axes, index.Axes[:n])
+	out := &Value{Depends: max(v.Depends, updates.Depends, c.of(1).Depends), Axes: slices.Clone(v.Axes)}
+	for d := range out.Axes {
+		at := d - len(out.Axes) + len(updates.Axes)
+		if at < 0 || !c.isData(2) || updates.Axes[at].size() != shape[d] {
+			continue
+		}
+		if c.isData(0) {
+			c.l.unite(c, out.Axes[d], updates.Axes[at])
+		} else {
+			out.Axes[d] = updates.Axes[at]
+		}
 	}
+	for _, a := range out.Axes {
+		c.orders(a, "writes to places of its own")
+	}
+	return []*Value{out}
+}
+
+// reorder brings channels from the second axis to the end, or from there.
+func reorder(c *call) []*Value {
+	v, last := c.of(0), c.n.Int("channels_last", 0) == 1
+	if len(v.Axes) != 4 {
+		return c.opaque()
+	}
+	out := &Value{Depends: v.Depends, Axes: slices.Clone(v.Axes)}
+	switch {
+	case last && c.n.Op == "ReorderInput":
+		out.Axes = []Axis{v.Axes[0], v.Axes[3], v.Axes[1], v.Axes[2]}
+	case last:
+		out.Axes = []Axis{v.Axes[0], v.Axes[2], v.Axes[3], v.Axes[1]}
+	}
+	for d, size := range c.shape(0) {
+		if out.Axes[d].size() != size { // channels that fill the last block
+			out.Axes[d] = c.weights(c.l.fresh(size))
+		}
+	}
+	return []*Value{out}
+}
+
+// quantizedConcat is a Concat whose inputs have a scale and a zero point each.
+func quantizedConcat(c *call) []*Value {
+	inner := *c
+	var kept []*Value
+	var inputs []string
+	for i := 2; i < len(c.in); i += 3 {
+		kept, inputs = append(kept, c.in[i]), append(inputs, c.n.Input(i))
+	}
+	n := *c.n
+	n.Inputs = inputs
+	inner.in, inner.n = kept, &n
+	if len(kept) == 0 {
+		return c.opaque()
+	}
+	return concat(&inner)
+}
+
+// byToken weighs the features of each place for itself: a mixture of experts.
+func byToken(c *call) []*Value {
+	v := c.of(0)
+	if n := len(v.Axes); n > 0 {
+		c.features(v.Axes[n-1])
+	}
+	return first(c)
+}
+
+// frames cuts a signal into overlapping runs and makes features of each.
+func frames(c *call) []*Value {
+	x, shape := c.of(0), c.shape(0)
+	if len(shape) != 4 || len(x.Axes) < 2 {
+		return c.opaque()
+	}
+	c.orders(x.Axes[1], "looks at neighbours")
+	c.sees(x.Axes[1])
+	out := &Value{Depends: x.Depends, Axes: []Axis{x.Axes[0], c.l.derive(windowed, x.Axes[1], 0, shape[1], 0), c.weights(c.l.fresh(shape[2])), c.l.fresh(2)}}
 	return []*Value{out}
 }
 

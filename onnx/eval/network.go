@@ -203,6 +203,10 @@ func einsumContent(c *call, out *Value, terms []string, right string, sizes map[
 	return out.from(c.in...)
 }
 
+// nchwc is the domain of ONNX Runtime's operators on blocks of channels, the last of which
+// may be filled up.
+const nchwc = "com.microsoft.nchwc"
+
 func convolution(c *call) ([]*Value, error) {
 	a, w := c.need(0), c.need(1)
 	rank := len(a.Shape) - 2
@@ -216,7 +220,7 @@ func convolution(c *call) ([]*Value, error) {
 			return one(&Value{Type: a.Type}), nil
 		}
 		channels = w.Shape[0]
-		if group := int(c.node.Int("group", 1)); w.Shape[1]*group != a.Shape[1] {
+		if group := int(c.node.Int("group", 1)); w.Shape[1]*group != a.Shape[1] && c.node.Domain != nchwc {
 			return nil, c.fail("%d channels, the weights take %d", a.Shape[1], w.Shape[1]*group)
 		}
 		if kernel == nil {

@@ -1,0 +1,140 @@
+package eval
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
+
+// reorderOutput gives a picture of ONNX Runtime's blocked channels its own number of
+// channels back, behind its rows and columns where it says so
+// (onnxruntime/core/mlas, NCHWc).
+func reorderOutput(c *call) ([]*Value, error) {
+	a := c.need(0)
+	if !a.Ranked || len(a.Shape) != 4 {
+		return one(&Value{Type: a.Type}), nil
+	}
+	shape := slices.Clone(a.Shape)
+	if n := int(c.node.Int("channels", 0)); n > 0 {
+		shape[1] = n
+	}
+	if c.node.Int("channels_last", 0) == 1 {
+		shape = []int{shape[0], shape[2], shape[3], shape[1]}
+	}
+	return one(Shaped(a.Type, shape...)), nil
+}
+
+// reorderInput brings a picture into blocks of channels: its rank and sizes stay.
+func reorderInput(c *call) ([]*Value, error) {
+	a := c.need(0)
+	if !a.Ranked || len(a.Shape) != 4 {
+		return one(&Value{Type: a.Type}), nil
+	}
+	shape := slices.Clone(a.Shape)
+	if c.node.Int("channels_last", 0) == 1 {
+		shape = []int{shape[0], shape[3], shape[1], shape[2]}
+	}
+	return one(Shaped(a.Type, shape...)), nil
+}
+
+// depthToSpace moves channels into rows and columns of blocks, spaceToDepth back.
+func depthToSpace(c *call) ([]*Value, error) {
+	a, n := c.need(0), int(c.node.Int("blocksize", 0))
+	if len(a.Shape) != 4 || n < 1 || n > maxContent || a.Shape[1]%(n*n) != 0 {
+		return one(&Value{Type: a.Type}), nil
+	}
+	return one(Shaped(a.Type, a.Shape[0], a.Shape[1]/(n*n), a.Shape[2]*n, a.Shape[3]*n)), nil
+}
+
+func spaceToDepth(c *call) ([]*Value, error) {
+	a, n := c.need(0), int(c.node.Int("blocksize", 0))
+	if len(a.Shape) != 4 || n < 1 || n > maxContent || a.Shape[2]%n != 0 || a.Shape[3]%n != 0 {
+		return one(&Value{Type: a.Type}), nil
+	}
+	return one(Shaped(a.Type, a.Shape[0], a.Shape[1]*n*n, a.Shape[2]/n, a.Shape[3]/n)), nil
+}
+
+// gridSample gives data the size of the grid at whose places they are read.
+func gridSample(c *call) ([]*Value, error) {
+	a, grid := c.need(0), c.need(1)
+	if len(a.Shape) < 3 || len(grid.Shape) != len(a.Shape) {
+		return one(&Value{Type: a.Type}), nil
+	}
+	return one(Shaped(a.Type, slices.Concat(a.Shape[:2], grid.Shape[1:len(grid.Shape)-1])...)), nil
+}
+
+// stft is the spectrum of each of a signal's frames: (batch, frames, bins, 2).
+func stft(c *call) ([]*Value, error) {
+	a, step := c.need(0), c.need(1)
+	hop, ok := step.Scalar()
+	length := 0
+	if n, given := c.need(3).Scalar(); given {
+		length = int(n)
+	} else if w := c.need(2); len(w.Shape) == 1 {
+		length = w.Shape[0]
+	}
+	if len(a.Shape) < 2 || !ok || hop < 1 || length < 1 || a.Shape[1] < length {
+		return one(&Value{Type: a.Type}), nil
+	}
+	bins := length
+	if c.node.Int("onesided", 1) == 1 {
+		bins = length/2 + 1
+	}
+	return one(Shaped(a.Type, a.Shape[0], (a.Shape[1]-length)/int(hop)+1, bins, 2)), nil
+}
+
+// qlinear is an operator of which two inputs are quantised, each with its scale and zero
+// point: the shape is that of the plain one of inputs 0 and 3.
+func qlinear(plain operator) operator {
+	return func(c *call) ([]*Value, error) {
+		inner := *c
+		inner.in = slices.Concat([]*Value{c.need(0), c.need(3)}, c.in[min(len(c.in), 8):])
+		out, err := plain(&inner)
+		return typed(out, c.need(0).Type), err
+	}
+}
+
+// qlinearOf is an operator of one quantised input.
+func qlinearOf(plain operator) operator {
+	return func(c *call) ([]*Value, error) {
+		inner := *c
+		inner.in = []*Value{c.need(0)}
+		out, err := plain(&inner)
+		return typed(out, c.need(0).Type), err
+	}
+}
+
+// qlinearConcat joins inputs behind the scale and zero point of the result, each with its own.
+func qlinearConcat(c *call) ([]*Value, error) {
+	inner := *c
+	inner.in = nil
+	for i := 2; i < len(c.in); i += 3 {
+		inner.in = append(inner.in, c.need(i))
+	}
+	out, err := concat(&inner)
+	return typed(out, c.need(1).Type), err
+}
+
+// typed are values of unknown content and a type.
+func typed(values []*Value, t onnx.DataType) []*Value {
+	for i, v := range values {
+		if v != nil {
+			values[i] = &Value{Type: t, Ranked: v.Ranked, Shape: v.Shape}
+		}
+	}
+	return values
+}
+
+// expandDims puts an axis of one place into a shape.
+func expandDims(c *call) ([]*Value, error) {
+	a := c.need(0)
+	at, ok := c.need(1).Scalar()
+	axis := int(at)
+	if axis < 0 {
+		axis += len(a.Shape) + 1
+	}
+	if !a.Ranked || !ok || axis < 0 || axis > len(a.Shape) {
+		return one(&Value{Type: a.Type}), nil
+	}
+	return one(a.view(slices.Insert(slices.Clone(a.Shape), axis, 1))), nil
+}
