@@ -31,7 +31,8 @@ type detector struct {
 
 // detect finds the sites of the model.
 func (m *Model) detect() {
-	d := &detector{m: m.graph, e: m.graph.Eval, length: m.graph.Sizes.Length, rotary: rotary.New(m.graph), relative: relative.New(m.graph), labels: m.labels(), origins: origin.New(m.graph.Eval)}
+	d := &detector{m: m.graph, e: m.graph.Eval, length: m.graph.Sizes.Length, rotary: rotary.New(m.graph), labels: m.labels(), origins: origin.New(m.graph.Eval)}
+	d.relative = relative.New(m.graph, d.origins)
 	d.meet()
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
@@ -63,6 +64,8 @@ func (d *detector) meet() {
 		switch {
 		case x.Kind == axes.Biased, x.Kind != axes.Joined && trace.MakesScores(x.Scope, x.Node) && betweenPositions(x):
 			d.relative.Bias(x.Scope, x.Node, x.Known)
+		case x.Kind == axes.Contracted:
+			d.relative.Contracted(x)
 		case (x.Kind == axes.Added || x.Kind == axes.Joined) && adds(x.Node):
 			d.tables = append(d.tables, d.additions(x)...)
 		}

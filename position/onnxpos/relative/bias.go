@@ -169,6 +169,18 @@ func linear(m [][]float64) (slope float64, ok bool) {
 	return slope, true
 }
 
+// pick finds the table of which a bias has a row for each query and key: by the node that
+// picks them, or by where the numbers come from.
+func (m *Search) pick(b *bias) *picked {
+	if p := m.gathered(b.scope, b.name); p != nil {
+		return p
+	}
+	if k := len(b.value.Shape); b.heads[0] != nil {
+		return m.pairs(b.scope, b.name, k-2, k-1)
+	}
+	return nil
+}
+
 // Biases makes sites of the biases: linear ones are ALiBi, gathered ones
 // T5's buckets, constant ones relative tables.
 func (m *Search) Biases() []site.Site {
@@ -180,15 +192,15 @@ func (m *Search) Biases() []site.Site {
 			linear = append(linear, b)
 			continue
 		}
-		if n, s := trace.RelativeGather(b.scope, b.name); n != nil && m.bucketGather(b) == nil {
-			table := trace.Stored(s, n.Input(0))
+		if p := m.pick(b); p != nil && m.bucketGather(b) == nil {
+			table := p.table
 			if table == nil {
 				continue
 			}
 			planar, seen := relative[table]
 			if !seen {
 				var found *site.Other
-				found, planar = m.distanceTable(s, n, b.node, len(b.heads))
+				found, planar = m.distanceTable(p, b.node, len(b.heads))
 				relative[table] = planar
 				switch {
 				case planar && windows != nil:
@@ -197,7 +209,7 @@ func (m *Search) Biases() []site.Site {
 					windows = &Window{Other: found, graph: m.graph}
 					m.sites = append(m.sites, windows)
 				default:
-					m.sites = append(m.sites, inText(m.graph, found, lookedUp{s, n, table}))
+					m.sites = append(m.sites, inText(m.graph, found, p))
 				}
 			}
 			if planar {

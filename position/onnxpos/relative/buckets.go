@@ -41,6 +41,19 @@ func (m *Search) bucketIndex(s *eval.Scope, name string) *eval.Value {
 	return nil
 }
 
+// longestIndex is the row for each pair at the longest length at which it is known.
+func (m *Search) longestIndex(p *picked) *eval.Value {
+	if p.gather != nil {
+		return m.bucketIndex(p.scope, p.gather.Input(1))
+	}
+	for _, length := range bucketLengths {
+		if v := p.at(length); v != nil {
+			return v
+		}
+	}
+	return p.index
+}
+
 // bucketGather finds the Gather of a bias table by relative distance behind a
 // bias, and fits the buckets.
 func (m *Search) bucketGather(b *bias) *Buckets {
@@ -51,26 +64,32 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 	if n, s := trace.Upstream(b.scope, b.name, "RelativePositionBias"); n != nil {
 		return m.fusedBuckets(s, n)
 	}
-	n, s := trace.RelativeGather(b.scope, b.name)
-	if n == nil {
+	p := m.pick(b)
+	if p == nil || p.table == nil || len(p.table.Dims) != 2 || p.axis != 0 {
 		return nil
 	}
-	table := trace.Stored(s, n.Input(0))
-	index := m.bucketIndex(s, n.Input(1))
-	if table == nil || len(table.Dims) != 2 || index == nil {
+	table := p.table
+	var divisors []float64
+	index := m.longestIndex(p)
+	if index == nil {
 		return nil
 	}
-	site := &Buckets{m: m.graph, table: table, values: s.Value(n.Input(0)), scope: s, gather: n}
+	site := &Buckets{m: m.graph, table: table, scope: p.scope, gather: p.gather}
+	key := b.name
+	if p.gather != nil {
+		key = p.gather.Input(1)
+		divisors, site.values = trace.LogDivisors(p.scope, key), p.scope.Value(p.gather.Input(0))
+	}
 	shape := index.Shape
 	queries, keys := shape[len(shape)-2], shape[len(shape)-1]
 	for _, ahead := range keysAhead(queries, keys) {
-		r := eval.Once(s, fmt.Sprintf("buckets of %d rows, %d ahead", table.Dims[0], ahead), n.Input(1), func() bucketsBy {
+		r := eval.Once(b.scope, fmt.Sprintf("buckets of %d rows, %d ahead", table.Dims[0], ahead), key, func() bucketsBy {
 			m.graph.Budget.Spend(fitSteps)
 			by, ok := distances(index.Ints, queries, keys, ahead)
 			if !ok {
 				return bucketsBy{}
 			}
-			return bucketsBy{fit.BucketTable(by, int(table.Dims[0]), trace.LogDivisors(s, n.Input(1))), true}
+			return bucketsBy{fit.BucketTable(by, int(table.Dims[0]), divisors), true}
 		})
 		if !r.ok {
 			return nil
@@ -85,8 +104,10 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 	}
 	site.Told = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
 		Where: []report.Where{m.graph.Where(table)}, Dtype: "",
-		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s gathers a bias by bucket of relative distance", n.Title())}}}
-	site.bounded(s, n.Input(1))
+		Evidence: []report.Evidence{{Kind: "structure", Says: "a bias by bucket of relative distance: " + p.says}}}
+	if p.gather != nil {
+		site.bounded(p.scope, key)
+	}
 	return site
 }
 
@@ -127,7 +148,7 @@ func (b *Buckets) bounded(s *eval.Scope, index string) {
 			continue
 		}
 		rows := int(t.Dims[len(t.Dims)-1])
-		if rows > 1 && int(t.Dims[len(t.Dims)-2]) == rows && b.m.FailsAt(rows+1) != nil && b.m.FailsAt(rows) == nil {
+		if rows > 1 && int(t.Dims[len(t.Dims)-2]) == rows && b.m.FailsAt(rows+1) != nil && b.m.FailsAt(rows) == nil && b.m.FailsAt(2*rows) != nil {
 			b.Told.Form, b.Told.Capacity, b.Told.Beyond = report.FormTable, rows, report.BeyondError
 			b.Told.Where = append(b.Told.Where, b.m.Where(t))
 			return

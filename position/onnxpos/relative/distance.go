@@ -18,12 +18,11 @@ import (
 // difference of positions: a bias a head, or vectors that queries are
 // multiplied with (Shaw et al. 2018, eq. 3). planar tells
 // that positions are an image's, in rows and columns.
-func (m *Search) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int) (found *site.Other, planar bool) {
-	table, index := trace.Stored(s, gather.Input(0)), s.Value(gather.Input(1))
-	rows := int(table.Dims[gatherAxis(gather, table)])
+func (m *Search) distanceTable(p *picked, use *onnx.Node, heads int) (found *site.Other, planar bool) {
+	index, rows := p.index, p.rows()
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, Heads: heads}
-	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.graph.Where(table)}, Dtype: table.Type.String(),
-		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s picks a row by the difference of positions; %s uses it on scores", gather.Title(), use.Title())}}}
+	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.graph.Where(p.table)}, Dtype: p.table.Type.String(),
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s; %s uses it on scores", p.says, use.Title())}}}
 	window := windowOf(index, rows)
 	if window != nil && window[0] == 1 && m.graph.ImageInput() == nil {
 		window = nil // of text, at the length that is looked at
@@ -34,18 +33,36 @@ func (m *Search) distanceTable(s *eval.Scope, gather, use *onnx.Node, heads int)
 		return site.NewOther(e), true
 	}
 	// Far enough out, clipped distances stay inside the table; others leave it.
-	probe := m.graph.Further(s, gather.Input(1), rows+2)
+	probe := p.at(rows + 2)
 	inside := probe != nil && probe.Known() && len(probe.Ints) > 0
 	if inside {
 		inside = int(slices.Max(probe.Ints)) < rows && slices.Min(probe.Ints) >= 0
 	}
 	if inside {
 		other.MaxDistance = (rows - 1) / 2
+		if zero, ok := ownRow(probe); ok { // more rows to one side than to the other
+			other.MaxDistance = max(zero, rows-1-zero)
+		}
 	} else {
 		e.Capacity, e.Beyond = (rows+1)/2, report.BeyondError
 	}
 	e.Scheme = other
 	return site.NewOther(e), false
+}
+
+// ownRow is the row of a pair of the same position, false where they have several.
+func ownRow(index *eval.Value) (row int, ok bool) {
+	k := len(index.Shape)
+	if k < 2 || index.Shape[k-1] != index.Shape[k-2] {
+		return 0, false
+	}
+	n := index.Shape[k-1]
+	for i := 0; i < n*n; i += n + 1 {
+		if index.Ints[i] != index.Ints[0] {
+			return 0, false
+		}
+	}
+	return int(index.Ints[0]), true
 }
 
 // alongLine reports whether a matrix of indices depends on the difference of
@@ -90,86 +107,56 @@ func windowOf(index *eval.Value, rows int) []int {
 // site for those of all layers.
 func (m *Search) Vectors() site.Site {
 	var text *Distances
-	for _, s := range m.graph.Eval.Scopes() {
-		for _, n := range s.Graph.Nodes {
-			if !eval.Is(n, eval.Product) {
-				continue
+	var image *site.Other
+	for _, x := range m.contracted {
+		if len(x.Covers) != 2 {
+			continue
+		}
+		p := m.gathered(x.Scope, x.Known)
+		if p == nil || len(p.table.Dims) != 2 {
+			p = m.pairs(x.Scope, x.Known, x.Covers[0], x.Covers[1])
+		}
+		if p == nil || p.index == nil || !p.index.Known() {
+			continue
+		}
+		if text != nil {
+			if text.alike(p) {
+				text.join(p)
 			}
-			for i := range min(2, len(n.Inputs)) {
-				state, v := s.Input(n, 1-i), s.Input(n, i)
-				if state.Known() || !state.Type.IsFloat() || !v.Known() {
-					continue
-				}
-				gather, at := trace.RelativeGather(s, n.Input(i))
-				switch {
-				case gather != nil && len(trace.Stored(at, gather.Input(0)).Dims) == 2:
-					l := lookedUp{at, gather, trace.Stored(at, gather.Input(0))}
-					if text != nil {
-						if text.alike(l) {
-							text.join(l)
-						}
-						continue
-					}
-					found, planar := m.distanceTable(at, gather, n, 0)
-					if planar {
-						return found
-					}
-					text = inText(m.graph, found, l)
-				case text == nil && byDistance(v):
-					return m.distanceConstant(s, n, n.Input(i), v)
-				}
-			}
+			continue
+		}
+		found, planar := m.distanceTable(p, x.Node, 0)
+		switch {
+		case planar, m.graph.ImageInput() != nil:
+			image = m.alongAxis(image, found, p)
+		default:
+			text = inText(m.graph, found, p)
 		}
 	}
-	if text == nil {
-		return nil
+	switch {
+	case text != nil:
+		return text
+	case image != nil:
+		return image
 	}
-	return text
+	return nil
 }
 
-// leastDistances is how many queries and keys a matrix of vectors must have to
-// be told from others by their repetition.
-const leastDistances = 3
-
-// byDistance reports whether a value holds a vector for each query and key that
-// depends on nothing but their distance: the first of its last three axes runs
-// over queries, one of the others over keys.
-func byDistance(v *eval.Value) bool {
-	return eval.Ask(v, "by distance", func() bool { return dependsOnDistance(v) })
-}
-
-func dependsOnDistance(v *eval.Value) bool {
-	k := len(v.Shape)
-	if k < 3 || v.Floats == nil || v.Len() != v.Shape[k-3]*v.Shape[k-2]*v.Shape[k-1] || trace.OnlySwitches(v) {
-		return false
+// alongAxis adds a table of distances along an image's rows or columns to those that were
+// found: one mechanism, of which the tables with most rows tell how far it reaches.
+func (m *Search) alongAxis(have, found *site.Other, p *picked) *site.Other {
+	e := &found.Told
+	e.Form, e.Beyond = report.FormTable, report.BeyondError
+	if have == nil {
+		return found
 	}
-	q, a, b := v.Shape[k-3], v.Shape[k-2], v.Shape[k-1]
-	at := func(i, j, c int) float64 { return v.Number((i*a+j)*b + c) }
-	if repeats(q, a, b, at) {
-		return true
+	if other := have.Told.Scheme.(schemes.Other); other.Rows < p.rows() {
+		other.Rows = p.rows()
+		have.Told.Scheme = other
 	}
-	return repeats(q, b, a, func(i, j, c int) float64 { return at(i, c, j) })
-}
-
-// repeats checks that entry (i, j) is that of (i−1, j−1), and that distances
-// differ.
-func repeats(queries, keys, dim int, at func(i, j, c int) float64) bool {
-	if queries < leastDistances || keys < leastDistances || dim < 2 {
-		return false
-	}
-	varies, along := false, false
-	for i := range queries {
-		for j := range keys {
-			for c := range dim {
-				if i > 0 && j > 0 && at(i, j, c) != at(i-1, j-1, c) {
-					return false
-				}
-				varies = varies || at(i, j, c) != at(0, 0, c)
-				along = along || at(i, j, c) != at(i, j, 0)
-			}
-		}
-	}
-	return varies && along
+	have.Told.Capacity = 0
+	have.Told.Where = append(have.Told.Where, e.Where...)
+	return have
 }
 
 // unmasked is the bias before masks were added to it: they hide distances.
@@ -236,28 +223,6 @@ func (b *bias) classes(ahead int) (classes map[int]int, ok bool) {
 		}
 	}
 	return classes, true
-}
-
-// distanceConstant is a matrix of vectors by distance that stands in the file
-// for one length, or is computed.
-func (m *Search) distanceConstant(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) site.Site {
-	k := len(v.Shape)
-	e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeRelativeTable}, Form: report.FormTable, Beyond: report.BeyondContinues,
-		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies the state by vectors that depend on the distance of %d positions alone", n.Title(), v.Shape[k-3])}}}
-	for _, src := range trace.Sources(s, name) {
-		if t := src.Tensor; t != nil && len(t.Dims) >= 2 && t.Type.IsFloat() {
-			e.Where = append(e.Where, m.graph.Where(t))
-			if t.Len() == int64(v.Len()) {
-				e.Form = report.FormBaked
-			}
-		}
-	}
-	if m.graph.FixedLength() > 0 {
-		e.Capacity, e.Beyond = m.graph.FixedLength(), report.BeyondError
-	} else if e.Form == report.FormBaked {
-		e.Beyond = report.BeyondError
-	}
-	return site.NewOther(e)
 }
 
 // window is the height and width of which a bias between n positions is, and

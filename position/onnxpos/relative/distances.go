@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
-	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -18,19 +17,12 @@ import (
 type Distances struct {
 	*site.Other
 	graph  *site.Graph
-	tables []lookedUp
-}
-
-// lookedUp is a table and a node that looks rows up in it.
-type lookedUp struct {
-	scope  *eval.Scope
-	gather *onnx.Node
-	table  *onnx.Tensor
+	tables []*picked
 }
 
 // join makes the table of another layer part of the site.
-func (d *Distances) join(other lookedUp) {
-	if !slices.ContainsFunc(d.tables, func(l lookedUp) bool { return l.gather == other.gather }) {
+func (d *Distances) join(other *picked) {
+	if !slices.ContainsFunc(d.tables, func(l *picked) bool { return l.gather == other.gather }) {
 		d.tables = append(d.tables, other)
 	}
 }
@@ -40,11 +32,14 @@ func (d *Distances) join(other lookedUp) {
 func (d *Distances) ResizeDistances(most int) error {
 	why := fmt.Sprintf("a row for each distance up to %d", most)
 	for _, t := range d.tables {
+		if t.gather == nil {
+			return &position.Refusal{Why: fmt.Sprintf("no single node picks the rows of %q by distance", d.graph.TensorName(t.table)), Instead: "export the model again with the wanted distance"}
+		}
 		if t.scope != d.graph.Eval.Main {
 			return &position.Refusal{Why: fmt.Sprintf("%s stands in a function or branch", t.gather.Title()), Instead: "export the model again with the wanted distance"}
 		}
 		if readers := t.scope.Consumers(t.gather.Input(0)); slices.ContainsFunc(readers, func(n *onnx.Node) bool {
-			return !slices.ContainsFunc(d.tables, func(l lookedUp) bool { return l.gather == n })
+			return !slices.ContainsFunc(d.tables, func(l *picked) bool { return l.gather == n })
 		}) {
 			return &position.Refusal{Why: fmt.Sprintf("the table of %s is read by other nodes as well", t.gather.Title()), Instead: "export the model again with the wanted distance"}
 		}
@@ -97,7 +92,7 @@ func (d *Distances) resize(t *onnx.Tensor, most int, why string) error {
 
 // reach finds the value behind a lookup that is the distance of query and key, and whether rows
 // count against it. It refuses a table whose rows are not those of the distances −n to n.
-func (d *Distances) reach(t lookedUp) (relative string, turned bool, err error) {
+func (d *Distances) reach(t *picked) (relative string, turned bool, err error) {
 	instead := "export the model again with the wanted distance"
 	if v := d.graph.File.Opsets[""]; v < opsetMinInts {
 		return "", false, &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and what limits whole numbers exists from %d on", v, opsetMinInts), Instead: "export the model with a newer opset"}
@@ -132,17 +127,20 @@ func (d *Distances) reach(t lookedUp) (relative string, turned bool, err error) 
 }
 
 // inText makes a site of a table of distances that are not a picture's.
-func inText(graph *site.Graph, found *site.Other, l lookedUp) *Distances {
-	d := &Distances{Other: found, graph: graph}
+func inText(graph *site.Graph, found *site.Other, l *picked) *Distances {
+	d := &Distances{Other: found, graph: graph, tables: []*picked{l}}
+	if l.gather == nil {
+		return d
+	}
 	for _, n := range l.scope.Consumers(l.gather.Input(0)) { // layers may share the table
 		if n.Op == "Gather" && n.Input(0) == l.gather.Input(0) {
-			d.join(lookedUp{l.scope, n, l.table})
+			d.join(&picked{scope: l.scope, gather: n, table: l.table})
 		}
 	}
 	return d
 }
 
 // alike reports whether a table of distances belongs with another: of as many rows.
-func (d *Distances) alike(l lookedUp) bool {
+func (d *Distances) alike(l *picked) bool {
 	return l.table != nil && len(l.table.Dims) == 2 && l.table.Dims[0] == int64(d.Told.Scheme.(schemes.Other).Rows)
 }

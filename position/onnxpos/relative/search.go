@@ -7,7 +7,9 @@ package relative
 
 import (
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 )
 
@@ -16,13 +18,16 @@ import (
 // afterwards it is asked for the sites, one method a mechanism. It does not change the
 // graph.
 type Search struct {
-	graph  *site.Graph
-	biases []*bias
-	sites  []site.Site
+	graph      *site.Graph
+	origins    *origin.Maps
+	lengths    map[int]*origin.Maps // of the graph at other lengths
+	biases     []*bias
+	contracted []axes.Meeting
+	sites      []site.Site
 }
 
-// New begins a search.
-func New(g *site.Graph) *Search { return &Search{graph: g} }
+// New begins a search, which asks where numbers come from.
+func New(g *site.Graph, origins *origin.Maps) *Search { return &Search{graph: g, origins: origins} }
 
 // Explained calls visit for each bias that was found: where it is added, and by what
 // name.
