@@ -145,12 +145,27 @@ func (l *Labels) whollyWeighed() {
 			}
 			mixed = mixed && !a.root().channel
 		}
-		if free == 0 || mixed && !l.isWeighed(axes[len(axes)-1], 0) {
+		if free == 0 || mixed && !l.isWeighed(axes[len(axes)-1], 0) && !l.channelsFirst(name) {
 			in := l.inputs[name]
 			in.Tokens = true
 			l.inputs[name] = in
 		}
 	}
+}
+
+// channelsFirst reports whether of the four axes of an input the second alone is weighed: a
+// map of features, whose rows and columns are its places.
+func (l *Labels) channelsFirst(name string) bool {
+	shape := l.e.Main.Value(name).Shape
+	if len(shape) != 4 {
+		return false
+	}
+	for _, a := range l.inputAxes[name] {
+		if l.isWeighed(a, 0) && !slices.ContainsFunc(a.root().inputs, func(in inputAxis) bool { return in.name == name && in.axis == 1 }) {
+			return false
+		}
+	}
+	return true
 }
 
 // isWeighed reports whether an atom, or all that it was cut into, is summed over by

@@ -31,6 +31,9 @@ type detector struct {
 
 // detect finds the sites of the model.
 func (m *Model) detect() {
+	if m.graph.Audio() != nil && m.vanished() != nil && m.graph.Enlarge() {
+		m.graph.Budget.What = "the search for position encodings"
+	}
 	d := &detector{m: m.graph, e: m.graph.Eval, length: m.graph.Sizes.Length, rotary: rotary.New(m.graph), labels: m.labels(), origins: origin.New(m.graph.Eval)}
 	d.relative = relative.New(m.graph, d.origins)
 	d.meet()

@@ -45,6 +45,9 @@ func (m *Search) disentangledSite(s *eval.Scope, n *onnx.Node, rows int) site.Si
 		}
 	}
 	index := m.bucketIndex(s, n.Input(1))
+	if shifts(s.Value(n.Input(1)), s.Value(n.Input(0)).Shape) {
+		return nil // a column for each distance, brought to its key: no buckets
+	}
 	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2, MaxDistance: BucketsFarthest(s, n.Input(1), index, rows)}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " picks scores against a table by bucket of distance"}}}
@@ -57,8 +60,53 @@ func (m *Search) disentangledSite(s *eval.Scope, n *onnx.Node, rows int) site.Si
 			}
 		}
 	}
+	if v := m.graph.Further(s, n.Input(1), rows/2+2); other.MaxDistance == 0 && v != nil && clipped(v, rows) {
+		other.MaxDistance = rows / 2
+	}
 	e.Scheme = other
 	return site.NewOther(e)
+}
+
+// shifts reports whether an index picks of a column for each of all distances that of its
+// query and key.
+func shifts(index *eval.Value, data []int) bool {
+	k, d := len(index.Shape), len(data)
+	if k < 2 || d < 1 || data[d-1] != index.Shape[k-1]+index.Shape[k-2]-1 {
+		return false
+	}
+	return unclipped(index, 1) || unclipped(index, -1)
+}
+
+// unclipped reports whether an index rises by step from key to key and falls by it from
+// query to query.
+func unclipped(index *eval.Value, step int64) bool {
+	k := len(index.Shape)
+	queries, keys := index.Shape[k-2], index.Shape[k-1]
+	for i, x := range index.Ints {
+		if x != index.Ints[0]+step*(int64(i%keys)-int64(i/keys%queries)) {
+			return false
+		}
+	}
+	return true
+}
+
+// clipped reports whether an index is the distance of query and key, in either direction,
+// kept within the rows of a table.
+func clipped(index *eval.Value, rows int) bool {
+	k := len(index.Shape)
+	if !index.Known() || index.Ints == nil || k < 2 {
+		return false
+	}
+	queries, keys := index.Shape[k-2], index.Shape[k-1]
+	is := func(sign int) bool {
+		for i, x := range index.Ints {
+			if int(x) != min(max(sign*(i/keys%queries-i%keys)+rows/2, 0), rows-1) {
+				return false
+			}
+		}
+		return true
+	}
+	return queries > rows/2 && (is(1) || is(-1))
 }
 
 // BucketsFarthest is the largest distance of DeBERTa's buckets that the graph

@@ -126,6 +126,10 @@ func (m *Search) Vectors() site.Site {
 			continue
 		}
 		found, planar := m.distanceTable(p, x.Node, 0)
+		if other := found.Told.Scheme.(schemes.Other); len(other.Window) > 0 && min(other.Window[0], other.Window[1]) == 1 {
+			other.Window = nil // of one of the picture's axes
+			found.Told.Scheme = other
+		}
 		switch {
 		case planar, m.graph.ImageInput() != nil:
 			image = m.alongAxis(image, found, p)
@@ -284,9 +288,32 @@ func (m *Search) holdsMatrix(u *bias, n int) bool {
 	return false
 }
 
+// whole is the bias as it is stored, for all positions of which the graph takes some.
+func (b *bias) whole(t *onnx.Tensor) *bias {
+	d := len(t.Dims)
+	if t.Len() > maxStored || t.Len() != t.Dims[d-1]*t.Dims[d-2]*int64(len(b.heads)) {
+		return b
+	}
+	x, err := t.Floats(0, t.Len())
+	if err != nil {
+		return b
+	}
+	out := *b
+	out.value = eval.FloatValue(t.Type, []int{len(b.heads), int(t.Dims[d-2]), int(t.Dims[d-1])}, x)
+	out.heads = headsOf(out.value)
+	return &out
+}
+
+// maxStored bounds the elements of a bias that is read whole.
+const maxStored = 1 << 22
+
 // relativeTable is a bias whose numbers stand in the file for one window.
 func (m *Search) relativeTable(uses []*bias) site.Site {
 	u := uses[0]
+	stored := m.sliced(u.scope, u.name)
+	if stored != nil {
+		u = u.whole(stored)
+	}
 	n := len(u.heads[0])
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Heads: len(u.heads)}
 	window, tokens := m.window(n)
@@ -307,8 +334,13 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 	}
 	e := position.Encoding{Scheme: other, Form: report.FormBaked, Beyond: report.BeyondError,
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", u.node.Title(), n, len(u.heads[0][0]), len(uses))}}}
-	if m.graph.FixedLength() == n { // of text: nothing else says how far it goes
+	switch {
+	case stored != nil:
+		e.Form, e.Capacity, e.Dtype = report.FormTable, n, stored.Type.String()
+	case m.graph.FixedLength() == n: // of text: nothing else says how far it goes
 		e.Capacity = n
+	case window != nil && m.graph.PatchGrid() == [2]int(window) && !m.graph.Takes([2]int{window[0] + 1, window[1] + 1}):
+		e.Capacity = window[0] * window[1] // the whole picture
 	}
 	seen := map[*onnx.Tensor]bool{}
 	for _, use := range uses {
