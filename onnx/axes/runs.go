@@ -85,3 +85,27 @@ func outOfOrder(f Factor) bool {
 	}
 	return moved && len(f.inputs) == 0
 }
+
+// ComesFrom reports whether an axis is one of an input, or was made or cut out of one, for
+// which is gives true.
+func (l *Labels) ComesFrom(axis Axis, is func(input string, axis int) bool) bool {
+	seen := map[*Atom]bool{}
+	queue := slices.Clone(leaves(axis))
+	for i := 0; i < len(queue) && i < maxAncestry; i++ {
+		a := queue[i].root()
+		if seen[a] {
+			continue
+		}
+		seen[a] = true
+		if slices.ContainsFunc(a.inputs, func(in inputAxis) bool { return is(in.name, in.axis) }) {
+			return true
+		}
+		if a.whole != nil {
+			queue = append(queue, Factor{Atom: a.whole})
+		}
+		for _, d := range a.made {
+			queue = append(queue, leaves(d.from)...)
+		}
+	}
+	return false
+}

@@ -89,12 +89,24 @@ func (m *Model) vanished() *onnx.Node {
 			if len(before) != len(after) || len(after) < 3 {
 				continue
 			}
-			if slices.Max(after[2:]) == 1 && slices.Max(before[2:]) > 1 {
-				return n
+			for d := 2; d < len(after); d++ {
+				if after[d] == 1 && before[d] > 1 && m.isFree(m.labels().Of(s, n.Input(0)), d) {
+					return n
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// isFree reports whether an axis of a value comes from one of an input that has no size of
+// its own.
+func (m *Model) isFree(v axes.Value, d int) bool {
+	return d < len(v.Axes) && m.labels().ComesFrom(v.Axes[d], func(name string, axis int) bool {
+		return slices.ContainsFunc(m.graph.File.Graph.Inputs, func(in *onnx.ValueInfo) bool {
+			return in.Name == name && axis < len(in.Dims) && in.Dims[axis].Value < 0
+		})
+	})
 }
 
 // input says what a graph input holds, for following its axes.

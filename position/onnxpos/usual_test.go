@@ -168,11 +168,11 @@ func TestUsualSizes(t *testing.T) {
 		{"a window's biases", func(m *onnx.NewModel) {
 			index := schemes.WindowIndex(14, 14, false)
 			biased(m, 4, 196, func(h, q, k int) float64 { return float64((index[q][k]+h)*7919%101) / 101 })
-		}, "relative-table, rows 729, heads 4, window 14×14"},
+		}, "relative-table, rows 729, heads 4, window 14×14 ×196"},
 		{"a window's biases that tell no sides apart", func(m *onnx.NewModel) {
 			index := schemes.SymmetricWindowIndex(14, 14)
 			biased(m, 4, 196, func(h, q, k int) float64 { return float64((index[q][k]+h)*7919%101) / 101 })
-		}, "relative-table, rows 196, heads 4, window 14×14"},
+		}, "relative-table, rows 196, heads 4, window 14×14 ×196"},
 		{"biases a head, gathered along the second axis", func(m *onnx.NewModel) { gathered(m, 4) }, "relative-table, rows 196, heads 4, window 14×14"},
 		{"biases too many to be looked at, gathered", func(m *onnx.NewModel) { gathered(m, 128) }, "relative-table, rows 196, heads 128, window 14×14"},
 		{"a bias too large to be looked at, in a fused attention", func(m *onnx.NewModel) {

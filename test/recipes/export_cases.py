@@ -302,7 +302,7 @@ def main(folder):
             if "relative_position_bias_table" in n:
                 p.normal_()
     dynamo(folder, "beit-relative", Only(beit, "pixel_values"), picture, ("pixel_values",), ({0: torch.export.Dim("batch", max=8)},))
-    none.append(entry("beit-relative", [dict(scheme="relative-table", form="baked", capacity=None, parameters=dict(window=[4, 4], heads=H))], None, "error"))
+    none.append(entry("beit-relative", [dict(scheme="relative-table", form="baked", capacity=16, parameters=dict(window=[4, 4], heads=H))], 16, "error"))
     vit = tiny("ViT", hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, image_size=32, patch_size=8)
     script(folder, "image-resampled", Resampled(vit), picture, ("pixel_values",), {"pixel_values": {0: "batch", 2: "height", 3: "width"}})
     none.append(entry("image-resampled", [learned("baked", 17, 16, grid=[4, 4], prefix=1)], 16, "continues"))

@@ -37,10 +37,11 @@ func (m *Search) Disentangled() site.Site {
 }
 
 func (m *Search) disentangledSite(s *eval.Scope, n *onnx.Node, rows int) site.Site {
+	cut := false
 	for _, src := range trace.Sources(s, n.Input(0)) {
 		// Version 1 cuts what one length needs out of the middle of its table.
 		if t := src.Tensor; t != nil && src.Indexed != nil && src.Indexed.Op == "Slice" && src.Axis == 0 && len(t.Dims) == 2 && int(t.Dims[0]) > rows && src.First > 0 {
-			rows = int(t.Dims[0])
+			rows, cut = int(t.Dims[0]), true
 			break
 		}
 	}
@@ -60,7 +61,7 @@ func (m *Search) disentangledSite(s *eval.Scope, n *onnx.Node, rows int) site.Si
 			}
 		}
 	}
-	if v := m.graph.Further(s, n.Input(1), rows/2+2); other.MaxDistance == 0 && v != nil && clipped(v, rows) {
+	if v := m.graph.Further(s, n.Input(1), rows/2+2); other.MaxDistance == 0 && (cut || v != nil && clipped(v, rows)) {
 		other.MaxDistance = rows / 2
 	}
 	e.Scheme = other
@@ -71,17 +72,21 @@ func (m *Search) disentangledSite(s *eval.Scope, n *onnx.Node, rows int) site.Si
 // query and key.
 func shifts(index *eval.Value, data []int) bool {
 	k, d := len(index.Shape), len(data)
-	if k < 2 || d < 1 || data[d-1] != index.Shape[k-1]+index.Shape[k-2]-1 {
+	if k < 2 || d < 1 || index.Ints == nil {
 		return false
 	}
-	return unclipped(index, 1) || unclipped(index, -1)
+	keys := index.Shape[k-1]
+	queries := data[d-1] - keys + 1
+	if queries < 1 || index.Shape[k-2]%queries != 0 {
+		return false
+	}
+	return unclipped(index, queries, 1) || unclipped(index, queries, -1)
 }
 
 // unclipped reports whether an index rises by step from key to key and falls by it from
-// query to query.
-func unclipped(index *eval.Value, step int64) bool {
-	k := len(index.Shape)
-	queries, keys := index.Shape[k-2], index.Shape[k-1]
+// query to query, of whom as many stand behind one another for each head.
+func unclipped(index *eval.Value, queries int, step int64) bool {
+	keys := index.Shape[len(index.Shape)-1]
 	for i, x := range index.Ints {
 		if x != index.Ints[0]+step*(int64(i%keys)-int64(i/keys%queries)) {
 			return false
