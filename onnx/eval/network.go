@@ -408,6 +408,9 @@ func embedLayerNormalization(c *call) ([]*Value, error) {
 	if len(positions.Shape) == 2 && c.input(8) == nil && ids.Shape[1] > positions.Shape[0] {
 		return nil, c.fail("%d positions, the table has %d", ids.Shape[1], positions.Shape[0])
 	}
+	if index := c.input(8); c.node.Op == "EmbedLayerNormalization" && index != nil && len(index.Shape) == 2 && index.Shape[1] != ids.Shape[1] {
+		return nil, c.fail("%d position_ids for %d tokens", index.Shape[1], ids.Shape[1])
+	}
 	tokens := Shaped(onnx.Int32, ids.Shape[0]) // that the mask lets through, of each sequence
 	if mask := c.input(7); mask != nil && mask.Known() && mask.Ints != nil && slices.Equal(mask.Shape, ids.Shape) {
 		tokens.from(mask)

@@ -112,3 +112,6 @@ func (e *Evaluator) Like(s *Scope) *Scope {
 	}
 	return outer.Child(s.Caller, s.Graph)
 }
+
+// Shape is the shape of a constant, as it is planned to become where it is.
+func (e *Evaluator) Shape(t *onnx.Tensor) []int { return e.constant(t).Shape }

@@ -90,10 +90,17 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 // scaledByPosition reports whether data were multiplied with numbers of the same shape
 // just before others are added: both are a normalisation's own.
 func (d *detector) scaledByPosition(x axes.Meeting) bool {
+	if d.scaled == nil {
+		d.scaled = map[*onnx.Node]axes.Meeting{}
+		for _, y := range d.labels.Meetings {
+			if y.Kind == axes.Multiplied {
+				d.scaled[y.Node] = y
+			}
+		}
+	}
 	from, _ := x.Scope.Find(otherInput(x.Node, x.Input))
-	return slices.ContainsFunc(d.labels.Meetings, func(y axes.Meeting) bool {
-		return y.Node == from && y.Kind == axes.Multiplied && slices.Equal(y.Scope.Value(y.Known).Shape, x.Scope.Value(x.Known).Shape)
-	})
+	y, ok := d.scaled[from]
+	return ok && slices.Equal(y.Scope.Value(y.Known).Shape, x.Scope.Value(x.Known).Shape)
 }
 
 // selection is how rows of a constant are selected, as far as the nodes on the way say.

@@ -24,6 +24,7 @@ type detector struct {
 	relative *relative.Search
 	labels   *axes.Labels
 	origins  *origin.Maps
+	scaled   map[*onnx.Node]axes.Meeting // where data are multiplied with numbers that vary along their positions
 	maps     map[mapSize][]*onnx.Node
 	sizes    []mapSize
 	unread   *onnx.Node // the first where a constant meets the state that is too large to be looked at

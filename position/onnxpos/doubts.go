@@ -15,6 +15,9 @@ import (
 // doubts refuses a change with which a graph of a fixed length runs, and yet
 // cannot be what was meant (decision 0006).
 func (c *lengthChange) doubts(e *eval.Evaluator) error {
+	if err := c.rowsFollow(e); err != nil {
+		return err
+	}
 	if err := c.UnknownBuckets(e); err != nil || c.Graph.FixedLength() == 0 || c.Image != [2]int{} || c.Frames > 0 {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -26,10 +27,11 @@ type tableSite struct {
 	m        *site.Graph
 	uses     []*addition
 	sinusoid *fit.SinusoidResult
-	held     int        // rows after Hold; 0: as they are
-	heldGrid [2]int     // the grid after Hold, of rows and columns that stand apart
-	patches  *onnx.Node // the convolution that makes its patches, where it is not the first
-	crossed  []int      // rows of its tables, one an axis of a grid (rows and columns, time and space); nil: one table
+	held     int          // rows after Hold; 0: as they are
+	heldGrid [2]int       // the grid after Hold, of rows and columns that stand apart
+	patches  *onnx.Node   // the convolution that makes its patches, where it is not the first
+	origins  *origin.Maps // of the graph's values
+	crossed  []int        // rows of its tables, one an axis of a grid (rows and columns, time and space); nil: one table
 }
 
 // findTables makes a site of each table that is added.
@@ -42,7 +44,7 @@ func findTables(m *Model, d *detector) []site.Site {
 	for _, a := range d.tables {
 		if a.source.Trig != nil {
 			if runtime == nil {
-				runtime = &tableSite{m: m.graph}
+				runtime = &tableSite{m: m.graph, origins: d.origins}
 				all = append(all, runtime)
 			}
 			runtime.uses = append(runtime.uses, a)
@@ -57,7 +59,7 @@ func findTables(m *Model, d *detector) []site.Site {
 			byTensor[a.source.Tensor] = twin
 			continue
 		}
-		site := &tableSite{m: m.graph, uses: []*addition{a}}
+		site := &tableSite{m: m.graph, origins: d.origins, uses: []*addition{a}}
 		for _, b := range a.beside {
 			site.crossed = append(site.crossed, b.share.table.Len())
 			byTensor[b.source.Tensor] = site

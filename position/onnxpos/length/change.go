@@ -150,6 +150,9 @@ func New(g *site.Graph, sites []site.Site, old, new int, doubts Doubts) *Change 
 		offered: map[*onnx.Tensor][]*plannedConstant{}, contents: pointer(map[*plannedConstant]bool{}), large: pointer("")}
 }
 
+// Sites are those of the graph.
+func (c *Change) Sites() []site.Site { return c.sites }
+
 func pointer[T any](v T) *T { return &v }
 
 // changeSteps are the steps that a change of length may take beyond those of
@@ -266,7 +269,7 @@ func (c *Change) grow() error {
 			if node == nil {
 				return c.doubted(c, e)
 			}
-			if !c.repairIndex(s, name) {
+			if startsAgain(s.Value(name), c.New) || !c.repairIndex(s, name) {
 				return c.Refuse(node, "its positions stop counting before the new length")
 			}
 			continue
@@ -426,12 +429,23 @@ func (c *Change) shortIndex(e *eval.Evaluator) (*onnx.Node, *eval.Scope, string)
 			if !v.Known() || v.Ints == nil || u.Indexed.Op == "GatherND" || strings.HasSuffix(u.Indexed.Op, "EmbedLayerNormalization") {
 				continue
 			}
-			if _, _, ok := v.Counts(); !ok && slices.Max(v.Shape) >= c.New {
+			if _, _, ok := v.Counts(); (!ok || startsAgain(v, c.New)) && slices.Max(v.Shape) >= c.New {
 				return u.Indexed, at, u.Index
 			}
 		}
 	}
 	return nil, nil, ""
+}
+
+// startsAgain reports whether an index that counts does so from the start again within the
+// sequence.
+func startsAgain(v *eval.Value, length int) bool {
+	for i, x := range v.Ints {
+		if i%length != 0 && x == v.Ints[0] && x < v.Ints[i-1] {
+			return true
+		}
+	}
+	return false
 }
 
 // UnknownBuckets refuses matrices that were made to go on beyond the distances

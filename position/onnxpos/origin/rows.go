@@ -1,6 +1,7 @@
 package origin
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -85,4 +86,79 @@ func (m *Maps) rowsAlong(s *eval.Scope, name string, v *eval.Value, t *onnx.Tens
 		}
 	}
 	return nil
+}
+
+// Planned asks an evaluation of the same graph, in which constants are planned to become
+// others, which of their rows a value's elements are copies of.
+type Planned struct {
+	maps   *Maps
+	eval   *eval.Evaluator
+	axis   map[*onnx.Tensor]int // along which rows stand
+	trials map[trial]*eval.Evaluator
+}
+
+// Planned prepares the questions about constants whose rows stand along the given axes.
+func (m *Maps) Planned(e *eval.Evaluator, axis map[*onnx.Tensor]int) *Planned {
+	return &Planned{maps: m, eval: e, axis: axis, trials: map[trial]*eval.Evaluator{}}
+}
+
+// Rows is, for each element of a value, the row of a constant that it is a copy of: −1 for
+// none. It returns nil where the value is too large or more than a copy.
+func (p *Planned) Rows(s *eval.Scope, name string, t *onnx.Tensor) (rows []int, v *eval.Value) {
+	numbers := func(kind int) []float64 {
+		at := p.run(t, kind).Like(s)
+		if at == nil {
+			return nil
+		}
+		if v = at.Value(name); !v.Known() {
+			return nil
+		}
+		return v.Floats
+	}
+	zero, one, row := numbers(zeros), numbers(ones), numbers(numbered)
+	if len(zero) == 0 || len(one) != len(zero) || len(row) != len(zero) {
+		return nil, nil
+	}
+	rows = make([]int, len(row))
+	for i := range row {
+		c := one[i] - zero[i]
+		if c == 0 {
+			rows[i] = -1
+			continue
+		}
+		k := math.Round((row[i] - zero[i]) / c)
+		if !(math.Abs(c*k+zero[i]-row[i]) <= wholeTolerance*math.Abs(c)) {
+			return nil, nil
+		}
+		rows[i] = int(k)
+	}
+	return rows, v
+}
+
+// run is Maps.run, of rows: an element's number is that of its row.
+func (p *Planned) run(t *onnx.Tensor, kind int) *eval.Evaluator {
+	key := trial{p.maps.class[t], kind}
+	if e := p.trials[key]; e != nil {
+		return e
+	}
+	patterns := map[*onnx.Tensor]eval.Pattern{}
+	for _, t := range p.maps.of[key.class] {
+		axis, asked := p.axis[t]
+		shape := p.eval.Shape(t)
+		if p.maps.class[t] != key.class || !asked || axis >= len(shape) {
+			continue
+		}
+		if kind != numbered {
+			patterns[t] = pattern(t, kind)
+			continue
+		}
+		inner, n := int64(1), int64(shape[axis])
+		for _, d := range shape[axis+1:] {
+			inner *= int64(d)
+		}
+		patterns[t] = func(i int64) float64 { return float64(i / max(inner, 1) % max(n, 1)) }
+	}
+	e := p.eval.Substitute(patterns)
+	p.trials[key] = e
+	return e
 }

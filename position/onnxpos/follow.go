@@ -1,0 +1,66 @@
+package onnxpos
+
+import (
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
+)
+
+// rowsFollow refuses a change after which a position does not read its own row.
+func (c *lengthChange) rowsFollow(e *eval.Evaluator) error {
+	planned := map[*origin.Maps]*origin.Planned{}
+	for _, s := range c.Sites() {
+		t, ok := s.(*tableSite)
+		if !ok || t.Told.IsGrid() {
+			continue
+		}
+		if t.origins != nil && planned[t.origins] == nil {
+			axis := map[*onnx.Tensor]int{}
+			for _, s := range c.Sites() {
+				for _, r := range s.Tables() {
+					axis[r.Tensor] = r.Axis
+				}
+			}
+			planned[t.origins] = t.origins.Planned(e, axis)
+		}
+		for _, u := range t.uses {
+			if err := c.tableFollows(e, planned[t.origins], u); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tableFollows refuses a table whose rows went to the positions in order, and do not any
+// more: it asks the graph as it is planned which row each position gets.
+func (c *lengthChange) tableFollows(e *eval.Evaluator, planned *origin.Planned, u *addition) error {
+	if planned == nil || u.sheet == nil || u.share == nil || u.share.row == nil || len(u.sheet.covers) != 1 || u.share.table.Planar || u.scope.Index() >= len(e.Scopes()) {
+		return nil
+	}
+	for p, row := range u.share.row {
+		if row != u.share.first+p {
+			return nil
+		}
+	}
+	scope := e.Scopes()[u.scope.Index()]
+	rows, v := planned.Rows(scope, u.name, u.source.Tensor)
+	axis := u.sheet.covers[0]
+	if rows == nil || axis >= len(v.Shape) {
+		return nil // too many numbers to be computed: the shapes fit
+	}
+	inner := 1
+	for _, n := range v.Shape[axis+1:] {
+		inner *= n
+	}
+	for i, row := range rows {
+		if row >= 0 && row != u.share.first+i/inner%v.Shape[axis] {
+			return &position.Refusal{Why: fmt.Sprintf("%s does not get a row of its own for each of %d positions", u.node.Title(), c.New),
+				Instead: "export the model again for the wanted length"}
+		}
+	}
+	return nil
+}
