@@ -86,7 +86,7 @@ func (p *Probe) Longer(s *eval.Scope, name string, length int) *eval.Value {
 	if i < 0 || i >= len(e.Scopes()) {
 		return nil
 	}
-	return e.Scopes()[i].Value(name)
+	return e.Scopes()[i].Enlarge(name)
 }
 
 // At is the evaluation at another length, at that of the probe where the file fixes one
