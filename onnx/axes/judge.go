@@ -1,6 +1,7 @@
 package axes
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -256,8 +257,8 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 		role = l.partOf(a.whole, depth)
 	}
 	for _, d := range a.made {
-		for _, f := range leaves(d.from) {
-			r := l.roleOf(f.Atom, depth+1)
+		for f := range sources(d.from) {
+			r := l.roleOf(f, depth+1)
 			switch {
 			case r == Position && (d.how == tiled || d.how == windowed):
 				return Position
@@ -272,6 +273,23 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 		return Feature
 	}
 	return role
+}
+
+// sources are the atoms of an axis, whole, and then the parts that they were cut into: a part
+// may be the very one that is judged, and its whole still have come from elsewhere.
+func sources(axis Axis) iter.Seq[*Atom] {
+	return func(yield func(*Atom) bool) {
+		for _, f := range axis {
+			if a := f.root(); a.parts != nil && !yield(a) {
+				return
+			}
+		}
+		for _, f := range leaves(axis) {
+			if !yield(f.Atom) {
+				return
+			}
+		}
+	}
 }
 
 // partOf is the role of what a part was cut out of, as if it were whole.
@@ -297,11 +315,11 @@ func (l *Labels) fromTokens(a *Atom, depth int) bool {
 			queue = append(queue, x.whole.root())
 		}
 		for _, d := range x.made {
-			for _, f := range leaves(d.from) {
-				if (d.how == tiled || d.how == windowed) && l.roleOf(f.Atom, depth+1) == Position {
+			for f := range sources(d.from) {
+				if (d.how == tiled || d.how == windowed) && l.roleOf(f, depth+1) == Position {
 					return true
 				}
-				queue = append(queue, f.Atom)
+				queue = append(queue, f)
 			}
 		}
 	}

@@ -39,9 +39,9 @@ func (c *call) meeting(kind Kind, i int, dims []dim, data []Axis, product bool) 
 	}
 }
 
-// maskedScore is what a masked score is at most: exporters write −10,000, the
+// maskedScore is what a masked score is at most: exporters write −100 (Swin), −10,000, the
 // least number of a type, or −∞.
-const maskedScore = -1000
+const maskedScore = -100
 
 // elementsAStep is how many elements that are compared count as one step of the
 // evaluator's budget.

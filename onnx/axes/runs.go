@@ -45,11 +45,11 @@ func grid(axis Axis) (out []int, ok bool) {
 			size *= parts[n].size
 			n++
 		}
-		if size != whole.size {
+		parts = parts[n:]
+		if size != whole.size && slices.ContainsFunc(parts, func(f Factor) bool { return outermost(f.Atom) == whole }) {
 			return nil, false
 		}
 		out = append(out, size)
-		parts = parts[n:]
 	}
 	if len(out) < 2 {
 		return nil, true

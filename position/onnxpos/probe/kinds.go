@@ -53,9 +53,9 @@ func (p *Probe) kinds() *inputs {
 }
 
 // TokenInput is the input that carries the sequence: the first matrix of token
-// ids, else the first of features.
+// ids, else the first of features, unless they stand beside a picture.
 func (p *Probe) TokenInput() *onnx.ValueInfo {
-	if in := p.TokenMatrix(); in != nil {
+	if in := p.TokenMatrix(); in != nil || p.ImageInput() != nil {
 		return in
 	}
 	return p.kinds().features
