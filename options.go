@@ -23,8 +23,10 @@ type WriteOptions struct {
 	InPlace  bool   // the input itself, under a journal
 	DryRun   bool   // nothing: the plan is returned
 	// Edits is a file for the plan as a list of byte ranges with their new
-	// content, which hubs take for commits without the whole file.
-	Edits string
+	// content, which hubs take for commits without the whole file. Outputs writes it, and knows
+	// what else the run writes; nil: nothing.
+	Edits   string
+	Outputs *Outputs
 	// PatchOnly writes Output.mpatch in place of Output: a patch file that Apply
 	// and Revert take. FullDigest has it tell the SHA-256 of whole files too.
 	PatchOnly  bool
@@ -108,4 +110,12 @@ func (w WriteOptions) fetches(plan patch.Plan) {
 // saving are the options that package patch takes for every new file.
 func (w WriteOptions) saving() patch.WriteOptions {
 	return patch.WriteOptions{Force: w.Force, Backup: w.Backup, Digest: w.Digest}
+}
+
+// outputs are those of the run.
+func (w WriteOptions) outputs() *Outputs {
+	if w.Outputs == nil {
+		return &Outputs{}
+	}
+	return w.Outputs
 }

@@ -74,7 +74,7 @@ func (c *writing) writeModel(ctx context.Context) error {
 	if c.w.PatchOnly {
 		return c.writePatches(ctx, target)
 	}
-	data, kept := oldData(plan, target, c.open, c.w)
+	left := oldData(plan, target, c.open, c.w)
 	o := c.w.saving()
 	o.Progress, o.Check = c.w.Progress, func(path string) error {
 		return c.check(ctx, path, func() (position.Model, error) { return open(ctx, path, c.open) })
@@ -87,7 +87,8 @@ func (c *writing) writeModel(ctx context.Context) error {
 	for _, f := range written {
 		noteWritten(c.out, f, "new")
 	}
-	return removeData(data, kept, c.out)
+	noteOldData(left, c.out)
+	return nil
 }
 
 // check reads a complete new file before it gets its name: it must parse,

@@ -34,6 +34,11 @@ func (osFS) Create(path string) (File, error) {
 	return wrap(os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600))
 }
 
+// CreateShared makes a file of mode 0666 less the umask that must not exist.
+func (osFS) CreateShared(path string) (File, error) {
+	return wrap(os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666))
+}
+
 // OpenWrite opens for reading and writing.
 func (osFS) OpenWrite(path string) (File, error) {
 	return wrap(os.OpenFile(path, os.O_RDWR|regular.Nonblocking, 0))

@@ -174,14 +174,18 @@ func (d *diskFS) open(path string) (File, error) {
 
 func (d *diskFS) OpenWrite(path string) (File, error) { return d.Open(path) }
 
-func (d *diskFS) Create(path string) (File, error) {
+func (d *diskFS) Create(path string) (File, error) { return d.create(path, 0o600) }
+
+func (d *diskFS) CreateShared(path string) (File, error) { return d.create(path, 0o644) }
+
+func (d *diskFS) create(path string, mode fs.FileMode) (File, error) {
 	if err := d.step(); err != nil {
 		return nil, err
 	}
 	if d.names[path] != nil {
 		return nil, fs.ErrExist
 	}
-	return d.make(path, 0o600), nil
+	return d.make(path, mode), nil
 }
 
 // make gives a new file or folder a name.

@@ -26,6 +26,9 @@ type WriteOptions struct {
 	Progress func(done, total int64)
 	// Digest asks for the SHA-256 of each file written.
 	Digest bool
+	// Shared gives a file of Create the mode of the umask, or the mode and owner
+	// of the file that it replaces, in place of those of the first input.
+	Shared bool
 	// FS is the file system; nil: OS.
 	FS FS
 
@@ -86,15 +89,23 @@ func (w *writer) run(steps []func() error) (written []WrittenFile, err error) {
 			err = errors.Join(err, cerr)
 		}
 	}()
-	for _, step := range steps {
-		if err := w.ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := step(); err != nil {
-			return nil, err
-		}
+	if err := w.take(steps); err != nil {
+		return nil, err
 	}
 	return w.written(), nil
+}
+
+// take takes steps until one fails.
+func (w *writer) take(steps []func() error) error {
+	for _, step := range steps {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writer is one run of WriteNew.
@@ -147,10 +158,8 @@ func (w *writer) finish() error {
 				return err
 			}
 		}
-		if like := w.attributesFrom(i); like != nil {
-			if err := out.file.CopyAttributes(like); err != nil {
-				return &OutputError{Op: "set mode", Path: w.targets[i].path, Err: err}
-			}
+		if err := w.setAttributes(i); err != nil {
+			return &OutputError{Op: "set mode", Path: w.targets[i].path, Err: err}
 		}
 		if err := out.file.Sync(); err != nil {
 			return &OutputError{Op: "sync", Path: w.targets[i].path, Err: err}
@@ -160,6 +169,26 @@ func (w *writer) finish() error {
 		}
 	}
 	return nil
+}
+
+// setAttributes gives output i its mode and owner.
+func (w *writer) setAttributes(i int) error {
+	like := w.attributesFrom(i)
+	if w.o.Shared {
+		like = nil
+		if t := w.targets[i]; t.before != nil && t.before.Mode().IsRegular() {
+			old, err := w.fs.Open(t.real)
+			if err != nil {
+				return err
+			}
+			defer old.Close()
+			like = old
+		}
+	}
+	if like == nil {
+		return nil
+	}
+	return w.outputs[i].file.CopyAttributes(like)
 }
 
 // attributesFrom is the file whose mode and owner output i shall have: its

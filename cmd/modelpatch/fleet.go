@@ -20,6 +20,7 @@ import (
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/internal/journal"
+	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -33,6 +34,7 @@ type fleet struct {
 	index   uint64
 	shares  uint64
 	listErr error // of reading the list
+	outputs *outputs
 	open    modelpatch.OpenOptions
 }
 
@@ -68,7 +70,14 @@ func (f *fleet) begin(open modelpatch.OpenOptions, settings ...string) error {
 	}
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q %q %v", version(), settings, open.Scan)
-	j, err := journal.Open(f.path, hex.EncodeToString(sum.Sum(nil)[:8]))
+	path, err := f.outputs.Check("--journal", f.path)
+	if err != nil {
+		return err
+	}
+	j, err := journal.Open(path, hex.EncodeToString(sum.Sum(nil)[:8]))
+	if _, ok := errors.AsType[*patch.OutputError](err); ok {
+		return err
+	}
 	if err != nil {
 		return &modelpatch.UsageError{What: "--journal " + oneLine(err.Error())}
 	}

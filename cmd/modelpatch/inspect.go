@@ -15,9 +15,10 @@ import (
 func newInspect(c *console) *cobra.Command {
 	var asJSON, verbose bool
 	var workers int
-	var page htmlPage
+	var written outputs
+	page := htmlPage{outputs: &written}
 	var o modelpatch.OpenOptions
-	var many fleet
+	many := fleet{outputs: &written}
 	cmd := &cobra.Command{
 		Use:   "inspect FILE|FOLDER|-…",
 		Short: "Report which position encoding a model uses and how far it reaches",

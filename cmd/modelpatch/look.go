@@ -35,11 +35,13 @@ func look(ctx context.Context, path string, o modelpatch.OpenOptions, norms bool
 
 // htmlPage is the flag --html of inspect.
 type htmlPage struct {
-	path  string
-	force bool
+	path    string
+	force   bool
+	outputs *outputs
 }
 
 func (h *htmlPage) addFlags(cmd *cobra.Command) {
+	h.outputs.addFlags(cmd)
 	cmd.Flags().StringVar(&h.path, "html", "", "also write the report with pictures as this HTML `FILE`")
 	cmd.Flags().BoolVarP(&h.force, "force", "f", false, "with --html: replace an existing file")
 }
@@ -52,6 +54,11 @@ func (h *htmlPage) write(ctx context.Context, inputs []input, o modelpatch.OpenO
 	if inputs[0].err != nil {
 		return inputs[0].err
 	}
+	target, err := h.outputs.picture(ctx, "--html", h.path, h.force, []string{inputs[0].path})
+	if err != nil {
+		return err
+	}
+	defer target.Close()
 	d, err := draw(ctx, []string{inputs[0].path}, o)
 	if err != nil {
 		return err
@@ -60,5 +67,5 @@ func (h *htmlPage) write(ctx context.Context, inputs []input, o modelpatch.OpenO
 	if err != nil {
 		return err
 	}
-	return writePicture(h.path, content, h.force)
+	return complete(target, content)
 }
