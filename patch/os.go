@@ -137,10 +137,10 @@ func linkThenRemove(old, new string) error {
 	return os.Remove(old)
 }
 
-// unchanged reports whether two looks at a file saw the same one in the same
+// Unchanged reports whether two looks at a file saw the same one in the same
 // state. Times are compared as well as sizes, and the inode's change time
 // where the system has one, because a writer may keep the size.
-func unchanged(a, b fs.FileInfo) bool {
+func Unchanged(a, b fs.FileInfo) bool {
 	return sameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) &&
 		statTime(a) == statTime(b)
 }

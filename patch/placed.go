@@ -101,7 +101,7 @@ func (t *placed) unchangedSince() error {
 	if err != nil {
 		return &InputError{t.path, err}
 	}
-	if !unchanged(t.info, now) {
+	if !Unchanged(t.info, now) {
 		return &InputError{t.path, errChanged}
 	}
 	return nil

@@ -263,7 +263,7 @@ func openPlanned(files FS, in Input) (*placed, error) {
 	case err != nil:
 	case outcome != RecoveredNothing:
 		err = &InputError{t.path, fmt.Errorf("an unfinished edit was found; %s. Run the command again", outcome)}
-	case t.info.Size() != in.Size, in.Info != nil && !unchanged(in.Info, t.info):
+	case t.info.Size() != in.Size, in.Info != nil && !Unchanged(in.Info, t.info):
 		err = &InputError{t.path, errChanged}
 	}
 	if err != nil {

@@ -110,7 +110,7 @@ func (w *writer) targetUnchanged(t target) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && t.before == nil:
 		return nil
-	case err == nil && t.before != nil && unchanged(t.before, now):
+	case err == nil && t.before != nil && Unchanged(t.before, now):
 		return nil
 	case err == nil || errors.Is(err, fs.ErrNotExist):
 		err = errors.New("changed by somebody else meanwhile")

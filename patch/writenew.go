@@ -273,7 +273,7 @@ func openInputFile(fs FS, in Input) (File, fileInfo, error) {
 	case err != nil:
 	case !info.Mode().IsRegular():
 		err = fmt.Errorf("not a regular file")
-	case info.Size() != in.Size, in.Info != nil && !unchanged(in.Info, info):
+	case info.Size() != in.Size, in.Info != nil && !Unchanged(in.Info, info):
 		err = errChanged
 	}
 	if err != nil {
@@ -294,7 +294,7 @@ func (w *writer) inputsUnchanged() error {
 		if err != nil {
 			return &InputError{in.Path, err}
 		}
-		if !unchanged(w.inputs[i].info, info) {
+		if !Unchanged(w.inputs[i].info, info) {
 			return &InputError{in.Path, errChanged}
 		}
 	}

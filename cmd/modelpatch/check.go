@@ -126,6 +126,7 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 		facts   *rules.Facts
 		found   []report.Finding
 		done    bool // the journal knows it
+		seen    []looked
 	}
 	var failed error
 	ordered.Each(cmd.Context(), k.workers, ahead, k.many.inputs(inputs), func(in input) judged {
@@ -135,16 +136,18 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 				return judged{checked: c, code: e.Code, done: true}
 			}
 		}
+		seen := k.many.before(cmd.Context(), in.path)
 		facts := &rules.Facts{Path: in.path, Err: in.err}
 		if in.err == nil {
 			facts = rules.Read(cmd.Context(), in.path, k.open)
 		}
+		seen = k.many.further(cmd.Context(), in.path, seen, facts.Report)
 		found := rules.Look(facts)
 		if facts.Lost() {
 			found = rules.Look(facts) // that it could not be read, in place of what was found by half
 		}
 		facts.Close()
-		return judged{facts: facts, found: found, code: modelpatch.ExitCode(facts.Err)}
+		return judged{facts: facts, found: found, code: modelpatch.ExitCode(facts.Err), seen: seen}
 	}, func(in input, j judged) bool {
 		if failed = k.outputs.Reads(in.path); failed == nil && j.facts != nil && j.facts.Report != nil {
 			failed = k.outputs.Reads(filesOf(j.facts.Report)...)
@@ -155,7 +158,7 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 		if !j.done {
 			j.checked, failed = k.judge(j.facts, j.found, names[in.path])
 			if failed == nil && in.err == nil {
-				failed = k.remember(cmd.Context(), in.path, j.facts, j.checked, j.code)
+				failed = k.remember(cmd.Context(), in.path, j.seen, j.facts.Err, j.checked, j.code)
 			}
 		}
 		if failed != nil {
@@ -180,7 +183,7 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 }
 
 // remember notes in the journal what was found in a file.
-func (k *checking) remember(ctx context.Context, path string, facts *rules.Facts, c report.Checked, code int) error {
+func (k *checking) remember(ctx context.Context, path string, seen []looked, failure error, c report.Checked, code int) error {
 	if k.many.journal == nil {
 		return nil
 	}
@@ -188,7 +191,7 @@ func (k *checking) remember(ctx context.Context, path string, facts *rules.Facts
 	if err != nil {
 		return err
 	}
-	return k.many.note(ctx, path, facts.Report, code, line)
+	return k.many.note(ctx, path, seen, failure, code, line)
 }
 
 // settings are what changes the results of check: the texts of the policy and the baseline.

@@ -64,7 +64,10 @@ that needs no network and no script.
 				if in.err != nil || in.same != "" || isPatchName(in.path) {
 					return inspected{err: in.err}
 				}
-				return look(cmd.Context(), in.path, o, verbose && !asJSON && !modelpatch.IsAddress(in.path))
+				seen := many.before(cmd.Context(), in.path)
+				r := look(cmd.Context(), in.path, o, verbose && !asJSON && !modelpatch.IsAddress(in.path))
+				r.seen = many.further(cmd.Context(), in.path, seen, &r.Inspect)
+				return r
 			}, func(in input, r inspected) bool {
 				if in.same != "" {
 					c.say("modelpatch: %s: left out: it is the same file as %s", text(in.path), text(in.same))
@@ -110,6 +113,7 @@ type inspected struct {
 	// of the encoding.
 	norms map[string]string
 	done  *journal.Entry // what a journal knows; nil: nothing
+	seen  []looked       // the files that it was made of, before
 }
 
 // inspected prints the report about one input, or what the journal knows of it, notes it, and returns the
@@ -128,13 +132,13 @@ func (f *fleet) inspected(c *console, ctx context.Context, in input, r inspected
 		if err != nil {
 			return code, err
 		}
-		return code, f.note(ctx, in.path, nil, code, line)
+		return code, f.note(ctx, in.path, r.seen, r.err, code, line)
 	}
 	line, err := report.Stamped(r.Inspect, version())
 	if err != nil {
 		return code, err
 	}
-	return code, f.note(ctx, in.path, &r.Inspect, code, line)
+	return code, f.note(ctx, in.path, r.seen, nil, code, line)
 }
 
 // inspectOne prints the report about one input, or why there is none, and
