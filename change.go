@@ -33,6 +33,11 @@ func (c *change) run(ctx context.Context) (result Result, err error) {
 	if c.w.InPlace && IsAddress(c.path) {
 		return Result{}, notInPlace()
 	}
+	unlock, err := c.w.lock(c.path)
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
 	m, err := OpenContext(ctx, c.path, c.open)
 	if err != nil {
 		return Result{}, err

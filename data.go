@@ -17,7 +17,7 @@ import (
 // folder tells which models elsewhere read them. With a backup there are none to
 // speak of, for it needs them.
 func oldData(plan patch.Plan, target string, o OpenOptions, w WriteOptions) (data []string) {
-	if !w.Force || w.Backup || len(plan.Outputs) < 2 || patch.CanEdit(target, nil) != nil {
+	if !w.Force || w.Backup || len(plan.Outputs) < 2 || patch.CanEdit(target, nil, nil) != nil {
 		return nil
 	}
 	old, err := open(context.Background(), target, o)

@@ -49,6 +49,8 @@ type WriteOptions struct {
 	Fetching func(path string, bytes int64)
 	// Progress is told of bytes written so far and in all.
 	Progress func(done, total int64)
+
+	held *patch.Hold // what a change in place has locked
 }
 
 // Result is what a change came to.
@@ -118,4 +120,18 @@ func (w WriteOptions) outputs() *Outputs {
 		return &Outputs{}
 	}
 	return w.Outputs
+}
+
+// lock locks a model and the files beside it that a change in place may change, from before they are
+// read until the returned function is called. A run that did so already has done it.
+func (w *WriteOptions) lock(model string) (unlock func(), err error) {
+	if !w.InPlace || w.DryRun || w.held != nil {
+		return func() {}, nil
+	}
+	paths := []string{model}
+	for _, name := range sortedNames() {
+		paths = append(paths, PathBeside(model, name))
+	}
+	w.held, err = patch.Lock(nil, paths...)
+	return w.held.Close, err
 }

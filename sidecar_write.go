@@ -31,7 +31,7 @@ func aimSidecars(all []*sidecar, model string, w WriteOptions) error {
 		case w.PatchOnly:
 			s.why = whyPatch
 		case w.InPlace:
-			if err := s.aimInPlace(); err != nil {
+			if err := s.aimInPlace(w.held); err != nil {
 				return err
 			}
 		case w.Output != "":
@@ -45,13 +45,13 @@ func aimSidecars(all []*sidecar, model string, w WriteOptions) error {
 
 // aimInPlace has the file edited as it lies. A link stays and its target is
 // edited, unless that lies elsewhere and may serve others.
-func (s *sidecar) aimInPlace() error {
+func (s *sidecar) aimInPlace(held *patch.Hold) error {
 	real, err := within(s.path)
 	if err != nil {
 		s.why = err.Error()
 		return nil
 	}
-	err = patch.CanEdit(real, nil)
+	err = patch.CanEdit(real, held, nil)
 	if refused, ok := errors.AsType[*patch.RefusedError](err); ok {
 		s.why = "it " + refused.Why
 		return nil
@@ -138,24 +138,45 @@ func besides(all []*sidecar) []patch.PatchBeside {
 
 // writeSidecars writes the files that have a target. The model is written by
 // then, which an error says, and no interrupt parts them from it.
-func writeSidecars(ctx context.Context, all []*sidecar, inPlace bool) error {
+func writeSidecars(ctx context.Context, all []*sidecar) error {
 	ctx = context.WithoutCancel(ctx)
 	for _, s := range all {
 		if s.target == "" {
 			continue
 		}
-		write := s.writeNew
-		if inPlace {
-			write = s.edit
-		}
-		if err := write(ctx); err != nil {
+		if err := s.writeNew(ctx); err != nil {
 			return s.unwritten(err)
 		}
+	}
+	followed(all)
+	return nil
+}
+
+// followed notes that files beside a model are written.
+func followed(all []*sidecar) {
+	for _, s := range all {
 		for i := range s.edits {
-			s.edits[i].Written, s.edits[i].Backup = true, report.Name(s.backup)
+			if s.target != "" {
+				s.edits[i].Written, s.edits[i].Backup = true, report.Name(s.backup)
+			}
 		}
 	}
-	return nil
+}
+
+// following are the files that change in place together with the file at path, under its journal:
+// those of its folder.
+func following(all []*sidecar, path string) (out []patch.Beside) {
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	for _, s := range all {
+		switch {
+		case s.target == "":
+		case err != nil || filepath.Dir(s.target) != folder:
+			s.target, s.why = "", "it lies in another folder than the file that changes"
+		default:
+			out = append(out, patch.Beside{Path: s.target, Info: s.info, Old: s.data, New: s.changed()})
+		}
+	}
+	return out
 }
 
 // unwritten is the error of a file that does not follow the model.
@@ -166,15 +187,6 @@ func (s *sidecar) unwritten(err error) error {
 	}
 	return &patch.OutputError{Op: "write", Path: s.path, Err: err, Done: true,
 		State: "the model is written, but this file beside it is not", Hint: "it should say " + strings.Join(values, ", ")}
-}
-
-// edit changes the file as it lies, under a journal: mode, owner and names stay.
-func (s *sidecar) edit(ctx context.Context) error {
-	at := s.edits[0].at
-	p := patch.Plan{Inputs: []patch.Input{{Path: s.target, Size: s.info.Size(), Info: s.info}}, Outputs: []patch.Output{{}},
-		Edits: []patch.Edit{{At: at, Old: s.info.Size() - at, New: patch.Bytes(s.changed()[at:]), Why: "stated length"}}}
-	_, err := patch.InPlace(ctx, p, patch.InPlaceOptions{})
-	return err
 }
 
 // writeNew writes a changed copy, and keeps a file that it may replace as
@@ -207,20 +219,4 @@ func sidecarReports(all []*sidecar) []report.Sidecar {
 		}
 	}
 	return out
-}
-
-// recoverSidecars recovers the files beside a model whose own edit was cut
-// short.
-func recoverSidecars(model string) (did patch.Recovered, err error) {
-	did = patch.RecoveredNothing
-	for _, name := range sortedNames() {
-		path := filepath.Join(filepath.Dir(model), name)
-		if !patch.Unfinished(path, nil) {
-			continue
-		}
-		if did, err = patch.Recover(path, nil); err != nil {
-			return did, err
-		}
-	}
-	return did, nil
 }

@@ -42,7 +42,10 @@ func (c *writing) write(ctx context.Context) error {
 	if err != nil && !stands(err) {
 		return err
 	}
-	return errors.Join(err, writeSidecars(ctx, c.beside, c.w.InPlace))
+	if c.w.InPlace {
+		return err
+	}
+	return errors.Join(err, writeSidecars(ctx, c.beside))
 }
 
 // stands reports whether an error came when the change was made already.

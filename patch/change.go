@@ -151,10 +151,10 @@ func (t *placed) undo(j *journal) error {
 	if err := again(j); err != nil {
 		return err
 	}
-	return t.forget(standsOld)
+	return t.conclude(j, false)
 }
 
-// putBack makes the file the low one and forgets the journal.
+// putBack makes the file the low one, and concludes.
 func (t *placed) putBack(j *journal) error {
 	if err := t.makeLow(j); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (t *placed) putBack(j *journal) error {
 			return err
 		}
 	}
-	return t.forget(standsOld)
+	return t.conclude(j, j.back())
 }
 
 // makeLow takes inserted blocks out, wherever their insertion came to, writes
@@ -224,5 +224,5 @@ func (t *placed) edit(ctx context.Context, j *journal, check func(string) error)
 		}
 		return err
 	}
-	return t.forget(standsNew)
+	return t.conclude(j, true)
 }

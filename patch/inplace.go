@@ -3,6 +3,7 @@ package patch
 import (
 	"context"
 	"errors"
+	"path/filepath"
 )
 
 // InPlace changes the plan's one edited input itself. Edits must keep their
@@ -29,7 +30,7 @@ func InPlace(ctx context.Context, p Plan, o InPlaceOptions) (Undo, error) {
 	if err != nil {
 		return Undo{}, err
 	}
-	t, err := openPlanned(o.FS, p.Inputs[file])
+	t, err := openPlanned(o.FS, p.Inputs[file], o.Held)
 	if err != nil {
 		return Undo{}, err
 	}
@@ -48,13 +49,33 @@ func InPlace(ctx context.Context, p Plan, o InPlaceOptions) (Undo, error) {
 			return Undo{}, err
 		}
 	}
-	if err := t.edit(ctx, j, o.Check); err != nil {
+	own := o.journal(t)
+	j.Beside, j.Made, j.Spent = own.Beside, own.Made, own.Spent
+	if err = t.openBeside(j, o.Files); err == nil {
+		err = t.edit(ctx, j, o.Check)
+	}
+	if err != nil {
 		if undo.Path != "" && !decided(err) && t.forgotten() {
-			err = errors.Join(err, o.FS.Remove(undo.Path))
+			err = errors.Join(err, ignoreAbsent(o.FS.Remove(undo.Path)))
 		}
 		return Undo{}, err
 	}
 	return undo, nil
+}
+
+// journal is what the journals of a change of t have in common.
+func (o InPlaceOptions) journal(t *placed) *journal {
+	j := &journal{Target: filepath.Base(t.path), Swap: new(swap)}
+	j.takes(o.Files)
+	for _, undo := range []struct {
+		path string
+		to   *string
+	}{{o.Undo, &j.Made}, {o.Spent, &j.Spent}} {
+		if name := filepath.Base(undo.path); undo.path != "" && filepath.Dir(undo.path) == filepath.Dir(t.path) && j.isUndo(name) {
+			*undo.to = name
+		}
+	}
+	return j
 }
 
 // onlyEdited is the input that the plan's edits are of.

@@ -22,10 +22,12 @@ var (
 
 // placed is a file that is being changed in place, locked.
 type placed struct {
-	fs   FS
-	path string
-	file File
-	info fs.FileInfo
+	fs     FS
+	path   string
+	file   File
+	info   fs.FileInfo
+	held   *Hold // what the caller has locked
+	beside []*besidePlaced
 }
 
 // digestName are names that are a digest of the content: changing the bytes
@@ -36,12 +38,12 @@ var digestName = sync.OnceValue(func() *regexp.Regexp {
 
 // CanEdit reports whether InPlace may change the file at path at all: nil, a
 // *RefusedError that says what speaks against it, or that it cannot be opened or
-// is locked. files is the file system; nil: OS.
-func CanEdit(path string, files FS) error {
+// is locked by others than h. files is the file system; nil: OS.
+func CanEdit(path string, h *Hold, files FS) error {
 	if files == nil {
 		files = OS
 	}
-	t, err := openLocked(files, path)
+	t, err := openLocked(files, path, h)
 	if err == nil {
 		t.close()
 	}
@@ -50,15 +52,15 @@ func CanEdit(path string, files FS) error {
 
 // openTarget opens and locks a file that is to be changed, and removes what
 // killed runs left beside it.
-func openTarget(files FS, path string) (*placed, error) {
-	t, err := openLocked(files, path)
+func openTarget(files FS, path string, h *Hold) (*placed, error) {
+	t, err := openLocked(files, path, h)
 	if err == nil {
 		removeStale(files, path)
 	}
 	return t, err
 }
 
-func openLocked(files FS, path string) (*placed, error) {
+func openLocked(files FS, path string, h *Hold) (*placed, error) {
 	info, err := files.Lstat(path)
 	if err != nil {
 		return nil, &InputError{path, err}
@@ -78,8 +80,11 @@ func openLocked(files FS, path string) (*placed, error) {
 	if err != nil {
 		return nil, &OutputError{Op: "open for writing", Path: path, Err: err}
 	}
-	t := &placed{fs: files, path: path, file: f}
-	free, err := f.TryLock()
+	t := &placed{fs: files, path: path, file: f, held: h}
+	free := h.has(info)
+	if !free {
+		free, err = f.TryLock()
+	}
 	if err == nil && !free {
 		err = errors.New("locked by another process")
 	}
@@ -87,14 +92,23 @@ func openLocked(files FS, path string) (*placed, error) {
 		t.close()
 		return nil, &OutputError{Op: "lock", Path: path, Err: err}
 	}
-	if t.info, err = f.Stat(); err != nil {
+	if t.info, err = f.Stat(); err == nil && !sameFile(info, t.info) {
+		err = errChanged
+	}
+	if err != nil {
 		t.close()
 		return nil, &InputError{path, err}
 	}
 	return t, nil
 }
 
-func (t *placed) close() { t.file.Close() }
+func (t *placed) close() {
+	t.file.Close()
+	for _, b := range t.beside {
+		b.close()
+	}
+	t.beside = nil
+}
 
 func (t *placed) unchangedSince() error {
 	now, err := t.fs.Lstat(t.path)

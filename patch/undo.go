@@ -22,8 +22,15 @@ type InPlaceOptions struct {
 	// changed as it lies and the plan only adds to the ends of its other files:
 	// the small root of a model whose weights lie in data files.
 	Replace bool
-	// Beside are what the caller changes beside the file, for the undo file.
+	// Files are in the folder of the file that changes and follow it, under the
+	// same journal; Beside says what changes in them, for the undo file.
+	Files  []Beside
 	Beside []PatchBeside
+	// Spent is the undo patch of the change that this one takes back, in the
+	// folder of the file: it goes with that change. Empty: none.
+	Spent string
+	// Held are files that the caller has locked; nil: none.
+	Held *Hold
 	// FS is the file system; nil: OS.
 	FS FS
 }
@@ -36,7 +43,8 @@ type Undo struct {
 
 // writeUndo writes a patch file that can take the edit back.
 func (t *placed) writeUndo(p Plan, file int, o InPlaceOptions) (Undo, error) {
-	f, err := t.fs.Create(o.Undo)
+	temp := filepath.Join(filepath.Dir(o.Undo), filepath.Base(tempName(t.path)))
+	f, err := t.fs.Create(temp)
 	if err != nil {
 		return Undo{}, &OutputError{Op: "create", Path: o.Undo, Err: err}
 	}
@@ -50,6 +58,12 @@ func (t *placed) writeUndo(p Plan, file int, o InPlaceOptions) (Undo, error) {
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
+	}
+	if err == nil {
+		err = t.fs.RenameNew(temp, o.Undo)
+	}
+	if err != nil {
+		return Undo{}, errors.Join(&OutputError{Op: "write", Path: o.Undo, Err: err}, ignoreAbsent(t.fs.Remove(temp)))
 	}
 	// The journal's own sync puts this name on the disk too, if it lies there.
 	if dir := filepath.Dir(o.Undo); err == nil && dir != filepath.Dir(t.path) {
