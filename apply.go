@@ -107,6 +107,9 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, open O
 	if err != nil {
 		return Result{}, err
 	}
+	if err := hashed(w.Inputs, plan, nil); err != nil {
+		return Result{}, err
+	}
 	result = Result{Plan: r.report(plan)}
 	beside := r.patchedBeside()
 	if err := r.aimBeside(beside); err != nil {
@@ -117,7 +120,7 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, open O
 		return result, nil
 	}
 	if w.InPlace {
-		return result, r.inPlace(ctx, plan, beside, &result.Plan)
+		return result, cmp.Or(r.inPlace(ctx, plan, beside, &result.Plan), w.stillHashed(plan))
 	}
 	w.fetches(plan)
 	written, err := patch.WriteNew(ctx, plan, w.Output, patch.WriteOptions{Force: w.Force, Backup: w.Backup, Digest: w.Digest, Progress: w.Progress, Check: r.check})
@@ -127,7 +130,7 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, open O
 	if err == nil {
 		result.Plan.Notes = append(result.Plan.Notes, absentData(w.Output)...)
 	}
-	return result, err
+	return result, cmp.Or(err, w.stillHashed(plan))
 }
 
 // absentData says which data files a written ONNX graph names that are not beside it: a patch changes

@@ -2,6 +2,7 @@ package modelpatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/modelpatch/modelpatch/gguf"
@@ -49,6 +50,10 @@ type WriteOptions struct {
 	Fetching func(path string, bytes int64)
 	// Progress is told of bytes written so far and in all.
 	Progress func(done, total int64)
+
+	// Inputs are what Digests told of the model: a change that would be made of other files, or
+	// that was while they changed, is an error.
+	Inputs []Resource
 
 	held *patch.Hold // what a change in place has locked
 }
@@ -134,4 +139,17 @@ func (w *WriteOptions) lock(model string) (unlock func(), err error) {
 	}
 	w.held, err = patch.Lock(nil, paths...)
 	return w.held.Close, err
+}
+
+// stillHashed is hashed when the change is made.
+func (w WriteOptions) stillHashed(plan patch.Plan) error {
+	var changed []string
+	if w.InPlace {
+		changed = editedFiles(plan)
+	}
+	err := hashed(w.Inputs, plan, changed)
+	if in, ok := errors.AsType[*patch.InputError](err); ok {
+		return &patch.OutputError{Op: "state what it was made of", Path: in.Path, Err: in.Err, Done: true, State: "the change is made"}
+	}
+	return err
 }

@@ -154,7 +154,7 @@ func (w *writer) check() error {
 func (w *writer) finish() error {
 	for i, out := range w.outputs {
 		if w.o.Digest {
-			if err := out.digest(w.ctx, w.fs); err != nil {
+			if err := out.digest(w.ctx); err != nil {
 				return err
 			}
 		}
@@ -214,19 +214,14 @@ func (w *writer) written() []WrittenFile {
 }
 
 // digest reads an output back, so that the sum is of what the file holds.
-func (out *output) digest(ctx context.Context, fs FS) error {
-	f, err := fs.Open(out.path)
-	if err != nil {
-		return &OutputError{Op: "read back", Path: out.target, Err: err}
-	}
-	defer f.Close()
+func (out *output) digest(ctx context.Context) error {
 	sum := sha256.New()
 	buffer := make([]byte, bufferSize)
 	for at := int64(0); at < out.size; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, err := f.ReadAt(buffer[:min(bufferSize, out.size-at)], at)
+		n, err := out.file.ReadAt(buffer[:min(bufferSize, out.size-at)], at)
 		sum.Write(buffer[:n])
 		at += int64(n)
 		if err != nil && at < out.size {

@@ -135,8 +135,7 @@ func (d *destination) attested(c *console, path string, change func() (modelpatc
 		return r, err
 	}
 	defer target.Close()
-	inputs, err := modelpatch.Digests(context.Background(), path, d.open)
-	if err != nil {
+	if d.write.Inputs, err = modelpatch.Digests(context.Background(), path, d.open); err != nil {
 		return r, err
 	}
 	end := d.begin(c)
@@ -145,7 +144,7 @@ func (d *destination) attested(c *console, path string, change func() (modelpatc
 	if err != nil || r.Nothing != "" {
 		return r, err
 	}
-	statement, err := modelpatch.Provenance(r.Plan, inputs, version(), began, time.Now())
+	statement, err := modelpatch.Provenance(r.Plan, d.write.Inputs, version(), began, time.Now())
 	if err == nil {
 		err = complete(target, statement)
 	}
