@@ -38,14 +38,7 @@ func (c *writing) write(ctx context.Context) error {
 	if c.w.DryRun || c.w.Output == "" && !c.w.InPlace {
 		return nil
 	}
-	err := c.writeModel(ctx)
-	if err != nil && !stands(err) {
-		return err
-	}
-	if c.w.InPlace {
-		return err
-	}
-	return errors.Join(err, writeSidecars(ctx, c.beside))
+	return c.writeModel(ctx)
 }
 
 // stands reports whether an error came when the change was made already.
@@ -83,12 +76,18 @@ func (c *writing) writeModel(ctx context.Context) error {
 		return c.check(ctx, path, func() (position.Model, error) { return open(ctx, path, c.open) })
 	}
 	c.w.fetches(plan)
-	written, err := patch.WriteNew(ctx, plan, target, o)
+	written, err := patch.WriteNew(ctx, withSidecars(plan, c.beside, target), target, o)
+	if err == nil || stands(err) {
+		followed(c.beside)
+	}
 	if err != nil {
 		return err
 	}
-	for _, f := range written {
+	for _, f := range written[:len(plan.Outputs)] {
 		noteWritten(c.out, f, "new")
+	}
+	for _, s := range c.beside {
+		s.keptAs(written[len(plan.Outputs):])
 	}
 	noteOldData(left, c.out)
 	return nil

@@ -220,7 +220,7 @@ func (j *journal) agrees(body int64) bool {
 	}
 	if len(j.Names) > 0 {
 		return body == 0 && len(j.Ranges) == 0 && j.Before == 0 && j.After == 0 && j.Shift == nil &&
-			isTemp(j.Stage, j.Target) && areShards(j.Target, j.Names)
+			isTemp(j.Stage, j.Target) && areOutputs(j.Target, j.Names)
 	}
 	if s := j.Shift; s != nil && (s.At < 0 || s.At >= j.Before || s.Bytes <= 0 || s.Bytes > j.After-j.Before) {
 		return false
