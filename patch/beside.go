@@ -127,10 +127,14 @@ func (b *besidePlaced) settle(content []byte) error {
 // conclude makes what belongs to the file agree with it, old or new, and
 // forgets the journal.
 func (t *placed) conclude(j *journal, new bool) error {
-	s, gone := standsOld, j.Made
-	if new {
-		s, gone = standsNew, j.Spent
+	if err := t.settle(new); err != nil {
+		return err
 	}
+	return t.end(j, new)
+}
+
+// settle gives the files beside the target their old or new contents.
+func (t *placed) settle(new bool) error {
 	for _, b := range t.beside {
 		content := b.old
 		if new {
@@ -140,11 +144,20 @@ func (t *placed) conclude(j *journal, new bool) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// end removes the undo patch that is of no use any more, and the journal.
+func (t *placed) end(j *journal, new bool) error {
+	s, gone := standsOld, j.Made
+	if new {
+		s, gone = standsNew, j.Spent
+	}
 	var left error
 	if gone != "" {
 		path := filepath.Join(filepath.Dir(t.path), gone)
 		if err := ignoreAbsent(t.fs.Remove(path)); err != nil {
-			left = &OutputError{Op: "remove it", Path: path, Err: err, Done: true, State: s.what + ", but an undo patch that fits it no more is still here"}
+			left = &OutputError{Op: "remove it", Path: path, Err: err, Done: s.done, State: s.what + ", but an undo patch that fits it no more is still here"}
 		}
 	}
 	return errors.Join(t.forget(s), left)

@@ -217,6 +217,9 @@ func (t *placed) edit(ctx context.Context, j *journal, check func(string) error)
 	if err == nil && check != nil {
 		err = check(t.path)
 	}
+	if err == nil {
+		err = t.settle(true)
+	}
 	if err != nil {
 		if undone := t.undo(j); undone != nil {
 			// Not wrapped: an interrupt that left the file changed is a failure.
@@ -224,5 +227,5 @@ func (t *placed) edit(ctx context.Context, j *journal, check func(string) error)
 		}
 		return err
 	}
-	return t.conclude(j, true)
+	return t.end(j, true)
 }

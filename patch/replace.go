@@ -82,11 +82,14 @@ func (t *placed) swap(p Plan, o InPlaceOptions, replace func() error) error {
 	if err := t.publish(j); err != nil {
 		return err
 	}
-	err := replace()
+	err := t.settle(true)
+	if err == nil {
+		err = replace()
+	}
 	if err != nil && !decided(err) {
 		return errors.Join(err, t.conclude(j, false))
 	}
-	return errors.Join(err, t.conclude(j, true))
+	return errors.Join(err, t.end(j, true))
 }
 
 // replacing is one run of replace. files[0] is the root, or absent.
