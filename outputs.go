@@ -109,6 +109,11 @@ func (o *Outputs) claim(flag, path string) (t outputTarget, err error) {
 			return t, &UsageError{What: fmt.Sprintf("%s and %s both write %s", other.flag, flag, report.Printable(path)), Hint: "give each a file of its own"}
 		}
 	}
+	for _, in := range o.inputs {
+		if t.before != nil && os.SameFile(in, t.before) {
+			return t, isAnInput(flag, path)
+		}
+	}
 	o.targets = append(o.targets, t)
 	return t, nil
 }
@@ -130,11 +135,6 @@ func (o *Outputs) Check(flag, path string) (string, error) {
 	}
 	if !t.before.Mode().IsRegular() {
 		return path, &patch.OutputError{Op: "create", Path: path, Err: errors.New("exists and is not a regular file"), Hint: "standard output is -, standard error /dev/stderr"}
-	}
-	for _, in := range o.inputs {
-		if os.SameFile(in, t.before) {
-			return path, isAnInput(flag, path)
-		}
 	}
 	what, err := binaryIn(path)
 	if err != nil {

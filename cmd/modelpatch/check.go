@@ -258,15 +258,15 @@ func (k *checking) settings() error {
 	if k.writeBaseline && k.baselineFile == "" {
 		k.baselineFile = ".modelpatch-baseline.json"
 	}
-	if k.baselineFile != "" {
+	switch {
+	case k.writeBaseline:
+		k.found = policy.Baseline{}
+	case k.baselineFile != "":
 		b, err := policy.LoadBaseline(k.baselineFile)
-		if err != nil && !k.writeBaseline {
+		if err != nil {
 			return mistake(err)
 		}
 		k.baseline = b
-	}
-	if k.writeBaseline {
-		k.baseline, k.found = nil, policy.Baseline{}
 	}
 	k.summary.Policy = k.policy.Path
 	return nil

@@ -43,17 +43,22 @@ that needs no network and no script.
 			if err != nil {
 				return err
 			}
-			if page.path != "" {
-				if err := page.write(cmd.Context(), inputs, o); err != nil {
-					c.fail(files[0], err, asJSON)
-					return &codedError{modelpatch.ExitCode(err)}
-				}
+			defer page.close()
+			if err := page.open(cmd.Context(), inputs); err != nil {
+				c.fail(page.path, err, asJSON)
+				return &codedError{modelpatch.ExitCode(err)}
 			}
 			if many.path != "" && !asJSON {
 				return &modelpatch.UsageError{What: "--journal without --json", Hint: "a journal remembers reports as JSON"}
 			}
 			if err := many.begin(o, "inspect", o.ExternalRoot); err != nil {
 				return err
+			}
+			if page.target != nil {
+				if err := page.write(cmd.Context(), inputs[0].path, o); err != nil {
+					c.fail(files[0], err, asJSON)
+					return &codedError{modelpatch.ExitCode(err)}
+				}
 			}
 			worst := 0
 			var failed error
