@@ -210,6 +210,9 @@ func (t *placed) edit(ctx context.Context, j *journal, check func(string) error)
 	if err := t.unchangedSince(); err != nil {
 		return errors.Join(err, t.forget(standsUntouched)) // nothing is written, so nothing is put back
 	}
+	if err := t.placeUndo(); err != nil {
+		return errors.Join(err, t.forget(standsUntouched))
+	}
 	err := t.change(ctx, j)
 	if err == nil {
 		err = t.compare(j)

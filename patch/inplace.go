@@ -43,24 +43,28 @@ func InPlace(ctx context.Context, p Plan, o InPlaceOptions) (Undo, error) {
 	if err != nil {
 		return Undo{}, err
 	}
-	var undo Undo
-	if o.Undo != "" {
-		if undo, err = t.writeUndo(p, file, o); err != nil {
-			return Undo{}, err
-		}
-	}
 	own := o.journal(t)
 	j.Beside, j.Made, j.Spent = own.Beside, own.Made, own.Spent
-	if err = t.openBeside(j, o.Files); err == nil {
+	if err = t.writeUndo(p, file, o); err == nil {
+		err = t.openBeside(j, o.Files)
+	}
+	if err == nil {
 		err = t.edit(ctx, j, o.Check)
 	}
-	if err != nil {
-		if undo.Path != "" && !decided(err) && t.forgotten() {
-			err = errors.Join(err, ignoreAbsent(o.FS.Remove(undo.Path)))
-		}
-		return Undo{}, err
+	return t.outcome(err)
+}
+
+// outcome is what InPlace returns; the undo patch goes where the change was not
+// made. While the journal may be there, recovery may keep the new bytes, and their
+// undo patch must stay.
+func (t *placed) outcome(err error) (Undo, error) {
+	if err == nil || decided(err) {
+		return t.made(), err
 	}
-	return undo, nil
+	if t.forgotten() {
+		err = errors.Join(err, t.dropUndo())
+	}
+	return Undo{}, err
 }
 
 // journal is what the journals of a change of t have in common.

@@ -22,12 +22,13 @@ var (
 
 // placed is a file that is being changed in place, locked.
 type placed struct {
-	fs     FS
-	path   string
-	file   File
-	info   fs.FileInfo
-	held   *Hold // what the caller has locked
-	beside []*besidePlaced
+	fs      FS
+	path    string
+	file    File
+	info    fs.FileInfo
+	held    *Hold        // what the caller has locked
+	wayBack *pendingUndo // of the change; nil: none was asked for
+	beside  []*besidePlaced
 }
 
 // digestName are names that are a digest of the content: changing the bytes
@@ -153,8 +154,7 @@ func (t *placed) publish(j *journal) (err error) {
 	return nil
 }
 
-// forgotten reports whether the journal is surely gone: while it may be there,
-// recovery may keep the new bytes, and their undo patch must stay.
+// forgotten reports whether the journal is surely gone.
 func (t *placed) forgotten() bool {
 	_, err := t.fs.Lstat(journalPath(t.path))
 	return errors.Is(err, fs.ErrNotExist)

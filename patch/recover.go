@@ -95,7 +95,11 @@ func Recover(path string, files FS) (Recovered, error) {
 		return RecoveredNothing, err
 	}
 	defer t.close()
-	return t.recover()
+	did, err := t.recover()
+	if err == nil {
+		removeStale(files, path)
+	}
+	return did, err
 }
 
 // recover is Recover of a locked file.

@@ -31,16 +31,10 @@ func replace(ctx context.Context, p Plan, o InPlaceOptions) (undo Undo, err erro
 			return Undo{}, err
 		}
 	}
-	if o.Undo != "" {
-		if undo, err = r.files[0].writeUndo(p, root, o); err != nil {
-			return Undo{}, err
-		}
-		made := undo.Path
-		defer func() {
-			if err != nil && !decided(err) {
-				undo, err = Undo{}, errors.Join(err, ignoreAbsent(o.FS.Remove(made)))
-			}
-		}()
+	t := r.files[0]
+	defer func() { undo, err = t.outcome(err) }()
+	if err := t.writeUndo(p, root, o); err != nil {
+		return Undo{}, err
 	}
 	for _, t := range r.files[1:] {
 		if err := r.append(t); err != nil {
@@ -58,10 +52,7 @@ func replace(ctx context.Context, p Plan, o InPlaceOptions) (undo Undo, err erro
 		_, err := WriteNew(ctx, only, p.Inputs[root].Path, WriteOptions{Force: true, Check: o.Check, FS: o.FS, itself: true})
 		return err
 	}
-	if len(o.Files) == 0 && o.Spent == "" {
-		return undo, swap()
-	}
-	return undo, r.files[0].swap(only, o, swap)
+	return Undo{}, t.swap(only, o, swap)
 }
 
 // swap replaces the file under a journal that has what changes with it.
@@ -82,7 +73,10 @@ func (t *placed) swap(p Plan, o InPlaceOptions, replace func() error) error {
 	if err := t.publish(j); err != nil {
 		return err
 	}
-	err := t.settle(true)
+	err := t.placeUndo()
+	if err == nil {
+		err = t.settle(true)
+	}
 	if err == nil {
 		err = replace()
 	}

@@ -2,6 +2,7 @@ package patch
 
 import (
 	"errors"
+	"io/fs"
 	"path/filepath"
 )
 
@@ -41,12 +42,28 @@ type Undo struct {
 	Bytes int64
 }
 
+// pendingUndo is an undo patch that waits under a temporary name for the journal
+// of its change: without one, a kill would leave a patch of no change.
+type pendingUndo struct {
+	Undo
+	temp string // "": it has its name
+}
+
 // writeUndo writes a patch file that can take the edit back.
-func (t *placed) writeUndo(p Plan, file int, o InPlaceOptions) (Undo, error) {
+func (t *placed) writeUndo(p Plan, file int, o InPlaceOptions) error {
+	if o.Undo == "" {
+		return nil
+	}
+	if _, err := t.fs.Lstat(o.Undo); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = errExist
+		}
+		return &OutputError{Op: "create", Path: o.Undo, Err: err}
+	}
 	temp := filepath.Join(filepath.Dir(o.Undo), filepath.Base(tempName(t.path)))
 	f, err := t.fs.Create(temp)
 	if err != nil {
-		return Undo{}, &OutputError{Op: "create", Path: o.Undo, Err: err}
+		return &OutputError{Op: "create", Path: o.Undo, Err: err}
 	}
 	w := &offsetWriter{file: f}
 	err = p.WritePatch(w, p.outputOf(file), t.file, PatchOptions{Change: o.Change, Data: o.Data, Replace: o.Replace, Beside: o.Beside})
@@ -59,20 +76,47 @@ func (t *placed) writeUndo(p Plan, file int, o InPlaceOptions) (Undo, error) {
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
+	if err != nil {
+		return errors.Join(&OutputError{Op: "write", Path: o.Undo, Err: err}, ignoreAbsent(t.fs.Remove(temp)))
+	}
+	t.wayBack = &pendingUndo{Undo{o.Undo, w.at}, temp}
+	return nil
+}
+
+// placeUndo gives the undo patch its name, and lets the disk have that.
+func (t *placed) placeUndo() error {
+	if t.wayBack == nil {
+		return nil
+	}
+	err := t.fs.RenameNew(t.wayBack.temp, t.wayBack.Path)
 	if err == nil {
-		err = t.fs.RenameNew(temp, o.Undo)
+		t.wayBack.temp = ""
+		err = syncDir(t.fs, filepath.Dir(t.wayBack.Path))
 	}
 	if err != nil {
-		return Undo{}, errors.Join(&OutputError{Op: "write", Path: o.Undo, Err: err}, ignoreAbsent(t.fs.Remove(temp)))
+		return &OutputError{Op: "write", Path: t.wayBack.Path, Err: err}
 	}
-	// The journal's own sync puts this name on the disk too, if it lies there.
-	if dir := filepath.Dir(o.Undo); err == nil && dir != filepath.Dir(t.path) {
-		err = syncDir(t.fs, dir)
+	return nil
+}
+
+// dropUndo removes the undo patch of a change that was not made.
+func (t *placed) dropUndo() error {
+	if t.wayBack == nil {
+		return nil
 	}
-	if err != nil {
-		return Undo{}, errors.Join(&OutputError{Op: "write", Path: o.Undo, Err: err}, t.fs.Remove(o.Undo))
+	name := t.wayBack.temp
+	if name == "" {
+		name = t.wayBack.Path
 	}
-	return Undo{o.Undo, w.at}, nil
+	return ignoreAbsent(t.fs.Remove(name))
+}
+
+// made is the undo patch of a change that was made.
+func (t *placed) made() Undo {
+	if t.wayBack == nil {
+		return Undo{}
+	}
+	return t.wayBack.Undo
 }
 
 // offsetWriter writes a File from its start.
