@@ -64,19 +64,25 @@ func Digests(ctx context.Context, path string, open OpenOptions) ([]Resource, er
 
 // hash is the SHA-256 of a file of a model, and notes which file that was.
 func (r *Resource) hash(ctx context.Context, model string, open OpenOptions) (sum string, err error) {
-	if !IsAddress(model) {
-		sum, r.info, err = fileDigest(ctx, r.path)
-	} else {
-		file, size, close, err := OpenFileOf(ctx, model, r.path, open)
-		if err != nil {
-			return "", err
-		}
-		defer close()
-		if v, ok := file.(interface{ Version() string }); ok {
-			r.version = v.Version()
-		}
-		sum, err = readDigest(ctx, io.NewSectionReader(file, 0, size))
+	if IsAddress(model) {
+		return r.hashDistant(ctx, model, open)
 	}
+	if sum, r.info, err = fileDigest(ctx, r.path); err != nil {
+		return "", cannotOpen(r.path, err)
+	}
+	return sum, nil
+}
+
+func (r *Resource) hashDistant(ctx context.Context, model string, open OpenOptions) (string, error) {
+	file, size, close, err := OpenFileOf(ctx, model, r.path, open)
+	if err != nil {
+		return "", err
+	}
+	defer close()
+	if v, ok := file.(interface{ Version() string }); ok {
+		r.version = v.Version()
+	}
+	sum, err := readDigest(ctx, io.NewSectionReader(file, 0, size))
 	if err != nil {
 		return "", cannotOpen(r.path, err)
 	}

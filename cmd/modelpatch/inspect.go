@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,8 +46,7 @@ that needs no network and no script.
 			}
 			defer page.close()
 			if err := page.open(cmd.Context(), inputs); err != nil {
-				c.fail(page.path, err, asJSON)
-				return &codedError{modelpatch.ExitCode(err)}
+				return c.failed(strings.Join(files, " "), err, asJSON)
 			}
 			if many.path != "" && !asJSON {
 				return &modelpatch.UsageError{What: "--journal without --json", Hint: "a journal remembers reports as JSON"}
@@ -54,11 +54,8 @@ that needs no network and no script.
 			if err := many.begin(o, "inspect", o.ExternalRoot); err != nil {
 				return err
 			}
-			if page.target != nil {
-				if err := page.write(cmd.Context(), inputs[0].path, o); err != nil {
-					c.fail(files[0], err, asJSON)
-					return &codedError{modelpatch.ExitCode(err)}
-				}
+			if err := page.write(cmd.Context(), inputs, o); err != nil {
+				return c.failed(strings.Join(files, " "), err, asJSON)
 			}
 			worst := 0
 			var failed error

@@ -63,8 +63,11 @@ func (h *htmlPage) open(ctx context.Context, inputs []input) (err error) {
 }
 
 // write writes it.
-func (h *htmlPage) write(ctx context.Context, path string, o modelpatch.OpenOptions) error {
-	d, err := draw(ctx, []string{path}, o)
+func (h *htmlPage) write(ctx context.Context, inputs []input, o modelpatch.OpenOptions) error {
+	if h.target == nil {
+		return nil
+	}
+	d, err := draw(ctx, []string{inputs[0].path}, o)
 	if err != nil {
 		return err
 	}
