@@ -31,6 +31,41 @@ type placed struct {
 	beside  []*besidePlaced
 }
 
+// pendingUndo is an undo patch that waits under a temporary name for the journal
+// of its change: without one, a kill would leave a patch of no change.
+type pendingUndo struct {
+	path, temp string // temp is "" when it has its name
+	bytes      int64
+}
+
+// placeUndo gives the undo patch its name, and lets the disk have that.
+func (t *placed) placeUndo() error {
+	if t.wayBack == nil {
+		return nil
+	}
+	err := t.fs.RenameNew(t.wayBack.temp, t.wayBack.path)
+	if err == nil {
+		t.wayBack.temp = ""
+		err = syncDir(t.fs, filepath.Dir(t.wayBack.path))
+	}
+	if err != nil {
+		return &OutputError{Op: "write", Path: t.wayBack.path, Err: err}
+	}
+	return nil
+}
+
+// dropUndo removes the undo patch of a change that was not made.
+func (t *placed) dropUndo() error {
+	if t.wayBack == nil {
+		return nil
+	}
+	name := t.wayBack.temp
+	if name == "" {
+		name = t.wayBack.path
+	}
+	return ignoreAbsent(t.fs.Remove(name))
+}
+
 // digestName are names that are a digest of the content: changing the bytes
 // makes them lie (hub caches, ollama).
 var digestName = sync.OnceValue(func() *regexp.Regexp {

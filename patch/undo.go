@@ -42,13 +42,6 @@ type Undo struct {
 	Bytes int64
 }
 
-// pendingUndo is an undo patch that waits under a temporary name for the journal
-// of its change: without one, a kill would leave a patch of no change.
-type pendingUndo struct {
-	Undo
-	temp string // "": it has its name
-}
-
 // writeUndo writes a patch file that can take the edit back.
 func (t *placed) writeUndo(p Plan, file int, o InPlaceOptions) error {
 	if o.Undo == "" {
@@ -79,36 +72,8 @@ func (t *placed) writeUndo(p Plan, file int, o InPlaceOptions) error {
 	if err != nil {
 		return errors.Join(&OutputError{Op: "write", Path: o.Undo, Err: err}, ignoreAbsent(t.fs.Remove(temp)))
 	}
-	t.wayBack = &pendingUndo{Undo{o.Undo, w.at}, temp}
+	t.wayBack = &pendingUndo{path: o.Undo, temp: temp, bytes: w.at}
 	return nil
-}
-
-// placeUndo gives the undo patch its name, and lets the disk have that.
-func (t *placed) placeUndo() error {
-	if t.wayBack == nil {
-		return nil
-	}
-	err := t.fs.RenameNew(t.wayBack.temp, t.wayBack.Path)
-	if err == nil {
-		t.wayBack.temp = ""
-		err = syncDir(t.fs, filepath.Dir(t.wayBack.Path))
-	}
-	if err != nil {
-		return &OutputError{Op: "write", Path: t.wayBack.Path, Err: err}
-	}
-	return nil
-}
-
-// dropUndo removes the undo patch of a change that was not made.
-func (t *placed) dropUndo() error {
-	if t.wayBack == nil {
-		return nil
-	}
-	name := t.wayBack.temp
-	if name == "" {
-		name = t.wayBack.Path
-	}
-	return ignoreAbsent(t.fs.Remove(name))
 }
 
 // made is the undo patch of a change that was made.
@@ -116,7 +81,7 @@ func (t *placed) made() Undo {
 	if t.wayBack == nil {
 		return Undo{}
 	}
-	return t.wayBack.Undo
+	return Undo{t.wayBack.path, t.wayBack.bytes}
 }
 
 // offsetWriter writes a File from its start.
