@@ -71,7 +71,7 @@ func inspectStream(path string, r io.Reader, o OpenOptions) (report.Inspect, err
 		return report.Inspect{}, err
 	}
 	if OfMachine(err) {
-		return fail("cannot be unpacked", err)
+		return report.Inspect{}, &InputError{Path: path, What: "cannot be unpacked", Why: streamError(err), Err: err, Hint: "it is unpacked to a temporary file, in the folder that TMPDIR names"}
 	}
 	if err != nil {
 		return fail("broken "+packed+" stream", err)
