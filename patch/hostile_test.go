@@ -339,7 +339,12 @@ func FuzzJournal(f *testing.F) {
 	shards := journal{Target: sandboxShard, Stage: tempPrefix(sandboxShard) + sandboxToken, Names: []string{sandboxShard, "model-00002-of-00002.gguf"}}
 	edit := journal{Target: sandboxModel, Before: 25, After: 25}
 	edit.add(0, []byte("old"), []byte("new"))
-	for _, j := range []journal{shards, edit, {Target: sandboxModel, Before: 25, After: 20, cut: []byte(".gguf")},
+	besides := edit
+	besides.Made, besides.Spent = sandboxModel+".undo.mpatch", sandboxModel+".undo.2.mpatch"
+	besides.takes([]Beside{{Path: "config.json", Old: []byte("old"), New: []byte("newer")}})
+	swapped := journal{Target: sandboxModel, Before: 25, After: 25, Swap: &swap{make([]byte, 32), make([]byte, 32)}}
+	named := journal{Target: sandboxModel, Stage: tempPrefix(sandboxModel) + sandboxToken, Names: []string{sandboxModel, "config.json"}}
+	for _, j := range []journal{shards, edit, besides, swapped, named, {Target: sandboxModel, Before: 25, After: 20, cut: []byte(".gguf")},
 		{Target: sandboxShard, Stage: "l", Names: []string{"id_rsa"}}, {Target: sandboxModel, Before: 25, After: 40, Appended: make([]byte, 32)}} {
 		b := bytes.TrimPrefix(j.encode(), []byte(journalMagic))
 		header, body, _ := bytes.Cut(b[:len(b)-sha256.Size], []byte("\n"))
