@@ -51,11 +51,7 @@ func Recover(path string) (patch.Recovered, error) {
 	if err != nil && rerr == nil && did == patch.RecoveredNothing {
 		return did, cannotOpen(path, err)
 	}
-	beside, berr := recoverSidecars(path)
-	if did == patch.RecoveredNothing {
-		did = beside
-	}
-	return did, cmp.Or(rerr, berr)
+	return did, rerr
 }
 
 // isFolder says that recover wants a file, and which ones of the folder need it.
@@ -90,6 +86,11 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, open O
 	if IsAddress(path) && w.InPlace {
 		return Result{}, notInPlace()
 	}
+	unlock, err := w.lock(path)
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
 	if !IsAddress(path) {
 		if err := unfinished(path); err != nil {
 			return Result{}, err
@@ -106,6 +107,9 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, open O
 	if err != nil {
 		return Result{}, err
 	}
+	if err := hashed(w.Inputs, plan, nil); err != nil {
+		return Result{}, err
+	}
 	result = Result{Plan: r.report(plan)}
 	beside := r.patchedBeside()
 	if err := r.aimBeside(beside); err != nil {
@@ -116,15 +120,7 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, open O
 		return result, nil
 	}
 	if w.InPlace {
-		err := r.inPlace(ctx, plan, &result.Plan)
-		if err != nil && !stands(err) {
-			return result, err
-		}
-		err = errors.Join(err, writeSidecars(ctx, beside, true))
-		if err == nil && revert {
-			err = r.removeUndo(&result.Plan)
-		}
-		return result, err
+		return result, cmp.Or(r.inPlace(ctx, plan, beside, &result.Plan), w.stillHashed(plan))
 	}
 	w.fetches(plan)
 	written, err := patch.WriteNew(ctx, plan, w.Output, patch.WriteOptions{Force: w.Force, Backup: w.Backup, Digest: w.Digest, Progress: w.Progress, Check: r.check})
@@ -134,7 +130,7 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, open O
 	if err == nil {
 		result.Plan.Notes = append(result.Plan.Notes, absentData(w.Output)...)
 	}
-	return result, err
+	return result, cmp.Or(err, w.stillHashed(plan))
 }
 
 // absentData says which data files a written ONNX graph names that are not beside it: a patch changes
@@ -279,14 +275,22 @@ func (r *patchRun) check(path string) error {
 }
 
 // inPlace needs no undo file: the patch itself is the way back.
-func (r *patchRun) inPlace(ctx context.Context, plan patch.Plan, out *report.Plan) error {
-	_, err := patch.InPlace(ctx, plan, patch.InPlaceOptions{Check: r.check, Replace: r.patch.Replace})
+func (r *patchRun) inPlace(ctx context.Context, plan patch.Plan, beside []*sidecar, out *report.Plan) error {
+	o := patch.InPlaceOptions{Check: r.check, Replace: r.patch.Replace, Spent: r.spent(), Held: r.w.held, Files: following(beside, r.path)}
+	_, err := patch.InPlace(ctx, plan, o)
+	if err != nil && !stands(err) {
+		return err
+	}
+	followed(beside)
+	if _, gone := os.Lstat(o.Spent); o.Spent != "" && gone != nil {
+		out.Removed = append(out.Removed, report.Name(r.name))
+	}
 	if err != nil {
 		return err
 	}
 	if r.revert {
 		what := report.Name(filepath.Base(r.path)) + " is as it was before the change"
-		if !r.isUndo() {
+		if o.Spent == "" {
 			what += ": " + report.Name(filepath.Base(r.name)) + " is not needed any more"
 		}
 		out.Changes = append(out.Changes, report.Change{Expect: report.ExpectSame, What: what})
@@ -338,7 +342,7 @@ func (r *patchRun) aimBeside(all []*sidecar) error {
 			s.why = "a change in place changes it; a new file is written alone"
 			continue
 		}
-		if err := s.aimInPlace(); err != nil {
+		if err := s.aimInPlace(r.w.held); err != nil {
 			return err
 		}
 		if !r.revert || !r.isUndo() { // else the patch goes when it is taken back

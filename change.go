@@ -1,6 +1,7 @@
 package modelpatch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -33,6 +34,11 @@ func (c *change) run(ctx context.Context) (result Result, err error) {
 	if c.w.InPlace && IsAddress(c.path) {
 		return Result{}, notInPlace()
 	}
+	unlock, err := c.w.lock(c.path)
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
 	m, err := OpenContext(ctx, c.path, c.open)
 	if err != nil {
 		return Result{}, err
@@ -56,6 +62,9 @@ func (c *change) run(ctx context.Context) (result Result, err error) {
 	if err != nil {
 		return result, c.named(err)
 	}
+	if err := hashed(c.w.Inputs, plan, nil); err != nil {
+		return result, err
+	}
 	result.Plan.Notes = append(result.Plan.Notes, c.signed()...)
 	beside := c.beside(d)
 	to := writing{path: c.path, command: c.command, open: c.open, w: c.w, old: m, plan: plan, beside: beside, out: &result.Plan,
@@ -64,7 +73,7 @@ func (c *change) run(ctx context.Context) (result Result, err error) {
 		err = ReadError(m) // what came of it says less
 	}
 	result.Plan.Sidecars = sidecarReports(beside)
-	return result, err
+	return result, cmp.Or(err, c.w.stillHashed(plan))
 }
 
 // decision is what the verb came to, and what it came from.

@@ -70,6 +70,9 @@ func inspectStream(path string, r io.Reader, o OpenOptions) (report.Inspect, err
 	if _, ours := errors.AsType[*InputError](err); ours {
 		return report.Inspect{}, err
 	}
+	if OfMachine(err) {
+		return report.Inspect{}, &InputError{Path: path, What: "cannot be unpacked", Why: streamError(err), Err: err, Hint: "it is unpacked to a temporary file, in the folder that TMPDIR names"}
+	}
 	if err != nil {
 		return fail("broken "+packed+" stream", err)
 	}
@@ -106,6 +109,9 @@ func streamError(err error) string {
 	return err.Error()
 }
 
+// errLimit marks an error of what the caller allows.
+var errLimit = errors.New("more than the limit")
+
 // spool copies a stream to an unlinked temporary file. What does not begin like
 // a model stops it at once: a bomb is never unpacked.
 func spool(path string, r io.Reader, o OpenOptions) (*os.File, int64, error) {
@@ -131,7 +137,7 @@ func spool(path string, r io.Reader, o OpenOptions) (*os.File, int64, error) {
 	os.Remove(file.Name())
 	size, err := io.Copy(file, io.LimitReader(io.MultiReader(bytes.NewReader(head), r), limit+1))
 	if err == nil && size > limit {
-		err = &InputError{Path: path, What: "too large", Why: fmt.Sprintf("it unpacks to more than %d bytes", limit), Hint: "unpack it yourself, or raise the limit"}
+		err = &InputError{Path: path, What: "too large", Why: fmt.Sprintf("it unpacks to more than %d bytes", limit), Hint: "unpack it yourself, or raise the limit", Err: errLimit}
 	}
 	if err != nil {
 		file.Close()

@@ -3,6 +3,7 @@ package modelpatch
 import (
 	"context"
 	"errors"
+	"syscall"
 
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
@@ -62,6 +63,14 @@ func ExitCode(err error) int {
 		return ExitOutput
 	}
 	return ExitInput // malformed, unsupported, unreadable
+}
+
+// OfMachine reports whether an error tells of the machine, the moment or the options, and nothing of
+// the file: it may be read well in another folder for temporary files, by another user, or in a
+// minute.
+func OfMachine(err error) bool {
+	return err != nil && (is[syscall.Errno](err) || is[*patch.OutputError](err) || errors.Is(err, errLimit) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 }
 
 func is[E error](err error) bool {

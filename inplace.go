@@ -19,11 +19,15 @@ const undoSuffix = ".undo"
 func (c *writing) writeInPlace(ctx context.Context) error {
 	changed := editedFiles(c.plan)
 	if len(changed) == 0 {
+		for _, s := range c.beside {
+			s.target, s.why = "", "nothing changes in the model"
+		}
 		return nil
 	}
 	path := changed[0]
 	o := patch.InPlaceOptions{Change: c.command, Check: func(path string) error { return c.checkInPlace(ctx, path) },
 		Data: dataSpans(c.old, path), Replace: rootIsSmall(c.old, c.plan)}
+	o.Files, o.Held = following(c.beside, path), c.w.held
 	if !c.w.NoUndo {
 		o.Undo, o.Beside = freeUndo(path), besides(c.beside)
 		for _, s := range c.beside {
@@ -31,6 +35,9 @@ func (c *writing) writeInPlace(ctx context.Context) error {
 		}
 	}
 	undo, err := patch.InPlace(ctx, c.plan, o)
+	if err == nil || stands(err) {
+		followed(c.beside)
+	}
 	if err != nil {
 		return err
 	}

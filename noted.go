@@ -1,9 +1,7 @@
 package modelpatch
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"io"
+	"context"
 	"os"
 
 	"github.com/modelpatch/modelpatch/patch"
@@ -43,7 +41,7 @@ func noteInPlace(paths []string, undo patch.Undo, withDigest bool, out *report.P
 		}
 		w.Bytes = info.Size()
 		if withDigest {
-			sum, err := digest(path)
+			sum, err := FileDigest(context.Background(), path)
 			if err != nil {
 				return cannotOpen(path, err)
 			}
@@ -55,18 +53,4 @@ func noteInPlace(paths []string, undo patch.Undo, withDigest bool, out *report.P
 		out.Written = append(out.Written, report.Written{Path: report.Name(undo.Path), Bytes: undo.Bytes, How: "patch"})
 	}
 	return nil
-}
-
-// digest is the SHA-256 of a file in hex.
-func digest(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -2,6 +2,7 @@ package modelpatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/modelpatch/modelpatch/gguf"
@@ -23,8 +24,10 @@ type WriteOptions struct {
 	InPlace  bool   // the input itself, under a journal
 	DryRun   bool   // nothing: the plan is returned
 	// Edits is a file for the plan as a list of byte ranges with their new
-	// content, which hubs take for commits without the whole file.
-	Edits string
+	// content, which hubs take for commits without the whole file. Outputs writes it, and knows
+	// what else the run writes; nil: nothing.
+	Edits   string
+	Outputs *Outputs
 	// PatchOnly writes Output.mpatch in place of Output: a patch file that Apply
 	// and Revert take. FullDigest has it tell the SHA-256 of whole files too.
 	PatchOnly  bool
@@ -47,6 +50,12 @@ type WriteOptions struct {
 	Fetching func(path string, bytes int64)
 	// Progress is told of bytes written so far and in all.
 	Progress func(done, total int64)
+
+	// Inputs are what Digests told of the model: a change that would be made of other files, or
+	// that was while they changed, is an error.
+	Inputs []Resource
+
+	held *patch.Hold // what a change in place has locked
 }
 
 // Result is what a change came to.
@@ -108,4 +117,39 @@ func (w WriteOptions) fetches(plan patch.Plan) {
 // saving are the options that package patch takes for every new file.
 func (w WriteOptions) saving() patch.WriteOptions {
 	return patch.WriteOptions{Force: w.Force, Backup: w.Backup, Digest: w.Digest}
+}
+
+// outputs are those of the run.
+func (w WriteOptions) outputs() *Outputs {
+	if w.Outputs == nil {
+		return &Outputs{}
+	}
+	return w.Outputs
+}
+
+// lock locks a model and the files beside it that a change in place may change, from before they are
+// read until the returned function is called. A run that did so already has done it.
+func (w *WriteOptions) lock(model string) (unlock func(), err error) {
+	if !w.InPlace || w.DryRun || w.held != nil {
+		return func() {}, nil
+	}
+	paths := []string{model}
+	for _, name := range sortedNames() {
+		paths = append(paths, PathBeside(model, name))
+	}
+	w.held, err = patch.Lock(nil, paths...)
+	return w.held.Close, err
+}
+
+// stillHashed is hashed when the change is made.
+func (w WriteOptions) stillHashed(plan patch.Plan) error {
+	var changed []string
+	if w.InPlace {
+		changed = editedFiles(plan)
+	}
+	err := hashed(w.Inputs, plan, changed)
+	if in, ok := errors.AsType[*patch.InputError](err); ok {
+		return &patch.OutputError{Op: "state what it was made of", Path: in.Path, Err: in.Err, Done: true, State: "the change is made"}
+	}
+	return err
 }

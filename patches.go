@@ -55,40 +55,53 @@ func (c *writing) writePatches(ctx context.Context, target string) error {
 // of which one when there are several.
 func (c *writing) writeEdits(ctx context.Context) error {
 	plan := c.plan
-	several := len(editedFiles(plan)) > 1
-	w, err := patch.Save(ctx, plan.Inputs, c.w.Edits, c.w.saving(), func(w io.Writer) error {
-		b := bufio.NewWriter(w)
-		b.WriteString("[")
-		for i, e := range plan.Normalize().Edits {
-			if i > 0 {
-				b.WriteString(",")
-			}
-			b.WriteString("\n{")
-			if several {
-				name, err := json.Marshal(report.Name(filepath.Base(plan.Inputs[e.File].Path)))
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(b, `"path":%s,`, name)
-			}
-			fmt.Fprintf(b, `"start":%d,"end":%d,"content":"`, e.At, e.At+e.Old)
-			if e.New != nil {
-				encoder := base64.NewEncoder(base64.StdEncoding, b)
-				if _, err := io.Copy(encoder, e.New.Open()); err != nil {
-					return err
-				}
-				if err := encoder.Close(); err != nil {
-					return err
-				}
-			}
-			b.WriteString(`"}`)
-		}
-		b.WriteString("\n]\n")
-		return b.Flush()
-	})
+	to := c.w.outputs()
+	if err := to.Reads(c.path); err != nil {
+		return err
+	}
+	out, err := to.createOf(ctx, "the list of edits", c.w.Edits, plan.Inputs, c.w.saving())
 	if err != nil {
 		return err
 	}
-	noteWritten(c.out, w, "edits")
-	return nil
+	defer out.Close()
+	if err := listEdits(out, plan.Normalize(), len(editedFiles(plan)) > 1); err != nil {
+		return err
+	}
+	w, err := out.Commit()
+	if err == nil && !IsStream(c.w.Edits) {
+		noteWritten(c.out, w, "edits")
+	}
+	return err
+}
+
+// listEdits writes the edits of a plan.
+func listEdits(w io.Writer, plan patch.Plan, several bool) error {
+	b := bufio.NewWriter(w)
+	b.WriteString("[")
+	for i, e := range plan.Edits {
+		if i > 0 {
+			b.WriteString(",")
+		}
+		b.WriteString("\n{")
+		if several {
+			name, err := json.Marshal(report.Name(filepath.Base(plan.Inputs[e.File].Path)))
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(b, `"path":%s,`, name)
+		}
+		fmt.Fprintf(b, `"start":%d,"end":%d,"content":"`, e.At, e.At+e.Old)
+		if e.New != nil {
+			encoder := base64.NewEncoder(base64.StdEncoding, b)
+			if _, err := io.Copy(encoder, e.New.Open()); err != nil {
+				return err
+			}
+			if err := encoder.Close(); err != nil {
+				return err
+			}
+		}
+		b.WriteString(`"}`)
+	}
+	b.WriteString("\n]\n")
+	return b.Flush()
 }

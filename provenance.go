@@ -5,12 +5,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/modelpatch/modelpatch/internal/regular"
+	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -26,10 +31,14 @@ const (
 type Resource struct {
 	Name   string            `json:"name"`
 	Digest map[string]string `json:"digest"`
+
+	path    string
+	info    fs.FileInfo // of the file that was hashed; nil: it is named by an address
+	version string      // of one that is named by an address; "": it tells none
 }
 
 // Digests reads all files of a model and gives their SHA-256. It must be asked before a
-// change in place.
+// change in place. WriteOptions.Inputs holds a change to these very files.
 func Digests(ctx context.Context, path string, open OpenOptions) ([]Resource, error) {
 	m, err := OpenContext(ctx, path, open)
 	if err != nil {
@@ -42,37 +51,88 @@ func Digests(ctx context.Context, path string, open OpenOptions) ([]Resource, er
 		if len(out) > 0 && ShownPath(file.Path) == out[0].Name {
 			continue
 		}
-		sum, err := digestOf(ctx, path, file.Path, open)
+		r := Resource{Name: report.Name(ShownPath(file.Path)), path: file.Path}
+		sum, err := r.hash(ctx, path, open)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Resource{Name: report.Name(ShownPath(file.Path)), Digest: map[string]string{"sha256": sum}})
+		r.Digest = map[string]string{"sha256": sum}
+		out = append(out, r)
 	}
 	return out, nil
 }
 
-// digestOf is the SHA-256 of a file of a model.
-func digestOf(ctx context.Context, model, file string, open OpenOptions) (string, error) {
-	r, size, close, err := OpenFileOf(ctx, model, file, open)
-	if err != nil {
-		return "", err
+// hash is the SHA-256 of a file of a model, and notes which file that was.
+func (r *Resource) hash(ctx context.Context, model string, open OpenOptions) (sum string, err error) {
+	if IsAddress(model) {
+		return r.hashDistant(ctx, model, open)
 	}
-	defer close()
-	sum, err := readDigest(ctx, io.NewSectionReader(r, 0, size))
-	if err != nil {
-		return "", cannotOpen(file, err)
+	if sum, r.info, err = fileDigest(ctx, r.path); err != nil {
+		return "", cannotOpen(r.path, err)
 	}
 	return sum, nil
 }
 
-// FileDigest is the SHA-256 of a regular file, as hexadecimal digits.
-func FileDigest(ctx context.Context, path string) (string, error) {
-	f, _, err := regular.Open(path)
+func (r *Resource) hashDistant(ctx context.Context, model string, open OpenOptions) (string, error) {
+	file, size, close, err := OpenFileOf(ctx, model, r.path, open)
 	if err != nil {
 		return "", err
 	}
+	defer close()
+	if v, ok := file.(interface{ Version() string }); ok {
+		r.version = v.Version()
+	}
+	sum, err := readDigest(ctx, io.NewSectionReader(file, 0, size))
+	if err != nil {
+		return "", cannotOpen(r.path, err)
+	}
+	return sum, nil
+}
+
+// FileDigest is the SHA-256 of a regular file, as hexadecimal digits. A file that is written or
+// replaced meanwhile is an error.
+func FileDigest(ctx context.Context, path string) (string, error) {
+	sum, _, err := fileDigest(ctx, path)
+	return sum, err
+}
+
+// fileDigest is FileDigest, and tells which file it was.
+func fileDigest(ctx context.Context, path string) (string, fs.FileInfo, error) {
+	f, info, err := regular.Open(path)
+	if err != nil {
+		return "", nil, err
+	}
 	defer f.Close()
-	return readDigest(ctx, f)
+	sum, err := readDigest(ctx, f)
+	if err != nil {
+		return "", nil, err
+	}
+	now, err := os.Stat(path)
+	if err == nil && !patch.Unchanged(info, now) {
+		err = errors.New("changed while it was hashed")
+	}
+	return sum, info, err
+}
+
+// hashed holds the inputs of a plan, and what else was hashed but the given paths, against the files
+// that Digests has read: a statement must not speak of others.
+func hashed(inputs []Resource, plan patch.Plan, but []string) error {
+	for _, r := range inputs {
+		changed := &patch.InputError{Path: ShownPath(r.path), Err: errors.New("is another file than the one that was hashed for the statement")}
+		for _, in := range plan.Inputs {
+			v, versioned := in.Reader.(interface{ Version() string })
+			if in.Path == ShownPath(r.path) && (r.info != nil && in.Info != nil && !patch.Unchanged(r.info, in.Info) || r.version != "" && versioned && v.Version() != r.version) {
+				return changed
+			}
+		}
+		if r.info == nil || slices.Contains(but, r.path) {
+			continue
+		}
+		if now, err := os.Stat(r.path); err != nil || !patch.Unchanged(r.info, now) {
+			return changed
+		}
+	}
+	return nil
 }
 
 // readDigest is the SHA-256 of what is read until a context ends.

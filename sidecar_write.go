@@ -2,12 +2,12 @@ package modelpatch
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/internal/regular"
@@ -28,10 +28,10 @@ func aimSidecars(all []*sidecar, model string, w WriteOptions) error {
 		switch {
 		case !w.Sidecars:
 			s.why = whyNotAsked
-		case w.PatchOnly:
+		case w.PatchOnly || w.Parts:
 			s.why = whyPatch
 		case w.InPlace:
-			if err := s.aimInPlace(); err != nil {
+			if err := s.aimInPlace(w.held); err != nil {
 				return err
 			}
 		case w.Output != "":
@@ -45,13 +45,13 @@ func aimSidecars(all []*sidecar, model string, w WriteOptions) error {
 
 // aimInPlace has the file edited as it lies. A link stays and its target is
 // edited, unless that lies elsewhere and may serve others.
-func (s *sidecar) aimInPlace() error {
+func (s *sidecar) aimInPlace(held *patch.Hold) error {
 	real, err := within(s.path)
 	if err != nil {
 		s.why = err.Error()
 		return nil
 	}
-	err = patch.CanEdit(real, nil)
+	err = patch.CanEdit(real, held, nil)
 	if refused, ok := errors.AsType[*patch.RefusedError](err); ok {
 		s.why = "it " + refused.Why
 		return nil
@@ -136,63 +136,78 @@ func besides(all []*sidecar) []patch.PatchBeside {
 	return out
 }
 
-// writeSidecars writes the files that have a target. The model is written by
-// then, which an error says, and no interrupt parts them from it.
-func writeSidecars(ctx context.Context, all []*sidecar, inPlace bool) error {
-	ctx = context.WithoutCancel(ctx)
+// followed notes that files beside a model are written.
+func followed(all []*sidecar) {
+	for _, s := range all {
+		for i := range s.edits {
+			if s.target != "" {
+				s.edits[i].Written, s.edits[i].Backup = true, report.Name(s.backup)
+			}
+		}
+	}
+}
+
+// following are the files that change in place together with the file at path, under its journal:
+// those of its folder.
+func following(all []*sidecar, path string) (out []patch.Beside) {
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	for _, s := range all {
+		if s.target != "" && !s.strays(filepath.Dir(s.target), folder, err) {
+			out = append(out, patch.Beside{Path: s.target, Info: s.info, Old: s.data, New: s.changed()})
+		}
+	}
+	return out
+}
+
+// strays reports whether the file in a folder cannot be written together with the model in another, and
+// then says so.
+func (s *sidecar) strays(at, model string, err error) bool {
+	if err == nil && at == model && strings.HasSuffix(s.target, ".json") {
+		return false
+	}
+	s.target, s.why = "", "it lies, or is a link to a file, elsewhere than beside the file that changes"
+	return true
+}
+
+// withSidecars adds the changed copies that have a target to a plan of a new model: they get their names
+// with it, and those that they replace are kept as NAME.bak.
+func withSidecars(plan patch.Plan, all []*sidecar, model string) patch.Plan {
+	plan.Inputs, plan.Outputs, plan.Edits = slices.Clone(plan.Inputs), slices.Clone(plan.Outputs), slices.Clone(plan.Edits)
+	folder, err := filepath.EvalSymlinks(filepath.Dir(model))
 	for _, s := range all {
 		if s.target == "" {
 			continue
 		}
-		write := s.writeNew
-		if inPlace {
-			write = s.edit
+		at, err2 := filepath.EvalSymlinks(filepath.Dir(s.target))
+		if err == nil {
+			err = err2
 		}
-		if err := write(ctx); err != nil {
-			return s.unwritten(err)
+		if s.strays(at, folder, err) {
+			continue
+		}
+		in := patch.Input{Path: s.path, Size: int64(len(s.data)), Info: s.info}
+		if s.info == nil {
+			in.Reader = bytes.NewReader(s.data)
+		}
+		for _, e := range s.edits {
+			plan.Edits = append(plan.Edits, patch.Edit{File: len(plan.Inputs), At: e.at, Old: int64(len(e.old)), New: patch.Text(e.new), Why: "stated length"})
+		}
+		plan.Outputs = append(plan.Outputs, patch.Output{Input: len(plan.Inputs), Name: filepath.Base(s.target), Beside: true, Keep: s.replaces})
+		plan.Inputs = append(plan.Inputs, in)
+	}
+	return plan
+}
+
+// keptAs notes where the file is that was replaced.
+func (s *sidecar) keptAs(written []patch.WrittenFile) {
+	for _, w := range written {
+		if s.target == "" || filepath.Base(w.Path) != filepath.Base(s.target) {
+			continue
 		}
 		for i := range s.edits {
-			s.edits[i].Written, s.edits[i].Backup = true, report.Name(s.backup)
+			s.edits[i].Backup = report.Name(w.Backup)
 		}
 	}
-	return nil
-}
-
-// unwritten is the error of a file that does not follow the model.
-func (s *sidecar) unwritten(err error) error {
-	var values []string
-	for _, e := range s.edits {
-		values = append(values, e.Pointer+" "+e.new)
-	}
-	return &patch.OutputError{Op: "write", Path: s.path, Err: err, Done: true,
-		State: "the model is written, but this file beside it is not", Hint: "it should say " + strings.Join(values, ", ")}
-}
-
-// edit changes the file as it lies, under a journal: mode, owner and names stay.
-func (s *sidecar) edit(ctx context.Context) error {
-	at := s.edits[0].at
-	p := patch.Plan{Inputs: []patch.Input{{Path: s.target, Size: s.info.Size(), Info: s.info}}, Outputs: []patch.Output{{}},
-		Edits: []patch.Edit{{At: at, Old: s.info.Size() - at, New: patch.Bytes(s.changed()[at:]), Why: "stated length"}}}
-	_, err := patch.InPlace(ctx, p, patch.InPlaceOptions{})
-	return err
-}
-
-// writeNew writes a changed copy, and keeps a file that it may replace as
-// NAME.bak. One that has come since is not replaced.
-func (s *sidecar) writeNew(ctx context.Context) error {
-	in := patch.Input{Path: s.path, Size: int64(len(s.data)), Info: s.info}
-	if s.info == nil {
-		in.Reader = bytes.NewReader(s.data)
-	}
-	p := patch.Plan{Inputs: []patch.Input{in}, Outputs: []patch.Output{{}}}
-	for _, e := range s.edits {
-		p.Edits = append(p.Edits, patch.Edit{At: e.at, Old: int64(len(e.old)), New: patch.Text(e.new), Why: "stated length"})
-	}
-	written, err := patch.WriteNew(ctx, p, s.target, patch.WriteOptions{Backup: s.replaces})
-	if err == nil {
-		s.backup = written[0].Backup
-	}
-	return err
 }
 
 // sidecarReports says what became of the files beside a model.
@@ -207,20 +222,4 @@ func sidecarReports(all []*sidecar) []report.Sidecar {
 		}
 	}
 	return out
-}
-
-// recoverSidecars recovers the files beside a model whose own edit was cut
-// short.
-func recoverSidecars(model string) (did patch.Recovered, err error) {
-	did = patch.RecoveredNothing
-	for _, name := range sortedNames() {
-		path := filepath.Join(filepath.Dir(model), name)
-		if !patch.Unfinished(path, nil) {
-			continue
-		}
-		if did, err = patch.Recover(path, nil); err != nil {
-			return did, err
-		}
-	}
-	return did, nil
 }

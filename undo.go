@@ -3,7 +3,6 @@ package modelpatch
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,7 +19,15 @@ import (
 // the model are tried, the newest first; the first that fits the file as it is is taken. With
 // DryRun nothing is written, and with Output a new file gets the old state and the patch stays.
 func Undo(ctx context.Context, path string, w WriteOptions) (Result, error) {
-	if err := cmp.Or(w.check(), w.aims(), unfinished(path)); err != nil {
+	if err := cmp.Or(w.check(), w.aims()); err != nil {
+		return Result{}, err
+	}
+	unlock, err := w.lock(path)
+	if err != nil {
+		return Result{}, err
+	}
+	defer unlock()
+	if err := unfinished(path); err != nil {
 		return Result{}, err
 	}
 	if _, err := os.Stat(path); err != nil {
@@ -119,15 +126,11 @@ func (r *patchRun) isUndo() bool {
 	})
 }
 
-// removeUndo removes the undo patch of a change in place that was taken back: it would fit nothing
-// any more.
-func (r *patchRun) removeUndo(out *report.Plan) error {
-	if !r.isUndo() {
-		return nil
+// spent is the undo patch that goes when a change is taken back, for it would fit nothing any more; ""
+// where there is none.
+func (r *patchRun) spent() string {
+	if !r.revert || !r.isUndo() {
+		return ""
 	}
-	if err := os.Remove(r.name); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return &patch.OutputError{Op: "remove it", Path: r.name, Err: err, Done: true, State: "the change is taken back, but its undo patch is still here"}
-	}
-	out.Removed = append(out.Removed, report.Name(r.name))
-	return nil
+	return filepath.Join(filepath.Dir(r.path), filepath.Base(r.name))
 }

@@ -38,11 +38,7 @@ func (c *writing) write(ctx context.Context) error {
 	if c.w.DryRun || c.w.Output == "" && !c.w.InPlace {
 		return nil
 	}
-	err := c.writeModel(ctx)
-	if err != nil && !stands(err) {
-		return err
-	}
-	return errors.Join(err, writeSidecars(ctx, c.beside, c.w.InPlace))
+	return c.writeModel(ctx)
 }
 
 // stands reports whether an error came when the change was made already.
@@ -74,20 +70,27 @@ func (c *writing) writeModel(ctx context.Context) error {
 	if c.w.PatchOnly {
 		return c.writePatches(ctx, target)
 	}
-	data, kept := oldData(plan, target, c.open, c.w)
+	left := oldData(plan, target, c.open, c.w)
 	o := c.w.saving()
 	o.Progress, o.Check = c.w.Progress, func(path string) error {
 		return c.check(ctx, path, func() (position.Model, error) { return open(ctx, path, c.open) })
 	}
 	c.w.fetches(plan)
-	written, err := patch.WriteNew(ctx, plan, target, o)
+	written, err := patch.WriteNew(ctx, withSidecars(plan, c.beside, target), target, o)
+	if err == nil || stands(err) {
+		followed(c.beside)
+	}
 	if err != nil {
 		return err
 	}
-	for _, f := range written {
+	for _, f := range written[:len(plan.Outputs)] {
 		noteWritten(c.out, f, "new")
 	}
-	return removeData(data, kept, c.out)
+	for _, s := range c.beside {
+		s.keptAs(written[len(plan.Outputs):])
+	}
+	noteOldData(left, c.out)
+	return nil
 }
 
 // check reads a complete new file before it gets its name: it must parse,

@@ -424,7 +424,7 @@ func (e *Editor) NameData(target string) {
 
 // Plan returns the changes as edits of the model file and its data files.
 func (e *Editor) Plan() (patch.Plan, error) {
-	p := patch.Plan{Inputs: []patch.Input{{Path: e.file.Path, Size: e.file.Size, Reader: e.file.Reader()}}, Outputs: []patch.Output{{}}}
+	p := patch.Plan{Inputs: []patch.Input{{Path: e.file.Path, Size: e.file.Size, Info: e.file.info, Reader: e.file.Reader()}}, Outputs: []patch.Output{{}}}
 	changes := slices.Concat(e.changes, e.renameChanges(), e.tableChanges())
 	taken := map[string]bool{}
 	for _, d := range e.file.DataFiles() {
@@ -432,7 +432,7 @@ func (e *Editor) Plan() (patch.Plan, error) {
 			return p, d.Err
 		}
 		index := len(p.Inputs)
-		p.Inputs = append(p.Inputs, patch.Input{Path: d.Path, Size: d.Size, Reader: d.reader})
+		p.Inputs = append(p.Inputs, patch.Input{Path: d.Path, Size: d.Size, Info: d.Info, Reader: d.reader})
 		name := e.dataName[d.Location]
 		if name == "" {
 			name = filepath.Base(d.Path)

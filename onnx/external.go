@@ -22,6 +22,7 @@ type externalFile struct {
 	path     string      // for people and plans
 	file     io.ReaderAt // closed with the model where it can be
 	size     int64
+	info     fs.FileInfo // as it was when it was opened; nil: it is no file on a disk
 }
 
 // maxLocation bounds the length of a location (PATH_MAX).
@@ -177,7 +178,7 @@ func (f *File) openInside(name string) (*externalFile, error) {
 		file.Close()
 		return nil, err
 	}
-	return &externalFile{location: name, path: filepath.Join(folder, name), file: file, size: info.Size()}, nil
+	return &externalFile{location: name, path: filepath.Join(folder, name), file: file, size: info.Size(), info: info}, nil
 }
 
 // beside is the name of a file beside one that may have an address, whose slashes
@@ -263,7 +264,8 @@ type DataFile struct {
 	Location string // as the model names it
 	Path     string
 	Size     int64
-	Err      error // why it cannot be read
+	Err      error       // why it cannot be read
+	Info     fs.FileInfo // as it was when it was opened; nil: it is no file on a disk
 
 	reader io.ReaderAt // of one that is no file on a disk
 }
@@ -284,7 +286,7 @@ func (f *File) DataFiles() []DataFile {
 			out = append(out, DataFile{Location: name, Err: err})
 			return
 		}
-		data := DataFile{Location: name, Path: e.path, Size: e.size}
+		data := DataFile{Location: name, Path: e.path, Size: e.size, Info: e.info}
 		if f.options.Companions != nil {
 			data.reader = e.file
 		}

@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"io"
+	"io/fs"
 
 	"github.com/modelpatch/modelpatch/internal/watched"
 	"github.com/modelpatch/modelpatch/patch"
@@ -23,6 +24,7 @@ type File struct {
 
 	r         io.ReaderAt
 	closer    io.Closer
+	info      fs.FileInfo      // as it was when it was opened; nil: it is no file on a disk
 	failure   *watched.Failure // of readers; nil: the file is on a disk
 	external  map[string]*externalFile
 	options   Options

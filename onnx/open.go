@@ -28,7 +28,7 @@ func Open(path string, options Options) (*File, error) {
 		file.Close()
 		return nil, err
 	}
-	f.closer = file
+	f.closer, f.info = file, info
 	return f, nil
 }
 

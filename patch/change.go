@@ -151,10 +151,10 @@ func (t *placed) undo(j *journal) error {
 	if err := again(j); err != nil {
 		return err
 	}
-	return t.forget(standsOld)
+	return t.conclude(j, false)
 }
 
-// putBack makes the file the low one and forgets the journal.
+// putBack makes the file the low one, and concludes.
 func (t *placed) putBack(j *journal) error {
 	if err := t.makeLow(j); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (t *placed) putBack(j *journal) error {
 			return err
 		}
 	}
-	return t.forget(standsOld)
+	return t.conclude(j, j.back())
 }
 
 // makeLow takes inserted blocks out, wherever their insertion came to, writes
@@ -210,12 +210,18 @@ func (t *placed) edit(ctx context.Context, j *journal, check func(string) error)
 	if err := t.unchangedSince(); err != nil {
 		return errors.Join(err, t.forget(standsUntouched)) // nothing is written, so nothing is put back
 	}
+	if err := t.placeUndo(); err != nil {
+		return errors.Join(err, t.forget(standsUntouched))
+	}
 	err := t.change(ctx, j)
 	if err == nil {
 		err = t.compare(j)
 	}
 	if err == nil && check != nil {
 		err = check(t.path)
+	}
+	if err == nil {
+		err = t.settle(true)
 	}
 	if err != nil {
 		if undone := t.undo(j); undone != nil {
@@ -224,5 +230,5 @@ func (t *placed) edit(ctx context.Context, j *journal, check func(string) error)
 		}
 		return err
 	}
-	return t.forget(standsNew)
+	return t.end(j, true)
 }

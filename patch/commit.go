@@ -72,7 +72,7 @@ func (w *writer) replaceOld(t target, out *output) error {
 // who wants a backup, or for rollBack.
 func (w *writer) keepOld(i int) error {
 	t := &w.targets[i]
-	if !w.o.Backup {
+	if !w.o.Backup && !w.plan.Outputs[i].Keep {
 		if i == 0 {
 			return nil // nothing can fail after the root's rename
 		}
@@ -134,11 +134,12 @@ func (w *writer) syncFolder() error {
 	return &OutputError{Op: "sync folder", Path: w.targets[0].path, Err: err, Hint: hint, Done: true, State: state}
 }
 
-// replacesSeveral reports whether files other than the root replace old ones.
-// Else the root's rename decides alone: what it refers to is new.
+// replacesSeveral reports whether files other than the root replace old ones, or
+// must not be there without it. Else the root's rename decides alone: what it
+// refers to is new.
 func (w *writer) replacesSeveral() bool {
-	for _, t := range w.targets[1:] {
-		if t.before != nil {
+	for i, t := range w.targets {
+		if i > 0 && (t.before != nil || w.plan.Outputs[i].Beside) {
 			return true
 		}
 	}

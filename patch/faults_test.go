@@ -50,6 +50,9 @@ func (f *faultFS) Open(p string) (File, error) {
 func (f *faultFS) Create(p string) (File, error) {
 	return f.file(func() (File, error) { return f.FS.Create(p) })
 }
+func (f *faultFS) CreateShared(p string) (File, error) {
+	return f.file(func() (File, error) { return f.FS.CreateShared(p) })
+}
 func (f *faultFS) OpenWrite(p string) (File, error) {
 	return f.file(func() (File, error) { return f.FS.OpenWrite(p) })
 }
@@ -304,9 +307,11 @@ func TestInPlaceFaults(t *testing.T) {
 			everyFault(t, func(t *testing.T, files *faultFS) {
 				dir := t.TempDir()
 				path := writeFile(t, dir, "m", string(old))
-				_, err := InPlace(context.Background(), filePlan(path, c.edits...), InPlaceOptions{FS: files, Undo: filepath.Join(dir, "undo")})
+				undo, spent := filepath.Join(dir, "m.undo.2.mpatch"), writeFile(t, dir, "m.undo.mpatch", "spent")
+				beside, config := besideFile(t, dir)
+				_, err := InPlace(context.Background(), filePlan(path, c.edits...), InPlaceOptions{FS: files, Undo: undo, Spent: spent, Files: beside})
 				if !files.crash && err != nil && !Unfinished(path, nil) {
-					if got := readFile(t, path); got != string(old) && !isForgotten(err) {
+					if got := readFile(t, path); got != string(old) && !isForgotten(err) && !decided(err) {
 						t.Errorf("%v, and yet not the old bytes", err)
 					}
 				}
@@ -326,12 +331,31 @@ func TestInPlaceFaults(t *testing.T) {
 				if Unfinished(path, nil) {
 					t.Error("the journal is still there")
 				}
-				if _, err := os.Lstat(filepath.Join(dir, "undo")); err != nil && got == string(new) {
+				if _, err := os.Lstat(undo); err != nil && got == string(new) {
 					t.Error("the change cannot be taken back")
+				}
+				if want := map[bool]string{true: newConfig, false: oldConfig}[got == string(new)]; readFile(t, config) != want {
+					t.Errorf("the file beside says %q, want %q", readFile(t, config), want)
+				}
+				if _, err := os.Lstat(spent); err != nil && got == string(old) {
+					t.Error("the spent patch is gone, and the bytes are old")
 				}
 			})
 		})
 	}
+}
+
+const oldConfig, newConfig = `{"n": 32}`, `{"n": 4096}`
+
+// besideFile is a file that changes together with another in its folder.
+func besideFile(t *testing.T, dir string) ([]Beside, string) {
+	t.Helper()
+	path := writeFile(t, dir, "config.json", oldConfig)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []Beside{{Path: path, Info: info, Old: []byte(oldConfig), New: []byte(newConfig)}}, path
 }
 
 // removingFS still removes files when nothing else works.

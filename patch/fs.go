@@ -16,6 +16,9 @@ type FS interface {
 	// Create makes a file that must not exist, readable and writable by its
 	// owner alone.
 	Create(path string) (File, error)
+	// CreateShared is Create with the mode that the process gives its files
+	// (the umask), not its owner's alone.
+	CreateShared(path string) (File, error)
 	// OpenWrite opens an existing file for reading and writing.
 	OpenWrite(path string) (File, error)
 	// OpenDir opens a folder, to Lock or Sync it.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -99,6 +100,9 @@ func TestHostileJournals(t *testing.T) {
 	names := func(target, stage string, names ...string) string {
 		return fmt.Sprintf(`{"target":%q,"before":0,"after":0,"ranges":null,"outside":null,"stage":%q,"names":["%s"]}`, target, stage, strings.Join(names, `","`))
 	}
+	beside := func(name string, old, new int64) string {
+		return fmt.Sprintf(`{"target":%q,"before":25,"after":25,"ranges":[],"outside":null,"beside":[{"name":%q,"old":%d,"new":%d}]}`, sandboxModel, name, old, new)
+	}
 	own := tempPrefix(sandboxShard) + sandboxToken
 	linked := tempPrefix(sandboxShard) + "ba9876543210"
 	second := "model-00002-of-00002.gguf"
@@ -121,6 +125,21 @@ func TestHostileJournals(t *testing.T) {
 		{"a name with a folder", sandboxShard, names(sandboxShard, own, "../home/"+second), "", nil},
 		{"the same name twice", sandboxShard, names(sandboxShard, own, second, second), "", nil},
 		{"no shard at all", sandboxModel, names(sandboxModel, tempPrefix(sandboxModel)+sandboxToken, sandboxModel), "", nil},
+		{"JSON elsewhere", sandboxModel, names(sandboxModel, tempPrefix(sandboxModel)+sandboxToken, sandboxModel, "../home/x.json"), "", nil},
+		{"a file beside that is no JSON", sandboxModel, beside("README.md", 3, 6), "oldnew", nil},
+		{"a file beside elsewhere", sandboxModel, beside("../home/config.json", 3, 6), "oldnew", nil},
+		{"a file beside of other content", sandboxModel, beside("config.json", 3, 6), "oldnew", func(s sandbox) error {
+			return os.WriteFile(filepath.Join(s.dl, "config.json"), []byte("mine"), 0o600)
+		}},
+		{"a file beside that is a link", sandboxModel, beside("config.json", 3, 6), "secret", func(s sandbox) error {
+			return os.Symlink("../home/id_rsa", filepath.Join(s.dl, "config.json"))
+		}},
+		{"a file beside of a claimed size", sandboxModel, beside("config.json", 1<<40, 1<<62), "oldnew", nil},
+		{"a file beside without end", sandboxModel, beside("config.json", math.MaxInt64, math.MaxInt64), "oldnew", nil},
+		{"an undo patch that is none", sandboxModel, strings.Replace(beside("config.json", 3, 6), "}", `,"spent":"README.md"}`, 1), "oldnew", nil},
+		{"another's undo patch", sandboxModel, `{"target":"model.gguf","before":25,"after":25,"ranges":[],"outside":null,"made":"../home/model.gguf.undo.mpatch"}`, "", nil},
+		{"a swap of other files", sandboxModel, `{"target":"model.gguf","before":25,"after":25,"ranges":null,"outside":null,"swap":{"old":"AAAA","new":"BBBB"}}`, "", nil},
+		{"a swap with bytes", sandboxModel, `{"target":"model.gguf","before":25,"after":25,"ranges":null,"outside":null,"swap":{"old":"AAAA","new":"BBBB"}}`, "old", nil},
 		{"names and bytes", sandboxShard, strings.Replace(names(sandboxShard, own, second), `"ranges":null`, `"ranges":[[0,3]]`, 1), "oldnew", nil},
 		{"a link in the stage", sandboxShard, names(sandboxShard, own, second), "", func(s sandbox) error {
 			path := filepath.Join(s.dl, own, second)
@@ -320,7 +339,12 @@ func FuzzJournal(f *testing.F) {
 	shards := journal{Target: sandboxShard, Stage: tempPrefix(sandboxShard) + sandboxToken, Names: []string{sandboxShard, "model-00002-of-00002.gguf"}}
 	edit := journal{Target: sandboxModel, Before: 25, After: 25}
 	edit.add(0, []byte("old"), []byte("new"))
-	for _, j := range []journal{shards, edit, {Target: sandboxModel, Before: 25, After: 20, cut: []byte(".gguf")},
+	besides := edit
+	besides.Made, besides.Spent = sandboxModel+".undo.mpatch", sandboxModel+".undo.2.mpatch"
+	besides.takes([]Beside{{Path: "config.json", Old: []byte("old"), New: []byte("newer")}})
+	swapped := journal{Target: sandboxModel, Before: 25, After: 25, Swap: &swap{make([]byte, 32), make([]byte, 32)}}
+	named := journal{Target: sandboxModel, Stage: tempPrefix(sandboxModel) + sandboxToken, Names: []string{sandboxModel, "config.json"}}
+	for _, j := range []journal{shards, edit, besides, swapped, named, {Target: sandboxModel, Before: 25, After: 20, cut: []byte(".gguf")},
 		{Target: sandboxShard, Stage: "l", Names: []string{"id_rsa"}}, {Target: sandboxModel, Before: 25, After: 40, Appended: make([]byte, 32)}} {
 		b := bytes.TrimPrefix(j.encode(), []byte(journalMagic))
 		header, body, _ := bytes.Cut(b[:len(b)-sha256.Size], []byte("\n"))

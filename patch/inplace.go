@@ -3,6 +3,7 @@ package patch
 import (
 	"context"
 	"errors"
+	"path/filepath"
 )
 
 // InPlace changes the plan's one edited input itself. Edits must keep their
@@ -29,7 +30,7 @@ func InPlace(ctx context.Context, p Plan, o InPlaceOptions) (Undo, error) {
 	if err != nil {
 		return Undo{}, err
 	}
-	t, err := openPlanned(o.FS, p.Inputs[file])
+	t, err := openPlanned(o.FS, p.Inputs[file], o.Held)
 	if err != nil {
 		return Undo{}, err
 	}
@@ -42,19 +43,43 @@ func InPlace(ctx context.Context, p Plan, o InPlaceOptions) (Undo, error) {
 	if err != nil {
 		return Undo{}, err
 	}
-	var undo Undo
-	if o.Undo != "" {
-		if undo, err = t.writeUndo(p, file, o); err != nil {
-			return Undo{}, err
+	own := o.journal(t)
+	j.Beside, j.Made, j.Spent = own.Beside, own.Made, own.Spent
+	if err = t.writeUndo(p, file, o); err == nil {
+		err = t.openBeside(j, o.Files)
+	}
+	if err == nil {
+		err = t.edit(ctx, j, o.Check)
+	}
+	return t.outcome(err)
+}
+
+// outcome is what InPlace returns; the undo patch goes where the change was not
+// made. While the journal may be there, recovery may keep the new bytes, and their
+// undo patch must stay.
+func (t *placed) outcome(err error) (Undo, error) {
+	if err == nil || decided(err) {
+		return t.made(), err
+	}
+	if t.forgotten() {
+		err = errors.Join(err, t.dropUndo())
+	}
+	return Undo{}, err
+}
+
+// journal is what the journals of a change of t have in common.
+func (o InPlaceOptions) journal(t *placed) *journal {
+	j := &journal{Target: filepath.Base(t.path), Swap: new(swap)}
+	j.takes(o.Files)
+	for _, undo := range []struct {
+		path string
+		to   *string
+	}{{o.Undo, &j.Made}, {o.Spent, &j.Spent}} {
+		if name := filepath.Base(undo.path); undo.path != "" && filepath.Dir(undo.path) == filepath.Dir(t.path) && j.isUndo(name) {
+			*undo.to = name
 		}
 	}
-	if err := t.edit(ctx, j, o.Check); err != nil {
-		if undo.Path != "" && !decided(err) && t.forgotten() {
-			err = errors.Join(err, o.FS.Remove(undo.Path))
-		}
-		return Undo{}, err
-	}
-	return undo, nil
+	return j
 }
 
 // onlyEdited is the input that the plan's edits are of.

@@ -15,8 +15,8 @@ import (
 )
 
 // The journal of an edit in place: a line that names the format, one JSON line,
-// the old and new bytes of each range, the bytes that are cut off, and the
-// SHA-256 of all before it. Bytes that are appended or inserted are not in it,
+// the old and new bytes of each range, the bytes that are cut off, the contents
+// of files beside it, and the SHA-256 of all before it. Bytes that are appended or inserted are not in it,
 // only their sums: what is not complete is taken back. No crash leaves one whose
 // sum is wrong, for it is synced before it gets its name.
 const (
@@ -48,6 +48,16 @@ type journal struct {
 	// Stage, beside the target, that are to replace those of the same names.
 	Stage string   `json:"stage,omitempty"`
 	Names []string `json:"names,omitempty"`
+
+	// Swap is of a third kind: the target is replaced as a whole.
+	Swap *swap `json:"swap,omitempty"`
+
+	// Beside are files that follow the target, in whichever state it ends. Made
+	// is the undo patch that is removed where the old bytes come back, Spent that
+	// of a change that is taken back, removed where the new ones stand.
+	Beside []besideEntry `json:"beside,omitempty"`
+	Made   string        `json:"made,omitempty"`
+	Spent  string        `json:"spent,omitempty"`
 
 	ranges   []journalRange
 	cut      []byte // removed from the end
@@ -89,6 +99,10 @@ func (j *journal) encode() []byte {
 		b.Write(r.new)
 	}
 	b.Write(j.cut)
+	for _, f := range j.Beside {
+		b.Write(f.old)
+		b.Write(f.new)
+	}
 	sum := sha256.Sum256(b.Bytes())
 	b.Write(sum[:])
 	return b.Bytes()
@@ -98,8 +112,12 @@ func (j *journal) encode() []byte {
 func (j *journal) named(as func(string) string) *journal {
 	out := *j
 	out.Target, out.Stage, out.Names = as(j.Target), as(j.Stage), slices.Clone(j.Names)
+	out.Made, out.Spent, out.Beside = as(j.Made), as(j.Spent), slices.Clone(j.Beside)
 	for i, name := range out.Names {
 		out.Names[i] = as(name)
+	}
+	for i, f := range out.Beside {
+		out.Beside[i].Name = as(f.Name)
 	}
 	return &out
 }
@@ -151,8 +169,12 @@ func decodeJournal(r io.ReaderAt, size int64, likely func(*journal) error) (*jou
 		j.ranges = append(j.ranges, journalRange{r[0], rest[:r[1]], rest[r[1] : 2*r[1]]})
 		rest = rest[2*r[1]:]
 	}
-	if len(rest) > 0 {
-		j.cut = rest
+	if n := j.Before - j.After; n > 0 && j.Swap == nil {
+		j.cut, rest = rest[:n], rest[n:]
+	}
+	for i, f := range j.Beside {
+		j.Beside[i].old, j.Beside[i].new = rest[:f.Old], rest[f.Old:f.Old+f.New]
+		rest = rest[f.Old+f.New:]
 	}
 	return j, nil
 }
@@ -184,12 +206,21 @@ func decodeHeader(r io.ReaderAt, size int64) (j *journal, bodyAt int64, err erro
 // agrees reports whether the header is one that encode can have written before
 // a body of the given size.
 func (j *journal) agrees(body int64) bool {
-	if j.Before < 0 || j.After < 0 || !isBaseName(j.Target) || len(j.Ranges) > mostRanges {
+	if j.Before < 0 || j.After < 0 || !isBaseName(j.Target) || len(j.Ranges) > mostRanges || len(j.Beside) > mostBeside || !j.isUndo(j.Made) || !j.isUndo(j.Spent) {
 		return false
+	}
+	for i, f := range j.Beside {
+		if !j.isBeside(f.Name) || f.Old < 0 || f.New < 0 || f.Old > body || f.New > body-f.Old || slices.ContainsFunc(j.Beside[:i], func(o besideEntry) bool { return o.Name == f.Name }) {
+			return false
+		}
+		body -= f.Old + f.New
+	}
+	if j.Swap != nil {
+		return body == 0 && len(j.Names) == 0 && len(j.Ranges) == 0 && j.Shift == nil
 	}
 	if len(j.Names) > 0 {
 		return body == 0 && len(j.Ranges) == 0 && j.Before == 0 && j.After == 0 && j.Shift == nil &&
-			isTemp(j.Stage, j.Target) && areShards(j.Target, j.Names)
+			isTemp(j.Stage, j.Target) && areOutputs(j.Target, j.Names)
 	}
 	if s := j.Shift; s != nil && (s.At < 0 || s.At >= j.Before || s.Bytes <= 0 || s.Bytes > j.After-j.Before) {
 		return false

@@ -56,8 +56,23 @@ var shard = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^(.+)-([0-9]{5})-of-([0-9]{5}\.[^.]+)$`)
 })
 
+// areOutputs reports whether a journal may give names beside root: those of JSON
+// files and of areShards, one of which is not root's own.
+func areOutputs(root string, names []string) bool {
+	var shards []string
+	for i, name := range names {
+		switch {
+		case !isBaseName(name) || slices.Contains(names[:i], name):
+			return false
+		case name != root && !strings.HasSuffix(name, ".json"):
+			shards = append(shards, name)
+		}
+	}
+	return areShards(root, shards) && !slices.Equal(names, []string{root}) || areShards(root, names)
+}
+
 // areShards reports whether names are of different shards of the model that
-// root is a shard of. No others are ever given under a journal.
+// root is a shard of.
 func areShards(root string, names []string) bool {
 	of := shard().FindStringSubmatch(root)
 	for i, name := range names {

@@ -34,6 +34,11 @@ func (osFS) Create(path string) (File, error) {
 	return wrap(os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600))
 }
 
+// CreateShared makes a file of mode 0666 less the umask that must not exist.
+func (osFS) CreateShared(path string) (File, error) {
+	return wrap(os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666))
+}
+
 // OpenWrite opens for reading and writing.
 func (osFS) OpenWrite(path string) (File, error) {
 	return wrap(os.OpenFile(path, os.O_RDWR|regular.Nonblocking, 0))
@@ -132,10 +137,10 @@ func linkThenRemove(old, new string) error {
 	return os.Remove(old)
 }
 
-// unchanged reports whether two looks at a file saw the same one in the same
+// Unchanged reports whether two looks at a file saw the same one in the same
 // state. Times are compared as well as sizes, and the inode's change time
 // where the system has one, because a writer may keep the size.
-func unchanged(a, b fs.FileInfo) bool {
+func Unchanged(a, b fs.FileInfo) bool {
 	return sameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) &&
 		statTime(a) == statTime(b)
 }

@@ -145,7 +145,11 @@ func (w *writer) openStage() error {
 func (w *writer) openFileStage(root target) error {
 	for {
 		path := tempName(root.real)
-		f, err := w.fs.Create(path)
+		create := w.fs.Create
+		if w.o.Shared {
+			create = w.fs.CreateShared
+		}
+		f, err := create(path)
 		if errors.Is(err, errExist) {
 			continue
 		}

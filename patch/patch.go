@@ -55,9 +55,14 @@ type Input struct {
 // Output is a file that a plan makes from one input with that input's edits.
 // Name is the base name that the new file must bear when it is written beside
 // the root output, or empty where the caller chooses (the root itself).
+//
+// Beside marks a JSON file that is not of the model: it gets its name together with
+// the root, both or none. Keep lets it replace an existing file, which is kept under
+// a free name (NAME.bak).
 type Output struct {
-	Input int
-	Name  string
+	Input        int
+	Name         string
+	Beside, Keep bool
 }
 
 // Plan is a whole change: every edit that one command makes. Outputs[0] is

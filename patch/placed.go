@@ -22,10 +22,48 @@ var (
 
 // placed is a file that is being changed in place, locked.
 type placed struct {
-	fs   FS
-	path string
-	file File
-	info fs.FileInfo
+	fs      FS
+	path    string
+	file    File
+	info    fs.FileInfo
+	held    *Hold        // what the caller has locked
+	wayBack *pendingUndo // of the change; nil: none was asked for
+	beside  []*besidePlaced
+}
+
+// pendingUndo is an undo patch that waits under a temporary name for the journal
+// of its change: without one, a kill would leave a patch of no change.
+type pendingUndo struct {
+	path, temp string // temp is "" when it has its name
+	bytes      int64
+}
+
+// placeUndo gives the undo patch its name, and lets the disk have that.
+func (t *placed) placeUndo() error {
+	if t.wayBack == nil {
+		return nil
+	}
+	err := t.fs.RenameNew(t.wayBack.temp, t.wayBack.path)
+	if err == nil {
+		t.wayBack.temp = ""
+		err = syncDir(t.fs, filepath.Dir(t.wayBack.path))
+	}
+	if err != nil {
+		return &OutputError{Op: "write", Path: t.wayBack.path, Err: err}
+	}
+	return nil
+}
+
+// dropUndo removes the undo patch of a change that was not made.
+func (t *placed) dropUndo() error {
+	if t.wayBack == nil {
+		return nil
+	}
+	name := t.wayBack.temp
+	if name == "" {
+		name = t.wayBack.path
+	}
+	return ignoreAbsent(t.fs.Remove(name))
 }
 
 // digestName are names that are a digest of the content: changing the bytes
@@ -36,12 +74,12 @@ var digestName = sync.OnceValue(func() *regexp.Regexp {
 
 // CanEdit reports whether InPlace may change the file at path at all: nil, a
 // *RefusedError that says what speaks against it, or that it cannot be opened or
-// is locked. files is the file system; nil: OS.
-func CanEdit(path string, files FS) error {
+// is locked by others than h. files is the file system; nil: OS.
+func CanEdit(path string, h *Hold, files FS) error {
 	if files == nil {
 		files = OS
 	}
-	t, err := openLocked(files, path)
+	t, err := openLocked(files, path, h)
 	if err == nil {
 		t.close()
 	}
@@ -50,15 +88,15 @@ func CanEdit(path string, files FS) error {
 
 // openTarget opens and locks a file that is to be changed, and removes what
 // killed runs left beside it.
-func openTarget(files FS, path string) (*placed, error) {
-	t, err := openLocked(files, path)
+func openTarget(files FS, path string, h *Hold) (*placed, error) {
+	t, err := openLocked(files, path, h)
 	if err == nil {
 		removeStale(files, path)
 	}
 	return t, err
 }
 
-func openLocked(files FS, path string) (*placed, error) {
+func openLocked(files FS, path string, h *Hold) (*placed, error) {
 	info, err := files.Lstat(path)
 	if err != nil {
 		return nil, &InputError{path, err}
@@ -78,8 +116,11 @@ func openLocked(files FS, path string) (*placed, error) {
 	if err != nil {
 		return nil, &OutputError{Op: "open for writing", Path: path, Err: err}
 	}
-	t := &placed{fs: files, path: path, file: f}
-	free, err := f.TryLock()
+	t := &placed{fs: files, path: path, file: f, held: h}
+	free := h.has(info)
+	if !free {
+		free, err = f.TryLock()
+	}
 	if err == nil && !free {
 		err = errors.New("locked by another process")
 	}
@@ -87,21 +128,30 @@ func openLocked(files FS, path string) (*placed, error) {
 		t.close()
 		return nil, &OutputError{Op: "lock", Path: path, Err: err}
 	}
-	if t.info, err = f.Stat(); err != nil {
+	if t.info, err = f.Stat(); err == nil && !sameFile(info, t.info) {
+		err = errChanged
+	}
+	if err != nil {
 		t.close()
 		return nil, &InputError{path, err}
 	}
 	return t, nil
 }
 
-func (t *placed) close() { t.file.Close() }
+func (t *placed) close() {
+	t.file.Close()
+	for _, b := range t.beside {
+		b.close()
+	}
+	t.beside = nil
+}
 
 func (t *placed) unchangedSince() error {
 	now, err := t.fs.Lstat(t.path)
 	if err != nil {
 		return &InputError{t.path, err}
 	}
-	if !unchanged(t.info, now) {
+	if !Unchanged(t.info, now) {
 		return &InputError{t.path, errChanged}
 	}
 	return nil
@@ -139,8 +189,7 @@ func (t *placed) publish(j *journal) (err error) {
 	return nil
 }
 
-// forgotten reports whether the journal is surely gone: while it may be there,
-// recovery may keep the new bytes, and their undo patch must stay.
+// forgotten reports whether the journal is surely gone.
 func (t *placed) forgotten() bool {
 	_, err := t.fs.Lstat(journalPath(t.path))
 	return errors.Is(err, fs.ErrNotExist)

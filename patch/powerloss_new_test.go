@@ -22,6 +22,9 @@ type newFiles struct {
 // The files that are written: shards, for only these are replaced together.
 const outRoot, outData = "out-00001-of-00002.gguf", "out-00002-of-00002.gguf"
 
+// outConfig is a file that gets its name together with the root.
+const outConfig = "config.json"
+
 // inputMode is the mode of the inputs, which new files get too.
 const inputMode = 0o640
 
@@ -43,6 +46,14 @@ func waysToWrite() (inputs map[string]string, ways []newFiles) {
 			return err
 		}
 	}
+	beside := func(keep bool) func(*diskFS) error {
+		p := plan
+		p.Inputs = append(slices.Clone(plan.Inputs), Input{Path: "in.data", Size: int64(len(data))})
+		p.Outputs = []Output{{}, {Input: 1, Name: outConfig, Beside: true, Keep: keep}}
+		p.Edits = append(slices.Clone(plan.Edits), Edit{File: 1, At: int64(len(data)), New: Text("more")})
+		return write(p, WriteOptions{Force: true})
+	}
+	config := map[string]string{outRoot: root, outConfig: data + "more"}
 	save := func(d *diskFS) error {
 		_, err := Save(context.Background(), plan.Inputs, outRoot, WriteOptions{Force: true, FS: d}, func(w io.Writer) error {
 			_, err := io.WriteString(w, root)
@@ -61,6 +72,10 @@ func waysToWrite() (inputs map[string]string, ways []newFiles) {
 		{"several", nil, two, write(several, WriteOptions{})},
 		{"several replaced", olds, two, write(several, WriteOptions{Force: true})},
 		{"several kept", olds, keptBoth, write(several, WriteOptions{Backup: true})},
+		{"with a file beside", nil, config, beside(false)},
+		{"with a new file beside", map[string]string{outRoot: "old"}, config, beside(false)},
+		{"with a kept file beside", map[string]string{outRoot: "old", outConfig: "{}"},
+			map[string]string{outRoot: root, outConfig: data + "more", outConfig + ".bak": "{}"}, beside(true)},
 		{"saved", nil, one, save},
 		{"saved over", old, one, save},
 	}
@@ -144,7 +159,7 @@ func (w newFiles) state(d *diskFS, inputs map[string]string) (isNew bool, fault 
 			if mode := f.now.mode; mode != inputMode && !strings.HasSuffix(name, ".bak") {
 				return isNew, fmt.Sprintf("%s has mode %v", name, mode)
 			}
-			if was && !isNew {
+			if (was || name == outConfig) && !isNew {
 				return isNew, name + " is new, the root is old"
 			}
 		case !was || d.content(name) != old:

@@ -174,14 +174,18 @@ func (d *diskFS) open(path string) (File, error) {
 
 func (d *diskFS) OpenWrite(path string) (File, error) { return d.Open(path) }
 
-func (d *diskFS) Create(path string) (File, error) {
+func (d *diskFS) Create(path string) (File, error) { return d.create(path, 0o600) }
+
+func (d *diskFS) CreateShared(path string) (File, error) { return d.create(path, 0o644) }
+
+func (d *diskFS) create(path string, mode fs.FileMode) (File, error) {
 	if err := d.step(); err != nil {
 		return nil, err
 	}
 	if d.names[path] != nil {
 		return nil, fs.ErrExist
 	}
-	return d.make(path, 0o600), nil
+	return d.make(path, mode), nil
 }
 
 // make gives a new file or folder a name.
@@ -510,12 +514,17 @@ func TestPowerLoss(t *testing.T) {
 			outcomes := map[string]int{}
 			for n, done := 1, false; !done; n++ {
 				for round := range rounds {
-					disk := newDisk(map[string]string{"m": old})
-					disk.dies = n
+					disk := newDisk(map[string]string{"m": old, "config.json": oldConfig, "m.undo.mpatch": "spent"})
 					o := InPlaceOptions{FS: disk}
 					if round%4 == 0 { // it takes its time
-						o.Undo = "m.undo"
+						o.Undo = "m.undo.2.mpatch"
 					}
+					if round%3 == 0 {
+						info, _ := disk.Lstat("config.json")
+						o.Files, o.Spent = []Beside{{"config.json", info, []byte(oldConfig), []byte(newConfig)}}, "m.undo.mpatch"
+						disk.count = 0
+					}
+					disk.dies = n
 					_, err := InPlace(context.Background(), p, o)
 					done = disk.count < n
 					disk.losePower(r)
@@ -542,7 +551,13 @@ func TestPowerLoss(t *testing.T) {
 					if err == nil && got != new {
 						t.Fatalf("operation %d: success, and yet the old bytes", n)
 					}
-					if got == new && o.Undo != "" && !takesBack(disk, "m.undo", new, old) {
+					if want := map[bool]string{true: newConfig, false: oldConfig}[got == new && o.Files != nil]; disk.content("config.json") != want {
+						t.Fatalf("operation %d, after %v, %s: the file beside says %q, want %q", n, err, did, disk.content("config.json"), want)
+					}
+					if spent := disk.names["m.undo.mpatch"] == nil; spent && got == old || err == nil && o.Spent != "" && !spent {
+						t.Fatalf("operation %d, after %v: the spent patch is gone: %v", n, err, spent)
+					}
+					if got == new && o.Undo != "" && !takesBack(disk, o.Undo, new, old) {
 						t.Fatalf("operation %d, after %v: the new bytes, and no patch that takes them back", n, err)
 					}
 					if Unfinished("m", disk) {

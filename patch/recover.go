@@ -68,8 +68,9 @@ func UnfinishedIn(folder string, files FS) []string {
 // one or the new one and the ends of the file are as they were: otherwise
 // somebody else changed the file, a *RefusedError. A damaged journal, and one
 // that is not what an edit of this file leaves, is an *InputError: it may have
-// come from anybody. It changes path alone, or the shards of the model that path
-// is a shard of. A file that is being edited is an *OutputError. Temporary files
+// come from anybody. It changes path alone with the JSON files beside it that the
+// edit changed too, or the shards of the model that path is a shard of, and removes
+// no more than an undo patch of path. A file that is being edited is an *OutputError. Temporary files
 // of killed runs are removed as well, also where path itself was never made.
 // files is the file system; nil: OS.
 func Recover(path string, files FS) (Recovered, error) {
@@ -89,12 +90,16 @@ func Recover(path string, files FS) (Recovered, error) {
 		removeStale(files, path)
 		return RecoveredNew, nil
 	}
-	t, err := openTarget(files, path)
+	t, err := openTarget(files, path, nil)
 	if err != nil {
 		return RecoveredNothing, err
 	}
 	defer t.close()
-	return t.recover()
+	did, err := t.recover()
+	if err == nil {
+		removeStale(files, path)
+	}
+	return did, err
 }
 
 // recover is Recover of a locked file.
@@ -105,6 +110,24 @@ func (t *placed) recover() (Recovered, error) {
 	}
 	if len(j.Names) > 0 {
 		return RecoveredNew, recoverNames(t.fs, t.path, j)
+	}
+	if err := t.openBeside(j, nil); err != nil {
+		return RecoveredNothing, err
+	}
+	for _, b := range t.beside {
+		if err := b.inspect(); err != nil {
+			return RecoveredNothing, err
+		}
+	}
+	if j.Swap != nil {
+		new, err := t.stands(j)
+		if err == nil {
+			err = t.conclude(j, new)
+		}
+		if err != nil {
+			return RecoveredNothing, err
+		}
+		return outcome(new), nil
 	}
 	complete, err := t.inspect(j)
 	if err != nil {
@@ -120,11 +143,7 @@ func (t *placed) recover() (Recovered, error) {
 	if err := t.file.Sync(); err != nil {
 		return RecoveredNothing, &OutputError{Op: "sync", Path: t.path, Err: err}
 	}
-	stands := standsNew
-	if j.back() {
-		stands = standsOld
-	}
-	if err := t.forget(stands); err != nil {
+	if err := t.conclude(j, !j.back()); err != nil {
 		return RecoveredNothing, err
 	}
 	return outcome(!j.back()), t.restat()
@@ -253,8 +272,8 @@ func (t *placed) inspect(j *journal) (complete bool, err error) {
 
 // openPlanned opens and locks a file to be changed in place and sees that it is
 // the one that the plan was made for.
-func openPlanned(files FS, in Input) (*placed, error) {
-	t, err := openTarget(files, in.Path)
+func openPlanned(files FS, in Input, h *Hold) (*placed, error) {
+	t, err := openTarget(files, in.Path, h)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +282,7 @@ func openPlanned(files FS, in Input) (*placed, error) {
 	case err != nil:
 	case outcome != RecoveredNothing:
 		err = &InputError{t.path, fmt.Errorf("an unfinished edit was found; %s. Run the command again", outcome)}
-	case t.info.Size() != in.Size, in.Info != nil && !unchanged(in.Info, t.info):
+	case t.info.Size() != in.Size, in.Info != nil && !Unchanged(in.Info, t.info):
 		err = &InputError{t.path, errChanged}
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package patch
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"io"
 )
@@ -23,23 +24,17 @@ func (p Plan) replaceable() bool {
 // is renamed over the old one (facts/BAD-INPUTS §5 "ONNX with external data").
 func replace(ctx context.Context, p Plan, o InPlaceOptions) (undo Undo, err error) {
 	root := p.Outputs[0].Input
-	r := replacing{ctx: ctx, plan: p.Normalize(), fs: o.FS}
+	r := replacing{ctx: ctx, plan: p.Normalize(), fs: o.FS, held: o.Held}
 	defer func() { err = errors.Join(err, r.close(err != nil && !decided(err))) }()
 	for i := range p.Outputs {
 		if err := r.open(p.Outputs[i].Input); err != nil {
 			return Undo{}, err
 		}
 	}
-	if o.Undo != "" {
-		if undo, err = r.files[0].writeUndo(p, root, o); err != nil {
-			return Undo{}, err
-		}
-		made := undo.Path
-		defer func() {
-			if err != nil && !decided(err) {
-				undo, err = Undo{}, errors.Join(err, o.FS.Remove(made))
-			}
-		}()
+	t := r.files[0]
+	defer func() { undo, err = t.outcome(err) }()
+	if err := t.writeUndo(p, root, o); err != nil {
+		return Undo{}, err
 	}
 	for _, t := range r.files[1:] {
 		if err := r.append(t); err != nil {
@@ -53,8 +48,42 @@ func replace(ctx context.Context, p Plan, o InPlaceOptions) (undo Undo, err erro
 			only.Edits = append(only.Edits, e)
 		}
 	}
-	_, err = WriteNew(ctx, only, p.Inputs[root].Path, WriteOptions{Force: true, Check: o.Check, FS: o.FS, itself: true})
-	return undo, err
+	swap := func() error {
+		_, err := WriteNew(ctx, only, p.Inputs[root].Path, WriteOptions{Force: true, Check: o.Check, FS: o.FS, itself: true})
+		return err
+	}
+	return Undo{}, t.swap(only, o, swap)
+}
+
+// swap replaces the file under a journal that has what changes with it.
+func (t *placed) swap(p Plan, o InPlaceOptions, replace func() error) error {
+	j := o.journal(t)
+	j.Before, j.After = t.info.Size(), p.OutputSize(0)
+	sums := [2]*[]byte{&j.Swap.Old, &j.Swap.New}
+	for i, r := range []io.Reader{io.NewSectionReader(t.file, 0, j.Before), p.NewReader(0, t.file)} {
+		sum := sha256.New()
+		if _, err := io.Copy(sum, r); err != nil {
+			return &InputError{t.path, err}
+		}
+		*sums[i] = sum.Sum(nil)
+	}
+	if err := t.openBeside(j, o.Files); err != nil {
+		return err
+	}
+	if err := t.publish(j); err != nil {
+		return err
+	}
+	err := t.placeUndo()
+	if err == nil {
+		err = t.settle(true)
+	}
+	if err == nil {
+		err = replace()
+	}
+	if err != nil && !decided(err) {
+		return errors.Join(err, t.conclude(j, false))
+	}
+	return errors.Join(err, t.end(j, true))
 }
 
 // replacing is one run of replace. files[0] is the root, or absent.
@@ -62,6 +91,7 @@ type replacing struct {
 	ctx   context.Context
 	plan  Plan
 	fs    FS
+	held  *Hold
 	files []*placed
 	input []int
 }
@@ -75,7 +105,7 @@ func (r *replacing) open(file int) error {
 	if !edited {
 		return nil
 	}
-	t, err := openPlanned(r.fs, r.plan.Inputs[file])
+	t, err := openPlanned(r.fs, r.plan.Inputs[file], r.held)
 	if err != nil {
 		return err
 	}

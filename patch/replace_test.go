@@ -56,12 +56,28 @@ func TestReplace(t *testing.T) {
 // TestReplaceFaults holds that a root never points to data that are not there,
 // and that a failure that is no crash leaves both files as they were.
 func TestReplaceFaults(t *testing.T) {
+	t.Run("alone", func(t *testing.T) { replaceFaults(t, false) })
+	t.Run("with a file beside", func(t *testing.T) { replaceFaults(t, true) })
+}
+
+func replaceFaults(t *testing.T, withBeside bool) {
 	everyFault(t, func(t *testing.T, files *faultFS) {
 		dir := t.TempDir()
 		p, root, data := replacePlan(t, dir)
-		_, err := InPlace(context.Background(), p, InPlaceOptions{Replace: true, Undo: filepath.Join(dir, "undo"), FS: files})
+		o, config := InPlaceOptions{Replace: true, Undo: filepath.Join(dir, "undo"), FS: files}, ""
+		if withBeside {
+			o.Files, config = besideFile(t, dir)
+			o.Spent = writeFile(t, dir, "m.onnx.undo.mpatch", "spent")
+		}
+		_, err := InPlace(context.Background(), p, o)
 		if _, rerr := Recover(root, nil); rerr != nil {
 			t.Fatal(rerr)
+		}
+		if want := map[bool]string{true: newConfig, false: oldConfig}[readFile(t, root) == newRoot]; withBeside && readFile(t, config) != want {
+			t.Errorf("%v: the file beside says %q, want %q", err, readFile(t, config), want)
+		}
+		if spent := withBeside && !exists(o.Spent); spent && readFile(t, root) == oldRoot {
+			t.Errorf("%v: the spent patch is gone", err)
 		}
 		gotRoot, gotData := readFile(t, root), readFile(t, data)
 		switch {

@@ -87,17 +87,18 @@ func (w *writer) refuseTargets() error {
 		if t.before == nil {
 			continue
 		}
+		replaces := w.o.replaces() || w.plan.Outputs[i].Keep
 		link := t.before.Mode()&fs.ModeSymlink != 0
 		switch {
-		case link && !w.o.replaces():
+		case link && !replaces:
 			return &RefusedError{t.path, "the output is a link", "force replaces the link itself"}
 		case !link && !t.before.Mode().IsRegular():
 			return &OutputError{Op: "create", Path: t.path, Err: errors.New("exists and is not a regular file")}
-		case linkCount(t.before) > 1 && !w.o.replaces():
+		case linkCount(t.before) > 1 && !replaces:
 			return &RefusedError{t.path, "the output has several names (hard links)", "force replaces this name alone"}
-		case !w.o.replaces():
+		case !replaces:
 			return &OutputError{Op: "create", Path: t.path, Err: errExist, Hint: "force replaces it, backup also keeps the old one"}
-		case i > 0 && !areShards(filepath.Base(w.targets[0].real), []string{filepath.Base(t.real)}):
+		case i > 0 && !w.plan.Outputs[i].Keep && !areShards(filepath.Base(w.targets[0].real), []string{filepath.Base(t.real)}):
 			return &OutputError{Op: "create", Path: t.path, Err: errExist, Hint: "only shards of one model are replaced together: choose another name, or remove it"}
 		}
 	}
@@ -110,7 +111,7 @@ func (w *writer) targetUnchanged(t target) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && t.before == nil:
 		return nil
-	case err == nil && t.before != nil && unchanged(t.before, now):
+	case err == nil && t.before != nil && Unchanged(t.before, now):
 		return nil
 	case err == nil || errors.Is(err, fs.ErrNotExist):
 		err = errors.New("changed by somebody else meanwhile")

@@ -2,6 +2,7 @@ package patch
 
 import (
 	"errors"
+	"io/fs"
 	"path/filepath"
 )
 
@@ -22,8 +23,15 @@ type InPlaceOptions struct {
 	// changed as it lies and the plan only adds to the ends of its other files:
 	// the small root of a model whose weights lie in data files.
 	Replace bool
-	// Beside are what the caller changes beside the file, for the undo file.
+	// Files are in the folder of the file that changes and follow it, under the
+	// same journal; Beside says what changes in them, for the undo file.
+	Files  []Beside
 	Beside []PatchBeside
+	// Spent is the undo patch of the change that this one takes back, in the
+	// folder of the file: it goes with that change. Empty: none.
+	Spent string
+	// Held are files that the caller has locked; nil: none.
+	Held *Hold
 	// FS is the file system; nil: OS.
 	FS FS
 }
@@ -35,10 +43,20 @@ type Undo struct {
 }
 
 // writeUndo writes a patch file that can take the edit back.
-func (t *placed) writeUndo(p Plan, file int, o InPlaceOptions) (Undo, error) {
-	f, err := t.fs.Create(o.Undo)
+func (t *placed) writeUndo(p Plan, file int, o InPlaceOptions) error {
+	if o.Undo == "" {
+		return nil
+	}
+	if _, err := t.fs.Lstat(o.Undo); !errors.Is(err, fs.ErrNotExist) {
+		if err == nil {
+			err = errExist
+		}
+		return &OutputError{Op: "create", Path: o.Undo, Err: err}
+	}
+	temp := filepath.Join(filepath.Dir(o.Undo), filepath.Base(tempName(t.path)))
+	f, err := t.fs.Create(temp)
 	if err != nil {
-		return Undo{}, &OutputError{Op: "create", Path: o.Undo, Err: err}
+		return &OutputError{Op: "create", Path: o.Undo, Err: err}
 	}
 	w := &offsetWriter{file: f}
 	err = p.WritePatch(w, p.outputOf(file), t.file, PatchOptions{Change: o.Change, Data: o.Data, Replace: o.Replace, Beside: o.Beside})
@@ -51,14 +69,19 @@ func (t *placed) writeUndo(p Plan, file int, o InPlaceOptions) (Undo, error) {
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
-	// The journal's own sync puts this name on the disk too, if it lies there.
-	if dir := filepath.Dir(o.Undo); err == nil && dir != filepath.Dir(t.path) {
-		err = syncDir(t.fs, dir)
-	}
 	if err != nil {
-		return Undo{}, errors.Join(&OutputError{Op: "write", Path: o.Undo, Err: err}, t.fs.Remove(o.Undo))
+		return errors.Join(&OutputError{Op: "write", Path: o.Undo, Err: err}, ignoreAbsent(t.fs.Remove(temp)))
 	}
-	return Undo{o.Undo, w.at}, nil
+	t.wayBack = &pendingUndo{path: o.Undo, temp: temp, bytes: w.at}
+	return nil
+}
+
+// made is the undo patch of a change that was made.
+func (t *placed) made() Undo {
+	if t.wayBack == nil {
+		return Undo{}
+	}
+	return Undo{t.wayBack.path, t.wayBack.bytes}
 }
 
 // offsetWriter writes a File from its start.

@@ -26,6 +26,9 @@ type WriteOptions struct {
 	Progress func(done, total int64)
 	// Digest asks for the SHA-256 of each file written.
 	Digest bool
+	// Shared gives a file of Create the mode of the umask, or the mode and owner
+	// of the file that it replaces, in place of those of the first input.
+	Shared bool
 	// FS is the file system; nil: OS.
 	FS FS
 
@@ -86,15 +89,23 @@ func (w *writer) run(steps []func() error) (written []WrittenFile, err error) {
 			err = errors.Join(err, cerr)
 		}
 	}()
-	for _, step := range steps {
-		if err := w.ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := step(); err != nil {
-			return nil, err
-		}
+	if err := w.take(steps); err != nil {
+		return nil, err
 	}
 	return w.written(), nil
+}
+
+// take takes steps until one fails.
+func (w *writer) take(steps []func() error) error {
+	for _, step := range steps {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writer is one run of WriteNew.
@@ -143,14 +154,12 @@ func (w *writer) check() error {
 func (w *writer) finish() error {
 	for i, out := range w.outputs {
 		if w.o.Digest {
-			if err := out.digest(w.ctx, w.fs); err != nil {
+			if err := out.digest(w.ctx); err != nil {
 				return err
 			}
 		}
-		if like := w.attributesFrom(i); like != nil {
-			if err := out.file.CopyAttributes(like); err != nil {
-				return &OutputError{Op: "set mode", Path: w.targets[i].path, Err: err}
-			}
+		if err := w.setAttributes(i); err != nil {
+			return &OutputError{Op: "set mode", Path: w.targets[i].path, Err: err}
 		}
 		if err := out.file.Sync(); err != nil {
 			return &OutputError{Op: "sync", Path: w.targets[i].path, Err: err}
@@ -160,6 +169,26 @@ func (w *writer) finish() error {
 		}
 	}
 	return nil
+}
+
+// setAttributes gives output i its mode and owner.
+func (w *writer) setAttributes(i int) error {
+	like := w.attributesFrom(i)
+	if w.o.Shared {
+		like = nil
+		if t := w.targets[i]; t.before != nil && t.before.Mode().IsRegular() {
+			old, err := w.fs.Open(t.real)
+			if err != nil {
+				return err
+			}
+			defer old.Close()
+			like = old
+		}
+	}
+	if like == nil {
+		return nil
+	}
+	return w.outputs[i].file.CopyAttributes(like)
 }
 
 // attributesFrom is the file whose mode and owner output i shall have: its
@@ -185,19 +214,14 @@ func (w *writer) written() []WrittenFile {
 }
 
 // digest reads an output back, so that the sum is of what the file holds.
-func (out *output) digest(ctx context.Context, fs FS) error {
-	f, err := fs.Open(out.path)
-	if err != nil {
-		return &OutputError{Op: "read back", Path: out.target, Err: err}
-	}
-	defer f.Close()
+func (out *output) digest(ctx context.Context) error {
 	sum := sha256.New()
 	buffer := make([]byte, bufferSize)
 	for at := int64(0); at < out.size; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, err := f.ReadAt(buffer[:min(bufferSize, out.size-at)], at)
+		n, err := out.file.ReadAt(buffer[:min(bufferSize, out.size-at)], at)
 		sum.Write(buffer[:n])
 		at += int64(n)
 		if err != nil && at < out.size {
@@ -244,7 +268,7 @@ func openInputFile(fs FS, in Input) (File, fileInfo, error) {
 	case err != nil:
 	case !info.Mode().IsRegular():
 		err = fmt.Errorf("not a regular file")
-	case info.Size() != in.Size, in.Info != nil && !unchanged(in.Info, info):
+	case info.Size() != in.Size, in.Info != nil && !Unchanged(in.Info, info):
 		err = errChanged
 	}
 	if err != nil {
@@ -265,7 +289,7 @@ func (w *writer) inputsUnchanged() error {
 		if err != nil {
 			return &InputError{in.Path, err}
 		}
-		if !unchanged(w.inputs[i].info, info) {
+		if !Unchanged(w.inputs[i].info, info) {
 			return &InputError{in.Path, errChanged}
 		}
 	}

@@ -203,7 +203,7 @@ type Plan struct {
 	Edits    []Edit    `json:"edits"`
 	Sidecars []Sidecar `json:"sidecars"`
 	Written  []Written `json:"written"`
-	// Removed are the data files of a replaced model, which it alone used.
+	// Removed are undo patches of changes that are taken back.
 	Removed  []string `json:"removed,omitempty"`
 	Verified *Verify  `json:"verified"`
 	// Notes are sentences about the result: what was assumed, what it lacks.

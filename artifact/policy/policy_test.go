@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -178,7 +179,11 @@ func TestBaseline(t *testing.T) {
 	for _, f := range judged(t, &Policy{}, "m.gguf", finding, finding) {
 		b[f.Fingerprint] = Known{f.Rule, "m.gguf"}
 	}
-	if err := b.Write(path); err != nil || len(b) != 2 {
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(b.Write(file), file.Close()); err != nil || len(b) != 2 {
 		t.Fatal(err, len(b))
 	}
 	read, err := LoadBaseline(path)

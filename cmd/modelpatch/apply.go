@@ -48,7 +48,7 @@ func newPatching(c *console, run patching, cmd *cobra.Command) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		return d.run(c, files[1], func() (modelpatch.Result, error) {
 			return run(cmd.Context(), files[0], files[1], d.open, d.write)
-		})
+		}, files[0])
 	}
 	d.addFlags(cmd)
 	return reading(c, cmd, &d.open)

@@ -43,10 +43,12 @@ type checking struct {
 	asJSON        bool
 	workers       int
 	many          fleet
+	outputs       outputs
 
 	policy   *policy.Policy
 	baseline policy.Baseline
-	found    policy.Baseline // for --write-baseline
+	found    policy.Baseline    // for --write-baseline
+	known    *modelpatch.Output // the baseline that is written; nil: none
 	reports  []openReport
 	summary  output.Summary
 	worst    int // exit code
@@ -55,12 +57,13 @@ type checking struct {
 // openReport is a report that is being written.
 type openReport struct {
 	output.Writer
-	file *os.File // nil: standard output
+	file *modelpatch.Output // nil: what commands print
 	path string
 }
 
 func newCheck(c *console) *cobra.Command {
 	k := &checking{c: c}
+	k.many.outputs = &k.outputs
 	cmd := &cobra.Command{
 		Use:   "check FILE|FOLDER|-…",
 		Short: "Fail when a model's positions are wrong, by rules and a policy",
@@ -91,6 +94,7 @@ baseline holds what was there before, so that only what is new fails:
 	cmd.Flags().IntVarP(&k.workers, "jobs", "j", runtime.NumCPU(), "files that are looked at at once")
 	cmd.Flags().StringVar(&k.open.ExternalRoot, "external-root", "", "a folder in which external data of ONNX models may lie as well")
 	k.many.addFlags(cmd)
+	k.outputs.addFlags(cmd)
 	cmd.Flags().Int64Var(&k.open.MaxUnpacked, "max-unpacked", 0, "bytes that a compressed input may come to (default 64 GiB)")
 	return reading(c, cmd, &k.open)
 }
@@ -103,7 +107,8 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
-	if err := k.openReports(); err != nil {
+	defer k.abandon()
+	if err := k.openOutputs(cmd.Context()); err != nil {
 		return err
 	}
 	names := linked(inputs)
@@ -121,6 +126,7 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 		facts   *rules.Facts
 		found   []report.Finding
 		done    bool // the journal knows it
+		seen    []looked
 	}
 	var failed error
 	ordered.Each(cmd.Context(), k.workers, ahead, k.many.inputs(inputs), func(in input) judged {
@@ -130,21 +136,29 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 				return judged{checked: c, code: e.Code, done: true}
 			}
 		}
+		seen := k.many.before(cmd.Context(), in.path)
 		facts := &rules.Facts{Path: in.path, Err: in.err}
 		if in.err == nil {
 			facts = rules.Read(cmd.Context(), in.path, k.open)
 		}
+		seen = k.many.further(cmd.Context(), in.path, seen, facts.Report)
 		found := rules.Look(facts)
 		if facts.Lost() {
 			found = rules.Look(facts) // that it could not be read, in place of what was found by half
 		}
 		facts.Close()
-		return judged{facts: facts, found: found, code: modelpatch.ExitCode(facts.Err)}
+		return judged{facts: facts, found: found, code: modelpatch.ExitCode(facts.Err), seen: seen}
 	}, func(in input, j judged) bool {
+		if failed = k.outputs.Reads(in.path); failed == nil && j.facts != nil && j.facts.Report != nil {
+			failed = k.outputs.Reads(filesOf(j.facts.Report)...)
+		}
+		if failed != nil {
+			return false
+		}
 		if !j.done {
 			j.checked, failed = k.judge(j.facts, j.found, names[in.path])
 			if failed == nil && in.err == nil {
-				failed = k.remember(cmd.Context(), in.path, j.facts, j.checked, j.code)
+				failed = k.remember(cmd.Context(), in.path, j.seen, j.facts.Err, j.checked, j.code)
 			}
 		}
 		if failed != nil {
@@ -169,7 +183,7 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 }
 
 // remember notes in the journal what was found in a file.
-func (k *checking) remember(ctx context.Context, path string, facts *rules.Facts, c report.Checked, code int) error {
+func (k *checking) remember(ctx context.Context, path string, seen []looked, failure error, c report.Checked, code int) error {
 	if k.many.journal == nil {
 		return nil
 	}
@@ -177,7 +191,7 @@ func (k *checking) remember(ctx context.Context, path string, facts *rules.Facts
 	if err != nil {
 		return err
 	}
-	return k.many.note(ctx, path, facts.Report, code, line)
+	return k.many.note(ctx, path, seen, failure, code, line)
 }
 
 // settings are what changes the results of check: the texts of the policy and the baseline.
@@ -244,15 +258,15 @@ func (k *checking) settings() error {
 	if k.writeBaseline && k.baselineFile == "" {
 		k.baselineFile = ".modelpatch-baseline.json"
 	}
-	if k.baselineFile != "" {
+	switch {
+	case k.writeBaseline:
+		k.found = policy.Baseline{}
+	case k.baselineFile != "":
 		b, err := policy.LoadBaseline(k.baselineFile)
-		if err != nil && !k.writeBaseline {
+		if err != nil {
 			return mistake(err)
 		}
 		k.baseline = b
-	}
-	if k.writeBaseline {
-		k.baseline, k.found = nil, policy.Baseline{}
 	}
 	k.summary.Policy = k.policy.Path
 	return nil
@@ -267,14 +281,30 @@ func mistake(err error) error {
 	return &modelpatch.UsageError{What: e.Error(), Hint: e.Hint}
 }
 
-// openReports opens what --format names, all before anything is looked at.
-func (k *checking) openReports() error {
+// openOutputs opens what is written beside standard output, all before anything is looked at.
+func (k *checking) openOutputs(ctx context.Context) error {
+	inputs := []string{k.policy.Path, k.many.from}
+	if !k.writeBaseline {
+		inputs = append(inputs, k.baselineFile)
+	}
+	err := k.outputs.Reads(inputs...)
+	if err == nil && k.writeBaseline {
+		k.known, err = k.outputs.Create(ctx, "--write-baseline", k.baselineFile, true)
+	}
+	if err != nil {
+		return err
+	}
 	if k.asJSON {
 		k.formats = append(k.formats, "json")
 	}
 	if len(k.formats) == 0 {
 		k.formats = []string{"text"}
 	}
+	return k.openReports(ctx)
+}
+
+// openReports opens what --format names.
+func (k *checking) openReports(ctx context.Context) (err error) {
 	printed := ""
 	for _, f := range k.formats {
 		name, file, toFile := strings.Cut(f, "=")
@@ -282,17 +312,16 @@ func (k *checking) openReports() error {
 		r := openReport{path: file}
 		switch {
 		case !slices.Contains(output.Names(), name):
-			return k.abandon(&modelpatch.UsageError{What: fmt.Sprintf("no format is called %q", text(name)), Hint: strings.Join(output.Names(), ", ")})
+			return &modelpatch.UsageError{What: fmt.Sprintf("no format is called %q", text(name)), Hint: strings.Join(output.Names(), ", ")}
 		case toFile && file == "":
-			return k.abandon(&modelpatch.UsageError{What: "--format " + name + "= names no file", Hint: "write --format " + name + "=FILE"})
+			return &modelpatch.UsageError{What: "--format " + name + "= names no file", Hint: "write --format " + name + "=FILE"}
 		case toFile:
-			created, err := os.Create(file)
-			if err != nil {
-				return k.abandon(cannotWrite(file, err))
+			if r.file, err = k.outputs.Create(ctx, "--format "+name, file, true); err != nil {
+				return err
 			}
-			r.file, w = created, created
+			w = r.file
 		case printed != "":
-			return k.abandon(&modelpatch.UsageError{What: fmt.Sprintf("--format %s and %s would both be printed", printed, name), Hint: "give one of them a file: --format " + name + "=FILE"})
+			return &modelpatch.UsageError{What: fmt.Sprintf("--format %s and %s would both be printed", printed, name), Hint: "give one of them a file: --format " + name + "=FILE"}
 		default:
 			printed = name
 		}
@@ -302,17 +331,27 @@ func (k *checking) openReports() error {
 	return nil
 }
 
-// abandon closes the reports that are open and returns the error.
-func (k *checking) abandon(err error) error {
-	for _, r := range k.reports {
+// abandon removes what was not completed.
+func (k *checking) abandon() {
+	for _, r := range append(k.reports, openReport{file: k.known}) {
 		if r.file != nil {
 			r.file.Close()
 		}
 	}
-	return err
+}
+
+// filesOf are the further files of a model.
+func filesOf(r *report.Inspect) (out []string) {
+	for _, f := range r.Files {
+		out = append(out, f.Path)
+	}
+	return out
 }
 
 func cannotWrite(path string, err error) error {
+	if _, ok := errors.AsType[*patch.OutputError](err); ok || errors.Is(err, context.Canceled) {
+		return err
+	}
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		err = e.Err
 	}
@@ -373,8 +412,12 @@ func (k *checking) finish() error {
 		k.summary.Files--
 	}
 	if k.writeBaseline {
-		if err := k.found.Write(k.baselineFile); err != nil {
-			return cannotWrite(k.baselineFile, err)
+		err := k.found.Write(k.known)
+		if err == nil {
+			_, err = k.known.Commit()
+		}
+		if err != nil {
+			return err
 		}
 		k.c.say("modelpatch: %s written: %d findings; they do not count from now on", text(k.baselineFile), len(k.found))
 	}
@@ -394,8 +437,8 @@ func (k *checking) finish() error {
 	for _, r := range k.reports {
 		err := r.Close(*s)
 		if r.file != nil {
-			if closed := r.file.Close(); err == nil {
-				err = closed
+			if err == nil {
+				_, err = r.file.Commit()
 			}
 			if err != nil && first == nil {
 				first = cannotWrite(r.path, err)

@@ -67,6 +67,12 @@ func (c *console) json(v any) {
 	c.out.Write(line)
 }
 
+// failed reports an error and returns its exit code.
+func (c *console) failed(path string, err error, asJSON bool) error {
+	c.fail(path, err, asJSON)
+	return &codedError{modelpatch.ExitCode(err)}
+}
+
 // fail reports an error: as lines for people, or as an object on standard
 // output when JSON was asked for.
 func (c *console) fail(path string, err error, asJSON bool) {

@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/patch"
 )
 
 // destination is the flags that all changing commands share.
@@ -21,6 +22,7 @@ type destination struct {
 	llamaServer string
 	provenance  string // file for the statement; "": none
 	open        modelpatch.OpenOptions
+	outputs     outputs
 	to          string // how the new file is written; "": as a file
 }
 
@@ -69,6 +71,7 @@ func (d *destination) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&d.write.Backup, "backup", false, "replace an existing output and keep it as NAME.bak")
 	f.BoolVar(&d.write.Digest, "digest", false, "compute the SHA-256 of what was written")
 	f.StringVar(&d.provenance, "provenance", "", "write an in-toto statement (SLSA provenance v1) about the change to this `FILE`")
+	d.outputs.addFlags(cmd)
 	f.BoolVar(&d.asJSON, "json", false, "print the plan as one JSON object")
 	f.BoolVarP(&d.verbose, "verbose", "v", false, "also list the byte ranges that change")
 }
@@ -89,52 +92,66 @@ func (d *destination) addPatchFlags(cmd *cobra.Command) {
 	f.Int64Var(&d.write.Reserve, "reserve", 0, "leave this many bytes of room for keys in a GGUF file, for later changes in place")
 }
 
-// run makes a change and prints what it came to, unless a flag would be ignored.
-func (d *destination) run(c *console, path string, change func() (modelpatch.Result, error)) error {
-	if err := d.ignored(); err != nil {
-		return d.finish(c, path, modelpatch.Result{}, err)
+// run makes a change of a model, with what else it reads, and prints what it came to, unless a flag
+// would be ignored.
+func (d *destination) run(c *console, path string, change func() (modelpatch.Result, error), further ...string) error {
+	r, err := modelpatch.Result{}, d.ignored()
+	if err == nil {
+		err = d.aim(append(further, path))
 	}
-	if d.provenance == "" {
+	switch {
+	case err != nil:
+	case d.provenance != "":
+		r, err = d.attested(c, path, change)
+	default:
 		end := d.begin(c)
-		r, err := change()
+		r, err = change()
 		end()
-		return d.finish(c, path, r, err)
 	}
-	return d.attested(c, path, change)
+	return d.finish(c, path, r, err)
+}
+
+// aim refuses flags that would write over an input, or over each other.
+func (d *destination) aim(inputs []string) error {
+	w := &d.write
+	w.Outputs = &d.outputs.Outputs
+	err := w.Outputs.Reads(inputs...)
+	if err == nil && w.Output != "" {
+		err = w.Outputs.Claim("-o", w.Output)
+		if err == nil && w.PatchOnly {
+			err = w.Outputs.Claim("--patch-only", w.Output+".mpatch")
+		}
+	}
+	return err
 }
 
 // attested makes a change and writes the statement about it. What was read is hashed before
 // it is changed, and a statement that cannot be written is found before anything is.
-func (d *destination) attested(c *console, path string, change func() (modelpatch.Result, error)) error {
+func (d *destination) attested(c *console, path string, change func() (modelpatch.Result, error)) (r modelpatch.Result, err error) {
 	d.write.Digest = true
 	began := time.Now()
-	inputs, err := modelpatch.Digests(context.Background(), path, d.open)
+	target, err := d.outputs.Create(context.Background(), "--provenance", d.provenance, d.write.Force)
 	if err != nil {
-		return d.finish(c, path, modelpatch.Result{}, err)
+		return r, err
 	}
-	file, err := os.OpenFile(d.provenance, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return d.finish(c, path, modelpatch.Result{}, cannotWrite(d.provenance, err))
+	defer target.Close()
+	if d.write.Inputs, err = modelpatch.Digests(context.Background(), path, d.open); err != nil {
+		return r, err
 	}
 	end := d.begin(c)
-	r, err := change()
+	r, err = change()
 	end()
 	if err != nil || r.Nothing != "" {
-		file.Close()
-		os.Remove(d.provenance)
-		return d.finish(c, path, r, err)
+		return r, err
 	}
-	statement, err := modelpatch.Provenance(r.Plan, inputs, version(), began, time.Now())
+	statement, err := modelpatch.Provenance(r.Plan, d.write.Inputs, version(), began, time.Now())
 	if err == nil {
-		_, err = file.Write(statement)
+		err = complete(target, statement)
 	}
-	if closed := file.Close(); err == nil {
-		err = closed
+	if e, ok := errors.AsType[*patch.OutputError](err); ok && !e.Done {
+		e.Done, e.State = true, "the model is written, but not the statement about it"
 	}
-	if err != nil {
-		err = cannotWrite(d.provenance, err)
-	}
-	return d.finish(c, path, r, err)
+	return r, err
 }
 
 // ignored refuses flags that would have no effect beside the others. Those that

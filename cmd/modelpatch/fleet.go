@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"strconv"
@@ -20,6 +21,8 @@ import (
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/internal/journal"
+	"github.com/modelpatch/modelpatch/internal/regular"
+	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -33,6 +36,7 @@ type fleet struct {
 	index   uint64
 	shares  uint64
 	listErr error // of reading the list
+	outputs *outputs
 	open    modelpatch.OpenOptions
 }
 
@@ -68,7 +72,14 @@ func (f *fleet) begin(open modelpatch.OpenOptions, settings ...string) error {
 	}
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q %q %v", version(), settings, open.Scan)
-	j, err := journal.Open(f.path, hex.EncodeToString(sum.Sum(nil)[:8]))
+	path, err := f.outputs.Check("--journal", f.path)
+	if err != nil {
+		return err
+	}
+	j, err := journal.Open(path, hex.EncodeToString(sum.Sum(nil)[:8]))
+	if _, ok := errors.AsType[*patch.OutputError](err); ok {
+		return err
+	}
 	if err != nil {
 		return &modelpatch.UsageError{What: "--journal " + oneLine(err.Error())}
 	}
@@ -160,40 +171,68 @@ func (f *fleet) done(ctx context.Context, path string) (journal.Entry, bool) {
 	if f.journal == nil {
 		return journal.Entry{}, false
 	}
-	return f.journal.Done(modelpatch.ShownPath(path), func(of string) journal.Seen { return f.seen(ctx, path, of) })
+	return f.journal.Done(modelpatch.ShownPath(path), func(of string) journal.Seen { return f.look(ctx, path, of).Seen })
 }
 
-// note tells the journal what came of a file. A file on a server that cannot be read, or does not tell
-// its version, is tried again by the next run.
-func (f *fleet) note(ctx context.Context, path string, r *report.Inspect, code int, result []byte) error {
+// looked is how a file was when it was looked at.
+type looked struct {
+	journal.Seen
+	info fs.FileInfo // nil: it was not there, or is named by an address
+	err  error       // why it cannot be read
+}
+
+// before looks at a model and the files beside it, before it is judged.
+func (f *fleet) before(ctx context.Context, path string) (out []looked) {
 	if f.journal == nil || path == modelpatch.Stdin {
 		return nil
 	}
-	shown := modelpatch.ShownPath(path)
-	seen := []journal.Seen{f.seen(ctx, path, shown)}
-	if modelpatch.IsAddress(path) {
-		if code == modelpatch.ExitInput || seen[0].Version == "" {
+	out = []looked{f.look(ctx, path, modelpatch.ShownPath(path))}
+	if !modelpatch.IsAddress(path) {
+		for _, name := range modelpatch.FilesBeside(path) {
+			out = append(out, f.look(ctx, path, modelpatch.PathBeside(path, name)))
+		}
+	}
+	return out
+}
+
+// further adds the other files of a model, which its report names.
+func (f *fleet) further(ctx context.Context, path string, before []looked, r *report.Inspect) []looked {
+	if len(before) == 0 || r == nil {
+		return before
+	}
+	for _, file := range r.Files {
+		before = append(before, f.look(ctx, path, file.Path))
+	}
+	return before
+}
+
+// note tells the journal what came of a file that was as before says, if it still is: what was judged
+// while somebody wrote is done again by the next run. So is what went wrong for a reason that is not
+// the file's, and a file on a server that does not tell its version.
+func (f *fleet) note(ctx context.Context, path string, before []looked, failed error, code int, result []byte) error {
+	if len(before) == 0 || ctx.Err() != nil || modelpatch.OfMachine(failed) {
+		return nil
+	}
+	if modelpatch.IsAddress(path) && (code == modelpatch.ExitInput || before[0].Version == "") {
+		return nil
+	}
+	var seen []journal.Seen
+	for _, b := range before {
+		now := f.look(ctx, path, b.Path)
+		if now.Seen != b.Seen || now.err != nil || b.info != nil && !patch.Unchanged(b.info, now.info) {
 			return nil
 		}
-	} else {
-		for _, name := range modelpatch.FilesBeside(path) {
-			seen = append(seen, f.seen(ctx, path, modelpatch.PathBeside(path, name)))
-		}
+		seen = append(seen, b.Seen)
 	}
-	if r != nil {
-		for _, further := range r.Files {
-			seen = append(seen, f.seen(ctx, path, further.Path))
-		}
-	}
-	if err := f.journal.Add(shown, seen, code, result); err != nil {
+	if err := f.journal.Add(modelpatch.ShownPath(path), seen, code, result); err != nil {
 		return cannotWrite(f.path, err)
 	}
 	return nil
 }
 
-// seen is how a file of a model is now.
-func (f *fleet) seen(ctx context.Context, model, path string) journal.Seen {
-	out := journal.Seen{Path: path, Size: -1}
+// look sees how a file of a model is now.
+func (f *fleet) look(ctx context.Context, model, path string) looked {
+	out := looked{Seen: journal.Seen{Path: path, Size: -1}}
 	if modelpatch.IsAddress(model) {
 		r, size, close, err := modelpatch.OpenFileOf(ctx, model, path, f.open)
 		if err != nil {
@@ -206,8 +245,19 @@ func (f *fleet) seen(ctx context.Context, model, path string) journal.Seen {
 		}
 		return out
 	}
-	if info, err := os.Stat(path); err == nil {
-		out.Size, out.Version = info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano)
+	file, info, err := regular.Open(path)
+	if err == nil {
+		file.Close()
+	} else if info, err2 := os.Stat(path); err2 == nil {
+		out.info, out.err = info, err
+	} else if !errors.Is(err2, fs.ErrNotExist) {
+		out.err = err2
+	}
+	if info != nil {
+		out.info = info
+	}
+	if out.info != nil {
+		out.Size, out.Version = out.info.Size(), out.info.ModTime().UTC().Format(time.RFC3339Nano)
 	}
 	return out
 }

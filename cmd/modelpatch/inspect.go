@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,9 +16,10 @@ import (
 func newInspect(c *console) *cobra.Command {
 	var asJSON, verbose bool
 	var workers int
-	var page htmlPage
+	var written outputs
+	page := htmlPage{outputs: &written}
 	var o modelpatch.OpenOptions
-	var many fleet
+	many := fleet{outputs: &written}
 	cmd := &cobra.Command{
 		Use:   "inspect FILE|FOLDER|-…",
 		Short: "Report which position encoding a model uses and how far it reaches",
@@ -42,17 +44,18 @@ that needs no network and no script.
 			if err != nil {
 				return err
 			}
-			if page.path != "" {
-				if err := page.write(cmd.Context(), inputs, o); err != nil {
-					c.fail(files[0], err, asJSON)
-					return &codedError{modelpatch.ExitCode(err)}
-				}
+			defer page.close()
+			if err := page.open(cmd.Context(), inputs); err != nil {
+				return c.failed(strings.Join(files, " "), err, asJSON)
 			}
 			if many.path != "" && !asJSON {
 				return &modelpatch.UsageError{What: "--journal without --json", Hint: "a journal remembers reports as JSON"}
 			}
 			if err := many.begin(o, "inspect", o.ExternalRoot); err != nil {
 				return err
+			}
+			if err := page.write(cmd.Context(), inputs, o); err != nil {
+				return c.failed(strings.Join(files, " "), err, asJSON)
 			}
 			worst := 0
 			var failed error
@@ -63,7 +66,10 @@ that needs no network and no script.
 				if in.err != nil || in.same != "" || isPatchName(in.path) {
 					return inspected{err: in.err}
 				}
-				return look(cmd.Context(), in.path, o, verbose && !asJSON && !modelpatch.IsAddress(in.path))
+				seen := many.before(cmd.Context(), in.path)
+				r := look(cmd.Context(), in.path, o, verbose && !asJSON && !modelpatch.IsAddress(in.path))
+				r.seen = many.further(cmd.Context(), in.path, seen, &r.Inspect)
+				return r
 			}, func(in input, r inspected) bool {
 				if in.same != "" {
 					c.say("modelpatch: %s: left out: it is the same file as %s", text(in.path), text(in.same))
@@ -109,6 +115,7 @@ type inspected struct {
 	// of the encoding.
 	norms map[string]string
 	done  *journal.Entry // what a journal knows; nil: nothing
+	seen  []looked       // the files that it was made of, before
 }
 
 // inspected prints the report about one input, or what the journal knows of it, notes it, and returns the
@@ -127,13 +134,13 @@ func (f *fleet) inspected(c *console, ctx context.Context, in input, r inspected
 		if err != nil {
 			return code, err
 		}
-		return code, f.note(ctx, in.path, nil, code, line)
+		return code, f.note(ctx, in.path, r.seen, r.err, code, line)
 	}
 	line, err := report.Stamped(r.Inspect, version())
 	if err != nil {
 		return code, err
 	}
-	return code, f.note(ctx, in.path, &r.Inspect, code, line)
+	return code, f.note(ctx, in.path, r.seen, nil, code, line)
 }
 
 // inspectOne prints the report about one input, or why there is none, and

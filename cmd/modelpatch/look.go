@@ -35,22 +35,37 @@ func look(ctx context.Context, path string, o modelpatch.OpenOptions, norms bool
 
 // htmlPage is the flag --html of inspect.
 type htmlPage struct {
-	path  string
-	force bool
+	path    string
+	force   bool
+	outputs *outputs
+	target  *modelpatch.Output // nil: none is written
 }
 
 func (h *htmlPage) addFlags(cmd *cobra.Command) {
+	h.outputs.addFlags(cmd)
 	cmd.Flags().StringVar(&h.path, "html", "", "also write the report with pictures as this HTML `FILE`")
 	cmd.Flags().BoolVarP(&h.force, "force", "f", false, "with --html: replace an existing file")
 }
 
-// write writes the page of the one model that there is.
-func (h *htmlPage) write(ctx context.Context, inputs []input, o modelpatch.OpenOptions) error {
+// open begins the page of the one model that there is.
+func (h *htmlPage) open(ctx context.Context, inputs []input) (err error) {
+	if h.path == "" {
+		return nil
+	}
 	if len(inputs) != 1 || isPatchName(inputs[0].path) {
 		return &modelpatch.UsageError{What: "--html is a page about one model", Hint: "run it for each model, with a file of its own"}
 	}
 	if inputs[0].err != nil {
 		return inputs[0].err
+	}
+	h.target, err = h.outputs.picture(ctx, "--html", h.path, h.force, []string{inputs[0].path})
+	return err
+}
+
+// write writes it.
+func (h *htmlPage) write(ctx context.Context, inputs []input, o modelpatch.OpenOptions) error {
+	if h.target == nil {
+		return nil
 	}
 	d, err := draw(ctx, []string{inputs[0].path}, o)
 	if err != nil {
@@ -60,5 +75,12 @@ func (h *htmlPage) write(ctx context.Context, inputs []input, o modelpatch.OpenO
 	if err != nil {
 		return err
 	}
-	return writePicture(h.path, content, h.force)
+	return complete(h.target, content)
+}
+
+// close removes what was not completed.
+func (h *htmlPage) close() {
+	if h.target != nil {
+		h.target.Close()
+	}
 }

@@ -49,11 +49,7 @@ func (c *console) plan(p report.Plan, dry, verbose bool) {
 		c.field("written", line)
 	}
 	for _, r := range p.Removed {
-		what := "data of the replaced model, which nothing else uses"
-		if isPatchName(r) {
-			what = "whose change is taken back"
-		}
-		c.field("removed", text(r)+", "+what)
+		c.field("removed", text(r)+", whose change is taken back")
 	}
 	if p.Verified != nil {
 		c.field("verified", p.Verified.Verdict+": "+oneLine(p.Verified.Summary))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -70,6 +69,7 @@ a pipe gets SVG.
 	f.StringVarP(&p.output, "output", "o", "", "write this `FILE`: .svg, .png or .html")
 	f.StringVar(&p.format, "format", "", "one of "+strings.Join(plotFormats(), ", ")+", in place of what the name or the terminal says")
 	f.BoolVarP(&p.force, "force", "f", false, "replace an existing output")
+	p.outputs.addFlags(cmd)
 	f.StringVar(&p.open.ExternalRoot, "external-root", "", "a folder in which external data of ONNX models may lie as well")
 	return reading(c, cmd, &p.open)
 }
@@ -78,6 +78,7 @@ a pipe gets SVG.
 type plot struct {
 	output, format string
 	force          bool
+	outputs        outputs
 	open           modelpatch.OpenOptions
 }
 
@@ -85,6 +86,13 @@ func (p *plot) run(ctx context.Context, c *console, files []string) error {
 	format, err := p.chosen(c)
 	if err != nil {
 		return err
+	}
+	var target *modelpatch.Output
+	if p.output != "" {
+		if target, err = p.outputs.picture(ctx, "-o", p.output, p.force, files); err != nil {
+			return err
+		}
+		defer target.Close()
 	}
 	d, err := draw(ctx, files, p.open)
 	if err != nil {
@@ -101,7 +109,7 @@ func (p *plot) run(ctx context.Context, c *console, files []string) error {
 		c.out.Write(content)
 		return nil
 	}
-	if err := writePicture(p.output, content, p.force); err != nil {
+	if err := complete(target, content); err != nil || modelpatch.IsStream(p.output) {
 		return err
 	}
 	c.printf("%s: %s, %s\n", c.bold(text(p.output)), d.says(), bytesText(int64(len(content))))
@@ -217,31 +225,4 @@ func (d drawn) in(format string, c *console) ([]byte, error) {
 		return terminal.WriteITerm2(content, columns), nil
 	}
 	return content, nil
-}
-
-// writePicture writes a file under its name once it is complete. One that is there
-// already is replaced only if that was asked for.
-func writePicture(path string, content []byte, force bool) error {
-	if _, err := os.Lstat(path); err == nil && !force {
-		return cannotWrite(path, errors.New("it is there already: --force replaces it"))
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".modelpatch-*")
-	if err != nil {
-		return cannotWrite(path, err)
-	}
-	_, err = file.Write(content)
-	if err == nil {
-		err = file.Chmod(fs.FileMode(0o644))
-	}
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		os.Remove(file.Name())
-		return cannotWrite(path, err)
-	}
-	return nil
 }

@@ -73,7 +73,7 @@ operators that every engine has (plain).
 					}
 				}
 				return modelpatch.Rescale(cmd.Context(), files[0], o, d.open, d.write)
-			})
+			}, factors, like)
 		},
 	}
 	f := cmd.Flags()

@@ -1,21 +1,26 @@
 // Package journal remembers which of many files were done, and what came of them, so that a run which
 // was cut short, or is repeated, does the rest alone and gives the same results.
 //
-// A journal is a file of JSON lines, one for each file that was done. It grows by whole lines; a line
-// that a crash has torn is cut off when it is opened again. Results are read back when they are
-// asked for, not held.
+// A journal is a file of JSON lines, one for each file that was done, below a line that names the
+// format. It grows by whole lines; a line that a crash has torn is cut off when it is opened again.
+// It is locked while it is open. Results are read back when they are asked for, not held.
 package journal
 
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync"
+
+	"github.com/modelpatch/modelpatch/internal/regular"
+	"github.com/modelpatch/modelpatch/patch"
 )
 
 // schema identifies the lines.
@@ -42,19 +47,26 @@ type Entry struct {
 	Result json.RawMessage `json:"result"`
 }
 
+// head begins a new journal. It is an entry of no path and no rules.
+const head = `{"schema":"` + schema + `"}` + "\n"
+
+// starts are how lines of a journal begin, whole or torn.
+const starts = `{"schema":"` + schema + `"`
+
 // Journal is an open journal. It may be used by several goroutines, and by one process.
 type Journal struct {
 	rules string
 	mu    sync.Mutex
-	file  *os.File
+	file  patch.File
 	size  int64
 	at    map[[16]byte]int64 // where a path's entry begins
 }
 
-// Open opens or makes the journal at path for a set of rules. Lines that are none, but for a torn last
-// one, are an error: the file is another.
+// Open opens or makes the journal at path for a set of rules. A file that holds anything but lines of a
+// journal, the last of which may be torn, is an error and stays as it is. A journal that is open
+// elsewhere, and a file that cannot be opened, is a *patch.OutputError.
 func Open(path, rules string) (*Journal, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := locked(path)
 	if err != nil {
 		return nil, err
 	}
@@ -66,31 +78,73 @@ func Open(path, rules string) (*Journal, error) {
 	return j, nil
 }
 
-// load reads where entries are.
+// locked opens and locks the file at path, which it makes where there is none.
+func locked(path string) (f patch.File, err error) {
+	fault := func(op string, err error) error { return &patch.OutputError{Op: op, Path: path, Err: err} }
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		_, err = patch.Save(context.Background(), nil, path, patch.WriteOptions{Shared: true}, func(w io.Writer) error {
+			_, err := io.WriteString(w, head)
+			return err
+		})
+		if err != nil && !errors.Is(err, fs.ErrExist) { // else another run was faster
+			return nil, err
+		}
+	case err != nil:
+		return nil, fault("open", err)
+	case !info.Mode().IsRegular():
+		return nil, fault("open", &regular.Error{Mode: info.Mode()})
+	}
+	if f, err = patch.OS.OpenWrite(path); err != nil {
+		return nil, fault("open", err)
+	}
+	free, err := f.TryLock()
+	switch {
+	case errors.Is(err, errors.ErrUnsupported), err == nil && free:
+		return f, nil
+	case err == nil:
+		err = errors.New("another run uses this journal: give each run, and each shard, one of its own")
+	}
+	f.Close()
+	return nil, fault("lock", err)
+}
+
+// load reads where entries are, and cuts a torn last line off.
 func (j *Journal) load(path string) error {
-	r := bufio.NewReaderSize(j.file, 1<<20)
+	none := func(number int) error {
+		return fmt.Errorf("%s: line %d is none of a journal: name another file", path, number)
+	}
+	info, err := j.file.Stat()
+	if err != nil {
+		return err
+	}
+	r := bufio.NewReaderSize(io.NewSectionReader(j.file, 0, info.Size()), 1<<20)
 	for number := 1; ; number++ {
 		line, err := readLine(r)
 		if errors.Is(err, io.EOF) {
-			break // what is left, if anything, was torn
+			n := min(len(line), len(starts))
+			if string(line[:n]) != starts[:n] || number == 1 && n > 0 && n < len(starts) {
+				return none(number)
+			}
+			break
 		}
 		if err != nil {
 			return fmt.Errorf("%s: line %d: %w", path, number, err)
 		}
 		var e Entry
 		if json.Unmarshal(line, &e) != nil || e.Schema != schema {
-			return fmt.Errorf("%s: line %d is none of a journal: name another file", path, number)
+			return none(number)
 		}
 		if e.Rules == j.rules {
 			j.at[keyOf(e.Path)] = j.size
 		}
 		j.size += int64(len(line))
 	}
-	if err := j.file.Truncate(j.size); err != nil {
-		return err
+	if j.size == info.Size() {
+		return nil
 	}
-	_, err := j.file.Seek(j.size, io.SeekStart)
-	return err
+	return j.file.Truncate(j.size)
 }
 
 // readLine reads a line with its end; io.EOF where there is no whole one.
@@ -145,7 +199,7 @@ func (j *Journal) Add(path string, seen []Seen, code int, result []byte) error {
 	line = append(line, '\n')
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if _, err := j.file.Write(line); err != nil {
+	if _, err := j.file.WriteAt(line, j.size); err != nil {
 		return err
 	}
 	j.at[keyOf(path)] = j.size

@@ -57,10 +57,17 @@ func TestJournal(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	check(open(t, path, "v1"))
-	if _, ok := open(t, path, "v2").Done("m1", now); ok {
+	j = open(t, path, "v1")
+	check(j)
+	if _, err := Open(path, "v1"); err == nil || !strings.Contains(err.Error(), "another run uses this journal") {
+		t.Error("opened twice:", err)
+	}
+	j.Close()
+	j = open(t, path, "v2")
+	if _, ok := j.Done("m1", now); ok {
 		t.Error("done by other rules")
 	}
+	j.Close()
 	// Wherever a crash tears it, what was whole is there, and it can be written on.
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -74,15 +81,36 @@ func TestJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 		j.Close()
-		if _, ok := open(t, torn, "v1").Done("m200", now); !ok {
+		j = open(t, torn, "v1")
+		if _, ok := j.Done("m200", now); !ok {
 			t.Fatalf("cut at %d: what was added is not there", cut)
 		}
+		j.Close()
 	}
-	os.WriteFile(path, []byte("hello\n"), 0o600)
-	if _, err := Open(path, "v1"); err == nil || !strings.Contains(err.Error(), "line 1 is none of a journal") {
+}
+
+// TestOtherFiles: no file becomes a journal that is none, and it stays as it is.
+func TestOtherFiles(t *testing.T) {
+	for _, content := range []string{"hello\n", "hello", "{", `{"schema":"modelpatch.`, "GGUF\x03", head + "hello\n", head + "hello", head + "{}\n"} {
+		path := filepath.Join(t.TempDir(), "j")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(path, "v1"); err == nil || !strings.Contains(err.Error(), "is none of a journal") {
+			t.Errorf("%q: %v", content, err)
+		}
+		if b, _ := os.ReadFile(path); string(b) != content {
+			t.Errorf("%q became %q", content, b)
+		}
+	}
+	for _, content := range []string{"", head, head[:len(starts)], head + `{"schema":"model`} {
+		path := filepath.Join(t.TempDir(), "j")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		open(t, path, "v1").Close()
+	}
+	if _, err := Open(t.TempDir(), "v1"); err == nil || !strings.Contains(err.Error(), "a folder") {
 		t.Error(err)
-	}
-	if b, _ := os.ReadFile(path); string(b) != "hello\n" {
-		t.Error("another file was changed")
 	}
 }
