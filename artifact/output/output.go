@@ -56,6 +56,9 @@ func (s *Summary) Add(c report.Checked) {
 // String is the last line of a report: "3 files: 1 error, 2 warnings; 1 waived".
 func (s Summary) String() string {
 	says := fmt.Sprintf("%s: %s, %s, %s", count(s.Files, "file"), count(s.Errors, "error"), count(s.Warnings, "warning"), count(s.Notes, "note"))
+	if s.Errors+s.Warnings+s.Notes == 0 {
+		says = count(s.Files, "file") + ": nothing found"
+	}
 	if s.Waived > 0 {
 		says += fmt.Sprintf("; %d waived", s.Waived)
 	}
