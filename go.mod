@@ -3,7 +3,6 @@ module github.com/modelpatch/modelpatch
 go 1.26.0
 
 require (
-	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/ebitengine/purego v0.11.3
 	github.com/expr-lang/expr v1.17.8
 	github.com/klauspost/compress v1.20.3

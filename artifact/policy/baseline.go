@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -18,9 +19,12 @@ type Known struct {
 	Path string `json:"path"`
 }
 
+// maxBaseline bounds a baseline file, in bytes; a finding has some 150.
+const maxBaseline = 64 << 20
+
 // LoadBaseline reads a baseline file; one that is not there is empty.
 func LoadBaseline(path string) (Baseline, error) {
-	data, err := os.ReadFile(path)
+	data, _, err := regular.Read(path, maxBaseline)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Baseline{}, nil
 	}
