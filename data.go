@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
@@ -155,7 +156,7 @@ func mentions(path string, data fs.FileInfo) string {
 	case !info.Mode().IsRegular() || strings.HasSuffix(path, patchSuffix):
 		return ""
 	}
-	f, err := os.Open(path)
+	f, _, err := regular.Open(path)
 	if err != nil {
 		return unseen(err)
 	}

@@ -19,12 +19,12 @@ type Known struct {
 	Path string `json:"path"`
 }
 
-// maxBaseline bounds a baseline file, in bytes; a finding has some 150.
-const maxBaseline = 64 << 20
+// MaxFile bounds a baseline file, in bytes; a finding has some 150. A policy file is bounded below it.
+const MaxFile = 64 << 20
 
 // LoadBaseline reads a baseline file; one that is not there is empty.
 func LoadBaseline(path string) (Baseline, error) {
-	data, _, err := regular.Read(path, maxBaseline)
+	data, _, err := regular.Read(path, MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Baseline{}, nil
 	}

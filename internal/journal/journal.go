@@ -16,6 +16,8 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"github.com/modelpatch/modelpatch/internal/regular"
 )
 
 // schema identifies the lines.
@@ -54,9 +56,17 @@ type Journal struct {
 // Open opens or makes the journal at path for a set of rules. Lines that are none, but for a torn last
 // one, are an error: the file is another.
 func Open(path, rules string) (*Journal, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|regular.Nonblocking, 0o666)
 	if err != nil {
 		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &regular.Error{Mode: info.Mode()}
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	j := &Journal{rules: rules, file: f, at: map[[16]byte]int64{}}
 	if err := j.load(path); err != nil {
