@@ -31,7 +31,7 @@ function source(lies = () => ({})) {
   let now = 0;
   const context = vm.createContext({ XMLHttpRequest, Uint8Array, URL, Math, Number, Error, performance: { now: () => (now += source.step) } });
   vm.runInContext(fs.readFileSync(new URL("../static/sources.js", import.meta.url), "utf8"), context);
-  return vm.runInContext("urlSource")("https://example.com/m.gguf");
+  return vm.runInContext("urlSource", context)("https://example.com/m.gguf");
 }
 source.step = 1;
 
