@@ -77,7 +77,8 @@ func broken(s, bracket string) string {
 func isAddress(rest string) bool {
 	after := strings.TrimLeft(rest, "0123456789abcdefABCDEF.")
 	group := rest[:len(rest)-len(after)]
-	if group == "" || strings.HasPrefix(after, "::") {
+	next, _ := utf8.DecodeRuneInString(after)
+	if group == "" || strings.HasPrefix(after, "::") || after != "" && (unicode.IsLetter(next) || strings.ContainsRune("_-", next)) {
 		return false
 	}
 	return strings.ContainsAny(group, "0123456789") || len(after) > 1 && after[0] == ':' && after[1] != ' '

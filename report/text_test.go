@@ -2,9 +2,11 @@ package report
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 )
 
 // TestPrintableForRunners: a CI runner takes "::" for a command where only white
@@ -63,4 +65,22 @@ func TestLineForRunners(t *testing.T) {
 	if err := json.Unmarshal(line, &f); err != nil || f.Path != path {
 		t.Errorf("%s: %q, %v", line, f.Path, err)
 	}
+}
+
+// FuzzPrintable: nothing that is printed is a command for an agent of CI, and no rune steers a terminal.
+func FuzzPrintable(f *testing.F) {
+	for _, s := range []string{"::error::x", "a ##vso[task.x]", "##a##[", "--- x", "^^^ +++", "::1", "\x1b[0K", "\u2028::a1 ::", "###[[##é["} {
+		f.Add(s)
+	}
+	anywhere := regexp.MustCompile(`##[\pL\pN._-]*\[`)
+	begins := regexp.MustCompile(`^(---|\+\+\+|~~~|\^\^\^)( |$)|(^|[\s\p{Z}])::([^0-9a-fA-F.]|[0-9a-fA-F.]*(::|[g-zG-Z_-]))`)
+	f.Fuzz(func(t *testing.T, s string) {
+		out := Printable(s)
+		if at := anywhere.FindString(out) + begins.FindString(out); at != "" {
+			t.Errorf("%q is printed as %q: %q", s, out, at)
+		}
+		if strings.ContainsFunc(out, hidden) || !utf8.ValidString(out) {
+			t.Errorf("%q is printed as %q", s, out)
+		}
+	})
 }
