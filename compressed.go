@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/modelpatch/modelpatch/gguf"
+	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/ggufpos"
@@ -216,13 +217,9 @@ func inspectPacked(path string, o OpenOptions) (r report.Inspect, ok bool, err e
 		r, err = inspectStream(path, os.Stdin, o)
 		return r, true, err
 	}
-	// A pipe would block in Open, so the kind of file is asked for first.
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return r, false, nil // the ordinary way says what is wrong
-	}
-	f, err := os.Open(path)
+	f, _, err := regular.Open(path)
 	if err != nil {
-		return r, false, nil
+		return r, false, nil // the ordinary way says what is wrong
 	}
 	defer f.Close()
 	head := make([]byte, 4)

@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 
+	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/patch"
 )
 
@@ -29,17 +28,9 @@ const maxFactors = 16 << 20
 // where the options have none. A file that cannot be read is a [patch.InputError], one
 // without lists a [UsageError].
 func ReadFactors(path string, o *RescaleOptions) error {
-	f, err := os.Open(path)
+	data, _, err := regular.Read(path, maxFactors)
 	if err != nil {
-		return &patch.InputError{Path: path, Err: err}
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFactors+1))
-	switch {
-	case err != nil:
-		return &patch.InputError{Path: path, Err: err}
-	case len(data) > maxFactors:
-		return &patch.InputError{Path: path, Err: fmt.Errorf("more than %d bytes: this is no list of factors", maxFactors)}
+		return &patch.InputError{Path: path, Err: fmt.Errorf("no list of factors: %w", err)}
 	}
 	var file struct {
 		longRoPE

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/gguf"
+	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
@@ -54,7 +54,7 @@ func preview(m position.Model, plan patch.Plan) (_ position.Model, err error) {
 	if r := plan.Inputs[0].Reader; r != nil {
 		return previewed(m, plan, r)
 	}
-	in, err := os.Open(plan.Inputs[0].Path)
+	in, _, err := regular.Open(plan.Inputs[0].Path)
 	if err != nil {
 		return nil, err
 	}

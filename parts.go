@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -40,7 +41,7 @@ func (c *writing) writeParts(ctx context.Context, target string) error {
 	in := c.plan.Inputs[c.plan.Outputs[0].Input]
 	from := in.Reader
 	if from == nil {
-		file, err := os.Open(in.Path)
+		file, _, err := regular.Open(in.Path)
 		if err != nil {
 			return cannotOpen(in.Path, err)
 		}

@@ -7,10 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -30,7 +30,7 @@ func (c *writing) writePatches(ctx context.Context, target string) error {
 		in := plan.Inputs[o.Input].Path
 		from := plan.Inputs[o.Input].Reader
 		if from == nil {
-			file, err := os.Open(in)
+			file, _, err := regular.Open(in)
 			if err != nil {
 				return cannotOpen(in, err)
 			}

@@ -72,7 +72,7 @@ func (o VerifyOptions) options(ctx context.Context) verify.Options {
 		}
 		return ctx.Err()
 	}}
-	switch path, err := engine.Find(); {
+	switch path, err := engine.FindCrosscheck(); {
 	case o.NoEngine:
 	case err != nil:
 		out.Absent = err.Error()
@@ -93,7 +93,7 @@ func VerifyFileContext(ctx context.Context, path string, open OpenOptions) (repo
 }
 
 // VerifyFileWith is VerifyFileContext with so much of the attention run, and a second
-// opinion on it by modelpatch-engine where that is there.
+// opinion on it by modelpatch-crosscheck where that is there.
 func VerifyFileWith(ctx context.Context, path string, open OpenOptions, o VerifyOptions) (report.Verify, error) {
 	m, err := OpenContext(ctx, path, open)
 	if err != nil {

@@ -1,7 +1,6 @@
 """Builds the executables for a platform, reproducibly, and collects the licences of what is linked into them."""
 
 import os
-import re
 import subprocess
 from pathlib import Path
 
@@ -40,26 +39,5 @@ def build(platform: Platform, version: Version, out: Path, executables: tuple[st
 def notices(executable: str, root: Path = ROOT) -> bytes:
     """The licences of Go and of every module that is linked into an executable, and what lies beside it, on any platform, which binary copies must reproduce."""
     sources = [f"./cmd/{name}" for name in (TOGETHER if executable == MAIN else (executable,))]
-    folders: dict[str, Path] = {}
-    for system in ("linux", "darwin", "windows"):
-        listed = subprocess.run(
-            ["go", "list", "-mod=readonly", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}",
-             *sources],
-            cwd=root, env=dict(os.environ, GOOS=system, GOARCH="amd64", CGO_ENABLED="0", GOFLAGS="", GOWORK="off"), check=True, capture_output=True, text=True)
-        for line in listed.stdout.splitlines():
-            if line:
-                module, folder = line.split("\t")
-                folders[module] = Path(folder)
-    go = subprocess.run(["go", "env", "GOROOT"], cwd=root, check=True, capture_output=True, text=True).stdout.strip()
-    out = []
-    for module, folder in [("Go", Path(go)), *sorted(folders.items())]:
-        texts = sorted(p for p in folder.iterdir() if p.is_file() and p.name.upper().startswith(("LICENSE", "LICENCE", "COPYING", "NOTICE", "PATENTS")))
-        if not texts and module == "Go":
-            texts = sorted(Path(go).parent.glob("LICENSE"))  # some distributions keep it one folder up
-        if not texts:  # some modules name their licence in the README alone (chewxy/math32: Go's, which stands above)
-            texts = sorted(p for p in folder.glob("README*") if re.search("licen[cs]e", p.read_text(encoding="utf-8", errors="replace"), re.I))
-        if not any(not p.name.upper().startswith(("NOTICE", "PATENTS")) for p in texts):
-            raise FileNotFoundError(f"{folder}: no licence of {module}; binaries must not be given away without it")
-        out.append(f"{'=' * 78}\n{module}\n{'=' * 78}\n\n")
-        out += [p.read_text(encoding="utf-8", errors="replace").strip() + "\n\n" for p in texts]
-    return "".join(out).encode()
+    return subprocess.run(["go", "run", "./internal/notices", "-os", "linux,darwin,windows", *sources],
+                          cwd=root, env=dict(os.environ, GOFLAGS="", GOWORK="off"), check=True, capture_output=True).stdout

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds modelpatch for all platforms and packs it: archives, wheels, npm packages, Debian packages, an image, SHA256SUMS; and the
+"""Builds modelpatch for all platforms and packs it: archives, wheels, npm packages, Debian packages, an image, an SBOM, SHA256SUMS; and the
 manual, licences and completions as files, which goreleaser packs.
 
     python3 packaging/build.py --version 1.2.3 --out dist
@@ -24,10 +24,11 @@ import image
 import manual
 import npm
 import platforms
+import sbom
 import wheel
 from release import Release, Version, source_date
 
-KINDS = ("archive", "wheel", "npm", "deb", "image", "manual")
+KINDS = ("archive", "wheel", "npm", "deb", "image", "sbom", "manual")
 
 
 def here() -> platforms.Platform:
@@ -59,6 +60,8 @@ def pack(version: Version, chosen: list[platforms.Platform], kinds: tuple[str, .
         linux = [b for b in built if b.platform.os == "linux"]
         if "image" in kinds and linux:
             written.append(image.write(release, linux, out))
+        if "sbom" in kinds:
+            written.append(sbom.write(release, built, out))
         if "npm" in kinds:
             written.append(npm.write_main(release, out))
         if "manual" in kinds:

@@ -148,7 +148,24 @@ class Packaging(unittest.TestCase):
         for module, version in linked:
             self.assertIn(f"\n{module} {version}\n", told)
         self.assertIn("\nGo\n", told)
-        self.assertIn("\ngithub.com/chewxy/math32 v", binaries.notices(binaries.ENGINE).decode())  # a module without a licence file
+        engine = binaries.notices(binaries.ENGINE).decode()
+        self.assertIn("\ngithub.com/ebitengine/purego v", engine)
+        self.assertNotIn("gorgonia", engine.lower())
+
+    def test_sbom(self):
+        """Every module that an executable says it links is in the bill of materials, and nothing of a licence that no release may have."""
+        document = json.loads(self.only("modelpatch_*.spdx.json").read_text())
+        packages = {p["SPDXID"]: p for p in document["packages"]}
+        self.assertEqual(len(packages), len(document["packages"]))
+        self.assertEqual(document["spdxVersion"], "SPDX-2.3")
+        self.assertNotIn("gorgonia", json.dumps(document))
+        contained = {(r["spdxElementId"], packages[r["relatedSpdxElement"]]["name"]) for r in document["relationships"] if r["relationshipType"] == "CONTAINS"}
+        for name in binaries.TOGETHER:
+            path = self.folder / "bin" / (name + self.platform.suffix)
+            own = next(p for p in packages.values() if p["name"] == name)
+            self.assertEqual(own["checksums"][0]["checksumValue"], hashlib.sha256(path.read_bytes()).hexdigest())
+            for module, _ in re.findall(r"^\tdep\t(\S+)\t(\S+)", run("go", "version", "-m", path).stdout, re.M):
+                self.assertIn((own["SPDXID"], module), contained)
 
     def test_manual(self):
         archive = self.only("modelpatch_*_" + self.platform.os + "_*")

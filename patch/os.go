@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"sync/atomic"
 
 	"github.com/modelpatch/modelpatch/internal/regular"
 )
@@ -14,6 +15,13 @@ import (
 var OS FS = osFS{}
 
 type osFS struct{}
+
+// changing is set once a file was opened to be written, or a name was changed.
+var changing atomic.Bool
+
+// Changing reports whether this process has begun to change files by way of [OS]: a program that is told
+// to end may end at once as long as it has not, and else lets go of what it began.
+func Changing() bool { return changing.Load() }
 
 type osFile struct{ *os.File }
 
@@ -31,6 +39,7 @@ func (osFS) Open(path string) (File, error) {
 
 // Create makes a file of mode 0600 that must not exist.
 func (osFS) Create(path string) (File, error) {
+	changing.Store(true)
 	return wrap(os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600))
 }
 
@@ -41,6 +50,7 @@ func (osFS) CreateShared(path string) (File, error) {
 
 // OpenWrite opens for reading and writing.
 func (osFS) OpenWrite(path string) (File, error) {
+	changing.Store(true)
 	return wrap(os.OpenFile(path, os.O_RDWR|regular.Nonblocking, 0))
 }
 
@@ -60,13 +70,19 @@ func (osFS) ReadDir(path string) ([]fs.DirEntry, error) { return os.ReadDir(path
 func (osFS) EvalLinks(path string) (string, error) { return filepath.EvalSymlinks(path) }
 
 // Mkdir makes a folder of mode 0700.
-func (osFS) Mkdir(path string) error { return os.Mkdir(path, 0o700) }
+func (osFS) Mkdir(path string) error {
+	changing.Store(true)
+	return os.Mkdir(path, 0o700)
+}
 
 // Remove takes a file or an empty folder away.
 func (osFS) Remove(path string) error { return os.Remove(path) }
 
 // Rename replaces what new names.
-func (osFS) Rename(old, new string) error { return os.Rename(old, new) }
+func (osFS) Rename(old, new string) error {
+	changing.Store(true)
+	return os.Rename(old, new)
+}
 
 // RenameIn renames by os.Root, which does not follow links out of the folder.
 func (osFS) RenameIn(folder, old, new string) error {

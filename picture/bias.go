@@ -27,10 +27,10 @@ func linear(group []subject) (f figure.Figure, ok bool, err error) {
 	drawnHeads := map[string]int{} // head by the name of its line
 	for _, s := range group {
 		a := s.encoding.Scheme.(schemes.ALiBi)
-		values := a.SlopeValues()
-		if len(values) == 0 || len(values) > mostHeads {
+		if a.Count() == 0 || a.Count() > mostHeads {
 			return f, false, nil
 		}
+		values := a.SlopeValues()
 		line := figure.Series{Name: label(s, "slope"), Style: figure.Points}
 		negative := 0
 		for _, h := range figure.Columns(len(values), figure.MaxColumns) {

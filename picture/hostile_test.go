@@ -230,3 +230,24 @@ func FuzzEscape(f *testing.F) {
 		wellFormed(t, []byte(`<svg desc="`+got+`">`+got+`</svg>`))
 	})
 }
+
+// TestFit: figures that would make an image too tall to be read are left out, and what is painted is wide enough.
+func TestFit(t *testing.T) {
+	one := figure.Figure{Title: "t", Panels: []figure.Panel{{Title: "p", Series: []figure.Series{{Name: "a", X: []float64{0, 1}, Y: []float64{1, 2}}}}}}
+	for _, n := range []int{0, 1, 5, 100, 3000} {
+		figures := make([]figure.Figure, n)
+		for i := range figures {
+			figures[i] = one
+		}
+		fits := raster.Fit(figures)
+		if fits > n || n > 0 && fits < 1 || n <= 5 && fits != n || n == 3000 && fits == n {
+			t.Fatalf("%d of %d fit", fits, n)
+		}
+		if n == 0 {
+			continue
+		}
+		if size := raster.Image(figures[:fits], raster.Options{}).Rect; size.Dx() < 400 || size.Dy() > 16001 {
+			t.Errorf("%d of %d figures are painted on %v", fits, n, size)
+		}
+	}
+}

@@ -185,6 +185,9 @@ func divisors(m Model, says, nothing string, move func(DivisorBaker) (bool, erro
 			continue
 		}
 		scheme := s.Encoding().Scheme.(schemes.Rotary)
+		if err := turns(scheme); err != nil {
+			return Outcome{}, err
+		}
 		p := Parameters(scheme)
 		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: fmt.Sprintf(says, EncodingName(scheme), "scaling "+said(scheme.Scaling)), Expect: report.ExpectSame, To: &p})
 		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: scheme})

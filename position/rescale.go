@@ -112,8 +112,8 @@ func (o RescaleOptions) check() error {
 	factors := map[string]float64{"factor": o.Factor, "low-freq-factor": o.LowFreqFactor, "high-freq-factor": o.HighFreqFactor,
 		"beta-fast": o.BetaFast, "beta-slow": o.BetaSlow, "attention-factor": o.AttentionFactor, "mscale": o.MScale, "mscale-all-dim": o.MScaleAllDim}
 	for _, name := range []string{"factor", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "mscale", "mscale-all-dim"} {
-		if v := factors[name]; !(v >= 0) || math.IsInf(v, 0) {
-			return wrong("--%s %g: it must be above 0", name, v)
+		if v := factors[name]; !(v >= 0) || v > math.MaxFloat32 {
+			return wrong("--%s %g: it must be above 0 and at most %.3g, the greatest number of float32", name, v, math.MaxFloat32)
 		}
 	}
 	scaling := schemes.Scaling{Type: o.Scaling}.Kind()
@@ -340,7 +340,7 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 	if err != nil {
 		return err
 	}
-	if err := o.computing().builds(to); err != nil {
+	if err := cmp.Or(o.computing().builds(to), computable(to)); err != nil {
 		return err
 	}
 	if err := o.scales(s, d, out); err != nil {
@@ -377,6 +377,34 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 	return nil
 }
 
+// maxTurn is the greatest angle between two positions, in radians: of larger ones, the products with
+// positions soon keep no part of a turn in float32. Models turn by 1 at the most.
+const maxTurn = 1 << 5
+
+// computable refuses a rotation whose numbers no engine has in float32: what the options ask for and what
+// the file states may go together badly.
+func computable(to schemes.Rotary) error {
+	t := to.Scaling.Kind()
+	if t.Settable && t.Reads(schemes.ParameterOriginalLength.Name) && to.Scaling.OriginalLength <= 0 {
+		return &Refusal{Why: t.Title + " without a length that the model was trained with", Remedies: []report.Remedy{report.Do("rope", "states one", "scaling", "TYPE", "factor", "S", "original-length", "L")}}
+	}
+	return turns(to)
+}
+
+// turns refuses a rotation whose amplitude or angles are none that an engine computes with.
+func turns(to schemes.Rotary) error {
+	const instead = "give base, factor and attention factor that go together: inspect says what the file states"
+	if a := to.Amplitude(); !(a > 0) || a > math.MaxFloat32 {
+		return &Refusal{Why: fmt.Sprintf("cosines and sines would have the amplitude %g", a), Instead: instead}
+	}
+	for pair, f := range to.InverseFrequencies() {
+		if !(math.Abs(f) <= maxTurn) {
+			return &Refusal{Why: fmt.Sprintf("pair %d would turn by %g radians a position, which no engine computes", pair, f), Instead: instead}
+		}
+	}
+	return nil
+}
+
 // scheme is the rotation asked for.
 func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect, capacity int) (schemes.Rotary, error) {
 	if o.Scaling == "" {
@@ -398,6 +426,12 @@ func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect, capacity i
 			stated = *d.Length.Stated
 		}
 		original = originalLength(from.Scaling, capacity, stated)
+	}
+	if claimed := original; int64(claimed) > MaxLength {
+		if original = 0; (schemes.Scaling{Type: o.Scaling}).Kind().Reads(schemes.ParameterOriginalLength.Name) {
+			return from, &Refusal{Why: fmt.Sprintf("the file states an original length of %d, more than engines count: with which length the model was trained is not known", claimed),
+				Remedies: []report.Remedy{report.Do("", "says it", "original-length", "L")}}
+		}
 	}
 	return o.scaled(to, original)
 }

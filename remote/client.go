@@ -26,6 +26,7 @@ const (
 	DefaultAttempts = 5
 	DefaultPause    = 250 * time.Millisecond
 	DefaultLongest  = time.Minute
+	DefaultPatience = 5 * time.Minute
 )
 
 // parallel bounds requests at a time.
@@ -47,6 +48,9 @@ type Options struct {
 	// Pause is the time before the second attempt, doubled before each further one; 0 is
 	// DefaultPause. Longest bounds what a server may ask to wait; 0 is DefaultLongest.
 	Pause, Longest time.Duration
+	// Patience is the time that all requests together may take beside what usual servers need for
+	// them; 0 is DefaultPatience.
+	Patience time.Duration
 	// Tell is told of requests and bytes so far, of all files; it may be called by several
 	// goroutines.
 	Tell func(requests, bytes int64)
@@ -67,6 +71,7 @@ type Client struct {
 	straight, proxied *http.Transport
 	slots             chan struct{} // taken by requests that are under way
 	requests, bytes   atomic.Int64
+	spent             atomic.Int64 // time.Duration that requests took
 	granted           atomic.Int64 // bytes that came or are under way: what MaxBytes bounds
 
 	mu    sync.Mutex
@@ -87,6 +92,7 @@ func New(ctx context.Context, o Options) *Client {
 	orDefault(&o.Stall, DefaultStall)
 	orDefault(&o.Pause, DefaultPause)
 	orDefault(&o.Longest, DefaultLongest)
+	orDefault(&o.Patience, DefaultPatience)
 	if o.Attempts <= 0 {
 		o.Attempts = DefaultAttempts
 	}

@@ -81,7 +81,9 @@ func (f *content) fetch(start, end int64) ([]byte, error) {
 	renewed := false
 	for attempt := 1; ; attempt++ {
 		a := answer{file: f, start: start + int64(len(got)), end: end}
+		began := time.Now()
 		err := a.take(renewed)
+		c.spent.Add(int64(time.Since(began)))
 		got = append(got, a.data...)
 		switch {
 		case err == nil && (a.whole || start+int64(len(got)) >= min(end, f.size)):
@@ -170,9 +172,11 @@ func (a *answer) take(renew bool) error {
 	}
 	watch := time.AfterFunc(2*c.options.Stall, func() { cancel(errStalled) })
 	defer watch.Stop()
+	budget := time.AfterFunc(c.left(), func() { cancel(errSlow) })
+	defer budget.Stop()
 	resp, from, err := c.ask(ctx, t, at, header)
 	if err != nil {
-		return stalled(ctx, err)
+		return c.stalled(ctx, err)
 	}
 	defer resp.Body.Close()
 	watch.Reset(c.options.Stall)
@@ -197,17 +201,35 @@ func (a *answer) take(renew bool) error {
 	if err := a.pin(resp, from, t); err != nil {
 		return err
 	}
-	return stalled(ctx, a.read(resp.Body, func() { watch.Reset(c.options.Stall) }))
+	return c.stalled(ctx, a.read(resp.Body, func() { watch.Reset(c.options.Stall) }))
 }
 
-var errStalled = errors.New("stalled")
+var errStalled, errSlow = errors.New("stalled"), errors.New("slow")
 
 // stalled words an error of a request that was given up.
-func stalled(ctx context.Context, err error) error {
-	if err != nil && errors.Is(context.Cause(ctx), errStalled) {
+func (c *Client) stalled(ctx context.Context, err error) error {
+	switch cause := context.Cause(ctx); {
+	case err == nil:
+	case errors.Is(cause, errStalled):
 		return &Error{What: cannotRead, Why: silent, retry: true}
+	case errors.Is(cause, errSlow):
+		return &Error{What: cannotRead, Hint: "download the file first",
+			Why: fmt.Sprintf("servers took too long: %s are allowed, and %s for each request and each %d KiB that came", c.options.Patience, perRequest, usualRate>>10)}
 	}
 	return err
+}
+
+// What a usual server takes, and more: one that sends just enough not to be silent would keep a command for days.
+const (
+	perRequest = time.Second
+	usualRate  = 64 << 10 // bytes in that time
+)
+
+// left is what is left of the time that requests may take.
+func (c *Client) left() time.Duration {
+	requests, bytes := c.Used()
+	allowed := c.options.Patience + time.Duration(requests+bytes/usualRate)*perRequest
+	return allowed - time.Duration(c.spent.Load())
 }
 
 // ranged holds the answer's claims against the request and the file's size.

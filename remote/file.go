@@ -160,14 +160,23 @@ func (f *content) require(off, end int64) []*page {
 	defer f.mu.Unlock()
 	want, guesses := f.ahead.read(off, end)
 	first, last := off/pageBytes, (end-1)/pageBytes
+	for i := first; i <= last; i++ { // those that are there are not what makes room for the others
+		if p := f.pages[i]; p != nil {
+			f.clock++
+			p.used = f.clock
+		}
+	}
+	var wanted []*page // a page that is dropped from the file's is still there for who has it
 	for i := first; i <= last; i++ {
-		if f.pages[i] != nil {
+		if p := f.pages[i]; p != nil {
+			wanted = append(wanted, p)
 			continue
 		}
 		run := i // the pages to fetch end where some are there
 		for until := max(last, i+(want+pageBytes-1)/pageBytes-1); run <= until && run-i < mostBytes/pageBytes && run*pageBytes < f.size && f.pages[run] == nil; run++ {
 		}
 		f.load(i, run)
+		wanted = append(wanted, f.pages[i])
 		if len(guesses) == 0 {
 			f.ahead.fetched()
 		}
@@ -184,12 +193,6 @@ func (f *content) require(off, end int64) []*page {
 		if i < run {
 			f.load(i, run)
 		}
-	}
-	var wanted []*page
-	for i := first; i <= last; i++ {
-		f.clock++
-		f.pages[i].used = f.clock
-		wanted = append(wanted, f.pages[i])
 	}
 	return wanted
 }
@@ -212,7 +215,9 @@ func (f *content) load(first, end int64) {
 				p.data = bytes.Clone(data[min(from, len(data)):min(from+pageBytes, len(data))])
 			} else {
 				p.err = err
-				delete(f.pages, first+int64(i))
+				if n := first + int64(i); f.pages[n] == p {
+					delete(f.pages, n)
+				}
 			}
 			close(p.done)
 		}

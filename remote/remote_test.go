@@ -371,3 +371,71 @@ func (zeros) ReadAt(p []byte, _ int64) (int, error) {
 	clear(p)
 	return len(p), nil
 }
+
+// TestEvicted reads a range whose first pages were used longest ago: what makes room for its other
+// pages must not drop these.
+func TestEvicted(t *testing.T) {
+	const mib = 1 << 20
+	content := make([]byte, 64*mib)
+	rand.NewChaCha8([32]byte{2}).Read(content)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", `"a"`)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+	}))
+	defer server.Close()
+	o := quick()
+	o.MaxBytes = -1
+	f, err := remote.New(t.Context(), o).Open(t.Context(), server.URL+"/m.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(at, n int64) {
+		got := make([]byte, n)
+		if _, err := f.ReadAt(got, at); err != nil || !bytes.Equal(got, content[at:at+n]) {
+			t.Fatalf("%d bytes at %d: %v", n, at, err)
+		}
+	}
+	for first := int64(0); first < 24*mib; first += 3 * mib {
+		check(first, mib)
+		for at := int64(24 * mib); at < 56*mib; at += 7 * mib { // fills what is kept
+			check(at, 6*mib)
+		}
+		check(first, 8*mib)
+	}
+	var wait sync.WaitGroup
+	for i := range int64(8) {
+		wait.Go(func() {
+			for k := range int64(20) {
+				check((i*7+k*11)%56*mib+k*5000, 7*mib)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// TestSlow: a server that sends just enough not to be silent has a budget of time, which is told.
+func TestSlow(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Range", "bytes 0-65535/1000000000")
+		w.Header().Set("Content-Length", "65536")
+		w.WriteHeader(http.StatusPartialContent)
+		for range 65536 {
+			if _, err := w.Write([]byte{0}); err != nil {
+				return
+			}
+			w.(http.Flusher).Flush()
+			time.Sleep(10 * time.Millisecond)
+		}
+	}))
+	defer server.Close()
+	o := quick()
+	o.Patience = 200 * time.Millisecond
+	start := time.Now()
+	_, err := remote.New(t.Context(), o).Open(t.Context(), server.URL+"/m.gguf")
+	if err == nil || !strings.Contains(err.Error(), "servers took too long: 200ms are allowed, and 1s for each request") {
+		t.Error(err)
+	}
+	if d := time.Since(start); d > 10*time.Second {
+		t.Errorf("it took %v", d)
+	}
+}

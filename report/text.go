@@ -20,19 +20,25 @@ func Name(s string) string {
 
 // Printable makes a model's name fit for a terminal or a log: control
 // characters, bidirectional overrides, zero-width and tag characters and bytes
-// that are not UTF-8 become \xNN or \uNNNN text (facts/BAD-INPUTS G01).
-// "##[" is broken up, because a CI runner takes it anywhere in a line, and "::"
-// at the start and after white space of any kind: runners skip that, and a fold
-// may put what follows first on a line (G02).
+// that are not UTF-8 become \xNN or \uNNNN text (facts/BAD-INPUTS G01). What
+// agents of CI take for a command is broken up by a backslash (G02): "##vso[" and
+// its like, which they take anywhere in a line; "::error" at the start and after
+// white space of any kind, for runners skip that, and a fold may put what follows
+// first on a line; "--- " and its like at the start.
 func Printable(s string) string {
-	out := strings.ReplaceAll(escape(s, hidden), "##[", `##\[`)
+	out := broken(escape(s, hidden), `\[`)
+	for _, fold := range []string{"---", "+++", "~~~", "^^^"} { // Buildkite's groups
+		if rest, ok := strings.CutPrefix(out, fold); ok && (rest == "" || rest[0] == ' ') {
+			out = fold[:1] + `\` + fold[1:] + rest
+		}
+	}
 	if !strings.Contains(out, "::") {
 		return out
 	}
 	var b strings.Builder
 	first := true // nothing or white space stands before
 	for i, r := range out {
-		if first && r == ':' && strings.HasPrefix(out[i+1:], ":") {
+		if first && strings.HasPrefix(out[i:], "::") && !isAddress(out[i+2:]) {
 			b.WriteString(`:\`)
 		} else {
 			b.WriteRune(r)
@@ -40,6 +46,42 @@ func Printable(s string) string {
 		first = unicode.IsSpace(r)
 	}
 	return b.String()
+}
+
+// broken puts what stands for a bracket in place of the one that ends "##[", "##vso[",
+// "##teamcity[" and any other name.
+func broken(s, bracket string) string {
+	var b strings.Builder
+	done := 0
+	for i := strings.Index(s, "##"); i >= 0; {
+		i += len("##")
+		name := strings.TrimLeftFunc(s[i:], func(r rune) bool {
+			return r == '#' || unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-", r)
+		})
+		i = len(s) - len(name)
+		if strings.HasPrefix(name, "[") {
+			b.WriteString(s[done:i] + bracket)
+			done = i + 1
+		}
+		next := strings.Index(name, "##")
+		if next < 0 {
+			break
+		}
+		i += next
+	}
+	return b.String() + s[done:]
+}
+
+// isAddress reports whether what follows "::" makes it an address of IPv6, which no
+// runner has a command for.
+func isAddress(rest string) bool {
+	after := strings.TrimLeft(rest, "0123456789abcdefABCDEF.")
+	group := rest[:len(rest)-len(after)]
+	next, _ := utf8.DecodeRuneInString(after)
+	if group == "" || strings.HasPrefix(after, "::") || after != "" && (unicode.IsLetter(next) || strings.ContainsRune("_-", next)) {
+		return false
+	}
+	return strings.ContainsAny(group, "0123456789") || len(after) > 1 && after[0] == ':' && after[1] != ' '
 }
 
 // escape writes the runes that bad picks, and broken bytes, as text.
@@ -76,10 +118,12 @@ func hidden(r rune) bool {
 }
 
 // plain replaces hidden runes in JSON text by their \u escapes, and breaks up
-// "##[": the same values, and nothing that steers a terminal or a CI runner
+// "##[" and its like: the same values, and nothing that steers a terminal or a CI runner
 // (facts/BAD-INPUTS G01, G02).
 func plain(json []byte) []byte {
-	json = bytes.ReplaceAll(json, []byte("##["), []byte(`#\u0023[`))
+	if bytes.Contains(json, []byte("##")) {
+		json = []byte(broken(string(json), `\u005b`))
+	}
 	if !bytes.ContainsFunc(json, hiddenInJSON) {
 		return json
 	}

@@ -301,3 +301,38 @@ func TestGrowRowsKeepsOldRows(t *testing.T) {
 		}
 	}
 }
+
+// TestALiBiSample: whatever number of heads a file claims, comparing takes no time and finds what differs.
+func TestALiBiSample(t *testing.T) {
+	const claimed = 1<<31 - 1
+	many := ALiBi{Heads: claimed}
+	if n := len(many.Sample()); n < sampledHeads || n > sampledHeads+1 {
+		t.Errorf("%d heads are looked at", n)
+	}
+	if !many.Equal(ALiBi{Heads: claimed, MaxBias: 8}) || many.Equal(ALiBi{Heads: claimed, MaxBias: 8.0001}) || many.Equal(ALiBi{Heads: claimed - 1}) {
+		t.Error("as many heads are not compared")
+	}
+	if many.Bias(claimed-1, 3, 0) >= 0 {
+		t.Error("the last head has no bias")
+	}
+	for _, heads := range []int{1, 2, 3, 12, 63, 64, 65, 100, 1000} {
+		a := ALiBi{Heads: heads}
+		slopes, sample := a.SlopeValues(), a.Sample()
+		if len(slopes) != heads || a.Count() != heads || sample[0] != 0 || !slices.Contains(sample, heads-1) || !slices.IsSorted(sample) {
+			t.Errorf("%d heads: %d slopes, sample %v", heads, len(slopes), sample)
+		}
+		for i, s := range slopes {
+			if s != a.Slope(i) {
+				t.Errorf("%d heads: slope %d is %g and %g", heads, i, s, a.Slope(i))
+			}
+		}
+		if heads <= sampledHeads && len(sample) != heads {
+			t.Errorf("%d heads: %d are looked at", heads, len(sample))
+		}
+		changed := slices.Clone(slopes)
+		changed[heads/2] *= 1.01
+		if !a.Equal(ALiBi{Slopes: slopes}) || !(ALiBi{Slopes: slopes}).Equal(a) || a.Equal(ALiBi{Slopes: changed}) || (ALiBi{Slopes: changed}).Equal(a) {
+			t.Errorf("%d heads: slopes of a file are not compared one by one", heads)
+		}
+	}
+}

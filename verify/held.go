@@ -190,7 +190,8 @@ func (h *held) bias(i int, s position.Site, want schemes.ALiBi) error {
 	if !ok || !linear || got.Heads != want.Heads {
 		return fmt.Errorf("encoding %s was to become %s and is %s", position.ID(i), want, s.Encoding().Scheme)
 	}
-	for head, slope := range want.SlopeValues() {
+	for _, head := range want.Sample() {
+		slope := want.Slope(head)
 		x, err := b.Bias(head, 1, 0, 2)
 		if err != nil {
 			return err

@@ -41,7 +41,7 @@ func spread(n, all int) []int {
 	}
 	var out []int
 	for i := range n {
-		if x := i * (all - 1) / (n - 1); !slices.Contains(out, x) {
+		if x := i * (all - 1) / (n - 1); len(out) == 0 || x > out[len(out)-1] {
 			out = append(out, x)
 		}
 	}

@@ -469,11 +469,11 @@ func (c *comparison) biases() {
 		if !ok1 || !ok2 {
 			continue
 		}
-		heads := headsOf(p.before.Encoding())
+		heads := headsOf(p.before.Encoding(), p.after.Encoding())
 		length := min(c.prefix(), 64)
 		k := report.Check{Name: "table", Verdict: report.CheckPass, Tolerance: &bitwise}
 		var d difference
-		for h := range heads {
+		for _, h := range heads {
 			for q := 0; q < length; q += 7 {
 				for j := 0; j < length; j += 5 {
 					x, err1 := a.Bias(h, q, j, length)
@@ -522,7 +522,8 @@ func (c *comparison) slopes() {
 		}
 		var d difference
 		const distance = 1
-		for head, slope := range want.SlopeValues() {
+		for _, head := range want.Sample() {
+			slope := want.Slope(head)
 			x, err := b.Bias(head, distance, 0, distance+1)
 			if err != nil {
 				k.Verdict, k.Why = report.CheckFail, err.Error()
@@ -568,12 +569,18 @@ func (c *comparison) plannedSlopes(heads int) (schemes.ALiBi, bool) {
 	return schemes.ALiBi{}, false
 }
 
-func headsOf(e position.Encoding) int {
-	switch s := e.Scheme.(type) {
+// headsOf lists the heads whose biases are compared: all, but where formulas give them to as many
+// heads as both files claim.
+func headsOf(before, after position.Encoding) []int {
+	n := 0
+	switch s := before.Scheme.(type) {
 	case schemes.ALiBi:
-		return s.Heads
+		if o, ok := after.Scheme.(schemes.ALiBi); ok && s.Slopes == nil && o.Slopes == nil {
+			return s.Sample()
+		}
+		n = s.Heads
 	case schemes.Buckets:
-		return s.Heads
+		n = s.Heads
 	}
-	return 0
+	return spread(n, n)
 }

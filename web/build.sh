@@ -5,6 +5,8 @@ out=${1:?the folder to build into}
 cd "$(dirname "$0")/.."
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
+go run ./internal/notices -os js -arch wasm ./web/inspector ./web/changer >"$out/THIRD_PARTY_LICENSES"
+cp LICENSE "$out/"
 export GOOS=js GOARCH=wasm GOFLAGS="${GOFLAGS:-} -trimpath -buildvcs=false"
 for program in inspector changer; do
   # Without inlining (-l) the code is a sixth smaller when compressed, and as fast within the noise of reading.

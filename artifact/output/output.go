@@ -109,10 +109,24 @@ func Names() []string {
 func New(format string, w io.Writer, o Options) Writer {
 	for _, f := range formats {
 		if f.name == format {
-			return f.open(bufio.NewWriter(w), o)
+			return words{f.open(bufio.NewWriter(w), o)}
 		}
 	}
 	return nil
+}
+
+// words is a writer whose findings have no more in their short words than in their
+// sentences: they may have been read back from a journal, which is a file like another.
+type words struct{ Writer }
+
+// File hands on the findings of a file.
+func (w words) File(c report.Checked) {
+	c.Findings = slices.Clone(c.Findings)
+	for i := range c.Findings {
+		f := &c.Findings[i]
+		f.Rule, f.Level, f.Fingerprint = report.Printable(f.Rule), report.Printable(f.Level), report.Printable(f.Fingerprint)
+	}
+	w.Writer.File(c)
 }
 
 // counting are the findings that are neither waived nor in the baseline.

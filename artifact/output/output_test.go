@@ -182,3 +182,68 @@ func TestBounds(t *testing.T) {
 		t.Errorf("github has %d lines", strings.Count(out, "\n"))
 	}
 }
+
+// agents say which lines the agents of CI systems take for commands.
+var agents = map[string]*regexp.Regexp{
+	"GitHub Actions (own command)": regexp.MustCompile(`^\s*::(add-mask|add-matcher|add-path|debug|echo|endgroup|error|group|notice|remove-matcher|save-state|set-env|set-output|stop-commands|warning)\b`),
+	"GitHub Actions, Azure":        regexp.MustCompile(`##\[`),
+	"Azure Pipelines":              regexp.MustCompile(`(?i)##vso\[`),
+	"TeamCity":                     regexp.MustCompile(`##teamcity\[`),
+	"Buildkite":                    regexp.MustCompile(`^(---|\+\+\+|~~~|\^\^\^ \+\+\+)( |$)`),
+	"GitLab":                       regexp.MustCompile("section_(start|end):[0-9]+:[^\r]*\r\x1b\\[0K"),
+	"terminals":                    regexp.MustCompile("[\x00-\x08\x0b-\x1f\x7f]"),
+}
+
+// commands are what makes an agent do something, written into files by a stranger.
+var commands = []string{
+	"::error::x", "::set-output name=a::b", "::stop-commands::deadbeef", "::add-mask::m", " ::warning file=a::x", "##[error]x", "##[group]x",
+	"##vso[task.setvariable variable=PATH]/evil", "x##VSO[task.complete result=Succeeded;]", "##teamcity[buildStatus status='SUCCESS']", "###teamcity[##vso[x]",
+	"--- group", "+++ group", "~~~ group", "^^^ +++", "section_start:1700000000:evil[collapsed=true]\r\x1b[0Ktitle", "section_end:1700000000:evil\r\x1b[0K",
+	"a\n::error::x", "a\r##vso[task.x]", "a\n--- group",
+}
+
+// TestCommands: no command of a CI system takes effect, in whichever field of whichever format.
+func TestCommands(t *testing.T) {
+	for _, command := range commands {
+		fields := map[string]func(c *report.Checked, f *report.CheckedFinding){
+			"path":    func(c *report.Checked, _ *report.CheckedFinding) { c.Path = command },
+			"name":    func(c *report.Checked, _ *report.CheckedFinding) { c.Names = []string{command} },
+			"message": func(_ *report.Checked, f *report.CheckedFinding) { f.Message = command },
+			"hint":    func(_ *report.Checked, f *report.CheckedFinding) { f.Hint = command },
+			"remedy": func(_ *report.Checked, f *report.CheckedFinding) {
+				f.Remedies = []report.Remedy{{Verb: command, Says: command, Options: []report.Option{{Name: command, Value: command}}}}
+			},
+			"tensor":      func(_ *report.Checked, f *report.CheckedFinding) { f.Where.Tensor = command },
+			"node":        func(_ *report.Checked, f *report.CheckedFinding) { f.Where.Node = command },
+			"key":         func(_ *report.Checked, f *report.CheckedFinding) { f.Where.Key = command },
+			"file":        func(_ *report.Checked, f *report.CheckedFinding) { f.Where.File = command },
+			"waiver":      func(_ *report.Checked, f *report.CheckedFinding) { f.Waived = &command },
+			"rule":        func(_ *report.Checked, f *report.CheckedFinding) { f.Rule = command },
+			"level":       func(_ *report.Checked, f *report.CheckedFinding) { f.Level = command },
+			"fingerprint": func(_ *report.Checked, f *report.CheckedFinding) { f.Fingerprint = command },
+			"schemes": func(c *report.Checked, _ *report.CheckedFinding) {
+				c.Facts = &report.CheckedFacts{Format: command, Schemes: []string{command}}
+			},
+		}
+		for field, fill := range fields {
+			f := report.CheckedFinding{Finding: report.Finding{Rule: "gguf-key-type", Level: report.LevelError, Message: "m", Where: &report.Where{}}, Fingerprint: "a"}
+			c := report.Checked{Schema: report.SchemaCheck, Path: "m.gguf", Level: report.LevelError}
+			fill(&c, &f)
+			c.Findings = []report.CheckedFinding{f}
+			for _, format := range Names() {
+				out := written(t, format, []report.Checked{c})
+				for line := range strings.Lines(out) {
+					line = strings.TrimSuffix(line, "\n")
+					if format == "github" && regexp.MustCompile(`^::(error|notice) (file=[^:]*,)?title=[^:]*::[^\n\r]*$`).MatchString(line) {
+						line = line[1:] // its own command
+					}
+					for agent, obeys := range agents {
+						if obeys.MatchString(line) {
+							t.Errorf("%s, %q as %s: %s obeys %q", format, command, field, agent, line)
+						}
+					}
+				}
+			}
+		}
+	}
+}

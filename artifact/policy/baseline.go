@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -19,9 +20,12 @@ type Known struct {
 	Path string `json:"path"`
 }
 
+// MaxFile bounds a baseline file, in bytes; a finding has some 150. A policy file is bounded below it.
+const MaxFile = 64 << 20
+
 // LoadBaseline reads a baseline file; one that is not there is empty.
 func LoadBaseline(path string) (Baseline, error) {
-	data, err := os.ReadFile(path)
+	data, _, err := regular.Read(path, MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Baseline{}, nil
 	}

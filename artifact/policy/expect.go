@@ -108,7 +108,7 @@ func (r *reader) expectation(n *yaml.Node) expectation {
 			r.decode(v, &x.tolerance, "a number")
 		case "expr":
 			x.text = v.Value
-			program, err := expr.Compile(v.Value, expr.Env(Env{}), expr.AsBool(), expr.MaxNodes(maxNodes))
+			program, err := r.compile(v.Value)
 			if err != nil {
 				what, _, _ := strings.Cut(err.Error(), "\n")
 				r.fail(v, "the expression cannot be read: "+what, "its fields: path, format, kind, architecture, bytes, length.stated, length.capacity, length.beyond, encodings")
@@ -122,9 +122,6 @@ func (r *reader) expectation(n *yaml.Node) expectation {
 	return x
 }
 
-// maxNodes bounds an expression.
-const maxNodes = 1000
-
 // Env is what an expression sees of a model.
 type Env struct {
 	Path         string `expr:"path"`
@@ -134,6 +131,10 @@ type Env struct {
 	Bytes        int    `expr:"bytes"`
 	Length       Length `expr:"length"`
 	Encodings    []Each `expr:"encodings"`
+
+	// Charge takes the cost of reading a value so many times from the expression's budget. It is
+	// called by what is added to every expression.
+	Charge func(value any, times int) (bool, error) `expr:"_charge"`
 }
 
 // Length is a model's length for an expression; 0 where the file does not say, or nothing
@@ -174,8 +175,8 @@ func orZero[T any](p *T) (v T) {
 	return v
 }
 
-func environment(r *report.Inspect) Env {
-	e := Env{Path: r.Path, Format: r.Format, Kind: r.Kind, Architecture: orZero(r.Architecture), Bytes: int(r.Bytes),
+func environment(r *report.Inspect, b *budget) Env {
+	e := Env{Path: r.Path, Format: r.Format, Kind: r.Kind, Architecture: orZero(r.Architecture), Bytes: int(r.Bytes), Charge: b.charge,
 		Length: Length{orZero(r.Length.Stated), r.Length.Stated != nil, orZero(r.Length.Capacity), r.Length.Capacity != nil, r.Length.Beyond}}
 	for _, x := range r.Encodings {
 		p := x.Parameters
@@ -191,7 +192,7 @@ func environment(r *report.Inspect) Env {
 
 // unmet is the finding of an expectation that does not hold; nil where it does. A file
 // that cannot be read meets none, and says so by its own finding.
-func (x expectation) unmet(policy string, f *rules.Facts) (*report.Finding, error) {
+func (x expectation) unmet(policy string, f *rules.Facts, b *budget) (*report.Finding, error) {
 	if f.Report == nil {
 		return nil, nil
 	}
@@ -240,7 +241,7 @@ func (x expectation) unmet(policy string, f *rules.Facts) (*report.Finding, erro
 		return why(fmt.Sprintf("base %g, and the model has no RoPE", *x.base)), nil
 	}
 	if x.program != nil {
-		ok, err := expr.Run(x.program, environment(r))
+		ok, err := expr.Run(x.program, environment(r, b))
 		if err != nil {
 			what, _, _ := strings.Cut(err.Error(), "\n")
 			return nil, &Error{Path: policy, Line: x.line, What: fmt.Sprintf("the expression of %q fails for %s: %s", report.Printable(x.id), report.Printable(f.Path), what)}

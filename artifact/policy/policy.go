@@ -15,10 +15,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/modelpatch/modelpatch/artifact/rules"
+	"github.com/modelpatch/modelpatch/internal/glob"
+	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -62,7 +63,7 @@ type Policy struct {
 
 // entry is what holds for some files.
 type entry struct {
-	files  []string
+	files  []pattern
 	levels map[string]string
 	expect []expectation
 }
@@ -70,7 +71,7 @@ type entry struct {
 // waiver accepts findings of one rule in some files until a day.
 type waiver struct {
 	rule, reason, owner string
-	files               []string
+	files               []pattern
 	until               time.Time
 	line                int
 	used                bool
@@ -83,9 +84,21 @@ var (
 	waiverKeys = []string{"rule", "files", "reason", "until", "owner"}
 )
 
+// pattern is a pattern of paths. One without a slash is held against the last name of a path, too.
+type pattern struct {
+	*glob.Pattern
+	name bool
+}
+
+// What a policy may be made of: it is read before anybody has looked at it.
+const (
+	maxPolicy   = 1 << 20 // bytes
+	maxPatterns = 4096
+)
+
 // Load reads a policy file. today decides which waivers have ended.
 func Load(file string, today time.Time) (*Policy, error) {
-	data, err := os.ReadFile(file)
+	data, _, err := regular.Read(file, maxPolicy)
 	if err != nil {
 		return nil, &Error{Path: file, What: "the policy cannot be read: " + reason(err)}
 	}
@@ -141,6 +154,8 @@ func Parse(file string, data []byte, today time.Time) (*Policy, error) {
 type reader struct {
 	path string
 	err  error
+	compiler
+	patterns int
 }
 
 func (r *reader) fail(n *yaml.Node, what, hint string) {
@@ -197,12 +212,19 @@ func (r *reader) strings(n *yaml.Node) []string {
 }
 
 // globs reads patterns of paths.
-func (r *reader) globs(n *yaml.Node) []string {
-	out := r.strings(n)
-	for _, g := range out {
-		if !doublestar.ValidatePattern(g) {
-			r.fail(n, fmt.Sprintf("%q is no pattern of paths", report.Printable(g)), "** stands for any folders, * for any name")
+func (r *reader) globs(n *yaml.Node) []pattern {
+	var out []pattern
+	for _, g := range r.strings(n) {
+		if r.patterns++; r.patterns > maxPatterns {
+			r.fail(n, fmt.Sprintf("more than %d patterns of paths in a policy", maxPatterns), "** stands for any folders, * for any name")
+			break
 		}
+		p, err := glob.Parse(g)
+		if err != nil {
+			r.fail(n, fmt.Sprintf("%q is no pattern of paths: %v", report.Printable(g), err), "** stands for any folders, * for any name")
+			break
+		}
+		out = append(out, pattern{p, !strings.Contains(g, "/")})
 	}
 	return out
 }
@@ -296,7 +318,7 @@ func (r *reader) waiver(n *yaml.Node) *waiver {
 // matches reports whether a path is meant by patterns. They are matched against the path
 // as it was found, the path below the policy's folder, and its last name where the
 // pattern has no folder.
-func (p *Policy) matches(patterns []string, file string) bool {
+func (p *Policy) matches(patterns []pattern, file string) bool {
 	slashed := path.Clean(filepath.ToSlash(file))
 	candidates := []string{slashed}
 	if below, err := filepath.Rel(absolute(p.folder), absolute(file)); err == nil {
@@ -304,7 +326,7 @@ func (p *Policy) matches(patterns []string, file string) bool {
 	}
 	for _, g := range patterns {
 		for _, c := range candidates {
-			if doublestar.MatchUnvalidated(g, c) || !strings.Contains(g, "/") && doublestar.MatchUnvalidated(g, path.Base(c)) {
+			if g.Match(c) || g.name && g.Match(path.Base(c)) {
 				return true
 			}
 		}
@@ -322,6 +344,7 @@ func absolute(file string) string {
 // Judge is what the policy makes of a file's findings: levels changed, those that are off
 // left out, what was expected and does not hold added, waivers noted.
 func (p *Policy) Judge(f *rules.Facts, found []report.Finding) ([]report.CheckedFinding, error) {
+	left := &budget{maxSteps}
 	levels := map[string]string{}
 	for rule, level := range p.levels {
 		levels[rule] = level
@@ -334,7 +357,7 @@ func (p *Policy) Judge(f *rules.Facts, found []report.Finding) ([]report.Checked
 			levels[rule] = level
 		}
 		for _, x := range e.expect {
-			unmet, err := x.unmet(p.Path, f)
+			unmet, err := x.unmet(p.Path, f, left)
 			if err != nil {
 				return nil, err
 			}

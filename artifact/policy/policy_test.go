@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/modelpatch/modelpatch/artifact/rules"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -67,6 +69,17 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
+// globs reads one pattern.
+func globs(t *testing.T, text string) []pattern {
+	t.Helper()
+	var r reader
+	out := r.globs(&yaml.Node{Kind: yaml.ScalarNode, Value: text})
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	return out
+}
+
 // TestGlobs: paths as they were found, below the policy's folder, and names alone.
 func TestGlobs(t *testing.T) {
 	for _, c := range []struct {
@@ -77,7 +90,7 @@ func TestGlobs(t *testing.T) {
 		{"*.onnx", "m.gguf", false}, {"a/m.gguf", "./a/m.gguf", true}, {"models/{a,b}.gguf", "models/b.gguf", true},
 	} {
 		p := &Policy{folder: "."}
-		if got := p.matches([]string{c.glob}, c.path); got != c.want {
+		if got := p.matches(globs(t, c.glob), c.path); got != c.want {
 			t.Errorf("%s on %s: %v", c.glob, c.path, got)
 		}
 	}
@@ -85,7 +98,7 @@ func TestGlobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := (&Policy{folder: "."}); !p.matches([]string{"llm/*.gguf"}, abs) {
+	if p := (&Policy{folder: "."}); !p.matches(globs(t, "llm/*.gguf"), abs) {
 		t.Error("a pattern relative to the policy does not match an absolute path")
 	}
 }

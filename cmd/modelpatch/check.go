@@ -21,6 +21,7 @@ import (
 	"github.com/modelpatch/modelpatch/artifact/policy"
 	"github.com/modelpatch/modelpatch/artifact/rules"
 	"github.com/modelpatch/modelpatch/internal/ordered"
+	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -207,7 +208,7 @@ func (f *fleet) settings(k *checking) ([]string, error) {
 		b := []byte(nil)
 		if file != "" {
 			var err error
-			if b, err = os.ReadFile(file); err != nil {
+			if b, _, err = regular.Read(file, policy.MaxFile); err != nil {
 				return nil, unreadable(file, err)
 			}
 		}
@@ -325,7 +326,11 @@ func (k *checking) openReports(ctx context.Context) (err error) {
 		default:
 			printed = name
 		}
-		r.Writer = output.New(name, w, output.Options{Version: version(), Colour: k.c.level, Remedy: remedyText})
+		options := output.Options{Version: version(), Remedy: remedyText}
+		if !toFile {
+			options.Colour = k.c.level
+		}
+		r.Writer = output.New(name, w, options)
 		k.reports = append(k.reports, r)
 	}
 	return nil

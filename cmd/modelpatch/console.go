@@ -29,11 +29,7 @@ type console struct {
 // wantsColor reports whether standard output is a terminal whose user has not
 // asked for plain text.
 func wantsColor() bool {
-	if os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return false
-	}
-	info, err := os.Stdout.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(os.Stdout.Fd()))
 }
 
 // terminalWidth is the width of the terminal that standard output is, 0 when it
@@ -81,7 +77,11 @@ func (c *console) fail(path string, err error, asJSON bool) {
 		c.json(errorReport(path, err))
 	}
 	if modelpatch.ExitCode(err) == modelpatch.ExitInterrupted {
-		c.say("modelpatch: %s: interrupted; nothing was changed", text(path))
+		what := "interrupted; nothing was changed"
+		if path != "" {
+			what = text(path) + ": " + what
+		}
+		c.say("modelpatch: %s", what)
 		return
 	}
 	c.say("modelpatch: %s", shortened(oneLine(err.Error())))
@@ -115,12 +115,16 @@ func shortened(s string) string {
 // text makes a model's name fit for a line: escaped, and cut when it is long.
 func text(s string) string { return cut(s, 120) }
 
-// sentence is text of a message, which names of a model may stand in: several
-// lines of a terminal at most.
-func sentence(s string) string { return cut(s, 600) }
+// mostSentence is several lines of a terminal.
+const mostSentence = 600
 
-func cut(s string, most int) string {
-	s = report.Printable(s)
+// sentence is text of a message, which names of a model may stand in.
+func sentence(s string) string { return cut(s, mostSentence) }
+
+func cut(s string, most int) string { return clip(report.Printable(s), most) }
+
+// clip leaves out what is longer than so many characters.
+func clip(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most]) + "…"
 	}

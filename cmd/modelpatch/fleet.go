@@ -126,12 +126,15 @@ func (f *fleet) mine(path string) bool {
 	return h.Sum64()%f.shares == f.index
 }
 
+// maxEntry bounds an entry of a list, in bytes.
+const maxEntry = 64 << 10
+
 // listed are the entries of the list, read as they are needed.
 func (f *fleet) listed() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		file := os.Stdin
 		if f.from != modelpatch.Stdin {
-			opened, err := os.Open(f.from)
+			opened, _, err := regular.Open(f.from)
 			if err != nil {
 				f.listErr = unreadable(f.from, err)
 				return
@@ -139,8 +142,7 @@ func (f *fleet) listed() iter.Seq[string] {
 			defer opened.Close()
 			file = opened
 		}
-		const window = 64 << 10
-		r := bufio.NewReaderSize(file, window)
+		r := bufio.NewReaderSize(file, maxEntry)
 		end := byte('\n')
 		if start, _ := r.Peek(1); len(start) > 0 {
 			if head, _ := r.Peek(r.Buffered()); bytes.IndexByte(head, 0) >= 0 {
@@ -148,8 +150,13 @@ func (f *fleet) listed() iter.Seq[string] {
 			}
 		}
 		for {
-			entry, err := r.ReadString(end)
-			entry = strings.TrimSuffix(entry, string(end))
+			line, err := r.ReadSlice(end)
+			if errors.Is(err, bufio.ErrBufferFull) {
+				f.listErr = &modelpatch.InputError{Path: f.from, What: "no list of files", Why: fmt.Sprintf("an entry has more than %d bytes", maxEntry),
+					Hint: "paths and addresses, one a line or ended by NUL"}
+				return
+			}
+			entry := strings.TrimSuffix(string(line), string(end))
 			if end == '\n' {
 				entry = strings.TrimSuffix(entry, "\r")
 			}

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -33,7 +36,8 @@ A folder means every model below it, each once; - is standard input; .zst and
 exit codes is returned. A file that lies on a server is named by its address:
 https://, hf://ORG/REPO[@REV]/FILE, oci://REGISTRY/NAME:TAG. Of a patch file (.mpatch) it says what that changes.
 --html writes the report of one model with pictures of its encodings as a page
-that needs no network and no script.
+that needs no network and no script. As git's textconv it never fails: what
+cannot be read is said in place of the report.
 
 ` + exitCodes,
 		Example: `  modelpatch inspect model.gguf
@@ -43,6 +47,10 @@ that needs no network and no script.
 			inputs, err := expand(files)
 			if err != nil {
 				return err
+			}
+			if len(files) == 1 && !asJSON && page.path == "" && many.path == "" && isTextconv() {
+				c.textconv(cmd.Context(), inputs[0], o, verbose)
+				return nil
 			}
 			defer page.close()
 			if err := page.open(cmd.Context(), inputs); err != nil {
@@ -102,6 +110,32 @@ that needs no network and no script.
 	page.addFlags(cmd)
 	many.addFlags(cmd)
 	return reading(c, cmd, &o)
+}
+
+// isTextconv reports whether git runs the command and reads its output: in git log -p or git diff, which
+// end where a textconv fails. A hook of git, whose exit code counts, has an index.
+func isTextconv() bool {
+	_, inGit := os.LookupEnv("GIT_PREFIX")
+	_, inHook := os.LookupEnv("GIT_INDEX_FILE")
+	info, err := os.Stdout.Stat()
+	return inGit && !inHook && err == nil && info.Mode()&os.ModeNamedPipe != 0
+}
+
+// textconv prints the report about one file, or why there is none, without the temporary folder that git
+// made for it.
+func (c *console) textconv(ctx context.Context, in input, o modelpatch.OpenOptions, verbose bool) {
+	r := inspected{err: in.err}
+	if in.err == nil && !isPatchName(in.path) {
+		r = look(ctx, in.path, o, verbose)
+	}
+	if r.err == nil {
+		r.Path = filepath.Base(r.Path)
+		if c.inspectOne(ctx, in, r, o, false, verbose) == modelpatch.ExitDone {
+			return
+		}
+		r.err = errors.New(in.path + ": cannot be read") // a patch, whose error was said
+	}
+	c.printf("%s\n", shortened(oneLine(strings.ReplaceAll(r.err.Error(), in.path, filepath.Base(in.path)))))
 }
 
 // ahead is how many results may wait for the one before them.

@@ -23,7 +23,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected outputs in scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"modelpatch": func() { os.Exit(run()) }})
+	testscript.Main(m, map[string]func(){"modelpatch": func() { os.Exit(run()) }, "stubborn": stubborn})
 }
 
 // built is one of the other executables, built once for the scripts that need a real one.

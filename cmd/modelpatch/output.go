@@ -50,9 +50,11 @@ func (c *console) headline(about, says string) {
 // labelWidth is the width of the column of labels, and where their texts begin.
 const labelWidth = 14
 
-// field prints one labelled line, folded at the terminal's width.
+// field prints one labelled line, cut at the length of a sentence, and folded at the
+// terminal's width.
 func (c *console) field(label, value string) {
 	const indent = labelWidth + 3
+	value = clip(value, mostSentence)
 	c.printf("  %-*s %s\n", labelWidth, label, c.fold(value, indent))
 }
 
@@ -122,13 +124,18 @@ func (c *console) encoding(e report.Encoding, verbose bool) {
 	}
 }
 
-// layersText says a list of layers with ranges: 0-4, 6.
+// layersText says a list of layers with ranges: 0-4, 6. Of many it says the first ones, and
+// how many there are.
 func layersText(layers []int) string {
+	const most = 16
 	var parts []string
 	for i := 0; i < len(layers); {
 		j := i
 		for j+1 < len(layers) && layers[j+1] == layers[j]+1 {
 			j++
+		}
+		if len(parts) == most {
+			return strings.Join(parts, ", ") + fmt.Sprintf(", … (%d layers)", len(layers))
 		}
 		part := strconv.Itoa(layers[i])
 		if j > i {

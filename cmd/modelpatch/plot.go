@@ -101,9 +101,17 @@ func (p *plot) run(ctx context.Context, c *console, files []string) error {
 	if d.why != "" && format != formatHTML {
 		return &position.Refusal{Why: modelpatch.ShownPath(files[0]) + ": " + d.why, Instead: "modelpatch inspect says what is known of the model"}
 	}
+	if format != formatSVG && format != formatHTML && format != string(terminal.Blocks) {
+		d.left = len(d.figures) - raster.Fit(d.figures)
+		d.figures = d.figures[:len(d.figures)-d.left]
+	}
 	content, err := d.in(format, c)
 	if err != nil {
 		return err
+	}
+	if d.left > 0 {
+		c.say("modelpatch: the last %s of %d would make the image too tall to be read, and are left out", plural(d.left, "encoding"), len(d.figures)+d.left)
+		c.say("hint: --format svg and --format html draw all")
 	}
 	if p.output == "" {
 		c.out.Write(content)
@@ -146,6 +154,7 @@ type drawn struct {
 	reports []report.Inspect
 	figures []figure.Figure
 	why     string // there are no figures; "" where there are
+	left    int    // figures that were left out
 }
 
 // draw opens models and makes their figures. A model with nothing to draw is none of

@@ -7,10 +7,12 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/patch"
 )
 
 // execute runs the command line and returns the exit code.
@@ -98,10 +100,14 @@ rewrites the encoding, and leaves every other byte of the file as it was.
 	return root
 }
 
+// heeding is how long a command may take to heed a signal by itself.
+const heeding = 700 * time.Millisecond
+
 // interruptible makes the first signal end a command's context, so that it
 // takes back what it has begun and says so; a second one ends what does not
-// heed the first. inspect only reads, and recover may be cut short at any
-// time: a signal ends them at once.
+// heed the first. A command that is still reading, which may take minutes in a
+// hostile file, is left behind. inspect only reads, and recover may be cut short
+// at any time: a signal ends them at once.
 func interruptible(cmd *cobra.Command) *cobra.Command {
 	work := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -109,7 +115,22 @@ func interruptible(cmd *cobra.Command) *cobra.Command {
 		defer stop()
 		context.AfterFunc(ctx, stop)
 		cmd.SetContext(ctx)
-		return work(cmd, args)
+		ended := make(chan error, 1)
+		go func() { ended <- work(cmd, args) }()
+		select {
+		case err := <-ended:
+			return err
+		case <-ctx.Done():
+		}
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(heeding):
+			if patch.Changing() {
+				return <-ended
+			}
+			return ctx.Err()
+		}
 	}
 	return cmd
 }

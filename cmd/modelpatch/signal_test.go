@@ -1,12 +1,20 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/patch"
 )
 
 // TestInspectInterrupted ends inspect by a signal while it waits for its input.
@@ -37,5 +45,47 @@ func TestInspectInterrupted(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		cmd.Process.Kill()
 		t.Error("the signal was not heeded")
+	}
+}
+
+// stubborn is a command that heeds no context for two seconds. With a path it has begun to write.
+func stubborn() {
+	cmd := interruptible(&cobra.Command{SilenceErrors: true, SilenceUsage: true, RunE: func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			if _, err := patch.OS.Create(args[0]); err != nil {
+				return err
+			}
+		}
+		time.Sleep(2 * time.Second)
+		return nil
+	}})
+	cmd.SetArgs(os.Args[1:])
+	os.Exit(modelpatch.ExitCode(cmd.ExecuteContext(context.Background())))
+}
+
+// TestTerminated: a command that only reads ends within a second of SIGTERM, whatever it is at; one that has begun to
+// write takes its time.
+func TestTerminated(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("skipped by name: signals (Windows has none)")
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		soon bool
+	}{{nil, modelpatch.ExitInterrupted, true}, {[]string{filepath.Join(t.TempDir(), "begun")}, modelpatch.ExitDone, false}} {
+		cmd := exec.Command("stubborn", c.args...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(500 * time.Millisecond) // it is up
+		start := time.Now()
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		if d, code := time.Since(start), cmd.ProcessState.ExitCode(); code != c.code || c.soon != (d < time.Second) {
+			t.Errorf("%v: exit code %d after %v", c.args, code, d)
+		}
 	}
 }

@@ -66,7 +66,7 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 	f.IntVar(&o.Sample.Positions, "positions", 0, "run so many positions (usually 48)")
 	f.BoolVar(&o.Sample.Full, "full", false, "run all layers, heads and positions, up to 8192")
 	f.StringVar(&o.Expect, "expect", "", "same, same-on-prefix or changed")
-	f.BoolVar(&o.NoEngine, "no-engine", false, "leave out what modelpatch-engine would check")
+	f.BoolVar(&o.NoEngine, "no-engine", false, "leave out what modelpatch-engine and modelpatch-crosscheck would check")
 	f.BoolVar(&o.Engine, "engine", false, "run both files whole in ONNX Runtime or llama.cpp")
 	f.BoolVar(&required, "require-engine", false, "like --engine, and exit 1 where no engine ran them")
 	f.StringVar(&o.LlamaServer, "llama-server", "", "the llama-server that runs GGUF (usually that of PATH)")

@@ -18,6 +18,11 @@ from collections import Counter
 import ray
 
 
+def shown(path: str) -> str:
+    """A path, or an address without its query: the signature of a presigned one is in no file that is written."""
+    return path.partition("?")[0] if "://" in path else path
+
+
 @ray.remote(max_retries=3)
 def check(command: list[str], batch: list[str]) -> list[tuple[str, str]]:
     """The reports of a batch, by path."""
@@ -29,7 +34,7 @@ def check(command: list[str], batch: list[str]) -> list[tuple[str, str]]:
         middle = len(batch) // 2
         return [pair for half in (batch[:middle], batch[middle:]) for pair in check._function(command, half)]
     why = f"the process ended with {done.returncode}: {done.stderr.strip().splitlines()[-1:]}"
-    return [(batch[0], json.dumps({"schema": "modelpatch.error/1", "path": batch[0], "code": 3, "error": why, "hints": []}))]
+    return [(batch[0], json.dumps({"schema": "modelpatch.error/1", "path": shown(batch[0]), "code": 3, "error": why, "hints": []}))]
 
 
 def journalled(path: str) -> dict[str, str]:
@@ -68,7 +73,7 @@ def main() -> int:
     journal = o.output + ".journal"
     mend(journal)
     done = journalled(journal)
-    left = [p for p in paths if p not in done]
+    left = [p for p in paths if shown(p) not in done]
     print(f"{len(paths)} files, {len(left)} to do", file=sys.stderr)
     ray.init(address=o.address, include_dashboard=False, logging_level="ERROR")
     command = [o.modelpatch, "check", *o.arguments]
@@ -78,8 +83,8 @@ def main() -> int:
         while waiting:
             ready, waiting = ray.wait(waiting)
             for pair in ray.get(ready[0]):
-                done[pair[0]] = pair[1]
-                file.write(json.dumps(pair[0]) + "\t" + pair[1] + "\n")
+                done[shown(pair[0])] = pair[1]
+                file.write(json.dumps(shown(pair[0])) + "\t" + pair[1] + "\n")
             file.flush()
             batches += 1
             if batches == o.stop_after:
@@ -88,8 +93,8 @@ def main() -> int:
     counts: Counter[str] = Counter()
     with open(o.output, "w", encoding="utf-8") as out:
         for path in paths:
-            out.write(done[path] + "\n")
-            report = json.loads(done[path])
+            out.write(done[shown(path)] + "\n")
+            report = json.loads(done[shown(path)])
             counts.update(f"rule {f['rule']} ({f['level']})" for f in report.get("findings", []))
             counts.update({f"scheme {s}" for s in (report.get("facts") or {}).get("schemes", [])})
     for what, n in sorted(counts.items()):

@@ -8,7 +8,9 @@
 set -u
 length=$1 folder=$2 model=$3
 mkdir -p "$folder"
-out=$folder/$(printf '%s' "$model" | cksum | cut -d' ' -f1)-$(basename "$model")
+plain=$model
+case $model in *://*) plain=${model%%\?*} ;; esac # a presigned address has its signature behind it
+out=$folder/$(printf '%s' "$plain" | cksum | cut -d' ' -f1)-$(basename "$plain")
 [ -e "$out.mpatch" ] && exit 0
 modelpatch extend --len "$length" "$model" -o "$out" --patch-only --json
 case $? in 0 | 4) exit 0 ;; *) exit 1 ;; esac

@@ -70,6 +70,14 @@ func Open(path, rules string) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &regular.Error{Mode: info.Mode()}
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	j := &Journal{rules: rules, file: f, at: map[[16]byte]int64{}}
 	if err := j.load(path); err != nil {
 		f.Close()

@@ -13,6 +13,7 @@ import (
 	"image/color"
 	"image/draw"
 	"math"
+	"sort"
 
 	"golang.org/x/image/vector"
 
@@ -21,8 +22,18 @@ import (
 	"github.com/modelpatch/modelpatch/picture/layout"
 )
 
-// mostHeight bounds an image, in pixels: taller pages are painted smaller.
-const mostHeight = 16000
+// mostHeight bounds an image, in pixels: taller pages are painted smaller. At less than leastScale pixels a
+// point nobody can read them.
+const (
+	mostHeight = 16000
+	leastScale = 1
+)
+
+// Fit returns how many of the figures, from the first one on, an image shows so that they can be read.
+func Fit(figures []figure.Figure) int {
+	n := sort.Search(len(figures), func(i int) bool { return layout.Of(figures[:i+1], 0).Height*leastScale > mostHeight })
+	return max(n, min(1, len(figures)))
+}
 
 // Options say how an image is painted. The zero value is two pixels a point on
 // light paper.

@@ -1,6 +1,6 @@
-// Package engine talks to modelpatch-engine, the second executable: real
-// engines and foreign code that would weigh on the first. A request is one JSON
-// object on its standard input, the answer one on its standard output.
+// Package engine talks to the executables that verify asks: modelpatch-engine has real
+// engines run whole models, modelpatch-crosscheck has foreign code compute an attention.
+// A request is one JSON object on standard input, the answer one on standard output.
 package engine
 
 import (
@@ -9,18 +9,25 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/verify"
 )
 
-// Name is the executable's name.
-const Name = "modelpatch-engine"
+// The executables.
+const (
+	Name = "modelpatch-engine"
+	// CrosscheckName is the one that is in no package: what it links has a licence that not everybody can take.
+	CrosscheckName = "modelpatch-crosscheck"
+)
 
 // Request asks for one thing.
 type Request struct {
@@ -98,17 +105,22 @@ func Floats(rows [][]report.Number) [][]float64 {
 	return out
 }
 
-// Find returns the executable: beside this one, or on PATH.
-func Find() (string, error) {
+// Find returns modelpatch-engine: beside this executable, or on PATH.
+func Find() (string, error) { return find(Name, "cmd/...") }
+
+// FindCrosscheck is Find of modelpatch-crosscheck.
+func FindCrosscheck() (string, error) { return find(CrosscheckName, "cmd/"+CrosscheckName) }
+
+func find(name, source string) (string, error) {
 	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), Name)
+		beside := filepath.Join(filepath.Dir(self), name)
 		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
 			return beside, nil
 		}
 	}
-	path, err := exec.LookPath(Name)
+	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("%s is neither beside modelpatch nor on PATH (go install github.com/modelpatch/modelpatch/cmd/...)", Name)
+		return "", fmt.Errorf("%s is neither beside modelpatch nor on PATH (go install github.com/modelpatch/modelpatch/%s@latest)", name, source)
 	}
 	return path, nil
 }
@@ -128,19 +140,19 @@ const (
 
 // Crosscheck has the executable at path compute a case.
 func Crosscheck(ctx context.Context, path string, c verify.Case) ([][]float64, error) {
-	answer, err := ask(ctx, path, Request{Crosscheck: NewJob(c)}, crosscheckTime)
+	answer, err := ask(ctx, CrosscheckName, path, Request{Crosscheck: NewJob(c)}, crosscheckTime)
 	if err != nil {
 		return nil, err
 	}
 	if len(answer.Output) != len(c.Query) || len(answer.Output) > 0 && len(c.Value) > 0 && len(answer.Output[0]) != len(c.Value[0]) {
-		return nil, fmt.Errorf("%s answered with another shape", Name)
+		return nil, fmt.Errorf("%s answered with another shape", CrosscheckName)
 	}
 	return Floats(answer.Output), nil
 }
 
 // ask starts the executable with a request and reads its answer, for at most limit. The
 // error says how it ended, and what it said last.
-func ask(ctx context.Context, path string, r Request, limit time.Duration) (Answer, error) {
+func ask(ctx context.Context, name, path string, r Request, limit time.Duration) (Answer, error) {
 	var a Answer
 	in, err := json.Marshal(r)
 	if err != nil {
@@ -158,24 +170,51 @@ func ask(ctx context.Context, path string, r Request, limit time.Duration) (Answ
 	ended, _ := errors.AsType[*exec.ExitError](err)
 	switch {
 	case out.full:
-		return a, fmt.Errorf("%s answered with more than %d bytes%s", Name, maxAnswer, said.last())
+		return a, fmt.Errorf("%s answered with more than %d bytes%s", name, maxAnswer, said.last())
 	case ctx.Err() == context.DeadlineExceeded:
-		return a, fmt.Errorf("%s gave no answer in %s and was ended%s", Name, limit, said.last())
+		return a, fmt.Errorf("%s gave no answer in %s and was ended%s", name, limit, said.last())
 	case ended != nil && !ended.Exited():
-		return a, fmt.Errorf("%s crashed (%s)%s", Name, ended, said.last())
+		return a, fmt.Errorf("%s crashed (%s)%s", name, ended, said.last())
 	case ended != nil:
-		return a, fmt.Errorf("%s ended with exit code %d and without an answer%s", Name, ended.ExitCode(), said.last())
+		return a, fmt.Errorf("%s ended with exit code %d and without an answer%s", name, ended.ExitCode(), said.last())
 	case err != nil:
-		return a, fmt.Errorf("%s could not be run: %w%s", Name, err, said.last())
+		return a, fmt.Errorf("%s could not be run: %w%s", name, err, said.last())
 	}
 	if err := json.Unmarshal(out.text, &a); err != nil {
-		return a, fmt.Errorf("%s gave no answer in JSON (%w): %q%s", Name, err, out.text[:min(len(out.text), 60)], said.last())
+		return a, fmt.Errorf("%s gave no answer in JSON (%w): %q%s", name, err, out.text[:min(len(out.text), 60)], said.last())
 	}
 	if a.Error != "" {
-		return a, fmt.Errorf("%s: %s", Name, report.Printable(a.Error))
+		return a, fmt.Errorf("%s: %s", name, report.Printable(a.Error))
 	}
 	return a, nil
 }
+
+// maxRequest bounds what is read of a request.
+const maxRequest = 1 << 30
+
+// Serve is what the executables do: it reads the request on standard input, has it answered until a signal
+// comes, and returns the exit code.
+func Serve(name string, answer func(context.Context, Request) Answer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(os.Args) > 1 {
+		fmt.Fprintf(os.Stderr, "%s is started by modelpatch verify; it takes no arguments and reads a request on standard input\n", name)
+		return 2
+	}
+	var request Request
+	if err := json.NewDecoder(io.LimitReader(os.Stdin, maxRequest)).Decode(&request); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: no JSON request: %v\n", name, err)
+		return 2
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(answer(ctx, request)); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		return 5
+	}
+	return 0
+}
+
+// Unknown is the answer to a request for what an executable does not do.
+func Unknown() Answer { return Answer{Error: "the request asks for nothing that this version knows"} }
 
 // kept is what a process writes: at most so many bytes, the first of which are dropped for
 // later ones unless more are refused.

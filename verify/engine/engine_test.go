@@ -119,7 +119,7 @@ func TestEngineThatHangs(t *testing.T) {
 	for _, does := range hangs {
 		t.Setenv(standIn, does)
 		start := time.Now()
-		_, err = ask(t.Context(), self, Request{Whole: &Pair{}}, 2*time.Second)
+		_, err = ask(t.Context(), Name, self, Request{Whole: &Pair{}}, 2*time.Second)
 		if err == nil || err.Error() != "modelpatch-engine gave no answer in 2s and was ended; it said last: loads after.onnx" {
 			t.Errorf("%s: %v", does, err)
 		}

@@ -38,7 +38,7 @@ const wholeTime = 8 * time.Minute
 // (a crash, a time-out) is a failed check. refuses is set where the engine loads neither
 // file: its words on the file after.
 func Whole(ctx context.Context, path string, p Pair) (checks []report.Check, refuses string) {
-	answer, err := ask(ctx, path, Request{Whole: &p}, wholeTime)
+	answer, err := ask(ctx, Name, path, Request{Whole: &p}, wholeTime)
 	if ctx.Err() != nil {
 		return []report.Check{{Name: report.CheckEngine, Verdict: report.CheckSkipped, Why: "stopped: " + ctx.Err().Error()}}, ""
 	}

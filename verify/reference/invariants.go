@@ -3,6 +3,7 @@ package reference
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -70,18 +71,17 @@ func rotaryInvariants(r schemes.Rotary) string {
 const slopeTolerance = 1e-6
 
 func alibiInvariants(a schemes.ALiBi) string {
-	slopes := a.SlopeValues()
-	n := 1
-	for n*2 <= len(slopes) {
-		n *= 2
-	}
-	if len(slopes) < 2 || a.MaxBias <= 0 {
+	if a.Count() < 2 || a.MaxBias <= 0 {
 		return ""
 	}
+	n := 1 << (bits.Len(uint(a.Count())) - 1)
 	want := math.Exp2(-a.MaxBias / float64(n))
-	for h := 1; h < n; h++ {
-		if math.Abs(slopes[h]/slopes[h-1]/want-1) > slopeTolerance {
-			return fmt.Sprintf("the slope of head %d is %g of the one before, not %g", h, slopes[h]/slopes[h-1], want)
+	for _, h := range a.Sample() {
+		if h == 0 || h >= n {
+			continue
+		}
+		if ratio := a.Slope(h) / a.Slope(h-1); math.Abs(ratio/want-1) > slopeTolerance {
+			return fmt.Sprintf("the slope of head %d is %g of the one before, not %g", h, ratio, want)
 		}
 	}
 	return ""

@@ -149,10 +149,11 @@ func (r *Reference) Biases(h *position.TrialHead, slope *float64, matrix *[][]fl
 	a, t := r.Attention, r.Trial
 	keep := r.biases
 	defer func() { r.biases = keep }()
-	if s, ok := r.alibi(); ok && len(s) == a.Heads {
+	if rule, ok := r.alibi(); ok && rule.Heads == a.Heads {
 		n := h.Head % max(a.Heads, 1)
-		if x, err := r.biases[0].Bias(n, 1, 0, 2); err == nil && math.Abs(x+s[n]) <= roundoff*s[n] { // some files add a multiple
-			*slope, r.biases = s[n], nil
+		s := rule.Slope(n)
+		if x, err := r.biases[0].Bias(n, 1, 0, 2); err == nil && math.Abs(x+s) <= roundoff*s { // some files add a multiple
+			*slope, r.biases = s, nil
 		}
 	}
 	some := false
@@ -176,16 +177,16 @@ func (r *Reference) Biases(h *position.TrialHead, slope *float64, matrix *[][]fl
 	return nil
 }
 
-// alibi are the slopes of the rule, where the one bias that acts follows it.
-func (r *Reference) alibi() ([]float64, bool) {
+// alibi returns the rule of the slopes, where the one bias that acts follows it.
+func (r *Reference) alibi() (schemes.ALiBi, bool) {
 	for _, i := range r.Attention.Encodings {
 		s := r.Model.Sites()[i]
 		b, ok := s.(position.Biaser)
 		if a, linear := s.Encoding().Scheme.(schemes.ALiBi); ok && linear && len(r.biases) == 1 && r.biases[0] == b && len(a.Slopes) == 0 && a.MaxBias > 0 {
-			return schemes.ALiBiSlopes(a.Heads, a.MaxBias), true
+			return a, true
 		}
 	}
-	return nil, false
+	return schemes.ALiBi{}, false
 }
 
 // masked reports whether a query does not see a key: by what the report says, and where

@@ -20,32 +20,62 @@ function fileSource(file) {
   };
 }
 
-// range asks a server for bytes; the answer has to be just these.
-function range(url, first, last) {
+// patience bounds the time that all requests of a source take, as in the command: five minutes, and a
+// second for each request and each 64 KiB. silence bounds one request.
+const patience = 300000;
+const silence = 30000;
+
+// version is what names the version that an answer is of, as far as the server lets this page see it.
+function version(request) {
+  const etag = (request.getResponseHeader("ETag") || "").replace(/^W\//, "");
+  return { etag, modified: request.getResponseHeader("Last-Modified") || "" };
+}
+
+// range asks a server for bytes; the answer has to be just these, of the file that is known.
+function range(url, first, last, known) {
+  const began = performance.now();
+  if (known && known.spent > patience + 1000 * (known.requests + known.bytes / 65536)) {
+    throw new Error("the server takes too long: download the file and choose it");
+  }
   const request = new XMLHttpRequest();
   request.open("GET", url, false);
   request.responseType = "arraybuffer";
+  request.timeout = silence + (last - first) / 4;
   request.setRequestHeader("Range", `bytes=${first}-${last}`);
   try {
     request.send();
   } catch (e) {
+    if (e.name === "TimeoutError") throw new Error("the server takes too long: download the file and choose it");
     throw new Error("the server cannot be reached from this page (it may not allow other sites, CORS)");
   }
   if (request.status === 200) throw new Error("the server sends the whole file and no ranges: download it and choose the file");
   if (request.status !== 206) throw new Error(`the server answers ${request.status}`);
-  return request;
+  const said = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(request.getResponseHeader("Content-Range") || "");
+  if (!said) throw new Error("the server does not tell the size of the file (Content-Range is hidden from this page)");
+  const [from, to, size] = said.slice(1).map(Number);
+  const sent = request.response.byteLength;
+  if (from !== first || to !== Math.min(last, size - 1) || sent !== to - from + 1) {
+    throw new Error(`the server sent ${sent} bytes as ${from} to ${to} of ${size}; ${first} to ${last} were asked for`);
+  }
+  const now = version(request);
+  if (known && (size !== known.size || (known.etag && now.etag ? now.etag !== known.etag : now.modified !== known.modified || (known.etag && !now.modified)))) {
+    throw new Error("the file changed on the server while it was read: look at it again");
+  }
+  counted.ranges++;
+  counted.bytes += sent;
+  const spent = performance.now() - began;
+  if (!known) return { size, ...now, requests: 1, bytes: sent, spent, data: new Uint8Array(request.response) };
+  known.requests++;
+  known.bytes += sent;
+  known.spent += spent;
+  return { data: new Uint8Array(request.response) };
 }
 
-// urlSource reads from a server that allows ranges. The first range tells the size.
+// urlSource reads from a server that allows ranges. The first range tells the size and the version.
 function urlSource(url) {
   const first = 262144;
-  const start = range(url, 0, first - 1);
-  const head = new Uint8Array(start.response);
-  const total = /\/(\d+)$/.exec(start.getResponseHeader("Content-Range") || "");
-  if (!total) throw new Error("the server does not tell the size of the file (Content-Range is hidden from this page)");
-  const size = Number(total[1]);
-  counted.ranges++;
-  counted.bytes += head.length;
+  const known = range(url, 0, first - 1);
+  const { data: head, size } = known;
   return {
     size,
     read(offset, into) {
@@ -55,11 +85,9 @@ function urlSource(url) {
         return end - offset;
       }
       if (offset >= end) return 0;
-      const part = new Uint8Array(range(url, offset, end - 1).response).subarray(0, into.length);
-      into.set(part);
-      counted.ranges++;
-      counted.bytes += part.length;
-      return part.length;
+      const { data } = range(url, offset, end - 1, known);
+      into.set(data);
+      return data.length;
     },
   };
 }

@@ -209,7 +209,7 @@ func lowest(t onnx.DataType) float64 {
 
 // possible refuses what a bias cannot be built for.
 func (b *sharedBias) possible(n *onnx.Node, alibi schemes.ALiBi, heads int) error {
-	if k := len(alibi.SlopeValues()); k != heads {
+	if k := alibi.Count(); k != heads {
 		return &position.Refusal{Why: fmt.Sprintf("%d slopes for %d heads", k, heads), Instead: "give one slope a head"}
 	}
 	if v := b.m.File.Opsets[""]; v < minRangeOpset {
