@@ -45,6 +45,7 @@ func (osFS) Create(path string) (File, error) {
 
 // CreateShared makes a file of mode 0666 less the umask that must not exist.
 func (osFS) CreateShared(path string) (File, error) {
+	changing.Store(true)
 	return wrap(os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666))
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/report"
