@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/sheet"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
@@ -17,20 +18,16 @@ import (
 type addition struct {
 	scope  *eval.Scope
 	node   *onnx.Node
-	name   string // the value that is added
-	state  string // the value that it is added to
-	sheet  *sheet // its numbers; nil where an operator looks rows up itself
+	name   string       // the value that is added
+	state  string       // the value that it is added to
+	sheet  *sheet.Sheet // its numbers; nil where an operator looks rows up itself
 	runs   []axes.Run
-	free   int         // axes of positions along which the numbers are the same
-	along  []axes.Axis // those along which they differ
-	share  *share      // what comes of a constant; nil for numbers that the graph computes
+	free   int          // axes of positions along which the numbers are the same
+	along  []axes.Axis  // those along which they differ
+	share  *sheet.Share // what comes of a constant; nil for numbers that the graph computes
 	source trace.Source
 	beside []*addition // tables of the other axes of positions, this one first; nil: it tells all apart
 }
-
-// fewColumns is how many columns rows have at least that encode positions: fewer are
-// coordinates of points, or weights.
-const fewColumns = 4
 
 // additions reads a meeting as rows by position: one addition for each constant that rows
 // are taken from; none where the numbers are no rows, or of no source that is known.
@@ -39,20 +36,20 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	if of == nil || x.Axis < 0 {
 		return nil
 	}
-	s := newSheet(of.Value, x.Covers, of)
-	if s == nil || len(s.columns) < fewColumns {
+	s := sheet.New(of.Value, x.Covers, of)
+	if s == nil || len(s.Columns) < sheet.FewColumns {
 		return nil
 	}
 	d.m.SpendElements(of.Value.Len())
 	first := addition{scope: x.Scope, node: x.Node, name: x.Known, state: otherInput(x.Node, x.Input), sheet: s, runs: runsAlong(x, s), free: x.Free, along: x.Along}
-	if grid, _, ok := first.gridOf(); ok && s.coordinates(grid) {
+	if grid, _, ok := first.gridOf(); ok && s.Coordinates(grid) {
 		return nil
 	}
 	if d.scaledByPosition(x) {
 		return nil
 	}
 	var out []*addition
-	take := func(o *origin.Origin, part *share) {
+	take := func(o *origin.Origin, part *sheet.Share) {
 		if part != nil {
 			a := first
 			a.share, a.source = part, selection(x, o.Tensor, part)
@@ -60,12 +57,12 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 		}
 	}
 	for _, o := range of.Of {
-		take(o, s.share(o))
+		take(o, s.Share(o))
 	}
 	sources := trace.Sources(x.Scope, x.Known)
 	for _, o := range of.ByRow {
 		if !slices.ContainsFunc(sources, func(src trace.Source) bool { return src.Trig != nil }) { // else rows are angles
-			take(o, s.shareByRow(o))
+			take(o, s.ShareByRow(o))
 		}
 	}
 	if len(out) > 0 {
@@ -80,7 +77,7 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 			continue
 		}
 		if a.source = src; src.Tensor != nil {
-			a.source.Axis = a.share.table.Axis
+			a.source.Axis = a.share.Table.Axis
 		}
 		return []*addition{&a}
 	}
@@ -104,15 +101,15 @@ func (d *detector) scaledByPosition(x axes.Meeting) bool {
 }
 
 // selection is how rows of a constant are selected, as far as the nodes on the way say.
-func selection(x axes.Meeting, t *onnx.Tensor, part *share) trace.Source {
-	src := trace.Source{Tensor: t, Scope: x.Scope, Axis: part.table.Axis}
+func selection(x axes.Meeting, t *onnx.Tensor, part *sheet.Share) trace.Source {
+	src := trace.Source{Tensor: t, Scope: x.Scope, Axis: part.Table.Axis}
 	for _, found := range trace.Sources(x.Scope, x.Known) {
 		if found.Tensor == t {
 			src = found
 			break
 		}
 	}
-	src.First = int64(part.first)
+	src.First = int64(part.First)
 	return src
 }
 
@@ -121,14 +118,14 @@ func selection(x axes.Meeting, t *onnx.Tensor, part *share) trace.Source {
 func (d *detector) joinedRows(all []*addition) []*addition {
 	main := all[0]
 	for _, a := range all[1:] {
-		if a.share.columns >= main.share.columns && a.share.places() > main.share.places() {
+		if a.share.Columns >= main.share.Columns && a.share.Places() > main.share.Places() {
 			main = a
 		}
 	}
 	return slices.DeleteFunc(all, func(a *addition) bool {
 		apart := a != main
-		for p, r := range a.share.row {
-			apart = apart && !(r >= 0 && main.share.row[p] >= 0)
+		for p, r := range a.share.Row {
+			apart = apart && !(r >= 0 && main.share.Row[p] >= 0)
 		}
 		return apart
 	})
@@ -152,12 +149,12 @@ func (d *detector) resampled(a *addition, t *onnx.Tensor) bool {
 	if _, _, ok := a.gridOf(); !ok || t == nil || !trace.Resamples(a.scope, a.name) {
 		return false
 	}
-	width := len(a.sheet.columns)
+	width := len(a.sheet.Columns)
 	table, side := sourceGrid(t, width)
 	if side == 0 {
 		return false
 	}
-	a.share = &share{table: table, columns: width}
+	a.share = &sheet.Share{Table: table, Columns: width}
 	return true
 }
 
@@ -211,22 +208,22 @@ func (d *detector) embedLayerNormalization(s *eval.Scope, n *onnx.Node) {
 	}
 	table := rows.Table{Tensor: t, Scale: src.Scale, Zero: src.Zero}
 	d.tables = append(d.tables, &addition{scope: s, node: n, name: name, source: src,
-		share: &share{table: table, columns: int(t.Dims[1]), first: int(src.First), stores: true}})
+		share: &sheet.Share{Table: table, Columns: int(t.Dims[1]), First: int(src.First), Stores: true}})
 }
 
 // sideOf is the axis of the grid along which alone an addition's rows differ; false where
 // they do along several, or lie along none.
 func (a *addition) sideOf() (axis int, ok bool) {
 	grid, _, ok := a.gridOf()
-	if !ok || a.share == nil || a.share.row == nil || len(a.share.row) != gridSize(grid) {
+	if !ok || a.share == nil || a.share.Row == nil || len(a.share.Row) != sheet.Size(grid) {
 		return 0, false
 	}
 	axis = -1
-	inner := len(a.share.row)
+	inner := len(a.share.Row)
 	for d, n := range grid {
 		inner /= n
-		for p, r := range a.share.row {
-			if p/inner%n > 0 && r != a.share.row[p-inner] {
+		for p, r := range a.share.Row {
+			if p/inner%n > 0 && r != a.share.Row[p-inner] {
 				if axis >= 0 && axis != d {
 					return 0, false
 				}
@@ -278,4 +275,30 @@ func covered(sides []*addition) bool {
 		}
 	}
 	return slices.ContainsFunc(sides, func(a *addition) bool { return len(along) >= len(a.along)+a.free })
+}
+
+// runsAlong are the runs of a sheet's places: those of its only axis, or each axis as one.
+func runsAlong(x axes.Meeting, s *sheet.Sheet) []axes.Run {
+	if len(s.Covers) == 1 {
+		return axes.Runs(x.Along[0])
+	}
+	whole := axes.Run{Size: len(s.Places)}
+	for i := range s.Covers {
+		runs := axes.Runs(x.Along[i])
+		if len(runs) > 1 || runs[0].Grid != nil || runs[0].Mixed || runs[0].Size != s.Value.Shape[s.Covers[i]] {
+			return []axes.Run{{Size: len(s.Places)}}
+		}
+		whole.Grid = append(whole.Grid, runs[0].Size)
+	}
+	return []axes.Run{whole}
+}
+
+// otherInput is the first input of a node beside the known numbers.
+func otherInput(n *onnx.Node, known int) string {
+	for i, name := range n.Inputs {
+		if i != known && name != "" {
+			return name
+		}
+	}
+	return ""
 }

@@ -38,17 +38,17 @@ func (c *lengthChange) rowsFollow(e *eval.Evaluator) error {
 // tableFollows refuses a table whose rows went to the positions in order, and do not any
 // more: it asks the graph as it is planned which row each position gets.
 func (c *lengthChange) tableFollows(e *eval.Evaluator, planned *origin.Planned, u *addition) error {
-	if planned == nil || u.sheet == nil || u.share == nil || u.share.row == nil || len(u.sheet.covers) != 1 || u.share.table.Planar || u.scope.Index() >= len(e.Scopes()) {
+	if planned == nil || u.sheet == nil || u.share == nil || u.share.Row == nil || len(u.sheet.Covers) != 1 || u.share.Table.Planar || u.scope.Index() >= len(e.Scopes()) {
 		return nil
 	}
-	for p, row := range u.share.row {
-		if row != u.share.first+p {
+	for p, row := range u.share.Row {
+		if row != u.share.First+p {
 			return nil
 		}
 	}
 	scope := e.Scopes()[u.scope.Index()]
 	rows, v := planned.Rows(scope, u.name, u.source.Tensor)
-	axis := u.sheet.covers[0]
+	axis := u.sheet.Covers[0]
 	if rows == nil || axis >= len(v.Shape) {
 		return nil // too many numbers to be computed: the shapes fit
 	}
@@ -57,7 +57,7 @@ func (c *lengthChange) tableFollows(e *eval.Evaluator, planned *origin.Planned, 
 		inner *= n
 	}
 	for i, row := range rows {
-		if row >= 0 && row != u.share.first+i/inner%v.Shape[axis] {
+		if row >= 0 && row != u.share.First+i/inner%v.Shape[axis] {
 			return &position.Refusal{Why: fmt.Sprintf("%s does not get a row of its own for each of %d positions", u.node.Title(), c.New),
 				Instead: "export the model again for the wanted length"}
 		}

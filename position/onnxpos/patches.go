@@ -64,12 +64,3 @@ func (m *Model) laterPatches(tables []*tableSite) {
 	}
 	m.graph.Patches = patches
 }
-
-// gridSize is the number of places of a grid.
-func gridSize(grid []int) int {
-	n := 1
-	for _, d := range grid {
-		n *= d
-	}
-	return n
-}

@@ -13,6 +13,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/sheet"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
@@ -61,7 +62,7 @@ func findTables(m *Model, d *detector) []site.Site {
 		}
 		site := &tableSite{m: m.graph, origins: d.origins, uses: []*addition{a}}
 		for _, b := range a.beside {
-			site.crossed = append(site.crossed, b.share.table.Len())
+			site.crossed = append(site.crossed, b.share.Table.Len())
 			byTensor[b.source.Tensor] = site
 		}
 		byTensor[a.source.Tensor] = site
@@ -139,7 +140,7 @@ func (t *tableSite) tensors() []*onnx.Tensor {
 	return out
 }
 
-func (t *tableSite) rows() rows.Table { return t.uses[0].share.table }
+func (t *tableSite) rows() rows.Table { return t.uses[0].share.Table }
 
 func (t *tableSite) describe(d *detector) {
 	use := t.uses[0]
@@ -152,9 +153,9 @@ func (t *tableSite) describe(d *detector) {
 	if use.source.Indexed == nil || use.source.Index != "" && t.constantIndex() || use.node.Op != "Concat" && t.m.ImageInput() != nil && t.Resampled() {
 		e.Form = report.FormBaked // one length, whatever the input
 	}
-	offset := use.share.first
+	offset := use.share.First
 	e.Capacity = table.Len() - offset
-	learned := schemes.Learned{Rows: table.Len(), Dim: use.share.columns, Offset: offset}
+	learned := schemes.Learned{Rows: table.Len(), Dim: use.share.Columns, Offset: offset}
 	for _, c := range t.tensors() {
 		e.Where = append(e.Where, t.m.Where(c))
 	}
@@ -179,16 +180,16 @@ func (t *tableSite) describe(d *detector) {
 	grid, prefix, total := t.grid(d)
 	if t.m.ImageInput() != nil {
 		if s, fits := t.gridFormula(table, grid); fits {
-			e.Scheme, e.Capacity = s.Sinusoid, gridSize(s.Sinusoid.Grid)
+			e.Scheme, e.Capacity = s.Sinusoid, sheet.Size(s.Sinusoid.Grid)
 			if !t.m.FreeImage() && grid != nil {
-				e.Capacity = gridSize(grid) // a crop of the table
+				e.Capacity = sheet.Size(grid) // a crop of the table
 			}
 			e.Evidence[len(e.Evidence)-1] = report.Evidence{Kind: "fit", Says: "rows are " + s.Sinusoid.String(), Residual: site.Residual(s.Residual)}
 		}
 	}
 	if _, waves := e.Scheme.(schemes.Sinusoid); grid != nil && !waves {
 		learned.Offset, learned.Grid, learned.Prefix, learned.Rows = 0, grid, prefix, total
-		e.Scheme, e.Capacity = learned, gridSize(grid)
+		e.Scheme, e.Capacity = learned, sheet.Size(grid)
 	}
 	t.Told = e
 }
@@ -201,18 +202,18 @@ func (t *tableSite) grid(d *detector) (grid []int, prefix, total int) {
 		return nil, 0, 0
 	}
 	if t.crossed != nil {
-		return t.crossed, 0, use.share.table.Len()
+		return t.crossed, 0, use.share.Table.Len()
 	}
 	grid, prefix, ok := use.gridOf()
 	if !ok {
 		return nil, 0, 0
 	}
-	total = len(use.sheet.places)
+	total = len(use.sheet.Places)
 	if h, w := t.m.PatchesIn(d.e); len(grid) == 2 && (grid[0] != h || grid[1] != w) {
 		t.patches = d.mapOf(use.node, grid[0], grid[1])
 	}
 	if t.Resampled() { // what the table holds counts, not the picture
-		if table, side := sourceGrid(use.source.Tensor, use.share.columns); side > 0 && side*side != gridSize(grid) {
+		if table, side := sourceGrid(use.source.Tensor, use.share.Columns); side > 0 && side*side != sheet.Size(grid) {
 			return []int{side, side}, prefix, table.Len() + max(prefix-(table.Len()-side*side), 0)
 		}
 	}
@@ -255,7 +256,7 @@ func (t *tableSite) describeRuntime() {
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondContinues, Dtype: ""}
 	use := t.uses[0]
 	e.Where = []report.Where{{Node: use.source.Trig.Title()}}
-	s := schemes.Sinusoid{Dim: len(use.sheet.columns)}
+	s := schemes.Sinusoid{Dim: len(use.sheet.Columns)}
 	if v := t.m.Longer(use.scope, use.name, runtimeFitLength); v != nil && v.Known() {
 		if axis := trace.PositionAxis(v); axis >= 0 {
 			rows := rows.Matrix(trace.RowsOf(v, axis))
@@ -298,7 +299,7 @@ func (t *tableSite) runtimeGrid() (fit.SinusoidResult, bool) {
 	if !ok {
 		return fit.SinusoidResult{}, false
 	}
-	r, ok := fit.GridTable(use.sheet.matrix(), coarser(use.sheet.value, rotary.TrigPrecision([]trace.Source{use.source})))
+	r, ok := fit.GridTable(use.sheet.Matrix(), coarser(use.sheet.Value, rotary.TrigPrecision([]trace.Source{use.source})))
 	return r, ok && slices.Equal(r.Sinusoid.Grid, grid)
 }
 
@@ -320,7 +321,7 @@ func wavesOf(u *addition) (base float64, layout string) {
 	if !ok {
 		return 0, ""
 	}
-	lines := u.sheet.matrix()
+	lines := u.sheet.Matrix()
 	row := lines[len(lines)-1]
 	layout = schemes.LayoutInterleaved
 	for i := 0; i+1 < len(row); i += 2 {

@@ -16,11 +16,11 @@ func (t *tableSite) Hold(want position.Want) error {
 	if t.uses[0].source.Trig != nil {
 		return t.holdRuntime(want)
 	}
-	if t.crossed != nil || !t.uses[0].share.stores {
+	if t.crossed != nil || !t.uses[0].share.Stores {
 		return &position.Refusal{Why: "the rows of several axes of positions stand apart", Instead: "export the model for the wanted size"}
 	}
 	table := t.rows()
-	offset := t.uses[0].share.first
+	offset := t.uses[0].share.First
 	n := want.Positions + offset
 	if g, ok := t.Told.Scheme.(schemes.Learned); ok && g.Grid != nil {
 		if w, ok := want.Scheme.(schemes.Learned); !ok || w.Grid == nil || want.Rows == nil {

@@ -5,11 +5,18 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
-	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
+
+// lookups finds the tables of which rows go to pairs of positions.
+type lookups struct {
+	graph   *site.Graph
+	origins *origin.Maps
+	lengths map[int]*origin.Maps // of the graph at other lengths
+}
 
 // picked is a table of which a row goes to each pair of a query and a key.
 type picked struct {
@@ -29,7 +36,7 @@ type picked struct {
 func (p *picked) rows() int { return int(p.table.Dims[p.axis]) }
 
 // gathered finds the table behind a value that a Gather picks rows of by pair.
-func (m *Search) gathered(s *eval.Scope, name string) *picked {
+func (m *lookups) gathered(s *eval.Scope, name string) *picked {
 	n, at := trace.RelativeGather(s, name)
 	if n == nil {
 		return nil
@@ -42,7 +49,7 @@ func (m *Search) gathered(s *eval.Scope, name string) *picked {
 
 // pairs reads off the origins of a value which row of a constant goes to each query and
 // key, which lie on the given axes of the value. It returns nil where that is no row of one.
-func (m *Search) pairs(s *eval.Scope, name string, query, key int) *picked {
+func (m *lookups) pairs(s *eval.Scope, name string, query, key int) *picked {
 	at := func(maps *origin.Maps, scope *eval.Scope) *picked {
 		of := maps.Of(scope, name)
 		if of == nil || len(of.Value.Shape) <= max(query, key) {
@@ -75,7 +82,7 @@ func (m *Search) pairs(s *eval.Scope, name string, query, key int) *picked {
 }
 
 // longer are the origins of values at another length.
-func (m *Search) longer(length int, e *eval.Evaluator) *origin.Maps {
+func (m *lookups) longer(length int, e *eval.Evaluator) *origin.Maps {
 	if m.lengths == nil {
 		m.lengths = map[int]*origin.Maps{}
 	}
@@ -160,7 +167,7 @@ func onlyAxis(dims []int64, elements []int) int {
 
 // sliced is a constant with a bias for each head, query and key of which the graph takes as many as a length
 // needs; nil where a value's origins are none.
-func (m *Search) sliced(s *eval.Scope, name string) *onnx.Tensor {
+func (m *lookups) sliced(s *eval.Scope, name string) *onnx.Tensor {
 	of := m.origins.Of(s, name)
 	if of == nil || len(of.Of) != 1 || !of.Of[0].Whole() {
 		return nil
@@ -178,7 +185,3 @@ func (m *Search) sliced(s *eval.Scope, name string) *onnx.Tensor {
 	}
 	return o.Tensor
 }
-
-// Contracted takes a place where data are multiplied with numbers that vary along their
-// positions in a sum over features.
-func (m *Search) Contracted(x axes.Meeting) { m.contracted = append(m.contracted, x) }

@@ -18,16 +18,16 @@ import (
 // afterwards it is asked for the sites, one method a mechanism. It does not change the
 // graph.
 type Search struct {
-	graph      *site.Graph
-	origins    *origin.Maps
-	lengths    map[int]*origin.Maps // of the graph at other lengths
+	lookups
 	biases     []*bias
 	contracted []axes.Meeting
 	sites      []site.Site
 }
 
 // New begins a search, which asks where numbers come from.
-func New(g *site.Graph, origins *origin.Maps) *Search { return &Search{graph: g, origins: origins} }
+func New(g *site.Graph, origins *origin.Maps) *Search {
+	return &Search{lookups: lookups{graph: g, origins: origins}}
+}
 
 // Explained calls visit for each bias that was found: where it is added, and by what
 // name.
@@ -36,3 +36,7 @@ func (m *Search) Explained(visit func(s *eval.Scope, n *onnx.Node, names ...stri
 		visit(b.scope, b.node, b.name)
 	}
 }
+
+// Contracted takes a place where data are multiplied with numbers that vary along their
+// positions in a sum over features.
+func (m *Search) Contracted(x axes.Meeting) { m.contracted = append(m.contracted, x) }

@@ -1,29 +1,30 @@
-package onnxpos
+// Package sheet reads a value that meets the data as rows of numbers by place: which of its
+// elements stand for a place along the axes of positions, which for a column, and which rows
+// of a stored constant the places get.
+package sheet
 
 import (
 	"math"
 	"slices"
 
-	"github.com/modelpatch/modelpatch/onnx"
-	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 )
 
-// sheet is a known value that meets the data as places by columns: a row of numbers for
+// Sheet is a known value that meets the data as places by columns: a row of numbers for
 // each place along the axes of positions.
-type sheet struct {
-	value   *eval.Value
-	covers  []int // axes of the value that lie along positions
-	places  []int // the first element of each place
-	columns []int // elements of a row, from the first on
+type Sheet struct {
+	Value   *eval.Value
+	Covers  []int // axes of the value that lie along positions
+	Places  []int // the first element of each place
+	Columns []int // elements of a row, from the first on
 }
 
-// newSheet reads a value along its axes of positions. An axis along which neither the
+// New reads a value along its axes of positions. An axis along which neither the
 // numbers nor their origins differ (a batch) is no column; nil where nothing is left.
-func newSheet(v *eval.Value, covers []int, of *origin.Map) *sheet {
-	s := &sheet{value: v, covers: covers, places: []int{0}, columns: []int{0}}
+func New(v *eval.Value, covers []int, of *origin.Map) *Sheet {
+	s := &Sheet{Value: v, Covers: covers, Places: []int{0}, Columns: []int{0}}
 	stride := make([]int, len(v.Shape))
 	n := 1
 	for d := len(v.Shape) - 1; d >= 0; d-- {
@@ -34,10 +35,10 @@ func newSheet(v *eval.Value, covers []int, of *origin.Map) *sheet {
 		return nil
 	}
 	for d, size := range v.Shape {
-		list := &s.columns
+		list := &s.Columns
 		switch {
 		case slices.Contains(covers, d):
-			list = &s.places
+			list = &s.Places
 		case size < 2 || !v.Varies(d) && !slices.ContainsFunc(of.Of, func(o *origin.Origin) bool { return o.Varies(v.Shape, d) }):
 			continue
 		}
@@ -57,30 +58,30 @@ func product(offsets []int, size, stride int) []int {
 	return out
 }
 
-// matrix is the sheet's numbers.
-func (s *sheet) matrix() rows.Matrix {
-	out := make(rows.Matrix, len(s.places))
-	for p, at := range s.places {
-		out[p] = make([]float64, len(s.columns))
-		for c, next := range s.columns {
-			out[p][c] = s.value.Number(at + next)
+// Matrix is the sheet's numbers.
+func (s *Sheet) Matrix() rows.Matrix {
+	out := make(rows.Matrix, len(s.Places))
+	for p, at := range s.Places {
+		out[p] = make([]float64, len(s.Columns))
+		for c, next := range s.Columns {
+			out[p][c] = s.Value.Number(at + next)
 		}
 	}
 	return out
 }
 
-// coordinates reports whether rows are points or boxes on a grid: four numbers at most,
+// Coordinates reports whether rows are points or boxes on a grid: four numbers at most,
 // each of which follows one axis of the grid alone, or none.
-func (s *sheet) coordinates(grid []int) bool {
-	if len(s.columns) > fewColumns || len(s.places) != gridSize(grid) {
+func (s *Sheet) Coordinates(grid []int) bool {
+	if len(s.Columns) > FewColumns || len(s.Places) != Size(grid) {
 		return false
 	}
-	for _, c := range s.columns {
-		follows, inner := 0, len(s.places)
+	for _, c := range s.Columns {
+		follows, inner := 0, len(s.Places)
 		for _, n := range grid {
 			inner /= n
-			for p := range s.places {
-				if p/inner%n > 0 && s.value.Number(s.places[p]+c) != s.value.Number(s.places[p-inner]+c) {
+			for p := range s.Places {
+				if p/inner%n > 0 && s.Value.Number(s.Places[p]+c) != s.Value.Number(s.Places[p-inner]+c) {
 					follows++
 					break
 				}
@@ -93,19 +94,19 @@ func (s *sheet) coordinates(grid []int) bool {
 	return true
 }
 
-// share is what a sheet takes from one constant: a row for each place, or for some.
-type share struct {
-	table   rows.Table
-	row     []int // by place: the row of the table; −1: none of it
-	columns int   // how many of the sheet's columns
-	first   int   // the row of the first place that has one
-	stores  bool  // whether the table can be given other rows through the map
+// Share is what a sheet takes from one constant: a row for each place, or for some.
+type Share struct {
+	Table   rows.Table
+	Row     []int // by place: the row of the table; −1: none of it
+	Columns int   // how many of the sheet's columns
+	First   int   // the row of the first place that has one
+	Stores  bool  // whether the table can be given other rows through the map
 }
 
-// places are how many places of the sheet have a row of the share.
-func (s *share) places() int {
+// Places are how many places of the sheet have a row of the share.
+func (s *Share) Places() int {
 	n := 0
-	for _, r := range s.row {
+	for _, r := range s.Row {
 		if r >= 0 {
 			n++
 		}
@@ -113,19 +114,19 @@ func (s *share) places() int {
 	return n
 }
 
-// share reads rows off a map: nil where places do not select rows of the constant.
-func (s *sheet) share(o *origin.Origin) *share {
-	at := func(p, c int) int { return o.At[s.places[p]+s.columns[c]] }
+// Share reads rows off a map: nil where places do not select rows of the constant.
+func (s *Sheet) Share(o *origin.Origin) *Share {
+	at := func(p, c int) int { return o.At[s.Places[p]+s.Columns[c]] }
 	var columns, places []int
-	for c := range s.columns {
-		if slices.ContainsFunc(s.places, func(p int) bool { return o.At[p+s.columns[c]] >= 0 }) {
+	for c := range s.Columns {
+		if slices.ContainsFunc(s.Places, func(p int) bool { return o.At[p+s.Columns[c]] >= 0 }) {
 			columns = append(columns, c)
 		}
 	}
 	if len(columns) == 0 {
 		return nil
 	}
-	for p := range s.places {
+	for p := range s.Places {
 		if at(p, columns[0]) >= 0 {
 			places = append(places, p)
 		}
@@ -142,44 +143,44 @@ func (s *sheet) share(o *origin.Origin) *share {
 			}
 		}
 	}
-	out := &share{row: make([]int, len(s.places)), columns: len(columns), stores: true}
+	out := &Share{Row: make([]int, len(s.Places)), Columns: len(columns), Stores: true}
 	dims := o.Tensor.Dims
 	byPlace := differing(dims, places, func(p int) int { return at(p, c0) })
 	byColumn := differing(dims, columns, func(c int) int { return at(p0, c) })
 	if slices.ContainsFunc(byPlace, func(d int) bool { return slices.Contains(byColumn, d) }) || len(byPlace) == 0 && len(places) > 1 {
 		return nil
 	}
-	out.table = tableAlong(o, byPlace, byColumn)
-	out.stores = len(byPlace) < 2 || len(byPlace) == 2 && byPlace[1] == byPlace[0]+1
-	for p := range s.places {
-		out.row[p] = -1
+	out.Table = tableAlong(o, byPlace, byColumn)
+	out.Stores = len(byPlace) < 2 || len(byPlace) == 2 && byPlace[1] == byPlace[0]+1
+	for p := range s.Places {
+		out.Row[p] = -1
 	}
 	for _, p := range places {
-		out.row[p] = rowOf(dims, byPlace, at(p, c0))
+		out.Row[p] = rowOf(dims, byPlace, at(p, c0))
 	}
-	out.first = out.row[p0]
+	out.First = out.Row[p0]
 	return out
 }
 
-// shareByRow is share of a constant whose rows are made into those of the sheet.
-func (s *sheet) shareByRow(o *origin.Origin) *share {
-	out := &share{row: make([]int, len(s.places)), columns: len(s.columns), first: -1, stores: true, table: rows.Table{Tensor: o.Tensor, Axis: o.Axis}}
+// ShareByRow is Share of a constant whose rows are made into those of the sheet.
+func (s *Sheet) ShareByRow(o *origin.Origin) *Share {
+	out := &Share{Row: make([]int, len(s.Places)), Columns: len(s.Columns), First: -1, Stores: true, Table: rows.Table{Tensor: o.Tensor, Axis: o.Axis}}
 	differ := false
-	for p, at := range s.places {
-		out.row[p] = -1
-		for _, c := range s.columns {
+	for p, at := range s.Places {
+		out.Row[p] = -1
+		for _, c := range s.Columns {
 			switch row := o.At[at+c]; {
 			case row < 0:
-			case out.row[p] >= 0 && out.row[p] != row:
+			case out.Row[p] >= 0 && out.Row[p] != row:
 				return nil
 			default:
-				out.row[p] = row
+				out.Row[p] = row
 			}
 		}
-		if out.first < 0 {
-			out.first = out.row[p]
+		if out.First < 0 {
+			out.First = out.Row[p]
 		}
-		differ = differ || p > 0 && out.row[p] != out.row[p-1]
+		differ = differ || p > 0 && out.Row[p] != out.Row[p-1]
 	}
 	if !differ {
 		return nil
@@ -245,28 +246,15 @@ func tableAlong(o *origin.Origin, along, columns []int) rows.Table {
 	return t
 }
 
-// runsAlong are the runs of a sheet's places: those of its only axis, or each axis as one.
-func runsAlong(x axes.Meeting, s *sheet) []axes.Run {
-	if len(s.covers) == 1 {
-		return axes.Runs(x.Along[0])
+// Size is the number of places of a grid.
+func Size(grid []int) int {
+	n := 1
+	for _, d := range grid {
+		n *= d
 	}
-	whole := axes.Run{Size: len(s.places)}
-	for i := range s.covers {
-		runs := axes.Runs(x.Along[i])
-		if len(runs) > 1 || runs[0].Grid != nil || runs[0].Mixed || runs[0].Size != s.value.Shape[s.covers[i]] {
-			return []axes.Run{{Size: len(s.places)}}
-		}
-		whole.Grid = append(whole.Grid, runs[0].Size)
-	}
-	return []axes.Run{whole}
+	return n
 }
 
-// otherInput is the first input of a node beside the known numbers.
-func otherInput(n *onnx.Node, known int) string {
-	for i, name := range n.Inputs {
-		if i != known && name != "" {
-			return name
-		}
-	}
-	return ""
-}
+// FewColumns is how many columns rows have at least that encode positions: fewer are
+// coordinates of points, or weights.
+const FewColumns = 4
