@@ -50,6 +50,14 @@ func (e *Evaluator) Substitute(patterns map[*onnx.Tensor]Pattern) *Evaluator {
 	return t
 }
 
+// Exact prepares a trial in which everything is computed anew: by operators, too, whose
+// numbers the search for encodings leaves out.
+func (e *Evaluator) Exact() *Evaluator {
+	t := e.Substitute(nil)
+	t.trial.reached = func(int) bool { return true }
+	return t
+}
+
 // reach tells what values constants go into, by going back from those that are asked for.
 type reach struct {
 	scope    *Scope

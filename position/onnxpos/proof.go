@@ -116,6 +116,8 @@ func (m *Model) input(in *onnx.ValueInfo) axes.Input {
 	switch {
 	case probe.IsPositions(in.Name), rank == 0, strings.Contains(name, "seqlens"), strings.Contains(name, "seq_lens"), strings.Contains(name, "total_seq"):
 		return axes.Input{Depends: axes.Constant}
+	case probe.IsCoordinates(m.graph.File, in):
+		return axes.Input{Depends: axes.Constant}
 	case in.Type == onnx.Bool, strings.Contains(name, "mask"):
 		return axes.Input{Depends: axes.Mask}
 	case in.Type.IsInteger():

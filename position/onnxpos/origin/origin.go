@@ -56,6 +56,7 @@ type Maps struct {
 	class  map[*onnx.Tensor]int // constants of one class are asked about together
 	of     [][]*onnx.Tensor     // by class
 	trials map[trial]*eval.Evaluator
+	plain  *eval.Evaluator // a trial in which constants are as they are; nil: not asked for
 }
 
 // place is a named value.
@@ -128,6 +129,14 @@ const maxCandidates = 24
 
 func (m *Maps) find(s *eval.Scope, name string) *Map {
 	v := s.Enlarge(name)
+	if !v.Known() && !v.Large() { // made by operators of which trials alone compute the numbers
+		if m.plain == nil {
+			m.plain = m.eval.Exact()
+		}
+		if at := m.plain.Like(s); at != nil {
+			v = at.Value(name)
+		}
+	}
 	if !v.Known() || v.Floats == nil {
 		return nil
 	}

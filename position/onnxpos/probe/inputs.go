@@ -87,6 +87,9 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 			continue // a default value: the initializer speaks
 		}
 		inputs[in.Name] = probeInput(in, s, room)
+		if v := inputs[in.Name]; v.Ranked && v.Len() <= room && IsCoordinates(f, in) {
+			inputs[in.Name] = coordinates(v)
+		}
 		room -= len(inputs[in.Name].Ints)
 		if anonymous(in) {
 			if matrices++; matrices > 1 { // the first are tokens; ones do for masks and for kinds of tokens
@@ -98,6 +101,25 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 	}
 	return inputs
 }
+
+// coordinates are positions for an input that holds them: each row its own number, in all
+// of its columns.
+func coordinates(v *eval.Value) *eval.Value {
+	columns := 1
+	if k := len(v.Shape); k > 1 && v.Shape[k-1] <= maxCoordinates {
+		columns = v.Shape[k-1]
+	}
+	x := make([]float64, v.Len())
+	for i := range x {
+		x[i] = float64(i / columns)
+	}
+	out := eval.FloatValue(v.Type, v.Shape, x)
+	out.Data = true
+	return out
+}
+
+// maxCoordinates is how many axes a place has at the most: time, rows, columns and one more.
+const maxCoordinates = 4
 
 // maxInputs bounds the integers of all inputs together: of more, inputs have a shape
 // alone.
