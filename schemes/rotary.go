@@ -64,6 +64,12 @@ func (r Rotary) InverseFrequenciesAt(length int) []float64 {
 		return slices.Clone(given)
 	}
 	f := plainFrequencies(r.effectiveBase(length), r.Dim)
+	if r.OwnFrequencies {
+		f = f[:0]
+		for _, pairs := range r.Sections {
+			f = append(f, plainFrequencies(r.effectiveBase(length), 2*pairs)...)
+		}
+	}
 	if scale := s.Kind().Frequencies; scale != nil {
 		scale(r, f, length)
 	}
@@ -219,7 +225,11 @@ func (r Rotary) String() string {
 		parts = append(parts, r.Layout)
 	}
 	if len(r.Sections) > 0 {
-		parts = append(parts, "sections "+between("+", r.Sections))
+		sections := "sections " + between("+", r.Sections)
+		if r.OwnFrequencies {
+			sections += ", each with frequencies of its own"
+		}
+		parts = append(parts, sections)
 	}
 	if r.Grid != nil {
 		parts = append(parts, "by row and column of "+between("×", r.Grid)+" patches")

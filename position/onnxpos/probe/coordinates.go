@@ -26,11 +26,13 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 	for i := 0; i < len(queue); i++ {
 		for _, n := range w.Readers(queue[i]) {
 			switch {
-			case i >= maxFollowed || !passes(n):
+			case i >= maxFollowed:
 				return false
 			case n.Op == "Sin" || n.Op == "Cos":
 				waves = true
 				continue
+			case !passes(n):
+				return false
 			case eval.Is(n, eval.Sizes):
 				continue
 			}
@@ -47,9 +49,6 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 
 // passes reports whether positions may go through a node on their way to sines and cosines.
 func passes(n *onnx.Node) bool {
-	switch n.Op {
-	case "Sin", "Cos", "Mul", "Div", "Einsum", "MatMul", "Concat", "Split", "Gather", "Slice", "Neg":
-		return n.Domain == ""
-	}
-	return eval.Is(n, eval.Layout|eval.Repetition|eval.Elements|eval.Sizes)
+	return n.Op == "Neg" ||
+		eval.Is(n, eval.Layout|eval.Repetition|eval.Elements|eval.Sizes|eval.Scaling|eval.Product|eval.Joining|eval.Selection)
 }

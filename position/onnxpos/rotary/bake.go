@@ -18,7 +18,7 @@ func (r *Site) Bake(positions int) error { return r.BakeAs(positions, "") }
 // BakeAs is Bake with tables of another type, where the graph rounds to that at once.
 func (r *Site) BakeAs(positions int, dtype string) error {
 	switch {
-	case r.scheme.Grid != nil:
+	case r.scheme.Grid != nil, r.scheme.OwnFrequencies:
 		return &position.Refusal{Why: "cosines and sines turn an image's patches by their rows and columns, which no table by position holds"}
 	case r.scheme.Scaling.LongFrequencies != nil:
 		return &position.Refusal{Why: "the graph chooses between two lists of frequencies by the length of the input: one table cannot hold both", Instead: "settle for one of the lists first: rope --scaling"}

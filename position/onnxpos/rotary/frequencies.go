@@ -34,6 +34,9 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 			r.amplitude = 1
 		}
 	}
+	if r.describeAxes(e, use) {
+		return
+	}
 	result := fit.InverseFrequencies(frequencies, TrigPrecision(r.trig), fit.Options{Amplitude: r.amplitude})
 	for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // what exporters folded after it had been rounded
 		if result.OK && result.Rotary.Scaling.IsCustom() && rows.Rounded(rows.Matrix{frequencies}, coarse) {
@@ -147,21 +150,61 @@ func maxOff(a, b []float64) (off float64) {
 // constant of one length.
 func (r *Site) frequencies(u *rotation) (f []float64, baked bool) {
 	for _, t := range r.trig {
-		v := t.Scope.Value(t.Trig.Input(0))
-		if !v.Known() || v.Floats == nil {
-			continue
+		if f := turnsOf(t); f != nil {
+			n, _ := t.Scope.Find(t.Trig.Input(0))
+			return f, n == nil || n.Op == "Constant"
 		}
-		axis := trace.PositionAxis(v)
-		if axis < 0 {
-			continue
-		}
-		rows := trace.RowsOf(v, axis)
-		f = make([]float64, len(rows[0]))
-		for i := range f {
-			f[i] = rows[1][i] - rows[0][i]
-		}
-		n, _ := t.Scope.Find(t.Trig.Input(0))
-		return fit.Undouble(f), n == nil || n.Op == "Constant"
 	}
 	return nil, false
+}
+
+// turnsOf is what the argument of a Cos or Sin grows by from one position to the next, nil
+// where that is not known.
+func turnsOf(t trace.Source) []float64 {
+	v := t.Scope.Value(t.Trig.Input(0))
+	if !v.Known() || v.Floats == nil {
+		return nil
+	}
+	axis := trace.PositionAxis(v)
+	if axis < 0 {
+		return nil
+	}
+	rows := trace.RowsOf(v, axis)
+	f := make([]float64, len(rows[0]))
+	for i := range f {
+		f[i] = rows[1][i] - rows[0][i]
+	}
+	return fit.Undouble(f)
+}
+
+// describeAxes reads a rotation whose pairs follow several axes of positions, each by
+// cosines of its own that stand behind one another, with the frequencies of a rotation of
+// as many pairs.
+func (r *Site) describeAxes(e *position.Encoding, use *rotation) bool {
+	var pairs []int
+	base, total := 0.0, 0
+	for _, src := range trace.Sources(use.scope, use.cos) {
+		if src.Trig == nil || src.Trig.Op != "Cos" {
+			continue
+		}
+		f := turnsOf(src)
+		found := fit.InverseFrequencies(f, TrigPrecision(r.trig), fit.Options{Amplitude: r.amplitude})
+		if len(f) == 0 || !found.OK || !found.Rotary.Scaling.IsNone() || base != 0 && math.Abs(found.Rotary.Base-base) > sameFrequency*base {
+			return false
+		}
+		if len(f) > 1 {
+			base = found.Rotary.Base
+		}
+		pairs, total = append(pairs, len(f)), total+len(f)
+	}
+	width := use.cosValue.Shape[len(use.cosValue.Shape)-1]
+	if len(pairs) < 2 || base == 0 || total != width && 2*total != width {
+		return false
+	}
+	r.scheme = schemes.Rotary{Base: base, Dim: 2 * total, Sections: pairs, OwnFrequencies: true}
+	for _, t := range r.trig {
+		e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
+	}
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "pairs follow several axes of positions: " + r.scheme.String()})
+	return true
 }

@@ -28,6 +28,9 @@ func (r *Site) Hold(want position.Want) error {
 		return &position.Refusal{Why: "cosines and sines turn an image's patches by their rows and columns", Instead: "export the model for the wanted picture"}
 	}
 	same := r.sameNumbers(scheme)
+	if r.scheme.OwnFrequencies && !same {
+		return &position.Refusal{Why: "pairs follow several axes of positions, each with frequencies of its own", Instead: "export the model again with the wanted configuration"}
+	}
 	if len(r.caches) > 0 {
 		return r.holdCaches(scheme, want.Positions, same)
 	}

@@ -151,7 +151,7 @@ func (r *Site) describe() {
 	if s := &r.scheme.Scaling; s.AttentionFactor == 1 && s.Kind().Amplitude == nil {
 		s.AttentionFactor = 0 // what these types have anyway
 	}
-	if r.scheme.Dim > 0 && e.Form == report.FormRuntime {
+	if r.scheme.Dim > 0 && e.Form == report.FormRuntime && !r.scheme.OwnFrequencies {
 		r.scheme.Sections, r.scheme.InterleavedSections = r.sections()
 	}
 	e.Scheme = r.scheme

@@ -34,8 +34,8 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	if data(s, n, 0) || data(s, n, 1) {
 		return
 	}
-	first, ok1 := trace.TermOf(s, n.Input(0))
-	second, ok2 := trace.TermOf(s, n.Input(1))
+	first, ok1 := waveTerm(s, n.Input(0))
+	second, ok2 := waveTerm(s, n.Input(1))
 	if !ok1 || !ok2 {
 		return
 	}
@@ -58,6 +58,18 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	r.layout, r.packed = layoutOf(s, r, first.State)
 	r.headDim = headDim(s, n.Output(0))
 	m.rotations = append(m.rotations, r)
+}
+
+// waveTerm reads a value as state times known numbers; of numbers that scale by position
+// what cosines or sines have turned (xPos, Sun et al. 2022), those cosines or sines.
+func waveTerm(s *eval.Scope, name string) (trace.Term, bool) {
+	term, ok := trace.TermOf(s, name)
+	if ok {
+		if inner, deeper := trace.TermOf(s, term.State); deeper && waveKindBy(inner.Known) != noWave {
+			return inner, true
+		}
+	}
+	return term, ok
 }
 
 type waveKind int
