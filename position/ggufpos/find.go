@@ -18,6 +18,8 @@ func (m *model) find() {
 		m.sites = tower.Find(m.Model)
 	case report.KindModel, report.KindVocabulary:
 		m.findModel()
+	case report.KindOther:
+		m.findNamed()
 	}
 }
 

@@ -9,6 +9,9 @@ import (
 func (m *Model) oddities() {
 	for _, o := range m.File.Oddities() {
 		level := report.LevelWarning
+		if o.Refused && m.Kind == report.KindOther { // what llama.cpp refuses is no fault of another program's file
+			continue
+		}
 		if o.Refused {
 			level = report.LevelError
 		}
