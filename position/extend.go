@@ -137,6 +137,9 @@ func needsModel(d report.Inspect) error {
 	case report.KindModel, report.KindVocabulary, report.KindProjector:
 		return nil
 	}
+	if d.Kind == report.KindOther {
+		return &Refusal{Why: "the program that reads this file is not known, and with it what its tables of positions are used for", Instead: "change the model in the format of that program, and convert it again"}
+	}
 	return &Refusal{Why: fmt.Sprintf("this file is of kind %q and has no positions of its own", d.Kind), Instead: "change the model that it belongs to"}
 }
 
