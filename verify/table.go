@@ -146,7 +146,7 @@ func (c *comparison) newRows(p pair, from int, b position.Rows, scheme schemes.S
 	}
 	k := report.Check{Name: "table", Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %d new rows", position.ID(p.index), b.Len()-from)}
 	var formula *schemes.SinusoidTable
-	tolerance := storageTolerance(p.after.Encoding().Dtype)
+	tolerance := storageTolerance(rowsStoredAs(p.after.Encoding(), b, from))
 	if from == 0 {
 		k.Why = fmt.Sprintf("%s: %s by its formula", position.ID(p.index), scheme)
 	}
@@ -391,6 +391,35 @@ func amplitudeAs(b position.Rotator, length int, cos, sin []float64) string {
 	return ""
 }
 
+// rowsStoredAs is storedAs of the rows ahead of new ones, or of all where all are new.
+func rowsStoredAs(e position.Encoding, b position.Rows, kept int) string {
+	if kept == 0 {
+		kept = b.Len()
+	}
+	half, brain := e.Dtype == "float32" && kept > 0, e.Dtype == "float32" && kept > 0
+	row := make([]float64, b.Dim())
+	for i := 0; i < kept && (half || brain); i++ {
+		if b.Row(i, row) != nil {
+			return e.Dtype
+		}
+		for _, x := range row {
+			bits := math.Float32bits(float32(x))
+			half, brain = half && bits&(1<<13-1) == 0, brain && bits&(1<<16-1) == 0
+		}
+	}
+	return roundedTo(half, brain, e.Dtype)
+}
+
+func roundedTo(half, brain bool, stored string) string {
+	switch {
+	case brain:
+		return "bfloat16"
+	case half:
+		return "float16"
+	}
+	return stored
+}
+
 // storedAs is the type whose precision an encoding's cosines and sines have: that in
 // which they stand, or a coarser one to which they were rounded before.
 func (c *comparison) storedAs(e position.Encoding, b position.Rotator, pairs int) string {
@@ -409,13 +438,7 @@ func (c *comparison) storedAs(e position.Encoding, b position.Rotator, pairs int
 			half, brain = half && bits&(1<<13-1) == 0, brain && bits&(1<<16-1) == 0
 		}
 	}
-	switch {
-	case brain:
-		return "bfloat16"
-	case half:
-		return "float16"
-	}
-	return e.Dtype
+	return roundedTo(half, brain, e.Dtype)
 }
 
 // formulaSlack covers frequencies that were themselves recovered from float32

@@ -34,7 +34,7 @@ const (
 // Operators that compute element by element.
 const (
 	// Addition adds inputs, perhaps with a normalisation behind: Add, SkipLayerNormalization.
-	Addition Group = 1<<AxesAdd | 1<<AxesSkipNormalize
+	Addition Group = 1<<AxesAdd | 1<<AxesSkipNormalize | 1<<AxesQuantizedAdd
 	// Scaling multiplies inputs, or the like: Mul, Div, Pow.
 	Scaling Group = 1 << AxesMultiply
 	// Largest keeps the larger or smaller of inputs.

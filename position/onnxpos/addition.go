@@ -53,6 +53,7 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 		if part != nil {
 			a := first
 			a.share, a.source = part, selection(x, o.Tensor, part)
+			quantisedBy(x, a.share)
 			out = append(out, &a)
 		}
 	}
@@ -82,6 +83,17 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 		return []*addition{&a}
 	}
 	return nil
+}
+
+// quantisedBy gives a table of whole numbers the scale and zero point that the node which
+// adds its rows takes behind them.
+func quantisedBy(x axes.Meeting, part *sheet.Share) {
+	row := eval.Lookup(x.Node.Domain, x.Node.Op)
+	if row == nil || row.Axes != eval.AxesQuantizedAdd || part.Table.Scale != 0 {
+		return
+	}
+	part.Table.Scale, _ = x.Scope.Input(x.Node, x.Input+1).Scalar()
+	part.Table.Zero, _ = x.Scope.Input(x.Node, x.Input+2).Scalar()
 }
 
 // scaledByPosition reports whether data were multiplied with numbers of the same shape

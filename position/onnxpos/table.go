@@ -28,11 +28,12 @@ type tableSite struct {
 	m        *site.Graph
 	uses     []*addition
 	sinusoid *fit.SinusoidResult
-	held     int          // rows after Hold; 0: as they are
-	heldGrid [2]int       // the grid after Hold, of rows and columns that stand apart
-	patches  *onnx.Node   // the convolution that makes its patches, where it is not the first
-	origins  *origin.Maps // of the graph's values
-	crossed  []int        // rows of its tables, one an axis of a grid (rows and columns, time and space); nil: one table
+	rounded  fit.Precision // to which its rows were rounded before they were stored, where that is coarser; "": not
+	held     int           // rows after Hold; 0: as they are
+	heldGrid [2]int        // the grid after Hold, of rows and columns that stand apart
+	patches  *onnx.Node    // the convolution that makes its patches, where it is not the first
+	origins  *origin.Maps  // of the graph's values
+	crossed  []int         // rows of its tables, one an axis of a grid (rows and columns, time and space); nil: one table
 }
 
 // findTables makes a site of each table that is added.
@@ -163,7 +164,15 @@ func (t *tableSite) describe(d *detector) {
 	e.Scheme = learned
 	if m, err := table.Matrix(); err == nil {
 		t.m.SpendElements(m.Rows() * m.Cols())
-		if r, ok := fit.AdditiveTable(m, t.precision()); ok {
+		r, ok := fit.AdditiveTable(m, t.precision())
+		for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // what exporters stored after it had been rounded
+			if !ok && rows.Rounded(m, coarse) {
+				if r, ok = fit.AdditiveTable(m, coarse); ok {
+					t.rounded = coarse
+				}
+			}
+		}
+		if ok {
 			t.sinusoid = &r
 			s := r.Sinusoid
 			s.Rows, s.Offset = table.Len(), offset

@@ -49,7 +49,15 @@ func (t *tableSite) Hold(want position.Want) error {
 		return &position.Refusal{Why: fmt.Sprintf("the sines and cosines are of places relative to the %d positions", t.m.FixedLength()), Instead: "export the model for the wanted length"}
 	case t.sinusoid != nil:
 		formula := t.sinusoid.Sinusoid.Table()
-		row = func(i int, dst []float64) error { formula.Row(i, dst); return nil }
+		row = func(i int, dst []float64) error {
+			formula.Row(i, dst)
+			for k := range dst {
+				if t.rounded != "" {
+					dst[k] = t.rounded.Round(dst[k])
+				}
+			}
+			return nil
+		}
 	default:
 		return &position.Refusal{Why: "new rows of a trained table follow no formula", Remedies: []report.Remedy{report.Do("", "makes them", "method", schemes.DefaultGrow)}}
 	}

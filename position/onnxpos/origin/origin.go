@@ -137,7 +137,7 @@ func (m *Maps) find(s *eval.Scope, name string) *Map {
 			v = at.Value(name)
 		}
 	}
-	if !v.Known() || v.Floats == nil {
+	if !v.Known() || numbersOf(v) == nil {
 		return nil
 	}
 	out := &Map{Value: v, Cut: len(v.Origins) >= maxCandidates}
@@ -238,10 +238,22 @@ func (m *Maps) numbers(s *eval.Scope, name string, v *eval.Value, t *onnx.Tensor
 		return nil
 	}
 	w := at.Value(name)
-	if !w.Known() || w.Floats == nil || w.Len() != v.Len() {
+	if !w.Known() || w.Len() != v.Len() {
 		return nil
 	}
-	return w.Floats
+	return numbersOf(w)
+}
+
+// numbersOf are the numbers of a value, of floating point or quantised; nil of others.
+func numbersOf(v *eval.Value) []float64 {
+	if v.Floats != nil || v.Ints == nil || v.Type.Bits() > 8 || v.Type == onnx.Bool {
+		return v.Floats
+	}
+	out := make([]float64, len(v.Ints))
+	for i, x := range v.Ints {
+		out[i] = float64(x)
+	}
+	return out
 }
 
 // ask maps a value over one constant: nil where it does not depend on the constant's
