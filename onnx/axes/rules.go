@@ -597,6 +597,17 @@ func rotates(c *call) []*Value {
 	return first(c)
 }
 
+// unbiased notes a doubt where a fused attention without a place for a bias is given known
+// matrices all the same.
+func (c *call) unbiased() {
+	for i := 3; i < len(c.in); i++ {
+		v := c.known(i)
+		if n := len(v.Shape); !c.isData(i) && n > 2 && v.Shape[n-1] > 1 && v.Shape[n-2] > 1 && !c.l.isMask(v) {
+			c.doubt(fmt.Sprintf("what its input %d adds is not followed", i))
+		}
+	}
+}
+
 // attention is a fused attention.
 func attention(c *call) []*Value {
 	bias := c.row.Bias
@@ -624,6 +635,9 @@ func attention(c *call) []*Value {
 	}
 	if bias >= 0 && c.given(bias) && !c.isData(bias) {
 		c.meet(Biased, bias, []Axis{nil, nil, q.Axes[sequence], keys}, 3, true)
+	}
+	if bias < 0 {
+		c.unbiased()
 	}
 	last := len(shape) - 1
 	if c.n.Op == "Attention" && c.n.Domain != "" { // weights are inside

@@ -299,6 +299,9 @@ func recurrent(c *call) ([]*Value, error) {
 		return one(&Value{Type: x.Type}), nil
 	}
 	directions, hidden := r.Shape[0], r.Shape[2]
+	if c.node.Op == "DynamicQuantizeLSTM" { // its weights stand the other way round
+		hidden = r.Shape[1]
+	}
 	last := Shaped(x.Type, directions, x.Shape[1], hidden)
 	if c.node.Int("layout", 0) == 1 {
 		return []*Value{Shaped(x.Type, x.Shape[0], x.Shape[1], directions, hidden)}, nil

@@ -365,6 +365,7 @@ var microsoftOperators = [...]Operator{
 	{Name: "DecoderAttention", Since: 1, Axes: AxesAttendBlocks, NotModelled: "anything"},
 	{Name: "DecoderMaskedMultiHeadAttention", Since: 1, Axes: AxesAttendBlocks, NotModelled: "anything"},
 	{Name: "DequantizeLinear", Since: 1, value: dequantize, Axes: AxesSame},
+	{Name: "DynamicQuantizeLSTM", Since: 1, value: recurrent, Axes: AxesRecur},
 	{Name: "DynamicQuantizeMatMul", Since: 1, value: fusedMatMul, Axes: AxesGemm, Bias: 4},
 	{Name: "DynamicTimeWarping", Since: 1, NotModelled: "anything"},
 	{Name: "EmbedLayerNormalization", Since: 1, value: embedLayerNormalization, Axes: AxesEmbed},
