@@ -76,11 +76,12 @@ func (d *detector) meet() {
 	}
 }
 
-// betweenPositions reports whether known numbers have an axis of positions and one of keys
-// last, as a bias of scores has.
+// betweenPositions reports whether known numbers that go into scores have an axis of keys
+// last, or one of queries ahead of it: those that are multiplied have both.
 func betweenPositions(x axes.Meeting) bool {
 	k := len(x.Scope.Value(x.Known).Shape)
-	return slices.Contains(x.Covers, k-2) && (x.Kind == axes.Added || slices.Contains(x.Covers, k-1))
+	queries, keys := slices.Contains(x.Covers, k-2), slices.Contains(x.Covers, k-1)
+	return queries && keys || x.Kind == axes.Added && (queries || keys)
 }
 
 func (d *detector) visit(s *eval.Scope, n *onnx.Node, row *eval.Operator) {
