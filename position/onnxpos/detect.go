@@ -64,6 +64,7 @@ func (d *detector) meet() {
 		}
 		d.origins.Expect(x.Scope, x.Known)
 	}
+	met := map[*onnx.Node]bool{}
 	for _, x := range d.labels.Meetings {
 		switch {
 		case x.Kind == axes.Biased && x.Node.Op != "Sub", x.Kind != axes.Joined && x.Node.Op != "Sub" && trace.MakesScores(x.Scope, x.Node) && betweenPositions(x):
@@ -72,6 +73,26 @@ func (d *detector) meet() {
 			d.relative.Contracted(x)
 		case (x.Kind == axes.Added || x.Kind == axes.Joined) && adds(x.Node):
 			d.tables = append(d.tables, d.additions(x)...)
+		}
+		met[x.Node] = true
+	}
+	for _, s := range d.e.Scopes() {
+		s.Spend(len(s.Graph.Nodes))
+		for _, n := range s.Graph.Nodes {
+			if adds(n) && n.Op != "Concat" && !met[n] && trace.MakesScores(s, n) {
+				d.between(s, n)
+			}
+		}
+	}
+}
+
+// between takes numbers that are added to scores between places of the model's own making
+// (latents, object queries): no axis of an input runs there.
+func (d *detector) between(s *eval.Scope, n *onnx.Node) {
+	for i := range min(len(n.Inputs), 2) {
+		v, scores := s.Input(n, i), s.Input(n, 1-i)
+		if k := len(v.Shape); k > 1 && v.Shape[k-1] > 1 && !scores.Known() && v.Known() && v.Floats != nil {
+			d.relative.Bias(s, n, n.Input(i))
 		}
 	}
 }
