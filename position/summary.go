@@ -63,7 +63,8 @@ func Length(m Model, described report.Inspect) report.Length {
 	if n := out.Stated; described.Format == FormatONNX && n != nil && (least == 0 || *n < least) {
 		least, out.Beyond = *n, report.BeyondError
 	}
-	if f, ok := m.(FixedInput); ok && least == 0 && f.InputIsFixed() {
+	encoded := slices.ContainsFunc(sites, func(s Site) bool { return s.Encoding().Scheme.Name() != report.SchemeNone })
+	if f, ok := m.(FixedInput); ok && least == 0 && encoded && f.InputIsFixed() {
 		out.Beyond = report.BeyondError
 	}
 	if least > 0 {

@@ -246,8 +246,9 @@ func (a *addition) sideOf() (axis int, ok bool) {
 	return axis, axis >= 0
 }
 
-// crossings puts tables together that tell positions apart each along an axis of its own:
-// an image's rows and columns, time and space. Where they do not, they are left unread.
+// crossings takes tables that tell positions apart each along an axis of its own: those that
+// one node adds (an image's rows and columns) are one encoding, others (time, and space)
+// one each. Where they do not tell all apart, they are left unread.
 func (d *detector) crossings() {
 	var sides []*addition
 	d.tables = slices.DeleteFunc(d.tables, func(a *addition) bool {
@@ -260,10 +261,16 @@ func (d *detector) crossings() {
 	if len(sides) < 2 || !covered(sides) {
 		return
 	}
-	d.tables = append(d.tables, sides[0])
 	for _, a := range sides {
-		if !slices.ContainsFunc(sides[0].beside, func(b *addition) bool { return b.source.Tensor == a.source.Tensor }) {
-			sides[0].beside = append(sides[0].beside, a)
+		i := slices.IndexFunc(d.tables, func(b *addition) bool { return b.node == a.node && b.beside != nil })
+		switch {
+		case !slices.ContainsFunc(sides, func(b *addition) bool { return b != a && b.node == a.node }):
+			d.tables = append(d.tables, a) // added by itself
+		case i < 0:
+			a.beside = []*addition{a}
+			d.tables = append(d.tables, a)
+		case !slices.ContainsFunc(d.tables[i].beside, func(b *addition) bool { return b.source.Tensor == a.source.Tensor }):
+			d.tables[i].beside = append(d.tables[i].beside, a)
 		}
 	}
 }

@@ -171,13 +171,36 @@ func (m *Model) metProduct(x axes.Meeting) *metSite {
 		if t := src.Tensor; t != nil && len(t.Dims) >= 2 && t.Type.IsFloat() {
 			e.Form, e.Dtype = report.FormTable, t.Type.String()
 			e.Where = append(e.Where[:0:0], m.graph.Where(t))
-			e.Scheme = schemes.Other{Kind: report.SchemeRelativeTable, Rows: int(t.Dims[0]), Dim: int(t.Dims[len(t.Dims)-1])}
+			other := schemes.Other{Kind: report.SchemeRelativeTable, Dim: int(t.Dims[len(t.Dims)-1])}
+			if len(x.Covers) == 2 && byDistance(v, x.Covers[0], x.Covers[1]) {
+				e.Form, other.Rows = report.FormBaked, v.Shape[x.Covers[0]]+v.Shape[x.Covers[1]]-1
+			}
+			e.Scheme = other
 		}
 	}
 	if m.graph.FixedLength() > 0 {
 		e.Beyond, e.Capacity = report.BeyondError, n
 	}
 	return &metSite{*site.NewOther(e), x.Node.Title()}
+}
+
+// byDistance reports whether a value's elements depend on the difference of their places
+// along two axes alone.
+func byDistance(v *eval.Value, query, key int) bool {
+	stride := func(d int) (n int) {
+		n = 1
+		for _, size := range v.Shape[d+1:] {
+			n *= size
+		}
+		return n
+	}
+	q, k := stride(query), stride(key)
+	for i := range v.Len() {
+		if i/q%v.Shape[query] > 0 && i/k%v.Shape[key] > 0 && v.Number(i) != v.Number(i-q-k) {
+			return false
+		}
+	}
+	return true
 }
 
 // pairTurns is a rotation kept as matrices: cosines and sines of pairs, a row a

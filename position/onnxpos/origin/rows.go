@@ -37,7 +37,8 @@ func rowPattern(t *onnx.Tensor, kind int) eval.Pattern {
 
 // rows maps a value over one constant row by row: each element must change with one of the
 // rows whose number has a bit and those whose has not, for every bit. It returns nil where
-// elements are made of several rows along every axis.
+// elements are made of several rows along every axis, and where they are of one along
+// several: then an axis alone does not say what they are.
 func (m *Maps) rows(s *eval.Scope, name string, v *eval.Value, t *onnx.Tensor) *Origin {
 	if len(t.Dims) < 2 {
 		return nil
@@ -46,15 +47,19 @@ func (m *Maps) rows(s *eval.Scope, name string, v *eval.Value, t *onnx.Tensor) *
 	if base == nil {
 		return nil
 	}
+	var found *Origin
 	for axis := range min(len(t.Dims), rowAxes) {
 		if n := t.Dims[axis]; n < 2 || n > 1<<rowBits {
 			continue
 		}
 		if o := m.rowsAlong(s, name, v, t, axis, base); o != nil {
-			return o
+			if found != nil {
+				return nil
+			}
+			found = o
 		}
 	}
-	return nil
+	return found
 }
 
 func (m *Maps) rowsAlong(s *eval.Scope, name string, v *eval.Value, t *onnx.Tensor, axis int, base []float64) *Origin {

@@ -234,7 +234,13 @@ func (m *Search) Biases() []site.Site {
 		m.sites = append(m.sites, m.alibiSite(linear))
 	}
 	if len(whole) > 0 {
-		m.sites = append(m.sites, m.relativeTable(whole))
+		found := m.relativeTable(whole)
+		if w, ok := found.(*Window); ok && windows != nil { // of other stages of the picture
+			windows.Join(w.Other)
+			windows.uses = append(windows.uses, w.uses...)
+		} else {
+			m.sites = append(m.sites, found)
+		}
 	}
 	return m.sites
 }

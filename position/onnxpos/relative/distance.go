@@ -27,7 +27,8 @@ func (m *Search) distanceTable(p *picked, use *onnx.Node, heads int) (found *sit
 	if window != nil && window[0] == 1 && m.graph.ImageInput() == nil {
 		window = nil // of text, at the length that is looked at
 	}
-	if window != nil || m.graph.ImageInput() != nil && !alongLine(index) {
+	picture := m.graph.ImageInput() != nil && m.graph.TokenInput() == nil && heads > 0
+	if window != nil || picture || m.graph.ImageInput() != nil && !alongLine(index) {
 		other.Window = window
 		e.Scheme, e.Beyond = other, report.BeyondError
 		return site.NewOther(e), true
