@@ -136,6 +136,9 @@ func (c *call) castTo(t onnx.DataType) []*Value {
 }
 
 func castTo(a *Value, t onnx.DataType, most int) *Value {
+	if a.Type == t {
+		return a
+	}
 	if !a.Ranked || a.Len() > most || !a.Known() {
 		return &Value{Type: t, Ranked: a.Ranked, Shape: a.Shape}
 	}

@@ -171,7 +171,7 @@ func (m *Model) metProduct(x axes.Meeting) *metSite {
 		if t := src.Tensor; t != nil && len(t.Dims) >= 2 && t.Type.IsFloat() {
 			e.Form, e.Dtype = report.FormTable, t.Type.String()
 			e.Where = append(e.Where[:0:0], m.graph.Where(t))
-			other := schemes.Other{Kind: report.SchemeRelativeTable, Dim: int(t.Dims[len(t.Dims)-1])}
+			other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: int(t.Dims[0]), Dim: int(t.Dims[len(t.Dims)-1])}
 			if len(x.Covers) == 2 && byDistance(v, x.Covers[0], x.Covers[1]) {
 				e.Form, other.Rows = report.FormBaked, v.Shape[x.Covers[0]]+v.Shape[x.Covers[1]]-1
 			}
