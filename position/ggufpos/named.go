@@ -2,6 +2,7 @@ package ggufpos
 
 import (
 	"regexp"
+	"sync"
 
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/position"
@@ -14,10 +15,15 @@ import (
 // Names that checkpoints of PyTorch give to tables of positions, as transformers, diffusers,
 // timm and OpenAI's models have them. Programs that store such tensors in GGUF keep them.
 var (
-	positionTable = regexp.MustCompile(`(?i)(^|[._])(embed_positions|wpe|pos(ition)?(al)?_?(emb|embd|embed|embedding|embeddings|encoding|embed_1d))([._]|$)`)
-	bucketTable   = regexp.MustCompile(`(?i)(^|[._])(relative_attention_bias|attn_rel_b)([._]|$)`)
-	distanceTable = regexp.MustCompile(`(?i)(^|[._])(relative_position_bias_table|rel_pos_[hw])([._]|$)`)
+	positionTable = lazily(`(?i)(^|[._])(embed_positions|wpe|pos(ition)?(al)?_?(emb|embd|embed|embedding|embeddings|encoding|embed_1d))([._]|$)`)
+	bucketTable   = lazily(`(?i)(^|[._])(relative_attention_bias|attn_rel_b)([._]|$)`)
+	distanceTable = lazily(`(?i)(^|[._])(relative_position_bias_table|rel_pos_[hw])([._]|$)`)
 )
+
+// lazily compiles an expression when it is first asked for: few files are of such programs.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // findNamed reads tables of positions in a file of a program that is not llama.cpp (an image
 // generator, candle): no architecture says what they are, their names and shapes do. A file
@@ -51,11 +57,11 @@ func (m *model) named(t *gguf.Tensor) position.Site {
 	}
 	says := report.Evidence{Kind: "structure", Says: "by its name and shape: no architecture that is known here says how the program uses it"}
 	switch {
-	case positionTable.MatchString(t.Name):
+	case positionTable().MatchString(t.Name):
 		return table.NewFixed(m.Model, t, schemes.Learned{Rows: int(shape[1]), Dim: int(shape[0])}, says)
-	case bucketTable.MatchString(t.Name):
+	case bucketTable().MatchString(t.Name):
 		return m.bias(t, schemes.Other{Kind: report.SchemeT5Bias, Buckets: int(shape[1]), Heads: int(shape[0])}, says)
-	case distanceTable.MatchString(t.Name):
+	case distanceTable().MatchString(t.Name):
 		return m.bias(t, schemes.Other{Kind: report.SchemeRelativeTable, Rows: int(shape[1])}, says)
 	}
 	return nil
