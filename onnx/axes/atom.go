@@ -1,9 +1,6 @@
 package axes
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // Atom is a smallest part of an axis that is told apart: an input's axis, rows of
 // a constant, or what an operator made of another atom. Atoms that operators lay
@@ -346,27 +343,4 @@ func (l *Labels) regroup(axes []Axis, shape []int) (out []Axis, ok bool) {
 		}
 	}
 	return out, len(rest) == 0
-}
-
-// String shows an axis.
-func (a Axis) String() string {
-	out := ""
-	for _, f := range leaves(a) {
-		out += fmt.Sprint(f.size)
-		for _, in := range f.inputs {
-			out += fmt.Sprintf("(%s.%d)", in.name, in.axis)
-		}
-		if f.joined != nil {
-			out += "["
-			for _, s := range f.joined {
-				out += s.axis.String() + fmt.Sprintf("{%d} ", s.size)
-			}
-			out += "]"
-		}
-		if f.whole != nil {
-			out += "part"
-		}
-		out += " "
-	}
-	return out
 }

@@ -478,28 +478,6 @@ func (l *Labels) grouped(a *Atom) {
 	}
 }
 
-// RoleOf is what a dimension of a value runs over; Position where positions are
-// part of it.
-func (l *Labels) RoleOf(axis Axis) Role {
-	role := Other
-	for _, f := range leaves(axis) {
-		switch l.roleOf(f.Atom, 0) {
-		case Position:
-			return Position
-		case Feature:
-			role = Feature
-		}
-	}
-	return role
-}
-
-// Scores reports whether a node's first output is a product of data with data that has
-// positions on two axes.
-func (l *Labels) Scores(s *eval.Scope, n *onnx.Node) bool {
-	out := l.node(s, n)
-	return len(out) > 0 && out[0] != nil && out[0].product && l.hasTwo(out[0].Axes)
-}
-
 // Same reports whether two axes are the same by the graph's own wiring.
 func Same(a, b Axis) bool { return sameAxis(a, b) }
 

@@ -91,14 +91,6 @@ func (v *Value) Len() int {
 	return product(v.Shape)
 }
 
-// Rank is the number of dimensions, −1 when unknown.
-func (v *Value) Rank() int {
-	if !v.Ranked {
-		return -1
-	}
-	return len(v.Shape)
-}
-
 // Constant is the model's tensor that this value is, unchanged; else nil.
 func (v *Value) Constant() *onnx.Tensor {
 	if t, ok := v.stored.(*onnx.Tensor); ok && v.whole {

@@ -137,7 +137,7 @@ func (m *Maps) find(s *eval.Scope, name string) *Map {
 			v = at.Value(name)
 		}
 	}
-	if !v.Known() || numbersOf(v) == nil {
+	if !v.Known() || v.Len() == 0 || numbersOf(v) == nil {
 		return nil
 	}
 	out := &Map{Value: v, Cut: len(v.Origins) >= maxCandidates}
