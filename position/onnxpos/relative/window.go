@@ -11,6 +11,7 @@ import (
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -33,6 +34,12 @@ func (w *Window) Override(into map[string]*eval.Value) {
 
 // shape is the window's height and width; nil where it is not known.
 func (w *Window) shape() []int { return w.Told.Scheme.(schemes.Other).Window }
+
+// Hold refuses: a window's places follow from the picture.
+func (w *Window) Hold(position.Want) error {
+	return &position.Refusal{Why: "the biases are between the places of a picture, whose number follows from its size",
+		Remedies: []report.Remedy{report.Do("extend", "", "grid", "HxW"), report.Do("extend", "", "image", "SIZE")}}
+}
 
 // ResizeWindow gives the window, which has to be the whole picture, another size. The table of
 // every layer is read off its bias, resized (schemes.ResizeWindow), and laid out as a constant
