@@ -325,13 +325,17 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// complaint is the first line that tells of an error, or how the process ended.
+// complaint is the first line that tells of an error, without the time and the level that llama.cpp's log puts before it (common/log.cpp), so that
+// two runs say the same; or how the process ended.
 func (t *tail) complaint(ended error) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for line := range strings.Lines(string(t.text)) {
 		if low := strings.ToLower(line); strings.Contains(low, "error") || strings.Contains(low, "assert") {
 			line = strings.TrimSpace(line)
+			if after, timed := strings.CutPrefix(strings.TrimLeft(line, "0123456789."), " E "); timed {
+				line = after
+			}
 			return line[max(0, len(line)-300):]
 		}
 	}

@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -91,5 +92,23 @@ func TestServerThatFails(t *testing.T) {
 	t.Setenv(standIn, "wordless")
 	if s, err := Start(t.Context(), self, "m.gguf", 64, false); err == nil || !strings.Contains(err.Error(), "/props: no JSON") {
 		t.Errorf("got %+v, %v", s, err)
+	}
+}
+
+// TestComplaint: what is told of a log is its first error, the same in every run.
+func TestComplaint(t *testing.T) {
+	for _, c := range []struct{ log, want string }{
+		{"0.00.001.000 I loading\n0.00.010.728 E llama_model_load: error loading model: no\n0.00.010.900 E error: later\n", "llama_model_load: error loading model: no"},
+		{"x.cpp:1448: GGML_ASSERT(a != b) failed\n", "x.cpp:1448: GGML_ASSERT(a != b) failed"},
+		{"12 Errors\n", "12 Errors"},
+		{"nothing of it\n", "killed"},
+	} {
+		log := &tail{}
+		if _, err := log.Write([]byte(c.log)); err != nil {
+			t.Fatal(err)
+		}
+		if got := log.complaint(errors.New("killed")); got != c.want {
+			t.Errorf("%q: %q, want %q", c.log, got, c.want)
+		}
 	}
 }
