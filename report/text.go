@@ -56,7 +56,7 @@ func broken(s, bracket string) string {
 	for i := strings.Index(s, "##"); i >= 0; {
 		i += len("##")
 		name := strings.TrimLeftFunc(s[i:], func(r rune) bool {
-			return r == '#' || unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-", r)
+			return r == '#' || unicode.IsLetter(r) || unicode.IsNumber(r) || strings.ContainsRune("._-", r)
 		})
 		i = len(s) - len(name)
 		if strings.HasPrefix(name, "[") {

@@ -69,7 +69,7 @@ func TestLineForRunners(t *testing.T) {
 
 // FuzzPrintable: nothing that is printed is a command for an agent of CI, and no rune steers a terminal.
 func FuzzPrintable(f *testing.F) {
-	for _, s := range []string{"::error::x", "a ##vso[task.x]", "##a##[", "--- x", "^^^ +++", "::1", "\x1b[0K", "\u2028::a1 ::", "###[[##é["} {
+	for _, s := range []string{"::error::x", "a ##vso[task.x]", "##a##[", "--- x", "^^^ +++", "::1", "\x1b[0K", "\u2028::a1 ::", "###[[##é[", "###¹["} {
 		f.Add(s)
 	}
 	anywhere := regexp.MustCompile(`##[\pL\pN._-]*\[`)
