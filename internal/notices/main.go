@@ -36,31 +36,44 @@ func run(systems []string, arch string, packages []string) error {
 	if err != nil {
 		return err
 	}
-	folders := map[string]string{}
-	for _, system := range systems {
-		c := exec.Command("go", append([]string{"list", "-mod=readonly", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}"}, packages...)...)
-		c.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
-		c.Stderr = os.Stderr
-		listed, err := c.Output()
-		if err != nil {
-			return err
-		}
-		for line := range strings.Lines(string(listed)) {
-			if module, folder, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok {
-				folders[module] = folder
-			}
-		}
+	modules, err := modulesOf(systems, arch, packages)
+	if err != nil {
+		return err
 	}
 	goRoot := strings.TrimSpace(string(root))
 	if err := write("Go", goRoot, filepath.Dir(goRoot)); err != nil {
 		return err
 	}
-	for _, module := range slices.Sorted(maps.Keys(folders)) {
-		if err := write(module, folders[module]); err != nil {
+	for _, path := range slices.Sorted(maps.Keys(modules)) {
+		m := modules[path]
+		if err := write(path+" "+m.version, m.folder); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// linked is a module that packages link.
+type linked struct{ version, folder string }
+
+// modulesOf lists the modules that packages link on some systems, by path.
+func modulesOf(systems []string, arch string, packages []string) (map[string]linked, error) {
+	out := map[string]linked{}
+	for _, system := range systems {
+		c := exec.Command("go", append([]string{"list", "-mod=readonly", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}{{end}}"}, packages...)...)
+		c.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+		c.Stderr = os.Stderr
+		listed, err := c.Output()
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(listed)) {
+			if f := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(f) == 3 {
+				out[f[0]] = linked{f[1], f[2]}
+			}
+		}
+	}
+	return out, nil
 }
 
 // write prints the texts of the first folder that has a licence.

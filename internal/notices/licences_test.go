@@ -1,11 +1,10 @@
-package importrules
+package main
 
 import (
 	"flag"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -39,30 +38,6 @@ var licences = []struct {
 	{"for no commercial use", regexp.MustCompile(`(?i)commercial (profit|gain)|profit commercially|non-?commercial|not for commercial`)},
 }
 
-// linked is a module that an executable links.
-type linked struct{ version, folder string }
-
-// modules lists what an executable links on the systems that releases are made for.
-func modules(t *testing.T, executable string) map[string]linked {
-	t.Helper()
-	out := map[string]linked{}
-	for _, system := range []string{"linux", "darwin", "windows"} {
-		c := exec.Command("go", "list", "-mod=readonly", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}", "./cmd/"+executable)
-		c.Dir = "../.."
-		c.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
-		listed, err := c.Output()
-		if err != nil {
-			t.Fatalf("go list: %v", err)
-		}
-		for line := range strings.Lines(string(listed)) {
-			if f := strings.Fields(line); len(f) == 3 {
-				out[f[0]] = linked{f[1], f[2]}
-			}
-		}
-	}
-	return out
-}
-
 // licencesOf reads the licences in a module's folder; one that names its licence in the README alone has that.
 func licencesOf(t *testing.T, folder string) []string {
 	t.Helper()
@@ -70,10 +45,10 @@ func licencesOf(t *testing.T, folder string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, form := range []string{`(?i)^(licen[cs]e|copying)`, `(?i)^readme`} {
+	for _, form := range []*regexp.Regexp{licence, regexp.MustCompile(`(?i)^readme`)} {
 		found := map[string]bool{}
 		for _, e := range entries {
-			if e.IsDir() || strings.HasSuffix(e.Name(), ".go") || !regexp.MustCompile(form).MatchString(e.Name()) {
+			if e.IsDir() || strings.HasSuffix(e.Name(), ".go") || !form.MatchString(e.Name()) {
 				continue
 			}
 			text, err := os.ReadFile(filepath.Join(folder, e.Name()))
@@ -104,12 +79,16 @@ func named(text string) []string {
 }
 
 // TestLicences: every module that a released executable links has a licence that is allowed, and the
-// table of decision 0004 is what is linked. go test ./internal/importrules -update writes it.
+// table of decision 0004 is what is linked. go test ./internal/notices -update writes it.
 func TestLicences(t *testing.T) {
 	rows := map[string][]string{} // executables by module
 	said := map[string]string{}
 	for _, executable := range append(slices.Clone(released), crosscheck) {
-		for path, m := range modules(t, executable) {
+		modules, err := modulesOf([]string{"linux", "darwin", "windows"}, "amd64", []string{"../../cmd/" + executable})
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		for path, m := range modules {
 			has := licencesOf(t, m.folder)
 			rows[path] = append(rows[path], "`"+executable+"`")
 			said[path] = fmt.Sprintf("| %s | %s | %s |", path, m.version, strings.Join(has, ", "))
