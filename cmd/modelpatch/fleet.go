@@ -252,19 +252,17 @@ func (f *fleet) look(ctx context.Context, model, path string) looked {
 		}
 		return out
 	}
-	file, info, err := regular.Open(path)
-	if err == nil {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return out
+	}
+	if out.err = err; err != nil {
+		return out
+	}
+	out.info, out.Size, out.Version = info, info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano)
+	file, _, err := regular.Open(path)
+	if out.err = err; err == nil {
 		file.Close()
-	} else if info, err2 := os.Stat(path); err2 == nil {
-		out.info, out.err = info, err
-	} else if !errors.Is(err2, fs.ErrNotExist) {
-		out.err = err2
-	}
-	if info != nil {
-		out.info = info
-	}
-	if out.info != nil {
-		out.Size, out.Version = out.info.Size(), out.info.ModTime().UTC().Format(time.RFC3339Nano)
 	}
 	return out
 }
