@@ -502,7 +502,7 @@ func (s *Scope) evaluate(n *onnx.Node) {
 		case known:
 			v := s.kept(n, outputs[i])
 			if v.Floats != nil && len(n.Inputs) > 1 {
-				s.originate(n, v)
+				v = s.originate(n, v)
 			}
 			v.large = v.large || !v.has() && s.cut(n, v)
 			if e.MaxFloats > 0 && len(v.Floats) > e.MaxFloats && v.stored == nil {
@@ -521,22 +521,27 @@ func (s *Scope) evaluate(n *onnx.Node) {
 }
 
 // originate gives numbers the origins of all numbers that they may be computed from:
-// whatever an operator keeps of them, none is forgotten.
-func (s *Scope) originate(n *onnx.Node, v *Value) {
+// whatever an operator keeps of them, none is forgotten. The value itself stays as it is: it
+// may be an input, and shared.
+func (s *Scope) originate(n *onnx.Node, v *Value) *Value {
+	origins := v.Origins
 	for i := range n.Inputs {
 		in, ok := s.wiring.Input(n, i)
 		if !ok || s.values[in] == nil || s.values[in] == v || !s.values[in].Type.IsFloat() {
 			continue
 		}
 		for _, o := range s.values[in].Origins {
-			if len(v.Origins) >= maxOrigins {
-				return
-			}
-			if !slices.Contains(v.Origins, o) {
-				v.Origins = append(slices.Clip(v.Origins), o)
+			if len(origins) < maxOrigins && !slices.Contains(origins, o) {
+				origins = append(slices.Clip(origins), o)
 			}
 		}
 	}
+	if len(origins) == len(v.Origins) {
+		return v
+	}
+	more := *v
+	more.Origins = origins
+	return &more
 }
 
 // fix notes whether a value depends on no input.

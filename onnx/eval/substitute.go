@@ -62,12 +62,11 @@ func (e *Evaluator) Exact() *Evaluator {
 type reach struct {
 	scope    *Scope
 	patterns map[*onnx.Tensor]Pattern
-	known    []int8 // 0 not asked, 1 no, 2 yes, 3 being asked
+	known    []int8 // 0 not asked, 1 no, or being asked, 2 yes
 }
 
 func (r *reach) reaches(number int) bool {
 	if r.known[number] == 0 {
-		r.known[number] = 3
 		r.known[number] = 1
 		if r.behind(number) {
 			r.known[number] = 2
