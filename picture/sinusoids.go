@@ -20,8 +20,13 @@ type formula struct {
 	rows  int
 }
 
-func (t formula) Len() int                       { return t.rows }
-func (t formula) Dim() int                       { return t.table.Dim }
+// Len is the number of rows that are drawn.
+func (t formula) Len() int { return t.rows }
+
+// Dim is the number of columns.
+func (t formula) Dim() int { return t.table.Dim }
+
+// Row computes a row; it never fails.
 func (t formula) Row(i int, dst []float64) error { t.table.Row(i, dst); return nil }
 
 // rowsOf are the rows of a sinusoidal encoding: the file's, or computed.

@@ -143,8 +143,8 @@ func (d *detector) joinedRows(all []*addition) []*addition {
 	})
 }
 
-// gridOf says how an addition's places lie on a grid: its sizes, the tokens ahead of it,
-// and all places; ok is false where there is none.
+// gridOf says how an addition's places lie on a grid: its sizes, and the tokens ahead of
+// it; ok is false where there is none.
 func (a *addition) gridOf() (grid []int, prefix int, ok bool) {
 	for _, r := range a.runs {
 		if r.Grid != nil {

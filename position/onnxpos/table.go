@@ -312,9 +312,9 @@ func (t *tableSite) runtimeGrid() (fit.SinusoidResult, bool) {
 	return r, ok && slices.Equal(r.Sinusoid.Grid, grid)
 }
 
-// wavesOf reads base and layout off a sinusoid that is no table of one axis,
-// such as DETR's of image rows and columns: the arguments of its sines fall by
-// one ratio from column to column.
+// wavesOf reads base and layout off a sinusoid that is no table of one axis, such
+// as that of a picture's rows and columns: the arguments of its sines fall by one
+// ratio from column to column.
 func wavesOf(u *addition) (base float64, layout string) {
 	v := u.source.Scope.Value(u.source.Trig.Input(0))
 	k := len(v.Shape)

@@ -70,7 +70,7 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 		}
 	}
 	found := eval.Ask(v, "relative base", func() relativeSinusoids { return distanceBase(rows) })
-	if !found.ok && (trig == nil || m.graph.ImageInput() != nil) { // of a picture's rows and columns (Conditional DETR)
+	if !found.ok && (trig == nil || m.graph.ImageInput() != nil) { // of a picture's rows and columns
 		return nil
 	}
 	other := schemes.Other{Kind: report.SchemeRelativeSinusoid, Dim: rows.Cols(), Base: found.base}
