@@ -80,17 +80,18 @@ func alongLine(index *eval.Value) bool {
 	})
 }
 
-// windowOf is the image window of which a matrix of indices is Swin's, BEiT's or
-// LeViT's; nil when it is none.
+// windowOf is the window of height × width places between which a matrix of indices
+// [n,n] looks rows up; nil when it is none. The rows may stand in any order: there is
+// one for each offset (Δy, Δx), or one for each (|Δy|, |Δx|), and where n-1 places
+// follow one that stands for the whole, three further ones: from it, to it, and between
+// it and itself (schemes.WindowRows).
 func windowOf(index *eval.Value, rows int) []int {
 	k := len(index.Shape)
 	if k < 2 || !index.Known() || index.Ints == nil || index.Shape[k-1] != index.Shape[k-2] || index.Len() != index.Shape[k-1]*index.Shape[k-1] {
 		return nil
 	}
 	n := index.Shape[k-1]
-	is := func(want [][]int) bool {
-		return slices.EqualFunc(slices.Concat(want...), index.Ints, func(a int, b int64) bool { return int64(a) == b })
-	}
+	is := func(want [][]int) bool { return renamed(slices.Concat(want...), index.Ints) }
 	for h := 1; h <= n; h++ {
 		if w := n / h; h*w == n {
 			if schemes.WindowRows(h, w, false) == rows && is(schemes.WindowIndex(h, w, false)) || h > 1 && w > 1 && n == rows && is(schemes.SymmetricWindowIndex(h, w)) {
@@ -102,6 +103,27 @@ func windowOf(index *eval.Value, rows int) []int {
 		}
 	}
 	return nil
+}
+
+// renamed reports whether two lists of rows are the same but for what the rows are
+// called: equal places of one are equal in the other, different ones different.
+func renamed(want []int, got []int64) bool {
+	if len(want) != len(got) {
+		return false
+	}
+	there, back := map[int]int64{}, map[int64]int{}
+	for i, row := range want {
+		if _, seen := there[row]; !seen {
+			if _, taken := back[got[i]]; taken {
+				return false
+			}
+			there[row], back[got[i]] = got[i], row
+		}
+		if there[row] != got[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // Vectors finds tables of vectors by distance that queries or keys are multiplied with: one
@@ -247,7 +269,7 @@ func (m *Search) window(n int) (window []int, tokens int) {
 }
 
 // symmetric reports whether a bias between the places of a window tells no sides
-// apart (LeViT).
+// apart.
 func (b *bias) symmetric(window []int) bool {
 	index := schemes.SymmetricWindowIndex(window[0], window[1])
 	for _, head := range b.heads {
@@ -276,7 +298,7 @@ func (m *Search) fromConstants(u *bias) bool {
 }
 
 // holdsMatrix reports whether a bias comes from constants of its own size, or
-// through weights from constants of relative coordinates (Swin v2).
+// through weights from constants of relative coordinates.
 func (m *Search) holdsMatrix(u *bias, n int) bool {
 	for _, src := range trace.Sources(u.scope, u.name) {
 		if src.Tensor == nil {
