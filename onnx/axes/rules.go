@@ -253,6 +253,14 @@ func gatherND(c *call) []*Value {
 		from = append(from, leaves(a)...)
 		c.orders(a, "picks some of the positions")
 	}
+	for d := range batch {
+		if len(data.Axes[d]) > 0 && data.Axes[d].size() == index.Axes[d].size() {
+			c.l.unite(c, data.Axes[d], index.Axes[d])
+		}
+	}
+	if batch > 0 && !c.isData(1) { // as pickElements
+		c.doubt("what it picks for each place is not followed")
+	}
 	copy(out.Axes[:batch], data.Axes[:batch])
 	copy(out.Axes[n:], data.Axes[picked:])
 	for d := batch; d < n; d++ { // what is picked of positions are positions

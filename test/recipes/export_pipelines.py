@@ -16,35 +16,7 @@ warnings.filterwarnings("ignore")
 os.environ["HF_HUB_OFFLINE"] = "1"
 import torch
 
-IDS, PICTURE = "ids", "picture"
-
-
-
-def encoding(scheme, form, capacity=None, accept=None, **parameters):
-    out = dict(scheme=scheme, form=form, capacity=capacity, parameters=parameters)
-    if accept:
-        out["accept"] = accept
-    return out
-
-
-def table(rows, dim, capacity=None, accept=None, **more):
-    return encoding("learned", "table", capacity or rows, accept or {}, rows=rows, dim=dim, **more)
-
-
-def patches(side, dim, prefix, **accept):
-    accept = dict({"form": ["baked", "table"], "rows": [side * side, side * side + prefix]}, **accept)
-    return encoding("learned", "baked", side * side, accept, rows=side * side + prefix, dim=dim, grid=[side, side], prefix=prefix)
-
-
-def rope(dim, head, layout, base=10000, form="runtime", accept=None, **scaling):
-    return encoding("rope", form, None, dict({"form": ["runtime", "cache", "baked"], "capacity": list(range(1, 2000))}, **(accept or {})), rotary_dim=dim, head_dim=head, layout=layout, base=base, scaling=scaling or dict(type="none"))
-
-
-def none(**accept):
-    return encoding("none", None, None, dict({"scheme": ["conv"]}, **accept))
-
-
-UNKNOWN = lambda *also: encoding("unknown", "runtime", None, {"scheme": ["unknown", *also], "form": ["runtime", "baked", "table", "cache"], "capacity": [None, *range(1, 300)]})
+from truth import encoding, none, patches, rope, table, unknown
 
 
 # --- x-transformers (github.com/lucidrains/x-transformers): one option of attention a graph
@@ -83,7 +55,7 @@ X_TRANSFORMERS = [
     ("xt-alibi-encoder", lambda: xt("Encoder", NOPOS, alibi_pos_bias=True), [encoding("alibi", "runtime", None, {"form": ["runtime", "table", "baked"], "capacity": [None, 11]}, heads=4, max_bias=8)], None),
     ("xt-t5", lambda: xt("Encoder", NOPOS, rel_pos_bias=True), [t5(True)], None),
     ("xt-t5-causal", lambda: xt("Decoder", NOPOS, rel_pos_bias=True), [t5(False)], None),
-    ("xt-dynamic-bias", lambda: xt("Encoder", NOPOS, dynamic_pos_bias=True), [UNKNOWN("relative-table")], None),
+    ("xt-dynamic-bias", lambda: xt("Encoder", NOPOS, dynamic_pos_bias=True), [unknown("relative-table")], None),
     ("xt-sinusoid", lambda: xt("Encoder", dict(scaled_sinu_pos_emb=True)), [SIN], None),
     ("xt-shift-tokens", lambda: xt("Decoder", NOPOS, shift_tokens=1), [none()], None),
     ("xt-qk-norm-rope", lambda: xt("Decoder", NOPOS, rotary_pos_emb=True, rotary_emb_dim=16, attn_qk_norm=True), [rope(16, 16, "interleaved")], None),

@@ -455,10 +455,11 @@ func startsAgain(v *eval.Value, length int) bool {
 func (c *Change) UnknownBuckets(e *eval.Evaluator) error {
 	for _, s := range e.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			if n.Op != "GatherElements" {
+			pairs := relative.PickedPairs(s, n)
+			if pairs == nil {
 				continue
 			}
-			data, index := s.Value(n.Input(0)).Shape, s.Value(n.Input(1))
+			data, index := s.Value(n.Input(0)).Shape, pairs(s.Value(n.Input(1)))
 			if k := len(index.Shape); k < 2 || len(data) < 2 || index.Shape[k-1] != c.New || !c.growsMatrix(s, n.Input(1)) {
 				continue
 			}

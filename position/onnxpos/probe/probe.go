@@ -8,6 +8,8 @@
 package probe
 
 import (
+	"slices"
+
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
@@ -109,19 +111,44 @@ func (p *Probe) probeSizes() Sizes {
 	return s
 }
 
-// tracedLengths are lengths that exporters trace graphs with. Some graphs keep a
-// constant of theirs and run at no other.
-var tracedLengths = []int{11, 8, 16, 32, 64, 128}
-
-// probeTraced looks for a length at which the graph runs.
+// probeTraced looks for a length at which the graph runs: of exporters that left an axis
+// free some folded what they traced with into constants, and the graph runs at no other.
 func (p *Probe) probeTraced() {
 	s := p.Sizes
-	for _, s.Length = range tracedLengths {
+	for _, s.Length = range p.wantedLengths() {
 		if e := p.Evaluate(s); len(e.Failures) == 0 {
 			p.Sizes, p.Eval = s, e
 			return
 		}
 	}
+}
+
+// maxWanted bounds the lengths that are tried instead of one at which a graph fails.
+const maxWanted = 12
+
+// wantedLengths are the sizes that stand at the nodes that fail: those of the axes of
+// their inputs, and the entries of shapes.
+func (p *Probe) wantedLengths() []int {
+	var out []int
+	add := func(n int) {
+		if n > 1 && n <= maxInputs && n != p.Sizes.Length && len(out) < maxWanted && !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	for _, f := range p.Eval.Failures {
+		for i := range f.Node.Inputs {
+			v := f.Scope.Input(f.Node, i)
+			for _, n := range v.Shape {
+				add(n)
+			}
+			if v.Known() && len(v.Shape) < 2 && v.Len() <= maxWanted {
+				for _, n := range v.Ints {
+					add(int(n))
+				}
+			}
+		}
+	}
+	return out
 }
 
 // at returns the evaluation at other sizes, kept for the next question. Values

@@ -3,6 +3,7 @@ package relative
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -14,15 +15,36 @@ import (
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// Disentangled finds DeBERTa's terms: scores against a table of distances,
-// picked by GatherElements with indices made from positions.
+// PickedPairs tells which column of its scores a node picks for each pair of a query and a
+// key: it takes the value of the node's second input to one whose last two axes are those
+// of the pairs. It is nil where the node picks nothing along the last axis alone.
+func PickedPairs(s *eval.Scope, n *onnx.Node) func(index *eval.Value) *eval.Value {
+	switch rank := len(s.Value(n.Input(0)).Shape); {
+	case n.Op == "GatherElements" && rank > 1 && slices.Contains([]int64{-1, int64(rank) - 1}, n.Int("axis", 0)):
+		return func(index *eval.Value) *eval.Value { return index }
+	case n.Op == "GatherND" && rank > 1 && n.Int("batch_dims", 0) == int64(rank)-1:
+		return func(index *eval.Value) *eval.Value {
+			if index == nil || len(index.Shape) == 0 || index.Shape[len(index.Shape)-1] != 1 {
+				return index
+			}
+			pairs := *index
+			pairs.Shape = index.Shape[:len(index.Shape)-1]
+			return &pairs
+		}
+	}
+	return nil
+}
+
+// Disentangled finds DeBERTa's terms: scores against a table of distances, of which each
+// pair gets one by an index made from positions.
 func (m *Search) Disentangled() site.Site {
 	for _, s := range m.graph.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			if n.Op != "GatherElements" {
+			pairs := PickedPairs(s, n)
+			if pairs == nil {
 				continue
 			}
-			data, index := s.Value(n.Input(0)), s.Value(n.Input(1))
+			data, index := s.Value(n.Input(0)), pairs(s.Value(n.Input(1)))
 			if data.Known() || !index.Known() || index.Ints == nil || index.Data || len(index.Shape) < 2 || len(data.Shape) < 2 {
 				continue
 			}
@@ -30,14 +52,15 @@ func (m *Search) Disentangled() site.Site {
 			if index.Shape[k-1] < 2 || !index.Varies(k-1) || !index.Varies(k-2) || !trace.IsScores(s, n.Output(0)) {
 				continue
 			}
-			return m.disentangledSite(s, n, data.Shape[len(data.Shape)-1])
+			return m.disentangledSite(s, n, pairs)
 		}
 	}
 	return nil
 }
 
-func (m *Search) disentangledSite(s *eval.Scope, n *onnx.Node, rows int) site.Site {
-	cut := false
+func (m *Search) disentangledSite(s *eval.Scope, n *onnx.Node, pairs func(*eval.Value) *eval.Value) site.Site {
+	data := s.Value(n.Input(0)).Shape
+	rows, cut := data[len(data)-1], false
 	for _, src := range trace.Sources(s, n.Input(0)) {
 		// Version 1 cuts what one length needs out of the middle of its table.
 		if t := src.Tensor; t != nil && src.Indexed != nil && src.Indexed.Op == "Slice" && src.Axis == 0 && len(t.Dims) == 2 && int(t.Dims[0]) > rows && src.First > 0 {
@@ -45,8 +68,8 @@ func (m *Search) disentangledSite(s *eval.Scope, n *onnx.Node, rows int) site.Si
 			break
 		}
 	}
-	index := m.bucketIndex(s, n.Input(1))
-	if shifts(s.Value(n.Input(1)), s.Value(n.Input(0)).Shape) {
+	index := pairs(m.bucketIndex(s, n.Input(1)))
+	if shifts(pairs(s.Value(n.Input(1))), data) {
 		return nil // a column for each distance, brought to its key: no buckets
 	}
 	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2, MaxDistance: BucketsFarthest(s, n.Input(1), index, rows)}
@@ -61,7 +84,7 @@ func (m *Search) disentangledSite(s *eval.Scope, n *onnx.Node, rows int) site.Si
 			}
 		}
 	}
-	if v := m.graph.Further(s, n.Input(1), rows/2+2); other.MaxDistance == 0 && (cut || v != nil && clipped(v, rows)) {
+	if v := pairs(m.graph.Further(s, n.Input(1), rows/2+2)); other.MaxDistance == 0 && (cut || v != nil && clipped(v, rows)) {
 		other.MaxDistance = rows / 2
 	}
 	e.Scheme = other
@@ -116,13 +139,16 @@ func clipped(index *eval.Value, rows int) bool {
 
 // BucketsFarthest is the largest distance of DeBERTa's buckets that the graph
 // computes to an index of the given name and value, 0 if it does not: mid is
-// buckets/2, and ln((max−1)/mid) a divisor on the way (facts/NUMERICS §6). Which
-// one, the index itself tells.
+// buckets/2, and ln((max−1)/mid) a divisor on the way (facts/NUMERICS §6), or the
+// mid−1 buckets of the logarithm are divided by it once for all. Which one, the index
+// itself tells.
 func BucketsFarthest(s *eval.Scope, name string, index *eval.Value, rows int) int {
 	for _, x := range trace.LogDivisors(s, name) {
-		far := int(math.Round(float64(rows/4)*math.Exp(x))) + 1
-		if far > rows/4 && far < 1e5 && deberta(index, rows, far) {
-			return far
+		for _, logarithm := range []float64{x, x * float64(rows/4-1)} {
+			far := int(math.Round(float64(rows/4)*math.Exp(logarithm))) + 1
+			if far > rows/4 && far < 1e5 && deberta(index, rows, far) {
+				return far
+			}
 		}
 	}
 	return 0
