@@ -122,10 +122,10 @@ func (m *Model) input(in *onnx.ValueInfo) axes.Input {
 		return axes.Input{Depends: axes.Mask}
 	case m.isForAll(in):
 		return axes.Input{Depends: axes.Constant}
-	case in.Type.IsInteger():
+	case in.Type.IsInteger() && in != m.graph.ImageInput():
 		return axes.Input{Depends: axes.Content, Tokens: true}
 	}
-	return axes.Input{Depends: axes.Content, Raw: rank == 4 && in.Dims[1].Value <= 4 || rank == 2}
+	return axes.Input{Depends: axes.Content, Raw: in == m.graph.ImageInput() && probe.HasColours(in) || rank == 2}
 }
 
 // isForAll reports whether an input is a matrix that all sequences of a batch share: rows of

@@ -392,7 +392,8 @@ func (c *Change) Follows(before, after int) bool {
 	}
 	pairs := c.pairs
 	if in := c.Graph.ImageInput(); in != nil && c.Image != [2]int{} {
-		pairs = append(slices.Clone(pairs), numberPair{int(in.Dims[2].Value), c.Image[0]}, numberPair{int(in.Dims[3].Value), c.Image[1]})
+		height, width := probe.PictureSides(in)
+		pairs = append(slices.Clone(pairs), numberPair{int(in.Dims[height].Value), c.Image[0]}, numberPair{int(in.Dims[width].Value), c.Image[1]})
 	}
 	return slices.ContainsFunc(pairs, func(p numberPair) bool { return p.old > 0 && before%p.old == 0 && after == before/p.old*p.new })
 }

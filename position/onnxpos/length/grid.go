@@ -73,7 +73,8 @@ func (c *Change) imageInputs() map[string]*eval.Value {
 		}
 		copied := *in
 		copied.Dims = slices.Clone(in.Dims)
-		copied.Dims[2].Value, copied.Dims[3].Value = int64(c.Image[0]), int64(c.Image[1])
+		height, width := probe.PictureSides(in)
+		copied.Dims[height].Value, copied.Dims[width].Value = int64(c.Image[0]), int64(c.Image[1])
 		graph.Inputs = append(graph.Inputs, &copied)
 	}
 	free := *c.Graph.File

@@ -26,7 +26,7 @@ type demanded struct {
 }
 
 // dimension chooses the size of a declared dimension of an input.
-func (s Sizes) dimension(in *onnx.ValueInfo, axis int, image bool) int {
+func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 	d, rank := in.Dims[axis], len(in.Dims)
 	if d.Value >= 0 {
 		return int(d.Value)
@@ -40,14 +40,14 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, image bool) int {
 	if strings.Contains(name, "+") {
 		total := 0
 		for _, part := range strings.Split(name, "+") {
-			total += s.named(strings.TrimSpace(part), axis, rank, image)
+			total += s.named(strings.TrimSpace(part), axis, rank, of)
 		}
 		return total
 	}
-	return s.named(name, axis, rank, image)
+	return s.named(name, axis, rank, of)
 }
 
-func (s Sizes) named(name string, axis, rank int, image bool) int {
+func (s Sizes) named(name string, axis, rank int, of pictureAxis) int {
 	switch {
 	case strings.Contains(name, "batch"), strings.Contains(name, "images"):
 		return s.Batch
@@ -59,9 +59,9 @@ func (s Sizes) named(name string, axis, rank int, image bool) int {
 		return 3
 	case strings.Contains(name, "height"), strings.Contains(name, "width"):
 		return s.Image
-	case image && axis >= 2:
+	case of == side:
 		return s.Image
-	case image && axis == 1:
+	case of == channels:
 		return 3
 	case strings.Contains(name, "seq"), strings.Contains(name, "len"), name == "s", name == "t":
 		return s.Length
@@ -130,11 +130,15 @@ func probeInput(in *onnx.ValueInfo, s Sizes, most int) *eval.Value {
 		return &eval.Value{Type: in.Type}
 	}
 	name := strings.ToLower(in.Name)
-	image := len(in.Dims) == 4 && in.Type.IsFloat() && !strings.Contains(name, "past") && !strings.Contains(name, "bias") && !strings.Contains(name, "mask")
+	image := isPicture(in) && !strings.Contains(name, "bias") && !strings.Contains(name, "mask")
 	shape := make([]int, len(in.Dims))
 	n := 1
 	for i := range in.Dims {
-		shape[i] = s.dimension(in, i, image)
+		of := noPicture
+		if image {
+			of = axisOf(in, i)
+		}
+		shape[i] = s.dimension(in, i, of)
 		if n <= most {
 			n *= min(shape[i], most+1) // lest it overflow
 		}

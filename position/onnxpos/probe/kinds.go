@@ -38,13 +38,13 @@ func (p *Probe) kinds() *inputs {
 		switch {
 		case in.Type.IsInteger() && in.Type != onnx.Bool && rank == 2 && !strings.Contains(name, "mask"):
 			first(&k.tokens, in)
+		case isPicture(in):
+			first(&k.image, in)
 		case !in.Type.IsFloat():
 		case rank == 2 && !strings.Contains(name, "mask"):
 			first(&k.wave, in)
 		case rank == 3:
 			first(&k.features, in)
-		case rank == 4 && !strings.Contains(in.Name, "past"):
-			first(&k.image, in)
 		case rank == 5 && !strings.Contains(in.Name, "past"):
 			first(&k.video, in)
 		}
@@ -72,7 +72,8 @@ func (p *Probe) WaveInput() *onnx.ValueInfo {
 	return p.kinds().wave
 }
 
-// ImageInput is a picture: (batch, channels, height, width).
+// ImageInput is a picture: (batch, channels, height, width) or (batch, height, width,
+// channels).
 func (p *Probe) ImageInput() *onnx.ValueInfo { return p.kinds().image }
 
 // VideoInput is a video: (batch, frames, channels, height, width), the two

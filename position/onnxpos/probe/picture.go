@@ -2,6 +2,7 @@ package probe
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -34,10 +35,61 @@ func (p *Probe) waveLength(s Sizes) int {
 // of trained models and of small ones.
 var imageSizes = []int{32, 224, 384, 256, 336, 512, 518, 64, 16, 448, 128}
 
+// pictureAxis says what an axis of a picture is.
+type pictureAxis uint8
+
+const (
+	noPicture pictureAxis = iota
+	pictures              // of the batch
+	channels
+	side // height or width
+)
+
+// isPicture reports whether an input is a picture: four axes of floating-point numbers, or
+// of bytes as a camera gives them.
+func isPicture(in *onnx.ValueInfo) bool {
+	return len(in.Dims) == 4 && (in.Type.IsFloat() || in.Type == onnx.Uint8) && !strings.Contains(strings.ToLower(in.Name), "past")
+}
+
+// maxChannels is how many colours a picture has at the most, with one for transparency.
+const maxChannels = 4
+
+// PictureSides are the axes of a picture's height and width: the last two, or the two
+// before its channels where those stand last (ONNX-ML tools that convert TensorFlow).
+func PictureSides(in *onnx.ValueInfo) (height, width int) {
+	if n := in.Dims[3].Value; n > 0 && n <= maxChannels && (in.Dims[1].Value < 0 || in.Dims[1].Value > maxChannels) {
+		return 1, 2
+	}
+	return 2, 3
+}
+
+// HasColours reports whether a picture has as many channels as colours, or it is free: then
+// it is no map of features.
+func HasColours(in *onnx.ValueInfo) bool {
+	height, _ := PictureSides(in)
+	return height == 1 || in.Dims[1].Value <= maxChannels
+}
+
+// axisOf says what an axis of a picture is.
+func axisOf(in *onnx.ValueInfo, axis int) pictureAxis {
+	height, width := PictureSides(in)
+	switch axis {
+	case 0:
+		return pictures
+	case height, width:
+		return side
+	}
+	return channels
+}
+
 // FreeImage reports whether an image input leaves its height to the caller.
 func (p *Probe) FreeImage() bool {
 	in := p.ImageInput()
-	return in != nil && in.Dims[2].Value < 0
+	if in == nil {
+		return false
+	}
+	height, _ := PictureSides(in)
+	return in.Dims[height].Value < 0
 }
 
 // imageSize is the side at which the graph runs.
@@ -165,10 +217,11 @@ func (p *Probe) PatchSize() int {
 func (p *Probe) pixels() int {
 	h, w := p.PatchesIn(p.Eval)
 	v := p.Eval.Main.Value(p.ImageInput().Name)
-	if h < 1 || w < 1 || len(v.Shape) != 4 || v.Shape[2]%h != 0 || v.Shape[3]%w != 0 || v.Shape[2]/h != v.Shape[3]/w {
+	height, width := PictureSides(p.ImageInput())
+	if h < 1 || w < 1 || len(v.Shape) != 4 || v.Shape[height]%h != 0 || v.Shape[width]%w != 0 || v.Shape[height]/h != v.Shape[width]/w {
 		return 0
 	}
-	return v.Shape[2] / h
+	return v.Shape[height] / h
 }
 
 // Takes reports whether the graph, as it is, runs with a picture of so many

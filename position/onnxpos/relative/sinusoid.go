@@ -69,6 +69,9 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 			form, trig = report.FormRuntime, src.Trig
 		}
 	}
+	if rows.Cols() < minColumns {
+		return nil
+	}
 	found := eval.Ask(v, "relative base", func() relativeSinusoids { return distanceBase(rows) })
 	if !found.ok && (trig == nil || m.graph.ImageInput() != nil) { // of a picture's rows and columns
 		return nil
@@ -81,6 +84,9 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 	}
 	return site.NewOther(e)
 }
+
+// minColumns is the fewest sines and cosines of a position: fewer are coordinates.
+const minColumns = 4
 
 // distanceBase fits sines and cosines of distances to rows, in either order.
 func distanceBase(m fit.Matrix) relativeSinusoids {
