@@ -52,9 +52,14 @@ func TestNoneIsProved(t *testing.T) {
 		}, "", "operator acme.Rotate is not known"},
 		{"a graph that runs at no length", func(m *onnx.NewModel) {
 			plain(m)
+			m.Initializers = append(m.Initializers, noise("three", 1, 3, 4), noise("seven", 1, 7, 4))
+			m.Nodes = append(m.Nodes[:1], node("Mul", "scaled", "te", "three"), node("Mul", "again", "scaled", "seven"), node("MatMul", "h", "again", "W"))
+		}, "", "could not be evaluated"},
+		{"a graph that runs at the length of its constant", func(m *onnx.NewModel) {
+			plain(m)
 			m.Initializers = append(m.Initializers, noise("three", 1, 3, 4))
 			m.Nodes = append(m.Nodes[:1], node("Mul", "scaled", "te", "three"), node("MatMul", "h", "scaled", "W"))
-		}, "", "could not be evaluated"},
+		}, "", "numbers that differ from position to position"},
 		{"a graph that runs at the length it was traced with", func(m *onnx.NewModel) {
 			plain(m)
 			m.Initializers = append(m.Initializers, integers("traced", 1, 11, 2, 2), integers("back", 1, 11, 4))
