@@ -178,125 +178,34 @@ func (o *operators) readPlain(u *rotation, t *turned) error {
 	return nil
 }
 
-// element is an element of x, and its sign.
-type element struct {
-	at   int
-	sign int
-}
-
 // exchanged reports whether y is x with the elements of each pair exchanged, and the
 // first of them, which was the second, negated.
 func exchanged(s *eval.Scope, x, y string, d int, interleaved bool) bool {
-	e, _, ok := elementsOf(s, x, y, d, 0)
-	if !ok || len(e) != d {
+	v := s.Value(x)
+	if v.Len() > maxNumbered {
 		return false
 	}
-	for i := range e {
-		want := element{i + d/2, -1}
+	made := s.Given(x, eval.Numbered(v)).Value(y)
+	if !made.Known() || made.Len() != v.Len() {
+		return false
+	}
+	for i := range v.Len() {
+		at, want := i%d, 0
 		switch {
-		case interleaved && i%2 == 0:
-			want = element{i + 1, -1}
+		case interleaved && at%2 == 0:
+			want = -(i + 1 + 1)
 		case interleaved:
-			want = element{i - 1, 1}
-		case i >= d/2:
-			want = element{i - d/2, 1}
+			want = i - 1 + 1
+		case at < d/2:
+			want = -(i + d/2 + 1)
+		default:
+			want = i - d/2 + 1
 		}
-		if e[i] != want {
+		if made.Number(i) != float64(want) {
 			return false
 		}
 	}
 	return true
-}
-
-// maxExchange bounds the nodes between x and its exchanged pairs.
-const maxExchange = 12
-
-// elementsOf tells of which elements of x's last axis a value is made, in order, and
-// how many axes at its end they run over.
-func elementsOf(s *eval.Scope, x, name string, d, depth int) (out []element, axes int, ok bool) {
-	if name == x {
-		for i := range d {
-			out = append(out, element{i, 1})
-		}
-		return out, 1, true
-	}
-	n, at := s.Find(name)
-	if n == nil || at != s || depth > maxExchange {
-		return nil, 0, false
-	}
-	shape := s.Value(name).Shape
-	in := func(i int) ([]element, int, bool) { return elementsOf(s, x, n.Input(i), d, depth+1) }
-	rank := len(s.Value(n.Input(0)).Shape)
-	last := func(axis int64) bool { return axis == -1 || int(axis) == rank-1 }
-	switch n.Op {
-	case "Neg":
-		out, axes, ok = in(0)
-		for i := range out {
-			out[i].sign = -out[i].sign
-		}
-		return out, axes, ok
-	case "Slice":
-		e, axes, ok := in(0)
-		axis, first, step := trace.ListOf(s, n, "axes", 3), trace.ListOf(s, n, "starts", 1), trace.ListOf(s, n, "steps", 4)
-		if !ok || axes != 1 || len(axis) != 1 || !last(axis[0]) || len(first) != 1 || len(shape) == 0 {
-			return nil, 0, false
-		}
-		by, from := 1, int(first[0])
-		if len(step) == 1 {
-			by = int(step[0])
-		}
-		if from < 0 {
-			from += len(e)
-		}
-		for k := range shape[len(shape)-1] {
-			i := from + k*by
-			if i < 0 || i >= len(e) || by < 1 {
-				return nil, 0, false
-			}
-			out = append(out, e[i])
-		}
-		return out, 1, true
-	case "Split":
-		e, axes, ok := in(0)
-		if !ok || axes != 1 || !last(n.Int("axis", 0)) {
-			return nil, 0, false
-		}
-		from := 0
-		for i, o := range n.Outputs {
-			w := s.Value(o).Shape
-			if len(w) == 0 || from+w[len(w)-1] > len(e) {
-				return nil, 0, false
-			}
-			if place, made := s.Place(name); made && place == i {
-				return e[from : from+w[len(w)-1]], 1, true
-			}
-			from += w[len(w)-1]
-		}
-	case "Unsqueeze":
-		e, axes, ok := in(0)
-		added := trace.ListOf(s, n, "axes", 1)
-		return e, axes + 1, ok && axes == 1 && len(added) == 1 && (added[0] == -1 || int(added[0]) == rank)
-	case "Concat":
-		if !last(n.Int("axis", 0)) || len(n.Inputs) != 2 {
-			return nil, 0, false
-		}
-		a, k1, ok1 := in(0)
-		b, k2, ok2 := in(1)
-		if !ok1 || !ok2 || k1 != k2 || k1 == 2 && len(a) != len(b) {
-			return nil, 0, false
-		}
-		if k1 == 1 {
-			return append(slices.Clone(a), b...), 1, true
-		}
-		for i := range a {
-			out = append(out, a[i], b[i])
-		}
-		return out, 2, true
-	case "Reshape":
-		e, axes, ok := in(0)
-		return e, 1, ok && axes == 2 && len(shape) > 0 && shape[len(shape)-1] == len(e) && len(shape) == rank-1
-	}
-	return nil, 0, false
 }
 
 // node appends a node, made once for all rotations where it is shared, and gives its

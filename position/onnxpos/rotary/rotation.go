@@ -55,7 +55,7 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 		return
 	}
 	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known}
-	r.layout, r.packed = layoutOf(s, r, first.State)
+	r.layout, r.packed = layoutOf(s, r, first.State, second.State)
 	r.headDim = headDim(s, n.Output(0))
 	m.rotations = append(m.rotations, r)
 }
@@ -159,7 +159,7 @@ func swapped(s *eval.Scope, name string) bool {
 
 // layoutOf decides which elements are pairs: by the columns where they are
 // doubled, else by how the state was taken apart.
-func layoutOf(s *eval.Scope, r *rotation, state string) (layout string, packed bool) {
+func layoutOf(s *eval.Scope, r *rotation, state, other string) (layout string, packed bool) {
 	doubled := eval.Ask(r.sinValue, "doubled", func() doubling { return doublingOf(r.sinValue) })
 	n, half, pairs := doubled.n, doubled.half, doubled.pairs
 	if doubled.even && n > 0 {
@@ -170,10 +170,10 @@ func layoutOf(s *eval.Scope, r *rotation, state string) (layout string, packed b
 			return schemes.LayoutInterleaved, false
 		}
 		if half && pairs { // two columns: the one frequency twice
-			return takenApart(s, state), false
+			return takenApart(s, state, other), false
 		}
 	}
-	return takenApart(s, state), true
+	return takenApart(s, state, other), true
 }
 
 // doubling is how a row of sines repeats itself: in two halves, or in pairs of columns.
@@ -195,50 +195,72 @@ func doublingOf(v *eval.Value) doubling {
 	return d
 }
 
-// takenApart looks how elements of a head were separated: by steps of two or
-// a last axis of two they are interleaved, else halves.
-func takenApart(s *eval.Scope, name string) string {
-	for range 12 {
-		n, at := s.Find(name)
-		if n == nil {
-			break
-		}
-		s = at
-		in, out := s.Value(n.Input(0)), s.Value(name)
-		switch {
-		case n.Op == "Slice":
-			for _, step := range trace.ListOf(s, n, "steps", 4) {
-				if step == 2 {
-					return schemes.LayoutInterleaved
-				}
-			}
-			if pairAxis(in, out) {
-				return schemes.LayoutInterleaved
-			}
-			return schemes.LayoutHalf
-		case eval.Is(n, eval.Selection):
-			if pairAxis(in, out) {
-				return schemes.LayoutInterleaved
-			}
-			if n.Op == "Split" {
-				return schemes.LayoutHalf
-			}
-		case eval.Is(n, eval.Layout) || n.Op == "Neg":
-		default:
-			return schemes.LayoutHalf
-		}
-		name = n.Input(0)
+// takenApart tells which elements of a head are pairs by asking the graph: the value of
+// which both states were taken gets its elements' places as numbers, and the places that
+// come out in one state and in the other lie side by side, or half a row of pairs apart.
+func takenApart(s *eval.Scope, one, other string) string {
+	whole := commonSource(s, one, other)
+	if whole == "" || s.Value(whole).Len() > maxNumbered {
+		return schemes.LayoutHalf
 	}
-	return schemes.LayoutHalf
+	v := s.Value(whole)
+	given := s.Given(whole, eval.Numbered(v))
+	a, b := given.Value(one), given.Value(other)
+	if !a.Known() || !b.Known() || a.Len() != b.Len() || a.Len() == 0 {
+		return schemes.LayoutHalf
+	}
+	for i := range a.Len() {
+		if !besides(v.Shape, place(a, i), place(b, i)) {
+			return schemes.LayoutHalf
+		}
+	}
+	return schemes.LayoutInterleaved
 }
 
-// pairAxis reports whether a last axis of two was taken apart.
-func pairAxis(in, out *eval.Value) bool {
-	k := len(in.Shape)
-	if k < 3 || in.Shape[k-1] != 2 {
+// maxNumbered bounds the elements whose places are asked for.
+const maxNumbered = 1 << 20
+
+// place is the place that element i of a value has taken from a numbered one; −1 for none.
+func place(v *eval.Value, i int) int { return int(math.Abs(v.Number(i))) - 1 }
+
+// besides reports whether two elements of a value are the first and the second of a pair:
+// one more along one axis, at an even place.
+func besides(shape []int, a, b int) bool {
+	if a < 0 || b < 0 {
 		return false
 	}
-	return len(out.Shape) == k-1 || len(out.Shape) == k && out.Shape[k-1] == 1
+	for axis := len(shape) - 1; axis >= 0; axis-- {
+		if x, y := a%shape[axis], b%shape[axis]; x != y {
+			return x/2 == y/2 && a/shape[axis] == b/shape[axis]
+		}
+		a, b = a/shape[axis], b/shape[axis]
+	}
+	return false
+}
+
+// maxTaken bounds the nodes between a state and the value that it was taken of.
+const maxTaken = 16
+
+// commonSource is the value of which two were taken by nodes that only move elements, the
+// furthest one; "" where there is none.
+func commonSource(s *eval.Scope, one, other string) string {
+	back := func(name string) []string {
+		chain := []string{name}
+		for range maxTaken {
+			n, at := s.Find(name)
+			if n == nil || at != s || !eval.Is(n, eval.Layout|eval.Selection|eval.Repetition) && n.Op != "Neg" || s.Value(n.Input(0)).Len() == 0 {
+				break
+			}
+			name = n.Input(0)
+			chain = append(chain, name)
+		}
+		return chain
+	}
+	first, second := back(one), back(other)
+	if len(first) == 0 || first[len(first)-1] != second[len(second)-1] {
+		return ""
+	}
+	return first[len(first)-1]
 }
 
 // headDim follows turned elements to the product of queries and keys, where
