@@ -257,10 +257,10 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 		role = l.partOf(a.whole, depth)
 	}
 	for _, d := range a.made {
-		for f := range sources(d.from) {
+		for f := range d.sources() {
 			r := l.roleOf(f, depth+1)
 			switch {
-			case r == Position && (d.how == tiled || d.how == windowed):
+			case r == Position && d.sees():
 				return Position
 			case r == Position:
 				role = Position
@@ -275,16 +275,26 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 	return role
 }
 
-// sources are the atoms of an axis, whole, and then the parts that they were cut into: a part
-// may be the very one that is judged, and its whole still have come from elsewhere.
-func sources(axis Axis) iter.Seq[*Atom] {
+// sees reports whether places were made of what is seen of others: patches, and what windows
+// saw. A piece of a whole is none of it.
+func (d *derivation) sees() bool {
+	return d.how == windowed || d.how == tiled && d.start != piece
+}
+
+// sources are the atoms of what an axis was made of, whole, and then the parts that they were
+// cut into: a part may be the very one that is judged, and its whole still have come from
+// elsewhere. Of a whole that a piece is of, its other pieces say nothing.
+func (d *derivation) sources() iter.Seq[*Atom] {
 	return func(yield func(*Atom) bool) {
-		for _, f := range axis {
+		for _, f := range d.from {
 			if a := f.root(); a.parts != nil && !yield(a) {
 				return
 			}
 		}
-		for _, f := range leaves(axis) {
+		if d.how == tiled && d.start == piece {
+			return
+		}
+		for _, f := range leaves(d.from) {
 			if !yield(f.Atom) {
 				return
 			}
@@ -315,8 +325,8 @@ func (l *Labels) fromTokens(a *Atom, depth int) bool {
 			queue = append(queue, x.whole.root())
 		}
 		for _, d := range x.made {
-			for f := range sources(d.from) {
-				if (d.how == tiled || d.how == windowed) && l.roleOf(f, depth+1) == Position {
+			for f := range d.sources() {
+				if d.sees() && l.roleOf(f, depth+1) == Position {
 					return true
 				}
 				queue = append(queue, f)

@@ -246,7 +246,7 @@ def eqx_dino():
 
 def eqx_gpt_oss():
     from jax2onnx.plugins.examples.eqx import gpt_oss
-    config = gpt_oss.GPTOSSConfig(num_hidden_layers=2, num_experts=2, experts_per_token=1, vocab_size=VOCAB, hidden_size=64, intermediate_size=64, head_dim=16, num_attention_heads=4, num_key_value_heads=2, sliding_window=8, initial_context_length=64)
+    config = gpt_oss.GPTOSSConfig(num_hidden_layers=2, num_experts=2, experts_per_token=1, vocab_size=VOCAB, hidden_size=64, intermediate_size=64, head_dim=64, num_attention_heads=4, num_key_value_heads=2, sliding_window=8)
     return gpt_oss.Transformer(config, key=jax.random.PRNGKey(0), param_dtype=jnp.float32)
 
 
@@ -291,12 +291,13 @@ JAX = [
     ("jx-patches", lambda: picture(4, weights(16, D)), [("B", 3, 32, 32)], jnp.float32, [patches(4, D, 0)], 16),
     ("jx-patches-sines", lambda: picture(4, sines2d(4)), [("B", 3, 32, 32)], jnp.float32, [encoding("sinusoidal", "baked", 16, {"form": ["baked", "table"], "grid": [[4, 4]]}, dim=D, base=10000)], "open"),
     ("nnx-gpt", nnx_gpt, [("B", 24)], jnp.int32, [table(24, D, accept={"form": ["table", "baked"]})], 24),
-    ("nnx-vit-conv", lambda: nnx_vit("conv"), [("B", 28, 28, 1)], jnp.float32, [encoding("learned", "baked", None, {"form": ["table", "baked"], "rows": [49, 50], "capacity": [49, 50, None]}, dim=D, prefix=1)], "open"),
-    ("nnx-vit-patch", lambda: nnx_vit("patch"), [("B", 28, 28, 1)], jnp.float32, [patches(7, D, 1)], 49),
-    ("nnx-vit-flat", lambda: nnx_vit("patch", "vit_flat"), [("B", 28, 28, 1)], jnp.float32, [patches(7, D, 1)], 49),
+    # flax's example begins with the sinusoids that its class token counts in
+    ("nnx-vit-conv", lambda: nnx_vit("conv"), [("B", 28, 28, 1)], jnp.float32, [encoding("sinusoidal", "baked", None, {"form": ["table", "baked"], "rows": [49, 50], "capacity": [49, 50, None]}, dim=D, base=10000, layout="interleaved")], "open"),
+    ("nnx-vit-patch", lambda: nnx_vit("patch"), [("B", 28, 28, 1)], jnp.float32, [encoding("sinusoidal", "baked", None, {"form": ["table", "baked"], "rows": [49, 50], "capacity": [49, 50, None]}, dim=D, base=10000, layout="interleaved")], "open"),
+    ("nnx-vit-flat", lambda: nnx_vit("patch", "vit_flat"), [("B", 28, 28, 1)], jnp.float32, [encoding("sinusoidal", "baked", None, {"form": ["table", "baked"], "rows": [49, 50], "capacity": [49, 50, None]}, dim=D, base=10000, layout="interleaved")], "open"),
     ("nnx-dinov3", nnx_dino, [("B", 3, 56, 56)], jnp.float32, [encoding("rope", "baked", None, {"form": ["runtime", "baked", "cache"], "capacity": [None, 16]}, head_dim=16)], "open"),
-    ("eqx-dinov3", eqx_dino, [("B", 3, 56, 56)], jnp.float32, [encoding("rope", "baked", None, {"form": ["runtime", "baked", "cache"], "capacity": [None, 16]}, head_dim=16)], "open"),
-    ("eqx-gpt-oss", eqx_gpt_oss, [(24,)], jnp.int32, [encoding("rope", "baked", None, {"form": ["runtime", "baked", "cache"], "capacity": [None, 24, 64]}, head_dim=16, rotary_dim=16, layout="half", base=150000)], "open"),
+    ("eqx-dinov3", eqx_dino, [("B", 3, 56, 56)], jnp.float32, [encoding("rope", "baked", None, {"form": ["runtime", "baked", "cache"], "capacity": [None, 16, 21]}, head_dim=16)], "open"),  # 5 tokens ahead of 16 patches
+    ("eqx-gpt-oss", eqx_gpt_oss, [(24,)], jnp.int32, [encoding("rope", "baked", None, {"form": ["runtime", "baked", "cache"], "capacity": [None, 24, 4096]}, head_dim=64, rotary_dim=64, layout="half", base=150000, scaling=dict(type="yarn", factor=32, original_length=4096))], "open"),
     ("nnx-attention", nnx_attention, [("B", 24, D)], jnp.float32, [none(scheme=["none"])], "open"),
     ("nnx-decoder", nnx_decoder, [("B", 8, 16), ("B", 4, 16)], jnp.float32, [none(scheme=["none"])], "open"),
     ("nnx-cnn", nnx_cnn, [("B", 28, 28, 1)], jnp.float32, [none()], "open"),
