@@ -32,6 +32,14 @@ const builtIR = 7
 
 // Build encodes the model as an ONNX file.
 func (m NewModel) Build() []byte {
+	b := appendInt(nil, 1, builtIR)
+	b = appendText(b, 2, "modelpatch")
+	b = appendMessage(b, 7, m.graph())
+	return appendMessage(b, 8, appendInt(appendText(nil, 1, ""), 2, m.Opset))
+}
+
+// graph encodes the model's graph, which an attribute may hold as well.
+func (m NewModel) graph() []byte {
 	var g []byte
 	for _, n := range m.Nodes {
 		g = appendMessage(g, 1, n.encode(nodeTitle(n)))
@@ -46,10 +54,7 @@ func (m NewModel) Build() []byte {
 	for _, v := range m.Outputs {
 		g = appendMessage(g, 12, v.encode())
 	}
-	b := appendInt(nil, 1, builtIR)
-	b = appendText(b, 2, "modelpatch")
-	b = appendMessage(b, 7, g)
-	return appendMessage(b, 8, appendInt(appendText(nil, 1, ""), 2, m.Opset))
+	return g
 }
 
 func nodeTitle(n NewNode) string {

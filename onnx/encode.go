@@ -53,8 +53,8 @@ type NewNode struct {
 	Attributes      []NewAttribute
 }
 
-// NewAttribute is an attribute of a NewNode: an int64, a float32, a string or
-// a list of int64.
+// NewAttribute is an attribute of a NewNode: an int64, a float32, a string, a list of
+// int64, or a NewModel whose graph it is.
 type NewAttribute struct {
 	Name  string
 	Value any
@@ -96,6 +96,8 @@ func (a NewAttribute) encode() []byte {
 			b = appendInt(b, 8, i)
 		}
 		b = appendInt(b, 20, 7)
+	case NewModel:
+		b = appendInt(appendMessage(b, 6, v.graph()), 20, 5)
 	default:
 		panic("onnx: attribute value of a type that NewAttribute does not list")
 	}

@@ -87,7 +87,8 @@ type Labels struct {
 	demands   []Demand
 	order     []string // names of inputs, as the graph lists them
 	made      map[*eval.Scope][]labelled
-	given     map[string]*Value // of inputs
+	given     map[string]*Value                 // of inputs
+	bodies    map[*eval.Scope]map[string]*Value // of what is handed to the bodies of loops
 	depth     int
 	nodes     int
 	atoms     int
@@ -131,7 +132,7 @@ const (
 // Pass labels what the outputs of an evaluated graph are made of. kind says what
 // each input of the main graph holds.
 func Pass(e *eval.Evaluator, kind func(*onnx.ValueInfo) Input) *Labels {
-	l := &Labels{e: e, inputs: map[string]Input{}, inputAxes: map[string][]*Atom{}, given: map[string]*Value{}, made: map[*eval.Scope][]labelled{},
+	l := &Labels{e: e, inputs: map[string]Input{}, inputAxes: map[string][]*Atom{}, given: map[string]*Value{}, bodies: map[*eval.Scope]map[string]*Value{}, made: map[*eval.Scope][]labelled{},
 		cutAt: map[*Atom]Reason{}, derived: map[derivationKey]*Atom{}, differ: map[constantAxis]bool{}, masks: map[*eval.Value]bool{}}
 	for _, in := range e.File.Graph.Inputs {
 		if e.File.Graph.Initializer(in.Name) == nil {
@@ -199,6 +200,9 @@ func (l *Labels) value(s *eval.Scope, name string) *Value {
 	if n == nil {
 		if in, ok := l.inputs[at]; ok && scope == l.e.Main {
 			return l.input(at, in)
+		}
+		if v := l.bodies[scope][at]; v != nil {
+			return v
 		}
 		return l.constant(from.Value(at), Constant)
 	}

@@ -38,7 +38,9 @@ var rules = [eval.AxisRules]rule{
 	eval.AxesAttend: attention, eval.AxesAttendBlocks: notFollowed, eval.AxesEmbed: embedding,
 }
 
-func init() { rules[eval.AxesBranch] = (*call).branches } // which follows graphs, and so looks rules up
+func init() { // which follow graphs, and so look rules up
+	rules[eval.AxesBranch], rules[eval.AxesTurns] = (*call).branches, (*call).turns
+}
 
 // operands is how many inputs of a node bring numbers; those behind them say which
 // or how many, and are evaluated.

@@ -90,6 +90,7 @@ const (
 	AxesByToken                               // each place for itself, its features weighed
 	AxesFrames                                // frames cut out of a signal
 	AxesBranch                                // those of the branch that is taken
+	AxesTurns                                 // those of a body that runs again and again
 
 	// AxisRules is how many rules there are, and one.
 	AxisRules
@@ -234,7 +235,7 @@ var standardOperators = [...]Operator{
 	{Name: "LinearAttention", Since: 27, Axes: AxesAttendBlocks, NotModelled: "anything"},
 	{Name: "Log", Since: 1, unary: math.Log, Axes: AxesAlike},
 	{Name: "LogSoftmax", Since: 1, value: sameAsFirst, Axes: AxesAlike},
-	{Name: "Loop", Since: 1, NotModelled: "bodies that run again and again"},
+	{Name: "Loop", Since: 1, value: repeat, Axes: AxesTurns, NotModelled: "what its turns come to"},
 	{Name: "LpNormalization", Since: 1, value: lpNormalization, Axes: AxesAlike},
 	{Name: "LpPool", Since: 1, value: convolution, Axes: AxesPool},
 	{Name: "MatMul", Since: 1, value: matMul, Axes: AxesProduct},
@@ -294,7 +295,7 @@ var standardOperators = [...]Operator{
 	{Name: "RotaryEmbedding", Since: 23, value: rotaryEmbedding, Axes: AxesRotate, Turns: &Turning{1, 2, 3, ""}},
 	{Name: "Round", Since: 11, unary: math.RoundToEven, Axes: AxesAlike},
 	{Name: "STFT", Since: 17, value: stft, Axes: AxesFrames},
-	{Name: "Scan", Since: 8, NotModelled: "bodies that run again and again"},
+	{Name: "Scan", Since: 9, value: repeat, Axes: AxesTurns, NotModelled: "what its turns come to"},
 	{Name: "Scatter", Since: 9, value: intoElements, Axes: AxesScatter},
 	{Name: "ScatterElements", Since: 11, value: intoElements, Axes: AxesScatter},
 	{Name: "ScatterND", Since: 11, value: intoND, Axes: AxesScatter},
