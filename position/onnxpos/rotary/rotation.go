@@ -239,7 +239,7 @@ func besides(shape []int, a, b int) bool {
 }
 
 // maxTaken bounds the nodes between a state and the value that it was taken of.
-const maxTaken = 16
+const maxTaken = 64
 
 // commonSource is the value of which two were taken by nodes that only move elements, the
 // furthest one; "" where there is none.
