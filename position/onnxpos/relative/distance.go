@@ -252,6 +252,32 @@ func (b *bias) classes(ahead int) (classes map[int]int, ok bool) {
 	return classes, true
 }
 
+// clipped reads the rows of a table by distance off a bias that has one for each distance up
+// to a reach, and beyond it that of the reach.
+func (b *bias) clipped() (rows, reach int, ok bool) {
+	for _, ahead := range keysAhead(len(b.heads[0]), len(b.heads[0][0])) {
+		classes, ok := b.classes(ahead)
+		if !ok {
+			continue
+		}
+		seen := map[int]bool{}
+		for _, n := range classes {
+			seen[n] = true
+		}
+		for reach = 1; ; reach++ {
+			left, hasLeft := classes[-reach]
+			right, hasRight := classes[reach]
+			if !hasLeft || !hasRight {
+				break
+			}
+			if _, further := classes[reach+1]; further && left == classes[-reach-1] && right == classes[reach+1] && len(seen) == 2*reach+1 {
+				return len(seen), reach, true
+			}
+		}
+	}
+	return 0, 0, false
+}
+
 // window is the height and width of which a bias between n positions is, and
 // whether a class token is among them.
 func (m *Search) window(n int) (window []int, tokens int) {
@@ -380,6 +406,10 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 		}
 	}
 	if window == nil {
+		if rows, reach, ok := u.clipped(); ok {
+			other.Rows, other.MaxDistance = rows, reach
+			e.Scheme = other
+		}
 		return site.NewOther(e)
 	}
 	return &Window{Other: site.NewOther(e), graph: m.graph, uses: uses}

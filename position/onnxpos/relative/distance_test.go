@@ -1,6 +1,7 @@
 package relative
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -70,5 +71,37 @@ func TestWindowOf(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestClipped reads the reach of a bias by distance that was folded into a matrix; a bias
+// of which every distance has its own, or that depends on more, tells none.
+func TestClipped(t *testing.T) {
+	matrix := func(n int, at func(q, k int) float64) *bias {
+		head := make([][]float64, n)
+		for q := range head {
+			head[q] = make([]float64, n)
+			for k := range head[q] {
+				head[q][k] = at(q, k)
+			}
+		}
+		return &bias{heads: [][][]float64{head}}
+	}
+	by := func(reach int) func(q, k int) float64 {
+		return func(q, k int) float64 { return math.Sin(float64(min(max(k-q, -reach), reach))) }
+	}
+	for _, c := range []struct {
+		name        string
+		bias        *bias
+		rows, reach int
+	}{
+		{"clipped at 3", matrix(9, by(3)), 7, 3},
+		{"clipped at 7", matrix(9, by(7)), 15, 7},
+		{"not clipped", matrix(9, by(8)), 0, 0},
+		{"by position", matrix(9, func(q, k int) float64 { return float64(q*q + k) }), 0, 0},
+	} {
+		if rows, reach, ok := c.bias.clipped(); rows != c.rows && ok || ok != (c.rows > 0) || ok && reach != c.reach {
+			t.Errorf("%s: %d rows, reach %d, %v; want %d, %d", c.name, rows, reach, ok, c.rows, c.reach)
+		}
 	}
 }

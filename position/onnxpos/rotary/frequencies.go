@@ -170,11 +170,41 @@ func turnsOf(t trace.Source) []float64 {
 		return nil
 	}
 	rows := trace.RowsOf(v, axis)
+	if columns := transposed(rows); !steady(rows) && steady(columns) { // frequencies by positions
+		rows = columns
+	}
 	f := make([]float64, len(rows[0]))
 	for i := range f {
 		f[i] = rows[1][i] - rows[0][i]
 	}
 	return fit.Undouble(f)
+}
+
+// steady reports whether each column grows by the same from row to row.
+func steady(rows [][]float64) bool {
+	for r := 2; r < len(rows); r++ {
+		for c, x := range rows[r] {
+			step := rows[1][c] - rows[0][c]
+			if math.Abs(x-rows[r-1][c]-step) > rowsTolerance*math.Abs(x) {
+				return false
+			}
+		}
+	}
+	return len(rows) > 2
+}
+
+// rowsTolerance is how far a step may be off the first one, relative to the angle: some
+// roundings of float16.
+const rowsTolerance = 1e-2
+
+func transposed(rows [][]float64) [][]float64 {
+	out := make([][]float64, len(rows[0]))
+	for c := range out {
+		for _, row := range rows {
+			out[c] = append(out[c], row[c])
+		}
+	}
+	return out
 }
 
 // describeAxes reads a rotation whose pairs follow several axes of positions, each by
