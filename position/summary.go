@@ -35,7 +35,8 @@ const (
 	FormatGGUF = "gguf"
 )
 
-// Length sums up how far a model counts: the least capacity of its encodings. A
+// Length sums up how far a model counts: the least capacity of its encodings, or how far it
+// runs (Ender), whichever is less. A
 // grid of image patches counts where nothing else bounds it: beside text, it is
 // the size of the picture.
 // A fixed dimension, which only ONNX has, bounds it as well; a length that
@@ -64,8 +65,13 @@ func Length(m Model, described report.Inspect) report.Length {
 		least, out.Beyond = *n, report.BeyondError
 	}
 	encoded := slices.ContainsFunc(sites, func(s Site) bool { return s.Encoding().Scheme.Name() != report.SchemeNone })
-	if f, ok := m.(FixedInput); ok && least == 0 && encoded && f.InputIsFixed() {
-		out.Beyond = report.BeyondError
+	if f, ok := m.(Ender); ok {
+		if least == 0 && encoded && f.InputIsFixed() {
+			out.Beyond = report.BeyondError
+		}
+		if n := f.End(); n > 0 && (least == 0 || n < least) {
+			least, out.Beyond = n, report.BeyondError
+		}
 	}
 	if least > 0 {
 		out.Capacity = report.Pointer(least)
@@ -73,6 +79,12 @@ func Length(m Model, described report.Inspect) report.Length {
 	return out
 }
 
-// FixedInput is implemented by models whose main input may be of one size alone: what is
-// longer or larger cannot be given to them, whatever their encodings hold.
-type FixedInput interface{ InputIsFixed() bool }
+// Ender is implemented by models that may end where no encoding of theirs does.
+type Ender interface {
+	// InputIsFixed reports whether the main input is of one size alone: what is longer or
+	// larger cannot be given to the model, whatever its encodings hold.
+	InputIsFixed() bool
+	// End is the longest input with which the model runs, where that is less than what its
+	// encodings hold; else 0.
+	End() int
+}

@@ -1,6 +1,9 @@
 package onnxpos
 
 import (
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -32,20 +35,34 @@ func (m *Model) inspectBeyond() {
 			m.unprobed(lengths[i:], at)
 			return
 		}
-		size := m.graph.Sizes
-		size.Length = length + 1
-		fails := false
-		probe := m.graph.Failing(size, func(f eval.Failure) bool {
-			fails = fails || !known[f.Node]
-			return fails
-		})
-		if fails {
+		probe := m.runsAt(length+1, known)
+		if probe == nil {
 			continue // an error, as was assumed
 		}
+		var chance []report.Evidence
+		if m.runsAt(length+2, known) == nil { // a size of 1 is laid over any
+			chance = append(chance, report.Evidence{Kind: "structure", Says: fmt.Sprintf("at %d positions the graph runs by chance, and gives wrong numbers; from %d on it fails", length+1, length+2)})
+		}
 		for _, s := range at[length] {
-			s.SetBeyond(m.beyond(s, probe))
+			s.SetBeyond(m.beyond(s, probe), chance...)
 		}
 	}
+}
+
+// runsAt is the graph evaluated at a length, nil where it fails there at a node that is not
+// known to.
+func (m *Model) runsAt(length int, known map[*onnx.Node]bool) *eval.Evaluator {
+	size := m.graph.Sizes
+	size.Length = length
+	fails := false
+	probe := m.graph.Failing(size, func(f eval.Failure) bool {
+		fails = fails || !known[f.Node]
+		return fails
+	})
+	if fails {
+		return nil
+	}
+	return probe
 }
 
 // maxBeyondProbes bounds the lengths at which the graph is probed so: an ordinary

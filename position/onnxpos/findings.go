@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -29,6 +30,7 @@ var (
 	ruleSize                 = site.Rule{ID: "onnx-file-size", Level: report.LevelWarning, Doc: "the file is larger than readers of protobuf take"}
 	ruleSharedData           = site.Rule{ID: "onnx-shared-data", Level: report.LevelNote, Doc: "two constants lie on the same bytes of a data file"}
 	ruleLengthBound          = site.Rule{ID: "onnx-length-bound", Level: report.LevelWarning, Doc: "axes are free and the graph ends at a length all the same"}
+	ruleLengthStep           = site.Rule{ID: "onnx-length-step", Level: report.LevelNote, Doc: "axes are free and only multiples of a length run"}
 	ruleFails                = site.Rule{ID: "onnx-fails", Level: report.LevelWarning, Doc: "a node fails at the sizes of inputs at which the graph was computed"}
 	ruleUnreadMeeting        = site.Rule{ID: "onnx-unread-encoding", Level: report.LevelWarning, Doc: "numbers that vary along positions meet the data in a form that is not read"}
 	ruleScale                = site.Rule{ID: "onnx-quantisation-scale", Level: report.LevelError, Doc: "a quantised constant has a scale that is not a positive number"}
@@ -285,18 +287,41 @@ const knownIR = 14
 
 const maxProtobuf = 1<<31 - 1
 
-// bound tells of graphs whose encodings go on and that were traced for one
-// length all the same.
+// bound tells of graphs that end before their encodings do, and of those that run at some
+// lengths alone.
 func (f *finder) bound() {
-	for _, s := range f.m.sites {
-		if s.Encoding().Capacity > 0 {
-			return
+	switch end := f.m.end(); {
+	case end.Step > 1:
+		f.add(ruleLengthStep, fmt.Sprintf("the graph runs at %d tokens and at %d, and at no length between: %v", end.Runs, end.Runs+end.Step, end.Failure.Err),
+			fmt.Sprintf("pad inputs to a multiple of %d", end.Step), nodeWhere(end.Failure.Node))
+	case end.Step == 1:
+		f.add(ruleLengthBound, fmt.Sprintf("the graph runs up to %d tokens and not at %d, though its axes are free: %v", end.Runs, end.Runs+1, end.Failure.Err),
+			"it was traced with constants of one length: export it again", nodeWhere(end.Failure.Node))
+	}
+}
+
+// end is how far the graph runs, of as many tokens as its encodings reach.
+func (m *Model) end() probe.End {
+	least := 0
+	for _, s := range m.sites {
+		e := s.Encoding()
+		if e.Form == report.FormBaked && e.Capacity > 0 {
+			return probe.End{} // of one length
+		}
+		if n := e.Capacity; n > 0 && (least == 0 || n < least) {
+			least = n
 		}
 	}
-	if runs, failure := f.m.graph.Bound(); failure != nil {
-		f.add(ruleLengthBound, fmt.Sprintf("the graph runs up to %d tokens and not at %d, though its axes are free: %v", runs, runs+1, failure.Err),
-			"it was traced with constants of one length: export it again", nodeWhere(failure.Node))
+	return m.graph.Bound(least)
+}
+
+// End reports how many tokens the graph itself runs with, whatever its encodings hold; 0
+// where that is not less.
+func (m *Model) End() int {
+	if end := m.end(); end.Step == 1 {
+		return end.Runs
 	}
+	return 0
 }
 
 // scales looks at the scales of quantised constants (facts/BAD-INPUTS C18).

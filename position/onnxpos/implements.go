@@ -18,7 +18,7 @@ var (
 	_ position.DataNamer   = (*Model)(nil)
 	_ position.DataSpanner = (*Model)(nil)
 	_ position.InputSizer  = (*Model)(nil)
-	_ position.FixedInput  = (*Model)(nil)
+	_ position.Ender       = (*Model)(nil)
 
 	_ position.Rows        = (*tableSite)(nil)
 	_ position.Neutralizer = (*tableSite)(nil)

@@ -25,8 +25,8 @@ func endTables(m *Model, _ *detector) []site.Site {
 		if s.Encoding().Form != report.FormTable {
 			continue
 		}
-		if runs, failure := m.graph.Bound(); failure != nil && strings.HasPrefix(failure.Node.Op, "Gather") {
-			s.SetEnd(runs, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s fails at %d tokens: %v", failure.Node.Title(), runs+1, failure.Err)})
+		if end := m.graph.Bound(0); end.Step == 1 && strings.HasPrefix(end.Failure.Node.Op, "Gather") {
+			s.SetEnd(end.Runs, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s fails at %d tokens: %v", end.Failure.Node.Title(), end.Runs+1, end.Failure.Err)})
 		}
 	}
 	return nil
@@ -38,10 +38,11 @@ func unexplained(m *Model, _ *detector) []site.Site {
 	if len(m.sites) > 0 {
 		return nil
 	}
-	runs, failure := m.graph.Bound()
-	if failure == nil || !strings.HasPrefix(failure.Node.Op, "Gather") {
+	end := m.graph.Bound(0)
+	if end.Step != 1 || !strings.HasPrefix(end.Failure.Node.Op, "Gather") {
 		return nil
 	}
+	runs, failure := end.Runs, end.Failure
 	return []site.Site{site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Capacity: runs, Beyond: report.BeyondError,
 		Where: []report.Where{{Node: failure.Node.Title()}},
 		Evidence: []report.Evidence{{Kind: "structure",

@@ -90,3 +90,44 @@ func TestNoneIsProved(t *testing.T) {
 		})
 	}
 }
+
+// TestEnds holds that a graph that ends before its encodings do is told to end there, and
+// that one that runs at multiples of a length is not.
+func TestEnds(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		change   func(*onnx.NewModel)
+		capacity int // of the model; 0: none
+		beyond   string
+		rule     string
+	}{
+		{"the table alone", free, 16, report.BeyondError, ""},
+		{"a constant of eight rows", func(m *onnx.NewModel) {
+			free(m)
+			m.Initializers = append(m.Initializers, noise("eight", 8, 4), integers("zeros", 0))
+			m.Nodes[5] = node("Add", "sum", "te", "pe")
+			m.Nodes = append(m.Nodes, node("Unsqueeze", "end", "n", "zeros"), node("Slice", "first", "eight", "zeros", "end", "zeros"), node("Mul", "scaled", "first", "zero_float"), node("Add", "h", "sum", "scaled"))
+			m.Initializers = append(m.Initializers, floats("zero_float", []int64{1}, func(int) float64 { return 0 }))
+		}, 8, report.BeyondError, "onnx-length-bound"},
+		{"blocks of four", func(m *onnx.NewModel) {
+			free(m)
+			m.Initializers = append(m.Initializers, integers("blocks", 1, -1, 4, 4), integers("back", 1, -1, 4))
+			m.Nodes[3], m.Nodes[5] = node("Identity", "unused", "one"), node("Reshape", "cut", "te", "blocks")
+			m.Nodes = append(m.Nodes, node("Reshape", "h", "cut", "back"))
+		}, 0, report.BeyondContinues, "onnx-length-step"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := position.Inspect(built(t, c.change))
+			capacity := 0
+			if r.Length.Capacity != nil {
+				capacity = *r.Length.Capacity
+			}
+			if capacity != c.capacity || r.Length.Beyond != c.beyond {
+				t.Errorf("%d, %s, want %d, %s: %v %v", capacity, r.Length.Beyond, c.capacity, c.beyond, r.Encodings, r.Findings)
+			}
+			if has := slices.ContainsFunc(r.Findings, func(f report.Finding) bool { return f.Rule == c.rule }); has != (c.rule != "") {
+				t.Errorf("findings %v, want %q", r.Findings, c.rule)
+			}
+		})
+	}
+}

@@ -5,47 +5,83 @@ import (
 )
 
 // longerLengths are tried on graphs that nothing seems to bound: one at which values of
-// all pairs of positions are still computed, and one beyond it.
-var longerLengths = []int{200, 1100}
+// all pairs of positions are still computed, and one beyond it. They are primes: a graph that
+// runs at multiples of a length alone fails there.
+var longerLengths = []int{199, 1103}
 
-// Bound is how far a graph runs that nothing seems to bound, and what fails
-// one position further; nil when it runs at every length that was tried, or
-// when its input is not of tokens with a free length.
-func (p *Probe) Bound() (runs int, failure *eval.Failure) {
-	if p.bounds == nil {
-		p.bounds = &bounds{}
-		p.bounds.runs, p.bounds.failure = p.findBound()
-	}
-	return p.bounds.runs, p.bounds.failure
+// End is how far a graph runs.
+type End struct {
+	Runs    int           // the longest input at which it does, of those that were tried
+	Step    int           // above 1: it runs at Runs + Step again, and not between
+	Failure *eval.Failure // what fails one position further; nil when nothing does
 }
 
-// bounds is what bound found.
-type bounds struct {
-	runs    int
-	failure *eval.Failure
+// Bound is how far a graph runs, up to the length at which its encodings end; 0 for one that
+// nothing seems to bound. It is the zero End where the input is not of tokens with a free
+// length.
+func (p *Probe) Bound(upTo int) End {
+	if p.ends == nil {
+		p.ends = map[int]End{}
+	}
+	end, asked := p.ends[upTo]
+	if !asked {
+		end = p.findEnd(upTo)
+		p.ends[upTo] = end
+	}
+	return end
 }
 
-func (p *Probe) findBound() (runs int, failure *eval.Failure) {
-	if p.FixedLength() > 0 || p.TokenInput() == nil || p.ImageInput() != nil || p.VideoInput() != nil || p.Audio() != nil {
-		return 0, nil
+// maxBound bounds the length at which a graph is tried for its encodings' sake.
+const maxBound = 1 << 15
+
+func (p *Probe) findEnd(upTo int) (end End) {
+	if p.FixedLength() > 0 || p.TokenInput() == nil || p.ImageInput() != nil || p.VideoInput() != nil || p.Audio() != nil || upTo > maxBound {
+		return end
 	}
-	runs = p.Sizes.Length
+	end.Runs = p.Sizes.Length
+	tried := longerLengths
+	if upTo > 0 {
+		tried = []int{upTo}
+	}
 	fails := 0
-	for _, n := range longerLengths {
+	for _, n := range tried {
+		if n <= end.Runs {
+			continue
+		}
 		if f := p.FailsAt(n); f != nil {
-			fails, failure = n, f
+			fails, end.Failure = n, f
 			break
 		}
-		runs = n
+		end.Runs = n
 	}
-	for failure != nil && fails-runs > 1 {
-		if f := p.FailsAt((runs + fails) / 2); f != nil {
-			fails, failure = (runs+fails)/2, f
+	for end.Failure != nil && fails-end.Runs > 1 {
+		if f := p.FailsAt((end.Runs + fails) / 2); f != nil {
+			fails, end.Failure = (end.Runs+fails)/2, f
 		} else {
-			runs = (runs + fails) / 2
+			end.Runs = (end.Runs + fails) / 2
 		}
 	}
-	return runs, failure
+	if end.Failure != nil {
+		end.Step = p.step(end.Runs)
+	}
+	return end
+}
+
+// maxStep bounds the steps of lengths that are tried.
+const maxStep = 512
+
+// step is by how much longer than a length an input must be to run again; 1 where none of
+// the usual steps helps.
+func (p *Probe) step(runs int) int {
+	for n := 2; n <= maxStep; n++ {
+		if n > 16 && n&(n-1) != 0 { // of large ones powers of two
+			continue
+		}
+		if p.FailsAt(runs+n) == nil && p.FailsAt(runs+2*n) == nil {
+			return n
+		}
+	}
+	return 1
 }
 
 // FailsAt is what first fails at another length, and not at that of the probe.

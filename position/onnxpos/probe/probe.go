@@ -28,7 +28,7 @@ type Probe struct {
 	Budget  *eval.Budget // of all evaluations and walks together
 	Patches *onnx.Node   // the convolution that makes an image's patches, where it is not the first
 	given   *inputs      // the model's inputs, once they were looked at
-	bounds  *bounds
+	ends    map[int]End  // how far the graph runs, by how far its encodings reach
 	fixed   struct {
 		asked  bool
 		length int
