@@ -140,6 +140,8 @@ func lengthText(r report.Inspect) string {
 		parts = append(parts, beyondText(larger, l.Beyond))
 	case l.Beyond == report.BeyondContinues:
 		parts = append(parts, "nothing in the file limits the length")
+	case len(parts) == 0 && l.Beyond == report.BeyondError:
+		parts = append(parts, "inputs of one size; others fail in the engine")
 	case len(parts) == 0 && len(r.Encodings) > 0:
 		parts = append(parts, "how far it reaches is not known")
 	}

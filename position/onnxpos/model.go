@@ -9,6 +9,9 @@
 package onnxpos
 
 import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
@@ -69,9 +72,13 @@ func (m *Model) Describe() report.Inspect {
 	return r
 }
 
-// InputIsFixed reports whether the model takes pictures, or features, of one size alone.
+// InputIsFixed reports whether the model takes pictures, recordings or features of one size
+// alone.
 func (m *Model) InputIsFixed() bool {
 	g := m.graph
+	if in := g.Recording(); in != nil && g.TokenMatrix() == nil && !slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 }) {
+		return true
+	}
 	return g.FixedLength() > 0 || g.ImageInput() != nil && g.TokenInput() == nil && !g.FreeImage()
 }
 
