@@ -110,6 +110,9 @@ func (o ALiBiOptions) clear(m Model, out *Outcome) (has bool, err error) {
 		}
 		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: EncodingName(e.Scheme) + " disabled", Expect: report.ExpectChanged})
 		out.Becomes = append(out.Becomes, Becoming{Site: i})
+		if e.Capacity > 0 && e.Beyond == report.BeyondError && e.Form != report.FormKeys {
+			out.note(fmt.Sprintf("what made the %s stays, and the model ends where it did: at %d positions", EncodingName(e.Scheme), e.Capacity))
+		}
 	}
 	if has && out.Changes == nil {
 		out.Nothing = "the model has this bias already"
