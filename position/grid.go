@@ -27,8 +27,9 @@ type Gridder interface {
 	// there is no picture.
 	PatchGrid() [2]int
 	// Takes reports whether the graph runs, as it is, with a picture of so many
-	// patches: its axes are free, and it resamples its table itself.
-	Takes(grid [2]int) bool
+	// patches: its axes are free, it resamples its table itself, and all that was of the
+	// old size follows. Where it runs and something does not, left says what.
+	Takes(grid [2]int) (takes bool, left string)
 	// SetGrid changes shape constants and fixed dimensions to another grid.
 	SetGrid(old, new [2]int) error
 }
@@ -96,7 +97,9 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 				from = unchanged(from, to)
 				continue
 			}
-			if gridder.Takes(to) {
+			if takes, left := gridder.Takes(to); left != "" {
+				return Outcome{}, leftBehind(to, left)
+			} else if takes {
 				if window != schemes.WindowMethods[0] {
 					return Outcome{}, &Refusal{Why: "the graph resamples its biases to the size of the picture itself, in its own way", Instead: "export the model for one picture size"}
 				}
@@ -114,7 +117,9 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 			continue
 		}
 		if r, ok := s.(Resampler); ok && r.Resampled() {
-			if gridder.Takes(to) {
+			if takes, left := gridder.Takes(to); left != "" {
+				return Outcome{}, leftBehind(to, left)
+			} else if takes {
 				out.Nothing = fmt.Sprintf("the graph resamples its position table to the size of the picture, and takes %d×%d patches as it is", to[0], to[1])
 				return out, nil
 			}
@@ -154,6 +159,12 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 		return out, nil
 	}
 	return out, gridder.SetGrid(from, to)
+}
+
+// leftBehind refuses a picture with which the graph runs, and gives other numbers than a
+// model for that size would.
+func leftBehind(to [2]int, what string) error {
+	return &Refusal{Why: fmt.Sprintf("the graph runs with %d×%d patches, and not all of it follows: %s", to[0], to[1], what), Instead: "export the model for the wanted picture"}
 }
 
 // oneGrid refuses models whose stages have learned tables for grids of their own

@@ -79,7 +79,8 @@ type Labels struct {
 	Meetings []Meeting
 	Order    []Reason
 	Doubts   []Reason
-	Masked   bool // a constant mask tells positions apart (causal, window)
+	Masked   bool      // a constant mask tells positions apart (causal, window)
+	Masks    []Meeting // where masks meet the data that operators do not make themselves
 
 	e         *eval.Evaluator
 	inputs    map[string]Input

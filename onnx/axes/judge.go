@@ -353,6 +353,9 @@ func (l *Labels) meets(e *event) {
 	}
 	if known := e.scope.Enlarge(m.Known); known.Known() && l.isMask(known) {
 		l.Masked = true
+		if len(l.Masks) < maxMeetings {
+			l.Masks = append(l.Masks, m)
+		}
 		return
 	}
 	if l.prepares(e) {

@@ -88,7 +88,12 @@ func (m *Model) inspectLargerPictures() {
 		if !ok || !s.Encoding().IsGrid() || !t.Resampled() {
 			continue
 		}
-		if g := m.graph.PatchGrid(); g[0] > 0 && g[0] == g[1] && m.graph.Takes([2]int{g[0] + 1, g[0] + 1}) && m.graph.Takes([2]int{2 * g[0], 2 * g[0]}) {
+		g := m.graph.PatchGrid()
+		if g[0] < 1 || g[0] != g[1] {
+			continue
+		}
+		next, _ := m.Takes([2]int{g[0] + 1, g[0] + 1})
+		if twice, _ := m.Takes([2]int{2 * g[0], 2 * g[0]}); next && twice {
 			s.SetBeyond(report.BeyondContinues, report.Evidence{Kind: "structure", Says: "the graph resamples the table to the size of the picture, and runs with larger ones"})
 		}
 	}

@@ -226,14 +226,21 @@ func (p *Probe) pixels() int {
 
 // Takes reports whether the graph, as it is, runs with a picture of so many
 // patches whose table it resamples itself. Only square pictures are tried.
-func (p *Probe) Takes(grid [2]int) bool {
+func (p *Probe) Takes(grid [2]int) bool { return p.WithPatches(grid) != nil }
+
+// WithPatches is the graph evaluated with a picture of so many patches; nil where its size is
+// not free, or it fails.
+func (p *Probe) WithPatches(grid [2]int) *eval.Evaluator {
 	patch := p.PatchSize()
 	if !p.FreeImage() || patch == 0 || grid[0] != grid[1] || len(p.Eval.Failures) > 0 {
-		return false
+		return nil
 	}
 	s := p.Sizes
 	s.Image = grid[0] * patch
-	return len(p.Failing(s, func(eval.Failure) bool { return true }).Failures) == 0
+	if e := p.Failing(s, func(eval.Failure) bool { return true }); len(e.Failures) == 0 {
+		return e
+	}
+	return nil
 }
 
 // MaxPrefix is the most tokens that stand before an image's patches: a class

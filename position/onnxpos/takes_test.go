@@ -1,0 +1,46 @@
+package onnxpos
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// TestTakes holds that a picture is called taken as it is only where every output follows its
+// size.
+func TestTakes(t *testing.T) {
+	resampled := func(m *onnx.NewModel) {
+		picture(m)
+		m.Inputs[0].Dims = []int64{1, 3, -1, -1}
+		m.Outputs[0] = onnx.NewValue{Name: "h", Type: onnx.Float, Dims: []int64{1, 4, -1, -1}}
+		m.Initializers = append(m.Initializers, noise("pos", 1, 4, 4, 4), integers("ahead", 1, 4), integers("from", 2), integers("to", 4))
+		m.Nodes = append(m.Nodes[:1], node("Shape", "s", "patches"), node("Slice", "hw", "s", "from", "to"), withInts(node("Concat", "sizes", "ahead", "hw"), "axis", int64(0)),
+			withInts(node("Resize", "table", "pos", "", "", "sizes"), "mode", "linear"), node("Add", "h", "patches", "table"))
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*onnx.NewModel)
+		left   string
+	}{
+		{"all follows", resampled, ""},
+		{"an output of the old size", func(m *onnx.NewModel) {
+			resampled(m)
+			m.Initializers = append(m.Initializers, integers("old", 1, 4, 32, 32))
+			m.Outputs = append(m.Outputs, onnx.NewValue{Name: "depth", Type: onnx.Float, Dims: []int64{1, 4, -1, -1}})
+			m.Nodes = append(m.Nodes, withInts(node("Resize", "depth", "h", "", "", "old"), "mode", "linear"))
+		}, "output depth stays at [1 4 32 32]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := built(t, c.change)
+			out, err := position.ResizeGrid(m, position.GridOptions{Height: 8, Width: 8})
+			switch {
+			case c.left == "" && (err != nil || !strings.Contains(out.Nothing, "takes 8×8 patches as it is")):
+				t.Errorf("%q, %v, want it taken", out.Nothing, err)
+			case c.left != "" && (err == nil || !strings.Contains(err.Error(), c.left)):
+				t.Errorf("%q, %v, want refused: %s", out.Nothing, err, c.left)
+			}
+		})
+	}
+}
