@@ -60,10 +60,6 @@ func (g *github) Close(s Summary) error {
 	if dropped > 0 {
 		tail = fmt.Sprintf("; %d findings more than are shown here", dropped)
 	}
-	verdict := "passed"
-	if s.Failed {
-		verdict = "failed"
-	}
-	fmt.Fprintf(g.w, "::notice title=modelpatch check::%s\n", githubData.Replace(verdict+": "+s.String()+tail))
+	fmt.Fprintf(g.w, "::notice title=modelpatch check::%s\n", githubData.Replace(s.Verdict+": "+s.String()+tail))
 	return g.w.Flush()
 }

@@ -52,11 +52,7 @@ func code(s string) string {
 
 // Close writes the table and the counts.
 func (m *markdown) Close(s Summary) error {
-	verdict := "passed"
-	if s.Failed {
-		verdict = "failed"
-	}
-	fmt.Fprintf(m.w, "### modelpatch check %s\n\n%s\n", verdict, s)
+	fmt.Fprintf(m.w, "### modelpatch check %s\n\n%s\n", s.Verdict, s)
 	found := m.kept.all()
 	if len(found) > 0 {
 		fmt.Fprint(m.w, "\n| level | file | finding | rule |\n|---|---|---|---|\n")

@@ -30,7 +30,7 @@ type Summary struct {
 	Files                   int // that were looked at
 	Errors, Warnings, Notes int // that count
 	Waived, Baseline        int // findings that do not count
-	Failed                  bool
+	Verdict                 string // passed, failed, or that nothing was judged
 	Policy                  string // path of the policy file; "": none
 }
 

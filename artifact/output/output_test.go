@@ -49,7 +49,7 @@ func written(t *testing.T, format string, files []report.Checked) string {
 		w.File(f)
 		s.Add(f)
 	}
-	s.Failed = true
+	s.Verdict = "failed"
 	if err := w.Close(s); err != nil {
 		t.Fatal(err)
 	}

@@ -41,11 +41,7 @@ func (t *text) File(c report.Checked) {
 
 // Close writes the counts.
 func (t *text) Close(s Summary) error {
-	verdict := "passed"
-	if s.Failed {
-		verdict = "failed"
-	}
-	fmt.Fprintf(t.w, "%s: %s", verdict, s)
+	fmt.Fprintf(t.w, "%s: %s", s.Verdict, s)
 	if s.Policy != "" {
 		fmt.Fprintf(t.w, "; policy %s", report.Printable(s.Policy))
 	}

@@ -92,6 +92,15 @@ const (
 	ruleExternal   = "external-data-missing"
 )
 
+// IsUnreadable reports whether a rule's finding tells that a file was not read.
+func IsUnreadable(id string) bool {
+	switch id {
+	case ruleUnreadable, rulePointer, ruleUnfinished, ruleShard, ruleExternal:
+		return true
+	}
+	return false
+}
+
 // unreadable names the rule of an error that kept a file from being read.
 func unreadable(err error) string {
 	if input, ok := errors.AsType[*modelpatch.InputError](err); ok {

@@ -20,8 +20,8 @@ var List = []Rule{
 	// The file.
 	{ID: ruleUnreadable, Level: failing, Title: "File cannot be read", look: broken(ruleUnreadable),
 		Says: "The file is truncated, damaged, or of a format that is not read here.", Hurts: "No engine loads it, or each reads something else.", Mend: fetchAgain},
-	{ID: rulePointer, Level: noting, Title: "Git LFS pointer in place of the model", look: broken(rulePointer),
-		Says: "The checkout has the small text file that Git LFS keeps in the repository, not the model.", Hurts: "Nothing was checked.", Mend: "git lfs pull, before check; a policy can make this an error."},
+	{ID: rulePointer, Level: failing, Title: "Git LFS pointer in place of the model", look: broken(rulePointer),
+		Says: "The checkout has the small text file that Git LFS keeps in the repository, not the model.", Hurts: "Nothing was checked.", Mend: "git lfs pull, before check. Where the gate need not see the models: --fail-on never, or the rule at a lower level in the policy."},
 	{ID: ruleUnfinished, Level: failing, Title: "An edit was cut short", look: broken(ruleUnfinished),
 		Says: "The journal of an edit in place lies beside the file: its bytes may be a mixture of old and new.", Hurts: "Engines may load it and compute nonsense.", Mend: "modelpatch recover FILE"},
 	{ID: ruleShard, Level: failing, Title: "Shards are missing or disagree", look: broken(ruleShard),

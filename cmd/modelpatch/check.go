@@ -29,8 +29,11 @@ import (
 // defaultPolicy is the policy file that is taken where none is named.
 const defaultPolicy = "modelpatch.yaml"
 
+// failNever is the word of --fail-on for a check that only reports.
+const failNever = "never"
+
 // failOn are the words of --fail-on.
-var failOn = []string{report.LevelError, report.LevelWarning, report.LevelNote, "never"}
+var failOn = []string{report.LevelError, report.LevelWarning, report.LevelNote, failNever}
 
 // checking is one run of check.
 type checking struct {
@@ -53,6 +56,24 @@ type checking struct {
 	reports  []openReport
 	summary  output.Summary
 	worst    int // exit code
+}
+
+// fails reports whether a finding makes the check fail.
+func (k *checking) fails(f report.CheckedFinding) bool {
+	return !k.writeBaseline && k.failOn != failNever && f.Counts() && rules.Weight(f.Level) >= rules.Weight(k.failOn)
+}
+
+// verdict is the first word of a report about all files.
+func (k *checking) verdict() string {
+	switch {
+	case k.writeBaseline:
+		return "not judged (--write-baseline)"
+	case k.failOn == failNever:
+		return "not judged (--fail-on " + failNever + ")"
+	case k.worst != modelpatch.ExitDone:
+		return "failed"
+	}
+	return "passed"
 }
 
 // openReport is a report that is being written.
@@ -165,10 +186,7 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 		if failed != nil {
 			return false
 		}
-		if !isPointer(j.checked) {
-			k.worst = max(k.worst, j.code)
-		}
-		k.file(j.checked)
+		k.file(j.checked, j.code)
 		return k.c.out.err == nil
 	})
 	if err := k.many.end(); failed == nil {
@@ -215,12 +233,6 @@ func (f *fleet) settings(k *checking) ([]string, error) {
 		out = append(out, string(b))
 	}
 	return append(out, time.Now().Format(time.DateOnly)), nil // waivers end
-}
-
-// isPointer reports whether a file is a Git LFS pointer, which is a finding and no failure
-// to read.
-func isPointer(c report.Checked) bool {
-	return slices.ContainsFunc(c.Findings, func(f report.CheckedFinding) bool { return f.Rule == "lfs-pointer" })
 }
 
 // linked are the further names of inputs, by the path that is looked at.
@@ -398,9 +410,19 @@ func cleaned(path string) string {
 	return filepath.Clean(path)
 }
 
-// file hands a file's findings to all reports.
-func (k *checking) file(c report.Checked) {
+// file hands a file's findings to all reports. code is the exit code of reading it, which
+// counts where the finding that tells of it does.
+func (k *checking) file(c report.Checked, code int) {
 	k.summary.Add(c)
+	for _, f := range c.Findings {
+		switch {
+		case !k.fails(f):
+		case rules.IsUnreadable(f.Rule):
+			k.worst = max(k.worst, modelpatch.ExitNo, code)
+		default:
+			k.worst = max(k.worst, modelpatch.ExitNo)
+		}
+	}
 	for _, r := range k.reports {
 		r.File(c)
 	}
@@ -413,7 +435,7 @@ func (k *checking) finish() error {
 		own = slices.DeleteFunc(own, func(f report.CheckedFinding) bool { return f.Rule == rules.WaiverUnused })
 	}
 	if len(own) > 0 {
-		k.file(k.checked(k.policy.Path, nil, own, nil))
+		k.file(k.checked(k.policy.Path, nil, own, nil), modelpatch.ExitDone)
 		k.summary.Files--
 	}
 	if k.writeBaseline {
@@ -426,21 +448,10 @@ func (k *checking) finish() error {
 		}
 		k.c.say("modelpatch: %s written: %d findings; they do not count from now on", text(k.baselineFile), len(k.found))
 	}
-	s := &k.summary
-	switch k.failOn {
-	case report.LevelError:
-		s.Failed = s.Errors > 0
-	case report.LevelWarning:
-		s.Failed = s.Errors+s.Warnings > 0
-	case report.LevelNote:
-		s.Failed = s.Errors+s.Warnings+s.Notes > 0
-	}
-	if k.writeBaseline {
-		s.Failed = false
-	}
+	k.summary.Verdict = k.verdict()
 	var first error
 	for _, r := range k.reports {
-		err := r.Close(*s)
+		err := r.Close(k.summary)
 		if r.file != nil {
 			if err == nil {
 				_, err = r.file.Commit()
@@ -453,10 +464,8 @@ func (k *checking) finish() error {
 	switch {
 	case first != nil:
 		return first
-	case k.worst > 0 && k.failOn != "never" && !k.writeBaseline:
+	case k.worst != modelpatch.ExitDone:
 		return &codedError{k.worst}
-	case s.Failed:
-		return &codedError{modelpatch.ExitNo}
 	}
 	return nil
 }
