@@ -40,6 +40,10 @@ const (
 	SchemeUnknown          = "unknown"
 )
 
+// Schemes are all words for a scheme.
+var Schemes = []string{SchemeLearned, SchemeSinusoidal, SchemeRope, SchemeAlibi, SchemeT5Bias, SchemeRelativeTable, SchemeRelativeSinusoid,
+	SchemeDisentangled, SchemeConv, SchemeNone, SchemeUnknown}
+
 // Words for the form in which a file holds a scheme.
 const (
 	FormKeys    = "keys"    // the engine computes it from metadata keys

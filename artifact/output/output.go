@@ -27,9 +27,9 @@ type Writer interface {
 
 // Summary counts what was found in all files.
 type Summary struct {
-	Files                   int // that were looked at
-	Errors, Warnings, Notes int // that count
-	Waived, Baseline        int // findings that do not count
+	Files                   int    // that were looked at
+	Errors, Warnings, Notes int    // that count
+	Waived, Baseline        int    // findings that do not count
 	Verdict                 string // passed, failed, or that nothing was judged
 	Policy                  string // path of the policy file; "": none
 }
@@ -80,6 +80,9 @@ type Options struct {
 	Version string                     // of the tool
 	Colour  func(level string) string  // marks a level in text for terminals; nil: not
 	Remedy  func(report.Remedy) string // words a remedy; nil: without the syntax of a command line
+
+	// Only chooses the findings that text tells, and has it say nothing where it tells none; nil: all.
+	Only func(report.CheckedFinding) bool
 }
 
 // formats are the writers by name.

@@ -14,6 +14,9 @@ import (
 	"github.com/modelpatch/modelpatch/report"
 )
 
+// project is where the tool is at home.
+const project = "https://github.com/modelpatch/modelpatch"
+
 // maxResults is how many results GitHub keeps of a run (docs, "SARIF results exceed
 // limits": 25,000 are taken, the top 5,000 are shown).
 const maxResults = 5000
@@ -51,7 +54,7 @@ func (s *sarif) Close(Summary) error {
 	for i, r := range rules.List {
 		index[r.ID] = i
 		listed = append(listed, object{
-			"id": r.ID, "name": camel(r.ID), "shortDescription": said(r.Title + "."), "fullDescription": said(r.Says + " " + r.Hurts),
+			"id": r.ID, "name": camel(r.ID), "helpUri": project + "/blob/main/docs/rules.md#" + r.ID, "shortDescription": said(r.Title + "."), "fullDescription": said(r.Says + " " + r.Hurts),
 			"help":                 object{"text": r.Says + "\n\n" + r.Hurts + "\n\n" + r.Mend, "markdown": r.Says + "\n\n" + r.Hurts + "\n\n**What to do:** " + r.Mend},
 			"defaultConfiguration": object{"level": r.Level},
 			"properties":           object{"tags": []string{"model", "position-encoding"}, "precision": "high", "problem.severity": severity(r.Level)},
@@ -71,7 +74,7 @@ func (s *sarif) Close(Summary) error {
 	if s.kept.dropped > 0 {
 		invocation["toolExecutionNotifications"] = []object{{"level": "warning", "message": said(fmt.Sprintf("%d further results are left out, the gravest are kept", s.kept.dropped))}}
 	}
-	driver := object{"name": "modelpatch", "informationUri": "https://github.com/modelpatch/modelpatch", "rules": listed}
+	driver := object{"name": "modelpatch", "informationUri": project, "rules": listed}
 	if v := strings.TrimPrefix(s.o.Version, "v"); v != "" && v[0] >= '0' && v[0] <= '9' {
 		driver["semanticVersion"] = v
 	}

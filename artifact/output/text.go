@@ -9,20 +9,25 @@ import (
 
 // text is for people: a line a finding, what to do below it, and a last line with counts.
 type text struct {
-	w *bufio.Writer
-	o Options
+	w    *bufio.Writer
+	o    Options
+	told bool
 }
 
 func newText(w *bufio.Writer, o Options) Writer {
 	if o.Colour == nil {
 		o.Colour = func(level string) string { return level }
 	}
-	return &text{w, o}
+	return &text{w: w, o: o}
 }
 
 // File writes the findings of a file; one without any is silent.
 func (t *text) File(c report.Checked) {
 	for _, f := range c.Findings {
+		if t.o.Only != nil && !t.o.Only(f) {
+			continue
+		}
+		t.told = true
 		tail := ""
 		switch {
 		case f.Waived != nil:
@@ -41,6 +46,9 @@ func (t *text) File(c report.Checked) {
 
 // Close writes the counts.
 func (t *text) Close(s Summary) error {
+	if t.o.Only != nil && !t.told {
+		return t.w.Flush()
+	}
 	fmt.Fprintf(t.w, "%s: %s", s.Verdict, s)
 	if s.Policy != "" {
 		fmt.Fprintf(t.w, "; policy %s", report.Printable(s.Policy))

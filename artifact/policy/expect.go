@@ -15,6 +15,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/artifact/rules"
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 var expectKeys = []string{"id", "length", "capacity", "scheme", "scaling", "base", "tolerance", "format", "architecture", "expr", "level", "why"}
@@ -95,11 +96,11 @@ func (r *reader) expectation(n *yaml.Node) expectation {
 		case "capacity":
 			x.capacity = r.comparison(v)
 		case "scheme":
-			x.schemes = r.strings(v)
+			x.schemes = r.words(v, "scheme", report.Schemes)
 		case "scaling":
-			x.scalings = r.strings(v)
+			x.scalings = r.words(v, "scaling", scalings())
 		case "format":
-			x.formats = r.strings(v)
+			x.formats = r.words(v, "format", formats)
 		case "architecture":
 			x.architectures = r.strings(v)
 		case "base":
@@ -116,10 +117,21 @@ func (r *reader) expectation(n *yaml.Node) expectation {
 			x.program = program
 		}
 	})
-	if x.id == "" {
+	switch {
+	case x.id == "":
 		r.fail(n, "an expectation needs an id", "a short name that findings tell")
+	case x.length == nil && x.capacity == nil && len(x.schemes)+len(x.scalings)+len(x.formats)+len(x.architectures) == 0 && x.base == nil && x.text == "":
+		r.fail(n, fmt.Sprintf("the expectation %q expects nothing", report.Printable(x.id)), "length, capacity, scheme, scaling, base, format, architecture or expr")
 	}
 	return x
+}
+
+// formats are the formats of models, as reports name them.
+var formats = []string{"gguf", "onnx"}
+
+// scalings are the types of rotary scaling, as reports name them.
+func scalings() []string {
+	return schemes.ScalingNames(func(*schemes.ScalingType) bool { return true })
 }
 
 // Env is what an expression sees of a model.

@@ -7,7 +7,9 @@
 package policy
 
 import (
+	_ "embed" // Template
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,11 +19,18 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/artifact/rules"
 	"github.com/modelpatch/modelpatch/internal/glob"
+	"github.com/modelpatch/modelpatch/internal/nearest"
 	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/report"
 )
+
+// Template is a policy file to begin with: a version, and everything else as comments.
+//
+//go:embed template.yaml
+var Template []byte
 
 // Off is the level of a rule that a policy switches off.
 const Off = "off"
@@ -84,10 +93,12 @@ var (
 	waiverKeys = []string{"rule", "files", "reason", "until", "owner"}
 )
 
-// pattern is a pattern of paths. One without a slash is held against the last name of a path, too.
+// pattern is a pattern of paths.
 type pattern struct {
 	*glob.Pattern
-	name bool
+	text string
+	line int
+	met  bool // a file that was judged matches
 }
 
 // What a policy may be made of: it is read before anybody has looked at it.
@@ -175,7 +186,7 @@ func (r *reader) fields(n *yaml.Node, known []string, visit func(key string, v *
 		key := n.Content[i].Value
 		switch {
 		case !slices.Contains(known, key):
-			r.fail(n.Content[i], fmt.Sprintf("unknown key %q", report.Printable(key)), "known here: "+strings.Join(known, ", "))
+			r.fail(n.Content[i], fmt.Sprintf("unknown key %q", report.Printable(key)), nearest.Words(key, known))
 		case seen[key]:
 			r.fail(n.Content[i], fmt.Sprintf("%q stands here twice", key), "")
 		default:
@@ -224,7 +235,7 @@ func (r *reader) globs(n *yaml.Node) []pattern {
 			r.fail(n, fmt.Sprintf("%q is no pattern of paths: %v", report.Printable(g), err), "** stands for any folders, * for any name")
 			break
 		}
-		out = append(out, pattern{p, !strings.Contains(g, "/")})
+		out = append(out, pattern{Pattern: p, text: g, line: n.Line})
 	}
 	return out
 }
@@ -259,11 +270,18 @@ func (r *reader) rule(n *yaml.Node) {
 	if _, ok := rules.Find(n.Value); ok {
 		return
 	}
-	hint := "modelpatch explain lists the rules"
-	if near := rules.Nearest(n.Value); near != "" {
-		hint = "did you mean " + near + "? " + hint
+	r.fail(n, fmt.Sprintf("no rule is called %q", report.Printable(n.Value)), rules.Hint(n.Value))
+}
+
+// words reads strings that are all of a list; what names it in messages.
+func (r *reader) words(n *yaml.Node, what string, known []string) []string {
+	out := r.strings(n)
+	for _, w := range out {
+		if !slices.Contains(known, w) {
+			r.fail(n, fmt.Sprintf("no %s is called %q", what, report.Printable(w)), nearest.Words(w, known))
+		}
 	}
-	r.fail(n, fmt.Sprintf("no rule is called %q", report.Printable(n.Value)), hint)
+	return out
 }
 
 func (r *reader) entry(n *yaml.Node) (e entry) {
@@ -315,23 +333,87 @@ func (r *reader) waiver(n *yaml.Node) *waiver {
 	return w
 }
 
-// matches reports whether a path is meant by patterns. They are matched against the path
-// as it was found, the path below the policy's folder, and its last name where the
-// pattern has no folder.
-func (p *Policy) matches(patterns []pattern, file string) bool {
-	slashed := path.Clean(filepath.ToSlash(file))
-	candidates := []string{slashed}
+// matches reports whether a path is meant by patterns, and notes in each whether it is. They are
+// matched against the path as it was found, the path below the policy's folder, and its last name
+// where the pattern has no folder.
+func (p *Policy) matches(patterns []pattern, file string) (any bool) {
+	candidates := []string{path.Clean(filepath.ToSlash(file))}
 	if below, err := filepath.Rel(absolute(p.folder), absolute(file)); err == nil {
 		candidates = append(candidates, filepath.ToSlash(below))
 	}
-	for _, g := range patterns {
-		for _, c := range candidates {
-			if g.Match(c) || g.name && g.Match(path.Base(c)) {
-				return true
-			}
+	for i := range patterns {
+		g := &patterns[i]
+		if (!any || !g.met) && slices.ContainsFunc(candidates, g.MatchFile) {
+			any, g.met = true, true
 		}
 	}
-	return false
+	return any
+}
+
+// Saw notes that a file was among those of this run, for the findings of [Policy.Own]; Judge does so itself.
+func (p *Policy) Saw(file string) {
+	for _, e := range p.entries {
+		p.matches(e.files, file)
+	}
+}
+
+// maxTried bounds the search for files that patterns match: bytes of pattern times bytes of path.
+const maxTried = 1 << 28
+
+// unmet are the patterns of entries that match no file: none of this run, and none below the
+// policy's folder, since a run may look at a few files alone. Patterns of addresses are left
+// out, and all are where the folder has too many files for maxTried.
+func (p *Policy) unmet() (out []pattern) {
+	left := func() bool {
+		out = nil
+		for _, e := range p.entries {
+			for _, g := range e.files {
+				if !g.met && !modelpatch.IsAddress(g.text) {
+					out = append(out, g)
+				}
+			}
+		}
+		return len(out) > 0
+	}
+	if !left() {
+		return nil
+	}
+	perFile, tried := 0, 0
+	for _, g := range out {
+		perFile += len(g.text)
+	}
+	// The function returns no error but the two that end a walk.
+	_ = filepath.WalkDir(p.folder, func(file string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil
+		case e.IsDir() && e.Name() == ".git":
+			return fs.SkipDir
+		case e.IsDir():
+			return nil
+		}
+		if tried += perFile * len(file); tried > maxTried {
+			return fs.SkipAll
+		}
+		p.Saw(file)
+		return nil
+	})
+	if tried > maxTried || !left() {
+		return nil
+	}
+	return out
+}
+
+// named is a path as fingerprints have it: below the policy's folder where it lies there, so that
+// a finding is known again by runs in other folders.
+func (p *Policy) named(file string) string {
+	if modelpatch.IsAddress(file) || file == modelpatch.Stdin {
+		return file
+	}
+	if below, err := filepath.Rel(absolute(p.folder), absolute(file)); err == nil && filepath.IsLocal(below) {
+		file = below
+	}
+	return path.Clean(filepath.ToSlash(file))
 }
 
 func absolute(file string) string {
@@ -375,7 +457,7 @@ func (p *Policy) Judge(f *rules.Facts, found []report.Finding) ([]report.Checked
 		} else if ok {
 			continue
 		}
-		mark := rules.Fingerprint(filepath.ToSlash(f.Path), finding)
+		mark := rules.Fingerprint(p.named(f.Path), finding)
 		if repeats[mark]++; repeats[mark] > 1 {
 			mark = fmt.Sprintf("%s:%d", mark, repeats[mark])
 		}
@@ -408,26 +490,29 @@ func (p *Policy) waived(rule, file string) *string {
 // ended reports whether a waiver's last day is over.
 func (p *Policy) ended(w *waiver) bool { return p.today.After(w.until.AddDate(0, 0, 1)) }
 
-// Own are the findings about the policy itself, after all files were judged: waivers that
-// have ended, and those that covered nothing.
+// Own are the findings about the policy itself, after all files were judged: patterns that match
+// nothing, waivers that have ended, and those that covered nothing.
 func (p *Policy) Own() []report.CheckedFinding {
 	var out []report.CheckedFinding
-	add := func(rule, level, says string, w *waiver) {
+	add := func(rule, level, says, key string) {
 		if to, ok := p.levels[rule]; ok {
 			level = to
 		}
 		if level == Off {
 			return
 		}
-		f := report.Finding{Rule: rule, Level: level, Message: says, Where: &report.Where{File: report.Name(p.Path), Key: fmt.Sprintf("line %d", w.line)}}
-		out = append(out, report.CheckedFinding{Finding: f, Fingerprint: rules.Fingerprint(filepath.ToSlash(p.Path), f)})
+		f := report.Finding{Rule: rule, Level: level, Message: says, Where: &report.Where{File: report.Name(p.Path), Key: report.Name(key)}}
+		out = append(out, report.CheckedFinding{Finding: f, Fingerprint: rules.Fingerprint(p.named(p.Path), f)})
+	}
+	for _, g := range p.unmet() {
+		add(rules.PatternUnmatched, report.LevelError, fmt.Sprintf("the pattern %q in line %d matches no file: what it expects is held against nothing", report.Printable(g.text), g.line), g.text)
 	}
 	for _, w := range p.waivers {
 		switch {
 		case p.ended(w):
-			add(rules.WaiverExpired, report.LevelError, fmt.Sprintf("the waiver of %s in line %d ended on %s: %s", w.rule, w.line, w.until.Format(time.DateOnly), report.Printable(w.reason)), w)
+			add(rules.WaiverExpired, report.LevelError, fmt.Sprintf("the waiver of %s in line %d ended on %s: %s", w.rule, w.line, w.until.Format(time.DateOnly), report.Printable(w.reason)), fmt.Sprintf("line %d", w.line))
 		case !w.used:
-			add(rules.WaiverUnused, report.LevelNote, fmt.Sprintf("the waiver of %s in line %d covers no finding", w.rule, w.line), w)
+			add(rules.WaiverUnused, report.LevelNote, fmt.Sprintf("the waiver of %s in line %d covers no finding", w.rule, w.line), fmt.Sprintf("line %d", w.line))
 		}
 	}
 	return out

@@ -152,6 +152,44 @@ waivers:
 	}
 }
 
+// TestUnmatchedPatterns: a pattern that no file matches is an error of the policy, unless a file
+// below its folder would, which this run did not look at.
+func TestUnmatchedPatterns(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "other.gguf"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := `
+version: 1
+for:
+  - {files: ["*.gguf", "modles/**"], rules: {length-unstated: off}}
+  - {files: ["other.*", "hf://org/**"], rules: {length-unstated: off}}
+`
+	p, err := Parse(filepath.Join(folder, "policy.yaml"), []byte(text), today)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged(t, p, filepath.Join(folder, "m.gguf"))
+	own := p.Own()
+	if len(own) != 1 || own[0].Rule != rules.PatternUnmatched || own[0].Level != report.LevelError || !strings.HasPrefix(own[0].Message, `the pattern "modles/**" in line 4 matches no file`) {
+		t.Errorf("%+v", own)
+	}
+}
+
+// TestFingerprintBelowPolicy: a finding is the same one for a run in another folder.
+func TestFingerprintBelowPolicy(t *testing.T) {
+	finding := report.Finding{Rule: "gguf-key-ignored", Level: report.LevelWarning, Message: "x"}
+	folder := t.TempDir()
+	p := &Policy{folder: folder}
+	want := judged(t, &Policy{}, "models/m.gguf", finding)[0].Fingerprint
+	t.Chdir(folder)
+	for _, path := range []string{"./models//m.gguf", filepath.Join(folder, "models", "m.gguf")} {
+		if got := judged(t, p, path, finding)[0].Fingerprint; got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
+
 // TestMistakes: each is told with its line.
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
@@ -166,6 +204,10 @@ func TestMistakes(t *testing.T) {
 		"version: 1\nwaivers: [{rule: gguf-key-ignored, files: a, reason: b, until: soon}]": "p.yaml:2: \"soon\" is no day",
 		"\tversion: 1": "p.yaml: not YAML",
 		"version: 1\nfor: [{files: a, expect: [{length: 4}]}]":                      "p.yaml:2: an expectation needs an id",
+		"version: 1\nfor: [{files: a, expect: [{id: x}]}]":                          `p.yaml:2: the expectation "x" expects nothing`,
+		"version: 1\nfor: [{files: a, expect: [{id: x, scheme: [rope, ropee]}]}]":   `p.yaml:2: no scheme is called "ropee"`,
+		"version: 1\nfor: [{files: a, expect: [{id: x, scaling: yarm}]}]":           `p.yaml:2: no scaling is called "yarm"`,
+		"version: 1\nfor: [{files: a, expect: [{id: x, format: ggml}]}]":            `p.yaml:2: no format is called "ggml"`,
 		"version: 1\nfor: [{files: a, expect: [{id: x, expr: length.stated + 1}]}]": "p.yaml:2: the expression cannot be read: expected bool",
 	} {
 		_, err := Parse("p.yaml", []byte(text), today)

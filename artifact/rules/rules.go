@@ -13,8 +13,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/modelpatch/modelpatch/internal/nearest"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -45,36 +45,18 @@ func Find(id string) (Rule, bool) {
 	return Rule{}, false
 }
 
-// Nearest is the id that a misspelt one was meant to be; "" where none is near.
-func Nearest(id string) string {
-	best, least := "", len(id)/2+1
+// IDs are the names of all rules.
+func IDs() []string {
+	var out []string
 	for _, r := range List {
-		if d := distance(id, r.ID); d < least || strings.Contains(r.ID, id) && id != "" && best == "" {
-			best, least = r.ID, min(d, least)
-		}
+		out = append(out, r.ID)
 	}
-	return best
+	return out
 }
 
-// distance is the number of letters to insert, delete or replace (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := before
-			if a[i] != b[j] {
-				cost++
-			}
-			before = row[j+1]
-			row[j+1] = min(cost, row[j]+1, before+1)
-		}
-	}
-	return row[len(b)]
+// Hint says what a misspelt rule was meant to be, and where the rules are listed.
+func Hint(misspelt string) string {
+	return nearest.Hint(misspelt, IDs(), "modelpatch explain lists the rules")
 }
 
 // Look applies every rule to a file. Findings come gravest first, and in a stable

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +50,7 @@ func TestTable(t *testing.T) {
 				t.Errorf("%s: %q is no sentence", r.ID, s)
 			}
 		}
-		policy := r.ID == PolicyExpectation || r.ID == WaiverExpired || r.ID == WaiverUnused
+		policy := slices.Contains([]string{PolicyExpectation, PatternUnmatched, WaiverExpired, WaiverUnused}, r.ID)
 		if r.look == nil && !emitted[r.ID] && !policy {
 			t.Errorf("%s is found by nobody", r.ID)
 		}
@@ -61,10 +62,11 @@ func TestTable(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	for misspelt, want := range map[string]string{"length-silently-wong": "length-silently-wrong", "gguf-key-ignore": "gguf-key-ignored", "zzz": ""} {
-		if got := Nearest(misspelt); got != want {
-			t.Errorf("Nearest(%q) = %q, not %q", misspelt, got, want)
+func TestHint(t *testing.T) {
+	const lists = "modelpatch explain lists the rules"
+	for misspelt, want := range map[string]string{"length-silently-wong": "did you mean length-silently-wrong? " + lists, "gguf-key-ignore": "did you mean gguf-key-ignored? " + lists, "zzz": lists} {
+		if got := Hint(misspelt); got != want {
+			t.Errorf("Hint(%q) = %q, not %q", misspelt, got, want)
 		}
 	}
 }

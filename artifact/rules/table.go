@@ -136,6 +136,7 @@ var List = []Rule{
 
 	// The policy.
 	{ID: PolicyExpectation, Level: failing, Title: "The model is not as the policy expects", Says: "A fact that the policy file demands does not hold.", Hurts: "What relies on the policy breaks.", Mend: "Change the model or the policy; the finding says which entry."},
+	{ID: PatternUnmatched, Level: failing, Title: "A pattern of the policy matches no file", Says: "A pattern of paths in the policy file matches no file of this run, and none below the policy's folder.", Hurts: "What the policy expects of those files is held against nothing, and the check passes.", Mend: "Correct the pattern, or remove it; a pattern without a slash is held against names."},
 	{ID: WaiverExpired, Level: failing, Title: "A waiver has ended", Says: "The last day of a waiver in the policy file is over.", Hurts: "The findings that it covered count again.", Mend: "Mend the model, or give the waiver a new date and a reason."},
 	{ID: WaiverUnused, Level: noting, Title: "A waiver without a finding", Says: "A waiver in the policy file covers no finding of this run.", Hurts: "It would hide the next one.", Mend: "Remove it."},
 }
@@ -143,6 +144,7 @@ var List = []Rule{
 // The rules that a policy finds.
 const (
 	PolicyExpectation = "policy-expectation"
+	PatternUnmatched  = "pattern-unmatched"
 	WaiverExpired     = "waiver-expired"
 	WaiverUnused      = "waiver-unused"
 )

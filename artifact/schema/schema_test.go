@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/modelpatch/modelpatch/artifact/policy"
 	"github.com/modelpatch/modelpatch/artifact/rules"
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 var update = flag.Bool("update", false, "write the schemas anew from the types of package report")
@@ -227,6 +229,8 @@ func TestPolicySchema(t *testing.T) {
 		"version: 1\nwaivers: [{rule: gguf-key-ignored, files: ['**'], reason: known}]": false,
 		"version: 1\nrules: {gguf-key-ignored: fatal}":                                  false,
 		"version: 1\nfor: [{files: '*', expect: [{id: a, length: long}]}]":              false,
+		"version: 1\nfor: [{files: '*', expect: [{id: a, scheme: ropee}]}]":             false,
+		"version: 1\nfor: [{files: '*', expect: [{id: a, format: [gguf, ggml]}]}]":      false,
 	} {
 		var node yaml.Node
 		var value any
@@ -246,6 +250,33 @@ func TestPolicySchema(t *testing.T) {
 		}
 		if _, err := policy.Parse("p.yaml", []byte(text), modelTime); (err == nil) != sound {
 			t.Errorf("reader: %q: %v", text, err)
+		}
+	}
+}
+
+// TestPolicyWords: the words that the schema takes are those that reports have.
+func TestPolicyWords(t *testing.T) {
+	text, _ := Text("policy")
+	var read struct {
+		Defs struct {
+			Expectation struct {
+				Properties map[string]struct {
+					AnyOf []struct {
+						Enum  []string
+						Items struct{ Enum []string }
+					} `json:"anyOf"`
+				}
+			}
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
+		t.Fatal(err)
+	}
+	all := func(*schemes.ScalingType) bool { return true }
+	for field, want := range map[string][]string{"scheme": report.Schemes, "scaling": schemes.ScalingNames(all)} {
+		got := read.Defs.Expectation.Properties[field].AnyOf
+		if len(got) != 2 || !slices.Equal(got[0].Enum, want) || !slices.Equal(got[1].Items.Enum, want) {
+			t.Errorf("%s: %v, want %v", field, got, want)
 		}
 	}
 }

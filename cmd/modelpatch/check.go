@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,8 +27,11 @@ import (
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// defaultPolicy is the policy file that is taken where none is named.
-const defaultPolicy = "modelpatch.yaml"
+// Files that are taken where none is named.
+const (
+	defaultPolicy   = "modelpatch.yaml"
+	defaultBaseline = ".modelpatch-baseline.json" // beside the policy
+)
 
 // failNever is the word of --fail-on for a check that only reports.
 const failNever = "never"
@@ -41,7 +45,10 @@ type checking struct {
 	open          modelpatch.OpenOptions
 	policyFile    string
 	baselineFile  string
+	named         bool // the baseline is, by its flag
 	writeBaseline bool
+	init          bool
+	quiet         bool
 	failOn        string
 	formats       []string
 	asJSON        bool
@@ -93,23 +100,37 @@ func newCheck(c *console) *cobra.Command {
 exits 1 when it finds something of level error (--fail-on). The rules are listed
 by modelpatch explain.
 
-A policy file (--policy, or modelpatch.yaml in the working folder) changes levels,
-says what models must be, and accepts findings with a reason until a day. A
-baseline holds what was there before, so that only what is new fails:
---write-baseline makes it.
+A policy file (--policy, or modelpatch.yaml in the working folder or, in a Git
+repository, above it) changes levels, says what models must be, and accepts
+findings with a reason until a day. --init writes one to begin with. A baseline
+holds what was there before, so that only what is new fails: --write-baseline
+makes it.
 
 --format writes reports, several at once: --format text,sarif=out.sarif
 
 ` + exitCodes,
 		Example: `  modelpatch check models/
+  modelpatch check --init
   modelpatch check --fail-on warning --format github,sarif=modelpatch.sarif models/
   modelpatch check --policy modelpatch.yaml --write-baseline models/`,
-		Args: k.many.arguments,
-		RunE: func(cmd *cobra.Command, files []string) error { return k.run(cmd, files) },
+		Args: func(cmd *cobra.Command, files []string) error {
+			if k.init {
+				return nil
+			}
+			return k.many.arguments(cmd, files)
+		},
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if k.init {
+				return k.begin(cmd, files)
+			}
+			return k.run(cmd, files)
+		},
 	}
-	cmd.Flags().StringVar(&k.policyFile, "policy", "", "policy file (default modelpatch.yaml in the working folder, if there is one)")
-	cmd.Flags().StringVar(&k.baselineFile, "baseline", "", "baseline file: what it holds does not count")
+	cmd.Flags().StringVar(&k.policyFile, "policy", "", "policy file (default modelpatch.yaml in the working folder, or above it in a Git repository)")
+	cmd.Flags().StringVar(&k.baselineFile, "baseline", "", "baseline file: what it holds does not count (default "+defaultBaseline+" beside the policy)")
 	cmd.Flags().BoolVar(&k.writeBaseline, "write-baseline", false, "write the baseline file anew from what is found, and exit 0")
+	cmd.Flags().BoolVar(&k.init, "init", false, "write a commented policy file to begin with, and check nothing")
+	cmd.Flags().BoolVarP(&k.quiet, "quiet", "q", false, "in text, tell only what makes the check fail")
 	cmd.Flags().StringVar(&k.failOn, "fail-on", report.LevelError, "least level that makes the exit code 1: "+strings.Join(failOn, ", "))
 	cmd.Flags().StringSliceVar(&k.formats, "format", nil, "reports to write, each FORMAT or FORMAT=FILE: "+strings.Join(output.Names(), ", ")+" (default text)")
 	cmd.Flags().BoolVar(&k.asJSON, "json", false, "the same as --format json")
@@ -121,11 +142,32 @@ baseline holds what was there before, so that only what is new fails:
 	return reading(c, cmd, &k.open)
 }
 
+// begin writes a policy file to begin with.
+func (k *checking) begin(cmd *cobra.Command, files []string) error {
+	if len(files) > 0 || cmd.Flags().NFlag() > 2 || cmd.Flags().NFlag() == 2 && k.policyFile == "" {
+		return &modelpatch.UsageError{What: "--init checks nothing", Hint: "modelpatch check --init [--policy FILE], then modelpatch check PATHS"}
+	}
+	path := cmp.Or(k.policyFile, defaultPolicy)
+	if isThere(path) {
+		return &patch.OutputError{Op: "create", Path: path, Err: fs.ErrExist, Hint: "--init --policy FILE writes another"}
+	}
+	target, err := k.outputs.Create(cmd.Context(), "--init", path, false)
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	if err := complete(target, policy.Template); err != nil {
+		return err
+	}
+	k.c.say("modelpatch: %s written; nothing in it is in force until you take the # away", text(path))
+	return nil
+}
+
 func (k *checking) run(cmd *cobra.Command, files []string) error {
 	if err := k.settings(); err != nil {
 		return err
 	}
-	inputs, err := expand(files)
+	inputs, err := k.many.expand(files)
 	if err != nil {
 		return err
 	}
@@ -151,6 +193,7 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 		seen    []looked
 	}
 	var failed error
+	progress := k.many.counting(k.c, "checked", inputs)
 	ordered.Each(cmd.Context(), k.workers, ahead, k.many.inputs(inputs), func(in input) judged {
 		if e, ok := k.many.done(cmd.Context(), in.path); ok && in.err == nil {
 			var c report.Checked
@@ -171,13 +214,16 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 		facts.Close()
 		return judged{facts: facts, found: found, code: modelpatch.ExitCode(facts.Err), seen: seen}
 	}, func(in input, j judged) bool {
+		defer progress.printing()()
 		if failed = k.outputs.Reads(in.path); failed == nil && j.facts != nil && j.facts.Report != nil {
 			failed = k.outputs.Reads(filesOf(j.facts.Report)...)
 		}
 		if failed != nil {
 			return false
 		}
-		if !j.done {
+		if j.done {
+			k.policy.Saw(in.path)
+		} else {
 			j.checked, failed = k.judge(j.facts, j.found, names[in.path])
 			if failed == nil && in.err == nil {
 				failed = k.remember(cmd.Context(), in.path, j.seen, j.facts.Err, j.checked, j.code)
@@ -189,6 +235,7 @@ func (k *checking) run(cmd *cobra.Command, files []string) error {
 		k.file(j.checked, j.code)
 		return k.c.out.err == nil
 	})
+	progress.end()
 	if err := k.many.end(); failed == nil {
 		failed = err
 	}
@@ -226,7 +273,7 @@ func (f *fleet) settings(k *checking) ([]string, error) {
 		b := []byte(nil)
 		if file != "" {
 			var err error
-			if b, _, err = regular.Read(file, policy.MaxFile); err != nil {
+			if b, _, err = regular.Read(file, policy.MaxFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, unreadable(file, err)
 			}
 		}
@@ -251,12 +298,7 @@ func (k *checking) settings() error {
 	if !slices.Contains(failOn, k.failOn) {
 		return &modelpatch.UsageError{What: fmt.Sprintf("--fail-on %s is not known", text(k.failOn)), Hint: strings.Join(failOn, ", ")}
 	}
-	file := k.policyFile
-	if file == "" {
-		if _, err := os.Stat(defaultPolicy); err == nil {
-			file = defaultPolicy
-		}
-	}
+	file := cmp.Or(k.policyFile, foundPolicy())
 	k.policy = &policy.Policy{}
 	if file != "" {
 		p, err := policy.Load(file, time.Now())
@@ -265,16 +307,12 @@ func (k *checking) settings() error {
 		}
 		k.policy = p
 	}
-	if k.baselineFile == "" {
-		k.baselineFile = k.policy.Baseline
-	}
-	if k.writeBaseline && k.baselineFile == "" {
-		k.baselineFile = ".modelpatch-baseline.json"
-	}
+	k.named = k.baselineFile != ""
+	k.baselineFile = cmp.Or(k.baselineFile, k.policy.Baseline, filepath.Join(filepath.Dir(file), defaultBaseline))
 	switch {
 	case k.writeBaseline:
 		k.found = policy.Baseline{}
-	case k.baselineFile != "":
+	default:
 		b, err := policy.LoadBaseline(k.baselineFile)
 		if err != nil {
 			return mistake(err)
@@ -283,6 +321,39 @@ func (k *checking) settings() error {
 	}
 	k.summary.Policy = k.policy.Path
 	return nil
+}
+
+// foundPolicy is the policy file of the working folder or, in a Git repository, of the nearest
+// folder above it that has one; "" where there is none. Outside of a repository nothing above is
+// taken: anybody may write into some folders.
+func foundPolicy() string {
+	at, err := os.Getwd()
+	if err != nil {
+		at = string(filepath.Separator)
+	}
+	found := ""
+	for up := ""; ; up = filepath.Join("..", up) {
+		if file := filepath.Join(up, defaultPolicy); found == "" && isThere(file) {
+			found = file
+		}
+		if isThere(filepath.Join(up, ".git")) {
+			return found
+		}
+		above := filepath.Dir(at)
+		if above == at {
+			break
+		}
+		at = above
+	}
+	if found == defaultPolicy {
+		return found
+	}
+	return ""
+}
+
+func isThere(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // mistake makes a mistake in a policy a usage error, exit code 2.
@@ -313,6 +384,9 @@ func (k *checking) openOutputs(ctx context.Context) error {
 	if len(k.formats) == 0 {
 		k.formats = []string{"text"}
 	}
+	if k.quiet && !slices.ContainsFunc(k.formats, func(f string) bool { return f == "text" || strings.HasPrefix(f, "text=") }) {
+		return &modelpatch.UsageError{What: "--quiet without --format text", Hint: "only text is shortened; other formats are whole"}
+	}
 	return k.openReports(ctx)
 }
 
@@ -339,6 +413,9 @@ func (k *checking) openReports(ctx context.Context) (err error) {
 			printed = name
 		}
 		options := output.Options{Version: version(), Remedy: remedyText}
+		if k.quiet {
+			options.Only = k.fails
+		}
 		if !toFile {
 			options.Colour = k.c.level
 		}
@@ -402,14 +479,6 @@ func (k *checking) checked(path string, names []string, findings []report.Checke
 	return c
 }
 
-// cleaned is a path in its shortest form; addresses stay.
-func cleaned(path string) string {
-	if modelpatch.IsAddress(path) {
-		return path
-	}
-	return filepath.Clean(path)
-}
-
 // file hands a file's findings to all reports. code is the exit code of reading it, which
 // counts where the finding that tells of it does.
 func (k *checking) file(c report.Checked, code int) {
@@ -432,7 +501,9 @@ func (k *checking) file(c report.Checked, code int) {
 func (k *checking) finish() error {
 	own := k.policy.Own()
 	if k.many.journal != nil || k.many.shares > 1 { // this run saw not all that a waiver may be for
-		own = slices.DeleteFunc(own, func(f report.CheckedFinding) bool { return f.Rule == rules.WaiverUnused })
+		own = slices.DeleteFunc(own, func(f report.CheckedFinding) bool {
+			return f.Rule == rules.WaiverUnused || f.Rule == rules.PatternUnmatched && k.many.shares > 1
+		})
 	}
 	if len(own) > 0 {
 		k.file(k.checked(k.policy.Path, nil, own, nil), modelpatch.ExitDone)
@@ -446,7 +517,11 @@ func (k *checking) finish() error {
 		if err != nil {
 			return err
 		}
-		k.c.say("modelpatch: %s written: %d findings; they do not count from now on", text(k.baselineFile), len(k.found))
+		taken := "from now on"
+		if k.named {
+			taken = "with --baseline " + text(k.baselineFile)
+		}
+		k.c.say("modelpatch: %s written: %s; %s only what is new counts", text(k.baselineFile), plural(len(k.found), "finding"), taken)
 	}
 	k.summary.Verdict = k.verdict()
 	var first error

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/glob"
 )
 
 // modelNames are the endings of model files that are looked for in folders.
@@ -31,10 +32,29 @@ type input struct {
 	info os.FileInfo // nil where there is none
 }
 
+// excluded are patterns of paths that are left out.
+type excluded []*glob.Pattern
+
+// names reports whether a path is left out, as it was found or as it lies below a folder that was named.
+func (e excluded) names(file, folder string) bool {
+	below, err := filepath.Rel(folder, file)
+	return slices.ContainsFunc(e, func(g *glob.Pattern) bool {
+		return g.MatchFile(filepath.ToSlash(cleaned(file))) || err == nil && g.Match(filepath.ToSlash(below))
+	})
+}
+
+// cleaned is a path in its shortest form; addresses stay.
+func cleaned(path string) string {
+	if modelpatch.IsAddress(path) {
+		return path
+	}
+	return filepath.Clean(path)
+}
+
 // expand turns arguments into inputs. A path that is named is one input each
 // time, and so is every match of a pattern that no shell expanded. A folder
 // gives the models below it, those left out that are there already.
-func expand(arguments []string) ([]input, error) {
+func expand(arguments []string, without excluded) ([]input, error) {
 	var out []input
 	known := files{}
 	for i, a := range arguments {
@@ -45,6 +65,9 @@ func expand(arguments []string) ([]input, error) {
 			out = append(out, input{path: a})
 			continue
 		}
+		if without.names(a, a) {
+			continue
+		}
 		if modelpatch.IsAddress(a) {
 			out = append(out, input{path: a})
 			continue
@@ -52,6 +75,9 @@ func expand(arguments []string) ([]input, error) {
 		info, err := os.Stat(a)
 		if err == nil && info.IsDir() {
 			for _, found := range modelsBelow(a) {
+				if found.err == nil && without.names(found.path, a) {
+					continue
+				}
 				found.same = known.same(found)
 				out = append(out, known.add(found))
 			}
@@ -59,6 +85,9 @@ func expand(arguments []string) ([]input, error) {
 		}
 		if matches, gerr := filepath.Glob(a); err != nil && gerr == nil && len(matches) > 0 {
 			for _, path := range matches {
+				if without.names(path, path) {
+					continue
+				}
 				info, _ := os.Stat(path)
 				out = append(out, known.add(input{path: path, info: info}))
 			}

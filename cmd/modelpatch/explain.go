@@ -45,11 +45,7 @@ happens for it and in which engine, and what mends it.
 			for _, id := range ids {
 				r, ok := rules.Find(id)
 				if !ok {
-					hint := "modelpatch explain lists the rules"
-					if near := rules.Nearest(id); near != "" {
-						hint = "did you mean " + near + "? " + hint
-					}
-					return &modelpatch.UsageError{What: fmt.Sprintf("no rule is called %q", text(id)), Hint: hint}
+					return &modelpatch.UsageError{What: fmt.Sprintf("no rule is called %q", text(id)), Hint: rules.Hint(id)}
 				}
 				asked = append(asked, r)
 			}

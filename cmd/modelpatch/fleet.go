@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,18 +21,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/glob"
 	"github.com/modelpatch/modelpatch/internal/journal"
 	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// fleet is what commands that look at many files have beside their arguments: a list of files, a share of
-// them, and a journal.
+// fleet is what commands that look at many files have beside their arguments: a list of files, what is left
+// out, a share of them, and a journal.
 type fleet struct {
-	from    string // file with paths; "-": standard input; "": none
-	share   string // I/N
-	path    string // of the journal; "": none
+	from    string   // file with paths; "-": standard input; "": none
+	share   string   // I/N
+	exclude []string // patterns of paths that are left out
+	without excluded // the same, read
+	path    string   // of the journal; "": none
 	journal *journal.Journal
 	index   uint64
 	shares  uint64
@@ -43,6 +47,7 @@ type fleet struct {
 // addFlags adds the flags.
 func (f *fleet) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.from, "files-from", "", "`FILE` with paths and addresses of further models, one a line or ended by NUL; - is standard input")
+	cmd.Flags().StringArrayVar(&f.exclude, "exclude", nil, "leave out files whose path or name matches this `GLOB` (** stands for any folders); several times")
 	cmd.Flags().StringVar(&f.share, "shard", "", "look only at share `I/N` of the files, I from 0: by a hash of the path")
 	cmd.Flags().StringVar(&f.path, "journal", "", "`FILE` that remembers what was done: the next run does the rest, and tells all")
 }
@@ -53,6 +58,18 @@ func (f *fleet) arguments(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	return cobra.MinimumNArgs(1)(cmd, args)
+}
+
+// expand turns arguments into inputs, without what is to be left out.
+func (f *fleet) expand(arguments []string) ([]input, error) {
+	for _, text := range f.exclude {
+		g, err := glob.Parse(text)
+		if err != nil {
+			return nil, &modelpatch.UsageError{What: fmt.Sprintf("--exclude %q is no pattern of paths: %v", report.Printable(text), err), Hint: "** stands for any folders, * for any name"}
+		}
+		f.without = append(f.without, g)
+	}
+	return expand(arguments, f.without)
 }
 
 // begin reads the flags and opens the journal. settings are what changes results, beside the release.
@@ -109,11 +126,23 @@ func (f *fleet) inputs(arguments []input) iter.Seq[input] {
 			return
 		}
 		for path := range f.listed() {
-			if f.mine(path) && !yield(input{path: path}) {
+			if f.mine(path) && !f.without.names(path, path) && !yield(input{path: path}) {
 				return
 			}
 		}
 	}
+}
+
+// counting begins to show how many inputs are done; nothing where what is fetched is shown.
+func (f *fleet) counting(c *console, verb string, inputs []input) *counter {
+	total := len(inputs)
+	if f.from != "" || f.shares > 1 {
+		total = 0
+	}
+	if slices.ContainsFunc(inputs, func(in input) bool { return modelpatch.IsAddress(in.path) }) {
+		c = &console{}
+	}
+	return newCounter(c, verb, total)
 }
 
 // mine reports whether a path is of the share: by FNV-1a, over the address without its signature.

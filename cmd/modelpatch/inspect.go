@@ -17,7 +17,7 @@ import (
 )
 
 func newInspect(c *console) *cobra.Command {
-	var asJSON, verbose bool
+	var asJSON, verbose, inTable bool
 	var workers int
 	var written outputs
 	page := htmlPage{outputs: &written}
@@ -41,16 +41,20 @@ cannot be read is said in place of the report.
 
 ` + exitCodes,
 		Example: `  modelpatch inspect model.gguf
+  modelpatch inspect --table models/
   modelpatch inspect --json *.onnx | jq .length`,
 		Args: many.arguments,
 		RunE: func(cmd *cobra.Command, files []string) error {
-			inputs, err := expand(files)
+			inputs, err := many.expand(files)
 			if err != nil {
 				return err
 			}
 			if len(files) == 1 && !asJSON && page.path == "" && many.path == "" && isTextconv() {
 				c.textconv(cmd.Context(), inputs[0], o, verbose)
 				return nil
+			}
+			if inTable && (asJSON || verbose) {
+				return &modelpatch.UsageError{What: "--table with --json or --verbose", Hint: "a table has a line a model: leave one of them out"}
 			}
 			defer page.close()
 			if err := page.open(cmd.Context(), inputs); err != nil {
@@ -67,6 +71,8 @@ cannot be read is said in place of the report.
 			}
 			worst := 0
 			var failed error
+			var lines table
+			progress := many.counting(c, "inspected", inputs)
 			ordered.Each(cmd.Context(), workers, ahead, many.inputs(inputs), func(in input) inspected {
 				if e, ok := many.done(cmd.Context(), in.path); ok && in.err == nil {
 					return inspected{done: &e}
@@ -79,8 +85,13 @@ cannot be read is said in place of the report.
 				r.seen = many.further(cmd.Context(), in.path, seen, &r.Inspect)
 				return r
 			}, func(in input, r inspected) bool {
+				defer progress.printing()()
 				if in.same != "" {
 					c.say("modelpatch: %s: left out: it is the same file as %s", text(in.path), text(in.same))
+					return true
+				}
+				if inTable && r.err == nil && !isPatchName(in.path) {
+					lines.add(r.Inspect)
 					return true
 				}
 				var code int
@@ -90,6 +101,8 @@ cannot be read is said in place of the report.
 				worst = max(worst, code)
 				return c.out.err == nil // else nobody would read the rest
 			})
+			progress.end()
+			lines.print(c)
 			if err := many.end(); failed == nil {
 				failed = err
 			}
@@ -107,6 +120,7 @@ cannot be read is said in place of the report.
 	cmd.Flags().Int64Var(&o.MaxUnpacked, "max-unpacked", 0, "bytes that a compressed input may come to (default 64 GiB)")
 	cmd.Flags().IntVarP(&workers, "jobs", "j", runtime.NumCPU(), "files that are looked at at once")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also say what each claim rests on, and its bytes")
+	cmd.Flags().BoolVar(&inTable, "table", false, "one line a model, in columns")
 	page.addFlags(cmd)
 	many.addFlags(cmd)
 	return reading(c, cmd, &o)

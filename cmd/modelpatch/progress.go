@@ -30,7 +30,7 @@ type progress struct {
 	next    time.Time // when to show it again
 	on      bool      // there is a line
 
-	mu sync.Mutex // of fetched, which several goroutines call
+	mu sync.Mutex // of what several goroutines call
 }
 
 func newProgress(c *console) *progress {
@@ -90,5 +90,68 @@ func (p *progress) show(line string) {
 func (p *progress) end() {
 	if p.on {
 		fmt.Fprintf(p.to, "\r%s\r", strings.Repeat(" ", p.columns))
+		p.on = false
 	}
+}
+
+// counter shows how many files of a run are done.
+type counter struct {
+	*progress
+	verb        string
+	done, total int // total is 0 where nobody knows
+	stop        chan struct{}
+}
+
+// newCounter begins to show how many files of so many are done.
+func newCounter(c *console, verb string, total int) *counter {
+	n := &counter{progress: newProgress(c), verb: verb, total: total, stop: make(chan struct{})}
+	if n.to == nil {
+		return n
+	}
+	go func() {
+		for tick := time.NewTicker(refresh); ; {
+			select {
+			case <-n.stop:
+				tick.Stop()
+				return
+			case now := <-tick.C:
+				n.at(now)
+			}
+		}
+	}()
+	return n
+}
+
+// at shows the line of a moment.
+func (n *counter) at(now time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.to == nil || now.Before(n.next) {
+		return
+	}
+	line := plural(n.done, "file") + " " + n.verb
+	if n.total > 0 {
+		line = fmt.Sprintf("%d of %s %s", n.done, plural(n.total, "file"), n.verb)
+	}
+	n.show(line)
+}
+
+// printing takes the line off the screen while a result is printed, until the returned function
+// is called.
+func (n *counter) printing() (printed func()) {
+	n.mu.Lock()
+	n.progress.end()
+	return func() {
+		n.done++
+		n.mu.Unlock()
+	}
+}
+
+// end takes the line off the screen for good.
+func (n *counter) end() {
+	close(n.stop)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.progress.end()
+	n.to = nil // the ticker may be on its way
 }

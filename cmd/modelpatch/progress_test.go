@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,39 @@ func TestProgressOfComparing(t *testing.T) {
 	p.end()
 	if first := strings.Split(screen.String(), "\r")[1]; strings.TrimRight(first, " ") != "comparing: 25%, 3.00 GB of 12.00 GB" || strings.Contains(screen.String(), "4.00") {
 		t.Errorf("%q", screen.String())
+	}
+}
+
+// TestProgressOfFiles: nothing in the first second, then how many are done; results are printed
+// on a line of their own, and nothing is shown behind the end.
+func TestProgressOfFiles(t *testing.T) {
+	var screen bytes.Buffer
+	begun := time.Now()
+	n := &counter{progress: &progress{to: &screen, columns: 30, next: begun.Add(patience)}, verb: "checked", total: 3, stop: make(chan struct{})}
+	n.at(begun)
+	if screen.Len() > 0 {
+		t.Fatalf("%q was shown at once", screen.String())
+	}
+	n.printing()()
+	n.at(begun.Add(patience))
+	printed := n.printing()
+	screen.WriteString("result\n")
+	printed()
+	n.total = 0
+	n.at(begun.Add(2 * patience))
+	n.end()
+	n.at(begun.Add(3 * patience))
+	var lines []string
+	for _, line := range strings.FieldsFunc(screen.String(), func(r rune) bool { return r == '\r' || r == '\n' }) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if want := []string{"1 of 3 files checked", "result", "2 files checked"}; !slices.Equal(lines, want) {
+		t.Errorf("%q, want %q", lines, want)
+	}
+	if !strings.HasSuffix(screen.String(), "\r") {
+		t.Error("a line is left")
 	}
 }
 

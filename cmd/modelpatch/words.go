@@ -161,6 +161,15 @@ func pairing(layout string) string {
 
 // headline says in a line what a model has.
 func headline(r report.Inspect) string {
+	out := encodingNames(r)
+	if l := lengthText(r); l != "" {
+		out += "; " + l
+	}
+	return out
+}
+
+// encodingNames lists the encodings that a model has, those of one name once.
+func encodingNames(r report.Inspect) string {
 	var names []string
 	count := map[string]int{}
 	for _, e := range r.Encodings {
@@ -186,11 +195,7 @@ func headline(r report.Inspect) string {
 	default:
 		names = []string{"a file of kind " + r.Kind + ", which encodes no positions itself"}
 	}
-	out := strings.Join(names, " and ")
-	if l := lengthText(r); l != "" {
-		out += "; " + l
-	}
-	return out
+	return strings.Join(names, " and ")
 }
 
 // classTokens says how many rows stand before those of the patches.

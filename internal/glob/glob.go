@@ -9,6 +9,7 @@ package glob
 import (
 	"errors"
 	"fmt"
+	"path"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -18,7 +19,10 @@ import (
 const MaxPattern = 1024
 
 // Pattern is a pattern that was read. It may be used by several goroutines.
-type Pattern struct{ re *regexp.Regexp }
+type Pattern struct {
+	re   *regexp.Regexp
+	name bool // it has no slash
+}
 
 // Parse reads a pattern.
 func Parse(pattern string) (*Pattern, error) {
@@ -43,11 +47,17 @@ func Parse(pattern string) (*Pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pattern{re}, nil
+	return &Pattern{re, !strings.Contains(pattern, "/")}, nil
 }
 
 // Match reports whether a path with slashes matches as a whole.
 func (p *Pattern) Match(path string) bool { return p.re.MatchString(path) }
+
+// MatchFile reports whether a path with slashes matches as a whole or, where the pattern has
+// no slash, by its last name.
+func (p *Pattern) MatchFile(file string) bool {
+	return p.Match(file) || p.name && p.Match(path.Base(file))
+}
 
 // translator writes a pattern as a regular expression.
 type translator struct {

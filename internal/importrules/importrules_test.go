@@ -86,7 +86,7 @@ var floors = []struct {
 	{"picture/terminal", []string{"picture/figure", "report"}},
 	{"picture", []string{"picture/figure", "position", "report", "schemes"}},
 	{"web/answer", []string{"", "picture", "picture/figure", "picture/layout", "picture/page", "picture/svg", "position", "report"}},
-	{"artifact/…", []string{"", "artifact/…", "gguf", "internal/glob", "internal/regular", "onnx", "patch", "position", "report", "schemes", "verify"}},
+	{"artifact/…", []string{"", "artifact/…", "gguf", "internal/glob", "internal/nearest", "internal/regular", "onnx", "patch", "position", "report", "schemes", "verify"}},
 	{"internal/…", []string{"*"}},
 	{"benchmarks/…", []string{"*"}},
 	{"test/…", []string{"*"}},
