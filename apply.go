@@ -303,17 +303,17 @@ func (r *patchRun) inPlace(ctx context.Context, plan patch.Plan, beside []*sidec
 // alone, for a patch may come from anybody.
 func (r *patchRun) patchedBeside() []*sidecar {
 	var out []*sidecar
-	for _, name := range sortedNames() {
-		if len(r.patch.Beside) == 0 {
-			break
-		}
-		s, numbers := readSidecarOf(r.path, name, r.open)
+	if len(r.patch.Beside) == 0 {
+		return nil
+	}
+	var unread []error // no change of ours was made there
+	for s, numbers := range sidecarsOf(context.Background(), r.path, r.open, &unread) {
 		for _, n := range numbers {
-			if to, ok := r.newValue(name, n); ok {
+			if to, ok := r.newValue(s.name, n); ok && !s.above {
 				s.add(n, to)
 			}
 		}
-		if s != nil && len(s.edits) > 0 {
+		if len(s.edits) > 0 {
 			out = append(out, s)
 		}
 	}

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"iter"
+	"path/filepath"
 
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
@@ -18,6 +21,8 @@ type change struct {
 	command string
 	request *report.Request // the same, for the plan; nil where verify cannot make it again
 	length  int             // that was asked for; 0: none
+	states  int             // length that the change states beside what it is about; 0: none
+	grid    *GridOptions    // the picture that was asked for; nil: none
 	open    OpenOptions
 	w       WriteOptions
 	verb    func(position.Model) (position.Outcome, error)
@@ -66,7 +71,8 @@ func (c *change) run(ctx context.Context) (result Result, err error) {
 		return result, err
 	}
 	result.Plan.Notes = append(result.Plan.Notes, c.signed()...)
-	beside := c.beside(d)
+	beside, notes := c.beside(ctx, d)
+	result.Plan.Notes = append(result.Plan.Notes, notes...)
 	to := writing{path: c.path, command: c.command, open: c.open, w: c.w, old: m, plan: plan, beside: beside, out: &result.Plan,
 		held: func(m position.Model) error { return c.check(m, d) }}
 	if err = to.write(ctx); err != nil && ReadError(m) != nil {
@@ -79,14 +85,21 @@ func (c *change) run(ctx context.Context) (result Result, err error) {
 // decision is what the verb came to, and what it came from.
 type decision struct {
 	position.Outcome
-	was    []schemes.Scheme // the encodings before the verb
-	counts int              // how far the model counted; 0: nothing tells
-	faulty []report.Finding // findings of level error in the old file
+	was     []schemes.Scheme // the encodings before the verb
+	counts  int              // how far the model counted; 0: nothing tells
+	picture [2]int           // height and width in pixels; zeros: none, or not known
+	patch   int              // side of a patch in pixels; 0: not known
+	faulty  []report.Finding // findings of level error in the old file
 }
 
 // decide lets the verb change the model, in memory.
 func (c *change) decide(m position.Model) (d *decision, err error) {
 	d = &decision{counts: counts(m)}
+	if g, ok := m.(position.Gridder); ok && c.grid != nil {
+		grid := g.PatchGrid()
+		d.patch = g.PatchSize()
+		d.picture = [2]int{grid[0] * d.patch, grid[1] * d.patch}
+	}
 	for _, s := range m.Sites() {
 		d.was = append(d.was, s.Encoding().Scheme)
 	}
@@ -112,12 +125,111 @@ func (c *change) plan(m position.Model, d *decision, out *report.Plan) (patch.Pl
 	return plan, c.w.aims()
 }
 
-// beside are the files beside the model that state the old length.
-func (c *change) beside(d *decision) []*sidecar {
-	if c.length == 0 || d.counts == 0 || d.counts == c.length {
-		return nil
+// beside are the files beside the model that state what changes, and sentences about those that do
+// not follow.
+func (c *change) beside(ctx context.Context, d *decision) (all []*sidecar, notes []string) {
+	if d.Nothing != "" {
+		return nil, nil
 	}
-	return findSidecars(c.path, d.counts, c.length, c.open)
+	all, unread := findSidecars(ctx, c.path, c.restated(ctx, d), c.open)
+	for _, err := range unread {
+		notes = append(notes, err.Error()+": whether it states what changes is not known")
+	}
+	if to := d.scaled(); to != nil {
+		if _, err := ReadBeside(ctx, c.path, "config.json", c.open); err == nil {
+			notes = append(notes, fmt.Sprintf("config.json keeps its rope_scaling: what builds RoPE from it needs the new one (%s)", to))
+		}
+	}
+	return all, notes
+}
+
+// restated lists what of the numbers that files beside a model state becomes another.
+func (c *change) restated(ctx context.Context, d *decision) (out []restated) {
+	if was, is := d.counts, c.restatedLength(d); is != 0 {
+		if was == 0 {
+			for _, s := range StatedBeside(ctx, c.path, c.open).Lengths {
+				if filepath.Base(s.Path) == "config.json" {
+					was = s.Length
+					break
+				}
+			}
+		}
+		if was != 0 && was != is {
+			out = append(out, restated{positions, float64(was), float64(is)})
+		}
+	}
+	if was, is, ok := d.rebased(); ok {
+		out = append(out, restated{ropeBase, was, is})
+	}
+	if was, is := d.picture, c.picture(d); was != is && was[0]*was[1]*is[0]*is[1] > 0 {
+		out = append(out, restated{pictureHeight, float64(was[0]), float64(is[0])}, restated{pictureWidth, float64(was[1]), float64(is[1])})
+		if was[0] == was[1] && is[0] == is[1] {
+			out = append(out, restated{pictureSide, float64(was[0]), float64(is[0])})
+		}
+	}
+	return out
+}
+
+// restatedLength is the length that was asked for or, where none was, the least that an encoding
+// ends at now; 0: no other.
+func (c *change) restatedLength(d *decision) int {
+	if n := cmp.Or(c.length, c.states); n != 0 || c.grid != nil {
+		return n
+	}
+	least := 0
+	for _, b := range d.Becomes {
+		if b.Positions > 0 && (least == 0 || b.Positions < least) {
+			least = b.Positions
+		}
+	}
+	return least
+}
+
+// picture is the size in pixels that was asked for, zeros where none was.
+func (c *change) picture(d *decision) [2]int {
+	switch {
+	case c.grid == nil:
+		return [2]int{}
+	case c.grid.Image != 0:
+		return [2]int{c.grid.Image, c.grid.Image}
+	}
+	return [2]int{c.grid.Height * d.patch, c.grid.Width * d.patch}
+}
+
+// rebased is the base that RoPE had and has, where one does that and is not scaled anew.
+func (d *decision) rebased() (was, is float64, ok bool) {
+	for from, to := range d.rotations() {
+		if from.Base != to.Base && (!ok || was == from.Base && is == to.Base) {
+			was, is, ok = from.Base, to.Base, true
+		}
+	}
+	return was, is, ok
+}
+
+// scaled is a rotation whose scaling is another, or nil.
+func (d *decision) scaled() (out *schemes.Rotary) {
+	for from, to := range d.rotations() {
+		if from.Scaling.Kind() != to.Scaling.Kind() || from.Scaling.Factor != to.Scaling.Factor {
+			out = &to
+		}
+	}
+	return out
+}
+
+// rotations are the rotations that change, before and after.
+func (d *decision) rotations() iter.Seq2[schemes.Rotary, schemes.Rotary] {
+	return func(yield func(schemes.Rotary, schemes.Rotary) bool) {
+		for _, b := range d.Becomes {
+			if b.Site < 0 {
+				continue
+			}
+			from, ok1 := d.was[b.Site].(schemes.Rotary)
+			to, ok2 := b.Scheme.(schemes.Rotary)
+			if ok1 && ok2 && !yield(from, to) {
+				return
+			}
+		}
+	}
 }
 
 // check holds a new model against what was decided: the encodings that the verb

@@ -91,7 +91,7 @@ func (o OpenOptions) remote(ctx context.Context, path string) (io.ReaderAt, int6
 // fs.ErrNotExist.
 func ReadBeside(ctx context.Context, model, name string, o OpenOptions) ([]byte, error) {
 	if !IsAddress(model) {
-		b, _, err := regular.Read(PathBeside(model, name), maxSidecar)
+		b, _, err := regular.Read(PathBeside(model, name), maxOf(name))
 		return b, err
 	}
 	if address.Single(model) {
@@ -104,7 +104,7 @@ func ReadBeside(ctx context.Context, model, name string, o OpenOptions) ([]byte,
 	if c, ok := r.(io.Closer); ok {
 		defer c.Close()
 	}
-	if size > maxSidecar {
+	if size > maxOf(name) {
 		return nil, &InputError{Path: PathBeside(model, name), What: "cannot be read", Why: "it is too large for what its name says"}
 	}
 	return io.ReadAll(io.NewSectionReader(r, 0, size))

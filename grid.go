@@ -20,7 +20,7 @@ func ResizeGrid(ctx context.Context, path string, o GridOptions, open OpenOption
 }
 
 func resizing(path string, o GridOptions, open OpenOptions, w WriteOptions) *change {
-	c := &change{path: path, open: open, w: w, request: request("grid", o), command: fmt.Sprintf("extend --grid %dx%d", o.Height, o.Width)}
+	c := &change{path: path, open: open, w: w, grid: &o, request: request("grid", o), command: fmt.Sprintf("extend --grid %dx%d", o.Height, o.Width)}
 	if o.Image != 0 {
 		c.command = fmt.Sprintf("extend --image %d", o.Image)
 	}

@@ -56,7 +56,7 @@ func (o *Outputs) Reads(paths ...string) error {
 			continue
 		}
 		beside := []string{path}
-		for _, name := range sortedNames() {
+		for _, name := range sidecarNames(path) {
 			beside = append(beside, PathBeside(path, name))
 		}
 		for _, p := range beside {

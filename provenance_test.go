@@ -115,7 +115,7 @@ func TestUndoAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stated := modelpatch.StatedBeside(model)
+		stated := modelpatch.StatedBeside(t.Context(), model, modelpatch.OpenOptions{}).Lengths
 		if len(stated) != 1 || r.Length.Stated == nil || *r.Length.Stated != stated[0].Length {
 			text, _ := os.ReadFile(config)
 			t.Fatalf("the model states %v, the configuration %s (%v, %v)", *r.Length.Stated, text, first, second)

@@ -4,28 +4,66 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io/fs"
+	"iter"
+	"maps"
+	"math"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/internal/pythonjson"
 	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// sidecarPointers are the places in files beside a model where its length is
-// stated, by file name (JSON pointers, RFC 6901).
-var sidecarPointers = map[string][]string{
-	"config.json": {"/max_position_embeddings", "/n_positions", "/n_ctx", "/max_sequence_length", "/max_seq_len", "/seq_length",
-		"/text_config/max_position_embeddings"},
-	"tokenizer_config.json":     {"/model_max_length"},
-	"genai_config.json":         {"/model/context_length", "/search/max_length"},
-	"sentence_bert_config.json": {"/max_seq_length"},
+// quantity is what a number in a file beside a model states.
+type quantity int
+
+const (
+	positions     quantity = iota + 1 // how far the model counts
+	ropeBase                          // of RoPE
+	pictureHeight                     // in pixels
+	pictureWidth                      // in pixels
+	pictureSide                       // of a square picture, in pixels
+)
+
+// sidecarPlaces are the numbers in files beside a model that speak of its positions, by file name
+// and JSON pointer (RFC 6901).
+var sidecarPlaces = map[string]map[string]quantity{
+	"config.json": {
+		"/max_position_embeddings": positions, "/n_positions": positions, "/n_ctx": positions, "/max_sequence_length": positions,
+		"/max_seq_len": positions, "/seq_length": positions, "/text_config/max_position_embeddings": positions,
+		"/rope_theta": ropeBase, "/rope_parameters/rope_theta": ropeBase, "/text_config/rope_theta": ropeBase,
+		"/text_config/rope_parameters/rope_theta": ropeBase,
+		"/image_size": pictureSide, "/vision_config/image_size": pictureSide,
+	},
+	"genai_config.json": {"/model/context_length": positions, "/search/max_length": positions},
+	"preprocessor_config.json": {
+		"/size": pictureSide, "/size/height": pictureHeight, "/size/width": pictureWidth, "/size/shortest_edge": pictureSide,
+		"/crop_size": pictureSide, "/crop_size/height": pictureHeight, "/crop_size/width": pictureWidth,
+	},
+	"sentence_bert_config.json": {"/max_seq_length": positions},
+	"tokenizer.json":            {"/truncation/max_length": positions},
+	"tokenizer_config.json":     {"/model_max_length": positions},
 }
 
-// maxSidecar bounds a sidecar file; configurations are a few kilobytes.
-const maxSidecar = 16 << 20
+// Bounds of files beside a model: configurations are a few kilobytes, vocabularies up to 35 MB.
+const (
+	maxSidecar   = 16 << 20
+	maxTokenizer = 64 << 20
+)
+
+// maxOf bounds a file beside a model, by its name.
+func maxOf(name string) int64 {
+	if filepath.Base(name) == "tokenizer.json" {
+		return maxTokenizer
+	}
+	return maxSidecar
+}
 
 // maxOffset is how many positions a stated length may exceed the real one by:
 // RoBERTa's configuration says 514 for 512.
@@ -34,6 +72,7 @@ const maxOffset = 4
 // sidecar is a file beside a model that states its length.
 type sidecar struct {
 	name  string // base name
+	above bool   // it lies in the folder above the model's
 	path  string // as opened
 	info  fs.FileInfo
 	data  []byte
@@ -52,53 +91,143 @@ type sidecarEdit struct {
 	at       int64
 }
 
-// findSidecars looks beside a model for files that state its old length.
-func findSidecars(model string, old, new int, o OpenOptions) []*sidecar {
-	var out []*sidecar
-	for _, name := range sortedNames() {
-		s, numbers := readSidecarOf(model, name, o)
+// restated is a quantity to which a change gives another value.
+type restated struct {
+	of       quantity
+	from, to float64
+}
+
+// value is what a number of that quantity becomes; false where it states another value than the old.
+func (r restated) value(n jsonNumber) (string, bool) {
+	v, err := strconv.ParseFloat(n.text, 64)
+	if err != nil {
+		return "", false
+	}
+	to := r.to
+	switch r.of {
+	case positions:
+		if v < r.from || v > r.from+maxOffset {
+			return "", false
+		}
+		to += v - r.from
+	default:
+		if math.Abs(v/r.from-1) > 1e-6 { // a base may be stored in float32
+			return "", false
+		}
+	}
+	out := strconv.FormatFloat(to, 'f', -1, 64)
+	if strings.ContainsAny(n.text, ".eE") && !strings.Contains(out, ".") {
+		out += ".0" // a float of Python stays one
+	}
+	return out, true
+}
+
+// findSidecars looks beside a model for files that state the old values, and for those that cannot
+// be read.
+func findSidecars(ctx context.Context, model string, new []restated, o OpenOptions) (out []*sidecar, unread []error) {
+	for s, numbers := range sidecarsOf(ctx, model, o, &unread) {
 		for _, n := range numbers {
-			if from, err := strconv.Atoi(n.text); err == nil && from >= old && from <= old+maxOffset {
-				s.add(n, strconv.Itoa(from-old+new))
+			for _, r := range new {
+				if to, ok := r.value(n); ok && r.of == sidecarPlaces[s.name][n.pointer] {
+					s.add(n, to)
+				}
 			}
 		}
-		if s != nil && len(s.edits) > 0 {
+		if len(s.edits) > 0 {
 			out = append(out, s)
+		}
+	}
+	return out, unread
+}
+
+// sidecarsOf are the files beside a model, with the numbers in them that speak of its positions. Why
+// one that is there cannot be read is added to unread.
+func sidecarsOf(ctx context.Context, model string, o OpenOptions, unread *[]error) iter.Seq2[*sidecar, []jsonNumber] {
+	return func(yield func(*sidecar, []jsonNumber) bool) {
+		for _, name := range sortedNames() {
+			var s *sidecar
+			err := fs.ErrNotExist
+			for _, folder := range besideFolders(model) {
+				if s, err = readSidecar(ctx, model, folder+name, o); !errors.Is(err, fs.ErrNotExist) {
+					break
+				}
+			}
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			var numbers []jsonNumber
+			if err == nil {
+				if numbers = jsonNumbers(s.data, slices.Collect(maps.Keys(sidecarPlaces[name]))); numbers == nil {
+					err = &InputError{Path: s.path, What: "there, and not readable", Why: "it is no JSON"}
+				}
+			}
+			if err != nil {
+				*unread = append(*unread, err)
+			} else if !yield(s, numbers) {
+				return
+			}
+		}
+	}
+}
+
+// besideFolders are where files beside a model are looked for, as prefixes of their names: its
+// folder, and the one above where that is called onnx, as exporters for the hub lay models out.
+func besideFolders(model string) []string {
+	folder := path.Dir(model)
+	if !IsAddress(model) {
+		if abs, err := filepath.Abs(filepath.Dir(model)); err == nil {
+			folder = filepath.ToSlash(abs)
+		}
+	}
+	if path.Base(folder) == "onnx" {
+		return []string{"", above}
+	}
+	return []string{""}
+}
+
+// sidecarNames are the names of all files that are looked for beside a model.
+func sidecarNames(model string) (out []string) {
+	for _, folder := range besideFolders(model) {
+		for _, name := range sortedNames() {
+			out = append(out, folder+name)
 		}
 	}
 	return out
 }
 
-// readSidecar reads a file beside a model, and the numbers in it that state
-// lengths; nil where there is none.
-func readSidecar(path string) (*sidecar, []jsonNumber) {
-	s := &sidecar{name: filepath.Base(path), path: path}
+// above is the folder above a model's.
+const above = "../"
+
+// readSidecar reads a file beside a model. The error of one that is not there is fs.ErrNotExist.
+func readSidecar(ctx context.Context, model, name string, o OpenOptions) (*sidecar, error) {
+	s := &sidecar{name: path.Base(name), above: strings.HasPrefix(name, above), path: PathBeside(model, name)}
 	var err error
-	if s.data, s.info, err = regular.Read(path, maxSidecar); err != nil {
-		return nil, nil
+	if IsAddress(model) {
+		s.data, err = ReadBeside(ctx, model, name, o)
+	} else {
+		s.data, s.info, err = regular.Read(s.path, maxOf(name))
 	}
-	return s, jsonNumbers(s.data, sidecarPointers[s.name])
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case err != nil:
+		why := err.Error()
+		if p, ok := errors.AsType[*fs.PathError](err); ok {
+			why = p.Err.Error()
+		}
+		return nil, &InputError{Path: s.path, What: "there, and not readable", Why: why, Err: err}
+	}
+	return s, nil
 }
 
-// readSidecarOf is readSidecar of a model that may be named by an address.
-func readSidecarOf(model, name string, o OpenOptions) (*sidecar, []jsonNumber) {
-	path := PathBeside(model, name)
-	if !IsAddress(model) {
-		return readSidecar(path)
-	}
-	data, err := ReadBeside(context.Background(), model, name, o)
-	if err != nil {
-		return nil, nil
-	}
-	return &sidecar{name: name, path: path, data: data}, jsonNumbers(data, sidecarPointers[name])
-}
-
-// add gives a number another value, where both are whole numbers as JSON writes
-// them. Numbers must come in the order of their places.
+// add gives a number another value, where both are as JSON writes them and, but for a base, whole.
+// Numbers must come in the order of their places.
 func (s *sidecar) add(n jsonNumber, new string) {
-	from, err1 := strconv.Atoi(n.text)
-	to, err2 := strconv.Atoi(new)
-	if err1 != nil || err2 != nil || strconv.Itoa(to) != new {
+	const longest = 32
+	from, err1 := strconv.ParseFloat(n.text, 64)
+	to, err2 := strconv.ParseFloat(new, 64)
+	whole := from == math.Trunc(from) && strconv.Itoa(int(to)) == new
+	if err1 != nil || err2 != nil || len(new) > longest || !json.Valid([]byte(new)) || !whole && sidecarPlaces[s.name][n.pointer] != ropeBase {
 		return
 	}
 	s.edits = append(s.edits, sidecarEdit{old: n.text, new: new, at: n.at,
@@ -116,13 +245,9 @@ func (s *sidecar) changed() []byte {
 	return append(out, s.data[at:]...)
 }
 
+// sortedNames are the names of files beside a model.
 func sortedNames() []string {
-	var names []string
-	for name := range sidecarPointers {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(sidecarPlaces))
 }
 
 // jsonNumber is a number in a JSON text.
@@ -135,6 +260,8 @@ type jsonNumber struct {
 // order of their places; nil when it is not JSON. A pointer that occurs twice is
 // left out: readers disagree about which one counts.
 func jsonNumbers(data []byte, pointers []string) []jsonNumber {
+	text := data
+	data = pythonjson.Plain(text)
 	if !json.Valid(data) { // deeper than 10,000 levels is not
 		return nil
 	}
@@ -142,9 +269,11 @@ func jsonNumbers(data []byte, pointers []string) []jsonNumber {
 	for _, p := range pointers {
 		paths = append(paths, strings.Split(p, "/")[1:])
 	}
-	w := jsonWalk{data: data, found: map[string]int{}}
+	w := jsonWalk{data: data, numbers: []jsonNumber{}, found: map[string]int{}}
 	w.value(paths, 0)
-	return slices.DeleteFunc(w.numbers, func(n jsonNumber) bool { return w.found[n.pointer] > 1 })
+	return slices.DeleteFunc(w.numbers, func(n jsonNumber) bool {
+		return w.found[n.pointer] > 1 || !bytes.HasPrefix(text[n.at:], []byte(n.text)) // NaN is no number
+	})
 }
 
 // jsonWalk goes through a sound JSON text once, from front to back.

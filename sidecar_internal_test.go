@@ -2,12 +2,15 @@ package modelpatch
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/modelpatch/modelpatch/internal/pythonjson"
 	"github.com/modelpatch/modelpatch/patch"
 )
 
@@ -25,7 +28,7 @@ func TestJSONNumbers(t *testing.T) {
 		}
 	}
 	for _, broken := range []string{`{"n": 5`, `{"n": 5}}`, `{"n": 5} x`, `{"n": 5, }`, `{"n": 5]`, `{"n": 5 "m": 6}`, ``, `5`, `[5]`} {
-		if got := jsonNumbers([]byte(broken), []string{"/n"}); got != nil {
+		if got := jsonNumbers([]byte(broken), []string{"/n"}); len(got) != 0 {
 			t.Errorf("%s gave %v", broken, got)
 		}
 	}
@@ -35,7 +38,7 @@ func TestJSONNumbers(t *testing.T) {
 // size alone, and by far less than its depth. (Quadratic time would not end.)
 func TestJSONNumbersLarge(t *testing.T) {
 	const n, deepest = 1 << 20, 10000
-	pointers := sidecarPointers["config.json"]
+	pointers := slices.Collect(maps.Keys(sidecarPlaces["config.json"]))
 	numbers := "[" + strings.Repeat("1,", n) + "1]"
 	for name, c := range map[string]struct {
 		text  string
@@ -66,18 +69,19 @@ func FuzzJSONNumbers(f *testing.F) {
 	f.Add([]byte(`{"text_config": {"max_position_embeddings": 512}, "n_ctx": 512, "a": [[{"n_ctx": 1e9}]]}`))
 	f.Add([]byte(`{"n_ctx":512,"n_ctx":512,"max_seq_len":-0}`))
 	f.Add([]byte("\ufeff{}"))
+	f.Add([]byte(`{"n_ctx": Infinity, "rope_theta": 10000.0, "time_step_limit": [0.0, Infinity], "image_size": NaN}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := &sidecar{name: "config.json", path: "config.json", data: data}
-		for _, n := range jsonNumbers(data, sidecarPointers[s.name]) {
+		for _, n := range jsonNumbers(data, slices.Collect(maps.Keys(sidecarPlaces[s.name]))) {
 			if string(data[n.at:n.at+int64(len(n.text))]) != n.text {
 				t.Fatalf("%q is not at %d", n.text, n.at)
 			}
 			s.add(n, "12345")
 		}
-		if len(s.edits) > len(sidecarPointers[s.name]) {
+		if len(s.edits) > len(sidecarPlaces[s.name]) {
 			t.Fatalf("%d edits", len(s.edits))
 		}
-		if json.Valid(data) && !json.Valid(s.changed()) {
+		if json.Valid(pythonjson.Plain(data)) && !json.Valid(pythonjson.Plain(s.changed())) {
 			t.Fatalf("%q became %q", data, s.changed())
 		}
 	})
@@ -127,7 +131,7 @@ func TestSidecarNumbers(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "config.json"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	found := findSidecars(filepath.Join(folder, "model.onnx"), 512, 2048, OpenOptions{})
+	found, _ := findSidecars(t.Context(), filepath.Join(folder, "model.onnx"), []restated{{positions, 512, 2048}}, OpenOptions{})
 	if len(found) != 1 || len(found[0].edits) != 1 {
 		t.Fatalf("%+v", found)
 	}

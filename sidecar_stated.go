@@ -15,26 +15,48 @@ type StatedLength struct {
 	Length  int
 }
 
-// StatedBeside lists the lengths that files beside a model state: config.json,
-// tokenizer_config.json, genai_config.json and sentence_bert_config.json, the files
-// whose numbers Extend changes with the model. Numbers that are no whole number of
-// positions (tokenizers write 10^30 for "no limit") are left out.
-func StatedBeside(model string) []StatedLength {
-	return StatedBesideWith(context.Background(), model, OpenOptions{})
+// StatedPicture is a number in a file beside a model that states the size of its picture.
+type StatedPicture struct {
+	Path          string // of the file beside the model
+	Pointer       string // JSON pointer (RFC 6901) of the number
+	Height, Width int    // pixels; 0: it speaks of the other axis alone
 }
 
-// StatedBesideWith is StatedBeside of a model that may be named by an address.
-func StatedBesideWith(ctx context.Context, model string, o OpenOptions) []StatedLength {
-	var out []StatedLength
-	for _, name := range sortedNames() {
-		data, err := ReadBeside(ctx, model, name, o)
-		if err != nil {
-			continue
-		}
-		for _, n := range jsonNumbers(data, sidecarPointers[name]) {
-			if length, err := strconv.ParseInt(n.text, 10, 32); err == nil && length > 0 {
-				out = append(out, StatedLength{Path: report.Name(PathBeside(model, name)), Pointer: n.pointer, Length: int(length)})
+// Stated is what the files beside a model state: config.json, genai_config.json,
+// preprocessor_config.json, sentence_bert_config.json, tokenizer.json and tokenizer_config.json, whose
+// numbers changes of the model may change with it. Those of a model in a folder called onnx may
+// lie in the folder above.
+type Stated struct {
+	Lengths  []StatedLength
+	Pictures []StatedPicture
+	// Unreadable says of each file that is there why it cannot be read.
+	Unreadable []error
+}
+
+// StatedBeside is what the files beside a model state; the model may be named by an address. Numbers
+// that are no whole number of positions or pixels (tokenizers write 10^30 for "no limit") are left out.
+func StatedBeside(ctx context.Context, model string, o OpenOptions) (out Stated) {
+	for s, numbers := range sidecarsOf(ctx, model, o, &out.Unreadable) {
+		for _, n := range numbers {
+			v, err := strconv.ParseInt(n.text, 10, 32)
+			if err != nil || v <= 0 {
+				continue
 			}
+			picture := StatedPicture{Path: report.Name(s.path), Pointer: n.pointer}
+			switch sidecarPlaces[s.name][n.pointer] {
+			case positions:
+				out.Lengths = append(out.Lengths, StatedLength{Path: report.Name(s.path), Pointer: n.pointer, Length: int(v)})
+				continue
+			case pictureHeight:
+				picture.Height = int(v)
+			case pictureWidth:
+				picture.Width = int(v)
+			case pictureSide:
+				picture.Height, picture.Width = int(v), int(v)
+			default:
+				continue
+			}
+			out.Pictures = append(out.Pictures, picture)
 		}
 	}
 	return out

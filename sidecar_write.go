@@ -19,6 +19,7 @@ import (
 const (
 	whyNotAsked = "it is changed where sidecars are asked for"
 	whyPatch    = "a patch holds the change of the model alone"
+	whyAbove    = "it lies in the folder above the model's: change it there"
 )
 
 // aimSidecars decides for each file beside a model where its new version
@@ -26,6 +27,8 @@ const (
 func aimSidecars(all []*sidecar, model string, w WriteOptions) error {
 	for _, s := range all {
 		switch {
+		case s.above:
+			s.why = whyAbove
 		case !w.Sidecars:
 			s.why = whyNotAsked
 		case w.PatchOnly || w.Parts:
@@ -87,7 +90,7 @@ func (s *sidecar) aimBeside(model string, w WriteOptions) error {
 	case !info.Mode().IsRegular():
 		s.why = "it is there already and is not a regular file"
 		return nil
-	case info.Size() <= maxSidecar && s.isWritten(real):
+	case s.isWritten(real):
 		s.why = "it says so already"
 		return nil
 	case !w.Force && !w.Backup:
@@ -101,7 +104,7 @@ func (s *sidecar) aimBeside(model string, w WriteOptions) error {
 
 // isWritten reports whether a file has the new content already.
 func (s *sidecar) isWritten(path string) bool {
-	b, _, err := regular.Read(path, maxSidecar)
+	b, _, err := regular.Read(path, maxOf(s.name))
 	return err == nil && bytes.Equal(b, s.changed())
 }
 

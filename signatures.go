@@ -45,5 +45,5 @@ func (c *change) signed() []string {
 // FilesBeside are the names of files beside a model that reports of check may depend on, there or not:
 // those that state its length, and those that sign it.
 func FilesBeside(model string) []string {
-	return append(sortedNames(), signatureNames(filepath.Base(model))...)
+	return append(sidecarNames(model), signatureNames(filepath.Base(model))...)
 }

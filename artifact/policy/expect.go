@@ -222,7 +222,7 @@ func (x expectation) unmet(policy string, f *rules.Facts, b *budget) (*report.Fi
 			return why(fmt.Sprintf("a length %s, and %d is stated", x.length, *r.Length.Stated)), nil
 		case r.Length.Capacity != nil && !x.length.holds(float64(*r.Length.Capacity)) && (r.Length.Stated == nil || *r.Length.Capacity < *r.Length.Stated):
 			return why(fmt.Sprintf("a length %s, and the model encodes %d positions", x.length, *r.Length.Capacity)), nil
-		case r.Length.Stated == nil && r.Length.Capacity == nil && (len(f.Stated) == 0 || !x.length.holds(float64(f.Stated[0].Length))):
+		case r.Length.Stated == nil && r.Length.Capacity == nil && (len(f.Stated.Lengths) == 0 || !x.length.holds(float64(f.Stated.Lengths[0].Length))):
 			return why(fmt.Sprintf("a length %s, and none is stated", x.length)), nil
 		}
 	}

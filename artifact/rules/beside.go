@@ -7,13 +7,18 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/pythonjson"
 	"github.com/modelpatch/modelpatch/internal/regular"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -48,7 +53,7 @@ func readConfig(data []byte, path string) *Config {
 		fields
 		Text *fields `json:"text_config"`
 	}
-	if json.Unmarshal(data, &whole) != nil {
+	if json.Unmarshal(pythonjson.Plain(data), &whole) != nil {
 		return nil
 	}
 	in := whole.fields
@@ -87,7 +92,7 @@ func sidecarLength(f *Facts, found func(report.Finding)) {
 		return
 	}
 	length := f.Report.Length
-	for _, s := range f.Stated {
+	for _, s := range f.Stated.Lengths {
 		where := &report.Where{File: s.Path, Key: s.Pointer}
 		switch {
 		case length.Capacity != nil && s.Length > *length.Capacity+offset:
@@ -97,7 +102,47 @@ func sidecarLength(f *Facts, found func(report.Finding)) {
 			found(report.Finding{Message: fmt.Sprintf("%s says %d at %s, and the model states %d", filepath.Base(s.Path), s.Length, s.Pointer, *length.Stated), Where: where})
 		case filepath.Base(s.Path) == "config.json" && max(value(length.Stated), value(length.Capacity)) > s.Length+offset:
 			found(report.Finding{Message: fmt.Sprintf("config.json says %d at %s, and the model has %d", s.Length, s.Pointer, max(value(length.Stated), value(length.Capacity))), Where: where})
+		case max(value(length.Stated), value(length.Capacity)) > s.Length+offset:
+			found(report.Finding{Level: report.LevelNote, Message: fmt.Sprintf("%s says %d at %s, where longer input is cut, and the model has %d", filepath.Base(s.Path), s.Length, s.Pointer, max(value(length.Stated), value(length.Capacity))), Where: where})
 		}
+	}
+}
+
+// sidecarPicture compares the sizes that a file beside the model states with the picture that the
+// graph is for. A picture may be resized and then cut: one number that fits is enough.
+func sidecarPicture(f *Facts, found func(report.Finding)) {
+	g, ok := f.Model.(position.Gridder)
+	if !ok || !f.isModel() || len(f.Stated.Pictures) == 0 {
+		return
+	}
+	grid, side := g.PatchGrid(), g.PatchSize()
+	if grid[0]*side == 0 || grid[1]*side == 0 || g.Takes([2]int{grid[0] + 1, grid[1] + 1}) {
+		return
+	}
+	takes := [2]int{grid[0] * side, grid[1] * side}
+	fits, first := map[string]bool{}, map[string]modelpatch.StatedPicture{}
+	for _, s := range f.Stated.Pictures {
+		fits[s.Path] = fits[s.Path] || (s.Height == 0 || s.Height == takes[0]) && (s.Width == 0 || s.Width == takes[1])
+		if _, ok := first[s.Path]; !ok {
+			first[s.Path] = s
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(first)) {
+		if s := first[path]; !fits[path] {
+			found(report.Finding{Message: fmt.Sprintf("%s says %d pixels at %s, and the model takes pictures of %d×%d", filepath.Base(path), max(s.Height, s.Width), s.Pointer, takes[0], takes[1]),
+				Where: &report.Where{File: path, Key: s.Pointer}})
+		}
+	}
+}
+
+// sidecarUnreadable finds files beside the model that are there and say nothing to anybody.
+func sidecarUnreadable(f *Facts, found func(report.Finding)) {
+	for _, err := range f.Stated.Unreadable {
+		e, ok := errors.AsType[*modelpatch.InputError](err)
+		if !ok {
+			continue
+		}
+		found(report.Finding{Message: fmt.Sprintf("%s is there, and not readable: %s", filepath.Base(e.Path), e.Why), Where: &report.Where{File: report.Name(e.Path)}})
 	}
 }
 

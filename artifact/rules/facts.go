@@ -20,8 +20,8 @@ type Facts struct {
 	Err    error
 	Report *report.Inspect
 	Model  position.Model // open until Close; nil for compressed files and standard input
-	// Stated are the lengths that files beside the model state.
-	Stated []modelpatch.StatedLength
+	// Stated is what files beside the model state.
+	Stated modelpatch.Stated
 	// Config is what config.json beside the model says of RoPE; nil: there is none.
 	Config *Config
 
@@ -41,7 +41,7 @@ func Read(ctx context.Context, path string, o modelpatch.OpenOptions) *Facts {
 	}
 	f.Model, f.Report = model, &r
 	if path != modelpatch.Stdin {
-		f.Stated = modelpatch.StatedBesideWith(ctx, path, o)
+		f.Stated = modelpatch.StatedBeside(ctx, path, o)
 		if data, err := modelpatch.ReadBeside(ctx, path, "config.json", o); err == nil {
 			f.Config = readConfig(data, modelpatch.PathBeside(path, "config.json"))
 		}

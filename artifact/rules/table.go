@@ -68,7 +68,11 @@ var List = []Rule{
 
 	// Files beside the model.
 	{ID: "sidecar-length-differs", Level: warning, Title: "A file beside the model states another length", look: sidecarLength,
-		Says: "config.json, tokenizer_config.json, genai_config.json or sentence_bert_config.json states another length than the model has.", Hurts: "Servers and tokenizers take theirs: inputs are cut too early, or longer ones than the model encodes are let through.", Mend: "modelpatch extend --sidecars changes them with the model."},
+		Says: "config.json, genai_config.json, sentence_bert_config.json, tokenizer.json or tokenizer_config.json, beside the model or above its folder onnx, states another length than the model has. A tokenizer that cuts earlier is a note.", Hurts: "Servers and tokenizers take theirs: inputs are cut too early, or longer ones than the model encodes are let through.", Mend: "modelpatch extend --sidecars changes them with the model."},
+	{ID: "sidecar-picture-differs", Level: warning, Title: "A file beside the model states another picture size", look: sidecarPicture,
+		Says: "config.json or preprocessor_config.json states another size of the picture than the graph takes.", Hurts: "Pictures are resized to a size at which the engine fails.", Mend: "modelpatch extend --image SIZE --sidecars changes both; or change the number in the file."},
+	{ID: "sidecar-unreadable", Level: warning, Title: "A file beside the model cannot be read", look: sidecarUnreadable,
+		Says: "A configuration beside the model is no JSON, too large, or no regular file.", Hurts: "Whether it states the length and the RoPE of the model was not checked.", Mend: "Mend the file, or remove it."},
 	{ID: "sidecar-rope-differs", Level: warning, Title: "config.json names another RoPE", look: sidecarRope,
 		Says: "config.json beside the model names another base or scaling of RoPE than the file computes.", Hurts: "One of the two is not the model that was trained; exports freeze a scaling that depends on the length.", Mend: "Export again, or modelpatch rope FILE writes what the configuration says."},
 

@@ -87,6 +87,7 @@ func (d *destination) addPatchFlags(cmd *cobra.Command) {
 	f.BoolVar(&d.write.NoUndo, "no-undo", false, "with --in-place: leave no FILE.undo.mpatch")
 	f.BoolVar(&d.write.PatchOnly, "patch-only", false, "with -o NEW: write just the change, as NEW.mpatch")
 	f.BoolVar(&d.write.FullDigest, "full-digest", false, "with --patch-only: the patch tells the SHA-256 of whole files")
+	f.BoolVar(&d.write.Sidecars, "sidecars", false, "config.json, tokenizer_config.json and their like follow the change: in place, or copied to the folder of -o where that is another one")
 	f.StringVar(&d.write.Edits, "edits", "", "write the plan as JSON list of byte ranges {start, end, content}")
 	f.StringVar(&d.to, "to", "", "with -o FOLDER: "+toS3Parts+" writes an upload script for S3 and the parts that the old file has not")
 	f.Int64Var(&d.write.Reserve, "reserve", 0, "leave this many bytes of room for keys in a GGUF file, for later changes in place")

@@ -59,7 +59,6 @@ their own code does for another picture size; --kernel says how, one of
 	f.Int64Var(&length, "len", 0, "the new length in positions")
 	f.StringVar(&o.Method, "method", "", "how, see above")
 	f.IntVar(&o.OriginalLength, "original-length", 0, "length that the model was trained with, where the file does not tell")
-	f.BoolVar(&d.write.Sidecars, "sidecars", false, "config.json and its like follow the length: in place, or copied to the folder of -o where that is another one")
 	f.StringVar(&grid, "grid", "", "the new grid of image patches, HxW")
 	f.IntVar(&g.Image, "image", 0, "the side of the new picture in pixels")
 	f.StringVar(&g.Kernel, "kernel", "", "how patches are resampled, see above")
@@ -100,7 +99,7 @@ func textOptions(cmd *cobra.Command, length int64, o *modelpatch.ExtendOptions) 
 
 // gridOptions reads HxW, and refuses the flags that belong to --len.
 func gridOptions(cmd *cobra.Command, text string, g *modelpatch.GridOptions) error {
-	for _, name := range []string{"len", "method", "original-length", "keep", "anchor", "sidecars"} {
+	for _, name := range []string{"len", "method", "original-length", "keep", "anchor"} {
 		if cmd.Flags().Changed(name) {
 			return &modelpatch.UsageError{What: "--" + name + " with --grid or --image", Hint: "it belongs to a length of text; text and pictures are extended one after the other"}
 		}
