@@ -65,6 +65,9 @@ func sniff(path string) ([]byte, error) {
 
 // cannotOpen says why, and where a dangling link points.
 func cannotOpen(path string, err error) error {
+	if path == Stdin {
+		return &InputError{Path: path, What: "cannot be opened", Why: "this command does not read standard input", Err: err, Hint: pipeHint}
+	}
 	why := err.Error()
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		why = p.Err.Error()
@@ -90,9 +93,15 @@ func storeHint(path string) string {
 	return ""
 }
 
-// hintFor names the models in a folder that was given in place of one.
+// pipeHint says why a model is not read from a pipe by most commands.
+const pipeHint = "a pipe can be read once from front to back, and a model is read in many places: write it into a file first (inspect and check do so with -)"
+
+// hintFor says what to do about what is no regular file: it names the models in a folder that was given in place of one.
 func hintFor(path string, mode fs.FileMode) string {
-	if !mode.IsDir() {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return pipeHint
+	case !mode.IsDir():
 		return ""
 	}
 	const most = 3

@@ -12,14 +12,19 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// Files compares the models at two paths.
+// Files compares the models at two paths. The null device stands for no model: git's difftool
+// names it for a file that is new or gone.
 func Files(ctx context.Context, a, b string, open modelpatch.OpenOptions) (report.Diff, error) {
+	if IsNull(a) || IsNull(b) {
+		return alone(ctx, a, b, open)
+	}
 	before, err := modelpatch.OpenContext(ctx, a, open)
 	if err != nil {
 		return report.Diff{}, err
@@ -42,7 +47,53 @@ func Files(ctx context.Context, a, b string, open modelpatch.OpenOptions) (repor
 	return d, err
 }
 
-// Models compares two open models of one format.
+// IsNull reports whether a path stands for no model.
+func IsNull(path string) bool { return path == os.DevNull || path == "/dev/null" }
+
+// alone tells of a model that is new, where a is no model, or gone, where b is none.
+func alone(ctx context.Context, a, b string, open modelpatch.OpenOptions) (report.Diff, error) {
+	d := empty(report.Name(modelpatch.ShownPath(a)), report.Name(modelpatch.ShownPath(b)))
+	path, word, says := b, report.DiffAdded, "the model is new"
+	if IsNull(b) {
+		path, word, says = a, report.DiffRemoved, "the model is gone"
+	}
+	if IsNull(path) {
+		return d, &modelpatch.UsageError{What: "neither side is a model", Hint: "name two models, or one and " + os.DevNull}
+	}
+	m, err := modelpatch.OpenContext(ctx, path, open)
+	if err != nil {
+		return d, err
+	}
+	defer m.Close()
+	for _, e := range position.Inspect(m).Encodings {
+		if e.Scheme == report.SchemeNone {
+			continue
+		}
+		x := report.EncodingDiff{ID: e.ID, Change: word, Says: []string{word}}
+		if word == report.DiffAdded {
+			x.To = &e
+		} else {
+			x.From = &e
+		}
+		d.Encodings = append(d.Encodings, x)
+	}
+	parts, err := partsOf(ctx, m)
+	if err != nil {
+		return d, err
+	}
+	d.Parts, d.Differ = len(parts), len(parts)
+	d.Summary = strings.Join(append(encodingSummary(d), fmt.Sprintf("%s, with all its %d parts", says, len(parts))), "; ")
+	return d, modelpatch.ReadError(m)
+}
+
+// empty is a report in which nothing differs.
+func empty(a, b string) report.Diff {
+	return report.Diff{Schema: report.SchemaDiff, A: a, B: b, Encodings: []report.EncodingDiff{}, Keys: []report.KeyDiff{}, Tensors: []report.TensorDiff{},
+		Nodes: []report.NodeDiff{}, Declared: []report.DeclaredDiff{}}
+}
+
+// Models compares two open models. Of two formats position encodings and lengths are compared, and nothing
+// else: no part of one is a part of the other.
 func Models(ctx context.Context, a, b position.Model) (report.Diff, error) {
 	return compare(ctx, a, b, func(was, is string) (bool, error) {
 		return sameFile(ctx, source{was, was, modelpatch.OpenOptions{}}, source{is, is, modelpatch.OpenOptions{}})
@@ -58,14 +109,15 @@ type source struct {
 // compare is Models; same compares a file of either.
 func compare(ctx context.Context, a, b position.Model, same func(was, is string) (bool, error)) (report.Diff, error) {
 	was, is := position.Inspect(a), position.Inspect(b)
-	d := report.Diff{Schema: report.SchemaDiff, A: was.Path, B: is.Path, Keys: []report.KeyDiff{}, Tensors: []report.TensorDiff{},
-		Nodes: []report.NodeDiff{}, Declared: []report.DeclaredDiff{}}
-	if was.Format != is.Format {
-		return d, &modelpatch.UsageError{What: fmt.Sprintf("one file is %s and the other %s", was.Format, is.Format), Hint: "diff compares two files of one format"}
-	}
+	d := empty(was.Path, is.Path)
 	d.Encodings = encodings(a, b, was.Encodings, is.Encodings)
 	if !sameLength(was.Length, is.Length) {
 		d.Length = &report.LengthDiff{From: was.Length, To: is.Length}
+	}
+	if was.Format != is.Format {
+		says := fmt.Sprintf("%s against %s: tensors, keys and nodes are not compared", formatName(was.Format), formatName(is.Format))
+		d.Summary = strings.Join(append(encodingSummary(d), says), "; ")
+		return d, ctx.Err()
 	}
 	t, err := compareParts(ctx, a, b, &d)
 	if err != nil {

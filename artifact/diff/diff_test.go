@@ -33,7 +33,7 @@ func TestFreshExports(t *testing.T) {
 		encodings, keys int
 		tensors         map[string]string // name: change
 	}{
-		{"bert", "stated length 17 → 23; 8 of 94 parts differ; all weights byte-identical", 0, 0, map[string]string{
+		{"bert", "stated length 17 → 23; 8 of 94 parts differ; all other weights byte-identical", 0, 0, map[string]string{
 			"/model/embeddings/Constant_output_0":                       "resized",
 			"/model/embeddings/Constant_5_output_0":                     "bytes",
 			"/model/encoder/layer.0/attention/self/Constant_output_0":   "bytes",
@@ -41,7 +41,7 @@ func TestFreshExports(t *testing.T) {
 			"/model/encoder/layer.0/attention/self/Constant_2_output_0": "bytes",
 			"/model/encoder/layer.0/attention/self/Constant_4_output_0": "bytes",
 		}},
-		{"llama", "RoPE 17 → 23 positions; stated length 17 → 23; 72 of 178 parts differ, 65 of them types stated of inner values; all weights byte-identical", 1, 0, map[string]string{
+		{"llama", "RoPE 17 → 23 positions; stated length 17 → 23; 72 of 178 parts differ, 65 of them types stated of inner values; all other weights byte-identical", 1, 0, map[string]string{
 			"where": "resized", "val_114": "bytes", "unsqueeze_14": "resized", "unsqueeze_15": "resized", "val_178": "bytes",
 		}},
 	}
@@ -101,8 +101,8 @@ func TestChanges(t *testing.T) {
 		{"table", "onnx/gpt2-dy23.onnx", func(path string, w modelpatch.WriteOptions) error {
 			_, err := modelpatch.Extend(context.Background(), path, modelpatch.ExtendOptions{Length: 64}, modelpatch.OpenOptions{}, w)
 			return err
-		}, "position table 48 → 64 positions; 2 of 309 parts differ, 1 of them types stated of inner values; all weights byte-identical",
-			"position table 64 → 48 positions; 2 of 309 parts differ, 1 of them types stated of inner values; all weights byte-identical"},
+		}, "position table 48 → 64 positions; 2 of 309 parts differ, 1 of them types stated of inner values; all other weights byte-identical",
+			"position table 64 → 48 positions; 2 of 309 parts differ, 1 of them types stated of inner values; all other weights byte-identical"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -156,14 +156,6 @@ func TestOneByte(t *testing.T) {
 	}
 }
 
-// TestFormats refuses to compare files of two formats.
-func TestFormats(t *testing.T) {
-	_, err := diff.Files(t.Context(), filepath.Join(models, "gguf/llama-plain.gguf"), filepath.Join(models, "onnx/llama-dy23.onnx"), modelpatch.OpenOptions{})
-	if err == nil || modelpatch.ExitCode(err) != modelpatch.ExitUsage {
-		t.Errorf("%v", err)
-	}
-}
-
 // TestSymmetry: whatever two files of testdata are compared, what is added on the way there is removed on
 // the way back.
 func TestSymmetry(t *testing.T) {
@@ -188,5 +180,31 @@ func TestSymmetry(t *testing.T) {
 		if len(names(forth, report.DiffAdded)) != len(names(back, report.DiffRemoved)) {
 			t.Errorf("%s and %s: added %v, removed %v", all[i], all[i+1], names(forth, report.DiffAdded), names(back, report.DiffRemoved))
 		}
+	}
+}
+
+// TestTwoFormats: encodings and lengths of an ONNX and a GGUF model are compared, and what is not is said.
+func TestTwoFormats(t *testing.T) {
+	d := files(t, filepath.Join(models, "gguf/gpt2-f32.gguf"), filepath.Join(models, "onnx/gpt2-dy23.onnx"))
+	if d.Same || d.Parts != 0 || len(d.Encodings) != 1 || d.Encodings[0].Change != report.DiffChanged || !strings.Contains(d.Summary, "24 → 48 positions") ||
+		!strings.HasSuffix(d.Summary, "; GGUF against ONNX: tensors, keys and nodes are not compared") {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestNoModel: the null device is no model, as git's difftool has it.
+func TestNoModel(t *testing.T) {
+	model := filepath.Join(models, "gguf/llama-plain.gguf")
+	for _, c := range []struct{ a, b, change, summary string }{
+		{"/dev/null", model, report.DiffAdded, "RoPE added; the model is new, with all its 48 parts"},
+		{model, "/dev/null", report.DiffRemoved, "RoPE removed; the model is gone, with all its 48 parts"},
+	} {
+		d := files(t, c.a, c.b)
+		if d.Same || d.Differ != 48 || len(d.Encodings) != 1 || d.Encodings[0].Change != c.change || d.Summary != c.summary {
+			t.Errorf("%+v", d)
+		}
+	}
+	if _, err := diff.Files(t.Context(), "/dev/null", "/dev/null", modelpatch.OpenOptions{}); modelpatch.ExitCode(err) != modelpatch.ExitUsage {
+		t.Error(err)
 	}
 }

@@ -41,7 +41,11 @@ func Patch(ctx context.Context, a, b, out string, o PatchOptions) ([]report.Writ
 		return nil, err
 	}
 	defer after.Close()
-	was, is := filesOf(position.Inspect(before)), filesOf(position.Inspect(after))
+	x, y := position.Inspect(before), position.Inspect(after)
+	if x.Format != y.Format {
+		return nil, &modelpatch.UsageError{What: fmt.Sprintf("a patch from %s to %s", formatName(x.Format), formatName(y.Format)), Hint: "it would be the whole new file: a patch is between two files of one format"}
+	}
+	was, is := filesOf(x), filesOf(y)
 	if len(was) != len(is) {
 		return nil, &patch.RefusedError{Path: b, Why: fmt.Sprintf("it consists of %d files and %s of %d: a patch changes files one by one", len(is), report.Printable(a), len(was)),
 			Instead: "make both models of as many files: with the weights inside, or all in data files"}

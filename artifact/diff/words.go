@@ -207,7 +207,26 @@ func summary(d report.Diff, t tally) string {
 		}
 		return fmt.Sprintf("the same model: all %d parts are equal; the files differ in what no part tells (order, padding, names of nodes, documentation)", d.Parts)
 	}
-	var out []string
+	out := encodingSummary(d)
+	parts := fmt.Sprintf("%d of %d parts differ", d.Differ, d.Parts)
+	if t.inner > 0 {
+		parts += fmt.Sprintf(", %d of them types stated of inner values", t.inner)
+	}
+	out = append(out, parts)
+	switch {
+	case t.tensors == 0:
+	case t.tensorsDiffer == 0:
+		out = append(out, "all tensors byte-identical"+underOtherNames(t))
+	case t.weights > 0 && t.weightsDiffer == 0:
+		out = append(out, "all other weights byte-identical"+underOtherNames(t))
+	case t.weights > 0:
+		out = append(out, fmt.Sprintf("%d of %d weights differ", t.weightsDiffer, t.weights))
+	}
+	return strings.Join(out, "; ")
+}
+
+// encodingSummary says what became of encodings and lengths.
+func encodingSummary(d report.Diff) (out []string) {
 	for _, e := range d.Encodings {
 		scheme := e.To
 		if scheme == nil || e.From != nil {
@@ -225,22 +244,11 @@ func summary(d report.Diff, t tally) string {
 	if len(out) == 0 {
 		out = append(out, "position encodings and lengths are equal")
 	}
-	parts := fmt.Sprintf("%d of %d parts differ", d.Differ, d.Parts)
-	if t.inner > 0 {
-		parts += fmt.Sprintf(", %d of them types stated of inner values", t.inner)
-	}
-	out = append(out, parts)
-	switch {
-	case t.tensors == 0:
-	case t.tensorsDiffer == 0:
-		out = append(out, "all tensors byte-identical"+underOtherNames(t))
-	case t.weights > 0 && t.weightsDiffer == 0:
-		out = append(out, "all weights byte-identical"+underOtherNames(t))
-	case t.weights > 0:
-		out = append(out, fmt.Sprintf("%d of %d weights differ", t.weightsDiffer, t.weights))
-	}
-	return strings.Join(out, "; ")
+	return out
 }
+
+// formatName is a format as its own documentation writes it.
+func formatName(format string) string { return strings.ToUpper(format) }
 
 func underOtherNames(t tally) string {
 	if t.renamed == 0 {

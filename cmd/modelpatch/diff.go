@@ -36,6 +36,9 @@ It exits 0 where no part differs, and 1 otherwise. Both files are read once, who
   git difftool -x 'modelpatch diff' HEAD~1 -- model.gguf`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, files []string) error {
+			if patchPath != "" && (diff.IsNull(files[0]) || diff.IsNull(files[1])) {
+				return &modelpatch.UsageError{What: "--patch with no model on one side", Hint: "a patch makes one model of another"}
+			}
 			d, err := diff.Files(cmd.Context(), files[0], files[1], o.Open)
 			if err == nil && patchPath != "" {
 				d.Written, err = diff.Patch(cmd.Context(), files[0], files[1], patchPath, o)
@@ -43,7 +46,7 @@ It exits 0 where no part differs, and 1 otherwise. Both files are read once, who
 			}
 			switch {
 			case err != nil:
-				c.fail(files[1], err, asJSON)
+				c.fail(unreadableOf(files, err), err, asJSON)
 				return &codedError{modelpatch.ExitCode(err)}
 			case asJSON:
 				c.json(d)
@@ -71,12 +74,24 @@ It exits 0 where no part differs, and 1 otherwise. Both files are read once, who
 	return reading(c, cmd, &o.Open)
 }
 
+// unreadableOf is the file of two that an error speaks of.
+func unreadableOf(files []string, err error) string {
+	if strings.HasPrefix(err.Error(), report.Printable(modelpatch.ShownPath(files[0]))+":") {
+		return files[0]
+	}
+	return files[1]
+}
+
 // mostDifferences is how many of a kind are listed without --verbose.
 const mostDifferences = 20
 
 // diff prints what differs: the sentence, then line by line.
 func (c *console) diff(d report.Diff, verbose bool) {
-	c.headline(text(d.B), oneLine(d.Summary))
+	about := d.B
+	if diff.IsNull(about) {
+		about = d.A
+	}
+	c.headline(text(about), oneLine(d.Summary))
 	for _, e := range d.Encodings {
 		name := e.From
 		if name == nil {

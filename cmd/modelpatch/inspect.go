@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -17,7 +14,7 @@ import (
 )
 
 func newInspect(c *console) *cobra.Command {
-	var asJSON, verbose, inTable bool
+	var asJSON, verbose, inTable, textconv bool
 	var workers int
 	var written outputs
 	page := htmlPage{outputs: &written}
@@ -36,7 +33,8 @@ A folder means every model below it, each once; - is standard input; .zst and
 exit codes is returned. A file that lies on a server is named by its address:
 https://, hf://ORG/REPO[@REV]/FILE, oci://REGISTRY/NAME:TAG. Of a patch file (.mpatch) it says what that changes.
 --html writes the report of one model with pictures of its encodings as a page
-that needs no network and no script. As git's textconv it never fails: what
+that needs no network and no script. --textconv prints what git compares: the report
+without the file's name, and digests of weights and of all else. It never fails: what
 cannot be read is said in place of the report.
 
 ` + exitCodes,
@@ -49,7 +47,10 @@ cannot be read is said in place of the report.
 			if err != nil {
 				return err
 			}
-			if len(files) == 1 && !asJSON && page.path == "" && many.path == "" && isTextconv() {
+			if textconv {
+				if len(inputs) != 1 || cmd.Flags().Changed("json") || inTable || page.path != "" || many.path != "" {
+					return &modelpatch.UsageError{What: "--textconv is a text about one file", Hint: "git config diff.model.textconv 'modelpatch inspect --textconv'"}
+				}
 				c.textconv(cmd.Context(), inputs[0], o, verbose)
 				return nil
 			}
@@ -120,36 +121,11 @@ cannot be read is said in place of the report.
 	cmd.Flags().Int64Var(&o.MaxUnpacked, "max-unpacked", 0, "bytes that a compressed input may come to (default 64 GiB)")
 	cmd.Flags().IntVarP(&workers, "jobs", "j", runtime.NumCPU(), "files that are looked at at once")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also say what each claim rests on, and its bytes")
+	cmd.Flags().BoolVar(&textconv, "textconv", false, "for git's diff.NAME.textconv: the report without a path, and digests of the content")
 	cmd.Flags().BoolVar(&inTable, "table", false, "one line a model, in columns")
 	page.addFlags(cmd)
 	many.addFlags(cmd)
 	return reading(c, cmd, &o)
-}
-
-// isTextconv reports whether git runs the command and reads its output: in git log -p or git diff, which
-// end where a textconv fails. A hook of git, whose exit code counts, has an index.
-func isTextconv() bool {
-	_, inGit := os.LookupEnv("GIT_PREFIX")
-	_, inHook := os.LookupEnv("GIT_INDEX_FILE")
-	info, err := os.Stdout.Stat()
-	return inGit && !inHook && err == nil && info.Mode()&os.ModeNamedPipe != 0
-}
-
-// textconv prints the report about one file, or why there is none, without the temporary folder that git
-// made for it.
-func (c *console) textconv(ctx context.Context, in input, o modelpatch.OpenOptions, verbose bool) {
-	r := inspected{err: in.err}
-	if in.err == nil && !isPatchName(in.path) {
-		r = look(ctx, in.path, o, verbose)
-	}
-	if r.err == nil {
-		r.Path = filepath.Base(r.Path)
-		if c.inspectOne(ctx, in, r, o, false, verbose) == modelpatch.ExitDone {
-			return
-		}
-		r.err = errors.New(in.path + ": cannot be read") // a patch, whose error was said
-	}
-	c.printf("%s\n", shortened(oneLine(strings.ReplaceAll(r.err.Error(), in.path, filepath.Base(in.path)))))
 }
 
 // ahead is how many results may wait for the one before them.
