@@ -18,8 +18,10 @@ TOGETHER = (MAIN, REMOTE)
 ENGINE = "modelpatch-engine"
 
 
-def build(platform: Platform, version: Version, out: Path, executables: tuple[str, ...], root: Path = ROOT) -> Built:
-    """Compiles executables below root for platform into out. Neither the folder nor the checkout's state gets into them."""
+def build(platform: Platform, version: Version, out: Path, executables: tuple[str, ...], commit: str = "", root: Path = ROOT) -> Built:
+    """Compiles executables below root for platform into out. Neither the folder nor the checkout's state gets into them, only the
+    commit that is named.
+    """
     if MAIN in executables and REMOTE not in executables:
         executables = (*executables, REMOTE)
     environment = dict(os.environ, GOOS=platform.os, GOARCH=platform.arch, CGO_ENABLED="0", GOFLAGS="", GOWORK="off",
@@ -30,7 +32,7 @@ def build(platform: Platform, version: Version, out: Path, executables: tuple[st
         files[name] = out / (name + platform.suffix)
         flags = "-s -w -buildid="
         if name == MAIN:
-            flags += f" -X main.release=v{version.semver}"
+            flags += f" -X main.release=v{version.semver}" + (f" -X main.commit={commit}" if commit else "")
         subprocess.run(["go", "build", "-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", flags,
                         "-o", str(files[name]), f"./cmd/{name}"], cwd=root, env=environment, check=True)
     return Built(platform, files)

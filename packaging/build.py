@@ -37,17 +37,19 @@ def here() -> platforms.Platform:
     return platforms.named("/".join(system))
 
 
-def pack(version: Version, chosen: list[platforms.Platform], kinds: tuple[str, ...], executables: tuple[str, ...], out: Path) -> list[Path]:
+def pack(version: Version, chosen: list[platforms.Platform], kinds: tuple[str, ...], executables: tuple[str, ...], out: Path,
+         commit: str = "") -> list[Path]:
     """Builds for the chosen platforms and writes all kinds of packages into out, with their SHA256SUMS."""
     out.mkdir(parents=True, exist_ok=True)
     release = Release(version, readme=(binaries.ROOT / "README.md").read_bytes(), license=(binaries.ROOT / "LICENSE").read_bytes(),
                       notices={name: binaries.notices(name) for name in executables}, time=source_date())
     written: list[Path] = []
     with tempfile.TemporaryDirectory(prefix="modelpatch-packaging-") as folder:
-        built = [binaries.build(p, version, Path(folder) / p.os / p.arch, executables) for p in chosen]
-        own = next((b for b in built if b.platform == here()), None) or binaries.build(here(), version, Path(folder) / "own", (binaries.MAIN,))
+        built = [binaries.build(p, version, Path(folder) / p.os / p.arch, executables, commit) for p in chosen]
+        own = next((b for b in built if b.platform == here()), None) or binaries.build(here(), version, Path(folder) / "own", executables, commit)
         printed = own.executables[binaries.MAIN]
-        release = replace(release, manual=manual.pages(printed, release), completions=manual.completions(printed))
+        helpers = [path for name, path in own.executables.items() if name != binaries.MAIN]
+        release = replace(release, manual=manual.pages(printed, release, helpers), completions=manual.completions(printed))
         for b in built:
             if "archive" in kinds:
                 written.append(archive.write(release, b, out))
@@ -74,6 +76,7 @@ def pack(version: Version, chosen: list[platforms.Platform], kinds: tuple[str, .
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", required=True, type=Version.parse, help="1.2.3 or 1.2.3-rc.1")
+    parser.add_argument("--commit", default="", help="the commit that this is, for `modelpatch version`")
     parser.add_argument("--out", required=True, type=Path, help="the folder to write into")
     parser.add_argument("--platform", action="append", type=platforms.named, metavar="OS/ARCH", help="default: all six")
     parser.add_argument("--only", action="append", choices=KINDS, help="default: all kinds")
@@ -81,7 +84,7 @@ def main() -> int:
     o = parser.parse_args()
     executables = (binaries.MAIN,) if o.without_engine else (binaries.MAIN, binaries.ENGINE)
     try:
-        for path in pack(o.version, o.platform or list(platforms.PLATFORMS), tuple(o.only or KINDS), executables, o.out):
+        for path in pack(o.version, o.platform or list(platforms.PLATFORMS), tuple(o.only or KINDS), executables, o.out, o.commit):
             print(path)
     except (subprocess.CalledProcessError, OSError) as error:
         detail = getattr(error, "stderr", None)

@@ -36,8 +36,9 @@ def write(release: Release, built: Built, executable: str, out: Path) -> Path:
     if executable == MAIN:
         if REMOTE in built.executables:
             files.append((f"usr/bin/{REMOTE}", built.executables[REMOTE].read_bytes(), 0o755))
-        files += [(f"usr/share/man/man1/{name}.gz", gzip.compress(data, 9, mtime=0), 0o644) for name, data in release.manual.items()]
         files += [(COMPLETIONS[name], data, 0o644) for name, data in release.completions.items() if name in COMPLETIONS]
+    files += [(f"usr/share/man/man1/{name}.gz", gzip.compress(data, 9, mtime=0), 0o644) for name, data in release.manual.items()
+              if (name == f"{ENGINE}.1") == (executable == ENGINE)]
     files.sort()
     folders = sorted({str(parent) for name, _, _ in files for parent in Path(name).parents})
     data = tarball.write([tarball.Entry("./" if f == "." else f"./{f}/", None, 0o755) for f in folders]

@@ -46,10 +46,13 @@ def sections(text: str) -> dict[str, list[str]]:
     return out
 
 
+GROUPS = ("Look", "Change", "Patches", "Gate", "Other commands")
+
+
 def commands(help_text: str) -> list[tuple[str, str]]:
     """The commands that a help text lists, with what it says of each."""
-    listed = sections(help_text).get("Available Commands", [])
-    pairs = (re.fullmatch(r"  (\S+)\s+(\S.*)", line) for line in listed)
+    parts = sections(help_text)
+    pairs = (re.fullmatch(r"  (\S+)\s+(\S.*)", line) for group in GROUPS for line in parts.get(group, []))
     return [(p[1], p[2]) for p in pairs if p and p[1] != "help"]
 
 
@@ -83,37 +86,65 @@ def flags(lines: list[str]) -> list[str]:
     return out
 
 
-def page(name: str, short: str, help_text: str, version: str, when: int, others: list[str]) -> bytes:
+def has_flags(lines: list[str]) -> bool:
+    """Whether a section of a help text is a table of flags."""
+    return bool(lines) and re.match(r"\s+(-\S, )?--\S", lines[0]) is not None
+
+
+def page(name: str, short: str, help_text: str, exit_codes: str, release: Release, others: list[str]) -> bytes:
     """One man page in section 1."""
     parts = sections(help_text)
+    version, when = release.version.semver, release.time
     date = time.strftime("%Y-%m-%d", time.gmtime(when))
     out = [f'.TH "{escape(name.upper())}" "1" "{date}" "modelpatch {version}" "modelpatch"',
            ".SH NAME", f"{escape(name)} \\- {escape(short)}",
            ".SH SYNOPSIS", *(line for row in parts.get("Usage", []) if row.strip() for line in (r"\fB" + escape(row.strip()) + r"\fR", ".br"))]
     out += [".SH DESCRIPTION", *paragraphs(parts[""])]
+    options = {heading: lines for heading, lines in parts.items() if has_flags(lines)}
     for heading, lines in parts.items():
-        if heading in ("", "Usage", "Available Commands"):
-            continue
-        out.append(f".SH {heading.upper()}")
-        out += flags(lines) if heading.endswith("Flags") else paragraphs([line for line in lines if not line.startswith('Use "')])
+        if heading not in ("", "Usage", *GROUPS, *options):
+            out += [f".SH {heading.upper()}", *paragraphs(lines)]
+    if options:
+        out.append(".SH OPTIONS")
+    for heading, lines in options.items():
+        out += [*([] if heading == "Flags" else [f".SS {heading}"]), *flags([line for line in lines if not line.startswith('Use "')])]
     listed = commands(help_text)
     if listed:
         out.append(".SH COMMANDS")
         for command, what in listed:
             out += [".TP", r"\fB" + escape(command) + r"\fR", escape(what)]
+    out += [".SH EXIT STATUS", *(line for row in exit_codes.strip().splitlines() if row.strip() for line in exit_code(row))]
     if others:
         out += [".SH SEE ALSO", ",\n".join(rf"\fB{escape(other)}\fR(1)" for other in others)]
     return ("\n".join(out) + "\n").encode()
 
 
-def pages(executable: Path, release: Release) -> dict[str, bytes]:
-    """All man pages by file name: modelpatch.1 and modelpatch-COMMAND.1."""
+def exit_code(row: str) -> list[str]:
+    """A line of `modelpatch help exit-codes`: a number and what it says, or running text."""
+    match = re.fullmatch(r"(\d+)\s+(\S.*)", row)
+    return [".TP", rf"\fB{match[1]}\fR", escape(match[2])] if match else [".PP", escape(row)]
+
+
+def helper(executable: Path, release: Release) -> bytes:
+    """The page of an executable that modelpatch starts."""
+    text = run(executable, "--help")
+    name, short = re.match(r"(\S+) (.*?)\.", text, re.S).groups()
+    codes = "0    done\n2    the input is no request of modelpatch"
+    return page(name, " ".join(short.split()), text, codes, release, ["modelpatch"])
+
+
+def pages(executable: Path, release: Release, helpers: list[Path]) -> dict[str, bytes]:
+    """All man pages by file name: modelpatch.1, modelpatch-COMMAND.1, and those of the executables that it starts."""
+    exit_codes = run(executable, "help", "exit-codes")
     top = run(executable, "--help")
     listed = [(command, short) for command, short in commands(top) if command != "completion"]
     names = [f"modelpatch-{command}" for command, _ in listed]
     short = "reads and changes the position encodings of ONNX and GGUF models"
-    out = {"modelpatch.1": page("modelpatch", short, top, release.version.semver, release.time, names)}
+    names += [path.stem for path in helpers]
+    out = {"modelpatch.1": page("modelpatch", short, top, exit_codes, release, names)}
     for command, what in listed:
         text = run(executable, command, "--help")
-        out[f"modelpatch-{command}.1"] = page(f"modelpatch-{command}", what, text, release.version.semver, release.time, ["modelpatch"])
+        out[f"modelpatch-{command}.1"] = page(f"modelpatch-{command}", what, text, exit_codes, release, ["modelpatch"])
+    for path in helpers:
+        out[f"{path.stem}.1"] = helper(path, release)
     return out

@@ -122,8 +122,9 @@ class Packaging(unittest.TestCase):
         """.goreleaser.yaml compiles with the flags of binaries.py, so that its archives hold the executables of the wheels."""
         text = (ROOT / ".goreleaser.yaml").read_text()
         source = (ROOT / "packaging/binaries.py").read_text()
-        self.assertEqual(re.findall(r"ldflags: (.*)", text), ['["-s -w -buildid= -X main.release=v{{ .Version }}"]', '["-s -w -buildid="]', '["-s -w -buildid="]'])
+        self.assertEqual(re.findall(r"ldflags: (.*)", text), ['["-s -w -buildid= -X main.release=v{{ .Version }} -X main.commit={{ .FullCommit }}"]', '["-s -w -buildid="]', '["-s -w -buildid="]'])
         self.assertIn('flags = "-s -w -buildid="\n', source)
+        self.assertIn("--commit {{ .FullCommit }}", text)
         self.assertIn("flags: &flags [-trimpath, -buildvcs=false, -mod=readonly]", text)
         self.assertIn('"-trimpath", "-buildvcs=false", "-mod=readonly"', source)
         self.assertEqual({f"{o}/{a}" for o in ("linux", "darwin", "windows") for a in ("amd64", "arm64")}, {p.name for p in platforms.PLATFORMS})
@@ -179,6 +180,9 @@ class Packaging(unittest.TestCase):
             if command != "completion":
                 self.assertIn(f"man/modelpatch-{command}.1", names)
                 self.assertIn(rf"\fBmodelpatch\-{command}\fR(1)", top)
+        self.assertIn("man/modelpatch-remote.1", names)
+        self.assertIn(r"\fB4\fR" + "\nrefused", rope)
+        self.assertIn(".SS Where it is written", rope)
         for flag in re.findall(r"^ +(?:-\S, )?(--\S+)", run(self.executable, "rope", "--help").stdout, re.M):
             self.assertIn(flag.replace("-", r"\-"), rope)
         for name in manual.SHELLS.values():

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,16 +19,45 @@ func main() { os.Exit(run()) }
 
 // run is main without os.Exit, so that tests can call it.
 func run() int {
-	if len(os.Args) > 1 {
-		fmt.Fprintln(os.Stderr, "modelpatch-remote is started by modelpatch, which reads models by their address: modelpatch inspect hf://ORG/REPO/FILE")
-		return 2
+	switch {
+	case len(os.Args) == 2 && (os.Args[1] == "--help" || os.Args[1] == "-h"):
+		fmt.Print(help)
+		return 0
+	case len(os.Args) > 1 || isDevice(os.Stdin):
+		return alone()
 	}
 	signal.Ignore(os.Interrupt) // modelpatch, which gets it too, decides; its end closes the input
-	if err := process.Serve(context.Background(), os.Stdin, os.Stdout, connect); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	err := process.Serve(context.Background(), os.Stdin, os.Stdout, connect)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, io.EOF): // before any request
+		return alone()
 	}
-	return 0
+	fmt.Fprintln(os.Stderr, "modelpatch-remote:", err)
+	return 1
+}
+
+const help = `modelpatch-remote reads models at addresses for modelpatch, which starts it.
+
+It takes no arguments: requests come on its standard input, answers go to its
+standard output. Give modelpatch the address of a model; docs/remote.md says more.
+
+Usage:
+  modelpatch inspect hf://ORG/REPO/FILE
+`
+
+// alone says what to do instead to somebody who started it.
+func alone() int {
+	fmt.Fprintln(os.Stderr, "modelpatch-remote: no request: it is started by modelpatch, which reads models by their address")
+	fmt.Fprintln(os.Stderr, "hint: modelpatch inspect hf://ORG/REPO/FILE")
+	return 2
+}
+
+// isDevice reports whether a file is a terminal or the null device, from which no request comes.
+func isDevice(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // client is remote.Client as process.Serve wants it.

@@ -18,9 +18,7 @@ with it they lose their effect. --remove takes an ALiBi bias that is there away.
 Cross-attentions are left alone. Outputs change, and a model that was not trained
 with it needs fine-tuning.
 
-In GGUF only mpt and jais have a key for it; ONNX graphs can be rewritten.
-
-` + exitCodes,
+In GGUF only mpt and jais have a key for it; ONNX graphs can be rewritten.`,
 		Example: `  modelpatch alibi model.onnx -o biased.onnx
   modelpatch alibi --replace --max-bias 8 mpt.gguf -o mpt-alibi.gguf`,
 		Args: cobra.ExactArgs(1),

@@ -17,9 +17,7 @@ knows the file it is for: by its size, by every byte outside of the tensor data,
 and by the surroundings of what it changes (all bytes, when the patch was made
 with --full-digest). Another file is refused, and told in what it differs. With
 --in-place, config.json and its like follow where they followed the change itself
-(--sidecars).
-
-` + exitCodes,
+(--sidecars).`,
 		Example: `  modelpatch extend --len 32768 llama.gguf -o llama-32k.gguf --patch-only
   modelpatch apply llama-32k.gguf.mpatch llama.gguf -o llama-32k.gguf`,
 	})
@@ -33,9 +31,7 @@ func newRevert(c *console) *cobra.Command {
 given, or the file that was changed --in-place, with the FILE.undo.mpatch that
 this left. Of several such patches the latest comes first. With --in-place,
 config.json and its like get their old values back where they followed
-(--sidecars).
-
-` + exitCodes,
+(--sidecars).`,
 		Example: `  modelpatch revert model.gguf.undo.mpatch model.gguf --in-place`,
 	})
 }

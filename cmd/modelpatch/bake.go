@@ -22,9 +22,7 @@ they are up to N positions, and beyond them the model fails to run. Tables go
 where the model has its constants: into the data file, if it has one.
 
 A GGUF file has no graph. There bake puts a scaling of RoPE that is in keys into
-the tensor rope_freqs.weight, where llama.cpp takes that for the architecture.
-
-` + exitCodes,
+the tensor rope_freqs.weight, where llama.cpp takes that for the architecture.`,
 		Example: `  modelpatch bake --len 4096 model.onnx -o baked.onnx`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -35,6 +33,7 @@ the tensor rope_freqs.weight, where llama.cpp takes that for the architecture.
 	}
 	cmd.Flags().IntVar(&o.Length, "len", 0, "positions that the tables hold")
 	cmd.Flags().StringVar(&o.Dtype, "dtype", "", "element type of the tables, where the graph casts to it at once: "+strings.Join(position.TableTypes, ", "))
+	takes(cmd, "dtype", position.TableTypes...)
 	d.addFlags(cmd)
 	d.addPatchFlags(cmd)
 	return reading(c, cmd, &d.open)
@@ -48,9 +47,7 @@ func newUnbake(c *console) *cobra.Command {
 		Long: `unbake puts the formula in the place of tables of cosines and sines that it
 explains. An ONNX graph then computes them when it runs, for any length. Trained
 tables follow no formula, and operators that demand tables keep them. A GGUF
-file gets the keys of the scaling that explains its divisors of frequencies.
-
-` + exitCodes,
+file gets the keys of the scaling that explains its divisors of frequencies.`,
 		Example: `  modelpatch unbake model.onnx -o free.onnx`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {

@@ -21,6 +21,7 @@ import (
 	"github.com/modelpatch/modelpatch/artifact/output"
 	"github.com/modelpatch/modelpatch/artifact/policy"
 	"github.com/modelpatch/modelpatch/artifact/rules"
+	"github.com/modelpatch/modelpatch/internal/nearest"
 	"github.com/modelpatch/modelpatch/internal/ordered"
 	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/patch"
@@ -106,9 +107,7 @@ findings with a reason until a day. --init writes one to begin with. A baseline
 holds what was there before, so that only what is new fails: --write-baseline
 makes it.
 
---format writes reports, several at once: --format text,sarif=out.sarif
-
-` + exitCodes,
+--format writes reports, several at once: --format text,sarif=out.sarif`,
 		Example: `  modelpatch check models/
   modelpatch check --init
   modelpatch check --fail-on warning --format github,sarif=modelpatch.sarif models/
@@ -139,6 +138,8 @@ makes it.
 	k.many.addFlags(cmd)
 	k.outputs.addFlags(cmd)
 	cmd.Flags().Int64Var(&k.open.MaxUnpacked, "max-unpacked", 0, "bytes that a compressed input may come to (default 64 GiB)")
+	takes(cmd, "fail-on", failOn...)
+	takes(cmd, "format", output.Names()...)
 	return reading(c, cmd, &k.open)
 }
 
@@ -296,7 +297,7 @@ func linked(inputs []input) map[string][]string {
 // settings reads what the flags name.
 func (k *checking) settings() error {
 	if !slices.Contains(failOn, k.failOn) {
-		return &modelpatch.UsageError{What: fmt.Sprintf("--fail-on %s is not known", text(k.failOn)), Hint: strings.Join(failOn, ", ")}
+		return &modelpatch.UsageError{What: fmt.Sprintf("--fail-on %s is not known", text(k.failOn)), Hint: nearest.Words(k.failOn, failOn)}
 	}
 	file := cmp.Or(k.policyFile, foundPolicy())
 	k.policy = &policy.Policy{}
@@ -399,7 +400,7 @@ func (k *checking) openReports(ctx context.Context) (err error) {
 		r := openReport{path: file}
 		switch {
 		case !slices.Contains(output.Names(), name):
-			return &modelpatch.UsageError{What: fmt.Sprintf("no format is called %q", text(name)), Hint: strings.Join(output.Names(), ", ")}
+			return &modelpatch.UsageError{What: fmt.Sprintf("no format is called %q", text(name)), Hint: nearest.Words(name, output.Names())}
 		case toFile && file == "":
 			return &modelpatch.UsageError{What: "--format " + name + "= names no file", Hint: "write --format " + name + "=FILE"}
 		case toFile:

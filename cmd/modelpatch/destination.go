@@ -74,6 +74,8 @@ func (d *destination) addFlags(cmd *cobra.Command) {
 	d.outputs.addFlags(cmd)
 	f.BoolVar(&d.asJSON, "json", false, "print the plan as one JSON object")
 	f.BoolVarP(&d.verbose, "verbose", "v", false, "also list the byte ranges that change")
+	group(cmd, flagsWritten, "output", "in-place", "dry-run", "force", "backup", "follow")
+	group(cmd, flagsProof, "digest", "provenance")
 }
 
 // addPatchFlags adds those that only commands have which make changes
@@ -91,6 +93,10 @@ func (d *destination) addPatchFlags(cmd *cobra.Command) {
 	f.StringVar(&d.write.Edits, "edits", "", "write the plan as JSON list of byte ranges {start, end, content}")
 	f.StringVar(&d.to, "to", "", "with -o FOLDER: "+toS3Parts+" writes an upload script for S3 and the parts that the old file has not")
 	f.Int64Var(&d.write.Reserve, "reserve", 0, "leave this many bytes of room for keys in a GGUF file, for later changes in place")
+	group(cmd, flagsWritten, "no-undo", "patch-only", "full-digest", "sidecars", "edits", "to", "reserve")
+	group(cmd, flagsProof, "verify", "require-engine", "llama-server")
+	takes(cmd, "to", toS3Parts)
+	takes(cmd, "verify", string(verifyUsual), string(verifyFull))
 }
 
 // run makes a change of a model, with what else it reads, and prints what it came to, unless a flag

@@ -27,9 +27,7 @@ another name are told as renamed. diff does not judge the change; verify does.
 --patch writes the difference as a patch file, whoever made the two files: apply makes B of
 A bit for bit, revert A of B. Of a model of several files each that differs gets its own.
 
-It exits 0 where no part differs, and 1 otherwise. Both files are read once, whole.
-
-` + exitCodes,
+It exits 0 where no part differs, and 1 otherwise. Both files are read once, whole.`,
 		Example: `  modelpatch diff model.gguf longer.gguf
   modelpatch diff --patch update.mpatch model.gguf finetuned.gguf
   modelpatch diff --json old.onnx new.onnx

@@ -28,9 +28,7 @@ func newExplain(c *console) *cobra.Command {
 		Use:   "explain [RULE]…",
 		Short: "Say what a rule of check means, why it hurts and what mends it",
 		Long: `explain lists the rules of check and inspect, or says of one what it means, what
-happens for it and in which engine, and what mends it.
-
-` + exitCodes,
+happens for it and in which engine, and what mends it.`,
 		Example: `  modelpatch explain
   modelpatch explain length-silently-wrong`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,9 +33,7 @@ grouped, interpolate and stretch move old rows: outputs change at every length.
 
 Image models: --grid or --image resamples the learned rows of the patches as
 their own code does for another picture size; --kernel says how, one of
-%s.
-
-%s`, strings.Join(schemes.GrowMethods, ", "), strings.Join(position.RopeMethods(), ", "), kernelNames(), exitCodes),
+%s.`, strings.Join(schemes.GrowMethods, ", "), strings.Join(position.RopeMethods(), ", "), strings.Join(kernels(), ", ")),
 		Example: `  modelpatch extend --len 1024 bert.onnx -o bert-1024.onnx
   modelpatch extend --len 32768 llama.gguf -o llama-32k.gguf
   modelpatch extend --len 8192 --method linear --dry-run llama.gguf
@@ -65,17 +64,23 @@ their own code does for another picture size; --kernel says how, one of
 	f.StringVar(&g.WindowMethod, "window-method", "", "how biases between patches (BEiT) are resized: "+strings.Join(schemes.WindowMethods, ", "))
 	f.IntVar(&o.Grow.Keep, "keep", 0, "rows that --method stretch leaves alone (default 20)")
 	f.StringVar(&o.Grow.Anchor, "anchor", "", "row that --method hierarchical takes a share of off every other: mean (of the ordinary rows, default), first (as published)")
+	group(cmd, flagsWhat, "len", "grid", "image")
+	group(cmd, flagsHow, "method", "original-length", "kernel", "window-method", "keep", "anchor")
+	takes(cmd, "method", append(slices.Clone(schemes.GrowMethods), position.RopeMethods()...)...)
+	takes(cmd, "kernel", kernels()...)
+	takes(cmd, "window-method", schemes.WindowMethods...)
+	takes(cmd, "anchor", schemes.Anchors...)
 	d.addFlags(cmd)
 	d.addPatchFlags(cmd)
 	return reading(c, cmd, &d.open)
 }
 
-func kernelNames() string {
-	var names []string
+// kernels are the words of --kernel.
+func kernels() (names []string) {
 	for _, k := range schemes.Kernels {
 		names = append(names, k.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // textOptions checks the flags that belong to --len.

@@ -35,9 +35,7 @@ https://, hf://ORG/REPO[@REV]/FILE, oci://REGISTRY/NAME:TAG. Of a patch file (.m
 --html writes the report of one model with pictures of its encodings as a page
 that needs no network and no script. --textconv prints what git compares: the report
 without the file's name, and digests of weights and of all else. It never fails: what
-cannot be read is said in place of the report.
-
-` + exitCodes,
+cannot be read is said in place of the report.`,
 		Example: `  modelpatch inspect model.gguf
   modelpatch inspect --table models/
   modelpatch inspect --json *.onnx | jq .length`,

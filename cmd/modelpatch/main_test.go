@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/internal/testhub"
 	"github.com/modelpatch/modelpatch/patch"
@@ -219,6 +221,27 @@ func TestLines(t *testing.T) {
 					t.Errorf("%q gives the line %q", name, line)
 				}
 			}
+		}
+	}
+}
+
+// TestStartedAlone: executables that modelpatch starts say so to somebody who starts them, whether
+// nothing comes on their input or the null device does.
+func TestStartedAlone(t *testing.T) {
+	for name, hint := range map[string]string{"modelpatch-remote": "modelpatch inspect hf://", "modelpatch-engine": "modelpatch verify --engine"} {
+		path := filepath.Join(built(t, name)(), name)
+		for _, in := range []io.Reader{nil, strings.NewReader("")} { // nil is the null device
+			c := exec.Command(path)
+			var says strings.Builder
+			c.Stdin, c.Stderr = in, &says
+			err := c.Run()
+			e, ok := errors.AsType[*exec.ExitError](err)
+			if !ok || e.ExitCode() != modelpatch.ExitUsage || !strings.HasPrefix(says.String(), name+": no request: it is started by modelpatch") || !strings.Contains(says.String(), "\nhint: "+hint) {
+				t.Errorf("%s: %v, %q", name, err, says.String())
+			}
+		}
+		if out, err := exec.Command(path, "--help").Output(); err != nil || !strings.HasPrefix(string(out), name+" ") || !strings.Contains(string(out), "\nUsage:\n  "+hint) {
+			t.Errorf("%s --help: %v, %q", name, err, out)
 		}
 	}
 }

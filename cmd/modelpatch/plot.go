@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/nearest"
 	"github.com/modelpatch/modelpatch/picture"
 	"github.com/modelpatch/modelpatch/picture/figure"
 	"github.com/modelpatch/modelpatch/picture/page"
@@ -51,9 +52,7 @@ distance and head. Of two models both are drawn, and their difference.
 
 -o writes SVG, PNG or HTML, by the name's ending. Without it a terminal of kitty,
 iTerm2 or with sixels shows the picture, any other terminal block characters, and
-a pipe gets SVG.
-
-` + exitCodes,
+a pipe gets SVG.`,
 		Example: `  modelpatch plot model.gguf -o model.svg
   modelpatch plot model.gguf model-4x.gguf -o change.html`,
 		Args: cobra.RangeArgs(1, 2),
@@ -69,6 +68,7 @@ a pipe gets SVG.
 	f.StringVarP(&p.output, "output", "o", "", "write this `FILE`: .svg, .png or .html")
 	f.StringVar(&p.format, "format", "", "one of "+strings.Join(plotFormats(), ", ")+", in place of what the name or the terminal says")
 	f.BoolVarP(&p.force, "force", "f", false, "replace an existing output")
+	takes(cmd, "format", plotFormats()...)
 	p.outputs.addFlags(cmd)
 	f.StringVar(&p.open.ExternalRoot, "external-root", "", "a folder in which external data of ONNX models may lie as well")
 	return reading(c, cmd, &p.open)
@@ -130,7 +130,7 @@ func (p *plot) chosen(c *console) (string, error) {
 	format := p.format
 	switch {
 	case format != "" && !slices.Contains(plotFormats(), format):
-		return "", &modelpatch.UsageError{What: fmt.Sprintf("--format %s: it is one of %s", text(format), strings.Join(plotFormats(), ", "))}
+		return "", &modelpatch.UsageError{What: fmt.Sprintf("no format is called %q", text(format)), Hint: nearest.Words(format, plotFormats())}
 	case format != "":
 		return format, nil
 	case p.output == "" && c.width == 0:

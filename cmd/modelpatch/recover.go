@@ -14,9 +14,7 @@ func newRecover(c *console) *cobra.Command {
 		Long: `recover looks for the journal of an edit in place that a crash or a power cut
 interrupted. A complete edit is kept; of any other, the old bytes come back. A
 file that somebody else has changed since is left as it is, and refused.
-Temporary files of killed runs are removed.
-
-` + exitCodes,
+Temporary files of killed runs are removed.`,
 		Example: `  modelpatch recover model.gguf`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, files []string) error {

@@ -32,9 +32,7 @@ head) is clipped at --max-distance: farther rows repeat the farthest.
 size, and the graph a picture of so many patches: as transformers does for
 BEiT (bilinear), or as timm does (bicubic, geometric: near distances keep their
 bias). Windows that a picture is cut into (Swin) are refused: many shapes of the
-graph hang on their size.
-
-` + exitCodes,
+graph hang on their size.`,
 		Example: `  modelpatch relative --max-distance 512 t5.onnx -o t5-far.onnx
   modelpatch relative --buckets 64 --max-distance 256 t5.onnx -o t5-64.onnx
   modelpatch relative --window 24x24 --method geometric beit-224.onnx -o beit-384.onnx`,
@@ -58,6 +56,7 @@ graph hang on their size.
 	cmd.Flags().IntVar(&o.Buckets, "buckets", 0, "number of buckets")
 	cmd.Flags().StringVar(&window, "window", "", "height and width of the window in patches, HxW")
 	cmd.Flags().StringVar(&o.Method, "method", "", "how the biases of a window are resized: "+strings.Join(schemes.WindowMethods, ", "))
+	takes(cmd, "method", schemes.WindowMethods...)
 	d.addFlags(cmd)
 	d.addPatchFlags(cmd)
 	return reading(c, cmd, &d.open)

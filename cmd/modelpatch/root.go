@@ -55,6 +55,8 @@ func usage(cmd *cobra.Command, err error) error {
 	switch {
 	case strings.Contains(what, "arg(s)"):
 		hint = strings.TrimSuffix(cmd.UseLine(), " [flags]")
+	case strings.HasPrefix(what, "unknown flag: --"):
+		hint = nearestFlag(cmd, strings.TrimPrefix(what, "unknown flag: --"))
 	case ok:
 		hint = "did you mean " + strings.Join(strings.Fields(suggested), " or ") + "?"
 	}
@@ -82,9 +84,7 @@ func newRoot(c *console) *cobra.Command {
 		Short: "Read and change the position encodings of ONNX and GGUF models",
 		Long: `modelpatch reports which position encoding an ONNX or GGUF model uses (position
 table, sinusoids, RoPE, ALiBi, relative biases), extends its context length or
-rewrites the encoding, and leaves every other byte of the file as it was.
-
-` + exitCodes,
+rewrites the encoding, and leaves every other byte of the file as it was.`,
 		Example: `  modelpatch inspect model.gguf
   modelpatch extend --len 8192 model.onnx -o longer.onnx
   modelpatch rope --scaling yarn --factor 4 model.gguf -o model-4x.gguf`,
@@ -92,11 +92,21 @@ rewrites the encoding, and leaves every other byte of the file as it was.
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newInspect(c), newCheck(c), newExplain(c), newSchema(c), newRecover(c))
-	for _, cmd := range []*cobra.Command{newExtend(c), newRope(c), newALiBi(c), newBake(c), newUnbake(c), newRelative(c), newVerify(c), newApply(c), newRevert(c)} {
-		root.AddCommand(interruptible(cmd))
+	helpful(root, c)
+	cobra.EnableCommandSorting = false
+	add := func(group string, all ...*cobra.Command) {
+		for _, cmd := range all {
+			cmd.GroupID = group
+			root.AddCommand(cmd)
+		}
 	}
-	root.AddCommand(interruptible(newDiff(c)), interruptible(newUndo(c)), newShow(c), newPlot(c))
+	add(groupLook, newInspect(c), newPlot(c), interruptible(newDiff(c)), interruptible(newVerify(c)))
+	add(groupChange, interruptible(newExtend(c)), interruptible(newRope(c)), interruptible(newALiBi(c)), interruptible(newRelative(c)),
+		interruptible(newBake(c)), interruptible(newUnbake(c)), interruptible(newUndo(c)), newRecover(c))
+	add(groupPatches, newShow(c), interruptible(newApply(c)), interruptible(newRevert(c)))
+	add(groupGate, newCheck(c), newExplain(c), newSchema(c))
+	add(groupOther, newVersion(c))
+	root.AddCommand(newExitCodes())
 	return root
 }
 

@@ -42,9 +42,7 @@ those of transformers in ONNX files and of llama.cpp in GGUF files.
 
 --to-ops keeps base and scaling, and holds the rotation in RotaryEmbedding of
 ai.onnx (standard, from opset 23 on), in that of com.microsoft (contrib), or in
-operators that every engine has (plain).
-
-%s`, strings.Join(position.ScalingTypes(), ", "), exitCodes),
+operators that every engine has (plain).`, strings.Join(position.ScalingTypes(), ", ")),
 		Example: `  modelpatch rope --base 1000000 model.gguf -o based.gguf
   modelpatch rope --scaling yarn --factor 4 --original-length 8192 --len 32768 \
       model.gguf -o model-32k.gguf
@@ -95,6 +93,13 @@ operators that every engine has (plain).
 	f.StringVar(&o.As, "as", "", "whose numbers, where engines differ: "+strings.Join(schemes.Engines, ", "))
 	f.StringVar(&like, "like", "", "take base and scaling from another model `FILE`")
 	f.IntVar(&o.Length, "len", 0, "state a length as well; dynamic: the one that it is frozen at")
+	group(cmd, flagsWhat, "base", "scaling", "like", "to-ops")
+	group(cmd, flagsHow, "factor", "original-length", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor",
+		"truncate", "mscale", "mscale-all-dim", "factors", "layers", "as", "len")
+	takes(cmd, "scaling", position.ScalingTypes()...)
+	takes(cmd, "to-ops", position.OperatorSets...)
+	takes(cmd, "as", schemes.Engines...)
+	takes(cmd, "layers", position.LayersGlobal, position.LayersLocal)
 	d.addFlags(cmd)
 	d.addPatchFlags(cmd)
 	return reading(c, cmd, &d.open)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/artifact/schema"
+	"github.com/modelpatch/modelpatch/internal/nearest"
 )
 
 func newSchema(c *console) *cobra.Command {
@@ -15,9 +16,7 @@ func newSchema(c *console) *cobra.Command {
 		Use:   "schema [NAME]",
 		Short: "Print the JSON Schema of a report or of the policy file",
 		Long: `schema prints the JSON Schema (draft 2020-12) of what --json prints, or of check's
-policy file: ` + strings.Join(schema.Names(), ", ") + `. Without a name it lists them.
-
-` + exitCodes,
+policy file: ` + strings.Join(schema.Names(), ", ") + `. Without a name it lists them.`,
 		Example: `  modelpatch schema inspect
   modelpatch schema policy > modelpatch.schema.json`,
 		Args:      cobra.MaximumNArgs(1),
@@ -29,7 +28,7 @@ policy file: ` + strings.Join(schema.Names(), ", ") + `. Without a name it lists
 			}
 			printed, ok := schema.Text(names[0])
 			if !ok {
-				return &modelpatch.UsageError{What: fmt.Sprintf("no schema is called %q", text(names[0])), Hint: strings.Join(schema.Names(), ", ")}
+				return &modelpatch.UsageError{What: fmt.Sprintf("no schema is called %q", text(names[0])), Hint: nearest.Words(names[0], schema.Names())}
 			}
 			c.printf("%s", printed)
 			return nil

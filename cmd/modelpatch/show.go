@@ -19,9 +19,7 @@ func newShow(c *console) *cobra.Command {
 		Short: "Say what a patch file changes",
 		Long: `show prints the header of patch files (.mpatch) in words: which change of which file
 they hold, and how many bytes. With --json it prints the header as it is in the file.
-inspect does the same for names that end in .mpatch.
-
-` + exitCodes,
+inspect does the same for names that end in .mpatch.`,
 		Example: `  modelpatch show model.gguf.undo.mpatch`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {

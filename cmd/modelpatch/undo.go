@@ -15,9 +15,7 @@ func newUndo(c *console) *cobra.Command {
 fits the file as it is, takes that change back in place, and removes the patch.
 Undo patches of shards and data files of the model are found as well. Called again,
 it takes back the change before. config.json and its like get their old values back
-where they followed (--sidecars).
-
-` + exitCodes,
+where they followed (--sidecars).`,
 		Example: `  modelpatch undo model.gguf`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {

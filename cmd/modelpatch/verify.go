@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/nearest"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -28,9 +29,7 @@ encoding went from one formula to another, and every other byte is equal).
 different and broken exit 1. A check that was not made says so and why. Attention is
 sampled, and the sample is told: --layers, --heads, --positions and --full widen it.
 --engine also runs both files whole, through modelpatch-engine: ONNX Runtime's library
-($ORT_LIB, the loader's path, a Python installation) or a llama-server.
-
-` + exitCodes,
+($ORT_LIB, the loader's path, a Python installation) or a llama-server.`,
 		Example: `  modelpatch verify model.onnx longer.onnx
   modelpatch extend --len 8192 model.gguf -o longer.gguf --json > plan.json
   modelpatch verify model.gguf longer.gguf --plan plan.json`,
@@ -72,15 +71,16 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 	f.StringVar(&o.LlamaServer, "llama-server", "", "the llama-server that runs GGUF (usually that of PATH)")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
 	f.BoolVarP(&verbose, "verbose", "v", false, "also list the checks that passed")
+	takes(cmd, "expect", expectations...)
 	return reading(c, cmd, &open)
 }
 
 // expectations are the words of --expect.
-var expectations = []string{"", report.ExpectSame, report.ExpectSameOnPrefix, report.ExpectChanged}
+var expectations = []string{report.ExpectSame, report.ExpectSameOnPrefix, report.ExpectChanged}
 
 func runVerify(cmd *cobra.Command, files []string, plan string, open modelpatch.OpenOptions, o modelpatch.VerifyOptions) (report.Verify, error) {
-	if !slices.Contains(expectations, o.Expect) {
-		return report.Verify{}, &modelpatch.UsageError{What: fmt.Sprintf("--expect %s", o.Expect), Hint: "the words are same, same-on-prefix and changed"}
+	if o.Expect != "" && !slices.Contains(expectations, o.Expect) {
+		return report.Verify{}, &modelpatch.UsageError{What: fmt.Sprintf("--expect %s is not known", text(o.Expect)), Hint: nearest.Words(o.Expect, expectations)}
 	}
 	if s := o.Sample; s.Layers < 0 || s.Heads < 0 || s.Positions < 0 {
 		return report.Verify{}, &modelpatch.UsageError{What: "a number of layers, heads or positions below 0"}

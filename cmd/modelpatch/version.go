@@ -1,10 +1,19 @@
 package main
 
-import "runtime/debug"
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
 
-// release is the version of a released build, set by packaging/build.py
-// through the linker; with -buildvcs=false nothing else would tell it.
-var release string
+	"github.com/spf13/cobra"
+)
+
+// Of a released build, set by packaging/build.py through the linker; with -buildvcs=false nothing else
+// would tell them.
+var (
+	release string // the version
+	commit  string // the commit that it was built from
+)
 
 // version is that of the release, of the module, or of the source tree it was
 // built from.
@@ -16,11 +25,39 @@ func version() string {
 	if !ok {
 		return "(unknown)"
 	}
-	out := info.Main.Version
+	if id := revision(info); id != "" && (info.Main.Version == "" || info.Main.Version == "(devel)") {
+		return "(devel) " + id[:min(len(id), 12)]
+	}
+	return info.Main.Version
+}
+
+// revision is the commit that Go notes of a source tree; "" where it notes none.
+func revision(info *debug.BuildInfo) string {
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && (out == "" || out == "(devel)") {
-			out = "(devel) " + s.Value[:min(len(s.Value), 12)]
+		if s.Key == "vcs.revision" {
+			return s.Value
 		}
 	}
-	return out
+	return ""
+}
+
+func newVersion(c *console) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version, and the commit that it was built from",
+		Long:    `version prints the version, the commit, and the Go release and the platform of the build.`,
+		Example: `  modelpatch version`,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			from := commit
+			if info, ok := debug.ReadBuildInfo(); ok && from == "" {
+				from = revision(info)
+			}
+			if from == "" {
+				from = "not known"
+			}
+			_, err := fmt.Fprintf(c.out, "modelpatch %s, commit %s, %s %s/%s\n", version(), from, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
 }

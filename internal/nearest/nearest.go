@@ -33,22 +33,26 @@ func Words(misspelt string, words []string) string {
 	return Hint(misspelt, words, "known: "+strings.Join(words, ", "))
 }
 
-// distance is the number of letters to insert, delete or replace (Levenshtein).
+// distance is the number of letters to insert, delete, replace or swap with the next (optimal string
+// alignment, a restricted Damerau-Levenshtein distance).
 func distance(a, b string) int {
+	var before2, before []int // rows of the table
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := before
-			if a[i] != b[j] {
-				cost++
+	for i := 1; i <= len(a); i++ {
+		before2, before, row = before, row, make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
 			}
-			before = row[j+1]
-			row[j+1] = min(cost, row[j]+1, before+1)
+			row[j] = min(before[j-1]+cost, before[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before2[j-2]+1)
+			}
 		}
 	}
 	return row[len(b)]

@@ -197,12 +197,23 @@ const maxRequest = 1 << 30
 func Serve(name string, answer func(context.Context, Request) Answer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if len(os.Args) > 1 {
-		fmt.Fprintf(os.Stderr, "%s is started by modelpatch verify; it takes no arguments and reads a request on standard input\n", name)
+	alone := func() int {
+		fmt.Fprintf(os.Stderr, "%s: no request: it is started by modelpatch verify\nhint: modelpatch verify --engine BEFORE AFTER\n", name)
 		return 2
 	}
+	info, err := os.Stdin.Stat()
+	switch {
+	case len(os.Args) == 2 && (os.Args[1] == "--help" || os.Args[1] == "-h"):
+		fmt.Printf("%s computes what modelpatch verify compares, which starts it.\n\n"+
+			"It takes no arguments: one request comes on its standard input as JSON, the answer goes\nto its standard output.\n\nUsage:\n  modelpatch verify --engine BEFORE AFTER\n", name)
+		return 0
+	case len(os.Args) > 1 || err == nil && info.Mode()&os.ModeCharDevice != 0: // a terminal, or nothing
+		return alone()
+	}
 	var request Request
-	if err := json.NewDecoder(io.LimitReader(os.Stdin, maxRequest)).Decode(&request); err != nil {
+	if err := json.NewDecoder(io.LimitReader(os.Stdin, maxRequest)).Decode(&request); errors.Is(err, io.EOF) {
+		return alone()
+	} else if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: no JSON request: %v\n", name, err)
 		return 2
 	}
