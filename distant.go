@@ -1,10 +1,12 @@
 package modelpatch
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/onnx"
@@ -49,7 +51,11 @@ func OpenFileOf(ctx context.Context, model, file string, o OpenOptions) (r io.Re
 // OpenPatch reads the patch file at a path or an address. Close it afterwards.
 func OpenPatch(ctx context.Context, path string, o OpenOptions) (*patch.PatchFile, error) {
 	if !IsAddress(path) {
-		return patch.OpenPatch(path)
+		p, err := patch.OpenPatch(path)
+		if err != nil && isModel(path) {
+			return nil, &InputError{Path: path, What: "not a patch file", Why: "it is a model", Hint: "modelpatch inspect says what it has; apply and revert take the patch first, then the model"}
+		}
+		return p, err
 	}
 	r, size, close, err := OpenFileOf(ctx, path, ShownPath(path), o)
 	if err != nil {
@@ -61,6 +67,12 @@ func OpenPatch(ctx context.Context, path string, o OpenOptions) (*patch.PatchFil
 		return nil, &patch.InputError{Path: ShownPath(path), Err: err}
 	}
 	return p, nil
+}
+
+// isModel reports whether a file is a model by its name or its first bytes.
+func isModel(path string) bool {
+	head, err := sniff(path)
+	return err == nil && (bytes.HasPrefix(head, []byte("GGUF")) || strings.EqualFold(filepath.Ext(path), ".onnx"))
 }
 
 // openRemote opens a model by its address. Reports and errors name the address without its

@@ -8,9 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/modelpatch/modelpatch/internal/regular"
+	"github.com/modelpatch/modelpatch/internal/spelling"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -75,7 +78,28 @@ func cannotOpen(path string, err error) error {
 	if target, lerr := os.Readlink(path); lerr == nil {
 		why += ", a link to " + report.Printable(target)
 	}
-	return &InputError{Path: path, What: "cannot be opened", Why: why, Err: err, Hint: storeHint(path)}
+	hint := storeHint(path)
+	if hint == "" && errors.Is(err, fs.ErrNotExist) {
+		hint = absentHint(path)
+	}
+	return &InputError{Path: path, What: "cannot be opened", Why: why, Err: err, Hint: hint}
+}
+
+// absentHint says what of a path is not there, and what is there under a name like it.
+func absentHint(path string) string {
+	folder := filepath.Dir(path)
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "there is no folder " + report.Printable(folder)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if near := spelling.Nearest(filepath.Base(path), names); near != "" {
+		return "did you mean " + report.Printable(filepath.Join(folder, near)) + "?"
+	}
+	return ""
 }
 
 // storeHint says how a file is named that lies in a store whose own addresses are not read; "" for
@@ -104,19 +128,30 @@ func hintFor(path string, mode fs.FileMode) string {
 	case !mode.IsDir():
 		return ""
 	}
+	return FolderHint(path)
+}
+
+// FolderHint says which models are in a folder that was given in place of one, or what to make of
+// weights in another format that are there.
+func FolderHint(path string) string {
 	const most = 3
 	var found []string
+	weights := ""
 	entries, err := os.ReadDir(path)
 	for _, e := range entries {
 		if name := strings.ToLower(e.Name()); strings.HasSuffix(name, ".gguf") || strings.HasSuffix(name, ".onnx") {
 			found = append(found, filepath.Join(path, e.Name()))
+		} else if weights == "" && (slices.Contains([]string{".safetensors", ".pt", ".pth"}, filepath.Ext(name)) || strings.HasPrefix(name, "pytorch_model")) {
+			weights = e.Name()
 		}
 	}
 	switch {
 	case err != nil:
 		return "name the model file inside it"
+	case len(found) == 0 && weights != "":
+		return fmt.Sprintf("it has weights of PyTorch (%s): export them to ONNX (optimum-cli export onnx --model FOLDER OUT) or convert them to GGUF (convert_hf_to_gguf.py of llama.cpp)", report.Printable(weights))
 	case len(found) == 0:
-		return "no name in it ends in .gguf or .onnx: name the model file itself"
+		return "no name in it ends in .gguf or .onnx: name the file itself when its name ends otherwise"
 	case len(found) > most:
 		found = append(found[:most], fmt.Sprintf("and %d more", len(found)-most))
 	}
@@ -179,7 +214,26 @@ func notAModel(path string, head []byte) error {
 	case isPickle(head):
 		return fault("a Python pickle (PyTorch checkpoint)", "export the model to ONNX, or convert it to GGUF; pickles are never read, for they run code")
 	}
+	if isText(head) {
+		return fault("a text file", "name the model itself")
+	}
 	return nil
+}
+
+// isText reports whether all of a file's first bytes are of a text. No model begins so: GGUF's magic is
+// followed by a version, and a field of ONNX by a length.
+func isText(head []byte) bool {
+	if bytes.HasPrefix(head, []byte("GGUF")) || bytes.HasPrefix(head, []byte("FUGG")) {
+		return false // what is wrong with it is told elsewhere
+	}
+	for at := 0; at < len(head); {
+		r, n := utf8.DecodeRune(head[at:])
+		if r == utf8.RuneError && n == 1 && (at+utf8.UTFMax <= len(head) || utf8.FullRune(head[at:])) || r < ' ' && !strings.ContainsRune("\t\n\r\f", r) || r == 0x7f {
+			return false
+		}
+		at += n
+	}
+	return true
 }
 
 // pointedSize is the size that an LFS pointer states.

@@ -96,6 +96,9 @@ func (c *cursor) fill(offset int64, n int) error {
 	return fmt.Errorf("reading at byte %d: %w", offset, err)
 }
 
+// incomplete is the hint for a file that ends too soon.
+const incomplete = "the file is incomplete: download or copy it again"
+
 // uvarint reads a varint at offset that must end before end.
 func (c *cursor) uvarint(offset, end int64) (uint64, int64, error) {
 	if i := offset - c.base; i >= 0 && i < int64(len(c.window)) && offset < end && c.window[i] < 0x80 {
@@ -107,11 +110,10 @@ func (c *cursor) uvarint(offset, end int64) (uint64, int64, error) {
 	}
 	v, n := protowire.ConsumeVarint(b)
 	if n < 0 {
-		what := "a number is cut off (file truncated?)"
 		if len(b) == 10 {
-			what = "a number has more than 10 bytes"
+			return 0, 0, &FormatError{Offset: offset, What: "a number has more than 10 bytes"}
 		}
-		return 0, 0, &FormatError{Offset: offset, What: what}
+		return 0, 0, &FormatError{Offset: offset, What: "a number is cut off (file truncated?)", Hint: incomplete}
 	}
 	return v, offset + int64(n), nil
 }
@@ -147,7 +149,7 @@ func (c *cursor) next(offset, end int64, depth int) (field, error) {
 		}
 		if n > uint64(end-at) {
 			return f, &FormatError{Offset: f.length,
-				What: fmt.Sprintf("a field claims %d bytes and %d are left (file truncated?)", n, end-at)}
+				What: fmt.Sprintf("a field claims %d bytes and %d are left (file truncated?)", n, end-at), Hint: incomplete}
 		}
 		f.start, f.end = at, at+int64(n)
 		return f, nil
@@ -169,7 +171,7 @@ func (c *cursor) fixed(f field, end int64) (field, error) {
 		return field{}, err
 	}
 	if len(b) < n {
-		return field{}, &FormatError{Offset: f.start, What: "a number is cut off (file truncated?)"}
+		return field{}, &FormatError{Offset: f.start, What: "a number is cut off (file truncated?)", Hint: incomplete}
 	}
 	for i := n - 1; i >= 0; i-- {
 		f.value = f.value<<8 | uint64(b[i])

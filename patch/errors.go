@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"strings"
 )
 
@@ -92,7 +93,12 @@ func (e *OutputError) Error() string {
 func (e *OutputError) Unwrap() error { return e.Err }
 
 // Hints returns what would help, for printing under the error.
-func (e *OutputError) Hints() []string { return hints(e.Hint) }
+func (e *OutputError) Hints() []string {
+	if e.Hint == "" && e.Op == "create" && errors.Is(e.Err, fs.ErrNotExist) {
+		return []string{"there is no folder " + filepath.Dir(e.Path) + ": make it first"}
+	}
+	return hints(e.Hint)
+}
 
 // RefusedError is the error of a target that must not be written to, though
 // it could be: a link, a file with several names (exit code 4).

@@ -236,7 +236,7 @@ func wantedGrid(g Gridder, o GridOptions) ([2]int, error) {
 		case patch == 0:
 			return [2]int{}, &Refusal{Why: "the size of a patch cannot be told from the file", Remedies: []report.Remedy{report.Do("", "names the grid itself", "grid", "HxW")}}
 		case o.Image < patch || o.Image%patch != 0:
-			return [2]int{}, &UsageError{What: fmt.Sprintf("a picture of %d pixels is no multiple of patches of %d", o.Image, patch)}
+			return [2]int{}, &UsageError{What: fmt.Sprintf("a picture of %d pixels is no multiple of patches of %d", o.Image, patch), Hint: nearestSizes(o.Image, patch)}
 		}
 		return [2]int{o.Image / patch, o.Image / patch}, nil
 	}
@@ -244,6 +244,15 @@ func wantedGrid(g Gridder, o GridOptions) ([2]int, error) {
 		return [2]int{}, &UsageError{What: fmt.Sprintf("a grid of %d×%d: each side must be between 1 and %d", o.Height, o.Width, maxGrid)}
 	}
 	return [2]int{o.Height, o.Width}, nil
+}
+
+// nearestSizes says which sizes of a picture are possible next to one that is not.
+func nearestSizes(pixels, patch int) string {
+	below := pixels / patch * patch
+	if below < patch {
+		return fmt.Sprintf("the nearest possible is %d pixels", patch)
+	}
+	return fmt.Sprintf("the nearest possible are %d and %d pixels", below, below+patch)
 }
 
 // resizeSite resamples the rows of a learned grid and returns what its site holds.

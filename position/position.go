@@ -222,7 +222,18 @@ func (r *Refusal) Advice() (string, []report.Remedy) { return r.Instead, r.Remed
 
 // UsageError is the error of a parameter that is wrong whatever the model
 // (exit code 2).
-type UsageError struct{ What string }
+type UsageError struct {
+	What string
+	Hint string // what to do instead; may be empty
+}
 
 // Error is what is wrong.
 func (u *UsageError) Error() string { return u.What }
+
+// Hints returns what to do instead.
+func (u *UsageError) Hints() []string {
+	if u.Hint == "" {
+		return nil
+	}
+	return []string{u.Hint}
+}

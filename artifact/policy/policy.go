@@ -22,8 +22,8 @@ import (
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/artifact/rules"
 	"github.com/modelpatch/modelpatch/internal/glob"
-	"github.com/modelpatch/modelpatch/internal/nearest"
 	"github.com/modelpatch/modelpatch/internal/regular"
+	"github.com/modelpatch/modelpatch/internal/spelling"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -186,7 +186,7 @@ func (r *reader) fields(n *yaml.Node, known []string, visit func(key string, v *
 		key := n.Content[i].Value
 		switch {
 		case !slices.Contains(known, key):
-			r.fail(n.Content[i], fmt.Sprintf("unknown key %q", report.Printable(key)), nearest.Words(key, known))
+			r.fail(n.Content[i], fmt.Sprintf("unknown key %q", report.Printable(key)), spelling.Words(key, known))
 		case seen[key]:
 			r.fail(n.Content[i], fmt.Sprintf("%q stands here twice", key), "")
 		default:
@@ -278,7 +278,7 @@ func (r *reader) words(n *yaml.Node, what string, known []string) []string {
 	out := r.strings(n)
 	for _, w := range out {
 		if !slices.Contains(known, w) {
-			r.fail(n, fmt.Sprintf("no %s is called %q", what, report.Printable(w)), nearest.Words(w, known))
+			r.fail(n, fmt.Sprintf("no %s is called %q", what, report.Printable(w)), spelling.Words(w, known))
 		}
 	}
 	return out

@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/modelpatch/modelpatch/internal/nearest"
+	"github.com/modelpatch/modelpatch/internal/spelling"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -56,7 +56,7 @@ func IDs() []string {
 
 // Hint says what a misspelt rule was meant to be, and where the rules are listed.
 func Hint(misspelt string) string {
-	return nearest.Hint(misspelt, IDs(), "modelpatch explain lists the rules")
+	return spelling.Hint(misspelt, IDs(), "modelpatch explain lists the rules")
 }
 
 // Look applies every rule to a file. Findings come gravest first, and in a stable

@@ -21,9 +21,9 @@ import (
 	"github.com/modelpatch/modelpatch/artifact/output"
 	"github.com/modelpatch/modelpatch/artifact/policy"
 	"github.com/modelpatch/modelpatch/artifact/rules"
-	"github.com/modelpatch/modelpatch/internal/nearest"
 	"github.com/modelpatch/modelpatch/internal/ordered"
 	"github.com/modelpatch/modelpatch/internal/regular"
+	"github.com/modelpatch/modelpatch/internal/spelling"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -139,7 +139,7 @@ makes it.
 	k.outputs.addFlags(cmd)
 	cmd.Flags().Int64Var(&k.open.MaxUnpacked, "max-unpacked", 0, "bytes that a compressed input may come to (default 64 GiB)")
 	takes(cmd, "fail-on", failOn...)
-	takes(cmd, "format", output.Names()...)
+	suggests(cmd, "format", output.Names()...)
 	return reading(c, cmd, &k.open)
 }
 
@@ -296,9 +296,6 @@ func linked(inputs []input) map[string][]string {
 
 // settings reads what the flags name.
 func (k *checking) settings() error {
-	if !slices.Contains(failOn, k.failOn) {
-		return &modelpatch.UsageError{What: fmt.Sprintf("--fail-on %s is not known", text(k.failOn)), Hint: nearest.Words(k.failOn, failOn)}
-	}
 	file := cmp.Or(k.policyFile, foundPolicy())
 	k.policy = &policy.Policy{}
 	if file != "" {
@@ -400,7 +397,7 @@ func (k *checking) openReports(ctx context.Context) (err error) {
 		r := openReport{path: file}
 		switch {
 		case !slices.Contains(output.Names(), name):
-			return &modelpatch.UsageError{What: fmt.Sprintf("no format is called %q", text(name)), Hint: nearest.Words(name, output.Names())}
+			return &modelpatch.UsageError{What: fmt.Sprintf("no format is called %q", text(name)), Hint: spelling.Words(name, output.Names())}
 		case toFile && file == "":
 			return &modelpatch.UsageError{What: "--format " + name + "= names no file", Hint: "write --format " + name + "=FILE"}
 		case toFile:

@@ -96,7 +96,7 @@ func (d *destination) addPatchFlags(cmd *cobra.Command) {
 	group(cmd, flagsWritten, "no-undo", "patch-only", "full-digest", "sidecars", "edits", "to", "reserve")
 	group(cmd, flagsProof, "verify", "require-engine", "llama-server")
 	takes(cmd, "to", toS3Parts)
-	takes(cmd, "verify", string(verifyUsual), string(verifyFull))
+	suggests(cmd, "verify", string(verifyUsual), string(verifyFull))
 }
 
 // run makes a change of a model, with what else it reads, and prints what it came to, unless a flag
@@ -167,9 +167,6 @@ func (d *destination) attested(c *console, path string, change func() (modelpatc
 func (d *destination) ignored() error {
 	w := d.write
 	nothingWritten := w.DryRun && w.Edits == ""
-	if d.to != "" && d.to != toS3Parts {
-		return &modelpatch.UsageError{What: fmt.Sprintf("--to %s", text(d.to)), Hint: "--to " + toS3Parts}
-	}
 	d.write.Parts = d.to == toS3Parts
 	for _, f := range []struct {
 		ignored   bool

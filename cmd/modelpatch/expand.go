@@ -149,7 +149,7 @@ func modelsBelow(folder string) []input {
 	})
 	if len(out) == 0 {
 		out = []input{{path: folder, err: &modelpatch.InputError{Path: folder, What: "no models in this folder",
-			Why: "no name below it ends in .gguf or .onnx, or in these with .zst or .gz", Hint: "name the file itself when its name ends otherwise"}}}
+			Why: "no name below it ends in .gguf or .onnx, or in these with .zst or .gz", Hint: modelpatch.FolderHint(folder)}}}
 	}
 	return out
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/modelpatch/modelpatch/internal/nearest"
+	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/spelling"
 )
 
 // newExitCodes is the topic of help that scripts need.
@@ -55,19 +56,47 @@ const (
 
 var flagGroups = []string{flagsOwn, flagsWhat, flagsHow, flagsWritten, flagsProof, flagsRemote, flagsReport}
 
-const flagGroup = "group" // the annotation of a flag that names its group
+// Annotations of flags.
+const (
+	flagGroup = "group" // names its group in help texts
+	flagWords = "words" // lists the values that it takes
+)
 
 // group puts flags of a command into a group.
 func group(cmd *cobra.Command, title string, names ...string) {
 	for _, name := range names {
 		if f := cmd.Flags().Lookup(name); f != nil {
-			f.Annotations = map[string][]string{flagGroup: {title}}
+			annotate(f, flagGroup, title)
 		}
 	}
 }
 
-// takes says which words a flag takes, for completion.
+func annotate(f *pflag.Flag, key string, values ...string) {
+	if f.Annotations == nil {
+		f.Annotations = map[string][]string{}
+	}
+	f.Annotations[key] = values
+}
+
+// takes says which words a flag takes: no others are let through, and shells complete them.
 func takes(cmd *cobra.Command, flag string, words ...string) {
+	suggests(cmd, flag, words...)
+	annotate(cmd.Flags().Lookup(flag), flagWords, words...)
+}
+
+// checkWords refuses flags with words that they do not take.
+func checkWords(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		words, value := f.Annotations[flagWords], f.Value.String()
+		if len(words) > 0 && !slices.Contains(words, value) && err == nil {
+			err = &modelpatch.UsageError{What: fmt.Sprintf("--%s %s is not known", f.Name, text(value)), Hint: spelling.Words(value, words)}
+		}
+	})
+	return err
+}
+
+// suggests says which words a flag may have among others, for completion.
+func suggests(cmd *cobra.Command, flag string, words ...string) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic(err) // the flag is not there: a mistake of the caller
 	}
@@ -79,6 +108,7 @@ func helpful(root *cobra.Command, c *console) {
 	root.AddGroup(commandGroups...)
 	root.SetHelpCommandGroupID(groupOther)
 	root.SetCompletionCommandGroupID(groupOther)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkWords(cmd) }
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
 		_, err := fmt.Fprint(cmd.OutOrStderr(), usageText(cmd, c.width))
 		return err
@@ -134,7 +164,7 @@ func usageText(cmd *cobra.Command, width int) string {
 func nearestFlag(cmd *cobra.Command, unknown string) string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := nearest.Of(unknown, names); near != "" {
+	if near := spelling.Nearest(unknown, names); near != "" {
 		return "did you mean --" + near + "? " + cmd.CommandPath() + " --help"
 	}
 	return cmd.CommandPath() + " --help"

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
-	"github.com/modelpatch/modelpatch/internal/nearest"
 	"github.com/modelpatch/modelpatch/picture"
 	"github.com/modelpatch/modelpatch/picture/figure"
 	"github.com/modelpatch/modelpatch/picture/page"
@@ -129,8 +127,6 @@ func (p *plot) run(ctx context.Context, c *console, files []string) error {
 func (p *plot) chosen(c *console) (string, error) {
 	format := p.format
 	switch {
-	case format != "" && !slices.Contains(plotFormats(), format):
-		return "", &modelpatch.UsageError{What: fmt.Sprintf("no format is called %q", text(format)), Hint: nearest.Words(format, plotFormats())}
 	case format != "":
 		return format, nil
 	case p.output == "" && c.width == 0:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -43,7 +44,7 @@ func runCommand(ctx context.Context, args []string, c *console) int {
 	if modelpatch.ExitCode(err) == modelpatch.ExitInput && isFlagError(err) {
 		err = usage(cmd, err)
 	}
-	c.fail("", err, false)
+	c.fail("", err, slices.Contains(args, "--json"))
 	return modelpatch.ExitCode(err)
 }
 

@@ -99,7 +99,7 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
 	takes(cmd, "scaling", position.ScalingTypes()...)
 	takes(cmd, "to-ops", position.OperatorSets...)
 	takes(cmd, "as", schemes.Engines...)
-	takes(cmd, "layers", position.LayersGlobal, position.LayersLocal)
+	suggests(cmd, "layers", position.LayersGlobal, position.LayersLocal)
 	d.addFlags(cmd)
 	d.addPatchFlags(cmd)
 	return reading(c, cmd, &d.open)

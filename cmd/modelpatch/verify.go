@@ -2,12 +2,10 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
-	"github.com/modelpatch/modelpatch/internal/nearest"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -79,9 +77,6 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 var expectations = []string{report.ExpectSame, report.ExpectSameOnPrefix, report.ExpectChanged}
 
 func runVerify(cmd *cobra.Command, files []string, plan string, open modelpatch.OpenOptions, o modelpatch.VerifyOptions) (report.Verify, error) {
-	if o.Expect != "" && !slices.Contains(expectations, o.Expect) {
-		return report.Verify{}, &modelpatch.UsageError{What: fmt.Sprintf("--expect %s is not known", text(o.Expect)), Hint: nearest.Words(o.Expect, expectations)}
-	}
 	if s := o.Sample; s.Layers < 0 || s.Heads < 0 || s.Positions < 0 {
 		return report.Verify{}, &modelpatch.UsageError{What: "a number of layers, heads or positions below 0"}
 	}

@@ -1,4 +1,4 @@
-package nearest
+package spelling
 
 import "testing"
 

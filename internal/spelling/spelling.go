@@ -1,11 +1,11 @@
-// Package nearest finds the word that a misspelt one was meant to be.
-package nearest
+// Package spelling finds the word that a misspelt one was meant to be.
+package spelling
 
 import "strings"
 
-// Of returns the word that is the fewest letters away from a misspelt one, or the first that
+// Nearest returns the word that is the fewest letters away from a misspelt one, or the first that
 // contains it; "" where more than half of the letters would have to change.
-func Of(misspelt string, words []string) string {
+func Nearest(misspelt string, words []string) string {
 	best, least := "", len(misspelt)/2+1
 	for _, w := range words {
 		if d := distance(misspelt, w); d < least || strings.Contains(w, misspelt) && misspelt != "" && best == "" {
@@ -18,7 +18,7 @@ func Of(misspelt string, words []string) string {
 // Hint returns "did you mean WORD?" before a hint that lists the words, and that hint alone where
 // no word is near.
 func Hint(misspelt string, words []string, list string) string {
-	near := Of(misspelt, words)
+	near := Nearest(misspelt, words)
 	switch {
 	case near == "":
 		return list
