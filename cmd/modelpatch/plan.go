@@ -31,7 +31,7 @@ func (c *console) plan(p report.Plan, dry, verbose bool) {
 		case s.Written && s.Backup != "":
 			line += "; the old value is in " + text(filepath.Base(s.Backup))
 		case s.Why != "":
-			line += ", not written: " + sentence(s.Why)
+			line += ", not written: " + sentence(optionWords.Replace(s.Why))
 		}
 		c.field("beside", line)
 	}

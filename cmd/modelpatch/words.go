@@ -25,7 +25,8 @@ func remedyText(r report.Remedy) string {
 }
 
 // optionWords are how sentences of the library name options of writing.
-var optionWords = strings.NewReplacer("force replaces", "--force replaces", "backup also keeps", "--backup also keeps", "(option len)", "(--len)")
+var optionWords = strings.NewReplacer("force replaces", "--force replaces", "backup also keeps", "--backup also keeps", "(option len)", "(--len)",
+	"it is changed where sidecars are asked for", "--sidecars changes it")
 
 // advice is what an error advises, in lines.
 func advice(err error) []string {
