@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"reflect"
 	"regexp/syntax"
+	"slices"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/vm"
+
+	"github.com/modelpatch/modelpatch/internal/spelling"
+	"github.com/modelpatch/modelpatch/report"
 )
 
 // A policy may come from a stranger's pull request, and expr-lang counts neither steps nor the bytes
@@ -110,6 +114,7 @@ func (m *metering) Visit(node *ast.Node) {
 	case *ast.PredicateNode:
 		m.charge(&n.Node, 1)
 	case *ast.BinaryNode:
+		m.compared(n)
 		if n.Operator == "matches" {
 			m.read(&n.Left, m.instructions(n.Right))
 			return
@@ -126,6 +131,36 @@ func (m *metering) Visit(node *ast.Node) {
 		}
 	case *ast.PairNode:
 		m.read(&n.Key, 1)
+	}
+}
+
+// compared refuses a comparison of a field with a word that the field never has: it would hold, or
+// not, for every model.
+func (m *metering) compared(n *ast.BinaryNode) {
+	if n.Operator != "==" && n.Operator != "!=" && n.Operator != "in" {
+		return
+	}
+	for _, side := range [][2]ast.Node{{n.Left, n.Right}, {n.Right, n.Left}} {
+		field := ""
+		switch f := side[0].(type) {
+		case *ast.IdentifierNode:
+			field = f.Value
+		case *ast.MemberNode:
+			if name, ok := f.Property.(*ast.StringNode); ok {
+				field = name.Value
+			}
+		}
+		known := map[string][]string{"scheme": report.Schemes, "type": append(scalings(), ""), "format": formats,
+			"beyond": {report.BeyondError, report.BeyondClamps, report.BeyondWrong, report.BeyondContinues, report.BeyondUnknown}}[field]
+		words := []ast.Node{side[1]}
+		if list, ok := side[1].(*ast.ArrayNode); ok {
+			words = list.Nodes
+		}
+		for _, w := range words {
+			if s, ok := w.(*ast.StringNode); ok && known != nil && !slices.Contains(known, s.Value) {
+				m.fail(fmt.Errorf("%s is never %q; %s", field, report.Printable(s.Value), spelling.Words(s.Value, known)))
+			}
+		}
 	}
 }
 

@@ -203,12 +203,16 @@ func TestMistakes(t *testing.T) {
 		"version: 1\nrules: {gguf-key-ignored: fatal}":                                      "p.yaml:2: \"fatal\" is no level",
 		"version: 1\nwaivers: [{rule: gguf-key-ignored, files: a, reason: b, until: soon}]": "p.yaml:2: \"soon\" is no day",
 		"\tversion: 1": "p.yaml: not YAML",
-		"version: 1\nfor: [{files: a, expect: [{length: 4}]}]":                      "p.yaml:2: an expectation needs an id",
-		"version: 1\nfor: [{files: a, expect: [{id: x}]}]":                          `p.yaml:2: the expectation "x" expects nothing`,
-		"version: 1\nfor: [{files: a, expect: [{id: x, scheme: [rope, ropee]}]}]":   `p.yaml:2: no scheme is called "ropee"`,
-		"version: 1\nfor: [{files: a, expect: [{id: x, scaling: yarm}]}]":           `p.yaml:2: no scaling is called "yarm"`,
-		"version: 1\nfor: [{files: a, expect: [{id: x, format: ggml}]}]":            `p.yaml:2: no format is called "ggml"`,
-		"version: 1\nfor: [{files: a, expect: [{id: x, expr: length.stated + 1}]}]": "p.yaml:2: the expression cannot be read: expected bool",
+		"version: 1\nfor: [{files: a, expect: [{length: 4}]}]":                                                            "p.yaml:2: an expectation needs an id",
+		"version: 1\nfor: [{files: a, expect: [{id: x, expr: 'none(encodings, .scheme == \"ropee\")'}]}]":                 `p.yaml:2: the expression cannot be read: scheme is never "ropee"; did you mean rope?`,
+		"version: 1\nfor: [{files: a, expect: [{id: x, expr: 'all(encodings, .scaling.type in [\"none\", \"yarm\"])'}]}]": `p.yaml:2: the expression cannot be read: type is never "yarm"; did you mean yarn?`,
+		"version: 1\nfor: [{files: a, expect: [{id: x, expr: '\"fails\" != length.beyond'}]}]":                            `p.yaml:2: the expression cannot be read: beyond is never "fails"`,
+		"version: 1\nfor: [{files: a, expect: [{id: x, expr: 'format == \"ggml\"'}]}]":                                    `p.yaml:2: the expression cannot be read: format is never "ggml"`,
+		"version: 1\nfor: [{files: a, expect: [{id: x}]}]":                                                                `p.yaml:2: the expectation "x" expects nothing`,
+		"version: 1\nfor: [{files: a, expect: [{id: x, scheme: [rope, ropee]}]}]":                                         `p.yaml:2: no scheme is called "ropee"`,
+		"version: 1\nfor: [{files: a, expect: [{id: x, scaling: yarm}]}]":                                                 `p.yaml:2: no scaling is called "yarm"`,
+		"version: 1\nfor: [{files: a, expect: [{id: x, format: ggml}]}]":                                                  `p.yaml:2: no format is called "ggml"`,
+		"version: 1\nfor: [{files: a, expect: [{id: x, expr: length.stated + 1}]}]":                                       "p.yaml:2: the expression cannot be read: expected bool",
 	} {
 		_, err := Parse("p.yaml", []byte(text), today)
 		if _, ok := errors.AsType[*Error](err); !ok || !strings.HasPrefix(err.Error(), want) {
