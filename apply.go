@@ -240,7 +240,7 @@ func brief(s string) string {
 }
 
 func (r *patchRun) report(plan patch.Plan) report.Plan {
-	verb, expect := "apply", "changed"
+	verb, expect := "apply", cmp.Or(r.patch.Expect, report.ExpectChanged)
 	if r.revert {
 		verb = "revert"
 	}

@@ -44,6 +44,9 @@ type PatchHeader struct {
 	// Beside are numbers in files beside the source that the same change gave
 	// other values. What the patch itself holds is the source alone.
 	Beside []PatchBeside `json:"beside,omitempty"`
+	// Expect is what the change promises of the model's outputs (report.Expectations);
+	// "" where it was made by a program that did not say.
+	Expect string `json:"expect,omitempty"`
 }
 
 // PatchBeside is a number in a JSON file beside the patched one, as it was
@@ -79,6 +82,7 @@ type PatchOptions struct {
 	FullDigest bool       // SHA-256 of all of both files as well
 	Replace    bool       // see PatchHeader
 	Beside     []PatchBeside
+	Expect     string // see PatchHeader
 }
 
 // WritePatch writes output i of the plan as a patch file: a zstd stream of the
@@ -113,7 +117,7 @@ func (p Plan) WritePatch(w io.Writer, i int, in io.ReaderAt, o PatchOptions) err
 
 func (p Plan) patchHeader(i int, in io.ReaderAt, o PatchOptions) (PatchHeader, error) {
 	input := p.Inputs[p.Outputs[i].Input]
-	h := PatchHeader{Schema: SchemaPatch, Change: o.Change, Replace: o.Replace, Beside: o.Beside, Edits: []PatchEdit{}, Data: joined(o.Data, input.Size),
+	h := PatchHeader{Schema: SchemaPatch, Change: o.Change, Replace: o.Replace, Beside: o.Beside, Expect: o.Expect, Edits: []PatchEdit{}, Data: joined(o.Data, input.Size),
 		Source: PatchedFile{Name: filepath.Base(input.Path), Size: input.Size},
 		Target: PatchedFile{Name: o.Target, Size: p.OutputSize(i)}}
 	if h.Target.Name == "" {

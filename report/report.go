@@ -6,7 +6,10 @@
 // values are what other people's scripts read.
 package report
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Schema identifiers, the first field of every JSON object.
 const (
@@ -59,6 +62,26 @@ const (
 	ExpectSameOnPrefix = "same-on-prefix"
 	ExpectChanged      = "changed"
 )
+
+// Expectations are these words, each allowing more than those before it.
+var Expectations = []string{ExpectSame, ExpectSameOnPrefix, ExpectChanged}
+
+// Looser is the one of two expectations that allows more.
+func Looser(a, b string) string {
+	if slices.Index(Expectations, b) > slices.Index(Expectations, a) {
+		return b
+	}
+	return a
+}
+
+// Expected is what changes allow together.
+func Expected(changes []Change) string {
+	out := ExpectSame
+	for _, c := range changes {
+		out = Looser(out, c.Expect)
+	}
+	return out
+}
 
 // Levels of a finding.
 const (

@@ -118,11 +118,7 @@ func (o Options) expectation() string {
 	if o.Expect != "" || o.Plan == nil {
 		return o.Expect
 	}
-	expect := report.ExpectSame
-	for _, change := range o.Plan.Changes {
-		expect = stronger(expect, change.Expect)
-	}
-	return expect
+	return report.Expected(o.Plan.Changes)
 }
 
 func (c *comparison) add(k report.Check) {

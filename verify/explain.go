@@ -69,19 +69,10 @@ func (c *comparison) expectOf(i int) string {
 	for _, change := range c.o.Plan.Changes {
 		// A change without parameters is one of the stated length, by which engines choose.
 		if change.Encoding == position.ID(i) || change.Encoding == "" && change.To == nil {
-			expect = stronger(expect, change.Expect)
+			expect = report.Looser(expect, change.Expect)
 		}
 	}
 	return expect
-}
-
-// stronger is the expectation that allows more.
-func stronger(a, b string) string {
-	rank := map[string]int{report.ExpectSame: 0, report.ExpectSameOnPrefix: 1, report.ExpectChanged: 2}
-	if rank[b] > rank[a] {
-		return b
-	}
-	return a
 }
 
 // mayChange reports whether all numbers of one of the given encodings may be

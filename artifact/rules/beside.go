@@ -116,7 +116,10 @@ func sidecarPicture(f *Facts, found func(report.Finding)) {
 		return
 	}
 	grid, side := g.PatchGrid(), g.PatchSize()
-	if grid[0]*side == 0 || grid[1]*side == 0 || g.Takes([2]int{grid[0] + 1, grid[1] + 1}) {
+	if grid[0]*side == 0 || grid[1]*side == 0 {
+		return
+	}
+	if free, _ := g.Takes([2]int{grid[0] + 1, grid[1] + 1}); free {
 		return
 	}
 	takes := [2]int{grid[0] * side, grid[1] * side}

@@ -21,7 +21,7 @@ func (c *console) plan(p report.Plan, dry, verbose bool) {
 		head = "no encoding changes"
 	}
 	c.headline(text(p.Path), head)
-	c.field("outputs", outputsText(p.Changes))
+	c.field("outputs", outputsText(p))
 	if verbose {
 		c.edits(p.Edits, p.Path)
 	}
@@ -67,17 +67,14 @@ func (c *console) plan(p report.Plan, dry, verbose bool) {
 }
 
 // outputsText says what the model's outputs do with a change.
-func outputsText(changes []report.Change) string {
-	worst := report.ExpectSame
-	for _, ch := range changes {
-		switch {
-		case ch.Expect == report.ExpectChanged:
-			return "change, on purpose, at every length"
-		case ch.Expect == report.ExpectSameOnPrefix:
-			worst = ch.Expect
-		}
+func outputsText(p report.Plan) string {
+	if strings.HasPrefix(p.Command, "revert ") {
+		return "as before the change"
 	}
-	if worst == report.ExpectSameOnPrefix {
+	switch report.Expected(p.Changes) {
+	case report.ExpectChanged:
+		return "change, on purpose, at every length"
+	case report.ExpectSameOnPrefix:
 		return "stay equal for inputs within the old length"
 	}
 	return "stay equal"

@@ -69,12 +69,9 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 	f.StringVar(&o.LlamaServer, "llama-server", "", "the llama-server that runs GGUF (usually that of PATH)")
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
 	f.BoolVarP(&verbose, "verbose", "v", false, "also list the checks that passed")
-	takes(cmd, "expect", expectations...)
+	takes(cmd, "expect", report.Expectations...)
 	return reading(c, cmd, &open)
 }
-
-// expectations are the words of --expect.
-var expectations = []string{report.ExpectSame, report.ExpectSameOnPrefix, report.ExpectChanged}
 
 func runVerify(cmd *cobra.Command, files []string, plan string, open modelpatch.OpenOptions, o modelpatch.VerifyOptions) (report.Verify, error) {
 	if s := o.Sample; s.Layers < 0 || s.Heads < 0 || s.Positions < 0 {
