@@ -49,6 +49,14 @@ type PatchHeader struct {
 	Expect string `json:"expect,omitempty"`
 }
 
+// Bytes returns how many bytes the edits remove, and how many they put there.
+func (h *PatchHeader) Bytes() (old, fresh int64) {
+	for _, e := range h.Edits {
+		old, fresh = old+e.Old, fresh+e.New
+	}
+	return old, fresh
+}
+
 // PatchBeside is a number in a JSON file beside the patched one, as it was
 // written there before the change and after.
 type PatchBeside struct {

@@ -42,3 +42,19 @@ func (r Remedy) String() string {
 	}
 	return strings.TrimSpace(out + " " + r.Says)
 }
+
+// CommandLine says the remedy as the command line that it is.
+func (r Remedy) CommandLine() string {
+	var parts []string
+	if r.Verb != "" {
+		parts = append(parts, "modelpatch "+r.Verb)
+	}
+	for _, o := range r.Options {
+		flag := "--" + o.Name
+		if o.Name == "output" {
+			flag = "-o"
+		}
+		parts = append(parts, strings.TrimSpace(flag+" "+o.Value))
+	}
+	return strings.TrimSpace(strings.Join(parts, " ") + " " + r.Says)
+}

@@ -55,9 +55,9 @@ func changes(from, to report.Encoding) (out []string) {
 	if a, b := formOf(from.Form), formOf(to.Form); a != b {
 		out = append(out, arrow("", a, b))
 	}
-	capacity := !equalNumber(from.Capacity, to.Capacity)
-	if capacity {
-		out = append(out, arrow("", count(from.Capacity), count(to.Capacity))+" positions")
+	was, is := from.Limit(), to.Limit()
+	if was != is {
+		out = append(out, was.To(is))
 	}
 	if from.Beyond != to.Beyond {
 		out = append(out, arrow("longer input", beyond(from.Beyond), beyond(to.Beyond)))
@@ -66,7 +66,7 @@ func changes(from, to report.Encoding) (out []string) {
 		out = append(out, arrow("layers", layers(from.Layers), layers(to.Layers)))
 	}
 	a, b := from.Parameters, to.Parameters
-	if capacity && a.Rows != nil && b.Rows != nil && from.Capacity != nil && to.Capacity != nil && *b.Rows-*a.Rows == *to.Capacity-*from.Capacity {
+	if was != is && a.Rows != nil && b.Rows != nil && was.Known() && is.Known() && *b.Rows-*a.Rows == int(is-was) {
 		a.Rows, b.Rows = nil, nil // said as positions
 	}
 	x, y := scaling(a.Scaling), scaling(b.Scaling)
@@ -147,13 +147,6 @@ func value(v reflect.Value) string {
 		}
 	}
 	return fmt.Sprint(v.Interface())
-}
-
-func count(n *int) string {
-	if n == nil {
-		return "unbounded"
-	}
-	return fmt.Sprint(*n)
 }
 
 func layers(l report.Layers) string {

@@ -90,7 +90,11 @@ func unstated(f *Facts, found func(report.Finding)) {
 		switch e.Scheme {
 		case report.SchemeNone, report.SchemeUnknown, report.SchemeConv:
 		default:
-			found(report.Finding{Message: "neither the file nor a configuration beside it states a length, and nothing in the file ends"})
+			ends := "nothing in the file ends"
+			if f.Report.Length.Limit() != report.NoLimit {
+				ends = "how far the model reaches is not known"
+			}
+			found(report.Finding{Message: "neither the file nor a configuration beside it states a length, and " + ends})
 			return
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/modelpatch/modelpatch"
@@ -214,6 +215,16 @@ func TestConfig(t *testing.T) {
 		want.Path = path
 		if got := readConfig([]byte(content), path); got == nil || *got != want {
 			t.Errorf("%s: %+v, want %+v", content, got, want)
+		}
+	}
+}
+
+// TestUnstated says that nothing ends of a model alone of which that is known.
+func TestUnstated(t *testing.T) {
+	for beyond, want := range map[string]string{report.BeyondContinues: "and nothing in the file ends", report.BeyondUnknown: "and how far the model reaches is not known"} {
+		found := Look(model(func(r *report.Inspect) { r.Length = report.Length{Beyond: beyond} }))
+		if i := slices.IndexFunc(found, func(f report.Finding) bool { return f.Rule == "length-unstated" }); i < 0 || !strings.HasSuffix(found[i].Message, want) {
+			t.Errorf("%s: %+v, want %q", beyond, found, want)
 		}
 	}
 }

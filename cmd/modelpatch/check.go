@@ -410,7 +410,7 @@ func (k *checking) openReports(ctx context.Context) (err error) {
 		default:
 			printed = name
 		}
-		options := output.Options{Version: version(), Remedy: remedyText}
+		options := output.Options{Version: version(), Remedy: report.Remedy.CommandLine}
 		if k.quiet {
 			options.Only = k.fails
 		}

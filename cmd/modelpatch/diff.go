@@ -95,7 +95,7 @@ func (c *console) diff(d report.Diff, verbose bool) {
 		if name == nil {
 			name = e.To
 		}
-		c.field(encodingName(*name), strings.Join(e.Says, "; "))
+		c.field(name.Name(), strings.Join(e.Says, "; "))
 	}
 	if l := d.Length; l != nil {
 		c.field("length", lengthOf(l.From)+" → "+lengthOf(l.To))
@@ -114,15 +114,11 @@ func (c *console) diff(d report.Diff, verbose bool) {
 
 // lengthOf says how far a model counts.
 func lengthOf(l report.Length) string {
-	switch {
-	case l.Capacity != nil && l.Stated != nil && *l.Stated != *l.Capacity:
-		return fmt.Sprintf("%d positions (%d stated)", *l.Capacity, *l.Stated)
-	case l.Capacity != nil:
-		return fmt.Sprintf("%d positions", *l.Capacity)
-	case l.Stated != nil:
-		return fmt.Sprintf("%d stated", *l.Stated)
+	out := l.Limit().Of("positions")
+	if l.Stated != nil && *l.Stated != int(l.Limit()) {
+		out += fmt.Sprintf(" (%d stated)", *l.Stated)
 	}
-	return "unbounded"
+	return out
 }
 
 // differences are lines about one kind of part.

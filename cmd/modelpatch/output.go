@@ -11,7 +11,7 @@ import (
 // inspect prints a report for people: what was found first, in a sentence.
 // norms are lines about encodings, by their ids.
 func (c *console) inspect(r report.Inspect, verbose bool, norms map[string]string) {
-	c.headline(text(r.Path), headline(r))
+	c.headline(text(r.Path), r.Headline())
 	c.field("format", r.Format+", "+r.Kind+", "+bytesText(r.Bytes))
 	if len(r.Files) > 0 {
 		total := r.Bytes
@@ -94,14 +94,14 @@ func fold(s string, width, column int, indent string) string {
 // encoding prints one mechanism; its places and on what it rests with verbose.
 func (c *console) encoding(e report.Encoding, verbose bool) {
 	var l list
-	l.text("", formText(e))
+	l.text("", e.Source())
 	if e.Layers != nil {
 		l.add("layers " + layersText(e.Layers))
 	}
 	if e.Capacity != nil {
 		l.add(fmt.Sprintf("%d positions", *e.Capacity))
 	}
-	c.field(encodingName(e), l.String())
+	c.field(e.Name(), l.String())
 	if p := parametersText(e.Parameters, e.Scheme); p != "" {
 		c.field("", p)
 	}
@@ -174,7 +174,7 @@ func (c *console) findings(all []report.Finding) {
 			c.printf("    hint: %s\n", c.fold(sentence(f.Hint), len("    hint: ")))
 		}
 		for _, r := range f.Remedies {
-			c.printf("    hint: %s\n", c.fold(sentence(remedyText(r)), len("    hint: ")))
+			c.printf("    hint: %s\n", c.fold(sentence(r.CommandLine()), len("    hint: ")))
 		}
 	}
 	for _, f := range all {

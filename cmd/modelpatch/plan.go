@@ -21,7 +21,7 @@ func (c *console) plan(p report.Plan, dry, verbose bool) {
 		head = "no encoding changes"
 	}
 	c.headline(text(p.Path), head)
-	c.field("outputs", outputsText(p))
+	c.field("outputs", p.Promise())
 	if verbose {
 		c.edits(p.Edits, p.Path)
 	}
@@ -60,24 +60,10 @@ func (c *console) plan(p report.Plan, dry, verbose bool) {
 	for _, n := range p.Notes {
 		c.field("note", optionWords.Replace(sentence(n)))
 	}
-	for _, a := range toCheck(p) {
+	for _, a := range p.ToCheck() {
 		c.field("check", a)
 	}
 	c.findings(p.Findings)
-}
-
-// outputsText says what the model's outputs do with a change.
-func outputsText(p report.Plan) string {
-	if strings.HasPrefix(p.Command, "revert ") {
-		return "as before the change"
-	}
-	switch report.Expected(p.Changes) {
-	case report.ExpectChanged:
-		return "change, on purpose, at every length"
-	case report.ExpectSameOnPrefix:
-		return "stay equal for inputs within the old length"
-	}
-	return "stay equal"
 }
 
 // aroundWhy is what the plan says of edits that only follow others: lengths of
@@ -118,24 +104,6 @@ func (c *console) edits(edits []report.Edit, path string) {
 	default:
 		c.field("bytes", fmt.Sprintf("%d protobuf length prefixes", around))
 	}
-}
-
-// toCheck is what the owner should try before trusting the result.
-func toCheck(p report.Plan) []string {
-	if strings.HasPrefix(p.Command, "apply ") || strings.HasPrefix(p.Command, "revert ") {
-		return nil // it was given with the change itself
-	}
-	var out []string
-	if i := slices.IndexFunc(p.Edits, func(e report.Edit) bool { return strings.HasPrefix(e.Why, "fixed length of") }); i >= 0 {
-		out = append(out, "the graph was exported for one length: a sliding window or clamp longer than that would not be visible in this file, and factors of the length stay as they are")
-	}
-	switch {
-	case slices.ContainsFunc(p.Changes, func(c report.Change) bool { return c.Expect == report.ExpectChanged }):
-		out = append(out, "quality at short and long inputs: the model may need fine-tuning")
-	case slices.ContainsFunc(p.Changes, func(c report.Change) bool { return strings.HasPrefix(c.What, "position table") }):
-		out = append(out, "quality beyond the old length: the new rows are computed, not trained")
-	}
-	return out
 }
 
 // rangeText says which bytes of the old file become how many new ones.

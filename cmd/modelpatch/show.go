@@ -53,10 +53,7 @@ func (c *console) show(ctx context.Context, path string, open modelpatch.OpenOpt
 		c.json(p.PatchHeader)
 		return modelpatch.ExitDone
 	}
-	old, fresh := int64(0), int64(0)
-	for _, e := range p.Edits {
-		old, fresh = old+e.Old, fresh+e.New
-	}
+	old, fresh := p.Bytes()
 	c.headline(text(modelpatch.ShownPath(path)), "patch: "+text(p.Change))
 	c.field("from", text(p.Source.Name)+", "+bytesText(p.Source.Size))
 	c.field("to", text(p.Target.Name)+", "+bytesText(p.Target.Size))

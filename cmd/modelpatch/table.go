@@ -28,7 +28,7 @@ func (t *table) add(r report.Inspect) {
 	case len(r.Encodings) > 0:
 		positions = "not known"
 	}
-	t.rows = append(t.rows, []string{text(r.Path), encodingNames(r), stated, positions, beyondWord(r.Length.Beyond), findingsText(r.Findings)})
+	t.rows = append(t.rows, []string{text(r.Path), (report.Inspect).EncodingNames(r), stated, positions, beyondWord(r.Length.Beyond), findingsText(r.Findings)})
 }
 
 // beyondWord says in a word or two what longer input does.

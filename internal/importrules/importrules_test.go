@@ -85,7 +85,7 @@ var floors = []struct {
 	{"picture/page", []string{"picture/figure", "picture/svg", "report"}},
 	{"picture/terminal", []string{"picture/figure", "report"}},
 	{"picture", []string{"picture/figure", "position", "report", "schemes"}},
-	{"web/answer", []string{"", "picture", "picture/figure", "picture/layout", "picture/page", "picture/svg", "position", "report"}},
+	{"web/answer", []string{"", "patch", "picture", "picture/figure", "picture/layout", "picture/page", "picture/svg", "position", "report"}},
 	{"artifact/…", []string{"", "artifact/…", "gguf", "internal/glob", "internal/pythonjson", "internal/regular", "internal/spelling", "onnx", "patch", "position", "report", "schemes", "verify"}},
 	{"internal/…", []string{"*"}},
 	{"benchmarks/…", []string{"*"}},

@@ -36,7 +36,8 @@ func Write(c Content) ([]byte, error) {
 		if len(c.Reports) > 1 {
 			w.element("h2", "", r.Path)
 		}
-		w.facts(r)
+		w.element("p", "headline", r.Headline())
+		w.list(Facts(r))
 		w.encodings(r)
 		w.findings(r.Findings)
 	}
@@ -91,97 +92,26 @@ func (w *writer) element(name, class, text string) {
 	w.raw("</" + name + ">\n")
 }
 
-// pair writes a labelled value, unless it is empty.
-func (w *writer) pair(label, value string) {
-	if value != "" {
-		w.element("dt", "", label)
-		w.element("dd", "", value)
-	}
-}
-
-func (w *writer) facts(r report.Inspect) {
+// list writes labelled values.
+func (w *writer) list(pairs [][2]string) {
 	w.raw("<dl>\n")
-	w.pair("format", r.Format+", "+r.Kind+", "+strconv.FormatInt(r.Bytes, 10)+" bytes")
-	if n := len(r.Files); n > 0 {
-		w.pair("further files", strconv.Itoa(n))
+	for _, p := range pairs {
+		w.element("dt", "", p[0])
+		w.element("dd", "", p[1])
 	}
-	w.pair("architecture", value(r.Architecture))
-	w.pair("producer", value(r.Producer))
-	w.pair("stated length", count(r.Length.Stated))
-	if n := count(r.Length.Capacity); n != "" {
-		w.pair("encoded length", n)
-	} else {
-		w.pair("encoded length", "nothing in the file limits it")
-	}
-	w.pair("beyond it", beyond(r.Length.Beyond))
 	w.raw("</dl>\n")
-}
-
-// beyond says what happens one position beyond a length.
-func beyond(word string) string {
-	switch word {
-	case report.BeyondError:
-		return "the engine or the graph fails"
-	case report.BeyondClamps:
-		return "the last row or value is used again"
-	case report.BeyondWrong:
-		return "runs, and the numbers are silently wrong"
-	case report.BeyondContinues:
-		return "the formula goes on"
-	}
-	return "not known"
-}
-
-func value(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
-func count(n *int) string {
-	if n == nil {
-		return ""
-	}
-	return strconv.Itoa(*n) + " positions"
 }
 
 func (w *writer) encodings(r report.Inspect) {
 	for _, e := range r.Encodings {
-		w.element("h2", "", report.EncodingName(e.Scheme))
-		w.raw("<dl>\n")
-		w.pair("form", value(e.Form))
-		w.pair("positions", count(e.Capacity))
-		if e.Layers != nil {
-			w.pair("layers", joined(e.Layers, ", "))
-		}
-		for _, p := range Parameters(e.Parameters) {
-			w.pair(p[0], p[1])
-		}
-		w.raw("</dl>\n")
+		w.element("h2", "", e.Name())
+		w.list(EncodingFacts(e))
 		w.raw("<details><summary>Where it is, and on what this rests</summary>\n<ul>\n")
-		for _, at := range e.Where {
-			w.element("li", "", where(at))
-		}
-		for _, v := range e.Evidence {
-			w.element("li", "", v.Kind+": "+v.Says)
+		for _, says := range Reasons(e) {
+			w.element("li", "", says)
 		}
 		w.raw("</ul>\n</details>\n")
 	}
-}
-
-// where says a place in a model.
-func where(at report.Where) string {
-	var parts []string
-	for _, p := range [][2]string{{"key ", at.Key}, {"tensor ", at.Tensor}, {"node ", at.Node}, {"of ", at.File}} {
-		if p[1] != "" {
-			parts = append(parts, p[0]+p[1])
-		}
-	}
-	if at.Range != nil && at.Range[1] > at.Range[0] {
-		parts = append(parts, fmt.Sprintf("bytes %d–%d", at.Range[0], at.Range[1]-1))
-	}
-	return strings.Join(parts, ", ")
 }
 
 func (w *writer) findings(all []report.Finding) {

@@ -3,6 +3,7 @@ package answer
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"io"
 	"io/fs"
@@ -59,8 +60,8 @@ func TestInspect(t *testing.T) {
 					t.Errorf("picture %+v", p.Title)
 				}
 			}
-			if len(got.Names) != len(want.Encodings) || len(got.Parameters) != len(want.Encodings) {
-				t.Errorf("%d names and %d lists of parameters for %d encodings", len(got.Names), len(got.Parameters), len(want.Encodings))
+			if len(got.Encodings) != len(want.Encodings) || got.Headline != want.Headline() {
+				t.Errorf("%d encodings for %d, %q", len(got.Encodings), len(want.Encodings), got.Headline)
 			}
 			if _, err := report.Line(got); err != nil {
 				t.Error(err)
@@ -102,13 +103,14 @@ func TestChange(t *testing.T) {
 		request Request
 		want    string // of the change, or of the error
 		files   int
+		made    string // the new model's name
 	}{
-		{"gguf/gpt2-f32.gguf", Request{Verb: "extend", Length: 128, Whole: true}, "24 → 128", 2},
-		{"gguf/gpt2-f32.gguf", Request{Verb: "extend", Length: 128}, "24 → 128", 1},
-		{"gguf/llama-plain.gguf", Request{Verb: "rope", Scaling: "yarn", Factor: 4, OriginalLength: 32}, "yarn ×4", 1},
-		{"gguf/gpt2-f32.gguf", Request{Verb: "rope", Base: 20000}, "refused", 0},
-		{"gguf/gpt2-f32.gguf", Request{Verb: "remove"}, "it is extend or rope", 0},
-		{"gguf/gpt2-f32.gguf", Request{Verb: "extend", Length: 24}, "", 0},
+		{"gguf/gpt2-f32.gguf", Request{Verb: "extend", Length: 128, Whole: true}, "24 → 128", 2, "gpt2-f32-128.gguf"},
+		{"gguf/gpt2-f32.gguf", Request{Verb: "extend", Length: 128}, "24 → 128", 1, "gpt2-f32-128.gguf"},
+		{"gguf/llama-plain.gguf", Request{Verb: "rope", Scaling: "yarn", Factor: 4, OriginalLength: 32}, "yarn ×4", 1, "llama-plain-yarn4.gguf"},
+		{"gguf/gpt2-f32.gguf", Request{Verb: "rope", Base: 20000}, "refused", 0, ""},
+		{"gguf/gpt2-f32.gguf", Request{Verb: "remove"}, "it is extend or rope", 0, ""},
+		{"gguf/gpt2-f32.gguf", Request{Verb: "extend", Length: 24}, "", 0, ""},
 	} {
 		c.request.Path, c.request.Folder = filepath.Join("../../testdata", filepath.FromSlash(c.name)), t.TempDir()
 		got := Change(context.Background(), c.request)
@@ -116,7 +118,7 @@ func TestChange(t *testing.T) {
 			t.Errorf("%+v: %+v", c.request, got)
 		}
 		for i, f := range got.Files {
-			want := filepath.Join(c.request.Folder, filepath.Base(c.name))
+			want := filepath.Join(c.request.Folder, c.made)
 			if i == 0 {
 				want += ".mpatch"
 			}
@@ -124,8 +126,108 @@ func TestChange(t *testing.T) {
 				t.Errorf("file %s, want %s: %v", f, want, err)
 			}
 		}
+		if c.files > 0 && (!strings.HasPrefix(got.Outputs, "outputs ") || len(got.Check) != 1 || got.Apply != "modelpatch apply "+c.made+".mpatch "+filepath.Base(c.name)+" -o "+c.made) {
+			t.Errorf("outputs %q, check %q, apply %q", got.Outputs, got.Check, got.Apply)
+		}
 		if c.request.Length == 24 && got.Nothing == "" {
 			t.Errorf("nothing to do is not told: %+v", got)
 		}
+	}
+}
+
+// TestLimits tells the three limits apart in words: a number, none, and one that is not known.
+func TestLimits(t *testing.T) {
+	unknown := header("frobnicate", "frobnicate.rope.dimension_count", "frobnicate.context_length")
+	for _, c := range []struct{ name, want, headline string }{
+		{"gguf/gpt2-f32.gguf", "24 positions", "position table; context length 24; longer input fails in the engine"},
+		{"gguf/mpt-alibi.gguf", "no limit", "ALiBi; context length 64; nothing in the file limits the length"},
+		{unknown, "not known", "RoPE; context length 64; how far it reaches is not known"},
+		{header("controlvector", "controlvector.layer_count"), "not known", "a file of kind control-vector, which encodes no positions itself"},
+	} {
+		var got Inspected
+		if strings.HasPrefix(c.name, "GGUF") {
+			got = Inspect(t.Context(), strings.NewReader(c.name), int64(len(c.name)), "a.gguf", nil, 0)
+		} else {
+			got = inspected(t, c.name)
+		}
+		if says := fact(got.Facts, "longest input"); says != c.want || got.Headline != c.headline {
+			t.Errorf("%s: %q, want %q; %q, want %q", c.name, says, c.want, got.Headline, c.headline)
+		}
+		for _, e := range got.Encodings {
+			if says := fact(e.Facts, "longest input"); says != c.want {
+				t.Errorf("%s: %s: %q, want %q", c.name, e.Name, says, c.want)
+			}
+		}
+	}
+}
+
+// header is a GGUF of an architecture and keys alone, each of which is 64.
+func header(arch string, keys ...string) string {
+	var b bytes.Buffer
+	put := func(v any) { binary.Write(&b, binary.LittleEndian, v) }
+	text := func(s string) { put(uint64(len(s))); b.WriteString(s) }
+	b.WriteString("GGUF")
+	put(uint32(3))
+	put([]uint64{0, uint64(1 + len(keys))})
+	text("general.architecture")
+	put(uint32(8))
+	text(arch)
+	for _, k := range keys {
+		text(k)
+		put([]uint32{4, 64})
+	}
+	for b.Len()%32 != 0 {
+		b.WriteByte(0)
+	}
+	return b.String()
+}
+
+func fact(facts [][2]string, label string) string {
+	for _, f := range facts {
+		if f[0] == label {
+			return f[1]
+		}
+	}
+	return ""
+}
+
+// TestRemedies says what the form has in its words, and all else as a command.
+func TestRemedies(t *testing.T) {
+	for _, c := range []struct {
+		r    report.Remedy
+		want string
+	}{
+		{report.Do("extend", "states a length", "len", "N", "method", "none"), "choose “a longer context” with Length and Method none states a length"},
+		{report.Do("rope", "", "scaling", "yarn|linear"), "choose “another RoPE base or scaling” with Scaling yarn or linear"},
+		{report.Do("", "is the length that the model was trained with", "original-length", "L"), "Original length is the length that the model was trained with"},
+		{report.Do("alibi", "takes its place", "replace", ""), "on the command line: modelpatch alibi --replace takes its place"},
+		{report.Do("", "makes the change all the same", "force", ""), "on the command line: --force makes the change all the same"},
+	} {
+		if got := remedy(c.r); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestPatch reads what Change wrote, and a patch that is none.
+func TestPatch(t *testing.T) {
+	made := Change(t.Context(), Request{Path: "../../testdata/gguf/gpt2-f32.gguf", Folder: t.TempDir(), Verb: "extend", Length: 128})
+	if made.Error != "" {
+		t.Fatal(made.Error)
+	}
+	content, err := os.ReadFile(made.Files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Inspect(t.Context(), bytes.NewReader(content), int64(len(content)), "a.mpatch", nil, 0)
+	if got.Error != "" || got.Patch == nil || got.Report != nil || got.Headline != "patch: extend --len 128" {
+		t.Fatalf("%+v", got)
+	}
+	if to := fact(got.Facts, "to"); !strings.HasPrefix(to, "gpt2-f32-128.gguf, ") {
+		t.Errorf("to %q", to)
+	}
+	got = Inspect(t.Context(), strings.NewReader("none"), 4, "a.mpatch", nil, 0)
+	if got.Patch != nil || !strings.Contains(got.Error, "a.mpatch: not a patch file") {
+		t.Errorf("%q", got.Error)
 	}
 }

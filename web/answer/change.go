@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"regexp"
+	"strconv"
+	"strings"
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/report"
@@ -28,38 +31,48 @@ type Request struct {
 type Changed struct {
 	Nothing string   `json:"nothing"` // why there was nothing to do
 	Changes []string `json:"changes"`
+	Outputs string   `json:"outputs"` // what the model's outputs do
+	Check   []string `json:"check"`   // what to try before trusting the new model
 	Notes   []string `json:"notes"`
 	Files   []string `json:"files"`
+	Apply   string   `json:"apply"` // the command that applies the patch file
 	Failure
 }
 
 // Change makes a change as a patch file, with the command's own checks, and the new model
-// where that is asked for.
+// where that is asked for. Both are named after the change: beside the old model they
+// replace nothing.
 func Change(ctx context.Context, q Request) (out Changed) {
 	defer func() {
 		if p := recover(); p != nil {
-			out = Changed{Failure: Failure{Error: fmt.Sprintf("a mistake in modelpatch: %v", p), Hints: []string{"please report it"}}}
+			out = Changed{Failure: mistake(fmt.Sprint(p))}
 		}
 	}()
-	target := path.Join(q.Folder, path.Base(q.Path))
+	target := path.Join(q.Folder, q.name())
 	r, err := q.make(ctx, modelpatch.WriteOptions{Output: target, PatchOnly: true})
 	if err != nil {
-		return Changed{Failure: failure(err)}
+		return Changed{Failure: q.failure(err)}
 	}
-	out = Changed{Nothing: report.Printable(r.Nothing), Changes: []string{}, Notes: []string{}, Files: []string{}}
+	out = Changed{Nothing: sentence(r.Nothing), Changes: []string{}, Check: r.Plan.ToCheck(), Notes: []string{}, Files: []string{}}
+	if r.Nothing == "" {
+		out.Outputs = "outputs " + r.Plan.Promise()
+	}
 	for _, c := range r.Plan.Changes {
 		out.Changes = append(out.Changes, report.Printable(c.What))
 	}
 	for _, n := range r.Plan.Notes {
-		out.Notes = append(out.Notes, report.Printable(n))
+		out.Notes = append(out.Notes, sentence(n))
 	}
 	for _, f := range r.Plan.Findings {
-		out.Notes = append(out.Notes, report.Printable(f.Message))
+		out.Notes = append(out.Notes, sentence(f.Message))
 	}
 	files := r.Plan.Written
+	for _, f := range files {
+		out.Apply = fmt.Sprintf("modelpatch apply %s %s -o %s", quoted(path.Base(f.Path)), quoted(path.Base(q.Path)), quoted(path.Base(target)))
+	}
 	if q.Whole && r.Nothing == "" {
 		if r, err = q.make(ctx, modelpatch.WriteOptions{Output: target}); err != nil {
-			return Changed{Failure: failure(err)}
+			return Changed{Failure: q.failure(err)}
 		}
 		files = append(files, r.Plan.Written...)
 	}
@@ -68,6 +81,53 @@ func Change(ctx context.Context, q Request) (out Changed) {
 	}
 	return out
 }
+
+// failure is an error with its advice, without the page's folders.
+func (q Request) failure(err error) Failure {
+	f := failure(err)
+	f.Error = strings.ReplaceAll(f.Error, path.Dir(q.Path)+"/", "")
+	return f
+}
+
+// name is what the new model is called: the old name with the change before its ending, and
+// before the number of a shard.
+func (q Request) name() string {
+	old := path.Base(q.Path)
+	stem := strings.TrimSuffix(old, path.Ext(old))
+	if at := shard.FindStringIndex(stem); at != nil {
+		stem = stem[:at[0]]
+	}
+	what := ""
+	switch {
+	case q.Scaling != "":
+		what = "-" + q.Scaling
+		if q.Factor > 0 {
+			what += strconv.FormatFloat(q.Factor, 'f', -1, 64)
+		}
+	case q.Base > 0:
+		what = "-base" + strconv.FormatFloat(q.Base, 'f', -1, 64)
+	}
+	if q.Length > 0 {
+		what += "-" + strconv.Itoa(q.Length)
+	}
+	if what == "" {
+		what = "-changed"
+	}
+	return stem + what + old[len(stem):]
+}
+
+// shard is how the name of a shard ends.
+var shard = regexp.MustCompile(`-\d{5}-of-\d{5}$`)
+
+// quoted is a name as shells take it.
+func quoted(name string) string {
+	if plain.MatchString(name) {
+		return name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+}
+
+var plain = regexp.MustCompile(`^[\w./][\w./-]*$`)
 
 // make carries a request out.
 func (q Request) make(ctx context.Context, w modelpatch.WriteOptions) (modelpatch.Result, error) {

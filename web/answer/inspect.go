@@ -1,6 +1,6 @@
 // Package answer is what the page in web asks of the library: the report about a
-// model with its pictures, and changes as patch files, each as one JSON object. It
-// knows nothing of browsers.
+// model with its pictures, what a patch file changes, and changes as patch files, each as
+// one JSON object. It knows nothing of browsers.
 package answer
 
 import (
@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/picture"
 	"github.com/modelpatch/modelpatch/picture/figure"
 	"github.com/modelpatch/modelpatch/picture/layout"
@@ -19,16 +21,32 @@ import (
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// Inspected is the answer about one model.
+// Inspected is the answer about one model, or about one patch file.
 type Inspected struct {
-	Report *report.Inspect `json:"report"` // nil where there is an error
-	// Names are those of the encodings, and Parameters theirs as labels and values, in the
-	// order of the report.
-	Names      []string      `json:"names"`
-	Parameters [][][2]string `json:"parameters"`
-	Pictures   []Picture     `json:"pictures"`
-	NoPicture  string        `json:"no_picture"` // why there is none
+	Report *report.Inspect    `json:"report"` // nil where there is an error, and of a patch
+	Patch  *patch.PatchHeader `json:"patch"`  // nil but of a patch
+	// Headline says in a sentence what was found; Facts are labels and values.
+	Headline  string      `json:"headline"`
+	Facts     [][2]string `json:"facts"`
+	Encodings []Encoding  `json:"encodings"`
+	Findings  []Finding   `json:"findings"`
+	Pictures  []Picture   `json:"pictures"`
+	NoPicture string      `json:"no_picture"` // why there is none
 	Failure
+}
+
+// Encoding is an encoding of the report in words.
+type Encoding struct {
+	Name    string      `json:"name"`
+	Facts   [][2]string `json:"facts"`
+	Reasons []string    `json:"reasons"` // where it is, and on what that rests
+}
+
+// Finding is a finding of the report in words, with what would mend it.
+type Finding struct {
+	Level   string   `json:"level"`
+	Message string   `json:"message"`
+	Hints   []string `json:"hints"`
 }
 
 // Failure is why there is no answer; empty where there is one.
@@ -56,15 +74,17 @@ type Table struct {
 // mostNumbers bounds what is read of a table for its picture: it may come over a network.
 const mostNumbers = 1 << 22
 
-// Inspect reads a model of any format. What cannot be read is an answer, too; so is a
-// panic, which would end the page's worker and is a mistake of ours.
-// Pictures are for a screen of a width in pixels; 0: a wide one.
+// Inspect reads a model of any format, or a patch file (.mpatch). What cannot be read is an
+// answer, too, and so is a panic. Pictures are for a screen of a width in pixels; 0: a wide one.
 func Inspect(ctx context.Context, r io.ReaderAt, size int64, name string, companions modelpatch.Companions, width float64) (out Inspected) {
 	defer func() {
 		if p := recover(); p != nil {
-			out = Inspected{Failure: Failure{Error: fmt.Sprintf("%s: a mistake in modelpatch: %v", report.Printable(name), p), Hints: []string{"please report it"}}}
+			out = Inspected{Failure: mistake(fmt.Sprintf("%s: %v", name, p))}
 		}
 	}()
+	if strings.HasSuffix(name, ".mpatch") {
+		return patched(r, size, name)
+	}
 	m, err := modelpatch.OpenReader(ctx, r, size, name, companions)
 	if err != nil {
 		return Inspected{Failure: failure(err)}
@@ -72,10 +92,17 @@ func Inspect(ctx context.Context, r io.ReaderAt, size int64, name string, compan
 	defer m.Close()
 	described := position.Inspect(m)
 	described.Path = report.Name(name)
-	out = Inspected{Report: &described, Names: []string{}, Parameters: [][][2]string{}, Pictures: []Picture{}}
+	out = Inspected{Report: &described, Headline: report.Printable(described.Headline()), Facts: printable(page.Facts(described)),
+		Encodings: []Encoding{}, Findings: []Finding{}, Pictures: []Picture{}}
 	for _, e := range described.Encodings {
-		out.Names = append(out.Names, report.EncodingName(e.Scheme))
-		out.Parameters = append(out.Parameters, page.Parameters(e.Parameters))
+		words := Encoding{Name: e.Name(), Facts: printable(page.EncodingFacts(e)), Reasons: []string{}}
+		for _, says := range page.Reasons(e) {
+			words.Reasons = append(words.Reasons, report.Printable(says))
+		}
+		out.Encodings = append(out.Encodings, words)
+	}
+	for _, f := range described.Findings {
+		out.Findings = append(out.Findings, finding(f))
 	}
 	figures, err := picture.Of(m, name, picture.Options{Numbers: mostNumbers})
 	if n, ok := errors.AsType[*picture.Nothing](err); ok {
@@ -89,6 +116,41 @@ func Inspect(ctx context.Context, r io.ReaderAt, size int64, name string, compan
 		out.Pictures = append(out.Pictures, drawn(f, width))
 	}
 	return out
+}
+
+// finding is a finding in words.
+func finding(f report.Finding) Finding {
+	out := Finding{Level: f.Level, Message: sentence(f.Message + " [" + f.Rule + "]"), Hints: []string{}}
+	if f.Hint != "" {
+		out.Hints = append(out.Hints, sentence(f.Hint))
+	}
+	for _, r := range f.Remedies {
+		out.Hints = append(out.Hints, report.Printable(remedy(r)))
+	}
+	return out
+}
+
+// printable makes values fit to be shown.
+func printable(facts [][2]string) [][2]string {
+	for i := range facts {
+		facts[i][1] = report.Printable(facts[i][1])
+	}
+	return facts
+}
+
+// patched is the answer about a patch file.
+func patched(r io.ReaderAt, size int64, name string) Inspected {
+	p, err := patch.ReadPatch(io.NewSectionReader(r, 0, size))
+	if err != nil {
+		return Inspected{Failure: failure(&patch.InputError{Path: name, Err: err})}
+	}
+	defer p.Close()
+	old, fresh := p.Bytes()
+	facts := [][2]string{{"from", p.Source.Name + ", " + report.Size(p.Source.Size)}, {"to", p.Target.Name + ", " + report.Size(p.Target.Size)}, {"edits", fmt.Sprintf("%d: %s give way to %s", len(p.Edits), report.Size(old), report.Size(fresh))}}
+	for _, b := range p.Beside {
+		facts = append(facts, [2]string{"beside", b.Name + " " + b.Pointer + ": " + b.Old + " → " + b.New})
+	}
+	return Inspected{Patch: &p.PatchHeader, Headline: "patch: " + report.Printable(p.Change), Facts: printable(facts), Encodings: []Encoding{}, Findings: []Finding{}, Pictures: []Picture{}}
 }
 
 // drawn is a figure as the page shows it.
@@ -105,13 +167,4 @@ func drawn(f figure.Figure, width float64) Picture {
 		p.Tables = append(p.Tables, Table{Title: report.Printable(panel.Title), Heads: t.Heads, Rows: t.Rows})
 	}
 	return p
-}
-
-// failure is an error with its advice.
-func failure(err error) Failure {
-	f := Failure{Error: report.Printable(err.Error()), Hints: []string{}}
-	for _, h := range modelpatch.Hints(err) {
-		f.Hints = append(f.Hints, report.Printable(h))
-	}
-	return f
 }

@@ -28,10 +28,13 @@ function say(text) {
   byId("status").textContent = text;
 }
 
-// words is a size in bytes.
+// words is a size in bytes, as the command-line tool writes it.
 function words(n) {
-  for (const [unit, size] of [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]]) if (n >= size) return (n / size).toPrecision(3) + " " + unit;
-  return n + " bytes";
+  if (n === 1) return "1 byte";
+  if (n < 1e3) return n + " bytes";
+  if (n < 1e6 - 50) return (n / 1e3).toFixed(1) + " kB";
+  if (n < 1e9 - 5e4) return (n / 1e6).toFixed(1) + " MB";
+  return (n / 1e9).toFixed(2) + " GB";
 }
 
 function start() {
@@ -57,24 +60,39 @@ function inspect(model) {
   byId("result").hidden = true;
   byId("failure").hidden = true;
   byId("stop").hidden = false;
+  for (const button of byId("several").querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.textContent === model.name));
   say(`Reading ${model.name} …`);
   worker.postMessage(current);
 }
 
-// main is the file of a model that others belong to.
-function main(files) {
-  const first = (pattern) => files.find((f) => pattern.test(f.name));
-  return first(/-00001-of-\d+\.gguf$/i) || first(/\.(gguf|onnx)$/i) || files[0];
+// models are the files among several that can be looked at by themselves: models and patches, of a
+// model in shards the first. Where none has such a name it is the first file.
+function models(files) {
+  const alone = files.filter((f) => /\.(gguf|onnx|mpatch)$/i.test(f.name));
+  const shards = (f) => f.name.replace(/-\d{5}-of-(\d{5}\.gguf)$/i, "-of-$1");
+  alone.sort((a, b) => a.name.localeCompare(b.name));
+  const out = alone.filter((f, i) => i === 0 || shards(f) !== shards(alone[i - 1]));
+  return out.length ? out : files.slice(0, 1);
 }
 
+// choose looks at what was dropped or chosen; of several models at the first, and the others can be
+// chosen from a list.
 function choose(list) {
   const files = [...list];
   if (!files.length) return;
-  const model = main(files);
-  inspect({ name: model.name, files: [model, ...files.filter((f) => f !== model)], url: "" });
+  const all = models(files);
+  const look = (model) => inspect({ name: model.name, files: [model, ...files.filter((f) => f !== model)], url: "" });
+  const buttons = all.map((model) => {
+    const button = make("button", { type: "button" }, model.name);
+    button.addEventListener("click", () => look(model));
+    return button;
+  });
+  byId("several").hidden = all.length < 2;
+  byId("several").replaceChildren(make("p", {}, `${all.length} files, one at a time:`), ...buttons);
+  look(all[0]);
 }
 
-function show({ answer, size, ranges, bytes, took }) {
+function show({ answer, read, took }) {
   answered = current.id;
   byId("stop").hidden = true;
   for (const url of links) URL.revokeObjectURL(url);
@@ -88,55 +106,33 @@ function show({ answer, size, ranges, bytes, took }) {
     return;
   }
   const r = answer.report;
-  current.size = size;
-  current.companions = r.files.map((f) => f.path.split("/").pop());
-  say(`Read ${words(bytes)} of ${words(size)} in ${ranges} ${ranges === 1 ? "range" : "ranges"}, ${Math.round(took)} ms.`);
-  byId("title").textContent = r.path;
-  facts(r);
-  encodings(answer);
-  findings(r.findings);
-  pictures(answer);
-  byId("json").textContent = JSON.stringify(r, null, 2);
+  const again = read.bytes > read.distinct ? ` (${words(read.bytes)} with what was read again)` : "";
+  say(`Read ${words(read.distinct)} of ${words(read.size)}${again} in ${read.ranges} ${read.ranges === 1 ? "range" : "ranges"}, ${Math.round(took)} ms.`);
+  byId("title").textContent = r ? r.path : current.name;
+  byId("headline").textContent = answer.headline[0].toUpperCase() + answer.headline.slice(1) + ".";
+  pairs(byId("facts"), answer.facts);
+  byId("encodings").replaceChildren(...answer.encodings.map(encoding));
+  findings(answer.findings);
+  for (const part of document.querySelectorAll("#result .model")) part.hidden = !r;
+  if (r) {
+    current.size = r.files.reduce((n, f) => n + f.bytes, r.bytes);
+    current.companions = r.files.map((f) => f.path.split("/").pop());
+    pictures(answer);
+  }
+  byId("json").textContent = JSON.stringify(r || answer.patch, null, 2);
   byId("result").hidden = false;
   byId("result").focus({ preventScroll: true });
 }
 
-const beyond = {
-  error: "the engine or the graph fails", clamps: "the last row or value is used again", wrong: "runs, and the numbers are silently wrong",
-  continues: "the formula goes on", unknown: "not known",
-};
-
 function pairs(list, entries) {
   list.replaceChildren();
-  for (const [k, v] of entries) if (v !== "" && v !== null && v !== undefined) list.append(make("dt", {}, k), make("dd", {}, String(v)));
+  for (const [k, v] of entries) list.append(make("dt", {}, k), make("dd", {}, v));
   return list;
 }
 
-function facts(r) {
-  pairs(byId("facts"), [
-    ["format", `${r.format}, ${r.kind}, ${words(r.bytes)}`], ["further files", r.files.length || ""], ["architecture", r.architecture], ["producer", r.producer],
-    ["stated length", r.length.stated === null ? "" : `${r.length.stated} positions`],
-    ["encoded length", r.length.capacity === null ? "nothing in the file limits it" : `${r.length.capacity} positions`], ["beyond it", beyond[r.length.beyond]],
-  ]);
-}
-
-function place(w) {
-  const parts = [];
-  for (const k of ["key", "tensor", "node"]) if (w[k]) parts.push(`${k} ${w[k]}`);
-  if (w.file) parts.push(`of ${w.file}`);
-  if (w.range && w.range[1] > w.range[0]) parts.push(`bytes ${w.range[0]}–${w.range[1] - 1}`);
-  return parts.join(", ");
-}
-
-function encodings(answer) {
-  const all = answer.report.encodings.map((e, i) => {
-    const list = pairs(make("dl"), [
-      ["form", e.form], ["positions", e.capacity], ["layers", Array.isArray(e.layers) ? e.layers.join(", ") : ""], ...(answer.parameters[i] || []),
-    ]);
-    const reasons = make("ul", {}, ...e.where.map((w) => make("li", {}, place(w))), ...e.evidence.map((v) => make("li", {}, `${v.kind}: ${v.says}`)));
-    return make("section", {}, make("h3", {}, answer.names[i]), list, make("details", {}, make("summary", {}, "Where it is, and on what this rests"), reasons));
-  });
-  byId("encodings").replaceChildren(...all);
+function encoding(e) {
+  const reasons = make("ul", {}, ...e.reasons.map((says) => make("li", {}, says)));
+  return make("section", {}, make("h3", {}, e.name), pairs(make("dl"), e.facts), make("details", {}, make("summary", {}, "Where it is, and on what this rests"), reasons));
 }
 
 function findings(all) {
@@ -144,7 +140,8 @@ function findings(all) {
   box.replaceChildren();
   if (!all.length) return;
   const most = 200;
-  const items = all.slice(0, most).map((f) => make("li", {}, make("strong", { class: f.level === "error" || f.level === "warning" ? f.level : "note" }, f.level), ` ${f.message} [${f.rule}]`, ...(f.hint ? [make("br"), f.hint] : [])));
+  const hints = (f) => f.hints.flatMap((h) => [make("br"), `hint: ${h}`]);
+  const items = all.slice(0, most).map((f) => make("li", {}, make("strong", { class: f.level }, f.level), ` ${f.message}`, ...hints(f)));
   if (all.length > most) items.push(make("li", {}, `and ${all.length - most} more`));
   box.append(make("h3", {}, "Findings"), make("ul", {}, ...items));
 }
@@ -174,6 +171,7 @@ async function change(form) {
   const rope = values.get("verb") === "rope";
   const request = {
     verb: values.get("verb"), length: number("length"), original_length: number("original_length"), whole: current.size <= wholeMost,
+    method: rope ? "" : values.get("method"),
     base: rope ? number("base") : 0, scaling: rope ? values.get("scaling") : "", factor: rope ? number("factor") : 0,
   };
   const box = byId("changed");
@@ -202,24 +200,20 @@ async function change(form) {
 }
 
 function outcome(answer, made) {
-  if (answer.error) return [make("p", { class: "error" }, answer.error.replace("/in/", "")), ...(answer.hints || []).map((h) => make("p", {}, h))];
+  if (answer.error) return [make("p", { class: "error" }, answer.error), ...(answer.hints || []).map((h) => make("p", {}, `hint: ${h}`))];
   if (answer.nothing) return [make("p", {}, `Nothing to change: ${answer.nothing}`)];
-  const out = [make("ul", {}, ...answer.changes.map((c) => make("li", {}, c)), ...answer.notes.map((n) => make("li", {}, `note: ${n}`)))];
+  const lines = [...answer.changes, answer.outputs, ...answer.check.map((c) => `check: ${c}`), ...answer.notes.map((n) => `note: ${n}`)];
+  const out = [make("ul", {}, ...lines.map((says) => make("li", {}, says)))];
   for (const { name, blob } of made) {
     out.push(make("p", {}, make("a", { href: link(blob), download: name }, `${name} (${words(blob.size)})`)));
-    if (name.endsWith(".mpatch")) out.push(make("pre", {}, `modelpatch apply ${quoted(name)} ${quoted(current.name)} -o NEW`));
+    if (name.endsWith(".mpatch")) out.push(make("pre", {}, answer.apply));
   }
   return out;
 }
 
-// quoted is a name as shells take it.
-function quoted(name) {
-  return /^[\w./-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
-}
-
 function verbs() {
   const rope = byId("change").elements.verb.value === "rope";
-  for (const e of document.querySelectorAll("label.rope")) e.hidden = !rope;
+  for (const e of document.querySelectorAll("label.rope, label.extend")) e.hidden = rope !== e.classList.contains("rope");
 }
 
 byId("file").addEventListener("change", (e) => choose(e.target.files));
@@ -228,6 +222,7 @@ byId("address").addEventListener("submit", (e) => {
   const text = byId("url").value.trim();
   try {
     const url = new URL(text);
+    byId("several").hidden = true;
     inspect({ name: decodeURIComponent(url.pathname.split("/").pop()) || "model", files: [], url: url.href });
   } catch {
     say("That is no address.");

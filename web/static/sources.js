@@ -2,8 +2,29 @@
 // {size, read(offset, array) → bytes read}; what cannot be read is thrown.
 "use strict";
 
-// counted is how much was read, and in how many ranges.
-const counted = { ranges: 0, bytes: 0 };
+// counted is how much was read, in how many ranges, how much of that for the first time, and the size of the
+// files that it was read of.
+const counted = {};
+const seen = new Map(); // name or address → offsets that were read
+
+// restart counts anew.
+function restart() {
+  Object.assign(counted, { ranges: 0, bytes: 0, distinct: 0, size: 0 });
+  seen.clear();
+}
+restart();
+
+// count notes a range of a file that was read.
+function count(file, size, offset, length) {
+  if (!seen.has(file)) {
+    seen.set(file, new Set());
+    counted.size += size;
+  }
+  counted.ranges++;
+  counted.bytes += length;
+  if (!seen.get(file).has(offset)) counted.distinct += length;
+  seen.get(file).add(offset);
+}
 
 // fileSource reads a File that was dropped or chosen.
 function fileSource(file) {
@@ -13,8 +34,7 @@ function fileSource(file) {
     read(offset, into) {
       const part = new Uint8Array(reader.readAsArrayBuffer(file.slice(offset, offset + into.length)));
       into.set(part);
-      counted.ranges++;
-      counted.bytes += part.length;
+      count(file.name, file.size, offset, part.length);
       return part.length;
     },
   };
@@ -61,8 +81,7 @@ function range(url, first, last, known) {
   if (known && (size !== known.size || (known.etag && now.etag ? now.etag !== known.etag : now.modified !== known.modified || (known.etag && !now.modified)))) {
     throw new Error("the file changed on the server while it was read: look at it again");
   }
-  counted.ranges++;
-  counted.bytes += sent;
+  count(url, size, from, sent);
   const spent = performance.now() - began;
   if (!known) return { size, ...now, requests: 1, bytes: sent, spent, data: new Uint8Array(request.response) };
   known.requests++;

@@ -18,7 +18,7 @@ loaded.then(() => postMessage({ ready: true }), (e) => postMessage({ crashed: `t
 onmessage = async ({ data }) => {
   try {
     await loaded;
-    counted.ranges = counted.bytes = 0;
+    restart();
     const began = performance.now();
     const source = data.url ? urlSource(data.url) : fileSource(data.files[0]);
     source.companion = (name) => {
@@ -32,7 +32,7 @@ onmessage = async ({ data }) => {
       }
     };
     const answer = self.modelpatchInspect(data.name, source, data.width);
-    postMessage({ id: data.id, answer: JSON.parse(answer), size: source.size, ranges: counted.ranges, bytes: counted.bytes, took: performance.now() - began });
+    postMessage({ id: data.id, answer: JSON.parse(answer), read: counted, took: performance.now() - began });
   } catch (e) {
     postMessage({ id: data.id, answer: { error: e.message || String(e), hints: [] } });
   }

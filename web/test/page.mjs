@@ -65,7 +65,8 @@ async function told(page) {
   return page.evaluate(() => {
     const failure = document.getElementById("failure");
     if (!failure.hidden) return { error: failure.innerText };
-    return { report: JSON.parse(document.getElementById("json").textContent), status: document.getElementById("status").textContent, title: document.getElementById("title").textContent };
+    const headline = document.getElementById("headline").textContent;
+    return { report: JSON.parse(document.getElementById("json").textContent), headline, status: document.getElementById("status").textContent, title: document.getElementById("title").textContent };
   });
 }
 
@@ -100,7 +101,12 @@ async function same(page, file, got) {
   const { path: _, ...report } = got.report;
   for (const f of report.files) f.path = path.basename(f.path);
   assert.deepEqual(report, inspected(file));
+  const says = execFileSync(binary, ["inspect", file], { encoding: "utf8" }).split("\n")[0].slice(file.length + 2);
+  assert.equal(got.headline.toLowerCase(), `${says}.`.toLowerCase());
 }
+
+// row is the value beside a label of the page.
+const row = (page, label) => page.evaluate((label) => [...document.querySelectorAll("#facts dt")].find((e) => e.textContent === label)?.nextSibling.textContent, label);
 
 // painted counts pixels of the first series' colour in every picture.
 const painted = (page) =>
@@ -139,10 +145,10 @@ for (const [name, pictures] of [["llama-llama3.gguf", 1], ["t5-32.gguf", 2], ["o
 }
 
 // 2. Patch files that are made in the page apply with the tool, to what the tool makes itself.
-for (const [name, fields, command] of [
-  ["gpt2-f32.gguf", { verb: "extend", length: "128" }, ["extend", "--len", "128"]],
-  ["opt-dy18fix.onnx", { verb: "extend", length: "64" }, ["extend", "--len", "64"]],
-  ["llama-llama3.gguf", { verb: "rope", base: "1000000" }, ["rope", "--base", "1000000"]],
+for (const [name, fields, command, renamed] of [
+  ["gpt2-f32.gguf", { verb: "extend", length: "128" }, ["extend", "--len", "128"], "gpt2-f32-128.gguf"],
+  ["opt-dy18fix.onnx", { verb: "extend", length: "64" }, ["extend", "--len", "64"], "opt-dy18fix-64.onnx"],
+  ["llama-llama3.gguf", { verb: "rope", base: "1000000" }, ["rope", "--base", "1000000"], "llama-llama3-base1000000.gguf"],
 ]) {
   const file = find(name);
   await forget(page);
@@ -161,13 +167,17 @@ for (const [name, fields, command] of [
     made.push(download.suggestedFilename());
     await download.saveAs(path.join(work, download.suggestedFilename()));
   }
-  assert.deepEqual(made, [name + ".mpatch", name]);
+  assert.deepEqual(made, [renamed + ".mpatch", renamed]);
+  const said = await page.innerText("#changed");
+  assert.match(said, /^outputs (stay equal|change)/m);
+  assert.match(said, /^check: quality/m);
+  assert.ok(said.includes(`modelpatch apply ${renamed}.mpatch ${name} -o ${renamed}`), said);
   const [applied, direct] = ["applied-" + name, "direct-" + name].map((n) => path.join(work, n));
-  execFileSync(binary, ["apply", path.join(work, name + ".mpatch"), file, "-o", applied]);
+  execFileSync(binary, ["apply", path.join(work, renamed + ".mpatch"), file, "-o", applied]);
   execFileSync(binary, [...command, file, "-o", direct]);
   assert.deepEqual(fs.readFileSync(applied), fs.readFileSync(direct), `${name}: applied differs from ${command.join(" ")}`);
-  assert.deepEqual(fs.readFileSync(path.join(work, name)), fs.readFileSync(direct), `${name}: the page's file differs`);
-  console.log(`${name}: ${command.join(" ")} made here applies, ${fs.statSync(path.join(work, name + ".mpatch")).size} bytes, ${ms} ms`);
+  assert.deepEqual(fs.readFileSync(path.join(work, renamed)), fs.readFileSync(direct), `${name}: the page's file differs`);
+  console.log(`${name}: ${command.join(" ")} made here applies, ${fs.statSync(path.join(work, renamed + ".mpatch")).size} bytes, ${ms} ms`);
 }
 
 // A change that is refused says why.
@@ -179,6 +189,49 @@ await page.fill("input[name=base]", "20000");
 await page.click("#change button");
 await page.waitForSelector("#changed .error");
 assert.match(await page.innerText("#changed"), /refused/);
+
+// Advice is in words of the form.
+await page.check("input[name=verb][value=extend]");
+await page.fill("input[name=length]", "12");
+await page.click("#change button");
+await page.waitForFunction(() => /12/.test(document.querySelector("#changed .error")?.innerText));
+assert.doesNotMatch(await page.innerText("#changed"), /\/in\/|--(len|method|base|scaling|factor|original-length)/);
+
+// A patch file is read, and changes nothing by itself.
+await forget(page);
+await page.setInputFiles("#file", path.join(work, "gpt2-f32-128.gguf.mpatch"));
+{
+  const got = await told(page);
+  assert.equal(got.headline, "Patch: extend --len 128.");
+  assert.match(await row(page, "to"), /^gpt2-f32-128.gguf, /);
+  assert.equal(await page.isVisible("#change"), false);
+}
+
+// Of several models the first is shown, and the others are a click away.
+await forget(page);
+await drop(page, [find("t5-32.gguf"), find("gpt2-f32.gguf")]);
+assert.equal((await told(page)).title, "gpt2-f32.gguf");
+await forget(page);
+await page.click("#several button:has-text('t5-32.gguf')");
+assert.equal((await told(page)).title, "t5-32.gguf");
+await page.setInputFiles("#file", find("gpt2-f32.gguf"));
+assert.equal(await page.isVisible("#several"), false);
+
+// How far a model reaches is a number, no limit or not known.
+for (const [name, want] of [["gpt2-f32.gguf", "24 positions"], ["mpt-alibi.gguf", "no limit"]]) {
+  await forget(page);
+  await page.setInputFiles("#file", find(name));
+  await told(page);
+  assert.equal(await row(page, "longest input"), want);
+}
+{
+  const key = "general.architecture";
+  const content = Buffer.concat([Buffer.from("GGUF"), Buffer.from(Uint32Array.of(3, 0, 0, 1, 0, key.length, 0).buffer), Buffer.from(key), Buffer.from(Uint32Array.of(8, 13, 0).buffer), Buffer.from("controlvector"), Buffer.alloc(32)]);
+  await forget(page);
+  await page.setInputFiles("#file", { name: "direction.gguf", mimeType: "application/octet-stream", buffer: content });
+  assert.equal((await told(page)).report.kind, "control-vector");
+  assert.equal(await row(page, "longest input"), "not known");
+}
 
 // 3. Hostile files are told, and the page goes on.
 const hostile = [

@@ -1,0 +1,38 @@
+package report
+
+import (
+	"slices"
+	"strings"
+)
+
+// Promise says what the model's outputs do with a change.
+func (p Plan) Promise() string {
+	if strings.HasPrefix(p.Command, "revert ") {
+		return "as before the change"
+	}
+	switch Expected(p.Changes) {
+	case ExpectChanged:
+		return "change, on purpose, at every length"
+	case ExpectSameOnPrefix:
+		return "stay equal for inputs within the old length"
+	}
+	return "stay equal"
+}
+
+// ToCheck is what the owner should try before trusting the result.
+func (p Plan) ToCheck() []string {
+	if strings.HasPrefix(p.Command, "apply ") || strings.HasPrefix(p.Command, "revert ") {
+		return nil // it was given with the change itself
+	}
+	var out []string
+	if i := slices.IndexFunc(p.Edits, func(e Edit) bool { return strings.HasPrefix(e.Why, "fixed length of") }); i >= 0 {
+		out = append(out, "the graph was exported for one length: a sliding window or clamp longer than that would not be visible in this file, and factors of the length stay as they are")
+	}
+	switch {
+	case slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Expect == ExpectChanged }):
+		out = append(out, "quality at short and long inputs: the model may need fine-tuning")
+	case slices.ContainsFunc(p.Changes, func(c Change) bool { return strings.HasPrefix(c.What, "position table") }):
+		out = append(out, "quality beyond the old length: the new rows are computed, not trained")
+	}
+	return out
+}
