@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/picture/figure"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -48,22 +49,43 @@ func linear(group []subject) (f figure.Figure, ok bool, err error) {
 		if err := addBias(&by, drawnHeads, s, len(values), len(group), distances(s)); err != nil {
 			return f, false, err
 		}
+		addEnd(&f, &by, s)
 		f.Subtitle = joined(f.Subtitle, label(s, a.String()), "; ")
 		words = append(words, label(s, fmt.Sprintf("slopes of %s from %s to %s", plural(len(values), "head"), figure.Number(values[0]), figure.Number(values[len(values)-1]))))
 	}
 	fit(&f, &by)
+	addBiasDifference(&f, by, drawnHeads, group)
 	f.Panels = append(f.Panels, slopes, by)
-	if len(group) == 2 {
-		f.Panels = append(f.Panels, biasDifference(by, drawnHeads))
-	}
 	f.Title = title(group)
 	f.Description = strings.Join(words, ". ") + ". The bias falls in a straight line with the distance."
 	return f, true, nil
 }
 
-// distances are those that a linear bias is drawn at.
+// distances are those that a linear bias is drawn at: as far as it reaches, where that is known.
 func distances(s subject) []int {
-	return figure.Columns(min(s.length(usualDistance), usualDistance)+1, figure.MaxColumns)
+	far := min(s.length(usualDistance), usualDistance) + 1
+	if limit := s.report.Length.Limit(); limit.Known() {
+		far = min(int(limit), mostRows)
+	}
+	return figure.Columns(far, figure.MaxColumns)
+}
+
+// addEnd marks where a bias ends, and says what input does that is longer.
+func addEnd(f *figure.Figure, p *figure.Panel, s subject) {
+	switch limit, beyond := s.report.Length.Limit(), s.report.Length.Beyond; {
+	case limit.Known():
+		ends := fmt.Sprintf("ends at %s: longer input %s", limit.Of("positions"), report.BeyondText(beyond))
+		if beyond == report.BeyondUnknown {
+			ends = fmt.Sprintf("ends at %s: what longer input does is not known", limit.Of("positions"))
+		}
+		p.Rules = append(p.Rules, figure.Rule{Name: label(s, ends), At: float64(limit - 1), Vertical: true})
+		f.Notes = append(f.Notes, label(s, ends))
+		p.X.Max = max(p.X.Max, float64(limit)*1.08)
+	case limit == report.NoLimit:
+		f.Notes = append(f.Notes, label(s, "no limit: at longer distances the line goes on"))
+	default:
+		f.Notes = append(f.Notes, label(s, "where the bias ends is not known"))
+	}
 }
 
 // addBias adds the bias of some heads by distance, as the file computes it, in
@@ -89,10 +111,13 @@ func addBias(p *figure.Panel, drawn map[string]int, s subject, count, models int
 	return nil
 }
 
-// biasDifference is the second model's lines minus the first's: of the heads and at the
+// addBiasDifference adds the second model's lines minus the first's: of the heads and at the
 // places that both have.
-func biasDifference(p figure.Panel, heads map[string]int) figure.Panel {
-	out := figure.Panel{Title: "difference: second minus first", X: p.X, Y: p.Y}
+func addBiasDifference(f *figure.Figure, p figure.Panel, heads map[string]int, group []subject) {
+	if len(group) < 2 {
+		return
+	}
+	out := figure.Panel{Title: "difference: second minus first", Difference: true, X: p.X, Y: p.Y}
 	first := map[int]figure.Series{} // by head
 	for _, s := range p.Series {
 		h := heads[s.Name]
@@ -113,10 +138,12 @@ func biasDifference(p figure.Panel, heads map[string]int) figure.Panel {
 		}
 		out.Series = append(out.Series, line)
 	}
+	f.Differs = len(p.Series) != 2*len(out.Series) || group[0].report.Length.Limit() != group[1].report.Length.Limit()
 	if len(out.Series) == 0 {
-		out.Title = "difference: none, no head of both is drawn"
+		f.Notes = append(f.Notes, "no difference is drawn: no head of both is")
+		return
 	}
-	return out
+	f.Panels = append(f.Panels, out)
 }
 
 // buckets draws T5's bias: the bucket of each distance, and its bias by head.
@@ -162,13 +189,17 @@ func buckets(group []subject) (f figure.Figure, ok bool, err error) {
 		f.Subtitle = joined(f.Subtitle, label(s, b.String()), "; ")
 		words = append(words, label(s, fmt.Sprintf("%d buckets; distances beyond %d share the last one", b.Buckets, b.MaxDistance)))
 	}
+	fit(&f, &by)
+	addBiasDifference(&f, by, drawnHeads, group)
+	if len(group) == 2 && sameSeries(curve.Series[:1], curve.Series[1:]) {
+		curve.Series = curve.Series[:1]
+		curve.Series[0].Name = "bucket of both"
+		curve.Rules = curve.Rules[:1]
+		curve.Rules[0].Name = "max distance"
+	}
 	f.Panels = append(f.Panels, curve)
 	if len(by.Series) > 0 {
-		fit(&f, &by)
 		f.Panels = append(f.Panels, by)
-		if len(group) == 2 {
-			f.Panels = append(f.Panels, biasDifference(by, drawnHeads))
-		}
 	}
 	f.Title = title(group)
 	f.Description = strings.Join(words, ". ") + "."

@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/picture"
 	"github.com/modelpatch/modelpatch/picture/figure"
+	"github.com/modelpatch/modelpatch/picture/layout"
 	"github.com/modelpatch/modelpatch/picture/page"
 	"github.com/modelpatch/modelpatch/picture/raster"
 	"github.com/modelpatch/modelpatch/picture/svg"
@@ -239,7 +240,7 @@ func TestFit(t *testing.T) {
 		for i := range figures {
 			figures[i] = one
 		}
-		fits := raster.Fit(figures)
+		fits := layout.Fit(figures, 0, raster.MostHeight)
 		if fits > n || n > 0 && fits < 1 || n <= 5 && fits != n || n == 3000 && fits == n {
 			t.Fatalf("%d of %d fit", fits, n)
 		}

@@ -8,6 +8,7 @@
 package picture
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,7 +83,19 @@ func Of(m position.Model, name string, o Options) ([]figure.Figure, error) {
 	if len(out) == 0 {
 		return nil, nothing(all)
 	}
-	return out, nil
+	return described(out), nil
+}
+
+// described settles figures and ends their descriptions with the notes, which those who do not see the
+// picture are not told otherwise.
+func described(figures []figure.Figure) []figure.Figure {
+	settle(figures)
+	for i := range figures {
+		if f := &figures[i]; len(f.Notes) > 0 {
+			f.Description += " " + strings.Join(f.Notes, ". ") + "."
+		}
+	}
+	return figures
 }
 
 // Compare returns the figures of two models: encodings of one scheme are drawn
@@ -127,7 +140,17 @@ func Compare(before position.Model, a string, after position.Model, b string, o 
 	if len(out) == 0 {
 		return nil, nothing(append(first, second...))
 	}
+	out = described(out)
+	slices.SortStableFunc(out, func(a, b figure.Figure) int { return cmp.Compare(rank(a), rank(b)) })
 	return out, nil
+}
+
+// rank orders figures of two models: what differs stands first.
+func rank(f figure.Figure) int {
+	if f.Compared && !f.Differs {
+		return 1
+	}
+	return 0
 }
 
 // nothing says which encodings have no picture.
@@ -188,7 +211,7 @@ func draw(group []subject) (f figure.Figure, ok bool, err error) {
 	if err != nil || !ok {
 		return figure.Figure{}, false, err
 	}
-	f.Kind, f.Encoding = kindOf(group[0]), position.ID(group[0].index)
+	f.Kind, f.Encoding, f.Compared = kindOf(group[0]), position.ID(group[0].index), len(group) == 2
 	return f, true, nil
 }
 

@@ -19,7 +19,7 @@ const mostPairs = 1 << 14
 // count, and what scaling made of it.
 func rotation(group []subject) (f figure.Figure, ok bool, err error) {
 	waves := figure.Panel{Title: "wavelength of each pair", X: figure.Axis{Label: "pair", Whole: true}, Y: figure.Axis{Label: "positions for a whole turn", Scale: figure.Log10}}
-	stretch := figure.Panel{Title: "how much longer than without scaling", X: waves.X, Y: figure.Axis{Label: "times"}}
+	stretch := figure.Panel{Title: "how much longer than without scaling", X: waves.X, Y: figure.Axis{Label: "ratio"}}
 	for _, s := range group {
 		r := s.encoding.Scheme.(schemes.Rotary)
 		if r.Pairs() <= 0 || r.Pairs() > mostPairs {
@@ -33,14 +33,17 @@ func rotation(group []subject) (f figure.Figure, ok bool, err error) {
 	f.Title = title(group)
 	fit(&f, &waves)
 	fit(&f, &stretch)
+	if len(group) == 2 {
+		a, b := group[0].encoding.Scheme.(schemes.Rotary), group[1].encoding.Scheme.(schemes.Rotary)
+		f.Differs = a.Pairs() != b.Pairs()
+		q := quotient(group)
+		q.Bands = slices.DeleteFunc(slices.Clone(waves.Bands), func(b figure.Band) bool { return !b.Vertical })
+		f.Panels = append(f.Panels, q)
+	}
 	f.Panels = append(f.Panels, waves)
-	scaled := slices.ContainsFunc(group, func(s subject) bool { return !s.encoding.Scheme.(schemes.Rotary).Scaling.IsNone() })
-	if scaled && len(stretch.Series) > 0 {
+	if len(group) == 1 && len(stretch.Series) > 0 {
 		stretch.Y.Min, stretch.Y.Max = stretchRange(stretch)
 		f.Panels = append(f.Panels, stretch)
-	}
-	if len(group) == 2 {
-		f.Panels = append(f.Panels, quotient(group))
 	}
 	f.Description = describeRotation(f, group)
 	return f, true, nil
@@ -77,12 +80,12 @@ func addRotation(f *figure.Figure, waves, stretch *figure.Panel, s subject, r sc
 		for _, i := range figure.Columns(len(c.frequencies), figure.MaxColumns) {
 			w.X, w.Y = append(w.X, float64(i)), append(w.Y, wavelength(c.frequencies[i]))
 			if i < len(plain) && !r.BaseAssumed {
-				d.X, d.Y = append(d.X, float64(i)), append(d.Y, plain[i]/c.frequencies[i])
+				d.X, d.Y = append(d.X, float64(i)), append(d.Y, ratio(plain[i], c.frequencies[i]))
 			}
 		}
 		waves.Series = append(waves.Series, w)
-		if !r.BaseAssumed && (!alone || !r.Scaling.IsNone()) {
-			stretch.Series = append(stretch.Series, finite(d)) // beside another model a line at 1, too: colours stay theirs
+		if !r.BaseAssumed && !r.Scaling.IsNone() {
+			stretch.Series = append(stretch.Series, d)
 		}
 	}
 	if alone && !r.Scaling.IsNone() && !r.BaseAssumed {
@@ -94,14 +97,19 @@ func addRotation(f *figure.Figure, waves, stretch *figure.Panel, s subject, r sc
 	}
 	addRamp(waves, stretch, s, r)
 	f.Subtitle = joined(f.Subtitle, label(s, r.String()), "; ")
-	still := 0
-	for _, frequency := range r.InverseFrequencies() {
-		if frequency == 0 {
-			still++
+	var still []int
+	for i, frequency := range r.InverseFrequenciesAt(s.length(r.Scaling.OriginalLength)) {
+		if math.IsNaN(wavelength(frequency)) {
+			still = append(still, i)
 		}
 	}
-	if still > 0 {
-		f.Notes = append(f.Notes, label(s, fmt.Sprintf("%s never turn: their wavelength is without end and not drawn", plural(still, "pair"))))
+	for i, run := range runs(still) {
+		if i < mostBands {
+			waves.Bands = append(waves.Bands, figure.Band{Name: label(s, doNotTurn(run)), From: float64(run[0]) - 0.5, To: float64(run[len(run)-1]) + 0.5, Vertical: true})
+		}
+	}
+	if len(still) > 0 {
+		f.Notes = append(f.Notes, label(s, doNotTurn(still)))
 	}
 	low, high, ok, err := amplitudes(s, r)
 	if err != nil {
@@ -172,25 +180,34 @@ func differ(a, b []float64) bool {
 	return false
 }
 
+// mostBands bounds the groups of pairs that are marked.
+const mostBands = 4
+
+// endless is a wavelength of which a pair turns by nothing that a number could tell, at the farthest position
+// that engines count to, 2³¹.
+const endless = 1e16
+
 // wavelength is how many positions a whole turn takes; NaN for a pair that
 // stands still, which is left out.
 func wavelength(frequency float64) float64 {
 	w := 2 * math.Pi / math.Abs(frequency)
-	if math.IsInf(w, 0) {
+	if w > endless {
 		return math.NaN()
 	}
 	return w
 }
 
-// finite replaces infinities by gaps.
-func finite(s figure.Series) figure.Series {
-	for i, v := range s.Y {
-		if math.IsInf(v, 0) {
-			s.Y[i] = math.NaN()
-		}
+// doNotTurn says which pairs stand still.
+func doNotTurn(pairs []int) string {
+	if len(pairs) == 1 {
+		return fmt.Sprintf("pair %d does not turn", pairs[0])
 	}
-	return s
+	return "pairs " + ranges(pairs) + " do not turn"
 }
+
+// ratio is how many times longer a turn takes at one frequency than at another, NaN where
+// one stands still.
+func ratio(from, to float64) float64 { return wavelength(to) / wavelength(from) }
 
 // addLengths adds the lengths that wavelengths are held against, each once with all that is of it.
 func addLengths(p *figure.Panel, group []subject) {
@@ -327,13 +344,17 @@ func computedBy(t *schemes.ScalingType) string {
 // those of the first.
 func quotient(group []subject) figure.Panel {
 	a, b := group[0].encoding.Scheme.(schemes.Rotary), group[1].encoding.Scheme.(schemes.Rotary)
-	p := figure.Panel{Title: "difference: wavelength of the second over that of the first", X: figure.Axis{Label: "pair", Whole: true}, Y: figure.Axis{Label: "times"}}
+	p := figure.Panel{Title: "difference: wavelength of the second over that of the first", Difference: true, X: figure.Axis{Label: "pair", Whole: true}, Y: figure.Axis{Label: "ratio"}}
 	f, g := a.InverseFrequenciesAt(group[0].length(a.Scaling.OriginalLength)), b.InverseFrequenciesAt(group[1].length(b.Scaling.OriginalLength))
 	s := figure.Series{Name: "second over first"}
 	for _, i := range figure.Columns(min(len(f), len(g)), figure.MaxColumns) {
-		s.X, s.Y = append(s.X, float64(i)), append(s.Y, f[i]/g[i])
+		v := ratio(f[i], g[i])
+		if math.IsNaN(wavelength(f[i])) && math.IsNaN(wavelength(g[i])) {
+			v = 1 // neither turns
+		}
+		s.X, s.Y = append(s.X, float64(i)), append(s.Y, v)
 	}
-	p.Series = []figure.Series{finite(s)}
+	p.Series = []figure.Series{s}
 	p.Y.Min, p.Y.Max = stretchRange(p)
 	return p
 }

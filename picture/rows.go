@@ -21,6 +21,8 @@ const (
 type lines struct {
 	total, dim int
 	index      []int     // rows that were read, in order
+	shared     int       // how many of them, from the first on, the other model's table has as well
+	samples    int       // that those are drawn as
 	norm       []float64 // of each; NaN where it holds one
 	chosen     []int     // rows that others are held against
 	cosine     [][]float64
@@ -30,14 +32,35 @@ type lines struct {
 	repeats    int       // first row that begins the table anew, 0: none
 }
 
-// readRows reads a table row by row; none is kept but those that others are held
-// against.
-func readRows(t position.Rows, offset, numbers int) (*lines, error) {
-	l := &lines{total: t.Len(), dim: t.Dim()}
-	if l.total <= 0 || l.dim <= 0 || l.dim > mostWidth {
-		return nil, nil
+// choose returns for each table which of its rows are read, as lines without numbers; nil where a table cannot be
+// drawn. Rows that all have are chosen, and drawn together, alike: equal rows make equal samples.
+func choose(tables []position.Rows, numbers int) []*lines {
+	common, longest, most := math.MaxInt, 0, mostRows
+	for _, t := range tables {
+		if t.Len() <= 0 || t.Dim() <= 0 || t.Dim() > mostWidth {
+			return nil
+		}
+		common, longest, most = min(common, t.Len()), max(longest, t.Len()), min(most, numbers/t.Dim())
 	}
-	l.index = figure.Columns(l.total, max(2, min(mostRows, numbers/l.dim)))
+	most = min(max(most, 2*len(tables)), longest)
+	share := func(all int) int { // of what is for the longest table, that for the rows that all have
+		return max(1, int(int64(all)*int64(common)/int64(longest)))
+	}
+	shared := figure.Columns(common, share(most))
+	var out []*lines
+	for _, t := range tables {
+		l := &lines{total: t.Len(), dim: t.Dim(), index: slices.Clone(shared), shared: len(shared), samples: min(len(shared), share(figure.MaxColumns))}
+		for _, i := range figure.Columns(t.Len()-common, most-len(shared)) {
+			l.index = append(l.index, common+i)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// read reads the chosen rows one by one; none is kept but those that others are held
+// against.
+func (l *lines) read(t position.Rows, offset int) error {
 	first := min(max(offset, 0), l.total-1)
 	l.chosen = []int{first, first + (l.total-first)/2, l.total - 1}
 	l.chosen = slices.Compact(l.chosen)
@@ -45,14 +68,14 @@ func readRows(t position.Rows, offset, numbers int) (*lines, error) {
 	for k, i := range l.chosen {
 		held[k] = make([]float64, l.dim)
 		if err := t.Row(i, held[k]); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	l.cosine = make([][]float64, len(l.chosen))
 	row, before := make([]float64, l.dim), make([]float64, l.dim)
 	for n, i := range l.index {
 		if err := t.Row(i, row); err != nil {
-			return nil, err
+			return err
 		}
 		norm := math.Sqrt(dot(row, row))
 		l.norm = append(l.norm, norm)
@@ -76,7 +99,7 @@ func readRows(t position.Rows, offset, numbers int) (*lines, error) {
 		}
 		row, before = before, row
 	}
-	return l, nil
+	return nil
 }
 
 // Norms are the norms of the rows of an encoding that is a table of rows, in order,
@@ -125,10 +148,9 @@ func cosine(a, b []float64) float64 {
 // the mean of each group, with its least and greatest.
 func (l *lines) series(name string, values []float64) figure.Series {
 	s := figure.Series{Name: name}
-	n := len(values)
-	groups := min(n, figure.MaxColumns)
-	for g := range groups {
-		from, to := g*n/groups, (g+1)*n/groups
+	edges := l.edges(len(values))
+	for g, to := range edges[1:] {
+		from := edges[g]
 		low, high, sum, count := math.Inf(1), math.Inf(-1), 0.0, 0
 		for _, v := range values[from:to] {
 			if !math.IsNaN(v) {
@@ -142,23 +164,47 @@ func (l *lines) series(name string, values []float64) figure.Series {
 		}
 		s.Y, s.Low, s.High = append(s.Y, sum/float64(count)), append(s.Low, low), append(s.High, high)
 	}
-	if groups == n {
+	if len(edges) == len(values)+1 {
 		s.Low, s.High = nil, nil
 	}
 	return s
 }
 
+// edges are the places among n rows that were read at which samples begin, and n itself.
+func (l *lines) edges(n int) []int {
+	shared := min(l.shared, n)
+	samples := min(l.samples, shared)
+	out := []int{0}
+	for g := range samples {
+		out = append(out, (g+1)*shared/samples)
+	}
+	rest := n - shared
+	samples = min(rest, figure.MaxColumns-samples)
+	for g := range samples {
+		out = append(out, shared+(g+1)*rest/samples)
+	}
+	return out
+}
+
+// runs are the neighbours in a list of rows or pairs, as parts of it.
+func runs(list []int) (out [][]int) {
+	from := 0
+	for i := range list {
+		if i+1 == len(list) || list[i+1] != list[i]+1 {
+			out = append(out, list[from:i+1])
+			from = i + 1
+		}
+	}
+	return out
+}
+
 // marks are rows with a fault, neighbours joined.
 func marks(name string, rows []int) (out []figure.Mark) {
-	for _, i := range rows {
-		if n := len(out); n > 0 && out[n-1].To == float64(i-1) {
-			out[n-1].To = float64(i)
-			continue
-		}
-		if len(out) == figure.MaxMarks {
+	for i, run := range runs(rows) {
+		if i == figure.MaxMarks {
 			break
 		}
-		out = append(out, figure.Mark{Name: name, From: float64(i), To: float64(i)})
+		out = append(out, figure.Mark{Name: name, From: float64(run[0]), To: float64(run[len(run)-1])})
 	}
 	return out
 }
@@ -176,7 +222,11 @@ func (l *lines) faults(says func(string) string) (notes []string) {
 	if l.sampled() {
 		notes = append(notes, says(fmt.Sprintf("%d of %d rows were read, evenly spread: a fault in another row is not seen", len(l.index), l.total)))
 	}
-	if each := (len(l.index) + figure.MaxColumns - 1) / figure.MaxColumns; each > 1 {
+	each := 1
+	for edges := l.edges(len(l.index)); len(edges) > 1; edges = edges[1:] {
+		each = max(each, edges[1]-edges[0])
+	}
+	if each > 1 {
 		notes = append(notes, says(fmt.Sprintf("each point is the mean of up to %d rows that were read, the shade their range", each)))
 	}
 	if l.repeats > 0 {
@@ -189,21 +239,15 @@ func (l *lines) faults(says func(string) string) (notes []string) {
 func ranges(rows []int) string {
 	const most = 6
 	var parts []string
-	for i := 0; i < len(rows); {
-		j := i
-		for j+1 < len(rows) && rows[j+1] == rows[j]+1 {
-			j++
-		}
-		if len(parts) == most {
-			parts = append(parts, "…")
-			break
-		}
-		part := fmt.Sprint(rows[i])
-		if j > i {
-			part += fmt.Sprintf("–%d", rows[j])
+	for i, run := range runs(rows) {
+		part := fmt.Sprint(run[0])
+		switch {
+		case i == most:
+			return strings.Join(parts, ", ") + ", …"
+		case len(run) > 1:
+			part += fmt.Sprintf("–%d", run[len(run)-1])
 		}
 		parts = append(parts, part)
-		i = j + 1
 	}
 	return strings.Join(parts, ", ")
 }

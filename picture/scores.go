@@ -74,7 +74,9 @@ func scores(group []subject) (f figure.Figure, ok bool, err error) {
 		return f, false, nil
 	}
 	if len(group) == 2 {
-		f.Panels = append(f.Panels, mapDifference(f.Panels[0], maps[0], maps[1])...)
+		less := mapDifference(f.Panels[0], maps[0], maps[1])
+		f.Differs = len(less) < max(len(maps[0]), len(maps[1])) // what cannot be compared is not the same
+		f.Panels = append(less, f.Panels...)
 	}
 	f.Title = title(group)
 	f.Description = "Heat maps of what is added to the score of each query, from top to bottom, and key, from left to right, one a head."
@@ -90,11 +92,15 @@ func mapDifference(like figure.Panel, first, second map[int]*figure.Heat) (out [
 			continue
 		}
 		d := &figure.Heat{Columns: a.Columns, Rows: a.Rows, X: a.X, Y: a.Y}
-		for i := range a.Values {
-			d.Values = append(d.Values, b.Values[i]-a.Values[i])
+		for i, v := range a.Values {
+			v = b.Values[i] - v
+			if math.IsNaN(a.Values[i]) && math.IsNaN(b.Values[i]) {
+				v = 0 // masked in both
+			}
+			d.Values = append(d.Values, v)
 		}
 		d.Limit = strongest(d.Values)
-		out = append(out, figure.Panel{Title: fmt.Sprintf("second minus first, head %d", h), X: like.X, Y: like.Y, Heat: d})
+		out = append(out, figure.Panel{Title: fmt.Sprintf("second minus first, head %d", h), Difference: true, X: like.X, Y: like.Y, Heat: d})
 	}
 	return out
 }

@@ -48,21 +48,25 @@ func sinusoids(group []subject) (f figure.Figure, ok bool, err error) {
 	norms := figure.Panel{Title: "norm by row", X: figure.Axis{Label: "row", Whole: true}, Y: figure.Axis{Label: "Euclidean norm"}}
 	var zooms, dials []figure.Panel
 	var words []string
-	read := make([]*lines, len(group))
-	tables := make([]position.Rows, len(group))
+	tables, computed := make([]position.Rows, len(group)), make([]bool, len(group))
 	for k, s := range group {
 		w := s.encoding.Scheme.(schemes.Sinusoid)
 		if w.Dim <= 0 || w.Dim > mostWidth {
 			return f, false, nil
 		}
-		rows, computed := rowsOf(s, w)
-		tables[k] = rows
-		l, err := readRows(rows, w.Offset, s.numbers)
-		if err != nil || l == nil {
+		tables[k], computed[k] = rowsOf(s, w)
+	}
+	chosen := choose(tables, group[0].numbers)
+	if chosen == nil {
+		return f, false, nil
+	}
+	for k, l := range chosen {
+		s, rows := group[k], tables[k]
+		w := s.encoding.Scheme.(schemes.Sinusoid)
+		if err := l.read(rows, w.Offset); err != nil {
 			return f, false, err
 		}
-		read[k] = l
-		if computed {
+		if computed[k] {
 			f.Notes = append(f.Notes, label(s, fmt.Sprintf("the file has no table: %d rows of the formula are drawn", l.total)))
 		}
 		addNorms(&norms, s, l)
@@ -77,12 +81,10 @@ func sinusoids(group []subject) (f figure.Figure, ok bool, err error) {
 		if ok {
 			dials = append(dials, p)
 		}
-		h, err := heat(rows)
-		if err != nil {
+		if p, ok, err := zoom("the table", rows); err != nil {
 			return f, false, err
-		}
-		if h != nil {
-			zooms = append(zooms, figure.Panel{Title: label(s, zoomed(h, rows)), X: figure.Axis{Label: "column", Whole: true}, Y: figure.Axis{Label: "row", Whole: true}, Heat: h})
+		} else if ok {
+			zooms = append(zooms, p)
 		}
 		f.Subtitle = joined(f.Subtitle, label(s, w.String()), "; ")
 		words = append(words, label(s, fmt.Sprintf("%d rows of %d sines and cosines", l.total, l.dim)))
@@ -90,34 +92,18 @@ func sinusoids(group []subject) (f figure.Figure, ok bool, err error) {
 	fit(&f, &dots)
 	fit(&f, &norms)
 	norms.Y.Min, norms.Y.Max = fromZero(norms)
-	f.Panels = append(f.Panels, dots)
-	f.Panels = append(f.Panels, dials...)
-	f.Panels = append(f.Panels, norms)
 	if len(group) == 2 {
-		p, err := rowDifference([]subject{{site: rowsSite{group[0].site, tables[0]}}, {site: rowsSite{group[1].site, tables[1]}}}, read)
-		if err != nil {
+		if err := addRowDifference(&f, tables, chosen[0]); err != nil {
 			return f, false, err
 		}
-		f.Panels = append(f.Panels, p)
 	}
-	f.Panels = append(f.Panels, zooms...)
+	f.Panels = append(append(f.Panels, dots), dials...)
+	if len(group) == 1 {
+		f.Panels = append(append(f.Panels, norms), zooms...)
+	}
 	f.Title = title(group)
 	f.Description = strings.Join(words, ". ") + ". Dot products fall off with distance alike from every row where the numbers are those of the formula."
 	return f, true, nil
-}
-
-// rowsSite is a site whose rows come from elsewhere.
-type rowsSite struct {
-	position.Site
-	position.Rows
-}
-
-// zoomed is the title of a table as a heat map.
-func zoomed(h *figure.Heat, t position.Rows) string {
-	if h.Rows < t.Len() || h.Columns < t.Dim() {
-		return fmt.Sprintf("the table, %d of %d rows and %d of %d columns", h.Rows, t.Len(), h.Columns, t.Dim())
-	}
-	return "the table"
 }
 
 // addDots adds the dot products of rows with the first one and the one in the
@@ -191,4 +177,14 @@ func dialsOf(s subject, w schemes.Sinusoid, rows position.Rows) (figure.Panel, b
 		p.Dials = append(p.Dials, d)
 	}
 	return p, len(p.Dials) > 0, nil
+}
+
+// finite replaces infinities by gaps.
+func finite(s figure.Series) figure.Series {
+	for i, v := range s.Y {
+		if math.IsInf(v, 0) {
+			s.Y[i] = math.NaN()
+		}
+	}
+	return s
 }

@@ -3,7 +3,6 @@ package picture
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/picture/figure"
@@ -17,68 +16,97 @@ func table(group []subject) (f figure.Figure, ok bool, err error) {
 	row := figure.Axis{Label: "row", Whole: true}
 	norms := figure.Panel{Title: "norm by row", X: row, Y: figure.Axis{Label: "Euclidean norm"}}
 	likeness := figure.Panel{Title: "cosine similarity", X: row, Y: figure.Axis{Label: "cosine", Min: -1, Max: 1}}
-	read := make([]*lines, len(group))
-	var words []string
+	tables := make([]position.Rows, len(group))
 	for k, s := range group {
 		rows, is := s.site.(position.Rows)
 		if !is {
 			return f, false, nil
 		}
-		offset := 0
-		learned, isLearned := s.encoding.Scheme.(schemes.Learned)
-		if isLearned {
-			offset = learned.Offset
-		}
-		l, err := readRows(rows, offset, s.numbers)
-		if err != nil || l == nil {
+		tables[k] = rows
+	}
+	chosen := choose(tables, group[0].numbers)
+	if chosen == nil {
+		return f, false, nil
+	}
+	var words []string
+	var further []figure.Panel
+	grid := false
+	for k, s := range group {
+		l, rows := chosen[k], tables[k]
+		learned, _ := s.encoding.Scheme.(schemes.Learned)
+		if err := l.read(rows, learned.Offset); err != nil {
 			return f, false, err
 		}
-		read[k] = l
 		addNorms(&norms, s, l)
 		addLikeness(&likeness, s, l, len(group) == 2)
 		f.Notes = append(f.Notes, l.faults(func(says string) string { return label(s, says) })...)
 		f.Subtitle = joined(f.Subtitle, label(s, s.encoding.Scheme.String()), "; ")
 		low, high, _ := figure.Panel{Series: []figure.Series{l.series("", l.norm)}}.Range()
 		words = append(words, label(s, fmt.Sprintf("%d rows of %d numbers, norms from %s to %s", l.total, l.dim, figure.Number(low), figure.Number(high))))
-		if offset > 0 {
-			norms.Bands = append(norms.Bands, figure.Band{Name: label(s, "before the first position"), From: 0, To: float64(offset) - 0.5, Vertical: true})
+		if len(group) == 1 {
+			if p, ok, err := zoom("the table", rows); err != nil {
+				return f, false, err
+			} else if ok {
+				further = append(further, p)
+			}
+		}
+		if p, ok, err := patches(s); err != nil {
+			return f, false, err
+		} else if ok {
+			further, grid = append(further, p), true
+		}
+		bands, missing := before(s, learned, rows.Len())
+		norms.Bands, likeness.Bands = append(norms.Bands, bands...), append(likeness.Bands, bands...)
+		if missing != "" {
+			f.Notes = append(f.Notes, label(s, missing+": not in the rows that are drawn"))
 		}
 	}
 	fit(&f, &norms)
 	fit(&f, &likeness)
 	norms.Y.Min, norms.Y.Max = fromZero(norms)
-	f.Panels = append(f.Panels, norms, likeness)
 	if len(group) == 2 {
-		p, err := rowDifference(group, read)
-		if err != nil {
+		joinMark(chosen, &norms, &likeness)
+		if err := addRowDifference(&f, tables, chosen[0]); err != nil {
 			return f, false, err
-		}
-		f.Panels = append(f.Panels, p)
-		joinMark(&f, read)
-		if len(p.Series) == 1 && !slices.ContainsFunc(p.Series[0].Y, func(v float64) bool { return v != 0 }) {
-			f.Notes = append(f.Notes, "the rows that both tables have are equal, as far as they were read")
 		}
 	}
-	for _, s := range group {
-		p, ok, err := zoom(s)
-		if err != nil {
-			return f, false, err
-		}
-		if ok {
-			f.Panels = append(f.Panels, p)
-		}
-		if p, ok, err := patches(s); err != nil {
-			return f, false, err
-		} else if ok {
-			f.Panels = append(f.Panels, p)
-		}
+	f.Panels = append(f.Panels, norms)
+	if len(group) == 1 || !grid { // neighbours of a grid are not rows that follow each other
+		f.Panels = append(f.Panels, likeness)
 	}
+	f.Panels = append(f.Panels, further...)
 	f.Title = title(group)
 	f.Description = strings.Join(words, ". ") + "."
-	if len(f.Notes) > 0 {
-		f.Description += " " + strings.Join(f.Notes, ". ") + "."
-	}
 	return f, true, nil
+}
+
+// before are the rows, of so many, that stand before those of positions: ones that are never read, class
+// tokens. missing are tokens that a grid's table has no rows of, "" where there are none.
+func before(s subject, l schemes.Learned, rows int) (out []figure.Band, missing string) {
+	band := func(name string, from, to int) {
+		if from >= 0 && from < to {
+			out = append(out, figure.Band{Name: label(s, name), From: float64(from) - 0.5, To: float64(to) - 0.5, Vertical: true})
+		}
+	}
+	band("before the first position", 0, l.Offset)
+	name := "class token"
+	if l.Prefix > 1 {
+		name = fmt.Sprintf("%d tokens before the patches", l.Prefix)
+	}
+	prefix := prefixRows(l, rows)
+	if band(name, max(l.Offset, 0), max(l.Offset, 0)+prefix); prefix < l.Prefix {
+		missing = name
+	}
+	return out, missing
+}
+
+// prefixRows is how many rows, of so many, stand before those of the patches: none where the grid is all
+// that there is.
+func prefixRows(l schemes.Learned, rows int) int {
+	if len(l.Grid) == 2 && l.Prefix+l.Grid[0]*l.Grid[1] > rows {
+		return 0
+	}
+	return max(l.Prefix, 0)
 }
 
 // fromZero is an axis from 0 to a little above the greatest number.
@@ -118,57 +146,85 @@ func addLikeness(p *figure.Panel, s subject, l *lines, few bool) {
 	}
 }
 
-// rowDifference is the norm of the difference of rows that both tables have.
-func rowDifference(group []subject, read []*lines) (figure.Panel, error) {
-	p := figure.Panel{Title: "difference: norm of the second's row minus the first's", X: figure.Axis{Label: "row", Whole: true}, Y: figure.Axis{Label: "norm"}}
-	a, b := group[0].site.(position.Rows), group[1].site.(position.Rows)
-	if a.Dim() != b.Dim() {
-		p.Title = "difference: none, rows have other lengths"
-		return p, nil
+// addRowDifference adds the rows of the second table minus those of the first: of rows that both have, their norm
+// and their numbers.
+func addRowDifference(f *figure.Figure, tables []position.Rows, first *lines) error {
+	d := minus{tables[1], tables[0]}
+	if tables[0].Dim() != tables[1].Dim() {
+		f.Differs = true
+		f.Notes = append(f.Notes, fmt.Sprintf("no difference is drawn: rows have %d numbers and %d", tables[0].Dim(), tables[1].Dim()))
+		return nil
 	}
-	x, y := make([]float64, a.Dim()), make([]float64, a.Dim())
-	both := &lines{total: min(a.Len(), b.Len()), dim: a.Dim()}
-	both.index = figure.Columns(both.total, len(read[0].index))
+	both := &lines{index: first.index[:first.shared], shared: first.shared, samples: first.samples}
+	row := make([]float64, d.Dim())
 	for _, i := range both.index {
-		if err := a.Row(i, x); err != nil {
-			return p, err
+		if err := d.Row(i, row); err != nil {
+			return err
 		}
-		if err := b.Row(i, y); err != nil {
-			return p, err
-		}
-		for k := range x {
-			x[k] = y[k] - x[k]
-		}
-		both.norm = append(both.norm, math.Sqrt(dot(x, x)))
+		both.norm = append(both.norm, math.Sqrt(dot(row, row)))
 	}
-	p.Series = []figure.Series{both.series("second minus first", both.norm)}
+	f.Differs = tables[0].Len() != tables[1].Len()
+	if value, flat := constant(both.norm); flat && value == 0 {
+		f.Notes = append(f.Notes, "the rows that both tables have are equal, as far as they were read")
+		return nil
+	}
+	f.Differs = true
+	p := figure.Panel{Title: "difference: norm of the second's row minus the first's", Difference: true, X: figure.Axis{Label: "row", Whole: true}, Y: figure.Axis{Label: "norm"},
+		Series: []figure.Series{both.series("second minus first", both.norm)}}
 	p.Y.Min, p.Y.Max = fromZero(p)
-	return p, nil
+	f.Panels = append(f.Panels, p)
+	z, ok, err := zoom("difference of the tables", d)
+	if z.Difference = true; ok {
+		f.Panels = append(f.Panels, z)
+	}
+	return err
+}
+
+// minus is one table less another, of the rows that both have.
+type minus struct {
+	position.Rows
+	other position.Rows
+}
+
+// Len is the number of rows that both have.
+func (m minus) Len() int { return min(m.Rows.Len(), m.other.Len()) }
+
+// Row computes the difference of two rows.
+func (m minus) Row(i int, dst []float64) error {
+	if err := m.Rows.Row(i, dst); err != nil {
+		return err
+	}
+	other := make([]float64, len(dst))
+	if err := m.other.Row(i, other); err != nil {
+		return err
+	}
+	for k := range dst {
+		dst[k] -= other[k]
+	}
+	return nil
 }
 
 // joinMark draws where the longer table goes beyond the shorter one.
-func joinMark(f *figure.Figure, read []*lines) {
+func joinMark(read []*lines, panels ...*figure.Panel) {
 	if read[0].total == read[1].total {
 		return
 	}
-	r := figure.Rule{Name: fmt.Sprintf("new rows from %d on", min(read[0].total, read[1].total)), At: float64(min(read[0].total, read[1].total)) - 0.5, Vertical: true}
-	for i := range min(2, len(f.Panels)) {
-		f.Panels[i].Rules = append(f.Panels[i].Rules, r)
+	n := min(read[0].total, read[1].total)
+	for _, p := range panels {
+		p.Rules = append(p.Rules, figure.Rule{Name: fmt.Sprintf("new rows from %d on", n), At: float64(n) - 0.5, Vertical: true})
 	}
 }
 
-// zoom is the table itself.
-func zoom(s subject) (figure.Panel, bool, error) {
-	t := s.site.(position.Rows)
+// zoom is the numbers of a table.
+func zoom(what string, t position.Rows) (figure.Panel, bool, error) {
 	h, err := heat(t)
 	if err != nil || h == nil {
 		return figure.Panel{}, false, err
 	}
-	what := "the table"
 	if h.Rows < t.Len() || h.Columns < t.Dim() {
-		what = fmt.Sprintf("the table, %d of %d rows and %d of %d columns", h.Rows, t.Len(), h.Columns, t.Dim())
+		what = fmt.Sprintf("%s, %d of %d rows and %d of %d columns", what, h.Rows, t.Len(), h.Columns, t.Dim())
 	}
-	return figure.Panel{Title: label(s, what), X: figure.Axis{Label: "column", Whole: true}, Y: figure.Axis{Label: "row", Whole: true}, Heat: h}, true, nil
+	return figure.Panel{Title: what, X: figure.Axis{Label: "column", Whole: true}, Y: figure.Axis{Label: "row", Whole: true}, Heat: h}, true, nil
 }
 
 // patches is how like the rows of a grid are to the one in its middle.
@@ -179,16 +235,17 @@ func patches(s subject) (figure.Panel, bool, error) {
 	}
 	t := s.site.(position.Rows)
 	height, width := l.Grid[0], l.Grid[1]
-	if l.Prefix+height*width > t.Len() || l.Prefix < 0 {
+	prefix := prefixRows(l, t.Len())
+	if prefix+height*width > t.Len() {
 		return figure.Panel{}, false, nil
 	}
 	middle, row := make([]float64, t.Dim()), make([]float64, t.Dim())
-	if err := t.Row(l.Prefix+height/2*width+width/2, middle); err != nil {
+	if err := t.Row(prefix+height/2*width+width/2, middle); err != nil {
 		return figure.Panel{}, false, err
 	}
 	h := &figure.Heat{Columns: width, Rows: height, Limit: 1, X: [2]float64{0, float64(width - 1)}, Y: [2]float64{0, float64(height - 1)}}
 	for i := range height * width {
-		if err := t.Row(l.Prefix+i, row); err != nil {
+		if err := t.Row(prefix+i, row); err != nil {
 			return figure.Panel{}, false, err
 		}
 		h.Values = append(h.Values, cosine(row, middle))

@@ -13,6 +13,7 @@ import (
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/picture"
 	"github.com/modelpatch/modelpatch/picture/figure"
+	"github.com/modelpatch/modelpatch/picture/layout"
 	"github.com/modelpatch/modelpatch/picture/page"
 	"github.com/modelpatch/modelpatch/picture/raster"
 	"github.com/modelpatch/modelpatch/picture/svg"
@@ -46,7 +47,8 @@ func newPlot(c *console) *cobra.Command {
 each pair against the lengths that count, with the ramp of YaRN or Llama 3; for a
 position table norms and similarity of its rows, rows of zeros and NaN marked;
 for sinusoids dot products by distance; for ALiBi, T5 and windows the bias by
-distance and head. Of two models both are drawn, and their difference.
+distance and head. Of two models their difference is drawn first, then both; what
+does not differ stands last, and a picture ends at 1,600 pixels (HTML has all).
 
 -o writes SVG, PNG or HTML, by the name's ending. Without it a terminal of kitty,
 iTerm2 or with sixels shows the picture, any other terminal block characters, and
@@ -65,6 +67,7 @@ a pipe gets SVG.`,
 	f := cmd.Flags()
 	f.StringVarP(&p.output, "output", "o", "", "write this `FILE`: .svg, .png or .html")
 	f.StringVar(&p.format, "format", "", "one of "+strings.Join(plotFormats(), ", ")+", in place of what the name or the terminal says")
+	f.Float64Var(&p.width, "width", 0, fmt.Sprintf("width of an SVG or PNG in `PIXELS` (default %d; %d for a telephone)", layout.Width, layout.Narrow))
 	f.BoolVarP(&p.force, "force", "f", false, "replace an existing output")
 	takes(cmd, "format", plotFormats()...)
 	p.outputs.addFlags(cmd)
@@ -75,6 +78,7 @@ a pipe gets SVG.`,
 // plot is the flags of the command.
 type plot struct {
 	output, format string
+	width          float64
 	force          bool
 	outputs        outputs
 	open           modelpatch.OpenOptions
@@ -84,6 +88,13 @@ func (p *plot) run(ctx context.Context, c *console, files []string) error {
 	format, err := p.chosen(c)
 	if err != nil {
 		return err
+	}
+	const widest = 4000
+	switch {
+	case p.width != 0 && (p.width < layout.Narrow || p.width > widest):
+		return &modelpatch.UsageError{What: fmt.Sprintf("--width %g: a picture is %d to %d pixels wide", p.width, layout.Narrow, widest)}
+	case p.width != 0 && (format == formatHTML || format == string(terminal.Blocks)):
+		return &modelpatch.UsageError{What: "--width: " + format + " is as wide as what shows it", Hint: "leave it out"}
 	}
 	var target *modelpatch.Output
 	if p.output != "" {
@@ -99,17 +110,18 @@ func (p *plot) run(ctx context.Context, c *console, files []string) error {
 	if d.why != "" && format != formatHTML {
 		return &position.Refusal{Why: modelpatch.ShownPath(files[0]) + ": " + d.why, Instead: "modelpatch inspect says what is known of the model"}
 	}
-	if format != formatSVG && format != formatHTML && format != string(terminal.Blocks) {
-		d.left = len(d.figures) - raster.Fit(d.figures)
+	if most := mostHeight(format, len(files)); most > 0 {
+		d.left = len(d.figures) - layout.Fit(d.figures, p.width, most)
 		d.figures = d.figures[:len(d.figures)-d.left]
 	}
+	d.width = p.width
 	content, err := d.in(format, c)
 	if err != nil {
 		return err
 	}
 	if d.left > 0 {
-		c.say("modelpatch: the last %s of %d would make the image too tall to be read, and are left out", plural(d.left, "encoding"), len(d.figures)+d.left)
-		c.say("hint: --format svg and --format html draw all")
+		c.say("modelpatch: the last %s of %d would make the picture too tall to be read, and are left out", plural(d.left, "encoding"), len(d.figures)+d.left)
+		c.say("hint: --format html draws all")
 	}
 	if p.output == "" {
 		c.out.Write(content)
@@ -120,6 +132,21 @@ func (p *plot) run(ctx context.Context, c *console, files []string) error {
 	}
 	c.printf("%s: %s, %s\n", c.bold(text(p.output)), d.says(), bytesText(int64(len(content))))
 	return nil
+}
+
+// mostHeight is how tall a picture may be in a format, in pixels; 0: as tall as it is. One of two models
+// fits on a screen or two, what differs first.
+func mostHeight(format string, models int) float64 {
+	const compared = 1600
+	switch {
+	case format == formatHTML || format == string(terminal.Blocks):
+		return 0
+	case models == 2:
+		return compared
+	case format == formatSVG:
+		return 0
+	}
+	return raster.MostHeight
 }
 
 // chosen is the format that was asked for, or follows from the name of the output,
@@ -149,8 +176,9 @@ type drawn struct {
 	title   string
 	reports []report.Inspect
 	figures []figure.Figure
-	why     string // there are no figures; "" where there are
-	left    int    // figures that were left out
+	why     string  // there are no figures; "" where there are
+	left    int     // figures that were left out
+	width   float64 // of the picture; 0: the usual one
 }
 
 // draw opens models and makes their figures. A model with nothing to draw is none of
@@ -212,15 +240,15 @@ func (d drawn) in(format string, c *console) ([]byte, error) {
 	}
 	switch format {
 	case formatSVG:
-		return svg.Write(d.figures, svg.Options{}), nil
+		return svg.Write(d.figures, svg.Options{Width: d.width}), nil
 	case formatHTML:
 		return page.Write(page.Content{Title: d.title, Version: version(), Reports: d.reports, Figures: d.figures, Why: d.why})
 	case string(terminal.Blocks):
 		return []byte(terminal.WriteBlocks(d.figures, c.color)), nil
 	case string(terminal.Sixel):
-		return terminal.WriteSixel(raster.Image(d.figures, raster.Options{Scale: 1})), nil
+		return terminal.WriteSixel(raster.Image(d.figures, raster.Options{Scale: 1, Width: d.width})), nil
 	}
-	content, err := raster.PNG(d.figures, raster.Options{})
+	content, err := raster.PNG(d.figures, raster.Options{Width: d.width})
 	switch {
 	case err != nil:
 		return nil, err

@@ -27,6 +27,8 @@ type Figure struct {
 	Description string   // the picture in words, for those who do not see it
 	Panels      []Panel  // from top to bottom
 	Notes       []string // sentences to be read with it: what was sampled, what is wrong
+	Compared    bool     // it is of two models
+	Differs     bool     // that differ in what it shows
 }
 
 // Kinds of figures.
@@ -41,14 +43,16 @@ const (
 
 // Panel is one chart: lines over axes, a heat map, or dials.
 type Panel struct {
-	Title  string
-	X, Y   Axis
-	Series []Series
-	Rules  []Rule // lines across, with a word
-	Bands  []Band // ranges along an axis
-	Marks  []Mark // faults at the foot
-	Heat   *Heat  // in place of series
-	Dials  []Dial // in place of series
+	Title string
+	// Difference tells that the panel shows a second model less the first, or over it.
+	Difference bool
+	X, Y       Axis
+	Series     []Series
+	Rules      []Rule // lines across, with a word
+	Bands      []Band // ranges along an axis
+	Marks      []Mark // faults at the foot
+	Heat       *Heat  // in place of series
+	Dials      []Dial // in place of series
 }
 
 // Scale is how an axis maps numbers to places.

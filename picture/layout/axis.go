@@ -74,6 +74,8 @@ func tick(v float64) string {
 	if math.Abs(v) < million {
 		return figure.Number(v)
 	}
+	const digits = 6 // more than ticks of a step have: what is left behind them is rounding
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64)
 	return strings.Replace(strings.Replace(strconv.FormatFloat(v, 'e', -1, 64), "e+0", "e", 1), "e+", "e", 1)
 }
 

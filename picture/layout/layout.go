@@ -3,6 +3,8 @@
 package layout
 
 import (
+	"sort"
+
 	"github.com/modelpatch/modelpatch/picture/figure"
 	"github.com/modelpatch/modelpatch/picture/ink"
 	"github.com/modelpatch/modelpatch/report"
@@ -95,6 +97,13 @@ func Of(figures []figure.Figure, width float64) Page {
 		p.figure(f)
 	}
 	return Page{Width: p.width, Height: p.y + 12, Shapes: p.shapes}
+}
+
+// Fit returns how many of the figures, from the first one on, a page of a width and a height shows: one at
+// least.
+func Fit(figures []figure.Figure, width, height float64) int {
+	n := sort.Search(len(figures), func(i int) bool { return Of(figures[:i+1], width).Height > height })
+	return max(n, min(1, len(figures)))
 }
 
 // page is a page that is being filled from the top.

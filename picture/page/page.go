@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/modelpatch/modelpatch/picture/figure"
+	"github.com/modelpatch/modelpatch/picture/layout"
 	"github.com/modelpatch/modelpatch/picture/svg"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -64,6 +65,7 @@ const style = `:root{color-scheme:light dark;--paper:#fff;--ink:#1a1a1a;--muted:
 @media print{:root{--paper:#fff;--ink:#000;--muted:#444;--line:#bbb;--shade:#f5f5f5}figure,table{break-inside:avoid}details:not([open]){display:none}}
 body{background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;margin:0}
 main,footer{max-width:800px;margin:0 auto;padding:0 16px}
+svg.modelpatch{max-width:100%;height:auto}.headline{font-size:1.1rem;font-weight:600}
 h1{font-size:1.5rem;overflow-wrap:anywhere}h2{font-size:1.15rem;margin-top:2rem;overflow-wrap:anywhere}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem}dt{color:var(--muted)}dd{margin:0;overflow-wrap:anywhere}
 figure{margin:1.5rem 0;overflow-x:auto}
@@ -71,6 +73,7 @@ table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-num
 .scroll{overflow-x:auto;max-height:24rem}details{margin:.5rem 0}summary{cursor:pointer}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--shade);padding:.7rem;font-size:.8rem}
 .error{color:var(--error)}.warning{color:var(--warning)}footer{color:var(--muted);font-size:.85rem;padding-bottom:2rem}
+.narrow{display:none}@media screen and (max-width:700px){.broad{display:none}.narrow{display:block}figure{margin:1.5rem -16px}figcaption{margin:0 16px}}
 @media (max-width:500px){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.4rem}}
 `
 
@@ -161,7 +164,14 @@ func (w *writer) figures(c Content) {
 	}
 	for i, f := range c.Figures {
 		w.raw("<figure>\n")
-		w.raw(string(svg.Write([]figure.Figure{f}, svg.Options{Inside: "figure" + strconv.Itoa(i)})))
+		for _, size := range []struct {
+			class string
+			width float64
+		}{{"broad", layout.Width}, {"narrow", layout.Narrow}} { // of which the style shows one
+			w.raw(`<div class="` + size.class + `">` + "\n")
+			w.raw(string(svg.Write([]figure.Figure{f}, svg.Options{Inside: size.class + strconv.Itoa(i), Width: size.width})))
+			w.raw("</div>\n")
+		}
 		w.raw("<figcaption>")
 		w.text(f.Description)
 		w.raw("</figcaption>\n</figure>\n")

@@ -13,7 +13,6 @@ import (
 	"image/color"
 	"image/draw"
 	"math"
-	"sort"
 
 	"golang.org/x/image/vector"
 
@@ -22,24 +21,16 @@ import (
 	"github.com/modelpatch/modelpatch/picture/layout"
 )
 
-// mostHeight bounds an image, in pixels: taller pages are painted smaller. At less than leastScale pixels a
-// point nobody can read them.
-const (
-	mostHeight = 16000
-	leastScale = 1
-)
-
-// Fit returns how many of the figures, from the first one on, an image shows so that they can be read.
-func Fit(figures []figure.Figure) int {
-	n := sort.Search(len(figures), func(i int) bool { return layout.Of(figures[:i+1], 0).Height*leastScale > mostHeight })
-	return max(n, min(1, len(figures)))
-}
+// MostHeight bounds an image, in pixels: taller pages are painted smaller, at less than a pixel a point so
+// that nobody can read them.
+const MostHeight = 16000
 
 // Options say how an image is painted. The zero value is two pixels a point on
 // light paper.
 type Options struct {
 	Scale float64 // pixels a point of the layout; 0: 2
 	Dark  bool
+	Width float64 // of the layout; 0: [layout.Width]
 }
 
 // PNG returns figures as a PNG, one below the other. The error is that of the
@@ -65,11 +56,11 @@ func PNG(figures []figure.Figure, o Options) ([]byte, error) {
 
 // Image paints figures, one below the other.
 func Image(figures []figure.Figure, o Options) *image.RGBA {
-	page := layout.Of(figures, 0)
+	page := layout.Of(figures, o.Width)
 	if o.Scale <= 0 {
 		o.Scale = 2
 	}
-	o.Scale = min(o.Scale, mostHeight/page.Height)
+	o.Scale = min(o.Scale, MostHeight/page.Height)
 	width, height := max(1, int(math.Ceil(page.Width*o.Scale))), max(1, int(math.Ceil(page.Height*o.Scale)))
 	p := &painter{Options: o, on: image.NewRGBA(image.Rect(0, 0, width, height)), letters: letters()}
 	draw.Draw(p.on, p.on.Bounds(), image.NewUniform(p.colour(ink.Paper)), image.Point{}, draw.Src)

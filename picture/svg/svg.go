@@ -55,7 +55,7 @@ func Write(figures []figure.Figure, o Options) []byte {
 // Style is the CSS of the pictures.
 func Style() string {
 	var b strings.Builder
-	b.WriteString("svg.modelpatch{" + variables(false) + `font-family:system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;max-width:100%;height:auto}` + "\n")
+	b.WriteString("svg.modelpatch{" + variables(false) + `font-family:system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif}` + "\n")
 	b.WriteString("@media (prefers-color-scheme:dark){svg.modelpatch{" + variables(true) + "}}\n")
 	b.WriteString("@media print{svg.modelpatch{" + variables(false) + "}}\n")
 	b.WriteString(".modelpatch .paper{fill:var(--c1)}.modelpatch .spot{fill:transparent}.modelpatch .spot:hover{fill:var(--c2);fill-opacity:.07}" +
