@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -175,7 +174,7 @@ func (f *PatchFile) readBody(b *bufio.Reader, total int64) error {
 // store keeps n bytes in memory, or in a temporary file. It grows with what is
 // there rather than with what is claimed.
 func (f *PatchFile) store(r io.Reader, n int64) (io.ReaderAt, error) {
-	if n <= heldBody || runtime.GOOS == "js" { // a browser has no temporary files
+	if n <= heldBody {
 		held, err := io.ReadAll(io.LimitReader(r, n))
 		if err == nil && int64(len(held)) < n {
 			err = io.ErrUnexpectedEOF

@@ -219,7 +219,7 @@ func draw(group []subject) (f figure.Figure, ok bool, err error) {
 // models' names where two are drawn.
 func title(group []subject) string {
 	s := group[0]
-	out := position.EncodingName(s.encoding.Scheme)
+	out := s.encoding.Report("").Name()
 	if s.encoding.Layers != nil {
 		out += fmt.Sprintf(" of %s", plural(len(s.encoding.Layers), "layer"))
 	} else if same := alike(s); same > 1 {

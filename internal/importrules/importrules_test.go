@@ -82,7 +82,7 @@ var floors = []struct {
 	{"picture/layout", []string{"picture/figure", "picture/ink", "report"}},
 	{"picture/svg", []string{"picture/figure", "picture/ink", "picture/layout", "report"}},
 	{"picture/raster", []string{"picture/figure", "picture/ink", "picture/layout"}},
-	{"picture/page", []string{"picture/figure", "picture/svg", "report"}},
+	{"picture/page", []string{"picture/figure", "picture/layout", "picture/svg", "report"}},
 	{"picture/terminal", []string{"picture/figure", "report"}},
 	{"picture", []string{"picture/figure", "position", "report", "schemes"}},
 	{"web/answer", []string{"", "patch", "picture", "picture/figure", "picture/layout", "picture/page", "picture/svg", "position", "report"}},

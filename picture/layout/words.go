@@ -27,7 +27,7 @@ func measure(s string, size float64, bold bool) (w float64) {
 		w += advance(r) * size
 	}
 	if bold {
-		w *= 1.06
+		w *= 1.13
 	}
 	return w
 }

@@ -50,6 +50,11 @@ func EncodingFacts(e report.Encoding) [][2]string {
 	if e.Scheme != report.SchemeNone {
 		out = append(out, [2]string{"longest input", e.Limit().Of(unit)})
 	}
+	if e.Scheme == report.SchemeUnknown { // the reasons are all that is known of it
+		for _, v := range e.Evidence {
+			out = append(out, [2]string{"because", v.Says})
+		}
+	}
 	if e.Layers != nil {
 		out = append(out, [2]string{"layers", joined(e.Layers, ", ")})
 	}
@@ -92,7 +97,7 @@ func value(s *string) string {
 // report; what does not apply is left out.
 func parameters(p report.Parameters) (out [][2]string) {
 	whole := func(label string, n *int) {
-		if n != nil {
+		if n != nil && *n != 0 {
 			out = append(out, [2]string{label, fmt.Sprint(*n)})
 		}
 	}
@@ -108,10 +113,10 @@ func parameters(p report.Parameters) (out [][2]string) {
 	}
 	whole("rows", p.Rows)
 	whole("dim", p.Dim)
-	whole("offset", p.Offset)
+	whole("rows before position 0", p.Offset)
 	text("stored as", p.Dtype)
 	text("grid", sizes(p.Grid))
-	whole("prefix", p.Prefix)
+	whole("tokens before the patches", p.Prefix)
 	number("base", p.Base)
 	whole("rotary dim", p.RotaryDim)
 	whole("head size", p.HeadDim)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -122,12 +123,12 @@ func TestChange(t *testing.T) {
 			if i == 0 {
 				want += ".mpatch"
 			}
-			if info, err := os.Stat(f); f != want || err != nil || info.Size() == 0 {
+			if info, err := os.Stat(f.Path); f.Path != want || err != nil || info.Size() == 0 {
 				t.Errorf("file %s, want %s: %v", f, want, err)
 			}
 		}
-		if c.files > 0 && (!strings.HasPrefix(got.Outputs, "outputs ") || len(got.Check) != 1 || got.Apply != "modelpatch apply "+c.made+".mpatch "+filepath.Base(c.name)+" -o "+c.made) {
-			t.Errorf("outputs %q, check %q, apply %q", got.Outputs, got.Check, got.Apply)
+		if c.files > 0 && (!strings.HasPrefix(got.Outputs, "outputs ") || len(got.Check) != 1 || got.Files[0].Apply != "modelpatch apply "+c.made+".mpatch "+filepath.Base(c.name)+" -o "+c.made) {
+			t.Errorf("outputs %q, check %q, files %+v", got.Outputs, got.Check, got.Files)
 		}
 		if c.request.Length == 24 && got.Nothing == "" {
 			t.Errorf("nothing to do is not told: %+v", got)
@@ -191,6 +192,21 @@ func fact(facts [][2]string, label string) string {
 	return ""
 }
 
+// TestShards names every patch's own shard, old and new.
+func TestShards(t *testing.T) {
+	const old, new = "split-gpt2-nofirst-0000%d-of-00003.gguf", "split-gpt2-nofirst-96-0000%d-of-00003.gguf"
+	got := Change(t.Context(), Request{Path: "../../testdata/gguf/" + fmt.Sprintf(old, 1), Folder: t.TempDir(), Verb: "extend", Length: 96, Whole: true})
+	if len(got.Files) != 5 {
+		t.Fatalf("%+v", got)
+	}
+	for i, shard := range []int{1, 3} {
+		name := fmt.Sprintf(new, shard)
+		if want := "modelpatch apply " + name + ".mpatch " + fmt.Sprintf(old, shard) + " -o " + name; got.Files[i].Apply != want {
+			t.Errorf("%q, want %q", got.Files[i].Apply, want)
+		}
+	}
+}
+
 // TestRemedies says what the form has in its words, and all else as a command.
 func TestRemedies(t *testing.T) {
 	for _, c := range []struct {
@@ -215,19 +231,14 @@ func TestPatch(t *testing.T) {
 	if made.Error != "" {
 		t.Fatal(made.Error)
 	}
-	content, err := os.ReadFile(made.Files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := Inspect(t.Context(), bytes.NewReader(content), int64(len(content)), "a.mpatch", nil, 0)
-	if got.Error != "" || got.Patch == nil || got.Report != nil || got.Headline != "patch: extend --len 128" {
+	got := Show(made.Files[0].Path)
+	if got.Error != "" || got.Patch == nil || got.Headline != "patch: extend --len 128" {
 		t.Fatalf("%+v", got)
 	}
 	if to := fact(got.Facts, "to"); !strings.HasPrefix(to, "gpt2-f32-128.gguf, ") {
 		t.Errorf("to %q", to)
 	}
-	got = Inspect(t.Context(), strings.NewReader("none"), 4, "a.mpatch", nil, 0)
-	if got.Patch != nil || !strings.Contains(got.Error, "a.mpatch: not a patch file") {
+	if got = Show("../../testdata/gguf/gpt2-f32.gguf"); got.Patch != nil || !strings.Contains(got.Error, "gpt2-f32.gguf: not a patch file") {
 		t.Errorf("%q", got.Error)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -34,9 +35,14 @@ type Changed struct {
 	Outputs string   `json:"outputs"` // what the model's outputs do
 	Check   []string `json:"check"`   // what to try before trusting the new model
 	Notes   []string `json:"notes"`
-	Files   []string `json:"files"`
-	Apply   string   `json:"apply"` // the command that applies the patch file
+	Files   []File   `json:"files"`
 	Failure
+}
+
+// File is a file that was written.
+type File struct {
+	Path  string `json:"path"`
+	Apply string `json:"apply"` // the command that applies it; "" where it is no patch file
 }
 
 // Change makes a change as a patch file, with the command's own checks, and the new model
@@ -53,7 +59,7 @@ func Change(ctx context.Context, q Request) (out Changed) {
 	if err != nil {
 		return Changed{Failure: q.failure(err)}
 	}
-	out = Changed{Nothing: sentence(r.Nothing), Changes: []string{}, Check: r.Plan.ToCheck(), Notes: []string{}, Files: []string{}}
+	out = Changed{Nothing: sentence(r.Nothing), Changes: []string{}, Check: r.Plan.ToCheck(), Notes: []string{}, Files: []File{}}
 	if r.Nothing == "" {
 		out.Outputs = "outputs " + r.Plan.Promise()
 	}
@@ -66,18 +72,21 @@ func Change(ctx context.Context, q Request) (out Changed) {
 	for _, f := range r.Plan.Findings {
 		out.Notes = append(out.Notes, sentence(f.Message))
 	}
-	files := r.Plan.Written
-	for _, f := range files {
-		out.Apply = fmt.Sprintf("modelpatch apply %s %s -o %s", quoted(path.Base(f.Path)), quoted(path.Base(q.Path)), quoted(path.Base(target)))
+	for _, f := range r.Plan.Written {
+		p, err := patch.OpenPatch(f.Path)
+		if err != nil {
+			return Changed{Failure: q.failure(err)}
+		}
+		p.Close()
+		out.Files = append(out.Files, File{f.Path, fmt.Sprintf("modelpatch apply %s %s -o %s", quoted(path.Base(f.Path)), quoted(p.Source.Name), quoted(p.Target.Name))})
 	}
 	if q.Whole && r.Nothing == "" {
 		if r, err = q.make(ctx, modelpatch.WriteOptions{Output: target}); err != nil {
 			return Changed{Failure: q.failure(err)}
 		}
-		files = append(files, r.Plan.Written...)
-	}
-	for _, f := range files {
-		out.Files = append(out.Files, f.Path)
+		for _, f := range r.Plan.Written {
+			out.Files = append(out.Files, File{Path: f.Path})
+		}
 	}
 	return out
 }

@@ -8,10 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/modelpatch/modelpatch"
-	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/picture"
 	"github.com/modelpatch/modelpatch/picture/figure"
 	"github.com/modelpatch/modelpatch/picture/layout"
@@ -21,10 +19,9 @@ import (
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// Inspected is the answer about one model, or about one patch file.
+// Inspected is the answer about one model.
 type Inspected struct {
-	Report *report.Inspect    `json:"report"` // nil where there is an error, and of a patch
-	Patch  *patch.PatchHeader `json:"patch"`  // nil but of a patch
+	Report *report.Inspect `json:"report"` // nil where there is an error
 	// Headline says in a sentence what was found; Facts are labels and values.
 	Headline  string      `json:"headline"`
 	Facts     [][2]string `json:"facts"`
@@ -74,17 +71,14 @@ type Table struct {
 // mostNumbers bounds what is read of a table for its picture: it may come over a network.
 const mostNumbers = 1 << 22
 
-// Inspect reads a model of any format, or a patch file (.mpatch). What cannot be read is an
-// answer, too, and so is a panic. Pictures are for a screen of a width in pixels; 0: a wide one.
+// Inspect reads a model of any format. What cannot be read is an answer, too, and so is a
+// panic. Pictures are for a screen of a width in pixels; 0: a wide one.
 func Inspect(ctx context.Context, r io.ReaderAt, size int64, name string, companions modelpatch.Companions, width float64) (out Inspected) {
 	defer func() {
 		if p := recover(); p != nil {
 			out = Inspected{Failure: mistake(fmt.Sprintf("%s: %v", name, p))}
 		}
 	}()
-	if strings.HasSuffix(name, ".mpatch") {
-		return patched(r, size, name)
-	}
 	m, err := modelpatch.OpenReader(ctx, r, size, name, companions)
 	if err != nil {
 		return Inspected{Failure: failure(err)}
@@ -136,21 +130,6 @@ func printable(facts [][2]string) [][2]string {
 		facts[i][1] = report.Printable(facts[i][1])
 	}
 	return facts
-}
-
-// patched is the answer about a patch file.
-func patched(r io.ReaderAt, size int64, name string) Inspected {
-	p, err := patch.ReadPatch(io.NewSectionReader(r, 0, size))
-	if err != nil {
-		return Inspected{Failure: failure(&patch.InputError{Path: name, Err: err})}
-	}
-	defer p.Close()
-	old, fresh := p.Bytes()
-	facts := [][2]string{{"from", p.Source.Name + ", " + report.Size(p.Source.Size)}, {"to", p.Target.Name + ", " + report.Size(p.Target.Size)}, {"edits", fmt.Sprintf("%d: %s give way to %s", len(p.Edits), report.Size(old), report.Size(fresh))}}
-	for _, b := range p.Beside {
-		facts = append(facts, [2]string{"beside", b.Name + " " + b.Pointer + ": " + b.Old + " → " + b.New})
-	}
-	return Inspected{Patch: &p.PatchHeader, Headline: "patch: " + report.Printable(p.Change), Facts: printable(facts), Encodings: []Encoding{}, Findings: []Finding{}, Pictures: []Picture{}}
 }
 
 // drawn is a figure as the page shows it.

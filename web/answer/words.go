@@ -42,7 +42,7 @@ func remedy(r report.Remedy) string {
 }
 
 // optionWords are how sentences of the library name the form's options.
-var optionWords = strings.NewReplacer("(option len)", "(Length)", "--original-length", "Original length", "--len", "Length", "--base", "Base",
+var optionWords = strings.NewReplacer("(option len)", "(Length)", "inspect says", "the report says", "put all ", "choose all ", " into one folder", " at once", "--original-length", "Original length", "--len", "Length", "--base", "Base",
 	"--scaling", "Scaling", "--factor ", "Factor ", "--method", "Method")
 
 // sentence is a message of the library for the page.

@@ -1,6 +1,6 @@
 //go:build js && wasm
 
-// Command changer is extend and rope compiled to WebAssembly for the page in web. It
+// Command changer is extend, rope and show compiled to WebAssembly for the page in web. It
 // takes one request from the worker, works on the worker's files by package os
 // (web/static/files.js), answers, and waits for the worker's end: timers that fire in a
 // program that has ended would be errors.
@@ -18,10 +18,13 @@ import (
 
 func main() {
 	var q answer.Request
-	var got answer.Changed
-	if err := json.Unmarshal([]byte(js.Global().Get("modelpatchRequest").String()), &q); err != nil {
-		got.Error = err.Error()
-	} else {
+	var got any
+	switch err := json.Unmarshal([]byte(js.Global().Get("modelpatchRequest").String()), &q); {
+	case err != nil:
+		got = answer.Failure{Error: err.Error()}
+	case q.Verb == "show":
+		got = answer.Show(q.Path)
+	default:
 		got = answer.Change(context.Background(), q)
 	}
 	line, err := report.Line(got)

@@ -1,4 +1,4 @@
-// The worker that makes one change, and ends with it.
+// The worker that makes one change, or reads one patch file, and ends with it.
 "use strict";
 
 importScripts("sources.js", "files.js");
@@ -25,11 +25,11 @@ onmessage = async ({ data }) => {
     self.modelpatchChanged = (line) => {
       answered = true;
       const answer = JSON.parse(line);
-      const made = (answer.files || []).map((path) => {
+      const made = (answer.files || []).map(({ path, apply }) => {
         const { data } = files.files.get(path);
-        return { name: path.split("/").pop(), blob: new Blob([data.bytes.subarray(0, data.size)]) };
+        return { name: path.split("/").pop(), apply, blob: new Blob([data.bytes.subarray(0, data.size)]) };
       });
-      postMessage({ answer, made });
+      postMessage({ answer, made, read: counted });
     };
     const instance = await WebAssembly.instantiate(data.program, go.importObject);
     await go.run(instance); // which ends in a failure alone: the page ends this worker once it has the answer

@@ -62,7 +62,15 @@ function inspect(model) {
   byId("stop").hidden = false;
   for (const button of byId("several").querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.textContent === model.name));
   say(`Reading ${model.name} …`);
-  worker.postMessage(current);
+  if (model.name.endsWith(".mpatch")) readPatch(current);
+  else worker.postMessage(current);
+}
+
+// readPatch shows what a patch file changes. The program that changes models reads it.
+async function readPatch(asked) {
+  const began = performance.now();
+  const told = await ask({ verb: "show" });
+  if (current === asked && answered !== asked.id) show({ ...told, took: performance.now() - began });
 }
 
 // models are the files among several that can be looked at by themselves: models and patches, of a
@@ -101,7 +109,7 @@ function show({ answer, read, took }) {
   if (answer.error) {
     say("");
     const box = byId("failure");
-    box.replaceChildren(make("p", { class: "error" }, answer.error), ...(answer.hints || []).map((h) => make("p", {}, h)));
+    box.replaceChildren(make("p", { class: "error" }, answer.error), ...(answer.hints || []).map((h) => make("p", {}, `hint: ${h}`)));
     box.hidden = false;
     return;
   }
@@ -161,10 +169,10 @@ function pictures(answer) {
   }
 }
 
-// program is what changes models. It is loaded when the first change is asked for.
+// program is what changes models and reads patch files. It is loaded when it is asked for first.
 let program = null;
 
-// change asks a worker of its own for a change, and offers what it made.
+// change asks for a change, and offers what it made.
 async function change(form) {
   const values = new FormData(form);
   const number = (name) => Number(values.get(name)) || 0;
@@ -178,25 +186,31 @@ async function change(form) {
   box.replaceChildren(make("p", {}, "Working …"));
   const button = form.querySelector("button");
   button.disabled = true;
-  let compiled;
+  const { answer, made } = await ask(request);
+  button.disabled = false;
+  box.replaceChildren(...outcome(answer, made));
+}
+
+// ask runs the program with a request about the current file, in a worker of its own: {answer, made, read}.
+async function ask(request) {
+  const failed = (why) => ({ answer: { error: why, hints: [] }, made: [] });
+  const { name, files, url, companions } = current;
   try {
     program = program || WebAssembly.compileStreaming(fetch("changer.wasm"));
-    compiled = await program;
+    await program;
   } catch (e) {
     program = null;
-    button.disabled = false;
-    box.replaceChildren(make("p", { class: "error" }, `the library cannot be loaded: ${e.message}`));
-    return;
+    return failed(`the library cannot be loaded: ${e.message}`);
   }
+  const compiled = await program;
   const maker = new Worker("changer.js");
-  const end = (answer, made) => {
-    maker.terminate();
-    button.disabled = false;
-    box.replaceChildren(...outcome(answer, made));
-  };
-  maker.onmessage = ({ data }) => end(data.answer, data.made);
-  maker.onerror = (e) => end({ error: e.message || "the worker failed", hints: [] }, []);
-  maker.postMessage({ name: current.name, files: current.files, url: current.url, companions: current.companions, request, program: compiled });
+  const told = await new Promise((resolve) => {
+    maker.onmessage = ({ data }) => resolve(data);
+    maker.onerror = (e) => resolve(failed(e.message || "the worker failed"));
+    maker.postMessage({ name, files, url, companions: companions || [], request, program: compiled });
+  });
+  maker.terminate();
+  return told;
 }
 
 function outcome(answer, made) {
@@ -204,15 +218,16 @@ function outcome(answer, made) {
   if (answer.nothing) return [make("p", {}, `Nothing to change: ${answer.nothing}`)];
   const lines = [...answer.changes, answer.outputs, ...answer.check.map((c) => `check: ${c}`), ...answer.notes.map((n) => `note: ${n}`)];
   const out = [make("ul", {}, ...lines.map((says) => make("li", {}, says)))];
-  for (const { name, blob } of made) {
+  for (const { name, apply, blob } of made) {
     out.push(make("p", {}, make("a", { href: link(blob), download: name }, `${name} (${words(blob.size)})`)));
-    if (name.endsWith(".mpatch")) out.push(make("pre", {}, answer.apply));
+    if (apply) out.push(make("pre", {}, apply));
   }
   return out;
 }
 
 function verbs() {
   const rope = byId("change").elements.verb.value === "rope";
+  byId("change").elements.namedItem("length").required = !rope;
   for (const e of document.querySelectorAll("label.rope, label.extend")) e.hidden = rope !== e.classList.contains("rope");
 }
 

@@ -180,6 +180,22 @@ for (const [name, fields, command, renamed] of [
   console.log(`${name}: ${command.join(" ")} made here applies, ${fs.statSync(path.join(work, renamed + ".mpatch")).size} bytes, ${ms} ms`);
 }
 
+// A model in shards: what was read is what all of them have, and each patch names its own.
+if (fs.existsSync("testdata/gguf/split-gpt2-nofirst-00001-of-00003.gguf")) {
+  const shards = [3, 1, 2].map((i) => `testdata/gguf/split-gpt2-nofirst-0000${i}-of-00003.gguf`);
+  const whole = (shards.reduce((n, f) => n + fs.statSync(f).size, 0) / 1e3).toFixed(1);
+  await forget(page);
+  await page.setInputFiles("#file", shards);
+  assert.match((await told(page)).status, new RegExp(`^Read ${whole} kB of ${whole} kB in 3 ranges`));
+  await page.check("input[name=verb][value=extend]");
+  await page.click("#change button"); // without a length the browser asks for one
+  assert.equal(await page.innerText("#changed"), "");
+  await page.fill("input[name=length]", "96");
+  await page.click("#change button");
+  await page.waitForSelector("#changed a, #changed .error", { timeout: 60000 });
+  assert.match(await page.innerText("#changed"), /apply split-gpt2-nofirst-96-00003-of-00003.gguf.mpatch split-gpt2-nofirst-00003-of-00003.gguf/);
+}
+
 // A change that is refused says why.
 await forget(page);
 await page.setInputFiles("#file", find("gpt2-f32.gguf"));

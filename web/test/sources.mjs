@@ -31,6 +31,7 @@ function source(lies = () => ({})) {
   let now = 0;
   const context = vm.createContext({ XMLHttpRequest, Uint8Array, URL, Math, Number, Error, performance: { now: () => (now += source.step) } });
   vm.runInContext(fs.readFileSync(new URL("../static/sources.js", import.meta.url), "utf8"), context);
+  source.counted = vm.runInContext("counted", context);
   return vm.runInContext("urlSource", context)("https://example.com/m.gguf");
 }
 source.step = 1;
@@ -45,6 +46,11 @@ for (const [at, n] of [[0, 100], [262100, 100], [262144, 5000], [599000, 5000], 
   assert.deepEqual(read(sound, at, n), content.slice(at, at + n));
 }
 assert.equal(read(sound, 600000, 10).length, 0);
+{ // what is read twice is counted once as read, and twice as fetched
+  const pages = source();
+  for (const at of [0, 262144, 524288, 262144]) read(pages, at, 262144);
+  assert.deepEqual({ ...source.counted }, { ranges: 4, bytes: 600000 + 262144, distinct: 600000, size: 600000 });
+}
 assert.deepEqual(read(source(() => ({ etag: null })), 300000, 10), content.slice(300000, 300010)); // hidden from the page
 
 const later = (what) => (i) => (i ? what : {});
