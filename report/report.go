@@ -125,7 +125,7 @@ type File struct {
 // Length sums up how far a model counts, in positions.
 type Length struct {
 	Stated   *int   `json:"stated"`   // what the file says, nil when it does not
-	Capacity *int   `json:"capacity"` // what it encodes correctly, nil when nothing bounds it
+	Capacity *int   `json:"capacity"` // what it encodes correctly, nil where nothing bounds it and where that is not known: see Limit
 	Beyond   string `json:"beyond"`
 }
 

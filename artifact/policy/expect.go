@@ -149,8 +149,8 @@ type Env struct {
 	Charge func(value any, times int) (bool, error) `expr:"_charge"`
 }
 
-// Length is a model's length for an expression; 0 where the file does not say, or nothing
-// bounds it (has_stated, has_capacity).
+// Length is a model's length for an expression; 0 where the file does not say (has_stated), and where
+// nothing bounds it or that is not known (has_capacity; beyond is "continues" or another word).
 type Length struct {
 	Stated      int    `expr:"stated"`
 	HasStated   bool   `expr:"has_stated"`
@@ -226,8 +226,13 @@ func (x expectation) unmet(policy string, f *rules.Facts, b *budget) (*report.Fi
 			return why(fmt.Sprintf("a length %s, and none is stated", x.length)), nil
 		}
 	}
-	if x.capacity != nil && r.Length.Capacity != nil && !x.capacity.holds(float64(*r.Length.Capacity)) {
-		return why(fmt.Sprintf("a capacity %s, and the model encodes %d positions", x.capacity, *r.Length.Capacity)), nil
+	if x.capacity != nil {
+		switch limit := r.Length.Limit(); {
+		case limit.Known() && !x.capacity.holds(float64(limit)):
+			return why(fmt.Sprintf("a capacity %s, and the model encodes %s", x.capacity, limit.Of("positions"))), nil
+		case limit == report.LimitNotKnown && r.Kind == report.KindModel:
+			return why(fmt.Sprintf("a capacity %s, and how far the model reaches is not known", x.capacity)), nil
+		}
 	}
 	if len(x.formats) > 0 && !slices.Contains(x.formats, r.Format) {
 		return why(fmt.Sprintf("format %s, and it is %s", strings.Join(x.formats, " or "), r.Format)), nil

@@ -69,6 +69,25 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
+// TestCapacityNotKnown: a length that is not known meets no expectation of one, and of files that are no
+// models none is asked.
+func TestCapacityNotKnown(t *testing.T) {
+	p := parse(t, "version: 1\nfor: [{files: '**', expect: [{id: a, capacity: '>= 9'}]}]")
+	for kind, want := range map[string]int{report.KindModel: 1, report.KindAdapter: 0} {
+		f := facts("m.gguf")
+		f.Report.Kind, f.Report.Length.Beyond = kind, report.BeyondUnknown
+		found, err := p.Judge(f, nil)
+		if err != nil || len(found) != want {
+			t.Errorf("%s: %v %v", kind, found, err)
+		}
+		for _, x := range found {
+			if !strings.HasSuffix(x.Message, "and how far the model reaches is not known") {
+				t.Errorf("%s: %q", kind, x.Message)
+			}
+		}
+	}
+}
+
 // globs reads one pattern.
 func globs(t *testing.T, text string) []pattern {
 	t.Helper()
