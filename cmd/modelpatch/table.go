@@ -20,15 +20,13 @@ func (t *table) add(r report.Inspect) {
 	if r.Length.Stated != nil {
 		stated = fmt.Sprint(*r.Length.Stated)
 	}
-	switch {
-	case r.Length.Capacity != nil:
-		positions = fmt.Sprint(*r.Length.Capacity)
-	case r.Length.Beyond == report.BeyondContinues:
-		positions = "no limit"
-	case len(r.Encodings) > 0:
-		positions = "not known"
+	switch limit := r.Length.Limit(); {
+	case limit.Known():
+		positions = fmt.Sprint(int(limit))
+	case limit == report.NoLimit || len(r.Encodings) > 0:
+		positions = limit.Of("")
 	}
-	t.rows = append(t.rows, []string{text(r.Path), (report.Inspect).EncodingNames(r), stated, positions, beyondWord(r.Length.Beyond), findingsText(r.Findings)})
+	t.rows = append(t.rows, []string{text(r.Path), r.EncodingNames(), stated, positions, beyondWord(r.Length.Beyond), findingsText(r.Findings)})
 }
 
 // beyondWord says in a word or two what longer input does.
