@@ -83,7 +83,7 @@ func fixedBelowTable(f *Facts, found func(report.Finding)) {
 }
 
 func unstated(f *Facts, found func(report.Finding)) {
-	if !f.isModel() || f.Report.Length.Stated != nil || f.Report.Length.Capacity != nil || f.Report.Length.Beyond != report.BeyondContinues || len(f.Stated.Lengths) > 0 || f.has("gguf-context-missing", "gguf-context-value") {
+	if !f.isModel() || f.Report.Length.Stated != nil || f.Report.Length.Capacity != nil || f.Report.Length.Beyond == report.BeyondError || len(f.Stated.Lengths) > 0 || f.has("gguf-context-missing", "gguf-context-value") {
 		return
 	}
 	for _, e := range f.Report.Encodings {

@@ -7,6 +7,8 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
 
+func init() { rules[eval.AxesTurns] = (*call).turns }
+
 // turns are the outputs of a Loop or a Scan, whose body is followed once: what a turn hands
 // to the next has the axes that it got.
 //

@@ -38,9 +38,7 @@ var rules = [eval.AxisRules]rule{
 	eval.AxesAttend: attention, eval.AxesAttendBlocks: notFollowed, eval.AxesEmbed: embedding,
 }
 
-func init() { // which follow graphs, and so look rules up
-	rules[eval.AxesBranch], rules[eval.AxesTurns] = (*call).branches, (*call).turns
-}
+func init() { rules[eval.AxesBranch] = (*call).branches } // which follows graphs, and so looks rules up
 
 // operands is how many inputs of a node bring numbers; those behind them say which
 // or how many, and are evaluated.

@@ -17,14 +17,6 @@ import (
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// labels are the axes of the probe's values, followed once.
-func (m *Model) labels() *axes.Labels {
-	if m.labelled == nil || m.labelledOf != m.graph.Eval {
-		m.labelled, m.labelledOf = axes.Pass(m.graph.Eval, m.input), m.graph.Eval
-	}
-	return m.labelled
-}
-
 // metSite is an encoding that was found where data meet numbers that vary along
 // their positions, in a form that is read and not written.
 type metSite struct {

@@ -2,14 +2,10 @@ package onnxpos
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
-	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -97,48 +93,4 @@ func (m *Model) vanished() *onnx.Node {
 		}
 	}
 	return nil
-}
-
-// isFree reports whether an axis of a value comes from one of an input that has no size of
-// its own.
-func (m *Model) isFree(v axes.Value, d int) bool {
-	return d < len(v.Axes) && m.labels().ComesFrom(v.Axes[d], func(name string, axis int) bool {
-		return slices.ContainsFunc(m.graph.File.Graph.Inputs, func(in *onnx.ValueInfo) bool {
-			return in.Name == name && axis < len(in.Dims) && in.Dims[axis].Value < 0
-		})
-	})
-}
-
-// input says what a graph input holds, for following its axes.
-func (m *Model) input(in *onnx.ValueInfo) axes.Input {
-	name := strings.ToLower(in.Name)
-	rank := len(in.Dims)
-	switch {
-	case probe.IsPositions(in.Name), rank == 0, strings.Contains(name, "seqlens"), strings.Contains(name, "seq_lens"), strings.Contains(name, "total_seq"):
-		return axes.Input{Depends: axes.Constant}
-	case probe.IsCoordinates(m.graph.File, in):
-		return axes.Input{Depends: axes.Constant}
-	case in.Type == onnx.Bool, strings.Contains(name, "mask"):
-		return axes.Input{Depends: axes.Mask}
-	case m.isForAll(in):
-		return axes.Input{Depends: axes.Constant}
-	case in.Type.IsInteger() && in != m.graph.ImageInput():
-		return axes.Input{Depends: axes.Content, Tokens: true}
-	}
-	return axes.Input{Depends: axes.Content, Raw: in == m.graph.ImageInput() && probe.HasColours(in) || rank == 2}
-}
-
-// isForAll reports whether an input is a matrix that all sequences of a batch share: rows of
-// numbers for positions, which a caller gives. The main input has a free axis for the batch;
-// the matrix has a row for each of its places, or as many as a number says.
-func (m *Model) isForAll(in *onnx.ValueInfo) bool {
-	main := m.graph.TokenInput()
-	if main == nil || main == in || !in.Type.IsFloat() || len(in.Dims) != 2 || len(main.Dims) < 2 || main.Dims[0].Value >= 0 {
-		return false
-	}
-	rows := in.Dims[0]
-	if rows.Value >= 0 {
-		return rows.Value > 1
-	}
-	return rows.Param != "" && rows.Param != main.Dims[0].Param && slices.ContainsFunc(main.Dims[1:], func(d onnx.Dim) bool { return d.Param == rows.Param })
 }
