@@ -49,6 +49,9 @@ func (c *change) run(ctx context.Context) (result Result, err error) {
 		return Result{}, err
 	}
 	defer m.Close()
+	if err := c.w.suits(m.Describe().Format); err != nil {
+		return Result{}, err
+	}
 	d, err := c.decide(m)
 	if lost := ReadError(m); lost != nil {
 		return Result{}, lost

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -89,6 +92,16 @@ func (w WriteOptions) aims() error {
 		return &UsageError{What: "no destination", Remedies: []report.Remedy{report.Do("", "writes a new file", "output", "NEW"), report.Do("", "changes this one", "in-place", ""), report.Do("", "only shows the plan", "dry-run", "")}}
 	}
 	return nil
+}
+
+// suits refuses a name for the new file that is one of the other format: readers go by it.
+func (w WriteOptions) suits(format string) error {
+	named := strings.ToLower(strings.TrimPrefix(filepath.Ext(w.Output), "."))
+	if w.PatchOnly || named == format || named != position.FormatONNX && named != position.FormatGGUF {
+		return nil
+	}
+	return &UsageError{What: fmt.Sprintf("%s is a name of %s files, and the model is one of %s", report.Printable(w.Output), strings.ToUpper(named), strings.ToUpper(format)),
+		Hint: "name the new file ." + format}
 }
 
 // patchSuffix is how names of patch files end.

@@ -257,6 +257,10 @@ func (x *extension) grow(i int, s Site, l schemes.Learned) error {
 		}
 		return &Refusal{Why: "the learned table's rows cannot be read"}
 	}
+	if x.o.Method == MethodNone {
+		return &Refusal{Why: fmt.Sprintf("the position table ends at %d positions: a length of %d cannot be stated without rows for it", l.Rows-l.Offset, x.o.Length),
+			Remedies: []report.Remedy{report.Do("", "makes rows", "method", strings.Join(schemes.GrowMethods, "|"))}}
+	}
 	method := schemes.DefaultGrow
 	if slices.Contains(schemes.GrowMethods, x.o.Method) {
 		method, x.used = x.o.Method, true
@@ -341,7 +345,7 @@ func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error 
 	if err != nil {
 		return err
 	}
-	x.used = true
+	x.used = x.used || method == x.o.Method
 	to := r.WithScaling(scaling).Rebased() // NTK is a change of base; what was scaled before is undone
 	want := Want{Scheme: to, Positions: x.o.Length}
 	if err := s.Hold(want); err != nil {
@@ -483,12 +487,16 @@ func said(s schemes.Scaling) string {
 // unused refuses a method, or an original length, that applied to nothing.
 func (x *extension) unused() error {
 	if x.o.OriginalLength != 0 && !x.originalUsed {
-		return &UsageError{What: "the original length does not apply: no scaling of this model is computed anew"}
+		return &UsageError{What: "--original-length says where a scaling of RoPE begins, and no RoPE of this model gets one"}
 	}
 	if x.o.Method == "" || x.o.Method == MethodNone || x.used {
 		return nil
 	}
-	return &UsageError{What: fmt.Sprintf("the method %s does not apply to any encoding of this model", x.o.Method)}
+	what, others := "position tables", RopeMethods()
+	if slices.Contains(RopeMethods(), x.o.Method) {
+		what, others = "RoPE", schemes.GrowMethods
+	}
+	return &UsageError{What: fmt.Sprintf("the method %s is for %s, and this model has none that becomes longer by it", x.o.Method, what), Hint: "leave --method out, or take one of " + strings.Join(others, ", ")}
 }
 
 // finish states the new length and tells whether anything changed.

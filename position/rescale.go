@@ -128,6 +128,8 @@ func (o RescaleOptions) check() error {
 		return wrong("scaling %s needs a factor", o.Scaling)
 	case o.Factor != 0 && !scaling.NeedsFactor:
 		return wrong("a factor needs a scaling: %s", strings.Join(schemes.ScalingNames(func(t *schemes.ScalingType) bool { return t.Settable && t.NeedsFactor }), ", "))
+	case o.Factor != 0 && !(o.Factor >= 1):
+		return wrong("a factor of %g: it must be at least 1; fewer positions need no scaling", o.Factor)
 	case o.OriginalLength < 0 || o.Length < 0 || int64(o.OriginalLength) > MaxLength || int64(o.Length) > MaxLength:
 		return wrong("a length must be between 1 and %d", MaxLength)
 	}

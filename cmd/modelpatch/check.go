@@ -504,8 +504,12 @@ func (k *checking) finish() error {
 		})
 	}
 	if len(own) > 0 {
-		k.file(k.checked(k.policy.Path, nil, own, nil), modelpatch.ExitDone)
+		checked := k.checked(k.policy.Path, nil, own, nil)
+		k.file(checked, modelpatch.ExitDone)
 		k.summary.Files--
+		if slices.ContainsFunc(checked.Findings, func(f report.CheckedFinding) bool { return f.Rule == rules.PatternUnmatched && k.fails(f) }) {
+			k.worst = max(k.worst, modelpatch.ExitUsage) // the policy is wrong, not a model
+		}
 	}
 	if k.writeBaseline {
 		err := k.found.Write(k.known)

@@ -52,6 +52,10 @@ cannot be read is said in place of the report.`,
 				c.textconv(cmd.Context(), inputs[0], o, verbose)
 				return nil
 			}
+			if len(files) == 1 && !asJSON && !inTable && page.path == "" && many.path == "" && isTextconv() { // by a configuration without the flag
+				c.textconv(cmd.Context(), inputs[0], o, verbose)
+				return nil
+			}
 			if inTable && (asJSON || verbose) {
 				return &modelpatch.UsageError{What: "--table with --json or --verbose", Hint: "a table has a line a model: leave one of them out"}
 			}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -87,4 +88,13 @@ func digests(ctx context.Context, m position.Model) (weights, rest string, err e
 	}
 	return fmt.Sprintf("%s, sha256 %s", plural(count, "tensor"), hex.EncodeToString(tensors.Sum(nil))),
 		fmt.Sprintf("%s, sha256 %s", plural(len(parts)-count, "part"), hex.EncodeToString(others.Sum(nil))), nil
+}
+
+// isTextconv reports whether git runs the command and reads its output: in git log -p or git diff, which
+// end where a textconv fails. A hook of git, whose exit code counts, has an index.
+func isTextconv() bool {
+	_, inGit := os.LookupEnv("GIT_PREFIX")
+	_, inHook := os.LookupEnv("GIT_INDEX_FILE")
+	info, err := os.Stdout.Stat()
+	return inGit && !inHook && err == nil && info.Mode()&os.ModeNamedPipe != 0
 }
