@@ -52,7 +52,7 @@ func (l *layout) sort() error {
 		case l.moves == nil:
 			l.moves = &e
 		default:
-			return l.refuse(e, "would move the bytes after offset %d, and others besides", e.At+e.Old)
+			return l.refuse(e, "needs room at offset %d, and another part of the change elsewhere: a file changed in place can grow at one place only", e.At+e.Old)
 		}
 	}
 	l.edits = same

@@ -91,9 +91,9 @@ func (o computing) builds(to schemes.Rotary) error {
 func (o computing) whose(d report.Inspect) string {
 	switch engine := o.engineOf(d.Format); {
 	case o.ramps() && o.noTruncate:
-		return fmt.Sprintf("YaRN as %s computes it: the bounds of the ramp are not rounded", engine)
+		return fmt.Sprintf("YaRN as %s computes it: its ramp begins and ends between two pairs", engine)
 	case o.ramps():
-		return fmt.Sprintf("YaRN as %s computes it: the bounds of the ramp are rounded to whole pairs", engine)
+		return fmt.Sprintf("YaRN as %s computes it: its ramp begins and ends at a pair, the bounds being rounded to whole numbers", engine)
 	case o.as != "" && o.chooses() && d.Format == FormatGGUF:
 		return "the file holds LongRoPE's lists, and llama.cpp chooses between them by the size of its context, whatever engine is asked for"
 	case o.as != "":

@@ -3,6 +3,7 @@ package position
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -26,7 +27,7 @@ type Operators interface {
 func ToOperators(m Model, set string) (_ Outcome, err error) {
 	defer caught(&err)
 	if !slices.Contains(OperatorSets, set) {
-		return Outcome{}, &UsageError{What: fmt.Sprintf("--to-ops %q: there are %v", set, OperatorSets)}
+		return Outcome{}, &UsageError{What: fmt.Sprintf("--to-ops %q: there are %s", set, strings.Join(OperatorSets, ", "))}
 	}
 	if err := ready(m); err != nil {
 		return Outcome{}, err

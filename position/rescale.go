@@ -123,7 +123,7 @@ func (o RescaleOptions) check() error {
 	case o.Base != 0 && (!(o.Base > 1) || o.Base > math.MaxFloat32):
 		return wrong("base %g: it must be above 1 and at most %.3g, the greatest number of float32", o.Base, math.MaxFloat32)
 	case o.Scaling != "" && !slices.Contains(ScalingTypes(), o.Scaling):
-		return wrong("no scaling %q: there are %v", o.Scaling, ScalingTypes())
+		return wrong("no scaling %q: there are %s", o.Scaling, strings.Join(ScalingTypes(), ", "))
 	case scaling.NeedsFactor && o.Factor == 0:
 		return wrong("scaling %s needs a factor", o.Scaling)
 	case o.Factor != 0 && !scaling.NeedsFactor:

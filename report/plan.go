@@ -26,7 +26,7 @@ func (p Plan) ToCheck() []string {
 	}
 	var out []string
 	if i := slices.IndexFunc(p.Edits, func(e Edit) bool { return strings.HasPrefix(e.Why, "fixed length of") }); i >= 0 {
-		out = append(out, "the graph was exported for one length: a sliding window or clamp longer than that would not be visible in this file, and factors of the length stay as they are")
+		out = append(out, "the graph was exported for one length: whether the model limits attention to a window, or repeats positions, beyond that length cannot be seen in this file; numbers computed from the length stay as they were")
 	}
 	switch {
 	case slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Expect == ExpectChanged }):

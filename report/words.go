@@ -49,9 +49,9 @@ func orderText(order string) string {
 	case "equivariant":
 		return "positions make no difference: permuting the input permutes the output"
 	case "mask":
-		return "only masks tell positions apart"
+		return "nothing but masks (causal, windows) depends on positions"
 	case "operators":
-		return "operators tell positions apart (recurrence, convolution, shifts)"
+		return "the order of positions acts by operators alone (recurrence, convolution, shifts)"
 	}
 	return "none"
 }

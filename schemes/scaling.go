@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Scalings are all types of rotary scaling, in the order in which they are named.
@@ -18,7 +19,7 @@ func ScalingNamed(word string) (*ScalingType, error) {
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("scaling of type %q is not known: there are %v", word, names(Scalings))
+	return nil, fmt.Errorf("scaling of type %q is not known: there are %s", word, strings.Join(names(Scalings), ", "))
 }
 
 func names(types []*ScalingType) []string {

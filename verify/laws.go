@@ -16,7 +16,7 @@ var lawTolerance = report.Tolerance{Name: "float64-laws", Value: 1e-12}
 func (c *comparison) laws(m position.Model) {
 	for i, s := range m.Sites() {
 		scheme := s.Encoding().Scheme
-		k := report.Check{Name: "properties", Verdict: report.CheckPass, Tolerance: &lawTolerance, Why: fmt.Sprintf("%s: the laws of %s", position.ID(i), scheme.Name())}
+		k := report.Check{Name: "properties", Verdict: report.CheckPass, Tolerance: &lawTolerance, Why: fmt.Sprintf("%s: what holds of every %s", position.ID(i), scheme.Name())}
 		switch why := reference.Invariants(scheme); {
 		case why != "":
 			k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: %s", position.ID(i), why)

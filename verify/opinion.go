@@ -43,7 +43,7 @@ func newCase(r *reference.Reference, h *position.TrialHead) (Case, error) {
 	t, a := r.Trial, r.Attention
 	out := Case{Layer: a.Layer, Head: h.Head, Query: h.Query, Key: h.Key, Value: h.Value, Scale: h.Scale, Softcap: h.Softcap, Sink: h.Sink, Amplitude: 1, Causal: a.Causal && t.Past == 0}
 	if t.Keys > maxOpinion || t.Past > 0 {
-		return out, fmt.Errorf("%d positions, of which %d are cached, are not given to foreign code", t.Keys, t.Past)
+		return out, fmt.Errorf("the second program computes at most %d positions, and none from a cache; these are %d, %d of them cached", maxOpinion, t.Keys, t.Past)
 	}
 	formula := r.Formula()
 	rotary, cos, sin, turns, err := r.Rotation()

@@ -14,7 +14,7 @@ func newBake(c *console) *cobra.Command {
 	var d destination
 	cmd := &cobra.Command{
 		Use:   "bake [--len N] FILE -o NEW",
-		Short: "Make encodings that the graph computes tables of constants",
+		Short: "Store what the graph computes for each position as tables of constants",
 		Long: `bake puts tables of N positions in the place of sines and cosines that an ONNX
 graph computes when it runs, for engines and quantisers that have no kernels for
 them. Layers share the tables; what nothing reads any more goes. Outputs stay as

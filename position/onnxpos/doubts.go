@@ -64,7 +64,7 @@ func (c *lengthChange) outputsFollow(e *eval.Evaluator) error {
 		}
 		if why != "" {
 			return &position.Refusal{Why: fmt.Sprintf("the output %q does not follow the length: %s", o.Name, why),
-				Instead: "export the model again with a free sequence length, or for this one"}
+				Instead: "export the model again with a free sequence length, or for this length"}
 		}
 	}
 	return nil

@@ -311,10 +311,32 @@ func (c *Change) problem() (*eval.Failure, int64) {
 // is too large to be grown explains it better, where there is one.
 func (c *Change) Refuse(n *onnx.Node, why string) error {
 	if *c.large != "" {
-		return &position.Refusal{Why: fmt.Sprintf("the graph cannot run at %d: %s", c.New, *c.large), Instead: "a lesser length, or export the model again with a mask that it computes"}
+		return &position.Refusal{Why: fmt.Sprintf("the graph cannot run %s: %s", c.asked(), *c.large), Instead: "a lesser length, or export the model again with a mask that it computes"}
 	}
-	return &position.Refusal{Why: fmt.Sprintf("the graph cannot run at %d: %s: %s", c.New, n.Title(), why),
-		Instead: "export the model again with a free sequence length, or for this one"}
+	return &position.Refusal{Why: fmt.Sprintf("the graph cannot run %s: %s: %s", c.asked(), n.Title(), why),
+		Instead: c.export()}
+}
+
+// asked is the size that was asked for, in words.
+func (c *Change) asked() string {
+	switch {
+	case c.Image != [2]int{}:
+		return fmt.Sprintf("with a picture of %d×%d pixels", c.Image[0], c.Image[1])
+	case c.Frames > 0:
+		return fmt.Sprintf("with a recording of %d frames", c.Frames)
+	}
+	return fmt.Sprintf("at %d", c.New)
+}
+
+// export is what helps where the graph cannot be changed.
+func (c *Change) export() string {
+	switch {
+	case c.Image != [2]int{}:
+		return "export the model for the wanted picture"
+	case c.Frames > 0:
+		return "export the model for the wanted length of recordings"
+	}
+	return "export the model again with a free sequence length, or for this length"
 }
 
 // first returns the new failure that stands first in the graph.

@@ -62,7 +62,7 @@ func (f *Folded) Hold(want position.Want) error {
 		for d := far + 1; d < want.Positions; d++ {
 			if _, ok := f.result.Like(f.classes, way*d); !ok {
 				return &position.Refusal{Why: fmt.Sprintf("the biases stand in the graph for distances up to %d; what bias the distance of %d has is not in the file", far, d),
-					Instead: "export the model with a free sequence length, or for this one"}
+					Instead: "export the model with a free sequence length, or for this length"}
 			}
 		}
 	}
