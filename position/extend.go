@@ -351,7 +351,7 @@ func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error 
 	if err := s.Hold(want); err != nil {
 		return err
 	}
-	x.out.decide(x.m, i, want, describe(from, to), report.ExpectChanged)
+	x.out.decide(x.m, i, want, describe(from, held(s, to)), report.ExpectChanged)
 	x.out.note(unprecedented(to.Scaling))
 	return nil
 }
@@ -453,6 +453,17 @@ func originalLength(s schemes.Scaling, present, stated int) int {
 		return int(math.Round(float64(cmp.Or(present, stated)) / s.Factor))
 	}
 	return cmp.Or(stated, present)
+}
+
+// held is the rotation that a site holds where it was asked to hold one: an engine may want
+// a part of it elsewhere (DeepSeek's amplitude is in the scale of its scores).
+func held(s Site, asked schemes.Rotary) schemes.Rotary {
+	if h, ok := s.(Holder); ok {
+		if r, ok := h.Held().(schemes.Rotary); ok {
+			return r
+		}
+	}
+	return asked
 }
 
 // describe says in a line how one rotation becomes another.

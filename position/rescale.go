@@ -364,7 +364,7 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 	if err := s.Hold(want); err != nil {
 		return err
 	}
-	out.decide(m, i, want, describe(from, to), report.ExpectChanged)
+	out.decide(m, i, want, describe(from, held(s, to)), report.ExpectChanged)
 	out.note(assumed)
 	if d.Format == FormatONNX && o.Scaling != "" && o.Base == 0 && from.Scaling.Kind().Listed {
 		out.note(fmt.Sprintf("the base is taken to be %s, unless it is given: a list of divisors tells none", schemes.Text(from.Base)))

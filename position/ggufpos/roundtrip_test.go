@@ -82,6 +82,12 @@ func TestRescaledFilesSayWhatWasAsked(t *testing.T) {
 						want = wanted(o, rotation(r), m)
 					}
 					compare(t, again, i, want)
+					if got := rotation(again.sites[min(i, len(again.sites)-1)].(*rotary.Rope)); out.Nothing == "" && out.Changes[0].Encoding == position.ID(i) && o.Scaling == "yarn" {
+						says := strings.Contains(out.Changes[0].What, "attention factor")
+						if has := got.Scaling.AttentionFactor != 1; has != says {
+							t.Errorf("%+v: the plan says %q, and the file has an attention factor of %g", o, out.Changes[0].What, got.Scaling.AttentionFactor)
+						}
+					}
 					held++
 				}
 			}
