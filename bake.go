@@ -27,7 +27,7 @@ func baking(path string, o BakeOptions, open OpenOptions, w WriteOptions) *chang
 	return c
 }
 
-// Unbake makes tables that a formula explains computations of the model.
+// Unbake has the model compute what its tables hold, where a formula gives their numbers.
 func Unbake(ctx context.Context, path string, open OpenOptions, w WriteOptions) (Result, error) {
 	return unbaking(path, open, w).run(ctx)
 }

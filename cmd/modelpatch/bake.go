@@ -43,7 +43,7 @@ func newUnbake(c *console) *cobra.Command {
 	var d destination
 	cmd := &cobra.Command{
 		Use:   "unbake FILE -o NEW",
-		Short: "Make tables that a formula explains computations of the graph",
+		Short: "Have the graph compute what tables hold, where a formula gives their numbers",
 		Long: `unbake puts the formula in the place of tables of cosines and sines that it
 explains. An ONNX graph then computes them when it runs, for any length. Trained
 tables follow no formula, and operators that demand tables keep them. A GGUF
