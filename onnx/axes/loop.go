@@ -108,8 +108,8 @@ func (c *call) uses(t eval.Turns, child *eval.Scope) (u counting) {
 // maxCounted bounds the nodes that numbers of turns are followed to.
 const maxCounted = 1 << 12
 
-// readers are the nodes of a body that read the number of the turn: the counter, or whole
-// numbers that a turn hands on changed, and what is made of them.
+// readers are the nodes of a body that read the number of the turn: the counter, or numbers
+// that begin as constants and that turns change without data, and what is made of them.
 func (c *call) readers(t eval.Turns, child *eval.Scope) []*onnx.Node {
 	queue := []string{}
 	if t.Counter != "" {
@@ -117,7 +117,7 @@ func (c *call) readers(t eval.Turns, child *eval.Scope) []*onnx.Node {
 	}
 	for i := range t.Carried {
 		formal := t.Body.Inputs[t.Formal+i].Name
-		if v := child.Value(formal); v.Type.IsInteger() && !v.Known() && c.of(t.First+i).Depends < Content {
+		if v := child.Value(formal); !v.Known() && c.of(t.First+i).Depends < Content && (v.Type.IsInteger() || c.ownCourse(t, child, i)) {
 			queue = append(queue, formal)
 		}
 	}
@@ -136,4 +136,30 @@ func (c *call) readers(t eval.Turns, child *eval.Scope) []*onnx.Node {
 		}
 	}
 	return out
+}
+
+// ownCourse reports whether what a turn hands on in place i is made without data: it tells
+// the turns apart as a counter does.
+func (c *call) ownCourse(t eval.Turns, child *eval.Scope, i int) bool {
+	queue, seen := []string{t.Body.Outputs[t.Result+i].Name}, map[string]bool{}
+	for k := 0; k < len(queue) && k < maxCounted; k++ {
+		name := queue[k]
+		if name == "" || seen[name] {
+			continue
+		}
+		seen[name] = true
+		n, at := child.Find(name)
+		formal := slices.IndexFunc(t.Body.Inputs, func(in *onnx.ValueInfo) bool { return in.Name == name }) - t.Formal
+		switch {
+		case n != nil && at == child:
+			queue = append(queue, n.Inputs...)
+		case formal >= 0 && at == child:
+			if c.of(t.First+formal).Depends == Content {
+				return false
+			}
+		case at != child && c.l.value(child, name).Depends == Content:
+			return false
+		}
+	}
+	return true
 }

@@ -59,6 +59,24 @@ func TestLoops(t *testing.T) {
 		{"positions with a sine of their number", func(m *onnx.NewModel) {
 			recurrent(m, with(node("Cast", "number", "turn"), "to", int64(onnx.Float)), node("Sin", "wave", "number"), node("Add", "in", "now", "wave"))
 		}, report.SchemeUnknown},
+		{"positions with a clock", func(m *onnx.NewModel) {
+			recurrent(m, node("Add", "in", "now", "clock"), node("Add", "later", "clock", "tick"))
+			loop := &m.Nodes[4]
+			b := loop.Attributes[0].Value.(onnx.NewModel)
+			b.Inputs = append(b.Inputs, value("clock", onnx.Float))
+			b.Outputs = append(b.Outputs[:2:2], value("later", onnx.Float), b.Outputs[2])
+			loop.Attributes[0].Value, loop.Inputs, loop.Outputs = b, append(loop.Inputs, "midnight"), []string{"last", "end", "all"}
+			m.Initializers = append(m.Initializers, floats("tick", []int64{1}, func(int) float64 { return 1 }), floats("midnight", []int64{1}, func(int) float64 { return 0 }))
+		}, report.SchemeUnknown},
+		{"positions with a vector that turns on", func(m *onnx.NewModel) {
+			recurrent(m, node("Add", "in", "now", "clock"), node("MatMul", "later", "clock", "U"))
+			loop := &m.Nodes[4]
+			b := loop.Attributes[0].Value.(onnx.NewModel)
+			b.Inputs = append(b.Inputs, value("clock", onnx.Float))
+			b.Outputs = append(b.Outputs[:2:2], value("later", onnx.Float), b.Outputs[2])
+			loop.Attributes[0].Value, loop.Inputs, loop.Outputs = b, append(loop.Inputs, "dawn"), []string{"last", "end", "all"}
+			m.Initializers = append(m.Initializers, noise("dawn", 1, 4))
+		}, report.SchemeUnknown},
 		{"layers behind a table", func(m *onnx.NewModel) { layers(m, node("Identity", "in", "mixed")) }, report.SchemeLearned},
 		{"layers alone", func(m *onnx.NewModel) {
 			layers(m, node("Identity", "in", "mixed"))
