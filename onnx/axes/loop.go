@@ -48,8 +48,8 @@ func (c *call) turns() []*Value {
 		}
 		given[formal] = &Value{Axes: slices.Delete(slices.Clone(in.Axes), axis, axis+1), Depends: in.Depends}
 	}
-	for i := range t.Carried { // numbers that begin as constants become content
-		if v := given[t.Body.Inputs[t.Formal+i].Name]; c.known(t.First + i).Type.IsFloat() {
+	for i := range t.Carried { // numbers that begin as constants become content, but for those that see none
+		if v := given[t.Body.Inputs[t.Formal+i].Name]; c.known(t.First+i).Type.IsFloat() && !c.ownCourse(t, child, i) {
 			v.Depends = Content
 		}
 	}

@@ -77,6 +77,13 @@ func TestLoops(t *testing.T) {
 			loop.Attributes[0].Value, loop.Inputs, loop.Outputs = b, append(loop.Inputs, "dawn"), []string{"last", "end", "all"}
 			m.Initializers = append(m.Initializers, noise("dawn", 1, 4))
 		}, report.SchemeUnknown},
+		{"a table that a loop makes", func(m *onnx.NewModel) {
+			free(m)
+			m.Initializers = append(m.Initializers, noise("U", 4, 4), noise("dawn", 1, 4), integers("rows", -1, 4))
+			m.Nodes[3] = with(onnx.NewNode{Op: "Loop", Inputs: []string{"n", "", "dawn"}, Outputs: []string{"last", "all"}}, "body",
+				body([]onnx.NewNode{node("MatMul", "next", "state", "U"), node("Identity", "left", "next")}, "left"))
+			m.Nodes = append(m.Nodes[:5], node("Reshape", "pe", "all", "rows"), m.Nodes[5])
+		}, report.SchemeUnknown},
 		{"layers behind a table", func(m *onnx.NewModel) { layers(m, node("Identity", "in", "mixed")) }, report.SchemeLearned},
 		{"layers alone", func(m *onnx.NewModel) {
 			layers(m, node("Identity", "in", "mixed"))
