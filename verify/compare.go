@@ -43,8 +43,8 @@ func Compare(before, after position.Model, o Options) report.Verify {
 	c.step("structure", c.structure)
 	identical := false
 	c.step("bytes", func() { identical = c.bytes() })
+	c.faults(identical)
 	if !identical {
-		c.faults()
 		c.step("table", c.tables)
 		c.step("attention", c.attention)
 	} else {
@@ -178,10 +178,11 @@ func (c *comparison) structure() {
 
 // faults fails a new file that an engine refuses, or in which it computes something
 // else than was meant: findings of level error. A file that differs from the old
-// one only in having them is no copy either.
-func (c *comparison) faults() {
+// one only in having them is no copy either; of two that are the same in all that counts,
+// those of both are no difference.
+func (c *comparison) faults(identical bool) {
 	for _, f := range c.after.Findings() {
-		if f.Level != report.LevelError {
+		if f.Level != report.LevelError || identical && slices.ContainsFunc(c.before.Findings(), func(g report.Finding) bool { return g.Rule == f.Rule }) {
 			continue
 		}
 		k := report.Check{Name: "properties", Verdict: report.CheckFail, Why: f.Message}
