@@ -231,7 +231,10 @@ function verbs() {
   for (const e of document.querySelectorAll("label.rope, label.extend")) e.hidden = rope !== e.classList.contains("rope");
 }
 
-byId("file").addEventListener("change", (e) => choose(e.target.files));
+byId("file").addEventListener("change", (e) => {
+  choose(e.target.files);
+  e.target.value = ""; // or the same file, changed meanwhile, could not be chosen again
+});
 byId("address").addEventListener("submit", (e) => {
   e.preventDefault();
   const text = byId("url").value.trim();
