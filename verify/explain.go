@@ -26,22 +26,39 @@ func isFormula(s schemes.Scheme) bool {
 	return false
 }
 
-// explained reports whether an encoding's numbers differ because its parameters
-// went from one formula to another.
+// explained reports whether an encoding's numbers differ because a formula became
+// another one that a verb makes of it.
 func (p pair) explained() bool {
 	a, b := p.before.Encoding().Scheme, p.after.Encoding().Scheme
-	x, ok1 := a.(schemes.Sinusoid)
-	y, ok2 := b.(schemes.Sinusoid)
-	if ok1 && ok2 {
-		if !slices.Equal(x.ZeroRows, y.ZeroRows) {
-			return false // rows that were emptied are a list of their own
+	return isFormula(a) && isFormula(b) && !a.Equal(b) && verbMakes(a, b)
+}
+
+// verbMakes reports whether two formulas differ in nothing but parameters that a verb
+// changes: rope the base and the scaling of a rotation, extend --image the grid of a table of
+// sines and cosines, alibi --replace the steepness of a bias. The pairing of a rotation or the
+// base of sinusoids is what a model was trained with: to change it is a fault.
+func verbMakes(a, b schemes.Scheme) bool {
+	switch x := a.(type) {
+	case schemes.Rotary:
+		y, ok := b.(schemes.Rotary)
+		if kind := y.Scaling.Kind(); !ok || !kind.Settable && (kind != x.Scaling.Kind() || y.Scaling.Rotated != x.Scaling.Rotated) {
+			return false
 		}
-		x.Recipe, x.Frequencies, x.Rows = y.Recipe, y.Frequencies, y.Rows
-		if x.Equal(y) {
-			return false // how its maker rounded is no other formula
+		x.Base, x.Scaling = y.Base, y.Scaling
+		return x.Equal(y)
+	case schemes.Sinusoid:
+		y, ok := b.(schemes.Sinusoid)
+		if !ok || x.Grid == nil || y.Grid == nil {
+			return false
 		}
+		x.Grid, x.Rows = y.Grid, y.Rows
+		return x.Equal(y)
+	case schemes.ALiBi:
+		y, ok := b.(schemes.ALiBi)
+		x.MaxBias = y.MaxBias
+		return ok && x.Equal(y)
 	}
-	return isFormula(a) && isFormula(b) && !a.Equal(b)
+	return false
 }
 
 // explains reports whether one of the given encodings of the old file (of the new

@@ -15,6 +15,7 @@ import (
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/verify"
 )
 
@@ -53,6 +54,11 @@ var faults = []fault{
 	{name: "a base that no engine reads", model: "gguf/llama-plain.gguf", plant: setKey("llama.rope.freq_base", gguf.String("10000")), check: "properties", position: -1, part: "llama.rope.freq_base"},
 	{name: "a key that acts outside of the rotation", model: "gguf/llama-plain.gguf", plant: setKey("llama.rope.scaling.yarn_log_multiplier", gguf.Float32(0.1)), check: "bytes", position: -1, part: "yarn_log_multiplier", why: "is new"},
 	{name: "a new row of a sinusoid", model: "onnx/tutorial-dy18.onnx", verb: doubled(position.ExtendOptions{}), plant: setRow(71, 3, 0.25), check: "table", position: 71, why: "not the formula's"},
+	{name: "another base of sinusoids without a plan", model: "onnx/tutorial-dy18.onnx", plant: setWave(func(s *schemes.Sinusoid) { s.Base = 20000 }), check: "table", position: -2, why: "a row that both tables have differs"},
+	{name: "another amplitude of sinusoids without a plan", model: "onnx/tutorial-dy18.onnx", plant: setWave(func(s *schemes.Sinusoid) { s.Amplitude = 2 }), check: "table", position: -2, why: "a row that both tables have differs"},
+	{name: "cosines before sines without a plan", model: "onnx/tutorial-dy18.onnx", plant: setWave(func(s *schemes.Sinusoid) { s.Layout = schemes.LayoutCosSin }), check: "table", position: -2, why: "a row that both tables have differs"},
+	{name: "sinusoids from another position on without a plan", model: "onnx/tutorial-dy18.onnx", plant: setWave(func(s *schemes.Sinusoid) { s.Start = 5 }), check: "table", position: -2, why: "a row that both tables have differs"},
+	{name: "other sections of M-RoPE without a plan", model: "../../shared/corpus/gguf/qwen2vl-mrope.gguf", plant: setKey("qwen2vl.rope.dimension_sections", gguf.Int32s(1, 4, 3, 0)), check: "bytes", part: "qwen2vl.rope.dimension_sections", position: -1},
 	{name: "NaN in a new learned row", model: "onnx/gpt2-dy23.onnx", verb: doubled(position.ExtendOptions{}), plant: setRow(77, 2, math.NaN()), check: "table", part: "transformer.wpe.weight", position: 77, why: "not finite"},
 	{name: "NaN in an old row", model: "onnx/gpt2-dy23.onnx", verb: doubled(position.ExtendOptions{}), plant: setRow(7, 2, math.NaN()), check: "table", part: "transformer.wpe.weight", position: 7},
 	{name: "a new row of a cache", model: "onnx/hand-msrope-partial.onnx", verb: doubled(position.ExtendOptions{Length: 500}), plant: setRow(67, 1, 0.3), check: "table", position: 67, why: "the numbers are not those"},
@@ -314,6 +320,27 @@ func swapRows(a, b int) func(*testing.T, string) {
 			values[a*width+i], values[b*width+i] = values[b*width+i], values[a*width+i]
 		}
 	})
+}
+
+// setWave writes the first table anew by its own formula with other parameters.
+func setWave(change func(*schemes.Sinusoid)) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		t.Helper()
+		wave, ok := open(t, path).Sites()[0].Encoding().Scheme.(schemes.Sinusoid)
+		if !ok {
+			t.Fatal("no sinusoid")
+		}
+		wave.Frequencies = nil
+		change(&wave)
+		editRows(func(x *onnx.Tensor, values []float64) {
+			for i := 0; i < len(values); i += wave.Dim {
+				wave.Row(i/wave.Dim, values[i:i+wave.Dim])
+			}
+		})(t, path)
+		if now := open(t, path).Sites()[0].Encoding().Scheme; !now.Equal(wave) {
+			t.Fatalf("it is read as %s, not %s", now, wave)
+		}
+	}
 }
 
 func editRows(change func(*onnx.Tensor, []float64)) func(*testing.T, string) {
