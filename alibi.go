@@ -2,6 +2,7 @@ package modelpatch
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/modelpatch/modelpatch/position"
 )
@@ -21,6 +22,12 @@ func biasing(path string, o ALiBiOptions, open OpenOptions, w WriteOptions) *cha
 	}
 	if o.Remove {
 		c.command += " --remove"
+	}
+	if o.MaxBias != 0 {
+		c.command += fmt.Sprintf(" --max-bias %v", o.MaxBias)
+	}
+	for i, s := range o.Slopes {
+		c.command += fmt.Sprintf("%s%v", [...]string{" --slopes ", ","}[min(i, 1)], s)
 	}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.AddALiBi(m, o) }
 	return c

@@ -176,9 +176,14 @@ func (o ALiBiOptions) add(m Model, out *Outcome) error {
 		which = "slopes of its own"
 	}
 	to := Parameters(bias)
-	out.Becomes = append(out.Becomes, Becoming{Site: -1, Scheme: bias})
-	out.Changes = append(out.Changes, report.Change{
-		What:   fmt.Sprintf("ALiBi with %s added to %d attentions of %d heads", which, len(attentions)-crossing, first.Heads),
-		Expect: report.ExpectChanged, To: &to})
+	becomes := Becoming{Site: slices.IndexFunc(m.Sites(), func(s Site) bool {
+		_, linear := s.Encoding().Scheme.(schemes.ALiBi)
+		return linear && s.Encoding().Form == report.FormKeys // there is one key for all biases
+	}), Scheme: bias}
+	change := report.Change{What: fmt.Sprintf("ALiBi with %s added to %d attentions of %d heads", which, len(attentions)-crossing, first.Heads), Expect: report.ExpectChanged, To: &to}
+	if i := becomes.Site; i >= 0 {
+		change.Encoding, change.What = ID(i), fmt.Sprintf("%s → ALiBi with %s", m.Sites()[i].Encoding().Scheme, which)
+	}
+	out.Becomes, out.Changes = append(out.Becomes, becomes), append(out.Changes, change)
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 func Held(before []schemes.Scheme, after position.Model, decided []position.Becoming) error {
 	h := held{c: &comparison{before: after, after: after}, after: after, decided: map[int]position.Becoming{}}
 	for _, b := range decided {
-		if b.Site < 0 {
+		if _, linear := b.Scheme.(schemes.ALiBi); linear || b.Site < 0 { // in all attentions, or in none
 			h.added = append(h.added, b)
 		} else {
 			h.decided[b.Site] = b
