@@ -2,6 +2,7 @@ package modelpatch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
@@ -55,21 +57,21 @@ func decoded[O any](r report.Request, make func(O) *change) (*change, error) {
 // several files; one file is looked at as it would be, without being written.
 const mostMadeAgain = 4 << 30
 
-// nearest makes the change of a request again, for a new file and in place where the
-// format has both, and takes what comes nearer to the new file: in how many parts that
-// differs. The caller closes the model.
-func nearest(ctx context.Context, path string, r report.Request, open OpenOptions, after position.Model) (m position.Model, changes []report.Change, differ int, err error) {
-	m, changes, err = again(ctx, path, r, open, false)
+// nearest makes the changes of requests again, one after the other, for a new file and in place where the
+// format has both, and takes what comes nearer to the new file: in how many parts that differs. No changes
+// come back where there was nothing to do. The caller closes the model.
+func nearest(ctx context.Context, path string, steps []report.Request, open OpenOptions, after position.Model) (m position.Model, changes []report.Change, differ int, err error) {
+	m, changes, err = again(ctx, path, steps, open, false)
 	if err != nil {
 		return nil, nil, 0, err
 	}
 	if differ, err = verify.Differing(m, after); err != nil {
 		return nil, nil, 0, errors.Join(err, m.Close())
 	}
-	if _, ok := m.(*made); differ == 0 || !ok || after.Describe().Format != position.FormatGGUF {
+	if differ == 0 || changes == nil || after.Describe().Format != position.FormatGGUF {
 		return m, changes, differ, nil
 	}
-	placed, _, err := again(ctx, path, r, open, true)
+	placed, _, err := again(ctx, path, steps, open, true)
 	if err != nil {
 		return m, changes, differ, nil // it cannot be made in place
 	}
@@ -79,38 +81,65 @@ func nearest(ctx context.Context, path string, r report.Request, open OpenOption
 	return m, changes, differ, placed.Close()
 }
 
-// again makes the change of a request once more: what the new file has to be, and how
-// the encodings change. The caller closes the model.
-func again(ctx context.Context, path string, r report.Request, open OpenOptions, inPlace bool) (m position.Model, changes []report.Change, err error) {
-	c, err := requested(path, r, open)
-	if err != nil {
-		return nil, nil, err
-	}
-	c.w.InPlace = inPlace
+// again makes the changes of requests once more: what the new file has to be, and how the encodings change. The
+// last one is made in place where that is asked. The caller closes the model.
+func again(ctx context.Context, path string, steps []report.Request, open OpenOptions, inPlace bool) (m position.Model, changes []report.Change, err error) {
 	old, err := OpenContext(ctx, path, open)
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := c.decide(old)
-	if err != nil {
-		old.Close()
-		return nil, nil, err
-	}
-	if d.Nothing != "" {
-		return old, d.Changes, nil
-	}
-	plan, err := layOut(old, c.w, c.length)
-	if err == nil {
-		m, err = preview(old, plan)
-	}
-	if err != nil {
-		if old.Close(); inPlace {
-			return nil, nil, err
+	last := &made{Model: old, clear: func() error { return nil }}
+	for i, r := range steps {
+		c, err := requested(path, r, open)
+		if err != nil {
+			return nil, nil, errors.Join(err, last.Close())
 		}
-		m, err = written(ctx, c)
-		return m, d.Changes, err
+		isLast := i == len(steps)-1
+		c.w.InPlace = inPlace && isLast
+		d, err := c.decide(last.Model)
+		if err != nil {
+			return nil, nil, errors.Join(err, last.Close())
+		}
+		if d.Nothing != "" {
+			continue
+		}
+		changes = append(changes, d.Changes...)
+		next, err := last.remade(ctx, c, isLast)
+		if err != nil && len(steps) == 1 && !inPlace {
+			last.Close()
+			m, err = written(ctx, c)
+			return m, changes, err
+		}
+		if err != nil {
+			return nil, nil, errors.Join(err, last.Close())
+		}
+		last = next
 	}
-	return &made{m, old.Close}, d.Changes, nil // the new bytes come from the old model
+	return last, changes, nil
+}
+
+// remade is the model with a change that was decided on it, unwritten; another one follows unless it is the last.
+// Closing it closes m as well: the new bytes come from there.
+func (m *made) remade(ctx context.Context, c *change, last bool) (*made, error) {
+	plan, err := layOut(m.Model, c.w, c.length)
+	if err != nil {
+		return nil, err
+	}
+	next, err := preview(m.Model, plan)
+	if err != nil {
+		return nil, err
+	}
+	if !last {
+		if err = next.Model.Close(); err == nil {
+			next.Model, err = OpenReader(ctx, next.view, plan.OutputSize(0), ShownPath(c.path), nil)
+		}
+		if err != nil {
+			return nil, errors.Join(err, next.clear())
+		}
+	}
+	clear := next.clear
+	next.clear = func() error { return errors.Join(clear(), m.Close()) }
+	return next, nil
 }
 
 // written makes a change of a model of several files in a temporary folder.
@@ -145,21 +174,25 @@ func written(ctx context.Context, c *change) (_ position.Model, err error) {
 	if err != nil {
 		return nil, errors.Join(err, clear())
 	}
-	return &made{m, clear}, nil
+	return &made{Model: m, clear: clear}, nil
 }
 
-// planned makes a plan's change again, for verify to hold the new file against.
+// planned makes a plan's change again, for verify to hold the new file against. A patch file tells no changes:
+// they are what its command decides.
 func planned(ctx context.Context, before string, after position.Model, plan *report.Plan, open OpenOptions, o *verify.Options) (position.Model, error) {
 	if plan.Request == nil {
 		o.NotMade = "the plan is of a version that did not tell the options"
 		return nil, nil
 	}
-	m, changes, _, err := nearest(ctx, before, *plan.Request, open, after)
+	m, changes, _, err := nearest(ctx, before, []report.Request{*plan.Request}, open, after)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
 		o.Unfit = fmt.Sprintf("the plan cannot be carried out on the old file: %v", err)
+	case plan.Changes == nil:
+		told := *plan
+		told.Changes, o.Plan = changes, &told
 	case !sameChanges(changes, plan.Changes):
 		o.Unfit = "the plan is another one than its command makes of the old file"
 	}
@@ -180,46 +213,45 @@ func sameChanges(a, b []report.Change) bool {
 	return json.Unmarshal(x, &u) == nil && json.Unmarshal(y, &v) == nil && reflect.DeepEqual(u, v)
 }
 
-// remade makes the change of a plan again, or without one that of the candidates which
-// comes nearest to the new file; nil where none can be made.
-func remade(ctx context.Context, path string, before, after position.Model, open OpenOptions, v VerifyOptions, o *verify.Options) (best position.Model, err error) {
+// remade makes the change of a plan again, or without one that of the candidates which comes nearest to the new
+// file; nil where none can be made. A record beside the files whose change gives just the new file is the plan.
+func remade(ctx context.Context, path, afterPath string, before, after position.Model, open OpenOptions, v VerifyOptions, o *verify.Options) (best position.Model, err error) {
 	if v.Plan != nil {
 		return planned(ctx, path, after, v.Plan, open, o)
 	}
-	if v.Expect == report.ExpectSame {
-		return nil, nil
+	if n, err := verify.Differing(before, after); v.Expect == report.ExpectSame || err == nil && n == 0 {
+		return nil, nil // no verb changes large weights alone
+	}
+	var records []record
+	if v.Expect == "" {
+		records = recordsBeside(path, afterPath)
 	}
 	least := math.MaxInt
-	for _, r := range candidates(before, after) {
-		m, _, n, err := nearest(ctx, path, r, open, after)
+	for _, r := range append(records, candidates(ctx, path, afterPath, before, after, open)...) {
+		m, changes, n, err := nearest(ctx, path, r.steps, open, after)
 		if ctx.Err() != nil {
 			return best, ctx.Err()
 		}
 		if err != nil {
 			continue // a verb that refuses has not made the new file
 		}
-		if n >= least {
+		if n >= least || changes == nil && r.name != "" {
 			m.Close()
 			continue
 		}
 		if best != nil {
 			best.Close()
 		}
-		best, least, o.Command = m, n, commandOf(path, r, open)
+		best, least, o.Command = m, n, r.commands(path, open)
+		if n == 0 && r.name != "" {
+			o.Plan, o.Record = &report.Plan{Schema: report.SchemaPlan, Command: o.Command, Changes: changes}, r.name
+		}
 		if n == 0 {
+			o.Remake = r.commandLine(path, afterPath, open)
 			break
 		}
 	}
 	return best, nil
-}
-
-// commandOf says a request as a command line does.
-func commandOf(path string, r report.Request, open OpenOptions) string {
-	c, err := requested(path, r, open)
-	if err != nil {
-		return r.Verb
-	}
-	return c.command
 }
 
 // Lengths that models are trained with, between which powers of two are tried.
@@ -230,76 +262,164 @@ const (
 
 // candidates are changes that could have made one model of another, by the encodings
 // of both and by how far they count.
-func candidates(before, after position.Model) (out []report.Request) {
+func candidates(ctx context.Context, path, afterPath string, before, after position.Model, open OpenOptions) (out []record) {
 	add := func(verb string, options any) {
 		if r := request(verb, options); r != nil {
-			out = append(out, *r)
+			out = append(out, record{steps: []report.Request{*r}})
 		}
 	}
 	length := 0
 	if was, is := counts(before), counts(after); is > was && is > 0 {
 		length = is
 	}
-	rope, was, turned := turns(before, after)
+	slopes, biased, steeper := biases(before, after)
+	_, _, turned := turns(before, after)
+	resized := resizings(before, after)
 	switch stored, computed := rebuilt(before, after); {
+	case steeper && biased:
+		o := ALiBiOptions{MaxBias: slopes.MaxBias}
+		if o.MaxBias == 0 {
+			o.Slopes = slopes.Slopes
+		}
+		add("alibi", o)
+		o.Replace = true
+		add("alibi", o)
+	case steeper:
+		add("alibi", ALiBiOptions{Remove: true})
 	case stored:
 		add("bake", BakeOptions{Length: counts(after)})
 	case computed:
 		add("unbake", struct{}{})
-	case before.Describe().Format == position.FormatGGUF && !turned && length == 0:
-		add("bake", BakeOptions{})
-		add("unbake", struct{}{})
-	case biased(after) && !biased(before):
-		for _, s := range after.Sites() {
-			if a, ok := s.Encoding().Scheme.(schemes.ALiBi); ok && a.MaxBias > 0 {
-				add("alibi", ALiBiOptions{MaxBias: a.MaxBias})
-				add("alibi", ALiBiOptions{MaxBias: a.MaxBias, Replace: true})
-				break
-			}
-		}
 	case turned:
-		o := RescaleOptions{Scaling: rope.Scaling.Kind().Name, Factor: rope.Scaling.Factor, OriginalLength: rope.Scaling.OriginalLength, LowFreqFactor: rope.Scaling.LowFreqFactor,
-			HighFreqFactor: rope.Scaling.HighFreqFactor, BetaFast: rope.Scaling.BetaFast, BetaSlow: rope.Scaling.BetaSlow, AttentionFactor: rope.Scaling.AttentionFactor, NoTruncate: rope.Scaling.NoTruncate}
-		if math.Float32bits(float32(rope.Base)) != math.Float32bits(float32(was.Base)) {
-			o.Base = rope.Base
-			add("rope", RescaleOptions{Base: rope.Base, Length: length})
-		}
-		o.Length = length
-		if rope.Scaling.IsNone() {
-			o.Factor, o.OriginalLength = 0, 0
-		}
-		add("rope", o)
-		for _, original := range []int{counts(before), counts(after)} {
-			if o.OriginalLength == 0 && !rope.Scaling.IsNone() && original > 0 {
-				o.OriginalLength = original
-				add("rope", o)
-				o.OriginalLength = 0
-			}
-		}
-		if o.Length > 0 {
-			o.Length = 0
+		for _, o := range rescalings(before, after, length) {
 			add("rope", o)
 		}
-		if rope.Scaling.OriginalLength == 0 && rope.Scaling.Kind().Extends { // the frequencies do not tell it
-			for o.OriginalLength = shortestOriginal; o.OriginalLength <= longestOriginal; o.OriginalLength *= 2 {
-				add("rope", o)
-			}
-		}
+		out = append(out, listed(ctx, path, afterPath, after, open)...)
 		if length > 0 {
 			add("extend", ExtendOptions{Length: length})
+		}
+	case resized != nil:
+		for _, o := range resized {
+			add("relative", o)
 		}
 	case length > 0:
 		add("extend", ExtendOptions{Length: length})
 		for _, method := range append([]string{"none"}, schemes.GrowMethods...) {
 			add("extend", ExtendOptions{Length: length, Method: method})
 		}
-		if g, ok := after.(position.Gridder); ok && g.PatchGrid()[0] > 0 {
-			for _, kernel := range schemes.Kernels {
-				add("grid", GridOptions{Height: g.PatchGrid()[0], Width: g.PatchGrid()[1], Kernel: kernel.Name})
-			}
+	case before.Describe().Format == position.FormatGGUF:
+		add("bake", BakeOptions{})
+		add("unbake", struct{}{})
+	default:
+		for _, set := range position.OperatorSets {
+			add("operators", OperatorOptions{Set: set})
+		}
+		// There and back: the graph turns as it did, by other nodes, whatever length the tables had.
+		there, back := request("bake", BakeOptions{Length: cmp.Or(counts(before), shortestOriginal)}), request("unbake", struct{}{})
+		out = append(out, record{steps: []report.Request{*there, *back}})
+	}
+	was, ok1 := before.(position.Gridder)
+	is, ok2 := after.(position.Gridder)
+	if ok1 && ok2 && was.PatchGrid() != is.PatchGrid() && is.PatchGrid()[0] > 0 {
+		for _, kernel := range schemes.Kernels {
+			add("grid", GridOptions{Height: is.PatchGrid()[0], Width: is.PatchGrid()[1], Kernel: kernel.Name})
 		}
 	}
 	return out
+}
+
+// rescalings are options of rope that could have made one model's rotation of another's.
+func rescalings(before, after position.Model, length int) (out []RescaleOptions) {
+	rope, was, _ := turns(before, after)
+	o := RescaleOptions{Scaling: rope.Scaling.Kind().Name, Factor: rope.Scaling.Factor, OriginalLength: rope.Scaling.OriginalLength, LowFreqFactor: rope.Scaling.LowFreqFactor,
+		HighFreqFactor: rope.Scaling.HighFreqFactor, BetaFast: rope.Scaling.BetaFast, BetaSlow: rope.Scaling.BetaSlow, AttentionFactor: rope.Scaling.AttentionFactor, NoTruncate: rope.Scaling.NoTruncate}
+	if math.Float32bits(float32(rope.Base)) != math.Float32bits(float32(was.Base)) {
+		o.Base = rope.Base
+		out = append(out, RescaleOptions{Base: rope.Base, Length: length})
+	}
+	o.Length = length
+	if rope.Scaling.IsNone() {
+		o.Factor, o.OriginalLength = 0, 0
+	}
+	out = append(out, o)
+	for _, original := range []int{counts(before), counts(after)} {
+		if o.OriginalLength == 0 && !rope.Scaling.IsNone() && original > 0 {
+			o.OriginalLength = original
+			out = append(out, o)
+			o.OriginalLength = 0
+		}
+	}
+	if o.Length > 0 {
+		o.Length = 0
+		out = append(out, o)
+	}
+	if rope.Scaling.OriginalLength == 0 && rope.Scaling.Kind().Extends { // the frequencies do not tell it
+		for o.OriginalLength = shortestOriginal; o.OriginalLength <= longestOriginal; o.OriginalLength *= 2 {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// listed are changes of rope by lists of factors: those of the new file itself, and those of a config.json
+// beside either.
+func listed(ctx context.Context, path, afterPath string, after position.Model, open OpenOptions) (out []record) {
+	if !slices.ContainsFunc(after.Sites(), func(s position.Site) bool {
+		r, ok := s.Encoding().Scheme.(schemes.Rotary)
+		return ok && r.Scaling.Kind().Listed
+	}) {
+		return nil
+	}
+	var like RescaleOptions
+	if err := LikeModel(ctx, afterPath, &like, open); err == nil {
+		like.From = shellWord(afterPath)
+		out = append(out, record{steps: []report.Request{*request("rope", like)}})
+	}
+	for _, model := range []string{afterPath, path} {
+		o, file := RescaleOptions{Scaling: schemes.ScalingLongRoPE}, filepath.Join(filepath.Dir(model), "config.json")
+		if IsAddress(model) {
+			continue
+		}
+		if err := ReadFactors(file, &o); err == nil {
+			out = append(out, record{steps: []report.Request{*request("rope", o)}, factors: file})
+		}
+	}
+	return out
+}
+
+// resizings are options of relative that could have made one model's bias by distance of another's.
+func resizings(before, after position.Model) (out []RelativeOptions) {
+	a, b := before.Sites(), after.Sites()
+	for i := range min(len(a), len(b)) {
+		switch is := b[i].Encoding().Scheme.(type) {
+		case schemes.Buckets:
+			was, ok := a[i].Encoding().Scheme.(schemes.Buckets)
+			if !ok || was.Equal(is) {
+				continue
+			}
+			var o RelativeOptions
+			if was.MaxDistance != is.MaxDistance {
+				o.MaxDistance = is.MaxDistance
+			}
+			if was.Buckets != is.Buckets {
+				o.Buckets = is.Buckets
+			}
+			return []RelativeOptions{o}
+		case schemes.Other:
+			was, ok := a[i].Encoding().Scheme.(schemes.Other)
+			switch {
+			case !ok || was.Equal(is):
+			case len(is.Window) == 2 && !slices.Equal(was.Window, is.Window):
+				for _, method := range schemes.WindowMethods {
+					out = append(out, RelativeOptions{Window: [2]int(is.Window), Method: method})
+				}
+				return out
+			case was.MaxDistance != is.MaxDistance && is.MaxDistance > 0:
+				return []RelativeOptions{{MaxDistance: is.MaxDistance}}
+			}
+		}
+	}
+	return nil
 }
 
 // rebuilt reports whether an encoding that was computed when the model runs is stored
@@ -313,13 +433,19 @@ func rebuilt(before, after position.Model) (stored, computed bool) {
 	return stored, computed
 }
 
-func biased(m position.Model) bool {
-	for _, s := range m.Sites() {
-		if s.Encoding().Scheme.Name() == report.SchemeAlibi {
-			return true
+// biases finds the linear bias of the new model, and whether it is another than the old one's, or the one has none.
+func biases(before, after position.Model) (is schemes.ALiBi, biased, differ bool) {
+	linear := func(m position.Model) (schemes.ALiBi, bool) {
+		for _, s := range m.Sites() {
+			if a, ok := s.Encoding().Scheme.(schemes.ALiBi); ok {
+				return a, true
+			}
 		}
+		return schemes.ALiBi{}, false
 	}
-	return false
+	was, had := linear(before)
+	is, biased = linear(after)
+	return is, biased, had != biased || biased && !was.Equal(is)
 }
 
 // turns finds the first rotary encoding whose parameters differ.

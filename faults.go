@@ -47,7 +47,7 @@ func errorsOf(m position.Model) []report.Finding {
 
 // preview opens the file that a plan makes before anything is written. It is an
 // error where the model consists of several files.
-func preview(m position.Model, plan patch.Plan) (_ position.Model, err error) {
+func preview(m position.Model, plan patch.Plan) (*made, error) {
 	if len(plan.Inputs) != 1 || len(plan.Outputs) != 1 {
 		return nil, fmt.Errorf("a model of %d files", len(plan.Inputs))
 	}
@@ -63,28 +63,33 @@ func preview(m position.Model, plan patch.Plan) (_ position.Model, err error) {
 		in.Close()
 		return nil, err
 	}
-	return &made{planned, in.Close}, nil
+	planned.clear = in.Close
+	return planned, nil
 }
 
-func previewed(m position.Model, plan patch.Plan, in io.ReaderAt) (position.Model, error) {
-	view, size := plan.View(0, in), plan.OutputSize(0)
+func previewed(m position.Model, plan patch.Plan, in io.ReaderAt) (out *made, err error) {
+	out = &made{view: plan.View(0, in), clear: func() error { return nil }}
+	size := plan.OutputSize(0)
 	if m.Describe().Format == position.FormatGGUF {
-		f, err := gguf.NewFile(view, size)
+		f, err := gguf.NewFile(out.view, size)
 		if err != nil {
 			return nil, err
 		}
-		return ggufpos.Open(f)
+		out.Model, err = ggufpos.Open(f)
+		return out, err
 	}
-	f, err := onnx.NewFile(view, size)
+	f, err := onnx.NewFile(out.view, size)
 	if err != nil {
 		return nil, err
 	}
-	return onnxpos.New(f)
+	out.Model, err = onnxpos.New(f)
+	return out, err
 }
 
 // made is a model that needs something to be cleared away when it is closed.
 type made struct {
 	position.Model
+	view  io.ReaderAt // its bytes, where it is a plan's; nil: it is in files
 	clear func() error
 }
 

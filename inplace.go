@@ -25,7 +25,7 @@ func (c *writing) writeInPlace(ctx context.Context) error {
 		return nil
 	}
 	path := changed[0]
-	o := patch.InPlaceOptions{Change: c.command, Expect: report.Expected(c.out.Changes), Check: func(path string) error { return c.checkInPlace(ctx, path) },
+	o := patch.InPlaceOptions{Change: c.command, Expect: report.Expected(c.out.Changes), Request: c.out.Asked(), Check: func(path string) error { return c.checkInPlace(ctx, path) },
 		Data: dataSpans(c.old, path), Replace: rootIsSmall(c.old, c.plan)}
 	o.Files, o.Held = following(c.beside, path), c.w.held
 	if !c.w.NoUndo {

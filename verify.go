@@ -1,12 +1,9 @@
 package modelpatch
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 
-	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/verify"
 	"github.com/modelpatch/modelpatch/verify/engine"
@@ -48,7 +45,7 @@ func Verify(ctx context.Context, before, after string, open OpenOptions, o Verif
 	}
 	defer b.Close()
 	options := o.options(ctx)
-	again, err := remade(ctx, before, a, b, open, o, &options)
+	again, err := remade(ctx, before, after, a, b, open, o, &options)
 	if err != nil {
 		return report.Verify{}, err
 	}
@@ -145,28 +142,4 @@ func firstFailure(v report.Verify) string {
 		}
 	}
 	return v.Verdict
-}
-
-const (
-	// maxPlan bounds a plan file; plans are some hundred bytes an edit.
-	maxPlan = 64 << 20
-	// maxPlanCommas bounds the members of a plan, which take more memory than
-	// their text.
-	maxPlanCommas = 1 << 20
-)
-
-// ReadPlan reads a plan that a changing command printed with --json.
-func ReadPlan(path string) (*report.Plan, error) {
-	data, _, err := regular.Read(path, maxPlan)
-	if err != nil {
-		return nil, cannotOpen(path, err)
-	}
-	var p report.Plan
-	if bytes.Count(data, []byte(",")) > maxPlanCommas {
-		return nil, &InputError{Path: path, What: "not a plan", Why: "it has more than a million members"}
-	}
-	if err := json.Unmarshal(data, &p); err != nil || p.Schema != report.SchemaPlan {
-		return nil, &InputError{Path: path, What: "not a plan", Why: "it must be a plan as a changing command prints it in JSON"}
-	}
-	return &p, nil
 }

@@ -47,6 +47,9 @@ type PatchHeader struct {
 	// Expect is what the change promises of the model's outputs (report.Expectations);
 	// "" where it was made by a program that did not say.
 	Expect string `json:"expect,omitempty"`
+	// Request is the verb with all options as a plan has it (report.Request), by which the change can be
+	// made again; null where no verb made it.
+	Request json.RawMessage `json:"request,omitempty"`
 }
 
 // Bytes returns how many bytes the edits remove, and how many they put there.
@@ -90,7 +93,8 @@ type PatchOptions struct {
 	FullDigest bool       // SHA-256 of all of both files as well
 	Replace    bool       // see PatchHeader
 	Beside     []PatchBeside
-	Expect     string // see PatchHeader
+	Expect     string          // see PatchHeader
+	Request    json.RawMessage // see PatchHeader
 }
 
 // WritePatch writes output i of the plan as a patch file: a zstd stream of the
@@ -125,7 +129,7 @@ func (p Plan) WritePatch(w io.Writer, i int, in io.ReaderAt, o PatchOptions) err
 
 func (p Plan) patchHeader(i int, in io.ReaderAt, o PatchOptions) (PatchHeader, error) {
 	input := p.Inputs[p.Outputs[i].Input]
-	h := PatchHeader{Schema: SchemaPatch, Change: o.Change, Replace: o.Replace, Beside: o.Beside, Expect: o.Expect, Edits: []PatchEdit{}, Data: joined(o.Data, input.Size),
+	h := PatchHeader{Schema: SchemaPatch, Change: o.Change, Replace: o.Replace, Beside: o.Beside, Expect: o.Expect, Request: o.Request, Edits: []PatchEdit{}, Data: joined(o.Data, input.Size),
 		Source: PatchedFile{Name: filepath.Base(input.Path), Size: input.Size},
 		Target: PatchedFile{Name: o.Target, Size: p.OutputSize(i)}}
 	if h.Target.Name == "" {

@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -11,9 +12,10 @@ type InPlaceOptions struct {
 	// Undo is the path of a patch file that takes the change back; empty: none.
 	// It must not exist.
 	Undo string
-	// Change says in words what the plan does, and Expect what it promises of outputs
-	// (PatchHeader), for the undo file.
+	// Change says in words what the plan does, Expect what it promises of outputs and Request the
+	// verb that made it (PatchHeader), for the undo file.
 	Change, Expect string
+	Request        json.RawMessage
 	// Data are the ranges of the file that hold tensor data, for the undo file:
 	// they identify the file only near the edits.
 	Data [][2]int64
@@ -60,7 +62,7 @@ func (t *placed) writeUndo(p Plan, file int, o InPlaceOptions) error {
 		return &OutputError{Op: "create", Path: o.Undo, Err: err}
 	}
 	w := &offsetWriter{file: f}
-	err = p.WritePatch(w, p.outputOf(file), t.file, PatchOptions{Change: o.Change, Expect: o.Expect, Data: o.Data, Replace: o.Replace, Beside: o.Beside})
+	err = p.WritePatch(w, p.outputOf(file), t.file, PatchOptions{Change: o.Change, Expect: o.Expect, Request: o.Request, Data: o.Data, Replace: o.Replace, Beside: o.Beside})
 	if err == nil {
 		err = f.CopyAttributes(t.file)
 	}

@@ -241,6 +241,18 @@ type Plan struct {
 	Request *Request `json:"request,omitempty"`
 }
 
+// Asked is the request as a patch file has it; nil: there is none.
+func (p *Plan) Asked() json.RawMessage {
+	if p.Request == nil {
+		return nil
+	}
+	b, err := json.Marshal(p.Request)
+	if err != nil {
+		return nil // it was read as JSON, or made of options
+	}
+	return b
+}
+
 // Request is a verb of the library and its options.
 type Request struct {
 	Verb    string          `json:"verb"`
@@ -313,6 +325,8 @@ type Verify struct {
 	Verdict string  `json:"verdict"`
 	Summary string  `json:"summary"` // the verdict in a sentence: what differs, and where
 	Checks  []Check `json:"checks"`
+	// Hints are command lines that would tell more.
+	Hints []string `json:"hints,omitempty"`
 }
 
 // Check is one of verify's checks: structure, bytes, table, attention,

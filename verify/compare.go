@@ -28,6 +28,10 @@ type Options struct {
 	// held against it part by part. nil: not made, since NotMade.
 	Again            position.Model
 	Command, NotMade string
+	// Record names the file beside the models in which Plan was found; "": it was given.
+	Record string
+	// Remake is a command line that makes the plan of Again and compares by it; "": there is none.
+	Remake string
 	// Compared is told of the bytes of large tensors that were compared, and of how many there
 	// are, one call at a time; an error ends the comparison, whose verdict says nothing then. nil: not told.
 	Compared func(done, total int64) error
@@ -53,7 +57,7 @@ func Compare(before, after position.Model, o Options) report.Verify {
 		c.skip("second-opinion", "the files are the same")
 	}
 	c.report.Verdict = c.verdict(identical)
-	c.report.Summary = c.summary()
+	c.report.Summary, c.report.Hints = c.summary(), c.hints()
 	return c.report
 }
 

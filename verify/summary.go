@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/position"
@@ -19,18 +20,32 @@ func (c *comparison) summary() string {
 	case report.VerdictConsistent:
 		return c.differences("an encoding changed") + c.rest()
 	case report.VerdictChangedAsPlanned:
-		return c.differences("the planned change is there") + ", as was planned" + c.rest()
+		return c.differences("the planned change is there") + ", as " + c.planner() + c.rest()
 	}
 	for _, k := range c.report.Checks {
 		if k.Verdict == report.CheckFail {
-			out := k.Name + ": " + k.Why
-			if c.o.Plan == nil && c.o.Expect == "" && len(c.pairs) > 0 && k.Name != "properties" { // no plan excuses a file that engines refuse
-				out += "; if a change was meant, give verify the plan that it printed"
-			}
-			return out
+			return k.Name + ": " + k.Why
 		}
 	}
 	return "the files differ"
+}
+
+// hints are the command line that makes the plan which a different file follows, where there is one. No plan excuses
+// a file that engines refuse.
+func (c *comparison) hints() []string {
+	if c.report.Verdict != report.VerdictDifferent || c.o.Plan != nil || c.o.Expect != "" || c.o.Remake == "" ||
+		slices.ContainsFunc(c.after.Findings(), func(f report.Finding) bool { return f.Level == report.LevelError }) {
+		return nil
+	}
+	return []string{c.o.Remake}
+}
+
+// planner says where the plan is from.
+func (c *comparison) planner() string {
+	if c.o.Record != "" {
+		return report.Printable(c.o.Record) + " plans"
+	}
+	return "was planned"
 }
 
 // rest says that nothing else differs, or what else does and matters to nobody.

@@ -451,7 +451,7 @@ func (c *comparison) planned(id string, like schemes.Rotary) (planned schemes.Ro
 	if c.o.Plan == nil {
 		return schemes.Rotary{}, false, nil
 	}
-	for _, change := range c.o.Plan.Changes {
+	for _, change := range slices.Backward(c.o.Plan.Changes) { // the last one holds
 		if change.Encoding == id && change.To != nil && change.To.Base != nil {
 			planned, err = position.RotaryOf(*change.To, like)
 			return planned, err == nil, err

@@ -20,6 +20,7 @@ import (
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/internal/testhub"
 	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/report"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected outputs in scripts")
@@ -96,7 +97,7 @@ func TestScripts(t *testing.T) {
 			ts.Setenv("HF_TOKEN", testhub.Token)
 			ts.Setenv("STORE", h.Store)
 			ts.Setenv("SECRET", testhub.Secret)
-		}, "exits": exits, "bytes": sameBytes, "block": block, "halfedit": halfEdit, "lock": lock, "setkey": setKey},
+		}, "exits": exits, "hinted": hinted, "bytes": sameBytes, "block": block, "halfedit": halfEdit, "lock": lock, "setkey": setKey},
 	})
 }
 
@@ -109,6 +110,23 @@ func canInsert(t *testing.T) bool {
 	}
 	block, err := patch.InsertBlock(path, nil)
 	return err == nil && block == 4096
+}
+
+// hinted BEFORE AFTER has verify find two models different, and its hint typed into a shell find
+// the planned change.
+func hinted(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: hinted BEFORE AFTER")
+	}
+	exits(ts, false, append([]string{"1", "modelpatch", "verify", "--no-engine"}, args...))
+	line, ok := strings.CutPrefix(strings.TrimSpace(ts.ReadFile("stderr")), "hint: ")
+	if !ok {
+		ts.Fatalf("no hint")
+	}
+	ts.Check(ts.Exec("sh", "-c", line))
+	if out := ts.ReadFile("stdout"); !strings.HasPrefix(out, report.VerdictChangedAsPlanned+": ") {
+		ts.Fatalf("%s: %s", line, out)
+	}
 }
 
 // exits CODE COMMAND… runs the command and checks its exit code, which "!

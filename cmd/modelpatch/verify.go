@@ -22,8 +22,10 @@ position encoding, the tables, and attention that it runs itself in float64 from
 the files' own weights. With one file it checks that file against itself.
 
 Verdicts: same; same-on-prefix (every position of the old length is encoded as
-before); changed-as-planned (with --plan or --expect changed); consistent (an
-encoding went from one formula to another, and every other byte is equal).
+before); changed-as-planned (by a plan, or --expect changed); consistent (a formula
+became another by a change that a verb makes, and every other byte is equal). A plan
+is what --json, --provenance or a patch tells of the change: given as --plan, or found
+beside the files where it makes just the new one.
 different and broken exit 1. A check that was not made says so and why. Attention is
 sampled, and the sample is told: --layers, --heads, --positions and --full widen it.
 --engine also runs both files whole, through modelpatch-engine: ONNX Runtime's library
@@ -57,7 +59,7 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&plan, "plan", "", "the change's own plan, as printed with --json")
+	f.StringVar(&plan, "plan", "", "the change's own plan, as printed with --json, its --provenance or its patch")
 	f.IntVar(&o.Sample.Layers, "layers", 0, "run the attention of so many layers (usually 12)")
 	f.IntVar(&o.Sample.Heads, "heads", 0, "run so many heads of each (usually 2)")
 	f.IntVar(&o.Sample.Positions, "positions", 0, "run so many positions (usually 48)")
@@ -98,6 +100,9 @@ func runVerify(cmd *cobra.Command, files []string, plan string, open modelpatch.
 func (c *console) verdict(v report.Verify, verbose bool) {
 	c.headline(v.Verdict, oneLine(v.Summary))
 	c.checks(v.Checks, verbose)
+	for _, h := range v.Hints {
+		c.say("hint: %s", oneLine(h))
+	}
 }
 
 // checks prints what was checked: what failed or was not made, and with verbose what passed.
