@@ -12,7 +12,7 @@ import (
 // addWhole adds to v what the engine that serves the models makes of them. On old positions
 // it must say of both the same where v found them encoded as before; else how far it
 // differs is a measure. A check that fails makes the verdict different. Where the engine
-// loads neither file, what was planned is not said to be there.
+// runs neither file, what was planned is not said to be there.
 func addWhole(ctx context.Context, llamaServer string, a, b position.Model, before, after string, v *report.Verify) {
 	if IsAddress(before) || IsAddress(after) {
 		v.Checks = append(v.Checks, report.Check{Name: report.CheckEngine, Verdict: report.CheckSkipped, Why: "engines run files on this machine: a model at an address is not run"})
@@ -27,7 +27,7 @@ func addWhole(ctx context.Context, llamaServer string, a, b position.Model, befo
 		Equal: v.Verdict == report.VerdictSame || v.Verdict == report.VerdictSameOnPrefix}
 	checks, refuses := engine.Whole(ctx, path, p)
 	if refuses != "" && v.Verdict == report.VerdictChangedAsPlanned {
-		v.Verdict, v.Summary = report.VerdictConsistent, "the engine loads neither file ("+refuses+"); by its bytes: "+v.Summary
+		v.Verdict, v.Summary = report.VerdictConsistent, "the engine runs neither file ("+refuses+"); by its bytes: "+v.Summary
 	}
 	for _, k := range checks {
 		v.Checks = append(v.Checks, k)

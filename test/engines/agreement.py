@@ -141,7 +141,7 @@ def one(tool, path, name, server):
             verdict = v["verdict"]
             if verdict == "different" and not any(k["verdict"] == "fail" for k in own):
                 verdict = {"changed": "changed-as-planned"}.get(expect, "same-on-prefix")  # the engine alone says otherwise
-            elif verdict == "consistent" and v["summary"].startswith("the engine loads neither"):
+            elif verdict == "consistent" and v["summary"].startswith("the engine runs neither"):
                 verdict = "changed-as-planned"
             row.update(verdict=verdict, promised=expect, why=v["summary"], engine=engine, says=says.replace(folder, "").replace(os.path.dirname(path), ""), attention=attention_says(own))
     return rows

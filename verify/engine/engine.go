@@ -39,7 +39,7 @@ type Request struct {
 type Answer struct {
 	Output [][]report.Number `json:"output,omitempty"`
 	Checks []report.Check    `json:"checks,omitempty"` // of Whole
-	// Refuses is set where the engine that Whole asks for loads neither file: its words on
+	// Refuses is set where the engine that Whole asks for runs neither file: its words on
 	// the file after.
 	Refuses string `json:"refuses,omitempty"`
 	Error   string `json:"error,omitempty"`
@@ -150,6 +150,12 @@ func Crosscheck(ctx context.Context, path string, c verify.Case) ([][]float64, e
 	return Floats(answer.Output), nil
 }
 
+// lateError says that an executable was ended since it took too long.
+type lateError string
+
+// Error says so in a sentence.
+func (e lateError) Error() string { return string(e) }
+
 // ask starts the executable with a request and reads its answer, for at most limit. The
 // error says how it ended, and what it said last.
 func ask(ctx context.Context, name, path string, r Request, limit time.Duration) (Answer, error) {
@@ -172,7 +178,7 @@ func ask(ctx context.Context, name, path string, r Request, limit time.Duration)
 	case out.full:
 		return a, fmt.Errorf("%s answered with more than %d bytes%s", name, maxAnswer, said.last())
 	case ctx.Err() == context.DeadlineExceeded:
-		return a, fmt.Errorf("%s gave no answer in %s and was ended%s", name, limit, said.last())
+		return a, lateError(fmt.Sprintf("%s gave no answer in %s and was ended%s", name, limit, said.last()))
 	case ended != nil && !ended.Exited():
 		return a, fmt.Errorf("%s crashed (%s)%s", name, ended, said.last())
 	case ended != nil:

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/modelpatch/modelpatch/report"
@@ -35,12 +36,19 @@ type Side struct {
 const wholeTime = 8 * time.Minute
 
 // Whole has the executable at path run both files. What the engine itself does wrong
-// (a crash, a time-out) is a failed check. refuses is set where the engine loads neither
+// (a crash) is a failed check; one that takes too long did not run. refuses is set where the engine runs neither
 // file: its words on the file after.
 func Whole(ctx context.Context, path string, p Pair) (checks []report.Check, refuses string) {
-	answer, err := ask(ctx, Name, path, Request{Whole: &p}, wholeTime)
+	return whole(ctx, path, p, wholeTime)
+}
+
+func whole(ctx context.Context, path string, p Pair, limit time.Duration) (checks []report.Check, refuses string) {
+	answer, err := ask(ctx, Name, path, Request{Whole: &p}, limit)
 	if ctx.Err() != nil {
 		return []report.Check{{Name: report.CheckEngine, Verdict: report.CheckSkipped, Why: "stopped: " + ctx.Err().Error()}}, ""
+	}
+	if _, late := errors.AsType[lateError](err); late {
+		return []report.Check{{Name: report.CheckEngine, Verdict: report.CheckSkipped, Why: "not run: " + err.Error()}}, ""
 	}
 	if err != nil {
 		return []report.Check{{Name: report.CheckEngine, Verdict: report.CheckFail, Why: err.Error()}}, ""

@@ -84,17 +84,19 @@ type Server struct {
 
 // Start loads model with a context of so many tokens (0: what the file states). The
 // cache of keys and values is of float32 and one thread computes, so that two equal
-// models give equal numbers. embeddings starts a server for models that make vectors
-// and no next token. The error has the server's own words where it refuses.
-func Start(ctx context.Context, server, model string, tokens int, embeddings bool) (*Server, error) {
+// models give equal numbers. embeddings, where not 0, starts a server for models that make vectors
+// and no next token, of prompts of at most so many tokens: a prompt is computed in one piece there. The error has the
+// server's own words where it refuses.
+func Start(ctx context.Context, server, model string, tokens, embeddings int) (*Server, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
 	args := []string{"-m", model, "-c", strconv.Itoa(tokens), "-np", "1", "--host", "127.0.0.1", "--port", strconv.Itoa(port),
 		"--no-warmup", "-t", "1", "-ctk", "f32", "-ctv", "f32", "-fa", "off"}
-	if embeddings {
-		args = append(args, "--embeddings", "--pooling", "mean")
+	if embeddings > 0 {
+		batch := strconv.Itoa(embeddings)
+		args = append(args, "--embeddings", "--pooling", "mean", "-b", batch, "-ub", batch)
 	}
 	s := &Server{command: exec.Command(server, args...), url: fmt.Sprintf("http://127.0.0.1:%d", port), log: &tail{}, done: make(chan struct{}), limit: askTime}
 	s.command.Stdout, s.command.Stderr = s.log, s.log
@@ -211,7 +213,7 @@ func (s *Server) Embedding(ctx context.Context, tokens []int) (map[int]float64, 
 	return vector, nil
 }
 
-// CrashError is a server that ended, or did not answer, when it was asked.
+// CrashError is a server that ended when it was asked.
 type CrashError struct{ says string }
 
 // Error says so in a sentence.
@@ -253,7 +255,7 @@ func (s *Server) ask(ctx context.Context, path string, body, out any) error {
 		case <-time.After(200 * time.Millisecond):
 		}
 		if ctx.Err() != nil {
-			return &CrashError{fmt.Sprintf("llama-server did not answer %s in %s", path, s.limit)}
+			return fmt.Errorf("llama-server did not answer %s in %s", path, s.limit)
 		}
 		return fmt.Errorf("llama-server %s: %w", path, err)
 	}

@@ -78,7 +78,7 @@ func TestServerThatFails(t *testing.T) {
 	} {
 		t.Run(c.does, func(t *testing.T) {
 			t.Setenv(standIn, c.does)
-			s, err := Start(t.Context(), self, "m.gguf", 64, false)
+			s, err := Start(t.Context(), self, "m.gguf", 64, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +90,7 @@ func TestServerThatFails(t *testing.T) {
 		})
 	}
 	t.Setenv(standIn, "wordless")
-	if s, err := Start(t.Context(), self, "m.gguf", 64, false); err == nil || !strings.Contains(err.Error(), "/props: no JSON") {
+	if s, err := Start(t.Context(), self, "m.gguf", 64, 0); err == nil || !strings.Contains(err.Error(), "/props: no JSON") {
 		t.Errorf("got %+v, %v", s, err)
 	}
 }

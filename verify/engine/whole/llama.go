@@ -29,10 +29,11 @@ var logTolerance = report.Tolerance{Name: "engine-logprob", Value: 2e-3}
 // told is what one server said of one model.
 type told struct {
 	context int
-	answers []map[int]float64 // a prompt each
+	answers []map[int]float64 // a prompt each, as far as it answered
+	stopped error             // why no more; nil: it answered all that fit into the context
 }
 
-// gguf runs both files in llama-server.
+// gguf runs both files in llama-server. What it refuses was not run; a crash on what the file before ran through is a fault.
 func gguf(ctx context.Context, p engine.Pair) (checks []report.Check, refuses string) {
 	server, err := llama.Find(p.LlamaServer)
 	if err != nil {
@@ -46,33 +47,53 @@ func gguf(ctx context.Context, p engine.Pair) (checks []report.Check, refuses st
 	prompts := lengths(min(shorter(old, long), maxPrompt) - least)
 	embeddings := false
 	before, err := serve(ctx, server, p.Before.Path, old, prompts, embeddings)
-	var no *llama.RefusedError
-	if errors.As(err, &no) {
+	if _, no := errors.AsType[*llama.RefusedError](err); no {
 		embeddings = true
-		if again, why := serve(ctx, server, p.Before.Path, old, prompts, embeddings); why == nil {
-			before, err = again, nil
-		}
+		before, err = serve(ctx, server, p.Before.Path, old, prompts, embeddings)
 	}
 	if err != nil {
-		why := "the file before does not run there: " + err.Error()
-		if _, crashed := errors.AsType[*llama.CrashError](err); crashed {
-			return []report.Check{failed(version, why)}, ""
-		}
+		why := "not run: the file before: " + err.Error()
 		if _, no := serve(ctx, server, p.After.Path, long, prompts, embeddings); no != nil {
-			return skipped(version, why+"; nor does the file after: "+no.Error()), no.Error()
+			return skipped(version, why+"; the file after: "+no.Error()), no.Error()
 		}
-		return skipped(version, why+"; the file after does"), ""
+		return skipped(version, why+"; the file after runs"), ""
 	}
-	prompts = slices.DeleteFunc(prompts, func(n int) bool { return n >= before.context })
+	prompts = prompts[:len(before.answers)]
 	all := slices.Clone(prompts)
 	if n := min(long, maxPrompt) - least; n > 0 && !slices.Contains(all, n) {
 		all = append(all, n)
 	}
 	after, err := serve(ctx, server, p.After.Path, long, all, embeddings)
 	if err != nil {
-		return []report.Check{failed(version, "the file after does not run there: "+err.Error())}, ""
+		return []report.Check{notRun(ctx, server, version, p, old, long, prompts, embeddings, err)}, ""
 	}
-	return []report.Check{granted(version, p, old, long, before, after), answers(version, p, prompts, all, before, after, embeddings)}, ""
+	checks = []report.Check{granted(version, p, old, long, before, after), answers(version, p, prompts, all, before, after, embeddings)}
+	if before.stopped != nil {
+		checks = append(checks, skipped(version, fmt.Sprintf("not run: the file before with more than %d tokens: %v", prompts[len(prompts)-1], before.stopped))...)
+	}
+	if after.stopped != nil {
+		why := fmt.Sprintf("the file after with %d tokens: %v", all[len(after.answers)], after.stopped)
+		if _, crashed := errors.AsType[*llama.CrashError](after.stopped); crashed {
+			return append(checks, failed(version, why)), ""
+		}
+		checks = append(checks, skipped(version, "not run: "+why)...)
+	}
+	return checks, ""
+}
+
+// notRun tells of a file after that the server does not run where it runs the file before. A fault it is where it is
+// so with the same context, or the server crashed; a longer one may be more than this machine has room for.
+func notRun(ctx context.Context, server, version string, p engine.Pair, old, long int, prompts []int, embeddings bool, why error) report.Check {
+	_, refused := errors.AsType[*llama.RefusedError](why)
+	_, crashed := errors.AsType[*llama.CrashError](why)
+	if !refused && !crashed && old != long {
+		_, again := serve(ctx, server, p.After.Path, old, prompts, embeddings)
+		refused = again == nil
+	}
+	if refused {
+		return skipped(version, "not run: the file after: "+why.Error())[0]
+	}
+	return failed(version, "the file before runs there, and the file after does not: "+why.Error())
 }
 
 // granted is the check of the context.
@@ -100,7 +121,7 @@ func answers(version string, p engine.Pair, prompts, all []int, before, after to
 	if embeddings {
 		what = "elements of the embedding"
 	}
-	ran := min(len(all), len(after.answers)) // less where the context granted is too short
+	ran := min(len(all), len(after.answers)) // less where it refuses, or the context granted is too short
 	for i := range ran {
 		for id, x := range after.answers[i] {
 			if math.IsNaN(x) || math.IsInf(x, 1) {
@@ -108,8 +129,9 @@ func answers(version string, p engine.Pair, prompts, all []int, before, after to
 			}
 		}
 	}
-	worst, at, apart := 0.0, 0, max(0, len(prompts)-ran)
-	for i := range min(len(prompts), ran) {
+	prompts = prompts[:min(len(prompts), ran)]
+	worst, at, apart := 0.0, 0, 0
+	for i := range prompts {
 		common := 0
 		for id, x := range before.answers[i] {
 			y, ok := after.answers[i][id]
@@ -125,7 +147,10 @@ func answers(version string, p engine.Pair, prompts, all []int, before, after to
 			apart++
 		}
 	}
-	k := passed(version, fmt.Sprintf("%s after %s tokens; the file after also runs %d", what, list(prompts), all[ran-1]))
+	k := passed(version, fmt.Sprintf("%s after %s tokens", what, list(prompts)))
+	if ran > len(prompts) {
+		k.Why += fmt.Sprintf("; the file after also runs %d", all[ran-1])
+	}
 	k.Inputs, k.Measure = "seeded", &report.Measure{MaxAbs: report.Number(worst), MaxRel: report.Number(worst)}
 	if !p.Equal {
 		k.Why += fmt.Sprintf("; they differ by up to %.3g, as an encoding that changed on purpose does", worst)
@@ -144,28 +169,34 @@ func answers(version string, p engine.Pair, prompts, all []int, before, after to
 	return k
 }
 
-// serve asks one server one model.
-func serve(ctx context.Context, server, model string, tokens int, prompts []int, embeddings bool) (told, error) {
-	var out told
+// serve asks one server one model. The error is that of starting it, or of the first prompt.
+func serve(ctx context.Context, server, model string, tokens int, prompts []int, embeddings bool) (out told, err error) {
 	progress("llama-server with %s", model)
-	s, err := llama.Start(ctx, server, model, tokens, embeddings)
+	longest := 0
+	if embeddings {
+		longest = slices.Max(prompts)
+	}
+	s, err := llama.Start(ctx, server, model, tokens, longest)
 	if err != nil {
 		return out, err
 	}
 	defer s.Close()
 	out.context = s.Context
+	ask := s.Next
+	if embeddings {
+		ask = s.Embedding
+	}
 	for _, n := range prompts {
 		if n >= s.Context {
 			break
 		}
-		ids := tokensOf(n, s.Vocabulary)
-		ask := s.Next
-		if embeddings {
-			ask = s.Embedding
-		}
-		answer, err := ask(ctx, ids)
-		if err != nil {
+		answer, err := ask(ctx, tokensOf(n, s.Vocabulary))
+		if err != nil && len(out.answers) == 0 {
 			return out, fmt.Errorf("%d tokens: %w", n, err)
+		}
+		if err != nil {
+			out.stopped = err
+			break
 		}
 		out.answers = append(out.answers, answer)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // Run runs a pair. An engine that is not there is a skipped check that says so. refuses
-// is set where the engine loads neither file: its words on the file after.
+// is set where the engine runs neither file: its words on the file after.
 func Run(ctx context.Context, p engine.Pair) (checks []report.Check, refuses string) {
 	switch p.Format {
 	case "onnx":
