@@ -116,7 +116,7 @@ func biasMap(s subject, h position.TrialHead) (figure.Panel, bool) {
 	for _, q := range queries {
 		for _, k := range keys {
 			v := math.NaN()
-			if k < len(h.Bias[q]) && h.Bias[q][k] > position.Masked {
+			if k < len(h.Bias[q]) && !h.Masked(q, k) {
 				v = h.Bias[q][k]
 			}
 			heat.Values = append(heat.Values, v)

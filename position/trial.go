@@ -1,6 +1,10 @@
 package position
 
-import "math"
+import (
+	"maps"
+	"math"
+	"slices"
+)
 
 // Trial is one attention that was run on seeded states, in float64: what enters its
 // formula, softmax(cap(scale·query·key) + bias)·value, and what the file itself makes of
@@ -36,11 +40,57 @@ type TrialHead struct {
 	// turned; what is added to scale·query·key, masks included; the scores that the
 	// Softmax reads; the weighted values.
 	Products, Bias, Scores, Output [][]float64
+	// Mask is the file's own: a key with this in Bias, or less, is masked; see MaskOf. A score may be as low.
+	Mask float64
 }
 
-// Masked is the score below which a key is masked: files add −∞, the lowest number of a
-// type, or −10,000. No trained or linear bias of a short trial reaches it.
-const Masked = -5e3
+// Masked reports whether the file's own mask hides a key from a query.
+func (h *TrialHead) Masked(query, key int) bool {
+	return h.Bias != nil && h.Bias[query][key] <= h.Mask
+}
+
+const (
+	// leastMask bounds masks: files add −∞, the lowest number of a type, or −10,000.
+	leastMask = -5e3
+	// maskApart is how far a mask is below all biases, as a share of it. Biases reach below leastMask, too: those of steep
+	// slopes at thousands of positions.
+	maskApart = 0.25
+	// maskBin is the step by which the sizes of low numbers are counted, less than maskApart.
+	maskBin = 1.02
+)
+
+// MaskOf finds the highest number that is a mask among what is added to scores: far below leastMask and below every
+// number that is none. −∞ where there is no other.
+func MaskOf(bias []float64) float64 {
+	above, last := 0.0, 0.0
+	type bounds struct{ low, high float64 }
+	bins := map[int]bounds{}
+	for _, x := range bias {
+		switch {
+		case x > leastMask:
+			above = math.Min(above, x)
+		case x < last || x > last: // masks repeat
+			last = x
+			at := math.MaxInt
+			if !math.IsInf(x, 0) {
+				at = int(math.Log(x/leastMask) / math.Log(maskBin))
+			}
+			b, ok := bins[at]
+			if !ok {
+				b = bounds{x, x}
+			}
+			bins[at] = bounds{math.Min(b.low, x), math.Max(b.high, x)}
+		}
+	}
+	for _, at := range slices.Sorted(maps.Keys(bins)) {
+		if b := bins[at]; math.IsInf(b.high, 0) || above-b.high >= -b.high*maskApart {
+			return b.high
+		} else {
+			above = b.low
+		}
+	}
+	return math.Inf(-1)
+}
 
 // Normal are normal random numbers, each from the seed and its own place: that of a
 // shorter or longer value at the same indices is the same.

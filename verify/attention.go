@@ -41,7 +41,8 @@ func (c *comparison) attention() {
 	c.tellSample(at, s)
 }
 
-// tellSample puts what was run, and what not, before the checks of the layers.
+// tellSample puts what all attentions and second opinions come to before the checks of the layers, in one statement:
+// the first that failed, or what the second opinion is, and what was run.
 func (c *comparison) tellSample(at int, s *sampled) {
 	k := report.Check{Name: "attention", Verdict: report.CheckPass, Why: s.String()}
 	if s.layers == 0 {
@@ -49,6 +50,38 @@ func (c *comparison) tellSample(at int, s *sampled) {
 		if !c.has("second-opinion") {
 			c.skip("second-opinion", "no attention was run")
 		}
+	}
+	var failed, others []report.Check // second opinions
+	agree := 0
+	for _, x := range c.report.Checks[at:] {
+		switch {
+		case x.Verdict == report.CheckFail && x.Name != "properties":
+			failed = append(failed, x)
+		case x.Name != "second-opinion":
+		case x.Verdict == report.CheckPass:
+			agree++
+		default:
+			others = append(others, x)
+		}
+	}
+	if agree > 0 {
+		k.Why += fmt.Sprintf("; a second opinion agrees in %d layers", agree)
+	}
+	if len(others) > 0 && s.layers > 0 {
+		k.Why += "; no second opinion: " + others[0].Why
+		if len(others) > 1 {
+			k.Why += fmt.Sprintf(" (and %d more)", len(others)-1)
+		}
+	}
+	if len(failed) > 0 {
+		why := failed[0].Why
+		if failed[0].Name == "second-opinion" {
+			why = "a second opinion differs: " + why
+		}
+		if len(failed) > 1 {
+			why += fmt.Sprintf(" (and %d more)", len(failed)-1)
+		}
+		k.Verdict, k.Measure, k.At, k.Why = report.CheckFail, failed[0].Measure, failed[0].At, why+"; "+k.Why
 	}
 	c.report.Checks = append(c.report.Checks[:at:at], append([]report.Check{k}, c.report.Checks[at:]...)...)
 }
@@ -174,15 +207,17 @@ func (c *comparison) compareHeads(k *report.Check, old, now *reference.Reference
 	return nil
 }
 
-// scoresOf are a head's scores: the file's own where it computes them.
+// scoresOf are a head's scores: the file's own where it computes them. Of many positions they are those of the usual
+// sample, so that more positions never say less: matrices grow by their square.
 func scoresOf(r *reference.Reference, i int) ([][]float64, error) {
-	if h := &r.Trial.Heads[i]; h.Scores != nil {
+	h := r.Trial.Heads[i]
+	if h.Scores != nil {
 		return h.Scores, nil
 	}
-	if r.Trial.Keys > usualPositions*4 { // by the square of the positions
-		return nil, nil
+	if r.Trial.Keys > usualPositions*4 {
+		h.Query, h.Key = h.Query[:min(usualPositions, len(h.Query))], h.Key[:usualPositions]
 	}
-	return r.Scores(&r.Trial.Heads[i])
+	return r.Scores(&h)
 }
 
 // compareScores compares scores on the positions that both files ran, less that of a
@@ -190,14 +225,14 @@ func scoresOf(r *reference.Reference, i int) ([][]float64, error) {
 func compareScores(d *difference, old, now *reference.Reference, i int, k *report.Check, head int) error {
 	x, err1 := scoresOf(old, i)
 	y, err2 := scoresOf(now, i)
-	if err := firstOf(err1, err2); err != nil || x == nil || y == nil {
+	if err := firstOf(err1, err2); err != nil {
 		return err
 	}
 	for q := range min(len(x), len(y)) {
 		first := -1
 		for key := range min(len(x[q]), len(y[q])) {
 			a, b := x[q][key], y[q][key]
-			switch m, n := a <= position.Masked, b <= position.Masked; {
+			switch m, n := old.Masked(&old.Trial.Heads[i], q, key), now.Masked(&now.Trial.Heads[i], q, key); {
 			case m && n:
 				continue
 			case m != n:
@@ -262,8 +297,8 @@ func seesOnly(r *reference.Reference, i, query, from int) bool {
 	if h.Bias == nil {
 		return false
 	}
-	for _, x := range h.Bias[query][from:] {
-		if x > position.Masked {
+	for k := from; k < len(h.Bias[query]); k++ {
+		if !h.Masked(query, k) {
 			return false
 		}
 	}

@@ -42,8 +42,11 @@ const maxOpinion = 256
 func newCase(r *reference.Reference, h *position.TrialHead) (Case, error) {
 	t, a := r.Trial, r.Attention
 	out := Case{Layer: a.Layer, Head: h.Head, Query: h.Query, Key: h.Key, Value: h.Value, Scale: h.Scale, Softcap: h.Softcap, Sink: h.Sink, Amplitude: 1, Causal: a.Causal && t.Past == 0}
-	if t.Keys > maxOpinion || t.Past > 0 {
-		return out, fmt.Errorf("the second program computes at most %d positions, and none from a cache; these are %d, %d of them cached", maxOpinion, t.Keys, t.Past)
+	switch {
+	case t.Past > 0:
+		return out, fmt.Errorf("the second program takes no cache, and %d keys come from one", t.Past)
+	case t.Keys > maxOpinion:
+		return out, fmt.Errorf("the second program takes at most %d positions, and these are %d", maxOpinion, t.Keys)
 	}
 	formula := r.Formula()
 	rotary, cos, sin, turns, err := r.Rotation()

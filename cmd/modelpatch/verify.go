@@ -107,14 +107,16 @@ func (c *console) verdict(v report.Verify, verbose bool) {
 
 // checks prints what was checked: what failed or was not made, and with verbose what passed.
 func (c *console) checks(checks []report.Check, verbose bool) {
-	passed := 0
+	passed, attended := 0, false
 	for _, k := range checks {
+		first := k.Name == "attention" && !attended // it says what the others come to
+		part := k.Name == "attention" || k.Name == "second-opinion"
+		attended = attended || first
 		if k.Verdict == report.CheckPass {
 			passed++
-			sample := k.Name == report.CheckEngine || k.Name == "attention" && k.At == nil && k.Tolerance == nil // what was run, and what not
-			if !verbose && !sample {
-				continue
-			}
+		}
+		if !verbose && (k.Verdict == report.CheckPass && k.Name != report.CheckEngine && !first || part && attended && !first) {
+			continue
 		}
 		line := k.Verdict
 		if k.Why != "" {

@@ -146,8 +146,8 @@ func (r *Reference) explainMask(e *Explained) {
 	for i := range t.Heads {
 		h := &t.Heads[i]
 		for q := range h.Bias {
-			for k, x := range h.Bias[q] {
-				if x > position.Masked {
+			for k := range h.Bias[q] {
+				if !h.Masked(q, k) {
 					if seen++; k > q+t.Past {
 						behind++
 					} else {
@@ -221,7 +221,7 @@ func (r *Reference) biasApart(biases []position.Biaser) (apart, size float64, er
 		for q := range h.Bias {
 			own, made := math.NaN(), math.NaN()
 			for k, x := range h.Bias[q] {
-				if x <= position.Masked {
+				if h.Masked(q, k) {
 					continue
 				}
 				sum := 0.0
@@ -268,7 +268,7 @@ func (r *Reference) explainOutput(e *Explained) error {
 		score, scale := 1.0, 0.0
 		for q := range h.Scores {
 			for k, x := range h.Scores[q] {
-				if h.Bias[q][k] > position.Masked {
+				if !h.Masked(q, k) {
 					score = math.Max(score, math.Abs(x))
 				}
 			}
@@ -278,7 +278,7 @@ func (r *Reference) explainOutput(e *Explained) error {
 			if len(out[q]) != len(h.Output[q]) {
 				return fmt.Errorf("an output of %d elements, not %d", len(h.Output[q]), len(out[q]))
 			}
-			if allMasked(h.Bias[q]) {
+			if allMasked(h, q) {
 				continue // files differ in what a query is given that sees nothing
 			}
 			for c, x := range out[q] {
@@ -300,9 +300,9 @@ func (r *Reference) explainOutput(e *Explained) error {
 	return nil
 }
 
-func allMasked(bias []float64) bool {
-	for _, x := range bias {
-		if x > position.Masked {
+func allMasked(h *position.TrialHead, query int) bool {
+	for k := range h.Bias[query] {
+		if !h.Masked(query, k) {
 			return false
 		}
 	}

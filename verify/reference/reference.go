@@ -123,7 +123,7 @@ func (r *Reference) bias(h *position.TrialHead, query, first int, scores []float
 	a, t := r.Attention, r.Trial
 	for i := range scores {
 		k := first + i
-		if r.masked(h, query, k) {
+		if r.Masked(h, query, k) {
 			scores[i] = math.Inf(-1)
 			continue
 		}
@@ -189,11 +189,11 @@ func (r *Reference) alibi() (schemes.ALiBi, bool) {
 	return schemes.ALiBi{}, false
 }
 
-// masked reports whether a query does not see a key: by what the report says, and where
+// Masked reports whether a query does not see a key: by what the report says, and where
 // the file computes scores itself by its own masks.
-func (r *Reference) masked(h *position.TrialHead, query, key int) bool {
+func (r *Reference) Masked(h *position.TrialHead, query, key int) bool {
 	a, q := r.Attention, query+r.Trial.Past
-	return a.Causal && key > q || a.Sees != nil && !a.Sees(q, key) || h.Bias != nil && h.Bias[query][key] <= position.Masked
+	return a.Causal && key > q || a.Sees != nil && !a.Sees(q, key) || h.Masked(query, key)
 }
 
 // Scores are what the Softmax reads, −∞ where a key is masked. They take the square of

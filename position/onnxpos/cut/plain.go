@@ -182,7 +182,8 @@ func (s *plain) score(out *position.Trial, p, scores *eval.Value, seed uint64) e
 	if err != nil {
 		return err
 	}
-	if differ(bias, other) {
+	mask := position.MaskOf(bias)
+	if differ(bias, other, mask) {
 		out.Relative = "a product of content with numbers by position"
 		if len(s.cut.Relative) > 0 {
 			out.Relative += " (" + s.cut.Relative[0].Title() + ")"
@@ -191,17 +192,17 @@ func (s *plain) score(out *position.Trial, p, scores *eval.Value, seed uint64) e
 	n := out.Queries * out.Keys
 	for h := range out.Heads {
 		head := &out.Heads[h]
-		head.Bias = rowsOf(bias, h, out.Queries, out.Keys)
-		if head.Scale, head.Softcap, err = formOf(p.Floats[h*n:(h+1)*n], scores.Floats[h*n:(h+1)*n], bias[h*n:], small[h*n:], large[h*n:]); err != nil {
+		head.Bias, head.Mask = rowsOf(bias, h, out.Queries, out.Keys), mask
+		if head.Scale, head.Softcap, err = formOf(p.Floats[h*n:(h+1)*n], scores.Floats[h*n:(h+1)*n], bias[h*n:], small[h*n:], large[h*n:], mask); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func differ(a, b []float64) bool {
+func differ(a, b []float64, mask float64) bool {
 	for i := range a {
-		if a[i] != b[i] && !(math.Abs(a[i]-b[i]) <= linear*math.Max(1, math.Abs(a[i]))) && !(a[i] < position.Masked && b[i] < position.Masked) {
+		if a[i] != b[i] && !(math.Abs(a[i]-b[i]) <= linear*math.Max(1, math.Abs(a[i]))) && !(a[i] <= mask && b[i] <= mask) {
 			return true
 		}
 	}
@@ -210,8 +211,8 @@ func differ(a, b []float64) bool {
 
 // formOf finds scale and cap so that every score that is not masked is cap·tanh(scale·
 // product/cap) + bias, or scale·product + bias.
-func formOf(p, scores, bias, small, large []float64) (scale, softcap float64, err error) {
-	at := slices.IndexFunc(bias[:len(p)], func(x float64) bool { return x > position.Masked })
+func formOf(p, scores, bias, small, large []float64, mask float64) (scale, softcap float64, err error) {
+	at := slices.IndexFunc(bias[:len(p)], func(x float64) bool { return x > mask })
 	if at < 0 {
 		return 1, 0, nil // all is masked
 	}
@@ -223,7 +224,7 @@ func formOf(p, scores, bias, small, large []float64) (scale, softcap float64, er
 		if softcap > 0 {                     // the slope at 0 to full precision: from the product itself
 			best := 0
 			for i := range p {
-				if bias[i] > position.Masked && math.Abs(p[i]) > math.Abs(p[best]) || bias[best] <= position.Masked {
+				if bias[i] > mask && math.Abs(p[i]) > math.Abs(p[best]) || bias[best] <= mask {
 					best = i
 				}
 			}
@@ -232,12 +233,12 @@ func formOf(p, scores, bias, small, large []float64) (scale, softcap float64, er
 	}
 	largest := 1.0
 	for i := range p {
-		if bias[i] > position.Masked {
+		if bias[i] > mask {
 			largest = math.Max(largest, math.Abs(scores[i]))
 		}
 	}
 	for i := range p {
-		if bias[i] <= position.Masked {
+		if bias[i] <= mask {
 			continue
 		}
 		want := scale * p[i]

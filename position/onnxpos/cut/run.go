@@ -168,11 +168,11 @@ func (c *Cut) runFused(e *eval.Evaluator, given, still map[string]*eval.Value) (
 	}
 	out := &position.Trial{Queries: a.Queries, Keys: a.Keys, Past: a.Past, Entered: c.entered()}
 	out.First = min(firstTurned(a.Query, plain.Query, a.Dim), firstTurned(a.Key, plain.Key, a.Dim)) % a.Dim
-	group := a.Heads / a.KVHeads
+	group, mask := a.Heads/a.KVHeads, position.MaskOf(a.Bias)
 	for h := range a.Heads { // of the first sequence
 		head := position.TrialHead{Head: h, Query: rowsOf(plain.Query, h, a.Queries, a.Dim), Key: rowsOf(plain.Key, h/group, a.Keys, a.Dim), Value: rowsOf(a.Value, h/group, a.Keys, a.ValueDim),
 			Bias: rowsOf(a.Bias, h, a.Queries, a.Keys), Scores: rowsOf(a.Scores, h, a.Queries, a.Keys), Output: rowsOf(a.Output, h, a.Queries, a.ValueDim),
-			Scale: a.Scale, Softcap: a.Softcap}
+			Mask: mask, Scale: a.Scale, Softcap: a.Softcap}
 		if a.Sinks != nil {
 			head.Sink = a.Sinks[h : h+1]
 		}
