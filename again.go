@@ -235,7 +235,7 @@ func remade(ctx context.Context, path, afterPath string, before, after position.
 		if err != nil {
 			continue // a verb that refuses has not made the new file
 		}
-		if n >= least || changes == nil && r.name != "" {
+		if n >= least || r.exact && (n > 0 || changes == nil) {
 			m.Close()
 			continue
 		}
@@ -312,11 +312,11 @@ func candidates(ctx context.Context, path, afterPath string, before, after posit
 		add("unbake", struct{}{})
 	default:
 		for _, set := range position.OperatorSets {
-			add("operators", OperatorOptions{Set: set})
+			out = append(out, record{exact: true, steps: []report.Request{*request("operators", OperatorOptions{Set: set})}})
 		}
 		// There and back: the graph turns as it did, by other nodes, whatever length the tables had.
 		there, back := request("bake", BakeOptions{Length: cmp.Or(counts(before), shortestOriginal)}), request("unbake", struct{}{})
-		out = append(out, record{steps: []report.Request{*there, *back}})
+		out = append(out, record{exact: true, steps: []report.Request{*there, *back}})
 	}
 	was, ok1 := before.(position.Gridder)
 	is, ok2 := after.(position.Gridder)

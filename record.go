@@ -21,6 +21,7 @@ type record struct {
 	name    string // of the file that tells of it; "": a guess
 	steps   []report.Request
 	factors string // the file of the factors in a guess; "": none
+	exact   bool   // only where it makes just the new file it says something about it
 }
 
 // commands says the steps as command lines do.
@@ -162,7 +163,7 @@ func recordsBeside(before, after string) (out []record) {
 				continue
 			}
 			if r := read(name); r != nil {
-				out = append(out, record{name: e.Name(), steps: []report.Request{*r}})
+				out = append(out, record{name: e.Name(), exact: true, steps: []report.Request{*r}})
 			}
 		}
 	}
@@ -178,7 +179,7 @@ func recordsBeside(before, after string) (out []record) {
 			break
 		}
 		if chain = append([]report.Request{*r}, chain...); len(chain) > 1 {
-			out = append(out, record{name: filepath.Base(u.path) + " and those after it", steps: chain})
+			out = append(out, record{name: filepath.Base(u.path) + " and those after it", exact: true, steps: chain})
 		}
 	}
 	return out
