@@ -27,6 +27,9 @@ type change struct {
 	w       WriteOptions
 	verb    func(position.Model) (position.Outcome, error)
 	expect  func(position.Model) error // of the new file, where the outcome does not tell; or nil
+
+	configured int       // length that the configuration beside a model states that has none; 0: none
+	configure  func(int) // tells it the verb, before the plan; nil: the verb does not ask
 }
 
 // run makes the change in one pass: it opens the model, has the verb decide, plans
@@ -52,6 +55,7 @@ func (c *change) run(ctx context.Context) (result Result, err error) {
 	if err := c.w.suits(m.Describe().Format); err != nil {
 		return Result{}, err
 	}
+	c.readConfigured(ctx, m)
 	d, err := c.decide(m)
 	if lost := ReadError(m); lost != nil {
 		return Result{}, lost
@@ -83,6 +87,23 @@ func (c *change) run(ctx context.Context) (result Result, err error) {
 	}
 	result.Plan.Sidecars = sidecarReports(beside)
 	return result, cmp.Or(err, c.w.stillHashed(plan))
+}
+
+// readConfigured reads the length that a model has by its configuration, where nothing in the file
+// tells one.
+func (c *change) readConfigured(ctx context.Context, m position.Model) {
+	if counts(m) != 0 {
+		return
+	}
+	for _, s := range StatedBeside(ctx, c.path, c.open).Lengths {
+		if filepath.Base(s.Path) == "config.json" {
+			c.configured = s.Length
+			break
+		}
+	}
+	if c.configure != nil && c.configured != 0 {
+		c.configure(c.configured)
+	}
 }
 
 // decision is what the verb came to, and what it came from.
@@ -134,7 +155,7 @@ func (c *change) beside(ctx context.Context, d *decision) (all []*sidecar, notes
 	if d.Nothing != "" {
 		return nil, nil
 	}
-	all, unread := findSidecars(ctx, c.path, c.restated(ctx, d), c.open)
+	all, unread := findSidecars(ctx, c.path, c.restated(d), c.open)
 	for _, err := range unread {
 		notes = append(notes, err.Error()+": whether it states what changes is not known")
 	}
@@ -147,16 +168,8 @@ func (c *change) beside(ctx context.Context, d *decision) (all []*sidecar, notes
 }
 
 // restated lists what of the numbers that files beside a model state becomes another.
-func (c *change) restated(ctx context.Context, d *decision) (out []restated) {
-	if was, is := d.counts, c.restatedLength(d); is != 0 {
-		if was == 0 {
-			for _, s := range StatedBeside(ctx, c.path, c.open).Lengths {
-				if filepath.Base(s.Path) == "config.json" {
-					was = s.Length
-					break
-				}
-			}
-		}
+func (c *change) restated(d *decision) (out []restated) {
+	if was, is := cmp.Or(d.counts, c.configured), c.restatedLength(d); is != 0 {
 		if was != 0 && was != is {
 			out = append(out, restated{positions, float64(was), float64(is)})
 		}

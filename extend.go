@@ -24,6 +24,10 @@ func extending(path string, o ExtendOptions, open OpenOptions, w WriteOptions) *
 		c.command += " --anchor " + o.Grow.Anchor
 	}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.Extend(m, o) }
+	c.configure = func(length int) {
+		o.ConfiguredLength = length
+		c.request = request("extend", o)
+	}
 	c.expect, c.length = func(m position.Model) error { return reaches(m, o.Length) }, o.Length
 	return c
 }

@@ -1,6 +1,7 @@
 package modelpatch
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ type longRoPE struct {
 	Factor    float64   `json:"factor"`
 	Attention float64   `json:"attention_factor"`
 	Original  int       `json:"original_max_position_embeddings"`
+	Length    int       `json:"max_position_embeddings"`
 }
 
 // maxFactors bounds a file of factors; a list of 128 numbers takes two kilobytes.
@@ -26,7 +28,8 @@ const maxFactors = 16 << 20
 // long_factor, one number a pair, at the top or under rope_scaling or rope_parameters
 // as in a config.json. Factor, original length and attention factor are taken from it
 // where the options have none. A file that cannot be read is a [patch.InputError], one
-// without lists a [UsageError].
+// without lists a [UsageError]. Without a factor it is the quotient of max_position_embeddings
+// and original_max_position_embeddings, where the file has both.
 func ReadFactors(path string, o *RescaleOptions) error {
 	data, _, err := regular.Read(path, maxFactors)
 	if err != nil {
@@ -43,10 +46,10 @@ func ReadFactors(path string, o *RescaleOptions) error {
 	found := file.longRoPE
 	for _, inner := range []*longRoPE{file.Parameters, file.Scaling} {
 		if inner != nil && found.Long == nil {
-			outer := found.Original
-			if found = *inner; found.Original == 0 {
-				found.Original = outer // Phi-3 has it outside
-			}
+			outer := found
+			found = *inner
+			found.Original = cmp.Or(found.Original, outer.Original) // Phi-3 has it outside
+			found.Length = cmp.Or(found.Length, outer.Length)
 		}
 	}
 	if found.Short == nil || found.Long == nil {
@@ -55,6 +58,9 @@ func ReadFactors(path string, o *RescaleOptions) error {
 	o.ShortFactors, o.LongFactors = found.Short, found.Long
 	if o.Factor == 0 {
 		o.Factor = found.Factor
+	}
+	if o.Factor == 0 && found.Original > 0 {
+		o.Factor = float64(found.Length) / float64(found.Original) // as transformers does
 	}
 	if o.OriginalLength == 0 {
 		o.OriginalLength = found.Original

@@ -41,6 +41,10 @@ func LikeModel(ctx context.Context, path string, o *RescaleOptions, open OpenOpt
 func rescaling(path string, o RescaleOptions, open OpenOptions, w WriteOptions) *change {
 	c := &change{path: path, open: open, w: w, request: request("rope", o), command: rescaleCommand(o)}
 	c.verb = func(m position.Model) (position.Outcome, error) { return position.Rescale(m, o) }
+	c.configure = func(length int) {
+		o.ConfiguredLength = length
+		c.request = request("rope", o)
+	}
 	c.states = o.Length
 	return c
 }

@@ -38,6 +38,9 @@ type ExtendOptions struct {
 	// OriginalLength is the length that the model was trained with, where
 	// the file does not tell.
 	OriginalLength int
+	// ConfiguredLength is the length that the configuration beside a model states
+	// (max_position_embeddings), where the model neither states nor bounds one; 0: none.
+	ConfiguredLength int
 	// Grow are parameters of growing learned tables.
 	Grow schemes.GrowOptions
 }
@@ -105,9 +108,12 @@ type extension struct {
 	d       report.Inspect
 	present int  // positions that the model counts now; 0: nothing tells
 	bounded bool // a text encoding bounds the length
+	// configured tells that present is ConfiguredLength: nothing in the file holds it.
+	configured bool
 	used    bool // Method applied to something
 	// originalUsed tells that OriginalLength did.
 	originalUsed bool
+	reaches      bool // a scaling of RoPE is made for the length already
 	out          Outcome
 }
 
@@ -171,12 +177,19 @@ func (x *extension) compare() (done bool, err error) {
 			x.present = *stated
 		}
 	}
+	if x.present == 0 {
+		x.present, x.configured = x.o.ConfiguredLength, x.o.ConfiguredLength > 0
+	}
+	has := "the model has"
+	if x.configured {
+		has = "by the configuration beside it the model has"
+	}
 	switch n := x.o.Length; {
 	case x.present == 0:
 	case n < x.present:
-		return false, &Refusal{Why: fmt.Sprintf("the model has %d positions, more than %d", x.present, n), Instead: "extend makes a model longer, never shorter"}
+		return false, &Refusal{Why: fmt.Sprintf("%s %d positions, more than %d", has, x.present, n), Instead: "extend makes a model longer, never shorter"}
 	case n == x.present && enough && (stated == nil || *stated == n):
-		x.out.Nothing = fmt.Sprintf("the model has %d positions already", n)
+		x.out.Nothing = fmt.Sprintf("%s %d positions already", has, n)
 		return true, nil
 	}
 	return false, nil
@@ -205,10 +218,10 @@ func (x *extension) site(i int, s Site) error {
 	e := s.Encoding()
 	rotary, isRotary := e.Scheme.(schemes.Rotary)
 	switch {
-	case isRotary && e.Form == report.FormKeys:
-		return x.keys(i, s, rotary)
 	case e.IsGrid():
 		return nil
+	case isRotary && (e.Form == report.FormKeys || e.Capacity == 0 && !x.bounded):
+		return x.keys(i, s, rotary)
 	case isRotary && x.scales() && !x.slides(i, s):
 		return x.scale(i, s, rotary, x.o.Method)
 	case e.Capacity == 0 || e.Capacity >= x.o.Length:
@@ -309,7 +322,8 @@ func (x *extension) keys(i int, s Site, r schemes.Rotary) error {
 	case x.scales():
 		method = x.o.Method
 	case t.Reach != nil && x.sameOriginal(r.Scaling) && t.Reach(r.Scaling) >= float64(x.o.Length):
-		return nil // it reaches that far as it is: only the stated length was less
+		x.reaches = true // as it is: only the stated length was less
+		return nil
 	case t.Continues:
 		method = t.Name
 	}
@@ -338,7 +352,7 @@ func (x *extension) others(i int) bool {
 func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error {
 	from := r
 	if r.BaseAssumed {
-		return unknownBase(report.Do("", "states the length only", "method", "none"), report.Do("rope", "says the base", "base", "B", "scaling", method))
+		return unknownBase(x.unscaled(), report.Do("rope", "says the base", "base", "B", "scaling", method))
 	}
 	r = r.Rebased() // what comes now comes on top of that
 	scaling, err := x.scaling(r, method)
@@ -373,21 +387,29 @@ func (x *extension) scaling(r schemes.Rotary, method string) (schemes.Scaling, e
 	switch t := was.Kind(); {
 	case t.NoFurther != "" && len(was.ShortFactor)+len(was.LongFactor) > 0:
 		return was, &Refusal{Why: t.NoFurther,
-			Remedies: []report.Remedy{report.Do("", "states the length only", "method", "none"), report.Do("rope", "replaces the factors", "scaling", "yarn", "factor", "S", "original-length", "L")}}
+			Remedies: []report.Remedy{x.unscaled(), report.Do("rope", "replaces the factors", "scaling", "yarn", "factor", "S", "original-length", "L")}}
 	case t.NoFurther != "":
-		return was, &Refusal{Why: t.NoFurther, Remedies: []report.Remedy{report.Do("", "states the length only", "method", "none"), report.Do("rope", "sets another scaling", "scaling", "TYPE", "factor", "S")}}
+		return was, &Refusal{Why: t.NoFurther, Remedies: []report.Remedy{x.unscaled(), report.Do("rope", "sets another scaling", "scaling", "TYPE", "factor", "S")}}
 	case original == 0:
-		return was, &Refusal{Why: "the file does not say with which length the model was trained, so that no factor can be worked out",
-			Remedies: []report.Remedy{report.Do("", "is the length that it was trained with", "original-length", "L"), report.Do("", "states the length only", "method", "none")}}
+		return was, &Refusal{Why: "nothing says with which length the model was trained, so that no factor can be worked out",
+			Remedies: []report.Remedy{report.Do("", "is the length that it was trained with", "original-length", "L"), x.unscaled()}}
 	}
 	factor := float64(x.o.Length) / float64(original)
 	if was.Kind().Uniform && x.o.OriginalLength == 0 && was.OriginalLength == 0 && x.present > 0 {
 		factor = was.Factor * float64(x.o.Length) / float64(x.present) // the original need not be a whole number
 	}
 	if factor < 1 {
-		return was, &Refusal{Why: fmt.Sprintf("the model was trained with %d positions, more than %d", original, x.o.Length), Remedies: []report.Remedy{report.Do("", "states the length only", "method", "none")}}
+		return was, &Refusal{Why: fmt.Sprintf("the model was trained with %d positions, more than %d", original, x.o.Length), Remedies: []report.Remedy{x.unscaled()}}
 	}
 	return anew(was, method, factor, float64(x.o.Length)/float64(max(x.present, 1)), original)
+}
+
+// unscaled is the remedy of leaving RoPE as it is.
+func (x *extension) unscaled() report.Remedy {
+	if x.d.Length.Stated == nil && x.d.Format == FormatONNX {
+		return report.Do("", "leaves RoPE as it is", "method", MethodNone)
+	}
+	return report.Do("", "states the length only", "method", MethodNone)
 }
 
 // anew is a scaling by another factor in place of the one that was.
@@ -512,7 +534,11 @@ func (x *extension) unused() error {
 
 // finish states the new length and tells whether anything changed.
 func (x *extension) finish() (Outcome, error) {
-	if err := x.m.SetLength(x.present, x.o.Length); err != nil {
+	held := x.present
+	if x.configured {
+		held = 0
+	}
+	if err := x.m.SetLength(held, x.o.Length); err != nil {
 		return Outcome{}, err
 	}
 	mend(x.m, &x.out)
@@ -522,6 +548,9 @@ func (x *extension) finish() (Outcome, error) {
 	}
 	if len(plan.Edits) == 0 {
 		x.out.Nothing = "nothing in the file bounds its length"
+		if x.reaches {
+			x.out.Nothing = fmt.Sprintf("the scaling of its RoPE reaches %d positions, and nothing else in the file bounds its length", x.o.Length)
+		}
 		return x.out, nil
 	}
 	if old := x.d.Length.Stated; old == nil && x.d.Format == FormatGGUF || old != nil && *old != x.o.Length {

@@ -25,7 +25,12 @@ type RescaleOptions struct {
 	BetaSlow        float64 // yarn
 	AttentionFactor float64 // amplitude of cos and sin as computed
 	NoTruncate      bool    // yarn: bounds are not rounded
-	Length          int     // states a length as well; dynamic: the one that it is frozen at
+	// Length states a length as well. Where no factor is given it is that length over the
+	// original one; dynamic is frozen at it.
+	Length int
+	// ConfiguredLength is the length that the configuration beside a model states, where the
+	// model neither states nor bounds one; 0: none.
+	ConfiguredLength int
 	// MScale and MScaleAllDim give YaRN's amplitude as m(factor, MScale) / m(factor,
 	// MScaleAllDim), m as in schemes.YaRNAmplitude; both or none.
 	MScale, MScaleAllDim float64
@@ -124,8 +129,8 @@ func (o RescaleOptions) check() error {
 		return wrong("base %g: it must be above 1 and at most %.3g, the greatest number of float32", o.Base, math.MaxFloat32)
 	case o.Scaling != "" && !slices.Contains(ScalingTypes(), o.Scaling):
 		return wrong("no scaling %q: there are %s", o.Scaling, strings.Join(ScalingTypes(), ", "))
-	case scaling.NeedsFactor && o.Factor == 0:
-		return wrong("scaling %s needs a factor", o.Scaling)
+	case scaling.NeedsFactor && o.Factor == 0 && !o.tellsFactor(scaling):
+		return &UsageError{What: fmt.Sprintf("scaling %s needs a factor", o.Scaling), Hint: "--factor S, or --len N: by how much the original length grows, or how far it is to reach"}
 	case o.Factor != 0 && !scaling.NeedsFactor:
 		return wrong("a factor needs a scaling: %s", strings.Join(schemes.ScalingNames(func(t *schemes.ScalingType) bool { return t.Settable && t.NeedsFactor }), ", "))
 	case o.Factor != 0 && !(o.Factor >= 1):
@@ -331,7 +336,11 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 	s := m.Sites()[i]
 	from := s.Encoding().Scheme.(schemes.Rotary)
 	capacity := s.Encoding().Capacity
-	to, err := o.scheme(from, d, capacity)
+	o, err := o.settled(from, d, capacity)
+	if err != nil {
+		return err
+	}
+	to, err := o.scheme(from)
 	if err != nil {
 		return err
 	}
@@ -408,7 +417,7 @@ func turns(to schemes.Rotary) error {
 }
 
 // scheme is the rotation asked for.
-func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect, capacity int) (schemes.Rotary, error) {
+func (o RescaleOptions) scheme(from schemes.Rotary) (schemes.Rotary, error) {
 	if o.Scaling == "" {
 		return o.rebase(from)
 	}
@@ -421,21 +430,47 @@ func (o RescaleOptions) scheme(from schemes.Rotary, d report.Inspect, capacity i
 	default:
 		to = from.Rebased() // what comes now comes on top of that
 	}
-	original := o.OriginalLength
-	if original == 0 {
-		stated := 0
+	return o.scaled(to)
+}
+
+// tellsFactor reports whether the factor follows from what else is asked for, once the original
+// length is known.
+func (o RescaleOptions) tellsFactor(t *schemes.ScalingType) bool {
+	return o.Length > 0 && !t.Freezes() || o.AttentionFactor > 0 && t.FactorOf != nil
+}
+
+// settled has the original length and the factor that follow from the rest, for one rotation.
+func (o RescaleOptions) settled(from schemes.Rotary, d report.Inspect, capacity int) (RescaleOptions, error) {
+	if o.Scaling == "" {
+		return o, nil
+	}
+	t := schemes.Scaling{Type: o.Scaling}.Kind()
+	if o.OriginalLength == 0 {
+		stated := o.ConfiguredLength
 		if d.Length.Stated != nil {
 			stated = *d.Length.Stated
 		}
-		original = originalLength(from.Scaling, capacity, stated)
+		o.OriginalLength = originalLength(from.Scaling, capacity, stated)
 	}
-	if claimed := original; int64(claimed) > MaxLength {
-		if original = 0; (schemes.Scaling{Type: o.Scaling}).Kind().Reads(schemes.ParameterOriginalLength.Name) {
-			return from, &Refusal{Why: fmt.Sprintf("the file states an original length of %d, more than engines count: with which length the model was trained is not known", claimed),
+	if claimed := o.OriginalLength; int64(claimed) > MaxLength {
+		if o.OriginalLength = 0; t.Reads(schemes.ParameterOriginalLength.Name) {
+			return o, &Refusal{Why: fmt.Sprintf("the file states an original length of %d, more than engines count: with which length the model was trained is not known", claimed),
 				Remedies: []report.Remedy{report.Do("", "says it", "original-length", "L")}}
 		}
 	}
-	return o.scaled(to, original)
+	switch original := o.OriginalLength; {
+	case o.Factor != 0 || !t.NeedsFactor:
+	case original == 0:
+		return o, &Refusal{Why: "nothing says with which length the model was trained, so that no factor can be worked out",
+			Remedies: []report.Remedy{report.Do("", "is the length that it was trained with", "original-length", "L"), report.Do("", "says the factor itself", "factor", "S")}}
+	case o.Length == 0:
+		o.Factor = t.FactorOf(o.AttentionFactor, original)
+	case o.Length < original:
+		return o, &UsageError{What: fmt.Sprintf("a length of %d, and the model was trained with %d: fewer positions need no scaling", o.Length, original)}
+	default:
+		o.Factor = float64(o.Length) / float64(original)
+	}
+	return o, nil
 }
 
 // unknownBase refuses to scale frequencies that no formula gives: what they were before is not known.
@@ -444,9 +479,8 @@ func unknownBase(instead ...report.Remedy) error {
 }
 
 // scaled is a rotation with the scaling asked for.
-func (o RescaleOptions) scaled(to schemes.Rotary, original int) (schemes.Rotary, error) {
+func (o RescaleOptions) scaled(to schemes.Rotary) (schemes.Rotary, error) {
 	asked, t := o.parameters(), schemes.Scaling{Type: o.Scaling}.Kind()
-	asked.OriginalLength = original
 	if o.MScaleAllDim > 0 {
 		asked.AttentionFactor = t.MScale(o.Factor, o.MScale) / t.MScale(o.Factor, o.MScaleAllDim)
 	}
@@ -505,10 +539,11 @@ func (o RescaleOptions) state(m Model, d report.Inspect, out *Outcome) error {
 	old := 0
 	if d.Length.Stated != nil {
 		old = *d.Length.Stated
-	} else if t := (schemes.Scaling{Type: o.Scaling}).Kind(); t.Freezes() && o.Scaling != "" && d.Format == FormatONNX {
-		return nil // the length chose the base
 	} else if d.Format == FormatONNX && !slices.ContainsFunc(m.Sites(), func(s Site) bool { return s.Encoding().Capacity > 0 }) {
-		return &UsageError{What: "a length: nothing in the file states or bounds one"}
+		if t := (schemes.Scaling{Type: o.Scaling}).Kind(); o.ConfiguredLength > 0 || t.NeedsFactor && (t.Freezes() || o.Factor == 0) {
+			return nil // the configuration states it, or the rotation follows from it
+		}
+		return &UsageError{What: "a length: nothing in the file or beside it states or bounds one"}
 	}
 	if old == o.Length {
 		return nil

@@ -26,6 +26,9 @@ var typeLongRoPE = ScalingType{Name: ScalingLongRoPE, Title: "LongRoPE", Aliases
 		}
 	},
 	Amplitude: func(s Scaling) float64 { return LongRoPEAmplitude(s.factor(), s.OriginalLength) },
+	FactorOf: func(amplitude float64, original int) float64 {
+		return math.Max(1, math.Exp((amplitude*amplitude-1)*math.Log(float64(original))))
+	},
 }
 
 // LongRoPEAmplitude is sqrt(1 + ln s/ln L), 1 for s ≤ 1 (Ding et al. 2024).

@@ -80,6 +80,9 @@ type ScalingType struct {
 	ggml func(r Rotary, g *ggmlSteps)
 	// Amplitude is the factor of cos and sin unless one is stated; nil: 1.
 	Amplitude func(Scaling) float64
+	// FactorOf is the factor of which the type computes an amplitude, where that alone hangs on
+	// it; nil: the frequencies do.
+	FactorOf func(amplitude float64, original int) float64
 	// MScale is the amplitude of a factor and a weight k that configurations call
 	// mscale; nil: the type has none.
 	MScale func(factor, k float64) float64

@@ -57,7 +57,7 @@ their own code does for another picture size; --kernel says how, one of
 	f := cmd.Flags()
 	f.Int64Var(&length, "len", 0, "the new length in positions")
 	f.StringVar(&o.Method, "method", "", "how, see above")
-	f.IntVar(&o.OriginalLength, "original-length", 0, "length that the model was trained with, where the file does not tell")
+	f.IntVar(&o.OriginalLength, "original-length", 0, "length that the model was trained with, where neither the file nor config.json tells")
 	f.StringVar(&grid, "grid", "", "the new grid of image patches, HxW")
 	f.IntVar(&g.Image, "image", 0, "the side of the new picture in pixels")
 	f.StringVar(&g.Kernel, "kernel", "", "how patches are resampled, see above")

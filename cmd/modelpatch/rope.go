@@ -29,7 +29,8 @@ changes the other, and --layers 0-11,14 those layers (in a graph: attentions, in
 its order).
 
 The original length is the one that the model was trained with; by default the
-file's own. --base alone keeps the scaling that is there. The attention factor
+file's own, or that of config.json beside it. The factor is by default --len over
+that. --base alone keeps the scaling that is there. The attention factor
 is the whole amplitude of cos and sin: by default 0.1 ln(factor) + 1 for YaRN
 and 1 for the others. --mscale and --mscale-all-dim give it as DeepSeek's
 configurations do. Dynamic NTK scaling is another base for each length: the file
@@ -92,7 +93,7 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
 	f.StringVar(&o.Layers, "layers", "", "which layers: global, local, or numbers and ranges such as 0-11,14")
 	f.StringVar(&o.As, "as", "", "whose numbers, where engines differ: "+strings.Join(schemes.Engines, ", "))
 	f.StringVar(&like, "like", "", "take base and scaling from another model `FILE`")
-	f.IntVar(&o.Length, "len", 0, "state a length as well; dynamic: the one that it is frozen at")
+	f.IntVar(&o.Length, "len", 0, "length to reach: is stated as well, and gives a factor where none is given")
 	group(cmd, flagsWhat, "base", "scaling", "like", "to-ops")
 	group(cmd, flagsHow, "factor", "original-length", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor",
 		"truncate", "mscale", "mscale-all-dim", "factors", "layers", "as", "len")
