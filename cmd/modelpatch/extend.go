@@ -25,7 +25,8 @@ func newExtend(c *console) *cobra.Command {
 
 Position tables grow: old rows stay as they are, new rows repeat them.
 Sinusoids and RoPE caches are continued by their own formula. RoPE that an
-engine computes from metadata keys (GGUF) is scaled, by YaRN by default.
+engine computes from metadata keys (GGUF), or the graph by itself, is scaled, by
+YaRN by default, from the length that the file or config.json beside it states.
 
 --method, for tables: %s
           for RoPE:   %s

@@ -321,6 +321,24 @@ func (m *Model) End() int {
 	if end := m.end(); end.Step == 1 {
 		return end.Runs
 	}
+	return m.pictured()
+}
+
+// pictured is how many patches the one picture has that the graph takes, where it resamples
+// a table of a grid to them itself; 0 elsewhere.
+func (m *Model) pictured() int {
+	if m.graph.FreeImage() {
+		return 0
+	}
+	grid := m.graph.PatchGrid()
+	for _, s := range m.sites {
+		switch r, ok := s.(position.Resampler); {
+		case !s.Encoding().IsGrid() && s.Encoding().Capacity > 0:
+			return 0 // a text's positions bound the model
+		case ok && r.Resampled() && s.Encoding().IsGrid():
+			return grid[0] * grid[1]
+		}
+	}
 	return 0
 }
 

@@ -115,6 +115,11 @@ func TestEnds(t *testing.T) {
 			m.Nodes[3], m.Nodes[5] = node("Identity", "unused", "one"), node("Reshape", "cut", "te", "blocks")
 			m.Nodes = append(m.Nodes, node("Reshape", "h", "cut", "back"))
 		}, 0, report.BeyondContinues, "onnx-length-step"},
+		{"a table of 64 patches for a picture of 16", func(m *onnx.NewModel) {
+			picture(m)
+			m.Initializers = append(m.Initializers, noise("pos", 1, 4, 8, 8), integers("sizes", 1, 4, 4, 4))
+			m.Nodes = append(m.Nodes[:1], withInts(node("Resize", "table", "pos", "", "", "sizes"), "mode", "linear"), node("Add", "h", "patches", "table"))
+		}, 16, report.BeyondError, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := position.Inspect(built(t, c.change))

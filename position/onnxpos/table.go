@@ -247,6 +247,9 @@ func (t *tableSite) usedHow() string {
 	if t.uses[0].node.Op == "Concat" && src.Indexed != nil {
 		return fmt.Sprintf("%s takes row p + %d for position p; %s puts it beside the state's columns", src.Indexed.Title(), src.First, t.uses[0].node.Title())
 	}
+	if t.Resampled() {
+		return fmt.Sprintf("a constant is resampled to the picture's patches and added by %s", t.uses[0].node.Title())
+	}
 	if src.Indexed == nil {
 		return fmt.Sprintf("a constant of this length is added whole by %s", t.uses[0].node.Title())
 	}
