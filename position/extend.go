@@ -110,7 +110,7 @@ type extension struct {
 	bounded bool // a text encoding bounds the length
 	// configured tells that present is ConfiguredLength: nothing in the file holds it.
 	configured bool
-	used    bool // Method applied to something
+	used       bool // Method applied to something
 	// originalUsed tells that OriginalLength did.
 	originalUsed bool
 	reaches      bool // a scaling of RoPE is made for the length already
@@ -226,6 +226,9 @@ func (x *extension) site(i int, s Site) error {
 		return x.scale(i, s, rotary, x.o.Method)
 	case e.Capacity == 0 || e.Capacity >= x.o.Length:
 		return nil
+	}
+	if r, ok := s.(DistanceResizer); ok {
+		return resizeDistances(r, i, x.o.Length-1, &x.out)
 	}
 	switch scheme := e.Scheme.(type) {
 	case schemes.Learned:

@@ -69,8 +69,12 @@ func Relative(m Model, o RelativeOptions) (_ Outcome, err error) {
 	for i, s := range m.Sites() {
 		if r, ok := s.(DistanceResizer); ok && o.Buckets == 0 {
 			found = true
-			if err := o.clip(r, i, &out); err != nil {
+			ends := s.Encoding().Capacity
+			if err := resizeDistances(r, i, o.MaxDistance, &out); err != nil {
 				return Outcome{}, err
+			}
+			if ends > 0 && o.MaxDistance >= ends {
+				out.note(fmt.Sprintf("anything else in the graph that ends at %d positions stays: extend --len %d takes it along", ends, o.MaxDistance+1))
 			}
 			continue
 		}
@@ -112,27 +116,27 @@ func (o RelativeOptions) window(m Model) (Outcome, error) {
 	return ResizeGrid(m, GridOptions{Height: o.Window[0], Width: o.Window[1], WindowMethod: o.Method})
 }
 
-// clip gives a table of distances another reach.
-func (o RelativeOptions) clip(s DistanceResizer, i int, out *Outcome) error {
+// resizeDistances gives a table of distances another reach.
+func resizeDistances(s DistanceResizer, i, most int, out *Outcome) error {
 	to := s.Encoding().Scheme.(schemes.Other)
 	from := (to.Rows - 1) / 2
-	if from == o.MaxDistance && to.MaxDistance == from {
+	if from == most && to.MaxDistance == from {
 		return nil
 	}
-	if err := s.ResizeDistances(o.MaxDistance); err != nil {
+	if err := s.ResizeDistances(most); err != nil {
 		return err
 	}
-	to.Rows, to.MaxDistance = 2*o.MaxDistance+1, o.MaxDistance
+	to.Rows, to.MaxDistance = 2*most+1, most
 	expect := report.ExpectChanged
-	if o.MaxDistance > from {
+	if most > from {
 		expect = report.ExpectSameOnPrefix
 		out.note(fmt.Sprintf("rows of distances beyond %d repeat the farthest: the model computes what it did until it is trained further", from))
 	} else {
-		out.note(fmt.Sprintf("distances beyond %d share its row: a model may need fine-tuning", o.MaxDistance))
+		out.note(fmt.Sprintf("distances beyond %d share its row: a model may need fine-tuning", most))
 	}
 	p := Parameters(to)
 	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: expect, To: &p,
-		What: fmt.Sprintf("distances up to %d → %d, %d rows", from, o.MaxDistance, to.Rows)})
+		What: fmt.Sprintf("distances up to %d → %d, %d rows", from, most, to.Rows)})
 	out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: to})
 	return nil
 }

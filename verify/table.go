@@ -66,7 +66,7 @@ func (p pair) longer() bool {
 func (p pair) reaches() bool {
 	a, okA := p.before.Encoding().Scheme.(schemes.Other)
 	b, okB := p.after.Encoding().Scheme.(schemes.Other)
-	if !okA || !okB || a.Kind != report.SchemeRelativeTable || a.Window != nil || b.MaxDistance <= a.MaxDistance || b.Rows <= a.Rows {
+	if !okA || !okB || a.Kind != report.SchemeRelativeTable || a.Window != nil || b.MaxDistance != 0 && b.MaxDistance <= a.MaxDistance || b.Rows <= a.Rows {
 		return false
 	}
 	a.Rows, a.MaxDistance = b.Rows, b.MaxDistance

@@ -61,6 +61,11 @@ def main():
                 for most, to in ((FAR, far), (NEAR, near)):
                     subprocess.run([sys.argv[1], "relative", "--max-distance", str(most), old, "-o", to], check=True, stdout=subprocess.DEVNULL)
                 same = np.array_equal(run(old, more), run(far, more))
+                if name == "relative-key":  # the table is what ends the model
+                    longer = os.path.join(folder, "longer.onnx")
+                    subprocess.run([sys.argv[1], "extend", "--len", str(FAR + 1), old, "-o", longer], check=True, stdout=subprocess.DEVNULL)
+                    beyond = torch.randint(0, patterns.V, (2, FAR + 1))
+                    same = same and np.array_equal(run(old, more), run(longer, more)) and np.array_equal(run(far, beyond), run(longer, beyond))
                 with torch.no_grad():
                     want = cut(model)(more)
                 want = (want[0] if isinstance(want, tuple) else want).numpy()

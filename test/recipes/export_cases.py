@@ -120,6 +120,30 @@ class Shaw(nn.Module):
         return torch.einsum("bhqd,qkd->bhqk", q, self.table((p[None, :] - p[:, None]).clamp(-self.k, self.k) + self.k))
 
 
+class RelativeKey(nn.Module):
+    """A vector for each distance of N positions (BERT's relative_key)."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(2 * N - 1, HD)
+
+    def forward(self, x, q, n):
+        p = torch.arange(n)
+        return torch.einsum("bhqd,qkd->bhqk", q, self.table(p[:, None] - p[None, :] + N - 1))
+
+
+class Segments(nn.Module):
+    """The same row for all of N positions, whose numbers are a buffer (BERT's token_type_ids)."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows = nn.Embedding(2, D)
+        self.register_buffer("ids", torch.zeros(1, N, dtype=torch.long))
+
+    def forward(self, x):
+        return x + self.rows(self.ids[:, : x.shape[1]].expand(x.shape[:2]))
+
+
 class Patches(nn.Module):
     """An image model: patches of 8 pixels, a table by one of several ways, one attention."""
 
@@ -266,6 +290,8 @@ def main(folder):
     none.append(entry("bias-gated", [dict(scheme="t5-bias", form="runtime", capacity=None, parameters=dict(buckets=8, max_distance=32, bidirectional=True, heads=H))], None, "continues"))
     script(folder, "shaw", Text(bias=Shaw()))
     none.append(entry("shaw", [dict(scheme="relative-table", form="table", capacity=None, parameters=dict(rows=13, max_distance=6))], None, "continues"))
+    script(folder, "relative-key", Text(add=Segments(), bias=RelativeKey()))
+    none.append(entry("relative-key", [dict(scheme="relative-table", form="table", capacity=N, parameters=dict(rows=2 * N - 1))], N, "error"))
     for how, encodings in {
         "plane": [learned("baked", 16, 16, grid=[4, 4], prefix=0)],
         "waves": [dict(scheme="sinusoidal", form="baked", capacity=16, parameters=dict(rows=16, dim=D, base=10000.0, layout="sin-cos", grid=[4, 4]))],

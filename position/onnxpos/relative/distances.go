@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -18,6 +19,7 @@ type Distances struct {
 	*site.Other
 	graph  *site.Graph
 	tables []*picked
+	most   int // the reach that ResizeDistances gave; 0: as in the file
 }
 
 // join makes the table of another layer part of the site.
@@ -67,7 +69,18 @@ func (d *Distances) ResizeDistances(most int) error {
 		d.graph.RenameInput(t.gather, 1, l.at, why)
 	}
 	d.graph.RemoveUnread(why)
+	d.most = most
 	return nil
+}
+
+// Overlay tells an evaluator of the new tables' shape.
+func (d *Distances) Overlay(into map[*onnx.Tensor]*eval.Value) {
+	if d.most == 0 {
+		return
+	}
+	for _, t := range d.tables {
+		into[t.table] = eval.Shaped(t.table.Type, 2*d.most+1, int(t.table.Dims[1]))
+	}
 }
 
 // resize gives a table rows for distances from −most to most.
