@@ -130,7 +130,7 @@ func TestBiasEnds(t *testing.T) {
 		want     string
 		rules    int
 	}{
-		{40, report.BeyondError, "ends at 40 positions: longer input fails in the engine", 1},
+		{40, report.BeyondError, "ends at 40 positions: longer input fails with an error", 1},
 		{4000, report.BeyondWrong, "ends at 4000 positions: longer input gives silently wrong numbers", 1},
 		{40, report.BeyondUnknown, "ends at 40 positions: what longer input does is not known", 1},
 		{0, report.BeyondContinues, "no limit: at longer distances the line goes on", 0},

@@ -39,7 +39,7 @@ func TestHeadline(t *testing.T) {
 	}{
 		{Inspect{Format: "gguf", Encodings: learned, Length: Length{Pointer(64), Pointer(24), BeyondWrong}}, "position table; context length 64; 24 positions; longer input gives silently wrong numbers"},
 		{Inspect{Format: "gguf", Encodings: learned, Length: Length{Pointer(64), nil, BeyondUnknown}}, "position table; context length 64; how far it reaches is not known"},
-		{Inspect{Encodings: learned, Length: Length{nil, nil, BeyondError}}, "position table; inputs of one size; others fail in the engine"},
+		{Inspect{Encodings: learned, Length: Length{nil, nil, BeyondError}}, "position table; inputs of one size; others fail with an error"},
 		{Inspect{Encodings: learned, Length: Length{nil, nil, BeyondContinues}}, "position table; nothing in the file limits the length"},
 		{Inspect{Kind: KindControlVector, Length: Length{nil, nil, BeyondUnknown}}, "a file of kind control-vector, which encodes no positions itself"},
 	} {

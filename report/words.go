@@ -56,11 +56,11 @@ func orderText(order string) string {
 	return "none"
 }
 
-// BeyondText says what longer input does: "fails in the engine".
+// BeyondText says what longer input does: "fails with an error".
 func BeyondText(beyond string) string {
 	switch beyond {
 	case BeyondError:
-		return "fails in the engine"
+		return "fails with an error"
 	case BeyondClamps:
 		return "repeats the last position"
 	case BeyondWrong:
@@ -113,7 +113,7 @@ func lengthText(r Inspect) string {
 	case !limit.Known() && len(r.Encodings) == 0:
 		return strings.Join(parts, "; ")
 	case !limit.Known() && l.Stated == nil && l.Beyond == BeyondError:
-		return "inputs of one size; others fail in the engine"
+		return "inputs of one size; others fail with an error"
 	case !limit.Known():
 		parts = append(parts, "how far it reaches is not known")
 	case l.Stated == nil || *l.Stated != int(limit):

@@ -140,7 +140,7 @@ func TestChange(t *testing.T) {
 func TestLimits(t *testing.T) {
 	unknown := header("frobnicate", "frobnicate.rope.dimension_count", "frobnicate.context_length")
 	for _, c := range []struct{ name, want, headline string }{
-		{"gguf/gpt2-f32.gguf", "24 positions", "position table; context length 24; longer input fails in the engine"},
+		{"gguf/gpt2-f32.gguf", "24 positions", "position table; context length 24; longer input fails with an error"},
 		{"gguf/mpt-alibi.gguf", "no limit", "ALiBi; context length 64; nothing in the file limits the length"},
 		{unknown, "not known", "RoPE; context length 64; how far it reaches is not known"},
 		{header("controlvector", "controlvector.layer_count"), "not known", "a file of kind control-vector, which encodes no positions itself"},
