@@ -1,7 +1,6 @@
 package onnxpos
 
 import (
-	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -66,20 +65,20 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 			take(o, s.ShareByRow(o))
 		}
 	}
-	if len(out) > 0 {
-		return d.joinedRows(out)
+	from := first.resampledFrom()
+	if joined := d.joinedRows(out); len(joined) > 0 && (from == nil || joined[0].coversGrid()) {
+		return joined
 	}
 	for _, src := range sources {
 		a := first
 		switch {
 		case src.Trig != nil:
-		case d.resampled(&a, src.Tensor):
+		case from != nil && src.Tensor != nil && a.resampled(src.Tensor, [2]int(from)):
+			src.Axis = a.share.Table.Axis
 		default:
 			continue
 		}
-		if a.source = src; src.Tensor != nil {
-			a.source.Axis = a.share.Table.Axis
-		}
+		a.source = src
 		return []*addition{&a}
 	}
 	return nil
@@ -128,6 +127,9 @@ func selection(x axes.Meeting, t *onnx.Tensor, part *sheet.Share) trace.Source {
 // joinedRows are the shares of one meeting that have tables of positions. Rows of tokens
 // that stand before or behind a grid in constants of their own belong to the grid's table.
 func (d *detector) joinedRows(all []*addition) []*addition {
+	if len(all) == 0 {
+		return nil
+	}
 	main := all[0]
 	for _, a := range all[1:] {
 		if a.share.Columns >= main.share.Columns && a.share.Places() > main.share.Places() {
@@ -155,44 +157,60 @@ func (a *addition) gridOf() (grid []int, prefix int, ok bool) {
 	return nil, 0, false
 }
 
-// resampled takes a constant for a table of the patches of another picture size, which the
-// graph resamples before it adds it.
-func (d *detector) resampled(a *addition, t *onnx.Tensor) bool {
-	if _, _, ok := a.gridOf(); !ok || t == nil || !trace.Resamples(a.scope, a.name) {
+// coversGrid reports whether the places of the grid have rows of the constant.
+func (a *addition) coversGrid() bool {
+	_, prefix, ok := a.gridOf()
+	return ok && prefix < len(a.share.Row) && a.share.Row[prefix] >= 0
+}
+
+// resampledFrom is the grid of a table that the graph resamples to the grid of places: what
+// goes into the Resize, columns first or last; nil where there is none.
+func (a *addition) resampledFrom() []int {
+	if a.sheet == nil {
+		return nil
+	}
+	grid, _, ok := a.gridOf()
+	if !ok || len(grid) != 2 {
+		return nil
+	}
+	resize := trace.Resized(a.scope, a.name)
+	if resize == nil {
+		return nil
+	}
+	switch shape, width := a.scope.Value(resize.Input(0)).Shape, len(a.sheet.Columns); {
+	case len(shape) != 4:
+		return nil
+	case shape[1] == width:
+		return shape[2:]
+	case shape[3] == width:
+		return shape[1:3]
+	}
+	return nil
+}
+
+// resampled takes a constant for the table of a grid of patches, alone or behind rows of
+// tokens, with its columns last or first, which the graph resamples before it adds it.
+func (a *addition) resampled(t *onnx.Tensor, from [2]int) bool {
+	width, k := len(a.sheet.Columns), len(t.Dims)
+	if k < 2 || t.Len() < int64(width*from[0]*from[1]) {
 		return false
 	}
-	width := len(a.sheet.Columns)
-	table, side := sourceGrid(t, width)
-	if side == 0 {
+	table := rows.Table{Tensor: t}
+	at := func(dims ...int) bool {
+		return k >= len(dims) && slices.EqualFunc(t.Dims[k-len(dims):], dims, func(d int64, n int) bool { return int(d) == n })
+	}
+	switch {
+	case at(width, from[0], from[1]):
+		table.Axis, table.Planar, table.Grid = k-2, true, from
+	case at(from[0], from[1], width):
+		table.Axis, table.Planar, table.Grid = k-3, true, from
+	case at(width) && t.Len() == t.Dims[k-2]*int64(width):
+		table.Axis = k - 2
+	default:
 		return false
 	}
 	a.share = &sheet.Share{Table: table, Columns: width}
 	return true
-}
-
-// sourceGrid reads a constant as the rows of a square grid of patches, alone or behind
-// rows of tokens, with their columns last or first; the side is 0 where it is none.
-func sourceGrid(t *onnx.Tensor, width int) (table rows.Table, side int) {
-	k := len(t.Dims)
-	if width < 1 || k < 2 || t.Len()%int64(width) != 0 {
-		return table, 0
-	}
-	table.Tensor = t
-	n := int(t.Len() / int64(width))
-	side = int(math.Sqrt(float64(n)))
-	switch {
-	case side < 2:
-		return table, 0
-	case k >= 3 && int(t.Dims[k-3]) == width && int(t.Dims[k-2]) == side && int(t.Dims[k-1]) == side:
-		table.Axis, table.Planar, table.Grid = k-2, true, [2]int{side, side}
-	case int(t.Dims[k-1]) == width && k >= 3 && int(t.Dims[k-2]) == side && int(t.Dims[k-3]) == side:
-		table.Axis, table.Planar, table.Grid = k-3, true, [2]int{side, side}
-	case int(t.Dims[k-1]) == width && int(t.Dims[k-2]) == n:
-		table.Axis = k - 2
-	default:
-		return table, 0
-	}
-	return table, side
 }
 
 // embedLayerNormalization is the fused embedding of three tables; without position_ids

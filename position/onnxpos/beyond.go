@@ -79,9 +79,8 @@ func (m *Model) unprobed(lengths []int, at map[int][]site.Site) {
 	}
 }
 
-// inspectLargerPictures learns whether a graph that resamples its table takes
-// pictures of other sizes: one with a row and a column of patches more, and one of
-// twice the side.
+// inspectLargerPictures learns whether a graph that resamples its table takes a picture of
+// twice the side, and one with a row and a column of patches more.
 func (m *Model) inspectLargerPictures() {
 	for _, s := range m.sites {
 		t, ok := s.(position.Resampler)
@@ -92,10 +91,18 @@ func (m *Model) inspectLargerPictures() {
 		if g[0] < 1 || g[0] != g[1] {
 			continue
 		}
-		next, _ := m.Takes([2]int{g[0] + 1, g[0] + 1})
-		if twice, _ := m.Takes([2]int{2 * g[0], 2 * g[0]}); next && twice {
-			s.SetBeyond(report.BeyondContinues, report.Evidence{Kind: "structure", Says: "the graph resamples the table to the size of the picture, and runs with larger ones"})
+		twice, left := m.Takes([2]int{2 * g[0], 2 * g[0]})
+		if left != "" {
+			s.SetBeyond(report.BeyondWrong, report.Evidence{Kind: "structure", Says: "with a picture of twice the side the graph runs, and not all of it follows: " + left})
 		}
+		if !twice {
+			continue
+		}
+		says := "the graph resamples the table to the size of the picture, and runs with larger ones"
+		if next, _ := m.Takes([2]int{g[0] + 1, g[0] + 1}); !next {
+			says += fmt.Sprintf(", though not with one of %d×%d patches", g[0]+1, g[0]+1)
+		}
+		s.SetBeyond(report.BeyondContinues, report.Evidence{Kind: "structure", Says: says})
 	}
 }
 

@@ -120,6 +120,17 @@ func TestEnds(t *testing.T) {
 			m.Initializers = append(m.Initializers, noise("pos", 1, 4, 8, 8), integers("sizes", 1, 4, 4, 4))
 			m.Nodes = append(m.Nodes[:1], withInts(node("Resize", "table", "pos", "", "", "sizes"), "mode", "linear"), node("Add", "h", "patches", "table"))
 		}, 16, report.BeyondError, ""},
+		{"tokens in constants of their own beside a table that is resampled", func(m *onnx.NewModel) {
+			picture(m)
+			m.Inputs[0].Dims = []int64{1, 3, -1, -1}
+			m.Outputs[0].Dims = []int64{1, -1, 4}
+			m.Initializers = append(m.Initializers, noise("pos", 1, 4, 6, 6), integers("ahead", 1, 4), integers("from", 2), integers("to", 4), noise("class", 1, 1, 4), noise("pc", 1, 1, 4), noise("found", 1, 5, 4), noise("pf", 1, 5, 4))
+			m.Initializers[2] = integers("flat", 1, 4, -1)
+			m.Nodes = append(m.Nodes, withInts(node("Concat", "tokens", "class", "x", "found"), "axis", int64(1)),
+				node("Shape", "s", "patches"), node("Slice", "hw", "s", "from", "to"), withInts(node("Concat", "sizes", "ahead", "hw"), "axis", int64(0)),
+				withInts(node("Resize", "table", "pos", "", "", "sizes"), "mode", "linear"), node("Reshape", "tf", "table", "flat"), withInts(node("Transpose", "tt", "tf"), "perm", []int64{0, 2, 1}),
+				withInts(node("Concat", "all", "pc", "tt", "pf"), "axis", int64(1)), node("Add", "h", "tokens", "all"))
+		}, 36, report.BeyondContinues, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := position.Inspect(built(t, c.change))

@@ -222,8 +222,8 @@ func (t *tableSite) grid(d *detector) (grid []int, prefix, total int) {
 		t.patches = d.mapOf(use.node, grid[0], grid[1])
 	}
 	if t.Resampled() { // what the table holds counts, not the picture
-		if table, side := sourceGrid(use.source.Tensor, use.share.Columns); side > 0 && side*side != sheet.Size(grid) {
-			return []int{side, side}, prefix, table.Len() + max(prefix-(table.Len()-side*side), 0)
+		if from := use.resampledFrom(); from != nil && !slices.Equal(from, grid) {
+			return from, prefix, total - sheet.Size(grid) + sheet.Size(from)
 		}
 	}
 	return grid, prefix, total
@@ -497,4 +497,4 @@ func (t *tableSite) SetBeyond(beyond string, evidence ...report.Evidence) {
 
 // Resampled reports whether the graph itself resamples the table before it adds
 // it.
-func (t *tableSite) Resampled() bool { return trace.Resamples(t.uses[0].scope, t.uses[0].name) }
+func (t *tableSite) Resampled() bool { return trace.Resized(t.uses[0].scope, t.uses[0].name) != nil }

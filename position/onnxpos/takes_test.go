@@ -31,6 +31,12 @@ func TestTakes(t *testing.T) {
 			m.Outputs = append(m.Outputs, onnx.NewValue{Name: "depth", Type: onnx.Float, Dims: []int64{1, 4, -1, -1}})
 			m.Nodes = append(m.Nodes, withInts(node("Resize", "depth", "h", "", "", "old"), "mode", "linear"))
 		}, "output depth stays at [1 4 32 32]"},
+		{"an output of a size of its own", func(m *onnx.NewModel) {
+			resampled(m)
+			m.Initializers = append(m.Initializers, integers("old", 1, 4, 20, 20))
+			m.Outputs = append(m.Outputs, onnx.NewValue{Name: "depth", Type: onnx.Float, Dims: []int64{1, 4, -1, -1}})
+			m.Nodes = append(m.Nodes, withInts(node("Resize", "depth", "h", "", "", "old"), "mode", "linear"))
+		}, "gives [1 4 20 20], whatever the picture"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := built(t, c.change)

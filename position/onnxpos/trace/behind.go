@@ -85,8 +85,8 @@ func Clamped(s *eval.Scope, name string) bool {
 	return false
 }
 
-// Resamples reports whether a value went through a Resize.
-func Resamples(s *eval.Scope, name string) bool {
+// Resized is the nearest Resize of the scope that a value went through, nil where there is none.
+func Resized(s *eval.Scope, name string) *onnx.Node {
 	seen := map[string]bool{}
 	queue := []string{name}
 	for i := 0; i < len(queue) && i < MaxSteps; i++ {
@@ -99,11 +99,11 @@ func Resamples(s *eval.Scope, name string) bool {
 			continue
 		}
 		if n.Op == "Resize" {
-			return true
+			return n
 		}
 		queue = append(queue, DataInputs(n)...)
 	}
-	return false
+	return nil
 }
 
 // Cone lists the constants behind a node, nearest first.
