@@ -124,7 +124,7 @@ func TestEnds(t *testing.T) {
 			picture(m)
 			m.Inputs[0].Dims = []int64{1, 3, -1, -1}
 			m.Outputs[0].Dims = []int64{1, -1, 4}
-			m.Initializers = append(m.Initializers, noise("pos", 1, 4, 6, 6), integers("ahead", 1, 4), integers("from", 2), integers("to", 4), noise("class", 1, 1, 4), noise("pc", 1, 1, 4), noise("found", 1, 5, 4), noise("pf", 1, 5, 4))
+			m.Initializers = append(m.Initializers, noise("pos", 1, 4, 6, 6), integers("ahead", 1, 4), integers("from", 2), integers("to", 4), noise("class", 1, 1, 4), noise("pc", 1, 1, 4), noise("found", 1, 30, 4), noise("pf", 1, 30, 4))
 			m.Initializers[2] = integers("flat", 1, 4, -1)
 			m.Nodes = append(m.Nodes, withInts(node("Concat", "tokens", "class", "x", "found"), "axis", int64(1)),
 				node("Shape", "s", "patches"), node("Slice", "hw", "s", "from", "to"), withInts(node("Concat", "sizes", "ahead", "hw"), "axis", int64(0)),
