@@ -46,6 +46,14 @@ type WindowResizer interface {
 	ResizeWindow(to [2]int, method string) error
 }
 
+// SideResizer is implemented by sites of vectors by distance along the rows and columns of an image.
+type SideResizer interface {
+	Site
+	// ResizeSides gives the tables of the whole picture those of another grid, and returns the rows
+	// of the longest table then; tables of windows stay.
+	ResizeSides(from, to [2]int) (rows int, err error)
+}
+
 // ResizeGrid resamples the learned rows of a model's image patches, as the
 // original model does for another picture size.
 func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
@@ -93,7 +101,9 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 		}
 		if r, ok := s.(WindowResizer); ok {
 			w := s.Encoding().Scheme.(schemes.Other)
-			if slices.Equal(w.Window, to[:]) {
+			grid := gridder.PatchGrid()
+			windows := w.Window != nil && grid != [2]int{} && !slices.Equal(w.Window, grid[:]) // which stay
+			if !windows && slices.Equal(w.Window, to[:]) || windows && grid == to {
 				from = unchanged(from, to)
 				continue
 			}
@@ -103,13 +113,24 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 				if window != schemes.WindowMethods[0] {
 					return Outcome{}, &Refusal{Why: "the graph resamples its biases to the size of the picture itself, in its own way", Instead: "export the model for one picture size"}
 				}
-				out.Nothing = fmt.Sprintf("the graph resamples its biases to the size of the picture, and takes %d×%d patches as it is", to[0], to[1])
+				does := "resamples its biases to the size of the picture"
+				if windows {
+					does = fmt.Sprintf("cuts pictures into windows of %d×%d patches", w.Window[0], w.Window[1])
+				}
+				out.Nothing = fmt.Sprintf("the graph %s, and takes %d×%d patches as it is", does, to[0], to[1])
 				return out, nil
 			}
 			if err := resizeWindow(r, i, w, to, window, &out); err != nil {
 				return Outcome{}, err
 			}
 			from = [2]int(w.Window)
+			continue
+		}
+		if r, ok := s.(SideResizer); ok && gridder.PatchGrid() != to {
+			if err := resizeSides(r, i, gridder.PatchGrid(), to, &out); err != nil {
+				return Outcome{}, err
+			}
+			from = gridder.PatchGrid()
 			continue
 		}
 		l, ok := s.Encoding().Scheme.(schemes.Learned)
@@ -222,6 +243,25 @@ func resizeWindow(s WindowResizer, i int, w schemes.Other, to [2]int, method str
 	p := Parameters(w)
 	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
 		What: fmt.Sprintf("biases of a window of %d×%d → %d×%d patches, %s", from[0], from[1], to[0], to[1], method)})
+	out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: w})
+	return nil
+}
+
+// resizeSides gives a site of vectors by distance those of a larger or smaller picture.
+func resizeSides(s SideResizer, i int, from, to [2]int, out *Outcome) error {
+	rows, err := s.ResizeSides(from, to)
+	if err != nil {
+		return err
+	}
+	w := s.Encoding().Scheme.(schemes.Other)
+	if rows == w.Rows {
+		return nil // of windows, which stay
+	}
+	was := w.Rows
+	w.Rows = rows
+	p := Parameters(w)
+	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
+		What: fmt.Sprintf("distances along rows and columns %d → %d rows, linear", was, rows)})
 	out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: w})
 	return nil
 }

@@ -56,6 +56,10 @@ type Evaluator struct {
 	args      []*Value // inputs of the nodes that are being evaluated, as a stack
 	calls     spares   // of calls that have ended, to be used again
 
+	// Adjust may put other values in the place of a node's inputs before it is computed: what
+	// constants become where sizes beside them are others. nil for none.
+	Adjust func(s *Scope, n *onnx.Node, inputs []*Value)
+
 	// operators finds an operator, nil where it is not known.
 	operators func(domain, name string) computer
 }
@@ -591,6 +595,9 @@ func (s *Scope) call(n *onnx.Node) ([]*Value, error) {
 			v = s.value(number, name)
 		}
 		e.args = append(e.args, v)
+	}
+	if e.Adjust != nil {
+		e.Adjust(s, n, e.args[base:])
 	}
 	op := e.operators(n.Domain, n.Op)
 	if op == nil || !op.computes() || !e.reads(n, e.args[base:]) {

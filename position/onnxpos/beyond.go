@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // inspectBeyond learns what happens one position beyond each capacity by
@@ -79,12 +80,15 @@ func (m *Model) unprobed(lengths []int, at map[int][]site.Site) {
 	}
 }
 
-// inspectLargerPictures learns whether a graph that resamples its table takes a picture of
-// twice the side, and one with a row and a column of patches more.
+// inspectLargerPictures learns whether a graph that resamples its table, or cuts the picture
+// into windows, takes a picture of twice the side, and one with a row and a column of patches more.
 func (m *Model) inspectLargerPictures() {
 	for _, s := range m.sites {
 		t, ok := s.(position.Resampler)
-		if !ok || !s.Encoding().IsGrid() || !t.Resampled() {
+		resampled := ok && s.Encoding().IsGrid() && t.Resampled()
+		w, ok := s.(position.WindowResizer)
+		windowed := ok && m.windowed(w)
+		if !resampled && !windowed {
 			continue
 		}
 		g := m.graph.PatchGrid()
@@ -92,18 +96,28 @@ func (m *Model) inspectLargerPictures() {
 			continue
 		}
 		twice, left := m.Takes([2]int{2 * g[0], 2 * g[0]})
-		if left != "" {
+		if left != "" && resampled {
 			s.SetBeyond(report.BeyondWrong, report.Evidence{Kind: "structure", Says: "with a picture of twice the side the graph runs, and not all of it follows: " + left})
 		}
 		if !twice {
 			continue
 		}
 		says := "the graph resamples the table to the size of the picture, and runs with larger ones"
+		if windowed {
+			says = "the graph cuts pictures into windows, and runs with larger ones"
+		}
 		if next, _ := m.Takes([2]int{g[0] + 1, g[0] + 1}); !next {
 			says += fmt.Sprintf(", though not with one of %d×%d patches", g[0]+1, g[0]+1)
 		}
 		s.SetBeyond(report.BeyondContinues, report.Evidence{Kind: "structure", Says: says})
 	}
+}
+
+// windowed reports whether biases are those of windows that are less than the picture.
+func (m *Model) windowed(s position.WindowResizer) bool {
+	other, ok := s.Encoding().Scheme.(schemes.Other)
+	grid := m.graph.PatchGrid()
+	return ok && len(other.Window) == 2 && grid[0] > 0 && grid != [2]int(other.Window)
 }
 
 // maxBeyondProbe bounds the length at which the graph is probed beyond a

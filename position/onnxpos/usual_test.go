@@ -210,7 +210,7 @@ func TestLaterPatches(t *testing.T) {
 	if _, err := position.ResizeGrid(m, position.GridOptions{Image: 320}); err != nil {
 		t.Fatal(err)
 	}
-	want := "the length 50 in a constant; 100 rows; fixed length of pixel_values: 224 → 320; fixed length of h: 50 → 101"
+	want := "sizes of a picture of 320×320 pixels; 100 rows; fixed length of pixel_values: 224 → 320; fixed length of h: 50 → 101"
 	if got := strings.Join(edits(t, m), "; "); got != want {
 		t.Errorf("edits %q, want %q", got, want)
 	}

@@ -6,6 +6,7 @@
 package length
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +33,9 @@ type Change struct {
 	old, New int // positions
 	sizes    probe.Sizes
 	Image    [2]int       // height and width of the new picture; zeros: no change of it
+	grids    [2][2]int    // of a picture: the old and the new patches
+	followed *sizes       // of a picture: what follows node by node, as last evaluated
+	last     bool         // see sizes.last
 	Frames   int          // of the new recording; 0: no change of it
 	pairs    []numberPair // what stands for the old size, and for the new
 	probed   int          // evaluations so far
@@ -164,7 +168,11 @@ func (c *Change) run() error {
 	c.Graph.Budget.What = "the search for what hangs on the length"
 	c.Graph.Budget.Grant(changeSteps)
 	c.known = c.Graph.FailsAnyway()
-	if err := c.grow(); err != nil {
+	grow := c.grow
+	if c.Image != [2]int{} {
+		grow = c.growPicture
+	}
+	if err := grow(); err != nil {
 		return err
 	}
 	if err := c.write(); err != nil {
@@ -200,6 +208,10 @@ func (c *Change) probe() *eval.Evaluator {
 		e.Overlay[t] = p.value(t, most)
 	}
 	c.forget()
+	if c.Image != [2]int{} {
+		c.followed = c.pictureSizes()
+		e.Adjust = c.followed.adjust
+	}
 	e.Run()
 	return e
 }
@@ -353,6 +365,11 @@ func (c *Change) first(e *eval.Evaluator) *eval.Failure {
 	for _, f := range c.misshaped(e) {
 		look(f)
 	}
+	if c.followed != nil {
+		for n, why := range c.followed.doubts {
+			look(eval.Failure{Scope: e.Main, Node: n, Err: errors.New(why)})
+		}
+	}
 	return first
 }
 
@@ -372,7 +389,7 @@ func (c *Change) misshaped(e *eval.Evaluator) []eval.Failure {
 			break
 		}
 		for _, n := range s.Graph.Nodes {
-			if n.Op != "Reshape" && n.Op != "Slice" {
+			if n.Op != "Reshape" && n.Op != "Slice" || c.followed != nil && c.followed.told[n] {
 				continue
 			}
 			before, after := old[i].Value(n.Output(0)), s.Value(n.Output(0))
@@ -556,7 +573,7 @@ func (c *Change) write() error {
 			return err
 		}
 	}
-	return nil
+	return c.writeSizes()
 }
 
 // ordered lists the planned constants in file order, so that the same input

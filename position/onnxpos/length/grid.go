@@ -14,7 +14,7 @@ import (
 func (c *Change) SetGrid(old, new [2]int) error {
 	m := c.Graph
 	patch := m.PatchSize()
-	c.Image = [2]int{new[0] * patch, new[1] * patch}
+	c.Image, c.grids = [2]int{new[0] * patch, new[1] * patch}, [2][2]int{old, new}
 	for _, s := range c.sites {
 		e := s.Encoding()
 		w, windowed := e.Scheme.(schemes.Other)
@@ -39,6 +39,9 @@ func (c *Change) SetGrid(old, new [2]int) error {
 	c.pairs = append(c.pairs, numberPair{old[0], new[0]})
 	if old[0] != old[1] {
 		c.pairs = append(c.pairs, numberPair{old[1], new[1]})
+	}
+	for i := range old {
+		c.pairs = append(c.pairs, numberPair{2*old[i] - 1, 2*new[i] - 1}) // distances along a side
 	}
 	return c.run()
 }

@@ -35,7 +35,7 @@ func numbers(t *onnx.Tensor) []float64 {
 func (c *Change) growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
 	old := int(t.Dims[axis])
 	outer, inner := rows.Size(t.Dims[:axis]), rows.Size(t.Dims[axis+1:])
-	if n <= old || old < 2 {
+	if n == old || old < 2 {
 		return nil
 	}
 	x := numbers(t)
@@ -199,7 +199,7 @@ func onlyAngles(m *site.Graph, t *onnx.Tensor) bool {
 // key alone.
 func (c *Change) growSquare(t *onnx.Tensor, axes []int, n int) *plannedConstant {
 	old := int(t.Dims[axes[0]])
-	if axes[1] != axes[0]+1 || axes[1] != len(t.Dims)-1 || n <= old {
+	if axes[1] != axes[0]+1 || axes[1] != len(t.Dims)-1 || n == old {
 		return nil
 	}
 	x := numbers(t)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -130,7 +131,15 @@ func renamed(want []int, got []int64) bool {
 // site for those of all layers.
 func (m *Search) Vectors() site.Site {
 	var text *Distances
-	var image *site.Other
+	var image *Sides
+	alongSides := func(found *site.Other, x axes.Meeting) {
+		if image == nil {
+			image = &Sides{Other: found, graph: m.graph}
+		} else {
+			image.join(found)
+		}
+		image.met = append(image.met, x)
+	}
 	for _, x := range m.contracted {
 		if len(x.Covers) != 2 {
 			continue
@@ -140,6 +149,9 @@ func (m *Search) Vectors() site.Site {
 			p = m.pairs(x.Scope, x.Known, x.Covers[0], x.Covers[1])
 		}
 		if p == nil || p.index == nil || !p.index.Known() {
+			if found := m.foldedSide(x); found != nil && text == nil {
+				alongSides(found, x)
+			}
 			continue
 		}
 		if text != nil {
@@ -155,7 +167,8 @@ func (m *Search) Vectors() site.Site {
 		}
 		switch {
 		case planar, m.graph.ImageInput() != nil:
-			image = m.alongAxis(image, found, p)
+			found.Told.Form, found.Told.Beyond = report.FormTable, report.BeyondError
+			alongSides(found, x)
 		default:
 			text = inText(m.graph, found, p)
 		}
@@ -167,23 +180,6 @@ func (m *Search) Vectors() site.Site {
 		return image
 	}
 	return nil
-}
-
-// alongAxis adds a table of distances along an image's rows or columns to those that were
-// found: one mechanism, of which the tables with most rows tell how far it reaches.
-func (m *Search) alongAxis(have, found *site.Other, p *picked) *site.Other {
-	e := &found.Told
-	e.Form, e.Beyond = report.FormTable, report.BeyondError
-	if have == nil {
-		return found
-	}
-	if other := have.Told.Scheme.(schemes.Other); other.Rows < p.rows() {
-		other.Rows = p.rows()
-		have.Told.Scheme = other
-	}
-	have.Told.Capacity = 0
-	have.Told.Where = append(have.Told.Where, e.Where...)
-	return have
 }
 
 // unmasked is the bias before masks were added to it: they hide distances.

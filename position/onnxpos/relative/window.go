@@ -32,6 +32,12 @@ func (w *Window) Override(into map[string]*eval.Value) {
 	}
 }
 
+// SetBeyond notes what a probe showed of larger pictures.
+func (w *Window) SetBeyond(beyond string, evidence ...report.Evidence) {
+	w.Told.Beyond = beyond
+	w.Told.Evidence = append(w.Told.Evidence, evidence...)
+}
+
 // shape is the window's height and width; nil where it is not known.
 func (w *Window) shape() []int { return w.Told.Scheme.(schemes.Other).Window }
 

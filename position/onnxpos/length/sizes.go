@@ -1,0 +1,486 @@
+package length
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// sizes works out what constants of shapes become where what they shape has another size, node by
+// node while a graph is evaluated: whatever computed them (a traced Python number, a folded
+// expression), sizes before and behind a node tell what they mean.
+type sizes struct {
+	old   *eval.Scope       // the main graph at its old size
+	pairs map[[2]int][2]int // what neighbouring sizes have become, as last seen
+	crops map[[2]int]int    // by padded size and size without: what the second has become
+	stays map[int]bool      // sides of windows and patches
+	last  bool              // of two sizes that an axis is cut into, either of which may follow, the last does
+	// either are the sizes of which that was asked, nil where none were.
+	either []int
+	given  map[given][]int64 // what inputs of nodes become
+	told   map[*onnx.Node]bool
+	// doubts are nodes of which it cannot be told what becomes of them, and why.
+	doubts map[*onnx.Node]string
+}
+
+// pictureSizes prepares the evaluation at the new picture.
+func (c *Change) pictureSizes() *sizes {
+	m := c.Graph
+	pairs := map[[2]int][2]int{c.grids[0]: c.grids[1]}
+	if in := m.ImageInput(); in != nil {
+		height, width := probe.PictureSides(in)
+		if was := m.Eval.Main.Value(in.Name).Shape; max(height, width) < len(was) {
+			pairs[[2]int{was[height], was[width]}] = c.Image
+		}
+	}
+	stays := []int{m.PatchSize()}
+	for _, s := range c.sites {
+		other, ok := s.Encoding().Scheme.(schemes.Other)
+		if !ok || slices.Equal(other.Window, c.grids[0][:]) {
+			continue
+		}
+		stays = append(stays, other.Window...)
+	}
+	z := newSizes(m, pairs, stays)
+	z.last = c.last
+	return z
+}
+
+// growPicture is grow for a picture. Where either of two sizes may follow it, windows that stay or
+// their number, one has to run and the other not.
+func (c *Change) growPicture() error {
+	err := c.grow()
+	if c.followed.either == nil {
+		return err
+	}
+	other := *c
+	other.last, other.planned = true, map[*onnx.Tensor]*plannedConstant{}
+	if err != nil {
+		if other.grow() == nil {
+			*c = other
+			return nil
+		}
+		return err
+	}
+	other.planned = c.planned
+	if either := c.followed.either; other.first(other.probe()) == nil {
+		return &position.Refusal{Why: fmt.Sprintf("which of the sizes %v the picture changes cannot be told: the graph runs with either", either), Instead: c.export()}
+	}
+	return nil
+}
+
+// writeSizes records what shape constants become: in their place where all of their readers want the
+// same, else as constants of their own.
+func (c *Change) writeSizes() error {
+	if c.followed == nil {
+		return nil
+	}
+	main, why := c.Graph.Eval.Main, fmt.Sprintf("sizes of a picture of %d×%d pixels", c.Image[0], c.Image[1])
+	readers := map[*onnx.Tensor][]given{}
+	for _, n := range main.Graph.Nodes {
+		for i, in := range n.Inputs {
+			if t := main.Tensor(in); in != "" && t != nil && t.Type.IsInteger() && t.Len() <= maxSizes {
+				readers[t] = append(readers[t], given{n, i})
+			}
+		}
+	}
+	for _, n := range main.Graph.Nodes {
+		for i, in := range n.Inputs {
+			to, ok := c.followed.given[given{n, i}]
+			if !ok {
+				continue
+			}
+			t := main.Tensor(in)
+			kind, dims := onnx.Int64, []int64{int64(len(to))}
+			if t != nil {
+				kind, dims = t.Type, t.Dims
+			}
+			raw, err := onnx.EncodeInts(kind, to, nil)
+			if err != nil {
+				return err
+			}
+			alike := t != nil && t.Editable() == "" && c.planned[t] == nil && !slices.ContainsFunc(readers[t], func(r given) bool {
+				return !slices.Equal(c.followed.given[r], to)
+			})
+			switch {
+			case alike && c.Graph.Editor.Replaced(t):
+			case alike:
+				if err := c.Graph.Replace(t, dims, patch.Bytes(raw), why); err != nil {
+					return err
+				}
+			default:
+				c.Graph.RenameInput(n, i, c.Graph.AddInitializer(main.Graph, c.Graph.FreshName("modelpatch/sizes"), kind, dims, raw, why), why)
+			}
+		}
+	}
+	return nil
+}
+
+// maxSizes bounds the numbers of a shape.
+const maxSizes = 64
+
+// given is an input of a node.
+type given struct {
+	node  *onnx.Node
+	input int
+}
+
+// newSizes prepares an evaluation at another size of a picture, of which some sizes are known.
+func newSizes(g *site.Graph, pairs map[[2]int][2]int, stays []int) *sizes {
+	z := &sizes{old: g.Eval.Main, pairs: pairs, crops: map[[2]int]int{}, stays: map[int]bool{}, given: map[given][]int64{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}}
+	for _, n := range stays {
+		z.stays[n] = n > 1
+	}
+	return z
+}
+
+// adjust is eval.Evaluator.Adjust.
+func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
+	if s.Index() != 0 || n.Domain != "" {
+		return
+	}
+	for i, v := range inputs {
+		if v != nil {
+			z.note(z.old.Input(n, i).Shape, v.Shape)
+		}
+	}
+	switch n.Op {
+	case "Reshape":
+		z.reshape(n, inputs)
+	case "Expand":
+		z.expand(n, inputs)
+	case "Resize":
+		z.resize(n, inputs)
+	case "Slice":
+		z.slice(n, inputs)
+	case "Pad":
+		z.pad(n, inputs)
+	}
+}
+
+// note remembers what neighbouring sizes of a value have become.
+func (z *sizes) note(was, is []int) {
+	if len(was) != len(is) {
+		return
+	}
+	for i := 1; i < len(was); i++ {
+		if a, b := [2]int{was[i-1], was[i]}, [2]int{is[i-1], is[i]}; a != b {
+			z.pairs[a] = b
+		}
+	}
+}
+
+// constant is an input of whole numbers that is the same at both sizes, nil where there is none.
+func (z *sizes) constant(n *onnx.Node, inputs []*eval.Value, i int) []int64 {
+	if i >= len(inputs) || inputs[i] == nil || !inputs[i].Known() {
+		return nil
+	}
+	if was := z.old.Input(n, i); was.Known() && slices.Equal(was.Ints, inputs[i].Ints) {
+		return was.Ints
+	}
+	return nil
+}
+
+// give gives an input of a node other numbers.
+func (z *sizes) give(n *onnx.Node, inputs []*eval.Value, i int, to []int64) {
+	z.told[n] = true
+	if slices.Equal(inputs[i].Ints, to) {
+		return
+	}
+	z.given[given{n, i}] = to
+	inputs[i] = eval.IntValue(inputs[i].Type, inputs[i].Shape, to)
+}
+
+// reshape gives a Reshape the shape that its input has now, cut and joined along the same axes.
+func (z *sizes) reshape(n *onnx.Node, inputs []*eval.Value) {
+	was, made := z.old.Input(n, 0), z.old.Output(n, 0)
+	if len(inputs) < 2 || inputs[0] == nil || inputs[1] == nil || !inputs[0].Ranked || slices.Equal(was.Shape, inputs[0].Shape) || !inputs[1].Known() || len(made.Shape) != len(inputs[1].Ints) {
+		return
+	}
+	// What the graph computes of sizes that it was traced with may be as wrong as a constant.
+	target, computed, either := inputs[1].Ints, z.constant(n, inputs, 1) == nil, z.either
+	want, why := z.regrouped(was.Shape, made.Shape, inputs[0].Shape)
+	switch {
+	case computed && len(z.either) != len(either):
+		z.either, z.told[n] = either, true
+		return
+	case want == nil && !computed:
+		z.doubts[n] = why
+		return
+	case want == nil:
+		return
+	}
+	to := make([]int64, len(want))
+	for d, size := range want {
+		switch {
+		case target[d] == -1, target[d] == 0 && d < len(inputs[0].Shape) && inputs[0].Shape[d] == size && n.Int("allowzero", 0) == 0:
+			to[d] = target[d]
+		default:
+			to[d] = int64(size)
+		}
+	}
+	z.give(n, inputs, 1, to)
+}
+
+// regrouped is the shape that a Reshape from one shape to another gives of an input of a third:
+// sizes that are cut or joined together stay so. why says what cannot be told.
+func (z *sizes) regrouped(from, to, now []int) (out []int, why string) {
+	for i, j := 0, 0; i < len(from) || j < len(to); {
+		a, c, before, after := i, j, 1, 1
+		for first := true; first || before != after; first = false {
+			switch {
+			case i < len(from) && (first || before < after):
+				before *= from[i]
+				i++
+				if first && j < len(to) {
+					after *= to[j]
+					j++
+				}
+			case j < len(to):
+				after *= to[j]
+				j++
+			default:
+				return nil, fmt.Sprintf("how %v becomes %v cannot be told", from, to)
+			}
+		}
+		for i < len(from) && from[i] == 1 && (j >= len(to) || to[j] != 1) {
+			i++ // an axis of one that goes
+		}
+		if slices.Equal(from[a:i], now[a:i]) {
+			out = append(out, to[c:j]...)
+			continue
+		}
+		total := 1
+		for _, d := range now[a:i] {
+			total *= d
+		}
+		part, why := z.split(to[c:j], total)
+		if part == nil {
+			return nil, why
+		}
+		out = append(out, part...)
+	}
+	return out, ""
+}
+
+// split says what sizes become whose product is another.
+func (z *sizes) split(was []int, total int) (out []int, why string) {
+	out = slices.Clone(was)
+	var large []int
+	for i, d := range was {
+		if d > 1 {
+			large = append(large, i)
+		}
+	}
+	switch len(large) {
+	case 0:
+		if len(was) == 0 {
+			return nil, "an axis of one became larger"
+		}
+		out[len(out)-1] = total
+		return out, ""
+	case 1:
+		out[large[0]] = total
+		return out, ""
+	}
+	rest := func(skip ...int) int {
+		n := 1
+		for _, i := range large {
+			if !slices.Contains(skip, i) {
+				n *= was[i]
+			}
+		}
+		return n
+	}
+	for k := 1; k < len(large); k++ {
+		i, j := large[k-1], large[k]
+		if p, ok := z.pairs[[2]int{was[i], was[j]}]; ok && p[0]*p[1]*rest(i, j) == total {
+			out[i], out[j] = p[0], p[1]
+			return out, ""
+		}
+	}
+	var follows []int
+	for _, i := range large {
+		if !z.stays[was[i]] && total%rest(i) == 0 {
+			follows = append(follows, i)
+		}
+	}
+	switch len(follows) {
+	case 0:
+		return nil, fmt.Sprintf("%d places cannot be cut as %v were", total, was)
+	case 1:
+		out[follows[0]] = total / rest(follows[0])
+		return out, ""
+	}
+	z.either = was
+	i := follows[0]
+	if z.last {
+		i = follows[len(follows)-1]
+	}
+	out[i] = total / rest(i)
+	return out, ""
+}
+
+// expand gives an Expand the sizes of what it expands.
+func (z *sizes) expand(n *onnx.Node, inputs []*eval.Value) {
+	target := z.constant(n, inputs, 1)
+	was := z.old.Input(n, 0)
+	if target == nil || inputs[0] == nil || !inputs[0].Ranked || len(was.Shape) != len(inputs[0].Shape) {
+		return
+	}
+	to, lead := slices.Clone(target), len(target)-len(was.Shape)
+	for i := max(lead, 0); i < len(to); i++ {
+		if d := i - lead; int(target[i]) == was.Shape[d] && was.Shape[d] > 1 {
+			to[i] = int64(inputs[0].Shape[d])
+		}
+	}
+	if !slices.Equal(to, target) {
+		z.give(n, inputs, 1, to)
+	}
+}
+
+// resize gives a Resize to a size that is a constant the size that others of that size have now, or
+// the same part or multiple of its input.
+func (z *sizes) resize(n *onnx.Node, inputs []*eval.Value) {
+	target := z.constant(n, inputs, 3)
+	was := z.old.Input(n, 0)
+	if k := len(target); k < 3 || inputs[0] == nil || len(inputs[0].Shape) != k || len(was.Shape) != k {
+		return
+	}
+	to := slices.Clone(target)
+	k := len(to)
+	pair, known := z.pairs[[2]int{int(target[k-2]), int(target[k-1])}]
+	for d := range to {
+		switch is := inputs[0].Shape[d]; {
+		case known && d >= k-2:
+			to[d] = int64(pair[d-(k-2)])
+		case is == was.Shape[d]:
+		case is*int(target[d])%was.Shape[d] != 0:
+			z.doubts[n] = fmt.Sprintf("%d became %d, and its size %d cannot follow in whole numbers", was.Shape[d], is, target[d])
+			return
+		default:
+			to[d] = int64(is * int(target[d]) / was.Shape[d])
+		}
+	}
+	z.give(n, inputs, 3, to)
+}
+
+// slice has a Slice to the end of an axis go to its end now, and one that takes padding away take
+// what there is now.
+func (z *sizes) slice(n *onnx.Node, inputs []*eval.Value) {
+	starts, ends := z.constant(n, inputs, 1), z.constant(n, inputs, 2)
+	was := z.old.Input(n, 0)
+	if starts == nil || ends == nil || inputs[0] == nil || len(inputs[0].Shape) != len(was.Shape) {
+		return
+	}
+	axes := z.constant(n, inputs, 3)
+	to, changed := slices.Clone(ends), false
+	for i, end := range ends {
+		axis := i
+		if axes != nil && i < len(axes) {
+			axis = int(axes[i])
+		}
+		if axis < 0 {
+			axis += len(was.Shape)
+		}
+		if axis < 0 || axis >= len(was.Shape) || was.Shape[axis] == inputs[0].Shape[axis] {
+			continue
+		}
+		if crop, ok := z.crops[[2]int{was.Shape[axis], int(end)}]; ok && starts[i] == 0 {
+			to[i], changed = int64(crop), true
+		} else if int(end) == was.Shape[axis] {
+			to[i], changed = int64(inputs[0].Shape[axis]), true
+		}
+	}
+	if changed {
+		z.give(n, inputs, 2, to)
+	}
+}
+
+// pad pads to a multiple of the window that the padded axis is cut into.
+func (z *sizes) pad(n *onnx.Node, inputs []*eval.Value) {
+	pads := z.constant(n, inputs, 1)
+	was := z.old.Input(n, 0)
+	k := len(was.Shape)
+	if inputs[0] == nil || len(inputs[0].Shape) != k || len(pads) != 2*k || z.old.Input(n, 3).Ranked {
+		return
+	}
+	to := slices.Clone(pads)
+	for d, size := range was.Shape {
+		padded := size + int(pads[d]+pads[k+d])
+		window := z.cutInto(n.Output(0), d)
+		if is := inputs[0].Shape[d]; is != size && window > 1 && padded%window == 0 {
+			z.crops[[2]int{padded, size}] = is
+			to[k+d] = int64((window - (is+int(pads[d]))%window) % window)
+		}
+	}
+	z.give(n, inputs, 1, to)
+}
+
+// maxAhead bounds the nodes behind a Pad that are looked at.
+const maxAhead = 40
+
+// cutInto is the side of the windows that an axis of a value is cut into further on, 0 where it is
+// not cut.
+func (z *sizes) cutInto(name string, axis int) int {
+	type place struct {
+		name string
+		axis int
+	}
+	queue := []place{{name, axis}}
+	for i := 0; i < len(queue) && i < maxAhead; i++ {
+		at := queue[i]
+		shape := z.old.Value(at.name).Shape
+		for _, n := range z.old.Consumers(at.name) {
+			made := z.old.Output(n, 0).Shape
+			next := place{n.Output(0), at.axis}
+			switch {
+			case n.Op == "Reshape" && n.Input(0) == at.name:
+				if side := cut(shape, made, at.axis); side > 0 {
+					return side
+				}
+				continue
+			case n.Op == "Transpose":
+				if next.axis = slices.Index(n.Ints("perm"), int64(at.axis)); next.axis < 0 {
+					continue
+				}
+			case n.Op == "Slice", n.Op == "Concat", slices.Equal(made, shape):
+			default:
+				continue
+			}
+			if !slices.Contains(queue, next) {
+				queue = append(queue, next)
+			}
+		}
+	}
+	return 0
+}
+
+// cut is the last of two sizes into which a Reshape cuts an axis, 0 where it does not.
+func cut(from, to []int, axis int) int {
+	before, i := 1, 0
+	for _, d := range from[:axis] {
+		before *= d
+	}
+	after := 1
+	for ; i < len(to) && after*to[i] <= before; i++ {
+		after *= to[i]
+	}
+	if after != before {
+		return 0
+	}
+	for i < len(to) && to[i] == 1 {
+		i++
+	}
+	if i+1 < len(to) && to[i] < from[axis] && to[i]*to[i+1] == from[axis] {
+		return to[i+1]
+	}
+	return 0
+}

@@ -1,0 +1,217 @@
+package relative
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// Sides are tables of vectors by distance along the rows and the columns of an image, or of the
+// windows that it is cut into, which queries are multiplied with (SAM, ViTDet).
+type Sides struct {
+	*site.Other
+	graph *site.Graph
+	met   []axes.Meeting
+	given map[string]*eval.Value // what was resized, without content
+}
+
+// join adds a further table: one mechanism, of which the tables with most rows tell how far it
+// reaches.
+func (t *Sides) join(found *site.Other) {
+	have, other := t.Told.Scheme.(schemes.Other), found.Told.Scheme.(schemes.Other)
+	if have.Rows < other.Rows {
+		have.Rows = other.Rows
+		t.Told.Scheme = have
+	}
+	t.Told.Capacity = 0
+	t.Told.Where = append(t.Told.Where, found.Told.Where...)
+}
+
+// foldedSide reads vectors between the places of a side of a picture that stand in the file
+// themselves, the table that they were looked up in being gone; nil where it is something else.
+func (m *Search) foldedSide(x axes.Meeting) *site.Other {
+	if m.graph.ImageInput() == nil || m.graph.TokenInput() != nil {
+		return nil
+	}
+	v := x.Scope.Enlarge(x.Known)
+	if !v.Known() || v.Floats == nil || v.Shape[x.Covers[0]] != v.Shape[x.Covers[1]] || !v.Varies(x.Covers[0]) {
+		return nil
+	}
+	side := v.Shape[x.Covers[0]]
+	table, err := rowsOfSide(x, v, side)
+	if err != nil {
+		return nil
+	}
+	e := position.Encoding{Form: report.FormBaked, Beyond: report.BeyondError, Scheme: schemes.Other{Kind: report.SchemeRelativeTable, Rows: 2*side - 1, Dim: table.Dim()},
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies the data with a vector for each of %d×%d pairs of positions", x.Node.Title(), side, side)}}}
+	for _, src := range trace.Sources(x.Scope, x.Known) {
+		if t := src.Tensor; t != nil && t.Type.IsFloat() {
+			e.Where, e.Dtype = append(e.Where, m.graph.Where(t)), t.Type.String()
+		}
+	}
+	return site.NewOther(e)
+}
+
+// Override tells an evaluator of the main graph's vectors that were resized: their new shapes.
+func (t *Sides) Override(into map[string]*eval.Value) {
+	for name, v := range t.given {
+		into[name] = v
+	}
+}
+
+// ResizeSides gives the tables of the whole picture a row for each distance along another side, by
+// linear resampling as get_rel_pos of SAM and ViTDet does; those of windows stay. reaches is the
+// number of rows of the longest table then.
+func (t *Sides) ResizeSides(from, to [2]int) (reaches int, err error) {
+	instead := "export the model for the wanted picture"
+	t.given = map[string]*eval.Value{}
+	why := fmt.Sprintf("vectors by distance for %d×%d patches", to[0], to[1])
+	for _, x := range t.met {
+		v := x.Scope.Enlarge(x.Known)
+		if !v.Known() || v.Floats == nil || v.Shape[x.Covers[0]] != v.Shape[x.Covers[1]] {
+			return 0, &position.Refusal{Why: fmt.Sprintf("the vectors by distance that %s takes are too many to be read, or not between equal sides", x.Node.Title()), Instead: instead}
+		}
+		side := v.Shape[x.Covers[0]]
+		if side != from[0] && side != from[1] {
+			reaches = max(reaches, 2*side-1) // of windows
+			continue
+		}
+		if from[0] == from[1] && to[0] != to[1] {
+			return 0, &position.Refusal{Why: fmt.Sprintf("whether %s is for rows or for columns cannot be told, and the new grid has not as many of both", x.Node.Title()), Instead: instead}
+		}
+		if x.Scope != t.graph.Eval.Main {
+			return 0, &position.Refusal{Why: fmt.Sprintf("%s stands in a function or branch", x.Node.Title()), Instead: instead}
+		}
+		now := to[0]
+		if side != from[0] {
+			now = to[1]
+		}
+		reaches = max(reaches, 2*now-1)
+		if t.given[x.Known] != nil {
+			continue // layers share it
+		}
+		if err := t.resize(x, v, side, now, why); err != nil {
+			return 0, err
+		}
+	}
+	t.graph.RemoveUnread(why)
+	return reaches, nil
+}
+
+// resize puts the vectors between the places of another side in the place of some.
+func (t *Sides) resize(x axes.Meeting, v *eval.Value, side, now int, why string) error {
+	table, err := rowsOfSide(x, v, side)
+	if err != nil {
+		return err
+	}
+	kernel, err := schemes.KernelNamed("bilinear")
+	if err != nil {
+		return err
+	}
+	resized, err := schemes.ResampleRows(table, 0, [2]int{2*side - 1, 1}, [2]int{2*now - 1, 1}, kernel)
+	if err != nil {
+		return &position.Refusal{Why: err.Error()}
+	}
+	a, b := x.Covers[0], x.Covers[1]
+	shape := slices.Clone(v.Shape)
+	shape[a], shape[b] = now, now
+	content := make([]float64, v.Len()/(side*side)*now*now)
+	rows := make([][]float64, 2*now-1)
+	for i := range rows {
+		rows[i] = make([]float64, table.Dim())
+		if err := resized.Row(i, rows[i]); err != nil {
+			return err
+		}
+	}
+	eachPlace(shape, func(i int, at []int) {
+		content[i] = rows[at[a]-at[b]+now-1][others(shape, at, a, b)]
+	})
+	raw, err := onnx.EncodeFloats(v.Type, content, nil)
+	if err != nil {
+		return &position.Refusal{Why: fmt.Sprintf("the vectors are of type %s, which new numbers cannot be: %v", v.Type, err)}
+	}
+	dims := make([]int64, len(shape))
+	for i, d := range shape {
+		dims[i] = int64(d)
+	}
+	name, err := t.graph.AddTable(t.graph.File.Graph, "modelpatch/side", v.Type, dims, patch.Bytes(raw), why)
+	if err != nil {
+		return err
+	}
+	for _, reader := range x.Scope.Consumers(x.Known) {
+		for i, in := range reader.Inputs {
+			if in == x.Known {
+				t.graph.RenameInput(reader, i, name, why)
+			}
+		}
+	}
+	t.given[x.Known] = eval.Shaped(v.Type, shape...)
+	return nil
+}
+
+// sideRows is a table read off the vectors between places.
+type sideRows [][]float64
+
+func (r sideRows) Len() int { return len(r) }
+func (r sideRows) Dim() int { return len(r[0]) }
+func (r sideRows) Row(i int, dst []float64) error {
+	copy(dst, r[i])
+	return nil
+}
+
+// rowsOfSide reads a row for each distance off vectors between the places of a side; it is a refusal
+// where equal distances have several.
+func rowsOfSide(x axes.Meeting, v *eval.Value, side int) (sideRows, error) {
+	a, b := x.Covers[0], x.Covers[1]
+	table := make(sideRows, 2*side-1)
+	for i := range table {
+		table[i] = make([]float64, v.Len()/(side*side))
+	}
+	var differ error
+	eachPlace(v.Shape, func(i int, at []int) {
+		x0 := &table[at[a]-at[b]+side-1][others(v.Shape, at, a, b)]
+		if at[a] == 0 || at[b] == 0 {
+			*x0 = v.Floats[i]
+		} else if *x0 != v.Floats[i] {
+			differ = &position.Refusal{Why: fmt.Sprintf("%s takes other vectors for places as far apart", x.Node.Title()), Instead: "export the model for the wanted picture"}
+		}
+	})
+	return table, differ
+}
+
+// eachPlace walks the elements of a shape in order.
+func eachPlace(shape []int, do func(i int, at []int)) {
+	at, n := make([]int, len(shape)), 1
+	for _, d := range shape {
+		n *= d
+	}
+	for i := range n {
+		do(i, at)
+		for d := len(shape) - 1; d >= 0; d-- {
+			if at[d]++; at[d] < shape[d] {
+				break
+			}
+			at[d] = 0
+		}
+	}
+}
+
+// others numbers the places along all axes but two.
+func others(shape, at []int, a, b int) int {
+	n := 0
+	for d, i := range at {
+		if d != a && d != b {
+			n = n*shape[d] + i
+		}
+	}
+	return n
+}
