@@ -3,10 +3,8 @@ package modelpatch
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // GridOptions say to which size a grid of image patches should be resampled;
@@ -42,10 +40,7 @@ func hasGrid(m position.Model, o GridOptions) error {
 		o.Height = o.Image / g.PatchSize()
 		o.Width = o.Height
 	}
-	if ok && g.PatchGrid() == [2]int{o.Height, o.Width} && slices.ContainsFunc(m.Sites(), func(s position.Site) bool {
-		w, ok := s.Encoding().Scheme.(schemes.Other)
-		return s.Encoding().IsGrid() || ok && slices.Equal(w.Window, []int{o.Height, o.Width})
-	}) {
+	if ok && g.PatchGrid() == [2]int{o.Height, o.Width} {
 		return nil
 	}
 	return fmt.Errorf("the new file has no grid of %d×%d patches", o.Height, o.Width)

@@ -2,6 +2,7 @@ package position
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -89,6 +90,17 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 	var from [2]int // of what changes; of what does not where nothing does
 	for i, s := range m.Sites() {
 		if wave, ok := s.Encoding().Scheme.(schemes.Sinusoid); ok && wave.Grid != nil {
+			if s.Encoding().Form == report.FormRuntime {
+				if done, err := follows(gridder, i, to, &from, &out); done || err != nil {
+					return out, err
+				}
+				if from != to {
+					if err := becomes(gridder, i, wave, to, &out); err != nil {
+						return Outcome{}, err
+					}
+				}
+				continue
+			}
 			if [2]int(wave.Grid) == to {
 				from = unchanged(from, to)
 				continue
@@ -124,6 +136,12 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 				return Outcome{}, err
 			}
 			from = [2]int(w.Window)
+			continue
+		}
+		if s.Encoding().Scheme.Name() == report.SchemeNone {
+			if done, err := follows(gridder, i, to, &from, &out); done || err != nil {
+				return out, err
+			}
 			continue
 		}
 		if r, ok := s.(SideResizer); ok && gridder.PatchGrid() != to {
@@ -182,6 +200,41 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 	return out, gridder.SetGrid(from, to)
 }
 
+// follows is for a model that has no encoding, or computes it for the picture that it gets: with free
+// axes nothing may be left to do, and then it is done.
+func follows(g Gridder, i int, to [2]int, from *[2]int, out *Outcome) (done bool, err error) {
+	switch takes, left := g.Takes(to); {
+	case left != "":
+		return true, leftBehind(to, left)
+	case takes:
+		out.Nothing = fmt.Sprintf("nothing in the graph is for one size of the picture, and it takes %d×%d patches as it is", to[0], to[1])
+		return true, nil
+	case g.PatchGrid() == [2]int{}:
+		return false, nil
+	case g.PatchGrid() == to:
+		*from = unchanged(*from, to)
+		return false, nil
+	}
+	*from = g.PatchGrid()
+	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged,
+		What: fmt.Sprintf("picture of %d×%d → %d×%d patches, with no table for them", from[0], from[1], to[0], to[1])})
+	return false, nil
+}
+
+// becomes says which sines and cosines the graph computes for another picture.
+func becomes(g Gridder, i int, wave schemes.Sinusoid, to [2]int, out *Outcome) error {
+	from := g.PatchGrid()
+	places := [2]int{}
+	for axis, n := range wave.Grid { // several of the first patches may make a place
+		places[axis] = n * to[axis] / from[axis]
+	}
+	wave, err := waveOf(wave, places)
+	if err == nil {
+		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: wave})
+	}
+	return err
+}
+
 // leftBehind refuses a picture with which the graph runs, and gives other numbers than a
 // model for that size would.
 func leftBehind(to [2]int, what string) error {
@@ -219,17 +272,38 @@ func unchanged(from, to [2]int) [2]int {
 // another grid: their formula goes on, nothing is resampled.
 func resizeWaves(m Model, i int, wave schemes.Sinusoid, to [2]int, out *Outcome) error {
 	from := wave.Grid
-	if wave.Step != 0 {
-		return &Refusal{Why: fmt.Sprintf("its patches are %g positions apart, so that a grid of another size spans as many: what the new one should span is not in the file", wave.Step),
-			Instead: "export the model for the wanted picture"}
+	wave, err := waveOf(wave, to)
+	if err != nil {
+		return err
 	}
-	wave.Grid, wave.Rows = to[:], to[0]*to[1]+wave.Prefix
+	wave.Rows = to[0]*to[1] + wave.Prefix
 	want := Want{Scheme: wave, Positions: to[0] * to[1]}
 	if err := m.Sites()[i].Hold(want); err != nil {
 		return err
 	}
 	out.decide(m, i, want, fmt.Sprintf("grid %d×%d → %d×%d patches, by the formula of sines and cosines", from[0], from[1], to[0], to[1]), report.ExpectChanged)
 	return nil
+}
+
+// normalised is how many patches a grid whose sines span one turn, whatever the picture, may differ from
+// those of the turn: DETR's normalize divides by the last place and 1e-6 (scale 2π).
+const normalised = 1e-3
+
+// waveOf is the formula of sines and cosines for another grid.
+func waveOf(wave schemes.Sinusoid, to [2]int) (schemes.Sinusoid, error) {
+	turn, from := 2*math.Pi/wave.Step, wave.Grid
+	wave.Grid = to[:]
+	switch {
+	case wave.Step == 0:
+	case from[0] == from[1] && to[0] == to[1] && math.Abs(turn-float64(from[0])) < normalised:
+		step := 2 * math.Pi / (turn + float64(to[0]-from[0]))
+		wave.Start *= step / wave.Step
+		wave.Step = step
+	default:
+		return wave, &Refusal{Why: fmt.Sprintf("its patches are %g positions apart, so that a grid of another size spans as many: what the new one should span is not in the file", wave.Step),
+			Instead: "export the model for the wanted picture"}
+	}
+	return wave, nil
 }
 
 // resizeWindow gives a site of biases between patches those of a larger or smaller picture.

@@ -10,6 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/sheet"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -330,13 +331,15 @@ func (m *Model) pictured() int {
 	if m.graph.FreeImage() {
 		return 0
 	}
-	grid := m.graph.PatchGrid()
 	for _, s := range m.sites {
-		switch r, ok := s.(position.Resampler); {
-		case !s.Encoding().IsGrid() && s.Encoding().Capacity > 0:
+		switch t, ok := s.(*tableSite); {
+		case s.Encoding().Capacity == 0:
+		case !s.Encoding().IsGrid():
 			return 0 // a text's positions bound the model
-		case ok && r.Resampled() && s.Encoding().IsGrid():
-			return grid[0] * grid[1]
+		case ok && t.Resampled():
+			if grid, _, ok := t.uses[0].gridOf(); ok {
+				return sheet.Size(grid)
+			}
 		}
 	}
 	return 0

@@ -175,6 +175,11 @@ func (c *Change) run() error {
 	if err := grow(); err != nil {
 		return err
 	}
+	if c.Image != [2]int{} {
+		if err := c.outputsFollow(); err != nil {
+			return err
+		}
+	}
 	if err := c.write(); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package length
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -10,6 +11,7 @@ import (
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -17,11 +19,14 @@ import (
 // node while a graph is evaluated: whatever computed them (a traced Python number, a folded
 // expression), sizes before and behind a node tell what they mean.
 type sizes struct {
-	old   *eval.Scope       // the main graph at its old size
-	pairs map[[2]int][2]int // what neighbouring sizes have become, as last seen
-	crops map[[2]int]int    // by padded size and size without: what the second has become
-	stays map[int]bool      // sides of windows and patches
-	last  bool              // of two sizes that an axis is cut into, either of which may follow, the last does
+	old *eval.Scope // the main graph at its old size
+	// picture is the height and width, before and now.
+	picture [2][2]int
+	pairs   map[[2]int][2]int // what neighbouring sizes have become, as last seen
+	rows    map[int]int       // what numbers of places in a row, joined of several axes, have become
+	crops   map[[2]int]int    // by padded size and size without: what the second has become
+	stays   map[int]bool      // sides of windows and patches
+	last    bool              // of two sizes that an axis is cut into, either of which may follow, the last does
 	// either are the sizes of which that was asked, nil where none were.
 	either []int
 	given  map[given][]int64 // what inputs of nodes become
@@ -33,13 +38,8 @@ type sizes struct {
 // pictureSizes prepares the evaluation at the new picture.
 func (c *Change) pictureSizes() *sizes {
 	m := c.Graph
-	pairs := map[[2]int][2]int{c.grids[0]: c.grids[1]}
-	if in := m.ImageInput(); in != nil {
-		height, width := probe.PictureSides(in)
-		if was := m.Eval.Main.Value(in.Name).Shape; max(height, width) < len(was) {
-			pairs[[2]int{was[height], was[width]}] = c.Image
-		}
-	}
+	was := c.pictureBefore()
+	pairs := map[[2]int][2]int{c.grids[0]: c.grids[1], was: c.Image}
 	stays := []int{m.PatchSize()}
 	for _, s := range c.sites {
 		other, ok := s.Encoding().Scheme.(schemes.Other)
@@ -49,13 +49,51 @@ func (c *Change) pictureSizes() *sizes {
 		stays = append(stays, other.Window...)
 	}
 	z := newSizes(m, pairs, stays)
-	z.last = c.last
+	z.last, z.picture = c.last, [2][2]int{was, c.Image}
 	return z
+}
+
+// pictureBefore is the height and width at which the graph was evaluated before.
+func (c *Change) pictureBefore() [2]int {
+	in := c.Graph.ImageInput()
+	if in == nil {
+		return c.grids[0]
+	}
+	height, width := probe.PictureSides(in)
+	was := c.Graph.Eval.Main.Value(in.Name).Shape
+	if max(height, width) >= len(was) {
+		return c.grids[0]
+	}
+	return [2]int{was[height], was[width]}
+}
+
+// outputsFollow refuses a graph of which an output was a picture of the old proportions, and is none
+// of the new ones.
+func (c *Change) outputsFollow() error {
+	e := c.probe()
+	for _, o := range c.Graph.File.Graph.Outputs {
+		was, is := c.Graph.Eval.Main.Value(o.Name).Shape, e.Main.Value(o.Name).Shape
+		k := len(was)
+		if k < 3 || len(is) != k || slices.Equal(was, is) {
+			continue
+		}
+		before, after := [2]int(was[k-2:]), [2]int(is[k-2:])
+		if z := c.followed; before[0]*z.picture[0][1] == before[1]*z.picture[0][0] && before[0] > 1 && (before[0] != after[0] || before[1] != after[1]) && !z.scaled(before, after) {
+			return &position.Refusal{Why: fmt.Sprintf("output %s of %v would become %v, and the picture changes otherwise", report.Printable(o.Name), was, is), Instead: c.export()}
+		}
+	}
+	return nil
 }
 
 // growPicture is grow for a picture. Where either of two sizes may follow it, windows that stay or
 // their number, one has to run and the other not.
 func (c *Change) growPicture() error {
+	c.probe()
+	for _, was := range slices.Sorted(maps.Keys(c.followed.rows)) {
+		if p := (numberPair{was, c.followed.rows[was]}); !slices.Contains(c.pairs, p) {
+			c.pairs = append(c.pairs, p)
+		}
+	}
 	err := c.grow()
 	if c.followed.either == nil {
 		return err
@@ -134,7 +172,7 @@ type given struct {
 
 // newSizes prepares an evaluation at another size of a picture, of which some sizes are known.
 func newSizes(g *site.Graph, pairs map[[2]int][2]int, stays []int) *sizes {
-	z := &sizes{old: g.Eval.Main, pairs: pairs, crops: map[[2]int]int{}, stays: map[int]bool{}, given: map[given][]int64{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}}
+	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, given: map[given][]int64{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}}
 	for _, n := range stays {
 		z.stays[n] = n > 1
 	}
@@ -165,16 +203,28 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 	}
 }
 
-// note remembers what neighbouring sizes of a value have become.
+// note remembers what neighbouring sizes of a value have become, where they are heights and widths:
+// larger or smaller as the picture is.
 func (z *sizes) note(was, is []int) {
 	if len(was) != len(is) {
 		return
 	}
 	for i := 1; i < len(was); i++ {
-		if a, b := [2]int{was[i-1], was[i]}, [2]int{is[i-1], is[i]}; a != b {
+		if a, b := [2]int{was[i-1], was[i]}, [2]int{is[i-1], is[i]}; a != b && z.scaled(a, b) {
 			z.pairs[a] = b
 		}
 	}
+}
+
+// scaled reports whether heights and widths changed as the picture did, but for padding and what
+// strides leave over.
+func (z *sizes) scaled(was, is [2]int) bool {
+	for axis := range was {
+		if off := is[axis]*z.picture[0][axis] - was[axis]*z.picture[1][axis]; max(off, -off) > z.picture[0][axis] {
+			return false
+		}
+	}
+	return true
 }
 
 // constant is an input of whole numbers that is the same at both sizes, nil where there is none.
@@ -261,6 +311,9 @@ func (z *sizes) regrouped(from, to, now []int) (out []int, why string) {
 		for _, d := range now[a:i] {
 			total *= d
 		}
+		if i-a > 1 && j-c == 1 && to[c] > 1 {
+			z.rows[to[c]] = total
+		}
 		part, why := z.split(to[c:j], total)
 		if part == nil {
 			return nil, why
@@ -337,7 +390,10 @@ func (z *sizes) expand(n *onnx.Node, inputs []*eval.Value) {
 	}
 	to, lead := slices.Clone(target), len(target)-len(was.Shape)
 	for i := max(lead, 0); i < len(to); i++ {
-		if d := i - lead; int(target[i]) == was.Shape[d] && was.Shape[d] > 1 {
+		d := i - lead
+		if row, ok := z.rows[int(target[i])]; ok && was.Shape[d] == 1 && inputs[0].Shape[d] == 1 {
+			to[i] = int64(row)
+		} else if int(target[i]) == was.Shape[d] && was.Shape[d] > 1 {
 			to[i] = int64(inputs[0].Shape[d])
 		}
 	}
