@@ -204,10 +204,13 @@ func tail(a, b *eval.Value) (rows, columns int) {
 	return rows, columns
 }
 
-// cell is an element of the first matrix of a value, broadcast.
+// cell is an element of the first matrix of a value, broadcast; 0 of one without elements.
 func cell(v *eval.Value, row, column int) float64 {
 	k := len(v.Shape)
-	if k == 0 || v.Len() == 0 {
+	switch {
+	case v.Len() == 0:
+		return 0
+	case k == 0:
 		return v.Number(0)
 	}
 	at := column

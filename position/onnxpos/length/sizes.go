@@ -77,8 +77,9 @@ func (c *Change) outputsFollow() error {
 		if k < 3 || len(is) != k || slices.Equal(was, is) {
 			continue
 		}
-		before, after := [2]int(was[k-2:]), [2]int(is[k-2:])
-		if z := c.followed; before[0]*z.picture[0][1] == before[1]*z.picture[0][0] && before[0] > 1 && (before[0] != after[0] || before[1] != after[1]) && !z.scaled(before, after) {
+		before, after, z := [2]int(was[k-2:]), [2]int(is[k-2:]), c.followed
+		picture := before[0]*z.picture[0][1] == before[1]*z.picture[0][0] && before[0] > 1
+		if picture && z.follows(0, before[0], after[0]) != z.follows(1, before[1], after[1]) {
 			return &position.Refusal{Why: fmt.Sprintf("output %s of %v would become %v, and the picture changes otherwise", report.Printable(o.Name), was, is), Instead: c.export()}
 		}
 	}
@@ -216,15 +217,15 @@ func (z *sizes) note(was, is []int) {
 	}
 }
 
-// scaled reports whether heights and widths changed as the picture did, but for padding and what
-// strides leave over.
+// scaled reports whether heights and widths changed as the picture's did, but for padding and what
+// strides leave over; follows whether one of them did.
 func (z *sizes) scaled(was, is [2]int) bool {
-	for axis := range was {
-		if off := is[axis]*z.picture[0][axis] - was[axis]*z.picture[1][axis]; max(off, -off) > z.picture[0][axis] {
-			return false
-		}
-	}
-	return true
+	return z.follows(0, was[0], is[0]) && z.follows(1, was[1], is[1])
+}
+
+func (z *sizes) follows(axis, was, is int) bool {
+	off := is*z.picture[0][axis] - was*z.picture[1][axis]
+	return max(off, -off) <= z.picture[0][axis]
 }
 
 // constant is an input of whole numbers that is the same at both sizes, nil where there is none.
