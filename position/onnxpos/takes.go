@@ -2,8 +2,12 @@ package onnxpos
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/sheet"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -47,7 +51,74 @@ func (m *Model) Takes(grid [2]int) (takes bool, left string) {
 			return false, fmt.Sprintf("the mask at %s is that of the old size", mask.Node.Title())
 		}
 	}
-	return true, ""
+	return m.shiftedEverywhere()
+}
+
+// shiftedEverywhere doubts a graph that shifts the windows of one grid, by what it adds to the scores of
+// each, and never those of another: that one may have been a single window when the graph was
+// traced, which is not shifted (Swin).
+func (m *Model) shiftedEverywhere() (is bool, left string) {
+	at := map[int]*onnx.Node{} // by number of windows, one Softmax
+	shifted := map[int]bool{}
+	for _, n := range m.graph.File.Graph.Nodes {
+		v := m.graph.Eval.Main.Value(n.Output(0))
+		k := len(v.Shape)
+		if n.Op != "Softmax" || k < 4 || v.Shape[k-1] != v.Shape[k-2] {
+			continue
+		}
+		windows := sheet.Size(v.Shape[:k-3])
+		at[windows] = n
+		shifted[windows] = shifted[windows] || windows > 1 && m.addsByWindow(n.Input(0), windows)
+	}
+	all, some := true, false
+	for windows, is := range shifted {
+		all, some = all && (is || windows == 1), some || is
+	}
+	if all || !some {
+		return true, ""
+	}
+	for _, windows := range slices.Sorted(maps.Keys(at)) {
+		if windows > 1 && !shifted[windows] {
+			left = fmt.Sprintf("%d windows are never shifted, as a single one is not (%s)", windows, at[windows].Title())
+		}
+	}
+	return false, left
+}
+
+// maxAdditions is how many numbers are added to scores one after another.
+const maxAdditions = 4
+
+// addsByWindow reports whether numbers are added to scores that differ from window to window.
+func (m *Model) addsByWindow(name string, windows int) bool {
+	main := m.graph.Eval.Main
+	for range maxAdditions {
+		n, at := main.Find(name)
+		if n == nil || at != main || !eval.Is(n, eval.Addition|eval.Elements) {
+			return false
+		}
+		if eval.Is(n, eval.Addition) {
+			for i, in := range n.Inputs {
+				v := main.Enlarge(in)
+				if k := len(v.Shape); v.Known() && k > 2 && v.Len() >= windows*v.Shape[k-1]*v.Shape[k-2] && slices.ContainsFunc(axesTo(k-2), v.Varies) {
+					return true
+				}
+				if !v.Known() {
+					name = n.Inputs[i]
+				}
+			}
+			continue
+		}
+		name = n.Input(0)
+	}
+	return false
+}
+
+func axesTo(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
 }
 
 // isOfPicture reports whether a number is one of the picture's that was tried: of its pixels

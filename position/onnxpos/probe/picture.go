@@ -99,6 +99,9 @@ func (p *Probe) imageSize(s Sizes) int {
 		for n := 1; n <= maxProbedGrid; n++ {
 			sides = append(sides, n*patch)
 		}
+		// One patch goes with a table of any number of them: last.
+		one := slices.DeleteFunc(slices.Clone(sides), func(side int) bool { return side > patch })
+		sides = append(slices.DeleteFunc(sides, func(side int) bool { return side <= patch }), one...)
 	}
 	for _, side := range sides {
 		s.Image = side

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Gives models of pictures other sizes and holds them against the library's own model built for that size.
+
+usage: sizes.py MODELPATCH [--only NAME …] [--table docs/sizes.md]      (needs torch, transformers, onnxscript and onnxruntime)
+
+Each model is made small with random weights at one picture size, exported (TorchScript with a fixed picture and with free
+axes, and dynamo), changed by `extend --image`, and run in ONNX Runtime. The reference is the same class of transformers built
+for the new size with the same weights; what is of another size there is resized as transformers itself does (named in
+RESIZED). Told is the largest difference over the largest output. A refusal is told with its first words.
+"""
+import argparse, copy, logging, os, re, subprocess, sys, tempfile, warnings
+
+import numpy as np
+import onnxruntime
+import torch
+import transformers as T
+from torch.nn import functional as F
+
+warnings.filterwarnings("ignore")
+logging.disable(logging.WARNING)
+onnxruntime.set_default_logger_severity(4)
+TOLERANCE = 2e-5  # float32: sums in another order, behind four resizings in a row (Depth Anything)
+
+
+class First(torch.nn.Module):
+    """The one output that is compared."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x):
+        out = self.model(x)
+        for name in ("logits", "predicted_depth", "last_hidden_state"):
+            if getattr(out, name, None) is not None:
+                return getattr(out, name)
+        return out[0]
+
+
+def grid(rows, shape, prefix=0, mode="bicubic"):
+    """Rows of a grid behind others, as interpolate_pos_encoding resamples them."""
+    flat = rows.reshape(-1, rows.shape[-1])
+    old, new = (round((n - prefix) ** 0.5) for n in (flat.shape[0], np.prod(shape[:-1])))
+    t = F.interpolate(flat[prefix:].reshape(1, old, old, -1).permute(0, 3, 1, 2), size=(new, new), mode=mode, align_corners=False)
+    return torch.cat([flat[:prefix], t.permute(0, 2, 3, 1).reshape(new * new, -1)]).reshape(shape)
+
+
+def beit_table(rows, shape):
+    old, new = round((rows.shape[0] - 3) ** 0.5), round((shape[0] - 3) ** 0.5)
+    t = F.interpolate(rows[:-3].T.reshape(1, -1, old, old), size=(new, new), mode="bilinear")
+    return torch.cat([t.reshape(rows.shape[1], -1).T, rows[-3:]])
+
+
+RESIZED = {  # end of a parameter's name: how transformers resizes it
+    "relative_position_bias_table": beit_table,  # BeitRelativePositionBias
+    "position_embedding.weight": lambda v, shape: grid(v, shape, 1),  # OwlViTVisionEmbeddings
+    "pos_embed": lambda v, shape: F.interpolate(v.permute(0, 3, 1, 2), size=shape[1:3], mode="bicubic", align_corners=False).permute(0, 2, 3, 1),
+    "rel_pos_h": lambda v, shape: F.interpolate(v.T[None], size=shape[0], mode="linear")[0].T,  # SamVisionAttention.get_rel_pos
+    "rel_pos_w": lambda v, shape: F.interpolate(v.T[None], size=shape[0], mode="linear")[0].T,
+    "position_embeddings": lambda v, shape: grid(v, shape, 1, "bilinear"),  # DPTViTEmbeddings
+}
+SMALL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2)
+
+
+def sam(size):
+    from transformers.models.sam.modeling_sam import SamVisionEncoder
+
+    return SamVisionEncoder(T.SamVisionConfig(hidden_size=32, output_channels=16, num_hidden_layers=3, num_attention_heads=2, image_size=size, patch_size=16, mlp_dim=64,
+                                              window_size=4, global_attn_indexes=[1], attn_implementation="eager"))
+
+
+def depth_anything(size):
+    stages = dict(out_features=["stage1", "stage2", "stage3", "stage4"], reshape_hidden_states=False, apply_layernorm=True)
+    return T.DepthAnythingForDepthEstimation(T.DepthAnythingConfig(backbone_config=T.Dinov2Config(**{**SMALL, "num_hidden_layers": 4}, image_size=70, patch_size=14, **stages),
+                                                                   reassemble_hidden_size=32, patch_size=14, neck_hidden_sizes=[8] * 4, fusion_hidden_size=8, head_hidden_size=8))
+
+
+def detr(size):
+    backbone = T.ResNetConfig(embedding_size=8, hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1], out_features=["stage4"])
+    return T.DetrModel(T.DetrConfig(d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32,
+                                    num_queries=5, use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, backbone_config=backbone))
+
+
+MODELS = {  # name: (model of a size, sizes: the first is exported)
+    "BEiT": (lambda s: T.BeitModel(T.BeitConfig(**SMALL, intermediate_size=64, image_size=s, patch_size=16, use_relative_position_bias=True, use_mean_pooling=False)), (224, 160, 256, 384)),
+    "SAM": (sam, (128, 64, 192, 256)),
+    "ViTDet": (lambda s: T.VitDetModel(T.VitDetConfig(**{**SMALL, "num_hidden_layers": 3}, image_size=s, patch_size=16, pretrain_image_size=128, window_size=4, window_block_indices=[0, 2],
+                                                      residual_block_indices=[], use_relative_position_embeddings=True)), (128, 64, 192, 256)),
+    "Depth Anything": (depth_anything, (70, 56, 98, 140)),
+    "DPT": (lambda s: T.DPTForDepthEstimation(T.DPTConfig(**{**SMALL, "num_hidden_layers": 4}, intermediate_size=64, image_size=s, patch_size=16, backbone_out_indices=[0, 1, 2, 3],
+                                                          neck_hidden_sizes=[8] * 4, fusion_hidden_size=8, reassemble_factors=[4, 2, 1, 0.5])), (64, 96, 128, 192)),
+    "YOLOS": (lambda s: T.YolosModel(T.YolosConfig(**SMALL, intermediate_size=64, image_size=[64, 64], patch_size=16, num_detection_tokens=5, use_mid_position_embeddings=True)), (64, 48, 96, 128)),
+    "OWL-ViT": (lambda s: T.OwlViTVisionModel(T.OwlViTVisionConfig(**SMALL, intermediate_size=64, image_size=s, patch_size=16)), (64, 48, 96, 128)),
+    "DETR": (detr, (64, 96, 128, 160)),
+    "SegFormer": (lambda s: T.SegformerForSemanticSegmentation(T.SegformerConfig(depths=[1] * 4, hidden_sizes=[8, 8, 16, 16], num_attention_heads=[1, 1, 2, 2], decoder_hidden_size=16)), (64, 96, 128, 160)),
+    "DINOv2": (lambda s: T.Dinov2Model(T.Dinov2Config(**SMALL, image_size=518, patch_size=14)), (224, 238, 336, 518)),
+    "Swin": (lambda s: T.SwinModel(T.SwinConfig(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=s, patch_size=4, window_size=7), add_pooling_layer=False), (56, 84, 112, 168)),
+}
+KERNELS = {"DPT": "bilinear"}  # of a table that the exporter folded: its own code's is not in the file
+KINDS = ("TorchScript, fixed", "TorchScript, free", "dynamo, fixed")
+# The most that is refused, of models and kinds that cannot be changed: what they are is in docs/sizes.md.
+REFUSED = 13
+
+
+def random_positions(model):
+    torch.manual_seed(7)
+    for name, p in model.named_parameters():
+        if re.search("position|pos_embed|rel_pos|cls|bias_table", name):
+            torch.nn.init.normal_(p, std=0.3)
+    return model.eval()
+
+
+def carried(model, new):
+    """The new model with the old one's weights."""
+    weights, state = model.state_dict(), new.state_dict()
+    for name, v in state.items():
+        if weights[name].shape == v.shape:
+            state[name] = weights[name]
+        elif v.dtype.is_floating_point:
+            state[name] = next(how for end, how in RESIZED.items() if name.endswith(end))(weights[name], v.shape)
+    new.load_state_dict(state)
+    return new.eval()
+
+
+def picture(size):
+    return torch.randn(1, 3, size, size, generator=torch.Generator().manual_seed(3))
+
+
+def export(model, kind, size, path):
+    with torch.no_grad():
+        if kind.startswith("dynamo"):
+            torch.onnx.export(model, (picture(size),), dynamo=True, input_names=["pixel_values"], opset_version=18, verbose=False).save(path)
+        else:
+            axes = {"pixel_values": {0: "batch", 2: "height", 3: "width"}} if kind.endswith("free") else None
+            torch.onnx.export(model, (picture(size),), path, dynamo=False, input_names=["pixel_values"], opset_version=17, dynamic_axes=axes)
+
+
+def one(binary, name, kind, folder):
+    """What became of one export: a cell for each size."""
+    build, sizes = MODELS[name]
+    old = os.path.join(folder, "old.onnx")
+    model = random_positions(build(sizes[0]))
+    try:
+        export(First(model), kind, sizes[0], old)
+    except Exception as e:  # an exporter's own limits
+        return [f"not exported ({type(e).__name__})"] * (len(sizes) - 1)
+    cells = []
+    for size in sizes[1:]:
+        new = os.path.join(folder, "new.onnx")
+        if os.path.exists(new):
+            os.remove(new)
+        kernel = ["--kernel", KERNELS[name]] if name in KERNELS and kind.startswith("dynamo") else []
+        p = subprocess.run([binary, "extend", "--image", str(size), old, "-o", new, *kernel], capture_output=True, text=True)
+        if p.returncode == 4:
+            cells.append("refused: " + p.stderr.split("refused: ")[1].split("\n")[0])
+            continue
+        if p.returncode:
+            cells.append(f"FAIL: exit {p.returncode}: {p.stderr.strip()}")
+            continue
+        with torch.no_grad():
+            want = First(carried(model, build(size)))(picture(size)).numpy()
+        try:
+            got = onnxruntime.InferenceSession(new).run(None, {"pixel_values": picture(size).numpy()})[0]
+        except Exception as e:
+            cells.append("FAIL: does not run: " + str(e).replace("\n", " ")[:120])
+            continue
+        apart = float(np.abs(got - want).max() / np.abs(want).max()) if got.shape == want.shape else float("inf")
+        cells.append(f"{apart:.1e}" if apart <= TOLERANCE else f"FAIL: {got.shape} for {want.shape}, apart by {apart:.1e}")
+    return cells
+
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    a.add_argument("modelpatch")
+    a.add_argument("--only", nargs="*", default=list(MODELS))
+    a.add_argument("--table")
+    a = a.parse_args()
+    rows, notes, refused, failed, equal = [], [], 0, 0, 0
+    for name in a.only:
+        sizes = MODELS[name][1]
+        for kind in KINDS:
+            with tempfile.TemporaryDirectory() as folder:
+                cells = one(a.modelpatch, name, kind, folder)
+            for size, cell in zip(sizes[1:], cells):
+                print(f"{name}, {kind}, {sizes[0]} → {size}: {cell}", flush=True)
+                failed += cell.startswith("FAIL")
+                refused += cell.startswith("refused")
+                equal += cell[0].isdigit()
+            short = []
+            for cell in cells:
+                if not cell[0].isdigit() and cell not in notes:
+                    notes.append(cell)
+                short.append(cell if cell[0].isdigit() else f"({notes.index(cell) + 1})")
+            rows.append(f"| {name} | {kind} | {sizes[0]} | " + " | ".join(f"{s}: {c}" for s, c in zip(sizes[1:], short)) + " |")
+    print(f"{equal} equal to {TOLERANCE}, {refused} refused, {failed} failed")
+    if a.table:
+        with open(a.table, "w") as f:
+            f.write("# Other picture sizes\n\n")
+            f.write(f"Models of transformers {T.__version__}, small, with random weights, exported by PyTorch {torch.__version__.split('+')[0]}, changed by `extend --image` and run in ONNX Runtime\n")
+            f.write(f"{onnxruntime.__version__}. Each cell is the largest difference to the library's own model of the new size, over the largest output. Made by `test/sizes/sizes.py --table`.\n\n")
+            f.write("| model | export | size | | | |\n|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n\n")
+            f.write("\n".join(f"{i + 1}. {note}" for i, note in enumerate(notes)) + "\n")
+    return 1 if failed or refused > REFUSED else 0
+
+
+sys.exit(main())
