@@ -289,7 +289,7 @@ func (r *patchRun) inPlace(ctx context.Context, plan patch.Plan, beside []*sidec
 		return err
 	}
 	if r.revert {
-		what := report.Name(filepath.Base(r.path)) + " is as it was before the change"
+		what := "the bytes of " + report.Name(filepath.Base(r.path)) + " that the change wrote are as they were before it"
 		if o.Spent == "" {
 			what += ": " + report.Name(filepath.Base(r.name)) + " is not needed any more"
 		}

@@ -14,9 +14,17 @@ func (p Plan) Promise() string {
 	case ExpectChanged:
 		return "change, on purpose, at every length"
 	case ExpectSameOnPrefix:
+		if p.ofOneLength() {
+			return "stay equal where what fills the new length is hidden, by a mask or causal attention: the graph takes no shorter input now"
+		}
 		return "stay equal for inputs within the old length"
 	}
 	return "stay equal"
+}
+
+// ofOneLength reports whether the change gives a graph that takes one length another one.
+func (p Plan) ofOneLength() bool {
+	return slices.ContainsFunc(p.Edits, func(e Edit) bool { return strings.HasPrefix(e.Why, "fixed length of") })
 }
 
 // ToCheck is what the owner should try before trusting the result.
@@ -25,7 +33,7 @@ func (p Plan) ToCheck() []string {
 		return nil // it was given with the change itself
 	}
 	var out []string
-	if i := slices.IndexFunc(p.Edits, func(e Edit) bool { return strings.HasPrefix(e.Why, "fixed length of") }); i >= 0 {
+	if p.ofOneLength() {
 		out = append(out, "the graph was exported for one length: whether the model limits attention to a window, or repeats positions, beyond that length cannot be seen in this file; numbers computed from the length stay as they were")
 	}
 	switch {

@@ -40,6 +40,10 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 			o.Progress = p.compared
 			v, err := runVerify(cmd, files, plan, open, o)
 			p.end()
+			unrun := err == nil && required && !modelpatch.EngineRan(v)
+			if unrun {
+				v.Hints = append(v.Hints, "no engine ran both files, which --require-engine asks for: exit code 1")
+			}
 			switch {
 			case err != nil:
 				c.fail(files[0], err, asJSON)
@@ -49,10 +53,7 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 			default:
 				c.verdict(v, verbose)
 			}
-			if v.Verdict == report.VerdictDifferent || v.Verdict == report.VerdictBroken {
-				return &codedError{modelpatch.ExitNo}
-			}
-			if required && !modelpatch.EngineRan(v) {
+			if v.Verdict == report.VerdictDifferent || v.Verdict == report.VerdictBroken || unrun {
 				return &codedError{modelpatch.ExitNo}
 			}
 			return nil
