@@ -108,7 +108,7 @@ func TestChange(t *testing.T) {
 	}{
 		{"gguf/gpt2-f32.gguf", Request{Verb: "extend", Length: 128, Whole: true}, "24 → 128", 2, "gpt2-f32-128.gguf"},
 		{"gguf/gpt2-f32.gguf", Request{Verb: "extend", Length: 128}, "24 → 128", 1, "gpt2-f32-128.gguf"},
-		{"gguf/llama-plain.gguf", Request{Verb: "rope", Scaling: "yarn", Factor: 4, OriginalLength: 32}, "yarn ×4", 1, "llama-plain-yarn4.gguf"},
+		{"gguf/llama-plain.gguf", Request{Verb: "rope", Scaling: "yarn", Factor: 4, OriginalLength: 32}, "yarn ×4", 1, "llama-plain-yarn-x4.gguf"},
 		{"gguf/gpt2-f32.gguf", Request{Verb: "rope", Base: 20000}, "refused", 0, ""},
 		{"gguf/gpt2-f32.gguf", Request{Verb: "remove"}, "it is extend or rope", 0, ""},
 		{"gguf/gpt2-f32.gguf", Request{Verb: "extend", Length: 24}, "", 0, ""},

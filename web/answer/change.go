@@ -59,7 +59,7 @@ func Change(ctx context.Context, q Request) (out Changed) {
 	if err != nil {
 		return Changed{Failure: q.failure(err)}
 	}
-	out = Changed{Nothing: sentence(r.Nothing), Changes: []string{}, Check: r.Plan.ToCheck(), Notes: []string{}, Files: []File{}}
+	out = Changed{Nothing: sentence(r.Nothing), Changes: []string{}, Check: append([]string{}, r.Plan.ToCheck()...), Notes: []string{}, Files: []File{}}
 	if r.Nothing == "" {
 		out.Outputs = "outputs " + r.Plan.Promise()
 	}
@@ -78,7 +78,11 @@ func Change(ctx context.Context, q Request) (out Changed) {
 			return Changed{Failure: q.failure(err)}
 		}
 		p.Close()
-		out.Files = append(out.Files, File{f.Path, fmt.Sprintf("modelpatch apply %s %s -o %s", quoted(path.Base(f.Path)), quoted(p.Source.Name), quoted(p.Target.Name))})
+		to := "-o " + quoted(p.Target.Name)
+		if p.Target.Name == p.Source.Name { // a data file, whose name the model holds
+			to = "--in-place"
+		}
+		out.Files = append(out.Files, File{f.Path, fmt.Sprintf("modelpatch apply %s %s %s", quoted(path.Base(f.Path)), quoted(p.Source.Name), to)})
 	}
 	if q.Whole && r.Nothing == "" {
 		if r, err = q.make(ctx, modelpatch.WriteOptions{Output: target}); err != nil {
@@ -107,14 +111,17 @@ func (q Request) name() string {
 		stem = stem[:at[0]]
 	}
 	what := ""
-	switch {
-	case q.Scaling != "":
-		what = "-" + q.Scaling
-		if q.Factor > 0 {
-			what += strconv.FormatFloat(q.Factor, 'f', -1, 64)
-		}
-	case q.Base > 0:
+	if q.Base > 0 {
 		what = "-base" + strconv.FormatFloat(q.Base, 'f', -1, 64)
+	}
+	if q.Scaling != "" {
+		what += "-" + q.Scaling
+		if q.Factor > 0 {
+			what += "-x" + strconv.FormatFloat(q.Factor, 'f', -1, 64)
+		}
+	}
+	if q.Method != "" {
+		what += "-" + q.Method
 	}
 	if q.Length > 0 {
 		what += "-" + strconv.Itoa(q.Length)

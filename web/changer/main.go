@@ -21,7 +21,7 @@ func main() {
 	var got any
 	switch err := json.Unmarshal([]byte(js.Global().Get("modelpatchRequest").String()), &q); {
 	case err != nil:
-		got = answer.Failure{Error: err.Error()}
+		got = answer.Failure{Error: "a number of the form is larger than any that can be meant"}
 	case q.Verb == "show":
 		got = answer.Show(q.Path)
 	default:

@@ -9,6 +9,7 @@ let worker = null;
 let current = null; // {id, name, files, url, companions, size}
 let answered = 0;
 let links = []; // object URLs of what is shown
+let making = null; // ends the change that is being made
 
 // make builds an element of text and other elements.
 function make(name, attributes = {}, ...children) {
@@ -56,6 +57,8 @@ function restart(why) {
 }
 
 function inspect(model) {
+  stopMaking();
+  byId("change").querySelector("button").disabled = false;
   current = { ...model, width: byId("drop").clientWidth, id: (current ? current.id : 0) + 1 };
   byId("result").hidden = true;
   byId("failure").hidden = true;
@@ -182,13 +185,28 @@ async function change(form) {
     method: rope ? "" : values.get("method"),
     base: rope ? number("base") : 0, scaling: rope ? values.get("scaling") : "", factor: rope ? number("factor") : 0,
   };
-  const box = byId("changed");
+  const box = byId("changed"), button = form.querySelector("button"), asked = current;
   box.replaceChildren(make("p", {}, "Working …"));
-  const button = form.querySelector("button");
   button.disabled = true;
-  const { answer, made } = await ask(request);
+  byId("stop").hidden = false;
+  let says;
+  try {
+    const { answer, made } = await ask(request);
+    says = outcome(answer, made);
+  } catch (e) {
+    says = [make("p", { class: "error" }, e.message || String(e))];
+  }
+  if (current !== asked) return; // another model is shown
+  byId("stop").hidden = true;
   button.disabled = false;
-  box.replaceChildren(...outcome(answer, made));
+  box.replaceChildren(...says);
+}
+
+// stopMaking ends a change that is being made; false where there is none.
+function stopMaking() {
+  if (!making) return false;
+  making();
+  return true;
 }
 
 // ask runs the program with a request about the current file, in a worker of its own: {answer, made, read}.
@@ -205,10 +223,12 @@ async function ask(request) {
   const compiled = await program;
   const maker = new Worker("changer.js");
   const told = await new Promise((resolve) => {
+    making = () => resolve(failed("stopped"));
     maker.onmessage = ({ data }) => resolve(data);
     maker.onerror = (e) => resolve(failed(e.message || "the worker failed"));
     maker.postMessage({ name, files, url, companions: companions || [], request, program: compiled });
   });
+  making = null;
   maker.terminate();
   return told;
 }
@@ -246,8 +266,9 @@ byId("address").addEventListener("submit", (e) => {
     say("That is no address.");
   }
 });
-byId("stop").addEventListener("click", () => restart("stopped"));
+byId("stop").addEventListener("click", () => stopMaking() || restart("stopped"));
 byId("change").addEventListener("change", verbs);
+byId("change").addEventListener("input", () => making || byId("changed").replaceChildren()); // what was made is not what is entered
 byId("change").addEventListener("submit", (e) => {
   e.preventDefault();
   change(e.target);

@@ -196,6 +196,34 @@ if (fs.existsSync("testdata/gguf/split-gpt2-nofirst-00001-of-00003.gguf")) {
   assert.match(await page.innerText("#changed"), /apply split-gpt2-nofirst-96-00003-of-00003.gguf.mpatch split-gpt2-nofirst-00003-of-00003.gguf/);
 }
 
+// A change of which nothing is to be checked is shown as well, and one that takes long ends with the model.
+await forget(page);
+await page.setInputFiles("#file", find("llama-plain.gguf"));
+await told(page);
+await page.check("input[name=verb][value=extend]");
+await page.fill("input[name=length]", "128");
+await page.selectOption("select[name=method]", "none");
+await page.click("#change button");
+await page.waitForSelector("#changed a, #changed .error", { timeout: 60000 });
+assert.match(await page.innerText("#changed"), /context length 32 → 128/);
+assert.match(await page.innerText("#changed"), /llama-plain-none-128.gguf/);
+await page.selectOption("select[name=method]", "");
+assert.equal(await page.innerText("#changed"), "");
+await forget(page);
+await page.setInputFiles("#file", find("gpt2-f32.gguf"));
+await told(page);
+await page.fill("input[name=length]", "100000");
+await page.click("#change button");
+await page.waitForFunction(() => !document.getElementById("stop").hidden);
+await page.click("#stop");
+await page.waitForSelector("#changed .error");
+assert.match(await page.innerText("#changed"), /stopped/);
+await page.click("#change button");
+await forget(page);
+await page.setInputFiles("#file", find("llama-plain.gguf"));
+await told(page);
+assert.equal(await page.isDisabled("#change button"), false);
+
 // A change that is refused says why.
 await forget(page);
 await page.setInputFiles("#file", find("gpt2-f32.gguf"));
