@@ -38,11 +38,29 @@ func explainRamp(v vector, p Precision, o Options) (Result, bool) {
 		return Result{}, false
 	}
 	for _, c := range v.baseCandidates(o) {
+		if c.relative > 0 { // no number that somebody chose
+			if r, ok := v.usualBase(p, o); ok {
+				return r, true
+			}
+		}
 		if readings := newRamp(v, c.base, c.relative).readings(p, o); len(readings) > 0 {
 			return choose(readings), true
 		}
 	}
-	return Result{}, false
+	return v.usualBase(p, o)
+}
+
+// usualBase explains a ramp that leaves too few pairs undivided to tell a base by the usual one, where the
+// amplitude is that of the factor which the frequencies give.
+func (v vector) usualBase(p Precision, o Options) (Result, bool) {
+	if !(o.Amplitude > 1+p.amplitudeError()) {
+		return Result{}, false
+	}
+	agreed := slices.DeleteFunc(newRamp(v, DefaultBase, 0).readings(p, o), func(r reading) bool { return !r.agrees })
+	if len(agreed) == 0 {
+		return Result{}, false
+	}
+	return choose(agreed), true
 }
 
 // startsPlain reports whether there are enough frequencies for a ramp, and the
