@@ -156,7 +156,7 @@ func windowOfNode(s *eval.Scope, n *onnx.Node) int {
 // key and query, 0 where it does not, or where a key far behind comes to the
 // same as the query itself: that is what a causal mask compares.
 func comparedDistance(a, b *eval.Value, op string) int {
-	if !a.Known() || !b.Known() {
+	if !a.Known() || !b.Known() || a.Len() == 0 || b.Len() == 0 {
 		return 0
 	}
 	queries, keys := tail(a, b)
@@ -204,13 +204,10 @@ func tail(a, b *eval.Value) (rows, columns int) {
 	return rows, columns
 }
 
-// cell is an element of the first matrix of a value, broadcast; 0 of one without elements.
+// cell is an element of the first matrix of a value, broadcast.
 func cell(v *eval.Value, row, column int) float64 {
 	k := len(v.Shape)
-	switch {
-	case v.Len() == 0:
-		return 0
-	case k == 0:
+	if k == 0 {
 		return v.Number(0)
 	}
 	at := column
@@ -239,7 +236,7 @@ func same(rows, columns int, as func(row, column int) bool) bool {
 // is no mask: that has two numbers.
 func banded(v *eval.Value) int {
 	k := len(v.Shape)
-	if k < 2 || v.Shape[k-1] < 2 || v.Shape[k-2] < 2 || !v.Known() {
+	if k < 2 || v.Shape[k-1] < 2 || v.Shape[k-2] < 2 || !v.Known() || v.Len() == 0 {
 		return 0
 	}
 	rows, columns := v.Shape[k-2], v.Shape[k-1]
