@@ -116,7 +116,10 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, open O
 		return Result{}, err
 	}
 	defer func() { result.Plan.Sidecars = sidecarReports(beside) }()
-	if w.DryRun {
+	switch {
+	case w.DryRun && w.InPlace:
+		return result, r.another(patch.CanInPlace(ctx, plan, patch.InPlaceOptions{Replace: r.patch.Replace, Held: w.held}))
+	case w.DryRun:
 		return result, nil
 	}
 	if w.InPlace {
@@ -240,7 +243,7 @@ func brief(s string) string {
 }
 
 func (r *patchRun) report(plan patch.Plan) report.Plan {
-	verb, expect := "apply", cmp.Or(r.patch.Expect, report.ExpectChanged)
+	verb, expect := "apply", cmp.Or(r.patch.Expect, report.ExpectUnknown)
 	if r.revert {
 		verb = "revert"
 	}
@@ -279,7 +282,7 @@ func (r *patchRun) inPlace(ctx context.Context, plan patch.Plan, beside []*sidec
 	o := patch.InPlaceOptions{Check: r.check, Replace: r.patch.Replace, Spent: r.spent(), Held: r.w.held, Files: following(beside, r.path)}
 	_, err := patch.InPlace(ctx, plan, o)
 	if err != nil && !stands(err) {
-		return err
+		return r.another(err)
 	}
 	followed(beside)
 	if _, gone := os.Lstat(o.Spent); o.Spent != "" && gone != nil {
@@ -296,6 +299,15 @@ func (r *patchRun) inPlace(ctx context.Context, plan patch.Plan, beside []*sidec
 		out.Changes = append(out.Changes, report.Change{Expect: report.ExpectSame, What: what})
 	}
 	return noteInPlace([]string{r.path}, patch.Undo{}, r.w.Digest, out)
+}
+
+// another adds to the refusal of a change in place what may do instead: a command lays its change out anew for
+// the file as it lies, where a patch holds the layout of a new file.
+func (r *patchRun) another(err error) error {
+	if e, ok := errors.AsType[*patch.RefusedError](err); ok && !r.revert && r.patch.Expect != "" {
+		e.Instead = "-o NEW writes a new file; the change itself (" + brief(r.patch.Change) + "), made with --in-place, is laid out for the file as it lies"
+	}
+	return err
 }
 
 // patchedBeside finds the numbers that a patch's change gave other values

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"path/filepath"
 
+	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
@@ -139,6 +140,9 @@ func (c *change) plan(m position.Model, d *decision, out *report.Plan) (patch.Pl
 		return plan, err
 	}
 	out.Edits = edits(plan)
+	if r, ok := m.(position.Reserver); ok && c.w.InPlace && r.Room() > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%s of room for later keys are part of it (key %s), so that the weights stay where they lie", report.Size(r.Room()), gguf.ReserveKey))
+	}
 	if err := plan.Check(); err != nil {
 		return plan, err
 	}

@@ -35,7 +35,10 @@ func (c *writing) write(ctx context.Context) error {
 			return err
 		}
 	}
-	if c.w.DryRun || c.w.Output == "" && !c.w.InPlace {
+	switch {
+	case c.w.DryRun && c.w.InPlace && len(c.plan.Edits) > 0:
+		return patch.CanInPlace(ctx, c.plan, patch.InPlaceOptions{Replace: rootIsSmall(c.old, c.plan), Held: c.w.held})
+	case c.w.DryRun || c.w.Output == "" && !c.w.InPlace:
 		return nil
 	}
 	return c.writeModel(ctx)

@@ -15,6 +15,7 @@ type Editor struct {
 	keys    map[string]keyEdit
 	tensors map[*Tensor]tensorEdit
 	added   []newTensor
+	room    int64 // see Room
 	err     error
 }
 

@@ -50,6 +50,9 @@ func (e *Editor) Reserve(n int64) {
 	e.Set(ReserveKey, String(strings.Repeat(" ", int(n))), "room for later edits in place")
 }
 
+// Room is how many bytes of filler the plan of PlanInPlace adds, because blocks are inserted whole.
+func (e *Editor) Room() int64 { return e.room }
+
 // PlanInPlace is Plan for changing the file where it lies: every edit keeps its
 // size, but for what is added at the file's end, and for one place where whole
 // blocks are added. block is what the file system can insert
@@ -69,6 +72,7 @@ func (e *Editor) PlanInPlace(block int64) (patch.Plan, error) {
 		return plan, nil
 	}
 	placed := plan
+	e.room = 0
 	placed.Edits = nil
 	for i, p := range e.file.Parts {
 		b := placer{builder: builder{editor: e, part: p, number: i}}
@@ -284,6 +288,7 @@ func (b *placer) insertFront() error {
 	head = append(head, b.reserve(name, 0)...)
 	n := b.wholeBlocks(int64(len(head)))
 	o.PutUint64(head[len(head)-8:], uint64(n-int64(len(head))+headerBytes))
+	b.editor.room += n - int64(len(head))
 	head = append(head, strings.Repeat(" ", int(n)-len(head))...)
 	b.add(0, 0, patch.Bytes(head), "a block before the file: new keys, and room for more")
 	if !utf8.Valid(old) { // readers that decode the reserve would stumble
@@ -309,6 +314,7 @@ func (b *placer) growInfos(offsets []int64) error {
 	least := int64(len(b.fresh) + len(filler) + len(infos))
 	n := b.wholeBlocks(least)
 	o.PutUint64(filler[len(filler)-8:], uint64(n-least))
+	b.editor.room += n - least
 	inside := func(e patch.Edit) bool { return e.At >= end }
 	moved := slices.DeleteFunc(slices.Clone(b.out), func(e patch.Edit) bool { return !inside(e) })
 	b.out = slices.DeleteFunc(b.out, inside)

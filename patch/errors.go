@@ -109,7 +109,7 @@ type RefusedError struct {
 }
 
 // Error is the path and why it is refused.
-func (e *RefusedError) Error() string { return e.Path + ": " + e.Why }
+func (e *RefusedError) Error() string { return e.Path + ": refused: " + e.Why }
 
 // Hints returns what would work instead, for printing under the error.
 func (e *RefusedError) Hints() []string { return hints(e.Instead) }

@@ -54,6 +54,36 @@ func InPlace(ctx context.Context, p Plan, o InPlaceOptions) (Undo, error) {
 	return t.outcome(err)
 }
 
+// CanInPlace reports whether InPlace could make the plan's change: nil, or the error with which it would end
+// before the first byte changes. It changes nothing.
+func CanInPlace(ctx context.Context, p Plan, o InPlaceOptions) error {
+	if o.FS == nil {
+		o.FS = OS
+	}
+	if err := p.Check(); err != nil {
+		return err
+	}
+	file, err := p.onlyEdited()
+	if err == nil {
+		err = p.fits(ctx, file, o)
+	}
+	if is[*RefusedError](err) && o.Replace && p.replaceable() {
+		return nil
+	}
+	return err
+}
+
+// fits reports whether the edits of one input can be made in it as it lies.
+func (p Plan) fits(ctx context.Context, file int, o InPlaceOptions) error {
+	t, err := openLocked(o.FS, p.Inputs[file].Path, o.Held)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	_, err = t.plan(ctx, p, file)
+	return err
+}
+
 // outcome is what InPlace returns; the undo patch goes where the change was not
 // made. While the journal may be there, recovery may keep the new bytes, and their
 // undo patch must stay.

@@ -52,7 +52,7 @@ func (l *layout) sort() error {
 		case l.moves == nil:
 			l.moves = &e
 		default:
-			return l.refuse(e, "needs room at offset %d, and another part of the change elsewhere: a file changed in place can grow at one place only", e.At+e.Old)
+			return l.refuse(e, "it changes the file's length near offset %d, as another part of the change does elsewhere; in place, that can be at one place only", e.At+e.Old)
 		}
 	}
 	l.edits = same
@@ -60,7 +60,7 @@ func (l *layout) sort() error {
 }
 
 func (l *layout) refuse(e Edit, format string, args ...any) error {
-	return &RefusedError{l.t.path, e.Why + ": " + fmt.Sprintf(format, args...), writeNewInstead}
+	return &RefusedError{l.t.path, "not in place: " + e.Why + ": " + fmt.Sprintf(format, args...), writeNewInstead}
 }
 
 // shift lays out the edit that moves what follows it, as an insertion of whole

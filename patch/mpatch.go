@@ -52,6 +52,16 @@ type PatchHeader struct {
 	Request json.RawMessage `json:"request,omitempty"`
 }
 
+// Moves returns how many edits move what follows them: a file can be changed in place by one at the most (InPlace).
+func (h *PatchHeader) Moves() (n int) {
+	for _, e := range h.Edits {
+		if e.New != e.Old && e.At+e.Old != h.Source.Size {
+			n++
+		}
+	}
+	return n
+}
+
 // Bytes returns how many bytes the edits remove, and how many they put there.
 func (h *PatchHeader) Bytes() (old, fresh int64) {
 	for _, e := range h.Edits {

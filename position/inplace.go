@@ -28,4 +28,6 @@ type DataSpanner interface {
 type Reserver interface {
 	// Reserve leaves n bytes of room in what Edits plans.
 	Reserve(n int64)
+	// Room is how many bytes of room EditsInPlace added without being asked.
+	Room() int64
 }

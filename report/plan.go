@@ -12,7 +12,9 @@ func (p Plan) Promise() string {
 	}
 	switch Expected(p.Changes) {
 	case ExpectChanged:
-		return "change, on purpose, at every length"
+		return "change, on purpose"
+	case ExpectUnknown:
+		return "not known: the patch does not say what they do"
 	case ExpectSameOnPrefix:
 		if p.ofOneLength() {
 			return "stay equal where what fills the new length is hidden, by a mask or causal attention: the graph takes no shorter input now"
@@ -38,7 +40,7 @@ func (p Plan) ToCheck() []string {
 	}
 	switch {
 	case slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Expect == ExpectChanged }):
-		out = append(out, "quality at short and long inputs: the model may need fine-tuning")
+		out = append(out, "quality: the model may need fine-tuning")
 	case slices.ContainsFunc(p.Changes, func(c Change) bool { return strings.HasPrefix(c.What, "position table") }):
 		out = append(out, "quality beyond the old length: the new rows are computed, not trained")
 	}

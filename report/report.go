@@ -61,14 +61,15 @@ const (
 	ExpectSame         = "same"
 	ExpectSameOnPrefix = "same-on-prefix"
 	ExpectChanged      = "changed"
+	ExpectUnknown      = "unknown" // nobody says: of a patch between two files of others
 )
 
-// Expectations are these words, each allowing more than those before it.
+// Expectations are the words that say something, each allowing more than those before it.
 var Expectations = []string{ExpectSame, ExpectSameOnPrefix, ExpectChanged}
 
 // Looser is the one of two expectations that allows more.
 func Looser(a, b string) string {
-	if slices.Index(Expectations, b) > slices.Index(Expectations, a) {
+	if b == ExpectUnknown || a != ExpectUnknown && slices.Index(Expectations, b) > slices.Index(Expectations, a) {
 		return b
 	}
 	return a

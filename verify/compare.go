@@ -122,7 +122,10 @@ func (o Options) expectation() string {
 	if o.Expect != "" || o.Plan == nil {
 		return o.Expect
 	}
-	return report.Expected(o.Plan.Changes)
+	if all := report.Expected(o.Plan.Changes); all != report.ExpectUnknown {
+		return all
+	}
+	return ""
 }
 
 func (c *comparison) add(k report.Check) {

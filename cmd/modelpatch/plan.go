@@ -43,7 +43,9 @@ func (c *console) plan(p report.Plan, dry, verbose bool) {
 		if w.SHA256 != nil {
 			line += ", sha256 " + *w.SHA256
 		}
-		if i == 0 && len(p.Edits) > 0 {
+		if i == 0 && w.How == "patch" {
+			line += ", the change alone"
+		} else if w.How != "patch" && len(p.Edits) > 0 && report.Expected(p.Changes) != report.ExpectUnknown {
 			line += "; every other byte is as it was"
 		}
 		c.field("written", line)

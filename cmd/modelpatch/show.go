@@ -65,6 +65,8 @@ func (c *console) show(ctx context.Context, path string, open modelpatch.OpenOpt
 	}
 	if p.Replace {
 		c.field("in place", "the file is replaced as a whole")
+	} else if p.Moves() > 1 {
+		c.field("in place", "no: several places change the file's length; apply needs -o NEW")
 	}
 	for _, b := range p.Beside {
 		c.field("beside", text(b.Name)+" "+text(b.Pointer)+": "+text(b.Old)+" → "+text(b.New))

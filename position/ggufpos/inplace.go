@@ -21,6 +21,9 @@ func (m *model) EditsInPlace(block int64) (patch.Plan, error) {
 // Reserve leaves room for n bytes of keys in the file, for later edits in place.
 func (m *model) Reserve(n int64) { m.Edit.Reserve(n) }
 
+// Room is how many bytes of room EditsInPlace added.
+func (m *model) Room() int64 { return m.Edit.Room() }
+
 // DataSpans are the ranges of one of the model's files that hold tensor data.
 func (m *model) DataSpans(path string) [][2]int64 {
 	var out [][2]int64
