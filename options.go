@@ -71,6 +71,8 @@ type Result struct {
 // check refuses destinations that contradict each other.
 func (w WriteOptions) check() error {
 	switch {
+	case IsStream(w.Output):
+		return NoStream(w.Output)
 	case w.Output != "" && w.InPlace:
 		return &UsageError{What: "a new file and a change in place contradict each other", Hint: "choose one of them"}
 	case w.Check != nil && w.InPlace:

@@ -47,6 +47,11 @@ var streams = map[string]*os.File{Stdin: os.Stdout, "/dev/stdout": os.Stdout, "/
 // IsStream reports whether a target names standard output or standard error.
 func IsStream(path string) bool { return streams[path] != nil }
 
+// NoStream is the error of a model or a patch that is to go to a standard stream.
+func NoStream(path string) error {
+	return &UsageError{What: path + " is no place for a model or a patch: it is written beside its name, read again, and only then gets that", Hint: "name a file; reports and pictures go to " + Stdin}
+}
+
 // Reads notes inputs of the run, and fails where one of them is a target. The files beside a model
 // that state its length are inputs too. Paths that are no files count for nothing.
 func (o *Outputs) Reads(paths ...string) error {

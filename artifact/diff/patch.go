@@ -31,6 +31,9 @@ const suffix = ".mpatch"
 // that differs gets its own, beside out and named after b's file. Files that are equal get none.
 // What the edits make of a is compared with b before the patch gets its name.
 func Patch(ctx context.Context, a, b, out string, o PatchOptions) ([]report.Written, error) {
+	if modelpatch.IsStream(out) {
+		return nil, modelpatch.NoStream(out)
+	}
 	before, err := modelpatch.OpenContext(ctx, a, o.Open)
 	if err != nil {
 		return nil, err

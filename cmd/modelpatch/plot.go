@@ -52,7 +52,7 @@ does not differ stands last, and a picture ends at 1,600 pixels (HTML has all).
 
 -o writes SVG, PNG or HTML, by the name's ending. Without it a terminal of kitty,
 iTerm2 or with sixels shows the picture, any other terminal block characters, and
-a pipe gets SVG.`,
+a pipe gets SVG, and so does -o -.`,
 		Example: `  modelpatch plot model.gguf -o model.svg
   modelpatch plot model.gguf model-4x.gguf -o change.html`,
 		Args: cobra.RangeArgs(1, 2),
@@ -156,7 +156,7 @@ func (p *plot) chosen(c *console) (string, error) {
 	switch {
 	case format != "":
 		return format, nil
-	case p.output == "" && c.width == 0:
+	case p.output == "" && c.width == 0, modelpatch.IsStream(p.output):
 		return formatSVG, nil
 	case p.output == "":
 		return string(terminal.Of(os.Getenv)), nil
