@@ -28,7 +28,7 @@ func (e Encoding) Source() string {
 	case form == FormKeys:
 		return "computed by the engine from metadata keys"
 	case form == FormTable && trained:
-		return "trained rows"
+		return "rows in the file"
 	case form == FormTable:
 		return "table in the file"
 	case form == FormCache:
@@ -36,7 +36,7 @@ func (e Encoding) Source() string {
 	case form == FormRuntime:
 		return "computed by the graph"
 	case form == FormBaked && trained:
-		return "trained rows, folded for one length"
+		return "rows in the file, folded for one length"
 	case form == FormBaked:
 		return "folded for one length"
 	}

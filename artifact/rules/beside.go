@@ -13,6 +13,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/modelpatch/modelpatch"
@@ -20,6 +21,7 @@ import (
 	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // maxBeside bounds files beside a model that are read; they are a few kilobytes.
@@ -31,6 +33,37 @@ type Config struct {
 	Base    float64 // rope_theta; 0: not stated
 	Scaling string  // rope_scaling's type; "": none stated
 	Factor  float64 // 0: not stated
+	// Original is the length that the model was trained with before the scaling; 0: not stated.
+	Original int
+}
+
+// remedies are how rope makes a model compute the scaling that a configuration states; letters stand for
+// what it does not say.
+func (c *Config) remedies() []report.Remedy {
+	number := func(x float64, unknown string) string {
+		if x == 0 {
+			return unknown
+		}
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	t := schemes.Scaling{Type: c.Scaling}.Kind()
+	if !t.Settable {
+		return nil
+	}
+	scaling := []string{"scaling", t.Name}
+	if t.NeedsFactor && !t.Listed {
+		scaling = append(scaling, "factor", number(c.Factor, "S"))
+	}
+	if t.Reads(schemes.ParameterOriginalLength.Name) && !t.Listed {
+		scaling = append(scaling, "original-length", number(float64(c.Original), "L"))
+	}
+	if t.Listed {
+		scaling = append(scaling, "factors", c.Path)
+	}
+	if t.Freezes() {
+		scaling = append(scaling, "len", "N")
+	}
+	return []report.Remedy{report.Do("rope", "writes what the configuration says", scaling...)}
 }
 
 // ropeParameters are the fields of a configuration that speak of RoPE: rope_scaling of
@@ -40,6 +73,7 @@ type ropeParameters struct {
 	Type   string   `json:"rope_type"`
 	Old    string   `json:"type"`
 	Factor *float64 `json:"factor"`
+	Length *int     `json:"original_max_position_embeddings"`
 }
 
 // readConfig reads config.json; nil where it is none.
@@ -78,6 +112,9 @@ func readConfig(data []byte, path string) *Config {
 		}
 		if p.Factor != nil {
 			c.Factor = *p.Factor
+		}
+		if p.Length != nil {
+			c.Original = *p.Length
 		}
 	}
 	return c
@@ -184,11 +221,12 @@ func sidecarRope(f *Facts, found func(report.Finding)) {
 	base := e.Parameters.Base
 	switch {
 	case c.Scaling == "" && scaling != "none" && scaling != "custom" && c.Base != 0:
-		found(report.Finding{Message: fmt.Sprintf("config.json has no rope_scaling, and the model scales RoPE: %s", scaling), Where: where})
+		found(report.Finding{Message: fmt.Sprintf("config.json has no rope_scaling, and the model scales RoPE: %s", scaling), Where: where, Remedies: c.remedies()})
 	case c.Scaling != "" && scaling == "none" && (c.Factor == 0 || c.Factor > 1):
-		found(report.Finding{Message: fmt.Sprintf("config.json says rope_scaling %s, and the model computes RoPE without scaling: the export may have frozen it at the length that was traced", report.Printable(c.Scaling)), Where: where})
+		found(report.Finding{Message: fmt.Sprintf("config.json says rope_scaling %s, and the model computes RoPE without scaling: the export may have frozen it at the length that was traced", report.Printable(c.Scaling)), Where: where, Remedies: c.remedies()})
 	case base != nil && c.Base > 0 && scaling == "none" && c.Scaling == "" && math.Abs(float64(*base)/c.Base-1) > baseSlack:
-		found(report.Finding{Message: fmt.Sprintf("config.json says rope_theta %g, and the model computes RoPE with base %g", c.Base, float64(*base)), Where: where})
+		found(report.Finding{Message: fmt.Sprintf("config.json says rope_theta %g, and the model computes RoPE with base %g", c.Base, float64(*base)), Where: where,
+			Remedies: []report.Remedy{report.Do("rope", "writes what the configuration says", "base", strconv.FormatFloat(c.Base, 'f', -1, 64))}})
 	}
 }
 

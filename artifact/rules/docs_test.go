@@ -16,7 +16,7 @@ func TestDocumentation(t *testing.T) {
 	b.WriteString("# Rules of `modelpatch check`\n\nMade from the table of rules by `go test ./artifact/rules -update`; `modelpatch explain RULE` prints the same.\n" +
 		"A level is that at which a rule is found; a policy file changes it ([ci.md](ci.md)).\n\n| rule | level | |\n|---|---|---|\n")
 	for _, r := range List {
-		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.ID, r.ID, r.Level, r.Title)
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.ID, r.ID, r.Levels(), r.Title)
 	}
 	for _, r := range List {
 		fmt.Fprintf(&b, "\n## %s\n\n%s. %s %s\n\nWhat to do: %s\n", r.ID, r.Title, r.Says, r.Hurts, r.Mend)

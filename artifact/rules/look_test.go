@@ -88,6 +88,66 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// TestConfigured: a finding about config.json has the command that writes what it says.
+func TestConfigured(t *testing.T) {
+	for _, c := range []struct {
+		config Config
+		scaled string // that the model computes; "": none
+		want   string
+	}{
+		{Config{Base: 500000}, "", "modelpatch rope --base 500000 "},
+		{Config{Base: 10000, Scaling: "yarn", Factor: 4, Original: 4096}, "", "modelpatch rope --scaling yarn --factor 4 --original-length 4096 "},
+		{Config{Base: 10000, Scaling: "linear", Factor: 2.5}, "", "modelpatch rope --scaling linear --factor 2.5 "},
+		{Config{Base: 10000, Scaling: "dynamic"}, "", "modelpatch rope --scaling dynamic --factor S --original-length L --len N "},
+		{Config{Path: "config.json", Base: 10000, Scaling: "longrope"}, "", "modelpatch rope --scaling longrope --factors config.json "},
+		{Config{Base: 10000}, "yarn", "modelpatch rope --scaling none "},
+		{Config{Base: 10000, Scaling: "mrope"}, "", ""},
+	} {
+		f := model(func(r *report.Inspect) {
+			if c.scaled != "" {
+				r.Encodings[0].Parameters.Scaling = &report.Scaling{Type: c.scaled}
+			}
+		})
+		f.Config = &c.config
+		got := ""
+		for _, found := range Look(f) {
+			if found.Rule == "sidecar-rope-differs" && len(found.Remedies) > 0 {
+				got = found.Remedies[0].CommandLine()
+			}
+		}
+		if (c.want == "") != (got == "") || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%+v: %q, want %q", c.config, got, c.want)
+		}
+	}
+}
+
+// TestZeroTable: a table of zeros is a warning where nothing else tells positions.
+func TestZeroTable(t *testing.T) {
+	alone := tableOf(func(x [][]float64) {
+		for i := range x {
+			clear(x[i])
+		}
+	})
+	level := func(f *Facts) string {
+		for _, found := range Look(f) {
+			if found.Rule == "table-zero-rows" {
+				return found.Level
+			}
+		}
+		return ""
+	}
+	if got := level(alone); got != report.LevelWarning {
+		t.Errorf("alone: %q", got)
+	}
+	beside := *alone
+	r := *alone.Report
+	r.Encodings = append(slices.Clone(r.Encodings), report.Encoding{ID: "e1", Scheme: report.SchemeAlibi})
+	beside.Report = &r
+	if got := level(&beside); got != report.LevelNote {
+		t.Errorf("beside ALiBi: %q", got)
+	}
+}
+
 func has(findings []report.Finding, rule string) bool {
 	return slices.ContainsFunc(findings, func(f report.Finding) bool { return f.Rule == rule && f.Level != "" && f.Message != "" })
 }

@@ -27,6 +27,9 @@ type Rule struct {
 	Hurts string // what happens for it, and in which engine
 	Mend  string // what to do; often a command line
 
+	// varies says where a finding has another level than Level; "": nowhere.
+	varies string
+
 	// gate tells that check takes Level whatever inspect says: a warning for who reads a
 	// report about a file is a failure for who ships it.
 	gate bool
@@ -43,6 +46,17 @@ func Find(id string) (Rule, bool) {
 		}
 	}
 	return Rule{}, false
+}
+
+// Levels is the rule's level, and where a finding has another.
+func (r Rule) Levels() string {
+	switch {
+	case r.gate:
+		return r.Level + "; a warning in inspect, which judges no engine"
+	case r.varies != "":
+		return r.Level + "; " + r.varies
+	}
+	return r.Level
 }
 
 // IDs are the names of all rules.

@@ -45,7 +45,7 @@ var List = []Rule{
 		Says: "Something in the model encodes positions, and it cannot be named or proved.", Hurts: "Its length cannot be checked, and it cannot be changed safely.", Mend: "modelpatch inspect --verbose FILE says what was seen."},
 
 	// Scalings of RoPE.
-	{ID: "yarn-length-differs", Level: warning, Title: "YaRN's factor does not lead to the stated length", look: yarnLength,
+	{ID: "yarn-length-differs", Level: warning, varies: "a note where YaRN reaches further than stated", Title: "YaRN's factor does not lead to the stated length", look: yarnLength,
 		Says: "The stated length is more than YaRN's factor times the original length, or less than half of it.", Hurts: "Beyond factor × original the model is asked for positions that it was never stretched to; far below it, quality is given away.", Mend: "modelpatch rope --scaling yarn --factor S --len N FILE"},
 	{ID: "scaling-custom", Level: warning, Title: "Frequencies that no formula gives", look: customScaling,
 		Says: "The rotary frequencies follow no known scaling.", Hurts: "They may be meant, or damaged; nobody can tell from the file, and they cannot be rescaled.", Mend: "Compare with the original model's configuration."},
@@ -59,22 +59,22 @@ var List = []Rule{
 		Says: "The model was read by its address, and the rows of a large table were not fetched.", Hurts: "Damaged, repeated or empty rows would not be found.", Mend: "--scan fetches the table and checks it."},
 	{ID: "cache-differs-from-formula", Level: failing, Title: "A cache with damaged rows", look: damagedCache,
 		Says: "All rows of a cache of cosines and sines follow one formula but for a few.", Hurts: "Those positions are rotated wrongly: outputs are off there, without a message.", Mend: fetchAgain},
-	{ID: "table-zero-rows", Level: warning, Title: "Rows of zeros in a position table", look: zeroRows,
-		Says: "Positions within the used range of a table have rows of zeros.", Hurts: "These positions are told by nothing; rows that were never trained look so.", Mend: "modelpatch extend with another --method makes other rows; or state a shorter length."},
+	{ID: "table-zero-rows", Level: warning, varies: "a note where all rows are zeros and positions are told in another way", Title: "Rows of zeros in a position table", look: zeroRows,
+		Says: "Positions within the used range of a table have rows of zeros.", Hurts: "These positions are told by nothing; rows that were never trained look so.", Mend: "Fetch or export the model again; rows that extend made are made anew from the old model, with another --method."},
 	{ID: "table-rows-repeated", Level: noting, Title: "Equal rows in a position table", look: repeatedRows,
 		Says: "Two positions have the same row: the table was tiled or padded by repetition.", Hurts: "The model cannot tell these positions apart by their rows alone.", Mend: "Nothing, where it was meant (modelpatch extend --method tile)."},
 	{ID: "table-norm-jump", Level: warning, Title: "A jump in the norms of a position table", look: normJump,
-		Says: "A run of rows is twice as large as its neighbours, or larger.", Hurts: "Rows that were damaged, invented or never trained drown the tokens at these positions.", Mend: "modelpatch plot FILE shows the norms; modelpatch extend with another --method makes other rows."},
+		Says: "A run of rows is twice as large as its neighbours, or larger.", Hurts: "Rows that were damaged, invented or never trained drown the tokens at these positions.", Mend: "modelpatch plot FILE shows the norms; rows that extend made are made anew from the old model, with another --method."},
 
 	// Files beside the model.
-	{ID: "sidecar-length-differs", Level: warning, Title: "A file beside the model states another length", look: sidecarLength,
-		Says: "config.json, genai_config.json, sentence_bert_config.json, tokenizer.json or tokenizer_config.json, beside the model or above its folder onnx, states another length than the model has. A tokenizer that cuts earlier is a note.", Hurts: "Servers and tokenizers take theirs: inputs are cut too early, or longer ones than the model encodes are let through.", Mend: "modelpatch extend --sidecars changes them with the model."},
+	{ID: "sidecar-length-differs", Level: warning, varies: "an error where the model encodes fewer positions, a note where a tokenizer cuts earlier", Title: "A file beside the model states another length", look: sidecarLength,
+		Says: "config.json, genai_config.json, sentence_bert_config.json, tokenizer.json or tokenizer_config.json, beside the model or above its folder onnx, states another length than the model has.", Hurts: "Servers and tokenizers take theirs: inputs are cut too early, or longer ones than the model encodes are let through.", Mend: "Change the number in the file; extend --sidecars changes only numbers that agreed with the model."},
 	{ID: "sidecar-picture-differs", Level: warning, Title: "A file beside the model states another picture size", look: sidecarPicture,
 		Says: "config.json or preprocessor_config.json states another size of the picture than the graph takes.", Hurts: "Pictures are resized to a size at which the engine fails.", Mend: "modelpatch extend --image SIZE --sidecars changes both; or change the number in the file."},
 	{ID: "sidecar-unreadable", Level: warning, Title: "A file beside the model cannot be read", look: sidecarUnreadable,
 		Says: "A configuration beside the model is no JSON, too large, or no regular file.", Hurts: "Whether it states the length and the RoPE of the model was not checked.", Mend: "Mend the file, or remove it."},
 	{ID: "sidecar-rope-differs", Level: warning, Title: "config.json names another RoPE", look: sidecarRope,
-		Says: "config.json beside the model names another base or scaling of RoPE than the file computes.", Hurts: "One of the two is not the model that was trained; exports freeze a scaling that depends on the length.", Mend: "Export again, or modelpatch rope FILE writes what the configuration says."},
+		Says: "config.json beside the model names another base or scaling of RoPE than the file computes.", Hurts: "One of the two is not the model that was trained; exports freeze a scaling that depends on the length.", Mend: "Export again; or modelpatch rope with --base, --scaling and --factor as the configuration says."},
 
 	// GGUF: the container.
 	{ID: "gguf-alignment-small", Level: warning, Title: "Small alignment", Says: "Tensor data is aligned to fewer bytes than engines expect.", Hurts: "Engines that map the file into memory want 32 or more.", Mend: convertAgain},

@@ -97,12 +97,21 @@ func zeroRows(f *Facts, found func(report.Finding)) {
 	for _, t := range f.tables() {
 		switch n := len(t.zero); {
 		case n == 0:
+		case n == len(t.norms) && f.tellsOtherwise(t):
+			found(report.Finding{Level: report.LevelNote, Message: "the position table has nothing but zeros, and no effect", Hint: "nothing needs to be done, where the table was disabled on purpose", Where: place(t.encoding)})
 		case n == len(t.norms):
 			found(report.Finding{Message: "the position table has nothing but zeros: the model tells no positions apart", Where: place(t.encoding)})
 		default:
 			found(report.Finding{Message: fmt.Sprintf("%d of %d rows of the position table are zeros, the first for position %d", n, len(t.norms), t.zero[0]-t.first), Where: place(t.encoding)})
 		}
 	}
+}
+
+// tellsOtherwise reports whether an encoding other than that of a table tells positions.
+func (f *Facts) tellsOtherwise(t table) bool {
+	return slices.ContainsFunc(f.Report.Encodings, func(e report.Encoding) bool {
+		return e.ID != t.encoding.ID && e.Scheme != report.SchemeNone && e.Scheme != report.SchemeUnknown
+	})
 }
 
 func repeatedRows(f *Facts, found func(report.Finding)) {

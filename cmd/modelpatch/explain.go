@@ -85,7 +85,7 @@ func (c *console) listRules() {
 
 // explain prints one rule.
 func (c *console) explain(r rules.Rule) {
-	c.headline(r.ID, r.Title+" ("+r.Level+")")
+	c.headline(r.ID, r.Title+" ("+r.Levels()+")")
 	c.field("means", r.Says)
 	c.field("hurts", r.Hurts)
 	c.field("mend", r.Mend)

@@ -124,7 +124,7 @@ cannot be read is said in place of the report.`,
 	cmd.Flags().IntVarP(&workers, "jobs", "j", runtime.NumCPU(), "files that are looked at at once")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also say what each claim rests on, and its bytes")
 	cmd.Flags().BoolVar(&textconv, "textconv", false, "for git's diff.NAME.textconv: the report without a path, and digests of the content")
-	cmd.Flags().BoolVar(&inTable, "table", false, "one line a model, in columns")
+	cmd.Flags().BoolVar(&inTable, "table", false, "one line a model, in columns (findings of the files themselves; check has more rules)")
 	page.addFlags(cmd)
 	many.addFlags(cmd)
 	return reading(c, cmd, &o)
