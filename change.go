@@ -79,7 +79,10 @@ func (c *change) run(ctx context.Context) (result Result, err error) {
 		return result, err
 	}
 	result.Plan.Notes = append(result.Plan.Notes, c.signed()...)
-	beside, notes := c.beside(ctx, d)
+	beside, notes, err := c.beside(ctx, d)
+	if err != nil {
+		return result, err
+	}
 	result.Plan.Notes = append(result.Plan.Notes, notes...)
 	to := writing{path: c.path, command: c.command, open: c.open, w: c.w, old: m, plan: plan, beside: beside, out: &result.Plan,
 		held: func(m position.Model) error { return c.check(m, d) }}
@@ -154,21 +157,31 @@ func (c *change) plan(m position.Model, d *decision, out *report.Plan) (patch.Pl
 }
 
 // beside are the files beside the model that state what changes, and sentences about those that do
-// not follow.
-func (c *change) beside(ctx context.Context, d *decision) (all []*sidecar, notes []string) {
+// not follow. One that cannot be read is an error where all are to follow.
+func (c *change) beside(ctx context.Context, d *decision) (all []*sidecar, notes []string, err error) {
 	if d.Nothing != "" {
-		return nil, nil
+		return nil, nil, nil
 	}
-	all, unread := findSidecars(ctx, c.path, c.restated(d), c.open)
+	all, strays, unread := findSidecars(ctx, c.path, c.restated(d), c.open)
+	if c.w.Sidecars {
+		if len(unread) > 0 {
+			return nil, nil, unread[0]
+		}
+		notes = append(notes, strays...)
+	}
 	for _, err := range unread {
 		notes = append(notes, err.Error()+": whether it states what changes is not known")
 	}
 	if to := d.scaled(); to != nil {
-		if _, err := ReadBeside(ctx, c.path, "config.json", c.open); err == nil {
-			notes = append(notes, fmt.Sprintf("config.json keeps its rope_scaling: what builds RoPE from it needs the new one (%s)", to))
+		if data, err := ReadBeside(ctx, c.path, "config.json", c.open); err == nil {
+			does := "states no rope_scaling"
+			if statesScaling(data) {
+				does = "keeps its rope_scaling"
+			}
+			notes = append(notes, fmt.Sprintf("config.json %s: what builds RoPE from it needs the new one (%s)", does, to))
 		}
 	}
-	return all, notes
+	return all, notes, nil
 }
 
 // restated lists what of the numbers that files beside a model state becomes another.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"maps"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/internal/pythonjson"
 	"github.com/modelpatch/modelpatch/internal/regular"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -122,14 +124,29 @@ func (r restated) value(n jsonNumber) (string, bool) {
 	return out, true
 }
 
-// findSidecars looks beside a model for files that state the old values, and for those that cannot
-// be read.
-func findSidecars(ctx context.Context, model string, new []restated, o OpenOptions) (out []*sidecar, unread []error) {
+// misses reports whether a number states neither the old value nor the new one, though it should state one of
+// them: pictures may be resized to another size before they are cut, and tokenizers write 10^30 for "no limit".
+func (r restated) misses(n jsonNumber) bool {
+	if r.of != positions && r.of != ropeBase {
+		return false
+	}
+	v, err := strconv.ParseFloat(n.text, 64)
+	return err != nil || v != r.to && v <= position.MaxLength
+}
+
+// findSidecars looks beside a model for files that state the old values, for numbers that state others, and
+// for files that cannot be read.
+func findSidecars(ctx context.Context, model string, new []restated, o OpenOptions) (out []*sidecar, strays []string, unread []error) {
 	for s, numbers := range sidecarsOf(ctx, model, o, &unread) {
 		for _, n := range numbers {
 			for _, r := range new {
-				if to, ok := r.value(n); ok && r.of == sidecarPlaces[s.name][n.pointer] {
+				if r.of != sidecarPlaces[s.name][n.pointer] {
+					continue
+				}
+				if to, ok := r.value(n); ok {
 					s.add(n, to)
+				} else if r.misses(n) {
+					strays = append(strays, fmt.Sprintf("%s says %s at %s, where the model had %g: it stays as it is, to be changed by hand", s.name, report.Printable(n.text), n.pointer, r.from))
 				}
 			}
 		}
@@ -137,7 +154,7 @@ func findSidecars(ctx context.Context, model string, new []restated, o OpenOptio
 			out = append(out, s)
 		}
 	}
-	return out, unread
+	return out, strays, unread
 }
 
 // sidecarsOf are the files beside a model, with the numbers in them that speak of its positions. Why
@@ -250,7 +267,7 @@ func sortedNames() []string {
 	return slices.Sorted(maps.Keys(sidecarPlaces))
 }
 
-// jsonNumber is a number in a JSON text.
+// jsonNumber is a number in a JSON text, or a text where one is looked for.
 type jsonNumber struct {
 	pointer, text string
 	at            int64
@@ -291,7 +308,9 @@ func (w *jsonWalk) value(paths [][]string, depth int) {
 	case '{', '[':
 		w.members(w.data[w.at] == '{', paths, depth)
 	case '"':
+		start := w.at
 		w.text()
+		w.number(start, paths, depth) // in quotes, which is no number to programs and is told
 	default:
 		start := w.at
 		for w.at < len(w.data) && strings.IndexByte(" \t\r\n,]}", w.data[w.at]) < 0 {

@@ -68,7 +68,7 @@ func TestAllocationsGrowWithTheSidecar(t *testing.T) {
 				start := time.Now()
 				found, made := 0, allocations(func() { r.patchedBeside() })
 				more := allocations(func() {
-					all, _ := findSidecars(t.Context(), r.path, []restated{{positions, 32, 64}}, OpenOptions{})
+					all, _, _ := findSidecars(t.Context(), r.path, []restated{{positions, 32, 64}}, OpenOptions{})
 					for _, s := range all {
 						found += len(s.edits)
 						s.changed()

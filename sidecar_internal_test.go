@@ -16,7 +16,8 @@ import (
 
 func TestJSONNumbers(t *testing.T) {
 	text := `{"a": {"b": [1, {"d": 9}], "e": "7", "f": -2.5e3, "n": {"n": 4}}, "n": "3", "x": {"n": 8}, "max_position_embeddings" : 514, "esc\u0061ped\"": 6, "s": "\\\"{", "twice": 1, "twice": 2, "0": 7} `
-	want := map[string]string{"/a/f": "-2.5e3", "/max_position_embeddings": "514", "/a/n/n": "4", `/escaped"`: "6"}
+	want := map[string]string{"/a/f": "-2.5e3", "/max_position_embeddings": "514", "/a/n/n": "4", `/escaped"`: "6",
+		"/a/e": `"7"`, "/n": `"3"`, "/s": `"\\\"{"`} // texts where numbers belong
 	pointers := []string{"/a/f", "/a/b", "/a/b/d", "/a/b/0", "/a/e", "/a/n/n", "/n", "/f", "/max_position_embeddings", "/twice", "/absent", `/escaped"`, "/s"}
 	got := jsonNumbers([]byte(text), pointers)
 	if len(got) != len(want) {
@@ -131,7 +132,7 @@ func TestSidecarNumbers(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "config.json"), []byte(config), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	found, _ := findSidecars(t.Context(), filepath.Join(folder, "model.onnx"), []restated{{positions, 512, 2048}}, OpenOptions{})
+	found, _, _ := findSidecars(t.Context(), filepath.Join(folder, "model.onnx"), []restated{{positions, 512, 2048}}, OpenOptions{})
 	if len(found) != 1 || len(found[0].edits) != 1 {
 		t.Fatalf("%+v", found)
 	}

@@ -2,8 +2,10 @@ package modelpatch
 
 import (
 	"context"
+	"encoding/json"
 	"strconv"
 
+	"github.com/modelpatch/modelpatch/internal/pythonjson"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -20,6 +22,27 @@ type StatedPicture struct {
 	Path          string // of the file beside the model
 	Pointer       string // JSON pointer (RFC 6901) of the number
 	Height, Width int    // pixels; 0: it speaks of the other axis alone
+}
+
+// statesScaling reports whether a config.json states a scaling of RoPE.
+func statesScaling(config []byte) bool {
+	type fields struct {
+		Scaling    map[string]any `json:"rope_scaling"`
+		Parameters map[string]any `json:"rope_parameters"`
+	}
+	var whole struct {
+		fields
+		Text fields `json:"text_config"`
+	}
+	if json.Unmarshal(pythonjson.Plain(config), &whole) != nil {
+		return false
+	}
+	for _, f := range []fields{whole.fields, whole.Text} {
+		if len(f.Scaling) > 0 || f.Parameters["rope_type"] != nil && f.Parameters["rope_type"] != "default" {
+			return true
+		}
+	}
+	return false
 }
 
 // Stated is what the files beside a model state: config.json, genai_config.json,

@@ -195,7 +195,7 @@ func TestSidecarOfOldModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := sidecar(t, p); s.Written || s.Why != "it also belongs to m.gguf" {
+		if s := sidecar(t, p); s.Written || s.Why != "it also belongs to m.gguf: beside a new file in another folder a changed copy is written, where sidecars are asked for" {
 			t.Errorf("%+v", s)
 		}
 		holds(t, config, oldConfig)

@@ -29,6 +29,8 @@ func aimSidecars(all []*sidecar, model string, w WriteOptions) error {
 		switch {
 		case s.above:
 			s.why = whyAbove
+		case !w.Sidecars && w.Output != "" && s.isIn(filepath.Dir(w.Output)):
+			s.why = s.shared(model)
 		case !w.Sidecars:
 			s.why = whyNotAsked
 		case w.PatchOnly || w.Parts:
@@ -85,7 +87,7 @@ func (s *sidecar) aimBeside(model string, w WriteOptions) error {
 	case err != nil:
 		return &patch.OutputError{Op: "read", Path: at, Err: err}
 	case os.SameFile(info, s.info):
-		s.why = "it also belongs to " + filepath.Base(model)
+		s.why = s.shared(model)
 		return nil
 	case !info.Mode().IsRegular():
 		s.why = "it is there already and is not a regular file"
@@ -100,6 +102,17 @@ func (s *sidecar) aimBeside(model string, w WriteOptions) error {
 	}
 	s.target, s.replaces = real, true
 	return nil
+}
+
+// shared says that the old model needs the file, and what has it follow.
+func (s *sidecar) shared(model string) string {
+	return "it also belongs to " + filepath.Base(model) + ": beside a new file in another folder a changed copy is written, where sidecars are asked for"
+}
+
+// isIn reports whether the file of that name in a folder is this one.
+func (s *sidecar) isIn(folder string) bool {
+	info, err := os.Stat(filepath.Join(folder, s.name))
+	return err == nil && s.info != nil && os.SameFile(info, s.info)
 }
 
 // isWritten reports whether a file has the new content already.

@@ -10,7 +10,7 @@ import (
 
 // optionWords are how sentences of the library name options of writing.
 var optionWords = strings.NewReplacer("force replaces", "--force replaces", "backup also keeps", "--backup also keeps", "(option len)", "(--len)",
-	"it is changed where sidecars are asked for", "--sidecars changes it")
+	"it is changed where sidecars are asked for", "--sidecars changes it", ", where sidecars are asked for", " with --sidecars")
 
 // advice is what an error advises, in lines.
 func advice(err error) []string {
