@@ -35,13 +35,18 @@ func ReadFactors(path string, o *RescaleOptions) error {
 	if err != nil {
 		return &patch.InputError{Path: path, Err: fmt.Errorf("no list of factors: %w", err)}
 	}
+	const shape = "it is JSON as config.json has it under rope_scaling: two lists with a number for each pair"
 	var file struct {
 		longRoPE
 		Scaling    *longRoPE `json:"rope_scaling"`
 		Parameters *longRoPE `json:"rope_parameters"`
 	}
-	if err := json.Unmarshal(data, &file); err != nil {
-		return &patch.InputError{Path: path, Err: errors.Join(errors.New("no JSON with lists of factors"), err)}
+	err = json.Unmarshal(data, &file)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return &UsageError{What: fmt.Sprintf("%s: %s where short_factor and long_factor are looked for", path, cmp.Or(wrong.Value, "another value")), Hint: shape}
+	}
+	if err != nil {
+		return &patch.InputError{Path: path, Err: fmt.Errorf("no JSON: %w", err)}
 	}
 	found := file.longRoPE
 	for _, inner := range []*longRoPE{file.Parameters, file.Scaling} {
@@ -53,7 +58,7 @@ func ReadFactors(path string, o *RescaleOptions) error {
 		}
 	}
 	if found.Short == nil || found.Long == nil {
-		return &UsageError{What: path + ": no short_factor and long_factor in it", Hint: "it is JSON as config.json has it under rope_scaling: two lists with a number for each pair"}
+		return &UsageError{What: path + ": no short_factor and long_factor in it", Hint: shape}
 	}
 	o.ShortFactors, o.LongFactors = found.Short, found.Long
 	if o.Factor == 0 {

@@ -57,6 +57,10 @@ type BakeOptions struct {
 	Dtype string
 }
 
+// rounding is how far outputs may be off, of their scale, where the same numbers are computed in another order or
+// by another operator in float32.
+const rounding = 1e-5
+
 // Bake makes every encoding that a model computes when it runs a table of constants.
 // Outputs stay what they are up to the length; beyond it the new model fails to run.
 func Bake(m Model, o BakeOptions) (_ Outcome, err error) {
@@ -66,12 +70,15 @@ func Bake(m Model, o BakeOptions) (_ Outcome, err error) {
 			return Outcome{}, &UsageError{What: "--dtype: llama.cpp takes divisors of the frequencies in float32 alone"}
 		}
 		if o.Length != 0 {
-			return Outcome{}, &UsageError{What: "--len: a GGUF file gets divisors of the frequencies, which have no end"}
+			return Outcome{}, &UsageError{What: "--len: a GGUF file gets divisors of the frequencies, which hold for every length", Hint: "leave --len out"}
 		}
 		return divisors(m, "%s: %s as divisors of the frequencies", "the model has no scaling in keys", DivisorBaker.BakeDivisors)
 	}
 	if o.Dtype != "" && !slices.Contains(TableTypes, o.Dtype) {
 		return Outcome{}, &UsageError{What: fmt.Sprintf("--dtype %q: it is one of %s", o.Dtype, strings.Join(TableTypes, ", "))}
+	}
+	if o.Length == 0 {
+		return Outcome{}, &UsageError{What: "no --len: tables in an ONNX file end somewhere", Hint: "--len N: how many positions the tables are to have"}
 	}
 	if o.Length < 1 || int64(o.Length) > MaxLength {
 		return Outcome{}, &UsageError{What: fmt.Sprintf("--len %d: the tables need a length between 1 and %d", o.Length, MaxLength)}
@@ -94,7 +101,7 @@ func Bake(m Model, o BakeOptions) (_ Outcome, err error) {
 			return Outcome{}, err
 		}
 		p := Parameters(e.Scheme)
-		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: fmt.Sprintf("%s as tables of %d positions", EncodingName(e.Scheme), o.Length), Expect: report.ExpectSameOnPrefix, To: &p})
+		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: fmt.Sprintf("%s as tables of %d positions", EncodingName(e.Scheme), o.Length), Expect: report.ExpectSameOnPrefix, Tolerance: rounding, To: &p})
 		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: e.Scheme, Positions: o.Length})
 	}
 	if out.Changes == nil {
@@ -147,7 +154,7 @@ func Unbake(m Model) (_ Outcome, err error) {
 			return Outcome{}, err
 		}
 		p := Parameters(scheme)
-		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: EncodingName(scheme) + " computed when the model runs", Expect: report.ExpectSameOnPrefix, To: &p})
+		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: EncodingName(scheme) + " computed when the model runs", Expect: report.ExpectSameOnPrefix, Tolerance: rounding, To: &p})
 		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: scheme})
 	}
 	switch {
@@ -189,7 +196,7 @@ func divisors(m Model, says, nothing string, move func(DivisorBaker) (bool, erro
 			return Outcome{}, err
 		}
 		p := Parameters(scheme)
-		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: fmt.Sprintf(says, EncodingName(scheme), "scaling "+said(scheme.Scaling)), Expect: report.ExpectSame, To: &p})
+		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: fmt.Sprintf(says, EncodingName(scheme), "scaling "+said(scheme.Scaling)), Expect: report.ExpectSame, Tolerance: rounding, To: &p})
 		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: scheme})
 	}
 	switch {

@@ -52,7 +52,7 @@ func ToOperators(m Model, set string) (_ Outcome, err error) {
 			continue
 		}
 		p := Parameters(e.Scheme)
-		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: fmt.Sprintf("%s in %s operators (%d places)", EncodingName(e.Scheme), set, n), Expect: report.ExpectSame, To: &p})
+		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: fmt.Sprintf("%s in %s operators (%d places)", EncodingName(e.Scheme), set, n), Expect: report.ExpectSame, Tolerance: rounding, To: &p})
 		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: e.Scheme})
 	}
 	switch {

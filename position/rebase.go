@@ -38,8 +38,11 @@ func (o RescaleOptions) unread(m Model, chosen []int) error {
 	}
 	for _, p := range schemes.ScalingParameters {
 		reads := func(t *schemes.ScalingType) bool { return t.Reads(p.Name) }
+		if p.Name == schemes.ParameterOriginalLength.Name && o.Scaling != "" && o.Factor == 0 && types[0].NeedsFactor {
+			continue // it gives the factor
+		}
 		if p.Get(o.parameters()) != 0 && !slices.ContainsFunc(types, reads) {
-			return &UsageError{What: fmt.Sprintf("--%s: %s; it is for %s", p.Name, whose, strings.Join(schemes.ScalingNames(reads), " and "))}
+			return &UsageError{What: fmt.Sprintf("--%s: %s; it is for %s", p.Name, whose, strings.Join(schemes.ScalingNames(reads), ", "))}
 		}
 	}
 	return nil

@@ -126,13 +126,19 @@ func (o RescaleOptions) check() error {
 	case o.Base == 0 && o.Scaling == "":
 		return wrong("nothing asked for: a base or a scaling is needed")
 	case o.Base != 0 && (!(o.Base > 1) || o.Base > math.MaxFloat32):
-		return wrong("base %g: it must be above 1 and at most %.3g, the greatest number of float32", o.Base, math.MaxFloat32)
+		return wrong("--base %g: it must be above 1 and at most %.3g, the greatest number of float32", o.Base, math.MaxFloat32)
 	case o.Scaling != "" && !slices.Contains(ScalingTypes(), o.Scaling):
 		return wrong("no scaling %q: there are %s", o.Scaling, strings.Join(ScalingTypes(), ", "))
+	case scaling.Listed && len(o.ShortFactors)+len(o.LongFactors) == 0:
+		return o.checkLists(scaling)
 	case scaling.NeedsFactor && o.Factor == 0 && !o.tellsFactor(scaling):
 		return &UsageError{What: fmt.Sprintf("scaling %s needs a factor", o.Scaling), Hint: "--factor S, or --len N: by how much the original length grows, or how far it is to reach"}
 	case o.Factor != 0 && !scaling.NeedsFactor:
-		return wrong("a factor needs a scaling: %s", strings.Join(schemes.ScalingNames(func(t *schemes.ScalingType) bool { return t.Settable && t.NeedsFactor }), ", "))
+		what := "a factor needs a scaling"
+		if o.Scaling != "" {
+			what = "--factor: scaling " + o.Scaling + " has none"
+		}
+		return wrong("%s; those with a factor are %s", what, strings.Join(schemes.ScalingNames(func(t *schemes.ScalingType) bool { return t.Settable && t.NeedsFactor }), ", "))
 	case o.Factor != 0 && !(o.Factor >= 1):
 		return wrong("a factor of %g: it must be at least 1; fewer positions need no scaling", o.Factor)
 	case o.OriginalLength < 0 || o.Length < 0 || int64(o.OriginalLength) > MaxLength || int64(o.Length) > MaxLength:
@@ -323,11 +329,19 @@ func oneGlobal(m Model, chosen []int) error {
 // applyTo changes one site, or the given layers of it.
 func (o RescaleOptions) applyTo(m Model, i int, layers []int, d report.Inspect, out *Outcome) error {
 	before := len(out.Becomes)
-	if err := o.apply(m, i, layers, d, out); err != nil || len(out.Becomes) == before || layers == nil {
+	if err := o.apply(m, i, layers, d, out); err != nil || len(out.Becomes) == before {
 		return err
 	}
-	out.Becomes[before].Split = true
-	out.Changes[len(out.Changes)-1].What += " in layers " + layersSaid(layers)
+	what := &out.Changes[len(out.Changes)-1].What
+	switch full, sliding := split(m); {
+	case layers != nil:
+		out.Becomes[before].Split = true
+		*what += " in layers " + layersSaid(layers)
+	case full != nil && slices.Contains(sliding, i):
+		*what += " in layers with a sliding window"
+	case sliding != nil && slices.Contains(full, i):
+		*what += " in layers that see everything"
+	}
 	return nil
 }
 
@@ -381,11 +395,30 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 	out.note(o.capped(from, to, d))
 	if o.Scaling != "" {
 		out.note(unprecedented(to.Scaling))
+		o.doubts(from, to, d, capacity, out)
 	}
 	if t := (schemes.Scaling{Type: o.Scaling}).Kind(); o.Scaling != "" && t.Freezes() {
 		out.note(fmt.Sprintf("%s is frozen at %d positions, as base %s: shorter and longer inputs turn by that as well", t.Title, o.Length, schemes.Text(to.Base)))
 	}
 	return nil
+}
+
+// doubts notes what the options say against each other or against the file, and what the file will not tell.
+func (o RescaleOptions) doubts(from, to schemes.Rotary, d report.Inspect, capacity int, out *Outcome) {
+	const rounded = 1.01 // converters round
+	s, t := to.Scaling, to.Scaling.Kind()
+	if t.Reach != nil && float64(o.Length) > rounded*t.Reach(s) {
+		out.note(fmt.Sprintf("%s ×%s from %d reaches %.0f positions, fewer than the length of %d", t.Title, schemes.Text(s.Factor), s.OriginalLength, t.Reach(s), o.Length))
+	}
+	if stated := d.Length.Stated; stated != nil && from.Scaling.IsNone() && o.OriginalLength > max(*stated, capacity) {
+		out.note(fmt.Sprintf("an original length of %d is more than the %d positions that the model has", o.OriginalLength, max(*stated, capacity)))
+	}
+	if d.Format == FormatONNX && t.Bounds != nil && s.OriginalLength > 0 {
+		at := func(length int) [2]float64 { return t.Bounds(to, to.Base, length) }
+		if l := s.OriginalLength; at(l) == at(2*l) || at(l) == at(l/2) {
+			out.note(fmt.Sprintf("frequencies do not tell the original length: what extends the new file needs --original-length %d again", l))
+		}
+	}
 }
 
 // maxTurn is the greatest angle between two positions, in radians: of larger ones, the products with
@@ -495,7 +528,8 @@ func (o RescaleOptions) scaled(to schemes.Rotary) (schemes.Rotary, error) {
 	}
 	for _, p := range t.Parameters {
 		if p.Needed && p.Get(to.Scaling) == 0 {
-			return to, &UsageError{What: fmt.Sprintf("scaling %s needs the %s: the file does not tell with which length the model was trained", o.Scaling, strings.ReplaceAll(p.Name, "-", " "))}
+			return to, &Refusal{Why: fmt.Sprintf("scaling %s needs the %s: the file does not tell with which length the model was trained", o.Scaling, strings.ReplaceAll(p.Name, "-", " ")),
+				Remedies: []report.Remedy{report.Do("", "is the length that it was trained with", p.Name, "L")}}
 		}
 	}
 	if t.Freezes() {
@@ -543,7 +577,8 @@ func (o RescaleOptions) state(m Model, d report.Inspect, out *Outcome) error {
 		if t := (schemes.Scaling{Type: o.Scaling}).Kind(); o.ConfiguredLength > 0 || t.NeedsFactor && (t.Freezes() || o.Factor == 0) {
 			return nil // the configuration states it, or the rotation follows from it
 		}
-		return &UsageError{What: "a length: nothing in the file or beside it states or bounds one"}
+		out.note(fmt.Sprintf("nothing in the graph states a length: %d stands nowhere in the new file", o.Length))
+		return nil
 	}
 	if old == o.Length {
 		return nil

@@ -10,6 +10,10 @@ func (p Plan) Promise() string {
 	if strings.HasPrefix(p.Command, "revert ") {
 		return "as before the change"
 	}
+	equal := "stay equal"
+	if slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Tolerance > 0 }) {
+		equal += " (to float32 rounding)"
+	}
 	switch Expected(p.Changes) {
 	case ExpectChanged:
 		return "change, on purpose"
@@ -17,11 +21,11 @@ func (p Plan) Promise() string {
 		return "not known: the patch does not say what they do"
 	case ExpectSameOnPrefix:
 		if p.ofOneLength() {
-			return "stay equal where what fills the new length is hidden, by a mask or causal attention: the graph takes no shorter input now"
+			return equal + " where what fills the new length is hidden, by a mask or causal attention: the graph takes no shorter input now"
 		}
-		return "stay equal for inputs within the old length"
+		return equal + " for inputs within the old length"
 	}
-	return "stay equal"
+	return equal
 }
 
 // ofOneLength reports whether the change gives a graph that takes one length another one.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -120,7 +121,8 @@ func takeLike(cmd *cobra.Command, like string, o *modelpatch.RescaleOptions, ope
 func explicitZero(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "0" {
-			return &modelpatch.UsageError{What: "--" + name + " 0: it must be above 0"}
+			least := map[string]string{"base": "above 1", "factor": "at least 1"}[name]
+			return &modelpatch.UsageError{What: "--" + name + " 0: it must be " + cmp.Or(least, "above 0")}
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/position/onnxpos/waves"
+	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -21,7 +22,7 @@ func (r *Site) BakeAs(positions int, dtype string) error {
 	case r.scheme.Grid != nil, r.scheme.OwnFrequencies:
 		return &position.Refusal{Why: "cosines and sines turn an image's patches by their rows and columns, which no table by position holds"}
 	case r.scheme.Scaling.LongFrequencies != nil:
-		return &position.Refusal{Why: "the graph chooses between two lists of frequencies by the length of the input: one table cannot hold both", Instead: "settle for one of the lists first: rope --scaling"}
+		return &position.Refusal{Why: "the graph chooses between two lists of frequencies by the length of the input: one table cannot hold both", Remedies: []report.Remedy{report.Do("rope", "first takes the choice out of the graph", "scaling", "none")}}
 	}
 	return waves.Bake(r.m, r.trig, positions, dtype)
 }
