@@ -97,8 +97,60 @@ func TestScripts(t *testing.T) {
 			ts.Setenv("HF_TOKEN", testhub.Token)
 			ts.Setenv("STORE", h.Store)
 			ts.Setenv("SECRET", testhub.Secret)
-		}, "exits": exits, "hinted": hinted, "bytes": sameBytes, "block": block, "halfedit": halfEdit, "lock": lock, "setkey": setKey},
+		}, "exits": exits, "hinted": hinted, "bytes": sameBytes, "block": block, "examples": examples, "halfedit": halfEdit, "lock": lock, "setkey": setKey},
 	})
+}
+
+// examples FILE runs the commands of a Markdown file's blocks that begin with "$ ", in order, on copies of the files of
+// testdata that they name, and compares what they print with what the block says; -update writes that instead.
+func examples(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: examples FILE")
+	}
+	page, err := os.ReadFile(args[0])
+	ts.Check(err)
+	parts := strings.Split(string(page), "```")
+	for i := 1; i < len(parts); i += 2 {
+		if !strings.HasPrefix(parts[i], "\n$ ") {
+			continue
+		}
+		printed := "\n"
+		for line := range strings.Lines(parts[i]) {
+			if !strings.HasPrefix(line, "$ ") {
+				continue
+			}
+			command := strings.Fields(strings.TrimPrefix(line, "$ "))
+			for _, arg := range command {
+				if strings.HasPrefix(arg, "testdata/") {
+					copyAll(ts, filepath.Join(ts.Getenv("MODELS"), "..", arg), ts.MkAbs(arg))
+				}
+			}
+			if err := ts.Exec(command[0], command[1:]...); err != nil {
+				ts.Logf("%s: %v", strings.Join(command, " "), err) // check and diff say no by their exit code
+			}
+			printed += line + ts.ReadFile("stdout")
+		}
+		if printed != parts[i] && !*update {
+			ts.Fatalf("%s says\n%s\nand the commands print\n%s", filepath.Base(args[0]), parts[i], printed)
+		}
+		parts[i] = printed
+	}
+	if *update {
+		ts.Check(os.WriteFile(args[0], []byte(strings.Join(parts, "```")), 0o666))
+	}
+}
+
+// copyAll copies a file, or a folder.
+func copyAll(ts *testscript.TestScript, from, to string) {
+	if info, err := os.Stat(from); err == nil && info.IsDir() {
+		ts.Check(os.RemoveAll(to))
+		ts.Check(os.CopyFS(to, os.DirFS(from)))
+		return
+	}
+	data, err := os.ReadFile(from)
+	ts.Check(err)
+	ts.Check(os.MkdirAll(filepath.Dir(to), 0o777))
+	ts.Check(os.WriteFile(to, data, 0o666))
 }
 
 // canInsert reports whether blocks of 4096 bytes can be inserted into files
