@@ -100,8 +100,11 @@ func (o ALiBiOptions) clear(m Model, out *Outcome) (has bool, err error) {
 		n, ok := s.(Neutralizer)
 		if !ok {
 			r := &Refusal{Why: fmt.Sprintf("encoding %s (%s) cannot be taken away", ID(i), e.Scheme.Name())}
+			if err := o.add(m, new(Outcome)); err != nil {
+				return false, err // and the bias could not be added either
+			}
 			if o.Replace {
-				r.Instead = "without replacing it, the bias comes on top"
+				r.Instead = "without --replace the bias comes on top"
 			}
 			return false, r
 		}

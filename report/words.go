@@ -26,7 +26,13 @@ func (e Encoding) Source() string {
 	case e.Scheme == SchemeNone:
 		return orderText(e.Parameters.Order)
 	case form == FormKeys:
-		return "computed by the engine from metadata keys"
+		out := "computed by the engine from metadata keys"
+		for _, w := range e.Where {
+			if e.Scheme == SchemeRope && w.Tensor != "" {
+				return out + ", divided by " + w.Tensor
+			}
+		}
+		return out
 	case form == FormTable && trained:
 		return "rows in the file"
 	case form == FormTable:

@@ -76,7 +76,7 @@ func (j *junit) File(c report.Checked) {
 	for _, f := range c.Findings {
 		says := message(f)
 		if !f.Counts() || f.Level != report.LevelError {
-			said = append(said, fmt.Sprintf("%s: %s [%s]", f.Level, says, f.Rule))
+			said = append(said, fmt.Sprintf("%s: %s [%s]%s", f.Level, says, f.Rule, whyNot(f)))
 			continue
 		}
 		title := fmt.Sprintf("%s: %s", name, f.Rule)

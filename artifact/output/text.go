@@ -28,20 +28,24 @@ func (t *text) File(c report.Checked) {
 			continue
 		}
 		t.told = true
-		tail := ""
-		switch {
-		case f.Waived != nil:
-			tail = " (waived: " + report.Printable(*f.Waived) + ")"
-		case f.Baseline:
-			tail = " (in the baseline)"
-		}
-		fmt.Fprintf(t.w, "%s: %s: %s [%s]%s\n", report.Printable(c.Path), t.o.Colour(f.Level), message(f), f.Rule, tail)
+		fmt.Fprintf(t.w, "%s: %s: %s [%s]%s\n", report.Printable(c.Path), t.o.Colour(f.Level), message(f), f.Rule, whyNot(f))
 		if f.Counts() && f.Level != report.LevelNote {
 			if says := t.o.advice(f); says != "" {
 				fmt.Fprintf(t.w, "    %s\n", says)
 			}
 		}
 	}
+}
+
+// whyNot says why a finding does not count, behind it; "" where it does.
+func whyNot(f report.CheckedFinding) string {
+	switch {
+	case f.Waived != nil:
+		return " (waived: " + report.Printable(*f.Waived) + ")"
+	case f.Baseline:
+		return " (in the baseline)"
+	}
+	return ""
 }
 
 // Close writes the counts.

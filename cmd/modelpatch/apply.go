@@ -16,8 +16,8 @@ func newApply(c *console) *cobra.Command {
 knows the file it is for: by its size, by every byte outside of the tensor data,
 and by the surroundings of what it changes (all bytes, when the patch was made
 with --full-digest). Another file is refused, and told in what it differs. With
---in-place, config.json and its like follow where they followed the change itself
-(--sidecars).`,
+--in-place, the patch that a change in place left also changes config.json and its
+like, where they followed that change (--sidecars).`,
 		Example: `  modelpatch extend --len 32768 llama.gguf -o llama-32k.gguf --patch-only
   modelpatch apply llama-32k.gguf.mpatch llama.gguf -o llama-32k.gguf`,
 	})

@@ -60,6 +60,8 @@ type checking struct {
 	policy   *policy.Policy
 	baseline policy.Baseline
 	found    policy.Baseline    // for --write-baseline
+	before   policy.Baseline    // what --write-baseline replaces
+	looked   map[string]bool    // paths of the files of this run
 	known    *modelpatch.Output // the baseline that is written; nil: none
 	reports  []openReport
 	summary  output.Summary
@@ -127,7 +129,7 @@ makes it.
 	}
 	cmd.Flags().StringVar(&k.policyFile, "policy", "", "policy file (default modelpatch.yaml in the working folder, or above it in a Git repository)")
 	cmd.Flags().StringVar(&k.baselineFile, "baseline", "", "baseline file: what it holds does not count (default "+defaultBaseline+" beside the policy)")
-	cmd.Flags().BoolVar(&k.writeBaseline, "write-baseline", false, "write the baseline file anew from what is found, and exit 0")
+	cmd.Flags().BoolVar(&k.writeBaseline, "write-baseline", false, "write the baseline file anew from what is found, and exit 0; what it knows of other files stays")
 	cmd.Flags().BoolVar(&k.init, "init", false, "write a commented policy file to begin with, and check nothing")
 	cmd.Flags().BoolVarP(&k.quiet, "quiet", "q", false, "in text, tell only what makes the check fail")
 	cmd.Flags().StringVar(&k.failOn, "fail-on", report.LevelError, "least level that makes the exit code 1: "+strings.Join(failOn, ", "))
@@ -160,7 +162,7 @@ func (k *checking) begin(cmd *cobra.Command, files []string) error {
 	if err := complete(target, policy.Template); err != nil {
 		return err
 	}
-	k.c.say("modelpatch: %s written; nothing in it is in force until you take the # away", text(path))
+	k.c.say("%s written; nothing in it is in force until you take the # away", text(path))
 	return nil
 }
 
@@ -307,14 +309,15 @@ func (k *checking) settings() error {
 	}
 	k.named = k.baselineFile != ""
 	k.baselineFile = cmp.Or(k.baselineFile, k.policy.Baseline, filepath.Join(filepath.Dir(file), defaultBaseline))
+	b, err := policy.LoadBaseline(k.baselineFile)
 	switch {
 	case k.writeBaseline:
-		k.found = policy.Baseline{}
+		k.found, k.before = policy.Baseline{}, b // one that cannot be read is written anew
+	case err != nil:
+		return mistake(err)
+	case (k.named || k.policy.Baseline != "") && !isThere(k.baselineFile):
+		return &modelpatch.UsageError{What: "the baseline " + text(k.baselineFile) + " is not there", Hint: "modelpatch check --write-baseline --baseline " + text(k.baselineFile) + " writes it"}
 	default:
-		b, err := policy.LoadBaseline(k.baselineFile)
-		if err != nil {
-			return mistake(err)
-		}
 		k.baseline = b
 	}
 	k.summary.Policy = k.policy.Path
@@ -466,6 +469,10 @@ func (k *checking) checked(path string, names []string, findings []report.Checke
 		findings = []report.CheckedFinding{}
 	}
 	c := report.Checked{Schema: report.SchemaCheck, Path: report.Name(cleaned(path)), Names: names, Level: report.LevelOK, Findings: findings, Facts: facts}
+	if k.looked == nil {
+		k.looked = map[string]bool{}
+	}
+	k.looked[c.Path] = true
 	for _, f := range findings {
 		if f.Counts() && rules.Weight(f.Level) > rules.Weight(c.Level) {
 			c.Level = f.Level
@@ -495,6 +502,18 @@ func (k *checking) file(c report.Checked, code int) {
 	}
 }
 
+// keepOthers leaves in the baseline what was known of files that are there and were not looked at, and returns how
+// many findings that are: a run over some models says nothing of the others.
+func (k *checking) keepOthers() (kept int) {
+	for fingerprint, known := range k.before {
+		if _, again := k.found[fingerprint]; !again && !k.looked[known.Path] && isThere(known.Path) {
+			k.found[fingerprint] = known
+			kept++
+		}
+	}
+	return kept
+}
+
 // finish judges the policy itself, writes what is left, and decides the exit code.
 func (k *checking) finish() error {
 	own := k.policy.Own()
@@ -512,6 +531,7 @@ func (k *checking) finish() error {
 		}
 	}
 	if k.writeBaseline {
+		fresh, kept := len(k.found), k.keepOthers()
 		err := k.found.Write(k.known)
 		if err == nil {
 			_, err = k.known.Commit()
@@ -523,7 +543,11 @@ func (k *checking) finish() error {
 		if k.named {
 			taken = "with --baseline " + text(k.baselineFile)
 		}
-		k.c.say("modelpatch: %s written: %s; %s only what is new counts", text(k.baselineFile), plural(len(k.found), "finding"), taken)
+		others := ""
+		if kept > 0 {
+			others = fmt.Sprintf(", and %s of files that were not checked", plural(kept, "finding"))
+		}
+		k.c.say("%s written: %s%s; %s only what is new counts", text(k.baselineFile), plural(fresh, "finding"), others, taken)
 	}
 	k.summary.Verdict = k.verdict()
 	var first error

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -56,7 +57,7 @@ func cleaned(path string) string {
 // gives the models below it, those left out that are there already.
 func expand(arguments []string, without excluded) ([]input, error) {
 	var out []input
-	known := files{}
+	known, emptied := files{}, ""
 	for i, a := range arguments {
 		if a == modelpatch.Stdin {
 			if slices.Contains(arguments[:i], a) {
@@ -65,17 +66,21 @@ func expand(arguments []string, without excluded) ([]input, error) {
 			out = append(out, input{path: a})
 			continue
 		}
+		info, err := os.Stat(a)
 		if without.names(a, a) {
+			if err == nil && info.IsDir() {
+				emptied = cmp.Or(emptied, a)
+			}
 			continue
 		}
 		if modelpatch.IsAddress(a) {
 			out = append(out, input{path: a})
 			continue
 		}
-		info, err := os.Stat(a)
 		if err == nil && info.IsDir() {
 			for _, found := range modelsBelow(a) {
 				if found.err == nil && without.names(found.path, a) {
+					emptied = cmp.Or(emptied, a)
 					continue
 				}
 				found.same = known.same(found)
@@ -94,6 +99,9 @@ func expand(arguments []string, without excluded) ([]input, error) {
 			continue
 		}
 		out = append(out, known.add(input{path: a, info: info}))
+	}
+	if len(out) == 0 && emptied != "" { // a mistake in a pattern must not pass for a folder without faults
+		out = []input{{path: emptied, err: &modelpatch.InputError{Path: emptied, What: "no model is left", Why: "--exclude names every one", Hint: "mend the pattern"}}}
 	}
 	return out, nil
 }
