@@ -151,7 +151,7 @@ func FolderHint(path string) string {
 	case len(found) == 0 && weights != "":
 		return fmt.Sprintf("it has weights of PyTorch (%s): export them to ONNX (optimum-cli export onnx --model FOLDER OUT) or convert them to GGUF (convert_hf_to_gguf.py of llama.cpp)", report.Printable(weights))
 	case len(found) == 0:
-		return "no name in it ends in .gguf or .onnx: name the file itself when its name ends otherwise"
+		return "name the file itself when its name ends otherwise"
 	case len(found) > most:
 		found = append(found[:most], fmt.Sprintf("and %d more", len(found)-most))
 	}

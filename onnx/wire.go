@@ -157,7 +157,7 @@ func (c *cursor) next(offset, end int64, depth int) (field, error) {
 		f.end, err = c.group(f.number, at, end, depth+1)
 		return f, err
 	default:
-		return field{}, &FormatError{Offset: offset, What: "a group ends that did not start"}
+		return field{}, &FormatError{Offset: offset, What: "what stands here is no field of protobuf", Hint: "something was appended to the file, or it is damaged: download or copy it again"}
 	}
 }
 

@@ -71,6 +71,9 @@ func ReadPatch(r io.Reader) (*PatchFile, error) {
 	b := bufio.NewReaderSize(z, bufferSize)
 	line, err := readLine(b)
 	if err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, errors.New("the patch file is cut short: copy or download it again")
+		}
 		return nil, fmt.Errorf("not a patch file: %w", err)
 	}
 	if n := bytes.Count(line, []byte(",")); n > mostCommas {

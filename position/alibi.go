@@ -123,6 +123,14 @@ func (o ALiBiOptions) clear(m Model, out *Outcome) (has bool, err error) {
 	return has, nil
 }
 
+// plural is a number of things.
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 // bias is the bias asked for, of so many heads.
 func (o ALiBiOptions) bias(heads int) schemes.ALiBi {
 	if o.Slopes != nil {
@@ -168,7 +176,7 @@ func (o ALiBiOptions) add(m Model, out *Outcome) error {
 		return &Refusal{Why: "all attentions take keys from another sequence than queries (cross-attention): there is no distance between them"}
 	}
 	if crossing > 0 {
-		out.note(fmt.Sprintf("%d cross-attentions get no bias: between their queries and keys there is no distance", crossing))
+		out.note(plural(crossing, "cross-attention") + " without the bias: between queries and keys of two sequences there is no distance")
 	}
 	if slices.ContainsFunc(m.Sites(), func(s Site) bool { return s.Encoding().IsGrid() }) {
 		out.note("distances are counted in the order of an image's patches, which is not that of the picture")
@@ -183,7 +191,7 @@ func (o ALiBiOptions) add(m Model, out *Outcome) error {
 		_, linear := s.Encoding().Scheme.(schemes.ALiBi)
 		return linear && s.Encoding().Form == report.FormKeys // there is one key for all biases
 	}), Scheme: bias}
-	change := report.Change{What: fmt.Sprintf("ALiBi with %s added to %d attentions of %d heads", which, len(attentions)-crossing, first.Heads), Expect: report.ExpectChanged, To: &to}
+	change := report.Change{What: fmt.Sprintf("ALiBi with %s added to %s of %s", which, plural(len(attentions)-crossing, "attention"), plural(first.Heads, "head")), Expect: report.ExpectChanged, To: &to}
 	if i := becomes.Site; i >= 0 {
 		change.Encoding, change.What = ID(i), fmt.Sprintf("%s → ALiBi with %s", m.Sites()[i].Encoding().Scheme, which)
 	}

@@ -39,7 +39,8 @@ func (p Plan) ToCheck() []string {
 		return nil // it was given with the change itself
 	}
 	var out []string
-	if p.ofOneLength() {
+	picture := p.Request != nil && p.Request.Verb == "grid"
+	if p.ofOneLength() && !picture {
 		out = append(out, "the graph was exported for one length: whether the model limits attention to a window, or repeats positions, beyond that length cannot be seen in this file; numbers computed from the length stay as they were")
 	}
 	switch {

@@ -10,10 +10,12 @@ import (
 	"sync"
 
 	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/builtin"
 	"github.com/expr-lang/expr/vm"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/modelpatch/modelpatch/artifact/rules"
+	"github.com/modelpatch/modelpatch/internal/spelling"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -112,7 +114,11 @@ func (r *reader) expectation(n *yaml.Node) expectation {
 			program, err := r.compile(v.Value)
 			if err != nil {
 				what, _, _ := strings.Cut(err.Error(), "\n")
-				r.fail(v, "the expression cannot be read: "+what, "its fields: path, format, kind, architecture, bytes, length.stated, length.capacity, length.beyond, encodings")
+				hint := "its fields: path, format, kind, architecture, bytes, length.stated, length.has_stated, length.capacity, length.has_capacity, length.beyond, encodings"
+				if name := unknownFunction(v.Value); name != "" { // which the parser tells as a token that it did not expect
+					what, hint = "no function is called "+name, spelling.Hint(name, builtin.Names, hint)
+				}
+				r.fail(v, "the expression cannot be read: "+what, hint)
 			}
 			x.program = program
 		}
@@ -124,6 +130,19 @@ func (r *reader) expectation(n *yaml.Node) expectation {
 		r.fail(n, fmt.Sprintf("the expectation %q expects nothing", report.Printable(x.id)), "length, capacity, scheme, scaling, base, format, architecture or expr")
 	}
 	return x
+}
+
+// call matches the name before a bracket, which is a function's.
+var call = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[^.\w"'])([A-Za-z_]\w*)\(`) })
+
+// unknownFunction is the first function in an expression that there is not; "" where there is none.
+func unknownFunction(text string) string {
+	for _, m := range call().FindAllStringSubmatch(text, -1) {
+		if _, ok := builtin.Index[m[1]]; !ok && !slices.Contains([]string{"not", "in", "and", "or"}, m[1]) {
+			return m[1]
+		}
+	}
+	return ""
 }
 
 // formats are the formats of models, as reports name them.
@@ -220,16 +239,16 @@ func (x expectation) unmet(policy string, f *rules.Facts, b *budget) (*report.Fi
 		switch {
 		case r.Length.Stated != nil && !x.length.holds(float64(*r.Length.Stated)):
 			return why(fmt.Sprintf("a length %s, and %d is stated", x.length, *r.Length.Stated)), nil
-		case r.Length.Capacity != nil && !x.length.holds(float64(*r.Length.Capacity)) && (r.Length.Stated == nil || *r.Length.Capacity < *r.Length.Stated):
-			return why(fmt.Sprintf("a length %s, and the model encodes %d positions", x.length, *r.Length.Capacity)), nil
+		case r.Length.Capacity != nil && r.Length.Beyond != report.BeyondContinues && !x.length.holds(float64(*r.Length.Capacity)) && (r.Length.Stated == nil || *r.Length.Capacity < *r.Length.Stated):
+			return why(fmt.Sprintf("a length %s, and the model takes %d positions", x.length, *r.Length.Capacity)), nil
 		case r.Length.Stated == nil && r.Length.Capacity == nil && (len(f.Stated.Lengths) == 0 || !x.length.holds(float64(f.Stated.Lengths[0].Length))):
 			return why(fmt.Sprintf("a length %s, and none is stated", x.length)), nil
 		}
 	}
 	if x.capacity != nil {
 		switch limit := r.Length.Limit(); {
-		case limit.Known() && !x.capacity.holds(float64(limit)):
-			return why(fmt.Sprintf("a capacity %s, and the model encodes %s", x.capacity, limit.Of("positions"))), nil
+		case limit.Known() && r.Length.Beyond != report.BeyondContinues && !x.capacity.holds(float64(limit)):
+			return why(fmt.Sprintf("a capacity %s, and the model takes %s", x.capacity, limit.Of("positions"))), nil
 		case limit == report.LimitNotKnown && r.Kind == report.KindModel:
 			return why(fmt.Sprintf("a capacity %s, and how far the model reaches is not known", x.capacity)), nil
 		}
@@ -238,7 +257,11 @@ func (x expectation) unmet(policy string, f *rules.Facts, b *budget) (*report.Fi
 		return why(fmt.Sprintf("format %s, and it is %s", strings.Join(x.formats, " or "), r.Format)), nil
 	}
 	if len(x.architectures) > 0 && !slices.Contains(x.architectures, orZero(r.Architecture)) {
-		return why(fmt.Sprintf("architecture %s, and it is %q", strings.Join(x.architectures, " or "), report.Printable(orZero(r.Architecture)))), nil
+		is := "the file states none"
+		if r.Architecture != nil {
+			is = fmt.Sprintf("it is %q", report.Printable(*r.Architecture))
+		}
+		return why(fmt.Sprintf("architecture %s, and %s", strings.Join(x.architectures, " or "), is)), nil
 	}
 	for _, e := range r.Encodings {
 		if len(x.schemes) > 0 && !slices.Contains(x.schemes, e.Scheme) {

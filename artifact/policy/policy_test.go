@@ -225,6 +225,7 @@ func TestMistakes(t *testing.T) {
 		"version: 1\nfor: [{files: a, expect: [{length: 4}]}]":                                                            "p.yaml:2: an expectation needs an id",
 		"version: 1\nfor: [{files: a, expect: [{id: x, expr: 'none(encodings, .scheme == \"ropee\")'}]}]":                 `p.yaml:2: the expression cannot be read: scheme is never "ropee"; did you mean rope?`,
 		"version: 1\nfor: [{files: a, expect: [{id: x, expr: 'all(encodings, .scaling.type in [\"none\", \"yarm\"])'}]}]": `p.yaml:2: the expression cannot be read: type is never "yarm"; did you mean yarn?`,
+		"version: 1\nfor: [{files: a, expect: [{id: x, expr: 'nonne(encodings, .scheme == \"rope\")'}]}]":                 `p.yaml:2: the expression cannot be read: no function is called nonne`,
 		"version: 1\nfor: [{files: a, expect: [{id: x, expr: '\"fails\" != length.beyond'}]}]":                            `p.yaml:2: the expression cannot be read: beyond is never "fails"`,
 		"version: 1\nfor: [{files: a, expect: [{id: x, expr: 'format == \"ggml\"'}]}]":                                    `p.yaml:2: the expression cannot be read: format is never "ggml"`,
 		"version: 1\nfor: [{files: a, expect: [{id: x}]}]":                                                                `p.yaml:2: the expectation "x" expects nothing`,

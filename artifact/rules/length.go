@@ -3,6 +3,8 @@ package rules
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -130,13 +132,18 @@ func yarnLength(f *Facts, found func(report.Finding)) {
 		if s == nil || s.Type != "yarn" || s.Factor == nil || s.OriginalLength == nil {
 			continue
 		}
-		reaches := float64(*s.Factor) * float64(*s.OriginalLength)
+		reaches, at := float64(*s.Factor)*float64(*s.OriginalLength), place(e)
+		if i := slices.IndexFunc(e.Where, func(w report.Where) bool { return strings.Contains(w.Key, ".scaling.") }); i >= 0 {
+			at = &e.Where[i]
+		} else if at != nil && at.Key != "" {
+			at = nil // the key of the base says nothing of it
+		}
 		switch {
 		case stated > reaches*lengthSlack:
-			found(report.Finding{Message: fmt.Sprintf("%.0f positions are stated, and YaRN ×%g from %d reaches %.0f", stated, float64(*s.Factor), *s.OriginalLength, reaches), Where: place(e),
+			found(report.Finding{Message: fmt.Sprintf("%.0f positions are stated, and YaRN ×%g from %d reaches %.0f", stated, float64(*s.Factor), *s.OriginalLength, reaches), Where: at,
 				Remedies: []report.Remedy{report.Do("rope", "stretches as far as stated", "scaling", "yarn", "factor", fmt.Sprintf("%g", stated/float64(*s.OriginalLength)), "original-length", fmt.Sprint(*s.OriginalLength))}})
 		case stated < reaches/2:
-			found(report.Finding{Level: report.LevelNote, Message: fmt.Sprintf("%.0f positions are stated, and YaRN ×%g from %d reaches %.0f", stated, float64(*s.Factor), *s.OriginalLength, reaches), Where: place(e)})
+			found(report.Finding{Level: report.LevelNote, Message: fmt.Sprintf("%.0f positions are stated, and YaRN ×%g from %d reaches %.0f", stated, float64(*s.Factor), *s.OriginalLength, reaches), Where: at})
 		}
 	}
 }

@@ -29,6 +29,29 @@ Of several inputs each is tried, and the greatest of their codes is returned.`,
 	}
 }
 
+// strictHelp makes a topic that help does not know a mistake of the command line.
+func strictHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, help := range root.Commands() {
+		if help.Name() != "help" {
+			continue
+		}
+		help.Run = nil
+		help.RunE = func(_ *cobra.Command, topic []string) error {
+			cmd, _, err := root.Find(topic)
+			if err != nil || cmd == root && len(topic) > 0 {
+				var known []string
+				for _, c := range root.Commands() {
+					known = append(known, c.Name())
+				}
+				return &modelpatch.UsageError{What: fmt.Sprintf("no help on %q", text(strings.Join(topic, " "))), Hint: spelling.Words(strings.Join(topic, " "), known)}
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		}
+	}
+}
+
 // Groups of commands, in the order in which help lists them.
 const (
 	groupLook    = "look"

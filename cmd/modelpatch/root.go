@@ -108,6 +108,7 @@ rewrites the encoding, and leaves every other byte of the file as it was.`,
 	add(groupGate, newCheck(c), newExplain(c), newSchema(c))
 	add(groupOther, newVersion(c))
 	root.AddCommand(newExitCodes())
+	strictHelp(root)
 	return root
 }
 

@@ -23,6 +23,9 @@ func (t *table) add(r report.Inspect) {
 	switch limit := r.Length.Limit(); {
 	case limit.Known():
 		positions = fmt.Sprint(int(limit))
+		if unit, _ := r.Units(); unit != "positions" {
+			positions += " " + unit
+		}
 	case limit == report.NoLimit || len(r.Encodings) > 0:
 		positions = limit.Of("")
 	}

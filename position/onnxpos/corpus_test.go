@@ -294,8 +294,8 @@ func TestExtendCases(t *testing.T) {
 	}
 	for name, why := range map[string]string{
 		"recurrence-unrolled": "the graph is unrolled",
-		"table-unrecognised":  "unknown cannot be changed",
-		"conformer":           "relative-sinusoid",
+		"table-unrecognised":  "an encoding that was not recognised cannot be changed",
+		"conformer":           "relative sines",
 	} {
 		_, err := position.Extend(opened(t, filepath.Join(own, "cases", name+".onnx")), position.ExtendOptions{Length: 80})
 		if _, refused := err.(*position.Refusal); !refused || !strings.Contains(err.Error(), why) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -116,10 +117,16 @@ func (p *parts) order(prefix string, g *onnx.Graph) {
 // declared is what a graph says of a value: its type, and the sizes that are fixed.
 func (p *parts) declared(kind, name string, v *onnx.ValueInfo) {
 	var dims []int64
+	said := []string{}
 	for _, d := range v.Dims {
 		dims = append(dims, max(d.Value, 0)) // 0: free
+		if d.Value < 0 {
+			said = append(said, "free")
+		} else {
+			said = append(said, strconv.FormatInt(d.Value, 10))
+		}
 	}
-	p.add(position.Part{Kind: kind, Name: name, Head: fmt.Sprintf("%s %v", v.Type, dims), Dims: dims, Declared: true, Open: nothing})
+	p.add(position.Part{Kind: kind, Name: name, Head: fmt.Sprintf("%s %v", v.Type, said), Dims: dims, Declared: true, Open: nothing})
 }
 
 // isLengthLike reports whether a constant may hold lengths: shapes, limits,

@@ -1,7 +1,6 @@
 package site
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/modelpatch/modelpatch/position"
@@ -26,7 +25,11 @@ func (o *Other) Join(other *Other) {
 
 // Hold refuses: nothing here can be given other numbers.
 func (o *Other) Hold(position.Want) error {
-	return &position.Refusal{Why: fmt.Sprintf("%s cannot be changed in an ONNX file", o.Told.Scheme),
+	what := "the model's " + position.EncodingName(o.Told.Scheme)
+	if o.Told.Scheme.Name() == report.SchemeUnknown {
+		what = "an encoding that was not recognised"
+	}
+	return &position.Refusal{Why: what + " cannot be changed in an ONNX file",
 		Instead: "export the model again with the wanted configuration"}
 }
 
