@@ -92,11 +92,20 @@ func absentHint(path string) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "there is no folder " + report.Printable(folder)
 	}
-	var names []string
+	stem := func(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) } // equal endings make no names alike
+	var stems []string
+	name := map[string]string{}
 	for _, e := range entries {
-		names = append(names, e.Name())
+		s := stem(e.Name())
+		if s == "" {
+			continue
+		}
+		if name[s] == "" || filepath.Ext(e.Name()) == filepath.Ext(path) {
+			name[s] = e.Name()
+		}
+		stems = append(stems, s)
 	}
-	if near := spelling.Nearest(filepath.Base(path), names); near != "" {
+	if near := name[spelling.Nearest(stem(filepath.Base(path)), stems)]; near != "" {
 		return "did you mean " + report.Printable(filepath.Join(folder, near)) + "?"
 	}
 	return ""

@@ -45,8 +45,8 @@ func (e *InputError) Error() string {
 
 // cause says an error without the path and the deed, which were said already.
 func cause(path string, err error) string {
-	if p, ok := err.(*fs.PathError); ok && p.Path == path {
-		return p.Err.Error()
+	if p, ok := err.(*fs.PathError); ok && (p.Path == path || strings.Contains(filepath.Base(p.Path), tempInfix)) {
+		return p.Err.Error() // of a temporary file, whose name says nothing to anybody
 	}
 	return strings.TrimPrefix(err.Error(), path+": ")
 }
@@ -96,6 +96,9 @@ func (e *OutputError) Unwrap() error { return e.Err }
 func (e *OutputError) Hints() []string {
 	if e.Hint == "" && e.Op == "create" && errors.Is(e.Err, fs.ErrNotExist) {
 		return []string{"there is no folder " + filepath.Dir(e.Path) + ": make it first"}
+	}
+	if e.Hint == "" && e.Op == "create" && errors.Is(e.Err, fs.ErrPermission) {
+		return []string{"no file may be made in this folder: write to another one, or ask for the right to write there"}
 	}
 	return hints(e.Hint)
 }

@@ -92,6 +92,8 @@ func (w *writer) refuseTargets() error {
 		switch {
 		case link && !replaces:
 			return &RefusedError{t.path, "the output is a link", "force replaces the link itself"}
+		case t.before.IsDir():
+			return &OutputError{Op: "create", Path: t.path, Err: errors.New("the output is a folder"), Hint: "name the file inside it"}
 		case !link && !t.before.Mode().IsRegular():
 			return &OutputError{Op: "create", Path: t.path, Err: errors.New("exists and is not a regular file")}
 		case linkCount(t.before) > 1 && !replaces:

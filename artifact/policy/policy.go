@@ -84,6 +84,7 @@ type waiver struct {
 	until               time.Time
 	line                int
 	used                bool
+	met                 bool // a file of this run is among files
 }
 
 // The keys of the file, for what is misspelt.
@@ -357,6 +358,28 @@ func (p *Policy) Saw(file string) {
 	}
 }
 
+// below reports whether a file below the policy's folder matches one of the patterns.
+func (p *Policy) below(files []pattern) (found bool) {
+	tried := 0
+	// The function returns no error but the one that ends a walk.
+	_ = filepath.WalkDir(p.folder, func(file string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil
+		case e.IsDir() && e.Name() == ".git":
+			return fs.SkipDir
+		case e.IsDir():
+			return nil
+		}
+		found = p.matches(files, file)
+		if tried += len(file); found || tried > maxTried>>10 {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return found
+}
+
 // maxTried bounds the search for files that patterns match: bytes of pattern times bytes of path.
 const maxTried = 1 << 28
 
@@ -448,6 +471,9 @@ func (p *Policy) Judge(f *rules.Facts, found []report.Finding) ([]report.Checked
 			}
 		}
 	}
+	for _, w := range p.waivers {
+		w.met = w.met || p.matches(w.files, f.Path)
+	}
 	var out []report.CheckedFinding
 	repeats := map[string]int{}
 	for _, finding := range found {
@@ -511,7 +537,7 @@ func (p *Policy) Own() []report.CheckedFinding {
 		switch {
 		case p.ended(w):
 			add(rules.WaiverExpired, report.LevelError, fmt.Sprintf("the waiver of %s in line %d ended on %s: %s", w.rule, w.line, w.until.Format(time.DateOnly), report.Printable(w.reason)), fmt.Sprintf("line %d", w.line))
-		case !w.used:
+		case !w.used && (w.met || !p.below(w.files)): // else it is for files of another run
 			add(rules.WaiverUnused, report.LevelNote, fmt.Sprintf("the waiver of %s in line %d covers no finding", w.rule, w.line), fmt.Sprintf("line %d", w.line))
 		}
 	}
