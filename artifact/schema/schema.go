@@ -12,7 +12,7 @@ import (
 //go:embed *.json
 var files embed.FS
 
-// Names are the names of the schemas: inspect, plan, verify, check, error, policy …
+// Names are the names of the schemas: inspect, plan, verify, check, error, patch, policy …
 func Names() []string {
 	entries, err := files.ReadDir(".")
 	if err != nil {

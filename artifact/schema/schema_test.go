@@ -19,6 +19,7 @@ import (
 	"github.com/modelpatch/modelpatch/artifact/diff"
 	"github.com/modelpatch/modelpatch/artifact/policy"
 	"github.com/modelpatch/modelpatch/artifact/rules"
+	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -36,6 +37,7 @@ var reports = map[string]struct {
 	"check":   {report.SchemaCheck, report.Checked{}},
 	"error":   {report.SchemaError, report.Error{}},
 	"diff":    {report.SchemaDiff, report.Diff{}},
+	"patch":   {patch.SchemaPatch, patch.PatchHeader{}}, // show --json
 }
 
 type object = map[string]any
@@ -211,6 +213,16 @@ func TestRealOutput(t *testing.T) {
 		}
 		fits(t, "diff", d)
 	}
+	longer := filepath.Join(t.TempDir(), "longer.gguf")
+	if _, err := modelpatch.Extend(t.Context(), "../../testdata/gguf/llama-plain.gguf", modelpatch.ExtendOptions{Length: 4096}, modelpatch.OpenOptions{}, modelpatch.WriteOptions{Output: longer, PatchOnly: true}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := modelpatch.OpenPatch(t.Context(), longer+".mpatch", modelpatch.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	fits(t, "patch", p.PatchHeader)
 	fits(t, "error", report.Error{Schema: report.SchemaError, Path: "m", Code: 3, Error: "x", Hints: []string{}})
 }
 
