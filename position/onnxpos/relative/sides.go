@@ -139,23 +139,9 @@ func (t *Sides) resize(x axes.Meeting, v *eval.Value, side, now int, why string)
 	if err != nil {
 		return &position.Refusal{Why: fmt.Sprintf("the vectors are of type %s, which new numbers cannot be: %v", v.Type, err)}
 	}
-	dims := make([]int64, len(shape))
-	for i, d := range shape {
-		dims[i] = int64(d)
-	}
-	name, err := t.graph.AddTable(t.graph.File.Graph, "modelpatch/side", v.Type, dims, patch.Bytes(raw), why)
-	if err != nil {
-		return err
-	}
-	for _, reader := range x.Scope.Consumers(x.Known) {
-		for i, in := range reader.Inputs {
-			if in == x.Known {
-				t.graph.RenameInput(reader, i, name, why)
-			}
-		}
-	}
-	t.given[x.Known] = eval.Shaped(v.Type, shape...)
-	return nil
+	made := eval.Shaped(v.Type, shape...)
+	t.given[x.Known] = made
+	return replaced(t.graph, x.Scope, x.Known, made, patch.Bytes(raw), "modelpatch/side", why)
 }
 
 // sideRows is a table read off the vectors between places.

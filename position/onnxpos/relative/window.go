@@ -111,28 +111,34 @@ func (w *Window) resize(u *bias, from, to [2]int, method, why string) error {
 	if v.Len() != heads*len(u.heads[0])*len(u.heads[0]) {
 		return &position.Refusal{Why: fmt.Sprintf("the bias that %s adds differs between pictures or windows", u.node.Title()), Instead: "export the model for the wanted picture"}
 	}
-	dims := make([]int64, len(v.Shape))
 	shape := slices.Clone(v.Shape)
 	shape[len(shape)-1], shape[len(shape)-2] = n, n
-	for i, d := range shape {
-		dims[i] = int64(d)
-	}
 	if _, err := onnx.EncodeFloats(v.Type, slices.Concat(resized...), nil); err != nil { // a type that the reader below meets too late
 		return &position.Refusal{Why: fmt.Sprintf("the bias is of type %s, which new numbers cannot be: %v", v.Type, err)}
 	}
 	layout := windowLayout{resized, schemes.WindowIndex(to[0], to[1], class), heads, v.Type}
-	name, err := w.graph.AddTable(w.graph.File.Graph, "modelpatch/window_bias", v.Type, dims, patch.Func(int64(heads)*layout.size(), layout.open), why)
+	made := eval.Shaped(v.Type, shape...)
+	w.given[u.name] = made
+	return replaced(w.graph, u.scope, u.name, made, patch.Func(int64(heads)*layout.size(), layout.open), "modelpatch/window_bias", why)
+}
+
+// replaced puts a constant of a value's type and shape in the place of a value of the main graph.
+func replaced(g *site.Graph, s *eval.Scope, name string, made *eval.Value, data patch.Source, as, why string) error {
+	dims := make([]int64, len(made.Shape))
+	for i, d := range made.Shape {
+		dims[i] = int64(d)
+	}
+	added, err := g.AddTable(g.File.Graph, as, made.Type, dims, data, why)
 	if err != nil {
 		return err
 	}
-	for _, reader := range u.scope.Consumers(u.name) {
+	for _, reader := range s.Consumers(name) {
 		for i, in := range reader.Inputs {
-			if in == u.name {
-				w.graph.RenameInput(reader, i, name, why)
+			if in == name {
+				g.RenameInput(reader, i, added, why)
 			}
 		}
 	}
-	w.given[u.name] = eval.Shaped(v.Type, shape...)
 	return nil
 }
 
