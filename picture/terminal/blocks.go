@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/picture/figure"
@@ -86,7 +87,7 @@ func chart(b *strings.Builder, p figure.Panel, colour bool) {
 	}
 	x, y := scale(p.X.Scale, lowX, highX), scale(p.Y.Scale, lowY, highY)
 	var c canvas
-	for k, s := range p.Series {
+	for k, s := range slices.Backward(p.Series) { // the first, this file, on top
 		c.line(s, k+1, x, y)
 	}
 	for line := range rows {
@@ -111,7 +112,11 @@ func chart(b *strings.Builder, p figure.Panel, colour bool) {
 	fmt.Fprintf(b, "%s%s%s%s%s%s\n", strings.Repeat(" ", margin), first, strings.Repeat(" ", room/2), middle, strings.Repeat(" ", room-room/2), last)
 	if len(p.Series) > 1 {
 		for k, s := range p.Series {
-			fmt.Fprintf(b, "  %s %s\n", paint(string(signs[k%len(signs)]), k+1, colour), cut(s.Name, Columns-4))
+			name := s.Name
+			if !c.shows(k + 1) {
+				name += " (behind the others)"
+			}
+			fmt.Fprintf(b, "  %s %s\n", paint(string(signs[k%len(signs)]), k+1, colour), cut(name, Columns-4))
 		}
 	}
 	for _, r := range p.Rules {
@@ -176,6 +181,16 @@ func (c *canvas) line(s figure.Series, number int, x, y func(float64) float64) {
 			put(before+t*(at-before), h)
 		}
 	}
+}
+
+// shows reports whether a series is seen anywhere.
+func (c *canvas) shows(number int) bool {
+	for _, line := range c.series {
+		if slices.Contains(line[:], number) {
+			return true
+		}
+	}
+	return false
 }
 
 // middle is the number at the line in the middle.

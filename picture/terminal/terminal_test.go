@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/modelpatch/modelpatch/picture/figure"
 )
 
 func TestOf(t *testing.T) {
@@ -136,5 +138,15 @@ func TestSparkline(t *testing.T) {
 		if got := Sparkline(c.values, c.width); got != c.want {
 			t.Errorf("%v: %s, want %s", c.values, got, c.want)
 		}
+	}
+}
+
+// TestFirstOnTop: where series meet, the first is seen, and one that is nowhere seen is told so.
+func TestFirstOnTop(t *testing.T) {
+	x := []float64{1, 2, 3, 4}
+	panel := figure.Panel{Series: []figure.Series{{Name: "this file", X: x, Y: x}, {Name: "an engine", X: x, Y: x}}}
+	out := WriteBlocks([]figure.Figure{{Panels: []figure.Panel{panel}}}, false)
+	if !strings.Contains(out, "× an engine (behind the others)") || strings.Count(out, "×") != 1 || strings.Count(out, "•") < 3 {
+		t.Errorf("%s", out)
 	}
 }
