@@ -24,6 +24,13 @@ type DataSpanner interface {
 	DataSpans(path string) [][2]int64
 }
 
+// ReadOnly is implemented by sites that are told, and that no verb can change.
+type ReadOnly interface {
+	// ReadOnly returns the site itself. A site that embeds such a one, and may be changed, gets another than
+	// itself, which says nothing.
+	ReadOnly() Site
+}
+
 // Reserver is implemented by models whose files can hold room for later edits.
 type Reserver interface {
 	// Reserve leaves n bytes of room in what Edits plans.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -39,7 +40,7 @@ func silentlyWrong(f *Facts, found func(report.Finding)) {
 	if !f.isModel() {
 		return
 	}
-	for _, e := range f.Report.Encodings {
+	for i, e := range f.Report.Encodings {
 		if e.Capacity == nil {
 			continue
 		}
@@ -52,9 +53,24 @@ func silentlyWrong(f *Facts, found func(report.Finding)) {
 		default:
 			continue
 		}
-		found(report.Finding{Message: fmt.Sprintf("%s: beyond %d positions %s, without a message", name(e), *e.Capacity, happens), Where: place(e),
-			Remedies: []report.Remedy{report.Do("extend", "makes room for more", "len", "N")}})
+		says := report.Finding{Message: fmt.Sprintf("%s: beyond %d positions %s, without a message", name(e), *e.Capacity, happens), Where: place(e)}
+		if f.isReadOnly(i) {
+			says.Hint = "export the model again with room for more: no verb changes this encoding"
+		} else {
+			says.Remedies = []report.Remedy{report.Do("extend", "makes room for more", "len", "N")}
+		}
+		found(says)
 	}
+}
+
+// isReadOnly reports whether no verb can change an encoding.
+func (f *Facts) isReadOnly(encoding int) bool {
+	if f.Model == nil || encoding >= len(f.Model.Sites()) {
+		return false
+	}
+	s := f.Model.Sites()[encoding]
+	r, ok := s.(position.ReadOnly)
+	return ok && r.ReadOnly() == s
 }
 
 func belowStated(f *Facts, found func(report.Finding)) {

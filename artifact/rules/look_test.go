@@ -148,6 +148,27 @@ func TestZeroTable(t *testing.T) {
 	}
 }
 
+// readOnlySite is an encoding that no verb changes.
+type readOnlySite struct{ tableSite }
+
+func (r *readOnlySite) ReadOnly() position.Site { return r }
+
+// TestNoVerb: what no verb changes gets no command as advice.
+func TestNoVerb(t *testing.T) {
+	for _, c := range []struct {
+		site position.Site
+		want bool
+	}{{tableSite{{1}}, true}, {&readOnlySite{tableSite{{1}}}, false}, {&struct{ *readOnlySite }{&readOnlySite{tableSite{{1}}}}, true}} {
+		f := model(func(r *report.Inspect) { learned(r, 40, report.BeyondWrong); r.Length.Stated = p(40) })
+		f.Model = fake{sites: []position.Site{c.site}}
+		for _, found := range Look(f) {
+			if found.Rule == "length-silently-wrong" && (len(found.Remedies) > 0 != c.want || found.Hint == "" != c.want) {
+				t.Errorf("%T: %+v", c.site, found)
+			}
+		}
+	}
+}
+
 func has(findings []report.Finding, rule string) bool {
 	return slices.ContainsFunc(findings, func(f report.Finding) bool { return f.Rule == rule && f.Level != "" && f.Message != "" })
 }

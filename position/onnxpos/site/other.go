@@ -33,6 +33,9 @@ func (o *Other) Hold(position.Want) error {
 		Instead: "export the model again with the wanted configuration"}
 }
 
+// ReadOnly returns the site: Hold refuses whatever is wanted.
+func (o *Other) ReadOnly() position.Site { return o }
+
 // SetEnd bounds a table of distances that nothing seemed to bound.
 func (o *Other) SetEnd(positions int, evidence report.Evidence) {
 	if o.Told.Form == report.FormTable {
