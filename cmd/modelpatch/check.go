@@ -97,11 +97,11 @@ func newCheck(c *console) *cobra.Command {
 	k := &checking{c: c}
 	k.many.outputs = &k.outputs
 	cmd := &cobra.Command{
-		Use:   "check FILE|FOLDER|-…",
+		Use:   "check [FILE|FOLDER|-]…",
 		Short: "Fail when a model's positions are wrong, by rules and a policy",
 		Long: `check looks for what is wrong with how model files tell and encode positions, and
-exits 1 when it finds something of level error (--fail-on). The rules are listed
-by modelpatch explain.
+exits 1 when it finds something of level error (--fail-on). Without arguments it
+looks at the working folder. The rules are listed by modelpatch explain.
 
 A policy file (--policy, or modelpatch.yaml in the working folder or, in a Git
 repository, above it) changes levels, says what models must be, and accepts
@@ -114,15 +114,12 @@ makes it.
   modelpatch check --init
   modelpatch check --fail-on warning --format github,sarif=modelpatch.sarif models/
   modelpatch check --policy modelpatch.yaml --write-baseline models/`,
-		Args: func(cmd *cobra.Command, files []string) error {
-			if k.init {
-				return nil
-			}
-			return k.many.arguments(cmd, files)
-		},
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if k.init {
 				return k.begin(cmd, files)
+			}
+			if len(files) == 0 && k.many.from == "" {
+				files = []string{"."}
 			}
 			return k.run(cmd, files)
 		},

@@ -67,7 +67,7 @@ func cut(s string, most int) string {
 // drawn.
 type canvas struct {
 	dots   [rows * 2][(Columns - margin) * 2]bool
-	series [rows][Columns - margin]int // the last one there, counted from 1
+	series [rows][Columns - margin][]int // those there, counted from 1
 }
 
 // quadrants are the characters of two by two dots: upper left 1, upper right 2,
@@ -87,7 +87,7 @@ func chart(b *strings.Builder, p figure.Panel, colour bool) {
 	}
 	x, y := scale(p.X.Scale, lowX, highX), scale(p.Y.Scale, lowY, highY)
 	var c canvas
-	for k, s := range slices.Backward(p.Series) { // the first, this file, on top
+	for k, s := range p.Series {
 		c.line(s, k+1, x, y)
 	}
 	for line := range rows {
@@ -112,11 +112,7 @@ func chart(b *strings.Builder, p figure.Panel, colour bool) {
 	fmt.Fprintf(b, "%s%s%s%s%s%s\n", strings.Repeat(" ", margin), first, strings.Repeat(" ", room/2), middle, strings.Repeat(" ", room-room/2), last)
 	if len(p.Series) > 1 {
 		for k, s := range p.Series {
-			name := s.Name
-			if !c.shows(k + 1) {
-				name += " (behind the others)"
-			}
-			fmt.Fprintf(b, "  %s %s\n", paint(string(signs[k%len(signs)]), k+1, colour), cut(name, Columns-4))
+			fmt.Fprintf(b, "  %s %s\n", paint(string(signs[k%len(signs)]), k+1, colour), cut(s.Name, Columns-4))
 		}
 	}
 	for _, r := range p.Rules {
@@ -162,7 +158,9 @@ func (c *canvas) line(s figure.Series, number int, x, y func(float64) float64) {
 		}
 		column, line := int(math.Round(tx*float64(width))), int(math.Round((1-ty)*float64(height)))
 		c.dots[line][column] = true
-		c.series[line/2][column/2] = number
+		if all := &c.series[line/2][column/2]; !slices.Contains(*all, number) {
+			*all = append(*all, number)
+		}
 	}
 	for i := range min(len(s.X), len(s.Y)) {
 		at, height := x(s.X[i]), y(s.Y[i])
@@ -183,14 +181,13 @@ func (c *canvas) line(s figure.Series, number int, x, y func(float64) float64) {
 	}
 }
 
-// shows reports whether a series is seen anywhere.
-func (c *canvas) shows(number int) bool {
-	for _, line := range c.series {
-		if slices.Contains(line[:], number) {
-			return true
-		}
+// at is the series that a cell shows: of several that meet there, each has its turn from column to column.
+func (c *canvas) at(line, column int) int {
+	all := c.series[line][column]
+	if len(all) == 0 {
+		return 0
 	}
-	return false
+	return all[column%len(all)]
 }
 
 // middle is the number at the line in the middle.
@@ -207,7 +204,8 @@ func (c *canvas) text(line int, signed, colour bool) string {
 	var b strings.Builder
 	shapes := []rune(quadrants)
 	var run []rune // of one series
-	for column, number := range c.series[line] {
+	for column := range c.series[line] {
+		number := c.at(line, column)
 		sign := ' '
 		switch {
 		case number == 0:
@@ -223,7 +221,7 @@ func (c *canvas) text(line int, signed, colour bool) string {
 			sign = shapes[bits]
 		}
 		run = append(run, sign)
-		if column+1 == len(c.series[line]) || c.series[line][column+1] != number {
+		if column+1 == len(c.series[line]) || c.at(line, column+1) != number {
 			b.WriteString(paint(string(run), number, colour))
 			run = run[:0]
 		}

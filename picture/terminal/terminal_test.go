@@ -141,12 +141,12 @@ func TestSparkline(t *testing.T) {
 	}
 }
 
-// TestFirstOnTop: where series meet, the first is seen, and one that is nowhere seen is told so.
-func TestFirstOnTop(t *testing.T) {
+// TestSeriesMeet: where series are equal, each is seen.
+func TestSeriesMeet(t *testing.T) {
 	x := []float64{1, 2, 3, 4}
 	panel := figure.Panel{Series: []figure.Series{{Name: "this file", X: x, Y: x}, {Name: "an engine", X: x, Y: x}}}
 	out := WriteBlocks([]figure.Figure{{Panels: []figure.Panel{panel}}}, false)
-	if !strings.Contains(out, "× an engine (behind the others)") || strings.Count(out, "×") != 1 || strings.Count(out, "•") < 3 {
+	if strings.Count(out, "×") < 20 || strings.Count(out, "•") < 20 {
 		t.Errorf("%s", out)
 	}
 }
