@@ -224,7 +224,7 @@ func (c *change) picture(d *decision) [2]int {
 	case c.grid == nil:
 		return [2]int{}
 	case c.grid.Image != 0:
-		return [2]int{c.grid.Image, c.grid.Image}
+		return c.grid.Picture()
 	}
 	return [2]int{c.grid.Height * d.patch, c.grid.Width * d.patch}
 }

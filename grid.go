@@ -19,7 +19,9 @@ func ResizeGrid(ctx context.Context, path string, o GridOptions, open OpenOption
 
 func resizing(path string, o GridOptions, open OpenOptions, w WriteOptions) *change {
 	c := &change{path: path, open: open, w: w, grid: &o, request: request("grid", o), command: fmt.Sprintf("extend --grid %dx%d", o.Height, o.Width)}
-	if o.Image != 0 {
+	if picture := o.Picture(); picture[0] != picture[1] {
+		c.command = fmt.Sprintf("extend --image %dx%d", picture[0], picture[1])
+	} else if o.Image != 0 {
 		c.command = fmt.Sprintf("extend --image %d", o.Image)
 	}
 	if o.Kernel != "" {
@@ -36,9 +38,8 @@ func resizing(path string, o GridOptions, open OpenOptions, w WriteOptions) *cha
 // hasGrid checks that a model has the grid that was asked for.
 func hasGrid(m position.Model, o GridOptions) error {
 	g, ok := m.(position.Gridder)
-	if ok && o.Image != 0 && g.PatchSize() > 0 {
-		o.Height = o.Image / g.PatchSize()
-		o.Width = o.Height
+	if picture := o.Picture(); ok && o.Image != 0 && g.PatchSize() > 0 {
+		o.Height, o.Width = picture[0]/g.PatchSize(), picture[1]/g.PatchSize()
 	}
 	if ok && g.PatchGrid() == [2]int{o.Height, o.Width} {
 		return nil

@@ -1,6 +1,7 @@
 package position
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -14,10 +15,14 @@ import (
 // resampled.
 type GridOptions struct {
 	Height, Width int    // patches; 0: from Image
-	Image         int    // side of a square picture in pixels; 0: from Height and Width
+	Image         int    // height of the picture in pixels, and its width where no other is given; 0: from Height and Width
+	ImageWidth    int    // its width; 0: a square picture
 	Kernel        string // schemes.Kernels; "": the first
 	WindowMethod  string // of biases between patches: schemes.WindowMethods; "": the first
 }
+
+// Picture is the height and width in pixels that were asked for, zeros where patches were.
+func (o GridOptions) Picture() [2]int { return [2]int{o.Image, cmp.Or(o.ImageWidth, o.Image)} }
 
 // Gridder is implemented by models of images: they know their patch size, and
 // change what hangs on the size of the picture.
@@ -344,15 +349,17 @@ func resizeSides(s SideResizer, i int, from, to [2]int, out *Outcome) error {
 const maxGrid = 1 << 14
 
 func wantedGrid(g Gridder, o GridOptions) ([2]int, error) {
-	if o.Image != 0 {
+	if picture := o.Picture(); picture != [2]int{} {
 		patch := g.PatchSize()
-		switch {
-		case patch == 0:
+		if patch == 0 {
 			return [2]int{}, &Refusal{Why: "the size of a patch cannot be told from the file", Remedies: []report.Remedy{report.Do("", "names the grid itself", "grid", "HxW")}}
-		case o.Image < patch || o.Image%patch != 0:
-			return [2]int{}, &UsageError{What: fmt.Sprintf("a picture of %d pixels is no multiple of patches of %d", o.Image, patch), Hint: nearestSizes(o.Image, patch)}
 		}
-		return [2]int{o.Image / patch, o.Image / patch}, nil
+		for _, side := range picture {
+			if side < patch || side%patch != 0 {
+				return [2]int{}, &UsageError{What: fmt.Sprintf("a picture of %d pixels is no multiple of patches of %d", side, patch), Hint: nearestSizes(side, patch)}
+			}
+		}
+		o.Height, o.Width = picture[0]/patch, picture[1]/patch
 	}
 	if o.Height < 1 || o.Width < 1 || o.Height > maxGrid || o.Width > maxGrid {
 		return [2]int{}, &UsageError{What: fmt.Sprintf("a grid of %d×%d: each side must be between 1 and %d", o.Height, o.Width, maxGrid)}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ func newExtend(c *console) *cobra.Command {
 	var o modelpatch.ExtendOptions
 	var d destination
 	var length int64
-	var grid string
+	var grid, image string
 	var g modelpatch.GridOptions
 	cmd := &cobra.Command{
 		Use:   "extend (--len N | --grid HxW | --image SIZE) FILE -o NEW",
@@ -42,8 +43,8 @@ their own code does for another picture size; --kernel says how, one of
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return d.run(c, files[0], func() (modelpatch.Result, error) {
-				if grid != "" || cmd.Flags().Changed("image") {
-					if err := gridOptions(cmd, grid, &g); err != nil {
+				if cmd.Flags().Changed("grid") || cmd.Flags().Changed("image") {
+					if err := gridOptions(cmd, grid, image, &g); err != nil {
 						return modelpatch.Result{}, err
 					}
 					return modelpatch.ResizeGrid(cmd.Context(), files[0], g, d.open, d.write)
@@ -60,7 +61,7 @@ their own code does for another picture size; --kernel says how, one of
 	f.StringVar(&o.Method, "method", "", "how, see above")
 	f.IntVar(&o.OriginalLength, "original-length", 0, "length that the model was trained with, where neither the file nor config.json tells")
 	f.StringVar(&grid, "grid", "", "the new grid of image patches, HxW")
-	f.IntVar(&g.Image, "image", 0, "the side of the new picture in pixels")
+	f.StringVar(&image, "image", "", "the side of the new picture in pixels, or HxW")
 	f.StringVar(&g.Kernel, "kernel", "", "how patches are resampled, see above")
 	f.StringVar(&g.WindowMethod, "window-method", "", "how biases between patches (BEiT) are resized: "+strings.Join(schemes.WindowMethods, ", "))
 	f.IntVar(&o.Grow.Keep, "keep", 0, "rows that --method stretch leaves alone (default 20)")
@@ -103,28 +104,37 @@ func textOptions(cmd *cobra.Command, length int64, o *modelpatch.ExtendOptions) 
 	return explicitZero(cmd, "original-length")
 }
 
-// gridOptions reads HxW, and refuses the flags that belong to --len.
-func gridOptions(cmd *cobra.Command, text string, g *modelpatch.GridOptions) error {
+// gridOptions reads HxW of a grid or of a picture, whose side alone does, and refuses the flags that belong to --len.
+func gridOptions(cmd *cobra.Command, grid, image string, g *modelpatch.GridOptions) error {
 	for _, name := range []string{"len", "method", "original-length", "keep", "anchor"} {
 		if cmd.Flags().Changed(name) {
 			return &modelpatch.UsageError{What: "--" + name + " with --grid or --image", Hint: "it belongs to a length of text; text and pictures are extended one after the other"}
 		}
 	}
-	if err := explicitZero(cmd, "image"); err != nil || text == "" {
-		return err
-	}
-	if g.Image != 0 {
+	if cmd.Flags().Changed("grid") && cmd.Flags().Changed("image") {
 		return &modelpatch.UsageError{What: "--grid with --image", Hint: "choose one of them"}
 	}
-	size, err := sizeOf("grid", text)
+	if !cmd.Flags().Changed("grid") {
+		if side, err := strconv.Atoi(image); err == nil {
+			image = fmt.Sprintf("%dx%d", side, side)
+		}
+		size, err := sizeOf("image", image, "the side in pixels, or height and width: --image 384 or --image 384x512")
+		if g.Image = size[0]; size[1] != size[0] {
+			g.ImageWidth = size[1]
+		}
+		return err
+	}
+	size, err := sizeOf("grid", grid, gridHint)
 	g.Height, g.Width = size[0], size[1]
 	return err
 }
 
+const gridHint = "two numbers, height and width in patches: --grid 24x24"
+
 // sizeOf reads the height and width of a flag, HxW.
-func sizeOf(flag, text string) (size [2]int, err error) {
+func sizeOf(flag, text, hint string) (size [2]int, err error) {
 	if _, err := fmt.Sscanf(strings.ToLower(text)+"\n", "%dx%d\n", &size[0], &size[1]); err != nil || size[0] < 1 || size[1] < 1 {
-		return size, &modelpatch.UsageError{What: fmt.Sprintf("--%s %q", flag, text), Hint: fmt.Sprintf("two numbers, height and width in patches: --%s 24x24", flag)}
+		return size, &modelpatch.UsageError{What: fmt.Sprintf("--%s %q", flag, text), Hint: hint}
 	}
 	return size, nil
 }

@@ -44,7 +44,7 @@ graph hang on their size.`,
 				}
 				if cmd.Flags().Changed("window") {
 					var err error
-					if o.Window, err = sizeOf("window", window); err != nil {
+					if o.Window, err = sizeOf("window", window, "two numbers, height and width in patches: --window 24x24"); err != nil {
 						return modelpatch.Result{}, err
 					}
 				}

@@ -2,6 +2,7 @@ package axes
 
 import (
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -304,6 +305,35 @@ func (d *derivation) sources() iter.Seq[*Atom] {
 
 // partOf is the role of what a part was cut out of, as if it were whole.
 func (l *Labels) partOf(whole *Atom, depth int) Role { return l.roleOf(whole, depth+1) }
+
+// InputAxes are the axes of a graph input that the places of an axis were made of, by all
+// operators between, as far as they are told.
+func (a Axis) InputAxes(input string) []int {
+	found, seen := map[int]bool{}, map[*Atom]bool{}
+	var queue []*Atom
+	for _, f := range leaves(a) {
+		queue = append(queue, f.Atom)
+	}
+	for i := 0; i < len(queue) && i < maxAncestry; i++ {
+		x := queue[i].root()
+		if seen[x] {
+			continue
+		}
+		seen[x] = true
+		for _, in := range x.inputs {
+			if in.name == input {
+				found[in.axis] = true
+			}
+		}
+		if x.whole != nil {
+			queue = append(queue, x.whole)
+		}
+		for _, d := range x.made {
+			queue = slices.AppendSeq(queue, d.sources())
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
 
 // fromTokens reports whether an atom was made of tokens, or of what windows saw:
 // those stay positions where weights sum over them.

@@ -12,8 +12,7 @@ import (
 )
 
 // Takes reports whether the graph, as it is, runs with a picture of so many patches whose
-// table it resamples itself, so that all that was of the old size follows. Only square
-// pictures are tried. Where it runs and something does not follow, left says what.
+// table it resamples itself, so that all that was of the old size follows. Where it runs and something does not follow, left says what.
 func (m *Model) Takes(grid [2]int) (takes bool, left string) {
 	old := m.graph.PatchGrid()
 	e := m.graph.WithPatches(grid)

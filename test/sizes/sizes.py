@@ -82,18 +82,18 @@ def detr(size):
 
 
 MODELS = {  # name: (model of a size, sizes: the first is exported)
-    "BEiT": (lambda s: T.BeitModel(T.BeitConfig(**SMALL, intermediate_size=64, image_size=s, patch_size=16, use_relative_position_bias=True, use_mean_pooling=False)), (224, 160, 256, 384)),
+    "BEiT": (lambda s: T.BeitModel(T.BeitConfig(**SMALL, intermediate_size=64, image_size=s, patch_size=16, use_relative_position_bias=True, use_mean_pooling=False)), (224, 160, 256, 384, (160, 256))),
     "SAM": (sam, (128, 64, 192, 256)),
     "ViTDet": (lambda s: T.VitDetModel(T.VitDetConfig(**{**SMALL, "num_hidden_layers": 3}, image_size=s, patch_size=16, pretrain_image_size=128, window_size=4, window_block_indices=[0, 2],
-                                                      residual_block_indices=[], use_relative_position_embeddings=True)), (128, 64, 192, 256)),
-    "Depth Anything": (depth_anything, (70, 56, 98, 140)),
+                                                      residual_block_indices=[], use_relative_position_embeddings=True)), (128, 64, 192, 256, (64, 192))),
+    "Depth Anything": (depth_anything, (70, 56, 98, 140, (56, 98))),
     "DPT": (lambda s: T.DPTForDepthEstimation(T.DPTConfig(**{**SMALL, "num_hidden_layers": 4}, intermediate_size=64, image_size=s, patch_size=16, backbone_out_indices=[0, 1, 2, 3],
                                                           neck_hidden_sizes=[8] * 4, fusion_hidden_size=8, reassemble_factors=[4, 2, 1, 0.5])), (64, 96, 128, 192)),
-    "YOLOS": (lambda s: T.YolosModel(T.YolosConfig(**SMALL, intermediate_size=64, image_size=[64, 64], patch_size=16, num_detection_tokens=5, use_mid_position_embeddings=True)), (64, 48, 96, 128)),
+    "YOLOS": (lambda s: T.YolosModel(T.YolosConfig(**SMALL, intermediate_size=64, image_size=[64, 64], patch_size=16, num_detection_tokens=5, use_mid_position_embeddings=True)), (64, 48, 96, 128, (48, 96))),
     "OWL-ViT": (lambda s: T.OwlViTVisionModel(T.OwlViTVisionConfig(**SMALL, intermediate_size=64, image_size=s, patch_size=16)), (64, 48, 96, 128)),
-    "DETR": (detr, (64, 96, 128, 160)),
-    "SegFormer": (lambda s: T.SegformerForSemanticSegmentation(T.SegformerConfig(depths=[1] * 4, hidden_sizes=[8, 8, 16, 16], num_attention_heads=[1, 1, 2, 2], decoder_hidden_size=16)), (64, 96, 128, 160)),
-    "DINOv2": (lambda s: T.Dinov2Model(T.Dinov2Config(**SMALL, image_size=518, patch_size=14)), (224, 238, 336, 518)),
+    "DETR": (detr, (64, 96, 128, 160, (96, 160))),
+    "SegFormer": (lambda s: T.SegformerForSemanticSegmentation(T.SegformerConfig(depths=[1] * 4, hidden_sizes=[8, 8, 16, 16], num_attention_heads=[1, 1, 2, 2], decoder_hidden_size=16)), (64, 96, 128, 160, (96, 160))),
+    "DINOv2": (lambda s: T.Dinov2Model(T.Dinov2Config(**SMALL, image_size=518, patch_size=14)), (224, 238, 336, 518, (238, 336))),
     "Swin": (lambda s: T.SwinModel(T.SwinConfig(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=s, patch_size=4, window_size=7), add_pooling_layer=False), (56, 84, 112, 168)),
 }
 KERNELS = {"DPT": "bilinear"}  # of a table that the exporter folded: its own code's is not in the file
@@ -122,8 +122,22 @@ def carried(model, new):
     return new.eval()
 
 
+def reference(model, build, size):
+    """The library's model of a size; of one that is not square the model itself, which resizes what it must."""
+    return First(carried(model, build(size)) if isinstance(size, int) else model.eval())
+
+
+def sides(size):
+    """Height and width."""
+    return (size, size) if isinstance(size, int) else size
+
+
+def words(size):
+    return str(size) if isinstance(size, int) else "%dx%d" % size
+
+
 def picture(size):
-    return torch.randn(1, 3, size, size, generator=torch.Generator().manual_seed(3))
+    return torch.randn(1, 3, *sides(size), generator=torch.Generator().manual_seed(3))
 
 
 def export(model, kind, size, path):
@@ -150,7 +164,7 @@ def one(binary, name, kind, folder):
         if os.path.exists(new):
             os.remove(new)
         kernel = ["--kernel", KERNELS[name]] if name in KERNELS and kind.startswith("dynamo") else []
-        p = subprocess.run([binary, "extend", "--image", str(size), old, "-o", new, *kernel], capture_output=True, text=True)
+        p = subprocess.run([binary, "extend", "--image", words(size), old, "-o", new, *kernel], capture_output=True, text=True)
         if p.returncode == 4:
             cells.append("refused: " + p.stderr.split("refused: ")[1].split("\n")[0])
             continue
@@ -158,7 +172,7 @@ def one(binary, name, kind, folder):
             cells.append(f"FAIL: exit {p.returncode}: {p.stderr.strip()}")
             continue
         with torch.no_grad():
-            want = First(carried(model, build(size)))(picture(size)).numpy()
+            want = reference(model, build, size)(picture(size)).numpy()
         try:
             got = onnxruntime.InferenceSession(new).run(None, {"pixel_values": picture(size).numpy()})[0]
         except Exception as e:
@@ -182,7 +196,7 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 cells = one(a.modelpatch, name, kind, folder)
             for size, cell in zip(sizes[1:], cells):
-                print(f"{name}, {kind}, {sizes[0]} → {size}: {cell}", flush=True)
+                print(f"{name}, {kind}, {sizes[0]} → {words(size)}: {cell}", flush=True)
                 failed += cell.startswith("FAIL")
                 refused += cell.startswith("refused")
                 equal += cell[0].isdigit()
@@ -191,14 +205,14 @@ def main():
                 if not cell[0].isdigit() and cell not in notes:
                     notes.append(cell)
                 short.append(cell if cell[0].isdigit() else f"({notes.index(cell) + 1})")
-            rows.append(f"| {name} | {kind} | {sizes[0]} | " + " | ".join(f"{s}: {c}" for s, c in zip(sizes[1:], short)) + " |")
+            rows.append(f"| {name} | {kind} | {sizes[0]} | " + " | ".join(f"{words(s)}: {c}" for s, c in zip(sizes[1:], short)) + " |")
     print(f"{equal} equal to {TOLERANCE}, {refused} refused, {failed} failed")
     if a.table:
         with open(a.table, "w") as f:
             f.write("# Other picture sizes\n\n")
             f.write(f"Models of transformers {T.__version__}, small, with random weights, exported by PyTorch {torch.__version__.split('+')[0]}, changed by `extend --image` and run in ONNX Runtime\n")
             f.write(f"{onnxruntime.__version__}. Each cell is the largest difference to the library's own model of the new size, over the largest output. Made by `test/sizes/sizes.py --table`.\n\n")
-            f.write("| model | export | size | | | |\n|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n\n")
+            f.write("| model | export | size | | | | |\n|---|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n\n")
             f.write("\n".join(f"{i + 1}. {note}" for i, note in enumerate(notes)) + "\n")
     return 1 if failed or refused > REFUSED else 0
 

@@ -602,6 +602,9 @@ func (c *Change) declare() error {
 		if v := inputs[in.Name]; v != nil {
 			c.correct(in, v)
 		}
+		if in == c.Graph.ImageInput() && c.Image[0] != c.Image[1] {
+			c.fixPicture(in)
+		}
 	}
 	for _, out := range c.Graph.File.Graph.Outputs {
 		c.correct(out, e.Main.Value(out.Name))
@@ -614,6 +617,17 @@ func (c *Change) declare() error {
 		}
 	}
 	return nil
+}
+
+// fixPicture states the height and width of a picture that is not square where they were left
+// free: of the numbers of the file, as many would go with the picture turned.
+func (c *Change) fixPicture(in *onnx.ValueInfo) {
+	height, width := probe.PictureSides(in)
+	for i, axis := range []int{height, width} {
+		if in.Dims[axis].Value < 0 {
+			c.Graph.Editor.SetDim(in, axis, int64(c.Image[i]), fmt.Sprintf("%s takes pictures of %d×%d pixels", report.Printable(in.Name), c.Image[0], c.Image[1]))
+		}
+	}
 }
 
 func contradicts(info *onnx.ValueInfo, v *eval.Value) bool {

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -14,7 +15,8 @@ const probeToken = 7
 // Sizes are the sizes at which a graph is probed.
 type Sizes struct {
 	Batch, Length, past int               // sequences, new tokens (samples of a recording), cached tokens
-	Image               int               // height and width of free image axes, in pixels
+	Image               int               // height of free image axes in pixels, and width where there is no other
+	Width               int               // 0: as Image
 	counting            string            // the integer input that is fed 0, 1, 2 … besides position ids
 	demanded            *map[demanded]int // what the graph's operators demand; nil: nothing
 }
@@ -57,9 +59,9 @@ func (s Sizes) named(name string, axis, rank int, of pictureAxis) int {
 		return s.past
 	case strings.Contains(name, "channel"):
 		return 3
-	case strings.Contains(name, "height"), strings.Contains(name, "width"):
-		return s.Image
-	case of == side:
+	case of == columns:
+		return cmp.Or(s.Width, s.Image)
+	case of == rows, strings.Contains(name, "height"), strings.Contains(name, "width"):
 		return s.Image
 	case of == channels:
 		return 3

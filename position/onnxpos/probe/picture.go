@@ -42,7 +42,8 @@ const (
 	noPicture pictureAxis = iota
 	pictures              // of the batch
 	channels
-	side // height or width
+	rows    // its height
+	columns // its width
 )
 
 // isPicture reports whether an input is a picture: four axes of floating-point numbers, or
@@ -76,8 +77,10 @@ func axisOf(in *onnx.ValueInfo, axis int) pictureAxis {
 	switch axis {
 	case 0:
 		return pictures
-	case height, width:
-		return side
+	case height:
+		return rows
+	case width:
+		return columns
 	}
 	return channels
 }
@@ -227,19 +230,15 @@ func (p *Probe) pixels() int {
 	return v.Shape[height] / h
 }
 
-// Takes reports whether the graph, as it is, runs with a picture of so many
-// patches whose table it resamples itself. Only square pictures are tried.
-func (p *Probe) Takes(grid [2]int) bool { return p.WithPatches(grid) != nil }
-
 // WithPatches is the graph evaluated with a picture of so many patches; nil where its size is
 // not free, or it fails.
 func (p *Probe) WithPatches(grid [2]int) *eval.Evaluator {
 	patch := p.PatchSize()
-	if !p.FreeImage() || patch == 0 || grid[0] != grid[1] || len(p.Eval.Failures) > 0 {
+	if !p.FreeImage() || patch == 0 || len(p.Eval.Failures) > 0 {
 		return nil
 	}
 	s := p.Sizes
-	s.Image = grid[0] * patch
+	s.Image, s.Width = grid[0]*patch, grid[1]*patch
 	if e := p.Failing(s, func(eval.Failure) bool { return true }); len(e.Failures) == 0 {
 		return e
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
@@ -85,14 +86,15 @@ func (t *Sides) ResizeSides(from, to [2]int) (reaches int, err error) {
 			reaches = max(reaches, 2*side-1) // of windows
 			continue
 		}
-		if from[0] == from[1] && to[0] != to[1] {
+		along := t.side(x)
+		if along < 0 && from[0] == from[1] && to[0] != to[1] {
 			return 0, &position.Refusal{Why: fmt.Sprintf("whether %s is for rows or for columns cannot be told, and the new grid has not as many of both", x.Node.Title()), Instead: instead}
 		}
 		if x.Scope != t.graph.Eval.Main {
 			return 0, &position.Refusal{Why: fmt.Sprintf("%s stands in a function or branch", x.Node.Title()), Instead: instead}
 		}
-		now := to[0]
-		if side != from[0] {
+		now := to[max(along, 0)]
+		if along < 0 && side != from[0] {
 			now = to[1]
 		}
 		reaches = max(reaches, 2*now-1)
@@ -105,6 +107,20 @@ func (t *Sides) ResizeSides(from, to [2]int) (reaches int, err error) {
 	}
 	t.graph.RemoveUnread(why)
 	return reaches, nil
+}
+
+// side is 0 where the places that vectors lie between are the picture's rows, 1 where they are its
+// columns, −1 where it is not told.
+func (t *Sides) side(x axes.Meeting) int {
+	in := t.graph.ImageInput()
+	height, width := probe.PictureSides(in)
+	switch from := x.Along[0].InputAxes(in.Name); {
+	case slices.Equal(from, []int{height}):
+		return 0
+	case slices.Equal(from, []int{width}):
+		return 1
+	}
+	return -1
 }
 
 // resize puts the vectors between the places of another side in the place of some.
