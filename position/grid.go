@@ -296,17 +296,26 @@ const normalised = 1e-3
 
 // waveOf is the formula of sines and cosines for another grid.
 func waveOf(wave schemes.Sinusoid, to [2]int) (schemes.Sinusoid, error) {
-	turn, from := 2*math.Pi/wave.Step, wave.Grid
+	from := wave.Grid
+	if wave.ColumnStep == 0 {
+		wave.ColumnStep, wave.ColumnStart = wave.Step, wave.Start
+	}
 	wave.Grid = to[:]
-	switch {
-	case wave.Step == 0:
-	case from[0] == from[1] && to[0] == to[1] && math.Abs(turn-float64(from[0])) < normalised:
-		step := 2 * math.Pi / (turn + float64(to[0]-from[0]))
-		wave.Start *= step / wave.Step
-		wave.Step = step
-	default:
-		return wave, &Refusal{Why: fmt.Sprintf("its patches are %g positions apart, so that a grid of another size spans as many: what the new one should span is not in the file", wave.Step),
-			Instead: "export the model for the wanted picture"}
+	for axis, of := range []struct{ step, start *float64 }{{&wave.Step, &wave.Start}, {&wave.ColumnStep, &wave.ColumnStart}} {
+		if *of.step == 0 {
+			continue // 1
+		}
+		turn := 2 * math.Pi / *of.step
+		if math.Abs(turn-float64(from[axis])) >= normalised {
+			return wave, &Refusal{Why: fmt.Sprintf("its patches are %g positions apart, so that a grid of another size spans as many: what the new one should span is not in the file", *of.step),
+				Instead: "export the model for the wanted picture"}
+		}
+		step := 2 * math.Pi / (turn + float64(to[axis]-from[axis]))
+		*of.start *= step / *of.step
+		*of.step = step
+	}
+	if wave.Step == wave.ColumnStep && wave.Start == wave.ColumnStart {
+		wave.ColumnStep, wave.ColumnStart = 0, 0
 	}
 	return wave, nil
 }

@@ -141,17 +141,25 @@ func (t *SinusoidTable) gridRow(cell int, dst []float64) {
 	if cell < 0 {
 		return
 	}
-	first, second := cell/t.Grid[1], cell%t.Grid[1]
+	step, start := t.columnSteps()
+	first, second := float64(cell/t.Grid[1])*orDefault(t.Step, 1)+t.Start, float64(cell%t.Grid[1])*step+start
 	if t.WidthFirst {
 		first, second = second, first
 	}
-	step := orDefault(t.Step, 1)
 	half := t.Dim / 2
 	for k := range t.frequencies {
 		i, j := t.GridColumns(k)
-		dst[i], dst[j] = t.sinCos(float64(first)*step+t.Start, k)
-		dst[half+i], dst[half+j] = t.sinCos(float64(second)*step+t.Start, k)
+		dst[i], dst[j] = t.sinCos(first, k)
+		dst[half+i], dst[half+j] = t.sinCos(second, k)
 	}
+}
+
+// columnSteps are how far the columns of a grid are apart, and where they start.
+func (s Sinusoid) columnSteps() (step, start float64) {
+	if s.ColumnStep != 0 {
+		return s.ColumnStep, s.ColumnStart
+	}
+	return orDefault(s.Step, 1), s.Start
 }
 
 func (t *SinusoidTable) sinCos(position float64, k int) (sin, cos float64) {
@@ -167,7 +175,9 @@ func (t *SinusoidTable) sinCos(position float64, k int) (sin, cos float64) {
 // Equal reports whether other gives the same rows, but for rounding.
 func (s Sinusoid) Equal(other Scheme) bool {
 	o, ok := other.(Sinusoid)
-	return ok && s.Dim == o.Dim && s.Layout == o.Layout && s.firsts() == o.firsts() &&
+	step, start := s.columnSteps()
+	otherStep, otherStart := o.columnSteps()
+	return ok && near(step, otherStep) && near(start, otherStart) && s.Dim == o.Dim && s.Layout == o.Layout && s.firsts() == o.firsts() &&
 		near(s.amplitude(), o.amplitude()) && near(s.Start, o.Start) &&
 		s.Rows == o.Rows && s.Offset == o.Offset && slices.Equal(s.ZeroRows, o.ZeroRows) &&
 		slices.Equal(s.Grid, o.Grid) && near(orDefault(s.Step, 1), orDefault(o.Step, 1)) && s.WidthFirst == o.WidthFirst && s.Prefix == o.Prefix &&
@@ -203,6 +213,9 @@ func (s Sinusoid) String() string {
 	}
 	if s.Step != 0 {
 		said += fmt.Sprintf(" of patches %s apart from %s", Text(s.Step), Text(s.Start))
+	}
+	if s.ColumnStep != 0 {
+		said += fmt.Sprintf(" down and %s apart from %s across", Text(s.ColumnStep), Text(s.ColumnStart))
 	}
 	return said
 }

@@ -115,8 +115,10 @@ func gridOptions(cmd *cobra.Command, grid, image string, g *modelpatch.GridOptio
 		return &modelpatch.UsageError{What: "--grid with --image", Hint: "choose one of them"}
 	}
 	if !cmd.Flags().Changed("grid") {
-		if side, err := strconv.Atoi(image); err == nil {
-			image = fmt.Sprintf("%dx%d", side, side)
+		side, err := strconv.Atoi(image)
+		if err == nil && side > 0 {
+			g.Image = side
+			return nil
 		}
 		size, err := sizeOf("image", image, "the side in pixels, or height and width: --image 384 or --image 384x512")
 		if g.Image = size[0]; size[1] != size[0] {

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -33,8 +34,8 @@ func GridTable(m Matrix, p Precision) (SinusoidResult, bool) {
 			if !baseOfCells(&s, m, p) {
 				continue
 			}
-			for _, s.Grid = range grids(m.Rows() - prefix) {
-				if out, ok := chooseGrid(s, m, p); ok {
+			for _, grid := range grids(m.Rows() - prefix) {
+				if out, ok := chooseGrid(rowsApart(s, grid, m, p), m, p); ok {
 					return out, true
 				}
 			}
@@ -51,26 +52,11 @@ func baseOfCells(s *schemes.Sinusoid, m Matrix, p Precision) bool {
 	if !s.WidthFirst {
 		first = 2 * q
 	}
-	at, turn := make([]float64, q), make([]float64, q)
-	for k := range q {
-		var angle [2]float64
-		for cell := range angle {
-			i, j := s.GridColumns(k)
-			sin, cos := m.At(s.Prefix+cell, first+i), m.At(s.Prefix+cell, first+j)
-			if !(math.Abs(sin*sin+cos*cos-1) <= 2*p.circleError()) {
-				return false
-			}
-			angle[cell] = math.Atan2(sin, cos)
-		}
-		at[k] = angle[0]
-		if turn[k] = angle[1] - angle[0]; turn[k] < 0 {
-			turn[k] += 2 * math.Pi
-		}
-	}
-	step := turn[0]
-	if step == 0 || step > math.Pi {
+	at, turn, ok := turns(*s, m, p, first, 1)
+	if !ok {
 		return false
 	}
+	step := turn[0]
 	sigma := make([]float64, q)
 	f := make([]float64, q)
 	for k := range f {
@@ -85,10 +71,61 @@ func baseOfCells(s *schemes.Sinusoid, m Matrix, p Precision) bool {
 		return false
 	}
 	s.Base, s.Denominator = r.BaseUnderDenominator, r.Denominator
-	s.Step = roundStep(step, gridStepError+4*sineError*p.Step()/step)
+	s.Step = stepOf(step, p)
 	s.Start = startOf(at, s.InverseGridFrequencies(), p)
 	return true
 }
+
+// turns are the angles of one axis in the first cell, and how far they turn to another cell; not ok
+// where these are no sines and cosines, or the first does not turn.
+func turns(s schemes.Sinusoid, m Matrix, p Precision, first, cell int) (at, turn []float64, ok bool) {
+	q := m.Cols() / 4
+	at, turn = make([]float64, q), make([]float64, q)
+	for k := range q {
+		var angle [2]float64
+		for c, row := range []int{s.Prefix, s.Prefix + cell} {
+			i, j := s.GridColumns(k)
+			sin, cos := m.At(row, first+i), m.At(row, first+j)
+			if !(math.Abs(sin*sin+cos*cos-1) <= 2*p.circleError()) {
+				return nil, nil, false
+			}
+			angle[c] = math.Atan2(sin, cos)
+		}
+		at[k] = angle[0]
+		if turn[k] = angle[1] - angle[0]; turn[k] < 0 {
+			turn[k] += 2 * math.Pi
+		}
+	}
+	return at, turn, turn[0] != 0 && turn[0] <= math.Pi
+}
+
+// rowsApart reads off a table of a grid how far its rows are apart, where that is not what its
+// columns are.
+func rowsApart(s schemes.Sinusoid, grid []int, m Matrix, p Precision) schemes.Sinusoid {
+	s.Grid = grid
+	first := 0
+	if s.WidthFirst {
+		first = m.Cols() / 2
+	}
+	at, turn, ok := turns(s, m, p, first, grid[1])
+	if !ok {
+		return s
+	}
+	step, columns := stepOf(turn[0], p), cmp.Or(s.Step, 1)
+	if math.Abs(cmp.Or(step, 1)/columns-1) > 2*stepError(turn[0], p) {
+		s.ColumnStep, s.ColumnStart = columns, s.Start
+		s.Step, s.Start = step, startOf(at, s.InverseGridFrequencies(), p)
+	}
+	return s
+}
+
+// stepOf is how far two places are apart whose first angle turns so far.
+func stepOf(turn float64, p Precision) float64 {
+	return roundStep(turn, stepError(turn, p))
+}
+
+// stepError is its relative error.
+func stepError(turn float64, p Precision) float64 { return gridStepError + 4*sineError*p.Step()/turn }
 
 // roundStep takes a round number for the distance of patches, or a round number
 // of patches to a position; 0 stands for 1.

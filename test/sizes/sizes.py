@@ -25,12 +25,12 @@ TOLERANCE = 2e-5  # float32: sums in another order, behind four resizings in a r
 class First(torch.nn.Module):
     """The one output that is compared."""
 
-    def __init__(self, model):
+    def __init__(self, model, **more):
         super().__init__()
-        self.model = model
+        self.model, self.more = model, more
 
     def forward(self, x):
-        out = self.model(x)
+        out = self.model(x, **self.more)
         for name in ("logits", "predicted_depth", "last_hidden_state"):
             if getattr(out, name, None) is not None:
                 return getattr(out, name)
@@ -90,7 +90,7 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
     "DPT": (lambda s: T.DPTForDepthEstimation(T.DPTConfig(**{**SMALL, "num_hidden_layers": 4}, intermediate_size=64, image_size=s, patch_size=16, backbone_out_indices=[0, 1, 2, 3],
                                                           neck_hidden_sizes=[8] * 4, fusion_hidden_size=8, reassemble_factors=[4, 2, 1, 0.5])), (64, 96, 128, 192)),
     "YOLOS": (lambda s: T.YolosModel(T.YolosConfig(**SMALL, intermediate_size=64, image_size=[64, 64], patch_size=16, num_detection_tokens=5, use_mid_position_embeddings=True)), (64, 48, 96, 128, (48, 96))),
-    "OWL-ViT": (lambda s: T.OwlViTVisionModel(T.OwlViTVisionConfig(**SMALL, intermediate_size=64, image_size=s, patch_size=16)), (64, 48, 96, 128)),
+    "OWL-ViT": (lambda s: T.OwlViTVisionModel(T.OwlViTVisionConfig(**SMALL, intermediate_size=64, image_size=s, patch_size=16)), (64, 48, 96, 128, (48, 96))),
     "DETR": (detr, (64, 96, 128, 160, (96, 160))),
     "SegFormer": (lambda s: T.SegformerForSemanticSegmentation(T.SegformerConfig(depths=[1] * 4, hidden_sizes=[8, 8, 16, 16], num_attention_heads=[1, 1, 2, 2], decoder_hidden_size=16)), (64, 96, 128, 160, (96, 160))),
     "DINOv2": (lambda s: T.Dinov2Model(T.Dinov2Config(**SMALL, image_size=518, patch_size=14)), (224, 238, 336, 518, (238, 336))),
@@ -124,7 +124,10 @@ def carried(model, new):
 
 def reference(model, build, size):
     """The library's model of a size; of one that is not square the model itself, which resizes what it must."""
-    return First(carried(model, build(size)) if isinstance(size, int) else model.eval())
+    if isinstance(size, int):
+        return First(carried(model, build(size)))
+    asked = {"interpolate_pos_encoding": True} if isinstance(model, T.OwlViTVisionModel) else {}
+    return First(model.eval(), **asked)
 
 
 def sides(size):
