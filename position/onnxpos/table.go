@@ -477,11 +477,11 @@ func (t *tableSite) Indices() []trace.Source {
 }
 
 // State is the value that the rows are added to.
-func (t *tableSite) State() (*eval.Scope, string) {
+func (t *tableSite) State() (*eval.Scope, string, int) {
 	if t.uses[0].state == "" {
-		return nil, ""
+		return nil, "", 0
 	}
-	return t.uses[0].scope, t.uses[0].state
+	return t.uses[0].scope, t.uses[0].state, 2
 }
 
 // Fused reports whether the operator that adds the rows also selects them.

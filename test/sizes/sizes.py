@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Gives models of pictures other sizes and holds them against the library's own model built for that size.
+"""Gives models of pictures and recordings other sizes and holds them against the library's own model built for that size.
 
 usage: sizes.py MODELPATCH [--only NAME …] [--table docs/sizes.md]      (needs torch, transformers, onnxscript and onnxruntime)
 
 Each model is made small with random weights at one picture size, exported (TorchScript with a fixed picture and with free
-axes, and dynamo), changed by `extend --image`, and run in ONNX Runtime. The reference is the same class of transformers built
+axes, and dynamo), changed by `extend --image` or `--len`, and run in ONNX Runtime. The reference is the same class of transformers built
 for the new size with the same weights; what is of another size there is resized as transformers itself does (named in
 RESIZED). Told is the largest difference over the largest output. A refusal is told with its first words.
 """
 import argparse, copy, logging, os, re, subprocess, sys, tempfile, warnings
 
 import numpy as np
+import onnx
 import onnxruntime
 import torch
 import transformers as T
@@ -58,6 +59,7 @@ RESIZED = {  # end of a parameter's name: how transformers resizes it
     "rel_pos_h": lambda v, shape: F.interpolate(v.T[None], size=shape[0], mode="linear")[0].T,  # SamVisionAttention.get_rel_pos
     "rel_pos_w": lambda v, shape: F.interpolate(v.T[None], size=shape[0], mode="linear")[0].T,
     "position_embeddings": lambda v, shape: grid(v, shape, 1, "bilinear"),  # DPTViTEmbeddings
+    "embed_positions.weight": lambda v, shape: None,  # of sines and cosines (WhisperEncoder): those of the new model
 }
 SMALL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2)
 
@@ -81,6 +83,28 @@ def detr(size):
                                     num_queries=5, use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, backbone_config=backbone))
 
 
+def conformer(kind):
+    shape = dict(conv_dim=(16,) * 3, conv_stride=(5, 2, 2), conv_kernel=(10, 3, 3), num_feat_extract_layers=3, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4, conv_depthwise_kernel_size=5)
+    return lambda samples: T.Wav2Vec2ConformerModel(T.Wav2Vec2ConformerConfig(**SMALL, intermediate_size=48, position_embeddings_type=kind, max_source_positions=samples // 20 + 5, vocab_size=20, **shape))
+
+
+def parakeet(frames):
+    return T.ParakeetEncoder(T.ParakeetEncoderConfig(**SMALL, intermediate_size=48, num_mel_bins=16, subsampling_conv_channels=8, max_position_embeddings=64, conv_kernel_size=5,
+                                                     attn_implementation="eager"))
+
+
+def whisper(frames):
+    from transformers.models.whisper.modeling_whisper import WhisperEncoder
+
+    return WhisperEncoder(T.WhisperConfig(d_model=32, encoder_layers=2, encoder_attention_heads=2, encoder_ffn_dim=48, num_mel_bins=8, max_source_positions=frames // 2))
+
+
+RECORDINGS = {  # name: (shape of an input, the axis of its frames)
+    "Wav2Vec2-Conformer, relative": ((1, 0), 1),
+    "Wav2Vec2-Conformer, rotary": ((1, 0), 1),
+    "Parakeet": ((1, 0, 16), 1),
+    "Whisper's encoder": ((1, 8, 0), 2),
+}
 MODELS = {  # name: (model of a size, sizes: the first is exported)
     "BEiT": (lambda s: T.BeitModel(T.BeitConfig(**SMALL, intermediate_size=64, image_size=s, patch_size=16, use_relative_position_bias=True, use_mean_pooling=False)), (224, 160, 256, 384, (160, 256))),
     "SAM": (sam, (128, 64, 192, 256)),
@@ -95,17 +119,22 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
     "SegFormer": (lambda s: T.SegformerForSemanticSegmentation(T.SegformerConfig(depths=[1] * 4, hidden_sizes=[8, 8, 16, 16], num_attention_heads=[1, 1, 2, 2], decoder_hidden_size=16)), (64, 96, 128, 160, (96, 160))),
     "DINOv2": (lambda s: T.Dinov2Model(T.Dinov2Config(**SMALL, image_size=518, patch_size=14)), (224, 238, 336, 518, (238, 336))),
     "Swin": (lambda s: T.SwinModel(T.SwinConfig(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=s, patch_size=4, window_size=7), add_pooling_layer=False), (56, 84, 112, 168)),
+    "Wav2Vec2-Conformer, relative": (conformer("relative"), (800, 1210, 1600, 2400)),
+    "Wav2Vec2-Conformer, rotary": (conformer("rotary"), (800, 1210, 1600, 2400)),
+    "Parakeet": (parakeet, (160, 200, 320, 480)),
+    "Whisper's encoder": (whisper, (80, 100, 160, 240)),
 }
 KERNELS = {"DPT": "bilinear"}  # of a table that the exporter folded: its own code's is not in the file
+METHODS = {("Wav2Vec2-Conformer, rotary", "TorchScript, free"): ["--method", "none"]}  # what nothing in the file bounds
 KINDS = ("TorchScript, fixed", "TorchScript, free", "dynamo, fixed")
 # The most that is refused, of models and kinds that cannot be changed: what they are is in docs/sizes.md.
-REFUSED = 13
+REFUSED = 20
 
 
 def random_positions(model):
     torch.manual_seed(7)
     for name, p in model.named_parameters():
-        if re.search("position|pos_embed|rel_pos|cls|bias_table", name):
+        if re.search("position|pos_embed|rel_pos|cls|bias_table", name) and not name.startswith("embed_positions"):
             torch.nn.init.normal_(p, std=0.3)
     return model.eval()
 
@@ -117,7 +146,8 @@ def carried(model, new):
         if weights[name].shape == v.shape:
             state[name] = weights[name]
         elif v.dtype.is_floating_point:
-            state[name] = next(how for end, how in RESIZED.items() if name.endswith(end))(weights[name], v.shape)
+            resized = next(how for end, how in RESIZED.items() if name.endswith(end))(weights[name], v.shape)
+            state[name] = v if resized is None else resized
     new.load_state_dict(state)
     return new.eval()
 
@@ -139,17 +169,29 @@ def words(size):
     return str(size) if isinstance(size, int) else "%dx%d" % size
 
 
-def picture(size):
-    return torch.randn(1, 3, *sides(size), generator=torch.Generator().manual_seed(3))
+def sample(name, size):
+    """A picture, or a recording."""
+    shape = [n or size for n in RECORDINGS[name][0]] if name in RECORDINGS else (1, 3, *sides(size))
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(3))
 
 
-def export(model, kind, size, path):
+def export(name, model, kind, size, path):
     with torch.no_grad():
         if kind.startswith("dynamo"):
-            torch.onnx.export(model, (picture(size),), dynamo=True, input_names=["pixel_values"], opset_version=18, verbose=False).save(path)
+            torch.onnx.export(model, (sample(name, size),), dynamo=True, input_names=["x"], opset_version=18, verbose=False).save(path)
         else:
-            axes = {"pixel_values": {0: "batch", 2: "height", 3: "width"}} if kind.endswith("free") else None
-            torch.onnx.export(model, (picture(size),), path, dynamo=False, input_names=["pixel_values"], opset_version=17, dynamic_axes=axes)
+            free = {0: "batch", 2: "height", 3: "width"} if name not in RECORDINGS else {RECORDINGS[name][1]: "frames"}
+            torch.onnx.export(model, (sample(name, size),), path, dynamo=False, input_names=["x"], opset_version=17, dynamic_axes={"x": free} if kind.endswith("free") else None)
+
+
+def fed(path, name, size):
+    """The sample that a file takes: of several lengths of a recording that give as many positions its own."""
+    x = sample(name, size).numpy()
+    if name not in RECORDINGS:
+        return x
+    axis = RECORDINGS[name][1]
+    n = onnx.load(path, load_external_data=False).graph.input[0].type.tensor_type.shape.dim[axis].dim_value or size
+    return np.pad(x, [(0, max(n - size, 0) if i == axis else 0) for i in range(x.ndim)])[(slice(None),) * axis + (slice(n),)]
 
 
 def one(binary, name, kind, folder):
@@ -158,7 +200,7 @@ def one(binary, name, kind, folder):
     old = os.path.join(folder, "old.onnx")
     model = random_positions(build(sizes[0]))
     try:
-        export(First(model), kind, sizes[0], old)
+        export(name, First(model), kind, sizes[0], old)
     except Exception as e:  # an exporter's own limits
         return [f"not exported ({type(e).__name__})"] * (len(sizes) - 1)
     cells = []
@@ -167,17 +209,18 @@ def one(binary, name, kind, folder):
         if os.path.exists(new):
             os.remove(new)
         kernel = ["--kernel", KERNELS[name]] if name in KERNELS and kind.startswith("dynamo") else []
-        p = subprocess.run([binary, "extend", "--image", words(size), old, "-o", new, *kernel], capture_output=True, text=True)
+        with torch.no_grad():
+            want = reference(model, build, size)(sample(name, size)).numpy()
+        asked = ["--len", str(want.shape[1]), *METHODS.get((name, kind), [])] if name in RECORDINGS else ["--image", words(size)]
+        p = subprocess.run([binary, "extend", *asked, old, "-o", new, *kernel], capture_output=True, text=True)
         if p.returncode == 4:
             cells.append("refused: " + p.stderr.split("refused: ")[1].split("\n")[0])
             continue
         if p.returncode:
             cells.append(f"FAIL: exit {p.returncode}: {p.stderr.strip()}")
             continue
-        with torch.no_grad():
-            want = reference(model, build, size)(picture(size)).numpy()
         try:
-            got = onnxruntime.InferenceSession(new).run(None, {"pixel_values": picture(size).numpy()})[0]
+            got = onnxruntime.InferenceSession(new).run(None, {"x": fed(new, name, size)})[0]
         except Exception as e:
             cells.append("FAIL: does not run: " + str(e).replace("\n", " ")[:120])
             continue
@@ -212,8 +255,8 @@ def main():
     print(f"{equal} equal to {TOLERANCE}, {refused} refused, {failed} failed")
     if a.table:
         with open(a.table, "w") as f:
-            f.write("# Other picture sizes\n\n")
-            f.write(f"Models of transformers {T.__version__}, small, with random weights, exported by PyTorch {torch.__version__.split('+')[0]}, changed by `extend --image` and run in ONNX Runtime\n")
+            f.write("# Other sizes of pictures and recordings\n\n")
+            f.write(f"Models of transformers {T.__version__}, small, with random weights, exported by PyTorch {torch.__version__.split('+')[0]}, changed by `extend --image`, or `--len` of as many positions, and run in ONNX Runtime\n")
             f.write(f"{onnxruntime.__version__}. Each cell is the largest difference to the library's own model of the new size, over the largest output. Made by `test/sizes/sizes.py --table`.\n\n")
             f.write("| model | export | size | | | | |\n|---|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n\n")
             f.write("\n".join(f"{i + 1}. {note}" for i, note in enumerate(notes)) + "\n")

@@ -32,18 +32,20 @@ type Change struct {
 	doubted  Doubts
 	old, New int // positions
 	sizes    probe.Sizes
-	Image    [2]int       // height and width of the new picture; zeros: no change of it
-	grids    [2][2]int    // of a picture: the old and the new patches
-	followed *sizes       // of a picture: what follows node by node, as last evaluated
-	last     bool         // see sizes.last
-	Frames   int          // of the new recording; 0: no change of it
-	pairs    []numberPair // what stands for the old size, and for the new
-	probed   int          // evaluations so far
-	planned  map[*onnx.Tensor]*plannedConstant
-	offered  map[*onnx.Tensor][]*plannedConstant // candidates, once they were asked for
-	contents *map[*plannedConstant]bool          // planned constants whose content is in memory
-	large    *string                             // a constant that would be too large to be grown
-	known    map[*onnx.Node]bool                 // nodes that fail at the old length, too
+	Image    [2]int    // height and width of the new picture; zeros: no change of it
+	grids    [2][2]int // of a picture: the old and the new patches
+	followed *sizes    // of a picture: what follows node by node, as last evaluated
+	last     bool      // see sizes.last
+	Frames   int       // of the new recording; 0: no change of it
+	// framesAxis is the axis of the recording that they lie on.
+	framesAxis int
+	pairs      []numberPair // what stands for the old size, and for the new
+	probed     int          // evaluations so far
+	planned    map[*onnx.Tensor]*plannedConstant
+	offered    map[*onnx.Tensor][]*plannedConstant // candidates, once they were asked for
+	contents   *map[*plannedConstant]bool          // planned constants whose content is in memory
+	large      *string                             // a constant that would be too large to be grown
+	known      map[*onnx.Node]bool                 // nodes that fail at the old length, too
 }
 
 // numberPair is a number that stands for the old size in a graph and the one
@@ -143,6 +145,18 @@ type Overrider interface {
 	Override(into map[string]*eval.Value)
 }
 
+// Adjuster is implemented by sites that change what nodes get: Adjust puts it in the place of a node's
+// inputs.
+type Adjuster interface {
+	Adjust(n *onnx.Node, inputs []*eval.Value)
+}
+
+// Follower is implemented by sites that can tell, of the graph as it is planned, whether it takes from
+// their constants what the new length needs.
+type Follower interface {
+	Follows(e *eval.Evaluator) error
+}
+
 // Doubts refuses a change with which the graph runs, by an evaluation of it as
 // planned, and which cannot be meant all the same.
 type Doubts func(c *Change, e *eval.Evaluator) error
@@ -215,10 +229,22 @@ func (c *Change) probe() *eval.Evaluator {
 	c.forget()
 	if c.Image != [2]int{} {
 		c.followed = c.pictureSizes()
-		e.Adjust = c.followed.adjust
 	}
+	e.Adjust = c.adjust
 	e.Run()
 	return e
+}
+
+// adjust tells an evaluator what nodes get in the graph as it is planned.
+func (c *Change) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
+	for _, a := range c.sites {
+		if a, ok := a.(Adjuster); ok {
+			a.Adjust(n, inputs)
+		}
+	}
+	if c.followed != nil {
+		c.followed.adjust(s, n, inputs)
+	}
 }
 
 // forget drops the content of constants that are not planned any more.
@@ -284,7 +310,7 @@ func (c *Change) grow() error {
 			e := c.probe()
 			node, s, name := c.shortIndex(e)
 			if node == nil {
-				return c.doubted(c, e)
+				return c.accept(e)
 			}
 			if startsAgain(s.Value(name), c.New) || !c.repairIndex(s, name) {
 				return c.Refuse(node, "its positions stop counting before the new length")
@@ -296,6 +322,18 @@ func (c *Change) grow() error {
 		}
 	}
 	return &position.Refusal{Why: "too many constants depend on the length", Instead: "export the model with a free sequence length"}
+}
+
+// accept refuses a graph that runs as it is planned, and is not what was meant.
+func (c *Change) accept(e *eval.Evaluator) error {
+	for _, s := range c.sites {
+		if f, ok := s.(Follower); ok {
+			if err := f.Follows(e); err != nil {
+				return err
+			}
+		}
+	}
+	return c.doubted(c, e)
 }
 
 // Ranks of how far a planned graph runs: to a node at the new length, through
@@ -413,11 +451,16 @@ func (c *Change) misshaped(e *eval.Evaluator) []eval.Failure {
 }
 
 // mayChange reports whether a dimension of a node's output may change as it does:
-// with the length; of a Slice, where what is sliced changes there, or is a table
-// of the file.
+// with the length; as what it shapes does; of a Slice, where what is sliced changes there, or is a
+// table of the file.
 func (c *Change) mayChange(old, s *eval.Scope, n *onnx.Node, axis, before, after int) bool {
+	was, is := old.Value(n.Input(0)), s.Value(n.Input(0))
+	for a := range was.Shape {
+		if n.Op == "Reshape" && a < len(is.Shape) && was.Shape[a] == before && is.Shape[a] == after {
+			return true
+		}
+	}
 	if n.Op == "Slice" {
-		was, is := old.Value(n.Input(0)), s.Value(n.Input(0))
 		switch {
 		case len(was.Shape) != len(is.Shape) || axis >= len(is.Shape) || was.Shape[axis] != is.Shape[axis]:
 			return true

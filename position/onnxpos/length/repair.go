@@ -24,12 +24,15 @@ func (c *Change) repair(f *eval.Failure) bool {
 	return c.repairOne(f, reach) || c.repairPairs(f) || c.repairOnward(f, reach)
 }
 
-// repairOne tries the constants one by one.
+// repairOne tries the constants one by one, those that nothing is planned for first.
 func (c *Change) repairOne(f *eval.Failure, reach int64) bool {
 	var best *onnx.Tensor
 	var bestPlan *plannedConstant
 	tried := 0
-	for _, t := range distinct(trace.Cone(f.Scope, f.Node)) {
+	behind := distinct(trace.Cone(f.Scope, f.Node))
+	isPlanned := func(t *onnx.Tensor) bool { return c.planned[t] != nil }
+	planned := slices.DeleteFunc(slices.Clone(behind), func(t *onnx.Tensor) bool { return !isPlanned(t) })
+	for _, t := range append(slices.DeleteFunc(behind, isPlanned), planned...) {
 		if c.Graph.Editor.Replaced(t) || tried > maxTried {
 			continue
 		}
@@ -191,6 +194,12 @@ func (c *Change) lengths() []numberPair {
 		if t, ok := s.(position.Rows); ok && t.Len() > 0 && (e.Capacity == c.old || c.old < e.Capacity && e.Capacity < c.New) {
 			add(numberPair{t.Len(), c.New + t.Len() - e.Capacity})
 		}
+		if w, ok := s.(Waver); ok {
+			before, after := w.Held()
+			for _, more := range []int{0, 1, -1} { // a skew pads one, and cuts one off (Transformer-XL, appendix B)
+				add(numberPair{before + more, after + more})
+			}
+		}
 		if c.old < e.Capacity && e.Capacity < c.New { // the file is for a shorter length than its tables
 			add(numberPair{e.Capacity, c.New})
 		}
@@ -202,6 +211,12 @@ func (c *Change) lengths() []numberPair {
 		add(numberPair{n, c.New})
 	}
 	return out
+}
+
+// Waver is implemented by sites with a row for each distance in both directions: Held is how many there
+// were, and are.
+type Waver interface {
+	Held() (before, after int)
 }
 
 // maxLimit is what limits that say "to the end" are never less than.
@@ -247,7 +262,21 @@ func (c *Change) entries(t *onnx.Tensor) []*plannedConstant {
 			}
 		}
 	}
-	return out
+	return append(out, c.allEntries(t, values)...)
+}
+
+// allEntries changes the entries of a shape that hold different lengths, all at once.
+func (c *Change) allEntries(t *onnx.Tensor, values []int64) []*plannedConstant {
+	changed, held := slices.Clone(values), map[int]bool{}
+	for i, v := range values {
+		if at := slices.IndexFunc(c.pairs, func(p numberPair) bool { return p.old > 1 && v == int64(p.old) }); at >= 0 {
+			changed[i], held[at] = int64(c.pairs[at].new), true
+		}
+	}
+	if len(held) < 2 {
+		return nil
+	}
+	return []*plannedConstant{{dims: t.Dims, ints: changed, why: "the lengths in a constant"}}
 }
 
 // buffers grows a constant along the axes that have an old length.

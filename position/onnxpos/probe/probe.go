@@ -126,13 +126,22 @@ func (p *Probe) probeTraced() {
 // maxWanted bounds the lengths that are tried instead of one at which a graph fails.
 const maxWanted = 12
 
+// halvings is how often convolutions take every second frame, at the most, of those lengths.
+const halvings = 3
+
 // wantedLengths are the sizes that stand at the nodes that fail: those of the axes of
 // their inputs, and the entries of shapes.
 func (p *Probe) wantedLengths() []int {
 	var out []int
+	least, further := 2, 0
+	if p.Recording() != nil { // fewer frames leave no positions
+		least, further = p.Sizes.Length, halvings
+	}
 	add := func(n int) {
-		if n > 1 && n <= maxInputs && n != p.Sizes.Length && len(out) < maxWanted && !slices.Contains(out, n) {
-			out = append(out, n)
+		for k := range further + 1 {
+			if n := n << k; n >= least && n <= maxInputs && n != p.Sizes.Length && len(out) < maxWanted && !slices.Contains(out, n) {
+				out = append(out, n)
+			}
 		}
 	}
 	for _, f := range p.Eval.Failures {

@@ -17,7 +17,7 @@ import (
 
 // Sinusoid finds sines and cosines of distances that are multiplied by
 // weights, as in Transformer-XL, XLNet and Conformers (facts/ONNX-PATTERNS §3).
-func (m *Search) Sinusoid() site.Site {
+func (m *Search) Sinusoid() (found site.Site) {
 	for _, s := range m.graph.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			if !eval.Is(n, eval.Product) || len(n.Inputs) < 2 {
@@ -27,13 +27,21 @@ func (m *Search) Sinusoid() site.Site {
 				continue // data
 			}
 			for i := range 2 {
-				if site := m.relativeOperand(s, n, n.Input(i), n.Input(1-i)); site != nil {
+				switch site := m.relativeOperand(s, n, n.Input(i), n.Input(1-i)).(type) {
+				case nil:
+				case *Waves:
+					if first, ok := found.(*Waves); ok {
+						first.join(site)
+					} else if found == nil {
+						found = site
+					}
+				default:
 					return site
 				}
 			}
 		}
 	}
-	return nil
+	return found
 }
 
 func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights string) site.Site {
@@ -54,8 +62,10 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 		return nil
 	}
 	if of := m.origins.Of(s, name); of != nil && len(of.Of) == 1 {
-		if table, first, ok := rowsOf(of.Of[0], of.Value, axis); ok && table.Len() > of.Value.Shape[axis] {
-			return m.relativeCut(s, n, name, table, first)
+		if table, first, ok := rowsOf(of.Of[0], of.Value, axis); ok {
+			if w := m.waves(s, n, name, table, first, table.Len() == of.Value.Shape[axis]); w != nil {
+				return w
+			}
 		}
 	}
 	rows := eval.Ask(v, "rows", func() rows.Matrix {
@@ -63,10 +73,10 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 		return trace.RowsOf(v, axis)
 	})
 	form := report.FormBaked
-	var trig *onnx.Node
+	var trig *trace.Source
 	for _, src := range trace.Sources(s, name) {
 		if src.Trig != nil {
-			form, trig = report.FormRuntime, src.Trig
+			form, trig = report.FormRuntime, &src
 		}
 	}
 	if rows.Cols() < minColumns {
@@ -77,12 +87,41 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 		return nil
 	}
 	other := schemes.Other{Kind: report.SchemeRelativeSinusoid, Dim: rows.Cols(), Base: found.base}
+	if trig != nil && found.ok {
+		if w := m.angles(trig, n, name, other); w != nil {
+			return w
+		}
+	}
 	e := position.Encoding{Scheme: other, Form: form, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " multiplies sines and cosines of distances by weights"}}}
 	if form == report.FormBaked {
-		e.Beyond, e.Capacity = report.BeyondError, m.graph.Sizes.Length
+		e.Beyond, e.Capacity = report.BeyondError, (rows.Rows()+1)/2
 	}
 	return site.NewOther(e)
+}
+
+// angles is a table of the angles of distances, of which the graph takes sines and cosines: all rows.
+func (m *Search) angles(trig *trace.Source, n *onnx.Node, name string, told schemes.Other) site.Site {
+	of := m.origins.Of(trig.Scope, trig.Trig.Input(0))
+	if of == nil || len(of.Of) != 1 {
+		return nil
+	}
+	axis := trace.PositionAxis(of.Value)
+	if axis < 0 {
+		return nil
+	}
+	table, _, ok := rowsOf(of.Of[0], of.Value, axis)
+	if !ok || table.Len() != of.Value.Shape[axis] {
+		return nil
+	}
+	e := position.Encoding{Scheme: told, Form: report.FormBaked, Beyond: report.BeyondError, Where: []report.Where{m.graph.Where(table.Tensor)},
+		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " multiplies sines and cosines of distances, whose angles are constants, by weights"}}}
+	w, ok := newWaves(m.graph, site.NewOther(e), table, true)
+	if !ok {
+		return nil
+	}
+	w.scope, w.name, w.whole, w.Told.Capacity, w.data = trig.Scope, name, true, w.reach(), meets(trig.Scope, n)
+	return w
 }
 
 // minColumns is the fewest sines and cosines of a position: fewer are coordinates.
@@ -117,13 +156,13 @@ func rowsOf(o *origin.Origin, v *eval.Value, axis int) (table rows.Table, first 
 	return table, elements[0] / rows.Size(o.Tensor.Dims[table.Axis+1:]) % int(o.Tensor.Dims[table.Axis]), true
 }
 
-// relativeCut is a table of sinusoids of positions, or of those of 2n−1 distances, from the
-// middle of which the graph cuts those of the input's length (Conformer). With one
-// position more than n such a cut begins at −1, which is the last row: the graph runs and
-// is wrong (facts/ONNX-PATTERNS §8).
-func (m *Search) relativeCut(s *eval.Scope, n *onnx.Node, name string, table rows.Table, first int) site.Site {
+// waves is a table of sinusoids of distances whose rows a node multiplies by weights: all of them, or
+// from the middle of the table on those of the input's length (Conformer). With one position more than
+// it has such a cut begins at −1, which is the last row: the graph runs and is wrong
+// (facts/ONNX-PATTERNS §8).
+func (m *Search) waves(s *eval.Scope, n *onnx.Node, name string, table rows.Table, first int, whole bool) site.Site {
 	all, err := table.Matrix()
-	if err != nil {
+	if err != nil || all.Cols() < minColumns {
 		return nil
 	}
 	read := make(rows.Matrix, all.Rows())
@@ -139,8 +178,12 @@ func (m *Search) relativeCut(s *eval.Scope, n *onnx.Node, name string, table row
 	e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeRelativeSinusoid, Dim: table.Dim(), Base: found.base}, Form: report.FormTable,
 		Capacity: table.Len(), Beyond: report.BeyondError, Where: []report.Where{m.graph.Where(table.Tensor)},
 		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " multiplies rows of a table of sines and cosines of positions by weights"}}}
-	if first > 0 {
+	if first > 0 || whole {
 		e.Capacity = (table.Len() + 1) / 2
+	}
+	if whole {
+		e.Form = report.FormBaked
+		e.Evidence[0].Says = n.Title() + " multiplies sines and cosines of distances by weights"
 	}
 	for _, src := range trace.Sources(s, name) {
 		if src.Indexed != nil && src.Indexed.Op == "Slice" && src.Tensor == table.Tensor && first > 0 {
@@ -149,8 +192,37 @@ func (m *Search) relativeCut(s *eval.Scope, n *onnx.Node, name string, table row
 			}
 		}
 	}
-	return site.NewOther(e)
+	w, ok := newWaves(m.graph, site.NewOther(e), table, false)
+	if !ok {
+		return w.Other
+	}
+	w.scope, w.name, w.whole, w.Told.Capacity = s, name, whole, w.reach()
+	w.data = meets(s, n)
+	return w
 }
+
+// meets is the value that what a node makes of constants is multiplied with: data; "" where there is
+// none near.
+func meets(s *eval.Scope, n *onnx.Node) string {
+	queue := []string{n.Output(0)}
+	for i := 0; i < len(queue) && i < maxMeets; i++ {
+		for _, r := range s.Consumers(queue[i]) {
+			switch {
+			case s.Value(r.Output(0)).Known():
+				queue = append(queue, r.Output(0))
+			case eval.Is(r, eval.Product) && len(r.Inputs) > 1:
+				if r.Input(0) == queue[i] {
+					return r.Input(1)
+				}
+				return r.Input(0)
+			}
+		}
+	}
+	return ""
+}
+
+// maxMeets bounds the values that are followed to where they meet data.
+const maxMeets = 64
 
 // isWeight reports whether a value is a constant matrix of the model.
 func isWeight(s *eval.Scope, name string) bool {

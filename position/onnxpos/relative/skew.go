@@ -200,7 +200,10 @@ func (m *Search) skewTable(s *eval.Scope, product *onnx.Node, name string) site.
 		for _, axis := range []int{0, len(t.Dims) - 1} { // folded with its Transpose or not
 			rows := rows.Table{Tensor: t, Axis: axis, Scale: src.Scale, Zero: src.Zero}
 			if all, err := rows.Matrix(); err == nil && rows.Len() > 1 {
-				if p, ok := fit.ProjectedSinusoid(all, widths(t.Dims)); ok {
+				if p, ok := fit.ProjectedSinusoid(all, widths(t.Dims, axis)); ok {
+					if e.Capacity == 0 { // of a recording or picture
+						e.Capacity = (rows.Len() + 1) / 2
+					}
 					other.Kind, other.Dim, other.Base = report.SchemeRelativeSinusoid, p.Dim, p.Base
 					e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "the vectors are sines and cosines of distances, multiplied by weights", Residual: site.Residual(p.Residual)})
 					break
@@ -216,18 +219,24 @@ func (m *Search) skewTable(s *eval.Scope, product *onnx.Node, name string) site.
 		}
 	}
 	e.Scheme = other
-	return site.NewOther(e)
+	out := site.NewOther(e)
+	if other.Base > 0 {
+		out.Why = product.Title() + " takes the sines and cosines of distances as the export left them, multiplied by weights: those of further ones cannot be made from them"
+	}
+	return out
 }
 
-// widths are what the model's width may be by the dimensions of vectors of
-// distances: that of all heads, with or without others.
-func widths(dims []int64) []int {
+// widths are what the model's width may be by the dimensions of vectors that stand along
+// an axis: that of all heads, with or without others.
+func widths(dims []int64, along int) []int {
 	out := []int{}
-	for n, i := 1, len(dims)-1; i > 0; i-- {
-		n *= int(dims[i])
-		out = append(out, n)
+	for n, i := 1, len(dims)-1; i >= 0; i-- {
+		if i != along {
+			n *= int(dims[i])
+			out = append(out, n)
+		}
 	}
-	return append(out, int(dims[0]))
+	return out
 }
 
 // cutTable describes a table of whose rows the graph takes as many as a length

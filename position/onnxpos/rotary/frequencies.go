@@ -17,13 +17,13 @@ import (
 
 func (r *Site) describeRuntime(e *position.Encoding) {
 	use := r.uses[0]
-	frequencies, baked := r.frequencies(use)
+	frequencies, positions := r.frequencies(use)
 	if frequencies == nil {
 		r.scheme = schemes.Rotary{Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
 		return
 	}
-	if baked {
-		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, r.m.Sizes.Length
+	if positions > 0 {
+		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, positions
 	}
 	r.amplitude = 1
 	if axis := trace.PositionAxis(use.cosValue); axis >= 0 {
@@ -146,38 +146,40 @@ func maxOff(a, b []float64) (off float64) {
 }
 
 // frequencies reads the inverse frequencies off the argument of Cos: what it
-// grows by from one position to the next. baked tells that the argument is a
-// constant of one length.
-func (r *Site) frequencies(u *rotation) (f []float64, baked bool) {
+// grows by from one position to the next. baked is the number of positions where the
+// argument is a constant, else 0.
+func (r *Site) frequencies(u *rotation) (f []float64, baked int) {
 	for _, t := range r.trig {
-		if f := turnsOf(t); f != nil {
-			n, _ := t.Scope.Find(t.Trig.Input(0))
-			return f, n == nil || n.Op == "Constant"
+		if f, positions := turnsOf(t); f != nil {
+			if n, _ := t.Scope.Find(t.Trig.Input(0)); n == nil || n.Op == "Constant" {
+				return f, positions
+			}
+			return f, 0
 		}
 	}
-	return nil, false
+	return nil, 0
 }
 
 // turnsOf is what the argument of a Cos or Sin grows by from one position to the next, nil
-// where that is not known.
-func turnsOf(t trace.Source) []float64 {
+// where that is not known, and how many positions it has.
+func turnsOf(t trace.Source) (f []float64, positions int) {
 	v := t.Scope.Value(t.Trig.Input(0))
 	if !v.Known() || v.Floats == nil {
-		return nil
+		return nil, 0
 	}
 	axis := trace.PositionAxis(v)
 	if axis < 0 {
-		return nil
+		return nil, 0
 	}
 	rows := trace.RowsOf(v, axis)
 	if columns := transposed(rows); !steady(rows) && steady(columns) { // frequencies by positions
 		rows = columns
 	}
-	f := make([]float64, len(rows[0]))
+	f = make([]float64, len(rows[0]))
 	for i := range f {
 		f[i] = rows[1][i] - rows[0][i]
 	}
-	return fit.Undouble(f)
+	return fit.Undouble(f), len(rows)
 }
 
 // steady reports whether each column grows by the same from row to row.
@@ -217,7 +219,7 @@ func (r *Site) describeAxes(e *position.Encoding, use *rotation) bool {
 		if src.Trig == nil || src.Trig.Op != "Cos" {
 			continue
 		}
-		f := turnsOf(src)
+		f, _ := turnsOf(src)
 		found := fit.InverseFrequencies(f, TrigPrecision(r.trig), fit.Options{Amplitude: r.amplitude})
 		if len(f) == 0 || !found.OK || !found.Rotary.Scaling.IsNone() || base != 0 && math.Abs(found.Rotary.Base-base) > sameFrequency*base {
 			return false

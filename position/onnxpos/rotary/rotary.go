@@ -493,6 +493,15 @@ func (r *Site) Neutral() map[string]float64 {
 // Fused reports whether an operator turns and selects the rows itself.
 func (r *Site) Fused() bool { return r.uses[0].fused }
 
+// State is what the first rotation gives.
+func (r *Site) State() (*eval.Scope, string, int) {
+	use := r.uses[0]
+	if axis := trace.PositionAxis(use.cosValue); !use.fused && axis >= 0 {
+		return use.scope, use.node.Output(0), len(use.cosValue.Shape) - axis
+	}
+	return nil, "", 0
+}
+
 // SetBeyond notes what a probe showed beyond the caches.
 func (r *Site) SetBeyond(beyond string, evidence ...report.Evidence) {
 	r.Told.Beyond = beyond

@@ -9,10 +9,13 @@ import (
 )
 
 // Other is an encoding that is recognised and that no verb changes.
-type Other struct{ Base }
+type Other struct {
+	Base
+	Why string // it cannot be changed, where more is to be said
+}
 
 // NewOther makes such a site of what is told of it.
-func NewOther(e position.Encoding) *Other { return &Other{Base{Told: e}} }
+func NewOther(e position.Encoding) *Other { return &Other{Base: Base{Told: e}} }
 
 // Join makes the same mechanism of another layer part of the site, which stands for
 // the first that tells its window.
@@ -25,6 +28,9 @@ func (o *Other) Join(other *Other) {
 
 // Hold refuses: nothing here can be given other numbers.
 func (o *Other) Hold(position.Want) error {
+	if o.Why != "" {
+		return &position.Refusal{Why: o.Why, Instead: "export the model for the wanted length"}
+	}
 	what := "the model's " + position.EncodingName(o.Told.Scheme)
 	if o.Told.Scheme.Name() == report.SchemeUnknown {
 		what = "an encoding that was not recognised"

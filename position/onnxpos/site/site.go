@@ -37,9 +37,9 @@ type Site interface {
 
 	// Indices are the sources of the encoding that an index of positions selects from.
 	Indices() []trace.Source
-	// State is the value that the encoding is added to, and where it is read: its
-	// last axis but one runs over positions. The scope is nil where there is none.
-	State() (scope *eval.Scope, name string)
+	// State is a value of the data that the encoding meets, where it is read, and which of its
+	// axes, counted from the last as 1, runs over positions. The scope is nil where there is none.
+	State() (scope *eval.Scope, name string, axis int)
 	// ActsIn says by which nodes the encoding enters attentions, and which.
 	ActsIn() (from []trace.Place, in Reach)
 
@@ -105,7 +105,7 @@ func (b *Base) Overlay(map[*onnx.Tensor]*eval.Value) {}
 func (b *Base) Indices() []trace.Source { return nil }
 
 // State is none.
-func (b *Base) State() (*eval.Scope, string) { return nil, "" }
+func (b *Base) State() (*eval.Scope, string, int) { return nil, "", 0 }
 
 // ActsIn is nowhere.
 func (b *Base) ActsIn() ([]trace.Place, Reach) { return nil, Nowhere }
