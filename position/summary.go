@@ -64,9 +64,8 @@ func Length(m Model, described report.Inspect) report.Length {
 	if n := out.Stated; described.Format == FormatONNX && n != nil && (least == 0 || *n < least) {
 		least, out.Beyond = *n, report.BeyondError
 	}
-	encoded := slices.ContainsFunc(sites, func(s Site) bool { return s.Encoding().Scheme.Name() != report.SchemeNone })
 	if f, ok := m.(Ender); ok {
-		if least == 0 && encoded && f.InputIsFixed() {
+		if least == 0 && f.InputIsFixed() {
 			out.Beyond = report.BeyondError
 		}
 		if n := f.End(); n > 0 && (least == 0 || n < least) {

@@ -16,6 +16,7 @@ type Atom struct {
 	// Of the class, kept where up is nil:
 	weighed bool // weights sum over it, or it is normalised: features
 	channel bool // convolutions sum over it: features
+	merged  bool // of an axis that was cut, a piece that weights sum over beside channels: the inside of patches
 	summed  bool // data are summed or compared along it: its places see each other
 	role    Role
 	judged  judgement
@@ -223,7 +224,7 @@ func (l *Labels) join(c *call, a, b *Atom) bool {
 		l.event(c, event{kind: ordering, other: Axis{{Atom: a}}, why: "lays positions over others than themselves"})
 	}
 	b.up = a
-	a.weighed, a.channel = a.weighed || b.weighed, a.channel || b.channel
+	a.weighed, a.channel, a.merged = a.weighed || b.weighed, a.channel || b.channel, a.merged || b.merged
 	a.summed = a.summed || b.summed
 	if a.mixed == nil {
 		a.mixed = b.mixed

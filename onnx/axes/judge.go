@@ -219,6 +219,13 @@ func (l *Labels) positions(axis Axis) bool {
 	return false
 }
 
+// InputPositions reports whether an axis of a graph input runs over positions.
+func (l *Labels) InputPositions(name string, axis int) bool {
+	return slices.ContainsFunc(l.inputAxes[name], func(a *Atom) bool {
+		return slices.Contains(a.root().inputs, inputAxis{name, axis}) && l.positions(Axis{{Atom: a}})
+	})
+}
+
 // maxAncestry bounds how far back an axis is followed to an input.
 const maxAncestry = 4096
 
@@ -247,7 +254,7 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 		}
 	}
 	weighed := a.weighed || a.channel
-	if weighed && len(a.made) == 0 && a.whole == nil {
+	if weighed && (a.merged || len(a.made) == 0 && a.whole == nil) {
 		return Feature
 	}
 	if len(a.inputs) > 0 && !weighed {

@@ -1,6 +1,9 @@
 package axes
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // sums notes that a product sums over an axis of data with weights, which makes it
 // one of features, or tells positions apart; several of an input's own axes at once
@@ -26,8 +29,49 @@ func (c *call) sums(data Axis, i, d int) {
 			f.root().weighed = true
 		}
 	}
+	ofPatches(data)
 	c.sees(data)
 	c.orders(data, "sums over positions with weights of their own")
+}
+
+// ofPatches notes that an axis that is summed over holds whole axes beside pieces of others: what
+// patches are made of. The whole ones are channels, as those that a convolution sums over.
+func ofPatches(data Axis) {
+	has := func(a *Atom) bool {
+		return !slices.ContainsFunc(leaves(Axis{{Atom: a}}), func(part Factor) bool {
+			return !slices.ContainsFunc(data, func(f Factor) bool { return f.root() == part.root() })
+		})
+	}
+	whole := func(f Factor) bool {
+		queue := []*Atom{f.root()}
+		for i := 0; i < len(queue) && i < maxCuts; i++ {
+			a := queue[i]
+			if !has(a) {
+				return false
+			}
+			if a.whole != nil {
+				queue = append(queue, a.whole.root())
+			}
+			for _, d := range a.made {
+				if d.start == piece {
+					queue = append(queue, d.from[0].root())
+				}
+			}
+		}
+		return true
+	}
+	isPiece := func(f Factor) bool { return f.size > 1 && !whole(f) }
+	if len(data) < 2 || !slices.ContainsFunc(data, isPiece) || !slices.ContainsFunc(data, whole) {
+		return
+	}
+	for _, f := range data {
+		switch {
+		case isPiece(f):
+			f.root().merged = true
+		case len(f.inputs) > 0 && f.whole == nil:
+			f.root().channel = true
+		}
+	}
 }
 
 // weights is the axis that weights put in the place of one that they sum over.

@@ -162,9 +162,11 @@ func (c *call) features(a Axis) {
 	if c.quiet {
 		return
 	}
-	for _, f := range leaves(a) {
+	data := leaves(a)
+	for _, f := range data {
 		f.weighed = true
 	}
+	ofPatches(data)
 }
 
 // normalised has the statistics of a normalisation behind its result.
@@ -419,9 +421,11 @@ func convolution(c *call) []*Value {
 		return c.opaque()
 	}
 	if !c.quiet {
-		for _, f := range leaves(x.Axes[1]) {
+		data := leaves(x.Axes[1])
+		for _, f := range data {
 			f.channel = true
 		}
+		ofPatches(data)
 		c.orders(x.Axes[1], "sums over positions with weights of their own")
 	}
 	return []*Value{c.windows(x, shape, c.n.Op != "ConvTranspose" && c.tiles(), c.weights(c.l.fresh(shape[1])))}

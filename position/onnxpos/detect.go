@@ -36,6 +36,9 @@ func (m *Model) detect() {
 		m.graph.Budget.What = "the search for position encodings"
 	}
 	d := &detector{m: m.graph, e: m.graph.Eval, length: m.graph.Sizes.Length, rotary: rotary.New(m.graph), labels: m.labels(), origins: origin.New(m.graph.Eval)}
+	if in := d.m.TokenInput(); in != nil && in.Type.IsFloat() && len(in.Dims) == 3 && !d.labels.InputPositions(in.Name, 1) && d.labels.InputPositions(in.Name, 2) {
+		d.m.SetChannelsFirst(in)
+	}
 	d.relative = relative.New(m.graph, d.origins)
 	d.meet()
 	for _, s := range d.e.Scopes() {

@@ -6,6 +6,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -65,7 +66,9 @@ func (m *Model) unknownAt(node, why string) *site.Other {
 // tried is the size of the probe in words.
 func (m *Model) tried() string {
 	if m.graph.ImageInput() != nil && m.graph.TokenInput() == nil {
-		return fmt.Sprintf("pictures of %d×%d pixels", m.graph.Sizes.Image, m.graph.Sizes.Image)
+		height, width := probe.PictureSides(m.graph.ImageInput())
+		tried := m.graph.Eval.Main.Value(m.graph.ImageInput().Name).Shape
+		return fmt.Sprintf("pictures of %d×%d pixels", tried[height], tried[width])
 	}
 	return fmt.Sprintf("%d positions", m.graph.Sizes.Length)
 }

@@ -129,9 +129,18 @@ func (p *Probe) lengthOf(in *onnx.ValueInfo) int {
 	return 0
 }
 
+// SetChannelsFirst tells that an input of three axes has its channels before its frames, which what
+// becomes of its axes shows where no convolution does (patches cut by Reshape).
+func (p *Probe) SetChannelsFirst(in *onnx.ValueInfo) {
+	p.channelsFirst, p.fixed.asked = in.Name, false
+}
+
 // convolved reports whether an input goes into a convolution first: then its
 // axes are channels and frames.
 func (p *Probe) convolved(name string) bool {
+	if name == p.channelsFirst {
+		return true
+	}
 	w := p.File.Graph.Wiring()
 	for range 16 { // hostile graphs have circles
 		number, used := w.Number(name)

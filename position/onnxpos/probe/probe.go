@@ -33,7 +33,8 @@ type Probe struct {
 		asked  bool
 		length int
 	}
-	convolution struct {
+	channelsFirst string // see SetChannelsFirst
+	convolution   struct {
 		asked bool
 		first *onnx.Node
 	}

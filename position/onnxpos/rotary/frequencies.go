@@ -37,6 +37,16 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 	if r.describeAxes(e, use) {
 		return
 	}
+	if pairs := r.pairsOf(use); pairs > 0 && (pairs != len(frequencies) || !r.steps()) {
+		for _, t := range r.trig {
+			e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
+		}
+		if !r.gridInUse(e, TrigPrecision(r.trig)) {
+			r.scheme = schemes.Rotary{Dim: 2 * pairs, Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
+			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "no angles of one list of frequencies that each position turns by"})
+		}
+		return
+	}
 	result := fit.InverseFrequencies(frequencies, TrigPrecision(r.trig), fit.Options{Amplitude: r.amplitude})
 	for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // what exporters folded after it had been rounded
 		if result.OK && result.Rotary.Scaling.IsCustom() && rows.Rounded(rows.Matrix{frequencies}, coarse) {
@@ -70,6 +80,32 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 	for _, also := range result.Also {
 		e.Also = append(e.Also, report.Reading{Scheme: also.Name(), Parameters: position.Parameters(also), Why: "it fits as well"})
 	}
+}
+
+// pairsOf is how many pairs of columns a rotation turns by cosines that are known, 0 where they
+// are not.
+func (r *Site) pairsOf(u *rotation) int {
+	if trace.PositionAxis(u.cosValue) < 0 {
+		return 0
+	}
+	width := u.cosValue.Shape[len(u.cosValue.Shape)-1]
+	if u.packed {
+		return width
+	}
+	return width / 2
+}
+
+// steps reports whether the argument of each Cos and Sin grows by the same from position to position.
+func (r *Site) steps() bool {
+	return !slices.ContainsFunc(r.trig, func(t trace.Source) bool {
+		v := t.Scope.Value(t.Trig.Input(0))
+		axis := trace.PositionAxis(v)
+		if !v.Known() || v.Floats == nil || axis < 0 {
+			return false
+		}
+		lines := trace.RowsOf(v, axis)
+		return len(lines) > 2 && !steady(lines) && !steady(transposed(lines))
+	})
 }
 
 // gridInUse reads the cosines and sines by which an image's patches are turned,
