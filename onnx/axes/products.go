@@ -3,6 +3,8 @@ package axes
 import (
 	"slices"
 	"strings"
+
+	"github.com/modelpatch/modelpatch/onnx/eval"
 )
 
 // sums notes that a product sums over an axis of data with weights, which makes it
@@ -215,13 +217,12 @@ func gemm(c *call) []*Value {
 
 // einsum reads the letters of its equation.
 func einsum(c *call) []*Value {
-	a := c.n.Attribute("equation")
-	if a == nil {
-		return c.opaque()
+	var ranks []int
+	for i := range c.in {
+		ranks = append(ranks, len(c.of(i).Axes))
 	}
-	left, right, explicit := strings.Cut(strings.ReplaceAll(string(a.S), " ", ""), "->")
-	terms := strings.Split(left, ",")
-	if !explicit || len(terms) != len(c.in) || strings.Contains(left, ".") {
+	terms, right, ok := eval.Subscripts(c.n, ranks...)
+	if !ok {
 		c.doubt("its equation is not followed")
 		return c.opaque()
 	}

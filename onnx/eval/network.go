@@ -88,23 +88,26 @@ func einsum(c *call) ([]*Value, error) {
 	if a == nil {
 		return nil, nil
 	}
-	equation := strings.ReplaceAll(string(a.S), " ", "")
+	equation := string(a.S)
+	var ranks []int
 	for i := range c.in {
-		if v := c.need(i); !v.Ranked {
+		v := c.need(i)
+		if !v.Ranked {
 			return one(&Value{Type: v.Type}), nil
 		}
+		ranks = append(ranks, len(v.Shape))
 	}
-	terms, right, ok := subscripts(equation, c.in)
+	terms, right, ok := Subscripts(c.node, ranks...)
 	if !ok {
 		return nil, c.fail("%s of %d operands", equation, len(c.in))
 	}
 	sizes := map[rune]int{}
 	for i, term := range terms {
 		v := c.need(i)
-		if utf8.RuneCountInString(term) != len(v.Shape) {
+		if len(term) != len(v.Shape) {
 			return nil, c.fail("%s of %v", equation, v.Shape)
 		}
-		for d, letter := range []rune(term) {
+		for d, letter := range term {
 			if n, ok := sizes[letter]; ok && n != v.Shape[d] && n != 1 && v.Shape[d] != 1 {
 				return nil, c.fail("%s: %c is %d and %d", equation, letter, n, v.Shape[d])
 			}
@@ -125,15 +128,22 @@ func einsum(c *call) ([]*Value, error) {
 
 // firstHidden is the first of the letters that stand for the axes of an
 // ellipsis, the last axis first: broadcasting aligns them from there.
-const firstHidden = '\uE000'
+const (
+	firstHidden = '0'
+	maxHidden   = 10
+)
 
-// subscripts reads an Einsum's equation: a letter an axis, with ellipses written
-// out and, where it names no result, the letters that stand once in order of
-// the alphabet (ONNX Einsum, as numpy's).
-func subscripts(equation string, in []*Value) (terms []string, right string, ok bool) {
-	left, right, explicit := strings.Cut(equation, "->")
+// Subscripts reads the equation of an Einsum of operands of the given ranks: a letter an axis,
+// one byte each, with ellipses written out as digits and, where it names no result, the letters that
+// stand once in order of the alphabet (ONNX Einsum, as numpy's). Not ok where it is for other operands.
+func Subscripts(n *onnx.Node, ranks ...int) (terms []string, right string, ok bool) {
+	a := n.Attribute("equation")
+	if a == nil || strings.ContainsFunc(string(a.S), func(r rune) bool { return r >= utf8.RuneSelf || r >= '0' && r <= '9' }) {
+		return nil, "", false
+	}
+	left, right, explicit := strings.Cut(strings.ReplaceAll(string(a.S), " ", ""), "->")
 	terms = strings.Split(left, ",")
-	if len(terms) != len(in) {
+	if len(terms) != len(ranks) {
 		return nil, "", false
 	}
 	longest := ""
@@ -143,7 +153,11 @@ func subscripts(equation string, in []*Value) (terms []string, right string, ok 
 			continue
 		}
 		hidden := ""
-		for axis := range len(in[i].Shape) - len(before) - len(after) {
+		axes := ranks[i] - len(before) - len(after)
+		if axes > maxHidden {
+			return nil, "", false
+		}
+		for axis := range max(axes, 0) {
 			hidden = string(rune(firstHidden+axis)) + hidden
 		}
 		terms[i] = before + hidden + after
@@ -156,7 +170,7 @@ func subscripts(equation string, in []*Value) (terms []string, right string, ok 
 	}
 	var once []rune
 	for _, letter := range strings.Join(terms, "") {
-		if letter < firstHidden && strings.Count(left, string(letter)) == 1 {
+		if letter >= firstHidden+maxHidden && strings.Count(left, string(letter)) == 1 {
 			once = append(once, letter)
 		}
 	}

@@ -28,12 +28,14 @@ type tableSite struct {
 	m        *site.Graph
 	uses     []*addition
 	sinusoid *fit.SinusoidResult
-	rounded  fit.Precision // to which its rows were rounded before they were stored, where that is coarser; "": not
-	held     int           // rows after Hold; 0: as they are
-	heldGrid [2]int        // the grid after Hold, of rows and columns that stand apart
-	patches  *onnx.Node    // the convolution that makes its patches, where it is not the first
-	origins  *origin.Maps  // of the graph's values
-	crossed  []int         // rows of its tables, one an axis of a grid (rows and columns, time and space); nil: one table
+	// unexplained tells that rows are sines and cosines, by no formula that is known.
+	unexplained bool
+	rounded     fit.Precision // to which its rows were rounded before they were stored, where that is coarser; "": not
+	held        int           // rows after Hold; 0: as they are
+	heldGrid    [2]int        // the grid after Hold, of rows and columns that stand apart
+	patches     *onnx.Node    // the convolution that makes its patches, where it is not the first
+	origins     *origin.Maps  // of the graph's values
+	crossed     []int         // rows of its tables, one an axis of a grid (rows and columns, time and space); nil: one table
 }
 
 // findTables makes a site of each table that is added.
@@ -181,6 +183,7 @@ func (t *tableSite) describe(d *detector) {
 		} else {
 			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "no formula explains the rows: trained"})
 		}
+		t.unexplained = !ok && fit.OnCircles(m, t.precision())
 	}
 	t.Told = e
 	if t.sinusoid != nil {
@@ -196,7 +199,14 @@ func (t *tableSite) describe(d *detector) {
 			e.Evidence[len(e.Evidence)-1] = report.Evidence{Kind: "fit", Says: "rows are " + s.Sinusoid.String(), Residual: site.Residual(s.Residual)}
 		}
 	}
-	if _, waves := e.Scheme.(schemes.Sinusoid); grid != nil && !waves {
+	_, waves := e.Scheme.(schemes.Sinusoid)
+	if t.unexplained && !waves {
+		e.Scheme = schemes.Other{Kind: report.SchemeUnknown, Dim: learned.Dim}
+		e.Evidence[len(e.Evidence)-1].Says = noBase
+		t.Told = e
+		return
+	}
+	if grid != nil && !waves {
 		learned.Offset, learned.Grid, learned.Prefix, learned.Rows = 0, grid, prefix, total
 		e.Scheme, e.Capacity = learned, sheet.Size(grid)
 	}
@@ -290,10 +300,13 @@ func (t *tableSite) describeRuntime() {
 	e.Scheme = s
 	if s.Base == 0 { // sines of frequencies that nobody's formula gives
 		e.Scheme = schemes.Other{Kind: report.SchemeUnknown, Dim: s.Dim}
-		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "sines and cosines of positions are added, and no base explains their frequencies"})
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: noBase})
 	}
 	t.Told = e
 }
+
+// noBase is what is told of sines and cosines that no formula explains.
+const noBase = "sines and cosines of positions are added, and no base explains their frequencies"
 
 // coarser is the precision of numbers that were computed in one, and stored in
 // the type of a value.
@@ -335,6 +348,9 @@ func wavesOf(u *addition) (base float64, layout string) {
 	}
 	lines := u.sheet.Matrix()
 	row := lines[len(lines)-1]
+	if len(row) != 2*n && len(row) != 4*n {
+		return 0, "" // neither of one axis nor of two: what one of several lists has is not the base of all
+	}
 	layout = schemes.LayoutInterleaved
 	for i := 0; i+1 < len(row); i += 2 {
 		if math.Abs(math.Hypot(row[i], row[i+1])-1) > rows.CosTolerance && !inTurns(u.source.Scope, u.source.Trig) {

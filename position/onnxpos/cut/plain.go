@@ -357,13 +357,8 @@ func broadcastRows(v *eval.Value, lead []int, heads int) [][][]float64 {
 // einsumOperands brings the operands of an Einsum into the order (lead, query, element)
 // and (lead, key, element), where its result is (lead, query, key).
 func einsumOperands(n *onnx.Node, a, b, p *eval.Value) (*eval.Value, *eval.Value, error) {
-	attribute := n.Attribute("equation")
-	if attribute == nil {
-		return nil, nil, ErrLayout
-	}
-	left, right, explicit := strings.Cut(strings.ReplaceAll(string(attribute.S), " ", ""), "->")
-	terms := strings.Split(left, ",")
-	if !explicit || len(terms) != 2 || len(right) != len(p.Shape) || len(right) < 2 || strings.Contains(left, ".") || len(terms[0]) != len(a.Shape) || len(terms[1]) != len(b.Shape) {
+	terms, right, ok := eval.Subscripts(n, len(a.Shape), len(b.Shape))
+	if !ok || len(right) != len(p.Shape) || len(right) < 2 || len(terms[0]) != len(a.Shape) || len(terms[1]) != len(b.Shape) {
 		return nil, nil, ErrLayout
 	}
 	query, key := right[len(right)-2], right[len(right)-1]
@@ -450,13 +445,10 @@ func (s *plain) values(out *position.Trial, output, value *eval.Value) error {
 // einsumValues are values and outputs of an Einsum of weights and values.
 func (s *plain) einsumValues(out *position.Trial, output, value *eval.Value) bool {
 	n := s.cut.Values
-	attribute := n.Attribute("equation")
-	if attribute == nil {
-		return false
-	}
-	left, right, explicit := strings.Cut(strings.ReplaceAll(string(attribute.S), " ", ""), "->")
-	terms := strings.Split(left, ",")
-	if !explicit || len(terms) != 2 || strings.Contains(left, ".") {
+	ranks := [2]int{len(value.Shape), len(value.Shape)}
+	ranks[1-s.cut.Operand] = len(output.Shape)
+	terms, right, ok := eval.Subscripts(n, ranks[:]...)
+	if !ok {
 		return false
 	}
 	w, v := terms[1-s.cut.Operand], terms[s.cut.Operand]

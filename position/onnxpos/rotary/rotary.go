@@ -265,7 +265,7 @@ func (r *Site) describeCaches(e *position.Encoding) {
 	r.scheme = longest.Result.Rotary
 	r.mergeLongRoPE(longest)
 	e.Rows = longest.Cos.Len()
-	e.Capacity = r.least(longest)
+	e.Capacity = max(r.least(longest), r.m.FixedLength()) // rows of a window are taken again for each
 	if e.Capacity == r.m.FixedLength() {
 		e.Form = report.FormBaked
 	}
