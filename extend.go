@@ -17,6 +17,9 @@ func Extend(ctx context.Context, path string, o ExtendOptions, open OpenOptions,
 
 func extending(path string, o ExtendOptions, open OpenOptions, w WriteOptions) *change {
 	c := &change{path: path, open: open, w: w, request: request("extend", o), command: fmt.Sprintf("extend --len %d", o.Length)}
+	if o.Shorter {
+		c.command += " --shorter"
+	}
 	if o.Method != "" {
 		c.command += " --method " + o.Method
 	}

@@ -32,6 +32,8 @@ YaRN by default, from the length that the file or config.json beside it states.
 --method, for tables: %s
           for RoPE:   %s
 grouped, interpolate and stretch move old rows: outputs change at every length.
+--shorter allows fewer positions than there are: rows, masks and fixed
+dimensions are cut, and what fits keeps its outputs.
 
 Image models: --grid or --image resamples the learned rows of the patches as
 their own code does for another picture size; --kernel says how, one of
@@ -39,6 +41,7 @@ their own code does for another picture size; --kernel says how, one of
 		Example: `  modelpatch extend --len 1024 bert.onnx -o bert-1024.onnx
   modelpatch extend --len 32768 llama.gguf -o llama-32k.gguf
   modelpatch extend --len 8192 --method linear --dry-run llama.gguf
+  modelpatch extend --len 384 --shorter bert-512.onnx -o bert-384.onnx
   modelpatch extend --image 384 vit-224.onnx -o vit-384.onnx`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -58,6 +61,7 @@ their own code does for another picture size; --kernel says how, one of
 	}
 	f := cmd.Flags()
 	f.Int64Var(&length, "len", 0, "the new length in positions")
+	f.BoolVar(&o.Shorter, "shorter", false, "allow a length below the present one: positions beyond it are cut off")
 	f.StringVar(&o.Method, "method", "", "how, see above")
 	f.IntVar(&o.OriginalLength, "original-length", 0, "length that the model was trained with, where neither the file nor config.json tells")
 	f.StringVar(&grid, "grid", "", "the new grid of image patches, HxW")
@@ -67,7 +71,7 @@ their own code does for another picture size; --kernel says how, one of
 	f.IntVar(&o.Grow.Keep, "keep", 0, "rows that --method stretch leaves alone (default 20)")
 	f.StringVar(&o.Grow.Anchor, "anchor", "", "row that --method hierarchical takes a share of off every other: mean (of the ordinary rows, default), first (as published)")
 	group(cmd, flagsWhat, "len", "grid", "image")
-	group(cmd, flagsHow, "method", "original-length", "kernel", "window-method", "keep", "anchor")
+	group(cmd, flagsHow, "shorter", "method", "original-length", "kernel", "window-method", "keep", "anchor")
 	takes(cmd, "method", append(slices.Clone(schemes.GrowMethods), position.RopeMethods()...)...)
 	takes(cmd, "kernel", kernels()...)
 	takes(cmd, "window-method", schemes.WindowMethods...)
@@ -106,7 +110,7 @@ func textOptions(cmd *cobra.Command, length int64, o *modelpatch.ExtendOptions) 
 
 // gridOptions reads HxW of a grid or of a picture, whose side alone does, and refuses the flags that belong to --len.
 func gridOptions(cmd *cobra.Command, grid, image string, g *modelpatch.GridOptions) error {
-	for _, name := range []string{"len", "method", "original-length", "keep", "anchor"} {
+	for _, name := range []string{"len", "shorter", "method", "original-length", "keep", "anchor"} {
 		if cmd.Flags().Changed(name) {
 			return &modelpatch.UsageError{What: "--" + name + " with --grid or --image", Hint: "it belongs to a length of text; text and pictures are extended one after the other"}
 		}

@@ -173,10 +173,10 @@ func (t *Table) holdable(want position.Want) error {
 // formula are rows by the sinusoid that the table holds, nil when it is trained.
 func (t *Table) formula(want position.Want) position.RowSource {
 	s, ok := want.Scheme.(schemes.Sinusoid)
-	if !ok || s.Rows < t.Len() {
+	if !ok || s.Rows < t.Len() && !want.Cut {
 		return nil
 	}
-	return waveRows{s.Table(), t.Len(), s.Rows}
+	return waveRows{s.Table(), min(t.Len(), s.Rows), s.Rows}
 }
 
 // waveRows are rows of a sinusoid, the first of which the file has.

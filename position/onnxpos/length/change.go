@@ -317,6 +317,8 @@ func (c *Change) problem() (*eval.Failure, int64) {
 	back := *c
 	if back.sizes.Length = c.old; c.old == 0 { // nothing bounded the length
 		back.sizes.Length = c.Graph.Sizes.Length
+	} else if c.old > c.New { // it ends earlier now
+		back.sizes.Length = min(c.Graph.Sizes.Length, c.New)
 	}
 	if f := back.first(back.probe()); f != nil {
 		return f, throughNew + f.Node.Range()[0]

@@ -10,7 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 )
 
-// setRecording lengthens a recording of fixed length so that its convolutions
+// setRecording changes a recording of fixed length so that its convolutions
 // give the new number of positions; one with free axes needs nothing.
 func (c *Change) setRecording(in *onnx.ValueInfo) error {
 	old, new := c.old, c.New
@@ -47,6 +47,9 @@ func (c *Change) findFrames(fixed int) bool {
 		}
 	}
 	low, high := fixed, fixed
+	if c.New < c.old {
+		low = 1
+	}
 	for ; positions(high) < c.New-c.old; high *= 2 {
 		if high > maxFrames {
 			return false
