@@ -29,7 +29,9 @@ const MaxLength = math.MaxInt32
 
 // ExtendOptions say how far a model should count, and by which method.
 type ExtendOptions struct {
-	Length int
+	Length int // 0: as it is, where axes are fixed
+	// Fix are free axes of inputs that become numbers.
+	Fix []Axis
 	// Shorter cuts what lies beyond the length, and makes nothing longer.
 	Shorter bool
 	// Method is for the encodings that it applies to; the others, and all
@@ -81,6 +83,22 @@ func Extend(m Model, o ExtendOptions) (out Outcome, err error) {
 	if err := whole(m); err != nil {
 		return Outcome{}, err
 	}
+	if o.Length > 0 {
+		if x.out, err = x.lengthen(); err != nil {
+			return Outcome{}, err
+		}
+	}
+	if len(o.Fix) > 0 {
+		if err := x.fix(); err != nil {
+			return Outcome{}, err
+		}
+	}
+	return x.out, nil
+}
+
+// lengthen does what the length asks for.
+func (x *extension) lengthen() (Outcome, error) {
+	m := x.m
 	if done, err := x.compare(); done || err != nil {
 		return x.out, err
 	}
@@ -122,7 +140,7 @@ type extension struct {
 
 // check looks at the options and at the kind of file.
 func (x *extension) check() error {
-	if x.o.Length <= 0 || int64(x.o.Length) > MaxLength {
+	if x.o.Length < 0 || x.o.Length == 0 && len(x.o.Fix) == 0 || int64(x.o.Length) > MaxLength {
 		return &UsageError{What: fmt.Sprintf("a length of %d: it must be between 1 and %d", x.o.Length, MaxLength)}
 	}
 	if m := x.o.Method; m != "" && !slices.Contains(RopeMethods(), m) && !slices.Contains(schemes.GrowMethods, m) {

@@ -188,9 +188,14 @@ func (c *Change) run() error {
 
 // probe evaluates the graph as it is planned, at the new length.
 func (c *Change) probe() *eval.Evaluator {
+	return c.evaluate(c.inputs())
+}
+
+// evaluate runs the graph as it is planned.
+func (c *Change) evaluate(inputs map[string]*eval.Value) *eval.Evaluator {
 	c.probed++
 	c.Graph.SpendEvaluation()
-	e := eval.New(c.Graph.File, c.inputs())
+	e := eval.New(c.Graph.File, inputs)
 	e.Budget = c.Graph.Budget
 	for _, s := range c.sites {
 		s.Overlay(e.Overlay)
