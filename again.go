@@ -219,8 +219,8 @@ func remade(ctx context.Context, path, afterPath string, before, after position.
 	if v.Plan != nil {
 		return planned(ctx, path, after, v.Plan, open, o)
 	}
-	if n, err := verify.Differing(before, after); v.Expect == report.ExpectSame || err == nil && n == 0 {
-		return nil, nil // no verb changes large weights alone
+	if n, err := verify.Differing(before, after); v.Expect == report.ExpectSame || err == nil && n == 0 || verify.DeclaresAlone(before, after) {
+		return nil, nil // no verb changes large weights alone, and no sizes that are declared need one
 	}
 	var records []record
 	if v.Expect == "" {
@@ -269,7 +269,8 @@ func candidates(ctx context.Context, path, afterPath string, before, after posit
 		}
 	}
 	length := 0
-	if was, is := counts(before), counts(after); is > was && is > 0 {
+	was, is := counts(before), counts(after)
+	if is > was {
 		length = is
 	}
 	slopes, biased, steeper := biases(before, after)
@@ -307,6 +308,8 @@ func candidates(ctx context.Context, path, afterPath string, before, after posit
 		for _, method := range append([]string{"none"}, schemes.GrowMethods...) {
 			add("extend", ExtendOptions{Length: length, Method: method})
 		}
+	case is > 0 && is < was:
+		add("extend", ExtendOptions{Length: is, Shorter: true})
 	case before.Describe().Format == position.FormatGGUF:
 		add("bake", BakeOptions{})
 		add("unbake", struct{}{})
@@ -318,11 +321,11 @@ func candidates(ctx context.Context, path, afterPath string, before, after posit
 		there, back := request("bake", BakeOptions{Length: cmp.Or(counts(before), shortestOriginal)}), request("unbake", struct{}{})
 		out = append(out, record{exact: true, steps: []report.Request{*there, *back}})
 	}
-	was, ok1 := before.(position.Gridder)
-	is, ok2 := after.(position.Gridder)
-	if ok1 && ok2 && was.PatchGrid() != is.PatchGrid() && is.PatchGrid()[0] > 0 {
+	old, ok1 := before.(position.Gridder)
+	now, ok2 := after.(position.Gridder)
+	if ok1 && ok2 && old.PatchGrid() != now.PatchGrid() && now.PatchGrid()[0] > 0 {
 		for _, kernel := range schemes.Kernels {
-			add("grid", GridOptions{Height: is.PatchGrid()[0], Width: is.PatchGrid()[1], Kernel: kernel.Name})
+			add("grid", GridOptions{Height: now.PatchGrid()[0], Width: now.PatchGrid()[1], Kernel: kernel.Name})
 		}
 	}
 	return out

@@ -23,11 +23,13 @@ type change struct {
 	request *report.Request // the same, for the plan; nil where verify cannot make it again
 	length  int             // that was asked for; 0: none
 	states  int             // length that the change states beside what it is about; 0: none
-	grid    *GridOptions    // the picture that was asked for; nil: none
-	open    OpenOptions
-	w       WriteOptions
-	verb    func(position.Model) (position.Outcome, error)
-	expect  func(position.Model) error // of the new file, where the outcome does not tell; or nil
+	// fixes tells that free axes become numbers, declares that nothing else is changed.
+	fixes, declares bool
+	grid            *GridOptions // the picture that was asked for; nil: none
+	open            OpenOptions
+	w               WriteOptions
+	verb            func(position.Model) (position.Outcome, error)
+	expect          func(position.Model) error // of the new file, where the outcome does not tell; or nil
 
 	configured int       // length that the configuration beside a model states that has none; 0: none
 	configure  func(int) // tells it the verb, before the plan; nil: the verb does not ask
@@ -277,7 +279,14 @@ func (c *change) check(m position.Model, d *decision) error {
 	if err := newFault(m, d.faulty); err != nil {
 		return err
 	}
-	return verify.Held(d.was, m, d.Becomes)
+	if c.declares {
+		return nil // no node and no constant is another: encodings may be read otherwise at the sizes that are stated now
+	}
+	err := verify.Held(d.was, m, d.Becomes)
+	if err != nil && c.fixes {
+		return &position.Refusal{Why: "where its axes are numbers the new file is not read as planned: " + err.Error(), Instead: "give it the length first, and fix the axes of that file"}
+	}
+	return err
 }
 
 // report is the plan's report without edits.

@@ -342,6 +342,10 @@ func (b *placer) tables() error {
 		grows := pad(c.size(), p.Alignment) - pad(t.Size, p.Alignment)
 		switch {
 		case grows == 0 || p.DataStart+pad(t.Offset+t.Size, p.Alignment) >= p.Size:
+		case grows < 0:
+			e := b.refuse("tensor %s becomes %d bytes smaller, and the data after it would move", clip(t.Name), -grows)
+			e.Tensor = t
+			return e
 		case b.block == 0:
 			e := b.refuse("tensor %s grows by %d bytes, and the data after it cannot be moved", clip(t.Name), grows)
 			e.Tensor = t

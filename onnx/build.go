@@ -19,7 +19,7 @@ type NewTensor struct {
 	Raw  []byte
 }
 
-// NewValue is an input or output of a NewModel with fixed dimensions.
+// NewValue is an input, output or inner value with fixed dimensions.
 type NewValue struct {
 	Name string
 	Type DataType

@@ -373,6 +373,14 @@ func (e *Editor) DropValueInfo(v *ValueInfo, why string) {
 	e.record(v.frame.parent, v.frame.tag, v.frame.end-v.frame.tag, nil, why)
 }
 
+// Dropped reports whether the declared type of an inner value is removed.
+func (e *Editor) Dropped(v *ValueInfo) bool { return e.dropped[v] }
+
+// AddValueInfo declares the type of an inner value that had no declared one.
+func (e *Editor) AddValueInfo(g *Graph, v NewValue, why string) {
+	e.record(g.frame, g.frame.end, 0, patch.Bytes(appendMessage(nil, 13, v.encode())), why)
+}
+
 // FreshName returns a name that no value or node of the model bears.
 func (e *Editor) FreshName(wanted string) string {
 	if e.names == nil {

@@ -29,7 +29,11 @@ const MaxLength = math.MaxInt32
 
 // ExtendOptions say how far a model should count, and by which method.
 type ExtendOptions struct {
-	Length int
+	Length int // 0: as it is, where axes are fixed
+	// Fix are free axes of inputs that become numbers.
+	Fix []Axis
+	// Shorter cuts what lies beyond the length, and makes nothing longer.
+	Shorter bool
 	// Method is for the encodings that it applies to; the others, and all
 	// when it is empty, take their default: repeated rows for learned
 	// tables, the same formula for sinusoids and RoPE caches, YaRN for RoPE
@@ -79,6 +83,22 @@ func Extend(m Model, o ExtendOptions) (out Outcome, err error) {
 	if err := whole(m); err != nil {
 		return Outcome{}, err
 	}
+	if o.Length > 0 {
+		if x.out, err = x.lengthen(); err != nil {
+			return Outcome{}, err
+		}
+	}
+	if len(o.Fix) > 0 {
+		if err := x.fix(); err != nil {
+			return Outcome{}, err
+		}
+	}
+	return x.out, nil
+}
+
+// lengthen does what the length asks for.
+func (x *extension) lengthen() (Outcome, error) {
+	m := x.m
 	if done, err := x.compare(); done || err != nil {
 		return x.out, err
 	}
@@ -108,6 +128,7 @@ type extension struct {
 	d       report.Inspect
 	present int  // positions that the model counts now; 0: nothing tells
 	bounded bool // a text encoding bounds the length
+	cut     bool // the length becomes less
 	// configured tells that present is ConfiguredLength: nothing in the file holds it.
 	configured bool
 	used       bool // Method applied to something
@@ -119,7 +140,7 @@ type extension struct {
 
 // check looks at the options and at the kind of file.
 func (x *extension) check() error {
-	if x.o.Length <= 0 || int64(x.o.Length) > MaxLength {
+	if x.o.Length < 0 || x.o.Length == 0 && len(x.o.Fix) == 0 || int64(x.o.Length) > MaxLength {
 		return &UsageError{What: fmt.Sprintf("a length of %d: it must be between 1 and %d", x.o.Length, MaxLength)}
 	}
 	if m := x.o.Method; m != "" && !slices.Contains(RopeMethods(), m) && !slices.Contains(schemes.GrowMethods, m) {
@@ -185,9 +206,19 @@ func (x *extension) compare() (done bool, err error) {
 		has = "by the configuration beside it the model has"
 	}
 	switch n := x.o.Length; {
+	case x.o.Shorter && x.present == 0:
+		x.out.Nothing = "nothing in the file bounds its length"
+		return true, nil
+	case x.o.Shorter && n > x.present:
+		x.out.Nothing = fmt.Sprintf("%s %d positions, no more than %d", has, x.present, n)
+		return true, nil
 	case x.present == 0:
+	case n < x.present && !x.o.Shorter:
+		return false, &Refusal{Why: fmt.Sprintf("%s %d positions, more than %d", has, x.present, n), Remedies: []report.Remedy{report.Do("", "cuts the others off", "shorter", "")}}
+	case n < x.present && (x.o.Method != "" && x.o.Method != MethodNone || x.o.OriginalLength != 0):
+		return false, &UsageError{What: fmt.Sprintf("%d positions are fewer than the %d that there are: they are cut off, by no method and no scaling", n, x.present)}
 	case n < x.present:
-		return false, &Refusal{Why: fmt.Sprintf("%s %d positions, more than %d", has, x.present, n), Instead: "extend makes a model longer, never shorter"}
+		x.cut = true
 	case n == x.present && enough && (stated == nil || *stated == n):
 		x.out.Nothing = fmt.Sprintf("%s %d positions already", has, n)
 		return true, nil
@@ -220,6 +251,8 @@ func (x *extension) site(i int, s Site) error {
 	switch {
 	case e.IsGrid():
 		return nil
+	case x.cut:
+		return x.cutSite(i, s, e)
 	case isRotary && (e.Form == report.FormKeys || e.Capacity == 0 && !x.bounded):
 		return x.keys(i, s, rotary)
 	case isRotary && x.scales() && !x.slides(i, s):
@@ -240,6 +273,34 @@ func (x *extension) site(i int, s Site) error {
 		return x.same(i, s, e, scheme)
 	}
 	return x.same(i, s, e, e.Scheme)
+}
+
+// cutSite takes the positions beyond the length from an encoding that bounds the present one. What
+// reaches farther, or gives distances numbers, may stay.
+func (x *extension) cutSite(i int, s Site, e Encoding) error {
+	if _, ok := s.(DistanceResizer); ok || e.Capacity == 0 || e.Capacity > x.present || e.Capacity <= x.o.Length {
+		return nil
+	}
+	want := Want{Scheme: e.Scheme, Positions: x.o.Length, Cut: true}
+	switch scheme := e.Scheme.(type) {
+	case schemes.Learned:
+		scheme.Rows = x.o.Length + scheme.Offset
+		old, ok := s.(Rows)
+		if !ok {
+			return &Refusal{Why: "the learned table's rows cannot be read"}
+		}
+		want.Scheme, want.Rows = scheme, schemes.FirstRows{Rows: old, N: scheme.Rows}
+	case schemes.Sinusoid:
+		if scheme.Rows > 0 {
+			scheme.Rows = x.o.Length + scheme.Offset
+		}
+		want.Scheme = scheme
+	}
+	if err := s.Hold(want); err != nil {
+		return err
+	}
+	x.out.decide(x.m, i, want, fmt.Sprintf("%s %d → %d positions, the first ones as they are", EncodingName(e.Scheme), e.Capacity, x.o.Length), report.ExpectSameOnPrefix)
+	return nil
 }
 
 // slides reports whether a rotation acts inside a window alone, and others do
@@ -559,7 +620,7 @@ func (x *extension) finish() (Outcome, error) {
 	if old := x.d.Length.Stated; old == nil && x.d.Format == FormatGGUF || old != nil && *old != x.o.Length {
 		change := report.Change{What: fmt.Sprintf("context length %s → %d", lengthOr(old, x.present), x.o.Length), Expect: report.ExpectSameOnPrefix}
 		if slices.ContainsFunc(x.m.Sites(), func(s Site) bool { w, ok := s.(Switcher); return ok && w.Switches(x.present, x.o.Length) }) {
-			change.What += ", where the engine takes LongRoPE's long factors for every position"
+			change.What += fmt.Sprintf(", where the engine takes LongRoPE's %s factors for every position", map[bool]string{true: "short", false: "long"}[x.cut])
 			change.Expect = report.ExpectChanged
 		}
 		x.out.Changes = append(x.out.Changes, change)

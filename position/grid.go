@@ -24,22 +24,6 @@ type GridOptions struct {
 // Picture is the height and width in pixels that were asked for, zeros where patches were.
 func (o GridOptions) Picture() [2]int { return [2]int{o.Image, cmp.Or(o.ImageWidth, o.Image)} }
 
-// Gridder is implemented by models of images: they know their patch size, and
-// change what hangs on the size of the picture.
-type Gridder interface {
-	// PatchSize is the side of a patch in pixels, 0 when it cannot be told.
-	PatchSize() int
-	// PatchGrid is the height and width of the picture in patches, zeros when
-	// there is no picture.
-	PatchGrid() [2]int
-	// Takes reports whether the graph runs, as it is, with a picture of so many
-	// patches: its axes are free, it resamples its table itself, and all that was of the
-	// old size follows. Where it runs and something does not, left says what.
-	Takes(grid [2]int) (takes bool, left string)
-	// SetGrid changes shape constants and fixed dimensions to another grid.
-	SetGrid(old, new [2]int) error
-}
-
 // Resampler is implemented by sites whose graph may resample their table to the
 // picture's size itself, so that nothing of it changes.
 type Resampler interface{ Resampled() bool }
@@ -92,6 +76,16 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 		return Outcome{}, err
 	}
 	var out Outcome
+	if p, ok := m.(Pictured); ok {
+		pictures := p.Pictures()
+		if err := pictures.refuse(to, gridder.PatchSize()); err != nil {
+			return Outcome{}, err
+		}
+		if pictures.Any != "" {
+			out.Nothing = fmt.Sprintf("%s, and takes %d×%d patches as it is", pictures.Any, to[0], to[1])
+			return out, nil
+		}
+	}
 	var from [2]int // of what changes; of what does not where nothing does
 	for i, s := range m.Sites() {
 		if wave, ok := s.Encoding().Scheme.(schemes.Sinusoid); ok && wave.Grid != nil {
@@ -363,9 +357,13 @@ func wantedGrid(g Gridder, o GridOptions) ([2]int, error) {
 		if patch == 0 {
 			return [2]int{}, &Refusal{Why: "the size of a patch cannot be told from the file", Remedies: []report.Remedy{report.Do("", "names the grid itself", "grid", "HxW")}}
 		}
+		unit := patch
+		if p, ok := g.(Pictured); ok {
+			unit *= max(p.Pictures().Multiple, 1)
+		}
 		for _, side := range picture {
 			if side < patch || side%patch != 0 {
-				return [2]int{}, &UsageError{What: fmt.Sprintf("a picture of %d pixels is no multiple of patches of %d", side, patch), Hint: nearestSizes(side, patch)}
+				return [2]int{}, &UsageError{What: fmt.Sprintf("a picture of %d pixels is no multiple of patches of %d", side, patch), Hint: nearestSizes(side, unit)}
 			}
 		}
 		o.Height, o.Width = picture[0]/patch, picture[1]/patch
@@ -374,15 +372,6 @@ func wantedGrid(g Gridder, o GridOptions) ([2]int, error) {
 		return [2]int{}, &UsageError{What: fmt.Sprintf("a grid of %d×%d: each side must be between 1 and %d", o.Height, o.Width, maxGrid)}
 	}
 	return [2]int{o.Height, o.Width}, nil
-}
-
-// nearestSizes says which sizes of a picture are possible next to one that is not.
-func nearestSizes(pixels, patch int) string {
-	below := pixels / patch * patch
-	if below < patch {
-		return fmt.Sprintf("the nearest possible is %d pixels", patch)
-	}
-	return fmt.Sprintf("the nearest possible are %d and %d pixels", below, below+patch)
 }
 
 // resizeSite resamples the rows of a learned grid and returns what its site holds.

@@ -32,6 +32,7 @@ type Becoming struct {
 	Scheme schemes.Scheme // nil: without effect any more
 	// Positions is how many it must encode at least, 0 where nothing bounds them.
 	Positions int
+	Cut       bool // and no more
 	// Rows are those that no formula gives; nil: the scheme's formula.
 	Rows RowSource
 	// Split tells that some layers keep the encoding as it was: it is there twice.
@@ -46,5 +47,5 @@ func (o *Outcome) decide(m Model, i int, want Want, what, expect string) {
 	}
 	p := Parameters(to)
 	o.Changes = append(o.Changes, report.Change{Encoding: ID(i), What: what, Expect: expect, To: &p})
-	o.Becomes = append(o.Becomes, Becoming{Site: i, Scheme: to, Positions: want.Positions, Rows: want.Rows})
+	o.Becomes = append(o.Becomes, Becoming{Site: i, Scheme: to, Positions: want.Positions, Cut: want.Cut, Rows: want.Rows})
 }

@@ -56,6 +56,8 @@ type Want struct {
 	Scheme    schemes.Scheme
 	Positions int       // length to be encoded; 0: as now
 	Rows      RowSource // rows that no formula gives; nil: the scheme's formula
+	// Cut tells that positions beyond Positions go: the others stay as they are.
+	Cut bool
 	// Anew tells that the scheme was asked for as a whole and not worked out from
 	// what is there, which may make no sense then.
 	Anew bool

@@ -75,6 +75,9 @@ func Length(m Model, described report.Inspect) report.Length {
 	if least > 0 {
 		out.Capacity = report.Pointer(least)
 	}
+	if p, ok := m.(Pictured); ok {
+		p.Pictures().tell(m, &out)
+	}
 	return out
 }
 

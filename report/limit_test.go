@@ -37,11 +37,11 @@ func TestHeadline(t *testing.T) {
 		r    Inspect
 		want string
 	}{
-		{Inspect{Format: "gguf", Encodings: learned, Length: Length{Pointer(64), Pointer(24), BeyondWrong}}, "position table; context length 64; 24 positions; longer input gives silently wrong numbers"},
-		{Inspect{Format: "gguf", Encodings: learned, Length: Length{Pointer(64), nil, BeyondUnknown}}, "position table; context length 64; how far it reaches is not known"},
-		{Inspect{Encodings: learned, Length: Length{nil, nil, BeyondError}}, "position table; inputs of one size; others fail with an error"},
-		{Inspect{Encodings: learned, Length: Length{nil, nil, BeyondContinues}}, "position table; nothing in the file limits the length"},
-		{Inspect{Kind: KindControlVector, Length: Length{nil, nil, BeyondUnknown}}, "a file of kind control-vector, which encodes no positions itself"},
+		{Inspect{Format: "gguf", Encodings: learned, Length: Length{Stated: Pointer(64), Capacity: Pointer(24), Beyond: BeyondWrong}}, "position table; context length 64; 24 positions; longer input gives silently wrong numbers"},
+		{Inspect{Format: "gguf", Encodings: learned, Length: Length{Stated: Pointer(64), Capacity: nil, Beyond: BeyondUnknown}}, "position table; context length 64; how far it reaches is not known"},
+		{Inspect{Encodings: learned, Length: Length{Stated: nil, Capacity: nil, Beyond: BeyondError}}, "position table; inputs of one size; others fail with an error"},
+		{Inspect{Encodings: learned, Length: Length{Stated: nil, Capacity: nil, Beyond: BeyondContinues}}, "position table; nothing in the file limits the length"},
+		{Inspect{Kind: KindControlVector, Length: Length{Stated: nil, Capacity: nil, Beyond: BeyondUnknown}}, "a file of kind control-vector, which encodes no positions itself"},
 	} {
 		if got := c.r.Headline(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

@@ -20,12 +20,23 @@ func (p Plan) Promise() string {
 	case ExpectUnknown:
 		return "not known: the patch does not say what they do"
 	case ExpectSameOnPrefix:
-		if p.ofOneLength() {
+		switch {
+		case p.shorter() && p.ofOneLength():
+			return equal + " where what filled the old length was hidden, by a mask or causal attention: the graph takes no longer input now"
+		case p.shorter():
+			return equal + " for inputs within the new length"
+		case p.ofOneLength():
 			return equal + " where what fills the new length is hidden, by a mask or causal attention: the graph takes no shorter input now"
 		}
 		return equal + " for inputs within the old length"
 	}
 	return equal
+}
+
+// shorter reports whether positions were cut off.
+func (p Plan) shorter() bool {
+	const flag = " --shorter"
+	return strings.Contains(p.Command, flag) || slices.ContainsFunc(p.Changes, func(c Change) bool { return strings.Contains(c.What, flag) })
 }
 
 // ofOneLength reports whether the change gives a graph that takes one length another one.
@@ -40,12 +51,16 @@ func (p Plan) ToCheck() []string {
 	}
 	var out []string
 	picture := p.Request != nil && p.Request.Verb == "grid"
-	if p.ofOneLength() && !picture {
+	switch {
+	case p.shorter() && p.ofOneLength():
+		out = append(out, "the graph was exported for one length: numbers computed from the length stay as they were")
+	case p.ofOneLength() && !picture:
 		out = append(out, "the graph was exported for one length: whether the model limits attention to a window, or repeats positions, beyond that length cannot be seen in this file; numbers computed from the length stay as they were")
 	}
 	switch {
 	case slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Expect == ExpectChanged }):
 		out = append(out, "quality: the model may need fine-tuning")
+	case p.shorter():
 	case slices.ContainsFunc(p.Changes, func(c Change) bool { return strings.HasPrefix(c.What, "position table") }):
 		out = append(out, "quality beyond the old length: the new rows are computed, not trained")
 	}

@@ -93,6 +93,19 @@ func (r Inspect) Units() (unit, larger string) {
 	return "positions", "longer input"
 }
 
+// PicturesText says which pictures the model takes, "" where it is not told.
+func (l Length) PicturesText() string {
+	switch {
+	case len(l.Picture) == 2 && l.Multiple > 0:
+		return fmt.Sprintf("scaled to %d×%d pixels; extend --image makes it any multiple of %d", l.Picture[0], l.Picture[1], l.Multiple)
+	case len(l.Picture) == 2:
+		return fmt.Sprintf("scaled to %d×%d pixels", l.Picture[0], l.Picture[1])
+	case l.Multiple > 0:
+		return fmt.Sprintf("of any size, in multiples of %d pixels", l.Multiple)
+	}
+	return ""
+}
+
 // StatedText says the length that the file states, "" where it states none.
 func (r Inspect) StatedText() string {
 	switch {

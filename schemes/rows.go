@@ -64,6 +64,18 @@ type Rows interface {
 	Row(i int, dst []float64) error
 }
 
+// FirstRows are the first N rows of a table, all of them its own.
+type FirstRows struct {
+	Rows
+	N int
+}
+
+// Len is N.
+func (f FirstRows) Len() int { return f.N }
+
+// Kept is N.
+func (f FirstRows) Kept() int { return f.N }
+
 // GrowOptions are parameters of some methods.
 type GrowOptions struct {
 	Alpha  float64 // hierarchical: share of the outer row, not ½; 0: DefaultAlpha

@@ -63,6 +63,10 @@ func (c *comparison) compareParts(a, b []position.Part) (changed int, unplanned 
 			}
 		case !stays && isOptional(p):
 			l.changed++
+		case c.declares && c.again == nil: // looked at already
+			if !c.large.same(p, q) {
+				l.changed++
+			}
 		case c.again != nil && stays:
 			c.judgeAgain(&l, key, &p, &q)
 		case c.again != nil:

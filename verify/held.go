@@ -103,6 +103,9 @@ func (h *held) numbers(i int, s position.Site, b position.Becoming) error {
 	if e.Capacity > 0 && e.Capacity < b.Positions {
 		return fmt.Errorf("encoding %s was to encode %d positions and encodes %d", position.ID(i), b.Positions, e.Capacity)
 	}
+	if b.Cut && e.Capacity > b.Positions {
+		return fmt.Errorf("encoding %s was to end at %d positions and encodes %d", position.ID(i), b.Positions, e.Capacity)
+	}
 	switch want := b.Scheme.(type) {
 	case schemes.Rotary:
 		return h.rotation(i, s, want)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/position"
@@ -123,6 +124,54 @@ func eachDifference(p, q position.Part, tell func(x, y []byte, at int64) bool) (
 		at += int64(n)
 	}
 	return at, nil
+}
+
+// DeclaresAlone reports whether a new file declares sizes of values that the old one left free, and differs in
+// nothing else, no node or constant: content is read where all else is alike.
+func DeclaresAlone(before, after position.Model) bool {
+	old, err1 := partsOf(before)
+	now, err2 := partsOf(after)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	differs, content := false, [][2]position.Part{}
+	for key, q := range now {
+		p, ok := old[key]
+		switch {
+		case !ok && !isOptional(q):
+			return false
+		case ok && q.Declared && p.Head != q.Head:
+			if differs = true; !fills(p, q) {
+				return false
+			}
+		case ok && q.Kind != description && (p.Head != q.Head || p.Size != q.Size):
+			return false
+		case ok && q.Size > 0 && q.Kind != description:
+			content = append(content, [2]position.Part{p, q})
+		}
+		delete(old, key)
+	}
+	for _, p := range old {
+		if !isOptional(p) {
+			return false
+		}
+	}
+	return differs && !slices.ContainsFunc(content, func(pair [2]position.Part) bool { return firstDifference(pair[0], pair[1]) >= 0 })
+}
+
+// fills reports whether a declared type states sizes that were free, and is else the same.
+func fills(p, q position.Part) bool {
+	kind, _, _ := strings.Cut(p.Head, " ")
+	other, _, _ := strings.Cut(q.Head, " ")
+	if kind != other || len(p.Dims) != len(q.Dims) {
+		return false
+	}
+	for d, n := range p.Dims {
+		if n != 0 && n != q.Dims[d] {
+			return false
+		}
+	}
+	return true
 }
 
 // declaresLength reports whether a declared size differs only as lengths do: where it

@@ -16,6 +16,9 @@ func (c *comparison) summary() string {
 	case report.VerdictSame:
 		return "the files are the same model, byte for byte in every tensor, key and node"
 	case report.VerdictSameOnPrefix:
+		if c.declares {
+			return declaredAlone
+		}
 		return c.differences("the new file encodes the old positions as before") + c.rest()
 	case report.VerdictConsistent:
 		return c.differences("an encoding changed") + c.rest()

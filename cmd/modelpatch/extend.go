@@ -18,9 +18,10 @@ func newExtend(c *console) *cobra.Command {
 	var d destination
 	var length int64
 	var grid, image string
+	var fix []string
 	var g modelpatch.GridOptions
 	cmd := &cobra.Command{
-		Use:   "extend (--len N | --grid HxW | --image SIZE) FILE -o NEW",
+		Use:   "extend (--len N | --fix NAME=NUMBER | --grid HxW | --image SIZE) FILE -o NEW",
 		Short: "Extend the context length of a model",
 		Long: fmt.Sprintf(`extend gives a model a context length of N tokens.
 
@@ -32,6 +33,11 @@ YaRN by default, from the length that the file or config.json beside it states.
 --method, for tables: %s
           for RoPE:   %s
 grouped, interpolate and stretch move old rows: outputs change at every length.
+--shorter allows fewer positions than there are: rows, masks and fixed
+dimensions are cut, and what fits keeps its outputs.
+
+--fix turns free axes of an ONNX model's inputs (batch, length, height, width)
+into numbers, through the whole graph, as compilers for NPUs want them.
 
 Image models: --grid or --image resamples the learned rows of the patches as
 their own code does for another picture size; --kernel says how, one of
@@ -39,6 +45,8 @@ their own code does for another picture size; --kernel says how, one of
 		Example: `  modelpatch extend --len 1024 bert.onnx -o bert-1024.onnx
   modelpatch extend --len 32768 llama.gguf -o llama-32k.gguf
   modelpatch extend --len 8192 --method linear --dry-run llama.gguf
+  modelpatch extend --len 384 --shorter bert-512.onnx -o bert-384.onnx
+  modelpatch extend --fix batch=1,sequence=128 bert.onnx -o bert-1x128.onnx
   modelpatch extend --image 384 vit-224.onnx -o vit-384.onnx`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -49,7 +57,7 @@ their own code does for another picture size; --kernel says how, one of
 					}
 					return modelpatch.ResizeGrid(cmd.Context(), files[0], g, d.open, d.write)
 				}
-				if err := textOptions(cmd, length, &o); err != nil {
+				if err := textOptions(cmd, length, fix, &o); err != nil {
 					return modelpatch.Result{}, err
 				}
 				return modelpatch.Extend(cmd.Context(), files[0], o, d.open, d.write)
@@ -58,6 +66,8 @@ their own code does for another picture size; --kernel says how, one of
 	}
 	f := cmd.Flags()
 	f.Int64Var(&length, "len", 0, "the new length in positions")
+	f.BoolVar(&o.Shorter, "shorter", false, "allow a length below the present one: positions beyond it are cut off")
+	f.StringSliceVar(&fix, "fix", nil, "free axes of inputs that become numbers, NAME=NUMBER or INPUT:AXIS=NUMBER")
 	f.StringVar(&o.Method, "method", "", "how, see above")
 	f.IntVar(&o.OriginalLength, "original-length", 0, "length that the model was trained with, where neither the file nor config.json tells")
 	f.StringVar(&grid, "grid", "", "the new grid of image patches, HxW")
@@ -66,8 +76,8 @@ their own code does for another picture size; --kernel says how, one of
 	f.StringVar(&g.WindowMethod, "window-method", "", "how biases between patches (BEiT) are resized: "+strings.Join(schemes.WindowMethods, ", "))
 	f.IntVar(&o.Grow.Keep, "keep", 0, "rows that --method stretch leaves alone (default 20)")
 	f.StringVar(&o.Grow.Anchor, "anchor", "", "row that --method hierarchical takes a share of off every other: mean (of the ordinary rows, default), first (as published)")
-	group(cmd, flagsWhat, "len", "grid", "image")
-	group(cmd, flagsHow, "method", "original-length", "kernel", "window-method", "keep", "anchor")
+	group(cmd, flagsWhat, "len", "fix", "grid", "image")
+	group(cmd, flagsHow, "shorter", "method", "original-length", "kernel", "window-method", "keep", "anchor")
 	takes(cmd, "method", append(slices.Clone(schemes.GrowMethods), position.RopeMethods()...)...)
 	takes(cmd, "kernel", kernels()...)
 	takes(cmd, "window-method", schemes.WindowMethods...)
@@ -86,10 +96,22 @@ func kernels() (names []string) {
 }
 
 // textOptions checks the flags that belong to --len.
-func textOptions(cmd *cobra.Command, length int64, o *modelpatch.ExtendOptions) error {
+func textOptions(cmd *cobra.Command, length int64, fix []string, o *modelpatch.ExtendOptions) error {
+	var err error
+	if o.Fix, err = axesOf(fix); err != nil {
+		return err
+	}
+	if len(fix) > 0 && !cmd.Flags().Changed("len") {
+		for _, name := range []string{"shorter", "method", "original-length", "kernel", "window-method", "keep", "anchor"} {
+			if cmd.Flags().Changed(name) {
+				return &modelpatch.UsageError{What: "--" + name + " with --fix alone", Hint: "it belongs to --len, --grid or --image"}
+			}
+		}
+		return nil
+	}
 	switch {
 	case !cmd.Flags().Changed("len"):
-		return &modelpatch.UsageError{What: "no new length", Hint: "--len N for text, --grid HxW or --image SIZE for pictures"}
+		return &modelpatch.UsageError{What: "no new length", Hint: "--len N for text, --grid HxW or --image SIZE for pictures, --fix NAME=NUMBER for free axes"}
 	case length > position.MaxLength || length < 1:
 		return &modelpatch.UsageError{What: fmt.Sprintf("--len %d: a length must be between 1 and %d", length, int64(position.MaxLength))}
 	case cmd.Flags().Changed("window-method"):
@@ -104,9 +126,22 @@ func textOptions(cmd *cobra.Command, length int64, o *modelpatch.ExtendOptions) 
 	return explicitZero(cmd, "original-length")
 }
 
+// axesOf reads NAME=NUMBER of --fix.
+func axesOf(fix []string) (axes []position.Axis, err error) {
+	for _, text := range fix {
+		i := strings.LastIndex(text, "=")
+		n, err := strconv.Atoi(text[i+1:])
+		if i < 1 || err != nil {
+			return nil, &modelpatch.UsageError{What: fmt.Sprintf("--fix %q", text), Hint: "the name of a free axis and a number: --fix batch=1, or an input and the place of the axis: --fix input_ids:1=128"}
+		}
+		axes = append(axes, position.Axis{Name: text[:i], Size: n})
+	}
+	return axes, nil
+}
+
 // gridOptions reads HxW of a grid or of a picture, whose side alone does, and refuses the flags that belong to --len.
 func gridOptions(cmd *cobra.Command, grid, image string, g *modelpatch.GridOptions) error {
-	for _, name := range []string{"len", "method", "original-length", "keep", "anchor"} {
+	for _, name := range []string{"len", "fix", "shorter", "method", "original-length", "keep", "anchor"} {
 		if cmd.Flags().Changed(name) {
 			return &modelpatch.UsageError{What: "--" + name + " with --grid or --image", Hint: "it belongs to a length of text; text and pictures are extended one after the other"}
 		}

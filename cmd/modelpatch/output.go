@@ -29,6 +29,9 @@ func (c *console) inspect(r report.Inspect, verbose bool, norms map[string]strin
 	if r.Producer != nil {
 		c.field("producer", text(*r.Producer))
 	}
+	if pictures := r.Length.PicturesText(); pictures != "" {
+		c.field("pictures", pictures)
+	}
 	for _, e := range r.Encodings {
 		c.encoding(e, verbose)
 		if line := norms[e.ID]; line != "" {

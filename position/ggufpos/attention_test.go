@@ -19,7 +19,7 @@ func openFile(t *testing.T, name string) *model {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m.(*model)
+	return bare(m)
 }
 
 func TestAttentions(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
 )
 
 // keys are what a test file holds.
@@ -70,6 +71,14 @@ func opened(t testing.TB, file []byte) *model {
 	m, err := Open(again)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return bare(m)
+}
+
+// bare is an opened file without what only projectors have.
+func bare(m position.Model) *model {
+	if p, ok := m.(*projector); ok {
+		return p.model
 	}
 	return m.(*model)
 }

@@ -268,8 +268,8 @@ func ask(t *testing.T, path string, length int) {
 		t.Fatal(err)
 	}
 	position.Inspect(m)
-	m.(*model).Attentions()
-	if _, err := m.(*model).Parts(); err != nil {
+	bare(m).Attentions()
+	if _, err := bare(m).Parts(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := position.Extend(m, position.ExtendOptions{Length: length}); err != nil {

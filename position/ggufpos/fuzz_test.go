@@ -32,7 +32,7 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		m := opened.(*model)
+		m := bare(opened)
 		if _, err := json.Marshal(position.Inspect(m)); err != nil {
 			t.Fatal(err)
 		}

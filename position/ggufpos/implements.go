@@ -19,6 +19,9 @@ var (
 	_ position.DataSpanner  = (*model)(nil)
 	_ position.Reserver     = (*model)(nil)
 
+	_ position.Gridder  = (*projector)(nil)
+	_ position.Pictured = (*projector)(nil)
+
 	_ position.Rows        = (*table.Table)(nil)
 	_ position.Neutralizer = (*table.Table)(nil)
 

@@ -11,6 +11,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/ggufpos/hparams"
 	"github.com/modelpatch/modelpatch/position/ggufpos/rotary"
 	"github.com/modelpatch/modelpatch/position/ggufpos/table"
+	"github.com/modelpatch/modelpatch/position/ggufpos/tower"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -28,7 +29,16 @@ func Open(file *gguf.File) (position.Model, error) {
 	m := &model{Model: hparams.New(file)}
 	m.find()
 	m.check()
+	if v := tower.VisionOf(m.Model); m.Kind == report.KindProjector && v != nil {
+		return &projector{m, v}, nil
+	}
 	return m, nil
+}
+
+// projector is a file with a tower of pictures.
+type projector struct {
+	*model
+	*tower.Vision
 }
 
 // OpenEdited finds the position encodings of the file again, which has been

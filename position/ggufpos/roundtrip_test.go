@@ -41,7 +41,7 @@ func each(t *testing.T, do func(t *testing.T, open func() *model, raw []byte)) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return m.(*model)
+				return bare(m)
 			}, raw)
 		})
 	}

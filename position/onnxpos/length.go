@@ -15,7 +15,8 @@ type lengthChange struct{ *length.Change }
 // hold the length, so that the graph runs at the new one.
 func (m *Model) SetLength(old, new int) (err error) {
 	defer m.caught(&err)
-	return length.New(m.graph, m.sites, old, new, doubts).SetLength()
+	m.change = length.New(m.graph, m.sites, old, new, doubts)
+	return m.change.SetLength()
 }
 
 // doubts asks doubts.go.

@@ -16,6 +16,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/attention"
+	"github.com/modelpatch/modelpatch/position/onnxpos/length"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -28,6 +29,7 @@ type Model struct {
 	attentions []*position.Attention
 	findings   []report.Finding
 	looked     bool            // attentions were looked for
+	change     *length.Change  // that of SetLength; nil: none
 	shown      []position.Site // sites as Sites gives them
 	labelled   *axes.Labels    // the axes of labelledOf's values
 	labelledOf *eval.Evaluator

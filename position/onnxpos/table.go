@@ -217,8 +217,8 @@ func (t *tableSite) describe(d *detector) {
 // axes, tokens ahead of it, and all rows; nil where positions lie along no grid.
 func (t *tableSite) grid(d *detector) (grid []int, prefix, total int) {
 	use := t.uses[0]
-	if use.sheet == nil {
-		return nil, 0, 0
+	if use.sheet == nil || t.m.TokenMatrix() != nil && t.m.ImageInput() == nil {
+		return nil, 0, 0 // windows of text are no grid
 	}
 	if t.crossed != nil {
 		return t.crossed, 0, use.share.Table.Len()

@@ -61,6 +61,7 @@ func (t *tableSite) Hold(want position.Want) error {
 	default:
 		return &position.Refusal{Why: "new rows of a trained table follow no formula", Remedies: []report.Remedy{report.Do("", "makes them", "method", schemes.DefaultGrow)}}
 	}
+	kept = min(kept, n)
 	t.held, t.heldGrid = n, table.Grid
 	for _, c := range t.tensors() {
 		if err := t.m.Resize(table.Of(c), n, kept, row, fmt.Sprintf("%d rows", n)); err != nil {

@@ -113,12 +113,12 @@ func (r *Rope) Rotation(pos, length int, cos, sin []float64) error {
 	return nil
 }
 
-// Switches reports whether a longer context makes the engine take LongRoPE's
-// long factors in place of the short ones: it decides by the context, not by
+// Switches reports whether another context makes the engine take LongRoPE's
+// long factors in place of the short ones, or back: it decides by the context, not by
 // the position (llama.cpp's get_rope_factors).
 func (r *Rope) Switches(old, new int) bool {
 	original := r.engine.Original
-	return !r.held && (r.engine.Long != nil || r.engine.Short != nil) && old <= original && new > original
+	return !r.held && (r.engine.Long != nil || r.engine.Short != nil) && (old <= original) != (new <= original)
 }
 
 // ActsIn reports whether the layer of an attention turns by this rotation.

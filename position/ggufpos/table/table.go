@@ -1,6 +1,6 @@
 // Package table holds tables of rows, one a position, in GGUF files: learned ones
-// and stored sinusoids of text models, which can get other rows, and those of
-// image and audio towers, which are told.
+// and stored sinusoids of text models, and those of image and audio towers. All can
+// get other rows but those of recordings.
 package table
 
 import (
@@ -49,7 +49,7 @@ func Find(m *hparams.Model) []position.Site {
 	return []position.Site{site}
 }
 
-// NewFixed is a table of an image or audio tower, whose rows stay. What happens
+// NewFixed is a table of a file that states no length: its rows are those of a picture or recording. What happens
 // beyond it is not known.
 func NewFixed(m *hparams.Model, t *gguf.Tensor, s schemes.Scheme, says report.Evidence) *Table {
 	return &Table{m: m, tensor: t, scheme: s, beyond: report.BeyondUnknown, says: says}
@@ -83,7 +83,7 @@ func (t *Table) Encoding() position.Encoding {
 func (t *Table) capacity() int {
 	rows := int(t.tensor.Rows())
 	if l, ok := t.scheme.(schemes.Learned); ok && l.Grid != nil {
-		return rows - l.Prefix
+		return l.Grid[0] * l.Grid[1]
 	}
 	return rows
 }
@@ -149,8 +149,8 @@ func (t *Table) holdable(want position.Want) error {
 	stated, ok := t.m.Count(arch.KeyContext)
 	width, knows := t.m.Count(arch.KeyEmbedding)
 	switch {
-	case !t.text:
-		return t.refuse("rows of an image or audio tower belong to its input size, which the file's other keys and the engine fix",
+	case !t.text && !position.Encoding{Scheme: t.scheme}.IsGrid():
+		return t.refuse("rows of an audio tower belong to its recordings, whose length the engine fixes",
 			"change the tower in the source model and convert it again")
 	case t.tensor.Width() > maxWidth:
 		return t.refuse(fmt.Sprintf("rows of %d elements, and no model has more than %d", t.tensor.Width(), maxWidth), "convert the model again")
@@ -173,10 +173,10 @@ func (t *Table) holdable(want position.Want) error {
 // formula are rows by the sinusoid that the table holds, nil when it is trained.
 func (t *Table) formula(want position.Want) position.RowSource {
 	s, ok := want.Scheme.(schemes.Sinusoid)
-	if !ok || s.Rows < t.Len() {
+	if !ok || s.Rows < t.Len() && !want.Cut {
 		return nil
 	}
-	return waveRows{s.Table(), t.Len(), s.Rows}
+	return waveRows{s.Table(), min(t.Len(), s.Rows), s.Rows}
 }
 
 // waveRows are rows of a sinusoid, the first of which the file has.

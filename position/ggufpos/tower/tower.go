@@ -1,6 +1,6 @@
 // Package tower finds the encodings of the image and audio towers of multimodal
-// projectors (facts/GGUF-FACTS §c). What a tower holds is told, not changed: its
-// length is that of its input.
+// projectors (facts/GGUF-FACTS §c), and what pictures llama.cpp gives them (Vision). The
+// table of patches can become one of another picture; what else a tower holds is told.
 package tower
 
 import (
@@ -59,10 +59,10 @@ func projectorKinds(m *hparams.Model) []string {
 // its tensors and projector types tell.
 func Find(m *hparams.Model) (sites []position.Site) {
 	if t := m.File.Tensor(nameImageTable); t != nil && t.Rows() > 0 {
-		sites = append(sites, towerTable(m, t, imageScheme(m, t), "position table of the image tower"))
+		sites = append(sites, table.NewFixed(m, t, imageScheme(m, t), structure("position table of the image tower")))
 	}
 	if t := m.File.Tensor(nameAudioTable); t != nil && t.Rows() > 0 {
-		sites = append(sites, towerTable(m, t, audioScheme(m, t), "position table of the audio tower"))
+		sites = append(sites, table.NewFixed(m, t, audioScheme(m, t), structure("position table of the audio tower")))
 	}
 	for _, kind := range projectorKinds(m) {
 		switch {
@@ -87,29 +87,26 @@ func Find(m *hparams.Model) (sites []position.Site) {
 	return sites
 }
 
-// towerTable is a tower's table. What happens beyond it depends on the
-// projector's code.
-func towerTable(m *hparams.Model, t *gguf.Tensor, s schemes.Scheme, says string) position.Site {
-	return table.NewFixed(m, t, s, report.Evidence{Kind: "structure", Says: says})
-}
+func structure(says string) report.Evidence { return report.Evidence{Kind: "structure", Says: says} }
 
 // imageScheme is a grid of patches, with a row for a class token where there
-// is one more than the grid has.
+// is one more than the grid has: the first, as in CLIP, but where a projector's towers have it last.
 func imageScheme(m *hparams.Model, t *gguf.Tensor) schemes.Scheme {
 	s := schemes.Learned{Rows: int(t.Rows()), Dim: int(t.Width())}
 	if len(t.Shape) == 3 && t.Shape[2] == 2 { // a table of rows and one of columns (Gemma 4)
 		s.Rows = int(t.Shape[1])
 		return s
 	}
-	image, _ := m.File.Find("clip.vision.image_size").Uint()
-	patch, _ := m.File.Find("clip.vision.patch_size").Uint()
-	side := 0
-	if patch > 0 && image/patch < 1<<15 {
-		side = int(image / patch)
+	side, last := 0, false
+	if v := VisionOf(m); v != nil {
+		side, last = v.image/v.patch, v.projector != nil && v.projector.last
 	}
 	for _, g := range []int{side, int(math.Sqrt(float64(s.Rows)))} {
 		if more := s.Rows - g*g; g > 0 && (more == 0 || more == 1) {
 			s.Grid, s.Prefix = []int{g, g}, more
+			if last {
+				s.Prefix = 0
+			}
 			return s
 		}
 	}

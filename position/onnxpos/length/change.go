@@ -202,9 +202,14 @@ func (c *Change) run() error {
 
 // probe evaluates the graph as it is planned, at the new length.
 func (c *Change) probe() *eval.Evaluator {
+	return c.evaluate(c.inputs())
+}
+
+// evaluate runs the graph as it is planned.
+func (c *Change) evaluate(inputs map[string]*eval.Value) *eval.Evaluator {
 	c.probed++
 	c.Graph.SpendEvaluation()
-	e := eval.New(c.Graph.File, c.inputs())
+	e := eval.New(c.Graph.File, inputs)
 	e.Budget = c.Graph.Budget
 	for _, s := range c.sites {
 		s.Overlay(e.Overlay)
@@ -355,6 +360,8 @@ func (c *Change) problem() (*eval.Failure, int64) {
 	back := *c
 	if back.sizes.Length = c.old; c.old == 0 { // nothing bounded the length
 		back.sizes.Length = c.Graph.Sizes.Length
+	} else if c.old > c.New { // it ends earlier now
+		back.sizes.Length = min(c.Graph.Sizes.Length, c.New)
 	}
 	if f := back.first(back.probe()); f != nil {
 		return f, throughNew + f.Node.Range()[0]

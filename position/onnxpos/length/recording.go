@@ -10,7 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 )
 
-// setRecording lengthens a recording so that its convolutions give the new number of positions.
+// setRecording changes a recording so that its convolutions give the new number of positions.
 // One whose length is free is evaluated at that length all the same.
 func (c *Change) setRecording(in *onnx.ValueInfo) error {
 	instead := "export the model for the wanted length of recordings"
@@ -77,6 +77,9 @@ func (c *Change) findFrames(in *onnx.ValueInfo, before, more int) bool {
 		}
 	}
 	low, high := now, now
+	if more < 0 {
+		low = 1
+	}
 	for ; positions(high) < more; high *= 2 {
 		if high > maxFrames {
 			return false

@@ -28,11 +28,12 @@ func (r *Site) Hold(want position.Want) error {
 		return &position.Refusal{Why: "cosines and sines turn an image's patches by their rows and columns", Instead: "export the model for the wanted picture"}
 	}
 	same := r.sameNumbers(scheme)
+	r.cut = want.Cut
 	if r.scheme.OwnFrequencies && !same {
 		return &position.Refusal{Why: "pairs follow several axes of positions, each with frequencies of its own", Instead: "export the model again with the wanted configuration"}
 	}
 	if len(r.caches) > 0 {
-		return r.holdCaches(scheme, want.Positions, same)
+		return r.holdCaches(scheme, want, same)
 	}
 	if r.Told.Form == report.FormBaked {
 		return r.holdAngles(scheme, want.Positions, same)
@@ -82,7 +83,7 @@ func (r *Site) holdAngles(scheme schemes.Rotary, positions int, same bool) error
 			}
 			return nil
 		}
-		if err := r.m.Resize(t, positions, t.Len(), row, fmt.Sprintf("angles of %d positions", positions)); err != nil {
+		if err := r.m.Resize(t, positions, min(t.Len(), positions), row, fmt.Sprintf("angles of %d positions", positions)); err != nil {
 			return err
 		}
 	}
@@ -167,7 +168,8 @@ func (r *Site) currentAmplitude() float64 {
 	return r.amplitude
 }
 
-func (r *Site) holdCaches(scheme schemes.Rotary, positions int, same bool) error {
+func (r *Site) holdCaches(scheme schemes.Rotary, want position.Want, same bool) error {
+	positions := want.Positions
 	// A scheme that does not depend on the length fills both caches alike: then the switch chooses nothing.
 	byLength := r.short != nil && scheme.Scaling.Kind().ByLength
 	if !same && (byLength || slices.ContainsFunc(r.caches, func(c *rows.Cache) bool { return c.Ahead > 0 })) {
@@ -175,7 +177,7 @@ func (r *Site) holdCaches(scheme schemes.Rotary, positions int, same bool) error
 			Remedies: []report.Remedy{report.Do("", "replaces both", "base", "B", "scaling", "none")}}
 	}
 	for _, c := range r.caches {
-		if !c.Fitted {
+		if !c.Fitted && !want.Cut {
 			return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.TensorName(c.Cos.Tensor)),
 				Instead: "export the model with a longer cache"}
 		}
@@ -197,7 +199,11 @@ func (r *Site) holdCaches(scheme schemes.Rotary, positions int, same bool) error
 			}
 			continue
 		}
-		if err := c.Hold(r.m.Editor, scheme, max(positions, c.Positions()), same); err != nil {
+		rows := max(positions, c.Positions())
+		if want.Cut {
+			rows = min(positions, c.Positions())
+		}
+		if err := c.Hold(r.m.Editor, scheme, rows, same); err != nil {
 			return err
 		}
 	}

@@ -39,6 +39,7 @@ type Site struct {
 	pairs  map[[2]*onnx.Tensor]bool // caches as a set
 	heads  int                      // the head size of the uses, 0 while none tells
 	held   int
+	cut    bool      // held is all that stays
 	known  []float64 // frequencies of the graph, once read
 	looked bool      // window is known
 	window int
@@ -423,6 +424,9 @@ func (r *Site) Overlay(into map[*onnx.Tensor]*eval.Value) {
 			shape[i] = int(n)
 		}
 		shape[t.Axis] = max(r.held+ahead[t.Tensor], t.Len())
+		if r.cut {
+			shape[t.Axis] = min(r.held+ahead[t.Tensor], t.Len())
+		}
 		v := eval.Shaped(t.Tensor.Type, shape...)
 		v.Origins = []*onnx.Tensor{t.Tensor}
 		into[t.Tensor] = v

@@ -1,0 +1,86 @@
+package onnxpos
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// TestFixKnows: of what depends on numbers in the inputs, and on axes that stay free, no size is declared.
+func TestFixKnows(t *testing.T) {
+	change := func(m *onnx.NewModel) {
+		m.Inputs[0].Dims, m.Outputs[0].Dims = []int64{-1, -1}, []int64{-1, -1, 4}
+		m.Inputs = append(m.Inputs, onnx.NewValue{Name: "k", Type: onnx.Int64, Dims: []int64{1}})
+		m.Initializers = append(m.Initializers, integers("begin", 0), integers("step", 1))
+		m.Nodes = append(m.Nodes, node("NonZero", "found", "ids"), node("Slice", "cut", "ids", "begin", "k", "step"), node("ReduceMax", "most", "ids"),
+			node("Shape", "of found", "found"), node("ConstantOfShape", "filled", "of found"), node("Expand", "spread", "ids", "k"), node("Add", "twice", "ids", "ids"), node("Shape", "of ids", "ids"))
+	}
+	for _, c := range []struct {
+		name string
+		axes []position.Axis
+		want map[string][]int64 // of values that must be declared
+		not  []string
+	}{
+		{"both", []position.Axis{{Name: "ids:0", Size: 2}, {Name: "ids:1", Size: 8}}, map[string][]int64{"twice": {2, 8}, "of ids": {2}}, []string{"found", "cut", "filled", "spread"}},
+		{"one", []position.Axis{{Name: "ids:1", Size: 8}}, map[string][]int64{"of ids": {2}}, []string{"twice", "found", "cut", "filled", "spread"}},
+	} {
+		m := built(t, change)
+		out, err := position.Extend(m, position.ExtendOptions{Fix: c.axes})
+		if err != nil || out.Nothing != "" {
+			t.Errorf("%s: %v, %q", c.name, err, out.Nothing)
+			continue
+		}
+		after := result(t, m, saved(t, change))
+		declared := map[string][]int64{}
+		for _, v := range after.graph.File.Graph.ValueInfos {
+			for _, d := range v.Dims {
+				declared[v.Name] = append(declared[v.Name], d.Value)
+			}
+		}
+		for name, want := range c.want {
+			if !slices.Equal(declared[name], want) {
+				t.Errorf("%s: %s is declared %v, want %v", c.name, name, declared[name], want)
+			}
+		}
+		for _, name := range c.not {
+			if declared[name] != nil {
+				t.Errorf("%s: %s is declared %v, and nobody can know", c.name, name, declared[name])
+			}
+		}
+		if free := after.FreeAxes(); len(free) != 2-len(c.axes) {
+			t.Errorf("%s: %v stay free", c.name, free)
+		}
+		if outputs := after.graph.File.Graph.Outputs[0].Dims; outputs[1].Value != 8 {
+			t.Errorf("%s: the output is declared %v; values %v", c.name, outputs, slices.Sorted(maps.Keys(declared)))
+		}
+	}
+}
+
+// TestFixRefuses: more tokens than positions, names that are not there, two numbers for one axis.
+func TestFixRefuses(t *testing.T) {
+	for _, c := range []struct {
+		length int
+		axes   []position.Axis
+		want   string
+	}{
+		{0, []position.Axis{{Name: "ids:1", Size: 17}}, "inputs of 17 tokens, and the model has 16 positions"},
+		{32, []position.Axis{{Name: "ids:1", Size: 17}}, "inputs of 17 tokens with a length of 32"},
+		{0, []position.Axis{{Name: "ids:2", Size: 17}}, `no free axis of an input is called "ids:2"`},
+		{0, []position.Axis{{Name: "ids:1", Size: 8}, {Name: "ids:1", Size: 9}}, "the axis ids:1 gets two numbers"},
+		{0, []position.Axis{{Name: "ids:1", Size: -1}}, "a size must be between 1"},
+	} {
+		_, err := position.Extend(built(t, free), position.ExtendOptions{Length: c.length, Fix: c.axes})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %s", c.axes, err, c.want)
+		}
+	}
+	var u *position.UsageError
+	if _, err := position.Extend(built(t, free), position.ExtendOptions{}); !errors.As(err, &u) {
+		t.Errorf("no length and no axis: %v", err)
+	}
+}

@@ -1,0 +1,226 @@
+package length
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// FreeAxes are what the free axes of inputs are called: the names that stand there, each once, and each
+// axis by its input and place.
+func FreeAxes(g *site.Graph) []string {
+	var out, places []string
+	for _, in := range fedInputs(g) {
+		for i, d := range in.Dims {
+			if d.Value >= 0 {
+				continue
+			}
+			if d.Param != "" && !slices.Contains(out, d.Param) {
+				out = append(out, d.Param)
+			}
+			places = append(places, place(in, i))
+		}
+	}
+	return append(out, places...)
+}
+
+// fedInputs are the inputs that have no default.
+func fedInputs(g *site.Graph) []*onnx.ValueInfo {
+	return slices.DeleteFunc(slices.Clone(g.File.Graph.Inputs), func(in *onnx.ValueInfo) bool { return g.File.Graph.Initializer(in.Name) != nil })
+}
+
+func place(in *onnx.ValueInfo, axis int) string { return fmt.Sprintf("%s:%d", in.Name, axis) }
+
+// maxFree bounds the free axes that stay, each of which costs an evaluation.
+const maxFree = 64
+
+// Fix gives free axes of inputs numbers, and states those of every value of the main graph that follow
+// from them: the graph is evaluated with inputs of which the sizes alone are known, and once more for
+// each axis that stays free, so that what depends on numbers in the inputs, or on such an axis, stays free.
+func (c *Change) Fix(axes []position.Axis) (tokens int, err error) {
+	c.Graph.Budget.What = "the sizes of all values"
+	c.Graph.Budget.Grant(changeSteps)
+	sizes := map[string]int{}
+	for _, a := range axes {
+		sizes[a.Name] = a.Size
+	}
+	for _, in := range fedInputs(c.Graph) {
+		for i, d := range in.Dims { // one name is one number, wherever it stands
+			if n, ok := sizes[place(in, i)]; ok && d.Param != "" {
+				sizes[d.Param] = n
+			}
+		}
+	}
+	fixed, free := c.fixedInputs(sizes)
+	if in := c.Graph.TokenMatrix(); in != nil && len(in.Dims) > 1 {
+		tokens = int(max(fixed[in.Name].Dims[1].Value, 0))
+	}
+	if len(free) > maxFree {
+		return 0, &position.Refusal{Why: fmt.Sprintf("%d axes of inputs would stay free", len(free)), Instead: "name more of them"}
+	}
+	first := c.sized(fixed, "")
+	known := c.Graph.FailsAnyway()
+	for _, f := range first.Failures {
+		if !known[f.Node] {
+			return tokens, &position.Refusal{Why: fmt.Sprintf("the graph cannot run with these sizes: %s: %v", f.Node.Title(), f.Err), Instead: "choose others, or export the model for them"}
+		}
+	}
+	runs := []*eval.Evaluator{first}
+	for _, name := range free {
+		if e := c.sized(fixed, name); len(e.Failures) == len(first.Failures) {
+			runs = append(runs, e)
+		}
+	}
+	c.stateInputs(fixed)
+	c.stateValues(runs)
+	return tokens, nil
+}
+
+// fixedInputs are the inputs with numbers for the axes that have some, by name, and what the axes are
+// called that stay free.
+func (c *Change) fixedInputs(sizes map[string]int) (fixed map[string]*onnx.ValueInfo, free []string) {
+	fixed = map[string]*onnx.ValueInfo{}
+	planned := c.inputs()
+	for _, in := range fedInputs(c.Graph) {
+		copied := *in
+		copied.Dims = slices.Clone(in.Dims)
+		for i, d := range copied.Dims {
+			n, ok := sizes[place(in, i)]
+			if !ok {
+				n, ok = sizeOf(d.Param, sizes)
+			}
+			switch {
+			case d.Value >= 0 && planned[in.Name].Ranked:
+				copied.Dims[i].Value = int64(planned[in.Name].Shape[i]) // of the new length
+			case d.Value >= 0:
+			case ok:
+				copied.Dims[i].Value = int64(n)
+			default:
+				if name := cmp.Or(d.Param, place(in, i)); !slices.Contains(free, name) {
+					free = append(free, name)
+				}
+			}
+		}
+		fixed[in.Name] = &copied
+	}
+	return fixed, free
+}
+
+// sizeOf is the number of a named axis; exporters name what two of them come to by a sum.
+func sizeOf(param string, sizes map[string]int) (total int, ok bool) {
+	if n, ok := sizes[param]; ok || param == "" {
+		return n, ok
+	}
+	parts := strings.Split(param, "+")
+	for _, part := range parts {
+		n, ok := sizes[strings.TrimSpace(part)]
+		if !ok {
+			return 0, false
+		}
+		total += n
+	}
+	return total, len(parts) > 1
+}
+
+// sized evaluates the graph as it is planned with inputs of these sizes and unknown numbers; an axis of a name is
+// one larger than the others that are free.
+func (c *Change) sized(fixed map[string]*onnx.ValueInfo, larger string) *eval.Evaluator {
+	graph, file := *c.Graph.File.Graph, *c.Graph.File
+	graph.Inputs = nil
+	for _, in := range fedInputs(c.Graph) {
+		graph.Inputs = append(graph.Inputs, fixed[in.Name])
+	}
+	file.Graph = &graph
+	inputs := map[string]*eval.Value{}
+	for name, v := range probe.Inputs(&file, c.sizes) {
+		shape := slices.Clone(v.Shape)
+		for i, d := range fixed[name].Dims {
+			if d.Value < 0 && cmp.Or(d.Param, place(fixed[name], i)) == larger {
+				shape[i]++
+			}
+		}
+		if inputs[name] = eval.Shaped(v.Type, shape...); !v.Ranked {
+			inputs[name] = &eval.Value{Type: v.Type}
+		}
+	}
+	return c.evaluate(inputs)
+}
+
+// stateInputs declares the numbers of inputs.
+func (c *Change) stateInputs(fixed map[string]*onnx.ValueInfo) {
+	for _, in := range fedInputs(c.Graph) {
+		for i, d := range in.Dims {
+			if n := fixed[in.Name].Dims[i].Value; d.Value < 0 && n >= 0 {
+				c.Graph.Editor.SetDim(in, i, n, fmt.Sprintf("axis %d of %s is %d", i, report.Printable(in.Name), n))
+			}
+		}
+	}
+}
+
+// stateValues declares the numbers of outputs and of values between, those on which all runs agree.
+func (c *Change) stateValues(runs []*eval.Evaluator) {
+	declared := map[string]bool{}
+	for _, info := range slices.Concat(c.Graph.File.Graph.Outputs, c.Graph.File.Graph.ValueInfos) {
+		if c.Graph.Editor.Dropped(info) {
+			continue
+		}
+		declared[info.Name] = true
+		shape := agreed(runs, info.Name)
+		if !info.Ranked || len(shape) != len(info.Dims) {
+			continue
+		}
+		for i, d := range info.Dims {
+			if d.Value < 0 && shape[i] >= 0 {
+				c.Graph.Editor.SetDim(info, i, int64(shape[i]), fmt.Sprintf("axis %d of %s follows", i, report.Printable(info.Name)))
+			}
+		}
+	}
+	found := map[string][]int64{}
+	for _, n := range c.Graph.File.Graph.Nodes {
+		for _, name := range n.Outputs {
+			v := runs[0].Main.Value(name)
+			shape := agreed(runs, name)
+			if name == "" || declared[name] || !v.Ranked || v.Type == 0 || slices.Contains(shape, -1) {
+				continue
+			}
+			dims := make([]int64, len(shape))
+			for i, d := range shape {
+				dims[i] = int64(d)
+			}
+			found[name] = dims
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		c.Graph.Editor.AddValueInfo(c.Graph.File.Graph, onnx.NewValue{Name: name, Type: runs[0].Main.Value(name).Type, Dims: found[name]}, "its size is known now")
+	}
+}
+
+// agreed is the shape of a value, −1 where runs differ; nil where it is not known.
+func agreed(runs []*eval.Evaluator, name string) []int {
+	var out []int
+	for i, e := range runs {
+		v := e.Main.Value(name)
+		switch {
+		case !v.Ranked || i > 0 && len(v.Shape) != len(out):
+			return nil
+		case i == 0:
+			out = slices.Clone(v.Shape)
+			continue
+		}
+		for d, n := range v.Shape {
+			if n != out[d] {
+				out[d] = -1
+			}
+		}
+	}
+	return out
+}
