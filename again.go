@@ -28,6 +28,8 @@ func requested(path string, r report.Request, open OpenOptions) (*change, error)
 		return decoded(r, func(o GridOptions) *change { return resizing(path, o, open, WriteOptions{}) })
 	case "rope":
 		return decoded(r, func(o RescaleOptions) *change { return rescaling(path, o, open, WriteOptions{}) })
+	case "set":
+		return decoded(r, func(o SetOptions) *change { return setting(path, o, open, WriteOptions{}) })
 	case "operators":
 		return decoded(r, func(o OperatorOptions) *change { return lowering(path, o, open, WriteOptions{}) })
 	case "bake":

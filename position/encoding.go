@@ -39,7 +39,7 @@ func (e Encoding) Report(id string) report.Encoding {
 // the storage type, the rows of a cache.
 func (e Encoding) Parameters() report.Parameters {
 	p := Parameters(e.Scheme)
-	p.Dtype = e.Dtype
+	p.Dtype, p.Defaults = e.Dtype, e.Defaults
 	if _, rotary := any(e.Scheme).(schemes.Rotary); rotary {
 		if p.Rows = positive(e.Rows); e.Form == report.FormCache {
 			p.Rows = positive(max(e.Rows, e.Capacity))

@@ -84,6 +84,13 @@ func Expected(changes []Change) string {
 	return out
 }
 
+// Words for parameters that an engine takes by default.
+const (
+	DefaultBase           = "base"
+	DefaultRotaryDim      = "rotary_dim"
+	DefaultOriginalLength = "scaling.original_length"
+)
+
 // Levels of a finding.
 const (
 	LevelError   = "error"
@@ -169,6 +176,8 @@ type Parameters struct {
 	Bidirectional       *bool    `json:"bidirectional,omitempty"`
 	Window              []int    `json:"window,omitempty"`
 	Order               string   `json:"order,omitempty"` // of none: schemes.Order…
+	// Defaults are the parameters that the file does not state: the engine's defaults (Default…).
+	Defaults []string `json:"defaults,omitempty"`
 }
 
 // Scaling is how a rotary encoding's frequencies were changed.

@@ -54,7 +54,7 @@ var floors = []struct {
 	{"position/ggufpos/rotary", append([]string{"patch", "position/ggufpos/operator", "position/ggufpos/site", "schemes/fit"}, llama...)},
 	{"position/ggufpos/attention", append([]string{"internal/matrix", "position/ggufpos/relative", "position/ggufpos/site"}, llama...)},
 	{"position/ggufpos/tower", append([]string{"position/ggufpos/site", "position/ggufpos/table"}, llama...)},
-	{"position/ggufpos", []string{"position", "position/ggufpos/…", "gguf", "schemes", "patch", "report"}},
+	{"position/ggufpos", []string{"internal/spelling", "position", "position/ggufpos/…", "gguf", "schemes", "patch", "report"}},
 	{"position/onnxpos/probe", []string{"onnx", "onnx/eval", "report"}},
 	{"position/onnxpos/rows", []string{"onnx", "patch", "position", "report", "schemes", "schemes/fit"}},
 	{"position/onnxpos/trace", []string{"onnx", "onnx/eval"}},

@@ -18,6 +18,7 @@ var (
 	_ position.EditedOpener = (*model)(nil)
 	_ position.DataSpanner  = (*model)(nil)
 	_ position.Reserver     = (*model)(nil)
+	_ position.KeySetter    = (*model)(nil)
 
 	_ position.Rows        = (*table.Table)(nil)
 	_ position.Neutralizer = (*table.Table)(nil)

@@ -2,6 +2,7 @@ package arch
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/gguf"
 )
@@ -68,6 +69,16 @@ var TypedKeys = func() []string {
 	slices.Sort(out)
 	return out
 }()
+
+// Sections is how many numbers KeySections has (hparams.rope_sections; get_key_or_arr of llama.cpp
+// refuses any other count).
+const Sections = 4
+
+// Settable reports whether a key tells positions alone: its length, its rotation or its bias.
+func Settable(suffix string) bool {
+	_, typed := KeyTypes[suffix]
+	return typed && (suffix == KeyContext || suffix == KeyMaxBias || strings.HasPrefix(suffix, "rope.")) || suffix == KeySections
+}
 
 // The words that engines know in rope.scaling.type; any other kills the
 // process (facts/GGUF-FACTS §b).

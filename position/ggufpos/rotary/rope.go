@@ -78,7 +78,7 @@ func Suggest(m *hparams.Model) position.Site {
 // Encoding says what the engine computes.
 func (r *Rope) Encoding() position.Encoding {
 	e := position.Encoding{
-		Scheme: r.scheme, Form: report.FormKeys, Beyond: report.BeyondContinues, Layers: r.layers,
+		Scheme: r.scheme, Form: report.FormKeys, Beyond: report.BeyondContinues, Layers: r.layers, Defaults: r.defaults(),
 		Evidence: append([]report.Evidence{{Kind: "architecture", Says: "llama.cpp's " + r.m.Name + " turns queries and keys, " + r.engine.Pairing + " pairing"}}, r.engine.Evidence...),
 	}
 	for _, k := range r.keys {
@@ -142,8 +142,7 @@ func (r *Rope) Lengthen() error {
 // context_length until now.
 func (r *Rope) pinOriginal() {
 	old, ok := r.m.Count(arch.KeyContext)
-	measured := r.engine.Yarn && r.engine.Factor != 1 || r.engine.Long != nil || r.engine.Short != nil
-	if n, there := r.m.Count(arch.KeyOriginal); r.held || !ok || there && n != 0 || !measured {
+	if n, there := r.m.Count(arch.KeyOriginal); r.held || !ok || there && n != 0 || !r.measured() {
 		return
 	}
 	r.m.Edit.Set(r.m.Key(arch.KeyOriginal), u32(old), "original length, until now that of context_length")
