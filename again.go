@@ -377,6 +377,9 @@ func listed(ctx context.Context, path, afterPath string, after position.Model, o
 		like.From = shellWord(afterPath)
 		out = append(out, record{steps: []report.Request{*request("rope", like)}})
 	}
+	for _, list := range []string{schemes.ListShort, schemes.ListLong} {
+		out = append(out, record{steps: []report.Request{*request("rope", RescaleOptions{Scaling: schemes.ScalingLongRoPE, Use: list})}})
+	}
 	for _, model := range []string{afterPath, path} {
 		o, file := RescaleOptions{Scaling: schemes.ScalingLongRoPE}, filepath.Join(filepath.Dir(model), "config.json")
 		if IsAddress(model) {

@@ -13,7 +13,11 @@ func Inspect(m Model) report.Inspect {
 	r.Schema = report.SchemaInspect
 	r.Encodings = []report.Encoding{}
 	for i, s := range m.Sites() {
-		r.Encodings = append(r.Encodings, s.Encoding().Report(ID(i)))
+		e := s.Encoding().Report(ID(i))
+		if says := chosen(s.Encoding().Scheme, r); says != "" {
+			e.Notes = append(e.Notes, says)
+		}
+		r.Encodings = append(r.Encodings, e)
 	}
 	r.Findings = m.Findings()
 	if r.Findings == nil {

@@ -149,6 +149,8 @@ type Encoding struct {
 	Where      []Where    `json:"where"`
 	Evidence   []Evidence `json:"evidence"`
 	Also       []Reading  `json:"also"`
+	// Notes are sentences on what the engine does with the encoding that the parameters do not tell.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Parameters are a scheme's parameters. A nil or empty field does not apply.

@@ -87,7 +87,9 @@ func scalingText(s report.Scaling) string {
 	l.number("attention factor", s.AttentionFactor)
 	l.number("low_freq_factor", s.LowFreqFactor)
 	l.number("high_freq_factor", s.HighFreqFactor)
-	if n := len(s.LongFactor); n > 0 {
+	if n := len(s.LongFactor); n > 0 && slices.Equal(s.ShortFactor, s.LongFactor) {
+		l.add(fmt.Sprintf("%d factors, the same at every length", n))
+	} else if n > 0 {
 		l.add(fmt.Sprintf("%d long factors", n))
 	}
 	return l.String()

@@ -118,7 +118,7 @@ func (r *Rope) Rotation(pos, length int, cos, sin []float64) error {
 // the position (llama.cpp's get_rope_factors).
 func (r *Rope) Switches(old, new int) bool {
 	original := r.engine.Original
-	return !r.held && (r.engine.Long != nil || r.engine.Short != nil) && old <= original && new > original
+	return !r.held && r.scheme.Scaling.ByLength() && old <= original && new > original
 }
 
 // ActsIn reports whether the layer of an attention turns by this rotation.
