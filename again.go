@@ -86,6 +86,9 @@ func nearest(ctx context.Context, path string, steps []report.Request, open Open
 // again makes the changes of requests once more: what the new file has to be, and how the encodings change. The
 // last one is made in place where that is asked. The caller closes the model.
 func again(ctx context.Context, path string, steps []report.Request, open OpenOptions, inPlace bool) (m position.Model, changes []report.Change, err error) {
+	if len(steps) > 0 {
+		open.Assume = cmp.Or(open.Assume, steps[0].Assume)
+	}
 	old, err := OpenContext(ctx, path, open)
 	if err != nil {
 		return nil, nil, err
@@ -133,7 +136,10 @@ func (m *made) remade(ctx context.Context, c *change, last bool) (*made, error) 
 	}
 	if !last {
 		if err = next.Model.Close(); err == nil {
-			next.Model, err = OpenReader(ctx, next.view, plan.OutputSize(0), ShownPath(c.path), nil)
+			old := m.Model
+			if next.Model, err = OpenReader(ctx, next.view, plan.OutputSize(0), ShownPath(c.path), nil); err == nil {
+				err = position.AssumeAs(next.Model, old)
+			}
 		}
 		if err != nil {
 			return nil, errors.Join(err, next.clear())

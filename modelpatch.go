@@ -42,6 +42,9 @@ type OpenOptions struct {
 	// Scan also has large tables of models at an address looked through for NaN and infinity,
 	// which fetches them whole.
 	Scan bool
+	// Assume is the architecture of llama.cpp that GGUF files are taken for whose own is not known; ""
+	// for none: they can be described, and not changed.
+	Assume string
 }
 
 // Open opens a model file of any format that is known, by its first bytes. A
@@ -53,6 +56,18 @@ func Open(path string, o OpenOptions) (position.Model, error) {
 // OpenContext is Open until a context ends. What the model is asked later ends with it
 // too: verbs and checks return its error then.
 func OpenContext(ctx context.Context, path string, o OpenOptions) (position.Model, error) {
+	m, err := openContext(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := position.Assume(m, o.Assume); err != nil {
+		m.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+func openContext(ctx context.Context, path string, o OpenOptions) (position.Model, error) {
 	if IsAddress(path) {
 		return openRemote(ctx, path, o)
 	}

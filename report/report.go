@@ -269,6 +269,8 @@ func (p *Plan) Asked() json.RawMessage {
 type Request struct {
 	Verb    string          `json:"verb"`
 	Options json.RawMessage `json:"options"`
+	// Assume is the architecture that the file was taken for, its own not being known.
+	Assume string `json:"assume,omitempty"`
 }
 
 // Change is one decision of a verb, in words, about one encoding.

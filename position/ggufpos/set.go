@@ -11,6 +11,7 @@ import (
 	"github.com/modelpatch/modelpatch/internal/spelling"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
+	"github.com/modelpatch/modelpatch/position/ggufpos/site"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -19,7 +20,7 @@ import (
 // architecture, and a *position.UsageError for values that are none.
 func (m *model) SetKeys(o position.SetOptions) (after position.Model, said []string, err error) {
 	if m.Arch == nil || !m.HasModelKeys() {
-		return nil, nil, &position.Refusal{Why: "which keys an engine reads is known by the architecture, and this file's is not known"}
+		return nil, nil, &position.Refusal{Why: "which keys an engine reads is known by the architecture, and this file's is not known", Remedies: []report.Remedy{site.AssumeLike}}
 	}
 	if err := m.CheckEditable(); err != nil {
 		return nil, nil, err
@@ -43,7 +44,7 @@ func (m *model) SetKeys(o position.SetOptions) (after position.Model, said []str
 	if err != nil {
 		return nil, nil, err
 	}
-	after, err = Open(f)
+	after, err = m.openLike(f)
 	return after, said, err
 }
 
@@ -55,10 +56,10 @@ func (m *model) setKey(k position.KeyValue) (says string, err error) {
 	case !arch.Settable(suffix):
 		all := slices.DeleteFunc(append(slices.Clone(arch.TypedKeys), arch.KeySections), func(s string) bool { return !arch.Settable(s) })
 		return "", &position.UsageError{What: fmt.Sprintf("%s is no key of positions", report.Printable(k.Key)), Hint: spelling.Hint(suffix, all, "keys of positions are "+strings.Join(all, ", "))}
-	case arch.FixedRope[m.Name] != "" && suffix != arch.KeyContext:
-		return "", &position.Refusal{Why: arch.FixedRope[m.Name], Instead: "only the stated length can change"}
+	case arch.FixedRope[m.Family()] != "" && suffix != arch.KeyContext:
+		return "", &position.Refusal{Why: arch.FixedRope[m.Family()], Instead: "only the stated length can change"}
 	case !m.Arch.Uses(suffix):
-		return "", &position.Refusal{Why: fmt.Sprintf("llama.cpp's %s does not read %s", m.Name, key), Instead: "inspect says which keys its encodings come from"}
+		return "", &position.Refusal{Why: fmt.Sprintf("llama.cpp's %s does not read %s", m.Family(), key), Instead: "inspect says which keys its encodings come from"}
 	}
 	value, err := keyValue(suffix, k.Value)
 	if err != nil {

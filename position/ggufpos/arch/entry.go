@@ -97,6 +97,19 @@ func Of(name string) *Entry {
 	return a
 }
 
+// Names are the architectures that can be assumed of a file whose own is not known: those that
+// llama.cpp runs as text models.
+func Names() []string {
+	var out []string
+	for line := range strings.Lines(archsJSON) {
+		name, rest, ok := strings.Cut(strings.TrimPrefix(line, "{\"arch\":\""), "\"")
+		if ok && strings.HasPrefix(line, "{\"arch\":") && !strings.Contains(rest, `"scheme":"clip"`) && !strings.Contains(rest, `"scheme":"unimplemented"`) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // standardKeys are read by every architecture unless its entry says otherwise.
 var standardKeys = []string{
 	KeyContext, KeyCausal, KeyBase, KeyDims, KeyType, KeyFactor, KeyScaleLinear, KeyOriginal, KeyAttnFactor,

@@ -339,14 +339,14 @@ var centredNorms = []string{"stablelm", "command-r", "chameleon", "mpt"}
 
 // normOf reads the norm of queries or keys: "attn_q_norm" or "attn_k_norm".
 func normOf(m *hparams.Model, prefix, name string) norm {
-	centred := slices.Contains(centredNorms, m.Name)
+	centred := slices.Contains(centredNorms, m.Family())
 	return norm{weight: m.File.Tensor(prefix + name + ".weight"), bias: m.File.Tensor(prefix + name + ".bias"), centred: centred, epsilon: epsilonOf(m, centred)}
 }
 
 // bareNorms are the architectures that normalise turned queries and keys without
 // weights. A rotation keeps norms, so that it makes no difference when.
 func bareNorm(m *hparams.Model, turned bool) norm {
-	if m.Name != "llama4" || !turned {
+	if m.Family() != "llama4" || !turned {
 		return norm{}
 	}
 	if experts, _ := m.Count("expert_count"); experts == 128 {
@@ -357,7 +357,7 @@ func bareNorm(m *hparams.Model, turned bool) norm {
 
 // temperatureOf reads by what queries grow with their position.
 func temperatureOf(m *hparams.Model, turned bool) temperature {
-	switch m.Name {
+	switch m.Family() {
 	case "llama4": // layers without rotation (facts/gguf-archs.json)
 		if !turned {
 			return temperature{scale: 0.1, length: 8192, offset: 1}
@@ -375,7 +375,7 @@ var cappedScores = map[string]float64{"gemma2": 50, "grok": 30}
 
 // softcapOf is the cap of scores, 0 for none.
 func softcapOf(m *hparams.Model) float64 {
-	cap, capped := cappedScores[m.Name]
+	cap, capped := cappedScores[m.Family()]
 	if !capped {
 		return 0
 	}
@@ -384,19 +384,19 @@ func softcapOf(m *hparams.Model) float64 {
 
 // scaleOf is what query·key is multiplied with.
 func scaleOf(m *hparams.Model, dim int) float64 {
-	if v, ok := m.Real("attention.scale"); ok && v != 0 && ownKeys(m) < 0 && m.Name != "grok" {
+	if v, ok := m.Real("attention.scale"); ok && v != 0 && ownKeys(m) < 0 && m.Family() != "grok" {
 		return v
 	}
 	blocks, _ := m.Count(arch.KeyBlocks)
 	width, _ := m.Count(arch.KeyEmbedding)
 	switch {
-	case m.Name == "grok": // src/models/grok.cpp
+	case m.Family() == "grok": // src/models/grok.cpp
 		return m.RealOr("attention.output_scale", 0.08838834764831845)
-	case m.Arch.Scheme == "t5-bias", m.Name == "gemma3n", m.Name == "gemma4":
+	case m.Arch.Scheme == "t5-bias", m.Family() == "gemma3n", m.Family() == "gemma4":
 		return 1
-	case (m.Name == "gemma2" && blocks == 46 || m.Name == "gemma3" && blocks == 62) && m.Heads() > 0 && width > 0: // their 27B
+	case (m.Family() == "gemma2" && blocks == 46 || m.Family() == "gemma3" && blocks == 62) && m.Heads() > 0 && width > 0: // their 27B
 		return 1 / math.Sqrt(float64(width)/float64(m.Heads()))
-	case m.Name == "bailingmoe" || m.Name == "gpt-oss":
+	case m.Family() == "bailingmoe" || m.Family() == "gpt-oss":
 		if n, ok := m.Count(arch.KeyDims); ok && n > 0 {
 			return 1 / math.Sqrt(float64(n))
 		}
@@ -407,7 +407,7 @@ func scaleOf(m *hparams.Model, dim int) float64 {
 // magnitude is what the scale is multiplied with where an architecture puts YaRN's
 // amplitude into it (facts/GGUF-FACTS): (A·(1 + 0.1·m·ln s))².
 func magnitude(m *hparams.Model) float64 {
-	if !arch.ScaledAttention[m.Name] {
+	if !arch.ScaledAttention[m.Family()] {
 		return 1
 	}
 	factor := m.RealOr(arch.KeyFactor, m.RealOr(arch.KeyScaleLinear, 1))
@@ -419,7 +419,7 @@ func magnitude(m *hparams.Model) float64 {
 		factor = 1
 	}
 	by := 1.0
-	if log := m.RealOr("rope.scaling.yarn_log_multiplier", 0); log != 0 && kind == "yarn" && (m.Name == "deepseek2" || m.Name == "mistral4") {
+	if log := m.RealOr("rope.scaling.yarn_log_multiplier", 0); log != 0 && kind == "yarn" && (m.Family() == "deepseek2" || m.Family() == "mistral4") {
 		by = log / 0.1
 	}
 	a := m.RealOr(arch.KeyAttnFactor, 1) * (1 + 0.1*by*math.Log(factor))
@@ -432,7 +432,7 @@ func sees(m *hparams.Model, window int) func(query, key int) bool {
 	if window < 1 {
 		return nil
 	}
-	switch m.Name {
+	switch m.Family() {
 	case "llama4":
 		return func(q, k int) bool { return k >= q/chunk*chunk }
 	case "modern-bert", "gemma-embedding":

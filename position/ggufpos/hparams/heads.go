@@ -77,7 +77,7 @@ func (m *Model) Causal() bool {
 	if causal, ok := m.Pair(arch.KeyCausal).Bool(); ok {
 		return causal
 	}
-	return !m.Ignores(arch.KeyCausal) && !slices.Contains(arch.Encoders, m.Name)
+	return !m.Ignores(arch.KeyCausal) && !slices.Contains(arch.Encoders, m.Family())
 }
 
 // Vocabulary is the number of entries of the vocabulary; 0: the file does not tell.

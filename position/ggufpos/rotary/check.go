@@ -33,8 +33,8 @@ func checkScaling(m *hparams.Model) {
 	switch known := slices.Contains(arch.ScalingTypes, kind); {
 	case stated && !known:
 		m.Fault("gguf-scaling-type-unknown", arch.KeyType, fmt.Sprintf("unknown rope.scaling.type %q; llama.cpp aborts on it", report.Printable(clipped(kind))), "", report.Do("rope", "writes one that it knows", "scaling", "none|linear|yarn"))
-	case kind == arch.TypeNone && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor) && arch.ScaledWithNone[m.Name] && m.SlidesAnywhere():
-		m.Warn("gguf-factor-with-none", arch.KeyFactor, fmt.Sprintf("rope.scaling.type is none, and the sliding layers of %s are divided by the factor %g all the same", m.Name, s), "")
+	case kind == arch.TypeNone && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor) && arch.ScaledWithNone[m.Family()] && m.SlidesAnywhere():
+		m.Warn("gguf-factor-with-none", arch.KeyFactor, fmt.Sprintf("rope.scaling.type is none, and the sliding layers of %s are divided by the factor %g all the same", m.Family(), s), "")
 	case kind == arch.TypeNone && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor):
 		m.Warn("gguf-factor-with-none", arch.KeyFactor, fmt.Sprintf("rope.scaling.type is none, so the factor %g is not used", s), "")
 	case !stated && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor):
@@ -56,8 +56,8 @@ func checkDefaults(m *hparams.Model, sites []position.Site) {
 	if scales && m.Pair(arch.KeyFactor) == nil && m.Pair(arch.KeyScaleLinear) == nil {
 		m.Warn("gguf-factor-missing", arch.KeyFactor, fmt.Sprintf("rope.scaling.type is %s and there is no factor: llama.cpp takes 1, which scales nothing", kind), "", report.Do("set", "states it", "key", m.Key(arch.KeyFactor)+"=S"))
 	}
-	if factor, _ := m.Real(arch.KeyFactor); kind == arch.TypeYaRN && factor > 1 && arch.ScaledAttention[m.Name] && m.Arch.Uses(arch.KeyLogMul) && m.Pair(arch.KeyLogMul) == nil {
-		m.Warn("gguf-log-multiplier-missing", arch.KeyLogMul, fmt.Sprintf("YaRN without %s: llama.cpp's %s multiplies cos and sin by YaRN's amplitude, and the scale of the scores by its square", m.Key(arch.KeyLogMul), m.Name),
+	if factor, _ := m.Real(arch.KeyFactor); kind == arch.TypeYaRN && factor > 1 && arch.ScaledAttention[m.Family()] && m.Arch.Uses(arch.KeyLogMul) && m.Pair(arch.KeyLogMul) == nil {
+		m.Warn("gguf-log-multiplier-missing", arch.KeyLogMul, fmt.Sprintf("YaRN without %s: llama.cpp's %s multiplies cos and sin by YaRN's amplitude, and the scale of the scores by its square", m.Key(arch.KeyLogMul), m.Family()),
 			"it is 0.1 times mscale_all_dim of config.json", report.Do("set", "is that of mscale_all_dim 1", "key", m.Key(arch.KeyLogMul)+"=0.1"))
 	}
 	if p := m.Published(); p != nil && len(p.Bases) > 0 && m.Arch.Uses(arch.KeyBase) && m.Pair(arch.KeyBase) == nil {
@@ -129,10 +129,10 @@ func checkDims(m *hparams.Model) {
 	head := m.HeadDim(false)
 	switch {
 	case !ok || m.Ignores(arch.KeyDims):
-	case n == 0 || n%2 != 0 || head > 0 && n > head && m.Name != "step35":
+	case n == 0 || n%2 != 0 || head > 0 && n > head && m.Family() != "step35":
 		m.Fault("gguf-dimension-count", arch.KeyDims, fmt.Sprintf("%s is %d with heads of %d", m.Key(arch.KeyDims), n, head), "it must be even, above 0 and at most the head size")
 	case m.Arch.Dims == "head" && head > 0 && n != head:
-		m.Fault("gguf-dimension-count", arch.KeyDims, fmt.Sprintf("%s %d differs from the head size %d; llama.cpp's %s refuses that", m.Key(arch.KeyDims), n, head, m.Name), "convert the model again")
+		m.Fault("gguf-dimension-count", arch.KeyDims, fmt.Sprintf("%s %d differs from the head size %d; llama.cpp's %s refuses that", m.Key(arch.KeyDims), n, head, m.Family()), "convert the model again")
 	}
 }
 
@@ -150,9 +150,9 @@ func checkFactorTensors(m *hparams.Model, sites []position.Site) {
 		}
 		switch {
 		case use == "":
-			m.Tell("gguf-factor-tensor", report.LevelError, fmt.Sprintf("llama.cpp's %s does not take the tensor %s and refuses the file", m.Name, name), "", &w)
+			m.Tell("gguf-factor-tensor", report.LevelError, fmt.Sprintf("llama.cpp's %s does not take the tensor %s and refuses the file", m.Family(), name), "", &w)
 		case use == "unused":
-			m.Tell("gguf-factor-tensor", report.LevelWarning, fmt.Sprintf("llama.cpp's %s accepts the tensor %s and does not use it", m.Name, name), "", &w)
+			m.Tell("gguf-factor-tensor", report.LevelWarning, fmt.Sprintf("llama.cpp's %s accepts the tensor %s and does not use it", m.Family(), name), "", &w)
 		case !usedTensor(sites, name):
 			m.Tell("gguf-factor-tensor", report.LevelError, fmt.Sprintf("%s of shape %v and type %s is not used: engines want F32, one number a pair%s", name, t.Shape, t.Type, onlyTyped(m, name)), "", &w)
 		case t.Type != gguf.F32:

@@ -36,7 +36,7 @@ type Rope struct {
 // Find are the rotations of a RoPE architecture: one, or two where full
 // and sliding layers turn differently.
 func Find(m *hparams.Model) []position.Site {
-	if m.Name == "deepseek4" {
+	if m.Family() == "deepseek4" {
 		return findDeepSeek4(m)
 	}
 	kinds, window := m.Layers()
@@ -72,14 +72,14 @@ func Suggest(m *hparams.Model) position.Site {
 	e := newRope(&Rope{m: m}, operator.New(m, false)).Encoding()
 	e.Beyond = report.BeyondUnknown
 	e.Evidence = []report.Evidence{{Kind: "key", Says: "keys of RoPE are there; the architecture is not known, nor is the layout of pairs"}}
-	return site.NewPlain(e)
+	return site.NewPlain(e, site.AssumeLike)
 }
 
 // Encoding says what the engine computes.
 func (r *Rope) Encoding() position.Encoding {
 	e := position.Encoding{
 		Scheme: r.scheme, Form: report.FormKeys, Beyond: report.BeyondContinues, Layers: r.layers, Defaults: r.defaults(),
-		Evidence: append([]report.Evidence{{Kind: "architecture", Says: "llama.cpp's " + r.m.Name + " turns queries and keys, " + r.engine.Pairing + " pairing"}}, r.engine.Evidence...),
+		Evidence: append([]report.Evidence{{Kind: "architecture", Says: "llama.cpp's " + r.m.Family() + " turns queries and keys, " + r.engine.Pairing + " pairing"}}, r.engine.Evidence...),
 	}
 	for _, k := range r.keys {
 		p := r.m.Pair(k)
@@ -104,7 +104,7 @@ func (r *Rope) Window() int {
 
 // ScalesAttention reports whether the engine has YaRN's amplitude in the scale of the
 // scores.
-func (r *Rope) ScalesAttention() bool { return arch.ScaledAttention[r.m.Name] }
+func (r *Rope) ScalesAttention() bool { return arch.ScaledAttention[r.m.Family()] }
 
 // Rotation computes cosines and sines as the engine does, in float64. Text
 // tokens have the same position in every section of M-RoPE but the last.
