@@ -45,6 +45,9 @@ type OpenOptions struct {
 	// Assume is the architecture of llama.cpp that GGUF files are taken for whose own is not known; ""
 	// for none: they can be described, and not changed.
 	Assume string
+	// Engine, one of deviation.Engines, has Inspect also tell what that engine computes otherwise than
+	// configurations say; "": none.
+	Engine string
 }
 
 // Open opens a model file of any format that is known, by its first bytes. A
@@ -140,7 +143,7 @@ func Inspect(path string, o OpenOptions) (report.Inspect, error) {
 		return report.Inspect{}, err
 	}
 	defer m.Close()
-	return inspected(m, path), ReadError(m)
+	return inspected(m, path, o), ReadError(m)
 }
 
 // OpenInspected is OpenContext with the report that Inspect gives. The model is nil for
@@ -153,7 +156,7 @@ func OpenInspected(ctx context.Context, path string, o OpenOptions) (position.Mo
 	if err != nil {
 		return nil, report.Inspect{}, err
 	}
-	r := inspected(m, path)
+	r := inspected(m, path, o)
 	if err := ReadError(m); err != nil {
 		m.Close()
 		return nil, report.Inspect{}, err
@@ -171,8 +174,11 @@ func ReadError(m position.Model) error {
 }
 
 // inspected is the report about an open model, under the path that was given.
-func inspected(m position.Model, path string) report.Inspect {
+func inspected(m position.Model, path string, o OpenOptions) report.Inspect {
 	r := position.Inspect(m)
+	if o.Engine != "" {
+		position.Deviations(m, r, o.Engine)
+	}
 	path = report.Name(address.Show(path))
 	for i, f := range r.Files {
 		if f.Path == path { // opened by another of its files

@@ -370,6 +370,7 @@ func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error 
 	}
 	x.out.decide(x.m, i, want, describe(from, held(s, to)), report.ExpectChanged)
 	x.out.note(unprecedented(to.Scaling))
+	x.out.deviates(s, held(s, to), x.d)
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/position/deviation"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -426,21 +427,22 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 		what += fmt.Sprintf(": the %s factors at every length", o.Use)
 	}
 	expect := report.ExpectChanged
-	if n := d.Length.Stated; o.Use == schemes.ListShort && d.Format == FormatGGUF && n != nil && loadedContext(*n) <= from.Scaling.OriginalLength {
+	if n := d.Length.Stated; o.Use == schemes.ListShort && d.Format == FormatGGUF && n != nil && deviation.LoadedContext(*n) <= from.Scaling.OriginalLength {
 		expect = report.ExpectSame // the stated length does not reach the other list
 	}
 	out.decide(m, i, want, what, expect)
 	out.note(assumed)
 	if then := d; o.Length > 0 {
 		then.Length.Stated = &o.Length
-		out.note(chosen(to, then))
+		out.note(deviation.Chosen(to, then))
 	} else {
-		out.note(chosen(to, d))
+		out.note(deviation.Chosen(to, d))
 	}
 	if d.Format == FormatONNX && o.Use == "" && o.Scaling != "" && o.Base == 0 && from.Scaling.Kind().Listed {
 		out.note(fmt.Sprintf("the base is taken to be %s, unless it is given: a list of divisors tells none", schemes.Text(from.Base)))
 	}
 	out.note(o.capped(from, to, d))
+	out.deviates(s, held(s, to), d)
 	if o.Scaling != "" {
 		out.note(unprecedented(to.Scaling))
 		o.doubts(from, to, d, capacity, out)

@@ -29,6 +29,7 @@ var (
 	_ position.Holder          = (*rotary.Rope)(nil)
 	_ position.Windower        = (*rotary.Rope)(nil)
 	_ position.Switcher        = (*rotary.Rope)(nil)
+	_ position.Deviator        = (*rotary.Rope)(nil)
 
 	_ position.Biaser      = (*relative.ALiBi)(nil)
 	_ position.Neutralizer = (*relative.ALiBi)(nil)

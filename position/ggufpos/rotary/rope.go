@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/deviation"
 	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
 	"github.com/modelpatch/modelpatch/position/ggufpos/hparams"
 	"github.com/modelpatch/modelpatch/position/ggufpos/operator"
@@ -105,6 +106,26 @@ func (r *Rope) Window() int {
 // ScalesAttention reports whether the engine has YaRN's amplitude in the scale of the
 // scores.
 func (r *Rope) ScalesAttention() bool { return arch.ScaledAttention[r.m.Family()] }
+
+// Deviations are what llama.cpp's code of the architecture computes otherwise than configurations say.
+func (r *Rope) Deviations() (out []string) {
+	if held, ok := r.Held().(schemes.Rotary); ok && held.Scaling.Kind().Reads(schemes.ParameterBetaFast.Name) && !r.m.Arch.Uses(arch.KeyBetaFast) {
+		out = append(out, deviation.Betas)
+	}
+	if arch.ScaledAttention[r.m.Family()] && r.scaledHere() {
+		out = append(out, deviation.Scores)
+	}
+	if w := r.m.Arch.Window; r.sliding && w != nil && w.Base == "own" && w.Unscaled() {
+		out = append(out, deviation.SlidingBase)
+	}
+	return out
+}
+
+// scaledHere reports whether the rotation is scaled, or was given a scaling.
+func (r *Rope) scaledHere() bool {
+	held, ok := r.Held().(schemes.Rotary)
+	return ok && !held.Scaling.IsNone()
+}
 
 // Rotation computes cosines and sines as the engine does, in float64. Text
 // tokens have the same position in every section of M-RoPE but the last.
