@@ -565,6 +565,12 @@ func (x *extension) finish() (Outcome, error) {
 		}
 		x.out.Changes = append(x.out.Changes, change)
 	}
+	for _, s := range x.m.Sites() {
+		e := s.Encoding()
+		for _, says := range e.Attending.Longer(x.o.Length, e.Layers) {
+			x.out.note(says)
+		}
+	}
 	return x.out, nil
 }
 

@@ -17,16 +17,18 @@ import (
 // Encoding is one mechanism of position as a model uses it.
 type Encoding struct {
 	Scheme   schemes.Scheme
-	Form     string   // report.Form…; "" for none and conv
-	Capacity int      // positions encoded correctly; 0: nothing bounds it
-	Rows     int      // rows of a cache, where they differ from Capacity; 0: the same
-	Beyond   string   // report.Beyond…
-	Layers   []int    // layers that use it; nil: all
-	Dtype    string   // storage type of its table, in the report's words
-	Defaults []string // parameters that the file does not state: report.Default…
-	Where    []report.Where
-	Evidence []report.Evidence
-	Also     []report.Reading
+	Form     string // report.Form…; "" for none and conv
+	Capacity int    // positions encoded correctly; 0: nothing bounds it
+	Rows     int    // rows of a cache, where they differ from Capacity; 0: the same
+	Beyond   string // report.Beyond…
+	// Attending is what its attentions make of positions beside it.
+	Attending schemes.Attending
+	Layers    []int    // layers that use it; nil: all
+	Dtype     string   // storage type of its table, in the report's words
+	Defaults  []string // parameters that the file does not state: report.Default…
+	Where     []report.Where
+	Evidence  []report.Evidence
+	Also      []report.Reading
 }
 
 // IsGrid reports whether the encoding is of image patches: its size is that of

@@ -178,8 +178,25 @@ type Parameters struct {
 	Bidirectional       *bool    `json:"bidirectional,omitempty"`
 	Window              []int    `json:"window,omitempty"`
 	Order               string   `json:"order,omitempty"` // of none: schemes.Order…
+	// WindowLayers are the layers with Window (rope: one number, positions that a query looks back) or
+	// Chunk; absent: all of the encoding's.
+	WindowLayers Layers `json:"window_layers,omitempty"`
+	// Chunk is the number of positions beyond whose begin no query of the layers looks.
+	Chunk       *int         `json:"chunk,omitempty"`
+	Temperature *Temperature `json:"temperature,omitempty"`
+	// Unrotated are layers with attention and without rotation.
+	Unrotated Layers `json:"unrotated_layers,omitempty"`
+	// Sinks tells that each head has a logit to which no key belongs.
+	Sinks bool `json:"sinks,omitempty"`
 	// Defaults are the parameters that the file does not state: the engine's defaults (Default…).
 	Defaults []string `json:"defaults,omitempty"`
+}
+
+// Temperature multiplies queries by 1 + Scale·ln(⌊position/Length⌋ + 1), in Layers ("all", or a list).
+type Temperature struct {
+	Scale  Number `json:"scale"`
+	Length Number `json:"length"`
+	Layers Layers `json:"layers"`
 }
 
 // Scaling is how a rotary encoding's frequencies were changed.

@@ -66,6 +66,23 @@ func parametersText(p report.Parameters, scheme string) string {
 		l.add("bidirectional")
 	}
 	l.ints("window", "×", p.Window)
+	l.int("chunks of", p.Chunk)
+	if p.WindowLayers != nil && len(l) > 0 {
+		l[len(l)-1] += " in layers " + layersText(p.WindowLayers)
+	}
+	if t := p.Temperature; t != nil {
+		says := "temperature " + numberText(t.Scale) + " from " + numberText(t.Length) + " positions on"
+		if t.Layers != nil {
+			says += " in layers " + layersText(t.Layers)
+		}
+		l.add(says)
+	}
+	if p.Unrotated != nil {
+		l.add("no rotation in layers " + layersText(p.Unrotated))
+	}
+	if p.Sinks {
+		l.add("attention sinks")
+	}
 	return l.String()
 }
 

@@ -47,7 +47,7 @@ var floors = []struct {
 	{"position/deviation", []string{"schemes", "report"}},
 	{"position", []string{"schemes", "patch", "position/deviation", "report"}},
 	{"position/ggufpos/arch", []string{"gguf"}},
-	{"position/ggufpos/hparams", []string{"gguf", "position", "position/ggufpos/arch", "report"}},
+	{"position/ggufpos/hparams", []string{"gguf", "position", "position/ggufpos/arch", "report", "schemes"}},
 	{"position/ggufpos/operator", append([]string{"schemes/fit"}, llama...)},
 	{"position/ggufpos/site", llama},
 	{"position/ggufpos/relative", llama},

@@ -65,6 +65,7 @@ type Window struct {
 	Base     string `json:"base"`    // of sliding layers: own (10000 unless freq_base_swa), inherit (freq_base unless …), shared
 	Scale    string `json:"scale"`   // of sliding layers: inherit; one: only attn_factor acts on them; plain: no key does
 	Rope     string `json:"rope"`    // "sliding": full layers have no RoPE
+	Chunk    int    `json:"chunk"`   // sliding layers see chunks of so many positions, whatever the key says; 0: a window
 	Blocks   int    `json:"blocks"`  // the window exists only with this many layers
 }
 

@@ -31,6 +31,8 @@ const (
 	KeyMaxBias     = "attention.max_alibi_bias"             // float32: ALiBi's largest bias; 0: none
 	KeyWindow      = "attention.sliding_window"             // uint32: positions
 	KeyPattern     = "attention.sliding_window_pattern"     // uint32 or bool array: which layers slide
+	KeyTempScale   = "attention.temperature_scale"          // float32: of the temperature of queries
+	KeyTempLength  = "attention.temperature_length"         // uint32: positions from which it counts
 	KeyRopePattern = "attention.rope_pattern"               // int32 array: 0 where a layer has no RoPE
 	KeyBuckets     = "attention.relative_buckets_count"     // uint32
 	KeyBlocks      = "block_count"                          // uint32: layers

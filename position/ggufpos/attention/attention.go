@@ -93,7 +93,7 @@ func newAttention(m *hparams.Model, prefix string, index int, sliding bool, ampl
 	}
 	l := &layer{m: m, prefix: prefix, heads: a.Heads, kvHeads: a.KVHeads, dim: a.HeadDim, valueDim: valueDim(m, a.HeadDim), tables: tables,
 		queryNorm: normOf(m, prefix, "attn_q_norm"), keyNorm: normOf(m, prefix, "attn_k_norm"), clamp: m.RealOr("attention.clamp_kqv", 0),
-		scale: scaleOf(m, a.HeadDim) * magnitude(m), softcap: softcapOf(m), sinks: m.File.Tensor(prefix + "attn_sinks.weight"), temperature: temperatureOf(m, turned)}
+		scale: scaleOf(m, a.HeadDim) * magnitude(m), softcap: softcapOf(m), sinks: m.File.Tensor(prefix + "attn_sinks.weight"), temperature: m.Temperature(turned)}
 	switch bare := bareNorm(m, turned); {
 	case bare.bare:
 		l.queryNorm, l.keyNorm = bare, bare

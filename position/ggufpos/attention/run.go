@@ -29,7 +29,7 @@ type layer struct {
 	scale           float64
 	softcap         float64
 	sinks           *gguf.Tensor
-	temperature     temperature
+	temperature     schemes.Temperature
 	tables          []added // to the state before
 }
 
@@ -40,16 +40,6 @@ type norm struct {
 	bare         bool         // without weights
 	epsilon      float64
 	amplitude    float64 // of the rotation after which it is taken; 0: before
-}
-
-// temperature multiplies queries by 1 + scale·ln(⌊(position + offset)/length⌋ + 1).
-type temperature struct{ scale, length, offset float64 }
-
-func (t temperature) at(p int) float64 {
-	if t.scale == 0 || t.length <= 0 {
-		return 1
-	}
-	return 1 + t.scale*math.Log(math.Floor((float64(p)+t.offset)/t.length)+1)
 }
 
 // maxRunElements bounds the numbers of the states, queries and keys of a run.
@@ -93,7 +83,7 @@ func (l *layer) run(positions int, heads []int) (*position.Trial, error) {
 	for i, h := range heads {
 		head := position.TrialHead{Head: h, Query: rows[i].query, Key: rows[i].key, Value: rows[i].value, Scale: l.scale, Softcap: l.softcap}
 		for p, row := range head.Query {
-			if t := l.temperature.at(p); t != 1 {
+			if t := l.temperature.At(p); t != 1 {
 				for c := range row {
 					row[c] *= t
 				}
@@ -355,21 +345,6 @@ func bareNorm(m *hparams.Model, turned bool) norm {
 	return norm{bare: true, epsilon: epsilonOf(m, false)}
 }
 
-// temperatureOf reads by what queries grow with their position.
-func temperatureOf(m *hparams.Model, turned bool) temperature {
-	switch m.Family() {
-	case "llama4": // layers without rotation (facts/gguf-archs.json)
-		if !turned {
-			return temperature{scale: 0.1, length: 8192, offset: 1}
-		}
-	case "deepseek2", "mistral4":
-		return temperature{scale: m.RealOr("attention.temperature_scale", 0), length: m.RealOr("attention.temperature_length", 0)}
-	case "mistral3":
-		return temperature{scale: m.RealOr("attention.temperature_scale", 0), length: m.RealOr(arch.KeyOriginal, m.RealOr(arch.KeyContext, 0))}
-	}
-	return temperature{}
-}
-
 // cappedScores are the architectures that cap scores, and the cap without a key.
 var cappedScores = map[string]float64{"gemma2": 50, "grok": 30}
 
@@ -432,14 +407,11 @@ func sees(m *hparams.Model, window int) func(query, key int) bool {
 	if window < 1 {
 		return nil
 	}
-	switch m.Family() {
-	case "llama4":
+	switch chunk := m.Arch.Window.Chunk; {
+	case chunk > 0:
 		return func(q, k int) bool { return k >= q/chunk*chunk }
-	case "modern-bert", "gemma-embedding":
+	case m.Symmetric():
 		return func(q, k int) bool { return q-k <= window/2 && k-q <= window/2 }
 	}
 	return func(q, k int) bool { return q-k < window }
 }
-
-// chunk is the length of llama4's chunks, whatever its key says.
-const chunk = 8192

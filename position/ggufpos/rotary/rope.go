@@ -21,10 +21,11 @@ type Rope struct {
 	m       *hparams.Model
 	engine  operator.Rope
 	scheme  schemes.Rotary
-	layers  []int           // ascending; nil: all
-	sliding bool            // the sliding layers' own rotation
-	merged  bool            // full and sliding layers turn alike, and both exist
-	window  int             // of sliding layers
+	layers  []int // ascending; nil: all
+	sliding bool  // the sliding layers' own rotation
+	merged  bool  // full and sliding layers turn alike, and both exist
+	window  int   // of sliding layers
+	beside  schemes.Attending
 	held    bool            // Hold changed the scaling
 	rebased bool            // Hold changed the base
 	holds   *schemes.Rotary // what Hold stored
@@ -41,28 +42,33 @@ func Find(m *hparams.Model) []position.Site {
 		return findDeepSeek4(m)
 	}
 	kinds, window := m.Layers()
+	alone, other := m.Attending(kinds, window, false, true), m.Attending(kinds, window, true, false)
 	full, sliding := slices.Contains(kinds, hparams.FullRope), slices.Contains(kinds, hparams.SlidingRope)
 	switch {
 	case kinds != nil && !full && !sliding:
 		return []position.Site{site.None(m, "no layer has RoPE")}
 	case !sliding:
-		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope)}, operator.New(m, false))}
+		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope), beside: alone}, operator.New(m, false))}
 	case !full:
-		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.SlidingRope), sliding: true, window: window}, operator.New(m, true))}
+		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.SlidingRope), sliding: true, window: window, beside: alone}, operator.New(m, true))}
 	}
 	a, b := operator.New(m, false), operator.New(m, true)
 	if a.Scheme().Equal(b.Scheme()) {
-		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope, hparams.SlidingRope), merged: true}, operator.New(m, false))}
+		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope, hparams.SlidingRope), merged: true, beside: alone}, operator.New(m, false))}
 	}
+	alone.Window, alone.WindowLayers, alone.Chunk = 0, nil, 0 // told with the other rotation
 	return []position.Site{
-		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope)}, operator.New(m, false)),
-		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.SlidingRope), sliding: true, window: window}, operator.New(m, true)),
+		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope), beside: alone}, operator.New(m, false)),
+		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.SlidingRope), sliding: true, window: window, beside: other}, operator.New(m, true)),
 	}
 }
 
 // newRope completes a rotation with what the engine computes.
 func newRope(r *Rope, e operator.Rope) *Rope {
 	r.engine = e
+	if slices.Equal(r.beside.WindowLayers, r.layers) {
+		r.beside.WindowLayers = nil
+	}
 	r.scheme, r.keys = r.engine.Scheme(), r.keysInUse()
 	return r
 }
@@ -79,7 +85,7 @@ func Suggest(m *hparams.Model) position.Site {
 // Encoding says what the engine computes.
 func (r *Rope) Encoding() position.Encoding {
 	e := position.Encoding{
-		Scheme: r.scheme, Form: report.FormKeys, Beyond: report.BeyondContinues, Layers: r.layers, Defaults: r.defaults(),
+		Scheme: r.scheme, Form: report.FormKeys, Beyond: report.BeyondContinues, Layers: r.layers, Defaults: r.defaults(), Attending: r.beside,
 		Evidence: append([]report.Evidence{{Kind: "architecture", Says: "llama.cpp's " + r.m.Family() + " turns queries and keys, " + r.engine.Pairing + " pairing"}}, r.engine.Evidence...),
 	}
 	for _, k := range r.keys {
@@ -163,7 +169,8 @@ func (r *Rope) Lengthen() error {
 // context_length until now.
 func (r *Rope) pinOriginal() {
 	old, ok := r.m.Count(arch.KeyContext)
-	if n, there := r.m.Count(arch.KeyOriginal); r.held || !ok || there && n != 0 || !r.measured() {
+	hot := r.m.Family() == "mistral3" && !r.m.Temperature(true).IsNone() // it counts from the original length on
+	if n, there := r.m.Count(arch.KeyOriginal); r.held && !hot || r.m.Edit.Edited(r.m.Key(arch.KeyOriginal)) || !ok || there && n != 0 || !r.measured() && !hot {
 		return
 	}
 	r.m.Edit.Set(r.m.Key(arch.KeyOriginal), u32(old), "original length, until now that of context_length")
