@@ -45,12 +45,6 @@ type ExtendOptions struct {
 	Grow schemes.GrowOptions
 }
 
-// Windower is implemented by sites that only act between tokens at most so
-// many positions apart: more length does not change what they compute.
-type Windower interface {
-	Window() int // 0: no window
-}
-
 // Holder is implemented by sites that may hold what was asked for in an
 // equivalent of their own: what Hold stored, in the words of the scheme.
 type Holder interface {
@@ -565,8 +559,8 @@ func (x *extension) finish() (Outcome, error) {
 		}
 		x.out.Changes = append(x.out.Changes, change)
 	}
-	for _, s := range x.m.Sites() {
-		e := s.Encoding()
+	for i, s := range x.m.Sites() {
+		e := attended(x.m, i, s.Encoding())
 		for _, says := range e.Attending.Longer(x.o.Length, e.Layers) {
 			x.out.note(says)
 		}

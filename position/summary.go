@@ -14,7 +14,7 @@ func Inspect(m Model) report.Inspect {
 	r.Schema = report.SchemaInspect
 	r.Encodings = []report.Encoding{}
 	for i, s := range m.Sites() {
-		e := s.Encoding().Report(ID(i))
+		e := attended(m, i, s.Encoding()).Report(ID(i))
 		if says := deviation.Chosen(s.Encoding().Scheme, r); says != "" {
 			e.Notes = append(e.Notes, says)
 		}

@@ -12,7 +12,6 @@ import (
 type Attending struct {
 	Window       int   // positions that a query looks back; 0: all
 	WindowLayers []int // layers with the window; nil: all of the encoding's
-	Symmetric    bool  // the window lies half before and half behind the query
 	Chunk        int   // positions of a chunk, beyond whose begin no query looks; 0: none
 	Temperature  Temperature
 	HotLayers    []int // layers with the temperature; nil: all

@@ -33,7 +33,10 @@ func (m *Model) Temperature(turned bool) schemes.Temperature {
 func (m *Model) Attending(kinds []int, window int, sliding, first bool) (a schemes.Attending) {
 	slides := LayersOf(kinds, SlidingRope)
 	if all := len(kinds) > 0 && slides == nil; window > 0 && (all || len(slides) > 0) && (sliding || slices.Contains(kinds, SlidingRope)) {
-		if a.Window, a.Symmetric = window, m.Symmetric(); !sliding {
+		if a.Window = window; m.Symmetric() {
+			a.Window = window / 2
+		}
+		if !sliding {
 			a.WindowLayers = slides
 		}
 		if a.Chunk = m.Arch.Window.Chunk; a.Chunk > 0 {
