@@ -28,6 +28,8 @@ func requested(path string, r report.Request, open OpenOptions) (*change, error)
 		return decoded(r, func(o GridOptions) *change { return resizing(path, o, open, WriteOptions{}) })
 	case "rope":
 		return decoded(r, func(o RescaleOptions) *change { return rescaling(path, o, open, WriteOptions{}) })
+	case "set":
+		return decoded(r, func(o SetOptions) *change { return setting(path, o, open, WriteOptions{}) })
 	case "operators":
 		return decoded(r, func(o OperatorOptions) *change { return lowering(path, o, open, WriteOptions{}) })
 	case "bake":
@@ -84,6 +86,9 @@ func nearest(ctx context.Context, path string, steps []report.Request, open Open
 // again makes the changes of requests once more: what the new file has to be, and how the encodings change. The
 // last one is made in place where that is asked. The caller closes the model.
 func again(ctx context.Context, path string, steps []report.Request, open OpenOptions, inPlace bool) (m position.Model, changes []report.Change, err error) {
+	if len(steps) > 0 {
+		open.Assume = cmp.Or(open.Assume, steps[0].Assume)
+	}
 	old, err := OpenContext(ctx, path, open)
 	if err != nil {
 		return nil, nil, err
@@ -131,7 +136,10 @@ func (m *made) remade(ctx context.Context, c *change, last bool) (*made, error) 
 	}
 	if !last {
 		if err = next.Model.Close(); err == nil {
-			next.Model, err = OpenReader(ctx, next.view, plan.OutputSize(0), ShownPath(c.path), nil)
+			old := m.Model
+			if next.Model, err = OpenReader(ctx, next.view, plan.OutputSize(0), ShownPath(c.path), nil); err == nil {
+				err = position.AssumeAs(next.Model, old)
+			}
 		}
 		if err != nil {
 			return nil, errors.Join(err, next.clear())
@@ -377,6 +385,9 @@ func listed(ctx context.Context, path, afterPath string, after position.Model, o
 	if err := LikeModel(ctx, afterPath, &like, open); err == nil {
 		like.From = shellWord(afterPath)
 		out = append(out, record{steps: []report.Request{*request("rope", like)}})
+	}
+	for _, list := range []string{schemes.ListShort, schemes.ListLong} {
+		out = append(out, record{steps: []report.Request{*request("rope", RescaleOptions{Scaling: schemes.ScalingLongRoPE, Use: list})}})
 	}
 	for _, model := range []string{afterPath, path} {
 		o, file := RescaleOptions{Scaling: schemes.ScalingLongRoPE}, filepath.Join(filepath.Dir(model), "config.json")

@@ -120,11 +120,15 @@ type decision struct {
 	picture [2]int           // height and width in pixels; zeros: none, or not known
 	patch   int              // side of a patch in pixels; 0: not known
 	faulty  []report.Finding // findings of level error in the old file
+	assumed string           // the architecture that the file was taken for; "": its own
 }
 
 // decide lets the verb change the model, in memory.
 func (c *change) decide(m position.Model) (d *decision, err error) {
 	d = &decision{counts: counts(m)}
+	if a, ok := m.(position.Assumer); ok {
+		d.assumed = a.Assumption()
+	}
 	if g, ok := m.(position.Gridder); ok && c.grid != nil {
 		grid := g.PatchGrid()
 		d.patch = g.PatchSize()
@@ -293,6 +297,14 @@ func (c *change) check(m position.Model, d *decision) error {
 func (c *change) report(d *decision) report.Plan {
 	p := report.Plan{Schema: report.SchemaPlan, Path: report.Name(ShownPath(c.path)), Command: c.command, Changes: d.Changes,
 		Edits: []report.Edit{}, Sidecars: []report.Sidecar{}, Written: []report.Written{}, Notes: d.Notes, Request: c.request}
+	if d.assumed != "" {
+		p.Command += " --assume " + d.assumed
+		p.Notes = append([]string{fmt.Sprintf("what llama.cpp reads is assumed: as of %s, as was asked", d.assumed)}, p.Notes...)
+		if p.Request != nil {
+			r := *p.Request
+			r.Assume, p.Request = d.assumed, &r
+		}
+	}
 	if p.Changes == nil || d.Nothing != "" {
 		p.Changes = []report.Change{}
 	}

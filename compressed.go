@@ -83,7 +83,10 @@ func inspectStream(path string, r io.Reader, o OpenOptions) (report.Inspect, err
 		return report.Inspect{}, err
 	}
 	defer m.Close()
-	return inspected(m, path), nil
+	if err := position.Assume(m, o.Assume); err != nil {
+		return report.Inspect{}, err
+	}
+	return inspected(m, path, o), nil
 }
 
 // unpack returns the reader of what a stream holds.
@@ -204,7 +207,7 @@ func InspectReader(ctx context.Context, r io.ReaderAt, size int64, name string, 
 		return report.Inspect{}, err
 	}
 	defer m.Close()
-	return inspected(m, name), ReadError(m)
+	return inspected(m, name, OpenOptions{}), ReadError(m)
 }
 
 // inspectPacked inspects a path that is standard input or a compressed file;

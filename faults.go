@@ -75,8 +75,10 @@ func previewed(m position.Model, plan patch.Plan, in io.ReaderAt) (out *made, er
 		if err != nil {
 			return nil, err
 		}
-		out.Model, err = ggufpos.Open(f)
-		return out, err
+		if out.Model, err = ggufpos.Open(f); err != nil {
+			return nil, err
+		}
+		return out, position.AssumeAs(out.Model, m)
 	}
 	f, err := onnx.NewFile(out.view, size)
 	if err != nil {

@@ -42,6 +42,12 @@ type OpenOptions struct {
 	// Scan also has large tables of models at an address looked through for NaN and infinity,
 	// which fetches them whole.
 	Scan bool
+	// Assume is the architecture of llama.cpp that GGUF files are taken for whose own is not known; ""
+	// for none: they can be described, and not changed.
+	Assume string
+	// Engine, one of deviation.Engines, has Inspect also tell what that engine computes otherwise than
+	// configurations say; "": none.
+	Engine string
 }
 
 // Open opens a model file of any format that is known, by its first bytes. A
@@ -53,6 +59,18 @@ func Open(path string, o OpenOptions) (position.Model, error) {
 // OpenContext is Open until a context ends. What the model is asked later ends with it
 // too: verbs and checks return its error then.
 func OpenContext(ctx context.Context, path string, o OpenOptions) (position.Model, error) {
+	m, err := openContext(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := position.Assume(m, o.Assume); err != nil {
+		m.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+func openContext(ctx context.Context, path string, o OpenOptions) (position.Model, error) {
 	if IsAddress(path) {
 		return openRemote(ctx, path, o)
 	}
@@ -125,7 +143,7 @@ func Inspect(path string, o OpenOptions) (report.Inspect, error) {
 		return report.Inspect{}, err
 	}
 	defer m.Close()
-	return inspected(m, path), ReadError(m)
+	return inspected(m, path, o), ReadError(m)
 }
 
 // OpenInspected is OpenContext with the report that Inspect gives. The model is nil for
@@ -138,7 +156,7 @@ func OpenInspected(ctx context.Context, path string, o OpenOptions) (position.Mo
 	if err != nil {
 		return nil, report.Inspect{}, err
 	}
-	r := inspected(m, path)
+	r := inspected(m, path, o)
 	if err := ReadError(m); err != nil {
 		m.Close()
 		return nil, report.Inspect{}, err
@@ -156,8 +174,11 @@ func ReadError(m position.Model) error {
 }
 
 // inspected is the report about an open model, under the path that was given.
-func inspected(m position.Model, path string) report.Inspect {
+func inspected(m position.Model, path string, o OpenOptions) report.Inspect {
 	r := position.Inspect(m)
+	if o.Engine != "" {
+		position.Deviations(m, r, o.Engine)
+	}
 	path = report.Name(address.Show(path))
 	for i, f := range r.Files {
 		if f.Path == path { // opened by another of its files

@@ -77,6 +77,9 @@ func rescaleCommand(o RescaleOptions) string {
 	if o.LongFactors != nil {
 		out += " --factors FILE"
 	}
+	if o.Use != "" {
+		out += " --use " + o.Use
+	}
 	if o.Layers != "" {
 		out += " --layers " + o.Layers
 	}

@@ -34,6 +34,9 @@ func EngineRan(v report.Verify) bool { return engine.Ran(v) }
 // Verify says whether the file after is the file before but for a change of
 // position encoding.
 func Verify(ctx context.Context, before, after string, open OpenOptions, o VerifyOptions) (report.Verify, error) {
+	if o.Plan != nil && o.Plan.Request != nil {
+		open.Assume = cmp.Or(open.Assume, o.Plan.Request.Assume)
+	}
 	a, err := OpenContext(ctx, before, open)
 	if err != nil {
 		return report.Verify{}, err

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/trial"
 	"github.com/modelpatch/modelpatch/verify/blocked"
 )
 
@@ -68,7 +68,7 @@ func BenchmarkAttention(b *testing.B) {
 			peer := startNumpy(b)
 			folder := b.TempDir()
 			inputs, outputs := filepath.Join(folder, "in"), filepath.Join(folder, "out")
-			all := position.Normal(1, []int{heads, 3, c.positions, dim})
+			all := trial.Normal(1, []int{heads, 3, c.positions, dim})
 			store(b, inputs, all)
 			var own, other, worst float64
 			for b.Loop() {

@@ -159,6 +159,24 @@ func (e *Editor) Plan() (patch.Plan, error) {
 	return plan, nil
 }
 
+// View reads the header of the model as the changes make it, without writing it. It is read from the same
+// files, which must stay open.
+func (e *Editor) View() (*File, error) {
+	plan, err := e.Plan()
+	if err != nil {
+		return nil, err
+	}
+	var parts []*Part
+	for i, p := range e.file.Parts {
+		part, err := readPart(newCursor(plan.View(i, p.r), plan.OutputSize(i)), p.Path)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+	return join(parts)
+}
+
 // countSplit keeps a split model's total of tensors right.
 func (e *Editor) countSplit() {
 	total, ok := e.file.Find(keySplitTensors).Uint()

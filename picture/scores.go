@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/picture/figure"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/trial"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -106,7 +107,7 @@ func mapDifference(like figure.Panel, first, second map[int]*figure.Heat) (out [
 }
 
 // biasMap is one head's bias as a heat map.
-func biasMap(s subject, h position.TrialHead) (figure.Panel, bool) {
+func biasMap(s subject, h trial.Head) (figure.Panel, bool) {
 	queries := figure.Columns(len(h.Bias), figure.MaxHeatRows)
 	if len(queries) == 0 || len(h.Bias[0]) == 0 {
 		return figure.Panel{}, false

@@ -39,13 +39,25 @@ func (e Encoding) Report(id string) report.Encoding {
 // the storage type, the rows of a cache.
 func (e Encoding) Parameters() report.Parameters {
 	p := Parameters(e.Scheme)
-	p.Dtype = e.Dtype
+	p.Dtype, p.Defaults = e.Dtype, e.Defaults
+	attending(e.Attending, &p)
 	if _, rotary := any(e.Scheme).(schemes.Rotary); rotary {
 		if p.Rows = positive(e.Rows); e.Form == report.FormCache {
 			p.Rows = positive(max(e.Rows, e.Capacity))
 		}
 	}
 	return p
+}
+
+// attending says what attentions make of positions beside the encoding.
+func attending(a schemes.Attending, p *report.Parameters) {
+	if a.Window > 0 {
+		p.Window = []int{a.Window}
+	}
+	p.WindowLayers, p.Chunk, p.Unrotated, p.Sinks = a.WindowLayers, positive(a.Chunk), a.Unturned, a.Sinks
+	if t := a.Temperature; !t.IsNone() {
+		p.Temperature = &report.Temperature{Scale: report.Number(t.Scale), Length: report.Number(t.Length), Layers: a.HotLayers}
+	}
 }
 
 // Parameters says a scheme's parameters in the words of the report contract.

@@ -92,6 +92,8 @@ func (o computing) whose(d report.Inspect) string {
 	switch engine := o.engineOf(d.Format); {
 	case o.ramps() && o.noTruncate:
 		return fmt.Sprintf("YaRN as %s computes it: its ramp begins and ends between two pairs", engine)
+	case o.ramps() && d.Format == FormatGGUF:
+		return "" // Outcome.deviates tells
 	case o.ramps():
 		return fmt.Sprintf("YaRN as %s computes it: its ramp begins and ends at a pair, the bounds being rounded to whole numbers", engine)
 	case o.as != "" && o.chooses() && d.Format == FormatGGUF:

@@ -49,12 +49,6 @@ type ExtendOptions struct {
 	Grow schemes.GrowOptions
 }
 
-// Windower is implemented by sites that only act between tokens at most so
-// many positions apart: more length does not change what they compute.
-type Windower interface {
-	Window() int // 0: no window
-}
-
 // Holder is implemented by sites that may hold what was asked for in an
 // equivalent of their own: what Hold stored, in the words of the scheme.
 type Holder interface {
@@ -431,6 +425,7 @@ func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error 
 	}
 	x.out.decide(x.m, i, want, describe(from, held(s, to)), report.ExpectChanged)
 	x.out.note(unprecedented(to.Scaling))
+	x.out.deviates(s, held(s, to), x.d)
 	return nil
 }
 
@@ -624,6 +619,12 @@ func (x *extension) finish() (Outcome, error) {
 			change.Expect = report.ExpectChanged
 		}
 		x.out.Changes = append(x.out.Changes, change)
+	}
+	for i, s := range x.m.Sites() {
+		e := attended(x.m, i, s.Encoding())
+		for _, says := range e.Attending.Longer(x.o.Length, e.Layers) {
+			x.out.note(says)
+		}
 	}
 	return x.out, nil
 }

@@ -3,8 +3,8 @@ package position
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
+
+	"github.com/modelpatch/modelpatch/internal/ranges"
 )
 
 // Words of RescaleOptions.Layers.
@@ -18,20 +18,9 @@ const maxLayer = 1 << 16
 
 // layerSet reads a list of layers, "0-11,14": nil where text is no such list.
 func layerSet(text string) (map[int]bool, error) {
-	out := map[int]bool{}
-	for part := range strings.SplitSeq(text, ",") {
-		first, last, ranged := strings.Cut(part, "-")
-		a, err := strconv.Atoi(first)
-		b := a
-		if err == nil && ranged {
-			b, err = strconv.Atoi(last)
-		}
-		if err != nil || a < 0 || b < a || b > maxLayer {
-			return nil, &UsageError{What: fmt.Sprintf("--layers %q: it is %s, %s, or numbers and ranges such as 0-11,14 (layer 0 is the first)", text, LayersGlobal, LayersLocal)}
-		}
-		for i := a; i <= b; i++ {
-			out[i] = true
-		}
+	out, ok := ranges.Parse(text, maxLayer)
+	if !ok {
+		return nil, &UsageError{What: fmt.Sprintf("--layers %q: it is %s, %s, or numbers and ranges such as 0-11,14 (layer 0 is the first)", text, LayersGlobal, LayersLocal)}
 	}
 	return out, nil
 }
@@ -80,26 +69,8 @@ func ofLayers(m Model, sites []int, wanted map[int]bool) (chosen []int, parts ma
 
 // oneRotation refuses to change some of the layers that turn by the same numbers.
 func oneRotation(i int, layers []int) error {
-	return &Refusal{Why: fmt.Sprintf("layers %s turn by the same keys, and the engine has none for one layer: encoding %s cannot change in some of them alone", layersSaid(layers), ID(i)),
+	return &Refusal{Why: fmt.Sprintf("layers %s turn by the same keys, and the engine has none for one layer: encoding %s cannot change in some of them alone", ranges.Text(layers), ID(i)),
 		Instead: "name all of these layers, or leave --layers out"}
-}
-
-// layersSaid writes layers as ranges.
-func layersSaid(layers []int) string {
-	var out []string
-	for i := 0; i < len(layers); {
-		j := i
-		for j+1 < len(layers) && layers[j+1] == layers[j]+1 {
-			j++
-		}
-		if i == j {
-			out = append(out, strconv.Itoa(layers[i]))
-		} else {
-			out = append(out, fmt.Sprintf("%d-%d", layers[i], layers[j]))
-		}
-		i = j + 1
-	}
-	return strings.Join(out, ",")
 }
 
 // Splitter is implemented by sites of which some layers can be given numbers of their own.

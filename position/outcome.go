@@ -3,6 +3,7 @@ package position
 import (
 	"slices"
 
+	"github.com/modelpatch/modelpatch/position/deviation"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -48,4 +49,11 @@ func (o *Outcome) decide(m Model, i int, want Want, what, expect string) {
 	p := Parameters(to)
 	o.Changes = append(o.Changes, report.Change{Encoding: ID(i), What: what, Expect: expect, To: &p})
 	o.Becomes = append(o.Becomes, Becoming{Site: i, Scheme: to, Positions: want.Positions, Cut: want.Cut, Rows: want.Rows})
+}
+
+// deviates notes what llama.cpp computes otherwise of an encoding that a site was given.
+func (o *Outcome) deviates(s Site, to schemes.Scheme, d report.Inspect) {
+	for _, says := range deviation.Planned(to, d, deviations(s)) {
+		o.note(says)
+	}
 }

@@ -10,6 +10,7 @@ package position
 
 import (
 	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position/trial"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -21,11 +22,14 @@ type Encoding struct {
 	Capacity int    // positions encoded correctly; 0: nothing bounds it
 	Rows     int    // rows of a cache, where they differ from Capacity; 0: the same
 	Beyond   string // report.Beyond…
-	Layers   []int  // layers that use it; nil: all
-	Dtype    string // storage type of its table, in the report's words
-	Where    []report.Where
-	Evidence []report.Evidence
-	Also     []report.Reading
+	// Attending is what its attentions make of positions beside it.
+	Attending schemes.Attending
+	Layers    []int    // layers that use it; nil: all
+	Dtype     string   // storage type of its table, in the report's words
+	Defaults  []string // parameters that the file does not state: report.Default…
+	Where     []report.Where
+	Evidence  []report.Evidence
+	Also      []report.Reading
 }
 
 // IsGrid reports whether the encoding is of image patches: its size is that of
@@ -139,7 +143,7 @@ type Attention struct {
 	// Run runs heads (nil: all) on seeded states of so many positions, or as many as the
 	// file fixes. The same heads of two files of one model get the same states, position
 	// by position. nil where Unsupported says why.
-	Run func(positions int, heads []int) (*Trial, error)
+	Run func(positions int, heads []int) (*trial.Trial, error)
 	// Unsupported says what of the file keeps the attention from being run; "" where it
 	// is.
 	Unsupported string

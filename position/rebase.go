@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/report"
@@ -117,44 +116,18 @@ func (o RescaleOptions) assumed(from schemes.Rotary) (note string, err error) {
 	if o.Scaling != "" || s.Kind().Bounds == nil || s.Frequencies == nil || s.Rotated > 0 || s.OriginalLength == 0 {
 		return "", nil
 	}
-	least, most := alike(from)
+	least, most := from.SameRamp()
 	switch n := o.OriginalLength; {
-	case n != 0 && n >= least && n <= most, n == 0 && boundsOf(from, o.Base, least) == boundsOf(from, o.Base, most):
+	case n != 0 && n >= least && n <= most, n == 0 && from.RampBounds(o.Base, least) == from.RampBounds(o.Base, most):
 		return "", nil
 	case n != 0:
 		return fmt.Sprintf("the file's own frequencies are those of an original length of %d, not %d", s.OriginalLength, n), nil
 	}
-	if other := usualLength(least, most, s.OriginalLength); other != 0 {
+	if other := schemes.UsualLength(least, most, s.OriginalLength); other != 0 {
 		return "", &Refusal{Why: fmt.Sprintf("%s's original length may be %d or %d: the file's frequencies are the same for both, and with another base they are not", s.Kind().Title, s.OriginalLength, other),
 			Remedies: []report.Remedy{report.Do("", "is the length that the model was trained with", "original-length", "L")}}
 	}
 	return fmt.Sprintf("the original length is taken to be %d: the file's frequencies are the same for any from %d to %d, unless the original length is given", s.OriginalLength, least, most), nil
-}
-
-// boundsOf are the bounds of the scaling's ramp with another base and original length.
-func boundsOf(r schemes.Rotary, base float64, length int) [2]float64 {
-	return r.Scaling.Kind().Bounds(r, base, length)
-}
-
-// alike are the least and the greatest original length that give the same ramp.
-func alike(r schemes.Rotary) (least, most int) {
-	n := r.Scaling.OriginalLength
-	same := boundsOf(r, r.Base, n)
-	least = 1 + sort.Search(n-1, func(k int) bool { return boundsOf(r, r.Base, 1+k) == same })
-	return least, n + sort.Search(n, func(k int) bool { return boundsOf(r, r.Base, n+k+1) != same })
-}
-
-// usualLength is a length such as models have, a power of two or three or five
-// times one, within bounds and other than the one given; 0: there is none.
-func usualLength(least, most, other int) int {
-	for power := 1; power <= most; power *= 2 {
-		for _, n := range []int{power, 3 * power, 5 * power} {
-			if n >= least && n <= most && n != other {
-				return n
-			}
-		}
-	}
-	return 0
 }
 
 // capped says that an engine which reads keys stops at the stated length,

@@ -178,7 +178,7 @@ func (o RelativeOptions) rebucket(m Model, i int, from schemes.Buckets, out *Out
 	var rows [][]float64
 	if to.Buckets != from.Buckets {
 		var err error
-		if rows, err = meanRows(r, from, to); err != nil {
+		if rows, err = to.MeanRows(from, r.Bias, func(b int) ([]float64, error) { return oldRow(r, from, b) }); err != nil {
 			return err
 		}
 		out.note("each new bucket has the mean of the old bias over its distances: a model may need fine-tuning")
@@ -191,60 +191,6 @@ func (o RelativeOptions) rebucket(m Model, i int, from schemes.Buckets, out *Out
 		What: fmt.Sprintf("%d buckets to distance %d → %d to %d", from.Buckets, from.MaxDistance, to.Buckets, to.MaxDistance)})
 	out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: to})
 	return nil
-}
-
-// meanRows are the rows of new buckets: the mean of the old bias over the distances that
-// fall into each, counted to the greater of the two greatest distances. A bucket that no
-// distance reaches has the old row of its number, at most the last.
-func meanRows(r Rebucketer, from, to schemes.Buckets) ([][]float64, error) {
-	sum, count := make([][]float64, to.Buckets), make([]int, to.Buckets)
-	for b := range sum {
-		sum[b] = make([]float64, from.Heads)
-	}
-	// Of an old bucket every distance has the same bias: one stands for all.
-	stands := map[int]int{}
-	add := func(bucket, relative int) error {
-		old := from.Bucket(relative)
-		if _, ok := stands[old]; !ok {
-			stands[old] = relative
-		}
-		for h := range from.Heads {
-			query, key := 0, stands[old]
-			if key < 0 {
-				query, key = -key, 0
-			}
-			x, err := r.Bias(h, query, key, max(query, key)+1)
-			if err != nil {
-				return err
-			}
-			sum[bucket][h] += x
-		}
-		count[bucket]++
-		return nil
-	}
-	last := max(from.MaxDistance, to.MaxDistance)
-	for distance := -last; distance <= last; distance++ {
-		if !to.Bidirectional && distance > 0 {
-			break // hidden
-		}
-		if err := add(to.Bucket(distance), distance); err != nil {
-			return nil, err
-		}
-	}
-	for b := range sum {
-		if count[b] > 0 {
-			for h := range sum[b] {
-				sum[b][h] /= float64(count[b])
-			}
-			continue
-		}
-		row, err := oldRow(r, from, min(b, from.Buckets-1))
-		if err != nil {
-			return nil, err
-		}
-		sum[b] = row
-	}
-	return sum, nil
 }
 
 // RowsOfBuckets is implemented by biases whose rows can be read by the number of a

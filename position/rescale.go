@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/internal/ranges"
+	"github.com/modelpatch/modelpatch/position/deviation"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -37,6 +40,9 @@ type RescaleOptions struct {
 	// ShortFactors and LongFactors are LongRoPE's divisors, one a pair: for inputs
 	// up to the original length, and beyond.
 	ShortFactors, LongFactors []float64
+	// Use takes one of the two lists of LongRoPE that the model has for all lengths:
+	// schemes.ListShort or ListLong; "": both stay.
+	Use string
 	// Layers chooses one of two rotations: LayersGlobal, LayersLocal, or "" for the
 	// first where there is one; or layers by number, as 0-11,14.
 	Layers string
@@ -129,6 +135,8 @@ func (o RescaleOptions) check() error {
 		return wrong("--base %g: it must be above 1 and at most %.3g, the greatest number of float32", o.Base, math.MaxFloat32)
 	case o.Scaling != "" && !slices.Contains(ScalingTypes(), o.Scaling):
 		return wrong("no scaling %q: there are %s", o.Scaling, strings.Join(ScalingTypes(), ", "))
+	case o.Use != "":
+		return cmp.Or(o.checkUse(scaling), o.checkLayers())
 	case scaling.Listed && len(o.ShortFactors)+len(o.LongFactors) == 0:
 		return o.checkLists(scaling)
 	case scaling.NeedsFactor && o.Factor == 0 && !o.tellsFactor(scaling):
@@ -145,6 +153,34 @@ func (o RescaleOptions) check() error {
 		return wrong("a length must be between 1 and %d", MaxLength)
 	}
 	return cmp.Or(o.checkBounds(scaling), o.checkAmplitude(scaling), o.checkLists(scaling), o.checkLayers(), o.computing().checkEngine(scaling))
+}
+
+// checkUse looks at the list that is to be used; the model has all that belongs to it.
+func (o RescaleOptions) checkUse(t *schemes.ScalingType) error {
+	only := RescaleOptions{Use: o.Use, Scaling: o.Scaling, Length: o.Length, ConfiguredLength: o.ConfiguredLength, Layers: o.Layers}
+	switch {
+	case o.Use != schemes.ListShort && o.Use != schemes.ListLong:
+		return &UsageError{What: fmt.Sprintf("--use %q: it is %s or %s", o.Use, schemes.ListShort, schemes.ListLong)}
+	case !t.Listed:
+		return &UsageError{What: "--use: it is for scaling " + schemes.ScalingLongRoPE}
+	case !reflect.DeepEqual(o, only):
+		return &UsageError{What: "--use takes factors, original length and amplitude as the model has them: only --len and --layers go with it"}
+	}
+	return nil
+}
+
+// using is a rotation with one of its two lists at every length.
+func (o RescaleOptions) using(from schemes.Rotary) (schemes.Rotary, error) {
+	s, ok := from.Scaling.Using(o.Use)
+	switch {
+	case ok:
+		from.Scaling = s
+	case !from.Scaling.Kind().Listed:
+		return from, &Refusal{Why: fmt.Sprintf("the model's scaling is %s: it has no two lists to choose from", said(from.Scaling)), Remedies: []report.Remedy{report.Do("", "gives it two", "scaling", schemes.ScalingLongRoPE, "factors", "FILE")}}
+	default:
+		return from, &Refusal{Why: "the model holds one list of LongRoPE, which it uses at every length", Remedies: []report.Remedy{report.Do("", "replaces it", "scaling", schemes.ScalingLongRoPE, "factors", "FILE")}}
+	}
+	return from, nil
 }
 
 // checkBounds looks at what lies below what; bounds that are not given are the type's.
@@ -336,7 +372,7 @@ func (o RescaleOptions) applyTo(m Model, i int, layers []int, d report.Inspect, 
 	switch full, sliding := split(m); {
 	case layers != nil:
 		out.Becomes[before].Split = true
-		*what += " in layers " + layersSaid(layers)
+		*what += " in layers " + ranges.Text(layers)
 	case full != nil && slices.Contains(sliding, i):
 		*what += " in layers with a sliding window"
 	case sliding != nil && slices.Contains(full, i):
@@ -387,12 +423,27 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 	if err := s.Hold(want); err != nil {
 		return err
 	}
-	out.decide(m, i, want, describe(from, held(s, to)), report.ExpectChanged)
+	what := describe(from, held(s, to))
+	if o.Use != "" {
+		what += fmt.Sprintf(": the %s factors at every length", o.Use)
+	}
+	expect := report.ExpectChanged
+	if n := d.Length.Stated; o.Use == schemes.ListShort && d.Format == FormatGGUF && n != nil && deviation.LoadedContext(*n) <= from.Scaling.OriginalLength {
+		expect = report.ExpectSame // the stated length does not reach the other list
+	}
+	out.decide(m, i, want, what, expect)
 	out.note(assumed)
-	if d.Format == FormatONNX && o.Scaling != "" && o.Base == 0 && from.Scaling.Kind().Listed {
+	if then := d; o.Length > 0 {
+		then.Length.Stated = &o.Length
+		out.note(deviation.Chosen(to, then))
+	} else {
+		out.note(deviation.Chosen(to, d))
+	}
+	if d.Format == FormatONNX && o.Use == "" && o.Scaling != "" && o.Base == 0 && from.Scaling.Kind().Listed {
 		out.note(fmt.Sprintf("the base is taken to be %s, unless it is given: a list of divisors tells none", schemes.Text(from.Base)))
 	}
 	out.note(o.capped(from, to, d))
+	out.deviates(s, held(s, to), d)
 	if o.Scaling != "" {
 		out.note(unprecedented(to.Scaling))
 		o.doubts(from, to, d, capacity, out)
@@ -451,7 +502,10 @@ func turns(to schemes.Rotary) error {
 
 // scheme is the rotation asked for.
 func (o RescaleOptions) scheme(from schemes.Rotary) (schemes.Rotary, error) {
-	if o.Scaling == "" {
+	switch {
+	case o.Use != "":
+		return o.using(from)
+	case o.Scaling == "":
 		return o.rebase(from)
 	}
 	to := from
@@ -474,7 +528,7 @@ func (o RescaleOptions) tellsFactor(t *schemes.ScalingType) bool {
 
 // settled has the original length and the factor that follow from the rest, for one rotation.
 func (o RescaleOptions) settled(from schemes.Rotary, d report.Inspect, capacity int) (RescaleOptions, error) {
-	if o.Scaling == "" {
+	if o.Scaling == "" || o.Use != "" {
 		return o, nil
 	}
 	t := schemes.Scaling{Type: o.Scaling}.Kind()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/modelpatch/modelpatch/position/deviation"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -13,7 +14,11 @@ func Inspect(m Model) report.Inspect {
 	r.Schema = report.SchemaInspect
 	r.Encodings = []report.Encoding{}
 	for i, s := range m.Sites() {
-		r.Encodings = append(r.Encodings, s.Encoding().Report(ID(i)))
+		e := attended(m, i, s.Encoding()).Report(ID(i))
+		if says := deviation.Chosen(s.Encoding().Scheme, r); says != "" {
+			e.Notes = append(e.Notes, says)
+		}
+		r.Encodings = append(r.Encodings, e)
 	}
 	r.Findings = m.Findings()
 	if r.Findings == nil {
@@ -24,6 +29,20 @@ func Inspect(m Model) report.Inspect {
 	}
 	r.Length = Length(m, r)
 	return r
+}
+
+// Deviations adds to a report what an engine, one of deviation.Engines, computes otherwise: each
+// sentence once.
+func Deviations(m Model, r report.Inspect, engine string) {
+	told := map[string]bool{}
+	for i, s := range m.Sites() {
+		for _, says := range deviation.Notes(engine, s.Encoding().Scheme, r, deviations(s)) {
+			if !told[says] {
+				told[says] = true
+				r.Encodings[i].Notes = append(r.Encodings[i].Notes, says)
+			}
+		}
+	}
 }
 
 // ID names the encoding of site i in reports: e0, e1 …

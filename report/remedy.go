@@ -51,8 +51,11 @@ func (r Remedy) CommandLine() string {
 	}
 	for _, o := range r.Options {
 		flag := "--" + o.Name
-		if o.Name == "output" {
+		switch o.Name {
+		case "output":
 			flag = "-o"
+		case "key": // KEY=VALUE
+			flag = ""
 		}
 		parts = append(parts, strings.TrimSpace(flag+" "+o.Value))
 	}

@@ -84,6 +84,13 @@ func Expected(changes []Change) string {
 	return out
 }
 
+// Words for parameters that an engine takes by default.
+const (
+	DefaultBase           = "base"
+	DefaultRotaryDim      = "rotary_dim"
+	DefaultOriginalLength = "scaling.original_length"
+)
+
 // Levels of a finding.
 const (
 	LevelError   = "error"
@@ -146,6 +153,8 @@ type Encoding struct {
 	Where      []Where    `json:"where"`
 	Evidence   []Evidence `json:"evidence"`
 	Also       []Reading  `json:"also"`
+	// Notes are sentences on what the engine does with the encoding that the parameters do not tell.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Parameters are a scheme's parameters. A nil or empty field does not apply.
@@ -173,6 +182,25 @@ type Parameters struct {
 	Bidirectional       *bool    `json:"bidirectional,omitempty"`
 	Window              []int    `json:"window,omitempty"`
 	Order               string   `json:"order,omitempty"` // of none: schemes.Order…
+	// WindowLayers are the layers with Window (rope: one number, positions that a query looks back) or
+	// Chunk; absent: all of the encoding's.
+	WindowLayers Layers `json:"window_layers,omitempty"`
+	// Chunk is the number of positions beyond whose begin no query of the layers looks.
+	Chunk       *int         `json:"chunk,omitempty"`
+	Temperature *Temperature `json:"temperature,omitempty"`
+	// Unrotated are layers with attention and without rotation.
+	Unrotated Layers `json:"unrotated_layers,omitempty"`
+	// Sinks tells that each head has a logit to which no key belongs.
+	Sinks bool `json:"sinks,omitempty"`
+	// Defaults are the parameters that the file does not state: the engine's defaults (Default…).
+	Defaults []string `json:"defaults,omitempty"`
+}
+
+// Temperature multiplies queries by 1 + Scale·ln(⌊position/Length⌋ + 1), in Layers ("all", or a list).
+type Temperature struct {
+	Scale  Number `json:"scale"`
+	Length Number `json:"length"`
+	Layers Layers `json:"layers"`
 }
 
 // Scaling is how a rotary encoding's frequencies were changed.
@@ -262,6 +290,8 @@ func (p *Plan) Asked() json.RawMessage {
 type Request struct {
 	Verb    string          `json:"verb"`
 	Options json.RawMessage `json:"options"`
+	// Assume is the architecture that the file was taken for, its own not being known.
+	Assume string `json:"assume,omitempty"`
 }
 
 // Change is one decision of a verb, in words, about one encoding.

@@ -246,6 +246,9 @@ func (s Scaling) String() string {
 		return ""
 	}
 	said := s.Type
+	if s.ShortFactor != nil && slices.Equal(s.ShortFactor, s.LongFactor) {
+		said += " of one list"
+	}
 	if s.Factor != 0 {
 		said += " ×" + Text(s.Factor)
 	}

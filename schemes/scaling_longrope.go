@@ -1,6 +1,9 @@
 package schemes
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // ScalingLongRoPE divides each frequency by a trained factor of its own: one list
 // up to the original length, another beyond.
@@ -37,6 +40,34 @@ func LongRoPEAmplitude(factor float64, original int) float64 {
 		return 1
 	}
 	return math.Sqrt(1 + math.Log(factor)/math.Log(float64(original)))
+}
+
+// Lists are the words for LongRoPE's two lists of factors.
+const (
+	ListShort = "short"
+	ListLong  = "long"
+)
+
+// Using is s with one of its two lists, ListShort or ListLong, in the place of both, so that no length
+// chooses; false where s does not hold that list beside another.
+func (s Scaling) Using(list string) (Scaling, bool) {
+	if !s.ByLength() || !s.Kind().Listed {
+		return s, false
+	}
+	factors, frequencies := s.ShortFactor, s.Frequencies
+	if list == ListLong {
+		factors, frequencies = s.LongFactor, s.LongFrequencies
+	}
+	s.ShortFactor, s.LongFactor, s.Frequencies, s.LongFrequencies = factors, factors, frequencies, frequencies
+	return s, true
+}
+
+// ByLength reports whether frequencies depend on the length of the input: of two lists that are one they do not.
+func (s Scaling) ByLength() bool {
+	if k := s.Kind(); !k.Listed {
+		return k.ByLength
+	}
+	return s.ShortFactor != nil && s.LongFactor != nil && !slices.Equal(s.ShortFactor, s.LongFactor)
 }
 
 // longRoPEFactors are the divisors for an input of the given length.

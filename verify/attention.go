@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/trial"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/verify/reference"
 )
@@ -86,8 +87,8 @@ func (c *comparison) tellSample(at int, s *sampled) {
 	c.report.Checks = append(c.report.Checks[:at:at], append([]report.Check{k}, c.report.Checks[at:]...)...)
 }
 
-// trial runs an attention over so many positions, or fewer where it cannot.
-func trial(a *position.Attention, positions int, heads []int) (*position.Trial, error) {
+// tried runs an attention over so many positions, or fewer where it cannot.
+func tried(a *position.Attention, positions int, heads []int) (*trial.Trial, error) {
 	if a.Run == nil {
 		return nil, fmt.Errorf("%s", a.Unsupported)
 	}
@@ -118,9 +119,9 @@ func (c *comparison) beside(before, after func()) {
 // layer compares one attention of both files.
 func (c *comparison) layer(before, after *position.Attention, s *sampled) {
 	positions, heads := c.o.Sample.positions(c.prefix()), c.o.Sample.heads(before.Heads)
-	var t, u *position.Trial
+	var t, u *trial.Trial
 	var err1, err2 error
-	c.beside(func() { t, err1 = trial(before, positions, heads) }, func() { u, err2 = trial(after, positions, heads) })
+	c.beside(func() { t, err1 = tried(before, positions, heads) }, func() { u, err2 = tried(after, positions, heads) })
 	k := report.Check{Name: "attention", Verdict: report.CheckPass, Inputs: "weights", Tolerance: &float64Roundoff, At: &report.At{Layer: report.Pointer(before.Layer)}}
 	switch {
 	case err1 != nil && err2 != nil:

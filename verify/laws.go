@@ -40,7 +40,7 @@ func (c *comparison) alone() {
 	at := len(c.report.Checks)
 	for _, i := range c.o.Sample.layers(len(all)) {
 		a := all[i]
-		t, err := trial(a, c.o.Sample.positions(c.newLength()), c.o.Sample.heads(a.Heads))
+		t, err := tried(a, c.o.Sample.positions(c.newLength()), c.o.Sample.heads(a.Heads))
 		if err != nil {
 			s.leave(fmt.Sprintf("layer %d (%v)", a.Layer, err))
 			continue

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/trial"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/verify/reference"
@@ -39,7 +39,7 @@ const maxOpinion = 256
 
 // newCase writes a head's attention out as numbers, by formulas where there are some. The
 // reference uses them, too, from then on.
-func newCase(r *reference.Reference, h *position.TrialHead) (Case, error) {
+func newCase(r *reference.Reference, h *trial.Head) (Case, error) {
 	t, a := r.Trial, r.Attention
 	out := Case{Layer: a.Layer, Head: h.Head, Query: h.Query, Key: h.Key, Value: h.Value, Scale: h.Scale, Softcap: h.Softcap, Sink: h.Sink, Amplitude: 1, Causal: a.Causal && t.Past == 0}
 	switch {
@@ -71,7 +71,7 @@ func newCase(r *reference.Reference, h *position.TrialHead) (Case, error) {
 }
 
 // secondOpinion has foreign code compute a head of the new file, and compares.
-func (c *comparison) secondOpinion(r *reference.Reference, h *position.TrialHead) {
+func (c *comparison) secondOpinion(r *reference.Reference, h *trial.Head) {
 	if c.o.SecondOpinion == nil {
 		if why := c.o.Absent; why != "" && !c.has("second-opinion") {
 			c.skip("second-opinion", why)

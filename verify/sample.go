@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/trial"
 )
 
 // Sample is how much of a model's attention is run. A number of 0 stands for the usual
@@ -91,7 +91,7 @@ type sampled struct {
 }
 
 // ran notes an attention that was run over so many positions.
-func (s *sampled) ran(t *position.Trial, heads, positions int) {
+func (s *sampled) ran(t *trial.Trial, heads, positions int) {
 	s.layers++
 	s.heads += min(len(t.Heads), max(heads, 1))
 	if s.least == 0 || positions < s.least {

@@ -245,18 +245,20 @@ func (c *comparison) rotations(p pair, a, b position.Rotator) {
 	var d difference
 	differs := false
 	rounding := (float64(float32Angle.Value) + float64(storageTolerance(p.stored()).Value)) * math.Max(ra.Amplitude(), 1)
-	for _, pos := range positionsOf(p.before.Encoding(), prefix) {
-		if err := firstOf(a.Rotation(pos, prefix, cosA, sinA), b.Rotation(pos, prefix, cosB, sinB)); err != nil {
-			k.Verdict, k.Why = report.CheckFail, id+": "+err.Error()
-			c.add(k)
-			return
-		}
-		beyond := rounding * float64(pos+1)
-		for i := range n {
-			if x := d.look(cosA[i], cosB[i]); d.look(sinA[i], sinB[i]) || x {
-				k.At = &report.At{Position: report.Pointer(pos), Where: firstWhere(p.after)}
+	for _, length := range lengthsOf(ra, prefix) {
+		for _, pos := range positionsOf(p.before.Encoding(), length) {
+			if err := firstOf(a.Rotation(pos, length, cosA, sinA), b.Rotation(pos, length, cosB, sinB)); err != nil {
+				k.Verdict, k.Why = report.CheckFail, id+": "+err.Error()
+				c.add(k)
+				return
 			}
-			differs = differs || math.Abs(cosA[i]-cosB[i]) > beyond || math.Abs(sinA[i]-sinB[i]) > beyond
+			beyond := rounding * float64(pos+1)
+			for i := range n {
+				if x := d.look(cosA[i], cosB[i]); d.look(sinA[i], sinB[i]) || x {
+					k.At = &report.At{Position: report.Pointer(pos), Where: firstWhere(p.after)}
+				}
+				differs = differs || math.Abs(cosA[i]-cosB[i]) > beyond || math.Abs(sinA[i]-sinB[i]) > beyond
+			}
 		}
 	}
 	k.Measure = d.measure()
@@ -275,6 +277,15 @@ func (c *comparison) rotations(p pair, a, b position.Rotator) {
 	}
 	c.add(k)
 	c.formula(p, b, rb, d.seen)
+}
+
+// lengthsOf are the lengths of input at which a rotation is compared: the old one, and within it
+// the longest that turns by the short one of two lists.
+func lengthsOf(r schemes.Rotary, prefix int) []int {
+	if n := r.Scaling.OriginalLength; r.Scaling.ByLength() && n > 0 && n < prefix {
+		return []int{n, prefix}
+	}
+	return []int{prefix}
 }
 
 // rebuilt reports whether the one file computes what the other stores: then their

@@ -10,6 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/internal/journal"
 	"github.com/modelpatch/modelpatch/internal/ordered"
+	"github.com/modelpatch/modelpatch/position/deviation"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -123,6 +124,8 @@ cannot be read is said in place of the report.`,
 	cmd.Flags().Int64Var(&o.MaxUnpacked, "max-unpacked", 0, "bytes that a compressed input may come to (default 64 GiB)")
 	cmd.Flags().IntVarP(&workers, "jobs", "j", runtime.NumCPU(), "files that are looked at at once")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also say what each claim rests on, and its bytes")
+	cmd.Flags().StringVar(&o.Engine, "engine", "", "also say what this engine computes otherwise: "+strings.Join(deviation.Engines, ", "))
+	takes(cmd, "engine", deviation.Engines...)
 	cmd.Flags().BoolVar(&textconv, "textconv", false, "for git's diff.NAME.textconv: the report without a path, and digests of the content")
 	cmd.Flags().BoolVar(&inTable, "table", false, "one line a model, in columns (findings of the files themselves; check has more rules)")
 	page.addFlags(cmd)

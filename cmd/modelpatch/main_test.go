@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -199,23 +200,38 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// setKey FILE NEW KEY TYPE NUMBER copies a GGUF file with a key of type u32, i32 or
-// f32 in it.
+// setKey FILE NEW [KEY TYPE VALUE]… copies a GGUF file, or makes one of nothing for -, with keys of
+// type u32, i32, f32, str or i32s (numbers with commas between) in it; none removes a key, and
+// tensor adds a tensor of the zeros that VALUE counts.
 func setKey(ts *testscript.TestScript, _ bool, args []string) {
-	path := ts.MkAbs(args[0])
-	f, err := gguf.Open(path)
-	ts.Check(err)
-	defer f.Close()
-	x, err := strconv.ParseFloat(args[4], 64)
+	was := append([]byte("GGUF\x03"), make([]byte, 19)...)
+	if args[0] != "-" {
+		was = []byte(ts.ReadFile(args[0]))
+	}
+	f, err := gguf.NewFile(bytes.NewReader(was), int64(len(was)))
 	ts.Check(err)
 	e := f.Edit()
-	e.Set(args[2], map[string]gguf.Value{"u32": gguf.Uint32(uint32(x)), "i32": gguf.Int32(int32(x)), "f32": gguf.Float32(float32(x))}[args[3]], "test")
+	for set := args[2:]; len(set) > 0; set = set[3:] {
+		key, kind, text := set[0], set[1], set[2]
+		var list []int32
+		x, _ := strconv.ParseFloat(text, 64)
+		for word := range strings.SplitSeq(text, ",") {
+			n, _ := strconv.Atoi(word)
+			list = append(list, int32(n))
+		}
+		switch kind {
+		case "none":
+			e.Delete(key, "test")
+		case "tensor":
+			e.Add(key, gguf.F32, []int64{int64(x)}, patch.Zeros(int64(4*x)), "test")
+		default:
+			e.Set(key, map[string]gguf.Value{"u32": gguf.Uint32(uint32(x)), "i32": gguf.Int32(int32(x)), "f32": gguf.Float32(float32(x)),
+				"str": gguf.String(text), "i32s": gguf.Int32s(list...)}[kind], "test")
+		}
+	}
 	plan, err := e.Plan()
 	ts.Check(err)
-	in, err := os.Open(path)
-	ts.Check(err)
-	defer in.Close()
-	content, err := io.ReadAll(plan.NewReader(0, in))
+	content, err := io.ReadAll(plan.NewReader(0, bytes.NewReader(was)))
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), content, 0o600))
 }

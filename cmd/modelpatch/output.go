@@ -111,6 +111,9 @@ func (c *console) encoding(e report.Encoding, verbose bool) {
 	for _, a := range e.Also {
 		c.field("", "or, as "+a.Why+": "+a.Scheme+" "+parametersText(a.Parameters, a.Scheme))
 	}
+	for _, says := range e.Notes {
+		c.field("", sentence(says))
+	}
 	if e.Scheme == report.SchemeUnknown && !verbose {
 		for _, v := range e.Evidence {
 			c.field("", sentence(v.Says))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,12 +30,14 @@ func parametersText(p report.Parameters, scheme string) string {
 		l.add(classTokens(*p.Prefix))
 	}
 	l.number("base", p.Base)
+	l.assumed(p, report.DefaultBase, "not in the file: llama.cpp's default")
 	switch {
 	case p.RotaryDim != nil && p.HeadDim != nil:
 		l.add(fmt.Sprintf("rotary dim %d of head size %d", *p.RotaryDim, *p.HeadDim))
 	default:
 		l.int("rotary dim", p.RotaryDim)
 	}
+	l.assumed(p, report.DefaultRotaryDim, "not in the file: the head size")
 	if scheme == report.SchemeRope {
 		l.text("", pairing(p.Layout))
 	} else {
@@ -53,6 +56,7 @@ func parametersText(p report.Parameters, scheme string) string {
 	l.ints(sections, "+", p.Sections)
 	if p.Scaling != nil {
 		l.add(scalingText(*p.Scaling))
+		l.assumed(p, report.DefaultOriginalLength, "original length not in the file: the context length")
 	}
 	l.count(p.Heads, "head")
 	l.number("max bias", p.MaxBias)
@@ -62,6 +66,23 @@ func parametersText(p report.Parameters, scheme string) string {
 		l.add("bidirectional")
 	}
 	l.ints("window", "×", p.Window)
+	l.int("chunks of", p.Chunk)
+	if p.WindowLayers != nil && len(l) > 0 {
+		l[len(l)-1] += " in layers " + layersText(p.WindowLayers)
+	}
+	if t := p.Temperature; t != nil {
+		says := "temperature " + numberText(t.Scale) + " from " + numberText(t.Length) + " positions on"
+		if t.Layers != nil {
+			says += " in layers " + layersText(t.Layers)
+		}
+		l.add(says)
+	}
+	if p.Unrotated != nil {
+		l.add("no rotation in layers " + layersText(p.Unrotated))
+	}
+	if p.Sinks {
+		l.add("attention sinks")
+	}
 	return l.String()
 }
 
@@ -83,7 +104,9 @@ func scalingText(s report.Scaling) string {
 	l.number("attention factor", s.AttentionFactor)
 	l.number("low_freq_factor", s.LowFreqFactor)
 	l.number("high_freq_factor", s.HighFreqFactor)
-	if n := len(s.LongFactor); n > 0 {
+	if n := len(s.LongFactor); n > 0 && slices.Equal(s.ShortFactor, s.LongFactor) {
+		l.add(fmt.Sprintf("%d factors, the same at every length", n))
+	} else if n > 0 {
 		l.add(fmt.Sprintf("%d long factors", n))
 	}
 	return l.String()
@@ -103,6 +126,13 @@ func (l *list) text(label, value string) {
 func (l *list) int(label string, v *int) {
 	if v != nil {
 		l.add(fmt.Sprintf("%s %d", label, *v))
+	}
+}
+
+// assumed adds to what was said last that it is a default.
+func (l *list) assumed(p report.Parameters, name, why string) {
+	if slices.Contains(p.Defaults, name) && len(*l) > 0 {
+		(*l)[len(*l)-1] += " (" + why + ")"
 	}
 }
 

@@ -15,6 +15,8 @@ func reading(c *console, cmd *cobra.Command, open *modelpatch.OpenOptions) *cobr
 	f.Int64Var(&o.MaxBytes, "max-bytes", 0, "bytes that may be fetched of models at addresses (default 1 GiB)")
 	f.BoolVar(&o.AllowPrivate, "allow-private", false, "also read from servers in private networks, and by http://")
 	f.BoolVar(&open.Scan, "scan", false, "fetch large tables of models at addresses too, to look for damaged rows")
+	f.StringVar(&open.Assume, "assume", "", "take GGUF files of an architecture that is not known for this one (`LIKE`, such as qwen3)")
+	group(cmd, flagsHow, "assume")
 	group(cmd, flagsRemote, "offline", "max-bytes", "allow-private", "scan")
 	work := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

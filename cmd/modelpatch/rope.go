@@ -36,7 +36,8 @@ is the whole amplitude of cos and sin: by default 0.1 ln(factor) + 1 for YaRN
 and 1 for the others. --mscale and --mscale-all-dim give it as DeepSeek's
 configurations do. Dynamic NTK scaling is another base for each length: the file
 gets that of --len. LongRoPE's two lists of factors come from a JSON file as
-config.json has them.
+config.json has them; --use short or long has the model take one of the two that
+it holds, whatever the length.
 
 --like takes base and scaling from another model, of either format. Programs
 compute YaRN's ramp differently; --as says whose numbers are written, by default
@@ -90,6 +91,7 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
 	f.Float64Var(&o.MScale, "mscale", 0, "yarn: amplitude by 0.1·mscale·ln(factor) + 1, over …")
 	f.Float64Var(&o.MScaleAllDim, "mscale-all-dim", 0, "yarn: … 0.1·mscale_all_dim·ln(factor) + 1")
 	f.StringVar(&factors, "factors", "", "longrope: JSON `FILE` with short_factor and long_factor")
+	f.StringVar(&o.Use, "use", "", "longrope: the one list that the model has for all lengths from now on: short, long")
 	f.StringVar(&operators.Set, "to-ops", "", "keep the numbers, in other operators of ONNX: "+strings.Join(position.OperatorSets, ", "))
 	f.StringVar(&o.Layers, "layers", "", "which layers: global, local, or numbers and ranges such as 0-11,14")
 	f.StringVar(&o.As, "as", "", "whose numbers, where engines differ: "+strings.Join(schemes.Engines, ", "))
@@ -97,7 +99,8 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
 	f.IntVar(&o.Length, "len", 0, "length to reach: is stated as well, and gives a factor where none is given")
 	group(cmd, flagsWhat, "base", "scaling", "like", "to-ops")
 	group(cmd, flagsHow, "factor", "original-length", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor",
-		"truncate", "mscale", "mscale-all-dim", "factors", "layers", "as", "len")
+		"truncate", "mscale", "mscale-all-dim", "factors", "use", "layers", "as", "len")
+	takes(cmd, "use", schemes.ListShort, schemes.ListLong)
 	takes(cmd, "scaling", position.ScalingTypes()...)
 	takes(cmd, "to-ops", position.OperatorSets...)
 	takes(cmd, "as", schemes.Engines...)
@@ -109,7 +112,7 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
 
 // takeLike reads the settings of another model. Few flags go with it.
 func takeLike(cmd *cobra.Command, like string, o *modelpatch.RescaleOptions, open modelpatch.OpenOptions) error {
-	for _, name := range []string{"base", "scaling", "factor", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "truncate", "mscale", "mscale-all-dim", "factors"} {
+	for _, name := range []string{"base", "scaling", "factor", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "truncate", "mscale", "mscale-all-dim", "factors", "use"} {
 		if cmd.Flags().Changed(name) {
 			return &modelpatch.UsageError{What: "--like with --" + name, Hint: "--like takes base and scaling from the other model; --len, --layers, --as and --original-length go with it"}
 		}

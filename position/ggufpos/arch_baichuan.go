@@ -11,7 +11,7 @@ import (
 // alone means RoPE: 40 layers have ALiBi, others nothing (facts/GGUF-FACTS
 // trap 14).
 func (m *model) baichuanWithoutRope() (position.Site, bool) {
-	if m.Name != "baichuan" {
+	if m.Family() != "baichuan" {
 		return nil, false
 	}
 	switch n, _ := m.Count(arch.KeyBlocks); n {

@@ -15,5 +15,5 @@ func (m *model) graniteWithoutRope() (position.Site, bool) {
 	if on, ok := m.Pair(arch.KeyFinetuned).Bool(); !ok || on {
 		return nil, false
 	}
-	return site.None(m.Model, m.Key(arch.KeyFinetuned)+" = false switches RoPE off in "+m.Name), true
+	return site.None(m.Model, m.Key(arch.KeyFinetuned)+" = false switches RoPE off in "+m.Family()), true
 }

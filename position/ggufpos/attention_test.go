@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/trial"
 )
 
 func openFile(t *testing.T, name string) *model {
@@ -79,7 +80,7 @@ func TestRunProjects(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		x := position.Normal(0, []int{positions, in})
+		x := trial.Normal(0, []int{positions, in})
 		for _, s := range m.Sites() {
 			if table, ok := s.(position.Rows); ok {
 				row := make([]float64, in)

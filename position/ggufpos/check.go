@@ -93,7 +93,7 @@ func (m *model) checkIgnored() {
 		if m.Pair(suffix) == nil || m.Arch.Uses(suffix) || m.harmless(suffix) {
 			continue
 		}
-		says := fmt.Sprintf("%s is not used by %s", m.Key(suffix), m.Name)
+		says := fmt.Sprintf("%s is not used by %s", m.Key(suffix), m.Family())
 		if suffix == arch.KeyWindow {
 			says += ": every layer attends to everything, unlike a source model with a window"
 		}
@@ -134,10 +134,10 @@ func (m *model) harmless(suffix string) bool {
 func (m *model) checkRequired() {
 	for _, suffix := range m.Arch.Required {
 		if m.Pair(suffix) == nil {
-			m.Fault("gguf-key-missing", suffix, m.Key(suffix)+" is missing; llama.cpp's "+m.Name+" refuses the file", "")
+			m.Fault("gguf-key-missing", suffix, m.Key(suffix)+" is missing; llama.cpp's "+m.Family()+" refuses the file", "")
 		}
 	}
 	if m.Arch.Scheme == "unimplemented" {
-		m.Tell("gguf-architecture-unknown", report.LevelError, "llama.cpp knows the architecture "+m.Name+" by name and cannot run it", "", nil)
+		m.Tell("gguf-architecture-unknown", report.LevelError, "llama.cpp knows the architecture "+m.Family()+" by name and cannot run it", "", nil)
 	}
 }

@@ -39,7 +39,7 @@ func (m *model) findModel() {
 	case "t5-bias":
 		m.sites = relative.FindT5(m.Model)
 	case "none":
-		m.sites = []position.Site{site.None(m.Model, "architecture "+m.Name+" has no position encoding")}
+		m.sites = []position.Site{site.None(m.Model, "architecture "+m.Family()+" has no position encoding")}
 	case "unimplemented":
 		m.findUnknown()
 	}
@@ -69,10 +69,10 @@ func (m *model) findALiBi() {
 	if a := relative.FindALiBi(m.Model); a != nil {
 		m.sites = append(m.sites, a)
 	}
-	if m.File.Tensor(table.TensorName) != nil && m.Name == "mpt" {
+	if m.File.Tensor(table.TensorName) != nil && m.Family() == "mpt" {
 		m.sites = append(m.sites, table.Find(m.Model)...)
 	}
 	if len(m.sites) == 0 {
-		m.sites = []position.Site{site.None(m.Model, "llama.cpp's "+m.Name+" has no bias without "+m.Key(arch.KeyMaxBias)+" > 0")}
+		m.sites = []position.Site{site.None(m.Model, "llama.cpp's "+m.Family()+" has no bias without "+m.Key(arch.KeyMaxBias)+" > 0")}
 	}
 }

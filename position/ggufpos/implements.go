@@ -18,6 +18,8 @@ var (
 	_ position.EditedOpener = (*model)(nil)
 	_ position.DataSpanner  = (*model)(nil)
 	_ position.Reserver     = (*model)(nil)
+	_ position.KeySetter    = (*model)(nil)
+	_ position.Assumer      = (*model)(nil)
 
 	_ position.Gridder  = (*projector)(nil)
 	_ position.Pictured = (*projector)(nil)
@@ -30,6 +32,7 @@ var (
 	_ position.Holder          = (*rotary.Rope)(nil)
 	_ position.Windower        = (*rotary.Rope)(nil)
 	_ position.Switcher        = (*rotary.Rope)(nil)
+	_ position.Deviator        = (*rotary.Rope)(nil)
 
 	_ position.Biaser      = (*relative.ALiBi)(nil)
 	_ position.Neutralizer = (*relative.ALiBi)(nil)

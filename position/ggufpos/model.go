@@ -48,7 +48,16 @@ func (m *model) OpenEdited(path string) (position.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Open(f)
+	return m.openLike(f)
+}
+
+// openLike opens a file that m became, and assumes what m does.
+func (m *model) openLike(f *gguf.File) (position.Model, error) {
+	after, err := Open(f)
+	if err != nil {
+		return nil, err
+	}
+	return after, position.AssumeAs(after, m)
 }
 
 // Sites returns the places that encode position.
@@ -107,7 +116,7 @@ func (m *model) SetLength(old, new int) error {
 		return &position.Refusal{Why: "the table " + table.TensorName + ", which would have to grow, is not there as a matrix", Instead: "convert the model again"}
 	}
 	const sparse = 1 << 20
-	if m.Name == "glm-dsa" && (old < sparse) != (new < sparse) {
+	if m.Family() == "glm-dsa" && (old < sparse) != (new < sparse) {
 		return &position.Refusal{Why: fmt.Sprintf("glm-dsa takes other attention layers as sparse when context_length crosses %d", sparse),
 			Instead: "stay on the same side of that length"}
 	}

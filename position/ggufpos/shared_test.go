@@ -10,7 +10,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/patch"
-	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/trial"
 )
 
 const (
@@ -69,7 +69,7 @@ func tiny(t *testing.T, arch string, layers int, more keys, tensors map[string][
 // projected are seeded states times a tensor's rows from one on.
 func projected(t *testing.T, m *model, name string, first int64, positions int) [][]float64 {
 	t.Helper()
-	x := position.Normal(0, []int{positions, tinyWidth})
+	x := trial.Normal(0, []int{positions, tinyWidth})
 	w := make([]float64, tinyDim*tinyWidth)
 	if err := m.File.ReadRows(m.File.Tensor(name), first, tinyDim, w); err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func wantRows(t *testing.T, what string, got, want [][]float64) {
 	}
 }
 
-func trial(t *testing.T, m *model, layer, head int) position.TrialHead {
+func tried(t *testing.T, m *model, layer, head int) trial.Head {
 	t.Helper()
 	a := m.Attentions()[layer]
 	if a.Unsupported != "" || a.Run == nil {
@@ -136,7 +136,7 @@ func TestGrok(t *testing.T) {
 		{nil, 0.08838834764831845, 30},
 		{keys{"attention.output_scale": gguf.Float32(0.25), "attn_logit_softcapping": gguf.Float32(20)}, 0.25, 20},
 	} {
-		h := trial(t, tiny(t, "grok", 1, c.keys, nil), 0, 1)
+		h := tried(t, tiny(t, "grok", 1, c.keys, nil), 0, 1)
 		if h.Scale != c.scale || h.Softcap != c.cap {
 			t.Errorf("scale %v and cap %v, want %v and %v", h.Scale, h.Softcap, c.scale, c.cap)
 		}
@@ -152,7 +152,7 @@ func TestTalkie(t *testing.T) {
 		if err := m.File.ReadRows(m.File.Tensor("blk.0.attn_q_norm.weight"), 0, tinyHeads, gains); err != nil {
 			t.Fatal(err)
 		}
-		h := trial(t, m, 0, 1)
+		h := tried(t, m, 0, 1)
 		wantRows(t, "queries", h.Query, divided(projected(t, m, "blk.0.attn_q.weight", tinyDim, 5), amplitude, gains[1]))
 		wantRows(t, "keys", h.Key, divided(projected(t, m, "blk.0.attn_k.weight", 0, 5), amplitude))
 		wantRows(t, "values", h.Value, projected(t, m, "blk.0.attn_v.weight", 0, 5))
@@ -183,7 +183,7 @@ func TestSharedKeys(t *testing.T) {
 			norms[fmt.Sprintf("blk.%d.attn_q_norm.weight", i)] = []int64{tinyDim}
 		}
 		m := tiny(t, c.arch, c.layers, c.keys, norms)
-		h := trial(t, m, c.layer, 0)
+		h := tried(t, m, c.layer, 0)
 		of := func(layer int, name string) []float64 {
 			w := make([]float64, tinyDim)
 			if err := m.File.ReadRows(m.File.Tensor(fmt.Sprintf("blk.%d.%s.weight", layer, name)), 0, 1, w); err != nil {

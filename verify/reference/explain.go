@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/trial"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -300,7 +301,7 @@ func (r *Reference) explainOutput(e *Explained) error {
 	return nil
 }
 
-func allMasked(h *position.TrialHead, query int) bool {
+func allMasked(h *trial.Head, query int) bool {
 	for k := range h.Bias[query] {
 		if !h.Masked(query, k) {
 			return false

@@ -1,4 +1,4 @@
-// Package reference is attention by its formula: queries and keys of a position.Trial are
+// Package reference is attention by its formula: queries and keys of a trial.Trial are
 // turned and biased as the report of the model says, and softmax(cap(scale·query·key) +
 // bias)·value is computed in float64 (Vaswani et al. 2017, eq. 1; Su et al. 2021, §3.2;
 // Press et al. 2022, §3; Raffel et al. 2020, §2.1).
@@ -11,6 +11,7 @@ import (
 	"math"
 
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/trial"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/verify/blocked"
 )
@@ -19,7 +20,7 @@ import (
 type Reference struct {
 	Model     position.Model
 	Attention *position.Attention
-	Trial     *position.Trial
+	Trial     *trial.Trial
 
 	rotations []rotation
 	biases    []position.Biaser // that act
@@ -36,7 +37,7 @@ type rotation struct {
 
 // New prepares the formula: rotations as the file's own numbers say, and biases. The
 // error is that of reading them.
-func New(m position.Model, a *position.Attention, t *position.Trial) (*Reference, error) {
+func New(m position.Model, a *position.Attention, t *trial.Trial) (*Reference, error) {
 	r := &Reference{Model: m, Attention: a, Trial: t, biases: a.Biases}
 	sites := m.Sites()
 	for _, i := range a.Encodings {
@@ -94,7 +95,7 @@ func (r *Reference) Rotation() (rotary schemes.Rotary, cos, sin [][]float64, ok 
 
 // Turned are the queries and keys of a head after rotation. Keys from a cache are turned
 // already.
-func (r *Reference) Turned(h *position.TrialHead) (query, key [][]float64) {
+func (r *Reference) Turned(h *trial.Head) (query, key [][]float64) {
 	t := r.Trial
 	return r.turned(h.Query, 0, t.Past), r.turned(h.Key, t.Past, 0)
 }
@@ -119,7 +120,7 @@ func (r *Reference) turned(rows [][]float64, from, offset int) [][]float64 {
 
 // bias adds to the scores of a query those of the keys from one on: biases, and −∞ where
 // a key is masked.
-func (r *Reference) bias(h *position.TrialHead, query, first int, scores []float64) error {
+func (r *Reference) bias(h *trial.Head, query, first int, scores []float64) error {
 	a, t := r.Attention, r.Trial
 	for i := range scores {
 		k := first + i
@@ -145,7 +146,7 @@ func (r *Reference) bias(h *position.TrialHead, query, first int, scores []float
 // Biases writes out what is added to the scores of a head: ALiBi's slope where its rule
 // is all that is added, and a matrix, query by key, for what else there is, nil for
 // nothing. Keys behind a query are left to the causal mask.
-func (r *Reference) Biases(h *position.TrialHead, slope *float64, matrix *[][]float64) error {
+func (r *Reference) Biases(h *trial.Head, slope *float64, matrix *[][]float64) error {
 	a, t := r.Attention, r.Trial
 	keep := r.biases
 	defer func() { r.biases = keep }()
@@ -191,14 +192,14 @@ func (r *Reference) alibi() (schemes.ALiBi, bool) {
 
 // Masked reports whether a query does not see a key: by what the report says, and where
 // the file computes scores itself by its own masks.
-func (r *Reference) Masked(h *position.TrialHead, query, key int) bool {
+func (r *Reference) Masked(h *trial.Head, query, key int) bool {
 	a, q := r.Attention, query+r.Trial.Past
 	return a.Causal && key > q || a.Sees != nil && !a.Sees(q, key) || h.Masked(query, key)
 }
 
 // Scores are what the Softmax reads, −∞ where a key is masked. They take the square of
 // the positions.
-func (r *Reference) Scores(h *position.TrialHead) ([][]float64, error) {
+func (r *Reference) Scores(h *trial.Head) ([][]float64, error) {
 	query, key := r.Turned(h)
 	out := make([][]float64, len(query))
 	for q := range query {
@@ -220,7 +221,7 @@ func (r *Reference) Scores(h *position.TrialHead) ([][]float64, error) {
 }
 
 // Output is the head's output, a row a query.
-func (r *Reference) Output(h *position.TrialHead) ([][]float64, error) {
+func (r *Reference) Output(h *trial.Head) ([][]float64, error) {
 	query, key := r.Turned(h)
 	if len(query) == 0 || len(key) == 0 || len(h.Value) != len(key) {
 		return nil, fmt.Errorf("%d queries, %d keys and %d values", len(query), len(key), len(h.Value))

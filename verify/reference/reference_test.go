@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/trial"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/verify/reference"
 )
@@ -25,29 +26,29 @@ func open(t *testing.T, path string) position.Model {
 func TestExplainFindsWhatIsDropped(t *testing.T) {
 	for _, c := range []struct {
 		name, file string
-		drop       func(a *position.Attention, t *position.Trial)
+		drop       func(a *position.Attention, t *trial.Trial)
 		wrong      bool // else it is told as unknown
 	}{
-		{"rotation", "onnx/llama-dy23.onnx", func(a *position.Attention, _ *position.Trial) { a.Encodings = nil }, true},
-		{"partial rotation", "onnx/hand-msrope-partial.onnx", func(a *position.Attention, _ *position.Trial) { a.Encodings = nil }, true},
-		{"another element is turned first", "onnx/hand-msrope-partial.onnx", func(_ *position.Attention, t *position.Trial) { t.First++ }, true},
-		{"causal", "onnx/llama-dy23.onnx", func(a *position.Attention, _ *position.Trial) { a.Causal = false }, true},
-		{"causal in plain operators", "onnx/opt-dy18fix.onnx", func(a *position.Attention, _ *position.Trial) { a.Causal = false }, true},
-		{"causal where nothing is masked", "onnx/bert-ts17-ortbert.onnx", func(a *position.Attention, _ *position.Trial) { a.Causal = true }, true},
-		{"alibi", "onnx/alibi-range-ts17.onnx", func(a *position.Attention, _ *position.Trial) { a.Encodings = nil }, false},
-		{"scale", "onnx/gpt2-dy23.onnx", func(_ *position.Attention, t *position.Trial) { t.Heads[0].Scale *= 1.001 }, true},
-		{"values", "onnx/gpt2-dy23.onnx", func(_ *position.Attention, t *position.Trial) { t.Heads[0].Value[3][1] += 1e-3 }, true},
-		{"a bias that the report does not name", "onnx/gpt2-dy23.onnx", func(_ *position.Attention, t *position.Trial) {
+		{"rotation", "onnx/llama-dy23.onnx", func(a *position.Attention, _ *trial.Trial) { a.Encodings = nil }, true},
+		{"partial rotation", "onnx/hand-msrope-partial.onnx", func(a *position.Attention, _ *trial.Trial) { a.Encodings = nil }, true},
+		{"another element is turned first", "onnx/hand-msrope-partial.onnx", func(_ *position.Attention, t *trial.Trial) { t.First++ }, true},
+		{"causal", "onnx/llama-dy23.onnx", func(a *position.Attention, _ *trial.Trial) { a.Causal = false }, true},
+		{"causal in plain operators", "onnx/opt-dy18fix.onnx", func(a *position.Attention, _ *trial.Trial) { a.Causal = false }, true},
+		{"causal where nothing is masked", "onnx/bert-ts17-ortbert.onnx", func(a *position.Attention, _ *trial.Trial) { a.Causal = true }, true},
+		{"alibi", "onnx/alibi-range-ts17.onnx", func(a *position.Attention, _ *trial.Trial) { a.Encodings = nil }, false},
+		{"scale", "onnx/gpt2-dy23.onnx", func(_ *position.Attention, t *trial.Trial) { t.Heads[0].Scale *= 1.001 }, true},
+		{"values", "onnx/gpt2-dy23.onnx", func(_ *position.Attention, t *trial.Trial) { t.Heads[0].Value[3][1] += 1e-3 }, true},
+		{"a bias that the report does not name", "onnx/gpt2-dy23.onnx", func(_ *position.Attention, t *trial.Trial) {
 			for q := range t.Heads[0].Bias {
 				for k := range q { // as a graph would that adds it
 					t.Heads[0].Bias[q][k] += 0.01 * float64(q*k)
 				}
 			}
 		}, true},
-		{"a window that the report does not name", "onnx/gpt2-dy23.onnx", func(a *position.Attention, _ *position.Trial) {
+		{"a window that the report does not name", "onnx/gpt2-dy23.onnx", func(a *position.Attention, _ *trial.Trial) {
 			a.Sees = func(q, k int) bool { return q-k < 4 }
 		}, true},
-		{"a term of content by position", "onnx/gpt2-dy23.onnx", func(_ *position.Attention, t *position.Trial) { t.Relative = "a product" }, false},
+		{"a term of content by position", "onnx/gpt2-dy23.onnx", func(_ *position.Attention, t *trial.Trial) { t.Relative = "a product" }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := open(t, c.file)
@@ -82,16 +83,16 @@ func TestOutputHoldsEveryTerm(t *testing.T) {
 	for _, c := range []struct {
 		name, file string
 		layer      int
-		drop       func(a *position.Attention, h *position.TrialHead)
+		drop       func(a *position.Attention, h *trial.Head)
 	}{
-		{"rotation", "gguf/llama-plain.gguf", 0, func(a *position.Attention, _ *position.TrialHead) { a.Encodings = nil }},
-		{"causal", "gguf/llama-plain.gguf", 0, func(a *position.Attention, _ *position.TrialHead) { a.Causal = false }},
-		{"window", "gguf/gemma3-dual.gguf", 0, func(a *position.Attention, _ *position.TrialHead) { a.Sees = nil }},
-		{"alibi", "gguf/mpt-alibi.gguf", 0, func(a *position.Attention, _ *position.TrialHead) { a.Encodings = nil }},
-		{"T5 bias", "gguf/t5-32.gguf", 1, func(a *position.Attention, _ *position.TrialHead) { a.Biases = []position.Biaser{} }},
-		{"scale", "gguf/bert-learned.gguf", 0, func(_ *position.Attention, h *position.TrialHead) { h.Scale = 1 }},
-		{"cap", "gguf/llama-plain.gguf", 0, func(_ *position.Attention, h *position.TrialHead) { h.Softcap = 0.1 }},
-		{"sink", "gguf/llama-plain.gguf", 0, func(_ *position.Attention, h *position.TrialHead) { h.Sink = []float64{1} }},
+		{"rotation", "gguf/llama-plain.gguf", 0, func(a *position.Attention, _ *trial.Head) { a.Encodings = nil }},
+		{"causal", "gguf/llama-plain.gguf", 0, func(a *position.Attention, _ *trial.Head) { a.Causal = false }},
+		{"window", "gguf/gemma3-dual.gguf", 0, func(a *position.Attention, _ *trial.Head) { a.Sees = nil }},
+		{"alibi", "gguf/mpt-alibi.gguf", 0, func(a *position.Attention, _ *trial.Head) { a.Encodings = nil }},
+		{"T5 bias", "gguf/t5-32.gguf", 1, func(a *position.Attention, _ *trial.Head) { a.Biases = []position.Biaser{} }},
+		{"scale", "gguf/bert-learned.gguf", 0, func(_ *position.Attention, h *trial.Head) { h.Scale = 1 }},
+		{"cap", "gguf/llama-plain.gguf", 0, func(_ *position.Attention, h *trial.Head) { h.Softcap = 0.1 }},
+		{"sink", "gguf/llama-plain.gguf", 0, func(_ *position.Attention, h *trial.Head) { h.Sink = []float64{1} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := open(t, c.file)

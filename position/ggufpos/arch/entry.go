@@ -32,7 +32,27 @@ type Entry struct {
 	Hybrid   bool     `json:"hybrid"` // recurrent layers beside those with attention
 	MLA      bool     `json:"mla"`    // only the trailing part of each head turns
 	Order    string   `json:"order"`  // of scheme none: what tells positions apart, where it is not recurrent layers
-	Note     string   `json:"note"`
+	// Published is what the configurations of all published models of the architecture, or of
+	// one family of it, state (config.json of their repositories).
+	Published *Published `json:"published"`
+	Note      string     `json:"note"`
+}
+
+// Published is what published models have in common that a file may lack.
+type Published struct {
+	Name   string    `json:"name"`
+	Vocab  int       `json:"vocab"` // entries of the vocabulary that the family is known by; 0: all of the architecture
+	Bases  []float64 `json:"bases"` // rope_theta, ascending
+	Llama3 *Llama3   `json:"llama3"`
+}
+
+// Llama3 is the scaling that llama.cpp has as divisors alone (rope_freqs.weight), so that
+// nothing else in a file tells that it is missing: rope_scaling of Llama 3.1 and later.
+type Llama3 struct {
+	Context  int     `json:"context"`     // the length that the scaled models state
+	Factor   float64 `json:"factor"`      // of models with an output matrix of their own
+	Tied     float64 `json:"tied_factor"` // of those that share the embeddings'
+	Original int     `json:"original"`
 }
 
 // Window is how sliding-window layers are chosen and rotated.
@@ -45,6 +65,7 @@ type Window struct {
 	Base     string `json:"base"`    // of sliding layers: own (10000 unless freq_base_swa), inherit (freq_base unless …), shared
 	Scale    string `json:"scale"`   // of sliding layers: inherit; one: only attn_factor acts on them; plain: no key does
 	Rope     string `json:"rope"`    // "sliding": full layers have no RoPE
+	Chunk    int    `json:"chunk"`   // sliding layers see chunks of so many positions, whatever the key says; 0: a window
 	Blocks   int    `json:"blocks"`  // the window exists only with this many layers
 }
 
@@ -75,6 +96,19 @@ func Of(name string) *Entry {
 		return nil // a test parses every entry
 	}
 	return a
+}
+
+// Names are the architectures that can be assumed of a file whose own is not known: those that
+// llama.cpp runs as text models.
+func Names() []string {
+	var out []string
+	for line := range strings.Lines(archsJSON) {
+		name, rest, ok := strings.Cut(strings.TrimPrefix(line, "{\"arch\":\""), "\"")
+		if ok && strings.HasPrefix(line, "{\"arch\":") && !strings.Contains(rest, `"scheme":"clip"`) && !strings.Contains(rest, `"scheme":"unimplemented"`) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // standardKeys are read by every architecture unless its entry says otherwise.

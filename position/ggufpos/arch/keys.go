@@ -2,6 +2,7 @@ package arch
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/gguf"
 )
@@ -30,6 +31,8 @@ const (
 	KeyMaxBias     = "attention.max_alibi_bias"             // float32: ALiBi's largest bias; 0: none
 	KeyWindow      = "attention.sliding_window"             // uint32: positions
 	KeyPattern     = "attention.sliding_window_pattern"     // uint32 or bool array: which layers slide
+	KeyTempScale   = "attention.temperature_scale"          // float32: of the temperature of queries
+	KeyTempLength  = "attention.temperature_length"         // uint32: positions from which it counts
 	KeyRopePattern = "attention.rope_pattern"               // int32 array: 0 where a layer has no RoPE
 	KeyBuckets     = "attention.relative_buckets_count"     // uint32
 	KeyBlocks      = "block_count"                          // uint32: layers
@@ -68,6 +71,16 @@ var TypedKeys = func() []string {
 	slices.Sort(out)
 	return out
 }()
+
+// Sections is how many numbers KeySections has (hparams.rope_sections; get_key_or_arr of llama.cpp
+// refuses any other count).
+const Sections = 4
+
+// Settable reports whether a key tells positions alone: its length, its rotation or its bias.
+func Settable(suffix string) bool {
+	_, typed := KeyTypes[suffix]
+	return typed && (suffix == KeyContext || suffix == KeyMaxBias || strings.HasPrefix(suffix, "rope.")) || suffix == KeySections
+}
 
 // The words that engines know in rope.scaling.type; any other kills the
 // process (facts/GGUF-FACTS §b).

@@ -93,11 +93,11 @@ func newAttention(m *hparams.Model, prefix string, index int, sliding bool, ampl
 	}
 	l := &layer{m: m, prefix: prefix, heads: a.Heads, kvHeads: a.KVHeads, dim: a.HeadDim, valueDim: valueDim(m, a.HeadDim), tables: tables,
 		queryNorm: normOf(m, prefix, "attn_q_norm"), keyNorm: normOf(m, prefix, "attn_k_norm"), clamp: m.RealOr("attention.clamp_kqv", 0),
-		scale: scaleOf(m, a.HeadDim) * magnitude(m), softcap: softcapOf(m), sinks: m.File.Tensor(prefix + "attn_sinks.weight"), temperature: temperatureOf(m, turned)}
+		scale: scaleOf(m, a.HeadDim) * magnitude(m), softcap: softcapOf(m), sinks: m.File.Tensor(prefix + "attn_sinks.weight"), temperature: m.Temperature(turned)}
 	switch bare := bareNorm(m, turned); {
 	case bare.bare:
 		l.queryNorm, l.keyNorm = bare, bare
-	case m.Name == "talkie":
+	case m.Family() == "talkie":
 		l.queryNorm, l.keyNorm = afterTurning(l.queryNorm, amplitude), afterTurning(norm{bare: true, epsilon: l.queryNorm.epsilon}, amplitude)
 	}
 	refused := l.share(index, sliding)
@@ -121,7 +121,7 @@ func newAttention(m *hparams.Model, prefix string, index int, sliding bool, ampl
 		a.Unsupported = refused
 	}
 	if a.Unsupported == "" {
-		a.Unsupported = unmodelled[m.Name]
+		a.Unsupported = unmodelled[m.Family()]
 	}
 	if a.Unsupported == "" {
 		a.Run = l.run
@@ -188,7 +188,7 @@ func (l *layer) projections() (there bool, why string) {
 			prefix = l.keysOf
 		}
 		t := l.m.File.Tensor(prefix + w.name + ".weight")
-		if t == nil && w.name == "attn_v" && l.m.Name == "gemma4" {
+		if t == nil && w.name == "attn_v" && l.m.Family() == "gemma4" {
 			w.name = "attn_k" // the values are the keys before their norm
 			t = l.m.File.Tensor(prefix + "attn_k.weight")
 		}

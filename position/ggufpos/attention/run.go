@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
 	"github.com/modelpatch/modelpatch/position/ggufpos/hparams"
+	"github.com/modelpatch/modelpatch/position/trial"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -29,7 +30,7 @@ type layer struct {
 	scale           float64
 	softcap         float64
 	sinks           *gguf.Tensor
-	temperature     temperature
+	temperature     schemes.Temperature
 	tables          []added // to the state before
 }
 
@@ -42,21 +43,11 @@ type norm struct {
 	amplitude    float64 // of the rotation after which it is taken; 0: before
 }
 
-// temperature multiplies queries by 1 + scale·ln(⌊(position + offset)/length⌋ + 1).
-type temperature struct{ scale, length, offset float64 }
-
-func (t temperature) at(p int) float64 {
-	if t.scale == 0 || t.length <= 0 {
-		return 1
-	}
-	return 1 + t.scale*math.Log(math.Floor((float64(p)+t.offset)/t.length)+1)
-}
-
 // maxRunElements bounds the numbers of the states, queries and keys of a run.
 const maxRunElements = 1 << 24
 
 // run computes queries, keys and values of heads (nil: all) for seeded states.
-func (l *layer) run(positions int, heads []int) (*position.Trial, error) {
+func (l *layer) run(positions int, heads []int) (*trial.Trial, error) {
 	width := 0
 	if l.latent != nil {
 		width = l.latent.width()
@@ -79,7 +70,7 @@ func (l *layer) run(positions int, heads []int) (*position.Trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &position.Trial{Queries: positions, Keys: positions, Entered: "the states before the projections"}
+	out := &trial.Trial{Queries: positions, Keys: positions, Entered: "the states before the projections"}
 	var sinks []float64
 	if l.sinks != nil {
 		if sinks, err = readAll(l.m.File, l.sinks, l.heads); err != nil {
@@ -91,9 +82,9 @@ func (l *layer) run(positions int, heads []int) (*position.Trial, error) {
 		return nil, err
 	}
 	for i, h := range heads {
-		head := position.TrialHead{Head: h, Query: rows[i].query, Key: rows[i].key, Value: rows[i].value, Scale: l.scale, Softcap: l.softcap}
+		head := trial.Head{Head: h, Query: rows[i].query, Key: rows[i].key, Value: rows[i].value, Scale: l.scale, Softcap: l.softcap}
 		for p, row := range head.Query {
-			if t := l.temperature.at(p); t != 1 {
+			if t := l.temperature.At(p); t != 1 {
 				for c := range row {
 					row[c] *= t
 				}
@@ -110,7 +101,7 @@ func (l *layer) run(positions int, heads []int) (*position.Trial, error) {
 // states are seeded normal numbers with the rows of added tables: what an embedding
 // could be.
 func (l *layer) states(positions, width int) ([][]float64, error) {
-	flat := position.Normal(0, []int{positions, width})
+	flat := trial.Normal(0, []int{positions, width})
 	x := make([][]float64, positions)
 	row := make([]float64, width)
 	for p := range x {
@@ -339,14 +330,14 @@ var centredNorms = []string{"stablelm", "command-r", "chameleon", "mpt"}
 
 // normOf reads the norm of queries or keys: "attn_q_norm" or "attn_k_norm".
 func normOf(m *hparams.Model, prefix, name string) norm {
-	centred := slices.Contains(centredNorms, m.Name)
+	centred := slices.Contains(centredNorms, m.Family())
 	return norm{weight: m.File.Tensor(prefix + name + ".weight"), bias: m.File.Tensor(prefix + name + ".bias"), centred: centred, epsilon: epsilonOf(m, centred)}
 }
 
 // bareNorms are the architectures that normalise turned queries and keys without
 // weights. A rotation keeps norms, so that it makes no difference when.
 func bareNorm(m *hparams.Model, turned bool) norm {
-	if m.Name != "llama4" || !turned {
+	if m.Family() != "llama4" || !turned {
 		return norm{}
 	}
 	if experts, _ := m.Count("expert_count"); experts == 128 {
@@ -355,27 +346,12 @@ func bareNorm(m *hparams.Model, turned bool) norm {
 	return norm{bare: true, epsilon: epsilonOf(m, false)}
 }
 
-// temperatureOf reads by what queries grow with their position.
-func temperatureOf(m *hparams.Model, turned bool) temperature {
-	switch m.Name {
-	case "llama4": // layers without rotation (facts/gguf-archs.json)
-		if !turned {
-			return temperature{scale: 0.1, length: 8192, offset: 1}
-		}
-	case "deepseek2", "mistral4":
-		return temperature{scale: m.RealOr("attention.temperature_scale", 0), length: m.RealOr("attention.temperature_length", 0)}
-	case "mistral3":
-		return temperature{scale: m.RealOr("attention.temperature_scale", 0), length: m.RealOr(arch.KeyOriginal, m.RealOr(arch.KeyContext, 0))}
-	}
-	return temperature{}
-}
-
 // cappedScores are the architectures that cap scores, and the cap without a key.
 var cappedScores = map[string]float64{"gemma2": 50, "grok": 30}
 
 // softcapOf is the cap of scores, 0 for none.
 func softcapOf(m *hparams.Model) float64 {
-	cap, capped := cappedScores[m.Name]
+	cap, capped := cappedScores[m.Family()]
 	if !capped {
 		return 0
 	}
@@ -384,19 +360,19 @@ func softcapOf(m *hparams.Model) float64 {
 
 // scaleOf is what query·key is multiplied with.
 func scaleOf(m *hparams.Model, dim int) float64 {
-	if v, ok := m.Real("attention.scale"); ok && v != 0 && ownKeys(m) < 0 && m.Name != "grok" {
+	if v, ok := m.Real("attention.scale"); ok && v != 0 && ownKeys(m) < 0 && m.Family() != "grok" {
 		return v
 	}
 	blocks, _ := m.Count(arch.KeyBlocks)
 	width, _ := m.Count(arch.KeyEmbedding)
 	switch {
-	case m.Name == "grok": // src/models/grok.cpp
+	case m.Family() == "grok": // src/models/grok.cpp
 		return m.RealOr("attention.output_scale", 0.08838834764831845)
-	case m.Arch.Scheme == "t5-bias", m.Name == "gemma3n", m.Name == "gemma4":
+	case m.Arch.Scheme == "t5-bias", m.Family() == "gemma3n", m.Family() == "gemma4":
 		return 1
-	case (m.Name == "gemma2" && blocks == 46 || m.Name == "gemma3" && blocks == 62) && m.Heads() > 0 && width > 0: // their 27B
+	case (m.Family() == "gemma2" && blocks == 46 || m.Family() == "gemma3" && blocks == 62) && m.Heads() > 0 && width > 0: // their 27B
 		return 1 / math.Sqrt(float64(width)/float64(m.Heads()))
-	case m.Name == "bailingmoe" || m.Name == "gpt-oss":
+	case m.Family() == "bailingmoe" || m.Family() == "gpt-oss":
 		if n, ok := m.Count(arch.KeyDims); ok && n > 0 {
 			return 1 / math.Sqrt(float64(n))
 		}
@@ -407,7 +383,7 @@ func scaleOf(m *hparams.Model, dim int) float64 {
 // magnitude is what the scale is multiplied with where an architecture puts YaRN's
 // amplitude into it (facts/GGUF-FACTS): (A·(1 + 0.1·m·ln s))².
 func magnitude(m *hparams.Model) float64 {
-	if !arch.ScaledAttention[m.Name] {
+	if !arch.ScaledAttention[m.Family()] {
 		return 1
 	}
 	factor := m.RealOr(arch.KeyFactor, m.RealOr(arch.KeyScaleLinear, 1))
@@ -419,7 +395,7 @@ func magnitude(m *hparams.Model) float64 {
 		factor = 1
 	}
 	by := 1.0
-	if log := m.RealOr("rope.scaling.yarn_log_multiplier", 0); log != 0 && kind == "yarn" && (m.Name == "deepseek2" || m.Name == "mistral4") {
+	if log := m.RealOr("rope.scaling.yarn_log_multiplier", 0); log != 0 && kind == "yarn" && (m.Family() == "deepseek2" || m.Family() == "mistral4") {
 		by = log / 0.1
 	}
 	a := m.RealOr(arch.KeyAttnFactor, 1) * (1 + 0.1*by*math.Log(factor))
@@ -432,14 +408,11 @@ func sees(m *hparams.Model, window int) func(query, key int) bool {
 	if window < 1 {
 		return nil
 	}
-	switch m.Name {
-	case "llama4":
+	switch chunk := m.Arch.Window.Chunk; {
+	case chunk > 0:
 		return func(q, k int) bool { return k >= q/chunk*chunk }
-	case "modern-bert", "gemma-embedding":
+	case m.Symmetric():
 		return func(q, k int) bool { return q-k <= window/2 && k-q <= window/2 }
 	}
 	return func(q, k int) bool { return q-k < window }
 }
-
-// chunk is the length of llama4's chunks, whatever its key says.
-const chunk = 8192

@@ -14,7 +14,7 @@ const gemma3nOwn = 20
 // ownKeys is the number of layers, from the first, that have keys and values of their own;
 // −1 where all have.
 func ownKeys(m *hparams.Model) int {
-	switch m.Name {
+	switch m.Family() {
 	case "gemma3n":
 		return gemma3nOwn
 	case "gemma4": // src/models/gemma4.cpp
@@ -31,7 +31,7 @@ func ownKeys(m *hparams.Model) int {
 // what llama.cpp refuses.
 func (l *layer) share(index int, sliding bool) (why string) {
 	own := ownKeys(l.m)
-	if own < 0 && l.m.Name != "gemma4" {
+	if own < 0 && l.m.Family() != "gemma4" {
 		return ""
 	}
 	l.valueNorm, l.valueDim = norm{bare: true, epsilon: epsilonOf(l.m, false)}, l.dim

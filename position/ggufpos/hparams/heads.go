@@ -1,8 +1,10 @@
 package hparams
 
 import (
+	"math"
 	"slices"
 
+	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
 )
 
@@ -75,5 +77,28 @@ func (m *Model) Causal() bool {
 	if causal, ok := m.Pair(arch.KeyCausal).Bool(); ok {
 		return causal
 	}
-	return !m.Ignores(arch.KeyCausal) && !slices.Contains(arch.Encoders, m.Name)
+	return !m.Ignores(arch.KeyCausal) && !slices.Contains(arch.Encoders, m.Family())
+}
+
+// Vocabulary is the number of entries of the vocabulary; 0: the file does not tell.
+func (m *Model) Vocabulary() int {
+	if n, ok := m.Count("vocab_size"); ok {
+		return n
+	}
+	if t := m.File.Tensor("token_embd.weight"); t != nil {
+		return int(min(t.Rows(), math.MaxInt32))
+	}
+	if p := m.File.Find("tokenizer.ggml.tokens"); p != nil && p.Type == gguf.TypeArray {
+		return int(min(p.Count, math.MaxInt32))
+	}
+	return 0
+}
+
+// Published is what published models have that this one is of by its architecture, and by
+// its vocabulary where that tells a family; nil: nothing is known of them.
+func (m *Model) Published() *arch.Published {
+	if p := m.Arch.Published; p != nil && (p.Vocab == 0 || p.Vocab == m.Vocabulary()) {
+		return p
+	}
+	return nil
 }

@@ -48,7 +48,7 @@ func (m *Model) Layers() (kinds []int, window int) {
 // leadingDense tells cohere2moe's first layers, which have RoPE and no window.
 func (m *Model) leadingDense(i int) bool {
 	n, ok := m.Count("leading_dense_block_count")
-	return m.Name == "cohere2moe" && ok && i < n
+	return m.Family() == "cohere2moe" && ok && i < n
 }
 
 // Slides says which of n layers attend through a window, and how many positions
@@ -91,11 +91,11 @@ func (m *Model) Slides(n int) (sliding []bool, window int) {
 // skips tells layers without RoPE by a hard-coded step.
 func (m *Model) skips(i, n, window int) bool {
 	switch {
-	case m.Name == "smallthinker":
+	case m.Family() == "smallthinker":
 		return window > 0 && i%4 == 0
 	case m.Arch.Skip == nil:
 		return false
-	case m.Name == "llama4" && window == 0:
+	case m.Family() == "llama4" && window == 0:
 		return i == n-1 // the step becomes the layer count (facts/GGUF-FACTS trap 7)
 	}
 	return i%m.Arch.Skip.Every == m.Arch.Skip.At

@@ -7,6 +7,8 @@
 package hparams
 
 import (
+	"cmp"
+
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
@@ -22,6 +24,7 @@ type Model struct {
 	Arch      *arch.Entry          // nil: not known
 	Kind      string               // of file: report.KindModel, …
 	Told      []report.Finding     // what the file's owner should know, in the order found
+	Assumed   string               // the architecture that Arch was taken from, where it is not the file's own; "": it is
 	Removed   []*gguf.Tensor       // factor tensors that Edit is to remove
 	arrays    map[string][]float64 // numeric arrays by key
 	headCount *int                 // see Heads; nil: not yet counted
@@ -38,6 +41,10 @@ func New(file *gguf.File) *Model {
 	m.oddities()
 	return m
 }
+
+// Family is the architecture as whose code an engine is taken to compute: the file's own, or the one
+// that was assumed for it.
+func (m *Model) Family() string { return cmp.Or(m.Assumed, m.Name) }
 
 // HasModelKeys reports whether the file's own keys are a model's: those of a
 // model, a vocabulary, or a file of no known kind.

@@ -84,7 +84,7 @@ func (e *Rope) dimensions(m *hparams.Model, sliding bool) {
 	if n, ok := m.Count(arch.KeyDimsSWA); ok && sliding {
 		e.Dims = n
 	}
-	if m.Name == "step35" && !sliding {
+	if m.Family() == "step35" && !sliding {
 		e.Dims /= 2 // hard-coded: full layers turn half (facts/GGUF-FACTS trap 17)
 	}
 	if e.Dims > hparams.MaxDims {

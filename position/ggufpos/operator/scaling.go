@@ -23,7 +23,7 @@ func (e *Rope) scaling(m *hparams.Model, sliding bool) {
 	case arch.TypeLinear, arch.TypeYaRN, arch.TypeLongRoPE:
 		e.Factor = scaleFactor(m)
 	}
-	if kind == arch.TypeNone && sliding && !m.Ignores(arch.KeyFactor) && arch.ScaledWithNone[m.Name] {
+	if kind == arch.TypeNone && sliding && !m.Ignores(arch.KeyFactor) && arch.ScaledWithNone[m.Family()] {
 		e.Factor = scaleFactor(m) // trap 2: these take 1/factor whatever the type
 	}
 	e.Yarn = kind == arch.TypeYaRN && !m.Ignores(arch.KeyType)
@@ -52,7 +52,7 @@ func scaleFactor(m *hparams.Model) float64 {
 
 // betas reads YaRN's bounds in the two architectures that take them.
 func (e *Rope) betas(m *hparams.Model) {
-	if m.Name == "grok" {
+	if m.Family() == "grok" {
 		e.betaFast = 8
 	}
 	if m.Arch.Uses(arch.KeyBetaFast) {
@@ -75,7 +75,7 @@ func (e *Rope) readAmplitude(m *hparams.Model) float64 {
 	switch {
 	case log == 0:
 		return e.attention * schemes.YaRNAmplitude(e.Factor, 1)
-	case m.Name == "mistral3":
+	case m.Family() == "mistral3":
 		return e.attention * schemes.YaRNAmplitude(e.Factor, 1) / schemes.YaRNAmplitude(e.Factor, log)
 	}
 	return e.attention // deepseek2 and those that share its graph
@@ -98,7 +98,7 @@ func (e *Rope) factorTensors(m *hparams.Model, kind string, sliding bool) {
 			return // rope_freqs is not loaded then
 		}
 	}
-	if m.Arch.Freqs != "read" || sliding && (m.Name == "gemma4" || m.Name == "gemma4-assistant" || m.Name == "step35") {
+	if m.Arch.Freqs != "read" || sliding && (m.Family() == "gemma4" || m.Family() == "gemma4-assistant" || m.Family() == "step35") {
 		return
 	}
 	if e.Freqs = e.divisors(m, FreqsTensor); e.Freqs != nil {

@@ -47,7 +47,7 @@ func NewALiBi(m *hparams.Model, largest float64, fixed bool) *ALiBi {
 func (a *ALiBi) Encoding() position.Encoding {
 	e := position.Encoding{
 		Scheme: a.scheme, Form: report.FormKeys, Beyond: report.BeyondContinues,
-		Evidence: []report.Evidence{{Kind: "architecture", Says: "llama.cpp's " + a.m.Name + " adds ALiBi's bias to the scores"}},
+		Evidence: []report.Evidence{{Kind: "architecture", Says: "llama.cpp's " + a.m.Family() + " adds ALiBi's bias to the scores"}},
 	}
 	for _, k := range []string{arch.KeyMaxBias, arch.KeyHeads} {
 		if p := a.m.Pair(k); p != nil && !(a.fixed && k == arch.KeyMaxBias) {
@@ -85,7 +85,7 @@ func (a *ALiBi) ActsIn(string, int) bool { return true }
 // hard-coded.
 func (a *ALiBi) Neutralize() error {
 	if a.fixed {
-		return &position.Refusal{Why: fmt.Sprintf("llama.cpp's %s has its bias hard-coded", a.m.Name)}
+		return &position.Refusal{Why: fmt.Sprintf("llama.cpp's %s has its bias hard-coded", a.m.Family())}
 	}
 	a.m.Edit.Set(a.m.Key(arch.KeyMaxBias), gguf.Float32(0), "no ALiBi")
 	return nil
@@ -98,7 +98,7 @@ func StoreBias(m *hparams.Model, w schemes.ALiBi) error {
 	switch {
 	case m.Arch == nil || !m.Arch.Uses(arch.KeyMaxBias):
 		return &position.Refusal{
-			Why:     fmt.Sprintf("llama.cpp reads %s in mpt and jais only; in %s no key can add or change a bias", arch.KeyMaxBias, report.Printable(m.Name)),
+			Why:     fmt.Sprintf("llama.cpp reads %s in mpt and jais only; in %s no key can add or change a bias", arch.KeyMaxBias, report.Printable(m.Family())),
 			Instead: "export the model to ONNX and use alibi there, or convert it as an mpt model"}
 	case w.Slopes != nil && w.MaxBias == 0:
 		return &position.Refusal{Why: "engines compute the slopes from the number of heads; others cannot be stored", Remedies: []report.Remedy{report.Do("", "has them computed", "max-bias", "8")}}

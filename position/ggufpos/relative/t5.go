@@ -26,7 +26,7 @@ type T5 struct {
 // FindT5 is the bias of the encoder and, when there is one, of the decoder.
 func FindT5(m *hparams.Model) (sites []position.Site) {
 	stacks := []string{"enc", "dec"}
-	if m.Name == "t5encoder" {
+	if m.Family() == "t5encoder" {
 		stacks = stacks[:1]
 	}
 	for _, stack := range stacks {
@@ -49,7 +49,7 @@ func FindT5(m *hparams.Model) (sites []position.Site) {
 		sites = append(sites, s)
 	}
 	if len(sites) == 0 {
-		m.Tell("gguf-table-missing", report.LevelError, "architecture "+m.Name+" needs enc.blk.0.attn_rel_b.weight, which is missing", "engines refuse the file", nil)
+		m.Tell("gguf-table-missing", report.LevelError, "architecture "+m.Family()+" needs enc.blk.0.attn_rel_b.weight, which is missing", "engines refuse the file", nil)
 	}
 	return sites
 }
@@ -58,7 +58,7 @@ func FindT5(m *hparams.Model) (sites []position.Site) {
 func (s *T5) Encoding() position.Encoding {
 	e := position.Encoding{
 		Scheme: s.scheme, Form: report.FormTable, Beyond: report.BeyondContinues,
-		Evidence: []report.Evidence{{Kind: "architecture", Says: "llama.cpp's " + s.m.Name + " adds a bias by bucket of distance, saturating at 128"}},
+		Evidence: []report.Evidence{{Kind: "architecture", Says: "llama.cpp's " + s.m.Family() + " adds a bias by bucket of distance, saturating at 128"}},
 	}
 	for _, t := range s.tensors {
 		e.Where = append(e.Where, s.m.WhereTensor(t))

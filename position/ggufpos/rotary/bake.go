@@ -23,8 +23,8 @@ func (r *Rope) BakeDivisors() (bool, error) {
 		return false, nil // no keys scale it
 	case e.Masked():
 		return false, refuse(operator.FreqsTensor+" holds which pairs turn", "")
-	case arch.ScaledAttention[r.m.Name]:
-		return false, refuse(fmt.Sprintf("llama.cpp's %s has YaRN's amplitude in the scale of its scores, which it takes from the keys", r.m.Name), "")
+	case arch.ScaledAttention[r.m.Family()]:
+		return false, refuse(fmt.Sprintf("llama.cpp's %s has YaRN's amplitude in the scale of its scores, which it takes from the keys", r.m.Family()), "")
 	}
 	if err := r.usable(true, true); err != nil {
 		return false, err

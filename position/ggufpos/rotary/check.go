@@ -12,6 +12,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/ggufpos/hparams"
 	"github.com/modelpatch/modelpatch/position/ggufpos/operator"
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
@@ -19,6 +20,7 @@ import (
 // RoPE, where the architecture has it.
 func Check(m *hparams.Model, sites []position.Site) {
 	checkScaling(m)
+	checkDefaults(m, sites)
 	checkDims(m)
 	checkFactorTensors(m, sites)
 	checkSections(m)
@@ -31,8 +33,8 @@ func checkScaling(m *hparams.Model) {
 	switch known := slices.Contains(arch.ScalingTypes, kind); {
 	case stated && !known:
 		m.Fault("gguf-scaling-type-unknown", arch.KeyType, fmt.Sprintf("unknown rope.scaling.type %q; llama.cpp aborts on it", report.Printable(clipped(kind))), "", report.Do("rope", "writes one that it knows", "scaling", "none|linear|yarn"))
-	case kind == arch.TypeNone && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor) && arch.ScaledWithNone[m.Name] && m.SlidesAnywhere():
-		m.Warn("gguf-factor-with-none", arch.KeyFactor, fmt.Sprintf("rope.scaling.type is none, and the sliding layers of %s are divided by the factor %g all the same", m.Name, s), "")
+	case kind == arch.TypeNone && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor) && arch.ScaledWithNone[m.Family()] && m.SlidesAnywhere():
+		m.Warn("gguf-factor-with-none", arch.KeyFactor, fmt.Sprintf("rope.scaling.type is none, and the sliding layers of %s are divided by the factor %g all the same", m.Family(), s), "")
 	case kind == arch.TypeNone && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor):
 		m.Warn("gguf-factor-with-none", arch.KeyFactor, fmt.Sprintf("rope.scaling.type is none, so the factor %g is not used", s), "")
 	case !stated && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor):
@@ -44,6 +46,58 @@ func checkScaling(m *hparams.Model) {
 		m.Warn("gguf-original-length-value", arch.KeyOriginal, fmt.Sprintf("original_context_length %d is more than context_length %d", n, c), "")
 	}
 	checkNumbers(m)
+}
+
+// checkDefaults finds what is missing where the default that llama.cpp takes is known not to be
+// the published models'.
+func checkDefaults(m *hparams.Model, sites []position.Site) {
+	kind, _ := m.Text(arch.KeyType)
+	scales := (kind == arch.TypeLinear || kind == arch.TypeYaRN) && !m.Ignores(arch.KeyFactor)
+	if scales && m.Pair(arch.KeyFactor) == nil && m.Pair(arch.KeyScaleLinear) == nil {
+		m.Warn("gguf-factor-missing", arch.KeyFactor, fmt.Sprintf("rope.scaling.type is %s and there is no factor: llama.cpp takes 1, which scales nothing", kind), "", report.Do("set", "states it", "key", m.Key(arch.KeyFactor)+"=S"))
+	}
+	if factor, _ := m.Real(arch.KeyFactor); kind == arch.TypeYaRN && factor > 1 && arch.ScaledAttention[m.Family()] && m.Arch.Uses(arch.KeyLogMul) && m.Pair(arch.KeyLogMul) == nil {
+		m.Warn("gguf-log-multiplier-missing", arch.KeyLogMul, fmt.Sprintf("YaRN without %s: llama.cpp's %s multiplies cos and sin by YaRN's amplitude, and the scale of the scores by its square", m.Key(arch.KeyLogMul), m.Family()),
+			"it is 0.1 times mscale_all_dim of config.json", report.Do("set", "is that of mscale_all_dim 1", "key", m.Key(arch.KeyLogMul)+"=0.1"))
+	}
+	if p := m.Published(); p != nil && len(p.Bases) > 0 && m.Arch.Uses(arch.KeyBase) && m.Pair(arch.KeyBase) == nil {
+		checkDefaultBase(m, p)
+	}
+	if p := m.Published(); p != nil && p.Llama3 != nil {
+		checkLlama3(m, p, sites)
+	}
+}
+
+// checkDefaultBase tells of a base that no published model has.
+func checkDefaultBase(m *hparams.Model, p *arch.Published) {
+	value, of := schemes.Text(p.Bases[0]), ""
+	for _, b := range p.Bases[1:] {
+		value, of = "B", of+" or "+schemes.Text(b)
+	}
+	of = schemes.Text(p.Bases[0]) + of
+	m.Warn("gguf-base-default", arch.KeyBase, fmt.Sprintf("%s is not in the file, so llama.cpp takes 10000; published %s models have %s", m.Key(arch.KeyBase), p.Name, of),
+		"", report.Do("rope", "sets "+of, "base", value))
+}
+
+// checkLlama3 tells of a model that states the length of Llama 3's scaled models, with their vocabulary
+// and base, and holds no scaling.
+func checkLlama3(m *hparams.Model, p *arch.Published, sites []position.Site) {
+	context, _ := m.Count(arch.KeyContext)
+	base, _ := m.Real(arch.KeyBase)
+	unscaled := slices.ContainsFunc(sites, func(s position.Site) bool {
+		r, ok := s.(*Rope)
+		return ok && r.scheme.Scaling.IsNone() && len(r.engine.Tensors) == 0
+	})
+	if m.Kind != report.KindModel || context != p.Llama3.Context || base != p.Bases[0] || !unscaled {
+		return
+	}
+	factor, why := p.Llama3.Factor, "has an output matrix of its own"
+	if m.File.Tensor("output.weight") == nil {
+		factor, why = p.Llama3.Tied, "shares the embeddings' matrix with its output"
+	}
+	m.Tell("gguf-divisors-missing", report.LevelWarning, fmt.Sprintf("%s is missing: a vocabulary of %d, base %s and a context length of %d are those of %s models whose frequencies are scaled, by ×%s where the model %s, as this one",
+		operator.FreqsTensor, p.Vocab, schemes.Text(base), context, p.Name, schemes.Text(factor), why), "",
+		&report.Where{Tensor: operator.FreqsTensor}, report.Do("rope", "writes it", "scaling", schemes.ScalingLlama3, "factor", schemes.Text(factor), "original-length", fmt.Sprint(p.Llama3.Original)))
 }
 
 func clipped(s string) string {
@@ -75,10 +129,10 @@ func checkDims(m *hparams.Model) {
 	head := m.HeadDim(false)
 	switch {
 	case !ok || m.Ignores(arch.KeyDims):
-	case n == 0 || n%2 != 0 || head > 0 && n > head && m.Name != "step35":
+	case n == 0 || n%2 != 0 || head > 0 && n > head && m.Family() != "step35":
 		m.Fault("gguf-dimension-count", arch.KeyDims, fmt.Sprintf("%s is %d with heads of %d", m.Key(arch.KeyDims), n, head), "it must be even, above 0 and at most the head size")
 	case m.Arch.Dims == "head" && head > 0 && n != head:
-		m.Fault("gguf-dimension-count", arch.KeyDims, fmt.Sprintf("%s %d differs from the head size %d; llama.cpp's %s refuses that", m.Key(arch.KeyDims), n, head, m.Name), "convert the model again")
+		m.Fault("gguf-dimension-count", arch.KeyDims, fmt.Sprintf("%s %d differs from the head size %d; llama.cpp's %s refuses that", m.Key(arch.KeyDims), n, head, m.Family()), "convert the model again")
 	}
 }
 
@@ -96,9 +150,9 @@ func checkFactorTensors(m *hparams.Model, sites []position.Site) {
 		}
 		switch {
 		case use == "":
-			m.Tell("gguf-factor-tensor", report.LevelError, fmt.Sprintf("llama.cpp's %s does not take the tensor %s and refuses the file", m.Name, name), "", &w)
+			m.Tell("gguf-factor-tensor", report.LevelError, fmt.Sprintf("llama.cpp's %s does not take the tensor %s and refuses the file", m.Family(), name), "", &w)
 		case use == "unused":
-			m.Tell("gguf-factor-tensor", report.LevelWarning, fmt.Sprintf("llama.cpp's %s accepts the tensor %s and does not use it", m.Name, name), "", &w)
+			m.Tell("gguf-factor-tensor", report.LevelWarning, fmt.Sprintf("llama.cpp's %s accepts the tensor %s and does not use it", m.Family(), name), "", &w)
 		case !usedTensor(sites, name):
 			m.Tell("gguf-factor-tensor", report.LevelError, fmt.Sprintf("%s of shape %v and type %s is not used: engines want F32, one number a pair%s", name, t.Shape, t.Type, onlyTyped(m, name)), "", &w)
 		case t.Type != gguf.F32:
@@ -141,7 +195,9 @@ func checkSections(m *hparams.Model) {
 		sum += math.Max(v, 0)
 	}
 	switch {
-	case len(values) != 4:
+	case len(values) > 0 && len(values) < arch.Sections:
+		m.Fault("gguf-sections", arch.KeySections, fmt.Sprintf("%s has %d numbers; engines want 4 and refuse the file", m.Key(arch.KeySections), len(values)), "", report.Do("set", "adds the zeros that are missing", "pad-sections", ""))
+	case len(values) != arch.Sections:
 		m.Fault("gguf-sections", arch.KeySections, fmt.Sprintf("%s has %d numbers; engines want 4 and refuse the file", m.Key(arch.KeySections), len(values)), "convert the model again")
 	case sum == 0 && m.Arch.Sections != "optional":
 		m.Fault("gguf-sections", arch.KeySections, m.Key(arch.KeySections)+" are all 0; the engine aborts at the first token", "convert the model again")

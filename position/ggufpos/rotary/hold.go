@@ -33,7 +33,7 @@ func (r *Rope) Hold(want position.Want) error {
 	if err := r.usable(w.Base == r.scheme.Base || !operator.ValidBase(w.Base), !want.Anew); err != nil {
 		return err
 	}
-	if why := arch.FixedRope[r.m.Name]; why != "" {
+	if why := arch.FixedRope[r.m.Family()]; why != "" {
 		return refuse(why, "only the stated length can change", report.Do("extend", "", "method", "none"))
 	}
 	if w.Dim != r.scheme.Dim || w.Layout != r.scheme.Layout || !slices.Equal(w.Axes(), r.scheme.Axes()) {
@@ -128,7 +128,7 @@ func (r *Rope) holdBase(base float64) error {
 	case !operator.ValidBase(base):
 		return &position.UsageError{What: fmt.Sprintf("a base of %g", base)}
 	case m.Ignores(arch.KeyBase):
-		return refuse(fmt.Sprintf("llama.cpp's %s does not read %s", m.Name, m.Key(arch.KeyBase)), "")
+		return refuse(fmt.Sprintf("llama.cpp's %s does not read %s", m.Family(), m.Key(arch.KeyBase)), "")
 	case r.baseKey != "":
 		m.Edit.Set(m.Key(r.baseKey), b, "base of compressed attention")
 		return nil
@@ -157,7 +157,7 @@ func (r *Rope) holdScaling(w schemes.Rotary) error {
 	}
 	m, s := r.m, w.Scaling
 	if r.unscaled || r.sliding && m.Arch.Window.Unscaled() || m.Ignores(arch.KeyFactor) {
-		return refuse(fmt.Sprintf("llama.cpp's %s does not scale these layers' rotation, whatever the keys say", m.Name), "only the base and the stated length can change")
+		return refuse(fmt.Sprintf("llama.cpp's %s does not scale these layers' rotation, whatever the keys say", m.Family()), "only the base and the stated length can change")
 	}
 	if r.engine.Masked() && s.Frequencies == nil {
 		r.clearKeys()
@@ -195,9 +195,9 @@ func (r *Rope) takesDivisors(what string) error {
 	m := r.m
 	switch {
 	case m.Arch.Freqs != "read":
-		return refuse(fmt.Sprintf("%s needs the tensor %s, which llama.cpp's %s does not take (a file with it is refused)", what, operator.FreqsTensor, m.Name),
+		return refuse(fmt.Sprintf("%s needs the tensor %s, which llama.cpp's %s does not take (a file with it is refused)", what, operator.FreqsTensor, m.Family()),
 			"", report.Do("rope", "or another base", "scaling", "yarn|linear"))
-	case m.Arch.MLA || m.Name == "gemma4" || m.Name == "gemma4-assistant" || r.merged && m.Arch.Window.Unscaled():
+	case m.Arch.MLA || m.Family() == "gemma4" || m.Family() == "gemma4-assistant" || r.merged && m.Arch.Window.Unscaled():
 		return refuse(what+" cannot be stored: "+operator.FreqsTensor+" has another meaning here", "", report.Do("rope", "", "scaling", "yarn|linear"))
 	}
 	return nil
@@ -264,9 +264,9 @@ func (r *Rope) holdYaRNAttention(s schemes.Scaling) error {
 		log = m.RealOr(arch.KeyLogMul, 0)
 	}
 	switch {
-	case m.Name == "mistral3":
+	case m.Family() == "mistral3":
 		return r.holdAttention(wanted / usual * schemes.YaRNAmplitude(s.Factor, log))
-	case arch.ScaledAttention[m.Name] && m.Arch.Uses(arch.KeyLogMul) && sameAmplitude(wanted, usual):
+	case arch.ScaledAttention[m.Family()] && m.Arch.Uses(arch.KeyLogMul) && sameAmplitude(wanted, usual):
 		// DeepSeek's own recipe: the amplitude goes into the attention scale,
 		// cos and sin keep 1 (mscale = mscale_all_dim = 1, stored as 0.1).
 		r.holds.Scaling.AttentionFactor = 1
@@ -275,10 +275,10 @@ func (r *Rope) holdYaRNAttention(s schemes.Scaling) error {
 		}
 		m.Edit.Set(m.Key(arch.KeyLogMul), gguf.Float32(0.1), "YaRN's amplitude in the attention scale, as DeepSeek has it")
 		return r.holdAttention(1)
-	case arch.ScaledAttention[m.Name] && log != 0:
+	case arch.ScaledAttention[m.Family()] && log != 0:
 		return r.holdAttention(wanted)
-	case arch.ScaledAttention[m.Name] && !sameAmplitude(wanted, 1):
-		return refuse(fmt.Sprintf("llama.cpp's %s applies YaRN's amplitude a second time in its attention scale", m.Name), "", report.Do("rope", "", "scaling", "yarn", "attention-factor", "1"))
+	case arch.ScaledAttention[m.Family()] && !sameAmplitude(wanted, 1):
+		return refuse(fmt.Sprintf("llama.cpp's %s applies YaRN's amplitude a second time in its attention scale", m.Family()), "", report.Do("rope", "", "scaling", "yarn", "attention-factor", "1"))
 	}
 	return r.holdAttention(wanted / usual)
 }
@@ -290,8 +290,8 @@ func (r *Rope) holdAttention(a float64) error {
 	case sameAmplitude(a, 1):
 		m.Edit.Delete(m.Key(arch.KeyAttnFactor), "scaling as it was")
 		return nil
-	case !(a > 0) || m.Ignores(arch.KeyAttnFactor) || m.Name == "talkie":
-		return refuse(fmt.Sprintf("llama.cpp's %s cannot multiply cos and sin by %g", m.Name, a), "leave the attention factor at its default")
+	case !(a > 0) || m.Ignores(arch.KeyAttnFactor) || m.Family() == "talkie":
+		return refuse(fmt.Sprintf("llama.cpp's %s cannot multiply cos and sin by %g", m.Family(), a), "leave the attention factor at its default")
 	case m.Arch.Window != nil && m.Arch.Window.Scale == "one" && m.SlidesAnywhere():
 		return refuse(fmt.Sprintf("%s would act on the sliding layers as well, which this scaling leaves alone", m.Key(arch.KeyAttnFactor)), "leave the attention factor at its default")
 	}
@@ -318,7 +318,7 @@ func (r *Rope) holdLongRoPE(s schemes.Scaling) error {
 	m, pairs := r.m, r.engine.Dims/2
 	switch {
 	case m.Arch.LongRoPE == "" || m.Arch.LongRoPE == "unused":
-		return refuse(fmt.Sprintf("llama.cpp's %s does not take %s", m.Name, operator.LongTensor), "", report.Do("rope", "", "scaling", "yarn"))
+		return refuse(fmt.Sprintf("llama.cpp's %s does not take %s", m.Family(), operator.LongTensor), "", report.Do("rope", "", "scaling", "yarn"))
 	case len(s.ShortFactor) != pairs || len(s.LongFactor) != pairs || s.OriginalLength <= 0:
 		return &position.UsageError{What: fmt.Sprintf("LongRoPE needs two lists of %d factors and the original length", pairs)}
 	}

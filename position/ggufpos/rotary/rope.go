@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/deviation"
 	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
 	"github.com/modelpatch/modelpatch/position/ggufpos/hparams"
 	"github.com/modelpatch/modelpatch/position/ggufpos/operator"
@@ -20,10 +21,11 @@ type Rope struct {
 	m       *hparams.Model
 	engine  operator.Rope
 	scheme  schemes.Rotary
-	layers  []int           // ascending; nil: all
-	sliding bool            // the sliding layers' own rotation
-	merged  bool            // full and sliding layers turn alike, and both exist
-	window  int             // of sliding layers
+	layers  []int // ascending; nil: all
+	sliding bool  // the sliding layers' own rotation
+	merged  bool  // full and sliding layers turn alike, and both exist
+	window  int   // of sliding layers
+	beside  schemes.Attending
 	held    bool            // Hold changed the scaling
 	rebased bool            // Hold changed the base
 	holds   *schemes.Rotary // what Hold stored
@@ -36,32 +38,37 @@ type Rope struct {
 // Find are the rotations of a RoPE architecture: one, or two where full
 // and sliding layers turn differently.
 func Find(m *hparams.Model) []position.Site {
-	if m.Name == "deepseek4" {
+	if m.Family() == "deepseek4" {
 		return findDeepSeek4(m)
 	}
 	kinds, window := m.Layers()
+	alone, other := m.Attending(kinds, window, false, true), m.Attending(kinds, window, true, false)
 	full, sliding := slices.Contains(kinds, hparams.FullRope), slices.Contains(kinds, hparams.SlidingRope)
 	switch {
 	case kinds != nil && !full && !sliding:
 		return []position.Site{site.None(m, "no layer has RoPE")}
 	case !sliding:
-		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope)}, operator.New(m, false))}
+		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope), beside: alone}, operator.New(m, false))}
 	case !full:
-		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.SlidingRope), sliding: true, window: window}, operator.New(m, true))}
+		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.SlidingRope), sliding: true, window: window, beside: alone}, operator.New(m, true))}
 	}
 	a, b := operator.New(m, false), operator.New(m, true)
 	if a.Scheme().Equal(b.Scheme()) {
-		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope, hparams.SlidingRope), merged: true}, operator.New(m, false))}
+		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope, hparams.SlidingRope), merged: true, beside: alone}, operator.New(m, false))}
 	}
+	alone.Window, alone.WindowLayers, alone.Chunk = 0, nil, 0 // told with the other rotation
 	return []position.Site{
-		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope)}, operator.New(m, false)),
-		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.SlidingRope), sliding: true, window: window}, operator.New(m, true)),
+		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope), beside: alone}, operator.New(m, false)),
+		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.SlidingRope), sliding: true, window: window, beside: other}, operator.New(m, true)),
 	}
 }
 
 // newRope completes a rotation with what the engine computes.
 func newRope(r *Rope, e operator.Rope) *Rope {
 	r.engine = e
+	if slices.Equal(r.beside.WindowLayers, r.layers) {
+		r.beside.WindowLayers = nil
+	}
 	r.scheme, r.keys = r.engine.Scheme(), r.keysInUse()
 	return r
 }
@@ -72,14 +79,14 @@ func Suggest(m *hparams.Model) position.Site {
 	e := newRope(&Rope{m: m}, operator.New(m, false)).Encoding()
 	e.Beyond = report.BeyondUnknown
 	e.Evidence = []report.Evidence{{Kind: "key", Says: "keys of RoPE are there; the architecture is not known, nor is the layout of pairs"}}
-	return site.NewPlain(e)
+	return site.NewPlain(e, site.AssumeLike)
 }
 
 // Encoding says what the engine computes.
 func (r *Rope) Encoding() position.Encoding {
 	e := position.Encoding{
-		Scheme: r.scheme, Form: report.FormKeys, Beyond: report.BeyondContinues, Layers: r.layers,
-		Evidence: append([]report.Evidence{{Kind: "architecture", Says: "llama.cpp's " + r.m.Name + " turns queries and keys, " + r.engine.Pairing + " pairing"}}, r.engine.Evidence...),
+		Scheme: r.scheme, Form: report.FormKeys, Beyond: report.BeyondContinues, Layers: r.layers, Defaults: r.defaults(), Attending: r.beside,
+		Evidence: append([]report.Evidence{{Kind: "architecture", Says: "llama.cpp's " + r.m.Family() + " turns queries and keys, " + r.engine.Pairing + " pairing"}}, r.engine.Evidence...),
 	}
 	for _, k := range r.keys {
 		p := r.m.Pair(k)
@@ -104,7 +111,27 @@ func (r *Rope) Window() int {
 
 // ScalesAttention reports whether the engine has YaRN's amplitude in the scale of the
 // scores.
-func (r *Rope) ScalesAttention() bool { return arch.ScaledAttention[r.m.Name] }
+func (r *Rope) ScalesAttention() bool { return arch.ScaledAttention[r.m.Family()] }
+
+// Deviations are what llama.cpp's code of the architecture computes otherwise than configurations say.
+func (r *Rope) Deviations() (out []string) {
+	if held, ok := r.Held().(schemes.Rotary); ok && held.Scaling.Kind().Reads(schemes.ParameterBetaFast.Name) && !r.m.Arch.Uses(arch.KeyBetaFast) {
+		out = append(out, deviation.Betas)
+	}
+	if arch.ScaledAttention[r.m.Family()] && r.scaledHere() {
+		out = append(out, deviation.Scores)
+	}
+	if w := r.m.Arch.Window; r.sliding && w != nil && w.Base == "own" && w.Unscaled() {
+		out = append(out, deviation.SlidingBase)
+	}
+	return out
+}
+
+// scaledHere reports whether the rotation is scaled, or was given a scaling.
+func (r *Rope) scaledHere() bool {
+	held, ok := r.Held().(schemes.Rotary)
+	return ok && !held.Scaling.IsNone()
+}
 
 // Rotation computes cosines and sines as the engine does, in float64. Text
 // tokens have the same position in every section of M-RoPE but the last.
@@ -118,7 +145,7 @@ func (r *Rope) Rotation(pos, length int, cos, sin []float64) error {
 // the position (llama.cpp's get_rope_factors).
 func (r *Rope) Switches(old, new int) bool {
 	original := r.engine.Original
-	return !r.held && (r.engine.Long != nil || r.engine.Short != nil) && (old <= original) != (new <= original)
+	return !r.held && r.scheme.Scaling.ByLength() && (old <= original) != (new <= original)
 }
 
 // ActsIn reports whether the layer of an attention turns by this rotation.
@@ -142,8 +169,8 @@ func (r *Rope) Lengthen() error {
 // context_length until now.
 func (r *Rope) pinOriginal() {
 	old, ok := r.m.Count(arch.KeyContext)
-	measured := r.engine.Yarn && r.engine.Factor != 1 || r.engine.Long != nil || r.engine.Short != nil
-	if n, there := r.m.Count(arch.KeyOriginal); r.held || !ok || there && n != 0 || !measured {
+	hot := r.m.Family() == "mistral3" && !r.m.Temperature(true).IsNone() // it counts from the original length on
+	if n, there := r.m.Count(arch.KeyOriginal); r.held && !hot || r.m.Edit.Edited(r.m.Key(arch.KeyOriginal)) || !ok || there && n != 0 || !r.measured() && !hot {
 		return
 	}
 	r.m.Edit.Set(r.m.Key(arch.KeyOriginal), u32(old), "original length, until now that of context_length")

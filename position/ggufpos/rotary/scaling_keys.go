@@ -45,8 +45,8 @@ func (r *Rope) holdNone(s schemes.Scaling) error {
 }
 
 func (r *Rope) holdLinear(s schemes.Scaling) error {
-	if arch.ScaledAttention[r.m.Name] {
-		return refuse(fmt.Sprintf("llama.cpp's %s multiplies its attention scale by YaRN's amplitude for every factor, also of type linear", r.m.Name), "", report.Do("rope", "", "scaling", "yarn"), report.Do("rope", "", "base", "B"))
+	if arch.ScaledAttention[r.m.Family()] {
+		return refuse(fmt.Sprintf("llama.cpp's %s multiplies its attention scale by YaRN's amplitude for every factor, also of type linear", r.m.Family()), "", report.Do("rope", "", "scaling", "yarn"), report.Do("rope", "", "base", "B"))
 	}
 	r.setScaling(arch.TypeLinear, s.Factor)
 	return r.holdAttention(cmp.Or(s.AttentionFactor, 1))

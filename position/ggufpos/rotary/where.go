@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
+	"github.com/modelpatch/modelpatch/report"
 )
 
 // keysInUse are the keys of the file that the engine reads for this rotation
@@ -13,6 +14,29 @@ import (
 func (r *Rope) keysInUse() []string {
 	keys := slices.Concat(r.baseKeys(), r.dimensionKeys(), r.scalingKeys())
 	return slices.DeleteFunc(keys, func(k string) bool { return r.m.Pair(k) == nil })
+}
+
+// defaults are the parameters that llama.cpp takes although no key of the file states them.
+func (r *Rope) defaults() (out []string) {
+	states := func(keys []string) bool {
+		return slices.ContainsFunc(keys, func(k string) bool { return r.m.Pair(k) != nil })
+	}
+	bases := slices.DeleteFunc(r.baseKeys(), func(k string) bool { return k == arch.KeyWindow || k == arch.KeyAlpha })
+	if len(bases) > 0 && !states(bases) {
+		out = append(out, report.DefaultBase)
+	}
+	if !r.m.Ignores(arch.KeyDims) && !states([]string{arch.KeyDims, arch.KeyDimsSWA}) {
+		out = append(out, report.DefaultRotaryDim)
+	}
+	if n, _ := r.m.Count(arch.KeyOriginal); n == 0 && r.measured() && !r.m.Ignores(arch.KeyOriginal) {
+		out = append(out, report.DefaultOriginalLength)
+	}
+	return out
+}
+
+// measured reports whether the scaling depends on the original length.
+func (r *Rope) measured() bool {
+	return r.engine.Yarn && r.engine.Factor != 1 || r.engine.Long != nil || r.engine.Short != nil
 }
 
 // baseKeys are those of the base, and of the window that chooses the layers.
@@ -80,8 +104,7 @@ func (r *Rope) scalingKeys() []string {
 			out = append(out, arch.KeyScaleLinear) // read only where factor is absent
 		}
 	}
-	measured := e.Yarn && e.Factor != 1 || e.Long != nil || e.Short != nil
-	if measured && !m.Ignores(arch.KeyOriginal) {
+	if r.measured() && !m.Ignores(arch.KeyOriginal) {
 		out = append(out, arch.KeyOriginal)
 	}
 	if !m.Ignores(arch.KeyAttnFactor) {

@@ -17,10 +17,16 @@ type Acting interface {
 }
 
 // Plain is an encoding that is told and cannot be changed.
-type Plain struct{ encoding position.Encoding }
+type Plain struct {
+	encoding position.Encoding
+	remedies []report.Remedy // what would let it be changed
+}
 
-// NewPlain is a site of an encoding that is only told.
-func NewPlain(e position.Encoding) *Plain { return &Plain{e} }
+// NewPlain is a site of an encoding that is only told, and what would let it be changed.
+func NewPlain(e position.Encoding, remedies ...report.Remedy) *Plain { return &Plain{e, remedies} }
+
+// AssumeLike is the remedy for an architecture that is not in the table.
+var AssumeLike = report.Do("", "takes the file for one of an architecture that is known", "assume", "LIKE")
 
 // Encoding says what was found.
 func (p *Plain) Encoding() position.Encoding { return p.encoding }
@@ -30,7 +36,7 @@ func (p *Plain) Hold(want position.Want) error {
 	if want.Scheme != nil && want.Scheme.Equal(p.encoding.Scheme) {
 		return nil
 	}
-	return &position.Refusal{Why: "the file holds nothing by which this encoding could be changed"}
+	return &position.Refusal{Why: "the file holds nothing by which this encoding could be changed", Remedies: p.remedies}
 }
 
 // None says that a model has no encoding of positions, for a reason given as a

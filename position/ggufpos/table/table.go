@@ -41,7 +41,7 @@ func Find(m *hparams.Model) []position.Site {
 	site := &Table{
 		m: m, tensor: t, beyond: report.BeyondError, text: true,
 		scheme: schemes.Learned{Rows: int(t.Rows()), Dim: int(t.Width())},
-		says:   report.Evidence{Kind: "architecture", Says: "llama.cpp's " + m.Name + " adds a row of " + TensorName + " to each token's embedding"},
+		says:   report.Evidence{Kind: "architecture", Says: "llama.cpp's " + m.Family() + " adds a row of " + TensorName + " to each token's embedding"},
 	}
 	if waves, ok := site.waves(); ok {
 		site.scheme = waves
@@ -64,10 +64,10 @@ func findNoTable(m *hparams.Model) []position.Site {
 	if m.Kind == report.KindVocabulary {
 		return []position.Site{site.NewPlain(position.Encoding{
 			Scheme: schemes.Learned{}, Form: report.FormTable, Beyond: report.BeyondError,
-			Evidence: []report.Evidence{{Kind: "architecture", Says: "llama.cpp's " + m.Name + " has a table of positions; this file has no tensors"}},
+			Evidence: []report.Evidence{{Kind: "architecture", Says: "llama.cpp's " + m.Family() + " has a table of positions; this file has no tensors"}},
 		})}
 	}
-	m.Tell("gguf-table-missing", report.LevelError, "architecture "+m.Name+" needs the tensor "+TensorName+", which is missing or not a matrix", "engines refuse the file", nil)
+	m.Tell("gguf-table-missing", report.LevelError, "architecture "+m.Family()+" needs the tensor "+TensorName+", which is missing or not a matrix", "engines refuse the file", nil)
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/cut"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/position/trial"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -67,8 +68,8 @@ func neutralOf(sites []site.Site) cut.Neutral {
 }
 
 // runner runs the attention of a Softmax or a fused operator of the main graph.
-func runner(m *site.Graph, s *eval.Scope, anchor *onnx.Node, still cut.Neutral) func(int, []int) (*position.Trial, error) {
-	return func(positions int, heads []int) (t *position.Trial, err error) {
+func runner(m *site.Graph, s *eval.Scope, anchor *onnx.Node, still cut.Neutral) func(int, []int) (*trial.Trial, error) {
+	return func(positions int, heads []int) (t *trial.Trial, err error) {
 		defer func() {
 			if r := recover(); r != nil {
 				t = nil
@@ -89,7 +90,7 @@ func runner(m *site.Graph, s *eval.Scope, anchor *onnx.Node, still cut.Neutral) 
 		if err != nil || heads == nil {
 			return t, err
 		}
-		t.Heads = slices.DeleteFunc(t.Heads, func(h position.TrialHead) bool { return !slices.Contains(heads, h.Head) })
+		t.Heads = slices.DeleteFunc(t.Heads, func(h trial.Head) bool { return !slices.Contains(heads, h.Head) })
 		return t, nil
 	}
 }

@@ -11,9 +11,9 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
-	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/cut"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/trial"
 )
 
 // job is an attention for ONNX Runtime to compute: the part of a file between what enters
@@ -132,7 +132,7 @@ func jobsOf(t *testing.T, path string) (jobs []job) {
 		given := map[string]*eval.Value{}
 		for i, name := range c.Enters {
 			v := e.Main.Value(name)
-			content := position.Normal(uint64(i), v.Shape)
+			content := trial.Normal(uint64(i), v.Shape)
 			for _, idle := range c.Idle {
 				if idle == name {
 					clear(content)

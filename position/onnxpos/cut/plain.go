@@ -9,12 +9,12 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
-	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/trial"
 )
 
 // runPlain runs an attention in plain operators. What is done to the product of queries
 // and keys before the Softmax is found by giving that product other numbers.
-func (c *Cut) runPlain(e *eval.Evaluator, seed uint64, given, still map[string]*eval.Value) (*position.Trial, error) {
+func (c *Cut) runPlain(e *eval.Evaluator, seed uint64, given, still map[string]*eval.Value) (*trial.Trial, error) {
 	product := c.Product.Output(0)
 	v, err := evaluated(e, given, product, c.scores, c.Values.Output(0), c.Values.Input(c.Operand), c.Product.Input(0), c.Product.Input(1))
 	if err != nil {
@@ -106,19 +106,19 @@ func withoutSink(scores, p *eval.Value) (rest *eval.Value, sinks []float64) {
 }
 
 // shape counts heads, queries and keys.
-func (s *plain) shape(p, scores *eval.Value) (*position.Trial, error) {
+func (s *plain) shape(p, scores *eval.Value) (*trial.Trial, error) {
 	k := len(scores.Shape)
 	axis := s.cut.Anchor.Int("axis", -1)
 	if k < 2 || axis != -1 && axis != int64(k-1) && s.e.File.Opsets[""] >= 13 || p.Len() != scores.Len() {
 		return nil, ErrLayout
 	}
-	out := &position.Trial{Queries: scores.Shape[k-2], Keys: scores.Shape[k-1]}
+	out := &trial.Trial{Queries: scores.Shape[k-2], Keys: scores.Shape[k-1]}
 	n := out.Queries * out.Keys
 	if n == 0 || scores.Len()%n != 0 {
 		return nil, ErrLayout
 	}
 	for h := range scores.Len() / n {
-		out.Heads = append(out.Heads, position.TrialHead{Head: h, Scores: rowsOf(scores.Floats, h, out.Queries, out.Keys), Products: rowsOf(p.Floats, h, out.Queries, out.Keys)})
+		out.Heads = append(out.Heads, trial.Head{Head: h, Scores: rowsOf(scores.Floats, h, out.Queries, out.Keys), Products: rowsOf(p.Floats, h, out.Queries, out.Keys)})
 	}
 	return out, nil
 }
@@ -165,7 +165,7 @@ const (
 const linear = 1e-9
 
 // score finds scale, soft cap and bias of the scores.
-func (s *plain) score(out *position.Trial, p, scores *eval.Value, seed uint64) error {
+func (s *plain) score(out *trial.Trial, p, scores *eval.Value, seed uint64) error {
 	bias, err := s.scored(p, func(int) float64 { return 0 }, 0)
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (s *plain) score(out *position.Trial, p, scores *eval.Value, seed uint64) e
 	if err != nil {
 		return err
 	}
-	mask := position.MaskOf(bias)
+	mask := trial.MaskOf(bias)
 	if differ(bias, other, mask) {
 		out.Relative = "a product of content with numbers by position"
 		if len(s.cut.Relative) > 0 {
@@ -253,7 +253,7 @@ func formOf(p, scores, bias, small, large []float64, mask float64) (scale, softc
 }
 
 // operands takes queries and keys out of the operands of their product.
-func (s *plain) operands(out *position.Trial, p, query, key *eval.Value) error {
+func (s *plain) operands(out *trial.Trial, p, query, key *eval.Value) error {
 	n := s.cut.Product
 	a, b := query, key
 	switch n.Op {
@@ -421,7 +421,7 @@ func ordered(v *eval.Value, term, lead string, position byte, summed string) (*e
 }
 
 // values takes values and outputs out of the product with the weights.
-func (s *plain) values(out *position.Trial, output, value *eval.Value) error {
+func (s *plain) values(out *trial.Trial, output, value *eval.Value) error {
 	heads := len(out.Heads)
 	if k := len(value.Shape); s.cut.Values.Op != "Einsum" && s.cut.Operand == 1 && k >= 2 && s.cut.Values.Int("transB", 0) == 0 && len(output.Shape) >= 2 {
 		o := len(output.Shape)
@@ -443,7 +443,7 @@ func (s *plain) values(out *position.Trial, output, value *eval.Value) error {
 }
 
 // einsumValues are values and outputs of an Einsum of weights and values.
-func (s *plain) einsumValues(out *position.Trial, output, value *eval.Value) bool {
+func (s *plain) einsumValues(out *trial.Trial, output, value *eval.Value) bool {
 	n := s.cut.Values
 	ranks := [2]int{len(value.Shape), len(value.Shape)}
 	ranks[1-s.cut.Operand] = len(output.Shape)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
-	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/trial"
 )
 
 // Neutral are values by name that are replaced by one number each so that nothing is
@@ -19,7 +19,7 @@ type Neutral map[string]float64
 //
 // A value that cannot be computed from what enters is given itself, as far as there is
 // an attention behind it.
-func (c *Cut) Run(e *eval.Evaluator, seed uint64, neutral Neutral) (*position.Trial, error) {
+func (c *Cut) Run(e *eval.Evaluator, seed uint64, neutral Neutral) (*trial.Trial, error) {
 	for range maxBarred {
 		out, err := c.run(e, seed, neutral)
 		if err == nil && len(c.Enters) > 0 {
@@ -42,7 +42,7 @@ func (c *Cut) Run(e *eval.Evaluator, seed uint64, neutral Neutral) (*position.Tr
 // maxBarred bounds the values that are given since they cannot be computed.
 const maxBarred = 12
 
-func (c *Cut) run(e *eval.Evaluator, seed uint64, neutral Neutral) (*position.Trial, error) {
+func (c *Cut) run(e *eval.Evaluator, seed uint64, neutral Neutral) (*trial.Trial, error) {
 	given, err := c.given(e, seed)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (c *Cut) given(e *eval.Evaluator, seed uint64) (map[string]*eval.Value, err
 		}
 		content := make([]float64, v.Len())
 		if !slices.Contains(c.Idle, name) {
-			content = position.Normal(seed+uint64(i), v.Shape)
+			content = trial.Normal(seed+uint64(i), v.Shape)
 		}
 		out[name] = eval.FloatValue(onnx.Double, v.Shape, content)
 	}
@@ -146,7 +146,7 @@ func unknown(t *eval.Evaluator, name string) error {
 }
 
 // runFused runs an operator that does all of it.
-func (c *Cut) runFused(e *eval.Evaluator, given, still map[string]*eval.Value) (*position.Trial, error) {
+func (c *Cut) runFused(e *eval.Evaluator, given, still map[string]*eval.Value) (*trial.Trial, error) {
 	attended := func(given map[string]*eval.Value) (*eval.Attended, error) {
 		t := e.Trial(given)
 		if v := t.Main.Value(c.Anchor.Output(0)); !v.Known() {
@@ -166,11 +166,11 @@ func (c *Cut) runFused(e *eval.Evaluator, given, still map[string]*eval.Value) (
 	if err != nil {
 		return nil, err
 	}
-	out := &position.Trial{Queries: a.Queries, Keys: a.Keys, Past: a.Past, Entered: c.entered()}
+	out := &trial.Trial{Queries: a.Queries, Keys: a.Keys, Past: a.Past, Entered: c.entered()}
 	out.First = min(firstTurned(a.Query, plain.Query, a.Dim), firstTurned(a.Key, plain.Key, a.Dim)) % a.Dim
-	group, mask := a.Heads/a.KVHeads, position.MaskOf(a.Bias)
+	group, mask := a.Heads/a.KVHeads, trial.MaskOf(a.Bias)
 	for h := range a.Heads { // of the first sequence
-		head := position.TrialHead{Head: h, Query: rowsOf(plain.Query, h, a.Queries, a.Dim), Key: rowsOf(plain.Key, h/group, a.Keys, a.Dim), Value: rowsOf(a.Value, h/group, a.Keys, a.ValueDim),
+		head := trial.Head{Head: h, Query: rowsOf(plain.Query, h, a.Queries, a.Dim), Key: rowsOf(plain.Key, h/group, a.Keys, a.Dim), Value: rowsOf(a.Value, h/group, a.Keys, a.ValueDim),
 			Bias: rowsOf(a.Bias, h, a.Queries, a.Keys), Scores: rowsOf(a.Scores, h, a.Queries, a.Keys), Output: rowsOf(a.Output, h, a.Queries, a.ValueDim),
 			Mask: mask, Scale: a.Scale, Softcap: a.Softcap}
 		if a.Sinks != nil {

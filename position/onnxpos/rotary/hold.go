@@ -148,17 +148,16 @@ func columnsOf(columns, f []float64) ([]int, bool) {
 
 // sameNumbers reports whether a scheme asks for the numbers that are there.
 func (r *Site) sameNumbers(s schemes.Rotary) bool {
-	now := r.scheme.InverseFrequencies()
-	then := s.InverseFrequencies()
-	if len(now) != len(then) || math.Abs(s.Amplitude()-r.currentAmplitude()) > 1e-9+1e-6*math.Abs(s.Amplitude()) {
+	if math.Abs(s.Amplitude()-r.currentAmplitude()) > 1e-9+1e-6*math.Abs(s.Amplitude()) {
 		return false
 	}
-	for i := range now {
-		if math.Abs(now[i]-then[i]) > 1e-9*math.Abs(then[i]) {
-			return false
-		}
+	lengths := []int{0}
+	if r.scheme.Scaling.ByLength() {
+		lengths = append(lengths, r.scheme.Scaling.OriginalLength+1)
 	}
-	return true
+	return !slices.ContainsFunc(lengths, func(n int) bool {
+		return !slices.EqualFunc(r.scheme.InverseFrequenciesAt(n), s.InverseFrequenciesAt(n), func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Abs(b) })
+	})
 }
 
 func (r *Site) currentAmplitude() float64 {
@@ -171,7 +170,8 @@ func (r *Site) currentAmplitude() float64 {
 func (r *Site) holdCaches(scheme schemes.Rotary, want position.Want, same bool) error {
 	positions := want.Positions
 	// A scheme that does not depend on the length fills both caches alike: then the switch chooses nothing.
-	byLength := r.short != nil && scheme.Scaling.Kind().ByLength
+	byLength := r.short != nil && scheme.Scaling.ByLength()
+	byOne := !same // both caches come to hold the same rows
 	if !same && (byLength || slices.ContainsFunc(r.caches, func(c *rows.Cache) bool { return c.Ahead > 0 })) {
 		return &position.Refusal{Why: "the file switches between a short and a long cache", Instead: "export the model again with the wanted scaling",
 			Remedies: []report.Remedy{report.Do("", "replaces both", "base", "B", "scaling", "none")}}
@@ -186,15 +186,16 @@ func (r *Site) holdCaches(scheme schemes.Rotary, want position.Want, same bool) 
 		r.held = r.Told.Capacity
 	}
 	for _, c := range r.caches {
+		same := same || scheme.Scaling.Kind().Listed && sameFrequencies(c.Result.Rotary.InverseFrequencies(), scheme.InverseFrequencies())
 		if c == r.short {
-			if same {
+			if !byOne && same {
 				continue
 			}
 			longest := positions // whichever is chosen, it has all positions
 			for _, other := range r.caches {
 				longest = max(longest, other.Positions())
 			}
-			if err := c.Hold(r.m.Editor, scheme, longest, false); err != nil {
+			if err := c.Hold(r.m.Editor, scheme, longest, same); err != nil {
 				return err
 			}
 			continue

@@ -19,7 +19,7 @@ import (
 func (r *Site) holdSwitch(scheme schemes.Rotary) error {
 	was := r.scheme.Scaling
 	short, long := scheme.InverseFrequencies(), scheme.InverseFrequencies()
-	if scheme.Scaling.Kind().ByLength {
+	if scheme.Scaling.ByLength() {
 		if scheme.Base != r.scheme.Base && slices.Equal(scheme.Scaling.LongFactor, was.LongFactor) {
 			return &position.Refusal{Why: "the graph switches between a short and a long list of frequencies, which hold base and factors in one",
 				Remedies: []report.Remedy{report.Do("", "replaces both lists", "base", "B", "scaling", schemes.ScalingLongRoPE, "factors", "FILE")}}

@@ -1,10 +1,10 @@
-package position_test
+package trial_test
 
 import (
 	"math"
 	"testing"
 
-	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/trial"
 )
 
 // TestMaskOf: a mask is far below what it is added to, however low biases are.
@@ -28,7 +28,7 @@ func TestMaskOf(t *testing.T) {
 		{"a steep slope", steep, low},
 		{"a steep slope under a mask", masked, -3.4e38},
 	} {
-		if got := position.MaskOf(c.bias); got != c.want {
+		if got := trial.MaskOf(c.bias); got != c.want {
 			t.Errorf("%s: %g, want %g", c.name, got, c.want)
 		}
 	}

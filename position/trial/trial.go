@@ -1,4 +1,6 @@
-package position
+// Package trial is an attention that was run on seeded states: what enters its formula, and what the file
+// itself makes of it. Files of all formats are tried alike, and verify holds them against the formula.
+package trial
 
 import (
 	"maps"
@@ -14,11 +16,11 @@ type Trial struct {
 	// Past is how many keys came from a cache: they are there as they were cached, turned
 	// already.
 	Past  int
-	Heads []TrialHead
+	Heads []Head
 	// First is the first element of a query and key that is turned.
 	First int
 	// Relative says what else scores depend on than query·key and a bias, "" where on
-	// nothing else. Then TrialHead.Bias is that of these states alone.
+	// nothing else. Then Head.Bias is that of these states alone.
 	Relative string
 	// Dtype is the type in which the file computes what enters ("float16"), "" where it is
 	// no program.
@@ -27,8 +29,8 @@ type Trial struct {
 	Entered string
 }
 
-// TrialHead is one head of a Trial.
-type TrialHead struct {
+// Head is one head of a Trial.
+type Head struct {
 	Head int // its number
 	// Query, Key and Value are as they would be multiplied if nothing turned them: a row
 	// for each query, or key.
@@ -45,7 +47,7 @@ type TrialHead struct {
 }
 
 // Masked reports whether the file's own mask hides a key from a query.
-func (h *TrialHead) Masked(query, key int) bool {
+func (h *Head) Masked(query, key int) bool {
 	return h.Bias != nil && h.Bias[query][key] <= h.Mask
 }
 

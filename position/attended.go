@@ -1,0 +1,48 @@
+package position
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// Windower is implemented by sites that only act between tokens at most so
+// many positions apart: more length does not change what they compute.
+type Windower interface {
+	Window() int // 0: no window
+}
+
+// attended adds to a rotation of a graph the attentions that it turns, as layers in the graph's order, and
+// how far they look. It stays as it is where an attention is not understood, or the search is given up.
+func attended(m Model, i int, e Encoding) (out Encoding) {
+	var err error
+	was := e
+	defer func() {
+		if err != nil {
+			out = was
+		}
+	}()
+	defer caught(&err)
+	if _, ok := e.Scheme.(schemes.Rotary); !ok || e.Form == report.FormKeys || e.IsGrid() {
+		return e
+	}
+	if w, ok := m.Sites()[i].(Windower); ok {
+		e.Attending.Window = w.Window()
+	}
+	var turned, still []int
+	for _, a := range m.Attentions() {
+		switch rotates := slices.ContainsFunc(a.Encodings, func(k int) bool { _, ok := m.Sites()[k].Encoding().Scheme.(schemes.Rotary); return ok }); {
+		case a.Unsupported != "":
+			return e
+		case slices.Contains(a.Encodings, i):
+			turned = append(turned, a.Layer)
+		case !rotates && !a.Crosses:
+			still = append(still, a.Layer)
+		}
+	}
+	if n := len(m.Attentions()); turned != nil && len(turned) < n {
+		e.Layers, e.Attending.Unturned = turned, still
+	}
+	return e
+}
