@@ -28,9 +28,17 @@ func (p Plan) Promise() string {
 		case p.ofOneLength():
 			return equal + " where what fills the new length is hidden, by a mask or causal attention: the graph takes no shorter input now"
 		}
+		if p.fixes() {
+			return equal + " for inputs within the old length, where the graph still takes them: sizes that were free are numbers now"
+		}
 		return equal + " for inputs within the old length"
 	}
 	return equal
+}
+
+// fixes reports whether free axes became numbers.
+func (p Plan) fixes() bool {
+	return slices.ContainsFunc(p.Changes, func(c Change) bool { return strings.HasPrefix(c.What, "free axes become numbers") })
 }
 
 // shorter reports whether positions were cut off.

@@ -135,6 +135,10 @@ func (c *comparison) layer(before, after *position.Attention, s *sampled) {
 		c.add(k)
 		return
 	}
+	if t.Together && u.Together && t.Keys != u.Keys {
+		s.leave(fmt.Sprintf("layer %d (its activations are quantised together, those of %d positions in one file and of %d in the other)", before.Layer, t.Keys, u.Keys))
+		return
+	}
 	var old, now *reference.Reference
 	c.beside(func() { old, err1 = reference.New(c.before, before, t) }, func() { now, err2 = reference.New(c.after, after, u) })
 	if err := firstOf(err1, err2); err != nil {

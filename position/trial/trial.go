@@ -25,6 +25,9 @@ type Trial struct {
 	// Dtype is the type in which the file computes what enters ("float16"), "" where it is
 	// no program.
 	Dtype string
+	// Together tells that activations are quantised by the range of all positions at once (ONNX,
+	// DynamicQuantizeLinear): what one gives depends on how many there are.
+	Together bool
 	// Entered says what was given numbers: the states before the projections, or less.
 	Entered string
 }

@@ -25,6 +25,9 @@ func (c *Cut) Run(e *eval.Evaluator, seed uint64, neutral Neutral) (*trial.Trial
 		if err == nil && len(c.Enters) > 0 {
 			out.Dtype = e.Main.Value(c.Enters[0]).Type.String()
 		}
+		if err == nil {
+			out.Together = slices.ContainsFunc(e.Main.Graph.Nodes, func(n *onnx.Node) bool { return n.Op == "DynamicQuantizeLinear" })
+		}
 		var u *uncomputed
 		if !errors.As(err, &u) || c.barred[u.name] {
 			return out, err
