@@ -64,12 +64,12 @@ func syncFile(b *testing.B, path string) {
 func BenchmarkExtendGGUF2GB(b *testing.B) {
 	model := filepath.Join(b.TempDir(), "model.gguf")
 	writeGGUF(b, model)
-	checkTail(b, model, extendTurns(b, model, "8192"))
+	checkTail(b, model, extendTurns(b, model, "--len", "8192"))
 }
 
-// extendTurns measures writing a longer model as a new file, which it returns,
-// against cp and sync.
-func extendTurns(b *testing.B, model, length string) (longer string) {
+// extendTurns measures writing a model of another length or picture as a new file, which it
+// returns, against cp and sync.
+func extendTurns(b *testing.B, model string, flag ...string) (longer string) {
 	modelpatch := tool(b)
 	folder := b.TempDir()
 	copied := filepath.Join(folder, "copy")
@@ -82,7 +82,7 @@ func extendTurns(b *testing.B, model, length string) (longer string) {
 	extend := func() usage {
 		os.Remove(longer)
 		settle()
-		return run(b, false, modelpatch, "extend", "--len", length, model, "-o", longer)
+		return run(b, false, modelpatch, append(append([]string{"extend"}, flag...), model, "-o", longer)...)
 	}
 	copyModel() // warm the cache
 	extend()

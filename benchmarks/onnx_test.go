@@ -84,7 +84,7 @@ func BenchmarkExtendONNX1GB(b *testing.B) {
 	small := corpus(b, "gpt2-ts17.onnx")
 	model := filepath.Join(b.TempDir(), "model.onnx")
 	writeONNX(b, small, model)
-	extendTurns(b, model, "500")
+	extendTurns(b, model, "--len", "500")
 }
 
 // BenchmarkInPlaceONNXExternal1GB grows a table of a model whose 1 GB of

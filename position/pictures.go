@@ -26,6 +26,25 @@ type Gridder interface {
 // alone, or all.
 type Pictured interface{ Pictures() Pictures }
 
+// Sized is implemented by models of pictures: Sizes are the height and width in pixels of those that
+// they take, or that an engine makes of every other, and what the sides of others are multiples
+// of; zeros where that cannot be told.
+type Sized interface {
+	Sizes() (picture [2]int, multiple int)
+}
+
+// tellPictures notes the sizes in a report.
+func tellPictures(m Model, l *report.Length) {
+	s, ok := m.(Sized)
+	if !ok {
+		return
+	}
+	var picture [2]int
+	if picture, l.Multiple = s.Sizes(); picture[0] > 0 {
+		l.Picture = picture[:]
+	}
+}
+
 // Pictures are the sizes that an engine takes.
 type Pictures struct {
 	Multiple int    // patches along a side that become one token: sides are multiples of them
@@ -53,21 +72,6 @@ func (p Pictures) refuse(to [2]int, patch int) error {
 		}
 	}
 	return nil
-}
-
-// tell notes the sizes in a report.
-func (p Pictures) tell(m Model, l *report.Length) {
-	g, ok := m.(Gridder)
-	if !ok {
-		return
-	}
-	patch, grid := g.PatchSize(), g.PatchGrid()
-	if p.Any == "" && grid[0] > 0 {
-		l.Picture = []int{grid[0] * patch, grid[1] * patch}
-	}
-	if p.Only == "" {
-		l.Multiple = p.Multiple * patch
-	}
 }
 
 // nearestSizes says which sizes of a picture are possible next to one that is not.

@@ -28,6 +28,7 @@ func Inspect(m Model) report.Inspect {
 		r.Files = []report.File{}
 	}
 	r.Length = Length(m, r)
+	tellPictures(m, &r.Length)
 	return r
 }
 
@@ -93,9 +94,6 @@ func Length(m Model, described report.Inspect) report.Length {
 	}
 	if least > 0 {
 		out.Capacity = report.Pointer(least)
-	}
-	if p, ok := m.(Pictured); ok {
-		p.Pictures().tell(m, &out)
 	}
 	return out
 }

@@ -135,8 +135,8 @@ type Length struct {
 	Stated   *int   `json:"stated"`   // what the file says, nil when it does not
 	Capacity *int   `json:"capacity"` // what it encodes correctly, nil where nothing bounds it and where that is not known: see Limit
 	Beyond   string `json:"beyond"`
-	// Picture is the size of a picture, height and width in pixels, to which an engine scales every other;
-	// Multiple is what the sides of pictures are multiples of, of that size and of others.
+	// Picture is the height and width in pixels of the pictures that the model takes, to which engines of GGUF
+	// files scale every other; Multiple is what the sides of pictures are multiples of, of that size and of others.
 	Picture  []int `json:"picture,omitempty"`
 	Multiple int   `json:"multiple,omitempty"`
 }

@@ -94,14 +94,19 @@ func (r Inspect) Units() (unit, larger string) {
 }
 
 // PicturesText says which pictures the model takes, "" where it is not told.
-func (l Length) PicturesText() string {
+func (r Inspect) PicturesText() string {
+	l := r.Length
 	switch {
+	case len(l.Picture) == 2 && r.Format == "onnx":
+		return fmt.Sprintf("of %d×%d pixels only", l.Picture[0], l.Picture[1])
 	case len(l.Picture) == 2 && l.Multiple > 0:
 		return fmt.Sprintf("scaled to %d×%d pixels; extend --image makes it any multiple of %d", l.Picture[0], l.Picture[1], l.Multiple)
 	case len(l.Picture) == 2:
 		return fmt.Sprintf("scaled to %d×%d pixels", l.Picture[0], l.Picture[1])
-	case l.Multiple > 0:
-		return fmt.Sprintf("of any size, in multiples of %d pixels", l.Multiple)
+	case l.Multiple == 1:
+		return "of any size"
+	case l.Multiple > 1:
+		return fmt.Sprintf("of any multiple of %d pixels", l.Multiple)
 	}
 	return ""
 }

@@ -29,7 +29,7 @@ func (c *console) inspect(r report.Inspect, verbose bool, norms map[string]strin
 	if r.Producer != nil {
 		c.field("producer", text(*r.Producer))
 	}
-	if pictures := r.Length.PicturesText(); pictures != "" {
+	if pictures := r.PicturesText(); pictures != "" {
 		c.field("pictures", pictures)
 	}
 	for _, e := range r.Encodings {

@@ -71,6 +71,11 @@ func (s *Scope) Enlarge(name string) *Value {
 	deep.Unquantized, deep.Overlay, deep.Override, deep.most = e.Unquantized, e.Overlay, e.Override, maxLarge
 	deep.Budget = e.Budget
 	deep.maxWork, deep.work, deep.steps = maxLargeWork, e.largeWork, e.steps
+	for i, v := range s.values { // known already: sizes that hang on layers of weights
+		if v != nil && i != number && i < len(deep.Main.values) && (v.Ints != nil || v.Floats != nil) {
+			deep.Main.values[i] = v
+		}
+	}
 	w := deep.Main.Value(name)
 	e.largeWork, e.steps = deep.work, deep.steps
 	if w.Known() {

@@ -23,6 +23,7 @@ var (
 
 	_ position.Gridder  = (*projector)(nil)
 	_ position.Pictured = (*projector)(nil)
+	_ position.Sized    = (*projector)(nil)
 
 	_ position.Rows        = (*table.Table)(nil)
 	_ position.Neutralizer = (*table.Table)(nil)

@@ -94,6 +94,16 @@ func picture(m *onnx.NewModel) {
 		node("Reshape", "f", "patches", "flat"), withInts(node("Transpose", "x", "f"), "perm", []int64{0, 2, 1})}
 }
 
+// resampled leaves nothing in the model but the patches of a free picture, with a table that is resampled to them.
+func resampled(m *onnx.NewModel) {
+	picture(m)
+	m.Inputs[0].Dims = []int64{1, 3, -1, -1}
+	m.Outputs[0] = onnx.NewValue{Name: "h", Type: onnx.Float, Dims: []int64{1, 4, -1, -1}}
+	m.Initializers = append(m.Initializers, noise("pos", 1, 4, 4, 4), integers("ahead", 1, 4), integers("from", 2), integers("to", 4))
+	m.Nodes = append(m.Nodes[:1], node("Shape", "s", "patches"), node("Slice", "hw", "s", "from", "to"), withInts(node("Concat", "sizes", "ahead", "hw"), "axis", int64(0)),
+		withInts(node("Resize", "table", "pos", "", "", "sizes"), "mode", "linear"), node("Add", "h", "patches", "table"))
+}
+
 // recorded adds a recording of the given frames that a convolution halves, with
 // a table of the encoder when its length is fixed.
 func recorded(m *onnx.NewModel, frames int64) {

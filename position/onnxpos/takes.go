@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/length"
 	"github.com/modelpatch/modelpatch/position/onnxpos/sheet"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -30,15 +31,8 @@ func (m *Model) Takes(grid [2]int) (takes bool, left string) {
 			}
 		}
 	}
-	for _, n := range m.graph.File.Graph.Nodes {
-		if n.Op != "Resize" && n.Op != "Upsample" {
-			continue
-		}
-		was, is := m.graph.Eval.Main.Input(n, 0), e.Main.Input(n, 0)
-		made := e.Main.Value(n.Output(0))
-		if was.Ranked && is.Ranked && !slices.Equal(was.Shape, is.Shape) && slices.Equal(m.graph.Eval.Main.Value(n.Output(0)).Shape, made.Shape) {
-			return false, fmt.Sprintf("%s gives %v, whatever the picture", n.Title(), made.Shape)
-		}
+	if n, why := length.LeftOver(m.graph.Eval.Main, e.Main, nil); n != nil {
+		return false, fmt.Sprintf("%s: %s", n.Title(), why)
 	}
 	for _, mask := range m.labels().Masks {
 		scopes := e.Scopes()

@@ -11,14 +11,6 @@ import (
 // TestTakes holds that a picture is called taken as it is only where every output follows its
 // size.
 func TestTakes(t *testing.T) {
-	resampled := func(m *onnx.NewModel) {
-		picture(m)
-		m.Inputs[0].Dims = []int64{1, 3, -1, -1}
-		m.Outputs[0] = onnx.NewValue{Name: "h", Type: onnx.Float, Dims: []int64{1, 4, -1, -1}}
-		m.Initializers = append(m.Initializers, noise("pos", 1, 4, 4, 4), integers("ahead", 1, 4), integers("from", 2), integers("to", 4))
-		m.Nodes = append(m.Nodes[:1], node("Shape", "s", "patches"), node("Slice", "hw", "s", "from", "to"), withInts(node("Concat", "sizes", "ahead", "hw"), "axis", int64(0)),
-			withInts(node("Resize", "table", "pos", "", "", "sizes"), "mode", "linear"), node("Add", "h", "patches", "table"))
-	}
 	for _, c := range []struct {
 		name   string
 		change func(*onnx.NewModel)

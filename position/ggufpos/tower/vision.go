@@ -126,6 +126,15 @@ func (v *Vision) Pictures() position.Pictures {
 	return position.Pictures{Multiple: merge, Square: p.any == "", Largest: maxImage / v.patch, Any: p.any, Only: p.only}
 }
 
+// Sizes is position.Sized: the size to which llama.cpp scales pictures, and what the sides of others are multiples of.
+func (v *Vision) Sizes() (picture [2]int, multiple int) {
+	pictures, grid := v.Pictures(), v.PatchGrid()
+	if pictures.Only == "" {
+		multiple = pictures.Multiple * v.patch
+	}
+	return [2]int{grid[0] * v.patch, grid[1] * v.patch}, multiple
+}
+
 // Takes reports whether the file is for so many patches as it is: Pictures says so.
 func (v *Vision) Takes([2]int) (takes bool, left string) { return false, "" }
 

@@ -49,7 +49,7 @@ func (c *Change) growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
 	for o := range outer {
 		for k := range inner {
 			goesOn, ok := lineOf(t.Type, angles, old, func(i int) float64 { return x[(o*old+i)*inner+k] })
-			if !ok {
+			if !ok || t.Type.IsFloat() && goesOn.step == 0 && c.isPartOfSide(goesOn.first) {
 				return nil
 			}
 			lines = append(lines, goesOn)
@@ -146,6 +146,11 @@ func weighs(x float64, n int) bool {
 		}
 	}
 	return false
+}
+
+// isPartOfSide reports whether a number is the weight of a patch along a side of the picture.
+func (c *Change) isPartOfSide(x float64) bool {
+	return c.Image != [2]int{} && (weighs(x, c.grids[0][0]) || weighs(x, c.grids[0][1]))
 }
 
 // PartOf reports whether n steps make the whole, or some of it.

@@ -26,6 +26,7 @@ type sizes struct {
 	rows    map[int]int       // what numbers of places in a row, joined of several axes, have become
 	crops   map[[2]int]int    // by padded size and size without: what the second has become
 	stays   map[int]bool      // sides of windows and patches
+	padded  map[int]bool      // sides of windows that pictures are padded to
 	last    bool              // of two sizes that an axis is cut into, either of which may follow, the last does
 	// either are the sizes of which that was asked, nil where none were.
 	either []int
@@ -68,7 +69,7 @@ func (c *Change) pictureBefore() [2]int {
 }
 
 // outputsFollow refuses a graph of which an output was a picture of the old proportions, and is none
-// of the new ones.
+// of the new ones, or of which a node is left at the old size.
 func (c *Change) outputsFollow() error {
 	e := c.probe()
 	for _, o := range c.Graph.File.Graph.Outputs {
@@ -82,6 +83,10 @@ func (c *Change) outputsFollow() error {
 		if picture && z.follows(0, before[0], after[0]) != z.follows(1, before[1], after[1]) {
 			return &position.Refusal{Why: fmt.Sprintf("output %s of %v would become %v, and the picture changes otherwise", report.Printable(o.Name), was, is), Instead: c.export()}
 		}
+	}
+	told := func(n *onnx.Node, input int) bool { _, ok := c.followed.given[given{n, input}]; return ok }
+	if n, why := LeftOver(c.Graph.Eval.Main, e.Main, told); n != nil {
+		return c.Refuse(n, why)
 	}
 	return nil
 }
@@ -173,7 +178,7 @@ type given struct {
 
 // newSizes prepares an evaluation at another size of a picture, of which some sizes are known.
 func newSizes(g *site.Graph, pairs map[[2]int][2]int, stays []int) *sizes {
-	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, given: map[given][]int64{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}}
+	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, padded: map[int]bool{}, given: map[given][]int64{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}}
 	for _, n := range stays {
 		z.stays[n] = n > 1
 	}
@@ -341,7 +346,12 @@ func (z *sizes) split(was []int, total int) (out []int, why string) {
 		out[len(out)-1] = total
 		return out, ""
 	case 1:
-		out[large[0]] = total
+		i := large[0]
+		if z.padded[was[i]] && i > 0 && total%was[i] == 0 { // of one window several
+			out[i-1] = total / was[i]
+			return out, ""
+		}
+		out[i] = total
 		return out, ""
 	}
 	rest := func(skip ...int) int {
@@ -474,7 +484,7 @@ func (z *sizes) pad(n *onnx.Node, inputs []*eval.Value) {
 		padded := size + int(pads[d]+pads[k+d])
 		window := z.cutInto(n.Output(0), d)
 		if is := inputs[0].Shape[d]; is != size && window > 1 && padded%window == 0 {
-			z.crops[[2]int{padded, size}] = is
+			z.crops[[2]int{padded, size}], z.padded[window] = is, true
 			to[k+d] = int64((window - (is+int(pads[d]))%window) % window)
 		}
 	}
@@ -535,6 +545,17 @@ func cut(from, to []int, axis int) int {
 	}
 	for i < len(to) && to[i] == 1 {
 		i++
+	}
+	ones := func(sizes []int) (n int) {
+		for _, d := range sizes {
+			if d == 1 {
+				n++
+			}
+		}
+		return n
+	}
+	if i < len(to) && to[i] == from[axis] && ones(to[:i]) > ones(from[:axis]) {
+		return to[i] // one window
 	}
 	if i+1 < len(to) && to[i] < from[axis] && to[i]*to[i+1] == from[axis] {
 		return to[i+1]

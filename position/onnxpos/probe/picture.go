@@ -234,15 +234,34 @@ func (p *Probe) pixels() int {
 // not free, or it fails.
 func (p *Probe) WithPatches(grid [2]int) *eval.Evaluator {
 	patch := p.PatchSize()
-	if !p.FreeImage() || patch == 0 || len(p.Eval.Failures) > 0 {
+	if patch == 0 {
+		return nil
+	}
+	return p.WithPicture([2]int{grid[0] * patch, grid[1] * patch})
+}
+
+// WithPicture is WithPatches for a height and width in pixels.
+func (p *Probe) WithPicture(size [2]int) *eval.Evaluator {
+	if !p.FreeImage() || len(p.Eval.Failures) > 0 {
 		return nil
 	}
 	s := p.Sizes
-	s.Image, s.Width = grid[0]*patch, grid[1]*patch
+	s.Image, s.Width = size[0], size[1]
 	if e := p.Failing(s, func(eval.Failure) bool { return true }); len(e.Failures) == 0 {
 		return e
 	}
 	return nil
+}
+
+// CutsOff reports whether patches stand side by side, and pixels beyond the last whole one are not read.
+func (p *Probe) CutsOff() bool {
+	n := p.patchConvolution()
+	if n == nil || p.Patches != nil || slices.ContainsFunc(n.Ints("pads"), func(pad int64) bool { return pad != 0 }) {
+		return false
+	}
+	filter := p.Eval.Main.Input(n, 1).Shape
+	side := p.PatchSize()
+	return len(filter) == 4 && filter[2] == side && filter[3] == side
 }
 
 // MaxPrefix is the most tokens that stand before an image's patches: a class

@@ -1,0 +1,81 @@
+package length
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+)
+
+// LeftOver is a node of the main graph that treats a picture of another size as the old one, by numbers
+// that do not follow it: it resamples to a size, samples at places, cuts or picks in the later half
+// of what there was. told are inputs of nodes that follow; nil where none do.
+func LeftOver(before, after *eval.Scope, told func(n *onnx.Node, input int) bool) (left *onnx.Node, why string) {
+	for _, n := range before.Graph.Nodes {
+		was, is := before.Input(n, 0), after.Input(n, 0)
+		if !was.Ranked || len(was.Shape) != len(is.Shape) || slices.Equal(was.Shape, is.Shape) || was.Known() {
+			continue
+		}
+		made := after.Output(n, 0)
+		stays := slices.Equal(before.Output(n, 0).Shape, made.Shape)
+		switch n.Op {
+		case "Resize", "Upsample":
+			if stays {
+				return n, fmt.Sprintf("it gives %v, whatever the picture", made.Shape)
+			}
+		case "GridSample":
+			if stays && before.Tensor(n.Input(1)) != nil {
+				return n, fmt.Sprintf("it gives %v, whatever the picture", made.Shape)
+			}
+		case "Slice", "Gather":
+			if at, ok := cutsAt(before, after, n, told); ok {
+				return n, fmt.Sprintf("it cuts at %d, and whether that follows the picture is not in the file", at)
+			}
+		}
+	}
+	return nil, ""
+}
+
+// cutsAt is a place in the later half of an axis, as long as it was, that a node cuts or picks at another
+// size, too.
+func cutsAt(before, after *eval.Scope, n *onnx.Node, told func(n *onnx.Node, input int) bool) (at int64, ok bool) {
+	was, is := before.Input(n, 0).Shape, after.Input(n, 0).Shape
+	late := func(axis int, x int64) bool {
+		if axis < 0 {
+			axis += len(was)
+		}
+		return axis >= 0 && axis < len(was) && was[axis] != is[axis] && 2*x > int64(was[axis]) && x <= int64(was[axis])
+	}
+	if n.Op == "Gather" {
+		index := before.Input(n, 1)
+		if !index.Known() || !slices.Equal(index.Ints, after.Input(n, 1).Ints) {
+			return 0, false
+		}
+		for _, x := range index.Ints {
+			if late(int(n.Int("axis", 0)), x) {
+				return x, true
+			}
+		}
+		return 0, false
+	}
+	axes := trace.ListOf(before, n, "axes", 3)
+	for i, name := range []string{"starts", "ends"} {
+		input := i + 1
+		limits := trace.ListOf(before, n, name, input)
+		if told != nil && told(n, input) || !slices.Equal(limits, trace.ListOf(after, n, name, input)) {
+			continue
+		}
+		for i, x := range limits {
+			axis := i
+			if i < len(axes) {
+				axis = int(axes[i])
+			}
+			if late(axis, x) {
+				return x, true
+			}
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,66 @@
+package onnxpos
+
+import (
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// TestSizes holds that inspection says of pictures what the graph was seen to take, and nothing where it
+// takes no other or gives an old size.
+func TestSizes(t *testing.T) {
+	free := func(m *onnx.NewModel) {
+		picture(m)
+		m.Inputs[0].Dims = []int64{1, 3, -1, -1}
+		m.Outputs = []onnx.NewValue{{Name: "patches", Type: onnx.Float, Dims: []int64{1, 4, -1, -1}}}
+		m.Nodes = m.Nodes[:1]
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*onnx.NewModel)
+		want   string
+	}{
+		{"one size", picture, "of 32×32 pixels only"},
+		{"height and width apart", func(m *onnx.NewModel) {
+			picture(m)
+			m.Inputs[0].Dims[3] = 64
+			m.Initializers[2] = integers("flat", 1, 4, 32)
+		}, "of 32×64 pixels only"},
+		{"a free width", func(m *onnx.NewModel) { free(m); m.Inputs[0].Dims[2] = 32 }, ""},
+		{"a mask of scores", func(m *onnx.NewModel) {
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "attention_bias", Type: onnx.Float, Dims: []int64{1, 1, 6, 6}})
+		}, ""},
+		{"a table that is resampled", resampled, "of any multiple of 8 pixels"},
+		{"a table of one size", func(m *onnx.NewModel) {
+			resampled(m)
+			m.Initializers = append(m.Initializers, integers("sizes", 1, 4, 4, 4))
+			m.Nodes = append(m.Nodes[:1], m.Nodes[4:]...)
+		}, ""},
+		{"an output that stays", func(m *onnx.NewModel) {
+			resampled(m)
+			m.Initializers = append(m.Initializers, integers("old", 1, 4, 20, 20))
+			m.Outputs = append(m.Outputs, onnx.NewValue{Name: "depth", Type: onnx.Float, Dims: []int64{1, 4, -1, -1}})
+			m.Nodes = append(m.Nodes, withInts(node("Resize", "depth", "h", "", "", "old"), "mode", "linear"))
+		}, ""},
+		{"no table", free, "of any multiple of 8 pixels"},
+		{"filters that overlap", func(m *onnx.NewModel) {
+			free(m)
+			m.Nodes[0] = withInts(m.Nodes[0], "pads", []int64{2, 2, 2, 2})
+		}, "of any size"},
+		{"windows", func(m *onnx.NewModel) { // cut along the rows: an odd number of patches fails
+			free(m)
+			m.Initializers = append(m.Initializers, integers("to", 4), integers("from", 2), integers("two", 2), integers("ahead", 1, 4), integers("behind", 2))
+			m.Nodes = append(m.Nodes, node("Shape", "s", "patches"), node("Slice", "hw", "s", "from", "to"), node("Div", "half", "hw", "two"), node("Slice", "rows", "half", "zeroth", "first"), node("Slice", "columns", "half", "first", "two"),
+				withInts(node("Concat", "shape", "ahead", "rows", "behind", "columns", "behind"), "axis", int64(0)), node("Reshape", "cut", "patches", "shape"))
+			m.Initializers = append(m.Initializers, integers("zeroth", 0), integers("first", 1))
+			m.Outputs = []onnx.NewValue{{Name: "cut", Type: onnx.Float, Dims: []int64{1, 4, -1, 2, -1, 2}}}
+		}, "of any multiple of 32 pixels"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := position.Inspect(built(t, c.change)).PicturesText(); got != c.want {
+				t.Errorf("pictures %q, want %q", got, c.want)
+			}
+		})
+	}
+}
