@@ -11,11 +11,11 @@ const (
 	// 16 heads among 512 tokens, four times a table of 1,024 rows of 1,024.
 	maxLarge = 1 << 22
 	// maxEnlarged bounds those of all large values that were asked for.
-	maxEnlarged = 1 << 23
+	maxEnlarged = 1 << 24
 	// maxAsked bounds how often one is asked for.
 	maxAsked = 1 << 9
 	// maxLargeWork bounds the elements that are read and made for all of them.
-	maxLargeWork = 1 << 26
+	maxLargeWork = 1 << 28
 	// maxHeld bounds those that are in memory while one is computed.
 	maxHeld = 1 << 24
 )

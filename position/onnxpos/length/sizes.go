@@ -128,14 +128,15 @@ func (c *Change) writeSizes() error {
 	}
 	main, why := c.Graph.Eval.Main, fmt.Sprintf("sizes of a picture of %d×%d pixels", c.Image[0], c.Image[1])
 	readers := map[*onnx.Tensor][]given{}
-	for _, n := range main.Graph.Nodes {
+	nodes := slices.DeleteFunc(slices.Clone(main.Graph.Nodes), c.Graph.Removed)
+	for _, n := range nodes {
 		for i, in := range n.Inputs {
 			if t := main.Tensor(in); in != "" && t != nil && t.Type.IsInteger() && t.Len() <= maxSizes {
 				readers[t] = append(readers[t], given{n, i})
 			}
 		}
 	}
-	for _, n := range main.Graph.Nodes {
+	for _, n := range nodes {
 		for i, in := range n.Inputs {
 			to, ok := c.followed.given[given{n, i}]
 			if !ok {
