@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/length"
-	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -30,7 +28,7 @@ func (c *lengthChange) doubts(e *eval.Evaluator) error {
 			break
 		}
 		for _, n := range s.Graph.Nodes {
-			if at, ok := c.leftBehind(old[i], s, n); ok {
+			if at, ok := length.CutsAt(old[i], s, n, nil); ok {
 				return c.Refuse(n, fmt.Sprintf("it cuts the tokens at %d, and whether that follows the length is not in the file", at))
 			}
 		}
@@ -68,43 +66,6 @@ func (c *lengthChange) outputsFollow(e *eval.Evaluator) error {
 		}
 	}
 	return nil
-}
-
-// leftBehind reports a place in the later half of the old length at which tokens
-// are cut or picked as before, though there are more of them now.
-func (c *lengthChange) leftBehind(old, s *eval.Scope, n *onnx.Node) (at int, found bool) {
-	if n.Op != "Slice" && n.Op != "Gather" {
-		return 0, false
-	}
-	was, is := old.Value(n.Input(0)), s.Value(n.Input(0))
-	if is.Known() || len(was.Shape) != len(is.Shape) {
-		return 0, false
-	}
-	fixed := c.Graph.FixedLength()
-	grown := func(axis int) bool {
-		if axis < 0 {
-			axis += len(is.Shape)
-		}
-		return axis >= 0 && axis < len(is.Shape) && was.Shape[axis] == fixed && is.Shape[axis] == c.New
-	}
-	late := func(x int64) bool { return 2*x > int64(fixed) && x <= int64(fixed) }
-	if n.Op == "Gather" {
-		index, ok := s.Value(n.Input(1)).Scalar()
-		return int(index), ok && grown(int(n.Int("axis", 0))) && index < float64(fixed) && late(int64(math.Max(index, 0)))
-	}
-	axes := trace.ListOf(s, n, "axes", 3)
-	for _, limits := range [][]int64{trace.ListOf(s, n, "starts", 1), trace.ListOf(s, n, "ends", 2)} {
-		for i, x := range limits {
-			axis := i
-			if i < len(axes) {
-				axis = int(axes[i])
-			}
-			if late(x) && grown(axis) {
-				return int(x), true
-			}
-		}
-	}
-	return 0, false
 }
 
 // relativeToLength reports whether waves of a fixed length n have positions that are

@@ -29,8 +29,8 @@ func LeftOver(before, after *eval.Scope, told func(n *onnx.Node, input int) bool
 			if stays && before.Tensor(n.Input(1)) != nil {
 				return n, fmt.Sprintf("it gives %v, whatever the picture", made.Shape)
 			}
-		case "Slice", "Gather":
-			if at, ok := cutsAt(before, after, n, told); ok {
+		default:
+			if at, ok := CutsAt(before, after, n, told); ok {
 				return n, fmt.Sprintf("it cuts at %d, and whether that follows the picture is not in the file", at)
 			}
 		}
@@ -38,10 +38,13 @@ func LeftOver(before, after *eval.Scope, told func(n *onnx.Node, input int) bool
 	return nil, ""
 }
 
-// cutsAt is a place in the later half of an axis, as long as it was, that a node cuts or picks at another
-// size, too.
-func cutsAt(before, after *eval.Scope, n *onnx.Node, told func(n *onnx.Node, input int) bool) (at int64, ok bool) {
+// CutsAt is a place in the later half of an axis of data, as long as it was, that a Slice or Gather cuts or picks
+// at another size, too. told is as in LeftOver.
+func CutsAt(before, after *eval.Scope, n *onnx.Node, told func(n *onnx.Node, input int) bool) (at int64, ok bool) {
 	was, is := before.Input(n, 0).Shape, after.Input(n, 0).Shape
+	if n.Op != "Slice" && n.Op != "Gather" || len(was) != len(is) || after.Input(n, 0).Known() {
+		return 0, false
+	}
 	late := func(axis int, x int64) bool {
 		if axis < 0 {
 			axis += len(was)

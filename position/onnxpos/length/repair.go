@@ -195,7 +195,7 @@ func (c *Change) lengths() []numberPair {
 			add(numberPair{t.Len(), c.New + t.Len() - e.Capacity})
 		}
 		if w, ok := s.(Waver); ok {
-			before, after := w.Held()
+			before, after := w.Grown()
 			for _, more := range []int{0, 1, -1} { // a skew pads one, and cuts one off (Transformer-XL, appendix B)
 				add(numberPair{before + more, after + more})
 			}
@@ -213,10 +213,10 @@ func (c *Change) lengths() []numberPair {
 	return out
 }
 
-// Waver is implemented by sites with a row for each distance in both directions: Held is how many there
+// Waver is implemented by sites with a row for each distance in both directions: Grown is how many there
 // were, and are.
 type Waver interface {
-	Held() (before, after int)
+	Grown() (before, after int)
 }
 
 // maxLimit is what limits that say "to the end" are never less than.

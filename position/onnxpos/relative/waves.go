@@ -240,8 +240,8 @@ func (w *Waves) same(row rows.RowFunc) error {
 // maxHeld bounds the elements of a table that is computed to see which rows the graph takes.
 const maxHeld = 1 << 25
 
-// Held is how many rows the table has in the file, and after Hold.
-func (w *Waves) Held() (before, after int) { return w.table.Len(), w.held }
+// Grown is how many rows the table has in the file, and after Hold.
+func (w *Waves) Grown() (before, after int) { return w.table.Len(), w.held }
 
 // shift makes nodes that take rows by number count the new rows before those they took.
 func (w *Waves) shift(before int64, why string) error {
