@@ -268,34 +268,43 @@ func (c *Change) forget() {
 	*c.contents = held
 }
 
-// inputs are probing inputs in which a fixed sequence dimension is the new
-// length.
+// inputs are probing inputs of the new size: of a picture, a recording, or a fixed length.
 func (c *Change) inputs() map[string]*eval.Value {
 	fixed := c.Graph.FixedLength()
-	free := *c.Graph.File
-	if c.Image != [2]int{} {
-		return c.imageInputs()
-	}
-	if c.Frames > 0 {
-		return c.recordingInputs()
-	}
-	if fixed == 0 {
-		return probe.Inputs(&free, c.sizes)
-	}
-	graph := *c.Graph.File.Graph
+	picture, recording := c.Graph.ImageInput(), c.Graph.Recording()
+	return c.inputsWith(func(in *onnx.ValueInfo) {
+		switch {
+		case c.Image != [2]int{}:
+			if in.Name == picture.Name {
+				height, width := probe.PictureSides(in)
+				in.Dims[height].Value, in.Dims[width].Value = int64(c.Image[0]), int64(c.Image[1])
+			}
+		case c.Frames > 0:
+			if in.Name == recording.Name {
+				in.Dims[c.framesAxis].Value = int64(c.Frames)
+			}
+		case fixed > 0:
+			for i, d := range in.Dims {
+				if int(d.Value) == fixed && isSequenceAxis(in, i) {
+					in.Dims[i].Value = int64(c.New)
+				}
+			}
+		}
+	})
+}
+
+// inputsWith are probing inputs after a change of copies of their declarations.
+func (c *Change) inputsWith(change func(in *onnx.ValueInfo)) map[string]*eval.Value {
+	graph, file := *c.Graph.File.Graph, *c.Graph.File
 	graph.Inputs = nil
 	for _, in := range c.Graph.File.Graph.Inputs {
 		copied := *in
 		copied.Dims = slices.Clone(in.Dims)
-		for i, d := range copied.Dims {
-			if int(d.Value) == fixed && isSequenceAxis(in, i) {
-				copied.Dims[i].Value = int64(c.New)
-			}
-		}
+		change(&copied)
 		graph.Inputs = append(graph.Inputs, &copied)
 	}
-	free.Graph = &graph
-	return probe.Inputs(&free, c.sizes)
+	file.Graph = &graph
+	return probe.Inputs(&file, c.sizes)
 }
 
 // isSequenceAxis reports whether a dimension of an input that equals the fixed

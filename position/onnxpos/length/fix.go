@@ -10,7 +10,6 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -134,14 +133,12 @@ func sizeOf(param string, sizes map[string]int) (total int, ok bool) {
 // sized evaluates the graph as it is planned with inputs of these sizes and unknown numbers; an axis of a name is
 // one larger than the others that are free.
 func (c *Change) sized(fixed map[string]*onnx.ValueInfo, larger string) *eval.Evaluator {
-	graph, file := *c.Graph.File.Graph, *c.Graph.File
-	graph.Inputs = nil
-	for _, in := range fedInputs(c.Graph) {
-		graph.Inputs = append(graph.Inputs, fixed[in.Name])
-	}
-	file.Graph = &graph
 	inputs := map[string]*eval.Value{}
-	for name, v := range probe.Inputs(&file, c.sizes) {
+	for name, v := range c.inputsWith(func(in *onnx.ValueInfo) {
+		if f := fixed[in.Name]; f != nil {
+			in.Dims = f.Dims
+		}
+	}) {
 		shape := slices.Clone(v.Shape)
 		for i, d := range fixed[name].Dims {
 			if d.Value < 0 && cmp.Or(d.Param, place(fixed[name], i)) == larger {

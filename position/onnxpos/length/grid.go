@@ -3,7 +3,6 @@ package length
 import (
 	"slices"
 
-	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -62,25 +61,4 @@ func besidePatches(m *site.Graph, patches int) []int {
 		}
 	}
 	return out
-}
-
-// imageInputs are probing inputs with a picture of the new size.
-func (c *Change) imageInputs() map[string]*eval.Value {
-	graph := *c.Graph.File.Graph
-	graph.Inputs = nil
-	picture := c.Graph.ImageInput()
-	for _, in := range c.Graph.File.Graph.Inputs {
-		if in != picture {
-			graph.Inputs = append(graph.Inputs, in)
-			continue
-		}
-		copied := *in
-		copied.Dims = slices.Clone(in.Dims)
-		height, width := probe.PictureSides(in)
-		copied.Dims[height].Value, copied.Dims[width].Value = int64(c.Image[0]), int64(c.Image[1])
-		graph.Inputs = append(graph.Inputs, &copied)
-	}
-	free := *c.Graph.File
-	free.Graph = &graph
-	return probe.Inputs(&free, c.sizes)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 )
 
 // setRecording changes a recording so that its convolutions give the new number of positions.
@@ -140,22 +139,3 @@ func (c *Change) positionsIn(e *eval.Evaluator) (n int, ok bool) {
 
 // maxBefore bounds the nodes that are followed back to one that runs.
 const maxBefore = 64
-
-// recordingInputs are probing inputs with a recording of the new length.
-func (c *Change) recordingInputs() map[string]*eval.Value {
-	graph := *c.Graph.File.Graph
-	graph.Inputs = nil
-	recording := c.Graph.Recording()
-	for _, in := range c.Graph.File.Graph.Inputs {
-		if in == recording {
-			copied := *in
-			copied.Dims = slices.Clone(in.Dims)
-			copied.Dims[c.framesAxis].Value = int64(c.Frames)
-			in = &copied
-		}
-		graph.Inputs = append(graph.Inputs, in)
-	}
-	free := *c.Graph.File
-	free.Graph = &graph
-	return probe.Inputs(&free, c.sizes)
-}

@@ -163,8 +163,13 @@ func (t *Sides) resize(x axes.Meeting, v *eval.Value, side, now int, why string)
 // sideRows is a table read off the vectors between places.
 type sideRows [][]float64
 
+// Len is the number of distances.
 func (r sideRows) Len() int { return len(r) }
+
+// Dim is the length of a vector.
 func (r sideRows) Dim() int { return len(r[0]) }
+
+// Row is the vector of a distance.
 func (r sideRows) Row(i int, dst []float64) error {
 	copy(dst, r[i])
 	return nil
