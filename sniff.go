@@ -97,8 +97,8 @@ func absentHint(path string) string {
 	name := map[string]string{}
 	for _, e := range entries {
 		s := stem(e.Name())
-		if s == "" {
-			continue
+		if s == "" || strings.HasPrefix(s, ".") && !strings.HasPrefix(filepath.Base(path), ".") {
+			continue // hidden ones are nobody's model: what is being written, baselines
 		}
 		if name[s] == "" || filepath.Ext(e.Name()) == filepath.Ext(path) {
 			name[s] = e.Name()

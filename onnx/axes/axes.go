@@ -45,6 +45,7 @@ type Value struct {
 	Depends Dependency
 
 	product bool // data times data, and element by element since
+	places  Axis // whole numbers that are places along this axis, ranked by content
 }
 
 // Input is what the caller says of a graph input.
@@ -366,9 +367,13 @@ func (c *call) run() []*Value {
 		return c.unfollowed(depends)
 	}
 	out := rule(c)
+	places := c.places()
 	for i := range c.n.Outputs {
 		if i >= len(out) || out[i] == nil {
 			continue
+		}
+		if places != nil && out[i].places == nil && !slices.Contains(c.in, out[i]) {
+			out[i].places = places
 		}
 		out[i].Depends = max(out[i].Depends, Constant)
 		if out[i].Depends > depends {
@@ -480,6 +485,28 @@ func (c *call) unfollowed(depends Dependency) []*Value {
 func (c *call) doubt(why string) {
 	if !c.quiet {
 		c.l.Doubts = note(c.l.Doubts, Reason{c.s, c.n, why})
+	}
+}
+
+// places is the axis of which the results of the node are places still, as numbers that
+// go in are: computed with, or moved.
+func (c *call) places() Axis {
+	if c.quiet || !c.row.In(eval.ByElement|eval.Layout|eval.Repetition|eval.Selection|eval.Joining|eval.Choice) || !c.s.Output(c.n, 0).Type.IsInteger() {
+		return nil
+	}
+	for _, in := range c.in {
+		if in.places != nil || c.row.In(eval.Selection) {
+			return in.places
+		}
+	}
+	return nil
+}
+
+// picksByPlace notes that known numbers are picked by places of the data, if the axis is one of positions:
+// what belongs to a place comes to the data again, by a way that is not followed.
+func (c *call) picksByPlace(numbers, index int) {
+	if places := c.of(index).places; places != nil && !c.isData(numbers) {
+		c.l.event(c, event{kind: doubting, other: places, why: "picks numbers by places of the data"})
 	}
 }
 

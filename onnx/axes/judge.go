@@ -51,8 +51,8 @@ func (k Kind) String() string {
 type event struct {
 	scope *eval.Scope
 	node  *onnx.Node
-	why   string // ordering
-	// other is what decides: of an ordering the axis that must have positions; of a
+	why   string // ordering, doubting, cutting
+	// other is what decides: of these the axis that must have positions; of a
 	// contraction the axis that is summed over, which must have none.
 	other  Axis
 	dims   []dim  // meeting: which of the numbers' axes lie on which of the data
@@ -75,6 +75,8 @@ type eventKind uint8
 const (
 	meets eventKind = iota
 	ordering
+	doubting
+	cutting
 )
 
 // Bounds of what is kept to be judged, and how much of it in one piece.
@@ -118,6 +120,17 @@ func (l *Labels) judge() {
 			case ordering:
 				if len(l.Order) < maxReasons && l.positions(e.other) {
 					l.Order = note(l.Order, Reason{e.scope, e.node, e.why})
+				}
+			case doubting:
+				if l.positions(e.other) {
+					l.Doubts = note(l.Doubts, Reason{e.scope, e.node, e.why})
+				}
+			case cutting:
+				at := Reason{e.scope, e.node, "it cuts across axes"}
+				if slices.ContainsFunc(leaves(e.other), func(f Factor) bool { return l.roleOf(f.Atom, 0) != Position }) {
+					l.Doubts = note(l.Doubts, at)
+				} else if at.Why = e.why; len(l.Order) < maxReasons {
+					l.Order = note(l.Order, at)
 				}
 			case meets:
 				l.meets(e)

@@ -18,15 +18,14 @@ func reshape(c *call) []*Value {
 	}
 	axes, ok := c.l.regroup(v.Axes, shape)
 	if !ok {
-		c.doubt("it cuts across axes")
 		return []*Value{c.recut(v, shape)}
 	}
 	same.Axes = axes
 	return c.l.one(same)
 }
 
-// recut is a value that was reshaped across its axes, which is a doubt: those before
-// and behind stay.
+// recut is a value that was reshaped across its axes: those before and behind stay. Where all
+// that are cut are positions, these are grouped by their number; else it is a doubt.
 func (c *call) recut(v *Value, shape []int) *Value {
 	ahead, behind := 0, 0
 	for ahead < min(len(v.Axes), len(shape)) && v.Axes[ahead].size() == shape[ahead] {
@@ -40,6 +39,7 @@ func (c *call) recut(v *Value, shape []int) *Value {
 	for _, a := range v.Axes[ahead : len(v.Axes)-behind] {
 		from = append(from, leaves(a)...)
 	}
+	c.l.event(c, event{kind: cutting, other: from, why: "groups positions by their number"})
 	for d, size := range shape[ahead : len(shape)-behind] {
 		out.Axes = append(out.Axes, c.l.derive(shuffled, from[:min(len(from), maxFactors)], d, size, 0))
 	}
@@ -319,6 +319,7 @@ func gather(c *call) []*Value {
 		c.doubt("what it picks is not known")
 		return c.opaque()
 	}
+	c.picksByPlace(0, 1)
 	picked := index.Axes
 	if data.Depends == Content || index.Depends < Content && at.Known() {
 		picked = c.chosen(data.Axes[axis], at, index)
@@ -395,6 +396,9 @@ func rank(c *call) []*Value {
 	axis := c.n.Int("axis", 0)
 	if d := dimension(axis, len(c.of(0).Axes)); d >= 0 {
 		c.orders(c.of(0).Axes[d], "ranks positions")
+		out := c.over([]int64{axis}, true)
+		out[0].places = c.of(0).Axes[d]
+		return out
 	}
 	return c.over([]int64{axis}, true)
 }

@@ -240,6 +240,7 @@ func embedding(c *call) []*Value {
 func gatherND(c *call) []*Value {
 	index, shape := c.of(1), c.shape(0)
 	data, batch := c.of(0), int(c.n.Int("batch_dims", 0))
+	c.picksByPlace(0, 1)
 	out := c.l.constant(c.s.Value(c.n.Output(0)), max(data.Depends, index.Depends))
 	n, picked := len(index.Axes)-1, 0
 	if n < 0 || n > len(shape) || batch < 0 || batch > n {
@@ -375,6 +376,7 @@ func pickElements(c *call) []*Value {
 	if axis < 0 || len(data.Axes) != len(index.Axes) {
 		return c.opaque()
 	}
+	c.picksByPlace(0, 1)
 	for d := range data.Axes {
 		if d != axis && len(data.Axes[d]) > 0 && data.Axes[d].size() == index.Axes[d].size() {
 			c.l.unite(c, data.Axes[d], index.Axes[d])
@@ -410,7 +412,9 @@ func topK(c *call) []*Value {
 	c.orders(v.Axes[axis], "ranks positions")
 	out := &Value{Depends: v.Depends, Axes: slices.Clone(v.Axes)}
 	out.Axes[axis] = c.l.derive(picked, v.Axes[axis], 0, c.shape(0)[axis], 0)
-	return []*Value{out, out}
+	ranked := *out
+	ranked.places = v.Axes[axis]
+	return []*Value{out, &ranked}
 }
 
 // convolution mixes neighbours along its spatial axes, but for patches that do

@@ -98,7 +98,9 @@ func findMet(m *Model, d *detector) []site.Site {
 				continue
 			}
 		}
-		m.unread = append(m.unread, x)
+		if !m.namesPlaces(x) {
+			m.unread = append(m.unread, x)
+		}
 	}
 	out := make([]site.Site, len(found))
 	for i, s := range found {

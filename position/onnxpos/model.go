@@ -33,6 +33,8 @@ type Model struct {
 	shown      []position.Site // sites as Sites gives them
 	labelled   *axes.Labels    // the axes of labelledOf's values
 	labelledOf *eval.Evaluator
+	weighed    map[*onnx.Node]bool // the nodes of weighedIn on whose results learned operators rest
+	weighedIn  *eval.Scope
 	unread     []axes.Meeting // where data meet numbers that no mechanism has read
 	gaveUp     string         // what was given up, since the graph is too large; "": nothing
 }

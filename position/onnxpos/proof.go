@@ -2,8 +2,10 @@ package onnxpos
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
@@ -21,24 +23,29 @@ func (m *Model) withoutEncoding() site.Site {
 		return m.unknownAt(f.Node.Title(), fmt.Sprintf("the graph could not be evaluated with %s, which were tried: %v", m.tried(), f.Err))
 	}
 	l := m.labels()
-	switch {
-	case len(l.Meetings) > 0:
-		at := l.Meetings[0]
-		return m.unknownAt(at.Node.Title(), "numbers that differ from position to position meet the data here, in a form that is not recognised")
-	case len(l.Doubts) > 0:
-		at := l.Doubts[0]
-		return m.unknownAt(at.Node.Title(), at.Why+"; it may encode positions")
+	order := slices.Clone(l.Order)
+	for _, x := range l.Meetings {
+		if !m.namesPlaces(x) {
+			return m.unknownAt(x.Node.Title(), "numbers that differ from position to position meet the data here, in a form that is not recognised")
+		}
+		order = append(order, axes.Reason{Node: x.Node, Why: "coordinates are put to results that are weighed no more"})
+	}
+	for _, d := range l.Doubts {
+		if !m.isPostProcessing(d.Scope, d.Node) {
+			return m.unknownAt(d.Node.Title(), d.Why+"; it may encode positions")
+		}
+		order = append(order, axes.Reason{Node: d.Node, Why: d.Why + ", in results that are weighed no more"})
 	}
 	if n := m.vanished(); n != nil {
 		return m.unknownAt(n.Title(), fmt.Sprintf("a single position is left of %s, which were tried: what differs between positions behind this node does not show", m.tried()))
 	}
 	none := schemes.Other{Kind: report.SchemeNone, Order: schemes.OrderEquivariant}
 	e := position.Encoding{Beyond: report.BeyondContinues,
-		Evidence: []report.Evidence{{Kind: "structure", Says: "no numbers that differ from position to position meet the data"}}}
+		Evidence: []report.Evidence{{Kind: "structure", Says: "no numbers that differ from position to position meet the data that the model weighs"}}}
 	switch {
-	case len(l.Order) > 0:
+	case len(order) > 0:
 		none.Order = schemes.OrderOperators
-		for _, r := range l.Order[:min(len(l.Order), maxEvidence)] {
+		for _, r := range order[:min(len(order), maxEvidence)] {
 			e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: r.Node.Title() + ": " + r.Why})
 		}
 	case l.Masked:

@@ -1,0 +1,77 @@
+package onnxpos
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// learned are operators that weigh what they are given, compare places with each other, or
+// sample places of data: what goes into one of them, the model was trained to read.
+const learned = eval.Product | eval.Convolution | eval.Recurrence | eval.Attention | eval.Embedding | eval.Normalization | eval.Resampling | eval.Accumulation
+
+// maxCoordinates is how many numbers a place may have to be coordinates (a corner, a box);
+// those of encodings have as many as the data have features.
+const maxCoordinates = 4
+
+// namesPlaces reports whether numbers that meet the data are coordinates in which a graph
+// says where its results are (centres of cells that boxes are measured from): few to a
+// place, in what is weighed no more.
+func (m *Model) namesPlaces(x axes.Meeting) bool {
+	if !m.isPostProcessing(x.Scope, x.Node) {
+		return false
+	}
+	v := x.Scope.Enlarge(x.Known)
+	numbers := 1
+	for d, size := range v.Shape {
+		if d != x.Axis && !slices.Contains(x.Covers, d) && (!v.Known() || v.Varies(d)) {
+			numbers *= size
+		}
+	}
+	return numbers <= maxCoordinates
+}
+
+// isPostProcessing reports whether nothing that a node makes is weighed on its way to the
+// outputs: what it does with positions is in what outputs mean, not in how the model counts.
+func (m *Model) isPostProcessing(s *eval.Scope, n *onnx.Node) bool {
+	if s != m.graph.Eval.Main {
+		return false // what a body makes goes on in the graph around it
+	}
+	if m.weighed == nil || m.weighedIn != s {
+		m.weighed, m.weighedIn = weighed(s), s
+	}
+	return !m.weighed[n]
+}
+
+// weighed are the nodes of a graph that are learned, or whose results one of those reads. What
+// is not understood counts as learned where it has a body or constants of several numbers.
+func weighed(s *eval.Scope) map[*onnx.Node]bool {
+	out := map[*onnx.Node]bool{}
+	var todo []*onnx.Node
+	add := func(n *onnx.Node) {
+		if !out[n] {
+			out[n] = true
+			todo = append(todo, n)
+		}
+	}
+	s.Spend(len(s.Graph.Nodes))
+	for _, n := range s.Graph.Nodes {
+		row := eval.Lookup(n.Domain, n.Op)
+		if row == nil || row.In(learned) || slices.ContainsFunc(n.Attributes, func(a *onnx.Attribute) bool { return a.Graph != nil || len(a.Graphs) > 0 }) ||
+			row.Axes == 0 && slices.ContainsFunc(n.Inputs, func(name string) bool { return name != "" && s.Value(name).Known() && s.Value(name).Len() > 1 }) {
+			add(n)
+		}
+	}
+	for len(todo) > 0 {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, name := range n.Inputs {
+			if made, at := s.Find(name); made != nil && at == s {
+				add(made)
+			}
+		}
+	}
+	return out
+}
