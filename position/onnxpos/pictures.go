@@ -31,8 +31,12 @@ func endsWithItsGrid(s position.Site) bool {
 	return s.Encoding().IsGrid() && !(ok && r.Resampled())
 }
 
-// multiple is what the sides of pictures are multiples of, by evaluations at two sizes that are not
-// square: of one patch more and less, else of the whole grid. 1: a size between patches runs as well.
+// maxPatchSteps bounds the numbers of patches that are tried as what sides are multiples of.
+const maxPatchSteps = 10
+
+// multiple is what the sides of pictures are multiples of, by evaluations at sizes that are not
+// square: of a patch, else of the fewest patches that divide the grid and run. 1: a size between patches
+// runs as well; 0: none was found.
 func (m *Model) multiple() (pixels int) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -43,18 +47,31 @@ func (m *Model) multiple() (pixels int) {
 		}
 	}()
 	g, patch := m.PatchGrid(), m.PatchSize()
-	takes, left := m.Takes([2]int{g[0] + 1, g[1] + 2})
-	switch {
-	case left != "" || patch == 0:
+	if patch == 0 {
 		return 0
-	case !takes:
-		if takes, left = m.Takes([2]int{2 * g[0], 3 * g[1]}); !takes || left != "" || g[0] != g[1] {
+	}
+	step, tried := 0, 0
+	for n := 1; n <= g[0] && step == 0 && tried < maxPatchSteps; n++ {
+		if n > 1 && (g[0]%n != 0 || g[1]%n != 0) {
+			continue
+		}
+		tried++
+		takes, left := m.Takes([2]int{g[0] + n, g[1] + 2*n})
+		if left != "" {
 			return 0
 		}
-		return g[0] * patch
+		if takes {
+			step = n
+		}
 	}
-	if takes, left = m.Takes([2]int{4*g[0] + 1, 4 * g[1]}); !takes || left != "" {
+	if step == 0 {
 		return 0
+	}
+	if takes, left := m.Takes([2]int{4*g[0] + step, 4 * g[1]}); !takes || left != "" {
+		return 0
+	}
+	if step > 1 {
+		return step * patch
 	}
 	if patch > 1 && !m.graph.CutsOff() && m.graph.WithPicture([2]int{g[0]*patch + patch/2, g[1]*patch + patch/2}) != nil {
 		return 1

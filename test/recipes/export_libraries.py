@@ -278,7 +278,7 @@ GENAI = [
     ("genai-phi", dict(kind="Phi", partial_rotary_factor=0.5, num_key_value_heads=4, rope_parameters=dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=0.5)), [turned(dim=8)], "open"),
     ("genai-smollm3", dict(kind="SmolLM3", num_hidden_layers=4), [turned()], "open"),
     ("genai-gptoss", dict(kind="GptOss", head_dim=16, num_local_experts=4, num_experts_per_tok=2, sliding_window=32, rope_parameters=dict(rope_type="yarn", rope_theta=150000.0, factor=4.0, beta_fast=32.0, beta_slow=1.0, truncate=False, original_max_position_embeddings=64)), [turned(base=150000, type="yarn", factor=4)], "open"),
-    ("genai-ernie", dict(kind="Ernie4_5", head_dim=16), [turned("interleaved")], "open"),
+    ("genai-ernie", dict(kind="Ernie4_5", head_dim=16), [turned("interleaved", base=500000)], "open"),
 ]
 
 

@@ -176,7 +176,8 @@ func layoutOf(s *eval.Scope, r *rotation, state, other string) (layout string, p
 	return takenApart(s, state, other), true
 }
 
-// doubling is how a row of sines repeats itself: in two halves, or in pairs of columns.
+// doubling is how a row of sines repeats itself, whatever their signs, of which one of a pair may
+// have the other's (−sin, sin): in two halves, or in pairs of columns.
 type doubling struct {
 	n                 int
 	even, half, pairs bool
@@ -188,8 +189,8 @@ func doublingOf(v *eval.Value) doubling {
 	d := doubling{n, len(rows[0])%2 == 0, true, true}
 	for _, row := range rows { // of an image, some have the same place on both axes
 		for i := range n {
-			d.half = d.half && row[i] == row[i+n]
-			d.pairs = d.pairs && row[2*i] == row[2*i+1]
+			d.half = d.half && math.Abs(row[i]) == math.Abs(row[i+n])
+			d.pairs = d.pairs && math.Abs(row[2*i]) == math.Abs(row[2*i+1])
 		}
 	}
 	return d
