@@ -24,27 +24,52 @@ func reshape(c *call) []*Value {
 	return c.l.one(same)
 }
 
-// recut is a value that was reshaped across its axes: those before and behind stay. Where all
-// that are cut are positions, these are grouped by their number; else it is a doubt.
+// recut is a value that was reshaped across its axes: what has as many
+// elements before as behind stays. Where all that is cut are positions, they are grouped by
+// their number; else it is a doubt.
 func (c *call) recut(v *Value, shape []int) *Value {
-	ahead, behind := 0, 0
-	for ahead < min(len(v.Axes), len(shape)) && v.Axes[ahead].size() == shape[ahead] {
-		ahead++
+	out := &Value{Depends: v.Depends, product: v.product}
+	for axes := v.Axes; len(shape) > 0; {
+		a, s := together(axes, shape)
+		cut, ok := c.l.regroup(axes[:a], shape[:s])
+		if !ok {
+			var from Axis
+			for _, a := range axes[:a] {
+				from = append(from, leaves(a)...)
+			}
+			c.l.event(c, event{kind: cutting, other: from, why: "groups positions by their number"})
+			cut = nil
+			for d, size := range shape[:s] {
+				cut = append(cut, c.l.derive(shuffled, from[:min(len(from), maxFactors)], d, size, 0))
+			}
+		}
+		out.Axes = append(out.Axes, cut...)
+		axes, shape = axes[a:], shape[s:]
 	}
-	for behind < min(len(v.Axes), len(shape))-ahead && v.Axes[len(v.Axes)-1-behind].size() == shape[len(shape)-1-behind] {
-		behind++
-	}
-	out := &Value{Depends: v.Depends, Axes: slices.Clone(v.Axes[:ahead]), product: v.product}
-	var from Axis
-	for _, a := range v.Axes[ahead : len(v.Axes)-behind] {
-		from = append(from, leaves(a)...)
-	}
-	c.l.event(c, event{kind: cutting, other: from, why: "groups positions by their number"})
-	for d, size := range shape[ahead : len(shape)-behind] {
-		out.Axes = append(out.Axes, c.l.derive(shuffled, from[:min(len(from), maxFactors)], d, size, 0))
-	}
-	out.Axes = append(out.Axes, v.Axes[len(v.Axes)-behind:]...)
 	return out
+}
+
+// together counts the fewest axes ahead that have as many elements as the fewest sizes ahead: what is
+// before such a place stays before it.
+func together(axes []Axis, shape []int) (a, s int) {
+	left, right := 1, 1
+	for {
+		switch {
+		case a > 0 && s > 0 && left == right:
+			for a < len(axes) && s == len(shape) { // axes of one place
+				a++
+			}
+			return a, s
+		case a < len(axes) && (left <= right || s == len(shape)):
+			left *= axes[a].size()
+			a++
+		case s < len(shape):
+			right *= shape[s]
+			s++
+		default:
+			return a, s
+		}
+	}
 }
 
 // empty is a value without elements: it brings nothing.

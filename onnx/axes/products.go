@@ -92,13 +92,20 @@ func product(c *call) []*Value {
 }
 
 func (c *call) matrices(swapA, swapB bool) []*Value {
-	if c.n.Int("transBatchA", 0) == 1 || c.n.Int("transBatchB", 0) == 1 {
-		c.doubt("its batches are transposed")
-		return c.opaque()
-	}
 	a, b, shape := c.of(0).Axes, c.of(1).Axes, c.shape(0)
 	if len(a) < 2 || len(b) < 2 {
 		return c.vector(a, b)
+	}
+	for i, operand := range []*[]Axis{&a, &b} { // the first axis goes behind those of the batch
+		if c.n.Int("transBatch"+[]string{"A", "B"}[i], 0) != 1 {
+			continue
+		}
+		if !c.isData(i) {
+			c.doubt("its batches are transposed")
+			return c.opaque()
+		}
+		batch := (*operand)[1 : len(*operand)-1]
+		*operand = slices.Concat(batch, (*operand)[:1], (*operand)[1+len(batch):])
 	}
 	rowA, innerA, innerB, columnB := len(a)-2, len(a)-1, len(b)-2, len(b)-1
 	if swapA {

@@ -454,14 +454,25 @@ func resize(c *call) ([]*Value, error) {
 	if c.node.Op == "Upsample" {
 		scales = c.input(1)
 	}
-	if scales == nil || !scales.Known() || scales.Len() != len(a.Shape) {
+	var by []float64
+	if scales != nil && scales.Known() {
+		by = scales.numbers()
+	} else if at := c.node.Attribute("scales"); at != nil { // of Upsample before operator set 9, and of ONNX Runtime's on blocks of channels
+		for _, x := range at.Floats {
+			by = append(by, float64(x))
+		}
+		for _, x := range at.Ints {
+			by = append(by, float64(x))
+		}
+	}
+	if len(by) != len(a.Shape) {
 		return one(&Value{Type: a.Type}), nil
 	}
 	shape := make([]int, len(a.Shape))
 	for i := range shape {
-		n := float64(a.Shape[i]) * scales.Number(i)
+		n := float64(a.Shape[i]) * by[i]
 		if !(n >= 0 && n < 1<<40) {
-			return nil, c.fail("scale %v of %v", scales.Number(i), a.Shape)
+			return nil, c.fail("scale %v of %v", by[i], a.Shape)
 		}
 		shape[i] = int(n)
 	}

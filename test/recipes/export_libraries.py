@@ -233,7 +233,7 @@ def yolo(path, kind, **more):
 ULTRALYTICS = [("yolo-" + name, kind, more, [none()], "open") for name, kind, more in [
     ("v5n", "yolov5n", {}), ("v8n", "yolov8n", {}), ("v8n-free", "yolov8n", dict(dynamic=True)), ("v8n-nms", "yolov8n", dict(nms=True)), ("v8n-seg-free", "yolov8n-seg", dict(dynamic=True)), ("v8n-pose", "yolov8n-pose", {}), ("v9t", "yolov9t", {}), ("v10n-free", "yolov10n", dict(dynamic=True)), ("11n", "yolo11n", {}),
     ("11n-free", "yolo11n", dict(dynamic=True)), ("11n-cls", "yolo11n-cls", {}), ("11n-obb-free", "yolo11n-obb", dict(dynamic=True)), ("12n", "yolo12n", {}), ("12n-free", "yolo12n", dict(dynamic=True)), ("26n", "yolo26n", {}), ("26n-free", "yolo26n", dict(dynamic=True))]]
-ULTRALYTICS += [("yolo-rtdetr", "rtdetr-l", {}, [anything("sinusoidal", dim=256, base=10000)], "open"), ("yolo-rtdetr-free", "yolov8n-rtdetr", dict(dynamic=True), [anything("sinusoidal", dim=256, base=10000)], "open")]
+ULTRALYTICS += [("yolo-rtdetr", "rtdetr-l", {}, [anything("sinusoidal", dim=256, base=10000)], "open"), ("yolo-rtdetr-free", "yolov8n-rtdetr", dict(dynamic=True), [unknown()], "open")]
 
 
 # --- onnxruntime-genai's model builder: tiny configurations of transformers
