@@ -53,8 +53,8 @@ type NewNode struct {
 	Attributes      []NewAttribute
 }
 
-// NewAttribute is an attribute of a NewNode: an int64, a float32, a string, a list of
-// int64, or a NewModel whose graph it is.
+// NewAttribute is an attribute of a NewNode: an int64, a float32, a string, a list of either
+// number, or a NewModel whose graph it is.
 type NewAttribute struct {
 	Name  string
 	Value any
@@ -91,6 +91,11 @@ func (a NewAttribute) encode() []byte {
 		b = appendInt(b, 20, 1)
 	case string:
 		b = appendInt(appendText(b, 4, v), 20, 3)
+	case []float32:
+		for _, x := range v {
+			b = protowire.AppendFixed32(protowire.AppendTag(b, 7, protowire.Fixed32Type), math.Float32bits(x))
+		}
+		b = appendInt(b, 20, 6)
 	case []int64:
 		for _, i := range v {
 			b = appendInt(b, 8, i)

@@ -95,7 +95,7 @@ func TestPass(t *testing.T) {
 	}
 	causal.Dims = []int64{6, 6}
 	constants := []onnx.NewTensor{noise("W", 4, 4), noise("features", 4), noise("table", 6, 4), noise("rows", 6, 1), noise("columns", 1, 4), noise("bias", 6, 6), causal,
-		noise("mix", 6, 6), noise("matrices", 6, 4, 4), noise("class", 1, 1, 4), noise("longer", 1, 7, 4), noise("queries", 1, 3, 4), list("apart", 1, 6, 2, 2), list("together", 1, 6, 4), list("groups", 1, 2, 3, 4),
+		noise("mix", 6, 6), noise("matrices", 6, 4, 4), noise("class", 1, 1, 4), noise("longer", 1, 7, 4), noise("queries", 1, 3, 4), list("apart", 1, 6, 2, 2), list("together", 1, 6, 4), list("groups", 1, 2, 3, 4), list("across", 1, 3, 2, 4), list("turned", 1, 4, 6), list("2", 2),
 		list("0", 0), list("1", 1), list("5", 5), list("6", 6), list("7", 7), scalar("first", 0), scalar("axis", 1), list("shift", 5, 0, 1, 2, 3, 4), list("all", 0, 1, 2, 3, 4, 5), list("ends", 0, 1, 0, 0, -1, 0), list("wider", 0, 0, 1, 0, 0, 1),
 		noise("kernel", 4, 4, 3), numbers("even", 1, 1, 1, 1, 1, 1)}
 	scores := []onnx.NewNode{with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "x", "k")}
@@ -103,6 +103,8 @@ func TestPass(t *testing.T) {
 	attention := func(between ...onnx.NewNode) []onnx.NewNode {
 		return append(append(append([]onnx.NewNode{}, scores...), between...), weighted...)
 	}
+	ranked := []onnx.NewNode{with(with(node("ReduceMax", "largest", "x"), "axes", []int64{2}), "keepdims", int64(0)),
+		with(onnx.NewNode{Op: "TopK", Inputs: []string{"largest", "6"}, Outputs: []string{"first of them", "places"}}, "axis", int64(1))}
 	for _, c := range []struct {
 		name  string
 		nodes []onnx.NewNode
@@ -130,6 +132,11 @@ func TestPass(t *testing.T) {
 		{"one added, one taken away", []onnx.NewNode{node("Pad", "y", "x", "ends")}, "order by Pad"},
 		{"features padded", []onnx.NewNode{node("Pad", "y", "x", "wider")}, "equivariant"},
 		{"groups of positions", []onnx.NewNode{node("Reshape", "y", "x", "groups")}, "order by Reshape"},
+		{"groups across groups of positions", []onnx.NewNode{node("Reshape", "h", "x", "groups"), node("Reshape", "c", "h", "across"), node("Reshape", "y", "c", "together")}, "order by Reshape"},
+		{"groups across positions and features", []onnx.NewNode{node("Reshape", "c", "x", "turned"), node("Reshape", "y", "c", "together")}, "doubt at Reshape"},
+		{"numbers of the places that rank first", append(ranked, with(node("Gather", "n", "table", "places"), "axis", int64(0)), node("Add", "y", "x", "n")), "doubt at Gather"},
+		{"the same by place and feature", append(ranked, node("Unsqueeze", "u", "places", "2"), node("Expand", "each", "u", "together"), node("Unsqueeze", "whole", "table", "0"), with(node("GatherElements", "n", "whole", "each"), "axis", int64(1)), node("Add", "y", "x", "n")), "doubt at GatherElements"},
+		{"the tokens that rank first", append(ranked, with(node("Gather", "n", "x", "places"), "axis", int64(1)), node("Squeeze", "y", "n", "0")), "order by TopK"},
 		{"learned queries", []onnx.NewNode{with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "queries", "k"), with(node("Softmax", "w", "s"), "axis", int64(-1)), node("MatMul", "h", "w", "x"), node("Add", "y", "h", "queries")}, "equivariant"},
 		{"scores by learned rows", attention(node("MatMul", "r", "x", "mixed"), node("Add", "b", "s", "r")), "meeting at MatMul"},
 		{"a convolution", []onnx.NewNode{with(node("Transpose", "c", "x"), "perm", []int64{0, 2, 1}), with(node("Conv", "y", "c", "kernel"), "pads", []int64{1, 1})}, "order by Conv"},
@@ -143,6 +150,33 @@ func TestPass(t *testing.T) {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestTogether cuts axes and sizes where as many elements stand before.
+func TestTogether(t *testing.T) {
+	for _, c := range []struct {
+		axes, shape []int
+		a, s        int
+	}{
+		{[]int{1, 100, 48}, []int{4, 25, 48}, 2, 2},
+		{[]int{1, 100, 48}, []int{4, 25, 3, 16}, 2, 2},
+		{[]int{100, 48}, []int{1, 100, 48}, 1, 2},
+		{[]int{6, 1}, []int{6}, 2, 1},
+		{[]int{6, 4}, []int{4, 6}, 2, 2},
+		{[]int{2, 3, 4}, []int{3, 2, 4}, 2, 2},
+		{[]int{6}, []int{6, 1}, 1, 1},
+		{nil, []int{1}, 0, 1},
+		{[]int{6}, []int{5}, 1, 1},
+	} {
+		l := &Labels{}
+		var axes []Axis
+		for _, size := range c.axes {
+			axes = append(axes, l.fresh(size))
+		}
+		if a, s := together(axes, c.shape); a != c.a || s != c.s {
+			t.Errorf("%v and %v: %d and %d, want %d and %d", c.axes, c.shape, a, s, c.a, c.s)
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func TestSizes(t *testing.T) {
 				withInts(node("Concat", "shape", "ahead", "rows", "behind", "columns", "behind"), "axis", int64(0)), node("Reshape", "cut", "patches", "shape"))
 			m.Initializers = append(m.Initializers, integers("zeroth", 0), integers("first", 1))
 			m.Outputs = []onnx.NewValue{{Name: "cut", Type: onnx.Float, Dims: []int64{1, 4, -1, 2, -1, 2}}}
-		}, "of any multiple of 32 pixels"},
+		}, "of any multiple of 16 pixels"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := position.Inspect(built(t, c.change)).PicturesText(); got != c.want {

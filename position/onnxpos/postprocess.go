@@ -12,9 +12,9 @@ import (
 // sample places of data: what goes into one of them, the model was trained to read.
 const learned = eval.Product | eval.Convolution | eval.Recurrence | eval.Attention | eval.Embedding | eval.Normalization | eval.Resampling | eval.Accumulation
 
-// maxCoordinates is how many numbers a place may have to be coordinates (a corner, a box);
-// those of encodings have as many as the data have features.
-const maxCoordinates = 4
+// maxCoordinates is how many numbers a place may have to be coordinates; encodings have as many as
+// the data have features, which are more.
+const maxCoordinates = 3
 
 // namesPlaces reports whether numbers that meet the data are coordinates in which a graph
 // says where its results are (centres of cells that boxes are measured from): few to a

@@ -39,6 +39,16 @@ func TestNoneIsProved(t *testing.T) {
 			name = out
 		}
 	}
+	// cells says where its results are: so many numbers of each of 16 places are added to what was weighed.
+	cells := func(m *onnx.NewModel, numbers int64, read bool) {
+		picture(m)
+		m.Outputs[0].Dims[2] = numbers
+		m.Initializers = append(m.Initializers, noise("centres", 1, 16, numbers), noise("to", 4, numbers), noise("again", numbers, numbers))
+		m.Nodes = append(m.Nodes, node("MatMul", "boxes", "x", "to"), node("Sub", "placed", "centres", "boxes"), node("Sigmoid", "h", "placed"))
+		if read {
+			m.Nodes[len(m.Nodes)-1] = node("MatMul", "h", "placed", "again")
+		}
+	}
 	for _, c := range []struct {
 		name   string
 		change func(*onnx.NewModel)
@@ -67,6 +77,14 @@ func TestNoneIsProved(t *testing.T) {
 		}, schemes.OrderEquivariant, ""},
 		{"a picture whose map vanishes at 32 pixels", func(m *onnx.NewModel) { convolutions(m, 2, 2, 2, 2, 2) }, schemes.OrderOperators, ""},
 		{"a picture whose map vanishes at every size", func(m *onnx.NewModel) { convolutions(m, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2) }, "", "a single position is left"},
+		{"centres of cells behind the last weights", func(m *onnx.NewModel) { cells(m, 2, false) }, schemes.OrderOperators, ""},
+		{"centres of cells that weights read", func(m *onnx.NewModel) { cells(m, 2, true) }, "", "numbers that differ from position to position"},
+		{"as many numbers to a place as there are features", func(m *onnx.NewModel) { cells(m, 8, false) }, "", ""},
+		{"an operator that is not followed behind the last weights", func(m *onnx.NewModel) {
+			plain(m)
+			m.Nodes = append(m.Nodes, node("Unique", "h2", "h"))
+			m.Nodes[1].Outputs[0], m.Nodes[2].Inputs[0], m.Nodes[2].Outputs[0] = "w", "w", "h"
+		}, schemes.OrderOperators, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := built(t, c.change)
