@@ -506,7 +506,7 @@ func (c *call) places() Axis {
 // what belongs to a place comes to the data again, by a way that is not followed.
 func (c *call) picksByPlace(numbers, index int) {
 	if places := c.of(index).places; places != nil && !c.isData(numbers) {
-		c.l.event(c, event{kind: doubting, other: places, why: "picks numbers by places of the data"})
+		c.l.event(c, event{kind: doubting, other: places, why: "looks up numbers by the ranked places of data"})
 	}
 }
 

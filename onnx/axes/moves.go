@@ -37,7 +37,7 @@ func (c *call) recut(v *Value, shape []int) *Value {
 			for _, a := range axes[:a] {
 				from = append(from, leaves(a)...)
 			}
-			c.l.event(c, event{kind: cutting, other: from, why: "groups positions by their number"})
+			c.l.event(c, event{kind: cutting, other: from, why: "regroups positions"})
 			cut = nil
 			for d, size := range shape[:s] {
 				cut = append(cut, c.l.derive(shuffled, from[:min(len(from), maxFactors)], d, size, 0))

@@ -28,13 +28,13 @@ func (m *Model) withoutEncoding() site.Site {
 		if !m.namesPlaces(x) {
 			return m.unknownAt(x.Node.Title(), "numbers that differ from position to position meet the data here, in a form that is not recognised")
 		}
-		order = append(order, axes.Reason{Node: x.Node, Why: "coordinates are put to results that are weighed no more"})
+		order = append(order, axes.Reason{Node: x.Node, Why: "coordinates are added to results that no weights read any more"})
 	}
 	for _, d := range l.Doubts {
 		if !m.isPostProcessing(d.Scope, d.Node) {
 			return m.unknownAt(d.Node.Title(), d.Why+"; it may encode positions")
 		}
-		order = append(order, axes.Reason{Node: d.Node, Why: d.Why + ", in results that are weighed no more"})
+		order = append(order, axes.Reason{Node: d.Node, Why: d.Why + ", in results that no weights read any more"})
 	}
 	if n := m.vanished(); n != nil {
 		return m.unknownAt(n.Title(), fmt.Sprintf("a single position is left of %s, which were tried: what differs between positions behind this node does not show", m.tried()))
