@@ -41,7 +41,10 @@ func (m *Model) withoutEncoding() site.Site {
 	}
 	none := schemes.Other{Kind: report.SchemeNone, Order: schemes.OrderEquivariant}
 	e := position.Encoding{Beyond: report.BeyondContinues,
-		Evidence: []report.Evidence{{Kind: "structure", Says: "no numbers that differ from position to position meet the data that the model weighs"}}}
+		Evidence: []report.Evidence{{Kind: "structure", Says: "no numbers that differ from position to position meet the data"}}}
+	if len(l.Meetings) > 0 {
+		e.Evidence[0].Says += " that weights read"
+	}
 	switch {
 	case len(order) > 0:
 		none.Order = schemes.OrderOperators
