@@ -35,7 +35,7 @@ var rules = [eval.AxisRules]rule{
 	eval.AxesConvolve: convolution, eval.AxesPool: pooling, eval.AxesGlobalPool: globalPool, eval.AxesPad: padding, eval.AxesMove: moved,
 	eval.AxesRecur: recurrent, eval.AxesAccumulate: cumulative, eval.AxesTriangle: triangle, eval.AxesRotate: rotates,
 	eval.AxesReorder: reorder, eval.AxesQuantizedConcat: quantizedConcat, eval.AxesByToken: byToken, eval.AxesFrames: frames,
-	eval.AxesAttend: attention, eval.AxesAttendBlocks: notFollowed, eval.AxesEmbed: embedding,
+	eval.AxesAttend: attention, eval.AxesAttendBlocks: notFollowed, eval.AxesEmbed: embedding, eval.AxesDecode: decode,
 }
 
 func init() { rules[eval.AxesBranch] = (*call).branches } // which follows graphs, and so looks rules up
@@ -356,6 +356,19 @@ func frames(c *call) []*Value {
 	c.orders(x.Axes[1], "looks at neighbours")
 	c.sees(x.Axes[1])
 	out := &Value{Depends: x.Depends, Axes: []Axis{x.Axes[0], c.l.derive(windowed, x.Axes[1], 0, shape[1], 0), c.weights(c.l.fresh(shape[2])), c.l.fresh(2)}}
+	return []*Value{out}
+}
+
+// decode makes rows and columns of places of the bytes that go in.
+func decode(c *call) []*Value {
+	from, shape := c.of(0), c.shape(0)
+	if len(shape) != 3 || len(from.Axes) != 1 {
+		return c.opaque()
+	}
+	out := c.l.constant(c.s.Value(c.n.Output(0)), Content)
+	for d := range 2 {
+		out.Axes[d] = c.l.derive(shuffled, from.Axes[0], d, shape[d], 0)
+	}
 	return []*Value{out}
 }
 

@@ -118,6 +118,15 @@ func sameAsFirst(c *call) ([]*Value, error) {
 	return one(&Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}), nil
 }
 
+// decodedHeight and decodedWidth are the size of a picture that is decoded in an evaluation: which one
+// its bytes hold, no graph says.
+const decodedHeight, decodedWidth = 480, 640
+
+// decodeImage makes a picture of colours of the bytes of a file.
+func decodeImage(c *call) ([]*Value, error) {
+	return one(Shaped(onnx.Uint8, decodedHeight, decodedWidth, 3)), nil
+}
+
 func cast(c *call) ([]*Value, error) {
 	return c.castTo(onnx.DataType(c.node.Int("to", 1))), nil
 }

@@ -91,6 +91,7 @@ const (
 	AxesFrames                                // frames cut out of a signal
 	AxesBranch                                // those of the branch that is taken
 	AxesTurns                                 // those of a body that runs again and again
+	AxesDecode                                // a picture of rows, columns and colours, from bytes
 
 	// AxisRules is how many rules there are, and one.
 	AxisRules
@@ -107,13 +108,15 @@ func Lookup(domain, name string) *Operator {
 	case "":
 	case "com.microsoft", "com.microsoft.nchwc":
 		table = tables.microsoft
+	case "com.microsoft.extensions", "ai.onnx.contrib":
+		table = tables.extensions
 	default:
 		return nil
 	}
 	return table[name]
 }
 
-var tables = struct{ standard, microsoft map[string]*Operator }{byName(standardOperators[:]), byName(microsoftOperators[:])}
+var tables = struct{ standard, microsoft, extensions map[string]*Operator }{byName(standardOperators[:]), byName(microsoftOperators[:]), byName(extensionOperators[:])}
 
 func byName(operators []Operator) map[string]*Operator {
 	table := make(map[string]*Operator, len(operators))
@@ -222,7 +225,7 @@ var standardOperators = [...]Operator{
 	{Name: "Hardmax", Since: 1, value: sameAsFirst, Axes: AxesAlike},
 	{Name: "Identity", Since: 1, value: identity, Axes: AxesSame},
 	{Name: "If", Since: 1, value: ifOp, Axes: AxesBranch},
-	{Name: "ImageDecoder", Since: 20, NotModelled: "anything"},
+	{Name: "ImageDecoder", Since: 20, value: decodeImage, Axes: AxesDecode, NotModelled: "the picture's size"},
 	{Name: "InstanceNormalization", Since: 1, value: sameAsFirst, Axes: AxesByChannel},
 	{Name: "IsInf", Since: 10, value: predicate, Axes: AxesAlike},
 	{Name: "IsNaN", Since: 9, value: predicate, Axes: AxesAlike},
@@ -450,3 +453,13 @@ var microsoftOperators = [...]Operator{
 
 // unknownFunction marks element-wise operators whose numbers nobody asks for.
 func unknownFunction(float64) float64 { return math.NaN() }
+
+// extensionOperators are those of onnxruntime-extensions that pictures go through before and
+// after a model (github.com/microsoft/onnxruntime-extensions, docs/custom_ops.md); those that make
+// tokens of text are not understood, for nothing tells how many come.
+var extensionOperators = [...]Operator{
+	{Name: "DecodeImage", Since: 1, value: decodeImage, Axes: AxesDecode, NotModelled: "the picture's size"},
+	{Name: "DrawBoundingBoxes", Since: 1, value: sameAsFirst, Axes: AxesAlike},
+	{Name: "EncodeImage", Since: 1, NotModelled: "anything"},
+	{Name: "GaussianBlur", Since: 1, value: sameAsFirst, Axes: AxesMove},
+}

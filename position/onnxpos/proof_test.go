@@ -109,6 +109,30 @@ func TestNoneIsProved(t *testing.T) {
 	}
 }
 
+// TestDecodedPicture reads a model whose picture comes as the bytes of a file, is decoded, resized and
+// brought into its order in the graph, and whose result is drawn onto it.
+func TestDecodedPicture(t *testing.T) {
+	extension := func(op, out string, in ...string) onnx.NewNode {
+		n := node(op, out, in...)
+		n.Domain = "com.microsoft.extensions"
+		return n
+	}
+	m := built(t, func(m *onnx.NewModel) {
+		picture(m)
+		m.Inputs = []onnx.NewValue{{Name: "image", Type: onnx.Uint8, Dims: []int64{-1}}}
+		m.Outputs = append(m.Outputs, onnx.NewValue{Name: "drawn", Type: onnx.Uint8, Dims: []int64{-1}})
+		m.Initializers = append(m.Initializers, integers("side", 32, 32, 3), integers("first", 0), noise("pos", 1, 16, 4), noise("box", 4, 6))
+		before := []onnx.NewNode{extension("DecodeImage", "decoded", "image"), withInts(node("Cast", "numbers", "decoded"), "to", int64(onnx.Float)), node("Resize", "resized", "numbers", "", "", "side"),
+			withInts(node("Transpose", "colours", "resized"), "perm", []int64{2, 0, 1}), node("Unsqueeze", "pixel_values", "colours", "first")}
+		m.Nodes = append(append(before, m.Nodes...), node("Add", "h0", "x", "pos"), node("MatMul", "h", "h0", "W"), node("MatMul", "boxes", "h", "box"),
+			extension("DrawBoundingBoxes", "marked", "decoded", "boxes"), extension("EncodeImage", "drawn", "marked"))
+	})
+	learned, ok := m.Sites()[0].Encoding().Scheme.(schemes.Learned)
+	if !ok || len(m.Sites()) != 1 || learned.Rows != 16 || learned.Dim != 4 {
+		t.Errorf("found %s, want a table of 16 rows of 4", found(m))
+	}
+}
+
 // TestEnds holds that a graph that ends before its encodings do is told to end there, and
 // that one that runs at multiples of a length is not.
 func TestEnds(t *testing.T) {
