@@ -54,19 +54,19 @@ func scalar(name string, value int64) onnx.NewTensor {
 	return t
 }
 
-// claim is what a pass says of a graph from x (batch 1, 6 positions, 4 features, a product with W)
+// claim is what a pass says of a graph from x (batch 1, 6 positions, 4 features, a product with W) and a cache of 2 heads
 // to y: the first of a meeting, a doubt, an order, a mask, or "equivariant".
 func claim(t *testing.T, constants []onnx.NewTensor, nodes []onnx.NewNode) string {
 	t.Helper()
 	nodes = append([]onnx.NewNode{node("MatMul", "x", "in", "W")}, nodes...) // weights sum over features
 	content := onnx.NewModel{Opset: 17, Nodes: nodes, Initializers: constants,
-		Inputs:  []onnx.NewValue{{Name: "in", Type: onnx.Float, Dims: []int64{1, 6, 4}}},
+		Inputs:  []onnx.NewValue{{Name: "in", Type: onnx.Float, Dims: []int64{1, 6, 4}}, {Name: "cache", Type: onnx.Float, Dims: []int64{1, 2, 5, 2}}},
 		Outputs: []onnx.NewValue{{Name: "y", Type: onnx.Float, Dims: []int64{1, 6, 4}}}}.Build()
 	f, err := onnx.NewFile(bytes.NewReader(content), int64(len(content)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := eval.New(f, map[string]*eval.Value{"in": eval.Shaped(onnx.Float, 1, 6, 4)})
+	e := eval.New(f, map[string]*eval.Value{"in": eval.Shaped(onnx.Float, 1, 6, 4), "cache": eval.Shaped(onnx.Float, 1, 2, 5, 2)})
 	e.Run()
 	l := Pass(e, func(*onnx.ValueInfo) Input { return Input{Depends: Content} })
 	switch {
@@ -137,6 +137,8 @@ func TestPass(t *testing.T) {
 		{"numbers of the places that rank first", append(ranked, with(node("Gather", "n", "table", "places"), "axis", int64(0)), node("Add", "y", "x", "n")), "doubt at Gather"},
 		{"the same by place and feature", append(ranked, node("Unsqueeze", "u", "places", "2"), node("Expand", "each", "u", "together"), node("Unsqueeze", "whole", "table", "0"), with(node("GatherElements", "n", "whole", "each"), "axis", int64(1)), node("Add", "y", "x", "n")), "doubt at GatherElements"},
 		{"the tokens that rank first", append(ranked, with(node("Gather", "n", "x", "places"), "axis", int64(1)), node("Squeeze", "y", "n", "0")), "order by TopK"},
+		{"attention to keys and values that were cached", []onnx.NewNode{node("MatMul", "q", "x", "W"), node("Reshape", "h", "q", "apart"), with(node("Transpose", "t", "h"), "perm", []int64{0, 2, 1, 3}), with(node("Transpose", "k", "cache"), "perm", []int64{0, 1, 3, 2}),
+			node("MatMul", "s", "t", "k"), with(node("Softmax", "w", "s"), "axis", int64(-1)), node("MatMul", "o", "w", "cache"), with(node("Transpose", "u", "o"), "perm", []int64{0, 2, 1, 3}), node("Reshape", "y", "u", "together")}, "equivariant"},
 		{"learned queries", []onnx.NewNode{with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "queries", "k"), with(node("Softmax", "w", "s"), "axis", int64(-1)), node("MatMul", "h", "w", "x"), node("Add", "y", "h", "queries")}, "equivariant"},
 		{"scores by learned rows", attention(node("MatMul", "r", "x", "mixed"), node("Add", "b", "s", "r")), "meeting at MatMul"},
 		{"a convolution", []onnx.NewNode{with(node("Transpose", "c", "x"), "perm", []int64{0, 2, 1}), with(node("Conv", "y", "c", "kernel"), "pads", []int64{1, 1})}, "order by Conv"},

@@ -271,6 +271,9 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 		return Feature
 	}
 	if len(a.inputs) > 0 && !weighed {
+		if l.isOfHeads(a) {
+			return Feature
+		}
 		return Position
 	}
 	role := Other
@@ -294,6 +297,36 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 		return Feature
 	}
 	return role
+}
+
+// isOfHeads reports whether an axis belongs to heads that weights make of features: it is met by the last axis of
+// inputs of numbers alone, as the features of a head are by those of cached keys and values (cross-attention
+// of a decoder that is given them), or it is cut from an axis of which such a part is another one.
+func (l *Labels) isOfHeads(a *Atom) bool {
+	if l.isBrought(a) && l.isLast(a) {
+		return true
+	}
+	for whole := a.whole; whole != nil; whole = whole.whole {
+		if l.isBrought(whole) {
+			return slices.ContainsFunc(leaves(Axis{{Atom: whole.root()}}), func(f Factor) bool { return l.isLast(f.Atom) })
+		}
+	}
+	return false
+}
+
+// isBrought reports whether weights made an axis of one that is none of positions.
+func (l *Labels) isBrought(a *Atom) bool {
+	a = a.root()
+	return a.mixed != nil && !l.positions(a.mixed)
+}
+
+// isLast reports whether an axis is met by the last ones of inputs of numbers, and by no others.
+func (l *Labels) isLast(a *Atom) bool {
+	inputs := a.root().inputs
+	return len(inputs) > 0 && !slices.ContainsFunc(inputs, func(in inputAxis) bool {
+		k := len(l.given[in.name].Axes)
+		return k < 3 || in.axis != k-1 || l.inputs[in.name].Tokens
+	})
 }
 
 // sees reports whether places were made of what is seen of others: patches, and what windows
