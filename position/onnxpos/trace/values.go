@@ -15,10 +15,14 @@ func PositionAxis(v *eval.Value) int {
 	return -1
 }
 
-// RowsOf reads a known value as rows along an axis: the last axis are the
-// columns, other axes are taken at 0.
+// RowsOf reads a known value as rows along an axis: the last axis behind it of more than one place are
+// the columns, other axes are taken at 0.
 func RowsOf(v *eval.Value, axis int) [][]float64 {
-	columns := v.Shape[len(v.Shape)-1]
+	last := len(v.Shape) - 1
+	for last > axis+1 && v.Shape[last] == 1 {
+		last--
+	}
+	columns := v.Shape[last]
 	stride := 1
 	for _, d := range v.Shape[axis+1:] {
 		stride *= d
