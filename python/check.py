@@ -4,7 +4,7 @@
     python3 python/check.py MODELPATCH CACHE
 
 MODELPATCH is the executable of this checkout, whose schemas reports.py must be made of; CACHE is a folder outside the checkout
-that keeps pytest, mypy, pyright, onnx and onnxruntime.
+that keeps pytest, mypy, pyright, onnx, onnxruntime and a notebook's kernel.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-TOOLS = ("pytest", "mypy", "pyright", "onnx", "onnxruntime", "tqdm")
+TOOLS = ("pytest", "mypy", "pyright", "onnx", "onnxruntime", "tqdm", "nbclient", "ipykernel")
 
 
 def run(*command: str | Path, **environment: str) -> None:

@@ -17,7 +17,7 @@ class Change(Plan):
     """A change of a model.
 
     output is the file that was written, if one was; model is the new model where the old one was bytes or an onnx.ModelProto
-    and no output was named: the same kind again.
+    and no output was named: the same kind again; written then tells its size, and a name that is gone.
     """
 
     output: Path | None = None

@@ -24,6 +24,12 @@ def _length(length: Length) -> str:
     return ", ".join([*told, f"beyond: {length.beyond}"])
 
 
+def _short(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return f"{value:,}" if isinstance(value, (int, float)) else str(value)
+
+
 def inspection(report: Inspection) -> str:
     rows: list[tuple[str, object]] = [("format", f"{report.format}, {report.kind}, {report.bytes:,} bytes"), ("length", _length(report.length))]
     rows += [(name, value) for name, value in (("architecture", report.architecture), ("producer", report.producer)) if value is not None]
@@ -31,15 +37,15 @@ def inspection(report: Inspection) -> str:
         parameters = encoding.parameters
         told = {"base": parameters.base, "scaling": parameters.scaling and parameters.scaling.type, "rows": parameters.rows, "width": parameters.dim,
                 "heads": parameters.heads, "buckets": parameters.buckets}
-        rows.append((encoding.scheme, ", ".join(f"{name} {value:,}" if isinstance(value, (int, float)) else f"{name} {value}"
-                                                for name, value in told.items() if value is not None) or (encoding.form or "")))
+        rows.append((encoding.scheme, ", ".join(f"{name} {_short(value)}" for name, value in told.items() if value is not None) or encoding.form or ""))
     rows += [(finding.level, finding.message) for finding in report.findings]
     return _table(report.path, rows)
 
 
 def change(report: Change) -> str:
     rows: list[tuple[str, object]] = [("change", change.what) for change in report.changes]
-    rows += [("written", f"{written.path}, {written.bytes:,} bytes") for written in report.written]
+    if report.model is None:
+        rows += [("written", f"{written.path}, {written.bytes:,} bytes") for written in report.written]
     if report.verified is not None:
         rows.append(("verified", report.verified.verdict))
     rows += [("note", note) for note in report.notes]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Union
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Union, cast
 
 from . import _run
-from ._model import Model, PathLike, Placed, argument, is_path, is_proto, placing
+from ._model import Model, PathLike, Placed, argument, is_proto, placing
 from ._options import Checking, Inspecting, Plotting, Reading, Verifying, flags, known
 from .errors import InputError, OutputError, UsageError, VerificationFailed, of_failure, of_text
 from .reports import Checked, Difference, Failure, Inspection, Patch, Verdict
@@ -42,14 +42,19 @@ def inspect(model: Model, **options: Unpack[Inspecting]) -> Inspection:
         return Inspection.read(answer(placed, ["inspect", "--json", *flags(options), "--", path])[1])
 
 
-def inspect_many(paths: Iterable[PathLike], *, progress: Progress = False, **options: Unpack[Inspecting]) -> Iterator[Inspection | InputError]:
+def inspect_many(paths: PathLike | Iterable[PathLike], *, progress: Progress = False, **options: Unpack[Inspecting]) -> Iterator[Inspection | InputError]:
     """Inspects many files, folders and addresses in one process, and yields each result when it is there.
 
     What cannot be read is yielded as the InputError that inspect would raise. Each file is told once, whatever names it has.
     progress is called with how many are done, of how many; True shows tqdm's bar.
     """
     known(options, Inspecting)
-    return _inspected(["inspect", "--json", *flags(options)], [argument(path) for path in paths], progress)
+    return _inspected(["inspect", "--json", *flags(options)], _names(paths), progress)
+
+
+def _names(paths: PathLike | Iterable[PathLike]) -> list[str]:
+    """Paths as arguments; a single one is a list of one, not of letters."""
+    return [argument(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
 
 
 def _inspected(arguments: list[str], paths: list[str], progress: Progress) -> Iterator[Inspection | InputError]:
@@ -122,10 +127,8 @@ def check(
         if isinstance(policy, Mapping):
             policy = placed.write("modelpatch.yaml", json.dumps(policy).encode())  # JSON is YAML
         arguments = ["check", "--json", *flags({"policy": policy}), *flags(options)]
-        if is_path(paths) or isinstance(paths, (bytes, bytearray, memoryview)) or is_proto(paths):
-            names = [placed.place(paths)]  # type: ignore[arg-type]
-        else:
-            names = [argument(path) for path in paths]  # type: ignore[union-attr]
+        held = isinstance(paths, (bytes, bytearray, memoryview)) or is_proto(paths)
+        names = [placed.place(cast("Model", paths))] if held else _names(cast("PathLike | Iterable[PathLike]", paths))
         codes: list[int] = []
         models: list[Checked] = []
         for read in _each(arguments, names, progress, placed, codes.append):
@@ -169,7 +172,7 @@ def show(patch: PathLike, **options: Unpack[Reading]) -> Patch:
 class Figure:
     """A picture of a model's encodings. A notebook shows SVG and PNG; SVG follows the colours of a dark one."""
 
-    data: bytes
+    data: bytes = field(repr=False)
     format: Literal["svg", "png", "html"]
 
     def _repr_svg_(self) -> str | None:

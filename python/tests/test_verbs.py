@@ -68,6 +68,7 @@ def test_inspect_many(llama: Path, gpt2: Path, tmp_path: Path) -> None:
     assert isinstance(third, modelpatch.Inspection) and third.length.capacity == 48
     assert told == [(1, 3), (2, 3), (3, 3)]
     assert list(modelpatch.inspect_many([])) == []
+    assert len(list(modelpatch.inspect_many(str(llama)))) == 1
     folder = list(modelpatch.inspect_many([TESTDATA / "gguf", gpt2]))
     assert len(folder) > 10 and isinstance(folder[-1], modelpatch.Inspection)
     begun = modelpatch.inspect_many([TESTDATA / "gguf"])
