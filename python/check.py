@@ -9,6 +9,7 @@ that keeps pytest, mypy, pyright, onnx, onnxruntime and a notebook's kernel.
 
 from __future__ import annotations
 
+import doctest
 import os
 import subprocess
 import sys
@@ -41,6 +42,15 @@ def tools(cache: Path) -> Path:
     return folder
 
 
+def document(file: Path) -> str:
+    """The code of docs/python.md, a function a section, for the checkers of types."""
+    out = ["# pyright: reportUnusedExpression=false", "import modelpatch", ""]
+    for number, section in enumerate(file.read_text(encoding="utf-8").split("\n## ")):
+        out.append(f"def section_{number}() -> None:")
+        out += ["    " + line for example in doctest.DocTestParser().get_examples(section) for line in example.source.splitlines()] or ["    pass"]
+    return "\n".join(out) + "\n"
+
+
 def main() -> int:
     executable, cache = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     run(sys.executable, HERE / "generate.py", executable, "--check")
@@ -49,8 +59,9 @@ def main() -> int:
     except subprocess.CalledProcessError:
         print(f"skipped by name: the Python package ({', '.join(TOOLS)} could not be installed)")
         return 0
-    sources = (HERE / "modelpatch", HERE / "tests", HERE / "generate.py", HERE / "check.py")
+    sources = (HERE / "modelpatch", HERE / "tests", HERE / "generate.py", HERE / "check.py", cache / "document.py")
     path = f"{HERE}{os.pathsep}{HERE / 'tests'}"
+    (cache / "document.py").write_text(document(ROOT / "docs/python.md"), encoding="utf-8")
     # At the oldest Python that the tools still check for.
     run(scripts(kept) / "mypy", "--strict", "--python-version", "3.10", "--cache-dir", os.devnull, *sources, MYPYPATH=path)
     run(scripts(kept) / "pyright", "--pythonpath", scripts(kept) / "python", *sources, PYTHONPATH=path)

@@ -1,6 +1,7 @@
 """Reads and changes the position encodings of ONNX and GGUF models.
 
-A model is a path, an address (https://, hf://, oci://), bytes, or an onnx.ModelProto. The executable modelpatch does the work.
+A model is a path, an address (https://, hf://, oci://), bytes, an onnx.ModelProto, or a
+Change, for what it made. The executable modelpatch does the work.
 """
 
 from ._change import Change

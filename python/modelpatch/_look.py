@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Union, cast
 
 from . import _run
-from ._model import Model, PathLike, Placed, argument, is_proto, placing
+from ._change import Change
+from ._model import Model, PathLike, Placed, argument, is_proto, made, placing
 from ._options import Checking, Inspecting, Plotting, Reading, Verifying, flags, known
 from .errors import InputError, OutputError, UsageError, VerificationFailed, of_failure, of_text
 from .reports import Checked, Difference, Failure, Inspection, Patch, Verdict
@@ -127,6 +128,7 @@ def check(
         if isinstance(policy, Mapping):
             policy = placed.write("modelpatch.yaml", json.dumps(policy).encode())  # JSON is YAML
         arguments = ["check", "--json", *flags({"policy": policy}), *flags(options)]
+        paths = made(paths)
         held = isinstance(paths, (bytes, bytearray, memoryview)) or is_proto(paths)
         names = [placed.place(cast("Model", paths))] if held else _names(cast("PathLike | Iterable[PathLike]", paths))
         codes: list[int] = []
@@ -161,7 +163,7 @@ def diff(a: Model, b: Model, *, patch: PathLike | None = None, force: bool = Fal
         return Difference.read(answer(placed, ["diff", "--json", *given, "--", *paths])[1])
 
 
-def show(patch: PathLike, **options: Unpack[Reading]) -> Patch:
+def show(patch: PathLike | Change, **options: Unpack[Reading]) -> Patch:
     """What a patch file changes."""
     known(options, Reading)
     with placing() as placed:

@@ -1,4 +1,4 @@
-"""What is taken for a model: a path, an address, bytes, or an onnx.ModelProto."""
+"""What is taken for a model: a path, an address, bytes, an onnx.ModelProto, or a change for what it made."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Union
 
-from .errors import InputError, OutputError
+from ._change import Change
+from .errors import InputError, OutputError, UsageError
 
 if TYPE_CHECKING:
     from onnx import ModelProto
 
 PathLike = Union[str, "os.PathLike[str]"]
-Model = Union[PathLike, bytes, bytearray, memoryview, "ModelProto"]
+Model = Union[PathLike, bytes, bytearray, memoryview, "ModelProto", Change]
 
 # The largest message that protocol buffers write.
 _LARGEST_PROTO = 2**31 - 1
@@ -28,12 +29,21 @@ def is_proto(model: Any) -> bool:
     return hasattr(model, "SerializeToString") and hasattr(model, "graph")
 
 
-def argument(path: PathLike) -> str:
-    """A path as an argument: - is the name of a file here."""
-    text = os.fspath(path)
+def argument(path: PathLike | Change) -> str:
+    """A path, or that of what a change made, as an argument: - is the name of a file here."""
+    text = os.fspath(made(path))
     if not isinstance(text, str):
         raise TypeError(f"a path is a str, not {type(text).__name__}; bytes are the content of a model")
     return "./-" if text == "-" else text
+
+
+def made(model: Any) -> Any:
+    """What a change made, and anything else as it is."""
+    if not isinstance(model, Change):
+        return model
+    if model.model is None and model.output is None:
+        raise UsageError(f"{model.command}: made no new file", model.path, ["output names one; a change in place is in the path that was changed"])
+    return model.output if model.model is None else model.model
 
 
 class Placed:
@@ -45,6 +55,7 @@ class Placed:
 
     def place(self, model: Model, name: str = "model") -> str:
         """The path of a model, written where it is none."""
+        model = made(model)
         if isinstance(model, (str, os.PathLike)):
             return argument(model)
         if isinstance(model, (bytes, bytearray, memoryview)):
@@ -52,7 +63,7 @@ class Placed:
             return self.write(name + (".gguf" if data[:4] == b"GGUF" else ".onnx"), data)
         if is_proto(model):
             return self.write(name + ".onnx", _serialized(model))
-        raise TypeError(f"a model is a path, an address, bytes or an onnx.ModelProto, not {type(model).__name__}")
+        raise TypeError(f"a model is a path, an address, bytes, an onnx.ModelProto or a Change, not {type(model).__name__}")
 
     def new(self, name: str) -> str:
         """A path in the folder for what is to be written."""

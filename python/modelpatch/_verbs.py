@@ -1,6 +1,6 @@
 """Verbs that change models.
 
-model is a path, an address, bytes or an onnx.ModelProto. output names a new file; without it, and without in_place, a path
+model is a path, an address, bytes, an onnx.ModelProto, or a Change, for what it made. output names a new file; without it, and without in_place, a path
 gives the plan alone, and bytes or a ModelProto give the new model in Change.model, of the same kind. verify has the command
 compare the new file with the old one before it gets its name; "full" runs all of the attention, and both files in their engine.
 """
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 
 from ._change import Change
 from ._look import answer
-from ._model import Model, PathLike, argument, is_path, loaded, placing
+from ._model import Model, PathLike, argument, is_path, loaded, made, placing
 from ._options import Applying, Writing, flags, known
 from .errors import UsageError
 from .reports import Plan
@@ -31,9 +31,10 @@ Resize = Literal["bilinear", "bicubic", "geometric"]
 
 
 def _changed(verb: str, model: Model, what: Mapping[str, Any], output: PathLike | None, verify: Verify, options: Mapping[str, Any],
-             kinds: type[Any] = Writing, patch: PathLike | None = None) -> Change:
+             kinds: type[Any] = Writing, patch: PathLike | Change | None = None) -> Change:
     """Runs a verb and reads what it wrote."""
     known(options, kinds)
+    model = made(model)
     held = not is_path(model)
     if held and options.get("in_place"):
         raise UsageError(f"{verb}: in_place changes a file, and the model is none", "", ["the new model is in Change.model; output names a file"])
@@ -119,12 +120,12 @@ def relative(
     return _changed("relative", model, {"max_distance": max_distance, "buckets": buckets, "window": window, "method": method}, output, verify, options)
 
 
-def apply(patch: PathLike, model: Model, *, output: PathLike | None = None, **options: Unpack[Applying]) -> Change:
+def apply(patch: PathLike | Change, model: Model, *, output: PathLike | None = None, **options: Unpack[Applying]) -> Change:
     """Makes the change that a patch file holds."""
     return _changed("apply", model, {}, output, False, options, Applying, patch)
 
 
-def revert(patch: PathLike, model: Model, *, output: PathLike | None = None, **options: Unpack[Applying]) -> Change:
+def revert(patch: PathLike | Change, model: Model, *, output: PathLike | None = None, **options: Unpack[Applying]) -> Change:
     """Takes the change of a patch file back."""
     return _changed("revert", model, {}, output, False, options, Applying, patch)
 

@@ -157,6 +157,20 @@ def test_extend_in_place_and_undo(llama: Path, tmp_path: Path) -> None:
     assert model.read_bytes() == llama.read_bytes() and os.listdir(tmp_path) == ["model.gguf"]
 
 
+def test_what_a_change_made(llama: Path, tmp_path: Path) -> None:
+    written = modelpatch.extend(llama, 64, output=tmp_path / "longer.gguf")
+    held = modelpatch.extend(llama.read_bytes(), 64)
+    for change in (written, held):
+        assert modelpatch.inspect(change).length.stated == 64 and modelpatch.check(change).passed
+        assert modelpatch.verify(llama, change).verdict == "consistent"
+        again = modelpatch.extend(change, 128, output=tmp_path / f"{change is held}.gguf")
+        assert again.model is None and modelpatch.inspect(again).length.stated == 128
+    assert modelpatch.diff(written, held).same
+    assert isinstance(modelpatch.extend(held, 128).model, bytes) and modelpatch.extend(written, 128).model is None
+    with pytest.raises(modelpatch.UsageError, match="made no new file"):
+        modelpatch.inspect(modelpatch.extend(llama, 64))
+
+
 def test_rope(llama: Path, rope_onnx: Path) -> None:
     based = modelpatch.rope(llama.read_bytes(), base=500000)
     assert isinstance(based.model, bytes) and modelpatch.inspect(based.model).encodings[0].parameters.base == 500000.0
