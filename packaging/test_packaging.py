@@ -206,6 +206,8 @@ class Packaging(unittest.TestCase):
         pip = [sys.executable, "-m", "pip", "--python", scripts / "python", "--disable-pip-version-check"]
         run(*pip, "install", "--no-index", "--no-deps", self.only("*.whl"), env=environment)
         self.inspects(scripts / "modelpatch")
+        self.inspects(scripts / "python", "-m", "modelpatch")
+        self.assertEqual(run(scripts / "python", "-c", "import modelpatch; print(modelpatch.__version__)").stdout, "0.0.7rc2\n")
         self.assertIn("Version: 0.0.7rc2\n", run(*pip, "show", "modelpatch", env=environment).stdout)
 
     def test_wheels_of_all_platforms(self):

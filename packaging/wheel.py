@@ -1,4 +1,4 @@
-"""Python wheels that carry the executable in .data/scripts: pip copies it to bin, and no Python runs when it starts.
+"""Python wheels: the package modelpatch of python/, and the executable in .data/scripts: pip copies it to bin, and no Python runs when it starts.
 
 Format: https://packaging.python.org/en/latest/specifications/binary-distribution-format/
 """
@@ -11,8 +11,10 @@ import time
 import zipfile
 from pathlib import Path
 
-from binaries import MAIN, TOGETHER
-from release import HOMEPAGE, LICENSE, SUMMARY, Built, Release
+from binaries import MAIN, ROOT, TOGETHER
+from release import HOMEPAGE, LICENSE, SUMMARY, Built, Release, Version
+
+PACKAGE = ROOT / "python" / "modelpatch"
 
 
 def metadata(release: Release) -> bytes:
@@ -26,11 +28,21 @@ def metadata(release: Release) -> bytes:
         "License-File: LICENSE",
         "License-File: THIRD_PARTY_LICENSES",
         "Keywords: onnx,gguf,rope,context-length,position-encoding",
+        "Requires-Python: >=3.10",
         "Classifier: Environment :: Console",
         "Classifier: Programming Language :: Go",
+        "Classifier: Programming Language :: Python :: 3",
+        "Classifier: Typing :: Typed",
         "Description-Content-Type: text/markdown",
     ])
     return head.encode() + b"\n\n" + release.readme
+
+
+def package(version: Version) -> list[tuple[str, bytes]]:
+    """The files of the Python package, which knows its version and that of the executable."""
+    own = f'"""The version of the package, and of the executable in its wheel."""\n\nVERSION = "{version.pep440}"\nEXECUTABLE = "v{version.semver}"\n'
+    return [(f"modelpatch/{path.name}", own.encode() if path.name == "_version.py" else path.read_bytes())
+            for path in sorted(PACKAGE.iterdir()) if path.suffix in (".py", ".typed")]
 
 
 def write(release: Release, built: Built, out: Path) -> Path:
@@ -39,6 +51,7 @@ def write(release: Release, built: Built, out: Path) -> Path:
     info = f"modelpatch-{version}.dist-info"
     wheel = "\n".join(["Wheel-Version: 1.0", "Generator: modelpatch packaging", "Root-Is-Purelib: false", *(f"Tag: py3-none-{tag}" for tag in tags)]) + "\n"
     files = [
+        *((name, data, 0o644) for name, data in package(release.version)),
         *((f"modelpatch-{version}.data/scripts/{built.file_name(name)}", built.executables[name].read_bytes(), 0o755) for name in TOGETHER if name in built.executables),
         (f"{info}/METADATA", metadata(release), 0o644),
         (f"{info}/WHEEL", wheel.encode(), 0o644),

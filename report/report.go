@@ -404,4 +404,6 @@ type Error struct {
 	Code   int      `json:"code"`
 	Error  string   `json:"error"`
 	Hints  []string `json:"hints"`
+	// Remedies are those of the hints that are options of this tool, as values.
+	Remedies []Remedy `json:"remedies,omitempty"`
 }

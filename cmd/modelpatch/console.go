@@ -96,7 +96,8 @@ func errorReport(path string, err error) report.Error {
 	if hints == nil {
 		hints = []string{}
 	}
-	return report.Error{Schema: report.SchemaError, Path: report.Name(modelpatch.ShownPath(path)), Code: modelpatch.ExitCode(err), Error: report.Name(err.Error()), Hints: hints}
+	_, remedies := modelpatch.Advice(err)
+	return report.Error{Schema: report.SchemaError, Path: report.Name(modelpatch.ShownPath(path)), Code: modelpatch.ExitCode(err), Error: report.Name(err.Error()), Hints: hints, Remedies: remedies}
 }
 
 // oneLine keeps a message on one line, whatever is in it.
