@@ -103,6 +103,7 @@ var faults = []fault{
 	{name: "a shape constant", model: "onnx/gpt2-dy23.onnx", plant: editingTensor(func(x *onnx.Tensor) bool { return x.Type == onnx.Int64 && x.Len() > 0 }, 1), check: "bytes", position: -1},
 	{name: "a shape constant beside a longer table", model: "onnx/gpt2-dy23.onnx", verb: doubled(position.ExtendOptions{}), plant: editingTensor(func(x *onnx.Tensor) bool { return x.Type == onnx.Int64 && x.Len() > 0 }, 1), check: "bytes", position: -1},
 	{name: "a slope of an added bias", model: "onnx/tutorial-dy18.onnx", verb: biased(position.ALiBiOptions{}), plant: setTensor("modelpatch/alibi_slopes", 1, 1.5), check: "table", position: -1, why: "slopes"},
+	{name: "a slope of an added bias whose slopes were given", model: "onnx/tutorial-dy18.onnx", verb: biased(position.ALiBiOptions{Slopes: []float64{0.5, 0.125}}), plant: setTensor("modelpatch/alibi_slopes", 1, 0.25), check: "table", position: -1, why: "slopes"},
 	{name: "all slopes of an added bias", model: "onnx/tutorial-dy18.onnx", verb: biased(position.ALiBiOptions{}), plant: func(t *testing.T, path string) {
 		setTensor("modelpatch/alibi_slopes", 0, 2)(t, path)
 		setTensor("modelpatch/alibi_slopes", 1, 2)(t, path)

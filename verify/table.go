@@ -596,8 +596,17 @@ func (c *comparison) plannedSlopes(heads int) (schemes.ALiBi, bool) {
 		return schemes.ALiBi{}, false
 	}
 	for _, change := range c.o.Plan.Changes {
-		if p := change.To; p != nil && p.MaxBias != nil && p.Heads != nil && *p.Heads == heads {
+		p := change.To
+		switch {
+		case p == nil || p.Heads == nil || *p.Heads != heads:
+		case p.MaxBias != nil:
 			return schemes.ALiBi{Heads: heads, MaxBias: float64(*p.MaxBias)}, true
+		case len(p.Slopes) == heads:
+			planned := schemes.ALiBi{Heads: heads}
+			for _, slope := range p.Slopes {
+				planned.Slopes = append(planned.Slopes, float64(slope))
+			}
+			return planned, true
 		}
 	}
 	return schemes.ALiBi{}, false
