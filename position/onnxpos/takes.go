@@ -20,18 +20,24 @@ func (m *Model) Takes(grid [2]int) (takes bool, left string) {
 	if e == nil {
 		return false, ""
 	}
-	if grid == old {
-		return true, ""
+	first := m.graph.Eval
+	if grid == old { // what was evaluated is not what was exported, where the picture is free: held against another size
+		if !m.graph.FreeImage() {
+			return true, ""
+		}
+		if first = m.graph.WithPatches([2]int{2 * old[0], 3 * old[1]}); first == nil {
+			return true, ""
+		}
 	}
 	for _, o := range m.graph.File.Graph.Outputs {
-		before, after, made := m.graph.Eval.Main.Value(o.Name), e.Main.Value(o.Name), m.labels().Of(m.graph.Eval.Main, o.Name)
+		before, after, made := first.Main.Value(o.Name), e.Main.Value(o.Name), m.labels().Of(m.graph.Eval.Main, o.Name)
 		for d := range min(len(before.Shape), len(after.Shape)) {
 			if n := before.Shape[d]; n == after.Shape[d] && m.isOfPicture(n) && m.isFree(made, d) {
 				return false, fmt.Sprintf("output %s stays at %v", report.Printable(o.Name), after.Shape)
 			}
 		}
 	}
-	if n, why := length.LeftOver(m.graph.Eval.Main, e.Main, nil); n != nil {
+	if n, why := length.LeftOver(first.Main, e.Main, nil); n != nil {
 		return false, fmt.Sprintf("%s: %s", n.Title(), why)
 	}
 	for _, mask := range m.labels().Masks {

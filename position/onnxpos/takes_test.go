@@ -15,26 +15,38 @@ func TestTakes(t *testing.T) {
 		name   string
 		change func(*onnx.NewModel)
 		left   string
+		first  bool // asked of the size that was evaluated first
 	}{
-		{"all follows", resampled, ""},
+		{"all follows", resampled, "", false},
+		{"all follows, and the size is the first", resampled, "", true},
 		{"an output of the old size", func(m *onnx.NewModel) {
 			resampled(m)
 			m.Initializers = append(m.Initializers, integers("old", 1, 4, 32, 32))
 			m.Outputs = append(m.Outputs, onnx.NewValue{Name: "depth", Type: onnx.Float, Dims: []int64{1, 4, -1, -1}})
 			m.Nodes = append(m.Nodes, withInts(node("Resize", "depth", "h", "", "", "old"), "mode", "linear"))
-		}, "output depth stays at [1 4 32 32]"},
+		}, "output depth stays at [1 4 32 32]", false},
 		{"an output of a size of its own", func(m *onnx.NewModel) {
 			resampled(m)
 			m.Initializers = append(m.Initializers, integers("old", 1, 4, 20, 20))
 			m.Outputs = append(m.Outputs, onnx.NewValue{Name: "depth", Type: onnx.Float, Dims: []int64{1, 4, -1, -1}})
 			m.Nodes = append(m.Nodes, withInts(node("Resize", "depth", "h", "", "", "old"), "mode", "linear"))
-		}, "gives [1 4 20 20], whatever the picture"},
+		}, "gives [1 4 20 20], whatever the picture", false},
+		{"the size that was evaluated first, and an output of another", func(m *onnx.NewModel) {
+			resampled(m)
+			m.Initializers = append(m.Initializers, integers("old", 1, 4, 20, 20))
+			m.Outputs = append(m.Outputs, onnx.NewValue{Name: "depth", Type: onnx.Float, Dims: []int64{1, 4, -1, -1}})
+			m.Nodes = append(m.Nodes, withInts(node("Resize", "depth", "h", "", "", "old"), "mode", "linear"))
+		}, "gives [1 4 20 20], whatever the picture", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := built(t, c.change)
-			out, err := position.ResizeGrid(m, position.GridOptions{Height: 8, Width: 8})
+			wanted := position.GridOptions{Height: 8, Width: 8}
+			if c.first {
+				wanted.Height, wanted.Width = m.PatchGrid()[0], m.PatchGrid()[1]
+			}
+			out, err := position.ResizeGrid(m, wanted)
 			switch {
-			case c.left == "" && (err != nil || !strings.Contains(out.Nothing, "takes 8×8 patches as it is")):
+			case c.left == "" && (err != nil || !strings.Contains(out.Nothing, "patches as it is")):
 				t.Errorf("%q, %v, want it taken", out.Nothing, err)
 			case c.left != "" && (err == nil || !strings.Contains(err.Error(), c.left)):
 				t.Errorf("%q, %v, want refused: %s", out.Nothing, err, c.left)
