@@ -55,15 +55,15 @@ func decoded[O any](r report.Request, make func(O) *change) (*change, error) {
 	return make(o), nil
 }
 
-// mostMadeAgain bounds the bytes that are written to a temporary folder for a model of
+// maxReplayBytes bounds the bytes that are written to a temporary folder for a model of
 // several files; one file is looked at as it would be, without being written.
-const mostMadeAgain = 4 << 30
+const maxReplayBytes = 4 << 30
 
 // nearest makes the changes of requests again, one after the other, for a new file and in place where the
 // format has both, and takes what comes nearer to the new file: in how many parts that differs. No changes
 // come back where there was nothing to do. The caller closes the model.
 func nearest(ctx context.Context, path string, steps []report.Request, open OpenOptions, after position.Model) (m position.Model, changes []report.Change, differ int, err error) {
-	m, changes, err = again(ctx, path, steps, open, false)
+	m, changes, err = replay(ctx, path, steps, open, false)
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -73,7 +73,7 @@ func nearest(ctx context.Context, path string, steps []report.Request, open Open
 	if differ == 0 || changes == nil || after.Describe().Format != position.FormatGGUF {
 		return m, changes, differ, nil
 	}
-	placed, _, err := again(ctx, path, steps, open, true)
+	placed, _, err := replay(ctx, path, steps, open, true)
 	if err != nil {
 		return m, changes, differ, nil // it cannot be made in place
 	}
@@ -83,9 +83,9 @@ func nearest(ctx context.Context, path string, steps []report.Request, open Open
 	return m, changes, differ, placed.Close()
 }
 
-// again makes the changes of requests once more: what the new file has to be, and how the encodings change. The
+// replay makes the changes of requests once more: what the new file has to be, and how the encodings change. The
 // last one is made in place where that is asked. The caller closes the model.
-func again(ctx context.Context, path string, steps []report.Request, open OpenOptions, inPlace bool) (m position.Model, changes []report.Change, err error) {
+func replay(ctx context.Context, path string, steps []report.Request, open OpenOptions, inPlace bool) (m position.Model, changes []report.Change, err error) {
 	if len(steps) > 0 {
 		open.Assume = cmp.Or(open.Assume, steps[0].Assume)
 	}
@@ -163,7 +163,7 @@ func written(ctx context.Context, c *change) (_ position.Model, err error) {
 	if err := m.Close(); err != nil {
 		return nil, err
 	}
-	if total > mostMadeAgain {
+	if total > maxReplayBytes {
 		return nil, fmt.Errorf("its files have %d bytes, and to make the change again they would be written", total)
 	}
 	folder, err := os.MkdirTemp("", "modelpatch-")
