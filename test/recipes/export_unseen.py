@@ -102,7 +102,6 @@ FAMILIES = [
     ("ConvNextV2Model", "ConvNextV2Config", dict(depths=[1, 1, 1, 1], hidden_sizes=[8, 8, 16, 16], image_size=64), "image64", ["none"]),
     ("ResNetModel", "ResNetConfig", dict(embedding_size=8, hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1], layer_type="basic"), "image64", ["none"]),
     ("HieraModel", "HieraConfig", dict(embed_dim=16, image_size=[64, 64], patch_size=[7, 7], patch_stride=[4, 4], patch_padding=[3, 3], depths=[1, 1, 1, 1], num_heads=[1, 2, 4, 8], mlp_ratio=2.0), "image64", ["learned"]),
-    ("CLIPSegVisionTransformer", "CLIPSegVisionConfig", VISION, "image", ["learned"]),
     ("Owlv2VisionTransformer", "Owlv2VisionConfig", VISION, "image", ["learned"]),
     ("ChineseCLIPVisionModel", "ChineseCLIPVisionConfig", VISION, "image", ["learned"]),
     ("BlipVisionModel", "BlipVisionConfig", VISION, "image", ["learned"]),
@@ -129,12 +128,54 @@ FAMILIES = [
     ("Wav2Vec2ConformerModel", "Wav2Vec2ConformerConfig", dict(hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=48, position_embeddings_type="rotary", conv_depthwise_kernel_size=3, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4, conv_dim=(16, 16), conv_stride=(5, 2), conv_kernel=(10, 3)), "wave", ["rope"]),
     ("Wav2Vec2BertModel", "Wav2Vec2BertConfig", dict(hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=48, feature_projection_input_dim=16, position_embeddings_type="relative_key", left_max_position_embeddings=6, right_max_position_embeddings=3, conv_depthwise_kernel_size=3), "frames", ["relative-table"]),
     ("SpeechT5Encoder", "SpeechT5Config", dict(vocab_size=V, hidden_size=D, encoder_layers=L, encoder_attention_heads=H, encoder_ffn_dim=48, encoder_max_relative_position=8), "states", ["relative-table"]),
-    ("Speech2TextEncoder", "Speech2TextConfig", dict(vocab_size=V, d_model=D, encoder_layers=L, encoder_attention_heads=H, encoder_ffn_dim=48, input_feat_per_channel=16, conv_channels=16, num_conv_layers=2), "mel", ["sinusoidal"]),
     ("ASTModel", "ASTConfig", dict(hidden_size=D, num_hidden_layers=L, num_attention_heads=H, intermediate_size=48, patch_size=4, frequency_stride=4, time_stride=4, max_length=24, num_mel_bins=16), "ast", ["learned"]),
     ("ClapAudioModel", "ClapAudioConfig", dict(spec_size=32, window_size=4, num_mel_bins=8, patch_size=4, patch_stride=[4, 4], hidden_size=16, patch_embeds_hidden_size=8, depths=[1, 1], num_attention_heads=[2, 2], num_hidden_layers=2), "clap", ["relative-table"]),
     ("ParakeetEncoder", "ParakeetEncoderConfig", dict(hidden_size=D, num_hidden_layers=L, num_attention_heads=H, intermediate_size=48, subsampling_conv_channels=8, num_mel_bins=16, conv_kernel_size=3, subsampling_factor=4, max_position_embeddings=64), "mel", ["relative-sinusoid"]),
     # time series
     ("PatchTSTModel", "PatchTSTConfig", dict(num_input_channels=2, context_length=32, patch_length=4, patch_stride=4, d_model=D, num_hidden_layers=L, num_attention_heads=H, ffn_dim=48, do_mask_input=False), "series", ["learned"]),
+    # a later batch: detectors, speech, translation, forecasts, towers of models that see
+    ("XLNetModel", "XLNetConfig", dict(vocab_size=V, d_model=D, n_layer=L, n_head=H, d_inner=48), "text", ["relative-sinusoid"]),
+    ("DebertaModel", "DebertaConfig", dict(TEXT, relative_attention=True, pos_att_type=["c2p", "p2c"], max_relative_positions=16), "text", ["disentangled", "learned"]),
+    ("MraModel", "MraConfig", dict(TEXT, block_per_row=2), "text", ["learned"]),
+    ("ErnieModel", "ErnieConfig", dict(TEXT), "text", ["learned"]),
+    ("RoCBertModel", "RoCBertConfig", dict(TEXT, enable_pronunciation=False, enable_shape=False), "text", ["learned"]),
+    ("RoFormerModel", "RoFormerConfig", dict(TEXT, embedding_size=D), "text", ["rope"]),
+    ("EsmModel", "EsmConfig", dict(TEXT, position_embedding_type="absolute"), "text", ["learned"]),
+    ("NystromformerModel", "NystromformerConfig", dict(TEXT, num_landmarks=4, segment_means_seq_len=16), "text16", ["learned"]),
+    ("M2M100Encoder", "M2M100Config", dict(BART), "text", ["sinusoidal"]),
+    ("BlenderbotEncoder", "BlenderbotConfig", dict(BART), "text", ["learned"]),
+    ("BlenderbotSmallEncoder", "BlenderbotSmallConfig", dict(BART), "text", ["learned"]),
+    ("PLBartEncoder", "PLBartConfig", dict(BART), "text", ["learned"]),
+    ("PegasusXEncoder", "PegasusXConfig", dict(BART, stagger_local_blocks=False, block_size=4, num_global_tokens=2), "text16", ["sinusoidal"]),
+    ("LEDEncoder", "LEDConfig", dict(BART, attention_window=4, max_encoder_position_embeddings=40, max_decoder_position_embeddings=40), "text16", ["learned"]),
+    ("ProphetNetEncoder", "ProphetNetConfig", dict(vocab_size=V, hidden_size=D, num_encoder_layers=L, num_decoder_layers=L, num_encoder_attention_heads=H, num_decoder_attention_heads=H, encoder_ffn_dim=48, decoder_ffn_dim=48, max_position_embeddings=40), "text", ["learned"]),
+    ("NllbMoeEncoder", "NllbMoeConfig", dict(BART, num_experts=2, encoder_sparse_step=0, decoder_sparse_step=0), "text", ["sinusoidal"]),
+    ("BertGenerationEncoder", "BertGenerationConfig", dict(TEXT), "text", ["learned"]),
+    ("BioGptModel", "BioGptConfig", dict(TEXT), "text", ["learned"]),
+    ("PersimmonModel", "PersimmonConfig", dict(TEXT), "text", ["rope"]),
+    ("GPTNeoXModel", "GPTNeoXConfig", dict(TEXT, rotary_pct=0.5), "text", ["rope"]),
+    ("Starcoder2Model", "Starcoder2Config", dict(TEXT, num_key_value_heads=2), "text", ["rope"]),
+    ("NemotronModel", "NemotronConfig", dict(GQA), "text", ["rope"]),
+    ("JetMoeModel", "JetMoeConfig", dict(vocab_size=V, hidden_size=D, num_hidden_layers=L, num_key_value_heads=2, kv_channels=8, intermediate_size=48, num_local_experts=2), "text", ["rope"]),
+    ("Ernie4_5Model", "Ernie4_5Config", dict(GQA), "text", ["rope"]),
+    ("VaultGemmaModel", "VaultGemmaConfig", dict(GQA, sliding_window=8), "text", ["rope"]),
+    ("MptModel", "MptConfig", dict(vocab_size=V, d_model=D, n_layers=L, n_heads=H, max_seq_len=40), "text", ["alibi"]),
+    ("ConditionalDetrModel", "ConditionalDetrConfig", dict(d_model=D, encoder_layers=L, decoder_layers=L, encoder_attention_heads=H, decoder_attention_heads=H, encoder_ffn_dim=48, decoder_ffn_dim=48, num_queries=4, use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, backbone_config=T.ResNetConfig(embedding_size=8, hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1], out_features=["stage4"])), "image64", ["sinusoidal"]),
+    ("TableTransformerModel", "TableTransformerConfig", dict(d_model=D, encoder_layers=L, decoder_layers=L, encoder_attention_heads=H, decoder_attention_heads=H, encoder_ffn_dim=48, decoder_ffn_dim=48, num_queries=4, use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, backbone_config=T.ResNetConfig(embedding_size=8, hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1, 1], out_features=["stage4"])), "image64", ["sinusoidal"]),
+    ("MaskFormerSwinModel", "MaskFormerSwinConfig", dict(image_size=32, patch_size=4, embed_dim=16, depths=[1, 1], num_heads=[2, 2], window_size=4), "image", ["relative-table"]),
+    ("SwinModel", "SwinConfig", dict(image_size=32, patch_size=4, embed_dim=16, depths=[2, 2], num_heads=[2, 2], window_size=4), "image", ["relative-table"]),
+    ("GLPNModel", "GLPNConfig", dict(hidden_sizes=[8, 16, 16, 32], depths=[1, 1, 1, 1], num_attention_heads=[1, 1, 2, 2]), "image64", ["none"]),
+    ("OwlViTVisionModel", "OwlViTVisionConfig", dict(VISION), "image", ["learned"]),
+    ("SiglipVisionModel", "SiglipVisionConfig", dict(VISION), "image", ["learned"]),
+    ("PixtralVisionModel", "PixtralVisionConfig", dict(VISION, head_dim=8), "image", ["rope"]),
+    ("InternVLVisionModel", "InternVLVisionConfig", dict(VISION, image_size=[32, 32], patch_size=[8, 8]), "image", ["learned"]),
+    ("JanusVisionModel", "JanusVisionConfig", dict(VISION), "image", ["learned"]),
+    ("EncodecModel", "EncodecConfig", dict(num_filters=4, hidden_size=16, codebook_size=16, codebook_dim=16, num_lstm_layers=1), "wave3", ["none"]),
+    ("UniSpeechModel", "UniSpeechConfig", dict(vocab_size=32, hidden_size=D, num_hidden_layers=L, num_attention_heads=H, intermediate_size=48, conv_dim=(16, 16), conv_stride=(5, 2), conv_kernel=(10, 3), num_feat_extract_layers=2, num_conv_pos_embeddings=8, num_conv_pos_embedding_groups=2), "wave", ["conv"]),
+    ("UniSpeechSatModel", "UniSpeechSatConfig", dict(vocab_size=32, hidden_size=D, num_hidden_layers=L, num_attention_heads=H, intermediate_size=48, conv_dim=(16, 16), conv_stride=(5, 2), conv_kernel=(10, 3), num_feat_extract_layers=2, num_conv_pos_embeddings=8, num_conv_pos_embedding_groups=2), "wave", ["conv"]),
+    ("ParakeetEncoder", "ParakeetEncoderConfig", dict(hidden_size=D, num_hidden_layers=L, num_attention_heads=H, intermediate_size=48, num_mel_bins=16, subsampling_conv_channels=8, conv_kernel_size=5, max_position_embeddings=200), "mel", ["relative-sinusoid"]),
+    ("SeamlessM4Tv2SpeechEncoder", "SeamlessM4Tv2Config", dict(hidden_size=D, speech_encoder_layers=L, speech_encoder_attention_heads=H, speech_encoder_intermediate_size=48, feature_projection_input_dim=16, conv_depthwise_kernel_size=5, left_max_position_embeddings=8, right_max_position_embeddings=4, position_embeddings_type="relative_key", add_adapter=False, adaptor_kernel_size=3), "frames", ["relative-table"]),
+    ("PatchTSMixerModel", "PatchTSMixerConfig", dict(context_length=32, patch_length=8, patch_stride=8, num_input_channels=2, d_model=16, num_layers=2), "series", ["none"]),
 ]
 
 
@@ -200,6 +241,8 @@ def sample(kind):
         return ["pixel_values"], (torch.randn(1, 4, 3, 32, 32),), {"pixel_values": b}
     if kind == "wave":
         return ["input_values"], (torch.randn(1, 800),), {"input_values": {0: "batch", 1: "samples"}}
+    if kind == "wave3":
+        return ["input_values"], (torch.randn(1, 1, 640),), {"input_values": {0: "batch", 2: "samples"}}
     if kind == "frames":
         return ["input_features"], (torch.randn(2, 11, 16),), {"input_features": {0: "batch", 1: "frames"}}
     if kind == "states":
