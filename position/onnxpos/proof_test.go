@@ -133,6 +133,21 @@ func TestDecodedPicture(t *testing.T) {
 	}
 }
 
+// TestUnrolledBatch reads a graph that an exporter unrolled over the two sequences that it traced with: it
+// runs with two and with no other number.
+func TestUnrolledBatch(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		text(m, 6, 4)
+		m.Inputs[0].Dims[0], m.Outputs[0].Dims[0] = -1, -1
+		m.Initializers = append(m.Initializers, integers("apart", 1, 1))
+		m.Nodes = []onnx.NewNode{m.Nodes[0], {Op: "Split", Inputs: []string{"te", "apart"}, Outputs: []string{"first", "second"}},
+			node("Add", "one with", "first", "wpe"), node("Add", "other with", "second", "wpe"), withInts(node("Concat", "h0", "one with", "other with"), "axis", int64(0)), node("MatMul", "h", "h0", "W")}
+	})
+	if got, want := found(m), "position table of 6 rows of 4 ×6"; got != want {
+		t.Errorf("found %q, want %q", got, want)
+	}
+}
+
 // TestEnds holds that a graph that ends before its encodings do is told to end there, and
 // that one that runs at multiples of a length is not.
 func TestEnds(t *testing.T) {

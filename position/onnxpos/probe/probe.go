@@ -55,6 +55,19 @@ func (p *Probe) Run() {
 	if len(p.Eval.Failures) > 0 && p.FixedLength() == 0 && p.TokenInput() != nil {
 		p.probeTraced()
 	}
+	if len(p.Eval.Failures) > 0 {
+		p.probePair()
+	}
+}
+
+// probePair tries two sequences, or pictures, at once: exporters unroll what a model does for each of
+// those that they traced with, usually two, and the graph runs with no other number.
+func (p *Probe) probePair() {
+	s := p.Sizes
+	s.Batch = 2
+	if e := p.Evaluate(s); len(e.Failures) == 0 {
+		p.Sizes, p.Eval = s, e
+	}
 }
 
 // Demand says that the graph's operators demand a size of a free dimension of an input,
