@@ -49,11 +49,11 @@ func (m *Model) isPostProcessing(s *eval.Scope, n *onnx.Node) bool {
 // is not understood counts as learned where it has a body or constants of several numbers.
 func weighed(s *eval.Scope) map[*onnx.Node]bool {
 	out := map[*onnx.Node]bool{}
-	var todo []*onnx.Node
+	var queue []*onnx.Node
 	add := func(n *onnx.Node) {
 		if !out[n] {
 			out[n] = true
-			todo = append(todo, n)
+			queue = append(queue, n)
 		}
 	}
 	s.Spend(len(s.Graph.Nodes))
@@ -64,9 +64,9 @@ func weighed(s *eval.Scope) map[*onnx.Node]bool {
 			add(n)
 		}
 	}
-	for len(todo) > 0 {
-		n := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	for len(queue) > 0 {
+		n := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
 		for _, name := range n.Inputs {
 			if made, at := s.Find(name); made != nil && at == s {
 				add(made)
