@@ -1,12 +1,15 @@
 package modelpatch
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -99,4 +102,31 @@ func (s shifted) Row(i int, dst []float64) error {
 		dst[k] += 0.5
 	}
 	return err
+}
+
+// TestEveryVerbIsReplayed holds that each verb that a change is recorded under can be made again from its
+// record: a forgotten one would compile, and verify would not know its own plan.
+func TestEveryVerbIsReplayed(t *testing.T) {
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded := map[string]bool{}
+	for _, name := range names {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`\brequest\("([a-z]+)"`).FindAllSubmatch(source, -1) {
+			recorded[string(found[1])] = true
+		}
+	}
+	if len(recorded) < 9 {
+		t.Errorf("%d verbs are recorded: %v", len(recorded), recorded)
+	}
+	for verb := range recorded {
+		if _, err := requested("model.onnx", report.Request{Verb: verb, Options: json.RawMessage("{}")}, OpenOptions{}); err != nil {
+			t.Errorf("%s is recorded and cannot be made again: %v", verb, err)
+		}
+	}
 }
