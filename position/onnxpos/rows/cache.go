@@ -201,16 +201,17 @@ func (c *Cache) Rotation(r int, cos, sin []float64) error {
 	if err := c.Cos.Row(r, row); err != nil {
 		return err
 	}
-	n := len(cos)
 	if c.Sin.Tensor == c.Cos.Tensor {
-		if len(row) != 2*n {
-			return fmt.Errorf("%d columns for %d pairs", len(row), n)
-		}
+		n := len(row) / 2
+		cosines, sines := make([]float64, n), make([]float64, n)
 		for k := range n {
-			cos[k] = row[fit.PackedColumn(c.Result.Packed, k, n, false)]
-			sin[k] = row[fit.PackedColumn(c.Result.Packed, k, n, true)]
+			cosines[k] = row[fit.PackedColumn(c.Result.Packed, k, n, false)]
+			sines[k] = row[fit.PackedColumn(c.Result.Packed, k, n, true)]
 		}
-		return nil
+		if err := c.pick(cosines, cos); err != nil {
+			return err
+		}
+		return c.pick(sines, sin)
 	}
 	if err := c.pick(row, cos); err != nil {
 		return err
@@ -298,17 +299,27 @@ func (c *Cache) Hold(e *Editor, scheme schemes.Rotary, positions int, same bool)
 // Spread puts the n cosines or sines of one position into the columns of a
 // table row.
 func (c *Cache) Spread(cos, sin []float64, sine bool, dst []float64) {
-	n := len(cos)
-	from := cos
-	if sine {
-		from = sin
-	}
 	switch {
 	case c.Sin.Tensor == c.Cos.Tensor:
+		n := len(dst) / 2
+		cosines, sines := make([]float64, n), make([]float64, n)
+		c.double(cos, cosines)
+		c.double(sin, sines)
 		for k := range n {
-			dst[fit.PackedColumn(c.Result.Packed, k, n, false)] = cos[k]
-			dst[fit.PackedColumn(c.Result.Packed, k, n, true)] = sin[k]
+			dst[fit.PackedColumn(c.Result.Packed, k, n, false)] = cosines[k]
+			dst[fit.PackedColumn(c.Result.Packed, k, n, true)] = sines[k]
 		}
+	case sine:
+		c.double(sin, dst)
+	default:
+		c.double(cos, dst)
+	}
+}
+
+// double puts a number a pair into columns, twice where there are twice as many.
+func (c *Cache) double(from, dst []float64) {
+	n := len(from)
+	switch {
 	case len(dst) == n:
 		copy(dst, from)
 	case c.Result.Columns == fit.ColumnsInterleavedDuplicated:
