@@ -98,6 +98,22 @@ func TestALiBiOutOfOrder(t *testing.T) {
 	}
 }
 
+// TestALiBiOfFewerKeys refuses to add a bias by distance where a key stands for several positions.
+func TestALiBiOfFewerKeys(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		picture(m)
+		m.Initializers = append(m.Initializers, noise("pool", 4, 4, 2, 2), integers("four", 1, 4, 4), integers("heads", 1, 16, 1, 4), integers("pooled heads", 1, 4, 1, 4), integers("whole", 1, 16, 4))
+		m.Nodes = append(m.Nodes, withInts(node("Conv", "fewer", "patches", "pool"), "strides", []int64{2, 2}), node("Reshape", "flat fewer", "fewer", "four"), withInts(node("Transpose", "pooled", "flat fewer"), "perm", []int64{0, 2, 1}),
+			node("MatMul", "q0", "x", "W"), node("Reshape", "q1", "q0", "heads"), withInts(node("Transpose", "q", "q1"), "perm", []int64{0, 2, 1, 3}), node("MatMul", "k0", "pooled", "W"), node("Reshape", "k1", "k0", "pooled heads"),
+			withInts(node("Transpose", "k", "k1"), "perm", []int64{0, 2, 3, 1}), withInts(node("Transpose", "v", "k1"), "perm", []int64{0, 2, 1, 3}), node("MatMul", "s", "q", "k"), withInts(node("Softmax", "p", "s"), "axis", int64(-1)), node("MatMul", "o", "p", "v"),
+			withInts(node("Transpose", "o1", "o"), "perm", []int64{0, 2, 1, 3}), node("Reshape", "h", "o1", "whole"))
+	})
+	_, err := position.AddALiBi(m, position.ALiBiOptions{})
+	if r, ok := err.(*position.Refusal); !ok || !strings.Contains(r.Why, "16 queries and 4 keys") {
+		t.Errorf("%v, want a refusal for its 4 keys", err)
+	}
+}
+
 // TestTooLarge finds nothing in a graph for which the budget does not do, says so, and
 // changes nothing.
 func TestTooLarge(t *testing.T) {

@@ -110,6 +110,12 @@ func (b *sharedBias) add(s *eval.Scope, softmax, product *onnx.Node, alibi schem
 	}
 	why := "ALiBi bias on attention scores"
 	k := len(scores.Shape)
+	switch {
+	case k > 4:
+		return &position.Refusal{Why: fmt.Sprintf("%s reads scores of %d axes, as of positions in blocks or windows: how far they are apart is not in one row", softmax.Title(), k)}
+	case k > 1 && scores.Shape[k-1] < scores.Shape[k-2]:
+		return &position.Refusal{Why: fmt.Sprintf("%s reads scores of %d queries and %d keys: a key that stands for several positions has no distance", softmax.Title(), scores.Shape[k-2], scores.Shape[k-1])}
+	}
 	key := biasKey{graph: softmax.Graph, heads: heads, queries: scores.Shape[k-2], keys: scores.Shape[k-1]}
 	if b.made[key] == "" {
 		b.made[key] = b.build(at, scores, alibi, why)
