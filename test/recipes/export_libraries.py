@@ -212,7 +212,7 @@ TORCHTUNE = [
     ("tt-phi3", lambda: tune("phi3"), [anything("rope", rotary_dim=16, head_dim=16, layout="half", base=10000)], "open"),
     ("tt-t5", tunet5, [anything("t5-bias", buckets=32, max_distance=128, bidirectional=True, heads=2)], "open"),
     ("tt-clip", lambda: tuneclip(False), [anything("learned", dim=32)], "open"),
-    ("tt-clip-tiled", lambda: tuneclip(True), [anything("learned", dim=32)], "open"),
+    ("tt-clip-tiled", lambda: tuneclip(True), [anything("learned", dim=32)] * 4, "open"),
 ]
 
 
