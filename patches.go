@@ -37,7 +37,11 @@ func (c *writing) writePatches(ctx context.Context, target string) error {
 			defer file.Close()
 			from = file
 		}
-		options := patch.PatchOptions{Target: filepath.Base(name), Change: c.command, Expect: report.Expected(c.out.Changes), Request: c.out.Asked(), Data: dataSpans(c.old, in), FullDigest: c.w.FullDigest}
+		made := strings.TrimSuffix(filepath.Base(name), patchSuffix)
+		if made != filepath.Base(name) && filepath.Ext(made) == "" {
+			made = "" // -o names the patch alone
+		}
+		options := patch.PatchOptions{Target: made, Change: c.command, Expect: report.Expected(c.out.Changes), Request: c.out.Asked(), Data: dataSpans(c.old, in), FullDigest: c.w.FullDigest}
 		if !strings.HasSuffix(name, patchSuffix) {
 			name += patchSuffix
 		}
