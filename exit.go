@@ -21,31 +21,6 @@ const (
 	ExitInterrupted = 130 // interrupted; the target is as it was
 )
 
-// UsageError is the error of options that contradict each other (exit code 2).
-type UsageError struct {
-	What     string
-	Hint     string
-	Remedies []report.Remedy // what would be right, as options of this tool
-}
-
-// Error says which options contradict each other, or what is wrong with one.
-func (e *UsageError) Error() string { return e.What }
-
-// Hints returns what to do instead.
-func (e *UsageError) Hints() []string {
-	var out []string
-	if e.Hint != "" {
-		out = append(out, e.Hint)
-	}
-	for _, r := range e.Remedies {
-		out = append(out, r.String())
-	}
-	return out
-}
-
-// Advice returns what to do instead, as a sentence and as values.
-func (e *UsageError) Advice() (string, []report.Remedy) { return e.Hint, e.Remedies }
-
 // ExitCode is the exit code for an error of this module.
 func ExitCode(err error) int {
 	switch {
@@ -55,7 +30,7 @@ func ExitCode(err error) int {
 		return ExitInterrupted
 	case is[*verdictError](err):
 		return ExitNo
-	case is[*UsageError](err), is[*position.UsageError](err), is[*patch.UsageError](err):
+	case is[*position.UsageError](err), is[*patch.SameFileError](err):
 		return ExitUsage
 	case is[*position.Refusal](err), is[*patch.RefusedError](err):
 		return ExitRefused

@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
 )
 
 // longRoPE is the scaling of a configuration as transformers writes it, itself or
@@ -28,7 +29,7 @@ const maxFactors = 16 << 20
 // long_factor, one number a pair, at the top or under rope_scaling or rope_parameters
 // as in a config.json. Factor, original length and attention factor are taken from it
 // where the options have none. A file that cannot be read is a [patch.InputError], one
-// without lists a [UsageError]. Without a factor it is the quotient of max_position_embeddings
+// without lists a [position.UsageError]. Without a factor it is the quotient of max_position_embeddings
 // and original_max_position_embeddings, where the file has both.
 func ReadFactors(path string, o *RescaleOptions) error {
 	data, _, err := regular.Read(path, maxFactors)
@@ -43,7 +44,7 @@ func ReadFactors(path string, o *RescaleOptions) error {
 	}
 	err = json.Unmarshal(data, &file)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return &UsageError{What: fmt.Sprintf("%s: %s where short_factor and long_factor are looked for", path, cmp.Or(wrong.Value, "another value")), Hint: shape}
+		return &position.UsageError{What: fmt.Sprintf("%s: %s where short_factor and long_factor are looked for", path, cmp.Or(wrong.Value, "another value")), Hint: shape}
 	}
 	if err != nil {
 		return &patch.InputError{Path: path, Err: fmt.Errorf("no JSON: %w", err)}
@@ -58,7 +59,7 @@ func ReadFactors(path string, o *RescaleOptions) error {
 		}
 	}
 	if found.Short == nil || found.Long == nil {
-		return &UsageError{What: path + ": no short_factor and long_factor in it", Hint: shape}
+		return &position.UsageError{What: path + ": no short_factor and long_factor in it", Hint: shape}
 	}
 	o.ShortFactors, o.LongFactors = found.Short, found.Long
 	if o.Factor == 0 {

@@ -74,15 +74,15 @@ func (w WriteOptions) check() error {
 	case IsStream(w.Output):
 		return NoStream(w.Output)
 	case w.Output != "" && w.InPlace:
-		return &UsageError{What: "a new file and a change in place contradict each other", Hint: "choose one of them"}
+		return &position.UsageError{What: "a new file and a change in place contradict each other", Hint: "choose one of them"}
 	case w.Check != nil && w.InPlace:
-		return &UsageError{What: "a change in place leaves no old file to verify against", Remedies: []report.Remedy{report.Do("", "writes a new file", "output", "NEW")}}
+		return &position.UsageError{What: "a change in place leaves no old file to verify against", Remedies: []report.Remedy{report.Do("", "writes a new file", "output", "NEW")}}
 	case w.PatchOnly && w.Output == "":
-		return &UsageError{What: "a patch needs the name of the new file that it makes", Remedies: []report.Remedy{report.Do("", "writes NEW"+patchSuffix, "output", "NEW")}}
+		return &position.UsageError{What: "a patch needs the name of the new file that it makes", Remedies: []report.Remedy{report.Do("", "writes NEW"+patchSuffix, "output", "NEW")}}
 	case w.Parts && (w.Output == "" || w.PatchOnly || w.InPlace):
-		return &UsageError{What: "an upload in parts needs the name of the folder that it makes", Remedies: []report.Remedy{report.Do("", "writes that folder", "output", "FOLDER")}}
+		return &position.UsageError{What: "an upload in parts needs the name of the folder that it makes", Remedies: []report.Remedy{report.Do("", "writes that folder", "output", "FOLDER")}}
 	case w.Reserve < 0 || w.Reserve > gguf.MaxReserve:
-		return &UsageError{What: fmt.Sprintf("a reserve of %d bytes", w.Reserve), Hint: fmt.Sprintf("from 1 to %d bytes", gguf.MaxReserve)}
+		return &position.UsageError{What: fmt.Sprintf("a reserve of %d bytes", w.Reserve), Hint: fmt.Sprintf("from 1 to %d bytes", gguf.MaxReserve)}
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (w WriteOptions) check() error {
 // known to be possible: a file that cannot be changed needs no destination.
 func (w WriteOptions) aims() error {
 	if w.Output == "" && !w.InPlace && !w.DryRun && w.Edits == "" {
-		return &UsageError{What: "no destination", Remedies: []report.Remedy{report.Do("", "writes a new file", "output", "NEW"), report.Do("", "changes this one", "in-place", ""), report.Do("", "only shows the plan", "dry-run", "")}}
+		return &position.UsageError{What: "no destination", Remedies: []report.Remedy{report.Do("", "writes a new file", "output", "NEW"), report.Do("", "changes this one", "in-place", ""), report.Do("", "only shows the plan", "dry-run", "")}}
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (w WriteOptions) suits(format string) error {
 	if w.PatchOnly || named == format || named != position.FormatONNX && named != position.FormatGGUF {
 		return nil
 	}
-	return &UsageError{What: fmt.Sprintf("%s is a name of %s files, and the model is one of %s", report.Printable(w.Output), strings.ToUpper(named), strings.ToUpper(format)),
+	return &position.UsageError{What: fmt.Sprintf("%s is a name of %s files, and the model is one of %s", report.Printable(w.Output), strings.ToUpper(named), strings.ToUpper(format)),
 		Hint: "name the new file ." + format}
 }
 

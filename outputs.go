@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -49,7 +50,7 @@ func IsStream(path string) bool { return streams[path] != nil }
 
 // NoStream is the error of a model or a patch that is to go to a standard stream.
 func NoStream(path string) error {
-	return &UsageError{What: path + " is no place for a model or a patch: it is written beside its name, read again, and only then gets that", Hint: "name a file; reports and pictures go to " + Stdin}
+	return &position.UsageError{What: path + " is no place for a model or a patch: it is written beside its name, read again, and only then gets that", Hint: "name a file; reports and pictures go to " + Stdin}
 }
 
 // Reads notes inputs of the run, and fails where one of them is a target. The files beside a model
@@ -83,10 +84,10 @@ func (o *Outputs) Reads(paths ...string) error {
 }
 
 func isAnInput(flag, path string) error {
-	return &UsageError{What: fmt.Sprintf("%s: %s is an input of this run", flag, report.Printable(path)), Hint: "choose another name"}
+	return &position.UsageError{What: fmt.Sprintf("%s: %s is an input of this run", flag, report.Printable(path)), Hint: "choose another name"}
 }
 
-// Claim notes a target that something else writes. Another flag that names it is a *UsageError.
+// Claim notes a target that something else writes. Another flag that names it is a *position.UsageError.
 func (o *Outputs) Claim(flag, path string) error {
 	_, err := o.claim(flag, path)
 	if is[*patch.OutputError](err) {
@@ -111,7 +112,7 @@ func (o *Outputs) claim(flag, path string) (t outputTarget, err error) {
 	for _, other := range o.targets {
 		if other.real == t.real || streams[path] != nil && streams[path] == streams[other.real] ||
 			t.before != nil && other.before != nil && os.SameFile(t.before, other.before) {
-			return t, &UsageError{What: fmt.Sprintf("%s and %s both write %s", other.flag, flag, report.Printable(path)), Hint: "give each a file of its own"}
+			return t, &position.UsageError{What: fmt.Sprintf("%s and %s both write %s", other.flag, flag, report.Printable(path)), Hint: "give each a file of its own"}
 		}
 	}
 	for _, in := range o.inputs {

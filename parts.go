@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -23,7 +24,7 @@ const uploadScript = "upload.sh"
 // looked at before, as it would be.
 func (c *writing) writeParts(ctx context.Context, target string) error {
 	if len(c.plan.Outputs) != 1 {
-		return &UsageError{What: "a model of several files is not written as parts of one upload", Hint: "write a patch of each file, or a new model"}
+		return &position.UsageError{What: "a model of several files is not written as parts of one upload", Hint: "write a patch of each file, or a new model"}
 	}
 	m, err := preview(c.old, c.plan)
 	if err != nil {

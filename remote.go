@@ -26,7 +26,7 @@ func ShownPath(path string) string { return address.Show(path) }
 
 // notInPlace refuses to change a file on a server.
 func notInPlace() error {
-	return &UsageError{What: "a model at an address is not changed in place", Remedies: []report.Remedy{
+	return &position.UsageError{What: "a model at an address is not changed in place", Remedies: []report.Remedy{
 		report.Do("", "writes a new file here", "output", "NEW"), report.Do("", "writes just the change", "output", "NEW", "patch-only", ""), report.Do("", "writes the change for a commit on a hub", "edits", "FILE")}}
 }
 

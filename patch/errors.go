@@ -117,18 +117,18 @@ func (e *RefusedError) Error() string { return e.Path + ": refused: " + e.Why }
 // Hints returns what would work instead, for printing under the error.
 func (e *RefusedError) Hints() []string { return hints(e.Instead) }
 
-// UsageError is the error of an output that is one of the inputs (exit code 2).
-type UsageError struct {
+// SameFileError is the error of an output that is one of the inputs (exit code 2).
+type SameFileError struct {
 	Path    string
 	What    string
 	Instead string
 }
 
 // Error is the path and what is wrong with it.
-func (e *UsageError) Error() string { return e.Path + ": " + e.What }
+func (e *SameFileError) Error() string { return e.Path + ": " + e.What }
 
 // Hints returns what would work instead, for printing under the error.
-func (e *UsageError) Hints() []string { return hints(e.Instead) }
+func (e *SameFileError) Hints() []string { return hints(e.Instead) }
 
 func hints(h string) []string {
 	if h == "" {

@@ -74,7 +74,7 @@ func (w *writer) refuseInputsAsTargets() error {
 		}
 		for _, in := range w.inputs {
 			if in.info != nil && sameFile(info, in.info) {
-				return &UsageError{t.path, "the output is an input", "choose another name, or work in place"}
+				return &SameFileError{t.path, "the output is an input", "choose another name, or work in place"}
 			}
 		}
 	}

@@ -61,7 +61,7 @@ type WrittenFile struct {
 // that replace old files get their names under a journal, which Recover follows
 // to the end.
 //
-// Errors are *PlanError, *UsageError, *InputError, *RefusedError, *OutputError,
+// Errors are *PlanError, *SameFileError, *InputError, *RefusedError, *OutputError,
 // ctx's error, or what Check or a Source returned.
 func WriteNew(ctx context.Context, p Plan, target string, o WriteOptions) (written []WrittenFile, err error) {
 	if err := p.Check(); err != nil {

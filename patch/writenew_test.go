@@ -174,8 +174,8 @@ func TestWriteNewRefusals(t *testing.T) {
 		{"hard link", hard, WriteOptions{}, &RefusedError{}},
 		{"hard link, force", hard, WriteOptions{Force: true}, nil},
 		{"folder", func(w world) error { return os.Mkdir(w.out, 0o700) }, WriteOptions{Force: true}, &OutputError{}},
-		{"link to the input", func(w world) error { return os.Symlink("in", w.out) }, WriteOptions{Force: true}, &UsageError{}},
-		{"hard link of the input", func(w world) error { return os.Link(w.in, w.out) }, WriteOptions{Force: true}, &UsageError{}},
+		{"link to the input", func(w world) error { return os.Symlink("in", w.out) }, WriteOptions{Force: true}, &SameFileError{}},
+		{"hard link of the input", func(w world) error { return os.Link(w.in, w.out) }, WriteOptions{Force: true}, &SameFileError{}},
 		{"input changed", func(w world) error { writeFile(t, w.dir, "in", "xnput"); return nil }, WriteOptions{}, &InputError{}},
 		{"input gone", func(w world) error { return os.Remove(w.in) }, WriteOptions{}, &InputError{}},
 		{"check fails", nil, WriteOptions{Check: func(string) error { return &PlanError{} }}, &PlanError{}},
@@ -223,8 +223,8 @@ func sameErrorType(err, want error) bool {
 		return errors.As(err, new(*InputError))
 	case *RefusedError:
 		return errors.As(err, new(*RefusedError))
-	case *UsageError:
-		return errors.As(err, new(*UsageError))
+	case *SameFileError:
+		return errors.As(err, new(*SameFileError))
 	case *PlanError:
 		return errors.As(err, new(*PlanError))
 	}

@@ -211,35 +211,37 @@ type Refusal struct {
 func (r *Refusal) Error() string { return r.Why }
 
 // Hints returns what would work instead, for printing under the error.
-func (r *Refusal) Hints() []string {
-	var out []string
-	if r.Instead != "" {
-		out = append(out, r.Instead)
-	}
-	for _, remedy := range r.Remedies {
-		out = append(out, remedy.String())
-	}
-	return out
-}
+func (r *Refusal) Hints() []string { return advice(r.Instead, r.Remedies) }
 
 // Advice returns what would work as a sentence ("" where there is none) and as
 // values, for callers who word them.
 func (r *Refusal) Advice() (string, []report.Remedy) { return r.Instead, r.Remedies }
 
-// UsageError is the error of a parameter that is wrong whatever the model
-// (exit code 2).
+// UsageError is the error of a parameter that is wrong whatever the model, or of parameters that
+// contradict each other (exit code 2).
 type UsageError struct {
-	What string
-	Hint string // what to do instead; may be empty
+	What     string
+	Hint     string          // what to do instead; may be empty
+	Remedies []report.Remedy // what would be right, as options of this tool
 }
 
 // Error is what is wrong.
 func (u *UsageError) Error() string { return u.What }
 
 // Hints returns what to do instead.
-func (u *UsageError) Hints() []string {
-	if u.Hint == "" {
-		return nil
+func (u *UsageError) Hints() []string { return advice(u.Hint, u.Remedies) }
+
+// Advice returns what to do instead, as a sentence ("" where there is none) and as values.
+func (u *UsageError) Advice() (string, []report.Remedy) { return u.Hint, u.Remedies }
+
+// advice is a sentence, where there is one, and the words of remedies.
+func advice(sentence string, remedies []report.Remedy) []string {
+	var out []string
+	if sentence != "" {
+		out = append(out, sentence)
 	}
-	return []string{u.Hint}
+	for _, r := range remedies {
+		out = append(out, r.String())
+	}
+	return out
 }

@@ -58,7 +58,7 @@ func alone(ctx context.Context, a, b string, open modelpatch.OpenOptions) (repor
 		path, word, says = a, report.DiffRemoved, "the model is gone"
 	}
 	if IsNull(path) {
-		return d, &modelpatch.UsageError{What: "neither side is a model", Hint: "name two models, or one and " + os.DevNull}
+		return d, &position.UsageError{What: "neither side is a model", Hint: "name two models, or one and " + os.DevNull}
 	}
 	m, err := modelpatch.OpenContext(ctx, path, open)
 	if err != nil {

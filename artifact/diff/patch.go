@@ -46,7 +46,7 @@ func Patch(ctx context.Context, a, b, out string, o PatchOptions) ([]report.Writ
 	defer after.Close()
 	x, y := position.Inspect(before), position.Inspect(after)
 	if x.Format != y.Format {
-		return nil, &modelpatch.UsageError{What: fmt.Sprintf("a patch from %s to %s", formatName(x.Format), formatName(y.Format)), Hint: "it would be the whole new file: a patch is between two files of one format"}
+		return nil, &position.UsageError{What: fmt.Sprintf("a patch from %s to %s", formatName(x.Format), formatName(y.Format)), Hint: "it would be the whole new file: a patch is between two files of one format"}
 	}
 	was, is := filesOf(x), filesOf(y)
 	if len(was) != len(is) {

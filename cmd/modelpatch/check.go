@@ -25,6 +25,7 @@ import (
 	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/internal/spelling"
 	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -145,7 +146,7 @@ makes it.
 // begin writes a policy file to begin with.
 func (k *checking) begin(cmd *cobra.Command, files []string) error {
 	if len(files) > 0 || cmd.Flags().NFlag() > 2 || cmd.Flags().NFlag() == 2 && k.policyFile == "" {
-		return &modelpatch.UsageError{What: "--init checks nothing", Hint: "modelpatch check --init [--policy FILE], then modelpatch check PATHS"}
+		return &position.UsageError{What: "--init checks nothing", Hint: "modelpatch check --init [--policy FILE], then modelpatch check PATHS"}
 	}
 	path := cmp.Or(k.policyFile, defaultPolicy)
 	if isThere(path) {
@@ -267,7 +268,7 @@ func (f *fleet) settings(k *checking) ([]string, error) {
 		return out, nil
 	}
 	if k.writeBaseline {
-		return nil, &modelpatch.UsageError{What: "--write-baseline with --journal", Hint: "a baseline is made from a whole run: leave one of them out"}
+		return nil, &position.UsageError{What: "--write-baseline with --journal", Hint: "a baseline is made from a whole run: leave one of them out"}
 	}
 	for _, file := range []string{k.policy.Path, k.baselineFile} {
 		b := []byte(nil)
@@ -313,7 +314,7 @@ func (k *checking) settings() error {
 	case err != nil:
 		return mistake(err)
 	case (k.named || k.policy.Baseline != "") && !isThere(k.baselineFile):
-		return &modelpatch.UsageError{What: "the baseline " + text(k.baselineFile) + " is not there", Hint: "modelpatch check --write-baseline --baseline " + text(k.baselineFile) + " writes it"}
+		return &position.UsageError{What: "the baseline " + text(k.baselineFile) + " is not there", Hint: "modelpatch check --write-baseline --baseline " + text(k.baselineFile) + " writes it"}
 	default:
 		k.baseline = b
 	}
@@ -360,7 +361,7 @@ func mistake(err error) error {
 	if !ok {
 		return err
 	}
-	return &modelpatch.UsageError{What: e.Error(), Hint: e.Hint}
+	return &position.UsageError{What: e.Error(), Hint: e.Hint}
 }
 
 // openOutputs opens what is written beside standard output, all before anything is looked at.
@@ -383,7 +384,7 @@ func (k *checking) openOutputs(ctx context.Context) error {
 		k.formats = []string{"text"}
 	}
 	if k.quiet && !slices.ContainsFunc(k.formats, func(f string) bool { return f == "text" || strings.HasPrefix(f, "text=") }) {
-		return &modelpatch.UsageError{What: "--quiet without --format text", Hint: "only text is shortened; other formats are whole"}
+		return &position.UsageError{What: "--quiet without --format text", Hint: "only text is shortened; other formats are whole"}
 	}
 	return k.openReports(ctx)
 }
@@ -397,16 +398,16 @@ func (k *checking) openReports(ctx context.Context) (err error) {
 		r := openReport{path: file}
 		switch {
 		case !slices.Contains(output.Names(), name):
-			return &modelpatch.UsageError{What: fmt.Sprintf("no format is called %q", text(name)), Hint: spelling.Words(name, output.Names())}
+			return &position.UsageError{What: fmt.Sprintf("no format is called %q", text(name)), Hint: spelling.Words(name, output.Names())}
 		case toFile && file == "":
-			return &modelpatch.UsageError{What: "--format " + name + "= names no file", Hint: "write --format " + name + "=FILE"}
+			return &position.UsageError{What: "--format " + name + "= names no file", Hint: "write --format " + name + "=FILE"}
 		case toFile:
 			if r.file, err = k.outputs.Create(ctx, "--format "+name, file, true); err != nil {
 				return err
 			}
 			w = r.file
 		case printed != "":
-			return &modelpatch.UsageError{What: fmt.Sprintf("--format %s and %s would both be printed", printed, name), Hint: "give one of them a file: --format " + name + "=FILE"}
+			return &position.UsageError{What: fmt.Sprintf("--format %s and %s would both be printed", printed, name), Hint: "give one of them a file: --format " + name + "=FILE"}
 		default:
 			printed = name
 		}

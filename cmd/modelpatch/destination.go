@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
 )
 
 // destination is the flags that all changing commands share.
@@ -187,7 +188,7 @@ func (d *destination) ignored() error {
 		{w.Backup && w.InPlace && w.Edits == "", "--backup with --in-place", "FILE.undo.mpatch takes a change in place back; -o NEW leaves the old file"},
 	} {
 		if f.ignored {
-			return &modelpatch.UsageError{What: f.what, Hint: f.why}
+			return &position.UsageError{What: f.what, Hint: f.why}
 		}
 	}
 	return nil

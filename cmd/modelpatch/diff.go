@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/artifact/diff"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -35,7 +36,7 @@ It exits 0 where no part differs, and 1 otherwise. Both files are read once, who
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if patchPath != "" && (diff.IsNull(files[0]) || diff.IsNull(files[1])) {
-				return &modelpatch.UsageError{What: "--patch with no model on one side", Hint: "a patch makes one model of another"}
+				return &position.UsageError{What: "--patch with no model on one side", Hint: "a patch makes one model of another"}
 			}
 			d, err := diff.Files(cmd.Context(), files[0], files[1], o.Open)
 			if err == nil && patchPath != "" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/internal/glob"
+	"github.com/modelpatch/modelpatch/position"
 )
 
 // modelNames are the endings of model files that are looked for in folders.
@@ -61,7 +62,7 @@ func expand(arguments []string, without excluded) ([]input, error) {
 	for i, a := range arguments {
 		if a == modelpatch.Stdin {
 			if slices.Contains(arguments[:i], a) {
-				return nil, &modelpatch.UsageError{What: "standard input is named twice", Hint: "- can be read once"}
+				return nil, &position.UsageError{What: "standard input is named twice", Hint: "- can be read once"}
 			}
 			out = append(out, input{path: a})
 			continue

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/artifact/rules"
+	"github.com/modelpatch/modelpatch/position"
 )
 
 // explained is a rule as JSON.
@@ -43,7 +43,7 @@ happens for it and in which engine, and what mends it.`,
 			for _, id := range ids {
 				r, ok := rules.Find(id)
 				if !ok {
-					return &modelpatch.UsageError{What: fmt.Sprintf("no rule is called %q", text(id)), Hint: rules.Hint(id)}
+					return &position.UsageError{What: fmt.Sprintf("no rule is called %q", text(id)), Hint: rules.Hint(id)}
 				}
 				asked = append(asked, r)
 			}

@@ -104,20 +104,20 @@ func textOptions(cmd *cobra.Command, length int64, fix []string, o *modelpatch.E
 	if len(fix) > 0 && !cmd.Flags().Changed("len") {
 		for _, name := range []string{"shorter", "method", "original-length", "kernel", "window-method", "keep", "anchor"} {
 			if cmd.Flags().Changed(name) {
-				return &modelpatch.UsageError{What: "--" + name + " with --fix alone", Hint: "it belongs to --len, --grid or --image"}
+				return &position.UsageError{What: "--" + name + " with --fix alone", Hint: "it belongs to --len, --grid or --image"}
 			}
 		}
 		return nil
 	}
 	switch {
 	case !cmd.Flags().Changed("len"):
-		return &modelpatch.UsageError{What: "no new length", Hint: "--len N for text, --grid HxW or --image SIZE for pictures, --fix NAME=NUMBER for free axes"}
+		return &position.UsageError{What: "no new length", Hint: "--len N for text, --grid HxW or --image SIZE for pictures, --fix NAME=NUMBER for free axes"}
 	case length > position.MaxLength || length < 1:
-		return &modelpatch.UsageError{What: fmt.Sprintf("--len %d: a length must be between 1 and %d", length, int64(position.MaxLength))}
+		return &position.UsageError{What: fmt.Sprintf("--len %d: a length must be between 1 and %d", length, int64(position.MaxLength))}
 	case cmd.Flags().Changed("window-method"):
-		return &modelpatch.UsageError{What: "--window-method with --len", Hint: "it resizes biases between the patches of a picture (--grid, --image)"}
+		return &position.UsageError{What: "--window-method with --len", Hint: "it resizes biases between the patches of a picture (--grid, --image)"}
 	case cmd.Flags().Changed("kernel"):
-		return &modelpatch.UsageError{What: "--kernel with --len", Hint: "it resamples pictures (--grid, --image); --method says how a text's table grows"}
+		return &position.UsageError{What: "--kernel with --len", Hint: "it resamples pictures (--grid, --image); --method says how a text's table grows"}
 	}
 	if cmd.Flags().Changed("keep") && o.Grow.Keep == 0 {
 		o.Grow.Keep = -1 // none
@@ -132,7 +132,7 @@ func axesOf(fix []string) (axes []position.Axis, err error) {
 		i := strings.LastIndex(text, "=")
 		n, err := strconv.Atoi(text[i+1:])
 		if i < 1 || err != nil {
-			return nil, &modelpatch.UsageError{What: fmt.Sprintf("--fix %q", text), Hint: "the name of a free axis and a number: --fix batch=1, or an input and the place of the axis: --fix input_ids:1=128"}
+			return nil, &position.UsageError{What: fmt.Sprintf("--fix %q", text), Hint: "the name of a free axis and a number: --fix batch=1, or an input and the place of the axis: --fix input_ids:1=128"}
 		}
 		axes = append(axes, position.Axis{Name: text[:i], Size: n})
 	}
@@ -143,11 +143,11 @@ func axesOf(fix []string) (axes []position.Axis, err error) {
 func gridOptions(cmd *cobra.Command, grid, image string, g *modelpatch.GridOptions) error {
 	for _, name := range []string{"len", "fix", "shorter", "method", "original-length", "keep", "anchor"} {
 		if cmd.Flags().Changed(name) {
-			return &modelpatch.UsageError{What: "--" + name + " with --grid or --image", Hint: "it belongs to a length of text; text and pictures are extended one after the other"}
+			return &position.UsageError{What: "--" + name + " with --grid or --image", Hint: "it belongs to a length of text; text and pictures are extended one after the other"}
 		}
 	}
 	if cmd.Flags().Changed("grid") && cmd.Flags().Changed("image") {
-		return &modelpatch.UsageError{What: "--grid with --image", Hint: "choose one of them"}
+		return &position.UsageError{What: "--grid with --image", Hint: "choose one of them"}
 	}
 	if !cmd.Flags().Changed("grid") {
 		side, err := strconv.Atoi(image)
@@ -171,7 +171,7 @@ const gridHint = "two numbers, height and width in patches: --grid 24x24"
 // sizeOf reads the height and width of a flag, HxW.
 func sizeOf(flag, text, hint string) (size [2]int, err error) {
 	if _, err := fmt.Sscanf(strings.ToLower(text)+"\n", "%dx%d\n", &size[0], &size[1]); err != nil || size[0] < 1 || size[1] < 1 {
-		return size, &modelpatch.UsageError{What: fmt.Sprintf("--%s %q", flag, text), Hint: hint}
+		return size, &position.UsageError{What: fmt.Sprintf("--%s %q", flag, text), Hint: hint}
 	}
 	return size, nil
 }

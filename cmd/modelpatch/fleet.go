@@ -25,6 +25,7 @@ import (
 	"github.com/modelpatch/modelpatch/internal/journal"
 	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -65,7 +66,7 @@ func (f *fleet) expand(arguments []string) ([]input, error) {
 	for _, text := range f.exclude {
 		g, err := glob.Parse(text)
 		if err != nil {
-			return nil, &modelpatch.UsageError{What: fmt.Sprintf("--exclude %q is no pattern of paths: %v", report.Printable(text), err), Hint: "** stands for any folders, * for any name"}
+			return nil, &position.UsageError{What: fmt.Sprintf("--exclude %q is no pattern of paths: %v", report.Printable(text), err), Hint: "** stands for any folders, * for any name"}
 		}
 		f.without = append(f.without, g)
 	}
@@ -80,7 +81,7 @@ func (f *fleet) begin(open modelpatch.OpenOptions, settings ...string) error {
 		index, err1 := strconv.ParseUint(i, 10, 32)
 		shares, err2 := strconv.ParseUint(n, 10, 32)
 		if !ok || err1 != nil || err2 != nil || index >= shares {
-			return &modelpatch.UsageError{What: "--shard " + text(f.share), Hint: "--shard I/N with I from 0 to N-1"}
+			return &position.UsageError{What: "--shard " + text(f.share), Hint: "--shard I/N with I from 0 to N-1"}
 		}
 		f.index, f.shares = index, shares
 	}
@@ -98,7 +99,7 @@ func (f *fleet) begin(open modelpatch.OpenOptions, settings ...string) error {
 		return err
 	}
 	if err != nil {
-		return &modelpatch.UsageError{What: "--journal " + oneLine(err.Error())}
+		return &position.UsageError{What: "--journal " + oneLine(err.Error())}
 	}
 	f.journal = j
 	return nil

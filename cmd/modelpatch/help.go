@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/internal/spelling"
+	"github.com/modelpatch/modelpatch/position"
 )
 
 // newExitCodes is the topic of help that scripts need.
@@ -44,7 +44,7 @@ func strictHelp(root *cobra.Command) {
 				for _, c := range root.Commands() {
 					known = append(known, c.Name())
 				}
-				return &modelpatch.UsageError{What: fmt.Sprintf("no help on %q", text(strings.Join(topic, " "))), Hint: spelling.Words(strings.Join(topic, " "), known)}
+				return &position.UsageError{What: fmt.Sprintf("no help on %q", text(strings.Join(topic, " "))), Hint: spelling.Words(strings.Join(topic, " "), known)}
 			}
 			cmd.InitDefaultHelpFlag()
 			return cmd.Help()
@@ -112,7 +112,7 @@ func checkWords(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		words, value := f.Annotations[flagWords], f.Value.String()
 		if len(words) > 0 && !slices.Contains(words, value) && err == nil {
-			err = &modelpatch.UsageError{What: fmt.Sprintf("--%s %s is not known", f.Name, text(value)), Hint: spelling.Words(value, words)}
+			err = &position.UsageError{What: fmt.Sprintf("--%s %s is not known", f.Name, text(value)), Hint: spelling.Words(value, words)}
 		}
 	})
 	return err

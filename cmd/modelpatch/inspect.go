@@ -10,6 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/internal/journal"
 	"github.com/modelpatch/modelpatch/internal/ordered"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/deviation"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -48,7 +49,7 @@ cannot be read is said in place of the report.`,
 			}
 			if textconv {
 				if len(inputs) != 1 || cmd.Flags().Changed("json") || inTable || page.path != "" || many.path != "" {
-					return &modelpatch.UsageError{What: "--textconv is a text about one file", Hint: "git config diff.model.textconv 'modelpatch inspect --textconv'"}
+					return &position.UsageError{What: "--textconv is a text about one file", Hint: "git config diff.model.textconv 'modelpatch inspect --textconv'"}
 				}
 				c.textconv(cmd.Context(), inputs[0], o, verbose)
 				return nil
@@ -58,14 +59,14 @@ cannot be read is said in place of the report.`,
 				return nil
 			}
 			if inTable && (asJSON || verbose) {
-				return &modelpatch.UsageError{What: "--table with --json or --verbose", Hint: "a table has a line a model: leave one of them out"}
+				return &position.UsageError{What: "--table with --json or --verbose", Hint: "a table has a line a model: leave one of them out"}
 			}
 			defer page.close()
 			if err := page.open(cmd.Context(), inputs); err != nil {
 				return c.failed(strings.Join(files, " "), err, asJSON)
 			}
 			if many.path != "" && !asJSON {
-				return &modelpatch.UsageError{What: "--journal without --json", Hint: "a journal remembers reports as JSON"}
+				return &position.UsageError{What: "--journal without --json", Hint: "a journal remembers reports as JSON"}
 			}
 			if err := many.begin(o, "inspect", o.ExternalRoot); err != nil {
 				return err

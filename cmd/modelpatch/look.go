@@ -53,7 +53,7 @@ func (h *htmlPage) open(ctx context.Context, inputs []input) (err error) {
 		return nil
 	}
 	if len(inputs) != 1 || isPatchName(inputs[0].path) {
-		return &modelpatch.UsageError{What: "--html is a page about one model", Hint: "run it for each model, with a file of its own"}
+		return &position.UsageError{What: "--html is a page about one model", Hint: "run it for each model, with a file of its own"}
 	}
 	if inputs[0].err != nil {
 		return inputs[0].err

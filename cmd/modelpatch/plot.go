@@ -92,9 +92,9 @@ func (p *plot) run(ctx context.Context, c *console, files []string) error {
 	const widest = 4000
 	switch {
 	case p.width != 0 && (p.width < layout.Narrow || p.width > widest):
-		return &modelpatch.UsageError{What: fmt.Sprintf("--width %g: a picture is %d to %d pixels wide", p.width, layout.Narrow, widest)}
+		return &position.UsageError{What: fmt.Sprintf("--width %g: a picture is %d to %d pixels wide", p.width, layout.Narrow, widest)}
 	case p.width != 0 && (format == formatHTML || format == string(terminal.Blocks)):
-		return &modelpatch.UsageError{What: "--width: " + format + " is as wide as what shows it", Hint: "leave it out"}
+		return &position.UsageError{What: "--width: " + format + " is as wide as what shows it", Hint: "leave it out"}
 	}
 	var target *modelpatch.Output
 	if p.output != "" {
@@ -167,7 +167,7 @@ func (p *plot) chosen(c *console) (string, error) {
 	case ".htm":
 		return formatHTML, nil
 	default:
-		return "", &modelpatch.UsageError{What: fmt.Sprintf("-o %s: its ending tells the format, and is none of .svg, .png and .html", text(p.output)), Hint: "give --format as well"}
+		return "", &position.UsageError{What: fmt.Sprintf("-o %s: its ending tells the format, and is none of .svg, .png and .html", text(p.output)), Hint: "give --format as well"}
 	}
 }
 

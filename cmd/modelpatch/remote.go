@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/remote/process"
 )
 
@@ -21,7 +22,7 @@ func reading(c *console, cmd *cobra.Command, open *modelpatch.OpenOptions) *cobr
 	work := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.MaxBytes < 0 {
-			return &modelpatch.UsageError{What: "--max-bytes below 0"}
+			return &position.UsageError{What: "--max-bytes below 0"}
 		}
 		if f := cmd.Flags(); f.Lookup("in-place") != nil && f.Changed("output") && !(f.Lookup("patch-only") != nil && f.Changed("patch-only")) && !(f.Lookup("to") != nil && f.Changed("to")) && !f.Changed("max-bytes") {
 			o.MaxBytes = -1 // a new file was asked for: how much it takes is said, and not bounded

@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
 )
 
 // execute runs the command line and returns the exit code.
@@ -63,7 +64,7 @@ func usage(cmd *cobra.Command, err error) error {
 	}
 	what = strings.ReplaceAll(strings.TrimSpace(what), "strconv.ParseInt: parsing ", "not a whole number: ")
 	what = strings.ReplaceAll(what, "strconv.ParseFloat: parsing ", "not a number: ")
-	return &modelpatch.UsageError{What: strings.TrimSuffix(what, ": invalid syntax"), Hint: hint}
+	return &position.UsageError{What: strings.TrimSuffix(what, ": invalid syntax"), Hint: hint}
 }
 
 // isFlagError tells cobra's own complaints about the command line, which have

@@ -60,7 +60,7 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
 				}
 				if cmd.Flags().Changed("to-ops") {
 					if cmd.Flags().Changed("base") || cmd.Flags().Changed("scaling") || like != "" {
-						return modelpatch.Result{}, &modelpatch.UsageError{What: "--to-ops keeps the numbers: change base and scaling before or after it"}
+						return modelpatch.Result{}, &position.UsageError{What: "--to-ops keeps the numbers: change base and scaling before or after it"}
 					}
 					return modelpatch.ToOperators(cmd.Context(), files[0], operators, d.open, d.write)
 				}
@@ -114,7 +114,7 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
 func takeLike(cmd *cobra.Command, like string, o *modelpatch.RescaleOptions, open modelpatch.OpenOptions) error {
 	for _, name := range []string{"base", "scaling", "factor", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "truncate", "mscale", "mscale-all-dim", "factors", "use"} {
 		if cmd.Flags().Changed(name) {
-			return &modelpatch.UsageError{What: "--like with --" + name, Hint: "--like takes base and scaling from the other model; --len, --layers, --as and --original-length go with it"}
+			return &position.UsageError{What: "--like with --" + name, Hint: "--like takes base and scaling from the other model; --len, --layers, --as and --original-length go with it"}
 		}
 	}
 	return modelpatch.LikeModel(cmd.Context(), like, o, open)
@@ -125,7 +125,7 @@ func explicitZero(cmd *cobra.Command, names ...string) error {
 	for _, name := range names {
 		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "0" {
 			least := map[string]string{"base": "above 1", "factor": "at least 1"}[name]
-			return &modelpatch.UsageError{What: "--" + name + " 0: it must be " + cmp.Or(least, "above 0")}
+			return &position.UsageError{What: "--" + name + " 0: it must be " + cmp.Or(least, "above 0")}
 		}
 	}
 	return nil

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/artifact/schema"
 	"github.com/modelpatch/modelpatch/internal/spelling"
+	"github.com/modelpatch/modelpatch/position"
 )
 
 func newSchema(c *console) *cobra.Command {
@@ -28,7 +28,7 @@ policy file: ` + strings.Join(schema.Names(), ", ") + `. Without a name it lists
 			}
 			printed, ok := schema.Text(names[0])
 			if !ok {
-				return &modelpatch.UsageError{What: fmt.Sprintf("no schema is called %q", text(names[0])), Hint: spelling.Words(names[0], schema.Names())}
+				return &position.UsageError{What: fmt.Sprintf("no schema is called %q", text(names[0])), Hint: spelling.Words(names[0], schema.Names())}
 			}
 			c.printf("%s", printed)
 			return nil

@@ -34,7 +34,7 @@ zeros: llama.cpp refuses another count than four.`,
 				for _, arg := range args[:last] {
 					key, value, ok := strings.Cut(arg, "=")
 					if !ok || key == "" {
-						return modelpatch.Result{}, &modelpatch.UsageError{What: text(arg) + " is not KEY=VALUE", Hint: "the file comes last"}
+						return modelpatch.Result{}, &position.UsageError{What: text(arg) + " is not KEY=VALUE", Hint: "the file comes last"}
 					}
 					o.Keys = append(o.Keys, position.KeyValue{Key: key, Value: value})
 				}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -78,10 +79,10 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 
 func runVerify(cmd *cobra.Command, files []string, plan string, open modelpatch.OpenOptions, o modelpatch.VerifyOptions) (report.Verify, error) {
 	if s := o.Sample; s.Layers < 0 || s.Heads < 0 || s.Positions < 0 {
-		return report.Verify{}, &modelpatch.UsageError{What: "a number of layers, heads or positions below 0"}
+		return report.Verify{}, &position.UsageError{What: "a number of layers, heads or positions below 0"}
 	}
 	if o.Engine && (o.NoEngine || len(files) == 1) {
-		return report.Verify{}, &modelpatch.UsageError{What: "--engine with --no-engine or with one file", Hint: "an engine compares two files: verify BEFORE AFTER --engine"}
+		return report.Verify{}, &position.UsageError{What: "--engine with --no-engine or with one file", Hint: "an engine compares two files: verify BEFORE AFTER --engine"}
 	}
 	if len(files) == 1 {
 		return modelpatch.VerifyFileWith(cmd.Context(), files[0], open, o)

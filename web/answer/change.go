@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -153,5 +154,5 @@ func (q Request) make(ctx context.Context, w modelpatch.WriteOptions) (modelpatc
 	case "rope":
 		return modelpatch.Rescale(ctx, q.Path, modelpatch.RescaleOptions{Base: q.Base, Scaling: q.Scaling, Factor: q.Factor, OriginalLength: q.OriginalLength, Length: q.Length}, modelpatch.OpenOptions{}, w)
 	}
-	return modelpatch.Result{}, &modelpatch.UsageError{What: fmt.Sprintf("verb %q: it is extend or rope", q.Verb)}
+	return modelpatch.Result{}, &position.UsageError{What: fmt.Sprintf("verb %q: it is extend or rope", q.Verb)}
 }
