@@ -111,11 +111,11 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, open O
 		return Result{}, err
 	}
 	result = Result{Plan: r.report(plan)}
-	beside := r.patchedBeside()
+	beside := OfPatch(ctx, r.path, r.patch.Beside, r.revert, r.open)
 	if err := r.aimBeside(beside); err != nil {
 		return Result{}, err
 	}
-	defer func() { result.Plan.Sidecars = sidecarReports(beside) }()
+	defer func() { result.Plan.Sidecars = beside.Reports() }()
 	switch {
 	case w.DryRun && w.InPlace:
 		return result, r.another(patch.CanInPlace(ctx, plan, patch.InPlaceOptions{Replace: r.patch.Replace, Held: w.held}))
@@ -278,13 +278,13 @@ func (r *patchRun) check(path string) error {
 }
 
 // inPlace needs no undo file: the patch itself is the way back.
-func (r *patchRun) inPlace(ctx context.Context, plan patch.Plan, beside []*sidecar, out *report.Plan) error {
-	o := patch.InPlaceOptions{Check: r.check, Replace: r.patch.Replace, Spent: r.spent(), Held: r.w.held, Files: following(beside, r.path)}
+func (r *patchRun) inPlace(ctx context.Context, plan patch.Plan, beside Files, out *report.Plan) error {
+	o := patch.InPlaceOptions{Check: r.check, Replace: r.patch.Replace, Spent: r.spent(), Held: r.w.held, Files: beside.Following(r.path)}
 	_, err := patch.InPlace(ctx, plan, o)
 	if err != nil && !stands(err) {
 		return r.another(err)
 	}
-	followed(beside)
+	beside.Followed()
 	if _, gone := os.Lstat(o.Spent); o.Spent != "" && gone != nil {
 		out.Removed = append(out.Removed, report.Name(r.name))
 	}
@@ -310,56 +310,15 @@ func (r *patchRun) another(err error) error {
 	return err
 }
 
-// patchedBeside finds the numbers that a patch's change gave other values
-// beside the model. Names and places that no change of ours touches are left
-// alone, for a patch may come from anybody.
-func (r *patchRun) patchedBeside() []*sidecar {
-	var out []*sidecar
-	if len(r.patch.Beside) == 0 {
-		return nil
-	}
-	var unread []error // no change of ours was made there
-	for s, numbers := range sidecarsOf(context.Background(), r.path, r.open, &unread) {
-		for _, n := range numbers {
-			if to, ok := r.newValue(s.name, n); ok && !s.above {
-				s.add(n, to)
-			}
-		}
-		if len(s.edits) > 0 {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// newValue is what the patch makes of a number beside the model.
-func (r *patchRun) newValue(name string, n jsonNumber) (to string, ok bool) {
-	for _, b := range r.patch.Beside {
-		from, to := b.Old, b.New
-		if r.revert {
-			from, to = to, from
-		}
-		if b.Name == name && b.Pointer == n.pointer && n.text == from && from != to {
-			return to, true
-		}
-	}
-	return "", false
-}
-
 // aimBeside decides which files beside the model follow the patch: in place all
 // that can be edited, beside a new file none.
-func (r *patchRun) aimBeside(all []*sidecar) error {
-	for _, s := range all {
-		if !r.w.InPlace {
-			s.why = "a change in place changes it; a new file is written alone"
-			continue
-		}
-		if err := s.aimInPlace(r.w.held); err != nil {
-			return err
-		}
-		if !r.revert || !r.isUndo() { // else the patch goes when it is taken back
-			s.backup = r.name
-		}
+func (r *patchRun) aimBeside(all Files) error {
+	if !r.w.InPlace {
+		all.Leave("a change in place changes it; a new file is written alone")
+		return nil
 	}
-	return nil
+	if !r.revert || !r.isUndo() { // else the patch goes when it is taken back
+		all.KeptIn(r.name)
+	}
+	return all.AimInPlace(r.w.held)
 }

@@ -80,7 +80,7 @@ func (c *change) run(ctx context.Context) (result Result, err error) {
 	if err := hashed(c.w.Inputs, plan, nil); err != nil {
 		return result, err
 	}
-	result.Plan.Notes = append(result.Plan.Notes, c.signed()...)
+	result.Plan.Notes = append(result.Plan.Notes, Stale(c.path, c.w.InPlace, c.w.Output != "" && !c.w.PatchOnly)...)
 	beside, notes, err := c.beside(ctx, d)
 	if err != nil {
 		return result, err
@@ -91,7 +91,7 @@ func (c *change) run(ctx context.Context) (result Result, err error) {
 	if err = to.write(ctx); err != nil && ReadError(m) != nil {
 		err = ReadError(m) // what came of it says less
 	}
-	result.Plan.Sidecars = sidecarReports(beside)
+	result.Plan.Sidecars = beside.Reports()
 	return result, cmp.Or(err, c.w.stillHashed(plan))
 }
 
@@ -164,7 +164,7 @@ func (c *change) plan(m position.Model, d *decision, out *report.Plan) (patch.Pl
 
 // beside are the files beside the model that state what changes, and sentences about those that do
 // not follow. One that cannot be read is an error where all are to follow.
-func (c *change) beside(ctx context.Context, d *decision) (all []*sidecar, notes []string, err error) {
+func (c *change) beside(ctx context.Context, d *decision) (all Files, notes []string, err error) {
 	if d.Nothing != "" {
 		return nil, nil, nil
 	}

@@ -3,7 +3,6 @@ package modelpatch
 import (
 	"context"
 	"errors"
-	"syscall"
 
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
@@ -38,14 +37,6 @@ func ExitCode(err error) int {
 		return ExitOutput
 	}
 	return ExitInput // malformed, unsupported, unreadable
-}
-
-// OfMachine reports whether an error tells of the machine, the moment or the options, and nothing of
-// the file: it may be read well in another folder for temporary files, by another user, or in a
-// minute.
-func OfMachine(err error) bool {
-	return err != nil && (is[syscall.Errno](err) || is[*patch.OutputError](err) || errors.Is(err, errLimit) ||
-		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded))
 }
 
 func is[E error](err error) bool {
@@ -101,3 +92,9 @@ func (e *verdictError) Error() string { return report.Printable(ShownPath(e.path
 
 // Hints says what became of the file.
 func (e *verdictError) Hints() []string { return []string{e.hint} }
+
+// notInPlace refuses to change a file on a server.
+func notInPlace() error {
+	return &position.UsageError{What: "a model at an address is not changed in place", Remedies: []report.Remedy{
+		report.Do("", "writes a new file here", "output", "NEW"), report.Do("", "writes just the change", "output", "NEW", "patch-only", ""), report.Do("", "writes the change for a commit on a hub", "edits", "FILE")}}
+}

@@ -19,24 +19,20 @@ const undoSuffix = ".undo"
 func (c *writing) writeInPlace(ctx context.Context) error {
 	changed := editedFiles(c.plan)
 	if len(changed) == 0 {
-		for _, s := range c.beside {
-			s.target, s.why = "", "nothing changes in the model"
-		}
+		c.beside.Leave("nothing changes in the model")
 		return nil
 	}
 	path := changed[0]
 	o := patch.InPlaceOptions{Change: c.command, Expect: report.Expected(c.out.Changes), Request: c.out.Asked(), Check: func(path string) error { return c.checkInPlace(ctx, path) },
 		Data: dataSpans(c.old, path), Replace: rootIsSmall(c.old, c.plan)}
-	o.Files, o.Held = following(c.beside, path), c.w.held
+	o.Files, o.Held = c.beside.Following(path), c.w.held
 	if !c.w.NoUndo {
-		o.Undo, o.Beside = freeUndo(path), besides(c.beside)
-		for _, s := range c.beside {
-			s.backup = o.Undo
-		}
+		o.Undo, o.Beside = freeUndo(path), c.beside.Numbers()
+		c.beside.KeptIn(o.Undo)
 	}
 	undo, err := patch.InPlace(ctx, c.plan, o)
 	if err == nil || stands(err) {
-		followed(c.beside)
+		c.beside.Followed()
 	}
 	if err != nil {
 		return err
@@ -91,11 +87,11 @@ func rootIsSmall(m position.Model, plan patch.Plan) bool {
 // freeUndo is the first name for an undo file that is not taken. None is ever
 // replaced: each takes back one change of a chain.
 func freeUndo(path string) string {
-	name := path + undoSuffix + patchSuffix
+	name := path + undoSuffix + patch.Suffix
 	for n := 2; ; n++ {
 		if _, err := os.Lstat(name); err != nil {
 			return name
 		}
-		name = fmt.Sprintf("%s%s.%d%s", path, undoSuffix, n, patchSuffix)
+		name = fmt.Sprintf("%s%s.%d%s", path, undoSuffix, n, patch.Suffix)
 	}
 }

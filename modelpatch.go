@@ -17,13 +17,8 @@ package modelpatch
 import (
 	"context"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
-	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/remote/address"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -103,89 +98,4 @@ func open(ctx context.Context, path string, o OpenOptions) (position.Model, erro
 		}
 	}
 	return nil, &InputError{Path: path, What: "not a model", Why: "neither GGUF nor ONNX: " + start(head)}
-}
-
-// unfinished is an error when a file has the journal of an edit that was cut
-// short: its bytes may be a mixture.
-func unfinished(path string) error {
-	edited, ok := unfinishedFile(path)
-	if !ok {
-		return nil
-	}
-	return &InputError{Path: path, What: "unfinished edit", Why: "an edit in place was cut short, or is going on",
-		Hint: "run modelpatch recover " + report.Printable(edited)}
-}
-
-// unfinishedFile reports whether the file at path has the journal of an edit
-// that was cut short, and under which name: where path is a link, the journal
-// lies beside the file that it leads to.
-func unfinishedFile(path string) (edited string, ok bool) {
-	if patch.Unfinished(path, nil) {
-		return path, true
-	}
-	info, err := os.Lstat(path)
-	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return "", false
-	}
-	edited, err = filepath.EvalSymlinks(path)
-	return edited, err == nil && patch.Unfinished(edited, nil)
-}
-
-// Inspect says which position encodings a model file has.
-//
-// Stdin and compressed files (.zst, .gz) are unpacked to a temporary file.
-func Inspect(path string, o OpenOptions) (report.Inspect, error) {
-	if r, ok, err := inspectPacked(path, o); ok {
-		return r, err
-	}
-	m, err := Open(path, o)
-	if err != nil {
-		return report.Inspect{}, err
-	}
-	defer m.Close()
-	return inspected(m, path, o), ReadError(m)
-}
-
-// OpenInspected is OpenContext with the report that Inspect gives. The model is nil for
-// standard input and compressed files, which were unpacked to be inspected.
-func OpenInspected(ctx context.Context, path string, o OpenOptions) (position.Model, report.Inspect, error) {
-	if r, ok, err := inspectPacked(path, o); ok {
-		return nil, r, err
-	}
-	m, err := OpenContext(ctx, path, o)
-	if err != nil {
-		return nil, report.Inspect{}, err
-	}
-	r := inspected(m, path, o)
-	if err := ReadError(m); err != nil {
-		m.Close()
-		return nil, report.Inspect{}, err
-	}
-	return m, r, nil
-}
-
-// ReadError is the error of a model whose reading failed after it was opened: what was found out about
-// it may be wrong. nil: there was none, or it is a file on a disk.
-func ReadError(m position.Model) error {
-	if f, ok := m.(position.ReadFailer); ok {
-		return f.ReadError()
-	}
-	return nil
-}
-
-// inspected is the report about an open model, under the path that was given.
-func inspected(m position.Model, path string, o OpenOptions) report.Inspect {
-	r := position.Inspect(m)
-	if o.Engine != "" {
-		position.Deviations(m, r, o.Engine)
-	}
-	path = report.Name(address.Show(path))
-	for i, f := range r.Files {
-		if f.Path == path { // opened by another of its files
-			r.Files[i] = report.File{Path: r.Path, Bytes: r.Bytes}
-			r.Bytes = f.Bytes
-		}
-	}
-	r.Path = path
-	return r
 }

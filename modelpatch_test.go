@@ -52,7 +52,7 @@ func TestExitCode(t *testing.T) {
 		want int
 	}{
 		{nil, 0},
-		{&position.UsageError{}, 2}, {&modelpatch.UsageError{}, 2}, {&patch.UsageError{}, 2},
+		{&position.UsageError{}, 2}, {&position.UsageError{}, 2}, {&patch.SameFileError{}, 2},
 		{&gguf.FormatError{}, 3}, {&modelpatch.InputError{}, 3}, {&patch.InputError{Err: os.ErrInvalid}, 3}, {errors.New("any"), 3},
 		{&position.Refusal{}, 4}, {&patch.RefusedError{}, 4},
 		{&patch.OutputError{Err: os.ErrInvalid}, 5},

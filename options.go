@@ -78,7 +78,7 @@ func (w WriteOptions) check() error {
 	case w.Check != nil && w.InPlace:
 		return &position.UsageError{What: "a change in place leaves no old file to verify against", Remedies: []report.Remedy{report.Do("", "writes a new file", "output", "NEW")}}
 	case w.PatchOnly && w.Output == "":
-		return &position.UsageError{What: "a patch needs the name of the new file that it makes", Remedies: []report.Remedy{report.Do("", "writes NEW"+patchSuffix, "output", "NEW")}}
+		return &position.UsageError{What: "a patch needs the name of the new file that it makes", Remedies: []report.Remedy{report.Do("", "writes NEW"+patch.Suffix, "output", "NEW")}}
 	case w.Parts && (w.Output == "" || w.PatchOnly || w.InPlace):
 		return &position.UsageError{What: "an upload in parts needs the name of the folder that it makes", Remedies: []report.Remedy{report.Do("", "writes that folder", "output", "FOLDER")}}
 	case w.Reserve < 0 || w.Reserve > gguf.MaxReserve:
@@ -106,9 +106,6 @@ func (w WriteOptions) suits(format string) error {
 		Hint: "name the new file ." + format}
 }
 
-// patchSuffix is how names of patch files end.
-const patchSuffix = ".mpatch"
-
 // fetches tells how many bytes of inputs at addresses a plan copies.
 func (w WriteOptions) fetches(plan patch.Plan) {
 	if w.Fetching == nil {
@@ -127,6 +124,11 @@ func (w WriteOptions) fetches(plan patch.Plan) {
 		}
 		w.Fetching(in.Path, kept)
 	}
+}
+
+// sidecars says where the change goes, for the files beside the model.
+func (w WriteOptions) sidecars() Destination {
+	return Destination{Follow: w.Sidecars, Output: w.Output, InPlace: w.InPlace, ModelAlone: w.PatchOnly || w.Parts, DryRun: w.DryRun, Force: w.Force, Backup: w.Backup, Held: w.held}
 }
 
 // saving are the options that package patch takes for every new file.
@@ -148,11 +150,7 @@ func (w *WriteOptions) lock(model string) (unlock func(), err error) {
 	if !w.InPlace || w.DryRun || w.held != nil {
 		return func() {}, nil
 	}
-	paths := []string{model}
-	for _, name := range sortedNames() {
-		paths = append(paths, PathBeside(model, name))
-	}
-	w.held, err = patch.Lock(nil, paths...)
+	w.held, err = patch.Lock(nil, append([]string{model}, Paths(model)...)...)
 	return w.held.Close, err
 }
 

@@ -90,7 +90,7 @@ func isAnInput(flag, path string) error {
 // Claim notes a target that something else writes. Another flag that names it is a *position.UsageError.
 func (o *Outputs) Claim(flag, path string) error {
 	_, err := o.claim(flag, path)
-	if is[*patch.OutputError](err) {
+	if _, ok := errors.AsType[*patch.OutputError](err); ok {
 		return nil // whoever writes it says so
 	}
 	return err
@@ -199,13 +199,13 @@ func (o *Output) Close() error {
 // binaryIn says what a file is that holds anything but text or a picture; "" for these.
 func binaryIn(path string) (string, error) {
 	head, err := sniff(path)
-	if is[*InputError](err) && head == nil {
+	if _, ok := errors.AsType[*InputError](err); ok && head == nil {
 		return "", err
 	}
 	switch ext := strings.ToLower(filepath.Ext(path)); {
 	case isGGUF(head):
 		return "a GGUF model", nil
-	case slices.Contains([]string{".gguf", ".onnx", ".ort", patchSuffix}, ext):
+	case slices.Contains([]string{".gguf", ".onnx", ".ort", patch.Suffix}, ext):
 		return "a file that is named like a model", nil
 	case bytes.HasPrefix(head, []byte("\x89PNG\r\n")):
 		return "", nil

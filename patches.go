@@ -37,13 +37,13 @@ func (c *writing) writePatches(ctx context.Context, target string) error {
 			defer file.Close()
 			from = file
 		}
-		made := strings.TrimSuffix(filepath.Base(name), patchSuffix)
+		made := strings.TrimSuffix(filepath.Base(name), patch.Suffix)
 		if made != filepath.Base(name) && filepath.Ext(made) == "" {
 			made = "" // -o names the patch alone
 		}
 		options := patch.PatchOptions{Target: made, Change: c.command, Expect: report.Expected(c.out.Changes), Request: c.out.Asked(), Data: dataSpans(c.old, in), FullDigest: c.w.FullDigest}
-		if !strings.HasSuffix(name, patchSuffix) {
-			name += patchSuffix
+		if !strings.HasSuffix(name, patch.Suffix) {
+			name += patch.Suffix
 		}
 		w, err := patch.Save(ctx, plan.Inputs, name, c.w.saving(), func(w io.Writer) error { return plan.WritePatch(w, i, from, options) })
 		if err != nil {

@@ -188,7 +188,7 @@ func recordsBeside(before, after string) (out []record) {
 // tellsOfChange reports whether a file may be a patch, a plan or a statement about a change, by its name and first bytes.
 func tellsOfChange(path string) bool {
 	switch filepath.Ext(path) {
-	case patchSuffix:
+	case patch.Suffix:
 		return true
 	case ".json", ".jsonl":
 		f, _, err := regular.Open(path)

@@ -1,7 +1,6 @@
 package modelpatch
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,8 +15,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/modelpatch/modelpatch/internal/pythonjson"
 	"github.com/modelpatch/modelpatch/internal/regular"
+	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -53,23 +52,12 @@ var sidecarPlaces = map[string]map[string]quantity{
 	"tokenizer_config.json":     {"/model_max_length": positions},
 }
 
-// Bounds of files beside a model: configurations are a few kilobytes, vocabularies up to 35 MB.
-const (
-	maxSidecar   = 16 << 20
-	maxTokenizer = 64 << 20
-)
-
-// maxOf bounds a file beside a model, by its name.
-func maxOf(name string) int64 {
-	if filepath.Base(name) == "tokenizer.json" {
-		return maxTokenizer
-	}
-	return maxSidecar
-}
-
 // maxOffset is how many positions a stated length may exceed the real one by:
 // RoBERTa's configuration says 514 for 512.
 const maxOffset = 4
+
+// Files are files beside a model that state what a change gives another value.
+type Files []*sidecar
 
 // sidecar is a file beside a model that states its length.
 type sidecar struct {
@@ -136,7 +124,7 @@ func (r restated) misses(n jsonNumber) bool {
 
 // findSidecars looks beside a model for files that state the old values, for numbers that state others, and
 // for files that cannot be read.
-func findSidecars(ctx context.Context, model string, new []restated, o OpenOptions) (out []*sidecar, strays []string, unread []error) {
+func findSidecars(ctx context.Context, model string, new []restated, o OpenOptions) (out Files, strays []string, unread []error) {
 	for s, numbers := range sidecarsOf(ctx, model, o, &unread) {
 		for _, n := range numbers {
 			for _, r := range new {
@@ -222,7 +210,7 @@ func readSidecar(ctx context.Context, model, name string, o OpenOptions) (*sidec
 	if IsAddress(model) {
 		s.data, err = ReadBeside(ctx, model, name, o)
 	} else {
-		s.data, s.info, err = regular.Read(s.path, maxOf(name))
+		s.data, s.info, err = regular.Read(s.path, MaxBeside(name))
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -267,124 +255,46 @@ func sortedNames() []string {
 	return slices.Sorted(maps.Keys(sidecarPlaces))
 }
 
-// jsonNumber is a number in a JSON text, or a text where one is looked for.
-type jsonNumber struct {
-	pointer, text string
-	at            int64
-}
-
-// jsonNumbers lists the numbers of a JSON text at the given pointers, in the
-// order of their places; nil when it is not JSON. A pointer that occurs twice is
-// left out: readers disagree about which one counts.
-func jsonNumbers(data []byte, pointers []string) []jsonNumber {
-	text := data
-	data = pythonjson.Plain(text)
-	if !json.Valid(data) { // deeper than 10,000 levels is not
+// OfPatch finds the numbers beside a model that a patch's change gave other values, or that taking it
+// back gives their old ones. Names and places that no change of ours touches are left alone, for a patch
+// may come from anybody.
+func OfPatch(ctx context.Context, model string, numbers []patch.PatchBeside, revert bool, o OpenOptions) (out Files) {
+	if len(numbers) == 0 {
 		return nil
 	}
-	var paths [][]string
-	for _, p := range pointers {
-		paths = append(paths, strings.Split(p, "/")[1:])
+	var unread []error // no change of ours was made there
+	for s, found := range sidecarsOf(ctx, model, o, &unread) {
+		for _, n := range found {
+			if to, ok := newValue(numbers, revert, s.name, n); ok && !s.above {
+				s.add(n, to)
+			}
+		}
+		if len(s.edits) > 0 {
+			out = append(out, s)
+		}
 	}
-	w := jsonWalk{data: data, numbers: []jsonNumber{}, found: map[string]int{}}
-	w.value(paths, 0)
-	return slices.DeleteFunc(w.numbers, func(n jsonNumber) bool {
-		return w.found[n.pointer] > 1 || !bytes.HasPrefix(text[n.at:], []byte(n.text)) // NaN is no number
-	})
+	return out
 }
 
-// jsonWalk goes through a sound JSON text once, from front to back.
-type jsonWalk struct {
-	data    []byte
-	at      int // the next byte
-	numbers []jsonNumber
-	found   map[string]int // by pointer
+// newValue is what a patch makes of a number beside the model.
+func newValue(numbers []patch.PatchBeside, revert bool, name string, n jsonNumber) (to string, ok bool) {
+	for _, b := range numbers {
+		from, to := b.Old, b.New
+		if revert {
+			from, to = to, from
+		}
+		if b.Name == name && b.Pointer == n.pointer && n.text == from && from != to {
+			return to, true
+		}
+	}
+	return "", false
 }
 
-// value passes a value at a depth. paths are the pointers that lead through it;
-// nothing is kept of what lies on none.
-func (w *jsonWalk) value(paths [][]string, depth int) {
-	switch w.next(" \t\r\n"); w.data[w.at] {
-	case '{', '[':
-		w.members(w.data[w.at] == '{', paths, depth)
-	case '"':
-		start := w.at
-		w.text()
-		w.number(start, paths, depth) // in quotes, which is no number to programs and is told
-	default:
-		start := w.at
-		for w.at < len(w.data) && strings.IndexByte(" \t\r\n,]}", w.data[w.at]) < 0 {
-			w.at++
-		}
-		if c := w.data[start]; c == '-' || c >= '0' && c <= '9' {
-			w.number(start, paths, depth)
-		}
+// Paths are where files beside a model that state its length may be, there or not; those in its
+// own folder, which alone a change in place may change.
+func Paths(model string) (out []string) {
+	for _, name := range sortedNames() {
+		out = append(out, PathBeside(model, name))
 	}
-}
-
-// next passes bytes of a set.
-func (w *jsonWalk) next(set string) {
-	for w.at < len(w.data) && strings.IndexByte(set, w.data[w.at]) >= 0 {
-		w.at++
-	}
-}
-
-// text passes a string and returns it with its quotes.
-func (w *jsonWalk) text() []byte {
-	start := w.at
-	for w.at++; w.data[w.at] != '"'; w.at++ {
-		if w.data[w.at] == '\\' {
-			w.at++
-		}
-	}
-	w.at++
-	return w.data[start:w.at]
-}
-
-// members passes an object or an array.
-func (w *jsonWalk) members(object bool, paths [][]string, depth int) {
-	w.at++
-	for {
-		w.next(" \t\r\n,")
-		if c := w.data[w.at]; c == '}' || c == ']' {
-			w.at++
-			return
-		}
-		var inside [][]string
-		if object {
-			inside = through(paths, depth, w.text())
-			w.next(" \t\r\n:")
-		}
-		w.value(inside, depth+1)
-	}
-}
-
-// through returns the paths whose name at a depth is the given key, in quotes.
-func through(paths [][]string, depth int, quoted []byte) (inside [][]string) {
-	if len(paths) == 0 {
-		return nil
-	}
-	key := string(quoted[1 : len(quoted)-1])
-	if bytes.IndexByte(quoted, '\\') >= 0 && json.Unmarshal(quoted, &key) != nil {
-		return nil
-	}
-	for _, p := range paths {
-		if len(p) > depth && p[depth] == key {
-			inside = append(inside, p)
-		}
-	}
-	return inside
-}
-
-// number notes a number at the end of a pointer.
-func (w *jsonWalk) number(start int, paths [][]string, depth int) {
-	for _, p := range paths {
-		if len(p) != depth || depth == 0 {
-			continue
-		}
-		n := jsonNumber{"/" + strings.Join(p, "/"), string(w.data[start:w.at]), int64(start)}
-		if w.found[n.pointer]++; w.found[n.pointer] == 1 {
-			w.numbers = append(w.numbers, n)
-		}
-	}
+	return out
 }

@@ -61,14 +61,14 @@ func TestAllocationsGrowWithTheSidecar(t *testing.T) {
 				if err := os.WriteFile(filepath.Join(folder, "config.json"), []byte(shape.make(n)), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				r := &patchRun{path: filepath.Join(folder, "m.gguf"), patch: &patch.PatchFile{}}
+				model, numbers := filepath.Join(folder, "m.gguf"), []patch.PatchBeside{}
 				for i := range n {
-					r.patch.Beside = append(r.patch.Beside, patch.PatchBeside{Name: "config.json", Pointer: "/n_ctx", Old: strconv.Itoa(i + 33), New: "64"})
+					numbers = append(numbers, patch.PatchBeside{Name: "config.json", Pointer: "/n_ctx", Old: strconv.Itoa(i + 33), New: "64"})
 				}
 				start := time.Now()
-				found, made := 0, allocations(func() { r.patchedBeside() })
+				found, made := 0, allocations(func() { OfPatch(t.Context(), model, numbers, false, OpenOptions{}) })
 				more := allocations(func() {
-					all, _, _ := findSidecars(t.Context(), r.path, []restated{{positions, 32, 64}}, OpenOptions{})
+					all, _, _ := findSidecars(t.Context(), model, []restated{{positions, 32, 64}}, OpenOptions{})
 					for _, s := range all {
 						found += len(s.edits)
 						s.changed()

@@ -88,42 +88,6 @@ func FuzzJSONNumbers(f *testing.F) {
 	})
 }
 
-// FuzzReadPlan reads plans of any content.
-func FuzzReadPlan(f *testing.F) {
-	f.Add([]byte(`{"schema":"modelpatch.plan/1","path":"m","command":"extend --len 8","changes":[{"encoding":"e0","what":"w","expect":"same","tolerance":0}],"edits":[{"file":"m","range":[0,1],"bytes":1,"why":"w"}]}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		path := filepath.Join(t.TempDir(), "plan.json")
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if p, err := ReadPlan(path); (p == nil) == (err == nil) {
-			t.Fatal(p, err)
-		}
-	})
-}
-
-// TestReadPlanOfAnything reads what is no plan, none of it whole.
-func TestReadPlanOfAnything(t *testing.T) {
-	folder := t.TempDir()
-	write := func(name, content string) string {
-		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	large := write("large", "")
-	if err := os.Truncate(large, 1<<40); err != nil {
-		t.Skip("skipped by name: plans of any kind (no sparse files here)")
-	}
-	for _, path := range []string{folder, os.DevNull, "/dev/zero", large, filepath.Join(folder, "absent"), write("text", "no plan"),
-		write("empty", `{"schema":"modelpatch.plan/1","edits":[`+strings.Repeat("{},", maxPlanCommas)+`{}]}`)} {
-		if p, err := ReadPlan(path); err == nil || !is[*InputError](err) {
-			t.Errorf("%s: %v, %v", path, p, err)
-		}
-	}
-}
-
 // TestSidecarNumbers: RoBERTa's configuration says two positions more; the new
 // one does too, and nothing else of the text changes.
 func TestSidecarNumbers(t *testing.T) {
@@ -156,7 +120,7 @@ func TestSidecarsOfForeignPatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := patchRun{path: filepath.Join(folder, "m.gguf"), patch: &patch.PatchFile{PatchHeader: patch.PatchHeader{Beside: []patch.PatchBeside{
+	found := OfPatch(t.Context(), filepath.Join(folder, "m.gguf"), []patch.PatchBeside{
 		{Name: "config.json", Pointer: "/n_positions", Old: "5", New: "7"},
 		{Name: "config.json", Pointer: "/n_positions", Old: "5", New: "8"},
 		{Name: "config.json", Pointer: "/n_ctx", Old: "5", New: "9"},
@@ -164,8 +128,7 @@ func TestSidecarsOfForeignPatch(t *testing.T) {
 		{Name: "config.json", Pointer: "/max_seq_len", Old: "6", New: "+7"},
 		{Name: "other.json", Pointer: "/n_ctx", Old: "5", New: "9"},
 		{Name: "../config.json", Pointer: "/n_ctx", Old: "5", New: "9"},
-	}}}}
-	found := r.patchedBeside()
+	}, false, OpenOptions{})
 	if len(found) != 1 {
 		t.Fatalf("%+v", found)
 	}

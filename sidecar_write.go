@@ -22,30 +22,65 @@ const (
 	whyAbove    = "it lies in the folder above the model's: change it there"
 )
 
-// aimSidecars decides for each file beside a model where its new version
-// goes, or why it is not written, before anything is.
-func aimSidecars(all []*sidecar, model string, w WriteOptions) error {
+// Destination says where a change of a model goes, and whether the files beside it follow.
+type Destination struct {
+	Follow        bool        // they were asked for
+	Output        string      // the new model; "": none
+	InPlace       bool        // the model itself
+	ModelAlone    bool        // a patch or an upload, which hold nothing else
+	DryRun        bool        // nothing is written: what could not be is no error
+	Force, Backup bool        // an existing file may be replaced
+	Held          *patch.Hold // what a change in place has locked
+}
+
+// Aim decides for each file where its new version goes, or why it is not written, before
+// anything is.
+func (all Files) Aim(model string, to Destination) error {
 	for _, s := range all {
 		switch {
 		case s.above:
 			s.why = whyAbove
-		case !w.Sidecars && w.Output != "" && s.isIn(filepath.Dir(w.Output)):
+		case !to.Follow && to.Output != "" && s.isIn(filepath.Dir(to.Output)):
 			s.why = s.shared(model)
-		case !w.Sidecars:
+		case !to.Follow:
 			s.why = whyNotAsked
-		case w.PatchOnly || w.Parts:
+		case to.ModelAlone:
 			s.why = whyPatch
-		case w.InPlace:
-			if err := s.aimInPlace(w.held); err != nil {
+		case to.InPlace:
+			if err := s.aimInPlace(to.Held); err != nil {
 				return err
 			}
-		case w.Output != "":
-			if err := s.aimBeside(model, w); err != nil && !w.DryRun {
+		case to.Output != "":
+			if err := s.aimBeside(model, to); err != nil && !to.DryRun {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// AimInPlace has each file edited as it lies, where it can be.
+func (all Files) AimInPlace(held *patch.Hold) error {
+	for _, s := range all {
+		if err := s.aimInPlace(held); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Leave has no file written, and says why.
+func (all Files) Leave(why string) {
+	for _, s := range all {
+		s.target, s.why = "", why
+	}
+}
+
+// KeptIn notes the patch file from which old values can be had again.
+func (all Files) KeptIn(patch string) {
+	for _, s := range all {
+		s.backup = patch
+	}
 }
 
 // aimInPlace has the file edited as it lies. A link stays and its target is
@@ -68,8 +103,8 @@ func (s *sidecar) aimInPlace(held *patch.Hold) error {
 // aimBeside has a changed copy written beside a new model. The file itself is
 // never changed, for the old model needs it, and another model's file is not
 // replaced unless that was asked for.
-func (s *sidecar) aimBeside(model string, w WriteOptions) error {
-	at := filepath.Join(filepath.Dir(w.Output), s.name)
+func (s *sidecar) aimBeside(model string, to Destination) error {
+	at := filepath.Join(filepath.Dir(to.Output), s.name)
 	for i := range s.edits {
 		s.edits[i].Path = report.Name(at)
 	}
@@ -95,7 +130,7 @@ func (s *sidecar) aimBeside(model string, w WriteOptions) error {
 	case s.isWritten(real):
 		s.why = "it says so already"
 		return nil
-	case !w.Force && !w.Backup:
+	case !to.Force && !to.Backup:
 		s.why = "it is there already; force replaces it"
 		return &patch.OutputError{Op: "create", Path: at, Err: fs.ErrExist,
 			Hint: "force replaces it and keeps the old one as " + s.name + ".bak; it stays as it is where sidecars are not asked for"}
@@ -117,7 +152,7 @@ func (s *sidecar) isIn(folder string) bool {
 
 // isWritten reports whether a file has the new content already.
 func (s *sidecar) isWritten(path string) bool {
-	b, _, err := regular.Read(path, maxOf(s.name))
+	b, _, err := regular.Read(path, MaxBeside(s.name))
 	return err == nil && bytes.Equal(b, s.changed())
 }
 
@@ -137,9 +172,9 @@ func within(path string) (real string, err error) {
 	return real, nil
 }
 
-// besides are the numbers that are changed beside a model in place, for its
+// Numbers are the numbers that are changed beside a model in place, for its
 // undo patch.
-func besides(all []*sidecar) []patch.PatchBeside {
+func (all Files) Numbers() []patch.PatchBeside {
 	var out []patch.PatchBeside
 	for _, s := range all {
 		if s.target == "" {
@@ -152,8 +187,8 @@ func besides(all []*sidecar) []patch.PatchBeside {
 	return out
 }
 
-// followed notes that files beside a model are written.
-func followed(all []*sidecar) {
+// Followed notes that the files are written.
+func (all Files) Followed() {
 	for _, s := range all {
 		for i := range s.edits {
 			if s.target != "" {
@@ -163,9 +198,9 @@ func followed(all []*sidecar) {
 	}
 }
 
-// following are the files that change in place together with the file at path, under its journal:
+// Following are the files that change in place together with the file at path, under its journal:
 // those of its folder.
-func following(all []*sidecar, path string) (out []patch.Beside) {
+func (all Files) Following(path string) (out []patch.Beside) {
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 	for _, s := range all {
 		if s.target != "" && !s.strays(filepath.Dir(s.target), folder, err) {
@@ -185,9 +220,9 @@ func (s *sidecar) strays(at, model string, err error) bool {
 	return true
 }
 
-// withSidecars adds the changed copies that have a target to a plan of a new model: they get their names
+// With adds the changed copies that have a target to a plan of a new model: they get their names
 // with it, and those that they replace are kept as NAME.bak.
-func withSidecars(plan patch.Plan, all []*sidecar, model string) patch.Plan {
+func (all Files) With(plan patch.Plan, model string) patch.Plan {
 	plan.Inputs, plan.Outputs, plan.Edits = slices.Clone(plan.Inputs), slices.Clone(plan.Outputs), slices.Clone(plan.Edits)
 	folder, err := filepath.EvalSymlinks(filepath.Dir(model))
 	for _, s := range all {
@@ -214,20 +249,22 @@ func withSidecars(plan patch.Plan, all []*sidecar, model string) patch.Plan {
 	return plan
 }
 
-// keptAs notes where the file is that was replaced.
-func (s *sidecar) keptAs(written []patch.WrittenFile) {
+// Replaced notes where the files are that those of a plan of With have replaced.
+func (all Files) Replaced(written []patch.WrittenFile) {
 	for _, w := range written {
-		if s.target == "" || filepath.Base(w.Path) != filepath.Base(s.target) {
-			continue
-		}
-		for i := range s.edits {
-			s.edits[i].Backup = report.Name(w.Backup)
+		for _, s := range all {
+			if s.target == "" || filepath.Base(w.Path) != filepath.Base(s.target) {
+				continue
+			}
+			for i := range s.edits {
+				s.edits[i].Backup = report.Name(w.Backup)
+			}
 		}
 	}
 }
 
-// sidecarReports says what became of the files beside a model.
-func sidecarReports(all []*sidecar) []report.Sidecar {
+// Reports say what became of each number.
+func (all Files) Reports() []report.Sidecar {
 	out := []report.Sidecar{}
 	for _, s := range all {
 		for _, e := range s.edits {

@@ -28,14 +28,14 @@ func signatureNames(base string) []string {
 	return []string{"model.sig", "model.sigstore.json", base + ".sig", base + ".sigstore.json", base + ".sha256", "SHA256SUMS"}
 }
 
-// signed are sentences about signatures that a change makes stale.
-func (c *change) signed() []string {
+// Stale are sentences about signatures beside a model that a change makes stale: in place, or of a new file.
+func Stale(model string, inPlace, newFile bool) []string {
 	var out []string
-	for _, name := range SignaturesBeside(c.path) {
+	for _, name := range SignaturesBeside(model) {
 		switch {
-		case c.w.InPlace:
+		case inPlace:
 			out = append(out, name+" signs the model as it was, or states its digest: sign the changed one again, or take the change back")
-		case c.w.Output != "" && !c.w.PatchOnly:
+		case newFile:
 			out = append(out, name+" signs the old model, or states its digest: the new file needs its own")
 		}
 	}

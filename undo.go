@@ -62,7 +62,7 @@ func Undo(ctx context.Context, path string, w WriteOptions) (Result, error) {
 	if misfit != nil {
 		return Result{}, misfit
 	}
-	return Result{}, &patch.RefusedError{Path: path, Why: "no undo patch is beside it", Instead: "a change in place leaves " + report.Printable(filepath.Base(path)) + undoSuffix + patchSuffix + "; revert takes a patch of another name back"}
+	return Result{}, &patch.RefusedError{Path: path, Why: "no undo patch is beside it", Instead: "a change in place leaves " + report.Printable(filepath.Base(path)) + undoSuffix + patch.Suffix + "; revert takes a patch of another name back"}
 }
 
 // undoPatch is an undo patch that a change in place left beside a file.
@@ -99,7 +99,7 @@ func undosBeside(path string) (out []undoPatch) {
 // undoNumber is the number of an undo patch of the file at path by the patch's base name; 0:
 // it is none.
 func undoNumber(path, name string) int {
-	m := regexp.MustCompile(`^` + regexp.QuoteMeta(filepath.Base(path)+undoSuffix) + `(?:\.(\d{1,9}))?` + regexp.QuoteMeta(patchSuffix) + `$`).FindStringSubmatch(name)
+	m := regexp.MustCompile(`^` + regexp.QuoteMeta(filepath.Base(path)+undoSuffix) + `(?:\.(\d{1,9}))?` + regexp.QuoteMeta(patch.Suffix) + `$`).FindStringSubmatch(name)
 	switch {
 	case m == nil:
 		return 0

@@ -19,7 +19,7 @@ type writing struct {
 	w       WriteOptions
 	old     position.Model
 	plan    patch.Plan
-	beside  []*sidecar                 // files that follow the model
+	beside  Files                      // files that follow the model
 	held    func(position.Model) error // what a new model is checked against
 	out     *report.Plan               // where it is noted what was written
 }
@@ -27,7 +27,7 @@ type writing struct {
 // write writes what was asked for: the list of edits, the model, and the files
 // beside it. A new model is checked before it gets its name.
 func (c *writing) write(ctx context.Context) error {
-	if err := aimSidecars(c.beside, c.path, c.w); err != nil {
+	if err := c.beside.Aim(c.path, c.w.sidecars()); err != nil {
 		return err
 	}
 	if c.w.Edits != "" {
@@ -79,9 +79,9 @@ func (c *writing) writeModel(ctx context.Context) error {
 		return c.check(ctx, path, func() (position.Model, error) { return open(ctx, path, c.open) })
 	}
 	c.w.fetches(plan)
-	written, err := patch.WriteNew(ctx, withSidecars(plan, c.beside, target), target, o)
+	written, err := patch.WriteNew(ctx, c.beside.With(plan, target), target, o)
 	if err == nil || stands(err) {
-		followed(c.beside)
+		c.beside.Followed()
 	}
 	if err != nil {
 		return err
@@ -89,9 +89,7 @@ func (c *writing) writeModel(ctx context.Context) error {
 	for _, f := range written[:len(plan.Outputs)] {
 		noteWritten(c.out, f, "new")
 	}
-	for _, s := range c.beside {
-		s.keptAs(written[len(plan.Outputs):])
-	}
+	c.beside.Replaced(written[len(plan.Outputs):])
 	noteOldData(left, c.out)
 	return nil
 }

@@ -52,7 +52,7 @@ func (j *journal) isBeside(name string) bool {
 // isUndo reports whether a journal may have a file removed: an undo patch of
 // its target, or none.
 func (j *journal) isUndo(name string) bool {
-	return name == "" || isBaseName(name) && strings.HasPrefix(name, j.Target+".undo") && strings.HasSuffix(name, ".mpatch")
+	return name == "" || isBaseName(name) && strings.HasPrefix(name, j.Target+".undo") && strings.HasSuffix(name, Suffix)
 }
 
 // openBeside opens and locks the files beside the target that a journal has.

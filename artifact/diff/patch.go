@@ -23,8 +23,7 @@ type PatchOptions struct {
 	Digest bool // SHA-256 of the patch files
 }
 
-// suffix is how names of patch files end.
-const suffix = ".mpatch"
+// patch.Suffix is how names of patch files end.
 
 // Patch writes a patch file that makes model b of model a, whoever made either: modelpatch.Apply
 // then gives b bit for bit, and modelpatch.Revert gives a back. Of a model of several files each
@@ -53,8 +52,8 @@ func Patch(ctx context.Context, a, b, out string, o PatchOptions) ([]report.Writ
 		return nil, &patch.RefusedError{Path: b, Why: fmt.Sprintf("it consists of %d files and %s of %d: a patch changes files one by one", len(is), report.Printable(a), len(was)),
 			Instead: "make both models of as many files: with the weights inside, or all in data files"}
 	}
-	if !strings.HasSuffix(out, suffix) {
-		out += suffix
+	if !strings.HasSuffix(out, patch.Suffix) {
+		out += patch.Suffix
 	}
 	var inputs []patch.Input
 	for i, path := range append(append([]string{}, was...), is...) {
@@ -71,7 +70,7 @@ func Patch(ctx context.Context, a, b, out string, o PatchOptions) ([]report.Writ
 	for i := range was {
 		name := out
 		if i > 0 {
-			name = filepath.Join(filepath.Dir(out), filepath.Base(is[i])+suffix)
+			name = filepath.Join(filepath.Dir(out), filepath.Base(is[i])+patch.Suffix)
 		}
 		w, err := onePatch(ctx, before, source{a, was[i], o.Open}, source{b, is[i], o.Open}, name, inputs, o)
 		if err != nil {

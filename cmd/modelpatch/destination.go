@@ -127,7 +127,7 @@ func (d *destination) aim(inputs []string) error {
 	if err == nil && w.Output != "" {
 		err = w.Outputs.Claim("-o", w.Output)
 		if err == nil && w.PatchOnly {
-			err = w.Outputs.Claim("--patch-only", w.Output+".mpatch")
+			err = w.Outputs.Claim("--patch-only", w.Output+patch.Suffix)
 		}
 	}
 	return err

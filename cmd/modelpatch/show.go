@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -39,7 +40,9 @@ inspect does the same for names that end in .mpatch.`,
 }
 
 // isPatchName reports whether a file is a patch by its name.
-func isPatchName(path string) bool { return strings.HasSuffix(modelpatch.ShownPath(path), ".mpatch") }
+func isPatchName(path string) bool {
+	return strings.HasSuffix(modelpatch.ShownPath(path), patch.Suffix)
+}
 
 // show prints the header of a patch file and returns the exit code.
 func (c *console) show(ctx context.Context, path string, open modelpatch.OpenOptions, asJSON, verbose bool) int {
