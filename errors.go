@@ -3,44 +3,58 @@ package modelpatch
 import (
 	"context"
 	"errors"
-	"fmt"
-	"syscall"
 
+	"github.com/modelpatch/modelpatch/internal/change"
+	"github.com/modelpatch/modelpatch/internal/source"
+	"github.com/modelpatch/modelpatch/internal/verdict"
 	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// InputError is the error of an input that is no model file that can be read
-// (exit code 3).
-type InputError struct {
-	Path string
-	What string
-	Why  string
-	Hint string
-	Err  error
-}
+// Exit codes of the command line tool.
+const (
+	ExitDone        = 0   // done; the answer is yes
+	ExitNo          = 1   // the answer is no
+	ExitUsage       = 2   // a flag or parameter is wrong
+	ExitInput       = 3   // an input cannot be read
+	ExitRefused     = 4   // this change cannot be made to this model
+	ExitOutput      = 5   // output failed; files are as they were, unless the error says otherwise
+	ExitInterrupted = 130 // interrupted; the target is as it was
+)
 
-// Error says it in a line.
-func (e *InputError) Error() string {
-	return fmt.Sprintf("%s: %s: %s", report.Printable(ShownPath(e.Path)), e.What, e.Why)
-}
+// UsageError is the error of a parameter that is wrong, or of parameters that contradict each other
+// (exit code 2).
+type UsageError = position.UsageError
 
-// Unwrap returns the cause.
-func (e *InputError) Unwrap() error { return e.Err }
+// InputError is the error of an input that is no model file that can be read (exit code 3): its
+// fields say which file, what is wrong, why, and what to do.
+type InputError = source.InputError
 
-// Hints returns what to do about it.
-func (e *InputError) Hints() []string {
-	if e.Hint == "" {
-		return nil
+// ExitCode is the exit code for an error of this module.
+func ExitCode(err error) int {
+	switch {
+	case err == nil:
+		return ExitDone
+	case errors.Is(err, context.Canceled):
+		return ExitInterrupted
+	case change.Is[*verdict.Error](err):
+		return ExitNo
+	case change.Is[*position.UsageError](err), change.Is[*patch.SameFileError](err):
+		return ExitUsage
+	case change.Is[*position.Refusal](err), change.Is[*patch.RefusedError](err):
+		return ExitRefused
+	case change.Is[*patch.OutputError](err), change.Is[*patch.PlanError](err):
+		return ExitOutput
 	}
-	return []string{e.Hint}
+	return ExitInput // malformed, unsupported, unreadable
 }
 
-// OfMachine reports whether an error tells of the machine, the moment or the options, and nothing of
-// the file: it may be read well in another folder for temporary files, by another user, or in a
-// minute.
-func OfMachine(err error) bool {
-	_, system := errors.AsType[syscall.Errno](err)
-	_, output := errors.AsType[*patch.OutputError](err)
-	return system || output || errors.Is(err, errLimit) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
+
+// Advice returns what an error says to do about it: sentences, and remedies as values, for callers
+// who word them.
+func Advice(err error) (sentences []string, remedies []report.Remedy) { return report.Advice(err) }

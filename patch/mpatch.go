@@ -11,9 +11,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Suffix is how names of patch files end.
-const Suffix = ".mpatch"
-
 // SchemaPatch identifies a patch file's header.
 const SchemaPatch = "modelpatch.patch/1"
 

@@ -12,6 +12,9 @@ import (
 	"sync"
 )
 
+// Suffix is how names of patch files end.
+const Suffix = ".mpatch"
+
 const (
 	tempInfix = ".modelpatch-"
 	tokenSize = 6 // bytes of randomness in a temporary name

@@ -47,7 +47,7 @@ var goldens = []struct {
 
 func model(t testing.TB, name string) position.Model {
 	t.Helper()
-	m, err := modelpatch.Open(filepath.Join("../testdata", filepath.FromSlash(name)), modelpatch.OpenOptions{})
+	m, err := modelpatch.Open(t.Context(), filepath.Join("../testdata", filepath.FromSlash(name)), modelpatch.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,10 +112,10 @@ func compare(t *testing.T, name string, figures []figure.Figure) {
 // where new ones join is told.
 func TestGrown(t *testing.T) {
 	longer := filepath.Join(t.TempDir(), "longer.gguf")
-	if _, err := modelpatch.Extend(t.Context(), "../testdata/gguf/gpt2-f32.gguf", modelpatch.ExtendOptions{Length: 96}, modelpatch.OpenOptions{}, modelpatch.WriteOptions{Output: longer}); err != nil {
+	if _, err := modelpatch.Extend(t.Context(), "../testdata/gguf/gpt2-f32.gguf", modelpatch.ExtendOptions{ExtendOptions: position.ExtendOptions{Length: 96}, Write: modelpatch.WriteOptions{Output: longer}}); err != nil {
 		t.Fatal(err)
 	}
-	after, err := modelpatch.Open(longer, modelpatch.OpenOptions{})
+	after, err := modelpatch.Open(t.Context(), longer, modelpatch.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -215,10 +215,10 @@ func TestFlat(t *testing.T) {
 // TestCompared: of two models what differs stands first, and no figure is taller than a screen or two.
 func TestCompared(t *testing.T) {
 	longer := filepath.Join(t.TempDir(), "longer.gguf")
-	if _, err := modelpatch.Rescale(t.Context(), "../testdata/gguf/gemma3-dual.gguf", modelpatch.RescaleOptions{Base: 5e6, Layers: position.LayersGlobal}, modelpatch.OpenOptions{}, modelpatch.WriteOptions{Output: longer}); err != nil {
+	if _, err := modelpatch.Rescale(t.Context(), "../testdata/gguf/gemma3-dual.gguf", modelpatch.RescaleOptions{RescaleOptions: position.RescaleOptions{Base: 5e6, Layers: position.LayersGlobal}, Write: modelpatch.WriteOptions{Output: longer}}); err != nil {
 		t.Fatal(err)
 	}
-	after, err := modelpatch.Open(longer, modelpatch.OpenOptions{})
+	after, err := modelpatch.Open(t.Context(), longer, modelpatch.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

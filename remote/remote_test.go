@@ -85,9 +85,9 @@ func TestReports(t *testing.T) {
 			if end := filepath.Ext(name); end != ".gguf" && end != ".onnx" || testing.Short() && i%5 != 0 {
 				continue
 			}
-			want, err := modelpatch.Inspect(filepath.Join(folder, name), modelpatch.OpenOptions{})
+			want, err := modelpatch.Inspect(t.Context(), filepath.Join(folder, name), modelpatch.OpenOptions{})
 			for _, base := range []string{"hf://private/repo/", h.Store + "/plain/", h.Store + "/whole/", h.Store + "/busy-twice/", h.Store + "/strict/"} {
-				got, rerr := modelpatch.Inspect(base+name, modelpatch.OpenOptions{Remote: c.Reader, Scan: true})
+				got, rerr := modelpatch.Inspect(t.Context(), base+name, modelpatch.OpenOptions{Remote: c.Reader, Scan: true})
 				if (err == nil) != (rerr == nil) {
 					t.Errorf("%s%s: %v, and on a disk %v", base, name, rerr, err)
 				} else if err == nil && text(t, got) != strings.ReplaceAll(text(t, want), folder+"/", base) {
@@ -167,7 +167,7 @@ func TestFaults(t *testing.T) {
 			case !bytes.HasPrefix(want, got):
 				t.Error("wrong bytes before the error")
 			}
-			if said := fmt.Sprint(err, modelpatch.Hints(err)); strings.Contains(said, testhub.Secret) || strings.Contains(said, "signature=") {
+			if said := fmt.Sprint(err, report.Hints(err)); strings.Contains(said, testhub.Secret) || strings.Contains(said, "signature=") {
 				t.Errorf("a secret was told: %s", said)
 			}
 			if strings.Contains(x.at, "none") && !errors.Is(err, fs.ErrNotExist) {
@@ -193,7 +193,7 @@ func TestHubErrors(t *testing.T) {
 		o := quick()
 		o.Environment = func(name string) string { return map[string]string{"HF_ENDPOINT": h.Addr, "HF_TOKEN": x.token}[name] }
 		_, err := remote.New(t.Context(), o).Open(t.Context(), x.at)
-		said := fmt.Sprint(err, modelpatch.Hints(err))
+		said := fmt.Sprint(err, report.Hints(err))
 		if err == nil || !strings.Contains(err.Error(), x.want) || !strings.Contains(said, x.hint) || strings.Contains(said, "SECRET") {
 			t.Errorf("%s: %s, want %q and %q", x.at, said, x.want, x.hint)
 		}
@@ -221,8 +221,8 @@ func TestPrivate(t *testing.T) {
 		o.AllowPrivate = false
 		c := remote.New(t.Context(), o)
 		_, err := c.Open(t.Context(), at)
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(fmt.Sprint(modelpatch.Hints(err)), "allow private") {
-			t.Errorf("%s: %v %v", at, err, modelpatch.Hints(err))
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(fmt.Sprint(report.Hints(err)), "allow private") {
+			t.Errorf("%s: %v %v", at, err, report.Hints(err))
 		}
 	}
 	if n, _ := h.Used(); n != 0 {

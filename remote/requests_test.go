@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/internal/testhub"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/remote"
 )
 
@@ -122,7 +123,7 @@ func largeONNX(t *testing.T, table bool, sizes ...int64) *sparse {
 	path := "../testdata/onnx/gpt2-dy23.onnx"
 	if table {
 		longer := filepath.Join(t.TempDir(), "m.onnx")
-		if _, err := modelpatch.Extend(t.Context(), path, modelpatch.ExtendOptions{Length: 65536}, modelpatch.OpenOptions{}, modelpatch.WriteOptions{Output: longer}); err != nil {
+		if _, err := modelpatch.Extend(t.Context(), path, modelpatch.ExtendOptions{ExtendOptions: position.ExtendOptions{Length: 65536}, Write: modelpatch.WriteOptions{Output: longer}}); err != nil {
 			t.Fatal(err)
 		}
 		path = longer
@@ -192,7 +193,7 @@ func TestRequests(t *testing.T) {
 			o := quick()
 			c := remote.New(t.Context(), o)
 			began := time.Now()
-			_, err := modelpatch.Inspect(h.Store+"/plain/"+x.name, modelpatch.OpenOptions{Remote: c.Reader})
+			_, err := modelpatch.Inspect(t.Context(), h.Store+"/plain/"+x.name, modelpatch.OpenOptions{Remote: c.Reader})
 			took := time.Since(began)
 			if err != nil {
 				t.Fatal(err)

@@ -38,7 +38,7 @@ func models(t *testing.T, pattern string) []string {
 
 func open(t *testing.T, path string) position.Model {
 	t.Helper()
-	m, err := modelpatch.Open(path, modelpatch.OpenOptions{})
+	m, err := modelpatch.Open(t.Context(), path, modelpatch.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func open(t *testing.T, path string) position.Model {
 func TestCopiesAreSame(t *testing.T) {
 	for _, pattern := range []string{"onnx/*.onnx", "gguf/*.gguf"} {
 		for _, path := range models(t, pattern) {
-			m, err := modelpatch.Open(path, modelpatch.OpenOptions{})
+			m, err := modelpatch.Open(t.Context(), path, modelpatch.OpenOptions{})
 			if err != nil {
 				t.Logf("%s: %v", path, err) // a shard without its siblings
 				continue
@@ -177,7 +177,7 @@ func TestChanges(t *testing.T) {
 	made := map[string]int{}
 	for _, pattern := range []string{"onnx/*.onnx", "gguf/*.gguf"} {
 		for _, path := range models(t, pattern) {
-			if m, err := modelpatch.Open(path, modelpatch.OpenOptions{}); err != nil {
+			if m, err := modelpatch.Open(t.Context(), path, modelpatch.OpenOptions{}); err != nil {
 				continue
 			} else {
 				m.Close()
@@ -279,7 +279,7 @@ func TestDifferentModels(t *testing.T) {
 		})) {
 			continue
 		}
-		m, err := modelpatch.Open(path, modelpatch.OpenOptions{})
+		m, err := modelpatch.Open(t.Context(), path, modelpatch.OpenOptions{})
 		if err != nil {
 			continue
 		}
@@ -312,11 +312,11 @@ func TestDifferentModels(t *testing.T) {
 // TestComparedIsTold: large tensors are told of until all were compared, and an error ends that.
 func TestComparedIsTold(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "long.gguf") // its table is of more than 64 KiB
-	if _, err := modelpatch.Extend(t.Context(), "../testdata/gguf/gpt2-f32.gguf", modelpatch.ExtendOptions{Length: 8192}, modelpatch.OpenOptions{}, modelpatch.WriteOptions{Output: path}); err != nil {
+	if _, err := modelpatch.Extend(t.Context(), "../testdata/gguf/gpt2-f32.gguf", modelpatch.ExtendOptions{ExtendOptions: position.ExtendOptions{Length: 8192}, Write: modelpatch.WriteOptions{Output: path}}); err != nil {
 		t.Fatal(err)
 	}
 	open := func() position.Model {
-		m, err := modelpatch.Open(path, modelpatch.OpenOptions{})
+		m, err := modelpatch.Open(t.Context(), path, modelpatch.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/source"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -25,22 +26,22 @@ func Files(ctx context.Context, a, b string, open modelpatch.OpenOptions) (repor
 	if IsNull(a) || IsNull(b) {
 		return alone(ctx, a, b, open)
 	}
-	before, err := modelpatch.OpenContext(ctx, a, open)
+	before, err := modelpatch.Open(ctx, a, open)
 	if err != nil {
 		return report.Diff{}, err
 	}
 	defer before.Close()
-	after, err := modelpatch.OpenContext(ctx, b, open)
+	after, err := modelpatch.Open(ctx, b, open)
 	if err != nil {
 		return report.Diff{}, err
 	}
 	defer after.Close()
 	d, err := compare(ctx, before, after, func(was, is string) (bool, error) {
-		return sameFile(ctx, source{a, was, open}, source{b, is, open})
+		return sameFile(ctx, modelFile{a, was, open}, modelFile{b, is, open})
 	})
-	d.A, d.B = report.Name(modelpatch.ShownPath(a)), report.Name(modelpatch.ShownPath(b))
+	d.A, d.B = report.Name(source.ShownPath(a)), report.Name(source.ShownPath(b))
 	for _, m := range []position.Model{before, after} {
-		if lost := modelpatch.ReadError(m); lost != nil {
+		if lost := source.ReadError(m); lost != nil {
 			return d, lost
 		}
 	}
@@ -52,7 +53,7 @@ func IsNull(path string) bool { return path == os.DevNull || path == "/dev/null"
 
 // alone tells of a model that is new, where a is no model, or gone, where b is none.
 func alone(ctx context.Context, a, b string, open modelpatch.OpenOptions) (report.Diff, error) {
-	d := empty(report.Name(modelpatch.ShownPath(a)), report.Name(modelpatch.ShownPath(b)))
+	d := empty(report.Name(source.ShownPath(a)), report.Name(source.ShownPath(b)))
 	path, word, says := b, report.DiffAdded, "the model is new"
 	if IsNull(b) {
 		path, word, says = a, report.DiffRemoved, "the model is gone"
@@ -60,7 +61,7 @@ func alone(ctx context.Context, a, b string, open modelpatch.OpenOptions) (repor
 	if IsNull(path) {
 		return d, &position.UsageError{What: "neither side is a model", Hint: "name two models, or one and " + os.DevNull}
 	}
-	m, err := modelpatch.OpenContext(ctx, path, open)
+	m, err := modelpatch.Open(ctx, path, open)
 	if err != nil {
 		return d, err
 	}
@@ -83,7 +84,7 @@ func alone(ctx context.Context, a, b string, open modelpatch.OpenOptions) (repor
 	}
 	d.Parts, d.Differ = len(parts), len(parts)
 	d.Summary = strings.Join(append(encodingSummary(d), fmt.Sprintf("%s, with all its %d parts", says, len(parts))), "; ")
-	return d, modelpatch.ReadError(m)
+	return d, source.ReadError(m)
 }
 
 // empty is a report in which nothing differs.
@@ -96,12 +97,12 @@ func empty(a, b string) report.Diff {
 // else: no part of one is a part of the other.
 func Models(ctx context.Context, a, b position.Model) (report.Diff, error) {
 	return compare(ctx, a, b, func(was, is string) (bool, error) {
-		return sameFile(ctx, source{was, was, modelpatch.OpenOptions{}}, source{is, is, modelpatch.OpenOptions{}})
+		return sameFile(ctx, modelFile{was, was, modelpatch.OpenOptions{}}, modelFile{is, is, modelpatch.OpenOptions{}})
 	})
 }
 
-// source is a file of a model, as modelpatch.OpenFileOf opens it.
-type source struct {
+// modelFile is a file of a model, as source.OpenFile opens it.
+type modelFile struct {
 	model, path string
 	open        modelpatch.OpenOptions
 }
@@ -162,13 +163,13 @@ func filesOf(r report.Inspect) []string {
 }
 
 // sameFile compares two files to their ends.
-func sameFile(ctx context.Context, a, b source) (bool, error) {
-	x, sizeA, closeA, err := modelpatch.OpenFileOf(ctx, a.model, a.path, a.open)
+func sameFile(ctx context.Context, a, b modelFile) (bool, error) {
+	x, sizeA, closeA, err := source.OpenFile(ctx, a.model, a.path, source.Options(a.open))
 	if err != nil {
 		return false, err
 	}
 	defer closeA()
-	y, sizeB, closeB, err := modelpatch.OpenFileOf(ctx, b.model, b.path, b.open)
+	y, sizeB, closeB, err := source.OpenFile(ctx, b.model, b.path, source.Options(b.open))
 	if err != nil {
 		return false, err
 	}

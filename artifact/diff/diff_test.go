@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/artifact/diff"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -90,16 +91,16 @@ func TestChanges(t *testing.T) {
 		forth, back string
 	}{
 		{"yarn", "gguf/llama-plain.gguf", func(path string, w modelpatch.WriteOptions) error {
-			_, err := modelpatch.Rescale(context.Background(), path, modelpatch.RescaleOptions{Scaling: "yarn", Factor: 4}, modelpatch.OpenOptions{}, w)
+			_, err := modelpatch.Rescale(context.Background(), path, modelpatch.RescaleOptions{RescaleOptions: position.RescaleOptions{Scaling: "yarn", Factor: 4}, Write: w})
 			return err
 		}, "RoPE scaling none → yarn ×4 from 32; 3 of 51 parts differ; all tensors byte-identical",
 			"RoPE scaling yarn ×4 from 32 → none; 3 of 51 parts differ; all tensors byte-identical"},
 		{"base", "gguf/llama-plain.gguf", func(path string, w modelpatch.WriteOptions) error {
-			_, err := modelpatch.Rescale(context.Background(), path, modelpatch.RescaleOptions{Base: 500000}, modelpatch.OpenOptions{}, w)
+			_, err := modelpatch.Rescale(context.Background(), path, modelpatch.RescaleOptions{RescaleOptions: position.RescaleOptions{Base: 500000}, Write: w})
 			return err
 		}, "RoPE base 10000 → 500000; 1 of 48 parts differ; all tensors byte-identical", "RoPE base 500000 → 10000; 1 of 48 parts differ; all tensors byte-identical"},
 		{"table", "onnx/gpt2-dy23.onnx", func(path string, w modelpatch.WriteOptions) error {
-			_, err := modelpatch.Extend(context.Background(), path, modelpatch.ExtendOptions{Length: 64}, modelpatch.OpenOptions{}, w)
+			_, err := modelpatch.Extend(context.Background(), path, modelpatch.ExtendOptions{ExtendOptions: position.ExtendOptions{Length: 64}, Write: w})
 			return err
 		}, "position table 48 → 64 positions; 2 of 309 parts differ, 1 of them types stated of inner values; all other weights byte-identical",
 			"position table 64 → 48 positions; 2 of 309 parts differ, 1 of them types stated of inner values; all other weights byte-identical"},

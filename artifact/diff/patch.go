@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/source"
+	"github.com/modelpatch/modelpatch/internal/target"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
@@ -30,15 +32,15 @@ type PatchOptions struct {
 // that differs gets its own, beside out and named after b's file. Files that are equal get none.
 // What the edits make of a is compared with b before the patch gets its name.
 func Patch(ctx context.Context, a, b, out string, o PatchOptions) ([]report.Written, error) {
-	if modelpatch.IsStream(out) {
-		return nil, modelpatch.NoStream(out)
+	if target.IsStream(out) {
+		return nil, target.NoStream(out)
 	}
-	before, err := modelpatch.OpenContext(ctx, a, o.Open)
+	before, err := modelpatch.Open(ctx, a, o.Open)
 	if err != nil {
 		return nil, err
 	}
 	defer before.Close()
-	after, err := modelpatch.OpenContext(ctx, b, o.Open)
+	after, err := modelpatch.Open(ctx, b, o.Open)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +59,7 @@ func Patch(ctx context.Context, a, b, out string, o PatchOptions) ([]report.Writ
 	}
 	var inputs []patch.Input
 	for i, path := range append(append([]string{}, was...), is...) {
-		if model := []string{a, b}[i/len(was)]; modelpatch.IsAddress(model) {
+		if model := []string{a, b}[i/len(was)]; source.IsAddress(model) {
 			continue // no file that is written can be it
 		}
 		info, err := os.Stat(path)
@@ -72,7 +74,7 @@ func Patch(ctx context.Context, a, b, out string, o PatchOptions) ([]report.Writ
 		if i > 0 {
 			name = filepath.Join(filepath.Dir(out), filepath.Base(is[i])+patch.Suffix)
 		}
-		w, err := onePatch(ctx, before, source{a, was[i], o.Open}, source{b, is[i], o.Open}, name, inputs, o)
+		w, err := onePatch(ctx, before, modelFile{a, was[i], o.Open}, modelFile{b, is[i], o.Open}, name, inputs, o)
 		if err != nil {
 			return written, err
 		}
@@ -84,14 +86,14 @@ func Patch(ctx context.Context, a, b, out string, o PatchOptions) ([]report.Writ
 }
 
 // onePatch writes the patch file of one file of a model, nil where the files are equal.
-func onePatch(ctx context.Context, before position.Model, from, to source, name string, inputs []patch.Input, o PatchOptions) (*report.Written, error) {
+func onePatch(ctx context.Context, before position.Model, from, to modelFile, name string, inputs []patch.Input, o PatchOptions) (*report.Written, error) {
 	a, b := from.path, to.path
-	x, sizeA, closeX, err := modelpatch.OpenFileOf(ctx, from.model, a, from.open)
+	x, sizeA, closeX, err := source.OpenFile(ctx, from.model, a, source.Options(from.open))
 	if err != nil {
 		return nil, err
 	}
 	defer closeX()
-	y, sizeB, closeY, err := modelpatch.OpenFileOf(ctx, to.model, b, to.open)
+	y, sizeB, closeY, err := source.OpenFile(ctx, to.model, b, source.Options(to.open))
 	if err != nil {
 		return nil, err
 	}

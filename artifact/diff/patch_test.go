@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/artifact/diff"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -19,13 +20,13 @@ func changed(t *testing.T, path string) string {
 	ctx, open := context.Background(), modelpatch.OpenOptions{}
 	for _, change := range []func() (modelpatch.Result, error){
 		func() (modelpatch.Result, error) {
-			return modelpatch.Extend(ctx, path, modelpatch.ExtendOptions{Length: 96}, open, out)
+			return modelpatch.Extend(ctx, path, modelpatch.ExtendOptions{ExtendOptions: position.ExtendOptions{Length: 96}, Open: open, Write: out})
 		},
 		func() (modelpatch.Result, error) {
-			return modelpatch.Rescale(ctx, path, modelpatch.RescaleOptions{Base: 123456}, open, out)
+			return modelpatch.Rescale(ctx, path, modelpatch.RescaleOptions{RescaleOptions: position.RescaleOptions{Base: 123456}, Open: open, Write: out})
 		},
 		func() (modelpatch.Result, error) {
-			return modelpatch.AddALiBi(ctx, path, modelpatch.ALiBiOptions{MaxBias: 8}, open, out)
+			return modelpatch.AddALiBi(ctx, path, modelpatch.ALiBiOptions{ALiBiOptions: position.ALiBiOptions{MaxBias: 8}, Open: open, Write: out})
 		},
 	} {
 		if r, err := change(); err == nil && r.Nothing == "" && len(r.Plan.Edits) > 0 {
@@ -49,11 +50,11 @@ func travels(t *testing.T, a, b string) {
 	}
 	patchPath := filepath.FromSlash(written[0].Path)
 	for _, way := range []struct {
-		run      func(ctx context.Context, patchPath, path string, w modelpatch.WriteOptions) (modelpatch.Result, error)
+		run      func(ctx context.Context, patchPath, path string, o modelpatch.PatchOptions) (modelpatch.Result, error)
 		from, to string
 	}{{modelpatch.Apply, a, b}, {modelpatch.Revert, b, a}} {
 		w := modelpatch.WriteOptions{Output: filepath.Join(folder, "made"), Force: true}
-		if _, err := way.run(t.Context(), patchPath, way.from, w); err != nil {
+		if _, err := way.run(t.Context(), patchPath, way.from, modelpatch.PatchOptions{Write: w}); err != nil {
 			t.Fatal(err)
 		}
 		got, err1 := os.ReadFile(w.Output)
@@ -88,7 +89,7 @@ func TestPatch(t *testing.T) {
 			pairs := 0
 			for i := 0; i < len(all); i += step {
 				path := all[i]
-				if m, err := modelpatch.Inspect(path, modelpatch.OpenOptions{}); err != nil || len(m.Files) > 0 {
+				if m, err := modelpatch.Inspect(t.Context(), path, modelpatch.OpenOptions{}); err != nil || len(m.Files) > 0 {
 					continue // apply makes files one by one
 				}
 				if b := changed(t, path); b != "" {
@@ -114,7 +115,7 @@ func TestPatchOfOthers(t *testing.T) {
 func TestPatchOfFew(t *testing.T) {
 	path := filepath.Join(models, "gguf/llama-plain.gguf")
 	b := filepath.Join(t.TempDir(), "yarn.gguf")
-	if _, err := modelpatch.Rescale(t.Context(), path, modelpatch.RescaleOptions{Scaling: "yarn", Factor: 4}, modelpatch.OpenOptions{}, modelpatch.WriteOptions{Output: b}); err != nil {
+	if _, err := modelpatch.Rescale(t.Context(), path, modelpatch.RescaleOptions{RescaleOptions: position.RescaleOptions{Scaling: "yarn", Factor: 4}, Write: modelpatch.WriteOptions{Output: b}}); err != nil {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "p.mpatch")

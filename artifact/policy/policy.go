@@ -19,10 +19,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/artifact/rules"
 	"github.com/modelpatch/modelpatch/internal/glob"
 	"github.com/modelpatch/modelpatch/internal/regular"
+	"github.com/modelpatch/modelpatch/internal/source"
 	"github.com/modelpatch/modelpatch/internal/spelling"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -391,7 +391,7 @@ func (p *Policy) unmet() (out []pattern) {
 		out = nil
 		for _, e := range p.entries {
 			for _, g := range e.files {
-				if !g.met && !modelpatch.IsAddress(g.text) {
+				if !g.met && !source.IsAddress(g.text) {
 					out = append(out, g)
 				}
 			}
@@ -430,7 +430,7 @@ func (p *Policy) unmet() (out []pattern) {
 // named is a path as fingerprints have it: below the policy's folder where it lies there, so that
 // a finding is known again by runs in other folders.
 func (p *Policy) named(file string) string {
-	if modelpatch.IsAddress(file) || file == modelpatch.Stdin {
+	if source.IsAddress(file) || file == source.Stdin {
 		return file
 	}
 	if below, err := filepath.Rel(absolute(p.folder), absolute(file)); err == nil && filepath.IsLocal(below) {

@@ -17,8 +17,11 @@ import (
 	"strings"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/change"
 	"github.com/modelpatch/modelpatch/internal/pythonjson"
 	"github.com/modelpatch/modelpatch/internal/regular"
+	"github.com/modelpatch/modelpatch/internal/sidecar"
+	"github.com/modelpatch/modelpatch/internal/source"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -160,7 +163,7 @@ func sidecarPicture(f *Facts, found func(report.Finding)) {
 		return
 	}
 	takes := [2]int{grid[0] * side, grid[1] * side}
-	fits, first := map[string]bool{}, map[string]modelpatch.StatedPicture{}
+	fits, first := map[string]bool{}, map[string]sidecar.StatedPicture{}
 	for _, s := range f.Stated.Pictures {
 		fits[s.Path] = fits[s.Path] || (s.Height == 0 || s.Height == takes[0]) && (s.Width == 0 || s.Width == takes[1])
 		if _, ok := first[s.Path]; !ok {
@@ -234,12 +237,12 @@ func sidecarRope(f *Facts, found func(report.Finding)) {
 // OpenSSF model signing (model.sig, NAME.sig, *.sigstore.json: a DSSE envelope with an in-toto
 // statement), SHA256SUMS and NAME.sha256. The model is hashed only where there is one.
 func staleSignature(f *Facts, found func(report.Finding)) {
-	if f.Model == nil || f.Report == nil || f.Path == modelpatch.Stdin || modelpatch.IsAddress(f.Path) {
+	if f.Model == nil || f.Report == nil || f.Path == source.Stdin || source.IsAddress(f.Path) {
 		return
 	}
 	folder, base := filepath.Split(f.Path)
 	var have string
-	for _, candidate := range modelpatch.SignaturesBeside(f.Path) {
+	for _, candidate := range sidecar.Signatures(f.Path) {
 		path := filepath.Join(folder, candidate)
 		data, _, err := regular.Read(path, maxBeside)
 		if err != nil {
@@ -250,7 +253,7 @@ func staleSignature(f *Facts, found func(report.Finding)) {
 			continue
 		}
 		if have == "" {
-			if have, err = modelpatch.FileDigest(context.Background(), f.Path); err != nil {
+			if have, err = change.FileDigest(context.Background(), f.Path); err != nil {
 				return
 			}
 		}

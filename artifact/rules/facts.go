@@ -8,6 +8,8 @@ import (
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/gguf"
+	"github.com/modelpatch/modelpatch/internal/sidecar"
+	"github.com/modelpatch/modelpatch/internal/source"
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
@@ -21,7 +23,7 @@ type Facts struct {
 	Report *report.Inspect
 	Model  position.Model // open until Close; nil for compressed files and standard input
 	// Stated is what files beside the model state.
-	Stated modelpatch.Stated
+	Stated sidecar.Stated
 	// Config is what config.json beside the model says of RoPE; nil: there is none.
 	Config *Config
 
@@ -33,17 +35,17 @@ type Facts struct {
 // Read opens a model file and what lies beside it. A file that cannot be read has
 // facts too: Err.
 func Read(ctx context.Context, path string, o modelpatch.OpenOptions) *Facts {
-	f := &Facts{Path: modelpatch.ShownPath(path), distant: modelpatch.IsAddress(path) && !o.Scan}
-	model, r, err := modelpatch.OpenInspected(ctx, path, o)
+	f := &Facts{Path: source.ShownPath(path), distant: source.IsAddress(path) && !o.Scan}
+	model, r, err := source.OpenInspected(ctx, path, source.Options(o))
 	if err != nil {
 		f.Err = err
 		return f
 	}
 	f.Model, f.Report = model, &r
-	if path != modelpatch.Stdin {
-		f.Stated = modelpatch.StatedBeside(ctx, path, o)
-		if data, err := modelpatch.ReadBeside(ctx, path, "config.json", o); err == nil {
-			f.Config = readConfig(data, modelpatch.PathBeside(path, "config.json"))
+	if path != source.Stdin {
+		f.Stated = sidecar.ReadStated(ctx, path, source.Options(o))
+		if data, err := source.ReadBeside(ctx, path, "config.json", source.Options(o)); err == nil {
+			f.Config = readConfig(data, source.PathBeside(path, "config.json"))
 		}
 	}
 	return f
@@ -55,7 +57,7 @@ func (f *Facts) Lost() bool {
 	if f.Model == nil {
 		return false
 	}
-	err := modelpatch.ReadError(f.Model)
+	err := source.ReadError(f.Model)
 	if err == nil {
 		return false
 	}
@@ -127,7 +129,7 @@ func broken(id string) func(*Facts, func(report.Finding)) {
 			return
 		}
 		finding := report.Finding{Message: report.Printable(strings.TrimPrefix(f.Err.Error(), f.Path+": "))}
-		finding.Hint = strings.Join(modelpatch.Hints(f.Err), "; ")
+		finding.Hint = strings.Join(report.Hints(f.Err), "; ")
 		if finding.Hint == "" && errors.Is(f.Err, fs.ErrNotExist) && id == ruleUnreadable {
 			finding.Hint = "check the path"
 		}

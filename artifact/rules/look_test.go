@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/sidecar"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -59,10 +60,10 @@ func TestLook(t *testing.T) {
 			})},
 		{"amplitude-unusual", model(func(r *report.Inspect) { yarn(r, 4, 1024, p(report.Number(1.2))) }), model(func(r *report.Inspect) { yarn(r, 4, 1024, p(report.Number(1.1386294))) })},
 		{"sidecar-length-differs",
-			&Facts{Report: model(func(*report.Inspect) {}).Report, Stated: modelpatch.Stated{Lengths: []modelpatch.StatedLength{{Path: "config.json", Pointer: "/n_positions", Length: 4101}}}},
-			&Facts{Report: model(func(*report.Inspect) {}).Report, Stated: modelpatch.Stated{Lengths: []modelpatch.StatedLength{{Path: "config.json", Pointer: "/n_positions", Length: 4100}}}}},
+			&Facts{Report: model(func(*report.Inspect) {}).Report, Stated: sidecar.Stated{Lengths: []sidecar.StatedLength{{Path: "config.json", Pointer: "/n_positions", Length: 4101}}}},
+			&Facts{Report: model(func(*report.Inspect) {}).Report, Stated: sidecar.Stated{Lengths: []sidecar.StatedLength{{Path: "config.json", Pointer: "/n_positions", Length: 4100}}}}},
 		{"sidecar-unreadable",
-			&Facts{Report: model(func(*report.Inspect) {}).Report, Stated: modelpatch.Stated{Unreadable: []error{&modelpatch.InputError{Path: "config.json", What: "there", Why: "it is no JSON"}}}},
+			&Facts{Report: model(func(*report.Inspect) {}).Report, Stated: sidecar.Stated{Unreadable: []error{&modelpatch.InputError{Path: "config.json", What: "there", Why: "it is no JSON"}}}},
 			&Facts{Report: model(func(*report.Inspect) {}).Report}},
 		{"sidecar-rope-differs",
 			&Facts{Report: model(func(*report.Inspect) {}).Report, Config: &Config{Path: "config.json", Base: 500000}},

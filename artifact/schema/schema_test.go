@@ -19,7 +19,9 @@ import (
 	"github.com/modelpatch/modelpatch/artifact/diff"
 	"github.com/modelpatch/modelpatch/artifact/policy"
 	"github.com/modelpatch/modelpatch/artifact/rules"
+	"github.com/modelpatch/modelpatch/internal/source"
 	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -197,11 +199,11 @@ func TestRealOutput(t *testing.T) {
 		if i%8 != 0 {
 			continue
 		}
-		plan, err := modelpatch.Extend(t.Context(), path, modelpatch.ExtendOptions{Length: 4096}, modelpatch.OpenOptions{}, modelpatch.WriteOptions{DryRun: true})
+		plan, err := modelpatch.Extend(t.Context(), path, modelpatch.ExtendOptions{ExtendOptions: position.ExtendOptions{Length: 4096}, Write: modelpatch.WriteOptions{DryRun: true}})
 		if err == nil {
 			fits(t, "plan", plan.Plan)
 		}
-		v, err := modelpatch.Verify(t.Context(), path, path, modelpatch.OpenOptions{}, modelpatch.VerifyOptions{})
+		v, err := modelpatch.Verify(t.Context(), path, modelpatch.VerifyOptions{Before: path})
 		if err == nil {
 			fits(t, "verify", v)
 		}
@@ -214,10 +216,10 @@ func TestRealOutput(t *testing.T) {
 		fits(t, "diff", d)
 	}
 	longer := filepath.Join(t.TempDir(), "longer.gguf")
-	if _, err := modelpatch.Extend(t.Context(), "../../testdata/gguf/llama-plain.gguf", modelpatch.ExtendOptions{Length: 4096}, modelpatch.OpenOptions{}, modelpatch.WriteOptions{Output: longer, PatchOnly: true}); err != nil {
+	if _, err := modelpatch.Extend(t.Context(), "../../testdata/gguf/llama-plain.gguf", modelpatch.ExtendOptions{ExtendOptions: position.ExtendOptions{Length: 4096}, Write: modelpatch.WriteOptions{Output: longer, PatchOnly: true}}); err != nil {
 		t.Fatal(err)
 	}
-	p, err := modelpatch.OpenPatch(t.Context(), longer+".mpatch", modelpatch.OpenOptions{})
+	p, err := source.OpenPatch(t.Context(), longer+".mpatch", source.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,8 @@ In GGUF only mpt and jais have a key for it; ONNX graphs can be rewritten.`,
 				if err := explicitZero(cmd, "max-bias"); err != nil {
 					return modelpatch.Result{}, err
 				}
-				return modelpatch.AddALiBi(cmd.Context(), files[0], o, d.open, d.write)
+				o.Open, o.Write = d.open, d.write
+				return modelpatch.AddALiBi(cmd.Context(), files[0], o)
 			})
 		},
 	}

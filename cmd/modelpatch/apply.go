@@ -9,7 +9,7 @@ import (
 )
 
 func newApply(c *console) *cobra.Command {
-	return newPatching(c, modelpatch.ApplyWith, &cobra.Command{
+	return newPatching(c, modelpatch.Apply, &cobra.Command{
 		Use:   "apply PATCH FILE -o NEW",
 		Short: "Make the change that a patch file holds",
 		Long: `apply makes the change of a patch file (.mpatch) to a model file. The patch
@@ -24,7 +24,7 @@ like, where they followed that change (--sidecars).`,
 }
 
 func newRevert(c *console) *cobra.Command {
-	return newPatching(c, modelpatch.RevertWith, &cobra.Command{
+	return newPatching(c, modelpatch.Revert, &cobra.Command{
 		Use:   "revert PATCH FILE -o OLD",
 		Short: "Take the change of a patch file back",
 		Long: `revert takes the change of a patch file (.mpatch) back: FILE is what apply has
@@ -36,14 +36,14 @@ config.json and its like get their old values back where they followed
 	})
 }
 
-type patching func(ctx context.Context, patchPath, path string, open modelpatch.OpenOptions, w modelpatch.WriteOptions) (modelpatch.Result, error)
+type patching func(ctx context.Context, patchPath, path string, o modelpatch.PatchOptions) (modelpatch.Result, error)
 
 func newPatching(c *console, run patching, cmd *cobra.Command) *cobra.Command {
 	var d destination
 	cmd.Args = cobra.ExactArgs(2)
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		return d.run(c, files[1], func() (modelpatch.Result, error) {
-			return run(cmd.Context(), files[0], files[1], d.open, d.write)
+			return run(cmd.Context(), files[0], files[1], modelpatch.PatchOptions{Open: d.open, Write: d.write})
 		}, files[0])
 	}
 	d.addFlags(cmd)

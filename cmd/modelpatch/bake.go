@@ -27,7 +27,8 @@ the tensor rope_freqs.weight, where llama.cpp takes that for the architecture.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return d.run(c, files[0], func() (modelpatch.Result, error) {
-				return modelpatch.Bake(cmd.Context(), files[0], o, d.open, d.write)
+				o.Open, o.Write = d.open, d.write
+				return modelpatch.Bake(cmd.Context(), files[0], o)
 			})
 		},
 	}
@@ -52,7 +53,7 @@ file gets the keys of the scaling that explains its divisors of frequencies.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return d.run(c, files[0], func() (modelpatch.Result, error) {
-				return modelpatch.Unbake(cmd.Context(), files[0], d.open, d.write)
+				return modelpatch.Unbake(cmd.Context(), files[0], modelpatch.UnbakeOptions{Open: d.open, Write: d.write})
 			})
 		},
 	}

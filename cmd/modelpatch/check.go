@@ -24,6 +24,7 @@ import (
 	"github.com/modelpatch/modelpatch/internal/ordered"
 	"github.com/modelpatch/modelpatch/internal/regular"
 	"github.com/modelpatch/modelpatch/internal/spelling"
+	"github.com/modelpatch/modelpatch/internal/target"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
@@ -60,10 +61,10 @@ type checking struct {
 
 	policy   *policy.Policy
 	baseline policy.Baseline
-	found    policy.Baseline    // for --write-baseline
-	before   policy.Baseline    // what --write-baseline replaces
-	looked   map[string]bool    // paths of the files of this run
-	known    *modelpatch.Output // the baseline that is written; nil: none
+	found    policy.Baseline // for --write-baseline
+	before   policy.Baseline // what --write-baseline replaces
+	looked   map[string]bool // paths of the files of this run
+	known    *target.File    // the baseline that is written; nil: none
 	reports  []openReport
 	summary  output.Summary
 	worst    int // exit code
@@ -90,7 +91,7 @@ func (k *checking) verdict() string {
 // openReport is a report that is being written.
 type openReport struct {
 	output.Writer
-	file *modelpatch.Output // nil: what commands print
+	file *target.File // nil: what commands print
 	path string
 }
 

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/source"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -72,7 +73,7 @@ func (c *console) failed(path string, err error, asJSON bool) error {
 // fail reports an error: as lines for people, or as an object on standard
 // output when JSON was asked for.
 func (c *console) fail(path string, err error, asJSON bool) {
-	hints, path := advice(err), modelpatch.ShownPath(path)
+	hints, path := advice(err), source.ShownPath(path)
 	if asJSON {
 		c.json(errorReport(path, err))
 	}
@@ -97,7 +98,7 @@ func errorReport(path string, err error) report.Error {
 		hints = []string{}
 	}
 	_, remedies := modelpatch.Advice(err)
-	return report.Error{Schema: report.SchemaError, Path: report.Name(modelpatch.ShownPath(path)), Code: modelpatch.ExitCode(err), Error: report.Name(err.Error()), Hints: hints, Remedies: remedies}
+	return report.Error{Schema: report.SchemaError, Path: report.Name(source.ShownPath(path)), Code: modelpatch.ExitCode(err), Error: report.Name(err.Error()), Hints: hints, Remedies: remedies}
 }
 
 // oneLine keeps a message on one line, whatever is in it.

@@ -9,8 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/source"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/verify"
 )
 
 // destination is the flags that all changing commands share.
@@ -122,7 +124,7 @@ func (d *destination) run(c *console, path string, change func() (modelpatch.Res
 // aim refuses flags that would write over an input, or over each other.
 func (d *destination) aim(inputs []string) error {
 	w := &d.write
-	w.Outputs = &d.outputs.Outputs
+	w.Outputs = &d.outputs.Set
 	err := w.Outputs.Reads(inputs...)
 	if err == nil && w.Output != "" {
 		err = w.Outputs.Claim("-o", w.Output)
@@ -133,26 +135,22 @@ func (d *destination) aim(inputs []string) error {
 	return err
 }
 
-// attested makes a change and writes the statement about it. What was read is hashed before
-// it is changed, and a statement that cannot be written is found before anything is.
+// attested makes a change and writes the statement about it. A statement that cannot be written is found before anything is.
 func (d *destination) attested(c *console, path string, change func() (modelpatch.Result, error)) (r modelpatch.Result, err error) {
-	d.write.Digest = true
+	d.write.Digest, d.write.Provenance = true, true
 	began := time.Now()
 	target, err := d.outputs.Create(context.Background(), "--provenance", d.provenance, d.write.Force)
 	if err != nil {
 		return r, err
 	}
 	defer target.Close()
-	if d.write.Inputs, err = modelpatch.Digests(context.Background(), path, d.open); err != nil {
-		return r, err
-	}
 	end := d.begin(c)
 	r, err = change()
 	end()
 	if err != nil || r.Nothing != "" {
 		return r, err
 	}
-	statement, err := modelpatch.Provenance(r.Plan, d.write.Inputs, version(), began, time.Now())
+	statement, err := modelpatch.Provenance(r, version(), began, time.Now())
 	if err == nil {
 		err = complete(target, statement)
 	}
@@ -203,11 +201,9 @@ func (d *destination) begin(c *console) (end func()) {
 	}
 	switch d.verify {
 	case verifyUsual:
-		d.write.Check = modelpatch.CheckByVerify(d.open)
+		d.write.Verify = &modelpatch.VerifyOptions{NoEngine: true}
 	case verifyFull:
-		o := modelpatch.VerifyOptions{Engine: true, RequireEngine: d.required, LlamaServer: d.llamaServer}
-		o.Sample.Full = true
-		d.write.Check = modelpatch.CheckWith(d.open, o)
+		d.write.Verify = &modelpatch.VerifyOptions{Engine: true, RequireEngine: d.required, LlamaServer: d.llamaServer, Sample: verify.Sample{Full: true}}
 	}
 	return p.end
 }
@@ -222,10 +218,10 @@ func (d *destination) finish(c *console, path string, r modelpatch.Result, err e
 	case d.asJSON:
 		c.json(r.Plan)
 		if r.Nothing != "" {
-			c.say("modelpatch: %s: nothing to change: %s", text(modelpatch.ShownPath(path)), oneLine(r.Nothing))
+			c.say("modelpatch: %s: nothing to change: %s", text(source.ShownPath(path)), oneLine(r.Nothing))
 		}
 	case r.Nothing != "":
-		c.printf("%s: nothing to change: %s\n", c.bold(text(modelpatch.ShownPath(path))), oneLine(r.Nothing))
+		c.printf("%s: nothing to change: %s\n", c.bold(text(source.ShownPath(path))), oneLine(r.Nothing))
 		for _, w := range r.Plan.Written {
 			c.field("written", text(w.Path)+", "+bytesText(w.Bytes)+", a copy")
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/artifact/diff"
+	"github.com/modelpatch/modelpatch/internal/source"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -75,7 +76,7 @@ It exits 0 where no part differs, and 1 otherwise. Both files are read once, who
 
 // unreadableOf is the file of two that an error speaks of.
 func unreadableOf(files []string, err error) string {
-	if strings.HasPrefix(err.Error(), report.Printable(modelpatch.ShownPath(files[0]))+":") {
+	if strings.HasPrefix(err.Error(), report.Printable(source.ShownPath(files[0]))+":") {
 		return files[0]
 	}
 	return files[1]

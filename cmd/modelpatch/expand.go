@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/internal/glob"
+	"github.com/modelpatch/modelpatch/internal/source"
 	"github.com/modelpatch/modelpatch/position"
 )
 
@@ -47,7 +48,7 @@ func (e excluded) names(file, folder string) bool {
 
 // cleaned is a path in its shortest form; addresses stay.
 func cleaned(path string) string {
-	if modelpatch.IsAddress(path) {
+	if source.IsAddress(path) {
 		return path
 	}
 	return filepath.Clean(path)
@@ -60,7 +61,7 @@ func expand(arguments []string, without excluded) ([]input, error) {
 	var out []input
 	known, emptied := files{}, ""
 	for i, a := range arguments {
-		if a == modelpatch.Stdin {
+		if a == source.Stdin {
 			if slices.Contains(arguments[:i], a) {
 				return nil, &position.UsageError{What: "standard input is named twice", Hint: "- can be read once"}
 			}
@@ -74,7 +75,7 @@ func expand(arguments []string, without excluded) ([]input, error) {
 			}
 			continue
 		}
-		if modelpatch.IsAddress(a) {
+		if source.IsAddress(a) {
 			out = append(out, input{path: a})
 			continue
 		}
@@ -158,7 +159,7 @@ func modelsBelow(folder string) []input {
 	})
 	if len(out) == 0 {
 		out = []input{{path: folder, err: &modelpatch.InputError{Path: folder, What: "no models in this folder",
-			Why: "no name below it ends in .gguf or .onnx, or in these with .zst or .gz", Hint: modelpatch.FolderHint(folder)}}}
+			Why: "no name below it ends in .gguf or .onnx, or in these with .zst or .gz", Hint: source.FolderHint(folder)}}}
 	}
 	return out
 }

@@ -55,12 +55,14 @@ their own code does for another picture size; --kernel says how, one of
 					if err := gridOptions(cmd, grid, image, &g); err != nil {
 						return modelpatch.Result{}, err
 					}
-					return modelpatch.ResizeGrid(cmd.Context(), files[0], g, d.open, d.write)
+					g.Open, g.Write = d.open, d.write
+					return modelpatch.ResizeGrid(cmd.Context(), files[0], g)
 				}
 				if err := textOptions(cmd, length, fix, &o); err != nil {
 					return modelpatch.Result{}, err
 				}
-				return modelpatch.Extend(cmd.Context(), files[0], o, d.open, d.write)
+				o.Open, o.Write = d.open, d.write
+				return modelpatch.Extend(cmd.Context(), files[0], o)
 			})
 		},
 	}

@@ -24,6 +24,8 @@ import (
 	"github.com/modelpatch/modelpatch/internal/glob"
 	"github.com/modelpatch/modelpatch/internal/journal"
 	"github.com/modelpatch/modelpatch/internal/regular"
+	"github.com/modelpatch/modelpatch/internal/sidecar"
+	"github.com/modelpatch/modelpatch/internal/source"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
@@ -140,7 +142,7 @@ func (f *fleet) counting(c *console, verb string, inputs []input) *counter {
 	if f.from != "" || f.shares > 1 {
 		total = 0
 	}
-	if slices.ContainsFunc(inputs, func(in input) bool { return modelpatch.IsAddress(in.path) }) {
+	if slices.ContainsFunc(inputs, func(in input) bool { return source.IsAddress(in.path) }) {
 		c = &console{}
 	}
 	return newCounter(c, verb, total)
@@ -152,7 +154,7 @@ func (f *fleet) mine(path string) bool {
 		return true
 	}
 	h := fnv.New64a()
-	io.WriteString(h, modelpatch.ShownPath(path))
+	io.WriteString(h, source.ShownPath(path))
 	return h.Sum64()%f.shares == f.index
 }
 
@@ -163,7 +165,7 @@ const maxEntry = 64 << 10
 func (f *fleet) listed() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		file := os.Stdin
-		if f.from != modelpatch.Stdin {
+		if f.from != source.Stdin {
 			opened, _, err := regular.Open(f.from)
 			if err != nil {
 				f.listErr = unreadable(f.from, err)
@@ -208,7 +210,7 @@ func (f *fleet) done(ctx context.Context, path string) (journal.Entry, bool) {
 	if f.journal == nil {
 		return journal.Entry{}, false
 	}
-	return f.journal.Done(modelpatch.ShownPath(path), func(of string) journal.Seen { return f.look(ctx, path, of).Seen })
+	return f.journal.Done(source.ShownPath(path), func(of string) journal.Seen { return f.look(ctx, path, of).Seen })
 }
 
 // looked is how a file was when it was looked at.
@@ -220,13 +222,13 @@ type looked struct {
 
 // before looks at a model and the files beside it, before it is judged.
 func (f *fleet) before(ctx context.Context, path string) (out []looked) {
-	if f.journal == nil || path == modelpatch.Stdin {
+	if f.journal == nil || path == source.Stdin {
 		return nil
 	}
-	out = []looked{f.look(ctx, path, modelpatch.ShownPath(path))}
-	if !modelpatch.IsAddress(path) {
-		for _, name := range modelpatch.FilesBeside(path) {
-			out = append(out, f.look(ctx, path, modelpatch.PathBeside(path, name)))
+	out = []looked{f.look(ctx, path, source.ShownPath(path))}
+	if !source.IsAddress(path) {
+		for _, name := range sidecar.AllNames(path) {
+			out = append(out, f.look(ctx, path, source.PathBeside(path, name)))
 		}
 	}
 	return out
@@ -247,10 +249,10 @@ func (f *fleet) further(ctx context.Context, path string, before []looked, r *re
 // while somebody wrote is done again by the next run. So is what went wrong for a reason that is not
 // the file's, and a file on a server that does not tell its version.
 func (f *fleet) note(ctx context.Context, path string, before []looked, failed error, code int, result []byte) error {
-	if len(before) == 0 || ctx.Err() != nil || modelpatch.OfMachine(failed) {
+	if len(before) == 0 || ctx.Err() != nil || source.OfMachine(failed) {
 		return nil
 	}
-	if modelpatch.IsAddress(path) && (code == modelpatch.ExitInput || before[0].Version == "") {
+	if source.IsAddress(path) && (code == modelpatch.ExitInput || before[0].Version == "") {
 		return nil
 	}
 	var seen []journal.Seen
@@ -261,7 +263,7 @@ func (f *fleet) note(ctx context.Context, path string, before []looked, failed e
 		}
 		seen = append(seen, b.Seen)
 	}
-	if err := f.journal.Add(modelpatch.ShownPath(path), seen, code, result); err != nil {
+	if err := f.journal.Add(source.ShownPath(path), seen, code, result); err != nil {
 		return cannotWrite(f.path, err)
 	}
 	return nil
@@ -270,8 +272,8 @@ func (f *fleet) note(ctx context.Context, path string, before []looked, failed e
 // look sees how a file of a model is now.
 func (f *fleet) look(ctx context.Context, model, path string) looked {
 	out := looked{Seen: journal.Seen{Path: path, Size: -1}}
-	if modelpatch.IsAddress(model) {
-		r, size, close, err := modelpatch.OpenFileOf(ctx, model, path, f.open)
+	if source.IsAddress(model) {
+		r, size, close, err := source.OpenFile(ctx, model, path, source.Options(f.open))
 		if err != nil {
 			return out
 		}

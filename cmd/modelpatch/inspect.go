@@ -10,6 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/internal/journal"
 	"github.com/modelpatch/modelpatch/internal/ordered"
+	"github.com/modelpatch/modelpatch/internal/source"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/deviation"
 	"github.com/modelpatch/modelpatch/report"
@@ -86,7 +87,7 @@ cannot be read is said in place of the report.`,
 					return inspected{err: in.err}
 				}
 				seen := many.before(cmd.Context(), in.path)
-				r := look(cmd.Context(), in.path, o, verbose && !asJSON && !modelpatch.IsAddress(in.path))
+				r := look(cmd.Context(), in.path, o, verbose && !asJSON && !source.IsAddress(in.path))
 				r.seen = many.further(cmd.Context(), in.path, seen, &r.Inspect)
 				return r
 			}, func(in input, r inspected) bool {

@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/source"
+	"github.com/modelpatch/modelpatch/internal/target"
 	"github.com/modelpatch/modelpatch/picture"
 	"github.com/modelpatch/modelpatch/picture/terminal"
 	"github.com/modelpatch/modelpatch/position"
@@ -14,10 +16,10 @@ import (
 // look inspects a model; norms asks for the norms of its tables as well.
 func look(ctx context.Context, path string, o modelpatch.OpenOptions, norms bool) inspected {
 	if !norms {
-		r, err := modelpatch.Inspect(path, o)
+		r, err := modelpatch.Inspect(ctx, path, o)
 		return inspected{Inspect: r, err: err}
 	}
-	m, r, err := modelpatch.OpenInspected(ctx, path, o)
+	m, r, err := source.OpenInspected(ctx, path, source.Options(o))
 	if err != nil || m == nil {
 		return inspected{Inspect: r, err: err}
 	}
@@ -38,7 +40,7 @@ type htmlPage struct {
 	path    string
 	force   bool
 	outputs *outputs
-	target  *modelpatch.Output // nil: none is written
+	target  *target.File // nil: none is written
 }
 
 func (h *htmlPage) addFlags(cmd *cobra.Command) {

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/source"
+	"github.com/modelpatch/modelpatch/internal/target"
 	"github.com/modelpatch/modelpatch/picture"
 	"github.com/modelpatch/modelpatch/picture/figure"
 	"github.com/modelpatch/modelpatch/picture/layout"
@@ -96,19 +98,19 @@ func (p *plot) run(ctx context.Context, c *console, files []string) error {
 	case p.width != 0 && (format == formatHTML || format == string(terminal.Blocks)):
 		return &position.UsageError{What: "--width: " + format + " is as wide as what shows it", Hint: "leave it out"}
 	}
-	var target *modelpatch.Output
+	var file *target.File
 	if p.output != "" {
-		if target, err = p.outputs.picture(ctx, "-o", p.output, p.force, files); err != nil {
+		if file, err = p.outputs.picture(ctx, "-o", p.output, p.force, files); err != nil {
 			return err
 		}
-		defer target.Close()
+		defer file.Close()
 	}
 	d, err := draw(ctx, files, p.open)
 	if err != nil {
 		return err
 	}
 	if d.why != "" && format != formatHTML {
-		return &position.Refusal{Why: modelpatch.ShownPath(files[0]) + ": " + d.why, Instead: "modelpatch inspect says what is known of the model"}
+		return &position.Refusal{Why: source.ShownPath(files[0]) + ": " + d.why, Instead: "modelpatch inspect says what is known of the model"}
 	}
 	if most := mostHeight(format, len(files)); most > 0 {
 		d.left = len(d.figures) - layout.Fit(d.figures, p.width, most)
@@ -127,7 +129,7 @@ func (p *plot) run(ctx context.Context, c *console, files []string) error {
 		c.out.Write(content)
 		return nil
 	}
-	if err := complete(target, content); err != nil || modelpatch.IsStream(p.output) {
+	if err := complete(file, content); err != nil || target.IsStream(p.output) {
 		return err
 	}
 	c.printf("%s: %s, %s\n", c.bold(text(p.output)), d.says(), bytesText(int64(len(content))))
@@ -156,7 +158,7 @@ func (p *plot) chosen(c *console) (string, error) {
 	switch {
 	case format != "":
 		return format, nil
-	case p.output == "" && c.width == 0, modelpatch.IsStream(p.output):
+	case p.output == "" && c.width == 0, target.IsStream(p.output):
 		return formatSVG, nil
 	case p.output == "":
 		return string(terminal.Of(os.Getenv)), nil
@@ -187,11 +189,11 @@ func draw(ctx context.Context, files []string, o modelpatch.OpenOptions) (d draw
 	var models []position.Model
 	var names []string
 	for _, path := range files {
-		m, r, err := modelpatch.OpenInspected(ctx, path, o)
+		m, r, err := source.OpenInspected(ctx, path, source.Options(o))
 		if err != nil {
 			return d, err
 		}
-		r.Path = report.Name(filepath.Base(modelpatch.ShownPath(path))) // a page is sent to others, whom our folders do not concern
+		r.Path = report.Name(filepath.Base(source.ShownPath(path))) // a page is sent to others, whom our folders do not concern
 		d.reports, names = append(d.reports, r), append(names, r.Path)
 		if m == nil {
 			d.why = "what comes from a pipe or is compressed is not drawn: unpack it to a file first"
@@ -210,7 +212,7 @@ func draw(ctx context.Context, files []string, o modelpatch.OpenOptions) (d draw
 		d.figures, err = picture.Of(models[0], names[0], picture.Options{})
 	}
 	for _, m := range models {
-		if lost := modelpatch.ReadError(m); lost != nil {
+		if lost := source.ReadError(m); lost != nil {
 			return d, lost
 		}
 	}

@@ -48,7 +48,8 @@ graph hang on their size.`,
 						return modelpatch.Result{}, err
 					}
 				}
-				return modelpatch.Relative(cmd.Context(), files[0], o, d.open, d.write)
+				o.Open, o.Write = d.open, d.write
+				return modelpatch.Relative(cmd.Context(), files[0], o)
 			})
 		},
 	}

@@ -15,7 +15,6 @@ import (
 func newRope(c *console) *cobra.Command {
 	var o modelpatch.RescaleOptions
 	var d destination
-	var factors, like string
 	var operators modelpatch.OperatorOptions
 	truncate := true
 	cmd := &cobra.Command{
@@ -59,22 +58,21 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
 					return modelpatch.Result{}, err
 				}
 				if cmd.Flags().Changed("to-ops") {
-					if cmd.Flags().Changed("base") || cmd.Flags().Changed("scaling") || like != "" {
+					if cmd.Flags().Changed("base") || cmd.Flags().Changed("scaling") || o.Like != "" {
 						return modelpatch.Result{}, &position.UsageError{What: "--to-ops keeps the numbers: change base and scaling before or after it"}
 					}
-					return modelpatch.ToOperators(cmd.Context(), files[0], operators, d.open, d.write)
+					operators.Open, operators.Write = d.open, d.write
+					return modelpatch.ToOperators(cmd.Context(), files[0], operators)
 				}
-				if like != "" {
-					if err := takeLike(cmd, like, &o, d.open); err != nil {
-						return modelpatch.Result{}, err
-					}
-				} else if o.NoTruncate = !truncate; factors != "" {
-					if err := modelpatch.ReadFactors(factors, &o); err != nil {
+				if o.Like != "" {
+					if err := withLike(cmd); err != nil {
 						return modelpatch.Result{}, err
 					}
 				}
-				return modelpatch.Rescale(cmd.Context(), files[0], o, d.open, d.write)
-			}, factors, like)
+				o.NoTruncate = !truncate
+				o.Open, o.Write = d.open, d.write
+				return modelpatch.Rescale(cmd.Context(), files[0], o)
+			}, o.Factors, o.Like)
 		},
 	}
 	f := cmd.Flags()
@@ -90,12 +88,12 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
 	f.BoolVar(&truncate, "truncate", true, "yarn: round the ramp's bounds to whole pairs")
 	f.Float64Var(&o.MScale, "mscale", 0, "yarn: amplitude by 0.1·mscale·ln(factor) + 1, over …")
 	f.Float64Var(&o.MScaleAllDim, "mscale-all-dim", 0, "yarn: … 0.1·mscale_all_dim·ln(factor) + 1")
-	f.StringVar(&factors, "factors", "", "longrope: JSON `FILE` with short_factor and long_factor")
+	f.StringVar(&o.Factors, "factors", "", "longrope: JSON `FILE` with short_factor and long_factor")
 	f.StringVar(&o.Use, "use", "", "longrope: the one list that the model has for all lengths from now on: short, long")
 	f.StringVar(&operators.Set, "to-ops", "", "keep the numbers, in other operators of ONNX: "+strings.Join(position.OperatorSets, ", "))
 	f.StringVar(&o.Layers, "layers", "", "which layers: global, local, or numbers and ranges such as 0-11,14")
 	f.StringVar(&o.As, "as", "", "whose numbers, where engines differ: "+strings.Join(schemes.Engines, ", "))
-	f.StringVar(&like, "like", "", "take base and scaling from another model `FILE`")
+	f.StringVar(&o.Like, "like", "", "take base and scaling from another model `FILE`")
 	f.IntVar(&o.Length, "len", 0, "length to reach: is stated as well, and gives a factor where none is given")
 	group(cmd, flagsWhat, "base", "scaling", "like", "to-ops")
 	group(cmd, flagsHow, "factor", "original-length", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor",
@@ -110,14 +108,14 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
 	return reading(c, cmd, &d.open)
 }
 
-// takeLike reads the settings of another model. Few flags go with it.
-func takeLike(cmd *cobra.Command, like string, o *modelpatch.RescaleOptions, open modelpatch.OpenOptions) error {
+// withLike refuses flags that --like takes from the other model.
+func withLike(cmd *cobra.Command) error {
 	for _, name := range []string{"base", "scaling", "factor", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "truncate", "mscale", "mscale-all-dim", "factors", "use"} {
 		if cmd.Flags().Changed(name) {
 			return &position.UsageError{What: "--like with --" + name, Hint: "--like takes base and scaling from the other model; --len, --layers, --as and --original-length go with it"}
 		}
 	}
-	return modelpatch.LikeModel(cmd.Context(), like, o, open)
+	return nil
 }
 
 // explicitZero refuses flags that were given as 0, which stands for none.

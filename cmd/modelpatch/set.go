@@ -38,7 +38,8 @@ zeros: llama.cpp refuses another count than four.`,
 					}
 					o.Keys = append(o.Keys, position.KeyValue{Key: key, Value: value})
 				}
-				return modelpatch.Set(cmd.Context(), args[last], o, d.open, d.write)
+				o.Open, o.Write = d.open, d.write
+				return modelpatch.Set(cmd.Context(), args[last], o)
 			})
 		},
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/source"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -41,12 +42,12 @@ inspect does the same for names that end in .mpatch.`,
 
 // isPatchName reports whether a file is a patch by its name.
 func isPatchName(path string) bool {
-	return strings.HasSuffix(modelpatch.ShownPath(path), patch.Suffix)
+	return strings.HasSuffix(source.ShownPath(path), patch.Suffix)
 }
 
 // show prints the header of a patch file and returns the exit code.
 func (c *console) show(ctx context.Context, path string, open modelpatch.OpenOptions, asJSON, verbose bool) int {
-	p, err := modelpatch.OpenPatch(ctx, path, open)
+	p, err := source.OpenPatch(ctx, path, source.Options(open))
 	if err != nil {
 		c.fail(path, err, asJSON)
 		return modelpatch.ExitCode(err)
@@ -57,7 +58,7 @@ func (c *console) show(ctx context.Context, path string, open modelpatch.OpenOpt
 		return modelpatch.ExitDone
 	}
 	old, fresh := p.Bytes()
-	c.headline(text(modelpatch.ShownPath(path)), "patch: "+text(p.Change))
+	c.headline(text(source.ShownPath(path)), "patch: "+text(p.Change))
 	c.field("from", text(p.Source.Name)+", "+bytesText(p.Source.Size))
 	c.field("to", text(p.Target.Name)+", "+bytesText(p.Target.Size))
 	c.field("edits", fmt.Sprintf("%d: %s give way to %s", len(p.Edits), bytesText(old), bytesText(fresh)))

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/modelpatch/modelpatch"
+	"github.com/modelpatch/modelpatch/internal/source"
 	"github.com/modelpatch/modelpatch/position"
 )
 
@@ -39,7 +40,7 @@ func (c *console) textconv(ctx context.Context, in input, o modelpatch.OpenOptio
 
 // converted prints the report about a model, and the digests.
 func (c *console) converted(ctx context.Context, path string, o modelpatch.OpenOptions, verbose bool) error {
-	m, r, err := modelpatch.OpenInspected(ctx, path, o)
+	m, r, err := source.OpenInspected(ctx, path, source.Options(o))
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,9 @@ where they followed (--sidecars).`,
 		Example: `  modelpatch undo model.gguf`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			return d.run(c, files[0], func() (modelpatch.Result, error) { return modelpatch.Undo(cmd.Context(), files[0], d.write) })
+			return d.run(c, files[0], func() (modelpatch.Result, error) {
+				return modelpatch.Undo(cmd.Context(), files[0], modelpatch.PatchOptions{Open: d.open, Write: d.write})
+			})
 		},
 	}
 	f := cmd.Flags()

@@ -8,13 +8,13 @@ import (
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/verify/engine"
 )
 
 func newVerify(c *console) *cobra.Command {
 	var asJSON, verbose, required bool
 	var plan string
 	var o modelpatch.VerifyOptions
-	var open modelpatch.OpenOptions
 	cmd := &cobra.Command{
 		Use:   "verify BEFORE AFTER [--plan PLAN.json] [--expect WORD], verify FILE",
 		Short: "Prove what a change left equal, from the numbers in both files",
@@ -39,9 +39,9 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 			o.Engine = o.Engine || required
 			p := newProgress(c)
 			o.Progress = p.compared
-			v, err := runVerify(cmd, files, plan, open, o)
+			v, err := runVerify(cmd, files, plan, o)
 			p.end()
-			unrun := err == nil && required && !modelpatch.EngineRan(v)
+			unrun := err == nil && required && !engine.Ran(v)
 			if unrun {
 				v.Hints = append(v.Hints, "no engine ran both files, which --require-engine asks for: exit code 1")
 			}
@@ -74,10 +74,10 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
 	f.BoolVarP(&verbose, "verbose", "v", false, "also list the checks that passed")
 	takes(cmd, "expect", report.Expectations...)
-	return reading(c, cmd, &open)
+	return reading(c, cmd, &o.Open)
 }
 
-func runVerify(cmd *cobra.Command, files []string, plan string, open modelpatch.OpenOptions, o modelpatch.VerifyOptions) (report.Verify, error) {
+func runVerify(cmd *cobra.Command, files []string, plan string, o modelpatch.VerifyOptions) (report.Verify, error) {
 	if s := o.Sample; s.Layers < 0 || s.Heads < 0 || s.Positions < 0 {
 		return report.Verify{}, &position.UsageError{What: "a number of layers, heads or positions below 0"}
 	}
@@ -85,7 +85,7 @@ func runVerify(cmd *cobra.Command, files []string, plan string, open modelpatch.
 		return report.Verify{}, &position.UsageError{What: "--engine with --no-engine or with one file", Hint: "an engine compares two files: verify BEFORE AFTER --engine"}
 	}
 	if len(files) == 1 {
-		return modelpatch.VerifyFileWith(cmd.Context(), files[0], open, o)
+		return modelpatch.Verify(cmd.Context(), files[0], o)
 	}
 	if plan != "" {
 		p, err := modelpatch.ReadPlan(plan)
@@ -94,7 +94,8 @@ func runVerify(cmd *cobra.Command, files []string, plan string, open modelpatch.
 		}
 		o.Plan = p
 	}
-	return modelpatch.Verify(cmd.Context(), files[0], files[1], open, o)
+	o.Before = files[0]
+	return modelpatch.Verify(cmd.Context(), files[1], o)
 }
 
 // verdict prints what verify found: the verdict, then what failed or was not

@@ -21,6 +21,9 @@ var ground = []string{"onnx", "onnx/eval", "patch", "position", "report", "schem
 // llama is what the kinds of GGUF sites stand on.
 var llama = []string{"gguf", "position", "position/ggufpos/arch", "position/ggufpos/hparams", "report", "schemes"}
 
+// rooms are what the root package is the face of; what only commands need is in them.
+var rooms = []string{"internal/change", "internal/sidecar", "internal/source", "internal/target"}
+
 // floors says what each package may import of this module. "…" ends a family
 // of packages; "*" stands for all of them.
 var floors = []struct {
@@ -79,7 +82,12 @@ var floors = []struct {
 	{"verify/engine/onnxruntime", nil},
 	{"verify/engine/whole", []string{"report", "verify/engine", "verify/engine/llama", "verify/engine/onnxruntime"}},
 	{"verify/crosscheck", []string{"verify", "onnx"}},
-	{"", []string{"gguf", "internal/glob", "internal/pythonjson", "internal/regular", "internal/spelling", "onnx", "patch", "position", "position/ggufpos", "position/onnxpos", "remote/address", "report", "schemes", "verify", "verify/engine"}},
+	{"internal/source", []string{"gguf", "internal/pythonjson", "internal/regular", "internal/spelling", "onnx", "patch", "position", "position/ggufpos", "position/onnxpos", "remote/address", "report"}},
+	{"internal/sidecar", []string{"internal/pythonjson", "internal/regular", "internal/source", "patch", "position", "report"}},
+	{"internal/target", []string{"internal/sidecar", "internal/source", "patch", "position", "report"}},
+	{"internal/change", []string{"gguf", "internal/regular", "internal/sidecar", "internal/source", "internal/target", "onnx", "patch", "position", "position/ggufpos", "position/onnxpos", "report", "schemes", "verify"}},
+	{"internal/verdict", []string{"internal/change", "internal/regular", "internal/source", "patch", "position", "report", "schemes", "verify", "verify/engine"}},
+	{"", append([]string{"internal/verdict", "gguf", "onnx", "patch", "position", "report", "verify"}, rooms...)},
 	{"picture/figure", nil},
 	{"picture/ink", []string{"picture/figure"}},
 	{"picture/layout", []string{"picture/figure", "picture/ink", "report"}},
@@ -89,11 +97,11 @@ var floors = []struct {
 	{"picture/terminal", []string{"picture/figure", "report"}},
 	{"picture", []string{"picture/figure", "position", "position/trial", "report", "schemes"}},
 	{"web/answer", []string{"", "patch", "picture", "picture/figure", "picture/layout", "picture/page", "picture/svg", "position", "report"}},
-	{"artifact/…", []string{"", "artifact/…", "gguf", "internal/glob", "internal/pythonjson", "internal/regular", "internal/spelling", "onnx", "patch", "position", "report", "schemes", "verify"}},
+	{"artifact/…", append([]string{"", "artifact/…", "gguf", "internal/glob", "internal/pythonjson", "internal/regular", "internal/spelling", "onnx", "patch", "position", "report", "schemes", "verify"}, rooms...)},
 	{"internal/…", []string{"*"}},
 	{"benchmarks/…", []string{"*"}},
 	{"test/…", []string{"*"}},
-	{"cmd/modelpatch", []string{"", "artifact/…", "internal/…", "patch", "picture", "picture/…", "position", "position/deviation", "remote/process", "report", "schemes", "verify"}},
+	{"cmd/modelpatch", []string{"", "artifact/…", "internal/…", "patch", "picture", "picture/…", "position", "position/deviation", "remote/process", "report", "schemes", "verify", "verify/engine"}},
 	{"cmd/modelpatch-remote", []string{"remote", "remote/process"}},
 	{"cmd/modelpatch-engine", []string{"verify/engine", "verify/engine/whole"}},
 	{"cmd/modelpatch-crosscheck", []string{"verify/crosscheck", "verify/engine"}},
@@ -114,7 +122,7 @@ var foreign = map[string][]string{
 	"golang.org/x/image":                   {"picture/raster"},
 	"golang.org/x/crypto":                  {"cmd/modelpatch-remote"},
 	"github.com/ebitengine/purego":         {"verify/engine/onnxruntime"},
-	"github.com/klauspost/compress":        {"", "patch"},
+	"github.com/klauspost/compress":        {"internal/source", "patch"},
 	"os/exec":                              {"verify/engine/…", "remote/process", "internal/…", "benchmarks/…"},
 	"net":                                  {"verify/engine/llama", "remote", "internal/testhub"}, // llama: 127.0.0.1 only, in modelpatch-engine; remote: in modelpatch-remote
 	"net/http":                             {"verify/engine/llama", "remote", "internal/testhub"},

@@ -19,7 +19,7 @@ import (
 // second collects the second opinions on a model.
 func second(t *testing.T, path string, opinion func(verify.Case) ([][]float64, error)) (checks []report.Check) {
 	t.Helper()
-	m, err := modelpatch.Open(path, modelpatch.OpenOptions{})
+	m, err := modelpatch.Open(t.Context(), path, modelpatch.OpenOptions{})
 	if err != nil {
 		return nil // a shard without its siblings, or no model
 	}

@@ -40,7 +40,7 @@ func TestCoverage(t *testing.T) {
 		paths, _ := filepath.Glob(pattern)
 		shared = shared || len(paths) > 0 && strings.Contains(pattern, "shared")
 		for _, path := range paths {
-			m, err := modelpatch.Open(path, modelpatch.OpenOptions{})
+			m, err := modelpatch.Open(t.Context(), path, modelpatch.OpenOptions{})
 			if err != nil {
 				continue // a shard without its siblings, or no model
 			}

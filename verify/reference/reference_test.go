@@ -13,7 +13,7 @@ import (
 
 func open(t *testing.T, path string) position.Model {
 	t.Helper()
-	m, err := modelpatch.Open("../../testdata/"+path, modelpatch.OpenOptions{})
+	m, err := modelpatch.Open(t.Context(), "../../testdata/"+path, modelpatch.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

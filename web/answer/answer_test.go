@@ -44,7 +44,7 @@ func TestInspect(t *testing.T) {
 				t.Fatal(got.Error)
 			}
 			t.Chdir(filepath.Join("../../testdata", filepath.FromSlash(filepath.Dir(c.name))))
-			want, err := modelpatch.Inspect(filepath.Base(c.name), modelpatch.OpenOptions{})
+			want, err := modelpatch.Inspect(t.Context(), filepath.Base(c.name), modelpatch.OpenOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

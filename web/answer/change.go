@@ -150,9 +150,9 @@ var plain = regexp.MustCompile(`^[\w./][\w./-]*$`)
 func (q Request) make(ctx context.Context, w modelpatch.WriteOptions) (modelpatch.Result, error) {
 	switch q.Verb {
 	case "extend":
-		return modelpatch.Extend(ctx, q.Path, modelpatch.ExtendOptions{Length: q.Length, Method: q.Method, OriginalLength: q.OriginalLength}, modelpatch.OpenOptions{}, w)
+		return modelpatch.Extend(ctx, q.Path, modelpatch.ExtendOptions{Write: w, ExtendOptions: position.ExtendOptions{Length: q.Length, Method: q.Method, OriginalLength: q.OriginalLength}})
 	case "rope":
-		return modelpatch.Rescale(ctx, q.Path, modelpatch.RescaleOptions{Base: q.Base, Scaling: q.Scaling, Factor: q.Factor, OriginalLength: q.OriginalLength, Length: q.Length}, modelpatch.OpenOptions{}, w)
+		return modelpatch.Rescale(ctx, q.Path, modelpatch.RescaleOptions{Write: w, RescaleOptions: position.RescaleOptions{Base: q.Base, Scaling: q.Scaling, Factor: q.Factor, OriginalLength: q.OriginalLength, Length: q.Length}})
 	}
 	return modelpatch.Result{}, &position.UsageError{What: fmt.Sprintf("verb %q: it is extend or rope", q.Verb)}
 }

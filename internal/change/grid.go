@@ -1,0 +1,39 @@
+package change
+
+import (
+	"fmt"
+
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// ResizeGrid gives an image model another picture size: the learned rows of its patches are
+// resampled, and what hangs on their number follows; see [position.ResizeGrid].
+var ResizeGrid = newVerb("grid", func(o position.GridOptions) *Change {
+	c := &Change{grid: &o, command: fmt.Sprintf("extend --grid %dx%d", o.Height, o.Width)}
+	if picture := o.Picture(); picture[0] != picture[1] {
+		c.command = fmt.Sprintf("extend --image %dx%d", picture[0], picture[1])
+	} else if o.Image != 0 {
+		c.command = fmt.Sprintf("extend --image %d", o.Image)
+	}
+	if o.Kernel != "" {
+		c.command += " --kernel " + o.Kernel
+	}
+	if o.WindowMethod != "" {
+		c.command += " --window-method " + o.WindowMethod
+	}
+	c.decide = func(m position.Model) (position.Outcome, error) { return position.ResizeGrid(m, o) }
+	c.expect = func(m position.Model) error { return hasGrid(m, o) }
+	return c
+})
+
+// hasGrid checks that a model has the grid that was asked for.
+func hasGrid(m position.Model, o position.GridOptions) error {
+	g, ok := m.(position.Gridder)
+	if picture := o.Picture(); ok && o.Image != 0 && g.PatchSize() > 0 {
+		o.Height, o.Width = picture[0]/g.PatchSize(), picture[1]/g.PatchSize()
+	}
+	if ok && g.PatchGrid() == [2]int{o.Height, o.Width} {
+		return nil
+	}
+	return fmt.Errorf("the new file has no grid of %d×%d patches", o.Height, o.Width)
+}

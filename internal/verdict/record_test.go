@@ -1,0 +1,47 @@
+package verdict
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/internal/change"
+	"github.com/modelpatch/modelpatch/internal/source"
+)
+
+// FuzzReadPlan reads plans of any content.
+func FuzzReadPlan(f *testing.F) {
+	f.Add([]byte(`{"schema":"modelpatch.plan/1","path":"m","command":"extend --len 8","changes":[{"encoding":"e0","what":"w","expect":"same","tolerance":0}],"edits":[{"file":"m","range":[0,1],"bytes":1,"why":"w"}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "plan.json")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := ReadPlan(path); (p == nil) == (err == nil) {
+			t.Fatal(p, err)
+		}
+	})
+}
+
+// TestReadPlanOfAnything reads what is no plan, none of it whole.
+func TestReadPlanOfAnything(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	large := write("large", "")
+	if err := os.Truncate(large, 1<<40); err != nil {
+		t.Skip("skipped by name: plans of any kind (no sparse files here)")
+	}
+	for _, path := range []string{folder, os.DevNull, "/dev/zero", large, filepath.Join(folder, "absent"), write("text", "no plan"),
+		write("empty", `{"schema":"modelpatch.plan/1","edits":[`+strings.Repeat("{},", maxPlanCommas)+`{}]}`)} {
+		if p, err := ReadPlan(path); err == nil || !change.Is[*source.InputError](err) {
+			t.Errorf("%s: %v, %v", path, p, err)
+		}
+	}
+}
