@@ -55,5 +55,3 @@ func (t ValueType) IsInteger() bool {
 	return false
 }
 
-// IsFloat reports whether values of the type are floating-point numbers.
-func (t ValueType) IsFloat() bool { return t == TypeFloat32 || t == TypeFloat64 }

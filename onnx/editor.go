@@ -324,14 +324,14 @@ func (g *Graph) isFunction(f *File) bool {
 	return false
 }
 
-// SetInt sets an integer attribute of a node.
-func (e *Editor) SetInt(n *Node, name string, v int64, why string) {
+// setInt sets an integer attribute of a node.
+func (e *Editor) setInt(n *Node, name string, v int64, why string) {
 	encoded := NewAttribute{name, v}.encode()
 	e.setAttribute(n, name, encoded, why)
 }
 
-// SetInts sets a list attribute of a node.
-func (e *Editor) SetInts(n *Node, name string, v []int64, why string) {
+// setInts sets a list attribute of a node.
+func (e *Editor) setInts(n *Node, name string, v []int64, why string) {
 	e.setAttribute(n, name, NewAttribute{name, v}.encode(), why)
 }
 

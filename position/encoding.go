@@ -9,7 +9,7 @@ import (
 func (e Encoding) Report(id string) report.Encoding {
 	out := report.Encoding{
 		ID: id, Scheme: report.SchemeUnknown, Beyond: e.Beyond, Layers: report.Layers(e.Layers),
-		Parameters: e.Parameters(), Where: e.Where, Evidence: e.Evidence, Also: e.Also,
+		Parameters: e.parameters(), Where: e.Where, Evidence: e.Evidence, Also: e.Also,
 	}
 	if e.Scheme != nil {
 		out.Scheme = e.Scheme.Name()
@@ -35,9 +35,9 @@ func (e Encoding) Report(id string) report.Encoding {
 	return out
 }
 
-// Parameters are the scheme's parameters, with what the encoding adds to them:
+// parameters are the scheme's parameters, with what the encoding adds to them:
 // the storage type, the rows of a cache.
-func (e Encoding) Parameters() report.Parameters {
+func (e Encoding) parameters() report.Parameters {
 	p := Parameters(e.Scheme)
 	p.Dtype, p.Defaults = e.Dtype, e.Defaults
 	attending(e.Attending, &p)

@@ -2,16 +2,16 @@ package position
 
 import "github.com/modelpatch/modelpatch/report"
 
-// Mender is implemented by models that can store what an engine refuses in the
+// mender is implemented by models that can store what an engine refuses in the
 // form that it reads, without another meaning: a number of the wrong type.
-type Mender interface {
+type mender interface {
 	// Mend records such edits and says each in a sentence. It comes after all others.
 	Mend() []string
 }
 
 // mend has a model that is to be changed anyway mend what engines refuse.
 func mend(m Model, out *Outcome) {
-	mender, ok := m.(Mender)
+	mender, ok := m.(mender)
 	if !ok {
 		return
 	}

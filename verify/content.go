@@ -6,8 +6,8 @@ const (
 	// joinedPlaces is the number of equal bytes between two differing ones up to which both are
 	// counted as one place: an element of a table rarely differs in all of its bytes.
 	joinedPlaces = 8
-	// MostPlaces is how many places Content lists.
-	MostPlaces = 16
+	// mostPlaces is how many places Content lists.
+	mostPlaces = 16
 )
 
 // Content is where the content of two parts of one size differs.
@@ -29,10 +29,10 @@ func CompareContent(p, q position.Part) (c Content, err error) {
 			c.Bytes++
 			b := at + int64(i)
 			if end < 0 || b-end > joinedPlaces {
-				if c.Count++; c.Count <= MostPlaces {
+				if c.Count++; c.Count <= mostPlaces {
 					c.Places = append(c.Places, [2]int64{b, b + 1})
 				}
-			} else if c.Count <= MostPlaces {
+			} else if c.Count <= mostPlaces {
 				c.Places[c.Count-1][1] = b + 1
 			}
 			end = b + 1

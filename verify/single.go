@@ -10,13 +10,7 @@ import (
 
 // Inspect checks one file against itself: that its data are there, its tables
 // finite and of the formula that they seem to be, its rotations of one length.
-//
-// It is InspectWith the usual sample and no second opinion.
-func Inspect(m position.Model) report.Verify { return InspectWith(m, Options{}) }
-
-// InspectWith is Inspect with options: how much of the attention is run, and the second
-// opinion on it. It expects nothing.
-func InspectWith(m position.Model, o Options) report.Verify {
+func Inspect(m position.Model, o Options) report.Verify {
 	c := &comparison{before: m, after: m, o: Options{SecondOpinion: o.SecondOpinion, Absent: o.Absent, Sample: o.Sample}}
 	path := m.Describe().Path
 	c.report = report.Verify{Schema: report.SchemaVerify, Before: path, After: path}

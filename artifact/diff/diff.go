@@ -93,21 +93,14 @@ func empty(a, b string) report.Diff {
 		Nodes: []report.NodeDiff{}, Declared: []report.DeclaredDiff{}}
 }
 
-// Models compares two open models. Of two formats position encodings and lengths are compared, and nothing
-// else: no part of one is a part of the other.
-func Models(ctx context.Context, a, b position.Model) (report.Diff, error) {
-	return compare(ctx, a, b, func(was, is string) (bool, error) {
-		return sameFile(ctx, modelFile{was, was, modelpatch.OpenOptions{}}, modelFile{is, is, modelpatch.OpenOptions{}})
-	})
-}
-
 // modelFile is a file of a model, as source.OpenFile opens it.
 type modelFile struct {
 	model, path string
 	open        modelpatch.OpenOptions
 }
 
-// compare is Models; same compares a file of either.
+// compare compares two open models; same compares a file of either. Of two formats position encodings and
+// lengths are compared, and nothing else: no part of one is a part of the other.
 func compare(ctx context.Context, a, b position.Model, same func(was, is string) (bool, error)) (report.Diff, error) {
 	was, is := position.Inspect(a), position.Inspect(b)
 	d := empty(was.Path, is.Path)

@@ -59,8 +59,8 @@ func (r Rule) Levels() string {
 	return r.Level
 }
 
-// IDs are the names of all rules.
-func IDs() []string {
+// ids are the names of all rules.
+func ids() []string {
 	var out []string
 	for _, r := range List {
 		out = append(out, r.ID)
@@ -70,7 +70,7 @@ func IDs() []string {
 
 // Hint says what a misspelt rule was meant to be, and where the rules are listed.
 func Hint(misspelt string) string {
-	return spelling.Hint(misspelt, IDs(), "modelpatch explain lists the rules")
+	return spelling.Hint(misspelt, ids(), "modelpatch explain lists the rules")
 }
 
 // Look applies every rule to a file. Findings come gravest first, and in a stable
@@ -95,12 +95,12 @@ func Look(f *Facts) []report.Finding {
 			out = append(out, found)
 		})
 	}
-	Sort(out)
+	sortFindings(out)
 	return out
 }
 
-// Sort puts findings in order: gravest first, then as they were found.
-func Sort(findings []report.Finding) {
+// sortFindings puts findings in order: gravest first, then as they were found.
+func sortFindings(findings []report.Finding) {
 	slices.SortStableFunc(findings, func(a, b report.Finding) int { return Weight(b.Level) - Weight(a.Level) })
 }
 

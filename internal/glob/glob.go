@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxPattern bounds a pattern, in bytes.
-const MaxPattern = 1024
+// maxPattern bounds a pattern, in bytes.
+const maxPattern = 1024
 
 // Pattern is a pattern that was read. It may be used by several goroutines.
 type Pattern struct {
@@ -26,8 +26,8 @@ type Pattern struct {
 
 // Parse reads a pattern.
 func Parse(pattern string) (*Pattern, error) {
-	if len(pattern) > MaxPattern {
-		return nil, fmt.Errorf("%d bytes, more than %d", len(pattern), MaxPattern)
+	if len(pattern) > maxPattern {
+		return nil, fmt.Errorf("%d bytes, more than %d", len(pattern), maxPattern)
 	}
 	if !utf8.ValidString(pattern) {
 		return nil, errors.New("not UTF-8")

@@ -30,7 +30,7 @@ func TestMatch(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	for _, pattern := range []string{"[", "[a", "[]", "[!]", "[b-a]", "{a", "}", "a{b}}", `a\`, `[\`, "\xff", strings.Repeat("a", MaxPattern+1)} {
+	for _, pattern := range []string{"[", "[a", "[]", "[!]", "[b-a]", "{a", "}", "a{b}}", `a\`, `[\`, "\xff", strings.Repeat("a", maxPattern+1)} {
 		if _, err := Parse(pattern); err == nil {
 			t.Errorf("%q was read", pattern)
 		}
@@ -41,7 +41,7 @@ func TestRefused(t *testing.T) {
 func TestTime(t *testing.T) {
 	path := strings.Repeat("a", 4000) + "b"
 	for _, piece := range []string{"{a,a}", "*a", "{*,**}", "{a*,*a}", "**/"} {
-		pattern := strings.Repeat(piece, MaxPattern/len(piece)/2)
+		pattern := strings.Repeat(piece, maxPattern/len(piece)/2)
 		p, err := Parse(pattern)
 		if err != nil {
 			t.Fatal(piece, err)
@@ -75,7 +75,7 @@ func FuzzParse(f *testing.F) {
 			quoted.WriteRune('\\')
 			quoted.WriteRune(c)
 		}
-		if p, err := Parse(quoted.String()); err != nil && quoted.Len() <= MaxPattern || err == nil && !p.Match(path) {
+		if p, err := Parse(quoted.String()); err != nil && quoted.Len() <= maxPattern || err == nil && !p.Match(path) {
 			t.Fatalf("%q does not match itself: %v", path, err)
 		}
 	})

@@ -18,10 +18,10 @@ const Nonblocking = nonblocking
 type Error struct{ Mode fs.FileMode }
 
 // Error says what it is.
-func (e *Error) Error() string { return "not a regular file, but " + Kind(e.Mode) }
+func (e *Error) Error() string { return "not a regular file, but " + kind(e.Mode) }
 
-// Kind names what a file is when it is no regular one.
-func Kind(mode fs.FileMode) string {
+// kind names what a file is when it is no regular one.
+func kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():
 		return "a folder"

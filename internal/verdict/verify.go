@@ -95,7 +95,7 @@ func verifyAlone(ctx context.Context, path string, open source.Options, o Option
 		return report.Verify{}, err
 	}
 	defer m.Close()
-	v := verify.InspectWith(m, o.options(ctx))
+	v := verify.Inspect(m, o.options(ctx))
 	v.Before, v.After = report.Name(source.ShownPath(path)), report.Name(source.ShownPath(path))
 	return v, cmp.Or(ctx.Err(), source.ReadError(m))
 }

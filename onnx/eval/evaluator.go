@@ -244,7 +244,7 @@ func (s *Scope) Input(n *onnx.Node, i int) *Value {
 			return s.value(number, n.Inputs[i])
 		}
 	}
-	return Unknown()
+	return unknown()
 }
 
 // Output returns what is known of a node's output, like Input.
@@ -254,7 +254,7 @@ func (s *Scope) Output(n *onnx.Node, i int) *Value {
 			return s.value(number, n.Outputs[i])
 		}
 	}
-	return Unknown()
+	return unknown()
 }
 
 // value is Value of a name whose number is known, −1 for one that the graph
@@ -293,7 +293,7 @@ func (s *Scope) value(number int, name string) *Value {
 		if v := s.values[number]; v != nil {
 			return v
 		}
-		return Unknown()
+		return unknown()
 	}
 	return s.captured(name)
 }
@@ -303,7 +303,7 @@ func (s *Scope) captured(name string) *Value {
 	if s.Parent != nil {
 		return s.Parent.Value(name)
 	}
-	return Unknown()
+	return unknown()
 }
 
 // stands is the name that a name stands for in the scope's own graph: do-nothing
@@ -519,7 +519,7 @@ func (s *Scope) evaluate(n *onnx.Node) {
 				s.fix(number, fixed)
 			}
 		case named:
-			s.values[number] = Unknown()
+			s.values[number] = unknown()
 		}
 	}
 }
@@ -751,7 +751,7 @@ func (c *call) need(i int) *Value {
 	if v := c.input(i); v != nil {
 		return v
 	}
-	return Unknown()
+	return unknown()
 }
 
 // ints returns a parameter that older operator sets take as an attribute and

@@ -65,8 +65,8 @@ func (v *Value) answered() *answers {
 	return v.told
 }
 
-// Unknown is a value of which nothing is known.
-func Unknown() *Value { return &Value{} }
+// unknown is a value of which nothing is known.
+func unknown() *Value { return &Value{} }
 
 // Shaped is a value of known type and shape, and unknown content.
 func Shaped(t onnx.DataType, shape ...int) *Value {

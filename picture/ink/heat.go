@@ -41,8 +41,8 @@ func between(a, b rgb, t float64) color.RGBA {
 	return color.RGBA{mix(p.R, q.R), mix(p.G, q.G), mix(p.B, q.B), 255}
 }
 
-// Level is the shade of a number, Levels for NaN.
-func Level(h *figure.Heat, v float64) int {
+// levelOf is the shade of a number, Levels for NaN.
+func levelOf(h *figure.Heat, v float64) int {
 	if math.IsNaN(v) {
 		return Levels
 	}
@@ -61,7 +61,7 @@ func Level(h *figure.Heat, v float64) int {
 func Image(h *figure.Heat) *image.Paletted {
 	m := image.NewPaletted(image.Rect(0, 0, h.Columns, h.Rows), Shades(h.Sequential))
 	for i := range min(len(h.Values), len(m.Pix)) {
-		m.Pix[i] = uint8(Level(h, h.Values[i]))
+		m.Pix[i] = uint8(levelOf(h, h.Values[i]))
 	}
 	return m
 }
@@ -80,7 +80,7 @@ func PNG(h *figure.Heat) []byte {
 		for x := range h.Columns {
 			level := byte(Levels)
 			if i := y*h.Columns + x; i < len(h.Values) {
-				level = byte(Level(h, h.Values[i]))
+				level = byte(levelOf(h, h.Values[i]))
 			}
 			line[x/2] |= level << (4 * (1 - x%2))
 		}
@@ -101,14 +101,14 @@ func PNG(h *figure.Heat) []byte {
 	}
 	data = binary.BigEndian.AppendUint32(data, adler32.Checksum(rows))
 
-	return File(h.Columns, h.Rows, Colours16, palette, data)
+	return File(h.Columns, h.Rows, colours16, palette, data)
 }
 
 // Kinds of PNG files: bits of a channel, and what a pixel is (Portable Network Graphics,
 // 3rd edition, table 11.1).
 var (
 	TrueColour = [2]byte{8, 2}
-	Colours16  = [2]byte{4, 3}
+	colours16  = [2]byte{4, 3}
 )
 
 // File is a PNG file of rows that are compressed already.

@@ -45,7 +45,7 @@ func TestLevel(t *testing.T) {
 		want int
 	}{{both, -2, 0}, {both, -9, 0}, {both, 0, Levels / 2}, {both, 2, Levels - 1}, {both, math.Inf(1), Levels - 1}, {both, math.NaN(), Levels},
 		{one, 1, 0}, {one, 1.5, Levels / 2}, {one, 2, Levels - 1}, {one, 0, 0}} {
-		if got := Level(c.h, c.v); got != c.want {
+		if got := levelOf(c.h, c.v); got != c.want {
 			t.Errorf("%g: %d, want %d", c.v, got, c.want)
 		}
 	}

@@ -66,15 +66,6 @@ func Single(s string) bool {
 	return old || values.Has("X-Amz-Signature") || values.Has("X-Goog-Signature") || values.Has("sig") && values.Get("sr") == "b"
 }
 
-// Base is the name of the file at an address, for its ending and for shards.
-func Base(s string) string {
-	s = Show(s)
-	if i := strings.LastIndexAny(s, "/#"); i >= 0 {
-		return s[i+1:]
-	}
-	return s
-}
-
 // Beside is the address of a file beside the one at s. name is a path relative to the folder
 // of s, or the whole address as Show has it. A query is kept: a SAS of a container is good
 // for all of its files, a presigned S3 address for one alone.

@@ -24,7 +24,7 @@ func second(t *testing.T, path string, opinion func(verify.Case) ([][]float64, e
 		return nil // a shard without its siblings, or no model
 	}
 	defer m.Close()
-	v := verify.InspectWith(m, verify.Options{SecondOpinion: opinion, Sample: verify.Sample{Positions: 13}})
+	v := verify.Inspect(m, verify.Options{SecondOpinion: opinion, Sample: verify.Sample{Positions: 13}})
 	for _, k := range v.Checks {
 		if k.Name == "second-opinion" {
 			checks = append(checks, k)

@@ -27,7 +27,7 @@ func Run(c verify.Case) (out [][]float64, err error) {
 			err = fmt.Errorf("onnx-go: %v", r)
 		}
 	}()
-	model, err := Graph(c)
+	model, err := graph(c)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +57,9 @@ func Run(c verify.Case) (out [][]float64, err error) {
 	return out, nil
 }
 
-// Graph writes a case as an ONNX model of rank 2 with input "x", the queries, and output
+// graph writes a case as an ONNX model of rank 2 with input "x", the queries, and output
 // "out". Cosines and sines of angles are computed in it; masks and ALiBi are made here.
-func Graph(c verify.Case) ([]byte, error) {
+func graph(c verify.Case) ([]byte, error) {
 	if len(c.Query) == 0 || len(c.Key) == 0 || len(c.Query[0]) == 0 || len(c.Value) != len(c.Key) || len(c.Value[0]) == 0 {
 		return nil, fmt.Errorf("an empty case")
 	}

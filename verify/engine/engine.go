@@ -74,11 +74,11 @@ func NewJob(c verify.Case) *Job {
 
 // Case reads a job back.
 func (j *Job) Case() verify.Case {
-	out := verify.Case{Query: Floats(j.Query), Key: Floats(j.Key), Value: Floats(j.Value), Angles: Floats(j.Angles), Cos: Floats(j.Cos), Sin: Floats(j.Sin),
+	out := verify.Case{Query: floats(j.Query), Key: floats(j.Key), Value: floats(j.Value), Angles: floats(j.Angles), Cos: floats(j.Cos), Sin: floats(j.Sin),
 		Amplitude: float64(j.Amplitude), First: j.First, Dim: j.Dim, Interleaved: j.Interleaved, Scale: float64(j.Scale), Softcap: float64(j.Softcap),
-		Causal: j.Causal, Slope: float64(j.Slope), Bias: Floats(j.Bias)}
+		Causal: j.Causal, Slope: float64(j.Slope), Bias: floats(j.Bias)}
 	if len(j.Sink) > 0 {
-		out.Sink = Floats([][]report.Number{j.Sink})[0]
+		out.Sink = floats([][]report.Number{j.Sink})[0]
 	}
 	return out
 }
@@ -92,8 +92,8 @@ func Numbers(rows [][]float64) [][]report.Number {
 	return out
 }
 
-// Floats reads rows of numbers.
-func Floats(rows [][]report.Number) [][]float64 {
+// floats reads rows of numbers.
+func floats(rows [][]report.Number) [][]float64 {
 	var out [][]float64
 	for _, row := range rows {
 		line := make([]float64, len(row))
@@ -147,7 +147,7 @@ func Crosscheck(ctx context.Context, path string, c verify.Case) ([][]float64, e
 	if len(answer.Output) != len(c.Query) || len(answer.Output) > 0 && len(c.Value) > 0 && len(answer.Output[0]) != len(c.Value[0]) {
 		return nil, fmt.Errorf("%s answered with another shape", CrosscheckName)
 	}
-	return Floats(answer.Output), nil
+	return floats(answer.Output), nil
 }
 
 // lateError says that an executable was ended since it took too long.

@@ -104,7 +104,7 @@ func (r *Reference) Explain() (*Explained, error) {
 func (r *Reference) explainProducts(e *Explained, angle float64) {
 	for i := range r.Trial.Heads {
 		h := &r.Trial.Heads[i]
-		query, key := r.Turned(h)
+		query, key := r.turnedHead(h)
 		worst, scale, at := 0.0, 0.0, 0
 		for q := range query {
 			for k := range key {

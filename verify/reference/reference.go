@@ -93,9 +93,9 @@ func (r *Reference) Rotation() (rotary schemes.Rotary, cos, sin [][]float64, ok 
 	return rotary, nil, nil, false, fmt.Errorf("two rotations act in one attention")
 }
 
-// Turned are the queries and keys of a head after rotation. Keys from a cache are turned
+// turned are the queries and keys of a head after rotation. Keys from a cache are turned
 // already.
-func (r *Reference) Turned(h *trial.Head) (query, key [][]float64) {
+func (r *Reference) turnedHead(h *trial.Head) (query, key [][]float64) {
 	t := r.Trial
 	return r.turned(h.Query, 0, t.Past), r.turned(h.Key, t.Past, 0)
 }
@@ -200,7 +200,7 @@ func (r *Reference) Masked(h *trial.Head, query, key int) bool {
 // Scores are what the Softmax reads, −∞ where a key is masked. They take the square of
 // the positions.
 func (r *Reference) Scores(h *trial.Head) ([][]float64, error) {
-	query, key := r.Turned(h)
+	query, key := r.turnedHead(h)
 	out := make([][]float64, len(query))
 	for q := range query {
 		out[q] = make([]float64, len(key))
@@ -222,7 +222,7 @@ func (r *Reference) Scores(h *trial.Head) ([][]float64, error) {
 
 // Output is the head's output, a row a query.
 func (r *Reference) Output(h *trial.Head) ([][]float64, error) {
-	query, key := r.Turned(h)
+	query, key := r.turnedHead(h)
 	if len(query) == 0 || len(key) == 0 || len(h.Value) != len(key) {
 		return nil, fmt.Errorf("%d queries, %d keys and %d values", len(query), len(key), len(h.Value))
 	}

@@ -18,8 +18,8 @@ type projection struct {
 // In is the width of the input.
 func (p *projection) In() int { return int(p.weight.Width()) }
 
-// Head reads one head's rows, dequantised, and its bias.
-func (p *projection) Head(head int) (weights, bias []float64, err error) {
+// head reads one head's rows, dequantised, and its bias.
+func (p *projection) head(head int) (weights, bias []float64, err error) {
 	row := int64(p.first + head*p.dim)
 	if head < 0 || row+int64(p.dim) > p.weight.Rows() {
 		return nil, nil, fmt.Errorf("tensor %s has no head %d", p.weight.Name, head)

@@ -25,7 +25,7 @@ func TestHostileBias(t *testing.T) {
 		bias := *file.Tensor("b")
 		bias.Shape = c.shape
 		p := &projection{file: file, weight: file.Tensor("w"), bias: &bias, dim: 1}
-		weights, added, err := p.Head(0)
+		weights, added, err := p.head(0)
 		switch {
 		case c.says == "" && (err != nil || len(weights) != 4 || added[0] != 7):
 			t.Errorf("%v: %v, %v, %v", c.shape, weights, added, err)
@@ -33,7 +33,7 @@ func TestHostileBias(t *testing.T) {
 			t.Errorf("%v: %v, want %q", c.shape, err, c.says)
 		}
 	}
-	if _, _, err := (&projection{file: file, weight: &gguf.Tensor{Name: "none", Shape: []int64{1 << 40, 0}}, dim: 1}).Head(0); err == nil {
+	if _, _, err := (&projection{file: file, weight: &gguf.Tensor{Name: "none", Shape: []int64{1 << 40, 0}}, dim: 1}).head(0); err == nil {
 		t.Error("a matrix of no rows has a head")
 	}
 }

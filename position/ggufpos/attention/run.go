@@ -204,7 +204,7 @@ func (l *layer) part(p *projection, x [][]float64, n norm, of int, heads []int) 
 	}
 	out := make([][][]float64, len(heads))
 	for i, h := range heads {
-		w, bias, err := p.Head(h)
+		w, bias, err := p.head(h)
 		if err != nil {
 			return nil, err
 		}

@@ -80,8 +80,8 @@ func (m *Model) Causal() bool {
 	return !m.Ignores(arch.KeyCausal) && !slices.Contains(arch.Encoders, m.Family())
 }
 
-// Vocabulary is the number of entries of the vocabulary; 0: the file does not tell.
-func (m *Model) Vocabulary() int {
+// vocabulary is the number of entries of the vocabulary; 0: the file does not tell.
+func (m *Model) vocabulary() int {
 	if n, ok := m.Count("vocab_size"); ok {
 		return n
 	}
@@ -97,7 +97,7 @@ func (m *Model) Vocabulary() int {
 // Published is what published models have that this one is of by its architecture, and by
 // its vocabulary where that tells a family; nil: nothing is known of them.
 func (m *Model) Published() *arch.Published {
-	if p := m.Arch.Published; p != nil && (p.Vocab == 0 || p.Vocab == m.Vocabulary()) {
+	if p := m.Arch.Published; p != nil && (p.Vocab == 0 || p.Vocab == m.vocabulary()) {
 		return p
 	}
 	return nil

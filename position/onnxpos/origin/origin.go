@@ -43,9 +43,6 @@ type Origin struct {
 	Scale  []float64 // nil: 1
 }
 
-// Plain reports whether numbers are the constant's as they are stored.
-func (o *Origin) Plain() bool { return o.Scale == nil }
-
 // Whole reports whether every number of the value is of the constant.
 func (o *Origin) Whole() bool { return !slices.Contains(o.At, -1) }
 

@@ -31,7 +31,7 @@ func (p *Probe) kinds() *inputs {
 		}
 	}
 	for _, in := range p.File.Graph.Inputs {
-		if p.IsConstant(in.Name) {
+		if p.isConstant(in.Name) {
 			continue
 		}
 		name, rank := strings.ToLower(in.Name), len(in.Dims)
@@ -97,9 +97,9 @@ func (p *Probe) Recording() *onnx.ValueInfo {
 	return nil
 }
 
-// IsConstant reports whether a name of the main graph is an initializer: an input of
+// isConstant reports whether a name of the main graph is an initializer: an input of
 // that name has a default value, and is none that callers give.
-func (p *Probe) IsConstant(name string) bool {
+func (p *Probe) isConstant(name string) bool {
 	return p.File.Graph.Initializer(name) != nil
 }
 

@@ -265,9 +265,5 @@ func (p *Probe) CutsOff() bool {
 }
 
 // MaxPrefix is the most tokens that stand before an image's patches: a class
-// token, a distillation token, registers. MaxBeside are those before and
-// behind, where the graph shows which: detection tokens (YOLOS has 100).
-const (
-	MaxPrefix = 16
-	MaxBeside = 1 << 10
-)
+// token, a distillation token, registers.
+const MaxPrefix = 16

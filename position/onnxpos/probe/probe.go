@@ -105,14 +105,14 @@ func (p *Probe) Demanded(in *onnx.ValueInfo) []int {
 	return out
 }
 
-// FirstLength is the sequence length of the first probe: no usual number of
+// firstLength is the sequence length of the first probe: no usual number of
 // heads, so that axes are not mistaken for each other.
-const FirstLength = 5
+const firstLength = 5
 
 // probeSizes chooses the sizes of the first probe; a length that the file
 // fixes is taken from it.
 func (p *Probe) probeSizes() Sizes {
-	s := Sizes{Batch: 1, Length: FirstLength, Image: 16}
+	s := Sizes{Batch: 1, Length: firstLength, Image: 16}
 	if n := p.FixedLength(); n > 0 {
 		s.Length = n
 	}

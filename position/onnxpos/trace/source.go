@@ -175,7 +175,7 @@ func choose(s *eval.Scope, n *onnx.Node, chosen selection) selection {
 		axis, next.first = countingColumn(s.Value(n.Input(1)), int(n.Int("batch_dims", 0)))
 		next.index = n.Input(1)
 	case n.Op == "Slice":
-		axis, next.first = SlicedAxis(s, n, data)
+		axis, next.first = slicedAxis(s, n, data)
 	default:
 		return chosen
 	}
@@ -211,8 +211,8 @@ func countingColumn(index *eval.Value, batch int) (axis int, first int64) {
 	return -1, 0
 }
 
-// SlicedAxis finds the axis that a Slice shortens and where it starts.
-func SlicedAxis(s *eval.Scope, n *onnx.Node, data *eval.Value) (axis int, first int64) {
+// slicedAxis finds the axis that a Slice shortens and where it starts.
+func slicedAxis(s *eval.Scope, n *onnx.Node, data *eval.Value) (axis int, first int64) {
 	out := s.Value(n.Output(0))
 	if !out.Ranked || len(out.Shape) != len(data.Shape) {
 		return -1, 0

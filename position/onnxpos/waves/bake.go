@@ -16,8 +16,8 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
-// OpsetWhere is the first opset of ai.onnx in which Where exists and Less takes integers.
-const OpsetWhere = 9
+// opsetWhere is the first opset of ai.onnx in which Where exists and Less takes integers.
+const opsetWhere = 9
 
 // opsetAxes is the first opset of ai.onnx in which Squeeze and Unsqueeze take their axes
 // as an input.
@@ -67,8 +67,8 @@ func (b *baker) node(t trace.Source) error {
 	if t.Scope != b.g.Eval.Main {
 		return refuse(t.Trig, "is computed inside a function or a branch")
 	}
-	if b.g.File.Opsets[""] < OpsetWhere {
-		return &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and what selects rows safely exists from %d on", b.g.File.Opsets[""], OpsetWhere), Instead: "export the model with a newer opset"}
+	if b.g.File.Opsets[""] < opsetWhere {
+		return &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and what selects rows safely exists from %d on", b.g.File.Opsets[""], opsetWhere), Instead: "export the model with a newer opset"}
 	}
 	a, err := angleOf(t)
 	if err != nil {
@@ -178,8 +178,8 @@ func BakeJoined(g *site.Graph, s *eval.Scope, name string, length int) error {
 	if g.Removed(join) {
 		return nil
 	}
-	if g.File.Opsets[""] < OpsetWhere {
-		return &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and what selects rows safely exists from %d on", g.File.Opsets[""], OpsetWhere), Instead: "export the model with a newer opset"}
+	if g.File.Opsets[""] < opsetWhere {
+		return &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and what selects rows safely exists from %d on", g.File.Opsets[""], opsetWhere), Instead: "export the model with a newer opset"}
 	}
 	var first angle
 	var waves []wave

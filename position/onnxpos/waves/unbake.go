@@ -127,12 +127,12 @@ func (u *unbaker) use(src trace.Source, t Table) error {
 	switch {
 	case n == nil:
 		return &position.Refusal{Why: fmt.Sprintf("%q is used whole, for one length: nothing says which positions are meant", u.g.TensorName(t.Tensor)), Instead: "export the model with a free sequence length"}
-	case src.Scope == u.g.Eval.Main && n.Op == "Slice" && u.g.File.Opsets[""] >= OpsetWhere && u.cuts(src, t):
+	case src.Scope == u.g.Eval.Main && n.Op == "Slice" && u.g.File.Opsets[""] >= opsetWhere && u.cuts(src, t):
 		return u.slice(src, t)
 	case src.Scope != u.g.Eval.Main || src.IndexAt != nil && src.IndexAt != src.Scope || src.Index == "":
 		return &position.Refusal{Why: fmt.Sprintf("%s selects the rows of %q, in a way that is not understood", n.Title(), u.g.TensorName(t.Tensor)), Instead: "leave the table in place"}
-	case u.g.File.Opsets[""] < OpsetWhere:
-		return &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and what computes cosines and sines exists from %d on", u.g.File.Opsets[""], OpsetWhere), Instead: "export the model with a newer opset"}
+	case u.g.File.Opsets[""] < opsetWhere:
+		return &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and what computes cosines and sines exists from %d on", u.g.File.Opsets[""], opsetWhere), Instead: "export the model with a newer opset"}
 	}
 	s := src.Scope
 	index, out := s.Value(src.Index), s.Value(n.Output(0))
@@ -155,7 +155,7 @@ func (u *unbaker) use(src trace.Source, t Table) error {
 	nodes = append(nodes, onnx.NewNode{Op: "Cast", Inputs: []string{name}, Outputs: []string{p}, Attributes: []onnx.NewAttribute{{Name: "to", Value: int64(onnx.Float)}}})
 	if !perColumn {
 		column := float("positions")
-		nodes = append(nodes, Unsqueeze(u.g, n.Graph, p, column, int64(len(index.Shape)), unbakeWhy))
+		nodes = append(nodes, unsqueeze(u.g, n.Graph, p, column, int64(len(index.Shape)), unbakeWhy))
 		p = column
 	}
 	nodes = append(nodes, u.compute(n, t, p)...)
@@ -196,10 +196,10 @@ func (u *unbaker) slice(src trace.Source, t Table) error {
 		{Op: "Range", Inputs: []string{first, end, one}, Outputs: []string{counted}},
 		{Op: "Cast", Inputs: []string{counted}, Outputs: []string{p}, Attributes: []onnx.NewAttribute{{Name: "to", Value: int64(onnx.Float)}}}}
 	column := e.FreshName("modelpatch/positions")
-	nodes = append(nodes, Unsqueeze(u.g, n.Graph, p, column, 1, unbakeWhy))
+	nodes = append(nodes, unsqueeze(u.g, n.Graph, p, column, 1, unbakeWhy))
 	for range len(t.Tensor.Dims) - 2 {
 		out := e.FreshName("modelpatch/positions")
-		nodes = append(nodes, Unsqueeze(u.g, n.Graph, column, out, 0, unbakeWhy))
+		nodes = append(nodes, unsqueeze(u.g, n.Graph, column, out, 0, unbakeWhy))
 		column = out
 	}
 	u.done[n] = true
@@ -303,7 +303,7 @@ func (u *unbaker) index(s *eval.Scope, name string, before *onnx.Node) (string, 
 	nodes := []onnx.NewNode{a, b, {Op: "Range", Inputs: []string{first, end, one}, Outputs: []string{counted}}}
 	for range len(v.Shape) - 1 {
 		out := e.FreshName("modelpatch/range")
-		nodes = append(nodes, Unsqueeze(u.g, before.Graph, counted, out, 0, unbakeWhy))
+		nodes = append(nodes, unsqueeze(u.g, before.Graph, counted, out, 0, unbakeWhy))
 		counted = out
 	}
 	u.positions[name] = counted
@@ -346,8 +346,8 @@ func squeezeAll(in, out string) onnx.NewNode {
 	return onnx.NewNode{Op: "Squeeze", Inputs: []string{in}, Outputs: []string{out}}
 }
 
-// Unsqueeze is a node that adds an axis of one, as the graph's opset writes it.
-func Unsqueeze(g *site.Graph, where *onnx.Graph, in, out string, axis int64, why string) onnx.NewNode {
+// unsqueeze is a node that adds an axis of one, as the graph's opset writes it.
+func unsqueeze(g *site.Graph, where *onnx.Graph, in, out string, axis int64, why string) onnx.NewNode {
 	n := onnx.NewNode{Op: "Unsqueeze", Inputs: []string{in}, Outputs: []string{out}}
 	if g.File.Opsets[""] < opsetAxes {
 		n.Attributes = []onnx.NewAttribute{{Name: "axes", Value: []int64{axis}}}
