@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/modelpatch/modelpatch/internal/change"
 	"github.com/modelpatch/modelpatch/internal/source"
 	"github.com/modelpatch/modelpatch/internal/verdict"
 	"github.com/modelpatch/modelpatch/patch"
@@ -38,13 +37,13 @@ func ExitCode(err error) int {
 		return ExitDone
 	case errors.Is(err, context.Canceled):
 		return ExitInterrupted
-	case change.Is[*verdict.Error](err):
+	case is[*verdict.Error](err):
 		return ExitNo
-	case change.Is[*position.UsageError](err), change.Is[*patch.SameFileError](err):
+	case is[*position.UsageError](err), is[*patch.SameFileError](err):
 		return ExitUsage
-	case change.Is[*position.Refusal](err), change.Is[*patch.RefusedError](err):
+	case is[*position.Refusal](err), is[*patch.RefusedError](err):
 		return ExitRefused
-	case change.Is[*patch.OutputError](err), change.Is[*patch.PlanError](err):
+	case is[*patch.OutputError](err), is[*patch.PlanError](err):
 		return ExitOutput
 	}
 	return ExitInput // malformed, unsupported, unreadable

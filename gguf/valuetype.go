@@ -54,4 +54,3 @@ func (t ValueType) IsInteger() bool {
 	}
 	return false
 }
-

@@ -326,7 +326,7 @@ func (c *run) report(d *decision) report.Plan {
 
 // named adds the path to errors that do not know it.
 func (c *run) named(err error) error {
-	if Is[*position.Refusal](err) || Is[*patch.PlanError](err) {
+	if is[*position.Refusal](err) || is[*patch.PlanError](err) {
 		return &refused{c.path, err}
 	}
 	return err

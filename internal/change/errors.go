@@ -8,7 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/report"
 )
 
-func Is[E error](err error) bool {
+func is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }

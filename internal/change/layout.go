@@ -56,7 +56,7 @@ func layOutInPlace(m position.Model, length int) (patch.Plan, error) {
 	switch {
 	case why == nil:
 		plan, err = p.EditsInPlace(block)
-	case Is[*patch.OutputError](why), Is[*patch.InputError](why):
+	case is[*patch.OutputError](why), is[*patch.InputError](why):
 		return plan, why // of the disk, and not of the file system's kind
 	}
 	if e, ok := errors.AsType[*gguf.PlaceError](err); ok {

@@ -33,7 +33,7 @@ func LikeModel(ctx context.Context, path string, o *position.RescaleOptions, ope
 		if lost := source.ReadError(m); lost != nil {
 			return lost
 		}
-		if Is[*position.Refusal](err) {
+		if is[*position.Refusal](err) {
 			return &refused{path, err}
 		}
 		return err

@@ -52,7 +52,7 @@ func Undo(ctx context.Context, path string, w WriteOptions) (Result, error) {
 		dry.DryRun = true
 		_, err := Revert(ctx, u.Path, u.file, source.Options{}, dry)
 		switch {
-		case Is[*patch.RefusedError](err):
+		case is[*patch.RefusedError](err):
 			misfit = cmp.Or(misfit, err)
 		case err != nil:
 			return Result{}, err
