@@ -38,9 +38,9 @@ type DivisorBaker interface {
 	UnbakeDivisors() (bool, error)
 }
 
-// typedBaker is implemented by sites whose tables can be stored in another type than the
+// TypedBaker is implemented by sites whose tables can be stored in another type than the
 // graph computes in, where it rounds to that type at once.
-type typedBaker interface {
+type TypedBaker interface {
 	// BakeAs is Bake with tables of one of TableTypes. It is a *Refusal where the
 	// graph goes on with the numbers as they were computed.
 	BakeAs(positions int, dtype string) error
@@ -117,7 +117,7 @@ func (o BakeOptions) bake(b Baker, i int) error {
 	if o.Dtype == "" {
 		return b.Bake(o.Length)
 	}
-	t, ok := b.(typedBaker)
+	t, ok := b.(TypedBaker)
 	if !ok {
 		return &Refusal{Why: fmt.Sprintf("the table of encoding %s is of the type in which the graph adds it", ID(i)), Instead: "leave --dtype out"}
 	}

@@ -337,7 +337,7 @@ func (x *extension) grow(i int, s Site, l schemes.Learned) error {
 		method, x.used = x.o.Method, true
 	}
 	if !x.used {
-		x.out.note(fmt.Sprintf("new rows repeat the table (%s), measured best of what keeps old outputs; %s changes those, and was better for a decoder's longer texts (docs/methods.md)", schemes.GrowTile, schemes.GrowStretch))
+		x.out.note(fmt.Sprintf("new rows repeat the table (%s), measured best of what keeps old outputs; %s changes those, and was better for a decoder's longer texts (docs/measured/methods.md)", schemes.GrowTile, schemes.GrowStretch))
 	}
 	return x.growBy(method, i, s, l, old)
 }

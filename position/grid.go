@@ -36,8 +36,8 @@ type WindowResizer interface {
 	ResizeWindow(to [2]int, method string) error
 }
 
-// sideResizer is implemented by sites of vectors by distance along the rows and columns of an image.
-type sideResizer interface {
+// SideResizer is implemented by sites of vectors by distance along the rows and columns of an image.
+type SideResizer interface {
 	Site
 	// ResizeSides gives the tables of the whole picture those of another grid, and returns the rows
 	// of the longest table then; tables of windows stay.
@@ -143,7 +143,7 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 			}
 			continue
 		}
-		if r, ok := s.(sideResizer); ok && gridder.PatchGrid() != to {
+		if r, ok := s.(SideResizer); ok && gridder.PatchGrid() != to {
 			if err := resizeSides(r, i, gridder.PatchGrid(), to, &out); err != nil {
 				return Outcome{}, err
 			}
@@ -330,7 +330,7 @@ func resizeWindow(s WindowResizer, i int, w schemes.Other, to [2]int, method str
 }
 
 // resizeSides gives a site of vectors by distance those of a larger or smaller picture.
-func resizeSides(s sideResizer, i int, from, to [2]int, out *Outcome) error {
+func resizeSides(s SideResizer, i int, from, to [2]int, out *Outcome) error {
 	rows, err := s.ResizeSides(from, to)
 	if err != nil {
 		return err

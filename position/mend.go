@@ -2,16 +2,16 @@ package position
 
 import "github.com/modelpatch/modelpatch/report"
 
-// mender is implemented by models that can store what an engine refuses in the
+// Mender is implemented by models that can store what an engine refuses in the
 // form that it reads, without another meaning: a number of the wrong type.
-type mender interface {
+type Mender interface {
 	// Mend records such edits and says each in a sentence. It comes after all others.
 	Mend() []string
 }
 
 // mend has a model that is to be changed anyway mend what engines refuse.
 func mend(m Model, out *Outcome) {
-	mender, ok := m.(mender)
+	mender, ok := m.(Mender)
 	if !ok {
 		return
 	}

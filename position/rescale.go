@@ -58,9 +58,9 @@ type RescaleOptions struct {
 // YaRN's amplitude in the scale of its scores (DeepSeek's mscale_all_dim).
 type AttentionScaler interface{ ScalesAttention() bool }
 
-// misstater is implemented by sites whose file may state a rotation in values that no
+// Misstater is implemented by sites whose file may state a rotation in values that no
 // engine takes: stored again, the same rotation is a change.
-type misstater interface{ Misstated() bool }
+type Misstater interface{ Misstated() bool }
 
 // ScalingTypes are the words of RescaleOptions.Scaling.
 func ScalingTypes() []string {
@@ -394,7 +394,7 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 	if err != nil {
 		return err
 	}
-	if m, ok := s.(misstater); to.Equal(from) && !(ok && o.Scaling != "" && m.Misstated()) {
+	if m, ok := s.(Misstater); to.Equal(from) && !(ok && o.Scaling != "" && m.Misstated()) {
 		return nil
 	}
 	assumed, err := o.assumed(from)

@@ -34,7 +34,7 @@ var GrowMethods = []string{GrowTile, GrowHierarchical, GrowRepeatLast, GrowZero,
 
 // DefaultGrow is the method where none is asked for: of those that keep old rows the best
 // without training after it, by retrieval with an encoder and by perplexity of a decoder
-// (docs/methods.md).
+// (docs/measured/methods.md).
 const DefaultGrow = GrowTile
 
 // Defaults of growing.

@@ -20,6 +20,8 @@ var (
 	_ position.Reserver     = (*model)(nil)
 	_ position.KeySetter    = (*model)(nil)
 	_ position.Assumer      = (*model)(nil)
+	_ position.Mender       = (*model)(nil)
+	_ position.ReadFailer   = (*model)(nil)
 
 	_ position.Gridder  = (*projector)(nil)
 	_ position.Pictured = (*projector)(nil)
@@ -34,6 +36,8 @@ var (
 	_ position.Windower        = (*rotary.Rope)(nil)
 	_ position.Switcher        = (*rotary.Rope)(nil)
 	_ position.Deviator        = (*rotary.Rope)(nil)
+	_ position.DivisorBaker    = (*rotary.Rope)(nil)
+	_ position.Misstater       = (*rotary.Rope)(nil)
 
 	_ position.Biaser      = (*relative.ALiBi)(nil)
 	_ position.Neutralizer = (*relative.ALiBi)(nil)

@@ -21,6 +21,7 @@ var (
 	_ position.DataSpanner = (*Model)(nil)
 	_ position.InputSizer  = (*Model)(nil)
 	_ position.Ender       = (*Model)(nil)
+	_ position.ReadFailer  = (*Model)(nil)
 
 	_ position.Rows        = (*tableSite)(nil)
 	_ position.Neutralizer = (*tableSite)(nil)
@@ -34,6 +35,9 @@ var (
 	_ position.Unbaker = (*tableSite)(nil)
 	_ position.Unbaker = (*rotary.Site)(nil)
 
+	_ position.TypedBaker  = (*rotary.Site)(nil)
+	_ position.Splitter    = (*rotary.Site)(nil)
+	_ position.Confirmer   = (*rotary.Site)(nil)
 	_ position.Operators   = (*rotary.Site)(nil)
 	_ position.Rotator     = (*rotary.Site)(nil)
 	_ position.Neutralizer = (*rotary.Site)(nil)
@@ -46,11 +50,13 @@ var (
 
 	_ position.WindowResizer   = (*relative.Window)(nil)
 	_ position.DistanceResizer = (*relative.Distances)(nil)
+	_ position.SideResizer     = (*relative.Sides)(nil)
 	_ length.Overrider         = (*relative.Window)(nil)
 
 	_ position.Biaser = (*relative.ALiBi)(nil)
 	_ position.Biaser = (*relative.Buckets)(nil)
 
-	_ position.Site = (*relative.Folded)(nil)
-	_ position.Site = (*site.Other)(nil)
+	_ position.Site     = (*relative.Folded)(nil)
+	_ position.Site     = (*site.Other)(nil)
+	_ position.ReadOnly = (*site.Other)(nil)
 )

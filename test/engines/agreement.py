@@ -9,7 +9,7 @@ what ONNX Runtime or llama.cpp computes. The plan promises the verdict. The two 
 encoded as before give equal outputs, and files whose encoding changed give others. What disagrees must be in ARGUED.
 Needs modelpatch-engine beside MODELPATCH, and the engines themselves ($ORT_LIB, --llama-server).
 
---write writes docs/engines.md (the agreement) and docs/verdicts.md (each file and change) of this checkout.
+--write writes docs/measured/engines.md (the agreement) and docs/measured/verdicts.md (each file and change) of this checkout.
 Exit 1: a promised verdict is missing, or a disagreement is not argued.
 """
 import argparse, collections, concurrent.futures, hashlib, json, os, random, re, subprocess, sys, tempfile
@@ -309,7 +309,7 @@ def main():
         with open(o.keep, "w") as f:
             json.dump(rows, f)
     if o.write:
-        docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs")
+        docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/measured")
         write_engines(rows, os.path.join(docs, "engines.md"))
         write_verdicts(rows, os.path.join(docs, "verdicts.md"))
     bad = 0

@@ -7,7 +7,7 @@ One layer of attention is built in each form that has a place for a bias: plain 
 keys), ai.onnx Attention 23 (whole, and with past), com.microsoft Attention, MultiHeadAttention and GroupQueryAttention (with
 past). `modelpatch alibi` adds the bias; ONNX Runtime runs the file whole, and step by step where it has a cache. The
 reference computes the same attention with -m_h * |query - key| on the scores (Press et al. 2022, section 3). Prints a table for
-docs/rewriting.md; exit 1 when a case disagrees.
+docs/measured/rewriting.md; exit 1 when a case disagrees.
 """
 import math, os, subprocess, sys, tempfile
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the methods for more positions are worth, measured: docs/methods.md.
+"""What the methods for more positions are worth, measured: docs/measured/methods.md.
 
 usage: methods_study.py encoder MODELPATCH WORK_FOLDER [--questions N]     all-MiniLM-L6-v2 (needs MINILM_DIR)
        methods_study.py decoder MODELPATCH FOLDER_OF_TRAIN_DECODERS        the models of test/recipes/train_decoders.py

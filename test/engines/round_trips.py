@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Round trips of the rewriting verbs on every ONNX file of folders; prints the tables of docs/rewriting.md.
+"""Round trips of the rewriting verbs on every ONNX file of folders; prints the tables of docs/measured/rewriting.md.
 
 usage: round_trips.py FOLDER_OF_BINARIES REWRITE FOLDER…     (modelpatch and modelpatch-engine; ../shared/rewrite; needs onnx)
 

@@ -644,7 +644,7 @@ def main():
     p.add_argument("--files", type=int, default=0, help="so many of each format, 0: all")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--verbose", action="store_true")
-    p.add_argument("--table", action="store_true", help="print the catalogue as a table of Markdown (docs/faults.md)")
+    p.add_argument("--table", action="store_true", help="print the catalogue as a table of Markdown (docs/measured/faults.md)")
     o = p.parse_args()
     rng = random.Random(o.seed)
     planted = collections.Counter()

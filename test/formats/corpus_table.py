@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/check-corpus.md: which rules of `modelpatch check` find something in which files of the corpus, and whether that is
+"""docs/measured/check-corpus.md: which rules of `modelpatch check` find something in which files of the corpus, and whether that is
 right by the corpus' truth and by the engines.   corpus_table.py MODELPATCH CORPUS BADFILES DOCS/check-corpus.md"""
 import collections
 import json

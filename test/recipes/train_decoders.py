@@ -5,7 +5,7 @@ usage: train_decoders.py FOLDER [--steps N] [--threads N]      (needs torch, tra
 
 Both have 3 layers of 128, 4 heads, a vocabulary of 1,024 pieces made from the same text, and see 128 tokens at a time. FOLDER
 gets rope.onnx, learned.onnx (free batch and length) and held.npy: 512 tokens of each of 96 documents that neither model saw.
-Some ten minutes a model on one thread. docs/methods.md says what they are for.
+Some ten minutes a model on one thread. docs/measured/methods.md says what they are for.
 """
 import argparse, os, random, sys, time, warnings
 

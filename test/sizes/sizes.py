@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Gives models of pictures and recordings other sizes and holds them against the library's own model built for that size.
 
-usage: sizes.py MODELPATCH [--only NAME …] [--table docs/sizes.md]      (needs torch, transformers, onnxscript and onnxruntime)
+usage: sizes.py MODELPATCH [--only NAME …] [--table docs/measured/sizes.md]      (needs torch, transformers, onnxscript and onnxruntime)
 
 Each model is made small with random weights at one picture size, exported (TorchScript with a fixed picture and with free
 axes, and dynamo), changed by `extend --image` or `--len`, and run in ONNX Runtime. The reference is the same class of transformers built
@@ -127,7 +127,7 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
 KERNELS = {"DPT": "bilinear"}  # of a table that the exporter folded: its own code's is not in the file
 METHODS = {("Wav2Vec2-Conformer, rotary", "TorchScript, free"): ["--method", "none"]}  # what nothing in the file bounds
 KINDS = ("TorchScript, fixed", "TorchScript, free", "dynamo, fixed")
-# The most that is refused, of models and kinds that cannot be changed: what they are is in docs/sizes.md.
+# The most that is refused, of models and kinds that cannot be changed: what they are is in docs/measured/sizes.md.
 REFUSED = 20
 
 

@@ -13,8 +13,8 @@ import (
 	"github.com/modelpatch/modelpatch/verify/reference"
 )
 
-// update writes docs/attention.md anew: go test ./verify/reference -run Coverage -update
-var update = flag.Bool("update", false, "write docs/attention.md")
+// update writes docs/measured/attention.md anew: go test ./verify/reference -run Coverage -update
+var update = flag.Bool("update", false, "write docs/measured/attention.md")
 
 // positions are run of each attention: no power of two, and longer than any window of the
 // corpus's small models.
@@ -157,7 +157,7 @@ named, taken as the file makes it, and compared before and after a change.
 		says := strings.Join(append(append([]string{}, c.terms...), c.why...), "; ")
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %s |\n", c.file, c.all, c.checked, c.taken, strings.ReplaceAll(says, "|", "\\|"))
 	}
-	if err := os.WriteFile("../../docs/attention.md", []byte(b.String()), 0o644); err != nil {
+	if err := os.WriteFile("../../docs/measured/attention.md", []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

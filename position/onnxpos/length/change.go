@@ -29,7 +29,7 @@ import (
 type Change struct {
 	Graph    *site.Graph // as it is in the file
 	sites    []site.Site
-	doubted  doubts
+	doubted  Doubts
 	old, New int // positions
 	sizes    probe.Sizes
 	Image    [2]int    // height and width of the new picture; zeros: no change of it
@@ -145,25 +145,25 @@ type Overrider interface {
 	Override(into map[string]*eval.Value)
 }
 
-// adjuster is implemented by sites that change what nodes get: Adjust puts it in the place of a node's
+// Adjuster is implemented by sites that change what nodes get: Adjust puts it in the place of a node's
 // inputs.
-type adjuster interface {
+type Adjuster interface {
 	Adjust(n *onnx.Node, inputs []*eval.Value)
 }
 
-// follower is implemented by sites that can tell, of the graph as it is planned, whether it takes from
+// Follower is implemented by sites that can tell, of the graph as it is planned, whether it takes from
 // their constants what the new length needs.
-type follower interface {
+type Follower interface {
 	Follows(e *eval.Evaluator) error
 }
 
-// doubts refuses a change with which the graph runs, by an evaluation of it as
+// Doubts refuses a change with which the graph runs, by an evaluation of it as
 // planned, and which cannot be meant all the same.
-type doubts func(c *Change, e *eval.Evaluator) error
+type Doubts func(c *Change, e *eval.Evaluator) error
 
 // New prepares a change of length, of a graph in which sites hold their new
 // numbers already.
-func New(g *site.Graph, sites []site.Site, old, new int, doubts doubts) *Change {
+func New(g *site.Graph, sites []site.Site, old, new int, doubts Doubts) *Change {
 	return &Change{Graph: g, sites: sites, doubted: doubts, old: old, New: new, sizes: g.Sizes, planned: map[*onnx.Tensor]*plannedConstant{},
 		offered: map[*onnx.Tensor][]*plannedConstant{}, contents: pointer(map[*plannedConstant]bool{}), large: pointer("")}
 }
@@ -243,7 +243,7 @@ func (c *Change) evaluate(inputs map[string]*eval.Value) *eval.Evaluator {
 // adjust tells an evaluator what nodes get in the graph as it is planned.
 func (c *Change) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 	for _, a := range c.sites {
-		if a, ok := a.(adjuster); ok {
+		if a, ok := a.(Adjuster); ok {
 			a.Adjust(n, inputs)
 		}
 	}
@@ -341,7 +341,7 @@ func (c *Change) grow() error {
 // accept refuses a graph that runs as it is planned, and is not what was meant.
 func (c *Change) accept(e *eval.Evaluator) error {
 	for _, s := range c.sites {
-		if f, ok := s.(follower); ok {
+		if f, ok := s.(Follower); ok {
 			if err := f.Follows(e); err != nil {
 				return err
 			}

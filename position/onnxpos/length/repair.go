@@ -194,7 +194,7 @@ func (c *Change) lengths() []numberPair {
 		if t, ok := s.(position.Rows); ok && t.Len() > 0 && (e.Capacity == c.old || c.old < e.Capacity && e.Capacity < c.New) {
 			add(numberPair{t.Len(), c.New + t.Len() - e.Capacity})
 		}
-		if w, ok := s.(waver); ok {
+		if w, ok := s.(Waver); ok {
 			before, after := w.Grown()
 			for _, more := range []int{0, 1, -1} { // a skew pads one, and cuts one off (Transformer-XL, appendix B)
 				add(numberPair{before + more, after + more})
@@ -213,9 +213,9 @@ func (c *Change) lengths() []numberPair {
 	return out
 }
 
-// waver is implemented by sites with a row for each distance in both directions: Grown is how many there
+// Waver is implemented by sites with a row for each distance in both directions: Grown is how many there
 // were, and are.
-type waver interface {
+type Waver interface {
 	Grown() (before, after int)
 }
 
