@@ -21,6 +21,7 @@ import archive
 import binaries
 import deb
 import image
+import javascript
 import manual
 import npm
 import platforms
@@ -65,7 +66,7 @@ def pack(version: Version, chosen: list[platforms.Platform], kinds: tuple[str, .
         if "sbom" in kinds:
             written.append(sbom.write(release, built, out))
         if "npm" in kinds:
-            written.append(npm.write_main(release, out))
+            written.append(npm.write_main(release, javascript.files(version, Path(folder), commit), javascript.notices(), out))
         if "manual" in kinds:
             manual.write(release, out / "manual")
     sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in sorted(written))

@@ -38,15 +38,22 @@ def write_platform(release: Release, built: Built, out: Path) -> Path:
     return pack(manifest, files, release, out)
 
 
-def write_main(release: Release, out: Path) -> Path:
-    """Writes the package that users name."""
+def write_main(release: Release, library: dict[str, bytes], notices: bytes, out: Path) -> Path:
+    """Writes the package that users name: the command, and the library, whose files by name are given."""
     manifest = {
         "name": "modelpatch",
         "description": SUMMARY,
         "keywords": ["onnx", "gguf", "rope", "context-length", "position-encoding"],
         "bin": {"modelpatch": "bin/modelpatch.js"},
-        "engines": {"node": ">=16"},
+        "exports": {
+            ".": {"types": "./js/index.d.ts", "node": "./js/node.mjs", "default": "./js/web.mjs"},
+            "./command.wasm": "./js/command.wasm",
+            "./package.json": "./package.json",
+        },
+        "types": "./js/index.d.ts",
+        "engines": {"node": ">=20"},
         "optionalDependencies": {name(p): release.version.semver for p in PLATFORMS},
     }
-    files = [tarball.Entry("package/bin/modelpatch.js", SHIM.read_bytes(), 0o755), tarball.Entry("package/README.md", release.readme)]
+    files = [tarball.Entry("package/bin/modelpatch.js", SHIM.read_bytes(), 0o755), tarball.Entry("package/README.md", release.readme),
+             tarball.Entry("package/THIRD_PARTY_LICENSES", notices), *(tarball.Entry(f"package/js/{name}", content) for name, content in library.items())]
     return pack(manifest, files, release, out)

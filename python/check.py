@@ -59,11 +59,14 @@ def main() -> int:
     except subprocess.CalledProcessError:
         print(f"skipped by name: the Python package ({', '.join(TOOLS)} could not be installed)")
         return 0
-    sources = (HERE / "modelpatch", HERE / "tests", HERE / "generate.py", HERE / "check.py", cache / "document.py")
-    path = f"{HERE}{os.pathsep}{HERE / 'tests'}"
+    schemas, js = ROOT / "packaging/schemas.py", ROOT / "js"
+    sources = (HERE / "modelpatch", HERE / "tests", HERE / "generate.py", HERE / "check.py", schemas, cache / "document.py")
+    path = os.pathsep.join(str(folder) for folder in (HERE, HERE / "tests", schemas.parent))
     (cache / "document.py").write_text(document(ROOT / "docs/python.md"), encoding="utf-8")
     # At the oldest Python that the tools still check for.
     run(scripts(kept) / "mypy", "--strict", "--python-version", "3.10", "--cache-dir", os.devnull, *sources, MYPYPATH=path)
+    for own in (js / "generate.py", js / "check.py"):  # each a main module of its name
+        run(scripts(kept) / "mypy", "--strict", "--python-version", "3.10", "--cache-dir", os.devnull, own, MYPYPATH=path)
     run(scripts(kept) / "pyright", "--pythonpath", scripts(kept) / "python", *sources, PYTHONPATH=path)
     with tempfile.TemporaryDirectory(prefix="modelpatch-wheel-") as folder:
         dist, empty = Path(folder) / "dist", Path(folder) / "venv"

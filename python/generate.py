@@ -7,22 +7,17 @@
 
 from __future__ import annotations
 
-import json
 import keyword
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "packaging"))
+
+from schemas import class_of, classes, is_array, is_number, nullable  # noqa: E402
+
 OUT = Path(__file__).resolve().parent / "modelpatch" / "reports.py"
 
-# The class of each report, and of each object in one; words that the schemas write together are apart here.
-REPORTS = {"inspect": "Inspection", "plan": "Plan", "verify": "Verdict", "diff": "Difference", "check": "Checked", "patch": "Patch", "error": "Failure"}
-OBJECTS = {
-    "change": "EncodingChange", "verify": "Verdict", "checkedfacts": "CheckedFacts", "checkedfinding": "CheckedFinding",
-    "declareddiff": "DeclaredDiff", "encodingdiff": "EncodingDiff", "keydiff": "KeyDiff", "lengthdiff": "LengthDiff", "nodediff": "NodeDiff",
-    "tensordiff": "TensorDiff", "patchbeside": "PatchBeside", "patchedfile": "PatchedFile", "patchedit": "PatchEdit",
-}
 # What a notebook shows of a report.
 SHOWN = {"Inspection": "inspection"}
 
@@ -38,27 +33,6 @@ from typing import Any, Literal
 
 
 '''
-
-
-def class_of(name: str) -> str:
-    return OBJECTS.get(name) or name.capitalize()
-
-
-def nullable(schema: dict[str, Any]) -> dict[str, Any] | None:
-    """What may also be null in a schema of the form anyOf [X, null]."""
-    parts = schema.get("anyOf", [])
-    return parts[0] if len(parts) == 2 and parts[1] == {"type": "null"} else None
-
-
-def is_number(schema: dict[str, Any]) -> bool:
-    """Numbers that JSON has no digits for are words in the reports."""
-    parts = schema.get("anyOf", [])
-    return schema.get("type") == "number" or bool(parts) and parts[0] == {"type": "number"} and set(parts[1].get("enum", [])) == {"NaN", "Infinity", "-Infinity"}
-
-
-def is_array(schema: dict[str, Any]) -> bool:
-    kind = schema.get("type")
-    return kind == "array" or isinstance(kind, list) and "array" in kind
 
 
 def type_of(schema: dict[str, Any]) -> str:
@@ -129,17 +103,7 @@ def class_text(name: str, schema: dict[str, Any], says: str) -> str:
 
 
 def module(executable: str) -> str:
-    classes: dict[str, tuple[dict[str, Any], str]] = {}
-    for report, name in REPORTS.items():
-        schema = json.loads(subprocess.run([executable, "schema", report], check=True, capture_output=True).stdout)
-        classes[name] = (schema, f"A report of schema {schema['$id']}.")
-        for key, inner in schema.get("$defs", {}).items():
-            if key in REPORTS and OBJECTS.get(key) == REPORTS[key]:
-                continue  # a report within a report
-            known = classes.setdefault(class_of(key), (inner, f"The object {key} of the reports."))
-            if known[0] != inner:
-                raise SystemExit(f"generate.py: two objects are called {key}: give one another name in OBJECTS")
-    return HEAD + "\n\n".join(class_text(name, *classes[name]) for name in sorted(classes))
+    return HEAD + "\n\n".join(class_text(name, *held) for name, held in classes(executable).items())
 
 
 def main() -> int:

@@ -117,7 +117,7 @@ def main() -> int:
         elif o.ray:
             def ray(executable: str, name: str, *more: str) -> Path:
                 out = work / name
-                done = subprocess.run([o.ray, str(ROOT / "distributed/ray/fleet.py"), "--files-from", str(listed), "--output", str(out), "--modelpatch", executable, *more],
+                done = subprocess.run([o.ray, str(ROOT / "docs/distributed/ray/fleet.py"), "--files-from", str(listed), "--output", str(out), "--modelpatch", executable, *more],
                                       capture_output=True, text=True, env={**os.environ, "HOME": str(work), "RAY_USAGE_STATS_ENABLED": "0"})
                 if not out.exists():
                     out.write_text(done.stderr if not more else "")

@@ -64,7 +64,8 @@ class Files {
           done(e.code ? e : fault("EIO"));
           return;
         }
-        done(null, result);
+        if (result instanceof Promise) result.then((value) => done(null, value), (e) => done(e.code ? e : fault("EIO")));
+        else done(null, result);
       };
     }
   }

@@ -14,7 +14,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/textio"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
 
-	"github.com/modelpatch/modelpatch/distributed/beam/fleet"
+	"github.com/modelpatch/modelpatch/docs/distributed/beam/fleet"
 )
 
 var (

@@ -1,4 +1,4 @@
-module github.com/modelpatch/modelpatch/distributed/beam
+module github.com/modelpatch/modelpatch/docs/distributed/beam
 
 go 1.26.0
 
