@@ -60,7 +60,7 @@ def main() -> int:
         print(f"skipped by name: the Python package ({', '.join(TOOLS)} could not be installed)")
         return 0
     schemas, js = ROOT / "packaging/schemas.py", ROOT / "js"
-    sources = (HERE / "modelpatch", HERE / "tests", HERE / "generate.py", HERE / "check.py", schemas, cache / "document.py")
+    sources = (HERE / "modelpatch", HERE / "tests", HERE / "generate.py", HERE / "check.py", HERE / "after_optimum.py", schemas, cache / "document.py")
     path = os.pathsep.join(str(folder) for folder in (HERE, HERE / "tests", schemas.parent))
     (cache / "document.py").write_text(document(ROOT / "docs/python.md"), encoding="utf-8")
     # At the oldest Python that the tools still check for.
