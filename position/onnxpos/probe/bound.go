@@ -1,6 +1,10 @@
 package probe
 
 import (
+	"fmt"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
 
@@ -61,27 +65,81 @@ func (p *Probe) findEnd(upTo int) (end End) {
 			end.Runs = (end.Runs + fails) / 2
 		}
 	}
+	if end.Failure == nil && upTo == 0 {
+		end = p.listEnd(end)
+	}
 	if end.Failure != nil {
-		end.Step = p.step(end.Runs)
+		end.Step = p.step(end)
 	}
 	return end
+}
+
+// listEnd looks for a list that ends: a constant of which a node picks by indices for all pairs of positions,
+// too many to be looked at in every value of a longer input. Lists of distances have 2n − 1 numbers for n positions,
+// lists of positions n.
+func (p *Probe) listEnd(end End) End {
+	const mostLists = 8
+	asked := map[int]bool{}
+	for _, n := range p.File.Graph.Nodes {
+		data, index := p.Eval.Main.Value(n.Input(0)), n.Input(1)
+		axis := int(n.Int("axis", 0))
+		if n.Op != "Gather" && n.Op != "GatherElements" || data.Constant() == nil || axis < 0 || axis >= len(data.Shape) || len(asked) == mostLists {
+			continue
+		}
+		size := data.Shape[axis]
+		for _, runs := range []int{(size + 1) / 2, size} {
+			if asked[runs] || runs < longerLengths[0] || runs > maxBound || !p.At(longerLengths[len(longerLengths)-1]).Main.Value(index).Large() {
+				continue
+			}
+			asked[runs] = true
+			if p.picks(n, runs, size) && !p.picks(n, runs+1, size) {
+				return End{Runs: runs, Failure: &eval.Failure{Scope: p.Eval.Main, Node: n, Err: fmt.Errorf("%s: an index is outside of the list of %d", n.Op, size)}}
+			}
+		}
+	}
+	return end
+}
+
+// picks reports whether all indices of a node are of a list of so many, at a length; true where they are not known.
+func (p *Probe) picks(n *onnx.Node, length, size int) bool {
+	v := p.Longer(p.Eval.Main, n.Input(1), length)
+	return v == nil || !slices.ContainsFunc(v.Ints, func(i int64) bool { return i < -int64(size) || i >= int64(size) })
 }
 
 // maxStep bounds the steps of lengths that are tried.
 const maxStep = 512
 
 // step is by how much longer than a length an input must be to run again; 1 where none of
-// the usual steps helps.
-func (p *Probe) step(runs int) int {
+// the usual steps helps. A length at which what fails would not be seen does not count.
+func (p *Probe) step(end End) int {
+	runs := end.Runs
 	for n := 2; n <= maxStep; n++ {
 		if n > 16 && n&(n-1) != 0 { // of large ones powers of two
 			continue
 		}
-		if p.FailsAt(runs+n) == nil && p.FailsAt(runs+2*n) == nil {
+		if p.FailsAt(runs+n) == nil && p.FailsAt(runs+2*n) == nil && p.sees(end.Failure, runs+1, runs+n) && p.sees(end.Failure, runs+1, runs+2*n) {
 			return n
 		}
 	}
 	return 1
+}
+
+// sees reports whether the inputs of a node that failed at one length are known at another as far as they were there.
+func (p *Probe) sees(f *eval.Failure, failed, length int) bool {
+	if f.Scope == nil || f.Scope.Index() < 0 {
+		return false
+	}
+	before, now := p.At(failed).Scopes(), p.At(length).Scopes()
+	i := f.Scope.Index()
+	if i >= len(before) || i >= len(now) {
+		return false
+	}
+	for k := range f.Node.Inputs {
+		if name := f.Node.Input(k); before[i].Value(name).Known() && !now[i].Value(name).Known() {
+			return false
+		}
+	}
+	return true
 }
 
 // FailsAt is what first fails at another length, and not at that of the probe.

@@ -1,0 +1,135 @@
+"""Faults that are put into the code one by one: where a mistake would cost a user numbers, lengths, files or a gate.
+
+Each is (name, file, before, after, packages, costs). before stands in the file once; the tests of the packages, that of the file's
+first, must notice. The first 39 are of the kinds that survived when the tests were first tried by faults.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Fault(NamedTuple):
+    name: str
+    file: str
+    before: str
+    after: str
+    costs: str  # what a user would lose
+    packages: tuple[str, ...] = ()  # whose tests must notice; the file's own without any
+    equivalent: str = ""  # why nothing can notice
+
+
+C, V, S = "internal/change", "internal/verdict", "schemes"
+OP, GP = "position/onnxpos", "position/ggufpos"
+
+FIRST = [
+    Fault("data-input", f"{C}/data.go", " && !isInput(plan, path) {", " {", "a data file that the change reads is told to be left over, to be removed"),
+    Fault("layers-last", "internal/ranges/ranges.go", "for i := a; i <= b; i++ {", "for i := a; i < b; i++ {", "--layers 0-11 changes layers 0 to 10"),
+    Fault("layers-most", "internal/ranges/ranges.go", "b < a || b > most {", "b < a || b > most+1 {", "--layers names a layer that is not there, and nothing says so"),
+    Fault("buckets-short", f"{OP}/relative/rebucket.go", "values[i] = int64(bucket(i - far))", "values[i] = int64(bucket(i - far + 1))", "every distance has its neighbour's bias"),
+    Fault("buckets-far", f"{OP}/relative/rebucket.go", 'l.step("Min", l.constant("modelpatch/farthest", int64(far)))', 'l.step("Min", l.constant("modelpatch/farthest", int64(far-1)))', "the farthest distance has the bias of the one before"),
+    Fault("bake-opset", f"{OP}/waves/bake.go", "if b.g.File.Opsets[\"\"] < opsetWhere {", "if b.g.File.Opsets[\"\"] < 1 {", "a graph of opset 8 gets operators that it does not have"),
+    Fault("bake-rebucket-end", f"{OP}/relative/rebucket.go", 'l.constant("modelpatch/end", int64(far)+1), l.at}', 'l.constant("modelpatch/end", int64(far)), l.at}', "baked buckets give longer input the last bias in silence"),
+    Fault("operators-scale", f"{OP}/rotary/operators.go", 'a != nil && a.F != 0 && a.F != 1 {', 'a != nil && a.F < 0 {', "an operator whose positions are scaled becomes one whose are not"),
+    Fault("operators-heads", f"{OP}/rotary/operators.go", "t.heads == 0 || x.Shape[2]%t.heads != 0 {", "t.heads == 0 {", "rows of a width that heads do not divide are turned in pieces"),
+    Fault("operators-odd", f"{OP}/rotary/operators.go", "t.dim < 2 || t.dim%2 != 0 || t.dim > t.head {", "t.dim < 2 || t.dim > t.head {", "an odd number of elements is turned"),
+    Fault("like-lists", "position/like.go", "o.ShortFactors, o.LongFactors = s.ShortFactor, s.LongFactor", "o.ShortFactors, o.LongFactors = s.ShortFactor, s.ShortFactor", "rope --like takes one of LongRoPE's two lists twice"),
+    Fault("like-original", "position/like.go", "\t\to.OriginalLength = s.OriginalLength\n", "\t\to.OriginalLength = 0\n", "rope --like scales from another length than the other model"),
+    Fault("latent-shape", f"{GP}/attention/latent.go", "\tif !fits {\n", "\tif false {\n", "weights of DeepSeek's attention that do not fit are read past their rows"),
+    Fault("latent-turned", f"{GP}/attention/latent.go", "query[p] = append(append(make([]float64, 0, dim), row[nope:]...), row[:nope]...)", "query[p] = append(make([]float64, 0, dim), row...)", "verify runs DeepSeek's attention with the wrong part turned"),
+    Fault("new-fault", f"{C}/change.go", "if err := newFault(m, d.faulty); err != nil {", "if err := error(nil); err != nil {", "a change that makes a file that engines refuse is written"),
+    Fault("new-fault-rule", f"{C}/faults.go", "func(o report.Finding) bool { return o.Rule == f.Rule }) {", "func(o report.Finding) bool { return true }) {", "a file with one fault may get any other"),
+    Fault("replay-decisions", f"{V}/nearest.go", "case !sameChanges(changes, plan.Changes):", "case false:", "a plan that was edited by hand is taken for that of the file"),
+    Fault("replay-lengths", f"{V}/nearest.go", "if len(a) != len(b) || len(a) == 0 {", "if len(a) == 0 {", "a plan that leaves a change out is taken for that of the file"),
+    Fault("reference-past", "verify/reference/reference.go", "r.turned(h.Query, 0, t.Past), r.turned(h.Key, t.Past, 0)", "r.turned(h.Query, 0, 0), r.turned(h.Key, t.Past, 0)", "verify turns queries of a cache as if they were the first"),
+    Fault("reference-cached", "verify/reference/reference.go", "\t\tif p < from {\n", "\t\tif p < 0 {\n", "verify turns keys of a cache twice"),
+    Fault("reference-bias-past", "verify/reference/reference.go", "h.Head%max(a.Heads, 1), query+t.Past, k, t.Keys)", "h.Head%max(a.Heads, 1), query, k, t.Keys)", "verify takes the bias of another distance where there is a cache"),
+    Fault("blocked-future", "verify/blocked/attend.go", "last = min(last, first+n)", "last = min(last, first+n+1)", "attention of the verifier sees one key of the future", ("verify/blocked", "verify/reference", "verify")),
+    Fault("blocked-scale", "verify/blocked/attend.go", "w.query[i] = x * h.Scale", "w.query[i] = x", "attention of the verifier is not scaled"),
+    Fault("blocked-sink", "verify/blocked/attend.go", "w.highest[q], w.total[q] = x, 1", "w.highest[q], w.total[q] = x, 0", "attention sinks count for nothing"),
+    Fault("axes-inner", "onnx/axes/products.go", "if !c.l.unite(c, a[innerA], b[innerB]) && c.isData(0) && c.isData(1) {", "if c.l.unite(c, a[innerA], b[innerB]); false {", "a model whose positions were not followed is told to have no encoding"),
+    Fault("axes-laid", "onnx/axes/products.go", "if len(x) > 0 && len(y) > 0 && !c.l.unite(c, x, y) && c.isData(0) && c.isData(1) {", "if len(x) > 0 && len(y) > 0 && !c.l.unite(c, x, y) && false {", "a model whose positions were not followed is told to have no encoding"),
+    Fault("stated-length", f"{C}/extend.go", "case l.Stated != nil && *l.Stated != length:", "case false:", "a new file that states another length than was asked for is written"),
+    Fault("capacity-length", f"{C}/extend.go", "case l.Capacity != nil && *l.Capacity < length:", "case false:", "a new file that counts less far than was asked for is written"),
+    Fault("roberta-offset", "internal/sidecar/sidecar.go", "if v < r.From || v > r.From+maxOffset {", "if v != r.From {", "config.json of RoBERTa (514 for 512) does not follow its model"),
+    Fault("sidecar-offset-kept", "internal/sidecar/sidecar.go", "to += v - r.From", "to += 0", "config.json of RoBERTa loses the two positions of its padding"),
+    Fault("budget-spent", "onnx/eval/budget.go", "if b.spent > b.most {", "if b.spent > b.most*1000 {", "a hostile graph is evaluated for hours"),
+    Fault("gemm-transposed", "onnx/eval/products.go", "sum += at(a, \"transA\", row, x) * at(b, \"transB\", x, column)", "sum += at(a, \"transA\", row, x) * at(b, \"transA\", x, column)", "Gemm with a transposed weight gives other numbers"),
+    Fault("gemm-beta", "onnx/eval/products.go", "sum += beta * bias.Number(", "sum += bias.Number(", "Gemm with beta gives other numbers"),
+    Fault("undo-unsynced", "patch/undo.go", "\t\terr = f.Sync()\n", "\t\terr = nil\n", "a crash leaves an undo patch without content"),
+    Fault("output-unsynced", "patch/writenew.go", "if err := out.file.Sync(); err != nil {", "if err := error(nil); err != nil {", "a crash leaves a new model without content under its name"),
+    Fault("journal-unsynced", "patch/placed.go", "\t\tstep(f.Sync())\n", "", "a crash leaves a changed file and a journal without content"),
+    Fault("position-table-offset", f"{OP}/table.go", "Dim: use.share.Columns, Offset: offset}", "Dim: use.share.Columns}", "rows of RoBERTa's table are counted from the padding row"),
+    Fault("cut-bound", "position/extend.go", "e.Capacity > x.present || e.Capacity <= x.o.Length {", "e.Capacity > x.present || e.Capacity < x.o.Length {", "nothing: a table of just the wanted length is cut to itself", equivalent="cutting a table to the rows that it has stores the same rows; compare ends before that where it is the one that bounds"),
+    Fault("shorter-refusal", "position/extend.go", "case n < x.present && !x.o.Shorter:", "case false:", "a shorter length than the model has is taken without being asked for"),
+]
+
+MORE = [
+    # Numbers.
+    Fault("yarn-low", f"{S}/scaling_yarn.go", "low, high = math.Floor(low), math.Ceil(high)", "low, high = math.Ceil(low), math.Floor(high)", "YaRN's ramp is narrower than transformers'"),
+    Fault("yarn-ends", f"{S}/scaling_yarn.go", "low, high = max(low, 0), min(high, float64(dim-1))", "low, high = max(low, 0), min(high, float64(dim/2-1))", "YaRN's ramp ends elsewhere than transformers'"),
+    Fault("yarn-blend", f"{S}/scaling_yarn.go", "f[i] = f[i]/r.Scaling.factor()*g + f[i]*(1-g)", "f[i] = f[i]/r.Scaling.factor()*(1-g) + f[i]*g", "YaRN scales fast frequencies and keeps slow ones"),
+    Fault("yarn-amplitude", f"{S}/scaling_yarn.go", "return 0.1*k*math.Log(factor) + 1", "return 0.1*k*math.Log2(factor) + 1", "YaRN's amplitude is another"),
+    Fault("yarn-turns", f"{S}/scaling_yarn.go", "(turns*2*math.Pi)", "(turns*math.Pi)", "YaRN's ramp lies at other frequencies"),
+    Fault("llama3-low", f"{S}/scaling_llama3.go", "case turns < low:", "case turns > low:", "Llama 3 divides the wrong frequencies"),
+    Fault("llama3-blend", f"{S}/scaling_llama3.go", "return (1-g)*f/s.factor() + g*f", "return g*f/s.factor() + (1-g)*f", "Llama 3's middle frequencies are blended the other way"),
+    Fault("longrope-list", f"{S}/scaling_longrope.go", "if s.isLong(length) && s.LongFactor != nil || s.ShortFactor == nil {", "if !s.isLong(length) && s.LongFactor != nil || s.ShortFactor == nil {", "LongRoPE uses the long list for short input"),
+    Fault("longrope-divides", f"{S}/scaling_longrope.go", "f[i] /= divisor", "f[i] *= divisor", "LongRoPE multiplies where it should divide"),
+    Fault("longrope-amplitude", f"{S}/scaling_longrope.go", "return math.Sqrt(1 + math.Log(factor)/math.Log(float64(original)))", "return math.Sqrt(math.Log(factor) / math.Log(float64(original)))", "LongRoPE's amplitude is another"),
+    Fault("longrope-use", f"{S}/scaling_longrope.go", "if list == ListLong {", "if list == ListShort {", "rope --use long takes the short list"),
+    Fault("ntk-base", f"{S}/scaling_ntk.go", "math.Pow(factor, d/(d-2))", "math.Pow(factor, d/(d-1))", "NTK's base is another"),
+    Fault("dynamic-short", f"{S}/scaling_dynamic.go", "float64(max(length, original))", "float64(length)", "dynamic NTK scales input that is shorter than the original length"),
+    Fault("alibi-slopes", f"{S}/alibi.go", "return alibiSlope(head, a.Heads, orDefault(a.MaxBias, DefaultMaxBias))", "return alibiSlope(head+1, a.Heads, orDefault(a.MaxBias, DefaultMaxBias))", "every head has its neighbour's slope"),
+    Fault("buckets-sign", f"{S}/buckets.go", "\t\tif relative > 0 {\n", "\t\tif relative >= 0 {\n", "T5's bucket of distance 0 is that of keys ahead"),
+    Fault("buckets-single", f"{S}/buckets.go", "if distance < single {", "if distance <= single {", "T5's first shared bucket is one too early"),
+    Fault("buckets-last", f"{S}/buckets.go", "n-single, false), n-1)", "n-single, false), n-2)", "T5's farthest distances have the bucket before the last"),
+    Fault("rotary-apply", f"{S}/rotary.go", "LayoutInterleaved", "LayoutHalf", "interleaved and half rotations are mixed up"),
+    # Lengths.
+    Fault("length-least", "position/summary.go", "case e.Capacity > 0 && (least == 0 || e.Capacity < least):", "case e.Capacity > 0 && (least == 0 || e.Capacity > least):", "of two tables the longer one is told to end the model"),
+    Fault("length-stated-onnx", "position/summary.go", "least, out.Beyond = *n, report.BeyondError\n\t}\n\tif f", "least = *n\n\t}\n\tif f", "what happens beyond a fixed input is told wrong"),
+    Fault("length-end", "position/summary.go", "if n := f.End(); n > 0 && (least == 0 || n < least) {", "if n := f.End(); n < 0 {", "a graph that ends before its table is told to reach as far as that"),
+    Fault("extend-enough", "position/extend.go", "enough = enough && e.Capacity >= x.o.Length", "enough = enough && e.Capacity > x.o.Length", "a model of just the wanted length is not 'already' that"),
+    Fault("extend-sinusoid-offset", "position/extend.go", "\t\t\tscheme.Rows = x.o.Length + scheme.Offset\n\t\t}\n\t\treturn x.same", "\t\t\tscheme.Rows = x.o.Length\n\t\t}\n\t\treturn x.same", "a sinusoidal table with padding rows is short of them"),
+    Fault("extend-slides", "position/extend.go", "return ok && w.Window() > 0 && x.others(i)", "return false", "rotations of sliding windows are scaled, too"),
+    Fault("extend-ranges", "position/extend.go", "int64(x.o.Length) > MaxLength {", "int64(x.o.Length) > 1<<62 {", "a length beyond all bounds is taken"),
+    Fault("grid-multiple", "position/grid.go", "side < patch || side%patch != 0 {", "side < patch {", "a picture that patches do not divide is taken, and cut in silence"),
+    Fault("rows-repeat", f"{S}/rows.go", "const DefaultGrow = GrowTile", "const DefaultGrow = GrowZero", "the default method is another"),
+    Fault("rebase-explains", "position/rebase.go", "return math.Abs(a-b) <= formulaWithin*math.Abs(b)+still", "return true", "another base is given to frequencies that do not follow the formula"),
+    Fault("rescale-factor", "position/rescale.go", "case o.Factor != 0 && !(o.Factor >= 1):", "case false:", "a factor below 1 is taken"),
+    Fault("rescale-bounds", "position/rescale.go", "case fast != 0 && fast <= slow:", "case false:", "YaRN with its bounds the wrong way round is written"),
+    # Writes.
+    Fault("write-check", "patch/writenew.go", "return w.o.Check(w.outputs[0].path)", "return nil", "a new file is not looked at before it gets its name"),
+    Fault("write-force", f"{C}/parts.go", "!(errors.Is(err, fs.ErrExist) && c.w.Force) {", "!errors.Is(err, fs.ErrExist) {", "parts of an upload are written into a folder that is somebody else's"),
+    Fault("write-same-input", "patch/target.go", 'return &SameFileError{t.path, "the output is an input", "choose another name, or work in place"}', "break", "a new file is written over the old one while that is read"),
+    Fault("apply-differs", f"{C}/apply.go", "\tif how != \"\" {\n\t\tif _, err := source.Sniff(r.path); err != nil {", "\tif false {\n\t\tif _, err := source.Sniff(r.path); err != nil {", "a patch is applied to a file that it is not for"),
+    Fault("apply-check", f"{C}/apply.go", "\tif err == nil && how != \"\" {\n\t\terr = fmt", "\tif false {\n\t\terr = fmt", "the result of a patch is not looked at"),
+    Fault("undo-newest", f"{C}/undo.go", "cmp.Or(b.made.Compare(a.made), cmp.Compare(b.Number, a.Number))", "cmp.Or(a.made.Compare(b.made), cmp.Compare(a.Number, b.Number))", "undo takes the oldest change back first", ("internal/change", "cmd/modelpatch")),
+    Fault("undo-number", f"{C}/inplace.go", "name = fmt.Sprintf(\"%s%s.%d%s\", path, undoSuffix, n, patch.Suffix)", "return name", "a second change in place replaces the first one's undo patch", ("internal/change", "cmd/modelpatch")),
+    Fault("sidecar-twice", "internal/sidecar/numbers.go", "return w.found[n.pointer] > 1 || ", "return ", "of a key that stands twice one is changed"),
+    Fault("sidecar-link", "internal/sidecar/write.go", "err != nil || !filepath.IsLocal(inside) {", "err != nil {", "a config.json that is a link into a hub's cache is changed there"),
+    Fault("hashed-inputs", f"{C}/provenance.go", "if now, err := os.Stat(r.path); err != nil || !patch.Unchanged(r.info, now) {", "if false {", "a statement speaks of other files than were read"),
+    Fault("target-input", "internal/target/target.go", "if t.before != nil && os.SameFile(t.before, info) {", "if false {", "a report is written over the model that it is about", ("internal/target", "cmd/modelpatch")),
+    Fault("target-binary", "internal/target/target.go", "\tif what != \"\" {\n", "\tif false {\n", "a report is written over a model", ("internal/target", "cmd/modelpatch")),
+    # Gates.
+    Fault("rule-below-stated", "artifact/rules/length.go", "if e.Capacity != nil && *e.Capacity < stated && len(e.Parameters.Grid) == 0 {", "if e.Capacity != nil && *e.Capacity < stated-1 && len(e.Parameters.Grid) == 0 {", "a table that is one row short passes the gate"),
+    Fault("rule-fixed-below", "artifact/rules/length.go", "if e.Capacity != nil && *e.Capacity > stated && len(e.Parameters.Grid) == 0 {", "if e.Capacity != nil && *e.Capacity > stated+1 && len(e.Parameters.Grid) == 0 {", "an input that is one position short of its table passes without a word"),
+    Fault("rule-silent", "artifact/rules/length.go", "\t\tcase report.BeyondWrong:\n", "\t\tcase report.BeyondError:\n", "a model that is silently wrong beyond its length passes the gate"),
+    Fault("rule-yarn", "artifact/rules/length.go", "case stated > reaches*lengthSlack:", "case stated > reaches*2*lengthSlack:", "a model that states twice what YaRN reaches passes the gate"),
+    Fault("waiver-ended", "artifact/policy/policy.go", "return p.today.After(w.until.AddDate(0, 0, 1))", "return p.today.After(w.until.AddDate(0, 0, 2))", "a waiver holds a day longer than it says"),
+    Fault("policy-version", "artifact/policy/policy.go", "if r.err == nil && version != 1 {", "if r.err == nil && version > 1 {", "a policy without a version is taken"),
+    Fault("policy-twice", "artifact/policy/policy.go", "\t\tcase seen[key]:\n", "\t\tcase false:\n", "of a key that stands twice in a policy one is dropped"),
+    Fault("fails-level", "cmd/modelpatch/check.go", "rules.Weight(f.Level) >= rules.Weight(k.failOn)", "rules.Weight(f.Level) > rules.Weight(k.failOn)", "--fail-on warning passes warnings"),
+    # Verify.
+    Fault("verdict-failed", "verify/compare.go", "\tcase c.failed:\n", "\tcase false:\n", "a check that failed does not make the verdict different"),
+    Fault("verdict-missing", "verify/compare.go", "\t\tif c.expect == report.ExpectChanged {\n\t\t\treturn c.missing()\n\t\t}\n\t\treturn report.VerdictSame", "\t\treturn report.VerdictSame", "a change that was planned and not made is told as the same"),
+    Fault("verdict-unplanned", "verify/compare.go", "\tcase c.expect == \"\":\n", "\tcase c.expect != \"x\":\n", "old positions that are encoded otherwise are consistent"),
+    Fault("rows-equal", "verify/table.go", "\t\t\tif d.look(x[j], y[j]) {\n", "\t\t\tif d.look(x[j], x[j]) {\n", "a row that differs is not seen"),
+    Fault("parts-allowed", "verify/bytes.go", "return c.o.Plan != nil && q.Position && p.Head == q.Head", "return true", "a node that reads another input passes"),
+    # Formats.
+    Fault("gguf-pad", "gguf/part.go", "return (n + alignment - 1) &^ (alignment - 1)", "return (n + alignment) &^ (alignment - 1)", "weights are looked for one block too far"),
+    Fault("gguf-power", "gguf/part.go", "is not a power of two up to %d\", n, MaxAlignment)", "is\", n, MaxAlignment)", "nothing: the words of a message", equivalent="go vet refuses the format; words are held by scripts of the command"),
+    Fault("eval-negative-axis", "onnx/eval/shapes.go", "axis += ", "axis -= ", "a negative axis is another"),
+    Fault("eval-broadcast", "onnx/eval/broadcast.go", "\t\t\tcase out[at] == 1:\n", "\t\t\tcase out[at] == 2:\n", "shapes that broadcast are refused"),
+    Fault("source-unfinished", "internal/source/open.go", "\tif err := Unfinished(path); err != nil {\n\t\treturn nil, err\n\t}\n\tm, err", "\tm, err", "a file in the middle of an edit is read as if it were whole"),
+    Fault("source-bomb", "internal/source/compressed.go", "if err := notAModel(path, head); err != nil {", "if err := error(nil); err != nil {", "a compressed file that is no model is unpacked whole"),
+]
