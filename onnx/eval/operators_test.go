@@ -247,6 +247,11 @@ var operators = []struct {
 	{"DynamicQuantizeLinear", nil, []string{"f 4: -1 0 1.55 0.5"}, []string{"? 4: 0 100 255 150", "f: 0.01", "?: 100"}},
 	{"DynamicQuantizeLinear", nil, []string{"f 2: 0 0"}, []string{"? 2", "f", "?"}},
 	{"Gemm", []onnx.NewAttribute{{Name: "transB", Value: int64(1)}}, []string{"f 2x3", "f 5x3"}, []string{"f 2x5"}},
+	{"Gemm", []onnx.NewAttribute{{Name: "transB", Value: int64(1)}, {Name: "alpha", Value: float32(2)}, {Name: "beta", Value: float32(0.5)}},
+		[]string{"f 2x3: 1 2 3 4 5 6", "f 2x3: 1 0 2 0 1 1", "f 2: 4 8"}, []string{"f 2x2: 16 14 34 26"}},
+	{"Gemm", []onnx.NewAttribute{{Name: "transA", Value: int64(1)}}, []string{"f 3x1: 1 2 3", "f 3x2: 1 0 2 1 0 1"}, []string{"f 1x2: 5 5"}},
+	{"Flatten", []onnx.NewAttribute{{Name: "axis", Value: int64(-1)}}, []string{"f 2x3x4"}, []string{"f 6x4"}},
+	{"Flatten", []onnx.NewAttribute{{Name: "axis", Value: int64(-3)}}, []string{"f 2x3x4"}, []string{"f 1x24"}},
 	{"Loop", nil, []string{"i: 3", "b: 1"}, []string{"?"}},
 	{"NoSuchOperator", nil, []string{"f 2"}, []string{"?"}},
 }
