@@ -171,6 +171,35 @@ waivers:
 	}
 }
 
+// TestWaiverDays: a waiver holds through its last day wherever on earth that is, and not a day longer.
+func TestWaiverDays(t *testing.T) {
+	const text = "version: 1\nwaivers:\n  - {rule: length-unstated, files: [a.gguf], reason: none, until: 2026-11-20}\n"
+	for day, holds := range map[time.Time]bool{
+		time.Date(2026, 11, 20, 23, 59, 0, 0, time.UTC): true,
+		time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC):   true,
+		time.Date(2026, 11, 21, 0, 0, 1, 0, time.UTC):   false,
+		time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC):   false,
+	} {
+		p, err := Parse("policy.yaml", []byte(text), day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := p.Judge(facts("a.gguf"), []report.Finding{{Rule: "length-unstated", Level: report.LevelWarning}})
+		if err != nil || len(found) == 0 || (found[0].Waived != nil) != holds {
+			t.Errorf("%v: %+v, %v; holds: %v", day, found, err, holds)
+		}
+	}
+}
+
+// TestVersions: a policy says which version of the form it is of, and there is one.
+func TestVersions(t *testing.T) {
+	for text, ok := range map[string]bool{"version: 1\n": true, "version: 2\n": false, "version: 0\n": false, "rules: {}\n": false} {
+		if _, err := Parse("policy.yaml", []byte(text), today); (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 // TestUnmatchedPatterns: a pattern that no file matches is an error of the policy, unless a file
 // below its folder would, which this run did not look at.
 func TestUnmatchedPatterns(t *testing.T) {

@@ -3,10 +3,12 @@ package verdict_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/modelpatch/modelpatch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
 )
 
 // A new file that no engine ran, where one is required, goes, and an old one stays.
@@ -20,5 +22,24 @@ func TestVerdictDropsTheFile(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(filepath.Dir(target)); len(entries) != 0 {
 		t.Errorf("left behind: %v", entries)
+	}
+}
+
+// A plan that was edited by hand is not that of the file.
+func TestEditedPlan(t *testing.T) {
+	model, target := "../../testdata/gguf/llama-plain.gguf", filepath.Join(t.TempDir(), "based.gguf")
+	r, err := modelpatch.Rescale(t.Context(), model, modelpatch.RescaleOptions{RescaleOptions: position.RescaleOptions{Base: 20000}, Write: modelpatch.WriteOptions{Output: target}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for edited, want := range map[bool]string{false: report.VerdictChangedAsPlanned, true: report.VerdictDifferent} {
+		plan := r.Plan
+		if edited {
+			plan.Changes = append(slices.Clone(plan.Changes), report.Change{What: "anything", Expect: report.ExpectChanged})
+		}
+		v, err := modelpatch.Verify(t.Context(), target, modelpatch.VerifyOptions{Before: model, Plan: &plan, NoEngine: true})
+		if err != nil || v.Verdict != want {
+			t.Errorf("edited %v: %s (%s), %v; want %s", edited, v.Verdict, v.Summary, err, want)
+		}
 	}
 }
