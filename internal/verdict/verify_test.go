@@ -43,3 +43,17 @@ func TestEditedPlan(t *testing.T) {
 		}
 	}
 }
+
+// What changes old positions is not what keeps them.
+func TestUnplannedChange(t *testing.T) {
+	model, target := "../../testdata/gguf/llama-plain.gguf", filepath.Join(t.TempDir(), "based.gguf")
+	if _, err := modelpatch.Rescale(t.Context(), model, modelpatch.RescaleOptions{RescaleOptions: position.RescaleOptions{Base: 20000}, Write: modelpatch.WriteOptions{Output: target}}); err != nil {
+		t.Fatal(err)
+	}
+	for expect, want := range map[string]string{"": report.VerdictConsistent, report.ExpectSameOnPrefix: report.VerdictDifferent, report.ExpectSame: report.VerdictDifferent, report.ExpectChanged: report.VerdictChangedAsPlanned} {
+		v, err := modelpatch.Verify(t.Context(), target, modelpatch.VerifyOptions{Before: model, Expect: expect, NoEngine: true})
+		if err != nil || v.Verdict != want {
+			t.Errorf("expected %q: %s (%s), %v; want %s", expect, v.Verdict, v.Summary, err, want)
+		}
+	}
+}

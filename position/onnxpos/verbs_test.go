@@ -153,32 +153,27 @@ func TestToOperators(t *testing.T) {
 	turnsBy(t, fused.Sites()[0], plain(10000, 16), 1, 2e-5, 40)
 }
 
-// An operator that scales its positions, or whose width its heads do not divide, has no like.
+// An operator that scales its positions, or packs its batches, has no like; nor is there one before its opset.
 func TestToOperatorsRefuses(t *testing.T) {
-	for name, spoil := range map[string]func(*onnx.Node){
-		"scale": func(n *onnx.Node) { n.Attributes = append(n.Attributes, &onnx.Attribute{Name: "scale", F: 2}) },
-		"heads": func(n *onnx.Node) {
-			n.Attributes = slices.DeleteFunc(n.Attributes, func(a *onnx.Attribute) bool { return a.Name == "num_heads" })
-			n.Attributes = append(n.Attributes, &onnx.Attribute{Name: "num_heads", I: 3})
-		},
-	} {
+	for name, spoil := range map[string]*onnx.Attribute{"scale": {Name: "scale", F: 2}, "packed": {Name: "is_packed_batching", I: 1}} {
 		_, m := changed(t, "../../testdata/onnx/llama-dy23.onnx", func(m position.Model) (position.Outcome, error) {
 			return position.ToOperators(m, "contrib")
 		})
-		rank := 0
 		for _, n := range m.graph.File.Graph.Nodes {
 			if n.Op == "RotaryEmbedding" {
-				spoil(n)
-				rank = len(m.graph.Eval.Main.Value(n.Input(0)).Shape)
+				n.Attributes = append(n.Attributes, spoil)
 			}
-		}
-		if name == "heads" && rank != 3 {
-			continue // heads have an axis of their own
 		}
 		_, err := position.ToOperators(m, "plain")
 		if _, refused := err.(*position.Refusal); !refused {
 			t.Errorf("%s: %v: a refusal is wanted", name, err)
 		}
+	}
+	m := opened(t, "../../testdata/onnx/llama-dy23.onnx")
+	m.graph.File.Opsets[""] = 18
+	_, err := position.ToOperators(m, "standard")
+	if _, refused := err.(*position.Refusal); !refused {
+		t.Errorf("opset 18: %v: a refusal is wanted", err)
 	}
 }
 
