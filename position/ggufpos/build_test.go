@@ -55,6 +55,12 @@ func edited(t testing.TB, e *gguf.Editor, was []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return applied(t, plan, was)
+}
+
+// applied are the bytes of a file after a plan.
+func applied(t testing.TB, plan patch.Plan, was []byte) []byte {
+	t.Helper()
 	out, err := io.ReadAll(plan.NewReader(0, bytes.NewReader(was)))
 	if err != nil {
 		t.Fatal(err)
