@@ -97,11 +97,12 @@ func TestPowerLossNew(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(len(w.name)), uint64(len(w.before))))
 			outcomes := map[bool]int{}
 			for n, done := 1, false; !done; n++ {
+				done = true
 				for range rounds {
 					disk := w.disk(inputs)
 					disk.dies = n
 					err := w.write(disk)
-					done = disk.count < n
+					done = done && disk.count < n
 					disk.losePower(r)
 					for range r.IntN(5) {
 						disk.dies = 1 + r.IntN(16)

@@ -513,6 +513,7 @@ func TestPowerLoss(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(size), uint64(len(c.edits))))
 			outcomes := map[string]int{}
 			for n, done := 1, false; !done; n++ {
+				done = true // unless a round has more operations: those with an undo patch have
 				for round := range rounds {
 					disk := newDisk(map[string]string{"m": old, "config.json": oldConfig, "m.undo.mpatch": "spent"})
 					o := InPlaceOptions{FS: disk}
@@ -526,7 +527,7 @@ func TestPowerLoss(t *testing.T) {
 					}
 					disk.dies = n
 					_, err := InPlace(context.Background(), p, o)
-					done = disk.count < n
+					done = done && disk.count < n
 					disk.losePower(r)
 					if r.IntN(2) == 0 {
 						disk.dies = 1 + r.IntN(60)

@@ -80,9 +80,14 @@ func TestExpectations(t *testing.T) {
 			t.Errorf("%v: %v, want %q", c.now, err, c.want)
 		}
 	}
-	c := &run{Change: &Change{}}
-	if err := c.check(lying{Model: m, findings: old}, &decision{}); err == nil {
-		t.Error("a new fault passes the check of the new file")
+	c, d := &run{Change: &Change{}}, &decision{}
+	for _, s := range m.Sites() {
+		d.was = append(d.was, s.Encoding().Scheme)
+	}
+	for fault, now := range map[bool][]report.Finding{false: nil, true: old} {
+		if err := c.check(lying{Model: m, describe: m.Describe(), findings: now}, d); (err != nil) != fault {
+			t.Errorf("a new fault: %v, and the check says %v", fault, err)
+		}
 	}
 }
 
@@ -165,11 +170,17 @@ func TestPartsFolder(t *testing.T) {
 		_, err := Rescale.Of(position.RescaleOptions{Base: 20000}).Run(t.Context(), model, source.Options{}, WriteOptions{Output: folder, Parts: true, Force: force})
 		return err
 	}
-	if err := run(false); err != nil {
+	if err := os.Mkdir(folder, 0o700); err != nil { // somebody's, though nothing is in it
 		t.Fatal(err)
 	}
 	if err := run(false); !is[*patch.OutputError](err) {
 		t.Errorf("a folder that is there: %v", err)
+	}
+	if err := os.Remove(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(false); err != nil {
+		t.Fatal(err)
 	}
 	if err := run(true); err != nil {
 		t.Errorf("by force: %v", err)

@@ -13,7 +13,8 @@ import (
 type byDistance struct{}
 
 func (byDistance) Bias(head, query, key, length int) (float64, error) {
-	return -0.1 * float64(query-key), nil
+	d := float64(query - key)
+	return -0.1*d - 0.03*d*d, nil
 }
 
 // TestPast: the last queries of an attention have the same output where the keys before them come from a cache, which
