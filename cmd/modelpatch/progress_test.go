@@ -86,8 +86,12 @@ func TestProgressOfFiles(t *testing.T) {
 
 // TestProgressNowhere: without a terminal nothing is written, and nothing fails.
 func TestProgressNowhere(t *testing.T) {
-	p := newProgress(&console{err: &bytes.Buffer{}})
+	var written bytes.Buffer
+	p := newProgress(&console{err: &written})
 	p.next = time.Time{}
 	p.tell(1, 2)
 	p.end()
+	if written.Len() > 0 {
+		t.Errorf("written: %q", written.String())
+	}
 }
