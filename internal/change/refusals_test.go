@@ -66,7 +66,9 @@ func TestExpectations(t *testing.T) {
 			t.Errorf("length %d: %v, want %q", c.length, err, c.want)
 		}
 	}
-	fault := func(rule string) report.Finding { return report.Finding{Rule: rule, Level: report.LevelError, Message: rule} }
+	fault := func(rule string) report.Finding {
+		return report.Finding{Rule: rule, Level: report.LevelError, Message: rule}
+	}
 	old := []report.Finding{fault("gguf-a")}
 	for _, c := range []struct {
 		now  []report.Finding
