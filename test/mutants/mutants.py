@@ -62,7 +62,7 @@ def table(results: list[tuple[Fault, str, float]]) -> str:
     killed = sum(what.startswith("killed") for _, what, _ in results)
     lines = ["# Faults that tests notice", "",
              f"Faults put into the code one by one by `test/mutants/mutants.py`: {killed} of {len(results)} were noticed by the tests of the packages that the list names, "
-             "in a bare clone (with `-short` but for `patch`). A fault that nothing can notice says why.", "",
+             "with the corpus beside the checkout (and `-short` but for `patch`). A fault that nothing can notice says why.", "",
              "| fault | file | what a user would lose | |", "|---|---|---|---|"]
     lines += [f"| {fault.name} | {fault.file} | {fault.costs} | {'equivalent: ' + fault.equivalent if fault.equivalent and what == 'survived' else what} |" for fault, what, _ in results]
     return "\n".join(lines) + "\n"
