@@ -144,23 +144,25 @@ func (l *Labels) judge() {
 
 // whollyWeighed finds inputs that have several axes and whose weights sum over all
 // of them, or over others than the last: one that weights sum over is then one of
-// positions (MLP-Mixer), and which is not known.
+// positions (MLP-Mixer), and which is not known. Where places of another axis attend
+// to each other, these are the positions, and what weights sum over are features.
 func (l *Labels) whollyWeighed() {
 	for _, name := range l.order {
 		axes := l.inputAxes[name]
 		if len(axes) < 2 || l.inputs[name].Tokens {
 			continue
 		}
-		free, mixed := 0, false
+		free, mixed, attend := 0, false, false
 		for _, a := range axes {
 			if l.isWeighed(a, 0) {
 				mixed = true
 			} else {
 				free++
+				attend = attend || a.root().summed
 			}
 			mixed = mixed && !a.root().channel
 		}
-		if free == 0 || mixed && !l.isWeighed(axes[len(axes)-1], 0) && !l.channelsFirst(name) {
+		if free == 0 || mixed && !attend && !l.isWeighed(axes[len(axes)-1], 0) && !l.channelsFirst(name) {
 			in := l.inputs[name]
 			in.Tokens = true
 			l.inputs[name] = in

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -42,16 +43,21 @@ type tableSite struct {
 func findTables(m *Model, d *detector) []site.Site {
 	d.crossings()
 	byTensor := map[*onnx.Tensor]*tableSite{}
-	var runtime *tableSite
+	type value struct {
+		scope *eval.Scope
+		name  string
+	}
+	computed := map[value]*tableSite{}
 	var all []*tableSite
 	copies := tableCopies{m: m.graph}
 	for _, a := range d.tables {
 		if a.source.Trig != nil {
-			if runtime == nil {
-				runtime = &tableSite{m: m.graph, origins: d.origins}
-				all = append(all, runtime)
+			of := value{a.scope, a.name}
+			if computed[of] == nil {
+				computed[of] = &tableSite{m: m.graph, origins: d.origins}
+				all = append(all, computed[of])
 			}
-			runtime.uses = append(runtime.uses, a)
+			computed[of].uses = append(computed[of].uses, a)
 			continue
 		}
 		if t := byTensor[a.source.Tensor]; t != nil {
@@ -71,13 +77,32 @@ func findTables(m *Model, d *detector) []site.Site {
 		byTensor[a.source.Tensor] = site
 		all = append(all, site)
 	}
-	var sites []site.Site
 	for _, t := range all {
 		t.describe(d)
+	}
+	all = toldOnce(all)
+	var sites []site.Site
+	for _, t := range all {
 		sites = append(sites, t)
 	}
 	m.laterPatches(all)
 	return sites
+}
+
+// toldOnce puts the places together where the graph computes rows by one formula: it may do so
+// for every layer.
+func toldOnce(all []*tableSite) (out []*tableSite) {
+	for _, t := range all {
+		twin := slices.IndexFunc(out, func(o *tableSite) bool {
+			return o.uses[0].source.Trig != nil && t.uses[0].source.Trig != nil && reflect.DeepEqual(o.Told.Scheme, t.Told.Scheme)
+		})
+		if twin < 0 {
+			out = append(out, t)
+			continue
+		}
+		out[twin].uses = append(out[twin].uses, t.uses...)
+	}
+	return out
 }
 
 // tableCopies finds tables that are copies of one another: exporters write the same

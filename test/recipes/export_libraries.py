@@ -299,7 +299,8 @@ def export(path, build, exporter):
     module, inputs, axes = build()
     with torch.no_grad():
         for p in module.parameters():
-            p.uniform_(-0.3, 0.3)
+            if p.requires_grad:  # what is not trained is a formula's
+                p.uniform_(-0.3, 0.3)
     if exporter == "ts":
         torch.onnx.export(module.eval(), inputs, path, input_names=list(axes), dynamic_axes=axes, opset_version=17, dynamo=False)
         return

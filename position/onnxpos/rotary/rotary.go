@@ -7,6 +7,7 @@ package rotary
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -68,11 +69,42 @@ func (m *Search) Find() []site.Site {
 		}
 	}
 	for _, r := range all {
-		if r.describe(); !r.still() {
+		r.describe()
+	}
+	for _, r := range toldOnce(all) {
+		if !r.still() {
 			sites = append(sites, r)
 		}
 	}
 	return sites
+}
+
+// toldOnce puts sites together that are one encoding at other positions: queries that begin
+// behind the keys of a window, say.
+func toldOnce(all []*Site) (out []*Site) {
+	for _, r := range all {
+		twin := slices.IndexFunc(out, func(o *Site) bool {
+			return len(r.caches) == 0 && len(o.caches) == 0 && sameRotation(o.scheme, r.scheme)
+		})
+		if twin < 0 {
+			out = append(out, r)
+			continue
+		}
+		o := out[twin]
+		out[twin] = &Site{m: o.m, uses: append(o.uses, r.uses...), heads: o.heads}
+		out[twin].describe()
+	}
+	return out
+}
+
+// sameRotation reports whether two schemes turn alike, but for the rounding of frequencies that
+// were measured.
+func sameRotation(a, b schemes.Rotary) bool {
+	if !sameFrequencies(a.InverseFrequencies(), b.InverseFrequencies()) {
+		return false
+	}
+	a.Scaling.Frequencies, b.Scaling.Frequencies = nil, nil
+	return reflect.DeepEqual(a, b)
 }
 
 // still reports whether caches turn nothing: all cosines are one, all sines zero.
