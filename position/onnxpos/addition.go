@@ -66,6 +66,7 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 		}
 	}
 	from := first.resampledFrom()
+	axial(out)
 	if joined := d.joinedRows(out); len(joined) > 0 && (from == nil || joined[0].coversGrid()) {
 		return joined
 	}
@@ -82,6 +83,35 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 		return []*addition{&a}
 	}
 	return nil
+}
+
+// axial reads a grid off two tables of one meeting, of which places take the rows of one again
+// and again, and of the other one for each turn: position p has row p mod n of the first and
+// row p div n of the second (axial positions, Kitaev et al. 2020, §3).
+func axial(all []*addition) {
+	if len(all) != 2 || len(all[0].runs) != 1 || all[0].runs[0].Grid != nil {
+		return
+	}
+	for i, fast := range all {
+		row, slow := fast.share.Row, all[1-i].share.Row
+		n := 1
+		for n < len(row) && row[n] == row[n-1]+1 {
+			n++
+		}
+		if n < 2 || len(row)%n != 0 || n == len(row) {
+			continue
+		}
+		fits := true
+		for p := range row {
+			fits = fits && row[p] == row[p%n] && slow[p] == slow[0]+p/n
+		}
+		if fits {
+			runs := []axes.Run{{Size: len(row), Grid: []int{len(row) / n, n}}}
+			all[0].runs, all[1].runs = runs, runs
+			all[0], all[1] = all[1-i], fast
+			return
+		}
+	}
 }
 
 // quantisedBy gives a table of whole numbers the scale and zero point that the node which

@@ -50,6 +50,28 @@ func (m *Model) inspectBeyond() {
 	}
 }
 
+// lengthen looks for encodings again in twice the length, where tables that are read as those of
+// one length do not end the graph there: what they hold is used again beyond. It reports
+// whether it did.
+func (m *Model) lengthen() bool {
+	if m.graph.FixedLength() > 0 || m.graph.TokenInput() == nil || m.graph.WaveInput() != nil {
+		return false
+	}
+	known := m.graph.FailsAnyway()
+	for _, s := range m.sites {
+		n := s.Encoding().Capacity
+		if s.Encoding().Form != report.FormBaked || n == 0 || n > maxBeyondProbe/2 || n < m.graph.Sizes.Length || m.runsAt(n+1, known) == nil {
+			continue
+		}
+		if m.graph.Lengthen(2 * n) {
+			m.sites = nil
+			m.detect()
+			return true
+		}
+	}
+	return false
+}
+
 // runsAt is the graph evaluated at a length, nil where it fails there at a node that is not
 // known to.
 func (m *Model) runsAt(length int, known map[*onnx.Node]bool) *eval.Evaluator {

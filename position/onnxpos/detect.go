@@ -51,6 +51,9 @@ func (m *Model) detect() {
 	for _, k := range mechanisms {
 		m.sites = append(m.sites, k.Find(m, d)...)
 	}
+	if m.lengthen() {
+		return
+	}
 	if len(m.sites) == 0 && !m.enlarge() {
 		m.sites = append(m.sites, m.withoutEncoding())
 	}

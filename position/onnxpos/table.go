@@ -182,8 +182,12 @@ func (t *tableSite) describe(d *detector) {
 		e.Form = report.FormBaked // one length, whatever the input
 	}
 	offset := use.share.First
-	e.Capacity = table.Len() - offset
 	learned := schemes.Learned{Rows: table.Len(), Dim: use.share.Columns, Offset: offset}
+	if t.crossed != nil && t.ofText() {
+		learned.Rows = sheet.Size(t.crossed)
+		e.Form = report.FormTable
+	}
+	e.Capacity = learned.Rows - offset
 	for _, c := range t.tensors() {
 		e.Where = append(e.Where, t.m.Where(c))
 	}
@@ -242,7 +246,7 @@ func (t *tableSite) describe(d *detector) {
 // axes, tokens ahead of it, and all rows; nil where positions lie along no grid.
 func (t *tableSite) grid(d *detector) (grid []int, prefix, total int) {
 	use := t.uses[0]
-	if use.sheet == nil || t.m.TokenMatrix() != nil && t.m.ImageInput() == nil {
+	if use.sheet == nil || t.ofText() {
 		return nil, 0, 0 // windows of text are no grid
 	}
 	if t.crossed != nil {
@@ -264,6 +268,9 @@ func (t *tableSite) grid(d *detector) (grid []int, prefix, total int) {
 	return grid, prefix, total
 }
 
+// ofText reports whether the table's positions are those of tokens.
+func (t *tableSite) ofText() bool { return t.m.TokenMatrix() != nil && t.m.ImageInput() == nil }
+
 // gridFormula explains an image's rows by sines and cosines of rows and columns
 // of the grid, or of any where patches are not cut by a convolution.
 func (t *tableSite) gridFormula(rows rows.Table, grid []int) (fit.SinusoidResult, bool) {
@@ -279,6 +286,9 @@ func (t *tableSite) precision() fit.Precision { return t.rows().Precision() }
 
 func (t *tableSite) usedHow() string {
 	src := t.uses[0].source
+	if t.crossed != nil && t.ofText() {
+		return fmt.Sprintf("%s adds a row of one table for p div %d and a row of another for p mod %d to position p", t.uses[0].node.Title(), t.crossed[1], t.crossed[1])
+	}
 	if t.uses[0].node.Op == "Concat" && src.Indexed != nil {
 		return fmt.Sprintf("%s takes row p + %d for position p; %s puts it beside the state's columns", src.Indexed.Title(), src.First, t.uses[0].node.Title())
 	}

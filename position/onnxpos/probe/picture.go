@@ -144,6 +144,13 @@ func (p *Probe) Enlarge() bool {
 	return false
 }
 
+// Lengthen probes at another length, where the graph runs there.
+func (p *Probe) Lengthen(length int) bool {
+	s := p.Sizes
+	s.Length = length
+	return p.take(s)
+}
+
 // take makes other sizes those of the probe, where the graph runs there.
 func (p *Probe) take(s Sizes) bool {
 	e := p.Evaluate(s)
