@@ -245,6 +245,9 @@ func leftBehind(to [2]int, what string) error {
 func oneGrid(m Model) error {
 	var grid []int
 	for _, s := range m.Sites() {
+		if wave, ok := s.Encoding().Scheme.(schemes.Sinusoid); ok && len(wave.Grid) > 2 {
+			return severalAxes(wave.Grid)
+		}
 		l, ok := s.Encoding().Scheme.(schemes.Learned)
 		if !ok || l.Grid == nil {
 			continue
@@ -253,10 +256,15 @@ func oneGrid(m Model) error {
 			return &Refusal{Why: fmt.Sprintf("it has learned tables of %d×%d and of %d×%d patches, one a stage", grid[0], grid[1], l.Grid[0], l.Grid[1]), Instead: "export the model for the wanted picture"}
 		}
 		if grid = l.Grid; len(grid) != 2 {
-			return &Refusal{Why: fmt.Sprintf("its table is of %d axes of positions (frames, rows and columns)", len(grid)), Instead: "export the model for the wanted picture"}
+			return severalAxes(grid)
 		}
 	}
 	return nil
+}
+
+// severalAxes refuses a grid that has more axes than a picture.
+func severalAxes(grid []int) error {
+	return &Refusal{Why: fmt.Sprintf("its table is of %d axes of positions (frames, rows and columns)", len(grid)), Instead: "export the model for the wanted picture"}
 }
 
 // unchanged keeps the old grid of what was changed before, where there is any.

@@ -83,13 +83,15 @@ type Sinusoid struct {
 	Offset      int     // rows before the first used one
 	ZeroRows    []int   // padding rows that hold zeros
 	Recipe      Recipe  // rounding steps that the table's maker used
-	Grid        []int   // 2-D: [h, w]; nil otherwise
-	WidthFirst  bool    // 2-D: the first half of a row encodes x, not y
-	Step        float64 // 2-D: positions from patch to patch; 0 means 1
+	Grid        []int   // pictures [h, w], videos and volumes [t, h, w]; nil otherwise
+	// AxisColumns are the columns of each axis of a grid, whose sines and cosines Layout orders;
+	// others hold zeros. nil: a run of as many for each, in the order of the axes.
+	AxisColumns [][]int
+	Step        float64 // grids: positions from patch to patch; 0 means 1
 	// ColumnStep and ColumnStart are Step and Start of the columns of a grid where they are not
 	// those of its rows (DETR: each axis spans one turn); a ColumnStep of 0 means that they are.
 	ColumnStep, ColumnStart float64
-	Prefix                  int // 2-D: rows of zeros before the grid's
+	Prefix                  int // grids: rows of zeros before the grid's
 	// Frequencies, when set, are those a file's own rows were made with, Base
 	// and Denominator rounded as its maker did: one per pair. They let rows be
 	// added that are bit-equal to what the maker would have written.

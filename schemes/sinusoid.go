@@ -36,18 +36,34 @@ func (s Sinusoid) InverseFrequencies() []float64 {
 		return slices.Clone(s.Frequencies)
 	}
 	if s.Grid != nil {
-		return s.InverseGridFrequencies()
+		return s.InverseAxisFrequencies(0)
 	}
 	return s.formula(s.firsts(), s.den())
 }
 
-// InverseGridFrequencies are those of either axis of a two-dimensional table:
-// Base^(−k/den), a quarter of the columns.
-func (s Sinusoid) InverseGridFrequencies() []float64 {
+// InverseAxisFrequencies are those of an axis of a grid: Base^(−k/den), half as many as the axis
+// has columns, which is den, or den one less.
+func (s Sinusoid) InverseAxisFrequencies(axis int) []float64 {
+	pairs := len(s.axisColumns()[axis]) / 2
 	if s.Denominator == DenominatorHalfMinusOne {
-		return s.formula(s.Dim/4, float64(s.Dim/4-1))
+		return s.formula(pairs, float64(pairs-1))
 	}
-	return s.formula(s.Dim/4, float64(s.Dim)/4)
+	return s.formula(pairs, float64(pairs))
+}
+
+// axisColumns are AxisColumns, those that are meant where there are none.
+func (s Sinusoid) axisColumns() [][]int {
+	if s.AxisColumns != nil {
+		return s.AxisColumns
+	}
+	out := make([][]int, len(s.Grid))
+	each := s.Dim / len(s.Grid)
+	for axis := range out {
+		for c := range each {
+			out[axis] = append(out[axis], axis*each+c)
+		}
+	}
+	return out
 }
 
 func (s Sinusoid) formula(n int, den float64) []float64 {
@@ -72,13 +88,21 @@ func (s Sinusoid) Row(p int, dst []float64) { s.Table().Row(p, dst) }
 
 // Table prepares rows, the frequencies worked out once.
 func (s Sinusoid) Table() *SinusoidTable {
-	return &SinusoidTable{s, s.InverseFrequencies()}
+	t := &SinusoidTable{Sinusoid: s, frequencies: s.InverseFrequencies()}
+	if s.Grid != nil {
+		t.AxisColumns = s.axisColumns()
+		for axis := range s.Grid {
+			t.ofAxes = append(t.ofAxes, s.InverseAxisFrequencies(axis))
+		}
+	}
+	return t
 }
 
 // SinusoidTable computes rows of a Sinusoid.
 type SinusoidTable struct {
 	Sinusoid
 	frequencies []float64
+	ofAxes      [][]float64 // of a grid
 }
 
 // Row is Sinusoid.Row.
@@ -90,7 +114,7 @@ func (t *SinusoidTable) Row(p int, dst []float64) {
 		t.gridRow(p-t.Prefix, dst)
 	default:
 		for k := range t.frequencies {
-			sin, cos := t.sinCos(float64(p)+t.Start, k)
+			sin, cos := t.sinCos(float64(p)+t.Start, t.frequencies[k])
 			i, j := t.columns(k)
 			if i < len(dst) {
 				dst[i] = sin
@@ -120,37 +144,40 @@ func (t *SinusoidTable) columns(k int) (sin, cos int) {
 	return 2 * k, 2*k + 1
 }
 
-// GridColumns are the places of the k-th sine and cosine of an axis in its half of
-// a two-dimensional row.
-func (s Sinusoid) GridColumns(k int) (sin, cos int) {
-	q := s.Dim / 4
+// AxisPlaces are the places of the k-th sine and cosine among the columns of an axis.
+func (s Sinusoid) AxisPlaces(columns []int, k int) (sin, cos int) {
+	half := len(columns) / 2
 	switch s.Layout {
 	case LayoutInterleaved:
-		return 2 * k, 2*k + 1
+		return columns[2*k], columns[2*k+1]
 	case LayoutInterleavedCosSin:
-		return 2*k + 1, 2 * k
+		return columns[2*k+1], columns[2*k]
 	case LayoutCosSin:
-		return q + k, k
+		return columns[half+k], columns[k]
 	}
-	return k, q + k
+	return columns[k], columns[half+k]
 }
 
-// gridRow is a row of a two-dimensional table (MAE, ViT, DiT): half of the row
-// each for the sines and cosines of y and of x.
+// gridRow is a row of a table of a grid (MAE, ViT, DiT; LoFTR; video transformers): sines and
+// cosines of the cell's place on each axis.
 func (t *SinusoidTable) gridRow(cell int, dst []float64) {
 	if cell < 0 {
 		return
 	}
-	step, start := t.columnSteps()
-	first, second := float64(cell/t.Grid[1])*orDefault(t.Step, 1)+t.Start, float64(cell%t.Grid[1])*step+start
-	if t.WidthFirst {
-		first, second = second, first
-	}
-	half := t.Dim / 2
-	for k := range t.frequencies {
-		i, j := t.GridColumns(k)
-		dst[i], dst[j] = t.sinCos(first, k)
-		dst[half+i], dst[half+j] = t.sinCos(second, k)
+	for axis := len(t.Grid) - 1; axis >= 0; axis-- {
+		step, start := t.columnSteps()
+		if axis == 0 {
+			step, start = orDefault(t.Step, 1), t.Start
+		}
+		place := float64(cell%t.Grid[axis])*step + start
+		if axis == 0 {
+			place = float64(cell)*step + start
+		}
+		cell /= t.Grid[axis]
+		for k, f := range t.ofAxes[axis] {
+			i, j := t.AxisPlaces(t.AxisColumns[axis], k)
+			dst[i], dst[j] = t.sinCos(place, f)
+		}
 	}
 }
 
@@ -162,12 +189,12 @@ func (s Sinusoid) columnSteps() (step, start float64) {
 	return orDefault(s.Step, 1), s.Start
 }
 
-func (t *SinusoidTable) sinCos(position float64, k int) (sin, cos float64) {
+func (t *SinusoidTable) sinCos(position, frequency float64) (sin, cos float64) {
 	if t.Recipe == RecipeExact {
-		sin, cos = math.Sincos(position * t.frequencies[k])
+		sin, cos = math.Sincos(position * frequency)
 		return sin * t.amplitude(), cos * t.amplitude()
 	}
-	s, c := sinCosf(times(float32(position), float32(t.frequencies[k])))
+	s, c := sinCosf(times(float32(position), float32(frequency)))
 	a := float32(t.amplitude())
 	return float64(times(s, a)), float64(times(c, a))
 }
@@ -180,8 +207,13 @@ func (s Sinusoid) Equal(other Scheme) bool {
 	return ok && near(step, otherStep) && near(start, otherStart) && s.Dim == o.Dim && s.Layout == o.Layout && s.firsts() == o.firsts() &&
 		near(s.amplitude(), o.amplitude()) && near(s.Start, o.Start) &&
 		s.Rows == o.Rows && s.Offset == o.Offset && slices.Equal(s.ZeroRows, o.ZeroRows) &&
-		slices.Equal(s.Grid, o.Grid) && near(orDefault(s.Step, 1), orDefault(o.Step, 1)) && s.WidthFirst == o.WidthFirst && s.Prefix == o.Prefix &&
+		slices.Equal(s.Grid, o.Grid) && near(orDefault(s.Step, 1), orDefault(o.Step, 1)) && s.sameColumns(o) && s.Prefix == o.Prefix &&
 		slices.EqualFunc(s.exactFrequencies(), o.exactFrequencies(), near)
+}
+
+// sameColumns reports whether the axes of two grids have the same columns.
+func (s Sinusoid) sameColumns(o Sinusoid) bool {
+	return len(s.Grid) == len(o.Grid) && (s.Grid == nil || slices.EqualFunc(s.axisColumns(), o.axisColumns(), slices.Equal[[]int]))
 }
 
 // exactFrequencies are the formula's, without a recipe's rounding.

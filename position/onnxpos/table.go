@@ -219,7 +219,7 @@ func (t *tableSite) describe(d *detector) {
 		return
 	}
 	grid, prefix, total := t.grid(d)
-	if t.m.ImageInput() != nil {
+	if grid != nil || t.m.ImageInput() != nil {
 		if s, fits := t.gridFormula(table, grid); fits {
 			e.Scheme, e.Capacity = s.Sinusoid, sheet.Size(s.Sinusoid.Grid)
 			if !t.m.FreeImage() && grid != nil {
@@ -278,7 +278,14 @@ func (t *tableSite) gridFormula(rows rows.Table, grid []int) (fit.SinusoidResult
 	if m == nil {
 		return fit.SinusoidResult{}, false
 	}
-	r, ok := fit.GridTable(m, t.precision())
+	shape := grid
+	if rows.Planar {
+		shape = rows.Grid[:]
+	}
+	if r, ok := fit.GridTable(m, t.precision(), shape); ok {
+		return r, true
+	}
+	r, ok := fit.GridTable(m, t.precision(), nil)
 	return r, ok && (grid == nil || slices.Equal(r.Sinusoid.Grid, grid) || rows.Planar && slices.Equal(r.Sinusoid.Grid, rows.Grid[:]))
 }
 
@@ -359,7 +366,7 @@ func (t *tableSite) runtimeGrid() (fit.SinusoidResult, bool) {
 	if !ok {
 		return fit.SinusoidResult{}, false
 	}
-	r, ok := fit.GridTable(use.sheet.Matrix(), coarser(use.sheet.Value, rotary.TrigPrecision([]trace.Source{use.source})))
+	r, ok := fit.GridTable(use.sheet.Matrix(), coarser(use.sheet.Value, rotary.TrigPrecision([]trace.Source{use.source})), grid)
 	return r, ok && slices.Equal(r.Sinusoid.Grid, grid)
 }
 

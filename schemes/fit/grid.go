@@ -12,30 +12,33 @@ import (
 // distillation tokens.
 const mostPrefix = 2
 
-// GridTable explains a table of sines and cosines of two-dimensional positions,
-// row after row of a grid, as MAE, ViT, SimpleViT, DiT and Stable Diffusion 3
-// make them (facts/NUMERICS §2): a half of each row for the patch's row and one
-// for its column, sines and cosines in halves of that or in turns; patches may
-// start anywhere and be apart by any part of a position. Square grids are tried
-// first, then others that the number of rows allows.
-func GridTable(m Matrix, p Precision) (SinusoidResult, bool) {
+// GridTable explains a table of sines and cosines of positions on a grid, row after row of it, as
+// MAE, ViT, SimpleViT, DiT, Stable Diffusion 3, LoFTR and video transformers make them
+// (facts/NUMERICS §2): each column follows one axis, whichever, sines and cosines of an axis in
+// halves or in turns; patches may start anywhere and be apart by any part of a position. shape is
+// that of the grid; where it is nil, square grids of two axes are tried first, then others that
+// the number of rows allows.
+func GridTable(m Matrix, p Precision, shape []int) (SinusoidResult, bool) {
 	zero := zeroRows(m)
 	prefix := 0
 	for prefix < len(zero) && zero[prefix] == prefix {
 		prefix++
 	}
-	if m.Cols() < 8 || m.Cols()%4 != 0 || prefix != len(zero) || prefix > mostPrefix || m.Rows()-prefix < 4 {
+	if m.Cols() < 8 || prefix != len(zero) || prefix > mostPrefix || m.Rows()-prefix < 4 {
 		return SinusoidResult{}, false
 	}
-	// The cell (0, 1) turns one axis by a step and leaves the other where it was.
-	for _, widthFirst := range []bool{false, true} {
-		for _, layout := range []string{schemes.LayoutSinCos, schemes.LayoutCosSin, schemes.LayoutInterleaved, schemes.LayoutInterleavedCosSin} {
-			s := schemes.Sinusoid{Dim: m.Cols(), Layout: layout, Rows: m.Rows(), WidthFirst: widthFirst, Prefix: prefix}
-			if !baseOfCells(&s, m, p) {
-				continue
-			}
-			for _, grid := range grids(m.Rows() - prefix) {
-				if out, ok := chooseGrid(rowsApart(s, grid, m, p), m, p); ok {
+	shapes := [][]int{shape}
+	if shape == nil {
+		shapes = grids(m.Rows() - prefix)
+	}
+	for _, grid := range shapes {
+		for _, columns := range axisColumns(m, p, grid, prefix) {
+			for _, layout := range []string{schemes.LayoutSinCos, schemes.LayoutCosSin, schemes.LayoutInterleaved, schemes.LayoutInterleavedCosSin} {
+				s := schemes.Sinusoid{Dim: m.Cols(), Layout: layout, Rows: m.Rows(), Grid: grid, AxisColumns: columns, Prefix: prefix}
+				if !baseOfCells(&s, m, p) {
+					continue
+				}
+				if out, ok := chooseGrid(rowsApart(s, m, p), m, p); ok {
 					return out, true
 				}
 			}
@@ -44,19 +47,111 @@ func GridTable(m Matrix, p Precision) (SinusoidResult, bool) {
 	return SinusoidResult{}, false
 }
 
-// baseOfCells reads base, denominator, step and start off the first two cells,
-// which differ on one axis.
-func baseOfCells(s *schemes.Sinusoid, m Matrix, p Precision) bool {
-	q := m.Cols() / 4
-	first := 0
-	if !s.WidthFirst {
-		first = 2 * q
+// axisColumns are ways to give the columns of a table to the axes of a grid that agree with the
+// columns that differ along an axis, as the cells on the axes themselves say; slow cosines may
+// differ along none.
+func axisColumns(m Matrix, p Precision, grid []int, prefix int) (out [][][]int) {
+	cells := 1
+	for _, n := range grid {
+		cells *= n
 	}
-	at, turn, ok := turns(*s, m, p, first, 1)
+	if len(grid) < 2 || len(grid) > 3 || prefix+cells != m.Rows() {
+		return nil
+	}
+	of := make([]int, m.Cols())
+	for c := range of {
+		of[c] = -1
+		stride := 1
+		for axis := len(grid) - 1; axis >= 0; axis-- {
+			differs := false
+			for i := 1; i < grid[axis] && !differs; i++ {
+				differs = math.Abs(m.At(prefix+i*stride, c)-m.At(prefix, c)) > sineError*p.Step()
+			}
+			switch stride *= grid[axis]; {
+			case differs && of[c] >= 0:
+				return nil
+			case differs:
+				of[c] = axis
+			}
+		}
+	}
+	for _, order := range orders(len(grid)) {
+		for _, columns := range arrangements(m.Cols(), order) {
+			agrees := true
+			for axis, list := range columns {
+				seen := false
+				for _, c := range list {
+					agrees = agrees && (of[c] < 0 || of[c] == axis)
+					seen = seen || of[c] == axis
+				}
+				agrees = agrees && seen
+			}
+			if agrees {
+				out = append(out, columns)
+			}
+		}
+	}
+	return out
+}
+
+// orders are the orders in which two or three axes may have their columns.
+func orders(axes int) [][]int {
+	if axes == 2 {
+		return [][]int{{0, 1}, {1, 0}}
+	}
+	return [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {0, 2, 1}, {1, 2, 0}, {2, 0, 1}}
+}
+
+// arrangements are the columns of each axis where axes come in an order: in runs of as many, what is
+// left over holding zeros; the first of three with a quarter, as time has beside space (CogVideoX);
+// by pairs in turns (LoFTR).
+func arrangements(columns int, order []int) (out [][][]int) {
+	add := func(first, each int, inTurns bool) {
+		of := make([][]int, len(order))
+		at := 0
+		for i, axis := range order {
+			n := each
+			if i == 0 {
+				n = first
+			}
+			for k := range n {
+				c := at + k
+				if inTurns {
+					c = (k/2*len(order)+i)*2 + k%2
+				}
+				of[axis] = append(of[axis], c)
+			}
+			at += n
+		}
+		out = append(out, of)
+	}
+	each := columns / len(order) / 2 * 2
+	if each < 2 {
+		return nil
+	}
+	add(each, each, false)
+	add(each, each, true)
+	if len(order) == 3 && columns%16 == 0 {
+		add(columns/4, columns/8*3, false)
+	}
+	return out
+}
+
+// baseOfCells reads base, denominator, step and start off the first two cells along the axis that
+// has the most columns, the last of such.
+func baseOfCells(s *schemes.Sinusoid, m Matrix, p Precision) bool {
+	axis := len(s.Grid) - 1
+	for a := axis; a >= 0; a-- {
+		if len(s.AxisColumns[a]) > len(s.AxisColumns[axis]) {
+			axis = a
+		}
+	}
+	at, turn, ok := turns(*s, m, p, axis)
 	if !ok {
 		return false
 	}
 	step := turn[0]
+	q := len(turn)
 	sigma := make([]float64, q)
 	f := make([]float64, q)
 	for k := range f {
@@ -72,20 +167,24 @@ func baseOfCells(s *schemes.Sinusoid, m Matrix, p Precision) bool {
 	}
 	s.Base, s.Denominator = r.BaseUnderDenominator, r.Denominator
 	s.Step = stepOf(step, p)
-	s.Start = startOf(at, s.InverseGridFrequencies(), p)
+	s.Start = startOf(at, s.InverseAxisFrequencies(axis), p)
 	return true
 }
 
-// turns are the angles of one axis in the first cell, and how far they turn to another cell; not ok
-// where these are no sines and cosines, or the first does not turn.
-func turns(s schemes.Sinusoid, m Matrix, p Precision, first, cell int) (at, turn []float64, ok bool) {
-	q := m.Cols() / 4
+// turns are the angles of an axis in the first cell, and how far they turn to the next one along it;
+// not ok where these are no sines and cosines, or the first does not turn.
+func turns(s schemes.Sinusoid, m Matrix, p Precision, axis int) (at, turn []float64, ok bool) {
+	columns, next := s.AxisColumns[axis], 1
+	for _, n := range s.Grid[axis+1:] {
+		next *= n
+	}
+	q := len(columns) / 2
 	at, turn = make([]float64, q), make([]float64, q)
 	for k := range q {
 		var angle [2]float64
-		for c, row := range []int{s.Prefix, s.Prefix + cell} {
-			i, j := s.GridColumns(k)
-			sin, cos := m.At(row, first+i), m.At(row, first+j)
+		for c, row := range []int{s.Prefix, s.Prefix + next} {
+			i, j := s.AxisPlaces(columns, k)
+			sin, cos := m.At(row, i), m.At(row, j)
 			if !(math.Abs(sin*sin+cos*cos-1) <= 2*p.circleError()) {
 				return nil, nil, false
 			}
@@ -99,22 +198,20 @@ func turns(s schemes.Sinusoid, m Matrix, p Precision, first, cell int) (at, turn
 	return at, turn, turn[0] != 0 && turn[0] <= math.Pi
 }
 
-// rowsApart reads off a table of a grid how far its rows are apart, where that is not what its
-// columns are.
-func rowsApart(s schemes.Sinusoid, grid []int, m Matrix, p Precision) schemes.Sinusoid {
-	s.Grid = grid
-	first := 0
-	if s.WidthFirst {
-		first = m.Cols() / 2
+// rowsApart reads off a table of rows and columns how far its rows are apart, where that is not
+// what its columns are.
+func rowsApart(s schemes.Sinusoid, m Matrix, p Precision) schemes.Sinusoid {
+	if len(s.Grid) != 2 || len(s.AxisColumns[0]) != len(s.AxisColumns[1]) {
+		return s
 	}
-	at, turn, ok := turns(s, m, p, first, grid[1])
+	at, turn, ok := turns(s, m, p, 0)
 	if !ok {
 		return s
 	}
 	step, columns := stepOf(turn[0], p), cmp.Or(s.Step, 1)
 	if math.Abs(cmp.Or(step, 1)/columns-1) > 2*stepError(turn[0], p) {
 		s.ColumnStep, s.ColumnStart = columns, s.Start
-		s.Step, s.Start = step, startOf(at, s.InverseGridFrequencies(), p)
+		s.Step, s.Start = step, startOf(at, s.InverseAxisFrequencies(0), p)
 	}
 	return s
 }
@@ -200,5 +297,5 @@ func chooseGrid(s schemes.Sinusoid, m Matrix, p Precision) (SinusoidResult, bool
 		best = replaySinusoid(s, m, p, 1, rows)
 	}
 	return SinusoidResult{Sinusoid: s, Different: best.different, Compared: m.Cols() * m.Rows(), Residual: best.worst,
-		Why: fmt.Sprintf("a grid of %d by %d positions", s.Grid[0], s.Grid[1])}, !best.beyond
+		Why: fmt.Sprintf("a grid of %v positions", s.Grid)}, !best.beyond
 }

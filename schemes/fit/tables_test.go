@@ -370,7 +370,7 @@ func FuzzTables(f *testing.F) {
 		AdditiveTable(m, p)
 		PackedRotaryCache(m, p)
 		RotaryCache(m, m, p)
-		GridTable(m, p)
+		GridTable(m, p, nil)
 		LinearBias(m, p)
 		s := make([]float64, n)
 		for c := range s {
