@@ -77,6 +77,8 @@ func (d *detector) meet() {
 			d.relative.Bias(x.Scope, x.Node, x.Known)
 		case x.Kind == axes.Contracted:
 			d.relative.Contracted(x)
+		case x.Kind == axes.Multiplied:
+			d.rotary.Met(x)
 		case (x.Kind == axes.Added || x.Kind == axes.Joined) && adds(x.Node):
 			d.tables = append(d.tables, d.additions(x)...)
 		}

@@ -24,12 +24,18 @@ type AxialResult struct {
 // compute one.
 var axialBases = []float64{10000, 100, 1000, 10, 20, 50, 500, 5000, 100000, 500000, 1000000}
 
-// AxialRotaryCache explains tables of cos and sin of the patches of a grid, row
-// after row, perhaps behind some rows that do not turn. It needs two pairs an
-// axis to tell the base.
-func AxialRotaryCache(cos, sin Matrix, p Precision, height, width int) (AxialResult, bool) {
-	n := height * width
-	if height < 2 || width < 2 || cos.Rows() < n || cos.Rows() != sin.Rows() || cos.Cols() != sin.Cols() || cos.Cols() < 4 {
+// AxialRotaryCache explains tables of cos and sin of the places of a grid, row after row (of rows and
+// columns, or of frames, rows and columns), perhaps behind some rows that do not turn. It needs two
+// pairs of one axis to tell the base.
+func AxialRotaryCache(cos, sin Matrix, p Precision, grid []int) (AxialResult, bool) {
+	n := 1
+	for _, size := range grid {
+		if size < 2 || n > cos.Rows() {
+			return AxialResult{}, false
+		}
+		n *= size
+	}
+	if len(grid) < 2 || cos.Rows() < n || cos.Rows() != sin.Rows() || cos.Cols() != sin.Cols() || cos.Cols() < 4 {
 		return AxialResult{}, false
 	}
 	ahead := cos.Rows() - n
@@ -38,9 +44,13 @@ func AxialRotaryCache(cos, sin Matrix, p Precision, height, width int) (AxialRes
 		rows[i] = ahead + i
 	}
 	for _, c := range columnOrders(cos, sin, rows) {
-		t := &axial{height: height, width: width, pairs: c.pairs, precision: p,
-			cos: func(y, x, k int) float64 { return cos.At(ahead+y*width+x, c.column(k)) },
-			sin: func(y, x, k int) float64 { return sin.At(ahead+y*width+x, c.column(k)) },
+		t := &axial{grid: grid, stride: make([]int, len(grid)), groups: make([][]int, len(grid)), cells: n, pairs: c.pairs, precision: p,
+			cos: func(cell, k int) float64 { return cos.At(ahead+cell, c.column(k)) },
+			sin: func(cell, k int) float64 { return sin.At(ahead+cell, c.column(k)) },
+		}
+		for axis, stride := len(grid)-1, 1; axis >= 0; axis-- {
+			t.stride[axis] = stride
+			stride *= grid[axis]
 		}
 		if !t.measure() {
 			continue
@@ -58,7 +68,7 @@ func AxialRotaryCache(cos, sin Matrix, p Precision, height, width int) (AxialRes
 		if out, ok := t.explain(); ok {
 			out.Prefix, out.Turning = ahead, turning
 			out.Rotary.Layout = c.layout
-			out.Rotary.Grid = []int{height, width}
+			out.Rotary.Grid = grid
 			return out, true
 		}
 	}
@@ -67,13 +77,14 @@ func AxialRotaryCache(cos, sin Matrix, p Precision, height, width int) (AxialRes
 
 // axial are the columns of tables of a grid, each of which turns along one axis.
 type axial struct {
-	height, width int
-	pairs         int
-	cos, sin      func(y, x, k int) float64
-	precision     Precision
-	amplitude     float64
-	groups        [2][]int // columns that turn with y, with x
-	twice         bool     // the columns of an axis stand there twice (Gemma 4)
+	grid, stride []int
+	cells        int
+	pairs        int
+	cos, sin     func(cell, k int) float64
+	precision    Precision
+	amplitude    float64
+	groups       [][]int // columns that turn along each axis
+	twice        bool    // the columns of an axis stand there twice (Gemma 4)
 }
 
 // limit is how far an entry may lie from what is expected.
@@ -87,42 +98,48 @@ const axialError = 1e-3
 
 // measure finds the amplitude and which axis turns each column.
 func (t *axial) measure() bool {
-	c, s := t.cos(0, 0, 0), t.sin(0, 0, 0)
+	c, s := t.cos(0, 0), t.sin(0, 0)
 	t.amplitude = math.Hypot(c, s)
 	if t.amplitude == 0 {
 		return false
 	}
 	for k := range t.pairs {
-		turnsY, turnsX := false, false
-		for y := range t.height {
-			for x := range t.width {
-				c, s := t.cos(y, x, k), t.sin(y, x, k)
-				if !(math.Abs(math.Hypot(c, s)/t.amplitude-1) <= t.precision.circleError()+axialError) {
+		of := -1
+		for cell := range t.cells {
+			c, s := t.cos(cell, k), t.sin(cell, k)
+			if !(math.Abs(math.Hypot(c, s)/t.amplitude-1) <= t.precision.circleError()+axialError) {
+				return false
+			}
+			for axis, size := range t.grid {
+				first := cell - cell/t.stride[axis]%size*t.stride[axis]
+				switch {
+				case first == cell || of == axis || !t.apart(c, t.cos(first, k)) && !t.apart(s, t.sin(first, k)):
+				case of >= 0:
 					return false
+				default:
+					of = axis
 				}
-				turnsX = turnsX || t.apart(c, t.cos(y, 0, k)) || t.apart(s, t.sin(y, 0, k))
-				turnsY = turnsY || t.apart(c, t.cos(0, x, k)) || t.apart(s, t.sin(0, x, k))
 			}
 		}
-		switch {
-		case turnsY && turnsX:
-			return false
-		case turnsY:
-			t.groups[0] = append(t.groups[0], k)
-		case turnsX:
-			t.groups[1] = append(t.groups[1], k)
+		if of >= 0 {
+			t.groups[of] = append(t.groups[of], k)
 		}
 	}
-	q := len(t.groups[0])
-	if q != len(t.groups[1]) {
+	least, most := t.pairs, 0
+	t.twice = true
+	for _, columns := range t.groups {
+		least, most = min(least, len(columns)), max(most, len(columns))
+		t.twice = t.twice && len(columns)%2 == 0
+	}
+	if least == 0 || len(t.grid) == 2 && least != most {
 		return false
 	}
-	if t.twice = q%2 == 0 && q > 0 && t.repeats(); t.twice {
-		for i := range t.groups {
-			t.groups[i] = t.groups[i][:q/2]
+	if t.twice = t.twice && t.repeats(); t.twice {
+		for i, columns := range t.groups {
+			t.groups[i] = columns[:len(columns)/2]
 		}
 	}
-	return q >= 2
+	return most >= 2
 }
 
 // apart reports whether two entries differ by more than rounding, which is finer
@@ -154,37 +171,36 @@ func (t *axial) repeats() bool {
 	return true
 }
 
-func (t *axial) length(axis int) int { return [2]int{t.height, t.width}[axis] }
+func (t *axial) length(axis int) int { return t.grid[axis] }
 
 // at is the cosine and sine of a column at a place along its axis.
 func (t *axial) at(axis, at, k int) (cos, sin float64) {
-	y, x := at, 0
-	if axis == 1 {
-		y, x = 0, at
-	}
-	return t.cos(y, x, k), t.sin(y, x, k)
+	cell := at * t.stride[axis]
+	return t.cos(cell, k), t.sin(cell, k)
 }
 
 // explain finds the base with which the frequencies of each axis follow from
 // that of its slowest column: ω(i) = ω(0) · base^(−i/q), i < q.
 func (t *axial) explain() (out AxialResult, ok bool) {
-	q := len(t.groups[0])
-	var slowest, next [2]float64
+	slowest := make([]float64, len(t.groups))
+	ratio, q, fastest, pairs := 0.0, 0, 0.0, []int(nil)
 	for axis, columns := range t.groups {
 		along := &phases{rows: t.length(axis), pairs: t.pairs, precision: t.precision, amplitude: t.amplitude,
 			cos: func(r, k int) float64 { c, _ := t.at(axis, r, k); return c },
 			sin: func(r, k int) float64 { _, s := t.at(axis, r, k); return s },
 		}
-		slowest[axis], _ = along.frequency(columns[q-1])
-		if q > 1 {
-			next[axis], _ = along.frequency(columns[q-2])
+		n := len(columns)
+		if slowest[axis], _ = along.frequency(columns[n-1]); slowest[axis] <= 0 {
+			return out, false
 		}
-	}
-	if q < 2 || slowest[0] <= 0 || slowest[1] <= 0 {
-		return out, false
+		if n > q && n > 1 {
+			next, _ := along.frequency(columns[n-2])
+			ratio, q = next/slowest[axis], n
+		}
+		pairs = append(pairs, n)
 	}
 	candidates := axialBases
-	if ratio := next[0] / slowest[0]; ratio > 1 {
+	if ratio > 1 {
 		base := math.Pow(ratio, float64(q))
 		if round, digits := roundest(base, baseError*float64(q)); digits <= roundDigits {
 			base = round
@@ -194,10 +210,16 @@ func (t *axial) explain() (out AxialResult, ok bool) {
 	for _, base := range candidates {
 		if out.Residual, out.Start, ok = t.follows(base, slowest); ok {
 			out.Amplitude = t.amplitude
-			out.Turn = math.Max(slowest[0], slowest[1]) * math.Pow(base, float64(q-1)/float64(q))
+			for axis, n := range pairs {
+				fastest = max(fastest, slowest[axis]*math.Pow(base, float64(n-1)/float64(n)))
+			}
+			out.Turn = fastest
 			out.Rotary = schemes.Rotary{Base: base, Dim: 2 * t.pairs}
 			if t.twice {
 				out.Rotary.Dim = t.pairs
+			}
+			if len(t.grid) > 2 {
+				out.Rotary.Sections, out.Rotary.OwnFrequencies = pairs, true
 			}
 			return out, true
 		}
@@ -209,9 +231,9 @@ func (t *axial) explain() (out AxialResult, ok bool) {
 const baseError = 1e-4
 
 // follows compares all entries with those of a base.
-func (t *axial) follows(base float64, slowest [2]float64) (worst, start float64, ok bool) {
-	q := len(t.groups[0])
+func (t *axial) follows(base float64, slowest []float64) (worst, start float64, ok bool) {
 	for axis, columns := range t.groups {
+		q := len(columns)
 		c, s := t.at(axis, 0, columns[q-1])
 		first := math.Atan2(s, c) / slowest[axis]
 		if axis == 0 {

@@ -70,7 +70,7 @@ func TestAxialRotaryCache(t *testing.T) {
 				for _, dim := range []int{8, 16, 64, 80} {
 					cos, sin, layout := axialTable(rule, base, dim, size[0], size[1])
 					name := fmt.Sprintf("%s, base %g, %d elements, %v", rule, base, dim, size)
-					got, ok := AxialRotaryCache(cos, sin, Float32, size[0], size[1])
+					got, ok := AxialRotaryCache(cos, sin, Float32, size[:])
 					want := schemes.Rotary{Base: base, Dim: dim, Layout: layout, Grid: size[:]}
 					if !ok || got.Rotary.Base != want.Base || got.Rotary.Dim != want.Dim || got.Rotary.Layout != want.Layout || !slices.Equal(got.Rotary.Grid, want.Grid) {
 						t.Errorf("%s: %v, %+v", name, ok, got)
@@ -94,7 +94,7 @@ func TestNoAxialRotaryCache(t *testing.T) {
 		"one dimension":  {Func(16, 16, func(r, k int) float64 { return math.Cos(float64(r) * float64(k%8+1) / 9) }), Func(16, 16, func(r, k int) float64 { return math.Sin(float64(r) * float64(k%8+1) / 9) }), 4, 4},
 		"one odd column": {Func(16, 16, func(r, k int) float64 { return math.Cos(math.Acos(cos.At(r, k)) * []float64{1, 1.5}[k%8/7]) }), sin, 4, 4},
 	} {
-		if got, ok := AxialRotaryCache(c.cos, c.sin, Float32, c.height, c.width); ok {
+		if got, ok := AxialRotaryCache(c.cos, c.sin, Float32, []int{c.height, c.width}); ok {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

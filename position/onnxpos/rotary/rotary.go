@@ -28,6 +28,7 @@ import (
 type Site struct {
 	site.Base
 	m         *site.Graph
+	found     *Search // that found it
 	uses      []*rotation
 	scheme    schemes.Rotary
 	amplitude float64
@@ -58,7 +59,7 @@ func (m *Search) Find() []site.Site {
 		}
 		i := slices.IndexFunc(byKey[key], func(s *Site) bool { return s.headDim() == r.headDim || s.headDim() == 0 || r.headDim == 0 })
 		if i < 0 {
-			site := &Site{m: m.graph}
+			site := &Site{m: m.graph, found: m}
 			all = append(all, site)
 			byKey[key] = append(byKey[key], site)
 			i = len(byKey[key]) - 1
@@ -91,7 +92,7 @@ func toldOnce(all []*Site) (out []*Site) {
 			continue
 		}
 		o := out[twin]
-		out[twin] = &Site{m: o.m, uses: append(o.uses, r.uses...), heads: o.heads}
+		out[twin] = &Site{m: o.m, found: o.found, uses: append(o.uses, r.uses...), heads: o.heads}
 		out[twin].describe()
 	}
 	return out
@@ -330,22 +331,43 @@ func (r *Site) least(longest *rows.Cache) int {
 	return n
 }
 
-// describeGrid reads cosines and sines of an image's patches, which turn by their
+// grid is what the places of the first use lie along: that of patches, or what the axis of the
+// data is a product of; nil where there is none.
+func (r *Site) grid() []int {
+	use := r.uses[0]
+	for _, name := range []string{use.cos, use.sin} {
+		if grid := r.found.grids[numbers{use.scope, name}]; grid != nil {
+			return grid
+		}
+	}
+	if h, w := r.m.PatchesIn(r.m.Eval); h > 0 {
+		return []int{h, w}
+	}
+	return nil
+}
+
+// describeGrid reads cosines and sines of the places of a grid, which turn by their
 // rows and columns.
 func (r *Site) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Precision) bool {
-	h, w := r.m.PatchesIn(r.m.Eval)
-	if h == 0 || cos == nil || sin == nil {
+	grid := r.grid()
+	if grid == nil || cos == nil || sin == nil {
 		return false
 	}
-	found, ok := fit.AxialRotaryCache(cos, sin, p, h, w)
+	found, ok := fit.AxialRotaryCache(cos, sin, p, grid)
 	if !ok {
 		return false
 	}
 	r.scheme, r.amplitude = found.Rotary, found.Amplitude
 	if e.Capacity > 0 {
-		e.Capacity = h * w
+		e.Capacity = 1
+		for _, n := range grid {
+			e.Capacity *= n
+		}
 	}
-	says := fmt.Sprintf("columns turn by the row or the column of one of %d×%d patches, at most %.4g radians from one to the next", h, w, found.Turn)
+	says := fmt.Sprintf("columns turn by the row or the column of one of %s patches, at most %.4g radians from one to the next", strings.Trim(strings.ReplaceAll(fmt.Sprint(grid), " ", "×"), "[]"), found.Turn)
+	if len(grid) > 2 {
+		says = fmt.Sprintf("columns turn each along one axis of %s places, at most %.4g radians from one to the next", strings.Trim(strings.ReplaceAll(fmt.Sprint(grid), " ", "×"), "[]"), found.Turn)
+	}
 	switch {
 	case found.Turning:
 		says += fmt.Sprintf("; %d rows before them turn by angles of their own", found.Prefix)

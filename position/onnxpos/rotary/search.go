@@ -2,6 +2,7 @@ package rotary
 
 import (
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 )
@@ -12,10 +13,29 @@ import (
 type Search struct {
 	graph     *site.Graph
 	rotations []*rotation
+	grids     map[numbers][]int // along which numbers lie that data are multiplied with
+}
+
+// numbers is a known value of a scope.
+type numbers struct {
+	scope *eval.Scope
+	name  string
 }
 
 // New begins a search.
-func New(g *site.Graph) *Search { return &Search{graph: g} }
+func New(g *site.Graph) *Search { return &Search{graph: g, grids: map[numbers][]int{}} }
+
+// Met is told of data that are multiplied with numbers by position: of a grid of places, its sizes
+// are what the numbers lie along.
+func (d *Search) Met(x axes.Meeting) {
+	for _, axis := range x.Along {
+		for _, run := range axes.Runs(axis) {
+			if run.Grid != nil && !run.Mixed {
+				d.grids[numbers{x.Scope, x.Known}] = run.Grid
+			}
+		}
+	}
+}
 
 // Explained calls visit for each rotation that was found: where it is, and the names
 // of its cosines and sines.
