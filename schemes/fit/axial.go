@@ -26,7 +26,8 @@ var axialBases = []float64{10000, 100, 1000, 10, 20, 50, 500, 5000, 100000, 5000
 
 // AxialRotaryCache explains tables of cos and sin of the places of a grid, row after row (of rows and
 // columns, or of frames, rows and columns), perhaps behind some rows that do not turn. It needs two
-// pairs of one axis to tell the base.
+// pairs of one axis to tell the base; where columns turn each along one axis, and no base explains
+// them, the scaling is custom.
 func AxialRotaryCache(cos, sin Matrix, p Precision, grid []int) (AxialResult, bool) {
 	n := 1
 	for _, size := range grid {
@@ -65,12 +66,23 @@ func AxialRotaryCache(cos, sin Matrix, p Precision, grid []int) (AxialResult, bo
 				turning = turning || math.Abs(c-t.amplitude) > t.limit() || math.Abs(s) > t.limit()
 			}
 		}
-		if out, ok := t.explain(); ok {
-			out.Prefix, out.Turning = ahead, turning
-			out.Rotary.Layout = c.layout
-			out.Rotary.Grid = grid
-			return out, true
+		out, ok := t.explain()
+		if !ok {
+			out = AxialResult{Amplitude: t.amplitude, Rotary: schemes.Rotary{Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}}
 		}
+		out.Prefix, out.Turning = ahead, turning
+		out.Rotary.Layout, out.Rotary.Grid, out.Rotary.Dim = c.layout, grid, 2*t.pairs
+		if t.twice {
+			out.Rotary.Dim = t.pairs
+		}
+		var of []int
+		for _, columns := range t.groups {
+			of = append(of, len(columns))
+		}
+		if len(of) > 2 || of[0] != of[1] {
+			out.Rotary.Sections, out.Rotary.OwnFrequencies = of, true
+		}
+		return out, true
 	}
 	return AxialResult{}, false
 }
@@ -131,7 +143,7 @@ func (t *axial) measure() bool {
 		least, most = min(least, len(columns)), max(most, len(columns))
 		t.twice = t.twice && len(columns)%2 == 0
 	}
-	if least == 0 || len(t.grid) == 2 && least != most {
+	if least == 0 {
 		return false
 	}
 	if t.twice = t.twice && t.repeats(); t.twice {
@@ -214,13 +226,7 @@ func (t *axial) explain() (out AxialResult, ok bool) {
 				fastest = max(fastest, slowest[axis]*math.Pow(base, float64(n-1)/float64(n)))
 			}
 			out.Turn = fastest
-			out.Rotary = schemes.Rotary{Base: base, Dim: 2 * t.pairs}
-			if t.twice {
-				out.Rotary.Dim = t.pairs
-			}
-			if len(t.grid) > 2 {
-				out.Rotary.Sections, out.Rotary.OwnFrequencies = pairs, true
-			}
+			out.Rotary = schemes.Rotary{Base: base}
 			return out, true
 		}
 	}

@@ -17,6 +17,12 @@ import (
 
 func (r *Site) describeRuntime(e *position.Encoding) {
 	use := r.uses[0]
+	if r.gridInUse(e, TrigPrecision(r.trig)) {
+		for _, t := range r.trig {
+			e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
+		}
+		return
+	}
 	frequencies, positions := r.frequencies(use)
 	if frequencies == nil {
 		r.scheme = schemes.Rotary{Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
@@ -41,10 +47,8 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 		for _, t := range r.trig {
 			e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
 		}
-		if !r.gridInUse(e, TrigPrecision(r.trig)) {
-			r.scheme = schemes.Rotary{Dim: 2 * pairs, Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
-			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "no angles of one list of frequencies that each position turns by"})
-		}
+		r.scheme = schemes.Rotary{Dim: 2 * pairs, Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "no angles of one list of frequencies that each position turns by"})
 		return
 	}
 	result := fit.InverseFrequencies(frequencies, TrigPrecision(r.trig), fit.Options{Amplitude: r.amplitude})
@@ -61,11 +65,6 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 		r.scheme = schemes.Rotary{Base: base, Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original,
 			AttentionFactor: r.amplitude, ShortFactor: factors(frequencies, base), LongFactor: factors(long, base), Frequencies: frequencies, LongFrequencies: long}}
 		result.Residual, result.Also = 0, nil
-	case (!result.OK || r.scheme.Scaling.IsCustom()) && r.gridInUse(e, TrigPrecision(r.trig)):
-		for _, t := range r.trig {
-			e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
-		}
-		return
 	case !result.OK:
 		r.scheme = schemes.Rotary{Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingCustom, Frequencies: frequencies}}
 	}
@@ -250,12 +249,15 @@ func transposed(rows [][]float64) [][]float64 {
 // as many pairs.
 func (r *Site) describeAxes(e *position.Encoding, use *rotation) bool {
 	var pairs []int
-	base, total := 0.0, 0
+	base, total, all := 0.0, 0, r.pairsOf(use)
 	for _, src := range trace.Sources(use.scope, use.cos) {
 		if src.Trig == nil || src.Trig.Op != "Cos" {
 			continue
 		}
 		f, _ := turnsOf(src)
+		if all > 0 && total >= all { // those of other places, which are joined to the first
+			break
+		}
 		found := fit.InverseFrequencies(f, TrigPrecision(r.trig), fit.Options{Amplitude: r.amplitude})
 		if len(f) == 0 || !found.OK || !found.Rotary.Scaling.IsNone() || base != 0 && math.Abs(found.Rotary.Base-base) > sameFrequency*base {
 			return false

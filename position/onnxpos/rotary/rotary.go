@@ -49,6 +49,7 @@ type Site struct {
 
 // Find groups rotations that turn by the same numbers into sites.
 func (m *Search) Find() []site.Site {
+	turnGuesses(m.rotations)
 	byKey := map[string][]*Site{}
 	var all []*Site
 	var sites []site.Site
@@ -185,7 +186,7 @@ func (r *Site) describe() {
 	if s := &r.scheme.Scaling; s.AttentionFactor == 1 && s.Kind().Amplitude == nil {
 		s.AttentionFactor = 0 // what these types have anyway
 	}
-	if r.scheme.Dim > 0 && e.Form == report.FormRuntime && !r.scheme.OwnFrequencies {
+	if r.scheme.Dim > 0 && e.Form == report.FormRuntime && !r.scheme.OwnFrequencies && r.scheme.Grid == nil {
 		r.scheme.Sections, r.scheme.InterleavedSections = r.sections()
 	}
 	e.Scheme = r.scheme
@@ -308,7 +309,7 @@ func (r *Site) describeCaches(e *position.Encoding) {
 		s.ShortFactor, s.LongFactor = s.LongFactor, nil // one list is left of what the graph chose from
 	}
 	r.amplitude = longest.Result.Amplitude
-	if !longest.Fitted && (r.describeGrid(e, longest.Cos.Whole(), longest.Sin.Whole(), longest.Cos.Precision()) || r.gridInUse(e, longest.Cos.Precision())) {
+	if r.gridInUse(e, longest.Cos.Precision()) || !longest.Fitted && r.describeGrid(e, longest.Cos.Whole(), longest.Sin.Whole(), longest.Cos.Precision()) {
 		return
 	}
 	if !longest.Fitted {

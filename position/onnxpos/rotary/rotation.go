@@ -25,6 +25,27 @@ type rotation struct {
 	fused    bool
 	packed   bool   // columns of cos are pairs' angles, not duplicated
 	position string // the fused operator's position input
+	guessed  bool   // which of the two are the cosines
+}
+
+// turnGuesses exchanges cosines and sines that were guessed, where another rotation by the same two
+// values knows better.
+func turnGuesses(all []*rotation) {
+	type pair struct {
+		scope    *eval.Scope
+		cos, sin string
+	}
+	sure := map[pair]bool{}
+	for _, r := range all {
+		if !r.guessed {
+			sure[pair{r.scope, r.cos, r.sin}] = true
+		}
+	}
+	for _, r := range all {
+		if r.guessed && sure[pair{r.scope, r.sin, r.cos}] {
+			r.cos, r.sin, r.cosValue, r.sinValue = r.sin, r.cos, r.sinValue, r.cosValue
+		}
+	}
 }
 
 // Turn looks at an Add or Sub whose two terms are state times numbers that
@@ -39,12 +60,23 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	if !ok1 || !ok2 {
 		return
 	}
+	if cos, sin := columnsOfTurns(first.Known, second.Known); cos != nil && n.Op == "Add" {
+		r := &rotation{scope: s, node: n, cos: first.Name, sin: first.Name, cosValue: cos, sinValue: sin, layout: schemes.LayoutInterleaved, packed: true}
+		r.headDim = headDim(s, n.Output(0), cos)
+		m.rotations = append(m.rotations, r)
+		return
+	}
 	a, b := waveKindBy(first.Known), waveKindBy(second.Known)
+	known := true
 	if (a == noWave || b == noWave) && onCircle(first.Known, second.Known) {
-		// No position is the origin: the term of the state as it is has the cosines.
-		a, b = isSine, isCosine
-		if swapped(s, second.State) && !swapped(s, first.State) {
+		// No position is the origin: x·cos − y·sin tells, else the term of the state as it is has the cosines.
+		switch {
+		case n.Op == "Sub":
 			a, b = isCosine, isSine
+		case swapped(s, second.State) && !swapped(s, first.State):
+			a, b, known = isCosine, isSine, false
+		default:
+			a, b, known = isSine, isCosine, false
 		}
 	}
 	switch {
@@ -54,10 +86,35 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	default:
 		return
 	}
-	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known}
+	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known, guessed: !known}
 	r.layout, r.packed = layoutOf(s, r, first.State, second.State)
-	r.headDim = headDim(s, n.Output(0))
+	r.headDim = headDim(s, n.Output(0), r.cosValue)
 	m.rotations = append(m.rotations, r)
+}
+
+// columnsOfTurns are the cosines and sines of turns that are written as matrices, of which one value
+// has the first columns (cos, sin) and another one the second (−sin, cos), in its last axis (FLUX's
+// freqs_cis); nil where values are no such columns.
+func columnsOfTurns(first, second *eval.Value) (cos, sin *eval.Value) {
+	k := len(first.Shape) - 1
+	if k < 2 || first.Shape[k] != 2 || !first.Known() || !second.Known() || first.Floats == nil || second.Floats == nil || !slices.Equal(first.Shape, second.Shape) {
+		return nil, nil
+	}
+	cos, sin = eval.Shaped(first.Type, first.Shape[:k]...), eval.Shaped(first.Type, first.Shape[:k]...)
+	cos.Floats, sin.Floats = make([]float64, first.Len()/2), make([]float64, first.Len()/2)
+	turns := false
+	for i := range cos.Floats {
+		c, s := first.Floats[2*i], first.Floats[2*i+1]
+		if math.Abs(math.Hypot(c, s)-1) > rows.CosTolerance || math.Abs(second.Floats[2*i]+s) > rows.CosTolerance || math.Abs(second.Floats[2*i+1]-c) > rows.CosTolerance {
+			return nil, nil
+		}
+		cos.Floats[i], sin.Floats[i] = c, s
+		turns = turns || math.Abs(s) > rows.CosTolerance
+	}
+	if !turns {
+		return nil, nil
+	}
+	return cos, sin
 }
 
 // waveTerm reads a value as state times known numbers; of numbers that scale by position
@@ -163,14 +220,13 @@ func layoutOf(s *eval.Scope, r *rotation, state, other string) (layout string, p
 	doubled := eval.Ask(r.sinValue, "doubled", func() doubling { return doublingOf(r.sinValue) })
 	n, half, pairs := doubled.n, doubled.half, doubled.pairs
 	if doubled.even && n > 0 {
-		if half && n > 0 && (n > 1 || !pairs) {
-			return schemes.LayoutHalf, false
-		}
-		if pairs && n > 1 {
-			return schemes.LayoutInterleaved, false
-		}
-		if half && pairs { // two columns: the one frequency twice
+		switch {
+		case half && pairs: // one frequency, or those of several axes whose positions are the same
 			return takenApart(s, state, other), false
+		case half:
+			return schemes.LayoutHalf, false
+		case pairs:
+			return schemes.LayoutInterleaved, false
 		}
 	}
 	return takenApart(s, state, other), true
@@ -243,13 +299,13 @@ func besides(shape []int, a, b int) bool {
 const maxTaken = 64
 
 // commonSource is the value of which two were taken by nodes that only move elements, the
-// furthest one; "" where there is none.
+// furthest one; "" where there is none. What was put together of parts is followed to the first.
 func commonSource(s *eval.Scope, one, other string) string {
-	back := func(name string) []string {
+	back := func(name string, kinds eval.Group) []string {
 		chain := []string{name}
 		for range maxTaken {
 			n, at := s.Find(name)
-			if n == nil || at != s || !eval.Is(n, eval.Layout|eval.Selection|eval.Repetition) && n.Op != "Neg" || s.Value(n.Input(0)).Len() == 0 {
+			if n == nil || at != s || !eval.Is(n, kinds) && n.Op != "Neg" || s.Value(n.Input(0)).Len() == 0 {
 				break
 			}
 			name = n.Input(0)
@@ -257,16 +313,20 @@ func commonSource(s *eval.Scope, one, other string) string {
 		}
 		return chain
 	}
-	first, second := back(one), back(other)
-	if len(first) == 0 || first[len(first)-1] != second[len(second)-1] {
-		return ""
+	const moves = eval.Layout | eval.Selection | eval.Repetition
+	second := back(other, moves|eval.Joining)
+	for _, name := range back(one, moves|eval.Joining) {
+		if slices.Contains(second, name) {
+			whole := back(name, moves)
+			return whole[len(whole)-1]
+		}
 	}
-	return first[len(first)-1]
+	return ""
 }
 
 // headDim follows turned elements to the product of queries and keys, where
 // the whole head stands together; 0 when it is not found.
-func headDim(s *eval.Scope, name string) int {
+func headDim(s *eval.Scope, name string, cos *eval.Value) int {
 	turned := s.Value(name)
 	looked := 0
 	for depth := 0; depth < 40; depth++ {
@@ -287,7 +347,7 @@ func headDim(s *eval.Scope, name string) int {
 					}
 					return 0
 				}
-				return contracted(s, n, name)
+				return contracted(s, n, name, cos)
 			case eval.Is(n, eval.Attention):
 				if v := s.Value(name); len(v.Shape) == 4 {
 					return v.Shape[3]
@@ -307,16 +367,24 @@ func headDim(s *eval.Scope, name string) int {
 	return 0
 }
 
-func contracted(s *eval.Scope, n *onnx.Node, name string) int {
+// contracted is the size of the axis that a product sums over, or the other one where that is the
+// axis of positions: linear attention sums over them.
+func contracted(s *eval.Scope, n *onnx.Node, name string, cos *eval.Value) int {
 	v := s.Value(name)
 	k := len(v.Shape)
 	if k < 2 {
 		return 0
 	}
+	summed, other := v.Shape[k-2], v.Shape[k-1]
 	if n.Input(0) == name && n.Int("transA", 0) == 0 || n.Input(1) == name && (n.Int("transB", 0) == 1 || trace.FromSoftmax(s, n.Input(0))) {
-		return v.Shape[k-1] // values are turned, too (CLVP)
+		summed, other = other, summed // values are turned, too (CLVP)
 	}
-	return v.Shape[k-2]
+	if axis := trace.PositionAxis(cos); axis >= 0 && cos.Shape[axis] == summed {
+		if turned := cos.Shape[len(cos.Shape)-1]; (other == turned || other == 2*turned) && summed != turned && summed != 2*turned {
+			return other
+		}
+	}
+	return summed
 }
 
 // Fused looks at an operator that takes cosines and sines as inputs
