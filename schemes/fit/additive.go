@@ -24,6 +24,10 @@ type SinusoidResult struct {
 	Why  string
 }
 
+// manyColumns is with how many columns three rows tell a formula: each pair has a circle and a turn
+// to fit in them.
+const manyColumns = 16
+
 // mostZeroRows is how many rows a table may reserve; more are no padding.
 const mostZeroRows = 8
 
@@ -32,11 +36,15 @@ const mostZeroRows = 8
 // ones, random ones, bags of waves (facts/NUMERICS §2, §8 B).
 func AdditiveTable(m Matrix, p Precision) (SinusoidResult, bool) {
 	rows := someRows(m)
-	if m.Rows() < 4 || m.Cols() < 2 {
+	least := 4
+	if m.Cols() >= manyColumns {
+		least = 3
+	}
+	if m.Rows() < least || m.Cols() < 2 {
 		return SinusoidResult{}, false
 	}
 	zero := zeroRows(m)
-	if len(zero) > mostZeroRows || m.Rows()-len(zero) < 4 {
+	if len(zero) > mostZeroRows || m.Rows()-len(zero) < least {
 		return SinusoidResult{}, false
 	}
 	var best SinusoidResult
@@ -55,17 +63,22 @@ func AdditiveTable(m Matrix, p Precision) (SinusoidResult, bool) {
 func zeroRows(m Matrix) []int {
 	var zero []int
 	for r := range m.Rows() {
-		c := 0
-		for c < m.Cols() && m.At(r, c) == 0 {
-			c++
-		}
-		if c == m.Cols() {
+		if isZero(m, r) {
 			if zero = append(zero, r); len(zero) > mostZeroRows {
 				break
 			}
 		}
 	}
 	return zero
+}
+
+// isZero reports whether a row holds nothing but zeros.
+func isZero(m Matrix, r int) bool {
+	c := 0
+	for c < m.Cols() && m.At(r, c) == 0 {
+		c++
+	}
+	return c == m.Cols()
 }
 
 // pairing is a way in which columns belong together; a and b are those of a

@@ -8,10 +8,6 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// mostPrefix is how many rows of zeros may stand before a grid's: class and
-// distillation tokens.
-const mostPrefix = 2
-
 // GridTable explains a table of sines and cosines of positions on a grid, row after row of it, as
 // MAE, ViT, SimpleViT, DiT, Stable Diffusion 3, LoFTR and video transformers make them
 // (facts/NUMERICS §2): each column follows one axis, whichever, sines and cosines of an axis in
@@ -19,12 +15,11 @@ const mostPrefix = 2
 // that of the grid; where it is nil, square grids of two axes are tried first, then others that
 // the number of rows allows.
 func GridTable(m Matrix, p Precision, shape []int) (SinusoidResult, bool) {
-	zero := zeroRows(m)
-	prefix := 0
-	for prefix < len(zero) && zero[prefix] == prefix {
+	prefix := 0 // class tokens, and texts before a video
+	for prefix < m.Rows() && isZero(m, prefix) {
 		prefix++
 	}
-	if m.Cols() < 8 || prefix != len(zero) || prefix > mostPrefix || m.Rows()-prefix < 4 {
+	if m.Cols() < 8 || m.Rows()-prefix < 4 {
 		return SinusoidResult{}, false
 	}
 	shapes := [][]int{shape}
@@ -198,12 +193,9 @@ func turns(s schemes.Sinusoid, m Matrix, p Precision, axis int) (at, turn []floa
 	return at, turn, turn[0] != 0 && turn[0] <= math.Pi
 }
 
-// rowsApart reads off a table of rows and columns how far its rows are apart, where that is not
-// what its columns are.
+// rowsApart reads off a table how far places on the first axis are apart (rows, or frames), where
+// that is not what those on the others are.
 func rowsApart(s schemes.Sinusoid, m Matrix, p Precision) schemes.Sinusoid {
-	if len(s.Grid) != 2 || len(s.AxisColumns[0]) != len(s.AxisColumns[1]) {
-		return s
-	}
 	at, turn, ok := turns(s, m, p, 0)
 	if !ok {
 		return s

@@ -98,9 +98,13 @@ func TestAxesInAnyColumns(t *testing.T) {
 		"a volume":         {Dim: 36, Grid: []int{4, 3, 5}, AxisColumns: runs([]int{1, 0, 2}, 12, 12, 12), Layout: schemes.LayoutSinCos},
 		"last first, less": {Dim: 48, Grid: []int{2, 4, 4}, AxisColumns: runs([]int{2, 1, 0}, 16, 16, 16), Layout: schemes.LayoutSinCos, Denominator: schemes.DenominatorHalfMinusOne},
 		"zeros behind":     {Dim: 40, Grid: []int{3, 4, 5}, AxisColumns: runs([]int{0, 1, 2}, 12, 12, 12), Layout: schemes.LayoutSinCos},
+		"time and space":   {Dim: 64, Grid: []int{3, 4, 5}, AxisColumns: runs([]int{0, 1, 2}, 16, 24, 24), Layout: schemes.LayoutSinCos, ColumnStep: 1 / 1.875},
 		"a quarter":        {Dim: 64, Grid: []int{3, 4, 5}, AxisColumns: runs([]int{0, 1, 2}, 16, 24, 24), Layout: schemes.LayoutSinCos},
 	} {
 		want.Base, want.Rows = 10000, 1
+		if name == "time and space" {
+			want.Step = 1
+		}
 		if want.Denominator == "" {
 			want.Denominator = schemes.DenominatorHalf
 		}
