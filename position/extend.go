@@ -200,6 +200,8 @@ func (x *extension) compare() (done bool, err error) {
 		has = "by the configuration beside it the model has"
 	}
 	switch n := x.o.Length; {
+	case x.o.Shorter && x.present == 0 && x.d.Length.Beyond == report.BeyondError:
+		return false, &Refusal{Why: "its inputs have one size, and what of it is a length is not known", Instead: "export the model for the wanted size"}
 	case x.o.Shorter && x.present == 0:
 		x.out.Nothing = "nothing in the file bounds its length"
 		return true, nil

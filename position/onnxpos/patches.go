@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 )
 
 // mapSize is the size of a convolution's output: rows and columns.
@@ -34,30 +35,58 @@ func (d *detector) convolutions() (map[mapSize][]*onnx.Node, []mapSize) {
 	return d.maps, d.sizes
 }
 
-// mapOf is the nearest convolution ahead of a node that makes so many rows and
-// columns, nil when none does.
-func (d *detector) mapOf(before *onnx.Node, rows, columns int) *onnx.Node {
+// mapOf is the nearest node ahead of another one that makes so many rows and columns of patches: a
+// convolution, or a Reshape that cuts the picture apart; nil when none does.
+func (d *detector) mapOf(before *onnx.Node, rows, columns int) *probe.Patches {
 	if before.Graph != d.m.File.Graph {
 		return nil
 	}
 	maps, _ := d.convolutions()
 	nodes := maps[mapSize{rows, columns}]
 	i, _ := slices.BinarySearchFunc(nodes, before.Index(), func(n *onnx.Node, index int) int { return cmp.Compare(n.Index(), index) })
-	if i == 0 {
-		return nil
+	if i > 0 {
+		return &probe.Patches{Node: nodes[i-1], Rows: 2, Columns: 3}
 	}
-	return nodes[i-1]
+	return d.cutApart(before, rows, columns)
 }
 
-// laterPatches takes the convolution for the one that makes the patches that the
+// cutApart is the Reshape ahead of a node that makes so many rows and columns of a picture, each
+// beside the pixels of a patch along it.
+func (d *detector) cutApart(before *onnx.Node, rows, columns int) *probe.Patches {
+	in := d.m.ImageInput()
+	if in == nil {
+		return nil
+	}
+	height, width := probe.PictureSides(in)
+	picture := d.e.Main.Value(in.Name).Shape
+	if height < 0 || width >= len(picture) || picture[height]%rows != 0 || picture[width]%columns != 0 {
+		return nil
+	}
+	d.m.Budget.Spend(before.Index())
+	for i := before.Index() - 1; i >= 0; i-- {
+		n := d.m.File.Graph.Nodes[i]
+		if n.Op != "Reshape" {
+			continue
+		}
+		shape := d.e.Main.Value(n.Output(0)).Shape
+		for a := 0; a+3 < len(shape); a++ {
+			if slices.Equal(shape[a:a+4], []int{rows, picture[height] / rows, columns, picture[width] / columns}) {
+				return &probe.Patches{Node: n, Rows: a, Columns: a + 2}
+			}
+		}
+	}
+	return nil
+}
+
+// laterPatches takes the node for the one that makes the patches that the
 // model's only grid is of.
 func (m *Model) laterPatches(tables []*tableSite) {
-	var patches *onnx.Node
+	var patches *probe.Patches
 	for _, t := range tables {
 		if !t.Told.IsGrid() {
 			continue
 		}
-		if t.patches == nil || patches != nil && patches != t.patches {
+		if t.patches == nil || patches != nil && *patches != *t.patches {
 			return
 		}
 		patches = t.patches

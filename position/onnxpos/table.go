@@ -12,6 +12,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/sheet"
@@ -31,12 +32,12 @@ type tableSite struct {
 	sinusoid *fit.SinusoidResult
 	// unexplained tells that rows are sines and cosines, by no formula that is known.
 	unexplained bool
-	rounded     fit.Precision // to which its rows were rounded before they were stored, where that is coarser; "": not
-	held        int           // rows after Hold; 0: as they are
-	heldGrid    [2]int        // the grid after Hold, of rows and columns that stand apart
-	patches     *onnx.Node    // the convolution that makes its patches, where it is not the first
-	origins     *origin.Maps  // of the graph's values
-	crossed     []int         // rows of its tables, one an axis of a grid (rows and columns, time and space); nil: one table
+	rounded     fit.Precision  // to which its rows were rounded before they were stored, where that is coarser; "": not
+	held        int            // rows after Hold; 0: as they are
+	heldGrid    [2]int         // the grid after Hold, of rows and columns that stand apart
+	patches     *probe.Patches // what makes its patches, where it is not the first convolution
+	origins     *origin.Maps   // of the graph's values
+	crossed     []int          // rows of its tables, one an axis of a grid (rows and columns, time and space); nil: one table
 }
 
 // findTables makes a site of each table that is added.

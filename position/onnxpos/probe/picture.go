@@ -161,15 +161,29 @@ func (p *Probe) take(s Sizes) bool {
 	return true
 }
 
-// patchConvolution is the convolution that makes an image's patches: the first over
-// its two axes, unless a table says that it is one further on.
-func (p *Probe) patchConvolution() *onnx.Node {
+// Patches is a node of whose output two axes are the rows and columns of an image in patches: a
+// convolution, or a Reshape that cuts pictures apart.
+type Patches struct {
+	Node          *onnx.Node
+	Rows, Columns int
+}
+
+// patches is what makes an image's patches: the first convolution over its two axes, unless a table
+// says that it is something further on.
+func (p *Probe) patches() *Patches {
 	if p.ImageInput() == nil && p.VideoInput() == nil && p.Audio() == nil {
 		return nil
 	}
 	if p.Patches != nil {
 		return p.Patches
 	}
+	if n := p.firstConvolution(); n != nil {
+		return &Patches{n, 2, 3}
+	}
+	return nil
+}
+
+func (p *Probe) firstConvolution() *onnx.Node {
 	c := &p.convolution
 	if !c.asked {
 		c.asked = true
@@ -191,13 +205,12 @@ func (p *Probe) patchConvolution() *onnx.Node {
 	return nil // over one axis, or three
 }
 
-// PatchesIn is the size of the convolution's output that makes patches of an
-// image, of the frames of a video, or of a spectrogram; zeros when there is
-// none.
+// PatchesIn are the rows and columns of patches of an image, of the frames of a video, or of a
+// spectrogram; zeros when there are none.
 func (p *Probe) PatchesIn(e *eval.Evaluator) (h, w int) {
-	if n := p.patchConvolution(); n != nil {
-		if v := e.Main.Value(n.Output(0)); len(v.Shape) == 4 {
-			return v.Shape[2], v.Shape[3]
+	if made := p.patches(); made != nil {
+		if v := e.Main.Value(made.Node.Output(0)); len(v.Shape) > made.Columns {
+			return v.Shape[made.Rows], v.Shape[made.Columns]
 		}
 	}
 	return 0, 0
@@ -209,20 +222,35 @@ func (p *Probe) PatchGrid() [2]int {
 	return [2]int{h, w}
 }
 
-// PatchSize is the stride of the convolution that makes patches of an image,
-// 0 when there is none or it is not square.
+// PatchSize is the side of the square of pixels that is a patch of an image, 0 when there is none.
 func (p *Probe) PatchSize() int {
-	n := p.patchConvolution()
-	if n == nil {
+	made := p.patches()
+	if made == nil {
 		return 0
 	}
-	if p.Patches != nil { // by convolutions ahead of it as well
+	s := made.Node.Ints("strides")
+	switch {
+	case p.Patches != nil, len(s) == 2 && !p.readsPicture(made, int(s[0])): // by what is ahead of it as well
 		return p.pixels()
-	}
-	if s := n.Ints("strides"); len(s) == 2 && s[0] == s[1] {
+	case len(s) == 2 && s[0] == s[1]:
 		return int(s[0])
 	}
 	return 0
+}
+
+// readsPicture reports whether a convolution with a stride makes its rows of those of the picture,
+// but for one at the end.
+func (p *Probe) readsPicture(made *Patches, stride int) bool {
+	in := p.ImageInput()
+	if p.Eval == nil || in == nil {
+		return true
+	}
+	height, _ := PictureSides(in)
+	v, out := p.Eval.Main.Value(in.Name), p.Eval.Main.Value(made.Node.Output(0))
+	if height < 0 || len(v.Shape) <= height || len(out.Shape) <= made.Rows || stride < 1 {
+		return true
+	}
+	return max(v.Shape[height]/stride-out.Shape[made.Rows], out.Shape[made.Rows]-v.Shape[height]/stride) <= 1
 }
 
 // pixels is the side of the square of pixels of which there are as many as patches,
@@ -262,7 +290,7 @@ func (p *Probe) WithPicture(size [2]int) *eval.Evaluator {
 
 // CutsOff reports whether patches stand side by side, and pixels beyond the last whole one are not read.
 func (p *Probe) CutsOff() bool {
-	n := p.patchConvolution()
+	n := p.firstConvolution()
 	if n == nil || p.Patches != nil || slices.ContainsFunc(n.Ints("pads"), func(pad int64) bool { return pad != 0 }) {
 		return false
 	}

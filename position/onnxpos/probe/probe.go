@@ -26,7 +26,7 @@ type Probe struct {
 	first   *eval.Evaluator // of all: what no input changes is taken from it
 	probes  map[Sizes]*eval.Evaluator
 	Budget  *eval.Budget // of all evaluations and walks together
-	Patches *onnx.Node   // the convolution that makes an image's patches, where it is not the first
+	Patches *Patches     // what makes an image's patches, where it is not the first convolution
 	given   *inputs      // the model's inputs, once they were looked at
 	ends    map[int]End  // how far the graph runs, by how far its encodings reach
 	fixed   struct {

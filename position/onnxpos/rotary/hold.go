@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -27,7 +28,7 @@ func (r *Site) Hold(want position.Want) error {
 	if r.scheme.Grid != nil {
 		return &position.Refusal{Why: "cosines and sines turn an image's patches by their rows and columns", Instead: "export the model for the wanted picture"}
 	}
-	same := r.sameNumbers(scheme)
+	same := reflect.DeepEqual(scheme, r.scheme) || r.sameNumbers(scheme)
 	r.cut = want.Cut
 	if r.scheme.OwnFrequencies && !same {
 		return &position.Refusal{Why: "pairs follow several axes of positions, each with frequencies of its own", Instead: "export the model again with the wanted configuration"}
@@ -177,7 +178,7 @@ func (r *Site) holdCaches(scheme schemes.Rotary, want position.Want, same bool) 
 			Remedies: []report.Remedy{report.Do("", "replaces both", "base", "B", "scaling", "none")}}
 	}
 	for _, c := range r.caches {
-		if !c.Fitted && !want.Cut {
+		if !c.Fitted {
 			return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.TensorName(c.Cos.Tensor)),
 				Instead: "export the model with a longer cache"}
 		}

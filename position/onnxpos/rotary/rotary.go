@@ -32,6 +32,7 @@ type Site struct {
 	uses      []*rotation
 	scheme    schemes.Rotary
 	amplitude float64
+	turning   bool // rows before a grid turn by angles of their own
 	// caches are the tables, where the form is cache or baked: one entry for
 	// each pair of tables that hold the same or, with LongRoPE, other rows.
 	caches []*rows.Cache
@@ -92,8 +93,11 @@ func toldOnce(all []*Site) (out []*Site) {
 			out = append(out, r)
 			continue
 		}
-		o := out[twin]
-		out[twin] = &Site{m: o.m, found: o.found, uses: append(o.uses, r.uses...), heads: o.heads}
+		o, first, second := out[twin], out[twin].uses, r.uses
+		if waveKindBy(first[0].sinValue) != isSine { // the other begins at no position
+			first, second = second, first
+		}
+		out[twin] = &Site{m: o.m, found: o.found, uses: slices.Concat(first, second), heads: o.heads}
 		out[twin].describe()
 	}
 	return out
@@ -358,7 +362,7 @@ func (r *Site) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Pre
 	if !ok {
 		return false
 	}
-	r.scheme, r.amplitude = found.Rotary, found.Amplitude
+	r.scheme, r.amplitude, r.turning = found.Rotary, found.Amplitude, found.Turning
 	if e.Capacity > 0 {
 		e.Capacity = 1
 		for _, n := range grid {

@@ -57,7 +57,7 @@ func (e *Editor) Resize(t Table, newRows, kept int, row RowFunc, why string) err
 	dims[t.Axis] = int64(newRows)
 	if t.Planar {
 		if t.Grid[0]*t.Grid[1] != newRows {
-			return fmt.Errorf("%d rows for a grid of %v", newRows, t.Grid)
+			return &position.Refusal{Why: fmt.Sprintf("the rows of %q stand along two axes, %d by %d", e.name(t.Tensor), t.Grid[0], t.Grid[1]), Instead: "export the model for the wanted size"}
 		}
 		dims[t.Axis], dims[t.Axis+1] = int64(t.Grid[0]), int64(t.Grid[1])
 	}
