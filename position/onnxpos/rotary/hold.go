@@ -355,6 +355,9 @@ func (r *Site) multiply(t trace.Source, by float64) {
 // Neutralize makes the rotation turn by nothing: frequencies of zero, or
 // caches of ones and zeros.
 func (r *Site) Neutralize() error {
+	if r.turning {
+		return &position.Refusal{Why: "rows before the grid turn by angles of their own", Instead: "keep the encoding: leave out --replace"}
+	}
 	why := "no rotation"
 	if len(r.caches) > 0 {
 		for _, c := range r.caches {
