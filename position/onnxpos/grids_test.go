@@ -1,0 +1,136 @@
+package onnxpos
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// cutApart makes the model one of a picture of 32 pixels that a Reshape cuts into 4×4 patches, with
+// a class token's row before those of the patches.
+func cutApart(m *onnx.NewModel) {
+	m.Inputs = []onnx.NewValue{{Name: "pixel_values", Type: onnx.Float, Dims: []int64{1, 3, 32, 32}}}
+	m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{1, 17, 8}}}
+	m.Initializers = []onnx.NewTensor{integers("cut", 1, 3, 4, 8, 4, 8), integers("flat", 1, 16, 192), noise("E", 192, 8), noise("class", 1, 1, 8), noise("pos", 1, 17, 8), noise("W", 8, 8)}
+	m.Nodes = []onnx.NewNode{node("Reshape", "apart", "pixel_values", "cut"), withInts(node("Transpose", "patches", "apart"), "perm", []int64{0, 2, 4, 3, 5, 1}),
+		node("Reshape", "rows", "patches", "flat"), node("MatMul", "e", "rows", "E"), withInts(node("Concat", "x", "class", "e"), "axis", int64(1)),
+		node("Add", "h0", "x", "pos"), node("MatMul", "h", "h0", "W")}
+}
+
+// TestPatchesCutApart: patches that no convolution makes are told, and another picture changes the
+// sizes that cut it.
+func TestPatchesCutApart(t *testing.T) {
+	m := built(t, cutApart)
+	if got := found(m); got != "position table of 17 rows of 8, grid 4×4, 1 row before it ×16" || m.PatchSize() != 8 {
+		t.Fatalf("%s, patches of %d", got, m.PatchSize())
+	}
+	if _, err := position.ResizeGrid(m, position.GridOptions{Image: 64}); err != nil {
+		t.Fatal(err)
+	}
+	after := result(t, m, saved(t, cutApart))
+	if got := found(after); got != "position table of 65 rows of 8, grid 8×8, 1 row before it ×64" || after.PatchGrid() != [2]int{8, 8} || len(after.graph.Eval.Failures) > 0 {
+		t.Errorf("%s, grid %v", got, after.PatchGrid())
+	}
+}
+
+// axialText makes the model one of a free length, with a table of 4 rows for p div 8 and one of 8 for
+// p mod 8.
+func axialText(m *onnx.NewModel) {
+	free(m)
+	m.Initializers = append(m.Initializers[:1:1], noise("slow", 1, 4, 1, 4), noise("fast!", 1, 1, 8, 4), integers("all", 1, 4, 8, 4), integers("flat", 1, 32, 4), integers("0", 0), integers("1", 1), integers("2", 2), noise("W", 4, 4))
+	m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Expand", "slows", "slow", "all"), node("Expand", "fasts", "fast!", "all"), node("Reshape", "s", "slows", "flat"), node("Reshape", "f", "fasts", "flat"),
+		node("Add", "table", "s", "f"), node("Shape", "shape", "ids"), node("Slice", "n", "shape", "1", "2"), node("Slice", "some", "table", "0", "n", "1"), node("Add", "x", "te", "some"), node("MatMul", "h", "x", "W")}
+}
+
+// TestTablesInTurns: positions beyond the fast table's rows take them again, and the graph ends where
+// both do.
+func TestTablesInTurns(t *testing.T) {
+	m := built(t, axialText)
+	if got := found(m); got != "position table of 32 rows of 4 ×32" {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestTurnsAsMatrices: columns (cos, sin) and (−sin, cos) of FLUX's matrices turn pairs side by side.
+func TestTurnsAsMatrices(t *testing.T) {
+	angle := func(p, k int) float64 { return float64(p) * math.Pow(100, -float64(k)/4) }
+	m := built(t, func(m *onnx.NewModel) {
+		m.Inputs[0].Dims[1] = 6
+		m.Outputs[0].Dims = []int64{1, 6, 6}
+		m.Initializers = []onnx.NewTensor{noise("wte", 32, 8), integers("pairs", 1, 6, 4, 1, 2), integers("flat", 1, 6, 8), integers("0", 0), integers("1", 1),
+			floats("first", []int64{1, 6, 4, 2}, func(i int) float64 {
+				if a := angle(i/8, i/2%4); i%2 == 0 {
+					return math.Cos(a)
+				} else {
+					return math.Sin(a)
+				}
+			}),
+			floats("second", []int64{1, 6, 4, 2}, func(i int) float64 {
+				if a := angle(i/8, i/2%4); i%2 == 0 {
+					return -math.Sin(a)
+				} else {
+					return math.Cos(a)
+				}
+			})}
+		m.Nodes = []onnx.NewNode{node("Gather", "q", "wte", "ids"), node("Reshape", "x", "q", "pairs"), withInts(node("Gather", "even", "x", "0"), "axis", int64(4)), withInts(node("Gather", "odd", "x", "1"), "axis", int64(4))}
+		for i, n := range []string{"even", "odd"} {
+			m.Nodes = append(m.Nodes, node("Squeeze", n+"s", n, "4"), node("Mul", fmt.Sprint("t", i), n+"s", []string{"first", "second"}[i]))
+		}
+		m.Initializers = append(m.Initializers, integers("4", 4))
+		m.Nodes = append(m.Nodes, node("Add", "t", "t0", "t1"), node("Reshape", "turned", "t", "flat"), withInts(node("Transpose", "keys", "turned"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "turned", "keys"), withInts(node("Softmax", "h", "scores"), "axis", int64(-1)))
+	})
+	if got := found(m); got != "RoPE base 100, rotary dim 8, interleaved ×6" {
+		t.Errorf("%s", got)
+	}
+}
+
+// attendingFrames makes the model one of frames of the given features, with features ahead of frames, which
+// attend to each other.
+func attendingFrames(m *onnx.NewModel) {
+	m.Inputs = []onnx.NewValue{{Name: "wave", Type: onnx.Float, Dims: []int64{1, 8, 20}}}
+	m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{1, 20, 8}}}
+	m.Initializers = []onnx.NewTensor{noise("gain", 8), noise("shift", 8), noise("Q", 8, 8), noise("pos", 1, 20, 8)}
+	m.Nodes = []onnx.NewNode{withInts(node("Transpose", "frames", "wave"), "perm", []int64{0, 2, 1}), node("LayerNormalization", "x0", "frames", "gain", "shift"), node("Add", "x", "x0", "pos"), node("MatMul", "q", "x", "Q"),
+		withInts(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "q", "k"), withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "h", "weights", "x")}
+}
+
+// TestFeaturesAheadOfFrames: what a normalisation and weights run over are features, be they the first
+// axis of the input, where its last axis attends.
+func TestFeaturesAheadOfFrames(t *testing.T) {
+	m := built(t, attendingFrames)
+	if got := found(m); got != "position table of 20 rows of 8 ×20" {
+		t.Errorf("%s", got)
+	}
+	if i := slices.IndexFunc(m.Findings(), func(f report.Finding) bool { return f.Rule == "onnx-unread-encoding" }); i >= 0 {
+		t.Errorf("%v", m.Findings()[i])
+	}
+}
+
+// TestTwoFormulas: a graph that computes two sinusoids has two encodings, and one that computes the same
+// twice has one.
+func TestTwoFormulas(t *testing.T) {
+	for name, want := range map[float64]string{100: "sinusoids of base 10000, dim 8, sin-cos, denominator d/2; sinusoids of base 100, dim 8, sin-cos, denominator d/2", 10000: "sinusoids of base 10000, dim 8, sin-cos, denominator d/2"} {
+		m := built(t, func(m *onnx.NewModel) {
+			free(m)
+			m.Initializers = []onnx.NewTensor{noise("wte", 32, 8), noise("wte2", 32, 8), noise("W", 8, 8), integers("1", 1), integers("zero", 0), integers("one", 1), integers("at", 1)}
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Gather", "te2", "wte2", "ids"), node("Shape", "shape", "ids"), node("Gather", "n1", "shape", "at"), node("Squeeze", "n", "n1"),
+				node("Squeeze", "z", "zero"), node("Squeeze", "o", "one"), node("Range", "p", "z", "n", "o"), withInts(node("Cast", "pf", "p"), "to", int64(onnx.Float)), node("Unsqueeze", "column", "pf", "1")}
+			for i, base := range []float64{10000, name} {
+				id := func(s string) string { return fmt.Sprint(s, "_", i) }
+				m.Initializers = append(m.Initializers, floats(id("f"), []int64{4}, func(k int) float64 { return math.Pow(base, -float64(k)/4) }))
+				m.Nodes = append(m.Nodes, node("Mul", id("a"), "column", id("f")), node("Sin", id("s"), id("a")), node("Cos", id("c"), id("a")), withInts(node("Concat", id("w"), id("s"), id("c")), "axis", int64(1)),
+					node("Add", id("x"), []string{"te", "te2"}[i], id("w")), node("MatMul", id("y"), id("x"), "W"))
+			}
+			m.Nodes = append(m.Nodes, node("Add", "h", "y_0", "y_1"))
+			m.Outputs[0].Dims[2] = 8
+		})
+		if got := found(m); got != want {
+			t.Errorf("base %v: %s", name, got)
+		}
+	}
+}
