@@ -35,11 +35,11 @@ func (m *Model) detect() {
 	if m.graph.Audio() != nil && m.vanished() != nil && m.graph.Enlarge() {
 		m.graph.Budget.What = "the search for position encodings"
 	}
-	d := &detector{m: m.graph, e: m.graph.Eval, length: m.graph.Sizes.Length, rotary: rotary.New(m.graph), labels: m.labels(), origins: origin.New(m.graph.Eval)}
+	d := &detector{m: m.graph, e: m.graph.Eval, length: m.graph.Sizes.Length, labels: m.labels(), origins: origin.New(m.graph.Eval)}
 	if in := d.m.TokenInput(); in != nil && in.Type.IsFloat() && len(in.Dims) == 3 && !d.labels.InputPositions(in.Name, 1) && d.labels.InputPositions(in.Name, 2) {
 		d.m.SetChannelsFirst(in)
 	}
-	d.relative = relative.New(m.graph, d.origins)
+	d.rotary, d.relative = rotary.New(m.graph, d.origins), relative.New(m.graph, d.origins)
 	d.meet()
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {

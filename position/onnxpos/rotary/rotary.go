@@ -280,8 +280,42 @@ func (r *Site) addCaches(u *rotation, cos, sin []rows.Table) {
 			r.pairs = map[[2]*onnx.Tensor]bool{}
 		}
 		r.pairs[key] = true
+		if c.Tensor != s.Tensor {
+			c.Columns, s.Columns = r.columnsTaken(u.scope, u.cos, u.cosValue, c), r.columnsTaken(u.scope, u.sin, u.sinValue, s)
+		}
 		r.caches = append(r.caches, &rows.Cache{Cos: c, Sin: s})
 	}
+}
+
+// columnsTaken are the columns of a table's rows that a value has, where the rows are several times as
+// long: numbers of other layers stand beside them (LitGPT's local and global ones). nil: all.
+func (r *Site) columnsTaken(s *eval.Scope, name string, v *eval.Value, t rows.Table) []int {
+	axis := trace.PositionAxis(v)
+	if axis < 0 || r.found.origins == nil {
+		return nil
+	}
+	width := len(trace.RowsOf(v, axis)[0])
+	if t.Dim() <= width || t.Dim()%width != 0 || t.Dim() > rows.MaxColumns {
+		return nil
+	}
+	of := r.found.origins.Of(s, name)
+	if of == nil {
+		return nil
+	}
+	for _, o := range of.Of {
+		if o.Tensor != t.Tensor || len(o.At) != v.Len() {
+			continue
+		}
+		var out []int
+		for c := range width {
+			if o.At[c] < 0 || slices.Contains(out, t.ColumnOf(o.At[c])) {
+				return nil
+			}
+			out = append(out, t.ColumnOf(o.At[c]))
+		}
+		return out
+	}
+	return nil
 }
 
 func (r *Site) describeCaches(e *position.Encoding) {

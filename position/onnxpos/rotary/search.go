@@ -4,6 +4,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 )
 
@@ -13,6 +14,7 @@ import (
 type Search struct {
 	graph     *site.Graph
 	rotations []*rotation
+	origins   *origin.Maps
 	grids     map[numbers][]int // along which numbers lie that data are multiplied with
 }
 
@@ -23,7 +25,9 @@ type numbers struct {
 }
 
 // New begins a search.
-func New(g *site.Graph) *Search { return &Search{graph: g, grids: map[numbers][]int{}} }
+func New(g *site.Graph, origins *origin.Maps) *Search {
+	return &Search{graph: g, origins: origins, grids: map[numbers][]int{}}
+}
 
 // Met is told of data that are multiplied with numbers by position: of a grid of places, its sizes
 // are what the numbers lie along.

@@ -50,6 +50,9 @@ func (e *Editor) Resize(t Table, newRows, kept int, row RowFunc, why string) err
 		return &position.Refusal{Why: fmt.Sprintf("%q has rows of %d columns, and no model has more than %d", e.name(t.Tensor), t.Dim(), MaxColumns),
 			Instead: "have the model exported again"}
 	}
+	if t.Columns != nil {
+		return &position.Refusal{Why: fmt.Sprintf("the rows of %q hold other numbers beside those of the encoding", e.name(t.Tensor)), Instead: "export the model again with the wanted configuration"}
+	}
 	if err := t.fits(kept, newRows, row); err != nil {
 		return err
 	}

@@ -22,6 +22,8 @@ type Table struct {
 	Grid   [2]int  // of the rows to be stored, where planar
 	Scale  float64 // of a quantised table; 0: not quantised
 	Zero   float64 // its zero point: a value is (stored − Zero) · Scale
+	// Columns are those of a row that are the table's, where others hold other numbers; nil: all.
+	Columns []int
 }
 
 // Len is the number of rows.
@@ -42,7 +44,18 @@ func (t Table) behind() int {
 }
 
 // Dim is the number of columns.
-func (t Table) Dim() int { return t.Outer() * t.Inner() }
+func (t Table) Dim() int {
+	if t.Columns != nil {
+		return len(t.Columns)
+	}
+	return t.Outer() * t.Inner()
+}
+
+// ColumnOf is the column of an element of the constant, of all that a row has.
+func (t Table) ColumnOf(element int) int {
+	inner := t.Inner()
+	return element/(t.Len()*inner)*inner + element%inner
+}
 
 // Outer and Inner are the elements of the axes ahead of those of positions, and
 // of those behind them.
@@ -64,6 +77,18 @@ func Size(dims []int64) int {
 func (t Table) Row(i int, dst []float64) error {
 	if i < 0 || i >= t.Len() || len(dst) < t.Dim() {
 		return fmt.Errorf("row %d of %d", i, t.Len())
+	}
+	if t.Columns != nil {
+		whole := t
+		whole.Columns = nil
+		all := make([]float64, whole.Dim())
+		if err := whole.Row(i, all); err != nil {
+			return err
+		}
+		for c, at := range t.Columns {
+			dst[c] = all[at]
+		}
+		return nil
 	}
 	inner := t.Inner()
 	for o := range t.Outer() {
@@ -108,7 +133,7 @@ func (t Table) between(first, end int) (fit.Matrix, error) {
 	if err := t.Tensor.Complete(); err != nil { // or a claim would decide what is allocated
 		return nil, err
 	}
-	if t.Outer() != 1 || t.Scale != 0 {
+	if t.Outer() != 1 || t.Scale != 0 || t.Columns != nil {
 		rows := make(Matrix, end-first)
 		for i := range rows {
 			rows[i] = make([]float64, t.Dim())
