@@ -256,6 +256,9 @@ func doublingOf(v *eval.Value) doubling {
 // which both states were taken gets its elements' places as numbers, and the places that
 // come out in one state and in the other lie side by side, or half a row of pairs apart.
 func takenApart(s *eval.Scope, one, other string) string {
+	if one == other {
+		return schemes.LayoutHalf
+	}
 	whole := commonSource(s, one, other)
 	if whole == "" || s.Value(whole).Len() > maxNumbered {
 		return schemes.LayoutHalf
