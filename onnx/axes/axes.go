@@ -131,12 +131,12 @@ const (
 	maxFactors  = 64 // of one value
 )
 
-// Pass labels what the outputs of an evaluated graph are made of. kind says what
-// each input of the main graph holds.
-func Pass(e *eval.Evaluator, kind func(*onnx.ValueInfo) Input) *Labels {
+// Pass labels what the outputs of an evaluated graph are made of. given are the inputs of the main
+// graph, or values of it that stand for them; kind says what each holds.
+func Pass(e *eval.Evaluator, given []*onnx.ValueInfo, kind func(*onnx.ValueInfo) Input) *Labels {
 	l := &Labels{e: e, inputs: map[string]Input{}, inputAxes: map[string][]*Atom{}, given: map[string]*Value{}, bodies: map[*eval.Scope]map[string]*Value{}, made: map[*eval.Scope][]labelled{},
 		cutAt: map[*Atom]Reason{}, derived: map[derivationKey]*Atom{}, differ: map[constantAxis]bool{}, masks: map[*eval.Value]bool{}}
-	for _, in := range e.File.Graph.Inputs {
+	for _, in := range given {
 		if e.File.Graph.Initializer(in.Name) == nil {
 			l.inputs[in.Name] = kind(in)
 			l.order = append(l.order, in.Name)
@@ -198,6 +198,9 @@ func (l *Labels) value(s *eval.Scope, name string) *Value {
 	if from == nil {
 		return l.constant(s.Value(name), Constant)
 	}
+	if in, ok := l.inputs[at]; ok && from == l.e.Main {
+		return l.input(at, in)
+	}
 	n, scope := from.Find(at)
 	if n == nil {
 		if in, ok := l.inputs[at]; ok && scope == l.e.Main {
@@ -228,6 +231,9 @@ func (l *Labels) operand(s *eval.Scope, n *onnx.Node, i int) *Value {
 	}
 	if s != l.e.Main || w.Constant(number) == nil && w.Producer(number) == nil {
 		return l.value(s, n.Inputs[i])
+	}
+	if in, ok := l.inputs[w.Name(number)]; ok {
+		return l.input(w.Name(number), in)
 	}
 	p := w.Producer(number)
 	if w.Constant(number) != nil || p.Op == "Constant" && p.Domain == "" {

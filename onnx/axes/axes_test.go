@@ -68,7 +68,7 @@ func claim(t *testing.T, constants []onnx.NewTensor, nodes []onnx.NewNode) strin
 	}
 	e := eval.New(f, map[string]*eval.Value{"in": eval.Shaped(onnx.Float, 1, 6, 4), "cache": eval.Shaped(onnx.Float, 1, 2, 5, 2)})
 	e.Run()
-	l := Pass(e, func(*onnx.ValueInfo) Input { return Input{Depends: Content} })
+	l := Pass(e, e.File.Graph.Inputs, func(*onnx.ValueInfo) Input { return Input{Depends: Content} })
 	switch {
 	case len(l.Meetings) > 0:
 		return "meeting at " + l.Meetings[0].Node.Op

@@ -49,7 +49,7 @@ func TestDemands(t *testing.T) {
 		}
 		e := eval.New(f, inputs)
 		e.Run()
-		if got := Pass(e, func(*onnx.ValueInfo) Input { return Input{Depends: Content} }).Demands(); !slices.Equal(got, c.want) {
+		if got := Pass(e, e.File.Graph.Inputs, func(*onnx.ValueInfo) Input { return Input{Depends: Content} }).Demands(); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

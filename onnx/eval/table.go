@@ -16,6 +16,8 @@ type Operator struct {
 	Bias int
 	// Turns says where the cosines and sines of a rotary embedding go in, nil where none do.
 	Turns *Turning
+	// Tokens is the rank of the token ids that it makes of texts, and of what it says of each; 0: it makes none.
+	Tokens int
 	// NotModelled is what is not known of it, "" where nothing is missing that
 	// encodings need.
 	NotModelled string
@@ -455,11 +457,19 @@ var microsoftOperators = [...]Operator{
 func unknownFunction(float64) float64 { return math.NaN() }
 
 // extensionOperators are those of onnxruntime-extensions that pictures go through before and
-// after a model (github.com/microsoft/onnxruntime-extensions, docs/custom_ops.md); those that make
-// tokens of text are not understood, for nothing tells how many come.
+// after a model, and of those that make tokens of texts, as many as there are
+// (github.com/microsoft/onnxruntime-extensions, docs/custom_ops.md).
 var extensionOperators = [...]Operator{
+	{Name: "BertTokenizer", Since: 1, Tokens: 1, NotModelled: "what it makes of texts"},
+	{Name: "CLIPTokenizer", Since: 1, Tokens: 2, NotModelled: "what it makes of texts"},
 	{Name: "DecodeImage", Since: 1, value: decodeImage, Axes: AxesDecode, NotModelled: "the picture's size"},
 	{Name: "DrawBoundingBoxes", Since: 1, value: sameAsFirst, Axes: AxesAlike},
 	{Name: "EncodeImage", Since: 1, NotModelled: "anything"},
+	{Name: "GPT2Tokenizer", Since: 1, Tokens: 2, NotModelled: "what it makes of texts"},
 	{Name: "GaussianBlur", Since: 1, value: sameAsFirst, Axes: AxesMove},
+	{Name: "HfBertTokenizer", Since: 1, Tokens: 2, NotModelled: "what it makes of texts"},
+	{Name: "HfJsonTokenizer", Since: 1, Tokens: 2, NotModelled: "what it makes of texts"},
+	{Name: "RobertaTokenizer", Since: 1, Tokens: 2, NotModelled: "what it makes of texts"},
+	{Name: "SentencepieceTokenizer", Since: 1, Tokens: 1, NotModelled: "what it makes of texts"},
+	{Name: "TrieTokenizer", Since: 1, Tokens: 2, NotModelled: "what it makes of texts"},
 }

@@ -134,3 +134,37 @@ func TestTwoFormulas(t *testing.T) {
 		}
 	}
 }
+
+// TestTextInput: what makes tokens of texts gives the model its input, be they as many as they are or
+// always the same.
+func TestTextInput(t *testing.T) {
+	texts := func(op string, padded int64) func(m *onnx.NewModel) {
+		return func(m *onnx.NewModel) {
+			free(m)
+			m.Inputs = []onnx.NewValue{{Name: "text", Type: onnx.String, Dims: []int64{1}}}
+			m.Initializers = []onnx.NewTensor{noise("wte", 32, 4), noise("wpe", 16, 4), integers("0", 0), integers("1", 1), integers("2", 2), noise("W", 4, 4)}
+			tokens := onnx.NewNode{Op: op, Domain: "ai.onnx.contrib", Inputs: []string{"text"}, Outputs: []string{"tokens", "mask"}}
+			ids := node("Identity", "ids", "tokens")
+			if op == "BertTokenizer" {
+				ids = node("Unsqueeze", "ids", "tokens", "0")
+			} else {
+				tokens = withInts(tokens, "padding_length", padded)
+			}
+			m.Nodes = []onnx.NewNode{tokens, ids, node("Gather", "te", "wte", "ids"), node("Shape", "shape", "ids"), node("Slice", "n", "shape", "1", "2"), node("Slice", "pe", "wpe", "0", "n", "0"), node("Add", "x", "te", "pe"), node("MatMul", "h", "x", "W")}
+		}
+	}
+	for _, c := range []struct {
+		op     string
+		padded int64
+		found  string
+	}{{"BertTokenizer", 0, "position table of 16 rows of 4 ×16"}, {"GPT2Tokenizer", -1, "position table of 16 rows of 4 ×16"}, {"GPT2Tokenizer", 12, "position table of 16 rows of 4 ×16"}} {
+		m := built(t, texts(c.op, c.padded))
+		if got := found(m); got != c.found {
+			t.Errorf("%s: %s", c.op, got)
+		}
+		_, err := position.Extend(m, position.ExtendOptions{Length: 40})
+		if refused := err != nil; refused != (c.padded > 0) {
+			t.Errorf("%s padded to %d: %v", c.op, c.padded, err)
+		}
+	}
+}

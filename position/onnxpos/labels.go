@@ -12,7 +12,7 @@ import (
 // labels are the axes of the probe's values, followed once.
 func (m *Model) labels() *axes.Labels {
 	if m.labelled == nil || m.labelledOf != m.graph.Eval {
-		m.labelled, m.labelledOf = axes.Pass(m.graph.Eval, m.input), m.graph.Eval
+		m.labelled, m.labelledOf = axes.Pass(m.graph.Eval, probe.Given(m.graph.File), m.input), m.graph.Eval
 	}
 	return m.labelled
 }
@@ -21,7 +21,7 @@ func (m *Model) labels() *axes.Labels {
 // its own.
 func (m *Model) isFree(v axes.Value, d int) bool {
 	return d < len(v.Axes) && m.labels().ComesFrom(v.Axes[d], func(name string, axis int) bool {
-		return slices.ContainsFunc(m.graph.File.Graph.Inputs, func(in *onnx.ValueInfo) bool {
+		return slices.ContainsFunc(probe.Given(m.graph.File), func(in *onnx.ValueInfo) bool {
 			return in.Name == name && axis < len(in.Dims) && in.Dims[axis].Value < 0
 		})
 	})

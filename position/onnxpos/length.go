@@ -15,6 +15,9 @@ type lengthChange struct{ *length.Change }
 // hold the length, so that the graph runs at the new one.
 func (m *Model) SetLength(old, new int) (err error) {
 	defer m.caught(&err)
+	if n := m.graph.Padded(); n != nil && old != new {
+		return &position.Refusal{Why: fmt.Sprintf("%s makes %d tokens of every text", n.Title(), m.graph.FixedLength()), Instead: "change the model before it is put behind its tokenizer"}
+	}
 	m.change = length.New(m.graph, m.sites, old, new, doubts)
 	return m.change.SetLength()
 }

@@ -297,7 +297,7 @@ func (c *Change) inputs() map[string]*eval.Value {
 func (c *Change) inputsWith(change func(in *onnx.ValueInfo)) map[string]*eval.Value {
 	graph, file := *c.Graph.File.Graph, *c.Graph.File
 	graph.Inputs = nil
-	for _, in := range c.Graph.File.Graph.Inputs {
+	for _, in := range probe.Given(c.Graph.File) {
 		copied := *in
 		copied.Dims = slices.Clone(in.Dims)
 		change(&copied)

@@ -84,7 +84,7 @@ func IsPositions(name string) bool {
 func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 	inputs := map[string]*eval.Value{}
 	matrices, room := 0, maxInputs
-	for _, in := range f.Graph.Inputs {
+	for _, in := range Given(f) {
 		if f.Graph.Initializer(in.Name) != nil {
 			continue // a default value: the initializer speaks
 		}

@@ -30,7 +30,7 @@ func (p *Probe) kinds() *inputs {
 			*place = in
 		}
 	}
-	for _, in := range p.File.Graph.Inputs {
+	for _, in := range Given(p.File) {
 		if p.isConstant(in.Name) {
 			continue
 		}
