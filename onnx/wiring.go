@@ -1,6 +1,10 @@
 package onnx
 
-import "github.com/modelpatch/modelpatch/internal/block"
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/internal/block"
+)
 
 // Wiring says where the values of one graph come from and which of its nodes
 // read them, do-nothing nodes seen through. Values have numbers, 0 to Len()−1, so that what is known of them
@@ -34,6 +38,22 @@ func (g *Graph) Initializer(name string) *Tensor {
 		return g.wiring.Constant(value)
 	}
 	return nil
+}
+
+// Enclose gives a graph inside of a node the initializers that it takes from the graphs around it as its
+// own, so that it can be read as one by itself. They are not the graph's in the file.
+func (g *Graph) Enclose() {
+	for _, v := range g.wiring.values {
+		if v.constant != nil || v.producer != nil || slices.ContainsFunc(g.Inputs, func(in *ValueInfo) bool { return in.Name == v.name }) {
+			continue
+		}
+		for around := g.Parent; around != nil && v.constant == nil; around = around.Parent {
+			v.constant = around.Initializer(v.name)
+		}
+		if v.constant != nil {
+			g.Initializers = append(g.Initializers, v.constant)
+		}
+	}
 }
 
 // A graph of so many bytes is expected to have a value for every bytesPerValue of them,

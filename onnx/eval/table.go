@@ -18,6 +18,8 @@ type Operator struct {
 	Turns *Turning
 	// Tokens is the rank of the token ids that it makes of texts, and of what it says of each; 0: it makes none.
 	Tokens int
+	// Generates tells that graphs in its attributes are models, which it runs again and again.
+	Generates bool
 	// NotModelled is what is not known of it, "" where nothing is missing that
 	// encodings need.
 	NotModelled string
@@ -358,7 +360,7 @@ var standardOperators = [...]Operator{
 var microsoftOperators = [...]Operator{
 	{Name: "Attention", Since: 1, value: fusedAttention, Axes: AxesAttend, Bias: 5},
 	{Name: "AveragePool", Since: 1, value: convolution, Axes: AxesPool},
-	{Name: "BeamSearch", Since: 1, NotModelled: "anything"},
+	{Name: "BeamSearch", Since: 1, Generates: true, NotModelled: "anything"},
 	{Name: "BiasAdd", Since: 1, value: skipNormalization, Axes: AxesAdd},
 	{Name: "BiasDropout", Since: 1, value: skipNormalization, Axes: AxesAdd},
 	{Name: "BiasGelu", Since: 1, value: skipNormalization, Axes: AxesAdd},
@@ -386,7 +388,7 @@ var microsoftOperators = [...]Operator{
 	{Name: "GemmFastGelu", Since: 1, value: matMul, Axes: AxesGemm, Bias: 2},
 	{Name: "GemmFloat8", Since: 1, NotModelled: "anything"},
 	{Name: "GlobalAveragePool", Since: 1, value: globalPool, Axes: AxesGlobalPool},
-	{Name: "GreedySearch", Since: 1, NotModelled: "anything"},
+	{Name: "GreedySearch", Since: 1, Generates: true, NotModelled: "anything"},
 	{Name: "GridSample", Since: 1, value: gridSample, Axes: AxesMove},
 	{Name: "GroupNorm", Since: 1, value: sameAsFirst, Axes: AxesNormalize},
 	{Name: "GroupQueryAttention", Since: 1, value: headAttention, Axes: AxesAttend, Bias: 10, Turns: &Turning{7, 8, 9, "do_rotary"}},
@@ -436,7 +438,7 @@ var microsoftOperators = [...]Operator{
 	{Name: "RestorePadding", Since: 1, NotModelled: "anything"},
 	{Name: "Rfft", Since: 1, NotModelled: "anything"},
 	{Name: "RotaryEmbedding", Since: 1, value: rotaryEmbedding, Axes: AxesRotate, Turns: &Turning{2, 3, 1, ""}},
-	{Name: "Sampling", Since: 1, NotModelled: "anything"},
+	{Name: "Sampling", Since: 1, Generates: true, NotModelled: "anything"},
 	{Name: "SimplifiedLayerNormalization", Since: 1, value: microsoftNormalization, Axes: AxesNormalize},
 	{Name: "SkipGroupNorm", Since: 1, NotModelled: "anything"},
 	{Name: "SkipLayerNormalization", Since: 1, value: microsoftNormalization, Axes: AxesSkipNormalize},

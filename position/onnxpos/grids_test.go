@@ -168,3 +168,31 @@ func TestTextInput(t *testing.T) {
 		}
 	}
 }
+
+// TestModelsInsideOfNodes: decoders that a search runs are read, with weights of their own and with those
+// of the graph around them, and are not changed.
+func TestModelsInsideOfNodes(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		m := built(t, func(m *onnx.NewModel) {
+			free(m)
+			inner := *m
+			inner.Initializers = slices.Clone(m.Initializers)
+			m.Initializers = nil
+			if shared {
+				m.Initializers, inner.Initializers = inner.Initializers, nil
+			}
+			search := onnx.NewNode{Op: "BeamSearch", Domain: "com.microsoft", Inputs: []string{"ids"}, Outputs: []string{"sequences"}}
+			for _, name := range []string{"decoder", "init_decoder"} {
+				search.Attributes = append(search.Attributes, onnx.NewAttribute{Name: name, Value: inner})
+			}
+			m.Nodes = []onnx.NewNode{search}
+			m.Outputs = []onnx.NewValue{{Name: "sequences", Type: onnx.Int32, Dims: []int64{1, 1, -1}}}
+		})
+		if got := found(m); got != "position table of 16 rows of 4 ×16" {
+			t.Errorf("shared %v: %s", shared, got)
+		}
+		if _, err := position.Extend(m, position.ExtendOptions{Length: 40}); err == nil {
+			t.Errorf("shared %v: a decoder inside of a node is changed", shared)
+		}
+	}
+}

@@ -50,6 +50,9 @@ func find(f *onnx.File, budget *eval.Budget) (*Model, error) {
 	if err := m.look(); err != nil {
 		return nil, err
 	}
+	if nodes := generating(f.Graph); len(nodes) > 0 {
+		return m, m.lookWithin(nodes)
+	}
 	m.inspectFindings()
 	return m, nil
 }
@@ -74,7 +77,9 @@ func (m *Model) look() (err error) {
 	m.graph.Run()
 	m.refit()
 	m.graph.Budget.What = "the search for position encodings"
-	m.detect()
+	if len(generating(m.graph.File.Graph)) == 0 {
+		m.detect()
+	}
 	if why := m.graph.Eval.Bounded(); why != "" {
 		m.giveUp("the graph is too large to be looked at whole: " + why)
 	}
