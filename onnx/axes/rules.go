@@ -33,7 +33,7 @@ var rules = [eval.AxisRules]rule{
 	eval.AxesProduct: product, eval.AxesQuantizedProduct: quantizedProduct, eval.AxesGemm: gemm, eval.AxesLinear: linear, eval.AxesEinsum: einsum,
 	eval.AxesNormalize: scaled, eval.AxesSkipNormalize: skipNormalization, eval.AxesByChannel: byChannel,
 	eval.AxesConvolve: convolution, eval.AxesPool: pooling, eval.AxesGlobalPool: globalPool, eval.AxesPad: padding, eval.AxesMove: moved,
-	eval.AxesRecur: recurrent, eval.AxesAccumulate: cumulative, eval.AxesTriangle: triangle, eval.AxesRotate: rotates,
+	eval.AxesRecur: recurrent, eval.AxesState: stateful, eval.AxesAccumulate: cumulative, eval.AxesTriangle: triangle, eval.AxesRotate: rotates,
 	eval.AxesReorder: reorder, eval.AxesQuantizedConcat: quantizedConcat, eval.AxesByToken: byToken, eval.AxesFrames: frames,
 	eval.AxesAttend: attention, eval.AxesAttendBlocks: notFollowed, eval.AxesEmbed: embedding, eval.AxesDecode: decode,
 }
@@ -592,6 +592,37 @@ func recurrent(c *call) []*Value {
 				batch = 0
 			}
 			out[0].Axes[sequence], out[0].Axes[batch] = x.Axes[sequence], x.Axes[1-sequence]
+		}
+	}
+	return out
+}
+
+// stateful goes through the places of an axis of the first input one after the other, each of which it sees
+// with what came before.
+func stateful(c *call) []*Value {
+	x := c.of(0)
+	along := c.row.Along
+	if along < 0 {
+		along += len(x.Axes)
+	}
+	if c.n.Int("channels_last", 0) == 1 {
+		along = 1
+	}
+	if along < 0 || along >= len(x.Axes) || len(c.shape(0)) != len(x.Axes) {
+		c.doubt("its axes could not be followed")
+		return c.opaque()
+	}
+	c.orders(x.Axes[along], "goes through positions one after the other")
+	c.sees(x.Axes[along])
+	out := first(c)
+	same := *x
+	if c.shape(0)[len(x.Axes)-1] != x.Axes[len(x.Axes)-1].size() { // heads of other widths
+		same.Axes = append(slices.Clone(x.Axes[:len(x.Axes)-1]), c.l.fresh(c.shape(0)[len(x.Axes)-1]))
+	}
+	out[0] = &same
+	for i := 1; i < len(out); i++ {
+		if name := c.n.Output(i); name != "" {
+			out[i] = c.l.constant(c.s.Value(name), x.Depends)
 		}
 	}
 	return out

@@ -323,6 +323,36 @@ func recurrent(c *call) ([]*Value, error) {
 	return []*Value{Shaped(x.Type, x.Shape[0], directions, x.Shape[1], hidden), last, last}, nil
 }
 
+// causalConvolution is CausalConvWithState: each channel convolved along the last axis, or the second of
+// channels last, behind a state of what came before.
+func causalConvolution(c *call) ([]*Value, error) {
+	x, w := c.need(0), c.need(1)
+	same := &Value{Type: x.Type, Ranked: x.Ranked, Shape: x.Shape}
+	if len(x.Shape) != 3 || len(w.Shape) != 3 || c.node.Int("state_window", 0) > 0 {
+		return []*Value{same, {Type: x.Type}}, nil
+	}
+	before := (w.Shape[2] - 1) * int(c.node.Int("dilation", 1))
+	if c.node.Int("channels_last", 0) == 1 {
+		return []*Value{same, Shaped(x.Type, x.Shape[0], before, x.Shape[2])}, nil
+	}
+	return []*Value{same, Shaped(x.Type, x.Shape[0], x.Shape[1], before)}, nil
+}
+
+// linearAttention is LinearAttention: (batch, positions, heads · d) of queries, keys and values, and a state
+// of (batch, heads, d of keys, d of values).
+func linearAttention(c *call) ([]*Value, error) {
+	q, k, v := c.need(0), c.need(1), c.need(2)
+	heads, keys := int(c.node.Int("q_num_heads", 0)), int(c.node.Int("kv_num_heads", 0))
+	if len(q.Shape) != 3 || len(k.Shape) != 3 || len(v.Shape) != 3 || heads < 1 || keys < 1 {
+		return []*Value{{Type: q.Type}, {Type: q.Type}}, nil
+	}
+	out := Shaped(q.Type, q.Shape[0], q.Shape[1], max(heads, keys)*(v.Shape[2]/keys))
+	if c.node.Int("state_window", 0) > 0 {
+		return []*Value{out, {Type: q.Type}}, nil
+	}
+	return []*Value{out, Shaped(q.Type, q.Shape[0], keys, k.Shape[2]/keys, v.Shape[2]/keys)}, nil
+}
+
 // attention is ai.onnx Attention: (batch, heads, length, dim) or, with
 // q_num_heads, (batch, length, width).
 func attention(c *call) ([]*Value, error) {

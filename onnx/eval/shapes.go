@@ -118,6 +118,12 @@ func sameAsFirst(c *call) ([]*Value, error) {
 	return one(&Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}), nil
 }
 
+// sameAsEach has outputs of the shape of the first input, and of the last.
+func sameAsEach(c *call) ([]*Value, error) {
+	a, b := c.need(0), c.need(len(c.in)-1)
+	return []*Value{{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}, {Type: b.Type, Ranked: b.Ranked, Shape: b.Shape}}, nil
+}
+
 // decodedHeight and decodedWidth are the size of a picture that is decoded in an evaluation: which one
 // its bytes hold, no graph says.
 const decodedHeight, decodedWidth = 480, 640

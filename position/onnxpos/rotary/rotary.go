@@ -193,6 +193,12 @@ func (r *Site) describe() {
 	if r.scheme.Dim > 0 && e.Form == report.FormRuntime && !r.scheme.OwnFrequencies && r.scheme.Grid == nil {
 		r.scheme.Sections, r.scheme.InterleavedSections = r.sections()
 	}
+	if sections := use.node.Ints("mrope_section"); use.fused && len(sections) > 0 { // MRotaryEmbedding says itself
+		r.scheme.Sections, r.scheme.InterleavedSections = nil, use.node.Int("mrope_layout", 0) == 1
+		for _, n := range sections {
+			r.scheme.Sections = append(r.scheme.Sections, int(n))
+		}
+	}
 	e.Scheme = r.scheme
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s turns queries or keys (%d places)", use.node.Title(), len(r.uses))})
 	r.Told = e
