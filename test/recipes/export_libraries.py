@@ -243,8 +243,13 @@ def genai(path, kind, precision="fp32", options=(), **config):
     folder = tempfile.mkdtemp()
     try:
         usual = dict(vocab_size=64, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=256, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+        vision = config.pop("vision", None)
         usual.update(config)
-        model = getattr(transformers, kind + "ForCausalLM")(getattr(transformers, kind + "Config")(**usual))
+        if vision is None:
+            model = getattr(transformers, kind + "ForCausalLM")(getattr(transformers, kind + "Config")(**usual))
+        else:
+            seen = dict(depth=1, hidden_size=32, embed_dim=32, num_heads=2, intermediate_size=48, out_hidden_size=64, patch_size=4, spatial_merge_size=2, temporal_patch_size=2, in_channels=3, **vision)
+            model = getattr(transformers, kind + "ForConditionalGeneration")(getattr(transformers, kind + "Config")(text_config=usual, vision_config=seen, image_token_id=60, video_token_id=61, vision_start_token_id=62, vision_end_token_id=63))
         model.save_pretrained(folder + "/in")
         transformers.PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({f"t{i}": i for i in range(64)}, unk_token="t3")), bos_token="t1", eos_token="t2", pad_token="t0").save_pretrained(folder + "/in")
         run = subprocess.run([sys.executable, "-W", "ignore", "-m", "onnxruntime_genai.models.builder", "-i", folder + "/in", "-m", folder + "/in", "-o", folder + "/out", "-p", precision, "-e", "cpu", "-c", folder + "/cache", *(["--extra_options", *options] if options else [])], capture_output=True, text=True)
@@ -278,6 +283,13 @@ GENAI = [
     ("genai-phi", dict(kind="Phi", partial_rotary_factor=0.5, num_key_value_heads=4, rope_parameters=dict(rope_type="default", rope_theta=10000.0, partial_rotary_factor=0.5)), [turned(dim=8)], "open"),
     ("genai-smollm3", dict(kind="SmolLM3", num_hidden_layers=4), [turned()], "open"),
     ("genai-gptoss", dict(kind="GptOss", head_dim=16, num_local_experts=4, num_experts_per_tok=2, sliding_window=32, rope_parameters=dict(rope_type="yarn", rope_theta=150000.0, factor=4.0, beta_fast=32.0, beta_slow=1.0, truncate=False, original_max_position_embeddings=64)), [turned(base=150000, type="yarn", factor=4)], "open"),
+    ("genai-qwen25vl", dict(kind="Qwen2_5_VL", vision=dict(window_size=16, fullatt_block_indexes=[0]), rope_parameters=dict(rope_type="default", rope_theta=1000000.0, mrope_section=[2, 3, 3])), [anything("rope", rotary_dim=16, layout="half", base=1000000, sections=[2, 3, 3], interleaved_sections=False)], "open"),
+    ("genai-qwen3vl", dict(kind="Qwen3VL", head_dim=16, vision=dict(num_position_embeddings=16, deepstack_visual_indexes=[0]), rope_parameters=dict(rope_type="default", rope_theta=1000000.0, mrope_section=[2, 3, 3], mrope_interleaved=True)), [anything("rope", rotary_dim=16, layout="half", base=1000000, sections=[2, 3, 3], interleaved_sections=True)], "open"),
+    ("genai-qwen35", dict(kind="Qwen3_5", head_dim=16, vision=dict(num_position_embeddings=16), layer_types=["linear_attention", "full_attention"], linear_num_value_heads=2, linear_num_key_heads=2, linear_key_head_dim=16, linear_value_head_dim=16,
+                          rope_parameters=dict(rope_type="default", rope_theta=1000000.0, mrope_section=[2, 1, 1], mrope_interleaved=True, partial_rotary_factor=0.5)), [anything("rope", rotary_dim=8, layout="half", base=1000000, sections=[2, 1, 1], interleaved_sections=True)], "open"),
+    ("genai-lfm2", dict(kind="Lfm2", layer_types=["conv", "full_attention"], conv_L_cache=3, block_ff_dim=96, block_auto_adjust_ff_dim=False), [turned(base=1000000)], "open"),
+    ("genai-lfm2moe", dict(kind="Lfm2Moe", layer_types=["conv", "full_attention"], conv_L_cache=3, moe_intermediate_size=48, num_dense_layers=1, num_experts=2, num_experts_per_tok=1), [turned(base=1000000)], "open"),
+    ("genai-hunyuan", dict(kind="HunYuanDenseV1", head_dim=16), [turned()], "open"),
     ("genai-ernie", dict(kind="Ernie4_5", head_dim=16), [turned("interleaved", base=500000)], "open"),
 ]
 
