@@ -83,7 +83,18 @@ func outOfOrder(f Factor) bool {
 		}
 		moved = true
 	}
-	return moved && len(f.inputs) == 0
+	if !moved {
+		return false
+	}
+	for a, n := f.root(), 0; a != nil && n < maxCuts; n++ { // a table that is laid over it may have been moved
+		if len(a.inputs) > 0 {
+			return false
+		}
+		if a = a.whole; a != nil {
+			a = a.root()
+		}
+	}
+	return true
 }
 
 // ComesFrom reports whether an axis is one of an input, or was made or cut out of one, for
