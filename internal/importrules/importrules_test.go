@@ -70,7 +70,7 @@ var floors = []struct {
 	{"position/onnxpos/cut", []string{"onnx", "onnx/eval", "position", "position/trial"}},
 	{"position/onnxpos/attention", append([]string{"position/onnxpos/cut", "position/onnxpos/site", "position/trial"}, ground...)},
 	{"position/onnxpos/waves", append([]string{"position/onnxpos/site"}, ground...)},
-	{"position/onnxpos/rotary", append([]string{"position/onnxpos/attention", "position/onnxpos/site", "position/onnxpos/waves"}, ground...)},
+	{"position/onnxpos/rotary", append([]string{"onnx/axes", "position/onnxpos/attention", "position/onnxpos/origin", "position/onnxpos/site", "position/onnxpos/waves"}, ground...)},
 	{"position/onnxpos/relative", append([]string{"onnx/axes", "position/onnxpos/origin", "position/onnxpos/site"}, ground...)},
 	{"position/onnxpos/length", append([]string{"position/onnxpos/relative", "position/onnxpos/site"}, ground...)},
 	{"position/onnxpos", []string{"position", "position/onnxpos/…", "onnx", "onnx/eval", "onnx/axes", "schemes", "schemes/fit", "patch", "report"}},
