@@ -10,6 +10,7 @@ that keeps pytest, mypy, pyright, onnx, onnxruntime and a notebook's kernel.
 from __future__ import annotations
 
 import doctest
+import hashlib
 import os
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-TOOLS = ("pytest", "mypy", "pyright", "onnx", "onnxruntime", "tqdm", "nbclient", "ipykernel")
+TOOLS = ("pytest", "mypy", "pyright", "ruff", "onnx", "onnxruntime", "tqdm", "nbclient", "ipykernel")
 
 
 def run(*command: str | Path, **environment: str) -> None:
@@ -34,7 +35,8 @@ def scripts(folder: Path) -> Path:
 
 def tools(cache: Path) -> Path:
     """A virtual environment with what the checks need, made once."""
-    folder = cache / f"tools-{sys.version_info.major}.{sys.version_info.minor}"
+    of = hashlib.sha256(" ".join(TOOLS).encode()).hexdigest()[:8]
+    folder = cache / f"tools-{sys.version_info.major}.{sys.version_info.minor}-{of}"
     if not (folder / "complete").is_file():
         venv.create(folder, with_pip=True, clear=True)
         run(scripts(folder) / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", *TOOLS)
@@ -63,6 +65,8 @@ def main() -> int:
     sources = (HERE / "modelpatch", HERE / "tests", HERE / "generate.py", HERE / "check.py", HERE / "after_optimum.py", schemas, cache / "document.py")
     path = os.pathsep.join(str(folder) for folder in (HERE, HERE / "tests", schemas.parent))
     (cache / "document.py").write_text(document(ROOT / "docs/python.md"), encoding="utf-8")
+    # What runs the checks is checked as well: names that are not there, or not used.
+    run(scripts(kept) / "ruff", "check", "--quiet", "--no-cache", "--select", "E9,F", *(ROOT / part for part in ("test", "packaging", "python", "js", "benchmarks", "docs")))
     # At the oldest Python that the tools still check for.
     run(scripts(kept) / "mypy", "--strict", "--python-version", "3.10", "--cache-dir", os.devnull, *sources, MYPYPATH=path)
     for own in (js / "generate.py", js / "check.py"):  # each a main module of its name

@@ -1,6 +1,5 @@
 """Attention of heads of 64 in float64 with NumPy: prints seconds for each line "positions
 heads causal" that it reads, and the largest difference from a file of outputs if one is named."""
-import os
 import sys
 import time
 

@@ -248,7 +248,6 @@ def write_verdicts(rows, path):
     put = say.append
     good = [r for r in rows if kept(r)]
     checked = [r for r in rows if r["attention"][1] and r["attention"][0] == r["attention"][1]]
-    withattention = [r for r in rows if "no attention" not in r["attention"][2]]
     put("# Verdicts: each file, each change\n")
     put("Made by `test/engines/agreement.py … --write`: every model of the corpus and of `testdata` is changed by every verb that does not refuse it, and")
     put("`verify BEFORE AFTER --plan PLAN` gives the verdict. The plan promises it: `same-on-prefix` where old positions stay as they are,")

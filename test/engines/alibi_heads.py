@@ -51,7 +51,7 @@ def model(form, w, heads, path):
     width = heads * HEAD_DIM
     nodes, init = [h.make_node("Gather", ["wte", "ids"], ["x"])], {n: w[n] for n in ("wte", "wo")}
     inputs, outputs = [h.make_tensor_value_info("ids", T.INT64, [1, "seq"])], []
-    past = causal = None
+    causal = None
     node = lambda op, ins, outs, **a: nodes.append(h.make_node(op, ins, outs, **a))
     constant = lambda name, value, dtype: init.__setitem__(name, np.array(value, dtype))
 

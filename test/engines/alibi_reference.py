@@ -14,7 +14,7 @@ import math, os, subprocess, sys, tempfile
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import helper, numpy_helper, TensorProto
+from onnx import numpy_helper, TensorProto
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 

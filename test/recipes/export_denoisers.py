@@ -17,7 +17,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 import torch
 
 from export_libraries import Outputs, anything, export, runs
-from truth import encoding, none
+from truth import encoding
 
 HEADS = dict(num_attention_heads=2, num_layers=1)
 LATENT, VIDEO = torch.randn(1, 4, 8, 8), torch.randn(1, 4, 3, 8, 8)

@@ -205,7 +205,6 @@ LITGPT = [
 
 # --- kornia
 def korn(kind):
-    import kornia
     if kind == "vit":
         from kornia.models.vit import VisionTransformer
         return picture(VisionTransformer(image_size=32, patch_size=8, in_channels=3, embed_dim=32, depth=2, num_heads=2, dropout_rate=0.0))
@@ -330,8 +329,6 @@ def vision(kind):
         return picture(V.SwinTransformer([4, 4], 16, [2, 2], [2, 2], [4, 4], num_classes=4, block=SwinTransformerBlockV2, downsample_layer=PatchMergingV2), 64)
     if kind == "maxvit":
         return picture(V.MaxVit((64, 64), 16, 4, [16, 16], [1, 1], 8, 0.0, num_classes=4), 64)
-    from torchvision.models.video import MViT, mvit_v2_s
-    from torchvision.models.video.mvit import MSBlockConfig
     return None
 
 

@@ -273,7 +273,7 @@ def export(model, kind, path, exporter):
 def main():
     tool, folder, words = sys.argv[1], sys.argv[2], sys.argv[3:]
     os.makedirs(folder, exist_ok=True)
-    score, why = collections.Counter(), []
+    score = collections.Counter()
     for name, config_name, config, kind, want in FAMILIES:
         if words and not any(w.lower() in name.lower() for w in words):
             continue

@@ -8,7 +8,7 @@ axes, and dynamo), changed by `extend --image` or `--len`, and run in ONNX Runti
 for the new size with the same weights; what is of another size there is resized as transformers itself does (named in
 RESIZED). Told is the largest difference over the largest output. A refusal is told with its first words.
 """
-import argparse, copy, logging, os, re, subprocess, sys, tempfile, warnings
+import argparse, logging, os, re, subprocess, sys, tempfile, warnings
 
 import numpy as np
 import onnx
