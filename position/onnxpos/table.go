@@ -3,7 +3,6 @@ package onnxpos
 import (
 	"crypto/sha256"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -337,8 +336,17 @@ func (t *tableSite) describeRuntime() {
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: site.Residual(r.Residual)})
 		s.Rows = 0
 	}
-	if s.Base == 0 {
-		s.Base, s.Layout = wavesOf(use)
+	if s.Base == 0 { // a picture in which patches are not told
+		m, p := use.sheet.Matrix(), coarser(use.sheet.Value, rotary.TrigPrecision([]trace.Source{use.source}))
+		if r, ok := fit.AdditiveTable(m, p); ok && r.Sinusoid.Base > 0 {
+			s = r.Sinusoid
+			s.Rows = 0
+		} else if r, ok := fit.GridTable(m, p, nil); ok {
+			s = r.Sinusoid
+			s.Rows = 0
+		} else if r, ok := fit.GridTable(m, p, []int{m.Rows()}); ok { // places apart by another number than 1
+			s = schemes.Sinusoid{Dim: r.Sinusoid.Dim, Base: r.Sinusoid.Base, Layout: r.Sinusoid.Layout, Denominator: r.Sinusoid.Denominator}
+		}
 	}
 	e.Scheme = s
 	if s.Base == 0 { // sines of frequencies that nobody's formula gives
@@ -369,93 +377,6 @@ func (t *tableSite) runtimeGrid() (fit.SinusoidResult, bool) {
 	}
 	r, ok := fit.GridTable(use.sheet.Matrix(), coarser(use.sheet.Value, rotary.TrigPrecision([]trace.Source{use.source})), grid)
 	return r, ok && slices.Equal(r.Sinusoid.Grid, grid)
-}
-
-// wavesOf reads base and layout off a sinusoid that is no table of one axis, such
-// as that of a picture's rows and columns: the arguments of its sines fall by one
-// ratio from column to column.
-func wavesOf(u *addition) (base float64, layout string) {
-	v := u.source.Scope.Value(u.source.Trig.Input(0))
-	k := len(v.Shape)
-	if !v.Known() || v.Floats == nil || k < 2 || v.Shape[k-1] < 2 {
-		return 0, ""
-	}
-	n := v.Shape[k-1]
-	last := v.Floats[len(v.Floats)-n:]
-	if !proportional(v.Floats, last) {
-		return 0, ""
-	}
-	base, ok := fit.AngleBase(last, rotary.TrigPrecision([]trace.Source{u.source}))
-	if !ok {
-		return 0, ""
-	}
-	lines := u.sheet.Matrix()
-	row := lines[len(lines)-1]
-	if len(row) != 2*n && len(row) != 4*n {
-		return 0, "" // neither of one axis nor of two: what one of several lists has is not the base of all
-	}
-	layout = schemes.LayoutInterleaved
-	for i := 0; i+1 < len(row); i += 2 {
-		if math.Abs(math.Hypot(row[i], row[i+1])-1) > rows.CosTolerance && !inTurns(u.source.Scope, u.source.Trig) {
-			layout = schemes.LayoutSinCos
-		}
-	}
-	if layout == schemes.LayoutSinCos && cosinesFirst(row, last) {
-		layout = schemes.LayoutCosSin
-	}
-	return base, layout
-}
-
-// cosinesFirst reports whether a row begins with the cosines of its angles, not
-// with their sines.
-func cosinesFirst(row, angles []float64) bool {
-	var sines, cosines float64
-	for i := range min(len(row), len(angles)) {
-		sin, cos := math.Sincos(angles[i])
-		sines += math.Abs(row[i] - sin)
-		cosines += math.Abs(row[i] - cos)
-	}
-	return cosines < sines
-}
-
-// proportional reports whether angles are positions times frequencies: each row
-// of them is a multiple of the last.
-func proportional(angles, last []float64) bool {
-	n := len(last)
-	for at := 0; at+n <= len(angles); at += n {
-		for i := range n {
-			if off := angles[at+i]*last[0] - angles[at]*last[i]; !(math.Abs(off) <= proportionError*math.Abs(last[0]*last[i])) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// proportionError is how far a row may lie from that, relative to the last:
-// float16 angles are the coarsest.
-const proportionError = 1e-2
-
-// inTurns reports whether sines are put together with cosines one by one, along
-// an axis of two behind the last of theirs.
-func inTurns(s *eval.Scope, trig *onnx.Node) bool {
-	name, rank := trig.Output(0), len(s.Value(trig.Output(0)).Shape)
-	for range 3 {
-		next := ""
-		for _, n := range s.Consumers(name) {
-			out := s.Value(n.Output(0)).Shape
-			switch {
-			case n.Op == "Concat":
-				return len(out) == rank+1 && out[rank] == 2
-			case eval.Is(n, eval.Layout):
-				next = n.Output(0)
-			}
-		}
-		if name = next; name == "" {
-			return false
-		}
-	}
-	return false
 }
 
 // runtimeFitLength is the length at which formulas computed by the graph are

@@ -5,37 +5,6 @@ import (
 	"slices"
 )
 
-// AngleBase is the base of the angles of one position, two or more, that fall by one
-// ratio from column to column: base^(−i/n) of the first. In float32 the ratio is the same
-// throughout, and a base near a whole number is that; coarser angles, which may
-// be there twice, are frequencies for InverseFrequencies.
-func AngleBase(angles []float64, p Precision) (base float64, ok bool) {
-	n := len(angles)
-	if p == Float32 {
-		ratio := angles[0] / angles[1]
-		for i := 1; i < n; i++ {
-			if r := angles[i-1] / angles[i]; math.Abs(r-ratio) > 1e-4*math.Abs(ratio) {
-				return 0, false
-			}
-		}
-		base = math.Pow(ratio, float64(n))
-		if rounded := math.Round(base); math.Abs(rounded-base) < 1e-3*base {
-			base = rounded
-		}
-	} else {
-		frequencies := make([]float64, n)
-		for i := range frequencies {
-			frequencies[i] = angles[i] / angles[0]
-		}
-		r := InverseFrequencies(Undouble(frequencies), p, Options{})
-		if !r.OK || !r.Rotary.Scaling.IsNone() {
-			return 0, false
-		}
-		base = r.Rotary.Base
-	}
-	return base, base > 1 && !math.IsInf(base, 0)
-}
-
 // DistanceBase is the base of float32 rows sin | cos whose positions count up or
 // down by one, as those of relative distances do; two rows of three or more are read.
 func DistanceBase(rows Matrix) (base float64, ok bool) {

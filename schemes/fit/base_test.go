@@ -31,27 +31,13 @@ func TestMask(t *testing.T) {
 func TestBases(t *testing.T) {
 	const dim, want = 32, 10000
 	f := schemes.Rotary{Base: want, Dim: dim}.PlainFrequencies()
-	angles, doubled := make([]float64, len(f)), make([]float64, 0, dim)
 	rows := make([][]float64, 3)
-	for k, x := range f {
-		angles[k] = 7 * x
-		doubled = append(doubled, 7*x, 7*x)
-	}
 	for i := range rows {
 		rows[i] = make([]float64, dim)
 		for k, x := range f {
 			sin, cos := math.Sincos(float64(9-i) * x)
 			rows[i][k], rows[i][len(f)+k] = float64(float32(sin)), float64(float32(cos))
 		}
-	}
-	if base, ok := AngleBase(angles, Float32); !ok || base != want {
-		t.Errorf("angles: %v, %v", base, ok)
-	}
-	if base, ok := AngleBase(doubled, Float16); !ok || base != want {
-		t.Errorf("angles that are there twice: %v, %v", base, ok)
-	}
-	if base, ok := AngleBase([]float64{1, 2, 3}, Float32); ok {
-		t.Errorf("angles that rise have the base %v", base)
 	}
 	if base, ok := DistanceBase(Func(3, dim, func(r, c int) float64 { return rows[r][c] })); !ok || base != want {
 		t.Errorf("rows: %v, %v", base, ok)

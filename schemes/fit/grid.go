@@ -12,14 +12,14 @@ import (
 // MAE, ViT, SimpleViT, DiT, Stable Diffusion 3, LoFTR and video transformers make them
 // (facts/NUMERICS §2): each column follows one axis, whichever, sines and cosines of an axis in
 // halves or in turns; patches may start anywhere and be apart by any part of a position. shape is
-// that of the grid; where it is nil, square grids of two axes are tried first, then others that
+// that of the grid, or a row of places that may start anywhere; where it is nil, square grids of two axes are tried first, then others that
 // the number of rows allows.
 func GridTable(m Matrix, p Precision, shape []int) (SinusoidResult, bool) {
 	prefix := 0 // class tokens, and texts before a video
 	for prefix < m.Rows() && isZero(m, prefix) {
 		prefix++
 	}
-	if m.Cols() < 8 || m.Rows()-prefix < 4 {
+	if m.Cols() < 8 && len(shape) != 1 || m.Cols() < 4 || m.Rows()-prefix < 4 {
 		return SinusoidResult{}, false
 	}
 	shapes := [][]int{shape}
@@ -50,7 +50,7 @@ func axisColumns(m Matrix, p Precision, grid []int, prefix int) (out [][][]int) 
 	for _, n := range grid {
 		cells *= n
 	}
-	if len(grid) < 2 || len(grid) > 3 || prefix+cells != m.Rows() {
+	if len(grid) < 1 || len(grid) > 3 || prefix+cells != m.Rows() {
 		return nil
 	}
 	of := make([]int, m.Cols())
@@ -89,9 +89,12 @@ func axisColumns(m Matrix, p Precision, grid []int, prefix int) (out [][][]int) 
 	return out
 }
 
-// orders are the orders in which two or three axes may have their columns.
+// orders are the orders in which up to three axes may have their columns.
 func orders(axes int) [][]int {
-	if axes == 2 {
+	switch axes {
+	case 1:
+		return [][]int{{0}}
+	case 2:
 		return [][]int{{0, 1}, {1, 0}}
 	}
 	return [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {0, 2, 1}, {1, 2, 0}, {2, 0, 1}}
