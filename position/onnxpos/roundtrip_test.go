@@ -126,11 +126,19 @@ func TestUnbake(t *testing.T) {
 			if _, err := position.Unbake(m); err != nil {
 				t.Fatal(err)
 			}
-			_, after := written(t, m, path)
+			path, after := written(t, m, path)
 			if e := after.sites[0].Encoding(); e.Form != report.FormRuntime || e.Capacity != 0 {
 				t.Errorf("%v: %s, %d positions", e.Scheme, e.Form, e.Capacity)
 			}
 			addsWaves(t, after, 5, 16, 40)
+			if _, err := position.Bake(after, position.BakeOptions{Length: 24}); err != nil {
+				t.Fatal(err)
+			}
+			_, again := written(t, after, path)
+			if e := again.sites[0].Encoding(); e.Form != report.FormTable || e.Capacity != 24 {
+				t.Errorf("%v: %s, %d positions", e.Scheme, e.Form, e.Capacity)
+			}
+			addsWaves(t, again, 5, 24)
 		})
 	}
 }
