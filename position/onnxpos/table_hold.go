@@ -2,7 +2,6 @@ package onnxpos
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
@@ -85,13 +84,8 @@ func (t *tableSite) Bake(positions int) error {
 		return &position.Refusal{Why: "the graph computes the places of an image's patches, which no table by position holds"}
 	}
 	for _, u := range t.uses {
-		refused := waves.BakeJoined(t.m, u.scope, u.name, positions)
-		if refused == nil {
-			continue
-		}
-		trig := slices.DeleteFunc(trace.Sources(u.scope, u.name), func(src trace.Source) bool { return src.Trig == nil })
-		if waves.Bake(t.m, trig, positions, "") != nil { // each for itself, whatever is made of them
-			return refused
+		if err := waves.BakeJoined(t.m, u.scope, u.name, positions); err != nil {
+			return err
 		}
 	}
 	return nil

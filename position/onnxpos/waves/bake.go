@@ -154,7 +154,7 @@ func amplified(g *site.Graph, t trace.Source) (*onnx.Node, float32) {
 }
 
 // BakeJoined is Bake for sines and cosines that stand beside each other in rows that are
-// added: they become one table.
+// added, or that a mask of columns chooses from (as Unbake has them): they become one table.
 func BakeJoined(g *site.Graph, s *eval.Scope, name string, length int) error {
 	b := baker{g: g, length: length, tables: map[string]string{}, indices: map[string]string{}}
 	var join *onnx.Node
@@ -163,7 +163,7 @@ func BakeJoined(g *site.Graph, s *eval.Scope, name string, length int) error {
 		if n == nil || at != s {
 			break
 		}
-		if n.Op == "Concat" {
+		if n.Op == "Concat" || n.Op == "Where" {
 			join = n
 			break
 		}
@@ -183,7 +183,12 @@ func BakeJoined(g *site.Graph, s *eval.Scope, name string, length int) error {
 	}
 	var first angle
 	var waves []wave
-	for i := range join.Inputs {
+	parts := join.Inputs
+	if join.Op == "Where" {
+		parts = parts[1:]
+	}
+	for i := range parts {
+		i += len(join.Inputs) - len(parts)
 		n, at := s.Find(join.Input(i))
 		if n == nil || at != s || n.Op != "Cos" && n.Op != "Sin" {
 			return refuse(join, "is not sines and cosines beside each other")
@@ -192,14 +197,18 @@ func BakeJoined(g *site.Graph, s *eval.Scope, name string, length int) error {
 		if err != nil {
 			return err
 		}
-		if i == 0 {
+		if len(waves) == 0 {
 			first = a
 		} else if a.positions != first.positions || a.squeeze != first.squeeze {
 			return refuse(join, "is not sines and cosines of the same positions")
 		}
 		waves = append(waves, waveOf(n, a))
 	}
-	if axis, rank := join.Int("axis", 0), len(s.Value(name).Shape); axis != -1 && int(axis) != rank-1 {
+	if join.Op == "Where" {
+		if waves = chosen(s.Value(join.Input(0)), waves); waves == nil {
+			return refuse(join, "does not choose between sines and cosines by column")
+		}
+	} else if axis, rank := join.Int("axis", 0), len(s.Value(name).Shape); axis != -1 && int(axis) != rank-1 {
 		return refuse(join, "is not sines and cosines beside each other")
 	}
 	if err := b.replace(join, join, first, waves); err != nil {
@@ -207,6 +216,30 @@ func BakeJoined(g *site.Graph, s *eval.Scope, name string, length int) error {
 	}
 	g.RemoveUnread(b.why())
 	return nil
+}
+
+// chosen are the columns that a mask takes of two waves, of the first where it is true, in runs of one
+// kind; nil where it is no such mask.
+func chosen(mask *eval.Value, from []wave) (out []wave) {
+	n := mask.Len()
+	if !mask.Known() || len(from) != 2 || len(mask.Shape) == 0 || mask.Shape[len(mask.Shape)-1] != n || len(from[0].columns) != n || len(from[1].columns) != n {
+		return nil
+	}
+	last := -1
+	for c := range n {
+		of := 1
+		if mask.Number(c) != 0 {
+			of = 0
+		}
+		if of != last {
+			run := from[of]
+			run.columns = nil
+			out, last = append(out, run), of
+		}
+		w := &out[len(out)-1]
+		w.columns = append(w.columns, from[of].columns[c])
+	}
+	return out
 }
 
 // table adds the table of a node, or finds one that holds the same.
