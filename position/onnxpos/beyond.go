@@ -64,7 +64,7 @@ func (m *Model) lengthen() bool {
 			continue
 		}
 		if m.graph.Lengthen(2 * n) {
-			m.sites = nil
+			m.sites, m.unread = nil, nil
 			m.detect()
 			return true
 		}

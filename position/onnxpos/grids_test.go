@@ -169,6 +169,14 @@ func TestTextInput(t *testing.T) {
 	}
 }
 
+// TestTextInCircles: conversions that read what they make end the search for tokens.
+func TestTextInCircles(t *testing.T) {
+	built(t, func(m *onnx.NewModel) {
+		m.Inputs = []onnx.NewValue{{Name: "text", Type: onnx.String, Dims: []int64{1}}}
+		m.Nodes = []onnx.NewNode{{Op: "BertTokenizer", Domain: "ai.onnx.contrib", Inputs: []string{"text"}, Outputs: []string{"x"}}, withInts(node("Cast", "x", "x"), "to", int64(onnx.Int64)), withInts(node("Cast", "h", "ids"), "to", int64(onnx.Float))}
+	})
+}
+
 // TestModelsInsideOfNodes: decoders that a search runs are read, with weights of their own and with those
 // of the graph around them, and are not changed.
 func TestModelsInsideOfNodes(t *testing.T) {

@@ -37,7 +37,7 @@ func tokensOf(g *onnx.Graph, n *onnx.Node, i, rank int) *onnx.ValueInfo {
 	w := g.Wiring()
 	length := n.Int("padding_length", -1)
 	in := &onnx.ValueInfo{Name: n.Output(i), Type: onnx.Int64, Ranked: true}
-	for {
+	for range maxBehindTokens {
 		number, ok := w.Output(n, i)
 		if !ok {
 			return nil
@@ -79,6 +79,9 @@ func (p *Probe) Padded() *onnx.Node {
 	}
 	return p.File.Graph.Nodes[i]
 }
+
+// maxBehindTokens bounds the nodes that are followed from an operator to its tokens.
+const maxBehindTokens = 16
 
 // matrix is the rank of token ids: texts, and tokens of each.
 const matrix = 2
