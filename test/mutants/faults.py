@@ -132,4 +132,15 @@ MORE = [
     Fault("eval-broadcast", "onnx/eval/broadcast.go", "\t\t\tcase out[at] == 1:\n", "\t\t\tcase out[at] == 2:\n", "shapes that broadcast are refused"),
     Fault("source-unfinished", "internal/source/open.go", "\tif err := Unfinished(path); err != nil {\n\t\treturn nil, err\n\t}\n\tm, err", "\tm, err", "a file in the middle of an edit is read as if it were whole"),
     Fault("source-bomb", "internal/source/compressed.go", "if err := notAModel(path, head); err != nil {", "if err := error(nil); err != nil {", "a compressed file that is no model is unpacked whole"),
+    # What a third batch of graphs showed.
+    Fault("axes-attend", "onnx/axes/judge.go", "if free == 0 || mixed && !attend &&", "if free == 0 || mixed &&", "features ahead of frames are told as positions, and a weight as a table", ("position/onnxpos",)),
+    Fault("formulas-once", f"{OP}/table.go", "reflect.DeepEqual(o.Told.Scheme, t.Told.Scheme)", "reflect.DeepEqual(o.Told.Form, t.Told.Form)", "of two sinusoids that a graph computes one is told"),
+    Fault("tables-in-turns", f"{OP}/addition.go", "slow[p] == slow[0]+p/n", "slow[p] == slow[0]", "a table that places take again ends the model where its rows do"),
+    Fault("grid-order", "schemes/fit/grid.go", "return [][]int{{0, 1}, {1, 0}}", "return [][]int{{0, 1}}", "sinusoids whose columns come first (SimpleViT) have no formula"),
+    Fault("grid-turns", "schemes/fit/grid.go", "	add(each, each, true)\n", "", "sinusoids whose axes come by turns (LoFTR) have no formula"),
+    Fault("turn-columns", f"{OP}/rotary/rotation.go", "cos.Floats[i], sin.Floats[i] = c, s", "cos.Floats[i], sin.Floats[i] = s, c", "rotations written as matrices have cosines for sines"),
+    Fault("tokens-padded", f"{OP}/length.go", "if n := m.graph.Padded(); n != nil && old != new {", "if n := m.graph.Padded(); n != nil && old > new {", "a model behind a tokenizer that pads is made longer, and is not"),
+    Fault("models-around", f"{OP}/within.go", "\t\t\ta.Graph.Enclose()\n", "", "a decoder inside of BeamSearch whose weights stand around it is not read"),
+    Fault("patches-apart", f"{OP}/patches.go", "return d.cutApart(before, rows, columns)", "return nil", "pictures that a Reshape cuts into patches cannot have another size"),
+    Fault("bake-chosen", f"{OP}/waves/bake.go", "if mask.Number(c) != 0 {", "if mask.Number(c) == 0 {", "bake after unbake has sines for cosines"),
 ]
