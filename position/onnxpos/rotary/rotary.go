@@ -286,10 +286,23 @@ func (r *Site) addCaches(u *rotation, cos, sin []rows.Table) {
 			r.pairs = map[[2]*onnx.Tensor]bool{}
 		}
 		r.pairs[key] = true
-		if c.Tensor != s.Tensor {
-			c.Columns, s.Columns = r.columnsTaken(u.scope, u.cos, u.cosValue, c), r.columnsTaken(u.scope, u.sin, u.sinValue, s)
-		}
 		r.caches = append(r.caches, &rows.Cache{Cos: c, Sin: s})
+	}
+}
+
+// fitTaken fits the columns of a cache that the rotations take, where no formula explains whole rows.
+func (r *Site) fitTaken(c *rows.Cache) {
+	for _, u := range r.uses {
+		cos, sin := r.columnsTaken(u.scope, u.cos, u.cosValue, c.Cos), r.columnsTaken(u.scope, u.sin, u.sinValue, c.Sin)
+		if cos == nil || sin == nil {
+			continue
+		}
+		c.Cos.Columns, c.Sin.Columns = cos, sin
+		if c.Fit(); !c.Fitted {
+			c.Cos.Columns, c.Sin.Columns = nil, nil
+			c.Fit()
+		}
+		return
 	}
 }
 
@@ -332,7 +345,9 @@ func (r *Site) describeCaches(e *position.Encoding) {
 	var longest *rows.Cache
 	for _, c := range r.caches {
 		r.m.SpendElements(min(c.Cos.Len(), c.Sin.Len(), rows.MaxFitRows) * min(c.Cos.Dim(), rows.MaxColumns))
-		c.Fit()
+		if c.Fit(); !c.Fitted && c.Cos.Tensor != c.Sin.Tensor {
+			r.fitTaken(c)
+		}
 		if longest == nil || c.Cos.Len() > longest.Cos.Len() {
 			longest = c
 		}
