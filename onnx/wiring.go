@@ -1,10 +1,6 @@
 package onnx
 
-import (
-	"slices"
-
-	"github.com/modelpatch/modelpatch/internal/block"
-)
+import "github.com/modelpatch/modelpatch/internal/block"
 
 // Wiring says where the values of one graph come from and which of its nodes
 // read them, do-nothing nodes seen through. Values have numbers, 0 to Len()−1, so that what is known of them
@@ -43,8 +39,12 @@ func (g *Graph) Initializer(name string) *Tensor {
 // Enclose gives a graph inside of a node the initializers that it takes from the graphs around it as its
 // own, so that it can be read as one by itself. They are not the graph's in the file.
 func (g *Graph) Enclose() {
+	inputs := make(map[string]bool, len(g.Inputs))
+	for _, in := range g.Inputs {
+		inputs[in.Name] = true
+	}
 	for _, v := range g.wiring.values {
-		if v.constant != nil || v.producer != nil || slices.ContainsFunc(g.Inputs, func(in *ValueInfo) bool { return in.Name == v.name }) {
+		if v.constant != nil || v.producer != nil || inputs[v.name] {
 			continue
 		}
 		for around := g.Parent; around != nil && v.constant == nil; around = around.Parent {

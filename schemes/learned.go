@@ -26,7 +26,7 @@ func (l Learned) String() string {
 		said += fmt.Sprintf(", position 0 at row %d", l.Offset)
 	}
 	if l.Grid != nil {
-		said += ", grid " + between("×", l.Grid)
+		said += ", grid " + Sizes(l.Grid)
 	}
 	switch {
 	case l.Prefix == 1:

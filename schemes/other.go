@@ -33,7 +33,7 @@ func (o Other) String() string {
 		said += ", base " + Text(o.Base)
 	}
 	if o.Window != nil {
-		said += ", window " + between("×", o.Window)
+		said += ", window " + Sizes(o.Window)
 	}
 	return said
 }

@@ -232,7 +232,7 @@ func (r Rotary) String() string {
 		parts = append(parts, sections)
 	}
 	if r.Grid != nil {
-		parts = append(parts, "by row and column of "+between("×", r.Grid)+" patches")
+		parts = append(parts, "by row and column of "+Sizes(r.Grid)+" patches")
 	}
 	if s := r.Scaling.String(); s != "" {
 		parts = append(parts, s)

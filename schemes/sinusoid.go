@@ -241,7 +241,7 @@ func (s Sinusoid) String() string {
 		said += ", amplitude " + Text(s.amplitude())
 	}
 	if s.Grid != nil {
-		said += ", grid " + between("×", s.Grid)
+		said += ", grid " + Sizes(s.Grid)
 	}
 	if s.Step != 0 {
 		said += fmt.Sprintf(" of patches %s apart from %s", Text(s.Step), Text(s.Start))

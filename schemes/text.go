@@ -22,6 +22,9 @@ func Text(x float64) string {
 	return strconv.FormatFloat(x, 'g', 4, 64)
 }
 
+// Sizes says the sizes of axes: 4×4.
+func Sizes(n []int) string { return between("×", n) }
+
 // between joins numbers with a sign: 4×4, 2+1+1.
 func between(sign string, numbers []int) string {
 	words := make([]string, len(numbers))

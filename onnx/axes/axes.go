@@ -198,14 +198,11 @@ func (l *Labels) value(s *eval.Scope, name string) *Value {
 	if from == nil {
 		return l.constant(s.Value(name), Constant)
 	}
-	if in, ok := l.inputs[at]; ok && from == l.e.Main {
+	n, scope := from.Find(at)
+	if in, ok := l.inputs[at]; ok && scope == l.e.Main {
 		return l.input(at, in)
 	}
-	n, scope := from.Find(at)
 	if n == nil {
-		if in, ok := l.inputs[at]; ok && scope == l.e.Main {
-			return l.input(at, in)
-		}
 		if v := l.bodies[scope][at]; v != nil {
 			return v
 		}

@@ -177,6 +177,16 @@ func TestTextInCircles(t *testing.T) {
 	})
 }
 
+// TestNoModelInside: a search whose decoder is missing is not known, and does not encode nothing.
+func TestNoModelInside(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		m.Nodes = []onnx.NewNode{{Op: "GreedySearch", Domain: "com.microsoft", Inputs: []string{"ids"}, Outputs: []string{"h"}}}
+	})
+	if got := found(m); got != "unknown" {
+		t.Error(got)
+	}
+}
+
 // TestModelsInsideOfNodes: decoders that a search runs are read, with weights of their own and with those
 // of the graph around them, and are not changed.
 func TestModelsInsideOfNodes(t *testing.T) {

@@ -20,8 +20,9 @@ func (m *Model) labels() *axes.Labels {
 // isFree reports whether an axis of a value comes from one of an input that has no size of
 // its own.
 func (m *Model) isFree(v axes.Value, d int) bool {
+	given := probe.Given(m.graph.File)
 	return d < len(v.Axes) && m.labels().ComesFrom(v.Axes[d], func(name string, axis int) bool {
-		return slices.ContainsFunc(probe.Given(m.graph.File), func(in *onnx.ValueInfo) bool {
+		return slices.ContainsFunc(given, func(in *onnx.ValueInfo) bool {
 			return in.Name == name && axis < len(in.Dims) && in.Dims[axis].Value < 0
 		})
 	})

@@ -50,11 +50,8 @@ func find(f *onnx.File, budget *eval.Budget) (*Model, error) {
 	if err := m.look(); err != nil {
 		return nil, err
 	}
-	if nodes := generating(f.Graph); len(nodes) > 0 {
-		return m, m.lookWithin(nodes)
-	}
 	m.inspectFindings()
-	return m, nil
+	return m, m.lookWithin(generating(f.Graph))
 }
 
 // look evaluates the graph and finds the encodings. What is too large to be looked at

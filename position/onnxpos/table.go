@@ -93,6 +93,7 @@ func findTables(m *Model, d *detector) []site.Site {
 // for every layer.
 func toldOnce(all []*tableSite) (out []*tableSite) {
 	for _, t := range all {
+		t.m.SpendElements(len(out))
 		twin := slices.IndexFunc(out, func(o *tableSite) bool {
 			return o.uses[0].source.Trig != nil && t.uses[0].source.Trig != nil && reflect.DeepEqual(o.Told.Scheme, t.Told.Scheme)
 		})
@@ -278,15 +279,12 @@ func (t *tableSite) gridFormula(rows rows.Table, grid []int) (fit.SinusoidResult
 	if m == nil {
 		return fit.SinusoidResult{}, false
 	}
-	shape := grid
 	if rows.Planar {
-		shape = rows.Grid[:]
+		if r, ok := fit.GridTable(m, t.precision(), rows.Grid[:]); ok {
+			return r, true
+		}
 	}
-	if r, ok := fit.GridTable(m, t.precision(), shape); ok {
-		return r, true
-	}
-	r, ok := fit.GridTable(m, t.precision(), nil)
-	return r, ok && (grid == nil || slices.Equal(r.Sinusoid.Grid, grid) || rows.Planar && slices.Equal(r.Sinusoid.Grid, rows.Grid[:]))
+	return fit.GridTable(m, t.precision(), grid)
 }
 
 func (t *tableSite) precision() fit.Precision { return t.rows().Precision() }
@@ -321,32 +319,10 @@ func (t *tableSite) describeRuntime() {
 	use := t.uses[0]
 	e.Where = []report.Where{{Node: use.source.Trig.Title()}}
 	s := schemes.Sinusoid{Dim: len(use.sheet.Columns)}
-	if v := t.m.Longer(use.scope, use.name, runtimeFitLength); v != nil && v.Known() {
-		if axis := trace.PositionAxis(v); axis >= 0 {
-			rows := rows.Matrix(trace.RowsOf(v, axis))
-			if r, ok := fit.AdditiveTable(rows, coarser(v, rotary.TrigPrecision([]trace.Source{use.source}))); ok {
-				s = r.Sinusoid
-				s.Rows = 0
-				e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: site.Residual(r.Residual)})
-			}
-		}
-	}
-	if r, ok := t.runtimeGrid(); ok && s.Base == 0 {
+	if r, ok := t.computed(); ok {
 		s = r.Sinusoid
-		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: site.Residual(r.Residual)})
 		s.Rows = 0
-	}
-	if s.Base == 0 { // a picture in which patches are not told
-		m, p := use.sheet.Matrix(), coarser(use.sheet.Value, rotary.TrigPrecision([]trace.Source{use.source}))
-		if r, ok := fit.AdditiveTable(m, p); ok && r.Sinusoid.Base > 0 {
-			s = r.Sinusoid
-			s.Rows = 0
-		} else if r, ok := fit.GridTable(m, p, nil); ok {
-			s = r.Sinusoid
-			s.Rows = 0
-		} else if r, ok := fit.GridTable(m, p, []int{m.Rows()}); ok { // places apart by another number than 1
-			s = schemes.Sinusoid{Dim: r.Sinusoid.Dim, Base: r.Sinusoid.Base, Layout: r.Sinusoid.Layout, Denominator: r.Sinusoid.Denominator}
-		}
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: site.Residual(r.Residual)})
 	}
 	e.Scheme = s
 	if s.Base == 0 { // sines of frequencies that nobody's formula gives
@@ -368,15 +344,33 @@ func coarser(v *eval.Value, p fit.Precision) fit.Precision {
 	return p
 }
 
-// runtimeGrid explains rows that the graph computes for an image's patches.
-func (t *tableSite) runtimeGrid() (fit.SinusoidResult, bool) {
+// computed explains rows that the graph computes: of a longer input, of a grid of patches, or of one that
+// is not told, whose places may be apart by any number.
+func (t *tableSite) computed() (fit.SinusoidResult, bool) {
 	use := t.uses[0]
-	grid, _, ok := use.gridOf()
-	if !ok {
-		return fit.SinusoidResult{}, false
+	stored := rotary.TrigPrecision([]trace.Source{use.source})
+	if v := t.m.Longer(use.scope, use.name, runtimeFitLength); v != nil && v.Known() {
+		if axis := trace.PositionAxis(v); axis >= 0 {
+			if r, ok := fit.AdditiveTable(rows.Matrix(trace.RowsOf(v, axis)), coarser(v, stored)); ok && r.Sinusoid.Base > 0 {
+				return r, true
+			}
+		}
 	}
-	r, ok := fit.GridTable(use.sheet.Matrix(), coarser(use.sheet.Value, rotary.TrigPrecision([]trace.Source{use.source})), grid)
-	return r, ok && slices.Equal(r.Sinusoid.Grid, grid)
+	m, p := use.sheet.Matrix(), coarser(use.sheet.Value, stored)
+	if grid, _, ok := use.gridOf(); ok {
+		if r, ok := fit.GridTable(m, p, grid); ok {
+			return r, true
+		}
+	}
+	if r, ok := fit.AdditiveTable(m, p); ok && r.Sinusoid.Base > 0 {
+		return r, true
+	}
+	if r, ok := fit.GridTable(m, p, nil); ok {
+		return r, true
+	}
+	r, ok := fit.GridTable(m, p, []int{m.Rows()})
+	r.Sinusoid.Grid, r.Sinusoid.AxisColumns, r.Sinusoid.Step = nil, nil, 0
+	return r, ok
 }
 
 // runtimeFitLength is the length at which formulas computed by the graph are

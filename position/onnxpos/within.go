@@ -3,10 +3,12 @@ package onnxpos
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/report"
 )
 
 // generating are the nodes of a graph that run whole models again and again: BeamSearch and its kin
@@ -39,8 +41,15 @@ func (m *Model) lookWithin(nodes []*onnx.Node) error {
 			for _, s := range inner.sites {
 				m.tellWithin(n, a.Name, s)
 			}
-			m.findings = append(m.findings, inner.findings...)
+			for _, f := range inner.findings { // of the file they are the same for each
+				if !slices.ContainsFunc(m.findings, func(o report.Finding) bool { return reflect.DeepEqual(o, f) }) {
+					m.findings = append(m.findings, f)
+				}
+			}
 		}
+	}
+	if len(nodes) > 0 && len(m.sites) == 0 {
+		m.sites = append(m.sites, m.unknownAt(nodes[0].Title(), "it runs a model, and has none"))
 	}
 	return nil
 }

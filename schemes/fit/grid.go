@@ -11,9 +11,9 @@ import (
 // GridTable explains a table of sines and cosines of positions on a grid, row after row of it, as
 // MAE, ViT, SimpleViT, DiT, Stable Diffusion 3, LoFTR and video transformers make them
 // (facts/NUMERICS §2): each column follows one axis, whichever, sines and cosines of an axis in
-// halves or in turns; patches may start anywhere and be apart by any part of a position. shape is
-// that of the grid, or a row of places that may start anywhere; where it is nil, square grids of two axes are tried first, then others that
-// the number of rows allows.
+// halves or in turns; places may start anywhere and be apart by any part of a position. shape is that
+// of the grid, one axis or more; where it is nil, square grids of two axes are tried first, then others
+// that the number of rows allows.
 func GridTable(m Matrix, p Precision, shape []int) (SinusoidResult, bool) {
 	prefix := 0 // class tokens, and texts before a video
 	for prefix < m.Rows() && isZero(m, prefix) {

@@ -16,6 +16,10 @@ func Given(f *onnx.File) []*onnx.ValueInfo {
 		return g.Inputs
 	}
 	out := slices.DeleteFunc(slices.Clone(g.Inputs), text)
+	has := map[string]bool{}
+	for _, in := range out {
+		has[in.Name] = true
+	}
 	for _, n := range g.Nodes {
 		row := eval.Lookup(n.Domain, n.Op)
 		if row == nil || row.Tokens == 0 {
@@ -23,8 +27,8 @@ func Given(f *onnx.File) []*onnx.ValueInfo {
 		}
 		for i := range n.Outputs {
 			in := tokensOf(g, n, i, row.Tokens)
-			if in != nil && !slices.ContainsFunc(out, func(o *onnx.ValueInfo) bool { return o.Name == in.Name }) {
-				out = append(out, in)
+			if in != nil && !has[in.Name] {
+				out, has[in.Name] = append(out, in), true
 			}
 		}
 	}
@@ -73,7 +77,10 @@ func (p *Probe) Padded() *onnx.Node {
 	if in == nil || p.FixedLength() == 0 || slices.Contains(p.File.Graph.Inputs, in) {
 		return nil
 	}
-	i := slices.IndexFunc(p.File.Graph.Nodes, func(n *onnx.Node) bool { return n.Int("padding_length", -1) > 0 })
+	i := slices.IndexFunc(p.File.Graph.Nodes, func(n *onnx.Node) bool {
+		row := eval.Lookup(n.Domain, n.Op)
+		return row != nil && row.Tokens > 0 && n.Int("padding_length", -1) > 0
+	})
 	if i < 0 {
 		return nil
 	}

@@ -17,10 +17,10 @@ import (
 
 func (r *Site) describeRuntime(e *position.Encoding) {
 	use := r.uses[0]
+	for _, t := range r.trig {
+		e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
+	}
 	if r.gridInUse(e, TrigPrecision(r.trig)) {
-		for _, t := range r.trig {
-			e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
-		}
 		return
 	}
 	frequencies, positions := r.frequencies(use)
@@ -44,9 +44,6 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 		return
 	}
 	if pairs := r.pairsOf(use); pairs > 0 && (pairs != len(frequencies) || !r.steps()) {
-		for _, t := range r.trig {
-			e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
-		}
 		r.scheme = schemes.Rotary{Dim: 2 * pairs, Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "no angles of one list of frequencies that each position turns by"})
 		return
@@ -71,9 +68,6 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 	if s := &r.scheme.Scaling; s.LongFactor != nil && s.ShortFactor == nil {
 		// One list of factors is what the graph computes at every length.
 		s.ShortFactor, s.LongFactor = factors(frequencies, r.scheme.Base), nil
-	}
-	for _, t := range r.trig {
-		e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "frequencies are " + r.scheme.String(), Residual: site.Residual(result.Residual)})
 	for _, also := range result.Also {
@@ -272,9 +266,6 @@ func (r *Site) describeAxes(e *position.Encoding, use *rotation) bool {
 		return false
 	}
 	r.scheme = schemes.Rotary{Base: base, Dim: 2 * total, Sections: pairs, OwnFrequencies: true}
-	for _, t := range r.trig {
-		e.Where = append(e.Where, report.Where{Node: t.Trig.Title()})
-	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "pairs follow several axes of positions: " + r.scheme.String()})
 	return true
 }

@@ -87,6 +87,7 @@ func (m *Search) Find() []site.Site {
 func toldOnce(all []*Site) (out []*Site) {
 	for _, r := range all {
 		twin := slices.IndexFunc(out, func(o *Site) bool {
+			r.m.SpendElements(r.scheme.Pairs())
 			return len(r.caches) == 0 && len(o.caches) == 0 && sameRotation(o.scheme, r.scheme)
 		})
 		if twin < 0 {
@@ -193,11 +194,8 @@ func (r *Site) describe() {
 	if r.scheme.Dim > 0 && e.Form == report.FormRuntime && !r.scheme.OwnFrequencies && r.scheme.Grid == nil {
 		r.scheme.Sections, r.scheme.InterleavedSections = r.sections()
 	}
-	if sections := use.node.Ints("mrope_section"); use.fused && len(sections) > 0 { // MRotaryEmbedding says itself
-		r.scheme.Sections, r.scheme.InterleavedSections = nil, use.node.Int("mrope_layout", 0) == 1
-		for _, n := range sections {
-			r.scheme.Sections = append(r.scheme.Sections, int(n))
-		}
+	if sections := ownSections(use); sections != nil {
+		r.scheme.Sections, r.scheme.InterleavedSections = sections, use.node.Int("mrope_layout", 0) == 1
 	}
 	e.Scheme = r.scheme
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s turns queries or keys (%d places)", use.node.Title(), len(r.uses))})
@@ -419,15 +417,13 @@ func (r *Site) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Pre
 	}
 	r.scheme, r.amplitude, r.turning = found.Rotary, found.Amplitude, found.Turning
 	if e.Capacity > 0 {
-		e.Capacity = 1
-		for _, n := range grid {
-			e.Capacity *= n
-		}
+		e.Capacity = cos.Rows() - found.Prefix
 	}
-	says := fmt.Sprintf("columns turn by the row or the column of one of %s patches, at most %.4g radians from one to the next", strings.Trim(strings.ReplaceAll(fmt.Sprint(grid), " ", "×"), "[]"), found.Turn)
+	turning := "by the row or the column of one of %s patches"
 	if len(grid) > 2 {
-		says = fmt.Sprintf("columns turn each along one axis of %s places, at most %.4g radians from one to the next", strings.Trim(strings.ReplaceAll(fmt.Sprint(grid), " ", "×"), "[]"), found.Turn)
+		turning = "each along one axis of %s places"
 	}
+	says := fmt.Sprintf("columns turn "+turning+", at most %.4g radians from one to the next", schemes.Sizes(grid), found.Turn)
 	switch {
 	case found.Turning:
 		says += fmt.Sprintf("; %d rows before them turn by angles of their own", found.Prefix)

@@ -1,6 +1,7 @@
 package rotary
 
 import (
+	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -55,6 +56,27 @@ func (r *Site) sections() (counts []int, interleaved bool) {
 		return nil, false
 	}
 	return counts, interleaved
+}
+
+// ownSections are those that a fused operator says itself (MRotaryEmbedding); nil where it says none, or
+// others than pairs are there.
+func ownSections(u *rotation) (out []int) {
+	axis := trace.PositionAxis(u.cosValue)
+	if !u.fused || axis < 0 {
+		return nil
+	}
+	total := int64(0)
+	for _, n := range u.node.Ints("mrope_section") {
+		if n < 0 || n > math.MaxInt32 {
+			return nil
+		}
+		total += n
+		out = append(out, int(n))
+	}
+	if total != int64(u.cosValue.Shape[len(u.cosValue.Shape)-1]) {
+		return nil
+	}
+	return out
 }
 
 // threeRows finds, behind a value, the earliest one that has three rows of
