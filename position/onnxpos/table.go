@@ -92,16 +92,20 @@ func findTables(m *Model, d *detector) []site.Site {
 // toldOnce puts the places together where the graph computes rows by one formula: it may do so
 // for every layer.
 func toldOnce(all []*tableSite) (out []*tableSite) {
+	var computed []*tableSite
 	for _, t := range all {
-		t.m.SpendElements(len(out))
-		twin := slices.IndexFunc(out, func(o *tableSite) bool {
-			return o.uses[0].source.Trig != nil && t.uses[0].source.Trig != nil && reflect.DeepEqual(o.Told.Scheme, t.Told.Scheme)
-		})
-		if twin < 0 {
+		if t.uses[0].source.Trig == nil {
 			out = append(out, t)
 			continue
 		}
-		out[twin].uses = append(out[twin].uses, t.uses...)
+		t.m.SpendElements(len(computed))
+		twin := slices.IndexFunc(computed, func(o *tableSite) bool { return reflect.DeepEqual(o.Told.Scheme, t.Told.Scheme) })
+		if twin >= 0 {
+			computed[twin].uses = append(computed[twin].uses, t.uses...)
+			continue
+		}
+		computed = append(computed, t)
+		out = append(out, t)
 	}
 	return out
 }
