@@ -14,11 +14,11 @@ export interface At {
 /** The object check of the reports. */
 export interface Check {
   at?: At | null;
-  inputs?: string;
+  inputs?: "weights" | "seeded";
   measure?: Measure | null;
-  name: string;
+  name: "structure" | "bytes" | "table" | "attention" | "properties" | "second-opinion" | "engine";
   tolerance?: Tolerance | null;
-  verdict: string;
+  verdict: "pass" | "fail" | "skipped";
   why?: string;
 }
 
@@ -26,7 +26,7 @@ export interface Check {
 export interface Checked {
   facts?: CheckedFacts | null;
   findings: Array<CheckedFinding>;
-  level: string;
+  level: "ok" | "error" | "warning" | "note";
   names?: Array<string>;
   path: string;
   schema: "modelpatch.check/1";
@@ -36,9 +36,9 @@ export interface Checked {
 /** The object checkedfacts of the reports. */
 export interface CheckedFacts {
   architecture: string | null;
-  format: string;
+  format: "onnx" | "gguf";
   length: Length;
-  schemes: Array<string>;
+  schemes: Array<"learned" | "sinusoidal" | "rope" | "alibi" | "t5-bias" | "relative-table" | "relative-sinusoid" | "disentangled" | "conv" | "none" | "unknown">;
 }
 
 /** The object checkedfinding of the reports. */
@@ -46,7 +46,7 @@ export interface CheckedFinding {
   baseline: boolean;
   fingerprint: string;
   hint?: string;
-  level: string;
+  level: "error" | "warning" | "note";
   message: string;
   remedies?: Array<Remedy>;
   rule: string;
@@ -56,11 +56,11 @@ export interface CheckedFinding {
 
 /** The object declareddiff of the reports. */
 export interface DeclaredDiff {
-  change: string;
+  change: "added" | "removed" | "changed";
   from: string;
   name: string;
   to: string;
-  what: string;
+  what: "input" | "output" | "type" | "value" | "description" | "order" | "function" | "attribute";
 }
 
 /** A report of schema modelpatch.diff/1. */
@@ -94,22 +94,22 @@ export interface Edit {
 /** The object encoding of the reports. */
 export interface Encoding {
   also: Array<Reading>;
-  beyond: string;
+  beyond: "error" | "clamps" | "wrong" | "continues" | "unknown";
   capacity: number | null;
   evidence: Array<Evidence>;
-  form: string | null;
+  form: "keys" | "table" | "cache" | "runtime" | "baked" | null;
   id: string;
   layers: "all" | Array<number>;
   notes?: Array<string>;
   parameters: Parameters;
-  scheme: string;
+  scheme: "learned" | "sinusoidal" | "rope" | "alibi" | "t5-bias" | "relative-table" | "relative-sinusoid" | "disentangled" | "conv" | "none" | "unknown";
   where: Array<Where>;
 }
 
 /** The object change of the reports. */
 export interface EncodingChange {
   encoding: string;
-  expect: string;
+  expect: "same" | "same-on-prefix" | "changed" | "unknown";
   to?: Parameters | null;
   tolerance: Num;
   what: string;
@@ -117,7 +117,7 @@ export interface EncodingChange {
 
 /** The object encodingdiff of the reports. */
 export interface EncodingDiff {
-  change: string;
+  change: "added" | "removed" | "changed";
   from: Encoding | null;
   id: string;
   says: Array<string>;
@@ -126,7 +126,7 @@ export interface EncodingDiff {
 
 /** The object evidence of the reports. */
 export interface Evidence {
-  kind: string;
+  kind: "architecture" | "key" | "fit" | "structure";
   residual?: Num | null;
   says: string;
 }
@@ -151,7 +151,7 @@ export interface File {
 /** The object finding of the reports. */
 export interface Finding {
   hint?: string;
-  level: string;
+  level: "error" | "warning" | "note";
   message: string;
   remedies?: Array<Remedy>;
   rule: string;
@@ -165,8 +165,8 @@ export interface Inspection {
   encodings: Array<Encoding>;
   files: Array<File>;
   findings: Array<Finding>;
-  format: string;
-  kind: string;
+  format: "onnx" | "gguf";
+  kind: "model" | "projector" | "adapter" | "imatrix" | "control-vector" | "vocabulary" | "other";
   length: Length;
   path: string;
   producer: string | null;
@@ -176,7 +176,7 @@ export interface Inspection {
 
 /** The object keydiff of the reports. */
 export interface KeyDiff {
-  change: string;
+  change: "added" | "removed" | "changed" | "retyped";
   from: unknown;
   from_type?: string;
   key: string;
@@ -186,7 +186,7 @@ export interface KeyDiff {
 
 /** The object length of the reports. */
 export interface Length {
-  beyond: string;
+  beyond: "error" | "clamps" | "wrong" | "continues" | "unknown";
   capacity: number | null;
   multiple?: number;
   picture?: Array<number>;
@@ -208,7 +208,7 @@ export interface Measure {
 
 /** The object nodediff of the reports. */
 export interface NodeDiff {
-  change: string;
+  change: "added" | "removed" | "rewired" | "attributes" | "renamed";
   from: string;
   new_name?: string;
   node: string;
@@ -228,19 +228,19 @@ export interface Parameters {
   bidirectional?: boolean | null;
   buckets?: number | null;
   chunk?: number | null;
-  defaults?: Array<string>;
-  denominator?: string;
+  defaults?: Array<"base" | "rotary_dim" | "scaling.original_length">;
+  denominator?: "half" | "half-1";
   dim?: number | null;
   dtype?: string;
   grid?: Array<number>;
   head_dim?: number | null;
   heads?: number | null;
   interleaved_sections?: boolean | null;
-  layout?: string;
+  layout?: "half" | "interleaved" | "sin-cos" | "cos-sin" | "interleaved-cos-sin";
   max_bias?: Num | null;
   max_distance?: number | null;
   offset?: number | null;
-  order?: string;
+  order?: "equivariant" | "mask" | "operators";
   prefix?: number | null;
   rotary_dim?: number | null;
   rows?: number | null;
@@ -261,7 +261,7 @@ export interface Patch {
   change: string;
   data: Array<[number, number]>;
   edits: Array<PatchEdit>;
-  expect?: string;
+  expect?: "same" | "same-on-prefix" | "changed" | "unknown";
   outside: string;
   replace?: boolean;
   request?: unknown;
@@ -314,7 +314,7 @@ export interface Plan {
 /** The object reading of the reports. */
 export interface Reading {
   parameters: Parameters;
-  scheme: string;
+  scheme: "learned" | "sinusoidal" | "rope" | "alibi" | "t5-bias" | "relative-table" | "relative-sinusoid" | "disentangled" | "conv" | "none" | "unknown";
   why: string;
 }
 
@@ -344,7 +344,7 @@ export interface Scaling {
   original_length?: number | null;
   short_factor?: Array<Num>;
   truncate?: boolean | null;
-  type: string;
+  type: "none" | "linear" | "ntk" | "dynamic" | "yarn" | "llama3" | "longrope" | "proportional" | "resonance" | "custom";
 }
 
 /** The object sidecar of the reports. */
@@ -369,7 +369,7 @@ export interface Temperature {
 export interface TensorDiff {
   at?: Array<[number, number]>;
   bytes: number;
-  change: string;
+  change: "added" | "removed" | "resized" | "retyped" | "bytes" | "renamed";
   count?: number;
   from: string;
   name: string;
@@ -392,7 +392,7 @@ export interface Verdict {
   hints?: Array<string>;
   schema: "modelpatch.verify/1";
   summary: string;
-  verdict: string;
+  verdict: "same" | "same-on-prefix" | "changed-as-planned" | "consistent" | "different" | "broken";
   version?: string;
 }
 
@@ -408,7 +408,7 @@ export interface Where {
 /** The object written of the reports. */
 export interface Written {
   bytes: number;
-  how: string;
+  how: "new" | "in-place" | "patch";
   path: string;
   sha256: string | null;
 }

@@ -45,6 +45,8 @@ def type_of(schema: dict[str, Any]) -> str:
         return class_of(schema["$ref"].rsplit("/", 1)[1])
     if "const" in schema:
         return f'Literal["{schema["const"]}"]'
+    if "enum" in schema:
+        return "Literal[" + ", ".join(f'"{word}"' for word in schema["enum"]) + "]"
     if "anyOf" in schema:
         return " | ".join(type_of(part) for part in schema["anyOf"])
     if is_array(schema):

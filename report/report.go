@@ -17,6 +17,8 @@ const (
 	SchemaPlan    = "modelpatch.plan/1"
 	SchemaVerify  = "modelpatch.verify/1"
 	SchemaError   = "modelpatch.error/1"
+	// SchemaProgress is the first field of what --progress=json tells on standard error.
+	SchemaProgress = "modelpatch.progress/1"
 )
 
 // Words for what happens one position beyond an encoding's capacity.
@@ -395,6 +397,14 @@ type At struct {
 	Head     *int   `json:"head,omitempty"`
 	Position *int   `json:"position,omitempty"`
 	Where    *Where `json:"where,omitempty"`
+}
+
+// Progress tells how far a run is. The last one of what is done has Done equal to Total.
+type Progress struct {
+	Schema string `json:"schema"`
+	Doing  string `json:"doing"` // writing or comparing
+	Done   int64  `json:"done"`  // bytes
+	Total  int64  `json:"total"` // bytes
 }
 
 // Error is printed in place of a report when an input cannot be worked on.

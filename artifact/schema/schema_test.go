@@ -33,19 +33,91 @@ var reports = map[string]struct {
 	id    string
 	value any
 }{
-	"inspect": {report.SchemaInspect, report.Inspect{}},
-	"plan":    {report.SchemaPlan, report.Plan{}},
-	"verify":  {report.SchemaVerify, report.Verify{}},
-	"check":   {report.SchemaCheck, report.Checked{}},
-	"error":   {report.SchemaError, report.Error{}},
-	"diff":    {report.SchemaDiff, report.Diff{}},
-	"patch":   {patch.SchemaPatch, patch.PatchHeader{}}, // show --json
+	"inspect":  {report.SchemaInspect, report.Inspect{}},
+	"plan":     {report.SchemaPlan, report.Plan{}},
+	"verify":   {report.SchemaVerify, report.Verify{}},
+	"check":    {report.SchemaCheck, report.Checked{}},
+	"error":    {report.SchemaError, report.Error{}},
+	"progress": {report.SchemaProgress, report.Progress{}}, // --progress=json
+	"diff":     {report.SchemaDiff, report.Diff{}},
+	"patch":    {patch.SchemaPatch, patch.PatchHeader{}}, // show --json
 }
 
 type object = map[string]any
 
 // number is a report.Number: JSON has no infinities.
 var number = object{"anyOf": []any{object{"type": "number"}, object{"enum": []any{"NaN", "Infinity", "-Infinity"}}}}
+
+// words are the words that a field of a report is one of. A reader of a later version may meet others.
+var words = func() map[string][]string {
+	schemeOf := []string{
+		report.SchemeLearned, report.SchemeSinusoidal, report.SchemeRope, report.SchemeAlibi, report.SchemeT5Bias, report.SchemeRelativeTable,
+		report.SchemeRelativeSinusoid, report.SchemeDisentangled, report.SchemeConv, report.SchemeNone, report.SchemeUnknown,
+	}
+	beyond := []string{report.BeyondError, report.BeyondClamps, report.BeyondWrong, report.BeyondContinues, report.BeyondUnknown}
+	expect := []string{report.ExpectSame, report.ExpectSameOnPrefix, report.ExpectChanged, report.ExpectUnknown}
+	level := []string{report.LevelError, report.LevelWarning, report.LevelNote}
+	format := []string{position.FormatONNX, position.FormatGGUF}
+	return map[string][]string{
+		"Inspect.format": format,
+		"Inspect.kind": {
+			report.KindModel, report.KindProjector, report.KindAdapter, report.KindImatrix, report.KindControlVector, report.KindVocabulary, report.KindOther,
+		},
+		"Length.beyond":          beyond,
+		"Encoding.scheme":        schemeOf,
+		"Encoding.form":          {report.FormKeys, report.FormTable, report.FormCache, report.FormRuntime, report.FormBaked},
+		"Encoding.beyond":        beyond,
+		"Reading.scheme":         schemeOf,
+		"Evidence.kind":          {"architecture", "key", "fit", "structure"},
+		"Parameters.layout":      {schemes.LayoutHalf, schemes.LayoutInterleaved, schemes.LayoutSinCos, schemes.LayoutCosSin, schemes.LayoutInterleavedCosSin},
+		"Parameters.denominator": {schemes.DenominatorHalf, schemes.DenominatorHalfMinusOne},
+		"Parameters.order":       {schemes.OrderEquivariant, schemes.OrderMask, schemes.OrderOperators},
+		"Parameters.defaults":    {report.DefaultBase, report.DefaultRotaryDim, report.DefaultOriginalLength},
+		"Scaling.type": {
+			schemes.ScalingNone, schemes.ScalingLinear, schemes.ScalingNTK, schemes.ScalingDynamic, schemes.ScalingYaRN, schemes.ScalingLlama3,
+			schemes.ScalingLongRoPE, schemes.ScalingProportional, schemes.ScalingResonance, schemes.ScalingCustom,
+		},
+		"Finding.level":        level,
+		"Checked.level":        append([]string{report.LevelOK}, level...),
+		"CheckedFacts.format":  format,
+		"CheckedFacts.schemes": schemeOf,
+		"Change.expect":        expect,
+		"PatchHeader.expect":   expect,
+		"Written.how":          {"new", "in-place", "patch"},
+		"Verify.verdict": {
+			report.VerdictSame, report.VerdictSameOnPrefix, report.VerdictChangedAsPlanned, report.VerdictConsistent, report.VerdictDifferent, report.VerdictBroken,
+		},
+		"Check.name":          {"structure", "bytes", "table", "attention", "properties", "second-opinion", report.CheckEngine},
+		"Check.verdict":       {report.CheckPass, report.CheckFail, report.CheckSkipped},
+		"Check.inputs":        {"weights", "seeded"},
+		"EncodingDiff.change": {report.DiffAdded, report.DiffRemoved, report.DiffChanged},
+		"KeyDiff.change":      {report.DiffAdded, report.DiffRemoved, report.DiffChanged, report.DiffRetyped},
+		"TensorDiff.change":   {report.DiffAdded, report.DiffRemoved, report.DiffResized, report.DiffRetyped, report.DiffBytes, report.DiffRenamed},
+		"NodeDiff.change":     {report.DiffAdded, report.DiffRemoved, report.DiffRewired, report.DiffAttributes, report.DiffRenamed},
+		"DeclaredDiff.change": {report.DiffAdded, report.DiffRemoved, report.DiffChanged},
+		"Progress.doing":      {"writing", "comparing"},
+		"DeclaredDiff.what":   {"input", "output", "type", "value", "description", "order", "function", "attribute"},
+	}
+}()
+
+// among says of the schema of a string, or of several, that it is one of words.
+func among(s object, words []string) {
+	if len(words) == 0 {
+		return
+	}
+	if s["type"] == "string" {
+		s["enum"] = words
+	}
+	if items, ok := s["items"].(object); ok {
+		among(items, words)
+	}
+	if parts, ok := s["anyOf"].([]any); ok {
+		among(parts[0].(object), words)
+	}
+}
+
+// asked are the fields that schemas were made of.
+var asked = map[string]bool{}
 
 // of is the schema of a Go type as package report writes it; shared types go into defs.
 func of(t reflect.Type, defs object) object {
@@ -98,7 +170,10 @@ func fields(t reflect.Type, defs object) object {
 				walk(f.Type)
 				continue
 			}
-			properties[name] = of(f.Type, defs)
+			property, of := of(f.Type, defs), t.Name()+"."+name
+			among(property, words[of])
+			asked[of] = true
+			properties[name] = property
 			if options != "omitempty" {
 				required = append(required, name)
 			}
@@ -132,6 +207,11 @@ func TestSchemas(t *testing.T) {
 		}
 		if got, ok := Text(name); !ok || !bytes.Equal(got, want) {
 			t.Errorf("%s.json is not that of the types: go test ./artifact/schema -update", name)
+		}
+	}
+	for field := range words {
+		if !asked[field] {
+			t.Errorf("no report has a field %s", field)
 		}
 	}
 }

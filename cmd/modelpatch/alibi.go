@@ -36,7 +36,7 @@ In GGUF only mpt and jais have a key for it; ONNX graphs can be rewritten.`,
 	cmd.Flags().Float64SliceVar(&o.Slopes, "slopes", nil, "slopes, one a head, in place of those by --max-bias")
 	cmd.Flags().BoolVar(&o.Remove, "remove", false, "take an ALiBi bias that is there away")
 	cmd.Flags().BoolVar(&o.Replace, "replace", false, "take the effect of the other encodings away")
-	d.addFlags(cmd)
+	d.addFlags(c, cmd)
 	d.addPatchFlags(cmd)
 	return reading(c, cmd, &d.open)
 }

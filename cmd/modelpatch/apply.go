@@ -46,6 +46,6 @@ func newPatching(c *console, run patching, cmd *cobra.Command) *cobra.Command {
 			return run(cmd.Context(), files[0], files[1], modelpatch.PatchOptions{Open: d.open, Write: d.write})
 		}, files[0])
 	}
-	d.addFlags(cmd)
+	d.addFlags(c, cmd)
 	return reading(c, cmd, &d.open)
 }

@@ -35,7 +35,7 @@ the tensor rope_freqs.weight, where llama.cpp takes that for the architecture.`,
 	cmd.Flags().IntVar(&o.Length, "len", 0, "positions that the tables hold")
 	cmd.Flags().StringVar(&o.Dtype, "dtype", "", "element type of the tables, where the graph casts to it at once: "+strings.Join(position.TableTypes, ", "))
 	takes(cmd, "dtype", position.TableTypes...)
-	d.addFlags(cmd)
+	d.addFlags(c, cmd)
 	d.addPatchFlags(cmd)
 	return reading(c, cmd, &d.open)
 }
@@ -57,7 +57,7 @@ file gets the keys of the scaling that explains its divisors of frequencies.`,
 			})
 		},
 	}
-	d.addFlags(cmd)
+	d.addFlags(c, cmd)
 	d.addPatchFlags(cmd)
 	return reading(c, cmd, &d.open)
 }

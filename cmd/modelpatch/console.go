@@ -20,11 +20,12 @@ import (
 // at 120 columns. The first line of an output says in a sentence what was found or
 // what changes; names of fields follow. Lines are folded on terminals alone.
 type console struct {
-	out     *stdout
-	err     io.Writer
-	color   bool
-	width   int  // columns of the terminal that standard output is, 0 where it is none
-	changed bool // a file was written or changed
+	out      *stdout
+	err      io.Writer
+	color    bool
+	progress string // progressAuto or progressJSON
+	width    int    // columns of the terminal that standard output is, 0 where it is none
+	changed  bool   // a file was written or changed
 }
 
 // wantsColor reports whether standard output is a terminal whose user has not

@@ -65,7 +65,7 @@ func (v *verification) Set(s string) error {
 }
 
 // addFlags adds them to a command.
-func (d *destination) addFlags(cmd *cobra.Command) {
+func (d *destination) addFlags(c *console, cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&d.write.Output, "output", "o", "", "write a new file")
 	f.BoolVar(&d.write.InPlace, "in-place", false, "change the file itself, under a journal")
@@ -76,6 +76,7 @@ func (d *destination) addFlags(cmd *cobra.Command) {
 	f.StringVar(&d.provenance, "provenance", "", "write an in-toto statement (SLSA provenance v1) about the change to this `FILE`")
 	d.outputs.addFlags(cmd)
 	f.BoolVar(&d.asJSON, "json", false, "print the plan as one JSON object")
+	c.progressFlag(cmd)
 	f.BoolVarP(&d.verbose, "verbose", "v", false, "also list the byte ranges that change")
 	group(cmd, flagsWritten, "output", "in-place", "dry-run", "force", "backup", "follow")
 	group(cmd, flagsProof, "digest", "provenance")
@@ -192,10 +193,10 @@ func (d *destination) ignored() error {
 	return nil
 }
 
-// begin shows progress on a terminal from now on; the returned function ends it.
+// begin shows progress from now on; the returned function ends it.
 func (d *destination) begin(c *console) (end func()) {
 	p := newProgress(c)
-	d.write.Progress = p.tell
+	d.write.Progress = p.wrote
 	d.write.Fetching = func(path string, bytes int64) {
 		c.say("modelpatch: %s: %s are fetched for the new file (--patch-only and --edits need less)", text(path), bytesText(bytes))
 	}

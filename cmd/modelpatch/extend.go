@@ -84,7 +84,7 @@ their own code does for another picture size; --kernel says how, one of
 	takes(cmd, "kernel", kernels()...)
 	takes(cmd, "window-method", schemes.WindowMethods...)
 	takes(cmd, "anchor", schemes.Anchors...)
-	d.addFlags(cmd)
+	d.addFlags(c, cmd)
 	d.addPatchFlags(cmd)
 	return reading(c, cmd, &d.open)
 }

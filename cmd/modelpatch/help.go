@@ -164,7 +164,7 @@ func usageText(cmd *cobra.Command, width int) string {
 		switch {
 		case len(f.Annotations[flagGroup]) > 0:
 			title = f.Annotations[flagGroup][0]
-		case inGroups && slices.Contains([]string{"help", "json", "verbose"}, f.Name):
+		case inGroups && slices.Contains([]string{"help", "json", "verbose", "progress"}, f.Name):
 			title = flagsReport
 		}
 		if flags[title] == nil {

@@ -8,7 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/modelpatch/modelpatch/report"
 )
 
 const (
@@ -23,9 +26,10 @@ const (
 // progress is a line on standard error, if that is a terminal, for runs that
 // take their time. It is text that is written over: the libraries that draw bars
 // cost more at every start of the process than this costs to read
-// (docs/decisions/0004).
+// (docs/decisions/0004). With --progress=json it is an object a line, for programs.
 type progress struct {
 	to      io.Writer // nil: nowhere
+	objects bool      // each a report.Progress
 	columns int       // of a line
 	next    time.Time // when to show it again
 	on      bool      // there is a line
@@ -34,6 +38,9 @@ type progress struct {
 }
 
 func newProgress(c *console) *progress {
+	if c.progress == progressJSON {
+		return &progress{to: c.err, objects: true}
+	}
 	p := &progress{columns: progressColumns, next: time.Now().Add(patience)}
 	if f, ok := c.err.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
 		p.to = f
@@ -44,28 +51,43 @@ func newProgress(c *console) *progress {
 	return p
 }
 
-// tell is told of bytes done, of how many.
-func (p *progress) tell(done, total int64) {
+// What --progress takes.
+const (
+	progressAuto = "auto"
+	progressJSON = "json"
+)
+
+// progressFlag adds --progress to a command.
+func (c *console) progressFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&c.progress, "progress", progressAuto, "auto: a line on a terminal; json: objects on standard error (schema progress)")
+	takes(cmd, "progress", progressAuto, progressJSON)
+}
+
+// wrote is told of bytes written, of how many.
+func (p *progress) wrote(done, total int64) { p.bytes("writing", done, total) }
+
+// compared is told of bytes compared, of how many.
+func (p *progress) compared(done, total int64) { p.bytes("comparing", done, total) }
+
+// bytes is told of bytes that something was done with, of how many.
+func (p *progress) bytes(doing string, done, total int64) {
 	now := time.Now()
 	if p.to == nil || now.Before(p.next) && (done < total || !p.on) {
 		return
 	}
 	p.next = now.Add(refresh)
-	if done >= total { // the sync takes longest
+	switch {
+	case p.objects:
+		p.on = true
+		line, err := report.Stamped(report.Progress{Schema: report.SchemaProgress, Doing: doing, Done: done, Total: total}, version())
+		if err == nil {
+			p.to.Write(line)
+		}
+	case done < total:
+		p.show(fmt.Sprintf("%s: %.0f%%, %s of %s", doing, 100*float64(done)/float64(total), bytesText(done), bytesText(total)))
+	case doing == "writing": // the sync takes longest
 		p.show("waiting for the disk")
-		return
 	}
-	p.show(fmt.Sprintf("writing: %.0f%%, %s of %s", 100*float64(done)/float64(total), bytesText(done), bytesText(total)))
-}
-
-// compared is told of bytes compared, of how many.
-func (p *progress) compared(done, total int64) {
-	now := time.Now()
-	if p.to == nil || now.Before(p.next) {
-		return
-	}
-	p.next = now.Add(refresh)
-	p.show(fmt.Sprintf("comparing: %.0f%%, %s of %s", 100*float64(done)/float64(total), bytesText(done), bytesText(total)))
 }
 
 // fetched is told of requests to servers and bytes that came.
@@ -73,7 +95,7 @@ func (p *progress) fetched(requests, bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	if p.to == nil || now.Before(p.next) {
+	if p.to == nil || p.objects || now.Before(p.next) {
 		return
 	}
 	p.next = now.Add(refresh)
@@ -88,7 +110,7 @@ func (p *progress) show(line string) {
 
 // end takes the line off the screen.
 func (p *progress) end() {
-	if p.on {
+	if p.on && !p.objects {
 		fmt.Fprintf(p.to, "\r%s\r", strings.Repeat(" ", p.columns))
 		p.on = false
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/modelpatch/modelpatch/report"
 )
 
 // TestProgressWritesOver: nothing is shown while patience lasts, then lines of
@@ -13,16 +15,16 @@ import (
 func TestProgressWritesOver(t *testing.T) {
 	var screen bytes.Buffer
 	p := &progress{to: &screen, columns: 30, next: time.Now().Add(time.Hour)}
-	p.tell(1, 40e9)
-	p.tell(40e9, 40e9)
+	p.wrote(1, 40e9)
+	p.wrote(40e9, 40e9)
 	p.end()
 	if screen.Len() > 0 {
 		t.Fatalf("%q was shown of a short run", screen.String())
 	}
 	p.next = time.Time{}
-	p.tell(12345678901, 40e9)
-	p.tell(12345678902, 40e9) // too soon
-	p.tell(40e9, 40e9)
+	p.wrote(12345678901, 40e9)
+	p.wrote(12345678902, 40e9) // too soon
+	p.wrote(40e9, 40e9)
 	p.end()
 	lines := strings.Split(screen.String(), "\r")
 	want := []string{"", "writing: 31%, 12.35 GB of 40.0", "waiting for the disk", "", ""}
@@ -89,9 +91,30 @@ func TestProgressNowhere(t *testing.T) {
 	var written bytes.Buffer
 	p := newProgress(&console{err: &written})
 	p.next = time.Time{}
-	p.tell(1, 2)
+	p.wrote(1, 2)
 	p.end()
 	if written.Len() > 0 {
 		t.Errorf("written: %q", written.String())
+	}
+}
+
+// TestProgressAsObjects: programs are told at once, then now and then, and at the end.
+func TestProgressAsObjects(t *testing.T) {
+	var written bytes.Buffer
+	p := newProgress(&console{err: &written, progress: progressJSON})
+	p.wrote(0, 8)
+	p.wrote(4, 8) // too soon
+	p.fetched(1, 100)
+	p.wrote(8, 8)
+	p.end()
+	want := []string{`"doing":"writing","done":0,"total":8`, `"doing":"writing","done":8,"total":8`}
+	lines := strings.Split(strings.TrimSuffix(written.String(), "\n"), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("%q", lines)
+	}
+	for i, line := range lines {
+		if !strings.Contains(line, want[i]) || !strings.HasPrefix(line, `{"schema":"`+report.SchemaProgress+`"`) {
+			t.Errorf("line %d is %s", i, line)
+		}
 	}
 }

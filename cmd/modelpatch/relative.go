@@ -58,7 +58,7 @@ graph hang on their size.`,
 	cmd.Flags().StringVar(&window, "window", "", "height and width of the window in patches, HxW")
 	cmd.Flags().StringVar(&o.Method, "method", "", "how the biases of a window are resized: "+strings.Join(schemes.WindowMethods, ", "))
 	takes(cmd, "method", schemes.WindowMethods...)
-	d.addFlags(cmd)
+	d.addFlags(c, cmd)
 	d.addPatchFlags(cmd)
 	return reading(c, cmd, &d.open)
 }

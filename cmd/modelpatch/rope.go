@@ -103,7 +103,7 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
 	takes(cmd, "to-ops", position.OperatorSets...)
 	takes(cmd, "as", schemes.Engines...)
 	suggests(cmd, "layers", position.LayersGlobal, position.LayersLocal)
-	d.addFlags(cmd)
+	d.addFlags(c, cmd)
 	d.addPatchFlags(cmd)
 	return reading(c, cmd, &d.open)
 }

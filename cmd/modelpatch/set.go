@@ -45,7 +45,7 @@ zeros: llama.cpp refuses another count than four.`,
 	}
 	cmd.Flags().BoolVar(&o.PadSections, "pad-sections", false, "fill up M-RoPE's sections with zeros")
 	group(cmd, flagsWhat, "pad-sections")
-	d.addFlags(cmd)
+	d.addFlags(c, cmd)
 	d.addPatchFlags(cmd)
 	return reading(c, cmd, &d.open)
 }

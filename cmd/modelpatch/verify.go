@@ -74,6 +74,7 @@ sampled, and the sample is told: --layers, --heads, --positions and --full widen
 	f.BoolVar(&asJSON, "json", false, "print one JSON object")
 	f.BoolVarP(&verbose, "verbose", "v", false, "also list the checks that passed")
 	takes(cmd, "expect", report.Expectations...)
+	c.progressFlag(cmd)
 	return reading(c, cmd, &o.Open)
 }
 

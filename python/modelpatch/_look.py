@@ -6,24 +6,24 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Union, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import _run
 from ._change import Change
 from ._model import Model, PathLike, Placed, argument, is_proto, made, placing
 from ._options import Checking, Inspecting, Plotting, Reading, Verifying, flags, known
+from ._progress import Progress, shown
 from .errors import InputError, OutputError, UsageError, VerificationFailed, of_failure, of_text
 from .reports import Checked, Difference, Failure, Inspection, Patch, Verdict
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-Progress = Union[bool, Callable[[int, int], None]]
 
-
-def answer(placed: Placed, arguments: list[str]) -> tuple[int, Any]:
+def answer(placed: Placed, arguments: list[str], progress: Progress = False) -> tuple[int, Any]:
     """The exit code of a command and the one object that it printed; a reported failure is raised."""
-    done = _run.run(arguments)
+    with shown(progress, "B") as told:
+        done = _run.run(arguments, told)
     printed = placed.shown(done.out.decode()).splitlines()
     if not printed:
         raise of_text(done.code, placed.shown(done.err))
@@ -79,33 +79,12 @@ def _each(arguments: list[str], paths: list[str], progress: Progress, placed: Pl
     for path in files:
         if "\0" in path or not path:
             raise UsageError(f"{path!r} is no path")
-    told, end = _progress(progress, len(paths))
     command = [*arguments, *(["--files-from=-"] if files else []), "--", *folders]
-    try:
+    with shown(progress, "model") as told:
         for count, line in enumerate(_run.lines(command, b"".join(os.fsencode(path) + b"\0" for path in files), ended), 1):
-            told(count, max(count, len(paths)))
+            if told:
+                told(count, max(count, len(paths)))
             yield json.loads(placed.shown(line.decode()))
-    finally:
-        end()
-
-
-def _progress(progress: Progress, total: int) -> tuple[Callable[[int, int], None], Callable[[], None]]:
-    """What is called after each file, and at the end."""
-    if progress is False:
-        return lambda done, of: None, lambda: None
-    if progress is not True:
-        return progress, lambda: None
-    try:
-        from tqdm import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]
-    except ImportError as error:
-        raise UsageError("progress=True shows tqdm's bar, and tqdm is not installed", "", ["a function of two numbers does without"]) from error
-    bar = tqdm(total=total, unit="model")
-
-    def show(done: int, of: int) -> None:
-        bar.total = of
-        bar.update(done - bar.n)
-
-    return show, bar.close
 
 
 @dataclass(frozen=True)
@@ -145,7 +124,7 @@ def verify(before: Model, after: Model, **options: Unpack[Verifying]) -> Verdict
     known(options, Verifying)
     with placing() as placed:
         paths = [placed.place(before, "before"), placed.place(after, "after")]
-        code, read = answer(placed, ["verify", "--json", *flags(options), "--", *paths])
+        code, read = answer(placed, ["verify", "--json", *flags(options), "--", *paths], options.get("progress", False))
         verdict = Verdict.read(read)
         if code:
             failed = VerificationFailed(f"{verdict.after}: {verdict.verdict}: {verdict.summary}", verdict.after, verdict.hints)

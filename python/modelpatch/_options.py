@@ -6,6 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Union
 
+from ._progress import Progress
+
 PathLike = Union[str, "os.PathLike[str]"]
 
 
@@ -29,6 +31,7 @@ class Applying(Reading, total=False):
     follow: bool
     digest: bool
     provenance: PathLike
+    progress: Progress  # told the bytes that are done, of how many; True: a bar of tqdm
 
 
 class Writing(Applying, total=False):
@@ -84,6 +87,7 @@ class Verifying(Reading, total=False):
     positions: int
     llama_server: PathLike
     plan: PathLike
+    progress: Progress  # as of Applying
 
 
 class Plotting(Reading, total=False):
@@ -107,7 +111,9 @@ def flags(options: Mapping[str, Any]) -> list[str]:
         flag = "--" + name.rstrip("_").replace("_", "-")
         if value is None or value is False and name != "truncate":
             continue
-        if value is True:
+        if name == "progress":
+            out.append("--progress=json")
+        elif value is True:
             out.append(flag)
         elif value is False:
             out.append(f"{flag}=false")

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from . import _version
+from . import _progress, _version
 from .errors import OutputError, UsageError, of_text
 
 # How long an interrupted command may take to put its files in order before it is killed.
@@ -95,14 +95,39 @@ def _ended(child: subprocess.Popen[bytes]) -> Iterator[None]:
                     pass
 
 
-def run(arguments: Sequence[str], stdin: bytes | None = None) -> Done:
-    """Runs a command to its end."""
-    child = _start(arguments, subprocess.DEVNULL if stdin is None else subprocess.PIPE)
+def run(arguments: Sequence[str], told: Callable[[int, int], None] | None = None) -> Done:
+    """Runs a command to its end; told is given its progress."""
+    child = _start(arguments, subprocess.DEVNULL)
     with _ended(child):
-        out, err = child.communicate(stdin)
+        out, err = child.communicate() if told is None else _followed(child, told)
     if child.returncode < 0 or child.returncode > 5:
         raise of_text(child.returncode, err.decode(errors="replace"))
     return Done(child.returncode, out, err.decode(errors="replace"))
+
+
+def _followed(child: subprocess.Popen[bytes], told: Callable[[int, int], None]) -> tuple[bytes, bytes]:
+    """What a command prints on standard output and, but for its progress, on standard error."""
+    out: list[bytes] = []
+    err: list[bytes] = []
+
+    def drain() -> None:
+        assert child.stdout is not None
+        try:
+            out.append(child.stdout.read())
+        except (OSError, ValueError):
+            pass  # nobody waits for it any more
+
+    thread = threading.Thread(target=drain, daemon=True)
+    thread.start()
+    assert child.stderr is not None
+    for line in child.stderr:
+        said = _progress.read(line)
+        if said is None:
+            err.append(line)
+        else:
+            told(*said)
+    thread.join()
+    return b"".join(out), b"".join(err)
 
 
 def lines(arguments: Sequence[str], stdin: bytes, ended: Callable[[int], None]) -> Iterator[bytes]:

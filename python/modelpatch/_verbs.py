@@ -55,7 +55,7 @@ def _changed(verb: str, model: Model, what: Mapping[str, Any], output: PathLike 
             given.append("--verify=full" if verify == "full" else "--verify")
         if target is not None:
             given.append(f"--output={target}")
-        plan = Plan.read(answer(placed, [verb, "--json", *given, "--", *([] if patch is None else [argument(patch)]), path])[1])
+        plan = Plan.read(answer(placed, [verb, "--json", *given, "--", *([] if patch is None else [argument(patch)]), path], options.get("progress", False))[1])
         new = loaded(target, model) if target is not None and output is None else None
         written = None if planned or output is None else Path(plan.written[0].path if plan.written else output)
         return Change(**{f.name: getattr(plan, f.name) for f in fields(plan)}, output=written, model=new)

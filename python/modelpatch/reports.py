@@ -33,10 +33,10 @@ class At:
 class Check:
     """The object check of the reports."""
 
-    name: str
-    verdict: str
+    name: Literal["structure", "bytes", "table", "attention", "properties", "second-opinion", "engine"]
+    verdict: Literal["pass", "fail", "skipped"]
     at: At | None = None
-    inputs: str | None = None
+    inputs: Literal["weights", "seeded"] | None = None
     measure: Measure | None = None
     tolerance: Tolerance | None = None
     why: str | None = None
@@ -60,7 +60,7 @@ class Checked:
     """A report of schema modelpatch.check/1."""
 
     findings: tuple[CheckedFinding, ...]
-    level: str
+    level: Literal["ok", "error", "warning", "note"]
     path: str
     schema: Literal["modelpatch.check/1"]
     facts: CheckedFacts | None = None
@@ -86,9 +86,9 @@ class CheckedFacts:
     """The object checkedfacts of the reports."""
 
     architecture: str | None
-    format: str
+    format: Literal["onnx", "gguf"]
     length: Length
-    schemes: tuple[str, ...]
+    schemes: tuple[Literal["learned", "sinusoidal", "rope", "alibi", "t5-bias", "relative-table", "relative-sinusoid", "disentangled", "conv", "none", "unknown"], ...]
 
     @classmethod
     def read(cls, d: Any) -> CheckedFacts:
@@ -107,7 +107,7 @@ class CheckedFinding:
 
     baseline: bool
     fingerprint: str
-    level: str
+    level: Literal["error", "warning", "note"]
     message: str
     rule: str
     waived: str | None
@@ -135,11 +135,11 @@ class CheckedFinding:
 class DeclaredDiff:
     """The object declareddiff of the reports."""
 
-    change: str
+    change: Literal["added", "removed", "changed"]
     from_: str
     name: str
     to: str
-    what: str
+    what: Literal["input", "output", "type", "value", "description", "order", "function", "attribute"]
 
     @classmethod
     def read(cls, d: Any) -> DeclaredDiff:
@@ -222,14 +222,14 @@ class Encoding:
     """The object encoding of the reports."""
 
     also: tuple[Reading, ...]
-    beyond: str
+    beyond: Literal["error", "clamps", "wrong", "continues", "unknown"]
     capacity: int | None
     evidence: tuple[Evidence, ...]
-    form: str | None
+    form: Literal["keys", "table", "cache", "runtime", "baked"] | None
     id: str
     layers: Literal["all"] | tuple[int, ...]
     parameters: Parameters
-    scheme: str
+    scheme: Literal["learned", "sinusoidal", "rope", "alibi", "t5-bias", "relative-table", "relative-sinusoid", "disentangled", "conv", "none", "unknown"]
     where: tuple[Where, ...]
     notes: tuple[str, ...] = ()
 
@@ -256,7 +256,7 @@ class EncodingChange:
     """The object change of the reports."""
 
     encoding: str
-    expect: str
+    expect: Literal["same", "same-on-prefix", "changed", "unknown"]
     tolerance: float
     what: str
     to: Parameters | None = None
@@ -277,7 +277,7 @@ class EncodingChange:
 class EncodingDiff:
     """The object encodingdiff of the reports."""
 
-    change: str
+    change: Literal["added", "removed", "changed"]
     from_: Encoding | None
     id: str
     says: tuple[str, ...]
@@ -299,7 +299,7 @@ class EncodingDiff:
 class Evidence:
     """The object evidence of the reports."""
 
-    kind: str
+    kind: Literal["architecture", "key", "fit", "structure"]
     says: str
     residual: float | None = None
 
@@ -359,7 +359,7 @@ class File:
 class Finding:
     """The object finding of the reports."""
 
-    level: str
+    level: Literal["error", "warning", "note"]
     message: str
     rule: str
     hint: str | None = None
@@ -388,8 +388,8 @@ class Inspection:
     encodings: tuple[Encoding, ...]
     files: tuple[File, ...]
     findings: tuple[Finding, ...]
-    format: str
-    kind: str
+    format: Literal["onnx", "gguf"]
+    kind: Literal["model", "projector", "adapter", "imatrix", "control-vector", "vocabulary", "other"]
     length: Length
     path: str
     producer: str | None
@@ -424,7 +424,7 @@ class Inspection:
 class KeyDiff:
     """The object keydiff of the reports."""
 
-    change: str
+    change: Literal["added", "removed", "changed", "retyped"]
     from_: Any
     key: str
     to: Any
@@ -448,7 +448,7 @@ class KeyDiff:
 class Length:
     """The object length of the reports."""
 
-    beyond: str
+    beyond: Literal["error", "clamps", "wrong", "continues", "unknown"]
     capacity: int | None
     stated: int | None
     multiple: int | None = None
@@ -504,7 +504,7 @@ class Measure:
 class NodeDiff:
     """The object nodediff of the reports."""
 
-    change: str
+    change: Literal["added", "removed", "rewired", "attributes", "renamed"]
     from_: str
     node: str
     to: str
@@ -547,19 +547,19 @@ class Parameters:
     bidirectional: bool | None = None
     buckets: int | None = None
     chunk: int | None = None
-    defaults: tuple[str, ...] = ()
-    denominator: str | None = None
+    defaults: tuple[Literal["base", "rotary_dim", "scaling.original_length"], ...] = ()
+    denominator: Literal["half", "half-1"] | None = None
     dim: int | None = None
     dtype: str | None = None
     grid: tuple[int, ...] = ()
     head_dim: int | None = None
     heads: int | None = None
     interleaved_sections: bool | None = None
-    layout: str | None = None
+    layout: Literal["half", "interleaved", "sin-cos", "cos-sin", "interleaved-cos-sin"] | None = None
     max_bias: float | None = None
     max_distance: int | None = None
     offset: int | None = None
-    order: str | None = None
+    order: Literal["equivariant", "mask", "operators"] | None = None
     prefix: int | None = None
     rotary_dim: int | None = None
     rows: int | None = None
@@ -621,7 +621,7 @@ class Patch:
     source: PatchedFile
     target: PatchedFile
     beside: tuple[PatchBeside, ...] = ()
-    expect: str | None = None
+    expect: Literal["same", "same-on-prefix", "changed", "unknown"] | None = None
     replace: bool | None = None
     request: Any = None
     version: str | None = None
@@ -747,7 +747,7 @@ class Reading:
     """The object reading of the reports."""
 
     parameters: Parameters
-    scheme: str
+    scheme: Literal["learned", "sinusoidal", "rope", "alibi", "t5-bias", "relative-table", "relative-sinusoid", "disentangled", "conv", "none", "unknown"]
     why: str
 
     @classmethod
@@ -800,7 +800,7 @@ class Request:
 class Scaling:
     """The object scaling of the reports."""
 
-    type: str
+    type: Literal["none", "linear", "ntk", "dynamic", "yarn", "llama3", "longrope", "proportional", "resonance", "custom"]
     attention_factor: float | None = None
     beta_fast: float | None = None
     beta_slow: float | None = None
@@ -879,7 +879,7 @@ class TensorDiff:
     """The object tensordiff of the reports."""
 
     bytes: int
-    change: str
+    change: Literal["added", "removed", "resized", "retyped", "bytes", "renamed"]
     from_: str
     name: str
     position: bool
@@ -929,7 +929,7 @@ class Verdict:
     checks: tuple[Check, ...]
     schema: Literal["modelpatch.verify/1"]
     summary: str
-    verdict: str
+    verdict: Literal["same", "same-on-prefix", "changed-as-planned", "consistent", "different", "broken"]
     hints: tuple[str, ...] = ()
     version: str | None = None
 
@@ -975,7 +975,7 @@ class Written:
     """The object written of the reports."""
 
     bytes: int
-    how: str
+    how: Literal["new", "in-place", "patch"]
     path: str
     sha256: str | None
 

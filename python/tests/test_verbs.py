@@ -78,10 +78,26 @@ def test_inspect_many(llama: Path, gpt2: Path, tmp_path: Path) -> None:
         list(modelpatch.inspect_many([llama], shard="no share"))
 
 
-def test_tqdm(llama: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress(llama: Path, tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    longer = modelpatch.extend(llama, 64, output=tmp_path / "longer.gguf", progress=lambda done, total: told.append((done, total)))
+    assert longer.output is not None and told[-1] == (longer.output.stat().st_size,) * 2
+    with pytest.raises(modelpatch.Refused, match="64"):  # what the command says beside its progress is kept
+        modelpatch.extend(longer, 32, output=tmp_path / "shorter.gguf", progress=lambda done, total: None)
+
+    def weary(done: int, total: int) -> None:
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        modelpatch.extend(llama, 128, output=tmp_path / "not.gguf", progress=weary)
+
+
+def test_tqdm(llama: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("tqdm")
     list(modelpatch.inspect_many([llama], progress=True))
     assert "1/1" in capsys.readouterr().err
+    modelpatch.extend(llama, 64, output=tmp_path / "longer.gguf", progress=True)
+    assert "100%" in capsys.readouterr().err
 
 
 def test_odd_names(llama: Path, tmp_path: Path) -> None:
