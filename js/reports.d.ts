@@ -16,7 +16,7 @@ export interface Check {
   at?: At | null;
   inputs?: "weights" | "seeded";
   measure?: Measure | null;
-  name: "structure" | "bytes" | "table" | "attention" | "properties" | "second-opinion" | "engine";
+  name: "plan" | "structure" | "bytes" | "table" | "attention" | "properties" | "second-opinion" | "engine";
   tolerance?: Tolerance | null;
   verdict: "pass" | "fail" | "skipped";
   why?: string;

@@ -351,8 +351,17 @@ const (
 	CheckSkipped = "skipped"
 )
 
-// CheckEngine is the name of the checks that an engine makes of whole models.
-const CheckEngine = "engine"
+// Names of checks.
+const (
+	CheckPlan          = "plan"           // the new file against the planned change, made again
+	CheckStructure     = "structure"      // which encodings both files have
+	CheckBytes         = "bytes"          // everything that is no encoding
+	CheckTable         = "table"          // numbers of encodings
+	CheckAttention     = "attention"      // attentions that are run
+	CheckProperties    = "properties"     // laws that encodings obey, and what was promised
+	CheckSecondOpinion = "second-opinion" // attentions that other code runs
+	CheckEngine        = "engine"         // whole models that an engine runs
+)
 
 // Verify is the outcome of comparing two models, or of checking one.
 type Verify struct {
@@ -366,11 +375,10 @@ type Verify struct {
 	Hints []string `json:"hints,omitempty"`
 }
 
-// Check is one of verify's checks: structure, bytes, table, attention,
-// properties, second-opinion or engine.
+// Check is one of verify's checks.
 type Check struct {
-	Name      string     `json:"name"`
-	Verdict   string     `json:"verdict"`
+	Name      string     `json:"name"`    // CheckPlan …
+	Verdict   string     `json:"verdict"` // CheckPass …
 	Why       string     `json:"why,omitempty"`
 	Measure   *Measure   `json:"measure,omitempty"`
 	Tolerance *Tolerance `json:"tolerance,omitempty"`
@@ -399,7 +407,8 @@ type At struct {
 	Where    *Where `json:"where,omitempty"`
 }
 
-// Progress tells how far a run is. The last one of what is done has Done equal to Total.
+// Progress tells how far a run is; Done is Total at the end of what succeeds. Changes in place, patches and
+// comparisons without large tensors tell nothing.
 type Progress struct {
 	Schema string `json:"schema"`
 	Doing  string `json:"doing"` // writing or comparing

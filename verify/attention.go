@@ -18,11 +18,11 @@ func (c *comparison) attention() {
 	before, after := c.before.Attentions(), c.after.Attentions()
 	switch {
 	case len(before) == 0:
-		c.skip("attention", "the model has no softmax attention")
-		c.skip("second-opinion", "the model has no softmax attention")
+		c.skip(report.CheckAttention, "the model has no softmax attention")
+		c.skip(report.CheckSecondOpinion, "the model has no softmax attention")
 		return
 	case len(before) != len(after):
-		c.add(report.Check{Name: "attention", Verdict: report.CheckFail, Why: fmt.Sprintf("%d attentions became %d", len(before), len(after))})
+		c.add(report.Check{Name: report.CheckAttention, Verdict: report.CheckFail, Why: fmt.Sprintf("%d attentions became %d", len(before), len(after))})
 		return
 	}
 	s := &sampled{allLayers: len(before)}
@@ -32,7 +32,7 @@ func (c *comparison) attention() {
 	at := len(c.report.Checks)
 	for _, i := range c.o.Sample.layers(len(before)) {
 		if a, b := before[i], after[i]; a.Heads != b.Heads || a.KVHeads != b.KVHeads || a.HeadDim != b.HeadDim {
-			c.add(report.Check{Name: "attention", Verdict: report.CheckFail, At: &report.At{Layer: report.Pointer(a.Layer)},
+			c.add(report.Check{Name: report.CheckAttention, Verdict: report.CheckFail, At: &report.At{Layer: report.Pointer(a.Layer)},
 				Why: fmt.Sprintf("%d heads (%d of keys) of %d elements became %d (%d) of %d", a.Heads, a.KVHeads, a.HeadDim, b.Heads, b.KVHeads, b.HeadDim)})
 			return
 		}
@@ -45,20 +45,20 @@ func (c *comparison) attention() {
 // tellSample puts what all attentions and second opinions come to before the checks of the layers, in one statement:
 // the first that failed, or what the second opinion is, and what was run.
 func (c *comparison) tellSample(at int, s *sampled) {
-	k := report.Check{Name: "attention", Verdict: report.CheckPass, Why: s.String()}
+	k := report.Check{Name: report.CheckAttention, Verdict: report.CheckPass, Why: s.String()}
 	if s.layers == 0 {
 		k.Verdict = report.CheckSkipped
-		if !c.has("second-opinion") {
-			c.skip("second-opinion", "no attention was run")
+		if !c.has(report.CheckSecondOpinion) {
+			c.skip(report.CheckSecondOpinion, "no attention was run")
 		}
 	}
 	var failed, others []report.Check // second opinions
 	agree := 0
 	for _, x := range c.report.Checks[at:] {
 		switch {
-		case x.Verdict == report.CheckFail && x.Name != "properties":
+		case x.Verdict == report.CheckFail && x.Name != report.CheckProperties:
 			failed = append(failed, x)
-		case x.Name != "second-opinion":
+		case x.Name != report.CheckSecondOpinion:
 		case x.Verdict == report.CheckPass:
 			agree++
 		default:
@@ -76,7 +76,7 @@ func (c *comparison) tellSample(at int, s *sampled) {
 	}
 	if len(failed) > 0 {
 		why := failed[0].Why
-		if failed[0].Name == "second-opinion" {
+		if failed[0].Name == report.CheckSecondOpinion {
 			why = "a second opinion differs: " + why
 		}
 		if len(failed) > 1 {
@@ -122,7 +122,7 @@ func (c *comparison) layer(before, after *position.Attention, s *sampled) {
 	var t, u *trial.Trial
 	var err1, err2 error
 	c.beside(func() { t, err1 = tried(before, positions, heads) }, func() { u, err2 = tried(after, positions, heads) })
-	k := report.Check{Name: "attention", Verdict: report.CheckPass, Inputs: "weights", Tolerance: &float64Roundoff, At: &report.At{Layer: report.Pointer(before.Layer)}}
+	k := report.Check{Name: report.CheckAttention, Verdict: report.CheckPass, Inputs: "weights", Tolerance: &float64Roundoff, At: &report.At{Layer: report.Pointer(before.Layer)}}
 	switch {
 	case err1 != nil && err2 != nil:
 		s.leave(fmt.Sprintf("layer %d (%v)", before.Layer, err2))
@@ -320,7 +320,7 @@ func (c *comparison) holdAgainst(now *reference.Reference, s *sampled, old *refe
 	}
 	e, err := now.Explain()
 	layer := now.Attention.Layer
-	k := report.Check{Name: "attention", Verdict: report.CheckPass, Tolerance: &float64Roundoff, At: &report.At{Layer: report.Pointer(layer)}}
+	k := report.Check{Name: report.CheckAttention, Verdict: report.CheckPass, Tolerance: &float64Roundoff, At: &report.At{Layer: report.Pointer(layer)}}
 	switch {
 	case err != nil:
 		k.Verdict, k.Why = report.CheckSkipped, fmt.Sprintf("layer %d against its formula: %v", layer, err)

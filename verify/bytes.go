@@ -16,11 +16,11 @@ import (
 // bytes compares both files part by part: only what may belong to a position
 // encoding may differ. It reports whether nothing differs.
 func (c *comparison) bytes() (identical bool) {
-	k := report.Check{Name: "bytes", Verdict: report.CheckPass, Tolerance: &bitwise}
+	k := report.Check{Name: report.CheckBytes, Verdict: report.CheckPass, Tolerance: &bitwise}
 	before, ok1 := c.before.(position.Parted)
 	after, ok2 := c.after.(position.Parted)
 	if !ok1 || !ok2 {
-		c.skip("bytes", "files of this format are not taken apart")
+		c.skip(report.CheckBytes, "files of this format are not taken apart")
 		return false
 	}
 	a, err1 := before.Parts()

@@ -43,23 +43,23 @@ type Options struct {
 func Compare(before, after position.Model, o Options) report.Verify {
 	c := &comparison{before: before, after: after, o: o, expect: o.expectation()}
 	c.report = report.Verify{Schema: report.SchemaVerify, Before: before.Describe().Path, After: after.Describe().Path}
-	c.step("plan", c.plan)
+	c.step(report.CheckPlan, c.plan)
 	c.declares = DeclaresAlone(before, after)
-	c.step("structure", c.structure)
+	c.step(report.CheckStructure, c.structure)
 	identical := false
-	c.step("bytes", func() { identical = c.bytes() })
+	c.step(report.CheckBytes, func() { identical = c.bytes() })
 	c.faults(identical)
 	same := "the files are the same"
 	if c.declares = c.declares && !identical && !c.failed; c.declares {
 		same = declaredAlone
 	}
 	if !identical && !c.declares {
-		c.step("table", c.tables)
-		c.step("attention", c.attention)
+		c.step(report.CheckTable, c.tables)
+		c.step(report.CheckAttention, c.attention)
 	} else {
-		c.skip("table", same)
-		c.skip("attention", same)
-		c.skip("second-opinion", same)
+		c.skip(report.CheckTable, same)
+		c.skip(report.CheckAttention, same)
+		c.skip(report.CheckSecondOpinion, same)
 	}
 	c.report.Verdict = c.verdict(identical)
 	c.report.Summary, c.report.Hints = c.summary(), c.hints()
@@ -104,17 +104,17 @@ type comparison struct {
 // plan takes the parts of the change that was made again.
 func (c *comparison) plan() {
 	if c.o.Unfit != "" {
-		c.add(report.Check{Name: "plan", Verdict: report.CheckFail, Why: c.o.Unfit})
+		c.add(report.Check{Name: report.CheckPlan, Verdict: report.CheckFail, Why: c.o.Unfit})
 	}
 	if c.o.Again == nil {
 		if c.o.Plan != nil && c.o.Unfit == "" {
-			c.skip("plan", "the change was not made again to be compared: "+c.o.NotMade)
+			c.skip(report.CheckPlan, "the change was not made again to be compared: "+c.o.NotMade)
 		}
 		return
 	}
 	again, err := partsOf(c.o.Again)
 	if err != nil {
-		c.skip("plan", "the change that was made again cannot be taken apart: "+err.Error())
+		c.skip(report.CheckPlan, "the change that was made again cannot be taken apart: "+err.Error())
 		return
 	}
 	c.again = again
@@ -152,7 +152,7 @@ func (c *comparison) skip(name, why string) {
 // structure pairs the encodings of both files.
 func (c *comparison) structure() {
 	a, b := c.before.Describe(), c.after.Describe()
-	k := report.Check{Name: "structure", Verdict: report.CheckPass}
+	k := report.Check{Name: report.CheckStructure, Verdict: report.CheckPass}
 	fail := func(where *report.Where, why string, args ...any) {
 		if k.Verdict != report.CheckPass {
 			return // the first one is told
@@ -204,7 +204,7 @@ func (c *comparison) faults(identical bool) {
 		if f.Level != report.LevelError || identical && slices.ContainsFunc(c.before.Findings(), func(g report.Finding) bool { return g.Rule == f.Rule }) {
 			continue
 		}
-		k := report.Check{Name: "properties", Verdict: report.CheckFail, Why: f.Message}
+		k := report.Check{Name: report.CheckProperties, Verdict: report.CheckFail, Why: f.Message}
 		if f.Where != nil {
 			k.At = &report.At{Where: f.Where}
 		}
@@ -258,7 +258,7 @@ func (c *comparison) verdict(identical bool) string {
 		}
 		return report.VerdictSame
 	case !c.changed && c.o.Expect == report.ExpectSame:
-		c.add(report.Check{Name: "properties", Verdict: report.CheckFail, Why: "the files are not the same, though the old positions are encoded as before"})
+		c.add(report.Check{Name: report.CheckProperties, Verdict: report.CheckFail, Why: "the files are not the same, though the old positions are encoded as before"})
 		return report.VerdictDifferent
 	case !c.changed:
 		if c.expect == report.ExpectChanged {
@@ -273,12 +273,12 @@ func (c *comparison) verdict(identical bool) string {
 	case c.expect == "":
 		return report.VerdictConsistent
 	}
-	c.add(report.Check{Name: "properties", Verdict: report.CheckFail, Why: "positions within the old length are encoded differently, which was not planned"})
+	c.add(report.Check{Name: report.CheckProperties, Verdict: report.CheckFail, Why: "positions within the old length are encoded differently, which was not planned"})
 	return report.VerdictDifferent
 }
 
 func (c *comparison) missing() string {
-	c.add(report.Check{Name: "properties", Verdict: report.CheckFail, Why: "the planned change is not there: positions are encoded as before"})
+	c.add(report.Check{Name: report.CheckProperties, Verdict: report.CheckFail, Why: "the planned change is not there: positions are encoded as before"})
 	return report.VerdictDifferent
 }
 

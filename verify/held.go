@@ -133,7 +133,7 @@ func (h *held) rotation(i int, s position.Site, want schemes.Rotary) error {
 	case !rotates || want.Grid != nil:
 		return nil // its numbers cannot be read one by one
 	}
-	k := report.Check{Name: "table", Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %s by its formula", position.ID(i), want)}
+	k := report.Check{Name: report.CheckTable, Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %s by its formula", position.ID(i), want)}
 	if k = h.c.against(k, s, rotator, want); k.Verdict == report.CheckFail {
 		return fmt.Errorf("encoding %s", k.Why)
 	}

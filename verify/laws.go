@@ -16,7 +16,7 @@ var lawTolerance = report.Tolerance{Name: "float64-laws", Value: 1e-12}
 func (c *comparison) laws(m position.Model) {
 	for i, s := range m.Sites() {
 		scheme := s.Encoding().Scheme
-		k := report.Check{Name: "properties", Verdict: report.CheckPass, Tolerance: &lawTolerance, Why: fmt.Sprintf("%s: what holds of every %s", position.ID(i), scheme.Name())}
+		k := report.Check{Name: report.CheckProperties, Verdict: report.CheckPass, Tolerance: &lawTolerance, Why: fmt.Sprintf("%s: what holds of every %s", position.ID(i), scheme.Name())}
 		switch why := reference.Invariants(scheme); {
 		case why != "":
 			k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: %s", position.ID(i), why)
@@ -47,7 +47,7 @@ func (c *comparison) alone() {
 		}
 		r, err := reference.New(c.before, a, t)
 		if err != nil {
-			c.add(report.Check{Name: "attention", Verdict: report.CheckFail, Why: fmt.Sprintf("layer %d: %v", a.Layer, err)})
+			c.add(report.Check{Name: report.CheckAttention, Verdict: report.CheckFail, Why: fmt.Sprintf("layer %d: %v", a.Layer, err)})
 			continue
 		}
 		s.ran(t, a.Heads, t.Queries)

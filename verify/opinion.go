@@ -73,12 +73,12 @@ func newCase(r *reference.Reference, h *trial.Head) (Case, error) {
 // secondOpinion has foreign code compute a head of the new file, and compares.
 func (c *comparison) secondOpinion(r *reference.Reference, h *trial.Head) {
 	if c.o.SecondOpinion == nil {
-		if why := c.o.Absent; why != "" && !c.has("second-opinion") {
-			c.skip("second-opinion", why)
+		if why := c.o.Absent; why != "" && !c.has(report.CheckSecondOpinion) {
+			c.skip(report.CheckSecondOpinion, why)
 		}
 		return
 	}
-	k := report.Check{Name: "second-opinion", Verdict: report.CheckPass, Inputs: "weights", Tolerance: &opinionTolerance,
+	k := report.Check{Name: report.CheckSecondOpinion, Verdict: report.CheckPass, Inputs: "weights", Tolerance: &opinionTolerance,
 		Why: fmt.Sprintf("layer %d, head %d", r.Attention.Layer, h.Head)}
 	var own, other [][]float64
 	job, err := newCase(r, h)

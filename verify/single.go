@@ -18,7 +18,7 @@ func Inspect(m position.Model, o Options) report.Verify {
 	for i, s := range m.Sites() {
 		c.properties(pair{i, i, s, s})
 	}
-	c.step("attention", func() {
+	c.step(report.CheckAttention, func() {
 		c.laws(m)
 		c.alone()
 	})
@@ -32,7 +32,7 @@ func Inspect(m position.Model, o Options) report.Verify {
 
 // parts reads the place of every part: data that are missing show here.
 func (c *comparison) parts(m position.Model) {
-	k := report.Check{Name: "structure", Verdict: report.CheckPass}
+	k := report.Check{Name: report.CheckStructure, Verdict: report.CheckPass}
 	if p, ok := m.(position.Parted); ok {
 		if _, err := p.Parts(); err != nil {
 			k.Verdict, k.Why = report.CheckFail, err.Error()
@@ -60,7 +60,7 @@ func (c *comparison) properties(p pair) {
 	if !ok || !isRotary {
 		return
 	}
-	k := report.Check{Name: "properties", Verdict: report.CheckPass, Tolerance: &float32Angle,
+	k := report.Check{Name: report.CheckProperties, Verdict: report.CheckPass, Tolerance: &float32Angle,
 		Why: fmt.Sprintf("%s: cos² + sin² is the attention factor squared", position.ID(p.index))}
 	n := rotary.Pairs()
 	cos, sin := make([]float64, n), make([]float64, n)
@@ -94,7 +94,7 @@ func (c *comparison) properties(p pair) {
 
 // finite checks that no row holds NaN or an infinity.
 func (c *comparison) finite(p pair, rows position.Rows) {
-	k := report.Check{Name: "table", Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %d rows are finite", position.ID(p.index), rows.Len())}
+	k := report.Check{Name: report.CheckTable, Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %d rows are finite", position.ID(p.index), rows.Len())}
 	row := make([]float64, rows.Dim())
 	for i := range rows.Len() {
 		if err := rows.Row(i, row); err != nil {

@@ -15,7 +15,7 @@ import (
 // the new file with the formula that it claims.
 func (c *comparison) tables() {
 	if len(c.pairs) == 0 {
-		c.skip("table", "no encoding stands in both files")
+		c.skip(report.CheckTable, "no encoding stands in both files")
 	}
 	for _, p := range c.pairs {
 		a, okA := p.before.(position.Rows)
@@ -29,13 +29,13 @@ func (c *comparison) tables() {
 			c.rotations(p, ra, rb)
 		case !p.before.Encoding().Scheme.Equal(p.after.Encoding().Scheme):
 			c.changed = c.changed || !p.reaches() && (!p.rebuilt() || !p.longer())
-			k := report.Check{Name: "table", Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %s became %s", position.ID(p.index), p.before.Encoding().Scheme, p.after.Encoding().Scheme)}
+			k := report.Check{Name: report.CheckTable, Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %s became %s", position.ID(p.index), p.before.Encoding().Scheme, p.after.Encoding().Scheme)}
 			if c.expectOf(p.index) != report.ExpectChanged && !p.explained() && !p.longer() && !p.reaches() {
 				k.Verdict, k.At = report.CheckFail, &report.At{Where: firstWhere(p.after)}
 			}
 			c.add(k)
 		default:
-			c.add(report.Check{Name: "table", Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %s in both files, without a table", position.ID(p.index), p.before.Encoding().Scheme)})
+			c.add(report.Check{Name: report.CheckTable, Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %s in both files, without a table", position.ID(p.index), p.before.Encoding().Scheme)})
 		}
 	}
 	c.biases()
@@ -75,7 +75,7 @@ func (p pair) reaches() bool {
 
 // rows compares the rows that both tables have, and checks the new ones.
 func (c *comparison) rows(p pair, a, b position.Rows) {
-	k := report.Check{Name: "table", Verdict: report.CheckPass, Tolerance: &bitwise}
+	k := report.Check{Name: report.CheckTable, Verdict: report.CheckPass, Tolerance: &bitwise}
 	x, y := make([]float64, a.Dim()), make([]float64, b.Dim())
 	if a.Dim() != b.Dim() {
 		k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: rows of %d became rows of %d", position.ID(p.index), a.Dim(), b.Dim())
@@ -144,7 +144,7 @@ func (c *comparison) newRows(p pair, from int, b position.Rows, scheme schemes.S
 	if b.Len() <= from {
 		return
 	}
-	k := report.Check{Name: "table", Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %d new rows", position.ID(p.index), b.Len()-from)}
+	k := report.Check{Name: report.CheckTable, Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %d new rows", position.ID(p.index), b.Len()-from)}
 	var formula *schemes.SinusoidTable
 	tolerance := storageTolerance(rowsStoredAs(p.after.Encoding(), b, from))
 	if from == 0 {
@@ -233,7 +233,7 @@ func (c *comparison) rotations(p pair, a, b position.Rotator) {
 	ra, ok1 := rotaryOf(p.before.Encoding())
 	rb, ok2 := rotaryOf(p.after.Encoding())
 	id := position.ID(p.index)
-	k := report.Check{Name: "table", Verdict: report.CheckPass, Tolerance: &bitwise}
+	k := report.Check{Name: report.CheckTable, Verdict: report.CheckPass, Tolerance: &bitwise}
 	if !ok1 || !ok2 || ra.Pairs() != rb.Pairs() {
 		k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: %d elements turned, now %d", id, ra.Dim, rb.Dim)
 		c.add(k)
@@ -318,13 +318,13 @@ func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary,
 	want := claimed
 	planned, isPlanned, err := c.planned(id, claimed)
 	if err != nil {
-		c.add(report.Check{Name: "table", Verdict: report.CheckFail, Why: fmt.Sprintf("%s: the plan cannot be held against the file: %v", id, err), At: &report.At{Where: firstWhere(p.after)}})
+		c.add(report.Check{Name: report.CheckTable, Verdict: report.CheckFail, Why: fmt.Sprintf("%s: the plan cannot be held against the file: %v", id, err), At: &report.At{Where: firstWhere(p.after)}})
 		return
 	}
 	if isPlanned && changed {
 		want = planned
 	}
-	k := report.Check{Name: "table", Verdict: report.CheckPass, Tolerance: &float32Angle, Why: fmt.Sprintf("%s: %s by its formula", id, want)}
+	k := report.Check{Name: report.CheckTable, Verdict: report.CheckPass, Tolerance: &float32Angle, Why: fmt.Sprintf("%s: %s by its formula", id, want)}
 	if claimed.Scaling.IsCustom() && changed {
 		if before, ok := rotaryOf(p.before.Encoding()); ok && !before.Scaling.IsCustom() && !isPlanned {
 			k.Verdict, k.Why, k.Tolerance = report.CheckFail, id+": frequencies that no formula explains took the place of "+before.String(), nil
@@ -505,7 +505,7 @@ func (c *comparison) biases() {
 		}
 		heads := headsOf(p.before.Encoding(), p.after.Encoding())
 		length := min(c.prefix(), 64)
-		k := report.Check{Name: "table", Verdict: report.CheckPass, Tolerance: &bitwise}
+		k := report.Check{Name: report.CheckTable, Verdict: report.CheckPass, Tolerance: &bitwise}
 		var d difference
 		for _, h := range heads {
 			for q := 0; q < length; q += 7 {
@@ -545,7 +545,7 @@ func (c *comparison) slopes() {
 		if !ok || !linear || !c.isNew(s) {
 			continue
 		}
-		k := report.Check{Name: "table", Verdict: report.CheckPass, Tolerance: &slopeTolerance, Why: fmt.Sprintf("%s: %s by its rule", position.ID(i), found)}
+		k := report.Check{Name: report.CheckTable, Verdict: report.CheckPass, Tolerance: &slopeTolerance, Why: fmt.Sprintf("%s: %s by its rule", position.ID(i), found)}
 		want, planned := c.plannedSlopes(found.Heads)
 		if !planned {
 			if k.Tolerance = nil; found.MaxBias == 0 {

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -87,7 +89,9 @@ var words = func() map[string][]string {
 		"Verify.verdict": {
 			report.VerdictSame, report.VerdictSameOnPrefix, report.VerdictChangedAsPlanned, report.VerdictConsistent, report.VerdictDifferent, report.VerdictBroken,
 		},
-		"Check.name":          {"structure", "bytes", "table", "attention", "properties", "second-opinion", report.CheckEngine},
+		"Check.name": {
+			report.CheckPlan, report.CheckStructure, report.CheckBytes, report.CheckTable, report.CheckAttention, report.CheckProperties, report.CheckSecondOpinion, report.CheckEngine,
+		},
 		"Check.verdict":       {report.CheckPass, report.CheckFail, report.CheckSkipped},
 		"Check.inputs":        {"weights", "seeded"},
 		"EncodingDiff.change": {report.DiffAdded, report.DiffRemoved, report.DiffChanged},
@@ -95,8 +99,8 @@ var words = func() map[string][]string {
 		"TensorDiff.change":   {report.DiffAdded, report.DiffRemoved, report.DiffResized, report.DiffRetyped, report.DiffBytes, report.DiffRenamed},
 		"NodeDiff.change":     {report.DiffAdded, report.DiffRemoved, report.DiffRewired, report.DiffAttributes, report.DiffRenamed},
 		"DeclaredDiff.change": {report.DiffAdded, report.DiffRemoved, report.DiffChanged},
-		"Progress.doing":      {"writing", "comparing"},
 		"DeclaredDiff.what":   {"input", "output", "type", "value", "description", "order", "function", "attribute"},
+		"Progress.doing":      {"writing", "comparing"},
 	}
 }()
 
@@ -170,9 +174,9 @@ func fields(t reflect.Type, defs object) object {
 				walk(f.Type)
 				continue
 			}
-			property, of := of(f.Type, defs), t.Name()+"."+name
-			among(property, words[of])
-			asked[of] = true
+			property, field := of(f.Type, defs), t.Name()+"."+name
+			among(property, words[field])
+			asked[field] = true
 			properties[name] = property
 			if options != "omitempty" {
 				required = append(required, name)
@@ -213,6 +217,46 @@ func TestSchemas(t *testing.T) {
 		if !asked[field] {
 			t.Errorf("no report has a field %s", field)
 		}
+	}
+}
+
+// TestWordsAreWhole: every word that package report has a name for is one of a field's, and a check, a reason or a
+// written file that a package names by a word of its own has one of them as well.
+func TestWordsAreWhole(t *testing.T) {
+	known := map[string]bool{}
+	for _, list := range words {
+		for _, word := range list {
+			known[word] = true
+		}
+	}
+	named := regexp.MustCompile(`(?m)^(?:const )?\t*[A-Z]\w* += ("[^"]*")`)
+	spelled := regexp.MustCompile(`(?:report\.Check\{Name: |Evidence\{Kind: |report\.Written\{.*How: |Inputs: |c\.(?:skip|step)\()("[^"]*")`)
+	found := 0
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		form := spelled
+		if filepath.Dir(path) == filepath.Join("..", "..", "report") {
+			form = named
+		}
+		for _, m := range form.FindAllSubmatch(text, -1) {
+			word := strings.Trim(string(m[1]), `"`)
+			if found++; !known[word] && !strings.HasPrefix(word, "modelpatch.") {
+				t.Errorf("%s: no field of a report may be %q", path, word)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 60 {
+		t.Errorf("only %d words were looked at", found)
 	}
 }
 

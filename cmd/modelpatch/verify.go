@@ -113,8 +113,8 @@ func (c *console) verdict(v report.Verify, verbose bool) {
 func (c *console) checks(checks []report.Check, verbose bool) {
 	passed, attended := 0, false
 	for _, k := range checks {
-		first := k.Name == "attention" && !attended // it says what the others come to
-		part := k.Name == "attention" || k.Name == "second-opinion"
+		first := k.Name == report.CheckAttention && !attended // it says what the others come to
+		part := k.Name == report.CheckAttention || k.Name == report.CheckSecondOpinion
 		attended = attended || first
 		if k.Verdict == report.CheckPass {
 			passed++

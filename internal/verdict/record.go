@@ -116,7 +116,7 @@ func planIn(data []byte) (*report.Plan, error) {
 	err := json.Unmarshal(data, &s)
 	if err == nil && s.Type == change.StatementType {
 		for _, b := range s.Predicate.Run.Byproducts {
-			if b.Name == "plan" {
+			if b.Name == report.CheckPlan {
 				err = json.Unmarshal(b.Content, &s.Plan)
 			}
 		}

@@ -80,7 +80,7 @@ def _each(arguments: list[str], paths: list[str], progress: Progress, placed: Pl
         if "\0" in path or not path:
             raise UsageError(f"{path!r} is no path")
     command = [*arguments, *(["--files-from=-"] if files else []), "--", *folders]
-    with shown(progress, "model") as told:
+    with shown(progress, "model", len(paths)) as told:
         for count, line in enumerate(_run.lines(command, b"".join(os.fsencode(path) + b"\0" for path in files), ended), 1):
             if told:
                 told(count, max(count, len(paths)))

@@ -15,8 +15,8 @@ _BEGINS = b'{"schema":"modelpatch.progress/'
 
 
 @contextmanager
-def shown(progress: Progress, unit: str) -> Iterator[Callable[[int, int], None] | None]:
-    """What is told how much is done, of how much: the caller's function, a bar of tqdm, or nothing."""
+def shown(progress: Progress, unit: str, total: int | None = None) -> Iterator[Callable[[int, int], None] | None]:
+    """What is told how much is done, of how much: the caller's function, a bar of tqdm, or nothing. total, where it is known before."""
     if progress is not True:
         yield progress or None
         return
@@ -24,7 +24,7 @@ def shown(progress: Progress, unit: str) -> Iterator[Callable[[int, int], None] 
         from tqdm import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError as error:
         raise UsageError("progress=True shows tqdm's bar, and tqdm is not installed", "", ["a function of two numbers does without"]) from error
-    with tqdm(unit=unit, unit_scale=unit == "B") as bar:
+    with tqdm(total=total, unit=unit, unit_scale=unit == "B") as bar:
 
         def show(done: int, total: int) -> None:
             bar.total = total

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from . import _progress, _version
 from .errors import OutputError, UsageError, of_text
@@ -105,20 +105,26 @@ def run(arguments: Sequence[str], told: Callable[[int, int], None] | None = None
     return Done(child.returncode, out, err.decode(errors="replace"))
 
 
-def _followed(child: subprocess.Popen[bytes], told: Callable[[int, int], None]) -> tuple[bytes, bytes]:
-    """What a command prints on standard output and, but for its progress, on standard error."""
-    out: list[bytes] = []
-    err: list[bytes] = []
+def _drained(pipe: IO[bytes] | None, into: list[bytes]) -> threading.Thread:
+    """Reads a pipe to its end beside what else is done."""
 
     def drain() -> None:
-        assert child.stdout is not None
+        assert pipe is not None
         try:
-            out.append(child.stdout.read())
+            into.append(pipe.read())
         except (OSError, ValueError):
             pass  # nobody waits for it any more
 
     thread = threading.Thread(target=drain, daemon=True)
     thread.start()
+    return thread
+
+
+def _followed(child: subprocess.Popen[bytes], told: Callable[[int, int], None]) -> tuple[bytes, bytes]:
+    """What a command prints on standard output and, but for its progress, on standard error."""
+    out: list[bytes] = []
+    err: list[bytes] = []
+    thread = _drained(child.stdout, out)
     assert child.stderr is not None
     for line in child.stderr:
         said = _progress.read(line)
@@ -143,18 +149,10 @@ def lines(arguments: Sequence[str], stdin: bytes, ended: Callable[[int], None]) 
         except OSError:
             pass  # the child has ended, and says why
 
-    def drain() -> None:
-        assert child.stderr is not None
-        try:
-            err.append(child.stderr.read())
-        except (OSError, ValueError):
-            pass  # nobody waits for it any more
-
-    threads = [threading.Thread(target=work, daemon=True) for work in (feed, drain)]
     printed = False
     with _ended(child):
-        for thread in threads:
-            thread.start()
+        threads = [threading.Thread(target=feed, daemon=True), _drained(child.stderr, err)]
+        threads[0].start()
         assert child.stdout is not None
         for line in child.stdout:
             printed = True

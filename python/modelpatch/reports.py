@@ -42,7 +42,7 @@ class At:
 class Check:
     """The object check of the reports."""
 
-    name: Literal["structure", "bytes", "table", "attention", "properties", "second-opinion", "engine"]
+    name: Literal["plan", "structure", "bytes", "table", "attention", "properties", "second-opinion", "engine"]
     verdict: Literal["pass", "fail", "skipped"]
     at: At | None = None
     inputs: Literal["weights", "seeded"] | None = None
