@@ -3,7 +3,7 @@
 // or GGUF file, edits them, and leaves every other byte as it was.
 //
 // Start with [Inspect], which says what a file has, and [Extend], which makes it
-// count further. [Rescale] changes RoPE, [AddALiBi] adds a linear bias; [Apply] and
+// count further. [Rescale] changes RoPE, [AddALiBi] adds a linear bias, [AddWindow] hides what is far; [Apply] and
 // [Revert] take such a change from a patch file, there and back, [Recover]
 // finishes what a crash cut short, and [Verify] compares a model with what it was.
 // Each returns the value that the command of the same name prints as JSON; package

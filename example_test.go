@@ -148,6 +148,16 @@ func ExampleAddALiBi() {
 	// ALiBi with max bias 8 added to 2 attentions of 2 heads - changed
 }
 
+// Let attention see the last 16 positions and the first 4.
+func ExampleAddWindow() {
+	tell(modelpatch.AddWindow(context.Background(), "testdata/onnx/llama-dy23.onnx", modelpatch.WindowOptions{
+		WindowOptions: position.WindowOptions{Positions: 16, Sinks: 4},
+		Write:         modelpatch.WriteOptions{DryRun: true},
+	}))
+	// Output:
+	// a window of 16 positions and the first 4 for 2 attentions of 2 heads - changed
+}
+
 // Store what a graph computes for each position as tables, for engines without Sin and Cos.
 func ExampleBake() {
 	tell(modelpatch.Bake(context.Background(), "testdata/onnx/llama-dy23.onnx", modelpatch.BakeOptions{

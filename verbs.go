@@ -86,6 +86,18 @@ func Set(ctx context.Context, path string, o SetOptions) (Result, error) {
 	return run(ctx, path, change.Set.Of(o.SetOptions), o.Open, o.Write)
 }
 
+// WindowOptions say how far queries are to look back.
+type WindowOptions struct {
+	position.WindowOptions
+	Open  OpenOptions
+	Write WriteOptions
+}
+
+// AddWindow lets a model's attentions see near keys alone; see [position.AddWindow].
+func AddWindow(ctx context.Context, path string, o WindowOptions) (Result, error) {
+	return run(ctx, path, change.Window.Of(o.WindowOptions), o.Open, o.Write)
+}
+
 // ALiBiOptions say which bias to add.
 type ALiBiOptions struct {
 	position.ALiBiOptions

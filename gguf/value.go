@@ -13,6 +13,7 @@ type Value struct {
 	bits uint64
 	text string
 	list []int32
+	of   ValueType // of list: i32 or bool
 }
 
 // Uint32 is a u32 value.
@@ -36,7 +37,16 @@ func Bool(v bool) Value {
 func String(s string) Value { return Value{Type: TypeString, text: s} }
 
 // Int32s is an array of i32.
-func Int32s(v ...int32) Value { return Value{Type: TypeArray, list: v} }
+func Int32s(v ...int32) Value { return Value{Type: TypeArray, of: TypeInt32, list: v} }
+
+// Bools is an array of bool.
+func Bools(v ...bool) Value {
+	out := Value{Type: TypeArray, of: TypeBool}
+	for _, b := range v {
+		out.list = append(out.list, int32(Bool(b).bits))
+	}
+	return out
+}
 
 // bytes is the value as stored, its type not included.
 func (v Value) bytes(o binary.ByteOrder) []byte {
@@ -44,9 +54,9 @@ func (v Value) bytes(o binary.ByteOrder) []byte {
 	case TypeString:
 		return append(u64(o, uint64(len(v.text))), v.text...)
 	case TypeArray:
-		b := append(u32(o, uint32(TypeInt32)), u64(o, uint64(len(v.list)))...)
+		b := append(u32(o, uint32(v.of)), u64(o, uint64(len(v.list)))...)
 		for _, n := range v.list {
-			b = append(b, u32(o, uint32(n))...)
+			b = append(b, Value{Type: v.of, bits: uint64(uint32(n))}.bytes(o)...)
 		}
 		return b
 	}
@@ -71,7 +81,7 @@ func (v Value) String() string {
 	case v.Type == TypeInt32:
 		return strconv.Itoa(int(int32(v.bits)))
 	case v.Type == TypeArray:
-		return "[" + strconv.Itoa(len(v.list)) + "]i32"
+		return "[" + strconv.Itoa(len(v.list)) + "]" + v.of.String()
 	}
 	return strconv.FormatUint(v.bits, 10)
 }

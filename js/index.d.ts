@@ -87,6 +87,10 @@ export interface AlibiOptions extends ChangeOptions {
   remove?: boolean;
 }
 
+export interface WindowOptions extends ChangeOptions {
+  sinks?: number;
+}
+
 export interface BakeOptions extends ChangeOptions {
   dtype?: "float32" | "float16" | "bfloat16";
 }
@@ -138,6 +142,8 @@ export function extend(model: Model, length: number | null, options?: ExtendOpti
 export function rope(model: Model, options: RopeOptions): Promise<Change>;
 /** Adds a linear bias to the scores of every attention, or takes it away. */
 export function alibi(model: Model, options?: AlibiOptions): Promise<Change>;
+/** Lets every query see the length keys up to its own alone (null: as many as the model states), and the first ones. */
+export function window(model: Model, length: number | null, options?: WindowOptions): Promise<Change>;
 /** Stores what the graph computes for each position as tables of length positions. */
 export function bake(model: Model, length: number | null, options?: BakeOptions): Promise<Change>;
 /** Has the graph compute what tables hold. */

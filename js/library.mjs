@@ -301,6 +301,7 @@ export function library(host) {
     extend: changing(host, "extend", "len"),
     rope: changing(host, "rope"),
     alibi: changing(host, "alibi"),
+    window: changing(host, "window", "len"),
     bake: changing(host, "bake", "len"),
     unbake: changing(host, "unbake"),
     relative: changing(host, "relative"),

@@ -252,6 +252,7 @@ export interface Parameters {
   unrotated_layers?: "all" | Array<number>;
   window?: Array<number>;
   window_layers?: "all" | Array<number>;
+  window_sinks?: number | null;
 }
 
 /** A report of schema modelpatch.patch/1. */

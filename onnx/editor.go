@@ -324,8 +324,8 @@ func (g *Graph) isFunction(f *File) bool {
 	return false
 }
 
-// setInt sets an integer attribute of a node.
-func (e *Editor) setInt(n *Node, name string, v int64, why string) {
+// SetInt sets an integer attribute of a node.
+func (e *Editor) SetInt(n *Node, name string, v int64, why string) {
 	encoded := NewAttribute{name, v}.encode()
 	e.setAttribute(n, name, encoded, why)
 }

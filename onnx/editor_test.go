@@ -208,7 +208,7 @@ func TestSamePlace(t *testing.T) {
 		e := NewEditor(f)
 		a, z := f.Graph.Nodes[0], f.Graph.Nodes[1]
 		steps := []func(){
-			func() { e.setInt(a, "axis", 3, "test") },
+			func() { e.SetInt(a, "axis", 3, "test") },
 			func() {
 				e.InsertNodes(z, []NewNode{{Op: "New", Inputs: []string{"y"}, Outputs: []string{"y2"}}}, "test")
 			},
@@ -239,10 +239,10 @@ func TestAttributes(t *testing.T) {
 	f := open(t, b)
 	e := NewEditor(f)
 	n := f.Graph.Nodes[0]
-	e.setInt(n, "i", -9, "t")
+	e.SetInt(n, "i", -9, "t")
 	e.setInts(n, "l", []int64{7, 8, 9}, "t")
 	e.SetFloat(n, "f", 0.5, "t")
-	e.setInt(n, "new", 1<<40, "t")
+	e.SetInt(n, "new", 1<<40, "t")
 	m := open(t, applied(t, e, b)).Graph.Nodes[0]
 	if m.Int("i", 0) != -9 || !slices.Equal(m.Ints("l"), []int64{7, 8, 9}) || m.Float("f", 0) != 0.5 || m.Int("new", 0) != 1<<40 || string(m.Attribute("keep").S) != "me" || len(m.Attributes) != 5 {
 		t.Errorf("%+v", m.Attributes)

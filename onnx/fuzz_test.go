@@ -198,7 +198,7 @@ func edit(file *File, script []byte) (*Editor, untouched, map[string]bool) {
 			touch(n)
 		case op%8 == 2 && n != nil:
 			if once("a", i%len(nodes)) && len(n.Attributes) == 0 {
-				e.setInt(n, "fuzz", int64(v)<<v, "fuzz")
+				e.SetInt(n, "fuzz", int64(v)<<v, "fuzz")
 				touch(n)
 			}
 		case op%8 == 3 && n != nil:

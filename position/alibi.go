@@ -1,11 +1,11 @@
 package position
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -144,39 +144,19 @@ func (o ALiBiOptions) add(m Model, out *Outcome) error {
 	if o.Remove {
 		return nil
 	}
-	attentions := m.Attentions()
-	if len(attentions) == 0 {
-		return &Refusal{Why: "no attention was found to which a bias could be added"}
-	}
-	crossing := 0
-	var first *Attention
-	for _, a := range attentions {
-		if a.Crosses {
-			crossing++
-			continue
-		}
-		if o.Slopes != nil && a.Heads > 0 && len(o.Slopes) != a.Heads {
-			return &UsageError{What: fmt.Sprintf("%d slopes for %d heads: one a head is needed", len(o.Slopes), a.Heads)}
-		}
-		if first == nil {
-			first = a
-		}
+	first, n, err := everyAttention(m, "bias", out, func(a *Attention) func() error {
 		if a.AddBias == nil {
-			why := fmt.Sprintf("the attention of layer %d has no place for a bias", a.Layer)
-			if reason := cmp.Or(a.Closed, a.Unsupported); reason != "" {
-				why += ": " + reason
+			return nil
+		}
+		return func() error {
+			if o.Slopes != nil && a.Heads > 0 && len(o.Slopes) != a.Heads {
+				return &UsageError{What: fmt.Sprintf("%d slopes for %d heads: one a head is needed", len(o.Slopes), a.Heads)}
 			}
-			return &Refusal{Why: why}
+			return a.AddBias(o.bias(a.Heads))
 		}
-		if err := a.AddBias(o.bias(a.Heads)); err != nil {
-			return err
-		}
-	}
-	if first == nil {
-		return &Refusal{Why: "all attentions take keys from another sequence than queries (cross-attention): there is no distance between them"}
-	}
-	if crossing > 0 {
-		out.note(plural(crossing, "cross-attention") + " without the bias: between queries and keys of two sequences there is no distance")
+	})
+	if err != nil {
+		return err
 	}
 	if slices.ContainsFunc(m.Sites(), func(s Site) bool { return s.Encoding().IsGrid() }) {
 		out.note("distances are counted in the order of an image's patches, which is not that of the picture")
@@ -186,12 +166,12 @@ func (o ALiBiOptions) add(m Model, out *Outcome) error {
 	if o.Slopes != nil {
 		which = "slopes of its own"
 	}
-	to := Parameters(bias)
+	to := parameters.Of(bias)
 	becomes := Becoming{Site: slices.IndexFunc(m.Sites(), func(s Site) bool {
 		_, linear := s.Encoding().Scheme.(schemes.ALiBi)
 		return linear && s.Encoding().Form == report.FormKeys // there is one key for all biases
 	}), Scheme: bias}
-	change := report.Change{What: fmt.Sprintf("ALiBi with %s added to %s of %s", which, plural(len(attentions)-crossing, "attention"), plural(first.Heads, "head")), Expect: report.ExpectChanged, To: &to}
+	change := report.Change{What: fmt.Sprintf("ALiBi with %s added to %s of %s", which, plural(n, "attention"), plural(first.Heads, "head")), Expect: report.ExpectChanged, To: &to}
 	if i := becomes.Site; i >= 0 {
 		change.Encoding, change.What = ID(i), fmt.Sprintf("%s → ALiBi with %s", m.Sites()[i].Encoding().Scheme, which)
 	}

@@ -10,14 +10,13 @@ import (
 // Windower is implemented by sites that only act between tokens at most so
 // many positions apart: more length does not change what they compute.
 type Windower interface {
-	Window() int // 0: no window
+	Window() schemes.SlidingWindow
 }
 
 // attended adds to a rotation of a graph the attentions that it turns, as layers in the graph's order, and
 // how far they look. It stays as it is where an attention is not understood, or the search is given up.
 func attended(m Model, i int, e Encoding) (out Encoding) {
-	var err error
-	was := e
+	was, err := e, error(nil)
 	defer func() {
 		if err != nil {
 			out = was

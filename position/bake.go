@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -100,7 +101,7 @@ func Bake(m Model, o BakeOptions) (_ Outcome, err error) {
 		if err := o.bake(b, i); err != nil {
 			return Outcome{}, err
 		}
-		p := Parameters(e.Scheme)
+		p := parameters.Of(e.Scheme)
 		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: fmt.Sprintf("%s as tables of %d positions", EncodingName(e.Scheme), o.Length), Expect: report.ExpectSameOnPrefix, Tolerance: rounding, To: &p})
 		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: e.Scheme, Positions: o.Length})
 	}
@@ -153,7 +154,7 @@ func Unbake(m Model) (_ Outcome, err error) {
 		if err != nil {
 			return Outcome{}, err
 		}
-		p := Parameters(scheme)
+		p := parameters.Of(scheme)
 		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: EncodingName(scheme) + " computed when the model runs", Expect: report.ExpectSameOnPrefix, Tolerance: rounding, To: &p})
 		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: scheme})
 	}
@@ -195,7 +196,7 @@ func divisors(m Model, says, nothing string, move func(DivisorBaker) (bool, erro
 		if err := turns(scheme); err != nil {
 			return Outcome{}, err
 		}
-		p := Parameters(scheme)
+		p := parameters.Of(scheme)
 		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: fmt.Sprintf(says, EncodingName(scheme), "scaling "+said(scheme.Scaling)), Expect: report.ExpectSame, Tolerance: rounding, To: &p})
 		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: scheme})
 	}

@@ -303,7 +303,7 @@ func (x *extension) cutSite(i int, s Site, e Encoding) error {
 // not: what is scaled is meant for those.
 func (x *extension) slides(i int, s Site) bool {
 	w, ok := s.(Windower)
-	return ok && w.Window() > 0 && x.others(i)
+	return ok && w.Window().Positions > 0 && x.others(i)
 }
 
 // scales reports whether the method changes frequencies.
@@ -370,10 +370,10 @@ func (x *extension) keys(i int, s Site, r schemes.Rotary) error {
 	if x.o.Method == MethodNone {
 		return nil
 	}
-	if w, ok := s.(Windower); ok && w.Window() > 0 {
+	if w, ok := s.(Windower); ok && w.Window().Positions > 0 {
 		// Distances within a window do not grow; where other layers see
 		// everything, a method is meant for those.
-		if x.others(i) || !x.scales() && w.Window() <= x.present {
+		if x.others(i) || !x.scales() && w.Window().Positions <= x.present {
 			return nil
 		}
 	}
@@ -401,7 +401,7 @@ func (x *extension) sameOriginal(s schemes.Scaling) bool {
 func (x *extension) others(i int) bool {
 	for j, s := range x.m.Sites() {
 		w, ok := s.(Windower)
-		if _, rotary := s.Encoding().Scheme.(schemes.Rotary); j != i && rotary && (!ok || w.Window() == 0) {
+		if _, rotary := s.Encoding().Scheme.(schemes.Rotary); j != i && rotary && (!ok || w.Window().Positions == 0) {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -330,7 +331,7 @@ func resizeWindow(s WindowResizer, i int, w schemes.Other, to [2]int, method str
 	from := w.Window
 	w.Rows += schemes.WindowRows(to[0], to[1], false) - schemes.WindowRows(from[0], from[1], false)
 	w.Window = to[:]
-	p := Parameters(w)
+	p := parameters.Of(w)
 	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
 		What: fmt.Sprintf("biases of a window of %d×%d → %d×%d patches, %s", from[0], from[1], to[0], to[1], method)})
 	out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: w})
@@ -349,7 +350,7 @@ func resizeSides(s SideResizer, i int, from, to [2]int, out *Outcome) error {
 	}
 	was := w.Rows
 	w.Rows = rows
-	p := Parameters(w)
+	p := parameters.Of(w)
 	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
 		What: fmt.Sprintf("distances along rows and columns %d → %d rows, linear", was, rows)})
 	out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: w})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -51,7 +52,7 @@ func ToOperators(m Model, set string) (_ Outcome, err error) {
 		if n == 0 {
 			continue
 		}
-		p := Parameters(e.Scheme)
+		p := parameters.Of(e.Scheme)
 		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: fmt.Sprintf("%s in %s operators (%d places)", EncodingName(e.Scheme), set, n), Expect: report.ExpectSame, Tolerance: rounding, To: &p})
 		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: e.Scheme})
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/position/deviation"
+	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -14,6 +15,8 @@ type Outcome struct {
 	// Becomes is what encodings are to be in the new file, in the order of the
 	// decisions; encodings that are not mentioned stay as they are.
 	Becomes []Becoming
+	// Window is what every attention sees at most in the new file; none: as before.
+	Window schemes.SlidingWindow
 	// Notes are sentences about the result: what was assumed, what is missing.
 	Notes []string
 	// Nothing, when set, says why there is nothing to do; no file is written.
@@ -46,7 +49,7 @@ func (o *Outcome) decide(m Model, i int, want Want, what, expect string) {
 	if h, ok := m.Sites()[i].(Holder); ok {
 		to = h.Held()
 	}
-	p := Parameters(to)
+	p := parameters.Of(to)
 	o.Changes = append(o.Changes, report.Change{Encoding: ID(i), What: what, Expect: expect, To: &p})
 	o.Becomes = append(o.Becomes, Becoming{Site: i, Scheme: to, Positions: want.Positions, Cut: want.Cut, Rows: want.Rows})
 }

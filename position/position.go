@@ -138,6 +138,8 @@ type Attention struct {
 	// Sees says whether a query sees a key beyond what Causal says: through a window; nil
 	// for all.
 	Sees func(query, key int) bool
+	// Window reads how far queries look back, none for all the way; nil where that is not known.
+	Window func() schemes.SlidingWindow
 	// Biases are what is added to the scores; nil for those of Encodings.
 	Biases []Biaser
 	// Run runs heads (nil: all) on seeded states of so many positions, or as many as the
@@ -155,6 +157,9 @@ type Attention struct {
 	// AddBias adds a bias to the scores of this attention, as edits; nil
 	// where the file's form has no place for one.
 	AddBias func(schemes.ALiBi) error
+	// AddWindow hides keys outside of a window from the queries of this attention, as edits; nil where
+	// the file's form has no place for that.
+	AddWindow func(schemes.SlidingWindow) error
 }
 
 // Model is an opened model file as positions see it.

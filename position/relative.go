@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -134,7 +135,7 @@ func resizeDistances(s DistanceResizer, i, most int, out *Outcome) error {
 	} else {
 		out.note(fmt.Sprintf("distances beyond %d share its row: a model may need fine-tuning", most))
 	}
-	p := Parameters(to)
+	p := parameters.Of(to)
 	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: expect, To: &p,
 		What: fmt.Sprintf("distances up to %d → %d, %d rows", from, most, to.Rows)})
 	out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: to})
@@ -186,7 +187,7 @@ func (o RelativeOptions) rebucket(m Model, i int, from schemes.Buckets, out *Out
 	if err := r.Rebucket(to, rows); err != nil {
 		return err
 	}
-	p := Parameters(to)
+	p := parameters.Of(to)
 	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
 		What: fmt.Sprintf("%d buckets to distance %d → %d to %d", from.Buckets, from.MaxDistance, to.Buckets, to.MaxDistance)})
 	out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: to})

@@ -299,7 +299,7 @@ func split(m Model) (full, sliding []int) {
 		if _, ok := s.Encoding().Scheme.(schemes.Rotary); !ok {
 			continue
 		}
-		if w, ok := s.(Windower); ok && w.Window() > 0 {
+		if w, ok := s.(Windower); ok && w.Window().Positions > 0 {
 			sliding = append(sliding, i)
 		} else {
 			full = append(full, i)

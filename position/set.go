@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -104,7 +105,7 @@ func (o *Outcome) follow(m, after Model) error {
 				expect = report.ExpectSame
 			}
 		}
-		p := Parameters(to)
+		p := parameters.Of(to)
 		o.Changes = append(o.Changes, report.Change{Encoding: ID(i), What: what, Expect: expect, To: &p})
 		o.Becomes = append(o.Becomes, Becoming{Site: i, Scheme: to})
 	}

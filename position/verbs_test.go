@@ -113,7 +113,7 @@ func TestExtendSinusoid(t *testing.T) {
 // sliding is a rotation that acts inside a window.
 type sliding struct{ *fakeSite }
 
-func (sliding) Window() int { return 8 }
+func (sliding) Window() schemes.SlidingWindow { return schemes.SlidingWindow{Positions: 8} }
 
 // What is scaled is the rotation of attentions that see everything.
 func TestExtendSlides(t *testing.T) {

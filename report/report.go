@@ -187,6 +187,8 @@ type Parameters struct {
 	// WindowLayers are the layers with Window (rope: one number, positions that a query looks back) or
 	// Chunk; absent: all of the encoding's.
 	WindowLayers Layers `json:"window_layers,omitempty"`
+	// WindowSinks are the first positions that all queries see beside Window; nil: none.
+	WindowSinks *int `json:"window_sinks,omitempty"`
 	// Chunk is the number of positions beyond whose begin no query of the layers looks.
 	Chunk       *int         `json:"chunk,omitempty"`
 	Temperature *Temperature `json:"temperature,omitempty"`

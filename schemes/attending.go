@@ -10,13 +10,36 @@ import (
 // Attending is what attentions make of positions beside an encoding: how far they look, by what
 // queries grow, and which layers turn nothing. The zero value is nothing of it.
 type Attending struct {
-	Window       int   // positions that a query looks back; 0: all
+	Window       SlidingWindow
 	WindowLayers []int // layers with the window; nil: all of the encoding's
 	Chunk        int   // positions of a chunk, beyond whose begin no query looks; 0: none
 	Temperature  Temperature
 	HotLayers    []int // layers with the temperature; nil: all
 	Unturned     []int // layers with attention and without rotation; nil: none
 	Sinks        bool  // each head has a logit that no key belongs to
+}
+
+// SlidingWindow is how far queries look back: to Positions keys, their own among them, and to the first
+// Sinks of all (Xiao et al. 2023, §3.2: attention sinks). The zero value is no window.
+type SlidingWindow struct{ Positions, Sinks int }
+
+// Sees reports whether a query sees a key; without a causal mask windows end on both sides.
+func (w SlidingWindow) Sees(query, key int, causal bool) bool {
+	return w.Positions == 0 || key < w.Sinks || query-key < w.Positions && (causal || key-query < w.Positions)
+}
+
+// Within reports whether what a window shows is part of what another one does.
+func (w SlidingWindow) Within(other SlidingWindow) bool {
+	return w.Positions > 0 && w.Positions <= other.Positions && w.Sinks <= other.Sinks
+}
+
+// String is "a window of 4096 positions and the first 4".
+func (w SlidingWindow) String() string {
+	out := fmt.Sprintf("a window of %d positions", w.Positions)
+	if w.Sinks > 0 {
+		out += fmt.Sprintf(" and the first %d", w.Sinks)
+	}
+	return out
 }
 
 // Temperature multiplies queries by 1 + Scale·ln(⌊(position + Offset)/Length⌋ + 1) (Llama 4,
@@ -49,8 +72,8 @@ func (a Attending) Longer(length int, layers []int) (out []string) {
 	switch {
 	case a.Chunk > 0 && length > a.Chunk:
 		out = append(out, fmt.Sprintf("layers%s attend within chunks of %d positions at every length: what stands before its chunk a token sees in the other layers alone", these(layers), a.Chunk))
-	case a.Window > 0 && length > a.Window:
-		out = append(out, fmt.Sprintf("layers%s see through a window of %d positions at every length", these(layers), a.Window))
+	case a.Window.Positions > 0 && length > a.Window.Positions:
+		out = append(out, fmt.Sprintf("layers%s see through %s at every length", these(layers), a.Window))
 	}
 	if a.Unturned != nil {
 		out = append(out, fmt.Sprintf("layers%s turn nothing and see the whole length: no scaling of RoPE acts there", these(a.Unturned)))

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -119,6 +120,9 @@ func (c *comparison) beside(before, after func()) {
 // layer compares one attention of both files.
 func (c *comparison) layer(before, after *position.Attention, s *sampled) {
 	positions, heads := c.o.Sample.positions(c.prefix()), c.o.Sample.heads(before.Heads)
+	if c.o.Sample.Positions == 0 {
+		positions = max(positions, min(behind(c.window), c.prefix()))
+	}
 	var t, u *trial.Trial
 	var err1, err2 error
 	c.beside(func() { t, err1 = tried(before, positions, heads) }, func() { u, err2 = tried(after, positions, heads) })
@@ -149,7 +153,12 @@ func (c *comparison) layer(before, after *position.Attention, s *sampled) {
 	shared := min(t.Queries, u.Queries)
 	s.ran(t, before.Heads, shared)
 	k.Why = fmt.Sprintf("layer %d, %s of %d, positions 0 to %d: scores and outputs", before.Layer, headsText(len(t.Heads)), before.Heads, shared-1)
-	if err := c.compareHeads(&k, old, now); err != nil {
+	err := heldWindow(after, c.window)
+	if c.window.Positions >= shared {
+		c.changed = true
+		k.Why += fmt.Sprintf("; %s ends behind them, and was read off the file", c.window)
+	}
+	if err = cmp.Or(err, c.compareHeads(&k, old, now)); err != nil {
 		k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("layer %d: %v", before.Layer, err)
 	}
 	c.add(k)
@@ -174,8 +183,8 @@ func (c *comparison) compareHeads(k *report.Check, old, now *reference.Reference
 	for i := range old.Trial.Heads {
 		head := old.Trial.Heads[i].Head
 		for _, compare := range []func(*difference, int) error{
-			func(d *difference, i int) error { return compareScores(d, old, now, i, k, head) },
-			func(d *difference, i int) error { return compareOutputs(d, old, now, i, k, head) },
+			func(d *difference, i int) error { return c.compareScores(d, old, now, i, k, head) },
+			func(d *difference, i int) error { return c.compareOutputs(d, old, now, i, k, head) },
 		} {
 			var d difference
 			if err := compare(&d, i); err != nil {
@@ -201,7 +210,7 @@ func (c *comparison) compareHeads(k *report.Check, old, now *reference.Reference
 	if float64(k.Measure.MaxRel) > float64(allowed.Value) {
 		c.changed = true
 		switch {
-		case c.expect == report.ExpectChanged:
+		case c.expect == report.ExpectChanged && c.window.Positions == 0:
 			k.Why += ": differs, as was planned"
 		case c.expect == "" && c.anyExplained():
 			k.Why += ": differs, as a changed encoding does"
@@ -226,8 +235,9 @@ func scoresOf(r *reference.Reference, i int) ([][]float64, error) {
 }
 
 // compareScores compares scores on the positions that both files ran, less that of a
-// query's first key: what is added to all scores of a query has no effect.
-func compareScores(d *difference, old, now *reference.Reference, i int, k *report.Check, head int) error {
+// query's first key: what is added to all scores of a query has no effect. Keys outside of a planned window have
+// to be hidden.
+func (c *comparison) compareScores(d *difference, old, now *reference.Reference, i int, k *report.Check, head int) error {
 	x, err1 := scoresOf(old, i)
 	y, err2 := scoresOf(now, i)
 	if err := firstOf(err1, err2); err != nil {
@@ -236,9 +246,14 @@ func compareScores(d *difference, old, now *reference.Reference, i int, k *repor
 	for q := range min(len(x), len(y)) {
 		first := -1
 		for key := range min(len(x[q]), len(y[q])) {
-			a, b := x[q][key], y[q][key]
+			a, b, shown := x[q][key], y[q][key], shown(c.window, now.Attention, q+now.Trial.Past, key)
 			switch m, n := old.Masked(&old.Trial.Heads[i], q, key), now.Masked(&now.Trial.Heads[i], q, key); {
 			case m && n:
+				continue
+			case !shown && !n:
+				return fmt.Errorf("head %d: position %d sees position %d, which was to be hidden", head, q, key)
+			case !shown:
+				c.changed = true
 				continue
 			case m != n:
 				d.abs, d.at, d.scale = math.Inf(1), q, 1
@@ -265,7 +280,7 @@ func outputsOf(r *reference.Reference, i int) ([][]float64, error) {
 }
 
 // compareOutputs compares the outputs of the queries that see the same keys in both files.
-func compareOutputs(d *difference, old, now *reference.Reference, i int, k *report.Check, head int) error {
+func (c *comparison) compareOutputs(d *difference, old, now *reference.Reference, i int, k *report.Check, head int) error {
 	x, err1 := outputsOf(old, i)
 	y, err2 := outputsOf(now, i)
 	if err := firstOf(err1, err2); err != nil {
@@ -273,17 +288,17 @@ func compareOutputs(d *difference, old, now *reference.Reference, i int, k *repo
 	}
 	shared := min(old.Trial.Keys, now.Trial.Keys)
 	for q := range min(len(x), len(y)) {
-		if !seesOnly(old, i, q, shared) || !seesOnly(now, i, q, shared) {
+		if !seesOnly(old, i, q, shared) || !seesOnly(now, i, q, shared) || !allShown(c.window, now.Attention, q+now.Trial.Past, shared) {
 			continue
 		}
 		if len(x[q]) != len(y[q]) {
 			return fmt.Errorf("outputs of %d elements became such of %d", len(x[q]), len(y[q]))
 		}
-		for c := range x[q] {
-			if d.look(x[q][c], y[q][c]) {
+		for e := range x[q] {
+			if d.look(x[q][e], y[q][e]) {
 				d.at = q
 			}
-			if math.IsNaN(x[q][c]) || math.IsNaN(y[q][c]) {
+			if math.IsNaN(x[q][e]) || math.IsNaN(y[q][e]) {
 				d.abs, d.at, d.scale = math.NaN(), q, 1
 				k.At = place(old.Attention.Layer, head, q)
 				return nil

@@ -190,7 +190,7 @@ func (c *comparison) allowed(p, q position.Part) bool {
 	case p.Declared:
 		return c.o.Plan != nil && declaresLength(p, q, int64(lengthOf(c.before)), int64(lengthOf(c.after)))
 	case p.Kind == "node": // that reads what a change put in between; without a plan nothing says so
-		return c.o.Plan != nil && q.Position && p.Head == q.Head
+		return c.o.Plan != nil && (q.Position && p.Head == q.Head || givesWindow(p.Head, q.Head, c.window))
 	case p.Buffer != nil:
 		return follows(p, q, lengthOf(c.before), lengthOf(c.after))
 	}

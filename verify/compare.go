@@ -41,7 +41,10 @@ type Options struct {
 
 // Compare says whether after is before, but for a change of position encoding.
 func Compare(before, after position.Model, o Options) report.Verify {
-	c := &comparison{before: before, after: after, o: o, expect: o.expectation()}
+	c := &comparison{before: before, after: after, o: o, expect: o.expectation(), window: plannedWindow(o.Plan)}
+	if o.Plan == nil && o.Expect == "" {
+		c.window = AddedWindow(before, after)
+	}
 	c.report = report.Verify{Schema: report.SchemaVerify, Before: before.Describe().Path, After: after.Describe().Path}
 	c.step(report.CheckPlan, c.plan)
 	c.declares = DeclaresAlone(before, after)
@@ -89,6 +92,7 @@ type comparison struct {
 	before, after position.Model
 	o             Options
 	expect        string
+	window        schemes.SlidingWindow // that the plan announces, or that was added without one
 	report        report.Verify
 	pairs         []pair
 	added         []position.Site

@@ -102,6 +102,17 @@ var faults = []fault{
 	{name: "the operator set", model: "onnx/gpt2-dy23.onnx", plant: opset, check: "bytes", position: -1, why: "properties of the model"},
 	{name: "a shape constant", model: "onnx/gpt2-dy23.onnx", plant: editingTensor(func(x *onnx.Tensor) bool { return x.Type == onnx.Int64 && x.Len() > 0 }, 1), check: "bytes", position: -1},
 	{name: "a shape constant beside a longer table", model: "onnx/gpt2-dy23.onnx", verb: doubled(position.ExtendOptions{}), plant: editingTensor(func(x *onnx.Tensor) bool { return x.Type == onnx.Int64 && x.Len() > 0 }, 1), check: "bytes", position: -1},
+	{name: "a wider window than planned", model: "onnx/llama-dy23.onnx", verb: windowed(16, 0), plant: setTensor("modelpatch/window_begin", 0, 1.5), check: "attention", position: -2, why: "was to see a window of 16 positions"},
+	{name: "a narrower window than planned", model: "onnx/llama-dy23.onnx", verb: windowed(16, 0), plant: setTensor("modelpatch/window_begin", 0, 0.5), check: "attention", position: -2, why: "masked in one file alone"},
+	{name: "more first positions than planned", model: "onnx/llama-dy23.onnx", verb: windowed(16, 2), plant: setTensor("modelpatch/window_sinks", 0, 2), check: "attention", position: -2, why: "and the first 4"},
+	{name: "a window that hides nothing", model: "onnx/gpt2-dy23.onnx", verb: windowed(16, 0), plant: setTensor("modelpatch/window_hidden", 0, 0), check: "attention", position: -2, why: "which was to be hidden"},
+	{name: "a wider window on both sides", model: "onnx/bert-ts17-ortbert.onnx", verb: windowed(6, 0), plant: setTensor("modelpatch/window_end", 0, 2), check: "attention", position: -2, why: "was to see a window of 6 positions"},
+	{name: "another window of a fused attention", model: "onnx/genai-llama-fp32-ext.onnx", verb: windowed(6, 0), plant: editing(func(e *onnx.Editor, n *onnx.Node) bool {
+		if n.Op == "GroupQueryAttention" {
+			e.SetInt(n, "local_window_size", 7, "fault")
+		}
+		return n.Op == "GroupQueryAttention"
+	}), check: "attention", position: -2, why: "sees a window of 7"},
 	{name: "a slope of an added bias", model: "onnx/tutorial-dy18.onnx", verb: biased(position.ALiBiOptions{}), plant: setTensor("modelpatch/alibi_slopes", 1, 1.5), check: "table", position: -1, why: "slopes"},
 	{name: "a slope of an added bias whose slopes were given", model: "onnx/tutorial-dy18.onnx", verb: biased(position.ALiBiOptions{Slopes: []float64{0.5, 0.125}}), plant: setTensor("modelpatch/alibi_slopes", 1, 0.25), check: "table", position: -1, why: "slopes"},
 	{name: "all slopes of an added bias", model: "onnx/tutorial-dy18.onnx", verb: biased(position.ALiBiOptions{}), plant: func(t *testing.T, path string) {

@@ -62,6 +62,9 @@ func (c *comparison) rest() string {
 // differences lists what became of the encodings.
 func (c *comparison) differences(otherwise string) string {
 	var out []string
+	if c.window.Positions > 0 && c.changed {
+		out = append(out, fmt.Sprintf("queries see %s", c.window))
+	}
 	for _, p := range c.pairs {
 		a, b := p.before.Encoding(), p.after.Encoding()
 		switch {

@@ -166,7 +166,15 @@ func biased(o position.ALiBiOptions) verb {
 	return func(m position.Model) (position.Outcome, error) { return position.AddALiBi(m, o) }
 }
 
+func windowed(positions, sinks int) verb {
+	return func(m position.Model) (position.Outcome, error) {
+		return position.AddWindow(m, position.WindowOptions{Positions: positions, Sinks: sinks})
+	}
+}
+
 var changes = map[string]verb{
+	"window":        windowed(6, 0),
+	"window, sinks": windowed(6, 2),
 	"extend":        doubled(position.ExtendOptions{}),
 	"extend repeat": doubled(position.ExtendOptions{Method: "repeat-last"}),
 	"base":          rescaled(position.RescaleOptions{Base: 250000}),

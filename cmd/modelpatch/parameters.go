@@ -66,6 +66,9 @@ func parametersText(p report.Parameters, scheme string) string {
 		l.add("bidirectional")
 	}
 	l.ints("window", "×", p.Window)
+	if p.WindowSinks != nil && len(l) > 0 {
+		l[len(l)-1] += fmt.Sprintf(" and the first %d", *p.WindowSinks)
+	}
 	l.int("chunks of", p.Chunk)
 	if p.WindowLayers != nil && len(l) > 0 {
 		l[len(l)-1] += " in layers " + layersText(p.WindowLayers)

@@ -103,7 +103,7 @@ rewrites the encoding, and leaves every other byte of the file as it was.`,
 		}
 	}
 	add(groupLook, newInspect(c), newPlot(c), interruptible(newDiff(c)), interruptible(newVerify(c)))
-	add(groupChange, interruptible(newExtend(c)), interruptible(newRope(c)), interruptible(newSet(c)), interruptible(newALiBi(c)), interruptible(newRelative(c)),
+	add(groupChange, interruptible(newExtend(c)), interruptible(newRope(c)), interruptible(newSet(c)), interruptible(newALiBi(c)), interruptible(newWindow(c)), interruptible(newRelative(c)),
 		interruptible(newBake(c)), interruptible(newUnbake(c)), interruptible(newUndo(c)), newRecover(c))
 	add(groupPatches, newShow(c), interruptible(newApply(c)), interruptible(newRevert(c)))
 	add(groupGate, newCheck(c), newExplain(c), newSchema(c))

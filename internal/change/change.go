@@ -299,7 +299,7 @@ func (c *run) check(m position.Model, d *decision) error {
 	if c.declares {
 		return nil // no node and no constant is another: encodings may be read otherwise at the sizes that are stated now
 	}
-	err := verify.Held(d.was, m, d.Becomes)
+	err := cmp.Or(verify.Held(d.was, m, d.Becomes), verify.HeldWindow(m, d.Window))
 	if err != nil && c.fixes {
 		return &position.Refusal{Why: "where its axes are numbers the new file is not read as planned: " + err.Error(), Instead: "give it the length first, and fix the axes of that file"}
 	}

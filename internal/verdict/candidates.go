@@ -12,6 +12,7 @@ import (
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/verify"
 )
 
 // Lengths that models are trained with, between which powers of two are tried.
@@ -36,6 +37,7 @@ func candidates(ctx context.Context, path, afterPath string, before, after posit
 	slopes, biased, steeper := biases(before, after)
 	_, _, turned := turns(before, after)
 	resized := resizings(before, after)
+	window := verify.AddedWindow(before, after)
 	switch stored, computed := rebuilt(before, after); {
 	case steeper && biased:
 		o := position.ALiBiOptions{MaxBias: slopes.MaxBias}
@@ -47,6 +49,8 @@ func candidates(ctx context.Context, path, afterPath string, before, after posit
 		add("alibi", o)
 	case steeper:
 		add("alibi", position.ALiBiOptions{Remove: true})
+	case window.Positions > 0:
+		add("window", position.WindowOptions{Positions: window.Positions, Sinks: window.Sinks})
 	case stored:
 		add("bake", position.BakeOptions{Length: change.Counts(after)})
 	case computed:

@@ -44,13 +44,15 @@ func FuzzOpen(f *testing.F) {
 		if length > 1<<16 {
 			length %= 1 << 16 // tables are computed once for a check
 		}
-		switch way % 4 {
+		switch way % 5 {
 		case 0:
 			_, err = position.Extend(m, position.ExtendOptions{Length: length})
 		case 1:
 			_, err = position.Rescale(m, position.RescaleOptions{Scaling: "yarn", Factor: 4})
 		case 2:
 			_, err = position.Rescale(m, position.RescaleOptions{Scaling: "llama3", Factor: 4, Base: 5000})
+		case 3:
+			_, err = position.AddWindow(m, position.WindowOptions{Positions: length%64 + 1, Sinks: length % 3})
 		default:
 			_, err = position.AddALiBi(m, position.ALiBiOptions{Replace: true})
 		}

@@ -22,6 +22,11 @@ const (
 // tinyWidth elements, but for those of norms.
 func tiny(t *testing.T, arch string, layers int, more keys, tensors map[string][]int64) *model {
 	t.Helper()
+	return opened(t, tinyFile(t, arch, layers, more, tensors))
+}
+
+func tinyFile(t *testing.T, arch string, layers int, more keys, tensors map[string][]int64) []byte {
+	t.Helper()
 	empty := append([]byte("GGUF\x03"), make([]byte, 19)...)
 	f, err := gguf.NewFile(bytes.NewReader(empty), int64(len(empty)))
 	if err != nil {
@@ -62,8 +67,7 @@ func tiny(t *testing.T, arch string, layers int, more keys, tensors map[string][
 	for name, shape := range tensors {
 		add(name, shape...)
 	}
-	m := reopen(t, e, empty)
-	return m
+	return edited(t, e, empty)
 }
 
 // projected are seeded states times a tensor's rows from one on.

@@ -76,7 +76,7 @@ func TestWindowOfMasks(t *testing.T) {
 	want := map[string]int{"none": 0, "causal": 0, "causal, up to the next": 0, "sliding": 4096, "both sides": 4096, "distance": 4096, "triangle": 4096, "short": 3}
 	for kind := range masks {
 		m := built(t, func(n *onnx.NewModel) { attending(n, []float64{10000}, []string{kind}) })
-		if got := m.sites[0].(*rotary.Site).Window(); got != want[kind] {
+		if got := m.sites[0].(*rotary.Site).Window().Positions; got != want[kind] {
 			t.Errorf("%s: a window of %d, want %d", kind, got, want[kind])
 		}
 	}
@@ -137,7 +137,7 @@ func TestWindowsOfExports(t *testing.T) {
 		m := opened(t, filepath.Join(corpus, "onnx", file))
 		for _, s := range m.sites {
 			r := s.(*rotary.Site)
-			if got := r.Window(); got != want[r.Encoding().Scheme.(schemes.Rotary).Base] {
+			if got := r.Window().Positions; got != want[r.Encoding().Scheme.(schemes.Rotary).Base] {
 				t.Errorf("%s: base %g has a window of %d, want %d", file, r.Encoding().Scheme.(schemes.Rotary).Base, got, want[r.Encoding().Scheme.(schemes.Rotary).Base])
 			}
 		}
@@ -161,7 +161,7 @@ func TestWindowOfFusedAttention(t *testing.T) {
 			n.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), fused}
 		})
 		r, ok := m.sites[0].(*rotary.Site)
-		if !ok || r.Window() != want {
+		if !ok || r.Window().Positions != want {
 			t.Errorf("window %d stated: %v", stated, found(m))
 		}
 	}

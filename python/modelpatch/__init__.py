@@ -7,7 +7,7 @@ Change, for what it made. The executable modelpatch does the work.
 from ._change import Change
 from ._look import Figure, Report, check, diff, inspect, inspect_many, plot, show, verify
 from ._model import Model
-from ._verbs import alibi, apply, bake, extend, relative, revert, rope, unbake, undo
+from ._verbs import alibi, apply, bake, extend, relative, revert, rope, unbake, undo, window
 from ._version import VERSION as __version__
 from .errors import InputError, Interrupted, ModelpatchError, OutputError, Refused, UsageError, VerificationFailed
 from .reports import Difference, Inspection, Patch, Verdict
@@ -15,5 +15,5 @@ from .reports import Difference, Inspection, Patch, Verdict
 __all__ = [
     "Change", "Difference", "Figure", "InputError", "Inspection", "Interrupted", "Model", "ModelpatchError", "OutputError", "Patch", "Refused", "Report",
     "UsageError", "Verdict", "VerificationFailed", "__version__", "alibi", "apply", "bake", "check", "diff", "extend", "inspect", "inspect_many", "plot",
-    "relative", "revert", "rope", "show", "unbake", "undo", "verify",
+    "relative", "revert", "rope", "show", "unbake", "undo", "verify", "window",
 ]

@@ -99,6 +99,14 @@ def alibi(
     return _changed("alibi", model, {"max_bias": max_bias, "slopes": slopes, "replace": replace, "remove": remove}, output, verify, options)
 
 
+def window(
+    model: Model, length: int | None = None, *, output: PathLike | None = None, verify: Verify = True, sinks: int | None = None,
+    **options: Unpack[Writing],
+) -> Change:
+    """Lets every query see the length keys up to its own alone, and the first ones, sinks of them."""
+    return _changed("window", model, {"len": length, "sinks": sinks}, output, verify, options)
+
+
 def bake(
     model: Model, length: int | None = None, *, output: PathLike | None = None, verify: Verify = True,
     dtype: Literal["float32", "float16", "bfloat16"] | None = None, **options: Unpack[Writing],

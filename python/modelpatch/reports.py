@@ -580,6 +580,7 @@ class Parameters:
     unrotated_layers: Literal["all"] | tuple[int, ...] | None = None
     window: tuple[int, ...] = ()
     window_layers: Literal["all"] | tuple[int, ...] | None = None
+    window_sinks: int | None = None
 
     @classmethod
     def read(cls, d: Any) -> Parameters:
@@ -614,6 +615,7 @@ class Parameters:
             "unrotated_layers": None if (v := d.get("unrotated_layers")) is None else v if v == "all" else tuple(v or ()),
             "window": tuple(d.get("window") or ()),
             "window_layers": None if (v := d.get("window_layers")) is None else v if v == "all" else tuple(v or ()),
+            "window_sinks": d.get("window_sinks"),
         })
 
 

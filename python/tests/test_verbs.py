@@ -291,7 +291,7 @@ def test_every_flag_is_there() -> None:
     rows = {
         "inspect": {"html", "table", "textconv", "force", "files-from"}, "check": {"init", "format", "quiet", "files-from"}, "plot": {"output", "follow", "force"},
         "diff": {"digest"}, "verify": set(), "undo": set(),
-        **{verb: set() for verb in ("extend", "rope", "alibi", "bake", "unbake", "relative", "apply", "revert")},
+        **{verb: set() for verb in ("extend", "rope", "alibi", "bake", "unbake", "relative", "window", "apply", "revert")},
     }
     for verb, left_out in rows.items():
         function = getattr(modelpatch, verb)

@@ -70,6 +70,9 @@ def changes(report):
         out["unbake"] = ["unbake"]
     if "t5-bias" in schemes:
         out["relative"] = ["relative", "--max-distance", str(2 * schemes["t5-bias"]["parameters"].get("max_distance", 128))]
+    out["window"] = ["window", "--len", str(min(8, (n or 16) // 2))]
+    if onnx:
+        out["window-sinks"] = ["window", "--len", str(min(5, (n or 16) // 2)), "--sinks", "2"]
     if "alibi" in schemes:
         out["alibi-remove"] = ["alibi", "--remove"]
     elif schemes:

@@ -3,6 +3,7 @@
 
 usage: methods_study.py encoder MODELPATCH WORK_FOLDER [--questions N]     all-MiniLM-L6-v2 (needs MINILM_DIR)
        methods_study.py decoder MODELPATCH FOLDER_OF_TRAIN_DECODERS        the models of test/recipes/train_decoders.py
+       methods_study.py far     MODELPATCH FOLDER_OF_TRAIN_DECODERS        the same at sixteen times the trained length
        methods_study.py draw    FOLDER DOCS_FOLDER                         pictures of what decoder measured
 
 encoder: documents of three kinds (test/recipes/study_texts.py), cut to between 600 and 2,000 tokens, and of each a sentence from
@@ -20,7 +21,7 @@ import onnxruntime
 CUT = "cut at 512"
 ENCODER = {m: ["--method", m] for m in ("hierarchical", "tile", "repeat-last", "zero", "grouped", "interpolate", "stretch")}
 ENCODER["hierarchical, anchor first"] = ["--method", "hierarchical", "--anchor", "first"]
-TRAINED, LONG = 128, 512
+TRAINED, LONG, FAR = 128, 512, 2048
 
 
 def session(path):
@@ -130,8 +131,23 @@ def decoders():
                         ("resonance", ["--scaling", "resonance"]),
                         ("base ×8", ["--base", "80000"])):
         yield "rope", name, ["rope", *words]
+    yield from windows()
     for name, words in ENCODER.items():
         yield "learned", name, ["extend", "--len", long, *words]
+
+
+def windows():
+    for sinks in "0", "4":
+        yield "rope", f"window verb, {sinks} sinks", ["window", "--len", str(TRAINED), "--sinks", sinks]
+
+
+def furthest():
+    """(model, name, verb) of what is measured at sixteen times the trained length."""
+    s = str(FAR // TRAINED)
+    yield "rope", "none", None
+    yield "rope", "yarn", ["rope", "--scaling", "yarn", "--factor", s, "--original-length", str(TRAINED)]
+    yield "rope", "llama3", ["rope", "--scaling", "llama3", "--factor", s, "--original-length", str(TRAINED)]
+    yield from windows()
 
 
 def losses(s, rows):
@@ -144,31 +160,52 @@ def losses(s, rows):
     return np.stack(out)
 
 
+def recomputed(s, texts):
+    """As far as a window of the trained length gets: each token has 64 to 127 before it."""
+    length, half = texts.shape[1], TRAINED // 2
+    out = np.full((len(texts), length - 1), np.nan)
+    for first in range(0, length - TRAINED + 1, half):
+        part = losses(s, texts[:, first:first + TRAINED])
+        keep = 0 if first == 0 else half - 1
+        out[:, first + keep:first + TRAINED - 1] = part[:, keep:]
+    return out.mean(0).tolist()
+
+
+def changed(o, model, name, verb, prefix=""):
+    """A session of what a verb makes of a model."""
+    source = os.path.join(o.folder, model + ".onnx")
+    return session(source if verb is None else written(o.tool, verb, source, os.path.join(o.folder, prefix + model + "-" + re.sub(r"\W+", "-", name) + ".onnx")))
+
+
+def tell(out, ends):
+    """Perplexities between the ends, and of all."""
+    print("perplexity up to token " + ", ".join(str(end) for end in ends) + ", and of all")
+    for name, loss in out.items():
+        parts = [np.exp(np.mean(loss[a:b])) for a, b in [*zip([0, *(end - 1 for end in ends)], (end - 1 for end in ends)), (0, len(loss))]]
+        print(f"{name:36s}" + "".join(f"{p:10.1f}" for p in parts), flush=True)
+
+
+def far(o):
+    texts = np.load(os.path.join(o.folder, "far.npy"))
+    out = {"window": recomputed(session(os.path.join(o.folder, "rope.onnx")), texts)}
+    for model, name, verb in furthest():
+        out[name] = losses(changed(o, model, name, verb, "far-"), texts).mean(0).tolist()
+    tell(out, (TRAINED, 2 * TRAINED, LONG, 2 * LONG, FAR))
+
+
 def decoder(o):
     held = np.load(os.path.join(o.folder, "held.npy"))
     out = {}
     for model in ("rope", "learned"):
-        s = session(os.path.join(o.folder, model + ".onnx"))
-        # As far as a window of the trained length gets: each token has 64 to 127 before it.
-        window, half = np.full((len(held), LONG - 1), np.nan), TRAINED // 2
-        for first in range(0, LONG - TRAINED + 1, half):
-            part = losses(s, held[:, first:first + TRAINED])
-            keep = 0 if first == 0 else half - 1
-            window[:, first + keep:first + TRAINED - 1] = part[:, keep:]
-        out[model + ": window"] = window.mean(0).tolist()
+        out[model + ": window"] = recomputed(session(os.path.join(o.folder, model + ".onnx")), held)
     for model, name, verb in decoders():
-        source = os.path.join(o.folder, model + ".onnx")
-        path = source if verb is None else written(o.tool, verb, source, os.path.join(o.folder, model + "-" + re.sub(r"\W+", "-", name) + ".onnx"))
-        out[f"{model}: {name}"] = losses(session(path), held).mean(0).tolist()
+        out[f"{model}: {name}"] = losses(changed(o, model, name, verb), held).mean(0).tolist()
     with open(os.path.join(o.folder, "decoder.json"), "w") as f:
         json.dump(out, f)
-    print(f"perplexity of tokens 1–{TRAINED - 1} (trained), by the next lengths, and of all {LONG - 1}")
-    for name, loss in out.items():
-        parts = [np.exp(np.mean(loss[a:b])) for a, b in ((0, TRAINED - 1), (TRAINED - 1, 2 * TRAINED - 1), (2 * TRAINED - 1, LONG - 1), (0, LONG - 1))]
-        print(f"{name:36s}" + "".join(f"{p:10.1f}" for p in parts), flush=True)
+    tell(out, (TRAINED, 2 * TRAINED, LONG))
 
 
-COLOURS = ("#222222", "#999999", "#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2", "#bcbd22")
+COLOURS = ("#222222", "#e6b800", "#005f73", "#999999", "#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2", "#bcbd22")
 
 
 def picture(curves, title, target):
@@ -209,14 +246,14 @@ def draw(o):
 
 def main():
     options = argparse.ArgumentParser(usage=__doc__)
-    options.add_argument("what", choices=("encoder", "decoder", "draw"))
+    options.add_argument("what", choices=("encoder", "decoder", "far", "draw"))
     options.add_argument("tool")
     options.add_argument("folder")
     options.add_argument("--questions", type=int, default=210)
     o = options.parse_args()
     if o.what != "draw":
         o.tool = os.path.abspath(o.tool)
-    {"encoder": encoder, "decoder": decoder, "draw": draw}[o.what](o)
+    {"encoder": encoder, "decoder": decoder, "far": far, "draw": draw}[o.what](o)
 
 
 main()

@@ -48,6 +48,7 @@ WRITE = [
     ['rope', '--scaling', 'yarn', '--factor', '4', '{m}', '-o', '{o}/d{x}'],
     ['rope', '--to-ops', 'standard', '{m}', '-o', '{o}/l{x}'],
     ['alibi', '{m}', '-o', '{o}/e{x}'],
+    ['window', '--len', '8', '{m}', '-o', '{o}/w{x}'],
     ['alibi', '--remove', '{m}', '-o', '{o}/h{x}'],
     ['bake', '--len', '64', '{m}', '-o', '{o}/i{x}', '--verify'],
     ['unbake', '{m}', '-o', '{o}/j{x}'],

@@ -4,7 +4,8 @@
 usage: train_decoders.py FOLDER [--steps N] [--threads N]      (needs torch, transformers, tokenizers, and Go)
 
 Both have 3 layers of 128, 4 heads, a vocabulary of 1,024 pieces made from the same text, and see 128 tokens at a time. FOLDER
-gets rope.onnx, learned.onnx (free batch and length) and held.npy: 512 tokens of each of 96 documents that neither model saw.
+gets rope.onnx, learned.onnx (free batch and length) and held.npy: 512 tokens of each of 96 documents that neither model saw;
+far.npy are 2,048 tokens of those of them that are as long.
 Some ten minutes a model on one thread. docs/measured/methods.md says what they are for.
 """
 import argparse, os, random, sys, time, warnings
@@ -18,7 +19,7 @@ import transformers as T
 
 import study_texts
 
-LENGTH, LONG, HELD, VOCABULARY, BATCH = 128, 512, 96, 1024, 8
+LENGTH, LONG, FAR, HELD, VOCABULARY, BATCH = 128, 512, 2048, 96, 1024, 8
 
 
 class Plain(torch.nn.Module):
@@ -31,8 +32,8 @@ class Plain(torch.nn.Module):
 
 
 def tokens(folder):
-    """Token ids of all documents for training in one row, and the held-out matrix."""
-    paths = [os.path.join(folder, n) for n in ("train.npy", "held.npy")]
+    """Token ids of all documents for training in one row, and the held-out matrices."""
+    paths = [os.path.join(folder, n) for n in ("train.npy", "held.npy", "far.npy")]
     if all(map(os.path.exists, paths)):
         return [np.load(p) for p in paths]
     texts = [t for _, _, t in study_texts.documents()]
@@ -40,14 +41,16 @@ def tokens(folder):
     pieces = tokenizers.Tokenizer(tokenizers.models.BPE())
     pieces.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
     pieces.train_from_iterator(texts, tokenizers.trainers.BpeTrainer(vocab_size=VOCABULARY, special_tokens=["<s>"], initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
-    held, train = [], []
+    held, far, train = [], [], []
     for text in texts:
         ids = pieces.encode(text).ids
         if len(held) < HELD and len(ids) >= LONG:
             held.append(ids[:LONG])
+            if len(ids) >= FAR:
+                far.append(ids[:FAR])
         else:
             train += [0] + ids
-    out = np.array(train, np.int64), np.array(held, np.int64)
+    out = np.array(train, np.int64), np.array(held, np.int64), np.array(far, np.int64)
     for p, a in zip(paths, out):
         np.save(p, a)
     return out
@@ -94,8 +97,8 @@ def main():
     o = options.parse_args()
     torch.set_num_threads(o.threads)
     os.makedirs(o.folder, exist_ok=True)
-    ids, held = tokens(o.folder)
-    print(f"{len(ids)} tokens for training, {held.shape[0]} documents of {held.shape[1]} held out", flush=True)
+    ids, held, far = tokens(o.folder)
+    print(f"{len(ids)} tokens for training, {len(held)} documents of {LONG} held out, {len(far)} of {FAR}", flush=True)
     for name, model in models():
         path = os.path.join(o.folder, name + ".onnx")
         if os.path.exists(path):

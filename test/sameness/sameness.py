@@ -60,6 +60,7 @@ def commands(model, report):
     yield "alibi", ["alibi", model, "-o", out], out
     yield "bake", ["bake", "--len", "64", model, "-o", out], out
     yield "unbake", ["unbake", model, "-o", out], out
+    yield "window", ["window", "--len", "8", model, "-o", out], out
     yield "relative", ["relative", "--max-distance", "256", model, "-o", out], out
     yield "to-ops", ["rope", "--to-ops", "standard", model, "-o", out], out
 

@@ -55,9 +55,12 @@ func stackAttentions(m *hparams.Model, sites []position.Site, stack string, laye
 			continue
 		}
 		a.Causal, a.Encodings = causal, acting
+		var own schemes.SlidingWindow
 		if sliding[i] {
-			a.Sees = sees(m, window)
+			a.Sees, own.Positions = sees(m, window), window
 		}
+		a.Window = func() schemes.SlidingWindow { return own }
+		a.AddWindow = func(w schemes.SlidingWindow) error { return storeWindow(m, layers, w) }
 		for _, k := range acting {
 			if t, ok := sites[k].(*relative.T5); ok {
 				a.Biases = append(a.Biases, t.Of(i))

@@ -33,14 +33,14 @@ func (m *Model) Temperature(turned bool) schemes.Temperature {
 func (m *Model) Attending(kinds []int, window int, sliding, first bool) (a schemes.Attending) {
 	slides := LayersOf(kinds, SlidingRope)
 	if all := len(kinds) > 0 && slides == nil; window > 0 && (all || len(slides) > 0) && (sliding || slices.Contains(kinds, SlidingRope)) {
-		if a.Window = window; m.Symmetric() {
-			a.Window = window / 2
+		if a.Window.Positions = window; m.Symmetric() {
+			a.Window.Positions = window / 2
 		}
 		if !sliding {
 			a.WindowLayers = slides
 		}
 		if a.Chunk = m.Arch.Window.Chunk; a.Chunk > 0 {
-			a.Window = 0
+			a.Window = schemes.SlidingWindow{}
 		}
 	}
 	if !first {

@@ -56,7 +56,7 @@ func Find(m *hparams.Model) []position.Site {
 	if a.Scheme().Equal(b.Scheme()) {
 		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope, hparams.SlidingRope), merged: true, beside: alone}, operator.New(m, false))}
 	}
-	alone.Window, alone.WindowLayers, alone.Chunk = 0, nil, 0 // told with the other rotation
+	alone.Window, alone.WindowLayers, alone.Chunk = schemes.SlidingWindow{}, nil, 0 // told with the other rotation
 	return []position.Site{
 		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope), beside: alone}, operator.New(m, false)),
 		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.SlidingRope), sliding: true, window: window, beside: other}, operator.New(m, true)),
@@ -100,13 +100,13 @@ func (r *Rope) Encoding() position.Encoding {
 	return e
 }
 
-// Window is how far the layers of this rotation look back, 0 for all the way.
+// Window is how far the layers of this rotation look back.
 // A rotation that only acts inside a window needs no change for more length.
-func (r *Rope) Window() int {
+func (r *Rope) Window() (w schemes.SlidingWindow) {
 	if r.sliding {
-		return r.window
+		w.Positions = r.window
 	}
-	return 0
+	return w
 }
 
 // ScalesAttention reports whether the engine has YaRN's amplitude in the scale of the

@@ -6,7 +6,6 @@ package attention
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -113,10 +112,16 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 	}
 	a := &position.Attention{Causal: causal(s, scores), Heads: v.Shape[k-3], HeadDim: headDim(s, c.Product)}
 	a.KVHeads = a.Heads
-	a.AddBias = func(alibi schemes.ALiBi) error { return shared.add(s, softmax, c.Product, alibi, a.Heads) }
+	a.AddBias = func(alibi schemes.ALiBi) error {
+		return shared.add(s, softmax, c.Product, shared.linear(alibi), a.Heads)
+	}
+	a.AddWindow = func(w schemes.SlidingWindow) error {
+		return shared.add(s, softmax, c.Product, shared.hiding(w, a.Causal), a.Heads)
+	}
+	a.Window = windowOf(func(w *windows) { w.scores(s, c.Product.Output(0)) })
 	a.Encodings = acts.in(s, c.Product, softmax)
 	if c.Crosses() {
-		a.AddBias, a.Crosses, a.Closed = nil, true, crossing
+		a.AddBias, a.AddWindow, a.Crosses, a.Closed = nil, nil, true, crossing
 	}
 	return a
 }
@@ -136,11 +141,13 @@ func headDim(s *eval.Scope, product *onnx.Node) int {
 // fusedAttention reads the attributes of an operator of attention.
 func fusedAttention(s *eval.Scope, n *onnx.Node, shared *sharedBias, acts effects) *position.Attention {
 	a := &position.Attention{Closed: closed(s, n), Encodings: acts.in(s, n, n)}
+	a.Window = windowOf(func(w *windows) { w.Attention(s, n) })
+	a.AddWindow = func(w schemes.SlidingWindow) error { return shared.narrow(s, n, w, a.Causal, a.Heads) }
 	switch {
 	case crossesFused(s, n):
-		a.Crosses, a.Closed = true, crossing
+		a.AddWindow, a.Crosses, a.Closed = nil, true, crossing
 	case a.Closed == "":
-		a.AddBias = func(alibi schemes.ALiBi) error { return shared.addFused(s, n, alibi, a.Heads) }
+		a.AddBias = func(alibi schemes.ALiBi) error { return shared.addFused(s, n, shared.linear(alibi), a.Heads) }
 	}
 	q := s.Value(n.Input(0))
 	a.Heads = int(n.Int("num_heads", n.Int("q_num_heads", 0)))
@@ -236,8 +243,8 @@ func stateOperand(s *eval.Scope, n *onnx.Node) string {
 	return ""
 }
 
-// causal reports whether later keys are masked: whether known numbers that
-// depend on positions are added to, or choose among, the scores.
+// causal reports whether later keys are masked, the next one as the last: whether known numbers that depend on
+// positions are added to, or choose among, the scores. A window that ends on both sides hides the last one alone.
 func causal(s *eval.Scope, scores string) bool {
 	name := scores
 	for range 30 {
@@ -248,15 +255,15 @@ func causal(s *eval.Scope, scores string) bool {
 		for i, in := range n.Inputs {
 			v := s.Value(in)
 			k := len(v.Shape)
-			if !v.Known() || k < 2 || v.Shape[k-1] < 2 || v.Shape[k-2] < 2 || !v.Varies(k-1) {
+			if !v.Known() || k < 2 || v.Shape[k-1] < 2 || v.Shape[k-2] < 2 || v.Shape[k-1] < v.Shape[k-2] || !v.Varies(k-1) {
 				continue
 			}
-			rows := trace.RowsOf(v, k-2)
-			first, last := rows[0][0], rows[0][len(rows[0])-1]
+			first, own := trace.RowsOf(v, k-2)[0], v.Shape[k-1]-v.Shape[k-2] // of the first query, which past keys precede
+			next, last := first[own+1], first[len(first)-1]
 			switch {
-			case n.Op == "Add" && (last < trace.MaskedBelow || math.IsInf(last, -1)) && first > trace.MaskedBelow:
+			case n.Op == "Add" && max(next, last) < trace.MaskedBelow && first[own] > trace.MaskedBelow:
 				return true
-			case n.Op == "Where" && i == 0 && first != last:
+			case n.Op == "Where" && i == 0 && first[own] != next && first[own] != last:
 				return true
 			}
 		}

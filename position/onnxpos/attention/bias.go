@@ -10,8 +10,8 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// sharedBias adds ALiBi's bias to attentions. The bias of a graph is computed
-// once, before its first attention, and read by all of them.
+// sharedBias adds biases to attentions. The bias of a graph is computed once, before its first
+// attention, and read by all of them.
 type sharedBias struct {
 	m     *site.Graph
 	made  map[biasKey]string         // the value that holds the bias
@@ -23,6 +23,7 @@ type sharedBias struct {
 // biasKey tells biases apart that attentions cannot share: of another graph,
 // or of a tower of other lengths or heads.
 type biasKey struct {
+	what                 string
 	graph                *onnx.Graph
 	heads, queries, keys int
 	fused                string // where a fused operator counts them; "": by its scores
@@ -41,6 +42,25 @@ func (b *sharedBias) late(g *onnx.Graph) *onnx.Node {
 
 // minRangeOpset is the operator set that introduced Range.
 const minRangeOpset = 11
+
+// addition is what is added to the scores of an attention.
+type addition struct {
+	what  string // begins the names of its values: alibi, window
+	why   string
+	heads int // that it has numbers for; 0: the same ones for all
+	// build are the nodes that compute it, (…, heads or 1, query, key), from what isApart says; lead are
+	// the dimensions before that of the heads.
+	build func(before *onnx.Node, t onnx.DataType, apart distances, lead []int64) ([]onnx.NewNode, string)
+}
+
+// name is that of one of its values.
+func (a addition) name(part string) string { return "modelpatch/" + a.what + "_" + part }
+
+// distances are values that tell keys and queries apart.
+type distances struct {
+	key        string // the positions of the keys, a row
+	difference string // key − query, queries by keys
+}
 
 // reading is a place where scores are read: an input of a node.
 type reading struct {
@@ -94,10 +114,10 @@ func keyed(s *eval.Scope, softmax, product *onnx.Node) (at reading, ok bool) {
 }
 
 // add puts scores + bias in the place of the scores that a Softmax reads, or that sinks are
-// joined to before. The scores are scaled and masked there already, which the bias must follow
+// joined to before. The scores are scaled and masked there already, which a bias must follow
 // (Press et al. 2022, §3).
-func (b *sharedBias) add(s *eval.Scope, softmax, product *onnx.Node, alibi schemes.ALiBi, heads int) error {
-	if err := b.possible(softmax, alibi, heads); err != nil {
+func (b *sharedBias) add(s *eval.Scope, softmax, product *onnx.Node, bias addition, heads int) error {
+	if err := b.possible(softmax, bias, heads); err != nil {
 		return err
 	}
 	at, ok := keyed(s, softmax, product)
@@ -108,7 +128,6 @@ func (b *sharedBias) add(s *eval.Scope, softmax, product *onnx.Node, alibi schem
 	if len(scores.Shape) == 3 && b.m.Sizes.Batch*heads != scores.Shape[0] {
 		return &position.Refusal{Why: "heads and batch stand in one axis of the scores in an unknown order"}
 	}
-	why := "ALiBi bias on attention scores"
 	k := len(scores.Shape)
 	switch {
 	case k > 4:
@@ -116,34 +135,33 @@ func (b *sharedBias) add(s *eval.Scope, softmax, product *onnx.Node, alibi schem
 	case k > 1 && scores.Shape[k-1] < scores.Shape[k-2]:
 		return &position.Refusal{Why: fmt.Sprintf("%s reads scores of %d queries and %d keys: a key that stands for several positions has no distance", softmax.Title(), scores.Shape[k-2], scores.Shape[k-1])}
 	}
-	key := biasKey{graph: softmax.Graph, heads: heads, queries: scores.Shape[k-2], keys: scores.Shape[k-1]}
+	key := biasKey{what: bias.what, graph: softmax.Graph, heads: heads, queries: scores.Shape[k-2], keys: scores.Shape[k-1]}
 	if b.made[key] == "" {
-		b.made[key] = b.build(at, scores, alibi, why)
+		b.made[key] = b.build(at, scores, bias)
 	}
 	e := b.m.Editor
-	out := e.FreshName("modelpatch/alibi_scores")
+	out := e.FreshName(bias.name("scores"))
 	if len(scores.Shape) == 4 {
-		e.InsertNodes(at.node, []onnx.NewNode{{Op: "Add", Inputs: []string{at.name(), b.made[key]}, Outputs: []string{out}}}, why)
+		e.InsertNodes(at.node, []onnx.NewNode{{Op: "Add", Inputs: []string{at.name(), b.made[key]}, Outputs: []string{out}}}, bias.why)
 	} else {
-		e.InsertNodes(at.node, b.addToRows(at, b.made[key], heads, out, why), why)
+		e.InsertNodes(at.node, b.addToRows(at, b.made[key], bias, heads, out), bias.why)
 	}
-	e.RenameInput(at.node, at.input, out, why)
+	e.RenameInput(at.node, at.input, out, bias.why)
 	return nil
 }
 
 // addToRows adds the bias to scores (batch·heads, query, key).
-func (b *sharedBias) addToRows(at reading, bias string, heads int, out, why string) []onnx.NewNode {
-	e := b.m.Editor
-	name := e.FreshName
-	lead := b.ints(at.node, "modelpatch/alibi_lead", []int64{-1, int64(heads)}, why)
-	two, end := b.ints(at.node, "modelpatch/alibi_two", []int64{1}, why), b.ints(at.node, "modelpatch/alibi_end", []int64{3}, why)
-	shape, tail, full, apart, sum := name("modelpatch/alibi_shape"), name("modelpatch/alibi_tail"), name("modelpatch/alibi_full"), name("modelpatch/alibi_apart"), name("modelpatch/alibi_sum")
+func (b *sharedBias) addToRows(at reading, made string, bias addition, heads int, out string) []onnx.NewNode {
+	fresh := func(part string) string { return b.m.Editor.FreshName(bias.name(part)) }
+	lead := b.ints(at.node, bias.name("lead"), []int64{-1, int64(heads)}, bias.why)
+	two, end := b.ints(at.node, bias.name("two"), []int64{1}, bias.why), b.ints(at.node, bias.name("end"), []int64{3}, bias.why)
+	shape, tail, full, apart, sum := fresh("shape"), fresh("tail"), fresh("full"), fresh("apart"), fresh("sum")
 	return []onnx.NewNode{
 		{Op: "Shape", Inputs: []string{at.name()}, Outputs: []string{shape}},
 		{Op: "Slice", Inputs: []string{shape, two, end}, Outputs: []string{tail}},
 		{Op: "Concat", Inputs: []string{lead, tail}, Outputs: []string{full}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}},
 		{Op: "Reshape", Inputs: []string{at.name(), full}, Outputs: []string{apart}},
-		{Op: "Add", Inputs: []string{apart, bias}, Outputs: []string{sum}},
+		{Op: "Add", Inputs: []string{apart, made}, Outputs: []string{sum}},
 		{Op: "Reshape", Inputs: []string{sum, shape}, Outputs: []string{out}},
 	}
 }
@@ -158,47 +176,56 @@ func (b *sharedBias) scalar(at *onnx.Node, name string, value int64, why string)
 	return b.m.Editor.AddInitializer(at.Graph.Outermost(), name, onnx.Int64, nil, raw, why)
 }
 
-// build inserts the computation of −slope·|query − key| (heads, query, key) by the
-// axes of scores.
-func (b *sharedBias) build(at reading, scores *eval.Value, alibi schemes.ALiBi, why string) string {
+// build inserts the computation of a bias (heads, query, key) by the axes of scores.
+func (b *sharedBias) build(at reading, scores *eval.Value, bias addition) string {
 	e, before := b.m.Editor, at.node
-	last, secondLast := b.scalar(before, "modelpatch/alibi_last", -1, why), b.scalar(before, "modelpatch/alibi_second_last", -2, why)
-	shape, keys, queries := e.FreshName("modelpatch/alibi_shape"), e.FreshName("modelpatch/alibi_keys"), e.FreshName("modelpatch/alibi_queries")
+	last, secondLast := b.scalar(before, bias.name("last"), -1, bias.why), b.scalar(before, bias.name("second_last"), -2, bias.why)
+	shape, keys, queries := e.FreshName(bias.name("shape")), e.FreshName(bias.name("keys")), e.FreshName(bias.name("queries"))
 	axis0 := []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}
-	made, name := b.distances(before, scores.Type, alibi, queries, keys, []int64{int64(len(alibi.SlopeValues())), 1, 1}, why)
+	made, name := b.from(before, scores.Type, bias, queries, keys, nil)
 	e.InsertNodes(before, append([]onnx.NewNode{
 		{Op: "Shape", Inputs: []string{at.name()}, Outputs: []string{shape}},
 		{Op: "Gather", Inputs: []string{shape, last}, Outputs: []string{keys}, Attributes: axis0},
 		{Op: "Gather", Inputs: []string{shape, secondLast}, Outputs: []string{queries}, Attributes: axis0},
-	}, made...), why)
+	}, made...), bias.why)
 	return name
 }
 
-// distances are the nodes that compute −slope·|query − key| from the numbers of queries
-// and keys, and what they give: slopes have the dimensions dims. Queries are the last
-// ones of the keys, so that a cache of past keys shifts them.
-func (b *sharedBias) distances(before *onnx.Node, t onnx.DataType, alibi schemes.ALiBi, queries, keys string, dims []int64, why string) ([]onnx.NewNode, string) {
-	e := b.m.Editor
-	negative := make([]float64, 0, alibi.Heads)
-	for _, m := range alibi.SlopeValues() {
-		negative = append(negative, -m)
+// from are the nodes that compute a bias from the numbers of queries and keys, and what they give.
+// Queries are the last ones of the keys, so that a cache of past keys shifts them.
+func (b *sharedBias) from(before *onnx.Node, t onnx.DataType, bias addition, queries, keys string, lead []int64) ([]onnx.NewNode, string) {
+	zero, one := b.scalar(before, bias.name("zero"), 0, bias.why), b.scalar(before, bias.name("one"), 1, bias.why)
+	column := b.ints(before, bias.name("column"), []int64{-1, 1}, bias.why)
+	fresh := func(part string) string { return b.m.Editor.FreshName(bias.name(part)) }
+	past, row, query := fresh("past"), fresh("query_row"), fresh("query")
+	apart := distances{key: fresh("key"), difference: fresh("difference")}
+	made, name := bias.build(before, t, apart, lead)
+	return append([]onnx.NewNode{
+		{Op: "Sub", Inputs: []string{keys, queries}, Outputs: []string{past}},
+		{Op: "Range", Inputs: []string{zero, keys, one}, Outputs: []string{apart.key}},
+		{Op: "Range", Inputs: []string{past, keys, one}, Outputs: []string{row}},
+		{Op: "Reshape", Inputs: []string{row, column}, Outputs: []string{query}},
+		{Op: "Sub", Inputs: []string{apart.key, query}, Outputs: []string{apart.difference}},
+	}, made...), name
+}
+
+// linear is ALiBi's bias, −slope·|query − key|.
+func (b *sharedBias) linear(alibi schemes.ALiBi) addition {
+	a := addition{what: "alibi", why: "ALiBi bias on attention scores", heads: alibi.Count()}
+	a.build = func(before *onnx.Node, t onnx.DataType, apart distances, lead []int64) ([]onnx.NewNode, string) {
+		negative := make([]float64, 0, alibi.Heads)
+		for _, m := range alibi.SlopeValues() {
+			negative = append(negative, -m)
+		}
+		raw, _ := onnx.EncodeFloats(t, negative, nil)
+		slopes := b.m.Editor.AddInitializer(before.Graph.Outermost(), a.name("slopes"), t, append(lead, int64(len(negative)), 1, 1), raw, a.why)
+		fresh := func(part string) string { return b.m.Editor.FreshName(a.name(part)) }
+		distance, float, out := fresh("distance"), fresh("distance_float"), fresh("bias")
+		return []onnx.NewNode{
+			{Op: "Abs", Inputs: []string{apart.difference}, Outputs: []string{distance}},
+			{Op: "Cast", Inputs: []string{distance}, Outputs: []string{float}, Attributes: []onnx.NewAttribute{{Name: "to", Value: int64(t)}}},
+			{Op: "Mul", Inputs: []string{slopes, float}, Outputs: []string{out}},
+		}, out
 	}
-	raw, _ := onnx.EncodeFloats(t, negative, nil)
-	slopes := e.AddInitializer(before.Graph.Outermost(), "modelpatch/alibi_slopes", t, dims, raw, why)
-	zero, one := b.scalar(before, "modelpatch/alibi_zero", 0, why), b.scalar(before, "modelpatch/alibi_one", 1, why)
-	column := b.ints(before, "modelpatch/alibi_column", []int64{-1, 1}, why)
-	v := map[string]string{}
-	for _, part := range []string{"past", "key", "query_row", "query", "difference", "distance", "distance_float", "bias"} {
-		v[part] = e.FreshName("modelpatch/alibi_" + part)
-	}
-	return []onnx.NewNode{
-		{Op: "Sub", Inputs: []string{keys, queries}, Outputs: []string{v["past"]}},
-		{Op: "Range", Inputs: []string{zero, keys, one}, Outputs: []string{v["key"]}},
-		{Op: "Range", Inputs: []string{v["past"], keys, one}, Outputs: []string{v["query_row"]}},
-		{Op: "Reshape", Inputs: []string{v["query_row"], column}, Outputs: []string{v["query"]}},
-		{Op: "Sub", Inputs: []string{v["key"], v["query"]}, Outputs: []string{v["difference"]}},
-		{Op: "Abs", Inputs: []string{v["difference"]}, Outputs: []string{v["distance"]}},
-		{Op: "Cast", Inputs: []string{v["distance"]}, Outputs: []string{v["distance_float"]}, Attributes: []onnx.NewAttribute{{Name: "to", Value: int64(t)}}},
-		{Op: "Mul", Inputs: []string{slopes, v["distance_float"]}, Outputs: []string{v["bias"]}},
-	}, v["bias"]
+	return a
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // operand is where an operator of attention says how long a sequence is: an axis of an
@@ -118,37 +117,36 @@ func crossesFused(s *eval.Scope, n *onnx.Node) bool {
 	return len(q.Shape) > l.queries.axis && len(k.Shape) > l.keys[0].axis && q.Shape[l.queries.axis] != k.Shape[l.keys[0].axis]
 }
 
-// addFused gives a fused attention the bias, with the mask that it has.
-func (b *sharedBias) addFused(s *eval.Scope, n *onnx.Node, alibi schemes.ALiBi, heads int) error {
-	if err := b.possible(n, alibi, heads); err != nil {
+// addFused gives a fused attention a bias, with the mask that it has.
+func (b *sharedBias) addFused(s *eval.Scope, n *onnx.Node, bias addition, heads int) error {
+	if err := b.possible(n, bias, heads); err != nil {
 		return err
 	}
 	l, _ := lengthsOf(s, n)
 	q := s.Value(n.Input(0))
-	why := "ALiBi bias on attention scores"
 	total := 0
 	for _, k := range l.keys {
 		if v := s.Value(n.Input(k.input)); !k.whole && k.axis < len(v.Shape) {
 			total += v.Shape[k.axis]
 		}
 	}
-	key := biasKey{graph: n.Graph, heads: heads, queries: q.Shape[l.queries.axis], keys: total, fused: fmt.Sprint(n.Domain, n.Op, l)}
+	key := biasKey{what: bias.what, graph: n.Graph, heads: heads, queries: q.Shape[l.queries.axis], keys: total, fused: fmt.Sprint(n.Domain, n.Op, l)}
 	if b.made[key] == "" {
 		e := b.m.Editor
 		var nodes []onnx.NewNode
 		count := func(o operand) string {
-			out := e.FreshName("modelpatch/alibi_length")
+			out := e.FreshName(bias.name("length"))
 			if o.whole {
-				cast := e.FreshName("modelpatch/alibi_total")
+				cast := e.FreshName(bias.name("total"))
 				nodes = append(nodes,
 					onnx.NewNode{Op: "Cast", Inputs: []string{n.Input(o.input)}, Outputs: []string{cast}, Attributes: []onnx.NewAttribute{{Name: "to", Value: int64(onnx.Int64)}}},
-					onnx.NewNode{Op: "Reshape", Inputs: []string{cast, b.ints(n, "modelpatch/alibi_scalar", []int64{}, why)}, Outputs: []string{out}})
+					onnx.NewNode{Op: "Reshape", Inputs: []string{cast, b.ints(n, bias.name("scalar"), []int64{}, bias.why)}, Outputs: []string{out}})
 				return out
 			}
-			shape := e.FreshName("modelpatch/alibi_shape")
+			shape := e.FreshName(bias.name("shape"))
 			nodes = append(nodes,
 				onnx.NewNode{Op: "Shape", Inputs: []string{n.Input(o.input)}, Outputs: []string{shape}},
-				onnx.NewNode{Op: "Gather", Inputs: []string{shape, b.scalar(n, "modelpatch/alibi_axis", int64(o.axis), why)}, Outputs: []string{out}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}})
+				onnx.NewNode{Op: "Gather", Inputs: []string{shape, b.scalar(n, bias.name("axis"), int64(o.axis), bias.why)}, Outputs: []string{out}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}})
 			return out
 		}
 		queries := count(l.queries)
@@ -157,43 +155,43 @@ func (b *sharedBias) addFused(s *eval.Scope, n *onnx.Node, alibi schemes.ALiBi, 
 			if next := count(k); keys == "" {
 				keys = next
 			} else {
-				sum := e.FreshName("modelpatch/alibi_keys")
+				sum := e.FreshName(bias.name("keys"))
 				nodes = append(nodes, onnx.NewNode{Op: "Add", Inputs: []string{keys, next}, Outputs: []string{sum}})
 				keys = sum
 			}
 		}
-		made, name := b.distances(n, q.Type, alibi, queries, keys, []int64{1, int64(heads), 1, 1}, why)
-		e.InsertNodes(n, append(nodes, made...), why)
+		made, name := b.from(n, q.Type, bias, queries, keys, []int64{1})
+		e.InsertNodes(n, append(nodes, made...), bias.why)
 		b.made[key] = name
 	}
-	b.merge(s, n, b.made[key], q.Type, why)
+	b.merge(s, n, b.made[key], q.Type, bias)
 	return nil
 }
 
 // merge makes an attention read a bias: as it is, added to the mask that is there, or
 // chosen by it where it is of truth values.
-func (b *sharedBias) merge(s *eval.Scope, n *onnx.Node, bias string, t onnx.DataType, why string) {
+func (b *sharedBias) merge(s *eval.Scope, n *onnx.Node, made string, t onnx.DataType, bias addition) {
 	e, at := b.m.Editor, biasInput(n)
 	mask := n.Input(at)
 	if mask == "" {
-		e.RenameInput(n, at, bias, why)
+		e.RenameInput(n, at, made, bias.why)
 		return
 	}
-	key := maskKey{mask, bias}
+	key := maskKey{mask, made}
 	if b.masked == nil {
 		b.masked = map[maskKey]string{}
 	}
 	if b.masked[key] == "" {
-		out := e.FreshName("modelpatch/alibi_mask")
-		node := onnx.NewNode{Op: "Add", Inputs: []string{mask, bias}, Outputs: []string{out}}
+		out := e.FreshName(bias.name("mask"))
+		node := onnx.NewNode{Op: "Add", Inputs: []string{mask, made}, Outputs: []string{out}}
 		if s.Value(mask).Type == onnx.Bool {
 			raw, _ := onnx.EncodeFloats(t, []float64{lowest(t)}, nil)
-			node = onnx.NewNode{Op: "Where", Inputs: []string{mask, bias, e.AddInitializer(n.Graph.Outermost(), "modelpatch/alibi_hidden", t, nil, raw, why)}, Outputs: []string{out}}
+			node = onnx.NewNode{Op: "Where", Inputs: []string{mask, made, e.AddInitializer(n.Graph.Outermost(), bias.name("hidden"), t, nil, raw, bias.why)}, Outputs: []string{out}}
 		}
-		e.InsertNodes(n, []onnx.NewNode{node}, why)
+		e.InsertNodes(n, []onnx.NewNode{node}, bias.why)
 		b.masked[key] = out
 	}
-	e.RenameInput(n, at, b.masked[key], why)
+	e.RenameInput(n, at, b.masked[key], bias.why)
 }
 
 // maskKey is a mask and the bias that it was put together with.
@@ -208,8 +206,8 @@ func lowest(t onnx.DataType) float64 {
 }
 
 // possible refuses what a bias cannot be built for.
-func (b *sharedBias) possible(n *onnx.Node, alibi schemes.ALiBi, heads int) error {
-	if k := alibi.Count(); k != heads {
+func (b *sharedBias) possible(n *onnx.Node, bias addition, heads int) error {
+	if k := bias.heads; k != 0 && k != heads {
 		return &position.Refusal{Why: fmt.Sprintf("%d slopes for %d heads", k, heads), Instead: "give one slope a head"}
 	}
 	if v := b.m.File.Opsets[""]; v < minRangeOpset {

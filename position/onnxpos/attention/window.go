@@ -2,33 +2,41 @@ package attention
 
 import (
 	"math"
-	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // windows collects how far attentions see.
 type windows struct {
-	masks      map[string]int // window of a mask, 0: none
+	masks      map[string]schemes.SlidingWindow // of a mask
 	seen       map[*onnx.Node]bool
-	everywhere bool // one sees everything
-	widest     int  // of the others
+	everywhere bool                  // one sees everything
+	widest     schemes.SlidingWindow // of the others
 }
 
 // NewWindows begins with no attention seen.
 func NewWindows() *windows {
-	return &windows{masks: map[string]int{}, seen: map[*onnx.Node]bool{}}
+	return &windows{masks: map[string]schemes.SlidingWindow{}, seen: map[*onnx.Node]bool{}}
 }
 
-// Widest is the widest window, 0 where an attention sees everything or none was
-// found.
-func (w *windows) Widest() int {
+// Widest is the widest window, none where an attention sees everything or none was found.
+func (w *windows) Widest() schemes.SlidingWindow {
 	if w.everywhere {
-		return 0
+		return schemes.SlidingWindow{}
 	}
 	return w.widest
+}
+
+// windowOf reads the window of one attention.
+func windowOf(read func(*windows)) func() schemes.SlidingWindow {
+	return func() schemes.SlidingWindow {
+		w := NewWindows()
+		read(w)
+		return w.Widest()
+	}
 }
 
 // maxAhead is the most operators between a rotation and the product with keys.
@@ -62,12 +70,12 @@ func (w *windows) Turned(s *eval.Scope, name string, depth int) {
 // Attention reads a fused operator: its own window, or that of its mask.
 func (w *windows) Attention(s *eval.Scope, n *onnx.Node) {
 	if local := n.Int("local_window_size", -1); local > 0 {
-		w.add(int(local))
+		w.add(schemes.SlidingWindow{Positions: int(local)})
 		return
 	}
 	row := eval.Lookup(n.Domain, n.Op)
 	if row == nil || row.Bias <= 0 || n.Input(row.Bias) == "" {
-		w.add(0)
+		w.add(schemes.SlidingWindow{})
 		return
 	}
 	w.add(w.mask(s, n.Input(row.Bias)))
@@ -76,7 +84,7 @@ func (w *windows) Attention(s *eval.Scope, n *onnx.Node) {
 // scores reads what is added to scores, or chooses among them, before their
 // Softmax.
 func (w *windows) scores(s *eval.Scope, name string) {
-	window := 0
+	window := schemes.SlidingWindow{}
 	for range trace.MaxTowards {
 		next := ""
 		for _, n := range s.Consumers(name) {
@@ -85,14 +93,14 @@ func (w *windows) scores(s *eval.Scope, name string) {
 			}
 			if eval.Is(n, eval.Softmax) {
 				if n.Op == "BiasSoftmax" {
-					window = max(window, w.mask(s, n.Input(1)))
+					window = narrower(window, w.mask(s, n.Input(1)))
 				}
 				w.add(window)
 				return
 			}
 			for _, in := range n.Inputs {
 				if in != name && in != "" && eval.Is(n, eval.Addition|eval.Largest|eval.Scaling|eval.Choice) {
-					window = max(window, w.mask(s, in))
+					window = narrower(window, w.mask(s, in))
 				}
 			}
 			next = n.Output(0)
@@ -104,13 +112,23 @@ func (w *windows) scores(s *eval.Scope, name string) {
 	}
 }
 
-func (w *windows) add(window int) {
-	w.everywhere = w.everywhere || window == 0
-	w.widest = max(w.widest, window)
+func (w *windows) add(window schemes.SlidingWindow) {
+	w.everywhere = w.everywhere || window.Positions == 0
+	if window.Positions > w.widest.Positions {
+		w.widest = window
+	}
 }
 
-// mask finds the window in what a mask is computed from, 0 where there is none.
-func (w *windows) mask(s *eval.Scope, name string) int {
+// narrower is what two windows leave of one another: the one of fewer positions.
+func narrower(a, b schemes.SlidingWindow) schemes.SlidingWindow {
+	if a.Positions == 0 || b.Positions > 0 && b.Positions < a.Positions {
+		return b
+	}
+	return a
+}
+
+// mask finds the window in what a mask is computed from.
+func (w *windows) mask(s *eval.Scope, name string) schemes.SlidingWindow {
 	if window, ok := w.masks[name]; ok {
 		return window
 	}
@@ -125,7 +143,7 @@ func (w *windows) mask(s *eval.Scope, name string) int {
 		if n == nil {
 			continue
 		}
-		window = max(window, windowOfNode(at, n))
+		window = narrower(window, windowOfNode(at, n))
 		for _, in := range n.Inputs {
 			if in != "" && !seen[in] {
 				seen[in] = true
@@ -139,17 +157,49 @@ func (w *windows) mask(s *eval.Scope, name string) int {
 
 // windowOfNode is the distance at which one node of a mask stops keys that lie
 // far behind a query: a comparison of their distance with a number, or a
-// triangle that is cut off below the diagonal.
-func windowOfNode(s *eval.Scope, n *onnx.Node) int {
+// triangle that is cut off below the diagonal; and the first keys that are seen beside those.
+func windowOfNode(s *eval.Scope, n *onnx.Node) (w schemes.SlidingWindow) {
 	switch {
 	case eval.Is(n, eval.Comparison) && n.Op != "Equal":
-		return comparedDistance(s.Value(n.Input(0)), s.Value(n.Input(1)), n.Op)
+		w.Positions = comparedDistance(s.Value(n.Input(0)), s.Value(n.Input(1)), n.Op)
 	case n.Op == "Trilu":
 		if k, ok := s.Value(n.Input(1)).Scalar(); ok && k < 0 && k > math.MinInt32 {
-			return int(-k)
+			w.Positions = int(-k)
+		}
+	case n.Op == "Or":
+		for i, other := range []int{1, 0} {
+			if near, at := s.Find(n.Input(i)); near != nil && eval.Is(near, eval.Comparison) {
+				if w = windowOfNode(at, near); w.Positions > 0 {
+					w.Sinks = firstKeys(s, n.Input(other))
+					return w
+				}
+			}
 		}
 	}
-	return 0
+	return w
+}
+
+// firstKeys is how many keys from the first on a comparison of their places with a number chooses, 0 where it
+// is none.
+func firstKeys(s *eval.Scope, name string) int {
+	n, at := s.Find(name)
+	if n == nil || !eval.Is(n, eval.Comparison) || n.Op == "Equal" {
+		return 0
+	}
+	a, b := at.Value(n.Input(0)), at.Value(n.Input(1))
+	if !a.Known() || !b.Known() || a.Len() < 2 || b.Len() != 1 || a.Len() != a.Shape[len(a.Shape)-1] {
+		return 0
+	}
+	limit := b.Number(0)
+	for k := range a.Len() {
+		if a.Number(k) != float64(k) || limit < 1 || limit > math.MaxInt32 || !holds(n.Op, -limit) || holds(n.Op, 1) {
+			return 0
+		}
+	}
+	if n.Op == "LessOrEqual" {
+		limit++
+	}
+	return int(limit)
 }
 
 // comparedDistance is the number with which a comparison holds the distance of
@@ -232,26 +282,34 @@ func same(rows, columns int, as func(row, column int) bool) bool {
 }
 
 // banded is how many keys the last query of a mask sees, itself included, where
-// those before them are masked; 0 where it sees the first, or where the value
-// is no mask: that has two numbers.
-func banded(v *eval.Value) int {
+// those before them are masked but for the first of all; none where it sees all, or where
+// the value is no mask: that has two numbers.
+func banded(v *eval.Value) (w schemes.SlidingWindow) {
 	k := len(v.Shape)
 	if k < 2 || v.Shape[k-1] < 2 || v.Shape[k-2] < 2 || !v.Known() || v.Len() == 0 {
-		return 0
+		return w
 	}
 	rows, columns := v.Shape[k-2], v.Shape[k-1]
-	own, far := cell(v, rows-1, columns-1), cell(v, rows-1, 0)
-	two := same(rows, columns, func(q, k int) bool { x := cell(v, q, k); return x == own || x == far })
-	if !two || own == far {
-		return 0
+	own := cell(v, rows-1, columns-1)
+	first := columns - 1 // key of the window
+	for first > 0 && cell(v, rows-1, first-1) == own {
+		first--
 	}
-	seen := make([]bool, columns)
-	for k := range columns {
-		seen[k] = cell(v, rows-1, k) == own
+	if first == 0 {
+		return w
 	}
-	first := slices.Index(seen, true)
-	if slices.Contains(seen[first:], false) {
-		return 0
+	hidden := cell(v, rows-1, first-1)
+	for w.Sinks < first && cell(v, rows-1, w.Sinks) == own {
+		w.Sinks++
 	}
-	return columns - first
+	for k := w.Sinks; k < first; k++ {
+		if cell(v, rows-1, k) != hidden {
+			return schemes.SlidingWindow{}
+		}
+	}
+	if !same(rows, columns, func(q, k int) bool { x := cell(v, q, k); return x == own || x == hidden }) {
+		return schemes.SlidingWindow{}
+	}
+	w.Positions = columns - first
+	return w
 }

@@ -15,8 +15,8 @@ func TestEmptyMask(t *testing.T) {
 	if !empty.Known() || !full.Known() {
 		t.Fatal("a value is not known")
 	}
-	if got := banded(empty); got != 0 {
-		t.Errorf("banded: %d, want 0", got)
+	if got := banded(empty); got.Positions != 0 {
+		t.Errorf("banded: %v, want none", got)
 	}
 	for _, pair := range [][2]*eval.Value{{empty, full}, {full, empty}} {
 		if got := comparedDistance(pair[0], pair[1], "Less"); got != 0 {

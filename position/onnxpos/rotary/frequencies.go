@@ -10,6 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
@@ -71,7 +72,7 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "frequencies are " + r.scheme.String(), Residual: site.Residual(result.Residual)})
 	for _, also := range result.Also {
-		e.Also = append(e.Also, report.Reading{Scheme: also.Name(), Parameters: position.Parameters(also), Why: "it fits as well"})
+		e.Also = append(e.Also, report.Reading{Scheme: also.Name(), Parameters: parameters.Of(also), Why: "it fits as well"})
 	}
 }
 

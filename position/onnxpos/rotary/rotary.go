@@ -45,7 +45,7 @@ type Site struct {
 	cut    bool      // held is all that stays
 	known  []float64 // frequencies of the graph, once read
 	looked bool      // window is known
-	window int
+	window schemes.SlidingWindow
 }
 
 // Find groups rotations that turn by the same numbers into sites.
@@ -645,9 +645,9 @@ func (r *Site) Faults() []site.Fault {
 }
 
 // Window is how far the attentions whose queries and keys are turned here look
-// back, 0 for all the way: also where one of several does, and where none was
-// found. It is read off the numbers of their masks.
-func (r *Site) Window() int {
+// back, none where one of several looks all the way or none was found. It is read off
+// the numbers of their masks.
+func (r *Site) Window() schemes.SlidingWindow {
 	if r.looked {
 		return r.window
 	}

@@ -1,0 +1,88 @@
+package onnxpos
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/verify"
+)
+
+// TestAddWindow gives attentions windows, plain and fused, that see back alone or to both sides, shorter and longer than
+// what is tried: what was asked for is read back from the new file, and one like it then has nothing to do.
+func TestAddWindow(t *testing.T) {
+	for _, name := range []string{"llama-dy23.onnx", "gpt2-dy23.onnx", "genai-llama-fp32-ext.onnx", "bert-ts17-ortbert.onnx", "alibi-range-ts17.onnx", "tutorial-dy18.onnx", "opt-dy18fix.onnx"} {
+		for _, w := range []schemes.SlidingWindow{{Positions: 5}, {Positions: 5, Sinks: 2}, {Positions: 4096}, {Positions: 4096, Sinks: 4}, {Positions: 1}} {
+			o := position.WindowOptions{Positions: w.Positions, Sinks: w.Sinks}
+			path := filepath.Join(own, name)
+			m := opened(t, path)
+			out, err := position.AddWindow(m, o)
+			if err != nil || out.Window != w {
+				t.Errorf("%s, %v: %v, %v", name, w, out.Window, err)
+				continue
+			}
+			after := result(t, m, path)
+			if err := verify.HeldWindow(after, w); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			for i, a := range after.Attentions() {
+				if was := m.Attentions()[i]; a.Causal != was.Causal && w.Positions > 1 {
+					t.Errorf("%s, %v: layer %d became causal %v", name, w, i, a.Causal)
+				}
+				if got := a.Window(); got != w {
+					t.Errorf("%s, %v: layer %d is read to see %v", name, w, i, got)
+				}
+			}
+			if out, err := position.AddWindow(after, o); err != nil || out.Nothing == "" {
+				t.Errorf("%s, %v, again: %+v, %v", name, w, out, err)
+			}
+		}
+	}
+}
+
+// TestAddWindowNarrows: of two windows of an attention the narrower one counts, and a wider one is not added.
+func TestAddWindowNarrows(t *testing.T) {
+	path := filepath.Join(own, "llama-dy23.onnx")
+	m := opened(t, path)
+	if _, err := position.AddWindow(m, position.WindowOptions{Positions: 8}); err != nil {
+		t.Fatal(err)
+	}
+	eight := stored(t, m, path)
+	if out, err := position.AddWindow(opened(t, eight), position.WindowOptions{Positions: 9, Sinks: 1}); err != nil || out.Nothing == "" {
+		t.Errorf("9 after 8: %+v, %v", out, err)
+	}
+	m = opened(t, eight)
+	if _, err := position.AddWindow(m, position.WindowOptions{Positions: 3}); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range result(t, m, eight).Attentions() {
+		if got := a.Window(); got.Positions != 3 {
+			t.Errorf("3 after 8: %v", got)
+		}
+	}
+}
+
+// stored writes the planned file of one part, and returns its path.
+func stored(t *testing.T, m *Model, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := m.Edits()
+	if err == nil {
+		b, err = io.ReadAll(io.NewSectionReader(p.View(0, bytes.NewReader(b)), 0, p.OutputSize(0)))
+	}
+	path = filepath.Join(t.TempDir(), filepath.Base(path))
+	if err == nil {
+		err = os.WriteFile(path, b, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
