@@ -2,6 +2,7 @@ package onnxpos
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -36,9 +37,31 @@ func TestAddWindow(t *testing.T) {
 				if got := a.Window(); got != w {
 					t.Errorf("%s, %v: layer %d is read to see %v", name, w, i, got)
 				}
+				seen(t, fmt.Sprintf("%s, %v: layer %d", name, w, i), a, m.Attentions()[i], w)
 			}
 			if out, err := position.AddWindow(after, o); err != nil || out.Nothing == "" {
 				t.Errorf("%s, %v, again: %+v, %v", name, w, out, err)
+			}
+		}
+	}
+}
+
+// seen runs an attention: it hides what it hid before and what lies outside of the window, and no more.
+func seen(t *testing.T, what string, a, was *position.Attention, w schemes.SlidingWindow) {
+	t.Helper()
+	got, err := a.Run(11, []int{0})
+	before, err2 := was.Run(11, []int{0})
+	if err != nil || err2 != nil || got.Heads[0].Bias == nil {
+		t.Errorf("%s: %v, %v", what, err, err2)
+		return
+	}
+	for q := range got.Queries {
+		for k := range got.Keys {
+			at := q + got.Past
+			want := before.Heads[0].Masked(q, k) || !w.Sees(at, k, a.Causal)
+			if got.Heads[0].Masked(q, k) != want && !(a.Causal && k > at) {
+				t.Errorf("%s: query %d, key %d: hidden %v", what, at, k, !want)
+				return
 			}
 		}
 	}

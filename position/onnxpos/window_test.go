@@ -43,12 +43,19 @@ var masks = map[string]func(layer string) []onnx.NewNode{
 	},
 }
 
+// first are masks that show the first keys beside a window, all of them with three.
+var first = map[string]func(layer string) []onnx.NewNode{
+	"Less":        func(l string) []onnx.NewNode { return []onnx.NewNode{node("Less", l+"sink", "column", "three")} },
+	"LessOrEqual": func(l string) []onnx.NewNode { return []onnx.NewNode{node("LessOrEqual", l+"sink", "column", "two")} },
+	"Greater":     func(l string) []onnx.NewNode { return []onnx.NewNode{node("Greater", l+"sink", "three", "column")} },
+}
+
 // attending is a model with an attention for each base, of queries and keys
 // that turn with it, and the mask of that name.
 func attending(m *onnx.NewModel, bases []float64, kinds []string) {
 	free(m)
 	m.Outputs[0].Dims[2] = 16
-	m.Initializers = append(m.Initializers[2:], noise("wte", 32, 16), integers("last", -1), integers("first", 0), integers("halves", 8, 8), integers("wide", 4096), integers("below", -4096), integers("three", 3),
+	m.Initializers = append(m.Initializers[2:], noise("wte", 32, 16), integers("last", -1), integers("first", 0), integers("halves", 8, 8), integers("wide", 4096), integers("below", -4096), integers("three", 3), integers("two", 2),
 		floats("kept number", nil, func(int) float64 { return 0 }), floats("masked number", nil, func(int) float64 { return -math.MaxFloat32 }))
 	m.Nodes = append(m.Nodes[:3], withInts(node("Cast", "at", "p"), "to", int64(onnx.Float)), node("Unsqueeze", "places", "at", "last"),
 		node("Unsqueeze", "row", "p", "last"), node("Unsqueeze", "column", "p", "first"), node("Add", "any", "row", "column"), node("Gather", "te", "wte", "ids"))
@@ -62,8 +69,13 @@ func attending(m *onnx.NewModel, bases []float64, kinds []string) {
 			withInts(node("Concat", l+"swung", l+"minus", l+"a"), "axis", int64(-1)), node("Mul", l+"straight", state, l+"cos"), node("Mul", l+"across", l+"swung", l+"sin"), node("Add", l+"q", l+"straight", l+"across"),
 			withInts(node("Transpose", l+"k", l+"q"), "perm", []int64{0, 2, 1}), node("MatMul", l+"content", l+"q", l+"k"))
 		scores := l + "content"
-		if make := masks[kinds[i]]; make != nil {
-			m.Nodes = append(append(m.Nodes, make(l)...), node("Where", l+"mask", l+"allowed", "kept number", "masked number"), node("Add", l+"scores", scores, l+"mask"))
+		kind, chosen := strings.CutPrefix(kinds[i], "chosen: ")
+		if make := masks[kind]; make != nil {
+			if m.Nodes = append(m.Nodes, make(l)...); chosen {
+				m.Nodes = append(m.Nodes, node("Where", l+"scores", l+"allowed", scores, "masked number"))
+			} else {
+				m.Nodes = append(m.Nodes, node("Where", l+"mask", l+"allowed", "kept number", "masked number"), node("Add", l+"scores", scores, l+"mask"))
+			}
 			scores = l + "scores"
 		}
 		m.Nodes = append(m.Nodes, withInts(node("Softmax", l+"weights", scores), "axis", int64(-1)), node("MatMul", l+"v", state, l+"V"), node("MatMul", l+"out", l+"weights", l+"v"))
@@ -80,6 +92,36 @@ func TestWindowOfMasks(t *testing.T) {
 			t.Errorf("%s: a window of %d, want %d", kind, got, want[kind])
 		}
 	}
+}
+
+// TestCausalMasks: later keys are masked where the next one is, not where the last one alone is, behind a window.
+func TestCausalMasks(t *testing.T) {
+	masks["near"] = func(l string) []onnx.NewNode {
+		return []onnx.NewNode{node("Sub", l+"apart", "row", "column"), node("Abs", l+"distance", l+"apart"), node("Less", l+"allowed", l+"distance", "two")}
+	}
+	defer delete(masks, "near")
+	for kind, want := range map[string]bool{"causal": true, "sliding": true, "both sides": false, "near": false, "short": false} {
+		for _, how := range []string{"", "chosen: "} {
+			m := built(t, func(n *onnx.NewModel) { attending(n, []float64{10000}, []string{how + kind}) })
+			if got := m.Attentions()[0].Causal; got != want {
+				t.Errorf("%s%s: causal %v", how, kind, got)
+			}
+		}
+	}
+}
+
+// TestFirstKeysOfMasks reads how many first keys a mask shows beside a window, however it counts them.
+func TestFirstKeysOfMasks(t *testing.T) {
+	for name, make := range first {
+		masks["sinks"] = func(l string) []onnx.NewNode {
+			return append([]onnx.NewNode{node("Sub", l+"begin", "row", "wide"), node("Greater", l+"near", "column", l+"begin")}, append(make(l), node("Or", l+"allowed", l+"near", l+"sink"))...)
+		}
+		m := built(t, func(n *onnx.NewModel) { attending(n, []float64{10000}, []string{"sinks"}) })
+		if got, want := m.Attentions()[0].Window(), (schemes.SlidingWindow{Positions: 4096, Sinks: 3}); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	delete(masks, "sinks")
 }
 
 // TestRescaleOfTheGlobalRotation: of two rotations the one changes whose

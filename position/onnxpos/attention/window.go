@@ -186,20 +186,26 @@ func firstKeys(s *eval.Scope, name string) int {
 	if n == nil || !eval.Is(n, eval.Comparison) || n.Op == "Equal" {
 		return 0
 	}
-	a, b := at.Value(n.Input(0)), at.Value(n.Input(1))
-	if !a.Known() || !b.Known() || a.Len() < 2 || b.Len() != 1 || a.Len() != a.Shape[len(a.Shape)-1] {
+	places, limit, sign := at.Value(n.Input(0)), at.Value(n.Input(1)), 1.0
+	if places.Len() == 1 {
+		places, limit, sign = limit, places, -1
+	}
+	if !places.Known() || !limit.Known() || places.Len() < 2 || limit.Len() != 1 || places.Len() != places.Shape[len(places.Shape)-1] {
 		return 0
 	}
-	limit := b.Number(0)
-	for k := range a.Len() {
-		if a.Number(k) != float64(k) || limit < 1 || limit > math.MaxInt32 || !holds(n.Op, -limit) || holds(n.Op, 1) {
+	for k := range places.Len() {
+		if places.Number(k) != float64(k) {
 			return 0
 		}
 	}
-	if n.Op == "LessOrEqual" {
-		limit++
+	count := limit.Number(0)
+	if holds(n.Op, 0) {
+		count++
 	}
-	return int(limit)
+	if count < 1 || count > math.MaxInt32 || !holds(n.Op, -sign) || holds(n.Op, sign) {
+		return 0
+	}
+	return int(count)
 }
 
 // comparedDistance is the number with which a comparison holds the distance of
