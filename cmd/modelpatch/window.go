@@ -15,7 +15,7 @@ func newWindow(c *console) *cobra.Command {
 		Long: `window lets every query see the N keys up to its own, and with --sinks the first K
 of all beside them. No distance between what attends then grows with the text, so that
 a model with RoPE, a relative bias or ALiBi runs at any length as it does at N: without
-training, no scaling of RoPE does better (docs/measured/methods.md). What stands before the
+training, no scaling of RoPE did better where it was measured (docs/measured/methods.md). What stands before the
 window a token sees through the layers alone.
 
 In ONNX, GroupQueryAttention gets local_window_size, and all other attentions a mask that
