@@ -26,19 +26,27 @@ func attended(m Model, i int, e Encoding) (out Encoding) {
 	if _, ok := e.Scheme.(schemes.Rotary); !ok || e.Form == report.FormKeys || e.IsGrid() {
 		return e
 	}
-	if w, ok := m.Sites()[i].(Windower); ok {
-		e.Attending.Window = w.Window()
-	}
-	var turned, still []int
+	var turned, still, near []int
+	within := map[schemes.SlidingWindow]bool{}
 	for _, a := range m.Attentions() {
 		switch rotates := slices.ContainsFunc(a.Encodings, func(k int) bool { _, ok := m.Sites()[k].Encoding().Scheme.(schemes.Rotary); return ok }); {
 		case a.Unsupported != "":
 			return e
 		case slices.Contains(a.Encodings, i):
 			turned = append(turned, a.Layer)
+			if w := a.Window(); w != (schemes.SlidingWindow{}) {
+				e.Attending.Window, near, within[w] = w, append(near, a.Layer), true
+			}
+			e.Attending.Sinks = e.Attending.Sinks || a.Sinks
 		case !rotates && !a.Crosses:
 			still = append(still, a.Layer)
 		}
+	}
+	switch {
+	case len(within) > 1:
+		e.Attending.Window = schemes.SlidingWindow{} // of several none is that of the encoding
+	case len(near) < len(turned):
+		e.Attending.WindowLayers = near
 	}
 	if n := len(m.Attentions()); turned != nil && len(turned) < n {
 		e.Layers, e.Attending.Unturned = turned, still

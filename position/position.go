@@ -138,8 +138,10 @@ type Attention struct {
 	// Sees says whether a query sees a key beyond what Causal says: through a window; nil
 	// for all.
 	Sees func(query, key int) bool
-	// Window reads how far queries look back, none for all the way; nil where that is not known.
+	// Window reads how far queries look back, none for all the way.
 	Window func() schemes.SlidingWindow
+	// Sinks tells that each head has a logit that no key belongs to.
+	Sinks bool
 	// Biases are what is added to the scores; nil for those of Encodings.
 	Biases []Biaser
 	// Run runs heads (nil: all) on seeded states of so many positions, or as many as the

@@ -48,7 +48,7 @@ func AddWindow(m Model, o WindowOptions) (_ Outcome, err error) {
 		switch {
 		case a.AddWindow == nil:
 			return nil
-		case a.Window != nil && a.Window().Within(w):
+		case a.Window().Within(w):
 			return func() error { narrow++; return nil }
 		}
 		return func() error { return a.AddWindow(w) }

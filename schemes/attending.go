@@ -12,7 +12,6 @@ import (
 type Attending struct {
 	Window       SlidingWindow
 	WindowLayers []int // layers with the window; nil: all of the encoding's
-	Chunk        int   // positions of a chunk, beyond whose begin no query looks; 0: none
 	Temperature  Temperature
 	HotLayers    []int // layers with the temperature; nil: all
 	Unturned     []int // layers with attention and without rotation; nil: none
@@ -20,17 +19,21 @@ type Attending struct {
 }
 
 // SlidingWindow is how far queries look back: to Positions keys, their own among them, and to the first
-// Sinks of all (Xiao et al. 2023, §3.2: attention sinks). The zero value is no window.
-type SlidingWindow struct{ Positions, Sinks int }
+// Sinks of all (Xiao et al. 2023, §3.2: attention sinks); or to the begin of their Chunk of so many positions
+// (Llama 4). The zero value is no window.
+type SlidingWindow struct{ Positions, Sinks, Chunk int }
 
 // Sees reports whether a query sees a key; without a causal mask windows end on both sides.
 func (w SlidingWindow) Sees(query, key int, causal bool) bool {
+	if w.Chunk > 0 && key/w.Chunk != query/w.Chunk {
+		return false
+	}
 	return w.Positions == 0 || key < w.Sinks || query-key < w.Positions && (causal || key-query < w.Positions)
 }
 
 // Within reports whether what a window shows is part of what another one does.
 func (w SlidingWindow) Within(other SlidingWindow) bool {
-	return w.Positions > 0 && w.Positions <= other.Positions && w.Sinks <= other.Sinks
+	return w.Positions > 0 && w.Positions <= other.Positions && w.Sinks <= other.Sinks && (other.Chunk == 0 || w.Chunk == other.Chunk)
 }
 
 // String is "a window of 4096 positions and the first 4".
@@ -70,8 +73,8 @@ func (a Attending) Longer(length int, layers []int) (out []string) {
 		out = append(out, says+"; the new length does not move it")
 	}
 	switch {
-	case a.Chunk > 0 && length > a.Chunk:
-		out = append(out, fmt.Sprintf("layers%s attend within chunks of %d positions at every length: what stands before its chunk a token sees in the other layers alone", these(layers), a.Chunk))
+	case a.Window.Chunk > 0 && length > a.Window.Chunk:
+		out = append(out, fmt.Sprintf("layers%s attend within chunks of %d positions at every length: what stands before its chunk a token sees in the other layers alone", these(layers), a.Window.Chunk))
 	case a.Window.Positions > 0 && length > a.Window.Positions:
 		out = append(out, fmt.Sprintf("layers%s see through %s at every length", these(layers), a.Window))
 	}

@@ -13,6 +13,7 @@ func TestSlidingWindow(t *testing.T) {
 		{SlidingWindow{Positions: 3}, 9, 7, true, true}, {SlidingWindow{Positions: 3}, 9, 6, true, false}, {SlidingWindow{Positions: 3}, 9, 9, true, true},
 		{SlidingWindow{Positions: 3}, 9, 11, false, true}, {SlidingWindow{Positions: 3}, 9, 12, false, false}, {SlidingWindow{Positions: 3}, 9, 6, false, false},
 		{SlidingWindow{Positions: 3, Sinks: 2}, 9, 1, true, true}, {SlidingWindow{Positions: 3, Sinks: 2}, 9, 2, true, false}, {SlidingWindow{}, 9, 0, true, true},
+		{SlidingWindow{Chunk: 4}, 9, 8, true, true}, {SlidingWindow{Chunk: 4}, 9, 7, true, false}, {SlidingWindow{Chunk: 4, Positions: 2}, 11, 9, true, false},
 	} {
 		if got := c.w.Sees(c.query, c.key, c.causal); got != c.want {
 			t.Errorf("%v, causal %v: query %d sees key %d: %v", c.w, c.causal, c.query, c.key, got)

@@ -22,7 +22,7 @@ func HeldWindow(after position.Model, w schemes.SlidingWindow) error {
 }
 
 func heldWindow(a *position.Attention, w schemes.SlidingWindow) error {
-	if w.Positions == 0 || a.Crosses || a.Window == nil {
+	if w.Positions == 0 || a.Crosses {
 		return nil
 	}
 	switch got := a.Window(); {
@@ -57,7 +57,7 @@ func AddedWindow(before, after position.Model) (w schemes.SlidingWindow) {
 		return w
 	}
 	for i, a := range is {
-		if a.Crosses || a.Window == nil || was[i].Window == nil || a.Window() == was[i].Window() {
+		if a.Crosses || a.Window() == was[i].Window() {
 			continue
 		}
 		if got := a.Window(); w.Positions == 0 {

@@ -124,6 +124,24 @@ func TestFirstKeysOfMasks(t *testing.T) {
 	delete(masks, "sinks")
 }
 
+// TestChunksOfMasks: positions of one chunk have the same whole quotient (Llama 4).
+func TestChunksOfMasks(t *testing.T) {
+	masks["chunks"] = func(l string) []onnx.NewNode {
+		return []onnx.NewNode{node("Div", l+"of query", "row", "wide"), node("Div", l+"of key", "column", "wide"), node("Equal", l+"same", l+"of query", l+"of key"),
+			node("LessOrEqual", l+"past", "column", "row"), node("And", l+"allowed", l+"same", l+"past")}
+	}
+	defer delete(masks, "chunks")
+	m := built(t, func(n *onnx.NewModel) { attending(n, []float64{10000, 10000}, []string{"chunks", "causal"}) })
+	e := position.Inspect(m).Encodings[0].Parameters
+	if e.Chunk == nil || *e.Chunk != 4096 || e.Window != nil || !slices.Equal(e.WindowLayers, []int{0}) {
+		t.Errorf("%+v", e)
+	}
+	m = built(t, func(n *onnx.NewModel) { attending(n, []float64{10000, 10000, 10000}, []string{"sliding", "causal", "sliding"}) })
+	if e := position.Inspect(m).Encodings[0].Parameters; len(e.Window) != 1 || e.Window[0] != 4096 || !slices.Equal(e.WindowLayers, []int{0, 2}) {
+		t.Errorf("%+v", e)
+	}
+}
+
 // TestRescaleOfTheGlobalRotation: of two rotations the one changes whose
 // attention sees everything, whatever the order.
 func TestRescaleOfTheGlobalRotation(t *testing.T) {

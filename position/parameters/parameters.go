@@ -10,7 +10,7 @@ import (
 // Attending says what attentions make of positions beside the encoding.
 func Attending(a schemes.Attending, p *report.Parameters) {
 	Window(a.Window, p)
-	p.WindowLayers, p.Chunk, p.Unrotated, p.Sinks = a.WindowLayers, Positive(a.Chunk), a.Unturned, a.Sinks
+	p.WindowLayers, p.Unrotated, p.Sinks = a.WindowLayers, a.Unturned, a.Sinks
 	if t := a.Temperature; !t.IsNone() {
 		p.Temperature = &report.Temperature{Scale: report.Number(t.Scale), Length: report.Number(t.Length), Layers: a.HotLayers}
 	}
@@ -21,6 +21,7 @@ func Window(w schemes.SlidingWindow, p *report.Parameters) {
 	if w.Positions > 0 {
 		p.Window, p.WindowSinks = []int{w.Positions}, Positive(w.Sinks)
 	}
+	p.Chunk = Positive(w.Chunk)
 }
 
 // Of says a scheme's parameters in the words of the report contract.

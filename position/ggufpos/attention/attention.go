@@ -57,7 +57,10 @@ func stackAttentions(m *hparams.Model, sites []position.Site, stack string, laye
 		a.Causal, a.Encodings = causal, acting
 		var own schemes.SlidingWindow
 		if sliding[i] {
-			a.Sees, own.Positions = sees(m, window), window
+			a.Sees, own = sees(m, window), schemes.SlidingWindow{Positions: window}
+			if chunk := m.Arch.Window.Chunk; chunk > 0 {
+				own = schemes.SlidingWindow{Chunk: chunk}
+			}
 		}
 		a.Window = func() schemes.SlidingWindow { return own }
 		a.AddWindow = func(w schemes.SlidingWindow) error { return storeWindow(m, layers, w) }

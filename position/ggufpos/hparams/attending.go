@@ -39,8 +39,8 @@ func (m *Model) Attending(kinds []int, window int, sliding, first bool) (a schem
 		if !sliding {
 			a.WindowLayers = slides
 		}
-		if a.Chunk = m.Arch.Window.Chunk; a.Chunk > 0 {
-			a.Window = schemes.SlidingWindow{}
+		if chunk := m.Arch.Window.Chunk; chunk > 0 {
+			a.Window = schemes.SlidingWindow{Chunk: chunk}
 		}
 	}
 	if !first {

@@ -56,7 +56,7 @@ func Find(m *hparams.Model) []position.Site {
 	if a.Scheme().Equal(b.Scheme()) {
 		return []position.Site{newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope, hparams.SlidingRope), merged: true, beside: alone}, operator.New(m, false))}
 	}
-	alone.Window, alone.WindowLayers, alone.Chunk = schemes.SlidingWindow{}, nil, 0 // told with the other rotation
+	alone.Window, alone.WindowLayers = schemes.SlidingWindow{}, nil // told with the other rotation
 	return []position.Site{
 		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope), beside: alone}, operator.New(m, false)),
 		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.SlidingRope), sliding: true, window: window, beside: other}, operator.New(m, true)),

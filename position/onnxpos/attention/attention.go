@@ -118,6 +118,8 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 	a.AddWindow = func(w schemes.SlidingWindow) error {
 		return shared.add(s, softmax, c.Product, shared.hiding(w, a.Causal), a.Heads)
 	}
+	at, found := keyed(s, softmax, c.Product)
+	a.Sinks = found && eval.Is(at.node, eval.Joining)
 	a.Window = windowOf(func(w *windows) { w.scores(s, c.Product.Output(0)) })
 	a.Encodings = acts.in(s, c.Product, softmax)
 	if c.Crosses() {
@@ -142,6 +144,7 @@ func headDim(s *eval.Scope, product *onnx.Node) int {
 func fusedAttention(s *eval.Scope, n *onnx.Node, shared *sharedBias, acts effects) *position.Attention {
 	a := &position.Attention{Closed: closed(s, n), Encodings: acts.in(s, n, n)}
 	a.Window = windowOf(func(w *windows) { w.Attention(s, n) })
+	a.Sinks = n.Op == "GroupQueryAttention" && (n.Input(11) != "" || n.Int("smooth_softmax", 0) == 1) // head_sink
 	a.AddWindow = func(w schemes.SlidingWindow) error { return shared.narrow(s, n, w, a.Causal, a.Heads) }
 	switch {
 	case crossesFused(s, n):

@@ -113,17 +113,19 @@ func (w *windows) scores(s *eval.Scope, name string) {
 }
 
 func (w *windows) add(window schemes.SlidingWindow) {
-	w.everywhere = w.everywhere || window.Positions == 0
-	if window.Positions > w.widest.Positions {
+	w.everywhere = w.everywhere || window == schemes.SlidingWindow{}
+	if window.Positions >= w.widest.Positions {
 		w.widest = window
 	}
 }
 
-// narrower is what two windows leave of one another: the one of fewer positions.
+// narrower is what two windows leave of one another: the one of fewer positions, within the chunk of either.
 func narrower(a, b schemes.SlidingWindow) schemes.SlidingWindow {
+	chunk := max(a.Chunk, b.Chunk)
 	if a.Positions == 0 || b.Positions > 0 && b.Positions < a.Positions {
-		return b
+		a = b
 	}
+	a.Chunk = chunk
 	return a
 }
 
@@ -166,6 +168,10 @@ func windowOfNode(s *eval.Scope, n *onnx.Node) (w schemes.SlidingWindow) {
 		if k, ok := s.Value(n.Input(1)).Scalar(); ok && k < 0 && k > math.MinInt32 {
 			w.Positions = int(-k)
 		}
+	case n.Op == "Equal":
+		if c := chunkOf(s, n.Input(0)); c > 1 && c == chunkOf(s, n.Input(1)) {
+			w.Chunk = c
+		}
 	case n.Op == "Or":
 		for i, other := range []int{1, 0} {
 			if near, at := s.Find(n.Input(i)); near != nil && eval.Is(near, eval.Comparison) {
@@ -177,6 +183,24 @@ func windowOfNode(s *eval.Scope, n *onnx.Node) (w schemes.SlidingWindow) {
 		}
 	}
 	return w
+}
+
+// chunkOf is the whole number by which positions are divided to count chunks, 0 where none is.
+func chunkOf(s *eval.Scope, name string) int {
+	for range trace.MaxTowards {
+		n, at := s.Find(name)
+		if n == nil || len(n.Inputs) == 0 {
+			return 0
+		}
+		if by, ok := at.Value(n.Input(1)).Scalar(); n.Op == "Div" {
+			if !ok || by != math.Trunc(by) || by < 2 || by > math.MaxInt32 {
+				return 0
+			}
+			return int(by)
+		}
+		s, name = at, n.Input(0)
+	}
+	return 0
 }
 
 // firstKeys is how many keys from the first on a comparison of their places with a number chooses, 0 where it
