@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -464,7 +465,7 @@ func (c *comparison) planned(id string, like schemes.Rotary) (planned schemes.Ro
 	}
 	for _, change := range slices.Backward(c.o.Plan.Changes) { // the last one holds
 		if change.Encoding == id && change.To != nil && change.To.Base != nil {
-			planned, err = position.RotaryOf(*change.To, like)
+			planned, err = parameters.Rotary(*change.To, like)
 			return planned, err == nil, err
 		}
 	}

@@ -77,7 +77,7 @@ var floors = []struct {
 	{"position/onnxpos", []string{"position", "position/onnxpos/…", "onnx", "onnx/eval", "onnx/axes", "schemes", "schemes/fit", "patch", "report"}},
 	{"verify/blocked", []string{"internal/matrix"}},
 	{"verify/reference", []string{"position", "position/trial", "report", "schemes", "verify/blocked"}},
-	{"verify", []string{"internal/extents", "position", "position/trial", "schemes", "report", "patch", "verify/reference"}},
+	{"verify", []string{"internal/extents", "position", "position/parameters", "position/trial", "schemes", "report", "patch", "verify/reference"}},
 	{"verify/engine", []string{"verify", "report"}},
 	{"verify/engine/llama", nil},
 	{"verify/engine/onnxruntime", nil},

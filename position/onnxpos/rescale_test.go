@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
+	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -73,7 +74,7 @@ func rescale(t *testing.T, path, name string, o position.RescaleOptions) (change
 			if !ok || position.ID(i) != change.Encoding {
 				continue
 			}
-			want, err := position.RotaryOf(*change.To, old.Encoding().Scheme.(schemes.Rotary))
+			want, err := parameters.Rotary(*change.To, old.Encoding().Scheme.(schemes.Rotary))
 			if err != nil {
 				t.Fatal(err)
 			}

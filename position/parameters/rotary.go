@@ -1,13 +1,13 @@
-package position
+package parameters
 
 import (
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// RotaryOf reads a rotary encoding from a report's parameters. What they do not
+// Rotary reads a rotary encoding from a report's parameters. What they do not
 // say is as in like.
-func RotaryOf(p report.Parameters, like schemes.Rotary) (schemes.Rotary, error) {
+func Rotary(p report.Parameters, like schemes.Rotary) (schemes.Rotary, error) {
 	r := like
 	r.Scaling = schemes.Scaling{}
 	if p.Base != nil {
