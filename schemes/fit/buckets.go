@@ -108,8 +108,10 @@ func sharer(b schemes.Buckets, classes map[int]int, sign, relative int) (seen in
 // from the buckets of relative positions, key − query or the other way round.
 // Several maximal distances can give the same: what the graph divides logarithms
 // by, ln(max_distance / exact), decides, else the usual ones come first.
-// MaxDistance is 0 when the buckets are not T5's.
-func BucketTable(buckets map[int]int, rows int, divisors []float64) schemes.Buckets {
+// MaxDistance is 0 when the buckets are not T5's. epsilon is how far the numbers that the logarithms are computed
+// with may be from them, relatively, 0 for float32 and wider: distances at the border of two buckets may fall into
+// either, and the maximal distance may be a little another than its logarithm says.
+func BucketTable(buckets map[int]int, rows int, divisors []float64, epsilon float64) schemes.Buckets {
 	b := schemes.Buckets{Buckets: rows}
 	single := rows / 2
 	for relative, bucket := range buckets {
@@ -119,13 +121,17 @@ func BucketTable(buckets map[int]int, rows int, divisors []float64) schemes.Buck
 		single = rows / 4
 	}
 	var candidates []int
+	usual := UsualDistances(rows, single)
 	for _, k := range divisors {
 		if d := math.Round(float64(single) * math.Exp(k)); d > float64(single) && d < 1e6 {
+			if at := slices.IndexFunc(usual, func(u int) bool { return epsilon > 0 && math.Abs(float64(u)-d) <= d*k*2*epsilon }); at >= 0 {
+				d = float64(usual[at])
+			}
 			candidates = append(candidates, int(d))
 		}
 	}
-	for _, b.MaxDistance = range append(candidates, UsualDistances(rows, single)...) {
-		if gives(b, buckets, 1) || gives(b, buckets, -1) {
+	for _, b.MaxDistance = range append(candidates, usual...) {
+		if gives(b, buckets, 1, epsilon) || gives(b, buckets, -1, epsilon) {
 			return b
 		}
 	}
@@ -133,14 +139,32 @@ func BucketTable(buckets map[int]int, rows int, divisors []float64) schemes.Buck
 	return b
 }
 
-func gives(b schemes.Buckets, buckets map[int]int, sign int) bool {
+func gives(b schemes.Buckets, buckets map[int]int, sign int, epsilon float64) bool {
 	for relative, bucket := range buckets {
-		if b.Bucket(sign*relative) != bucket {
+		if want := b.Bucket(sign * relative); want != bucket && !borders(b, relative, want, bucket, epsilon) {
 			return false
 		}
 	}
 	return true
 }
+
+// borders reports whether rounding may put a distance into either of two buckets: ln(distance/exact) /
+// ln(max_distance/exact) · exact of T5's formula is that near to the higher one.
+func borders(b schemes.Buckets, relative, one, other int, epsilon float64) bool {
+	n := b.Buckets
+	if b.Bidirectional {
+		n /= 2
+	}
+	if one-other != 1 && other-one != 1 || one/n != other/n || n < 2 {
+		return false
+	}
+	exact, distance := float64(n/2), math.Abs(float64(relative))
+	x := exact + math.Log(distance/exact)/math.Log(float64(b.MaxDistance)/exact)*exact
+	return math.Abs(x-float64(max(one, other)%n)) <= roundings*epsilon*exact
+}
+
+// roundings is how often the number of a bucket is rounded on its way: quotient, logarithm, its quotient, product.
+const roundings = 4
 
 func has(classes map[int]int, relative int) bool {
 	_, ok := classes[relative]

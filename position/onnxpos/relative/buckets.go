@@ -70,6 +70,7 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 	}
 	table := p.table
 	var divisors []float64
+	var computed onnx.DataType // of the logarithms
 	index := m.longestIndex(p)
 	if index == nil {
 		return nil
@@ -78,7 +79,8 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 	key := b.name
 	if p.gather != nil {
 		key = p.gather.Input(1)
-		divisors, site.values = trace.LogDivisors(p.scope, key), p.scope.Value(p.gather.Input(0))
+		divisors, computed = trace.LogDivisors(p.scope, key)
+		site.values = p.scope.Value(p.gather.Input(0))
 	}
 	shape := index.Shape
 	queries, keys := shape[len(shape)-2], shape[len(shape)-1]
@@ -89,7 +91,7 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 			if !ok {
 				return bucketsBy{}
 			}
-			return bucketsBy{fit.BucketTable(by, int(table.Dims[0]), divisors), true}
+			return bucketsBy{fit.BucketTable(by, int(table.Dims[0]), divisors, epsilonOf(computed)), true}
 		})
 		if !r.ok {
 			return nil
@@ -109,6 +111,18 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 		site.bounded(p.scope, key)
 	}
 	return site
+}
+
+// epsilonOf is how far a number of a type is from what it stands for, relatively, at the most; 0 for types in which
+// buckets come out as by their formula.
+func epsilonOf(t onnx.DataType) float64 {
+	switch t {
+	case onnx.Float16:
+		return 0x1p-11
+	case onnx.BFloat16:
+		return 0x1p-8
+	}
+	return 0
 }
 
 // fusedBuckets are those of ONNX Runtime's operator, which states them.

@@ -143,7 +143,8 @@ func clipped(index *eval.Value, rows int) bool {
 // mid−1 buckets of the logarithm are divided by it once for all. Which one, the index
 // itself tells.
 func BucketsFarthest(s *eval.Scope, name string, index *eval.Value, rows int) int {
-	for _, x := range trace.LogDivisors(s, name) {
+	divisors, _ := trace.LogDivisors(s, name)
+	for _, x := range divisors {
 		for _, logarithm := range []float64{x, x * float64(rows/4-1)} {
 			far := int(math.Round(float64(rows/4)*math.Exp(logarithm))) + 1
 			if far > rows/4 && far < 1e5 && deberta(index, rows, far) {

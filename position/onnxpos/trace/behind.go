@@ -216,7 +216,7 @@ func fromInputBehind(s *eval.Scope, name string) bool {
 // LogDivisors are the scalar constants that something is divided by on the way
 // to an index: ln(max_distance / max_exact) is one. What divides a logarithm
 // itself comes first.
-func LogDivisors(s *eval.Scope, name string) []float64 {
+func LogDivisors(s *eval.Scope, name string) (divisors []float64, t onnx.DataType) {
 	var logarithms, out []float64
 	seen := map[string]bool{}
 	var walk func(s *eval.Scope, name string, depth int)
@@ -235,7 +235,7 @@ func LogDivisors(s *eval.Scope, name string) []float64 {
 					x = 1 / x
 				}
 				if from, _ := at.Find(n.Input(0)); from != nil && from.Op == "Log" {
-					logarithms = append(logarithms, x)
+					logarithms, t = append(logarithms, x), at.Value(n.Input(1)).Type
 				} else {
 					out = append(out, x)
 				}
@@ -246,7 +246,7 @@ func LogDivisors(s *eval.Scope, name string) []float64 {
 		}
 	}
 	walk(s, name, 0)
-	return append(logarithms, out...)
+	return append(logarithms, out...), t
 }
 
 // RelativeGather finds a Gather of a constant by a matrix of indices that
