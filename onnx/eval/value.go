@@ -159,6 +159,13 @@ func (v *Value) Scalar() (float64, bool) {
 	return v.Number(0), true
 }
 
+// Uniform reports whether the content is known to be the same all along the last axis, of several elements. Of the
+// indices of a position table it says that all places get one row.
+func (v *Value) Uniform() bool {
+	k := len(v.Shape)
+	return k > 0 && v.Known() && v.Shape[k-1] > 1 && !v.Varies(k-1)
+}
+
 // Counts reports whether the content counts up by one along exactly one axis
 // and is the same along the others: first, first+1, … It is what the indices
 // of a position table do. A flat list that starts again for each row of a

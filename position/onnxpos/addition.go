@@ -262,9 +262,8 @@ func (d *detector) embedLayerNormalization(s *eval.Scope, n *onnx.Node) {
 		src.Zero, _ = at.Value(d.Input(2)).Scalar()
 	}
 	if src.Index != "" {
-		index := s.Value(src.Index)
-		if k := len(index.Shape); k > 0 && index.Known() && index.Shape[k-1] > 1 && !index.Varies(k-1) {
-			return // one row for all: kinds of tokens in the place of positions
+		if s.Value(src.Index).Uniform() {
+			return // kinds of tokens in the place of positions
 		}
 		if _, first, ok := s.Value(src.Index).Counts(); ok {
 			src.First = first

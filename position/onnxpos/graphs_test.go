@@ -272,6 +272,12 @@ func TestMisleadingGraphs(t *testing.T) {
 			m.Initializers = append(append(m.Initializers, text...), noise("pos_text", 64, 4), noise("gamma", 4), noise("beta", 4))
 			m.Nodes = append(m.Nodes, onnx.NewNode{Op: "EmbedLayerNormalization", Domain: "com.microsoft", Inputs: []string{"ids", "", "wte", "pos_text", "", "gamma", "beta"}, Outputs: []string{"h", "mi"}})
 		}, "position table of 64 rows of 4 ×64", 70, "70 rows"},
+		{"kinds of tokens in the place of a fused embedding's positions", func(m *onnx.NewModel) { // as ORT's optimizer fuses models that have none
+			free(m)
+			m.Initializers = append(m.Initializers, noise("kinds", 2, 4), noise("gamma", 4), noise("beta", 4), integers("one more", 0))
+			m.Nodes = []onnx.NewNode{node("Mul", "zeros", "ids", "one more"),
+				{Op: "EmbedLayerNormalization", Domain: "com.microsoft", Inputs: []string{"ids", "", "wte", "kinds", "", "gamma", "beta", "", "zeros"}, Outputs: []string{"h", "mi"}}}
+		}, "none", 0, ""},
 		{"a recording beside tokens with a buffer", func(m *onnx.NewModel) {
 			free(m)
 			m.Nodes[5].Outputs[0] = "h0"

@@ -139,9 +139,14 @@ func BucketTable(buckets map[int]int, rows int, divisors []float64, epsilon floa
 	return b
 }
 
+// GivesBuckets reports whether T5's formula gives just these buckets of relative positions, told either way round.
+func GivesBuckets(b schemes.Buckets, buckets map[int]int) bool {
+	return gives(b, buckets, 1, 0) || gives(b, buckets, -1, 0)
+}
+
 func gives(b schemes.Buckets, buckets map[int]int, sign int, epsilon float64) bool {
 	for relative, bucket := range buckets {
-		if want := b.Bucket(sign * relative); want != bucket && !borders(b, relative, want, bucket, epsilon) {
+		if want := b.Bucket(sign * relative); want != bucket && !(epsilon > 0 && borders(b, relative, want, bucket, epsilon)) {
 			return false
 		}
 	}

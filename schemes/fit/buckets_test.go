@@ -2,6 +2,7 @@ package fit
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -98,6 +99,52 @@ func TestLike(t *testing.T) {
 		like, known := r.Like(classes, -c.beyond)
 		if known != c.known || known && c.buckets.Bucket(like) != c.buckets.Bucket(-c.beyond) {
 			t.Errorf("%v of %d: %d is like %d, %v", c.buckets, c.length, -c.beyond, like, known)
+		}
+	}
+}
+
+// half rounds to float16, of ordinary numbers.
+func half(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	step := math.Exp2(math.Floor(math.Log2(math.Abs(x))) - 10)
+	return math.RoundToEven(x/step) * step
+}
+
+// TestBucketTableRounded: T5's formula by a logarithm that is stored in float16 puts distances at a border into a neighbour of their bucket; it is
+// recognised as what it was rounded from, with its rounding alone, and other buckets are not.
+func TestBucketTableRounded(t *testing.T) {
+	const rows, most = 32, 128
+	for _, bidirectional := range []bool{true, false} {
+		exact := rows / 2
+		if bidirectional {
+			exact = rows / 4
+		}
+		divisor := half(math.Log(float64(most) / float64(exact)))
+		buckets := map[int]int{}
+		for relative := -299; relative < 300; relative++ {
+			distance, first := max(-relative, 0), 0
+			if bidirectional {
+				if distance = max(relative, -relative); relative > 0 {
+					first = rows / 2
+				}
+			}
+			if buckets[relative] = first + distance; distance >= exact {
+				x := math.Log(float64(distance)/float64(exact)) / divisor * float64(exact)
+				buckets[relative] = first + min(exact+int(x), 2*exact-1)
+			}
+		}
+		b := BucketTable(buckets, rows, []float64{divisor}, 0x1p-11)
+		if b.MaxDistance != most || b.Bidirectional != bidirectional {
+			t.Errorf("bidirectional %v: %+v", bidirectional, b)
+		}
+		if bidirectional && (GivesBuckets(b, buckets) || BucketTable(buckets, rows, []float64{divisor}, 0).MaxDistance == most) { // with 8 exact buckets 16, 32 and 64 lie on borders
+			t.Error("rounded buckets are taken for exact ones")
+		}
+		buckets[-20]++
+		if b := BucketTable(buckets, rows, []float64{divisor}, 0x1p-11); b.MaxDistance != 0 {
+			t.Errorf("bidirectional %v: a bucket that no rounding explains gives %+v", bidirectional, b)
 		}
 	}
 }

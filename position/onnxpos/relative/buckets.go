@@ -25,6 +25,7 @@ type Buckets struct {
 	scope   *eval.Scope
 	gather  *onnx.Node // that looks rows up by bucket; nil: an operator does
 	twins   []*Buckets // of other layers: the same buckets, other tables
+	rounded bool       // the graph takes neighbours of the formula's buckets at some distances
 }
 
 // bucketLengths are the lengths at which bucket indices are computed for a fit:
@@ -91,12 +92,13 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 			if !ok {
 				return bucketsBy{}
 			}
-			return bucketsBy{fit.BucketTable(by, int(table.Dims[0]), divisors, epsilonOf(computed)), true}
+			found := fit.BucketTable(by, int(table.Dims[0]), divisors, epsilonOf(computed))
+			return bucketsBy{found, found.MaxDistance > 0 && !fit.GivesBuckets(found, by), true}
 		})
 		if !r.ok {
 			return nil
 		}
-		if site.buckets = r.buckets; site.buckets.MaxDistance > 0 {
+		if site.buckets, site.rounded = r.buckets, r.rounded; site.buckets.MaxDistance > 0 {
 			break
 		}
 	}
@@ -143,6 +145,7 @@ func (m *Search) fusedBuckets(s *eval.Scope, n *onnx.Node) *Buckets {
 // depend on the distance alone.
 type bucketsBy struct {
 	buckets schemes.Buckets
+	rounded bool
 	ok      bool
 }
 
