@@ -235,3 +235,27 @@ func FuzzInverseFrequencies(f *testing.F) {
 		}
 	})
 }
+
+// TestLowFrequenciesInHalf: float16 holds the last frequencies of a scaled rotation in a few of its smallest steps. What
+// they say, with that error, is enough for the formula, also of few pairs.
+func TestLowFrequenciesInHalf(t *testing.T) {
+	for _, dim := range []int{16, 32, 64, 128} {
+		for _, base := range []float64{1e4, 5e5, 1e6} {
+			for _, s := range []schemes.Scaling{{}, {Type: schemes.ScalingLlama3, Factor: 8, OriginalLength: 8192, LowFreqFactor: 1, HighFreqFactor: 4},
+				{Type: schemes.ScalingLlama3, Factor: 16, OriginalLength: 8192, LowFreqFactor: 1, HighFreqFactor: 4}, {Type: schemes.ScalingLlama3, Factor: 32, OriginalLength: 8192, LowFreqFactor: 1, HighFreqFactor: 4}} {
+				want := schemes.Rotary{Base: base, Dim: dim, Scaling: s}
+				if base == 1e4 && s.Type != "" { // Llama 3 has it with large bases
+					continue
+				}
+				f := want.InverseFrequencies()
+				for i := range f {
+					f[i] = Float16.Round(f[i])
+				}
+				got := InverseFrequencies(f, Float16, Options{}).Rotary
+				if got.Base != base || got.Scaling.Kind() != s.Kind() || got.Scaling.Factor != s.Factor || got.Scaling.OriginalLength != s.OriginalLength {
+					t.Errorf("%s is read as %s", want, got)
+				}
+			}
+		}
+	}
+}

@@ -17,8 +17,8 @@ const (
 	independentRows = 6
 	// subnormal16 is the spacing of the smallest float16 numbers, halved.
 	subnormal16 = 1.0 / (1 << 25)
-	// lost16 is the frequency below which a float16 number says nothing.
-	lost16 = 2e-6
+	// lost16 is the frequency below which a float16 number says nothing: four of the smallest steps.
+	lost16 = 8 * subnormal16
 
 	// roundDigits is how many significant digits a number may have to count
 	// as one that a person chose.
