@@ -5,40 +5,50 @@ import (
 	"slices"
 )
 
-// DistanceBase is the base of float32 rows sin | cos whose positions count up or
-// down by one, as those of relative distances do; two rows of three or more are read.
+// DistanceBase is the base of rows sin | cos whose positions count up or down by one, as those of relative
+// distances do. Frequencies are read from rows as far apart as there are, with the error that the rows show: how far
+// sin² + cos² is from 1. Those that were rounded before sines were taken of their angles have that of a type of 16 bits.
 func DistanceBase(rows Matrix) (base float64, ok bool) {
-	if rows.Rows() < 3 || rows.Cols() < 4 {
-		return 0, false
-	}
 	n := rows.Cols() / 2
-	f := make([]float64, n)
-	for k := range n {
-		turn := math.Atan2(rows.At(1, k), rows.At(1, n+k)) - math.Atan2(rows.At(0, k), rows.At(0, n+k))
-		f[k] = math.Abs(math.Remainder(turn, 2*math.Pi))
-		if math.Abs(math.Hypot(rows.At(0, k), rows.At(0, n+k))-1) > 1e-2 {
-			return 0, false
-		}
-	}
-	r := InverseFrequencies(f, Float32, Options{})
-	if r.OK && r.Rotary.Scaling.IsNone() {
-		return r.Rotary.Base, true
-	}
-	// The differences of float32 angles are coarse at large distances:
-	// the first and the last frequency give the base well enough.
-	if f[0] <= 0 || f[n-1] <= 0 || n < 2 {
+	if rows.Rows() < 3 || n < 2 {
 		return 0, false
 	}
-	base = math.Pow(f[0]/f[n-1], float64(n)/float64(n-1))
-	for k := range f {
-		if math.Abs(f[k]/f[0]*math.Pow(base, float64(k)/float64(n))-1) > coarseFrequency {
+	f, sigma := make([]float64, n), make([]float64, n)
+	for k := range n {
+		if f[k], sigma[k], ok = turnOf(rows, k, n+k); !ok {
 			return 0, false
 		}
 	}
-	if rounded := math.Round(base/100) * 100; math.Abs(rounded-base) < 1e-2*base {
-		base = rounded
+	for _, rounded := range []float64{0, Float16.Step(), BFloat16.Step()} {
+		for k := range sigma {
+			sigma[k] += rounded
+		}
+		if r := explain(f, sigma, Float32, Options{}); r.OK && r.Rotary.Scaling.IsNone() && r.Rotary.Base > 1 {
+			return r.Rotary.Base, true
+		}
 	}
-	return base, base > 1
+	return 0, false
+}
+
+// turnOf is the angle by which rows of a sine and a cosine turn from one to the next, and its relative error: what is
+// known of it between two rows tells how often rows twice as far apart turned around. ok is false where columns are no
+// sine and cosine.
+func turnOf(rows Matrix, sine, cosine int) (turn, relative float64, ok bool) {
+	entry, span := farAngleError, 1
+	phase := func(r int) float64 {
+		x, y := rows.At(r, cosine), rows.At(r, sine)
+		entry = math.Max(entry, math.Abs(math.Hypot(x, y)-1))
+		return math.Atan2(y, x)
+	}
+	first := phase(0)
+	for last := 1; ; last = min(2*last, rows.Rows()-1) {
+		turn += math.Remainder(phase(last)-first-turn*float64(last), 2*math.Pi) / float64(last)
+		if span = last; last == rows.Rows()-1 {
+			break
+		}
+	}
+	turn = math.Abs(turn)
+	return turn, 2 * entry / (turn * float64(span)), entry < noSine && turn > 0
 }
 
 // Undouble removes the second mention of each frequency: f f, or each twice. Others

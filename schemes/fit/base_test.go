@@ -42,6 +42,21 @@ func TestBases(t *testing.T) {
 	if base, ok := DistanceBase(Func(3, dim, func(r, c int) float64 { return rows[r][c] })); !ok || base != want {
 		t.Errorf("rows: %v, %v", base, ok)
 	}
+	for _, p := range []Precision{Float16, BFloat16} { // what a pair of rows says of slow frequencies is lost; rows far apart tell
+		far := Func(399, dim, func(r, c int) float64 {
+			angle := float64(199-r) * f[c%len(f)]
+			if c < len(f) {
+				return p.Round(math.Sin(angle))
+			}
+			return p.Round(math.Cos(angle))
+		})
+		if base, ok := DistanceBase(far); !ok || base != want {
+			t.Errorf("rows of %s: %v, %v", p, base, ok)
+		}
+	}
+	if base, ok := DistanceBase(Func(9, dim, func(r, c int) float64 { return math.Sin(float64(r*r + c)) })); ok {
+		t.Errorf("rows of no formula have base %v", base)
+	}
 	if got := Undouble([]float64{3, 1, 3, 1}); !slices.Equal(got, []float64{3, 1}) {
 		t.Errorf("halves: %v", got)
 	}

@@ -42,9 +42,11 @@ const (
 
 	// bfloatSlope is the relative error of slopes in bfloat16 (Falcon).
 	bfloatSlope = 2e-2
-	// coarseFrequency is the relative error of frequencies from differences of
-	// float32 angles at large distances, or of half precision.
-	coarseFrequency = 5e-2
+	// farAngleError is the rounding of float32 angles of some hundred radians, which
+	// sines of distances are made of.
+	farAngleError = 3e-5
+	// noSine is how far sin² + cos² may be from 1, as a root.
+	noSine = 1e-2
 
 	// slopeError is the relative error of ALiBi slopes made in float32: powers
 	// of a rounded base (NUMERICS §7).
