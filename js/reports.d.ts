@@ -363,6 +363,7 @@ export interface Sidecar {
 export interface Temperature {
   layers: "all" | Array<number>;
   length: Num;
+  logarithm?: boolean;
   scale: Num;
 }
 

@@ -26,7 +26,7 @@ func attended(m Model, i int, e Encoding) (out Encoding) {
 	if _, ok := e.Scheme.(schemes.Rotary); !ok || e.Form == report.FormKeys || e.IsGrid() {
 		return e
 	}
-	var turned, still, near []int
+	var turned, still, near, hot []int
 	within := map[schemes.SlidingWindow]bool{}
 	for _, a := range m.Attentions() {
 		switch rotates := slices.ContainsFunc(a.Encodings, func(k int) bool { _, ok := m.Sites()[k].Encoding().Scheme.(schemes.Rotary); return ok }); {
@@ -41,6 +41,12 @@ func attended(m Model, i int, e Encoding) (out Encoding) {
 		case !rotates && !a.Crosses:
 			still = append(still, a.Layer)
 		}
+		if t := a.Temperature(); !t.IsNone() && !a.Crosses {
+			e.Attending.Temperature, hot = t, append(hot, a.Layer)
+		}
+	}
+	if len(hot) < len(turned)+len(still) {
+		e.Attending.HotLayers = hot
 	}
 	switch {
 	case len(within) > 1:

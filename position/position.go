@@ -140,6 +140,8 @@ type Attention struct {
 	Sees func(query, key int) bool
 	// Window reads how far queries look back, none for all the way.
 	Window func() schemes.SlidingWindow
+	// Temperature reads by what queries are multiplied as their position grows; nil: nothing is.
+	Temperature func() schemes.Temperature
 	// Sinks tells that each head has a logit that no key belongs to.
 	Sinks bool
 	// Biases are what is added to the scores; nil for those of Encodings.

@@ -200,11 +200,13 @@ type Parameters struct {
 	Defaults []string `json:"defaults,omitempty"`
 }
 
-// Temperature multiplies queries by 1 + Scale·ln(⌊position/Length⌋ + 1), in Layers ("all", or a list).
+// Temperature multiplies queries by 1 + Scale·ln(⌊position/Length⌋ + 1), with Logarithm by ln(position + 1)/ln(Length)
+// from Length on, in Layers ("all", or a list).
 type Temperature struct {
-	Scale  Number `json:"scale"`
-	Length Number `json:"length"`
-	Layers Layers `json:"layers"`
+	Scale     Number `json:"scale"`
+	Length    Number `json:"length"`
+	Logarithm bool   `json:"logarithm,omitempty"`
+	Layers    Layers `json:"layers"`
 }
 
 // Scaling is how a rotary encoding's frequencies were changed.

@@ -46,8 +46,12 @@ func (w SlidingWindow) String() string {
 }
 
 // Temperature multiplies queries by 1 + Scale·ln(⌊(position + Offset)/Length⌋ + 1) (Llama 4,
-// Ministral 3: attention temperature tuning).
-type Temperature struct{ Scale, Length, Offset float64 }
+// Ministral 3: attention temperature tuning); with Logarithm by ln(position + 1)/ln(Length) from Length on
+// (Qwen's log-n scaling).
+type Temperature struct {
+	Scale, Length, Offset float64
+	Logarithm             bool
+}
 
 // IsNone reports whether queries stay as they are.
 func (t Temperature) IsNone() bool { return t.Scale == 0 || !(t.Length > 0) }
@@ -56,6 +60,9 @@ func (t Temperature) IsNone() bool { return t.Scale == 0 || !(t.Length > 0) }
 func (t Temperature) At(position int) float64 {
 	if t.IsNone() {
 		return 1
+	}
+	if t.Logarithm {
+		return math.Max(1, math.Log(float64(position)+1)/math.Log(t.Length))
 	}
 	return 1 + t.Scale*math.Log(math.Floor((float64(position)+t.Offset)/t.Length)+1)
 }

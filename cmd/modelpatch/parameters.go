@@ -75,6 +75,9 @@ func parametersText(p report.Parameters, scheme string) string {
 	}
 	if t := p.Temperature; t != nil {
 		says := "temperature " + numberText(t.Scale) + " from " + numberText(t.Length) + " positions on"
+		if t.Logarithm {
+			says = "temperature by the logarithm of the position from " + numberText(t.Length) + " on"
+		}
 		if t.Layers != nil {
 			says += " in layers " + layersText(t.Layers)
 		}

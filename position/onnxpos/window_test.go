@@ -124,6 +124,29 @@ func TestFirstKeysOfMasks(t *testing.T) {
 	delete(masks, "sinks")
 }
 
+// TestTemperatureOfQueries reads by what queries are multiplied from thousands of positions on, in the layers that do so
+// (Llama 4, Ministral 3).
+func TestTemperatureOfQueries(t *testing.T) {
+	m := built(t, func(n *onnx.NewModel) {
+		attending(n, []float64{10000, 10000}, []string{"causal", "causal"})
+		n.Initializers = append(n.Initializers, floats("period", nil, func(int) float64 { return 8192 }), floats("unit", nil, func(int) float64 { return 1 }), floats("scale", nil, func(int) float64 { return 0.1 }))
+		for i, x := range n.Nodes {
+			if x.Op != "MatMul" || x.Outputs[0] != "layer 1 content" {
+				continue
+			}
+			query := x.Inputs[0]
+			n.Nodes[i].Inputs = []string{"hot", x.Inputs[1]}
+			n.Nodes = slices.Insert(n.Nodes, i, node("Div", "periods", "places", "period"), node("Floor", "whole", "periods"), node("Add", "counted", "whole", "unit"),
+				node("Log", "logarithm", "counted"), node("Mul", "scaled", "logarithm", "scale"), node("Add", "heat", "scaled", "unit"), node("Mul", "hot", query, "heat"))
+			break
+		}
+	})
+	e := position.Inspect(m).Encodings[0].Parameters
+	if e.Temperature == nil || e.Temperature.Length != 8192 || e.Temperature.Scale != 0.1 || !slices.Equal(e.Temperature.Layers, []int{1}) {
+		t.Errorf("%+v", e.Temperature)
+	}
+}
+
 // TestChunksOfMasks: positions of one chunk have the same whole quotient (Llama 4).
 func TestChunksOfMasks(t *testing.T) {
 	masks["chunks"] = func(l string) []onnx.NewNode {
@@ -136,7 +159,9 @@ func TestChunksOfMasks(t *testing.T) {
 	if e.Chunk == nil || *e.Chunk != 4096 || e.Window != nil || !slices.Equal(e.WindowLayers, []int{0}) {
 		t.Errorf("%+v", e)
 	}
-	m = built(t, func(n *onnx.NewModel) { attending(n, []float64{10000, 10000, 10000}, []string{"sliding", "causal", "sliding"}) })
+	m = built(t, func(n *onnx.NewModel) {
+		attending(n, []float64{10000, 10000, 10000}, []string{"sliding", "causal", "sliding"})
+	})
 	if e := position.Inspect(m).Encodings[0].Parameters; len(e.Window) != 1 || e.Window[0] != 4096 || !slices.Equal(e.WindowLayers, []int{0, 2}) {
 		t.Errorf("%+v", e)
 	}

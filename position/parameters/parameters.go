@@ -12,7 +12,7 @@ func Attending(a schemes.Attending, p *report.Parameters) {
 	Window(a.Window, p)
 	p.WindowLayers, p.Unrotated, p.Sinks = a.WindowLayers, a.Unturned, a.Sinks
 	if t := a.Temperature; !t.IsNone() {
-		p.Temperature = &report.Temperature{Scale: report.Number(t.Scale), Length: report.Number(t.Length), Layers: a.HotLayers}
+		p.Temperature = &report.Temperature{Scale: report.Number(t.Scale), Length: report.Number(t.Length), Logarithm: t.Logarithm, Layers: a.HotLayers}
 	}
 }
 

@@ -874,6 +874,7 @@ class Temperature:
     layers: Literal["all"] | tuple[int, ...]
     length: float
     scale: float
+    logarithm: bool | None = None
 
     @classmethod
     def read(cls, d: Any) -> Temperature:
@@ -882,6 +883,7 @@ class Temperature:
             "layers": d["layers"] if d["layers"] == "all" else tuple(d["layers"] or ()),
             "length": float(d["length"]),
             "scale": float(d["scale"]),
+            "logarithm": d.get("logarithm"),
         })
 
 

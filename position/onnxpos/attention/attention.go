@@ -120,6 +120,7 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 	}
 	at, found := keyed(s, softmax, c.Product)
 	a.Sinks = found && eval.Is(at.node, eval.Joining)
+	a.Temperature = func() schemes.Temperature { return temperature(shared.m, s, c.Product.Inputs...) }
 	a.Window = windowOf(func(w *windows) { w.scores(s, c.Product.Output(0)) })
 	a.Encodings = acts.in(s, c.Product, softmax)
 	if c.Crosses() {
@@ -143,6 +144,7 @@ func headDim(s *eval.Scope, product *onnx.Node) int {
 // fusedAttention reads the attributes of an operator of attention.
 func fusedAttention(s *eval.Scope, n *onnx.Node, shared *sharedBias, acts effects) *position.Attention {
 	a := &position.Attention{Closed: closed(s, n), Encodings: acts.in(s, n, n)}
+	a.Temperature = func() schemes.Temperature { return temperature(shared.m, s, n.Input(0)) }
 	a.Window = windowOf(func(w *windows) { w.Attention(s, n) })
 	a.Sinks = n.Op == "GroupQueryAttention" && (n.Input(11) != "" || n.Int("smooth_softmax", 0) == 1) // head_sink
 	a.AddWindow = func(w schemes.SlidingWindow) error { return shared.narrow(s, n, w, a.Causal, a.Heads) }
