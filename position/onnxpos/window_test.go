@@ -147,6 +147,28 @@ func TestTemperatureOfQueries(t *testing.T) {
 	}
 }
 
+// TestSinksOfScores: a column that stands for no key is joined to the scores (gpt-oss).
+func TestSinksOfScores(t *testing.T) {
+	m := built(t, func(n *onnx.NewModel) {
+		attending(n, []float64{10000}, []string{"causal"})
+		n.Initializers = append(n.Initializers, floats("nothing", nil, func(int) float64 { return 0 }), floats("sink", nil, func(int) float64 { return 0.5 }), integers("from", 0), integers("to", -1), integers("along", 2))
+		for i, x := range n.Nodes {
+			if x.Op != "Softmax" {
+				continue
+			}
+			scores, weights := x.Inputs[0], x.Outputs[0]
+			n.Nodes[i].Inputs, n.Nodes[i].Outputs = []string{"joined"}, []string{"with sink"}
+			n.Nodes = slices.Insert(n.Nodes, i+1, node("Slice", weights, "with sink", "from", "to", "along"))
+			n.Nodes = slices.Insert(n.Nodes, i, withInts(node("ReduceMax", "top", scores), "axes", []int64{2}), node("Mul", "cold", "top", "nothing"), node("Add", "sinks", "cold", "sink"),
+				withInts(node("Concat", "joined", scores, "sinks"), "axis", int64(-1)))
+			break
+		}
+	})
+	if e := position.Inspect(m).Encodings[0].Parameters; !e.Sinks {
+		t.Errorf("%+v", e)
+	}
+}
+
 // TestChunksOfMasks: positions of one chunk have the same whole quotient (Llama 4).
 func TestChunksOfMasks(t *testing.T) {
 	masks["chunks"] = func(l string) []onnx.NewNode {
