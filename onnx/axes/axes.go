@@ -338,6 +338,7 @@ type call struct {
 	s     *eval.Scope
 	n     *onnx.Node
 	in    []*Value
+	chose []int  // inputs that stand as operands 0, 1, 2 …, between scales and zero points; nil: all
 	all   []int  // the places of all inputs
 	laid  []Axis // axes on the way to be kept
 	row   *eval.Operator
@@ -469,9 +470,15 @@ func (c *call) branches() []*Value {
 	return out
 }
 
-// opaque is what a node gives that was not understood, and was told as a doubt:
-// content, of whose axes nothing is known.
-func (c *call) opaque() []*Value { return c.unfollowed(Content) }
+// opaque is what a node gives that was not understood: content, of whose axes nothing is known. That is a doubt
+// where content goes in, told here unless its own was told before.
+func (c *call) opaque() []*Value {
+	told := len(c.l.Doubts) > 0 && c.l.Doubts[len(c.l.Doubts)-1].Node == c.n
+	if !told && slices.ContainsFunc(c.in, func(v *Value) bool { return v.Depends == Content }) {
+		c.doubt("what it does with its axes is not followed")
+	}
+	return c.unfollowed(Content)
+}
 
 func (c *call) unfollowed(depends Dependency) []*Value {
 	out := make([]*Value, len(c.n.Outputs))
@@ -523,22 +530,41 @@ func (c *call) orders(axis Axis, why string) {
 // shape is the shape of output i.
 func (c *call) shape(i int) []int { return c.s.Output(c.n, i).Shape }
 
-// of is input i, empty when absent.
+// input is the input that is operand i.
+func (c *call) input(i int) int {
+	switch {
+	case c.chose == nil:
+		return i
+	case i >= 0 && i < len(c.chose):
+		return c.chose[i]
+	}
+	return len(c.in) // absent
+}
+
+// operands are how many there are.
+func (c *call) operands() int {
+	if c.chose != nil {
+		return len(c.chose)
+	}
+	return len(c.in)
+}
+
+// of is operand i, empty when absent.
 func (c *call) of(i int) *Value {
-	if i >= 0 && i < len(c.in) {
+	if i = c.input(i); i >= 0 && i < len(c.in) {
 		return c.in[i]
 	}
 	return absent
 }
 
-// given reports whether there is an input i.
-func (c *call) given(i int) bool { return c.n.Input(i) != "" }
+// given reports whether there is an operand i.
+func (c *call) given(i int) bool { return c.n.Input(c.input(i)) != "" }
 
-// isData reports whether input i is content.
+// isData reports whether operand i is content.
 func (c *call) isData(i int) bool { return c.of(i).Depends == Content }
 
-// known is what the evaluator knows of input i.
-func (c *call) known(i int) *eval.Value { return c.s.Input(c.n, i) }
+// known is what the evaluator knows of operand i.
+func (c *call) known(i int) *eval.Value { return c.s.Input(c.n, c.input(i)) }
 
 // ints reads a parameter that is an attribute in older operator sets and an input
 // in newer ones.

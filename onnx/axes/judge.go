@@ -90,7 +90,7 @@ func (l *Labels) event(c *call, e event) {
 	if c.quiet {
 		return
 	}
-	e.scope, e.node = c.s, c.n
+	e.scope, e.node, e.input = c.s, c.n, c.input(e.input)
 	last := len(l.events) - 1
 	if last < 0 || len(l.events[last]) == cap(l.events[last]) {
 		if len(l.events) >= maxEvents/eventBlock {

@@ -307,8 +307,8 @@ func concat(c *call) []*Value {
 	out := &Value{Axes: make([]Axis, len(shape))}
 	var parts []segment
 	var filled []int
-	for i, v := range c.in {
-		e := c.known(i)
+	for i := range c.operands() {
+		v, e := c.of(i), c.known(i)
 		out.Depends = max(out.Depends, v.Depends)
 		switch {
 		case e.Ranked && len(e.Shape) == len(shape) && len(v.Axes) == len(shape):

@@ -111,12 +111,16 @@ func elementwise(kind Kind) rule {
 // quantizedPair is an element-wise operator on two quantised inputs, each with its
 // scale and zero point.
 func quantizedPair(kind Kind) rule {
-	return func(c *call) []*Value { return c.combine(kind, 0, 3) }
+	return func(c *call) []*Value {
+		inner := *c
+		inner.chose = []int{0, 3}
+		return inner.combine(kind, 0, 1)
+	}
 }
 
 func quantizedProduct(c *call) []*Value {
 	inner := *c
-	inner.in = []*Value{c.of(0), c.of(3)}
+	inner.chose = []int{0, 3}
 	return inner.matrices(false, false)
 }
 
@@ -326,16 +330,8 @@ func reorder(c *call) []*Value {
 // quantizedConcat is a Concat whose inputs have a scale and a zero point each.
 func quantizedConcat(c *call) []*Value {
 	inner := *c
-	var kept []*Value
-	var inputs []string
 	for i := 2; i < len(c.in); i += 3 {
-		kept, inputs = append(kept, c.in[i]), append(inputs, c.n.Input(i))
-	}
-	n := *c.n
-	n.Inputs = inputs
-	inner.in, inner.n = kept, &n
-	if len(kept) == 0 {
-		return c.opaque()
+		inner.chose = append(inner.chose, i)
 	}
 	return concat(&inner)
 }
