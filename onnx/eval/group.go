@@ -41,6 +41,8 @@ const (
 	Largest Group = 1 << AxesLargest
 	// ByElement is a function of each element, or of one of each input.
 	ByElement Group = 1<<AxesAlike | 1<<AxesAdd | 1<<AxesLargest | 1<<AxesMultiply
+	// Quantized adds or multiplies inputs that have a scale and a zero point each: QLinearAdd, QLinearMul.
+	Quantized Group = 1<<AxesQuantizedAdd | 1<<AxesQuantizedMultiply
 	// Choice takes an element of one input or of another: Where.
 	Choice Group = 1 << AxesChoose
 	// Comparison is true or false of two inputs: Less, Equal.

@@ -91,22 +91,22 @@ func positionalConvolution(m *Model, d *detector) []site.Site {
 
 // onTheWay are what a positional convolution's output may go through before
 // it is added: activations, norms, further convolutions over the sequence.
-const onTheWay = eval.ByElement | eval.Selection | eval.Average | eval.Normalization
+const onTheWay = eval.ByElement | eval.Quantized | eval.Selection | eval.Average | eval.Normalization
 
 // maxOnTheWay bounds that way: five convolutions, each with a norm and an
-// activation in single operators (data2vec).
-const maxOnTheWay = 120
+// activation in single operators, all of them quantised and back (data2vec).
+const maxOnTheWay = 240
 
 // pooled reports whether a value is one of the given, averaged over neighbours
 // as a convolution with strides has it (SEW).
 func pooled(s *eval.Scope, name string, before map[string]bool) bool {
 	averaged := false
-	for range 10 {
+	for range 20 {
 		n, at := s.Find(name)
 		if averaged && before[name] {
 			return true
 		}
-		if n == nil || at != s || !eval.Is(n, eval.Layout|eval.Pooling|eval.Padding|eval.Selection) {
+		if n == nil || at != s || !eval.Is(n, eval.Layout|eval.Elements|eval.Pooling|eval.Padding|eval.Selection) {
 			return false
 		}
 		averaged = averaged || eval.Is(n, eval.Pooling)
@@ -136,11 +136,11 @@ func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
 		seen[name] = true
 		for _, c := range s.Consumers(name) {
 			switch {
-			case c.Op == "Add" || eval.Is(c, eval.Addition&eval.Normalization):
-				if before[c.Input(0)] || before[c.Input(1)] || len(s.Value(n.Input(1)).Shape) == 3 && (pooled(s, c.Input(0), before) || pooled(s, c.Input(1), before)) {
+			case c.Op == "Add" || eval.Is(c, eval.Addition&(eval.Normalization|eval.Quantized)):
+				if slices.ContainsFunc(c.Inputs, func(in string) bool { return before[in] }) || len(s.Value(n.Output(0)).Shape) == 3 && slices.ContainsFunc(c.Inputs, func(in string) bool { return pooled(s, in, before) }) {
 					return c
 				}
-				if c.Op != "Add" {
+				if eval.Is(c, eval.Normalization) {
 					continue
 				}
 			case c.IsConvolution() && c.Int("group", 1) > 1:
