@@ -64,7 +64,7 @@ type Meeting struct {
 	Scope *eval.Scope
 	Node  *onnx.Node
 	Input int    // of the node: the numbers
-	Known string // their name
+	Known string // their name, before they are quantised
 	Axis  int    // their first axis that lies along positions, −1 where that is not told
 	Kind  Kind
 	// Covers are the axes of the numbers that lie along positions.

@@ -427,6 +427,9 @@ func (l *Labels) meets(e *event) {
 		return // weights of a sum over positions, told as such
 	}
 	m := Meeting{Scope: e.scope, Node: e.node, Input: e.input, Known: e.node.Input(e.input), Kind: e.how}
+	if n, at := e.scope.Find(m.Known); n != nil && at == e.scope && n.Op == "QuantizeLinear" {
+		m.Known = n.Input(0) // the numbers themselves
+	}
 	for _, d := range e.dims {
 		if !l.positionsOf(d.data) || d.known >= 0 && l.isSame(e.scope, m.Known, d.known) {
 			continue

@@ -121,7 +121,7 @@ func quantizedPair(kind Kind) rule {
 func quantizedProduct(c *call) []*Value {
 	inner := *c
 	inner.chose = []int{0, 3}
-	return inner.matrices(false, false)
+	return product(&inner)
 }
 
 // where chooses: between data and a number, which is a mask, or between data and

@@ -94,6 +94,17 @@ func qlinear(plain operator) operator {
 	}
 }
 
+// qgemm is a Gemm of quantised inputs, quantised again where the scale of the result is given.
+func qgemm(c *call) ([]*Value, error) {
+	inner := *c
+	inner.in = []*Value{c.need(0), c.need(3)}
+	out, err := gemm(&inner)
+	if c.input(7) == nil {
+		return typed(out, onnx.Float), err
+	}
+	return typed(out, c.need(0).Type), err
+}
+
 // qlinearOf is an operator of one quantised input.
 func qlinearOf(plain operator) operator {
 	return func(c *call) ([]*Value, error) {

@@ -451,7 +451,7 @@ var microsoftOperators = [...]Operator{
 	{Name: "PagedAttention", Since: 1, value: headAttention, Axes: AxesAttendBlocks, NotModelled: "axes", Turns: &Turning{8, 9, noInput, "do_rotary"}},
 	{Name: "QAttention", Since: 1, value: fusedAttention, Axes: AxesAttend, Bias: -1},
 	{Name: "QEmbedLayerNormalization", Since: 1, value: embedLayerNormalization, Axes: AxesEmbed},
-	{Name: "QGemm", Since: 1, NotModelled: "anything"},
+	{Name: "QGemm", Since: 1, value: qgemm, Axes: AxesQuantizedProduct},
 	{Name: "QLinearAdd", Since: 1, value: qlinear(pairShape), Axes: AxesQuantizedAdd},
 	{Name: "QLinearAveragePool", Since: 1, value: qlinearOf(convolution), Axes: AxesPool},
 	{Name: "QLinearConcat", Since: 1, value: qlinearConcat, Axes: AxesQuantizedConcat},

@@ -118,7 +118,7 @@ func axial(all []*addition) {
 // adds its rows takes behind them.
 func quantisedBy(x axes.Meeting, part *sheet.Share) {
 	row := eval.Lookup(x.Node.Domain, x.Node.Op)
-	if row == nil || row.Axes != eval.AxesQuantizedAdd || part.Table.Scale != 0 {
+	if row == nil || row.Axes != eval.AxesQuantizedAdd || part.Table.Scale != 0 || x.Known != x.Node.Input(x.Input) {
 		return
 	}
 	part.Table.Scale, _ = x.Scope.Input(x.Node, x.Input+1).Scalar()
