@@ -278,6 +278,37 @@ func TestMisleadingGraphs(t *testing.T) {
 			m.Nodes = []onnx.NewNode{node("Mul", "zeros", "ids", "one more"),
 				{Op: "EmbedLayerNormalization", Domain: "com.microsoft", Inputs: []string{"ids", "", "wte", "kinds", "", "gamma", "beta", "", "zeros"}, Outputs: []string{"h", "mi"}}}
 		}, "none", 0, ""},
+		{"quantised operators around a table", func(m *onnx.NewModel) {
+			free(m)
+			byte1 := func(name string, n int, dims ...int64) onnx.NewTensor {
+				raw := make([]byte, n)
+				for i := range raw {
+					raw[i] = byte(37*i*i + 11)
+				}
+				return onnx.NewTensor{Name: name, Type: onnx.Uint8, Dims: dims, Raw: raw}
+			}
+			m.Initializers = append(m.Initializers, floats("scale", nil, func(int) float64 { return 1.0 / 64 }), onnx.NewTensor{Name: "zp", Type: onnx.Uint8, Raw: []byte{128}}, byte1("W", 32, 8, 4), byte1("W2", 16, 4, 4))
+			quantised := func(op, out string, operands ...string) onnx.NewNode {
+				n := onnx.NewNode{Op: op, Outputs: []string{out}}
+				if op != "QLinearMatMul" {
+					n.Domain = "com.microsoft"
+				}
+				if op == "QLinearConcat" {
+					n.Inputs = []string{"scale", "zp"}
+				}
+				for _, x := range operands {
+					n.Inputs = append(n.Inputs, x, "scale", "zp")
+				}
+				if op != "QLinearConcat" {
+					n.Inputs = append(n.Inputs, "scale", "zp")
+				}
+				return n
+			}
+			m.Nodes = append(m.Nodes[:5], node("QuantizeLinear", "tq", "te", "scale", "zp"), withInts(quantised("QLinearConcat", "twice", "tq", "tq"), "axis", int64(2)), quantised("QLinearMatMul", "mixed", "twice", "W"),
+				node("QuantizeLinear", "pq", "pe", "scale", "zp"), quantised("QLinearAdd", "placed", "mixed", "pq"), withInts(node("Transpose", "keys", "placed"), "perm", []int64{0, 2, 1}),
+				quantised("QLinearMatMul", "scores", "placed", "keys"), node("DequantizeLinear", "raw", "scores", "scale", "zp"), node("Softmax", "weights", "raw"), node("QuantizeLinear", "wq", "weights", "scale", "zp"),
+				quantised("QLinearMatMul", "seen", "wq", "placed"), node("DequantizeLinear", "h", "seen", "scale", "zp"))
+		}, "position table of 16 rows of 4 ×16", 40, "40 rows"},
 		{"a recording beside tokens with a buffer", func(m *onnx.NewModel) {
 			free(m)
 			m.Nodes[5].Outputs[0] = "h0"
