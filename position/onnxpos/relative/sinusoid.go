@@ -51,7 +51,8 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 		}
 	}
 	v := s.Value(name)
-	if len(v.Shape) < 2 || s.Value(weights).Type != v.Type && n.Op != "MatMulInteger" || !isWeight(s, weights) {
+	packed := n.Op == "MatMulInteger" || eval.Lookup(n.Domain, n.Op).Axes == eval.AxesLinear // weights of fewer bits
+	if len(v.Shape) < 2 || s.Value(weights).Type != v.Type && !packed || !isWeight(s, weights) {
 		return nil // before a constant is read that is no table
 	}
 	if !v.Known() || v.Floats == nil {
