@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
 )
 
 // einsum is an Einsum by an equation.
@@ -100,5 +101,40 @@ func TestMet(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSinesBehindPackedWeights: sines and cosines of distances that weights are multiplied with, of 32 bits or of four
+// (MatMulNBits), are one encoding.
+func TestSinesBehindPackedWeights(t *testing.T) {
+	for _, packed := range []bool{false, true} {
+		m := built(t, func(m *onnx.NewModel) {
+			free(m)
+			const dim, rows = 16, 63
+			m.Outputs[0].Dims[2] = -1
+			m.Initializers = append(m.Initializers[:1], integers("one", 1), integers("zero", 0), integers("middle", 31), integers("ahead", 32), noise("W", dim, 4),
+				onnx.NewTensor{Name: "W4", Type: onnx.Uint8, Dims: []int64{4, 1, dim / 2}, Raw: make([]byte, 4*dim/2)}, floats("scales", []int64{4}, func(int) float64 { return 0.1 }),
+				floats("pe", []int64{1, rows, dim}, func(i int) float64 {
+					angle := float64(31-i/dim) * math.Pow(10000, -float64(i%(dim/2))/(dim/2))
+					if i%dim < dim/2 {
+						return math.Sin(angle)
+					}
+					return math.Cos(angle)
+				}))
+			product := node("MatMul", "by", "far", "W")
+			if packed {
+				product = onnx.NewNode{Op: "MatMulNBits", Domain: "com.microsoft", Inputs: []string{"far", "W4", "scales"}, Outputs: []string{"by"}}
+				for name, v := range map[string]int64{"K": dim, "N": 4, "bits": 4, "block_size": dim} {
+					product = withInts(product, name, v)
+				}
+			}
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Shape", "shape", "ids"), node("Slice", "n", "shape", "one", "end"), node("Sub", "from", "ahead", "n"),
+				node("Add", "to", "middle", "n"), node("Slice", "far", "pe", "from", "to", "one"), product, withInts(node("Transpose", "turned", "by"), "perm", []int64{0, 2, 1}),
+				node("MatMul", "scores", "te", "turned"), node("Softmax", "h", "scores")}
+			m.Initializers = append(m.Initializers, integers("end", 2))
+		})
+		if len(m.sites) != 1 || m.sites[0].Encoding().Scheme.Name() != report.SchemeRelativeSinusoid {
+			t.Errorf("packed %v: %s", packed, found(m))
+		}
 	}
 }
