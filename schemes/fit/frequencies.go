@@ -16,6 +16,7 @@ const DefaultBase = 10000
 type Options struct {
 	Base      float64 // of the plain encoding, from metadata; 0: not known
 	Amplitude float64 // of the cos and sin that the frequencies make; 0: not known
+	Step      float64 // between the numbers that were stored, of 8 bits; 0: the precision tells
 
 	asMeasured bool // no number is replaced by a rounder one
 }
@@ -52,7 +53,18 @@ type Result struct {
 // InverseFrequencies explains a vector of inverse frequencies that was stored
 // in the given precision (facts/NUMERICS §8 A).
 func InverseFrequencies(f []float64, p Precision, o Options) Result {
-	return explain(f, errorsOf(f, p), p, o)
+	sigma, telling := errorsOf(f, p), 0
+	for i := 0; i < len(sigma) && o.Step > 0; i++ {
+		if sigma[i] += o.Step / 2 / f[i]; f[i] < lostSteps*o.Step {
+			sigma[i] = math.Inf(1)
+		} else {
+			telling++
+		}
+	}
+	if o.Step > 0 && telling < fewTelling {
+		return Result{Why: "too few frequencies are left of those that were stored in 8 bits"}
+	}
+	return explain(f, sigma, p, o)
 }
 
 func explain(f, sigma []float64, p Precision, o Options) Result {
@@ -63,7 +75,7 @@ func explain(f, sigma []float64, p Precision, o Options) Result {
 	if zeros == len(f) {
 		return Result{Why: "all frequencies are zero"}
 	}
-	if zeros > 0 && p == Float16 && f[len(f)-zeros-1] < lost16 {
+	if last := f[len(f)-zeros-1]; zeros > 0 && (p == Float16 && last < lost16 || last < lostSteps*o.Step) {
 		zeros = 0 // too small for the type, not zero
 	}
 	head := f[:len(f)-zeros]

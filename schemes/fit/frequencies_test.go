@@ -259,3 +259,27 @@ func TestLowFrequenciesInHalf(t *testing.T) {
 		}
 	}
 }
+
+// TestFrequenciesOfEightBits: quantisers store frequencies in 255 steps, of which the slow ones are lost; three that are left tell
+// the base, and fewer tell nothing.
+func TestFrequenciesOfEightBits(t *testing.T) {
+	const step = 1.0 / 255
+	stored := func(r schemes.Rotary) []float64 {
+		f := r.PlainFrequencies()
+		for i := range f {
+			f[i] = math.Round(f[i]/step) * step
+		}
+		return f
+	}
+	for _, dim := range []int{16, 64, 128} {
+		for _, base := range []float64{1e4, 5e5, 1e6} {
+			got := InverseFrequencies(stored(schemes.Rotary{Base: base, Dim: dim}), Float32, Options{Step: step}).Rotary
+			if got.Base != base || !got.Scaling.IsNone() {
+				t.Errorf("base %g, dim %d: %s", base, dim, got)
+			}
+		}
+	}
+	if r := InverseFrequencies(stored(schemes.Rotary{Base: 5e5, Dim: 8}), Float32, Options{Step: step}); r.OK {
+		t.Errorf("two frequencies tell %s", r.Rotary)
+	}
+}

@@ -17,6 +17,10 @@ const (
 	independentRows = 6
 	// subnormal16 is the spacing of the smallest float16 numbers, halved.
 	subnormal16 = 1.0 / (1 << 25)
+	// lostSteps is how many steps of 8 bits a frequency must have to say anything.
+	lostSteps = 4
+	// fewTelling is how many frequencies of 8 bits tell a base at the least.
+	fewTelling = 3
 	// lost16 is the frequency below which a float16 number says nothing: four of the smallest steps.
 	lost16 = 8 * subnormal16
 

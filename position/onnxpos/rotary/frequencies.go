@@ -55,6 +55,10 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 			result = fit.InverseFrequencies(frequencies, coarse, fit.Options{Amplitude: r.amplitude})
 		}
 	}
+	if step := storedStep(r.trig); step > 0 {
+		result = fit.InverseFrequencies(frequencies, fit.Float32, fit.Options{Amplitude: r.amplitude, Step: step})
+		result.OK = result.OK && result.Rotary.Scaling.IsNone() // a ramp is not seen in so few steps
+	}
 	r.scheme = result.Rotary
 	long, original, switched := r.switched(frequencies)
 	switch {
@@ -111,6 +115,18 @@ func (r *Site) gridInUse(e *position.Encoding, p fit.Precision) bool {
 		return false
 	}
 	return r.describeGrid(e, rows.Matrix(trace.RowsOf(use.cosValue, axis)), rows.Matrix(trace.RowsOf(use.sinValue, axis)), p)
+}
+
+// storedStep is the step of frequencies that were stored in 8 bits, 0 where they were not.
+func storedStep(nodes []trace.Source) float64 {
+	for _, t := range nodes {
+		for _, src := range trace.Sources(t.Scope, t.Trig.Input(0)) {
+			if c := src.Tensor; c != nil && c.Len() > 1 && (c.Type == onnx.Int8 || c.Type == onnx.Uint8) && src.Scale > 0 {
+				return src.Scale
+			}
+		}
+	}
+	return 0
 }
 
 // TrigPrecision is the coarsest storage that the angles of Cos and Sin nodes
