@@ -278,6 +278,17 @@ func TestMisleadingGraphs(t *testing.T) {
 			m.Nodes = []onnx.NewNode{node("Mul", "zeros", "ids", "one more"),
 				{Op: "EmbedLayerNormalization", Domain: "com.microsoft", Inputs: []string{"ids", "", "wte", "kinds", "", "gamma", "beta", "", "zeros"}, Outputs: []string{"h", "mi"}}}
 		}, "none", 0, ""},
+		{"rows that are quantised twice, with other scales", func(m *onnx.NewModel) {
+			free(m)
+			scale := func(name string, x float64) onnx.NewTensor { return floats(name, nil, func(int) float64 { return x }) }
+			raw := make([]byte, 64)
+			for i := range raw {
+				raw[i] = byte(37*i*i + 11)
+			}
+			m.Initializers = append(m.Initializers, scale("stored", 0.0005), scale("run", 0.0004), onnx.NewTensor{Name: "zp", Type: onnx.Int8, Raw: []byte{246}}, onnx.NewTensor{Name: "rows", Type: onnx.Int8, Dims: []int64{16, 4}, Raw: raw})
+			m.Nodes = append(m.Nodes[:3], node("DequantizeLinear", "wide", "rows", "stored", "zp"), node("Gather", "picked", "wide", "p"), node("QuantizeLinear", "again", "picked", "run", "zp"), node("DequantizeLinear", "pe", "again", "run", "zp"),
+				node("Gather", "te", "wte", "ids"), node("Add", "h", "te", "pe"))
+		}, "position table of 16 rows of 4 ×16", 40, "40 rows"},
 		{"quantised operators around a table", func(m *onnx.NewModel) {
 			free(m)
 			byte1 := func(name string, n int, dims ...int64) onnx.NewTensor {

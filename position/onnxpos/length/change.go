@@ -209,8 +209,7 @@ func (c *Change) probe() *eval.Evaluator {
 func (c *Change) evaluate(inputs map[string]*eval.Value) *eval.Evaluator {
 	c.probed++
 	c.Graph.SpendEvaluation()
-	e := eval.New(c.Graph.File, inputs)
-	e.Budget = c.Graph.Budget
+	e := c.Graph.Evaluator(inputs)
 	for _, s := range c.sites {
 		s.Overlay(e.Overlay)
 		if o, ok := s.(Overrider); ok {

@@ -232,6 +232,12 @@ func (p *Probe) evaluator(s Sizes) *eval.Evaluator {
 	if p.first != nil {
 		return p.first.Again(inputs)
 	}
+	return p.Evaluator(inputs)
+}
+
+// Evaluator prepares a run of the graph that shares nothing with the probes, for what is planned: with their
+// budget, and reading activations as they were before they were quantised, as they do.
+func (p *Probe) Evaluator(inputs map[string]*eval.Value) *eval.Evaluator {
 	e := eval.New(p.File, inputs)
 	e.Unquantized, e.Budget = true, p.Budget
 	return e

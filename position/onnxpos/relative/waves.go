@@ -225,8 +225,8 @@ func (w *Waves) same(row rows.RowFunc) error {
 			return err
 		}
 	}
-	e := eval.New(w.graph.File, probe.Inputs(w.graph.File, w.graph.Sizes))
-	e.Budget, e.Adjust = w.graph.Budget, func(_ *eval.Scope, n *onnx.Node, inputs []*eval.Value) { w.Adjust(n, inputs) }
+	e := w.graph.Evaluator(probe.Inputs(w.graph.File, w.graph.Sizes))
+	e.Adjust = func(_ *eval.Scope, n *onnx.Node, inputs []*eval.Value) { w.Adjust(n, inputs) }
 	w.Overlay(e.Overlay)
 	e.Overlay[w.table.Tensor].Floats = content
 	e.Run()
@@ -246,8 +246,7 @@ func (w *Waves) Grown() (before, after int) { return w.table.Len(), w.held }
 // shift makes nodes that take rows by number count the new rows before those they took.
 func (w *Waves) shift(before int64, why string) error {
 	w.shifts = map[*onnx.Node]*shift{}
-	e := eval.New(w.graph.File, probe.Inputs(w.graph.File, w.graph.Sizes))
-	e.Budget = w.graph.Budget
+	e := w.graph.Evaluator(probe.Inputs(w.graph.File, w.graph.Sizes))
 	w.Overlay(e.Overlay)
 	e.Run()
 	for i, s := range w.graph.Eval.Scopes() {

@@ -27,7 +27,7 @@ func (r *Site) sections() (counts []int, interleaved bool) {
 	columns := r.scheme.Pairs()
 	owner := make([]int, columns)
 	for row := 1; row < 3; row++ {
-		e := eval.New(r.m.File, probe.Inputs(r.m.File, r.m.Sizes))
+		e := r.m.Evaluator(probe.Inputs(r.m.File, r.m.Sizes))
 		e.Override = map[string]*eval.Value{name: disturbed(u.scope.Value(name), row)}
 		v := e.Main.Value(u.cos)
 		if !v.Known() || v.Len() != plain.Len() || len(v.Shape) == 0 {
