@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,6 +111,41 @@ func TestFindings(t *testing.T) {
 		var refusal *position.Refusal
 		if refused := errors.As(err, &refusal); refused != (c.level == report.LevelError || c.rule == "onnx-cache-unexplained") || err != nil && !refused {
 			t.Errorf("%s: extend: %v", c.name, err)
+		}
+	}
+}
+
+// TestFindingsOfTheFile: what a file says of itself, at the limit and beyond it.
+func TestFindingsOfTheFile(t *testing.T) {
+	for _, c := range []struct {
+		rule string
+		set  func(f *onnx.File, beyond bool)
+	}{
+		{ruleVersion.ID, func(f *onnx.File, beyond bool) {
+			if f.IRVersion = knownIR; beyond {
+				f.IRVersion++
+			}
+		}},
+		{ruleSize.ID, func(f *onnx.File, beyond bool) {
+			if f.Size = maxProtobuf; beyond {
+				f.Size++
+			}
+		}},
+		{ruleDuplicateFunction.ID, func(f *onnx.File, beyond bool) {
+			if beyond {
+				f.Repeats = append(f.Repeats, onnx.Repeat{Kind: onnx.RepeatFunction, What: "function f is defined twice"})
+			}
+		}},
+	} {
+		for _, beyond := range []bool{false, true} {
+			m := built(t, func(*onnx.NewModel) {})
+			c.set(m.graph.File, beyond)
+			m.findings = nil
+			m.inspectFindings()
+			found := slices.ContainsFunc(m.Findings(), func(f report.Finding) bool { return f.Rule == c.rule })
+			if found != beyond {
+				t.Errorf("%s: found %v, beyond the limit %v", c.rule, found, beyond)
+			}
 		}
 	}
 }
