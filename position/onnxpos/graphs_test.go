@@ -437,8 +437,17 @@ func TestMisleadingGraphs(t *testing.T) {
 			conv := withInts(withInts(withInts(node("Conv", "near", "channels", "filter"), "strides", []int64{2}), "group", int64(2)), "pads", []int64{1, 1})
 			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), withInts(node("Transpose", "channels", "te"), "perm", []int64{0, 2, 1}), conv,
 				withInts(withInts(node("AveragePool", "mean", "channels"), "kernel_shape", []int64{2}), "strides", []int64{2}), node("Add", "sum", "mean", "near"),
-				withInts(node("Transpose", "x", "sum"), "perm", []int64{0, 2, 1}), node("MatMul", "h", "x", "W")}
+				withInts(node("Transpose", "x", "sum"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "x", "sum"), node("Softmax", "weights", "scores"), node("MatMul", "h", "weights", "x")}
 		}, "conv", 0, ""},
+		{"such a convolution where nothing attends", func(m *onnx.NewModel) {
+			m.Inputs[0].Dims[1] = 8
+			m.Outputs[0].Dims = []int64{1, 4, 4}
+			m.Initializers = append(m.Initializers[:1:1], noise("filter", 4, 2, 4), noise("W", 4, 4))
+			conv := withInts(withInts(withInts(node("Conv", "near", "channels", "filter"), "strides", []int64{2}), "group", int64(2)), "pads", []int64{1, 1})
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), withInts(node("Transpose", "channels", "te"), "perm", []int64{0, 2, 1}), conv,
+				withInts(withInts(node("AveragePool", "mean", "channels"), "kernel_shape", []int64{2}), "strides", []int64{2}), node("Add", "sum", "mean", "near"),
+				withInts(node("Transpose", "x", "sum"), "perm", []int64{0, 2, 1}), node("MatMul", "h", "x", "W")}
+		}, "none", 0, ""},
 		{"limits of features that look like the length", func(m *onnx.NewModel) {
 			sliced(m, []int64{-4, -4}, []int64{math.MaxInt64, math.MaxInt64}, []int64{1, 1})
 		}, "none", 8,

@@ -70,7 +70,7 @@ func besideConvolution(s site.Site) bool {
 // positionalConvolution finds a grouped convolution over the sequence whose
 // result is added to what went in (wav2vec 2.0, CPVT).
 func positionalConvolution(m *Model, d *detector) []site.Site {
-	if slices.ContainsFunc(m.sites, func(s site.Site) bool { return !besideConvolution(s) }) {
+	if slices.ContainsFunc(m.sites, func(s site.Site) bool { return !besideConvolution(s) }) || !d.attends() {
 		return nil
 	}
 	for _, s := range d.e.Scopes() {
@@ -87,6 +87,27 @@ func positionalConvolution(m *Model, d *detector) []site.Site {
 		}
 	}
 	return nil
+}
+
+// attends reports whether anything in the graph sees places by their content: convolutions of a graph in which nothing does
+// are all there is, and encode no positions for others.
+func (d *detector) attends() bool {
+	for _, s := range d.e.Scopes() {
+		for _, n := range s.Graph.Nodes {
+			if eval.Is(n, eval.Attention) || eval.Is(n, eval.Product) && len(n.Inputs) > 1 && s.Input(n, 0).Unknowable() && s.Value(n.Input(secondOperand(n))).Unknowable() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// secondOperand is the input of a product that its first one is multiplied with.
+func secondOperand(n *onnx.Node) int {
+	if n.Op == "QLinearMatMul" {
+		return 3
+	}
+	return 1
 }
 
 // onTheWay are what a positional convolution's output may go through before
