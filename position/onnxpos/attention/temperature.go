@@ -36,7 +36,11 @@ func temperature(m *site.Graph, s *eval.Scope, operands ...string) schemes.Tempe
 				}
 			}
 		}
-		operands = append(operands, trace.DataInputs(n)...)
+		for _, in := range trace.DataInputs(n) {
+			if s.Value(in).Unknowable() { // data: not what they are turned by
+				operands = append(operands, in)
+			}
+		}
 	}
 	return schemes.Temperature{}
 }
