@@ -41,7 +41,10 @@ func attended(m Model, i int, e Encoding) (out Encoding) {
 		case !rotates && !a.Crosses:
 			still = append(still, a.Layer)
 		}
-		if t := a.Temperature(); !t.IsNone() && !a.Crosses {
+		if a.Temperature == nil || a.Crosses {
+			continue
+		}
+		if t := a.Temperature(); !t.IsNone() {
 			e.Attending.Temperature, hot = t, append(hot, a.Layer)
 		}
 	}
