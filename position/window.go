@@ -42,6 +42,9 @@ func AddWindow(m Model, o WindowOptions) (_ Outcome, err error) {
 		return Outcome{}, &Refusal{Why: "the model places the patches of a picture: what is near in their order is not what is near in the picture"}
 	}
 	w := schemes.SlidingWindow{Positions: o.Positions, Sinks: o.Sinks}
+	if n := Length(m, d).Capacity; n != nil && *n <= w.Positions {
+		return Outcome{Nothing: fmt.Sprintf("the model has %d positions: %s hides none of them", *n, w)}, nil
+	}
 	out := Outcome{Window: w}
 	narrow := 0
 	first, n, err := everyAttention(m, "window", &out, func(a *Attention) func() error {

@@ -246,7 +246,7 @@ func (c *comparison) compareScores(d *difference, old, now *reference.Reference,
 	for q := range min(len(x), len(y)) {
 		first := -1
 		for key := range min(len(x[q]), len(y[q])) {
-			a, b, shown := x[q][key], y[q][key], shown(c.window, now.Attention, q+now.Trial.Past, key)
+			a, b, shown := x[q][key], y[q][key], shown(c.window, old.Attention, q+now.Trial.Past, key)
 			switch m, n := old.Masked(&old.Trial.Heads[i], q, key), now.Masked(&now.Trial.Heads[i], q, key); {
 			case m && n:
 				continue
@@ -288,7 +288,7 @@ func (c *comparison) compareOutputs(d *difference, old, now *reference.Reference
 	}
 	shared := min(old.Trial.Keys, now.Trial.Keys)
 	for q := range min(len(x), len(y)) {
-		if !seesOnly(old, i, q, shared) || !seesOnly(now, i, q, shared) || !allShown(c.window, now.Attention, q+now.Trial.Past, shared) {
+		if !seesOnly(old, i, q, shared) || !seesOnly(now, i, q, shared) || !allShown(c.window, old.Attention, q+now.Trial.Past, shared) {
 			continue
 		}
 		if len(x[q]) != len(y[q]) {

@@ -92,7 +92,7 @@ func behind(w schemes.SlidingWindow) int {
 	return w.Positions + w.Sinks + leastPositions
 }
 
-// shown reports whether a window shows a query a key; without one all are shown, as between two sequences.
+// shown reports whether a window shows a query a key that an attention of the old file did; without one all are shown, as between two sequences.
 func shown(w schemes.SlidingWindow, a *position.Attention, query, key int) bool {
 	return a.Crosses || w.Sees(query, key, a.Causal)
 }

@@ -22,6 +22,12 @@ func TestAddWindow(t *testing.T) {
 			path := filepath.Join(own, name)
 			m := opened(t, path)
 			out, err := position.AddWindow(m, o)
+			if n := position.Length(m, m.Describe()).Capacity; n != nil && *n <= w.Positions {
+				if err != nil || out.Nothing == "" {
+					t.Errorf("%s, %v: %v is to hide nothing of %d positions, %v", name, w, out, *n, err)
+				}
+				continue
+			}
 			if err != nil || out.Window != w {
 				t.Errorf("%s, %v: %v, %v", name, w, out.Window, err)
 				continue

@@ -121,7 +121,7 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 	at, found := keyed(s, softmax, c.Product)
 	a.Sinks = found && eval.Is(at.node, eval.Joining)
 	a.Temperature = func() schemes.Temperature { return temperature(shared.m, s, c.Product.Inputs...) }
-	a.Window = windowOf(func(w *windows) { w.scores(s, c.Product.Output(0)) })
+	a.Window = windowOf(func(w *windows) { w.between(s, softmax, c.Product) })
 	a.Encodings = acts.in(s, c.Product, softmax)
 	if c.Crosses() {
 		a.AddBias, a.AddWindow, a.Crosses, a.Closed = nil, nil, true, crossing
@@ -179,18 +179,22 @@ func fusedAttention(s *eval.Scope, n *onnx.Node, shared *sharedBias, acts effect
 	return a
 }
 
-// hidesLater reports whether a known mask hides the last key from the first query and
-// shows it the first: numbers that are added, or truth values.
+// hidesLater reports whether a known mask shows the first query its own key, and hides the next one and the last:
+// numbers that are added, or truth values.
 func hidesLater(v *eval.Value) bool {
 	k := len(v.Shape)
-	if !v.Known() || k < 2 || v.Shape[k-1] < 2 || v.Shape[k-2] < 2 || !v.Varies(k-1) {
+	if !v.Known() || k < 2 || v.Shape[k-1] < 2 || v.Shape[k-2] < 2 || v.Shape[k-1] < v.Shape[k-2] || !v.Varies(k-1) {
 		return false
 	}
-	first, last := v.Number(0), v.Number(v.Shape[k-1]-1)
-	if v.Type == onnx.Bool {
-		return first != 0 && last == 0
+	hidden := func(key int) bool {
+		if x := v.Number(key); v.Type != onnx.Bool {
+			return x < trace.MaskedBelow
+		} else {
+			return x == 0
+		}
 	}
-	return first > trace.MaskedBelow && last < trace.MaskedBelow
+	own := v.Shape[k-1] - v.Shape[k-2] // past keys precede it
+	return !hidden(own) && hidden(own+1) && hidden(v.Shape[k-1]-1)
 }
 
 // effects say which sites act in which attention.
@@ -266,7 +270,7 @@ func causal(s *eval.Scope, scores string) bool {
 			first, own := trace.RowsOf(v, k-2)[0], v.Shape[k-1]-v.Shape[k-2] // of the first query, which past keys precede
 			next, last := first[own+1], first[len(first)-1]
 			switch {
-			case n.Op == "Add" && max(next, last) < trace.MaskedBelow && first[own] > trace.MaskedBelow:
+			case n.Op == "Add" && hidesLater(v):
 				return true
 			case n.Op == "Where" && i == 0 && first[own] != next && first[own] != last:
 				return true
