@@ -97,7 +97,7 @@ MORE = [
     Fault("length-end", "position/summary.go", "if n := f.End(); n > 0 && (least == 0 || n < least) {", "if n := f.End(); n < 0 {", "a graph that ends before its table is told to reach as far as that"),
     Fault("extend-enough", "position/extend.go", "enough = enough && e.Capacity >= x.o.Length", "enough = enough && e.Capacity > x.o.Length", "a model of just the wanted length is not 'already' that"),
     Fault("extend-sinusoid-offset", "position/extend.go", "\t\t\tscheme.Rows = x.o.Length + scheme.Offset\n\t\t}\n\t\treturn x.same", "\t\t\tscheme.Rows = x.o.Length\n\t\t}\n\t\treturn x.same", "a sinusoidal table with padding rows is short of them"),
-    Fault("extend-slides", "position/extend.go", "return ok && w.Window() > 0 && x.others(i)", "return ok && w.Window() < 0 && x.others(i)", "rotations of sliding windows are scaled, too"),
+    Fault("extend-slides", "position/extend.go", "return ok && w.Window().Positions > 0 && x.others(i)", "return ok && w.Window().Positions < 0 && x.others(i)", "rotations of sliding windows are scaled, too"),
     Fault("extend-ranges", "position/extend.go", "int64(x.o.Length) > MaxLength {", "int64(x.o.Length) > 1<<62 {", "a length beyond all bounds is taken"),
     Fault("grid-multiple", "position/grid.go", "side < patch || side%patch != 0 {", "side < patch {", "a picture that patches do not divide is taken, and cut in silence"),
     Fault("rows-repeat", f"{S}/rows.go", "const DefaultGrow = GrowTile", "const DefaultGrow = GrowZero", "the default method is another", ("schemes", "position")),
@@ -131,7 +131,7 @@ MORE = [
     Fault("verdict-missing", "verify/compare.go", "\t\tif c.expect == report.ExpectChanged {\n\t\t\treturn c.missing()\n\t\t}\n\t\treturn report.VerdictSame", "\t\treturn report.VerdictSame", "a change that was planned and not made is told as the same"),
     Fault("verdict-unplanned", "verify/compare.go", "\tcase c.expect == \"\":\n", "\tcase c.expect != \"x\":\n", "nothing yet: what differs fails a check of its own before", equivalent="rows, angles or biases that differ against the expectation fail their own check; this is the second line", packages=("verify", "internal/verdict")),
     Fault("rows-equal", "verify/table.go", "\t\t\tif d.look(x[j], y[j]) {\n", "\t\t\tif d.look(x[j], x[j]) {\n", "a row that differs is not seen"),
-    Fault("parts-allowed", "verify/bytes.go", "return c.o.Plan != nil && q.Position && p.Head == q.Head", "return true", "a node that reads another input passes"),
+    Fault("parts-allowed", "verify/bytes.go", "return c.o.Plan != nil && (q.Position && p.Head == q.Head || givesWindow(p.Head, q.Head, c.window))", "return true", "a node that reads another input passes"),
     # Formats.
     Fault("gguf-pad", "gguf/part.go", "return (n + alignment - 1) &^ (alignment - 1)", "return (n + alignment) &^ (alignment - 1)", "weights are looked for one block too far"),
     Fault("gguf-power", "gguf/part.go", "is not a power of two up to %d\", n, MaxAlignment)", "is\", n, MaxAlignment)", "nothing: the words of a message", equivalent="go vet refuses the format; words are held by scripts of the command"),
