@@ -108,10 +108,13 @@ func sharer(b schemes.Buckets, classes map[int]int, sign, relative int) (seen in
 // from the buckets of relative positions, key − query or the other way round.
 // Several maximal distances can give the same: what the graph divides logarithms
 // by, ln(max_distance / exact), decides, else the usual ones come first.
-// MaxDistance is 0 when the buckets are not T5's. epsilon is how far the numbers that the logarithms are computed
-// with may be from them, relatively, 0 for float32 and wider: distances at the border of two buckets may fall into
-// either, and the maximal distance may be a little another than its logarithm says.
-func BucketTable(buckets map[int]int, rows int, divisors []float64, epsilon float64) schemes.Buckets {
+// MaxDistance is 0 when the buckets are not T5's. Of logarithms that are computed in 16 bits, distances at the border of two
+// buckets may fall into either, and the maximal distance may be a little another than its logarithm says.
+func BucketTable(buckets map[int]int, rows int, divisors []float64, p Precision) schemes.Buckets {
+	epsilon := 0.0
+	if p == Float16 || p == BFloat16 {
+		epsilon = p.Step()
+	}
 	b := schemes.Buckets{Buckets: rows}
 	single := rows / 2
 	for relative, bucket := range buckets {

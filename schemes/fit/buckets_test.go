@@ -135,15 +135,15 @@ func TestBucketTableRounded(t *testing.T) {
 				buckets[relative] = first + min(exact+int(x), 2*exact-1)
 			}
 		}
-		b := BucketTable(buckets, rows, []float64{divisor}, 0x1p-11)
+		b := BucketTable(buckets, rows, []float64{divisor}, Float16)
 		if b.MaxDistance != most || b.Bidirectional != bidirectional {
 			t.Errorf("bidirectional %v: %+v", bidirectional, b)
 		}
-		if bidirectional && (GivesBuckets(b, buckets) || BucketTable(buckets, rows, []float64{divisor}, 0).MaxDistance == most) { // with 8 exact buckets 16, 32 and 64 lie on borders
+		if bidirectional && (GivesBuckets(b, buckets) || BucketTable(buckets, rows, []float64{divisor}, Float32).MaxDistance == most) { // with 8 exact buckets 16, 32 and 64 lie on borders
 			t.Error("rounded buckets are taken for exact ones")
 		}
 		buckets[-20]++
-		if b := BucketTable(buckets, rows, []float64{divisor}, 0x1p-11); b.MaxDistance != 0 {
+		if b := BucketTable(buckets, rows, []float64{divisor}, Float16); b.MaxDistance != 0 {
 			t.Errorf("bidirectional %v: a bucket that no rounding explains gives %+v", bidirectional, b)
 		}
 	}

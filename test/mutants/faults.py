@@ -85,7 +85,7 @@ MORE = [
     Fault("window-both-sides", f"{OP}/attention/narrow.go", "if causal {", "if !causal {", "windows of encoders end on one side alone"),
     Fault("window-narrower", f"{OP}/attention/window.go", "b.Positions < a.Positions {", "b.Positions > a.Positions {", "of two windows of an attention the wider one is told"),
     Fault("window-first-keys", f"{OP}/attention/window.go", "\t\tcount++\n", "", "a mask's first keys are told one too few"),
-    Fault("window-causal", f"{OP}/attention/attention.go", "!hidden(own) && hidden(own+1) && hidden(", "!hidden(own) && hidden(", "encoders with a window are told to be causal"),
+    Fault("window-causal", f"{OP}/attention/attention.go", "max(next, last) < trace.MaskedBelow", "last < trace.MaskedBelow", "encoders with a window are told to be causal"),
     Fault("window-all-slide", "position/ggufpos/attention/window.go", "gguf.Uint32(0)", "gguf.Uint32(1)", "llama.cpp gives no layer the window"),
     Fault("buckets-sign", f"{S}/buckets.go", "\t\tif relative > 0 {\n", "\t\tif relative >= 0 {\n", "T5's bucket of distance 0 is that of keys ahead"),
     Fault("buckets-single", f"{S}/buckets.go", "if distance < single {", "if distance <= single {", "nothing: the first shared bucket begins at that distance", equivalent="the logarithm of one is no step: both give the same bucket"),

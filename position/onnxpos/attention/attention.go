@@ -121,7 +121,7 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 	at, found := keyed(s, softmax, c.Product)
 	a.Sinks = found && eval.Is(at.node, eval.Joining)
 	a.Temperature = func() schemes.Temperature { return temperature(shared.m, s, c.Product.Inputs...) }
-	a.Window = windowOf(func(w *windows) { w.between(s, softmax, c.Product) })
+	a.Window = windowOf(func(w *windows) { w.scores(s, c.Product.Output(0)) })
 	a.Encodings = acts.in(s, c.Product, softmax)
 	if c.Crosses() {
 		a.AddBias, a.AddWindow, a.Crosses, a.Closed = nil, nil, true, crossing
@@ -179,22 +179,25 @@ func fusedAttention(s *eval.Scope, n *onnx.Node, shared *sharedBias, acts effect
 	return a
 }
 
+// firstQuery are what a known matrix has for the first query: at its own key, which past keys precede, at the next one
+// and at the last; ok is false where keys do not differ.
+func firstQuery(v *eval.Value) (own, next, last float64, ok bool) {
+	k := len(v.Shape)
+	if !v.Known() || k < 2 || v.Shape[k-2] < 2 || v.Shape[k-1] < v.Shape[k-2] || !v.Varies(k-1) {
+		return 0, 0, 0, false
+	}
+	at := v.Shape[k-1] - v.Shape[k-2]
+	return v.Number(at), v.Number(at + 1), v.Number(v.Shape[k-1] - 1), true
+}
+
 // hidesLater reports whether a known mask shows the first query its own key, and hides the next one and the last:
 // numbers that are added, or truth values.
 func hidesLater(v *eval.Value) bool {
-	k := len(v.Shape)
-	if !v.Known() || k < 2 || v.Shape[k-1] < 2 || v.Shape[k-2] < 2 || v.Shape[k-1] < v.Shape[k-2] || !v.Varies(k-1) {
-		return false
+	own, next, last, ok := firstQuery(v)
+	if v.Type == onnx.Bool {
+		return ok && own != 0 && next == 0 && last == 0
 	}
-	hidden := func(key int) bool {
-		if x := v.Number(key); v.Type != onnx.Bool {
-			return x < trace.MaskedBelow
-		} else {
-			return x == 0
-		}
-	}
-	own := v.Shape[k-1] - v.Shape[k-2] // past keys precede it
-	return !hidden(own) && hidden(own+1) && hidden(v.Shape[k-1]-1)
+	return ok && own > trace.MaskedBelow && max(next, last) < trace.MaskedBelow
 }
 
 // effects say which sites act in which attention.
@@ -263,16 +266,10 @@ func causal(s *eval.Scope, scores string) bool {
 		}
 		for i, in := range n.Inputs {
 			v := s.Value(in)
-			k := len(v.Shape)
-			if !v.Known() || k < 2 || v.Shape[k-1] < 2 || v.Shape[k-2] < 2 || v.Shape[k-1] < v.Shape[k-2] || !v.Varies(k-1) {
-				continue
-			}
-			first, own := trace.RowsOf(v, k-2)[0], v.Shape[k-1]-v.Shape[k-2] // of the first query, which past keys precede
-			next, last := first[own+1], first[len(first)-1]
-			switch {
-			case n.Op == "Add" && hidesLater(v):
+			if n.Op == "Add" && hidesLater(v) {
 				return true
-			case n.Op == "Where" && i == 0 && first[own] != next && first[own] != last:
+			}
+			if own, next, last, ok := firstQuery(v); n.Op == "Where" && i == 0 && ok && own != next && own != last {
 				return true
 			}
 		}

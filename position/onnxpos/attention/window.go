@@ -39,36 +39,6 @@ func windowOf(read func(*windows)) func() schemes.SlidingWindow {
 	}
 }
 
-// maxBehindSoftmax bounds the operators between the Softmax and the product of its scores.
-const maxBehindSoftmax = 128
-
-// between reads what is added to the scores of a product, or chooses among them, back from their Softmax.
-func (w *windows) between(s *eval.Scope, softmax, product *onnx.Node) {
-	window := schemes.SlidingWindow{}
-	name := softmax.Input(0)
-	for range maxBehindSoftmax {
-		n, at := s.Find(name)
-		if n == nil || at != s || n == product {
-			break
-		}
-		state := n.Input(0)
-		if eval.Is(n, eval.Addition|eval.Largest|eval.Scaling|eval.Choice|eval.Joining) {
-			state = stateOperand(s, n)
-		}
-		for _, in := range n.Inputs {
-			if in != state && in != "" && eval.Is(n, eval.Addition|eval.Largest|eval.Scaling|eval.Choice) {
-				window = narrower(window, w.mask(s, in))
-			}
-		}
-		name = state
-	}
-	if window == (schemes.SlidingWindow{}) { // the other way round: what joins columns may stand between
-		w.scores(s, product.Output(0))
-		return
-	}
-	w.add(window)
-}
-
 // maxAhead is the most operators between a rotation and the product with keys.
 const maxAhead = 24
 
@@ -111,11 +81,14 @@ func (w *windows) Attention(s *eval.Scope, n *onnx.Node) {
 	w.add(w.mask(s, n.Input(row.Bias)))
 }
 
+// maxToSoftmax bounds the operators between a product of queries and keys and its Softmax.
+const maxToSoftmax = 128
+
 // scores reads what is added to scores, or chooses among them, before their
 // Softmax.
 func (w *windows) scores(s *eval.Scope, name string) {
 	window := schemes.SlidingWindow{}
-	for range trace.MaxTowards {
+	for range maxToSoftmax {
 		next := ""
 		for _, n := range s.Consumers(name) {
 			if n.Op == "Shape" || n.Output(0) == "" {

@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
@@ -92,7 +93,7 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 			if !ok {
 				return bucketsBy{}
 			}
-			found := fit.BucketTable(by, int(table.Dims[0]), divisors, epsilonOf(computed))
+			found := fit.BucketTable(by, int(table.Dims[0]), divisors, rows.Precision(computed))
 			return bucketsBy{found, found.MaxDistance > 0 && !fit.GivesBuckets(found, by), true}
 		})
 		if !r.ok {
@@ -113,18 +114,6 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 		site.bounded(p.scope, key)
 	}
 	return site
-}
-
-// epsilonOf is how far a number of a type is from what it stands for, relatively, at the most; 0 for types in which
-// buckets come out as by their formula.
-func epsilonOf(t onnx.DataType) float64 {
-	switch t {
-	case onnx.Float16:
-		return 0x1p-11
-	case onnx.BFloat16:
-		return 0x1p-8
-	}
-	return 0
 }
 
 // fusedBuckets are those of ONNX Runtime's operator, which states them.

@@ -49,16 +49,7 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "no angles of one list of frequencies that each position turns by"})
 		return
 	}
-	result := fit.InverseFrequencies(frequencies, TrigPrecision(r.trig), fit.Options{Amplitude: r.amplitude})
-	for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // what exporters folded after it had been rounded
-		if result.OK && result.Rotary.Scaling.IsCustom() && rows.Rounded(rows.Matrix{frequencies}, coarse) {
-			result = fit.InverseFrequencies(frequencies, coarse, fit.Options{Amplitude: r.amplitude})
-		}
-	}
-	if step := storedStep(r.trig); step > 0 {
-		result = fit.InverseFrequencies(frequencies, fit.Float32, fit.Options{Amplitude: r.amplitude, Step: step})
-		result.OK = result.OK && result.Rotary.Scaling.IsNone() // a ramp is not seen in so few steps
-	}
+	result := r.explained(frequencies)
 	r.scheme = result.Rotary
 	long, original, switched := r.switched(frequencies)
 	switch {
@@ -78,6 +69,23 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 	for _, also := range result.Also {
 		e.Also = append(e.Also, report.Reading{Scheme: also.Name(), Parameters: parameters.Of(also), Why: "it fits as well"})
 	}
+}
+
+// explained fits frequencies, with the error of the type in which they were stored.
+func (r *Site) explained(frequencies []float64) fit.Result {
+	o := fit.Options{Amplitude: r.amplitude, Step: storedStep(r.trig)}
+	if o.Step > 0 {
+		result := fit.InverseFrequencies(frequencies, fit.Float32, o)
+		result.OK = result.OK && result.Rotary.Scaling.IsNone() // a ramp is not seen in so few steps
+		return result
+	}
+	result := fit.InverseFrequencies(frequencies, TrigPrecision(r.trig), o)
+	for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // what exporters folded after it had been rounded
+		if result.OK && result.Rotary.Scaling.IsCustom() && rows.Rounded(rows.Matrix{frequencies}, coarse) {
+			result = fit.InverseFrequencies(frequencies, coarse, o)
+		}
+	}
+	return result
 }
 
 // pairsOf is how many pairs of columns a rotation turns by cosines that are known, 0 where they
