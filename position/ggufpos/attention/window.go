@@ -21,7 +21,7 @@ func storeWindow(m *hparams.Model, layers int, w schemes.SlidingWindow) error {
 	}
 	switch {
 	case rule == nil:
-		return refused("reads no sliding window")
+		return refused("does not read attention.sliding_window")
 	case w.Sinks > 0:
 		return &position.Refusal{Why: "llama.cpp hides the first positions as all others outside of a window: no key keeps them", Instead: "leave out --sinks, or export the model to ONNX"}
 	case rule.Chunk > 0 || m.Family() == "smallthinker": // llama.cpp, models/smallthinker.cpp: n_swa = 4096
