@@ -335,10 +335,13 @@ func (x *extension) grow(i int, s Site, l schemes.Learned) error {
 			Remedies: []report.Remedy{report.Do("", "makes rows", "method", strings.Join(schemes.GrowMethods, "|"))}}
 	}
 	method := schemes.DefaultGrow
-	if slices.Contains(schemes.GrowMethods, x.o.Method) {
+	switch {
+	case slices.Contains(schemes.GrowMethods, x.o.Method):
 		method, x.used = x.o.Method, true
-	}
-	if !x.used {
+	case s.Encoding().Beyond == report.BeyondWrong:
+		method = schemes.GrowHierarchical
+		x.out.note(fmt.Sprintf("beyond row %d the graph reads old rows already, which is what %s would make: new rows are of the method %s", l.Rows-1, schemes.GrowTile, method))
+	default:
 		x.out.note(fmt.Sprintf("new rows repeat the table (%s), measured best of what keeps old outputs; %s changes those, and was better for a decoder's longer texts (docs/measured/methods.md)", schemes.GrowTile, schemes.GrowStretch))
 	}
 	return x.growBy(method, i, s, l, old)

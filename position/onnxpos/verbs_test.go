@@ -298,3 +298,39 @@ func TestWindow(t *testing.T) {
 		}
 	}
 }
+
+// Positions that start again, or stop, at the end of the table go on to its new end.
+func TestLimitedPositions(t *testing.T) {
+	for _, c := range []struct {
+		limit onnx.NewNode
+		by    int64
+	}{
+		{withInts(node("Mod", "q", "p", "by"), "fmod", int64(0)), 16},
+		{node("Min", "q", "p", "by"), 15},
+		{node("Clip", "q", "p", "", "by"), 15},
+	} {
+		path := saved(t, func(m *onnx.NewModel) {
+			free(m)
+			by := integers("by", c.by)
+			by.Dims = nil
+			m.Initializers = append(m.Initializers, by)
+			m.Nodes[3].Inputs[1] = "q"
+			m.Nodes = slices.Insert(m.Nodes, 3, c.limit)
+		})
+		before, after := changed(t, path, func(m position.Model) (position.Outcome, error) {
+			return position.Extend(m, position.ExtendOptions{Length: 40})
+		})
+		limits := [2]*report.Length{}
+		for i, m := range []*Model{before, after} {
+			l := position.Length(m, m.Describe())
+			limits[i] = &l
+		}
+		if say(limits[0].Capacity) != "16" || say(limits[1].Capacity) != "40" {
+			t.Errorf("%s: %s positions became %s", c.limit.Op, say(limits[0].Capacity), say(limits[1].Capacity))
+		}
+		by, err := after.graph.File.Graph.Initializer("by").Ints(0, 1)
+		if err != nil || by[0] != c.by+24 {
+			t.Errorf("%s: a limit of %v, want %d (%v)", c.limit.Op, by, c.by+24, err)
+		}
+	}
+}

@@ -325,7 +325,7 @@ func (c *Change) grow() error {
 			if node == nil {
 				return c.accept(e)
 			}
-			if startsAgain(s.Value(name), c.New) || !c.repairIndex(s, name) {
+			if !c.repairIndex(s, name) {
 				return c.Refuse(node, "its positions stop counting before the new length")
 			}
 			continue
