@@ -85,7 +85,7 @@ type RowSource interface {
 type Rows interface {
 	Len() int
 	Dim() int
-	Row(i int, dst []float64) error
+	Row(i int, dst []float64) error // a row that is not there is an error
 }
 
 // Rotator is implemented by sites of rotary encodings: it reads what the file
@@ -114,7 +114,8 @@ type ReadFailer interface {
 	ReadError() error
 }
 
-// Biaser is implemented by sites that add a bias to attention scores.
+// Biaser is implemented by sites that add a bias to attention scores: to that of a query and a key, among
+// length positions. A head that is not there is an error.
 type Biaser interface {
 	Bias(head, query, key, length int) (float64, error)
 }

@@ -79,10 +79,10 @@ func (m *Search) alibiSite(uses []*bias) *ALiBi {
 	return a
 }
 
-// Bias is the bias that the file computes for a head, query and key.
+// Bias is the bias that the file computes for a head, query and key. The error names a head that is not there.
 func (a *ALiBi) Bias(head, query, key, length int) (float64, error) {
 	slopes := a.Told.Scheme.(schemes.ALiBi).SlopeValues()
-	if head >= len(slopes) {
+	if head < 0 || head >= len(slopes) {
 		return 0, fmt.Errorf("head %d of %d", head, len(slopes))
 	}
 	return -slopes[head] * a.scale * math.Abs(float64(query-key)), nil

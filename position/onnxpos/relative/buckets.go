@@ -202,8 +202,11 @@ func (m *Search) twin(b *Buckets) *Buckets {
 	return nil
 }
 
-// Bias is the table's entry for the bucket of a distance.
+// Bias is the table's entry for the bucket of a distance. Errors: a head that is not there, and those of reading.
 func (b *Buckets) Bias(head, query, key, length int) (float64, error) {
+	if head < 0 || int64(head) >= b.table.Dims[1] {
+		return 0, fmt.Errorf("head %d of %d", head, b.table.Dims[1])
+	}
 	x, err := b.table.Floats(int64(b.buckets.Bucket(key-query))*b.table.Dims[1]+int64(head), 1)
 	if err != nil {
 		return 0, err
