@@ -25,7 +25,7 @@ def write(release: Release, built: Built, out: Path) -> Path:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for e in entries:
-            archive.writestr(wheel.entry(e.name, e.mode, release.time), e.data, zipfile.ZIP_DEFLATED, 9)
+            archive.writestr(wheel.entry(e.name, e.mode, release.time), e.data or b"", zipfile.ZIP_DEFLATED, 9)
     target = out / f"{stem}.zip"
     target.write_bytes(buffer.getvalue())
     return target

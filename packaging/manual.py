@@ -128,7 +128,10 @@ def exit_code(row: str) -> list[str]:
 def helper(executable: Path, release: Release) -> bytes:
     """The page of an executable that modelpatch starts."""
     text = run(executable, "--help")
-    name, short = re.match(r"(\S+) (.*?)\.", text, re.S).groups()
+    head = re.match(r"(\S+) (.*?)\.", text, re.S)
+    if head is None:
+        raise ValueError(f"{executable} --help does not begin with a name and a sentence: {text[:80]!r}")
+    name, short = head.groups()
     codes = "0    done\n2    the input is no request of modelpatch"
     return page(name, " ".join(short.split()), text, codes, release, ["modelpatch"])
 

@@ -57,8 +57,22 @@ def run(*command, **options) -> subprocess.CompletedProcess:
     return done
 
 
+def member(tar: tarfile.TarFile, name: str) -> bytes:
+    """The content of a file in an archive."""
+    found = tar.extractfile(name)
+    assert found is not None, f"{name} is no file"
+    return found.read()
+
+
 class Packaging(unittest.TestCase):
     """One build of this machine's platform, shared by all tests."""
+
+    folder: Path
+    dist: Path
+    platform: platforms.Platform
+    written: list[Path]
+    executable: Path
+    expected: str
 
     @classmethod
     def setUpClass(cls):
@@ -90,7 +104,7 @@ class Packaging(unittest.TestCase):
 
     def test_sums(self):
         lines = (self.dist / "SHA256SUMS").read_text().splitlines()
-        told = dict(reversed(line.split("  ")) for line in lines)
+        told = {name: digest for digest, name in (line.split("  ") for line in lines)}
         self.assertEqual(set(told), {p.name for p in self.dist.iterdir() if p.is_file()} - {"SHA256SUMS"})
         for name, digest in told.items():
             self.assertEqual(digest, hashlib.sha256((self.dist / name).read_bytes()).hexdigest(), name)
@@ -172,10 +186,10 @@ class Packaging(unittest.TestCase):
         archive = self.only("modelpatch_*_" + self.platform.os + "_*")
         with tarfile.open(archive) as tar:
             names = tar.getnames()
-            rope = tar.extractfile("man/modelpatch-rope.1").read().decode()
-            top = tar.extractfile("man/modelpatch.1").read().decode()
+            rope = member(tar, "man/modelpatch-rope.1").decode()
+            top = member(tar, "man/modelpatch.1").decode()
             for name in ("LICENSE", "README.md", "licenses/modelpatch"):
-                self.assertTrue(tar.extractfile(name).read().strip(), name)
+                self.assertTrue(member(tar, name).strip(), name)
         for command, _ in manual.commands(run(self.executable, "--help").stdout):
             if command != "completion":
                 self.assertIn(f"man/modelpatch-{command}.1", names)
@@ -279,14 +293,14 @@ class Packaging(unittest.TestCase):
             self.skipTest("images are made for Linux")
         with tarfile.open(self.only("*_image.tar")) as tar:
             def blob(descriptor):
-                data = tar.extractfile("blobs/sha256/" + descriptor["digest"].removeprefix("sha256:")).read()
+                data = member(tar, "blobs/sha256/" + descriptor["digest"].removeprefix("sha256:"))
                 self.assertEqual((descriptor["digest"], descriptor["size"]), ("sha256:" + hashlib.sha256(data).hexdigest(), len(data)))
                 return data
-            index = json.loads(blob(json.loads(tar.extractfile("index.json").read())["manifests"][0]))
+            index = json.loads(blob(json.loads(member(tar, "index.json"))["manifests"][0]))
             manifest = json.loads(blob(index["manifests"][0]))
             config = json.loads(blob(manifest["config"]))
             layer = blob(manifest["layers"][0])
-            loaded = json.loads(tar.extractfile("manifest.json").read())[0]
+            loaded = json.loads(member(tar, "manifest.json"))[0]
             self.assertIn(loaded["Config"], tar.getnames())
         self.assertEqual(config["rootfs"]["diff_ids"], ["sha256:" + hashlib.sha256(layer).hexdigest()])
         self.assertEqual(index["manifests"][0]["platform"], {"os": "linux", "architecture": self.platform.arch})
@@ -320,7 +334,7 @@ class Packaging(unittest.TestCase):
             shutil.copy(self.only(pattern), folder / "v0.0.7-rc.2")
         return folder
 
-    def action(self, step: str, check: bool = True, **environment: str) -> subprocess.CompletedProcess:
+    def action(self, step: str, check: bool = True, /, **environment: str) -> subprocess.CompletedProcess:
         """Runs a step of the action as a runner would, but for the runner."""
         return run("bash", ROOT / "packaging/action.sh", step, check=check, cwd=self.folder, env={
             "PATH": os.environ["PATH"], "RUNNER_TEMP": str(self.folder / "runner"), "GITHUB_PATH": str(self.folder / "github-path"),
@@ -344,7 +358,7 @@ class Packaging(unittest.TestCase):
             (dict(MODELPATCH_VERSION="", MODELPATCH_DOWNLOADS=downloads), "must be of the form"),
         ]
         for environment, words in rows:
-            failed = self.action("install", check=False, **environment)
+            failed = self.action("install", False, **environment)
             self.assertEqual(failed.returncode, 2, failed.stdout)
             self.assertRegex(failed.stdout, r"\A::error title=modelpatch action::[^\n]*" + words + r"[^\n]*\n\Z")
 
@@ -356,7 +370,7 @@ class Packaging(unittest.TestCase):
         data = bytearray(archive.read_bytes())
         data[len(data) // 2] ^= 1
         archive.write_bytes(data)
-        failed = self.action("install", check=False, MODELPATCH_VERSION="0.0.7-rc.2", MODELPATCH_DOWNLOADS=folder.as_uri())
+        failed = self.action("install", False, MODELPATCH_VERSION="0.0.7-rc.2", MODELPATCH_DOWNLOADS=folder.as_uri())
         self.assertEqual(failed.returncode, 2)
         self.assertIn("is damaged: SHA-256 is ", failed.stdout)
 
@@ -367,7 +381,7 @@ class Packaging(unittest.TestCase):
         (folder / "modelpatch").write_text('#!/usr/bin/env bash\nprintf "%s\\n" "$@"\nexit 1\n')
         (folder / "modelpatch").chmod(0o755)
         path = f"{folder}{os.pathsep}{os.environ['PATH']}"
-        done = self.action("check", check=False, PATH=path, MODELPATCH_PATHS="a b.gguf\n-x.onnx\n$(touch pwned)\n", MODELPATCH_POLICY="p.yaml",
+        done = self.action("check", False, PATH=path, MODELPATCH_PATHS="a b.gguf\n-x.onnx\n$(touch pwned)\n", MODELPATCH_POLICY="p.yaml",
                            MODELPATCH_FAIL_ON="warning", MODELPATCH_SARIF="out.sarif", MODELPATCH_SUMMARY="true")
         self.assertEqual(done.returncode, 1, done.stderr)  # modelpatch's own exit code fails the step
         self.assertEqual(done.stdout.splitlines(), [
@@ -376,7 +390,7 @@ class Packaging(unittest.TestCase):
         self.assertFalse((self.folder / "pwned").exists())
         self.assertTrue((self.folder / "github-output").read_text().endswith("sarif=out.sarif\n"))
         for environment in (dict(MODELPATCH_PATHS="\n"), dict(MODELPATCH_PATHS="a", MODELPATCH_SARIF="a,text=b"), dict(MODELPATCH_PATHS="a", MODELPATCH_SARIF="a\nb=c")):
-            self.assertEqual(self.action("check", check=False, PATH=path, **environment).returncode, 2)
+            self.assertEqual(self.action("check", False, PATH=path, **environment).returncode, 2)
 
     def test_action_checks(self):
         """The gate closes on a broken policy and opens for a waiver and for a baseline."""
@@ -390,7 +404,7 @@ class Packaging(unittest.TestCase):
 
         (self.folder / "policy.yaml").write_text(POLICY)
         inputs["MODELPATCH_POLICY"] = "policy.yaml"
-        failed = self.action("check", check=False, **inputs)
+        failed = self.action("check", False, **inputs)
         self.assertEqual(failed.returncode, 1, failed.stderr)
         self.assertRegex(failed.stdout, r"(?m)^::error file=models/llama\.gguf,title=[^:]+::expected by \"long-enough\": ")
         self.assertEqual(self.results("found.sarif"), ["policy-expectation"])
@@ -403,7 +417,7 @@ class Packaging(unittest.TestCase):
         self.action("check", MODELPATCH_BASELINE="baseline.json", **inputs)
 
         (models / "damaged.gguf").write_bytes(MODEL.read_bytes()[:200])
-        failed = self.action("check", check=False, MODELPATCH_BASELINE="baseline.json", **inputs)
+        failed = self.action("check", False, MODELPATCH_BASELINE="baseline.json", **inputs)
         self.assertEqual(failed.returncode, 3, failed.stderr)
         self.assertIn("::error file=models/damaged.gguf,", failed.stdout)
 
@@ -471,7 +485,7 @@ class Registry:
         files = {path.name: path.read_bytes() for path in dist.glob("*.tgz")}
         for name, data in files.items():
             with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-                manifest = json.load(tar.extractfile("package/package.json"))
+                manifest = json.loads(member(tar, "package/package.json"))
             packages[manifest["name"]] = (manifest, name, data)
         for other in platforms.PLATFORMS:
             if other != platform:

@@ -67,7 +67,7 @@ func (c *comparison) properties(p pair) {
 	storage := float64(storageTolerance(e.Dtype).Value)
 	var d difference
 	var amplitude float64
-	for i, pos := range samplePositions(c.newLength()) {
+	for i, pos := range samplePositions(places(e, c.newLength())) {
 		if err := rotator.Rotation(pos, c.newLength(), cos, sin); err != nil {
 			k.Verdict, k.Why = report.CheckFail, err.Error()
 			break

@@ -107,7 +107,8 @@ func (c *comparison) single() string {
 	}
 	n := 0
 	for _, s := range c.before.Sites() {
-		if isFormula(s.Encoding().Scheme) {
+		e := s.Encoding()
+		if r, turns := rotaryOf(e); isFormula(e.Scheme) && (!turns || r.Grid == nil) { // see formula
 			n++
 		}
 	}

@@ -46,7 +46,7 @@ func open(t *testing.T, path string) position.Model {
 	return m
 }
 
-// TestCopiesAreSame compares every model with a copy of itself.
+// TestCopiesAreSame verifies every model by itself, where inspect's errors alone break it, and compares it with a copy.
 func TestCopiesAreSame(t *testing.T) {
 	compared, unopened := 0, 0
 	for _, pattern := range []string{"onnx/*.onnx", "gguf/*.gguf"} {
@@ -58,6 +58,10 @@ func TestCopiesAreSame(t *testing.T) {
 				continue
 			}
 			compared++
+			wrong := slices.ContainsFunc(m.Findings(), func(f report.Finding) bool { return f.Level == report.LevelError })
+			if v := verify.Inspect(m, verify.Options{}); (v.Verdict == report.VerdictBroken) != wrong {
+				t.Errorf("%s by itself: %s: %s", path, v.Verdict, failure(v))
+			}
 			v := verify.Compare(m, open(t, path), verify.Options{})
 			if v.Verdict != report.VerdictSame {
 				t.Errorf("%s: %s: %s", path, v.Verdict, failure(v))

@@ -6,7 +6,10 @@ gguf-py 0.19.0 (and numpy) reads and writes what it knows; what it does not, the
 Blocks are random bytes with finite scales. `raw` and `values` are base64, values little-endian float32. With `source`, raw
 is what the other implementation makes of these values. Q8_1 is read by nobody: its values are those it was made from.
 """
-import base64, ctypes, json, os
+import base64
+import ctypes
+import json
+import os
 import numpy as np
 from gguf import GGML_QUANT_SIZES, GGMLQuantizationType as T, quants
 

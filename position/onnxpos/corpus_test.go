@@ -272,13 +272,14 @@ func TestExtendCorpus(t *testing.T) {
 }
 
 func TestExtendOwnModels(t *testing.T) {
+	unknown := own + "/t5-baked-001.onnx" // what bias farther distances have is not in the file
 	files, _ := filepath.Glob(own + "/*.onnx")
 	for _, path := range files {
 		l := position.Length(opened(t, path), opened(t, path).Describe())
 		if l.Capacity == nil {
 			continue
 		}
-		if err := twice(t, path, *l.Capacity); err != nil {
+		if err := twice(t, path, *l.Capacity); (err != nil) != (filepath.Clean(path) == filepath.Clean(unknown)) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

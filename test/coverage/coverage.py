@@ -5,11 +5,11 @@ usage: coverage.py [--write]     (--write puts today's shares of packages, less 
 
 Statements are counted over all packages' tests together (go test -coverpkg). Needs ../shared, as the tests of what real exporters write do.
 """
-import collections
 import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -23,23 +23,25 @@ def shares():
     with tempfile.TemporaryDirectory() as folder:
         profile = os.path.join(folder, "profile")
         subprocess.run(["go", "test", "-coverpkg=./...", f"-coverprofile={profile}", "./..."], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-        blocks = {}
+        blocks: dict[str, tuple[int, bool]] = {}
         with open(profile) as f:
             next(f)
             for line in f:
                 place, statements, times = line.rsplit(" ", 2)
                 blocks[place] = (int(statements), blocks.get(place, (0, False))[1] or times.strip() != "0")
-    run, all_ = collections.Counter(), collections.Counter()
-    for place, (statements, ran) in blocks.items():
+    run: Counter[str] = Counter()
+    all_: Counter[str] = Counter()
+    for place, (count, ran) in blocks.items():
         file = place.split(":")[0].removeprefix(MODULE)
-        all_[file] += statements
-        run[file] += statements * ran
+        all_[file] += count
+        run[file] += count * ran
     return run, all_
 
 
 def main():
     run, all_ = shares()
-    packages, ran = collections.Counter(), collections.Counter()
+    packages: Counter[str] = Counter()
+    ran: Counter[str] = Counter()
     for file, n in all_.items():
         package = os.path.dirname(file) or "."
         packages[package] += n

@@ -12,7 +12,17 @@ Needs modelpatch-engine beside MODELPATCH, and the engines themselves ($ORT_LIB,
 --write writes docs/measured/engines.md (the agreement) and docs/measured/verdicts.md (each file and change) of this checkout.
 Exit 1: a promised verdict is missing, or a disagreement is not argued.
 """
-import argparse, collections, concurrent.futures, hashlib, json, os, random, re, subprocess, sys, tempfile
+import argparse
+import collections
+import concurrent.futures
+import hashlib
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
 
 # Disagreements that are understood: (pattern of the file, of the change, of what the engine did) and why it is so.
 ARGUED = [

@@ -9,7 +9,11 @@ past). `modelpatch alibi` adds the bias; ONNX Runtime runs the file whole, and s
 reference computes the same attention with -m_h * |query - key| on the scores (Press et al. 2022, section 3). Prints a table for
 docs/measured/rewriting.md; exit 1 when a case disagrees.
 """
-import math, os, subprocess, sys, tempfile
+import math
+import os
+import subprocess
+import sys
+import tempfile
 
 import numpy as np
 import onnx

@@ -5,7 +5,11 @@ usage: extend_outputs.py MODELPATCH CORPUS_DIR
 
 Every ONNX file of the corpus that onnx.checker passes is extended to twice its capacity, and the result must pass, too.
 """
-import json, os, subprocess, sys, tempfile
+import json
+import os
+import subprocess
+import sys
+import tempfile
 
 import onnx
 

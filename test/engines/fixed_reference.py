@@ -8,7 +8,11 @@ Tiny models of which nothing is lost by that are exported for 11 tokens, and cut
 must give what PyTorch gives there. A refusal fails, too, but where something is lost: then it must be one. BERT goes from 512 to 384
 tokens, and Whisper's encoder from 1500 frames to 1000, against the library's model of that length.
 """
-import os, subprocess, sys, tempfile, warnings
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
 
 warnings.filterwarnings("ignore")
 import numpy as np

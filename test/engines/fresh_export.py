@@ -6,7 +6,12 @@ usage: fresh_export.py MODELPATCH       (needs torch, transformers and onnx)
 Models whose tables follow a formula are built twice from one seed, for 40 and for 160 positions, and exported. The short
 file, extended by modelpatch, must hold the long file's constants: every one equal, formula tables within 2 ulp of float32.
 """
-import math, os, subprocess, sys, tempfile, warnings
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
 
 warnings.filterwarnings("ignore")
 import numpy as np

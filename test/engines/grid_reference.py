@@ -8,7 +8,11 @@ called with interpolate_pos_encoding=True on a 48 pixel picture (DINOv2 interpol
 table themselves are exported that way, too. Audio: Whisper's encoder of 20 positions is extended to 40; the reference is the
 same weights with 40 rows of Whisper's sinusoid. Within 1e-5 of the output's scale.
 """
-import os, subprocess, sys, tempfile, warnings
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
 
 warnings.filterwarnings("ignore")
 import numpy as np

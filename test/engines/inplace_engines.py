@@ -9,7 +9,14 @@ answer a prompt; and the undo patches, the latest first, must give back the file
 Runtime, bit for bit, what the same change in a new file does; that needs no such file system. The first part needs a file system that
 inserts blocks (ext4, XFS) under the temporary folder; elsewhere the cases are skipped by name. Exit 1 when one fails.
 """
-import json, os, shutil, subprocess, sys, tempfile, threading, urllib.request
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import urllib.request
 
 import gguf
 import numpy as np
@@ -68,7 +75,7 @@ def serve(server, path, prompt):
     threading.Thread(target=drain, daemon=True).start()
     try:
         if not ready.wait(60) or not url:
-            raise RuntimeError("refused: " + " ".join(l.strip() for l in log if " E " in l)[-300:])
+            raise RuntimeError("refused: " + " ".join(line.strip() for line in log if " E " in line)[-300:])
         for _ in range(600):
             try:
                 urllib.request.urlopen(url[0] + "/health")

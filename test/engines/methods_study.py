@@ -11,7 +11,14 @@ beyond token 512 and one from before; every model that modelpatch writes has to 
 them, by mean-pooled outputs and by the first token's. decoder: log-probabilities of held-out documents by position. Both run what
 modelpatch wrote in ONNX Runtime on one thread, and leave their numbers as JSON beside the models.
 """
-import argparse, json, os, random, re, subprocess, sys, warnings
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import warnings
 
 warnings.filterwarnings("ignore")
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "recipes"))

@@ -14,7 +14,15 @@ within 1e-5 of their scale, the engine's noise.
 
 What `inspect` says of each file is compared with the published configuration: 512 learned positions of 384 numbers.
 """
-import json, os, re, socket, subprocess, sys, time, urllib.request, warnings
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+import warnings
 
 warnings.filterwarnings("ignore")
 import numpy as np

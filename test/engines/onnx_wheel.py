@@ -8,7 +8,13 @@ an encoding may be claimed only by the tests of CLAIMS; `unknown` claims none: s
 that are not followed, are no proof that there is none. (RotaryEmbedding's node tests have their caches as inputs: no file
 of them holds an encoding.)
 """
-import collections, json, os, subprocess, sys, tempfile, warnings
+import collections
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
 
 warnings.filterwarnings("ignore")
 import onnx

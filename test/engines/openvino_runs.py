@@ -7,7 +7,11 @@ For files of the corpus (../shared/corpus/onnx) that OpenVINO runs as they are, 
 run as well, and its outputs have to be those of ONNX Runtime on the same inputs as nearly as the file's own were. What OpenVINO
 does not run before is told, and no fault of a verb. `bake` leaves neither Cos nor Sin for it to run. Stops after 90 seconds.
 """
-import os, subprocess, sys, tempfile, time
+import os
+import subprocess
+import sys
+import tempfile
+import time
 
 import numpy as np
 import onnx

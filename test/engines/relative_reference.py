@@ -7,7 +7,10 @@ Models with a row for each clipped distance (Shaw's vectors, a bias a head) and 
 relative_key) are exported by TorchScript and dynamo. With a farther reach ONNX Runtime must give the very numbers that it
 gave; with a nearer one those of the same module in PyTorch, whose table was cut and whose distances are clipped there.
 """
-import os, subprocess, sys, tempfile
+import os
+import subprocess
+import sys
+import tempfile
 
 import numpy as np
 import onnxruntime

@@ -8,7 +8,13 @@ refuses or leaves as it is stands in no row. Each result passes onnx.checker whe
 comes from by `verify --require-engine`: both whole in ONNX Runtime, without optimisation and with all of it, on seeded inputs of
 several lengths. Then ALiBi: what REWRITE's cases of `alibi` have for heads and forms.
 """
-import collections, glob, json, os, subprocess, sys, tempfile
+import collections
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
 
 import onnx
 

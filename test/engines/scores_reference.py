@@ -11,7 +11,11 @@ within 1e-5 of their scale. With --replace the reference also empties the old en
 names itself. Of GroupQueryAttention, which onnx does not evaluate, a token outside of all windows must have no
 effect. Prints a line a case; exit 1 when one disagrees.
 """
-import math, os, subprocess, sys, tempfile
+import math
+import os
+import subprocess
+import sys
+import tempfile
 
 import numpy as np
 import onnx

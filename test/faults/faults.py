@@ -48,6 +48,7 @@ class Graph:
     def __init__(self, path, report, rng):
         self.model = onnx.load(path)
         self.graph, self.report, self.rng = self.model.graph, report, rng
+        self.grew = None  # the change that the file came by, where one made it longer
         self.initializers = {t.name: t for t in self.graph.initializer}
         self.of_positions = {w["tensor"] for e in report["encodings"] for w in e["where"] if w.get("tensor")}
 
@@ -647,8 +648,10 @@ def main():
     p.add_argument("--table", action="store_true", help="print the catalogue as a table of Markdown (docs/measured/faults.md)")
     o = p.parse_args()
     rng = random.Random(o.seed)
-    planted = collections.Counter()
-    missed, misplaced, alarms = [], [], []
+    planted: collections.Counter[str] = collections.Counter()
+    missed: list[tuple] = []
+    misplaced: list[tuple] = []
+    alarms: list[tuple] = []
     for format in ("onnx", "gguf"):
         files = sorted(f for d in o.folders for f in pathlib.Path(d).rglob("*." + format) if f.stat().st_size < 3_000_000 and "nodetests" not in str(f))
         rng.shuffle(files)

@@ -11,6 +11,6 @@ from conversion import base
 
 for name in ("TextModel", "ModelBase"):
     if hasattr(getattr(base, name, None), "get_vocab_base_pre"):
-        setattr(getattr(base, name), "get_vocab_base_pre", lambda self, tokenizer: "gpt-2")
+        getattr(base, name).get_vocab_base_pre = lambda self, tokenizer: "gpt-2"
 sys.argv[0] = sources + "/convert_hf_to_gguf.py"
 runpy.run_path(sys.argv[0], run_name="__main__")

@@ -66,7 +66,7 @@ class Lab:
         torch.manual_seed(seed)
         made = getattr(T, kind)(getattr(T, config)(initializer_range=0.15, **{"attn_implementation": "sdpa", **numbers})).eval().float()
         with torch.no_grad():
-            for name, p in made.named_parameters():
+            for p in made.parameters():
                 if p.ndim == 1:
                     p.add_(torch.randn_like(p) * 0.05)
         return made

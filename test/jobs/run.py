@@ -72,7 +72,7 @@ def main():
         count[end] += 1
         measured = "; ".join(told(r) for r in lab.rows)
         print(f"{name}: {end} ({thread(name)}, {time.monotonic() - began:.0f} s): {measured}{'; ' if measured and words else ''}{words}", flush=True)
-        purpose = importlib.import_module(name).__doc__.strip().replace("\n", " ")
+        purpose = (importlib.import_module(name).__doc__ or "").strip().replace("\n", " ")
         lines.append(f"| {thread(name)} | {purpose} | {'<br>'.join('`' + c + '`' for c in lab.commands)} | {end}: {measured or words} |")
     print(f"{count['solved']} solved, {count['refused']} refused, {count['failed']} failed, {count['skipped']} skipped")
     if o.table:

@@ -130,11 +130,11 @@ class Killer:
             p = subprocess.run([self.strace, '-f', '-qq', '-o', '/dev/null', '-e', 'trace=' + CALLS, '-e', 'inject=%s:signal=SIGKILL:when=%d' % (CALLS, at),
                                 self.tool] + case.command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
             return 'call %d' % at, p.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
-        p = subprocess.Popen([self.tool] + case.command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        running = subprocess.Popen([self.tool] + case.command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         at = rng.uniform(0, reference['took'])
         time.sleep(at)
-        p.kill()
-        return '%.1f ms' % (1000 * at), p.wait() == -signal.SIGKILL
+        running.kill()
+        return '%.1f ms' % (1000 * at), running.wait() == -signal.SIGKILL
 
 
 def content(path):

@@ -6,7 +6,11 @@ usage: export_cases.py FOLDER        (needs torch, transformers, onnxscript, onn
 Every file comes from a seeded module below, or from a tiny transformers model, by an exporter or a tool that users have.
 cases.json holds what each module does, from its code and configuration, not from what any program says of the file.
 """
-import json, math, os, sys, warnings
+import json
+import math
+import os
+import sys
+import warnings
 
 warnings.filterwarnings("ignore")
 os.environ["HF_HUB_OFFLINE"] = "1"

@@ -7,7 +7,11 @@ Needs torch, transformers and onnxscript (the `torch` part of the engine set-up)
 comes with the encodings that its configuration means. Prints a line a file: ok, or what differs. A file that an exporter
 cannot write is named and skipped: exporters fail on some families.
 """
-import json, os, subprocess, sys, warnings
+import json
+import os
+import subprocess
+import sys
+import warnings
 
 warnings.filterwarnings("ignore")
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -148,7 +152,7 @@ def differences(want, report):
         if not same:
             out.append(f"{w['scheme']} not reported")
             continue
-        def misses(e):
+        def misses(e, w=w):
             miss = []
             for k, v in w.items():
                 p = e["parameters"]

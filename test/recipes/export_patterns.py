@@ -5,7 +5,12 @@ usage: export_patterns.py MODELPATCH FOLDER [WORD …]     (needs torch and onnx
 
 Prints what `modelpatch inspect` says of each file beside what the module does.
 """
-import json, math, os, subprocess, sys, warnings
+import json
+import math
+import os
+import subprocess
+import sys
+import warnings
 
 warnings.filterwarnings("ignore")
 import torch

@@ -6,7 +6,12 @@ usage: export_unseen.py MODELPATCH FOLDER [WORD …]     (only families whose na
 
 Needs torch, transformers and onnxscript (the `torch` part of the engine set-up). Weights are seeded noise.
 """
-import collections, json, os, subprocess, sys, warnings
+import collections
+import json
+import os
+import subprocess
+import sys
+import warnings
 
 warnings.filterwarnings("ignore")
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -208,7 +213,8 @@ def build(name, config_name, config):
 def find(name):
     if hasattr(T, name):
         return getattr(T, name)
-    import importlib, pkgutil
+    import importlib
+    import pkgutil
     stems = sorted((m.name for m in pkgutil.iter_modules(T.models.__path__)), key=len, reverse=True)
     flat = name.lower()
     for stem in stems:

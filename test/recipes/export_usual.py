@@ -7,7 +7,13 @@ Needs what export_families.py needs, and a gigabyte. Tiny models hide what depen
 length has more numbers than are looked at elsewhere. Weights are seeded noise. Prints a line a file: ok, or what differs; the
 greatest memory of an inspect last.
 """
-import contextlib, io, json, os, subprocess, sys, warnings
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import warnings
 
 warnings.filterwarnings("ignore")
 import torch

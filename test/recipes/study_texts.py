@@ -4,7 +4,14 @@ documents() gives [(kind, name, text)]: `go doc -all` of every public package of
 and the help of its standard modules, and Debian's own manual pages of sections 5, 7 and 8 as groff prints them. Nothing is
 downloaded; two machines have different versions of them, so numbers measured with them agree roughly, never exactly.
 """
-import glob, gzip, os, pydoc, random, re, subprocess, sys
+import glob
+import gzip
+import os
+import pydoc
+import random
+import re
+import subprocess
+import sys
 
 
 def go():

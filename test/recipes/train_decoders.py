@@ -8,7 +8,12 @@ gets rope.onnx, learned.onnx (free batch and length) and held.npy: 512 tokens of
 far.npy are 2,048 tokens of those of them that are as long.
 Some ten minutes a model on one thread. docs/measured/methods.md says what they are for.
 """
-import argparse, os, random, sys, time, warnings
+import argparse
+import os
+import random
+import sys
+import time
+import warnings
 
 warnings.filterwarnings("ignore")
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))

@@ -7,7 +7,10 @@ Each case has a seeded table of a window (a row for each row and column of dista
 what becomes of it: "bilinear" by torch.nn.functional.interpolate as transformers' BeitRelativePositionBias calls it,
 "bicubic" by timm's resize_rel_pos_bias_table_simple, "geometric" by timm's resize_rel_pos_bias_table.
 """
-import importlib.util, json, sys, types
+import importlib.util
+import json
+import sys
+import types
 
 import torch
 

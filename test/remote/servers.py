@@ -26,6 +26,7 @@ import time
 import urllib.parse
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 MODELS = HERE.parent.parent / "testdata"
@@ -50,12 +51,13 @@ def install(folder: Path, what: str) -> Path:
     """Has a server made, unless it is there, and returns its executable."""
     venv, npm, binaries = folder / "moto", folder / "npm", folder / "bin"
     build = {**os.environ, "GOBIN": str(binaries), "GOFLAGS": "-p=1"}
-    done, *commands = {
-        "moto": (venv / "bin/aws", [sys.executable, "-m", "venv", venv], [venv / "bin/pip", "install", "-q", "moto[server]", "boto3", "awscli"]),
-        "Azurite": (npm / "node_modules/.bin/azurite-blob", ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", npm, "azurite", "@huggingface/hub"]),
-        "crane": (binaries / "crane", ["go", "install", "github.com/google/go-containerregistry/cmd/crane@v0.22.1"]),
-        "fake-gcs-server": (binaries / "fake-gcs-server", ["go", "install", "github.com/fsouza/fake-gcs-server@v1.56.1"]),
-    }[what]
+    recipes: dict[str, tuple[Path, list[list]]] = {
+        "moto": (venv / "bin/aws", [[sys.executable, "-m", "venv", venv], [venv / "bin/pip", "install", "-q", "moto[server]", "boto3", "awscli"]]),
+        "Azurite": (npm / "node_modules/.bin/azurite-blob", [["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", npm, "azurite", "@huggingface/hub"]]),
+        "crane": (binaries / "crane", [["go", "install", "github.com/google/go-containerregistry/cmd/crane@v0.22.1"]]),
+        "fake-gcs-server": (binaries / "fake-gcs-server", [["go", "install", "github.com/fsouza/fake-gcs-server@v1.56.1"]]),
+    }
+    done, commands = recipes[what]
     if done.exists():
         return done
     npm.mkdir(parents=True, exist_ok=True)
@@ -78,7 +80,7 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def server(*command: str, port: int, **options):
+def server(*command: str | int | Path, port: int, **options):
     """A process that listens, until the block ends."""
     process = subprocess.Popen([str(c) for c in command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
     try:
@@ -115,13 +117,13 @@ class Tool:
         self.onnx = next(p for p in sorted((MODELS / "onnx").glob("*.onnx")) if (p.parent / (p.name + ".data")).exists()) \
             if any((MODELS / "onnx").glob("*.onnx.data")) else MODELS / "onnx/gpt2-dy23.onnx"
 
-    def run(self, *arguments, code: int = 0, **environment: str) -> subprocess.CompletedProcess:
+    def run(self, *arguments, code: int = 0, **environment: Any) -> subprocess.CompletedProcess:
         done = subprocess.run([self.executable, *map(str, arguments)], capture_output=True, text=True, env={**os.environ, **environment}, timeout=120)
         if done.returncode != code:
             raise AssertionError(f"modelpatch {arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done
 
-    def same(self, what: str, address: str, path: Path, secrets: tuple[str, ...] = (), scan: bool = True, **environment: str) -> None:
+    def same(self, what: str, address: str, path: Path, secrets: tuple[str, ...] = (), scan: bool = True, **environment: Any) -> None:
         """Demands the report of the file at path from an address, without secrets."""
         here = json.loads(self.run("inspect", "--json", path).stdout)
         try:

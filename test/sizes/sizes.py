@@ -8,7 +8,14 @@ axes, and dynamo), changed by `extend --image` or `--len`, and run in ONNX Runti
 for the new size with the same weights; what is of another size there is resized as transformers itself does (named in
 RESIZED). Told is the largest difference over the largest output. A refusal is told with its first words.
 """
-import argparse, logging, os, re, subprocess, sys, tempfile, warnings
+import argparse
+import logging
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
 
 import numpy as np
 import onnx
@@ -230,11 +237,11 @@ def one(binary, name, kind, folder):
 
 
 def main():
-    a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    a.add_argument("modelpatch")
-    a.add_argument("--only", nargs="*", default=list(MODELS))
-    a.add_argument("--table")
-    a = a.parse_args()
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("modelpatch")
+    arguments.add_argument("--only", nargs="*", default=list(MODELS))
+    arguments.add_argument("--table")
+    a = arguments.parse_args()
     rows, notes, refused, failed, equal = [], [], 0, 0, 0
     for name in a.only:
         sizes = MODELS[name][1]

@@ -115,7 +115,8 @@ def static(form: str) -> Make:
 
 def feeds(path: Path, seed: int) -> dict[str, Any]:
     """Inputs of a model: two sequences of 12, or 2,000 samples where one is of numbers in two axes."""
-    chance, out = np.random.RandomState(seed), {}
+    chance = np.random.RandomState(seed)
+    out: dict[str, Any] = {}
     for i in onnxruntime.InferenceSession(str(path), quiet()).get_inputs():
         numbers = i.type == "tensor(float)"
         shape = [d if isinstance(d, int) else 2 if k == 0 else 2000 if numbers and len(i.shape) == 2 else 12 for k, d in enumerate(i.shape)]

@@ -2,7 +2,8 @@
 
 DIR/NAME/model.onnx, input_I.pb and output_I.pb (TensorProto), for the tests of the named operators.
 """
-import os, sys
+import os
+import sys
 
 import numpy
 import onnx

@@ -32,7 +32,8 @@ type Site struct {
 	uses      []*rotation
 	scheme    schemes.Rotary
 	amplitude float64
-	turning   bool // rows before a grid turn by angles of their own
+	turning   bool          // rows before a grid turn by angles of their own
+	places    [2]fit.Matrix // of a grid: cosines and sines of each place
 	// caches are the tables, where the form is cache or baked: one entry for
 	// each pair of tables that hold the same or, with LongRoPE, other rows.
 	caches []*rows.Cache
@@ -416,6 +417,7 @@ func (r *Site) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Pre
 		return false
 	}
 	r.scheme, r.amplitude, r.turning = found.Rotary, found.Amplitude, found.Turning
+	r.places = [2]fit.Matrix{cos, sin}
 	if e.Capacity > 0 {
 		e.Capacity = cos.Rows() - found.Prefix
 	}

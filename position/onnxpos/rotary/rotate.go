@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // Rotation reads the cosines and sines that the file gives to a position, one
@@ -13,6 +14,9 @@ func (r *Site) Rotation(position, length int, cos, sin []float64) error {
 	if len(r.caches) > 0 {
 		c := r.cacheFor(length)
 		return c.Rotation(c.Row(position, length), cos, sin)
+	}
+	if r.scheme.Grid != nil {
+		return r.placeRotation(position, cos, sin)
 	}
 	f := r.FileFrequencies()
 	if s := r.scheme.Scaling; s.LongFrequencies != nil && length > s.OriginalLength {
@@ -25,6 +29,28 @@ func (r *Site) Rotation(position, length int, cos, sin []float64) error {
 	for i := range f {
 		angle := float64(float32(float64(float32(position)) * f[i]))
 		cos[i], sin[i] = math.Cos(angle)*a, math.Sin(angle)*a
+	}
+	return nil
+}
+
+// placeRotation reads the cosines and sines by which the graph turns a place of a grid, which is all that
+// tells of it: a place turns by several coordinates.
+func (r *Site) placeRotation(place int, cos, sin []float64) error {
+	for i, out := range [][]float64{cos, sin} {
+		m := r.places[i]
+		if m == nil || place < 0 || place >= m.Rows() {
+			return fmt.Errorf("the graph turns no place %d", place)
+		}
+		apart := 1
+		switch width := m.Cols(); {
+		case width != len(out) && width != 2*len(out):
+			return fmt.Errorf("%d columns for %d pairs", width, len(out))
+		case r.scheme.Layout == schemes.LayoutInterleaved: // columns are those of elements
+			apart = width / len(out)
+		}
+		for k := range out {
+			out[k] = m.At(place, k*apart)
+		}
 	}
 	return nil
 }
