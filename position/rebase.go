@@ -11,8 +11,8 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// parameters are the options as parameters of a scaling.
-func (o RescaleOptions) parameters() schemes.Scaling {
+// Parameters are the options as parameters of a scaling.
+func (o RescaleOptions) Parameters() schemes.Scaling {
 	return schemes.Scaling{Factor: o.Factor, AttentionFactor: o.AttentionFactor, OriginalLength: o.OriginalLength, BetaFast: o.BetaFast, BetaSlow: o.BetaSlow,
 		NoTruncate: o.NoTruncate, LowFreqFactor: o.LowFreqFactor, HighFreqFactor: o.HighFreqFactor}
 }
@@ -40,7 +40,7 @@ func (o RescaleOptions) unread(m Model, chosen []int) error {
 		if p.Name == schemes.ParameterOriginalLength.Name && o.Scaling != "" && o.Factor == 0 && types[0].NeedsFactor {
 			continue // it gives the factor
 		}
-		if p.Get(o.parameters()) != 0 && !slices.ContainsFunc(types, reads) {
+		if p.Get(o.Parameters()) != 0 && !slices.ContainsFunc(types, reads) {
 			return &UsageError{What: fmt.Sprintf("--%s: %s; it is for %s", p.Name, whose, strings.Join(schemes.ScalingNames(reads), ", "))}
 		}
 	}
@@ -69,7 +69,7 @@ func (o RescaleOptions) rebase(from schemes.Rotary) (schemes.Rotary, error) {
 
 // amended is the scaling that is there with the parameters that are asked for.
 func (o RescaleOptions) amended(s schemes.Scaling) schemes.Scaling {
-	asked := o.parameters()
+	asked := o.Parameters()
 	s.AttentionFactor = cmp.Or(asked.AttentionFactor, s.AttentionFactor)
 	for _, p := range s.Kind().Parameters {
 		p.Set(&s, cmp.Or(p.Get(asked), p.Get(s)))
@@ -93,7 +93,7 @@ func (o RescaleOptions) explains(as, from schemes.Rotary) error {
 	if t.Unread == nil {
 		return &Refusal{Why: "the scaling as it was read back does not give the frequencies that the file has", Remedies: []report.Remedy{report.Do("", "replaces them", "base", "B", "scaling", "TYPE")}}
 	}
-	lost := t.Unread(as.Scaling, o.parameters())
+	lost := t.Unread(as.Scaling, o.Parameters())
 	if lost.Give == "" {
 		return &Refusal{Why: lost.Why, Remedies: []report.Remedy{report.Do("", "with all its parameters, beside the base", "scaling", t.Name)}}
 	}

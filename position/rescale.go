@@ -120,11 +120,11 @@ func (o RescaleOptions) computing() computing { return computing{o.As, o.Scaling
 // check looks at the options alone.
 func (o RescaleOptions) check() error {
 	wrong := func(format string, args ...any) error { return &UsageError{What: fmt.Sprintf(format, args...)} }
-	factors := map[string]float64{"factor": o.Factor, "low-freq-factor": o.LowFreqFactor, "high-freq-factor": o.HighFreqFactor,
-		"beta-fast": o.BetaFast, "beta-slow": o.BetaSlow, "attention-factor": o.AttentionFactor, "mscale": o.MScale, "mscale-all-dim": o.MScaleAllDim}
-	for _, name := range []string{"factor", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "mscale", "mscale-all-dim"} {
-		if v := factors[name]; !(v >= 0) || v > math.MaxFloat32 {
-			return wrong("--%s %g: it must be above 0 and at most %.3g, the greatest number of float32", name, v, math.MaxFloat32)
+	given := o.Parameters()
+	for _, p := range slices.Concat(schemes.ScalingNumbers, []schemes.Parameter{
+		{Name: "mscale", Get: func(schemes.Scaling) float64 { return o.MScale }}, {Name: "mscale-all-dim", Get: func(schemes.Scaling) float64 { return o.MScaleAllDim }}}) {
+		if v := p.Get(given); p.Name != schemes.ParameterOriginalLength.Name && (!(v >= 0) || v > math.MaxFloat32) {
+			return wrong("--%s %g: it must be above 0 and at most %.3g, the greatest number of float32", p.Name, v, math.MaxFloat32)
 		}
 	}
 	scaling := schemes.Scaling{Type: o.Scaling}.Kind()
@@ -567,7 +567,7 @@ func unknownBase(instead ...report.Remedy) error {
 
 // scaled is a rotation with the scaling asked for.
 func (o RescaleOptions) scaled(to schemes.Rotary) (schemes.Rotary, error) {
-	asked, t := o.parameters(), schemes.Scaling{Type: o.Scaling}.Kind()
+	asked, t := o.Parameters(), schemes.Scaling{Type: o.Scaling}.Kind()
 	if o.MScaleAllDim > 0 {
 		asked.AttentionFactor = t.MScale(o.Factor, o.MScale) / t.MScale(o.Factor, o.MScaleAllDim)
 	}

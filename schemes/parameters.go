@@ -9,8 +9,12 @@ type Parameter struct {
 	Set     func(*Scaling, float64)
 }
 
-// Parameters of scaling types beside factor and attention factor.
+// Parameters of scaling types.
 var (
+	ParameterFactor = Parameter{Name: "factor",
+		Get: func(s Scaling) float64 { return s.Factor }, Set: func(s *Scaling, v float64) { s.Factor = v }}
+	ParameterAttentionFactor = Parameter{Name: "attention-factor",
+		Get: func(s Scaling) float64 { return s.AttentionFactor }, Set: func(s *Scaling, v float64) { s.AttentionFactor = v }}
 	ParameterOriginalLength = Parameter{Name: "original-length", Needed: true,
 		Get: func(s Scaling) float64 { return float64(s.OriginalLength) }, Set: func(s *Scaling, v float64) { s.OriginalLength = int(v) }}
 	ParameterBetaFast = Parameter{Name: "beta-fast",
@@ -30,7 +34,12 @@ var (
 		Get: func(s Scaling) float64 { return s.HighFreqFactor }, Set: func(s *Scaling, v float64) { s.HighFreqFactor = v }}
 )
 
-// ScalingParameters are all of them, in the order of the flags.
+// ScalingNumbers are all that are numbers, in the order in which commands are told.
+var ScalingNumbers = []Parameter{
+	ParameterFactor, ParameterOriginalLength, ParameterLowFreq, ParameterHighFreq, ParameterBetaFast, ParameterBetaSlow, ParameterAttentionFactor,
+}
+
+// ScalingParameters are those that some types read and others do not, in the order of the flags.
 var ScalingParameters = []Parameter{
 	ParameterOriginalLength, ParameterBetaFast, ParameterBetaSlow, ParameterNoTruncate, ParameterLowFreq, ParameterHighFreq,
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,7 +55,7 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return d.run(c, files[0], func() (modelpatch.Result, error) {
-				if err := explicitZero(cmd, "base", "factor", "original-length", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "mscale", "mscale-all-dim", "len"); err != nil {
+				if err := explicitZero(cmd, slices.Concat([]string{"base"}, scalingFlags(), []string{"len"})...); err != nil {
 					return modelpatch.Result{}, err
 				}
 				if cmd.Flags().Changed("to-ops") {
@@ -96,8 +97,7 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
 	f.StringVar(&o.Like, "like", "", "take base and scaling from another model `FILE`")
 	f.IntVar(&o.Length, "len", 0, "length to reach: is stated as well, and gives a factor where none is given")
 	group(cmd, flagsWhat, "base", "scaling", "like", "to-ops")
-	group(cmd, flagsHow, "factor", "original-length", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor",
-		"truncate", "mscale", "mscale-all-dim", "factors", "use", "layers", "as", "len")
+	group(cmd, flagsHow, append(scalingFlags(), "truncate", "factors", "use", "layers", "as", "len")...)
 	takes(cmd, "use", schemes.ListShort, schemes.ListLong)
 	takes(cmd, "scaling", position.ScalingTypes()...)
 	takes(cmd, "to-ops", position.OperatorSets...)
@@ -108,10 +108,19 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
 	return reading(c, cmd, &d.open)
 }
 
+// scalingFlags are the flags that are numbers of a scaling.
+func scalingFlags() []string {
+	var out []string
+	for _, p := range schemes.ScalingNumbers {
+		out = append(out, p.Name)
+	}
+	return append(out, "mscale", "mscale-all-dim")
+}
+
 // withLike refuses flags that --like takes from the other model.
 func withLike(cmd *cobra.Command) error {
-	for _, name := range []string{"base", "scaling", "factor", "low-freq-factor", "high-freq-factor", "beta-fast", "beta-slow", "attention-factor", "truncate", "mscale", "mscale-all-dim", "factors", "use"} {
-		if cmd.Flags().Changed(name) {
+	for _, name := range slices.Concat([]string{"base", "scaling"}, scalingFlags(), []string{"truncate", "factors", "use"}) {
+		if name != schemes.ParameterOriginalLength.Name && cmd.Flags().Changed(name) {
 			return &position.UsageError{What: "--like with --" + name, Hint: "--like takes base and scaling from the other model; --len, --layers, --as and --original-length go with it"}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/internal/source"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // Rescale changes base and scaling of a model's rotary encodings; see [position.Rescale].
@@ -49,21 +50,21 @@ func rescaleCommand(o position.RescaleOptions) string {
 		out += " --like " + o.From
 		o = position.RescaleOptions{Length: o.Length, OriginalLength: o.OriginalLength, Layers: o.Layers, As: o.As}
 	}
-	for _, f := range []struct {
-		name  string
-		value float64
-	}{
-		{"base", o.Base}, {"factor", o.Factor}, {"original-length", float64(o.OriginalLength)}, {"low-freq-factor", o.LowFreqFactor},
-		{"high-freq-factor", o.HighFreqFactor}, {"beta-fast", o.BetaFast}, {"beta-slow", o.BetaSlow},
-		{"attention-factor", o.AttentionFactor}, {"mscale", o.MScale}, {"mscale-all-dim", o.MScaleAllDim}, {"len", float64(o.Length)},
-	} {
-		if f.name == "factor" && o.Scaling != "" {
-			out += " --scaling " + o.Scaling
-		}
-		if f.value != 0 {
-			out += fmt.Sprintf(" --%s %v", f.name, f.value)
+	flag := func(name string, value float64) {
+		if value != 0 {
+			out += fmt.Sprintf(" --%s %v", name, value)
 		}
 	}
+	flag("base", o.Base)
+	if o.Scaling != "" {
+		out += " --scaling " + o.Scaling
+	}
+	for _, p := range schemes.ScalingNumbers {
+		flag(p.Name, p.Get(o.Parameters()))
+	}
+	flag("mscale", o.MScale)
+	flag("mscale-all-dim", o.MScaleAllDim)
+	flag("len", float64(o.Length))
 	if o.NoTruncate {
 		out += " --truncate=false"
 	}

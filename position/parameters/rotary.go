@@ -17,9 +17,10 @@ func Rotary(p report.Parameters, like schemes.Rotary) (schemes.Rotary, error) {
 		r.Dim = *p.RotaryDim
 	}
 	if s := p.Scaling; s != nil {
-		r.Scaling = schemes.Scaling{Type: s.Type, Factor: value(s.Factor), AttentionFactor: value(s.AttentionFactor),
-			BetaFast: value(s.BetaFast), BetaSlow: value(s.BetaSlow), LowFreqFactor: value(s.LowFreqFactor), HighFreqFactor: value(s.HighFreqFactor),
-			ShortFactor: values(s.ShortFactor), LongFactor: values(s.LongFactor)}
+		r.Scaling = schemes.Scaling{Type: s.Type, ShortFactor: values(s.ShortFactor), LongFactor: values(s.LongFactor)}
+		for _, n := range scalingNumbers {
+			n.Set(&r.Scaling, value(*n.in(s)))
+		}
 		if s.OriginalLength != nil {
 			r.Scaling.OriginalLength = *s.OriginalLength
 		}
