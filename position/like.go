@@ -82,17 +82,11 @@ func (o *RescaleOptions) take(base float64, s schemes.Scaling) {
 	if a := s.AttentionFactor; a != 0 && math.Abs(a-usual) > sameAmplitude*usual {
 		o.AttentionFactor = a
 	}
-	if o.OriginalLength = 0; t.Reads(schemes.ParameterOriginalLength.Name) {
-		o.OriginalLength = s.OriginalLength
+	taken := schemes.Scaling{Factor: o.Factor, AttentionFactor: o.AttentionFactor}
+	for _, p := range t.Parameters {
+		p.Set(&taken, p.Get(s))
 	}
-	o.BetaFast, o.BetaSlow, o.NoTruncate = s.BetaFast, s.BetaSlow, s.NoTruncate
-	o.LowFreqFactor, o.HighFreqFactor = s.LowFreqFactor, s.HighFreqFactor
-	if !t.Reads(schemes.ParameterLowFreq.Name) {
-		o.LowFreqFactor, o.HighFreqFactor = 0, 0
-	}
-	if !t.Reads(schemes.ParameterBetaFast.Name) {
-		o.BetaFast, o.BetaSlow, o.NoTruncate = 0, 0, false
-	}
+	o.SetParameters(taken)
 	if t.Listed {
 		o.ShortFactors, o.LongFactors = s.ShortFactor, s.LongFactor
 	}

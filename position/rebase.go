@@ -17,6 +17,12 @@ func (o RescaleOptions) Parameters() schemes.Scaling {
 		NoTruncate: o.NoTruncate, LowFreqFactor: o.LowFreqFactor, HighFreqFactor: o.HighFreqFactor}
 }
 
+// SetParameters makes the options those of a scaling, but for its type and lists.
+func (o *RescaleOptions) SetParameters(s schemes.Scaling) {
+	o.Factor, o.AttentionFactor, o.OriginalLength, o.BetaFast, o.BetaSlow = s.Factor, s.AttentionFactor, s.OriginalLength, s.BetaFast, s.BetaSlow
+	o.NoTruncate, o.LowFreqFactor, o.HighFreqFactor = s.NoTruncate, s.LowFreqFactor, s.HighFreqFactor
+}
+
 // unread refuses an option that nothing reads: neither the scaling asked for
 // nor, where just the base changes, that of any encoding that is changed. All
 // types read the attention factor.

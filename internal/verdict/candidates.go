@@ -98,8 +98,8 @@ func candidates(ctx context.Context, path, afterPath string, before, after posit
 // rescalings are options of rope that could have made one model's rotation of another's.
 func rescalings(before, after position.Model, length int) (out []position.RescaleOptions) {
 	rope, was, _ := turns(before, after)
-	o := position.RescaleOptions{Scaling: rope.Scaling.Kind().Name, Factor: rope.Scaling.Factor, OriginalLength: rope.Scaling.OriginalLength, LowFreqFactor: rope.Scaling.LowFreqFactor,
-		HighFreqFactor: rope.Scaling.HighFreqFactor, BetaFast: rope.Scaling.BetaFast, BetaSlow: rope.Scaling.BetaSlow, AttentionFactor: rope.Scaling.AttentionFactor, NoTruncate: rope.Scaling.NoTruncate}
+	o := position.RescaleOptions{Scaling: rope.Scaling.Kind().Name}
+	o.SetParameters(rope.Scaling)
 	if math.Float32bits(float32(rope.Base)) != math.Float32bits(float32(was.Base)) {
 		o.Base = rope.Base
 		out = append(out, position.RescaleOptions{Base: rope.Base, Length: length})
