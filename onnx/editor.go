@@ -330,11 +330,6 @@ func (e *Editor) SetInt(n *Node, name string, v int64, why string) {
 	e.setAttribute(n, name, encoded, why)
 }
 
-// setInts sets a list attribute of a node.
-func (e *Editor) setInts(n *Node, name string, v []int64, why string) {
-	e.setAttribute(n, name, NewAttribute{name, v}.encode(), why)
-}
-
 // SetFloat sets a float attribute of a node.
 func (e *Editor) SetFloat(n *Node, name string, v float32, why string) {
 	e.setAttribute(n, name, NewAttribute{name, v}.encode(), why)

@@ -310,44 +310,6 @@ func TestSlopes(t *testing.T) {
 	}
 }
 
-func TestLinearBias(t *testing.T) {
-	const m, n = 0.0625, 12
-	mask := func(f func(q, k int) float64) func(q, k int) float64 {
-		return func(q, k int) float64 {
-			if k > q {
-				return math.Inf(-1)
-			}
-			return f(q, k)
-		}
-	}
-	distance := func(q, k int) float64 { return -m * float64(q-k) }
-	for _, c := range []struct {
-		name   string
-		rows   int
-		at     func(q, k int) float64
-		form   string
-		masked int
-	}{
-		{"relative", n, func(q, k int) float64 { return -m * math.Abs(float64(q-k)) }, BiasRelative, 0},
-		{"causal", n, mask(distance), BiasRelative, n * (n - 1) / 2},
-		{"distance", n, distance, BiasDistance, 0},
-		{"row", 1, func(_, k int) float64 { return m * float64(k-n+1) }, BiasKey, 0},
-		{"keys", n, func(_, k int) float64 { return m * float64(k) }, BiasKey, 0},
-	} {
-		got, ok := LinearBias(Func(c.rows, n, c.at), Float32)
-		if !ok || got.Form != c.form || off(got.Slope, m) > 1e-6 || got.Masked != c.masked {
-			t.Errorf("%s: %v %+v", c.name, ok, got)
-		}
-	}
-	bent := func(_, k int) float64 { return -m * float64(k*k) }
-	if got, ok := LinearBias(Func(1, n, bent), Float32); ok {
-		t.Errorf("a parabola passes as %+v", got)
-	}
-	if got, ok := LinearBias(Func(n, n, func(_, _ int) float64 { return 1 }), Float32); ok {
-		t.Errorf("a constant passes as %+v", got)
-	}
-}
-
 // FuzzTables holds that no table brings a fit down.
 func FuzzTables(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}, uint8(3))
@@ -371,7 +333,6 @@ func FuzzTables(f *testing.F) {
 		PackedRotaryCache(m, p)
 		RotaryCache(m, m, p)
 		GridTable(m, p, nil)
-		LinearBias(m, p)
 		s := make([]float64, n)
 		for c := range s {
 			s[c] = m.At(0, c)
