@@ -1,8 +1,10 @@
 package change
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -100,4 +102,25 @@ func (s shifted) Row(i int, dst []float64) error {
 		dst[k] += 0.5
 	}
 	return err
+}
+
+// The command that a plan tells has every number of a scaling.
+func TestCommandTellsNumbers(t *testing.T) {
+	var s schemes.Scaling
+	want := "rope --base 2 --scaling yarn"
+	for i, p := range schemes.ScalingNumbers {
+		p.Set(&s, float64(i+3))
+		want += fmt.Sprintf(" --%s %d", p.Name, i+3)
+	}
+	o := position.RescaleOptions{Base: 2, Scaling: "yarn", Length: 99, MScale: 1, MScaleAllDim: 2}
+	o.SetParameters(s)
+	want += " --mscale 1 --mscale-all-dim 2 --len 99"
+	if got := rescaleCommand(o); got != want || !reflect.DeepEqual(o.Parameters(), s) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	for _, name := range []string{"--factor", "--original-length", "--low-freq-factor", "--high-freq-factor", "--beta-fast", "--beta-slow", "--attention-factor"} {
+		if !strings.Contains(want, name+" ") {
+			t.Errorf("no %s among the numbers", name)
+		}
+	}
 }

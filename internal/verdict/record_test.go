@@ -24,6 +24,21 @@ func FuzzReadPlan(f *testing.F) {
 	})
 }
 
+// TestOwnRecordComesFirst: of records that tell of the same change that of the file's own name is the first.
+func TestOwnRecordComesFirst(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"a.onnx.plan.json", "n.onnx.plan.json", "z.onnx.plan.json"} {
+		plan := `{"schema":"modelpatch.plan/1","request":{"verb":"rope","options":{"Base":50000}}}`
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(plan), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := recordsBeside("model.onnx", filepath.Join(folder, "n.onnx"))
+	if len(found) != 3 || found[0].name != "n.onnx.plan.json" || found[1].name != "a.onnx.plan.json" {
+		t.Errorf("%d records: %+v", len(found), found)
+	}
+}
+
 // TestReadPlanOfAnything reads what is no plan, none of it whole.
 func TestReadPlanOfAnything(t *testing.T) {
 	folder := t.TempDir()

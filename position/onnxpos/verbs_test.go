@@ -332,5 +332,9 @@ func TestLimitedPositions(t *testing.T) {
 		if err != nil || by[0] != c.by+24 {
 			t.Errorf("%s: a limit of %v, want %d (%v)", c.limit.Op, by, c.by+24, err)
 		}
+		rows, err := after.graph.File.Graph.Initializer("wpe").Floats(0, 40*4)
+		if again := err == nil && slices.Equal(rows[:4], rows[16*4:17*4]); err != nil || again != (c.limit.Op != "Mod") {
+			t.Errorf("%s: row 16 is row 0 again: %v (%v)", c.limit.Op, again, err)
+		}
 	}
 }

@@ -150,4 +150,14 @@ MORE = [
     Fault("models-around", f"{OP}/within.go", "\t\t\ta.Graph.Enclose()\n", "", "a decoder inside of BeamSearch whose weights stand around it is not read"),
     Fault("patches-apart", f"{OP}/patches.go", "return d.cutApart(before, rows, columns)", "return nil", "pictures that a Reshape cuts into patches cannot have another size"),
     Fault("bake-chosen", f"{OP}/waves/bake.go", "if mask.Number(c) != 0 {", "if mask.Number(c) == 0 {", "bake after unbake has sines for cosines"),
+    # What one contract for all models showed, and the list of a scaling's numbers.
+    Fault("samples-behind", "verify/table.go", "min(p+p/2, length-1))", "p+p/2)", "a good file whose cache ends between two samples is told to be broken"),
+    Fault("places-of-grid", "verify/single.go", "samplePositions(places(e, c.newLength()))", "samplePositions(c.newLength())", "a good model of pictures is told to be broken"),
+    Fault("head-after", f"{OP}/relative/buckets.go", "head < 0 || int64(head) >= b.table.Dims[1]", "head < 0", "the bias of a head that is not there is that of another distance", (C,)),
+    Fault("wrapped-tile", "position/extend.go", "\t\tmethod = schemes.GrowHierarchical\n", "\t\tmethod = schemes.GrowTile\n", "a table that starts again is made longer, and gives what it gave", (OP,)),
+    Fault("limit-raised", f"{OP}/length/change.go", "if !c.repairIndex(s, name) {", "if c.repairIndex(s, name) {", "positions stop at the old end of a table that grew", (OP,)),
+    Fault("own-record", f"{V}/record.go", "return own(b) - own(a)", "return own(a) - own(b)", "the plan of another model is told to explain a change"),
+    Fault("numbers-told", "schemes/parameters.go", "ParameterFactor, ParameterOriginalLength, ParameterLowFreq,", "ParameterFactor, ParameterLowFreq,", "a command that is told lacks the original length", (C,)),
+    Fault("numbers-read", "position/parameters/rotary.go", "n.Set(&r.Scaling, value(*n.in(s)))", "n.Set(&r.Scaling, 0)", "a plan's factor is not held against the file", (V, "verify", "position/parameters")),
+    Fault("like-taken", "position/like.go", "p.Set(&taken, p.Get(s))", "p.Set(&taken, 0)", "rope --like leaves out the other model's original length", ("position", "cmd/modelpatch")),
 ]
