@@ -90,7 +90,7 @@ def write(path, lines, count):
 
 What people asked for, done with a small model of random weights at the published position configuration, and run in the engine of the
 thread (llama-server, ONNX Runtime {onnxruntime.__version__}) against transformers {transformers.__version__} with the edited configuration (PyTorch {torch.__version__}). Numbers
-are the largest difference: of log-probabilities for GGUF (at most {L.LLAMA_TOLERANCE:g}), over the largest output for ONNX (at most {L.ONNX_TOLERANCE:g}); "before" is the
+are the largest difference: of log-probabilities for GGUF (at most {L.LLAMA_TOLERANCE:g}, and {L.GELU_TOLERANCE:g} with GELU, which ggml takes from 16-bit numbers), over the largest output for ONNX (at most {L.ONNX_TOLERANCE:g}); "before" is the
 file as it was against the same reference. Made by `test/jobs/run.py --table`: {count['solved']} of {len(lines)} solved, {count['refused']} refused.
 
 | thread | job | commands | end |
