@@ -157,7 +157,9 @@ func recordsBeside(before, after string) (out []record) {
 		}
 		// A record of the same change to another model explains it as well: that of the file's own name comes first.
 		slices.SortStableFunc(entries, func(a, b os.DirEntry) int {
-			own := func(e os.DirEntry) int { return len(e.Name()) - len(strings.TrimPrefix(e.Name(), filepath.Base(after))) }
+			own := func(e os.DirEntry) int {
+				return len(e.Name()) - len(strings.TrimPrefix(e.Name(), filepath.Base(after)))
+			}
 			return own(b) - own(a)
 		})
 		for _, e := range entries {
