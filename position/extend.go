@@ -340,7 +340,7 @@ func (x *extension) grow(i int, s Site, l schemes.Learned) error {
 		method, x.used = x.o.Method, true
 	case s.Encoding().Beyond == report.BeyondWrong:
 		method = schemes.GrowHierarchical
-		x.out.note(fmt.Sprintf("beyond row %d the graph reads old rows already, which is what %s would make: new rows are of the method %s", l.Rows-1, schemes.GrowTile, method))
+		x.out.note(fmt.Sprintf("longer input runs already, on wrong rows, which may be those that %s would repeat: new rows are by the method %s", schemes.GrowTile, method))
 	default:
 		x.out.note(fmt.Sprintf("new rows repeat the table (%s), measured best of what keeps old outputs; %s changes those, and was better for a decoder's longer texts (docs/measured/methods.md)", schemes.GrowTile, schemes.GrowStretch))
 	}
