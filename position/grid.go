@@ -76,148 +76,225 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	var out Outcome
+	c := gridChange{m: m, g: gridder, to: to, kernel: kernel, method: window}
 	if p, ok := m.(Pictured); ok {
 		pictures := p.Pictures()
 		if err := pictures.refuse(to, gridder.PatchSize()); err != nil {
 			return Outcome{}, err
 		}
 		if pictures.Any != "" {
-			out.Nothing = fmt.Sprintf("%s, and takes %d×%d patches as it is", pictures.Any, to[0], to[1])
-			return out, nil
+			c.out.Nothing = fmt.Sprintf("%s, and takes %d×%d patches as it is", pictures.Any, to[0], to[1])
+			return c.out, nil
 		}
 	}
-	var from [2]int // of what changes; of what does not where nothing does
 	for i, s := range m.Sites() {
-		if wave, ok := s.Encoding().Scheme.(schemes.Sinusoid); ok && wave.Grid != nil {
-			if s.Encoding().Form == report.FormRuntime {
-				if done, err := follows(gridder, i, to, &from, &out); done || err != nil {
-					return out, err
-				}
-				if from != to {
-					if err := becomes(gridder, i, wave, to, &out); err != nil {
-						return Outcome{}, err
-					}
-				}
-				continue
-			}
-			if [2]int(wave.Grid) == to {
-				from = unchanged(from, to)
-				continue
-			}
-			from = [2]int(wave.Grid)
-			if err := resizeWaves(m, i, wave, to, &out); err != nil {
-				return Outcome{}, err
-			}
-			continue
-		}
-		if r, ok := s.(WindowResizer); ok {
-			w := s.Encoding().Scheme.(schemes.Other)
-			grid := gridder.PatchGrid()
-			windows := w.Window != nil && grid != [2]int{} && !slices.Equal(w.Window, grid[:]) // which stay
-			if !windows && slices.Equal(w.Window, to[:]) || windows && grid == to {
-				from = unchanged(from, to)
-				continue
-			}
-			if takes, left := gridder.Takes(to); left != "" {
-				return Outcome{}, leftBehind(to, left)
-			} else if takes {
-				if window != schemes.WindowMethods[0] {
-					return Outcome{}, &Refusal{Why: "the graph resamples its biases to the size of the picture itself, in its own way", Instead: "export the model for one picture size"}
-				}
-				does := "resamples its biases to the size of the picture"
-				if windows {
-					does = fmt.Sprintf("cuts pictures into windows of %d×%d patches", w.Window[0], w.Window[1])
-				}
-				out.Nothing = fmt.Sprintf("the graph %s, and takes %d×%d patches as it is", does, to[0], to[1])
-				return out, nil
-			}
-			if err := resizeWindow(r, i, w, to, window, &out); err != nil {
-				return Outcome{}, err
-			}
-			from = [2]int(w.Window)
-			continue
-		}
-		if s.Encoding().Scheme.Name() == report.SchemeNone {
-			if done, err := follows(gridder, i, to, &from, &out); done || err != nil {
-				return out, err
-			}
-			continue
-		}
-		if r, ok := s.(SideResizer); ok && gridder.PatchGrid() != to {
-			if err := resizeSides(r, i, gridder.PatchGrid(), to, &out); err != nil {
-				return Outcome{}, err
-			}
-			from = gridder.PatchGrid()
-			continue
-		}
-		l, ok := s.Encoding().Scheme.(schemes.Learned)
-		if !ok || l.Grid == nil {
-			continue
-		}
-		if r, ok := s.(Resampler); ok && r.Resampled() {
-			if takes, left := gridder.Takes(to); left != "" {
-				return Outcome{}, leftBehind(to, left)
-			} else if takes {
-				out.Nothing = fmt.Sprintf("the graph resamples its position table to the size of the picture, and takes %d×%d patches as it is", to[0], to[1])
-				return out, nil
-			}
-			if gridder.PatchGrid() == to {
-				from = unchanged(from, to)
-				continue
-			}
-			from = gridder.PatchGrid()
-			out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged,
-				What: fmt.Sprintf("grid %d×%d → %d×%d patches, resampled by the graph itself", from[0], from[1], to[0], to[1])})
-			continue
-		}
-		if [2]int(l.Grid) == to {
-			from = unchanged(from, to)
-			continue
-		}
-		from = [2]int(l.Grid)
-		want, err := resizeSite(s, l, from, to, kernel)
-		if err != nil {
+		if done, err := c.resize(i, s); err != nil {
 			return Outcome{}, err
+		} else if done {
+			return c.out, nil
 		}
-		l.Grid, l.Rows = to[:], to[0]*to[1]+l.Rows-from[0]*from[1]
-		want.Scheme = l
-		out.decide(m, i, want, fmt.Sprintf("grid %d×%d → %d×%d patches, %s", from[0], from[1], to[0], to[1], kernel.Name), report.ExpectChanged)
 	}
 	switch {
-	case from == [2]int{} && slices.ContainsFunc(m.Sites(), func(s Site) bool {
+	case c.from == [2]int{} && slices.ContainsFunc(m.Sites(), func(s Site) bool {
 		other, ok := s.Encoding().Scheme.(schemes.Other)
 		return ok && other.Kind == report.SchemeRelativeTable && s.Encoding().Form == report.FormBaked
 	}):
 		return Outcome{}, &Refusal{Why: "the biases of distances stand in the graph for one window, and the table that they were made from is not in the file",
 			Instead: "export the model for the wanted picture"}
-	case from == [2]int{}:
+	case c.from == [2]int{}:
 		return Outcome{}, &Refusal{Why: "the model has no learned grid of image patches", Instead: "what follows the picture by itself has no table to resize: export the model with free axes"}
-	case len(out.Changes) == 0:
-		out.Nothing = fmt.Sprintf("the grid is %d×%d already", to[0], to[1])
-		return out, nil
+	case len(c.out.Changes) == 0:
+		c.out.Nothing = fmt.Sprintf("the grid is %d×%d already", to[0], to[1])
+		return c.out, nil
 	}
-	return out, gridder.SetGrid(from, to)
+	return c.out, gridder.SetGrid(c.from, to)
+}
+
+// gridChange is a change of the picture's size at work.
+type gridChange struct {
+	m      Model
+	g      Gridder
+	from   [2]int // of what changes; of what does not where nothing does
+	to     [2]int
+	kernel schemes.Kernel
+	method string // of biases between patches
+	out    Outcome
+}
+
+// resize gives one site the new size. done says that nothing is left to do for the model.
+func (c *gridChange) resize(i int, s Site) (done bool, err error) {
+	scheme := s.Encoding().Scheme
+	wave, _ := scheme.(schemes.Sinusoid)
+	window, isWindow := s.(WindowResizer)
+	sides, isSides := s.(SideResizer)
+	learned, _ := scheme.(schemes.Learned)
+	switch {
+	case wave.Grid != nil:
+		return c.resizeWaves(i, s, wave)
+	case isWindow:
+		return c.resizeWindow(i, window)
+	case scheme.Name() == report.SchemeNone:
+		return c.follows(i)
+	case isSides && c.g.PatchGrid() != c.to:
+		return false, c.resizeSides(i, sides)
+	case learned.Grid != nil:
+		return c.resizeRows(i, s, learned)
+	}
+	return false, nil
+}
+
+// changes notes a change of a site that no table shows.
+func (c *gridChange) changes(i int, format string, of ...any) {
+	c.out.Changes = append(c.out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, What: fmt.Sprintf(format, of...)})
+}
+
+// unchanged keeps the old grid of what was changed before, where there is any.
+func (c *gridChange) unchanged() {
+	if c.from == [2]int{} {
+		c.from = c.to
+	}
+}
+
+// takes asks whether the graph takes the new picture as it is, and refuses where it runs and not all of it follows.
+func (c *gridChange) takes() (bool, error) {
+	takes, left := c.g.Takes(c.to)
+	if left.What != "" && !left.Changeable {
+		return false, &Refusal{Why: fmt.Sprintf("the graph runs with %d×%d patches, and not all of it follows: %s", c.to[0], c.to[1], left.What), Instead: "export the model for the wanted picture"}
+	}
+	return takes, nil
 }
 
 // follows is for a model that has no encoding, or computes it for the picture that it gets: with free
 // axes nothing may be left to do, and then it is done.
-func follows(g Gridder, i int, to [2]int, from *[2]int, out *Outcome) (done bool, err error) {
-	switch takes, left := g.Takes(to); {
-	case left != "":
-		return true, leftBehind(to, left)
+func (c *gridChange) follows(i int) (done bool, err error) {
+	takes, err := c.takes()
+	grid := c.g.PatchGrid()
+	switch {
+	case err != nil:
+		return false, err
 	case takes:
-		out.Nothing = fmt.Sprintf("nothing in the graph is for one size of the picture, and it takes %d×%d patches as it is", to[0], to[1])
+		c.out.Nothing = fmt.Sprintf("nothing in the graph is for one size of the picture, and it takes %d×%d patches as it is", c.to[0], c.to[1])
 		return true, nil
-	case g.PatchGrid() == [2]int{}:
-		return false, nil
-	case g.PatchGrid() == to:
-		*from = unchanged(*from, to)
+	case grid == [2]int{}:
+	case grid == c.to:
+		c.unchanged()
+	default:
+		c.from = grid
+		c.changes(i, "picture of %d×%d → %d×%d patches, with no table for them", grid[0], grid[1], c.to[0], c.to[1])
+	}
+	return false, nil
+}
+
+// resizeWaves gives a site of sines and cosines of a grid those of another grid: their formula goes on,
+// nothing is resampled.
+func (c *gridChange) resizeWaves(i int, s Site, wave schemes.Sinusoid) (done bool, err error) {
+	if s.Encoding().Form == report.FormRuntime {
+		if done, err := c.follows(i); done || err != nil || c.from == c.to {
+			return done, err
+		}
+		return false, becomes(c.g, i, wave, c.to, &c.out)
+	}
+	if [2]int(wave.Grid) == c.to {
+		c.unchanged()
 		return false, nil
 	}
-	*from = g.PatchGrid()
-	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged,
-		What: fmt.Sprintf("picture of %d×%d → %d×%d patches, with no table for them", from[0], from[1], to[0], to[1])})
+	c.from = [2]int(wave.Grid)
+	return false, resizeWaves(c.m, i, wave, c.to, &c.out)
+}
+
+// resizeWindow gives a site of biases between patches those of another picture; windows that a picture is cut
+// into stay as they are.
+func (c *gridChange) resizeWindow(i int, s WindowResizer) (done bool, err error) {
+	w := s.Encoding().Scheme.(schemes.Other)
+	grid := c.g.PatchGrid()
+	windows := w.Window != nil && grid != [2]int{} && !slices.Equal(w.Window, grid[:])
+	if !windows && slices.Equal(w.Window, c.to[:]) || windows && grid == c.to {
+		c.unchanged()
+		return false, nil
+	}
+	takes, err := c.takes()
+	switch {
+	case err != nil:
+		return false, err
+	case takes && c.method != schemes.WindowMethods[0]:
+		return false, &Refusal{Why: "the graph resamples its biases to the size of the picture itself, in its own way", Instead: "export the model for one picture size"}
+	case takes:
+		does := "resamples its biases to the size of the picture"
+		if windows {
+			does = fmt.Sprintf("cuts pictures into windows of %d×%d patches", w.Window[0], w.Window[1])
+		}
+		c.out.Nothing = fmt.Sprintf("the graph %s, and takes %d×%d patches as it is", does, c.to[0], c.to[1])
+		return true, nil
+	case windows:
+		c.from = grid
+		c.changes(i, "picture of %d×%d → %d×%d patches, in windows of %d×%d as before", grid[0], grid[1], c.to[0], c.to[1], w.Window[0], w.Window[1])
+		return false, nil
+	}
+	if err := s.ResizeWindow(c.to, c.method); err != nil {
+		return false, err
+	}
+	from := w.Window
+	w.Rows += schemes.WindowRows(c.to[0], c.to[1], false) - schemes.WindowRows(from[0], from[1], false)
+	w.Window = c.to[:]
+	p := parameters.Of(w)
+	c.out.Changes = append(c.out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
+		What: fmt.Sprintf("biases of a window of %d×%d → %d×%d patches, %s", from[0], from[1], c.to[0], c.to[1], c.method)})
+	c.out.Becomes = append(c.out.Becomes, Becoming{Site: i, Scheme: w})
+	c.from = [2]int(from)
+	return false, nil
+}
+
+// resizeSides gives a site of vectors by distance those of a larger or smaller picture.
+func (c *gridChange) resizeSides(i int, s SideResizer) error {
+	c.from = c.g.PatchGrid()
+	rows, err := s.ResizeSides(c.from, c.to)
+	if err != nil {
+		return err
+	}
+	w := s.Encoding().Scheme.(schemes.Other)
+	if rows == w.Rows {
+		return nil // of windows, which stay
+	}
+	was := w.Rows
+	w.Rows = rows
+	p := parameters.Of(w)
+	c.out.Changes = append(c.out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
+		What: fmt.Sprintf("distances along rows and columns %d → %d rows, linear", was, rows)})
+	c.out.Becomes = append(c.out.Becomes, Becoming{Site: i, Scheme: w})
+	return nil
+}
+
+// resizeRows resamples the learned rows of a grid, unless the graph does so itself.
+func (c *gridChange) resizeRows(i int, s Site, l schemes.Learned) (done bool, err error) {
+	if r, ok := s.(Resampler); ok && r.Resampled() {
+		takes, err := c.takes()
+		grid := c.g.PatchGrid()
+		switch {
+		case err != nil:
+			return false, err
+		case takes:
+			c.out.Nothing = fmt.Sprintf("the graph resamples its position table to the size of the picture, and takes %d×%d patches as it is", c.to[0], c.to[1])
+			return true, nil
+		case grid == c.to:
+			c.unchanged()
+			return false, nil
+		}
+		c.from = grid
+		c.changes(i, "grid %d×%d → %d×%d patches, resampled by the graph itself", grid[0], grid[1], c.to[0], c.to[1])
+		return false, nil
+	}
+	if [2]int(l.Grid) == c.to {
+		c.unchanged()
+		return false, nil
+	}
+	c.from = [2]int(l.Grid)
+	want, err := resizeSite(s, l, c.from, c.to, c.kernel)
+	if err != nil {
+		return false, err
+	}
+	l.Grid, l.Rows = c.to[:], c.to[0]*c.to[1]+l.Rows-c.from[0]*c.from[1]
+	want.Scheme = l
+	c.out.decide(c.m, i, want, fmt.Sprintf("grid %d×%d → %d×%d patches, %s", c.from[0], c.from[1], c.to[0], c.to[1], c.kernel.Name), report.ExpectChanged)
 	return false, nil
 }
 
@@ -233,12 +310,6 @@ func becomes(g Gridder, i int, wave schemes.Sinusoid, to [2]int, out *Outcome) e
 		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: wave})
 	}
 	return err
-}
-
-// leftBehind refuses a picture with which the graph runs, and gives other numbers than a
-// model for that size would.
-func leftBehind(to [2]int, what string) error {
-	return &Refusal{Why: fmt.Sprintf("the graph runs with %d×%d patches, and not all of it follows: %s", to[0], to[1], what), Instead: "export the model for the wanted picture"}
 }
 
 // oneGrid refuses models whose stages have learned tables for grids of their own
@@ -266,14 +337,6 @@ func oneGrid(m Model) error {
 // severalAxes refuses a grid that has more axes than a picture.
 func severalAxes(grid []int) error {
 	return &Refusal{Why: fmt.Sprintf("its table is of %d axes of positions (frames, rows and columns)", len(grid)), Instead: "export the model for the wanted picture"}
-}
-
-// unchanged keeps the old grid of what was changed before, where there is any.
-func unchanged(from, to [2]int) [2]int {
-	if from == [2]int{} {
-		return to
-	}
-	return from
 }
 
 // resizeWaves gives a site that holds sines and cosines of a grid those of
@@ -321,40 +384,6 @@ func waveOf(wave schemes.Sinusoid, to [2]int) (schemes.Sinusoid, error) {
 		wave.ColumnStep, wave.ColumnStart = 0, 0
 	}
 	return wave, nil
-}
-
-// resizeWindow gives a site of biases between patches those of a larger or smaller picture.
-func resizeWindow(s WindowResizer, i int, w schemes.Other, to [2]int, method string, out *Outcome) error {
-	if err := s.ResizeWindow(to, method); err != nil {
-		return err
-	}
-	from := w.Window
-	w.Rows += schemes.WindowRows(to[0], to[1], false) - schemes.WindowRows(from[0], from[1], false)
-	w.Window = to[:]
-	p := parameters.Of(w)
-	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
-		What: fmt.Sprintf("biases of a window of %d×%d → %d×%d patches, %s", from[0], from[1], to[0], to[1], method)})
-	out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: w})
-	return nil
-}
-
-// resizeSides gives a site of vectors by distance those of a larger or smaller picture.
-func resizeSides(s SideResizer, i int, from, to [2]int, out *Outcome) error {
-	rows, err := s.ResizeSides(from, to)
-	if err != nil {
-		return err
-	}
-	w := s.Encoding().Scheme.(schemes.Other)
-	if rows == w.Rows {
-		return nil // of windows, which stay
-	}
-	was := w.Rows
-	w.Rows = rows
-	p := parameters.Of(w)
-	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
-		What: fmt.Sprintf("distances along rows and columns %d → %d rows, linear", was, rows)})
-	out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: w})
-	return nil
 }
 
 // maxGrid bounds a grid's side.

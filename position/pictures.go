@@ -17,7 +17,7 @@ type Gridder interface {
 	// Takes reports whether the graph runs, as it is, with a picture of so many
 	// patches: its axes are free, it resamples its table itself, and all that was of the
 	// old size follows. Where it runs and something does not, left says what.
-	Takes(grid [2]int) (takes bool, left string)
+	Takes(grid [2]int) (takes bool, left Leftover)
 	// SetGrid changes shape constants and fixed dimensions to another grid.
 	SetGrid(old, new [2]int) error
 }
@@ -81,4 +81,10 @@ func nearestSizes(pixels, patch int) string {
 		return fmt.Sprintf("the nearest possible is %d pixels", patch)
 	}
 	return fmt.Sprintf("the nearest possible are %d and %d pixels", below, below+patch)
+}
+
+// Leftover is what of the old picture stays in a graph that runs with another one.
+type Leftover struct {
+	What       string // in words; "": nothing
+	Changeable bool   // SetGrid can change it
 }

@@ -173,8 +173,8 @@ func TestGridSizes(t *testing.T) {
 // gridder has what of a Gridder the choice of a size does not ask for.
 type gridder struct{ gridded }
 
-func (gridder) SetGrid(old, new [2]int) error               { return nil }
-func (gridder) Takes(grid [2]int) (takes bool, left string) { return false, "" }
+func (gridder) SetGrid(old, new [2]int) error                 { return nil }
+func (gridder) Takes(grid [2]int) (takes bool, left Leftover) { return false, Leftover{} }
 
 func TestDefaultGrowKeepsOldRows(t *testing.T) {
 	m, sites := build(FormatONNX, 0, text16)

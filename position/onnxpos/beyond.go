@@ -118,8 +118,8 @@ func (m *Model) inspectLargerPictures() {
 			continue
 		}
 		twice, left := m.Takes([2]int{2 * g[0], 2 * g[0]})
-		if left != "" && resampled {
-			s.SetBeyond(report.BeyondWrong, report.Evidence{Kind: "structure", Says: "with a picture of twice the side the graph runs, and not all of it follows: " + left})
+		if left.What != "" && resampled {
+			s.SetBeyond(report.BeyondWrong, report.Evidence{Kind: "structure", Says: "with a picture of twice the side the graph runs, and not all of it follows: " + left.What})
 		}
 		if !twice {
 			continue

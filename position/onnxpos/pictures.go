@@ -57,7 +57,7 @@ func (m *Model) multiple() (pixels int) {
 		}
 		tried++
 		takes, left := m.Takes([2]int{g[0] + n, g[1] + 2*n})
-		if left != "" {
+		if left.What != "" {
 			return 0
 		}
 		if takes {
@@ -67,7 +67,7 @@ func (m *Model) multiple() (pixels int) {
 	if step == 0 {
 		return 0
 	}
-	if takes, left := m.Takes([2]int{4*g[0] + step, 4 * g[1]}); !takes || left != "" {
+	if takes, left := m.Takes([2]int{4*g[0] + step, 4 * g[1]}); !takes || left.What != "" {
 		return 0
 	}
 	if step > 1 {

@@ -125,7 +125,7 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
     "DETR": (detr, (64, 96, 128, 160, (96, 160))),
     "SegFormer": (lambda s: T.SegformerForSemanticSegmentation(T.SegformerConfig(depths=[1] * 4, hidden_sizes=[8, 8, 16, 16], num_attention_heads=[1, 1, 2, 2], decoder_hidden_size=16)), (64, 96, 128, 160, (96, 160))),
     "DINOv2": (lambda s: T.Dinov2Model(T.Dinov2Config(**SMALL, image_size=518, patch_size=14)), (224, 238, 336, 518, (238, 336))),
-    "Swin": (lambda s: T.SwinModel(T.SwinConfig(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=s, patch_size=4, window_size=7), add_pooling_layer=False), (56, 84, 112, 168)),
+    "Swin": (lambda s: T.SwinModel(T.SwinConfig(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=s, patch_size=4, window_size=7), add_pooling_layer=False), (56, 64, 96, 112, 168, (64, 112), (112, 168))),
     "Wav2Vec2-Conformer, relative": (conformer("relative"), (800, 1210, 1600, 2400)),
     "Wav2Vec2-Conformer, rotary": (conformer("rotary"), (800, 1210, 1600, 2400)),
     "Parakeet": (parakeet, (160, 200, 320, 480)),
@@ -160,8 +160,9 @@ def carried(model, new):
 
 
 def reference(model, build, size):
-    """The library's model of a size; of one that is not square the model itself, which resizes what it must."""
-    if isinstance(size, int):
+    """The library's model of a size; of one that is not square the model itself, which resizes what it must, but for
+    Swin's, which never shifts windows again once it ran with a single one."""
+    if isinstance(size, int) or isinstance(model, T.SwinModel):
         return First(carried(model, build(size)))
     asked = {"interpolate_pos_encoding": True} if isinstance(model, T.OwlViTVisionModel) else {}
     return First(model.eval(), **asked)

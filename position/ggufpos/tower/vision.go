@@ -136,7 +136,7 @@ func (v *Vision) Sizes() (picture [2]int, multiple int) {
 }
 
 // Takes reports whether the file is for so many patches as it is: Pictures says so.
-func (v *Vision) Takes([2]int) (takes bool, left string) { return false, "" }
+func (v *Vision) Takes([2]int) (takes bool, left position.Leftover) { return false, left }
 
 // SetGrid states the size of another picture: image_size, and the sizes that LLaVA-NeXT cuts into tiles
 // of it (image_grid_pinpoints, of which mtmd-image.cpp takes tiles of image_size).

@@ -32,11 +32,13 @@ type Change struct {
 	doubted  Doubts
 	old, New int // positions
 	sizes    probe.Sizes
-	Image    [2]int    // height and width of the new picture; zeros: no change of it
-	grids    [2][2]int // of a picture: the old and the new patches
-	followed *sizes    // of a picture: what follows node by node, as last evaluated
-	last     bool      // see sizes.last
-	Frames   int       // of the new recording; 0: no change of it
+	Image    [2]int       // height and width of the new picture; zeros: no change of it
+	grids    [2][2]int    // of a picture: the old and the new patches
+	followed *sizes       // of a picture: what follows node by node, as last evaluated
+	last     bool         // see sizes.last
+	windowed *[]*windowed // attentions within windows of the picture, once they were looked for
+	alone    bool         // only pictures of the new size have masks for their windows
+	Frames   int          // of the new recording; 0: no change of it
 	// framesAxis is the axis of the recording that they lie on.
 	framesAxis int
 	pairs      []numberPair // what stands for the old size, and for the new
@@ -660,7 +662,7 @@ func (c *Change) declare() error {
 		if v := inputs[in.Name]; v != nil {
 			c.correct(in, v)
 		}
-		if in == c.Graph.ImageInput() && c.Image[0] != c.Image[1] {
+		if in == c.Graph.ImageInput() && (c.alone || c.Image[0] != c.Image[1]) {
 			c.fixPicture(in)
 		}
 	}
@@ -677,8 +679,8 @@ func (c *Change) declare() error {
 	return nil
 }
 
-// fixPicture states the height and width of a picture that is not square where they were left
-// free: of the numbers of the file, as many would go with the picture turned.
+// fixPicture states the height and width of a picture that is not square, or whose windows have masks of their own
+// now, where they were left free: of the numbers of the file, as many would go with the picture turned.
 func (c *Change) fixPicture(in *onnx.ValueInfo) {
 	height, width := probe.PictureSides(in)
 	for i, axis := range []int{height, width} {

@@ -26,14 +26,15 @@ type sizes struct {
 	rows    map[int]int       // what numbers of places in a row, joined of several axes, have become
 	crops   map[[2]int]int    // by padded size and size without: what the second has become
 	stays   map[int]bool      // sides of windows and patches
-	padded  map[int]bool      // sides of windows that pictures are padded to
 	last    bool              // of two sizes that an axis is cut into, either of which may follow, the last does
 	// either are the sizes of which that was asked, nil where none were.
 	either []int
 	given  map[given][]int64 // what inputs of nodes become
 	told   map[*onnx.Node]bool
 	// doubts are nodes of which it cannot be told what becomes of them, and why.
-	doubts map[*onnx.Node]string
+	doubts  map[*onnx.Node]string
+	windows *windows
+	several int // windows that the single one has become in which the node at hand is; 0 where it is in none
 }
 
 // pictureSizes prepares the evaluation at the new picture.
@@ -51,6 +52,10 @@ func (c *Change) pictureSizes() *sizes {
 	}
 	z := newSizes(m, pairs, stays)
 	z.last, z.picture = c.last, [2][2]int{was, c.Image}
+	if c.windowed == nil {
+		c.windowed = pointer(findWindowed(m.Eval.Main))
+	}
+	z.windows = newWindows(m.Eval.Main, *c.windowed)
 	return z
 }
 
@@ -126,6 +131,9 @@ func (c *Change) writeSizes() error {
 	if c.followed == nil {
 		return nil
 	}
+	if err := c.writeWindows(); err != nil {
+		return err
+	}
 	main, why := c.Graph.Eval.Main, fmt.Sprintf("sizes of a picture of %d×%d pixels", c.Image[0], c.Image[1])
 	readers := map[*onnx.Tensor][]given{}
 	nodes := slices.DeleteFunc(slices.Clone(main.Graph.Nodes), c.Graph.Removed)
@@ -179,7 +187,7 @@ type given struct {
 
 // newSizes prepares an evaluation at another size of a picture, of which some sizes are known.
 func newSizes(g *site.Graph, pairs map[[2]int][2]int, stays []int) *sizes {
-	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, padded: map[int]bool{}, given: map[given][]int64{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}}
+	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, given: map[given][]int64{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}}
 	for _, n := range stays {
 		z.stays[n] = n > 1
 	}
@@ -196,6 +204,9 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 			z.note(z.old.Input(n, i).Shape, v.Shape)
 		}
 	}
+	if why := z.windows.mask(n, inputs); why != "" {
+		z.doubts[n] = why
+	}
 	switch n.Op {
 	case "Reshape":
 		z.reshape(n, inputs)
@@ -204,8 +215,11 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 	case "Resize":
 		z.resize(n, inputs)
 	case "Slice":
-		z.slice(n, inputs)
+		if !z.rollBack(n, inputs) {
+			z.slice(n, inputs)
+		}
 	case "Pad":
+		z.windows.padded(n, inputs)
 		z.pad(n, inputs)
 	}
 }
@@ -263,7 +277,14 @@ func (z *sizes) reshape(n *onnx.Node, inputs []*eval.Value) {
 	}
 	// What the graph computes of sizes that it was traced with may be as wrong as a constant.
 	target, computed, either := inputs[1].Ints, z.constant(n, inputs, 1) == nil, z.either
-	want, why := z.regrouped(was.Shape, made.Shape, inputs[0].Shape)
+	want, why := z.windows.target(n, inputs[0].Shape, z.pairs)
+	if want == nil && why == "" {
+		z.several = z.windows.several(n)
+		from, now := z.windows.merged(n, was.Shape, inputs)
+		want, why = z.regrouped(from, made.Shape, now)
+	} else if why != "" {
+		z.doubts[n] = why
+	}
 	switch {
 	case computed && len(z.either) != len(either):
 		z.either, z.told[n] = either, true
@@ -314,10 +335,7 @@ func (z *sizes) regrouped(from, to, now []int) (out []int, why string) {
 			out = append(out, to[c:j]...)
 			continue
 		}
-		total := 1
-		for _, d := range now[a:i] {
-			total *= d
-		}
+		total := product(now[a:i])
 		if i-a > 1 && j-c == 1 && to[c] > 1 {
 			z.rows[to[c]] = total
 		}
@@ -339,6 +357,10 @@ func (z *sizes) split(was []int, total int) (out []int, why string) {
 			large = append(large, i)
 		}
 	}
+	if z.several > 1 && len(was) > 1 && was[0] == 1 && product(was)*z.several == total {
+		out[0] = z.several
+		return out, ""
+	}
 	switch len(large) {
 	case 0:
 		if len(was) == 0 {
@@ -348,10 +370,6 @@ func (z *sizes) split(was []int, total int) (out []int, why string) {
 		return out, ""
 	case 1:
 		i := large[0]
-		if z.padded[was[i]] && i > 0 && total%was[i] == 0 { // of one window several
-			out[i-1] = total / was[i]
-			return out, ""
-		}
 		out[i] = total
 		return out, ""
 	}
@@ -370,6 +388,10 @@ func (z *sizes) split(was []int, total int) (out []int, why string) {
 			out[i], out[j] = p[0], p[1]
 			return out, ""
 		}
+	}
+	if i, n := z.joined(was, large, total); n > 0 {
+		out[i] = n
+		return out, ""
 	}
 	var follows []int
 	for _, i := range large {
@@ -391,6 +413,28 @@ func (z *sizes) split(was []int, total int) (out []int, why string) {
 	}
 	out[i] = total / rest(i)
 	return out, ""
+}
+
+// joined is the one of several sizes that is a number of places, joined of several axes before, with
+// which their product is the new one; 0 where none or several are.
+func (z *sizes) joined(was, large []int, total int) (at, is int) {
+	for _, i := range large {
+		if n, ok := z.rows[was[i]]; ok && product(was)/was[i]*n == total {
+			if is > 0 {
+				return 0, 0
+			}
+			at, is = i, n
+		}
+	}
+	return at, is
+}
+
+func product(sizes []int) int {
+	n := 1
+	for _, d := range sizes {
+		n *= d
+	}
+	return n
 }
 
 // expand gives an Expand the sizes of what it expands.
@@ -472,6 +516,27 @@ func (z *sizes) slice(n *onnx.Node, inputs []*eval.Value) {
 	}
 }
 
+// rollBack has a Slice by which rows or columns are rolled as many from the end as they were: part of
+// those is the last, or the rest.
+func (z *sizes) rollBack(n *onnx.Node, inputs []*eval.Value) bool {
+	readers, axes := z.old.Consumers(n.Output(0)), z.constant(n, inputs, 3)
+	if len(readers) != 1 || len(axes) != 1 || axes[0] < 0 || inputs[0] == nil || int(axes[0]) >= len(inputs[0].Shape) {
+		return false
+	}
+	start, _ := rollStart(z.old, readers[0])
+	was, is := z.old.Input(n, 0).Shape[axes[0]], inputs[0].Shape[axes[0]]
+	if 2*start <= was || was == is {
+		return false
+	}
+	for _, i := range []int{1, 2} {
+		limits := z.constant(n, inputs, i)
+		if len(limits) == 1 && (limits[0] == int64(start) || limits[0] == int64(was)) {
+			z.give(n, inputs, i, []int64{limits[0] + int64(is-was)})
+		}
+	}
+	return true
+}
+
 // pad pads to a multiple of the window that the padded axis is cut into.
 func (z *sizes) pad(n *onnx.Node, inputs []*eval.Value) {
 	pads := z.constant(n, inputs, 1)
@@ -485,7 +550,7 @@ func (z *sizes) pad(n *onnx.Node, inputs []*eval.Value) {
 		padded := size + int(pads[d]+pads[k+d])
 		window := z.cutInto(n.Output(0), d)
 		if is := inputs[0].Shape[d]; is != size && window > 1 && padded%window == 0 {
-			z.crops[[2]int{padded, size}], z.padded[window] = is, true
+			z.crops[[2]int{padded, size}] = is
 			to[k+d] = int64((window - (is+int(pads[d]))%window) % window)
 		}
 	}

@@ -1,0 +1,270 @@
+package length
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// stages groups attentions within windows that follow each other on one grid.
+func stages(all []*windowed) (out [][]*windowed) {
+	var last *windowed
+	for _, w := range all {
+		if w.place == nil {
+			continue
+		}
+		if last == nil || last.grid != w.grid || last.side != w.side {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], w)
+		last = w
+	}
+	return out
+}
+
+// shifting says, of the stages that have several windows along both axes, whether every second attention is shifted and
+// no other (Liu et al. 2021, §3.2), in those that shift any; like is one that is shifted, nil where
+// none is, and lacking are the stages that shift none: they may have been a single window when the graph was traced.
+func shifting(all []*windowed) (alternates bool, like *windowed, lacking [][]*windowed) {
+	alternates = true
+	for _, stage := range stages(all) {
+		first := slices.IndexFunc(stage, func(w *windowed) bool { return w.shift != [2]int{} })
+		if first < 0 {
+			if len(stage) > 1 {
+				lacking = append(lacking, stage)
+			}
+			continue
+		}
+		like = stage[first]
+		for i, w := range stage {
+			alternates = alternates && (w.shift != [2]int{}) == (i%2 == 1)
+		}
+	}
+	return alternates, like, lacking
+}
+
+// Unshifted is where the graph does not shift windows at the size of an evaluation, though it does
+// those of other grids: where it was traced, there was one window alone. It is nil where there is none.
+func Unshifted(e *eval.Evaluator) (at *onnx.Node, windows int) {
+	_, like, lacking := shifting(findWindowed(e.Main))
+	for _, stage := range lacking {
+		if count := stage[0].count(stage[0].grid); like != nil && count != [2]int{1, 1} {
+			return stage[1].split, count[0] * count[1]
+		}
+	}
+	return nil, 0
+}
+
+// newShift is an attention that has to be shifted at the new size, as another one is.
+type newShift struct{ at, like *windowed }
+
+// shifts are the attentions of several windows that are to be shifted, and were not since there was one alone when
+// the graph was traced.
+func (f *windows) shifts() ([]newShift, error) {
+	alternates, like, lacking := shifting(f.all)
+	if like == nil {
+		return nil, nil
+	}
+	var out []newShift
+	for _, stage := range lacking {
+		grid, ok := f.grids[stage[0]]
+		count := stage[0].count(grid)
+		why := ""
+		switch {
+		case !ok || count == [2]int{1, 1}:
+			continue
+		case !alternates:
+			why = "which of them are to be shifted is not in the file"
+		case count[0] == 1 || count[1] == 1:
+			why = "whether windows in one row or column are to be shifted is not in the file"
+		case like.side != stage[0].side:
+			why = "how far windows of that size are to be shifted is not in the file"
+		}
+		if why != "" {
+			return nil, &position.Refusal{Why: fmt.Sprintf("%s cuts a picture into %d×%d windows: %s", stage[1].split.Title(), count[0], count[1], why), Instead: "export the model for the wanted picture"}
+		}
+		for i := 1; i < len(stage); i += 2 {
+			out = append(out, newShift{stage[i], like})
+		}
+	}
+	return out, nil
+}
+
+// writeWindows records the masks of the new windows, and shifts those that were a single one.
+func (c *Change) writeWindows() error {
+	f := c.followed.windows
+	why := fmt.Sprintf("windows of a picture of %d×%d pixels", c.Image[0], c.Image[1])
+	tables := map[maskTable]string{}
+	for _, w := range f.all {
+		for _, use := range f.made[w] {
+			name, err := c.maskTable(tables, use, w, f.grids[w], why)
+			if err != nil {
+				return err
+			}
+			c.Graph.RenameInput(use.node, use.input, name, why)
+		}
+	}
+	shifts, err := f.shifts()
+	if err != nil {
+		return err
+	}
+	for _, w := range f.all {
+		if at := slices.IndexFunc(shifts, func(s newShift) bool { return s.at == w }); at >= 0 {
+			if err := c.insertShift(tables, shifts[at], why); err != nil {
+				return err
+			}
+		} else if f.cuts(w) {
+			if err := c.insertCrop(w, nil, why); err != nil {
+				return err
+			}
+		}
+	}
+	if c.alone = len(tables) > 0; c.alone {
+		c.Graph.RemoveUnread(why)
+	}
+	return nil
+}
+
+// maskTable tells masks apart: layers share one.
+type maskTable struct {
+	of   string // the value that had the mask of the old windows
+	axis int
+	grid [2]int
+}
+
+func (c *Change) maskTable(tables map[maskTable]string, use windowUse, w *windowed, grid [2]int, why string) (string, error) {
+	key := maskTable{use.node.Input(use.input), use.axis, grid}
+	if name := tables[key]; name != "" {
+		return name, nil
+	}
+	data, err := masks(use.was.Type, w, grid, use.outer(), use.block)
+	if err != nil {
+		return "", err
+	}
+	dims := make([]int64, len(use.was.Shape))
+	for i, d := range use.was.Shape {
+		dims[i] = int64(d)
+	}
+	count := w.count(grid)
+	dims[use.axis] = int64(count[0] * count[1])
+	name, err := c.addTable("modelpatch/window_mask", use.was.Type, dims, data, why)
+	tables[key] = name
+	return name, err
+}
+
+func (c *Change) addTable(name string, t onnx.DataType, dims []int64, data patch.Source, why string) (string, error) {
+	return c.Graph.AddTable(c.Graph.File.Graph, name, t, dims, data, why)
+}
+
+// insertShift rolls the picture before it is cut into windows and back behind, and adds the mask that
+// another attention has.
+func (c *Change) insertShift(tables map[maskTable]string, s newShift, why string) error {
+	w, grid := s.at, c.followed.windows.grids[s.at]
+	main := c.Graph.Eval.Main
+	if w.softmax == nil || len(s.like.added) == 0 {
+		return c.Refuse(w.split, "its windows are to be shifted, and where they are masked is not found")
+	}
+	scores := main.Input(w.softmax, 0).Shape
+	use := windowUse{s.like.added[0], main.Enlarge(s.like.added[0].node.Input(s.like.added[0].input))}
+	if len(scores) != 4 {
+		return c.Refuse(w.softmax, fmt.Sprintf("its windows are to be shifted, and its scores are of %v, not of windows and heads", scores))
+	}
+	count := w.count(grid)
+	key := maskTable{use.node.Input(use.input), -1, grid}
+	if tables[key] == "" {
+		data, err := masks(use.was.Type, s.like, grid, 1, use.only())
+		if err != nil {
+			return err
+		}
+		if tables[key], err = c.addTable("modelpatch/shift_mask", use.was.Type, []int64{int64(count[0] * count[1]), 1, int64(w.places()), int64(w.places())}, data, why); err != nil {
+			return err
+		}
+	}
+	size := c.sizesFor(why)
+	if split := main.Output(w.split, 0).Shape; len(split) != 6 || w.rows != 1 {
+		return c.Refuse(w.split, fmt.Sprintf("its windows are to be shifted, and its picture is cut into %v, not (batch, rows, columns, channels)", split))
+	} else if c.followed.windows.whole[w] != grid && s.like.padLast {
+		return c.Refuse(w.split, "its windows are to be shifted before the picture is filled up to whole ones")
+	} else {
+		picture := size(-1, int64(grid[0]), int64(grid[1]), int64(split[5]))
+		from, nodes := c.reshaped(w.split, picture)
+		from, rolls := c.rolls(from, s.like.shift, size)
+		c.before(w.split, append(nodes, rolls...), from, why)
+	}
+	back := [2]int{grid[0] - s.like.shift[0], grid[1] - s.like.shift[1]}
+	if err := c.insertCrop(w, &back, why); err != nil {
+		return err
+	}
+
+	fresh := func(part string) string { return c.Graph.FreshName("modelpatch/window_" + part) }
+	each, all := size(-1, int64(count[0]*count[1]), int64(scores[1]), int64(scores[2]), int64(scores[3])), size(-1, int64(scores[1]), int64(scores[2]), int64(scores[3]))
+	apart, sum, masked := fresh("scores"), fresh("masked"), fresh("masked_scores")
+	c.Graph.InsertNodes(w.softmax, []onnx.NewNode{
+		{Op: "Reshape", Inputs: []string{w.softmax.Input(0), each}, Outputs: []string{apart}},
+		{Op: "Add", Inputs: []string{apart, tables[key]}, Outputs: []string{sum}},
+		{Op: "Reshape", Inputs: []string{sum, all}, Outputs: []string{masked}},
+	}, why)
+	c.Graph.RenameInput(w.softmax, 0, masked, why)
+	return nil
+}
+
+// sizesFor makes constants of whole numbers.
+func (c *Change) sizesFor(why string) func(...int64) string {
+	return func(sizes ...int64) string {
+		raw, _ := onnx.EncodeInts(onnx.Int64, sizes, nil)
+		return c.Graph.AddInitializer(c.Graph.File.Graph, c.Graph.FreshName("modelpatch/sizes"), onnx.Int64, []int64{int64(len(sizes))}, raw, why)
+	}
+}
+
+// before puts nodes before the first input of one.
+func (c *Change) before(n *onnx.Node, nodes []onnx.NewNode, made, why string) {
+	c.Graph.InsertNodes(n, nodes, why)
+	c.Graph.RenameInput(n, 0, made, why)
+}
+
+func (c *Change) reshaped(n *onnx.Node, shape string) (string, []onnx.NewNode) {
+	made := c.Graph.FreshName("modelpatch/picture")
+	return made, []onnx.NewNode{{Op: "Reshape", Inputs: []string{n.Input(0), shape}, Outputs: []string{made}}}
+}
+
+// insertCrop cuts off what was filled up of a picture that is put together of windows; before that it is rolled,
+// where back says how far.
+func (c *Change) insertCrop(w *windowed, back *[2]int, why string) error {
+	f, size := c.followed.windows, c.sizesFor(why)
+	join := c.Graph.Eval.Main.Input(w.unswap, 0).Shape
+	if len(join) != 6 || w.placed != 1 || w.reader == nil {
+		return c.Refuse(w.place, "it places windows in a picture that is not (batch, rows, columns, channels)")
+	}
+	grid, whole := f.grids[w], f.whole[w]
+	made, nodes := c.reshaped(w.reader, size(-1, int64(grid[0]), int64(grid[1]), int64(join[5])))
+	if back != nil {
+		var rolls []onnx.NewNode
+		made, rolls = c.rolls(made, *back, size)
+		nodes = append(nodes, rolls...)
+	}
+	if f.cuts(w) {
+		whole := onnx.NewNode{Op: "Slice", Inputs: []string{made, size(0, 0), size(int64(whole[0]), int64(whole[1])), size(1, 2)}, Outputs: []string{c.Graph.FreshName("modelpatch/cropped")}}
+		made, nodes = whole.Outputs[0], append(nodes, whole)
+	}
+	c.before(w.reader, nodes, made, why)
+	return nil
+}
+
+// rolls move so many rows and columns from the beginning to the end.
+func (c *Change) rolls(from string, by [2]int, size func(...int64) string) (made string, nodes []onnx.NewNode) {
+	fresh := func() string { return c.Graph.FreshName("modelpatch/rolled") }
+	for i, n := range by {
+		axis, at := int64(i+1), size(int64(n))
+		later, earlier, joined := fresh(), fresh(), fresh()
+		nodes = append(nodes,
+			onnx.NewNode{Op: "Slice", Inputs: []string{from, at, size(1 << 31), size(axis)}, Outputs: []string{later}},
+			onnx.NewNode{Op: "Slice", Inputs: []string{from, size(0), at, size(axis)}, Outputs: []string{earlier}},
+			onnx.NewNode{Op: "Concat", Inputs: []string{later, earlier}, Outputs: []string{joined}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: axis}}})
+		from = joined
+	}
+	return from, nodes
+}

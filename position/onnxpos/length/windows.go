@@ -1,0 +1,542 @@
+package length
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+)
+
+// windowed is an attention between the places of the windows that a picture is cut into (Liu et al.
+// 2021, §3.2): a Reshape and a Transpose cut it, another pair puts it together again.
+type windowed struct {
+	split, swap   *onnx.Node // the picture cut into windows; the windows side by side
+	place, unswap *onnx.Node // windows by rows and columns; the picture again; nil where it stays cut
+	rows          int        // the axis of split's output that counts windows by rows; window rows, columns of windows, window columns follow
+	placed        int        // the axis of place's output that counts windows by rows; columns of windows and the window follow
+	grid          [2]int     // the picture that is cut, in places
+	side          [2]int     // of a window, in places
+	shift         [2]int     // how far the picture is rolled before it is cut
+	pad           *onnx.Node // fills the picture up to whole windows; nil where none does
+	padLast       bool       // it does so behind the roll
+	reader        *onnx.Node // takes the picture when it is put together and rolled back; nil where that is not one Reshape
+	cropped       bool       // a node behind takes the picture without what was filled up
+	softmax       *onnx.Node // of the scores; nil where none was found
+	added         []added    // known numbers that are added to the scores and differ between windows
+}
+
+// added is an input of a node that differs between windows along an axis.
+type added struct {
+	given
+	axis int
+}
+
+// count is how many windows a picture is cut into, by rows and columns.
+func (w *windowed) count(grid [2]int) [2]int {
+	return [2]int{grid[0] / w.side[0], grid[1] / w.side[1]}
+}
+
+// old is how many windows the picture was cut into.
+func (w *windowed) old() []int { count := w.count(w.grid); return count[:] }
+
+// places is the number of places of one window.
+func (w *windowed) places() int { return w.side[0] * w.side[1] }
+
+// findWindowed finds the attentions within windows of the main graph, in file order.
+func findWindowed(s *eval.Scope) []*windowed {
+	var out []*windowed
+	var open *windowed
+	for _, n := range s.Graph.Nodes {
+		switch n.Op {
+		case "Softmax":
+			if open == nil || open.softmax != nil {
+				continue
+			}
+			if shape := s.Input(n, 0).Shape; len(shape) > 2 && slices.Equal(shape[len(shape)-2:], []int{open.places(), open.places()}) {
+				open.softmax = n
+				open.added = addedByWindow(s, n, open)
+			}
+		case "Transpose":
+			shape, axis := s.Input(n, 0).Shape, middleSwapped(n)
+			if axis < 0 || axis+4 > len(shape) {
+				continue
+			}
+			made, at := s.Find(n.Input(0))
+			if made == nil || at != s || made.Op != "Reshape" {
+				continue
+			}
+			d := [4]int(shape[axis : axis+4])
+			if open != nil && open.count(open.grid) == [2]int{d[0], d[1]} && open.side == [2]int{d[2], d[3]} {
+				open.place, open.unswap, open.placed = made, n, axis
+				open.reader = readerOf(s, n)
+				open.cropped = crops(s, n.Output(0), open.grid)
+				open = nil
+				continue
+			}
+			w := &windowed{split: made, swap: n, rows: axis, grid: [2]int{d[0] * d[1], d[2] * d[3]}, side: [2]int{d[1], d[3]}}
+			picture := s.Input(made, 0)
+			from := picture.Shape
+			if picture.Known() { // the mask is cut in the same way
+				continue
+			}
+			if w.side[0] > 1 && w.side[1] > 1 && (len(from) > axis+1 && from[axis] == w.grid[0] && from[axis+1] == w.grid[1] || len(from) > axis && from[axis] == w.grid[0]*w.grid[1]) {
+				w.rolled(s)
+				open, out = w, append(out, w)
+			}
+		}
+	}
+	return out
+}
+
+// middleSwapped is the first of four axes of which a Transpose swaps the middle two and moves nothing
+// else, −1 for others.
+func middleSwapped(n *onnx.Node) int {
+	perm := n.Ints("perm")
+	first := -1
+	for i := 0; i < len(perm); i++ {
+		switch {
+		case perm[i] == int64(i):
+		case first < 0 && i > 0 && i+2 < len(perm) && perm[i] == int64(i+1) && perm[i+1] == int64(i):
+			first = i - 1
+			i++
+		default:
+			return -1
+		}
+	}
+	return first
+}
+
+// maxRolls bounds the nodes between a picture and where it is cut.
+const maxRolls = 6
+
+// rolled finds how far rows and columns are rolled before the picture is cut, the last part of each axis after the
+// first joined before it, and where it is filled up.
+func (w *windowed) rolled(s *eval.Scope) {
+	at := 1 // columns are rolled last
+	name := w.split.Input(0)
+	for range maxRolls {
+		n, scope := s.Find(name)
+		switch {
+		case n == nil || scope != s:
+			return
+		case n.Op == "Concat" && len(n.Inputs) == 2 && at >= 0:
+			start, from := rollStart(s, n)
+			if shape := s.Value(from).Shape; start == 0 || at+w.rows >= len(shape) || 2*start > shape[at+w.rows] {
+				return
+			}
+			w.shift[at], name = start, from
+			at--
+		case n.Op == "Pad":
+			if w.pad != nil {
+				return
+			}
+			w.pad, w.padLast, name = n, at == 1, n.Input(0)
+		case n.Op == "Identity", n.Op == "Slice":
+			name = n.Input(0)
+		default:
+			return
+		}
+	}
+}
+
+// crops reports whether what is made of a value is cut at the end of its rows or columns, which is
+// nothing where there was nothing to cut off.
+func crops(s *eval.Scope, name string, grid [2]int) bool {
+	queue := []string{name}
+	for i := 0; i < len(queue) && i < maxRolls; i++ {
+		for _, n := range s.Consumers(queue[i]) {
+			switch n.Op {
+			case "Slice":
+				starts, ends := trace.ListOf(s, n, "starts", 1), trace.ListOf(s, n, "ends", 2)
+				axes := trace.ListOf(s, n, "axes", 3)
+				shape := s.Input(n, 0).Shape
+				if len(starts) == 1 && len(axes) == 1 && starts[0] == 0 && axes[0] >= 0 && int(axes[0]) < len(shape) && ends[0] == int64(shape[axes[0]]) && slices.Contains(grid[:], shape[axes[0]]) {
+					return true
+				}
+				queue = append(queue, n.Output(0))
+			default:
+				if eval.Is(n, eval.Layout|eval.Joining) {
+					queue = append(queue, n.Output(0))
+				}
+			}
+		}
+	}
+	return false
+}
+
+// readerOf is the Reshape that takes a picture put together by a Transpose: the one that joins rows and columns of windows, or, where
+// that is rolled, the one behind.
+func readerOf(s *eval.Scope, unswap *onnx.Node) *onnx.Node {
+	reader := only(s.Consumers(unswap.Output(0)))
+	if reader == nil || reader.Op != "Reshape" {
+		return nil
+	}
+	name := reader.Output(0)
+	for range 2 { // rows and columns
+		parts := s.Consumers(name)
+		if len(parts) != 2 {
+			break
+		}
+		joined := only(s.Consumers(parts[0].Output(0)))
+		if joined == nil || joined.Op != "Concat" {
+			break
+		}
+		if start, from := rollStart(s, joined); start == 0 || from != name {
+			break
+		}
+		name = joined.Output(0)
+	}
+	if name == reader.Output(0) {
+		return reader
+	}
+	if reader = only(s.Consumers(name)); reader == nil || reader.Op != "Reshape" {
+		return nil
+	}
+	return reader
+}
+
+func only(nodes []*onnx.Node) *onnx.Node {
+	if len(nodes) != 1 {
+		return nil
+	}
+	return nodes[0]
+}
+
+// rollStart is where the later of two parts of a value begins that a Concat joins before the earlier, and that
+// value; 0 for what is not that.
+func rollStart(s *eval.Scope, n *onnx.Node) (start int, of string) {
+	if len(n.Inputs) != 2 {
+		return 0, ""
+	}
+	later, a := s.Find(n.Input(0))
+	earlier, b := s.Find(n.Input(1))
+	if later == nil || earlier == nil || a != s || b != s || later.Op != "Slice" || earlier.Op != "Slice" || later.Input(0) != earlier.Input(0) {
+		return 0, ""
+	}
+	starts, ends, axes := trace.ListOf(s, later, "starts", 1), trace.ListOf(s, earlier, "ends", 2), trace.ListOf(s, later, "axes", 3)
+	shape := s.Input(later, 0).Shape
+	if len(starts) != 1 || len(ends) != 1 || len(axes) != 1 || starts[0] != ends[0] || axes[0] < 0 || int(axes[0]) >= len(shape) {
+		return 0, ""
+	}
+	size, at := int64(shape[axes[0]]), starts[0]
+	if at < 0 {
+		at += size
+	}
+	if at <= 0 || at >= size {
+		return 0, ""
+	}
+	return int(at), later.Input(0)
+}
+
+// maxAdded is how many numbers are added to scores one after another.
+const maxAdded = 6
+
+// addedByWindow are the known numbers added to scores that differ from window to window: the masks of
+// shifted windows, alone or with biases.
+func addedByWindow(s *eval.Scope, softmax *onnx.Node, w *windowed) (out []added) {
+	count := w.count(w.grid)
+	name := softmax.Input(0)
+	for range maxAdded {
+		n, at := s.Find(name)
+		if n == nil || at != s || !eval.Is(n, eval.Addition|eval.Elements) {
+			return out
+		}
+		name = n.Input(0)
+		if !eval.Is(n, eval.Addition) {
+			continue
+		}
+		for i, in := range n.Inputs {
+			v := s.Enlarge(in)
+			if !v.Known() {
+				name = in
+				continue
+			}
+			for axis := range max(len(v.Shape)-2, 0) {
+				if v.Shape[axis] == count[0]*count[1] && v.Shape[axis] > 1 && v.Varies(axis) {
+					out = append(out, added{given{n, i}, axis})
+					break
+				}
+			}
+		}
+	}
+	return out
+}
+
+// windows follow the attentions within windows of a graph through one evaluation at another size.
+type windows struct {
+	old   *eval.Scope
+	all   []*windowed
+	roles map[*onnx.Node][]*windowed
+	grids map[*windowed][2]int      // the picture that each cuts now
+	whole map[*windowed][2]int      // and what of it is no filling
+	masks map[given]*windowed       // what takes the place of masks that stayed
+	made  map[*windowed][]windowUse // the masks of one
+}
+
+// windowUse is a mask with the numbers that it had.
+type windowUse struct {
+	added
+	was *eval.Value
+}
+
+func newWindows(old *eval.Scope, all []*windowed) *windows {
+	f := &windows{old: old, all: all, roles: map[*onnx.Node][]*windowed{}, grids: map[*windowed][2]int{}, whole: map[*windowed][2]int{}, masks: map[given]*windowed{}, made: map[*windowed][]windowUse{}}
+	for _, w := range all {
+		nodes := []*onnx.Node{w.split, w.place, w.pad, w.reader}
+		for _, a := range w.added {
+			nodes = append(nodes, a.node)
+		}
+		if w.unswap != nil {
+			nodes = append(nodes, old.Consumers(w.unswap.Output(0))...)
+		}
+		for _, n := range nodes {
+			if n != nil && !slices.Contains(f.roles[n], w) {
+				f.roles[n] = append(f.roles[n], w)
+			}
+		}
+	}
+	return f
+}
+
+// target is the shape that a Reshape gives which cuts a picture into windows or places windows in a
+// picture; nil for others. why says what cannot be.
+func (f *windows) target(n *onnx.Node, now []int, pairs map[[2]int][2]int) (want []int, why string) {
+	for _, w := range f.roles[n] {
+		made := slices.Clone(f.old.Output(n, 0).Shape)
+		switch n {
+		case w.split:
+			was := f.old.Input(n, 0).Shape
+			if len(now) != len(was) {
+				return nil, ""
+			}
+			grid, ok := pairs[w.grid]
+			if was[w.rows] == w.grid[0] && len(was)+2 == len(made) {
+				grid, ok = [2]int{now[w.rows], now[w.rows+1]}, true
+			}
+			if !ok {
+				return nil, ""
+			}
+			for axis := range grid {
+				if grid[axis]%w.side[axis] != 0 {
+					return nil, fmt.Sprintf("%d×%d places cannot be cut into windows of %d×%d", grid[0], grid[1], w.side[0], w.side[1])
+				}
+			}
+			f.grids[w] = grid
+			if _, ok := f.whole[w]; !ok {
+				f.whole[w] = grid
+			}
+			count := w.count(grid)
+			made[w.rows], made[w.rows+2] = count[0], count[1]
+			return made, ""
+		case w.place:
+			grid, ok := f.grids[w]
+			if !ok {
+				return nil, ""
+			}
+			count := w.count(grid)
+			made[w.placed], made[w.placed+1] = count[0], count[1]
+			return made, ""
+		}
+	}
+	return nil, ""
+}
+
+// several is how many windows the picture is cut into now where a node stands in an attention that was of
+// a single one, 0 elsewhere.
+func (f *windows) several(n *onnx.Node) int {
+	for _, w := range f.all {
+		if w.place != nil && w.swap.Index() < n.Index() && n.Index() <= w.place.Index() && w.count(w.grid) == [2]int{1, 1} {
+			count := w.count(f.grids[w])
+			return count[0] * count[1]
+		}
+	}
+	return 0
+}
+
+// padded notes a picture before it is filled up to whole windows.
+func (f *windows) padded(n *onnx.Node, inputs []*eval.Value) {
+	for _, w := range f.roles[n] {
+		if n == w.pad && inputs[0] != nil && len(inputs[0].Shape) > w.rows+1 {
+			f.whole[w] = [2]int(inputs[0].Shape[w.rows:])
+		}
+	}
+}
+
+// merged are shapes that a node reads with the rows and columns of windows as those of the picture that
+// they are put together to, where it does so. What was filled up is cut off, unless a node does it.
+func (f *windows) merged(n *onnx.Node, was []int, inputs []*eval.Value) (from, to []int) {
+	now := inputs[0].Shape
+	for _, w := range f.roles[n] {
+		joins := w.unswap != nil && n.Input(0) == w.unswap.Output(0)
+		if !joins && n != w.reader || len(was) != len(now) {
+			continue
+		}
+		from, to = slices.Clone(was), slices.Clone(now)
+		if at := w.placed; joins && len(was) >= at+4 {
+			join := func(shape []int) []int {
+				return slices.Concat(shape[:at], []int{shape[at] * shape[at+1], shape[at+2] * shape[at+3]}, shape[at+4:])
+			}
+			from, to = join(was), join(now)
+		}
+		if n == w.reader && f.cuts(w) && len(to) > w.placed+1 {
+			to[w.placed], to[w.placed+1] = f.whole[w][0], f.whole[w][1]
+			inputs[0] = eval.Shaped(inputs[0].Type, to...)
+		}
+		return from, to
+	}
+	return was, now
+}
+
+// cuts reports whether what was filled up has to be cut off, as no node does.
+func (f *windows) cuts(w *windowed) bool {
+	return w.place != nil && !w.cropped && f.whole[w] != f.grids[w]
+}
+
+// mask gives a node that adds a mask of the old windows the one of the new: windows have the mask of
+// the last row, the last column, both or neither, as they had before. It returns why it cannot.
+func (f *windows) mask(n *onnx.Node, inputs []*eval.Value) (why string) {
+	for _, w := range f.roles[n] {
+		grid, ok := f.grids[w]
+		if !ok || grid == w.grid {
+			continue
+		}
+		for _, a := range w.added {
+			if a.node != n || inputs[a.input] == nil {
+				continue
+			}
+			was, is := f.old.Enlarge(n.Input(a.input)), inputs[a.input]
+			use := windowUse{a, was}
+			if why := use.classes(w); why != "" {
+				return why
+			}
+			before, now := w.count(w.grid), w.count(grid)
+			for axis := range now {
+				if (before[axis] == 1) != (now[axis] == 1) {
+					return fmt.Sprintf("%d×%d windows are shifted and %d×%d are to be: what of one window alone is shifted is not in the file", before[0], before[1], now[0], now[1])
+				}
+			}
+			shape := slices.Clone(was.Shape)
+			shape[a.axis] = now[0] * now[1]
+			if is.Known() && !slices.Equal(is.Shape, was.Shape) {
+				if !slices.Equal(is.Shape, shape) || !use.same(w, grid, is) {
+					return "it masks the windows of the new size otherwise than those of the old one"
+				}
+				continue
+			}
+			inputs[a.input] = eval.Shaped(was.Type, shape...)
+			f.masks[a.given] = w
+			f.made[w] = append(f.made[w], use)
+		}
+	}
+	return ""
+}
+
+// of is the window of the old picture that has the mask of one of the new.
+func (w *windowed) of(row, column int, now [2]int) int {
+	before, at := w.count(w.grid), [2]int{}
+	for axis, i := range [2]int{row, column} {
+		if i == now[axis]-1 {
+			at[axis] = before[axis] - 1
+		}
+	}
+	return at[0]*before[1] + at[1]
+}
+
+// block are the numbers of a window, by what stands before its axis.
+func (u windowUse) block(before, window int) []float64 {
+	inner := product(u.was.Shape[u.axis+1:])
+	out := make([]float64, inner)
+	for i := range out {
+		out[i] = u.was.Number((before*u.was.Shape[u.axis]+window)*inner + i)
+	}
+	return out
+}
+
+// outer is the number of elements of the axes before that of the windows.
+func (u windowUse) outer() int { return product(u.was.Shape[:u.axis]) }
+
+// classes says where windows that should have one mask have several.
+func (u windowUse) classes(w *windowed) (why string) {
+	count := w.count(w.grid)
+	for before := range u.outer() {
+		for row := range count[0] {
+			for column := range count[1] {
+				i := row*count[1] + column
+				if same := w.of(row, column, count); same != i && !slices.Equal(u.block(before, i), u.block(before, same)) {
+					return fmt.Sprintf("it adds other numbers to window %d than to window %d: the mask is none of shifted windows", i, same)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// same reports whether a value is the mask of the windows of a grid.
+func (u windowUse) same(w *windowed, grid [2]int, is *eval.Value) bool {
+	now := w.count(grid)
+	other := windowUse{u.added, is}
+	for before := range u.outer() {
+		for row := range now[0] {
+			for column := range now[1] {
+				if !slices.Equal(other.block(before, row*now[1]+column), u.block(before, w.of(row, column, now))) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// windowNumbers are those of a window of the old picture, by what stands before the axis of the windows.
+type windowNumbers func(before, window int) []float64
+
+// masks writes what numbers give for each window of a grid, outer times.
+func masks(t onnx.DataType, w *windowed, grid [2]int, outer int, of windowNumbers) (patch.Source, error) {
+	now, old := w.count(grid), product(w.old())
+	blocks := map[int][]byte{} // of four windows at most, outer times
+	var sequence []int
+	for before := range outer {
+		for row := range now[0] {
+			for column := range now[1] {
+				window := w.of(row, column, now)
+				at := before*old + window
+				sequence = append(sequence, at)
+				if blocks[at] != nil {
+					continue
+				}
+				raw, err := onnx.EncodeFloats(t, of(before, window), nil)
+				if err != nil {
+					return nil, &position.Refusal{Why: fmt.Sprintf("the mask of shifted windows is of type %s: %v", t, err)}
+				}
+				blocks[at] = raw
+			}
+		}
+	}
+	size := int64(len(sequence)) * int64(len(blocks[sequence[0]]))
+	return patch.Func(size, func() io.Reader {
+		readers := make([]io.Reader, len(sequence))
+		for i, at := range sequence {
+			readers[i] = bytes.NewReader(blocks[at])
+		}
+		return io.MultiReader(readers...)
+	}), nil
+}
+
+// only is the mask without biases that stand in the same numbers: what a window has of the first head beyond
+// those of one that is not masked.
+func (u windowUse) only() windowNumbers {
+	places := product(u.was.Shape[len(u.was.Shape)-2:])
+	return func(_, window int) []float64 {
+		out := u.block(0, window)[:places]
+		for i, x := range u.block(0, 0)[:places] {
+			out[i] -= x
+		}
+		return out
+	}
+}
