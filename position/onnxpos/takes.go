@@ -44,7 +44,7 @@ func (m *Model) Takes(grid [2]int) (takes bool, left position.Leftover) {
 		}
 		before, after := mask.Scope.Enlarge(mask.Known), scopes[mask.Scope.Index()].Enlarge(mask.Known)
 		if k := len(before.Shape); k > 2 && before.Known() && slices.Equal(before.Shape, after.Shape) && slices.ContainsFunc(mask.Covers, func(d int) bool { return d < k-2 && before.Varies(d) }) {
-			return false, position.Leftover{What: fmt.Sprintf("the mask at %s is that of the old size", mask.Node.Title())}
+			return false, position.Leftover{What: fmt.Sprintf("the mask at %s is that of the old size", mask.Node.Title()), Changeable: length.MasksWindows(m.graph.Eval, mask.Node)}
 		}
 	}
 	if n, windows := length.Unshifted(e); n != nil {

@@ -47,6 +47,13 @@ func shifting(all []*windowed) (alternates bool, like *windowed, lacking [][]*wi
 	return alternates, like, lacking
 }
 
+// MasksWindows reports whether a node adds the mask of shifted windows to scores, which a change makes anew.
+func MasksWindows(e *eval.Evaluator, n *onnx.Node) bool {
+	return slices.ContainsFunc(findWindowed(e.Main), func(w *windowed) bool {
+		return slices.ContainsFunc(w.added, func(a added) bool { return a.node == n })
+	})
+}
+
 // Unshifted is where the graph does not shift windows at the size of an evaluation, though it does
 // those of other grids: where it was traced, there was one window alone. It is nil where there is none.
 func Unshifted(e *eval.Evaluator) (at *onnx.Node, windows int) {
@@ -117,8 +124,8 @@ func (c *Change) writeWindows() error {
 			if err := c.insertShift(tables, shifts[at], why); err != nil {
 				return err
 			}
-		} else if f.cuts(w) {
-			if err := c.insertCrop(w, nil, why); err != nil {
+		} else if f.cropAt(w) != nil {
+			if err := c.insertBehind(w, nil, w.padLast, why); err != nil {
 				return err
 			}
 		}
@@ -185,18 +192,20 @@ func (c *Change) insertShift(tables map[maskTable]string, s newShift, why string
 		}
 	}
 	size := c.sizesFor(why)
-	if split := main.Output(w.split, 0).Shape; len(split) != 6 || w.rows != 1 {
+	split := main.Output(w.split, 0).Shape
+	if len(split) != 6 || w.rows != 1 {
 		return c.Refuse(w.split, fmt.Sprintf("its windows are to be shifted, and its picture is cut into %v, not (batch, rows, columns, channels)", split))
-	} else if c.followed.windows.whole[w] != grid && s.like.padLast {
-		return c.Refuse(w.split, "its windows are to be shifted before the picture is filled up to whole ones")
-	} else {
-		picture := size(-1, int64(grid[0]), int64(grid[1]), int64(split[5]))
-		from, nodes := c.reshaped(w.split, picture)
-		from, rolls := c.rolls(from, s.like.shift, size)
-		c.before(w.split, append(nodes, rolls...), from, why)
 	}
-	back := [2]int{grid[0] - s.like.shift[0], grid[1] - s.like.shift[1]}
-	if err := c.insertCrop(w, &back, why); err != nil {
+	at, picture := w.split, grid
+	if s.like.padLast && w.pad != nil {
+		at, picture = w.pad, c.followed.windows.whole[w]
+	}
+	from := c.Graph.FreshName("modelpatch/picture")
+	nodes := []onnx.NewNode{{Op: "Reshape", Inputs: []string{at.Input(0), size(-1, int64(picture[0]), int64(picture[1]), int64(split[5]))}, Outputs: []string{from}}}
+	rolledTo, rolls := c.rolls(from, s.like.shift, size)
+	c.Graph.InsertNodes(at, append(nodes, rolls...), why)
+	c.Graph.RenameInput(at, 0, rolledTo, why)
+	if err := c.insertBehind(w, &s.like.shift, s.like.padLast, why); err != nil {
 		return err
 	}
 
@@ -220,37 +229,69 @@ func (c *Change) sizesFor(why string) func(...int64) string {
 	}
 }
 
-// before puts nodes before the first input of one.
-func (c *Change) before(n *onnx.Node, nodes []onnx.NewNode, made, why string) {
-	c.Graph.InsertNodes(n, nodes, why)
-	c.Graph.RenameInput(n, 0, made, why)
-}
-
-func (c *Change) reshaped(n *onnx.Node, shape string) (string, []onnx.NewNode) {
-	made := c.Graph.FreshName("modelpatch/picture")
-	return made, []onnx.NewNode{{Op: "Reshape", Inputs: []string{n.Input(0), shape}, Outputs: []string{made}}}
-}
-
-// insertCrop cuts off what was filled up of a picture that is put together of windows; before that it is rolled,
-// where back says how far.
-func (c *Change) insertCrop(w *windowed, back *[2]int, why string) error {
+// insertBehind cuts off what was filled up of a picture that is put together of windows, and rolls it back, where
+// back says how far it was rolled: first, or, where it is filled up behind the roll, last.
+func (c *Change) insertBehind(w *windowed, back *[2]int, padLast bool, why string) error {
 	f, size := c.followed.windows, c.sizesFor(why)
 	join := c.Graph.Eval.Main.Input(w.unswap, 0).Shape
-	if len(join) != 6 || w.placed != 1 || w.reader == nil {
+	at := f.cropAt(w)
+	crops := at != nil
+	switch {
+	case at != nil:
+	case padLast && w.cut != nil:
+		at = w.cut
+	default:
+		at = w.merge
+	}
+	if len(join) != 6 || w.placed != 1 || at == nil || back != nil && at == w.rollBack {
 		return c.Refuse(w.place, "it places windows in a picture that is not (batch, rows, columns, channels)")
 	}
 	grid, whole := f.grids[w], f.whole[w]
-	made, nodes := c.reshaped(w.reader, size(-1, int64(grid[0]), int64(grid[1]), int64(join[5])))
+	from := at.Output(0)
+	var nodes []onnx.NewNode
+	if at == w.merge { // as a picture, however it is merged
+		from = c.Graph.FreshName("modelpatch/picture")
+		nodes = append(nodes, onnx.NewNode{Op: "Reshape", Inputs: []string{w.merge.Input(0), size(-1, int64(grid[0]), int64(grid[1]), int64(join[5]))}, Outputs: []string{from}})
+	}
+	crop := func() {
+		if crops {
+			cut := c.Graph.FreshName("modelpatch/cropped")
+			nodes = append(nodes, onnx.NewNode{Op: "Slice", Inputs: []string{from, size(0, 0), size(int64(whole[0]), int64(whole[1])), size(1, 2)}, Outputs: []string{cut}})
+			from = cut
+		}
+	}
+	if padLast {
+		crop()
+	}
 	if back != nil {
+		of := grid
+		if padLast {
+			of = whole
+		}
 		var rolls []onnx.NewNode
-		made, rolls = c.rolls(made, *back, size)
+		from, rolls = c.rolls(from, [2]int{of[0] - back[0], of[1] - back[1]}, size)
 		nodes = append(nodes, rolls...)
 	}
-	if f.cuts(w) {
-		whole := onnx.NewNode{Op: "Slice", Inputs: []string{made, size(0, 0), size(int64(whole[0]), int64(whole[1])), size(1, 2)}, Outputs: []string{c.Graph.FreshName("modelpatch/cropped")}}
-		made, nodes = whole.Outputs[0], append(nodes, whole)
+	if !padLast {
+		crop()
 	}
-	c.before(w.reader, nodes, made, why)
+	if at == w.merge {
+		c.Graph.InsertNodes(at, nodes, why)
+		c.Graph.RenameInput(at, 0, from, why)
+		return nil
+	}
+	all := c.Graph.Eval.Main.Consumers(at.Output(0))
+	if len(all) == 0 {
+		return c.Refuse(at, "nothing reads it")
+	}
+	c.Graph.InsertNodes(all[0], nodes, why)
+	for _, n := range all {
+		for i, in := range n.Inputs {
+			if in == at.Output(0) {
+				c.Graph.RenameInput(n, i, from, why)
+			}
+		}
+	}
 	return nil
 }
 

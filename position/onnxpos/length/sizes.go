@@ -218,6 +218,8 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 		if !z.rollBack(n, inputs) {
 			z.slice(n, inputs)
 		}
+	case "Concat":
+		z.windows.cropped(n, inputs)
 	case "Pad":
 		z.windows.padded(n, inputs)
 		z.pad(n, inputs)
@@ -281,7 +283,7 @@ func (z *sizes) reshape(n *onnx.Node, inputs []*eval.Value) {
 	if want == nil && why == "" {
 		z.several = z.windows.several(n)
 		from, now := z.windows.merged(n, was.Shape, inputs)
-		want, why = z.regrouped(from, made.Shape, now)
+		want, why = z.regrouped(from, made.Shape, now, z.joinFeatures(n, len(made.Shape)))
 	} else if why != "" {
 		z.doubts[n] = why
 	}
@@ -308,8 +310,8 @@ func (z *sizes) reshape(n *onnx.Node, inputs []*eval.Value) {
 }
 
 // regrouped is the shape that a Reshape from one shape to another gives of an input of a third:
-// sizes that are cut or joined together stay so. why says what cannot be told.
-func (z *sizes) regrouped(from, to, now []int) (out []int, why string) {
+// sizes that are cut or joined together stay so. features are those that become part of the features further on. why says what cannot be told.
+func (z *sizes) regrouped(from, to, now []int, features []bool) (out []int, why string) {
 	for i, j := 0, 0; i < len(from) || j < len(to); {
 		a, c, before, after := i, j, 1, 1
 		for first := true; first || before != after; first = false {
@@ -339,7 +341,7 @@ func (z *sizes) regrouped(from, to, now []int) (out []int, why string) {
 		if i-a > 1 && j-c == 1 && to[c] > 1 {
 			z.rows[to[c]] = total
 		}
-		part, why := z.split(to[c:j], total)
+		part, why := z.split(to[c:j], total, features[c:j])
 		if part == nil {
 			return nil, why
 		}
@@ -348,8 +350,9 @@ func (z *sizes) regrouped(from, to, now []int) (out []int, why string) {
 	return out, ""
 }
 
-// split says what sizes become whose product is another.
-func (z *sizes) split(was []int, total int) (out []int, why string) {
+// split says what sizes become whose product is another. features are those that stay since they become part of
+// the features.
+func (z *sizes) split(was []int, total int, features []bool) (out []int, why string) {
 	out = slices.Clone(was)
 	var large []int
 	for i, d := range was {
@@ -393,9 +396,10 @@ func (z *sizes) split(was []int, total int) (out []int, why string) {
 		out[i] = n
 		return out, ""
 	}
+	joins := slices.Contains(features, true)
 	var follows []int
 	for _, i := range large {
-		if !z.stays[was[i]] && total%rest(i) == 0 {
+		if stays := z.stays[was[i]] && !joins || features[i]; !stays && total%rest(i) == 0 {
 			follows = append(follows, i)
 		}
 	}
@@ -413,6 +417,32 @@ func (z *sizes) split(was []int, total int) (out []int, why string) {
 	}
 	out[i] = total / rest(i)
 	return out, ""
+}
+
+// joinFeatures says which axes of what a Reshape makes are joined with the last one further on, behind a
+// Transpose: what a weight is multiplied with keeps its size.
+func (z *sizes) joinFeatures(n *onnx.Node, rank int) []bool {
+	out := make([]bool, rank)
+	swap := only(z.old, n.Output(0))
+	if swap == nil || swap.Op != "Transpose" {
+		return out
+	}
+	join := only(z.old, swap.Output(0))
+	if join == nil || join.Op != "Reshape" {
+		return out
+	}
+	from, to, perm := z.old.Input(join, 0).Shape, z.old.Output(join, 0).Shape, swap.Ints("perm")
+	if len(from) != rank || len(perm) != rank || len(to) == 0 || from[rank-1] == 1 {
+		return out
+	}
+	last := to[len(to)-1]
+	for i := rank - 1; i >= 0 && from[i] > 0 && last%from[i] == 0 && last > 1; i-- {
+		if i < rank-1 || last > from[i] {
+			out[perm[i]] = true
+		}
+		last /= from[i]
+	}
+	return out
 }
 
 // joined is the one of several sizes that is a number of places, joined of several axes before, with
@@ -519,11 +549,11 @@ func (z *sizes) slice(n *onnx.Node, inputs []*eval.Value) {
 // rollBack has a Slice by which rows or columns are rolled as many from the end as they were: part of
 // those is the last, or the rest.
 func (z *sizes) rollBack(n *onnx.Node, inputs []*eval.Value) bool {
-	readers, axes := z.old.Consumers(n.Output(0)), z.constant(n, inputs, 3)
-	if len(readers) != 1 || len(axes) != 1 || axes[0] < 0 || inputs[0] == nil || int(axes[0]) >= len(inputs[0].Shape) {
+	reader, axes := only(z.old, n.Output(0)), z.constant(n, inputs, 3)
+	if reader == nil || len(axes) != 1 || axes[0] < 0 || inputs[0] == nil || int(axes[0]) >= len(inputs[0].Shape) {
 		return false
 	}
-	start, _ := rollStart(z.old, readers[0])
+	start, _ := rollStart(z.old, reader)
 	was, is := z.old.Input(n, 0).Shape[axes[0]], inputs[0].Shape[axes[0]]
 	if 2*start <= was || was == is {
 		return false

@@ -31,7 +31,7 @@ func TestRegrouped(t *testing.T) {
 		for _, n := range c.stays {
 			z.stays[n] = true
 		}
-		got, why := z.regrouped(c.from, c.to, c.now)
+		got, why := z.regrouped(c.from, c.to, c.now, make([]bool, len(c.to)))
 		switch {
 		case c.why == "which": // either: the graph has to say
 			if z.either == nil && got != nil {

@@ -25,8 +25,9 @@ type windowed struct {
 	shift         [2]int     // how far the picture is rolled before it is cut
 	pad           *onnx.Node // fills the picture up to whole windows; nil where none does
 	padLast       bool       // it does so behind the roll
-	reader        *onnx.Node // takes the picture when it is put together and rolled back; nil where that is not one Reshape
-	cropped       bool       // a node behind takes the picture without what was filled up
+	merge         *onnx.Node // a Reshape that joins rows and columns of windows to those of the picture; nil where none does
+	rollBack      *onnx.Node // the last Concat that rolls it back; nil where none does
+	cut           *onnx.Node // the last Slice that cuts off what was filled up; nil where none does
 	softmax       *onnx.Node // of the scores; nil where none was found
 	added         []added    // known numbers that are added to the scores and differ between windows
 }
@@ -74,8 +75,8 @@ func findWindowed(s *eval.Scope) []*windowed {
 			d := [4]int(shape[axis : axis+4])
 			if open != nil && open.count(open.grid) == [2]int{d[0], d[1]} && open.side == [2]int{d[2], d[3]} {
 				open.place, open.unswap, open.placed = made, n, axis
-				open.reader = readerOf(s, n)
-				open.cropped = crops(s, n.Output(0), open.grid)
+				open.merged(s)
+				open.cut = cutOff(s, n.Output(0), open.grid)
 				open = nil
 				continue
 			}
@@ -145,67 +146,64 @@ func (w *windowed) rolled(s *eval.Scope) {
 	}
 }
 
-// crops reports whether what is made of a value is cut at the end of its rows or columns, which is
-// nothing where there was nothing to cut off.
-func crops(s *eval.Scope, name string, grid [2]int) bool {
+// cutOff is the last Slice behind a value that ends rows or columns where they end, which cuts off nothing where
+// there is nothing to cut off.
+func cutOff(s *eval.Scope, name string, grid [2]int) (last *onnx.Node) {
 	queue := []string{name}
 	for i := 0; i < len(queue) && i < maxRolls; i++ {
 		for _, n := range s.Consumers(queue[i]) {
-			switch n.Op {
-			case "Slice":
-				starts, ends := trace.ListOf(s, n, "starts", 1), trace.ListOf(s, n, "ends", 2)
-				axes := trace.ListOf(s, n, "axes", 3)
+			switch {
+			case n.Op == "Slice":
+				starts, ends, axes := trace.ListOf(s, n, "starts", 1), trace.ListOf(s, n, "ends", 2), trace.ListOf(s, n, "axes", 3)
 				shape := s.Input(n, 0).Shape
-				if len(starts) == 1 && len(axes) == 1 && starts[0] == 0 && axes[0] >= 0 && int(axes[0]) < len(shape) && ends[0] == int64(shape[axes[0]]) && slices.Contains(grid[:], shape[axes[0]]) {
-					return true
+				if len(starts) == 1 && len(ends) == 1 && len(axes) == 1 && starts[0] == 0 && axes[0] >= 0 && int(axes[0]) < len(shape) && ends[0] == int64(shape[axes[0]]) && slices.Contains(grid[:], shape[axes[0]]) {
+					last = n
 				}
 				queue = append(queue, n.Output(0))
-			default:
-				if eval.Is(n, eval.Layout|eval.Joining) {
-					queue = append(queue, n.Output(0))
-				}
+			case last == nil && eval.Is(n, eval.Layout|eval.Joining):
+				queue = append(queue, n.Output(0))
 			}
 		}
 	}
-	return false
+	return last
 }
 
-// readerOf is the Reshape that takes a picture put together by a Transpose: the one that joins rows and columns of windows, or, where
-// that is rolled, the one behind.
-func readerOf(s *eval.Scope, unswap *onnx.Node) *onnx.Node {
-	reader := only(s.Consumers(unswap.Output(0)))
-	if reader == nil || reader.Op != "Reshape" {
-		return nil
+// merged finds where the picture is put together and rolled back.
+func (w *windowed) merged(s *eval.Scope) {
+	merge := only(s, w.unswap.Output(0))
+	if merge == nil || merge.Op != "Reshape" {
+		return
 	}
-	name := reader.Output(0)
+	w.merge = merge
+	name := merge.Output(0)
 	for range 2 { // rows and columns
-		parts := s.Consumers(name)
+		parts := readers(s, name)
 		if len(parts) != 2 {
-			break
+			return
 		}
-		joined := only(s.Consumers(parts[0].Output(0)))
+		joined := only(s, parts[0].Output(0))
 		if joined == nil || joined.Op != "Concat" {
-			break
+			return
 		}
 		if start, from := rollStart(s, joined); start == 0 || from != name {
-			break
+			return
 		}
-		name = joined.Output(0)
+		name, w.rollBack = joined.Output(0), joined
 	}
-	if name == reader.Output(0) {
-		return reader
-	}
-	if reader = only(s.Consumers(name)); reader == nil || reader.Op != "Reshape" {
-		return nil
-	}
-	return reader
 }
 
-func only(nodes []*onnx.Node) *onnx.Node {
+// only is the node that reads a value, but for its sizes; nil where several do.
+func only(s *eval.Scope, name string) *onnx.Node {
+	nodes := readers(s, name)
 	if len(nodes) != 1 {
 		return nil
 	}
 	return nodes[0]
+}
+
+// readers are the nodes that read a value, but for its sizes.
+func readers(s *eval.Scope, name string) []*onnx.Node {
+	return slices.DeleteFunc(slices.Clone(s.Consumers(name)), func(n *onnx.Node) bool { return eval.Is(n, eval.Sizes) })
 }
 
 // rollStart is where the later of two parts of a value begins that a Concat joins before the earlier, and that
@@ -244,7 +242,7 @@ func addedByWindow(s *eval.Scope, softmax *onnx.Node, w *windowed) (out []added)
 	name := softmax.Input(0)
 	for range maxAdded {
 		n, at := s.Find(name)
-		if n == nil || at != s || !eval.Is(n, eval.Addition|eval.Elements) {
+		if n == nil || at != s || !eval.Is(n, eval.Addition|eval.Layout) {
 			return out
 		}
 		name = n.Input(0)
@@ -288,12 +286,9 @@ type windowUse struct {
 func newWindows(old *eval.Scope, all []*windowed) *windows {
 	f := &windows{old: old, all: all, roles: map[*onnx.Node][]*windowed{}, grids: map[*windowed][2]int{}, whole: map[*windowed][2]int{}, masks: map[given]*windowed{}, made: map[*windowed][]windowUse{}}
 	for _, w := range all {
-		nodes := []*onnx.Node{w.split, w.place, w.pad, w.reader}
+		nodes := []*onnx.Node{w.split, w.place, w.pad, w.merge, w.rollBack}
 		for _, a := range w.added {
 			nodes = append(nodes, a.node)
-		}
-		if w.unswap != nil {
-			nodes = append(nodes, old.Consumers(w.unswap.Output(0))...)
 		}
 		for _, n := range nodes {
 			if n != nil && !slices.Contains(f.roles[n], w) {
@@ -369,23 +364,20 @@ func (f *windows) padded(n *onnx.Node, inputs []*eval.Value) {
 }
 
 // merged are shapes that a node reads with the rows and columns of windows as those of the picture that
-// they are put together to, where it does so. What was filled up is cut off, unless a node does it.
+// they are put together to, where it does so.
 func (f *windows) merged(n *onnx.Node, was []int, inputs []*eval.Value) (from, to []int) {
 	now := inputs[0].Shape
 	for _, w := range f.roles[n] {
-		joins := w.unswap != nil && n.Input(0) == w.unswap.Output(0)
-		if !joins && n != w.reader || len(was) != len(now) {
+		at := w.placed
+		if n != w.merge || len(was) != len(now) || len(was) < at+4 {
 			continue
 		}
-		from, to = slices.Clone(was), slices.Clone(now)
-		if at := w.placed; joins && len(was) >= at+4 {
-			join := func(shape []int) []int {
-				return slices.Concat(shape[:at], []int{shape[at] * shape[at+1], shape[at+2] * shape[at+3]}, shape[at+4:])
-			}
-			from, to = join(was), join(now)
+		join := func(shape []int) []int {
+			return slices.Concat(shape[:at], []int{shape[at] * shape[at+1], shape[at+2] * shape[at+3]}, shape[at+4:])
 		}
-		if n == w.reader && f.cuts(w) && len(to) > w.placed+1 {
-			to[w.placed], to[w.placed+1] = f.whole[w][0], f.whole[w][1]
+		from, to = join(was), join(now)
+		if f.cropAt(w) == n {
+			to[at], to[at+1] = f.whole[w][0], f.whole[w][1]
 			inputs[0] = eval.Shaped(inputs[0].Type, to...)
 		}
 		return from, to
@@ -393,9 +385,31 @@ func (f *windows) merged(n *onnx.Node, was []int, inputs []*eval.Value) (from, t
 	return was, now
 }
 
-// cuts reports whether what was filled up has to be cut off, as no node does.
-func (f *windows) cuts(w *windowed) bool {
-	return w.place != nil && !w.cropped && f.whole[w] != f.grids[w]
+// cropped gives the last Concat of a picture that is rolled back parts without what was filled up, where that is cut off
+// behind it.
+func (f *windows) cropped(n *onnx.Node, inputs []*eval.Value) {
+	for _, w := range f.roles[n] {
+		if n != w.rollBack || f.cropAt(w) != n || inputs[0] == nil || inputs[1] == nil || len(inputs[0].Shape) != 4 || w.placed != 1 {
+			continue
+		}
+		for i, columns := range []int{f.whole[w][1], 0} {
+			shape := slices.Clone(inputs[i].Shape)
+			shape[1], shape[2] = f.whole[w][0], columns
+			inputs[i] = eval.Shaped(inputs[i].Type, shape...)
+		}
+	}
+}
+
+// cropAt is the node behind which what was filled up has to be cut off: where the picture is filled up before it is rolled, behind what
+// rolls it back. It is nil where nothing is to be cut off, or a node does it.
+func (f *windows) cropAt(w *windowed) *onnx.Node {
+	switch {
+	case w.place == nil || w.cut != nil || f.whole[w] == f.grids[w]:
+		return nil
+	case w.rollBack != nil && !w.padLast:
+		return w.rollBack
+	}
+	return w.merge
 }
 
 // mask gives a node that adds a mask of the old windows the one of the new: windows have the mask of
