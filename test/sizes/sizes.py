@@ -126,6 +126,7 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
     "SegFormer": (lambda s: T.SegformerForSemanticSegmentation(T.SegformerConfig(depths=[1] * 4, hidden_sizes=[8, 8, 16, 16], num_attention_heads=[1, 1, 2, 2], decoder_hidden_size=16)), (64, 96, 128, 160, (96, 160))),
     "DINOv2": (lambda s: T.Dinov2Model(T.Dinov2Config(**SMALL, image_size=518, patch_size=14)), (224, 238, 336, 518, (238, 336))),
     "Swin": (lambda s: T.SwinModel(T.SwinConfig(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=s, patch_size=4, window_size=7), add_pooling_layer=False), (56, 64, 96, 112, 168, (64, 112), (112, 168))),
+    "Swin v2": (lambda s: T.Swinv2Model(T.Swinv2Config(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=s, patch_size=4, window_size=7), add_pooling_layer=False), (56, 64, 112, 168, (64, 112))),
     "Wav2Vec2-Conformer, relative": (conformer("relative"), (800, 1210, 1600, 2400)),
     "Wav2Vec2-Conformer, rotary": (conformer("rotary"), (800, 1210, 1600, 2400)),
     "Parakeet": (parakeet, (160, 200, 320, 480)),
@@ -134,6 +135,10 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
 KERNELS = {"DPT": "bilinear"}  # of a table that the exporter folded: its own code's is not in the file
 METHODS = {("Wav2Vec2-Conformer, rotary", "TorchScript, free"): ["--method", "none"]}  # what nothing in the file bounds
 KINDS = ("TorchScript, fixed", "TorchScript, free", "dynamo, fixed")
+OPTIMISED = {  # what is done to a file after its export: by ONNX Runtime (its basic level keeps to operators of ONNX), by onnxslim
+    "ONNX Runtime's optimiser": lambda path: optimised(path),
+    "onnxslim": lambda path: slimmed(path),
+}
 # The most that is refused, of models and kinds that cannot be changed: what they are is in docs/measured/sizes.md.
 REFUSED = 20
 
@@ -162,7 +167,7 @@ def carried(model, new):
 def reference(model, build, size):
     """The library's model of a size; of one that is not square the model itself, which resizes what it must, but for
     Swin's, which never shifts windows again once it ran with a single one."""
-    if isinstance(size, int) or isinstance(model, T.SwinModel):
+    if isinstance(size, int) or isinstance(model, (T.SwinModel, T.Swinv2Model)):
         return First(carried(model, build(size)))
     asked = {"interpolate_pos_encoding": True} if isinstance(model, T.OwlViTVisionModel) else {}
     return First(model.eval(), **asked)
@@ -192,6 +197,20 @@ def export(name, model, kind, size, path):
             torch.onnx.export(model, (sample(name, size),), path, dynamo=False, input_names=["x"], opset_version=17, dynamic_axes={"x": free} if kind.endswith("free") else None)
 
 
+def optimised(path):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.optimized_model_filepath = path + ".optimised"
+    onnxruntime.InferenceSession(path, options)
+    os.replace(path + ".optimised", path)
+
+
+def slimmed(path):
+    import onnxslim
+
+    onnx.save(onnxslim.slim(onnx.load(path)), path)
+
+
 def fed(path, name, size):
     """The sample that a file takes: of several lengths of a recording that give as many positions its own."""
     x = sample(name, size).numpy()
@@ -202,7 +221,7 @@ def fed(path, name, size):
     return np.pad(x, [(0, max(n - size, 0) if i == axis else 0) for i in range(x.ndim)])[(slice(None),) * axis + (slice(n),)]
 
 
-def one(binary, name, kind, folder):
+def one(binary, name, kind, folder, after=None):
     """What became of one export: a cell for each size."""
     build, sizes = MODELS[name]
     old = os.path.join(folder, "old.onnx")
@@ -211,6 +230,8 @@ def one(binary, name, kind, folder):
         export(name, First(model), kind, sizes[0], old)
     except Exception as e:  # an exporter's own limits
         return [f"not exported ({type(e).__name__})"] * (len(sizes) - 1)
+    if after:
+        OPTIMISED[after](old)
     cells = []
     for size in sizes[1:]:
         new = os.path.join(folder, "new.onnx")
@@ -242,13 +263,14 @@ def main():
     arguments.add_argument("modelpatch")
     arguments.add_argument("--only", nargs="*", default=list(MODELS))
     arguments.add_argument("--table")
+    arguments.add_argument("--after", choices=OPTIMISED, help="what is done to each file after its export")
     a = arguments.parse_args()
     rows, notes, refused, failed, equal = [], [], 0, 0, 0
     for name in a.only:
         sizes = MODELS[name][1]
         for kind in KINDS:
             with tempfile.TemporaryDirectory() as folder:
-                cells = one(a.modelpatch, name, kind, folder)
+                cells = one(a.modelpatch, name, kind, folder, a.after)
             for size, cell in zip(sizes[1:], cells):
                 print(f"{name}, {kind}, {sizes[0]} → {words(size)}: {cell}", flush=True)
                 failed += cell.startswith("FAIL")

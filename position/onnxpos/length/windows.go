@@ -65,7 +65,7 @@ func findWindowed(s *eval.Scope) []*windowed {
 			}
 		case "Transpose":
 			shape, axis := s.Input(n, 0).Shape, middleSwapped(n)
-			if axis < 0 || axis+4 > len(shape) {
+			if axis < 1 || axis+4 > len(shape) { // behind a batch: heads are swapped with positions in the same way
 				continue
 			}
 			made, at := s.Find(n.Input(0))
