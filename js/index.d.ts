@@ -80,6 +80,11 @@ export interface RopeOptions extends ChangeOptions {
   toOps?: "standard" | "contrib" | "plain";
 }
 
+export interface SetOptions extends ChangeOptions {
+  /** Fills up the sections of M-RoPE with zeros. */
+  padSections?: boolean;
+}
+
 export interface AlibiOptions extends ChangeOptions {
   maxBias?: number;
   slopes?: number[];
@@ -140,6 +145,8 @@ export function plot(model: Model, options?: Named): Promise<string>;
 export function extend(model: Model, length: number | null, options?: ExtendOptions): Promise<Change>;
 /** Changes the base or the scaling of RoPE, or the operators that compute it. */
 export function rope(model: Model, options: RopeOptions): Promise<Change>;
+/** Sets metadata keys of positions in a GGUF model. */
+export function set(model: Model, keys: Record<string, string | number | boolean | number[]> | null, options?: SetOptions): Promise<Change>;
 /** Adds a linear bias to the scores of every attention, or takes it away. */
 export function alibi(model: Model, options?: AlibiOptions): Promise<Change>;
 /** Lets every query see the length keys up to its own alone (null: as many as the model states), and the first ones. */

@@ -202,18 +202,22 @@ class Change {
   }
 }
 
-/** A verb that changes a model, with the flags that its own arguments are. */
+/** Metadata keys as the command's arguments: key=value, a list with commas. */
+const assignments = (keys) => Object.entries(keys).map(([key, value]) => `${key}=${value}`);
+
+/** A verb that changes a model: of options alone, or of an argument before them, which is the flag of that name or, as "keys", the command's arguments. */
 function changing(host, verb, argument) {
   return async (model, ...rest) => {
     const options = (argument ? rest[1] : rest[0]) || {};
-    const what = argument && rest[0] !== undefined && rest[0] !== null ? { [argument]: rest[0] } : {};
+    const value = (argument && rest[0]) ?? null;
+    const what = value === null || argument === "keys" ? {} : { [argument]: value };
+    const asked = { flags: flags({ ...what, ...without(options, own) }), arguments: value !== null && argument === "keys" ? assignments(value) : [] };
     const call = new Call(host);
     const path = await call.place(model, options);
-    const asked = flags({ ...what, ...without(options, own) });
     const verify = options.verify ?? true;
     if (options.output !== undefined) {
       if (!host) throw new UsageError("output names a file, and there are none here", { code: 2, hints: ["patch and stream() are what the change made"] });
-      const { report } = await call.answer([verb, "--json", ...asked, ...(verify ? ["--verify"] : []), `--output=${options.output}`, "--", path]);
+      const { report } = await call.answer([verb, "--json", ...asked.flags, ...(verify ? ["--verify"] : []), `--output=${options.output}`, "--", ...asked.arguments, path]);
       return new Change(report, null, [], []);
     }
     return patched(host, call, verb, asked, path, verify);
@@ -225,7 +229,7 @@ async function patched(host, call, verb, asked, path, verify) {
   const { name } = call.models[0];
   const target = `${mount}/out/${name}`;
   const list = `${mount}/out/edits.json`;
-  const { report: plan } = await call.answer([verb, "--json", ...asked, "--patch-only", `--edits=${list}`, `--output=${target}`, "--", path]);
+  const { report: plan } = await call.answer([verb, "--json", ...asked.flags, "--patch-only", `--edits=${list}`, `--output=${target}`, "--", ...asked.arguments, path]);
   const patches = call.files.names("/out").filter((file) => file.endsWith(".mpatch")).map((file) => ({ name: file, bytes: call.files.written(`${mount}/out/${file}`) }));
   const source = call.models[0].source ?? (await host.source(path));
   if (patches.length === 0) return new Change(plan, "nothing to change", [], [new NewFile(name, source)]);
@@ -300,6 +304,7 @@ export function library(host) {
     plot: plotting(host),
     extend: changing(host, "extend", "len"),
     rope: changing(host, "rope"),
+    set: changing(host, "set", "keys"),
     alibi: changing(host, "alibi"),
     window: changing(host, "window", "len"),
     bake: changing(host, "bake", "len"),

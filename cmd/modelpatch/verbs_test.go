@@ -12,7 +12,6 @@ import (
 var without = map[string][]string{
 	"undo":    {"js/library.mjs", "js/index.d.ts"},                                // of changes in place, of which JavaScript has none
 	"recover": {"js/library.mjs", "js/index.d.ts", "python/modelpatch/_verbs.py"}, // the same
-	"set":     {"js/library.mjs", "js/index.d.ts", "python/modelpatch/_verbs.py"}, // its keys are arguments, not flags
 }
 
 // TestVerbsAreEverywhere holds that each command which changes models has what a new one would lack without

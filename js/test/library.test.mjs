@@ -116,6 +116,14 @@ test("the other verbs", async () => {
   const based = await modelpatch.rope(plain, { base: 500000 });
   assert.equal(based.plan.changes[0].what, "RoPE base 10000 → 500000");
   assert.equal((await modelpatch.inspect(await based.bytes())).encodings[0].parameters.base, 500000);
+  const set = await modelpatch.set(plain, { "rope.freq_base": 500000, "llama.context_length": 64 });
+  assert.ok(Buffer.from(await set.bytes()).equals(Buffer.from(await (await modelpatch.set(bytesOf(plain), { "rope.freq_base": "500000", context_length: 64 })).bytes())));
+  assert.equal((await modelpatch.inspect(await set.bytes())).length.stated, 64);
+  const output = path.join(folder, "set.gguf");
+  assert.equal((await modelpatch.set(plain, { "rope.scaling.type": "yarn", "rope.scaling.factor": 4 }, { output })).plan.written[0].path, output);
+  await assert.rejects(modelpatch.set(plain, { "rope.dimension_sections": [16, 24] }), (e) => e instanceof modelpatch.Refused && /does not read/.test(e.said));
+  await assert.rejects(modelpatch.set(plain, null, { padSections: true }), (e) => e instanceof modelpatch.Refused && /nothing to pad/.test(e.said));
+  await assert.rejects(modelpatch.set(plain, null), modelpatch.UsageError);
   const baked = await modelpatch.bake(path.join(TESTDATA, "onnx/llama-dy23.onnx"), 64);
   const unbaked = await modelpatch.unbake(await baked.bytes());
   assert.equal(unbaked.plan.changes.length, 1);
