@@ -281,9 +281,7 @@ func (m *Model) metRotation(x axes.Meeting, t pairTurns) *metSite {
 	r := schemes.Rotary{Dim: 2 * t.cos.Cols(), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
 	if ok {
 		r = found.Rotary
-		if r.Scaling.AttentionFactor == 1 && r.Scaling.Kind().Amplitude == nil {
-			r.Scaling.AttentionFactor = 0 // what these types have anyway
-		}
+		r.Scaling = r.Scaling.WithAttentionFactor(r.Scaling.AttentionFactor)
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "matrices turn by " + r.String(), Residual: site.Residual(found.Residual)})
 	}
 	r.Layout = t.layout

@@ -189,9 +189,7 @@ func (r *Site) describe() {
 	if r.scheme.HeadDim == 0 {
 		r.scheme.HeadDim = r.scheme.Dim
 	}
-	if s := &r.scheme.Scaling; s.AttentionFactor == 1 && s.Kind().Amplitude == nil {
-		s.AttentionFactor = 0 // what these types have anyway
-	}
+	r.scheme.Scaling = r.scheme.Scaling.WithAttentionFactor(r.scheme.Scaling.AttentionFactor)
 	if r.scheme.Dim > 0 && e.Form == report.FormRuntime && !r.scheme.OwnFrequencies && r.scheme.Grid == nil {
 		r.scheme.Sections, r.scheme.InterleavedSections = r.sections()
 	}
