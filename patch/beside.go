@@ -60,7 +60,7 @@ func (j *journal) isUndo(name string) bool {
 func (t *placed) openBeside(j *journal, expected []Beside) error {
 	for i, b := range j.Beside {
 		path := filepath.Join(filepath.Dir(t.path), b.Name)
-		p, err := openLocked(t.fs, path, t.held)
+		p, err := openLocked(t.fs, path, t.locked)
 		if errors.Is(err, fs.ErrNotExist) && expected == nil {
 			continue
 		}

@@ -26,7 +26,7 @@ type placed struct {
 	path    string
 	file    File
 	info    fs.FileInfo
-	held    *Hold        // what the caller has locked
+	locked  *Locks       // what the caller has locked
 	wayBack *pendingUndo // of the change; nil: none was asked for
 	beside  []*besidePlaced
 }
@@ -74,12 +74,12 @@ var digestName = sync.OnceValue(func() *regexp.Regexp {
 
 // CanEdit reports whether InPlace may change the file at path at all: nil, a
 // *RefusedError that says what speaks against it, or that it cannot be opened or
-// is locked by others than h. files is the file system; nil: OS.
-func CanEdit(path string, h *Hold, files FS) error {
+// is locked by others than locks. files is the file system; nil: OS.
+func CanEdit(path string, locks *Locks, files FS) error {
 	if files == nil {
 		files = OS
 	}
-	t, err := openLocked(files, path, h)
+	t, err := openLocked(files, path, locks)
 	if err == nil {
 		t.close()
 	}
@@ -88,15 +88,15 @@ func CanEdit(path string, h *Hold, files FS) error {
 
 // openTarget opens and locks a file that is to be changed, and removes what
 // killed runs left beside it.
-func openTarget(files FS, path string, h *Hold) (*placed, error) {
-	t, err := openLocked(files, path, h)
+func openTarget(files FS, path string, locks *Locks) (*placed, error) {
+	t, err := openLocked(files, path, locks)
 	if err == nil {
 		removeStale(files, path)
 	}
 	return t, err
 }
 
-func openLocked(files FS, path string, h *Hold) (*placed, error) {
+func openLocked(files FS, path string, locks *Locks) (*placed, error) {
 	info, err := files.Lstat(path)
 	if err != nil {
 		return nil, &InputError{path, err}
@@ -116,8 +116,8 @@ func openLocked(files FS, path string, h *Hold) (*placed, error) {
 	if err != nil {
 		return nil, &OutputError{Op: "open for writing", Path: path, Err: err}
 	}
-	t := &placed{fs: files, path: path, file: f, held: h}
-	free := h.has(info)
+	t := &placed{fs: files, path: path, file: f, locked: locks}
+	free := locks.has(info)
 	if !free {
 		free, err = f.TryLock()
 	}

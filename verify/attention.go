@@ -153,7 +153,7 @@ func (c *comparison) layer(before, after *position.Attention, s *sampled) {
 	shared := min(t.Queries, u.Queries)
 	s.ran(t, before.Heads, shared)
 	k.Why = fmt.Sprintf("layer %d, %s of %d, positions 0 to %d: scores and outputs", before.Layer, headsText(len(t.Heads)), before.Heads, shared-1)
-	err := heldWindow(after, c.window)
+	err := checkWindow(after, c.window)
 	if c.window.Positions >= shared {
 		c.changed = true
 		k.Why += fmt.Sprintf("; %s ends behind them, and was read off the file", c.window)

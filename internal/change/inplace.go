@@ -26,7 +26,7 @@ func (c *writing) writeInPlace(ctx context.Context) error {
 	path := changed[0]
 	o := patch.InPlaceOptions{Change: c.command, Expect: report.Expected(c.out.Changes), Request: c.out.Asked(), Check: func(path string) error { return c.checkInPlace(ctx, path) },
 		Data: dataSpans(c.old, path), Replace: rootIsSmall(c.old, c.plan)}
-	o.Files, o.Held = c.beside.Following(path), c.w.held
+	o.Files, o.Locked = c.beside.Following(path), c.w.locked
 	if !c.w.NoUndo {
 		o.Undo, o.Beside = freeUndo(path), c.beside.Numbers()
 		c.beside.KeptIn(o.Undo)

@@ -28,13 +28,13 @@ type Sides struct {
 // join adds a further table: one mechanism, of which the tables with most rows tell how far it
 // reaches.
 func (t *Sides) join(found *site.Other) {
-	have, other := t.Told.Scheme.(schemes.Other), found.Told.Scheme.(schemes.Other)
+	have, other := t.Detected.Scheme.(schemes.Other), found.Detected.Scheme.(schemes.Other)
 	if have.Rows < other.Rows {
 		have.Rows = other.Rows
-		t.Told.Scheme = have
+		t.Detected.Scheme = have
 	}
-	t.Told.Capacity = 0
-	t.Told.Where = append(t.Told.Where, found.Told.Where...)
+	t.Detected.Capacity = 0
+	t.Detected.Where = append(t.Detected.Where, found.Detected.Where...)
 }
 
 // foldedSide reads vectors between the places of a side of a picture that stand in the file

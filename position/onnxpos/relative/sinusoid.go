@@ -121,7 +121,7 @@ func (m *Search) angles(trig *trace.Source, n *onnx.Node, name string, told sche
 	if !ok {
 		return nil
 	}
-	w.scope, w.name, w.whole, w.Told.Capacity, w.data = trig.Scope, name, true, w.reach(), meets(trig.Scope, n)
+	w.scope, w.name, w.whole, w.Detected.Capacity, w.data = trig.Scope, name, true, w.reach(), meets(trig.Scope, n)
 	return w
 }
 
@@ -197,7 +197,7 @@ func (m *Search) waves(s *eval.Scope, n *onnx.Node, name string, table rows.Tabl
 	if !ok {
 		return w.Other
 	}
-	w.scope, w.name, w.whole, w.Told.Capacity = s, name, whole, w.reach()
+	w.scope, w.name, w.whole, w.Detected.Capacity = s, name, whole, w.reach()
 	w.data = meets(s, n)
 	return w
 }

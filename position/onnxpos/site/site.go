@@ -32,7 +32,7 @@ type Site interface {
 	// Owned are all constants that belong to the encoding: its tables, and lists of
 	// frequencies, factors and biases. One may be named twice, or be nil.
 	Owned() []*onnx.Tensor
-	// Overlay tells an evaluator what constants will be after Hold: their new shapes.
+	// Overlay tells an evaluator what constants will be after Store: their new shapes.
 	Overlay(into map[*onnx.Tensor]*eval.Value)
 
 	// Indices are the sources of the encoding that an index of positions selects from.
@@ -86,11 +86,11 @@ type Fault struct {
 // Base answers for a site of which nothing is to be said; kinds of sites embed it
 // and answer what they can.
 type Base struct {
-	Told position.Encoding // what inspect tells of the site
+	Detected position.Encoding // what inspect tells of the site
 }
 
 // Encoding is what inspect tells of the site.
-func (b *Base) Encoding() position.Encoding { return b.Told }
+func (b *Base) Encoding() position.Encoding { return b.Detected }
 
 // Tables are none.
 func (b *Base) Tables() []rows.Table { return nil }
