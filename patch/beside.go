@@ -163,9 +163,8 @@ func (t *placed) end(j *journal, new bool) error {
 	return errors.Join(t.forget(s), left)
 }
 
-// stands sees which of two whole files the target is, that a replacement can
-// have left.
-func (t *placed) stands(j *journal) (new bool, err error) {
+// swapped reports which of the two whole files that a replacement can leave the target is.
+func (t *placed) swapped(j *journal) (new bool, err error) {
 	sum := sha256.New()
 	if _, err := io.Copy(sum, io.NewSectionReader(t.file, 0, t.info.Size())); err != nil {
 		return false, &InputError{t.path, err}

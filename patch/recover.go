@@ -120,7 +120,7 @@ func (t *placed) recover() (Recovered, error) {
 		}
 	}
 	if j.Swap != nil {
-		new, err := t.stands(j)
+		new, err := t.swapped(j)
 		if err == nil {
 			err = t.conclude(j, new)
 		}

@@ -273,7 +273,7 @@ func (r *patchRun) check(path string) error {
 func (r *patchRun) inPlace(ctx context.Context, plan patch.Plan, beside sidecar.Files, out *report.Plan) error {
 	o := patch.InPlaceOptions{Check: r.check, Replace: r.patch.Replace, Spent: r.spent(), Locked: r.w.locked, Files: beside.Following(r.path)}
 	_, err := patch.InPlace(ctx, plan, o)
-	if err != nil && !stands(err) {
+	if err != nil && !alreadyDone(err) {
 		return r.another(err)
 	}
 	beside.Followed()

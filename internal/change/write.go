@@ -46,8 +46,8 @@ func (c *writing) write(ctx context.Context) error {
 	return c.writeModel(ctx)
 }
 
-// stands reports whether an error came when the change was made already.
-func stands(err error) bool {
+// alreadyDone reports whether an error came when the change was made already.
+func alreadyDone(err error) bool {
 	o, ok := errors.AsType[*patch.OutputError](err)
 	return ok && o.Done
 }
@@ -82,7 +82,7 @@ func (c *writing) writeModel(ctx context.Context) error {
 	}
 	c.w.fetches(plan)
 	written, err := patch.WriteNew(ctx, c.beside.With(plan, target), target, o)
-	if err == nil || stands(err) {
+	if err == nil || alreadyDone(err) {
 		c.beside.Followed()
 	}
 	if err != nil {

@@ -40,7 +40,7 @@ type Evaluator struct {
 	enlarged  int // elements that were kept beyond that
 	asked     int // how often more was asked for
 	largeWork int // elements that were read and made for that
-	held      int // elements in memory, where large values are computed
+	resident  int // elements in memory, where large values are computed
 	maxWork   int // bound of work
 	scopes    []*Scope
 	children  map[childKey]*Scope
@@ -306,9 +306,8 @@ func (s *Scope) captured(name string) *Value {
 	return unknown()
 }
 
-// stands is the name that a name stands for in the scope's own graph: do-nothing
-// nodes give one value several.
-func (s *Scope) stands(name string) string {
+// canonical returns the one name of a value that do-nothing nodes of the scope's own graph give several.
+func (s *Scope) canonical(name string) string {
 	if number, ok := s.wiring.Number(name); ok {
 		return s.wiring.Name(number)
 	}
@@ -383,7 +382,7 @@ func (s *Scope) Through(name string) (string, *Scope) {
 func (s *Scope) Tensor(name string) *onnx.Tensor {
 	name, s = s.Through(name)
 	for at := s; at != nil; at = at.Parent {
-		name = at.stands(name)
+		name = at.canonical(name)
 		n, t := at.made(name)
 		if t != nil {
 			return t

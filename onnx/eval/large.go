@@ -16,8 +16,8 @@ const (
 	maxAsked = 1 << 9
 	// maxLargeWork bounds the elements that are read and made for all of them.
 	maxLargeWork = 1 << 28
-	// maxHeld bounds those that are in memory while one is computed.
-	maxHeld = 1 << 24
+	// maxResident bounds those that are in memory while one is computed.
+	maxResident = 1 << 24
 )
 
 // has reports whether the content is known or can be read.
@@ -97,10 +97,10 @@ func (e *Evaluator) reads(n *onnx.Node, inputs []*Value) bool {
 			}
 			e.work += v.Len()
 			if v.Ints == nil && v.Floats == nil {
-				e.held += v.Len() // read from the file now
+				e.resident += v.Len() // read from the file now
 			}
 		}
-		return e.work <= e.maxWork && e.held <= maxHeld
+		return e.work <= e.maxWork && e.resident <= maxResident
 	}
 	if e.work > e.maxWork {
 		e.bound("more than %d numbers are computed, the last for %s %q", e.maxWork, n.Op, n.Output(0))
@@ -175,11 +175,11 @@ func (s *Scope) kept(n *onnx.Node, v *Value) *Value {
 	}
 	most := maxKept
 	if e.most > maxContent {
-		most = maxHeld
+		most = maxResident
 	}
 	size := len(v.Ints) + len(v.Floats)
-	if e.held += size; e.most <= maxContent && e.held > most && (size > smallContent || e.held > 4*most) {
-		e.held -= size
+	if e.resident += size; e.most <= maxContent && e.resident > most && (size > smallContent || e.resident > 4*most) {
+		e.resident -= size
 		cut := Shaped(v.Type, v.Shape...)
 		cut.large = true
 		return cut
