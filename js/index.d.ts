@@ -74,6 +74,12 @@ export interface RopeOptions extends ChangeOptions {
   highFreqFactor?: number;
   mscale?: number;
   mscaleAllDim?: number;
+  /** Whether the bounds of YaRN's ramp are rounded to whole pairs; true without it. */
+  truncate?: boolean;
+  /** LongRoPE's two lists, short_factor and long_factor, as config.json has them: its text, or an object. */
+  factors?: string | object;
+  /** Another model, of either format, whose base and scaling are taken. */
+  like?: Model;
   use?: "short" | "long";
   layers?: string;
   as?: "transformers" | "llama.cpp" | "ort-genai";

@@ -12,6 +12,7 @@ async function use(file: Blob): Promise<string> {
   const patch: Uint8Array | null = change.patch;
   const verdict: Verdict = await verify(file, await change.bytes());
   await rope(file, { base: 1e6, scaling: "none" });
+  await rope(file, { like: new Uint8Array(8), factors: { short_factor: [1], long_factor: [2] }, truncate: false });
   await set(file, { "rope.freq_base": 1e6, "rope.dimension_sections": [16, 24, 24, 0] }, { padSections: false });
   try {
     // @ts-expect-error a method that there is not
