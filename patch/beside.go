@@ -149,9 +149,9 @@ func (t *placed) settle(new bool) error {
 
 // end removes the undo patch that is of no use any more, and the journal.
 func (t *placed) end(j *journal, new bool) error {
-	s, gone := standsOld, j.Made
+	s, gone := endedOld, j.Made
 	if new {
-		s, gone = standsNew, j.Spent
+		s, gone = endedNew, j.Spent
 	}
 	var left error
 	if gone != "" {

@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// standing is a state of the target, for errors that come when it is decided.
-type standing struct {
+// ending is how an edit of the target ended, for errors that come after that.
+type ending struct {
 	done bool // the change is made
 	what string
 }
 
 var (
-	standsNew       = standing{true, "the change is made"}
-	standsOld       = standing{false, "the old bytes are back"}
-	standsUntouched = standing{false, "nothing is changed"}
+	endedNew       = ending{true, "the change is made"}
+	endedOld       = ending{false, "the old bytes are back"}
+	endedUntouched = ending{false, "nothing is changed"}
 )
 
 // placed is a file that is being changed in place, locked.
@@ -184,7 +184,7 @@ func (t *placed) publish(j *journal) (err error) {
 		return errors.Join(err, ignoreAbsent(t.fs.Remove(temp)))
 	}
 	if step(syncDir(t.fs, filepath.Dir(t.path))); err != nil {
-		return errors.Join(err, t.forget(standsUntouched))
+		return errors.Join(err, t.forget(endedUntouched))
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (t *placed) forgotten() bool {
 }
 
 // forget removes the journal of a file in the given state.
-func (t *placed) forget(s standing) error {
+func (t *placed) forget(s ending) error {
 	e := &OutputError{Op: "remove journal", Path: t.path, Done: s.done, State: s.what + ", but its journal is still there", Hint: "modelpatch recover removes it"}
 	if e.Err = t.fs.Remove(journalPath(t.path)); e.Err != nil {
 		return e

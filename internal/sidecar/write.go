@@ -18,9 +18,9 @@ import (
 
 // Reasons for which a file beside a model is not written.
 const (
-	whyNotAsked = "it is changed where sidecars are asked for"
-	whyPatch    = "a patch holds the change of the model alone"
-	whyAbove    = "it lies in the folder above the model's: change it there"
+	whyNotRequested = "it is changed where sidecars are asked for"
+	whyPatch        = "a patch holds the change of the model alone"
+	whyAbove        = "it lies in the folder above the model's: change it there"
 )
 
 // Destination says where a change of a model goes, and whether the files beside it follow.
@@ -44,7 +44,7 @@ func (all Files) Aim(model string, to Destination) error {
 		case !to.Follow && to.Output != "" && s.isIn(filepath.Dir(to.Output)):
 			s.why = s.shared(model)
 		case !to.Follow:
-			s.why = whyNotAsked
+			s.why = whyNotRequested
 		case to.ModelAlone:
 			s.why = whyPatch
 		case to.InPlace:

@@ -12,8 +12,8 @@ const (
 	maxLarge = 1 << 22
 	// maxEnlarged bounds those of all large values that were asked for.
 	maxEnlarged = 1 << 24
-	// maxAsked bounds how often one is asked for.
-	maxAsked = 1 << 9
+	// maxEnlargements bounds how often one is asked for.
+	maxEnlargements = 1 << 9
 	// maxLargeWork bounds the elements that are read and made for all of them.
 	maxLargeWork = 1 << 28
 	// maxResident bounds those that are in memory while one is computed.
@@ -63,10 +63,10 @@ func (v *Value) Large() bool {
 func (s *Scope) Enlarge(name string) *Value {
 	e, v := s.eval, s.Value(name)
 	number, used := s.wiring.Number(name)
-	if s != e.Main || !used || !v.Large() || v.Len() == 0 || v.Len() > maxLarge || e.enlarged+v.Len() > maxEnlarged || e.asked == maxAsked {
+	if s != e.Main || !used || !v.Large() || v.Len() == 0 || v.Len() > maxLarge || e.enlarged+v.Len() > maxEnlarged || e.enlargements == maxEnlargements {
 		return v
 	}
-	e.asked++
+	e.enlargements++
 	deep := newEvaluator(e.File, s.bound, e.operators)
 	deep.Unquantized, deep.Overlay, deep.Override, deep.most = e.Unquantized, e.Overlay, e.Override, maxLarge
 	deep.Budget = e.Budget

@@ -20,11 +20,11 @@ import (
 // ALiBi is a linear bias, from tables or computed.
 type ALiBi struct {
 	site.Base
-	m      *site.Graph
-	uses   []*bias
-	tables []trace.Source
-	held   int
-	scale  float64 // by which the bias is multiplied before it is added
+	m            *site.Graph
+	uses         []*bias
+	tables       []trace.Source
+	newPositions int     // after Store; 0: as they are
+	scale        float64 // by which the bias is multiplied before it is added
 }
 
 // roundedSlope is the relative error of a slope that is read from differences
@@ -90,7 +90,7 @@ func (a *ALiBi) Bias(head, query, key, length int) (float64, error) {
 
 // Overlay tells of tables that were made longer.
 func (a *ALiBi) Overlay(into map[*onnx.Tensor]*eval.Value) {
-	if a.held == 0 {
+	if a.newPositions == 0 {
 		return
 	}
 	for _, src := range a.tables {
@@ -98,7 +98,7 @@ func (a *ALiBi) Overlay(into map[*onnx.Tensor]*eval.Value) {
 		for i, n := range src.Tensor.Dims {
 			shape[i] = int(n)
 			if int(n) == a.Detected.Capacity {
-				shape[i] = a.held
+				shape[i] = a.newPositions
 			}
 		}
 		v := eval.Shaped(src.Tensor.Type, shape...)
@@ -138,7 +138,7 @@ func (a *ALiBi) Store(want position.Want) error {
 	if want.Scheme != nil && !want.Scheme.Equal(a.Detected.Scheme) {
 		return &position.Refusal{Why: "the slopes of a bias table are not changed", Remedies: []report.Remedy{report.Do("alibi", "puts another bias in its place", "replace", "")}}
 	}
-	a.held = want.Positions
+	a.newPositions = want.Positions
 	for _, src := range a.tables {
 		if err := a.grow(src.Tensor, want.Positions); err != nil {
 			return err

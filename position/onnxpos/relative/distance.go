@@ -138,7 +138,7 @@ func (m *Search) Vectors() site.Site {
 		} else {
 			image.join(found)
 		}
-		image.met = append(image.met, x)
+		image.meetings = append(image.meetings, x)
 	}
 	for _, x := range m.contracted {
 		if len(x.Covers) != 2 {

@@ -20,9 +20,9 @@ import (
 // windows that it is cut into, which queries are multiplied with (SAM, ViTDet).
 type Sides struct {
 	*site.Other
-	graph *site.Graph
-	met   []axes.Meeting
-	given map[string]*eval.Value // what was resized, without content
+	graph    *site.Graph
+	meetings []axes.Meeting
+	given    map[string]*eval.Value // what was resized, without content
 }
 
 // join adds a further table: one mechanism, of which the tables with most rows tell how far it
@@ -76,7 +76,7 @@ func (t *Sides) ResizeSides(from, to [2]int) (reaches int, err error) {
 	instead := "export the model for the wanted picture"
 	t.given = map[string]*eval.Value{}
 	why := fmt.Sprintf("vectors by distance for %d×%d patches", to[0], to[1])
-	for _, x := range t.met {
+	for _, x := range t.meetings {
 		v := x.Scope.Enlarge(x.Known)
 		if !v.Known() || v.Floats == nil || v.Shape[x.Covers[0]] != v.Shape[x.Covers[1]] {
 			return 0, &position.Refusal{Why: fmt.Sprintf("the vectors by distance that %s takes are too many to be read, or not between equal sides", x.Node.Title()), Instead: instead}

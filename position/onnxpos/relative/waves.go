@@ -44,8 +44,8 @@ type shift struct {
 
 // newWaves finds the row of distance 0 and the formula; false where the rows are by none. The rows are
 // sines and cosines, or angles.
-func newWaves(g *site.Graph, told *site.Other, t rows.Table, angles bool) (*Waves, bool) {
-	w := &Waves{Other: told, graph: g, table: t, copies: []*onnx.Tensor{t.Tensor}}
+func newWaves(g *site.Graph, other *site.Other, t rows.Table, angles bool) (*Waves, bool) {
+	w := &Waves{Other: other, graph: g, table: t, copies: []*onnx.Tensor{t.Tensor}}
 	n := t.Len()
 	for _, w.zero = range []int{(n - 1) / 2, n / 2, 0, n - 1} {
 		for _, w.falling = range []bool{true, false} {
