@@ -159,5 +159,6 @@ MORE = [
     Fault("own-record", f"{V}/record.go", "return own(b) - own(a)", "return own(a) - own(b)", "the plan of another model is told to explain a change"),
     Fault("numbers-told", "schemes/parameters.go", "ParameterFactor, ParameterOriginalLength, ParameterLowFreq,", "ParameterFactor, ParameterLowFreq,", "a command that is told lacks the original length", (C,)),
     Fault("numbers-read", "position/parameters/scaling.go", "n.Set(out, value(*n.real(&from)))", "n.Set(out, 0)", "a plan's factor is not held against the file", (V, "verify", "position/parameters")),
+    Fault("attention-factor-1", "schemes/rotary.go", "if amplitude == 1 && s.Kind().Amplitude == nil {", "if amplitude == 1 {", "a YaRN model whose amplitude is 1 is told to have the one of the formula"),
     Fault("like-taken", "position/like.go", "p.Set(&taken, p.Get(s))", "p.Set(&taken, 0)", "rope --like leaves out the other model's original length", ("position", "cmd/modelpatch")),
 ]
