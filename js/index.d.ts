@@ -74,10 +74,21 @@ export interface RopeOptions extends ChangeOptions {
   highFreqFactor?: number;
   mscale?: number;
   mscaleAllDim?: number;
+  /** Whether the bounds of YaRN's ramp are rounded to whole pairs; true without it. */
+  truncate?: boolean;
+  /** LongRoPE's two lists, short_factor and long_factor, as config.json has them: its text, or an object. */
+  factors?: string | object;
+  /** Another model, of either format, whose base and scaling are taken. */
+  like?: Model;
   use?: "short" | "long";
   layers?: string;
   as?: "transformers" | "llama.cpp" | "ort-genai";
   toOps?: "standard" | "contrib" | "plain";
+}
+
+export interface SetOptions extends ChangeOptions {
+  /** Fills up the sections of M-RoPE with zeros. */
+  padSections?: boolean;
 }
 
 export interface AlibiOptions extends ChangeOptions {
@@ -140,6 +151,8 @@ export function plot(model: Model, options?: Named): Promise<string>;
 export function extend(model: Model, length: number | null, options?: ExtendOptions): Promise<Change>;
 /** Changes the base or the scaling of RoPE, or the operators that compute it. */
 export function rope(model: Model, options: RopeOptions): Promise<Change>;
+/** Sets metadata keys of positions in a GGUF model. */
+export function set(model: Model, keys: Record<string, string | number | boolean | number[]> | null, options?: SetOptions): Promise<Change>;
 /** Adds a linear bias to the scores of every attention, or takes it away. */
 export function alibi(model: Model, options?: AlibiOptions): Promise<Change>;
 /** Lets every query see the length keys up to its own alone (null: as many as the model states), and the first ones. */

@@ -110,11 +110,14 @@ function program() {
   return compiled;
 }
 
+// Flags that are true unless they are given as false.
+const trueByDefault = ["truncate"];
+
 /** Options as flags: originalLength is --original-length, true a flag alone, lists and objects their parts. */
 function flags(options) {
   const out = [];
   for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || value === null || value === false) continue;
+    if (value === undefined || value === null || (value === false && !trueByDefault.includes(name))) continue;
     const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
     if (value === true) out.push(flag);
     else if (Array.isArray(value)) out.push(`${flag}=${value.join(",")}`);
@@ -149,10 +152,7 @@ function checking(host) {
     const paths = [];
     for (const [i, model] of list.entries()) paths.push(await call.place(model, { name: options.names?.[i] ?? (list.length === 1 ? options.name : undefined), companions: options.companions }));
     const rest = without(options, [...given, "names", "policy"]);
-    if (options.policy !== undefined) {
-      const text = typeof options.policy === "string" ? options.policy : JSON.stringify(options.policy);
-      rest.policy = call.files.add("policy", "policy.yaml", ofBytes(new TextEncoder().encode(text)));
-    }
+    if (options.policy !== undefined) rest.policy = textFile(call, "policy", "policy.yaml", options.policy);
     const { code, lines } = await call.answers(["check", "--json", ...flags(rest), "--", ...paths]);
     const failure = lines.find((line) => line.schema === "modelpatch.error/1");
     if (failure) throw ofFailure(failure);
@@ -202,18 +202,28 @@ class Change {
   }
 }
 
-/** A verb that changes a model, with the flags that its own arguments are. */
+/** Text, or an object as JSON, as a file of the call. */
+const textFile = (call, folder, name, content) => call.files.add(folder, name, ofBytes(new TextEncoder().encode(typeof content === "string" ? content : JSON.stringify(content))));
+
+/** Metadata keys as the command's arguments: key=value, a list with commas. */
+const assignments = (keys) => Object.entries(keys).map(([key, value]) => `${key}=${value}`);
+
+/** A verb that changes a model: of options alone, or of an argument before them, which is the flag of that name or, as "keys", the command's arguments. */
 function changing(host, verb, argument) {
-  return async (model, ...rest) => {
-    const options = (argument ? rest[1] : rest[0]) || {};
-    const what = argument && rest[0] !== undefined && rest[0] !== null ? { [argument]: rest[0] } : {};
+  return async (model, ...given) => {
+    const options = (argument ? given[1] : given[0]) || {};
+    const value = (argument && given[0]) ?? null;
+    const what = value === null || argument === "keys" ? {} : { [argument]: value };
     const call = new Call(host);
     const path = await call.place(model, options);
-    const asked = flags({ ...what, ...without(options, own) });
+    const rest = without(options, own);
+    if (rest.like !== undefined) rest.like = await call.place(rest.like);
+    if (rest.factors !== undefined) rest.factors = textFile(call, "factors", "factors.json", rest.factors);
+    const asked = { flags: flags({ ...what, ...rest }), arguments: value !== null && argument === "keys" ? assignments(value) : [] };
     const verify = options.verify ?? true;
     if (options.output !== undefined) {
       if (!host) throw new UsageError("output names a file, and there are none here", { code: 2, hints: ["patch and stream() are what the change made"] });
-      const { report } = await call.answer([verb, "--json", ...asked, ...(verify ? ["--verify"] : []), `--output=${options.output}`, "--", path]);
+      const { report } = await call.answer([verb, "--json", ...asked.flags, ...(verify ? ["--verify"] : []), `--output=${options.output}`, "--", ...asked.arguments, path]);
       return new Change(report, null, [], []);
     }
     return patched(host, call, verb, asked, path, verify);
@@ -225,7 +235,7 @@ async function patched(host, call, verb, asked, path, verify) {
   const { name } = call.models[0];
   const target = `${mount}/out/${name}`;
   const list = `${mount}/out/edits.json`;
-  const { report: plan } = await call.answer([verb, "--json", ...asked, "--patch-only", `--edits=${list}`, `--output=${target}`, "--", path]);
+  const { report: plan } = await call.answer([verb, "--json", ...asked.flags, "--patch-only", `--edits=${list}`, `--output=${target}`, "--", ...asked.arguments, path]);
   const patches = call.files.names("/out").filter((file) => file.endsWith(".mpatch")).map((file) => ({ name: file, bytes: call.files.written(`${mount}/out/${file}`) }));
   const source = call.models[0].source ?? (await host.source(path));
   if (patches.length === 0) return new Change(plan, "nothing to change", [], [new NewFile(name, source)]);
@@ -247,8 +257,7 @@ async function patched(host, call, verb, asked, path, verify) {
 
 /** The verdict of a change that was written nowhere; one of other differences is thrown. */
 async function verified(call, before, after, plan) {
-  const text = new TextEncoder().encode(JSON.stringify(plan));
-  const file = call.files.add("plan", "plan.json", ofBytes(text));
+  const file = textFile(call, "plan", "plan.json", plan);
   const { report } = await call.answer(["verify", "--json", "--no-engine", `--plan=${file}`, "--", before, after]);
   return judged(report);
 }
@@ -264,7 +273,7 @@ function verifying(host) {
     const call = new Call(host);
     const paths = [await call.place(before, { name: options.names?.[0] }), await call.place(after, { name: options.names?.[1] })];
     const rest = without(options, ["names", "plan"]);
-    if (options.plan) rest.plan = call.files.add("plan", "plan.json", ofBytes(new TextEncoder().encode(JSON.stringify(options.plan))));
+    if (options.plan) rest.plan = textFile(call, "plan", "plan.json", options.plan);
     return judged((await call.answer(["verify", "--json", ...flags(rest), "--", ...paths])).report);
   };
 }
@@ -300,6 +309,7 @@ export function library(host) {
     plot: plotting(host),
     extend: changing(host, "extend", "len"),
     rope: changing(host, "rope"),
+    set: changing(host, "set", "keys"),
     alibi: changing(host, "alibi"),
     window: changing(host, "window", "len"),
     bake: changing(host, "bake", "len"),

@@ -31,4 +31,4 @@ const host = {
 };
 
 export * from "./errors.mjs";
-export const { inspect, check, verify, diff, plot, extend, rope, alibi, window, bake, unbake, relative } = library(host);
+export const { inspect, check, verify, diff, plot, extend, rope, set, alibi, window, bake, unbake, relative } = library(host);

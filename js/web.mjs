@@ -2,4 +2,4 @@
 import { library } from "./library.mjs";
 
 export * from "./errors.mjs";
-export const { inspect, check, verify, diff, plot, extend, rope, alibi, window, bake, unbake, relative } = library(null);
+export const { inspect, check, verify, diff, plot, extend, rope, set, alibi, window, bake, unbake, relative } = library(null);

@@ -176,7 +176,7 @@ func TestMemoryFollowsTheFile(t *testing.T) {
 		name    string
 		entries []byte
 	}{
-		{"nodes", bytes.Repeat(msg(1), maxHeld/weightItem+1)},
+		{"nodes", bytes.Repeat(msg(1), maxIndex/weightItem+1)},
 		{"inputs of a node", msg(1, bytes.Repeat(txt(1, ""), 1<<20))},
 		{"names of values", manyValues(1 << 20)},
 		{"graphs of one node", bytes.Repeat(msg(1, msg(5, txt(1, "t"), msg(6, msg(1, txt(2, "a"))))), 1<<19)},
@@ -187,7 +187,7 @@ func TestMemoryFollowsTheFile(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		f, err := NewFile(bytes.NewReader(b), int64(len(b)))
 		runtime.ReadMemStats(&after)
-		if took := after.TotalAlloc - before.TotalAlloc; took > 4*maxHeld {
+		if took := after.TotalAlloc - before.TotalAlloc; took > 4*maxIndex {
 			t.Errorf("%s: %d bytes allocated for a file of %d", c.name, took, len(b))
 		}
 		if err != nil && !strings.Contains(err.Error(), "an index of more than") {
@@ -257,7 +257,7 @@ func TestManyAttributes(t *testing.T) {
 	var before []*Attribute
 	for i := range 1000 {
 		name := fmt.Sprint("a", i)
-		if named.met(name, before) {
+		if named.seen(name, before) {
 			t.Fatalf("%s was there before", name)
 		}
 		before = append(before, &Attribute{Name: name})
@@ -265,7 +265,7 @@ func TestManyAttributes(t *testing.T) {
 	if len(named) != 1000 {
 		t.Errorf("%d names are kept of 1000", len(named))
 	}
-	if !named.met("a3", before) || !named.met("a999", before) {
+	if !named.seen("a3", before) || !named.seen("a999", before) {
 		t.Error("a name that stands twice is new")
 	}
 	var content []byte

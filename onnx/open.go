@@ -10,9 +10,9 @@ import (
 	"github.com/modelpatch/modelpatch/internal/watched"
 )
 
-// maxHeld bounds the index in bytes where no option does: 700,000 nodes of two
+// maxIndex bounds the index in bytes where no option does: 700,000 nodes of two
 // inputs.
-const maxHeld = 1 << 29
+const maxIndex = 1 << 29
 
 // Open opens an ONNX model. Weights are not read.
 func Open(path string, options Options) (*File, error) {
@@ -74,7 +74,7 @@ func (f *File) ReadError() error { return f.failure.Err() }
 func newFile(r io.ReaderAt, size int64, path string, options Options) (*File, error) {
 	f := &File{Path: path, Size: size, r: r, Opsets: map[string]int64{}, options: options,
 		external: map[string]*externalFile{}, top: &frame{end: size}}
-	p := &parser{cursor: newCursor(r, size), file: f, words: map[string]string{}, most: cmp.Or(options.MostIndex, maxHeld)}
+	p := &parser{cursor: newCursor(r, size), file: f, words: map[string]string{}, most: cmp.Or(options.MostIndex, maxIndex)}
 	err := p.model()
 	if err == nil {
 		err = f.finish()

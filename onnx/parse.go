@@ -19,10 +19,10 @@ const maxText = 1 << 20
 // ONNX specification's onnx.proto.
 type parser struct {
 	*cursor
-	file  *File
-	held  int64 // estimated bytes of the index so far
-	most  int64 // that it may take
-	depth int
+	file     *File
+	reserved int64 // estimated bytes of the index so far
+	most     int64 // that it may take
+	depth    int
 
 	// What is made of many small things is made in blocks.
 	frames     block.Of[frame]
@@ -120,7 +120,7 @@ func isVarint(f field, n protowire.Number) bool {
 }
 
 func (p *parser) text(f field) (string, error) {
-	if err := p.hold(f, f.end-f.start); err != nil {
+	if err := p.reserve(f, f.end-f.start); err != nil {
 		return "", err
 	}
 	b, err := p.content(f, maxText)
@@ -130,14 +130,14 @@ func (p *parser) text(f field) (string, error) {
 // word is text for names that come again and again: of operators, attributes,
 // domains.
 func (p *parser) word(f field) (string, error) {
-	if err := p.hold(f, f.end-f.start); err != nil {
+	if err := p.reserve(f, f.end-f.start); err != nil {
 		return "", err
 	}
 	b, err := p.content(f, maxText)
 	if word, met := p.words[string(b)]; met || err != nil {
 		return word, err
 	}
-	if err := p.hold(f, weightEntry); err != nil {
+	if err := p.reserve(f, weightEntry); err != nil {
 		return "", err
 	}
 	word := p.keep(b)
@@ -162,7 +162,7 @@ func (p *parser) keep(b []byte) string {
 
 // name reads the name of a value that a node makes or reads; −1 for "".
 func (p *parser) name(g *Graph, f field) (value int32, err error) {
-	if err := p.hold(f, weightName+f.end-f.start); err != nil {
+	if err := p.reserve(f, weightName+f.end-f.start); err != nil {
 		return -1, err
 	}
 	b, err := p.content(f, maxText)
@@ -184,10 +184,10 @@ const (
 	weightValue = 8   // a number of a list
 )
 
-// hold counts what the index takes, so that a file of empty messages cannot
+// reserve counts what the index takes, so that a file of empty messages cannot
 // fill the memory (facts/BAD-INPUTS §4).
-func (p *parser) hold(f field, weight int64) error {
-	if p.held += weight; p.held > p.most {
+func (p *parser) reserve(f field, weight int64) error {
+	if p.reserved += weight; p.reserved > p.most {
 		return &FormatError{Offset: f.tag, What: fmt.Sprintf("an index of more than %d bytes: too many nodes, constants and attributes", p.most)}
 	}
 	return nil
@@ -203,7 +203,7 @@ func (p *parser) model() error {
 	m := p.file
 	return p.each(m.top, "", func(f field) (err error) {
 		if f.number != 7 && f.number != 25 {
-			if err = p.hold(f, weightEntry); err != nil {
+			if err = p.reserve(f, weightEntry); err != nil {
 				return err
 			}
 			m.rest = append(m.rest, f)
@@ -216,7 +216,7 @@ func (p *parser) model() error {
 		case isMessage(f, 3):
 			m.ProducerVersion, err = p.text(f)
 		case isMessage(f, 7):
-			if err = p.hold(f, weightItem); err != nil {
+			if err = p.reserve(f, weightItem); err != nil {
 				return err
 			}
 			fr := p.sub(m.top, f)
@@ -228,7 +228,7 @@ func (p *parser) model() error {
 		case isMessage(f, 8):
 			err = p.opset(p.sub(m.top, f), m.Opsets)
 		case isMessage(f, 25):
-			if err = p.hold(f, weightItem); err != nil {
+			if err = p.reserve(f, weightItem); err != nil {
 				return err
 			}
 			fn := &Function{}
@@ -261,7 +261,7 @@ func (p *parser) function(fn *Function, fr *frame, index int) error {
 	fn.Graph = newGraph(fr, nil, nil, maxInnerHint)
 	fn.Opsets = map[string]int64{}
 	list := func(into *[]string, f field) error {
-		if err := p.hold(f, weightEntry); err != nil {
+		if err := p.reserve(f, weightEntry); err != nil {
 			return err
 		}
 		s, err := p.text(f)
@@ -286,7 +286,7 @@ func (p *parser) function(fn *Function, fr *frame, index int) error {
 		case isMessage(f, 10):
 			fn.Domain, err = p.text(f)
 		case isMessage(f, 11):
-			if err = p.hold(f, weightItem); err != nil {
+			if err = p.reserve(f, weightItem); err != nil {
 				return err
 			}
 			a := &Attribute{file: p.file}
@@ -322,7 +322,7 @@ func (p *parser) graph(g *Graph, fr *frame) error {
 		case isMessage(f, 13):
 			err = p.valueInfo(&g.ValueInfos, fr, f)
 		case isMessage(f, 15):
-			if err = p.hold(f, weightItem); err == nil {
+			if err = p.reserve(f, weightItem); err == nil {
 				err = p.sparse(g, p.sub(fr, f))
 			}
 		}
@@ -332,7 +332,7 @@ func (p *parser) graph(g *Graph, fr *frame) error {
 }
 
 func (p *parser) initializer(g *Graph, fr *frame, f field) error {
-	if err := p.hold(f, weightItem); err != nil {
+	if err := p.reserve(f, weightItem); err != nil {
 		return err
 	}
 	t := p.tensors.One()
@@ -348,7 +348,7 @@ func (p *parser) initializer(g *Graph, fr *frame, f field) error {
 }
 
 func (p *parser) node(g *Graph, parent *frame, f field) error {
-	if err := p.hold(f, weightItem); err != nil {
+	if err := p.reserve(f, weightItem); err != nil {
 		return err
 	}
 	n := p.nodes.One()
@@ -407,9 +407,8 @@ type attributeNames map[string]bool
 // fewAttributes is how many are looked through: hardly a node has more.
 const fewAttributes = 16
 
-// met reports whether one of the attributes before has a name, which is that of the
-// next one.
-func (a *attributeNames) met(name string, before []*Attribute) bool {
+// seen reports whether one of the attributes before has the name of the next one.
+func (a *attributeNames) seen(name string, before []*Attribute) bool {
 	if len(before) < fewAttributes {
 		return slices.ContainsFunc(before, func(b *Attribute) bool { return b.Name == name })
 	}
@@ -426,13 +425,13 @@ func (a *attributeNames) met(name string, before []*Attribute) bool {
 
 // nodeAttribute reads an attribute of a node that has some already.
 func (p *parser) nodeAttribute(n *Node, before []*Attribute, named *attributeNames, f field) error {
-	if err := p.hold(f, weightItem); err != nil {
+	if err := p.reserve(f, weightItem); err != nil {
 		return err
 	}
 	a := p.attributes.One()
 	a.file = p.file
 	err := p.attribute(a, n, p.sub(n.frame, f))
-	if named.met(a.Name, before) {
+	if named.seen(a.Name, before) {
 		p.repeat(nil, RepeatAttribute, fmt.Sprintf("attribute %q of node %q occurs twice", a.Name, n.Name))
 	}
 	p.given = append(p.given, a)
@@ -442,7 +441,7 @@ func (p *parser) nodeAttribute(n *Node, before []*Attribute, named *attributeNam
 func (p *parser) attribute(a *Attribute, n *Node, fr *frame) error {
 	a.frame = fr
 	subgraph := func(f field) (*Graph, error) {
-		if err := p.hold(f, weightItem); err != nil {
+		if err := p.reserve(f, weightItem); err != nil {
 			return nil, err
 		}
 		inner := p.sub(fr, f)
@@ -475,7 +474,7 @@ func (p *parser) attribute(a *Attribute, n *Node, fr *frame) error {
 		case f.number == 8:
 			err = p.varints(f, &a.Ints)
 		case isMessage(f, 9):
-			if err = p.hold(f, weightEntry+f.end-f.start); err != nil {
+			if err = p.reserve(f, weightEntry+f.end-f.start); err != nil {
 				return err
 			}
 			var s []byte
@@ -530,7 +529,7 @@ func (p *parser) varints(f field, into *[]int64) error {
 	for at := f.start; at < f.end; {
 		v, next, err := p.uvarint(at, f.end)
 		if err == nil {
-			err = p.hold(f, weightValue)
+			err = p.reserve(f, weightValue)
 		}
 		if err != nil {
 			return err
@@ -549,7 +548,7 @@ func (p *parser) floats(f field, into *[]float32) error {
 	if f.kind != protowire.BytesType {
 		return nil
 	}
-	if err := p.hold(f, f.end-f.start); err != nil {
+	if err := p.reserve(f, f.end-f.start); err != nil {
 		return err
 	}
 	if (f.end-f.start)%4 != 0 {
@@ -567,7 +566,7 @@ func (p *parser) floats(f field, into *[]float32) error {
 }
 
 func (p *parser) valueInfo(into *[]*ValueInfo, parent *frame, f field) error {
-	if err := p.hold(f, weightItem); err != nil {
+	if err := p.reserve(f, weightItem); err != nil {
 		return err
 	}
 	v := &ValueInfo{frame: p.sub(parent, f)}
@@ -622,7 +621,7 @@ func (p *parser) tensorType(v *ValueInfo, fr *frame) error {
 }
 
 func (p *parser) dim(v *ValueInfo, fr *frame, f field) error {
-	if err := p.hold(f, weightEntry); err != nil {
+	if err := p.reserve(f, weightEntry); err != nil {
 		return err
 	}
 	d := Dim{Value: -1, frame: fr}

@@ -41,7 +41,7 @@ func (p *parser) tensor(t *Tensor, fr *frame, list string, index int) error {
 	err := p.eachOf(fr, list, index, func(f field) (err error) {
 		switch {
 		case f.number == 1 && (f.kind == protowire.VarintType || f.kind == protowire.BytesType):
-			if err = p.hold(f, weightEntry); err != nil {
+			if err = p.reserve(f, weightEntry); err != nil {
 				return err
 			}
 			t.dims = append(t.dims, f)
@@ -51,7 +51,7 @@ func (p *parser) tensor(t *Tensor, fr *frame, list string, index int) error {
 		case f.number == 3:
 			t.segment = true
 		case f.number >= 4 && f.number <= 7, f.number == 10, f.number == 11:
-			if err = p.hold(f, weightEntry); err != nil {
+			if err = p.reserve(f, weightEntry); err != nil {
 				return err
 			}
 			t.typed = append(t.typed, f)

@@ -23,9 +23,9 @@ func (p Plan) NewReader(i int, in io.ReaderAt) io.Reader {
 	return Concat(parts...).Open()
 }
 
-// heldSource is the size up to which a View keeps an edit's new bytes. A
+// keptSource is the size up to which a View keeps an edit's new bytes. A
 // larger source is read again from its start when a caller goes backwards.
-const heldSource = 1 << 20
+const keptSource = 1 << 20
 
 // View returns output i as the plan makes it of in, readable at any offset, so
 // that a format can open a planned result before it is written. It may be used
@@ -72,10 +72,10 @@ func (v *view) ReadAt(p []byte, at int64) (int, error) {
 // viewPart is a segment and what is known of its new bytes so far.
 type viewPart struct {
 	Segment
-	mu   sync.Mutex
-	held []byte    // all of a small source
-	r    io.Reader // of a large source, at offset pos
-	pos  int64
+	mu     sync.Mutex
+	loaded []byte    // all of a small source
+	r      io.Reader // of a large source, at offset pos
+	pos    int64
 }
 
 func (s *viewPart) readAt(in io.ReaderAt, p []byte, skip int64) (int, error) {
@@ -91,11 +91,11 @@ func (s *viewPart) readAt(in io.ReaderAt, p []byte, skip int64) (int, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.Size <= heldSource {
-		if err := s.hold(); err != nil {
+	if s.Size <= keptSource {
+		if err := s.load(); err != nil {
 			return 0, err
 		}
-		return copy(p, s.held[skip:]), nil
+		return copy(p, s.loaded[skip:]), nil
 	}
 	if s.r == nil || skip < s.pos {
 		s.r, s.pos = newExactReader(s.New), 0
@@ -110,15 +110,15 @@ func (s *viewPart) readAt(in io.ReaderAt, p []byte, skip int64) (int, error) {
 	return 0, err
 }
 
-func (s *viewPart) hold() error {
-	if s.held != nil {
+func (s *viewPart) load() error {
+	if s.loaded != nil {
 		return nil
 	}
 	b := make([]byte, s.Size)
 	if _, err := io.ReadFull(newExactReader(s.New), b); err != nil {
 		return err
 	}
-	s.held = b
+	s.loaded = b
 	return nil
 }
 

@@ -60,7 +60,7 @@ func (j *journal) isUndo(name string) bool {
 func (t *placed) openBeside(j *journal, expected []Beside) error {
 	for i, b := range j.Beside {
 		path := filepath.Join(filepath.Dir(t.path), b.Name)
-		p, err := openLocked(t.fs, path, t.held)
+		p, err := openLocked(t.fs, path, t.locked)
 		if errors.Is(err, fs.ErrNotExist) && expected == nil {
 			continue
 		}
@@ -149,9 +149,9 @@ func (t *placed) settle(new bool) error {
 
 // end removes the undo patch that is of no use any more, and the journal.
 func (t *placed) end(j *journal, new bool) error {
-	s, gone := standsOld, j.Made
+	s, gone := endedOld, j.Made
 	if new {
-		s, gone = standsNew, j.Spent
+		s, gone = endedNew, j.Spent
 	}
 	var left error
 	if gone != "" {
@@ -163,9 +163,8 @@ func (t *placed) end(j *journal, new bool) error {
 	return errors.Join(t.forget(s), left)
 }
 
-// stands sees which of two whole files the target is, that a replacement can
-// have left.
-func (t *placed) stands(j *journal) (new bool, err error) {
+// swapped reports which of the two whole files that a replacement can leave the target is.
+func (t *placed) swapped(j *journal) (new bool, err error) {
 	sum := sha256.New()
 	if _, err := io.Copy(sum, io.NewSectionReader(t.file, 0, t.info.Size())); err != nil {
 		return false, &InputError{t.path, err}

@@ -208,10 +208,10 @@ func (t *placed) edit(ctx context.Context, j *journal, check func(string) error)
 		return err
 	}
 	if err := t.unchangedSince(); err != nil {
-		return errors.Join(err, t.forget(standsUntouched)) // nothing is written, so nothing is put back
+		return errors.Join(err, t.forget(endedUntouched)) // nothing is written, so nothing is put back
 	}
 	if err := t.placeUndo(); err != nil {
-		return errors.Join(err, t.forget(standsUntouched))
+		return errors.Join(err, t.forget(endedUntouched))
 	}
 	err := t.change(ctx, j)
 	if err == nil {

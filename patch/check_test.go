@@ -95,7 +95,7 @@ func readPlan(t *testing.T, p Plan, output int, in string) string {
 
 func TestView(t *testing.T) {
 	in := strings.Repeat("0123456789", 1000)
-	large := bytes.Repeat([]byte("largenew"), heldSource/4)
+	large := bytes.Repeat([]byte("largenew"), keptSource/4)
 	p := onePlan(int64(len(in)),
 		Edit{At: 100, Old: 17, New: Text("seventeen?")},
 		Edit{At: 5000, New: Bytes(large)},

@@ -179,7 +179,7 @@ func (w *writer) commitJournalled() error {
 			err = &OutputError{Op: "rename", Path: t.path, Err: err}
 			undone := w.takeBack(i + 1)
 			if undone == nil {
-				undone = errors.Join(root.forget(standsOld), w.dropBackups())
+				undone = errors.Join(root.forget(endedOld), w.dropBackups())
 			}
 			if undone != nil {
 				w.committed, w.stage.path = true, "" // for recover
@@ -192,7 +192,7 @@ func (w *writer) commitJournalled() error {
 		w.stage.path = ""
 		return err
 	}
-	return root.forget(standsNew)
+	return root.forget(endedNew)
 }
 
 // syncStage puts the outputs' temporary names on the disk.

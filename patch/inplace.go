@@ -30,7 +30,7 @@ func InPlace(ctx context.Context, p Plan, o InPlaceOptions) (Undo, error) {
 	if err != nil {
 		return Undo{}, err
 	}
-	t, err := openPlanned(o.FS, p.Inputs[file], o.Held)
+	t, err := openPlanned(o.FS, p.Inputs[file], o.Locked)
 	if err != nil {
 		return Undo{}, err
 	}
@@ -75,7 +75,7 @@ func CanInPlace(ctx context.Context, p Plan, o InPlaceOptions) error {
 
 // fits reports whether the edits of one input can be made in it as it lies.
 func (p Plan) fits(ctx context.Context, file int, o InPlaceOptions) error {
-	t, err := openLocked(o.FS, p.Inputs[file].Path, o.Held)
+	t, err := openLocked(o.FS, p.Inputs[file].Path, o.Locked)
 	if err != nil {
 		return err
 	}

@@ -11,14 +11,14 @@ import (
 
 // layout is a plan for one file on its way to a journal.
 type layout struct {
-	t      *placed
-	ctx    context.Context
-	j      *journal
-	result io.ReaderAt // the file as planned
-	edits  []Edit
-	moves  *Edit // the edit that moves what follows it
-	ends   []Edit
-	held   int64
+	t        *placed
+	ctx      context.Context
+	j        *journal
+	result   io.ReaderAt // the file as planned
+	edits    []Edit
+	moves    *Edit // the edit that moves what follows it
+	ends     []Edit
+	retained int64
 }
 
 // plan reads what is to be replaced and what by, and turns it into a journal.
@@ -94,7 +94,7 @@ func (l *layout) shift() error {
 	if s.Back {
 		high = l.t.file
 	}
-	if l.held += s.Bytes; l.held > MostInPlace {
+	if l.retained += s.Bytes; l.retained > MostInPlace {
 		return tooMuch(l.t.path)
 	}
 	if l.j.inserted, err = readRange(high, s.At, s.Bytes); err != nil {
@@ -157,7 +157,7 @@ func (l *layout) ranges() error {
 		if err := l.ctx.Err(); err != nil {
 			return err
 		}
-		if l.held += r.end - r.at; l.held > MostInPlace {
+		if l.retained += r.end - r.at; l.retained > MostInPlace {
 			return tooMuch(l.t.path)
 		}
 		old, err := readRange(low, r.at, r.end-r.at)
@@ -198,7 +198,7 @@ func (l *layout) end() error {
 		return l.refuse(l.ends[0], "would change the end while other bytes move the other way")
 	case j.After < shifted || j.back():
 		from, n := min(shifted, j.After), max(shifted, j.After)-min(shifted, j.After)
-		if l.held += n; l.held > MostInPlace {
+		if l.retained += n; l.retained > MostInPlace {
 			return tooMuch(l.t.path)
 		}
 		cut, err := readRange(l.t.file, from, n)

@@ -19,9 +19,9 @@ type PatchFile struct {
 	spool    *os.File // holds them, when they are many
 }
 
-// heldBody is how many bytes of a patch stay in memory; more go to a temporary
+// bodyInMemory is how many bytes of a patch stay in memory; more go to a temporary
 // file.
-const heldBody = 16 << 20
+const bodyInMemory = 16 << 20
 
 // editsPerByte bounds how many edits a byte of the compressed stream can tell:
 // equal rows at equal distances come to two, edits that change nothing to
@@ -177,12 +177,12 @@ func (f *PatchFile) readBody(b *bufio.Reader, total int64) error {
 // store keeps n bytes in memory, or in a temporary file. It grows with what is
 // there rather than with what is claimed.
 func (f *PatchFile) store(r io.Reader, n int64) (io.ReaderAt, error) {
-	if n <= heldBody {
-		held, err := io.ReadAll(io.LimitReader(r, n))
-		if err == nil && int64(len(held)) < n {
+	if n <= bodyInMemory {
+		body, err := io.ReadAll(io.LimitReader(r, n))
+		if err == nil && int64(len(body)) < n {
 			err = io.ErrUnexpectedEOF
 		}
-		return bytes.NewReader(held), err
+		return bytes.NewReader(body), err
 	}
 	var err error
 	if f.spool, err = os.CreateTemp("", "modelpatch-*"); err != nil {

@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// standing is a state of the target, for errors that come when it is decided.
-type standing struct {
+// ending is how an edit of the target ended, for errors that come after that.
+type ending struct {
 	done bool // the change is made
 	what string
 }
 
 var (
-	standsNew       = standing{true, "the change is made"}
-	standsOld       = standing{false, "the old bytes are back"}
-	standsUntouched = standing{false, "nothing is changed"}
+	endedNew       = ending{true, "the change is made"}
+	endedOld       = ending{false, "the old bytes are back"}
+	endedUntouched = ending{false, "nothing is changed"}
 )
 
 // placed is a file that is being changed in place, locked.
@@ -26,7 +26,7 @@ type placed struct {
 	path    string
 	file    File
 	info    fs.FileInfo
-	held    *Hold        // what the caller has locked
+	locked  *Locks       // what the caller has locked
 	wayBack *pendingUndo // of the change; nil: none was asked for
 	beside  []*besidePlaced
 }
@@ -74,12 +74,12 @@ var digestName = sync.OnceValue(func() *regexp.Regexp {
 
 // CanEdit reports whether InPlace may change the file at path at all: nil, a
 // *RefusedError that says what speaks against it, or that it cannot be opened or
-// is locked by others than h. files is the file system; nil: OS.
-func CanEdit(path string, h *Hold, files FS) error {
+// is locked by others than locks. files is the file system; nil: OS.
+func CanEdit(path string, locks *Locks, files FS) error {
 	if files == nil {
 		files = OS
 	}
-	t, err := openLocked(files, path, h)
+	t, err := openLocked(files, path, locks)
 	if err == nil {
 		t.close()
 	}
@@ -88,15 +88,15 @@ func CanEdit(path string, h *Hold, files FS) error {
 
 // openTarget opens and locks a file that is to be changed, and removes what
 // killed runs left beside it.
-func openTarget(files FS, path string, h *Hold) (*placed, error) {
-	t, err := openLocked(files, path, h)
+func openTarget(files FS, path string, locks *Locks) (*placed, error) {
+	t, err := openLocked(files, path, locks)
 	if err == nil {
 		removeStale(files, path)
 	}
 	return t, err
 }
 
-func openLocked(files FS, path string, h *Hold) (*placed, error) {
+func openLocked(files FS, path string, locks *Locks) (*placed, error) {
 	info, err := files.Lstat(path)
 	if err != nil {
 		return nil, &InputError{path, err}
@@ -116,8 +116,8 @@ func openLocked(files FS, path string, h *Hold) (*placed, error) {
 	if err != nil {
 		return nil, &OutputError{Op: "open for writing", Path: path, Err: err}
 	}
-	t := &placed{fs: files, path: path, file: f, held: h}
-	free := h.has(info)
+	t := &placed{fs: files, path: path, file: f, locked: locks}
+	free := locks.has(info)
 	if !free {
 		free, err = f.TryLock()
 	}
@@ -184,7 +184,7 @@ func (t *placed) publish(j *journal) (err error) {
 		return errors.Join(err, ignoreAbsent(t.fs.Remove(temp)))
 	}
 	if step(syncDir(t.fs, filepath.Dir(t.path))); err != nil {
-		return errors.Join(err, t.forget(standsUntouched))
+		return errors.Join(err, t.forget(endedUntouched))
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (t *placed) forgotten() bool {
 }
 
 // forget removes the journal of a file in the given state.
-func (t *placed) forget(s standing) error {
+func (t *placed) forget(s ending) error {
 	e := &OutputError{Op: "remove journal", Path: t.path, Done: s.done, State: s.what + ", but its journal is still there", Hint: "modelpatch recover removes it"}
 	if e.Err = t.fs.Remove(journalPath(t.path)); e.Err != nil {
 		return e

@@ -120,7 +120,7 @@ func (t *placed) recover() (Recovered, error) {
 		}
 	}
 	if j.Swap != nil {
-		new, err := t.stands(j)
+		new, err := t.swapped(j)
 		if err == nil {
 			err = t.conclude(j, new)
 		}
@@ -272,8 +272,8 @@ func (t *placed) inspect(j *journal) (complete bool, err error) {
 
 // openPlanned opens and locks a file to be changed in place and sees that it is
 // the one that the plan was made for.
-func openPlanned(files FS, in Input, h *Hold) (*placed, error) {
-	t, err := openTarget(files, in.Path, h)
+func openPlanned(files FS, in Input, locks *Locks) (*placed, error) {
+	t, err := openTarget(files, in.Path, locks)
 	if err != nil {
 		return nil, err
 	}

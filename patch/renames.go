@@ -30,7 +30,7 @@ func recoverNames(files FS, path string, j *journal) error {
 	if err := syncDir(files, folder); err != nil {
 		return fault(err)
 	}
-	return (&placed{fs: files, path: path}).forget(standsNew)
+	return (&placed{fs: files, path: path}).forget(endedNew)
 }
 
 // staged lists the files of a journal that still wait in its stage, and opens

@@ -24,7 +24,7 @@ func (p Plan) replaceable() bool {
 // is renamed over the old one (facts/BAD-INPUTS §5 "ONNX with external data").
 func replace(ctx context.Context, p Plan, o InPlaceOptions) (undo Undo, err error) {
 	root := p.Outputs[0].Input
-	r := replacing{ctx: ctx, plan: p.Normalize(), fs: o.FS, held: o.Held}
+	r := replacing{ctx: ctx, plan: p.Normalize(), fs: o.FS, locked: o.Locked}
 	defer func() { err = errors.Join(err, r.close(err != nil && !decided(err))) }()
 	for i := range p.Outputs {
 		if err := r.open(p.Outputs[i].Input); err != nil {
@@ -88,12 +88,12 @@ func (t *placed) swap(p Plan, o InPlaceOptions, replace func() error) error {
 
 // replacing is one run of replace. files[0] is the root, or absent.
 type replacing struct {
-	ctx   context.Context
-	plan  Plan
-	fs    FS
-	held  *Hold
-	files []*placed
-	input []int
+	ctx    context.Context
+	plan   Plan
+	fs     FS
+	locked *Locks
+	files  []*placed
+	input  []int
 }
 
 // open locks a file of the plan that is the root or has edits.
@@ -105,7 +105,7 @@ func (r *replacing) open(file int) error {
 	if !edited {
 		return nil
 	}
-	t, err := openPlanned(r.fs, r.plan.Inputs[file], r.held)
+	t, err := openPlanned(r.fs, r.plan.Inputs[file], r.locked)
 	if err != nil {
 		return err
 	}

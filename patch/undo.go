@@ -33,8 +33,8 @@ type InPlaceOptions struct {
 	// Spent is the undo patch of the change that this one takes back, in the
 	// folder of the file: it goes with that change. Empty: none.
 	Spent string
-	// Held are files that the caller has locked; nil: none.
-	Held *Hold
+	// Locked are files that the caller has locked; nil: none.
+	Locked *Locks
 	// FS is the file system; nil: OS.
 	FS FS
 }

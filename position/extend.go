@@ -49,10 +49,10 @@ type ExtendOptions struct {
 	Grow schemes.GrowOptions
 }
 
-// Holder is implemented by sites that may hold what was asked for in an
-// equivalent of their own: what Hold stored, in the words of the scheme.
-type Holder interface {
-	Held() schemes.Scheme
+// Substituter is implemented by sites that may hold what was asked for in an
+// equivalent of their own: what Store stored, in the words of the scheme.
+type Substituter interface {
+	Stored() schemes.Scheme
 }
 
 // Switcher is implemented by sites of which the engine has two, and takes one
@@ -292,7 +292,7 @@ func (x *extension) cutSite(i int, s Site, e Encoding) error {
 		}
 		want.Scheme = scheme
 	}
-	if err := s.Hold(want); err != nil {
+	if err := s.Store(want); err != nil {
 		return err
 	}
 	x.out.decide(x.m, i, want, fmt.Sprintf("%s %d → %d positions, the first ones as they are", EncodingName(e.Scheme), e.Capacity, x.o.Length), report.ExpectSameOnPrefix)
@@ -314,7 +314,7 @@ func (x *extension) scales() bool {
 // same asks a site to go on with its own formula.
 func (x *extension) same(i int, s Site, e Encoding, scheme schemes.Scheme) error {
 	want := Want{Scheme: scheme, Positions: x.o.Length}
-	if err := s.Hold(want); err != nil {
+	if err := s.Store(want); err != nil {
 		return err
 	}
 	x.out.decide(x.m, i, want, fmt.Sprintf("%s %d → %d positions, by the same formula", EncodingName(e.Scheme), e.Capacity, x.o.Length), report.ExpectSameOnPrefix)
@@ -325,7 +325,7 @@ func (x *extension) same(i int, s Site, e Encoding, scheme schemes.Scheme) error
 func (x *extension) grow(i int, s Site, l schemes.Learned) error {
 	old, ok := s.(Rows)
 	if !ok {
-		if err := s.Hold(Want{Scheme: l, Positions: x.o.Length}); err != nil {
+		if err := s.Store(Want{Scheme: l, Positions: x.o.Length}); err != nil {
 			return err // the site knows why
 		}
 		return &Refusal{Why: "the learned table's rows cannot be read"}
@@ -357,7 +357,7 @@ func (x *extension) growBy(method string, i int, s Site, l schemes.Learned, old 
 	was := l.Rows
 	l.Rows = x.o.Length + l.Offset
 	want := Want{Scheme: l, Positions: x.o.Length, Rows: rows}
-	if err := s.Hold(want); err != nil {
+	if err := s.Store(want); err != nil {
 		return err
 	}
 	expect := report.ExpectSameOnPrefix
@@ -425,12 +425,12 @@ func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error 
 	x.used = x.used || method == x.o.Method
 	to := r.WithScaling(scaling).Rebased() // NTK is a change of base; what was scaled before is undone
 	want := Want{Scheme: to, Positions: x.o.Length}
-	if err := s.Hold(want); err != nil {
+	if err := s.Store(want); err != nil {
 		return err
 	}
-	x.out.decide(x.m, i, want, describe(from, held(s, to)), report.ExpectChanged)
+	x.out.decide(x.m, i, want, describe(from, stored(s, to)), report.ExpectChanged)
 	x.out.note(unprecedented(to.Scaling))
-	x.out.deviates(s, held(s, to), x.d)
+	x.out.deviates(s, stored(s, to), x.d)
 	return nil
 }
 
@@ -541,15 +541,15 @@ func originalLength(s schemes.Scaling, present, stated int) int {
 	return cmp.Or(stated, present)
 }
 
-// held is the rotation that a site holds where it was asked to hold one: an engine may want
+// stored returns the rotation that a site stored for the wanted one: an engine may want
 // a part of it elsewhere (DeepSeek's amplitude is in the scale of its scores).
-func held(s Site, asked schemes.Rotary) schemes.Rotary {
-	if h, ok := s.(Holder); ok {
-		if r, ok := h.Held().(schemes.Rotary); ok {
+func stored(s Site, wanted schemes.Rotary) schemes.Rotary {
+	if h, ok := s.(Substituter); ok {
+		if r, ok := h.Stored().(schemes.Rotary); ok {
 			return r
 		}
 	}
-	return asked
+	return wanted
 }
 
 // describe says in a line how one rotation becomes another.

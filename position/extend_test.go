@@ -55,7 +55,7 @@ type fakeSite struct {
 }
 
 func (s *fakeSite) Encoding() Encoding { return s.e }
-func (s *fakeSite) Hold(w Want) error {
+func (s *fakeSite) Store(w Want) error {
 	s.held = &w
 	s.model.edits++
 	return nil

@@ -349,7 +349,7 @@ func resizeWaves(m Model, i int, wave schemes.Sinusoid, to [2]int, out *Outcome)
 	}
 	wave.Rows = to[0]*to[1] + wave.Prefix
 	want := Want{Scheme: wave, Positions: to[0] * to[1]}
-	if err := m.Sites()[i].Hold(want); err != nil {
+	if err := m.Sites()[i].Store(want); err != nil {
 		return err
 	}
 	out.decide(m, i, want, fmt.Sprintf("grid %d×%d → %d×%d patches, by the formula of sines and cosines", from[0], from[1], to[0], to[1]), report.ExpectChanged)
@@ -426,5 +426,5 @@ func resizeSite(s Site, l schemes.Learned, from, to [2]int, k schemes.Kernel) (W
 	}
 	l.Grid, l.Rows = to[:], resampled.Len()
 	want := Want{Scheme: l, Positions: to[0] * to[1], Rows: resampled}
-	return want, s.Hold(want)
+	return want, s.Store(want)
 }

@@ -46,8 +46,8 @@ type Becoming struct {
 // decide notes that site i was given what was wanted.
 func (o *Outcome) decide(m Model, i int, want Want, what, expect string) {
 	to := want.Scheme
-	if h, ok := m.Sites()[i].(Holder); ok {
-		to = h.Held()
+	if h, ok := m.Sites()[i].(Substituter); ok {
+		to = h.Stored()
 	}
 	p := parameters.Of(to)
 	o.Changes = append(o.Changes, report.Change{Encoding: ID(i), What: what, Expect: expect, To: &p})

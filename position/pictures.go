@@ -33,8 +33,8 @@ type Sized interface {
 	Sizes() (picture [2]int, multiple int)
 }
 
-// tellPictures notes the sizes in a report.
-func tellPictures(m Model, l *report.Length) {
+// describePictures notes the sizes in a report.
+func describePictures(m Model, l *report.Length) {
 	s, ok := m.(Sized)
 	if !ok {
 		return

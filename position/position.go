@@ -50,9 +50,9 @@ func (e Encoding) IsGrid() bool {
 // A site may own several tensors (cos and sin, both branches of an If).
 type Site interface {
 	Encoding() Encoding
-	// Hold stores the wanted numbers in this site's form, as edits of the
+	// Store stores the wanted numbers in this site's form, as edits of the
 	// model's plan. It returns a *Refusal when this form cannot hold them.
-	Hold(want Want) error
+	Store(want Want) error
 }
 
 // Want is what a verb asks a site to hold.

@@ -139,7 +139,7 @@ func (o RescaleOptions) check() error {
 		return cmp.Or(o.checkUse(scaling), o.checkLayers())
 	case scaling.Listed && len(o.ShortFactors)+len(o.LongFactors) == 0:
 		return o.checkLists(scaling)
-	case scaling.NeedsFactor && o.Factor == 0 && !o.tellsFactor(scaling):
+	case scaling.NeedsFactor && o.Factor == 0 && !o.determinesFactor(scaling):
 		return &UsageError{What: fmt.Sprintf("scaling %s needs a factor", o.Scaling), Hint: "--factor S, or --len N: by how much the original length grows, or how far it is to reach"}
 	case o.Factor != 0 && !scaling.NeedsFactor:
 		what := "a factor needs a scaling"
@@ -420,10 +420,10 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 		}
 	}
 	want := Want{Scheme: to, Positions: positions, Anew: o.Scaling != ""}
-	if err := s.Hold(want); err != nil {
+	if err := s.Store(want); err != nil {
 		return err
 	}
-	what := describe(from, held(s, to))
+	what := describe(from, stored(s, to))
 	if o.Use != "" {
 		what += fmt.Sprintf(": the %s factors at every length", o.Use)
 	}
@@ -443,7 +443,7 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 		out.note(fmt.Sprintf("the base is taken to be %s, unless it is given: a list of divisors tells none", schemes.Text(from.Base)))
 	}
 	out.note(o.capped(from, to, d))
-	out.deviates(s, held(s, to), d)
+	out.deviates(s, stored(s, to), d)
 	if o.Scaling != "" {
 		out.note(unprecedented(to.Scaling))
 		o.doubts(from, to, d, capacity, out)
@@ -520,9 +520,9 @@ func (o RescaleOptions) scheme(from schemes.Rotary) (schemes.Rotary, error) {
 	return o.scaled(to)
 }
 
-// tellsFactor reports whether the factor follows from what else is asked for, once the original
+// determinesFactor reports whether the factor follows from what else is asked for, once the original
 // length is known.
-func (o RescaleOptions) tellsFactor(t *schemes.ScalingType) bool {
+func (o RescaleOptions) determinesFactor(t *schemes.ScalingType) bool {
 	return o.Length > 0 && !t.Freezes() || o.AttentionFactor > 0 && t.FactorOf != nil
 }
 

@@ -28,7 +28,7 @@ func Inspect(m Model) report.Inspect {
 		r.Files = []report.File{}
 	}
 	r.Length = Length(m, r)
-	tellPictures(m, &r.Length)
+	describePictures(m, &r.Length)
 	return r
 }
 

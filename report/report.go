@@ -280,8 +280,8 @@ type Plan struct {
 	Request *Request `json:"request,omitempty"`
 }
 
-// Asked is the request as a patch file has it; nil: there is none.
-func (p *Plan) Asked() json.RawMessage {
+// RequestJSON returns the request as a patch file has it, nil if there is none.
+func (p *Plan) RequestJSON() json.RawMessage {
 	if p.Request == nil {
 		return nil
 	}

@@ -114,6 +114,16 @@ func (r Rotary) Amplitude() float64 {
 	return 1
 }
 
+// WithAttentionFactor returns s with the amplitude of cos and sin that a model has. A type without a formula for it
+// has 1, which is left out.
+func (s Scaling) WithAttentionFactor(amplitude float64) Scaling {
+	s.AttentionFactor = amplitude
+	if amplitude == 1 && s.Kind().Amplitude == nil {
+		s.AttentionFactor = 0
+	}
+	return s
+}
+
 // Rotation computes cos and sin of position p, amplitude included, in float64.
 // The slices have Pairs elements. Input within the original length.
 func (r Rotary) Rotation(p float64, cos, sin []float64) {

@@ -240,3 +240,22 @@ func TestPairsThatStandStill(t *testing.T) {
 		}
 	}
 }
+
+func TestWithAttentionFactor(t *testing.T) {
+	for _, c := range []struct {
+		scaling string
+		given   float64
+		want    float64
+	}{
+		{ScalingNone, 1, 0}, {ScalingLinear, 1, 0}, {ScalingLinear, 1.5, 1.5}, // no formula: 1 anyway
+		{ScalingYaRN, 1, 1}, {ScalingLongRoPE, 1, 1}, {ScalingYaRN, 0, 0}, // 1 is not what the formula gives
+	} {
+		s := Scaling{Type: c.scaling, Factor: 4, OriginalLength: 32}.WithAttentionFactor(c.given)
+		if s.AttentionFactor != c.want {
+			t.Errorf("%s with %g: %g, want %g", c.scaling, c.given, s.AttentionFactor, c.want)
+		}
+		if r := (Rotary{Base: 10000, Dim: 8, Scaling: s}); c.given != 0 && r.Amplitude() != c.given {
+			t.Errorf("%s with %g: amplitude %g", c.scaling, c.given, r.Amplitude())
+		}
+	}
+}

@@ -40,12 +40,12 @@ func (c *comparison) attention() {
 		c.layer(before[i], after[i], s)
 	}
 	c.laws(c.after)
-	c.tellSample(at, s)
+	c.reportSample(at, s)
 }
 
-// tellSample puts what all attentions and second opinions come to before the checks of the layers, in one statement:
+// reportSample adds what all attentions and second opinions come to in front of the checks of the layers, in one statement:
 // the first that failed, or what the second opinion is, and what was run.
-func (c *comparison) tellSample(at int, s *sampled) {
+func (c *comparison) reportSample(at int, s *sampled) {
 	k := report.Check{Name: report.CheckAttention, Verdict: report.CheckPass, Why: s.String()}
 	if s.layers == 0 {
 		k.Verdict = report.CheckSkipped
@@ -153,7 +153,7 @@ func (c *comparison) layer(before, after *position.Attention, s *sampled) {
 	shared := min(t.Queries, u.Queries)
 	s.ran(t, before.Heads, shared)
 	k.Why = fmt.Sprintf("layer %d, %s of %d, positions 0 to %d: scores and outputs", before.Layer, headsText(len(t.Heads)), before.Heads, shared-1)
-	err := heldWindow(after, c.window)
+	err := checkWindow(after, c.window)
 	if c.window.Positions >= shared {
 		c.changed = true
 		k.Why += fmt.Sprintf("; %s ends behind them, and was read off the file", c.window)
@@ -162,7 +162,7 @@ func (c *comparison) layer(before, after *position.Attention, s *sampled) {
 		k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("layer %d: %v", before.Layer, err)
 	}
 	c.add(k)
-	c.holdAgainst(now, s, old)
+	c.compareFormula(now, s, old)
 	c.secondOpinion(now, &u.Heads[0])
 }
 
@@ -325,9 +325,9 @@ func seesOnly(r *reference.Reference, i, query, from int) bool {
 	return true
 }
 
-// holdAgainst holds what a file computes against the formula of its report. What the formula
+// compareFormula compares what a file computes with the formula of its report. What the formula
 // does not make is told; what it makes otherwise is a fault, unless the old file was so.
-func (c *comparison) holdAgainst(now *reference.Reference, s *sampled, old *reference.Reference) {
+func (c *comparison) compareFormula(now *reference.Reference, s *sampled, old *reference.Reference) {
 	before := false
 	if old != nil {
 		was, err := old.Explain()

@@ -39,7 +39,7 @@ type compared map[partKey]int64
 // 128 KiB each. tell is Options.Compared.
 func compareLarge(a []position.Part, b map[partKey]position.Part, tell func(done, total int64) error) compared {
 	var large []partKey
-	t := &teller{tell: tell}
+	t := &progress{tell: tell}
 	old := keyed(a)
 	for _, p := range a {
 		key := partKey{p.Kind, p.Name}
@@ -62,8 +62,8 @@ func compareLarge(a []position.Part, b map[partKey]position.Part, tell func(done
 	return out
 }
 
-// teller tells of bytes that are read.
-type teller struct {
+// progress counts bytes that are read, and calls tell for them.
+type progress struct {
 	tell        func(done, total int64) error
 	done, total int64
 	mu          sync.Mutex
@@ -71,7 +71,7 @@ type teller struct {
 
 // firstDifference is the first byte at which two large parts of one size differ, −1 when they are
 // equal. What the file system knows to be the same blocks is not read.
-func (t *teller) firstDifference(p, q position.Part) int64 {
+func (t *progress) firstDifference(p, q position.Part) int64 {
 	ranges := unread(p, q)
 	read := int64(0)
 	for _, r := range ranges {
@@ -81,7 +81,7 @@ func (t *teller) firstDifference(p, q position.Part) int64 {
 		return 0
 	}
 	for _, r := range ranges {
-		if at := firstDifference(t.told(within(p, r)), within(q, r)); at >= 0 {
+		if at := firstDifference(t.counting(within(p, r)), within(q, r)); at >= 0 {
 			return r[0] + at
 		}
 	}
@@ -125,8 +125,8 @@ func within(p position.Part, r extents.Range) position.Part {
 	return p
 }
 
-// skip tells of bytes that need not be read.
-func (t *teller) skip(n int64) error {
+// skip counts bytes that need not be read.
+func (t *progress) skip(n int64) error {
 	if t.tell == nil || n == 0 {
 		return nil
 	}
@@ -136,29 +136,29 @@ func (t *teller) skip(n int64) error {
 	return t.tell(t.done, t.total)
 }
 
-// told is a part whose reading is told of, and ended by an error of tell.
-func (t *teller) told(p position.Part) position.Part {
+// counting returns a part whose reading calls tell, and ends with an error of it.
+func (t *progress) counting(p position.Part) position.Part {
 	if t.tell == nil {
 		return p
 	}
 	open := p.Open
-	p.Open = func() io.Reader { return &toldReader{open(), t} }
+	p.Open = func() io.Reader { return &progressReader{open(), t} }
 	return p
 }
 
-type toldReader struct {
+type progressReader struct {
 	io.Reader
-	t *teller
+	t *progress
 }
 
-// Read reads on, and tells of it.
-func (r *toldReader) Read(p []byte) (int, error) {
+// Read reads on, and counts it.
+func (r *progressReader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	r.t.mu.Lock()
 	defer r.t.mu.Unlock()
 	r.t.done += int64(n)
-	if told := r.t.tell(r.t.done, r.t.total); told != nil {
-		return 0, told // a full read would hide it
+	if err := r.t.tell(r.t.done, r.t.total); err != nil {
+		return 0, err // a full read would hide it
 	}
 	return n, err
 }

@@ -19,7 +19,7 @@ const maxBuffer = 1 << 27
 // change of length from old to new.
 func follows(p, q position.Part, old, new int) bool {
 	a, b := p.Buffer, q.Buffer
-	if a == nil || b == nil || a.Width != b.Width || a.Integer != b.Integer || a.Float != b.Float || len(a.Dims) != len(b.Dims) || a.Width == 0 || p.Size > maxBuffer || !holds(p.Size, *a) || !holds(q.Size, *b) {
+	if a == nil || b == nil || a.Width != b.Width || a.Integer != b.Integer || a.Float != b.Float || len(a.Dims) != len(b.Dims) || a.Width == 0 || p.Size > maxBuffer || !fits(p.Size, *a) || !fits(q.Size, *b) {
 		return false
 	}
 	x, err := io.ReadAll(p.Open())
@@ -33,9 +33,9 @@ func follows(p, q position.Part, old, new int) bool {
 	return grown{*a, b.Dims, x, y}.ok()
 }
 
-// holds reports whether so many bytes are as many as a buffer's dimensions claim, and
+// fits reports whether so many bytes are as many as a buffer's dimensions claim, and
 // any.
-func holds(size int64, b position.Buffer) bool {
+func fits(size int64, b position.Buffer) bool {
 	left := size / int64(b.Width)
 	for _, d := range b.Dims {
 		if d < 1 || left%d != 0 {

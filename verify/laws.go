@@ -51,8 +51,8 @@ func (c *comparison) alone() {
 			continue
 		}
 		s.ran(t, a.Heads, t.Queries)
-		c.holdAgainst(r, s, nil)
+		c.compareFormula(r, s, nil)
 		c.secondOpinion(r, &t.Heads[0])
 	}
-	c.tellSample(at, s)
+	c.reportSample(at, s)
 }

@@ -10,18 +10,18 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// HeldWindow checks that no attention of a new model but those across two sequences sees more than a window; it does
+// CheckWindow checks that no attention of a new model but those across two sequences sees more than a window; it does
 // nothing where that is none. The error names the layer.
-func HeldWindow(after position.Model, w schemes.SlidingWindow) error {
+func CheckWindow(after position.Model, w schemes.SlidingWindow) error {
 	for _, a := range after.Attentions() {
-		if err := heldWindow(a, w); err != nil {
+		if err := checkWindow(a, w); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func heldWindow(a *position.Attention, w schemes.SlidingWindow) error {
+func checkWindow(a *position.Attention, w schemes.SlidingWindow) error {
 	if w.Positions == 0 || a.Crosses {
 		return nil
 	}
@@ -66,7 +66,7 @@ func AddedWindow(before, after position.Model) (w schemes.SlidingWindow) {
 			return schemes.SlidingWindow{}
 		}
 	}
-	if HeldWindow(after, w) != nil {
+	if CheckWindow(after, w) != nil {
 		return schemes.SlidingWindow{}
 	}
 	return w

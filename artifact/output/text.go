@@ -9,9 +9,9 @@ import (
 
 // text is for people: a line a finding, what to do below it, and a last line with counts.
 type text struct {
-	w    *bufio.Writer
-	o    Options
-	told bool
+	w       *bufio.Writer
+	o       Options
+	printed bool
 }
 
 func newText(w *bufio.Writer, o Options) Writer {
@@ -27,7 +27,7 @@ func (t *text) File(c report.Checked) {
 		if t.o.Only != nil && !t.o.Only(f) {
 			continue
 		}
-		t.told = true
+		t.printed = true
 		fmt.Fprintf(t.w, "%s: %s: %s [%s]%s\n", report.Printable(c.Path), t.o.Colour(f.Level), message(f), f.Rule, whyNot(f))
 		if f.Counts() && f.Level != report.LevelNote {
 			if says := t.o.advice(f); says != "" {
@@ -50,7 +50,7 @@ func whyNot(f report.CheckedFinding) string {
 
 // Close writes the counts.
 func (t *text) Close(s Summary) error {
-	if t.o.Only != nil && !t.told {
+	if t.o.Only != nil && !t.printed {
 		return t.w.Flush()
 	}
 	fmt.Fprintf(t.w, "%s: %s", s.Verdict, s)

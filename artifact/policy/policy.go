@@ -84,7 +84,7 @@ type waiver struct {
 	until               time.Time
 	line                int
 	used                bool
-	met                 bool // a file of this run is among files
+	matched             bool // a file of this run is among files
 }
 
 // The keys of the file, for what is misspelt.
@@ -97,9 +97,9 @@ var (
 // pattern is a pattern of paths.
 type pattern struct {
 	*glob.Pattern
-	text string
-	line int
-	met  bool // a file that was judged matches
+	text    string
+	line    int
+	matched bool // a file that was judged matches
 }
 
 // What a policy may be made of: it is read before anybody has looked at it.
@@ -344,8 +344,8 @@ func (p *Policy) matches(patterns []pattern, file string) (any bool) {
 	}
 	for i := range patterns {
 		g := &patterns[i]
-		if (!any || !g.met) && slices.ContainsFunc(candidates, g.MatchFile) {
-			any, g.met = true, true
+		if (!any || !g.matched) && slices.ContainsFunc(candidates, g.MatchFile) {
+			any, g.matched = true, true
 		}
 	}
 	return any
@@ -391,7 +391,7 @@ func (p *Policy) unmet() (out []pattern) {
 		out = nil
 		for _, e := range p.entries {
 			for _, g := range e.files {
-				if !g.met && !source.IsAddress(g.text) {
+				if !g.matched && !source.IsAddress(g.text) {
 					out = append(out, g)
 				}
 			}
@@ -472,7 +472,7 @@ func (p *Policy) Judge(f *rules.Facts, found []report.Finding) ([]report.Checked
 		}
 	}
 	for _, w := range p.waivers {
-		w.met = w.met || p.matches(w.files, f.Path)
+		w.matched = w.matched || p.matches(w.files, f.Path)
 	}
 	var out []report.CheckedFinding
 	repeats := map[string]int{}
@@ -537,7 +537,7 @@ func (p *Policy) Own() []report.CheckedFinding {
 		switch {
 		case p.ended(w):
 			add(rules.WaiverExpired, report.LevelError, fmt.Sprintf("the waiver of %s in line %d ended on %s: %s", w.rule, w.line, w.until.Format(time.DateOnly), report.Printable(w.reason)), fmt.Sprintf("line %d", w.line))
-		case !w.used && (w.met || !p.below(w.files)): // else it is for files of another run
+		case !w.used && (w.matched || !p.below(w.files)): // else it is for files of another run
 			add(rules.WaiverUnused, report.LevelNote, fmt.Sprintf("the waiver of %s in line %d covers no finding", w.rule, w.line), fmt.Sprintf("line %d", w.line))
 		}
 	}

@@ -208,9 +208,9 @@ type tableSite [][]float64
 func (t tableSite) Encoding() position.Encoding {
 	return position.Encoding{Scheme: schemes.Learned{Offset: 2}}
 }
-func (t tableSite) Hold(position.Want) error { return nil }
-func (t tableSite) Len() int                 { return len(t) }
-func (t tableSite) Dim() int                 { return len(t[0]) }
+func (t tableSite) Store(position.Want) error { return nil }
+func (t tableSite) Len() int                  { return len(t) }
+func (t tableSite) Dim() int                  { return len(t[0]) }
 func (t tableSite) Row(i int, dst []float64) error {
 	copy(dst, t[i])
 	return nil

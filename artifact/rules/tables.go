@@ -97,7 +97,7 @@ func zeroRows(f *Facts, found func(report.Finding)) {
 	for _, t := range f.tables() {
 		switch n := len(t.zero); {
 		case n == 0:
-		case n == len(t.norms) && f.tellsOtherwise(t):
+		case n == len(t.norms) && f.hasOtherEncoding(t):
 			found(report.Finding{Level: report.LevelNote, Message: "the position table has nothing but zeros, and no effect", Hint: "nothing needs to be done, where the table was disabled on purpose", Where: place(t.encoding)})
 		case n == len(t.norms):
 			found(report.Finding{Message: "the position table has nothing but zeros: the model tells no positions apart", Where: place(t.encoding)})
@@ -107,8 +107,8 @@ func zeroRows(f *Facts, found func(report.Finding)) {
 	}
 }
 
-// tellsOtherwise reports whether an encoding other than that of a table tells positions.
-func (f *Facts) tellsOtherwise(t table) bool {
+// hasOtherEncoding reports whether an encoding other than that of a table is known.
+func (f *Facts) hasOtherEncoding(t table) bool {
 	return slices.ContainsFunc(f.Report.Encodings, func(e report.Encoding) bool {
 		return e.ID != t.encoding.ID && e.Scheme != report.SchemeNone && e.Scheme != report.SchemeUnknown
 	})

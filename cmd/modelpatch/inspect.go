@@ -16,13 +16,20 @@ import (
 	"github.com/modelpatch/modelpatch/report"
 )
 
+// inspectCommand is inspect with the values of its flags.
+type inspectCommand struct {
+	c                                  *console
+	asJSON, verbose, inTable, textconv bool
+	workers                            int
+	open                               modelpatch.OpenOptions
+	written                            outputs
+	page                               htmlPage
+	many                               fleet
+}
+
 func newInspect(c *console) *cobra.Command {
-	var asJSON, verbose, inTable, textconv bool
-	var workers int
-	var written outputs
-	page := htmlPage{outputs: &written}
-	var o modelpatch.OpenOptions
-	many := fleet{outputs: &written}
+	x := &inspectCommand{c: c}
+	x.page.outputs, x.many.outputs = &x.written, &x.written
 	cmd := &cobra.Command{
 		Use:   "inspect FILE|FOLDER|-…",
 		Short: "Report which position encoding a model uses and how far it reaches",
@@ -42,97 +49,112 @@ cannot be read is said in place of the report.`,
 		Example: `  modelpatch inspect model.gguf
   modelpatch inspect --table models/
   modelpatch inspect --json *.onnx | jq .length`,
-		Args: many.arguments,
-		RunE: func(cmd *cobra.Command, files []string) error {
-			inputs, err := many.expand(files)
-			if err != nil {
-				return err
-			}
-			if textconv {
-				if len(inputs) != 1 || cmd.Flags().Changed("json") || inTable || page.path != "" || many.path != "" {
-					return &position.UsageError{What: "--textconv is a text about one file", Hint: "git config diff.model.textconv 'modelpatch inspect --textconv'"}
-				}
-				c.textconv(cmd.Context(), inputs[0], o, verbose)
-				return nil
-			}
-			if len(files) == 1 && !asJSON && !inTable && page.path == "" && many.path == "" && isTextconv() { // by a configuration without the flag
-				c.textconv(cmd.Context(), inputs[0], o, verbose)
-				return nil
-			}
-			if inTable && (asJSON || verbose) {
-				return &position.UsageError{What: "--table with --json or --verbose", Hint: "a table has a line a model: leave one of them out"}
-			}
-			defer page.close()
-			if err := page.open(cmd.Context(), inputs); err != nil {
-				return c.failed(strings.Join(files, " "), err, asJSON)
-			}
-			if many.path != "" && !asJSON {
-				return &position.UsageError{What: "--journal without --json", Hint: "a journal remembers reports as JSON"}
-			}
-			if err := many.begin(o, "inspect", o.ExternalRoot); err != nil {
-				return err
-			}
-			if err := page.write(cmd.Context(), inputs, o); err != nil {
-				return c.failed(strings.Join(files, " "), err, asJSON)
-			}
-			worst := 0
-			var failed error
-			var lines table
-			progress := many.counting(c, "inspected", inputs)
-			ordered.Each(cmd.Context(), workers, ahead, many.inputs(inputs), func(in input) inspected {
-				if e, ok := many.done(cmd.Context(), in.path); ok && in.err == nil {
-					return inspected{done: &e}
-				}
-				if in.err != nil || in.same != "" || isPatchName(in.path) {
-					return inspected{err: in.err}
-				}
-				seen := many.before(cmd.Context(), in.path)
-				r := look(cmd.Context(), in.path, o, verbose && !asJSON && !source.IsAddress(in.path))
-				r.seen = many.further(cmd.Context(), in.path, seen, &r.Inspect)
-				return r
-			}, func(in input, r inspected) bool {
-				defer progress.printing()()
-				if in.same != "" {
-					c.say("modelpatch: %s: left out: it is the same file as %s", text(in.path), text(in.same))
-					return true
-				}
-				if inTable && r.err == nil && !isPatchName(in.path) {
-					lines.add(r.Inspect)
-					return true
-				}
-				var code int
-				if code, failed = many.inspected(c, cmd.Context(), in, r, o, asJSON, verbose); failed != nil {
-					return false
-				}
-				worst = max(worst, code)
-				return c.out.err == nil // else nobody would read the rest
-			})
-			progress.end()
-			lines.print(c)
-			if err := many.end(); failed == nil {
-				failed = err
-			}
-			if failed != nil {
-				return failed
-			}
-			if worst != 0 {
-				return &codedError{worst}
-			}
-			return nil
-		},
+		Args: x.many.arguments,
+		RunE: x.run,
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a file and line")
-	cmd.Flags().StringVar(&o.ExternalRoot, "external-root", "", "a folder in which external data of ONNX models may lie as well")
-	cmd.Flags().Int64Var(&o.MaxUnpacked, "max-unpacked", 0, "bytes that a compressed input may come to (default 64 GiB)")
-	cmd.Flags().IntVarP(&workers, "jobs", "j", runtime.NumCPU(), "files that are looked at at once")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "also say what each claim rests on, and its bytes")
-	cmd.Flags().StringVar(&o.Engine, "engine", "", "also say what this engine computes otherwise: "+strings.Join(deviation.Engines, ", "))
+	x.addFlags(cmd)
+	return reading(c, cmd, &x.open)
+}
+
+func (x *inspectCommand) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&x.asJSON, "json", false, "one JSON object a file and line")
+	f.StringVar(&x.open.ExternalRoot, "external-root", "", "a folder in which external data of ONNX models may lie as well")
+	f.Int64Var(&x.open.MaxUnpacked, "max-unpacked", 0, "bytes that a compressed input may come to (default 64 GiB)")
+	f.IntVarP(&x.workers, "jobs", "j", runtime.NumCPU(), "files that are looked at at once")
+	f.BoolVarP(&x.verbose, "verbose", "v", false, "also say what each claim rests on, and its bytes")
+	f.StringVar(&x.open.Engine, "engine", "", "also say what this engine computes otherwise: "+strings.Join(deviation.Engines, ", "))
 	takes(cmd, "engine", deviation.Engines...)
-	cmd.Flags().BoolVar(&textconv, "textconv", false, "for git's diff.NAME.textconv: the report without a path, and digests of the content")
-	cmd.Flags().BoolVar(&inTable, "table", false, "one line a model, in columns (findings of the files themselves; check has more rules)")
-	page.addFlags(cmd)
-	many.addFlags(cmd)
-	return reading(c, cmd, &o)
+	f.BoolVar(&x.textconv, "textconv", false, "for git's diff.NAME.textconv: the report without a path, and digests of the content")
+	f.BoolVar(&x.inTable, "table", false, "one line a model, in columns (findings of the files themselves; check has more rules)")
+	x.page.addFlags(cmd)
+	x.many.addFlags(cmd)
+}
+
+func (x *inspectCommand) run(cmd *cobra.Command, files []string) error {
+	ctx := cmd.Context()
+	inputs, err := x.many.expand(files)
+	if err != nil {
+		return err
+	}
+	alone := !x.inTable && x.page.path == "" && x.many.path == ""
+	if x.textconv && (len(inputs) != 1 || cmd.Flags().Changed("json") || !alone) {
+		return &position.UsageError{What: "--textconv is a text about one file", Hint: "git config diff.model.textconv 'modelpatch inspect --textconv'"}
+	}
+	if x.textconv || len(files) == 1 && !x.asJSON && alone && isTextconv() { // by a configuration without the flag
+		x.c.textconv(ctx, inputs[0], x.open, x.verbose)
+		return nil
+	}
+	if x.inTable && (x.asJSON || x.verbose) {
+		return &position.UsageError{What: "--table with --json or --verbose", Hint: "a table has a line a model: leave one of them out"}
+	}
+	defer x.page.close()
+	if err := x.page.open(ctx, inputs); err != nil {
+		return x.c.failed(strings.Join(files, " "), err, x.asJSON)
+	}
+	if x.many.path != "" && !x.asJSON {
+		return &position.UsageError{What: "--journal without --json", Hint: "a journal remembers reports as JSON"}
+	}
+	if err := x.many.begin(x.open, "inspect", x.open.ExternalRoot); err != nil {
+		return err
+	}
+	if err := x.page.write(ctx, inputs, x.open); err != nil {
+		return x.c.failed(strings.Join(files, " "), err, x.asJSON)
+	}
+	return x.inspectAll(ctx, inputs)
+}
+
+// inspectAll prints the reports about all inputs in their order, and returns the first error of the journal or else
+// the greatest exit code.
+func (x *inspectCommand) inspectAll(ctx context.Context, inputs []input) error {
+	worst := 0
+	var failed error
+	var lines table
+	progress := x.many.counting(x.c, "inspected", inputs)
+	look := func(in input) inspected { return x.look(ctx, in) }
+	ordered.Each(ctx, x.workers, ahead, x.many.inputs(inputs), look, func(in input, r inspected) bool {
+		defer progress.printing()()
+		if in.same != "" {
+			x.c.say("modelpatch: %s: left out: it is the same file as %s", text(in.path), text(in.same))
+			return true
+		}
+		if x.inTable && r.err == nil && !isPatchName(in.path) {
+			lines.add(r.Inspect)
+			return true
+		}
+		var code int
+		if code, failed = x.many.inspected(x.c, ctx, in, r, x.open, x.asJSON, x.verbose); failed != nil {
+			return false
+		}
+		worst = max(worst, code)
+		return x.c.out.err == nil // else nobody would read the rest
+	})
+	progress.end()
+	lines.print(x.c)
+	if err := x.many.end(); failed == nil {
+		failed = err
+	}
+	if failed != nil {
+		return failed
+	}
+	if worst != 0 {
+		return &codedError{worst}
+	}
+	return nil
+}
+
+// look reads one input, unless the journal knows its report.
+func (x *inspectCommand) look(ctx context.Context, in input) inspected {
+	if e, ok := x.many.done(ctx, in.path); ok && in.err == nil {
+		return inspected{done: &e}
+	}
+	if in.err != nil || in.same != "" || isPatchName(in.path) {
+		return inspected{err: in.err}
+	}
+	seen := x.many.before(ctx, in.path)
+	r := look(ctx, in.path, x.open, x.verbose && !x.asJSON && !source.IsAddress(in.path))
+	r.seen = x.many.further(ctx, in.path, seen, &r.Inspect)
+	return r
 }
 
 // ahead is how many results may wait for the one before them.

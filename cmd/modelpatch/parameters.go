@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -93,23 +94,22 @@ func parametersText(p report.Parameters, scheme string) string {
 }
 
 func scalingText(s report.Scaling) string {
-	if s.Type == "none" {
-		if s.AttentionFactor != nil {
-			return "no scaling, attention factor " + numberText(*s.AttentionFactor)
+	first := "no scaling"
+	if s.Type != "none" {
+		first = s.Type
+		if s.Factor != nil {
+			first += " ×" + numberText(*s.Factor)
 		}
-		return "no scaling"
-	}
-	first := s.Type
-	if s.Factor != nil {
-		first += " ×" + numberText(*s.Factor)
-	}
-	if s.OriginalLength != nil {
-		first += fmt.Sprintf(" from %d", *s.OriginalLength)
+		if s.OriginalLength != nil {
+			first += fmt.Sprintf(" from %d", *s.OriginalLength)
+		}
 	}
 	l := list{first}
-	l.number("attention factor", s.AttentionFactor)
-	l.number("low_freq_factor", s.LowFreqFactor)
-	l.number("high_freq_factor", s.HighFreqFactor)
+	for _, n := range parameters.ScalingNumbers {
+		if says := n.Text(s, numberText); says != "" && n.Brief != "" {
+			l.add(n.Brief + " " + says)
+		}
+	}
 	if n := len(s.LongFactor); n > 0 && slices.Equal(s.ShortFactor, s.LongFactor) {
 		l.add(fmt.Sprintf("%d factors, the same at every length", n))
 	} else if n > 0 {

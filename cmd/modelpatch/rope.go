@@ -13,11 +13,16 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
+// ropeCommand is rope with the values of its flags.
+type ropeCommand struct {
+	options   modelpatch.RescaleOptions
+	operators modelpatch.OperatorOptions
+	truncate  bool
+	to        destination
+}
+
 func newRope(c *console) *cobra.Command {
-	var o modelpatch.RescaleOptions
-	var d destination
-	var operators modelpatch.OperatorOptions
-	truncate := true
+	var x ropeCommand
 	cmd := &cobra.Command{
 		Use:   "rope [--base B] [--scaling TYPE --factor S …] FILE -o NEW",
 		Short: "Change the base or scaling of RoPE",
@@ -54,29 +59,17 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
   modelpatch rope --scaling none model.gguf --in-place`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
-			return d.run(c, files[0], func() (modelpatch.Result, error) {
-				if err := explicitZero(cmd, slices.Concat([]string{"base"}, scalingFlags(), []string{"len"})...); err != nil {
-					return modelpatch.Result{}, err
-				}
-				if cmd.Flags().Changed("to-ops") {
-					if cmd.Flags().Changed("base") || cmd.Flags().Changed("scaling") || o.Like != "" {
-						return modelpatch.Result{}, &position.UsageError{What: "--to-ops keeps the numbers: change base and scaling before or after it"}
-					}
-					operators.Open, operators.Write = d.open, d.write
-					return modelpatch.ToOperators(cmd.Context(), files[0], operators)
-				}
-				if o.Like != "" {
-					if err := withLike(cmd); err != nil {
-						return modelpatch.Result{}, err
-					}
-				}
-				o.NoTruncate = !truncate
-				o.Open, o.Write = d.open, d.write
-				return modelpatch.Rescale(cmd.Context(), files[0], o)
-			}, o.Factors, o.Like)
+			return x.to.run(c, files[0], func() (modelpatch.Result, error) { return x.run(cmd, files[0]) }, x.options.Factors, x.options.Like)
 		},
 	}
-	f := cmd.Flags()
+	x.addFlags(cmd)
+	x.to.addFlags(c, cmd)
+	x.to.addPatchFlags(cmd)
+	return reading(c, cmd, &x.to.open)
+}
+
+func (x *ropeCommand) addFlags(cmd *cobra.Command) {
+	f, o := cmd.Flags(), &x.options
 	f.Float64Var(&o.Base, "base", 0, "base of the frequencies")
 	f.StringVar(&o.Scaling, "scaling", "", "type of scaling: "+strings.Join(position.ScalingTypes(), ", "))
 	f.Float64Var(&o.Factor, "factor", 0, "factor of scaling")
@@ -86,12 +79,12 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
 	f.Float64Var(&o.BetaFast, "beta-fast", 0, "yarn: turns above which frequencies stay (32)")
 	f.Float64Var(&o.BetaSlow, "beta-slow", 0, "yarn: turns below which they are divided (1)")
 	f.Float64Var(&o.AttentionFactor, "attention-factor", 0, "amplitude of cos and sin")
-	f.BoolVar(&truncate, "truncate", true, "yarn: round the ramp's bounds to whole pairs")
+	f.BoolVar(&x.truncate, "truncate", true, "yarn: round the ramp's bounds to whole pairs")
 	f.Float64Var(&o.MScale, "mscale", 0, "yarn: amplitude by 0.1·mscale·ln(factor) + 1, over …")
 	f.Float64Var(&o.MScaleAllDim, "mscale-all-dim", 0, "yarn: … 0.1·mscale_all_dim·ln(factor) + 1")
 	f.StringVar(&o.Factors, "factors", "", "longrope: JSON `FILE` with short_factor and long_factor")
 	f.StringVar(&o.Use, "use", "", "longrope: the one list that the model has for all lengths from now on: short, long")
-	f.StringVar(&operators.Set, "to-ops", "", "keep the numbers, in other operators of ONNX: "+strings.Join(position.OperatorSets, ", "))
+	f.StringVar(&x.operators.Set, "to-ops", "", "keep the numbers, in other operators of ONNX: "+strings.Join(position.OperatorSets, ", "))
 	f.StringVar(&o.Layers, "layers", "", "which layers: global, local, or numbers and ranges such as 0-11,14")
 	f.StringVar(&o.As, "as", "", "whose numbers, where engines differ: "+strings.Join(schemes.Engines, ", "))
 	f.StringVar(&o.Like, "like", "", "take base and scaling from another model `FILE`")
@@ -103,9 +96,28 @@ operators that every engine has (plain).`, strings.Join(position.ScalingTypes(),
 	takes(cmd, "to-ops", position.OperatorSets...)
 	takes(cmd, "as", schemes.Engines...)
 	suggests(cmd, "layers", position.LayersGlobal, position.LayersLocal)
-	d.addFlags(c, cmd)
-	d.addPatchFlags(cmd)
-	return reading(c, cmd, &d.open)
+}
+
+// run changes the base or the scaling, or with --to-ops the operators, of the model in file.
+func (x *ropeCommand) run(cmd *cobra.Command, file string) (modelpatch.Result, error) {
+	if err := explicitZero(cmd, slices.Concat([]string{"base"}, scalingFlags(), []string{"len"})...); err != nil {
+		return modelpatch.Result{}, err
+	}
+	if cmd.Flags().Changed("to-ops") {
+		if cmd.Flags().Changed("base") || cmd.Flags().Changed("scaling") || x.options.Like != "" {
+			return modelpatch.Result{}, &position.UsageError{What: "--to-ops keeps the numbers: change base and scaling before or after it"}
+		}
+		x.operators.Open, x.operators.Write = x.to.open, x.to.write
+		return modelpatch.ToOperators(cmd.Context(), file, x.operators)
+	}
+	if x.options.Like != "" {
+		if err := withLike(cmd); err != nil {
+			return modelpatch.Result{}, err
+		}
+	}
+	x.options.NoTruncate = !x.truncate
+	x.options.Open, x.options.Write = x.to.open, x.to.write
+	return modelpatch.Rescale(cmd.Context(), file, x.options)
 }
 
 // scalingFlags are the flags that are numbers of a scaling.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,23 +11,15 @@ import (
 var without = map[string][]string{
 	"undo":    {"js/library.mjs", "js/index.d.ts"},                                // of changes in place, of which JavaScript has none
 	"recover": {"js/library.mjs", "js/index.d.ts", "python/modelpatch/_verbs.py"}, // the same
-	"set":     {"js/library.mjs", "js/index.d.ts", "python/modelpatch/_verbs.py"}, // its keys are arguments, not flags
 }
 
 // TestVerbsAreEverywhere holds that each command which changes models has what a new one would lack without
 // anything failing: a script, a row in README, and functions in Python and JavaScript.
 func TestVerbsAreEverywhere(t *testing.T) {
-	read := func(path string) string {
-		b, err := os.ReadFile(filepath.Join("..", "..", path))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}
 	scripts := ""
 	found, _ := filepath.Glob("testdata/script/*.txtar")
 	for _, path := range found {
-		scripts += read(filepath.Join("cmd/modelpatch", path))
+		scripts += readRoot(t, filepath.Join("cmd/modelpatch", path))
 	}
 	verbs := 0
 	for _, c := range newRoot(&console{}).Commands() {
@@ -47,7 +38,7 @@ func TestVerbsAreEverywhere(t *testing.T) {
 			"js/library.mjs":              `(?m)^ +` + camel + `: `,
 			"js/index.d.ts":               `export function ` + camel + `\(`,
 		} {
-			lacks := !regexp.MustCompile(pattern).MatchString(read(path))
+			lacks := !regexp.MustCompile(pattern).MatchString(readRoot(t, path))
 			excused := strings.Contains(strings.Join(without[verb], " "), path)
 			if lacks != excused {
 				t.Errorf("%s: %s: it is missing there: %v, and said to be: %v", verb, path, lacks, excused)

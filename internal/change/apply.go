@@ -110,7 +110,7 @@ func applyPatch(ctx context.Context, patchPath, path string, revert bool, open s
 	defer func() { result.Plan.Sidecars = beside.Reports() }()
 	switch {
 	case w.DryRun && w.InPlace:
-		return result, r.another(patch.CanInPlace(ctx, plan, patch.InPlaceOptions{Replace: r.patch.Replace, Held: w.held}))
+		return result, r.another(patch.CanInPlace(ctx, plan, patch.InPlaceOptions{Replace: r.patch.Replace, Locked: w.locked}))
 	case w.DryRun:
 		return result, nil
 	}
@@ -271,9 +271,9 @@ func (r *patchRun) check(path string) error {
 
 // inPlace needs no undo file: the patch itself is the way back.
 func (r *patchRun) inPlace(ctx context.Context, plan patch.Plan, beside sidecar.Files, out *report.Plan) error {
-	o := patch.InPlaceOptions{Check: r.check, Replace: r.patch.Replace, Spent: r.spent(), Held: r.w.held, Files: beside.Following(r.path)}
+	o := patch.InPlaceOptions{Check: r.check, Replace: r.patch.Replace, Spent: r.spent(), Locked: r.w.locked, Files: beside.Following(r.path)}
 	_, err := patch.InPlace(ctx, plan, o)
-	if err != nil && !stands(err) {
+	if err != nil && !alreadyDone(err) {
 		return r.another(err)
 	}
 	beside.Followed()
@@ -312,5 +312,5 @@ func (r *patchRun) aimBeside(all sidecar.Files) error {
 	if !r.revert || !r.isUndo() { // else the patch goes when it is taken back
 		all.KeptIn(r.name)
 	}
-	return all.AimInPlace(r.w.held)
+	return all.AimInPlace(r.w.locked)
 }

@@ -100,7 +100,7 @@ func (c *run) run(ctx context.Context) (result Result, err error) {
 	}
 	result.Plan.Notes = append(result.Plan.Notes, notes...)
 	to := writing{path: c.path, command: c.command, open: c.open, w: c.w, old: m, plan: plan, beside: beside, out: &result.Plan,
-		held: func(m position.Model) error { return c.check(m, d) }}
+		checkModel: func(m position.Model) error { return c.check(m, d) }}
 	if err = to.write(ctx); err != nil && source.ReadError(m) != nil {
 		err = source.ReadError(m) // what came of it says less
 	}
@@ -299,7 +299,7 @@ func (c *run) check(m position.Model, d *decision) error {
 	if c.declares {
 		return nil // no node and no constant is another: encodings may be read otherwise at the sizes that are stated now
 	}
-	err := cmp.Or(verify.Held(d.was, m, d.Becomes), verify.HeldWindow(m, d.Window))
+	err := cmp.Or(verify.CheckDecision(d.was, m, d.Becomes), verify.CheckWindow(m, d.Window))
 	if err != nil && c.fixes {
 		return &position.Refusal{Why: "where its axes are numbers the new file is not read as planned: " + err.Error(), Instead: "give it the length first, and fix the axes of that file"}
 	}

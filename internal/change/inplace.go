@@ -24,15 +24,15 @@ func (c *writing) writeInPlace(ctx context.Context) error {
 		return nil
 	}
 	path := changed[0]
-	o := patch.InPlaceOptions{Change: c.command, Expect: report.Expected(c.out.Changes), Request: c.out.Asked(), Check: func(path string) error { return c.checkInPlace(ctx, path) },
+	o := patch.InPlaceOptions{Change: c.command, Expect: report.Expected(c.out.Changes), Request: c.out.RequestJSON(), Check: func(path string) error { return c.checkInPlace(ctx, path) },
 		Data: dataSpans(c.old, path), Replace: rootIsSmall(c.old, c.plan)}
-	o.Files, o.Held = c.beside.Following(path), c.w.held
+	o.Files, o.Locked = c.beside.Following(path), c.w.locked
 	if !c.w.NoUndo {
 		o.Undo, o.Beside = freeUndo(path), c.beside.Numbers()
 		c.beside.KeptIn(o.Undo)
 	}
 	undo, err := patch.InPlace(ctx, c.plan, o)
-	if err == nil || stands(err) {
+	if err == nil || alreadyDone(err) {
 		c.beside.Followed()
 	}
 	if err != nil {

@@ -59,7 +59,7 @@ type WriteOptions struct {
 	// that was while they changed, is an error.
 	Inputs []Resource
 
-	held *patch.Hold // what a change in place has locked
+	locked *patch.Locks // what a change in place has locked
 }
 
 // Result is what a change came to.
@@ -129,7 +129,7 @@ func (w WriteOptions) fetches(plan patch.Plan) {
 
 // sidecars says where the change goes, for the files beside the model.
 func (w WriteOptions) sidecars() sidecar.Destination {
-	return sidecar.Destination{Follow: w.Sidecars, Output: w.Output, InPlace: w.InPlace, ModelAlone: w.PatchOnly || w.Parts, DryRun: w.DryRun, Force: w.Force, Backup: w.Backup, Held: w.held}
+	return sidecar.Destination{Follow: w.Sidecars, Output: w.Output, InPlace: w.InPlace, ModelAlone: w.PatchOnly || w.Parts, DryRun: w.DryRun, Force: w.Force, Backup: w.Backup, Locked: w.locked}
 }
 
 // saving are the options that package patch takes for every new file.
@@ -148,11 +148,11 @@ func (w WriteOptions) outputs() *target.Set {
 // lock locks a model and the files beside it that a change in place may change, from before they are
 // read until the returned function is called. A run that did so already has done it.
 func (w *WriteOptions) lock(model string) (unlock func(), err error) {
-	if !w.InPlace || w.DryRun || w.held != nil {
+	if !w.InPlace || w.DryRun || w.locked != nil {
 		return func() {}, nil
 	}
-	w.held, err = patch.Lock(nil, append([]string{model}, sidecar.Paths(model)...)...)
-	return w.held.Close, err
+	w.locked, err = patch.Lock(nil, append([]string{model}, sidecar.Paths(model)...)...)
+	return w.locked.Close, err
 }
 
 // stillHashed is hashed when the change is made.

@@ -31,7 +31,7 @@ func (c *writing) writeParts(ctx context.Context, target string) error {
 	if err != nil {
 		return err
 	}
-	err = c.held(m)
+	err = c.checkModel(m)
 	m.Close()
 	if err != nil {
 		return &patch.OutputError{Op: "check", Path: target, Err: err, Hint: "this is a mistake of modelpatch: please report it; nothing was written"}

@@ -43,7 +43,7 @@ func (c *writing) writePatches(ctx context.Context, target string) error {
 		if made != filepath.Base(name) && filepath.Ext(made) == "" {
 			made = "" // -o names the patch alone
 		}
-		options := patch.PatchOptions{Target: made, Change: c.command, Expect: report.Expected(c.out.Changes), Request: c.out.Asked(), Data: dataSpans(c.old, in), FullDigest: c.w.FullDigest}
+		options := patch.PatchOptions{Target: made, Change: c.command, Expect: report.Expected(c.out.Changes), Request: c.out.RequestJSON(), Data: dataSpans(c.old, in), FullDigest: c.w.FullDigest}
 		if !strings.HasSuffix(name, patch.Suffix) {
 			name += patch.Suffix
 		}

@@ -15,15 +15,15 @@ import (
 
 // writing is a plan on its way to a file: in place, to a new file, or to a patch.
 type writing struct {
-	path    string // of the old model
-	command string // for patches: what makes the change
-	open    source.Options
-	w       WriteOptions
-	old     position.Model
-	plan    patch.Plan
-	beside  sidecar.Files              // files that follow the model
-	held    func(position.Model) error // what a new model is checked against
-	out     *report.Plan               // where it is noted what was written
+	path       string // of the old model
+	command    string // for patches: what makes the change
+	open       source.Options
+	w          WriteOptions
+	old        position.Model
+	plan       patch.Plan
+	beside     sidecar.Files              // files that follow the model
+	checkModel func(position.Model) error // that a new model is what was decided
+	out        *report.Plan               // where it is noted what was written
 }
 
 // write writes what was asked for: the list of edits, the model, and the files
@@ -39,15 +39,15 @@ func (c *writing) write(ctx context.Context) error {
 	}
 	switch {
 	case c.w.DryRun && c.w.InPlace && len(c.plan.Edits) > 0:
-		return patch.CanInPlace(ctx, c.plan, patch.InPlaceOptions{Replace: rootIsSmall(c.old, c.plan), Held: c.w.held})
+		return patch.CanInPlace(ctx, c.plan, patch.InPlaceOptions{Replace: rootIsSmall(c.old, c.plan), Locked: c.w.locked})
 	case c.w.DryRun || c.w.Output == "" && !c.w.InPlace:
 		return nil
 	}
 	return c.writeModel(ctx)
 }
 
-// stands reports whether an error came when the change was made already.
-func stands(err error) bool {
+// alreadyDone reports whether an error came when the change was made already.
+func alreadyDone(err error) bool {
 	o, ok := errors.AsType[*patch.OutputError](err)
 	return ok && o.Done
 }
@@ -82,7 +82,7 @@ func (c *writing) writeModel(ctx context.Context) error {
 	}
 	c.w.fetches(plan)
 	written, err := patch.WriteNew(ctx, c.beside.With(plan, target), target, o)
-	if err == nil || stands(err) {
+	if err == nil || alreadyDone(err) {
 		c.beside.Followed()
 	}
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *writing) check(ctx context.Context, path string, reopen func() (positio
 	if err != nil {
 		return fault(err)
 	}
-	err = c.held(m)
+	err = c.checkModel(m)
 	m.Close()
 	if err != nil {
 		return fault(err)

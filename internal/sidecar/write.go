@@ -18,20 +18,20 @@ import (
 
 // Reasons for which a file beside a model is not written.
 const (
-	whyNotAsked = "it is changed where sidecars are asked for"
-	whyPatch    = "a patch holds the change of the model alone"
-	whyAbove    = "it lies in the folder above the model's: change it there"
+	whyNotRequested = "it is changed where sidecars are asked for"
+	whyPatch        = "a patch holds the change of the model alone"
+	whyAbove        = "it lies in the folder above the model's: change it there"
 )
 
 // Destination says where a change of a model goes, and whether the files beside it follow.
 type Destination struct {
-	Follow        bool        // they were asked for
-	Output        string      // the new model; "": none
-	InPlace       bool        // the model itself
-	ModelAlone    bool        // a patch or an upload, which hold nothing else
-	DryRun        bool        // nothing is written: what could not be is no error
-	Force, Backup bool        // an existing file may be replaced
-	Held          *patch.Hold // what a change in place has locked
+	Follow        bool         // they were asked for
+	Output        string       // the new model; "": none
+	InPlace       bool         // the model itself
+	ModelAlone    bool         // a patch or an upload, which hold nothing else
+	DryRun        bool         // nothing is written: what could not be is no error
+	Force, Backup bool         // an existing file may be replaced
+	Locked        *patch.Locks // what a change in place has locked
 }
 
 // Aim decides for each file where its new version goes, or why it is not written, before
@@ -44,11 +44,11 @@ func (all Files) Aim(model string, to Destination) error {
 		case !to.Follow && to.Output != "" && s.isIn(filepath.Dir(to.Output)):
 			s.why = s.shared(model)
 		case !to.Follow:
-			s.why = whyNotAsked
+			s.why = whyNotRequested
 		case to.ModelAlone:
 			s.why = whyPatch
 		case to.InPlace:
-			if err := s.aimInPlace(to.Held); err != nil {
+			if err := s.aimInPlace(to.Locked); err != nil {
 				return err
 			}
 		case to.Output != "":
@@ -61,9 +61,9 @@ func (all Files) Aim(model string, to Destination) error {
 }
 
 // AimInPlace has each file edited as it lies, where it can be.
-func (all Files) AimInPlace(held *patch.Hold) error {
+func (all Files) AimInPlace(locked *patch.Locks) error {
 	for _, s := range all {
-		if err := s.aimInPlace(held); err != nil {
+		if err := s.aimInPlace(locked); err != nil {
 			return err
 		}
 	}
@@ -86,13 +86,13 @@ func (all Files) KeptIn(patch string) {
 
 // aimInPlace has the file edited as it lies. A link stays and its target is
 // edited, unless that lies elsewhere and may serve others.
-func (s *file) aimInPlace(held *patch.Hold) error {
+func (s *file) aimInPlace(locked *patch.Locks) error {
 	real, err := within(s.path)
 	if err != nil {
 		s.why = err.Error()
 		return nil
 	}
-	err = patch.CanEdit(real, held, nil)
+	err = patch.CanEdit(real, locked, nil)
 	if refused, ok := errors.AsType[*patch.RefusedError](err); ok {
 		s.why = "it " + refused.Why
 		return nil

@@ -164,7 +164,7 @@ func recordsBeside(before, after string) (out []record) {
 		})
 		for _, e := range entries {
 			name := filepath.Join(folder, e.Name())
-			if len(out) == mostRecords || !tellsOfChange(name) {
+			if len(out) == mostRecords || !recordsChange(name) {
 				continue
 			}
 			if r := read(name); r != nil {
@@ -190,8 +190,8 @@ func recordsBeside(before, after string) (out []record) {
 	return out
 }
 
-// tellsOfChange reports whether a file may be a patch, a plan or a statement about a change, by its name and first bytes.
-func tellsOfChange(path string) bool {
+// recordsChange reports whether a file may be a patch, a plan or a statement about a change, by its name and first bytes.
+func recordsChange(path string) bool {
 	switch filepath.Ext(path) {
 	case patch.Suffix:
 		return true

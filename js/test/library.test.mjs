@@ -124,6 +124,35 @@ test("the other verbs", async () => {
   assert.ok((await modelpatch.plot(table)).startsWith("<svg"));
 });
 
+test("set takes keys and their values", async () => {
+  const set = await modelpatch.set(plain, { "rope.freq_base": 500000, "llama.context_length": 64 });
+  assert.ok(Buffer.from(await set.bytes()).equals(Buffer.from(await (await modelpatch.set(bytesOf(plain), { "rope.freq_base": "500000", context_length: 64 })).bytes())));
+  assert.equal((await modelpatch.inspect(await set.bytes())).length.stated, 64);
+  const output = path.join(folder, "set.gguf");
+  assert.equal((await modelpatch.set(plain, { "rope.scaling.type": "yarn", "rope.scaling.factor": 4 }, { output })).plan.written[0].path, output);
+  await assert.rejects(modelpatch.set(plain, { "rope.dimension_sections": [16, 24] }), (e) => e instanceof modelpatch.Refused && /does not read/.test(e.said));
+  await assert.rejects(modelpatch.set(plain, null, { padSections: true }), (e) => e instanceof modelpatch.Refused && /nothing to pad/.test(e.said));
+  await assert.rejects(modelpatch.set(plain, null), modelpatch.UsageError);
+});
+
+test("rope with another model, lists of factors, bounds that are not rounded", async () => {
+  assert.match((await modelpatch.rope(plain, { scaling: "yarn", factor: 4, originalLength: 32, truncate: true })).plan.changes[0].what, /yarn ×4/);
+  const output = path.join(folder, "truncated.onnx");
+  const rope = { scaling: "yarn", factor: 4, originalLength: 64 };
+  const onnx = path.join(TESTDATA, "onnx/llama-dy23.onnx");
+  const truncated = await modelpatch.rope(onnx, { ...rope, truncate: false });
+  execFileSync(MODELPATCH, ["rope", "--scaling=yarn", "--factor=4", "--original-length=64", "--truncate=false", onnx, `--output=${output}`, "--force"]);
+  assert.ok(Buffer.from(await truncated.bytes()).equals(fs.readFileSync(output)));
+  assert.ok(!Buffer.from(await (await modelpatch.rope(onnx, rope)).bytes()).equals(fs.readFileSync(output)));
+  const other = path.join(TESTDATA, "gguf/qwen2-yarn4.gguf");
+  for (const like of [other, bytesOf(other)]) assert.equal((await modelpatch.inspect(await (await modelpatch.rope(onnx, { like })).bytes())).encodings[0].parameters.scaling.type, "yarn");
+  const lists = { short_factor: Array(8).fill(1), long_factor: Array(8).fill(2) };
+  for (const factors of [lists, JSON.stringify({ rope_scaling: lists })]) {
+    const long = await modelpatch.rope(plain, { scaling: "longrope", factors, originalLength: 256, len: 1024 });
+    assert.deepEqual((await modelpatch.inspect(await long.bytes())).encodings[0].parameters.scaling.long_factor, lists.long_factor);
+  }
+});
+
 test("verify and diff", async () => {
   const longer = await (await modelpatch.extend(table, 128)).bytes();
   assert.equal((await modelpatch.verify(table, longer)).verdict, "same-on-prefix");

@@ -1,5 +1,5 @@
 // A program that uses the package's types: tsc --strict must take it.
-import { check, extend, inspect, plot, Refused, rope, VerificationFailed, verify, type Change, type Inspection, type Model, type Verdict } from "modelpatch";
+import { check, extend, inspect, plot, Refused, rope, set, VerificationFailed, verify, type Change, type Inspection, type Model, type Verdict } from "modelpatch";
 
 async function use(file: Blob): Promise<string> {
   const report: Inspection = await inspect(file, { name: "a.onnx" });
@@ -12,6 +12,8 @@ async function use(file: Blob): Promise<string> {
   const patch: Uint8Array | null = change.patch;
   const verdict: Verdict = await verify(file, await change.bytes());
   await rope(file, { base: 1e6, scaling: "none" });
+  await rope(file, { like: new Uint8Array(8), factors: { short_factor: [1], long_factor: [2] }, truncate: false });
+  await set(file, { "rope.freq_base": 1e6, "rope.dimension_sections": [16, 24, 24, 0] }, { padSections: false });
   try {
     // @ts-expect-error a method that there is not
     await extend(file, 8192, { method: "longer" });

@@ -14,15 +14,15 @@ type Budget struct {
 
 	ctx         context.Context
 	spent, most int64
-	asked       int64 // steps at which the context was asked last
+	polled      int64 // steps at which the context was last looked at
 }
 
 // elementsAStep is how many elements of a value count as one step.
 const elementsAStep = 8
 
-// stepsBetweenAsking is how many steps are made before the context is asked again:
+// stepsBetweenPolls is how many steps are made before the context is asked again:
 // about a millisecond.
-const stepsBetweenAsking = 1 << 14
+const stepsBetweenPolls = 1 << 14
 
 // NewBudget is a budget of so many steps, which also ends when the context does.
 func NewBudget(ctx context.Context, steps int64) *Budget {
@@ -65,8 +65,8 @@ func (b *Budget) Spend(n int) {
 	if b.spent > b.most {
 		panic(&Spent{Steps: b.most, What: b.What})
 	}
-	if b.spent-b.asked >= stepsBetweenAsking {
-		b.asked = b.spent
+	if b.spent-b.polled >= stepsBetweenPolls {
+		b.polled = b.spent
 		if err := b.ctx.Err(); err != nil {
 			panic(&Spent{Err: err})
 		}

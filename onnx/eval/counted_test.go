@@ -54,8 +54,8 @@ func TestWorkInsideNodes(t *testing.T) {
 		many = append(many, nodeOf("Gather", fmt.Sprint("v", i), "big", "big"))
 	}
 	e := counting(t, many...)
-	if e.held > maxKept || e.work > maxWork+4*maxContent || e.Bounded() == "" {
-		t.Errorf("%d numbers are kept of %d computed: %s", e.held, e.work, e.Bounded())
+	if e.resident > maxKept || e.work > maxWork+4*maxContent || e.Bounded() == "" {
+		t.Errorf("%d numbers are kept of %d computed: %s", e.resident, e.work, e.Bounded())
 	}
 	if v := e.Main.Value("v2900"); v.Known() || !slices.Equal(v.Shape, []int{maxContent}) && v.Ranked {
 		t.Errorf("the last value is %v", v)

@@ -35,26 +35,26 @@ type Evaluator struct {
 	// another failure more than once.
 	Stop func(Failure) bool
 
-	Main      *Scope
-	most      int // elements of a value that are kept
-	enlarged  int // elements that were kept beyond that
-	asked     int // how often more was asked for
-	largeWork int // elements that were read and made for that
-	held      int // elements in memory, where large values are computed
-	maxWork   int // bound of work
-	scopes    []*Scope
-	children  map[childKey]*Scope
-	stopped   bool
-	doubtful  int // branches being run that are not taken
-	loaded    int // elements of constants in memory
-	cells     int // values and nodes of all scopes
-	depth     int
-	steps     int
-	work      int      // elements read and computed so far
-	bounded   string   // what was too much, "" while nothing was
-	trial     *trial   // values are given, and reached ones computed in float64; else nil
-	args      []*Value // inputs of the nodes that are being evaluated, as a stack
-	calls     spares   // of calls that have ended, to be used again
+	Main         *Scope
+	most         int // elements of a value that are kept
+	enlarged     int // elements that were kept beyond that
+	enlargements int // how often more was asked for
+	largeWork    int // elements that were read and made for that
+	resident     int // elements in memory, where large values are computed
+	maxWork      int // bound of work
+	scopes       []*Scope
+	children     map[childKey]*Scope
+	stopped      bool
+	doubtful     int // branches being run that are not taken
+	loaded       int // elements of constants in memory
+	cells        int // values and nodes of all scopes
+	depth        int
+	steps        int
+	work         int      // elements read and computed so far
+	bounded      string   // what was too much, "" while nothing was
+	trial        *trial   // values are given, and reached ones computed in float64; else nil
+	args         []*Value // inputs of the nodes that are being evaluated, as a stack
+	calls        spares   // of calls that have ended, to be used again
 
 	// Adjust may put other values in the place of a node's inputs before it is computed: what
 	// constants become where sizes beside them are others. nil for none.
@@ -306,9 +306,8 @@ func (s *Scope) captured(name string) *Value {
 	return unknown()
 }
 
-// stands is the name that a name stands for in the scope's own graph: do-nothing
-// nodes give one value several.
-func (s *Scope) stands(name string) string {
+// canonical returns the one name of a value that do-nothing nodes of the scope's own graph give several.
+func (s *Scope) canonical(name string) string {
 	if number, ok := s.wiring.Number(name); ok {
 		return s.wiring.Name(number)
 	}
@@ -383,7 +382,7 @@ func (s *Scope) Through(name string) (string, *Scope) {
 func (s *Scope) Tensor(name string) *onnx.Tensor {
 	name, s = s.Through(name)
 	for at := s; at != nil; at = at.Parent {
-		name = at.stands(name)
+		name = at.canonical(name)
 		n, t := at.made(name)
 		if t != nil {
 			return t

@@ -12,12 +12,12 @@ const (
 	maxLarge = 1 << 22
 	// maxEnlarged bounds those of all large values that were asked for.
 	maxEnlarged = 1 << 24
-	// maxAsked bounds how often one is asked for.
-	maxAsked = 1 << 9
+	// maxEnlargements bounds how often one is asked for.
+	maxEnlargements = 1 << 9
 	// maxLargeWork bounds the elements that are read and made for all of them.
 	maxLargeWork = 1 << 28
-	// maxHeld bounds those that are in memory while one is computed.
-	maxHeld = 1 << 24
+	// maxResident bounds those that are in memory while one is computed.
+	maxResident = 1 << 24
 )
 
 // has reports whether the content is known or can be read.
@@ -63,10 +63,10 @@ func (v *Value) Large() bool {
 func (s *Scope) Enlarge(name string) *Value {
 	e, v := s.eval, s.Value(name)
 	number, used := s.wiring.Number(name)
-	if s != e.Main || !used || !v.Large() || v.Len() == 0 || v.Len() > maxLarge || e.enlarged+v.Len() > maxEnlarged || e.asked == maxAsked {
+	if s != e.Main || !used || !v.Large() || v.Len() == 0 || v.Len() > maxLarge || e.enlarged+v.Len() > maxEnlarged || e.enlargements == maxEnlargements {
 		return v
 	}
-	e.asked++
+	e.enlargements++
 	deep := newEvaluator(e.File, s.bound, e.operators)
 	deep.Unquantized, deep.Overlay, deep.Override, deep.most = e.Unquantized, e.Overlay, e.Override, maxLarge
 	deep.Budget = e.Budget
@@ -97,10 +97,10 @@ func (e *Evaluator) reads(n *onnx.Node, inputs []*Value) bool {
 			}
 			e.work += v.Len()
 			if v.Ints == nil && v.Floats == nil {
-				e.held += v.Len() // read from the file now
+				e.resident += v.Len() // read from the file now
 			}
 		}
-		return e.work <= e.maxWork && e.held <= maxHeld
+		return e.work <= e.maxWork && e.resident <= maxResident
 	}
 	if e.work > e.maxWork {
 		e.bound("more than %d numbers are computed, the last for %s %q", e.maxWork, n.Op, n.Output(0))
@@ -175,11 +175,11 @@ func (s *Scope) kept(n *onnx.Node, v *Value) *Value {
 	}
 	most := maxKept
 	if e.most > maxContent {
-		most = maxHeld
+		most = maxResident
 	}
 	size := len(v.Ints) + len(v.Floats)
-	if e.held += size; e.most <= maxContent && e.held > most && (size > smallContent || e.held > 4*most) {
-		e.held -= size
+	if e.resident += size; e.most <= maxContent && e.resident > most && (size > smallContent || e.resident > 4*most) {
+		e.resident -= size
 		cut := Shaped(v.Type, v.Shape...)
 		cut.large = true
 		return cut

@@ -38,7 +38,7 @@ func (e *Evaluator) Substitute(patterns map[*onnx.Tensor]Pattern) *Evaluator {
 	}
 	for c, p := range patterns {
 		v := *e.constant(c)
-		v.Ints, v.Floats, v.whole, v.told = nil, nil, false, nil
+		v.Ints, v.Floats, v.whole, v.answers = nil, nil, false, nil
 		v.stored, v.most, v.keeper = p, maxLarge, nil
 		if v.Type.IsFloat() {
 			v.Type = onnx.Double

@@ -38,10 +38,10 @@ type Value struct {
 	Floats  []float64 // content of floating-point values
 	Origins []*onnx.Tensor
 
-	stored store      // content that is read when needed: a constant's
-	before *Value     // what was quantised to this
-	keeper *Evaluator // counts the content of a constant when it is read
-	told   *answers   // what was asked of the content before
+	stored  store      // content that is read when needed: a constant's
+	before  *Value     // what was quantised to this
+	keeper  *Evaluator // counts the content of a constant when it is read
+	answers *answers   // what was asked of the content before
 }
 
 // answers are what was asked of a value's content. A constant is asked the same by
@@ -51,18 +51,18 @@ type answers struct {
 	varies []int8 // by axis: 0 not asked, 1 no, 2 yes
 	kept   map[string]any
 	counts struct {
-		asked, ok bool
-		axis      int
-		first     int64
+		counted, ok bool
+		axis        int
+		first       int64
 	}
 }
 
 // answered are the answers of this value so far.
 func (v *Value) answered() *answers {
-	if v.told == nil || v.told.of != v || len(v.told.varies) != len(v.Shape) {
-		v.told = &answers{of: v, varies: make([]int8, len(v.Shape))}
+	if v.answers == nil || v.answers.of != v || len(v.answers.varies) != len(v.Shape) {
+		v.answers = &answers{of: v, varies: make([]int8, len(v.Shape))}
 	}
-	return v.told
+	return v.answers
 }
 
 // unknown is a value of which nothing is known.
@@ -174,12 +174,12 @@ func (v *Value) Counts() (axis int, first int64, ok bool) {
 	if !v.Known() || len(v.Ints) == 0 {
 		return 0, 0, false
 	}
-	told := &v.answered().counts
-	if !told.asked {
-		told.asked = true
-		told.axis, told.first, told.ok = v.count()
+	c := &v.answered().counts
+	if !c.counted {
+		c.counted = true
+		c.axis, c.first, c.ok = v.count()
 	}
-	return told.axis, told.first, told.ok
+	return c.axis, c.first, c.ok
 }
 
 // count is Counts of known integers.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/modelpatch/modelpatch/picture/figure"
+	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -58,7 +59,7 @@ func EncodingFacts(e report.Encoding) [][2]string {
 	if e.Layers != nil {
 		out = append(out, [2]string{"layers", joined(e.Layers, ", ")})
 	}
-	return append(out, parameters(e.Parameters)...)
+	return append(out, parameterFacts(e.Parameters)...)
 }
 
 // Reasons are where an encoding is, and on what a report rests.
@@ -93,9 +94,9 @@ func value(s *string) string {
 	return *s
 }
 
-// parameters are a scheme's parameters as labels and values, in the order of the
+// parameterFacts are a scheme's parameters as labels and values, in the order of the
 // report; what does not apply is left out.
-func parameters(p report.Parameters) (out [][2]string) {
+func parameterFacts(p report.Parameters) (out [][2]string) {
 	whole := func(label string, n *int) {
 		if n != nil && *n != 0 {
 			out = append(out, [2]string{label, fmt.Sprint(*n)})
@@ -103,7 +104,7 @@ func parameters(p report.Parameters) (out [][2]string) {
 	}
 	number := func(label string, n *report.Number) {
 		if n != nil {
-			out = append(out, [2]string{label, figure.Number(float64(*n))})
+			out = append(out, [2]string{label, numberText(*n)})
 		}
 	}
 	text := func(label, s string) {
@@ -126,13 +127,9 @@ func parameters(p report.Parameters) (out [][2]string) {
 	text("sections", sizes(p.Sections))
 	if s := p.Scaling; s != nil {
 		text("scaling", s.Type)
-		number("factor", s.Factor)
-		whole("original length", s.OriginalLength)
-		number("attention factor", s.AttentionFactor)
-		number("beta fast", s.BetaFast)
-		number("beta slow", s.BetaSlow)
-		number("low frequency factor", s.LowFreqFactor)
-		number("high frequency factor", s.HighFreqFactor)
+		for _, n := range parameters.ScalingNumbers {
+			text(n.Label, n.Text(*s, numberText))
+		}
 	}
 	whole("heads", p.Heads)
 	number("max bias", p.MaxBias)
@@ -142,6 +139,9 @@ func parameters(p report.Parameters) (out [][2]string) {
 	text("order", p.Order)
 	return out
 }
+
+// numberText has four digits, and all of a whole number below 10⁹.
+func numberText(n report.Number) string { return figure.Number(float64(n)) }
 
 // sizes are the sides of a grid or a window.
 func sizes(n []int) string { return joined(n, "×") }

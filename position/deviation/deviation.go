@@ -26,9 +26,9 @@ type Deviation struct {
 	Function string // of the engine
 	Title    string // where it applies, as the documentation has it
 	Does     string // what the engine does
-	// tells is what it comes to for an encoding of a file, after Does; ok is false where it does
+	// detail returns what it comes to for an encoding of a file, after Does; ok is false where it does
 	// not apply. nil: the architecture tells.
-	tells   func(schemes.Scheme, report.Inspect) (says string, ok bool)
+	detail  func(schemes.Scheme, report.Inspect) (says string, ok bool)
 	planned bool // plans tell it as well
 }
 
@@ -42,8 +42,8 @@ const (
 // List is all that are told, in the order of the documentation.
 var List = []Deviation{
 	{ID: "yarn-rounded", Engine: schemes.EngineLlamaCpp, Function: "ggml_rope_yarn_corr_dims", Title: "YaRN",
-		Does:  "rounds the bounds of YaRN's ramp to whole pairs, whatever a configuration says of truncate",
-		tells: ramped, planned: true},
+		Does:   "rounds the bounds of YaRN's ramp to whole pairs, whatever a configuration says of truncate",
+		detail: ramped, planned: true},
 	{ID: Betas, Engine: schemes.EngineLlamaCpp, Function: "llama_context::llama_context", Title: "YaRN, but in grok and mistral3",
 		Does: "takes 32 and 1 for beta_fast and beta_slow, whatever a configuration says"},
 	{ID: Scores, Engine: schemes.EngineLlamaCpp, Function: "llama_model_deepseek2::graph", Title: "scaling in DeepSeek 2, 3 and those of their graph",
@@ -51,23 +51,23 @@ var List = []Deviation{
 	{ID: SlidingBase, Engine: schemes.EngineLlamaCpp, Function: "llama_model::get_rope_freq_base", Title: "layers with a sliding window and a base of their own (Gemma 3, ModernBERT, …)",
 		Does: "turns layers with a sliding window by rope.freq_base_swa, 10000 where that is missing, and neither by rope.freq_base nor by a scaling", planned: true},
 	{ID: "longrope-at-load", Engine: schemes.EngineLlamaCpp, Function: "llama_model::get_rope_factors", Title: "LongRoPE",
-		Does: "chooses LongRoPE's list by the context that it was started with", tells: longRoPE},
+		Does: "chooses LongRoPE's list by the context that it was started with", detail: longRoPE},
 	{ID: "bucket-distance", Engine: schemes.EngineLlamaCpp, Function: "llama_relative_position_bucket", Title: "T5's buckets",
-		Does: "puts distances from 128 on into the last bucket, whatever relative_attention_max_distance says", tells: isScheme(report.SchemeT5Bias)},
+		Does: "puts distances from 128 on into the last bucket, whatever relative_attention_max_distance says", detail: isScheme(report.SchemeT5Bias)},
 	{ID: "slot-cap", Engine: schemes.EngineLlamaCpp, Function: "server_context_impl::load_model", Title: "every GGUF model",
-		Does: "gives a slot of its server at most context_length tokens, whatever -c says; the library only warns", tells: slotCap},
+		Does: "gives a slot of its server at most context_length tokens, whatever -c says; the library only warns", detail: slotCap},
 	{ID: "yarn-truncate", Engine: schemes.EngineTransformers, Function: "_compute_yarn_parameters", Title: "YaRN",
-		Does:  "rounds the bounds of YaRN's ramp to whole pairs unless truncate is false",
-		tells: ramped},
+		Does:   "rounds the bounds of YaRN's ramp to whole pairs unless truncate is false",
+		detail: ramped},
 	{ID: "longrope-by-sequence", Engine: schemes.EngineTransformers, Function: "longrope_frequency_update", Title: "LongRoPE",
-		Does: "chooses LongRoPE's list by the greatest position of each sequence", tells: longRoPE},
+		Does: "chooses LongRoPE's list by the greatest position of each sequence", detail: longRoPE},
 	{ID: "reversed-turn", Engine: schemes.EngineTransformers, Function: "rotate_half of modeling_nanochat.py", Title: "NanoChat",
-		Does: "turns by −θ where ggml's operator and other models turn by θ", tells: reversed},
+		Does: "turns by −θ where ggml's operator and other models turn by θ", detail: reversed},
 	{ID: "yarn-unrounded", Engine: ONNXRuntime, Function: "make_inv_freq_rescaled_with_ntk of its GenAI model builder", Title: "YaRN",
-		Does:  "never rounds the bounds of YaRN's ramp",
-		tells: ramped},
+		Does:   "never rounds the bounds of YaRN's ramp",
+		detail: ramped},
 	{ID: "longrope-by-run", Engine: ONNXRuntime, Function: "make_rotary_embedding_multi_cache of its GenAI model builder", Title: "LongRoPE",
-		Does: "chooses between two caches of LongRoPE by the total length of each run", tells: longRoPE},
+		Does: "chooses between two caches of LongRoPE by the total length of each run", detail: longRoPE},
 }
 
 // Notes are the sentences on what an engine computes otherwise of an encoding with a scheme in the
@@ -95,8 +95,8 @@ func Planned(scheme schemes.Scheme, d report.Inspect, by []string) (out []string
 // says is the deviation as a sentence about one encoding, "" where it does not apply.
 func (v Deviation) says(scheme schemes.Scheme, d report.Inspect, by []string) string {
 	more, ok := "", slices.Contains(by, v.ID)
-	if v.tells != nil {
-		more, ok = v.tells(scheme, d)
+	if v.detail != nil {
+		more, ok = v.detail(scheme, d)
 	}
 	if !ok {
 		return ""

@@ -23,7 +23,7 @@ func (m *model) findUnknown() {
 	if name == "" {
 		name = "(none)"
 	}
-	m.Tell("gguf-architecture-unknown", report.LevelWarning, "unknown architecture "+name+": its "+m.Key("rope.*")+" keys are read as llama.cpp reads those of every architecture; which of them its graph uses, and which elements it pairs, is not known, and engines may refuse the file",
+	m.Report("gguf-architecture-unknown", report.LevelWarning, "unknown architecture "+name+": its "+m.Key("rope.*")+" keys are read as llama.cpp reads those of every architecture; which of them its graph uses, and which elements it pairs, is not known, and engines may refuse the file",
 		m.meant(), &report.Where{Key: "general.architecture"}, site.AssumeLike)
 	m.Arch = &arch.Entry{Name: m.Name, Scheme: "rope", Dims: "any"}
 	switch {
@@ -65,7 +65,7 @@ func (m *model) Assume(like string) error {
 	}
 	m.Model = hparams.New(m.File)
 	m.Arch, m.Assumed, m.sites, m.looked = known, like, nil, false
-	m.Tell("gguf-architecture-unknown", report.LevelWarning, fmt.Sprintf("unknown architecture %s: taken for %s, as was asked; an engine that knows it may compute otherwise", report.Printable(m.Name), like), "", &report.Where{Key: "general.architecture"})
+	m.Report("gguf-architecture-unknown", report.LevelWarning, fmt.Sprintf("unknown architecture %s: taken for %s, as was asked; an engine that knows it may compute otherwise", report.Printable(m.Name), like), "", &report.Where{Key: "general.architecture"})
 	m.find()
 	m.check()
 	return nil

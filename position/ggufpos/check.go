@@ -138,6 +138,6 @@ func (m *model) checkRequired() {
 		}
 	}
 	if m.Arch.Scheme == "unimplemented" {
-		m.Tell("gguf-architecture-unknown", report.LevelError, "llama.cpp knows the architecture "+m.Family()+" by name and cannot run it", "", nil)
+		m.Report("gguf-architecture-unknown", report.LevelError, "llama.cpp knows the architecture "+m.Family()+" by name and cannot run it", "", nil)
 	}
 }

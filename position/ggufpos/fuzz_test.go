@@ -68,7 +68,7 @@ func TestEveryArchitectureOpens(t *testing.T) {
 	for name, arch := range archs(t) {
 		for _, k := range []keys{{"general.architecture": gguf.String(name)}, fixture(arch, 64)} {
 			m := make1(t, k, map[string][]float32{operator.FreqsTensor: make([]float32, 32)})
-			if name != "clip" && len(m.sites) == 0 && len(m.Told) == 0 {
+			if name != "clip" && len(m.sites) == 0 && len(m.Reported) == 0 {
 				t.Errorf("%s: neither site nor finding", name)
 			}
 			position.Inspect(m)

@@ -32,7 +32,7 @@ var (
 
 	_ position.AttentionScaler = (*rotary.Rope)(nil)
 	_ position.Rotator         = (*rotary.Rope)(nil)
-	_ position.Holder          = (*rotary.Rope)(nil)
+	_ position.Substituter     = (*rotary.Rope)(nil)
 	_ position.Windower        = (*rotary.Rope)(nil)
 	_ position.Switcher        = (*rotary.Rope)(nil)
 	_ position.Deviator        = (*rotary.Rope)(nil)

@@ -74,7 +74,7 @@ func (m *model) Attentions() []*position.Attention {
 }
 
 // Findings returns what the file's owner should know.
-func (m *model) Findings() []report.Finding { return m.Told }
+func (m *model) Findings() []report.Finding { return m.Reported }
 
 // Close closes the file.
 func (m *model) Close() error { return m.File.Close() }

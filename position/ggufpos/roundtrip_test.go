@@ -254,7 +254,7 @@ func TestScalingsOnTopOfOthers(t *testing.T) {
 				if _, err := position.Extend(m, position.ExtendOptions{Length: 1024}); err != nil {
 					t.Fatal(err)
 				}
-				held := m.sites[0].(*rotary.Rope).Held().(schemes.Rotary)
+				held := m.sites[0].(*rotary.Rope).Stored().(schemes.Rotary)
 				again := reopen(t, m.Edit, raw)
 				agree(again)
 				compare(t, again, 0, held)

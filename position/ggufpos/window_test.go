@@ -46,7 +46,7 @@ func TestWindowByKeys(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		got := opened(t, applied(t, plan, raw))
-		if err := verify.HeldWindow(got, out.Window); err != nil || out.Window.Positions != window {
+		if err := verify.CheckWindow(got, out.Window); err != nil || out.Window.Positions != window {
 			t.Errorf("%s: %v, %v", name, out.Window, err)
 		}
 		if after := rotations(got); after != was {

@@ -33,7 +33,7 @@ func TestAddWindow(t *testing.T) {
 				continue
 			}
 			after := result(t, m, path)
-			if err := verify.HeldWindow(after, w); err != nil {
+			if err := verify.CheckWindow(after, w); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			for i, a := range after.Attentions() {

@@ -78,7 +78,7 @@ func (d *detector) meet() {
 		case x.Kind == axes.Contracted:
 			d.relative.Contracted(x)
 		case x.Kind == axes.Multiplied:
-			d.rotary.Met(x)
+			d.rotary.AddMeeting(x)
 		case (x.Kind == axes.Added || x.Kind == axes.Joined) && adds(x.Node):
 			d.tables = append(d.tables, d.additions(x)...)
 		}

@@ -14,7 +14,7 @@ func (c *lengthChange) rowsFollow(e *eval.Evaluator) error {
 	planned := map[*origin.Maps]*origin.Planned{}
 	for _, s := range c.Sites() {
 		t, ok := s.(*tableSite)
-		if !ok || t.Told.IsGrid() {
+		if !ok || t.Detected.IsGrid() {
 			continue
 		}
 		if t.origins != nil && planned[t.origins] == nil {

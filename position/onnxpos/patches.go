@@ -83,7 +83,7 @@ func (d *detector) cutApart(before *onnx.Node, rows, columns int) *probe.Patches
 func (m *Model) laterPatches(tables []*tableSite) {
 	var patches *probe.Patches
 	for _, t := range tables {
-		if !t.Told.IsGrid() {
+		if !t.Detected.IsGrid() {
 			continue
 		}
 		if t.patches == nil || patches != nil && *patches != *t.patches {

@@ -99,11 +99,11 @@ func sameRotation(t *testing.T, what string, want schemes.Rotary, now *rotary.Si
 	cos, sin, wantCos, wantSin := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	rotator := want.Rotator(schemes.RecipeExact, 0)
 	length := 32
-	if c := now.Told.Capacity; c > 0 {
+	if c := now.Detected.Capacity; c > 0 {
 		length = min(length, c)
 	}
 	tolerance := 3e-5
-	if d := now.Told.Dtype; d == "float16" || d == "bfloat16" {
+	if d := now.Detected.Dtype; d == "float16" || d == "bfloat16" {
 		tolerance = 1e-2
 	}
 	for p := range length {

@@ -203,11 +203,11 @@ func TestOtherSites(t *testing.T) {
 	if e := first.Encoding(); len(e.Where) != 2 || len(e.Scheme.(schemes.Other).Window) != 2 {
 		t.Errorf("%+v", e)
 	}
-	if first.ReadOnly() != position.Site(first) || first.Hold(position.Want{}) == nil {
+	if first.ReadOnly() != position.Site(first) || first.Store(position.Want{}) == nil {
 		t.Error("it can be changed")
 	}
 	first.Why = "its table is of another kind"
-	if err := first.Hold(position.Want{}); err == nil || !strings.Contains(err.Error(), first.Why) {
+	if err := first.Store(position.Want{}); err == nil || !strings.Contains(err.Error(), first.Why) {
 		t.Errorf("%v", err)
 	}
 	first.SetEnd(20, report.Evidence{})

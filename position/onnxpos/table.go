@@ -32,8 +32,8 @@ type tableSite struct {
 	// unexplained tells that rows are sines and cosines, by no formula that is known.
 	unexplained bool
 	rounded     fit.Precision  // to which its rows were rounded before they were stored, where that is coarser; "": not
-	held        int            // rows after Hold; 0: as they are
-	heldGrid    [2]int         // the grid after Hold, of rows and columns that stand apart
+	newRows     int            // rows after Store; 0: as they are
+	newGrid     [2]int         // the grid after Store, of rows and columns that stand apart
 	patches     *probe.Patches // what makes its patches, where it is not the first convolution
 	origins     *origin.Maps   // of the graph's values
 	crossed     []int          // rows of its tables, one an axis of a grid (rows and columns, time and space); nil: one table
@@ -80,7 +80,7 @@ func findTables(m *Model, d *detector) []site.Site {
 	for _, t := range all {
 		t.describe(d)
 	}
-	all = toldOnce(all)
+	all = mergeFormulas(all)
 	var sites []site.Site
 	for _, t := range all {
 		sites = append(sites, t)
@@ -89,9 +89,9 @@ func findTables(m *Model, d *detector) []site.Site {
 	return sites
 }
 
-// toldOnce puts the places together where the graph computes rows by one formula: it may do so
+// mergeFormulas puts the places together where the graph computes rows by one formula: it may do so
 // for every layer.
-func toldOnce(all []*tableSite) (out []*tableSite) {
+func mergeFormulas(all []*tableSite) (out []*tableSite) {
 	var computed []*tableSite
 	for _, t := range all {
 		if t.uses[0].source.Trig == nil {
@@ -99,7 +99,7 @@ func toldOnce(all []*tableSite) (out []*tableSite) {
 			continue
 		}
 		t.m.SpendElements(len(computed))
-		twin := slices.IndexFunc(computed, func(o *tableSite) bool { return reflect.DeepEqual(o.Told.Scheme, t.Told.Scheme) })
+		twin := slices.IndexFunc(computed, func(o *tableSite) bool { return reflect.DeepEqual(o.Detected.Scheme, t.Detected.Scheme) })
 		if twin >= 0 {
 			computed[twin].uses = append(computed[twin].uses, t.uses...)
 			continue
@@ -219,7 +219,7 @@ func (t *tableSite) describe(d *detector) {
 		}
 		t.unexplained = !ok && fit.OnCircles(m, t.precision())
 	}
-	t.Told = e
+	t.Detected = e
 	if t.sinusoid != nil {
 		return
 	}
@@ -237,14 +237,14 @@ func (t *tableSite) describe(d *detector) {
 	if t.unexplained && !waves {
 		e.Scheme = schemes.Other{Kind: report.SchemeUnknown, Dim: learned.Dim}
 		e.Evidence[len(e.Evidence)-1].Says = noBase
-		t.Told = e
+		t.Detected = e
 		return
 	}
 	if grid != nil && !waves {
 		learned.Offset, learned.Grid, learned.Prefix, learned.Rows = 0, grid, prefix, total
 		e.Scheme, e.Capacity = learned, sheet.Size(grid)
 	}
-	t.Told = e
+	t.Detected = e
 }
 
 // grid reads an image's patch grid off the axis that the table is added along: sizes of its
@@ -333,7 +333,7 @@ func (t *tableSite) describeRuntime() {
 		e.Scheme = schemes.Other{Kind: report.SchemeUnknown, Dim: s.Dim}
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: noBase})
 	}
-	t.Told = e
+	t.Detected = e
 }
 
 // noBase is what is told of sines and cosines that no formula explains.
@@ -408,9 +408,9 @@ func (t *tableSite) Row(i int, dst []float64) error {
 	return t.rows().Row(i, dst)
 }
 
-// Overlay gives the evaluator the rows that are held in place of the file's.
+// Overlay gives the evaluator the rows that are stored in place of the file's.
 func (t *tableSite) Overlay(into map[*onnx.Tensor]*eval.Value) {
-	if t.held == 0 {
+	if t.newRows == 0 {
 		return
 	}
 	rows := t.rows()
@@ -419,9 +419,9 @@ func (t *tableSite) Overlay(into map[*onnx.Tensor]*eval.Value) {
 		for i, n := range c.Dims {
 			shape[i] = int(n)
 		}
-		shape[rows.Axis] = t.held
+		shape[rows.Axis] = t.newRows
 		if rows.Planar {
-			shape[rows.Axis], shape[rows.Axis+1] = t.heldGrid[0], t.heldGrid[1]
+			shape[rows.Axis], shape[rows.Axis+1] = t.newGrid[0], t.newGrid[1]
 		}
 		v := eval.Shaped(c.Type, shape...)
 		v.Origins = []*onnx.Tensor{c}
@@ -469,8 +469,8 @@ func (t *tableSite) Fused() bool {
 
 // SetBeyond notes what a probe showed beyond the table.
 func (t *tableSite) SetBeyond(beyond string, evidence ...report.Evidence) {
-	t.Told.Beyond = beyond
-	t.Told.Evidence = append(t.Told.Evidence, evidence...)
+	t.Detected.Beyond = beyond
+	t.Detected.Evidence = append(t.Detected.Evidence, evidence...)
 }
 
 // Resampled reports whether the graph itself resamples the table before it adds

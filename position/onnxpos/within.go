@@ -39,7 +39,7 @@ func (m *Model) lookWithin(nodes []*onnx.Node) error {
 				return err
 			}
 			for _, s := range inner.sites {
-				m.tellWithin(n, a.Name, s)
+				m.addNested(n, a.Name, s)
 			}
 			for _, f := range inner.findings { // of the file they are the same for each
 				if !slices.ContainsFunc(m.findings, func(o report.Finding) bool { return reflect.DeepEqual(o, f) }) {
@@ -54,8 +54,8 @@ func (m *Model) lookWithin(nodes []*onnx.Node) error {
 	return nil
 }
 
-// tellWithin tells an encoding of the model in an attribute of a node, unless another one has it.
-func (m *Model) tellWithin(n *onnx.Node, attribute string, s site.Site) {
+// addNested adds an encoding of the model in an attribute of a node, unless another one has it.
+func (m *Model) addNested(n *onnx.Node, attribute string, s site.Site) {
 	e := s.Encoding()
 	for _, o := range m.sites {
 		if told := o.Encoding(); told.Form == e.Form && told.Capacity == e.Capacity && reflect.DeepEqual(told.Scheme, e.Scheme) {

@@ -58,31 +58,6 @@ func rotary(s schemes.Rotary) report.Parameters {
 	return p
 }
 
-// scalingNumbers are the numbers of a scaling with the field of a report that says each.
-var scalingNumbers = []struct {
-	schemes.Parameter
-	in func(*report.Scaling) **report.Number
-}{
-	{schemes.ParameterFactor, func(s *report.Scaling) **report.Number { return &s.Factor }},
-	{schemes.ParameterAttentionFactor, func(s *report.Scaling) **report.Number { return &s.AttentionFactor }},
-	{schemes.ParameterBetaFast, func(s *report.Scaling) **report.Number { return &s.BetaFast }},
-	{schemes.ParameterBetaSlow, func(s *report.Scaling) **report.Number { return &s.BetaSlow }},
-	{schemes.ParameterLowFreq, func(s *report.Scaling) **report.Number { return &s.LowFreqFactor }},
-	{schemes.ParameterHighFreq, func(s *report.Scaling) **report.Number { return &s.HighFreqFactor }},
-}
-
-// scaling says how frequencies were changed; type none is said, too.
-func scaling(s schemes.Scaling) *report.Scaling {
-	out := &report.Scaling{Type: s.Kind().Name, OriginalLength: Positive(s.OriginalLength), ShortFactor: report.Numbers(s.ShortFactor), LongFactor: report.Numbers(s.LongFactor)}
-	for _, n := range scalingNumbers {
-		*n.in(out) = number(n.Get(s))
-	}
-	if s.NoTruncate {
-		out.Truncate = report.Pointer(false)
-	}
-	return out
-}
-
 func sinusoid(s schemes.Sinusoid) report.Parameters {
 	p := report.Parameters{Rows: Positive(s.Rows), Dim: Positive(s.Dim), Offset: report.Pointer(s.Offset), Base: number(s.Base),
 		Layout: s.Layout, Denominator: s.Denominator, Grid: s.Grid}

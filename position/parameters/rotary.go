@@ -18,11 +18,8 @@ func Rotary(p report.Parameters, like schemes.Rotary) (schemes.Rotary, error) {
 	}
 	if s := p.Scaling; s != nil {
 		r.Scaling = schemes.Scaling{Type: s.Type, ShortFactor: values(s.ShortFactor), LongFactor: values(s.LongFactor)}
-		for _, n := range scalingNumbers {
-			n.Set(&r.Scaling, value(*n.in(s)))
-		}
-		if s.OriginalLength != nil {
-			r.Scaling.OriginalLength = *s.OriginalLength
+		for _, n := range ScalingNumbers {
+			n.take(&r.Scaling, *s)
 		}
 		r.Scaling.NoTruncate = s.Truncate != nil && !*s.Truncate
 	}

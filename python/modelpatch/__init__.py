@@ -8,6 +8,7 @@ from ._change import Change
 from ._look import Figure, Report, check, diff, inspect, inspect_many, plot, show, verify
 from ._model import Model
 from ._verbs import alibi, apply, bake, extend, relative, revert, rope, unbake, undo, window
+from ._verbs import set as set  # not in __all__: `from modelpatch import *` must not hide Python's own set
 from ._version import VERSION as __version__
 from .errors import InputError, Interrupted, ModelpatchError, OutputError, Refused, UsageError, VerificationFailed
 from .reports import Difference, Inspection, Patch, Verdict

@@ -28,11 +28,12 @@ ExtendMethod = Literal["tile", "hierarchical", "repeat-last", "zero", "grouped",
 ScalingType = Literal["none", "linear", "ntk", "dynamic", "yarn", "llama3", "longrope", "resonance"]
 Kernel = Literal["bicubic", "bicubic-antialias", "bilinear", "bilinear-antialias", "bilinear-align-corners"]
 Resize = Literal["bilinear", "bicubic", "geometric"]
+KeyValue = Union[str, float, bool, Sequence[int]]
 
 
 def _changed(verb: str, model: Model, what: Mapping[str, Any], output: PathLike | None, verify: Verify, options: Mapping[str, Any],
-             kinds: type[Any] = Writing, patch: PathLike | Change | None = None) -> Change:
-    """Runs a verb and reads what it wrote."""
+             kinds: type[Any] = Writing, arguments: Sequence[str] = ()) -> Change:
+    """Runs a verb, with arguments before the model, and reads what it wrote."""
     known(options, kinds)
     model = made(model)
     held = not is_path(model)
@@ -55,7 +56,7 @@ def _changed(verb: str, model: Model, what: Mapping[str, Any], output: PathLike 
             given.append("--verify=full" if verify == "full" else "--verify")
         if target is not None:
             given.append(f"--output={target}")
-        plan = Plan.read(answer(placed, [verb, "--json", *given, "--", *([] if patch is None else [argument(patch)]), path], options.get("progress", False))[1])
+        plan = Plan.read(answer(placed, [verb, "--json", *given, "--", *arguments, path], options.get("progress", False))[1])
         new = loaded(target, model) if target is not None and output is None else None
         written = None if planned or output is None else Path(plan.written[0].path if plan.written else output)
         return Change(**{f.name: getattr(plan, f.name) for f in fields(plan)}, output=written, model=new)
@@ -89,6 +90,22 @@ def rope(
         "high_freq_factor": high_freq_factor, "low_freq_factor": low_freq_factor, "mscale": mscale, "mscale_all_dim": mscale_all_dim,
         "truncate": truncate, "use": use,
     }, output, verify, options)
+
+
+def set(
+    model: Model, keys: Mapping[str, KeyValue] | None = None, *, output: PathLike | None = None, verify: Verify = True, pad_sections: bool = False,
+    **options: Unpack[Writing],
+) -> Change:
+    """Sets metadata keys of positions in a GGUF model; pad_sections: fills up the sections of M-RoPE with zeros."""
+    arguments = [f"{key}={_text(value)}" for key, value in (keys or {}).items()]
+    return _changed("set", model, {"pad_sections": pad_sections}, output, verify, options, arguments=arguments)
+
+
+def _text(value: KeyValue) -> str:
+    """The value of a metadata key as the command reads it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, (str, int, float)) else ",".join(str(item) for item in value)
 
 
 def alibi(
@@ -130,12 +147,12 @@ def relative(
 
 def apply(patch: PathLike | Change, model: Model, *, output: PathLike | None = None, **options: Unpack[Applying]) -> Change:
     """Makes the change that a patch file holds."""
-    return _changed("apply", model, {}, output, False, options, Applying, patch)
+    return _changed("apply", model, {}, output, False, options, Applying, [argument(patch)])
 
 
 def revert(patch: PathLike | Change, model: Model, *, output: PathLike | None = None, **options: Unpack[Applying]) -> Change:
     """Takes the change of a patch file back."""
-    return _changed("revert", model, {}, output, False, options, Applying, patch)
+    return _changed("revert", model, {}, output, False, options, Applying, [argument(patch)])
 
 
 def undo(path: PathLike, *, dry_run: bool = False, digest: bool = False) -> Change:

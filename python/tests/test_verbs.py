@@ -195,6 +195,32 @@ def test_rope(llama: Path, rope_onnx: Path) -> None:
     assert modelpatch.rope(rope_onnx.read_bytes(), base=20000, verify="full").verified is not None
 
 
+def test_set(llama: Path, gpt2: Path, tmp_path: Path) -> None:
+    change = modelpatch.set(llama.read_bytes(), {"rope.freq_base": 500000, "llama.context_length": 64})
+    assert isinstance(change.model, bytes) and change.verified is not None
+    report = modelpatch.inspect(change.model)
+    assert (report.encodings[0].parameters.base, report.length.stated) == (500000.0, 64)
+    assert modelpatch.set(llama, {"rope.freq_base": 5e5}).changes[0].what == "RoPE base 10000 → 500000"
+    written = modelpatch.set(llama, {"rope.scaling.type": "yarn", "rope.scaling.factor": 4}, output=tmp_path / "yarn.gguf")
+    assert written.output is not None and modelpatch.inspect(written).encodings[0].parameters.scaling is not None
+    with pytest.raises(modelpatch.UsageError, match="no key to set"):
+        modelpatch.set(llama)
+    with pytest.raises(modelpatch.Refused, match="does not read"):
+        modelpatch.set(llama, {"rope.dimension_sections": [16, 24]})
+    with pytest.raises(modelpatch.UsageError, match="must be a whole number"):
+        modelpatch.set(llama, {"context_length": True})
+    with pytest.raises(modelpatch.Refused, match="nothing to pad"):
+        modelpatch.set(llama, pad_sections=True)
+    with pytest.raises(modelpatch.Refused, match="no keys"):
+        modelpatch.set(gpt2, {"rope.freq_base": 500000})
+
+
+def test_star_import_leaves_the_builtin() -> None:
+    names: dict[str, Any] = {}
+    exec("from modelpatch import *", names)  # noqa: S102
+    assert "extend" in names and "set" not in names
+
+
 def test_alibi(gpt2: Path) -> None:
     change = modelpatch.alibi(gpt2.read_bytes(), slopes=[0.0625, 0.00390625])
     assert isinstance(change.model, bytes)
@@ -291,7 +317,7 @@ def test_every_flag_is_there() -> None:
     rows = {
         "inspect": {"html", "table", "textconv", "force", "files-from"}, "check": {"init", "format", "quiet", "files-from"}, "plot": {"output", "follow", "force"},
         "diff": {"digest"}, "verify": set(), "undo": set(),
-        **{verb: set() for verb in ("extend", "rope", "alibi", "bake", "unbake", "relative", "window", "apply", "revert")},
+        **{verb: set() for verb in ("extend", "rope", "set", "alibi", "bake", "unbake", "relative", "window", "apply", "revert")},
     }
     for verb, left_out in rows.items():
         function = getattr(modelpatch, verb)
@@ -302,8 +328,8 @@ def test_every_flag_is_there() -> None:
                 names |= set(sys.modules["modelpatch._options"].__dict__[kind].__optional_keys__)
             elif name not in ("model", "path", "paths", "progress", "before", "after", "a", "b", "other") and (verb, name) != ("show", "patch"):
                 names.add(renamed.get(name, name))
-        if verb in ("apply", "revert"):
-            names.discard("patch")
+        if verb in ("apply", "revert", "set"):
+            names -= {"patch", "keys"}  # arguments
         if verb == "plot":
             left_out = left_out - {"format"}
         assert {name.replace("_", "-") for name in names} == flags_of(verb) - left_out, verb

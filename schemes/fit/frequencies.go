@@ -123,7 +123,7 @@ func implausible(f []float64) string {
 
 func trailingZeros(f []float64) int {
 	n := 0
-	for n < len(f) && f[len(f)-1-n] < standsStill {
+	for n < len(f) && f[len(f)-1-n] < stillFrequency {
 		n++
 	}
 	return n

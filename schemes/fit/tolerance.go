@@ -56,9 +56,9 @@ const (
 	// of a rounded base (NUMERICS §7).
 	slopeError = 2e-6
 
-	// standsStill is the frequency below which a pair is meant not to turn:
+	// stillFrequency is the frequency below which a pair is meant not to turn:
 	// GGUF files divide the angle of such pairs by 1e30.
-	standsStill = 1e-15
+	stillFrequency = 1e-15
 	// greatestFrequency is the largest angle per position that is believed:
 	// beyond π positions alias.
 	greatestFrequency = 3.2

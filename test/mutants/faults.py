@@ -34,7 +34,7 @@ FIRST = [
     Fault("operators-packed", f"{OP}/rotary/operators.go", 'if n.Int("is_packed_batching", 0) != 0 {', "if false {", "an operator that packs its batches becomes one that does not"),
     Fault("operators-opset", f"{OP}/rotary/operators.go", 'set == "standard" && v < opsetRotary {', 'set == "standard" && v < 0 {', "a graph of opset 18 gets RotaryEmbedding of ai.onnx, which it does not have"),
     Fault("like-lists", "position/like.go", "o.ShortFactors, o.LongFactors = s.ShortFactor, s.LongFactor", "o.ShortFactors, o.LongFactors = s.ShortFactor, s.ShortFactor", "rope --like takes one of LongRoPE's two lists twice"),
-    Fault("like-original", "position/like.go", "\t\to.OriginalLength = s.OriginalLength\n", "\t\to.OriginalLength = 0\n", "rope --like scales from another length than the other model"),
+    Fault("like-original", "position/like.go", "\to.SetParameters(taken)\n", "\ttaken.OriginalLength = 0\n\to.SetParameters(taken)\n", "rope --like scales from another length than the other model"),
     Fault("latent-shape", f"{GP}/attention/latent.go", "\tif !fits {\n", "\tif false {\n", "weights of DeepSeek's attention that do not fit are read past their rows"),
     Fault("latent-turned", f"{GP}/attention/latent.go", "query[p] = append(append(make([]float64, 0, dim), row[nope:]...), row[:nope]...)", "query[p] = append(make([]float64, 0, dim), row...)", "verify runs DeepSeek's attention with the wrong part turned"),
     Fault("new-fault", f"{C}/change.go", "if err := newFault(m, d.faulty); err != nil {", "if err := error(nil); err != nil {", "a change that makes a file that engines refuse is written"),
@@ -141,7 +141,7 @@ MORE = [
     Fault("source-bomb", "internal/source/compressed.go", "if err := notAModel(path, head); err != nil {", "if err := error(nil); err != nil {", "a compressed file that is no model is unpacked whole"),
     # What a third batch of graphs showed.
     Fault("axes-attend", "onnx/axes/judge.go", "if free == 0 || mixed && !attend &&", "if free == 0 || mixed &&", "features ahead of frames are told as positions, and a weight as a table", ("position/onnxpos",)),
-    Fault("formulas-once", f"{OP}/table.go", "reflect.DeepEqual(o.Told.Scheme, t.Told.Scheme)", "reflect.DeepEqual(o.Told.Form, t.Told.Form)", "of two sinusoids that a graph computes one is told"),
+    Fault("formulas-once", f"{OP}/table.go", "reflect.DeepEqual(o.Detected.Scheme, t.Detected.Scheme)", "reflect.DeepEqual(o.Detected.Form, t.Detected.Form)", "of two sinusoids that a graph computes one is told"),
     Fault("tables-in-turns", f"{OP}/addition.go", "slow[p] == slow[0]+p/n", "slow[p] == slow[0]", "a table that places take again ends the model where its rows do"),
     Fault("grid-order", "schemes/fit/grid.go", "return [][]int{{0, 1}, {1, 0}}", "return [][]int{{0, 1}}", "sinusoids whose columns come first (SimpleViT) have no formula"),
     Fault("grid-turns", "schemes/fit/grid.go", "	add(each, each, true)\n", "", "sinusoids whose axes come by turns (LoFTR) have no formula"),
@@ -158,6 +158,7 @@ MORE = [
     Fault("limit-raised", f"{OP}/length/change.go", "if !c.repairIndex(s, name) {", "if c.repairIndex(s, name) {", "positions stop at the old end of a table that grew", (OP,)),
     Fault("own-record", f"{V}/record.go", "return own(b) - own(a)", "return own(a) - own(b)", "the plan of another model is told to explain a change"),
     Fault("numbers-told", "schemes/parameters.go", "ParameterFactor, ParameterOriginalLength, ParameterLowFreq,", "ParameterFactor, ParameterLowFreq,", "a command that is told lacks the original length", (C,)),
-    Fault("numbers-read", "position/parameters/rotary.go", "n.Set(&r.Scaling, value(*n.in(s)))", "n.Set(&r.Scaling, 0)", "a plan's factor is not held against the file", (V, "verify", "position/parameters")),
+    Fault("numbers-read", "position/parameters/scaling.go", "n.Set(out, value(*n.real(&from)))", "n.Set(out, 0)", "a plan's factor is not held against the file", (V, "verify", "position/parameters")),
+    Fault("attention-factor-1", "schemes/rotary.go", "if amplitude == 1 && s.Kind().Amplitude == nil {", "if amplitude == 1 {", "a YaRN model whose amplitude is 1 is told to have the one of the formula"),
     Fault("like-taken", "position/like.go", "p.Set(&taken, p.Get(s))", "p.Set(&taken, 0)", "rope --like leaves out the other model's original length", ("position", "cmd/modelpatch")),
 ]

@@ -19,7 +19,7 @@ func (m *Model) oddities() {
 		if o.At > 0 {
 			w.Range = &[2]int64{o.At, o.At}
 		}
-		m.Tell(o.Rule, level, o.Says, "", w)
+		m.Report(o.Rule, level, o.Says, "", w)
 	}
 }
 
@@ -42,18 +42,18 @@ func (m *Model) WhereKey(suffix string) *report.Where {
 	return w
 }
 
-// Tell adds a finding of a rule; level is one of report.LevelError, … . where is nil
+// Report adds a finding of a rule; level is one of report.LevelError, … . where is nil
 // where no place is meant.
-func (m *Model) Tell(rule, level, message, hint string, where *report.Where, remedies ...report.Remedy) {
-	m.Told = append(m.Told, report.Finding{Rule: rule, Level: level, Message: report.Name(message), Hint: report.Name(hint), Where: where, Remedies: remedies})
+func (m *Model) Report(rule, level, message, hint string, where *report.Where, remedies ...report.Remedy) {
+	m.Reported = append(m.Reported, report.Finding{Rule: rule, Level: level, Message: report.Name(message), Hint: report.Name(hint), Where: where, Remedies: remedies})
 }
 
 // Warn adds a warning about a key of the architecture, given without its prefix.
 func (m *Model) Warn(rule, suffix, message, hint string, remedies ...report.Remedy) {
-	m.Tell(rule, report.LevelWarning, message, hint, m.WhereKey(suffix), remedies...)
+	m.Report(rule, report.LevelWarning, message, hint, m.WhereKey(suffix), remedies...)
 }
 
 // Fault adds an error about a key of the architecture, given without its prefix.
 func (m *Model) Fault(rule, suffix, message, hint string, remedies ...report.Remedy) {
-	m.Tell(rule, report.LevelError, message, hint, m.WhereKey(suffix), remedies...)
+	m.Report(rule, report.LevelError, message, hint, m.WhereKey(suffix), remedies...)
 }

@@ -23,7 +23,7 @@ type Model struct {
 	Name      string               // general.architecture
 	Arch      *arch.Entry          // nil: not known
 	Kind      string               // of file: report.KindModel, …
-	Told      []report.Finding     // what the file's owner should know, in the order found
+	Reported  []report.Finding     // what the file's owner should know, in the order found
 	Assumed   string               // the architecture that Arch was taken from, where it is not the file's own; "": it is
 	Removed   []*gguf.Tensor       // factor tensors that Edit is to remove
 	arrays    map[string][]float64 // numeric arrays by key

@@ -22,11 +22,11 @@ func (e *Rope) fromFreqs() schemes.Scaling {
 		}
 		if masked {
 			e.say("structure", FreqsTensor+" stops pairs from turning")
-			return schemes.Scaling{Type: schemes.ScalingProportional, Rotated: turning, Factor: e.Factor, AttentionFactor: notOne(e.amplitude), Frequencies: e.frequencies()}
+			return schemes.Scaling{Type: schemes.ScalingProportional, Rotated: turning, Factor: e.Factor, Frequencies: e.frequencies()}.WithAttentionFactor(e.amplitude)
 		}
 		if fit.Alike(e.Freqs) && !e.Yarn && e.Freqs[0] > 0 { // both divide
 			e.say("fit", fmt.Sprintf("every divisor in %s is %g, and the keys divide by %g", FreqsTensor, e.Freqs[0], e.Factor))
-			return schemes.Scaling{Type: schemes.ScalingLinear, Factor: e.Freqs[0] * e.Factor, AttentionFactor: notOne(e.amplitude)}
+			return schemes.Scaling{Type: schemes.ScalingLinear, Factor: e.Freqs[0] * e.Factor}.WithAttentionFactor(e.amplitude)
 		}
 		return s
 	}
@@ -36,10 +36,10 @@ func (e *Rope) fromFreqs() schemes.Scaling {
 		return s
 	case masked:
 		e.say("structure", FreqsTensor+" stops pairs from turning")
-		return schemes.Scaling{Type: schemes.ScalingProportional, Rotated: turning, AttentionFactor: notOne(e.amplitude), Frequencies: e.frequencies()}
+		return schemes.Scaling{Type: schemes.ScalingProportional, Rotated: turning, Frequencies: e.frequencies()}.WithAttentionFactor(e.amplitude)
 	case fit.Alike(e.Freqs):
 		e.say("fit", fmt.Sprintf("every divisor in %s is %g", FreqsTensor, e.Freqs[0]))
-		return schemes.Scaling{Type: schemes.ScalingLinear, Factor: e.Freqs[0], AttentionFactor: notOne(e.amplitude)}
+		return schemes.Scaling{Type: schemes.ScalingLinear, Factor: e.Freqs[0]}.WithAttentionFactor(e.amplitude)
 	}
 	if ramp, ok := e.fromRamp(); ok {
 		return ramp
@@ -55,20 +55,10 @@ func (e *Rope) fromRamp() (schemes.Scaling, bool) {
 	if !ok {
 		return schemes.Scaling{}, false
 	}
-	s := found.Rotary.Scaling
+	s := found.Rotary.Scaling.WithAttentionFactor(e.amplitude)
 	s.Frequencies = e.frequencies()
-	if s.AttentionFactor = e.amplitude; s.Kind().Amplitude == nil {
-		s.AttentionFactor = notOne(e.amplitude)
-	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: FreqsTensor + " divides by " + s.String() + ": " + found.Why, Residual: report.Pointer(report.Number(found.Residual))})
 	return s, true
-}
-
-func notOne(v float64) float64 {
-	if v == 1 {
-		return 0
-	}
-	return v
 }
 
 // frequencies are the inverse frequencies that the engine uses.

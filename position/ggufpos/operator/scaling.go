@@ -161,10 +161,7 @@ func (e *Rope) Scheme() schemes.Rotary {
 
 // scaled names the scaling.
 func (e *Rope) scaled() schemes.Scaling {
-	plain := schemes.Scaling{Type: schemes.ScalingNone}
-	if e.attention != 1 {
-		plain.AttentionFactor = e.attention
-	}
+	plain := schemes.Scaling{Type: schemes.ScalingNone}.WithAttentionFactor(e.attention)
 	switch {
 	case e.Long != nil || e.Short != nil:
 		return e.longRoPE()

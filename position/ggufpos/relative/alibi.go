@@ -57,8 +57,8 @@ func (a *ALiBi) Encoding() position.Encoding {
 	return e
 }
 
-// Hold stores another largest bias; errors are those of StoreBias.
-func (a *ALiBi) Hold(want position.Want) error {
+// Store stores another largest bias; errors are those of StoreBias.
+func (a *ALiBi) Store(want position.Want) error {
 	w, ok := want.Scheme.(schemes.ALiBi)
 	switch {
 	case !ok:

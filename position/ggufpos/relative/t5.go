@@ -49,7 +49,7 @@ func FindT5(m *hparams.Model) (sites []position.Site) {
 		sites = append(sites, s)
 	}
 	if len(sites) == 0 {
-		m.Tell("gguf-table-missing", report.LevelError, "architecture "+m.Family()+" needs enc.blk.0.attn_rel_b.weight, which is missing", "engines refuse the file", nil)
+		m.Report("gguf-table-missing", report.LevelError, "architecture "+m.Family()+" needs enc.blk.0.attn_rel_b.weight, which is missing", "engines refuse the file", nil)
 	}
 	return sites
 }
@@ -67,8 +67,8 @@ func (s *T5) Encoding() position.Encoding {
 	return e
 }
 
-// Hold accepts what is there: the tables do not depend on the length.
-func (s *T5) Hold(want position.Want) error {
+// Store accepts what is there: the tables do not depend on the length.
+func (s *T5) Store(want position.Want) error {
 	if want.Scheme == nil || want.Scheme.Equal(s.scheme) {
 		return nil
 	}

@@ -33,7 +33,7 @@ func (r *Rope) BakeDivisors() (bool, error) {
 		return false, err
 	}
 	r.clear()
-	r.held, r.holds = true, &w
+	r.rescaled, r.stored = true, &w
 	return true, r.bake(w)
 }
 
@@ -71,8 +71,8 @@ func (r *Rope) UnbakeDivisors() (bool, error) {
 		return false, err
 	}
 	r.clear()
-	r.held, r.holds = true, &formula
-	return true, keys.hold(r, formula.Scaling)
+	r.rescaled, r.stored = true, &formula
+	return true, keys.store(r, formula.Scaling)
 }
 
 // sameFrequency reports whether two frequencies differ by the rounding of a divisor alone.

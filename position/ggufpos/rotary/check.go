@@ -38,7 +38,7 @@ func checkScaling(m *hparams.Model) {
 	case kind == arch.TypeNone && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor):
 		m.Warn("gguf-factor-with-none", arch.KeyFactor, fmt.Sprintf("rope.scaling.type is none, so the factor %g is not used", s), "")
 	case !stated && hasFactor && s != 1 && s != 0 && !m.Ignores(arch.KeyFactor):
-		m.Tell("gguf-factor-without-type", report.LevelNote, fmt.Sprintf("a factor of %g without rope.scaling.type counts as linear", s), "", m.WhereKey(arch.KeyFactor))
+		m.Report("gguf-factor-without-type", report.LevelNote, fmt.Sprintf("a factor of %g without rope.scaling.type counts as linear", s), "", m.WhereKey(arch.KeyFactor))
 	}
 	if n, ok := m.Count(arch.KeyOriginal); kind == arch.TypeYaRN && (!ok || n == 0) && m.Arch.Uses(arch.KeyOriginal) {
 		m.Warn("gguf-original-length-missing", arch.KeyOriginal, "YaRN without original_context_length: context_length is taken, and raising it would change YaRN", "extend writes it down")
@@ -95,7 +95,7 @@ func checkLlama3(m *hparams.Model, p *arch.Published, sites []position.Site) {
 	if m.File.Tensor("output.weight") == nil {
 		factor, why = p.Llama3.Tied, "shares the embeddings' matrix with its output"
 	}
-	m.Tell("gguf-divisors-missing", report.LevelWarning, fmt.Sprintf("%s is missing: a vocabulary of %d, base %s and a context length of %d are those of %s models whose frequencies are scaled, by ×%s where the model %s, as this one",
+	m.Report("gguf-divisors-missing", report.LevelWarning, fmt.Sprintf("%s is missing: a vocabulary of %d, base %s and a context length of %d are those of %s models whose frequencies are scaled, by ×%s where the model %s, as this one",
 		operator.FreqsTensor, p.Vocab, schemes.Text(base), context, p.Name, schemes.Text(factor), why), "",
 		&report.Where{Tensor: operator.FreqsTensor}, report.Do("rope", "writes it", "scaling", schemes.ScalingLlama3, "factor", schemes.Text(factor), "original-length", fmt.Sprint(p.Llama3.Original)))
 }
@@ -150,15 +150,15 @@ func checkFactorTensors(m *hparams.Model, sites []position.Site) {
 		}
 		switch {
 		case use == "":
-			m.Tell("gguf-factor-tensor", report.LevelError, fmt.Sprintf("llama.cpp's %s does not take the tensor %s and refuses the file", m.Family(), name), "", &w)
+			m.Report("gguf-factor-tensor", report.LevelError, fmt.Sprintf("llama.cpp's %s does not take the tensor %s and refuses the file", m.Family(), name), "", &w)
 		case use == "unused":
-			m.Tell("gguf-factor-tensor", report.LevelWarning, fmt.Sprintf("llama.cpp's %s accepts the tensor %s and does not use it", m.Family(), name), "", &w)
+			m.Report("gguf-factor-tensor", report.LevelWarning, fmt.Sprintf("llama.cpp's %s accepts the tensor %s and does not use it", m.Family(), name), "", &w)
 		case !usedTensor(sites, name):
-			m.Tell("gguf-factor-tensor", report.LevelError, fmt.Sprintf("%s of shape %v and type %s is not used: engines want F32, one number a pair%s", name, t.Shape, t.Type, onlyTyped(m, name)), "", &w)
+			m.Report("gguf-factor-tensor", report.LevelError, fmt.Sprintf("%s of shape %v and type %s is not used: engines want F32, one number a pair%s", name, t.Shape, t.Type, onlyTyped(m, name)), "", &w)
 		case t.Type != gguf.F32:
-			m.Tell("gguf-factor-tensor", report.LevelError, fmt.Sprintf("%s has type %s; engines want F32", name, t.Type), "", &w)
+			m.Report("gguf-factor-tensor", report.LevelError, fmt.Sprintf("%s has type %s; engines want F32", name, t.Type), "", &w)
 		case brokenDivisors(m, t):
-			m.Tell("gguf-factor-tensor", report.LevelError, name+" holds a divisor that is not above 0: what the engine computes is not finite", "convert the model again", &w)
+			m.Report("gguf-factor-tensor", report.LevelError, name+" holds a divisor that is not above 0: what the engine computes is not finite", "convert the model again", &w)
 		}
 	}
 	if a, b := m.File.Tensor(operator.LongTensor), m.File.Tensor(operator.ShortTensor); m.Arch.LongRoPE != "" && m.Arch.LongRoPE != "unused" && (a == nil) != (b == nil) {
@@ -167,7 +167,7 @@ func checkFactorTensors(m *hparams.Model, sites []position.Site) {
 			have, lack = operator.ShortTensor, operator.LongTensor
 		}
 		w := m.WhereTensor(m.File.Tensor(have))
-		m.Tell("gguf-factor-pair", report.LevelWarning, fmt.Sprintf("%s is there without %s: one side of the original length is not scaled", have, lack), "convert the model again", &w)
+		m.Report("gguf-factor-pair", report.LevelWarning, fmt.Sprintf("%s is there without %s: one side of the original length is not scaled", have, lack), "convert the model again", &w)
 	}
 	for _, s := range sites {
 		if r, ok := s.(*Rope); ok && r.engine.Freqs != nil && !fit.Ones(r.engine.Freqs) && !r.engine.Masked() && r.engine.Factor != 1 {

@@ -18,17 +18,17 @@ import (
 
 // Rope is one rotation: that of all layers, or of the full or the sliding ones.
 type Rope struct {
-	m       *hparams.Model
-	engine  operator.Rope
-	scheme  schemes.Rotary
-	layers  []int // ascending; nil: all
-	sliding bool  // the sliding layers' own rotation
-	merged  bool  // full and sliding layers turn alike, and both exist
-	window  int   // of sliding layers
-	beside  schemes.Attending
-	held    bool            // Hold changed the scaling
-	rebased bool            // Hold changed the base
-	holds   *schemes.Rotary // what Hold stored
+	m        *hparams.Model
+	engine   operator.Rope
+	scheme   schemes.Rotary
+	layers   []int // ascending; nil: all
+	sliding  bool  // the sliding layers' own rotation
+	merged   bool  // full and sliding layers turn alike, and both exist
+	window   int   // of sliding layers
+	beside   schemes.Attending
+	rescaled bool            // Store changed the scaling
+	rebased  bool            // Store changed the base
+	stored   *schemes.Rotary // by Store; nil: nothing
 
 	keys     []string // the file's keys that have a part in what the engine computes
 	baseKey  string   // deepseek4: the key of its base, when it is not freq_base
@@ -115,7 +115,7 @@ func (r *Rope) ScalesAttention() bool { return arch.ScaledAttention[r.m.Family()
 
 // Deviations are what llama.cpp's code of the architecture computes otherwise than configurations say.
 func (r *Rope) Deviations() (out []string) {
-	if held, ok := r.Held().(schemes.Rotary); ok && held.Scaling.Kind().Reads(schemes.ParameterBetaFast.Name) && !r.m.Arch.Uses(arch.KeyBetaFast) {
+	if stored, ok := r.Stored().(schemes.Rotary); ok && stored.Scaling.Kind().Reads(schemes.ParameterBetaFast.Name) && !r.m.Arch.Uses(arch.KeyBetaFast) {
 		out = append(out, deviation.Betas)
 	}
 	if arch.ScaledAttention[r.m.Family()] && r.scaledHere() {
@@ -129,8 +129,8 @@ func (r *Rope) Deviations() (out []string) {
 
 // scaledHere reports whether the rotation is scaled, or was given a scaling.
 func (r *Rope) scaledHere() bool {
-	held, ok := r.Held().(schemes.Rotary)
-	return ok && !held.Scaling.IsNone()
+	stored, ok := r.Stored().(schemes.Rotary)
+	return ok && !stored.Scaling.IsNone()
 }
 
 // Rotation computes cosines and sines as the engine does, in float64. Text
@@ -145,7 +145,7 @@ func (r *Rope) Rotation(pos, length int, cos, sin []float64) error {
 // the position (llama.cpp's get_rope_factors).
 func (r *Rope) Switches(old, new int) bool {
 	original := r.engine.Original
-	return !r.held && r.scheme.Scaling.ByLength() && (old <= original) != (new <= original)
+	return !r.rescaled && r.scheme.Scaling.ByLength() && (old <= original) != (new <= original)
 }
 
 // ActsIn reports whether the layer of an attention turns by this rotation.
@@ -158,7 +158,7 @@ func (r *Rope) ActsIn(_ string, layer int) bool {
 // length of its scaling is taken from the stated one, that is written down
 // first. It refuses values that no edit should build on.
 func (r *Rope) Lengthen() error {
-	if err := r.usable(!r.rebased, !r.held); err != nil {
+	if err := r.usable(!r.rebased, !r.rescaled); err != nil {
 		return err
 	}
 	r.pinOriginal()
@@ -170,7 +170,7 @@ func (r *Rope) Lengthen() error {
 func (r *Rope) pinOriginal() {
 	old, ok := r.m.Count(arch.KeyContext)
 	hot := r.m.Family() == "mistral3" && !r.m.Temperature(true).IsNone() // it counts from the original length on
-	if n, there := r.m.Count(arch.KeyOriginal); r.held && !hot || r.m.Edit.Edited(r.m.Key(arch.KeyOriginal)) || !ok || there && n != 0 || !r.measured() && !hot {
+	if n, there := r.m.Count(arch.KeyOriginal); r.rescaled && !hot || r.m.Edit.Edited(r.m.Key(arch.KeyOriginal)) || !ok || there && n != 0 || !r.measured() && !hot {
 		return
 	}
 	r.m.Edit.Set(r.m.Key(arch.KeyOriginal), u32(old), "original length, until now that of context_length")

@@ -15,21 +15,21 @@ import (
 // that has none becomes divisors in rope_freqs.weight, or is refused.
 type scalingKeys struct {
 	scaling string // schemes' name of the type
-	tensors bool   // it is held by factor tensors beside keys
+	tensors bool   // it is stored in factor tensors beside keys
 	// lacks says what of a scaling keys cannot hold and divisors can; "": nothing.
 	lacks func(*hparams.Model, schemes.Scaling) string
-	hold  func(*Rope, schemes.Scaling) error
+	store func(*Rope, schemes.Scaling) error
 }
 
-// keysOf is how a scaling is held in keys, nil where it cannot.
+// keysOf returns how a scaling is stored in keys, nil where it cannot be.
 func keysOf(s schemes.Scaling) *scalingKeys {
 	name := s.Kind().Name
 	for _, k := range []scalingKeys{
-		{schemes.ScalingNone, false, nothing, (*Rope).holdNone},
-		{schemes.ScalingLinear, false, nothing, (*Rope).holdLinear},
-		{schemes.ScalingYaRN, false, yarnLacks, (*Rope).holdYaRN},
-		{schemes.ScalingLongRoPE, true, nothing, (*Rope).holdLongRoPE},
-		{schemes.ScalingProportional, false, proportionalLacks, (*Rope).holdProportional},
+		{schemes.ScalingNone, false, nothing, (*Rope).storeNone},
+		{schemes.ScalingLinear, false, nothing, (*Rope).storeLinear},
+		{schemes.ScalingYaRN, false, yarnLacks, (*Rope).storeYaRN},
+		{schemes.ScalingLongRoPE, true, nothing, (*Rope).storeLongRoPE},
+		{schemes.ScalingProportional, false, proportionalLacks, (*Rope).storeProportional},
 	} {
 		if k.scaling == name {
 			return &k
@@ -40,16 +40,16 @@ func keysOf(s schemes.Scaling) *scalingKeys {
 
 func nothing(*hparams.Model, schemes.Scaling) string { return "" }
 
-func (r *Rope) holdNone(s schemes.Scaling) error {
-	return r.holdAttention(cmp.Or(s.AttentionFactor, 1))
+func (r *Rope) storeNone(s schemes.Scaling) error {
+	return r.storeAttention(cmp.Or(s.AttentionFactor, 1))
 }
 
-func (r *Rope) holdLinear(s schemes.Scaling) error {
+func (r *Rope) storeLinear(s schemes.Scaling) error {
 	if arch.ScaledAttention[r.m.Family()] {
 		return refuse(fmt.Sprintf("llama.cpp's %s multiplies its attention scale by YaRN's amplitude for every factor, also of type linear", r.m.Family()), "", report.Do("rope", "", "scaling", "yarn"), report.Do("rope", "", "base", "B"))
 	}
 	r.setScaling(arch.TypeLinear, s.Factor)
-	return r.holdAttention(cmp.Or(s.AttentionFactor, 1))
+	return r.storeAttention(cmp.Or(s.AttentionFactor, 1))
 }
 
 // yarnLacks: engines round the ramp's bounds, and few read those in turns.
@@ -64,14 +64,14 @@ func yarnLacks(m *hparams.Model, s schemes.Scaling) string {
 	return fmt.Sprintf("YaRN with bounds %g and %g, which only grok and mistral3 read from keys,", fast, slow)
 }
 
-func (r *Rope) holdYaRN(s schemes.Scaling) error {
+func (r *Rope) storeYaRN(s schemes.Scaling) error {
 	if s.OriginalLength <= 0 {
 		return &position.UsageError{What: "YaRN needs the original length"}
 	}
 	r.setScaling(arch.TypeYaRN, s.Factor)
 	r.m.Edit.Set(r.m.Key(arch.KeyOriginal), u32(s.OriginalLength), "length that the model was trained with")
-	r.holdBetas(s)
-	return r.holdYaRNAttention(s)
+	r.storeBetas(s)
+	return r.storeYaRNAttention(s)
 }
 
 // proportionalLacks: which pairs turn is in the divisors.
@@ -79,10 +79,10 @@ func proportionalLacks(_ *hparams.Model, s schemes.Scaling) string {
 	return "scaling of type " + s.Type
 }
 
-// holdProportional is for the other pairs, where the divisors stay.
-func (r *Rope) holdProportional(s schemes.Scaling) error {
+// storeProportional is for the other pairs, where the divisors stay.
+func (r *Rope) storeProportional(s schemes.Scaling) error {
 	if s.Factor == 0 || s.Factor == 1 {
-		return r.holdNone(s)
+		return r.storeNone(s)
 	}
-	return r.holdLinear(s)
+	return r.storeLinear(s)
 }

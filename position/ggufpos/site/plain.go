@@ -31,8 +31,8 @@ var AssumeLike = report.Do("", "takes the file for one of an architecture that i
 // Encoding says what was found.
 func (p *Plain) Encoding() position.Encoding { return p.encoding }
 
-// Hold refuses any change.
-func (p *Plain) Hold(want position.Want) error {
+// Store refuses any change.
+func (p *Plain) Store(want position.Want) error {
 	if want.Scheme != nil && want.Scheme.Equal(p.encoding.Scheme) {
 		return nil
 	}

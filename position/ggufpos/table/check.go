@@ -23,15 +23,15 @@ func Check(m *hparams.Model, sites []position.Site) {
 		}
 		w := m.WhereTensor(t.tensor)
 		if n, ok := m.Count(arch.KeyContext); ok && n != t.Len() {
-			m.Tell("gguf-rows-differ-from-length", report.LevelError,
+			m.Report("gguf-rows-differ-from-length", report.LevelError,
 				fmt.Sprintf("%s is %d, but %s has %d rows; engines refuse the file", m.Key(arch.KeyContext), n, TensorName, t.Len()), "set the key to the number of rows", &w)
 		}
 		if n, ok := m.Count(arch.KeyEmbedding); ok && int64(n) != t.tensor.Width() {
-			m.Tell("gguf-table-width", report.LevelError, fmt.Sprintf("%s is %d, but rows of %s have %d elements; engines refuse the file", m.Key(arch.KeyEmbedding), n, TensorName, t.tensor.Width()), "convert the model again", &w)
+			m.Report("gguf-table-width", report.LevelError, fmt.Sprintf("%s is %d, but rows of %s have %d elements; engines refuse the file", m.Key(arch.KeyEmbedding), n, TensorName, t.tensor.Width()), "convert the model again", &w)
 		}
 		if t.tensor.Size <= scannedTable && t.tensor.Readable() {
 			if row, column, value, err := t.broken(); err == nil && row >= 0 {
-				m.Tell("gguf-table-not-finite", report.LevelError, fmt.Sprintf("%s: row %d, column %d is %v", TensorName, row, column, value), "the table is damaged: convert the model again", &w)
+				m.Report("gguf-table-not-finite", report.LevelError, fmt.Sprintf("%s: row %d, column %d is %v", TensorName, row, column, value), "the table is damaged: convert the model again", &w)
 			}
 		}
 	}

@@ -67,7 +67,7 @@ func findNoTable(m *hparams.Model) []position.Site {
 			Evidence: []report.Evidence{{Kind: "architecture", Says: "llama.cpp's " + m.Family() + " has a table of positions; this file has no tensors"}},
 		})}
 	}
-	m.Tell("gguf-table-missing", report.LevelError, "architecture "+m.Family()+" needs the tensor "+TensorName+", which is missing or not a matrix", "engines refuse the file", nil)
+	m.Report("gguf-table-missing", report.LevelError, "architecture "+m.Family()+" needs the tensor "+TensorName+", which is missing or not a matrix", "engines refuse the file", nil)
 	return nil
 }
 
@@ -120,11 +120,11 @@ func (t *Table) refuse(why, instead string) error {
 	return &position.Refusal{Why: "tensor " + report.Printable(t.tensor.Name) + ": " + why, Instead: instead}
 }
 
-// Hold gives the table other rows: those kept are copied as bytes, the others
+// Store gives the table other rows: those kept are copied as bytes, the others
 // are computed when the file is written. The error is a *position.Refusal where
 // the table, or its storage type, cannot have them.
-func (t *Table) Hold(want position.Want) error {
-	if err := t.holdable(want); err != nil {
+func (t *Table) Store(want position.Want) error {
+	if err := t.storable(want); err != nil {
 		return err
 	}
 	if err := t.finite(); err != nil {
@@ -144,8 +144,8 @@ func (t *Table) Hold(want position.Want) error {
 	return nil
 }
 
-// holdable checks that the table can get other rows at all.
-func (t *Table) holdable(want position.Want) error {
+// storable checks that the table can get other rows at all.
+func (t *Table) storable(want position.Want) error {
 	stated, ok := t.m.Count(arch.KeyContext)
 	width, knows := t.m.Count(arch.KeyEmbedding)
 	switch {

@@ -28,8 +28,8 @@ type turning struct {
 	at trace.Place
 }
 
-// Hold is never asked.
-func (*turning) Hold(position.Want) error {
+// Store is never asked.
+func (*turning) Store(position.Want) error {
 	return &position.Refusal{Why: "one place of a rotation holds no numbers"}
 }
 

@@ -73,7 +73,7 @@ func TestOf(t *testing.T) {
 			m := New(e)
 			m.Expect(e.Main, "v")
 			of := m.Of(e.Main, "v")
-			if got := told(of); got != c.found {
+			if got := summary(of); got != c.found {
 				t.Errorf("found %q, want %q", got, c.found)
 			}
 		})
@@ -96,8 +96,8 @@ func evaluated(t *testing.T, more []onnx.NewTensor, nodes []onnx.NewNode) *eval.
 	return e
 }
 
-// told are the origins over T in a line: the first and the last row of the map.
-func told(of *Map) string {
+// summary returns the origins over T in a line: the first and the last row of the map.
+func summary(of *Map) string {
 	if of == nil {
 		return "nothing"
 	}

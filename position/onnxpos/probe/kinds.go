@@ -105,8 +105,8 @@ func (p *Probe) isConstant(name string) bool {
 
 // FixedLength is the sequence length that the main input fixes, 0 when free.
 func (p *Probe) FixedLength() int {
-	if !p.fixed.asked {
-		p.fixed.asked, p.fixed.length = true, p.lengthOf(p.TokenInput())
+	if !p.fixed.known {
+		p.fixed.known, p.fixed.length = true, p.lengthOf(p.TokenInput())
 	}
 	return p.fixed.length
 }
@@ -132,7 +132,7 @@ func (p *Probe) lengthOf(in *onnx.ValueInfo) int {
 // SetChannelsFirst tells that an input of three axes has its channels before its frames, which what
 // becomes of its axes shows where no convolution does (patches cut by Reshape).
 func (p *Probe) SetChannelsFirst(in *onnx.ValueInfo) {
-	p.channelsFirst, p.fixed.asked = in.Name, false
+	p.channelsFirst, p.fixed.known = in.Name, false
 }
 
 // convolved reports whether an input goes into a convolution first: then its

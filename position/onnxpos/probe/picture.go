@@ -185,8 +185,8 @@ func (p *Probe) patches() *Patches {
 
 func (p *Probe) firstConvolution() *onnx.Node {
 	c := &p.convolution
-	if !c.asked {
-		c.asked = true
+	if !c.searched {
+		c.searched = true
 		p.Budget.Spend(len(p.File.Graph.Nodes))
 		if i := slices.IndexFunc(p.File.Graph.Nodes, (*onnx.Node).IsConvolution); i >= 0 {
 			c.first = p.File.Graph.Nodes[i]

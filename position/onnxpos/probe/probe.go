@@ -30,13 +30,13 @@ type Probe struct {
 	given   *inputs      // the model's inputs, once they were looked at
 	ends    map[int]End  // how far the graph runs, by how far its encodings reach
 	fixed   struct {
-		asked  bool
+		known  bool
 		length int
 	}
 	channelsFirst string // see SetChannelsFirst
 	convolution   struct {
-		asked bool
-		first *onnx.Node
+		searched bool
+		first    *onnx.Node
 	}
 	demanded map[demanded]int        // sizes of free dimensions that operators demand
 	names    map[*onnx.Tensor]string // of constants without a name of their own, once one was asked for

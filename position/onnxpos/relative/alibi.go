@@ -20,11 +20,11 @@ import (
 // ALiBi is a linear bias, from tables or computed.
 type ALiBi struct {
 	site.Base
-	m      *site.Graph
-	uses   []*bias
-	tables []trace.Source
-	held   int
-	scale  float64 // by which the bias is multiplied before it is added
+	m            *site.Graph
+	uses         []*bias
+	tables       []trace.Source
+	newPositions int     // after Store; 0: as they are
+	scale        float64 // by which the bias is multiplied before it is added
 }
 
 // roundedSlope is the relative error of a slope that is read from differences
@@ -75,13 +75,13 @@ func (m *Search) alibiSite(uses []*bias) *ALiBi {
 		e.Where = append(e.Where, report.Where{Node: uses[0].node.Title()})
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s adds a bias linear in the distance to attention scores (%d places)", uses[0].node.Title(), len(uses))})
-	a.Told = e
+	a.Detected = e
 	return a
 }
 
 // Bias is the bias that the file computes for a head, query and key. The error names a head that is not there.
 func (a *ALiBi) Bias(head, query, key, length int) (float64, error) {
-	slopes := a.Told.Scheme.(schemes.ALiBi).SlopeValues()
+	slopes := a.Detected.Scheme.(schemes.ALiBi).SlopeValues()
 	if head < 0 || head >= len(slopes) {
 		return 0, fmt.Errorf("head %d of %d", head, len(slopes))
 	}
@@ -90,15 +90,15 @@ func (a *ALiBi) Bias(head, query, key, length int) (float64, error) {
 
 // Overlay tells of tables that were made longer.
 func (a *ALiBi) Overlay(into map[*onnx.Tensor]*eval.Value) {
-	if a.held == 0 {
+	if a.newPositions == 0 {
 		return
 	}
 	for _, src := range a.tables {
 		shape := make([]int, len(src.Tensor.Dims))
 		for i, n := range src.Tensor.Dims {
 			shape[i] = int(n)
-			if int(n) == a.Told.Capacity {
-				shape[i] = a.held
+			if int(n) == a.Detected.Capacity {
+				shape[i] = a.newPositions
 			}
 		}
 		v := eval.Shaped(src.Tensor.Type, shape...)
@@ -126,19 +126,19 @@ func (a *ALiBi) ActsIn() (from []trace.Place, in site.Reach) {
 
 // SetBeyond notes what a probe showed beyond the tables.
 func (a *ALiBi) SetBeyond(beyond string, evidence ...report.Evidence) {
-	a.Told.Beyond = beyond
-	a.Told.Evidence = append(a.Told.Evidence, evidence...)
+	a.Detected.Beyond = beyond
+	a.Detected.Evidence = append(a.Detected.Evidence, evidence...)
 }
 
-// Hold stores a longer table of a linear bias.
-func (a *ALiBi) Hold(want position.Want) error {
+// Store stores a longer table of a linear bias.
+func (a *ALiBi) Store(want position.Want) error {
 	if len(a.tables) == 0 || want.Positions == 0 {
 		return nil
 	}
-	if want.Scheme != nil && !want.Scheme.Equal(a.Told.Scheme) {
+	if want.Scheme != nil && !want.Scheme.Equal(a.Detected.Scheme) {
 		return &position.Refusal{Why: "the slopes of a bias table are not changed", Remedies: []report.Remedy{report.Do("alibi", "puts another bias in its place", "replace", "")}}
 	}
-	a.held = want.Positions
+	a.newPositions = want.Positions
 	for _, src := range a.tables {
 		if err := a.grow(src.Tensor, want.Positions); err != nil {
 			return err
@@ -151,7 +151,7 @@ func (a *ALiBi) Hold(want position.Want) error {
 // the last key are zero the table counts from its end (MPT) and new values go
 // before the old ones; the graph then slices from the end.
 func (a *ALiBi) grow(t *onnx.Tensor, n int) error {
-	old := a.Told.Capacity
+	old := a.Detected.Capacity
 	k := len(t.Dims)
 	heads, queries := rows.Size(t.Dims[:max(k-2, 0)]), 1
 	if k >= 2 {
@@ -280,7 +280,7 @@ func (b *biasLine) at(query, key int) float64 {
 func (a *ALiBi) Neutralize() error {
 	cannot := &position.Refusal{Why: "no constant of the graph holds ALiBi's slopes alone", Instead: "export the model without the bias"}
 	done := map[*onnx.Tensor]bool{}
-	slopes := a.Told.Scheme.(schemes.ALiBi).SlopeValues()
+	slopes := a.Detected.Scheme.(schemes.ALiBi).SlopeValues()
 	for _, u := range a.uses {
 		found := false
 		for _, src := range trace.Sources(u.scope, u.name) {

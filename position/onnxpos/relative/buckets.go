@@ -107,7 +107,7 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 	if site.buckets.MaxDistance == 0 {
 		return nil // no logarithmic buckets: a table by distance
 	}
-	site.Told = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
+	site.Detected = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
 		Where: []report.Where{m.graph.Where(table)}, Dtype: "",
 		Evidence: []report.Evidence{{Kind: "structure", Says: "a bias by bucket of relative distance: " + p.says}}}
 	if p.gather != nil {
@@ -124,7 +124,7 @@ func (m *Search) fusedBuckets(s *eval.Scope, n *onnx.Node) *Buckets {
 	}
 	site := &Buckets{m: m.graph, table: table, values: s.Value(n.Input(0))}
 	site.buckets = schemes.Buckets{Buckets: int(table.Dims[0]), Heads: int(table.Dims[1]), MaxDistance: int(n.Int("max_distance", 128)), Bidirectional: n.Int("is_bidirectional", 0) == 1}
-	site.Told = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
+	site.Detected = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
 		Where:    []report.Where{m.graph.Where(table)},
 		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " makes a bias by bucket of relative distance"}}}
 	return site
@@ -155,8 +155,8 @@ func (b *Buckets) bounded(s *eval.Scope, index string) {
 		}
 		rows := int(t.Dims[len(t.Dims)-1])
 		if rows > 1 && int(t.Dims[len(t.Dims)-2]) == rows && b.m.FailsAt(rows+1) != nil && b.m.FailsAt(rows) == nil && b.m.FailsAt(2*rows) != nil {
-			b.Told.Form, b.Told.Capacity, b.Told.Beyond = report.FormTable, rows, report.BeyondError
-			b.Told.Where = append(b.Told.Where, b.m.Where(t))
+			b.Detected.Form, b.Detected.Capacity, b.Detected.Beyond = report.FormTable, rows, report.BeyondError
+			b.Detected.Where = append(b.Detected.Where, b.m.Where(t))
 			return
 		}
 	}
@@ -195,7 +195,7 @@ func distances(index []int64, queries, keys, ahead int) (by map[int]int, ok bool
 // mechanism.
 func (m *Search) twin(b *Buckets) *Buckets {
 	for _, s := range m.sites {
-		if o, ok := s.(*Buckets); ok && o.Told.Form != report.FormBaked && o.buckets == b.buckets {
+		if o, ok := s.(*Buckets); ok && o.Detected.Form != report.FormBaked && o.buckets == b.buckets {
 			return o
 		}
 	}
@@ -227,10 +227,10 @@ func (b *Buckets) Neutralize() error {
 // ActsIn is every attention: all read one bias.
 func (b *Buckets) ActsIn() ([]trace.Place, site.Reach) { return nil, site.Everywhere }
 
-// Hold has nothing to store: buckets saturate, the table does not depend on
+// Store has nothing to store: buckets saturate, the table does not depend on
 // the length.
-func (b *Buckets) Hold(want position.Want) error {
-	if want.Scheme == nil || want.Scheme.Equal(b.Told.Scheme) {
+func (b *Buckets) Store(want position.Want) error {
+	if want.Scheme == nil || want.Scheme.Equal(b.Detected.Scheme) {
 		return nil
 	}
 	return &position.Refusal{Why: "a bias by buckets cannot hold " + want.Scheme.String(), Instead: "train or export another model"}

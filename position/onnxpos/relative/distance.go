@@ -138,7 +138,7 @@ func (m *Search) Vectors() site.Site {
 		} else {
 			image.join(found)
 		}
-		image.met = append(image.met, x)
+		image.meetings = append(image.meetings, x)
 	}
 	for _, x := range m.contracted {
 		if len(x.Covers) != 2 {
@@ -161,13 +161,13 @@ func (m *Search) Vectors() site.Site {
 			continue
 		}
 		found, planar := m.distanceTable(p, x.Node, 0)
-		if other := found.Told.Scheme.(schemes.Other); len(other.Window) > 0 && min(other.Window[0], other.Window[1]) == 1 {
+		if other := found.Detected.Scheme.(schemes.Other); len(other.Window) > 0 && min(other.Window[0], other.Window[1]) == 1 {
 			other.Window = nil // of one of the picture's axes
-			found.Told.Scheme = other
+			found.Detected.Scheme = other
 		}
 		switch {
 		case planar, m.graph.ImageInput() != nil:
-			found.Told.Form, found.Told.Beyond = report.FormTable, report.BeyondError
+			found.Detected.Form, found.Detected.Beyond = report.FormTable, report.BeyondError
 			alongSides(found, x)
 		default:
 			text = inText(m.graph, found, p)

@@ -155,5 +155,5 @@ func inText(graph *site.Graph, found *site.Other, l *picked) *Distances {
 
 // alike reports whether a table of distances belongs with another: of as many rows.
 func (d *Distances) alike(l *picked) bool {
-	return l.table != nil && len(l.table.Dims) == 2 && l.table.Dims[0] == int64(d.Told.Scheme.(schemes.Other).Rows)
+	return l.table != nil && len(l.table.Dims) == 2 && l.table.Dims[0] == int64(d.Detected.Scheme.(schemes.Other).Rows)
 }

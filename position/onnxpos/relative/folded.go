@@ -40,16 +40,16 @@ func (b *bias) folded(e position.Encoding) *Folded {
 			says += fmt.Sprintf("; the largest distance is the usual one of %d that fit", len(r.Also)+1)
 		}
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: says})
-		return &Folded{site.Other{Base: site.Base{Told: e}}, classes, r}
+		return &Folded{site.Other{Base: site.Base{Detected: e}}, classes, r}
 	}
 	return nil
 }
 
-// Hold agrees to more positions where every distance of theirs has a bucket that
+// Store agrees to more positions where every distance of theirs has a bucket that
 // is in the matrices: those are grown with the other constants of the length.
-func (f *Folded) Hold(want position.Want) error {
+func (f *Folded) Store(want position.Want) error {
 	if b, ok := want.Scheme.(schemes.Buckets); !ok || !b.Equal(f.result.Buckets) {
-		return f.Other.Hold(want)
+		return f.Other.Store(want)
 	}
 	far := 0
 	for d := range f.classes {

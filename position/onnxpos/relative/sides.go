@@ -20,21 +20,21 @@ import (
 // windows that it is cut into, which queries are multiplied with (SAM, ViTDet).
 type Sides struct {
 	*site.Other
-	graph *site.Graph
-	met   []axes.Meeting
-	given map[string]*eval.Value // what was resized, without content
+	graph    *site.Graph
+	meetings []axes.Meeting
+	given    map[string]*eval.Value // what was resized, without content
 }
 
 // join adds a further table: one mechanism, of which the tables with most rows tell how far it
 // reaches.
 func (t *Sides) join(found *site.Other) {
-	have, other := t.Told.Scheme.(schemes.Other), found.Told.Scheme.(schemes.Other)
+	have, other := t.Detected.Scheme.(schemes.Other), found.Detected.Scheme.(schemes.Other)
 	if have.Rows < other.Rows {
 		have.Rows = other.Rows
-		t.Told.Scheme = have
+		t.Detected.Scheme = have
 	}
-	t.Told.Capacity = 0
-	t.Told.Where = append(t.Told.Where, found.Told.Where...)
+	t.Detected.Capacity = 0
+	t.Detected.Where = append(t.Detected.Where, found.Detected.Where...)
 }
 
 // foldedSide reads vectors between the places of a side of a picture that stand in the file
@@ -76,7 +76,7 @@ func (t *Sides) ResizeSides(from, to [2]int) (reaches int, err error) {
 	instead := "export the model for the wanted picture"
 	t.given = map[string]*eval.Value{}
 	why := fmt.Sprintf("vectors by distance for %d×%d patches", to[0], to[1])
-	for _, x := range t.met {
+	for _, x := range t.meetings {
 		v := x.Scope.Enlarge(x.Known)
 		if !v.Known() || v.Floats == nil || v.Shape[x.Covers[0]] != v.Shape[x.Covers[1]] {
 			return 0, &position.Refusal{Why: fmt.Sprintf("the vectors by distance that %s takes are too many to be read, or not between equal sides", x.Node.Title()), Instead: instead}

@@ -102,7 +102,7 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 }
 
 // angles is a table of the angles of distances, of which the graph takes sines and cosines: all rows.
-func (m *Search) angles(trig *trace.Source, n *onnx.Node, name string, told schemes.Other) site.Site {
+func (m *Search) angles(trig *trace.Source, n *onnx.Node, name string, other schemes.Other) site.Site {
 	of := m.origins.Of(trig.Scope, trig.Trig.Input(0))
 	if of == nil || len(of.Of) != 1 {
 		return nil
@@ -115,13 +115,13 @@ func (m *Search) angles(trig *trace.Source, n *onnx.Node, name string, told sche
 	if !ok || table.Len() != of.Value.Shape[axis] {
 		return nil
 	}
-	e := position.Encoding{Scheme: told, Form: report.FormBaked, Beyond: report.BeyondError, Where: []report.Where{m.graph.Where(table.Tensor)},
+	e := position.Encoding{Scheme: other, Form: report.FormBaked, Beyond: report.BeyondError, Where: []report.Where{m.graph.Where(table.Tensor)},
 		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " multiplies sines and cosines of distances, whose angles are constants, by weights"}}}
 	w, ok := newWaves(m.graph, site.NewOther(e), table, true)
 	if !ok {
 		return nil
 	}
-	w.scope, w.name, w.whole, w.Told.Capacity, w.data = trig.Scope, name, true, w.reach(), meets(trig.Scope, n)
+	w.scope, w.name, w.whole, w.Detected.Capacity, w.data = trig.Scope, name, true, w.reach(), meets(trig.Scope, n)
 	return w
 }
 
@@ -197,7 +197,7 @@ func (m *Search) waves(s *eval.Scope, n *onnx.Node, name string, table rows.Tabl
 	if !ok {
 		return w.Other
 	}
-	w.scope, w.name, w.whole, w.Told.Capacity = s, name, whole, w.reach()
+	w.scope, w.name, w.whole, w.Detected.Capacity = s, name, whole, w.reach()
 	w.data = meets(s, n)
 	return w
 }

@@ -32,7 +32,7 @@ type Waves struct {
 	name    string                // by which name
 	whole   bool                  // all rows of the table are
 	data    string                // what they meet then; "": not known
-	held    int                   // rows after Hold
+	newRows int                   // rows after Store
 	shifts  map[*onnx.Node]*shift // by the node that takes rows from the table
 }
 
@@ -44,8 +44,8 @@ type shift struct {
 
 // newWaves finds the row of distance 0 and the formula; false where the rows are by none. The rows are
 // sines and cosines, or angles.
-func newWaves(g *site.Graph, told *site.Other, t rows.Table, angles bool) (*Waves, bool) {
-	w := &Waves{Other: told, graph: g, table: t, copies: []*onnx.Tensor{t.Tensor}}
+func newWaves(g *site.Graph, other *site.Other, t rows.Table, angles bool) (*Waves, bool) {
+	w := &Waves{Other: other, graph: g, table: t, copies: []*onnx.Tensor{t.Tensor}}
 	n := t.Len()
 	for _, w.zero = range []int{(n - 1) / 2, n / 2, 0, n - 1} {
 		for _, w.falling = range []bool{true, false} {
@@ -134,7 +134,7 @@ func (w *Waves) Owned() []*onnx.Tensor { return w.copies }
 func (w *Waves) join(other *Waves) {
 	t := other.table
 	if !slices.Contains(w.copies, t.Tensor) && slices.Equal(t.Tensor.Dims, w.table.Tensor.Dims) && t.Axis == w.table.Axis && other.zero == w.zero && other.falling == w.falling {
-		w.copies, w.Told.Where = append(w.copies, t.Tensor), append(w.Told.Where, other.Told.Where...)
+		w.copies, w.Detected.Where = append(w.copies, t.Tensor), append(w.Detected.Where, other.Detected.Where...)
 	}
 }
 
@@ -148,24 +148,24 @@ func (w *Waves) State() (*eval.Scope, string, int) {
 
 // Overlay tells an evaluator of the table's new shape.
 func (w *Waves) Overlay(into map[*onnx.Tensor]*eval.Value) {
-	if w.held == 0 {
+	if w.newRows == 0 {
 		return
 	}
 	shape := make([]int, len(w.table.Tensor.Dims))
 	for i, d := range w.table.Tensor.Dims {
 		shape[i] = int(d)
 	}
-	shape[w.table.Axis] = w.held
+	shape[w.table.Axis] = w.newRows
 	for _, t := range w.copies {
 		into[t] = eval.Shaped(t.Type, shape...)
 	}
 }
 
-// Hold gives the table rows for further distances, by its formula, on each side that has any; what
+// Store gives the table rows for further distances, by its formula, on each side that has any; what
 // takes rows from it takes those as far from distance 0 as before.
-func (w *Waves) Hold(want position.Want) error {
-	if want.Scheme != nil && !want.Scheme.Equal(w.Told.Scheme) {
-		return w.Other.Hold(want)
+func (w *Waves) Store(want position.Want) error {
+	if want.Scheme != nil && !want.Scheme.Equal(w.Detected.Scheme) {
+		return w.Other.Store(want)
 	}
 	more := want.Positions - w.reach()
 	why := fmt.Sprintf("sines and cosines of distances below %d", want.Positions)
@@ -177,7 +177,7 @@ func (w *Waves) Hold(want position.Want) error {
 		behind = more
 	}
 	formula, old := w.formula.Table(), w.table.Len()
-	w.held = old + before + behind
+	w.newRows = old + before + behind
 	rowOf := func(t rows.Table) rows.RowFunc {
 		return func(i int, dst []float64) error {
 			if i -= before; i >= 0 && i < old {
@@ -203,7 +203,7 @@ func (w *Waves) Hold(want position.Want) error {
 		}
 	}
 	for _, t := range w.copies {
-		if err := w.graph.Resize(w.table.Of(t), w.held, 0, rowOf(w.table.Of(t)), why); err != nil {
+		if err := w.graph.Resize(w.table.Of(t), w.newRows, 0, rowOf(w.table.Of(t)), why); err != nil {
 			return err
 		}
 	}
@@ -216,11 +216,11 @@ func (w *Waves) Hold(want position.Want) error {
 // same refuses a plan after which the graph takes other rows at the length at which it was evaluated.
 func (w *Waves) same(row rows.RowFunc) error {
 	d := w.table.Dim()
-	if w.held*d > maxHeld || w.table.Outer() != 1 {
+	if w.newRows*d > maxComputed || w.table.Outer() != 1 {
 		return nil
 	}
-	content := make([]float64, w.held*d)
-	for i := range w.held {
+	content := make([]float64, w.newRows*d)
+	for i := range w.newRows {
 		if err := row(i, content[i*d:(i+1)*d]); err != nil {
 			return err
 		}
@@ -237,11 +237,11 @@ func (w *Waves) same(row rows.RowFunc) error {
 	return nil
 }
 
-// maxHeld bounds the elements of a table that is computed to see which rows the graph takes.
-const maxHeld = 1 << 25
+// maxComputed bounds the elements of a table that is computed to see which rows the graph takes.
+const maxComputed = 1 << 25
 
-// Grown is how many rows the table has in the file, and after Hold.
-func (w *Waves) Grown() (before, after int) { return w.table.Len(), w.held }
+// Grown is how many rows the table has in the file, and after Store.
+func (w *Waves) Grown() (before, after int) { return w.table.Len(), w.newRows }
 
 // shift makes nodes that take rows by number count the new rows before those they took.
 func (w *Waves) shift(before int64, why string) error {
@@ -371,8 +371,8 @@ func (w *Waves) Follows(e *eval.Evaluator) error {
 			if !v.Known() || sh.axis >= len(v.Ints) || n.Op == "Gather" && len(v.Ints) == 0 {
 				continue
 			}
-			if at := v.Ints[sh.axis] + sh.by; at < 0 || at > int64(w.held) {
-				return w.refuse(n, fmt.Sprintf("takes rows from %d on, of %d", at, w.held))
+			if at := v.Ints[sh.axis] + sh.by; at < 0 || at > int64(w.newRows) {
+				return w.refuse(n, fmt.Sprintf("takes rows from %d on, of %d", at, w.newRows))
 			}
 		}
 	}

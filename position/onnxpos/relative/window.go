@@ -34,15 +34,15 @@ func (w *Window) Override(into map[string]*eval.Value) {
 
 // SetBeyond notes what a probe showed of larger pictures.
 func (w *Window) SetBeyond(beyond string, evidence ...report.Evidence) {
-	w.Told.Beyond = beyond
-	w.Told.Evidence = append(w.Told.Evidence, evidence...)
+	w.Detected.Beyond = beyond
+	w.Detected.Evidence = append(w.Detected.Evidence, evidence...)
 }
 
 // shape is the window's height and width; nil where it is not known.
-func (w *Window) shape() []int { return w.Told.Scheme.(schemes.Other).Window }
+func (w *Window) shape() []int { return w.Detected.Scheme.(schemes.Other).Window }
 
-// Hold refuses: a window's places follow from the picture.
-func (w *Window) Hold(position.Want) error {
+// Store refuses: a window's places follow from the picture.
+func (w *Window) Store(position.Want) error {
 	return &position.Refusal{Why: "the biases are between the places of a picture, whose number follows from its size",
 		Remedies: []report.Remedy{report.Do("extend", "", "grid", "HxW"), report.Do("extend", "", "image", "SIZE")}}
 }

@@ -36,17 +36,17 @@ type Site struct {
 	places    [2]fit.Matrix // of a grid: cosines and sines of each place
 	// caches are the tables, where the form is cache or baked: one entry for
 	// each pair of tables that hold the same or, with LongRoPE, other rows.
-	caches []*rows.Cache
-	short  *rows.Cache              // of LongRoPE's two, the one that ends at the original length
-	trig   []trace.Source           // Cos and Sin nodes, where the form is runtime
-	turns  map[trigKey]bool         // trig as a set
-	pairs  map[[2]*onnx.Tensor]bool // caches as a set
-	heads  int                      // the head size of the uses, 0 while none tells
-	held   int
-	cut    bool      // held is all that stays
-	known  []float64 // frequencies of the graph, once read
-	looked bool      // window is known
-	window schemes.SlidingWindow
+	caches       []*rows.Cache
+	short        *rows.Cache              // of LongRoPE's two, the one that ends at the original length
+	trig         []trace.Source           // Cos and Sin nodes, where the form is runtime
+	turns        map[trigKey]bool         // trig as a set
+	pairs        map[[2]*onnx.Tensor]bool // caches as a set
+	heads        int                      // the head size of the uses, 0 while none tells
+	newPositions int                      // after Store; 0: as they are
+	cut          bool                     // newPositions are all that stay
+	known        []float64                // frequencies of the graph, once read
+	looked       bool                     // window is known
+	window       schemes.SlidingWindow
 }
 
 // Find groups rotations that turn by the same numbers into sites.
@@ -75,7 +75,7 @@ func (m *Search) Find() []site.Site {
 	for _, r := range all {
 		r.describe()
 	}
-	for _, r := range toldOnce(all) {
+	for _, r := range mergeShifted(all) {
 		if !r.still() {
 			sites = append(sites, r)
 		}
@@ -83,9 +83,9 @@ func (m *Search) Find() []site.Site {
 	return sites
 }
 
-// toldOnce puts sites together that are one encoding at other positions: queries that begin
+// mergeShifted puts sites together that are one encoding at other positions: queries that begin
 // behind the keys of a window, say.
-func toldOnce(all []*Site) (out []*Site) {
+func mergeShifted(all []*Site) (out []*Site) {
 	for _, r := range all {
 		twin := slices.IndexFunc(out, func(o *Site) bool {
 			r.m.SpendElements(r.scheme.Pairs())
@@ -189,9 +189,7 @@ func (r *Site) describe() {
 	if r.scheme.HeadDim == 0 {
 		r.scheme.HeadDim = r.scheme.Dim
 	}
-	if s := &r.scheme.Scaling; s.AttentionFactor == 1 && s.Kind().Amplitude == nil {
-		s.AttentionFactor = 0 // what these types have anyway
-	}
+	r.scheme.Scaling = r.scheme.Scaling.WithAttentionFactor(r.scheme.Scaling.AttentionFactor)
 	if r.scheme.Dim > 0 && e.Form == report.FormRuntime && !r.scheme.OwnFrequencies && r.scheme.Grid == nil {
 		r.scheme.Sections, r.scheme.InterleavedSections = r.sections()
 	}
@@ -200,7 +198,7 @@ func (r *Site) describe() {
 	}
 	e.Scheme = r.scheme
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s turns queries or keys (%d places)", use.node.Title(), len(r.uses))})
-	r.Told = e
+	r.Detected = e
 }
 
 // find collects the tables or the trigonometric nodes behind all uses.
@@ -519,7 +517,7 @@ func factors(f []float64, base float64) []float64 {
 
 // Overlay tells of caches and angles that were made longer.
 func (r *Site) Overlay(into map[*onnx.Tensor]*eval.Value) {
-	if r.held == 0 {
+	if r.newPositions == 0 {
 		return
 	}
 	tables := r.angles()
@@ -535,9 +533,9 @@ func (r *Site) Overlay(into map[*onnx.Tensor]*eval.Value) {
 		for i, n := range t.Tensor.Dims {
 			shape[i] = int(n)
 		}
-		shape[t.Axis] = max(r.held+ahead[t.Tensor], t.Len())
+		shape[t.Axis] = max(r.newPositions+ahead[t.Tensor], t.Len())
 		if r.cut {
-			shape[t.Axis] = min(r.held+ahead[t.Tensor], t.Len())
+			shape[t.Axis] = min(r.newPositions+ahead[t.Tensor], t.Len())
 		}
 		v := eval.Shaped(t.Tensor.Type, shape...)
 		v.Origins = []*onnx.Tensor{t.Tensor}
@@ -620,8 +618,8 @@ func (r *Site) State() (*eval.Scope, string, int) {
 
 // SetBeyond notes what a probe showed beyond the caches.
 func (r *Site) SetBeyond(beyond string, evidence ...report.Evidence) {
-	r.Told.Beyond = beyond
-	r.Told.Evidence = append(r.Told.Evidence, evidence...)
+	r.Detected.Beyond = beyond
+	r.Detected.Evidence = append(r.Detected.Evidence, evidence...)
 }
 
 // Rules of findings about caches of cosines and sines (facts/BAD-INPUTS C17).

@@ -29,9 +29,9 @@ func New(g *site.Graph, origins *origin.Maps) *Search {
 	return &Search{graph: g, origins: origins, grids: map[numbers][]int{}}
 }
 
-// Met is told of data that are multiplied with numbers by position: of a grid of places, its sizes
+// AddMeeting takes note of data that are multiplied with numbers by position: of a grid of places, its sizes
 // are what the numbers lie along.
-func (d *Search) Met(x axes.Meeting) {
+func (d *Search) AddMeeting(x axes.Meeting) {
 	for _, axis := range x.Along {
 		for _, run := range axes.Runs(axis) {
 			if run.Grid != nil && !run.Mixed {

@@ -13,10 +13,10 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// holdSwitch stores frequencies in a graph that chooses between two lists by the
+// storeSwitch stores frequencies in a graph that chooses between two lists by the
 // length of the input, as LongRoPE does: the two lists of another LongRoPE, or one
 // list twice, which chooses nothing.
-func (r *Site) holdSwitch(scheme schemes.Rotary) error {
+func (r *Site) storeSwitch(scheme schemes.Rotary) error {
 	was := r.scheme.Scaling
 	short, long := scheme.InverseFrequencies(), scheme.InverseFrequencies()
 	if scheme.Scaling.ByLength() {

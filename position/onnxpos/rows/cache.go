@@ -249,10 +249,10 @@ func (c *Cache) pick(row, out []float64) error {
 // from zero: storage in bfloat16 is the coarsest.
 const CosTolerance = 1e-2
 
-// Hold stores a pair of tables of the given length. The rows that are there
+// Store stores a pair of tables of the given length. The rows that are there
 // stay when the numbers do; only then is the maker's rounding replayed from
 // the recovered frequencies.
-func (c *Cache) Hold(e *Editor, scheme schemes.Rotary, positions int, same bool) error {
+func (c *Cache) Store(e *Editor, scheme schemes.Rotary, positions int, same bool) error {
 	kept := 0
 	if same {
 		scheme = c.Result.Rotary

@@ -15,38 +15,38 @@ type Other struct {
 }
 
 // NewOther makes such a site of what is told of it.
-func NewOther(e position.Encoding) *Other { return &Other{Base: Base{Told: e}} }
+func NewOther(e position.Encoding) *Other { return &Other{Base: Base{Detected: e}} }
 
 // Join makes the same mechanism of another layer part of the site, which stands for
 // the first that tells its window.
 func (o *Other) Join(other *Other) {
-	if o.Told.Scheme.(schemes.Other).Window == nil && other.Told.Scheme.(schemes.Other).Window != nil {
-		o.Told.Scheme = other.Told.Scheme
+	if o.Detected.Scheme.(schemes.Other).Window == nil && other.Detected.Scheme.(schemes.Other).Window != nil {
+		o.Detected.Scheme = other.Detected.Scheme
 	}
-	o.Told.Where = append(o.Told.Where, other.Told.Where...)
+	o.Detected.Where = append(o.Detected.Where, other.Detected.Where...)
 }
 
-// Hold refuses: nothing here can be given other numbers.
-func (o *Other) Hold(position.Want) error {
+// Store refuses: nothing here can be given other numbers.
+func (o *Other) Store(position.Want) error {
 	if o.Why != "" {
 		return &position.Refusal{Why: o.Why, Instead: "export the model for the wanted length"}
 	}
-	what := "the model's " + position.EncodingName(o.Told.Scheme)
-	if o.Told.Scheme.Name() == report.SchemeUnknown {
+	what := "the model's " + position.EncodingName(o.Detected.Scheme)
+	if o.Detected.Scheme.Name() == report.SchemeUnknown {
 		what = "an encoding that was not recognised"
 	}
 	return &position.Refusal{Why: what + " cannot be changed in an ONNX file",
 		Instead: "export the model again with the wanted configuration"}
 }
 
-// ReadOnly returns the site: Hold refuses whatever is wanted.
+// ReadOnly returns the site: Store refuses whatever is wanted.
 func (o *Other) ReadOnly() position.Site { return o }
 
 // SetEnd bounds a table of distances that nothing seemed to bound.
 func (o *Other) SetEnd(positions int, evidence report.Evidence) {
-	if o.Told.Form == report.FormTable {
-		o.Told.Capacity, o.Told.Beyond = positions, report.BeyondError
-		o.Told.Evidence = append(o.Told.Evidence, evidence)
+	if o.Detected.Form == report.FormTable {
+		o.Detected.Capacity, o.Detected.Beyond = positions, report.BeyondError
+		o.Detected.Evidence = append(o.Detected.Evidence, evidence)
 	}
 }
 

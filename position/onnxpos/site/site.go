@@ -23,7 +23,7 @@ type Graph struct {
 
 // Site is a place of a graph that encodes positions, with what others ask of it:
 // the change of length, the attentions, the findings and the comparison of two
-// files. Base answers for a site of which nothing is to be said.
+// files. Base implements all but Store for a site that has none of it.
 type Site interface {
 	position.Site
 
@@ -32,7 +32,7 @@ type Site interface {
 	// Owned are all constants that belong to the encoding: its tables, and lists of
 	// frequencies, factors and biases. One may be named twice, or be nil.
 	Owned() []*onnx.Tensor
-	// Overlay tells an evaluator what constants will be after Hold: their new shapes.
+	// Overlay tells an evaluator what constants will be after Store: their new shapes.
 	Overlay(into map[*onnx.Tensor]*eval.Value)
 
 	// Indices are the sources of the encoding that an index of positions selects from.
@@ -83,41 +83,41 @@ type Fault struct {
 	At      *onnx.Tensor // the constant
 }
 
-// Base answers for a site of which nothing is to be said; kinds of sites embed it
-// and answer what they can.
+// Base is a site without tables, sources, state or faults; kinds of sites embed it
+// and implement what they have.
 type Base struct {
-	Told position.Encoding // what inspect tells of the site
+	Detected position.Encoding // as inspect reports it
 }
 
-// Encoding is what inspect tells of the site.
-func (b *Base) Encoding() position.Encoding { return b.Told }
+// Encoding returns Detected.
+func (b *Base) Encoding() position.Encoding { return b.Detected }
 
-// Tables are none.
+// Tables returns nil.
 func (b *Base) Tables() []rows.Table { return nil }
 
-// Owned are none.
+// Owned returns nil.
 func (b *Base) Owned() []*onnx.Tensor { return nil }
 
-// Overlay has nothing to tell.
+// Overlay does nothing.
 func (b *Base) Overlay(map[*onnx.Tensor]*eval.Value) {}
 
-// Indices are none.
+// Indices returns nil.
 func (b *Base) Indices() []trace.Source { return nil }
 
-// State is none.
+// State returns no scope.
 func (b *Base) State() (*eval.Scope, string, int) { return nil, "", 0 }
 
-// ActsIn is nowhere.
+// ActsIn returns Nowhere.
 func (b *Base) ActsIn() ([]trace.Place, Reach) { return nil, Nowhere }
 
-// Fused is false.
+// Fused returns false.
 func (b *Base) Fused() bool { return false }
 
-// SetBeyond leaves what was told when the site was found.
+// SetBeyond does nothing.
 func (b *Base) SetBeyond(string, ...report.Evidence) {}
 
-// SetEnd leaves what was told when the site was found.
+// SetEnd does nothing.
 func (b *Base) SetEnd(int, report.Evidence) {}
 
-// Faults are none.
+// Faults returns nil.
 func (b *Base) Faults() []Fault { return nil }

@@ -26,8 +26,8 @@ const (
 // vector, of two equal models may differ: sums over caches of other sizes.
 var logTolerance = report.Tolerance{Name: "engine-logprob", Value: 2e-3}
 
-// told is what one server said of one model.
-type told struct {
+// served is what one server answered for one model.
+type served struct {
 	context int
 	answers []map[int]float64 // a prompt each, as far as it answered
 	stopped error             // why no more; nil: it answered all that fit into the context
@@ -97,15 +97,15 @@ func notRun(ctx context.Context, server, version string, p engine.Pair, old, lon
 }
 
 // granted is the check of the context.
-func granted(version string, p engine.Pair, old, long int, before, after told) report.Check {
-	why := fmt.Sprintf("it grants a context of %d (asked for %s) to the file before and %d (asked for %s) to the file after", before.context, asked(old, p.Before.Length), after.context, asked(long, p.After.Length))
+func granted(version string, p engine.Pair, old, long int, before, after served) report.Check {
+	why := fmt.Sprintf("it grants a context of %d (asked for %s) to the file before and %d (asked for %s) to the file after", before.context, requested(old, p.Before.Length), after.context, requested(long, p.After.Length))
 	if after.context < long {
 		return failed(version, why)
 	}
 	return passed(version, why)
 }
 
-func asked(n, length int) string {
+func requested(n, length int) string {
 	switch {
 	case n == 0:
 		return "what it states"
@@ -116,7 +116,7 @@ func asked(n, length int) string {
 }
 
 // answers is the check of what the models say on old positions, and at the new length.
-func answers(version string, p engine.Pair, prompts, all []int, before, after told, embeddings bool) report.Check {
+func answers(version string, p engine.Pair, prompts, all []int, before, after served, embeddings bool) report.Check {
 	what := "log-probabilities of the next token"
 	if embeddings {
 		what = "elements of the embedding"
@@ -170,7 +170,7 @@ func answers(version string, p engine.Pair, prompts, all []int, before, after to
 }
 
 // serve asks one server one model. The error is that of starting it, or of the first prompt.
-func serve(ctx context.Context, server, model string, tokens int, prompts []int, embeddings bool) (out told, err error) {
+func serve(ctx context.Context, server, model string, tokens int, prompts []int, embeddings bool) (out served, err error) {
 	progress("llama-server with %s", model)
 	longest := 0
 	if embeddings {

@@ -18,11 +18,11 @@ import (
 // u32 is a length as engines want it.
 func u32(n int) gguf.Value { return gguf.Uint32(uint32(n)) }
 
-// Hold stores another base or scaling in keys and factor tensors, in the exact
+// Store stores another base or scaling in keys and factor tensors, in the exact
 // types that engines demand (facts/GGUF-FACTS §d). The error is a
 // *position.Refusal where the architecture has no way to hold it, and a
 // *position.UsageError for numbers that are none.
-func (r *Rope) Hold(want position.Want) error {
+func (r *Rope) Store(want position.Want) error {
 	w, ok := want.Scheme.(schemes.Rotary)
 	if !ok {
 		return refuse("RoPE cannot become another scheme by keys", "")
@@ -46,9 +46,9 @@ func (r *Rope) Hold(want position.Want) error {
 		// A new base is the only form that engines have for NTK-aware scaling.
 		w = w.Rebased()
 	}
-	r.holds = &w
+	r.stored = &w
 	if base := r.engine.KeyBase(w); base != r.engine.Base {
-		if err := r.holdBase(base); err != nil {
+		if err := r.storeBase(base); err != nil {
 			return err
 		}
 	}
@@ -58,8 +58,8 @@ func (r *Rope) Hold(want position.Want) error {
 	if same && !r.Misstated() && (r.engine.Freqs == nil || fit.Ones(r.engine.Freqs) || r.engine.Masked()) {
 		return nil // keys go with any base; divisors are made for one
 	}
-	r.held = true
-	return r.holdScaling(w)
+	r.rescaled = true
+	return r.storeScaling(w)
 }
 
 // Misstated reports whether keys of the scaling hold what engines refuse, or compute
@@ -80,10 +80,10 @@ func (r *Rope) Misstated() bool {
 	return false
 }
 
-// Held is the rotation that Hold stored, or the file's own.
-func (r *Rope) Held() schemes.Scheme {
-	if r.holds != nil {
-		return *r.holds
+// Stored is the rotation that Store stored, or the file's own.
+func (r *Rope) Stored() schemes.Scheme {
+	if r.stored != nil {
+		return *r.stored
 	}
 	return r.scheme
 }
@@ -119,8 +119,8 @@ func (r *Rope) usable(base, factor bool) error {
 	return nil
 }
 
-// holdBase writes the base where the layers of this site read it.
-func (r *Rope) holdBase(base float64) error {
+// storeBase writes the base where the layers of this site read it.
+func (r *Rope) storeBase(base float64) error {
 	m, w := r.m, r.m.Arch.Window
 	b := gguf.Float32(float32(base))
 	r.rebased = true
@@ -150,8 +150,8 @@ func (r *Rope) holdBase(base float64) error {
 	return nil
 }
 
-// holdScaling replaces the whole scaling.
-func (r *Rope) holdScaling(w schemes.Rotary) error {
+// storeScaling replaces the whole scaling.
+func (r *Rope) storeScaling(w schemes.Rotary) error {
 	if w.Scaling.Kind().IsBase() && r.engine.Alpha > 0 { // its key stays
 		w.Scaling.Type = schemes.ScalingNone
 	}
@@ -161,7 +161,7 @@ func (r *Rope) holdScaling(w schemes.Rotary) error {
 	}
 	if r.engine.Masked() && s.Frequencies == nil {
 		r.clearKeys()
-		return r.holdKeys(w) // the mask stays and multiplies
+		return r.storeKeys(w) // the mask stays and multiplies
 	}
 	baked, err := r.mustBake(w)
 	if err != nil {
@@ -171,7 +171,7 @@ func (r *Rope) holdScaling(w schemes.Rotary) error {
 	if baked {
 		return r.bake(w)
 	}
-	return keysOf(s).hold(r, s)
+	return keysOf(s).store(r, s)
 }
 
 // mustBake reports whether a scaling has no keys and must become divisors in
@@ -227,10 +227,10 @@ func (r *Rope) clearKeys() {
 	}
 }
 
-// holdKeys writes a scaling as keys, where divisors have another meaning and stay.
-func (r *Rope) holdKeys(w schemes.Rotary) error {
+// storeKeys writes a scaling as keys, where divisors have another meaning and stay.
+func (r *Rope) storeKeys(w schemes.Rotary) error {
 	if k := keysOf(w.Scaling); k != nil && !k.tensors {
-		return k.hold(r, w.Scaling)
+		return k.store(r, w.Scaling)
 	}
 	return refuse("scaling of type "+w.Scaling.Type+" has no keys", "")
 }
@@ -241,8 +241,8 @@ func (r *Rope) setScaling(kind string, factor float64) {
 	r.m.Edit.Set(r.m.Key(arch.KeyFactor), gguf.Float32(float32(factor)), "factor of scaling")
 }
 
-// holdBetas writes YaRN's bounds where they are read.
-func (r *Rope) holdBetas(s schemes.Scaling) {
+// storeBetas writes YaRN's bounds where they are read.
+func (r *Rope) storeBetas(s schemes.Scaling) {
 	if m := r.m; m.Arch.Uses(arch.KeyBetaFast) {
 		m.Edit.Set(m.Key(arch.KeyBetaFast), gguf.Float32(float32(cmp.Or(s.BetaFast, schemes.DefaultBetaFast))), "YaRN's bounds")
 		m.Edit.Set(m.Key(arch.KeyBetaSlow), gguf.Float32(float32(cmp.Or(s.BetaSlow, schemes.DefaultBetaSlow))), "YaRN's bounds")
@@ -254,9 +254,9 @@ func sameAmplitude(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-6*math.Max(math.Abs(a), math.Abs(b))
 }
 
-// holdYaRNAttention writes the amplitude where it is not the one that YaRN's
+// storeYaRNAttention writes the amplitude where it is not the one that YaRN's
 // factor gives: the engine multiplies both.
-func (r *Rope) holdYaRNAttention(s schemes.Scaling) error {
+func (r *Rope) storeYaRNAttention(s schemes.Scaling) error {
 	m, usual := r.m, schemes.YaRNAmplitude(s.Factor, 1)
 	wanted := cmp.Or(s.AttentionFactor, usual)
 	log := 0.0
@@ -265,26 +265,26 @@ func (r *Rope) holdYaRNAttention(s schemes.Scaling) error {
 	}
 	switch {
 	case m.Family() == "mistral3":
-		return r.holdAttention(wanted / usual * schemes.YaRNAmplitude(s.Factor, log))
+		return r.storeAttention(wanted / usual * schemes.YaRNAmplitude(s.Factor, log))
 	case arch.ScaledAttention[m.Family()] && m.Arch.Uses(arch.KeyLogMul) && sameAmplitude(wanted, usual):
 		// DeepSeek's own recipe: the amplitude goes into the attention scale,
 		// cos and sin keep 1 (mscale = mscale_all_dim = 1, stored as 0.1).
-		r.holds.Scaling.AttentionFactor = 1
+		r.stored.Scaling.AttentionFactor = 1
 		if log != 0 {
-			return r.holdAttention(1)
+			return r.storeAttention(1)
 		}
 		m.Edit.Set(m.Key(arch.KeyLogMul), gguf.Float32(0.1), "YaRN's amplitude in the attention scale, as DeepSeek has it")
-		return r.holdAttention(1)
+		return r.storeAttention(1)
 	case arch.ScaledAttention[m.Family()] && log != 0:
-		return r.holdAttention(wanted)
+		return r.storeAttention(wanted)
 	case arch.ScaledAttention[m.Family()] && !sameAmplitude(wanted, 1):
 		return refuse(fmt.Sprintf("llama.cpp's %s applies YaRN's amplitude a second time in its attention scale", m.Family()), "", report.Do("rope", "", "scaling", "yarn", "attention-factor", "1"))
 	}
-	return r.holdAttention(wanted / usual)
+	return r.storeAttention(wanted / usual)
 }
 
-// holdAttention writes rope.scaling.attn_factor when it is not 1.
-func (r *Rope) holdAttention(a float64) error {
+// storeAttention writes rope.scaling.attn_factor when it is not 1.
+func (r *Rope) storeAttention(a float64) error {
 	m := r.m
 	switch {
 	case sameAmplitude(a, 1):
@@ -310,11 +310,11 @@ func (r *Rope) bake(w schemes.Rotary) error {
 		}
 	}
 	r.addDivisors(operator.FreqsTensor, divisors, "divisors of the frequencies: "+w.Scaling.String())
-	return r.holdAttention(w.Amplitude())
+	return r.storeAttention(w.Amplitude())
 }
 
-// holdLongRoPE writes both lists of factors.
-func (r *Rope) holdLongRoPE(s schemes.Scaling) error {
+// storeLongRoPE writes both lists of factors.
+func (r *Rope) storeLongRoPE(s schemes.Scaling) error {
 	m, pairs := r.m, r.engine.Dims/2
 	switch {
 	case m.Arch.LongRoPE == "" || m.Arch.LongRoPE == "unused":
@@ -328,5 +328,5 @@ func (r *Rope) holdLongRoPE(s schemes.Scaling) error {
 	m.Edit.Set(m.Key(arch.KeyOriginal), u32(s.OriginalLength), "length from which the long factors are used")
 	r.addDivisors(operator.LongTensor, s.LongFactor, "long factors")
 	r.addDivisors(operator.ShortTensor, s.ShortFactor, "short factors")
-	return r.holdAttention(cmp.Or(s.AttentionFactor, 1))
+	return r.storeAttention(cmp.Or(s.AttentionFactor, 1))
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// Held checks that a new model is what a verb decided: every encoding that was
+// CheckDecision checks that a new model is what a verb decided: every encoding that was
 // given a scheme has its numbers, every other one has those that it had, and
 // there are no more and no fewer. before are the schemes of the old model's
 // sites. The error says which encoding is another, and how.
-func Held(before []schemes.Scheme, after position.Model, decided []position.Becoming) error {
-	h := held{c: &comparison{before: after, after: after}, after: after, decided: map[int]position.Becoming{}}
+func CheckDecision(before []schemes.Scheme, after position.Model, decided []position.Becoming) error {
+	h := decisionCheck{c: &comparison{before: after, after: after}, after: after, decided: map[int]position.Becoming{}}
 	for _, b := range decided {
 		if _, linear := b.Scheme.(schemes.ALiBi); linear || b.Site < 0 { // in all attentions, or in none
 			h.added = append(h.added, b)
@@ -50,7 +50,7 @@ func Held(before []schemes.Scheme, after position.Model, decided []position.Beco
 // regrouped holds encodings against what they were to become where there may be more or
 // fewer of them: some layers keep what others lose, or come to turn as others do. Each
 // that was to be has to be found, in whatever order, and no other.
-func (h *held) regrouped(before []schemes.Scheme) error {
+func (h *decisionCheck) regrouped(before []schemes.Scheme) error {
 	sites := h.after.Sites()
 	found := map[int]bool{}
 	find := func(want schemes.Scheme, fits func(i int) bool) error {
@@ -86,8 +86,8 @@ func (h *held) regrouped(before []schemes.Scheme) error {
 	return nil
 }
 
-// held is one run of Held.
-type held struct {
+// decisionCheck is one run of CheckDecision.
+type decisionCheck struct {
 	c       *comparison
 	after   position.Model
 	decided map[int]position.Becoming
@@ -95,7 +95,7 @@ type held struct {
 }
 
 // numbers holds a site against what it was to become.
-func (h *held) numbers(i int, s position.Site, b position.Becoming) error {
+func (h *decisionCheck) numbers(i int, s position.Site, b position.Becoming) error {
 	e := s.Encoding()
 	if e.Scheme.Name() != b.Scheme.Name() {
 		return fmt.Errorf("encoding %s was to become %s and is %s", position.ID(i), b.Scheme, e.Scheme)
@@ -124,7 +124,7 @@ func (h *held) numbers(i int, s position.Site, b position.Becoming) error {
 	return nil
 }
 
-func (h *held) rotation(i int, s position.Site, want schemes.Rotary) error {
+func (h *decisionCheck) rotation(i int, s position.Site, want schemes.Rotary) error {
 	got, ok := rotaryOf(s.Encoding())
 	rotator, rotates := s.(position.Rotator)
 	switch {
@@ -141,7 +141,7 @@ func (h *held) rotation(i int, s position.Site, want schemes.Rotary) error {
 }
 
 // failure is the first check that failed, as an error.
-func (h *held) failure() error {
+func (h *decisionCheck) failure() error {
 	for _, k := range h.c.report.Checks {
 		if k.Verdict == report.CheckFail {
 			return fmt.Errorf("encoding %s", k.Why)
@@ -150,13 +150,13 @@ func (h *held) failure() error {
 	return nil
 }
 
-// heldRows is how many of the rows that no formula gives are looked at: the first,
+// checkedRows is how many of the rows that no formula gives are looked at: the first,
 // the last, and others between.
-const heldRows = 64
+const checkedRows = 64
 
 // rows compares rows of a learned table with those that were decided. Types that
 // store blocks of fewer than eight bits are not compared number by number.
-func (h *held) rows(i int, e position.Encoding, got position.Rows, want position.RowSource) error {
+func (h *decisionCheck) rows(i int, e position.Encoding, got position.Rows, want position.RowSource) error {
 	if got.Len() < want.Len() {
 		return fmt.Errorf("encoding %s was to have %d rows and has %d", position.ID(i), want.Len(), got.Len())
 	}
@@ -165,7 +165,7 @@ func (h *held) rows(i int, e position.Encoding, got position.Rows, want position
 	}
 	tolerance := float64(storageTolerance(e.Dtype).Value)
 	x, y := make([]float64, got.Dim()), make([]float64, got.Dim())
-	step := max((want.Len()-want.Kept())/heldRows, 1)
+	step := max((want.Len()-want.Kept())/checkedRows, 1)
 	for r := want.Kept(); r < want.Len(); r += step {
 		if r+step >= want.Len() {
 			r = want.Len() - 1
@@ -187,7 +187,7 @@ func (h *held) rows(i int, e position.Encoding, got position.Rows, want position
 }
 
 // bias compares a linear bias with the slopes that were decided.
-func (h *held) bias(i int, s position.Site, want schemes.ALiBi) error {
+func (h *decisionCheck) bias(i int, s position.Site, want schemes.ALiBi) error {
 	b, ok := s.(position.Biaser)
 	got, linear := s.Encoding().Scheme.(schemes.ALiBi)
 	if !ok || !linear || got.Heads != want.Heads {
@@ -208,7 +208,7 @@ func (h *held) bias(i int, s position.Site, want schemes.ALiBi) error {
 
 // structure checks a change after which there are other encodings: those that came
 // act in every attention, and those that were taken away have no effect.
-func (h *held) structure(before []schemes.Scheme) error {
+func (h *decisionCheck) structure(before []schemes.Scheme) error {
 	sites := h.after.Sites()
 	for _, b := range h.added {
 		at := slices.IndexFunc(sites, func(s position.Site) bool {
@@ -243,7 +243,7 @@ func (h *held) structure(before []schemes.Scheme) error {
 }
 
 // expected is how many encodings equal to a scheme were to stay.
-func (h *held) expected(before []schemes.Scheme, scheme schemes.Scheme) int {
+func (h *decisionCheck) expected(before []schemes.Scheme, scheme schemes.Scheme) int {
 	n := 0
 	for i, s := range before {
 		if b, ok := h.decided[i]; s.Equal(scheme) && (!ok || b.Scheme != nil) {

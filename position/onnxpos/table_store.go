@@ -11,10 +11,10 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// Hold stores more rows, or the rows of another scheme, in the table.
-func (t *tableSite) Hold(want position.Want) error {
+// Store stores more rows, or the rows of another scheme, in the table.
+func (t *tableSite) Store(want position.Want) error {
 	if t.uses[0].source.Trig != nil {
-		return t.holdRuntime(want)
+		return t.storeRuntime(want)
 	}
 	if t.crossed != nil || !t.uses[0].share.Stores {
 		return &position.Refusal{Why: "the rows of several axes of positions stand apart", Instead: "export the model for the wanted size"}
@@ -22,7 +22,7 @@ func (t *tableSite) Hold(want position.Want) error {
 	table := t.rows()
 	offset := t.uses[0].share.First
 	n := want.Positions + offset
-	if g, ok := t.Told.Scheme.(schemes.Learned); ok && g.Grid != nil {
+	if g, ok := t.Detected.Scheme.(schemes.Learned); ok && g.Grid != nil {
 		if w, ok := want.Scheme.(schemes.Learned); !ok || w.Grid == nil || want.Rows == nil {
 			return &position.Refusal{Why: "the table holds the patches of an image grid", Remedies: []report.Remedy{report.Do("extend", "", "grid", "HxW"), report.Do("extend", "", "image", "SIZE")}}
 		}
@@ -35,7 +35,7 @@ func (t *tableSite) Hold(want position.Want) error {
 		table.Grid = [2]int(w.Grid)
 	}
 	switch {
-	case t.Told.IsGrid() && t.sinusoid == nil && want.Rows == nil: // a formula of rows and columns
+	case t.Detected.IsGrid() && t.sinusoid == nil && want.Rows == nil: // a formula of rows and columns
 		s, ok := want.Scheme.(schemes.Sinusoid)
 		if !ok || s.Grid == nil {
 			return &position.Refusal{Why: "the table holds the patches of an image grid", Remedies: []report.Remedy{report.Do("extend", "", "grid", "HxW"), report.Do("extend", "", "image", "SIZE")}}
@@ -62,7 +62,7 @@ func (t *tableSite) Hold(want position.Want) error {
 		return &position.Refusal{Why: "new rows of a trained table follow no formula", Remedies: []report.Remedy{report.Do("", "makes them", "method", schemes.DefaultGrow)}}
 	}
 	kept = min(kept, n)
-	t.held, t.heldGrid = n, table.Grid
+	t.newRows, t.newGrid = n, table.Grid
 	for _, c := range t.tensors() {
 		if err := t.m.Resize(table.Of(c), n, kept, row, fmt.Sprintf("%d rows", n)); err != nil {
 			return err
@@ -71,8 +71,8 @@ func (t *tableSite) Hold(want position.Want) error {
 	return nil
 }
 
-func (t *tableSite) holdRuntime(want position.Want) error {
-	if want.Scheme == nil || want.Scheme.Equal(t.Told.Scheme) {
+func (t *tableSite) storeRuntime(want position.Want) error {
+	if want.Scheme == nil || want.Scheme.Equal(t.Detected.Scheme) {
 		return nil // the formula goes on
 	}
 	return &position.Refusal{Why: "the graph computes its sinusoid; its formula is not in a table", Instead: "export the model again with the wanted formula"}
@@ -80,7 +80,7 @@ func (t *tableSite) holdRuntime(want position.Want) error {
 
 // Bake makes sines and cosines that the graph computes tables.
 func (t *tableSite) Bake(positions int) error {
-	if t.Told.IsGrid() {
+	if t.Detected.IsGrid() {
 		return &position.Refusal{Why: "the graph computes the places of an image's patches, which no table by position holds"}
 	}
 	for _, u := range t.uses {

@@ -5,10 +5,10 @@ import (
 	"io/fs"
 )
 
-// Hold keeps files locked from the first look at them to the last byte written,
+// Locks keep files locked from the first look at them to the last byte written,
 // so that no other run of this program changes them between. The zero value and
-// nil hold nothing.
-type Hold struct {
+// nil lock nothing.
+type Locks struct {
 	files []File
 	infos []fs.FileInfo
 }
@@ -17,26 +17,26 @@ type Hold struct {
 // speaks against the others is said by whoever opens them. Links are followed.
 // A file that another process has locked is an *OutputError. files is the file
 // system; nil: OS.
-func Lock(files FS, paths ...string) (*Hold, error) {
+func Lock(files FS, paths ...string) (*Locks, error) {
 	if files == nil {
 		files = OS
 	}
-	h := &Hold{}
+	l := &Locks{}
 	for _, path := range paths {
-		if err := h.add(files, path); err != nil {
-			h.Close()
+		if err := l.add(files, path); err != nil {
+			l.Close()
 			return nil, err
 		}
 	}
-	return h, nil
+	return l, nil
 }
 
 // add locks one file. One that was replaced before its lock was there is not it.
-func (h *Hold) add(files FS, path string) error {
+func (l *Locks) add(files FS, path string) error {
 	const tries = 100
 	for range tries {
 		info, err := files.Stat(path)
-		if err != nil || !info.Mode().IsRegular() || h.has(info) {
+		if err != nil || !info.Mode().IsRegular() || l.has(info) {
 			return nil
 		}
 		f, err := files.OpenWrite(path)
@@ -58,7 +58,7 @@ func (h *Hold) add(files FS, path string) error {
 		now, err := files.Stat(path)
 		if err == nil {
 			if info, err = f.Stat(); err == nil && sameFile(now, info) {
-				h.files, h.infos = append(h.files, f), append(h.infos, info)
+				l.files, l.infos = append(l.files, f), append(l.infos, info)
 				return nil
 			}
 		}
@@ -67,13 +67,13 @@ func (h *Hold) add(files FS, path string) error {
 	return &OutputError{Op: "lock", Path: path, Err: errChanged}
 }
 
-// has reports whether a file is held.
-func (h *Hold) has(info fs.FileInfo) bool {
-	if h == nil {
+// has reports whether a file is locked.
+func (l *Locks) has(info fs.FileInfo) bool {
+	if l == nil {
 		return false
 	}
-	for _, held := range h.infos {
-		if sameFile(held, info) {
+	for _, locked := range l.infos {
+		if sameFile(locked, info) {
 			return true
 		}
 	}
@@ -81,12 +81,12 @@ func (h *Hold) has(info fs.FileInfo) bool {
 }
 
 // Close lets go of the files.
-func (h *Hold) Close() {
-	if h == nil {
+func (l *Locks) Close() {
+	if l == nil {
 		return
 	}
-	for _, f := range h.files {
+	for _, f := range l.files {
 		f.Close()
 	}
-	h.files, h.infos = nil, nil
+	l.files, l.infos = nil, nil
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// Hold stores longer caches, or other frequencies.
-func (r *Site) Hold(want position.Want) error {
+// Store stores longer caches, or other frequencies.
+func (r *Site) Store(want position.Want) error {
 	scheme, ok := any(want.Scheme).(schemes.Rotary)
 	if !ok {
 		return &position.Refusal{Why: "a rotary encoding cannot hold " + fmt.Sprint(want.Scheme), Instead: "choose a rotary scheme"}
@@ -34,15 +34,15 @@ func (r *Site) Hold(want position.Want) error {
 		return &position.Refusal{Why: "pairs follow several axes of positions, each with frequencies of its own", Instead: "export the model again with the wanted configuration"}
 	}
 	if len(r.caches) > 0 {
-		return r.holdCaches(scheme, want, same)
+		return r.storeCaches(scheme, want, same)
 	}
-	if r.Told.Form == report.FormBaked {
-		return r.holdAngles(scheme, want.Positions, same)
+	if r.Detected.Form == report.FormBaked {
+		return r.storeAngles(scheme, want.Positions, same)
 	}
 	if same {
 		return nil
 	}
-	return r.holdFrequencies(scheme)
+	return r.storeFrequencies(scheme)
 }
 
 // angles are the constants that hold the angles of a fixed number of positions.
@@ -50,7 +50,7 @@ func (r *Site) angles() []rows.Table {
 	var out []rows.Table
 	for _, t := range r.trig {
 		for _, a := range r.tablesOf(trace.Sources(t.Scope, t.Trig.Input(0)), r.uses[0]) {
-			if a.Len() == r.Told.Capacity && !slices.ContainsFunc(out, func(o rows.Table) bool { return o.Tensor == a.Tensor }) {
+			if a.Len() == r.Detected.Capacity && !slices.ContainsFunc(out, func(o rows.Table) bool { return o.Tensor == a.Tensor }) {
 				out = append(out, a)
 			}
 		}
@@ -58,16 +58,16 @@ func (r *Site) angles() []rows.Table {
 	return out
 }
 
-// holdAngles continues angles that an exporter folded for one length, or makes them
+// storeAngles continues angles that an exporter folded for one length, or makes them
 // those of other frequencies: row p is p · frequency, in one float32 product as the
 // graph had it.
-func (r *Site) holdAngles(scheme schemes.Rotary, positions int, same bool) error {
+func (r *Site) storeAngles(scheme schemes.Rotary, positions int, same bool) error {
 	tables := r.angles()
 	if !same && len(tables) > 0 && !scheme.Scaling.Kind().ByLength {
-		return r.refoldAngles(tables, scheme, max(positions, r.Told.Capacity))
+		return r.refoldAngles(tables, scheme, max(positions, r.Detected.Capacity))
 	}
 	if len(tables) == 0 || !same {
-		return &position.Refusal{Why: fmt.Sprintf("the angles of just %d positions are constants of the graph", r.Told.Capacity),
+		return &position.Refusal{Why: fmt.Sprintf("the angles of just %d positions are constants of the graph", r.Detected.Capacity),
 			Instead: "export the model with a free sequence length"}
 	}
 	for _, t := range tables {
@@ -88,7 +88,7 @@ func (r *Site) holdAngles(scheme schemes.Rotary, positions int, same bool) error
 			return err
 		}
 	}
-	r.held = positions
+	r.newPositions = positions
 	return nil
 }
 
@@ -109,7 +109,7 @@ func (r *Site) refoldAngles(tables []rows.Table, scheme schemes.Rotary, position
 		}
 		columns, ok := columnsOf(second, old)
 		if first[0] != 0 || !ok {
-			return &position.Refusal{Why: fmt.Sprintf("the angles of just %d positions are constants of the graph, and do not begin at position 0", r.Told.Capacity),
+			return &position.Refusal{Why: fmt.Sprintf("the angles of just %d positions are constants of the graph, and do not begin at position 0", r.Detected.Capacity),
 				Instead: "export the model with a free sequence length"}
 		}
 		row := func(i int, dst []float64) error {
@@ -122,7 +122,7 @@ func (r *Site) refoldAngles(tables []rows.Table, scheme schemes.Rotary, position
 			return err
 		}
 	}
-	r.held = positions
+	r.newPositions = positions
 	r.setAmplitude(scheme.Amplitude())
 	return nil
 }
@@ -168,7 +168,7 @@ func (r *Site) currentAmplitude() float64 {
 	return r.amplitude
 }
 
-func (r *Site) holdCaches(scheme schemes.Rotary, want position.Want, same bool) error {
+func (r *Site) storeCaches(scheme schemes.Rotary, want position.Want, same bool) error {
 	positions := want.Positions
 	// A scheme that does not depend on the length fills both caches alike: then the switch chooses nothing.
 	byLength := r.short != nil && scheme.Scaling.ByLength()
@@ -183,8 +183,8 @@ func (r *Site) holdCaches(scheme schemes.Rotary, want position.Want, same bool) 
 				Instead: "export the model with a longer cache"}
 		}
 	}
-	if r.held = positions; positions == 0 {
-		r.held = r.Told.Capacity
+	if r.newPositions = positions; positions == 0 {
+		r.newPositions = r.Detected.Capacity
 	}
 	for _, c := range r.caches {
 		same := same || scheme.Scaling.Kind().Listed && sameFrequencies(c.Result.Rotary.InverseFrequencies(), scheme.InverseFrequencies())
@@ -196,7 +196,7 @@ func (r *Site) holdCaches(scheme schemes.Rotary, want position.Want, same bool) 
 			for _, other := range r.caches {
 				longest = max(longest, other.Positions())
 			}
-			if err := c.Hold(r.m.Editor, scheme, longest, same); err != nil {
+			if err := c.Store(r.m.Editor, scheme, longest, same); err != nil {
 				return err
 			}
 			continue
@@ -205,18 +205,18 @@ func (r *Site) holdCaches(scheme schemes.Rotary, want position.Want, same bool) 
 		if want.Cut {
 			rows = min(positions, c.Positions())
 		}
-		if err := c.Hold(r.m.Editor, scheme, rows, same); err != nil {
+		if err := c.Store(r.m.Editor, scheme, rows, same); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// holdFrequencies rewrites the frequencies that the graph multiplies with
+// storeFrequencies rewrites the frequencies that the graph multiplies with
 // positions, and the amplitude after Cos and Sin.
-func (r *Site) holdFrequencies(scheme schemes.Rotary) error {
+func (r *Site) storeFrequencies(scheme schemes.Rotary) error {
 	if r.scheme.Scaling.LongFrequencies != nil {
-		return r.holdSwitch(scheme)
+		return r.storeSwitch(scheme)
 	}
 	if scheme.Scaling.Kind().Listed && scheme.Scaling.Kind().ByLength {
 		return r.addSwitch(scheme)

@@ -16,11 +16,11 @@ func einsum(out, equation string, in ...string) onnx.NewNode {
 	return n
 }
 
-// TestMet reads encodings where their numbers meet the data, in forms that no
+// TestReadOnly reads encodings where their numbers meet the data, in forms that no
 // mechanism looks for: rows chosen by a product, matrices that turn pairs (as Flux
 // keeps them), vectors for pairs of positions, biases of an attention without a
 // Softmax. What meets the data and is not read is said.
-func TestMet(t *testing.T) {
+func TestReadOnly(t *testing.T) {
 	attend := func(m *onnx.NewModel, query, key string, between ...onnx.NewNode) {
 		m.Nodes = append(m.Nodes, withInts(node("Transpose", "kt", key), "perm", []int64{0, 2, 1}), node("MatMul", "s", query, "kt"))
 		m.Nodes = append(m.Nodes, between...)
@@ -95,8 +95,8 @@ func TestMet(t *testing.T) {
 			if unread != c.unread {
 				t.Errorf("%d places are said not to be read, want %d", unread, c.unread)
 			}
-			if _, met := m.sites[0].(*metSite); met {
-				if err := m.sites[0].Hold(position.Want{}); err == nil {
+			if _, readOnly := m.sites[0].(*readOnlySite); readOnly {
+				if err := m.sites[0].Store(position.Want{}); err == nil {
 					t.Error("it is changed though it is only read")
 				}
 			}

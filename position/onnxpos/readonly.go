@@ -17,17 +17,17 @@ import (
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// metSite is an encoding that was found where data meet numbers that vary along
+// readOnlySite is an encoding that was found where data meet numbers that vary along
 // their positions, in a form that is read and not written.
-type metSite struct {
+type readOnlySite struct {
 	site.Other
 	node string
 }
 
-// Hold refuses: the numbers were read where they meet the data, not where they are
+// Store refuses: the numbers were read where they meet the data, not where they are
 // made.
-func (s *metSite) Hold(position.Want) error {
-	return &position.Refusal{Why: fmt.Sprintf("%s is read at %s, where it meets the data; how the graph makes it is no form that is changed", s.Told.Scheme, s.node),
+func (s *readOnlySite) Store(position.Want) error {
+	return &position.Refusal{Why: fmt.Sprintf("%s is read at %s, where it meets the data; how the graph makes it is no form that is changed", s.Detected.Scheme, s.node),
 		Instead: "export the model again with the wanted configuration"}
 }
 
@@ -83,17 +83,17 @@ func (c *explained) has(x axes.Meeting) bool {
 	})
 }
 
-// findMet makes sites of meetings that no other mechanism has explained, of those
+// findReadOnly makes sites of meetings that no other mechanism has explained, of those
 // whose numbers say what they are, and keeps the others.
-func findMet(m *Model, d *detector) []site.Site {
+func findReadOnly(m *Model, d *detector) []site.Site {
 	claimed := m.claimed(d)
-	var found []*metSite
+	var found []*readOnlySite
 	for _, x := range m.labels().Meetings {
 		if claimed.has(x) {
 			continue
 		}
 		if x.Kind == axes.Contracted {
-			if s := m.metProduct(x); s != nil {
+			if s := m.readOnlyProduct(x); s != nil {
 				found = m.join(found, s)
 				continue
 			}
@@ -115,18 +115,18 @@ func adds(n *onnx.Node) bool {
 }
 
 // join adds a site, or the place of one that says the same of another layer.
-func (m *Model) join(found []*metSite, s *metSite) []*metSite {
-	distances := s.Told.Scheme.Name() == report.SchemeRelativeTable
+func (m *Model) join(found []*readOnlySite, s *readOnlySite) []*readOnlySite {
+	distances := s.Detected.Scheme.Name() == report.SchemeRelativeTable
 	for _, have := range m.sites {
 		if distances && have.Encoding().Scheme.Name() == report.SchemeRelativeTable {
 			return found // of another layer, or another side of the picture
 		}
 	}
 	for _, o := range found {
-		if o.Told.Scheme.Name() == s.Told.Scheme.Name() && (distances || o.Told.Scheme.String() == s.Told.Scheme.String()) {
-			for _, w := range s.Told.Where {
-				if !slices.ContainsFunc(o.Told.Where, func(have report.Where) bool { return have.Tensor == w.Tensor && have.Node == w.Node }) {
-					o.Told.Where = append(o.Told.Where, w)
+		if o.Detected.Scheme.Name() == s.Detected.Scheme.Name() && (distances || o.Detected.Scheme.String() == s.Detected.Scheme.String()) {
+			for _, w := range s.Detected.Where {
+				if !slices.ContainsFunc(o.Detected.Where, func(have report.Where) bool { return have.Tensor == w.Tensor && have.Node == w.Node }) {
+					o.Detected.Where = append(o.Detected.Where, w)
 				}
 			}
 			return found
@@ -135,17 +135,17 @@ func (m *Model) join(found []*metSite, s *metSite) []*metSite {
 	return append(found, s)
 }
 
-// metProduct reads what is multiplied with the data in a sum over features: matrices
+// readOnlyProduct reads what is multiplied with the data in a sum over features: matrices
 // that turn them (rotary), or a vector for each pair of positions (Shaw et al. 2018);
 // nil where it is neither.
-func (m *Model) metProduct(x axes.Meeting) *metSite {
+func (m *Model) readOnlyProduct(x axes.Meeting) *readOnlySite {
 	v := x.Scope.Enlarge(x.Known)
 	if !v.Known() || v.Floats == nil || x.Axis < 0 {
 		return nil
 	}
 	m.graph.SpendElements(v.Len())
 	if turn, ok := turns(v, x.Axis); ok {
-		return m.metRotation(x, turn)
+		return m.readOnlyRotation(x, turn)
 	}
 	varying := 0
 	for d := range v.Shape {
@@ -175,7 +175,7 @@ func (m *Model) metProduct(x axes.Meeting) *metSite {
 	if m.graph.FixedLength() > 0 {
 		e.Beyond, e.Capacity = report.BeyondError, n
 	}
-	return &metSite{*site.NewOther(e), x.Node.Title()}
+	return &readOnlySite{*site.NewOther(e), x.Node.Title()}
 }
 
 // byDistance reports whether a value's elements depend on the difference of their places
@@ -274,16 +274,14 @@ func turningRows(positions, pairs int, at func(p, i int) (cos, sin float64, ok b
 	return cos, sin, positions > 1 && pairs > 0
 }
 
-// metRotation is the rotary encoding of rotations kept as matrices.
-func (m *Model) metRotation(x axes.Meeting, t pairTurns) *metSite {
+// readOnlyRotation is the rotary encoding of rotations kept as matrices.
+func (m *Model) readOnlyRotation(x axes.Meeting, t pairTurns) *readOnlySite {
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondUnknown, Where: []report.Where{{Node: x.Node.Title()}}}
 	found, ok := fit.RotaryCache(t.cos, t.sin, rows.Precision(x.Scope.Value(x.Known).Type))
 	r := schemes.Rotary{Dim: 2 * t.cos.Cols(), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
 	if ok {
 		r = found.Rotary
-		if r.Scaling.AttentionFactor == 1 && r.Scaling.Kind().Amplitude == nil {
-			r.Scaling.AttentionFactor = 0 // what these types have anyway
-		}
+		r.Scaling = r.Scaling.WithAttentionFactor(r.Scaling.AttentionFactor)
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "matrices turn by " + r.String(), Residual: site.Residual(found.Residual)})
 	}
 	r.Layout = t.layout
@@ -302,5 +300,5 @@ func (m *Model) metRotation(x axes.Meeting, t pairTurns) *metSite {
 		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, t.cos.Rows()
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: x.Node.Title() + " turns the data by a matrix for each position"})
-	return &metSite{*site.NewOther(e), x.Node.Title()}
+	return &readOnlySite{*site.NewOther(e), x.Node.Title()}
 }
