@@ -18,6 +18,7 @@ type Atom struct {
 	channel bool // convolutions sum over it: features
 	merged  bool // of an axis that was cut, a piece that weights sum over beside channels: the inside of patches
 	summed  bool // data are summed or compared along it: its places see each other
+	attends bool // each of its places is compared with each other one, by content: weights that sum over them later make no features of them
 	role    Role
 	judged  judgement
 }
@@ -225,7 +226,7 @@ func (l *Labels) join(c *call, a, b *Atom) bool {
 	}
 	b.up = a
 	a.weighed, a.channel, a.merged = a.weighed || b.weighed, a.channel || b.channel, a.merged || b.merged
-	a.summed = a.summed || b.summed
+	a.summed, a.attends = a.summed || b.summed, a.attends || b.attends
 	if a.mixed == nil {
 		a.mixed = b.mixed
 	}

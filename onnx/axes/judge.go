@@ -268,7 +268,7 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 			return Position
 		}
 	}
-	weighed := a.weighed || a.channel
+	weighed := (a.weighed || a.channel) && !a.attends
 	if weighed && (a.merged || len(a.made) == 0 && a.whole == nil) {
 		return Feature
 	}

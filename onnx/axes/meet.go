@@ -165,6 +165,17 @@ func (c *call) sees(a Axis) {
 	}
 }
 
+// compares notes that each place of an axis is compared with each other one, where the two axes of
+// a product of data are one: it attends to itself.
+func (c *call) compares(a, b Axis) {
+	if c.quiet || len(a) == 0 || !sameAxis(a, b) {
+		return
+	}
+	for _, f := range leaves(a) {
+		f.attends = f.attends || !f.Made
+	}
+}
+
 // made reports whether weights have made all places of an axis.
 func made(a Axis) bool {
 	for _, f := range a {

@@ -142,6 +142,9 @@ func (c *call) matrices(swapA, swapB bool) []*Value {
 		}
 	}
 	out.Axes[k-2], out.Axes[k-1] = a[rowA], b[columnB]
+	if out.product {
+		c.compares(a[rowA], b[columnB])
+	}
 	switch {
 	case c.isData(0) && !c.isData(1):
 		out.Axes[k-1] = c.against(1, a[innerA], innerB, columnB, out.Axes)
@@ -267,6 +270,13 @@ func einsum(c *call) []*Value {
 	out := &Value{Depends: depends, Axes: []Axis{}, product: data > 1}
 	for _, letter := range right {
 		out.Axes = append(out.Axes, letters[letter])
+	}
+	for i, a := range out.Axes {
+		for _, b := range out.Axes[i+1:] {
+			if out.product {
+				c.compares(a, b)
+			}
+		}
 	}
 	if depends == Content {
 		c.einsumMeets(terms, right, letters, out)

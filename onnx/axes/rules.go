@@ -691,6 +691,7 @@ func attention(c *call) []*Value {
 	if k := c.of(1); len(k.Axes) == len(q.Axes) && !(c.n.Op == "Attention" && c.n.Domain != "") {
 		keys = k.Axes[sequence]
 	}
+	c.compares(q.Axes[sequence], keys)
 	if bias >= 0 && c.given(bias) && !c.isData(bias) {
 		c.meet(Biased, bias, []Axis{nil, nil, q.Axes[sequence], keys}, 3, true)
 	}

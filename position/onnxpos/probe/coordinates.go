@@ -8,12 +8,12 @@ import (
 // maxFollowed bounds the readers of an input that are followed.
 const maxFollowed = 256
 
-// IsCoordinates reports whether an input of floating-point numbers holds positions: all that
-// is done with them, besides bringing them into shape and multiplying them with constants,
-// is to take sines and cosines. A number for each sequence of a batch is a time and none.
+// IsCoordinates reports whether an input holds positions by what is done with it: besides bringing it into
+// shape and multiplying it with constants, sines and cosines are taken of it, or rows of a table of them. A number
+// for each sequence of a batch is a time and none.
 func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 	rank := len(in.Dims)
-	if !in.Type.IsFloat() || rank == 0 || rank > 3 || rank == 1 && in.Dims[0].Value < 2 {
+	if in.Type == onnx.Bool || rank == 0 || rank > 3 || rank == 1 && in.Dims[0].Value < 2 {
 		return false
 	}
 	w := f.Graph.Wiring()
@@ -28,7 +28,7 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 			switch {
 			case i >= maxFollowed:
 				return false
-			case n.Op == "Sin" || n.Op == "Cos":
+			case n.Op == "Sin" || n.Op == "Cos" || in.Type.IsInteger() && takesWaves(w, n, queue[i]):
 				waves = true
 				continue
 			case !passes(n):
@@ -46,6 +46,48 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 	}
 	return waves
 }
+
+// takesWaves reports whether a node takes rows of a table of sines or cosines by an index.
+func takesWaves(w *onnx.Wiring, n *onnx.Node, index int) bool {
+	if n.Op != "Gather" || n.Int("axis", 0) != 0 {
+		return false
+	}
+	at, ok := w.Input(n, 1)
+	data, has := w.Input(n, 0)
+	if !ok || !has || at != index {
+		return false
+	}
+	t := w.Constant(data)
+	if made := w.Producer(data); t == nil && made != nil && made.Op == "Constant" && made.Attribute("value") != nil {
+		t = made.Attribute("value").Tensor
+	}
+	if t == nil || !t.Type.IsFloat() || len(t.Dims) < 2 || t.Dims[0] < 2 || t.Len() > maxWaves || t.Complete() != nil {
+		return false
+	}
+	x, err := t.Floats(0, t.Len())
+	if err != nil {
+		return false
+	}
+	first := x[:t.Len()/t.Dims[0]]
+	sines, cosines, moves := true, true, false
+	for i, v := range x {
+		if v < -1-waveTolerance || v > 1+waveTolerance {
+			return false
+		}
+		moves = moves || v != first[i%len(first)]
+	}
+	for _, v := range first {
+		sines, cosines = sines && v == 0, cosines && v == 1
+	}
+	return moves && (sines || cosines)
+}
+
+// maxWaves bounds the elements of a table that is looked at, waveTolerance is how much a sine in 16 bits may
+// be above 1.
+const (
+	maxWaves      = 1 << 22
+	waveTolerance = 1e-2
+)
 
 // passes reports whether positions may go through a node on their way to sines and cosines.
 func passes(n *onnx.Node) bool {

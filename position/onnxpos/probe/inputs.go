@@ -17,7 +17,6 @@ type Sizes struct {
 	Batch, Length, past int               // sequences, new tokens (samples of a recording), cached tokens
 	Image               int               // height of free image axes in pixels, and width where there is no other
 	Width               int               // 0: as Image
-	counting            string            // the integer input that is fed 0, 1, 2 … besides position ids
 	demanded            *map[demanded]int // what the graph's operators demand; nil: nothing
 }
 
@@ -108,7 +107,7 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 // of its columns.
 func coordinates(v *eval.Value) *eval.Value {
 	columns := 1
-	if k := len(v.Shape); k > 1 && v.Shape[k-1] <= maxCoordinates {
+	if k := len(v.Shape); k > 1 && v.Shape[k-1] <= maxCoordinates && !(k == 2 && v.Type.IsInteger()) {
 		columns = v.Shape[k-1]
 	}
 	x := make([]float64, v.Len())
@@ -116,6 +115,16 @@ func coordinates(v *eval.Value) *eval.Value {
 		x[i] = float64(i / columns)
 	}
 	out := eval.FloatValue(v.Type, v.Shape, x)
+	if v.Type.IsInteger() {
+		counted := make([]int64, len(x))
+		for i := range x {
+			counted[i] = int64(x[i])
+			if columns == 1 && len(v.Shape) > 1 {
+				counted[i] = int64(i % v.Shape[len(v.Shape)-1])
+			}
+		}
+		out = eval.IntValue(v.Type, v.Shape, counted)
+	}
 	out.Data = true
 	return out
 }
@@ -183,7 +192,7 @@ func (s Sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 		return int64(s.Length + s.past)
 	case strings.Contains(name, "token_type"), strings.Contains(name, "segment"), strings.Contains(name, "slot"), strings.Contains(name, "past"):
 		return 0
-	case IsPositions(in.Name) && last > 1, in.Name == s.counting, len(shape) == 3 && in.Dims[0].Value == 3: // M-RoPE's three rows
+	case IsPositions(in.Name) && last > 1, len(shape) == 3 && in.Dims[0].Value == 3: // M-RoPE's three rows
 		return int64(i%max(last, 1) + s.past)
 	case IsPositions(in.Name), len(in.Dims) == 0, len(in.Dims) == 1 && in.Dims[0].Value == 1:
 		return int64(s.past) // a single number that is no length says where positions begin

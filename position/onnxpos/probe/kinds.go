@@ -36,7 +36,7 @@ func (p *Probe) kinds() *inputs {
 		}
 		name, rank := strings.ToLower(in.Name), len(in.Dims)
 		switch {
-		case in.Type.IsInteger() && in.Type != onnx.Bool && rank == 2 && !strings.Contains(name, "mask"):
+		case in.Type.IsInteger() && in.Type != onnx.Bool && rank == 2 && !strings.Contains(name, "mask") && !IsCoordinates(p.File, in):
 			first(&k.tokens, in)
 		case isPicture(in):
 			first(&k.image, in)
