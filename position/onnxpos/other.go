@@ -118,13 +118,12 @@ const onTheWay = eval.ByElement | eval.Quantized | eval.Selection | eval.Average
 // activation in single operators, all of them quantised and back (data2vec).
 const maxOnTheWay = 240
 
-// pooled reports whether a value is one of the given, averaged over neighbours
-// as a convolution with strides has it (SEW).
-func pooled(s *eval.Scope, name string, before map[string]bool) bool {
+// pooled reports whether a value is another one, averaged over neighbours as a convolution with strides has it (SEW).
+func pooled(s *eval.Scope, name, of string) bool {
 	averaged := false
 	for range 20 {
 		n, at := s.Find(name)
-		if averaged && before[name] {
+		if averaged && laidOut(s, name) == of {
 			return true
 		}
 		if n == nil || at != s || !eval.Is(n, eval.Layout|eval.Elements|eval.Pooling|eval.Padding|eval.Selection) {
@@ -136,18 +135,32 @@ func pooled(s *eval.Scope, name string, before map[string]bool) bool {
 	return false
 }
 
-// residualOf follows a convolution's output to an Add of what the convolution
-// read.
-func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
-	before := map[string]bool{}
-	for name, depth := n.Input(0), 0; name != "" && depth < 10; depth++ {
-		before[name] = true
-		p, at := s.Find(name)
-		if p == nil || at != s || !eval.Is(p, eval.Layout) {
+// maxLayouts bounds how often a value is laid out anew one after another.
+const maxLayouts = 16
+
+// laidOut is the value that another one is in an order and shape of its own.
+func laidOut(s *eval.Scope, name string) string {
+	for range maxLayouts {
+		n, at := s.Find(name)
+		if n == nil || at != s || !eval.Is(n, eval.Layout) {
 			break
 		}
-		name = p.Input(0)
+		name = n.Input(0)
 	}
+	return name
+}
+
+// attended reports whether a value is what places saw of another one by their scores.
+func attended(s *eval.Scope, name, of string) bool {
+	n, at := s.Find(laidOut(s, name))
+	return n != nil && at == s && eval.Is(n, eval.Product|eval.Attention) && slices.ContainsFunc(n.Inputs, func(in string) bool { return in != "" && laidOut(s, in) == of })
+}
+
+// residualOf follows a convolution's output to an Add of what the convolution
+// read, or of what attention made of it.
+func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
+	read := laidOut(s, n.Input(0))
+	line := len(s.Value(n.Output(0)).Shape) == 3
 	seen := map[string]bool{}
 	var walk func(name string, depth int) *onnx.Node
 	walk = func(name string, depth int) *onnx.Node {
@@ -158,7 +171,9 @@ func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
 		for _, c := range s.Consumers(name) {
 			switch {
 			case c.Op == "Add" || eval.Is(c, eval.Addition&(eval.Normalization|eval.Quantized)):
-				if slices.ContainsFunc(c.Inputs, func(in string) bool { return before[in] }) || len(s.Value(n.Output(0)).Shape) == 3 && slices.ContainsFunc(c.Inputs, func(in string) bool { return pooled(s, in, before) }) {
+				if slices.ContainsFunc(c.Inputs, func(in string) bool {
+					return in != name && (laidOut(s, in) == read || line && pooled(s, in, read) || attended(s, in, read))
+				}) {
 					return c
 				}
 				if eval.Is(c, eval.Normalization) {

@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"math"
+
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
@@ -61,32 +63,37 @@ func takesWaves(w *onnx.Wiring, n *onnx.Node, index int) bool {
 	if made := w.Producer(data); t == nil && made != nil && made.Op == "Constant" && made.Attribute("value") != nil {
 		t = made.Attribute("value").Tensor
 	}
-	if t == nil || !t.Type.IsFloat() || len(t.Dims) < 2 || t.Dims[0] < 2 || t.Len() > maxWaves || t.Complete() != nil {
+	if t == nil || !t.Type.IsFloat() || len(t.Dims) < 2 || t.Dims[0] < 3 || t.Complete() != nil {
 		return false
 	}
-	x, err := t.Floats(0, t.Len())
+	x, err := t.Floats(0, 3*(t.Len()/t.Dims[0]))
 	if err != nil {
 		return false
 	}
-	first := x[:t.Len()/t.Dims[0]]
-	sines, cosines, moves := true, true, false
-	for i, v := range x {
-		if v < -1-waveTolerance || v > 1+waveTolerance {
-			return false
-		}
-		moves = moves || v != first[i%len(first)]
-	}
-	for _, v := range first {
-		sines, cosines = sines && v == 0, cosines && v == 1
-	}
-	return moves && (sines || cosines)
+	columns := len(x) / 3
+	return columns > 0 && (isDoubled(x, columns, 0, func(sine float64) float64 { return 2 * sine * math.Sqrt(max(1-sine*sine, 0)) }) ||
+		isDoubled(x, columns, 1, func(cosine float64) float64 { return 2*cosine*cosine - 1 }))
 }
 
-// maxWaves bounds the elements of a table that is looked at, waveTolerance is how much a sine in 16 bits may
-// be above 1.
+// isDoubled reports whether the third row of a table follows from the second as the sine or cosine of twice
+// an angle does, and the first is that of none.
+func isDoubled(x []float64, columns int, none float64, double func(float64) float64) bool {
+	turns := false
+	for i := range columns {
+		once, twice := x[columns+i], x[2*columns+i]
+		if x[i] != none || math.Abs(once) > 1+waveTolerance || math.Abs(math.Abs(twice)-math.Abs(double(once))) > waveTolerance {
+			return false
+		}
+		turns = turns || math.Abs(twice-none) > turned
+	}
+	return turns
+}
+
+// waveTolerance is how far sines that are rounded to 16 bits may be from their formula; turned is how far the fastest
+// has to be from where it began, at two positions.
 const (
-	maxWaves      = 1 << 22
 	waveTolerance = 1e-2
+	turned        = 0.3
 )
 
 // passes reports whether positions may go through a node on their way to sines and cosines.
