@@ -23,7 +23,7 @@ func (m *Model) inspectBeyond() {
 	at := map[int][]site.Site{} // by capacity: each is probed once
 	for _, s := range m.sites {
 		e := s.Encoding()
-		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || s.Fused() || e.Form == report.FormBaked {
+		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || s.Fused() {
 			continue
 		}
 		if at[e.Capacity] == nil {
@@ -45,9 +45,22 @@ func (m *Model) inspectBeyond() {
 			chance = append(chance, report.Evidence{Kind: "structure", Says: fmt.Sprintf("at %d positions the graph runs by chance, and gives wrong numbers; from %d on it fails", length+1, length+2)})
 		}
 		for _, s := range at[length] {
-			s.SetBeyond(m.beyond(s, probe), chance...)
+			if s.Encoding().Form != report.FormBaked || m.longer(s, probe) {
+				s.SetBeyond(m.beyond(s, probe), chance...)
+			}
 		}
 	}
+}
+
+// longer reports whether what a site's encoding meets is longer in an evaluation than when it was found: an input of
+// one size stays what it is, whatever length is tried.
+func (m *Model) longer(s site.Site, probe *eval.Evaluator) bool {
+	scope, name, axis := s.State()
+	if scope == nil || scope.Index() >= len(probe.Scopes()) {
+		return false
+	}
+	was, is := scope.Value(name).Shape, probe.Scopes()[scope.Index()].Value(name).Shape
+	return len(was) == len(is) && axis <= len(is) && is[len(is)-axis] > was[len(was)-axis]
 }
 
 // lengthen looks for encodings again in twice the length, where tables that are read as those of
@@ -148,6 +161,9 @@ const maxBeyondProbe = 1 << 15
 
 // beyond tells clamping from wrong numbers by the index of the last position.
 func (m *Model) beyond(s site.Site, probe *eval.Evaluator) string {
+	if t, ok := s.(*tableSite); ok && t.Resampled() {
+		return report.BeyondContinues
+	}
 	for _, u := range s.Indices() {
 		if u.Index == "" || u.IndexAt == nil {
 			continue

@@ -57,6 +57,7 @@ func (m *Model) detect() {
 	if len(m.sites) == 0 && !m.enlarge() {
 		m.sites = append(m.sites, m.withoutEncoding())
 	}
+	m.countTables()
 	m.inspectBeyond()
 }
 

@@ -38,7 +38,7 @@ func (c *lengthChange) rowsFollow(e *eval.Evaluator) error {
 // tableFollows refuses a table whose rows went to the positions in order, and do not any
 // more: it asks the graph as it is planned which row each position gets.
 func (c *lengthChange) tableFollows(e *eval.Evaluator, planned *origin.Planned, u *addition) error {
-	if planned == nil || u.sheet == nil || u.share == nil || u.share.Row == nil || len(u.sheet.Covers) != 1 || u.share.Table.Planar || u.scope.Index() >= len(e.Scopes()) {
+	if planned == nil || u.sheet == nil || u.share == nil || u.share.Row == nil || len(u.sheet.Covers) != 1 || u.share.Table.Planar {
 		return nil
 	}
 	for p, row := range u.share.Row {
@@ -46,21 +46,42 @@ func (c *lengthChange) tableFollows(e *eval.Evaluator, planned *origin.Planned, 
 			return nil
 		}
 	}
-	scope := e.Scopes()[u.scope.Index()]
-	rows, v := planned.Rows(scope, u.name, u.source.Tensor)
-	axis := u.sheet.Covers[0]
-	if rows == nil || axis >= len(v.Shape) {
-		return nil // too many numbers to be computed: the shapes fit
-	}
-	inner := 1
-	for _, n := range v.Shape[axis+1:] {
-		inner *= n
-	}
-	for i, row := range rows {
-		if row >= 0 && row != u.share.First+i/inner%v.Shape[axis] {
+	for p, row := range u.rowsIn(e, planned) {
+		if row >= 0 && row != u.share.First+p {
 			return &position.Refusal{Why: fmt.Sprintf("%s does not get a row of its own for each of %d positions", u.node.Title(), c.New),
 				Instead: "export the model again for the wanted length"}
 		}
 	}
 	return nil
+}
+
+// rowsIn are the rows of a table that positions get in an evaluation: −1 for none; nil where that is too much to be computed, or
+// positions get no rows.
+func (a *addition) rowsIn(e *eval.Evaluator, planned *origin.Planned) []int {
+	if a.scope.Index() >= len(e.Scopes()) {
+		return nil
+	}
+	rows, v := planned.Rows(e.Scopes()[a.scope.Index()], a.name, a.source.Tensor)
+	axis := a.sheet.Covers[0]
+	if rows == nil || axis >= len(v.Shape) {
+		return nil
+	}
+	inner := 1
+	for _, n := range v.Shape[axis+1:] {
+		inner *= n
+	}
+	out := make([]int, v.Shape[axis])
+	for i := range out {
+		out[i] = -1
+	}
+	for i, row := range rows {
+		switch p := i / inner % len(out); {
+		case row < 0 || row == out[p]:
+		case out[p] < 0:
+			out[p] = row
+		default:
+			return nil
+		}
+	}
+	return out
 }

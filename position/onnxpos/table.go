@@ -36,6 +36,7 @@ type tableSite struct {
 	newGrid     [2]int         // the grid after Store, of rows and columns that stand apart
 	patches     *probe.Patches // what makes its patches, where it is not the first convolution
 	origins     *origin.Maps   // of the graph's values
+	fromEnd     bool           // the last of n positions has the last row of the table
 	crossed     []int          // rows of its tables, one an axis of a grid (rows and columns, time and space); nil: one table
 }
 
@@ -183,7 +184,8 @@ func (t *tableSite) describe(d *detector) {
 	}
 	table := t.rows()
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondError, Dtype: use.source.Tensor.Type.String()}
-	if use.source.Indexed == nil || use.source.Index != "" && t.constantIndex() || use.node.Op != "Concat" && t.m.ImageInput() != nil && t.Resampled() {
+	some := t.ofText() && t.m.FixedLength() == 0 && len(use.share.Row) > 0 && len(use.share.Row) < table.Len() // of its rows, as the length is
+	if use.source.Indexed == nil && !some || use.source.Index != "" && t.constantIndex() || use.node.Op != "Concat" && t.m.ImageInput() != nil && t.Resampled() {
 		e.Form = report.FormBaked // one length, whatever the input
 	}
 	offset := use.share.First

@@ -19,6 +19,12 @@ func (t *tableSite) Store(want position.Want) error {
 	if t.crossed != nil || !t.uses[0].share.Stores {
 		return &position.Refusal{Why: "the rows of several axes of positions stand apart", Instead: "export the model for the wanted size"}
 	}
+	switch {
+	case t.fromEnd:
+		return &position.Refusal{Why: "its rows are counted from the last one, which the last position has, and where it counts from is not known", Instead: "export the model for the wanted length"}
+	case !t.Detected.IsGrid() && t.Resampled():
+		return &position.Refusal{Why: "the graph resamples the table to the length of its input itself", Instead: "give it longer input as it is; what rows that are resampled from more of them would say is not in the file"}
+	}
 	table := t.rows()
 	offset := t.uses[0].share.First
 	n := want.Positions + offset
