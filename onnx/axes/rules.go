@@ -636,6 +636,9 @@ func cumulative(c *call) []*Value {
 		return c.opaque()
 	}
 	c.orders(v.Axes[d], "adds up along positions")
+	if v.product {
+		c.doubt("it counts positions by scores")
+	}
 	return first(c)
 }
 

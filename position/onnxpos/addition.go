@@ -88,9 +88,9 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 // axial reads a grid off two tables of one meeting, of which places take the rows of one again
 // and again, and of the other one for each turn: position p has row p mod n of the first and
 // row p div n of the second (axial positions, Kitaev et al. 2020, §3).
-func axial(all []*addition) {
-	if len(all) != 2 || len(all[0].runs) != 1 || all[0].runs[0].Grid != nil {
-		return
+func axial(all []*addition) bool {
+	if len(all) != 2 || len(all[0].runs) != 1 || all[0].runs[0].Grid != nil || len(all[0].share.Row) != len(all[1].share.Row) {
+		return false
 	}
 	for i, fast := range all {
 		row, slow := fast.share.Row, all[1-i].share.Row
@@ -109,10 +109,31 @@ func axial(all []*addition) {
 			runs := []axes.Run{{Size: len(row), Grid: []int{len(row) / n, n}}}
 			all[0].runs, all[1].runs = runs, runs
 			all[0], all[1] = all[1-i], fast
-			return
+			return true
 		}
 	}
+	return false
 }
+
+// turning finds tables that two nodes add, of which one is for the turns of the other, and takes them for one.
+func (d *detector) turning() (found bool) {
+	apart := slices.DeleteFunc(slices.Clone(d.tables), func(a *addition) bool { return a.share == nil || a.share.Row == nil || a.beside != nil })
+	for i, a := range apart[:min(len(apart), maxTurning)] {
+		for _, b := range apart[:i] {
+			pair := []*addition{b, a}
+			if a.node == b.node || a.beside != nil || b.beside != nil || !axial(pair) {
+				continue
+			}
+			found = true
+			pair[0].beside, pair[1].beside = pair, pair
+			d.tables = slices.DeleteFunc(d.tables, func(t *addition) bool { return t == pair[1] })
+		}
+	}
+	return found
+}
+
+// maxTurning bounds the tables that are held against each other.
+const maxTurning = 16
 
 // quantisedBy gives a table of whole numbers the scale and zero point that the node which
 // adds its rows takes behind them.
@@ -302,9 +323,10 @@ func (a *addition) sideOf() (axis int, ok bool) {
 // one each. Where they do not tell all apart, they are left unread.
 func (d *detector) crossings() {
 	var sides []*addition
+	d.turning()
 	d.tables = slices.DeleteFunc(d.tables, func(a *addition) bool {
 		_, side := a.sideOf()
-		if side || a.free > 0 {
+		if side = side && a.beside == nil; side || a.free > 0 {
 			sides = append(sides, a)
 		}
 		return side || a.free > 0

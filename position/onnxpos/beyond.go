@@ -63,8 +63,8 @@ func (m *Model) longer(s site.Site, probe *eval.Evaluator) bool {
 	return len(was) == len(is) && axis <= len(is) && is[len(is)-axis] > was[len(was)-axis]
 }
 
-// lengthen looks for encodings again in twice the length, where tables that are read as those of
-// one length do not end the graph there: what they hold is used again beyond. It reports
+// lengthen looks for encodings again in twice the length, where tables do not end the graph at
+// their end: what they hold is used again beyond, and others may tell the turns apart. It reports
 // whether it did.
 func (m *Model) lengthen() bool {
 	if m.graph.FixedLength() > 0 || m.graph.TokenInput() == nil || m.graph.WaveInput() != nil {
@@ -73,8 +73,15 @@ func (m *Model) lengthen() bool {
 	known := m.graph.FailsAnyway()
 	for _, s := range m.sites {
 		n := s.Encoding().Capacity
-		if s.Encoding().Form != report.FormBaked || n == 0 || n > maxBeyondProbe/2 || n < m.graph.Sizes.Length || m.runsAt(n+1, known) == nil {
+		t, ok := s.(*tableSite)
+		turns := ok && s.Encoding().Form == report.FormTable && t.crossed == nil && !t.Resampled()
+		if !turns && s.Encoding().Form != report.FormBaked || n == 0 || n > maxBeyondProbe/2 || n < m.graph.Sizes.Length || m.runsAt(n+1, known) == nil {
 			continue
+		}
+		if turns {
+			if e := m.runsAt(2*n, known); e == nil || !m.detector(e, 2*n).turning() {
+				continue
+			}
 		}
 		if m.graph.Lengthen(2 * n) {
 			m.sites, m.unread = nil, nil

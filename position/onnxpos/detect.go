@@ -7,6 +7,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -35,7 +36,27 @@ func (m *Model) detect() {
 	if m.graph.Audio() != nil && m.vanished() != nil && m.graph.Enlarge() {
 		m.graph.Budget.What = "the search for position encodings"
 	}
-	d := &detector{m: m.graph, e: m.graph.Eval, length: m.graph.Sizes.Length, labels: m.labels(), origins: origin.New(m.graph.Eval)}
+	d := m.detector(m.graph.Eval, m.graph.Sizes.Length)
+	for _, k := range mechanisms {
+		m.sites = append(m.sites, k.Find(m, d)...)
+	}
+	if m.lengthen() {
+		return
+	}
+	if len(m.sites) == 0 && !m.enlarge() {
+		m.sites = append(m.sites, m.withoutEncoding())
+	}
+	m.countTables()
+	m.inspectBeyond()
+}
+
+// detector follows an evaluation of the graph at a length and collects what the mechanisms look at.
+func (m *Model) detector(e *eval.Evaluator, length int) *detector {
+	labels := m.labels()
+	if e != m.graph.Eval {
+		labels = axes.Pass(e, probe.Given(m.graph.File), m.input)
+	}
+	d := &detector{m: m.graph, e: e, length: length, labels: labels, origins: origin.New(e)}
 	if in := d.m.TokenInput(); in != nil && in.Type.IsFloat() && len(in.Dims) == 3 && !d.labels.InputPositions(in.Name, 1) && d.labels.InputPositions(in.Name, 2) {
 		d.m.SetChannelsFirst(in)
 	}
@@ -48,17 +69,7 @@ func (m *Model) detect() {
 			}
 		}
 	}
-	for _, k := range mechanisms {
-		m.sites = append(m.sites, k.Find(m, d)...)
-	}
-	if m.lengthen() {
-		return
-	}
-	if len(m.sites) == 0 && !m.enlarge() {
-		m.sites = append(m.sites, m.withoutEncoding())
-	}
-	m.countTables()
-	m.inspectBeyond()
+	return d
 }
 
 // meet takes the places where data meet numbers that depend on positions alone to the

@@ -333,6 +333,23 @@ func (m *Search) holdsMatrix(u *bias, n int) bool {
 	return false
 }
 
+// grows reports whether a bias between n tokens is one between more where there are more: the graph computes it.
+func (m *Search) grows(u *bias, n int) bool {
+	if m.graph.FixedLength() > 0 || m.graph.TokenInput() == nil {
+		return false
+	}
+	if m.longer == nil {
+		size := m.graph.Sizes
+		size.Length++
+		m.longer = m.graph.Failing(size, func(eval.Failure) bool { return false })
+	}
+	if u.scope.Index() >= len(m.longer.Scopes()) {
+		return false
+	}
+	shape := m.longer.Scopes()[u.scope.Index()].Value(u.name).Shape
+	return len(shape) > 1 && shape[len(shape)-1] == n+1
+}
+
 // whole is the bias as it is stored, for all positions of which the graph takes some.
 func (b *bias) whole(t *onnx.Tensor) *bias {
 	d := len(t.Dims)
@@ -365,7 +382,7 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 	if len(u.heads[0][0]) != n {
 		window = nil // not among the same places
 	}
-	if !m.holdsMatrix(u, n) && (window == nil || !m.fromConstants(u)) {
+	if !m.holdsMatrix(u, n) && (window == nil || !m.fromConstants(u)) || stored == nil && m.grows(u, n) {
 		return site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown, Heads: len(u.heads)}, Form: report.FormRuntime, Beyond: report.BeyondContinues,
 			Where:    []report.Where{{Node: u.node.Title()}},
 			Evidence: []report.Evidence{{Kind: "structure", Says: u.node.Title() + " adds to scores what the graph computes from distances, by no rule that is known"}}})

@@ -22,6 +22,7 @@ type Search struct {
 	biases     []*bias
 	contracted []axes.Meeting
 	sites      []site.Site
+	longer     *eval.Evaluator // with one token more; nil: not yet evaluated
 }
 
 // New begins a search, which asks where numbers come from.
