@@ -25,6 +25,7 @@ type addition struct {
 	along  []axes.Axis  // those along which they differ
 	share  *sheet.Share // what comes of a constant; nil for numbers that the graph computes
 	source trace.Source
+	turns  bool        // one of two tables of which one is for the turns of the other
 	beside []*addition // tables of the other axes of positions, this one first; nil: it tells all apart
 }
 
@@ -108,6 +109,7 @@ func axial(all []*addition) bool {
 		if fits {
 			runs := []axes.Run{{Size: len(row), Grid: []int{len(row) / n, n}}}
 			all[0].runs, all[1].runs = runs, runs
+			all[0].turns, all[1].turns = true, true
 			all[0], all[1] = all[1-i], fast
 			return true
 		}
@@ -121,6 +123,9 @@ func (d *detector) turning() (found bool) {
 	for i, a := range apart[:min(len(apart), maxTurning)] {
 		for _, b := range apart[:i] {
 			pair := []*addition{b, a}
+			if a.node == b.node && a.turns && b.turns { // found where they meet the data
+				found = true
+			}
 			if a.node == b.node || a.beside != nil || b.beside != nil || !axial(pair) {
 				continue
 			}

@@ -294,6 +294,9 @@ func (m *Model) readOnlyRotation(x axes.Meeting, t pairTurns) *readOnlySite {
 			e.Form, e.Dtype = report.FormCache, c.Type.String()
 			e.Where = append(e.Where[:0:0], m.graph.Where(c))
 			e.Beyond, e.Capacity = report.BeyondError, t.cos.Rows()
+			if src.Axis >= 0 && src.Axis < len(c.Dims) && c.Dims[src.Axis] > int64(t.cos.Rows()) { // of which this length takes the first
+				e.Capacity = int(c.Dims[src.Axis]) - int(src.First)
+			}
 		}
 	}
 	if m.graph.FixedLength() > 0 {

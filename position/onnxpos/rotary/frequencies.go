@@ -1,6 +1,7 @@
 package rotary
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -33,13 +34,16 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, positions
 	}
 	r.amplitude = 1
-	if axis := trace.PositionAxis(use.cosValue); axis >= 0 {
+	if axis := trace.PositionAxis(use.cosValue); axis >= 0 && !r.decays(use) {
 		r.amplitude = trace.RowsOf(use.cosValue, axis)[0][0]
 	}
 	if use.cosValue.Type == onnx.Float16 || use.cosValue.Type == onnx.BFloat16 {
 		if math.Abs(r.amplitude-1) < rows.CosTolerance {
 			r.amplitude = 1
 		}
+	}
+	if r.decays(use) {
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: "what it multiplies with grows or shrinks from position to position as well (xPos), by numbers that are not read"})
 	}
 	if r.describeAxes(e, use) {
 		return
@@ -58,6 +62,9 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 		r.scheme = schemes.Rotary{Base: base, Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: original,
 			AttentionFactor: r.amplitude, ShortFactor: factors(frequencies, base), LongFactor: factors(long, base), Frequencies: frequencies, LongFrequencies: long}}
 		result.Residual, result.Also = 0, nil
+	case r.varies(frequencies):
+		r.scheme.Scaling = schemes.Scaling{Type: schemes.ScalingCustom, Frequencies: frequencies}
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("the graph computes other frequencies for %d positions than for %d, as dynamic NTK scaling does: those of a short input are told", farthest, r.m.Sizes.Length)})
 	case !result.OK:
 		r.scheme = schemes.Rotary{Dim: 2 * len(frequencies), Scaling: schemes.Scaling{Type: schemes.ScalingCustom, Frequencies: frequencies}}
 	}
@@ -70,6 +77,74 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 		e.Also = append(e.Also, report.Reading{Scheme: also.Name(), Parameters: parameters.Of(also), Why: "it fits as well"})
 	}
 }
+
+// farthest is how many positions frequencies are compared at that hang on the length: they begin to at thousands.
+const farthest = 1 << 15
+
+// varies reports whether the graph makes its frequencies of the length: by a power or logarithm of it, at which they
+// are others.
+func (r *Site) varies(short []float64) bool {
+	for _, t := range r.trig {
+		if !ofLength(t.Scope, t.Trig.Input(0)) {
+			continue
+		}
+		long := t
+		e := r.m.At(farthest)
+		if i := t.Scope.Index(); i < len(e.Scopes()) {
+			long.Scope = e.Scopes()[i]
+			long.Scope.Enlarge(t.Trig.Input(0))
+		}
+		if f, _ := turnsOf(long); len(f) == len(short) && maxOff(f, short) > rowsTolerance {
+			return true
+		}
+	}
+	return false
+}
+
+// ofLength reports whether a power or a logarithm of a size stands behind a value.
+func ofLength(s *eval.Scope, name string) bool {
+	queue, seen := []string{name}, map[string]bool{}
+	powers := false
+	for i := 0; i < len(queue) && i < trace.MaxSteps; i++ {
+		n, at := s.Find(queue[i])
+		if n == nil || at != s || seen[queue[i]] {
+			continue
+		}
+		seen[queue[i]] = true
+		if n.Op == "Shape" {
+			if powers {
+				return true
+			}
+			continue
+		}
+		powers = powers || n.Op == "Pow" || n.Op == "Log"
+		queue = append(queue, trace.DataInputs(n)...)
+	}
+	return false
+}
+
+// decays reports whether what a rotation multiplies with grows or shrinks from position to position (xPos, Sun et al.
+// 2022, eq. 12): cosines and sines are of no one amplitude.
+func (r *Site) decays(u *rotation) bool {
+	cos, sin := u.cosValue, u.sinValue
+	if !cos.Known() || !sin.Known() || !slices.Equal(cos.Shape, sin.Shape) || cos.Len() == 0 {
+		return false
+	}
+	least, most := math.Inf(1), 0.0
+	for i := range cos.Len() {
+		n := math.Hypot(cos.Number(i), sin.Number(i))
+		least, most = min(least, n), max(most, n)
+	}
+	tolerance := amplitudeTolerance
+	if cos.Type == onnx.Float16 || cos.Type == onnx.BFloat16 {
+		tolerance = rows.CosTolerance
+	}
+	return most-least > tolerance*most
+}
+
+// amplitudeTolerance is how much sines and cosines of one amplitude, computed in float32, seem to differ in it: that of
+// xPos differs by more within two positions.
+const amplitudeTolerance = 1e-4
 
 // explained fits frequencies, with the error of the type in which they were stored.
 func (r *Site) explained(frequencies []float64) fit.Result {
