@@ -395,7 +395,7 @@ func pickElements(c *call) []*Value {
 	}
 	if c.isData(0) {
 		c.orders(data.Axes[axis], "picks some of the positions")
-		if !c.isData(1) {
+		if at := c.known(1); !c.isData(1) && !(at.Known() && at.Uniform()) { // one place, for all elements
 			c.doubt("what it picks from positions is not followed")
 		}
 	}
