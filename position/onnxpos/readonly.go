@@ -88,6 +88,7 @@ func (c *explained) has(x axes.Meeting) bool {
 func findReadOnly(m *Model, d *detector) []site.Site {
 	claimed := m.claimed(d)
 	var found []*readOnlySite
+	var factors []*tableSite
 	for _, x := range m.labels().Meetings {
 		if claimed.has(x) {
 			continue
@@ -98,15 +99,45 @@ func findReadOnly(m *Model, d *detector) []site.Site {
 				continue
 			}
 		}
+		if t := m.factor(d, x, factors); t != nil {
+			factors = t
+			continue
+		}
 		if !m.namesPlaces(x) {
 			m.unread = append(m.unread, x)
 		}
 	}
-	out := make([]site.Site, len(found))
-	for i, s := range found {
-		out[i] = s
+	var out []site.Site
+	for _, s := range found {
+		out = append(out, s)
+	}
+	for _, t := range factors {
+		out = append(out, t)
 	}
 	return out
+}
+
+// factor adds a table of which each position has a row of trained numbers that the state is multiplied with; nil where
+// a meeting is something else.
+func (m *Model) factor(d *detector, x axes.Meeting, found []*tableSite) []*tableSite {
+	if x.Kind != axes.Multiplied || x.Node.Op != "Mul" || m.graph.TokenInput() == nil || len(x.Covers) != 1 {
+		return nil
+	}
+	of := d.additions(x)
+	if len(of) != 1 || of[0].share == nil || of[0].share.Row == nil || of[0].source.Tensor == nil || slices.Contains(of[0].share.Row, -1) {
+		return nil
+	}
+	for _, t := range found {
+		if t.uses[0].source.Tensor == of[0].source.Tensor {
+			t.uses = append(t.uses, of[0])
+			return found
+		}
+	}
+	t := &tableSite{m: m.graph, origins: d.origins, uses: of}
+	if t.describe(d); t.sinusoid != nil || t.unexplained {
+		return nil
+	}
+	return append(found, t)
 }
 
 // adds reports whether a node adds what meets there, or puts it beside.

@@ -296,7 +296,10 @@ func (t *tableSite) gridFormula(rows rows.Table, grid []int) (fit.SinusoidResult
 func (t *tableSite) precision() fit.Precision { return t.rows().Precision() }
 
 func (t *tableSite) usedHow() string {
-	src := t.uses[0].source
+	src, does := t.uses[0].source, "adds it"
+	if t.uses[0].node.Op == "Mul" {
+		does = "multiplies the state with it, or with what is made of it"
+	}
 	if t.crossed != nil && t.ofText() {
 		return fmt.Sprintf("%s adds a row of one table for p div %d and a row of another for p mod %d to position p", t.uses[0].node.Title(), t.crossed[1], t.crossed[1])
 	}
@@ -309,7 +312,7 @@ func (t *tableSite) usedHow() string {
 	if src.Indexed == nil {
 		return fmt.Sprintf("a constant of this length is added whole by %s", t.uses[0].node.Title())
 	}
-	return fmt.Sprintf("%s takes row p + %d for position p; %s adds it", src.Indexed.Title(), src.First, t.uses[0].node.Title())
+	return fmt.Sprintf("%s takes row p + %d for position p; %s %s", src.Indexed.Title(), src.First, t.uses[0].node.Title(), does)
 }
 
 // constantIndex reports whether the table is gathered by a constant list.
