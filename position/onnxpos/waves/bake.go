@@ -113,7 +113,7 @@ func (b *baker) replaceCasts(t trace.Source, n *onnx.Node, a angle, w wave) erro
 // selects them is computed ahead of the first node, which may stand long before: others
 // select by it as well.
 func (b *baker) replace(first, n *onnx.Node, a angle, waves []wave) error {
-	table, err := b.table(n, waves)
+	table, err := b.table(n, waves, b.length+firstOf(a))
 	if err != nil {
 		return err
 	}
@@ -124,6 +124,18 @@ func (b *baker) replace(first, n *onnx.Node, a angle, waves []wave) error {
 	b.g.ReplaceNode(n, []onnx.NewNode{{Op: "Gather", Inputs: []string{table, index}, Outputs: []string{n.Output(0)}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}}}, b.why())
 	return nil
 }
+
+// firstOf is the number that the first position has: rows are selected by those numbers.
+func firstOf(a angle) int {
+	v := a.scope.Value(a.positions)
+	if !v.Known() || v.Len() == 0 || !(v.Number(0) > 0) || v.Number(0) > maxFirst {
+		return 0
+	}
+	return int(v.Number(0))
+}
+
+// maxFirst bounds the number of the first position: those of fairseq's models are 1 and 2.
+const maxFirst = 1 << 10
 
 // wave is some columns of a table.
 type wave struct {
@@ -243,8 +255,8 @@ func chosen(mask *eval.Value, from []wave) (out []wave) {
 }
 
 // table adds the table of a node, or finds one that holds the same.
-func (b *baker) table(n *onnx.Node, waves []wave) (string, error) {
-	key := fmt.Sprint(waves)
+func (b *baker) table(n *onnx.Node, waves []wave, length int) (string, error) {
+	key := fmt.Sprint(length, waves)
 	if name, ok := b.tables[key]; ok {
 		return name, nil
 	}
@@ -259,12 +271,12 @@ func (b *baker) table(n *onnx.Node, waves []wave) (string, error) {
 	if kind == 0 {
 		kind = onnx.Float
 	}
-	size := kind.Size(int64(b.length) * int64(width))
+	size := kind.Size(int64(length) * int64(width))
 	if size > math.MaxInt32 {
-		return "", &position.Refusal{Why: fmt.Sprintf("a table of %d rows of %d numbers is more than a file of protobuf holds", b.length, width), Instead: "choose a smaller length"}
+		return "", &position.Refusal{Why: fmt.Sprintf("a table of %d rows of %d numbers is more than a file of protobuf holds", length, width), Instead: "choose a smaller length"}
 	}
-	data := patch.Func(size, func() io.Reader { return &waveReader{waves: waves, rows: b.length, kind: kind} })
-	name, err := b.g.AddTable(n.Graph, name, kind, []int64{int64(b.length), int64(width)}, data, b.why())
+	data := patch.Func(size, func() io.Reader { return &waveReader{waves: waves, rows: length, kind: kind} })
+	name, err := b.g.AddTable(n.Graph, name, kind, []int64{int64(length), int64(width)}, data, b.why())
 	if err == nil {
 		b.tables[key] = name
 	}
