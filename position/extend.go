@@ -291,6 +291,10 @@ func (x *extension) cutSite(i int, s Site, e Encoding) error {
 			scheme.Rows = x.o.Length + scheme.Offset
 		}
 		want.Scheme = scheme
+	case schemes.Buckets:
+		if e.Form == report.FormTable {
+			return &Refusal{Why: fmt.Sprintf("its buckets are looked up in a matrix of %d positions, which is not cut", e.Capacity), Instead: "leave it: the model takes shorter input as it is"}
+		}
 	}
 	if err := s.Store(want); err != nil {
 		return err

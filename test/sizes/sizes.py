@@ -140,7 +140,7 @@ OPTIMISED = {  # what is done to a file after its export: by ONNX Runtime (its b
     "onnxslim": lambda path: slimmed(path),
 }
 # The most that is refused, of models and kinds that cannot be changed: what they are is in docs/measured/sizes.md.
-REFUSED = 20
+REFUSED = 10
 
 
 def random_positions(model):
