@@ -288,14 +288,17 @@ func TestExtendOwnModels(t *testing.T) {
 // Cases that can be extended, by what is asked of them; others are refused, for
 // the reason that is named.
 func TestExtendCases(t *testing.T) {
-	for name, capacity := range map[string]int{"rope-stacked": 20, "rope-start": 20, "rope-stacked-qdq": 20, "conformer": 40} {
+	for name, capacity := range map[string]int{"rope-stacked": 20, "rope-start": 20, "rope-stacked-qdq": 20, "conformer": 40,
+		"table-from-end": 20, "table-reversed": 20, "table-factor": 20, "rope-timed": 20} {
 		if err := twice(t, filepath.Join(own, "cases", name+".onnx"), capacity); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for name, why := range map[string]string{
 		"recurrence-unrolled": "the graph is unrolled",
-		"table-unrecognised":  "an encoding that was not recognised cannot be changed",
+		"table-last":          "counted from the last one",
+		"table-digits":        "rows of several axes",
+		"bias-counting":       "how this model encodes positions is not known",
 	} {
 		_, err := position.Extend(opened(t, filepath.Join(own, "cases", name+".onnx")), position.ExtendOptions{Length: 80})
 		if _, refused := err.(*position.Refusal); !refused || !strings.Contains(err.Error(), why) {

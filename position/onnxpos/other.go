@@ -150,9 +150,15 @@ func laidOut(s *eval.Scope, name string) string {
 	return name
 }
 
-// attended reports whether a value is what places saw of another one by their scores.
+// attended reports whether a value is what places saw of another one by their scores, alone or added to the state.
 func attended(s *eval.Scope, name, of string) bool {
 	n, at := s.Find(laidOut(s, name))
+	if n != nil && at == s && eval.Is(n, eval.Addition) {
+		return slices.ContainsFunc(n.Inputs, func(in string) bool {
+			n, at := s.Find(laidOut(s, in))
+			return n != nil && at == s && !eval.Is(n, eval.Addition) && attended(s, in, of)
+		})
+	}
 	return n != nil && at == s && eval.Is(n, eval.Product|eval.Attention) && slices.ContainsFunc(n.Inputs, func(in string) bool { return in != "" && laidOut(s, in) == of })
 }
 

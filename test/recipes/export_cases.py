@@ -87,7 +87,7 @@ class Lucid(nn.Module):
 
 
 class Reversed(nn.Module):
-    """Positions count down, through a lookup that no rule of the detector knows: the table still ends the graph."""
+    """Positions count down, and what is made of their rows multiplies the state."""
 
     def __init__(self):
         super().__init__()
@@ -194,6 +194,124 @@ class Unrolled(nn.Module):
         return torch.stack(out, 1)
 
 
+class Rows(nn.Module):
+    """Rows of a table by an index that is not the position: from the end of the input, from the table's end, by digits; and rows that the state is multiplied with."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.how, self.table, self.digits = how, nn.Embedding(N if how != "digits" else 5, D), nn.Embedding(5, D)
+
+    def forward(self, x):
+        n = x.shape[1]
+        p = torch.arange(n)
+        if self.how == "from-end":
+            return x + self.table(n - 1 - p)
+        if self.how == "last":
+            return x + self.table.weight[-n:]
+        if self.how == "digits":
+            return x + self.table(p // 5) + self.digits(p % 5)
+        return x * (1 + self.table(p))
+
+
+class Decaying(nn.Module):
+    """xPos (Sun et al. 2022): queries and keys grow or shrink with their position as well."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("inv_freq", 10000.0 ** -(torch.arange(0, HD, 2).float() / HD))
+        self.register_buffer("base", (torch.arange(0, HD, 2).float() + 0.4 * HD) / (1.4 * HD))
+
+    def forward(self, x):
+        p = torch.arange(x.shape[2]).float()
+        angle, scale = p[:, None] * self.inv_freq, self.base ** (p[:, None] / 64)
+        cos, sin = (torch.cat([t * scale] * 2, -1) for t in (angle.cos(), angle.sin()))
+        return x * cos + torch.cat([-x[..., HD // 2 :], x[..., : HD // 2]], -1) * sin
+
+
+class OfLength(nn.Module):
+    """A base that the graph makes of the length (dynamic NTK scaling), as Qwen's first code has it."""
+
+    def forward(self, x):
+        n = torch.tensor(x.shape[2]).float()
+        alpha = (2 ** torch.ceil(torch.log2(n / 64) + 1) - 1).clamp(min=1)
+        inv_freq = 1 / (10000.0 * alpha ** (HD / (HD - 2))) ** (torch.arange(0, HD, 2).float() / HD)
+        angle = torch.arange(x.shape[2]).float()[:, None] * inv_freq
+        cos, sin = (torch.cat([t, t], -1) for t in (angle.cos(), angle.sin()))
+        return x * cos + torch.cat([-x[..., HD // 2 :], x[..., : HD // 2]], -1) * sin
+
+
+class Timed(nn.Module):
+    """Caches of cosines and sines by an input of whole numbers whose name does not say that they are positions."""
+
+    def __init__(self):
+        super().__init__()
+        angles = torch.outer(torch.arange(N).float(), 10000.0 ** -(torch.arange(0, HD, 2).float() / HD))
+        self.register_buffer("cos", torch.cat([angles.cos()] * 2, -1))
+        self.register_buffer("sin", torch.cat([angles.sin()] * 2, -1))
+
+    def forward(self, x, time_id):
+        cos, sin = self.cos[time_id][:, None], self.sin[time_id][:, None]
+        return x * cos + torch.cat([-x[..., HD // 2 :], x[..., : HD // 2]], -1) * sin
+
+
+class Network(nn.Module):
+    """A small network of the distance (FIRE, Li et al. 2023): computed at every length."""
+
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = nn.Linear(1, 8), nn.Linear(8, H)
+
+    def forward(self, x, q, n):
+        p = torch.arange(n).float()
+        z = torch.log((p[:, None] - p).abs() + 1) / torch.log(p.clamp(min=4)[:, None] + 1)
+        return self.two(self.one(z[..., None]).relu()).permute(2, 0, 1)
+
+
+class Counting(nn.Module):
+    """Positions that scores count (CoPE, Golovneva et al. 2024)."""
+
+    def __init__(self):
+        super().__init__()
+        self.vectors = nn.Parameter(torch.randn(HD, 6))
+
+    def forward(self, x, q, n):
+        gates = torch.sigmoid(q @ q.transpose(-1, -2))
+        at = gates.flip(-1).cumsum(-1).flip(-1).clamp(max=5)
+        return (q @ self.vectors).gather(-1, at.floor().long())
+
+
+class Series(nn.Module):
+    """A series cut into patches by an index, a table added, and a weight over all patches at the end (PatchTST, Nie et al. 2023)."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.table, self.layer, self.head = nn.Linear(4, D), nn.Parameter(torch.randn(8, D)), Attention(), nn.Linear(8 * D, 3)
+
+    def forward(self, series):
+        x = self.embed(series.unfold(-1, 4, 4)) + self.table
+        return self.head(self.layer(x).flatten(1))
+
+
+class Convolved(nn.Module):
+    """A convolution over patches that is added to what it reads (CPVT), or to what attention makes of it (CSWin)."""
+
+    def __init__(self, values):
+        super().__init__()
+        self.patches, self.conv, self.values = nn.Conv2d(3, D, 8, 8), nn.Conv2d(D, D, 3, padding=1, groups=D), values
+        self.layer, self.q, self.v = Attention(), nn.Linear(D, D), nn.Linear(D, D)
+
+    def around(self, x):
+        b, n, d = x.shape
+        return self.conv(x.transpose(1, 2).reshape(b, d, 4, 4)).flatten(2).transpose(1, 2)
+
+    def forward(self, pixel_values):
+        x = self.patches(pixel_values).flatten(2).transpose(1, 2)
+        if not self.values:
+            return self.layer(x + self.around(x))
+        q, v = self.q(x), self.v(x)
+        return self.layer(x + (q @ x.transpose(1, 2)).softmax(-1) @ v + self.around(v))
+
+
 class Only(nn.Module):
     """The first output of a transformers model."""
 
@@ -288,8 +406,8 @@ def main(folder):
     none.append(entry("rope-half", [rope("runtime", 500000.0)], None, "continues"))
     quantised(folder, "rope-stacked", "rope-stacked-qdq")
     none.append(entry("rope-stacked-qdq", [rope("cache", 10000.0, layout="interleaved", capacity=N, rows=N)], N, "error"))
-    script(folder, "table-unrecognised", Text(add=Reversed()))
-    none.append(entry("table-unrecognised", [dict(scheme="unknown", form="runtime", capacity=N, parameters={})], N, "error"))
+    script(folder, "table-reversed", Text(add=Reversed()))
+    none.append(entry("table-reversed", [learned("table", N, N)], N, "error"))
     script(folder, "bias-gated", Text(bias=Gated()))
     none.append(entry("bias-gated", [dict(scheme="t5-bias", form="runtime", capacity=None, parameters=dict(buckets=8, max_distance=32, bidirectional=True, heads=H))], None, "continues"))
     script(folder, "shaw", Text(bias=Shaw()))
@@ -304,6 +422,31 @@ def main(folder):
     }.items():
         script(folder, "image-" + how, Patches(how), picture, ("pixel_values",), free)
         none.append(entry("image-" + how, encodings, 16, "error"))
+    for how, encodings, capacity in (
+        ("from-end", [learned("table", N, N)], N),
+        ("last", [learned("table", N, N)], N),
+        ("digits", [learned("table", 25, 25)], 25),
+        ("factor", [learned("table", N, N)], N),
+    ):
+        script(folder, "table-" + how, Text(add=Rows(how)))
+        none.append(entry("table-" + how, encodings, capacity, "error"))
+    script(folder, "rope-decaying", Text(rotate=Decaying()))
+    none.append(entry("rope-decaying", [rope("runtime", 10000.0)], None, "continues"))
+    script(folder, "rope-of-length", Text(rotate=OfLength()))
+    none.append(entry("rope-of-length", [rope("runtime", 10000.0, scaling={"type": "custom"})], None, "continues"))
+    timed = Text(rotate=Timed())
+    script(folder, "rope-timed", timed, (*IDS, torch.arange(7)[None]), ("input_ids", "time_id"), {**FREE, "time_id": {0: "batch", 1: "seq"}})
+    none.append(entry("rope-timed", [rope("cache", 10000.0, capacity=N, rows=N)], N, "error"))
+    script(folder, "bias-network", Text(bias=Network()))
+    none.append(entry("bias-network", [dict(scheme="unknown", form="runtime", capacity=None, parameters={})], None, "continues"))
+    script(folder, "bias-counting", Text(bias=Counting()))
+    none.append(entry("bias-counting", [dict(scheme="unknown", form="runtime", capacity=None, parameters={})], None, "unknown"))
+    torch.manual_seed(7)
+    dynamo(folder, "series", Series(), (torch.randn(2, 32),), ("series",), ({0: torch.export.Dim("batch", max=8)},))
+    none.append(entry("series", [learned("baked", 8, 8)], 8, "error"))
+    for how in ("patches", "values"):
+        script(folder, "convolved-" + how, Convolved(how == "values"), picture, ("pixel_values",), free)
+        none.append(entry("convolved-" + how, [dict(scheme="conv", form=None, capacity=None, parameters={})], None, "error"))
     script(folder, "recurrence-unrolled", Unrolled(), axes={})
     none.append(entry("recurrence-unrolled", [dict(scheme="none", form=None, capacity=None, parameters={})], 7, "error", stated=7))
 

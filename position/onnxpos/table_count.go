@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
+	"github.com/modelpatch/modelpatch/position/onnxpos/sheet"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -18,6 +19,7 @@ func (m *Model) countTables() {
 		return
 	}
 	var longer *eval.Evaluator
+	var origins *origin.Maps
 	for _, s := range m.sites {
 		t, ok := s.(*tableSite)
 		if !ok || t.Detected.Form == report.FormRuntime || t.Detected.IsGrid() || t.crossed != nil {
@@ -32,11 +34,40 @@ func (m *Model) countTables() {
 				return
 			}
 		}
-		planned := t.origins.Planned(longer, map[*onnx.Tensor]int{u.source.Tensor: t.rows().Axis})
-		if next := u.rowsIn(longer, planned); len(next) > 0 {
+		if origins == nil {
+			origins = origin.New(longer)
+		}
+		if next := u.rowsAt(longer, origins); len(next) > 0 {
 			t.count(u.share.Row, next)
 		}
 	}
+}
+
+// rowsAt are the rows of the table that positions get, or have theirs made of, in another evaluation; nil where that is
+// not told.
+func (a *addition) rowsAt(e *eval.Evaluator, origins *origin.Maps) []int {
+	if a.scope.Index() >= len(e.Scopes()) {
+		return nil
+	}
+	of := origins.Of(e.Scopes()[a.scope.Index()], a.name)
+	if of == nil {
+		return nil
+	}
+	s := sheet.New(of.Value, a.sheet.Covers, of)
+	if s == nil {
+		return nil
+	}
+	for _, o := range of.Of {
+		if part := s.Share(o); o.Tensor == a.source.Tensor && part != nil {
+			return part.Row
+		}
+	}
+	for _, o := range of.ByRow {
+		if part := s.ShareByRow(o); o.Tensor == a.source.Tensor && part != nil {
+			return part.Row
+		}
+	}
+	return nil
 }
 
 // count takes the rows of n positions and of n + 1 for those that they count.
