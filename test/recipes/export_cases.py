@@ -476,6 +476,13 @@ def main(folder):
                 p.normal_()
     dynamo(folder, "beit-relative", Only(beit, "pixel_values"), picture, ("pixel_values",), ({0: torch.export.Dim("batch", max=8)},))
     none.append(entry("beit-relative", [dict(scheme="relative-table", form="baked", capacity=16, parameters=dict(window=[4, 4], heads=H))], 16, "error"))
+    swin = tiny("Swin", embed_dim=8, depths=[2, 2], num_heads=[1, 1], image_size=16, patch_size=4, window_size=2, mlp_ratio=1.0)
+    with torch.no_grad():
+        for n, p in swin.named_parameters():
+            if "bias_table" in n:
+                p.normal_()
+    dynamo(folder, "image-shifted", Only(swin, "pixel_values"), (torch.randn(1, 3, 16, 16),), ("pixel_values",), None)
+    none.append(entry("image-shifted", [dict(scheme="relative-table", form="baked", capacity=None, parameters=dict(window=[2, 2], heads=1))], None, "error"))
     vit = tiny("ViT", hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, image_size=32, patch_size=8)
     script(folder, "image-resampled", Resampled(vit), picture, ("pixel_values",), {"pixel_values": {0: "batch", 2: "height", 3: "width"}})
     none.append(entry("image-resampled", [learned("baked", 17, 16, grid=[4, 4], prefix=1)], 16, "continues"))

@@ -130,9 +130,7 @@ func (c *Change) writeWindows() error {
 			}
 		}
 	}
-	if c.alone = len(tables) > 0; c.alone {
-		c.Graph.RemoveUnread(why)
-	}
+	c.alone = len(tables) > 0
 	return nil
 }
 

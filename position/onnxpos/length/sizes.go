@@ -22,11 +22,11 @@ type sizes struct {
 	old *eval.Scope // the main graph at its old size
 	// picture is the height and width, before and now.
 	picture [2][2]int
-	pairs   map[[2]int][2]int // what neighbouring sizes have become, as last seen
-	rows    map[int]int       // what numbers of places in a row, joined of several axes, have become
-	crops   map[[2]int]int    // by padded size and size without: what the second has become
-	stays   map[int]bool      // sides of windows and patches
-	last    bool              // of two sizes that an axis is cut into, either of which may follow, the last does
+	pairs   map[[2]int][][2]int // what neighbouring sizes have become, the last seen first
+	rows    map[int]int         // what numbers of places in a row, joined of several axes, have become
+	crops   map[[2]int]int      // by padded size and size without: what the second has become
+	stays   map[int]bool        // sides of windows and patches
+	last    bool                // of two sizes that an axis is cut into, either of which may follow, the last does
 	// either are the sizes of which that was asked, nil where none were.
 	either []int
 	given  map[given][]int64 // what inputs of nodes become
@@ -41,7 +41,7 @@ type sizes struct {
 func (c *Change) pictureSizes() *sizes {
 	m := c.Graph
 	was := c.pictureBefore()
-	pairs := map[[2]int][2]int{c.grids[0]: c.grids[1], was: c.Image}
+	pairs := map[[2]int][][2]int{was: {c.Image}, c.grids[0]: {c.grids[1]}}
 	stays := []int{m.PatchSize()}
 	for _, s := range c.sites {
 		other, ok := s.Encoding().Scheme.(schemes.Other)
@@ -173,6 +173,9 @@ func (c *Change) writeSizes() error {
 			}
 		}
 	}
+	if c.alone {
+		c.Graph.RemoveUnread(why)
+	}
 	return nil
 }
 
@@ -186,7 +189,7 @@ type given struct {
 }
 
 // newSizes prepares an evaluation at another size of a picture, of which some sizes are known.
-func newSizes(g *site.Graph, pairs map[[2]int][2]int, stays []int) *sizes {
+func newSizes(g *site.Graph, pairs map[[2]int][][2]int, stays []int) *sizes {
 	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, given: map[given][]int64{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}}
 	for _, n := range stays {
 		z.stays[n] = n > 1
@@ -234,7 +237,7 @@ func (z *sizes) note(was, is []int) {
 	}
 	for i := 1; i < len(was); i++ {
 		if a, b := [2]int{was[i-1], was[i]}, [2]int{is[i-1], is[i]}; a != b && z.scaled(a, b) {
-			z.pairs[a] = b
+			z.pairs[a] = slices.Insert(slices.DeleteFunc(z.pairs[a], func(p [2]int) bool { return p == b }), 0, b)
 		}
 	}
 }
@@ -387,9 +390,11 @@ func (z *sizes) split(was []int, total int, features []bool) (out []int, why str
 	}
 	for k := 1; k < len(large); k++ {
 		i, j := large[k-1], large[k]
-		if p, ok := z.pairs[[2]int{was[i], was[j]}]; ok && p[0]*p[1]*rest(i, j) == total {
-			out[i], out[j] = p[0], p[1]
-			return out, ""
+		for _, p := range z.pairs[[2]int{was[i], was[j]}] {
+			if p[0]*p[1]*rest(i, j) == total {
+				out[i], out[j] = p[0], p[1]
+				return out, ""
+			}
 		}
 	}
 	if i, n := z.joined(was, large, total); n > 0 {
@@ -498,11 +503,11 @@ func (z *sizes) resize(n *onnx.Node, inputs []*eval.Value) {
 	}
 	to := slices.Clone(target)
 	k := len(to)
-	pair, known := z.pairs[[2]int{int(target[k-2]), int(target[k-1])}]
+	pair := z.pairs[[2]int{int(target[k-2]), int(target[k-1])}]
 	for d := range to {
 		switch is := inputs[0].Shape[d]; {
-		case known && d >= k-2:
-			to[d] = int64(pair[d-(k-2)])
+		case len(pair) > 0 && d >= k-2:
+			to[d] = int64(pair[0][d-(k-2)])
 		case is == was.Shape[d]:
 		case is*int(target[d])%was.Shape[d] != 0:
 			z.doubts[n] = fmt.Sprintf("%d became %d, and its size %d cannot follow in whole numbers", was.Shape[d], is, target[d])

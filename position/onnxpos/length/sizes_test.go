@@ -11,17 +11,17 @@ func TestRegrouped(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		from, to, now []int
-		pairs         map[[2]int][2]int
+		pairs         map[[2]int][][2]int
 		stays         []int
 		want          []int
 		why           string
 	}{
 		{"patches in a row", []int{1, 32, 14, 14}, []int{1, 32, 196}, []int{1, 32, 24, 24}, nil, nil, []int{1, 32, 576}, ""},
 		{"heads", []int{1, 196, 32}, []int{1, 196, 4, 8}, []int{1, 576, 32}, nil, nil, []int{1, 576, 4, 8}, ""},
-		{"a row of patches as a grid", []int{1, 196, 32}, []int{1, 14, 14, 32}, []int{1, 192, 32}, map[[2]int][2]int{{14, 14}: {16, 12}}, nil, []int{1, 16, 12, 32}, ""},
+		{"a row of patches as a grid", []int{1, 196, 32}, []int{1, 14, 14, 32}, []int{1, 192, 32}, map[[2]int][][2]int{{14, 14}: {{16, 12}}}, nil, []int{1, 16, 12, 32}, ""},
 		{"windows", []int{1, 8, 8, 32}, []int{1, 2, 4, 2, 4, 32}, []int{1, 12, 16, 32}, nil, []int{4}, []int{1, 3, 4, 4, 4, 32}, ""},
 		{"windows joined", []int{1, 2, 2, 4, 4, 32}, []int{4, 16, 32}, []int{1, 3, 4, 4, 4, 32}, nil, nil, []int{12, 16, 32}, ""},
-		{"windows back", []int{4, 16, 32}, []int{1, 2, 2, 4, 4, 32}, []int{12, 16, 32}, map[[2]int][2]int{{2, 2}: {3, 4}, {4, 4}: {4, 4}}, nil, []int{1, 3, 4, 4, 4, 32}, ""},
+		{"windows back", []int{4, 16, 32}, []int{1, 2, 2, 4, 4, 32}, []int{12, 16, 32}, map[[2]int][][2]int{{2, 2}: {{2, 2}, {3, 4}}, {4, 4}: {{4, 4}}}, nil, []int{1, 3, 4, 4, 4, 32}, ""},
 		{"patches cut from pixels", []int{1, 3, 224, 224}, []int{1, 3, 14, 16, 14, 16}, []int{1, 3, 384, 384}, nil, []int{16}, []int{1, 3, 24, 16, 24, 16}, ""},
 		{"no multiple of the window", []int{1, 8, 8, 32}, []int{1, 2, 4, 2, 4, 32}, []int{1, 9, 9, 32}, nil, []int{4}, nil, "9 places cannot be cut as [2 4] were"},
 		{"axes that are not cut or joined", []int{1, 64, 32}, []int{1, 32, 64}, []int{1, 144, 32}, nil, nil, nil, "which"},

@@ -301,7 +301,7 @@ func newWindows(old *eval.Scope, all []*windowed) *windows {
 
 // target is the shape that a Reshape gives which cuts a picture into windows or places windows in a
 // picture; nil for others. why says what cannot be.
-func (f *windows) target(n *onnx.Node, now []int, pairs map[[2]int][2]int) (want []int, why string) {
+func (f *windows) target(n *onnx.Node, now []int, pairs map[[2]int][][2]int) (want []int, why string) {
 	for _, w := range f.roles[n] {
 		made := slices.Clone(f.old.Output(n, 0).Shape)
 		switch n {
@@ -310,7 +310,10 @@ func (f *windows) target(n *onnx.Node, now []int, pairs map[[2]int][2]int) (want
 			if len(now) != len(was) {
 				return nil, ""
 			}
-			grid, ok := pairs[w.grid]
+			grid, ok := w.grid, len(pairs[w.grid]) > 0
+			if ok {
+				grid = pairs[w.grid][0]
+			}
 			if was[w.rows] == w.grid[0] && len(was)+2 == len(made) {
 				grid, ok = [2]int{now[w.rows], now[w.rows+1]}, true
 			}
