@@ -134,10 +134,27 @@ func (m *Model) factor(d *detector, x axes.Meeting, found []*tableSite) []*table
 		}
 	}
 	t := &tableSite{m: m.graph, origins: d.origins, uses: of}
-	if t.describe(d); t.sinusoid != nil || t.unexplained {
-		return nil
+	if t.describe(d); t.sinusoid != nil || t.unexplained || t.Detected.Form != report.FormTable || !t.trained() {
+		return nil // a constant that is taken whole may be a weight
 	}
 	return append(found, t)
+}
+
+// trained reports whether a table holds more different numbers than it has columns: switches and signs are few.
+func (t *tableSite) trained() bool {
+	m, err := t.rows().Matrix()
+	if err != nil {
+		return false
+	}
+	seen := map[float64]bool{}
+	for p := range m.Rows() {
+		for c := range m.Cols() {
+			if seen[m.At(p, c)] = true; len(seen) > m.Cols() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // adds reports whether a node adds what meets there, or puts it beside.

@@ -161,4 +161,15 @@ MORE = [
     Fault("numbers-read", "position/parameters/scaling.go", "n.Set(out, value(*n.real(&from)))", "n.Set(out, 0)", "a plan's factor is not held against the file", (V, "verify", "position/parameters")),
     Fault("attention-factor-1", "schemes/rotary.go", "if amplitude == 1 && s.Kind().Amplitude == nil {", "if amplitude == 1 {", "a YaRN model whose amplitude is 1 is told to have the one of the formula"),
     Fault("like-taken", "position/like.go", "p.Set(&taken, p.Get(s))", "p.Set(&taken, 0)", "rope --like leaves out the other model's original length", ("position", "cmd/modelpatch")),
+    # Windows that are shifted, and what a fifth batch of graphs showed.
+    Fault("shift-masks", f"{OP}/length/windows.go", "\t\tif i == now[axis]-1 {\n", "\t\tif i == now[axis] {\n", "windows at the edge of a larger picture see what was rolled beside them", (OP,)),
+    Fault("shift-missing", f"{OP}/length/shift.go", "\t\tfor i := 1; i < len(stage); i += 2 {\n", "\t\tfor i := len(stage); i < len(stage); i += 2 {\n", "a stage that was a single window is not shifted", (OP,)),
+    Fault("shift-crop", f"{OP}/length/windows.go", "\t\tif f.cropAt(w) == n {\n", "\t\tif f.cropAt(w) == nil {\n", "a picture that was filled up to windows is refused", (OP,)),
+    Fault("axes-compares", "onnx/axes/judge.go", "weighed := (a.weighed || a.channel) && !a.attends", "weighed := a.weighed || a.channel", "patches under a last weight are features, and their table is told as none", (OP,)),
+    Fault("sines-doubled", f"{OP}/probe/coordinates.go", "return turns\n", "return false\n", "rows of sines that whole numbers take are told as none", (OP,)),
+    Fault("count-from-end", f"{OP}/table_count.go", "\tt.fromEnd = least == 0 && now[0] != most\n", "", "a table whose rows are counted from its end is made longer, and old inputs give other outputs", (OP,)),
+    Fault("amplitude-varies", f"{OP}/rotary/frequencies.go", "axis >= 0 && !r.decays(use) {", "axis >= 0 {", "xPos is told as a rotation with an attention factor", (OP,)),
+    Fault("frequencies-vary", f"{OP}/rotary/frequencies.go", "maxOff(f, short) > rowsTolerance {", "maxOff(f, short) < 0 {", "frequencies that the graph makes of the length are told for all lengths", (OP,)),
+    Fault("bias-grows", f"{OP}/relative/distance.go", "|| stored == nil && m.grows(u, n) {", "{", "a bias that the graph computes is told to end at the length of a probe", (OP,)),
+    Fault("bake-first", f"{OP}/waves/bake.go", "b.length+firstOf(a))", "b.length)", "baked sines lack the last positions", (OP,)),
 ]
