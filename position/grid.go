@@ -208,12 +208,15 @@ func (c *gridChange) resizeWindow(i int, s WindowResizer) (done bool, err error)
 	w := s.Encoding().Scheme.(schemes.Other)
 	grid := c.g.PatchGrid()
 	windows := w.Window != nil && grid != [2]int{} && !slices.Equal(w.Window, grid[:])
-	if !windows && slices.Equal(w.Window, c.to[:]) || windows && grid == c.to {
+	if !windows && slices.Equal(w.Window, c.to[:]) {
 		c.unchanged()
 		return false, nil
 	}
 	takes, err := c.takes()
 	switch {
+	case err == nil && windows && grid == c.to:
+		c.unchanged()
+		return false, nil
 	case err != nil:
 		return false, err
 	case takes && c.method != schemes.WindowMethods[0]:

@@ -43,6 +43,9 @@ func pad(c *call) ([]*Value, error) {
 	}
 	before, after, known := c.padding(len(a.Shape))
 	if !known {
+		if v := c.input(1); v != nil && v.Ranked && (len(v.Shape) != 1 || c.input(3) == nil && v.Shape[0] != 2*len(a.Shape)) {
+			return nil, c.fail("%v pads of %v", v.Shape, a.Shape)
+		}
 		return one(&Value{Type: a.Type}), nil
 	}
 	shape := slices.Clone(a.Shape)

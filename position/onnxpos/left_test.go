@@ -44,7 +44,7 @@ func TestLeftOver(t *testing.T) {
 			m.Initializers = append(m.Initializers, floats("mask", dims{4, 4, 4}, func(i int) float64 { return float64(-100 * (i / 16 & (i/4&1 ^ i&1))) }))
 			m.Nodes = append(m.Nodes, node("Add", "planted", "scores", "mask"), node("Softmax", "p", "planted"))
 			ends(m, out("p", 4, 4, 4))
-		}, "p", "[9 4 4]"},
+		}, "p", "windows that are not shifted"},
 		{"Resize sizes", func(m *onnx.NewModel) {
 			m.Initializers = append(m.Initializers, integers("sizes", 1, 4, 32, 32))
 			m.Nodes = append(m.Nodes, withInts(node("Resize", "planted", "patches", "", "", "sizes"), "mode", "linear"))

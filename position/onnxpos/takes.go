@@ -17,6 +17,12 @@ func (m *Model) Takes(grid [2]int) (takes bool, left position.Leftover) {
 	if e == nil {
 		return false, left
 	}
+	if n := length.Alone(e); n != nil {
+		return false, position.Leftover{What: fmt.Sprintf("%s shifts a single window", n.Title())}
+	}
+	if n := length.Masked(e); n != nil {
+		return false, position.Leftover{What: fmt.Sprintf("%s masks other windows than there are", n.Title()), Changeable: grid != m.graph.PatchGrid()}
+	}
 	first := m.graph.Eval
 	if grid == old { // what was evaluated is not what was exported, where the picture is free: held against another size
 		if !m.graph.FreeImage() {

@@ -221,6 +221,15 @@ def fed(path, name, size):
     return np.pad(x, [(0, max(n - size, 0) if i == axis else 0) for i in range(x.ndim)])[(slice(None),) * axis + (slice(n),)]
 
 
+def several(path, name, size):
+    """How many pictures a file with a free batch takes at once: the exporter may have counted one."""
+    try:
+        onnxruntime.InferenceSession(path).run(None, {"x": np.repeat(sample(name, size).numpy(), 3, 0)})
+    except Exception:
+        return 1
+    return 3
+
+
 def one(binary, name, kind, folder, after=None):
     """What became of one export: a cell for each size."""
     build, sizes = MODELS[name]
@@ -249,7 +258,8 @@ def one(binary, name, kind, folder, after=None):
             cells.append(f"FAIL: exit {p.returncode}: {p.stderr.strip()}")
             continue
         try:
-            got = onnxruntime.InferenceSession(new).run(None, {"x": fed(new, name, size)})[0]
+            copies = several(old, name, sizes[0]) if kind.endswith("free") and name not in RECORDINGS else 1
+            got = onnxruntime.InferenceSession(new).run(None, {"x": np.repeat(fed(new, name, size), copies, 0)})[0][copies - 1 :]
         except Exception as e:
             cells.append("FAIL: does not run: " + str(e).replace("\n", " ")[:120])
             continue

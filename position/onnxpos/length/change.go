@@ -419,16 +419,19 @@ func (c *Change) first(e *eval.Evaluator) *eval.Failure {
 			first = &f
 		}
 	}
+	if c.followed != nil { // which say more of a node than that it fails
+		for n, why := range c.followed.doubts {
+			look(eval.Failure{Scope: e.Main, Node: n, Err: errors.New(why)})
+		}
+	}
 	for _, f := range e.Failures {
 		look(f)
 	}
 	for _, f := range c.misshaped(e) {
 		look(f)
 	}
-	if c.followed != nil {
-		for n, why := range c.followed.doubts {
-			look(eval.Failure{Scope: e.Main, Node: n, Err: errors.New(why)})
-		}
+	for _, f := range c.unshaped(e) {
+		look(f)
 	}
 	return first
 }
@@ -723,4 +726,19 @@ func (c *Change) correct(info *onnx.ValueInfo, v *eval.Value) {
 			c.Graph.Editor.SetDim(info, i, int64(v.Shape[i]), fmt.Sprintf("fixed length of %s: %d → %d", report.Printable(info.Name), d.Value, v.Shape[i]))
 		}
 	}
+}
+
+// unshaped finds nodes that gave a shape at the old size, and none now though their inputs have one.
+func (c *Change) unshaped(e *eval.Evaluator) (out []eval.Failure) {
+	if c.Image == [2]int{} {
+		return nil
+	}
+	old := c.Graph.Eval.Main
+	lost := func(name string) bool { return name != "" && old.Value(name).Ranked && !e.Main.Value(name).Ranked }
+	for _, n := range old.Graph.Nodes {
+		if slices.ContainsFunc(n.Outputs, lost) && !slices.ContainsFunc(n.Inputs, lost) {
+			out = append(out, eval.Failure{Scope: e.Main, Node: n, Err: errors.New("what it gives has no shape any more")})
+		}
+	}
+	return out
 }

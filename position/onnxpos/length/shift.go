@@ -74,6 +74,9 @@ type newShift struct{ at, like *windowed }
 func (f *windows) shifts() ([]newShift, error) {
 	alternates, like, lacking := shifting(f.all)
 	if like == nil {
+		if w := f.wereAlone(); w != nil {
+			return nil, &position.Refusal{Why: fmt.Sprintf("%s cut a picture into one window: whether several are to be shifted is not in the file", w.split.Title()), Instead: "export the model for the wanted picture"}
+		}
 		return nil, nil
 	}
 	var out []newShift
@@ -306,4 +309,65 @@ func (c *Change) rolls(from string, by [2]int, size func(...int64) string) (made
 		from = joined
 	}
 	return from, nodes
+}
+
+// wereAlone is an attention of several windows now, where all were of a single one; nil where there is none.
+func (f *windows) wereAlone() (several *windowed) {
+	for _, w := range f.all {
+		if w.place == nil || w.softmax == nil {
+			continue
+		}
+		if w.count(w.grid) != [2]int{1, 1} {
+			return nil
+		}
+		if grid, ok := f.grids[w]; ok && several == nil && w.count(grid) != [2]int{1, 1} {
+			several = w
+		}
+	}
+	return several
+}
+
+// Alone is a node that cuts a picture which is rolled into a single window, along rows or columns, at the size of an evaluation:
+// the libraries do not roll it then. It is nil where there is none.
+func Alone(e *eval.Evaluator) *onnx.Node {
+	for _, w := range findWindowed(e.Main) {
+		count := w.count(w.grid)
+		if w.shift[0] > 0 && count[0] == 1 || w.shift[1] > 0 && count[1] == 1 {
+			return w.split
+		}
+	}
+	return nil
+}
+
+// Masked is a node that adds a mask of other windows than there are at the size of an evaluation, nil where there is none.
+func Masked(e *eval.Evaluator) *onnx.Node {
+	s := e.Main
+	for _, w := range findWindowed(s) {
+		if w.softmax == nil {
+			continue
+		}
+		count := w.count(w.grid)
+		name := w.softmax.Input(0)
+		for range maxAdded {
+			n, at := s.Find(name)
+			if n == nil || at != s || !eval.Is(n, eval.Addition|eval.Layout) {
+				break
+			}
+			name = n.Input(0)
+			if !eval.Is(n, eval.Addition) {
+				continue
+			}
+			for _, in := range n.Inputs {
+				v := s.Enlarge(in)
+				if !v.Known() {
+					name = in
+					continue
+				}
+				if axis := len(v.Shape) - 4; axis >= 0 && v.Shape[axis] > 1 && v.Shape[axis] != count[0]*count[1] && v.Varies(axis) {
+					return n
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -56,6 +56,7 @@ func (c *Change) pictureSizes() *sizes {
 		c.windowed = pointer(findWindowed(m.Eval.Main))
 	}
 	z.windows = newWindows(m.Eval.Main, *c.windowed)
+	z.windows.picture = z.picture
 	return z
 }
 
@@ -203,7 +204,7 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 		return
 	}
 	for i, v := range inputs {
-		if v != nil {
+		if v != nil && !z.windows.cuts(n) {
 			z.note(z.old.Input(n, i).Shape, v.Shape)
 		}
 	}
@@ -303,6 +304,10 @@ func (z *sizes) reshape(n *onnx.Node, inputs []*eval.Value) {
 	to := make([]int64, len(want))
 	for d, size := range want {
 		switch {
+		case computed && d == 0: // a batch of any size may be part of it
+			to[d] = -1
+		case computed:
+			to[d] = int64(size)
 		case target[d] == -1, target[d] == 0 && d < len(inputs[0].Shape) && inputs[0].Shape[d] == size && n.Int("allowzero", 0) == 0:
 			to[d] = target[d]
 		default:
@@ -437,7 +442,7 @@ func (z *sizes) joinFeatures(n *onnx.Node, rank int) []bool {
 		return out
 	}
 	from, to, perm := z.old.Input(join, 0).Shape, z.old.Output(join, 0).Shape, swap.Ints("perm")
-	if len(from) != rank || len(perm) != rank || len(to) == 0 || from[rank-1] == 1 {
+	if len(from) != rank || len(perm) != rank || len(to) == 0 || from[rank-1] == 1 || perm[rank-1] != int64(rank-1) {
 		return out
 	}
 	last := to[len(to)-1]
@@ -488,9 +493,17 @@ func (z *sizes) expand(n *onnx.Node, inputs []*eval.Value) {
 			to[i] = int64(inputs[0].Shape[d])
 		}
 	}
-	if !slices.Equal(to, target) {
-		z.give(n, inputs, 1, to)
+	if slices.Equal(to, target) {
+		return
 	}
+	if z.old.Tensor(n.Input(1)) == nil { // what the graph computes may be of a batch: where nothing is repeated 1 leaves it
+		for i := max(lead, 0); i < len(to); i++ {
+			if to[i] == int64(inputs[0].Shape[i-lead]) {
+				to[i] = 1
+			}
+		}
+	}
+	z.give(n, inputs, 1, to)
 }
 
 // resize gives a Resize to a size that is a constant the size that others of that size have now, or

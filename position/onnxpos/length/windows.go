@@ -268,13 +268,14 @@ func addedByWindow(s *eval.Scope, softmax *onnx.Node, w *windowed) (out []added)
 
 // windows follow the attentions within windows of a graph through one evaluation at another size.
 type windows struct {
-	old   *eval.Scope
-	all   []*windowed
-	roles map[*onnx.Node][]*windowed
-	grids map[*windowed][2]int      // the picture that each cuts now
-	whole map[*windowed][2]int      // and what of it is no filling
-	masks map[given]*windowed       // what takes the place of masks that stayed
-	made  map[*windowed][]windowUse // the masks of one
+	old     *eval.Scope
+	all     []*windowed
+	roles   map[*onnx.Node][]*windowed
+	grids   map[*windowed][2]int      // the picture that each cuts now
+	whole   map[*windowed][2]int      // and what of it is no filling
+	masks   map[given]*windowed       // what takes the place of masks that stayed
+	made    map[*windowed][]windowUse // the masks of one
+	picture [2][2]int                 // its height and width, before and now
 }
 
 // windowUse is a mask with the numbers that it had.
@@ -328,6 +329,9 @@ func (f *windows) target(n *onnx.Node, now []int, pairs map[[2]int][][2]int) (wa
 			f.grids[w] = grid
 			if _, ok := f.whole[w]; !ok {
 				f.whole[w] = grid
+			}
+			if why := f.doubt(w, grid); why != "" {
+				return nil, why
 			}
 			count := w.count(grid)
 			made[w.rows], made[w.rows+2] = count[0], count[1]
@@ -427,21 +431,18 @@ func (f *windows) mask(n *onnx.Node, inputs []*eval.Value) (why string) {
 			if a.node != n || inputs[a.input] == nil {
 				continue
 			}
+			if w.shift == [2]int{} {
+				return "it masks windows that are not shifted: what of them it masks is not in the file"
+			}
 			was, is := f.old.Enlarge(n.Input(a.input)), inputs[a.input]
 			use := windowUse{a, was}
 			if why := use.classes(w); why != "" {
 				return why
 			}
-			before, now := w.count(w.grid), w.count(grid)
-			for axis := range now {
-				if (before[axis] == 1) != (now[axis] == 1) {
-					return fmt.Sprintf("%d×%d windows are shifted and %d×%d are to be: what of one window alone is shifted is not in the file", before[0], before[1], now[0], now[1])
-				}
-			}
-			shape := slices.Clone(was.Shape)
+			shape, now := slices.Clone(was.Shape), w.count(grid)
 			shape[a.axis] = now[0] * now[1]
-			if is.Known() && !slices.Equal(is.Shape, was.Shape) {
-				if !slices.Equal(is.Shape, shape) || !use.same(w, grid, is) {
+			if !slices.Equal(is.Shape, was.Shape) { // the graph computes it
+				if !slices.Equal(is.Shape, shape) || is.Known() && !use.same(w, grid, is) {
 					return "it masks the windows of the new size otherwise than those of the old one"
 				}
 				continue
@@ -556,4 +557,34 @@ func (u windowUse) only() windowNumbers {
 		}
 		return out
 	}
+}
+
+// doubt says why it cannot be told what becomes of a picture that is cut into windows.
+func (f *windows) doubt(w *windowed, grid [2]int) string {
+	before, now := w.count(w.grid), w.count(grid)
+	for axis := range now {
+		if w.shift != [2]int{} && (before[axis] == 1) != (now[axis] == 1) {
+			return fmt.Sprintf("%d×%d windows are shifted and %d×%d are to be: what of one window alone is shifted is not in the file", before[0], before[1], now[0], now[1])
+		}
+	}
+	if now != before && before == [2]int{1, 1} {
+		for _, other := range f.all {
+			if other.side[0] > w.side[0] || other.side[1] > w.side[1] {
+				return fmt.Sprintf("its single window of %d×%d is smaller than others of %d×%d: whether it grows with the picture is not in the file", w.side[0], w.side[1], other.side[0], other.side[1])
+			}
+		}
+	}
+	whole := f.whole[w]
+	for axis := range grid {
+		off := whole[axis]*f.picture[0][axis] - w.grid[axis]*f.picture[1][axis]
+		if w.pad == nil && max(off, -off) > f.picture[0][axis] {
+			return fmt.Sprintf("its picture of %d×%d places became %d×%d, and the picture changes otherwise", w.grid[0], w.grid[1], whole[0], whole[1])
+		}
+	}
+	return ""
+}
+
+// cuts reports whether a node reads or gives a picture that is cut into windows, whose sizes are none of a picture.
+func (f *windows) cuts(n *onnx.Node) bool {
+	return slices.ContainsFunc(f.all, func(w *windowed) bool { return n == w.swap || n == w.place || n == w.unswap || n == w.merge })
 }
