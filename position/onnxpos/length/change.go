@@ -32,13 +32,14 @@ type Change struct {
 	doubted  Doubts
 	old, New int // positions
 	sizes    probe.Sizes
-	Image    [2]int       // height and width of the new picture; zeros: no change of it
-	grids    [2][2]int    // of a picture: the old and the new patches
-	followed *sizes       // of a picture: what follows node by node, as last evaluated
-	last     bool         // see sizes.last
-	windowed *[]*windowed // attentions within windows of the picture, once they were looked for
-	alone    bool         // only pictures of the new size have masks for their windows
-	Frames   int          // of the new recording; 0: no change of it
+	Image    [2]int          // height and width of the new picture; zeros: no change of it
+	grids    [2][2]int       // of a picture: the old and the new patches
+	followed *sizes          // of a picture: what follows node by node, as last evaluated
+	last     bool            // see sizes.last
+	windowed *[]*windowed    // attentions within windows of the picture, once they were looked for
+	alone    bool            // only pictures of the new size have masks for their windows
+	batch    *eval.Evaluator // of the old size, with a batch of two; nil until it was asked for, or where the batch is not free
+	Frames   int             // of the new recording; 0: no change of it
 	// framesAxis is the axis of the recording that they lie on.
 	framesAxis int
 	pairs      []numberPair // what stands for the old size, and for the new

@@ -19,7 +19,8 @@ import (
 // node while a graph is evaluated: whatever computed them (a traced Python number, a folded
 // expression), sizes before and behind a node tell what they mean.
 type sizes struct {
-	old *eval.Scope // the main graph at its old size
+	old   *eval.Scope // the main graph at its old size
+	batch *eval.Scope // and with a batch of two; nil where that is not free
 	// picture is the height and width, before and now.
 	picture [2][2]int
 	pairs   map[[2]int][][2]int // what neighbouring sizes have become, the last seen first
@@ -54,6 +55,14 @@ func (c *Change) pictureSizes() *sizes {
 	z.last, z.picture = c.last, [2][2]int{was, c.Image}
 	if c.windowed == nil {
 		c.windowed = pointer(findWindowed(m.Eval.Main))
+	}
+	if in := m.ImageInput(); in != nil && in.Dims[0].Value < 0 && c.batch == nil {
+		size := m.Sizes
+		size.Batch = 2
+		c.batch = m.Evaluate(size)
+	}
+	if c.batch != nil {
+		z.batch = c.batch.Main
 	}
 	z.windows = newWindows(m.Eval.Main, *c.windowed)
 	z.windows.picture = z.picture
@@ -302,11 +311,12 @@ func (z *sizes) reshape(n *onnx.Node, inputs []*eval.Value) {
 		return
 	}
 	to := make([]int64, len(want))
+	counts := z.countsBatch(n)
 	for d, size := range want {
 		switch {
-		case computed && d == 0: // a batch of any size may be part of it
+		case d == counts:
 			to[d] = -1
-		case computed:
+		case counts >= 0:
 			to[d] = int64(size)
 		case target[d] == -1, target[d] == 0 && d < len(inputs[0].Shape) && inputs[0].Shape[d] == size && n.Int("allowzero", 0) == 0:
 			to[d] = target[d]
@@ -496,14 +506,37 @@ func (z *sizes) expand(n *onnx.Node, inputs []*eval.Value) {
 	if slices.Equal(to, target) {
 		return
 	}
-	if z.old.Tensor(n.Input(1)) == nil { // what the graph computes may be of a batch: where nothing is repeated 1 leaves it
-		for i := max(lead, 0); i < len(to); i++ {
-			if to[i] == int64(inputs[0].Shape[i-lead]) {
-				to[i] = 1
-			}
-		}
+	switch counts := z.countsBatch(n); {
+	case counts < 0:
+	case counts >= max(lead, 0) && to[counts] == int64(inputs[0].Shape[counts-lead]):
+		to[counts] = 1 // leaves what is there
+	default:
+		z.doubts[n] = fmt.Sprintf("%v hangs on the picture and on the batch, which is free", target)
+		return
 	}
 	z.give(n, inputs, 1, to)
+}
+
+// countsBatch is the axis of the shape that a node is given which a larger batch changes, −1 where none or several are.
+func (z *sizes) countsBatch(n *onnx.Node) int {
+	if z.batch == nil {
+		return -1
+	}
+	one, two := z.old.Input(n, 1), z.batch.Input(n, 1)
+	if !one.Known() || !two.Known() || len(one.Ints) != len(two.Ints) {
+		return -1
+	}
+	at := -1
+	for d, x := range one.Ints {
+		if two.Ints[d] == x {
+			continue
+		}
+		if at >= 0 {
+			return -1
+		}
+		at = d
+	}
+	return at
 }
 
 // resize gives a Resize to a size that is a constant the size that others of that size have now, or
