@@ -3,7 +3,6 @@ package position
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -104,7 +103,7 @@ func Bake(m Model, o BakeOptions) (_ Outcome, err error) {
 		}
 		p := parameters.Of(e.Scheme)
 		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: fmt.Sprintf("%s as tables of %d positions", EncodingName(e.Scheme), o.Length), Expect: report.ExpectSameOnPrefix, Tolerance: rounding, To: &p})
-		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: fromRow(e.Scheme), Positions: o.Length})
+		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: schemes.InTable(e.Scheme), Positions: o.Length})
 	}
 	if out.Changes == nil {
 		out.Nothing = "no encoding of the model is computed when it runs"
@@ -226,14 +225,4 @@ func ready(m Model) error {
 func is[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
-}
-
-// fromRow is a formula as a table holds it: where the first position has a number of its own, it takes the row of that
-// number.
-func fromRow(scheme schemes.Scheme) schemes.Scheme {
-	if wave, ok := scheme.(schemes.Sinusoid); ok && wave.Grid == nil && wave.Start > 0 && wave.Start == math.Trunc(wave.Start) {
-		wave.Offset, wave.Start = int(wave.Start), 0
-		return wave
-	}
-	return scheme
 }

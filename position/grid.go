@@ -3,7 +3,6 @@ package position
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -188,18 +187,38 @@ func (c *gridChange) follows(i int) (done bool, err error) {
 // resizeWaves gives a site of sines and cosines of a grid those of another grid: their formula goes on,
 // nothing is resampled.
 func (c *gridChange) resizeWaves(i int, s Site, wave schemes.Sinusoid) (done bool, err error) {
-	if s.Encoding().Form == report.FormRuntime {
+	runtime := s.Encoding().Form == report.FormRuntime
+	switch {
+	case runtime:
 		if done, err := c.follows(i); done || err != nil || c.from == c.to {
 			return done, err
 		}
-		return false, becomes(c.g, i, wave, c.to, &c.out)
-	}
-	if [2]int(wave.Grid) == c.to {
+	case [2]int(wave.Grid) == c.to:
 		c.unchanged()
 		return false, nil
+	default:
+		c.from = [2]int(wave.Grid)
 	}
-	c.from = [2]int(wave.Grid)
-	return false, resizeWaves(c.m, i, wave, c.to, &c.out)
+	places := c.to
+	if patches := c.g.PatchGrid(); runtime {
+		for axis, n := range wave.Grid { // several of the first patches may make a place
+			places[axis] = n * c.to[axis] / patches[axis]
+		}
+	}
+	if wave, err = regrid(wave, places); err != nil {
+		return false, err
+	}
+	if runtime {
+		c.out.Becomes = append(c.out.Becomes, Becoming{Site: i, Scheme: wave})
+		return false, nil
+	}
+	wave.Rows = c.to[0]*c.to[1] + wave.Prefix
+	want := Want{Scheme: wave, Positions: c.to[0] * c.to[1]}
+	if err := s.Store(want); err != nil {
+		return false, err
+	}
+	c.out.decide(c.m, i, want, fmt.Sprintf("grid %d×%d → %d×%d patches, by the formula of sines and cosines", c.from[0], c.from[1], c.to[0], c.to[1]), report.ExpectChanged)
+	return false, nil
 }
 
 // resizeWindow gives a site of biases between patches those of another picture; windows that a picture is cut
@@ -301,20 +320,6 @@ func (c *gridChange) resizeRows(i int, s Site, l schemes.Learned) (done bool, er
 	return false, nil
 }
 
-// becomes says which sines and cosines the graph computes for another picture.
-func becomes(g Gridder, i int, wave schemes.Sinusoid, to [2]int, out *Outcome) error {
-	from := g.PatchGrid()
-	places := [2]int{}
-	for axis, n := range wave.Grid { // several of the first patches may make a place
-		places[axis] = n * to[axis] / from[axis]
-	}
-	wave, err := waveOf(wave, places)
-	if err == nil {
-		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: wave})
-	}
-	return err
-}
-
 // oneGrid refuses models whose stages have learned tables for grids of their own
 // (PVT): what each becomes with the picture is not in the file.
 func oneGrid(m Model) error {
@@ -342,49 +347,11 @@ func severalAxes(grid []int) error {
 	return &Refusal{Why: fmt.Sprintf("its table is of %d axes of positions (frames, rows and columns)", len(grid)), Instead: "export the model for the wanted picture"}
 }
 
-// resizeWaves gives a site that holds sines and cosines of a grid those of
-// another grid: their formula goes on, nothing is resampled.
-func resizeWaves(m Model, i int, wave schemes.Sinusoid, to [2]int, out *Outcome) error {
-	from := wave.Grid
-	wave, err := waveOf(wave, to)
+// regrid is the formula of sines and cosines for another grid.
+func regrid(wave schemes.Sinusoid, to [2]int) (schemes.Sinusoid, error) {
+	wave, err := wave.Regrid(to)
 	if err != nil {
-		return err
-	}
-	wave.Rows = to[0]*to[1] + wave.Prefix
-	want := Want{Scheme: wave, Positions: to[0] * to[1]}
-	if err := m.Sites()[i].Store(want); err != nil {
-		return err
-	}
-	out.decide(m, i, want, fmt.Sprintf("grid %d×%d → %d×%d patches, by the formula of sines and cosines", from[0], from[1], to[0], to[1]), report.ExpectChanged)
-	return nil
-}
-
-// normalised is how many patches a grid whose sines span one turn, whatever the picture, may differ from
-// those of the turn: DETR's normalize divides by the last place and 1e-6 (scale 2π).
-const normalised = 1e-3
-
-// waveOf is the formula of sines and cosines for another grid.
-func waveOf(wave schemes.Sinusoid, to [2]int) (schemes.Sinusoid, error) {
-	from := wave.Grid
-	if wave.ColumnStep == 0 {
-		wave.ColumnStep, wave.ColumnStart = wave.Step, wave.Start
-	}
-	wave.Grid = to[:]
-	for axis, of := range []struct{ step, start *float64 }{{&wave.Step, &wave.Start}, {&wave.ColumnStep, &wave.ColumnStart}} {
-		if *of.step == 0 {
-			continue // 1
-		}
-		turn := 2 * math.Pi / *of.step
-		if math.Abs(turn-float64(from[axis])) >= normalised {
-			return wave, &Refusal{Why: fmt.Sprintf("its patches are %g positions apart, so that a grid of another size spans as many: what the new one should span is not in the file", *of.step),
-				Instead: "export the model for the wanted picture"}
-		}
-		step := 2 * math.Pi / (turn + float64(to[axis]-from[axis]))
-		*of.start *= step / *of.step
-		*of.step = step
-	}
-	if wave.Step == wave.ColumnStep && wave.Start == wave.ColumnStart {
-		wave.ColumnStep, wave.ColumnStart = 0, 0
+		return wave, &Refusal{Why: err.Error(), Instead: "export the model for the wanted picture"}
 	}
 	return wave, nil
 }
