@@ -340,34 +340,17 @@ func Alone(e *eval.Evaluator) *onnx.Node {
 }
 
 // Masked is a node that adds a mask of other windows than there are at the size of an evaluation, nil where there is none.
-func Masked(e *eval.Evaluator) *onnx.Node {
-	s := e.Main
-	for _, w := range findWindowed(s) {
+func Masked(e *eval.Evaluator) (other *onnx.Node) {
+	for _, w := range findWindowed(e.Main) {
 		if w.softmax == nil {
 			continue
 		}
 		count := w.count(w.grid)
-		name := w.softmax.Input(0)
-		for range maxAdded {
-			n, at := s.Find(name)
-			if n == nil || at != s || !eval.Is(n, eval.Addition|eval.Layout) {
-				break
+		knownAdded(e.Main, w.softmax, func(at given, v *eval.Value) {
+			if axis := len(v.Shape) - 4; other == nil && axis >= 0 && v.Shape[axis] > 1 && v.Shape[axis] != count[0]*count[1] && v.Varies(axis) {
+				other = at.node
 			}
-			name = n.Input(0)
-			if !eval.Is(n, eval.Addition) {
-				continue
-			}
-			for _, in := range n.Inputs {
-				v := s.Enlarge(in)
-				if !v.Known() {
-					name = in
-					continue
-				}
-				if axis := len(v.Shape) - 4; axis >= 0 && v.Shape[axis] > 1 && v.Shape[axis] != count[0]*count[1] && v.Varies(axis) {
-					return n
-				}
-			}
-		}
+		})
 	}
-	return nil
+	return other
 }

@@ -239,31 +239,37 @@ const maxAdded = 6
 // shifted windows, alone or with biases.
 func addedByWindow(s *eval.Scope, softmax *onnx.Node, w *windowed) (out []added) {
 	count := w.count(w.grid)
+	knownAdded(s, softmax, func(at given, v *eval.Value) {
+		for axis := range max(len(v.Shape)-2, 0) {
+			if v.Shape[axis] == count[0]*count[1] && v.Shape[axis] > 1 && v.Varies(axis) {
+				out = append(out, added{at, axis})
+				return
+			}
+		}
+	})
+	return out
+}
+
+// knownAdded visits the known numbers that are added to scores before a Softmax.
+func knownAdded(s *eval.Scope, softmax *onnx.Node, visit func(at given, v *eval.Value)) {
 	name := softmax.Input(0)
 	for range maxAdded {
 		n, at := s.Find(name)
 		if n == nil || at != s || !eval.Is(n, eval.Addition|eval.Layout) {
-			return out
+			return
 		}
 		name = n.Input(0)
 		if !eval.Is(n, eval.Addition) {
 			continue
 		}
 		for i, in := range n.Inputs {
-			v := s.Enlarge(in)
-			if !v.Known() {
+			if v := s.Enlarge(in); v.Known() {
+				visit(given{n, i}, v)
+			} else {
 				name = in
-				continue
-			}
-			for axis := range max(len(v.Shape)-2, 0) {
-				if v.Shape[axis] == count[0]*count[1] && v.Shape[axis] > 1 && v.Varies(axis) {
-					out = append(out, added{given{n, i}, axis})
-					break
-				}
 			}
 		}
 	}
-	return out
 }
 
 // windows follow the attentions within windows of a graph through one evaluation at another size.
