@@ -166,7 +166,7 @@ MORE = [
     Fault("shift-missing", f"{OP}/length/shift.go", "\t\tfor i := 1; i < len(stage); i += 2 {\n", "\t\tfor i := len(stage); i < len(stage); i += 2 {\n", "a stage that was a single window is not shifted", (OP,)),
     Fault("shift-crop", f"{OP}/length/windows.go", "\t\tif f.cropAt(w) == n {\n", "\t\tif f.cropAt(w) == nil {\n", "a picture that was filled up to windows is refused", (OP,)),
     Fault("axes-compares", "onnx/axes/judge.go", "weighed := (a.weighed || a.channel) && !a.attends", "weighed := a.weighed || a.channel", "patches under a last weight are features, and their table is told as none", (OP,)),
-    Fault("sines-doubled", f"{OP}/probe/coordinates.go", "return turns\n", "return false\n", "rows of sines that whole numbers take are told as none", (OP,)),
+    Fault("sines-doubled", f"{OP}/probe/coordinates.go", "return 4*told >= columns && moves > turned*largest", "return false", "rows of sines that whole numbers take are told as none", (OP,)),
     Fault("count-from-end", f"{OP}/beyond.go", "\tt.fromEnd = least == 0 && now[0] != most\n", "", "a table whose rows are counted from its end is made longer, and old inputs give other outputs", (OP,)),
     Fault("amplitude-varies", f"{OP}/rotary/frequencies.go", "axis >= 0 && !r.decays(use) {", "axis >= 0 {", "xPos is told as a rotation with an attention factor", (OP,)),
     Fault("frequencies-vary", f"{OP}/rotary/frequencies.go", "maxOff(f, short) > rowsTolerance {", "maxOff(f, short) < 0 {", "frequencies that the graph makes of the length are told for all lengths", (OP,)),

@@ -63,34 +63,39 @@ func takesWaves(w *onnx.Wiring, n *onnx.Node, index int) bool {
 	if made := w.Producer(data); t == nil && made != nil && made.Op == "Constant" && made.Attribute("value") != nil {
 		t = made.Attribute("value").Tensor
 	}
-	if t == nil || !t.Type.IsFloat() || len(t.Dims) < 2 || t.Dims[0] < 3 || t.Complete() != nil {
+	if t == nil || !t.Type.IsFloat() || len(t.Dims) < 2 || t.Dims[0] < 4 || t.Complete() != nil {
 		return false
 	}
-	x, err := t.Floats(0, 3*(t.Len()/t.Dims[0]))
-	if err != nil {
-		return false
-	}
-	columns := len(x) / 3
-	return columns > 0 && (isDoubled(x, columns, 0, func(sine float64) float64 { return 2 * sine * math.Sqrt(max(1-sine*sine, 0)) }) ||
-		isDoubled(x, columns, 1, func(cosine float64) float64 { return 2*cosine*cosine - 1 }))
+	columns := int(t.Len() / t.Dims[0])
+	x, err := t.Floats(0, 4*int64(columns))
+	return err == nil && columns > 0 && turns(x, columns)
 }
 
-// isDoubled reports whether the third row of a table follows from the second as the sine or cosine of twice
-// an angle does, and the first is that of none.
-func isDoubled(x []float64, columns int, none float64, double func(float64) float64) bool {
-	turns := false
+// turns reports whether the first four rows of a table go on as sines or cosines do, of one amplitude or another: each follows
+// from the two before it by twice the cosine of the step.
+func turns(x []float64, columns int) bool {
+	largest, moves := 0.0, 0.0
+	for i, v := range x {
+		largest = max(largest, math.Abs(v))
+		moves = max(moves, math.Abs(v-x[i%columns]))
+	}
+	told := 0 // columns whose step is told
 	for i := range columns {
-		once, twice := x[columns+i], x[2*columns+i]
-		if x[i] != none || math.Abs(once) > 1+waveTolerance || math.Abs(math.Abs(twice)-math.Abs(double(once))) > waveTolerance {
+		x0, x1, x2, x3 := x[i], x[columns+i], x[2*columns+i], x[3*columns+i]
+		if math.Abs(x1) <= waveTolerance*largest { // too little to tell the step
+			continue
+		}
+		twice := (x2 + x0) / x1
+		if math.Abs(twice) > 2+waveTolerance || math.Abs(twice*x2-x1-x3) > waveTolerance*largest {
 			return false
 		}
-		turns = turns || math.Abs(twice-none) > turned
+		told++
 	}
-	return turns
+	return 4*told >= columns && moves > turned*largest
 }
 
-// waveTolerance is how far sines that are rounded to 16 bits may be from their formula; turned is how far the fastest
-// has to be from where it began, at two positions.
+// waveTolerance is how far sines that are rounded to 16 bits may be from their formula, as a part of their amplitude; turned is how
+// far the fastest has to go from where it began, within three positions.
 const (
 	waveTolerance = 1e-2
 	turned        = 0.3

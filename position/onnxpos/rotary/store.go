@@ -39,8 +39,11 @@ func (r *Site) Store(want position.Want) error {
 	if r.Detected.Form == report.FormBaked {
 		return r.storeAngles(scheme, want.Positions, same)
 	}
-	if same {
+	switch {
+	case same:
 		return nil
+	case scheme.Amplitude() != 1 && r.decays(r.uses[0]):
+		return &position.Refusal{Why: "cosines and sines grow or shrink from position to position, and have no one amplitude that the scaling could change", Instead: "choose a scaling without an attention factor: linear, ntk or dynamic"}
 	}
 	return r.storeFrequencies(scheme)
 }
