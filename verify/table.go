@@ -56,7 +56,7 @@ func (p pair) longer() bool {
 	case schemes.Sinusoid:
 		if b, ok := b.(schemes.Sinusoid); ok {
 			a.Rows = b.Rows
-			return a.Equal(b)
+			return schemes.InTable(a).Equal(schemes.InTable(b))
 		}
 	}
 	return a.Equal(b)
