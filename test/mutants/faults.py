@@ -168,7 +168,6 @@ MORE = [
     Fault("axes-compares", "onnx/axes/judge.go", "weighed := (a.weighed || a.channel) && !a.attends", "weighed := a.weighed || a.channel", "patches under a last weight are features, and their table is told as none", (OP,)),
     Fault("sines-doubled", f"{OP}/probe/coordinates.go", "return 4*told >= columns && moves > turned*largest", "return false", "rows of sines that whole numbers take are told as none", (OP,)),
     Fault("count-from-end", f"{OP}/beyond.go", "\tt.fromEnd = least == 0 && now[0] != most\n", "", "a table whose rows are counted from its end is made longer, and old inputs give other outputs", (OP,)),
-    Fault("amplitude-varies", f"{OP}/rotary/frequencies.go", "axis >= 0 && !r.decays(use) {", "axis >= 0 {", "xPos is told as a rotation with an attention factor", (OP,)),
     Fault("frequencies-vary", f"{OP}/rotary/frequencies.go", "maxOff(f, short) > rowsTolerance {", "maxOff(f, short) < 0 {", "frequencies that the graph makes of the length are told for all lengths", (OP,)),
     Fault("bias-grows", f"{OP}/relative/distance.go", "|| stored == nil && m.grows(u, n) {", "{", "a bias that the graph computes is told to end at the length of a probe", (OP,)),
     Fault("bake-first", f"{OP}/waves/bake.go", "b.length+firstOf(a))", "b.length)", "baked sines lack the last positions", (OP,)),
