@@ -1,10 +1,8 @@
 package onnxpos
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -118,33 +116,17 @@ func TestShiftedWindowsRefused(t *testing.T) {
 
 // TestBakeFromTwo: sines whose first position has the number 2 (fairseq) get rows up to that of the last.
 func TestBakeFromTwo(t *testing.T) {
-	var before []byte
-	m := built(t, func(m *onnx.NewModel) {
+	change := func(m *onnx.NewModel) {
 		free(m)
 		m.Initializers = append(m.Initializers, integers("two", 2), integers("behind", -1), floats("inv_freq", []int64{2}, func(i int) float64 { return []float64{1, 1e-4}[i] }))
 		m.Nodes = append(m.Nodes[:3:3], node("Add", "q", "p", "two"), withInts(node("Cast", "qf", "q"), "to", int64(onnx.Float)), node("Unsqueeze", "column", "qf", "behind"), node("Mul", "angle", "column", "inv_freq"),
 			node("Sin", "s", "angle"), node("Cos", "c", "angle"), withInts(node("Concat", "pe", "s", "c"), "axis", int64(-1)), node("Gather", "te", "wte", "ids"), node("Add", "h", "te", "pe"))
-		before = m.Build()
-	})
+	}
+	m := built(t, change)
 	if _, err := position.Bake(m, position.BakeOptions{Length: 12}); err != nil {
 		t.Fatalf("%s: %v", found(m), err)
 	}
-	plan, err := m.Edits()
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := io.ReadAll(plan.NewReader(0, bytes.NewReader(before)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := onnx.NewFile(bytes.NewReader(after), int64(len(after)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	baked, err := New(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	baked := result(t, m, saved(t, change))
 	if n := baked.Sites()[0].Encoding().Capacity; n != 12 {
 		t.Errorf("%s, %d positions, want 12", found(baked), n)
 	}

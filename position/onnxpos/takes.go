@@ -17,11 +17,8 @@ func (m *Model) Takes(grid [2]int) (takes bool, left position.Leftover) {
 	if e == nil {
 		return false, left
 	}
-	if n := length.Alone(e); n != nil {
-		return false, position.Leftover{What: fmt.Sprintf("%s shifts a single window", n.Title())}
-	}
-	if n := length.Masked(e); n != nil {
-		return false, position.Leftover{What: fmt.Sprintf("%s masks other windows than there are", n.Title()), Changeable: grid != m.graph.PatchGrid()}
+	if what, changeable := length.WindowsLeft(e); what != "" {
+		return false, position.Leftover{What: what, Changeable: changeable && grid != old}
 	}
 	first := m.graph.Eval
 	if grid == old { // what was evaluated is not what was exported, where the picture is free: held against another size
@@ -52,9 +49,6 @@ func (m *Model) Takes(grid [2]int) (takes bool, left position.Leftover) {
 		if k := len(before.Shape); k > 2 && before.Known() && slices.Equal(before.Shape, after.Shape) && slices.ContainsFunc(mask.Covers, func(d int) bool { return d < k-2 && before.Varies(d) }) {
 			return false, position.Leftover{What: fmt.Sprintf("the mask at %s is that of the old size", mask.Node.Title()), Changeable: length.MasksWindows(m.graph.Eval, mask.Node)}
 		}
-	}
-	if n, windows := length.Unshifted(e); n != nil {
-		return false, position.Leftover{What: fmt.Sprintf("%d windows are never shifted, as a single one is not (%s)", windows, n.Title()), Changeable: true}
 	}
 	return true, left
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
-	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 )
 
@@ -54,16 +53,43 @@ func MasksWindows(e *eval.Evaluator, n *onnx.Node) bool {
 	})
 }
 
-// Unshifted is where the graph does not shift windows at the size of an evaluation, though it does
-// those of other grids: where it was traced, there was one window alone. It is nil where there is none.
-func Unshifted(e *eval.Evaluator) (at *onnx.Node, windows int) {
-	_, like, lacking := shifting(findWindowed(e.Main))
-	for _, stage := range lacking {
-		if count := stage[0].count(stage[0].grid); like != nil && count != [2]int{1, 1} {
-			return stage[1].split, count[0] * count[1]
+// WindowsLeft says what of the windows that a graph cuts a picture into is for another size than that of an evaluation: a single window
+// that is rolled, which the libraries do not; a mask of other windows; several that are not rolled, though those of other grids are. changeable
+// tells that a change of the size mends it.
+func WindowsLeft(e *eval.Evaluator) (left string, changeable bool) {
+	all := findWindowed(e.Main)
+	for _, w := range all {
+		count := w.count(w.grid)
+		if w.shift[0] > 0 && count[0] == 1 || w.shift[1] > 0 && count[1] == 1 {
+			return w.split.Title() + " shifts a single window", false
 		}
 	}
-	return nil, 0
+	for _, w := range all {
+		if n := w.masked(e.Main); n != nil {
+			return n.Title() + " masks other windows than there are", true
+		}
+	}
+	_, like, lacking := shifting(all)
+	for _, stage := range lacking {
+		if count := stage[0].count(stage[0].grid); like != nil && count != [2]int{1, 1} {
+			return fmt.Sprintf("%d windows are never shifted, as a single one is not (%s)", count[0]*count[1], stage[1].split.Title()), true
+		}
+	}
+	return "", false
+}
+
+// masked is a node that adds a mask of other windows than there are, nil where there is none.
+func (w *windowed) masked(s *eval.Scope) (other *onnx.Node) {
+	if w.softmax == nil {
+		return nil
+	}
+	count := w.count(w.grid)
+	knownAdded(s, w.softmax, func(at given, v *eval.Value) {
+		if axis := len(v.Shape) - 4; other == nil && axis >= 0 && v.Shape[axis] > 1 && v.Shape[axis] != count[0]*count[1] && v.Varies(axis) {
+			other = at.node
+		}
+	})
+	return other
 }
 
 // newShift is an attention that has to be shifted at the new size, as another one is.
@@ -159,13 +185,9 @@ func (c *Change) maskTable(tables map[maskTable]string, use windowUse, w *window
 	}
 	count := w.count(grid)
 	dims[use.axis] = int64(count[0] * count[1])
-	name, err := c.addTable("modelpatch/window_mask", use.was.Type, dims, data, why)
+	name, err := c.Graph.AddTable(c.Graph.File.Graph, "modelpatch/window_mask", use.was.Type, dims, data, why)
 	tables[key] = name
 	return name, err
-}
-
-func (c *Change) addTable(name string, t onnx.DataType, dims []int64, data patch.Source, why string) (string, error) {
-	return c.Graph.AddTable(c.Graph.File.Graph, name, t, dims, data, why)
 }
 
 // insertShift rolls the picture before it is cut into windows and back behind, and adds the mask that
@@ -188,7 +210,7 @@ func (c *Change) insertShift(tables map[maskTable]string, s newShift, why string
 		if err != nil {
 			return err
 		}
-		if tables[key], err = c.addTable("modelpatch/shift_mask", use.was.Type, []int64{int64(count[0] * count[1]), 1, int64(w.places()), int64(w.places())}, data, why); err != nil {
+		if tables[key], err = c.Graph.AddTable(c.Graph.File.Graph, "modelpatch/shift_mask", use.was.Type, []int64{int64(count[0] * count[1]), 1, int64(w.places()), int64(w.places())}, data, why); err != nil {
 			return err
 		}
 	}
@@ -325,32 +347,4 @@ func (f *windows) wereAlone() (several *windowed) {
 		}
 	}
 	return several
-}
-
-// Alone is a node that cuts a picture which is rolled into a single window, along rows or columns, at the size of an evaluation:
-// the libraries do not roll it then. It is nil where there is none.
-func Alone(e *eval.Evaluator) *onnx.Node {
-	for _, w := range findWindowed(e.Main) {
-		count := w.count(w.grid)
-		if w.shift[0] > 0 && count[0] == 1 || w.shift[1] > 0 && count[1] == 1 {
-			return w.split
-		}
-	}
-	return nil
-}
-
-// Masked is a node that adds a mask of other windows than there are at the size of an evaluation, nil where there is none.
-func Masked(e *eval.Evaluator) (other *onnx.Node) {
-	for _, w := range findWindowed(e.Main) {
-		if w.softmax == nil {
-			continue
-		}
-		count := w.count(w.grid)
-		knownAdded(e.Main, w.softmax, func(at given, v *eval.Value) {
-			if axis := len(v.Shape) - 4; other == nil && axis >= 0 && v.Shape[axis] > 1 && v.Shape[axis] != count[0]*count[1] && v.Varies(axis) {
-				other = at.node
-			}
-		})
-	}
-	return other
 }

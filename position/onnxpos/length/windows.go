@@ -43,9 +43,6 @@ func (w *windowed) count(grid [2]int) [2]int {
 	return [2]int{grid[0] / w.side[0], grid[1] / w.side[1]}
 }
 
-// old is how many windows the picture was cut into.
-func (w *windowed) old() []int { count := w.count(w.grid); return count[:] }
-
 // places is the number of places of one window.
 func (w *windowed) places() int { return w.side[0] * w.side[1] }
 
@@ -279,8 +276,7 @@ type windows struct {
 	roles   map[*onnx.Node][]*windowed
 	grids   map[*windowed][2]int      // the picture that each cuts now
 	whole   map[*windowed][2]int      // and what of it is no filling
-	masks   map[given]*windowed       // what takes the place of masks that stayed
-	made    map[*windowed][]windowUse // the masks of one
+	made    map[*windowed][]windowUse // its masks that stayed, to be made anew
 	picture [2][2]int                 // its height and width, before and now
 }
 
@@ -291,7 +287,7 @@ type windowUse struct {
 }
 
 func newWindows(old *eval.Scope, all []*windowed) *windows {
-	f := &windows{old: old, all: all, roles: map[*onnx.Node][]*windowed{}, grids: map[*windowed][2]int{}, whole: map[*windowed][2]int{}, masks: map[given]*windowed{}, made: map[*windowed][]windowUse{}}
+	f := &windows{old: old, all: all, roles: map[*onnx.Node][]*windowed{}, grids: map[*windowed][2]int{}, whole: map[*windowed][2]int{}, made: map[*windowed][]windowUse{}}
 	for _, w := range all {
 		nodes := []*onnx.Node{w.split, w.place, w.pad, w.merge, w.rollBack}
 		for _, a := range w.added {
@@ -454,7 +450,6 @@ func (f *windows) mask(n *onnx.Node, inputs []*eval.Value) (why string) {
 				continue
 			}
 			inputs[a.input] = eval.Shaped(was.Type, shape...)
-			f.masks[a.given] = w
 			f.made[w] = append(f.made[w], use)
 		}
 	}
@@ -522,7 +517,8 @@ type windowNumbers func(before, window int) []float64
 
 // masks writes what numbers give for each window of a grid, outer times.
 func masks(t onnx.DataType, w *windowed, grid [2]int, outer int, of windowNumbers) (patch.Source, error) {
-	now, old := w.count(grid), product(w.old())
+	now, was := w.count(grid), w.count(w.grid)
+	old := was[0] * was[1]
 	blocks := map[int][]byte{} // of four windows at most, outer times
 	var sequence []int
 	for before := range outer {

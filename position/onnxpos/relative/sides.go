@@ -17,7 +17,7 @@ import (
 )
 
 // Sides are tables of vectors by distance along the rows and the columns of an image, or of the
-// windows that it is cut into, which queries are multiplied with (SAM, ViTDet).
+// windows that it is cut into, which queries are multiplied with (decomposed relative positions, Li et al. 2022).
 type Sides struct {
 	*site.Other
 	graph    *site.Graph
@@ -70,7 +70,7 @@ func (t *Sides) Override(into map[string]*eval.Value) {
 }
 
 // ResizeSides gives the tables of the whole picture a row for each distance along another side, by
-// linear resampling as get_rel_pos of SAM and ViTDet does; those of windows stay. reaches is the
+// linear resampling (get_rel_pos of detectron2's layers); those of windows stay. reaches is the
 // number of rows of the longest table then.
 func (t *Sides) ResizeSides(from, to [2]int) (reaches int, err error) {
 	instead := "export the model for the wanted picture"
