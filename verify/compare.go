@@ -153,6 +153,18 @@ func (c *comparison) skip(name, why string) {
 	c.add(report.Check{Name: name, Verdict: report.CheckSkipped, Why: why})
 }
 
+// otherPictures reports whether the new file takes pictures of another size: windows that a picture is cut into may be the same.
+func (c *comparison) otherPictures() bool {
+	a, okA := c.before.(position.Sized)
+	b, okB := c.after.(position.Sized)
+	if !okA || !okB {
+		return false
+	}
+	was, _ := a.Sizes()
+	is, _ := b.Sizes()
+	return was != is && is != [2]int{} && (was != [2]int{} || c.expect == report.ExpectChanged)
+}
+
 // structure pairs the encodings of both files.
 func (c *comparison) structure() {
 	a, b := c.before.Describe(), c.after.Describe()
@@ -176,6 +188,7 @@ func (c *comparison) structure() {
 	if c.pairSites(); c.declares {
 		c.added, c.removed, c.changed = nil, nil, false
 	}
+	c.changed = c.changed || c.otherPictures()
 	for _, p := range c.pairs {
 		if p.before.Encoding().Scheme.Name() == report.SchemeLearned {
 			x := p.before.Encoding().Scheme.(schemes.Learned)
