@@ -153,16 +153,17 @@ func (c *comparison) skip(name, why string) {
 	c.add(report.Check{Name: name, Verdict: report.CheckSkipped, Why: why})
 }
 
-// otherPictures reports whether the new file takes pictures of another size: windows that a picture is cut into may be the same.
-func (c *comparison) otherPictures() bool {
+// otherPictures are the sizes of pictures of both files where they differ: windows that a picture is cut into, and their tables, may be the
+// same.
+func (c *comparison) otherPictures() (was, is [2]int, differ bool) {
 	a, okA := c.before.(position.Sized)
 	b, okB := c.after.(position.Sized)
 	if !okA || !okB {
-		return false
+		return was, is, false
 	}
-	was, _ := a.Sizes()
-	is, _ := b.Sizes()
-	return was != is && is != [2]int{} && (was != [2]int{} || c.expect == report.ExpectChanged)
+	was, _ = a.Sizes()
+	is, _ = b.Sizes()
+	return was, is, was != is && is != [2]int{} && (was != [2]int{} || c.expect == report.ExpectChanged)
 }
 
 // structure pairs the encodings of both files.
@@ -188,7 +189,8 @@ func (c *comparison) structure() {
 	if c.pairSites(); c.declares {
 		c.added, c.removed, c.changed = nil, nil, false
 	}
-	c.changed = c.changed || c.otherPictures()
+	_, _, pictures := c.otherPictures()
+	c.changed = c.changed || pictures
 	for _, p := range c.pairs {
 		if p.before.Encoding().Scheme.Name() == report.SchemeLearned {
 			x := p.before.Encoding().Scheme.(schemes.Learned)

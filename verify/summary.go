@@ -92,6 +92,12 @@ func (c *comparison) differences(otherwise string) string {
 	if a != nil && b != nil && *a != *b {
 		out = append(out, fmt.Sprintf("the stated length is %d and was %d", *b, *a))
 	}
+	if was, is, differ := c.otherPictures(); differ && len(out) == 0 {
+		out = append(out, fmt.Sprintf("it takes pictures of %d×%d pixels", is[0], is[1]))
+		if was != [2]int{} {
+			out[0] += fmt.Sprintf(" and took %d×%d", was[0], was[1])
+		}
+	}
 	if len(out) == 0 {
 		return otherwise
 	}

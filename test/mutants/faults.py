@@ -171,4 +171,5 @@ MORE = [
     Fault("frequencies-vary", f"{OP}/rotary/frequencies.go", "maxOff(f, short) > rowsTolerance {", "maxOff(f, short) < 0 {", "frequencies that the graph makes of the length are told for all lengths", (OP,)),
     Fault("bias-grows", f"{OP}/relative/distance.go", "|| stored == nil && m.grows(u, n) {", "{", "a bias that the graph computes is told to end at the length of a probe", (OP,)),
     Fault("bake-first", f"{OP}/waves/bake.go", "b.length+firstOf(a))", "b.length)", "baked sines lack the last positions", (OP,)),
+    Fault("verdict-pictures", "verify/compare.go", "c.changed = c.changed || pictures", "_ = pictures", "extend --image --verify of a good file says that the planned change is not there", ("cmd/modelpatch",)),
 ]
