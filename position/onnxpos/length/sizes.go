@@ -615,7 +615,7 @@ func (z *sizes) slice(n *onnx.Node, inputs []*eval.Value) {
 // those is the last, or the rest.
 func (z *sizes) rollBack(n *onnx.Node, inputs []*eval.Value) bool {
 	reader, axes := only(z.old, n.Output(0)), z.constant(n, inputs, 3)
-	if reader == nil || len(axes) != 1 || axes[0] < 0 || inputs[0] == nil || int(axes[0]) >= len(inputs[0].Shape) {
+	if reader == nil || len(axes) != 1 || axes[0] < 0 || inputs[0] == nil || int(axes[0]) >= min(len(inputs[0].Shape), len(z.old.Input(n, 0).Shape)) {
 		return false
 	}
 	start, _ := rollStart(z.old, reader)

@@ -398,7 +398,7 @@ func (f *windows) merged(n *onnx.Node, was []int, inputs []*eval.Value) (from, t
 // behind it.
 func (f *windows) cropped(n *onnx.Node, inputs []*eval.Value) {
 	for _, w := range f.roles[n] {
-		if n != w.rollBack || f.cropAt(w) != n || inputs[0] == nil || inputs[1] == nil || len(inputs[0].Shape) != 4 || w.placed != 1 {
+		if n != w.rollBack || f.cropAt(w) != n || len(inputs) != 2 || w.placed != 1 || slices.ContainsFunc(inputs, func(v *eval.Value) bool { return v == nil || len(v.Shape) != 4 }) {
 			continue
 		}
 		for i, columns := range []int{f.whole[w][1], 0} {
