@@ -14,6 +14,7 @@ import (
 // GridOptions say to which size a model's grid of image patches should be
 // resampled.
 type GridOptions struct {
+	Frames        int    // patches along time of a video; 0: as many as there are
 	Height, Width int    // patches; 0: from Image
 	Image         int    // height of the picture in pixels, and its width where no other is given; 0: from Height and Width
 	ImageWidth    int    // its width; 0: a square picture
@@ -43,6 +44,9 @@ type SideResizer interface {
 	// of the longest table then; tables of windows stay.
 	ResizeSides(from, to [2]int) (rows int, err error)
 }
+
+// FrameTable is implemented by sites of tables that may tell the frames of a video apart, and nothing else.
+type FrameTable interface{ AlongTime() bool }
 
 // ResizeGrid resamples the learned rows of a model's image patches, as the
 // original model does for another picture size.
@@ -78,11 +82,11 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 	c := gridChange{m: m, g: gridder, to: to, kernel: kernel, method: window}
 	if p, ok := m.(Pictured); ok {
 		pictures := p.Pictures()
-		if err := pictures.refuse(to, gridder.PatchSize()); err != nil {
+		if err := pictures.refuse(to.Sides(), gridder.PatchSize()); err != nil {
 			return Outcome{}, err
 		}
 		if pictures.Any != "" {
-			c.out.Nothing = fmt.Sprintf("%s, and takes %d×%d patches as it is", pictures.Any, to[0], to[1])
+			c.out.Nothing = fmt.Sprintf("%s, and takes %s patches as it is", pictures.Any, to)
 			return c.out, nil
 		}
 	}
@@ -94,16 +98,16 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 		}
 	}
 	switch {
-	case c.from == [2]int{} && slices.ContainsFunc(m.Sites(), func(s Site) bool {
+	case c.from == schemes.Grid{} && slices.ContainsFunc(m.Sites(), func(s Site) bool {
 		other, ok := s.Encoding().Scheme.(schemes.Other)
 		return ok && other.Kind == report.SchemeRelativeTable && s.Encoding().Form == report.FormBaked
 	}):
 		return Outcome{}, &Refusal{Why: "the biases of distances stand in the graph for one window, and the table that they were made from is not in the file",
 			Instead: "export the model for the wanted picture"}
-	case c.from == [2]int{}:
+	case c.from == schemes.Grid{}:
 		return Outcome{}, &Refusal{Why: "the model has no learned grid of image patches", Instead: "what follows the picture by itself has no table to resize: export the model with free axes"}
 	case len(c.out.Changes) == 0:
-		c.out.Nothing = fmt.Sprintf("the grid is %d×%d already", to[0], to[1])
+		c.out.Nothing = fmt.Sprintf("the grid is %s already", to)
 		return c.out, nil
 	}
 	return c.out, gridder.SetGrid(c.from, to)
@@ -113,8 +117,8 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 type gridChange struct {
 	m      Model
 	g      Gridder
-	from   [2]int // of what changes; of what does not where nothing does
-	to     [2]int
+	from   schemes.Grid // of what changes; of what does not where nothing does
+	to     schemes.Grid
 	kernel schemes.Kernel
 	method string // of biases between patches
 	out    Outcome
@@ -127,6 +131,8 @@ func (c *gridChange) resize(i int, s Site) (done bool, err error) {
 	window, isWindow := s.(WindowResizer)
 	sides, isSides := s.(SideResizer)
 	learned, _ := scheme.(schemes.Learned)
+	frames, isFrames := s.(FrameTable)
+	grid := c.g.PatchGrid()
 	switch {
 	case wave.Grid != nil:
 		return c.resizeWaves(i, s, wave)
@@ -134,10 +140,14 @@ func (c *gridChange) resize(i int, s Site) (done bool, err error) {
 		return c.resizeWindow(i, window)
 	case scheme.Name() == report.SchemeNone:
 		return c.follows(i)
-	case isSides && c.g.PatchGrid() != c.to:
+	case isSides && grid != c.to:
 		return false, c.resizeSides(i, sides)
 	case learned.Grid != nil:
 		return c.resizeRows(i, s, learned)
+	case wave.Rows > 0 && wave.Rows == wave.Offset+grid.Places() && grid != c.to:
+		return false, c.resizeLine(i, s, wave)
+	case isFrames && frames.AlongTime() && learned.Rows == grid[0] && grid[0] != c.to[0]:
+		return false, c.resizeFrames(i, s, learned)
 	}
 	return false, nil
 }
@@ -149,7 +159,7 @@ func (c *gridChange) changes(i int, format string, of ...any) {
 
 // unchanged keeps the old grid of what was changed before, where there is any.
 func (c *gridChange) unchanged() {
-	if c.from == [2]int{} {
+	if c.from == (schemes.Grid{}) {
 		c.from = c.to
 	}
 }
@@ -158,7 +168,7 @@ func (c *gridChange) unchanged() {
 func (c *gridChange) takes() (bool, error) {
 	takes, left := c.g.Takes(c.to)
 	if left.What != "" && !left.Changeable {
-		return false, &Refusal{Why: fmt.Sprintf("the graph runs with %d×%d patches, and not all of it follows: %s", c.to[0], c.to[1], left.What), Instead: "export the model for the wanted picture"}
+		return false, &Refusal{Why: fmt.Sprintf("the graph runs with %s patches, and not all of it follows: %s", c.to, left.What), Instead: "export the model for the wanted picture"}
 	}
 	return takes, nil
 }
@@ -172,14 +182,14 @@ func (c *gridChange) follows(i int) (done bool, err error) {
 	case err != nil:
 		return false, err
 	case takes:
-		c.out.Nothing = fmt.Sprintf("nothing in the graph is for one size of the picture, and it takes %d×%d patches as it is", c.to[0], c.to[1])
+		c.out.Nothing = fmt.Sprintf("nothing in the graph is for one size of the picture, and it takes %s patches as it is", c.to)
 		return true, nil
-	case grid == [2]int{}:
+	case grid == schemes.Grid{}:
 	case grid == c.to:
 		c.unchanged()
 	default:
 		c.from = grid
-		c.changes(i, "picture of %d×%d → %d×%d patches, with no table for them", grid[0], grid[1], c.to[0], c.to[1])
+		c.changes(i, "picture of %s → %s patches, with no table for them", grid, c.to)
 	}
 	return false, nil
 }
@@ -193,16 +203,16 @@ func (c *gridChange) resizeWaves(i int, s Site, wave schemes.Sinusoid) (done boo
 		if done, err := c.follows(i); done || err != nil || c.from == c.to {
 			return done, err
 		}
-	case [2]int(wave.Grid) == c.to:
+	case [2]int(wave.Grid) == c.to.Sides():
 		c.unchanged()
 		return false, nil
 	default:
-		c.from = [2]int(wave.Grid)
+		c.from = c.g.PatchGrid().WithSides(wave.Grid[0], wave.Grid[1])
 	}
-	places := c.to
+	places := c.to.Sides()
 	if patches := c.g.PatchGrid(); runtime {
 		for axis, n := range wave.Grid { // several of the first patches may make a place
-			places[axis] = n * c.to[axis] / patches[axis]
+			places[axis] = n * c.to[1+axis] / patches[1+axis]
 		}
 	}
 	if wave, err = regrid(wave, places); err != nil {
@@ -212,12 +222,12 @@ func (c *gridChange) resizeWaves(i int, s Site, wave schemes.Sinusoid) (done boo
 		c.out.Becomes = append(c.out.Becomes, Becoming{Site: i, Scheme: wave})
 		return false, nil
 	}
-	wave.Rows = c.to[0]*c.to[1] + wave.Prefix
-	want := Want{Scheme: wave, Positions: c.to[0] * c.to[1]}
+	wave.Rows = places[0]*places[1] + wave.Prefix
+	want := Want{Scheme: wave, Positions: places[0] * places[1]}
 	if err := s.Store(want); err != nil {
 		return false, err
 	}
-	c.out.decide(c.m, i, want, fmt.Sprintf("grid %d×%d → %d×%d patches, by the formula of sines and cosines", c.from[0], c.from[1], c.to[0], c.to[1]), report.ExpectChanged)
+	c.out.decide(c.m, i, want, fmt.Sprintf("grid %s → %s patches, by the formula of sines and cosines", c.from, c.to), report.ExpectChanged)
 	return false, nil
 }
 
@@ -226,8 +236,8 @@ func (c *gridChange) resizeWaves(i int, s Site, wave schemes.Sinusoid) (done boo
 func (c *gridChange) resizeWindow(i int, s WindowResizer) (done bool, err error) {
 	w := s.Encoding().Scheme.(schemes.Other)
 	grid := c.g.PatchGrid()
-	windows := w.Window != nil && grid != [2]int{} && !slices.Equal(w.Window, grid[:])
-	if !windows && slices.Equal(w.Window, c.to[:]) {
+	windows := w.Window != nil && grid != schemes.Grid{} && !slices.Equal(w.Window, grid[1:])
+	if !windows && slices.Equal(w.Window, c.to[1:]) {
 		c.unchanged()
 		return false, nil
 	}
@@ -245,31 +255,31 @@ func (c *gridChange) resizeWindow(i int, s WindowResizer) (done bool, err error)
 		if windows {
 			does = fmt.Sprintf("cuts pictures into windows of %d×%d patches", w.Window[0], w.Window[1])
 		}
-		c.out.Nothing = fmt.Sprintf("the graph %s, and takes %d×%d patches as it is", does, c.to[0], c.to[1])
+		c.out.Nothing = fmt.Sprintf("the graph %s, and takes %s patches as it is", does, c.to)
 		return true, nil
 	case windows:
 		c.from = grid
-		c.changes(i, "picture of %d×%d → %d×%d patches, in windows of %d×%d as before", grid[0], grid[1], c.to[0], c.to[1], w.Window[0], w.Window[1])
+		c.changes(i, "picture of %s → %s patches, in windows of %d×%d as before", grid, c.to, w.Window[0], w.Window[1])
 		return false, nil
 	}
-	if err := s.ResizeWindow(c.to, c.method); err != nil {
+	if err := s.ResizeWindow(c.to.Sides(), c.method); err != nil {
 		return false, err
 	}
 	from := w.Window
-	w.Rows += schemes.WindowRows(c.to[0], c.to[1], false) - schemes.WindowRows(from[0], from[1], false)
-	w.Window = c.to[:]
+	w.Rows += schemes.WindowRows(c.to[1], c.to[2], false) - schemes.WindowRows(from[0], from[1], false)
+	w.Window = c.to.Axes(2)
 	p := parameters.Of(w)
 	c.out.Changes = append(c.out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
-		What: fmt.Sprintf("biases of a window of %d×%d → %d×%d patches, %s", from[0], from[1], c.to[0], c.to[1], c.method)})
+		What: fmt.Sprintf("biases of a window of %d×%d → %d×%d patches, %s", from[0], from[1], c.to[1], c.to[2], c.method)})
 	c.out.Becomes = append(c.out.Becomes, Becoming{Site: i, Scheme: w})
-	c.from = [2]int(from)
+	c.from = grid.WithSides(from[0], from[1])
 	return false, nil
 }
 
 // resizeSides gives a site of vectors by distance those of a larger or smaller picture.
 func (c *gridChange) resizeSides(i int, s SideResizer) error {
 	c.from = c.g.PatchGrid()
-	rows, err := s.ResizeSides(c.from, c.to)
+	rows, err := s.ResizeSides(c.from.Sides(), c.to.Sides())
 	if err != nil {
 		return err
 	}
@@ -295,29 +305,61 @@ func (c *gridChange) resizeRows(i int, s Site, l schemes.Learned) (done bool, er
 		case err != nil:
 			return false, err
 		case takes:
-			c.out.Nothing = fmt.Sprintf("the graph resamples its position table to the size of the picture, and takes %d×%d patches as it is", c.to[0], c.to[1])
+			c.out.Nothing = fmt.Sprintf("the graph resamples its position table to the size of the picture, and takes %s patches as it is", c.to)
 			return true, nil
 		case grid == c.to:
 			c.unchanged()
 			return false, nil
 		}
 		c.from = grid
-		c.changes(i, "grid %d×%d → %d×%d patches, resampled by the graph itself", grid[0], grid[1], c.to[0], c.to[1])
+		c.changes(i, "grid %s → %s patches, resampled by the graph itself", grid, c.to)
 		return false, nil
 	}
-	if [2]int(l.Grid) == c.to {
+	from, to := schemes.GridOf(l.Grid), c.to
+	if len(l.Grid) == 2 { // the same for every frame
+		to[0] = 1
+	}
+	if from == to {
 		c.unchanged()
 		return false, nil
 	}
-	c.from = [2]int(l.Grid)
-	want, err := resizeSite(s, l, c.from, c.to, c.kernel)
+	c.from = c.g.PatchGrid().WithSides(from[1], from[2])
+	want, err := resizeSite(s, l, from, to, c.kernel)
 	if err != nil {
 		return false, err
 	}
-	l.Grid, l.Rows = c.to[:], c.to[0]*c.to[1]+l.Rows-c.from[0]*c.from[1]
+	l.Grid, l.Rows = to.Axes(len(l.Grid)), to.Places()+l.Rows-from.Places()
 	want.Scheme = l
-	c.out.decide(c.m, i, want, fmt.Sprintf("grid %d×%d → %d×%d patches, %s", c.from[0], c.from[1], c.to[0], c.to[1], c.kernel.Name), report.ExpectChanged)
+	c.out.decide(c.m, i, want, fmt.Sprintf("grid %s → %s patches, %s", from, to, c.kernel.Name), report.ExpectChanged)
 	return false, nil
+}
+
+// resizeFrames resamples the rows of a table that tells the frames of a video apart, and nothing else.
+func (c *gridChange) resizeFrames(i int, s Site, l schemes.Learned) error {
+	from := c.g.PatchGrid()
+	c.from = from
+	want, err := resizeSite(s, l, schemes.Grid{l.Rows, 1, 1}, schemes.Grid{c.to[0], 1, 1}, c.kernel)
+	if err != nil {
+		return err
+	}
+	l.Rows = c.to[0]
+	want.Scheme = l
+	c.out.decide(c.m, i, want, fmt.Sprintf("%d → %d places along time, %s", from[0], c.to[0], c.kernel.AlongTime().Name), report.ExpectChanged)
+	return nil
+}
+
+// resizeLine gives a table of sines and cosines of places that are counted row by row, as one line, those of as
+// many as there are then.
+func (c *gridChange) resizeLine(i int, s Site, wave schemes.Sinusoid) error {
+	from := c.g.PatchGrid()
+	c.from = from
+	wave.Rows += c.to.Places() - from.Places()
+	want := Want{Scheme: wave, Positions: c.to.Places()}
+	if err := s.Store(want); err != nil {
+		return err
+	}
+	c.out.decide(c.m, i, want, fmt.Sprintf("grid %s → %s patches, counted as one line by the formula of sines and cosines", from, c.to), report.ExpectChanged)
+	return nil
 }
 
 // oneGrid refuses models whose stages have learned tables for grids of their own
@@ -326,25 +368,18 @@ func oneGrid(m Model) error {
 	var grid []int
 	for _, s := range m.Sites() {
 		if wave, ok := s.Encoding().Scheme.(schemes.Sinusoid); ok && len(wave.Grid) > 2 {
-			return severalAxes(wave.Grid)
+			return &Refusal{Why: fmt.Sprintf("its table of sines and cosines is of %d axes of positions (frames, rows and columns)", len(wave.Grid)), Instead: "export the model for the wanted picture"}
 		}
 		l, ok := s.Encoding().Scheme.(schemes.Learned)
 		if !ok || l.Grid == nil {
 			continue
 		}
 		if grid != nil && !slices.Equal(grid, l.Grid) {
-			return &Refusal{Why: fmt.Sprintf("it has learned tables of %d×%d and of %d×%d patches, one a stage", grid[0], grid[1], l.Grid[0], l.Grid[1]), Instead: "export the model for the wanted picture"}
+			return &Refusal{Why: fmt.Sprintf("it has learned tables of %s and of %s patches, one a stage", schemes.Sizes(grid), schemes.Sizes(l.Grid)), Instead: "export the model for the wanted picture"}
 		}
-		if grid = l.Grid; len(grid) != 2 {
-			return severalAxes(grid)
-		}
+		grid = l.Grid
 	}
 	return nil
-}
-
-// severalAxes refuses a grid that has more axes than a picture.
-func severalAxes(grid []int) error {
-	return &Refusal{Why: fmt.Sprintf("its table is of %d axes of positions (frames, rows and columns)", len(grid)), Instead: "export the model for the wanted picture"}
 }
 
 // regrid is the formula of sines and cosines for another grid.
@@ -359,11 +394,11 @@ func regrid(wave schemes.Sinusoid, to [2]int) (schemes.Sinusoid, error) {
 // maxGrid bounds a grid's side.
 const maxGrid = 1 << 14
 
-func wantedGrid(g Gridder, o GridOptions) ([2]int, error) {
+func wantedGrid(g Gridder, o GridOptions) (to schemes.Grid, err error) {
 	if picture := o.Picture(); picture != [2]int{} {
 		patch := g.PatchSize()
 		if patch == 0 {
-			return [2]int{}, &Refusal{Why: "the size of a patch cannot be told from the file", Remedies: []report.Remedy{report.Do("", "names the grid itself", "grid", "HxW")}}
+			return to, &Refusal{Why: "the size of a patch cannot be told from the file", Remedies: []report.Remedy{report.Do("", "names the grid itself", "grid", "HxW")}}
 		}
 		unit := patch
 		if p, ok := g.(Pictured); ok {
@@ -371,30 +406,37 @@ func wantedGrid(g Gridder, o GridOptions) ([2]int, error) {
 		}
 		for _, side := range picture {
 			if side < patch || side%patch != 0 {
-				return [2]int{}, &UsageError{What: fmt.Sprintf("a picture of %d pixels is no multiple of patches of %d", side, patch), Hint: nearestSizes(side, unit)}
+				return to, &UsageError{What: fmt.Sprintf("a picture of %d pixels is no multiple of patches of %d", side, patch), Hint: nearestSizes(side, unit)}
 			}
 		}
 		o.Height, o.Width = picture[0]/patch, picture[1]/patch
 	}
-	if o.Height < 1 || o.Width < 1 || o.Height > maxGrid || o.Width > maxGrid {
-		return [2]int{}, &UsageError{What: fmt.Sprintf("a grid of %d×%d: each side must be between 1 and %d", o.Height, o.Width, maxGrid)}
+	to = schemes.Grid{cmp.Or(o.Frames, max(g.PatchGrid()[0], 1)), o.Height, o.Width}
+	if slices.Min(to[:]) < 1 || slices.Max(to[:]) > maxGrid {
+		return to, &UsageError{What: fmt.Sprintf("a grid of %s: each side must be between 1 and %d", to, maxGrid)}
 	}
-	return [2]int{o.Height, o.Width}, nil
+	if o.Frames > 1 && g.PatchGrid()[0] < 2 {
+		return to, &UsageError{What: fmt.Sprintf("a grid of %s: the model takes pictures, which have no frames", to), Hint: "two numbers, height and width in patches"}
+	}
+	return to, nil
 }
 
 // resizeSite resamples the rows of a learned grid and returns what its site holds.
-func resizeSite(s Site, l schemes.Learned, from, to [2]int, k schemes.Kernel) (Want, error) {
+func resizeSite(s Site, l schemes.Learned, from, to schemes.Grid, k schemes.Kernel) (Want, error) {
 	rows, ok := s.(Rows)
-	if !ok || rows.Len() < from[0]*from[1] {
+	if !ok || rows.Len() < from.Places() {
 		return Want{}, &Refusal{Why: "the grid's rows cannot be read", Instead: "export the model again for the wanted size"}
 	}
 	// Prefix tokens may stand in another tensor.
-	prefix := min(l.Prefix, rows.Len()-from[0]*from[1])
+	prefix := min(l.Prefix, rows.Len()-from.Places())
 	resampled, err := schemes.ResampleRows(rows, prefix, from, to, k)
 	if err != nil {
 		return Want{}, &Refusal{Why: err.Error()}
 	}
-	l.Grid, l.Rows = to[:], resampled.Len()
-	want := Want{Scheme: l, Positions: to[0] * to[1], Rows: resampled}
+	l.Rows = resampled.Len()
+	if l.Grid != nil {
+		l.Grid = to.Axes(len(l.Grid))
+	}
+	want := Want{Scheme: l, Positions: to.Places(), Rows: resampled}
 	return want, s.Store(want)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // Gridder is implemented by models of images: they know their patch size, and
@@ -11,15 +12,15 @@ import (
 type Gridder interface {
 	// PatchSize is the side of a patch in pixels, 0 when it cannot be told.
 	PatchSize() int
-	// PatchGrid is the height and width of the picture in patches, zeros when
-	// there is no picture.
-	PatchGrid() [2]int
+	// PatchGrid is how many patches the picture or video has along each axis, zeros when
+	// there is none.
+	PatchGrid() schemes.Grid
 	// Takes reports whether the graph runs, as it is, with a picture of so many
 	// patches: its axes are free, it resamples its table itself, and all that was of the
 	// old size follows. Where it runs and something does not, left says what.
-	Takes(grid [2]int) (takes bool, left Leftover)
+	Takes(grid schemes.Grid) (takes bool, left Leftover)
 	// SetGrid changes shape constants and fixed dimensions to another grid.
-	SetGrid(old, new [2]int) error
+	SetGrid(old, new schemes.Grid) error
 }
 
 // Pictured is implemented by models whose pictures an engine makes, and not their graph: it takes some sizes

@@ -34,16 +34,19 @@ type Encoding struct {
 
 // IsGrid reports whether the encoding is of image patches: its size is that of
 // the picture, not a length of text.
-func (e Encoding) IsGrid() bool {
+func (e Encoding) IsGrid() bool { return e.Grid() != nil }
+
+// Grid is how many places lie along each axis of the grid of a picture or video; nil where they lie along none.
+func (e Encoding) Grid() []int {
 	switch s := e.Scheme.(type) {
 	case schemes.Learned:
-		return s.Grid != nil
+		return s.Grid
 	case schemes.Sinusoid:
-		return s.Grid != nil
+		return s.Grid
 	case schemes.Rotary:
-		return s.Grid != nil
+		return s.Grid
 	}
-	return false
+	return nil
 }
 
 // Site is one encoding together with the places in the file that hold it.

@@ -153,18 +153,19 @@ func TestRebaseExplains(t *testing.T) {
 // gridded is a model of pictures.
 type gridded struct{ *fake }
 
-func (gridded) PatchGrid() [2]int { return [2]int{4, 4} }
-func (gridded) PatchSize() int    { return 16 }
+func (gridded) PatchGrid() schemes.Grid { return schemes.Grid{1, 4, 4} }
+func (gridded) PatchSize() int          { return 16 }
 
 func TestGridSizes(t *testing.T) {
 	for _, c := range []struct {
 		o    GridOptions
-		want [2]int
-	}{{GridOptions{Image: 96}, [2]int{6, 6}}, {GridOptions{Image: 96, ImageWidth: 64}, [2]int{6, 4}}, {GridOptions{Height: 3, Width: 5}, [2]int{3, 5}},
-		{GridOptions{Image: 100}, [2]int{}}, {GridOptions{Image: 8}, [2]int{}}, {GridOptions{Height: 0, Width: 3}, [2]int{}}, {GridOptions{Height: maxGrid + 1, Width: 3}, [2]int{}}} {
+		want schemes.Grid
+	}{{GridOptions{Image: 96}, schemes.Grid{1, 6, 6}}, {GridOptions{Image: 96, ImageWidth: 64}, schemes.Grid{1, 6, 4}}, {GridOptions{Height: 3, Width: 5}, schemes.Grid{1, 3, 5}},
+		{GridOptions{Image: 100}, schemes.Grid{}}, {GridOptions{Image: 8}, schemes.Grid{}}, {GridOptions{Height: 0, Width: 3}, schemes.Grid{}}, {GridOptions{Height: maxGrid + 1, Width: 3}, schemes.Grid{}},
+		{GridOptions{Frames: 2, Height: 3, Width: 3}, schemes.Grid{}}} { // of a picture
 		m, _ := build(FormatONNX, 0, image16)
 		got, err := wantedGrid(gridder{gridded{m}}, c.o)
-		if c.want == [2]int{} && !isA[*UsageError](err) || c.want != [2]int{} && (err != nil || got != c.want) {
+		if c.want == (schemes.Grid{}) && !isA[*UsageError](err) || c.want != (schemes.Grid{}) && (err != nil || got != c.want) {
 			t.Errorf("%+v: %v, %v", c.o, got, err)
 		}
 	}
@@ -173,8 +174,8 @@ func TestGridSizes(t *testing.T) {
 // gridder has what of a Gridder the choice of a size does not ask for.
 type gridder struct{ gridded }
 
-func (gridder) SetGrid(old, new [2]int) error                 { return nil }
-func (gridder) Takes(grid [2]int) (takes bool, left Leftover) { return false, Leftover{} }
+func (gridder) SetGrid(old, new schemes.Grid) error                 { return nil }
+func (gridder) Takes(grid schemes.Grid) (takes bool, left Leftover) { return false, Leftover{} }
 
 func TestDefaultGrowKeepsOldRows(t *testing.T) {
 	m, sites := build(FormatONNX, 0, text16)

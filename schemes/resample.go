@@ -3,6 +3,7 @@ package schemes
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Kernel is how a grid of position rows is resampled to another size, which
@@ -10,19 +11,30 @@ import (
 type Kernel struct {
 	Name         string
 	Cubic        bool
+	Nearest      bool
 	Antialias    bool
 	AlignCorners bool
 }
 
 // Kernels are the ways that image models resample, the usual one first: ViT,
 // DeiT, CLIP, SigLIP, BEiT, MAE and DINOv2; DINOv2 with registers; DPT, Pvt;
-// SigLIP 2; Qwen3-VL and ViLT.
+// SigLIP 2; Qwen3-VL and ViLT; TimeSformer.
 var Kernels = []Kernel{
 	{Name: "bicubic", Cubic: true},
 	{Name: "bicubic-antialias", Cubic: true, Antialias: true},
 	{Name: "bilinear"},
 	{Name: "bilinear-antialias", Antialias: true},
 	{Name: "bilinear-align-corners", AlignCorners: true},
+	{Name: "nearest", Nearest: true},
+}
+
+// AlongTime is how the rows of a grid with an axis of time are resampled along it where the kernel resamples its rows and
+// columns: linearly, or as it does where it takes the nearest. With bilinear that is the trilinear of V-JEPA.
+func (k Kernel) AlongTime() Kernel {
+	if k.Nearest {
+		return k
+	}
+	return Kernel{Name: "linear"}
 }
 
 // KernelNamed returns the kernel of a name.
@@ -68,6 +80,8 @@ func (k Kernel) taps(old, new int) [][]tap {
 		switch {
 		case old == new:
 			out[i] = []tap{{i, 1}}
+		case k.Nearest: // as torch.nn.functional.interpolate does, which rounds down
+			out[i] = []tap{{min(i*old/new, old-1), 1}}
 		case k.Antialias:
 			out[i] = k.wide(i, old, scale)
 		case k.AlignCorners:
@@ -134,17 +148,16 @@ type Resampled struct {
 // maxGridElements bounds a grid that is resampled in memory.
 const maxGridElements = 1 << 28
 
-// ResampleRows resamples the grid rows [prefix, prefix + from[0]·from[1]) of a
-// table to another height and width. Rows before and after them stay: class
-// and other tokens.
-func ResampleRows(old Rows, prefix int, from, to [2]int, k Kernel) (*Resampled, error) {
-	n := from[0] * from[1]
+// ResampleRows resamples the rows of a grid in a table, which stand behind a prefix: along time, then along its height
+// and width. Rows before and after them stay: class and other tokens.
+func ResampleRows(old Rows, prefix int, from, to Grid, k Kernel) (*Resampled, error) {
+	n := from.Places()
 	dim := old.Dim()
 	switch {
-	case from[0] < 1 || from[1] < 1 || to[0] < 1 || to[1] < 1 || prefix < 0 || prefix+n > old.Len():
-		return nil, fmt.Errorf("a grid of %d×%d after %d rows does not fit a table of %d rows", from[0], from[1], prefix, old.Len())
-	case int64(to[0])*int64(to[1]) > maxGridElements/int64(max(dim, 1)):
-		return nil, fmt.Errorf("a grid of %d×%d is too large", to[0], to[1])
+	case slices.Min(from[:]) < 1 || slices.Min(to[:]) < 1 || prefix < 0 || prefix+n > old.Len():
+		return nil, fmt.Errorf("a grid of %s after %d rows does not fit a table of %d rows", from, prefix, old.Len())
+	case int64(to[0])*int64(to[1]) > maxGridElements/int64(max(dim, 1))/int64(to[2]):
+		return nil, fmt.Errorf("a grid of %s is too large", to)
 	}
 	source := make([][]float64, n)
 	for i := range source {
@@ -154,19 +167,23 @@ func ResampleRows(old Rows, prefix int, from, to [2]int, k Kernel) (*Resampled, 
 		}
 	}
 	r := &Resampled{old: old, prefix: prefix, tail: old.Len() - prefix - n, gridRows: n}
-	vertical, horizontal := k.taps(from[0], to[0]), k.taps(from[1], to[1])
-	for y := range to[0] {
-		for x := range to[1] {
-			row := make([]float64, dim)
-			for _, v := range vertical[y] {
-				for _, h := range horizontal[x] {
-					w := v.weight * h.weight
-					for c, s := range source[v.at*from[1]+h.at] {
-						row[c] += w * s
+	vertical, horizontal := k.taps(from[1], to[1]), k.taps(from[2], to[2])
+	for _, time := range k.AlongTime().taps(from[0], to[0]) {
+		for y := range to[1] {
+			for x := range to[2] {
+				row := make([]float64, dim)
+				for _, t := range time {
+					for _, v := range vertical[y] {
+						for _, h := range horizontal[x] {
+							w := t.weight * v.weight * h.weight
+							for c, s := range source[(t.at*from[1]+v.at)*from[2]+h.at] {
+								row[c] += w * s
+							}
+						}
 					}
 				}
+				r.rows = append(r.rows, row)
 			}
-			r.rows = append(r.rows, row)
 		}
 	}
 	return r, nil

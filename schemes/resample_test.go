@@ -49,7 +49,7 @@ func TestResampleRowsGolden(t *testing.T) {
 			continue
 		}
 		k := Kernel{Cubic: c.Params.Mode == "bicubic", Antialias: c.Params.Antialias, AlignCorners: c.Params.AlignCorners}
-		got, err := ResampleRows(goldenTable{c.Params.From[0] * c.Params.From[1], c.Params.D}, 0, c.Params.From, c.Params.To, k)
+		got, err := ResampleRows(goldenTable{c.Params.From[0] * c.Params.From[1], c.Params.D}, 0, GridOf(c.Params.From[:]), GridOf(c.Params.To[:]), k)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestResampleRowsGolden(t *testing.T) {
 
 func TestResampleRowsKeepsOthers(t *testing.T) {
 	old := goldenTable{2 + 9 + 3, 4} // prefix 2, grid 3×3, tail 3
-	r, err := ResampleRows(old, 2, [2]int{3, 3}, [2]int{4, 5}, Kernels[0])
+	r, err := ResampleRows(old, 2, Grid{1, 3, 3}, Grid{1, 4, 5}, Kernels[0])
 	if err != nil || r.Len() != 2+20+3 || r.Kept() != 2 {
 		t.Fatal(err, r.Len(), r.Kept())
 	}

@@ -156,13 +156,13 @@ func sidecarPicture(f *Facts, found func(report.Finding)) {
 		return
 	}
 	grid, side := g.PatchGrid(), g.PatchSize()
-	if grid[0]*side == 0 || grid[1]*side == 0 {
+	if grid[1]*side == 0 || grid[2]*side == 0 {
 		return
 	}
-	if free, _ := g.Takes([2]int{grid[0] + 1, grid[1] + 1}); free {
+	if free, _ := g.Takes(grid.WithSides(grid[1]+1, grid[2]+1)); free {
 		return
 	}
-	takes := [2]int{grid[0] * side, grid[1] * side}
+	takes := [2]int{grid[1] * side, grid[2] * side}
 	fits, first := map[string]bool{}, map[string]sidecar.StatedPicture{}
 	for _, s := range f.Stated.Pictures {
 		fits[s.Path] = fits[s.Path] || (s.Height == 0 || s.Height == takes[0]) && (s.Width == 0 || s.Width == takes[1])

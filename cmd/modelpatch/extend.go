@@ -72,7 +72,7 @@ their own code does for another picture size; --kernel says how, one of
 	f.StringSliceVar(&fix, "fix", nil, "free axes of inputs that become numbers, NAME=NUMBER or INPUT:AXIS=NUMBER")
 	f.StringVar(&o.Method, "method", "", "how, see above")
 	f.IntVar(&o.OriginalLength, "original-length", 0, "length that the model was trained with, where neither the file nor config.json tells")
-	f.StringVar(&grid, "grid", "", "the new grid of image patches, HxW")
+	f.StringVar(&grid, "grid", "", "the new grid of image patches, HxW; TxHxW of a video, T along time")
 	f.StringVar(&image, "image", "", "the side of the new picture in pixels, or HxW")
 	f.StringVar(&g.Kernel, "kernel", "", "how patches are resampled, see above")
 	f.StringVar(&g.WindowMethod, "window-method", "", "how biases between patches (BEiT) are resized: "+strings.Join(schemes.WindowMethods, ", "))
@@ -163,12 +163,19 @@ func gridOptions(cmd *cobra.Command, grid, image string, g *modelpatch.GridOptio
 		}
 		return err
 	}
+	if frames, sides, ok := strings.Cut(strings.ToLower(grid), "x"); ok && strings.Contains(sides, "x") {
+		n, err := strconv.Atoi(frames)
+		if err != nil || n < 1 {
+			return &position.UsageError{What: fmt.Sprintf("--grid %q", grid), Hint: gridHint}
+		}
+		g.Frames, grid = n, sides
+	}
 	size, err := sizeOf("grid", grid, gridHint)
 	g.Height, g.Width = size[0], size[1]
 	return err
 }
 
-const gridHint = "two numbers, height and width in patches: --grid 24x24"
+const gridHint = "height and width in patches, --grid 24x24, after the patches along time of a video, --grid 8x14x14"
 
 // sizeOf reads the height and width of a flag, HxW.
 func sizeOf(flag, text, hint string) (size [2]int, err error) {

@@ -145,7 +145,7 @@ func (c *run) decided(m position.Model) (d *decision, err error) {
 	if g, ok := m.(position.Gridder); ok && c.grid != nil {
 		grid := g.PatchGrid()
 		d.patch = g.PatchSize()
-		d.picture = [2]int{grid[0] * d.patch, grid[1] * d.patch}
+		d.picture = [2]int{grid[1] * d.patch, grid[2] * d.patch}
 	}
 	for _, s := range m.Sites() {
 		d.was = append(d.was, s.Encoding().Scheme)

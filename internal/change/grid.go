@@ -4,12 +4,16 @@ import (
 	"fmt"
 
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // ResizeGrid gives an image model another picture size: the learned rows of its patches are
 // resampled, and what hangs on their number follows; see [position.ResizeGrid].
 var ResizeGrid = newVerb("grid", func(o position.GridOptions) *Change {
 	c := &Change{grid: &o, command: fmt.Sprintf("extend --grid %dx%d", o.Height, o.Width)}
+	if o.Frames > 0 {
+		c.command = fmt.Sprintf("extend --grid %dx%dx%d", o.Frames, o.Height, o.Width)
+	}
 	if picture := o.Picture(); picture[0] != picture[1] {
 		c.command = fmt.Sprintf("extend --image %dx%d", picture[0], picture[1])
 	} else if o.Image != 0 {
@@ -32,8 +36,8 @@ func hasGrid(m position.Model, o position.GridOptions) error {
 	if picture := o.Picture(); ok && o.Image != 0 && g.PatchSize() > 0 {
 		o.Height, o.Width = picture[0]/g.PatchSize(), picture[1]/g.PatchSize()
 	}
-	if ok && g.PatchGrid() == [2]int{o.Height, o.Width} {
+	if grid := [2]int{o.Height, o.Width}; ok && g.PatchGrid().Sides() == grid && (o.Frames == 0 || g.PatchGrid()[0] == o.Frames) {
 		return nil
 	}
-	return fmt.Errorf("the new file has no grid of %d×%d patches", o.Height, o.Width)
+	return fmt.Errorf("the new file has no grid of %s patches", schemes.Grid{o.Frames, o.Height, o.Width})
 }

@@ -87,9 +87,13 @@ func candidates(ctx context.Context, path, afterPath string, before, after posit
 	}
 	old, ok1 := before.(position.Gridder)
 	now, ok2 := after.(position.Gridder)
-	if ok1 && ok2 && old.PatchGrid() != now.PatchGrid() && now.PatchGrid()[0] > 0 {
+	if ok1 && ok2 && old.PatchGrid() != now.PatchGrid() && now.PatchGrid()[1] > 0 {
 		for _, kernel := range schemes.Kernels {
-			add("grid", position.GridOptions{Height: now.PatchGrid()[0], Width: now.PatchGrid()[1], Kernel: kernel.Name})
+			to := position.GridOptions{Height: now.PatchGrid()[1], Width: now.PatchGrid()[2], Kernel: kernel.Name}
+			if along := now.PatchGrid()[0]; along != old.PatchGrid()[0] {
+				to.Frames = along
+			}
+			add("grid", to)
 		}
 	}
 	return out

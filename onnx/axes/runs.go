@@ -120,3 +120,8 @@ func (l *Labels) ComesFrom(axis Axis, is func(input string, axis int) bool) bool
 	}
 	return false
 }
+
+// OnlyFrom reports whether an axis is one of an input, or made of one, and of none besides.
+func (l *Labels) OnlyFrom(axis Axis, is func(input string, axis int) bool) bool {
+	return l.ComesFrom(axis, is) && !l.ComesFrom(axis, func(input string, axis int) bool { return !is(input, axis) })
+}

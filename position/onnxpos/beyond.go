@@ -136,11 +136,11 @@ func (m *Model) inspectLargerPictures() {
 		if !resampled && !windowed {
 			continue
 		}
-		g := m.graph.PatchGrid()
-		if g[0] < 1 || g[0] != g[1] {
+		g := m.PatchGrid()
+		if g[1] < 1 || g[1] != g[2] {
 			continue
 		}
-		twice, left := m.Takes([2]int{2 * g[0], 2 * g[0]})
+		twice, left := m.Takes(g.WithSides(2*g[1], 2*g[2]))
 		if left.What != "" && resampled {
 			s.SetBeyond(report.BeyondWrong, report.Evidence{Kind: "structure", Says: "with a picture of twice the side the graph runs, and not all of it follows: " + left.What})
 		}
@@ -151,8 +151,8 @@ func (m *Model) inspectLargerPictures() {
 		if windowed {
 			says = "the graph cuts pictures into windows, and runs with larger ones"
 		}
-		if next, _ := m.Takes([2]int{g[0] + 1, g[0] + 1}); !next {
-			says += fmt.Sprintf(", though not with one of %d×%d patches", g[0]+1, g[0]+1)
+		if next, _ := m.Takes(g.WithSides(g[1]+1, g[2]+1)); !next {
+			says += fmt.Sprintf(", though not with one of %s patches", g.WithSides(g[1]+1, g[2]+1))
 		}
 		s.SetBeyond(report.BeyondContinues, report.Evidence{Kind: "structure", Says: says})
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/modelpatch/modelpatch/schemes"
+
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
@@ -33,7 +35,7 @@ func TestPatchesCutApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := result(t, m, saved(t, cutApart))
-	if got := found(after); got != "position table of 65 rows of 8, grid 8×8, 1 row before it ×64" || after.PatchGrid() != [2]int{8, 8} || len(after.graph.Eval.Failures) > 0 {
+	if got := found(after); got != "position table of 65 rows of 8, grid 8×8, 1 row before it ×64" || after.PatchGrid() != (schemes.Grid{1, 8, 8}) || len(after.graph.Eval.Failures) > 0 {
 		t.Errorf("%s, grid %v", got, after.PatchGrid())
 	}
 }

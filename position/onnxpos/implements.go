@@ -15,6 +15,7 @@ var (
 	_ position.Model       = (*Model)(nil)
 	_ position.Parted      = (*Model)(nil)
 	_ position.Gridder     = (*Model)(nil)
+	_ position.FrameTable  = (*tableSite)(nil)
 	_ position.Sized       = (*Model)(nil)
 	_ position.Fixer       = (*Model)(nil)
 	_ position.DataNamer   = (*Model)(nil)

@@ -83,10 +83,7 @@ func (m *Model) InputIsFixed() bool {
 	if in := g.Recording(); in != nil && g.TokenMatrix() == nil && !slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 }) {
 		return true
 	}
-	if in := g.VideoInput(); in != nil && g.TokenInput() == nil {
-		return !slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 })
-	}
-	return g.FixedLength() > 0 || g.ImageInput() != nil && g.TokenInput() == nil && !g.FreeImage()
+	return g.FixedLength() > 0 || g.ImageInput() != nil && g.TokenInput() == nil && !g.FreeImage() && !g.FreeFrames()
 }
 
 // Close closes the file.

@@ -6,13 +6,14 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // Sizes are the pictures that the graph takes as it is: the one size that its input has, or what both
 // sides are multiples of where they are free and the graph was seen to take such sizes; zeros where that cannot be told.
 func (m *Model) Sizes() (only [2]int, multiple int) {
 	in := m.graph.ImageInput()
-	if in == nil || m.gaveUp != "" || m.PatchGrid() == [2]int{} || !probe.HasColours(in) {
+	if in == nil || m.gaveUp != "" || m.PatchGrid() == (schemes.Grid{}) || !probe.HasColours(in) {
 		return only, 0
 	}
 	height, width := probe.PictureSides(in)
@@ -51,12 +52,12 @@ func (m *Model) multiple() (pixels int) {
 		return 0
 	}
 	step, tried := 0, 0
-	for n := 1; n <= g[0] && step == 0 && tried < maxPatchSteps; n++ {
-		if n > 1 && (g[0]%n != 0 || g[1]%n != 0) {
+	for n := 1; n <= g[1] && step == 0 && tried < maxPatchSteps; n++ {
+		if n > 1 && (g[1]%n != 0 || g[2]%n != 0) {
 			continue
 		}
 		tried++
-		takes, left := m.Takes([2]int{g[0] + n, g[1] + 2*n})
+		takes, left := m.Takes(g.WithSides(g[1]+n, g[2]+2*n))
 		if left.What != "" {
 			return 0
 		}
@@ -67,13 +68,13 @@ func (m *Model) multiple() (pixels int) {
 	if step == 0 {
 		return 0
 	}
-	if takes, left := m.Takes([2]int{4*g[0] + step, 4 * g[1]}); !takes || left.What != "" {
+	if takes, left := m.Takes(g.WithSides(4*g[1]+step, 4*g[2])); !takes || left.What != "" {
 		return 0
 	}
 	if step > 1 {
 		return step * patch
 	}
-	if patch > 1 && !m.graph.CutsOff() && m.graph.WithPicture([2]int{g[0]*patch + patch/2, g[1]*patch + patch/2}) != nil {
+	if patch > 1 && !m.graph.CutsOff() && m.graph.WithPicture([2]int{g[1]*patch + patch/2, g[2]*patch + patch/2}) != nil {
 		return 1
 	}
 	return patch

@@ -37,6 +37,7 @@ type tableSite struct {
 	patches     *probe.Patches // what makes its patches, where it is not the first convolution
 	origins     *origin.Maps   // of the graph's values
 	fromEnd     bool           // the last of n positions has the last row of the table
+	alongTime   bool           // its rows tell frames of a video apart, and nothing else
 	crossed     []int          // rows of its tables, one an axis of a grid (rows and columns, time and space); nil: one table
 }
 
@@ -80,6 +81,9 @@ func findTables(m *Model, d *detector) []site.Site {
 	}
 	for _, t := range all {
 		t.describe(d)
+		if a := t.uses[0]; len(a.along) == 1 {
+			t.alongTime = d.labels.OnlyFrom(a.along[0], m.graph.IsFrames)
+		}
 	}
 	all = mergeFormulas(all)
 	var sites []site.Site

@@ -11,6 +11,9 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
+// AlongTime reports whether the rows tell the frames of a video apart, and nothing else.
+func (t *tableSite) AlongTime() bool { return t.alongTime && t.crossed == nil }
+
 // Store stores more rows, or the rows of another scheme, in the table.
 func (t *tableSite) Store(want position.Want) error {
 	if t.uses[0].source.Trig != nil {

@@ -7,12 +7,13 @@ import (
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/length"
 	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // Takes reports whether the graph, as it is, runs with a picture of so many patches whose
 // table it resamples itself, so that all that was of the old size follows. Where it runs and something does not follow, left says what.
-func (m *Model) Takes(grid [2]int) (takes bool, left position.Leftover) {
-	old := m.graph.PatchGrid()
+func (m *Model) Takes(grid schemes.Grid) (takes bool, left position.Leftover) {
+	old := m.PatchGrid()
 	e := m.graph.WithPatches(grid)
 	if e == nil {
 		return false, left
@@ -25,7 +26,7 @@ func (m *Model) Takes(grid [2]int) (takes bool, left position.Leftover) {
 		if !m.graph.FreeImage() {
 			return true, left
 		}
-		if first = m.graph.WithPatches([2]int{2 * old[0], 3 * old[1]}); first == nil {
+		if first = m.graph.WithPatches(old.WithSides(2*old[1], 3*old[2])); first == nil {
 			return true, left
 		}
 	}

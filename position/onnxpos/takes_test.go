@@ -42,7 +42,7 @@ func TestTakes(t *testing.T) {
 			m := built(t, c.change)
 			wanted := position.GridOptions{Height: 8, Width: 8}
 			if c.first {
-				wanted.Height, wanted.Width = m.PatchGrid()[0], m.PatchGrid()[1]
+				wanted.Height, wanted.Width = m.PatchGrid()[1], m.PatchGrid()[2]
 			}
 			out, err := position.ResizeGrid(m, wanted)
 			switch {

@@ -276,7 +276,7 @@ func TestWindow(t *testing.T) {
 		_, after := changed(t, cases+"beit-relative.onnx", func(m position.Model) (position.Outcome, error) {
 			return position.Relative(m, position.RelativeOptions{Window: [2]int{6, 6}, Method: method})
 		})
-		if grid := after.PatchGrid(); grid != [2]int{6, 6} {
+		if grid := after.PatchGrid(); grid != (schemes.Grid{1, 6, 6}) {
 			t.Errorf("%s: a grid of %v", method, grid)
 		}
 		bias := func(m *Model, side, head, query, key int) float64 { // the class token is 0, patches come behind it

@@ -7,6 +7,7 @@ import (
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/ggufpos/hparams"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // Keys of image towers (tools/mtmd/clip-impl.h).
@@ -106,11 +107,11 @@ func (v *Vision) PatchSize() int { return v.patch }
 
 // PatchGrid is the height and width in patches of the size to which llama.cpp scales pictures, zeros
 // where it takes them as they are.
-func (v *Vision) PatchGrid() [2]int {
+func (v *Vision) PatchGrid() schemes.Grid {
 	if v.projector == nil || v.projector.any != "" {
-		return [2]int{}
+		return schemes.Grid{}
 	}
-	return [2]int{v.image / v.patch, v.image / v.patch}
+	return schemes.Grid{1, v.image / v.patch, v.image / v.patch}
 }
 
 // Pictures is what llama.cpp takes.
@@ -132,20 +133,20 @@ func (v *Vision) Sizes() (picture [2]int, multiple int) {
 	if pictures.Only == "" {
 		multiple = pictures.Multiple * v.patch
 	}
-	return [2]int{grid[0] * v.patch, grid[1] * v.patch}, multiple
+	return [2]int{grid[1] * v.patch, grid[2] * v.patch}, multiple
 }
 
 // Takes reports whether the file is for so many patches as it is: Pictures says so.
-func (v *Vision) Takes([2]int) (takes bool, left position.Leftover) { return false, left }
+func (v *Vision) Takes(schemes.Grid) (takes bool, left position.Leftover) { return false, left }
 
 // SetGrid states the size of another picture: image_size, and the sizes that LLaVA-NeXT cuts into tiles
 // of it (image_grid_pinpoints, of which mtmd-image.cpp takes tiles of image_size).
-func (v *Vision) SetGrid(old, grid [2]int) error {
+func (v *Vision) SetGrid(old, grid schemes.Grid) error {
 	if old != v.PatchGrid() {
-		return &position.Refusal{Why: fmt.Sprintf("its table is of %d×%d patches, and %s is %d with patches of %d: llama.cpp does not run that", old[0], old[1], keyImage, v.image, v.patch),
+		return &position.Refusal{Why: fmt.Sprintf("its table is of %s patches, and %s is %d with patches of %d: llama.cpp does not run that", old, keyImage, v.image, v.patch),
 			Instead: "convert the model again"}
 	}
-	side := grid[0] * v.patch
+	side := grid[1] * v.patch
 	v.m.Edit.Set(keyImage, gguf.Uint32(uint32(side)), "size of the picture")
 	if v.m.File.Find(keyPinpoints) == nil {
 		return nil

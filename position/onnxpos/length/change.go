@@ -34,6 +34,8 @@ type Change struct {
 	sizes    probe.Sizes
 	Image    [2]int          // height and width of the new picture; zeros: no change of it
 	grids    [2][2]int       // of a picture: the old and the new patches
+	along    [2]int          // of a video: the old and the new patches along time
+	tubelet  int             // frames of a video that a patch has along time
 	followed *sizes          // of a picture: what follows node by node, as last evaluated
 	last     bool            // see sizes.last
 	windowed *[]*windowed    // attentions within windows of the picture, once they were looked for
@@ -278,8 +280,7 @@ func (c *Change) inputs() map[string]*eval.Value {
 		switch {
 		case c.Image != [2]int{}:
 			if in.Name == picture.Name {
-				height, width := probe.PictureSides(in)
-				in.Dims[height].Value, in.Dims[width].Value = int64(c.Image[0]), int64(c.Image[1])
+				c.givePicture(in)
 			}
 		case c.Frames > 0:
 			if in.Name == recording.Name {
@@ -293,6 +294,17 @@ func (c *Change) inputs() map[string]*eval.Value {
 			}
 		}
 	})
+}
+
+// givePicture gives the declaration of a picture or video its new size.
+func (c *Change) givePicture(in *onnx.ValueInfo) {
+	height, width := probe.PictureSides(in)
+	in.Dims[height].Value, in.Dims[width].Value = int64(c.Image[0]), int64(c.Image[1])
+	for axis := range in.Dims {
+		if c.Graph.IsFrames(in.Name, axis) {
+			in.Dims[axis].Value = int64(c.along[1] * c.tubelet)
+		}
+	}
 }
 
 // inputsWith are probing inputs after a change of copies of their declarations.
@@ -666,7 +678,7 @@ func (c *Change) declare() error {
 		if v := inputs[in.Name]; v != nil {
 			c.correct(in, v)
 		}
-		if in == c.Graph.ImageInput() && (c.alone || c.Image[0] != c.Image[1]) {
+		if in == c.Graph.ImageInput() && (c.alone || c.Image[0] != c.Image[1] || probe.IsVideo(in)) {
 			c.fixPicture(in)
 		}
 	}
@@ -684,12 +696,15 @@ func (c *Change) declare() error {
 }
 
 // fixPicture states the height and width of a picture that is not square, or whose windows have masks of their own
-// now, where they were left free: of the numbers of the file, as many would go with the picture turned.
+// now, and the sizes of a video, where they were left free: of the numbers of the file, as many would go with the picture turned,
+// or with more frames of less.
 func (c *Change) fixPicture(in *onnx.ValueInfo) {
-	height, width := probe.PictureSides(in)
-	for i, axis := range []int{height, width} {
-		if in.Dims[axis].Value < 0 {
-			c.Graph.Editor.SetDim(in, axis, int64(c.Image[i]), fmt.Sprintf("%s takes pictures of %d×%d pixels", report.Printable(in.Name), c.Image[0], c.Image[1]))
+	given := *in
+	given.Dims = slices.Clone(in.Dims)
+	c.givePicture(&given)
+	for axis, d := range given.Dims {
+		if in.Dims[axis].Value < 0 && d.Value >= 0 {
+			c.Graph.Editor.SetDim(in, axis, d.Value, fmt.Sprintf("%s takes pictures of %d×%d pixels", report.Printable(in.Name), c.Image[0], c.Image[1]))
 		}
 	}
 }

@@ -10,15 +10,20 @@ import (
 
 // SetGrid changes what hangs on the picture's size: position ids, shape
 // constants, fixed dimensions.
-func (c *Change) SetGrid(old, new [2]int) error {
+func (c *Change) SetGrid(from, to schemes.Grid) error {
 	m := c.Graph
 	patch := m.PatchSize()
-	c.Image, c.grids = [2]int{new[0] * patch, new[1] * patch}, [2][2]int{old, new}
+	_, c.tubelet = m.FrameGrid()
+	old, new := from.Sides(), to.Sides()
+	c.Image, c.grids, c.along = [2]int{new[0] * patch, new[1] * patch}, [2][2]int{old, new}, [2]int{from[0], to[0]}
 	for _, s := range c.sites {
 		e := s.Encoding()
 		w, windowed := e.Scheme.(schemes.Other)
 		if windowed = windowed && slices.Equal(w.Window, old[:]); windowed || e.IsGrid() {
 			before, after := old[0]*old[1], new[0]*new[1]
+			if len(e.Grid()) == 3 {
+				before, after = from.Places(), to.Places()
+			}
 			l, _ := e.Scheme.(schemes.Learned)
 			if windowed && w.Rows > schemes.WindowRows(old[0], old[1], false) {
 				l.Rows = before + 1 // a class token among the places
@@ -36,6 +41,9 @@ func (c *Change) SetGrid(old, new [2]int) error {
 		}
 	}
 	c.pairs = append(c.pairs, numberPair{old[0], new[0]})
+	if from[0] != to[0] {
+		c.pairs = append(c.pairs, numberPair{from[0], to[0]}, numberPair{from.Places(), to.Places()})
+	}
 	if old[0] != old[1] {
 		c.pairs = append(c.pairs, numberPair{old[1], new[1]})
 	}

@@ -64,6 +64,11 @@ func (c *Change) pictureSizes() *sizes {
 	if c.batch != nil {
 		z.batch = c.batch.Main
 	}
+	for _, patches := range [][2]int{c.along, {c.along[0] * c.tubelet, c.along[1] * c.tubelet}} {
+		if patches[0] != patches[1] {
+			z.rows[patches[0]] = patches[1]
+		}
+	}
 	z.windows = newWindows(m.Eval.Main, *c.windowed)
 	z.windows.picture = z.picture
 	return z
@@ -94,7 +99,7 @@ func (c *Change) outputsFollow() error {
 			continue
 		}
 		before, after, z := [2]int(was[k-2:]), [2]int(is[k-2:]), c.followed
-		picture := before[0]*z.picture[0][1] == before[1]*z.picture[0][0] && before[0] > 1
+		picture := before[0]*z.picture[0][1] == before[1]*z.picture[0][0] && before[0] > 1 && !(before[1] == after[1] && z.rows[before[0]] == after[0]) // places and features
 		if picture && z.follows(0, before[0], after[0]) != z.follows(1, before[1], after[1]) {
 			return &position.Refusal{Why: fmt.Sprintf("output %s of %v would become %v, and the picture changes otherwise", report.Printable(o.Name), was, is), Instead: c.export()}
 		}
@@ -426,9 +431,21 @@ func (z *sizes) split(was []int, total int, features []bool) (out []int, why str
 			}
 		}
 	}
-	if i, n := z.joined(was, large, total); n > 0 {
-		out[i] = n
-		return out, ""
+	if z.picture[0] != z.picture[1] { // along time as well
+		for k := 1; k < len(large); k++ {
+			i, j := large[k-1], large[k]
+			others := slices.DeleteFunc(slices.Clone(large), func(at int) bool { return at == i || at == j })
+			for _, p := range z.pairs[[2]int{was[i], was[j]}] {
+				now := slices.Clone(was)
+				now[i], now[j] = p[0], p[1]
+				if now = z.joined(now, others, total); now != nil {
+					return now, ""
+				}
+			}
+		}
+	}
+	if now := z.joined(was, large, total); now != nil {
+		return now, ""
 	}
 	joins := slices.Contains(features, true)
 	var follows []int
@@ -479,19 +496,32 @@ func (z *sizes) joinFeatures(n *onnx.Node, rank int) []bool {
 	return out
 }
 
-// joined is the one of several sizes that is a number of places, joined of several axes before, with
-// which their product is the new one; 0 where none or several are.
-func (z *sizes) joined(was, large []int, total int) (at, is int) {
-	for _, i := range large {
-		if n, ok := z.rows[was[i]]; ok && product(was)/was[i]*n == total {
-			if is > 0 {
-				return 0, 0
+// joined are the sizes with which the product is the new one, where some are numbers of places, joined of several axes
+// before, or of frames; nil where none or several ways lead there.
+func (z *sizes) joined(was, large []int, total int) (is []int) {
+	if len(large) > maxSplit {
+		return nil
+	}
+	for some := 1; some < 1<<len(large); some++ {
+		now, known := slices.Clone(was), true
+		for k, i := range large {
+			if some>>k&1 > 0 {
+				n, ok := z.rows[was[i]]
+				now[i], known = n, known && ok
 			}
-			at, is = i, n
+		}
+		if known && product(now) == total {
+			if is != nil {
+				return nil
+			}
+			is = now
 		}
 	}
-	return at, is
+	return is
 }
+
+// maxSplit bounds the axes that an axis is cut into.
+const maxSplit = 6
 
 func product(sizes []int) int {
 	n := 1

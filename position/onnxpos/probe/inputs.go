@@ -17,6 +17,7 @@ type Sizes struct {
 	Batch, Length, past int               // sequences, new tokens (samples of a recording), cached tokens
 	Image               int               // height of free image axes in pixels, and width where there is no other
 	Width               int               // 0: as Image
+	Frames              int               // of a video
 	demanded            *map[demanded]int // what the graph's operators demand; nil: nothing
 }
 
@@ -50,6 +51,8 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 
 func (s Sizes) named(name string, axis, rank int, of pictureAxis) int {
 	switch {
+	case of == frames:
+		return s.Frames
 	case strings.Contains(name, "batch"), strings.Contains(name, "images"):
 		return s.Batch
 	case strings.Contains(name, "total"):

@@ -14,8 +14,7 @@ type inputs struct {
 	tokens   *onnx.ValueInfo // the first integer matrix that is no mask
 	features *onnx.ValueInfo // the first of (batch, frames, channels) or the like
 	wave     *onnx.ValueInfo // the first matrix of samples
-	image    *onnx.ValueInfo // the first picture
-	video    *onnx.ValueInfo // the first video
+	image    *onnx.ValueInfo // the first picture or video
 }
 
 // kinds looks at the inputs once.
@@ -45,8 +44,6 @@ func (p *Probe) kinds() *inputs {
 			first(&k.wave, in)
 		case rank == 3:
 			first(&k.features, in)
-		case rank == 5 && !strings.Contains(in.Name, "past"):
-			first(&k.video, in)
 		}
 	}
 	return k
@@ -73,12 +70,8 @@ func (p *Probe) WaveInput() *onnx.ValueInfo {
 }
 
 // ImageInput is a picture: (batch, channels, height, width) or (batch, height, width,
-// channels).
+// channels); or a video, which has frames before or behind its channels as well.
 func (p *Probe) ImageInput() *onnx.ValueInfo { return p.kinds().image }
-
-// VideoInput is a video: (batch, frames, channels, height, width), the two
-// in the middle in either order.
-func (p *Probe) VideoInput() *onnx.ValueInfo { return p.kinds().video }
 
 // Audio is an input of audio features: (batch, mel bins, frames).
 func (p *Probe) Audio() *onnx.ValueInfo {

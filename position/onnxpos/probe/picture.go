@@ -42,34 +42,74 @@ const (
 	noPicture pictureAxis = iota
 	pictures              // of the batch
 	channels
+	frames  // of a video
 	rows    // its height
 	columns // its width
 )
 
-// isPicture reports whether an input is a picture: four axes of floating-point numbers, or
-// of bytes as a camera gives them.
+// isPicture reports whether an input is a picture or a video: four or five axes of floating-point
+// numbers, or of bytes as a camera gives them.
 func isPicture(in *onnx.ValueInfo) bool {
-	return len(in.Dims) == 4 && (in.Type.IsFloat() || in.Type == onnx.Uint8) && !strings.Contains(strings.ToLower(in.Name), "past")
+	return (len(in.Dims) == 4 || len(in.Dims) == 5) && (in.Type.IsFloat() || in.Type == onnx.Uint8) && !strings.Contains(strings.ToLower(in.Name), "past")
 }
+
+// IsVideo reports whether a picture has an axis of frames.
+func IsVideo(in *onnx.ValueInfo) bool { return len(in.Dims) == 5 }
 
 // maxChannels is how many colours a picture has at the most, with one for transparency.
 const maxChannels = 4
 
+// coloured reports whether an axis has a size that is one of colours.
+func coloured(d onnx.Dim) bool { return d.Value > 0 && d.Value <= maxChannels }
+
 // PictureSides are the axes of a picture's height and width: the last two, or the two
 // before its channels where those stand last (ONNX-ML tools that convert TensorFlow).
 func PictureSides(in *onnx.ValueInfo) (height, width int) {
-	if n := in.Dims[3].Value; n > 0 && n <= maxChannels && (in.Dims[1].Value < 0 || in.Dims[1].Value > maxChannels) {
-		return 1, 2
+	last := len(in.Dims) - 1
+	if coloured(in.Dims[last]) && !slices.ContainsFunc(in.Dims[1:last-1], coloured) {
+		return last - 2, last - 1
 	}
-	return 2, 3
+	return last - 1, last
+}
+
+// channelAxis is the axis of a picture's channels. Of the two axes before a video's rows it is the one
+// that has a size where the other one is free, else the one of as many as colours.
+func channelAxis(in *onnx.ValueInfo) int {
+	height, width := PictureSides(in)
+	switch {
+	case width < len(in.Dims)-1:
+		return width + 1
+	case height == 2:
+		return 1
+	}
+	first, second := in.Dims[1], in.Dims[2]
+	if (first.Value < 0) != (second.Value < 0) {
+		if first.Value < 0 {
+			return 2
+		}
+		return 1
+	}
+	if coloured(second) && (!coloured(first) || second.Value == 3 && first.Value != 3) {
+		return 2
+	}
+	return 1
+}
+
+// frameAxis is the axis of a video's frames, −1 of a picture.
+func frameAxis(in *onnx.ValueInfo) int {
+	height, _ := PictureSides(in)
+	if height < 2 || !IsVideo(in) {
+		return -1
+	}
+	if height == 2 {
+		return 1
+	}
+	return 3 - channelAxis(in)
 }
 
 // HasColours reports whether a picture has as many channels as colours, or it is free: then
 // it is no map of features.
-func HasColours(in *onnx.ValueInfo) bool {
-	height, _ := PictureSides(in)
-	return height == 1 || in.Dims[1].Value <= maxChannels
-}
+func HasColours(in *onnx.ValueInfo) bool { return in.Dims[channelAxis(in)].Value <= maxChannels }
 
 // axisOf says what an axis of a picture is.
 func axisOf(in *onnx.ValueInfo, axis int) pictureAxis {
@@ -81,6 +121,8 @@ func axisOf(in *onnx.ValueInfo, axis int) pictureAxis {
 		return rows
 	case width:
 		return columns
+	case frameAxis(in):
+		return frames
 	}
 	return channels
 }
@@ -95,25 +137,42 @@ func (p *Probe) FreeImage() bool {
 	return in.Dims[height].Value < 0
 }
 
-// imageSize is the side at which the graph runs.
-func (p *Probe) imageSize(s Sizes) int {
-	sides := slices.Clone(imageSizes)
-	if patch := p.PatchSize(); patch > 0 {
-		for n := 1; n <= maxProbedGrid; n++ {
-			sides = append(sides, n*patch)
-		}
-		// One patch goes with a table of any number of them: last.
-		one := slices.DeleteFunc(slices.Clone(sides), func(side int) bool { return side > patch })
-		sides = append(slices.DeleteFunc(sides, func(side int) bool { return side <= patch }), one...)
-	}
-	for _, side := range sides {
-		s.Image = side
-		if e := p.Failing(s, func(eval.Failure) bool { return true }); len(e.Failures) == 0 {
-			return side
-		}
-	}
-	return imageSizes[0]
+// FreeFrames reports whether the input is a video that leaves its frames to the caller.
+func (p *Probe) FreeFrames() bool {
+	in := p.ImageInput()
+	return in != nil && IsVideo(in) && in.Dims[frameAxis(in)].Value < 0
 }
+
+// imageSize chooses the side, and of a video the frames, at which the graph runs.
+func (p *Probe) imageSize(s Sizes) Sizes {
+	sides, lengths := []int{s.Image}, []int{s.Frames}
+	if p.FreeFrames() {
+		lengths = frameCounts
+	}
+	if p.FreeImage() {
+		sides = slices.Clone(imageSizes)
+		if patch := p.PatchSize(); patch > 0 {
+			for n := 1; n <= maxProbedGrid; n++ {
+				sides = append(sides, n*patch)
+			}
+			// One patch goes with a table of any number of them: last.
+			one := slices.DeleteFunc(slices.Clone(sides), func(side int) bool { return side > patch })
+			sides = append(slices.DeleteFunc(sides, func(side int) bool { return side <= patch }), one...)
+		}
+	}
+	for _, s.Image = range sides {
+		for _, s.Frames = range lengths {
+			if e := p.Failing(s, func(eval.Failure) bool { return true }); len(e.Failures) == 0 {
+				return s
+			}
+		}
+	}
+	s.Image, s.Frames = imageSizes[0], frameCounts[0]
+	return s
+}
+
+// frameCounts are the frames that videos are tried with, the usual ones of trained models and of small ones.
+var frameCounts = []int{16, 8, 32, 4, 64, 2, 10, 96, 1}
 
 // maxProbedGrid bounds the grids that a free picture is tried with.
 const maxProbedGrid = 64
@@ -171,14 +230,18 @@ type Patches struct {
 // patches is what makes an image's patches: the first convolution over its two axes, unless a table
 // says that it is something further on.
 func (p *Probe) patches() *Patches {
-	if p.ImageInput() == nil && p.VideoInput() == nil && p.Audio() == nil {
+	if p.ImageInput() == nil && p.Audio() == nil {
 		return nil
 	}
 	if p.Patches != nil {
 		return p.Patches
 	}
 	if n := p.firstConvolution(); n != nil {
-		return &Patches{n, 2, 3}
+		axis := len(n.Ints("strides"))
+		if p.Eval != nil {
+			axis = len(p.Eval.Main.Value(n.Output(0)).Shape) - 2
+		}
+		return &Patches{n, axis, axis + 1}
 	}
 	return nil
 }
@@ -196,13 +259,13 @@ func (p *Probe) firstConvolution() *onnx.Node {
 	case c.first == nil:
 		return nil
 	case p.Eval == nil: // sizes are still being chosen
-		if len(c.first.Ints("strides")) == 2 {
+		if len(c.first.Ints("strides")) >= 2 {
 			return c.first
 		}
-	case len(p.Eval.Main.Value(c.first.Output(0)).Shape) == 4:
+	case len(p.Eval.Main.Value(c.first.Output(0)).Shape) >= 4:
 		return c.first
 	}
-	return nil // over one axis, or three
+	return nil // over one axis
 }
 
 // PatchesIn are the rows and columns of patches of an image, of the frames of a video, or of a
@@ -222,6 +285,29 @@ func (p *Probe) PatchGrid() [2]int {
 	return [2]int{h, w}
 }
 
+// FrameGrid is how many patches of a video lie along time, 1 of a picture, and how many frames are in one.
+func (p *Probe) FrameGrid() (patches, frames int) {
+	in := p.ImageInput()
+	if in == nil || !IsVideo(in) {
+		return 1, 1
+	}
+	patches = max(p.Eval.Main.Value(in.Name).Shape[frameAxis(in)], 1)
+	made := p.patches()
+	if made == nil {
+		return patches, 1
+	}
+	if v := p.Eval.Main.Value(made.Node.Output(0)); len(v.Shape) == 5 && made.Rows == 3 && v.Shape[2] > 0 {
+		return v.Shape[2], max(patches/v.Shape[2], 1)
+	}
+	return patches, 1
+}
+
+// IsFrames reports whether an axis of an input is that of a video's frames.
+func (p *Probe) IsFrames(input string, axis int) bool {
+	in := p.ImageInput()
+	return in != nil && IsVideo(in) && in.Name == input && axis == frameAxis(in)
+}
+
 // PatchSize is the side of the square of pixels that is a patch of an image, 0 when there is none.
 func (p *Probe) PatchSize() int {
 	made := p.patches()
@@ -229,6 +315,9 @@ func (p *Probe) PatchSize() int {
 		return 0
 	}
 	s := made.Node.Ints("strides")
+	if len(s) == 3 { // over frames as well
+		s = s[1:]
+	}
 	switch {
 	case p.Patches != nil, len(s) == 2 && !p.readsPicture(made, int(s[0])): // by what is ahead of it as well
 		return p.pixels()
@@ -259,29 +348,34 @@ func (p *Probe) pixels() int {
 	h, w := p.PatchesIn(p.Eval)
 	v := p.Eval.Main.Value(p.ImageInput().Name)
 	height, width := PictureSides(p.ImageInput())
-	if h < 1 || w < 1 || len(v.Shape) != 4 || v.Shape[height]%h != 0 || v.Shape[width]%w != 0 || v.Shape[height]/h != v.Shape[width]/w {
+	if h < 1 || w < 1 || len(v.Shape) <= width || v.Shape[height]%h != 0 || v.Shape[width]%w != 0 || v.Shape[height]/h != v.Shape[width]/w {
 		return 0
 	}
 	return v.Shape[height] / h
 }
 
-// WithPatches is the graph evaluated with a picture of so many patches; nil where its size is
-// not free, or it fails.
-func (p *Probe) WithPatches(grid [2]int) *eval.Evaluator {
-	patch := p.PatchSize()
-	if patch == 0 {
+// WithPatches is the graph evaluated with a picture or video of so many patches along time, its height and its width;
+// nil where what changes is not free, or it fails.
+func (p *Probe) WithPatches(grid [3]int) *eval.Evaluator {
+	side := p.PatchSize()
+	if side == 0 {
 		return nil
 	}
-	return p.WithPicture([2]int{grid[0] * patch, grid[1] * patch})
+	was, frames := p.FrameGrid()
+	return p.withPicture(grid[0]*frames, grid[0] != was, [2]int{grid[1] * side, grid[2] * side}, p.PatchGrid() != [2]int(grid[1:]))
 }
 
-// WithPicture is WithPatches for a height and width in pixels.
+// WithPicture is WithPatches for a height and width in pixels, and as many frames.
 func (p *Probe) WithPicture(size [2]int) *eval.Evaluator {
-	if !p.FreeImage() || len(p.Eval.Failures) > 0 {
+	return p.withPicture(p.Sizes.Frames, false, size, true)
+}
+
+func (p *Probe) withPicture(frames int, otherFrames bool, size [2]int, otherSize bool) *eval.Evaluator {
+	if otherFrames && !p.FreeFrames() || !p.FreeImage() && (otherSize || !otherFrames) || len(p.Eval.Failures) > 0 {
 		return nil
 	}
 	s := p.Sizes
-	s.Image, s.Width = size[0], size[1]
+	s.Image, s.Width, s.Frames = size[0], size[1], frames
 	if e := p.Failing(s, func(eval.Failure) bool { return true }); len(e.Failures) == 0 {
 		return e
 	}
@@ -295,8 +389,8 @@ func (p *Probe) CutsOff() bool {
 		return false
 	}
 	filter := p.Eval.Main.Input(n, 1).Shape
-	side := p.PatchSize()
-	return len(filter) == 4 && filter[2] == side && filter[3] == side
+	side, k := p.PatchSize(), len(filter)
+	return k >= 4 && filter[k-2] == side && filter[k-1] == side
 }
 
 // MaxPrefix is the most tokens that stand before an image's patches: a class

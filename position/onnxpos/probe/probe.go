@@ -112,15 +112,15 @@ const firstLength = 5
 // probeSizes chooses the sizes of the first probe; a length that the file
 // fixes is taken from it.
 func (p *Probe) probeSizes() Sizes {
-	s := Sizes{Batch: 1, Length: firstLength, Image: 16}
+	s := Sizes{Batch: 1, Length: firstLength, Image: 16, Frames: frameCounts[0]}
 	if n := p.FixedLength(); n > 0 {
 		s.Length = n
 	}
 	if in := p.WaveInput(); in != nil && in.Dims[len(in.Dims)-1].Value < 0 {
 		s.Length = p.waveLength(s)
 	}
-	if p.FreeImage() {
-		s.Image = p.imageSize(s)
+	if p.FreeImage() || p.FreeFrames() {
+		s = p.imageSize(s)
 	}
 	return s
 }

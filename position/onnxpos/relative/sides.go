@@ -133,7 +133,7 @@ func (t *Sides) resize(x axes.Meeting, v *eval.Value, side, now int, why string)
 	if err != nil {
 		return err
 	}
-	resized, err := schemes.ResampleRows(table, 0, [2]int{2*side - 1, 1}, [2]int{2*now - 1, 1}, kernel)
+	resized, err := schemes.ResampleRows(table, 0, schemes.Grid{1, 2*side - 1, 1}, schemes.Grid{1, 2*now - 1, 1}, kernel)
 	if err != nil {
 		return &position.Refusal{Why: err.Error()}
 	}
