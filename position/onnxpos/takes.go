@@ -21,12 +21,13 @@ func (m *Model) Takes(grid schemes.Grid) (takes bool, left position.Leftover) {
 	if what, changeable := length.WindowsLeft(e); what != "" {
 		return false, position.Leftover{What: what, Changeable: changeable && grid != old}
 	}
-	first := m.graph.Eval
+	first, before := m.graph.Eval, old.Places()
 	if grid == old { // what was evaluated is not what was exported, where the picture is free: held against another size
 		if !m.graph.FreeImage() {
 			return true, left
 		}
-		if first = m.graph.WithPatches(old.WithSides(2*old[1], 3*old[2])); first == nil {
+		other := old.WithSides(2*old[1], 3*old[2])
+		if first, before = m.graph.WithPatches(other), other.Places(); first == nil {
 			return true, left
 		}
 	}
@@ -38,7 +39,7 @@ func (m *Model) Takes(grid schemes.Grid) (takes bool, left position.Leftover) {
 			}
 		}
 	}
-	if n, why := length.LeftOver(first.Main, e.Main, nil); n != nil {
+	if n, why := length.LeftOver(first.Main, e.Main, [2]int{before, grid.Places()}, nil); n != nil {
 		return false, position.Leftover{What: fmt.Sprintf("%s: %s", n.Title(), why)}
 	}
 	for _, mask := range m.labels().Masks {

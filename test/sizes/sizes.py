@@ -45,6 +45,13 @@ class First(torch.nn.Module):
         return out[0]
 
 
+class Masked(First):
+    """A masked autoencoder's encoder, which drops patches by noise: here that of the picture's own brightness."""
+
+    def forward(self, x):
+        return self.model(x, noise=F.avg_pool2d(x.mean(1, keepdim=True), 16).flatten(1)).last_hidden_state
+
+
 def grid(rows, shape, prefix=0, mode="bicubic"):
     """Rows of a grid behind others, as interpolate_pos_encoding resamples them."""
     flat = rows.reshape(-1, rows.shape[-1])
@@ -57,6 +64,21 @@ def beit_table(rows, shape):
     old, new = round((rows.shape[0] - 3) ** 0.5), round((shape[0] - 3) ** 0.5)
     t = F.interpolate(rows[:-3].T.reshape(1, -1, old, old), size=(new, new), mode="bilinear")
     return torch.cat([t.reshape(rows.shape[1], -1).T, rows[-3:]])
+
+
+def of_video(rows, was, now, mode, prefix=1):
+    """Rows of a grid of (patches along time, rows, columns) behind a class token at another size."""
+    t = F.interpolate(rows[0, prefix:].reshape(1, *was, -1).permute(0, 4, 1, 2, 3), size=now, mode=mode)
+    return torch.cat([rows[0, :prefix], t.permute(0, 2, 3, 4, 1).flatten(0, 3)])[None]
+
+
+def resized_video(model, name, rows, was, now):
+    """A table of a model of videos for patches (time, rows, columns), in place of others."""
+    if isinstance(model, T.VivitModel):  # as V-JEPA's interpolate_pos_encoding does: ViViT's own code is for pictures
+        return of_video(rows, was, now, "trilinear")
+    if name.startswith("embeddings.time"):  # TimesformerEmbeddings, both
+        return of_video(rows, (was[0], 1, 1), (now[0], 1, 1), "nearest", 0)
+    return of_video(rows, (1, *was[1:]), (1, *now[1:]), "nearest")
 
 
 RESIZED = {  # end of a parameter's name: how transformers resizes it
@@ -82,6 +104,14 @@ def depth_anything(size):
     stages = dict(out_features=["stage1", "stage2", "stage3", "stage4"], reshape_hidden_states=False, apply_layernorm=True)
     return T.DepthAnythingForDepthEstimation(T.DepthAnythingConfig(backbone_config=T.Dinov2Config(**{**SMALL, "num_hidden_layers": 4}, image_size=70, patch_size=14, **stages),
                                                                    reassemble_hidden_size=32, patch_size=14, neck_hidden_sizes=[8] * 4, fusion_hidden_size=8, head_hidden_size=8))
+
+
+def vit_mae(size):
+    """Sines and cosines of rows and columns, as a checkpoint has them."""
+    model = T.ViTMAEModel(T.ViTMAEConfig(**SMALL, intermediate_size=64, image_size=size, patch_size=16, mask_ratio=0.0))
+    model.embeddings.patch_embeddings.projection._is_hf_initialized = False
+    model.embeddings.initialize_weights()
+    return model
 
 
 def detr(size):
@@ -127,12 +157,17 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
     "DINOv2": (lambda s: T.Dinov2Model(T.Dinov2Config(**SMALL, image_size=518, patch_size=14)), (224, 238, 336, 518, (238, 336))),
     "Swin": (lambda s: T.SwinModel(T.SwinConfig(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=s, patch_size=4, window_size=7), add_pooling_layer=False), (56, 64, 96, 112, 168, (64, 112), (112, 168))),
     "Swin v2": (lambda s: T.Swinv2Model(T.Swinv2Config(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=s, patch_size=4, window_size=7), add_pooling_layer=False), (56, 64, 112, 168, (64, 112))),
+    "ViT-MAE": (vit_mae, (64, 48, 96, 128)),
+    "VideoMAE": (lambda s: T.VideoMAEModel(T.VideoMAEConfig(**SMALL, intermediate_size=64, image_size=s[1:], patch_size=8, num_frames=s[0])), ((4, 40, 40), (8, 40, 40), (4, 56, 56), (12, 24, 48))),
+    "ViViT": (lambda s: T.VivitModel(T.VivitConfig(**SMALL, intermediate_size=64, image_size=s[1:], num_frames=s[0], tubelet_size=[2, 8, 8]), add_pooling_layer=False), ((4, 40, 40), (8, 40, 40), (4, 56, 56), (12, 24, 48))),
+    "TimeSformer": (lambda s: T.TimesformerModel(T.TimesformerConfig(**SMALL, intermediate_size=64, image_size=s[1], num_frames=s[0], patch_size=8)), ((4, 40, 40), (8, 40, 40), (4, 56, 56), (12, 24, 24))),
     "Wav2Vec2-Conformer, relative": (conformer("relative"), (800, 1210, 1600, 2400)),
     "Wav2Vec2-Conformer, rotary": (conformer("rotary"), (800, 1210, 1600, 2400)),
     "Parakeet": (parakeet, (160, 200, 320, 480)),
     "Whisper's encoder": (whisper, (80, 100, 160, 240)),
 }
-KERNELS = {"DPT": "bilinear"}  # of a table that the exporter folded: its own code's is not in the file
+KERNELS = {"DPT": "bilinear", "ViViT": "bilinear", "TimeSformer": "nearest"}  # of a table that the exporter folded: its own code's is not in the file
+VIDEO_MODELS = (T.VideoMAEModel, T.VivitModel, T.TimesformerModel)  # of sizes (frames, height, width)
 METHODS = {("Wav2Vec2-Conformer, rotary", "TorchScript, free"): ["--method", "none"]}  # what nothing in the file bounds
 KINDS = ("TorchScript, fixed", "TorchScript, free", "dynamo, fixed")
 OPTIMISED = {  # what is done to a file after its export: by ONNX Runtime (its basic level keeps to operators of ONNX), by onnxslim
@@ -146,17 +181,21 @@ REFUSED = 10
 def random_positions(model):
     torch.manual_seed(7)
     for name, p in model.named_parameters():
-        if re.search("position|pos_embed|rel_pos|cls|bias_table", name) and not name.startswith("embed_positions"):
+        if re.search("position|pos_embed|rel_pos|cls|bias_table|time_embed", name) and not name.startswith("embed_positions") and p.requires_grad:
             torch.nn.init.normal_(p, std=0.3)
     return model.eval()
 
 
-def carried(model, new):
-    """The new model with the old one's weights."""
+def carried(model, new, patches=None):
+    """The new model with the old one's weights; of a video with its patches, before and now."""
     weights, state = model.state_dict(), new.state_dict()
     for name, v in state.items():
         if weights[name].shape == v.shape:
             state[name] = weights[name]
+        elif patches:
+            state[name] = resized_video(model, name, weights[name], *patches)
+        elif name in dict(new.named_parameters()) and not dict(new.named_parameters())[name].requires_grad:
+            continue  # sines and cosines of the new size (ViTMAEEmbeddings)
         elif v.dtype.is_floating_point:
             resized = next(how for end, how in RESIZED.items() if name.endswith(end))(weights[name], v.shape)
             state[name] = v if resized is None else resized
@@ -164,9 +203,13 @@ def carried(model, new):
     return new.eval()
 
 
-def reference(model, build, size):
+def reference(model, build, was, size):
     """The library's model of a size; of one that is not square the model itself, which resizes what it must, but for
     Swin's, which never shifts windows again once it ran with a single one."""
+    if isinstance(model, VIDEO_MODELS):
+        return First(carried(model, build(size), [patched(model, s) for s in (was, size)]))
+    if isinstance(model, T.ViTMAEModel):
+        return Masked(carried(model, build(size)))
     if isinstance(size, int) or isinstance(model, (T.SwinModel, T.Swinv2Model)):
         return First(carried(model, build(size)))
     asked = {"interpolate_pos_encoding": True} if isinstance(model, T.OwlViTVisionModel) else {}
@@ -179,12 +222,20 @@ def sides(size):
 
 
 def words(size):
-    return str(size) if isinstance(size, int) else "%dx%d" % size
+    return "x".join(map(str, size)) if isinstance(size, tuple) else str(size)
+
+
+def patched(model, size):
+    """Patches along time, rows and columns of a video of frames, height and width."""
+    c = model.config
+    tubelet = getattr(c, "tubelet_size", 1)
+    along, *sides = tubelet if isinstance(tubelet, list) else (tubelet, c.patch_size, c.patch_size)
+    return (size[0] // along, size[1] // sides[0], size[2] // sides[1])
 
 
 def sample(name, size):
     """A picture, or a recording."""
-    shape = [n or size for n in RECORDINGS[name][0]] if name in RECORDINGS else (1, 3, *sides(size))
+    shape = [n or size for n in RECORDINGS[name][0]] if name in RECORDINGS else (1, 3, *sides(size)) if not isinstance(size, tuple) or len(size) == 2 else (1, size[0], 3, *size[1:])
     return torch.randn(*shape, generator=torch.Generator().manual_seed(3))
 
 
@@ -193,7 +244,9 @@ def export(name, model, kind, size, path):
         if kind.startswith("dynamo"):
             torch.onnx.export(model, (sample(name, size),), dynamo=True, input_names=["x"], opset_version=18, verbose=False).save(path)
         else:
-            free = {0: "batch", 2: "height", 3: "width"} if name not in RECORDINGS else {RECORDINGS[name][1]: "frames"}
+            free = {RECORDINGS[name][1]: "frames"} if name in RECORDINGS else {0: "batch", 2: "height", 3: "width"}
+            if isinstance(size, tuple):
+                free = {0: "batch", 1: "frames", 3: "height", 4: "width"}
             torch.onnx.export(model, (sample(name, size),), path, dynamo=False, input_names=["x"], opset_version=17, dynamic_axes={"x": free} if kind.endswith("free") else None)
 
 
@@ -236,9 +289,9 @@ def one(binary, name, kind, folder, after=None):
     old = os.path.join(folder, "old.onnx")
     model = random_positions(build(sizes[0]))
     try:
-        export(name, First(model), kind, sizes[0], old)
+        export(name, (Masked if isinstance(model, T.ViTMAEModel) else First)(model), kind, sizes[0], old)
     except Exception as e:  # an exporter's own limits
-        return [f"not exported ({type(e).__name__})"] * (len(sizes) - 1)
+        return [f"not exported ({type(e).__name__}: {str(e)[:200]})"] * (len(sizes) - 1)
     if after:
         OPTIMISED[after](old)
     cells = []
@@ -246,10 +299,12 @@ def one(binary, name, kind, folder, after=None):
         new = os.path.join(folder, "new.onnx")
         if os.path.exists(new):
             os.remove(new)
-        kernel = ["--kernel", KERNELS[name]] if name in KERNELS and kind.startswith("dynamo") else []
+        kernel = ["--kernel", KERNELS[name]] if name in KERNELS and (kind.startswith("dynamo") or isinstance(model, VIDEO_MODELS)) else []
         with torch.no_grad():
-            want = reference(model, build, size)(sample(name, size)).numpy()
+            want = reference(model, build, sizes[0], size)(sample(name, size)).numpy()
         asked = ["--len", str(want.shape[1]), *METHODS.get((name, kind), [])] if name in RECORDINGS else ["--image", words(size)]
+        if isinstance(model, VIDEO_MODELS):
+            asked = ["--grid", words(patched(model, size))]
         p = subprocess.run([binary, "extend", *asked, old, "-o", new, *kernel], capture_output=True, text=True)
         if p.returncode == 4:
             cells.append("refused: " + p.stderr.split("refused: ")[1].split("\n")[0])

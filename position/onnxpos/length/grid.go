@@ -40,9 +40,14 @@ func (c *Change) SetGrid(from, to schemes.Grid) error {
 			c.old, c.New = before+max(l.Rows-before, 0), after+max(l.Rows-before, 0)
 		}
 	}
+	for _, more := range append(besidePatches(m, from.Places()), 0) { // of a picture without a table as well
+		if p := (numberPair{from.Places() + more, to.Places() + more}); !slices.Contains(c.pairs, p) {
+			c.pairs = append(c.pairs, p)
+		}
+	}
 	c.pairs = append(c.pairs, numberPair{old[0], new[0]})
 	if from[0] != to[0] {
-		c.pairs = append(c.pairs, numberPair{from[0], to[0]}, numberPair{from.Places(), to.Places()})
+		c.pairs = append(c.pairs, numberPair{from[0], to[0]})
 	}
 	if old[0] != old[1] {
 		c.pairs = append(c.pairs, numberPair{old[1], new[1]})

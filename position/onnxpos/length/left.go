@@ -11,8 +11,9 @@ import (
 
 // LeftOver is a node of the main graph that treats a picture of another size as the old one, by numbers
 // that do not follow it: it resamples to a size, samples at places, cuts or picks in the later half
-// of what there was. told are inputs of nodes that follow; nil where none do.
-func LeftOver(before, after *eval.Scope, told func(n *onnx.Node, input int) bool) (left *onnx.Node, why string) {
+// of what there was, or anywhere in an axis of the patches alone, as many as before and as now: no class token can be there.
+// told are inputs of nodes that follow; nil where none do.
+func LeftOver(before, after *eval.Scope, patches [2]int, told func(n *onnx.Node, input int) bool) (left *onnx.Node, why string) {
 	for _, n := range before.Graph.Nodes {
 		was, is := before.Input(n, 0), after.Input(n, 0)
 		if !was.Ranked || len(was.Shape) != len(is.Shape) || slices.Equal(was.Shape, is.Shape) || was.Known() {
@@ -30,7 +31,7 @@ func LeftOver(before, after *eval.Scope, told func(n *onnx.Node, input int) bool
 				return n, fmt.Sprintf("it gives %v, whatever the picture", made.Shape)
 			}
 		default:
-			if at, ok := CutsAt(before, after, n, told); ok {
+			if at, ok := CutsAt(before, after, n, patches, told); ok {
 				return n, fmt.Sprintf("it cuts at %d, and whether that follows the picture is not in the file", at)
 			}
 		}
@@ -39,8 +40,8 @@ func LeftOver(before, after *eval.Scope, told func(n *onnx.Node, input int) bool
 }
 
 // CutsAt is a place in the later half of an axis of data, as long as it was, that a Slice or Gather cuts or picks
-// at another size, too. told is as in LeftOver.
-func CutsAt(before, after *eval.Scope, n *onnx.Node, told func(n *onnx.Node, input int) bool) (at int64, ok bool) {
+// at another size, too. patches and told are as in LeftOver; zeros are no patches.
+func CutsAt(before, after *eval.Scope, n *onnx.Node, patches [2]int, told func(n *onnx.Node, input int) bool) (at int64, ok bool) {
 	was, is := before.Input(n, 0).Shape, after.Input(n, 0).Shape
 	if n.Op != "Slice" && n.Op != "Gather" || len(was) != len(is) || after.Input(n, 0).Known() {
 		return 0, false
@@ -49,7 +50,7 @@ func CutsAt(before, after *eval.Scope, n *onnx.Node, told func(n *onnx.Node, inp
 		if axis < 0 {
 			axis += len(was)
 		}
-		return axis >= 0 && axis < len(was) && was[axis] != is[axis] && 2*x > int64(was[axis]) && x <= int64(was[axis])
+		return axis >= 0 && axis < len(was) && was[axis] != is[axis] && (2*x > int64(was[axis]) && x <= int64(was[axis]) || x > 0 && x < int64(was[axis]) && was[axis] == patches[0] && is[axis] == patches[1])
 	}
 	if n.Op == "Gather" {
 		index := before.Input(n, 1)

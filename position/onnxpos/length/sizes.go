@@ -105,10 +105,16 @@ func (c *Change) outputsFollow() error {
 		}
 	}
 	told := func(n *onnx.Node, input int) bool { _, ok := c.followed.given[given{n, input}]; return ok }
-	if n, why := LeftOver(c.Graph.Eval.Main, e.Main, told); n != nil {
+	if n, why := LeftOver(c.Graph.Eval.Main, e.Main, c.patches(), told); n != nil {
 		return c.Refuse(n, why)
 	}
 	return nil
+}
+
+// patches are how many there are, before and now.
+func (c *Change) patches() [2]int {
+	was, is := c.grids[0], c.grids[1]
+	return [2]int{c.along[0] * was[0] * was[1], c.along[1] * is[0] * is[1]}
 }
 
 // growPicture is grow for a picture. Where either of two sizes may follow it, windows that stay or
@@ -236,6 +242,8 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 		if !z.rollBack(n, inputs) {
 			z.slice(n, inputs)
 		}
+	case "TopK":
+		z.sort(n, inputs)
 	case "Concat":
 		z.windows.cropped(n, inputs)
 	case "Pad":
@@ -315,7 +323,7 @@ func (z *sizes) reshape(n *onnx.Node, inputs []*eval.Value) {
 	case want == nil:
 		return
 	}
-	if computed && agrees(target, want) {
+	if agrees(target, want) {
 		z.told[n] = true
 		return
 	}
@@ -336,7 +344,7 @@ func (z *sizes) reshape(n *onnx.Node, inputs []*eval.Value) {
 	z.give(n, inputs, 1, to)
 }
 
-// agrees reports whether a shape that the graph computes is the wanted one, where it names sizes.
+// agrees reports whether a shape is the wanted one, where it names sizes.
 func agrees(target []int64, want []int) bool {
 	for d, size := range want {
 		if target[d] > 0 && target[d] != int64(size) {
@@ -638,6 +646,21 @@ func (z *sizes) slice(n *onnx.Node, inputs []*eval.Value) {
 	}
 	if changed {
 		z.give(n, inputs, 2, to)
+	}
+}
+
+// sort has a TopK that sorts all of an axis sort all of it now. One that takes the best of more takes as many as before.
+func (z *sizes) sort(n *onnx.Node, inputs []*eval.Value) {
+	best, was := z.constant(n, inputs, 1), z.old.Input(n, 0).Shape
+	if len(best) != 1 || inputs[0] == nil || len(inputs[0].Shape) != len(was) {
+		return
+	}
+	axis := int(n.Int("axis", -1))
+	if axis < 0 {
+		axis += len(was)
+	}
+	if axis >= 0 && axis < len(was) && best[0] == int64(was[axis]) {
+		z.give(n, inputs, 1, []int64{int64(inputs[0].Shape[axis])})
 	}
 }
 
