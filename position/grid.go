@@ -19,6 +19,7 @@ type GridOptions struct {
 	Image         int    // height of the picture in pixels, and its width where no other is given; 0: from Height and Width
 	ImageWidth    int    // its width; 0: a square picture
 	Kernel        string // schemes.Kernels; "": the first
+	Method        string // of cosines and sines of patches: "none" or "linear"; "": the first, where the file says that it can be
 	WindowMethod  string // of biases between patches: schemes.WindowMethods; "": the first
 }
 
@@ -43,6 +44,20 @@ type SideResizer interface {
 	// ResizeSides gives the tables of the whole picture those of another grid, and returns the rows
 	// of the longest table then; tables of windows stay.
 	ResizeSides(from, to [2]int) (rows int, err error)
+}
+
+// PlaceRotator is implemented by sites of cosines and sines that turn the places of a grid, each column along one axis.
+type PlaceRotator interface {
+	Site
+	// ResizePlaces gives the places of another grid of as many axes theirs. Those that are counted from 0 by 1 go on;
+	// squeezed, they keep the span that they had. says is how places are counted then. It refuses tables of other places.
+	ResizePlaces(to []int, squeezed bool) (says string, err error)
+}
+
+// Cropper is implemented by sites of tables of which the graph may cut out a part for the patches that there are.
+type Cropper interface {
+	// Crop takes a part of another size out of the table; false where the graph takes all of it. It refuses a part that is not there.
+	Crop(to [2]int) (cropped bool, err error)
 }
 
 // FrameTable is implemented by sites of tables that may tell the frames of a video apart, and nothing else.
@@ -79,7 +94,10 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	c := gridChange{m: m, g: gridder, to: to, kernel: kernel, method: window}
+	if o.Method != "" && !slices.Contains(schemes.PlaceMethods, o.Method) {
+		return Outcome{}, &UsageError{What: fmt.Sprintf("no method %q for pictures: there are %s", o.Method, strings.Join(schemes.PlaceMethods, ", "))}
+	}
+	c := gridChange{m: m, g: gridder, to: to, kernel: kernel, method: window, squeeze: o.Method == schemes.PlacesSqueezed}
 	if p, ok := m.(Pictured); ok {
 		pictures := p.Pictures()
 		if err := pictures.refuse(to.Sides(), gridder.PatchSize()); err != nil {
@@ -115,13 +133,14 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 
 // gridChange is a change of the picture's size at work.
 type gridChange struct {
-	m      Model
-	g      Gridder
-	from   schemes.Grid // of what changes; of what does not where nothing does
-	to     schemes.Grid
-	kernel schemes.Kernel
-	method string // of biases between patches
-	out    Outcome
+	m       Model
+	g       Gridder
+	from    schemes.Grid // of what changes; of what does not where nothing does
+	to      schemes.Grid
+	kernel  schemes.Kernel
+	method  string // of biases between patches
+	squeeze bool   // cosines and sines of patches keep their span
+	out     Outcome
 }
 
 // resize gives one site the new size. done says that nothing is left to do for the model.
@@ -132,7 +151,16 @@ func (c *gridChange) resize(i int, s Site) (done bool, err error) {
 	sides, isSides := s.(SideResizer)
 	learned, _ := scheme.(schemes.Learned)
 	frames, isFrames := s.(FrameTable)
+	rotary, _ := scheme.(schemes.Rotary)
+	places, isPlaces := s.(PlaceRotator)
 	grid := c.g.PatchGrid()
+	if cropper, ok := s.(Cropper); ok && grid.Sides() != c.to.Sides() && s.Encoding().IsGrid() {
+		if cropped, err := cropper.Crop(c.to.Sides()); cropped || err != nil {
+			c.from = grid
+			c.changes(i, "grid %s → %s patches, another part of its table", grid, c.to)
+			return false, err
+		}
+	}
 	switch {
 	case wave.Grid != nil:
 		return c.resizeWaves(i, s, wave)
@@ -144,6 +172,8 @@ func (c *gridChange) resize(i int, s Site) (done bool, err error) {
 		return false, c.resizeSides(i, sides)
 	case learned.Grid != nil:
 		return c.resizeRows(i, s, learned)
+	case isPlaces && rotary.Grid != nil:
+		return c.resizePlaces(i, places, rotary)
 	case wave.Rows > 0 && wave.Rows == wave.Offset+grid.Places() && grid != c.to:
 		return false, c.resizeLine(i, s, wave)
 	case isFrames && frames.AlongTime() && learned.Rows == grid[0] && grid[0] != c.to[0]:
@@ -203,31 +233,34 @@ func (c *gridChange) resizeWaves(i int, s Site, wave schemes.Sinusoid) (done boo
 		if done, err := c.follows(i); done || err != nil || c.from == c.to {
 			return done, err
 		}
-	case [2]int(wave.Grid) == c.to.Sides():
+	case slices.Equal(wave.Grid, c.to.Axes(len(wave.Grid))):
 		c.unchanged()
 		return false, nil
 	default:
-		c.from = c.g.PatchGrid().WithSides(wave.Grid[0], wave.Grid[1])
+		from := schemes.GridOf(wave.Grid)
+		c.from = c.g.PatchGrid().WithSides(from[1], from[2])
 	}
-	places := c.to.Sides()
-	if patches := c.g.PatchGrid(); runtime {
+	places := c.to.Axes(len(wave.Grid))
+	if patches := c.g.PatchGrid().Axes(len(places)); runtime {
 		for axis, n := range wave.Grid { // several of the first patches may make a place
-			places[axis] = n * c.to[1+axis] / patches[1+axis]
+			places[axis] = n * places[axis] / patches[axis]
 		}
 	}
-	if wave, err = regrid(wave, places); err != nil {
+	from := wave.Grid
+	if wave, err = c.regrid(wave, places); err != nil {
 		return false, err
 	}
 	if runtime {
 		c.out.Becomes = append(c.out.Becomes, Becoming{Site: i, Scheme: wave})
 		return false, nil
 	}
-	wave.Rows = places[0]*places[1] + wave.Prefix
-	want := Want{Scheme: wave, Positions: places[0] * places[1]}
+	count := schemes.GridOf(places).Places()
+	wave.Rows = count + wave.Prefix
+	want := Want{Scheme: wave, Positions: count}
 	if err := s.Store(want); err != nil {
 		return false, err
 	}
-	c.out.decide(c.m, i, want, fmt.Sprintf("grid %s → %s patches, by the formula of sines and cosines", c.from, c.to), report.ExpectChanged)
+	c.out.decide(c.m, i, want, fmt.Sprintf("grid %s → %s patches, by the formula of sines and cosines", schemes.Sizes(from), schemes.Sizes(places)), report.ExpectChanged)
 	return false, nil
 }
 
@@ -334,6 +367,34 @@ func (c *gridChange) resizeRows(i int, s Site, l schemes.Learned) (done bool, er
 	return false, nil
 }
 
+// resizePlaces gives a site of cosines and sines of the places of a grid those of another one.
+func (c *gridChange) resizePlaces(i int, s PlaceRotator, r schemes.Rotary) (done bool, err error) {
+	to := c.to.Axes(len(r.Grid))
+	if slices.Equal(r.Grid, to) {
+		c.unchanged()
+		return false, nil
+	}
+	was := r.Grid
+	r.Grid = to
+	becomes := Becoming{Site: i, Scheme: r}
+	if takes, err := c.takes(); err != nil {
+		return false, err
+	} else if takes && s.Encoding().Form == report.FormRuntime {
+		c.out.Nothing = fmt.Sprintf("the graph computes its cosines and sines for the picture that it gets, and takes %s patches as it is", c.to)
+		return true, nil
+	}
+	c.from = c.g.PatchGrid()
+	says, err := s.ResizePlaces(to, c.squeeze)
+	if err != nil {
+		return false, err
+	}
+	p := parameters.Of(r)
+	c.out.Changes = append(c.out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
+		What: fmt.Sprintf("cosines and sines of a grid %s → %s patches: %s", schemes.Sizes(was), schemes.Sizes(to), says)})
+	c.out.Becomes = append(c.out.Becomes, becomes)
+	return false, nil
+}
+
 // resizeFrames resamples the rows of a table that tells the frames of a video apart, and nothing else.
 func (c *gridChange) resizeFrames(i int, s Site, l schemes.Learned) error {
 	from := c.g.PatchGrid()
@@ -367,9 +428,6 @@ func (c *gridChange) resizeLine(i int, s Site, wave schemes.Sinusoid) error {
 func oneGrid(m Model) error {
 	var grid []int
 	for _, s := range m.Sites() {
-		if wave, ok := s.Encoding().Scheme.(schemes.Sinusoid); ok && len(wave.Grid) > 2 {
-			return &Refusal{Why: fmt.Sprintf("its table of sines and cosines is of %d axes of positions (frames, rows and columns)", len(wave.Grid)), Instead: "export the model for the wanted picture"}
-		}
 		l, ok := s.Encoding().Scheme.(schemes.Learned)
 		if !ok || l.Grid == nil {
 			continue
@@ -383,8 +441,8 @@ func oneGrid(m Model) error {
 }
 
 // regrid is the formula of sines and cosines for another grid.
-func regrid(wave schemes.Sinusoid, to [2]int) (schemes.Sinusoid, error) {
-	wave, err := wave.Regrid(to)
+func (c *gridChange) regrid(wave schemes.Sinusoid, to []int) (schemes.Sinusoid, error) {
+	wave, err := wave.Regrid(to, c.squeeze)
 	if err != nil {
 		return wave, &Refusal{Why: err.Error(), Instead: "export the model for the wanted picture"}
 	}

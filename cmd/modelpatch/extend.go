@@ -55,6 +55,7 @@ their own code does for another picture size; --kernel says how, one of
 					if err := gridOptions(cmd, grid, image, &g); err != nil {
 						return modelpatch.Result{}, err
 					}
+					g.Method = o.Method
 					g.Open, g.Write = d.open, d.write
 					return modelpatch.ResizeGrid(cmd.Context(), files[0], g)
 				}
@@ -143,7 +144,7 @@ func axesOf(fix []string) (axes []position.Axis, err error) {
 
 // gridOptions reads HxW of a grid or of a picture, whose side alone does, and refuses the flags that belong to --len.
 func gridOptions(cmd *cobra.Command, grid, image string, g *modelpatch.GridOptions) error {
-	for _, name := range []string{"len", "fix", "shorter", "method", "original-length", "keep", "anchor"} {
+	for _, name := range []string{"len", "fix", "shorter", "original-length", "keep", "anchor"} {
 		if cmd.Flags().Changed(name) {
 			return &position.UsageError{What: "--" + name + " with --grid or --image", Hint: "it belongs to a length of text; text and pictures are extended one after the other"}
 		}

@@ -22,6 +22,9 @@ var ResizeGrid = newVerb("grid", func(o position.GridOptions) *Change {
 	if o.Kernel != "" {
 		c.command += " --kernel " + o.Kernel
 	}
+	if o.Method != "" {
+		c.command += " --method " + o.Method
+	}
 	if o.WindowMethod != "" {
 		c.command += " --window-method " + o.WindowMethod
 	}

@@ -47,35 +47,7 @@ func (d *detector) mapOf(before *onnx.Node, rows, columns int) *probe.Patches {
 	if i > 0 {
 		return &probe.Patches{Node: nodes[i-1], Rows: 2, Columns: 3}
 	}
-	return d.cutApart(before, rows, columns)
-}
-
-// cutApart is the Reshape ahead of a node that makes so many rows and columns of a picture, each
-// beside the pixels of a patch along it.
-func (d *detector) cutApart(before *onnx.Node, rows, columns int) *probe.Patches {
-	in := d.m.ImageInput()
-	if in == nil {
-		return nil
-	}
-	height, width := probe.PictureSides(in)
-	picture := d.e.Main.Value(in.Name).Shape
-	if height < 0 || width >= len(picture) || picture[height]%rows != 0 || picture[width]%columns != 0 {
-		return nil
-	}
-	d.m.Budget.Spend(before.Index())
-	for i := before.Index() - 1; i >= 0; i-- {
-		n := d.m.File.Graph.Nodes[i]
-		if n.Op != "Reshape" {
-			continue
-		}
-		shape := d.e.Main.Value(n.Output(0)).Shape
-		for a := 0; a+3 < len(shape); a++ {
-			if slices.Equal(shape[a:a+4], []int{rows, picture[height] / rows, columns, picture[width] / columns}) {
-				return &probe.Patches{Node: n, Rows: a, Columns: a + 2}
-			}
-		}
-	}
-	return nil
+	return d.m.CutApart(before.Index(), rows, columns)
 }
 
 // laterPatches takes the node for the one that makes the patches that the

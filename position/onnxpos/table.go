@@ -37,6 +37,7 @@ type tableSite struct {
 	patches     *probe.Patches // what makes its patches, where it is not the first convolution
 	origins     *origin.Maps   // of the graph's values
 	fromEnd     bool           // the last of n positions has the last row of the table
+	cropped     *[2]crop       // the part of its table that the graph takes, before and after Crop
 	alongTime   bool           // its rows tell frames of a video apart, and nothing else
 	crossed     []int          // rows of its tables, one an axis of a grid (rows and columns, time and space); nil: one table
 }

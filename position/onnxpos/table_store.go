@@ -50,7 +50,9 @@ func (t *tableSite) Store(want position.Want) error {
 			return &position.Refusal{Why: "the table holds the patches of an image grid", Remedies: []report.Remedy{report.Do("extend", "", "grid", "HxW"), report.Do("extend", "", "image", "SIZE")}}
 		}
 		formula := s.Table()
-		n, kept, table.Grid = s.Rows, 0, [2]int(s.Grid)
+		if n, kept = s.Rows, 0; len(s.Grid) == 2 {
+			table.Grid = [2]int(s.Grid)
+		}
 		row = func(i int, dst []float64) error { formula.Row(i, dst); return nil }
 	case want.Rows != nil:
 		n, kept, row = want.Rows.Len(), want.Rows.Kept(), want.Rows.Row

@@ -162,6 +162,12 @@ type Follower interface {
 	Follows(e *eval.Evaluator) error
 }
 
+// Cutter is implemented by sites of a table of rows and columns of which the graph cuts out a part.
+type Cutter interface{ Cuts() []Cut }
+
+// Cut is the part along one axis of a table, the rows first, before and now.
+type Cut struct{ Of, First, Size, NewFirst, NewSize int }
+
 // Doubts refuses a change with which the graph runs, by an evaluation of it as
 // planned, and which cannot be meant all the same.
 type Doubts func(c *Change, e *eval.Evaluator) error
@@ -513,7 +519,7 @@ func (c *Change) Follows(before, after int) bool {
 	pairs := c.pairs
 	if in := c.Graph.ImageInput(); in != nil && c.Image != [2]int{} {
 		height, width := probe.PictureSides(in)
-		pairs = append(slices.Clone(pairs), numberPair{int(in.Dims[height].Value), c.Image[0]}, numberPair{int(in.Dims[width].Value), c.Image[1]})
+		pairs = append(slices.Clone(pairs), numberPair{int(in.Dims[height].Value), c.Image[0]}, numberPair{int(in.Dims[width].Value), c.Image[1]}, numberPair{c.grids[0][1], c.grids[1][1]})
 	}
 	return slices.ContainsFunc(pairs, func(p numberPair) bool { return p.old > 0 && before%p.old == 0 && after == before/p.old*p.new })
 }

@@ -26,6 +26,7 @@ type sizes struct {
 	pairs   map[[2]int][][2]int // what neighbouring sizes have become, the last seen first
 	rows    map[int]int         // what numbers of places in a row, joined of several axes, have become
 	crops   map[[2]int]int      // by padded size and size without: what the second has become
+	cuts    []Cut               // of a table, its rows and its columns
 	stays   map[int]bool        // sides of windows and patches
 	last    bool                // of two sizes that an axis is cut into, either of which may follow, the last does
 	// either are the sizes of which that was asked, nil where none were.
@@ -52,6 +53,11 @@ func (c *Change) pictureSizes() *sizes {
 		stays = append(stays, other.Window...)
 	}
 	z := newSizes(m, pairs, stays)
+	for _, s := range c.sites {
+		if t, ok := s.(Cutter); ok && len(z.cuts) == 0 {
+			z.cuts = t.Cuts()
+		}
+	}
 	z.last, z.picture = c.last, [2][2]int{was, c.Image}
 	if c.windowed == nil {
 		c.windowed = pointer(findWindowed(m.Eval.Main))
@@ -239,7 +245,7 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 	case "Resize":
 		z.resize(n, inputs)
 	case "Slice":
-		if !z.rollBack(n, inputs) {
+		if !z.cutTable(n, inputs) && !z.rollBack(n, inputs) {
 			z.slice(n, inputs)
 		}
 	case "TopK":
@@ -662,6 +668,25 @@ func (z *sizes) sort(n *onnx.Node, inputs []*eval.Value) {
 	if axis >= 0 && axis < len(was) && best[0] == int64(was[axis]) {
 		z.give(n, inputs, 1, []int64{int64(inputs[0].Shape[axis])})
 	}
+}
+
+// cutTable has a Slice that cuts a part out of a table of rows and columns cut out the new part.
+func (z *sizes) cutTable(n *onnx.Node, inputs []*eval.Value) bool {
+	starts, ends, axes := z.constant(n, inputs, 1), z.constant(n, inputs, 2), z.constant(n, inputs, 3)
+	if len(z.cuts) != 2 || len(starts) != 1 || len(ends) != 1 || len(axes) != 1 || axes[0] < 0 || inputs[0] == nil || int(axes[0]) >= len(inputs[0].Shape) || inputs[0].Constant() == nil && !inputs[0].Known() {
+		return false
+	}
+	at, shape := int(axes[0]), z.old.Input(n, 0).Shape
+	for axis, cut := range z.cuts {
+		beside, other := at+1-2*axis, z.cuts[1-axis] // columns stand behind rows
+		if shape[at] != cut.Of || starts[0] != int64(cut.First) || min(ends[0], int64(cut.Of)) != int64(cut.First+cut.Size) || beside < 0 || beside >= len(shape) || shape[beside] != other.Of && shape[beside] != other.Size {
+			continue
+		}
+		z.give(n, inputs, 1, []int64{int64(cut.NewFirst)})
+		z.give(n, inputs, 2, []int64{int64(cut.NewFirst + cut.NewSize)})
+		return true
+	}
+	return false
 }
 
 // rollBack has a Slice by which rows or columns are rolled as many from the end as they were: part of

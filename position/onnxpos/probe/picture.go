@@ -243,6 +243,41 @@ func (p *Probe) patches() *Patches {
 		}
 		return &Patches{n, axis, axis + 1}
 	}
+	if in := p.ImageInput(); in != nil && p.Eval != nil {
+		return p.CutApart(len(p.File.Graph.Nodes), 0, 0)
+	}
+	return nil
+}
+
+// CutApart is the last Reshape ahead of a node that cuts a picture into so many rows and columns of patches, each beside
+// the pixels of a patch along it; with zeros the first, whatever their number, of square patches.
+func (p *Probe) CutApart(before, rows, columns int) *Patches {
+	in := p.ImageInput()
+	if in == nil {
+		return nil
+	}
+	height, width := PictureSides(in)
+	picture := p.Eval.Main.Value(in.Name).Shape
+	if width >= len(picture) || picture[height] < 1 || picture[width] < 1 {
+		return nil
+	}
+	p.Budget.Spend(before)
+	for i := range before {
+		n := p.File.Graph.Nodes[i]
+		if rows > 0 {
+			n = p.File.Graph.Nodes[before-1-i]
+		}
+		if n.Op != "Reshape" {
+			continue
+		}
+		shape := p.Eval.Main.Value(n.Output(0)).Shape
+		for a := 0; a+3 < len(shape); a++ {
+			of := shape[a : a+4]
+			if of[0]*of[1] == picture[height] && of[2]*of[3] == picture[width] && (rows == of[0] && columns == of[2] || rows == 0 && of[1] == of[3] && of[1] > 1) {
+				return &Patches{Node: n, Rows: a, Columns: a + 2}
+			}
+		}
+	}
 	return nil
 }
 
@@ -291,7 +326,7 @@ func (p *Probe) FrameGrid() (patches, frames int) {
 	if in == nil || !IsVideo(in) {
 		return 1, 1
 	}
-	patches = max(p.Eval.Main.Value(in.Name).Shape[frameAxis(in)], 1)
+	patches = max(p.Eval.Main.Value(in.Name).Shape[p.frameAxis()], 1)
 	made := p.patches()
 	if made == nil {
 		return patches, 1
@@ -305,7 +340,26 @@ func (p *Probe) FrameGrid() (patches, frames int) {
 // IsFrames reports whether an axis of an input is that of a video's frames.
 func (p *Probe) IsFrames(input string, axis int) bool {
 	in := p.ImageInput()
-	return in != nil && IsVideo(in) && in.Name == input && axis == frameAxis(in)
+	return in != nil && IsVideo(in) && in.Name == input && axis == p.frameAxis()
+}
+
+// frameAxis is frameAxis of the video. Where both axes before its rows have a size that colours may have, the channels are as many as the
+// filters of the first convolution take.
+func (p *Probe) frameAxis() int {
+	in := p.ImageInput()
+	first := p.firstConvolution()
+	axis := frameAxis(in)
+	if axis > 2 || axis < 1 || first == nil {
+		return axis
+	}
+	filter := p.File.Graph.Initializer(first.Input(1))
+	if filter == nil || len(filter.Dims) < 4 {
+		return axis
+	}
+	if takes := filter.Dims[1] * first.Int("group", 1); in.Dims[3-axis].Value > 0 && in.Dims[3-axis].Value != takes && in.Dims[axis].Value == takes {
+		return 3 - axis
+	}
+	return axis
 }
 
 // PatchSize is the side of the square of pixels that is a patch of an image, 0 when there is none.
@@ -319,7 +373,7 @@ func (p *Probe) PatchSize() int {
 		s = s[1:]
 	}
 	switch {
-	case p.Patches != nil, len(s) == 2 && !p.readsPicture(made, int(s[0])): // by what is ahead of it as well
+	case p.Patches != nil, len(s) == 0, len(s) == 2 && !p.readsPicture(made, int(s[0])): // by what is ahead of it as well
 		return p.pixels()
 	case len(s) == 2 && s[0] == s[1]:
 		return int(s[0])

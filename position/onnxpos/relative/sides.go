@@ -157,7 +157,7 @@ func (t *Sides) resize(x axes.Meeting, v *eval.Value, side, now int, why string)
 	}
 	made := eval.Shaped(v.Type, shape...)
 	t.given[x.Known] = made
-	return replaced(t.graph, x.Scope, x.Known, made, patch.Bytes(raw), "modelpatch/side", why)
+	return t.graph.Substitute(x.Scope, x.Known, made, patch.Bytes(raw), "modelpatch/side", why)
 }
 
 // sideRows is a table read off the vectors between places.

@@ -119,27 +119,7 @@ func (w *Window) resize(u *bias, from, to [2]int, method, why string) error {
 	layout := windowLayout{resized, schemes.WindowIndex(to[0], to[1], class), heads, v.Type}
 	made := eval.Shaped(v.Type, shape...)
 	w.given[u.name] = made
-	return replaced(w.graph, u.scope, u.name, made, patch.Func(int64(heads)*layout.size(), layout.open), "modelpatch/window_bias", why)
-}
-
-// replaced puts a constant of a value's type and shape in the place of a value of the main graph.
-func replaced(g *site.Graph, s *eval.Scope, name string, made *eval.Value, data patch.Source, as, why string) error {
-	dims := make([]int64, len(made.Shape))
-	for i, d := range made.Shape {
-		dims[i] = int64(d)
-	}
-	added, err := g.AddTable(g.File.Graph, as, made.Type, dims, data, why)
-	if err != nil {
-		return err
-	}
-	for _, reader := range s.Consumers(name) {
-		for i, in := range reader.Inputs {
-			if in == name {
-				g.RenameInput(reader, i, added, why)
-			}
-		}
-	}
-	return nil
+	return w.graph.Substitute(u.scope, u.name, made, patch.Func(int64(heads)*layout.size(), layout.open), "modelpatch/window_bias", why)
 }
 
 // windowLayout writes a table as matrices of heads, queries and keys, a head at a time.

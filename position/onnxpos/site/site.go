@@ -7,6 +7,7 @@ package site
 import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
@@ -19,6 +20,26 @@ import (
 type Graph struct {
 	*probe.Probe
 	*rows.Editor
+}
+
+// Substitute puts a constant of a value's type and shape in the place of a value of the main graph.
+func (g *Graph) Substitute(s *eval.Scope, name string, made *eval.Value, data patch.Source, as, why string) error {
+	dims := make([]int64, len(made.Shape))
+	for i, d := range made.Shape {
+		dims[i] = int64(d)
+	}
+	added, err := g.AddTable(g.File.Graph, as, made.Type, dims, data, why)
+	if err != nil {
+		return err
+	}
+	for _, reader := range s.Consumers(name) {
+		for i, in := range reader.Inputs {
+			if in == name {
+				g.RenameInput(reader, i, added, why)
+			}
+		}
+	}
+	return nil
 }
 
 // Site is a place of a graph that encodes positions, with what others ask of it:
