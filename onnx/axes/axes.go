@@ -384,7 +384,9 @@ func (c *call) run() []*Value {
 			out[i].Depends = depends
 		}
 		if !c.fits(i, out[i]) {
-			c.doubt("its axes could not be followed")
+			if depends = min(depends, out[i].Depends); depends == Content { // what a branch computes of constants and shapes may be none
+				c.doubt("its axes could not be followed")
+			}
 			return c.unfollowed(depends)
 		}
 	}

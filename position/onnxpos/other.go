@@ -216,12 +216,17 @@ func unread(m *Model, d *detector) []site.Site {
 }
 
 // enlarge probes anew with a larger picture or a longer recording, where convolutions leave
-// a single position of the first one, and looks for encodings again. It reports whether it
-// did.
+// a single position of the first one, or so few that what is not recognised may be more than they show, and looks for encodings
+// again. It reports whether it did.
 func (m *Model) enlarge() bool {
-	if m.vanished() == nil || !m.graph.Enlarge() {
+	sides := m.graph.PatchGrid()
+	few := m.graph.FreeImage() && len(m.labels().Meetings) > 0 && min(sides[0], sides[1]) < fewPatches
+	if m.vanished() == nil && !few || !m.graph.Enlarge() {
 		return false
 	}
 	m.detect()
 	return true
 }
+
+// fewPatches is how many patches along a side show how what is computed for them goes on.
+const fewPatches = 4

@@ -116,18 +116,21 @@ const countedError = 1e-4
 func (l *Places) Resize(to []int, base float64, squeezed bool) (out Places, says string, err error) {
 	out = *l
 	out.Grid, out.columns = to, slices.Clone(l.columns)
+	for axis := range l.Grid {
+		unfold(out.columns, axis, base)
+	}
 	var how []string
 	for axis, was := range l.Grid {
 		is := to[axis]
 		fastest, counted, middle := 0.0, true, true
 		turns := map[float64]bool{}
-		for _, c := range l.columns {
+		for _, c := range out.columns {
 			if c.axis != axis {
 				continue
 			}
 			turn := math.Abs(c.turn)
 			fastest = max(fastest, turn)
-			turns[turn] = true
+			turns[math.Round(turn/countedError)] = true
 			counted = counted && math.Abs(wrap(c.first)) <= countedError*max(turn, 1)
 			middle = middle && math.Abs(wrap(c.first+c.turn*float64(was-1)/2)) <= countedError*max(turn, 1)
 		}
@@ -180,6 +183,30 @@ func oneOf(turn, base float64, columns, axes int) (of float64, ok bool) {
 		}
 	}
 	return turn, false
+}
+
+// unfold gives the columns of an axis that turn by more than half a turn, of which less was measured, what they turn by: their
+// base tells, from that of the slowest.
+func unfold(columns []placeColumn, axis int, base float64) {
+	slowest, turns := math.Inf(1), map[float64]bool{}
+	for _, c := range columns {
+		if c.axis == axis {
+			slowest = min(slowest, math.Abs(c.turn))
+			turns[math.Round(math.Abs(c.turn)/countedError)] = true
+		}
+	}
+	for k := range columns {
+		c := &columns[k]
+		if c.axis != axis || base <= 1 {
+			continue
+		}
+		for i := range len(turns) {
+			turn := slowest * math.Pow(base, float64(i)/float64(len(turns)))
+			if turn >= math.Pi-countedError && math.Abs(wrap(turn-c.turn)) <= axialError {
+				c.turn = turn
+			}
+		}
+	}
 }
 
 // exactTurn is a measured turn as it follows from the fastest one by a base, where it does.
