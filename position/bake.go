@@ -197,7 +197,7 @@ func divisors(m Model, says, nothing string, move func(DivisorBaker) (bool, erro
 			return Outcome{}, err
 		}
 		p := parameters.Of(scheme)
-		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: fmt.Sprintf(says, EncodingName(scheme), "scaling "+said(scheme.Scaling)), Expect: report.ExpectSame, Tolerance: rounding, To: &p})
+		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: fmt.Sprintf(says, EncodingName(scheme), "scaling "+scheme.Scaling.Words()), Expect: report.ExpectSame, Tolerance: rounding, To: &p})
 		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: scheme})
 	}
 	switch {

@@ -1,7 +1,6 @@
 package position
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -432,19 +431,10 @@ func (x *extension) scale(i int, s Site, r schemes.Rotary, method string) error 
 	if err := s.Store(want); err != nil {
 		return err
 	}
-	x.out.decide(x.m, i, want, describe(from, stored(s, to)), report.ExpectChanged)
-	x.out.note(unprecedented(to.Scaling))
+	x.out.decide(x.m, i, want, from.Becoming(stored(s, to)), report.ExpectChanged)
+	x.out.note(to.Scaling.Unprecedented())
 	x.out.deviates(s, stored(s, to), x.d)
 	return nil
-}
-
-// unprecedented says that a factor is larger than that of a published model; "" where it is not.
-func unprecedented(s schemes.Scaling) string {
-	t := s.Kind()
-	if t.Published.Factor == 0 || s.Factor <= t.Published.Factor {
-		return ""
-	}
-	return fmt.Sprintf("a factor of %s is beyond published models (%s: %s, %s): try the model before trusting it", schemes.Text(s.Factor), t.Title, schemes.Text(t.Published.Factor), t.Published.By)
 }
 
 // scaling works out the scaling that reaches the wanted length. A file that is
@@ -487,10 +477,10 @@ func anew(was schemes.Scaling, method string, factor, longer float64, original i
 		return was, &UsageError{What: err.Error()}
 	}
 	if t.Anew == nil {
-		return schemes.Scaling{Type: method, Factor: factor, OriginalLength: original, AttentionFactor: ownAmplitude(was)}, nil
+		return schemes.Scaling{Type: method, Factor: factor, OriginalLength: original, AttentionFactor: was.OwnAttentionFactor()}, nil
 	}
 	if method != was.Type {
-		was.AttentionFactor = ownAmplitude(was)
+		was.AttentionFactor = was.OwnAttentionFactor()
 	}
 	s, err := t.Anew(was, factor, longer, original)
 	if err != nil {
@@ -507,15 +497,6 @@ func anew(was schemes.Scaling, method string, factor, longer float64, original i
 	return s, nil
 }
 
-// ownAmplitude is an amplitude of cos and sin that a file states beside plain
-// or linear frequencies, 0: none. It stays, whatever the frequencies become.
-func ownAmplitude(was schemes.Scaling) float64 {
-	if was.Kind().OwnAmplitude {
-		return 0
-	}
-	return was.AttentionFactor
-}
-
 // original is the length that the model was trained with, 0: not known.
 func (x *extension) original(s schemes.Scaling) int {
 	if x.o.OriginalLength > 0 {
@@ -526,23 +507,7 @@ func (x *extension) original(s schemes.Scaling) int {
 	if x.d.Length.Stated != nil {
 		stated = *x.d.Length.Stated
 	}
-	return originalLength(s, x.present, stated)
-}
-
-// originalLength is the length that a model was trained with, by its scaling,
-// how far it counts now, and what it states; 0: not known. That of YaRN and of
-// Llama 3 is not any other length: what was made longer before would be taken
-// for what was trained.
-func originalLength(s schemes.Scaling, present, stated int) int {
-	switch {
-	case s.OriginalLength > 0:
-		return s.OriginalLength
-	case s.Kind().Reads(schemes.ParameterOriginalLength.Name):
-		return 0
-	case s.Kind().Uniform && s.Factor >= 1 && cmp.Or(present, stated) > 0:
-		return int(math.Round(float64(cmp.Or(present, stated)) / s.Factor))
-	}
-	return cmp.Or(stated, present)
+	return s.TrainedLength(x.present, stated)
 }
 
 // stored returns the rotation that a site stored for the wanted one: an engine may want
@@ -554,35 +519,6 @@ func stored(s Site, wanted schemes.Rotary) schemes.Rotary {
 		}
 	}
 	return wanted
-}
-
-// describe says in a line how one rotation becomes another.
-func describe(from, to schemes.Rotary) string {
-	out := ""
-	if from.Base != to.Base {
-		out = "base " + schemes.Text(from.Base) + " → " + schemes.Text(to.Base)
-	}
-	a, b := said(from.Scaling), said(to.Scaling)
-	if a != b {
-		if out != "" {
-			out += "; "
-		}
-		out += "scaling " + a + " → " + b
-	}
-	if out == "" {
-		return "RoPE with the same numbers"
-	}
-	return "RoPE " + out
-}
-
-func said(s schemes.Scaling) string {
-	switch text := s.String(); {
-	case text != "":
-		return text
-	case s.AttentionFactor != 0 && s.AttentionFactor != 1:
-		return fmt.Sprintf("%s amplitude %.6g", schemes.ScalingNone, s.AttentionFactor)
-	}
-	return schemes.ScalingNone
 }
 
 // unused refuses a method, or an original length, that applied to nothing.

@@ -74,18 +74,13 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 	if err := whole(m); err != nil {
 		return Outcome{}, err
 	}
-	kernel := schemes.Kernels[0]
-	if o.Kernel != "" {
-		var err error
-		if kernel, err = schemes.KernelNamed(o.Kernel); err != nil {
-			return Outcome{}, &UsageError{What: err.Error()}
-		}
+	kernel, err := schemes.KernelNamed(cmp.Or(o.Kernel, schemes.Kernels[0].Name))
+	if err != nil {
+		return Outcome{}, &UsageError{What: err.Error()}
 	}
-	window := schemes.WindowMethods[0]
-	if o.WindowMethod != "" {
-		if window = o.WindowMethod; !slices.Contains(schemes.WindowMethods, window) {
-			return Outcome{}, &UsageError{What: fmt.Sprintf("no method %q: there are %s", window, strings.Join(schemes.WindowMethods, ", "))}
-		}
+	window := cmp.Or(o.WindowMethod, schemes.WindowMethods[0])
+	if !slices.Contains(schemes.WindowMethods, window) {
+		return Outcome{}, &UsageError{What: fmt.Sprintf("no method %q: there are %s", window, strings.Join(schemes.WindowMethods, ", "))}
 	}
 	if err := oneGrid(m); err != nil {
 		return Outcome{}, err
@@ -177,7 +172,7 @@ func (c *gridChange) resize(i int, s Site) (done bool, err error) {
 	case wave.Rows > 0 && wave.Rows == wave.Offset+grid.Places() && grid != c.to:
 		return false, c.resizeLine(i, s, wave)
 	case isFrames && frames.AlongTime() && learned.Rows == grid[0] && grid[0] != c.to[0]:
-		return false, c.resizeFrames(i, s, learned)
+		return c.resizeRows(i, s, learned)
 	}
 	return false, nil
 }
@@ -247,8 +242,8 @@ func (c *gridChange) resizeWaves(i int, s Site, wave schemes.Sinusoid) (done boo
 		}
 	}
 	from := wave.Grid
-	if wave, err = c.regrid(wave, places); err != nil {
-		return false, err
+	if wave, err = wave.Regrid(places, c.squeeze); err != nil {
+		return false, &Refusal{Why: err.Error(), Instead: "export the model for the wanted picture"}
 	}
 	if runtime {
 		c.out.Becomes = append(c.out.Becomes, Becoming{Site: i, Scheme: wave})
@@ -349,21 +344,27 @@ func (c *gridChange) resizeRows(i int, s Site, l schemes.Learned) (done bool, er
 		return false, nil
 	}
 	from, to := schemes.GridOf(l.Grid), c.to
-	if len(l.Grid) == 2 { // the same for every frame
+	switch len(l.Grid) {
+	case 0: // frames alone
+		from, to = schemes.Grid{l.Rows, 1, 1}, schemes.Grid{c.to[0], 1, 1}
+	case 2: // the same for every frame
 		to[0] = 1
 	}
 	if from == to {
 		c.unchanged()
 		return false, nil
 	}
-	c.from = c.g.PatchGrid().WithSides(from[1], from[2])
+	c.from = c.g.PatchGrid()
+	what, kernel := fmt.Sprintf("%d → %d places along time", from[0], to[0]), c.kernel.AlongTime().Name
+	if l.Grid != nil {
+		c.from = c.from.WithSides(from[1], from[2])
+		what, kernel = fmt.Sprintf("grid %s → %s patches", from, to), c.kernel.Name
+	}
 	want, err := resizeSite(s, l, from, to, c.kernel)
 	if err != nil {
 		return false, err
 	}
-	l.Grid, l.Rows = to.Axes(len(l.Grid)), to.Places()+l.Rows-from.Places()
-	want.Scheme = l
-	c.out.decide(c.m, i, want, fmt.Sprintf("grid %s → %s patches, %s", from, to, c.kernel.Name), report.ExpectChanged)
+	c.out.decide(c.m, i, want, what+", "+kernel, report.ExpectChanged)
 	return false, nil
 }
 
@@ -395,20 +396,6 @@ func (c *gridChange) resizePlaces(i int, s PlaceRotator, r schemes.Rotary) (done
 	return false, nil
 }
 
-// resizeFrames resamples the rows of a table that tells the frames of a video apart, and nothing else.
-func (c *gridChange) resizeFrames(i int, s Site, l schemes.Learned) error {
-	from := c.g.PatchGrid()
-	c.from = from
-	want, err := resizeSite(s, l, schemes.Grid{l.Rows, 1, 1}, schemes.Grid{c.to[0], 1, 1}, c.kernel)
-	if err != nil {
-		return err
-	}
-	l.Rows = c.to[0]
-	want.Scheme = l
-	c.out.decide(c.m, i, want, fmt.Sprintf("%d → %d places along time, %s", from[0], c.to[0], c.kernel.AlongTime().Name), report.ExpectChanged)
-	return nil
-}
-
 // resizeLine gives a table of sines and cosines of places that are counted row by row, as one line, those of as
 // many as there are then.
 func (c *gridChange) resizeLine(i int, s Site, wave schemes.Sinusoid) error {
@@ -438,15 +425,6 @@ func oneGrid(m Model) error {
 		grid = l.Grid
 	}
 	return nil
-}
-
-// regrid is the formula of sines and cosines for another grid.
-func (c *gridChange) regrid(wave schemes.Sinusoid, to []int) (schemes.Sinusoid, error) {
-	wave, err := wave.Regrid(to, c.squeeze)
-	if err != nil {
-		return wave, &Refusal{Why: err.Error(), Instead: "export the model for the wanted picture"}
-	}
-	return wave, nil
 }
 
 // maxGrid bounds a grid's side.
@@ -491,7 +469,7 @@ func resizeSite(s Site, l schemes.Learned, from, to schemes.Grid, k schemes.Kern
 	if err != nil {
 		return Want{}, &Refusal{Why: err.Error()}
 	}
-	l.Rows = resampled.Len()
+	l.Rows += to.Places() - from.Places()
 	if l.Grid != nil {
 		l.Grid = to.Axes(len(l.Grid))
 	}

@@ -146,7 +146,7 @@ func (o RescaleOptions) capped(from, to schemes.Rotary, d report.Inspect) string
 	stated := *d.Length.Stated
 	original := to.Scaling.OriginalLength
 	if original == 0 {
-		original = originalLength(from.Scaling, 0, stated)
+		original = from.Scaling.TrainedLength(0, stated)
 	}
 	reach := math.Floor(float64(original) * o.Factor)
 	if reach <= float64(stated) || reach > float64(MaxLength) {

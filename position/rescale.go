@@ -176,7 +176,7 @@ func (o RescaleOptions) using(from schemes.Rotary) (schemes.Rotary, error) {
 	case ok:
 		from.Scaling = s
 	case !from.Scaling.Kind().Listed:
-		return from, &Refusal{Why: fmt.Sprintf("the model's scaling is %s: it has no two lists to choose from", said(from.Scaling)), Remedies: []report.Remedy{report.Do("", "gives it two", "scaling", schemes.ScalingLongRoPE, "factors", "FILE")}}
+		return from, &Refusal{Why: fmt.Sprintf("the model's scaling is %s: it has no two lists to choose from", from.Scaling.Words()), Remedies: []report.Remedy{report.Do("", "gives it two", "scaling", schemes.ScalingLongRoPE, "factors", "FILE")}}
 	default:
 		return from, &Refusal{Why: "the model holds one list of LongRoPE, which it uses at every length", Remedies: []report.Remedy{report.Do("", "replaces it", "scaling", schemes.ScalingLongRoPE, "factors", "FILE")}}
 	}
@@ -423,7 +423,7 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 	if err := s.Store(want); err != nil {
 		return err
 	}
-	what := describe(from, stored(s, to))
+	what := from.Becoming(stored(s, to))
 	if o.Use != "" {
 		what += fmt.Sprintf(": the %s factors at every length", o.Use)
 	}
@@ -445,7 +445,7 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 	out.note(o.capped(from, to, d))
 	out.deviates(s, stored(s, to), d)
 	if o.Scaling != "" {
-		out.note(unprecedented(to.Scaling))
+		out.note(to.Scaling.Unprecedented())
 		o.doubts(from, to, d, capacity, out)
 	}
 	if t := (schemes.Scaling{Type: o.Scaling}).Kind(); o.Scaling != "" && t.Freezes() {
@@ -472,10 +472,6 @@ func (o RescaleOptions) doubts(from, to schemes.Rotary, d report.Inspect, capaci
 	}
 }
 
-// maxTurn is the greatest angle between two positions, in radians: of larger ones, the products with
-// positions soon keep no part of a turn in float32. Models turn by 1 at the most.
-const maxTurn = 1 << 5
-
 // computable refuses a rotation whose numbers no engine has in float32: what the options ask for and what
 // the file states may go together badly.
 func computable(to schemes.Rotary) error {
@@ -488,14 +484,8 @@ func computable(to schemes.Rotary) error {
 
 // turns refuses a rotation whose amplitude or angles are none that an engine computes with.
 func turns(to schemes.Rotary) error {
-	const instead = "give base, factor and attention factor that go together: inspect says what the file states"
-	if a := to.Amplitude(); !(a > 0) || a > math.MaxFloat32 {
-		return &Refusal{Why: fmt.Sprintf("cosines and sines would have the amplitude %g", a), Instead: instead}
-	}
-	for pair, f := range to.InverseFrequencies() {
-		if !(math.Abs(f) <= maxTurn) {
-			return &Refusal{Why: fmt.Sprintf("pair %d would turn by %g radians a position, which no engine computes", pair, f), Instead: instead}
-		}
+	if why := to.Incomputable(); why != "" {
+		return &Refusal{Why: why, Instead: "give base, factor and attention factor that go together: inspect says what the file states"}
 	}
 	return nil
 }
@@ -537,7 +527,7 @@ func (o RescaleOptions) settled(from schemes.Rotary, d report.Inspect, capacity 
 		if d.Length.Stated != nil {
 			stated = *d.Length.Stated
 		}
-		o.OriginalLength = originalLength(from.Scaling, capacity, stated)
+		o.OriginalLength = from.Scaling.TrainedLength(capacity, stated)
 	}
 	if claimed := o.OriginalLength; int64(claimed) > MaxLength {
 		if o.OriginalLength = 0; t.Reads(schemes.ParameterOriginalLength.Name) {

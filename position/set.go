@@ -95,7 +95,7 @@ func (o *Outcome) follow(m, after Model) error {
 			if err := turns(b); err != nil {
 				return err
 			}
-			what = describe(a, b)
+			what = a.Becoming(b)
 			if a.Dim != b.Dim || !slices.Equal(a.Sections, b.Sections) {
 				what = fmt.Sprintf("%s → %s", a, b)
 			}

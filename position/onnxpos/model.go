@@ -86,6 +86,20 @@ func (m *Model) InputIsFixed() bool {
 	return g.FixedLength() > 0 || g.ImageInput() != nil && g.TokenInput() == nil && !g.FreeImage() && !g.FreeFrames()
 }
 
+// PatchSize is the stride of the convolution that makes patches of an image,
+// 0 when there is none or it is not square.
+func (m *Model) PatchSize() int { return m.graph.PatchSize() }
+
+// PatchGrid is how many patches the picture or video has along each axis; zeros when there is none.
+func (m *Model) PatchGrid() schemes.Grid {
+	sides := m.graph.PatchGrid()
+	if sides == [2]int{} {
+		return schemes.Grid{}
+	}
+	along, _ := m.graph.FrameGrid()
+	return schemes.Grid{along, sides[0], sides[1]}
+}
+
 // Close closes the file.
 func (m *Model) Close() error { return m.graph.File.Close() }
 

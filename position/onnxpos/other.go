@@ -224,6 +224,7 @@ func (m *Model) enlarge() bool {
 	if m.vanished() == nil && !few || !m.graph.Enlarge() {
 		return false
 	}
+	m.unread = nil
 	m.detect()
 	return true
 }

@@ -1,7 +1,6 @@
 package onnxpos
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"reflect"
 	"slices"
@@ -37,7 +36,7 @@ type tableSite struct {
 	patches     *probe.Patches // what makes its patches, where it is not the first convolution
 	origins     *origin.Maps   // of the graph's values
 	fromEnd     bool           // the last of n positions has the last row of the table
-	cropped     *[2]crop       // the part of its table that the graph takes, before and after Crop
+	cropped     *[2]sheet.Crop // the part of its table that the graph takes, before and after Crop
 	alongTime   bool           // its rows tell frames of a video apart, and nothing else
 	crossed     []int          // rows of its tables, one an axis of a grid (rows and columns, time and space); nil: one table
 }
@@ -52,7 +51,7 @@ func findTables(m *Model, d *detector) []site.Site {
 	}
 	computed := map[value]*tableSite{}
 	var all []*tableSite
-	copies := tableCopies{m: m.graph}
+	copies := rows.Copies{Spend: m.graph.SpendElements}
 	for _, a := range d.tables {
 		if a.source.Trig != nil {
 			of := value{a.scope, a.name}
@@ -67,7 +66,7 @@ func findTables(m *Model, d *detector) []site.Site {
 			t.uses = append(t.uses, a)
 			continue
 		}
-		if twin := byTensor[copies.of(a.source.Tensor)]; twin != nil {
+		if twin := byTensor[copies.Of(a.source.Tensor)]; twin != nil {
 			twin.uses = append(twin.uses, a)
 			byTensor[a.source.Tensor] = twin
 			continue
@@ -114,56 +113,6 @@ func mergeFormulas(all []*tableSite) (out []*tableSite) {
 		out = append(out, t)
 	}
 	return out
-}
-
-// tableCopies finds tables that are copies of one another: exporters write the same
-// constant once per use.
-type tableCopies struct {
-	m     *site.Graph
-	known map[string][]*onnx.Tensor // by type, dimensions and the first elements
-}
-
-// maxAlike bounds the tables that begin alike and are compared whole.
-const maxAlike = 8
-
-// of returns a constant met before with the content of t, nil when there is none: then
-// t has been met.
-func (c *tableCopies) of(t *onnx.Tensor) *onnx.Tensor {
-	const begins = 1 << 12
-	first, err := t.Raw(0, min(begins, t.Len()))
-	if err != nil {
-		return nil
-	}
-	key := fmt.Sprintf("%v %v %x", t.Type, t.Dims, sha256.Sum256(first))
-	for _, k := range c.known[key] {
-		if c.same(k, t) {
-			return k
-		}
-	}
-	if c.known == nil {
-		c.known = map[string][]*onnx.Tensor{}
-	}
-	if len(c.known[key]) < maxAlike {
-		c.known[key] = append(c.known[key], t)
-	}
-	return nil
-}
-
-// same compares two constants of one type and shape.
-func (c *tableCopies) same(a, b *onnx.Tensor) bool {
-	if a.DataFile() == b.DataFile() && a.Range() == b.Range() {
-		return true
-	}
-	const step = 1 << 14
-	for at, n := int64(0), a.Len(); at < n; at += step {
-		c.m.SpendElements(step)
-		x, err1 := a.Raw(at, min(step, n-at))
-		y, err2 := b.Raw(at, min(step, n-at))
-		if err1 != nil || err2 != nil || string(x) != string(y) {
-			return false
-		}
-	}
-	return true
 }
 
 // tensors are the constants that hold the table: one, or equal copies.

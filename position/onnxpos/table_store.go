@@ -3,8 +3,11 @@ package onnxpos
 import (
 	"fmt"
 
+	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/length"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/sheet"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/position/onnxpos/waves"
 	"github.com/modelpatch/modelpatch/report"
@@ -150,4 +153,71 @@ func (t *tableSite) Neutralize() error {
 		}
 	}
 	return nil
+}
+
+// crop is the part of its table that the graph takes; false where it takes all.
+func (t *tableSite) crop() (c sheet.Crop, ok bool) {
+	a := t.uses[0]
+	if a.share == nil || a.share.Row == nil || len(t.uses) > 1 || t.crossed != nil {
+		return c, false
+	}
+	grid, prefix, _ := a.gridOf()
+	return a.share.Crop(grid, prefix)
+}
+
+// Crop takes a part of another size out of the table, where the graph takes a part of it.
+func (t *tableSite) Crop(to [2]int) (cropped bool, err error) {
+	was, ok := t.crop()
+	if !ok {
+		return false, nil
+	}
+	is, ok := was.To(to)
+	why := ""
+	switch takes := fmt.Sprintf("the graph takes %s of a table of %s rows and columns", schemes.Sizes(was.Size[:]), schemes.Sizes(was.Table[:])); {
+	case to[0] > was.Table[0] || to[1] > was.Table[1]:
+		why = takes + ", which has none for more"
+	case !ok:
+		why = fmt.Sprintf("%s, from %d and %d on, and where another part begins is not in the file", takes, was.First[0], was.First[1])
+	default:
+		t.cropped = &[2]sheet.Crop{was, is}
+		return true, nil
+	}
+	return false, &position.Refusal{Why: why, Instead: "export the model for the wanted picture"}
+}
+
+// Cuts is length.Cutter.
+func (t *tableSite) Cuts() (cuts []length.Cut) {
+	if t.cropped == nil {
+		return nil
+	}
+	was, is := t.cropped[0], t.cropped[1]
+	for axis, of := range was.Table {
+		cuts = append(cuts, length.Cut{Of: of, First: was.First[axis], Size: was.Size[axis], NewFirst: is.First[axis], NewSize: is.Size[axis]})
+	}
+	return cuts
+}
+
+// Follows refuses a graph that takes other rows of the table than those of the part: the first and last of its first row, and the last of all
+// are looked at.
+func (t *tableSite) Follows(e *eval.Evaluator) error {
+	if t.cropped == nil {
+		return nil
+	}
+	a, is := t.uses[0], t.cropped[1]
+	v, n, columns := e.Main.Value(a.name), sheet.Size(is.Size[:]), a.share.Columns
+	_, prefix, _ := a.gridOf()
+	want := make([]float64, a.share.Table.Dim())
+	same := v.Known() && a.scope.Index() == 0 && len(want) == columns && v.Len() == (prefix+n)*columns
+	for _, p := range []int{0, is.Size[1] - 1, n - 1} {
+		if err := a.share.Table.Row(is.Row(p), want); err != nil {
+			return err
+		}
+		for c, x := range want {
+			same = same && v.Number((prefix+p)*columns+c) == x
+		}
+	}
+	if same {
+		return nil
+	}
+	return &position.Refusal{Why: fmt.Sprintf("%s does not get the rows of a part of %s of its table", a.node.Title(), schemes.Sizes(is.Size[:])), Instead: "export the model for the wanted picture"}
 }
