@@ -46,17 +46,16 @@ type SideResizer interface {
 	ResizeSides(from, to [2]int) (rows int, err error)
 }
 
-// PlaceRotator is implemented by sites of cosines and sines that turn the places of a grid, each column along one axis.
+// PlaceRotator is implemented by sites of cosines and sines of the places of a grid. ResizePlaces gives those of another grid of as many
+// axes theirs, squeezed into the span of the old ones where that is asked for, and says how they are counted.
 type PlaceRotator interface {
 	Site
-	// ResizePlaces gives the places of another grid of as many axes theirs. Those that are counted from 0 by 1 go on;
-	// squeezed, they keep the span that they had. says is how places are counted then. It refuses tables of other places.
 	ResizePlaces(to []int, squeezed bool) (says string, err error)
 }
 
-// Cropper is implemented by sites of tables of which the graph may cut out a part for the patches that there are.
+// Cropper is implemented by sites of tables of which the graph may cut out a part for the patches that there are. Crop takes a part
+// of another size; false where the graph takes all of the table. It refuses a part that is not there.
 type Cropper interface {
-	// Crop takes a part of another size out of the table; false where the graph takes all of it. It refuses a part that is not there.
 	Crop(to [2]int) (cropped bool, err error)
 }
 
@@ -67,6 +66,9 @@ type FrameTable interface{ AlongTime() bool }
 // original model does for another picture size.
 func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 	defer caught(&err)
+	if o.Method != "" && !slices.Contains(schemes.PlaceMethods, o.Method) {
+		return Outcome{}, &UsageError{What: fmt.Sprintf("no method %q for pictures: there are %s", o.Method, strings.Join(schemes.PlaceMethods, ", "))}
+	}
 	gridder, ok := m.(Gridder)
 	if !ok {
 		return Outcome{}, &Refusal{Why: "files of this format state no picture size that could be changed", Instead: "convert the model anew for the wanted size"}
@@ -88,9 +90,6 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 	to, err := wantedGrid(gridder, o)
 	if err != nil {
 		return Outcome{}, err
-	}
-	if o.Method != "" && !slices.Contains(schemes.PlaceMethods, o.Method) {
-		return Outcome{}, &UsageError{What: fmt.Sprintf("no method %q for pictures: there are %s", o.Method, strings.Join(schemes.PlaceMethods, ", "))}
 	}
 	c := gridChange{m: m, g: gridder, to: to, kernel: kernel, method: window, squeeze: o.Method == schemes.PlacesSqueezed}
 	if p, ok := m.(Pictured); ok {
@@ -153,6 +152,10 @@ func (c *gridChange) resize(i int, s Site) (done bool, err error) {
 		if cropped, err := cropper.Crop(c.to.Sides()); cropped || err != nil {
 			c.from = grid
 			c.changes(i, "grid %s → %s patches, another part of its table", grid, c.to)
+			if learned.Grid != nil {
+				learned.Grid, learned.Rows = c.to.Axes(2), learned.Rows+c.to.Places()-grid.Places()
+				c.out.Becomes = append(c.out.Becomes, Becoming{Site: i, Scheme: learned})
+			}
 			return false, err
 		}
 	}
@@ -377,7 +380,6 @@ func (c *gridChange) resizePlaces(i int, s PlaceRotator, r schemes.Rotary) (done
 	}
 	was := r.Grid
 	r.Grid = to
-	becomes := Becoming{Site: i, Scheme: r}
 	if takes, err := c.takes(); err != nil {
 		return false, err
 	} else if takes && s.Encoding().Form == report.FormRuntime {
@@ -392,7 +394,7 @@ func (c *gridChange) resizePlaces(i int, s PlaceRotator, r schemes.Rotary) (done
 	p := parameters.Of(r)
 	c.out.Changes = append(c.out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
 		What: fmt.Sprintf("cosines and sines of a grid %s → %s patches: %s", schemes.Sizes(was), schemes.Sizes(to), says)})
-	c.out.Becomes = append(c.out.Becomes, becomes)
+	c.out.Becomes = append(c.out.Becomes, Becoming{Site: i, Scheme: r})
 	return false, nil
 }
 

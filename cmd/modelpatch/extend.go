@@ -41,7 +41,10 @@ into numbers, through the whole graph, as compilers for NPUs want them.
 
 Image models: --grid or --image resamples the learned rows of the patches as
 their own code does for another picture size; --kernel says how, one of
-%s.`, strings.Join(schemes.GrowMethods, ", "), strings.Join(position.RopeMethods(), ", "), strings.Join(kernels(), ", ")),
+%s.
+Videos have patches along time as well: --grid TxHxW. Sines and cosines of
+patches go on by their formula; with --method linear they are squeezed into the
+span that they had, as EVA-02 and PixArt do for larger pictures.`, strings.Join(schemes.GrowMethods, ", "), strings.Join(position.RopeMethods(), ", "), strings.Join(kernels(), ", ")),
 		Example: `  modelpatch extend --len 1024 bert.onnx -o bert-1024.onnx
   modelpatch extend --len 32768 llama.gguf -o llama-32k.gguf
   modelpatch extend --len 8192 --method linear --dry-run llama.gguf

@@ -312,6 +312,55 @@ class Convolved(nn.Module):
         return self.layer(x + (q @ x.transpose(1, 2)).softmax(-1) @ v + self.around(v))
 
 
+class Video(nn.Module):
+    """Patches of frames, rows and columns with one table for all (ViViT)."""
+
+    def __init__(self):
+        super().__init__()
+        self.patches, self.positions, self.layer = nn.Conv3d(3, D, (2, 8, 8), stride=(2, 8, 8)), nn.Parameter(torch.zeros(1, 18, D)), Attention()
+
+    def forward(self, x):
+        return self.layer(self.patches(x.transpose(1, 2)).flatten(2).transpose(1, 2) + self.positions)
+
+
+class CutPlaces(nn.Module):
+    """Rows and columns turn by tables of their own, of which as many positions as there are are cut out (Wan)."""
+
+    def __init__(self):
+        super().__init__()
+        angles = torch.outer(torch.arange(12.0), 10000.0 ** (-torch.arange(2) / 2)).repeat_interleave(2, -1)
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+        self.patches, self.layer = nn.Conv2d(3, D, 8, stride=8), Attention(rotate=self.turn)
+
+    def places(self, table, h, w):
+        return torch.cat([table[:h, None].expand(h, w, 4), table[None, :w].expand(h, w, 4)], -1).reshape(h * w, 8)
+
+    def turn(self, x, h, w):
+        cos, sin = self.places(self.cos, h, w), self.places(self.sin, h, w)
+        pairs = x.unflatten(-1, (-1, 2))
+        return x * cos + torch.stack([-pairs[..., 1], pairs[..., 0]], -1).flatten(-2) * sin
+
+    def forward(self, x):
+        x = self.patches(x)
+        return self.layer(x.flatten(2).transpose(1, 2), x.shape[2], x.shape[3])
+
+
+class CutTable(nn.Module):
+    """A table of more rows and columns than there are patches, of which the middle is cut out (Stable Diffusion 3)."""
+
+    def __init__(self):
+        super().__init__()
+        self.patches, self.positions, self.layer = nn.Conv2d(3, D, 8, stride=8), nn.Parameter(torch.zeros(1, 64, D)), Attention()
+
+    def forward(self, x):
+        x = self.patches(x)
+        h, w = x.shape[2:]
+        top, left = (8 - h) // 2, (8 - w) // 2
+        table = self.positions.reshape(1, 8, 8, D)[:, top : top + h, left : left + w]
+        return self.layer(x.flatten(2).transpose(1, 2) + table.reshape(1, -1, D))
+
+
 class Only(nn.Module):
     """The first output of a transformers model."""
 
@@ -389,6 +438,22 @@ def quantised(folder, source, name):
             return {"input_ids": np.random.RandomState(self.left).randint(3, V, (1, N - 1))} if self.left >= 0 else None
 
     quantize_static(os.path.join(folder, source + ".onnx"), os.path.join(folder, name + ".onnx"), Reader(), quant_format=QuantFormat.QDQ)
+
+
+def places(folder):
+    """Videos, and patches that turn by their places or take a part of a table."""
+    picture, free = (torch.randn(1, 3, 32, 32),), {"pixel_values": {0: "batch", 2: "height", 3: "width"}}
+    script(folder, "video-free", Video(), (torch.randn(1, 4, 3, 24, 24),), ("frames",), {"frames": {0: "batch", 1: "frames", 3: "height", 4: "width"}})
+    for name, module in (("rope-cut", CutPlaces()), ("table-cut", CutTable())):
+        script(folder, name, module, picture, ("pixel_values",), {"pixel_values": {0: "batch"}})
+    dino = tiny("DINOv3ViT", hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, image_size=32, patch_size=8, num_register_tokens=1)
+    script(folder, "rope-centred", Only(dino, "pixel_values"), picture, ("pixel_values",), free)
+    return [
+        entry("video-free", [learned("baked", 18, 18, grid=[2, 3, 3], prefix=0)], 18, "error"),
+        entry("rope-cut", [rope("cache", 10000.0, layout="interleaved", capacity=16)], 16, "error"),
+        entry("table-cut", [learned("table", 16, 16, grid=[4, 4], prefix=0)], 16, "error"),
+        entry("rope-centred", [rope("runtime", 100.0)], None, "continues"),
+    ]
 
 
 def main(folder):
@@ -486,6 +551,7 @@ def main(folder):
     vit = tiny("ViT", hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, image_size=32, patch_size=8)
     script(folder, "image-resampled", Resampled(vit), picture, ("pixel_values",), {"pixel_values": {0: "batch", 2: "height", 3: "width"}})
     none.append(entry("image-resampled", [learned("baked", 17, 16, grid=[4, 4], prefix=1)], 16, "continues"))
+    none += places(folder)
     for e in none:
         slim(os.path.join(folder, e["file"]))
     with open(os.path.join(folder, "cases.json"), "w") as f:

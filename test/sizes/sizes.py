@@ -157,6 +157,7 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
     "DINOv2": (lambda s: T.Dinov2Model(T.Dinov2Config(**SMALL, image_size=518, patch_size=14)), (224, 238, 336, 518, (238, 336))),
     "Swin": (lambda s: T.SwinModel(T.SwinConfig(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=s, patch_size=4, window_size=7), add_pooling_layer=False), (56, 64, 96, 112, 168, (64, 112), (112, 168))),
     "Swin v2": (lambda s: T.Swinv2Model(T.Swinv2Config(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=s, patch_size=4, window_size=7), add_pooling_layer=False), (56, 64, 112, 168, (64, 112))),
+    "DINOv3": (lambda s: T.DINOv3ViTModel(T.DINOv3ViTConfig(hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64, image_size=s, patch_size=16, num_register_tokens=2)), (64, 48, 96, 128, (48, 96))),
     "ViT-MAE": (vit_mae, (64, 48, 96, 128)),
     "VideoMAE": (lambda s: T.VideoMAEModel(T.VideoMAEConfig(**SMALL, intermediate_size=64, image_size=s[1:], patch_size=8, num_frames=s[0])), ((4, 40, 40), (8, 40, 40), (4, 56, 56), (12, 24, 48))),
     "ViViT": (lambda s: T.VivitModel(T.VivitConfig(**SMALL, intermediate_size=64, image_size=s[1:], num_frames=s[0], tubelet_size=[2, 8, 8]), add_pooling_layer=False), ((4, 40, 40), (8, 40, 40), (4, 56, 56), (12, 24, 48))),
@@ -337,7 +338,7 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 cells = one(a.modelpatch, name, kind, folder, a.after)
             for size, cell in zip(sizes[1:], cells):
-                print(f"{name}, {kind}, {sizes[0]} → {words(size)}: {cell}", flush=True)
+                print(f"{name}, {kind}, {words(sizes[0])} → {words(size)}: {cell}", flush=True)
                 failed += cell.startswith("FAIL")
                 refused += cell.startswith("refused")
                 equal += cell[0].isdigit()
@@ -346,12 +347,12 @@ def main():
                 if not cell[0].isdigit() and cell not in notes:
                     notes.append(cell)
                 short.append(cell if cell[0].isdigit() else f"({notes.index(cell) + 1})")
-            rows.append(f"| {name} | {kind} | {sizes[0]} | " + " | ".join(f"{words(s)}: {c}" for s, c in zip(sizes[1:], short)) + " |")
+            rows.append(f"| {name} | {kind} | {words(sizes[0])} | " + " | ".join(f"{words(s)}: {c}" for s, c in zip(sizes[1:], short)) + " |")
     print(f"{equal} equal to {TOLERANCE}, {refused} refused, {failed} failed")
     if a.table:
         with open(a.table, "w") as f:
             f.write("# Other sizes of pictures and recordings\n\n")
-            f.write(f"Models of transformers {T.__version__}, small, with random weights, exported by PyTorch {torch.__version__.split('+')[0]}, changed by `extend --image`, or `--len` of as many positions, and run in ONNX Runtime\n")
+            f.write(f"Models of transformers {T.__version__}, small, with random weights, exported by PyTorch {torch.__version__.split('+')[0]}, changed by `extend --image`, `--grid` (videos, in frames and pixels), or `--len` of as many positions, and run in ONNX Runtime\n")
             f.write(f"{onnxruntime.__version__}. Each cell is the largest difference to the library's own model of the new size, over the largest output. Made by `test/sizes/sizes.py --table`.\n\n")
             f.write("| model | export | size | | | | |\n|---|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n\n")
             f.write("\n".join(f"{i + 1}. {note}" for i, note in enumerate(notes)) + "\n")
