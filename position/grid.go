@@ -145,7 +145,6 @@ func (c *gridChange) resize(i int, s Site) (done bool, err error) {
 	sides, isSides := s.(SideResizer)
 	learned, _ := scheme.(schemes.Learned)
 	frames, isFrames := s.(FrameTable)
-	rotary, _ := scheme.(schemes.Rotary)
 	places, isPlaces := s.(PlaceRotator)
 	grid := c.g.PatchGrid()
 	if cropper, ok := s.(Cropper); ok && grid.Sides() != c.to.Sides() && s.Encoding().IsGrid() {
@@ -170,8 +169,8 @@ func (c *gridChange) resize(i int, s Site) (done bool, err error) {
 		return false, c.resizeSides(i, sides)
 	case learned.Grid != nil:
 		return c.resizeRows(i, s, learned)
-	case isPlaces && rotary.Grid != nil:
-		return c.resizePlaces(i, places, rotary)
+	case isPlaces && s.Encoding().IsGrid():
+		return c.resizePlaces(i, places, scheme.(schemes.Rotary))
 	case wave.Rows > 0 && wave.Rows == wave.Offset+grid.Places() && grid != c.to:
 		return false, c.resizeLine(i, s, wave)
 	case isFrames && frames.AlongTime() && learned.Rows == grid[0] && grid[0] != c.to[0]:
@@ -401,14 +400,13 @@ func (c *gridChange) resizePlaces(i int, s PlaceRotator, r schemes.Rotary) (done
 // resizeLine gives a table of sines and cosines of places that are counted row by row, as one line, those of as
 // many as there are then.
 func (c *gridChange) resizeLine(i int, s Site, wave schemes.Sinusoid) error {
-	from := c.g.PatchGrid()
-	c.from = from
-	wave.Rows += c.to.Places() - from.Places()
+	c.from = c.g.PatchGrid()
+	wave.Rows += c.to.Places() - c.from.Places()
 	want := Want{Scheme: wave, Positions: c.to.Places()}
 	if err := s.Store(want); err != nil {
 		return err
 	}
-	c.out.decide(c.m, i, want, fmt.Sprintf("grid %s → %s patches, counted as one line by the formula of sines and cosines", from, c.to), report.ExpectChanged)
+	c.out.decide(c.m, i, want, fmt.Sprintf("grid %s → %s patches, counted as one line by the formula of sines and cosines", c.from, c.to), report.ExpectChanged)
 	return nil
 }
 
