@@ -51,6 +51,7 @@ type SideResizer interface {
 type PlaceRotator interface {
 	Site
 	ResizePlaces(to []int, squeezed bool) (says string, err error)
+	PlacesFollow(to schemes.Grid) bool // whether the graph, as it is, turns the places of another grid by their own coordinates
 }
 
 // Cropper is implemented by sites of tables of which the graph may cut out a part for the patches that there are. Crop takes a part
@@ -381,7 +382,7 @@ func (c *gridChange) resizePlaces(i int, s PlaceRotator, r schemes.Rotary) (done
 	r.Grid = to
 	if takes, err := c.takes(); err != nil {
 		return false, err
-	} else if takes && s.Encoding().Form == report.FormRuntime {
+	} else if takes && s.Encoding().Form == report.FormRuntime && s.PlacesFollow(c.to) {
 		c.out.Nothing = fmt.Sprintf("the graph computes its cosines and sines for the picture that it gets, and takes %s patches as it is", c.to)
 		return true, nil
 	}
@@ -463,8 +464,7 @@ func resizeSite(s Site, l schemes.Learned, from, to schemes.Grid, k schemes.Kern
 	if !ok || rows.Len() < from.Places() {
 		return Want{}, &Refusal{Why: "the grid's rows cannot be read", Instead: "export the model again for the wanted size"}
 	}
-	// Prefix tokens may stand in another tensor.
-	prefix := min(l.Prefix, rows.Len()-from.Places())
+	prefix := min(l.Prefix, rows.Len()-from.Places()) // tokens may stand in another tensor
 	resampled, err := schemes.ResampleRows(rows, prefix, from, to, k)
 	if err != nil {
 		return Want{}, &Refusal{Why: err.Error()}

@@ -100,6 +100,11 @@ func (c placeColumn) angle(grid []int, place int) float64 {
 // Len is how many places the grid has.
 func (l *Places) Len() int { return cells(l.Grid) }
 
+// Turn reports whether any column turns.
+func (l *Places) Turn() bool {
+	return slices.ContainsFunc(l.columns, func(c placeColumn) bool { return c.axis >= 0 })
+}
+
 // At is the cosine and sine of a column at a place of the grid.
 func (l *Places) At(place, k int) (cos, sin float64) {
 	angle := l.columns[k].angle(l.Grid, place)

@@ -162,13 +162,16 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
     "VideoMAE": (lambda s: T.VideoMAEModel(T.VideoMAEConfig(**SMALL, intermediate_size=64, image_size=s[1:], patch_size=8, num_frames=s[0])), ((4, 40, 40), (8, 40, 40), (4, 56, 56), (12, 24, 48))),
     "ViViT": (lambda s: T.VivitModel(T.VivitConfig(**SMALL, intermediate_size=64, image_size=s[1:], num_frames=s[0], tubelet_size=[2, 8, 8]), add_pooling_layer=False), ((4, 40, 40), (8, 40, 40), (4, 56, 56), (12, 24, 48))),
     "TimeSformer": (lambda s: T.TimesformerModel(T.TimesformerConfig(**SMALL, intermediate_size=64, image_size=s[1], num_frames=s[0], patch_size=8)), ((4, 40, 40), (8, 40, 40), (4, 56, 56), (12, 24, 24))),
+    "V-JEPA 2": (lambda s: T.VJEPA2Model(T.VJEPA2Config(hidden_size=48, num_hidden_layers=2, num_attention_heads=2, crop_size=s[1], patch_size=8, frames_per_clip=s[0], tubelet_size=2, pred_hidden_size=24,
+                                                        pred_num_attention_heads=1, pred_num_hidden_layers=1, pred_num_mask_tokens=2)), ((4, 40, 40), (8, 40, 40), (4, 56, 56), (12, 24, 24))),
     "Wav2Vec2-Conformer, relative": (conformer("relative"), (800, 1210, 1600, 2400)),
     "Wav2Vec2-Conformer, rotary": (conformer("rotary"), (800, 1210, 1600, 2400)),
     "Parakeet": (parakeet, (160, 200, 320, 480)),
     "Whisper's encoder": (whisper, (80, 100, 160, 240)),
 }
 KERNELS = {"DPT": "bilinear", "ViViT": "bilinear", "TimeSformer": "nearest"}  # of a table that the exporter folded: its own code's is not in the file
-VIDEO_MODELS = (T.VideoMAEModel, T.VivitModel, T.TimesformerModel)  # of sizes (frames, height, width)
+ASKED = {T.VJEPA2Model: {"skip_predictor": True}}  # of a model's forward
+VIDEO_MODELS = (T.VideoMAEModel, T.VivitModel, T.TimesformerModel, T.VJEPA2Model)  # of sizes (frames, height, width)
 METHODS = {("Wav2Vec2-Conformer, rotary", "TorchScript, free"): ["--method", "none"]}  # what nothing in the file bounds
 KINDS = ("TorchScript, fixed", "TorchScript, free", "dynamo, fixed")
 OPTIMISED = {  # what is done to a file after its export: by ONNX Runtime (its basic level keeps to operators of ONNX), by onnxslim
@@ -176,7 +179,7 @@ OPTIMISED = {  # what is done to a file after its export: by ONNX Runtime (its b
     "onnxslim": lambda path: slimmed(path),
 }
 # The most that is refused, of models and kinds that cannot be changed: what they are is in docs/measured/sizes.md.
-REFUSED = 10
+REFUSED = 13
 
 
 def random_positions(model):
@@ -208,7 +211,7 @@ def reference(model, build, was, size):
     """The library's model of a size; of one that is not square the model itself, which resizes what it must, but for
     Swin's, which never shifts windows again once it ran with a single one."""
     if isinstance(model, VIDEO_MODELS):
-        return First(carried(model, build(size), [patched(model, s) for s in (was, size)]))
+        return First(carried(model, build(size), [patched(model, s) for s in (was, size)]), **ASKED.get(type(model), {}))
     if isinstance(model, T.ViTMAEModel):
         return Masked(carried(model, build(size)))
     if isinstance(size, int) or isinstance(model, (T.SwinModel, T.Swinv2Model)):
@@ -231,6 +234,7 @@ def patched(model, size):
     c = model.config
     tubelet = getattr(c, "tubelet_size", 1)
     along, *sides = tubelet if isinstance(tubelet, list) else (tubelet, c.patch_size, c.patch_size)
+    sides = sides if len(sides) == 2 else (c.patch_size, c.patch_size)
     return (size[0] // along, size[1] // sides[0], size[2] // sides[1])
 
 
@@ -290,7 +294,7 @@ def one(binary, name, kind, folder, after=None):
     old = os.path.join(folder, "old.onnx")
     model = random_positions(build(sizes[0]))
     try:
-        export(name, (Masked if isinstance(model, T.ViTMAEModel) else First)(model), kind, sizes[0], old)
+        export(name, (Masked if isinstance(model, T.ViTMAEModel) else First)(model, **ASKED.get(type(model), {})), kind, sizes[0], old)
     except Exception as e:  # an exporter's own limits
         return [f"not exported ({type(e).__name__}: {str(e)[:200]})"] * (len(sizes) - 1)
     if after:

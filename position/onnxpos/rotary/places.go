@@ -1,6 +1,7 @@
 package rotary
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -9,6 +10,8 @@ import (
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
@@ -33,6 +36,48 @@ func (r *Site) ResizePlaces(to []int, squeezed bool) (says string, err error) {
 	}
 	r.m.RemoveUnread(placesWhy)
 	return says, nil
+}
+
+// alongOneAxis reads cosines and sines that turn places of a grid by one of their coordinates alone, as those do that are
+// for a part of each head (V-JEPA 2).
+func (r *Site) alongOneAxis(e *position.Encoding) {
+	u, grid := r.uses[0], r.grid()
+	axis := trace.PositionAxis(u.cosValue)
+	if r.m.ImageInput() == nil || grid == nil || axis < 0 || trace.PositionAxis(u.sinValue) != axis {
+		return
+	}
+	if along, _ := r.m.FrameGrid(); along > 1 && len(grid) == 2 {
+		grid = append([]int{along}, grid...)
+	}
+	cos, sin := rows.Matrix(trace.RowsOf(u.cosValue, axis)), rows.Matrix(trace.RowsOf(u.sinValue, axis))
+	places, ok := fit.PlacesOf(cos, sin, rows.Precision(u.cosValue.Type), grid)
+	if !ok || !places.Turn() {
+		return
+	}
+	r.scheme.Grid, r.places, r.amplitude = grid, [2]fit.Matrix{cos, sin}, places.Amplitude
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: fmt.Sprintf("each column turns along one axis of %s places, by one angle from place to place", schemes.Sizes(grid))})
+}
+
+// PlacesFollow reports whether the graph, as it is, turns the places of another grid each column along the axis of it that it
+// turned along before: it may count them by numbers that stand for the old one.
+func (r *Site) PlacesFollow(to schemes.Grid) bool {
+	e := r.m.WithPatches(to)
+	if e == nil {
+		return false
+	}
+	grid := to.Axes(len(r.scheme.Grid))
+	for _, u := range r.uses {
+		cos, sin := e.Main.Value(u.cos), e.Main.Value(u.sin)
+		axis := trace.PositionAxis(cos)
+		if u.scope != r.m.Eval.Main || axis < 0 || trace.PositionAxis(sin) != axis {
+			return false
+		}
+		places, ok := fit.PlacesOf(rows.Matrix(trace.RowsOf(cos, axis)), rows.Matrix(trace.RowsOf(sin, axis)), rows.Precision(cos.Type), grid)
+		if !ok || !places.Turn() {
+			return false
+		}
+	}
+	return true
 }
 
 const placesWhy = "cosines and sines of another grid"

@@ -186,6 +186,9 @@ func (r *Site) describe() {
 		r.describeRuntime(&e)
 	}
 	use := r.uses[0]
+	if r.scheme.Grid == nil && r.scheme.Base == 0 {
+		r.alongOneAxis(&e)
+	}
 	r.scheme.Layout, r.scheme.HeadDim = use.layout, r.headDim()
 	if r.scheme.HeadDim == 0 {
 		r.scheme.HeadDim = r.scheme.Dim
