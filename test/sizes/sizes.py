@@ -234,7 +234,7 @@ def patched(model, size):
     c = model.config
     tubelet = getattr(c, "tubelet_size", 1)
     along, *sides = tubelet if isinstance(tubelet, list) else (tubelet, c.patch_size, c.patch_size)
-    sides = sides if len(sides) == 2 else (c.patch_size, c.patch_size)
+    sides = sides if len(sides) == 2 else [c.patch_size, c.patch_size]
     return (size[0] // along, size[1] // sides[0], size[2] // sides[1])
 
 
