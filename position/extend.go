@@ -558,7 +558,7 @@ func (x *extension) finish() (Outcome, error) {
 		return x.out, nil
 	}
 	if old := x.d.Length.Stated; old == nil && x.d.Format == FormatGGUF || old != nil && *old != x.o.Length {
-		change := report.Change{What: fmt.Sprintf("context length %s → %d", lengthOr(old, x.present), x.o.Length), Expect: report.ExpectSameOnPrefix}
+		change := report.Change{What: report.LengthBecomes(old, x.present, x.o.Length), Expect: report.ExpectSameOnPrefix}
 		if slices.ContainsFunc(x.m.Sites(), func(s Site) bool { w, ok := s.(Switcher); return ok && w.Switches(x.present, x.o.Length) }) {
 			change.What += fmt.Sprintf(", where the engine takes LongRoPE's %s factors for every position", map[bool]string{true: "short", false: "long"}[x.cut])
 			change.Expect = report.ExpectChanged
@@ -572,14 +572,4 @@ func (x *extension) finish() (Outcome, error) {
 		}
 	}
 	return x.out, nil
-}
-
-func lengthOr(stated *int, present int) string {
-	switch {
-	case stated != nil:
-		return fmt.Sprint(*stated)
-	case present > 0:
-		return fmt.Sprint(present)
-	}
-	return "not stated"
 }

@@ -2,6 +2,7 @@ package position
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,6 +120,8 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 			Instead: "export the model for the wanted picture"}
 	case c.from == schemes.Grid{}:
 		return Outcome{}, &Refusal{Why: "the model has no learned grid of image patches", Instead: "what follows the picture by itself has no table to resize: export the model with free axes"}
+	case len(c.out.Changes) == 0 && c.from != c.to:
+		c.changes(0, "picture of %s → %s patches, with the tables as they are", c.from, c.to)
 	case len(c.out.Changes) == 0:
 		c.out.Nothing = fmt.Sprintf("the grid is %s already", to)
 		return c.out, nil
@@ -246,7 +249,11 @@ func (c *gridChange) resizeWaves(i int, s Site, wave schemes.Sinusoid) (done boo
 	}
 	from := wave.Grid
 	if wave, err = wave.Regrid(places, c.squeeze); err != nil {
-		return false, &Refusal{Why: err.Error(), Instead: "export the model for the wanted picture"}
+		refusal := &Refusal{Why: err.Error(), Instead: "export the model for the wanted picture"}
+		if errors.Is(err, schemes.ErrStep) {
+			refusal.Remedies = []report.Remedy{report.Do("extend", "squeezes them into the span that they had", "method", schemes.PlacesSqueezed)}
+		}
+		return false, refusal
 	}
 	if runtime {
 		c.out.Becomes = append(c.out.Becomes, Becoming{Site: i, Scheme: wave})
@@ -259,6 +266,9 @@ func (c *gridChange) resizeWaves(i int, s Site, wave schemes.Sinusoid) (done boo
 		return false, err
 	}
 	c.out.decide(c.m, i, want, fmt.Sprintf("grid %s → %s patches, by the formula of sines and cosines", schemes.Sizes(from), schemes.Sizes(places)), report.ExpectChanged)
+	if wave.Step == 0 {
+		c.out.note(eitherWay)
+	}
 	return false, nil
 }
 
@@ -394,6 +404,9 @@ func (c *gridChange) resizePlaces(i int, s PlaceRotator, r schemes.Rotary) (done
 	p := parameters.Of(r)
 	c.out.Changes = append(c.out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
 		What: fmt.Sprintf("cosines and sines of a grid %s → %s patches: %s", schemes.Sizes(was), schemes.Sizes(to), says)})
+	if says == schemes.PlacesGoOn {
+		c.out.note(eitherWay)
+	}
 	c.out.Becomes = append(c.out.Becomes, Becoming{Site: i, Scheme: r})
 	return false, nil
 }
@@ -428,6 +441,9 @@ func oneGrid(m Model) error {
 	return nil
 }
 
+// eitherWay is what a file with places counted by 1 does not tell.
+const eitherWay = "whether the places of a larger picture go on by 1 is not in the file: models that squeeze them into the span that they had (EVA-02, PixArt) want --method linear"
+
 // maxGrid bounds a grid's side.
 const maxGrid = 1 << 14
 
@@ -443,7 +459,7 @@ func wantedGrid(g Gridder, o GridOptions) (to schemes.Grid, err error) {
 		}
 		for _, side := range picture {
 			if side < patch || side%patch != 0 {
-				return to, &UsageError{What: fmt.Sprintf("a picture of %d pixels is no multiple of patches of %d", side, patch), Hint: nearestSizes(side, unit)}
+				return to, &UsageError{What: fmt.Sprintf("a picture of %d pixels is no multiple of patches of %d", side, patch), Hint: schemes.NearestSizes(side, unit)}
 			}
 		}
 		o.Height, o.Width = picture[0]/patch, picture[1]/patch

@@ -69,19 +69,10 @@ func (p Pictures) refuse(to [2]int, patch int) error {
 	for _, side := range to {
 		if side%p.Multiple != 0 {
 			return &UsageError{What: fmt.Sprintf("a side of %d patches (%d pixels): the projector makes one token of %d×%d patches", side, side*patch, p.Multiple, p.Multiple),
-				Hint: nearestSizes(side*patch, p.Multiple*patch)}
+				Hint: schemes.NearestSizes(side*patch, p.Multiple*patch)}
 		}
 	}
 	return nil
-}
-
-// nearestSizes says which sizes of a picture are possible next to one that is not.
-func nearestSizes(pixels, patch int) string {
-	below := pixels / patch * patch
-	if below < patch {
-		return fmt.Sprintf("the nearest possible is %d pixels", patch)
-	}
-	return fmt.Sprintf("the nearest possible are %d and %d pixels", below, below+patch)
 }
 
 // Leftover is what of the old picture stays in a graph that runs with another one.

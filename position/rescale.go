@@ -630,7 +630,7 @@ func (o RescaleOptions) state(m Model, d report.Inspect, out *Outcome) error {
 	if err := m.SetLength(old, o.Length); err != nil {
 		return err
 	}
-	out.Changes = append(out.Changes, report.Change{What: fmt.Sprintf("context length %s → %d", lengthOr(d.Length.Stated, 0), o.Length), Expect: report.ExpectSameOnPrefix})
+	out.Changes = append(out.Changes, report.Change{What: report.LengthBecomes(d.Length.Stated, 0, o.Length), Expect: report.ExpectSameOnPrefix})
 	return nil
 }
 

@@ -53,7 +53,7 @@ func SetKeys(m Model, o SetOptions) (_ Outcome, err error) {
 		return Outcome{}, err
 	}
 	if a, b := d.Length.Stated, after.Describe().Length.Stated; b != nil && (a == nil || *a != *b) {
-		out.Changes = append(out.Changes, report.Change{What: fmt.Sprintf("context length %s → %d", lengthOr(a, 0), *b), Expect: report.ExpectSameOnPrefix, To: &report.Parameters{}})
+		out.Changes = append(out.Changes, report.Change{What: report.LengthBecomes(a, 0, *b), Expect: report.ExpectSameOnPrefix, To: &report.Parameters{}})
 	}
 	if len(out.Changes) == 0 {
 		for _, says := range said {

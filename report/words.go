@@ -207,3 +207,15 @@ func Size(n int64) string {
 	}
 	return fmt.Sprintf("%.2f GB", float64(n)/unit/unit/unit)
 }
+
+// LengthBecomes says how a context length changes: one that is stated, else the present one, where that is known.
+func LengthBecomes(stated *int, present, to int) string {
+	from := "not stated"
+	switch {
+	case stated != nil:
+		from = fmt.Sprint(*stated)
+	case present > 0:
+		from = fmt.Sprint(present)
+	}
+	return fmt.Sprintf("context length %s → %d", from, to)
+}

@@ -1,6 +1,9 @@
 package schemes
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Grid is how many patches of a picture or a video lie along time, along its height and along its
 // width. A picture has one along time.
@@ -33,4 +36,13 @@ func (g Grid) String() string {
 		return Sizes(g[:])
 	}
 	return Sizes(g[1:])
+}
+
+// NearestSizes says which sizes of a picture are possible next to one that is not.
+func NearestSizes(pixels, patch int) string {
+	below := pixels / patch * patch
+	if below < patch {
+		return fmt.Sprintf("the nearest possible is %d pixels", patch)
+	}
+	return fmt.Sprintf("the nearest possible are %d and %d pixels", below, below+patch)
 }

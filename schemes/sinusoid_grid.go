@@ -1,6 +1,7 @@
 package schemes
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -13,8 +14,14 @@ const normalised = 1e-3
 // are by linear interpolation (EVA-02 and PixArt give larger pictures such places).
 var PlaceMethods = []string{"none", PlacesSqueezed}
 
-// PlacesSqueezed is one of PlaceMethods.
-const PlacesSqueezed = "linear"
+// PlacesSqueezed is one of PlaceMethods; PlacesGoOn says what the other one does where places are counted by 1.
+const (
+	PlacesSqueezed = "linear"
+	PlacesGoOn     = "places go on by 1"
+)
+
+// ErrStep is that of places that are counted from 0 by a step that a grid of another size may change: squeezed, they need not know.
+var ErrStep = errors.New("what the places of another grid are counted by is not in the file")
 
 // Regrid is the formula for a grid of other sizes, of as many axes. Places that are counted by 1 go on; squeezed, they
 // keep the span that they had. It is an error where the patches span a number of positions that no formula of the grid
@@ -45,7 +52,7 @@ func (s Sinusoid) Regrid(to []int, squeezed bool) (Sinusoid, error) {
 			*of.step *= float64(was) / float64(is)
 		case counted:
 		case math.Abs(turn-float64(was)) >= normalised:
-			return s, fmt.Errorf("its patches are %g positions apart, so that a grid of another size spans as many: what the new one should span is not in the file", *of.step)
+			return s, fmt.Errorf("its patches are %g positions apart: %w", *of.step, ErrStep)
 		default:
 			step := 2 * math.Pi / (turn + float64(is-was))
 			*of.start *= step / *of.step

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // Places are tables of cosines and sines of the places of a grid, row after row, of which each column turns along one axis
@@ -146,15 +148,15 @@ func (l *Places) Resize(to []int, base float64, squeezed bool) (out Places, says
 		one, isOne := oneOf(fastest, base, len(turns), len(l.Grid))
 		switch {
 		case counted && squeezed:
-			scale, step = float64(was)/float64(is), "keep their span"
+			scale, step = float64(was)/float64(is), "places keep their span"
 		case counted && isOne:
-			step, exact = "go on by 1", one
+			step, exact = schemes.PlacesGoOn, one
 		case counted:
-			return out, "", fmt.Errorf("its places are counted from 0 by %.4g, and what those of another grid are counted by is not in the file", fastest)
+			return out, "", fmt.Errorf("its places are counted from 0 by %.4g: %w", fastest, schemes.ErrStep)
 		case middle && isWhole(fastest*float64(was)/math.Pi):
-			scale, step, exact = float64(was)/float64(is), "stay between −1 and 1", math.Pi*math.Round(fastest*float64(was)/math.Pi)/float64(was)
+			scale, step, exact = float64(was)/float64(is), "places stay between −1 and 1", math.Pi*math.Round(fastest*float64(was)/math.Pi)/float64(was)
 		case middle && was > 1 && is > 1 && isWhole(fastest*float64(was-1)/math.Pi):
-			scale, step, exact = float64(was-1)/float64(is-1), "stay from −1 to 1", math.Pi*math.Round(fastest*float64(was-1)/math.Pi)/float64(was-1)
+			scale, step, exact = float64(was-1)/float64(is-1), "places stay from −1 to 1", math.Pi*math.Round(fastest*float64(was-1)/math.Pi)/float64(was-1)
 		default:
 			return out, "", fmt.Errorf("its places begin elsewhere than at 0, as those of a crop do, and where those of another grid begin is not in the file")
 		}
@@ -174,7 +176,7 @@ func (l *Places) Resize(to []int, base float64, squeezed bool) (out Places, says
 		return out, "", fmt.Errorf("its axes are counted in several ways: %s, and %s", how[0], how[1])
 	}
 	if len(how) == 1 {
-		says = "places " + how[0]
+		says = how[0]
 	}
 	return out, says, nil
 }

@@ -1,6 +1,7 @@
 package rotary
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -82,7 +83,7 @@ func (r *Site) PlacesFollow(to schemes.Grid) bool {
 
 const placesWhy = "cosines and sines of another grid"
 
-func refusePlaces(why string) error {
+func refusePlaces(why string) *position.Refusal {
 	return &position.Refusal{Why: why, Instead: "export the model for the wanted picture"}
 }
 
@@ -102,7 +103,11 @@ func (r *Site) resizeUse(u *rotation, to []int, squeezed bool) (says string, err
 	}
 	is, says, err := was.Resize(to, r.scheme.Base, squeezed)
 	if err != nil {
-		return "", refusePlaces(err.Error())
+		refusal := refusePlaces(err.Error())
+		if errors.Is(err, schemes.ErrStep) {
+			refusal.Remedies = []report.Remedy{report.Do("extend", "squeezes them into the span that they had", "method", schemes.PlacesSqueezed)}
+		}
+		return "", refusal
 	}
 	for i, of := range []struct {
 		name string
