@@ -55,7 +55,7 @@ export interface ExtendOptions extends ChangeOptions {
   grid?: string;
   /** The side of the new picture in pixels, or "384x512". */
   image?: number | string;
-  kernel?: "bicubic" | "bicubic-antialias" | "bilinear" | "bilinear-antialias" | "bilinear-align-corners";
+  kernel?: "bicubic" | "bicubic-antialias" | "bilinear" | "bilinear-antialias" | "bilinear-align-corners" | "nearest";
   windowMethod?: "bilinear" | "bicubic" | "geometric";
   keep?: number;
   anchor?: "mean" | "first";

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Verify = Union[bool, Literal["full"]]
 ExtendMethod = Literal["tile", "hierarchical", "repeat-last", "zero", "grouped", "interpolate", "stretch", "yarn", "linear", "ntk", "llama3", "none"]
 ScalingType = Literal["none", "linear", "ntk", "dynamic", "yarn", "llama3", "longrope", "resonance"]
-Kernel = Literal["bicubic", "bicubic-antialias", "bilinear", "bilinear-antialias", "bilinear-align-corners"]
+Kernel = Literal["bicubic", "bicubic-antialias", "bilinear", "bilinear-antialias", "bilinear-align-corners", "nearest"]
 Resize = Literal["bilinear", "bicubic", "geometric"]
 KeyValue = Union[str, float, bool, Sequence[int]]
 
