@@ -51,7 +51,7 @@ export interface ExtendOptions extends ChangeOptions {
   originalLength?: number;
   shorter?: boolean;
   fix?: Record<string, number>;
-  /** The new grid of image patches, "24x24". */
+  /** The new grid of image patches, "24x24", or of a video's, "8x14x14". */
   grid?: string;
   /** The side of the new picture in pixels, or "384x512". */
   image?: number | string;
