@@ -50,7 +50,8 @@ const (
 // isPicture reports whether an input is a picture or a video: four or five axes of floating-point
 // numbers, or of bytes as a camera gives them.
 func isPicture(in *onnx.ValueInfo) bool {
-	return (len(in.Dims) == 4 || len(in.Dims) == 5) && (in.Type.IsFloat() || in.Type == onnx.Uint8) && !strings.Contains(strings.ToLower(in.Name), "past")
+	name := strings.ToLower(in.Name)
+	return (len(in.Dims) == 4 || len(in.Dims) == 5) && (in.Type.IsFloat() || in.Type == onnx.Uint8) && !strings.Contains(name, "past") && !strings.Contains(name, "cache")
 }
 
 // IsVideo reports whether a picture has an axis of frames.

@@ -1,0 +1,57 @@
+package probe
+
+import (
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
+
+// given is an input of numbers with these sizes, −1 where one is free.
+func given(name string, dims ...int64) *onnx.ValueInfo {
+	in := &onnx.ValueInfo{Name: name, Type: onnx.Float, Ranked: true}
+	for _, d := range dims {
+		in.Dims = append(in.Dims, onnx.Dim{Value: d})
+	}
+	return in
+}
+
+func TestAxesOfPictures(t *testing.T) {
+	for _, c := range []struct {
+		dims                            []int64
+		height, width, channels, frames int
+	}{
+		{[]int64{1, 3, 224, 224}, 2, 3, 1, -1},
+		{[]int64{1, 224, 224, 3}, 1, 2, 3, -1},
+		{[]int64{1, 16, 3, 224, 224}, 3, 4, 2, 1}, // frames first (VideoMAE)
+		{[]int64{1, 3, 16, 224, 224}, 3, 4, 1, 2}, // channels first (Conv3d)
+		{[]int64{1, 3, 3, 224, 224}, 3, 4, 1, 2},  // either may be colours
+		{[]int64{1, 4, 3, 8, 8}, 3, 4, 2, 1},      // and here three are; the first convolution knows better
+		{[]int64{1, 16, 224, 224, 3}, 2, 3, 4, 1}, // channels last
+		{[]int64{-1, -1, 3, -1, -1}, 3, 4, 2, 1},  // free frames
+		{[]int64{-1, 16, -1, -1, -1}, 3, 4, 1, 2}, // latents of sixteen channels
+		{[]int64{-1, 16, 9, 60, 90}, 3, 4, 1, 2},  // neither is
+	} {
+		in := given("x", c.dims...)
+		height, width := PictureSides(in)
+		if height != c.height || width != c.width || channelAxis(in) != c.channels || frameAxis(in) != c.frames {
+			t.Errorf("%v: rows %d, columns %d, channels %d, frames %d", c.dims, height, width, channelAxis(in), frameAxis(in))
+		}
+	}
+}
+
+func TestIsPicture(t *testing.T) {
+	for _, c := range []struct {
+		in   *onnx.ValueInfo
+		want bool
+	}{
+		{given("pixel_values", 1, 3, 32, 32), true},
+		{given("pixel_values", 1, 8, 3, 32, 32), true},
+		{given("past_key_values.0.key", 1, 2, 4, 8), false},
+		{given("att_cache", 2, 1, 2, 4, 8), false},
+		{given("features", 1, 32, 16), false},
+	} {
+		if got := isPicture(c.in); got != c.want {
+			t.Errorf("%s of %d axes: %t", c.in.Name, len(c.in.Dims), got)
+		}
+	}
+}
