@@ -12,8 +12,7 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// GridOptions say to which size a model's grid of image patches should be
-// resampled.
+// GridOptions say to which size a model's grid of image patches should be resampled.
 type GridOptions struct {
 	Frames        int    // patches along time of a video; 0: as many as there are
 	Height, Width int    // patches; 0: from Image
@@ -48,11 +47,10 @@ type SideResizer interface {
 }
 
 // PlaceRotator is implemented by sites of cosines and sines of the places of a grid. ResizePlaces gives those of another grid of as many
-// axes theirs, squeezed into the span of the old ones where that is asked for, and says how they are counted.
+// axes theirs, squeezed into the span of the old ones where that is asked for.
 type PlaceRotator interface {
 	Site
 	ResizePlaces(to []int, squeezed bool) (says string, err error)
-	PlacesFollow(to schemes.Grid) bool // whether the graph, as it is, turns the places of another grid by their own coordinates
 }
 
 // Cropper is implemented by sites of tables of which the graph may cut out a part for the patches that there are. Crop takes a part
@@ -120,7 +118,8 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 			Instead: "export the model for the wanted picture"}
 	case c.from == schemes.Grid{}:
 		return Outcome{}, &Refusal{Why: "the model has no learned grid of image patches", Instead: "what follows the picture by itself has no table to resize: export the model with free axes"}
-	case len(c.out.Changes) == 0 && c.from != c.to:
+	case len(c.out.Changes) == 0 && gridder.PatchGrid() != c.to:
+		c.from = gridder.PatchGrid()
 		c.changes(0, "picture of %s → %s patches, with the tables as they are", c.from, c.to)
 	case len(c.out.Changes) == 0:
 		c.out.Nothing = fmt.Sprintf("the grid is %s already", to)
@@ -152,6 +151,10 @@ func (c *gridChange) resize(i int, s Site) (done bool, err error) {
 	places, isPlaces := s.(PlaceRotator)
 	grid := c.g.PatchGrid()
 	if cropper, ok := s.(Cropper); ok && grid.Sides() != c.to.Sides() && s.Encoding().IsGrid() {
+		if takes, err := c.takes(); takes || err != nil {
+			c.out.Nothing = fmt.Sprintf("the graph takes a part of its table for the picture that it gets, and %s patches as it is", c.to)
+			return takes, err
+		}
 		if cropped, err := cropper.Crop(c.to.Sides()); cropped || err != nil {
 			c.from = grid
 			c.changes(i, "grid %s → %s patches, another part of its table", grid, c.to)
@@ -392,7 +395,7 @@ func (c *gridChange) resizePlaces(i int, s PlaceRotator, r schemes.Rotary) (done
 	r.Grid = to
 	if takes, err := c.takes(); err != nil {
 		return false, err
-	} else if takes && s.Encoding().Form == report.FormRuntime && s.PlacesFollow(c.to) {
+	} else if takes && s.Encoding().Form == report.FormRuntime {
 		c.out.Nothing = fmt.Sprintf("the graph computes its cosines and sines for the picture that it gets, and takes %s patches as it is", c.to)
 		return true, nil
 	}

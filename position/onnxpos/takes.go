@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/length"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -37,6 +38,15 @@ func (m *Model) Takes(grid schemes.Grid) (takes bool, left position.Leftover) {
 			if n := before.Shape[d]; n == after.Shape[d] && m.isOfPicture(n) && m.isFree(made, d) {
 				return false, position.Leftover{What: fmt.Sprintf("output %s stays at %v", report.Printable(o.Name), after.Shape)}
 			}
+		}
+	}
+	for _, s := range m.sites {
+		to := grid
+		if grid == old {
+			to = old.WithSides(2*old[1], 3*old[2])
+		}
+		if r, ok := s.(*rotary.Site); ok && !r.PlacesFollow(to) {
+			return false, position.Leftover{What: "patches turn by places that do not follow the picture", Changeable: grid != old}
 		}
 	}
 	if n, why := length.LeftOver(first.Main, e.Main, [2]int{before, grid.Places()}, nil); n != nil {

@@ -107,6 +107,23 @@ func (l *Places) Turn() bool {
 	return slices.ContainsFunc(l.columns, func(c placeColumn) bool { return c.axis >= 0 })
 }
 
+// Same reports whether the places of two grids of one size turn alike, but for rounding.
+func (l *Places) Same(other Places) bool {
+	if l.Len() != other.Len() || len(l.columns) != len(other.columns) {
+		return false
+	}
+	for place := range l.Len() {
+		for k := range l.columns {
+			c, s := l.At(place, k)
+			d, t := other.At(place, k)
+			if math.Abs(c-d) > axialError*l.Amplitude || math.Abs(s-t) > axialError*l.Amplitude {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // At is the cosine and sine of a column at a place of the grid.
 func (l *Places) At(place, k int) (cos, sin float64) {
 	angle := l.columns[k].angle(l.Grid, place)

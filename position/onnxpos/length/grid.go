@@ -1,8 +1,10 @@
 package length
 
 import (
+	"fmt"
 	"slices"
 
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -14,6 +16,9 @@ func (c *Change) SetGrid(from, to schemes.Grid) error {
 	m := c.Graph
 	patch := m.PatchSize()
 	_, c.tubelet = m.FrameGrid()
+	if from[0] > 1 && from[0] == from.Places()/from[0] && to[0] != to.Places()/to[0] {
+		return &position.Refusal{Why: fmt.Sprintf("there are as many patches along time as in a frame, %d: which of the two a number stands for cannot be told", from[0]), Instead: c.export()}
+	}
 	old, new := from.Sides(), to.Sides()
 	c.Image, c.grids, c.along = [2]int{new[0] * patch, new[1] * patch}, [2][2]int{old, new}, [2]int{from[0], to[0]}
 	for _, s := range c.sites {

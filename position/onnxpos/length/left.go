@@ -3,6 +3,7 @@ package length
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -16,7 +17,13 @@ import (
 func LeftOver(before, after *eval.Scope, patches [2]int, told func(n *onnx.Node, input int) bool) (left *onnx.Node, why string) {
 	for _, n := range before.Graph.Nodes {
 		was, is := before.Input(n, 0), after.Input(n, 0)
-		if !was.Ranked || len(was.Shape) != len(is.Shape) || slices.Equal(was.Shape, is.Shape) || was.Known() {
+		if !was.Ranked || len(was.Shape) != len(is.Shape) || slices.Equal(was.Shape, is.Shape) {
+			continue
+		}
+		if at := before.Input(n, 1); strings.HasPrefix(n.Op, "Scatter") && at.Known() && slices.Equal(at.Ints, after.Input(n, 1).Ints) {
+			return n, "it writes at the places of the old picture alone"
+		}
+		if was.Known() {
 			continue
 		}
 		made := after.Output(n, 0)
@@ -46,11 +53,11 @@ func CutsAt(before, after *eval.Scope, n *onnx.Node, patches [2]int, told func(n
 	if n.Op != "Slice" && n.Op != "Gather" || len(was) != len(is) || after.Input(n, 0).Known() {
 		return 0, false
 	}
-	late := func(axis int, x int64) bool {
+	late := func(axis int, x int64) bool { // or behind the end, and not any more
 		if axis < 0 {
 			axis += len(was)
 		}
-		return axis >= 0 && axis < len(was) && was[axis] != is[axis] && (2*x > int64(was[axis]) && x <= int64(was[axis]) || x > 0 && x < int64(was[axis]) && was[axis] == patches[0] && is[axis] == patches[1])
+		return axis >= 0 && axis < len(was) && was[axis] != is[axis] && (2*x > int64(was[axis]) && x <= int64(max(was[axis], is[axis]-1)) || x > 0 && x < int64(was[axis]) && was[axis] == patches[0] && is[axis] == patches[1])
 	}
 	if n.Op == "Gather" {
 		index := before.Input(n, 1)

@@ -59,26 +59,44 @@ func (r *Site) alongOneAxis(e *position.Encoding) {
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: fmt.Sprintf("each column turns along one axis of %s places, by one angle from place to place", schemes.Sizes(grid))})
 }
 
-// PlacesFollow reports whether the graph, as it is, turns the places of another grid each column along the axis of it that it
-// turned along before: it may count them by numbers that stand for the old one.
+// PlacesFollow reports whether the graph, as it is, turns the places of another grid as they go on or are squeezed: it may
+// count them by numbers that stand for the old one. True where it turns no places of a grid.
 func (r *Site) PlacesFollow(to schemes.Grid) bool {
+	if r.scheme.Grid == nil || len(r.caches) > 0 {
+		return true
+	}
 	e := r.m.WithPatches(to)
 	if e == nil {
 		return false
 	}
-	grid := to.Axes(len(r.scheme.Grid))
 	for _, u := range r.uses {
-		cos, sin := e.Main.Value(u.cos), e.Main.Value(u.sin)
-		axis := trace.PositionAxis(cos)
-		if u.scope != r.m.Eval.Main || axis < 0 || trace.PositionAxis(sin) != axis {
+		was, ok := r.placesOf(u.scope, u)
+		is, followed := r.placesIn(e.Main, u, to.Axes(len(r.scheme.Grid)))
+		if !ok || !followed || u.scope != r.m.Eval.Main {
 			return false
 		}
-		places, ok := fit.PlacesOf(rows.Matrix(trace.RowsOf(cos, axis)), rows.Matrix(trace.RowsOf(sin, axis)), rows.Precision(cos.Type), grid)
-		if !ok || !places.Turn() {
+		on, _, err := was.Resize(is.Grid, r.scheme.Base, false)
+		squeezed, _, other := was.Resize(is.Grid, r.scheme.Base, true)
+		if (err != nil || !on.Same(is)) && (other != nil || !squeezed.Same(is)) {
 			return false
 		}
 	}
 	return true
+}
+
+// placesOf reads the cosines and sines of the places of the grid, where the graph turns.
+func (r *Site) placesOf(s *eval.Scope, u *rotation) (fit.Places, bool) {
+	return r.placesIn(s, u, r.scheme.Grid)
+}
+
+// placesIn is placesOf in another evaluation, of another grid.
+func (r *Site) placesIn(s *eval.Scope, u *rotation, grid []int) (fit.Places, bool) {
+	cos, sin := s.Value(u.cos), s.Value(u.sin)
+	axis := trace.PositionAxis(cos)
+	if axis < 0 || trace.PositionAxis(sin) != axis {
+		return fit.Places{}, false
+	}
+	return fit.PlacesOf(rows.Matrix(trace.RowsOf(cos, axis)), rows.Matrix(trace.RowsOf(sin, axis)), rows.Precision(cos.Type), grid)
 }
 
 const placesWhy = "cosines and sines of another grid"

@@ -38,9 +38,10 @@ func (r *Site) Rotation(position, length int, cos, sin []float64) error {
 func (r *Site) placeRotation(place int, cos, sin []float64) error {
 	for i, out := range [][]float64{cos, sin} {
 		m := r.places[i]
-		if m == nil || place < 0 || place >= m.Rows() {
+		if m == nil || place < 0 || m.Rows() == 0 {
 			return fmt.Errorf("the graph turns no place %d", place)
 		}
+		place %= m.Rows() // another picture's
 		apart := 1
 		switch width := m.Cols(); {
 		case width != len(out) && width != 2*len(out):
