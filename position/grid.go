@@ -151,11 +151,11 @@ func (c *gridChange) resize(i int, s Site) (done bool, err error) {
 	places, isPlaces := s.(PlaceRotator)
 	grid := c.g.PatchGrid()
 	if cropper, ok := s.(Cropper); ok && grid.Sides() != c.to.Sides() && s.Encoding().IsGrid() {
-		if takes, err := c.takes(); takes || err != nil {
-			c.out.Nothing = fmt.Sprintf("the graph takes a part of its table for the picture that it gets, and %s patches as it is", c.to)
-			return takes, err
-		}
 		if cropped, err := cropper.Crop(c.to.Sides()); cropped || err != nil {
+			if takes, _ := c.takes(); takes {
+				c.out.Nothing = fmt.Sprintf("the graph takes a part of its table for the picture that it gets, and %s patches as it is", c.to)
+				return true, nil
+			}
 			c.from = grid
 			c.changes(i, "grid %s → %s patches, another part of its table", grid, c.to)
 			if learned.Grid != nil {
