@@ -20,7 +20,7 @@ func LeftOver(before, after *eval.Scope, patches [2]int, told func(n *onnx.Node,
 		if !was.Ranked || len(was.Shape) != len(is.Shape) || slices.Equal(was.Shape, is.Shape) {
 			continue
 		}
-		if at := before.Input(n, 1); strings.HasPrefix(n.Op, "Scatter") && at.Known() && slices.Equal(at.Ints, after.Input(n, 1).Ints) {
+		if scattersAsBefore(before, after, n) {
 			return n, "it writes at the places of the old picture alone"
 		}
 		if was.Known() {
@@ -44,6 +44,26 @@ func LeftOver(before, after *eval.Scope, patches [2]int, told func(n *onnx.Node,
 		}
 	}
 	return nil, ""
+}
+
+// scattersAsBefore reports whether a node scatters into an axis that is larger or smaller now, at the same places, and at as many as the axis
+// had before: at one or a few of them a class token may stand.
+func scattersAsBefore(before, after *eval.Scope, n *onnx.Node) bool {
+	at := before.Input(n, 1)
+	if !strings.HasPrefix(n.Op, "Scatter") || !at.Known() || len(at.Shape) == 0 || !slices.Equal(at.Ints, after.Input(n, 1).Ints) {
+		return false
+	}
+	places := at.Len()
+	if n.Op == "ScatterND" {
+		places /= max(at.Shape[len(at.Shape)-1], 1)
+	}
+	was, is := before.Input(n, 0).Shape, after.Input(n, 0).Shape
+	for d, size := range was {
+		if size != is[d] && places >= size && size > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // CutsAt is a place in the later half of an axis of data, as long as it was, that a Slice or Gather cuts or picks
