@@ -80,6 +80,27 @@ func TestLeftOver(t *testing.T) {
 			m.Nodes = append(m.Nodes, node("Slice", "planted", "h", "from", "end", "axis"))
 			ends(m, out("planted", 1, 12, 4))
 		}, "planted", "Slice planted"},
+		{"a few of the patches", func(m *onnx.NewModel) { // as a masked autoencoder keeps them
+			m.Initializers = append(m.Initializers, integers("from", 0), integers("end", 4), integers("axis", 1))
+			m.Nodes = append(m.Nodes, node("Slice", "planted", "h", "from", "end", "axis"))
+			ends(m, out("planted", 1, 4, 4))
+		}, "planted", "Slice planted"},
+		{"a sort", func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers, integers("all", 16))
+			m.Nodes = append(m.Nodes, withInts(onnx.NewNode{Op: "TopK", Inputs: []string{"h", "all"}, Outputs: []string{"planted", "order"}}, "axis", int64(1)))
+			ends(m, out("planted", 1, 16, 4))
+		}, "planted", "[1 36 4]"},
+		{"the best of all", func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers, integers("five", 5))
+			m.Nodes = append(m.Nodes, withInts(onnx.NewNode{Op: "TopK", Inputs: []string{"h", "five"}, Outputs: []string{"planted", "order"}}, "axis", int64(1)))
+			ends(m, out("planted", 1, 5, 4))
+		}, "planted", "[1 5 4]"},
+		{"places that a scatter writes", func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers, floats("blank", dims{1, 16, 1}, func(int) float64 { return 0 }), noise("written", 1, 16, 1),
+				integers("order", 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), integers("stand", 1, 16, 1))
+			m.Nodes = append(m.Nodes, node("Reshape", "at", "order", "stand"), withInts(node("ScatterElements", "rows", "blank", "at", "written"), "axis", int64(1)), node("Add", "planted", "h", "rows"))
+			ends(m, out("planted", 1, 16, 4))
+		}, "planted", "ScatterElements rows"},
 		{"Expand shape", func(m *onnx.NewModel) {
 			m.Initializers = append(m.Initializers, noise("one", 1, 1, 4), integers("shape", 1, 16, 4))
 			m.Nodes = append(m.Nodes, node("Expand", "planted", "one", "shape"), node("Add", "y", "h", "planted"))
