@@ -99,14 +99,15 @@ func (p *parts) graph(g *onnx.Graph) {
 // demands (onnx/docs/IR.md, "Graphs").
 func (p *parts) order(prefix string, g *onnx.Graph) {
 	head, at := "every node stands behind those that it reads", report.Where{}
-	w := g.Wiring()
+	makers := map[string]*onnx.Node{} // by the names that stand in the file, of nodes that do nothing as well
+	for _, n := range g.Nodes {
+		for _, o := range n.Outputs {
+			makers[o] = n
+		}
+	}
 	for _, n := range g.Nodes {
 		for i := range n.Inputs {
-			value, ok := w.Input(n, i)
-			if !ok {
-				continue
-			}
-			if from := w.Producer(value); from != nil && from.Index() >= n.Index() && w.Constant(value) == nil {
+			if from := makers[n.Written(i)]; from != nil && n.Written(i) != "" && from.Index() >= n.Index() && from.Op != "Constant" {
 				head, at = fmt.Sprintf("%s stands before %s, which it reads", n.Title(), from.Title()), report.Where{Node: n.Title()}
 			}
 		}
