@@ -107,7 +107,7 @@ func (p *parts) order(prefix string, g *onnx.Graph) {
 	}
 	for _, n := range g.Nodes {
 		for i := range n.Inputs {
-			if from := makers[n.Written(i)]; from != nil && n.Written(i) != "" && from.Index() >= n.Index() && from.Op != "Constant" {
+			if from := makers[n.Written(i)]; from != nil && n.Written(i) != "" && from.Index() >= n.Index() {
 				head, at = fmt.Sprintf("%s stands before %s, which it reads", n.Title(), from.Title()), report.Where{Node: n.Title()}
 			}
 		}
