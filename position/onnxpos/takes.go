@@ -22,12 +22,12 @@ func (m *Model) Takes(grid schemes.Grid) (takes bool, left position.Leftover) {
 	if what, changeable := length.WindowsLeft(e); what != "" {
 		return false, position.Leftover{What: what, Changeable: changeable && grid != old}
 	}
-	first, before := m.graph.Eval, old.Places()
+	first, before, other := m.graph.Eval, old.Places(), grid
 	if grid == old { // what was evaluated is not what was exported, where the picture is free: held against another size
 		if !m.graph.FreeImage() {
 			return true, left
 		}
-		other := old.WithSides(2*old[1], 3*old[2])
+		other = old.WithSides(2*old[1], 3*old[2])
 		if first, before = m.graph.WithPatches(other), other.Places(); first == nil {
 			return true, left
 		}
@@ -41,11 +41,7 @@ func (m *Model) Takes(grid schemes.Grid) (takes bool, left position.Leftover) {
 		}
 	}
 	for _, s := range m.sites {
-		to := grid
-		if grid == old {
-			to = old.WithSides(2*old[1], 3*old[2])
-		}
-		if r, ok := s.(*rotary.Site); ok && !r.PlacesFollow(to) {
+		if r, ok := s.(*rotary.Site); ok && !r.PlacesFollow(other) {
 			return false, position.Leftover{What: "patches turn by places that do not follow the picture", Changeable: grid != old}
 		}
 	}

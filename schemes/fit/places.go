@@ -154,7 +154,7 @@ func (l *Places) Resize(to []int, base float64, squeezed bool) (out Places, says
 			}
 			turn := math.Abs(c.turn)
 			fastest = max(fastest, turn)
-			turns[math.Round(turn/countedError)] = true
+			turns[turn] = true
 			counted = counted && math.Abs(wrap(c.first)) <= countedError*max(turn, 1)
 			middle = middle && math.Abs(wrap(c.first+c.turn*float64(was-1)/2)) <= countedError*max(turn, 1)
 		}
@@ -216,7 +216,7 @@ func unfold(columns []placeColumn, axis int, base float64) {
 	for _, c := range columns {
 		if c.axis == axis {
 			slowest = min(slowest, math.Abs(c.turn))
-			turns[math.Round(math.Abs(c.turn)/countedError)] = true
+			turns[math.Abs(c.turn)] = true
 		}
 	}
 	for k := range columns {

@@ -42,21 +42,36 @@ func (r *Site) ResizePlaces(to []int, squeezed bool) (says string, err error) {
 // alongOneAxis reads cosines and sines that turn places of a grid by one of their coordinates alone, as those do that are
 // for a part of each head (V-JEPA 2).
 func (r *Site) alongOneAxis(e *position.Encoding) {
-	u, grid := r.uses[0], r.grid()
-	axis := trace.PositionAxis(u.cosValue)
-	if r.m.ImageInput() == nil || grid == nil || axis < 0 || trace.PositionAxis(u.sinValue) != axis {
+	grid := r.grid()
+	if r.m.ImageInput() == nil || grid == nil {
 		return
 	}
 	if along, _ := r.m.FrameGrid(); along > 1 && len(grid) == 2 {
 		grid = append([]int{along}, grid...)
 	}
-	cos, sin := rows.Matrix(trace.RowsOf(u.cosValue, axis)), rows.Matrix(trace.RowsOf(u.sinValue, axis))
-	places, ok := fit.PlacesOf(cos, sin, rows.Precision(u.cosValue.Type), grid)
-	if !ok || !places.Turn() {
+	found, ok := turnedPlaces(r.uses[0].cosValue, r.uses[0].sinValue, grid)
+	if !ok || !found.Turn() {
 		return
 	}
-	r.scheme.Grid, r.places, r.amplitude = grid, [2]fit.Matrix{cos, sin}, places.Amplitude
+	r.scheme.Grid, r.places, r.amplitude = grid, [2]fit.Matrix{found.cos, found.sin}, found.Amplitude
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: fmt.Sprintf("each column turns along one axis of %s places, by one angle from place to place", schemes.Sizes(grid))})
+}
+
+// placesInUse are cosines and sines by which a graph turns the places of a grid.
+type placesInUse struct {
+	fit.Places
+	axis     int // of places
+	cos, sin rows.Matrix
+}
+
+// turnedPlaces reads them; false where they are not known, or a column turns along several axes.
+func turnedPlaces(cos, sin *eval.Value, grid []int) (out placesInUse, ok bool) {
+	if out.axis = trace.PositionAxis(cos); out.axis < 0 || trace.PositionAxis(sin) != out.axis {
+		return out, false
+	}
+	out.cos, out.sin = trace.RowsOf(cos, out.axis), trace.RowsOf(sin, out.axis)
+	out.Places, ok = fit.PlacesOf(out.cos, out.sin, rows.Precision(cos.Type), grid)
+	return out, ok
 }
 
 // PlacesFollow reports whether the graph, as it is, turns the places of another grid as they go on or are squeezed: it may
@@ -70,33 +85,18 @@ func (r *Site) PlacesFollow(to schemes.Grid) bool {
 		return false
 	}
 	for _, u := range r.uses {
-		was, ok := r.placesOf(u.scope, u)
-		is, followed := r.placesIn(e.Main, u, to.Axes(len(r.scheme.Grid)))
+		was, ok := turnedPlaces(u.cosValue, u.sinValue, r.scheme.Grid)
+		is, followed := turnedPlaces(e.Main.Value(u.cos), e.Main.Value(u.sin), to.Axes(len(r.scheme.Grid)))
 		if !ok || !followed || u.scope != r.m.Eval.Main {
 			return false
 		}
 		on, _, err := was.Resize(is.Grid, r.scheme.Base, false)
 		squeezed, _, other := was.Resize(is.Grid, r.scheme.Base, true)
-		if (err != nil || !on.Same(is)) && (other != nil || !squeezed.Same(is)) {
+		if (err != nil || !on.Same(is.Places)) && (other != nil || !squeezed.Same(is.Places)) {
 			return false
 		}
 	}
 	return true
-}
-
-// placesOf reads the cosines and sines of the places of the grid, where the graph turns.
-func (r *Site) placesOf(s *eval.Scope, u *rotation) (fit.Places, bool) {
-	return r.placesIn(s, u, r.scheme.Grid)
-}
-
-// placesIn is placesOf in another evaluation, of another grid.
-func (r *Site) placesIn(s *eval.Scope, u *rotation, grid []int) (fit.Places, bool) {
-	cos, sin := s.Value(u.cos), s.Value(u.sin)
-	axis := trace.PositionAxis(cos)
-	if axis < 0 || trace.PositionAxis(sin) != axis {
-		return fit.Places{}, false
-	}
-	return fit.PlacesOf(rows.Matrix(trace.RowsOf(cos, axis)), rows.Matrix(trace.RowsOf(sin, axis)), rows.Precision(cos.Type), grid)
 }
 
 const placesWhy = "cosines and sines of another grid"
@@ -107,17 +107,13 @@ func refusePlaces(why string) *position.Refusal {
 
 // resizeUse is ResizePlaces for one place where the graph turns.
 func (r *Site) resizeUse(u *rotation, to []int, squeezed bool) (says string, err error) {
-	axis := trace.PositionAxis(u.cosValue)
-	if u.scope != r.m.Eval.Main || axis < 0 || trace.PositionAxis(u.sinValue) != axis {
-		return "", refusePlaces("its cosines and sines are not known for each place")
+	was, ok := turnedPlaces(u.cosValue, u.sinValue, r.scheme.Grid)
+	if u.scope != r.m.Eval.Main || !ok {
+		return "", refusePlaces("its columns are not known, or do not turn each along one axis of the grid, by one angle from place to place")
 	}
-	cos, sin := rows.Matrix(trace.RowsOf(u.cosValue, axis)), rows.Matrix(trace.RowsOf(u.sinValue, axis))
-	if n := cos.Rows() * cos.Cols(); n != u.cosValue.Len() || n != u.sinValue.Len() || n == 0 {
+	cos, sin, axis := was.cos, was.sin, was.axis
+	if n := cos.Rows() * cos.Cols(); n != u.cosValue.Len() || n != u.sinValue.Len() {
 		return "", refusePlaces("heads or pictures turn by angles of their own")
-	}
-	was, ok := fit.PlacesOf(cos, sin, rows.Precision(u.cosValue.Type), r.scheme.Grid)
-	if !ok {
-		return "", refusePlaces("its columns do not turn each along one axis of the grid, by one angle from place to place")
 	}
 	is, says, err := was.Resize(to, r.scheme.Base, squeezed)
 	if err != nil {
