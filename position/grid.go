@@ -91,14 +91,20 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	defer func() { // what keeps numbers of the picture that it was exported with follows where that one is the only one
+		var refusal *Refusal
+		if free := gridder.FreeSides(); len(free) > 0 && errors.As(err, &refusal) && len(refusal.Remedies) == 0 {
+			refusal.Instead, refusal.Remedies = "", []report.Remedy{report.Do("extend", "fixes the picture at the size that it was exported with, and that file may take another", "fix", strings.Join(free, ","))}
+		}
+	}()
 	c := gridChange{m: m, g: gridder, to: to, kernel: kernel, method: window, squeeze: o.Method == schemes.PlacesSqueezed}
 	if p, ok := m.(Pictured); ok {
-		pictures := p.Pictures()
-		if err := pictures.refuse(to.Sides(), gridder.PatchSize()); err != nil {
+		any, err := p.TakesPictures(to.Sides())
+		if err != nil {
 			return Outcome{}, err
 		}
-		if pictures.Any != "" {
-			c.out.Nothing = fmt.Sprintf("%s, and takes %s patches as it is", pictures.Any, to)
+		if any != "" {
+			c.out.Nothing = fmt.Sprintf("%s, and takes %s patches as it is", any, to)
 			return c.out, nil
 		}
 	}
@@ -406,7 +412,7 @@ func (c *gridChange) resizePlaces(i int, s PlaceRotator, r schemes.Rotary) (done
 	}
 	p := parameters.Of(r)
 	c.out.Changes = append(c.out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
-		What: fmt.Sprintf("cosines and sines of a grid %s → %s patches: %s", schemes.Sizes(was), schemes.Sizes(to), says)})
+		What: strings.TrimSuffix(fmt.Sprintf("cosines and sines of a grid %s → %s patches: %s", schemes.Sizes(was), schemes.Sizes(to), says), ": ")})
 	if says == schemes.PlacesGoOn {
 		c.out.note(eitherWay)
 	}
@@ -458,7 +464,7 @@ func wantedGrid(g Gridder, o GridOptions) (to schemes.Grid, err error) {
 		}
 		unit := patch
 		if p, ok := g.(Pictured); ok {
-			unit *= max(p.Pictures().Multiple, 1)
+			unit *= max(p.Merged(), 1)
 		}
 		for _, side := range picture {
 			if side < patch || side%patch != 0 {

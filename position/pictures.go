@@ -1,8 +1,6 @@
 package position
 
 import (
-	"fmt"
-
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -21,11 +19,17 @@ type Gridder interface {
 	Takes(grid schemes.Grid) (takes bool, left Leftover)
 	// SetGrid changes shape constants and fixed dimensions to another grid.
 	SetGrid(old, new schemes.Grid) error
+	// FreeSides are what extend --fix wants for the picture's free axes: the name of each and a letter for its number.
+	FreeSides() []string
 }
 
-// Pictured is implemented by models whose pictures an engine makes, and not their graph: it takes some sizes
-// alone, or all.
-type Pictured interface{ Pictures() Pictures }
+// Pictured is implemented by models whose pictures an engine makes, and not their graph.
+type Pictured interface {
+	// Merged is how many patches along a side become one token: sides are multiples of as many.
+	Merged() int
+	// TakesPictures says why every size goes as it is, "" where one does alone; or it refuses so many rows and columns.
+	TakesPictures(to [2]int) (any string, err error)
+}
 
 // Sized is implemented by models of pictures: Sizes are the height and width in pixels of those that
 // they take, or that an engine makes of every other, and what the sides of others are multiples
@@ -44,35 +48,6 @@ func describePictures(m Model, l *report.Length) {
 	if picture, l.Multiple = s.Sizes(); picture[0] > 0 {
 		l.Picture = picture[:]
 	}
-}
-
-// Pictures are the sizes that an engine takes.
-type Pictures struct {
-	Multiple int    // patches along a side that become one token: sides are multiples of them
-	Largest  int    // patches along a side at most
-	Square   bool   // both sides are one number
-	Any      string // why every size goes as it is; "" where one does alone
-	Only     string // why that one cannot be another; "" where it can
-}
-
-// refuse refuses a grid that the engine does not take.
-func (p Pictures) refuse(to [2]int, patch int) error {
-	switch {
-	case p.Only != "":
-		return &Refusal{Why: "the size of its pictures cannot change: " + p.Only, Instead: "convert the model anew for the wanted size"}
-	case p.Square && to[0] != to[1]:
-		return &Refusal{Why: fmt.Sprintf("llama.cpp scales every picture to a square for this projector, and %d×%d patches are none", to[0], to[1]),
-			Remedies: []report.Remedy{report.Do("extend", "", "image", fmt.Sprint(max(to[0], to[1])*patch))}}
-	case max(to[0], to[1]) > p.Largest:
-		return &Refusal{Why: fmt.Sprintf("llama.cpp takes pictures of at most %d pixels a side", p.Largest*patch), Remedies: []report.Remedy{report.Do("extend", "", "image", fmt.Sprint(p.Largest/p.Multiple*p.Multiple*patch))}}
-	}
-	for _, side := range to {
-		if side%p.Multiple != 0 {
-			return &UsageError{What: fmt.Sprintf("a side of %d patches (%d pixels): the projector makes one token of %d×%d patches", side, side*patch, p.Multiple, p.Multiple),
-				Hint: schemes.NearestSizes(side*patch, p.Multiple*patch)}
-		}
-	}
-	return nil
 }
 
 // Leftover is what of the old picture stays in a graph that runs with another one.

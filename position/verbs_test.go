@@ -175,6 +175,7 @@ func TestGridSizes(t *testing.T) {
 type gridder struct{ gridded }
 
 func (gridder) SetGrid(old, new schemes.Grid) error                 { return nil }
+func (gridder) FreeSides() []string                                 { return nil }
 func (gridder) Takes(grid schemes.Grid) (takes bool, left Leftover) { return false, Leftover{} }
 
 func TestDefaultGrowKeepsOldRows(t *testing.T) {

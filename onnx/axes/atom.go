@@ -75,6 +75,7 @@ const (
 	windowed             // each is what a window saw that reaches into its neighbours
 	picked               // some were chosen, in an order of their own
 	shuffled             // moved in a way that is not followed
+	ranked               // put in the order of content: a place is a rank, and says nothing of where it was
 )
 
 // Factor is an atom in an axis. Made says that its places hold what weights of
@@ -299,7 +300,7 @@ func (l *Labels) derive(how move, from Axis, start, size, more int) Axis {
 		return l.fresh(size)
 	}
 	key := derivationKey{how, from[0].Atom, start, size, more}
-	if len(from) == 1 && how != picked && how != shuffled {
+	if len(from) == 1 && how != picked && how != shuffled && how != ranked {
 		if a := l.derived[key]; a != nil {
 			return l.factor(Factor{a, from[0].Made})
 		}

@@ -102,6 +102,9 @@ type Labels struct {
 	derived   map[derivationKey]*Atom
 	differ    map[constantAxis]bool // what was asked of constants before
 	masks     map[*eval.Value]bool
+	way       map[*Atom]int // those under way, by their place, and those that wait for one of them, by its
+	ring      int           // the first of way that was asked for
+	ringed    []*Atom
 }
 
 // rooms are where what a pass makes for every node is taken from.
@@ -135,7 +138,7 @@ const (
 // graph, or values of it that stand for them; kind says what each holds.
 func Pass(e *eval.Evaluator, given []*onnx.ValueInfo, kind func(*onnx.ValueInfo) Input) *Labels {
 	l := &Labels{e: e, inputs: map[string]Input{}, inputAxes: map[string][]*Atom{}, given: map[string]*Value{}, bodies: map[*eval.Scope]map[string]*Value{}, made: map[*eval.Scope][]labelled{},
-		cutAt: map[*Atom]Reason{}, derived: map[derivationKey]*Atom{}, differ: map[constantAxis]bool{}, masks: map[*eval.Value]bool{}}
+		cutAt: map[*Atom]Reason{}, derived: map[derivationKey]*Atom{}, differ: map[constantAxis]bool{}, masks: map[*eval.Value]bool{}, way: map[*Atom]int{}}
 	for _, in := range given {
 		if e.File.Graph.Initializer(in.Name) == nil {
 			l.inputs[in.Name] = kind(in)

@@ -97,7 +97,7 @@ func TestPass(t *testing.T) {
 	constants := []onnx.NewTensor{noise("W", 4, 4), noise("features", 4), noise("table", 6, 4), noise("rows", 6, 1), noise("columns", 1, 4), noise("bias", 6, 6), causal,
 		noise("mix", 6, 6), noise("matrices", 6, 4, 4), noise("class", 1, 1, 4), noise("longer", 1, 7, 4), noise("queries", 1, 3, 4), list("apart", 1, 6, 2, 2), list("together", 1, 6, 4), list("groups", 1, 2, 3, 4), list("across", 1, 3, 2, 4), list("turned", 1, 4, 6), list("2", 2),
 		list("0", 0), list("1", 1), list("5", 5), list("6", 6), list("7", 7), scalar("first", 0), scalar("axis", 1), list("shift", 5, 0, 1, 2, 3, 4), list("all", 0, 1, 2, 3, 4, 5), list("ends", 0, 1, 0, 0, -1, 0), list("wider", 0, 0, 1, 0, 0, 1),
-		noise("kernel", 4, 4, 3), numbers("even", 1, 1, 1, 1, 1, 1)}
+		noise("kernel", 4, 4, 3), noise("pairs", 4, 4, 2), noise("turned table", 4, 6), noise("row of queries", 1, 3), numbers("twice", 1, 1, 2), numbers("even", 1, 1, 1, 1, 1, 1)}
 	scores := []onnx.NewNode{with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "x", "k")}
 	weighted := []onnx.NewNode{with(node("Softmax", "w", "b"), "axis", int64(-1)), node("MatMul", "y", "w", "x")}
 	attention := func(between ...onnx.NewNode) []onnx.NewNode {
@@ -139,6 +139,12 @@ func TestPass(t *testing.T) {
 		{"the tokens that rank first", append(ranked, with(node("Gather", "n", "x", "places"), "axis", int64(1)), node("Squeeze", "y", "n", "0")), "order by TopK"},
 		{"attention to keys and values that were cached", []onnx.NewNode{node("MatMul", "q", "x", "W"), node("Reshape", "h", "q", "apart"), with(node("Transpose", "t", "h"), "perm", []int64{0, 2, 1, 3}), with(node("Transpose", "k", "cache"), "perm", []int64{0, 1, 3, 2}),
 			node("MatMul", "s", "t", "k"), with(node("Softmax", "w", "s"), "axis", int64(-1)), node("MatMul", "o", "w", "cache"), with(node("Transpose", "u", "o"), "perm", []int64{0, 2, 1, 3}), node("Reshape", "y", "u", "together")}, "equivariant"},
+		{"a table by rank", append(ranked, with(node("Gather", "n", "x", "places"), "axis", int64(1)), node("Squeeze", "ordered", "n", "0"), node("Add", "y", "ordered", "table")), "order by TopK"},
+		{"a table on maps that are made of each other", []onnx.NewNode{with(node("Transpose", "c", "x"), "perm", []int64{0, 2, 1}), with(node("Conv", "small", "c", "pairs"), "strides", []int64{2}), node("Resize", "large", "small", "", "twice"),
+			with(node("Conv", "again", "large", "pairs"), "strides", []int64{2}), node("Add", "both", "again", "small"), node("Resize", "upper", "both", "", "twice"), node("Add", "on", "large", "turned table"), node("Add", "y", "on", "upper")}, "meeting at Add"},
+		{"samples at places of learned queries, with a row each", []onnx.NewNode{with(node("Transpose", "c", "x"), "perm", []int64{0, 2, 1}), node("Unsqueeze", "map", "c", "1"),
+			with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "queries", "k"), with(node("Softmax", "w", "s"), "axis", int64(-1)), node("MatMul", "h", "w", "x"), node("Slice", "two", "h", "0", "2", "2"), node("Unsqueeze", "at", "two", "1"),
+			node("GridSample", "sampled", "map", "at"), node("Squeeze", "f", "sampled", "0"), node("Add", "y", "f", "row of queries")}, "order by GridSample"},
 		{"learned queries", []onnx.NewNode{with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "queries", "k"), with(node("Softmax", "w", "s"), "axis", int64(-1)), node("MatMul", "h", "w", "x"), node("Add", "y", "h", "queries")}, "equivariant"},
 		{"scores by learned rows", attention(node("MatMul", "r", "x", "mixed"), node("Add", "b", "s", "r")), "meeting at MatMul"},
 		{"a convolution", []onnx.NewNode{with(node("Transpose", "c", "x"), "perm", []int64{0, 2, 1}), with(node("Conv", "y", "c", "kernel"), "pads", []int64{1, 1})}, "order by Conv"},

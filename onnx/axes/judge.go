@@ -25,6 +25,7 @@ type judgement uint8
 const (
 	open judgement = iota
 	underWay
+	ringed // judged, but for what is under way ahead of it
 	done
 )
 
@@ -247,18 +248,38 @@ const maxAncestry = 4096
 // roleOf judges a class: an axis of positions is one of an input, cut out of one or
 // made of one, unless weights sum over it, which makes it one of features. Tokens
 // and what windows saw are positions whatever is summed.
+//
+// Axes can be made of each other in a ring: a map that is resampled, and added to the one that it was made of. What is found of one while the first of
+// its ring is under way holds until that one is judged, and is asked anew after it (strongly connected components, Tarjan 1972).
 func (l *Labels) roleOf(a *Atom, depth int) Role {
 	a = a.root()
-	if a.judged == done {
+	switch {
+	case a.judged == done:
 		return a.role
-	}
-	if a.judged == underWay || depth > maxAncestry {
+	case a.judged != open:
+		l.ring = min(l.ring, l.way[a])
+		return a.role
+	case depth > maxAncestry:
 		return Other
 	}
-	a.judged = underWay
+	outer, place, first := l.ring, len(l.way), len(l.ringed)
+	l.ring, l.way[a], a.judged = place, place, underWay
 	l.e.Budget.Spend(1 + len(a.made))
 	a.role = l.judged(a, depth)
+	ring := l.ring
+	l.ring = min(outer, ring)
+	if a.role != Position && ring < place {
+		a.judged, l.way[a] = ringed, ring
+		l.ringed = append(l.ringed, a)
+		return a.role
+	}
 	a.judged = done
+	delete(l.way, a)
+	for _, r := range l.ringed[first:] {
+		r.judged, r.role = open, Other
+		delete(l.way, r)
+	}
+	l.ringed = l.ringed[:first]
 	return a.role
 }
 
@@ -283,6 +304,9 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 		role = l.partOf(a.whole, depth)
 	}
 	for _, d := range a.made {
+		if d.how == ranked {
+			continue
+		}
 		for f := range d.sources() {
 			r := l.roleOf(f, depth+1)
 			switch {

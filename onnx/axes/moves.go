@@ -369,7 +369,7 @@ func counts(index *eval.Value) bool {
 // chosen are the axes that an index chooses out of one.
 func (c *call) chosen(a Axis, index *eval.Value, label *Value) []Axis {
 	out := slices.Clone(label.Axes)
-	if c.isData(0) { // what is picked of positions are positions
+	if c.isData(0) && label.places == nil { // what is picked of positions are positions
 		for d, size := range index.Shape {
 			out[d] = c.l.derive(picked, a, 0, size, 0)
 		}

@@ -32,7 +32,7 @@ var rules = [eval.AxisRules]rule{
 	eval.AxesReduce: reduce, eval.AxesRank: rank,
 	eval.AxesProduct: product, eval.AxesQuantizedProduct: quantizedProduct, eval.AxesGemm: gemm, eval.AxesLinear: linear, eval.AxesEinsum: einsum,
 	eval.AxesNormalize: scaled, eval.AxesSkipNormalize: skipNormalization, eval.AxesByChannel: byChannel,
-	eval.AxesConvolve: convolution, eval.AxesPool: pooling, eval.AxesGlobalPool: globalPool, eval.AxesPad: padding, eval.AxesMove: moved,
+	eval.AxesConvolve: convolution, eval.AxesPool: pooling, eval.AxesGlobalPool: globalPool, eval.AxesPad: padding, eval.AxesMove: moved, eval.AxesSample: sampled,
 	eval.AxesRecur: recurrent, eval.AxesState: stateful, eval.AxesAccumulate: cumulative, eval.AxesTriangle: triangle, eval.AxesRotate: rotates,
 	eval.AxesReorder: reorder, eval.AxesQuantizedConcat: quantizedConcat, eval.AxesByToken: byToken, eval.AxesFrames: frames,
 	eval.AxesAttend: attention, eval.AxesAttendBlocks: notFollowed, eval.AxesEmbed: embedding, eval.AxesDecode: decode,
@@ -412,8 +412,8 @@ func oneHot(c *call) []*Value {
 	return []*Value{{Depends: v.Depends, Axes: slices.Insert(slices.Clone(v.Axes), axis, c.l.fresh(shape[axis]))}}
 }
 
-// topK orders by content; what it says of places among positions tells them
-// apart.
+// topK orders by content: numbers that meet the data by rank encode no positions. What it says of places among
+// positions tells them apart.
 func topK(c *call) []*Value {
 	v := c.of(0)
 	axis := dimension(c.n.Int("axis", -1), len(v.Axes))
@@ -422,10 +422,10 @@ func topK(c *call) []*Value {
 	}
 	c.orders(v.Axes[axis], "ranks positions")
 	out := &Value{Depends: v.Depends, Axes: slices.Clone(v.Axes)}
-	out.Axes[axis] = c.l.derive(picked, v.Axes[axis], 0, c.shape(0)[axis], 0)
-	ranked := *out
-	ranked.places = v.Axes[axis]
-	return []*Value{out, &ranked}
+	out.Axes[axis] = c.l.derive(ranked, v.Axes[axis], 0, c.shape(0)[axis], 0)
+	places := *out
+	places.places = v.Axes[axis]
+	return []*Value{out, &places}
 }
 
 // convolution mixes neighbours along its spatial axes, but for patches that do
@@ -539,6 +539,19 @@ func moved(c *call) []*Value {
 		c.orders(a, "moves positions")
 	}
 	return c.resized("moves positions")
+}
+
+// sampled has a place for each that the second input names: those are its own where data name them, as deformable
+// attention does, or else moved.
+func sampled(c *call) []*Value {
+	x, at := c.of(0), c.of(1)
+	if len(x.Axes) < 3 || len(at.Axes) != len(x.Axes) || !c.isData(1) {
+		return moved(c)
+	}
+	for _, a := range x.Axes[2:] {
+		c.orders(a, "samples at places that data name")
+	}
+	return []*Value{{Depends: Content, Axes: slices.Concat(x.Axes[:2], at.Axes[1:len(at.Axes)-1])}}
 }
 
 // padding moves positions where it adds to them, or takes as much at the other end.

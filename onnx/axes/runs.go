@@ -39,6 +39,10 @@ func grid(axis Axis) (out []int, ok bool) {
 		return nil, false
 	}
 	for len(parts) > 0 {
+		if n, size := wholeOf(parts); n > 0 {
+			parts, out = parts[n:], append(out, size)
+			continue
+		}
 		whole, n := outermost(parts[0].Atom), 1
 		size := parts[0].size
 		for n < len(parts) && size < whole.size && outermost(parts[n].Atom) == whole {
@@ -57,12 +61,41 @@ func grid(axis Axis) (out []int, ok bool) {
 	return out, true
 }
 
+// wholeOf is how many of the first parts are all of one axis, in its order, and its size: an axis may have been cut by
+// what takes windows of it, and its parts put into others.
+func wholeOf(parts Axis) (n, size int) {
+	queue := []*Atom{parts[0].root()}
+	for i := 0; i < len(queue) && i < maxCuts; i++ {
+		at := queue[i]
+		if of := leaves(Axis{{Atom: at}}); len(of) > n && len(of) > 1 && len(of) <= len(parts) && sameAxis(of, parts[:len(of)]) {
+			n, size = len(of), at.size
+		}
+		if isOwn(at) {
+			continue
+		}
+		for _, d := range at.made {
+			if len(d.from) == 1 {
+				queue = append(queue, d.from[0].root())
+			}
+		}
+		if at.whole != nil {
+			queue = append(queue, at.whole.root())
+		}
+	}
+	return n, size
+}
+
+// isOwn reports whether an atom is an axis of an input, or made of one, and not just a part of another.
+func isOwn(a *Atom) bool {
+	return len(a.inputs) > 0 || slices.ContainsFunc(a.made, func(d derivation) bool { return d.start != piece })
+}
+
 // outermost is the axis of an input, or what was made of one, that an atom was cut out of;
 // the atom itself where it is such.
 func outermost(a *Atom) *Atom {
 	at := a.root()
 	for range maxCuts {
-		if at.whole == nil || len(at.inputs) > 0 || slices.ContainsFunc(at.made, func(d derivation) bool { return d.start != piece }) {
+		if at.whole == nil || isOwn(at) {
 			return at
 		}
 		at = at.whole.root()

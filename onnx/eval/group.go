@@ -28,7 +28,7 @@ const (
 	// Triangle keeps those on one side of a diagonal.
 	Triangle Group = 1 << AxesTriangle
 	// Resampling moves them, or makes others of neighbours: Resize.
-	Resampling Group = 1 << AxesMove
+	Resampling Group = 1<<AxesMove | 1<<AxesSample
 )
 
 // Operators that compute element by element.

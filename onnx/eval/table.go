@@ -84,6 +84,7 @@ const (
 	AxesGlobalPool                            // all places averaged
 	AxesPad                                   // places added at the ends
 	AxesMove                                  // places moved
+	AxesSample                                // between places of the first input, at those that the second one names
 	AxesRecur                                 // one place after the other
 	AxesState                                 // one place after the other along an axis of the first input, which says what it is
 	AxesAccumulate                            // sums of all places before
@@ -223,7 +224,7 @@ var standardOperators = [...]Operator{
 	{Name: "GlobalMaxPool", Since: 1, value: globalPool, Axes: AxesGlobalPool},
 	{Name: "Greater", Since: 1, binary: func(a, b float64) float64 { return truth(a > b) }, Axes: AxesCompare},
 	{Name: "GreaterOrEqual", Since: 12, binary: func(a, b float64) float64 { return truth(a >= b) }, Axes: AxesCompare},
-	{Name: "GridSample", Since: 16, value: gridSample, Axes: AxesMove},
+	{Name: "GridSample", Since: 16, value: gridSample, Axes: AxesSample},
 	{Name: "GroupNormalization", Since: 18, value: sameAsFirst, Axes: AxesByChannel},
 	{Name: "HammingWindow", Since: 17, Axes: AxesNew, NotModelled: "numbers and shape"},
 	{Name: "HannWindow", Since: 17, Axes: AxesNew, NotModelled: "numbers and shape"},
@@ -411,7 +412,7 @@ var microsoftOperators = [...]Operator{
 	{Name: "GemmaRotaryEmbedding", Since: 1, NotModelled: "anything"},
 	{Name: "GlobalAveragePool", Since: 1, value: globalPool, Axes: AxesGlobalPool},
 	{Name: "GreedySearch", Since: 1, Generates: true, NotModelled: "anything"},
-	{Name: "GridSample", Since: 1, value: gridSample, Axes: AxesMove},
+	{Name: "GridSample", Since: 1, value: gridSample, Axes: AxesSample},
 	{Name: "GroupNorm", Since: 1, value: sameAsFirst, Axes: AxesNormalize},
 	{Name: "GroupQueryAttention", Since: 1, value: headAttention, Axes: AxesAttend, Bias: 10, Turns: &Turning{7, 8, 9, "do_rotary"}},
 	{Name: "HyperConnectionPostMix", Since: 1, NotModelled: "anything"},

@@ -42,10 +42,7 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	}
 	d.m.SpendElements(of.Value.Len())
 	first := addition{scope: x.Scope, node: x.Node, name: x.Known, state: otherInput(x.Node, x.Input), sheet: s, runs: runsAlong(x, s), free: x.Free, along: x.Along}
-	if grid, _, ok := first.gridOf(); ok && s.Coordinates(grid) {
-		return nil
-	}
-	if d.scaledByPosition(x) {
+	if s.Coordinates(first.runs) || d.scaledByPosition(x) {
 		return nil
 	}
 	var out []*addition

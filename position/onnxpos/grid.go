@@ -15,3 +15,6 @@ func (m *Model) SetGrid(old, new schemes.Grid) (err error) {
 	}
 	return length.New(m.graph, m.sites, 0, 0, doubts).SetGrid(old, new)
 }
+
+// FreeSides are what extend --fix wants for the picture's free axes.
+func (m *Model) FreeSides() []string { return m.graph.FreeSides() }

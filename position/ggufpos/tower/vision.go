@@ -7,6 +7,7 @@ import (
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/ggufpos/hparams"
+	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -114,30 +115,64 @@ func (v *Vision) PatchGrid() schemes.Grid {
 	return schemes.Grid{1, v.image / v.patch, v.image / v.patch}
 }
 
-// Pictures is what llama.cpp takes.
-func (v *Vision) Pictures() position.Pictures {
+// Merged is how many patches along a side become one token.
+func (v *Vision) Merged() int {
+	if v.projector == nil {
+		return 0
+	}
+	if n, ok := v.m.File.Find(v.projector.key).Uint(); ok && v.projector.key != "" && n > 0 && n < maxImage {
+		return int(n)
+	}
+	return v.projector.merge
+}
+
+// TakesPictures is position.Pictured, of llama.cpp.
+func (v *Vision) TakesPictures(to [2]int) (any string, err error) {
 	p := v.projector
-	if p == nil {
-		return position.Pictures{Only: fmt.Sprintf("what llama.cpp does with pictures for the projector type %q is not known", v.kind)}
+	if p == nil || p.only != "" {
+		return "", &position.Refusal{Why: "the size of its pictures cannot change: " + v.fixed(), Instead: "convert the model anew for the wanted size"}
 	}
-	merge := p.merge
-	if n, ok := v.m.File.Find(p.key).Uint(); ok && p.key != "" && n > 0 && n < maxImage {
-		merge = int(n)
+	image := func(side int) []report.Remedy {
+		return []report.Remedy{report.Do("extend", "", "image", fmt.Sprint(side*v.patch))}
 	}
-	return position.Pictures{Multiple: merge, Square: p.any == "", Largest: maxImage / v.patch, Any: p.any, Only: p.only}
+	merged, largest := v.Merged(), maxImage/v.patch
+	switch {
+	case p.any == "" && to[0] != to[1]:
+		return "", &position.Refusal{Why: fmt.Sprintf("llama.cpp scales every picture to a square for this projector, and %d×%d patches are none", to[0], to[1]), Remedies: image(max(to[0], to[1]))}
+	case max(to[0], to[1]) > largest:
+		return "", &position.Refusal{Why: fmt.Sprintf("llama.cpp takes pictures of at most %d pixels a side", largest*v.patch), Remedies: image(largest / merged * merged)}
+	}
+	for _, side := range to {
+		if side%merged != 0 {
+			return "", &position.UsageError{What: fmt.Sprintf("a side of %d patches (%d pixels): the projector makes one token of %d×%d patches", side, side*v.patch, merged, merged),
+				Hint: schemes.NearestSizes(side*v.patch, merged*v.patch)}
+		}
+	}
+	return p.any, nil
+}
+
+// fixed is why the size of the pictures cannot change, "" where it can.
+func (v *Vision) fixed() string {
+	if v.projector == nil {
+		return fmt.Sprintf("what llama.cpp does with pictures for the projector type %q is not known", v.kind)
+	}
+	return v.projector.only
 }
 
 // Sizes is position.Sized: the size to which llama.cpp scales pictures, and what the sides of others are multiples of.
 func (v *Vision) Sizes() (picture [2]int, multiple int) {
-	pictures, grid := v.Pictures(), v.PatchGrid()
-	if pictures.Only == "" {
-		multiple = pictures.Multiple * v.patch
+	grid := v.PatchGrid()
+	if v.fixed() == "" {
+		multiple = v.Merged() * v.patch
 	}
 	return [2]int{grid[1] * v.patch, grid[2] * v.patch}, multiple
 }
 
-// Takes reports whether the file is for so many patches as it is: Pictures says so.
+// Takes reports whether the file is for so many patches as it is: TakesPictures says so.
 func (v *Vision) Takes(schemes.Grid) (takes bool, left position.Leftover) { return false, left }
+
+// FreeSides are none: the file has no axes.
+func (v *Vision) FreeSides() []string { return nil }
 
 // SetGrid states the size of another picture: image_size, and the sizes that LLaVA-NeXT cuts into tiles
 // of it (image_grid_pinpoints, of which mtmd-image.cpp takes tiles of image_size).

@@ -1,6 +1,8 @@
 package probe
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -136,6 +138,21 @@ func (p *Probe) FreeImage() bool {
 	}
 	height, _ := PictureSides(in)
 	return in.Dims[height].Value < 0
+}
+
+// FreeSides are what extend --fix wants for the free axes of the picture: the name of each and a letter for its number.
+func (p *Probe) FreeSides() (out []string) {
+	in := p.ImageInput()
+	if in == nil {
+		return nil
+	}
+	letters := map[pictureAxis]string{frames: "T", rows: "H", columns: "W"}
+	for i, d := range in.Dims {
+		if letter := letters[axisOf(in, i)]; letter != "" && d.Value < 0 {
+			out = append(out, cmp.Or(d.Param, fmt.Sprintf("%s:%d", in.Name, i))+"="+letter)
+		}
+	}
+	return out
 }
 
 // FreeFrames reports whether the input is a video that leaves its frames to the caller.

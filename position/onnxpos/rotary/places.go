@@ -1,6 +1,7 @@
 package rotary
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,9 +32,11 @@ func (r *Site) ResizePlaces(to []int, squeezed bool) (says string, err error) {
 	}
 	r.given = map[string]*eval.Value{}
 	for _, u := range r.uses {
-		if says, err = r.resizeUse(u, to, squeezed); err != nil {
+		how, err := r.resizeUse(u, to, squeezed)
+		if err != nil {
 			return "", err
 		}
+		says = cmp.Or(says, how) // a part of a head may turn along an axis that stays
 	}
 	r.m.RemoveUnread(placesWhy)
 	return says, nil

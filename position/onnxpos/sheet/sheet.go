@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
@@ -70,18 +71,36 @@ func (s *Sheet) Matrix() rows.Matrix {
 	return out
 }
 
-// Coordinates reports whether rows are points or boxes on a grid: four numbers at most,
-// each of which follows one axis of the grid alone, or none.
-func (s *Sheet) Coordinates(grid []int) bool {
-	if len(s.Columns) > FewColumns || len(s.Places) != Size(grid) {
+// Coordinates reports whether rows are points or boxes on grids behind one another: four numbers at most,
+// each of which follows one axis of its grid alone, or none. Places without a box, whose numbers are infinite or the largest, do not count.
+func (s *Sheet) Coordinates(runs []axes.Run) bool {
+	if len(s.Columns) > FewColumns {
 		return false
 	}
+	first := 0
+	for _, r := range runs {
+		if r.Grid == nil || first+r.Size > len(s.Places) || !s.coordinatesOf(s.Places[first:first+r.Size], r.Grid) {
+			return false
+		}
+		first += r.Size
+	}
+	return first == len(s.Places)
+}
+
+// noBox is what numbers of places without a box reach: the largest of float16.
+const noBox = 65504
+
+func (s *Sheet) coordinatesOf(places []int, grid []int) bool {
 	for _, c := range s.Columns {
-		follows, inner := 0, len(s.Places)
+		follows, inner := 0, len(places)
 		for _, n := range grid {
 			inner /= n
-			for p := range s.Places {
-				if p/inner%n > 0 && s.Value.Number(s.Places[p]+c) != s.Value.Number(s.Places[p-inner]+c) {
+			for p := range places {
+				if p/inner%n == 0 {
+					continue
+				}
+				is, was := s.Value.Number(places[p]+c), s.Value.Number(places[p-inner]+c)
+				if is != was && math.Abs(is) < noBox && math.Abs(was) < noBox {
 					follows++
 					break
 				}
