@@ -97,7 +97,7 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 			refusal.Instead, refusal.Remedies = "", []report.Remedy{report.Do("extend", "fixes the picture at the size that it was exported with, and that file may take another", "fix", strings.Join(free, ","))}
 		}
 	}()
-	c := gridChange{m: m, g: gridder, to: to, kernel: kernel, method: window, squeeze: o.Method == schemes.PlacesSqueezed}
+	c := gridChange{m: m, g: gridder, to: to, kernel: kernel, named: o.Kernel != "", method: window, squeeze: o.Method == schemes.PlacesSqueezed}
 	if p, ok := m.(Pictured); ok {
 		any, err := p.TakesPictures(to.Sides())
 		if err != nil {
@@ -141,6 +141,7 @@ type gridChange struct {
 	from    schemes.Grid // of what changes; of what does not where nothing does
 	to      schemes.Grid
 	kernel  schemes.Kernel
+	named   bool   // the kernel was asked for
 	method  string // of biases between patches
 	squeeze bool   // cosines and sines of patches keep their span
 	out     Outcome
@@ -381,6 +382,12 @@ func (c *gridChange) resizeRows(i int, s Site, l schemes.Learned) (done bool, er
 	if l.Grid != nil {
 		c.from = c.from.WithSides(from[1], from[2])
 		what, kernel = fmt.Sprintf("grid %s → %s patches", from, to), c.kernel.Name
+	}
+	if rows, ok := s.(Rows); ok && !c.named && l.Grid != nil && s.Encoding().Form == report.FormBaked {
+		if sum, err := schemes.IsSum(rows, l.Prefix, from); err != nil || sum {
+			return false, &Refusal{Why: "each row of its table is the sum of one by row and one by column, as sines multiplied by weights are, or two tables: those of another grid are not in the file",
+				Remedies: []report.Remedy{report.Do("extend", "resamples them as if they were trained", "kernel", c.kernel.Name)}}
+		}
 	}
 	want, err := resizeSite(s, l, from, to, c.kernel)
 	if err != nil {

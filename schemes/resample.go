@@ -189,6 +189,39 @@ func ResampleRows(old Rows, prefix int, from, to Grid, k Kernel) (*Resampled, er
 	return r, nil
 }
 
+// sumError is how far rows may be from the sum of a part by row and one by column, of the largest number: float32, in which exporters add them.
+const sumError = 4e-6
+
+// IsSum reports whether each row of a grid behind a prefix is the sum of one by its row and one by its column of the grid, and they differ: sines and
+// cosines that were multiplied by weights are such, or two tables that an exporter added; trained rows are not.
+func IsSum(table Rows, prefix int, grid Grid) (bool, error) {
+	rows, columns := grid[1], grid[2]
+	if rows < 2 || columns < 2 || prefix+grid.Places() > table.Len() {
+		return false, nil
+	}
+	above, row := make([][]float64, columns), make([]float64, table.Dim())
+	var first []float64 // of the grid's row
+	largest, apart, varies := 0.0, 0.0, false
+	for p := range grid.Places() {
+		if err := table.Row(prefix+p, row); err != nil {
+			return false, err
+		}
+		y, x := p/columns%rows, p%columns
+		if y == 0 {
+			above[x] = slices.Clone(row)
+		}
+		if x == 0 {
+			first = slices.Clone(row)
+		}
+		for c, v := range row {
+			largest = max(largest, math.Abs(v))
+			apart = max(apart, math.Abs(v-first[c]-above[x][c]+above[0][c]))
+			varies = varies || v != above[0][c]
+		}
+	}
+	return varies && apart <= sumError*largest, nil
+}
+
 // Len is the number of rows, prefix and tail included.
 func (r *Resampled) Len() int { return r.prefix + len(r.rows) + r.tail }
 

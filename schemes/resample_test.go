@@ -90,3 +90,31 @@ func TestResampleRowsKeepsOthers(t *testing.T) {
 		}
 	}
 }
+
+// rowsOf are rows of a table.
+type rowsOf [][]float64
+
+func (r rowsOf) Len() int                       { return len(r) }
+func (r rowsOf) Dim() int                       { return len(r[0]) }
+func (r rowsOf) Row(i int, dst []float64) error { copy(dst, r[i]); return nil }
+
+func TestIsSum(t *testing.T) {
+	grid := Grid{2, 3, 4}
+	sum, trained, even := make(rowsOf, 1+grid.Places()), make(rowsOf, 1+grid.Places()), make(rowsOf, 1+grid.Places())
+	for p := range sum {
+		y, x := (p-1)/4%3, (p-1)%4
+		sum[p] = []float64{math.Sin(float64(y)) + 3*math.Cos(1.7*float64(x)), float64(y * y)}
+		trained[p] = []float64{sum[p][0] + 1e-4*float64(x*y%3), sum[p][1]}
+		even[p] = []float64{1, 2}
+	}
+	for _, c := range []struct {
+		name   string
+		table  Rows
+		prefix int
+		want   bool
+	}{{"a sum", sum, 1, true}, {"at other places", sum, 0, false}, {"trained", trained, 1, false}, {"all the same", even, 1, false}, {"too few", sum, 2, false}} {
+		if got, err := IsSum(c.table, c.prefix, grid); err != nil || got != c.want {
+			t.Errorf("%s: %t, %v", c.name, got, err)
+		}
+	}
+}
