@@ -128,7 +128,7 @@ func (l *Labels) judge() {
 				}
 			case cutting:
 				at := Reason{e.scope, e.node, "it cuts across axes"}
-				if slices.ContainsFunc(leaves(e.other), func(f Factor) bool { return l.roleOf(f.Atom, 0) != Position }) {
+				if l.others(e.other) {
 					l.Doubts = note(l.Doubts, at)
 				} else if at.Why = e.why; len(l.Order) < maxReasons {
 					l.Order = note(l.Order, at)
@@ -598,9 +598,20 @@ func (l *Labels) grouped(a *Atom) {
 			return
 		}
 	}
-	if at, ok := l.cutAt[a]; ok {
+	at, ok := l.cutAt[a]
+	switch {
+	case !ok:
+	case slices.ContainsFunc(a.joined, func(s segment) bool { return l.positions(s.axis) && l.others(s.axis) }):
+		at.Why = "it cuts across axes"
+		l.Doubts = note(l.Doubts, at)
+	default:
 		l.Order = note(l.Order, at)
 	}
+}
+
+// others reports whether an axis has a part that is none of positions.
+func (l *Labels) others(axis Axis) bool {
+	return slices.ContainsFunc(leaves(axis), func(f Factor) bool { return l.roleOf(f.Atom, 0) != Position })
 }
 
 // Same reports whether two axes are the same by the graph's own wiring.
