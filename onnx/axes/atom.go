@@ -182,7 +182,7 @@ func (l *Labels) cut(a *Atom, outer int) {
 
 // unite lays two axes over each other: their atoms become the same. It is false
 // where their parts cannot be brought together, or where that would make two axes
-// of one input the same.
+// of one input the same that have not one name.
 func (l *Labels) unite(c *call, x, y Axis) bool {
 	if x.size() != y.size() {
 		return false
@@ -212,12 +212,23 @@ func (l *Labels) unite(c *call, x, y Axis) bool {
 	return true
 }
 
+// named reports whether the file gives two axes of an input one name: they are the same places twice (edges between the nodes of a graph).
+func (l *Labels) named(i, j inputAxis) bool {
+	for _, in := range l.e.File.Graph.Inputs {
+		if in.Name == i.name && max(i.axis, j.axis) < len(in.Dims) {
+			name := in.Dims[i.axis].Param
+			return name != "" && name == in.Dims[j.axis].Param
+		}
+	}
+	return false
+}
+
 // join makes two classes of one size the same.
 func (l *Labels) join(c *call, a, b *Atom) bool {
 	l.e.Budget.Spend(1)
 	for _, i := range a.inputs {
 		for _, j := range b.inputs {
-			if i.name == j.name && i.axis != j.axis {
+			if i.name == j.name && i.axis != j.axis && !l.named(i, j) {
 				return false
 			}
 		}

@@ -463,7 +463,11 @@ func (l *Labels) meets(e *event) {
 	if len(m.Covers) == 0 {
 		return
 	}
-	if known := e.scope.Enlarge(m.Known); known.Known() && l.isMask(known) {
+	known := e.scope.Enlarge(m.Known)
+	if known.Known() && len(m.Covers) == 2 && sameAxis(m.Along[0], m.Along[1]) && l.isDiagonal(known, m.Covers[0], m.Covers[1]) {
+		return
+	}
+	if known.Known() && l.isMask(known) {
 		l.Masked = true
 		if len(l.Masks) < maxMeetings {
 			l.Masks = append(l.Masks, m)

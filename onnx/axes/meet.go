@@ -65,6 +65,41 @@ func (l *Labels) varies(v *eval.Value, axis int) bool {
 	return answer
 }
 
+// isDiagonal reports whether numbers are one thing where places of two axes are the same, and another where they are not, whichever they
+// are: of the same places on both axes that tells none apart (the identity that self-loops of a graph or an inverse are made with).
+func (l *Labels) isDiagonal(v *eval.Value, a, b int) bool {
+	n := v.Shape[a]
+	if v.Shape[b] != n || v.Len() == 0 || v.Len()/(n*n) > maxDiagonals {
+		return false
+	}
+	l.e.Budget.Spend(1 + v.Len()/elementsAStep)
+	stride := func(axis int) (out int) {
+		out = 1
+		for _, d := range v.Shape[axis+1:] {
+			out *= d
+		}
+		return out
+	}
+	sa, sb := stride(a), stride(b)
+	on, off := map[int]float64{}, map[int]float64{}
+	for i := range v.Len() {
+		p, q := i/sa%n, i/sb%n
+		is := off
+		if p == q {
+			is = on
+		}
+		others, x := i-p*sa-q*sb, v.Number(i)
+		if have, seen := is[others]; seen && have != x {
+			return false
+		}
+		is[others] = x
+	}
+	return true
+}
+
+// maxDiagonals bounds the matrices of one constant that are looked at for being diagonal.
+const maxDiagonals = 1 << 10
+
 // isMask is isMask, answered once.
 func (l *Labels) isMask(v *eval.Value) bool {
 	answer, ok := l.masks[v]

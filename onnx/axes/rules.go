@@ -34,7 +34,7 @@ var rules = [eval.AxisRules]rule{
 	eval.AxesNormalize: scaled, eval.AxesSkipNormalize: skipNormalization, eval.AxesByChannel: byChannel,
 	eval.AxesConvolve: convolution, eval.AxesPool: pooling, eval.AxesGlobalPool: globalPool, eval.AxesPad: padding, eval.AxesMove: moved, eval.AxesSample: sampled,
 	eval.AxesRecur: recurrent, eval.AxesState: stateful, eval.AxesAccumulate: cumulative, eval.AxesTriangle: triangle, eval.AxesRotate: rotates,
-	eval.AxesReorder: reorder, eval.AxesQuantizedConcat: quantizedConcat, eval.AxesByToken: byToken, eval.AxesFrames: frames,
+	eval.AxesReorder: reorder, eval.AxesQuantizedConcat: quantizedConcat, eval.AxesByToken: byToken, eval.AxesBySample: bySample, eval.AxesFrames: frames,
 	eval.AxesAttend: attention, eval.AxesAttendBlocks: notFollowed, eval.AxesEmbed: embedding, eval.AxesDecode: decode,
 }
 
@@ -343,6 +343,23 @@ func byToken(c *call) []*Value {
 		c.features(v.Axes[n-1])
 	}
 	return first(c)
+}
+
+// bySample is byToken with outputs of a width of their own.
+func bySample(c *call) []*Value {
+	v := c.of(0)
+	byToken(c)
+	out := make([]*Value, len(c.n.Outputs))
+	for i := range out {
+		axes := make([]Axis, len(c.shape(i)))
+		for d, size := range c.shape(i) {
+			if axes[d] = c.l.fresh(size); d < len(v.Axes)-1 {
+				axes[d] = v.Axes[d]
+			}
+		}
+		out[i] = &Value{Depends: v.Depends, Axes: axes}
+	}
+	return out
 }
 
 // frames cuts a signal into overlapping runs and makes features of each.

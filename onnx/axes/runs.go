@@ -67,10 +67,10 @@ func wholeOf(parts Axis) (n, size int) {
 	queue := []*Atom{parts[0].root()}
 	for i := 0; i < len(queue) && i < maxCuts; i++ {
 		at := queue[i]
-		if of := leaves(Axis{{Atom: at}}); len(of) > n && len(of) > 1 && len(of) <= len(parts) && sameAxis(of, parts[:len(of)]) {
-			n, size = len(of), at.size
-		}
 		if isOwn(at) {
+			if of := leaves(Axis{{Atom: at}}); len(of) > max(n, 1) && len(of) <= len(parts) && sameAxis(of, parts[:len(of)]) {
+				n, size = len(of), at.size
+			}
 			continue
 		}
 		for _, d := range at.made {

@@ -55,6 +55,8 @@ const (
 	Product Group = 1<<AxesProduct | 1<<AxesQuantizedProduct | 1<<AxesGemm | 1<<AxesLinear | 1<<AxesEinsum
 	// Convolution sums neighbours with weights.
 	Convolution Group = 1 << AxesConvolve
+	// ByChannel scales each element of the second axis: InstanceNormalization.
+	ByChannel Group = 1 << AxesByChannel
 	// Pooling sums or compares neighbours.
 	Pooling Group = 1 << AxesPool
 	// Normalization scales by the statistics of the last axes.

@@ -96,6 +96,7 @@ const (
 	AxesReorder                               // channels brought to the end, or from there
 	AxesQuantizedConcat                       // AxesConcat of every third input from 2 on
 	AxesByToken                               // each place for itself, its features weighed
+	AxesBySample                              // AxesByToken, with outputs of a width of their own
 	AxesFrames                                // frames cut out of a signal
 	AxesBranch                                // those of the branch that is taken
 	AxesTurns                                 // those of a body that runs again and again
@@ -118,13 +119,15 @@ func Lookup(domain, name string) *Operator {
 		table = tables.microsoft
 	case "com.microsoft.extensions", "ai.onnx.contrib":
 		table = tables.extensions
+	case "ai.onnx.ml":
+		table = tables.learning
 	default:
 		return nil
 	}
 	return table[name]
 }
 
-var tables = struct{ standard, microsoft, extensions map[string]*Operator }{byName(standardOperators[:]), byName(microsoftOperators[:]), byName(extensionOperators[:])}
+var tables = struct{ standard, microsoft, extensions, learning map[string]*Operator }{byName(standardOperators[:]), byName(microsoftOperators[:]), byName(extensionOperators[:]), byName(learningOperators[:])}
 
 func byName(operators []Operator) map[string]*Operator {
 	table := make(map[string]*Operator, len(operators))

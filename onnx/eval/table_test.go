@@ -9,7 +9,7 @@ import (
 // TestTable holds that rows stand in the order in which they are looked up, and say
 // what is not modelled where something is not.
 func TestTable(t *testing.T) {
-	for domain, table := range map[string][]Operator{"": standardOperators[:], "com.microsoft": microsoftOperators[:], "ai.onnx.contrib": extensionOperators[:]} {
+	for domain, table := range map[string][]Operator{"": standardOperators[:], "com.microsoft": microsoftOperators[:], "ai.onnx.contrib": extensionOperators[:], "ai.onnx.ml": learningOperators[:]} {
 		if !slices.IsSortedFunc(table, func(a, b Operator) int { return strings.Compare(a.Name, b.Name) }) {
 			t.Errorf("%q is out of order", domain)
 		}

@@ -85,7 +85,7 @@ func (d *detector) meet() {
 	met := map[*onnx.Node]bool{}
 	for _, x := range d.labels.Meetings {
 		switch {
-		case x.Kind == axes.Biased && x.Node.Op != "Sub", x.Kind != axes.Joined && x.Node.Op != "Sub" && trace.MakesScores(x.Scope, x.Node) && betweenPositions(x):
+		case (x.Node.Op != "Sub" || x.Input == 1) && (x.Kind == axes.Biased || x.Kind != axes.Joined && trace.MakesScores(x.Scope, x.Node) && betweenPositions(x)):
 			d.relative.Bias(x.Scope, x.Node, x.Known)
 		case x.Kind == axes.Contracted:
 			d.relative.Contracted(x)

@@ -128,7 +128,7 @@ func (p *Probe) SetChannelsFirst(in *onnx.ValueInfo) {
 	p.channelsFirst, p.fixed.known = in.Name, false
 }
 
-// convolved reports whether an input goes into a convolution first: then its
+// convolved reports whether an input goes into a convolution first, or what scales its channels: then its
 // axes are channels and frames.
 func (p *Probe) convolved(name string) bool {
 	if name == p.channelsFirst {
@@ -148,7 +148,7 @@ func (p *Probe) convolved(name string) bool {
 		}
 		n := readers[i]
 		if !eval.Is(n, eval.Layout) {
-			return n.IsConvolution()
+			return n.IsConvolution() || eval.Is(n, eval.ByChannel)
 		}
 		name = n.Output(0)
 	}

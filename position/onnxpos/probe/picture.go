@@ -50,11 +50,17 @@ const (
 )
 
 // isPicture reports whether an input is a picture or a video: four or five axes of floating-point
-// numbers, or of bytes as a camera gives them.
+// numbers, or of bytes as a camera gives them. Two axes of one name that is no picture's are pairs of tokens or nodes.
 func isPicture(in *onnx.ValueInfo) bool {
 	name := strings.ToLower(in.Name)
+	if k := len(in.Dims); k == 4 && !slices.ContainsFunc(in.Dims, coloured) && (repeats(in.Dims[1], in.Dims[2]) || repeats(in.Dims[2], in.Dims[3])) {
+		return false
+	}
 	return (len(in.Dims) == 4 || len(in.Dims) == 5) && (in.Type.IsFloat() || in.Type == onnx.Uint8) && !strings.Contains(name, "past") && !strings.Contains(name, "cache")
 }
+
+// repeats reports whether two axes have one name.
+func repeats(a, b onnx.Dim) bool { return a.Value < 0 && b.Value < 0 && a.Param != "" && a.Param == b.Param }
 
 // IsVideo reports whether a picture has an axis of frames.
 func IsVideo(in *onnx.ValueInfo) bool { return len(in.Dims) == 5 }

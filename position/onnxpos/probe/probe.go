@@ -129,7 +129,11 @@ func (p *Probe) probeSizes() Sizes {
 // free some folded what they traced with into constants, and the graph runs at no other.
 func (p *Probe) probeTraced() {
 	s := p.Sizes
-	for _, s.Length = range p.wantedLengths() {
+	lengths := p.wantedLengths()
+	if slices.ContainsFunc(p.Eval.Failures, func(f eval.Failure) bool { return f.Node.IsConvolution() || eval.Is(f.Node, eval.Pooling) }) {
+		lengths = append(lengths, waveLengths...) // kernels that are wider than all frames
+	}
+	for _, s.Length = range lengths {
 		if e := p.Evaluate(s); len(e.Failures) == 0 {
 			p.Sizes, p.Eval = s, e
 			return

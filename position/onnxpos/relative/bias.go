@@ -19,8 +19,8 @@ type bias struct {
 	heads [][][]float64 // head, query, key
 }
 
-// Bias looks at a value that a node adds to attention scores: known numbers that are
-// more than a mask are kept for Biases.
+// Bias looks at a value that a node adds to attention scores, or takes from them: known numbers that are
+// more than a mask are kept for Biases, of those that are taken the linear ones.
 func (m *Search) Bias(s *eval.Scope, n *onnx.Node, name string) {
 	v := s.Value(name)
 	if v.Large() {
@@ -40,7 +40,10 @@ func (m *Search) Bias(s *eval.Scope, n *onnx.Node, name string) {
 	if heads == nil {
 		return
 	}
-	m.biases = append(m.biases, &bias{s, n, name, v, heads})
+	b := &bias{s, n, name, v, heads}
+	if _, linear := b.slopes(); linear || n.Op != "Sub" {
+		m.biases = append(m.biases, b)
+	}
 }
 
 // large notes a bias whose numbers are too many to be looked at, where an index
@@ -114,7 +117,7 @@ func (b *bias) slopes() ([]float64, bool) {
 	if b.value == nil {
 		return b.fitSlopes()
 	}
-	r := eval.Ask(b.value, "slopes", func() slopesResult { s, ok := b.fitSlopes(); return slopesResult{s, ok} })
+	r := eval.Ask(b.value, "slopes of "+b.node.Op, func() slopesResult { s, ok := b.fitSlopes(); return slopesResult{s, ok} })
 	return r.slopes, r.ok
 }
 
@@ -128,6 +131,9 @@ func (b *bias) fitSlopes() ([]float64, bool) {
 	out := make([]float64, len(b.heads))
 	for h, m := range b.heads {
 		slope, ok := linear(m)
+		if b.node != nil && b.node.Op == "Sub" {
+			slope = -slope
+		}
 		if !ok || slope <= 0 { // nearer keys must score higher
 			return nil, false
 		}

@@ -59,7 +59,7 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 		return nil
 	}
 	axis := trace.PositionAxis(v)
-	if axis < 0 {
+	if axis < 0 || meets(s, n) == "" { // what is added to the data is of positions, not of distances
 		return nil
 	}
 	if of := m.origins.Of(s, name); of != nil && len(of.Of) == 1 {
@@ -209,7 +209,7 @@ func meets(s *eval.Scope, n *onnx.Node) string {
 	for i := 0; i < len(queue) && i < maxMeets; i++ {
 		for _, r := range s.Consumers(queue[i]) {
 			switch {
-			case s.Value(r.Output(0)).Known():
+			case !s.Value(r.Output(0)).Unknowable():
 				queue = append(queue, r.Output(0))
 			case eval.Is(r, eval.Product) && len(r.Inputs) > 1:
 				if r.Input(0) == queue[i] {
