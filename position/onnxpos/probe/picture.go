@@ -60,7 +60,9 @@ func isPicture(in *onnx.ValueInfo) bool {
 }
 
 // repeats reports whether two axes have one name.
-func repeats(a, b onnx.Dim) bool { return a.Value < 0 && b.Value < 0 && a.Param != "" && a.Param == b.Param }
+func repeats(a, b onnx.Dim) bool {
+	return a.Value < 0 && b.Value < 0 && a.Param != "" && a.Param == b.Param
+}
 
 // IsVideo reports whether a picture has an axis of frames.
 func IsVideo(in *onnx.ValueInfo) bool { return len(in.Dims) == 5 }

@@ -209,7 +209,7 @@ func meets(s *eval.Scope, n *onnx.Node) string {
 	for i := 0; i < len(queue) && i < maxMeets; i++ {
 		for _, r := range s.Consumers(queue[i]) {
 			switch {
-			case !s.Value(r.Output(0)).Unknowable():
+			case !s.Value(r.Output(0)).Unknowable(), eval.Is(r, eval.Layout):
 				queue = append(queue, r.Output(0))
 			case eval.Is(r, eval.Product) && len(r.Inputs) > 1:
 				if r.Input(0) == queue[i] {

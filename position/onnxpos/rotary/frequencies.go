@@ -35,7 +35,7 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 	}
 	r.amplitude = 1
 	if axis := trace.PositionAxis(use.cosValue); axis >= 0 && !r.decays(use) {
-		r.amplitude = trace.RowsOf(use.cosValue, axis)[0][0]
+		r.amplitude = amplitudeOf(use.cosValue, use.sinValue)
 	}
 	if use.cosValue.Type == onnx.Float16 || use.cosValue.Type == onnx.BFloat16 {
 		if math.Abs(r.amplitude-1) < rows.CosTolerance {
@@ -76,6 +76,18 @@ func (r *Site) describeRuntime(e *position.Encoding) {
 	for _, also := range result.Also {
 		e.Also = append(e.Also, report.Reading{Scheme: also.Name(), Parameters: parameters.Of(also), Why: "it fits as well"})
 	}
+}
+
+// amplitudeOf is what cosines and sines of one position were multiplied with: the first may be another than 0.
+func amplitudeOf(cos, sin *eval.Value) float64 {
+	amplitude := cos.Number(0)
+	if sin.Known() && sin.Len() > 0 && sin.Number(0) != 0 {
+		amplitude = math.Hypot(amplitude, sin.Number(0))
+		if math.Abs(amplitude-1) < amplitudeTolerance {
+			amplitude = 1
+		}
+	}
+	return amplitude
 }
 
 // farthest is how many positions frequencies are compared at that hang on the length: they begin to at thousands.

@@ -85,12 +85,16 @@ func (m *Search) Find() []site.Site {
 }
 
 // mergeShifted puts sites together that are one encoding at other positions: queries that begin
-// behind the keys of a window, say.
+// behind the keys of a window, say; and those that no formula explains, which turn as many columns in one way
+// (frequencies of each layer, or a part of each head for an axis of a video).
 func mergeShifted(all []*Site) (out []*Site) {
 	for _, r := range all {
 		twin := slices.IndexFunc(out, func(o *Site) bool {
 			r.m.SpendElements(r.scheme.Pairs())
-			return len(r.caches) == 0 && len(o.caches) == 0 && sameRotation(o.scheme, r.scheme)
+			if len(r.caches) > 0 || len(o.caches) > 0 {
+				return len(r.caches) > 0 && len(o.caches) > 0 && r.unexplained() && o.unexplained() && reflect.DeepEqual(o.scheme, r.scheme) && o.Detected.Rows == r.Detected.Rows
+			}
+			return sameRotation(o.scheme, r.scheme) || r.unexplained() && reflect.DeepEqual(o.scheme, r.scheme)
 		})
 		if twin < 0 {
 			out = append(out, r)
@@ -104,6 +108,11 @@ func mergeShifted(all []*Site) (out []*Site) {
 		out[twin].describe()
 	}
 	return out
+}
+
+// unexplained reports whether no formula gives what a site turns by.
+func (r *Site) unexplained() bool {
+	return r.scheme.Base == 0 && len(r.scheme.Scaling.Frequencies) == 0 && r.scheme.Scaling.LongFactor == nil
 }
 
 // sameRotation reports whether two schemes turn alike, but for the rounding of frequencies that
