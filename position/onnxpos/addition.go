@@ -48,6 +48,7 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	var out []*addition
 	take := func(o *origin.Origin, part *sheet.Share) {
 		if part != nil {
+			part.First -= d.m.FirstPosition()
 			a := first
 			a.share, a.source = part, selection(x, o.Tensor, part)
 			quantisedBy(x, a.share)

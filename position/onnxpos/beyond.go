@@ -98,10 +98,8 @@ func (m *Model) lengthen() bool {
 // runsAt is the graph evaluated at a length, nil where it fails there at a node that is not
 // known to.
 func (m *Model) runsAt(length int, known map[*onnx.Node]bool) *eval.Evaluator {
-	size := m.graph.Sizes
-	size.Length = length
 	fails := false
-	probe := m.graph.Failing(size, func(f eval.Failure) bool {
+	probe := m.graph.Failing(m.graph.Sized(length), func(f eval.Failure) bool {
 		fails = fails || !known[f.Node]
 		return fails
 	})

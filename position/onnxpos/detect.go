@@ -56,7 +56,7 @@ func (m *Model) detector(e *eval.Evaluator, length int) *detector {
 	if e != m.graph.Eval {
 		labels = axes.Pass(e, probe.Given(m.graph.File), m.input)
 	}
-	d := &detector{m: m.graph, e: e, length: length, labels: labels, origins: origin.New(e)}
+	d := &detector{m: m.graph, e: e, length: length, labels: labels, origins: origin.New(e, m.graph.CallsOf(e)...)}
 	if in := d.m.TokenInput(); in != nil && in.Type.IsFloat() && len(in.Dims) == 3 && !d.labels.InputPositions(in.Name, 1) && d.labels.InputPositions(in.Name, 2) {
 		d.m.SetChannelsFirst(in)
 	}

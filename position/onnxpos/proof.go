@@ -22,6 +22,9 @@ func (m *Model) withoutEncoding() site.Site {
 		f := m.graph.Eval.Failures[0]
 		return m.unknownAt(f.Node.Title(), fmt.Sprintf("the graph could not be evaluated with %s, which were tried: %v", m.tried(), f.Err))
 	}
+	if m.graph.AtOnePosition() {
+		return m.unknownAt(m.graph.TokenInput().Name, "it takes one token at one position: what differs between positions does not show")
+	}
 	l := m.labels()
 	order := slices.Clone(l.Order)
 	for _, x := range l.Meetings {

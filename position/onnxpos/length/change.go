@@ -139,7 +139,7 @@ func (c *Change) SetLength() error {
 		return &position.Refusal{Why: fmt.Sprintf("the graph is unrolled: it treats each of its %d positions by nodes of its own, such as %s", m.FixedLength(), n.Title()),
 			Instead: "export the model for the wanted length"}
 	}
-	c.sizes.Length = c.New
+	c.sizes = c.Graph.Sized(c.New)
 	c.pairs = c.lengths()
 	return c.run()
 }
@@ -387,10 +387,10 @@ func (c *Change) problem() (*eval.Failure, int64) {
 		return nil, throughBoth
 	}
 	back := *c
-	if back.sizes.Length = c.old; c.old == 0 { // nothing bounded the length
-		back.sizes.Length = c.Graph.Sizes.Length
+	if back.sizes = c.Graph.Sized(c.old); c.old == 0 { // nothing bounded the length
+		back.sizes = c.Graph.Sizes
 	} else if c.old > c.New { // it ends earlier now
-		back.sizes.Length = min(c.Graph.Sizes.Length, c.New)
+		back.sizes = c.Graph.Sized(min(c.Graph.Sizes.Length, c.New))
 	}
 	if f := back.first(back.probe()); f != nil {
 		return f, throughNew + f.Node.Range()[0]

@@ -49,6 +49,7 @@ func (o *Origin) Whole() bool { return !slices.Contains(o.At, -1) }
 // Maps answers for the values of one evaluation, and keeps what was asked.
 type Maps struct {
 	eval   *eval.Evaluator
+	calls  []*eval.Evaluator // of which values are put behind one another; nil: eval alone
 	known  map[place]*Map
 	class  map[*onnx.Tensor]int // constants of one class are asked about together
 	of     [][]*onnx.Tensor     // by class
@@ -62,9 +63,10 @@ type place struct {
 	name  string
 }
 
-// New prepares the questions about an evaluated graph.
-func New(e *eval.Evaluator) *Maps {
-	return &Maps{eval: e, known: map[place]*Map{}, class: map[*onnx.Tensor]int{}, trials: map[trial]*eval.Evaluator{}}
+// New prepares the questions about an evaluated graph; of one whose values are those of several evaluations behind one another
+// (probe.CallsOf), with these.
+func New(e *eval.Evaluator, calls ...*eval.Evaluator) *Maps {
+	return &Maps{eval: e, calls: calls, known: map[place]*Map{}, class: map[*onnx.Tensor]int{}, trials: map[trial]*eval.Evaluator{}}
 }
 
 // Expect says that a value will be asked about. Constants of which no value that is
@@ -126,7 +128,7 @@ const maxCandidates = 24
 
 func (m *Maps) find(s *eval.Scope, name string) *Map {
 	v := s.Enlarge(name)
-	if !v.Known() && !v.Large() { // made by operators of which trials alone compute the numbers
+	if !v.Known() && !v.Large() && m.calls == nil { // made by operators of which trials alone compute the numbers
 		if m.plain == nil {
 			m.plain = m.eval.Exact()
 		}
@@ -178,7 +180,7 @@ func counted(n int) []int {
 
 // trial is a question to a class of constants: the numbers that they have in it.
 type trial struct {
-	class, kind int
+	class, kind, call int
 }
 
 // Kinds of trials; those from rowTrials on are of rows by the bits of their numbers.
@@ -211,9 +213,9 @@ func pattern(t *onnx.Tensor, kind int) eval.Pattern {
 	return rowPattern(t, kind-rowTrials)
 }
 
-// run gives the evaluation in which a constant, and others of its class, have other numbers.
-func (m *Maps) run(t *onnx.Tensor, kind int) *eval.Evaluator {
-	key := trial{m.class[t], kind}
+// run gives the evaluation, of a call, in which a constant, and others of its class, have other numbers.
+func (m *Maps) run(t *onnx.Tensor, kind, call int) *eval.Evaluator {
+	key := trial{m.class[t], kind, call}
 	if e := m.trials[key]; e != nil {
 		return e
 	}
@@ -223,22 +225,41 @@ func (m *Maps) run(t *onnx.Tensor, kind int) *eval.Evaluator {
 			patterns[t] = pattern(t, kind)
 		}
 	}
-	e := m.eval.Substitute(patterns)
+	of := m.eval
+	if m.calls != nil {
+		of = m.calls[call]
+	}
+	e := of.Substitute(patterns)
 	m.trials[key] = e
 	return e
 }
 
 // numbers are those of a value in a trial, nil where they are not known or others in number.
 func (m *Maps) numbers(s *eval.Scope, name string, v *eval.Value, t *onnx.Tensor, kind int) []float64 {
-	at := m.run(t, kind).Like(s)
-	if at == nil {
+	var all []float64
+	for call := range max(len(m.calls), 1) {
+		at := m.run(t, kind, call).Like(s)
+		if at == nil {
+			return nil
+		}
+		w := at.Value(name)
+		if w.Len() == v.Len() { // the same in all of them
+			return known(w)
+		}
+		all = append(all, known(w)...)
+	}
+	if len(all) != v.Len() {
 		return nil
 	}
-	w := at.Value(name)
-	if !w.Known() || w.Len() != v.Len() {
+	return all
+}
+
+// known are the numbers of a value, nil where they are not known.
+func known(v *eval.Value) []float64 {
+	if !v.Known() {
 		return nil
 	}
-	return numbersOf(w)
+	return numbersOf(v)
 }
 
 // numbersOf are the numbers of a value, of floating point or quantised; nil of others.

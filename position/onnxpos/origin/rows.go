@@ -142,7 +142,7 @@ func (p *Planned) Rows(s *eval.Scope, name string, t *onnx.Tensor) (rows []int, 
 
 // run is Maps.run, of rows: an element's number is that of its row.
 func (p *Planned) run(t *onnx.Tensor, kind int) *eval.Evaluator {
-	key := trial{p.maps.class[t], kind}
+	key := trial{class: p.maps.class[t], kind: kind}
 	if e := p.trials[key]; e != nil {
 		return e
 	}

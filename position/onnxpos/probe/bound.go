@@ -156,8 +156,7 @@ func (p *Probe) FailsAt(length int) *eval.Failure {
 }
 
 func (p *Probe) failsFirst(length int) *eval.Failure {
-	size := p.Sizes
-	size.Length = length
+	size := p.Sized(length)
 	known := p.FailsAnyway()
 	var first *eval.Failure
 	for _, f := range p.Failing(size, nil).Failures {
@@ -173,9 +172,7 @@ func (p *Probe) Longer(s *eval.Scope, name string, length int) *eval.Value {
 	if p.FixedLength() > 0 || p.Sizes.Length >= length {
 		return s.Value(name)
 	}
-	size := p.Sizes
-	size.Length = length
-	e := p.at(size)
+	e := p.at(p.Sized(length))
 	i := s.Index()
 	if i < 0 || i >= len(e.Scopes()) {
 		return nil
@@ -189,9 +186,7 @@ func (p *Probe) At(length int) *eval.Evaluator {
 	if p.FixedLength() > 0 || p.TokenInput() == nil || length < 1 {
 		return p.Eval
 	}
-	size := p.Sizes
-	size.Length = length
-	return p.at(size)
+	return p.at(p.Sized(length))
 }
 
 // maxFurther bounds the lengths at which indices are computed for tables of distances:

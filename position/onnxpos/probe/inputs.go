@@ -2,6 +2,8 @@ package probe
 
 import (
 	"cmp"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -27,6 +29,9 @@ type demanded struct {
 	axis  int
 }
 
+// unnamed are names that exporters give axes which have none: torch.export's s0, s77.
+var unnamed = regexp.MustCompile(`^(s\d+)?$`)
+
 // dimension chooses the size of a declared dimension of an input.
 func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 	d, rank := in.Dims[axis], len(in.Dims)
@@ -39,6 +44,12 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 		}
 	}
 	name := strings.ToLower(d.Param)
+	if cached := strings.ToLower(in.Name); rank > 3 && (strings.Contains(cached, "past") || strings.Contains(cached, "cache")) && unnamed.MatchString(name) {
+		if slices.ContainsFunc(in.Dims[axis+1:], func(d onnx.Dim) bool { return d.Value < 0 }) { // the last that is free runs over tokens
+			return s.Batch
+		}
+		return s.past
+	}
 	if strings.Contains(name, "+") {
 		total := 0
 		for _, part := range strings.Split(name, "+") {
@@ -92,7 +103,7 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 		}
 		inputs[in.Name] = probeInput(in, s, room)
 		if v := inputs[in.Name]; v.Ranked && v.Len() <= room && IsCoordinates(f, in) {
-			inputs[in.Name] = coordinates(v)
+			inputs[in.Name] = coordinates(v, s.past)
 		}
 		room -= len(inputs[in.Name].Ints)
 		if anonymous(in) {
@@ -106,16 +117,16 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 	return inputs
 }
 
-// coordinates are positions for an input that holds them: each row its own number, in all
+// coordinates are positions from a first one on for an input that holds them: each row its own number, in all
 // of its columns.
-func coordinates(v *eval.Value) *eval.Value {
+func coordinates(v *eval.Value, first int) *eval.Value {
 	columns := 1
 	if k := len(v.Shape); k > 1 && v.Shape[k-1] <= maxCoordinates && !(k == 2 && v.Type.IsInteger()) {
 		columns = v.Shape[k-1]
 	}
 	x := make([]float64, v.Len())
 	for i := range x {
-		x[i] = float64(i / columns)
+		x[i] = float64(first + i/columns)
 	}
 	out := eval.FloatValue(v.Type, v.Shape, x)
 	if v.Type.IsInteger() {
@@ -123,7 +134,7 @@ func coordinates(v *eval.Value) *eval.Value {
 		for i := range x {
 			counted[i] = int64(x[i])
 			if columns == 1 && len(v.Shape) > 1 {
-				counted[i] = int64(i % v.Shape[len(v.Shape)-1])
+				counted[i] = int64(first + i%v.Shape[len(v.Shape)-1])
 			}
 		}
 		out = eval.IntValue(v.Type, v.Shape, counted)
@@ -165,7 +176,7 @@ func probeInput(in *onnx.ValueInfo, s Sizes, most int) *eval.Value {
 		content[i] = s.fill(in, i, shape)
 	}
 	v := eval.IntValue(in.Type, shape, content)
-	v.Data = true
+	v.Data = !IsPositions(in.Name) || len(shape) == 0 || shape[len(shape)-1] > 1 // a single position does not count up
 	return v
 }
 

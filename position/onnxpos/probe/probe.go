@@ -43,6 +43,8 @@ type Probe struct {
 	failed   map[int]*eval.Failure   // what fails at a length, by length
 	lengths  map[int]bool            // at which indices of tables of distances were computed
 	enlarged int                     // how often a larger picture or recording was tried
+	calls    []*eval.Evaluator       // see Calls
+	stacked  map[string]*eval.Value  // what differs between them, at the sizes of the first probe
 }
 
 // New prepares the probes of a file, within a budget of all of them.
@@ -58,6 +60,20 @@ func (p *Probe) Run() {
 	if len(p.Eval.Failures) > 0 {
 		p.probePair()
 	}
+	if p.isStep() {
+		p.takeCalls()
+	}
+}
+
+// Sized are the sizes of another length: that of the tokens, or with those before the one that is taken.
+func (p *Probe) Sized(length int) Sizes {
+	s := p.Sizes
+	if p.calls != nil {
+		s.past, s.Batch = length-1, 1
+	} else {
+		s.Length = length
+	}
+	return s
 }
 
 // probePair tries two sequences, or pictures, at once: exporters unroll what a model does for each of
@@ -232,11 +248,18 @@ const failureFloats = 64 * 64
 // evaluator prepares a run of the graph at the given sizes.
 func (p *Probe) evaluator(s Sizes) *eval.Evaluator {
 	inputs := Inputs(p.File, s)
-	p.SpendEvaluation()
-	if p.first != nil {
-		return p.first.Again(inputs)
+	if s == p.Sizes && p.stacked != nil {
+		p.widen(inputs)
 	}
-	return p.Evaluator(inputs)
+	p.SpendEvaluation()
+	if p.first == nil {
+		return p.Evaluator(inputs)
+	}
+	e := p.first.Again(inputs)
+	if s == p.Sizes && p.stacked != nil {
+		e.Override, e.Adjust = p.stacked, recut
+	}
+	return e
 }
 
 // Evaluator prepares a run of the graph that shares nothing with the probes, for what is planned: with their

@@ -339,9 +339,7 @@ func (m *Search) grows(u *bias, n int) bool {
 		return false
 	}
 	if m.longer == nil {
-		size := m.graph.Sizes
-		size.Length++
-		m.longer = m.graph.Failing(size, func(eval.Failure) bool { return false })
+		m.longer = m.graph.Failing(m.graph.Sized(m.graph.Sizes.Length+1), func(eval.Failure) bool { return false })
 	}
 	if u.scope.Index() >= len(m.longer.Scopes()) {
 		return false

@@ -1,0 +1,173 @@
+package probe
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// Decoders are exported for one token at a time as well, with the keys and values of those before it as inputs. In such a
+// graph nothing differs from position to position: what the position makes differs from one call to the next. It is
+// evaluated for several calls, at one position each, and the numbers that differ are put behind one another along
+// the batch, as if a batch were of several positions.
+
+// Calls of a decoder that are looked at: their number, which is no usual number of heads, and the tokens before the
+// first, so many that distances differ.
+const (
+	calls     = 7
+	firstPast = 4
+)
+
+// isStep reports whether a graph takes one token, and keys and values of others before it.
+func (p *Probe) isStep() bool {
+	in := p.TokenInput()
+	if in == nil || len(in.Dims) < 2 || in.Dims[1].Value != 1 {
+		return false
+	}
+	return slices.ContainsFunc(Given(p.File), func(c *onnx.ValueInfo) bool {
+		return c != p.ImageInput() && c.Type.IsFloat() && len(c.Dims) > 3 && !p.isConstant(c.Name)
+	})
+}
+
+// FirstPosition is the position of the first place that was looked at: 0 but for a graph that takes one token at a time.
+func (p *Probe) FirstPosition() int { return p.Sizes.past }
+
+// CallsOf are the evaluations, one for each position, of which the first probe of a graph that takes one token at a time holds what
+// differs; nil for other graphs and evaluations.
+func (p *Probe) CallsOf(e *eval.Evaluator) []*eval.Evaluator {
+	if e != p.Eval {
+		return nil
+	}
+	return p.calls
+}
+
+// AtOnePosition reports whether a graph takes one token at a time, and was looked at for one position alone: what differs between
+// positions does not show.
+func (p *Probe) AtOnePosition() bool { return p.isStep() && p.calls == nil }
+
+// same reports whether two calls are given the same: shapes and numbers.
+func same(a, b map[string]*eval.Value) bool {
+	return maps.EqualFunc(a, b, func(v, w *eval.Value) bool { return slices.Equal(v.Shape, w.Shape) && slices.Equal(v.Ints, w.Ints) })
+}
+
+// takeCalls evaluates a graph that takes one token at a time for several calls.
+func (p *Probe) takeCalls() {
+	s := p.Sizes
+	s.past, s.Batch = firstPast, 1
+	next := s
+	if next.past++; same(Inputs(p.File, s), Inputs(p.File, next)) {
+		return // tokens before it are of a fixed number
+	}
+	var evaluated []*eval.Evaluator
+	for k := range calls {
+		call := s
+		call.past += k
+		inputs := Inputs(p.File, call)
+		if tokens := inputs[p.TokenInput().Name]; tokens.Ints != nil { // what is made of tokens is not known
+			inputs[p.TokenInput().Name] = eval.Shaped(tokens.Type, tokens.Shape...)
+		}
+		p.SpendEvaluation()
+		e := p.first.Again(inputs)
+		if e.Run(); len(e.Failures) > 0 {
+			return
+		}
+		evaluated = append(evaluated, e)
+	}
+	stacked := map[string]*eval.Value{}
+	first := evaluated[0].Main
+	for _, n := range p.File.Graph.Nodes {
+		for _, name := range n.Outputs {
+			if v := stack(first, name, evaluated); v != nil {
+				stacked[name] = v
+			}
+		}
+	}
+	was := p.Sizes
+	p.Sizes, p.stacked = s, stacked
+	if len(stacked) > 0 {
+		p.Sizes.Batch = calls
+	}
+	if e := p.Evaluate(p.Sizes); len(e.Failures) == 0 {
+		p.Eval, p.calls = e, evaluated
+		return
+	}
+	p.Sizes, p.stacked = was, nil
+}
+
+// widen gives inputs of a fixed batch of one the batch of the calls: the first axis of one, which is no token's.
+func (p *Probe) widen(inputs map[string]*eval.Value) {
+	tokens := p.TokenInput()
+	if p.Sizes.Batch == 1 || tokens.Dims[0].Value != 1 {
+		return
+	}
+	for name, v := range inputs {
+		axis := slices.Index(v.Shape, 1)
+		if axis < 0 {
+			continue
+		}
+		shape := slices.Clone(v.Shape)
+		shape[axis] = p.Sizes.Batch
+		wide := eval.Shaped(v.Type, shape...)
+		if v.Ints != nil && axis == 0 {
+			wide = eval.IntValue(v.Type, shape, slices.Repeat(v.Ints, shape[0]))
+		}
+		wide.Data = v.Data
+		inputs[name] = wide
+	}
+}
+
+// recut gives the shape of a Reshape, which was traced for a batch of one, the batch of the calls.
+func recut(_ *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
+	if n.Op != "Reshape" || len(inputs) < 2 || !inputs[1].Known() || !inputs[0].Ranked {
+		return
+	}
+	to := slices.Clone(inputs[1].Ints)
+	product := 1
+	for _, d := range to {
+		product *= int(d)
+	}
+	if at := slices.Index(to, 1); at >= 0 && product*calls == inputs[0].Len() {
+		to[at] = calls
+		inputs[1] = eval.IntValue(inputs[1].Type, inputs[1].Shape, to)
+	}
+}
+
+// stack puts the numbers that a value has in several calls behind one another along the batch of the data that it meets; nil where they
+// do not differ, or are not known.
+func stack(s *eval.Scope, name string, evaluated []*eval.Evaluator) *eval.Value {
+	v := s.Value(name)
+	if !v.Known() || v.Floats == nil || v.Len()*len(evaluated) > maxInputs {
+		return nil
+	}
+	differ := false
+	var all []float64
+	for _, e := range evaluated {
+		w := e.Main.Value(name)
+		if !w.Known() || !slices.Equal(w.Shape, v.Shape) {
+			return nil
+		}
+		differ = differ || !slices.Equal(w.Floats, v.Floats)
+		all = append(all, w.Floats...)
+	}
+	if !differ {
+		return nil
+	}
+	rank := len(v.Shape)
+	for _, r := range s.Consumers(name) {
+		for _, other := range r.Inputs {
+			if o := s.Value(other); other != name && o.Ranked && o.Unknowable() {
+				rank = max(rank, len(o.Shape))
+			}
+		}
+	}
+	shape := v.Shape
+	if rank == len(shape) && rank > 0 && shape[0] == 1 {
+		shape = shape[1:]
+	}
+	shape = slices.Concat([]int{len(evaluated)}, slices.Repeat([]int{1}, max(rank-1-len(shape), 0)), shape)
+	out := eval.FloatValue(v.Type, shape, all)
+	out.Origins = v.Origins
+	return out
+}
