@@ -1,0 +1,55 @@
+package onnxpos
+
+import (
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// step makes the model of built one that takes one token, and keys and values of as many as past says (−1: any): position is the
+// node that makes an index of the row that is added, from the shape of the past or an input.
+func step(m *onnx.NewModel, batch, past int64, position ...onnx.NewNode) {
+	m.Inputs = []onnx.NewValue{{Name: "ids", Type: onnx.Int64, Dims: []int64{batch, 1}}, {Name: "past", Type: onnx.Float, Dims: []int64{batch, 2, past, 2}}}
+	m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{batch, 1, 4}}}
+	m.Initializers = append(m.Initializers, integers("two", 2), integers("three", 3), integers("sizes", 1, 1, 4), integers("heads", -1, 1, 2, 2), integers("merged", -1, 1, 4), noise("W", 4, 4))
+	m.Nodes = append(position, node("Gather", "te", "wte", "ids"), node("Gather", "row", "wpe", "at"), node("Add", "x", "te", "row"), node("MatMul", "q", "x", "W"),
+		node("Reshape", "apart", "q", "heads"), withInts(node("Transpose", "query", "apart"), "perm", []int64{0, 2, 1, 3}), withInts(node("Concat", "keys", "past", "query"), "axis", int64(2)),
+		withInts(node("Transpose", "turned", "keys"), "perm", []int64{0, 1, 3, 2}), node("MatMul", "scores", "query", "turned"), node("Softmax", "weights", "scores"),
+		node("MatMul", "seen", "weights", "keys"), withInts(node("Transpose", "back", "seen"), "perm", []int64{0, 2, 1, 3}), node("Reshape", "h", "back", "merged"))
+}
+
+// TestStep: decoders that take one token at a time differ from call to call.
+func TestStep(t *testing.T) {
+	ofPast := []onnx.NewNode{node("Shape", "shape", "past"), node("Slice", "at", "shape", "two", "three")}
+	const table = "position table of 16 rows of 4 ×16"
+	for _, c := range []struct {
+		name   string
+		change func(m *onnx.NewModel)
+		want   string
+	}{
+		{"positions by the shape of the past", func(m *onnx.NewModel) { step(m, -1, -1, ofPast...) }, table},
+		{"in a batch of one", func(m *onnx.NewModel) { step(m, 1, -1, ofPast...) }, table},
+		{"positions as an input", func(m *onnx.NewModel) {
+			step(m, -1, -1, node("Identity", "at", "position_ids"))
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "position_ids", Type: onnx.Int64, Dims: []int64{-1, 1}})
+		}, table},
+		{"no past but one", func(m *onnx.NewModel) { step(m, -1, 3, ofPast...) }, report.SchemeUnknown},
+		{"a row for every call", func(m *onnx.NewModel) { step(m, -1, -1, node("Identity", "at", "two")) }, "none"},
+	} {
+		m := built(t, c.change)
+		if got := found(m); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+		if c.want != table {
+			continue
+		}
+		if e := m.Sites()[0].Encoding(); e.Beyond != report.BeyondError {
+			t.Errorf("%s: beyond it %s", c.name, e.Beyond)
+		}
+		if _, err := position.Extend(m, position.ExtendOptions{Length: 24}); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
