@@ -235,6 +235,14 @@ func (l *Labels) positions(axis Axis) bool {
 	return false
 }
 
+// Attends reports whether each place of an axis is compared with each other one, by content.
+func Attends(axis Axis) bool {
+	return !slices.ContainsFunc(leaves(axis), func(f Factor) bool { return !f.attends })
+}
+
+// IsOfPositions reports whether positions are part of an axis.
+func (l *Labels) IsOfPositions(axis Axis) bool { return l.positions(axis) }
+
 // InputPositions reports whether an axis of a graph input runs over positions.
 func (l *Labels) InputPositions(name string, axis int) bool {
 	return slices.ContainsFunc(l.inputAxes[name], func(a *Atom) bool {
@@ -299,6 +307,9 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 		}
 		return Position
 	}
+	if a.attends && a.ofInput() {
+		return Position
+	}
 	role := Other
 	if a.whole != nil {
 		role = l.partOf(a.whole, depth)
@@ -325,19 +336,60 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 	return role
 }
 
-// isOfHeads reports whether an axis belongs to heads that weights make of features: it is met by the last axis of
-// inputs of numbers alone, as the features of a head are by those of cached keys and values (cross-attention
-// of a decoder that is given them), or it is cut from an axis of which such a part is another one.
-func (l *Labels) isOfHeads(a *Atom) bool {
-	if l.isBrought(a) && l.isLast(a) {
-		return true
-	}
-	for whole := a.whole; whole != nil; whole = whole.whole {
-		if l.isBrought(whole) {
-			return slices.ContainsFunc(leaves(Axis{{Atom: whole.root()}}), func(f Factor) bool { return l.isLast(f.Atom) })
+// ofInput reports whether an axis is a part of one of an input, or was picked out of it: then its places are the input's, and attend to each other,
+// though weights sum over the whole elsewhere (patches of a series that is projected as well).
+func (a *Atom) ofInput() bool {
+	for range maxCuts {
+		next := a.whole
+		for _, d := range a.made {
+			if next == nil && len(d.from) == 1 && (d.how == picked || d.how == tiled) {
+				next = d.from[0].Atom
+			}
+		}
+		if next == nil {
+			return false
+		}
+		if a = next.root(); len(a.inputs) > 0 {
+			return true
 		}
 	}
 	return false
+}
+
+// isOfHeads reports whether an axis belongs to heads that weights make of features: it, an axis that was cut into the same parts, or one that it is
+// a part of, is made by weights, and is met by the last axis of inputs of numbers alone, as the features of a head are by those of cached keys
+// and values (cross-attention of a decoder that is given them).
+func (l *Labels) isOfHeads(a *Atom) bool {
+	brought, last := false, false
+	for _, x := range kin(a) {
+		brought = brought || l.isBrought(x)
+		last = last || l.isLast(x)
+	}
+	return brought && last
+}
+
+// kin are an axis and its parts, the axes that they are parts of, and the parts of those.
+func kin(a *Atom) (out []*Atom) {
+	add := func(x *Atom) {
+		x = x.root()
+		for _, f := range append(leaves(Axis{{Atom: x}}), Factor{Atom: x}) {
+			if !slices.Contains(out, f.root()) {
+				out = append(out, f.root())
+			}
+		}
+	}
+	add(a)
+	for i := 0; i < len(out) && i < maxCuts; i++ {
+		if out[i].whole != nil {
+			add(out[i].whole)
+		}
+		for _, d := range out[i].made {
+			if d.start == piece && len(d.from) == 1 {
+				add(d.from[0].Atom)
+			}
+		}
+	}
+	return out
 }
 
 // isBrought reports whether weights made an axis of one that is none of positions.

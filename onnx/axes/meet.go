@@ -208,6 +208,11 @@ func (c *call) compares(a, b Axis) {
 	}
 	for _, f := range leaves(a) {
 		f.attends = f.attends || !f.Made
+		for _, s := range f.joined {
+			for _, part := range leaves(s.axis) {
+				part.attends = part.attends || !f.Made
+			}
+		}
 	}
 }
 

@@ -335,6 +335,11 @@ func (d *detector) crossings() {
 		return side || a.free > 0
 	})
 	if len(sides) < 2 || !covered(sides) {
+		for _, a := range sides { // of places that attend to each other, and not to those along other axes at once
+			if len(a.along) == 1 && axes.Attends(a.along[0]) {
+				d.tables = append(d.tables, a)
+			}
+		}
 		return
 	}
 	for _, a := range sides {

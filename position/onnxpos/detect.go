@@ -91,7 +91,7 @@ func (d *detector) meet() {
 			d.relative.Contracted(x)
 		case x.Kind == axes.Multiplied:
 			d.rotary.AddMeeting(x)
-		case (x.Kind == axes.Added || x.Kind == axes.Joined) && adds(x.Node):
+		case (x.Kind == axes.Added || x.Kind == axes.Joined && !d.joinsPlaces(x)) && adds(x.Node):
 			d.tables = append(d.tables, d.additions(x)...)
 		}
 		met[x.Node] = true
@@ -104,6 +104,16 @@ func (d *detector) meet() {
 			}
 		}
 	}
+}
+
+// joinsPlaces reports whether numbers are put beside the data as further places, and not as columns: tokens of each series, say.
+func (d *detector) joinsPlaces(x axes.Meeting) bool {
+	made := d.labels.Of(x.Scope, x.Node.Output(0))
+	axis := int(x.Node.Int("axis", 0))
+	if axis < 0 {
+		axis += len(made.Axes)
+	}
+	return axis >= 0 && axis < len(made.Axes)-1 && d.labels.IsOfPositions(made.Axes[axis])
 }
 
 // between takes numbers that are added to scores between places of the model's own making
