@@ -288,6 +288,9 @@ func (r *Site) addCaches(u *rotation, cos, sin []rows.Table) {
 		if i < len(sin) {
 			s = sin[i]
 		}
+		if s.Tensor == c.Tensor && r.stacked(u, c) {
+			c.Stacked, s.Stacked = true, true
+		}
 		key := [2]*onnx.Tensor{c.Tensor, s.Tensor}
 		if r.pairs[key] {
 			continue
@@ -298,6 +301,25 @@ func (r *Site) addCaches(u *rotation, cos, sin []rows.Table) {
 		r.pairs[key] = true
 		r.caches = append(r.caches, &rows.Cache{Cos: c, Sin: s})
 	}
+}
+
+// stacked reports whether the sines of a use are rows of the same table as its cosines, half of the table further on.
+func (r *Site) stacked(u *rotation, t rows.Table) bool {
+	first := func(name string) int {
+		if r.found.origins == nil {
+			return 0
+		}
+		if of := r.found.origins.Of(u.scope, name); of != nil {
+			for _, o := range of.Of {
+				if o.Tensor == t.Tensor && len(o.At) > 0 && o.At[0] >= 0 {
+					return o.At[0] / t.Inner() % t.Len()
+				}
+			}
+		}
+		return 0
+	}
+	apart := first(u.sin) - first(u.cos)
+	return apart != 0 && 2*max(apart, -apart) == t.Len()
 }
 
 // fitTaken fits the columns of a cache that the rotations take, where no formula explains whole rows.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
@@ -253,6 +254,9 @@ const CosTolerance = 1e-2
 // stay when the numbers do; only then is the maker's rounding replayed from
 // the recovered frequencies.
 func (c *Cache) Store(e *Editor, scheme schemes.Rotary, positions int, same bool) error {
+	if c.Cos.Stacked {
+		return &position.Refusal{Why: fmt.Sprintf("its cosines stand over its sines in one constant, and the graph cuts them apart at row %d", c.Cos.Len()), Instead: "export the model for the wanted length"}
+	}
 	kept := 0
 	if same {
 		scheme = c.Result.Rotary

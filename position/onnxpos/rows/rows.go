@@ -24,10 +24,18 @@ type Table struct {
 	Zero   float64 // its zero point: a value is (stored − Zero) · Scale
 	// Columns are those of a row that are the table's, where others hold other numbers; nil: all.
 	Columns []int
+	// Stacked tells that the second half of each row stands behind the first halves of all: cosines over sines.
+	Stacked bool
 }
 
 // Len is the number of rows.
-func (t Table) Len() int { return Size(t.Tensor.Dims[t.Axis:t.behind()]) }
+func (t Table) Len() int {
+	n := Size(t.Tensor.Dims[t.Axis:t.behind()])
+	if t.Stacked {
+		n /= 2
+	}
+	return n
+}
 
 // Of reads another constant, a copy, in the same way.
 func (t Table) Of(c *onnx.Tensor) Table {
@@ -47,6 +55,9 @@ func (t Table) behind() int {
 func (t Table) Dim() int {
 	if t.Columns != nil {
 		return len(t.Columns)
+	}
+	if t.Stacked {
+		return 2 * t.Outer() * t.Inner()
 	}
 	return t.Outer() * t.Inner()
 }
@@ -89,6 +100,14 @@ func (t Table) Row(i int, dst []float64) error {
 			dst[c] = all[at]
 		}
 		return nil
+	}
+	if t.Stacked {
+		n, plain := t.Len(), t
+		plain.Stacked = false
+		if err := plain.Row(i, dst); err != nil {
+			return err
+		}
+		return plain.Row(n+i, dst[plain.Dim():])
 	}
 	inner := t.Inner()
 	for o := range t.Outer() {
@@ -133,7 +152,7 @@ func (t Table) between(first, end int) (fit.Matrix, error) {
 	if err := t.Tensor.Complete(); err != nil { // or a claim would decide what is allocated
 		return nil, err
 	}
-	if t.Outer() != 1 || t.Scale != 0 || t.Columns != nil {
+	if t.Outer() != 1 || t.Scale != 0 || t.Columns != nil || t.Stacked {
 		rows := make(Matrix, end-first)
 		for i := range rows {
 			rows[i] = make([]float64, t.Dim())
