@@ -27,7 +27,7 @@ type GridOptions struct {
 func (o GridOptions) Picture() [2]int { return [2]int{o.Image, cmp.Or(o.ImageWidth, o.Image)} }
 
 // Resampler is implemented by sites whose graph may resample their table to the
-// picture's size itself, so that nothing of it changes.
+// picture's size itself, or repeat it over the picture, so that nothing of it changes.
 type Resampler interface{ Resampled() bool }
 
 // WindowResizer is implemented by sites of biases between the places of an image window.
@@ -363,7 +363,7 @@ func (c *gridChange) resizeRows(i int, s Site, l schemes.Learned) (done bool, er
 			return false, nil
 		}
 		c.from = grid
-		c.changes(i, "grid %s → %s patches, resampled by the graph itself", grid, c.to)
+		c.changes(i, "grid %s → %s patches, of rows that the graph makes itself", grid, c.to)
 		return false, nil
 	}
 	from, to := schemes.GridOf(l.Grid), c.to
@@ -446,7 +446,7 @@ func oneGrid(m Model) error {
 	var grid []int
 	for _, s := range m.Sites() {
 		l, ok := s.Encoding().Scheme.(schemes.Learned)
-		if !ok || l.Grid == nil {
+		if r, made := s.(Resampler); !ok || l.Grid == nil || made && r.Resampled() {
 			continue
 		}
 		if grid != nil && !slices.Equal(grid, l.Grid) {

@@ -217,6 +217,39 @@ func (a *addition) coversGrid() bool {
 	return ok && prefix < len(a.share.Row) && a.share.Row[prefix] >= 0
 }
 
+// resize is the node that resamples the rows before they are added; nil where there is none, or it resamples another table that is added
+// with them.
+func (a *addition) resize() *onnx.Node {
+	n := trace.Resized(a.scope, a.name)
+	if n == nil || a.source.Tensor == nil || slices.ContainsFunc(trace.Sources(a.scope, n.Input(0)), func(src trace.Source) bool { return src.Tensor == a.source.Tensor }) {
+		return n
+	}
+	return nil
+}
+
+// tiledFrom is the grid of a table that is laid out again and again over the grid of places, as that of windows is (SAM 2); nil where it is not.
+func (a *addition) tiledFrom() []int {
+	grid, prefix, ok := a.gridOf()
+	if !ok || len(grid) != 2 || a.share == nil || a.share.Row == nil {
+		return nil
+	}
+	row, columns, n := a.share.Row[prefix:], grid[1], a.share.Table.Len()
+	for width := 1; width <= min(columns, n); width++ {
+		height := n / width
+		if height*width != n || n == grid[0]*columns || columns%width != 0 || grid[0]%height != 0 {
+			continue
+		}
+		tiled := true
+		for p := range grid[0] * columns {
+			tiled = tiled && row[p] == p/columns%height*width+p%columns%width
+		}
+		if tiled {
+			return []int{height, width}
+		}
+	}
+	return nil
+}
+
 // resampledFrom is the grid of a table that the graph resamples to the grid of places: what
 // goes into the Resize, columns first or last; nil where there is none.
 func (a *addition) resampledFrom() []int {
@@ -227,7 +260,7 @@ func (a *addition) resampledFrom() []int {
 	if !ok || len(grid) != 2 {
 		return nil
 	}
-	resize := trace.Resized(a.scope, a.name)
+	resize := a.resize()
 	if resize == nil {
 		return nil
 	}

@@ -39,12 +39,13 @@ func (m *Model) inspectBeyond() {
 			m.unprobed(lengths[i:], at)
 			return
 		}
-		probe := m.runsAt(length+1, known)
+		further := m.framesOf(at[length][0], length+1)
+		probe := m.runsAt(further, known)
 		if probe == nil {
 			continue // an error, as was assumed
 		}
 		var chance []report.Evidence
-		if m.runsAt(length+2, known) == nil { // a size of 1 is laid over any
+		if further == length+1 && m.runsAt(length+2, known) == nil { // a size of 1 is laid over any
 			chance = append(chance, report.Evidence{Kind: "structure", Says: fmt.Sprintf("at %d positions the graph runs by chance, and gives wrong numbers; from %d on it fails", length+1, length+2)})
 		}
 		for _, s := range at[length] {
@@ -54,6 +55,25 @@ func (m *Model) inspectBeyond() {
 		}
 	}
 }
+
+// framesOf is an input of which a graph makes so many positions for a site, or more: several frames of a recording may make one.
+func (m *Model) framesOf(s site.Site, positions int) int {
+	scope, name, axis := s.State()
+	if m.graph.Recording() == nil || scope == nil {
+		return positions
+	}
+	for n := positions; n <= maxFrames*positions; n *= 2 {
+		if scopes := m.graph.At(n).Scopes(); scope.Index() < len(scopes) {
+			if shape := scopes[scope.Index()].Value(name).Shape; axis > len(shape) || shape[len(shape)-axis] >= positions {
+				return n // or it cannot be made any more
+			}
+		}
+	}
+	return positions
+}
+
+// maxFrames bounds the frames that make one position.
+const maxFrames = 16
 
 // longer reports whether what a site's encoding meets is longer in an evaluation than when it was found: an input of
 // one size stays what it is, whatever length is tried.

@@ -78,7 +78,7 @@ func positionalConvolution(m *Model, d *detector) []site.Site {
 			if !n.IsConvolution() || n.Int("group", 1) < 2 {
 				continue
 			}
-			if add := residualOf(s, n); add != nil {
+			if add := trace.Residual(s, n); add != nil {
 				e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeConv}, Beyond: report.BeyondContinues,
 					Where:    []report.Where{{Node: n.Title()}},
 					Evidence: []report.Evidence{{Kind: "structure", Says: add.Title() + " adds a grouped convolution of the sequence to its input"}}}
@@ -108,94 +108,6 @@ func secondOperand(n *onnx.Node) int {
 		return 3
 	}
 	return 1
-}
-
-// onTheWay are what a positional convolution's output may go through before
-// it is added: activations, norms, further convolutions over the sequence.
-const onTheWay = eval.ByElement | eval.Quantized | eval.Selection | eval.Average | eval.Normalization
-
-// maxOnTheWay bounds that way: five convolutions, each with a norm and an
-// activation in single operators, all of them quantised and back (data2vec).
-const maxOnTheWay = 240
-
-// pooled reports whether a value is another one, averaged over neighbours as a convolution with strides has it (SEW).
-func pooled(s *eval.Scope, name, of string) bool {
-	averaged := false
-	for range 20 {
-		n, at := s.Find(name)
-		if averaged && laidOut(s, name) == of {
-			return true
-		}
-		if n == nil || at != s || !eval.Is(n, eval.Layout|eval.Elements|eval.Pooling|eval.Padding|eval.Selection) {
-			return false
-		}
-		averaged = averaged || eval.Is(n, eval.Pooling)
-		name = n.Input(0)
-	}
-	return false
-}
-
-// maxLayouts bounds how often a value is laid out anew one after another.
-const maxLayouts = 16
-
-// laidOut is the value that another one is in an order and shape of its own.
-func laidOut(s *eval.Scope, name string) string {
-	for range maxLayouts {
-		n, at := s.Find(name)
-		if n == nil || at != s || !eval.Is(n, eval.Layout) {
-			break
-		}
-		name = n.Input(0)
-	}
-	return name
-}
-
-// attended reports whether a value is what places saw of another one by their scores, alone or added to the state.
-func attended(s *eval.Scope, name, of string) bool {
-	n, at := s.Find(laidOut(s, name))
-	if n != nil && at == s && eval.Is(n, eval.Addition) {
-		return slices.ContainsFunc(n.Inputs, func(in string) bool {
-			n, at := s.Find(laidOut(s, in))
-			return n != nil && at == s && !eval.Is(n, eval.Addition) && attended(s, in, of)
-		})
-	}
-	return n != nil && at == s && eval.Is(n, eval.Product|eval.Attention) && slices.ContainsFunc(n.Inputs, func(in string) bool { return in != "" && laidOut(s, in) == of })
-}
-
-// residualOf follows a convolution's output to an Add of what the convolution
-// read, or of what attention made of it.
-func residualOf(s *eval.Scope, n *onnx.Node) *onnx.Node {
-	read := laidOut(s, n.Input(0))
-	line := len(s.Value(n.Output(0)).Shape) == 3
-	seen := map[string]bool{}
-	var walk func(name string, depth int) *onnx.Node
-	walk = func(name string, depth int) *onnx.Node {
-		if depth > maxOnTheWay || len(seen) > trace.MaxValues || seen[name] {
-			return nil
-		}
-		seen[name] = true
-		for _, c := range s.Consumers(name) {
-			switch {
-			case c.Op == "Add" || eval.Is(c, eval.Addition&(eval.Normalization|eval.Quantized)):
-				if slices.ContainsFunc(c.Inputs, func(in string) bool {
-					return in != name && (laidOut(s, in) == read || line && pooled(s, in, read) || attended(s, in, read))
-				}) {
-					return c
-				}
-				if eval.Is(c, eval.Normalization) {
-					continue
-				}
-			case c.IsConvolution() && c.Int("group", 1) > 1:
-			case !eval.Is(c, eval.Layout|onTheWay):
-				continue
-			}
-			if found := walk(c.Output(0), depth+1); found != nil {
-				return found
-			}
-		}
-		return nil
-	}
-	return walk(n.Output(0), 0)
 }
 
 // hasScheme reports whether an encoding of a scheme was found.

@@ -221,6 +221,9 @@ func (t *tableSite) grid(d *detector) (grid []int, prefix, total int) {
 	if h, w := t.m.PatchesIn(d.e); len(grid) == 2 && (grid[0] != h || grid[1] != w) {
 		t.patches = d.mapOf(use.node, grid[0], grid[1])
 	}
+	if tile := use.tiledFrom(); tile != nil {
+		return tile, 0, use.share.Table.Len()
+	}
 	if t.Resampled() { // what the table holds counts, not the picture
 		if from := use.resampledFrom(); from != nil && !slices.Equal(from, grid) {
 			return from, prefix, total - sheet.Size(grid) + sheet.Size(from)
@@ -259,6 +262,9 @@ func (t *tableSite) usedHow() string {
 	}
 	if t.uses[0].node.Op == "Concat" && src.Indexed != nil {
 		return fmt.Sprintf("%s takes row p + %d for position p; %s puts it beside the state's columns", src.Indexed.Title(), src.First, t.uses[0].node.Title())
+	}
+	if t.uses[0].tiledFrom() != nil {
+		return fmt.Sprintf("a constant is laid out again and again over the picture's patches, as windows lie, and added by %s", t.uses[0].node.Title())
 	}
 	if t.Resampled() {
 		return fmt.Sprintf("a constant is resampled to the picture's patches and added by %s", t.uses[0].node.Title())
@@ -433,5 +439,5 @@ func (t *tableSite) SetBeyond(beyond string, evidence ...report.Evidence) {
 }
 
 // Resampled reports whether the graph itself resamples the table before it adds
-// it.
-func (t *tableSite) Resampled() bool { return trace.Resized(t.uses[0].scope, t.uses[0].name) != nil }
+// it, or lays it out again and again.
+func (t *tableSite) Resampled() bool { return t.uses[0].resize() != nil || t.uses[0].tiledFrom() != nil }
