@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
 
@@ -33,7 +34,34 @@ func (c *call) sums(data Axis, i, d int) {
 	}
 	ofPatches(data)
 	c.sees(data)
+	if i >= 0 && !c.stored(i) {
+		c.l.event(c, event{kind: doubting, other: data, why: "sums over positions with numbers that the graph makes for them"})
+		return
+	}
 	c.orders(data, "sums over positions with weights of their own")
+}
+
+// stored reports whether an operand is a constant as it is stored, but for its layout: what is picked for pairs of positions, or made of
+// rows that positions have, is no weight.
+func (c *call) stored(i int) bool {
+	name := c.n.Input(c.input(i))
+	for range maxCuts {
+		n, at := c.s.Find(name)
+		if n == nil || at != c.s {
+			return true
+		}
+		single := eval.Is(n, eval.Lookups) && len(n.Inputs) > 1 && c.s.Input(n, 1).Len() == 1
+		if !single && !eval.Is(n, eval.Layout|eval.Selection&^eval.Lookups|eval.Triangle) && !(eval.Is(n, eval.Scaling|eval.Addition) && c.withNumber(n)) {
+			return n.Op == "Constant"
+		}
+		name = n.Input(0)
+	}
+	return true
+}
+
+// withNumber reports whether the second input of a node is one number.
+func (c *call) withNumber(n *onnx.Node) bool {
+	return len(n.Inputs) > 1 && c.s.Input(n, 1).Known() && c.s.Input(n, 1).Len() == 1
 }
 
 // ofPatches notes that an axis that is summed over holds whole axes beside pieces of others: what
