@@ -354,8 +354,20 @@ func (a *addition) sideOf() (axis int, ok bool) {
 	return axis, axis >= 0
 }
 
+// together reports whether the tables of two sides are added at once, or a picture's rows and columns one after the other.
+func (d *detector) together(a, b *addition) bool {
+	if a.node == b.node {
+		return true
+	}
+	ofFrames := func(a *addition) bool {
+		return slices.ContainsFunc(a.along, func(x axes.Axis) bool { return d.labels.ComesFrom(x, d.m.IsFrames) })
+	}
+	after := func(a, b *addition) bool { return trace.LaidOut(a.scope, a.state) == b.node.Output(0) }
+	return a.scope == b.scope && d.m.ImageInput() != nil && (after(a, b) || after(b, a)) && !ofFrames(a) && !ofFrames(b)
+}
+
 // crossings takes tables that tell positions apart each along an axis of its own: those that
-// one node adds (an image's rows and columns) are one encoding, others (time, and space)
+// are added together (an image's rows and columns) are one encoding, others (time, and space)
 // one each. Where they do not tell all apart, they are left unread.
 func (d *detector) crossings() {
 	var sides []*addition
@@ -376,9 +388,9 @@ func (d *detector) crossings() {
 		return
 	}
 	for _, a := range sides {
-		i := slices.IndexFunc(d.tables, func(b *addition) bool { return b.node == a.node && b.beside != nil })
+		i := slices.IndexFunc(d.tables, func(b *addition) bool { return b.beside != nil && d.together(a, b) })
 		switch {
-		case !slices.ContainsFunc(sides, func(b *addition) bool { return b != a && b.node == a.node }):
+		case !slices.ContainsFunc(sides, func(b *addition) bool { return b != a && d.together(a, b) }):
 			d.tables = append(d.tables, a) // added by itself
 		case i < 0:
 			a.beside = []*addition{a}

@@ -72,6 +72,11 @@ func findTables(m *Model, d *detector) []site.Site {
 			continue
 		}
 		site := &tableSite{m: m.graph, origins: d.origins, uses: []*addition{a}}
+		slices.SortStableFunc(a.beside, func(a, b *addition) int { // rows, then columns
+			first, _ := a.sideOf()
+			second, _ := b.sideOf()
+			return first - second
+		})
 		for _, b := range a.beside {
 			site.crossed = append(site.crossed, b.share.Table.Len())
 			byTensor[b.source.Tensor] = site

@@ -50,10 +50,11 @@ const (
 )
 
 // isPicture reports whether an input is a picture or a video: four or five axes of floating-point
-// numbers, or of bytes as a camera gives them. Two axes of one name that is no picture's are pairs of tokens or nodes.
+// numbers, or of bytes as a camera gives them. Two axes of one name are pairs of tokens or nodes, and as
+// many channels as one likes with rows and columns of one size are places with features.
 func isPicture(in *onnx.ValueInfo) bool {
 	name := strings.ToLower(in.Name)
-	if k := len(in.Dims); k == 4 && !slices.ContainsFunc(in.Dims, coloured) && (repeats(in.Dims[1], in.Dims[2]) || repeats(in.Dims[2], in.Dims[3])) {
+	if k := len(in.Dims); k == 4 && !slices.ContainsFunc(in.Dims, coloured) && (repeats(in.Dims[1], in.Dims[2]) || repeats(in.Dims[2], in.Dims[3]) || in.Dims[1].Value < 0 && min(in.Dims[2].Value, in.Dims[3].Value) >= 0) {
 		return false
 	}
 	return (len(in.Dims) == 4 || len(in.Dims) == 5) && (in.Type.IsFloat() || in.Type == onnx.Uint8) && !strings.Contains(name, "past") && !strings.Contains(name, "cache")

@@ -20,7 +20,7 @@ func pooled(s *eval.Scope, name, of string) bool {
 	averaged := false
 	for range 20 {
 		n, at := s.Find(name)
-		if averaged && laidOut(s, name) == of {
+		if averaged && LaidOut(s, name) == of {
 			return true
 		}
 		if n == nil || at != s || !eval.Is(n, eval.Layout|eval.Elements|eval.Pooling|eval.Padding|eval.Selection) {
@@ -35,8 +35,8 @@ func pooled(s *eval.Scope, name, of string) bool {
 // maxLayouts bounds how often a value is laid out anew one after another.
 const maxLayouts = 16
 
-// laidOut is the value that another one is in an order and shape of its own.
-func laidOut(s *eval.Scope, name string) string {
+// LaidOut is the value that another one is in an order and shape of its own.
+func LaidOut(s *eval.Scope, name string) string {
 	for range maxLayouts {
 		n, at := s.Find(name)
 		if n == nil || at != s || !eval.Is(n, eval.Layout) {
@@ -49,20 +49,20 @@ func laidOut(s *eval.Scope, name string) string {
 
 // attended reports whether a value is what places saw of another one by their scores, alone or added to the state.
 func attended(s *eval.Scope, name, of string) bool {
-	n, at := s.Find(laidOut(s, name))
+	n, at := s.Find(LaidOut(s, name))
 	if n != nil && at == s && eval.Is(n, eval.Addition) {
 		return slices.ContainsFunc(n.Inputs, func(in string) bool {
-			n, at := s.Find(laidOut(s, in))
+			n, at := s.Find(LaidOut(s, in))
 			return n != nil && at == s && !eval.Is(n, eval.Addition) && attended(s, in, of)
 		})
 	}
-	return n != nil && at == s && eval.Is(n, eval.Product|eval.Attention) && slices.ContainsFunc(n.Inputs, func(in string) bool { return in != "" && laidOut(s, in) == of })
+	return n != nil && at == s && eval.Is(n, eval.Product|eval.Attention) && slices.ContainsFunc(n.Inputs, func(in string) bool { return in != "" && LaidOut(s, in) == of })
 }
 
 // Residual follows a convolution's output to an Add of what the convolution
 // read, or of what attention made of it; nil where there is none.
 func Residual(s *eval.Scope, n *onnx.Node) *onnx.Node {
-	read := laidOut(s, n.Input(0))
+	read := LaidOut(s, n.Input(0))
 	line := len(s.Value(n.Output(0)).Shape) == 3
 	seen := map[string]bool{}
 	var walk func(name string, depth int) *onnx.Node
@@ -75,7 +75,7 @@ func Residual(s *eval.Scope, n *onnx.Node) *onnx.Node {
 			switch {
 			case c.Op == "Add" || eval.Is(c, eval.Addition&(eval.Normalization|eval.Quantized)):
 				if slices.ContainsFunc(c.Inputs, func(in string) bool {
-					return in != name && (laidOut(s, in) == read || line && pooled(s, in, read) || attended(s, in, read))
+					return in != name && (LaidOut(s, in) == read || line && pooled(s, in, read) || attended(s, in, read))
 				}) {
 					return c
 				}
