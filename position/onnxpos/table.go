@@ -72,11 +72,7 @@ func findTables(m *Model, d *detector) []site.Site {
 			continue
 		}
 		site := &tableSite{m: m.graph, origins: d.origins, uses: []*addition{a}}
-		slices.SortStableFunc(a.beside, func(a, b *addition) int { // rows, then columns
-			first, _ := a.sideOf()
-			second, _ := b.sideOf()
-			return first - second
-		})
+		slices.SortStableFunc(a.beside, func(a, b *addition) int { return m.sideOf(a) - m.sideOf(b) }) // rows, then columns
 		for _, b := range a.beside {
 			site.crossed = append(site.crossed, b.share.Table.Len())
 			byTensor[b.source.Tensor] = site
@@ -97,6 +93,19 @@ func findTables(m *Model, d *detector) []site.Site {
 	}
 	m.laterPatches(all)
 	return sites
+}
+
+// sideOf is the axis of the grid, or of the picture, along which a table tells places apart; 0 where it is not told.
+func (m *Model) sideOf(a *addition) int {
+	if axis, ok := a.sideOf(); ok {
+		return axis
+	}
+	if in := m.graph.ImageInput(); in != nil && len(a.along) == 1 {
+		if from := a.along[0].InputAxes(in.Name); len(from) == 1 {
+			return from[0]
+		}
+	}
+	return 0
 }
 
 // mergeFormulas puts the places together where the graph computes rows by one formula: it may do so
