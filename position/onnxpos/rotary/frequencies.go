@@ -188,7 +188,8 @@ func (r *Site) pairsOf(u *rotation) int {
 	return width / 2
 }
 
-// steps reports whether the argument of each Cos and Sin grows by the same from position to position.
+// steps reports whether the argument of each Cos and Sin grows by the same from position to position, or by as many times as much as positions
+// lie apart.
 func (r *Site) steps() bool {
 	return !slices.ContainsFunc(r.trig, func(t trace.Source) bool {
 		v := t.Scope.Value(t.Trig.Input(0))
@@ -197,7 +198,11 @@ func (r *Site) steps() bool {
 			return false
 		}
 		lines := trace.RowsOf(v, axis)
-		return len(lines) > 2 && !steady(lines) && !steady(transposed(lines))
+		if len(lines) < 3 || steady(lines) || steady(transposed(lines)) {
+			return false
+		}
+		_, ok := multiples(lines)
+		return !ok
 	})
 }
 
@@ -316,11 +321,53 @@ func turnsOf(t trace.Source) (f []float64, positions int) {
 	if columns := transposed(rows); !steady(rows) && steady(columns) { // frequencies by positions
 		rows = columns
 	}
+	if !steady(rows) {
+		if f, ok := multiples(rows); ok {
+			return fit.Undouble(f), len(rows)
+		}
+	}
 	f = make([]float64, len(rows[0]))
 	for i := range f {
 		f[i] = rows[1][i] - rows[0][i]
 	}
 	return fit.Undouble(f), len(rows)
+}
+
+// multiples reads frequencies off angles of positions that do not count up by one (memories at 0 ahead of tokens, say): each row is the
+// first one and so many times the least step as positions lie apart. The farthest row tells them best.
+func multiples(rows [][]float64) (f []float64, ok bool) {
+	fastest := 0
+	for c, x := range rows[len(rows)-1] {
+		if math.Abs(x-rows[0][c]) > math.Abs(rows[len(rows)-1][fastest]-rows[0][fastest]) {
+			fastest = c
+		}
+	}
+	step, far, most := 0.0, 0, 0.0
+	for r := 1; r < len(rows); r++ {
+		d := math.Abs(rows[r][fastest] - rows[r-1][fastest])
+		if d > 0 && (step == 0 || d < step) {
+			step = d
+		}
+		if d := math.Abs(rows[r][fastest] - rows[0][fastest]); d > most {
+			far, most = r, d
+		}
+	}
+	n := math.Round(most / step)
+	if step == 0 || math.Abs(most/step-n) > rowsTolerance*n {
+		return nil, false
+	}
+	for c, x := range rows[far] {
+		f = append(f, (x-rows[0][c])/n)
+	}
+	for _, row := range rows {
+		p := (row[fastest] - rows[0][fastest]) / f[fastest]
+		for c, x := range row {
+			if math.Abs(x-rows[0][c]-p*f[c]) > rowsTolerance*math.Abs(x) || math.Abs(p-math.Round(p)) > rowsTolerance {
+				return nil, false
+			}
+		}
+	}
+	return f, true
 }
 
 // steady reports whether each column grows by the same from row to row.

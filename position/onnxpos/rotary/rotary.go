@@ -92,7 +92,9 @@ func mergeShifted(all []*Site) (out []*Site) {
 		twin := slices.IndexFunc(out, func(o *Site) bool {
 			r.m.SpendElements(r.scheme.Pairs())
 			if len(r.caches) > 0 || len(o.caches) > 0 {
-				return len(r.caches) > 0 && len(o.caches) > 0 && r.unexplained() && o.unexplained() && reflect.DeepEqual(o.scheme, r.scheme) && o.Detected.Rows == r.Detected.Rows
+				baked := r.Detected.Form == report.FormBaked && o.Detected.Form == report.FormBaked && sameRotation(o.scheme, r.scheme)
+				alike := r.unexplained() && o.unexplained() && reflect.DeepEqual(o.scheme, r.scheme) && o.Detected.Rows == r.Detected.Rows
+				return len(r.caches) > 0 && len(o.caches) > 0 && (baked || alike)
 			}
 			return sameRotation(o.scheme, r.scheme) || r.unexplained() && reflect.DeepEqual(o.scheme, r.scheme)
 		})
