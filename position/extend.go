@@ -120,6 +120,7 @@ type extension struct {
 	o       ExtendOptions
 	d       report.Inspect
 	present int  // positions that the model counts now; 0: nothing tells
+	counts  int  // positions that encodings are to count: of the length, and of tokens that the graph puts before it
 	bounded bool // a text encoding bounds the length
 	cut     bool // the length becomes less
 	// configured tells that present is ConfiguredLength: nothing in the file holds it.
@@ -179,6 +180,12 @@ func (x *extension) compare() (done bool, err error) {
 			if x.present == 0 || e.Capacity < x.present {
 				x.present = e.Capacity
 			}
+		}
+	}
+	x.counts = x.o.Length
+	if e, ok := x.m.(Ender); ok && x.bounded {
+		if n, beside := e.End(); beside > 0 {
+			x.counts, x.present = x.counts+beside, n
 		}
 	}
 	if grids > 0 && !x.bounded {
@@ -252,18 +259,18 @@ func (x *extension) site(i int, s Site) error {
 		return x.keys(i, s, rotary)
 	case isRotary && x.scales() && !x.slides(i, s):
 		return x.scale(i, s, rotary, x.o.Method)
-	case e.Capacity == 0 || e.Capacity >= x.o.Length:
+	case e.Capacity == 0 || e.Capacity >= x.counts:
 		return nil
 	}
 	if r, ok := s.(DistanceResizer); ok {
-		return resizeDistances(r, i, x.o.Length-1, &x.out)
+		return resizeDistances(r, i, x.counts-1, &x.out)
 	}
 	switch scheme := e.Scheme.(type) {
 	case schemes.Learned:
 		return x.grow(i, s, scheme)
 	case schemes.Sinusoid:
 		if scheme.Rows > 0 {
-			scheme.Rows = x.o.Length + scheme.Offset
+			scheme.Rows = x.counts + scheme.Offset
 		}
 		return x.same(i, s, e, scheme)
 	}
@@ -273,13 +280,13 @@ func (x *extension) site(i int, s Site) error {
 // cutSite takes the positions beyond the length from an encoding that bounds the present one. What
 // reaches farther, or gives distances numbers, may stay.
 func (x *extension) cutSite(i int, s Site, e Encoding) error {
-	if _, ok := s.(DistanceResizer); ok || e.Capacity == 0 || e.Capacity > x.present || e.Capacity <= x.o.Length {
+	if _, ok := s.(DistanceResizer); ok || e.Capacity == 0 || e.Capacity > x.present+x.counts-x.o.Length || e.Capacity <= x.counts {
 		return nil
 	}
-	want := Want{Scheme: e.Scheme, Positions: x.o.Length, Cut: true}
+	want := Want{Scheme: e.Scheme, Positions: x.counts, Cut: true}
 	switch scheme := e.Scheme.(type) {
 	case schemes.Learned:
-		scheme.Rows = x.o.Length + scheme.Offset
+		scheme.Rows = x.counts + scheme.Offset
 		old, ok := s.(Rows)
 		if !ok {
 			return &Refusal{Why: "the learned table's rows cannot be read"}
@@ -287,7 +294,7 @@ func (x *extension) cutSite(i int, s Site, e Encoding) error {
 		want.Scheme, want.Rows = scheme, schemes.FirstRows{Rows: old, N: scheme.Rows}
 	case schemes.Sinusoid:
 		if scheme.Rows > 0 {
-			scheme.Rows = x.o.Length + scheme.Offset
+			scheme.Rows = x.counts + scheme.Offset
 		}
 		want.Scheme = scheme
 	case schemes.Buckets:
@@ -298,7 +305,7 @@ func (x *extension) cutSite(i int, s Site, e Encoding) error {
 	if err := s.Store(want); err != nil {
 		return err
 	}
-	x.out.decide(x.m, i, want, fmt.Sprintf("%s %d → %d positions, the first ones as they are", EncodingName(e.Scheme), e.Capacity, x.o.Length), report.ExpectSameOnPrefix)
+	x.out.decide(x.m, i, want, fmt.Sprintf("%s %d → %d positions, the first ones as they are", EncodingName(e.Scheme), e.Capacity, x.counts), report.ExpectSameOnPrefix)
 	return nil
 }
 
@@ -316,11 +323,11 @@ func (x *extension) scales() bool {
 
 // same asks a site to go on with its own formula.
 func (x *extension) same(i int, s Site, e Encoding, scheme schemes.Scheme) error {
-	want := Want{Scheme: scheme, Positions: x.o.Length}
+	want := Want{Scheme: scheme, Positions: x.counts}
 	if err := s.Store(want); err != nil {
 		return err
 	}
-	x.out.decide(x.m, i, want, fmt.Sprintf("%s %d → %d positions, by the same formula", EncodingName(e.Scheme), e.Capacity, x.o.Length), report.ExpectSameOnPrefix)
+	x.out.decide(x.m, i, want, fmt.Sprintf("%s %d → %d positions, by the same formula", EncodingName(e.Scheme), e.Capacity, x.counts), report.ExpectSameOnPrefix)
 	return nil
 }
 
@@ -328,7 +335,7 @@ func (x *extension) same(i int, s Site, e Encoding, scheme schemes.Scheme) error
 func (x *extension) grow(i int, s Site, l schemes.Learned) error {
 	old, ok := s.(Rows)
 	if !ok {
-		if err := s.Store(Want{Scheme: l, Positions: x.o.Length}); err != nil {
+		if err := s.Store(Want{Scheme: l, Positions: x.counts}); err != nil {
 			return err // the site knows why
 		}
 		return &Refusal{Why: "the learned table's rows cannot be read"}
@@ -352,14 +359,14 @@ func (x *extension) grow(i int, s Site, l schemes.Learned) error {
 
 // growBy makes a learned table longer by one method.
 func (x *extension) growBy(method string, i int, s Site, l schemes.Learned, old Rows) error {
-	rows, err := schemes.GrowRows(method, old, l.Offset, x.o.Length+l.Offset, x.o.Grow)
+	rows, err := schemes.GrowRows(method, old, l.Offset, x.counts+l.Offset, x.o.Grow)
 	if err != nil {
 		others := slices.DeleteFunc(slices.Clone(schemes.GrowMethods), func(other string) bool { return other == method })
 		return &Refusal{Why: err.Error(), Remedies: []report.Remedy{report.Do("", "makes other rows", "method", strings.Join(others, "|"))}}
 	}
 	was := l.Rows
-	l.Rows = x.o.Length + l.Offset
-	want := Want{Scheme: l, Positions: x.o.Length, Rows: rows}
+	l.Rows = x.counts + l.Offset
+	want := Want{Scheme: l, Positions: x.counts, Rows: rows}
 	if err := s.Store(want); err != nil {
 		return err
 	}

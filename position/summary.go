@@ -88,7 +88,7 @@ func Length(m Model, described report.Inspect) report.Length {
 		if least == 0 && f.InputIsFixed() {
 			out.Beyond = report.BeyondError
 		}
-		if n := f.End(); n > 0 && (least == 0 || n < least) {
+		if n, _ := f.End(); n > 0 && (least == 0 || n < least) {
 			least, out.Beyond = n, report.BeyondError
 		}
 	}
@@ -104,6 +104,6 @@ type Ender interface {
 	// larger cannot be given to the model, whatever its encodings hold.
 	InputIsFixed() bool
 	// End is the longest input with which the model runs, where that is less than what its
-	// encodings hold; else 0.
-	End() int
+	// encodings hold, else 0; and how many positions they hold for tokens beside those of the input.
+	End() (longest, beside int)
 }

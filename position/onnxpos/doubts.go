@@ -2,12 +2,10 @@ package onnxpos
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/length"
-	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // doubts refuses a change with which a graph of a fixed length runs, and yet
@@ -66,15 +64,4 @@ func (c *lengthChange) outputsFollow(e *eval.Evaluator) error {
 		}
 	}
 	return nil
-}
-
-// relativeToLength reports whether waves of a fixed length n have positions that are
-// parts of that length, or are counted from its middle: they do not go on.
-func relativeToLength(wave schemes.Sinusoid, n int) bool {
-	if n == 0 {
-		return false
-	}
-	f := wave.Frequencies
-	parts := wave.Base == 0 && len(f) > 0 && (length.PartOf(f[0], math.Pi, n) || length.PartOf(f[0], math.Pi, n-1) || length.PartOf(f[0], math.Pi, n+1))
-	return parts || wave.Start < 0
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/sheet"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -296,6 +297,9 @@ func (f *finder) bound() {
 		f.add(ruleLengthStep, fmt.Sprintf("the graph runs at %d tokens and at %d, and at no length between: %v", end.Runs, end.Runs+end.Step, end.Failure.Err),
 			fmt.Sprintf("pad inputs to a multiple of %d", end.Step), nodeWhere(end.Failure.Node))
 	case end.Step == 1:
+		if _, beside := f.m.End(); beside > 0 {
+			return // its table ends there, of which other tokens take rows
+		}
 		f.add(ruleLengthBound, fmt.Sprintf("the graph runs up to %d tokens and not at %d, though its axes are free: %v", end.Runs, end.Runs+1, end.Failure.Err),
 			"it was traced with constants of one length: export it again", nodeWhere(end.Failure.Node))
 	}
@@ -316,13 +320,19 @@ func (m *Model) end() probe.End {
 	return m.graph.Bound(least)
 }
 
-// End reports how many tokens the graph itself runs with, whatever its encodings hold; 0
-// where that is not less.
-func (m *Model) End() int {
-	if end := m.end(); end.Step == 1 {
-		return end.Runs
+// End reports how many tokens the graph itself runs with, whatever its encodings hold, 0 where that is not less; and how many
+// positions it counts beside those of its input: tokens that it puts before them itself, or behind.
+func (m *Model) End() (longest, beside int) {
+	end := m.end()
+	if end.Step != 1 {
+		return m.pictured(), 0
 	}
-	return m.pictured()
+	for _, s := range m.sites {
+		if slices.ContainsFunc(s.Indices(), func(src trace.Source) bool { return src.Indexed == end.Failure.Node }) {
+			beside = max(beside, s.Encoding().Capacity-end.Runs)
+		}
+	}
+	return end.Runs, beside
 }
 
 // pictured is how many patches the one picture has that the graph takes, where it resamples

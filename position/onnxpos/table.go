@@ -454,4 +454,6 @@ func (t *tableSite) SetBeyond(beyond string, evidence ...report.Evidence) {
 
 // Resampled reports whether the graph itself resamples the table before it adds
 // it, or lays it out again and again.
-func (t *tableSite) Resampled() bool { return t.uses[0].resize() != nil || t.uses[0].tiledFrom() != nil }
+func (t *tableSite) Resampled() bool {
+	return t.uses[0].resize() != nil || t.uses[0].tiledFrom() != nil
+}

@@ -59,7 +59,7 @@ func (t *tableSite) Store(want position.Want) error {
 		row = func(i int, dst []float64) error { formula.Row(i, dst); return nil }
 	case want.Rows != nil:
 		n, kept, row = want.Rows.Len(), want.Rows.Kept(), want.Rows.Row
-	case t.sinusoid != nil && relativeToLength(t.sinusoid.Sinusoid, t.m.FixedLength()):
+	case t.sinusoid != nil && length.IsRelative(t.sinusoid.Sinusoid, t.m.FixedLength()):
 		return &position.Refusal{Why: fmt.Sprintf("the sines and cosines are of places relative to the %d positions", t.m.FixedLength()), Instead: "export the model for the wanted length"}
 	case t.sinusoid != nil:
 		formula := t.sinusoid.Sinusoid.Table()

@@ -12,6 +12,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // maxRead bounds the elements of a constant that is read to be grown.
@@ -118,7 +119,7 @@ func lineOf(t onnx.DataType, angles func() bool, n int, value func(i int) float6
 		}
 		return rule, true
 	}
-	if t != onnx.Float || value(0) != 0 || n < 3 || PartOf(step, math.Pi, n) || PartOf(step, math.Pi, n-1) || !angles() {
+	if t != onnx.Float || value(0) != 0 || n < 3 || partOf(step, math.Pi, n) || partOf(step, math.Pi, n-1) || !angles() {
 		return line{}, false
 	}
 	frequency := float32(step)
@@ -153,10 +154,21 @@ func (c *Change) isPartOfSide(x float64) bool {
 	return c.Image != [2]int{} && (weighs(x, c.grids[0][0]) || weighs(x, c.grids[0][1]))
 }
 
-// PartOf reports whether n steps make the whole, or some of it.
-func PartOf(step, whole float64, n int) bool {
+// partOf reports whether n steps make the whole, or some of it.
+func partOf(step, whole float64, n int) bool {
 	times := step * float64(n) / whole
 	return step < whole && times > 0.5 && math.Abs(times-math.Round(times)) < 1e-5
+}
+
+// IsRelative reports whether waves of a fixed length n have positions that are
+// parts of that length, or are counted from its middle: they do not go on.
+func IsRelative(wave schemes.Sinusoid, n int) bool {
+	if n == 0 {
+		return false
+	}
+	f := wave.Frequencies
+	parts := wave.Base == 0 && len(f) > 0 && (partOf(f[0], math.Pi, n) || partOf(f[0], math.Pi, n-1) || partOf(f[0], math.Pi, n+1))
+	return parts || wave.Start < 0
 }
 
 // Operators through which angles go to their sines, and those that make angles of
