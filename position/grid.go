@@ -93,7 +93,7 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 	}
 	defer func() { // what keeps numbers of the picture that it was exported with follows where that one is the only one
 		var refusal *Refusal
-		if free := gridder.FreeSides(); len(free) > 0 && errors.As(err, &refusal) && len(refusal.Remedies) == 0 {
+		if free := gridder.FreeSides(); len(free) > 0 && errors.As(err, &refusal) && len(refusal.Remedies) == 0 && !strings.Contains(refusal.Instead, "behind it") {
 			refusal.Instead, refusal.Remedies = "", []report.Remedy{report.Do("extend", "fixes the picture at the size that it was exported with, and that file may take another", "fix", strings.Join(free, ","))}
 		}
 	}()

@@ -42,7 +42,11 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	}
 	d.m.SpendElements(of.Value.Len())
 	first := addition{scope: x.Scope, node: x.Node, name: x.Known, state: otherInput(x.Node, x.Input), sheet: s, runs: runsAlong(x, s), free: x.Free, along: x.Along}
-	if s.Coordinates(first.runs) || d.scaledByPosition(x) {
+	var grids [][]int
+	for _, r := range first.runs {
+		grids = append(grids, r.Grid)
+	}
+	if s.Coordinates(grids...) || d.scaledByPosition(x) {
 		return nil
 	}
 	var out []*addition

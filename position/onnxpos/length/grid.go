@@ -20,6 +20,11 @@ func (c *Change) SetGrid(from, to schemes.Grid) error {
 		return &position.Refusal{Why: fmt.Sprintf("there are as many patches along time as in a frame, %d: which of the two a number stands for cannot be told", from[0]), Instead: c.export()}
 	}
 	old, new := from.Sides(), to.Sides()
+	if e := m.WithPicture([2]int{2 * m.Sizes.Image, 2 * m.Sizes.Image}); e != nil {
+		if h, w := m.PatchesIn(e); [2]int{h, w} == old {
+			return &position.Refusal{Why: fmt.Sprintf("the graph brings every picture to %d×%d patches itself", h, w), Instead: "export the model behind it for the wanted picture"}
+		}
+	}
 	c.Image, c.grids, c.along = [2]int{new[0] * patch, new[1] * patch}, [2][2]int{old, new}, [2]int{from[0], to[0]}
 	for _, s := range c.sites {
 		e := s.Encoding()

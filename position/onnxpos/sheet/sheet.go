@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
@@ -73,18 +72,19 @@ func (s *Sheet) Matrix() rows.Matrix {
 
 // Coordinates reports whether rows are points or boxes on grids behind one another: four numbers at most,
 // each of which follows one axis of its grid alone, or none. Places without a box, whose numbers are infinite or the largest, do not count.
-func (s *Sheet) Coordinates(runs []axes.Run) bool {
+func (s *Sheet) Coordinates(grids ...[]int) bool {
 	if len(s.Columns) > FewColumns {
 		return false
 	}
-	first := 0
-	for _, r := range runs {
-		if r.Grid == nil || first+r.Size > len(s.Places) || !s.coordinatesOf(s.Places[first:first+r.Size], r.Grid) {
+	places := s.Places
+	for _, grid := range grids {
+		n := Size(grid)
+		if grid == nil || n > len(places) || !s.coordinatesOf(places[:n], grid) {
 			return false
 		}
-		first += r.Size
+		places = places[n:]
 	}
-	return first == len(s.Places)
+	return len(places) == 0
 }
 
 // noBox is what numbers of places without a box reach: the largest of float16.
