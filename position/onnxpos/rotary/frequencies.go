@@ -202,7 +202,7 @@ func (r *Site) steps() bool {
 			return false
 		}
 		_, ok := multiples(lines)
-		return !ok
+		return !ok || r.grid() != nil // of a picture, whose places lie along several axes
 	})
 }
 
