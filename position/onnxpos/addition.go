@@ -7,6 +7,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/sheet"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
@@ -363,11 +364,14 @@ func (d *detector) together(a, b *addition) bool {
 	if a.node == b.node {
 		return true
 	}
-	ofFrames := func(a *addition) bool {
-		return slices.ContainsFunc(a.along, func(x axes.Axis) bool { return d.labels.ComesFrom(x, d.m.IsFrames) })
+	in := d.m.ImageInput()
+	if in == nil || a.scope != b.scope || len(a.along) != 1 || len(b.along) != 1 {
+		return false
 	}
+	height, width := probe.PictureSides(in)
+	sides := slices.Sorted(slices.Values(slices.Concat(a.along[0].InputAxes(in.Name), b.along[0].InputAxes(in.Name))))
 	after := func(a, b *addition) bool { return trace.LaidOut(a.scope, a.state) == b.node.Output(0) }
-	return a.scope == b.scope && d.m.ImageInput() != nil && (after(a, b) || after(b, a)) && !ofFrames(a) && !ofFrames(b)
+	return slices.Equal(sides, []int{height, width}) && (after(a, b) || after(b, a))
 }
 
 // crossings takes tables that tell positions apart each along an axis of its own: those that
