@@ -238,21 +238,7 @@ func (a *addition) tiledFrom() []int {
 	if !ok || len(grid) != 2 || a.share == nil || a.share.Row == nil {
 		return nil
 	}
-	row, columns, n := a.share.Row[prefix:], grid[1], a.share.Table.Len()
-	for width := 1; width <= min(columns, n); width++ {
-		height := n / width
-		if height*width != n || n == grid[0]*columns || columns%width != 0 || grid[0]%height != 0 {
-			continue
-		}
-		tiled := true
-		for p := range grid[0] * columns {
-			tiled = tiled && row[p] == p/columns%height*width+p%columns%width
-		}
-		if tiled {
-			return []int{height, width}
-		}
-	}
-	return nil
+	return a.share.Tile(prefix, [2]int(grid))
 }
 
 // resampledFrom is the grid of a table that the graph resamples to the grid of places: what

@@ -122,6 +122,25 @@ type Share struct {
 	Stores  bool  // whether the table can be given other rows through the map
 }
 
+// Tile is the height and width of a table that is laid out again and again over a grid of places behind a prefix; nil where it is not.
+func (s *Share) Tile(prefix int, grid [2]int) []int {
+	row, n := s.Row[prefix:], s.Table.Len()
+	for width := 1; width <= min(grid[1], n); width++ {
+		height := n / width
+		if height*width != n || n == grid[0]*grid[1] || grid[1]%width != 0 || grid[0]%height != 0 {
+			continue
+		}
+		tiled := len(row) >= grid[0]*grid[1]
+		for p := range grid[0] * grid[1] {
+			tiled = tiled && row[p] == p/grid[1]%height*width+p%grid[1]%width
+		}
+		if tiled {
+			return []int{height, width}
+		}
+	}
+	return nil
+}
+
 // Places are how many places of the sheet have a row of the share.
 func (s *Share) Places() int {
 	n := 0
