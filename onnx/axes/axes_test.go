@@ -94,10 +94,19 @@ func TestPass(t *testing.T) {
 		}
 	}
 	causal.Dims = []int64{6, 6}
+	eye := numbers("eye")
+	for i := range 36 {
+		x := float32(0.5)
+		if i%7 == 0 {
+			x = 13
+		}
+		eye.Raw = binary.LittleEndian.AppendUint32(eye.Raw, math.Float32bits(x))
+	}
+	eye.Dims = []int64{6, 6}
 	constants := []onnx.NewTensor{noise("W", 4, 4), noise("features", 4), noise("table", 6, 4), noise("rows", 6, 1), noise("columns", 1, 4), noise("bias", 6, 6), causal,
 		noise("mix", 6, 6), noise("matrices", 6, 4, 4), noise("class", 1, 1, 4), noise("longer", 1, 7, 4), noise("queries", 1, 3, 4), list("apart", 1, 6, 2, 2), list("together", 1, 6, 4), list("groups", 1, 2, 3, 4), list("across", 1, 3, 2, 4), list("turned", 1, 4, 6), list("2", 2),
 		list("0", 0), list("1", 1), list("5", 5), list("6", 6), list("7", 7), scalar("first", 0), scalar("axis", 1), list("shift", 5, 0, 1, 2, 3, 4), list("all", 0, 1, 2, 3, 4, 5), list("ends", 0, 1, 0, 0, -1, 0), list("wider", 0, 0, 1, 0, 0, 1),
-		noise("kernel", 4, 4, 3), noise("pairs", 4, 4, 2), noise("turned table", 4, 6), noise("row of queries", 1, 3), numbers("twice", 1, 1, 2), numbers("even", 1, 1, 1, 1, 1, 1)}
+		noise("kernel", 4, 4, 3), noise("pairs", 4, 4, 2), noise("turned table", 4, 6), noise("row of queries", 1, 3), eye, numbers("twice", 1, 1, 2), numbers("even", 1, 1, 1, 1, 1, 1)}
 	scores := []onnx.NewNode{with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "x", "k")}
 	weighted := []onnx.NewNode{with(node("Softmax", "w", "b"), "axis", int64(-1)), node("MatMul", "y", "w", "x")}
 	attention := func(between ...onnx.NewNode) []onnx.NewNode {
@@ -145,6 +154,9 @@ func TestPass(t *testing.T) {
 		{"samples at places of learned queries, with a row each", []onnx.NewNode{with(node("Transpose", "c", "x"), "perm", []int64{0, 2, 1}), node("Unsqueeze", "map", "c", "1"),
 			with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "queries", "k"), with(node("Softmax", "w", "s"), "axis", int64(-1)), node("MatMul", "h", "w", "x"), node("Slice", "two", "h", "0", "2", "2"), node("Unsqueeze", "at", "two", "1"),
 			node("GridSample", "sampled", "map", "at"), node("Squeeze", "f", "sampled", "0"), node("Add", "y", "f", "row of queries")}, "order by GridSample"},
+		{"an identity between places", attention(node("Sub", "b", "eye", "s")), "equivariant"},
+		{"another matrix between places", attention(node("Sub", "b", "mix", "s")), "meeting at Sub"},
+		{"sums with what is picked for pairs", []onnx.NewNode{node("Gather", "rows of pairs", "mix", "all"), node("MatMul", "m", "rows of pairs", "x"), node("Add", "y", "m", "x")}, "doubt at MatMul"},
 		{"learned queries", []onnx.NewNode{with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "queries", "k"), with(node("Softmax", "w", "s"), "axis", int64(-1)), node("MatMul", "h", "w", "x"), node("Add", "y", "h", "queries")}, "equivariant"},
 		{"scores by learned rows", attention(node("MatMul", "r", "x", "mixed"), node("Add", "b", "s", "r")), "meeting at MatMul"},
 		{"a convolution", []onnx.NewNode{with(node("Transpose", "c", "x"), "perm", []int64{0, 2, 1}), with(node("Conv", "y", "c", "kernel"), "pads", []int64{1, 1})}, "order by Conv"},

@@ -39,6 +39,14 @@ func TestAxesOfPictures(t *testing.T) {
 	}
 }
 
+// named gives the axes of an input names.
+func named(in *onnx.ValueInfo, names ...string) *onnx.ValueInfo {
+	for i, name := range names {
+		in.Dims[i].Param = name
+	}
+	return in
+}
+
 func TestIsPicture(t *testing.T) {
 	for _, c := range []struct {
 		in   *onnx.ValueInfo
@@ -49,6 +57,9 @@ func TestIsPicture(t *testing.T) {
 		{given("past_key_values.0.key", 1, 2, 4, 8), false},
 		{given("att_cache", 2, 1, 2, 4, 8), false},
 		{given("features", 1, 32, 16), false},
+		{named(given("edges", -1, -1, -1, 8), "batch", "node", "node"), false}, // between nodes
+		{named(given("maps", -1, 8, -1, -1), "batch", "", "height", "width"), true},
+		{given("bands", -1, -1, 10, 32), false}, // as many channels as one likes, and no more pixels
 	} {
 		if got := isPicture(c.in); got != c.want {
 			t.Errorf("%s of %d axes: %t", c.in.Name, len(c.in.Dims), got)

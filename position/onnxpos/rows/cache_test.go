@@ -1,10 +1,14 @@
 package rows
 
 import (
+	"bytes"
+	"errors"
+	"math"
 	"slices"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
@@ -35,5 +39,33 @@ func TestSpread(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%q, %q: %v, want %v", c.packed, c.columns, got, c.want)
 		}
+	}
+}
+
+// TestStacked reads cosines that stand over sines in one constant.
+func TestStacked(t *testing.T) {
+	const rows, pairs = 24, 4
+	x := make([]float64, 2*rows*pairs)
+	for p := range rows {
+		for k := range pairs {
+			angle := float64(p) * math.Pow(100, -float64(k)/pairs)
+			x[p*pairs+k], x[(rows+p)*pairs+k] = math.Cos(angle), math.Sin(angle)
+		}
+	}
+	raw, _ := onnx.EncodeFloats(onnx.Float, x, nil)
+	content := onnx.NewModel{Opset: 17, Initializers: []onnx.NewTensor{{Name: "pe", Type: onnx.Float, Dims: []int64{2 * rows, pairs}, Raw: raw}},
+		Nodes: []onnx.NewNode{{Op: "Identity", Inputs: []string{"pe"}, Outputs: []string{"y"}}}, Outputs: []onnx.NewValue{{Name: "y", Type: onnx.Float, Dims: []int64{2 * rows, pairs}}}}.Build()
+	f, err := onnx.NewFile(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := Table{Tensor: f.Graph.Initializers[0], Stacked: true}
+	c := Cache{Cos: table, Sin: table}
+	if c.Fit(); !c.Fitted || math.Abs(c.Result.Rotary.Base-100) > 1e-9 || c.Positions() != rows {
+		t.Errorf("%v, %d positions", c.Result.Rotary, c.Positions())
+	}
+	var refusal *position.Refusal
+	if err := c.Store(nil, c.Result.Rotary, 2*rows, true); !errors.As(err, &refusal) {
+		t.Errorf("stored: %v", err)
 	}
 }
