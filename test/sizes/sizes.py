@@ -313,8 +313,9 @@ def one(binary, name, kind, folder, after=None):
         p = subprocess.run([binary, "extend", *asked, old, "-o", new, *kernel], capture_output=True, text=True)
         way = re.search("extend --fix ([^ ]+)", p.stderr)
         if p.returncode == 4 and way:  # as the refusal says: the exported size first
-            axes = dict(zip("THW", sizes[0] if isinstance(sizes[0], tuple) else (0, sizes[0], sizes[0])))
-            numbers = re.sub("=([THW])", lambda m: f"={axes[m[1]]}", way[1])
+            numbers = way[1]
+            for letter, number in zip("THW", sizes[0] if isinstance(sizes[0], tuple) else (0, sizes[0], sizes[0])):
+                numbers = numbers.replace(f"={letter}", f"={number}")
             fixed = os.path.join(folder, "fixed.onnx")
             subprocess.run([binary, "extend", "--force", "--fix", numbers, old, "-o", fixed], capture_output=True, check=True)
             p = subprocess.run([binary, "extend", *asked, fixed, "-o", new, *kernel], capture_output=True, text=True)

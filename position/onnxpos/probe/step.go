@@ -118,9 +118,9 @@ func (p *Probe) widen(inputs map[string]*eval.Value) {
 	}
 }
 
-// recut gives the shape of a Reshape, which was traced for a batch of one, the batch of the calls.
+// recut gives the shape of a Reshape, which was traced for a batch of one, the batch of the calls: in its first size, as the data have it.
 func recut(_ *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
-	if n.Op != "Reshape" || len(inputs) < 2 || !inputs[1].Known() || !inputs[0].Ranked {
+	if n.Op != "Reshape" || len(inputs) < 2 || len(inputs[0].Shape) == 0 || inputs[0].Shape[0]%calls != 0 || !inputs[1].Known() || inputs[1].Len() == 0 || inputs[1].Ints[0] < 1 {
 		return
 	}
 	to := slices.Clone(inputs[1].Ints)
@@ -128,8 +128,9 @@ func recut(_ *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 	for _, d := range to {
 		product *= int(d)
 	}
-	if at := slices.Index(to, 1); at >= 0 && product*calls == inputs[0].Len() {
-		to[at] = calls
+	open := product < 0 && int(to[0]) != inputs[0].Shape[0] && inputs[0].Len()%(-product*calls) == 0 // one size is what is left
+	if open || product*calls == inputs[0].Len() {
+		to[0] *= calls
 		inputs[1] = eval.IntValue(inputs[1].Type, inputs[1].Shape, to)
 	}
 }
