@@ -515,6 +515,9 @@ func (l *Labels) meets(e *event) {
 	if len(m.Covers) == 0 {
 		return
 	}
+	if l.isGivenMask(e.scope, m.Known) {
+		return
+	}
 	known := e.scope.Enlarge(m.Known)
 	if known.Known() && len(m.Covers) == 2 && sameAxis(m.Along[0], m.Along[1]) && l.isDiagonal(known, m.Covers[0], m.Covers[1]) {
 		return
@@ -542,6 +545,22 @@ func (l *Labels) meets(e *event) {
 	if len(l.Meetings) < maxMeetings {
 		l.Meetings = append(l.Meetings, m)
 	}
+}
+
+// isGivenMask reports whether a value is a mask that is an input, as it is given: it says which places there are, and nothing of where
+// they are.
+func (l *Labels) isGivenMask(s *eval.Scope, name string) bool {
+	for range maxRuns {
+		n, at := s.Find(name)
+		if n == nil || at != s {
+			return l.inputs[name].Depends == Mask
+		}
+		if !eval.Is(n, eval.Layout|eval.Repetition) {
+			return false
+		}
+		name = n.Input(0)
+	}
+	return false
 }
 
 // isSame reports whether known numbers are the same along an axis: by their

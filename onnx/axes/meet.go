@@ -128,8 +128,17 @@ func isMask(v *eval.Value) bool {
 // combine lays the inputs of an element-wise node over each other, last dimensions
 // together.
 func (c *call) combine(kind Kind, inputs ...int) []*Value {
+	out := c.lay(inputs)
+	for _, i := range inputs {
+		c.meet(kind, i, out.Axes, len(out.Axes)-1, out.product)
+	}
+	return c.l.one(out)
+}
+
+// lay is combine without what meets there.
+func (c *call) lay(inputs []int) (out Value) {
 	shape := c.shape(0)
-	out := Value{Axes: c.laid[:0]}
+	out.Axes = c.laid[:0]
 	for d, size := range shape {
 		out.Axes = append(out.Axes, c.overlay(d, len(shape), size, inputs))
 	}
@@ -139,10 +148,7 @@ func (c *call) combine(kind Kind, inputs ...int) []*Value {
 		out.Depends = max(out.Depends, c.of(i).Depends)
 		out.product = out.product || c.isData(i) && c.of(i).product
 	}
-	for _, i := range inputs {
-		c.meet(kind, i, out.Axes, len(shape)-1, out.product)
-	}
-	return c.l.one(out)
+	return out
 }
 
 // kept is a list of axes to be kept: that of an input, where it is the same.

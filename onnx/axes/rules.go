@@ -140,12 +140,33 @@ func where(c *call) []*Value {
 
 // compare tells tokens from a constant: padding, which is a mask.
 func compare(c *call) []*Value {
+	if c.limits(0, 1) || c.limits(1, 0) {
+		out := c.lay([]int{0, 1})
+		out.Depends = Mask
+		return c.l.one(out)
+	}
 	out := c.combine(Multiplied, 0, 1)
 	tokens := c.known(0).Type.IsInteger() && c.known(1).Type.IsInteger() && (!c.isData(0) || !c.isData(1))
 	if tokens && out[0].Depends == Content {
 		out[0].Depends = Mask
 	}
 	return out
+}
+
+// limits reports whether places that are counted are held against numbers of the data that are the same for all of them: lengths of sequences,
+// which say how many places there are.
+func (c *call) limits(counted, data int) bool {
+	places, limit := c.known(counted), c.known(data)
+	if c.isData(counted) || !c.isData(data) || !places.Known() || places.Ints == nil || !limit.Type.IsInteger() || !limit.Ranked {
+		return false
+	}
+	for d, size := range places.Shape {
+		at := d - len(places.Shape) + len(limit.Shape)
+		if size > 1 && at >= 0 && limit.Shape[at] > 1 {
+			return false
+		}
+	}
+	return places.Len() > 1
 }
 
 // scaled normalises the last axes and multiplies by weights along them.

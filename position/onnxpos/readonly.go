@@ -201,8 +201,8 @@ func (m *Model) readOnlyProduct(x axes.Meeting) *readOnlySite {
 			varying++
 		}
 	}
-	if varying < 2 {
-		return nil
+	if varying < 2 || len(x.Covers) < 2 {
+		return nil // a weight may be as wide as there are places
 	}
 	n := v.Shape[x.Axis]
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondUnknown, Where: []report.Where{{Node: x.Node.Title()}},

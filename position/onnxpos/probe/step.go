@@ -2,7 +2,9 @@ package probe
 
 import (
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -27,9 +29,12 @@ func (p *Probe) isStep() bool {
 		return false
 	}
 	return slices.ContainsFunc(Given(p.File), func(c *onnx.ValueInfo) bool {
-		return c != p.ImageInput() && c.Type.IsFloat() && len(c.Dims) > 3 && !p.isConstant(c.Name)
+		return c != p.ImageInput() && c.Type.IsFloat() && len(c.Dims) > 3 && !p.isConstant(c.Name) && caches.MatchString(strings.ReplaceAll(strings.ToLower(c.Name), "pixel_values", ""))
 	})
 }
+
+// caches are the names of keys and values that are given.
+var caches = regexp.MustCompile(`past|cache|key|value|state|mem|^[kv](_|\d|$)|_[kv](_|\d|$)`)
 
 // FirstPosition is the position of the first place that was looked at: 0 but for a graph that takes one token at a time.
 func (p *Probe) FirstPosition() int { return p.Sizes.past }
@@ -104,7 +109,7 @@ func (p *Probe) widen(inputs map[string]*eval.Value) {
 	}
 	for name, v := range inputs {
 		axis := slices.Index(v.Shape, 1)
-		if axis < 0 {
+		if axis < 0 || len(v.Shape) < 2 { // a position, and no batch of some
 			continue
 		}
 		shape := slices.Clone(v.Shape)
@@ -118,8 +123,16 @@ func (p *Probe) widen(inputs map[string]*eval.Value) {
 	}
 }
 
-// recut gives the shape of a Reshape, which was traced for a batch of one, the batch of the calls: in its first size, as the data have it.
+// recut gives the shape of a Reshape, which was traced for a batch of one, the batch of the calls: in its first size, as the data have it; and the
+// indices of a ScatterElements, which writes into a cache of fixed size.
 func recut(_ *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
+	if n.Op == "ScatterElements" && len(inputs) > 2 {
+		at, updates := inputs[1], inputs[2]
+		if at.Known() && len(at.Shape) > 0 && at.Shape[0] == 1 && len(updates.Shape) > 0 && updates.Shape[0] == calls {
+			inputs[1] = eval.IntValue(at.Type, slices.Concat([]int{calls}, at.Shape[1:]), slices.Repeat(at.Ints, calls))
+		}
+		return
+	}
 	if n.Op != "Reshape" || len(inputs) < 2 || len(inputs[0].Shape) == 0 || inputs[0].Shape[0]%calls != 0 || !inputs[1].Known() || inputs[1].Len() == 0 || inputs[1].Ints[0] < 1 {
 		return
 	}
