@@ -262,7 +262,7 @@ func (r *Site) tablesOf(found []trace.Source, u *rotation) []rows.Table {
 // picture it is the one axis of as many places as there are patches: others may be
 // heads that turn each in its way.
 func (r *Site) wholeAxis(t *onnx.Tensor, u *rotation) int {
-	if h, w := r.m.PatchesIn(r.m.Eval); h > 0 {
+	if h, w := r.m.PatchesIn(r.m.Eval); h*w > 1 {
 		places := int64(h * w)
 		axis := slices.Index(t.Dims[:len(t.Dims)-1], places)
 		if axis >= 0 && !slices.Contains(t.Dims[axis+1:len(t.Dims)-1], places) {
@@ -434,7 +434,7 @@ func (r *Site) grid() []int {
 			return grid
 		}
 	}
-	if h, w := r.m.PatchesIn(r.m.Eval); h > 0 {
+	if h, w := r.m.PatchesIn(r.m.Eval); h*w > 1 { // else patches are a batch
 		return []int{h, w}
 	}
 	return nil
