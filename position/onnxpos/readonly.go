@@ -93,7 +93,8 @@ func findReadOnly(m *Model, d *detector) []site.Site {
 		if claimed.has(x) {
 			continue
 		}
-		if x.Kind == axes.Contracted {
+		sums := x.Kind == axes.Multiplied && slices.ContainsFunc(x.Scope.Consumers(x.Node.Output(0)), func(n *onnx.Node) bool { return n.Op == "ReduceSum" })
+		if x.Kind == axes.Contracted || sums { // in one operator, or in two
 			if s := m.readOnlyProduct(x); s != nil {
 				found = m.join(found, s)
 				continue
@@ -347,7 +348,7 @@ func (m *Model) readOnlyRotation(x axes.Meeting, t pairTurns) *readOnlySite {
 			}
 		}
 	}
-	if m.graph.FixedLength() > 0 {
+	if m.InputIsFixed() {
 		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, t.cos.Rows()
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: x.Node.Title() + " turns the data by a matrix for each position"})
