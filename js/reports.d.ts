@@ -188,6 +188,7 @@ export interface KeyDiff {
 export interface Length {
   beyond: "error" | "clamps" | "wrong" | "continues" | "unknown";
   capacity: number | null;
+  frames?: number;
   multiple?: number;
   picture?: Array<number>;
   stated: number | null;

@@ -32,10 +32,10 @@ type Pictured interface {
 }
 
 // Sized is implemented by models of pictures: Sizes are the height and width in pixels of those that
-// they take, or that an engine makes of every other, and what the sides of others are multiples
+// they take, or that an engine makes of every other, the frames of videos, and what the sides of others are multiples
 // of; zeros where that cannot be told.
 type Sized interface {
-	Sizes() (picture [2]int, multiple int)
+	Sizes() (picture [2]int, frames, multiple int)
 }
 
 // describePictures notes the sizes in a report.
@@ -45,7 +45,7 @@ func describePictures(m Model, l *report.Length) {
 		return
 	}
 	var picture [2]int
-	if picture, l.Multiple = s.Sizes(); picture[0] > 0 {
+	if picture, l.Frames, l.Multiple = s.Sizes(); picture[0] > 0 {
 		l.Picture = picture[:]
 	}
 }

@@ -138,8 +138,10 @@ type Length struct {
 	Capacity *int   `json:"capacity"` // what it encodes correctly, nil where nothing bounds it and where that is not known: see Limit
 	Beyond   string `json:"beyond"`
 	// Picture is the height and width in pixels of the pictures that the model takes, to which engines of GGUF
-	// files scale every other; Multiple is what the sides of pictures are multiples of, of that size and of others.
+	// files scale every other; Frames is how many of them a video has; Multiple is what the sides of pictures are multiples of, of that size and
+	// of others.
 	Picture  []int `json:"picture,omitempty"`
+	Frames   int   `json:"frames,omitempty"`
 	Multiple int   `json:"multiple,omitempty"`
 }
 

@@ -95,6 +95,14 @@ func (r Inspect) Units() (unit, larger string) {
 
 // PicturesText says which pictures the model takes, "" where it is not told.
 func (r Inspect) PicturesText() string {
+	text := r.picturesText()
+	if text != "" && r.Length.Frames > 0 {
+		text += fmt.Sprintf(", in videos of %d frames", r.Length.Frames)
+	}
+	return text
+}
+
+func (r Inspect) picturesText() string {
 	l := r.Length
 	switch {
 	case len(l.Picture) == 2 && r.Format == "onnx":

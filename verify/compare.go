@@ -161,8 +161,8 @@ func (c *comparison) otherPictures() (was, is [2]int, differ bool) {
 	if !okA || !okB {
 		return was, is, false
 	}
-	was, _ = a.Sizes()
-	is, _ = b.Sizes()
+	was, _, _ = a.Sizes()
+	is, _, _ = b.Sizes()
 	return was, is, was != is && is != [2]int{} && (was != [2]int{} || c.expect == report.ExpectChanged)
 }
 

@@ -11,19 +11,20 @@ import (
 
 // Sizes are the pictures that the graph takes as it is: the one size that its input has, or what both
 // sides are multiples of where they are free and the graph was seen to take such sizes; zeros where that cannot be told.
-func (m *Model) Sizes() (only [2]int, multiple int) {
+func (m *Model) Sizes() (only [2]int, frames, multiple int) {
 	in := m.graph.ImageInput()
 	if in == nil || m.gaveUp != "" || m.PatchGrid() == (schemes.Grid{}) || !probe.HasColours(in) {
-		return only, 0
+		return only, 0, 0
 	}
+	frames = probe.FixedFrames(in)
 	height, width := probe.PictureSides(in)
 	switch h, w := in.Dims[height].Value, in.Dims[width].Value; {
 	case h > 0 && w > 0:
-		return [2]int{int(h), int(w)}, 0
+		return [2]int{int(h), int(w)}, frames, 0
 	case h < 0 && w < 0 && !slices.ContainsFunc(m.Sites(), endsWithItsGrid):
-		return only, m.multiple()
+		return only, frames, m.multiple()
 	}
-	return only, 0
+	return only, frames, 0
 }
 
 // endsWithItsGrid reports whether a site has rows for so many patches, and not for more.

@@ -460,6 +460,7 @@ class Length:
     beyond: Literal["error", "clamps", "wrong", "continues", "unknown"]
     capacity: int | None
     stated: int | None
+    frames: int | None = None
     multiple: int | None = None
     picture: tuple[int, ...] = ()
 
@@ -470,6 +471,7 @@ class Length:
             "beyond": d["beyond"],
             "capacity": d["capacity"],
             "stated": d["stated"],
+            "frames": d.get("frames"),
             "multiple": d.get("multiple"),
             "picture": tuple(d.get("picture") or ()),
         })

@@ -160,12 +160,12 @@ func (v *Vision) fixed() string {
 }
 
 // Sizes is position.Sized: the size to which llama.cpp scales pictures, and what the sides of others are multiples of.
-func (v *Vision) Sizes() (picture [2]int, multiple int) {
+func (v *Vision) Sizes() (picture [2]int, frames, multiple int) {
 	grid := v.PatchGrid()
 	if v.fixed() == "" {
 		multiple = v.Merged() * v.patch
 	}
-	return [2]int{grid[1] * v.patch, grid[2] * v.patch}, multiple
+	return [2]int{grid[1] * v.patch, grid[2] * v.patch}, 0, multiple
 }
 
 // Takes reports whether the file is for so many patches as it is: TakesPictures says so.

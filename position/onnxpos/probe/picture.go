@@ -119,6 +119,14 @@ func frameAxis(in *onnx.ValueInfo) int {
 	return 3 - channelAxis(in)
 }
 
+// FixedFrames is how many frames a video has, 0 where it is none or leaves them to the caller.
+func FixedFrames(in *onnx.ValueInfo) int {
+	if axis := frameAxis(in); axis >= 0 {
+		return int(max(in.Dims[axis].Value, 0))
+	}
+	return 0
+}
+
 // HasColours reports whether a picture has as many channels as colours, or it is free: then
 // it is no map of features.
 func HasColours(in *onnx.ValueInfo) bool { return in.Dims[channelAxis(in)].Value <= maxChannels }
