@@ -97,11 +97,10 @@ func IsPositions(name string) bool {
 func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 	inputs := map[string]*eval.Value{}
 	matrices, room := 0, maxInputs
-	for _, in := range Given(f) {
-		if f.Graph.Initializer(in.Name) != nil {
-			continue // a default value: the initializer speaks
-		}
-		inputs[in.Name] = probeInput(in, s, room)
+	given := slices.DeleteFunc(slices.Clone(Given(f)), func(in *onnx.ValueInfo) bool { return f.Graph.Initializer(in.Name) != nil }) // of a default value the initializer speaks
+	sizes := s.shapes(given)
+	for i, in := range given {
+		inputs[in.Name] = probeInput(in, s, sizes[i], room)
 		if v := inputs[in.Name]; v.Ranked && v.Len() <= room && IsCoordinates(f, in) {
 			inputs[in.Name] = coordinates(v, s.past)
 		}
@@ -150,22 +149,42 @@ const maxCoordinates = 4
 // alone.
 const maxInputs = 1 << 20
 
-func probeInput(in *onnx.ValueInfo, s Sizes, most int) *eval.Value {
+// shapes are those of inputs: what has one name has one size, the largest of those that its places would give it.
+func (s Sizes) shapes(given []*onnx.ValueInfo) [][]int {
+	out, named := make([][]int, len(given)), map[string]int{}
+	for i, in := range given {
+		name := strings.ToLower(in.Name)
+		image := isPicture(in) && !strings.Contains(name, "bias") && !strings.Contains(name, "mask")
+		for axis, d := range in.Dims {
+			of := noPicture
+			if image {
+				of = axisOf(in, axis)
+			}
+			n := s.dimension(in, axis, of)
+			out[i] = append(out[i], n)
+			if d.Value < 0 {
+				named[d.Param] = max(named[d.Param], n)
+			}
+		}
+	}
+	for i, in := range given {
+		for axis, d := range in.Dims {
+			if d.Value < 0 && d.Param != "" {
+				out[i][axis] = named[d.Param]
+			}
+		}
+	}
+	return out
+}
+
+func probeInput(in *onnx.ValueInfo, s Sizes, shape []int, most int) *eval.Value {
 	if !in.Ranked {
 		return &eval.Value{Type: in.Type}
 	}
-	name := strings.ToLower(in.Name)
-	image := isPicture(in) && !strings.Contains(name, "bias") && !strings.Contains(name, "mask")
-	shape := make([]int, len(in.Dims))
 	n := 1
-	for i := range in.Dims {
-		of := noPicture
-		if image {
-			of = axisOf(in, i)
-		}
-		shape[i] = s.dimension(in, i, of)
+	for _, size := range shape {
 		if n <= most {
-			n *= min(shape[i], most+1) // lest it overflow
+			n *= min(size, most+1) // lest it overflow
 		}
 	}
 	if !in.Type.IsInteger() || n > most {

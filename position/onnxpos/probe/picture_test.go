@@ -66,3 +66,19 @@ func TestIsPicture(t *testing.T) {
 		}
 	}
 }
+
+// Axes of one name have one size, also where their inputs' names alone would give them two.
+func TestShapesOfOneName(t *testing.T) {
+	given := []*onnx.ValueInfo{
+		named(given("input_ids", -1, -1), "batch", "length"),
+		named(given("past_key_values.0.key", -1, 2, -1, 8), "batch", "", "past"),
+		named(given("rows", -1, 8), "past"),
+	}
+	got := Sizes{Batch: 2, Length: 5, past: 3}.shapes(given)
+	if got[0][0] != got[1][0] || got[1][2] != got[2][0] {
+		t.Errorf("axes of one name have sizes %v", got)
+	}
+	if got[0][1] != 5 || got[1][1] != 2 || got[1][3] != 8 {
+		t.Errorf("other sizes changed: %v", got)
+	}
+}
