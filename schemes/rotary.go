@@ -222,6 +222,9 @@ func within(a, b, relative float64) bool {
 	return a == b || math.Abs(a-b) <= relative*max(math.Abs(a), math.Abs(b))
 }
 
+// ByPlace reports whether places have several coordinates, of a picture, or beside texts: what one turns by does not follow from its number.
+func (r Rotary) ByPlace() bool { return r.Grid != nil || r.OwnFrequencies }
+
 // String says the encoding in a line.
 func (r Rotary) String() string {
 	parts := []string{"RoPE base " + Text(r.Base), fmt.Sprintf("rotary dim %d", r.Dim)}

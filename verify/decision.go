@@ -130,7 +130,7 @@ func (h *decisionCheck) rotation(i int, s position.Site, want schemes.Rotary) er
 	switch {
 	case !ok || got.Pairs() != want.Pairs():
 		return fmt.Errorf("encoding %s was to become %s and is %s", position.ID(i), want, s.Encoding().Scheme)
-	case !rotates || want.Grid != nil:
+	case !rotates || want.ByPlace():
 		return nil // its numbers cannot be read one by one
 	}
 	k := report.Check{Name: report.CheckTable, Verdict: report.CheckPass, Why: fmt.Sprintf("%s: %s by its formula", position.ID(i), want)}

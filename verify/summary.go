@@ -114,7 +114,7 @@ func (c *comparison) single() string {
 	n := 0
 	for _, s := range c.before.Sites() {
 		e := s.Encoding()
-		if r, turns := rotaryOf(e); isFormula(e.Scheme) && (!turns || r.Grid == nil) { // see formula
+		if r, turns := rotaryOf(e); isFormula(e.Scheme) && (!turns || !r.ByPlace()) { // see formula
 			n++
 		}
 	}

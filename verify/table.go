@@ -352,8 +352,8 @@ func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary,
 		want = before // rows that are wrong hide the formula of the rest
 		k.Why = fmt.Sprintf("%s: %s by its formula", id, want)
 	}
-	if want.Grid != nil {
-		k.Verdict, k.Why, k.Tolerance = report.CheckSkipped, id+": what a place of a grid turns by is held against the other file, for no formula of one position gives it", nil
+	if want.ByPlace() {
+		k.Verdict, k.Why, k.Tolerance = report.CheckSkipped, id+": what a place of several coordinates turns by is held against the other file, for no formula of one position gives it", nil
 		c.add(k)
 		return
 	}

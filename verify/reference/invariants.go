@@ -36,7 +36,7 @@ var probed = []int{0, 1, 2, 7, 61, 1024}
 
 func rotaryInvariants(r schemes.Rotary) string {
 	n := r.Pairs()
-	if n < 1 || r.Base <= 0 || r.Scaling.IsCustom() || r.Grid != nil || r.Dim%2 != 0 {
+	if n < 1 || r.Base <= 0 || r.Scaling.IsCustom() || r.ByPlace() || r.Dim%2 != 0 {
 		return ""
 	}
 	amplitude := r.Amplitude()

@@ -69,7 +69,7 @@ func (r *Reference) Formula() bool {
 	all := true
 	for i := range r.rotations {
 		turn := &r.rotations[i]
-		if turn.rotary.Scaling.IsCustom() || turn.rotary.Grid != nil || turn.rotary.Base <= 0 {
+		if turn.rotary.Scaling.IsCustom() || turn.rotary.ByPlace() || turn.rotary.Base <= 0 {
 			all = false
 			continue
 		}

@@ -407,24 +407,71 @@ func (r *Site) describeAxes(e *position.Encoding, use *rotation) bool {
 		if src.Trig == nil || src.Trig.Op != "Cos" {
 			continue
 		}
-		f, _ := turnsOf(src)
 		if all > 0 && total >= all { // those of other places, which are joined to the first
 			break
 		}
-		found := fit.InverseFrequencies(f, TrigPrecision(r.trig), fit.Options{Amplitude: r.amplitude})
-		if len(f) == 0 || !found.OK || !found.Rotary.Scaling.IsNone() || base != 0 && math.Abs(found.Rotary.Base-base) > sameFrequency*base {
+		axes := axesOf(src)
+		for _, f := range axes {
+			found := fit.InverseFrequencies(f, TrigPrecision(r.trig), fit.Options{Amplitude: r.amplitude})
+			if !found.OK || !found.Rotary.Scaling.IsNone() || base != 0 && len(f) > 1 && math.Abs(found.Rotary.Base-base) > sameFrequency*base {
+				return false
+			}
+			if len(f) > 1 {
+				base = found.Rotary.Base
+			}
+			pairs, total = append(pairs, len(f)), total+len(f)
+		}
+		if axes == nil {
 			return false
 		}
-		if len(f) > 1 {
-			base = found.Rotary.Base
-		}
-		pairs, total = append(pairs, len(f)), total+len(f)
 	}
 	width := use.cosValue.Shape[len(use.cosValue.Shape)-1]
 	if len(pairs) < 2 || base == 0 || total != width && 2*total != width {
 		return false
 	}
 	r.scheme = schemes.Rotary{Base: base, Dim: 2 * total, Sections: pairs, OwnFrequencies: true}
+	if axis := trace.PositionAxis(use.cosValue); axis >= 0 && trace.PositionAxis(use.sinValue) == axis {
+		r.places = [2]fit.Matrix{rows.Matrix(trace.RowsOf(use.cosValue, axis)), rows.Matrix(trace.RowsOf(use.sinValue, axis))}
+	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "pairs follow several axes of positions: " + r.scheme.String()})
 	return true
+}
+
+// axesOf are the frequencies of each axis that the angles of a Cos follow, nil where they are not known.
+func axesOf(t trace.Source) [][]float64 {
+	f, _ := turnsOf(t)
+	if f == nil {
+		return nil
+	}
+	v := t.Scope.Value(t.Trig.Input(0))
+	lines := trace.RowsOf(v, trace.PositionAxis(v))
+	if steady(lines) || steady(transposed(lines)) {
+		return [][]float64{f}
+	}
+	return axesIn(lines)
+}
+
+// axesIn are the frequencies of each axis in angles that do not grow by the same from place to place: columns side by side that are
+// multiples of one another follow one axis.
+func axesIn(lines [][]float64) (out [][]float64) {
+	columns := transposed(lines)
+	if half := len(columns) / 2; len(columns)%2 == 0 && slices.EqualFunc(columns[:half], columns[half:], slices.Equal) {
+		columns = columns[:half] // each of the two halves that a pair has
+	}
+	for first := 0; first < len(columns); {
+		var f []float64
+		last := first
+		for last < len(columns) {
+			more, ok := multiples(transposed(columns[first : last+1]))
+			if !ok {
+				break
+			}
+			f, last = more, last+1
+		}
+		if last == first {
+			return nil
+		}
+		out, first = append(out, fit.Undouble(f)), last
+	}
+	return out
 }

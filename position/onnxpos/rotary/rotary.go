@@ -33,7 +33,7 @@ type Site struct {
 	scheme    schemes.Rotary
 	amplitude float64
 	turning   bool                   // rows before a grid turn by angles of their own
-	places    [2]fit.Matrix          // of a grid: cosines and sines of each place
+	places    [2]fit.Matrix          // of several coordinates: cosines and sines of each place
 	given     map[string]*eval.Value // what cosines and sines of a grid become, without content
 	// caches are the tables, where the form is cache or baked: one entry for
 	// each pair of tables that hold the same or, with LongRoPE, other rows.

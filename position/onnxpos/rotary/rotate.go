@@ -11,7 +11,7 @@ import (
 // Rotation reads the cosines and sines that the file gives to a position, one
 // a pair: from its cache, or computed from its frequencies as the graph does.
 func (r *Site) Rotation(position, length int, cos, sin []float64) error {
-	if r.scheme.Grid != nil { // tables may be of one axis each
+	if r.places[0] != nil { // tables may be of one axis each
 		return r.placeRotation(position, cos, sin)
 	}
 	if len(r.caches) > 0 {

@@ -2,6 +2,7 @@ package rotary
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -63,6 +64,33 @@ func TestMultiples(t *testing.T) {
 				t.Errorf("%s: %v", c.name, f)
 			}
 		}
+	}
+}
+
+// TestAxesIn reads the frequencies of each axis off angles of places with several coordinates: those of a picture of two rows behind
+// three tokens of text, whichever way columns stand twice.
+func TestAxesIn(t *testing.T) {
+	places := [][]float64{{0, 0, 0}, {1, 0, 0}, {2, 0, 0}, {3, 0, 0}, {3, 0, 1}, {3, 0, 2}, {3, 1, 0}, {3, 1, 1}, {3, 1, 2}}
+	want := [][]float64{{1, 0.01}, {1, 0.1, 0.01}, {1, 0.1, 0.01}}
+	var once, halves, pairs [][]float64
+	for _, place := range places {
+		var row, twice []float64
+		for axis, frequencies := range want {
+			for _, f := range frequencies {
+				row = append(row, place[axis]*f)
+				twice = append(twice, place[axis]*f, place[axis]*f)
+			}
+		}
+		once, halves, pairs = append(once, row), append(halves, slices.Concat(row, row)), append(pairs, twice)
+	}
+	for name, lines := range map[string][][]float64{"once": once, "halves": halves, "pairs": pairs} {
+		got := axesIn(lines)
+		if !slices.EqualFunc(got, want, func(a, b []float64) bool { return len(a) == len(b) && maxOff(a, b) < 1e-12 }) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if got := axesIn([][]float64{{0, 0}, {1, 0.3}, {2, 0.1}, {2.5, 0.7}}); got != nil {
+		t.Errorf("no multiples: %v", got)
 	}
 }
 
