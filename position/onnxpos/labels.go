@@ -33,7 +33,7 @@ func (m *Model) input(in *onnx.ValueInfo) axes.Input {
 	name := strings.ToLower(in.Name)
 	rank := len(in.Dims)
 	switch {
-	case probe.IsPositions(in.Name), rank == 0, strings.Contains(name, "seqlens"), strings.Contains(name, "seq_lens"), strings.Contains(name, "total_seq"):
+	case probe.IsPositions(in.Name), rank == 0, probe.IsCount(in):
 		return axes.Input{Depends: axes.Constant}
 	case probe.IsCoordinates(m.graph.File, in):
 		return axes.Input{Depends: axes.Constant}

@@ -8,19 +8,19 @@ import (
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// step makes the model of built one that takes one token, and keys and values of as many as past says (−1: any): position is the
-// node that makes an index of the row that is added, from the shape of the past or an input.
-func step(m *onnx.NewModel, batch, past int64, position ...onnx.NewNode) {
-	m.Inputs = []onnx.NewValue{{Name: "ids", Type: onnx.Int64, Dims: []int64{batch, 1}}, {Name: "past", Type: onnx.Float, Dims: []int64{batch, 2, past, 2}}}
-	m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{batch, 1, 4}}}
-	m.Initializers = append(m.Initializers, integers("two", 2), integers("three", 3), integers("sizes", 1, 1, 4), integers("heads", -1, 1, 2, 2), integers("merged", -1, 1, 4), noise("W", 4, 4))
+// step makes the model of built one that takes so many tokens, and keys and values of as many as past says (−1: any): position are the
+// nodes that make indices of the rows that are added, from the shape of the past or an input.
+func step(m *onnx.NewModel, batch, tokens, past int64, position ...onnx.NewNode) {
+	m.Inputs = []onnx.NewValue{{Name: "ids", Type: onnx.Int64, Dims: []int64{batch, tokens}}, {Name: "past", Type: onnx.Float, Dims: []int64{batch, 2, past, 2}}}
+	m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{batch, tokens, 4}}}
+	m.Initializers = append(m.Initializers, integers("two", 2), integers("three", 3), integers("heads", -1, tokens, 2, 2), integers("merged", -1, tokens, 4), integers("counted", 0, 1, 2), noise("W", 4, 4))
 	m.Nodes = append(position, node("Gather", "te", "wte", "ids"), node("Gather", "row", "wpe", "at"), node("Add", "x", "te", "row"), node("MatMul", "q", "x", "W"),
 		node("Reshape", "apart", "q", "heads"), withInts(node("Transpose", "query", "apart"), "perm", []int64{0, 2, 1, 3}), withInts(node("Concat", "keys", "past", "query"), "axis", int64(2)),
 		withInts(node("Transpose", "turned", "keys"), "perm", []int64{0, 1, 3, 2}), node("MatMul", "scores", "query", "turned"), node("Softmax", "weights", "scores"),
 		node("MatMul", "seen", "weights", "keys"), withInts(node("Transpose", "back", "seen"), "perm", []int64{0, 2, 1, 3}), node("Reshape", "h", "back", "merged"))
 }
 
-// TestStep: decoders that take one token at a time differ from call to call.
+// TestStep: decoders that take one token at a time differ from call to call, and those that take several end where their tables do.
 func TestStep(t *testing.T) {
 	ofPast := []onnx.NewNode{node("Shape", "shape", "past"), node("Slice", "at", "shape", "two", "three")}
 	const table = "position table of 16 rows of 4 ×16"
@@ -29,14 +29,21 @@ func TestStep(t *testing.T) {
 		change func(m *onnx.NewModel)
 		want   string
 	}{
-		{"positions by the shape of the past", func(m *onnx.NewModel) { step(m, -1, -1, ofPast...) }, table},
-		{"in a batch of one", func(m *onnx.NewModel) { step(m, 1, -1, ofPast...) }, table},
+		{"positions by the shape of the past", func(m *onnx.NewModel) { step(m, -1, 1, -1, ofPast...) }, table},
+		{"in a batch of one", func(m *onnx.NewModel) { step(m, 1, 1, -1, ofPast...) }, table},
 		{"positions as an input", func(m *onnx.NewModel) {
-			step(m, -1, -1, node("Identity", "at", "position_ids"))
+			step(m, -1, 1, -1, node("Identity", "at", "position_ids"))
 			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "position_ids", Type: onnx.Int64, Dims: []int64{-1, 1}})
 		}, table},
-		{"no past but one", func(m *onnx.NewModel) { step(m, -1, 3, ofPast...) }, report.SchemeUnknown},
-		{"a row for every call", func(m *onnx.NewModel) { step(m, -1, -1, node("Identity", "at", "two")) }, "none"},
+		{"three tokens in each call", func(m *onnx.NewModel) {
+			step(m, 1, 3, -1, node("Shape", "shape", "past"), node("Slice", "before", "shape", "two", "three"), node("Add", "at", "before", "counted"))
+		}, table},
+		{"three tokens in each call, what is before them as an input", func(m *onnx.NewModel) {
+			step(m, 1, 3, -1, node("Add", "at", "past_length", "counted"))
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "past_length", Type: onnx.Int64, Dims: []int64{1}})
+		}, table},
+		{"no past but one", func(m *onnx.NewModel) { step(m, -1, 1, 3, ofPast...) }, report.SchemeUnknown},
+		{"a row for every call", func(m *onnx.NewModel) { step(m, -1, 1, -1, node("Identity", "at", "two")) }, "none"},
 	} {
 		m := built(t, c.change)
 		if got := found(m); got != c.want {
@@ -50,6 +57,11 @@ func TestStep(t *testing.T) {
 		}
 		if _, err := position.Extend(m, position.ExtendOptions{Length: 24}); err != nil {
 			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		after := result(t, m, saved(t, c.change))
+		if got := found(after); got != "position table of 24 rows of 4 ×24" || after.graph.File.Graph.Inputs[0].Dims[1].Value != m.graph.File.Graph.Inputs[0].Dims[1].Value {
+			t.Errorf("%s: extended to %s, %v", c.name, got, after.graph.File.Graph.Inputs[0].Dims)
 		}
 	}
 }

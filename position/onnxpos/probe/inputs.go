@@ -90,7 +90,14 @@ func (s Sizes) named(name string, axis, rank int, of pictureAxis) int {
 // Names of graph inputs survive exporters' renaming and break ties.
 func IsPositions(name string) bool {
 	n := strings.ToLower(name)
-	return strings.Contains(n, "position") || n == "pos" || strings.HasPrefix(n, "pos_id") || n == "input_pos"
+	return strings.Contains(n, "position") || n == "pos" || strings.HasPrefix(n, "pos_id") || strings.HasSuffix(n, "_pos")
+}
+
+// IsCount reports whether an input holds how many tokens there are, in all or before the first one.
+func IsCount(in *onnx.ValueInfo) bool {
+	n := strings.ToLower(in.Name)
+	before := in.Type.IsInteger() && len(in.Dims) < 2 && strings.Contains(n, "past")
+	return before || strings.Contains(n, "seqlens") || strings.Contains(n, "seq_lens") || strings.Contains(n, "total_seq")
 }
 
 // Inputs are the values of the main graph's inputs at the given sizes.
@@ -195,7 +202,8 @@ func probeInput(in *onnx.ValueInfo, s Sizes, shape []int, most int) *eval.Value 
 		content[i] = s.fill(in, i, shape)
 	}
 	v := eval.IntValue(in.Type, shape, content)
-	v.Data = !IsPositions(in.Name) || len(shape) == 0 || shape[len(shape)-1] > 1 // a single position does not count up
+	single := len(shape) > 0 && shape[len(shape)-1] == 1 // a position, or how many are before it, which do not count up
+	v.Data = !single || !IsPositions(in.Name) && !IsCount(in)
 	return v
 }
 
@@ -223,8 +231,10 @@ func (s Sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 		return int64(s.Length + s.past - 1)
 	case strings.Contains(name, "total"):
 		return int64(s.Length + s.past)
-	case strings.Contains(name, "token_type"), strings.Contains(name, "segment"), strings.Contains(name, "slot"), strings.Contains(name, "past"):
+	case strings.Contains(name, "token_type"), strings.Contains(name, "segment"), strings.Contains(name, "slot"):
 		return 0
+	case strings.Contains(name, "past"):
+		return int64(s.past)
 	case IsPositions(in.Name) && last > 1, len(shape) == 3 && in.Dims[0].Value == 3: // M-RoPE's three rows
 		return int64(i%max(last, 1) + s.past)
 	case IsPositions(in.Name), len(in.Dims) == 0, len(in.Dims) == 1 && in.Dims[0].Value == 1:

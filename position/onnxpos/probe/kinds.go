@@ -96,10 +96,16 @@ func (p *Probe) isConstant(name string) bool {
 	return p.File.Graph.Initializer(name) != nil
 }
 
-// FixedLength is the sequence length that the main input fixes, 0 when free.
+// FixedLength is the sequence length that the main input fixes, 0 when free, or where a text is given in parts of that length, behind keys
+// and values of any number of tokens.
 func (p *Probe) FixedLength() int {
 	if !p.fixed.known {
-		p.fixed.known, p.fixed.length = true, p.lengthOf(p.TokenInput())
+		p.fixed.known, p.fixed.length, p.fixed.part = true, p.lengthOf(p.TokenInput()), 0
+		if p.fixed.length > 0 && slices.ContainsFunc(p.cached(), func(c *onnx.ValueInfo) bool {
+			return slices.ContainsFunc(c.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 }) && !crossed.MatchString(strings.ToLower(c.Name))
+		}) {
+			p.fixed.length, p.fixed.part = 0, p.fixed.length
+		}
 	}
 	return p.fixed.length
 }

@@ -8,6 +8,7 @@
 package probe
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -32,6 +33,7 @@ type Probe struct {
 	fixed   struct {
 		known  bool
 		length int
+		part   int // of a text of any length: the tokens of each call
 	}
 	channelsFirst string // see SetChannelsFirst
 	convolution   struct {
@@ -65,11 +67,13 @@ func (p *Probe) Run() {
 	}
 }
 
-// Sized are the sizes of another length: that of the tokens, or with those before the one that is taken.
+// Sized are the sizes of another length: that of the tokens, or with those before the ones that are taken.
 func (p *Probe) Sized(length int) Sizes {
 	s := p.Sizes
 	if p.calls != nil {
 		s.past, s.Batch = length-1, 1
+	} else if p.fixed.part > 0 {
+		s.past = max(length-p.fixed.part, 0)
 	} else {
 		s.Length = length
 	}
@@ -129,7 +133,7 @@ const firstLength = 5
 // fixes is taken from it.
 func (p *Probe) probeSizes() Sizes {
 	s := Sizes{Batch: 1, Length: firstLength, Image: 16, Frames: frameCounts[0]}
-	if n := p.FixedLength(); n > 0 {
+	if n := cmp.Or(p.FixedLength(), p.fixed.part); n > 0 {
 		s.Length = n
 	}
 	if in := p.WaveInput(); in != nil && in.Dims[len(in.Dims)-1].Value < 0 {

@@ -28,16 +28,34 @@ func (p *Probe) isStep() bool {
 	if in == nil || len(in.Dims) < 2 || in.Dims[1].Value != 1 {
 		return false
 	}
-	return slices.ContainsFunc(Given(p.File), func(c *onnx.ValueInfo) bool {
-		return c != p.ImageInput() && c.Type.IsFloat() && len(c.Dims) > 3 && !p.isConstant(c.Name) && caches.MatchString(strings.ReplaceAll(strings.ToLower(c.Name), "pixel_values", ""))
-	})
+	return len(p.cached()) > 0
+}
+
+// cached are the inputs that are keys and values: by their names, or since others are put behind them as they are.
+func (p *Probe) cached() (out []*onnx.ValueInfo) {
+	for _, c := range Given(p.File) {
+		if c == p.ImageInput() || !c.Type.IsFloat() || len(c.Dims) < 4 || p.isConstant(c.Name) {
+			continue
+		}
+		joined := func(n *onnx.Node) bool { return n.Op == "Concat" && slices.Index(n.Inputs, c.Name) == 0 }
+		if caches.MatchString(strings.ReplaceAll(strings.ToLower(c.Name), "pixel_values", "")) || slices.ContainsFunc(p.File.Graph.Nodes, joined) {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // caches are the names of keys and values that are given.
 var caches = regexp.MustCompile(`past|cache|key|value|state|mem|^[kv](_|\d|$)|_[kv](_|\d|$)`)
 
+// crossed are the names of those of another sequence: an encoder's.
+var crossed = regexp.MustCompile(`cross|enc`)
+
 // FirstPosition is the position of the first place that was looked at: 0 but for a graph that takes one token at a time.
 func (p *Probe) FirstPosition() int { return p.Sizes.past }
+
+// Before is how many tokens are before those that the graph takes last of an input of a length: 0 but where it takes so many at a time.
+func (p *Probe) Before(length int) int { return p.Sized(length).past - p.Sizes.past }
 
 // CallsOf are the evaluations, one for each position, of which the first probe of a graph that takes one token at a time holds what
 // differs; nil for other graphs and evaluations.

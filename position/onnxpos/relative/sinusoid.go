@@ -83,12 +83,17 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 	if rows.Cols() < minColumns {
 		return nil
 	}
-	found := eval.Ask(v, "relative base", func() relativeSinusoids { return distanceBase(rows) })
+	found := eval.Ask(v, "relative base", func() relativeSinusoids {
+		if found := distanceBase(rows); found.ok {
+			return found
+		}
+		return unsigned(rows)
+	})
 	if !found.ok && (trig == nil || m.graph.ImageInput() != nil) { // of a picture's rows and columns
 		return nil
 	}
 	other := schemes.Other{Kind: report.SchemeRelativeSinusoid, Dim: rows.Cols(), Base: found.base}
-	if trig != nil && found.ok {
+	if trig != nil && found.ok && !found.unsigned {
 		if w := m.angles(trig, n, name, other); w != nil {
 			return w
 		}
@@ -134,7 +139,23 @@ func distanceBase(m fit.Matrix) relativeSinusoids {
 	if d, can := m.(rows.Matrix); !ok && can {
 		base, ok = fit.DistanceBase(d.Deinterleaved())
 	}
-	return relativeSinusoids{base, ok}
+	return relativeSinusoids{base: base, ok: ok}
+}
+
+// unsigned fits sines and cosines of distances without their signs, which stand from the farthest to 0 and back.
+func unsigned(m rows.Matrix) relativeSinusoids {
+	middle := len(m) / 2
+	if len(m)%2 == 0 {
+		return relativeSinusoids{}
+	}
+	for d := range middle {
+		if !slices.Equal(m[middle-d-1], m[middle+d+1]) {
+			return relativeSinusoids{}
+		}
+	}
+	found := distanceBase(m[middle:])
+	found.unsigned = true
+	return found
 }
 
 // rowsOf reads the constant that a value's rows are copied from, and the first of them.
@@ -233,6 +254,6 @@ func isWeight(s *eval.Scope, name string) bool {
 
 // relativeSinusoids are sines and cosines of distances, and their base.
 type relativeSinusoids struct {
-	base float64
-	ok   bool
+	base         float64
+	ok, unsigned bool
 }
