@@ -393,9 +393,12 @@ func (r *Site) describeCaches(e *position.Encoding) {
 	r.scheme = longest.Result.Rotary
 	r.mergeLongRoPE(longest)
 	e.Rows = longest.Cos.Len()
-	e.Capacity = max(r.least(longest), r.m.FixedLength()) // rows of a window are taken again for each
-	if e.Capacity == r.m.FixedLength() {
+	e.Capacity = r.least(longest)
+	if fixed := r.m.FixedLength(); fixed > 0 && e.Capacity <= fixed {
 		e.Form = report.FormBaked
+		if r.inWindows() { // rows of one are taken again for each
+			e.Capacity = fixed
+		}
 	}
 	e.Dtype = longest.Cos.Tensor.Type.String()
 	if s := &r.scheme.Scaling; s.LongFactor != nil && s.ShortFactor == nil && e.Form == report.FormBaked {
@@ -643,6 +646,21 @@ func (r *Site) Neutral() map[string]float64 {
 
 // Fused reports whether an operator turns and selects the rows itself.
 func (r *Site) Fused() bool { return r.uses[0].fused }
+
+// inWindows reports whether what is turned lies in more parts than there are sequences, or in parts of an axis of their own.
+func (r *Site) inWindows() bool {
+	scope, name, _ := r.State()
+	in := r.m.TokenInput()
+	if scope == nil || in == nil {
+		return false
+	}
+	batch := int(in.Dims[0].Value)
+	if batch < 1 {
+		batch = r.m.Sizes.Batch
+	}
+	shape := scope.Value(name).Shape
+	return len(shape) > 4 || len(shape) > 0 && shape[0] > batch
+}
 
 // State is what the first rotation gives.
 func (r *Site) State() (*eval.Scope, string, int) {
