@@ -142,7 +142,7 @@ type Attention struct {
 	// Sees says whether a query sees a key beyond what Causal says: through a window; nil
 	// for all.
 	Sees func(query, key int) bool
-	// Window reads how far queries look back, none for all the way.
+	// Window reads how far queries look back, none for all the way; nil where Unsupported says why that is not read.
 	Window func() schemes.SlidingWindow
 	// Temperature reads by what queries are multiplied as their position grows; nil: nothing is.
 	Temperature func() schemes.Temperature

@@ -25,6 +25,9 @@ func checkWindow(a *position.Attention, w schemes.SlidingWindow) error {
 	if w.Positions == 0 || a.Crosses {
 		return nil
 	}
+	if a.Window == nil {
+		return fmt.Errorf("what the attention of layer %d sees is not read: %s", a.Layer, a.Unsupported)
+	}
 	switch got := a.Window(); {
 	case got.Positions == 0:
 		return fmt.Errorf("the attention of layer %d was to see %s and sees everything", a.Layer, w)
@@ -57,7 +60,7 @@ func AddedWindow(before, after position.Model) (w schemes.SlidingWindow) {
 		return w
 	}
 	for i, a := range is {
-		if a.Crosses || a.Window() == was[i].Window() {
+		if a.Crosses || a.Window == nil || was[i].Window == nil || a.Window() == was[i].Window() {
 			continue
 		}
 		if got := a.Window(); w.Positions == 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/schemes"
@@ -88,6 +89,40 @@ func TestTurnsAsMatrices(t *testing.T) {
 	})
 	if got := found(m); got != "RoPE base 100, rotary dim 8, interleaved ×6" {
 		t.Errorf("%s", got)
+	}
+}
+
+// columnsAhead makes the model one of 6 tokens whose state has its columns ahead of its positions, as queries and keys that turn, and
+// weighs keys along the axis before the last.
+func columnsAhead(m *onnx.NewModel) {
+	angle := func(i int) float64 { return float64(i%6) * math.Pow(100, -float64(i/6%4)/4) }
+	m.Inputs[0].Dims[1] = 6
+	m.Outputs[0].Dims = []int64{1, 8, 6}
+	m.Initializers = []onnx.NewTensor{noise("wte", 32, 8), integers("halves", 4, 4),
+		floats("c", []int64{1, 8, 6}, func(i int) float64 { return math.Cos(angle(i)) }), floats("s", []int64{1, 8, 6}, func(i int) float64 { return math.Sin(angle(i)) })}
+	split := withInts(node("Split", "a", "x", "halves"), "axis", int64(1))
+	split.Outputs = append(split.Outputs, "b")
+	m.Nodes = []onnx.NewNode{node("Gather", "rows", "wte", "ids"), withInts(node("Transpose", "x", "rows"), "perm", []int64{0, 2, 1}), split, node("Neg", "minus", "b"),
+		withInts(node("Concat", "other", "minus", "a"), "axis", int64(1)), node("Mul", "xc", "x", "c"), node("Mul", "xs", "other", "s"), node("Add", "turned", "xc", "xs"),
+		withInts(node("Transpose", "keys", "turned"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "keys", "turned"), withInts(node("Softmax", "weights", "scores"), "axis", int64(1)), node("MatMul", "h", "x", "weights")}
+}
+
+// TestColumnsAhead: cosines and sines whose columns stand ahead of their positions are read and extended; no bias is added to scores
+// whose keys do not stand along the last axis.
+func TestColumnsAhead(t *testing.T) {
+	m := built(t, columnsAhead)
+	if got := found(m); got != "RoPE base 100, rotary dim 8, half ×6" {
+		t.Fatal(got)
+	}
+	if _, err := position.AddALiBi(m, position.ALiBiOptions{}); err == nil || !strings.Contains(err.Error(), "not their last") {
+		t.Errorf("a bias was added: %v", err)
+	}
+	if _, err := position.Extend(m, position.ExtendOptions{Length: 9}); err != nil {
+		t.Fatal(err)
+	}
+	after := result(t, m, saved(t, columnsAhead))
+	if got := found(after); got != "RoPE base 100, rotary dim 8, half ×9" || len(after.graph.Eval.Failures) > 0 {
+		t.Errorf("%s, %v", got, after.graph.Eval.Failures)
 	}
 }
 

@@ -42,6 +42,7 @@ func Find(m *site.Graph, sites []site.Site) []*position.Attention {
 			a.Layer = len(found)
 			found = append(found, a)
 			switch {
+			case a.Unsupported != "":
 			case fused && !runs:
 				a.Unsupported = fmt.Sprintf("the operator %s is not modelled", n.Op)
 			case s != m.Eval.Main:
@@ -109,6 +110,10 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 	c := cut.Find(s, softmax)
 	if c == nil {
 		return nil
+	}
+	if axis := int(softmax.Int("axis", -1)); axis >= 0 && axis != k-1 || axis < -1 {
+		says := fmt.Sprintf("%s weighs keys along axis %d of scores, which is not their last", softmax.Title(), axis)
+		return &position.Attention{Encodings: acts.in(s, c.Product, softmax), Closed: says, Unsupported: says}
 	}
 	a := &position.Attention{Causal: causal(s, scores), Heads: v.Shape[k-3], HeadDim: headDim(s, c.Product)}
 	a.KVHeads = a.Heads

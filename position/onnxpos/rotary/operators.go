@@ -163,7 +163,7 @@ func (o *operators) readPlain(u *rotation, t *turned) error {
 	x, y := state[u.cos], state[u.sin]
 	v := s.Value(x)
 	axis := trace.PositionAxis(u.cosValue)
-	if x == "" || y == "" || len(v.Shape) != 4 || axis < 0 || u.packed || v.Type != onnx.Float {
+	if x == "" || y == "" || len(v.Shape) != 4 || axis < 0 || u.packed || u.ahead || v.Type != onnx.Float {
 		return o.refuse(n, "is in a form that the operator does not have")
 	}
 	c := u.cosValue.Shape

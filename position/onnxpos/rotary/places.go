@@ -110,6 +110,9 @@ func refusePlaces(why string) *position.Refusal {
 
 // resizeUse is ResizePlaces for one place where the graph turns.
 func (r *Site) resizeUse(u *rotation, to []int, squeezed bool) (says string, err error) {
+	if u.ahead {
+		return "", refusePlaces("its columns stand ahead of the places")
+	}
 	was, ok := turnedPlaces(u.cosValue, u.sinValue, r.scheme.Grid)
 	if u.scope != r.m.Eval.Main || !ok {
 		return "", refusePlaces("its columns are not known, or do not turn each along one axis of the grid, by one angle from place to place")

@@ -249,7 +249,10 @@ func (r *Site) tablesOf(found []trace.Source, u *rotation) []rows.Table {
 		if columns := axis == len(src.Tensor.Dims)-1 && src.Indexed != nil && src.Indexed.Op == "Slice"; columns || src.Indexed == nil {
 			axis = r.wholeAxis(src.Tensor, u)
 		}
-		if axis < 0 || axis == len(src.Tensor.Dims)-1 {
+		if u.ahead {
+			axis = len(src.Tensor.Dims) - 1
+		}
+		if axis < 0 || !u.ahead && axis == len(src.Tensor.Dims)-1 {
 			continue
 		}
 		out = append(out, rows.Table{Tensor: src.Tensor, Axis: axis, Scale: src.Scale, Zero: src.Zero})
@@ -344,7 +347,7 @@ func (r *Site) fitTaken(c *rows.Cache) {
 // long: numbers of other layers stand beside them (LitGPT's local and global ones). nil: all.
 func (r *Site) columnsTaken(s *eval.Scope, name string, v *eval.Value, t rows.Table) []int {
 	axis := trace.PositionAxis(v)
-	if axis < 0 || r.found.origins == nil {
+	if axis < 0 || r.found.origins == nil || r.uses[0].ahead {
 		return nil
 	}
 	width := len(trace.RowsOf(v, axis)[0])
@@ -666,6 +669,9 @@ func (r *Site) inWindows() bool {
 func (r *Site) State() (*eval.Scope, string, int) {
 	use := r.uses[0]
 	if axis := trace.PositionAxis(use.cosValue); !use.fused && axis >= 0 {
+		if use.ahead {
+			return use.scope, use.node.Output(0), 1
+		}
 		return use.scope, use.node.Output(0), len(use.cosValue.Shape) - axis
 	}
 	return nil, "", 0

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -26,6 +27,7 @@ type rotation struct {
 	packed   bool   // columns of cos are pairs' angles, not duplicated
 	position string // the fused operator's position input
 	guessed  bool   // which of the two are the cosines
+	ahead    bool   // of positions are the columns, in the graph: here they stand behind them
 }
 
 // turnGuesses exchanges cosines and sines that were guessed, where another rotation by the same two
@@ -67,7 +69,13 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 		return
 	}
 	a, b := waveKindBy(first.Known), waveKindBy(second.Known)
-	known := true
+	known, ahead := true, false
+	if a == noWave && b == noWave {
+		x, y := columnsLast(first.Known), columnsLast(second.Known)
+		if kind, other := waveKindOf(x), waveKindOf(y); kind != noWave && other != noWave && kind != other {
+			first.Known, second.Known, a, b, ahead = x, y, kind, other, true
+		}
+	}
 	if (a == noWave || b == noWave) && onCircle(first.Known, second.Known) {
 		// No position is the origin: x·cos − y·sin tells, else the term of the state as it is has the cosines.
 		switch {
@@ -86,7 +94,7 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	default:
 		return
 	}
-	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known, guessed: !known}
+	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known, guessed: !known, ahead: ahead}
 	r.layout, r.packed = layoutOf(s, r, first.State, second.State)
 	r.headDim = headDim(s, n.Output(0), r.cosValue)
 	m.rotations = append(m.rotations, r)
@@ -159,6 +167,25 @@ func waveKindOf(v *eval.Value) waveKind {
 		return isSine
 	}
 	return isCosine
+}
+
+// columnsLast is a value whose columns stand ahead of its positions, the last axis, with its columns behind them; one without numbers
+// where it is none.
+func columnsLast(v *eval.Value) *eval.Value {
+	axis := trace.PositionAxis(v) // of columns, if they are
+	last := len(v.Shape) - 1
+	if axis < 0 || !v.Known() || v.Floats == nil || v.Shape[axis]*v.Shape[last] != v.Len() {
+		return &eval.Value{}
+	}
+	shape := slices.Clone(v.Shape)
+	shape[axis], shape[last] = shape[last], shape[axis]
+	x := make([]float64, 0, v.Len())
+	for p := range v.Shape[last] {
+		for c := range v.Shape[axis] {
+			x = append(x, v.Floats[c*v.Shape[last]+p])
+		}
+	}
+	return eval.FloatValue(v.Type, shape, x)
 }
 
 // onCircle reports whether two known values are cosines and sines of the same
@@ -340,8 +367,8 @@ func headDim(s *eval.Scope, name string, cos *eval.Value) int {
 			}
 			switch {
 			case n.Op == "Einsum":
-				if v := s.Value(name); v.Ranked && len(v.Shape) > 0 {
-					return v.Shape[len(v.Shape)-1]
+				if size := summedBy(s, n, name); size > 0 {
+					return size
 				}
 			case eval.Is(n, eval.Product):
 				if trace.Stored(s, n.Input(0)) != nil || trace.Stored(s, n.Input(1)) != nil { // turned before it is projected
@@ -368,6 +395,32 @@ func headDim(s *eval.Scope, name string, cos *eval.Value) int {
 		name = next
 	}
 	return 0
+}
+
+// summedBy is the size of the axes of an operand that an Einsum of two sums over, or that weights of attention leave; of its last one where
+// the equation does not tell, 0 where there is none.
+func summedBy(s *eval.Scope, n *onnx.Node, name string) int {
+	v := s.Value(name)
+	if !v.Ranked || len(v.Shape) == 0 {
+		return 0
+	}
+	size := v.Shape[len(v.Shape)-1]
+	at := slices.Index(n.Inputs, name)
+	if at < 0 || len(n.Inputs) != 2 {
+		return size
+	}
+	terms, out, ok := eval.Subscripts(n, len(s.Input(n, 0).Shape), len(s.Input(n, 1).Shape))
+	if !ok || len(terms[at]) != len(v.Shape) {
+		return size
+	}
+	weighed := trace.FromSoftmax(s, n.Input(1-at)) // values are turned, too (CLVP)
+	size = 1
+	for axis, label := range terms[at] {
+		if summed := !strings.ContainsRune(out, label); strings.ContainsRune(terms[1-at], label) == summed && summed != weighed {
+			size *= v.Shape[axis]
+		}
+	}
+	return size
 }
 
 // contracted is the size of the axis that a product sums over, or the other one where that is the
