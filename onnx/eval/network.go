@@ -370,8 +370,12 @@ func attention(c *call) ([]*Value, error) {
 		}
 	}
 	if mask := c.input(3); mask != nil && mask.Ranked && len(mask.Shape) >= 2 {
-		if k := c.need(1); k.Ranked && len(k.Shape) >= 2 && c.input(4) == nil {
+		past := c.input(4)
+		if k := c.need(1); k.Ranked && len(k.Shape) >= 2 && (past == nil || len(past.Shape) == 4) {
 			length, keys := shape[len(shape)-2], k.Shape[len(k.Shape)-2]
+			if past != nil {
+				keys += past.Shape[2]
+			}
 			if last := mask.Shape[len(mask.Shape)-1]; last > 1 && last < keys && c.scope.eval.File.Opsets[""] >= paddedMaskOpset {
 				keys = last // the rest is masked
 			}
@@ -411,6 +415,15 @@ func fusedAttention(c *call) ([]*Value, error) {
 	if len(a.Shape) != 3 {
 		return one(&Value{Type: a.Type}), nil
 	}
+	past := 0
+	if p := c.input(4); p != nil {
+		if past = -1; len(p.Shape) == 5 { // keys and values, of each sequence and head
+			past = p.Shape[3]
+		}
+	}
+	if err := c.biased(5, a.Shape[1], a.Shape[1], past); err != nil {
+		return nil, err
+	}
 	width := a.Shape[2]
 	if bias.Ranked && len(bias.Shape) == 1 && c.node.Attribute("qkv_hidden_sizes") == nil {
 		width = bias.Shape[0] / 3
@@ -421,6 +434,19 @@ func fusedAttention(c *call) ([]*Value, error) {
 	return one(Shaped(a.Type, a.Shape[0], a.Shape[1], width)), nil
 }
 
+// biased fails where a bias, input i, is not for so many queries and keys, and those of the past (−1: not known): as many of each as that, or
+// one.
+func (c *call) biased(i, queries, keys, past int) error {
+	bias := c.input(i)
+	if bias == nil || len(bias.Shape) != 4 || past < 0 {
+		return nil
+	}
+	if _, err := broadcast(bias.Shape[2:], []int{queries, keys + past}); err != nil {
+		return c.fail("attention_bias: %v", err)
+	}
+	return nil
+}
+
 // headAttention are the attentions with separate query, key and value.
 func headAttention(c *call) ([]*Value, error) {
 	q, v := c.need(0), c.need(2)
@@ -429,6 +455,17 @@ func headAttention(c *call) ([]*Value, error) {
 	}
 	if out := headAttentionContent(c); out != nil {
 		return out, nil
+	}
+	if k := c.input(1); c.node.Op == "MultiHeadAttention" && k != nil && len(k.Shape) == 3 {
+		past := 0
+		if p := c.input(6); p != nil {
+			if past = -1; len(p.Shape) == 4 {
+				past = p.Shape[2]
+			}
+		}
+		if err := c.biased(5, q.Shape[1], k.Shape[1], past); err != nil {
+			return nil, err
+		}
 	}
 	shape := slices.Clone(q.Shape)
 	heads, kv := int(c.node.Int("num_heads", 1)), int(c.node.Int("kv_num_heads", 0))

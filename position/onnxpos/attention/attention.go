@@ -111,9 +111,14 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 	if c == nil {
 		return nil
 	}
+	closed := ""
 	if axis := int(softmax.Int("axis", -1)); axis >= 0 && axis != k-1 || axis < -1 {
-		says := fmt.Sprintf("%s weighs keys along axis %d of scores, which is not their last", softmax.Title(), axis)
-		return &position.Attention{Encodings: acts.in(s, c.Product, softmax), Closed: says, Unsupported: says}
+		closed = fmt.Sprintf("%s weighs keys along axis %d of scores, which is not their last", softmax.Title(), axis)
+	} else if written := intoCache(s, c.Product); written != nil {
+		closed = written.Title() + " writes keys into a cache of fixed size: which one is a query's own is not told by its place"
+	}
+	if closed != "" {
+		return &position.Attention{Encodings: acts.in(s, c.Product, softmax), Closed: closed, Unsupported: closed}
 	}
 	a := &position.Attention{Causal: causal(s, scores), Heads: v.Shape[k-3], HeadDim: headDim(s, c.Product)}
 	a.KVHeads = a.Heads
@@ -133,6 +138,32 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 	}
 	return a
 }
+
+// intoCache is the node that writes keys into an input, a cache, before their product with queries; nil where none does.
+func intoCache(s *eval.Scope, product *onnx.Node) *onnx.Node {
+	const moves = eval.Layout | eval.Repetition | eval.Scaling
+	for _, name := range product.Inputs {
+		for range maxToCache {
+			n, at := s.Find(name)
+			if n == nil || at != s {
+				break
+			}
+			if eval.Is(n, eval.Scattering) {
+				if writer, _ := s.Find(n.Input(0)); writer == nil && trace.Stored(s, n.Input(0)) == nil {
+					return n
+				}
+				break
+			}
+			if name = n.Input(0); !eval.Is(n, moves) && n.Op != "Cast" && n.Op != "Slice" {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// maxToCache bounds the nodes between a product and the cache that it takes its keys from.
+const maxToCache = 32
 
 // crossing is why a cross-attention gets no bias.
 const crossing = "keys and values come from another state than queries (cross-attention)"

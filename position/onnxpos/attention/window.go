@@ -137,6 +137,10 @@ func (w *windows) mask(s *eval.Scope, name string) schemes.SlidingWindow {
 	if window, ok := w.masks[name]; ok {
 		return window
 	}
+	if endsLater(s.Value(name)) {
+		w.masks[name] = schemes.SlidingWindow{}
+		return schemes.SlidingWindow{}
+	}
 	window := banded(s.Value(name))
 	type place struct {
 		s    *eval.Scope
@@ -158,6 +162,24 @@ func (w *windows) mask(s *eval.Scope, name string) schemes.SlidingWindow {
 	}
 	w.masks[name] = window
 	return window
+}
+
+// endsLater reports whether what is added to scores hides the last key from the last query: keys do not end where queries do, as in a
+// cache of fixed size, and how far behind a query one lies is not told by its place from the end.
+func endsLater(v *eval.Value) bool {
+	if k := len(v.Shape); k < 2 || !v.Known() || v.Floats == nil || !v.Type.IsFloat() || v.Len() == 0 {
+		return false
+	}
+	queries, keys := tail(v, v)
+	if cell(v, queries-1, keys-1) >= trace.MaskedBelow {
+		return false
+	}
+	for k := range keys {
+		if cell(v, queries-1, k) >= trace.MaskedBelow {
+			return true
+		}
+	}
+	return false
 }
 
 // windowOfNode is the distance at which one node of a mask stops keys that lie
