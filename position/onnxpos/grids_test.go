@@ -92,6 +92,44 @@ func TestTurnsAsMatrices(t *testing.T) {
 	}
 }
 
+// turnedPatches makes the model one of a picture whose 4×4 patches turn by their rows and columns, and its class token does not.
+func turnedPatches(m *onnx.NewModel) {
+	cutApart(m)
+	angle := func(i int) float64 {
+		place, pair := i/8, i%4
+		if pair < 2 {
+			return float64(place/4) * math.Pow(100, -float64(pair)/2)
+		}
+		return float64(place%4) * math.Pow(100, -float64(pair-2)/2)
+	}
+	m.Initializers = append(m.Initializers, integers("tokens", 1, 16), integers("halves", 4, 4), floats("c", []int64{16, 8}, func(i int) float64 { return math.Cos(angle(i)) }), floats("s", []int64{16, 8}, func(i int) float64 { return math.Sin(angle(i)) }))
+	apart, halves := withInts(node("Split", "first", "q", "tokens"), "axis", int64(1)), withInts(node("Split", "a", "rest", "halves"), "axis", int64(-1))
+	apart.Outputs, halves.Outputs = append(apart.Outputs, "rest"), append(halves.Outputs, "b")
+	m.Nodes = append(m.Nodes[:5:5], node("MatMul", "q", "x", "W"), apart, halves, node("Neg", "minus", "b"), withInts(node("Concat", "other", "minus", "a"), "axis", int64(-1)),
+		node("Mul", "xc", "rest", "c"), node("Mul", "xs", "other", "s"), node("Add", "turned", "xc", "xs"), withInts(node("Concat", "all", "first", "turned"), "axis", int64(1)),
+		withInts(node("Transpose", "keys", "all"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "all", "keys"), withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "h", "weights", "x"))
+}
+
+// TestTurnedPatches: a class token ahead of patches does not turn, and the first patch by the first row.
+func TestTurnedPatches(t *testing.T) {
+	m := built(t, turnedPatches)
+	if got := found(m); got != "RoPE base 100, rotary dim 8, half, by row and column of 4×4 patches ×16" {
+		t.Fatal(got)
+	}
+	cos, sin := make([]float64, 4), make([]float64, 4)
+	for place, want := range map[int][]float64{0: {0, 0, 0, 0}, 1: {0, 0, 0, 0}, 2: {0, 0, 1, 0.1}, 16: {3, 0.3, 3, 0.3}} {
+		if err := m.Sites()[0].(position.Rotator).Rotation(place, 17, cos, sin); err != nil {
+			t.Fatal(err)
+		}
+		for k, a := range want {
+			if math.Abs(cos[k]-math.Cos(a)) > 1e-6 || math.Abs(sin[k]-math.Sin(a)) > 1e-6 {
+				t.Errorf("place %d turns by cosines %v and sines %v", place, cos, sin)
+				break
+			}
+		}
+	}
+}
+
 // columnsAhead makes the model one of 6 tokens whose state has its columns ahead of its positions, as queries and keys that turn, and
 // weighs keys along the axis before the last.
 func columnsAhead(m *onnx.NewModel) {

@@ -55,6 +55,12 @@ func TestStep(t *testing.T) {
 		if e := m.Sites()[0].Encoding(); e.Beyond != report.BeyondError {
 			t.Errorf("%s: beyond it %s", c.name, e.Beyond)
 		}
+		tokens := int(m.graph.File.Graph.Inputs[0].Dims[1].Value)
+		if a := m.Attentions(); len(a) != 1 || a[0].Run == nil {
+			t.Errorf("%s: attentions %v", c.name, a)
+		} else if run, err := a[0].Run(12, nil); tokens == 1 && (err != nil || run.Queries != 1 || run.Past != 11) {
+			t.Errorf("%s: run with %+v, %v", c.name, run, err)
+		}
 		if _, err := position.Extend(m, position.ExtendOptions{Length: 24}); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue

@@ -45,6 +45,11 @@ func Find(m *site.Graph, sites []site.Site) []*position.Attention {
 			case a.Unsupported != "":
 			case fused && !runs:
 				a.Unsupported = fmt.Sprintf("the operator %s is not modelled", n.Op)
+			case slices.ContainsFunc(a.Encodings, func(i int) bool {
+				r, rotates := sites[i].(interface{ Projected() bool })
+				return rotates && r.Projected()
+			}):
+				a.Unsupported = "what turns is the state before it is projected to queries and keys"
 			case s != m.Eval.Main:
 				a.Unsupported = "it stands in a function or a branch, which is not run on its own"
 			default:
@@ -87,6 +92,9 @@ func runner(m *site.Graph, s *eval.Scope, anchor *onnx.Node, still cut.Neutral) 
 			return nil, cut.ErrLayout
 		}
 		t, err = c.Run(m.At(positions), 0, still)
+		if past := m.Cached(positions); err == nil && past > 0 && t.Keys-t.Queries == past {
+			t.Past = past
+		}
 		if err != nil || heads == nil {
 			return t, err
 		}

@@ -54,6 +54,9 @@ var crossed = regexp.MustCompile(`cross|enc`)
 // FirstPosition is the position of the first place that was looked at: 0 but for a graph that takes one token at a time.
 func (p *Probe) FirstPosition() int { return p.Sizes.past }
 
+// Cached is how many tokens of a length are given as keys and values: those before the ones that the graph takes at a time.
+func (p *Probe) Cached(length int) int { return p.Sized(length).past }
+
 // Before is how many tokens are before those that the graph takes last of an input of a length: 0 but where it takes so many at a time.
 func (p *Probe) Before(length int) int { return p.Sized(length).past - p.Sizes.past }
 

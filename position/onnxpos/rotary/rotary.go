@@ -647,6 +647,11 @@ func (r *Site) Neutral() map[string]float64 {
 	return out
 }
 
+// Projected reports whether what is turned is projected to queries and keys afterwards (GigaAM).
+func (r *Site) Projected() bool {
+	return slices.ContainsFunc(r.uses, func(u *rotation) bool { return u.projected })
+}
+
 // Fused reports whether an operator turns and selects the rows itself.
 func (r *Site) Fused() bool { return r.uses[0].fused }
 

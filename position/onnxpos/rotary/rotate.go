@@ -3,6 +3,7 @@ package rotary
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -36,6 +37,12 @@ func (r *Site) Rotation(position, length int, cos, sin []float64) error {
 // placeRotation reads the cosines and sines by which the graph turns a place of a grid, which is all that
 // tells of it: a place turns by several coordinates.
 func (r *Site) placeRotation(place int, cos, sin []float64) error {
+	if place -= r.unturned(); place < 0 {
+		for k := range cos {
+			cos[k], sin[k] = 1, 0
+		}
+		return nil
+	}
 	for i, out := range [][]float64{cos, sin} {
 		m := r.places[i]
 		if m == nil || place < 0 || m.Rows() == 0 {
@@ -55,6 +62,41 @@ func (r *Site) placeRotation(place int, cos, sin []float64) error {
 	}
 	return nil
 }
+
+// unturned is how many places, of class tokens say, are put ahead of those that turn as they are.
+func (r *Site) unturned() int {
+	s, name, behind := r.State()
+	if s == nil {
+		return 0
+	}
+	rank := len(s.Value(name).Shape)
+	axis := rank - behind
+	for range maxToJoin {
+		next := ""
+		for _, n := range s.Consumers(name) {
+			switch at := slices.Index(n.Inputs, name); {
+			case n.Op == "Concat" && at > 0 && (int(n.Int("axis", 0)) == axis || int(n.Int("axis", 0))+rank == axis):
+				ahead := 0
+				for i := range at {
+					if v := s.Input(n, i); axis < len(v.Shape) {
+						ahead += v.Shape[axis]
+					}
+				}
+				return ahead
+			case n.Op == "Cast" || n.Op == "Identity":
+				next = n.Output(0)
+			}
+		}
+		if next == "" {
+			return 0
+		}
+		name = next
+	}
+	return 0
+}
+
+// maxToJoin bounds the nodes between what is turned and what is put ahead of it.
+const maxToJoin = 4
 
 // FileFrequencies are the frequencies as the graph multiplies them.
 func (r *Site) FileFrequencies() []float64 {

@@ -16,18 +16,19 @@ import (
 // rotation is a place where pairs of elements are turned by cosines and sines
 // of positions: x·cos + y·sin in plain operators, or a fused operator.
 type rotation struct {
-	scope    *eval.Scope
-	node     *onnx.Node
-	cos, sin string // values read there
-	cosValue *eval.Value
-	sinValue *eval.Value
-	layout   string
-	headDim  int
-	fused    bool
-	packed   bool   // columns of cos are pairs' angles, not duplicated
-	position string // the fused operator's position input
-	guessed  bool   // which of the two are the cosines
-	ahead    bool   // of positions are the columns, in the graph: here they stand behind them
+	scope     *eval.Scope
+	node      *onnx.Node
+	cos, sin  string // values read there
+	cosValue  *eval.Value
+	sinValue  *eval.Value
+	layout    string
+	headDim   int
+	fused     bool
+	packed    bool   // columns of cos are pairs' angles, not duplicated
+	position  string // the fused operator's position input
+	guessed   bool   // which of the two are the cosines
+	ahead     bool   // of positions are the columns, in the graph: here they stand behind them
+	projected bool   // what is turned is the state before it is projected to queries and keys
 }
 
 // turnGuesses exchanges cosines and sines that were guessed, where another rotation by the same two
@@ -64,7 +65,7 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	}
 	if cos, sin := columnsOfTurns(first.Known, second.Known); cos != nil && n.Op == "Add" {
 		r := &rotation{scope: s, node: n, cos: first.Name, sin: first.Name, cosValue: cos, sinValue: sin, layout: schemes.LayoutInterleaved, packed: true}
-		r.headDim = headDim(s, n.Output(0), cos)
+		r.headDim, r.projected = headDim(s, n.Output(0), cos)
 		m.rotations = append(m.rotations, r)
 		return
 	}
@@ -96,7 +97,7 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	}
 	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known, guessed: !known, ahead: ahead}
 	r.layout, r.packed = layoutOf(s, r, first.State, second.State)
-	r.headDim = headDim(s, n.Output(0), r.cosValue)
+	r.headDim, r.projected = headDim(s, n.Output(0), r.cosValue)
 	m.rotations = append(m.rotations, r)
 }
 
@@ -355,32 +356,32 @@ func commonSource(s *eval.Scope, one, other string) string {
 }
 
 // headDim follows turned elements to the product of queries and keys, where
-// the whole head stands together; 0 when it is not found.
-func headDim(s *eval.Scope, name string, cos *eval.Value) int {
+// the whole head stands together; 0 when it is not found. projected tells that weights stand between.
+func headDim(s *eval.Scope, name string, cos *eval.Value) (size int, projected bool) {
 	turned := s.Value(name)
 	looked := 0
 	for depth := 0; depth < 40; depth++ {
 		next := ""
 		for _, n := range s.Consumers(name) {
 			if looked++; looked > trace.MaxReaders {
-				return 0
+				return 0, false
 			}
 			switch {
 			case n.Op == "Einsum":
 				if size := summedBy(s, n, name); size > 0 {
-					return size
+					return size, false
 				}
 			case eval.Is(n, eval.Product):
 				if trace.Stored(s, n.Input(0)) != nil || trace.Stored(s, n.Input(1)) != nil { // turned before it is projected
 					if k := len(turned.Shape); k > 0 {
-						return turned.Shape[k-1]
+						return turned.Shape[k-1], true
 					}
-					return 0
+					return 0, false
 				}
-				return contracted(s, n, name, cos)
+				return contracted(s, n, name, cos), false
 			case eval.Is(n, eval.Attention):
 				if v := s.Value(name); len(v.Shape) == 4 {
-					return v.Shape[3]
+					return v.Shape[3], false
 				}
 			case eval.Is(n, eval.Layout|eval.Repetition|eval.Joining|eval.Scattering|eval.Scaling):
 				next = n.Output(0)
@@ -390,11 +391,11 @@ func headDim(s *eval.Scope, name string, cos *eval.Value) int {
 			}
 		}
 		if next == "" {
-			return 0
+			return 0, false
 		}
 		name = next
 	}
-	return 0
+	return 0, false
 }
 
 // summedBy is the size of the axes of an operand that an Einsum of two sums over, or that weights of attention leave; of its last one where
