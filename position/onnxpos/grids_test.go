@@ -130,6 +130,41 @@ func TestTurnedPatches(t *testing.T) {
 	}
 }
 
+// turnedParts makes the model one of 6 tokens of which both halves of the state turn, by the same cosines and sines.
+func turnedParts(m *onnx.NewModel) {
+	angle := func(i int) float64 { return float64(i/4) * math.Pow(100, -float64(i%2)/2) }
+	m.Inputs[0].Dims[1] = 6
+	m.Outputs[0].Dims = []int64{1, 6, 8}
+	m.Initializers = []onnx.NewTensor{noise("wte", 32, 8), noise("W", 8, 8), integers("parts", 4, 4), integers("halves", 2, 2),
+		floats("c", []int64{6, 4}, func(i int) float64 { return math.Cos(angle(i)) }), floats("s", []int64{6, 4}, func(i int) float64 { return math.Sin(angle(i)) })}
+	split := func(name, from, sizes string) onnx.NewNode {
+		n := withInts(node("Split", name+"0", from, sizes), "axis", int64(-1))
+		n.Outputs = append(n.Outputs, name+"1")
+		return n
+	}
+	m.Nodes = []onnx.NewNode{node("Gather", "x", "wte", "ids"), node("MatMul", "k", "x", "W")}
+	for _, state := range []string{"x", "k"} {
+		m.Nodes = append(m.Nodes, split(state+"p", state, "parts"))
+		for _, part := range []string{state + "p0", state + "p1"} {
+			m.Nodes = append(m.Nodes, split(part+"h", part, "halves"), node("Neg", part+"n", part+"h1"), withInts(node("Concat", part+"o", part+"n", part+"h0"), "axis", int64(-1)),
+				node("Mul", part+"c", part, "c"), node("Mul", part+"s", part+"o", "s"), node("Add", part+"t", part+"c", part+"s"))
+		}
+		m.Nodes = append(m.Nodes, withInts(node("Concat", state+"t", state+"p0t", state+"p1t"), "axis", int64(-1)))
+	}
+	m.Nodes = append(m.Nodes, withInts(node("Transpose", "keys", "kt"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "xt", "keys"), withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "h", "weights", "x"))
+}
+
+// TestTurnedParts: attention of which several parts of each head turn is not run as if the first one alone did.
+func TestTurnedParts(t *testing.T) {
+	m := built(t, turnedParts)
+	if got := found(m); got != "RoPE base 100, rotary dim 4 of 8, half ×6" {
+		t.Fatal(got)
+	}
+	if a := m.Attentions(); len(a) != 1 || a[0].Unsupported == "" || a[0].Run != nil {
+		t.Errorf("%+v", a[0])
+	}
+}
+
 // columnsAhead makes the model one of 6 tokens whose state has its columns ahead of its positions, as queries and keys that turn, and
 // weighs keys along the axis before the last.
 func columnsAhead(m *onnx.NewModel) {

@@ -141,6 +141,9 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 	a.Temperature = func() schemes.Temperature { return temperature(shared.m, s, c.Product.Inputs...) }
 	a.Window = windowOf(func(w *windows) { w.scores(s, c.Product.Output(0)) })
 	a.Encodings = acts.in(s, c.Product, softmax)
+	if acts.parted[trace.Place{Scope: s, Node: c.Product}] {
+		a.Unsupported = "several parts of each head turn"
+	}
 	if c.Crosses() {
 		a.AddBias, a.AddWindow, a.Crosses, a.Closed = nil, nil, true, crossing
 	}
@@ -248,6 +251,7 @@ func hidesLater(v *eval.Value) bool {
 type effects struct {
 	everywhere []int                 // biases that are read by all
 	reached    map[trace.Place][]int // by the node that a site's rotations or biases go to
+	parted     map[trace.Place]bool  // products of queries and keys of which a site turns several parts
 }
 
 // in are the sites that act in an attention, in their order.
@@ -263,8 +267,9 @@ func (e effects) in(s *eval.Scope, product, softmax *onnx.Node) []int {
 // effectsOf follows rotations to the products of queries and keys, and biases to their
 // Softmax: forwards, each once, whatever the number of attentions.
 func effectsOf(sites []site.Site) effects {
-	out := effects{reached: map[trace.Place][]int{}}
+	out := effects{reached: map[trace.Place][]int{}, parted: map[trace.Place]bool{}}
 	for i, s := range sites {
+		turns := map[trace.Place]int{}
 		uses, reach := s.ActsIn()
 		if reach == site.Everywhere {
 			out.everywhere = append(out.everywhere, i)
@@ -279,6 +284,10 @@ func effectsOf(sites []site.Site) effects {
 					continue
 				}
 				at := trace.Place{Scope: u.Scope, Node: n}
+				if r, rotates := s.(interface{ Operators() int }); rotates {
+					turns[at]++
+					out.parted[at] = out.parted[at] || turns[at] > 2*r.Operators() // queries, keys
+				}
 				if k := len(out.reached[at]); k == 0 || out.reached[at][k-1] != i {
 					out.reached[at] = append(out.reached[at], i)
 				}

@@ -647,6 +647,14 @@ func (r *Site) Neutral() map[string]float64 {
 	return out
 }
 
+// Operators is how many operators turn one of queries and keys: a sum for each of two halves, where these are taken apart.
+func (r *Site) Operators() int {
+	if u := r.uses[0]; u.packed && !u.fused {
+		return 2
+	}
+	return 1
+}
+
 // Projected reports whether what is turned is projected to queries and keys afterwards (GigaAM).
 func (r *Site) Projected() bool {
 	return slices.ContainsFunc(r.uses, func(u *rotation) bool { return u.projected })
