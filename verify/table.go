@@ -222,6 +222,9 @@ func positionsOf(e position.Encoding, length int) []int {
 	if e.Form != report.FormCache && e.Form != report.FormBaked {
 		return samplePositions(length)
 	}
+	if _, turns := rotaryOf(e); turns && e.Rows > 0 {
+		length = min(length, e.Rows) // of one window: the others take them again
+	}
 	out := make([]int, length)
 	for i := range out {
 		out[i] = i

@@ -45,11 +45,8 @@ func Find(m *site.Graph, sites []site.Site) []*position.Attention {
 			case a.Unsupported != "":
 			case fused && !runs:
 				a.Unsupported = fmt.Sprintf("the operator %s is not modelled", n.Op)
-			case slices.ContainsFunc(a.Encodings, func(i int) bool {
-				r, rotates := sites[i].(interface{ Projected() bool })
-				return rotates && r.Projected()
-			}):
-				a.Unsupported = "what turns is the state before it is projected to queries and keys"
+			case unfollowed(sites, a.Encodings) != "":
+				a.Unsupported = unfollowed(sites, a.Encodings)
 			case s != m.Eval.Main:
 				a.Unsupported = "it stands in a function or a branch, which is not run on its own"
 			default:
@@ -58,6 +55,16 @@ func Find(m *site.Graph, sites []site.Site) []*position.Attention {
 		}
 	}
 	return found
+}
+
+// unfollowed is why queries and keys do not turn as those sites say of positions; "" where they do.
+func unfollowed(sites []site.Site, of []int) string {
+	for _, i := range of {
+		if r, rotates := sites[i].(interface{ Unfollowed() string }); rotates && r.Unfollowed() != "" {
+			return r.Unfollowed()
+		}
+	}
+	return ""
 }
 
 // neutralOf are the values of the main graph that would turn nothing if they were

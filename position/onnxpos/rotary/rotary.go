@@ -655,9 +655,17 @@ func (r *Site) Operators() int {
 	return 1
 }
 
-// Projected reports whether what is turned is projected to queries and keys afterwards (GigaAM).
-func (r *Site) Projected() bool {
-	return slices.ContainsFunc(r.uses, func(u *rotation) bool { return u.projected })
+// Unfollowed says why queries and keys do not turn as cosines and sines of their positions say; "" where they do.
+func (r *Site) Unfollowed() string {
+	switch perHead := func(c *rows.Cache) bool { return c.Cos.Outer() > 1 }; {
+	case slices.ContainsFunc(r.uses, func(u *rotation) bool { return u.projected }):
+		return "what turns is the state before it is projected to queries and keys"
+	case !r.uses[0].ahead && slices.ContainsFunc(r.caches, perHead):
+		return "each head turns by angles of its own"
+	case len(r.caches) > 0 && r.Detected.Capacity > r.caches[0].Positions() && r.inWindows():
+		return "positions begin again in each window"
+	}
+	return ""
 }
 
 // Fused reports whether an operator turns and selects the rows itself.

@@ -17,6 +17,9 @@ func (r *Site) Rotation(position, length int, cos, sin []float64) error {
 	}
 	if len(r.caches) > 0 {
 		c := r.cacheFor(length)
+		if n := c.Positions(); position >= n && r.Detected.Capacity > n && r.inWindows() {
+			position %= n // rows of one window are taken again for each
+		}
 		return c.Rotation(c.Row(position, length), cos, sin)
 	}
 	f := r.FileFrequencies()

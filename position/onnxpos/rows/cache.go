@@ -198,8 +198,8 @@ func (c *Cache) Rotation(r int, cos, sin []float64) error {
 	if r >= c.Cos.Len() {
 		return fmt.Errorf("row %d is beyond the cache's %d", r, c.Cos.Len())
 	}
-	row := make([]float64, c.Cos.Dim())
-	if err := c.Cos.Row(r, row); err != nil {
+	row, err := firstHead(c.Cos, r, len(cos))
+	if err != nil {
 		return err
 	}
 	if c.Sin.Tensor == c.Cos.Tensor {
@@ -217,7 +217,7 @@ func (c *Cache) Rotation(r int, cos, sin []float64) error {
 	if err := c.pick(row, cos); err != nil {
 		return err
 	}
-	if err := c.Sin.Row(r, row); err != nil {
+	if row, err = firstHead(c.Sin, r, len(sin)); err != nil {
 		return err
 	}
 	if err := c.pick(row, sin); err != nil {
@@ -229,6 +229,16 @@ func (c *Cache) Rotation(r int, cos, sin []float64) error {
 		}
 	}
 	return nil
+}
+
+// firstHead is row r of a table, of the first head where axes ahead of positions are heads of so many pairs.
+func firstHead(t Table, r, pairs int) ([]float64, error) {
+	row := make([]float64, t.Dim())
+	err := t.Row(r, row)
+	if inner := t.Inner(); t.Outer() > 1 && t.Columns == nil && !t.Stacked && inner >= pairs && pairs > 1 {
+		row = row[:inner]
+	}
+	return row, err
 }
 
 // pick takes one column a pair out of a row.
