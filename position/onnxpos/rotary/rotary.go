@@ -657,10 +657,10 @@ func (r *Site) Operators() int {
 
 // Unfollowed says why queries and keys do not turn as cosines and sines of their positions say; "" where they do.
 func (r *Site) Unfollowed() string {
-	switch perHead := func(c *rows.Cache) bool { return c.Cos.Outer() > 1 }; {
+	switch perHead := func(c *rows.Cache) bool { return c.Cos.PerHead(r.scheme.Pairs()) }; {
 	case slices.ContainsFunc(r.uses, func(u *rotation) bool { return u.projected }):
 		return "what turns is the state before it is projected to queries and keys"
-	case !r.uses[0].ahead && slices.ContainsFunc(r.caches, perHead):
+	case slices.ContainsFunc(r.caches, perHead):
 		return "each head turns by angles of its own"
 	case len(r.caches) > 0 && r.Detected.Capacity > r.caches[0].Positions() && r.inWindows():
 		return "positions begin again in each window"

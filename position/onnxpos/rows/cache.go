@@ -231,12 +231,18 @@ func (c *Cache) Rotation(r int, cos, sin []float64) error {
 	return nil
 }
 
-// firstHead is row r of a table, of the first head where axes ahead of positions are heads of so many pairs.
+// PerHead reports whether axes ahead of a table's positions are heads of so many pairs, each with angles of its own: one head has a cosine and
+// a sine of every element at the most.
+func (t Table) PerHead(pairs int) bool {
+	return t.Outer() > 1 && t.Columns == nil && !t.Stacked && t.Inner() >= pairs && t.Dim() > 4*pairs && pairs > 1
+}
+
+// firstHead is row r of a table, of the first head where there are several.
 func firstHead(t Table, r, pairs int) ([]float64, error) {
 	row := make([]float64, t.Dim())
 	err := t.Row(r, row)
-	if inner := t.Inner(); t.Outer() > 1 && t.Columns == nil && !t.Stacked && inner >= pairs && pairs > 1 {
-		row = row[:inner]
+	if t.PerHead(pairs) {
+		row = row[:t.Inner()]
 	}
 	return row, err
 }

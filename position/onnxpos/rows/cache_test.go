@@ -69,3 +69,23 @@ func TestStacked(t *testing.T) {
 		t.Errorf("stored: %v", err)
 	}
 }
+
+// TestPerHead: what axes ahead of positions hold are heads where they are more than a cosine and a sine of every element.
+func TestPerHead(t *testing.T) {
+	for _, c := range []struct {
+		dims  []int64
+		axis  int
+		pairs int
+		want  bool
+	}{
+		{[]int64{3, 16, 8}, 1, 4, true},     // three heads of four pairs, each twice
+		{[]int64{2, 16, 16}, 1, 4, true},    // two, with sines beside cosines
+		{[]int64{2, 16, 8}, 1, 4, false},    // cosines and sines of one
+		{[]int64{1, 16, 32}, 1, 4, false},   // columns of several layers
+		{[]int64{1, 8, 1, 16}, 3, 4, false}, // columns ahead of positions
+	} {
+		if got := (Table{Tensor: &onnx.Tensor{Dims: c.dims}, Axis: c.axis}).PerHead(c.pairs); got != c.want {
+			t.Errorf("%v: %t", c.dims, got)
+		}
+	}
+}
