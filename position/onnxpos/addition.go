@@ -232,7 +232,7 @@ func (a *addition) resize() *onnx.Node {
 	return nil
 }
 
-// tiledFrom is the grid of a table that is laid out again and again over the grid of places, as that of windows is (SAM 2); nil where it is not.
+// tiledFrom is the grid of a table that is laid out again and again over the grid of places, as that of windows is; nil where it is not.
 func (a *addition) tiledFrom() []int {
 	grid, prefix, ok := a.gridOf()
 	if !ok || len(grid) != 2 || a.share == nil || a.share.Row == nil {

@@ -47,7 +47,7 @@ func (c *lengthChange) tableFollows(e *eval.Evaluator, planned *origin.Planned, 
 		}
 	}
 	for p, row := range u.rowsIn(e, planned) {
-		if row >= 0 && row != u.share.First+c.Graph.Before(c.New)+p {
+		if row >= 0 && row != u.share.First+c.Graph.Cached(c.New)+p {
 			return &position.Refusal{Why: fmt.Sprintf("%s does not get a row of its own for each of %d positions", u.node.Title(), c.New),
 				Instead: "export the model again for the wanted length"}
 		}

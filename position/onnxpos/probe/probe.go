@@ -45,7 +45,7 @@ type Probe struct {
 	failed   map[int]*eval.Failure   // what fails at a length, by length
 	lengths  map[int]bool            // at which indices of tables of distances were computed
 	enlarged int                     // how often a larger picture or recording was tried
-	calls    []*eval.Evaluator       // see Calls
+	calls    []*eval.Evaluator       // see CallsOf
 	stacked  map[string]*eval.Value  // what differs between them, at the sizes of the first probe
 }
 
@@ -133,7 +133,8 @@ const firstLength = 5
 // fixes is taken from it.
 func (p *Probe) probeSizes() Sizes {
 	s := Sizes{Batch: 1, Length: firstLength, Image: 16, Frames: frameCounts[0]}
-	if n := cmp.Or(p.FixedLength(), p.fixed.part); n > 0 {
+	fixed := p.FixedLength() // which finds the part as well
+	if n := cmp.Or(fixed, p.fixed.part); n > 0 {
 		s.Length = n
 	}
 	if in := p.WaveInput(); in != nil && in.Dims[len(in.Dims)-1].Value < 0 {

@@ -57,9 +57,6 @@ func (p *Probe) FirstPosition() int { return p.Sizes.past }
 // Cached is how many tokens of a length are given as keys and values: those before the ones that the graph takes at a time.
 func (p *Probe) Cached(length int) int { return p.Sized(length).past }
 
-// Before is how many tokens are before those that the graph takes last of an input of a length: 0 but where it takes so many at a time.
-func (p *Probe) Before(length int) int { return p.Sized(length).past - p.Sizes.past }
-
 // CallsOf are the evaluations, one for each position, of which the first probe of a graph that takes one token at a time holds what
 // differs; nil for other graphs and evaluations.
 func (p *Probe) CallsOf(e *eval.Evaluator) []*eval.Evaluator {
