@@ -177,7 +177,7 @@ func (c *gridChange) resize(i int, s Site) (done bool, err error) {
 		return c.resizeWaves(i, s, wave)
 	case isWindow:
 		return c.resizeWindow(i, window)
-	case scheme.Name() == report.SchemeNone:
+	case scheme.Name() == report.SchemeNone, scheme.Name() == report.SchemeConv:
 		return c.follows(i)
 	case isSides && grid != c.to:
 		return false, c.resizeSides(i, sides)

@@ -43,11 +43,7 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	}
 	d.m.SpendElements(of.Value.Len())
 	first := addition{scope: x.Scope, node: x.Node, name: x.Known, state: otherInput(x.Node, x.Input), sheet: s, runs: runsAlong(x, s), free: x.Free, along: x.Along}
-	var grids [][]int
-	for _, r := range first.runs {
-		grids = append(grids, r.Grid)
-	}
-	if s.Coordinates(grids...) || d.scaledByPosition(x) {
+	if d.anchors[x.Node] = s.Anchors(grids(first.runs)); d.anchors[x.Node] || d.scaledByPosition(x) {
 		return nil
 	}
 	var out []*addition
@@ -87,6 +83,17 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 		return []*addition{&a}
 	}
 	return nil
+}
+
+// grids are those of runs of places; none where one of them is no grid of rows and columns.
+func grids(runs []axes.Run) (all [][2]int) {
+	for _, r := range runs {
+		if len(r.Grid) != 2 {
+			return nil
+		}
+		all = append(all, [2]int(r.Grid))
+	}
+	return all
 }
 
 // axial reads a grid off two tables of one meeting, of which places take the rows of one again

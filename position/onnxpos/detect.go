@@ -26,6 +26,7 @@ type detector struct {
 	labels   *axes.Labels
 	origins  *origin.Maps
 	scaled   map[*onnx.Node]axes.Meeting // where data are multiplied with numbers that vary along their positions
+	anchors  map[*onnx.Node]bool         // where points or boxes of a detector are added
 	maps     map[mapSize][]*onnx.Node
 	sizes    []mapSize
 	unread   *onnx.Node // the first where a constant meets the state that is too large to be looked at
@@ -56,7 +57,7 @@ func (m *Model) detector(e *eval.Evaluator, length int) *detector {
 	if e != m.graph.Eval {
 		labels = axes.Pass(e, probe.Given(m.graph.File), m.input)
 	}
-	d := &detector{m: m.graph, e: e, length: length, labels: labels, origins: origin.New(e, m.graph.CallsOf(e)...)}
+	d := &detector{m: m.graph, e: e, length: length, labels: labels, anchors: map[*onnx.Node]bool{}, origins: origin.New(e, m.graph.CallsOf(e)...)}
 	if in := d.m.TokenInput(); in != nil && in.Type.IsFloat() && len(in.Dims) == 3 && !d.labels.InputPositions(in.Name, 1) && d.labels.InputPositions(in.Name, 2) {
 		d.m.SetChannelsFirst(in)
 	}

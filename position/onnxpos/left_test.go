@@ -59,12 +59,17 @@ func TestLeftOver(t *testing.T) {
 			m.Initializers = append(m.Initializers, noise("boxes", 4, 2), floats("anchors", dims{1, 16, 2}, func(i int) float64 { return []float64{float64(i/2%4) + .5, float64(i/8) + .5}[i%2] / 4 }))
 			m.Nodes = append(m.Nodes, node("MatMul", "b", "h", "boxes"), node("Add", "planted", "b", "anchors"))
 			ends(m, out("planted", 1, 16, 2))
+		}, "planted", "[1 36 2]"},
+		{"anchors of no formula", func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers, noise("boxes", 4, 2), noise("anchors", 1, 16, 2))
+			m.Nodes = append(m.Nodes, node("MatMul", "b", "h", "boxes"), node("Add", "planted", "b", "anchors"))
+			ends(m, out("planted", 1, 16, 2))
 		}, "planted", "Add planted"},
 		{"sizes of anchors", func(m *onnx.NewModel) { // the side of a patch, as a part of the picture
 			m.Initializers = append(m.Initializers, noise("boxes", 4, 2), floats("anchors", dims{1, 16, 2}, func(int) float64 { return .25 }))
 			m.Nodes = append(m.Nodes, node("MatMul", "b", "h", "boxes"), node("Mul", "planted", "b", "anchors"))
 			ends(m, out("planted", 1, 16, 2))
-		}, "planted", "Mul planted"},
+		}, "planted", "[1 36 2]"},
 		{"Reshape target", func(m *onnx.NewModel) {
 			m.Initializers = append(m.Initializers, integers("target", 1, 4, 4, 4))
 			m.Nodes = append(m.Nodes, node("Reshape", "planted", "h", "target"))

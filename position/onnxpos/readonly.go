@@ -90,7 +90,7 @@ func findReadOnly(m *Model, d *detector) []site.Site {
 	var found []*readOnlySite
 	var factors []*tableSite
 	for _, x := range m.labels().Meetings {
-		if claimed.has(x) {
+		if claimed.has(x) || d.anchors[x.Node] {
 			continue
 		}
 		sums := x.Kind == axes.Multiplied && slices.ContainsFunc(x.Scope.Consumers(x.Node.Output(0)), func(n *onnx.Node) bool { return n.Op == "ReduceSum" })

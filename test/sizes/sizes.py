@@ -120,6 +120,22 @@ def detr(size):
                                     num_queries=5, use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, backbone_config=backbone))
 
 
+def two_stage(kind):
+    """Detectors that propose boxes at places of three grids: their anchors are constants of the size."""
+    backbone = T.RTDetrResNetConfig(embedding_size=8, hidden_sizes=[8, 16, 16, 16], depths=[1] * 4, layer_type="basic", out_features=["stage2", "stage3", "stage4"])
+    shape = dict(backbone_config=backbone, d_model=32, encoder_hidden_dim=32, encoder_in_channels=[16] * 3, decoder_in_channels=[32] * 3, encoder_ffn_dim=32, decoder_ffn_dim=32,
+                 encoder_attention_heads=2, decoder_attention_heads=2, num_queries=5, decoder_layers=2, num_labels=5, num_denoising=0)
+
+    def build(_):
+        model = T.DFineForObjectDetection(T.DFineConfig(**shape)) if kind == "D-FINE" else T.RTDetrForObjectDetection(T.RTDetrConfig(**shape, anchor_image_size=None))
+        for p in model.parameters():
+            if p.ndim == 4:  # else what reaches the proposals is so small that all are alike
+                torch.nn.init.kaiming_normal_(p)
+        return model
+
+    return build
+
+
 def conformer(kind):
     shape = dict(conv_dim=(16,) * 3, conv_stride=(5, 2, 2), conv_kernel=(10, 3, 3), num_feat_extract_layers=3, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4, conv_depthwise_kernel_size=5)
     return lambda samples: T.Wav2Vec2ConformerModel(T.Wav2Vec2ConformerConfig(**SMALL, intermediate_size=48, position_embeddings_type=kind, max_source_positions=samples // 20 + 5, vocab_size=20, **shape))
@@ -153,6 +169,8 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
     "YOLOS": (lambda s: T.YolosModel(T.YolosConfig(**SMALL, intermediate_size=64, image_size=[64, 64], patch_size=16, num_detection_tokens=5, use_mid_position_embeddings=True)), (64, 48, 96, 128, (48, 96))),
     "OWL-ViT": (lambda s: T.OwlViTVisionModel(T.OwlViTVisionConfig(**SMALL, intermediate_size=64, image_size=s, patch_size=16)), (64, 48, 96, 128, (48, 96))),
     "DETR": (detr, (64, 96, 128, 160, (96, 160))),
+    "RT-DETR": (two_stage("RT-DETR"), (64, 96, 128, 320, (96, 160))),
+    "D-FINE": (two_stage("D-FINE"), (64, 96, 128, 320, (96, 160))),
     "SegFormer": (lambda s: T.SegformerForSemanticSegmentation(T.SegformerConfig(depths=[1] * 4, hidden_sizes=[8, 8, 16, 16], num_attention_heads=[1, 1, 2, 2], decoder_hidden_size=16)), (64, 96, 128, 160, (96, 160))),
     "DINOv2": (lambda s: T.Dinov2Model(T.Dinov2Config(**SMALL, image_size=518, patch_size=14)), (224, 238, 336, 518, (238, 336))),
     "Swin": (lambda s: T.SwinModel(T.SwinConfig(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=s, patch_size=4, window_size=7), add_pooling_layer=False), (56, 64, 96, 112, 168, (64, 112), (112, 168))),
@@ -185,7 +203,7 @@ REFUSED = 6
 def random_positions(model):
     torch.manual_seed(7)
     for name, p in model.named_parameters():
-        if re.search("position|pos_embed|rel_pos|cls|bias_table|time_embed", name) and not name.startswith("embed_positions") and p.requires_grad:
+        if re.search("position|pos_embed|rel_pos|cls|bias_table|time_embed|score_head", name) and not name.startswith("embed_positions") and p.requires_grad:
             torch.nn.init.normal_(p, std=0.3)
     return model.eval()
 
@@ -207,14 +225,17 @@ def carried(model, new, patches=None):
     return new.eval()
 
 
+REMEMBERING = (T.SwinModel, T.Swinv2Model, T.RTDetrForObjectDetection)
+
+
 def reference(model, build, was, size):
     """The library's model of a size; of one that is not square the model itself, which resizes what it must, but for
-    Swin's, which never shifts windows again once it ran with a single one."""
+    those that remember a size: Swin's never shift windows again once they ran with a single one, RT-DETR keeps its anchors."""
     if isinstance(model, VIDEO_MODELS):
         return First(carried(model, build(size), [patched(model, s) for s in (was, size)]), **ASKED.get(type(model), {}))
     if isinstance(model, T.ViTMAEModel):
         return Masked(carried(model, build(size)))
-    if isinstance(size, int) or isinstance(model, (T.SwinModel, T.Swinv2Model)):
+    if isinstance(size, int) or isinstance(model, REMEMBERING):
         return First(carried(model, build(size)))
     asked = {"interpolate_pos_encoding": True} if isinstance(model, T.OwlViTVisionModel) else {}
     return First(model.eval(), **asked)

@@ -23,12 +23,15 @@ type sizes struct {
 	batch *eval.Scope // and with a batch of two; nil where that is not free
 	// picture is the height and width, before and now.
 	picture [2][2]int
-	pairs   map[[2]int][][2]int // what neighbouring sizes have become, the last seen first
-	rows    map[int]int         // what numbers of places in a row, joined of several axes, have become
-	crops   map[[2]int]int      // by padded size and size without: what the second has become
-	cuts    []Cut               // of a table, its rows and its columns
-	stays   map[int]bool        // sides of windows and patches
-	last    bool                // of two sizes that an axis is cut into, either of which may follow, the last does
+	pairs   map[[2]int][][2]int   // what neighbouring sizes have become, the last seen first
+	rows    map[int]int           // what numbers of places in a row, joined of several axes, have become
+	crops   map[[2]int]int        // by padded size and size without: what the second has become
+	cuts    []Cut                 // of a table, its rows and its columns
+	levels  map[int]levels        // of which grids a number of places is made; of none where that cannot be told
+	waves   []schemes.Sinusoid    // of grids, computed by the graph
+	placed  map[given]*eval.Value // numbers of places that inputs of nodes become
+	stays   map[int]bool          // sides of windows and patches
+	last    bool                  // of two sizes that an axis is cut into, either of which may follow, the last does
 	// either are the sizes of which that was asked, nil where none were.
 	either []int
 	given  map[given][]int64 // what inputs of nodes become
@@ -45,7 +48,11 @@ func (c *Change) pictureSizes() *sizes {
 	was := c.pictureBefore()
 	pairs := map[[2]int][][2]int{was: {c.Image}, c.grids[0]: {c.grids[1]}}
 	stays := []int{m.PatchSize()}
+	var waves []schemes.Sinusoid
 	for _, s := range c.sites {
+		if w, ok := s.Encoding().Scheme.(schemes.Sinusoid); ok && w.Grid != nil {
+			waves = append(waves, w)
+		}
 		other, ok := s.Encoding().Scheme.(schemes.Other)
 		if !ok || slices.Equal(other.Window, c.grids[0][:]) {
 			continue
@@ -53,6 +60,7 @@ func (c *Change) pictureSizes() *sizes {
 		stays = append(stays, other.Window...)
 	}
 	z := newSizes(m, pairs, stays)
+	z.waves = waves
 	for _, s := range c.sites {
 		if t, ok := s.(Cutter); ok && len(z.cuts) == 0 {
 			z.cuts = t.Cuts()
@@ -172,6 +180,9 @@ func (c *Change) writeSizes() error {
 		}
 	}
 	for _, n := range nodes {
+		if err := c.writePlaced(n, why); err != nil {
+			return err
+		}
 		for i, in := range n.Inputs {
 			to, ok := c.followed.given[given{n, i}]
 			if !ok {
@@ -217,7 +228,7 @@ type given struct {
 
 // newSizes prepares an evaluation at another size of a picture, of which some sizes are known.
 func newSizes(g *site.Graph, pairs map[[2]int][][2]int, stays []int) *sizes {
-	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, given: map[given][]int64{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}}
+	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, given: map[given][]int64{}, levels: map[int]levels{}, placed: map[given]*eval.Value{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}}
 	for _, n := range stays {
 		z.stays[n] = n > 1
 	}
@@ -250,11 +261,17 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 		}
 	case "TopK":
 		z.sort(n, inputs)
+	case "Split":
+		z.splitLevels(n, inputs)
 	case "Concat":
 		z.windows.cropped(n, inputs)
+		z.joinLevels(n, inputs)
 	case "Pad":
 		z.windows.padded(n, inputs)
 		z.pad(n, inputs)
+	}
+	if n.Op == "Concat" || eval.Is(n, eval.ByElement|eval.Choice|eval.Comparison) {
+		z.anchors(n, inputs)
 	}
 }
 
@@ -391,6 +408,9 @@ func (z *sizes) regrouped(from, to, now []int, features []bool) (out []int, why 
 		total := product(now[a:i])
 		if i-a > 1 && j-c == 1 && to[c] > 1 {
 			z.rows[to[c]] = total
+		}
+		if i-a == 2 && j-c == 1 {
+			z.noteLevels(levels{[][2]int{[2]int(from[a:i])}, [][2]int{[2]int(now[a:i])}})
 		}
 		part, why := z.split(to[c:j], total, features[c:j])
 		if part == nil {
@@ -549,15 +569,13 @@ func product(sizes []int) int {
 func (z *sizes) expand(n *onnx.Node, inputs []*eval.Value) {
 	target := z.constant(n, inputs, 1)
 	was := z.old.Input(n, 0)
-	if target == nil || inputs[0] == nil || !inputs[0].Ranked || len(was.Shape) != len(inputs[0].Shape) {
+	if target == nil || inputs[0] == nil || !inputs[0].Ranked || len(was.Shape) != len(inputs[0].Shape) || inputs[0].Known() { // what is known follows where it meets data
 		return
 	}
 	to, lead := slices.Clone(target), len(target)-len(was.Shape)
 	for i := max(lead, 0); i < len(to); i++ {
 		d := i - lead
-		if row, ok := z.rows[int(target[i])]; ok && was.Shape[d] == 1 && inputs[0].Shape[d] == 1 {
-			to[i] = int64(row)
-		} else if int(target[i]) == was.Shape[d] && was.Shape[d] > 1 {
+		if int(target[i]) == was.Shape[d] && was.Shape[d] > 1 {
 			to[i] = int64(inputs[0].Shape[d])
 		}
 	}
@@ -632,7 +650,7 @@ func (z *sizes) slice(n *onnx.Node, inputs []*eval.Value) {
 		return
 	}
 	axes := z.constant(n, inputs, 3)
-	to, changed := slices.Clone(ends), false
+	from, to, changed := slices.Clone(starts), slices.Clone(ends), false
 	for i, end := range ends {
 		axis := i
 		if axes != nil && i < len(axes) {
@@ -644,13 +662,16 @@ func (z *sizes) slice(n *onnx.Node, inputs []*eval.Value) {
 		if axis < 0 || axis >= len(was.Shape) || was.Shape[axis] == inputs[0].Shape[axis] {
 			continue
 		}
-		if crop, ok := z.crops[[2]int{was.Shape[axis], int(end)}]; ok && starts[i] == 0 {
+		if first, last, ok := z.cutLevels(was.Shape[axis], inputs[0].Shape[axis], starts[i], end); ok {
+			from[i], to[i], changed = first, last, true
+		} else if crop, ok := z.crops[[2]int{was.Shape[axis], int(end)}]; ok && starts[i] == 0 {
 			to[i], changed = int64(crop), true
 		} else if int(end) == was.Shape[axis] {
 			to[i], changed = int64(inputs[0].Shape[axis]), true
 		}
 	}
 	if changed {
+		z.give(n, inputs, 1, from)
 		z.give(n, inputs, 2, to)
 	}
 }

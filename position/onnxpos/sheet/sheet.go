@@ -4,12 +4,14 @@
 package sheet
 
 import (
+	"errors"
 	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
 // Sheet is a known value that meets the data as places by columns: a row of numbers for
@@ -70,43 +72,17 @@ func (s *Sheet) Matrix() rows.Matrix {
 	return out
 }
 
-// Coordinates reports whether rows are points or boxes on grids behind one another: four numbers at most,
-// each of which follows one axis of its grid alone, or none. Places without a box, whose numbers are infinite or the largest, do not count.
-func (s *Sheet) Coordinates(grids ...[]int) bool {
-	if len(s.Columns) > FewColumns {
+// Anchors reports whether rows are points or boxes on grids behind one another, four numbers at most, as detectors have them.
+func (s *Sheet) Anchors(grids [][2]int) bool {
+	if len(s.Columns) > FewColumns || len(grids) == 0 {
 		return false
 	}
-	places := s.Places
-	for _, grid := range grids {
-		n := Size(grid)
-		if grid == nil || n > len(places) || !s.coordinatesOf(places[:n], grid) {
-			return false
-		}
-		places = places[n:]
-	}
-	return len(places) == 0
-}
-
-// noBox is what numbers of places without a box reach: the largest of float16.
-const noBox = 65504
-
-func (s *Sheet) coordinatesOf(places []int, grid []int) bool {
+	line := make([]float64, len(s.Places))
 	for _, c := range s.Columns {
-		follows, inner := 0, len(places)
-		for _, n := range grid {
-			inner /= n
-			for p := range places {
-				if p/inner%n == 0 {
-					continue
-				}
-				is, was := s.Value.Number(places[p]+c), s.Value.Number(places[p-inner]+c)
-				if is != was && math.Abs(is) < noBox && math.Abs(was) < noBox {
-					follows++
-					break
-				}
-			}
+		for p, at := range s.Places {
+			line[p] = s.Value.Number(at + c)
 		}
-		if follows > 1 {
+		if _, err := fit.AnchorsOf(line, grids); errors.Is(err, fit.ErrAnchors) {
 			return false
 		}
 	}

@@ -1,0 +1,279 @@
+package length
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+// levels are grids of places whose places are joined in one axis, one grid behind the other, before and now.
+type levels struct{ was, is [][2]int }
+
+func (l levels) places() (was, is int) {
+	for i := range l.was {
+		was += l.was[i][0] * l.was[i][1]
+		is += l.is[i][0] * l.is[i][1]
+	}
+	return was, is
+}
+
+// noteLevels remembers of which grids a number of places is made; of none where that is not one and the same.
+func (z *sizes) noteLevels(l levels) {
+	was, _ := l.places()
+	if known, ok := z.levels[was]; ok && !(slices.Equal(known.was, l.was) && slices.Equal(known.is, l.is)) {
+		l = levels{}
+	}
+	z.levels[was] = l
+}
+
+// joinLevels remembers the grids of which the places are put one behind the other.
+func (z *sizes) joinLevels(n *onnx.Node, inputs []*eval.Value) {
+	made := z.old.Output(n, 0).Shape
+	for axis := range made {
+		var joined levels
+		for i, v := range inputs {
+			was := z.old.Input(n, i).Shape
+			if v == nil || len(was) != len(made) || len(v.Shape) != len(made) {
+				return
+			}
+			l, ok := z.levels[was[axis]]
+			if _, now := l.places(); !ok || len(l.was) == 0 || now != v.Shape[axis] {
+				joined = levels{}
+				break
+			}
+			joined = levels{append(slices.Clone(joined.was), l.was...), append(slices.Clone(joined.is), l.is...)}
+		}
+		if was, is := joined.places(); was == made[axis] && was != is {
+			z.noteLevels(joined)
+		}
+	}
+}
+
+// splitLevels has a Split of the places into those of each grid, or of a grid into rows, follow.
+func (z *sizes) splitLevels(n *onnx.Node, inputs []*eval.Value) {
+	parts, was := z.constant(n, inputs, 1), z.old.Input(n, 0).Shape
+	if len(parts) == 0 || inputs[0] == nil || len(inputs[0].Shape) != len(was) {
+		return
+	}
+	axis := int(n.Int("axis", 0))
+	if axis < 0 {
+		axis += len(was)
+	}
+	if axis < 0 || axis >= len(was) || was[axis] == inputs[0].Shape[axis] {
+		return
+	}
+	l := z.levels[was[axis]]
+	to := make([]int64, len(parts))
+	for i, part := range parts {
+		if len(l.was) != len(parts) || int64(l.was[i][0]*l.was[i][1]) != part {
+			z.doubts[n] = fmt.Sprintf("into which parts %d is split, as %d was into %v, cannot be told", inputs[0].Shape[axis], was[axis], parts)
+			return
+		}
+		to[i] = int64(l.is[i][0] * l.is[i][1])
+	}
+	z.give(n, inputs, 1, to)
+}
+
+// cutLevels says where a Slice cuts places now that took whole grids of them.
+func (z *sizes) cutLevels(was, is int, start, end int64) (first, last int64, ok bool) {
+	l := z.levels[was]
+	if _, now := l.places(); len(l.was) < 2 || now != is {
+		return 0, 0, false
+	}
+	bounds := map[int64]int64{0: 0}
+	for i := range l.was {
+		a, b := levels{l.was[:i+1], l.is[:i+1]}.places()
+		bounds[int64(a)] = int64(b)
+	}
+	first, starts := bounds[start]
+	last, ends := bounds[min(end, int64(was))]
+	return first, last, starts && ends
+}
+
+// maxAnchors bounds the numbers of an input that are read as those of places.
+const maxAnchors = 1 << 22
+
+// anchors gives an operator that wants inputs of one size, for numbers of places those of the places that are there now.
+func (z *sizes) anchors(n *onnx.Node, inputs []*eval.Value) {
+	for i, v := range inputs {
+		if v == nil || !v.Known() || v.Len() < 2 || v.Len() > maxAnchors || !slices.Equal(v.Shape, z.old.Input(n, i).Shape) {
+			continue
+		}
+		for j, data := range inputs {
+			was := z.old.Input(n, j)
+			if i == j || data == nil || !data.Ranked || len(data.Shape) != len(was.Shape) {
+				continue
+			}
+			if n.Op == "Concat" && (len(v.Shape) != len(was.Shape) || !apartFrom(v.Shape, was.Shape, int(n.Int("axis", 0)))) {
+				continue
+			}
+			if at, end, l, ok := z.alongLevels(v.Shape, was.Shape, data.Shape); ok {
+				z.regrid(n, inputs, i, at, end, l)
+				break
+			}
+		}
+	}
+}
+
+// alongLevels finds the axes of numbers that met as many places of data before, and meet others now: one of all places, or rows and
+// columns. They are those from at to before end.
+func (z *sizes) alongLevels(shape, was, is []int) (at, end int, l levels, ok bool) {
+	lead := len(was) - len(shape)
+	changed := func(d int) bool {
+		return d+lead >= 0 && shape[d] > 1 && shape[d] == was[d+lead] && is[d+lead] != shape[d] && is[d+lead] != 1
+	}
+	for d := range shape {
+		switch {
+		case !changed(d):
+		case d+1 < len(shape) && changed(d+1):
+			return d, d + 2, levels{[][2]int{{shape[d], shape[d+1]}}, [][2]int{{is[d+lead], is[d+1+lead]}}}, true
+		default:
+			l := z.levels[shape[d]]
+			if _, now := l.places(); now != is[d+lead] { // of no grid
+				l = levels{[][2]int{{shape[d], 1}}, [][2]int{{is[d+lead], 1}}}
+			}
+			return d, d + 1, l, true
+		}
+	}
+	return 0, 0, levels{}, false
+}
+
+// apartFrom reports whether shapes are equal but for one axis.
+func apartFrom(a, b []int, axis int) bool {
+	if axis < 0 {
+		axis += len(a)
+	}
+	for d := range a {
+		if d != axis && a[d] != b[d] {
+			return false
+		}
+	}
+	return true
+}
+
+// regrid gives an input of a node its numbers for other places: by the formula of a site of sines and cosines, or by that
+// of anchors.
+func (z *sizes) regrid(n *onnx.Node, inputs []*eval.Value, input, at, end int, l levels) {
+	v := inputs[input]
+	inner, outer := product(v.Shape[end:]), product(v.Shape[:at])
+	was, is := l.places()
+	x := make([]float64, outer*is*inner)
+	line := make([]float64, was)
+	for o := range outer {
+		for k := range inner {
+			for p := range line {
+				line[p] = v.Number((o*was+p)*inner + k)
+			}
+			to, err := z.along(line, l, k)
+			if err != nil {
+				if z.doubts[n] == "" {
+					z.doubts[n] = fmt.Sprintf("input %d holds numbers of %d places, and those of %d others cannot be told: %v", input, was, is, err)
+				}
+				return
+			}
+			for p, value := range to {
+				x[(o*is+p)*inner+k] = value
+			}
+		}
+	}
+	shape := slices.Concat(v.Shape[:at], []int{is}, v.Shape[end:])
+	if end > at+1 {
+		shape = slices.Concat(v.Shape[:at], l.is[0][:], v.Shape[end:])
+	}
+	made := eval.FloatValue(v.Type, shape, x)
+	if !v.Type.IsFloat() {
+		whole := make([]int64, len(x))
+		for i := range x {
+			whole[i] = int64(x[i])
+		}
+		made = eval.IntValue(v.Type, shape, whole)
+	}
+	z.told[n] = true
+	z.placed[given{n, input}] = made
+	inputs[input] = made
+}
+
+// along are the numbers of other places of one line: of column k.
+func (z *sizes) along(line []float64, l levels, k int) ([]float64, error) {
+	grid := l.was[0]
+	switch {
+	case grid[1] == 1 && uniform(line): // along an axis that is no grid
+		return slices.Repeat(line[:1], l.is[0][0]), nil
+	case grid[1] == 1:
+		return nil, fit.ErrAnchors
+	case len(l.was) == 1:
+		for _, w := range z.waves {
+			if out, ok := regridColumn(w, line, l, k); ok {
+				return out, nil
+			}
+		}
+	}
+	anchors, err := fit.AnchorsOf(line, l.was)
+	if err != nil {
+		return nil, err
+	}
+	return anchors.At(l.is)
+}
+
+func uniform(line []float64) bool {
+	return !slices.ContainsFunc(line, func(x float64) bool { return x != line[0] })
+}
+
+// waveError is how far sines that a graph computes in float32 may be from their formula.
+const waveError = 1e-5
+
+// regridColumn goes on with a column of sines or cosines of a grid by their formula, where that explains the column.
+func regridColumn(w schemes.Sinusoid, line []float64, l levels, k int) (out []float64, ok bool) {
+	if len(w.Grid) != 2 || [2]int(w.Grid) != l.was[0] || k >= w.Dim {
+		return nil, false
+	}
+	column := func(w schemes.Sinusoid, places int) []float64 {
+		t, row, out := w.Table(), make([]float64, w.Dim), make([]float64, places)
+		for p := range out {
+			t.Row(p, row)
+			out[p] = row[k]
+		}
+		return out
+	}
+	for i, value := range column(w, len(line)) {
+		if d := value - line[i]; max(d, -d) > waveError {
+			return nil, false
+		}
+	}
+	to, err := w.Regrid(l.is[0][:], false)
+	if err != nil {
+		return nil, false
+	}
+	return column(to, l.is[0][0]*l.is[0][1]), true
+}
+
+// writePlaced records the numbers of places, as constants of their own.
+func (c *Change) writePlaced(n *onnx.Node, why string) error {
+	for i := range n.Inputs {
+		v, ok := c.followed.placed[given{n, i}]
+		if !ok {
+			continue
+		}
+		var raw []byte
+		var err error
+		if v.Type.IsFloat() {
+			raw, err = onnx.EncodeFloats(v.Type, v.Floats, nil)
+		} else {
+			raw, err = onnx.EncodeInts(v.Type, v.Ints, nil)
+		}
+		if err != nil {
+			return err
+		}
+		dims := make([]int64, len(v.Shape))
+		for d, size := range v.Shape {
+			dims[d] = int64(size)
+		}
+		g := c.Graph
+		g.RenameInput(n, i, g.AddInitializer(g.Eval.Main.Graph, g.FreshName("modelpatch/places"), v.Type, dims, raw, why), why)
+	}
+	return nil
+}
