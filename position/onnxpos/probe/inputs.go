@@ -108,14 +108,14 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 	sizes := s.shapes(given)
 	for i, in := range given {
 		inputs[in.Name] = probeInput(in, s, sizes[i], room)
-		if v := inputs[in.Name]; v.Ranked && v.Len() <= room && IsCoordinates(f, in) {
-			inputs[in.Name] = coordinates(v, s.past)
-		}
 		room -= len(inputs[in.Name].Ints)
-		if anonymous(in) {
+		switch v := inputs[in.Name]; {
+		case v.Ranked && v.Len() <= room+len(v.Ints) && IsCoordinates(f, in):
+			inputs[in.Name] = coordinates(v, s.past)
+		case anonymous(in):
 			if matrices++; matrices > 1 { // the first are tokens; ones do for masks and for kinds of tokens
-				for i := range inputs[in.Name].Ints {
-					inputs[in.Name].Ints[i] = 1
+				for i := range v.Ints {
+					v.Ints[i] = 1
 				}
 			}
 		}

@@ -302,7 +302,7 @@ func (a *ALiBi) Neutralize() error {
 
 // isSlopes reports whether a constant holds the slopes, one a head, up to one factor.
 func (a *ALiBi) isSlopes(t *onnx.Tensor, slopes []float64) bool {
-	if !t.Type.IsFloat() || int(t.Len()) != len(slopes) || len(slopes) < 2 {
+	if !t.Type.IsFloat() || int(t.Len()) != len(slopes) || len(slopes) < 2 || slopes[0] == 0 {
 		return false
 	}
 	x, err := t.Floats(0, t.Len())

@@ -2,6 +2,7 @@ package relative
 
 import (
 	"math"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -112,7 +113,7 @@ func onlyMask(heads [][][]float64) bool {
 	return true
 }
 
-// slopes fits each head by slope · key distance; ok when all are linear.
+// slopes fits each head by slope · key distance; ok when all are linear, some perhaps of no slope.
 func (b *bias) slopes() ([]float64, bool) {
 	if b.value == nil {
 		return b.fitSlopes()
@@ -131,15 +132,15 @@ func (b *bias) fitSlopes() ([]float64, bool) {
 	out := make([]float64, len(b.heads))
 	for h, m := range b.heads {
 		slope, ok := linear(m)
-		if b.node != nil && b.node.Op == "Sub" {
+		if b.node != nil && b.node.Op == "Sub" && slope != 0 {
 			slope = -slope
 		}
-		if !ok || slope <= 0 { // nearer keys must score higher
+		if !ok || slope < 0 { // nearer keys must score higher, or in some heads all alike
 			return nil, false
 		}
 		out[h] = slope
 	}
-	return out, true
+	return out, slices.Max(out) > 0
 }
 
 // linearTolerance is the relative deviation allowed from a straight line:

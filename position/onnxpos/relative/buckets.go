@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
@@ -46,7 +47,10 @@ func (m *Search) bucketIndex(s *eval.Scope, name string) *eval.Value {
 // longestIndex is the row for each pair at the longest length at which it is known.
 func (m *Search) longestIndex(p *picked) *eval.Value {
 	if p.gather != nil {
-		return m.bucketIndex(p.scope, p.gather.Input(1))
+		if v := m.bucketIndex(p.scope, p.gather.Input(1)); v != nil {
+			return v
+		}
+		return p.index
 	}
 	for _, length := range bucketLengths {
 		if v := p.at(length); v != nil {
@@ -111,7 +115,7 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 		Where: []report.Where{m.graph.Where(table)}, Dtype: "",
 		Evidence: []report.Evidence{{Kind: "structure", Says: "a bias by bucket of relative distance: " + p.says}}}
 	if p.gather != nil {
-		site.bounded(p.scope, key)
+		site.bounded(m.origins.Of(p.scope, key))
 	}
 	return site
 }
@@ -144,13 +148,13 @@ const fitSteps = 1 << 13
 
 // bounded notes that the buckets are a matrix in the file, of which the graph
 // takes what a length needs.
-func (b *Buckets) bounded(s *eval.Scope, index string) {
-	if b.m.FixedLength() > 0 {
+func (b *Buckets) bounded(index *origin.Map) {
+	if b.m.FixedLength() > 0 || index == nil {
 		return
 	}
-	for _, src := range trace.Sources(s, index) {
-		t := src.Tensor
-		if t == nil || t.Type.IsFloat() || len(t.Dims) < 2 {
+	for _, o := range index.Of {
+		t := o.Tensor
+		if t.Type.IsFloat() || len(t.Dims) < 2 {
 			continue
 		}
 		rows := int(t.Dims[len(t.Dims)-1])

@@ -45,7 +45,7 @@ func (m *Search) distanceTable(p *picked, use *onnx.Node, heads int) (found *sit
 		if zero, ok := ownRow(probe); ok { // more rows to one side than to the other
 			other.MaxDistance = max(zero, rows-1-zero)
 		}
-	} else if e.Capacity, e.Beyond = (rows+1)/2, report.BeyondError; probe == nil && m.graph.FixedLength() == 0 || probe.Large() {
+	} else if e.Capacity, e.Beyond = (rows+1)/2, report.BeyondError; probe == nil && m.graph.FixedLength() == 0 || probe != nil && probe.Large() {
 		e.Capacity, e.Beyond = 0, report.BeyondUnknown // of so many pairs the rows are not known
 	}
 	e.Scheme = other
