@@ -56,6 +56,8 @@ export interface ExtendOptions extends ChangeOptions {
   /** The side of the new picture in pixels, or "384x512". */
   image?: number | string;
   kernel?: "bicubic" | "bicubic-antialias" | "bilinear" | "bilinear-antialias" | "bilinear-align-corners" | "nearest";
+  /** The side of the windows that a picture is cut into, in places, or "7x14", where the file does not tell whether they keep theirs. */
+  window?: number | string;
   windowMethod?: "bilinear" | "bicubic" | "geometric";
   keep?: number;
   anchor?: "mean" | "first";

@@ -20,6 +20,7 @@ type GridOptions struct {
 	ImageWidth    int    // its width; 0: a square picture
 	Kernel        string // schemes.Kernels; "": the first
 	Method        string // of cosines and sines of patches: "none" or "linear"; "": the first, where the file says that it can be
+	Window        [2]int // height and width of the windows that the picture is cut into, in places, where the file does not tell whether they keep theirs; zeros: not given
 	WindowMethod  string // of biases between patches: schemes.WindowMethods; "": the first
 }
 
@@ -131,7 +132,7 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 		c.out.Nothing = fmt.Sprintf("the grid is %s already", to)
 		return c.out, nil
 	}
-	return c.out, gridder.SetGrid(c.from, to)
+	return c.out, gridder.SetGrid(c.from, to, o.Window)
 }
 
 // gridChange is a change of the picture's size at work.

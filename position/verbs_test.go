@@ -174,7 +174,7 @@ func TestGridSizes(t *testing.T) {
 // gridder has what of a Gridder the choice of a size does not ask for.
 type gridder struct{ gridded }
 
-func (gridder) SetGrid(old, new schemes.Grid) error                 { return nil }
+func (gridder) SetGrid(old, new schemes.Grid, window [2]int) error  { return nil }
 func (gridder) FreeSides() []string                                 { return nil }
 func (gridder) Takes(grid schemes.Grid) (takes bool, left Leftover) { return false, Leftover{} }
 

@@ -17,7 +17,7 @@ func newExtend(c *console) *cobra.Command {
 	var o modelpatch.ExtendOptions
 	var d destination
 	var length int64
-	var grid, image string
+	var grid, image, window string
 	var fix []string
 	var g modelpatch.GridOptions
 	cmd := &cobra.Command{
@@ -55,7 +55,7 @@ span that they had, as EVA-02 and PixArt do for larger pictures.`, strings.Join(
 		RunE: func(cmd *cobra.Command, files []string) error {
 			return d.run(c, files[0], func() (modelpatch.Result, error) {
 				if cmd.Flags().Changed("grid") || cmd.Flags().Changed("image") {
-					if err := gridOptions(cmd, grid, image, &g); err != nil {
+					if err := gridOptions(cmd, grid, image, window, &g); err != nil {
 						return modelpatch.Result{}, err
 					}
 					g.Method = o.Method
@@ -79,11 +79,12 @@ span that they had, as EVA-02 and PixArt do for larger pictures.`, strings.Join(
 	f.StringVar(&grid, "grid", "", "the new grid of image patches, HxW; TxHxW of a video, T along time")
 	f.StringVar(&image, "image", "", "the side of the new picture in pixels, or HxW")
 	f.StringVar(&g.Kernel, "kernel", "", "how patches are resampled, see above")
+	f.StringVar(&window, "window", "", "side of the windows that a picture is cut into, in places, or HxW, where the file does not tell whether they keep theirs")
 	f.StringVar(&g.WindowMethod, "window-method", "", "how biases between patches (BEiT) are resized: "+strings.Join(schemes.WindowMethods, ", "))
 	f.IntVar(&o.Grow.Keep, "keep", 0, "rows that --method stretch leaves alone (default 20)")
 	f.StringVar(&o.Grow.Anchor, "anchor", "", "row that --method hierarchical takes a share of off every other: mean (of the ordinary rows, default), first (as published)")
 	group(cmd, flagsWhat, "len", "fix", "grid", "image")
-	group(cmd, flagsHow, "shorter", "method", "original-length", "kernel", "window-method", "keep", "anchor")
+	group(cmd, flagsHow, "shorter", "method", "original-length", "kernel", "window", "window-method", "keep", "anchor")
 	takes(cmd, "method", append(slices.Clone(schemes.GrowMethods), position.RopeMethods()...)...)
 	takes(cmd, "kernel", kernels()...)
 	takes(cmd, "window-method", schemes.WindowMethods...)
@@ -108,7 +109,7 @@ func textOptions(cmd *cobra.Command, length int64, fix []string, o *modelpatch.E
 		return err
 	}
 	if len(fix) > 0 && !cmd.Flags().Changed("len") {
-		for _, name := range []string{"shorter", "method", "original-length", "kernel", "window-method", "keep", "anchor"} {
+		for _, name := range []string{"shorter", "method", "original-length", "kernel", "window", "window-method", "keep", "anchor"} {
 			if cmd.Flags().Changed(name) {
 				return &position.UsageError{What: "--" + name + " with --fix alone", Hint: "it belongs to --len, --grid or --image"}
 			}
@@ -122,6 +123,8 @@ func textOptions(cmd *cobra.Command, length int64, fix []string, o *modelpatch.E
 		return &position.UsageError{What: fmt.Sprintf("--len %d: a length must be between 1 and %d", length, int64(position.MaxLength))}
 	case cmd.Flags().Changed("window-method"):
 		return &position.UsageError{What: "--window-method with --len", Hint: "it resizes biases between the patches of a picture (--grid, --image)"}
+	case cmd.Flags().Changed("window"):
+		return &position.UsageError{What: "--window with --len", Hint: "it is of pictures that are cut into windows (--grid, --image)"}
 	case cmd.Flags().Changed("kernel"):
 		return &position.UsageError{What: "--kernel with --len", Hint: "it resamples pictures (--grid, --image); --method says how a text's table grows"}
 	}
@@ -146,7 +149,7 @@ func axesOf(fix []string) (axes []position.Axis, err error) {
 }
 
 // gridOptions reads HxW of a grid or of a picture, whose side alone does, and refuses the flags that belong to --len.
-func gridOptions(cmd *cobra.Command, grid, image string, g *modelpatch.GridOptions) error {
+func gridOptions(cmd *cobra.Command, grid, image, window string, g *modelpatch.GridOptions) error {
 	for _, name := range []string{"len", "fix", "shorter", "original-length", "keep", "anchor"} {
 		if cmd.Flags().Changed(name) {
 			return &position.UsageError{What: "--" + name + " with --grid or --image", Hint: "it belongs to a length of text; text and pictures are extended one after the other"}
@@ -155,13 +158,14 @@ func gridOptions(cmd *cobra.Command, grid, image string, g *modelpatch.GridOptio
 	if cmd.Flags().Changed("grid") && cmd.Flags().Changed("image") {
 		return &position.UsageError{What: "--grid with --image", Hint: "choose one of them"}
 	}
-	if !cmd.Flags().Changed("grid") {
-		side, err := strconv.Atoi(image)
-		if err == nil && side > 0 {
-			g.Image = side
-			return nil
+	if window != "" {
+		var err error
+		if g.Window, err = sidesOf("window", window, "the side in places, or height and width: --window 7 or --window 7x14"); err != nil {
+			return err
 		}
-		size, err := sizeOf("image", image, "the side in pixels, or height and width: --image 384 or --image 384x512")
+	}
+	if !cmd.Flags().Changed("grid") {
+		size, err := sidesOf("image", image, "the side in pixels, or height and width: --image 384 or --image 384x512")
 		if g.Image = size[0]; size[1] != size[0] {
 			g.ImageWidth = size[1]
 		}
@@ -180,6 +184,14 @@ func gridOptions(cmd *cobra.Command, grid, image string, g *modelpatch.GridOptio
 }
 
 const gridHint = "height and width in patches, --grid 24x24, after the patches along time of a video, --grid 8x14x14"
+
+// sidesOf reads one side, or the height and width, of a flag.
+func sidesOf(flag, text, hint string) (size [2]int, err error) {
+	if side, err := strconv.Atoi(text); err == nil && side > 0 {
+		return [2]int{side, side}, nil
+	}
+	return sizeOf(flag, text, hint)
+}
 
 // sizeOf reads the height and width of a flag, HxW.
 func sizeOf(flag, text, hint string) (size [2]int, err error) {

@@ -25,6 +25,9 @@ var ResizeGrid = newVerb("grid", func(o position.GridOptions) *Change {
 	if o.Method != "" {
 		c.command += " --method " + o.Method
 	}
+	if o.Window != [2]int{} {
+		c.command += fmt.Sprintf(" --window %dx%d", o.Window[0], o.Window[1])
+	}
 	if o.WindowMethod != "" {
 		c.command += " --window-method " + o.WindowMethod
 	}

@@ -65,13 +65,13 @@ def _changed(verb: str, model: Model, what: Mapping[str, Any], output: PathLike 
 def extend(
     model: Model, length: int | None = None, *, output: PathLike | None = None, method: ExtendMethod | None = None, verify: Verify = True,
     fix: Mapping[str, int] | None = None, grid: str | None = None, image: str | int | None = None, shorter: bool = False, kernel: Kernel | None = None,
-    anchor: Literal["mean", "first"] | None = None, keep: int | None = None, original_length: int | None = None, window_method: Resize | None = None,
-    **options: Unpack[Writing],
+    anchor: Literal["mean", "first"] | None = None, keep: int | None = None, original_length: int | None = None, window: str | int | None = None,
+    window_method: Resize | None = None, **options: Unpack[Writing],
 ) -> Change:
     """Gives a model a context of length positions; image and grid: a vision model another picture size; fix: free axes numbers."""
     return _changed("extend", model, {
         "len": length, "method": method, "fix": fix, "grid": grid, "image": image, "shorter": shorter, "kernel": kernel, "anchor": anchor, "keep": keep,
-        "original_length": original_length, "window_method": window_method,
+        "original_length": original_length, "window": window, "window_method": window_method,
     }, output, verify, options)
 
 

@@ -52,11 +52,11 @@ class Masked(First):
         return self.model(x, noise=F.avg_pool2d(x.mean(1, keepdim=True), 16).flatten(1)).last_hidden_state
 
 
-def grid(rows, shape, prefix=0, mode="bicubic"):
+def grid(rows, shape, prefix=0, mode="bicubic", antialias=False):
     """Rows of a grid behind others, as interpolate_pos_encoding resamples them."""
     flat = rows.reshape(-1, rows.shape[-1])
     old, new = (round((n - prefix) ** 0.5) for n in (flat.shape[0], np.prod(shape[:-1])))
-    t = F.interpolate(flat[prefix:].reshape(1, old, old, -1).permute(0, 3, 1, 2), size=(new, new), mode=mode, align_corners=False)
+    t = F.interpolate(flat[prefix:].reshape(1, old, old, -1).permute(0, 3, 1, 2), size=(new, new), mode=mode, align_corners=False, antialias=antialias)
     return torch.cat([flat[:prefix], t.permute(0, 2, 3, 1).reshape(new * new, -1)]).reshape(shape)
 
 
@@ -87,6 +87,7 @@ RESIZED = {  # end of a parameter's name: how transformers resizes it
     "pos_embed": lambda v, shape: F.interpolate(v.permute(0, 3, 1, 2), size=shape[1:3], mode="bicubic", align_corners=False).permute(0, 2, 3, 1),
     "rel_pos_h": lambda v, shape: F.interpolate(v.T[None], size=shape[0], mode="linear")[0].T,  # SamVisionAttention.get_rel_pos
     "rel_pos_w": lambda v, shape: F.interpolate(v.T[None], size=shape[0], mode="linear")[0].T,
+    "backbone.embeddings.position_embeddings": lambda v, shape: grid(v, shape, 1, "bicubic", True),  # RfDetrDinov2Embeddings
     "position_embeddings": lambda v, shape: grid(v, shape, 1, "bilinear"),  # DPTViTEmbeddings
     "embed_positions.weight": lambda v, shape: None,  # of sines and cosines (WhisperEncoder): those of the new model
 }
@@ -136,6 +137,12 @@ def two_stage(kind):
     return build
 
 
+def rf_detr(size):
+    backbone = T.RfDetrDinov2Config(hidden_size=32, num_hidden_layers=4, num_attention_heads=2, image_size=size, patch_size=14, num_windows=2, out_features=["stage2", "stage4"], intermediate_size=64)
+    return T.RfDetrForObjectDetection(T.RfDetrConfig(backbone_config=backbone, d_model=32, decoder_ffn_dim=32, decoder_layers=1, decoder_self_attention_heads=2, decoder_cross_attention_heads=2,
+                                                     num_queries=10, group_detr=1, num_labels=5))
+
+
 def conformer(kind):
     shape = dict(conv_dim=(16,) * 3, conv_stride=(5, 2, 2), conv_kernel=(10, 3, 3), num_feat_extract_layers=3, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4, conv_depthwise_kernel_size=5)
     return lambda samples: T.Wav2Vec2ConformerModel(T.Wav2Vec2ConformerConfig(**SMALL, intermediate_size=48, position_embeddings_type=kind, max_source_positions=samples // 20 + 5, vocab_size=20, **shape))
@@ -171,6 +178,7 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
     "DETR": (detr, (64, 96, 128, 160, (96, 160))),
     "RT-DETR": (two_stage("RT-DETR"), (64, 96, 128, 320, (96, 160))),
     "D-FINE": (two_stage("D-FINE"), (64, 96, 128, 320, (96, 160))),
+    "RF-DETR": (rf_detr, (112, 84, 168, 224)),  # the library cuts pictures that are not square across their rows
     "SegFormer": (lambda s: T.SegformerForSemanticSegmentation(T.SegformerConfig(depths=[1] * 4, hidden_sizes=[8, 8, 16, 16], num_attention_heads=[1, 1, 2, 2], decoder_hidden_size=16)), (64, 96, 128, 160, (96, 160))),
     "DINOv2": (lambda s: T.Dinov2Model(T.Dinov2Config(**SMALL, image_size=518, patch_size=14)), (224, 238, 336, 518, (238, 336))),
     "Swin": (lambda s: T.SwinModel(T.SwinConfig(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=s, patch_size=4, window_size=7), add_pooling_layer=False), (56, 64, 96, 112, 168, (64, 112), (112, 168))),
@@ -187,7 +195,8 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
     "Parakeet": (parakeet, (160, 200, 320, 480)),
     "Whisper's encoder": (whisper, (80, 100, 160, 240)),
 }
-KERNELS = {"DPT": "bilinear", "ViViT": "bilinear", "TimeSformer": "nearest"}  # of a table that the exporter folded: its own code's is not in the file
+KERNELS = {"RF-DETR": "bicubic-antialias", "DPT": "bilinear", "ViViT": "bilinear", "TimeSformer": "nearest"}  # of a table that the exporter folded: its own code's is not in the file
+WINDOWS = {"RF-DETR": 28}  # pixels along a side by windows: as many windows, whose side follows, which the file does not tell
 ASKED = {T.VJEPA2Model: {"skip_predictor": True}}  # of a model's forward
 VIDEO_MODELS = (T.VideoMAEModel, T.VivitModel, T.TimesformerModel, T.VJEPA2Model)  # of sizes (frames, height, width)
 METHODS = {("Wav2Vec2-Conformer, rotary", "TorchScript, free"): ["--method", "none"]}  # what nothing in the file bounds
@@ -329,6 +338,8 @@ def one(binary, name, kind, folder, after=None):
         with torch.no_grad():
             want = reference(model, build, sizes[0], size)(sample(name, size)).numpy()
         asked = ["--len", str(want.shape[1]), *METHODS.get((name, kind), [])] if name in RECORDINGS else ["--image", words(size)]
+        if name in WINDOWS:
+            asked += ["--window", "x".join(str(side // WINDOWS[name]) for side in sides(size))]
         if isinstance(model, VIDEO_MODELS):
             asked = ["--grid", words(patched(model, size))]
         p = subprocess.run([binary, "extend", *asked, old, "-o", new, *kernel], capture_output=True, text=True)

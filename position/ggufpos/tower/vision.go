@@ -176,7 +176,10 @@ func (v *Vision) FreeSides() []string { return nil }
 
 // SetGrid states the size of another picture: image_size, and the sizes that LLaVA-NeXT cuts into tiles
 // of it (image_grid_pinpoints, of which mtmd-image.cpp takes tiles of image_size).
-func (v *Vision) SetGrid(old, grid schemes.Grid) error {
+func (v *Vision) SetGrid(old, grid schemes.Grid, window [2]int) error {
+	if window != [2]int{} {
+		return &position.Refusal{Why: "the windows of a picture follow from the file's keys", Instead: "leave the option away"}
+	}
 	if old != v.PatchGrid() {
 		return &position.Refusal{Why: fmt.Sprintf("its table is of %s patches, and %s is %d with patches of %d: llama.cpp does not run that", old, keyImage, v.image, v.patch),
 			Instead: "convert the model again"}

@@ -100,7 +100,7 @@ const maxAnchors = 1 << 22
 // anchors gives an operator that wants inputs of one size, for numbers of places those of the places that are there now.
 func (z *sizes) anchors(n *onnx.Node, inputs []*eval.Value) {
 	for i, v := range inputs {
-		if v == nil || !v.Known() || v.Len() < 2 || v.Len() > maxAnchors || !slices.Equal(v.Shape, z.old.Input(n, i).Shape) {
+		if before := z.old.Input(n, i); v == nil || !before.Known() || v.Len() < 2 || v.Len() > maxAnchors || !slices.Equal(v.Shape, before.Shape) {
 			continue
 		}
 		for j, data := range inputs {
@@ -117,6 +117,76 @@ func (z *sizes) anchors(n *onnx.Node, inputs []*eval.Value) {
 			}
 		}
 	}
+}
+
+// divisor gives a Div by a side of the old picture, or by sides of grids, that of the new one: what the graph counts itself
+// was as many, and is now others; or pairs of sides of all grids stand there, one behind the other.
+func (z *sizes) divisor(n *onnx.Node, inputs []*eval.Value) {
+	if n.Op != "Div" || inputs[0] == nil || inputs[1] == nil || !inputs[1].Known() || inputs[1].Len() == 0 || inputs[1].Len() > maxSizes || !slices.Equal(inputs[1].Shape, z.old.Input(n, 1).Shape) {
+		return
+	}
+	by, was, is := inputs[1], z.old.Input(n, 0), inputs[0]
+	to := make([]float64, by.Len())
+	for i := range to {
+		to[i] = by.Number(i)
+	}
+	x, one := uniformOf(by)
+	if before, ok := uniformOf(was); ok && one && before == x && x > 1 {
+		now, ok := uniformOf(is)
+		if !ok || now == before || !z.follows(0, int(before), int(now)) && !z.follows(1, int(before), int(now)) {
+			return
+		}
+		for i := range to {
+			to[i] = now
+		}
+	} else if !z.sidesOf(to) {
+		return
+	}
+	made := eval.FloatValue(by.Type, by.Shape, to)
+	if !by.Type.IsFloat() {
+		whole := make([]int64, len(to))
+		for i, x := range to {
+			whole[i] = int64(x)
+		}
+		made = eval.IntValue(by.Type, by.Shape, whole)
+	}
+	z.told[n], inputs[1], z.placed[given{n, 1}] = true, made, made
+}
+
+// sidesOf puts in the place of pairs of sides of several grids those that they have now.
+func (z *sizes) sidesOf(x []float64) bool {
+	for _, l := range z.levels {
+		if len(l.was) < 2 || len(x) != 2*len(l.was) {
+			continue
+		}
+		for turned := range 2 { // height and width, or width and height
+			same := true
+			for i, g := range l.was {
+				same = same && x[2*i] == float64(g[turned]) && x[2*i+1] == float64(g[1-turned])
+			}
+			if same {
+				for i, g := range l.is {
+					x[2*i], x[2*i+1] = float64(g[turned]), float64(g[1-turned])
+				}
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// uniformOf is the one number of a known value, of one or more elements.
+func uniformOf(v *eval.Value) (x float64, ok bool) {
+	if !v.Known() || v.Len() == 0 || v.Len() > maxAnchors {
+		return 0, false
+	}
+	x = v.Number(0)
+	for i := range v.Len() {
+		if v.Number(i) != x {
+			return 0, false
+		}
+	}
+	return x, true
 }
 
 // alongLevels finds the axes of numbers that met as many places of data before, and meet others now: one of all places, or rows and
@@ -158,7 +228,7 @@ func apartFrom(a, b []int, axis int) bool {
 // regrid gives an input of a node its numbers for other places: by the formula of a site of sines and cosines, or by that
 // of anchors.
 func (z *sizes) regrid(n *onnx.Node, inputs []*eval.Value, input, at, end int, l levels) {
-	v := inputs[input]
+	v := z.old.Input(n, input) // what the graph has computed of it now may be of both sizes
 	inner, outer := product(v.Shape[end:]), product(v.Shape[:at])
 	was, is := l.places()
 	x := make([]float64, outer*is*inner)

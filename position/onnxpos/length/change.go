@@ -39,6 +39,7 @@ type Change struct {
 	followed *sizes          // of a picture: what follows node by node, as last evaluated
 	last     bool            // see sizes.last
 	windowed *[]*windowed    // attentions within windows of the picture, once they were looked for
+	window   [2]int          // the height and width of windows that were asked for; zeros: not
 	alone    bool            // only pictures of the new size have masks for their windows
 	batch    *eval.Evaluator // of the old size, with a batch of two; nil until it was asked for, or where the batch is not free
 	Frames   int             // of the new recording; 0: no change of it
@@ -404,8 +405,14 @@ func (c *Change) Refuse(n *onnx.Node, why string) error {
 	if *c.large != "" {
 		return &position.Refusal{Why: fmt.Sprintf("the graph cannot run %s: %s", c.asked(), *c.large), Instead: "a lesser length, or export the model again with a mask that it computes"}
 	}
-	return &position.Refusal{Why: fmt.Sprintf("the graph cannot run %s: %s: %s", c.asked(), n.Title(), why),
-		Instead: c.export()}
+	refusal := &position.Refusal{Why: fmt.Sprintf("the graph cannot run %s: %s: %s", c.asked(), n.Title(), why), Instead: c.export()}
+	if c.followed != nil && c.followed.windows.sides != nil {
+		refusal.Instead = ""
+		for i, side := range c.followed.windows.sides {
+			refusal.Remedies = append(refusal.Remedies, report.Do("", []string{"keeps the windows' side", "keeps their number"}[i], "window", side))
+		}
+	}
+	return refusal
 }
 
 // asked is the size that was asked for, in words.

@@ -11,8 +11,9 @@ import (
 )
 
 // SetGrid changes what hangs on the picture's size: position ids, shape
-// constants, fixed dimensions.
-func (c *Change) SetGrid(from, to schemes.Grid) error {
+// constants, fixed dimensions. window is the height and width of windows that the picture is cut into, in places; zeros: as before.
+func (c *Change) SetGrid(from, to schemes.Grid, window [2]int) error {
+	c.window = window
 	m := c.Graph
 	patch := m.PatchSize()
 	_, c.tubelet = m.FrameGrid()

@@ -84,7 +84,10 @@ func (c *Change) pictureSizes() *sizes {
 		}
 	}
 	z.windows = newWindows(m.Eval.Main, *c.windowed)
-	z.windows.picture = z.picture
+	z.windows.picture, z.windows.side = z.picture, c.window
+	for _, w := range *c.windowed {
+		w.tie(m.Eval.Main, z.stays)
+	}
 	return z
 }
 
@@ -211,7 +214,7 @@ func (c *Change) writeSizes() error {
 			}
 		}
 	}
-	if c.alone {
+	if c.alone || len(c.followed.placed) > 0 {
 		c.Graph.RemoveUnread(why)
 	}
 	return nil
@@ -272,6 +275,7 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 	}
 	if n.Op == "Concat" || eval.Is(n, eval.ByElement|eval.Choice|eval.Comparison) {
 		z.anchors(n, inputs)
+		z.divisor(n, inputs)
 	}
 }
 

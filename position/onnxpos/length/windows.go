@@ -30,6 +30,8 @@ type windowed struct {
 	cut           *onnx.Node // the last Slice that cuts off what was filled up; nil where none does
 	softmax       *onnx.Node // of the scores; nil where none was found
 	added         []added    // known numbers that are added to the scores and differ between windows
+	tied          bool       // numbers stand in the file for windows of this side
+	now           [2]int     // the side that windows are to have
 }
 
 // added is an input of a node that differs between windows along an axis.
@@ -41,6 +43,25 @@ type added struct {
 // count is how many windows a picture is cut into, by rows and columns.
 func (w *windowed) count(grid [2]int) [2]int {
 	return [2]int{grid[0] / w.side[0], grid[1] / w.side[1]}
+}
+
+// counted is how many windows the new picture is cut into.
+func (w *windowed) counted(grid [2]int) [2]int {
+	return [2]int{grid[0] / w.now[0], grid[1] / w.now[1]}
+}
+
+// tie notes whether numbers stand in the file for the windows' side: biases or masks between their places, a roll or a filling;
+// sides are those of sites.
+func (w *windowed) tie(s *eval.Scope, sides map[int]bool) {
+	w.now = w.side
+	w.tied = w.shift != [2]int{} || w.pad != nil || len(w.added) > 0 || sides[w.side[0]]
+	if w.tied || w.softmax == nil {
+		return
+	}
+	knownAdded(s, w.softmax, func(_ given, v *eval.Value) {
+		k := len(v.Shape)
+		w.tied = w.tied || k > 1 && v.Shape[k-1] == w.places()
+	})
 }
 
 // places is the number of places of one window.
@@ -278,6 +299,8 @@ type windows struct {
 	whole   map[*windowed][2]int      // and what of it is no filling
 	made    map[*windowed][]windowUse // its masks that stayed, to be made anew
 	picture [2][2]int                 // its height and width, before and now
+	side    [2]int                    // of windows, as was asked for; zeros: not
+	sides   []string                  // of which the caller has to choose
 }
 
 // windowUse is a mask with the numbers that it had.
@@ -323,9 +346,12 @@ func (f *windows) target(n *onnx.Node, now []int, pairs map[[2]int][][2]int) (wa
 			if !ok {
 				return nil, ""
 			}
+			if why := f.untold(w, grid); why != "" {
+				return nil, why
+			}
 			for axis := range grid {
-				if grid[axis]%w.side[axis] != 0 {
-					return nil, fmt.Sprintf("%d×%d places cannot be cut into windows of %d×%d", grid[0], grid[1], w.side[0], w.side[1])
+				if grid[axis]%w.now[axis] != 0 {
+					return nil, fmt.Sprintf("%d×%d places cannot be cut into windows of %d×%d", grid[0], grid[1], w.now[0], w.now[1])
 				}
 			}
 			f.grids[w] = grid
@@ -335,28 +361,52 @@ func (f *windows) target(n *onnx.Node, now []int, pairs map[[2]int][][2]int) (wa
 			if why := f.doubt(w, grid); why != "" {
 				return nil, why
 			}
-			count := w.count(grid)
-			made[w.rows], made[w.rows+2] = count[0], count[1]
+			count := w.counted(grid)
+			made[w.rows], made[w.rows+1], made[w.rows+2], made[w.rows+3] = count[0], w.now[0], count[1], w.now[1]
 			return made, ""
 		case w.place:
 			grid, ok := f.grids[w]
 			if !ok {
 				return nil, ""
 			}
-			count := w.count(grid)
-			made[w.placed], made[w.placed+1] = count[0], count[1]
+			count := w.counted(grid)
+			made[w.placed], made[w.placed+1], made[w.placed+2], made[w.placed+3] = count[0], count[1], w.now[0], w.now[1]
 			return made, ""
 		}
 	}
 	return nil, ""
 }
 
+// untold says why it cannot be told whether windows keep their side or their number, and takes the side that was asked for.
+func (f *windows) untold(w *windowed, grid [2]int) string {
+	if w.tied {
+		if f.side != [2]int{} && w.side != f.side {
+			return fmt.Sprintf("its windows are of %d×%d places, of which biases or masks are in the file", w.side[0], w.side[1])
+		}
+		return ""
+	}
+	if f.side != [2]int{} {
+		w.now = f.side
+		return ""
+	}
+	count := w.count(w.grid)
+	other := [2]int{grid[0] / count[0], grid[1] / count[1]}
+	if other == w.side {
+		return ""
+	}
+	f.sides = []string{windowText(w.side), windowText(other)}
+	return fmt.Sprintf("whether windows stay of %d×%d places, or as many, then of %d×%d, is not in the file", w.side[0], w.side[1], other[0], other[1])
+}
+
+// windowText is a side as the option takes it.
+func windowText(side [2]int) string { return fmt.Sprintf("%dx%d", side[0], side[1]) }
+
 // several is how many windows the picture is cut into now where a node stands in an attention that was of
 // a single one, 0 elsewhere.
 func (f *windows) several(n *onnx.Node) int {
 	for _, w := range f.all {
 		if w.place != nil && w.swap.Index() < n.Index() && n.Index() <= w.place.Index() && w.count(w.grid) == [2]int{1, 1} {
-			count := w.count(f.grids[w])
+			count := w.counted(f.grids[w])
 			return count[0] * count[1]
 		}
 	}
@@ -563,7 +613,7 @@ func (u windowUse) only() windowNumbers {
 
 // doubt says why it cannot be told what becomes of a picture that is cut into windows.
 func (f *windows) doubt(w *windowed, grid [2]int) string {
-	before, now := w.count(w.grid), w.count(grid)
+	before, now := w.count(w.grid), w.counted(grid)
 	for axis := range now {
 		if w.shift != [2]int{} && (before[axis] == 1) != (now[axis] == 1) {
 			return fmt.Sprintf("%d×%d windows are shifted and %d×%d are to be: what of one window alone is shifted is not in the file", before[0], before[1], now[0], now[1])
