@@ -11,8 +11,8 @@ import (
 const maxFollowed = 256
 
 // IsCoordinates reports whether an input holds positions by what is done with it: besides bringing it into
-// shape and multiplying it with constants, sines and cosines are taken of it, or rows of a table of them. A number
-// for each sequence of a batch is a time and none.
+// shape and multiplying it with constants, sines and cosines are taken of it, or rows of a table of them; or it has no telling name, and
+// takes rows of a table that are added to those of tokens. A number for each sequence of a batch is a time and none.
 func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 	rank := len(in.Dims)
 	if in.Type == onnx.Bool || rank == 0 || rank > 3 || rank == 1 && in.Dims[0].Value < 2 {
@@ -22,6 +22,9 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 	number, used := w.Number(in.Name)
 	if !used {
 		return false
+	}
+	if anonymous(in) && besideTokens(f, in) {
+		return true
 	}
 	waves := false
 	queue, seen := []int{number}, map[int]bool{number: true}
@@ -47,6 +50,98 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 		}
 	}
 	return waves
+}
+
+// fewKinds is how many rows a table of kinds of tokens has at the most: BERT's has two, others one a language or a speaker.
+const fewKinds = 8
+
+// besideTokens reports whether an input takes rows of a table of its own, which are added to those that another input takes, as
+// rows of positions are to those of tokens.
+func besideTokens(f *onnx.File, in *onnx.ValueInfo) bool {
+	w := f.Graph.Wiring()
+	for name := range rowsTaken(w, in.Name) {
+		n := name
+		for range maxOnTheWay {
+			readers := w.Readers(n)
+			if len(readers) != 1 {
+				break
+			}
+			made, ok := w.Output(readers[0], 0)
+			switch {
+			case !ok:
+			case eval.Is(readers[0], eval.Addition):
+				for i := range readers[0].Inputs {
+					if other, ok := w.Input(readers[0], i); ok && other != n && takesRowsOf(w, f, in, other) {
+						return true
+					}
+				}
+			case !eval.Is(readers[0], eval.Elements|eval.Layout|eval.Scaling):
+				return false
+			}
+			n = made
+		}
+	}
+	return false
+}
+
+// maxOnTheWay bounds the nodes between rows that are taken and where they are added.
+const maxOnTheWay = 8
+
+// rowsTaken are the values that Gathers take of constants by an input, each of more rows than tokens have kinds.
+func rowsTaken(w *onnx.Wiring, input string) map[int]bool {
+	out := map[int]bool{}
+	number, used := w.Number(input)
+	for i := 0; used && i < maxOnTheWay; i++ { // behind Casts
+		next := -1
+		for _, n := range w.Readers(number) {
+			made, ok := w.Output(n, 0)
+			table, has := w.Input(n, 0)
+			switch {
+			case !ok || !has:
+			case n.Op == "Gather" && table != number:
+				if t := w.Constant(table); t != nil && len(t.Dims) == 2 && t.Dims[0] > fewKinds && t.Type.IsFloat() {
+					out[made] = true
+				}
+			case eval.Is(n, eval.Elements|eval.Layout):
+				next = made
+			}
+		}
+		if next < 0 {
+			break
+		}
+		number = next
+	}
+	return out
+}
+
+// takesRowsOf reports whether a value is made, element by element, of rows that an input ahead of another one takes.
+func takesRowsOf(w *onnx.Wiring, f *onnx.File, in *onnx.ValueInfo, value int) bool {
+	for _, other := range Given(f) {
+		if other.Name == in.Name {
+			return false
+		}
+		if taken := rowsTaken(w, other.Name); len(taken) > 0 && leadsTo(w, taken, value, maxOnTheWay) {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsTo reports whether one of some values is a value, or the nodes before it make it of them element by element.
+func leadsTo(w *onnx.Wiring, from map[int]bool, value, most int) bool {
+	if from[value] {
+		return true
+	}
+	made := w.Producer(value)
+	if most == 0 || made == nil || !eval.Is(made, eval.Addition|eval.Elements|eval.Layout|eval.Scaling) {
+		return false
+	}
+	for i := range made.Inputs {
+		if in, ok := w.Input(made, i); ok && leadsTo(w, from, in, most-1) {
+			return true
+		}
+	}
+	return false
 }
 
 // takesWaves reports whether a node takes rows of a table of sines or cosines by an index.

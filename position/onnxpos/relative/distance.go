@@ -41,8 +41,7 @@ func (m *Search) distanceTable(p *picked, use *onnx.Node, heads int) (found *sit
 		inside = int(slices.Max(probe.Ints)) < rows && slices.Min(probe.Ints) >= 0
 	}
 	if inside {
-		other.MaxDistance = (rows - 1) / 2
-		if zero, ok := ownRow(probe); ok { // more rows to one side than to the other
+		if zero, ok := ownRow(probe); ok && clippedAt(probe, rows, zero) { // perhaps more rows to one side than to the other
 			other.MaxDistance = max(zero, rows-1-zero)
 		}
 	} else if e.Capacity, e.Beyond = (rows+1)/2, report.BeyondError; probe == nil && m.graph.FixedLength() == 0 || probe != nil && probe.Large() {
