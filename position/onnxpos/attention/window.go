@@ -142,13 +142,9 @@ func (w *windows) mask(s *eval.Scope, name string) schemes.SlidingWindow {
 		return schemes.SlidingWindow{}
 	}
 	window := banded(s.Value(name))
-	type place struct {
-		s    *eval.Scope
-		name string
-	}
 	queue, seen := []place{{s, name}}, map[string]bool{name: true}
 	for i := 0; i < len(queue) && i < trace.MaxSteps; i++ {
-		n, at := queue[i].s.Find(queue[i].name)
+		n, at := queue[i].scope.Find(queue[i].name)
 		if n == nil {
 			continue
 		}
@@ -189,6 +185,9 @@ func windowOfNode(s *eval.Scope, n *onnx.Node) (w schemes.SlidingWindow) {
 	switch {
 	case eval.Is(n, eval.Comparison) && n.Op != "Equal":
 		w.Positions = comparedDistance(s.Value(n.Input(0)), s.Value(n.Input(1)), n.Op)
+		if !stands(s, n, w.Positions) { // a part of the length, say
+			w.Positions = 0
+		}
 	case n.Op == "Trilu":
 		if k, ok := s.Value(n.Input(1)).Scalar(); ok && k < 0 && k > math.MinInt32 {
 			w.Positions = int(-k)
@@ -208,6 +207,42 @@ func windowOfNode(s *eval.Scope, n *onnx.Node) (w schemes.SlidingWindow) {
 		}
 	}
 	return w
+}
+
+// stands reports whether a number stands in a constant that a node computes with, or one of those before it: not where it is a shape's.
+func stands(s *eval.Scope, n *onnx.Node, number int) bool {
+	queue := []place{}
+	for _, in := range n.Inputs {
+		queue = append(queue, place{s, in})
+	}
+	seen := map[place]bool{}
+	for i := 0; i < len(queue) && i < trace.MaxSteps; i++ {
+		at := queue[i]
+		if at.name == "" || seen[at] {
+			continue
+		}
+		seen[at] = true
+		made, scope := at.scope.Find(at.name)
+		if x, ok := at.scope.Value(at.name).Scalar(); ok && (made == nil || made.Op == "Constant") && math.Abs(x) == float64(number) {
+			return true
+		}
+		switch {
+		case made == nil, made.Op == "Range", eval.Is(made, eval.Sizes):
+		case eval.Is(made, eval.Layout|eval.Repetition|eval.Selection):
+			queue = append(queue, place{scope, made.Input(0)})
+		default:
+			for _, in := range made.Inputs {
+				queue = append(queue, place{scope, in})
+			}
+		}
+	}
+	return false
+}
+
+// place is a value of a scope.
+type place struct {
+	scope *eval.Scope
+	name  string
 }
 
 // chunkOf is the whole number by which positions are divided to count chunks, 0 where none is.
