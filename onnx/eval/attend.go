@@ -353,6 +353,17 @@ func rotaryEmbedding(c *call) ([]*Value, error) {
 	c.works(x.Len())
 	var at func(b, p int) int
 	switch {
+	case c.node.Op == "MRotaryEmbedding": // places have several coordinates, which are the same in text
+		n := batch * positions
+		if ids == nil || n == 0 || ids.Len()%n != 0 {
+			return outputs, nil
+		}
+		for i := range ids.Len() {
+			if ids.Number(i) != ids.Number(i%n) {
+				return outputs, nil
+			}
+		}
+		at = func(b, p int) int { return int(ids.Number(b*positions + p)) }
 	case ids == nil && len(cos.Shape) == 3:
 	case ids == nil:
 		return outputs, nil

@@ -427,7 +427,7 @@ var microsoftOperators = [...]Operator{
 	{Name: "LinearAttention", Since: 1, value: linearAttention, Axes: AxesState, Along: 1},
 	{Name: "LinearAttentionGate", Since: 1, value: sameAsEach, Axes: AxesAlike},
 	{Name: "LongformerAttention", Since: 1, Axes: AxesAttendBlocks, NotModelled: "anything"},
-	{Name: "MRotaryEmbedding", Since: 1, value: sameAsFirst, Axes: AxesRotate, Turns: &Turning{2, 3, 1, ""}},
+	{Name: "MRotaryEmbedding", Since: 1, value: rotaryEmbedding, Axes: AxesRotate, Turns: &Turning{2, 3, 1, ""}},
 	{Name: "MatMulBlockQuantizedFp4Weight", Since: 1, NotModelled: "anything"},
 	{Name: "MatMulBlockQuantizedFp8Weight", Since: 1, NotModelled: "anything"},
 	{Name: "MatMulBnb4", Since: 1, value: matMulNBits, Axes: AxesLinear},

@@ -150,12 +150,69 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 	a.Encodings = acts.in(s, c.Product, softmax)
 	if acts.parted[trace.Place{Scope: s, Node: c.Product}] {
 		a.Unsupported = "several parts of each head turn"
+	} else if n := averaged(s, c.Product); n != nil {
+		a.Unsupported = n.Title() + " makes queries or keys of those of several positions"
+	} else if n := reweighed(s, softmax); n != nil && !a.Causal { // else what a mask has hidden may be made zero once more
+		a.Unsupported = n.Title() + " changes the weights that the Softmax gives"
 	}
 	if c.Crosses() {
 		a.AddBias, a.AddWindow, a.Crosses, a.Closed = nil, nil, true, crossing
 	}
 	return a
 }
+
+// averaged is a node that makes queries or keys of those of several positions, between their projection and their product; nil where
+// none does. What takes a mean of columns alone normalises.
+func averaged(s *eval.Scope, product *onnx.Node) *onnx.Node {
+	for _, name := range product.Inputs {
+		names := []string{name}
+		for i := 0; i < len(names) && i < maxToCache; i++ {
+			n, at := s.Find(names[i])
+			if n == nil || at != s || eval.Is(n, eval.Product) {
+				continue
+			}
+			if shape := s.Output(n, 0).Shape; eval.Is(n, eval.Average) && len(shape) > 1 && shape[len(shape)-1] > 1 {
+				return n
+			}
+			if eval.Is(n, eval.Layout|eval.Elements|eval.ByElement|eval.Average) {
+				names = append(names, n.Inputs...)
+			}
+		}
+	}
+	return nil
+}
+
+// reweighed is a node that multiplies the weights of a Softmax with numbers that differ among keys, before they meet the values; nil where none does.
+func reweighed(s *eval.Scope, softmax *onnx.Node) *onnx.Node {
+	name := softmax.Output(0)
+	for range maxToValues {
+		next := ""
+		for _, n := range s.Consumers(name) {
+			switch {
+			case eval.Is(n, eval.Product):
+				return nil
+			case eval.Is(n, eval.Scaling):
+				for _, in := range n.Inputs {
+					v := s.Value(in)
+					if k := len(v.Shape); in != name && k > 0 && v.Shape[k-1] > 1 && !v.Uniform() {
+						return n
+					}
+				}
+				next = n.Output(0)
+			case eval.Is(n, eval.Layout|eval.Elements|eval.Choice|eval.Selection):
+				next = n.Output(0)
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		name = next
+	}
+	return nil
+}
+
+// maxToValues bounds the nodes between a Softmax and the product with values.
+const maxToValues = 8
 
 // intoCache is the node that writes keys into an input, a cache, before their product with queries; nil where none does.
 func intoCache(s *eval.Scope, product *onnx.Node) *onnx.Node {

@@ -660,6 +660,8 @@ func (r *Site) Unfollowed() string {
 	switch perHead := func(c *rows.Cache) bool { return c.Cos.PerHead(r.scheme.Pairs()) }; {
 	case slices.ContainsFunc(r.uses, func(u *rotation) bool { return u.projected }):
 		return "what turns is the state before it is projected to queries and keys"
+	case slices.ContainsFunc(r.uses, (*rotation).normalised):
+		return "queries and keys are normalised behind their turn"
 	case slices.ContainsFunc(r.caches, perHead):
 		return "each head turns by angles of its own"
 	case len(r.caches) > 0 && r.Detected.Capacity > r.caches[0].Positions() && r.inWindows():
@@ -667,6 +669,30 @@ func (r *Site) Unfollowed() string {
 	}
 	return ""
 }
+
+// normalised reports whether what was turned is normalised before it meets the other side, which weighs its columns.
+func (u *rotation) normalised() bool {
+	if u.fused && u.node.Op != "RotaryEmbedding" {
+		return false
+	}
+	names, seen := []string{u.node.Output(0)}, map[*onnx.Node]bool{}
+	for i := 0; i < len(names) && i < maxBehindTurn; i++ {
+		for _, n := range u.scope.Consumers(names[i]) {
+			switch {
+			case seen[n]:
+			case eval.Is(n, eval.Normalization|eval.Average):
+				return true
+			case eval.Is(n, eval.Layout|eval.Elements|eval.Scaling|eval.Addition|eval.Joining):
+				names = append(names, n.Outputs...)
+			}
+			seen[n] = true
+		}
+	}
+	return false
+}
+
+// maxBehindTurn bounds the values behind a rotation that are looked at.
+const maxBehindTurn = 12
 
 // Fused reports whether an operator turns and selects the rows itself.
 func (r *Site) Fused() bool { return r.uses[0].fused }

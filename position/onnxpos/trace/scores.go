@@ -114,7 +114,7 @@ func ReachedFrom(s *eval.Scope, from *onnx.Node) []*onnx.Node {
 					seen[reader] = true
 					if eval.Is(reader, eval.Product|eval.Softmax|eval.Normalization|eval.Attention) {
 						out = append(out, reader)
-						if reader.Op != "FusedMatMul" {
+						if reader.Op != "FusedMatMul" && !eval.Is(reader, eval.Normalization) {
 							continue
 						}
 					}
