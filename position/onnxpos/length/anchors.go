@@ -119,6 +119,44 @@ func (z *sizes) anchors(n *onnx.Node, inputs []*eval.Value) {
 	}
 }
 
+// picked gives a node that picks, of numbers of places, those of the best places of data, the numbers of the places that there are now.
+func (z *sizes) picked(n *onnx.Node, inputs []*eval.Value) {
+	v := z.old.Input(n, 0)
+	if len(inputs) < 2 || inputs[0] == nil || !v.Known() || v.Len() > maxAnchors || !v.Type.IsFloat() || !slices.Equal(v.Shape, inputs[0].Shape) || z.old.Input(n, 1).Known() || !z.ofBest(n.Input(1)) {
+		return
+	}
+	for axis, size := range v.Shape {
+		l := z.levels[size]
+		if was, is := l.places(); len(l.was) == 0 || was == is {
+			continue
+		}
+		z.regrid(n, inputs, 0, axis, axis+1, l)
+		if why := z.doubts[n]; why != "" {
+			z.stuck[n] = why
+		}
+		return
+	}
+}
+
+// ofBest reports whether an index is made of places that a TopK or the like has chosen.
+func (z *sizes) ofBest(name string) bool {
+	names, seen := []string{name}, map[string]bool{}
+	for i := 0; i < len(names) && i < maxAhead; i++ {
+		n, at := z.old.Find(names[i])
+		if n == nil || at != z.old || seen[names[i]] {
+			continue
+		}
+		seen[names[i]] = true
+		if n.Op == "TopK" || n.Op == "ArgMax" || n.Op == "ArgMin" {
+			return true
+		}
+		if eval.Is(n, eval.Layout|eval.Repetition|eval.ByElement|eval.Elements|eval.Joining|eval.Choice) {
+			names = append(names, n.Inputs...)
+		}
+	}
+	return false
+}
+
 // divisor gives a Div by a side of the old picture, or by sides of grids, that of the new one: what the graph counts itself
 // was as many, and is now others; or pairs of sides of all grids stand there, one behind the other.
 func (z *sizes) divisor(n *onnx.Node, inputs []*eval.Value) {

@@ -70,7 +70,7 @@ func scattersAsBefore(before, after *eval.Scope, n *onnx.Node) bool {
 // at another size, too. patches and told are as in LeftOver; zeros are no patches.
 func CutsAt(before, after *eval.Scope, n *onnx.Node, patches [2]int, told func(n *onnx.Node, input int) bool) (at int64, ok bool) {
 	was, is := before.Input(n, 0).Shape, after.Input(n, 0).Shape
-	if n.Op != "Slice" && n.Op != "Gather" || len(was) != len(is) || after.Input(n, 0).Known() {
+	if n.Op != "Slice" && n.Op != "Gather" && n.Op != "GatherND" || len(was) != len(is) || after.Input(n, 0).Known() {
 		return 0, false
 	}
 	late := func(axis int, x int64) bool { // or behind the end, and not any more
@@ -79,13 +79,16 @@ func CutsAt(before, after *eval.Scope, n *onnx.Node, patches [2]int, told func(n
 		}
 		return axis >= 0 && axis < len(was) && was[axis] != is[axis] && (2*x > int64(was[axis]) && x <= int64(max(was[axis], is[axis]-1)) || x > 0 && x < int64(was[axis]) && was[axis] == patches[0] && is[axis] == patches[1])
 	}
-	if n.Op == "Gather" {
-		index := before.Input(n, 1)
+	if n.Op != "Slice" {
+		index, first, axes := before.Input(n, 1), int(n.Int("axis", 0)), 1
 		if !index.Known() || !slices.Equal(index.Ints, after.Input(n, 1).Ints) {
 			return 0, false
 		}
-		for _, x := range index.Ints {
-			if late(int(n.Int("axis", 0)), x) {
+		if k := len(index.Shape); n.Op == "GatherND" && k > 0 { // each place by its coordinates
+			first, axes = int(n.Int("batch_dims", 0)), max(index.Shape[k-1], 1)
+		}
+		for i, x := range index.Ints {
+			if late(first+i%axes, x) {
 				return x, true
 			}
 		}

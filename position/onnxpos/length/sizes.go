@@ -38,6 +38,7 @@ type sizes struct {
 	told   map[*onnx.Node]bool
 	// doubts are nodes of which it cannot be told what becomes of them, and why.
 	doubts  map[*onnx.Node]string
+	stuck   map[*onnx.Node]string // of those that run all the same
 	windows *windows
 	several int // windows that the single one has become in which the node at hand is; 0 where it is in none
 }
@@ -124,6 +125,11 @@ func (c *Change) outputsFollow() error {
 	told := func(n *onnx.Node, input int) bool { _, ok := c.followed.given[given{n, input}]; return ok }
 	if n, why := LeftOver(c.Graph.Eval.Main, e.Main, c.patches(), told); n != nil {
 		return c.Refuse(n, why)
+	}
+	for _, n := range c.Graph.File.Graph.Nodes {
+		if why, stuck := c.followed.stuck[n]; stuck {
+			return c.Refuse(n, why)
+		}
 	}
 	return nil
 }
@@ -231,7 +237,7 @@ type given struct {
 
 // newSizes prepares an evaluation at another size of a picture, of which some sizes are known.
 func newSizes(g *site.Graph, pairs map[[2]int][][2]int, stays []int) *sizes {
-	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, given: map[given][]int64{}, levels: map[int]levels{}, placed: map[given]*eval.Value{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}}
+	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, given: map[given][]int64{}, levels: map[int]levels{}, placed: map[given]*eval.Value{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}, stuck: map[*onnx.Node]string{}}
 	for _, n := range stays {
 		z.stays[n] = n > 1
 	}
@@ -266,6 +272,8 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 		z.sort(n, inputs)
 	case "Split":
 		z.splitLevels(n, inputs)
+	case "Gather", "GatherElements", "GatherND":
+		z.picked(n, inputs)
 	case "Concat":
 		z.windows.cropped(n, inputs)
 		z.joinLevels(n, inputs)
