@@ -94,8 +94,8 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 	}
 	defer func() { // what keeps numbers of the picture that it was exported with follows where that one is the only one
 		var refusal *Refusal
-		if free := gridder.FreeSides(); len(free) > 0 && errors.As(err, &refusal) && len(refusal.Remedies) == 0 && !strings.Contains(refusal.Instead, "behind it") {
-			refusal.Instead, refusal.Remedies = "", []report.Remedy{report.Do("extend", "fixes the picture at the size that it was exported with, and that file may take another", "fix", strings.Join(free, ","))}
+		if len(gridder.FreeSides()) > 0 && errors.As(err, &refusal) && len(refusal.Remedies) == 0 && !strings.Contains(refusal.Instead, "behind it") {
+			refusal.Instead, refusal.Remedies = "", []report.Remedy{FixFirst(gridder)}
 		}
 	}()
 	c := gridChange{m: m, g: gridder, to: to, kernel: kernel, named: o.Kernel != "", method: window, squeeze: o.Method == schemes.PlacesSqueezed}
@@ -133,6 +133,11 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 		return c.out, nil
 	}
 	return c.out, gridder.SetGrid(c.from, to, o.Window)
+}
+
+// FixFirst is what a model with free axes for its picture wants before it takes another.
+func FixFirst(g Gridder) report.Remedy {
+	return report.Do("extend", "fixes the picture at the size that it was exported with, and that file may take another", "fix", strings.Join(g.FreeSides(), ","))
 }
 
 // gridChange is a change of the picture's size at work.
@@ -323,6 +328,7 @@ func (c *gridChange) resizeWindow(i int, s WindowResizer) (done bool, err error)
 	p := parameters.Of(w)
 	c.out.Changes = append(c.out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
 		What: fmt.Sprintf("biases of a window of %d×%d → %d×%d patches, %s", from[0], from[1], c.to[1], c.to[2], c.method)})
+	c.out.note("biases are resampled as learned ones are (BEiT): of models that make them of distances by a network, which an exporter may have folded, those of another window are not in the file")
 	c.out.Becomes = append(c.out.Becomes, Becoming{Site: i, Scheme: w})
 	c.from = grid.WithSides(from[0], from[1])
 	return false, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -44,6 +45,9 @@ func hasGrid(m position.Model, o position.GridOptions) error {
 	}
 	if grid := [2]int{o.Height, o.Width}; ok && g.PatchGrid().Sides() == grid && (o.Frames == 0 || g.PatchGrid()[0] == o.Frames) {
 		return nil
+	}
+	if ok && len(g.FreeSides()) > 0 { // it would run with others as well
+		return &position.Refusal{Why: "the picture's axes are free, and numbers of one picture would stand in the file for all", Remedies: []report.Remedy{position.FixFirst(g)}}
 	}
 	return fmt.Errorf("the new file has no grid of %s patches", schemes.Grid{o.Frames, o.Height, o.Width})
 }

@@ -263,20 +263,24 @@ func apartFrom(a, b []int, axis int) bool {
 	return true
 }
 
-// regrid gives an input of a node its numbers for other places: by the formula of a site of sines and cosines, or by that
-// of anchors.
+// regrid gives an input of a node its numbers for other places: by the formula of a site of sines and cosines, or, line by line, by
+// that of anchors.
 func (z *sizes) regrid(n *onnx.Node, inputs []*eval.Value, input, at, end int, l levels) {
 	v := z.old.Input(n, input) // what the graph has computed of it now may be of both sizes
 	inner, outer := product(v.Shape[end:]), product(v.Shape[:at])
 	was, is := l.places()
 	x := make([]float64, outer*is*inner)
 	line := make([]float64, was)
+	wave := z.waveOf(v, inner, l)
 	for o := range outer {
 		for k := range inner {
 			for p := range line {
 				line[p] = v.Number((o*was+p)*inner + k)
 			}
-			to, err := z.along(line, l, k)
+			to, err := along(line, l)
+			if wave != nil {
+				to, err = wave.column(k), nil
+			}
 			if err != nil {
 				if z.doubts[n] == "" {
 					z.doubts[n] = fmt.Sprintf("input %d holds numbers of %d places, and those of %d others cannot be told: %v", input, was, is, err)
@@ -305,20 +309,13 @@ func (z *sizes) regrid(n *onnx.Node, inputs []*eval.Value, input, at, end int, l
 	inputs[input] = made
 }
 
-// along are the numbers of other places of one line: of column k.
-func (z *sizes) along(line []float64, l levels, k int) ([]float64, error) {
-	grid := l.was[0]
-	switch {
-	case grid[1] == 1 && uniform(line): // along an axis that is no grid
-		return slices.Repeat(line[:1], l.is[0][0]), nil
-	case grid[1] == 1:
-		return nil, fit.ErrAnchors
-	case len(l.was) == 1:
-		for _, w := range z.waves {
-			if out, ok := regridColumn(w, line, l, k); ok {
-				return out, nil
-			}
+// along are the numbers of other places of one line.
+func along(line []float64, l levels) ([]float64, error) {
+	if grid := l.was[0]; grid[1] == 1 {
+		if uniform(line) { // along an axis that is no grid
+			return slices.Repeat(line[:1], l.is[0][0]), nil
 		}
+		return nil, fit.ErrAnchors
 	}
 	anchors, err := fit.AnchorsOf(line, l.was)
 	if err != nil {
@@ -334,29 +331,48 @@ func uniform(line []float64) bool {
 // waveError is how far sines that a graph computes in float32 may be from their formula.
 const waveError = 1e-5
 
-// regridColumn goes on with a column of sines or cosines of a grid by their formula, where that explains the column.
-func regridColumn(w schemes.Sinusoid, line []float64, l levels, k int) (out []float64, ok bool) {
-	if len(w.Grid) != 2 || [2]int(w.Grid) != l.was[0] || k >= w.Dim {
-		return nil, false
+// waveRows are rows of sines and cosines of a grid.
+type waveRows struct {
+	rows [][]float64
+}
+
+func rowsOf(w schemes.Sinusoid, places int) waveRows {
+	t, out := w.Table(), waveRows{make([][]float64, places)}
+	for p := range out.rows {
+		out.rows[p] = make([]float64, w.Dim)
+		t.Row(p, out.rows[p])
 	}
-	column := func(w schemes.Sinusoid, places int) []float64 {
-		t, row, out := w.Table(), make([]float64, w.Dim), make([]float64, places)
-		for p := range out {
-			t.Row(p, row)
-			out[p] = row[k]
+	return out
+}
+
+func (w *waveRows) column(k int) []float64 {
+	out := make([]float64, len(w.rows))
+	for p, row := range w.rows {
+		out[p] = row[k]
+	}
+	return out
+}
+
+// waveOf are the rows of another grid of a value that is sines and cosines of a grid, in as many columns; nil for others.
+func (z *sizes) waveOf(v *eval.Value, columns int, l levels) *waveRows {
+	for _, w := range z.waves {
+		places := v.Len() / columns
+		if len(w.Grid) != 2 || len(l.was) != 1 || [2]int(w.Grid) != l.was[0] || columns != w.Dim || places != w.Grid[0]*w.Grid[1] {
+			continue
 		}
-		return out
-	}
-	for i, value := range column(w, len(line)) {
-		if d := value - line[i]; max(d, -d) > waveError {
-			return nil, false
+		same := true
+		for p, row := range rowsOf(w, places).rows {
+			for k, x := range row {
+				d := x - v.Number(p*columns+k)
+				same = same && max(d, -d) <= waveError
+			}
+		}
+		if to, err := w.Regrid(l.is[0][:], false); same && err == nil {
+			rows := rowsOf(to, l.is[0][0]*l.is[0][1])
+			return &rows
 		}
 	}
-	to, err := w.Regrid(l.is[0][:], false)
-	if err != nil {
-		return nil, false
-	}
-	return column(to, l.is[0][0]*l.is[0][1]), true
+	return nil
 }
 
 // writePlaced records the numbers of places, as constants of their own.

@@ -421,7 +421,7 @@ func (z *sizes) regrouped(from, to, now []int, features []bool) (out []int, why 
 		if i-a > 1 && j-c == 1 && to[c] > 1 {
 			z.rows[to[c]] = total
 		}
-		if i-a == 2 && j-c == 1 {
+		if i-a == 2 && j-c == 1 && from[a] > 1 && from[a+1] > 1 {
 			z.noteLevels(levels{[][2]int{[2]int(from[a:i])}, [][2]int{[2]int(now[a:i])}})
 		}
 		part, why := z.split(to[c:j], total, features[c:j])

@@ -11,6 +11,7 @@ import (
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -75,6 +76,9 @@ func (w *Window) ResizeWindow(to [2]int, method string) error {
 		if w.given[u.name] != nil {
 			continue // layers share it
 		}
+		if n := weighed(u.scope, u.name); n != nil {
+			return &position.Refusal{Why: fmt.Sprintf("the bias that %s adds is what weights make of distances (%s), and no table of a window that could be resampled", u.node.Title(), n.Title()), Instead: instead}
+		}
 		if u.scope != w.graph.Eval.Main {
 			return &position.Refusal{Why: fmt.Sprintf("the bias that %s adds stands in a function or branch", u.node.Title()), Instead: instead}
 		}
@@ -85,6 +89,39 @@ func (w *Window) ResizeWindow(to [2]int, method string) error {
 	w.graph.RemoveUnread(why)
 	return nil
 }
+
+// weighed is the nearest product behind a known value that is more than a choice of rows; nil where there is none.
+func weighed(s *eval.Scope, name string) *onnx.Node {
+	queue, seen := []string{name}, map[string]bool{}
+	for i := 0; i < len(queue) && i < trace.MaxSteps; i++ {
+		n, at := s.Find(queue[i])
+		if n == nil || at != s || seen[queue[i]] {
+			continue
+		}
+		seen[queue[i]] = true
+		if eval.Is(n, eval.Product) && !slices.ContainsFunc(n.Inputs, func(in string) bool { return oneHot(s.Value(in)) }) {
+			return n
+		}
+		queue = append(queue, trace.DataInputs(n)...)
+	}
+	return nil
+}
+
+// oneHot reports whether a value holds zeros and ones alone.
+func oneHot(v *eval.Value) bool {
+	if !v.Known() || v.Len() == 0 || v.Len() > maxOneHot {
+		return false
+	}
+	for i := range v.Len() {
+		if x := v.Number(i); x != 0 && x != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// maxOneHot bounds the numbers that are looked at.
+const maxOneHot = 1 << 22
 
 func picture(grid [2]int) string {
 	if grid == [2]int{} {
