@@ -19,6 +19,8 @@ const (
 	Lookups Group = 1<<AxesGather | 1<<AxesGatherND | 1<<AxesPick | 1<<AxesGatherBlocks
 	// Selection is Lookups, or takes a run of them: Slice, Split.
 	Selection = Lookups | 1<<AxesSlice | 1<<AxesSplit
+	// Ranking finds the places of the best: TopK, ArgMax.
+	Ranking Group = 1<<AxesTopK | 1<<AxesRank
 	// Scattering writes them into others: ScatterND.
 	Scattering Group = 1 << AxesScatter
 	// Joining is Scattering, or puts them behind one another: Concat.

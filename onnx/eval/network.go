@@ -320,6 +320,11 @@ func recurrent(c *call) ([]*Value, error) {
 	if c.node.Int("layout", 0) == 1 {
 		return []*Value{Shaped(x.Type, x.Shape[0], x.Shape[1], directions, hidden)}, nil
 	}
+	for _, i := range []int{5, 6} { // initial_h, initial_c
+		if v := c.input(i); v != nil && v.Ranked && (c.node.Op == "LSTM" || i == 5) && !slices.Equal(v.Shape, last.Shape) {
+			return nil, c.fail("an initial state of %v, where %v is wanted", v.Shape, last.Shape)
+		}
+	}
 	return []*Value{Shaped(x.Type, x.Shape[0], directions, x.Shape[1], hidden), last, last}, nil
 }
 

@@ -2,6 +2,7 @@ package length
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -37,6 +38,14 @@ func LeftOver(before, after *eval.Scope, patches [2]int, told func(n *onnx.Node,
 			if stays && before.Tensor(n.Input(1)) != nil {
 				return n, fmt.Sprintf("it gives %v, whatever the picture", made.Shape)
 			}
+		case "AveragePool", "MaxPool":
+			if side, ok := poolsAll(n, was.Shape, is.Shape); ok {
+				return n, fmt.Sprintf("it makes one place of every %d, and whether their side or their number follows the picture is not in the file", side)
+			}
+		case "Mul", "Div":
+			if places, ok := rootOf(before, after, n, told); ok {
+				return n, fmt.Sprintf("it scales by the root of one over %d what is summed over the places of the picture", places)
+			}
 		default:
 			if at, ok := CutsAt(before, after, n, patches, told); ok {
 				return n, fmt.Sprintf("it cuts at %d, and whether that follows the picture is not in the file", at)
@@ -44,6 +53,48 @@ func LeftOver(before, after *eval.Scope, patches [2]int, told func(n *onnx.Node,
 		}
 	}
 	return nil, ""
+}
+
+// poolsAll reports whether a node pools all places of an axis that changed in parts of one side, as adaptive pooling does to a number of
+// parts, and others do to halve: two places are taken for those.
+func poolsAll(n *onnx.Node, was, is []int) (side int, ok bool) {
+	kernel, strides := n.Ints("kernel_shape"), n.Ints("strides")
+	if len(kernel)+2 != len(was) || !slices.Equal(kernel, strides) || slices.ContainsFunc(n.Ints("pads"), func(pad int64) bool { return pad != 0 }) {
+		return 0, false
+	}
+	for d, k := range kernel {
+		if size := was[d+2]; size != is[d+2] && k > 2 && int64(size)%k == 0 {
+			return int(k), true
+		}
+	}
+	return 0, false
+}
+
+// rootOf is the whole number of which a factor is the root, or the fourth root, of one over it, where the next product sums what it scales
+// over an axis that changed: that was the number of its places.
+func rootOf(before, after *eval.Scope, n *onnx.Node, told func(n *onnx.Node, input int) bool) (places int, ok bool) {
+	for i := range n.Inputs {
+		x, scalar := before.Input(n, i).Scalar()
+		if !scalar || !before.Input(n, i).Type.IsFloat() || told != nil && told(n, i) {
+			continue
+		}
+		was, is := before.Input(n, 1-min(i, 1)), after.Input(n, 1-min(i, 1))
+		if len(was.Shape) != len(is.Shape) || was.Known() {
+			return 0, false
+		}
+		if a, b := summedOver(before, n.Output(0), was.Shape, is.Shape); a == b {
+			return 0, false
+		}
+		if n.Op == "Mul" {
+			x = 1 / x
+		}
+		for _, power := range []float64{2, 4} {
+			if whole := math.Round(math.Pow(x, power)); whole > 1 && whole < math.MaxInt32 && math.Abs(math.Pow(whole, 1/power)/x-1) < rootError {
+				return int(whole), !slices.Contains(was.Shape, int(whole)) // else that of a head's columns
+			}
+		}
+	}
+	return 0, false
 }
 
 // scattersAsBefore reports whether a node scatters into an axis that is larger or smaller now, at the same places, and at as many as the axis
@@ -70,7 +121,7 @@ func scattersAsBefore(before, after *eval.Scope, n *onnx.Node) bool {
 // at another size, too. patches and told are as in LeftOver; zeros are no patches.
 func CutsAt(before, after *eval.Scope, n *onnx.Node, patches [2]int, told func(n *onnx.Node, input int) bool) (at int64, ok bool) {
 	was, is := before.Input(n, 0).Shape, after.Input(n, 0).Shape
-	if n.Op != "Slice" && n.Op != "Gather" && n.Op != "GatherND" || len(was) != len(is) || after.Input(n, 0).Known() {
+	if n.Op != "Slice" && !eval.Is(n, eval.Lookups) || len(was) != len(is) || after.Input(n, 0).Known() {
 		return 0, false
 	}
 	late := func(axis int, x int64) bool { // or behind the end, and not any more

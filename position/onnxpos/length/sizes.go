@@ -31,6 +31,7 @@ type sizes struct {
 	waves   []schemes.Sinusoid    // of grids, computed by the graph
 	placed  map[given]*eval.Value // numbers of places that inputs of nodes become
 	stays   map[int]bool          // sides of windows and patches
+	kept    map[int]bool          // sizes of the parts that an axis was cut into, which stayed
 	last    bool                  // of two sizes that an axis is cut into, either of which may follow, the last does
 	// either are the sizes of which that was asked, nil where none were.
 	either []int
@@ -122,7 +123,9 @@ func (c *Change) outputsFollow() error {
 			return &position.Refusal{Why: fmt.Sprintf("output %s of %v would become %v, and the picture changes otherwise", report.Printable(o.Name), was, is), Instead: c.export()}
 		}
 	}
-	told := func(n *onnx.Node, input int) bool { _, ok := c.followed.given[given{n, input}]; return ok }
+	told := func(n *onnx.Node, input int) bool {
+		return c.followed.given[given{n, input}] != nil || c.followed.placed[given{n, input}] != nil
+	}
 	if n, why := LeftOver(c.Graph.Eval.Main, e.Main, c.patches(), told); n != nil {
 		return c.Refuse(n, why)
 	}
@@ -237,7 +240,7 @@ type given struct {
 
 // newSizes prepares an evaluation at another size of a picture, of which some sizes are known.
 func newSizes(g *site.Graph, pairs map[[2]int][][2]int, stays []int) *sizes {
-	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, given: map[given][]int64{}, levels: map[int]levels{}, placed: map[given]*eval.Value{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}, stuck: map[*onnx.Node]string{}}
+	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, kept: map[int]bool{}, given: map[given][]int64{}, levels: map[int]levels{}, placed: map[given]*eval.Value{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}, stuck: map[*onnx.Node]string{}}
 	for _, n := range stays {
 		z.stays[n] = n > 1
 	}
@@ -272,8 +275,6 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 		z.sort(n, inputs)
 	case "Split":
 		z.splitLevels(n, inputs)
-	case "Gather", "GatherElements", "GatherND":
-		z.picked(n, inputs)
 	case "Concat":
 		z.windows.cropped(n, inputs)
 		z.joinLevels(n, inputs)
@@ -281,9 +282,13 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 		z.windows.padded(n, inputs)
 		z.pad(n, inputs)
 	}
+	if eval.Is(n, eval.Lookups) {
+		z.picked(n, inputs)
+	}
 	if n.Op == "Concat" || eval.Is(n, eval.ByElement|eval.Choice|eval.Comparison) {
 		z.anchors(n, inputs)
 		z.divisor(n, inputs)
+		z.rooted(n, inputs)
 	}
 }
 
@@ -428,6 +433,9 @@ func (z *sizes) regrouped(from, to, now []int, features []bool) (out []int, why 
 		if part == nil {
 			return nil, why
 		}
+		if i-a == 1 && j-c == 2 && part[1] == to[c+1] && to[c] > 1 {
+			z.kept[part[1]] = true
+		}
 		out = append(out, part...)
 	}
 	return out, ""
@@ -456,6 +464,9 @@ func (z *sizes) split(was []int, total int, features []bool) (out []int, why str
 		return out, ""
 	case 1:
 		i := large[0]
+		if len(was) == 2 && was[0] == 1 && z.kept[was[i]] {
+			return nil, fmt.Sprintf("whether one part of %d becomes larger or several of them cannot be told", was[i])
+		}
 		out[i] = total
 		return out, ""
 	}
