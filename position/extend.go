@@ -208,10 +208,7 @@ func (x *extension) compare() (done bool, err error) {
 	switch n := x.o.Length; {
 	case x.o.Shorter && x.present == 0 && x.d.Length.Beyond == report.BeyondError:
 		return false, &Refusal{Why: "its inputs have one size, and what of it is a length is not known", Instead: "export the model for the wanted size"}
-	case x.o.Shorter && x.present == 0:
-		x.out.Nothing = "nothing in the file bounds its length"
-		return true, nil
-	case x.o.Shorter && n > x.present:
+	case x.o.Shorter && x.present > 0 && n > x.present:
 		x.out.Nothing = fmt.Sprintf("%s %d positions, no more than %d", has, x.present, n)
 		return true, nil
 	case x.present == 0:
