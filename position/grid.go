@@ -123,6 +123,8 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 	}):
 		return Outcome{}, &Refusal{Why: "the biases of distances stand in the graph for one window, and the table that they were made from is not in the file",
 			Instead: "export the model for the wanted picture"}
+	case c.from == schemes.Grid{} && slices.ContainsFunc(m.Sites(), func(s Site) bool { return s.Encoding().Scheme.Name() == report.SchemeUnknown }):
+		return Outcome{}, &Refusal{Why: "how this model encodes positions is not known", Instead: "export the model for the wanted picture"}
 	case c.from == schemes.Grid{}:
 		return Outcome{}, &Refusal{Why: "the model has no learned grid of image patches", Instead: "what follows the picture by itself has no table to resize: export the model with free axes"}
 	case len(c.out.Changes) == 0 && gridder.PatchGrid() != c.to:
