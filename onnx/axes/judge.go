@@ -330,7 +330,7 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 			}
 		}
 	}
-	if weighed && !l.fromTokens(a, depth) {
+	if weighed {
 		return Feature
 	}
 	return role
@@ -464,37 +464,6 @@ func (a Axis) InputAxes(input string) []int {
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
-}
-
-// fromTokens reports whether an atom was made of tokens, or of what windows saw:
-// those stay positions where weights sum over them.
-func (l *Labels) fromTokens(a *Atom, depth int) bool {
-	seen := map[*Atom]bool{}
-	queue := []*Atom{a.root()}
-	for i := 0; i < len(queue) && i < maxAncestry; i++ {
-		x := queue[i]
-		if seen[x] {
-			continue
-		}
-		seen[x] = true
-		for _, in := range x.inputs {
-			if l.inputs[in.name].Tokens {
-				return true
-			}
-		}
-		if x.whole != nil {
-			queue = append(queue, x.whole.root())
-		}
-		for _, d := range x.made {
-			for f := range d.sources() {
-				if d.sees() && l.roleOf(f, depth+1) == Position {
-					return true
-				}
-				queue = append(queue, f)
-			}
-		}
-	}
-	return false
 }
 
 // meets judges a place where data meet numbers that depend on no content.

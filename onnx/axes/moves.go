@@ -259,9 +259,6 @@ func (c *call) join(parts []segment) Axis {
 			flat = append(flat, s)
 		}
 	}
-	if whole := undone(flat, size); whole != nil {
-		return whole
-	}
 	if size == 1 {
 		return nil
 	}
@@ -269,33 +266,6 @@ func (c *call) join(parts []segment) Axis {
 	a.own().made = []derivation{{how: joined, from: from[:min(len(from), maxFactors)]}}
 	a.own().joined = flat
 	return Axis{{Atom: a}}
-}
-
-// undone is the axis of which parts are all runs, in order; nil where they are not.
-func undone(parts []segment, size int) Axis {
-	var whole Axis
-	at := 0
-	for _, s := range parts {
-		if s.size == 0 {
-			continue
-		}
-		f := leaves(s.axis)
-		if len(f) != 1 {
-			return nil
-		}
-		found := false
-		for _, d := range f[0].made {
-			if d.how == sliced && d.start == at && d.from.size() == size && (whole == nil || sameAxis(whole, d.from)) {
-				whole, found = d.from, true
-				break
-			}
-		}
-		if !found {
-			return nil
-		}
-		at += s.size
-	}
-	return whole
 }
 
 func concat(c *call) []*Value {

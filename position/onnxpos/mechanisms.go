@@ -41,8 +41,6 @@ var mechanisms = []mechanism{
 	{"disentangled", "scores against a table are picked by buckets of distance", func(_ *Model, d *detector) []site.Site { return some(d.relative.Disentangled()) }},
 	{"convolution", "a grouped convolution over the sequence is added to its input", positionalConvolution},
 	{"read-only", "numbers that vary along positions meet the data in a place that nothing before explains", findReadOnly},
-	{"end of tables", "the length at which the graph ends bounds tables that seemed to have no end", endTables},
-	{"unexplained", "a lookup fails at longer inputs: something counts that was not recognised", unexplained},
 	{"unread", "a constant that is too large to be looked at meets the data", unread},
 }
 

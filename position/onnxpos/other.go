@@ -1,9 +1,7 @@
 package onnxpos
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -13,41 +11,6 @@ import (
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
-
-// endTables bounds tables of distances that nothing seemed to bound: a trace may
-// have lost the clamp that keeps distances inside (DeBERTa of version 1,
-// facts/ONNX-PATTERNS §5).
-func endTables(m *Model, _ *detector) []site.Site {
-	if slices.ContainsFunc(m.sites, func(s site.Site) bool { return s.Encoding().Capacity > 0 }) {
-		return nil
-	}
-	for _, s := range m.sites {
-		if s.Encoding().Form != report.FormTable {
-			continue
-		}
-		if end := m.graph.Bound(0); end.Step == 1 && strings.HasPrefix(end.Failure.Node.Op, "Gather") {
-			s.SetEnd(end.Runs, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s fails at %d tokens: %v", end.Failure.Node.Title(), end.Runs+1, end.Failure.Err)})
-		}
-	}
-	return nil
-}
-
-// unexplained is the table that ends a graph in which no encoding was found:
-// something counts there that was not recognised.
-func unexplained(m *Model, _ *detector) []site.Site {
-	if len(m.sites) > 0 {
-		return nil
-	}
-	end := m.graph.Bound(0)
-	if end.Step != 1 || !strings.HasPrefix(end.Failure.Node.Op, "Gather") {
-		return nil
-	}
-	runs, failure := end.Runs, end.Failure
-	return []site.Site{site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Capacity: runs, Beyond: report.BeyondError,
-		Where: []report.Where{{Node: failure.Node.Title()}},
-		Evidence: []report.Evidence{{Kind: "structure",
-			Says: fmt.Sprintf("no encoding was recognised, and the graph cannot run at %d tokens: %s: %v", runs+1, failure.Node.Title(), failure.Err)}}})}
-}
 
 // hasRotary reports whether a rotary encoding was found.
 func (m *Model) hasRotary() bool {

@@ -52,7 +52,6 @@ type Site struct {
 
 // Find groups rotations that turn by the same numbers into sites.
 func (m *Search) Find() []site.Site {
-	turnGuesses(m.rotations)
 	byKey := map[string][]*Site{}
 	var all []*Site
 	var sites []site.Site

@@ -26,29 +26,8 @@ type rotation struct {
 	fused     bool
 	packed    bool   // columns of cos are pairs' angles, not duplicated
 	position  string // the fused operator's position input
-	guessed   bool   // which of the two are the cosines
 	ahead     bool   // of positions are the columns, in the graph: here they stand behind them
 	projected bool   // what is turned is the state before it is projected to queries and keys
-}
-
-// turnGuesses exchanges cosines and sines that were guessed, where another rotation by the same two
-// values knows better.
-func turnGuesses(all []*rotation) {
-	type pair struct {
-		scope    *eval.Scope
-		cos, sin string
-	}
-	sure := map[pair]bool{}
-	for _, r := range all {
-		if !r.guessed {
-			sure[pair{r.scope, r.cos, r.sin}] = true
-		}
-	}
-	for _, r := range all {
-		if r.guessed && sure[pair{r.scope, r.sin, r.cos}] {
-			r.cos, r.sin, r.cosValue, r.sinValue = r.sin, r.cos, r.sinValue, r.cosValue
-		}
-	}
 }
 
 // Turn looks at an Add or Sub whose two terms are state times numbers that
@@ -70,7 +49,7 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 		return
 	}
 	a, b := waveKindBy(first.Known), waveKindBy(second.Known)
-	known, ahead := true, false
+	ahead := false
 	if a == noWave && b == noWave {
 		x, y := columnsLast(first.Known), columnsLast(second.Known)
 		if kind, other := waveKindOf(x), waveKindOf(y); kind != noWave && other != noWave && kind != other {
@@ -83,9 +62,9 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 		case n.Op == "Sub":
 			a, b = isCosine, isSine
 		case swapped(s, second.State) && !swapped(s, first.State):
-			a, b, known = isCosine, isSine, false
+			a, b = isCosine, isSine
 		default:
-			a, b, known = isSine, isCosine, false
+			a, b = isSine, isCosine
 		}
 	}
 	switch {
@@ -95,7 +74,7 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	default:
 		return
 	}
-	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known, guessed: !known, ahead: ahead}
+	r := &rotation{scope: s, node: n, cos: first.Name, sin: second.Name, cosValue: first.Known, sinValue: second.Known, ahead: ahead}
 	r.layout, r.packed = layoutOf(s, r, first.State, second.State)
 	r.headDim, r.projected = headDim(s, n.Output(0), r.cosValue)
 	m.rotations = append(m.rotations, r)
