@@ -38,8 +38,8 @@ func LeftOver(before, after *eval.Scope, patches [2]int, told func(n *onnx.Node,
 			if stays && before.Tensor(n.Input(1)) != nil {
 				return n, fmt.Sprintf("it gives %v, whatever the picture", made.Shape)
 			}
-		case "AveragePool", "MaxPool":
-			if side, ok := poolsAll(n, was.Shape, is.Shape); ok {
+		case "AveragePool":
+			if side, ok := poolsAll(before, n, was.Shape, is.Shape); ok {
 				return n, fmt.Sprintf("it makes one place of every %d, and whether their side or their number follows the picture is not in the file", side)
 			}
 		case "Mul", "Div":
@@ -56,14 +56,17 @@ func LeftOver(before, after *eval.Scope, patches [2]int, told func(n *onnx.Node,
 }
 
 // poolsAll reports whether a node pools all places of an axis that changed in parts of one side, as adaptive pooling does to a number of
-// parts, and others do to halve: two places are taken for those.
-func poolsAll(n *onnx.Node, was, is []int) (side int, ok bool) {
-	kernel, strides := n.Ints("kernel_shape"), n.Ints("strides")
-	if len(kernel)+2 != len(was) || !slices.Equal(kernel, strides) || slices.ContainsFunc(n.Ints("pads"), func(pad int64) bool { return pad != 0 }) {
+// parts: it makes one part, or another node makes parts of another side of the same value.
+func poolsAll(s *eval.Scope, n *onnx.Node, was, is []int) (side int, ok bool) {
+	kernel := n.Ints("kernel_shape")
+	if len(kernel)+2 != len(was) || !slices.Equal(kernel, n.Ints("strides")) || slices.ContainsFunc(n.Ints("pads"), func(pad int64) bool { return pad != 0 }) {
 		return 0, false
 	}
+	beside := slices.ContainsFunc(s.Consumers(n.Input(0)), func(o *onnx.Node) bool {
+		return o.Op == n.Op && !slices.Equal(o.Ints("kernel_shape"), kernel) && slices.Equal(o.Ints("kernel_shape"), o.Ints("strides"))
+	})
 	for d, k := range kernel {
-		if size := was[d+2]; size != is[d+2] && k > 2 && int64(size)%k == 0 {
+		if size := was[d+2]; size != is[d+2] && k > 1 && int64(size)%k == 0 && (beside || int64(size) == k && k > 2) {
 			return int(k), true
 		}
 	}
