@@ -95,7 +95,7 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 	defer func() { // what keeps numbers of the picture that it was exported with follows where that one is the only one
 		var refusal *Refusal
 		if len(gridder.FreeSides()) > 0 && errors.As(err, &refusal) && len(refusal.Remedies) == 0 && !strings.Contains(refusal.Instead, "behind it") {
-			refusal.Instead, refusal.Remedies = "", []report.Remedy{FixFirst(gridder)}
+			refusal.Instead, refusal.Remedies = "", []report.Remedy{report.FixPicture(gridder.FreeSides())}
 		}
 	}()
 	c := gridChange{m: m, g: gridder, to: to, kernel: kernel, named: o.Kernel != "", method: window, squeeze: o.Method == schemes.PlacesSqueezed}
@@ -135,11 +135,6 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 		return c.out, nil
 	}
 	return c.out, gridder.SetGrid(c.from, to, o.Window)
-}
-
-// FixFirst is what a model with free axes for its picture wants before it takes another.
-func FixFirst(g Gridder) report.Remedy {
-	return report.Do("extend", "fixes the picture at the size that it was exported with, and that file may take another", "fix", strings.Join(g.FreeSides(), ","))
 }
 
 // gridChange is a change of the picture's size at work.

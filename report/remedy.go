@@ -61,3 +61,9 @@ func (r Remedy) CommandLine() string {
 	}
 	return strings.TrimSpace(strings.Join(parts, " ") + " " + r.Says)
 }
+
+// FixPicture is what a model with free axes for its picture wants before it takes another: sides are the name of each, and a letter
+// for its number.
+func FixPicture(sides []string) Remedy {
+	return Do("extend", "fixes the picture at the size that it was exported with, and that file may take another", "fix", strings.Join(sides, ","))
+}

@@ -47,7 +47,7 @@ func hasGrid(m position.Model, o position.GridOptions) error {
 		return nil
 	}
 	if ok && len(g.FreeSides()) > 0 { // it would run with others as well
-		return &position.Refusal{Why: "the picture's axes are free, and numbers of one picture would stand in the file for all", Remedies: []report.Remedy{position.FixFirst(g)}}
+		return &position.Refusal{Why: "the picture's axes are free, and numbers of one picture would stand in the file for all", Remedies: []report.Remedy{report.FixPicture(g.FreeSides())}}
 	}
 	return fmt.Errorf("the new file has no grid of %s patches", schemes.Grid{o.Frames, o.Height, o.Width})
 }

@@ -1,6 +1,7 @@
 package onnxpos
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -11,6 +12,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/sheet"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
 // addition is a place where rows of numbers, one a position, are added to the model's
@@ -43,7 +45,7 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	}
 	d.m.SpendElements(of.Value.Len())
 	first := addition{scope: x.Scope, node: x.Node, name: x.Known, state: otherInput(x.Node, x.Input), sheet: s, runs: runsAlong(x, s), free: x.Free, along: x.Along}
-	if d.anchors[x.Node] = s.Anchors(grids(first.runs)); d.anchors[x.Node] || d.scaledByPosition(x) {
+	if d.anchors[x.Node] = isAnchors(s, grids(first.runs)); d.anchors[x.Node] || d.scaledByPosition(x) {
 		return nil
 	}
 	var out []*addition
@@ -83,6 +85,24 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 		return []*addition{&a}
 	}
 	return nil
+}
+
+// isAnchors reports whether rows are points or boxes on grids behind one another, four numbers at most, as detectors have them.
+func isAnchors(s *sheet.Sheet, grids [][2]int) bool {
+	if len(s.Columns) > sheet.FewColumns || len(grids) == 0 {
+		return false
+	}
+	rows := s.Matrix()
+	line := make([]float64, len(rows))
+	for c := range s.Columns {
+		for p, row := range rows {
+			line[p] = row[c]
+		}
+		if _, err := fit.AnchorsOf(line, grids); errors.Is(err, fit.ErrAnchors) {
+			return false
+		}
+	}
+	return true
 }
 
 // grids are those of runs of places; none where one of them is no grid of rows and columns.

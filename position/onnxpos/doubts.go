@@ -5,7 +5,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/position/onnxpos/length"
+	"github.com/modelpatch/modelpatch/position/onnxpos/places"
 )
 
 // doubts refuses a change with which a graph of a fixed length runs, and yet
@@ -26,7 +26,7 @@ func (c *lengthChange) doubts(e *eval.Evaluator) error {
 			break
 		}
 		for _, n := range s.Graph.Nodes {
-			if at, ok := length.CutsAt(old[i], s, n, [2]int{}, nil); ok {
+			if at, ok := places.CutsAt(old[i], s, n, [2]int{}, nil); ok {
 				return c.Refuse(n, fmt.Sprintf("it cuts the tokens at %d, and whether that follows the length is not in the file", at))
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/length"
+	"github.com/modelpatch/modelpatch/position/onnxpos/places"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -45,7 +46,7 @@ func (m *Model) Takes(grid schemes.Grid) (takes bool, left position.Leftover) {
 			return false, position.Leftover{What: "patches turn by places that do not follow the picture", Changeable: grid != old}
 		}
 	}
-	if n, why := length.LeftOver(first.Main, e.Main, [2]int{before, grid.Places()}, nil); n != nil {
+	if n, why := places.LeftOver(first.Main, e.Main, [2]int{before, grid.Places()}, nil); n != nil {
 		return false, position.Leftover{What: fmt.Sprintf("%s: %s", n.Title(), why)}
 	}
 	for _, mask := range m.labels().Masks {

@@ -22,7 +22,9 @@ func TestAnchors(t *testing.T) {
 		of       func(level, row, column int, g [2]int) float64
 		want     string // of the error; "": none
 	}{
-		{"points in pixels", small, large, func(level, row, column int, _ [2]int) float64 { return (float64(column) + 0.5) * float64(int(8)<<level) }, ""},
+		{"points in pixels", small, large, func(level, row, column int, _ [2]int) float64 {
+			return (float64(column) + 0.5) * float64(int(8)<<level)
+		}, ""},
 		{"points in places", small, large, func(_, row, column int, _ [2]int) float64 { return float64(row) + 0.5 }, ""},
 		{"places of one grid", small[:1], large[:1], func(_, row, column int, _ [2]int) float64 { return float64(row) }, ""},
 		{"the last grid has one place", [][2]int{{4, 4}, {2, 2}, {1, 1}}, [][2]int{{8, 8}, {4, 4}, {2, 2}}, func(level, _, column int, _ [2]int) float64 { return (float64(column) + 0.5) * float64(int(8)<<level) }, ""},

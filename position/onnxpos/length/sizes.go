@@ -9,8 +9,10 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/places"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -23,23 +25,20 @@ type sizes struct {
 	batch *eval.Scope // and with a batch of two; nil where that is not free
 	// picture is the height and width, before and now.
 	picture [2][2]int
-	pairs   map[[2]int][][2]int   // what neighbouring sizes have become, the last seen first
-	rows    map[int]int           // what numbers of places in a row, joined of several axes, have become
-	crops   map[[2]int]int        // by padded size and size without: what the second has become
-	cuts    []Cut                 // of a table, its rows and its columns
-	levels  map[int]levels        // of which grids a number of places is made; of none where that cannot be told
-	waves   []schemes.Sinusoid    // of grids, computed by the graph
-	placed  map[given]*eval.Value // numbers of places that inputs of nodes become
-	stays   map[int]bool          // sides of windows and patches
-	kept    map[int]bool          // sizes of the parts that an axis was cut into, which stayed
-	last    bool                  // of two sizes that an axis is cut into, either of which may follow, the last does
+	pairs   map[[2]int][][2]int // what neighbouring sizes have become, the last seen first
+	rows    map[int]int         // what numbers of places in a row, joined of several axes, have become
+	crops   map[[2]int]int      // by padded size and size without: what the second has become
+	cuts    []Cut               // of a table, its rows and its columns
+	places  *places.Places      // numbers of places
+	stays   map[int]bool        // sides of windows and patches
+	kept    map[int]bool        // sizes of the parts that an axis was cut into, which stayed
+	last    bool                // of two sizes that an axis is cut into, either of which may follow, the last does
 	// either are the sizes of which that was asked, nil where none were.
 	either []int
 	given  map[given][]int64 // what inputs of nodes become
 	told   map[*onnx.Node]bool
 	// doubts are nodes of which it cannot be told what becomes of them, and why.
 	doubts  map[*onnx.Node]string
-	stuck   map[*onnx.Node]string // of those that run all the same
 	windows *windows
 	several int // windows that the single one has become in which the node at hand is; 0 where it is in none
 }
@@ -62,7 +61,7 @@ func (c *Change) pictureSizes() *sizes {
 		stays = append(stays, other.Window...)
 	}
 	z := newSizes(m, pairs, stays)
-	z.waves = waves
+	z.places = places.New(m.Eval.Main, waves, z.follows)
 	for _, s := range c.sites {
 		if t, ok := s.(Cutter); ok && len(z.cuts) == 0 {
 			z.cuts = t.Cuts()
@@ -124,13 +123,13 @@ func (c *Change) outputsFollow() error {
 		}
 	}
 	told := func(n *onnx.Node, input int) bool {
-		return c.followed.given[given{n, input}] != nil || c.followed.placed[given{n, input}] != nil
+		return c.followed.given[given{n, input}] != nil || c.followed.places.Placed[places.Input{Node: n, Index: input}] != nil
 	}
-	if n, why := LeftOver(c.Graph.Eval.Main, e.Main, c.patches(), told); n != nil {
+	if n, why := places.LeftOver(c.Graph.Eval.Main, e.Main, c.patches(), told); n != nil {
 		return c.Refuse(n, why)
 	}
 	for _, n := range c.Graph.File.Graph.Nodes {
-		if why, stuck := c.followed.stuck[n]; stuck {
+		if why, stuck := c.followed.places.Stuck[n]; stuck {
 			return c.Refuse(n, why)
 		}
 	}
@@ -223,7 +222,7 @@ func (c *Change) writeSizes() error {
 			}
 		}
 	}
-	if c.alone || len(c.followed.placed) > 0 {
+	if c.alone || len(c.followed.places.Placed) > 0 {
 		c.Graph.RemoveUnread(why)
 	}
 	return nil
@@ -240,7 +239,7 @@ type given struct {
 
 // newSizes prepares an evaluation at another size of a picture, of which some sizes are known.
 func newSizes(g *site.Graph, pairs map[[2]int][][2]int, stays []int) *sizes {
-	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, kept: map[int]bool{}, given: map[given][]int64{}, levels: map[int]levels{}, placed: map[given]*eval.Value{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}, stuck: map[*onnx.Node]string{}}
+	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, kept: map[int]bool{}, given: map[given][]int64{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}}
 	for _, n := range stays {
 		z.stays[n] = n > 1
 	}
@@ -274,21 +273,21 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 	case "TopK":
 		z.sort(n, inputs)
 	case "Split":
-		z.splitLevels(n, inputs)
+		if to, why := z.places.Split(n, inputs, z.constant(n, inputs, 1)); why != "" {
+			z.doubts[n] = why
+		} else if to != nil {
+			z.give(n, inputs, 1, to)
+		}
 	case "Concat":
 		z.windows.cropped(n, inputs)
-		z.joinLevels(n, inputs)
+		z.places.Concat(n, inputs)
 	case "Pad":
 		z.windows.padded(n, inputs)
 		z.pad(n, inputs)
 	}
-	if eval.Is(n, eval.Lookups) {
-		z.picked(n, inputs)
-	}
-	if n.Op == "Concat" || eval.Is(n, eval.ByElement|eval.Choice|eval.Comparison) {
-		z.anchors(n, inputs)
-		z.divisor(n, inputs)
-		z.rooted(n, inputs)
+	z.places.Adjust(n, inputs)
+	if why := z.places.Doubts[n]; why != "" && z.doubts[n] == "" {
+		z.doubts[n] = why
 	}
 }
 
@@ -427,7 +426,7 @@ func (z *sizes) regrouped(from, to, now []int, features []bool) (out []int, why 
 			z.rows[to[c]] = total
 		}
 		if i-a == 2 && j-c == 1 && from[a] > 1 && from[a+1] > 1 {
-			z.noteLevels(levels{[][2]int{[2]int(from[a:i])}, [][2]int{[2]int(now[a:i])}})
+			z.places.Join([2]int(from[a:i]), [2]int(now[a:i]))
 		}
 		part, why := z.split(to[c:j], total, features[c:j])
 		if part == nil {
@@ -531,11 +530,11 @@ func (z *sizes) split(was []int, total int, features []bool) (out []int, why str
 // Transpose: what a weight is multiplied with keeps its size.
 func (z *sizes) joinFeatures(n *onnx.Node, rank int) []bool {
 	out := make([]bool, rank)
-	swap := only(z.old, n.Output(0))
+	swap := trace.Only(z.old, n.Output(0))
 	if swap == nil || swap.Op != "Transpose" {
 		return out
 	}
-	join := only(z.old, swap.Output(0))
+	join := trace.Only(z.old, swap.Output(0))
 	if join == nil || join.Op != "Reshape" {
 		return out
 	}
@@ -685,7 +684,7 @@ func (z *sizes) slice(n *onnx.Node, inputs []*eval.Value) {
 		if axis < 0 || axis >= len(was.Shape) || was.Shape[axis] == inputs[0].Shape[axis] {
 			continue
 		}
-		if first, last, ok := z.cutLevels(was.Shape[axis], inputs[0].Shape[axis], starts[i], end); ok {
+		if first, last, ok := z.places.Cut(was.Shape[axis], inputs[0].Shape[axis], starts[i], end); ok {
 			from[i], to[i], changed = first, last, true
 		} else if crop, ok := z.crops[[2]int{was.Shape[axis], int(end)}]; ok && starts[i] == 0 {
 			to[i], changed = int64(crop), true
@@ -736,7 +735,7 @@ func (z *sizes) cutTable(n *onnx.Node, inputs []*eval.Value) bool {
 // rollBack has a Slice by which rows or columns are rolled as many from the end as they were: part of
 // those is the last, or the rest.
 func (z *sizes) rollBack(n *onnx.Node, inputs []*eval.Value) bool {
-	reader, axes := only(z.old, n.Output(0)), z.constant(n, inputs, 3)
+	reader, axes := trace.Only(z.old, n.Output(0)), z.constant(n, inputs, 3)
 	if reader == nil || len(axes) != 1 || axes[0] < 0 || inputs[0] == nil || int(axes[0]) >= min(len(inputs[0].Shape), len(z.old.Input(n, 0).Shape)) {
 		return false
 	}
@@ -844,4 +843,31 @@ func cut(from, to []int, axis int) int {
 		return to[i+1]
 	}
 	return 0
+}
+
+// writePlaced records the numbers of places, as constants of their own.
+func (c *Change) writePlaced(n *onnx.Node, why string) error {
+	for i := range n.Inputs {
+		v, ok := c.followed.places.Placed[places.Input{Node: n, Index: i}]
+		if !ok {
+			continue
+		}
+		var raw []byte
+		var err error
+		if v.Type.IsFloat() {
+			raw, err = onnx.EncodeFloats(v.Type, v.Floats, nil)
+		} else {
+			raw, err = onnx.EncodeInts(v.Type, v.Ints, nil)
+		}
+		if err != nil {
+			return err
+		}
+		dims := make([]int64, len(v.Shape))
+		for d, size := range v.Shape {
+			dims[d] = int64(size)
+		}
+		g := c.Graph
+		g.RenameInput(n, i, g.AddInitializer(g.Eval.Main.Graph, g.FreshName("modelpatch/places"), v.Type, dims, raw, why), why)
+	}
+	return nil
 }

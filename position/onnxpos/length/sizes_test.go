@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/modelpatch/modelpatch/position/onnxpos/places"
 )
 
 // TestRegrouped holds what shapes become where sizes are cut and joined as in models of pictures.
@@ -27,7 +29,7 @@ func TestRegrouped(t *testing.T) {
 		{"axes that are not cut or joined", []int{1, 64, 32}, []int{1, 32, 64}, []int{1, 144, 32}, nil, nil, nil, "which"},
 		{"an axis of one that goes", []int{1, 1, 196, 32}, []int{1, 196, 32}, []int{1, 1, 576, 32}, nil, nil, []int{1, 576, 32}, ""},
 	} {
-		z := &sizes{kept: map[int]bool{}, levels: map[int]levels{}, pairs: c.pairs, rows: map[int]int{}, stays: map[int]bool{}, picture: [2][2]int{{1, 1}, {1, 1}}}
+		z := &sizes{kept: map[int]bool{}, places: places.New(nil, nil, nil), pairs: c.pairs, rows: map[int]int{}, stays: map[int]bool{}, picture: [2][2]int{{1, 1}, {1, 1}}}
 		for _, n := range c.stays {
 			z.stays[n] = true
 		}

@@ -188,18 +188,18 @@ func cutOff(s *eval.Scope, name string, grid [2]int) (last *onnx.Node) {
 
 // merged finds where the picture is put together and rolled back.
 func (w *windowed) merged(s *eval.Scope) {
-	merge := only(s, w.unswap.Output(0))
+	merge := trace.Only(s, w.unswap.Output(0))
 	if merge == nil || merge.Op != "Reshape" {
 		return
 	}
 	w.merge = merge
 	name := merge.Output(0)
 	for range 2 { // rows and columns
-		parts := readers(s, name)
+		parts := trace.Readers(s, name)
 		if len(parts) != 2 {
 			return
 		}
-		joined := only(s, parts[0].Output(0))
+		joined := trace.Only(s, parts[0].Output(0))
 		if joined == nil || joined.Op != "Concat" {
 			return
 		}
@@ -208,20 +208,6 @@ func (w *windowed) merged(s *eval.Scope) {
 		}
 		name, w.rollBack = joined.Output(0), joined
 	}
-}
-
-// only is the node that reads a value, but for its sizes; nil where several do.
-func only(s *eval.Scope, name string) *onnx.Node {
-	nodes := readers(s, name)
-	if len(nodes) != 1 {
-		return nil
-	}
-	return nodes[0]
-}
-
-// readers are the nodes that read a value, but for its sizes.
-func readers(s *eval.Scope, name string) []*onnx.Node {
-	return slices.DeleteFunc(slices.Clone(s.Consumers(name)), func(n *onnx.Node) bool { return eval.Is(n, eval.Sizes) })
 }
 
 // rollStart is where the later of two parts of a value begins that a Concat joins before the earlier, and that

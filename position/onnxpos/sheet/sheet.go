@@ -4,14 +4,12 @@
 package sheet
 
 import (
-	"errors"
 	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
-	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
 // Sheet is a known value that meets the data as places by columns: a row of numbers for
@@ -70,23 +68,6 @@ func (s *Sheet) Matrix() rows.Matrix {
 		}
 	}
 	return out
-}
-
-// Anchors reports whether rows are points or boxes on grids behind one another, four numbers at most, as detectors have them.
-func (s *Sheet) Anchors(grids [][2]int) bool {
-	if len(s.Columns) > FewColumns || len(grids) == 0 {
-		return false
-	}
-	line := make([]float64, len(s.Places))
-	for _, c := range s.Columns {
-		for p, at := range s.Places {
-			line[p] = s.Value.Number(at + c)
-		}
-		if _, err := fit.AnchorsOf(line, grids); errors.Is(err, fit.ErrAnchors) {
-			return false
-		}
-	}
-	return true
 }
 
 // Share is what a sheet takes from one constant: a row for each place, or for some.

@@ -1,4 +1,7 @@
-package length
+// Package places follows what a graph of pictures keeps of its places, node by node while it is evaluated with a picture of another
+// size: anchors of detectors, the grids that their numbers are of, what counts places. What cannot be told is a doubt; what runs all the
+// same and is of the old picture is told as left over.
+package places
 
 import (
 	"fmt"
@@ -7,9 +10,45 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
+
+// Input is an input of a node.
+type Input struct {
+	Node  *onnx.Node
+	Index int
+}
+
+// Places are those of one evaluation at another size of the picture.
+type Places struct {
+	old     *eval.Scope    // the main graph at its old size
+	levels  map[int]levels // of which grids a number of places is made; of none where that cannot be told
+	waves   []schemes.Sinusoid
+	follows func(axis, was, is int) bool
+	Placed  map[Input]*eval.Value // what inputs of nodes become
+	Doubts  map[*onnx.Node]string // nodes of which it cannot be told what becomes of them, and why
+	Stuck   map[*onnx.Node]string // those that run all the same
+}
+
+// New begins an evaluation beside that of the old size. waves are the sinusoids of grids that the graph computes; follows reports
+// whether a size along an axis, 0 for rows, changed as the picture did.
+func New(old *eval.Scope, waves []schemes.Sinusoid, follows func(axis, was, is int) bool) *Places {
+	return &Places{old: old, levels: map[int]levels{}, waves: waves, follows: follows, Placed: map[Input]*eval.Value{}, Doubts: map[*onnx.Node]string{}, Stuck: map[*onnx.Node]string{}}
+}
+
+// Adjust gives a node, that computes element by element or picks places, the numbers of the places that there are now.
+func (z *Places) Adjust(n *onnx.Node, inputs []*eval.Value) {
+	if eval.Is(n, eval.Lookups) {
+		z.picked(n, inputs)
+	}
+	if n.Op == "Concat" || eval.Is(n, eval.ByElement|eval.Choice|eval.Comparison) {
+		z.anchors(n, inputs)
+		z.divisor(n, inputs)
+		z.rooted(n, inputs)
+	}
+}
 
 // levels are grids of places whose places are joined in one axis, one grid behind the other, before and now.
 type levels struct{ was, is [][2]int }
@@ -22,8 +61,11 @@ func (l levels) places() (was, is int) {
 	return was, is
 }
 
-// noteLevels remembers of which grids a number of places is made; of none where that is not one and the same.
-func (z *sizes) noteLevels(l levels) {
+// Join remembers that the places of one grid, of rows and columns, are joined in one axis.
+func (z *Places) Join(was, is [2]int) { z.note(levels{[][2]int{was}, [][2]int{is}}) }
+
+// note remembers of which grids a number of places is made; of none where that is not one and the same.
+func (z *Places) note(l levels) {
 	was, _ := l.places()
 	if known, ok := z.levels[was]; ok && !(slices.Equal(known.was, l.was) && slices.Equal(known.is, l.is)) {
 		l = levels{}
@@ -31,8 +73,8 @@ func (z *sizes) noteLevels(l levels) {
 	z.levels[was] = l
 }
 
-// joinLevels remembers the grids of which the places are put one behind the other.
-func (z *sizes) joinLevels(n *onnx.Node, inputs []*eval.Value) {
+// Concat remembers the grids of which the places are put one behind the other.
+func (z *Places) Concat(n *onnx.Node, inputs []*eval.Value) {
 	made := z.old.Output(n, 0).Shape
 	for axis := range made {
 		var joined levels
@@ -49,38 +91,36 @@ func (z *sizes) joinLevels(n *onnx.Node, inputs []*eval.Value) {
 			joined = levels{append(slices.Clone(joined.was), l.was...), append(slices.Clone(joined.is), l.is...)}
 		}
 		if was, is := joined.places(); was == made[axis] && was != is {
-			z.noteLevels(joined)
+			z.note(joined)
 		}
 	}
 }
 
-// splitLevels has a Split of the places into those of each grid, or of a grid into rows, follow.
-func (z *sizes) splitLevels(n *onnx.Node, inputs []*eval.Value) {
-	parts, was := z.constant(n, inputs, 1), z.old.Input(n, 0).Shape
+// Split says which parts a Split makes now that made those of each grid; why says what cannot be told.
+func (z *Places) Split(n *onnx.Node, inputs []*eval.Value, parts []int64) (to []int64, why string) {
+	was := z.old.Input(n, 0).Shape
 	if len(parts) == 0 || inputs[0] == nil || len(inputs[0].Shape) != len(was) {
-		return
+		return nil, ""
 	}
 	axis := int(n.Int("axis", 0))
 	if axis < 0 {
 		axis += len(was)
 	}
 	if axis < 0 || axis >= len(was) || was[axis] == inputs[0].Shape[axis] {
-		return
+		return nil, ""
 	}
 	l := z.levels[was[axis]]
-	to := make([]int64, len(parts))
 	for i, part := range parts {
 		if len(l.was) != len(parts) || int64(l.was[i][0]*l.was[i][1]) != part {
-			z.doubts[n] = fmt.Sprintf("into which parts %d is split, as %d was into %v, cannot be told", inputs[0].Shape[axis], was[axis], parts)
-			return
+			return nil, fmt.Sprintf("into which parts %d is split, as %d was into %v, cannot be told", inputs[0].Shape[axis], was[axis], parts)
 		}
-		to[i] = int64(l.is[i][0] * l.is[i][1])
+		to = append(to, int64(l.is[i][0]*l.is[i][1]))
 	}
-	z.give(n, inputs, 1, to)
+	return to, ""
 }
 
-// cutLevels says where a Slice cuts places now that took whole grids of them.
-func (z *sizes) cutLevels(was, is int, start, end int64) (first, last int64, ok bool) {
+// Cut says where a Slice cuts places now that took whole grids of them.
+func (z *Places) Cut(was, is int, start, end int64) (first, last int64, ok bool) {
 	l := z.levels[was]
 	if _, now := l.places(); len(l.was) < 2 || now != is {
 		return 0, 0, false
@@ -95,11 +135,17 @@ func (z *sizes) cutLevels(was, is int, start, end int64) (first, last int64, ok 
 	return first, last, starts && ends
 }
 
+// maxToBest bounds the nodes between the places of the best and an index of them, maxDivisors the numbers that something is divided by.
+const (
+	maxToBest   = 40
+	maxDivisors = 64
+)
+
 // maxAnchors bounds the numbers of an input that are read as those of places.
 const maxAnchors = 1 << 22
 
 // anchors gives an operator that wants inputs of one size, for numbers of places those of the places that are there now.
-func (z *sizes) anchors(n *onnx.Node, inputs []*eval.Value) {
+func (z *Places) anchors(n *onnx.Node, inputs []*eval.Value) {
 	for i, v := range inputs {
 		if before := z.old.Input(n, i); v == nil || !before.Known() || v.Len() < 2 || v.Len() > maxAnchors || !slices.Equal(v.Shape, before.Shape) {
 			continue
@@ -121,7 +167,7 @@ func (z *sizes) anchors(n *onnx.Node, inputs []*eval.Value) {
 }
 
 // picked gives a node that picks, of numbers of places, those of the best places of data, the numbers of the places that there are now.
-func (z *sizes) picked(n *onnx.Node, inputs []*eval.Value) {
+func (z *Places) picked(n *onnx.Node, inputs []*eval.Value) {
 	v := z.old.Input(n, 0)
 	if len(inputs) < 2 || inputs[0] == nil || !v.Known() || v.Len() > maxAnchors || !v.Type.IsFloat() || !slices.Equal(v.Shape, inputs[0].Shape) || z.old.Input(n, 1).Known() || !z.ofBest(n.Input(1)) {
 		return
@@ -132,17 +178,17 @@ func (z *sizes) picked(n *onnx.Node, inputs []*eval.Value) {
 			continue
 		}
 		z.regrid(n, inputs, 0, axis, axis+1, l)
-		if why := z.doubts[n]; why != "" {
-			z.stuck[n] = why
+		if why := z.Doubts[n]; why != "" {
+			z.Stuck[n] = why
 		}
 		return
 	}
 }
 
 // ofBest reports whether an index is made of places that a TopK or the like has chosen.
-func (z *sizes) ofBest(name string) bool {
+func (z *Places) ofBest(name string) bool {
 	names, seen := []string{name}, map[string]bool{}
-	for i := 0; i < len(names) && i < maxAhead; i++ {
+	for i := 0; i < len(names) && i < maxToBest; i++ {
 		n, at := z.old.Find(names[i])
 		if n == nil || at != z.old || seen[names[i]] {
 			continue
@@ -160,8 +206,8 @@ func (z *sizes) ofBest(name string) bool {
 
 // divisor gives a Div by a side of the old picture, or by sides of grids, that of the new one: what the graph counts itself
 // was as many, and is now others; or pairs of sides of all grids stand there, one behind the other.
-func (z *sizes) divisor(n *onnx.Node, inputs []*eval.Value) {
-	if n.Op != "Div" || inputs[0] == nil || inputs[1] == nil || !inputs[1].Known() || inputs[1].Len() == 0 || inputs[1].Len() > maxSizes || !slices.Equal(inputs[1].Shape, z.old.Input(n, 1).Shape) {
+func (z *Places) divisor(n *onnx.Node, inputs []*eval.Value) {
+	if n.Op != "Div" || inputs[0] == nil || inputs[1] == nil || !inputs[1].Known() || inputs[1].Len() == 0 || inputs[1].Len() > maxDivisors || !slices.Equal(inputs[1].Shape, z.old.Input(n, 1).Shape) {
 		return
 	}
 	by, was, is := inputs[1], z.old.Input(n, 0), inputs[0]
@@ -179,7 +225,7 @@ func (z *sizes) divisor(n *onnx.Node, inputs []*eval.Value) {
 			to[i] = now
 		}
 	} else if same, why := z.sidesOf(to); why != "" {
-		z.stuck[n] = why
+		z.Stuck[n] = why
 		return
 	} else if !same {
 		return
@@ -188,7 +234,7 @@ func (z *sizes) divisor(n *onnx.Node, inputs []*eval.Value) {
 }
 
 // place puts other numbers in the place of those of an input, of one shape.
-func (z *sizes) place(n *onnx.Node, inputs []*eval.Value, input int, to []float64) {
+func (z *Places) place(n *onnx.Node, inputs []*eval.Value, input int, to []float64) {
 	by := inputs[input]
 	made := eval.FloatValue(by.Type, by.Shape, to)
 	if !by.Type.IsFloat() {
@@ -198,11 +244,11 @@ func (z *sizes) place(n *onnx.Node, inputs []*eval.Value, input int, to []float6
 		}
 		made = eval.IntValue(by.Type, by.Shape, whole)
 	}
-	z.told[n], inputs[input], z.placed[given{n, input}] = true, made, made
+	inputs[input], z.Placed[Input{n, input}] = made, made
 }
 
 // sidesOf puts in the place of pairs of sides of several grids those that they have now; why says what cannot be told.
-func (z *sizes) sidesOf(x []float64) (same bool, why string) {
+func (z *Places) sidesOf(x []float64) (same bool, why string) {
 	for _, l := range z.levels {
 		if len(l.was) < 2 || len(x) != 2*len(l.was) {
 			continue
@@ -231,7 +277,7 @@ func (z *sizes) sidesOf(x []float64) (same bool, why string) {
 
 // rooted has a factor that is one over the root of the number of places, over which what it scales is summed in the next product
 // (attention between channels: DaViT), follow their number.
-func (z *sizes) rooted(n *onnx.Node, inputs []*eval.Value) {
+func (z *Places) rooted(n *onnx.Node, inputs []*eval.Value) {
 	if n.Op != "Mul" && n.Op != "Div" || len(inputs) != 2 {
 		return
 	}
@@ -277,7 +323,7 @@ func summedOver(s *eval.Scope, name string, before, after []int) (was, is int) {
 		axes[i] = int64(i)
 	}
 	for range maxToProduct {
-		n := only(s, name)
+		n := trace.Only(s, name)
 		switch k := len(axes); {
 		case n == nil:
 			return 0, 0
@@ -323,7 +369,7 @@ func uniformOf(v *eval.Value) (x float64, ok bool) {
 
 // alongLevels finds the axes of numbers that met as many places of data before, and meet others now: one of all places, or rows and
 // columns. They are those from at to before end.
-func (z *sizes) alongLevels(shape, was, is []int) (at, end int, l levels, ok bool) {
+func (z *Places) alongLevels(shape, was, is []int) (at, end int, l levels, ok bool) {
 	lead := len(was) - len(shape)
 	changed := func(d int) bool {
 		return d+lead >= 0 && shape[d] > 1 && shape[d] == was[d+lead] && is[d+lead] != shape[d] && is[d+lead] != 1
@@ -359,9 +405,9 @@ func apartFrom(a, b []int, axis int) bool {
 
 // regrid gives an input of a node its numbers for other places: by the formula of a site of sines and cosines, or, line by line, by
 // that of anchors.
-func (z *sizes) regrid(n *onnx.Node, inputs []*eval.Value, input, at, end int, l levels) {
+func (z *Places) regrid(n *onnx.Node, inputs []*eval.Value, input, at, end int, l levels) {
 	v := z.old.Input(n, input) // what the graph has computed of it now may be of both sizes
-	inner, outer := product(v.Shape[end:]), product(v.Shape[:at])
+	inner, outer := size(v.Shape[end:]), size(v.Shape[:at])
 	was, is := l.places()
 	x := make([]float64, outer*is*inner)
 	line := make([]float64, was)
@@ -376,8 +422,8 @@ func (z *sizes) regrid(n *onnx.Node, inputs []*eval.Value, input, at, end int, l
 				to, err = wave.column(k), nil
 			}
 			if err != nil {
-				if z.doubts[n] == "" {
-					z.doubts[n] = fmt.Sprintf("input %d holds numbers of %d places, and those of %d others cannot be told: %v", input, was, is, err)
+				if z.Doubts[n] == "" {
+					z.Doubts[n] = fmt.Sprintf("input %d holds numbers of %d places, and those of %d others cannot be told: %v", input, was, is, err)
 				}
 				return
 			}
@@ -398,8 +444,7 @@ func (z *sizes) regrid(n *onnx.Node, inputs []*eval.Value, input, at, end int, l
 		}
 		made = eval.IntValue(v.Type, shape, whole)
 	}
-	z.told[n] = true
-	z.placed[given{n, input}] = made
+	z.Placed[Input{n, input}] = made
 	inputs[input] = made
 }
 
@@ -448,7 +493,7 @@ func (w *waveRows) column(k int) []float64 {
 }
 
 // waveOf are the rows of another grid of a value that is sines and cosines of a grid, in as many columns; nil for others.
-func (z *sizes) waveOf(v *eval.Value, columns int, l levels) *waveRows {
+func (z *Places) waveOf(v *eval.Value, columns int, l levels) *waveRows {
 	for _, w := range z.waves {
 		places := v.Len() / columns
 		if len(w.Grid) != 2 || len(l.was) != 1 || [2]int(w.Grid) != l.was[0] || columns != w.Dim || places != w.Grid[0]*w.Grid[1] {
@@ -469,29 +514,10 @@ func (z *sizes) waveOf(v *eval.Value, columns int, l levels) *waveRows {
 	return nil
 }
 
-// writePlaced records the numbers of places, as constants of their own.
-func (c *Change) writePlaced(n *onnx.Node, why string) error {
-	for i := range n.Inputs {
-		v, ok := c.followed.placed[given{n, i}]
-		if !ok {
-			continue
-		}
-		var raw []byte
-		var err error
-		if v.Type.IsFloat() {
-			raw, err = onnx.EncodeFloats(v.Type, v.Floats, nil)
-		} else {
-			raw, err = onnx.EncodeInts(v.Type, v.Ints, nil)
-		}
-		if err != nil {
-			return err
-		}
-		dims := make([]int64, len(v.Shape))
-		for d, size := range v.Shape {
-			dims[d] = int64(size)
-		}
-		g := c.Graph
-		g.RenameInput(n, i, g.AddInitializer(g.Eval.Main.Graph, g.FreshName("modelpatch/places"), v.Type, dims, raw, why), why)
+func size(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
 	}
-	return nil
+	return n
 }

@@ -1,4 +1,4 @@
-package length
+package places
 
 import (
 	"fmt"
