@@ -326,7 +326,7 @@ def one(binary, name, kind, folder, after=None):
     try:
         export(name, (Masked if isinstance(model, T.ViTMAEModel) else First)(model, **ASKED.get(type(model), {})), kind, sizes[0], old)
     except Exception as e:  # an exporter's own limits
-        return [f"not exported ({type(e).__name__}: {str(e)[:200]})"] * (len(sizes) - 1)
+        return [f"not exported: PyTorch's exporter ends with {type(e).__name__}"] * (len(sizes) - 1)
     if after:
         OPTIMISED[after](old)
     cells = []
@@ -397,7 +397,7 @@ def main():
         with open(a.table, "w") as f:
             f.write("# Other sizes of pictures and recordings\n\n")
             f.write(f"Models of transformers {T.__version__}, small, with random weights, exported by PyTorch {torch.__version__.split('+')[0]}, changed by `extend --image`, `--grid` (videos, in frames and pixels), or `--len` of as many positions, and run in ONNX Runtime\n")
-            f.write(f"{onnxruntime.__version__}. Each cell is the largest difference to the library's own model of the new size, over the largest output; in two steps where a refusal wants the exported size by `--fix` first. Made by `test/sizes/sizes.py --table`.\n\n")
+            f.write(f"{onnxruntime.__version__}. Each cell is the largest difference to the library's own model of the new size, over the largest output; in two steps where a refusal wants the exported size by `--fix` first; of RF-DETR with `--window`, as its number of windows stays. Made by `test/sizes/sizes.py --table`.\n\n")
             f.write("| model | export | size | | | | |\n|---|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n\n")
             f.write("\n".join(f"{i + 1}. {note}" for i, note in enumerate(notes)) + "\n")
     return 1 if failed or refused > REFUSED else 0
