@@ -15,6 +15,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/attention"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
@@ -661,6 +662,8 @@ func (r *Site) Unfollowed() string {
 		return "what turns is the state before it is projected to queries and keys"
 	case slices.ContainsFunc(r.uses, (*rotation).normalised):
 		return "queries and keys are normalised behind their turn"
+	case slices.ContainsFunc(probe.Given(r.m.File), func(in *onnx.ValueInfo) bool { return in.Type.IsFloat() && probe.IsCoordinates(r.m.File, in) }):
+		return "places are coordinates that an input gives"
 	case slices.ContainsFunc(r.caches, perHead):
 		return "each head turns by angles of its own"
 	case len(r.caches) > 0 && r.Detected.Capacity > r.caches[0].Positions() && r.inWindows():
