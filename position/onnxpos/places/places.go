@@ -218,7 +218,8 @@ func (z *Places) divisor(n *onnx.Node, inputs []*eval.Value) {
 	x, one := uniformOf(by)
 	if before, ok := uniformOf(was); ok && one && before == x && x > 1 {
 		now, ok := uniformOf(is)
-		if !ok || now == before || !z.follows(0, int(before), int(now)) && !z.follows(1, int(before), int(now)) {
+		_, places := z.levels[int(before)].places()
+		if !ok || now == before || places != int(now) && !z.follows(0, int(before), int(now)) && !z.follows(1, int(before), int(now)) {
 			return
 		}
 		for i := range to {

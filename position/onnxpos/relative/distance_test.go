@@ -105,3 +105,30 @@ func TestClipped(t *testing.T) {
 		}
 	}
 }
+
+// TestSlopesOfSomeHeads: heads that all keys are alike to stand beside those of ALiBi; all of them alike are none.
+func TestSlopesOfSomeHeads(t *testing.T) {
+	head := func(slope float64) [][]float64 {
+		m := make([][]float64, 4)
+		for q := range m {
+			m[q] = make([]float64, 4)
+			for k := range m[q] {
+				m[q][k] = -slope * math.Abs(float64(q-k))
+			}
+		}
+		return m
+	}
+	for _, c := range []struct {
+		slopes []float64
+		ok     bool
+	}{{[]float64{0.25, 0.0625}, true}, {[]float64{0.25, 0}, true}, {[]float64{0, 0.25}, true}, {[]float64{0, 0}, false}, {[]float64{0.25, -0.25}, false}} {
+		b := &bias{}
+		for _, s := range c.slopes {
+			b.heads = append(b.heads, head(s))
+		}
+		got, ok := b.fitSlopes()
+		if ok != c.ok || ok && !slices.EqualFunc(got, c.slopes, func(a, b float64) bool { return math.Abs(a-b) < 1e-12 }) {
+			t.Errorf("%v: %v, %v", c.slopes, got, ok)
+		}
+	}
+}
