@@ -88,7 +88,7 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 	if err := oneGrid(m); err != nil {
 		return Outcome{}, err
 	}
-	to, err := wantedGrid(gridder, o)
+	to, err := WantedGrid(gridder, o)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -467,7 +467,8 @@ const eitherWay = "whether the places of a larger picture go on by 1 is not in t
 // maxGrid bounds a grid's side.
 const maxGrid = 1 << 14
 
-func wantedGrid(g Gridder, o GridOptions) (to schemes.Grid, err error) {
+// WantedGrid is what options ask for, in patches.
+func WantedGrid(g Gridder, o GridOptions) (to schemes.Grid, err error) {
 	if picture := o.Picture(); picture != [2]int{} {
 		patch := g.PatchSize()
 		if patch == 0 {
@@ -477,12 +478,13 @@ func wantedGrid(g Gridder, o GridOptions) (to schemes.Grid, err error) {
 		if p, ok := g.(Pictured); ok {
 			unit *= max(p.Merged(), 1)
 		}
-		for _, side := range picture {
-			if side < patch || side%patch != 0 {
-				return to, &UsageError{What: fmt.Sprintf("a picture of %d pixels is no multiple of patches of %d", side, patch), Hint: schemes.NearestSizes(side, unit)}
+		over := g.Overlap()
+		for axis, side := range picture {
+			if side -= over[axis]; side < patch || side%patch != 0 {
+				return to, &UsageError{What: fmt.Sprintf("a picture of %d pixels is no multiple of patches of %d", picture[axis], patch), Hint: schemes.NearestSizes(picture[axis], unit, over[axis])}
 			}
 		}
-		o.Height, o.Width = picture[0]/patch, picture[1]/patch
+		o.Height, o.Width = (picture[0]-over[0])/patch, (picture[1]-over[1])/patch
 	}
 	to = schemes.Grid{cmp.Or(o.Frames, max(g.PatchGrid()[0], 1)), o.Height, o.Width}
 	if slices.Min(to[:]) < 1 || slices.Max(to[:]) > maxGrid {

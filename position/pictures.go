@@ -17,6 +17,7 @@ type Gridder interface {
 	// patches: its axes are free, it resamples its table itself, and all that was of the
 	// old size follows. Where it runs and something does not, left says what.
 	Takes(grid schemes.Grid) (takes bool, left Leftover)
+	Overlap() [2]int // pixels of each side that the last patch has beyond its step
 	// SetGrid changes shape constants and fixed dimensions to another grid. window is the height and width, in places, of windows
 	// that the picture is cut into, where the file does not tell whether they keep theirs; zeros: not given.
 	SetGrid(old, new schemes.Grid, window [2]int) error

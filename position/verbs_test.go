@@ -164,7 +164,7 @@ func TestGridSizes(t *testing.T) {
 		{GridOptions{Image: 100}, schemes.Grid{}}, {GridOptions{Image: 8}, schemes.Grid{}}, {GridOptions{Height: 0, Width: 3}, schemes.Grid{}}, {GridOptions{Height: maxGrid + 1, Width: 3}, schemes.Grid{}},
 		{GridOptions{Frames: 2, Height: 3, Width: 3}, schemes.Grid{}}} { // of a picture
 		m, _ := build(FormatONNX, 0, image16)
-		got, err := wantedGrid(gridder{gridded{m}}, c.o)
+		got, err := WantedGrid(gridder{gridded{m}}, c.o)
 		if c.want == (schemes.Grid{}) && !isA[*UsageError](err) || c.want != (schemes.Grid{}) && (err != nil || got != c.want) {
 			t.Errorf("%+v: %v, %v", c.o, got, err)
 		}
@@ -174,6 +174,7 @@ func TestGridSizes(t *testing.T) {
 // gridder has what of a Gridder the choice of a size does not ask for.
 type gridder struct{ gridded }
 
+func (gridder) Overlap() (over [2]int)                              { return over }
 func (gridder) SetGrid(old, new schemes.Grid, window [2]int) error  { return nil }
 func (gridder) FreeSides() []string                                 { return nil }
 func (gridder) Takes(grid schemes.Grid) (takes bool, left Leftover) { return false, Leftover{} }

@@ -39,10 +39,10 @@ func (g Grid) String() string {
 }
 
 // NearestSizes says which sizes of a picture are possible next to one that is not.
-func NearestSizes(pixels, patch int) string {
-	below := pixels / patch * patch
+func NearestSizes(pixels, patch, over int) string {
+	below := (pixels - over) / patch * patch
 	if below < patch {
-		return fmt.Sprintf("the nearest possible is %d pixels", patch)
+		return fmt.Sprintf("the nearest possible is %d pixels", patch+over)
 	}
-	return fmt.Sprintf("the nearest possible are %d and %d pixels", below, below+patch)
+	return fmt.Sprintf("the nearest possible are %d and %d pixels", below+over, below+over+patch)
 }

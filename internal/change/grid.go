@@ -1,11 +1,11 @@
 package change
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
-	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // ResizeGrid gives an image model another picture size: the learned rows of its patches are
@@ -40,14 +40,13 @@ var ResizeGrid = newVerb("grid", func(o position.GridOptions) *Change {
 // hasGrid checks that a model has the grid that was asked for.
 func hasGrid(m position.Model, o position.GridOptions) error {
 	g, ok := m.(position.Gridder)
-	if picture := o.Picture(); ok && o.Image != 0 && g.PatchSize() > 0 {
-		o.Height, o.Width = picture[0]/g.PatchSize(), picture[1]/g.PatchSize()
-	}
-	if grid := [2]int{o.Height, o.Width}; ok && g.PatchGrid().Sides() == grid && (o.Frames == 0 || g.PatchGrid()[0] == o.Frames) {
-		return nil
+	if ok {
+		if to, err := position.WantedGrid(g, o); err == nil && g.PatchGrid() == to {
+			return nil
+		}
 	}
 	if ok && len(g.FreeSides()) > 0 { // it would run with others as well
 		return &position.Refusal{Why: "the picture's axes are free, and numbers of one picture would stand in the file for all", Remedies: []report.Remedy{report.FixPicture(g.FreeSides())}}
 	}
-	return fmt.Errorf("the new file has no grid of %s patches", schemes.Grid{o.Frames, o.Height, o.Width})
+	return errors.New("the new file has another grid than the one that was asked for")
 }

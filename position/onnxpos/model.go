@@ -90,6 +90,9 @@ func (m *Model) InputIsFixed() bool {
 // 0 when there is none or it is not square.
 func (m *Model) PatchSize() int { return m.graph.PatchSize() }
 
+// Overlap is how many pixels of each side the last patch has beyond its step.
+func (m *Model) Overlap() [2]int { return m.graph.Overlap() }
+
 // PatchGrid is how many patches the picture or video has along each axis; zeros when there is none.
 func (m *Model) PatchGrid() schemes.Grid {
 	sides := m.graph.PatchGrid()

@@ -144,3 +144,27 @@ func TestUntiedWindows(t *testing.T) {
 		t.Errorf("%v of windows that a bias ties", err)
 	}
 }
+
+// TestOverlappingPatches: patches of 8 pixels that are 6 apart are counted by their steps.
+func TestOverlappingPatches(t *testing.T) {
+	overlapping := func(m *onnx.NewModel) {
+		picture(m)
+		m.Outputs[0].Dims = []int64{1, 25, 4}
+		m.Initializers = append(m.Initializers, noise("pos", 1, 25, 4))
+		m.Initializers[2] = integers("flat", 1, 4, 25)
+		m.Nodes[0] = withInts(node("Conv", "patches", "pixel_values", "patch"), "strides", []int64{6, 6})
+		m.Nodes = append(m.Nodes, node("Add", "h", "x", "pos"))
+	}
+	m := built(t, overlapping)
+	if _, err := position.ResizeGrid(m, position.GridOptions{Image: 44}); err != nil {
+		t.Fatal(err)
+	}
+	after := result(t, m, saved(t, overlapping))
+	if got := after.PatchGrid(); got.Sides() != [2]int{7, 7} || len(after.graph.Eval.Failures) > 0 {
+		t.Errorf("%v, %v", got, after.graph.Eval.Failures)
+	}
+	_, err := position.ResizeGrid(built(t, overlapping), position.GridOptions{Image: 48})
+	if usage, ok := errors.AsType[*position.UsageError](err); !ok || !strings.Contains(usage.Hint, "44 and 50") {
+		t.Errorf("48 pixels: %v", err)
+	}
+}

@@ -145,7 +145,7 @@ func (v *Vision) TakesPictures(to [2]int) (any string, err error) {
 	for _, side := range to {
 		if side%merged != 0 {
 			return "", &position.UsageError{What: fmt.Sprintf("a side of %d patches (%d pixels): the projector makes one token of %d×%d patches", side, side*v.patch, merged, merged),
-				Hint: schemes.NearestSizes(side*v.patch, merged*v.patch)}
+				Hint: schemes.NearestSizes(side*v.patch, merged*v.patch, 0)}
 		}
 	}
 	return p.any, nil
@@ -170,6 +170,9 @@ func (v *Vision) Sizes() (picture [2]int, frames, multiple int) {
 
 // Takes reports whether the file is for so many patches as it is: TakesPictures says so.
 func (v *Vision) Takes(schemes.Grid) (takes bool, left position.Leftover) { return false, left }
+
+// Overlap is none: patches stand side by side.
+func (v *Vision) Overlap() [2]int { return [2]int{} }
 
 // FreeSides are none: the file has no axes.
 func (v *Vision) FreeSides() []string { return nil }

@@ -27,6 +27,9 @@ func (c *Change) SetGrid(from, to schemes.Grid, window [2]int) error {
 		}
 	}
 	c.Image, c.grids, c.along = [2]int{new[0] * patch, new[1] * patch}, [2][2]int{old, new}, [2]int{from[0], to[0]}
+	for axis, over := range m.Overlap() {
+		c.Image[axis] += over
+	}
 	for _, s := range c.sites {
 		e := s.Encoding()
 		w, windowed := e.Scheme.(schemes.Other)

@@ -416,6 +416,22 @@ func (p *Probe) PatchSize() int {
 	return 0
 }
 
+// Overlap is how many pixels of each side of a picture of one size the last patch has beyond its step, zeros where patches do not overlap.
+func (p *Probe) Overlap() (over [2]int) {
+	in := p.ImageInput()
+	if in == nil || p.FreeImage() {
+		return over
+	}
+	height, width := PictureSides(in)
+	shape, sides := p.Eval.Main.Value(in.Name).Shape, p.PatchGrid()
+	for axis, d := range []int{height, width} {
+		if d < len(shape) {
+			over[axis] = max(shape[d]-sides[axis]*p.PatchSize(), 0)
+		}
+	}
+	return over
+}
+
 // readsPicture reports whether a convolution with a stride makes its rows of those of the picture,
 // but for one at the end.
 func (p *Probe) readsPicture(made *Patches, stride int) bool {
