@@ -166,6 +166,12 @@ func shapeAfter(t *testing.T, m *Model, before []byte, output string) any {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return evaluated(t, m, before).Main.Value(output).Shape
+}
+
+// evaluated evaluates the changed model with a picture of 6×6 patches.
+func evaluated(t *testing.T, m *Model, before []byte) *eval.Evaluator {
+	t.Helper()
 	plan, err := m.Edits()
 	if err != nil {
 		t.Fatal(err)
@@ -183,5 +189,5 @@ func shapeAfter(t *testing.T, m *Model, before []byte, output string) any {
 	for _, failure := range e.Failures {
 		t.Errorf("%s: %v", failure.Node.Title(), failure.Err)
 	}
-	return e.Main.Value(output).Shape
+	return e
 }

@@ -1,9 +1,7 @@
 package onnxpos
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"math"
 	"strings"
 	"testing"
@@ -26,24 +24,7 @@ func regridded(t *testing.T, o position.GridOptions, change func(*onnx.NewModel)
 	if _, err := position.ResizeGrid(m, o); err != nil {
 		return nil, err
 	}
-	plan, err := m.Edits()
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := io.ReadAll(plan.NewReader(0, bytes.NewReader(before)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := onnx.NewFile(bytes.NewReader(after), int64(len(after)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := eval.New(f, map[string]*eval.Value{"pixel_values": eval.Shaped(onnx.Float, 1, 3, 48, 48)})
-	e.Run()
-	for _, failure := range e.Failures {
-		t.Errorf("%s: %v", failure.Node.Title(), failure.Err)
-	}
-	return e, nil
+	return evaluated(t, m, before), nil
 }
 
 // TestPlacesFollow: numbers of a picture's places, and what stands for how many there are, become those of the new picture.
