@@ -257,7 +257,7 @@ func (c *gridChange) resizeWaves(i int, s Site, wave schemes.Sinusoid) (done boo
 	places := c.to.Axes(len(wave.Grid))
 	if patches := c.g.PatchGrid().Axes(len(places)); runtime {
 		for axis, n := range wave.Grid { // several of the first patches may make a place
-			places[axis] = n * places[axis] / patches[axis]
+			places[axis] = (n*places[axis] + max(patches[axis]-1, 0)) / max(patches[axis], 1)
 		}
 	}
 	from := wave.Grid

@@ -16,6 +16,7 @@ type Anchors struct {
 	hides  *border // nil where no place is hidden
 	fill   float64 // what hidden places hold, NaN where that is not known
 	square bool    // made of a side, and which of the two cannot be told
+	parts  bool    // only parts of a side are meant, while they are read
 }
 
 // ErrAnchors is that of numbers of places that no formula explains.
@@ -104,9 +105,10 @@ func (a *Anchors) byGrid(x []float64) error {
 	if !same {
 		return ErrAnchors
 	}
-	sides := []func(n int) float64{func(n int) float64 { return float64(n) }, func(n int) float64 { return 1 / float64(n) }}
+	sides := []func(n int) float64{func(n int) float64 { return float64(n) }, func(n int) float64 { return 1 / float64(n) },
+		func(n int) float64 { return logit(1/float64(n), logitMargin) }, func(n int) float64 { return logit(1/float64(n), 0) }}
 	for axis := range 2 {
-		for _, side := range sides {
+		for i, side := range sides {
 			follows, strides := of[0] != 1, of[0] > 1
 			for level, g := range a.from {
 				follows = follows && near(of[level], side(g[axis]), side(g[axis]))
@@ -116,6 +118,8 @@ func (a *Anchors) byGrid(x []float64) error {
 			switch {
 			case follows && strides:
 				return fmt.Errorf("%g is the side of a grid, and may be a stride", of[0])
+			case follows && i == len(sides)-1 && len(of) == 1:
+				return fmt.Errorf("%g is the logit of a part of the side, and may be that of a box of one size", of[0])
 			case follows:
 				a.made = func(level, _, _ int, to [][2]int) float64 { return side(to[level][axis]) }
 				return nil
@@ -162,31 +166,46 @@ func (a *Anchors) coordinates(x []float64) error {
 	return err
 }
 
-// logits reads the logits of coordinates.
+// logits reads the logits of coordinates, plain or kept from the ends.
 func (a *Anchors) logits(x []float64) error {
+	for _, margin := range []float64{0, logitMargin} {
+		if err := a.logitsBy(x, margin); !errors.Is(err, ErrAnchors) {
+			return err
+		}
+	}
+	return ErrAnchors
+}
+
+func (a *Anchors) logitsBy(x []float64, kept float64) error {
 	u := make([]float64, len(x))
 	for i, v := range x {
 		u[i] = v
 		if v != x[0] || math.Abs(v) < 80 { // what stands for none is large, or infinite
-			u[i] = 1 / (1 + math.Exp(-v))
+			r := math.Exp(v)
+			u[i] = (r*(1+kept) - kept) / (1 + r)
 		}
 	}
-	if err := a.coordinates(u); err != nil {
+	a.parts = true
+	err := a.coordinates(u)
+	if a.parts = false; err != nil {
 		return err
 	}
-	if a.hides == nil { // formulas of logits leave out what is near the border
+	switch {
+	case a.hides != nil:
+		a.fill = x[0]
+	case kept == 0: // formulas of logits leave out what is near the border
 		a.hides, a.fill = &border{shown: math.Inf(1)}, math.NaN()
 		a.each(func(_, level, row, column int) { a.hides.note(margin(a.from[level], row, column), false) })
-	} else {
-		a.fill = x[0]
 	}
 	made := a.made
-	a.made = func(level, row, column int, to [][2]int) float64 {
-		u := made(level, row, column, to)
-		return math.Log(u / (1 - u))
-	}
+	a.made = func(level, row, column int, to [][2]int) float64 { return logit(made(level, row, column, to), kept) }
 	return nil
 }
+
+// logitMargin keeps logits finite where a part is 0 or 1 (OWL-ViT, compute_box_bias).
+const logitMargin = 1e-4
+
+func logit(u, kept float64) float64 { return math.Log(u+kept) - math.Log1p(kept-u) }
 
 // ruler is v = first + step·k of one grid, along rows or columns.
 type ruler struct {
@@ -202,7 +221,7 @@ func (a *Anchors) lines(x []float64) error {
 		if !ok {
 			continue
 		}
-		made, err := coordinate(lines)
+		made, err := coordinate(lines, a.parts)
 		if errors.Is(err, ErrAnchors) {
 			continue
 		}
@@ -273,7 +292,7 @@ func (a *Anchors) along(x []float64, axis int) ([]ruler, bool) {
 }
 
 // coordinate says how the lines of all grids go on: as parts of the side, from 0 to 1 or −1 to 1, or by the step that they have.
-func coordinate(lines []ruler) (made func(level, k, n int) float64, err error) {
+func coordinate(lines []ruler, parts bool) (made func(level, k, n int) float64, err error) {
 	var readings []func(level, k, n int) float64
 	for _, span := range []struct{ start, length float64 }{{0, 1}, {-1, 2}} {
 		for _, ends := range []int{0, 1} { // n steps, or n−1 from the first place to the last
@@ -285,7 +304,7 @@ func coordinate(lines []ruler) (made func(level, k, n int) float64, err error) {
 		}
 	}
 	whole := !slices.ContainsFunc(lines, func(l ruler) bool { return l.known && l.step != math.Trunc(l.step) }) // pixels, or places
-	if by, ok := steps(lines); ok && (whole || len(readings) == 0) {
+	if by, ok := steps(lines); ok && !parts && (whole || len(readings) == 0) {
 		readings = append(readings, by)
 	}
 	const beyond = 64 // readings that differ, do so in a larger grid

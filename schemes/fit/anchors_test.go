@@ -10,6 +10,7 @@ import (
 // TestAnchors holds what numbers of places of three grids, or of one, become on others, against the formulas of detectors' public code.
 func TestAnchors(t *testing.T) {
 	logit := func(u float64) float64 { return math.Log(u / (1 - u)) }
+	kept := func(u float64) float64 { return math.Log(u+1e-4) - math.Log1p(1e-4-u) }
 	inside := func(u float64) bool { return u > 0.01 && u < 0.99 }
 	x := func(_, column int, g [2]int) float64 { return (float64(column) + 0.5) / float64(g[1]) }
 	y := func(row, _ int, g [2]int) float64 { return (float64(row) + 0.5) / float64(g[0]) }
@@ -39,6 +40,9 @@ func TestAnchors(t *testing.T) {
 		{"a side that may be the other one", [][2]int{{8, 8}, {5, 5}}, large[:2], func(_, _, _ int, g [2]int) float64 { return float64(g[1]) }, "height and width"},
 		{"sizes of boxes", small, large, func(level, _, _ int, _ [2]int) float64 { return logit(0.05 * float64(int(1)<<level)) }, ""},
 		{"logits", small, large, func(_, row, column int, g [2]int) float64 { return logit(y(row, column, g)) }, ""},
+		{"logits that are kept finite", small[:1], large[:1], func(_, _, column int, g [2]int) float64 { return kept(float64(column+1) / float64(g[1])) }, ""},
+		{"logits of sizes that are kept finite", [][2]int{{8, 8}}, [][2]int{{12, 12}}, func(_, _, _ int, g [2]int) float64 { return kept(1 / float64(g[1])) }, ""},
+		{"a logit that may be of either", [][2]int{{20, 20}}, [][2]int{{30, 30}}, func(_, _, _ int, g [2]int) float64 { return logit(0.05) }, "may be that of a box"},
 		{"a mask that hides nothing", small, large, func(int, int, int, [2]int) float64 { return 1 }, ""},
 		{"a mask", wide, wider, func(_, row, column int, g [2]int) float64 {
 			if box(row, column, g) {
