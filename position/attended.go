@@ -30,7 +30,7 @@ func attended(m Model, i int, e Encoding) (out Encoding) {
 	within := map[schemes.SlidingWindow]bool{}
 	for _, a := range m.Attentions() {
 		switch rotates := slices.ContainsFunc(a.Encodings, func(k int) bool { _, ok := m.Sites()[k].Encoding().Scheme.(schemes.Rotary); return ok }); {
-		case a.Unsupported != "":
+		case a.Unsupported != "" && (len(a.Encodings) == 0 || a.Window == nil):
 			return e
 		case slices.Contains(a.Encodings, i):
 			turned = append(turned, a.Layer)
