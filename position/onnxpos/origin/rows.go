@@ -120,8 +120,8 @@ func (p *Planned) Rows(s *eval.Scope, name string, t *onnx.Tensor) (rows []int, 
 		}
 		return v.Floats
 	}
-	zero, one, row := numbers(zeros), numbers(ones), numbers(numbered)
-	if len(zero) == 0 || len(one) != len(zero) || len(row) != len(zero) {
+	zero, one, row, again := numbers(zeros), numbers(ones), numbers(numbered), numbers(scattered)
+	if len(zero) == 0 || len(one) != len(zero) || len(row) != len(zero) || len(again) != len(zero) {
 		return nil, nil
 	}
 	rows = make([]int, len(row))
@@ -132,7 +132,8 @@ func (p *Planned) Rows(s *eval.Scope, name string, t *onnx.Tensor) (rows []int, 
 			continue
 		}
 		k := math.Round((row[i] - zero[i]) / c)
-		if !(math.Abs(c*k+zero[i]-row[i]) <= wholeTolerance*math.Abs(c)) {
+		of := func(number, x float64) bool { return math.Abs(c*number+zero[i]-x) <= wholeTolerance*math.Abs(c) }
+		if !of(k, row[i]) || !of(scatter(int64(k)), again[i]) { // what is normalised, say
 			return nil, nil
 		}
 		rows[i] = int(k)
@@ -153,7 +154,7 @@ func (p *Planned) run(t *onnx.Tensor, kind int) *eval.Evaluator {
 		if p.maps.class[t] != key.class || !asked || axis >= len(shape) {
 			continue
 		}
-		if kind != numbered {
+		if kind != numbered && kind != scattered {
 			patterns[t] = pattern(t, kind)
 			continue
 		}
@@ -161,7 +162,13 @@ func (p *Planned) run(t *onnx.Tensor, kind int) *eval.Evaluator {
 		for _, d := range shape[axis+1:] {
 			inner *= int64(d)
 		}
-		patterns[t] = func(i int64) float64 { return float64(i / max(inner, 1) % max(n, 1)) }
+		patterns[t] = func(i int64) float64 {
+			row := i / max(inner, 1) % max(n, 1)
+			if kind == scattered {
+				return scatter(row)
+			}
+			return float64(row)
+		}
 	}
 	e := p.eval.Substitute(patterns)
 	p.trials[key] = e
