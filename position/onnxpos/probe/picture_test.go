@@ -59,7 +59,7 @@ func TestIsPicture(t *testing.T) {
 		{given("features", 1, 32, 16), false},
 		{named(given("edges", -1, -1, -1, 8), "batch", "node", "node"), false}, // between nodes
 		{named(given("maps", -1, 8, -1, -1), "batch", "", "height", "width"), true},
-		{given("bands", -1, -1, 10, 32), false}, // as many channels as one likes, and no more pixels
+		{given("bands", -1, -1, 10, 32), false},                                       // as many channels as one likes, and no more pixels
 		{named(given("pixel_values", -1, -1, 32, 48), "batch", "num_channels"), true}, // the name says which they are
 	} {
 		if got := isPicture(c.in); got != c.want {
