@@ -58,6 +58,12 @@ func (w *windowed) tie(s *eval.Scope, sides map[int]bool) {
 	if w.tied || w.softmax == nil {
 		return
 	}
+	for _, n := range s.Graph.Nodes {
+		w.tied = w.tied || n.Index() > w.swap.Index() && n.Index() < w.softmax.Index() && eval.Is(n, eval.Product) && slices.ContainsFunc(n.Inputs, func(in string) bool { // vectors by distance along a side
+			v := s.Value(in)
+			return len(v.Shape) == 3 && v.Shape[0] == v.Shape[1] && slices.Contains(w.side[:], v.Shape[0]) && v.Known()
+		})
+	}
 	knownAdded(s, w.softmax, func(_ given, v *eval.Value) {
 		k := len(v.Shape)
 		w.tied = w.tied || k > 1 && v.Shape[k-1] == w.places()
