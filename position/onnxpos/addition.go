@@ -45,7 +45,9 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	}
 	d.m.SpendElements(of.Value.Len())
 	first := addition{scope: x.Scope, node: x.Node, name: x.Known, state: otherInput(x.Node, x.Input), sheet: s, runs: runsAlong(x, s), free: x.Free, along: x.Along}
-	if d.anchors[x.Node] = isAnchors(s, grids(first.runs)); d.anchors[x.Node] || d.scaledByPosition(x) {
+	anchors := isAnchors(s, grids(first.runs))
+	d.anchors[x.Node] = anchors && x.Kind == axes.Added // put beside the data, coordinates say where they are
+	if anchors || d.scaledByPosition(x) {
 		return nil
 	}
 	var out []*addition

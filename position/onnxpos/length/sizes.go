@@ -183,6 +183,7 @@ func (c *Change) writeSizes() error {
 	main, why := c.Graph.Eval.Main, fmt.Sprintf("sizes of a picture of %d×%d pixels", c.Image[0], c.Image[1])
 	readers := map[*onnx.Tensor][]given{}
 	nodes := slices.DeleteFunc(slices.Clone(main.Graph.Nodes), c.Graph.Removed)
+	shared := map[*eval.Value]string{}
 	for _, n := range nodes {
 		for i, in := range n.Inputs {
 			if t := main.Tensor(in); in != "" && t != nil && t.Type.IsInteger() && t.Len() <= maxSizes {
@@ -191,7 +192,7 @@ func (c *Change) writeSizes() error {
 		}
 	}
 	for _, n := range nodes {
-		if err := c.writePlaced(n, why); err != nil {
+		if err := c.writePlaced(n, shared, why); err != nil {
 			return err
 		}
 		for i, in := range n.Inputs {
@@ -845,11 +846,15 @@ func cut(from, to []int, axis int) int {
 	return 0
 }
 
-// writePlaced records the numbers of places, as constants of their own.
-func (c *Change) writePlaced(n *onnx.Node, why string) error {
+// writePlaced records the numbers of places, as constants of their own; shared are the names of those that nodes before have as well.
+func (c *Change) writePlaced(n *onnx.Node, shared map[*eval.Value]string, why string) error {
 	for i := range n.Inputs {
 		v, ok := c.followed.places.Placed[places.Input{Node: n, Index: i}]
 		if !ok {
+			continue
+		}
+		if name := shared[v]; name != "" {
+			c.Graph.RenameInput(n, i, name, why)
 			continue
 		}
 		var raw []byte
@@ -867,7 +872,8 @@ func (c *Change) writePlaced(n *onnx.Node, why string) error {
 			dims[d] = int64(size)
 		}
 		g := c.Graph
-		g.RenameInput(n, i, g.AddInitializer(g.Eval.Main.Graph, g.FreshName("modelpatch/places"), v.Type, dims, raw, why), why)
+		shared[v] = g.AddInitializer(g.Eval.Main.Graph, g.FreshName("modelpatch/places"), v.Type, dims, raw, why)
+		g.RenameInput(n, i, shared[v], why)
 	}
 	return nil
 }

@@ -22,7 +22,8 @@ const maxAnchors = 1 << 22
 // anchors gives an operator that wants inputs of one size, for numbers of places those of the places that are there now.
 func (z *Places) anchors(n *onnx.Node, inputs []*eval.Value) {
 	for i, v := range inputs {
-		if before := z.old.Input(n, i); v == nil || !before.Known() || v.Len() < 2 || v.Len() > maxAnchors || !slices.Equal(v.Shape, before.Shape) {
+		before := z.old.Input(n, i)
+		if v == nil || v.Len() < 2 || v.Len() > maxAnchors || !slices.Equal(v.Shape, before.Shape) {
 			continue
 		}
 		for j, data := range inputs {
@@ -33,7 +34,7 @@ func (z *Places) anchors(n *onnx.Node, inputs []*eval.Value) {
 			if n.Op == "Concat" && (len(v.Shape) != len(was.Shape) || !apartFrom(v.Shape, was.Shape, int(n.Int("axis", 0)))) {
 				continue
 			}
-			if at, end, l, ok := z.alongLevels(v.Shape, was.Shape, data.Shape); ok {
+			if at, end, l, ok := z.alongLevels(v.Shape, was.Shape, data.Shape); ok && before.Known() {
 				z.regrid(n, inputs, i, at, end, l)
 				break
 			}
@@ -118,26 +119,40 @@ func apartFrom(a, b []int, axis int) bool {
 // regrid gives an input of a node its numbers for other places: by the formula of a site of sines and cosines, or, line by line, by
 // that of anchors.
 func (z *Places) regrid(n *onnx.Node, inputs []*eval.Value, input, at, end int, l levels) {
+	key := meeting{n.Input(input), at, end, fmt.Sprint(l)}
+	if made := z.made[key]; made != nil { // layers share it
+		inputs[input], z.Placed[Input{n, input}] = made, made
+		return
+	}
 	v := z.old.Input(n, input) // what the graph has computed of it now may be of both sizes
 	inner, outer := size(v.Shape[end:]), size(v.Shape[:at])
 	was, is := l.places()
+	doubt := func(why any) {
+		if z.Doubts[n] == "" {
+			z.Doubts[n] = fmt.Sprintf("input %d holds numbers of %d places, and those of %d others cannot be told: %v", input, was, is, why)
+		}
+	}
+	if is < 1 || is > maxPlaced/(outer*inner) {
+		doubt("they are too many")
+		return
+	}
 	x := make([]float64, outer*is*inner)
 	line := make([]float64, was)
 	wave := z.waveOf(v, inner, l)
 	for o := range outer {
 		for k := range inner {
-			for p := range line {
-				line[p] = v.Number((o*was+p)*inner + k)
-			}
-			to, err := along(line, l)
+			var to []float64
 			if wave != nil {
-				to, err = wave.column(k), nil
-			}
-			if err != nil {
-				if z.Doubts[n] == "" {
-					z.Doubts[n] = fmt.Sprintf("input %d holds numbers of %d places, and those of %d others cannot be told: %v", input, was, is, err)
+				to = column(wave, k)
+			} else {
+				for p := range line {
+					line[p] = v.Number((o*was+p)*inner + k)
 				}
-				return
+				var err error
+				if to, err = along(line, l); err != nil {
+					doubt(err)
+					return
+				}
 			}
 			for p, value := range to {
 				x[(o*is+p)*inner+k] = value
@@ -148,16 +163,30 @@ func (z *Places) regrid(n *onnx.Node, inputs []*eval.Value, input, at, end int, 
 	if end > at+1 {
 		shape = slices.Concat(v.Shape[:at], l.is[0][:], v.Shape[end:])
 	}
-	made := eval.FloatValue(v.Type, shape, x)
-	if !v.Type.IsFloat() {
-		whole := make([]int64, len(x))
-		for i := range x {
-			whole[i] = int64(x[i])
-		}
-		made = eval.IntValue(v.Type, shape, whole)
+	made := valueOf(v.Type, shape, x)
+	inputs[input], z.Placed[Input{n, input}], z.made[key] = made, made, made
+}
+
+// meeting is a value whose numbers of places meet others, and the grids that these are of.
+type meeting struct {
+	name    string
+	at, end int
+	grids   string
+}
+
+// maxPlaced bounds the numbers that are made for one value.
+const maxPlaced = 1 << 24
+
+// valueOf is a value of numbers, whole ones where the type is of those.
+func valueOf(t onnx.DataType, shape []int, x []float64) *eval.Value {
+	if t.IsFloat() {
+		return eval.FloatValue(t, shape, x)
 	}
-	z.Placed[Input{n, input}] = made
-	inputs[input] = made
+	whole := make([]int64, len(x))
+	for i := range x {
+		whole[i] = int64(x[i])
+	}
+	return eval.IntValue(t, shape, whole)
 }
 
 // along are the numbers of other places of one line.
@@ -182,45 +211,39 @@ func uniform(line []float64) bool {
 // waveError is how far sines that a graph computes in float32 may be from their formula.
 const waveError = 1e-5
 
-// waveRows are rows of sines and cosines of a grid.
-type waveRows struct {
-	rows [][]float64
-}
-
-func rowsOf(w schemes.Sinusoid, places int) waveRows {
-	t, out := w.Table(), waveRows{make([][]float64, places)}
-	for p := range out.rows {
-		out.rows[p] = make([]float64, w.Dim)
-		t.Row(p, out.rows[p])
+func rowsOf(w schemes.Sinusoid, places int) [][]float64 {
+	t, rows := w.Table(), make([][]float64, places)
+	for p := range rows {
+		rows[p] = make([]float64, w.Dim)
+		t.Row(p, rows[p])
 	}
-	return out
+	return rows
 }
 
-func (w *waveRows) column(k int) []float64 {
-	out := make([]float64, len(w.rows))
-	for p, row := range w.rows {
+func column(rows [][]float64, k int) []float64 {
+	out := make([]float64, len(rows))
+	for p, row := range rows {
 		out[p] = row[k]
 	}
 	return out
 }
 
 // waveOf are the rows of another grid of a value that is sines and cosines of a grid, in as many columns; nil for others.
-func (z *Places) waveOf(v *eval.Value, columns int, l levels) *waveRows {
+func (z *Places) waveOf(v *eval.Value, columns int, l levels) [][]float64 {
 	for _, w := range z.waves {
 		places := v.Len() / columns
 		if len(w.Grid) != 2 || len(l.was) != 1 || [2]int(w.Grid) != l.was[0] || columns != w.Dim || places != w.Grid[0]*w.Grid[1] {
 			continue
 		}
 		same := true
-		for p, row := range rowsOf(w, places).rows {
+		for p, row := range rowsOf(w, places) {
 			for k, x := range row {
 				d := x - v.Number(p*columns+k)
 				same = same && max(d, -d) <= waveError
 			}
 		}
 		if to, err := w.Regrid(l.is[0][:], false); same && err == nil {
-			rows := rowsOf(to, l.is[0][0]*l.is[0][1])
-			return &rows
+			return rowsOf(to, l.is[0][0]*l.is[0][1])
 		}
 	}
 	return nil

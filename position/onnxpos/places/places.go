@@ -24,6 +24,7 @@ type Places struct {
 	levels  map[int]levels // of which grids a number of places is made; of none where that cannot be told
 	waves   []schemes.Sinusoid
 	follows func(axis, was, is int) bool
+	made    map[meeting]*eval.Value
 	Placed  map[Input]*eval.Value // what inputs of nodes become
 	Doubts  map[*onnx.Node]string // nodes of which it cannot be told what becomes of them, and why
 	Stuck   map[*onnx.Node]string // those that run all the same
@@ -32,7 +33,7 @@ type Places struct {
 // New begins an evaluation beside that of the old size. waves are the sinusoids of grids that the graph computes; follows reports
 // whether a size along an axis, 0 for rows, changed as the picture did.
 func New(old *eval.Scope, waves []schemes.Sinusoid, follows func(axis, was, is int) bool) *Places {
-	return &Places{old: old, levels: map[int]levels{}, waves: waves, follows: follows, Placed: map[Input]*eval.Value{}, Doubts: map[*onnx.Node]string{}, Stuck: map[*onnx.Node]string{}}
+	return &Places{old: old, levels: map[int]levels{}, made: map[meeting]*eval.Value{}, waves: waves, follows: follows, Placed: map[Input]*eval.Value{}, Doubts: map[*onnx.Node]string{}, Stuck: map[*onnx.Node]string{}}
 }
 
 // Adjust gives a node, that computes element by element or picks places, the numbers of the places that there are now.

@@ -42,15 +42,7 @@ func (z *Places) divisor(n *onnx.Node, inputs []*eval.Value) {
 
 // place puts other numbers in the place of those of an input, of one shape.
 func (z *Places) place(n *onnx.Node, inputs []*eval.Value, input int, to []float64) {
-	by := inputs[input]
-	made := eval.FloatValue(by.Type, by.Shape, to)
-	if !by.Type.IsFloat() {
-		whole := make([]int64, len(to))
-		for i, x := range to {
-			whole[i] = int64(x)
-		}
-		made = eval.IntValue(by.Type, by.Shape, whole)
-	}
+	made := valueOf(inputs[input].Type, inputs[input].Shape, to)
 	inputs[input], z.Placed[Input{n, input}] = made, made
 }
 

@@ -59,24 +59,20 @@ const fewKinds = 8
 // rows of positions are to those of tokens.
 func besideTokens(f *onnx.File, in *onnx.ValueInfo) bool {
 	w := f.Graph.Wiring()
-	for name := range rowsTaken(w, in.Name) {
-		n := name
-		for range maxOnTheWay {
+	for taken := range rowsTaken(w, in.Name) {
+		for n, steps := taken, 0; steps < maxOnTheWay; steps++ {
 			readers := w.Readers(n)
-			if len(readers) != 1 {
+			if len(readers) != 1 || !eval.Is(readers[0], eval.Addition|eval.Elements|eval.Layout|eval.Scaling) {
 				break
 			}
-			made, ok := w.Output(readers[0], 0)
-			switch {
-			case !ok:
-			case eval.Is(readers[0], eval.Addition):
-				for i := range readers[0].Inputs {
-					if other, ok := w.Input(readers[0], i); ok && other != n && takesRowsOf(w, f, in, other) {
-						return true
-					}
+			for i := range readers[0].Inputs {
+				if other, ok := w.Input(readers[0], i); ok && other != n && eval.Is(readers[0], eval.Addition) && takesRowsOf(w, f, in, other) {
+					return true
 				}
-			case !eval.Is(readers[0], eval.Elements|eval.Layout|eval.Scaling):
-				return false
+			}
+			made, ok := w.Output(readers[0], 0)
+			if !ok {
+				break
 			}
 			n = made
 		}
