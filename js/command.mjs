@@ -117,6 +117,9 @@ export async function run(program, files, args) {
     code = c;
   };
   await go.run(await WebAssembly.instantiate(await program, go.importObject));
+  // Timers and reads of a program that has ended would throw in the caller's process, where nothing can catch them.
+  go._resume = () => {};
+  for (const timer of go._scheduledTimeouts.values()) clearTimeout(timer);
   const out = text(files.out);
   const err = text(files.err);
   if (code > 5 || /^(panic|fatal error): /m.test(err)) throw new ModelpatchError(`modelpatch ended with exit code ${code}: ${err.split("\n")[0]}`, { code });

@@ -194,6 +194,22 @@ test("calls do not disturb each other, nor the caller's globals", async () => {
   assert.deepEqual(Object.getOwnPropertyNames(globalThis).sort(), names);
 });
 
+test("an answer of the host that comes after the program's end is dropped", async () => {
+  const { close } = fs;
+  const late = [];
+  fs.close = (descriptor, done) => close(descriptor, (...answer) => {
+    done(...answer);
+    late.push(new Promise((told) => setTimeout(() => told(done(...answer)), 300))); // throws into a program that has ended
+  });
+  try {
+    await modelpatch.inspect(plain);
+  } finally {
+    fs.close = close;
+  }
+  assert.ok(late.length > 0);
+  await Promise.all(late);
+});
+
 test("of a large model only what is needed is read", async () => {
   const head = bytesOf(plain);
   const size = 200 << 20;
