@@ -56,7 +56,7 @@ export interface ExtendOptions extends ChangeOptions {
   /** The side of the new picture in pixels, or "384x512". */
   image?: number | string;
   kernel?: "bicubic" | "bicubic-antialias" | "bilinear" | "bilinear-antialias" | "bilinear-align-corners" | "nearest";
-  /** The side of the windows that a picture is cut into, in places, or "7x14", where the file does not tell whether they keep theirs. */
+  /** The side of the windows that a picture is cut into, in places, or "7x14"; not given: as it was, where the file tells that it stays. */
   window?: number | string;
   windowMethod?: "bilinear" | "bicubic" | "geometric";
   keep?: number;

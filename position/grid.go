@@ -20,7 +20,7 @@ type GridOptions struct {
 	ImageWidth    int    // its width; 0: a square picture
 	Kernel        string // schemes.Kernels; "": the first
 	Method        string // of cosines and sines of patches: "none" or "linear"; "": the first, where the file says that it can be
-	Window        [2]int // height and width of the windows that the picture is cut into, in places, where the file does not tell whether they keep theirs; zeros: not given
+	Window        [2]int // height and width of the windows that the picture is cut into, in places, zeros: as they are, where the file tells that they stay
 	WindowMethod  string // of biases between patches: schemes.WindowMethods; "": the first
 }
 
@@ -34,10 +34,13 @@ type Resampler interface{ Resampled() bool }
 // WindowResizer is implemented by sites of biases between the places of an image window.
 type WindowResizer interface {
 	Site
-	// ResizeWindow gives the window another size, by a method of schemes.WindowMethods. It
-	// refuses a window that is not the whole picture.
-	ResizeWindow(to [2]int, method string) error
+	// ResizeWindow gives the window another size, by a method of schemes.WindowMethods, or by what the graph makes them of. It
+	// returns how.
+	ResizeWindow(to [2]int, method string) (how string, err error)
 }
+
+// WindowByNetwork is how biases of a window are resized that weights of the graph make of the distances in it.
+const WindowByNetwork = "by the network that makes them of distances"
 
 // SideResizer is implemented by sites of vectors by distance along the rows and columns of an image.
 type SideResizer interface {
@@ -98,8 +101,8 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 			refusal.Instead, refusal.Remedies = "", []report.Remedy{report.FixPicture(gridder.FreeSides())}
 		}
 	}()
-	c := gridChange{m: m, g: gridder, to: to, kernel: kernel, named: o.Kernel != "", method: window, squeeze: o.Method == schemes.PlacesSqueezed}
-	if p, ok := m.(Pictured); ok {
+	c := gridChange{m: m, g: gridder, to: to, kernel: kernel, named: o.Kernel != "", method: window, window: o.Window, squeeze: o.Method == schemes.PlacesSqueezed}
+	if p, ok := m.(Pictured); ok && o.Window == [2]int{} {
 		any, err := p.TakesPictures(to.Sides())
 		if err != nil {
 			return Outcome{}, err
@@ -146,6 +149,7 @@ type gridChange struct {
 	kernel  schemes.Kernel
 	named   bool   // the kernel was asked for
 	method  string // of biases between patches
+	window  [2]int // of the windows that the picture is cut into, in places; zeros: not asked for
 	squeeze bool   // cosines and sines of patches keep their span
 	out     Outcome
 }
@@ -295,8 +299,14 @@ func (c *gridChange) resizeWindow(i int, s WindowResizer) (done bool, err error)
 		c.unchanged()
 		return false, nil
 	}
+	to := c.to.Sides()
+	asked := windows && c.window != [2]int{} && !slices.Equal(w.Window, c.window[:])
+	if asked {
+		to = c.window
+	}
 	takes, err := c.takes()
 	switch {
+	case asked:
 	case err == nil && windows && grid == c.to:
 		c.unchanged()
 		return false, nil
@@ -316,18 +326,29 @@ func (c *gridChange) resizeWindow(i int, s WindowResizer) (done bool, err error)
 		c.changes(i, "picture of %s → %s patches, in windows of %d×%d as before", grid, c.to, w.Window[0], w.Window[1])
 		return false, nil
 	}
-	if err := s.ResizeWindow(c.to.Sides(), c.method); err != nil {
+	if grid == (schemes.Grid{}) {
+		return false, &Refusal{Why: "how many patches the graph cuts a picture into, of whose windows biases are in the file, cannot be told", Instead: "export the model for the wanted picture"}
+	}
+	how, err := s.ResizeWindow(to, c.method)
+	if err != nil {
 		return false, err
 	}
 	from := w.Window
-	w.Rows += schemes.WindowRows(c.to[1], c.to[2], false) - schemes.WindowRows(from[0], from[1], false)
-	w.Window = c.to.Axes(2)
+	w.Rows += schemes.WindowRows(to[0], to[1], false) - schemes.WindowRows(from[0], from[1], false)
+	w.Window = to[:]
 	p := parameters.Of(w)
 	c.out.Changes = append(c.out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
-		What: fmt.Sprintf("biases of a window of %d×%d → %d×%d patches, %s", from[0], from[1], c.to[1], c.to[2], c.method)})
-	c.out.note("biases are resampled as learned ones are (BEiT): of models that make them of distances by a network, which an exporter may have folded, those of another window are not in the file")
+		What: fmt.Sprintf("biases of a window of %d×%d → %d×%d patches, %s", from[0], from[1], to[0], to[1], how)})
+	if how == WindowByNetwork {
+		c.out.note("coordinates of distances go on as the file has them: a model that measures distances by the side of its window takes this one's for that of its training")
+	} else {
+		c.out.note("biases are resampled as learned ones are (BEiT): of models that make them of distances by a network, which an exporter may have folded, those of another window are not in the file")
+	}
 	c.out.Becomes = append(c.out.Becomes, Becoming{Site: i, Scheme: w})
-	c.from = grid.WithSides(from[0], from[1])
+	c.from = grid
+	if !asked {
+		c.from = grid.WithSides(from[0], from[1])
+	}
 	return false, nil
 }
 

@@ -19,7 +19,7 @@ type Gridder interface {
 	Takes(grid schemes.Grid) (takes bool, left Leftover)
 	Overlap() [2]int // pixels of each side that the last patch has beyond its step
 	// SetGrid changes shape constants and fixed dimensions to another grid. window is the height and width, in places, of windows
-	// that the picture is cut into, where the file does not tell whether they keep theirs; zeros: not given.
+	// that the picture is cut into, zeros: as they are, where the file tells that they stay.
 	SetGrid(old, new schemes.Grid, window [2]int) error
 	// FreeSides are what extend --fix wants for the picture's free axes: the name of each and a letter for its number.
 	FreeSides() []string

@@ -114,6 +114,15 @@ func (o RelativeOptions) window(m Model) (Outcome, error) {
 	if !windows {
 		return Outcome{}, &Refusal{Why: "the model has no biases between the places of an image window", Instead: "inspect says what it has"}
 	}
+	if g, ok := m.(Gridder); ok {
+		for _, s := range m.Sites() {
+			w, _ := s.Encoding().Scheme.(schemes.Other)
+			if grid := g.PatchGrid(); w.Window != nil && grid != (schemes.Grid{}) && !slices.Equal(w.Window, grid[1:]) {
+				return Outcome{}, &Refusal{Why: fmt.Sprintf("the picture of %s patches is cut into windows of %s", grid, schemes.Sizes(w.Window)),
+					Remedies: []report.Remedy{report.Do("extend", "", "image", "SIZE", "window", fmt.Sprintf("%dx%d", o.Window[0], o.Window[1]))}}
+			}
+		}
+	}
 	return ResizeGrid(m, GridOptions{Height: o.Window[0], Width: o.Window[1], WindowMethod: o.Method})
 }
 

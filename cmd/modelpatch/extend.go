@@ -79,7 +79,7 @@ span that they had, as EVA-02 and PixArt do for larger pictures.`, strings.Join(
 	f.StringVar(&grid, "grid", "", "the new grid of image patches, HxW; TxHxW of a video, T along time")
 	f.StringVar(&image, "image", "", "the side of the new picture in pixels, or HxW")
 	f.StringVar(&g.Kernel, "kernel", "", "how patches are resampled, see above")
-	f.StringVar(&window, "window", "", "side of the windows that a picture is cut into, in places, or HxW, where the file does not tell whether they keep theirs")
+	f.StringVar(&window, "window", "", "side of the windows that a picture is cut into (Swin), in places, or HxW; not given: as it was, where the file tells that it stays")
 	f.StringVar(&g.WindowMethod, "window-method", "", "how biases between patches (BEiT) are resized: "+strings.Join(schemes.WindowMethods, ", "))
 	f.IntVar(&o.Grow.Keep, "keep", 0, "rows that --method stretch leaves alone (default 20)")
 	f.StringVar(&o.Grow.Anchor, "anchor", "", "row that --method hierarchical takes a share of off every other: mean (of the ordinary rows, default), first (as published)")

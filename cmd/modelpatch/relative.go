@@ -31,8 +31,8 @@ head) is clipped at --max-distance: farther rows repeat the farthest.
 --window gives biases between all patches of a picture (BEiT, Data2Vec) another
 size, and the graph a picture of so many patches: as transformers does for
 BEiT (bilinear), or as timm does (bicubic, geometric: near distances keep their
-bias). Windows that a picture is cut into (Swin) are refused: many shapes of the
-graph hang on their size.`,
+bias). Windows that a picture is cut into (Swin) get another side by extend:
+  modelpatch extend --image 384 --window 12 swin-224.onnx -o swin-384.onnx`,
 		Example: `  modelpatch relative --max-distance 512 t5.onnx -o t5-far.onnx
   modelpatch relative --buckets 64 --max-distance 256 t5.onnx -o t5-64.onnx
   modelpatch relative --window 24x24 --method geometric beit-224.onnx -o beit-384.onnx`,

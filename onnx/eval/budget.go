@@ -29,6 +29,13 @@ func NewBudget(ctx context.Context, steps int64) *Budget {
 	return &Budget{ctx: ctx, most: steps}
 }
 
+// Allow adds steps, for work that was asked for beyond looking at a graph.
+func (b *Budget) Allow(steps int64) {
+	if b != nil {
+		b.most += steps
+	}
+}
+
 // Spent is what Spend panics with when a budget is used up or its context has ended:
 // questions about a graph have no place for an error. Whoever asks them, recovers it.
 type Spent struct {

@@ -106,7 +106,7 @@ func TestUntiedWindows(t *testing.T) {
 		}
 	}
 	_, err := regridded(t, position.GridOptions{}, windows(false))
-	if refusal, ok := errors.AsType[*position.Refusal](err); !ok || !strings.Contains(refusal.Why, "whether windows stay of 2×2 places, or as many, then of 3×3") || len(refusal.Remedies) != 2 {
+	if refusal, ok := errors.AsType[*position.Refusal](err); !ok || !strings.Contains(refusal.Why, "whether windows stay of 2×2 places, or their number of 2×2") || len(refusal.Remedies) != 2 {
 		t.Errorf("%+v", err)
 	}
 	for side, want := range map[int][]int{2: {1, 3, 2, 3, 2, 4}, 3: {1, 2, 3, 2, 3, 4}} {
@@ -121,7 +121,7 @@ func TestUntiedWindows(t *testing.T) {
 	if _, err := regridded(t, position.GridOptions{}, windows(true)); err != nil && strings.Contains(err.Error(), "whether windows stay") {
 		t.Errorf("a bias says which: %v", err)
 	}
-	if _, err := regridded(t, position.GridOptions{Window: [2]int{3, 3}}, windows(true)); err == nil || !strings.Contains(err.Error(), "of which biases or masks are in the file") {
+	if _, err := regridded(t, position.GridOptions{Window: [2]int{3, 3}}, windows(true)); err == nil || !strings.Contains(err.Error(), "no table of distances makes it") {
 		t.Errorf("%v of windows that a bias ties", err)
 	}
 }

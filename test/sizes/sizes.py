@@ -60,10 +60,14 @@ def grid(rows, shape, prefix=0, mode="bicubic", antialias=False):
     return torch.cat([flat[:prefix], t.permute(0, 2, 3, 1).reshape(new * new, -1)]).reshape(shape)
 
 
-def beit_table(rows, shape):
+def bias_table(rows, shape):
+    """Of the distances in a window, before three rows of a class token where there is one (BeitRelativePositionBias)."""
     old, new = round((rows.shape[0] - 3) ** 0.5), round((shape[0] - 3) ** 0.5)
-    t = F.interpolate(rows[:-3].T.reshape(1, -1, old, old), size=(new, new), mode="bilinear")
-    return torch.cat([t.reshape(rows.shape[1], -1).T, rows[-3:]])
+    behind = 3 if old**2 + 3 == rows.shape[0] else 0
+    if not behind:
+        old, new = round(rows.shape[0] ** 0.5), round(shape[0] ** 0.5)
+    t = F.interpolate(rows[: old**2].T.reshape(1, -1, old, old), size=(new, new), mode="bilinear")
+    return torch.cat([t.reshape(rows.shape[1], -1).T, rows[old**2 :]])
 
 
 def of_video(rows, was, now, mode, prefix=1):
@@ -82,7 +86,8 @@ def resized_video(model, name, rows, was, now):
 
 
 RESIZED = {  # end of a parameter's name: how transformers resizes it
-    "relative_position_bias_table": beit_table,  # BeitRelativePositionBias
+    "relative_position_bias_table": bias_table,
+    "relative_coords_table": lambda v, shape: None,  # of distances (Swinv2SelfAttention): those of the new model
     "position_embedding.weight": lambda v, shape: grid(v, shape, 1),  # OwlViTVisionEmbeddings
     "pos_embed": lambda v, shape: F.interpolate(v.permute(0, 3, 1, 2), size=shape[1:3], mode="bicubic", align_corners=False).permute(0, 2, 3, 1),
     "rel_pos_h": lambda v, shape: F.interpolate(v.T[None], size=shape[0], mode="linear")[0].T,  # SamVisionAttention.get_rel_pos
@@ -143,6 +148,10 @@ def rf_detr(size):
                                                      num_queries=10, group_detr=1, num_labels=5))
 
 
+def swin(model, config, size, **more):
+    return model(config(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=size, patch_size=4, window_size=SIDES[size], **more), add_pooling_layer=False)
+
+
 def conformer(kind):
     shape = dict(conv_dim=(16,) * 3, conv_stride=(5, 2, 2), conv_kernel=(10, 3, 3), num_feat_extract_layers=3, num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4, conv_depthwise_kernel_size=5)
     return lambda samples: T.Wav2Vec2ConformerModel(T.Wav2Vec2ConformerConfig(**SMALL, intermediate_size=48, position_embeddings_type=kind, max_source_positions=samples // 20 + 5, vocab_size=20, **shape))
@@ -183,6 +192,8 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
     "DINOv2": (lambda s: T.Dinov2Model(T.Dinov2Config(**SMALL, image_size=518, patch_size=14)), (224, 238, 336, 518, (238, 336))),
     "Swin": (lambda s: T.SwinModel(T.SwinConfig(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=s, patch_size=4, window_size=7), add_pooling_layer=False), (56, 64, 96, 112, 168, (64, 112), (112, 168))),
     "Swin v2": (lambda s: T.Swinv2Model(T.Swinv2Config(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=s, patch_size=4, window_size=7), add_pooling_layer=False), (56, 64, 112, 168, (64, 112))),
+    "Swin, windows of another side": (lambda s: swin(T.SwinModel, T.SwinConfig, s), (56, 64, 72, 80, 96)),
+    "Swin v2, windows of another side": (lambda s: swin(T.Swinv2Model, T.Swinv2Config, s, pretrained_window_sizes=[7, 7]), (56, 64, 72, 80, 96)),
     "DINOv3": (lambda s: T.DINOv3ViTModel(T.DINOv3ViTConfig(hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64, image_size=s, patch_size=16, num_register_tokens=2)), (64, 48, 96, 128, (48, 96))),
     "ViT-MAE": (vit_mae, (64, 48, 96, 128)),
     "VideoMAE": (lambda s: T.VideoMAEModel(T.VideoMAEConfig(**SMALL, intermediate_size=64, image_size=s[1:], patch_size=8, num_frames=s[0])), ((4, 40, 40), (8, 40, 40), (4, 56, 56), (12, 24, 48))),
@@ -196,7 +207,8 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
     "Whisper's encoder": (whisper, (80, 100, 160, 240)),
 }
 KERNELS = {"RF-DETR": "bicubic-antialias", "DPT": "bilinear", "ViViT": "bilinear", "TimeSformer": "nearest"}  # of a table that the exporter folded: its own code's is not in the file
-WINDOWS = {"RF-DETR": 28}  # pixels along a side by windows: as many windows, whose side follows, which the file does not tell
+SIDES = {56: 7, 64: 8, 72: 8, 80: 5, 96: 12}  # of Swin's windows, by the picture
+WINDOWS = {"RF-DETR": lambda side: side // 28, "Swin, windows of another side": SIDES.get, "Swin v2, windows of another side": SIDES.get}  # by the picture's side
 ASKED = {T.VJEPA2Model: {"skip_predictor": True}}  # of a model's forward
 VIDEO_MODELS = (T.VideoMAEModel, T.VivitModel, T.TimesformerModel, T.VJEPA2Model)  # of sizes (frames, height, width)
 METHODS = {("Wav2Vec2-Conformer, rotary", "TorchScript, free"): ["--method", "none"]}  # what nothing in the file bounds
@@ -339,7 +351,7 @@ def one(binary, name, kind, folder, after=None):
             want = reference(model, build, sizes[0], size)(sample(name, size)).numpy()
         asked = ["--len", str(want.shape[1]), *METHODS.get((name, kind), [])] if name in RECORDINGS else ["--image", words(size)]
         if name in WINDOWS:
-            asked += ["--window", "x".join(str(side // WINDOWS[name]) for side in sides(size))]
+            asked += ["--window", "x".join(str(WINDOWS[name](side)) for side in sides(size))]
         if isinstance(model, VIDEO_MODELS):
             asked = ["--grid", words(patched(model, size))]
         p = subprocess.run([binary, "extend", *asked, old, "-o", new, *kernel], capture_output=True, text=True)
@@ -397,7 +409,7 @@ def main():
         with open(a.table, "w") as f:
             f.write("# Other sizes of pictures and recordings\n\n")
             f.write(f"Models of transformers {T.__version__}, small, with random weights, exported by PyTorch {torch.__version__.split('+')[0]}, changed by `extend --image`, `--grid` (videos, in frames and pixels), or `--len` of as many positions, and run in ONNX Runtime\n")
-            f.write(f"{onnxruntime.__version__}. Each cell is the largest difference to the library's own model of the new size, over the largest output; in two steps where a refusal wants the exported size by `--fix` first; of RF-DETR with `--window`, as its number of windows stays. Made by `test/sizes/sizes.py --table`.\n\n")
+            f.write(f"{onnxruntime.__version__}. Each cell is the largest difference to the library's own model of the new size, over the largest output; in two steps where a refusal wants the exported size by `--fix` first; of RF-DETR with `--window`, as its number of windows stays, and of Swin where windows get another side. Made by `test/sizes/sizes.py --table`.\n\n")
             f.write("| model | export | size | | | | |\n|---|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n\n")
             f.write("\n".join(f"{i + 1}. {note}" for i, note in enumerate(notes)) + "\n")
     return 1 if failed or refused > REFUSED else 0

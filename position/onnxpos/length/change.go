@@ -408,8 +408,8 @@ func (c *Change) Refuse(n *onnx.Node, why string) error {
 	refusal := &position.Refusal{Why: fmt.Sprintf("the graph cannot run %s: %s: %s", c.asked(), n.Title(), why), Instead: c.export()}
 	if c.followed != nil && c.followed.windows.sides != nil {
 		refusal.Instead = ""
-		for i, side := range c.followed.windows.sides {
-			refusal.Remedies = append(refusal.Remedies, report.Do("", []string{"keeps the windows' side", "keeps their number"}[i], "window", side))
+		for _, w := range c.followed.windows.sides {
+			refusal.Remedies = append(refusal.Remedies, report.Do("", w.does, "window", windowText(w.side)))
 		}
 	}
 	return refusal

@@ -108,7 +108,7 @@ func (f *windows) shifts() ([]newShift, error) {
 	var out []newShift
 	for _, stage := range lacking {
 		grid, ok := f.grids[stage[0]]
-		count := stage[0].count(grid)
+		count := stage[0].counted(grid)
 		why := ""
 		switch {
 		case !ok || count == [2]int{1, 1}:
@@ -117,7 +117,7 @@ func (f *windows) shifts() ([]newShift, error) {
 			why = "which of them are to be shifted is not in the file"
 		case count[0] == 1 || count[1] == 1:
 			why = "whether windows in one row or column are to be shifted is not in the file"
-		case like.side != stage[0].side:
+		case like.now != stage[0].now:
 			why = "how far windows of that size are to be shifted is not in the file"
 		}
 		if why != "" {
@@ -159,7 +159,9 @@ func (c *Change) writeWindows() error {
 			}
 		}
 	}
-	c.alone = len(tables) > 0
+	if c.alone = len(tables) > 0; c.alone { // no sizes for what made the old masks
+		c.Graph.RemoveUnread(why)
+	}
 	return nil
 }
 
@@ -175,7 +177,7 @@ func (c *Change) maskTable(tables map[maskTable]string, use windowUse, w *window
 	if name := tables[key]; name != "" {
 		return name, nil
 	}
-	data, err := masks(use.was.Type, w, grid, use.outer(), use.block)
+	data, err := masks(use.was.Type, w, grid, use.outer(), use.numbers)
 	if err != nil {
 		return "", err
 	}
@@ -183,8 +185,8 @@ func (c *Change) maskTable(tables map[maskTable]string, use windowUse, w *window
 	for i, d := range use.was.Shape {
 		dims[i] = int64(d)
 	}
-	count := w.count(grid)
-	dims[use.axis] = int64(count[0] * count[1])
+	count, k, places := w.counted(grid), len(dims), int64(w.now[0]*w.now[1])
+	dims[use.axis], dims[k-2], dims[k-1] = int64(count[0]*count[1]), places, places
 	name, err := c.Graph.AddTable(c.Graph.File.Graph, "modelpatch/window_mask", use.was.Type, dims, data, why)
 	tables[key] = name
 	return name, err
@@ -199,18 +201,21 @@ func (c *Change) insertShift(tables map[maskTable]string, s newShift, why string
 		return c.Refuse(w.split, "its windows are to be shifted, and where they are masked is not found")
 	}
 	scores := main.Input(w.softmax, 0).Shape
-	use := windowUse{s.like.added[0], main.Enlarge(s.like.added[0].node.Input(s.like.added[0].input))}
+	use := windowUse{s.like.added[0], main.Enlarge(s.like.added[0].node.Input(s.like.added[0].input)), nil}
+	if why := use.renumber(s.like); why != "" {
+		return c.Refuse(use.node, why)
+	}
 	if len(scores) != 4 {
 		return c.Refuse(w.softmax, fmt.Sprintf("its windows are to be shifted, and its scores are of %v, not of windows and heads", scores))
 	}
-	count := w.count(grid)
+	count, places := w.counted(grid), int64(w.now[0]*w.now[1])
 	key := maskTable{use.node.Input(use.input), -1, grid}
 	if tables[key] == "" {
 		data, err := masks(use.was.Type, s.like, grid, 1, use.only())
 		if err != nil {
 			return err
 		}
-		if tables[key], err = c.Graph.AddTable(c.Graph.File.Graph, "modelpatch/shift_mask", use.was.Type, []int64{int64(count[0] * count[1]), 1, int64(w.places()), int64(w.places())}, data, why); err != nil {
+		if tables[key], err = c.Graph.AddTable(c.Graph.File.Graph, "modelpatch/shift_mask", use.was.Type, []int64{int64(count[0] * count[1]), 1, places, places}, data, why); err != nil {
 			return err
 		}
 	}
@@ -225,15 +230,16 @@ func (c *Change) insertShift(tables map[maskTable]string, s newShift, why string
 	}
 	from := c.Graph.FreshName("modelpatch/picture")
 	nodes := []onnx.NewNode{{Op: "Reshape", Inputs: []string{at.Input(0), size(-1, int64(picture[0]), int64(picture[1]), int64(split[5]))}, Outputs: []string{from}}}
-	rolledTo, rolls := c.rolls(from, s.like.shift, size)
+	rolledTo, rolls := c.rolls(from, s.like.shiftNow(), size)
 	c.Graph.InsertNodes(at, append(nodes, rolls...), why)
 	c.Graph.RenameInput(at, 0, rolledTo, why)
-	if err := c.insertBehind(w, &s.like.shift, s.like.padLast, why); err != nil {
+	shift := s.like.shiftNow()
+	if err := c.insertBehind(w, &shift, s.like.padLast, why); err != nil {
 		return err
 	}
 
 	fresh := func(part string) string { return c.Graph.FreshName("modelpatch/window_" + part) }
-	each, all := size(-1, int64(count[0]*count[1]), int64(scores[1]), int64(scores[2]), int64(scores[3])), size(-1, int64(scores[1]), int64(scores[2]), int64(scores[3]))
+	each, all := size(-1, int64(count[0]*count[1]), int64(scores[1]), places, places), size(-1, int64(scores[1]), places, places)
 	apart, sum, masked := fresh("scores"), fresh("masked"), fresh("masked_scores")
 	c.Graph.InsertNodes(w.softmax, []onnx.NewNode{
 		{Op: "Reshape", Inputs: []string{w.softmax.Input(0), each}, Outputs: []string{apart}},
@@ -342,7 +348,7 @@ func (f *windows) wereAlone() (several *windowed) {
 		if w.count(w.grid) != [2]int{1, 1} {
 			return nil
 		}
-		if grid, ok := f.grids[w]; ok && several == nil && w.count(grid) != [2]int{1, 1} {
+		if grid, ok := f.grids[w]; ok && several == nil && w.counted(grid) != [2]int{1, 1} {
 			several = w
 		}
 	}

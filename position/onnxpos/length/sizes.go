@@ -1,6 +1,7 @@
 package length
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -87,7 +88,7 @@ func (c *Change) pictureSizes() *sizes {
 	z.windows = newWindows(m.Eval.Main, *c.windowed)
 	z.windows.picture, z.windows.side = z.picture, c.window
 	for _, w := range *c.windowed {
-		w.tie(m.Eval.Main, z.stays)
+		w.tie(m.Eval.Main, z.stays, c.window)
 	}
 	return z
 }
@@ -123,7 +124,7 @@ func (c *Change) outputsFollow() error {
 		}
 	}
 	told := func(n *onnx.Node, input int) bool {
-		return c.followed.given[given{n, input}] != nil || c.followed.places.Placed[places.Input{Node: n, Index: input}] != nil
+		return c.followed.told[n] || c.followed.places.Placed[places.Input{Node: n, Index: input}] != nil
 	}
 	if n, why := places.LeftOver(c.Graph.Eval.Main, e.Main, c.patches(), told); n != nil {
 		return c.Refuse(n, why)
@@ -734,21 +735,32 @@ func (z *sizes) cutTable(n *onnx.Node, inputs []*eval.Value) bool {
 }
 
 // rollBack has a Slice by which rows or columns are rolled as many from the end as they were: part of
-// those is the last, or the rest.
+// those is the last, or the rest; or as many as windows of another side want.
 func (z *sizes) rollBack(n *onnx.Node, inputs []*eval.Value) bool {
 	reader, axes := trace.Only(z.old, n.Output(0)), z.constant(n, inputs, 3)
 	if reader == nil || len(axes) != 1 || axes[0] < 0 || inputs[0] == nil || int(axes[0]) >= min(len(inputs[0].Shape), len(z.old.Input(n, 0).Shape)) {
 		return false
 	}
 	start, _ := rollStart(z.old, reader)
-	was, is := z.old.Input(n, 0).Shape[axes[0]], inputs[0].Shape[axes[0]]
-	if 2*start <= was || was == is {
+	was, is, by := z.old.Input(n, 0).Shape[axes[0]], inputs[0].Shape[axes[0]], z.windows.farther(reader, int(axes[0]))
+	back := 2*start > was
+	if start == 0 || by == 0 && (!back || was == is) {
 		return false
 	}
 	for _, i := range []int{1, 2} {
 		limits := z.constant(n, inputs, i)
-		if len(limits) == 1 && (limits[0] == int64(start) || limits[0] == int64(was)) {
-			z.give(n, inputs, i, []int64{limits[0] + int64(is-was)})
+		if len(limits) != 1 {
+			continue
+		}
+		switch at := int(limits[0]); {
+		case at == was:
+			z.give(n, inputs, i, []int64{int64(is)})
+		case at == start && back:
+			z.give(n, inputs, i, []int64{int64(is - was + start - by)})
+		case at == start:
+			z.give(n, inputs, i, []int64{int64(start + by)})
+		case at == start-was:
+			z.give(n, inputs, i, []int64{int64(start - was - by)})
 		}
 	}
 	return true
@@ -759,6 +771,9 @@ func (z *sizes) pad(n *onnx.Node, inputs []*eval.Value) {
 	pads := z.constant(n, inputs, 1)
 	was := z.old.Input(n, 0)
 	k := len(was.Shape)
+	if filling := z.old.Input(n, 1); pads == nil && z.windows.fills(n) && filling.Known() { // computed for the old side
+		pads = filling.Ints
+	}
 	if inputs[0] == nil || len(inputs[0].Shape) != k || len(pads) != 2*k || z.old.Input(n, 3).Ranked {
 		return
 	}
@@ -766,7 +781,9 @@ func (z *sizes) pad(n *onnx.Node, inputs []*eval.Value) {
 	for d, size := range was.Shape {
 		padded := size + int(pads[d]+pads[k+d])
 		window := z.cutInto(n.Output(0), d)
-		if is := inputs[0].Shape[d]; is != size && window > 1 && padded%window == 0 {
+		side := z.windows.filledTo(n, d)
+		if is := inputs[0].Shape[d]; (is != size || side > 0) && window > 1 && padded%window == 0 {
+			window = cmp.Or(side, window)
 			z.crops[[2]int{padded, size}] = is
 			to[k+d] = int64((window - (is+int(pads[d]))%window) % window)
 		}

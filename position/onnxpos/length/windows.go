@@ -16,22 +16,25 @@ import (
 // windowed is an attention between the places of the windows that a picture is cut into (Liu et al.
 // 2021, §3.2): a Reshape and a Transpose cut it, another pair puts it together again.
 type windowed struct {
-	split, swap   *onnx.Node // the picture cut into windows; the windows side by side
-	place, unswap *onnx.Node // windows by rows and columns; the picture again; nil where it stays cut
-	rows          int        // the axis of split's output that counts windows by rows; window rows, columns of windows, window columns follow
-	placed        int        // the axis of place's output that counts windows by rows; columns of windows and the window follow
-	grid          [2]int     // the picture that is cut, in places
-	side          [2]int     // of a window, in places
-	shift         [2]int     // how far the picture is rolled before it is cut
-	pad           *onnx.Node // fills the picture up to whole windows; nil where none does
-	padLast       bool       // it does so behind the roll
-	merge         *onnx.Node // a Reshape that joins rows and columns of windows to those of the picture; nil where none does
-	rollBack      *onnx.Node // the last Concat that rolls it back; nil where none does
-	cut           *onnx.Node // the last Slice that cuts off what was filled up; nil where none does
-	softmax       *onnx.Node // of the scores; nil where none was found
-	added         []added    // known numbers that are added to the scores and differ between windows
-	tied          bool       // numbers stand in the file for windows of this side
-	now           [2]int     // the side that windows are to have
+	split, swap   *onnx.Node   // the picture cut into windows; the windows side by side
+	place, unswap *onnx.Node   // windows by rows and columns; the picture again; nil where it stays cut
+	rows          int          // the axis of split's output that counts windows by rows; window rows, columns of windows, window columns follow
+	placed        int          // the axis of place's output that counts windows by rows; columns of windows and the window follow
+	grid          [2]int       // the picture that is cut, in places
+	side          [2]int       // of a window, in places
+	shift         [2]int       // how far the picture is rolled before it is cut
+	pad           *onnx.Node   // fills the picture up to whole windows; nil where none does
+	padLast       bool         // it does so behind the roll
+	merge         *onnx.Node   // a Reshape that joins rows and columns of windows to those of the picture; nil where none does
+	rollBack      *onnx.Node   // the last Concat that rolls it back; nil where none does
+	cut           *onnx.Node   // the last Slice that cuts off what was filled up; nil where none does
+	softmax       *onnx.Node   // of the scores; nil where none was found
+	added         []added      // known numbers that are added to the scores and differ between windows
+	rolls         []*onnx.Node // the Concats that roll it there and back
+	mask          bool         // numbers of the graph's own are cut, for the mask of shifted windows
+	tied          bool         // numbers stand in the file for windows of this side
+	stays         string       // why it cannot have another side; "": nothing that was found
+	now           [2]int       // the side that windows are to have
 }
 
 // added is an input of a node that differs between windows along an axis.
@@ -51,23 +54,43 @@ func (w *windowed) counted(grid [2]int) [2]int {
 }
 
 // tie notes whether numbers stand in the file for the windows' side: biases or masks between their places, a roll or a filling;
-// sides are those of sites.
-func (w *windowed) tie(s *eval.Scope, sides map[int]bool) {
+// sides are those of sites. asked is the side that windows are to have, zeros where that was not said.
+func (w *windowed) tie(s *eval.Scope, sides map[int]bool, asked [2]int) {
 	w.now = w.side
-	w.tied = w.shift != [2]int{} || w.pad != nil || len(w.added) > 0 || sides[w.side[0]]
-	if w.tied || w.softmax == nil {
-		return
-	}
-	for _, n := range s.Graph.Nodes {
-		w.tied = w.tied || n.Index() > w.swap.Index() && n.Index() < w.softmax.Index() && eval.Is(n, eval.Product) && slices.ContainsFunc(n.Inputs, func(in string) bool { // vectors by distance along a side
-			v := s.Value(in)
-			return len(v.Shape) == 3 && v.Shape[0] == v.Shape[1] && slices.Contains(w.side[:], v.Shape[0]) && v.Known()
+	w.tied = w.mask || w.shift != [2]int{} || w.pad != nil || len(w.added) > 0 || sides[w.side[0]]
+	if w.softmax != nil {
+		for _, n := range s.Graph.Nodes {
+			if n.Index() > w.swap.Index() && n.Index() < w.softmax.Index() && eval.Is(n, eval.Product) && slices.ContainsFunc(n.Inputs, func(in string) bool {
+				v := s.Value(in)
+				return len(v.Shape) == 3 && v.Shape[0] == v.Shape[1] && slices.Contains(w.side[:], v.Shape[0]) && v.Known()
+			}) {
+				w.tied, w.stays = true, n.Title()+" takes vectors by distance along their sides"
+			}
+		}
+		knownAdded(s, w.softmax, func(_ given, v *eval.Value) {
+			k := len(v.Shape)
+			w.tied = w.tied || k > 1 && v.Shape[k-1] == w.places()
 		})
 	}
-	knownAdded(s, w.softmax, func(_ given, v *eval.Value) {
-		k := len(v.Shape)
-		w.tied = w.tied || k > 1 && v.Shape[k-1] == w.places()
-	})
+	for axis, by := range w.shift {
+		if by != w.side[axis]/2 && w.shift != [2]int{} {
+			w.stays = fmt.Sprintf("they are shifted by %d of %d places: how far those of another side are to be is not in the file", by, w.side[axis])
+		}
+	}
+	if w.shift != [2]int{} && len(w.rolls) != 4 {
+		w.stays = "they are shifted, and what shifts them back is not found"
+	}
+	if asked != [2]int{} && w.stays == "" && (w.shift != [2]int{} || w.pad != nil) { // which are met before the picture is cut
+		w.now = asked
+	}
+}
+
+// shiftNow is how far the picture is to be rolled before it is cut: by half a window (Liu et al. 2021, §3.2) of another side than before.
+func (w *windowed) shiftNow() [2]int {
+	if w.now == w.side || w.shift == [2]int{} {
+		return w.shift
+	}
+	return [2]int{w.now[0] / 2, w.now[1] / 2}
 }
 
 // places is the number of places of one window.
@@ -107,13 +130,15 @@ func findWindowed(s *eval.Scope) []*windowed {
 			w := &windowed{split: made, swap: n, rows: axis, grid: [2]int{d[0] * d[1], d[2] * d[3]}, side: [2]int{d[1], d[3]}}
 			picture := s.Input(made, 0)
 			from := picture.Shape
-			if picture.Known() { // the mask is cut in the same way
+			if w.side[0] < 2 || w.side[1] < 2 || !(len(from) > axis+1 && from[axis] == w.grid[0] && from[axis+1] == w.grid[1] || len(from) > axis && from[axis] == w.grid[0]*w.grid[1]) {
 				continue
 			}
-			if w.side[0] > 1 && w.side[1] > 1 && (len(from) > axis+1 && from[axis] == w.grid[0] && from[axis+1] == w.grid[1] || len(from) > axis && from[axis] == w.grid[0]*w.grid[1]) {
-				w.rolled(s)
-				open, out = w, append(out, w)
+			if w.mask = picture.Known(); w.mask {
+				out = append(out, w)
+				continue
 			}
+			w.rolled(s)
+			open, out = w, append(out, w)
 		}
 	}
 	return out
@@ -155,7 +180,7 @@ func (w *windowed) rolled(s *eval.Scope) {
 			if shape := s.Value(from).Shape; start == 0 || at+w.rows >= len(shape) || 2*start > shape[at+w.rows] {
 				return
 			}
-			w.shift[at], name = start, from
+			w.shift[at], name, w.rolls = start, from, append(w.rolls, n)
 			at--
 		case n.Op == "Pad":
 			if w.pad != nil {
@@ -200,6 +225,13 @@ func (w *windowed) merged(s *eval.Scope) {
 	}
 	w.merge = merge
 	name := merge.Output(0)
+	for range maxRolls { // what was filled up is cut off, or nothing is
+		cut := trace.Only(s, name)
+		if cut == nil || cut.Op != "Slice" && cut.Op != "Identity" {
+			break
+		}
+		name = cut.Output(0)
+	}
 	for range 2 { // rows and columns
 		parts := trace.Readers(s, name)
 		if len(parts) != 2 {
@@ -212,7 +244,7 @@ func (w *windowed) merged(s *eval.Scope) {
 		if start, from := rollStart(s, joined); start == 0 || from != name {
 			return
 		}
-		name, w.rollBack = joined.Output(0), joined
+		name, w.rollBack, w.rolls = joined.Output(0), joined, append(w.rolls, joined)
 	}
 }
 
@@ -249,13 +281,29 @@ const maxAdded = 6
 // shifted windows, alone or with biases.
 func addedByWindow(s *eval.Scope, softmax *onnx.Node, w *windowed) (out []added) {
 	count := w.count(w.grid)
-	knownAdded(s, softmax, func(at given, v *eval.Value) {
+	byWindow := func(v *eval.Value) int {
 		for axis := range max(len(v.Shape)-2, 0) {
 			if v.Shape[axis] == count[0]*count[1] && v.Shape[axis] > 1 && v.Varies(axis) {
-				out = append(out, added{at, axis})
-				return
+				return axis
 			}
 		}
+		return -1
+	}
+	knownAdded(s, softmax, func(at given, v *eval.Value) {
+		axis := byWindow(v)
+		if axis < 0 {
+			return
+		}
+		if sum, in := s.Find(at.node.Input(at.input)); sum != nil && in == s && sum.Op == "Add" && sum.Index() > w.split.Index() { // of a bias and a mask
+			for i := range 2 {
+				mask, bias := s.Enlarge(sum.Input(i)), s.Enlarge(sum.Input(1-i))
+				if part := byWindow(mask); part >= 0 && bias.Known() && byWindow(bias) < 0 {
+					at, axis = given{sum, i}, part
+					break
+				}
+			}
+		}
+		out = append(out, added{at, axis})
 	})
 	return out
 }
@@ -292,19 +340,20 @@ type windows struct {
 	made    map[*windowed][]windowUse // its masks that stayed, to be made anew
 	picture [2][2]int                 // its height and width, before and now
 	side    [2]int                    // of windows, as was asked for; zeros: not
-	sides   []string                  // of which the caller has to choose
+	sides   []windowSide              // of which the caller has to choose
 }
 
-// windowUse is a mask with the numbers that it had.
+// windowUse is a mask with the numbers that it had, and those of windows of another side.
 type windowUse struct {
 	added
-	was *eval.Value
+	was  *eval.Value
+	made windowNumbers // nil where the old ones stay
 }
 
 func newWindows(old *eval.Scope, all []*windowed) *windows {
 	f := &windows{old: old, all: all, roles: map[*onnx.Node][]*windowed{}, grids: map[*windowed][2]int{}, whole: map[*windowed][2]int{}, made: map[*windowed][]windowUse{}}
 	for _, w := range all {
-		nodes := []*onnx.Node{w.split, w.place, w.pad, w.merge, w.rollBack}
+		nodes := append([]*onnx.Node{w.split, w.place, w.pad, w.merge}, w.rolls...)
 		for _, a := range w.added {
 			nodes = append(nodes, a.node)
 		}
@@ -350,8 +399,11 @@ func (f *windows) target(n *onnx.Node, now []int, pairs map[[2]int][][2]int) (wa
 			if _, ok := f.whole[w]; !ok {
 				f.whole[w] = grid
 			}
-			if why := f.doubt(w, grid); why != "" {
+			if why := f.doubt(w, grid); why != "" && !w.mask {
 				return nil, why
+			}
+			if w.now != w.side {
+				pairs[w.side] = slices.Insert(slices.DeleteFunc(pairs[w.side], func(p [2]int) bool { return p == w.now }), 0, w.now)
 			}
 			count := w.counted(grid)
 			made[w.rows], made[w.rows+1], made[w.rows+2], made[w.rows+3] = count[0], w.now[0], count[1], w.now[1]
@@ -369,16 +421,21 @@ func (f *windows) target(n *onnx.Node, now []int, pairs map[[2]int][][2]int) (wa
 	return nil, ""
 }
 
-// untold says why it cannot be told whether windows keep their side or their number, and takes the side that was asked for.
+// untold says why it cannot be told whether windows keep their side or their number, and takes the side that was asked for: one window
+// is no larger than the picture.
 func (f *windows) untold(w *windowed, grid [2]int) string {
-	if w.tied {
-		if f.side != [2]int{} && w.side != f.side {
-			return fmt.Sprintf("its windows are of %d×%d places, of which biases or masks are in the file", w.side[0], w.side[1])
+	if f.side != [2]int{} {
+		side := f.side
+		if w.count(w.grid) == [2]int{1, 1} && w.pad == nil {
+			side = [2]int{min(side[0], grid[0]), min(side[1], grid[1])}
 		}
+		if w.stays != "" && side != w.side {
+			return fmt.Sprintf("its windows are of %d×%d places: %s", w.side[0], w.side[1], w.stays)
+		}
+		w.now = side
 		return ""
 	}
-	if f.side != [2]int{} {
-		w.now = f.side
+	if w.tied {
 		return ""
 	}
 	count := w.count(w.grid)
@@ -386,8 +443,22 @@ func (f *windows) untold(w *windowed, grid [2]int) string {
 	if other == w.side {
 		return ""
 	}
-	f.sides = []string{windowText(w.side), windowText(other)}
-	return fmt.Sprintf("whether windows stay of %d×%d places, or as many, then of %d×%d, is not in the file", w.side[0], w.side[1], other[0], other[1])
+	f.sides = nil
+	for _, c := range []windowSide{{w.side, "keeps the windows' side"}, {other, "keeps their number"}} {
+		if min(c.side[0], c.side[1]) > 0 && grid[0]%c.side[0] == 0 && grid[1]%c.side[1] == 0 {
+			f.sides = append(f.sides, c)
+		}
+	}
+	if f.sides == nil {
+		return fmt.Sprintf("%d×%d places can be cut neither into windows of %d×%d nor into %d×%d windows", grid[0], grid[1], w.side[0], w.side[1], count[0], count[1])
+	}
+	return fmt.Sprintf("whether windows stay of %d×%d places, or their number of %d×%d, is not in the file", w.side[0], w.side[1], count[0], count[1])
+}
+
+// windowSide is a side of windows that the caller may choose, and what it does.
+type windowSide struct {
+	side [2]int
+	does string
 }
 
 // windowText is a side as the option takes it.
@@ -468,7 +539,7 @@ func (f *windows) cropAt(w *windowed) *onnx.Node {
 func (f *windows) mask(n *onnx.Node, inputs []*eval.Value) (why string) {
 	for _, w := range f.roles[n] {
 		grid, ok := f.grids[w]
-		if !ok || grid == w.grid {
+		if !ok || grid == w.grid && w.now == w.side {
 			continue
 		}
 		for _, a := range w.added {
@@ -479,13 +550,17 @@ func (f *windows) mask(n *onnx.Node, inputs []*eval.Value) (why string) {
 				return "it masks windows that are not shifted: what of them it masks is not in the file"
 			}
 			was, is := f.old.Enlarge(n.Input(a.input)), inputs[a.input]
-			use := windowUse{a, was}
+			use := windowUse{a, was, nil}
 			if why := use.classes(w); why != "" {
 				return why
 			}
-			shape, now := slices.Clone(was.Shape), w.count(grid)
-			shape[a.axis] = now[0] * now[1]
-			if !slices.Equal(is.Shape, was.Shape) { // the graph computes it
+			if why := use.renumber(w); why != "" {
+				return why
+			}
+			shape, now := slices.Clone(was.Shape), w.counted(grid)
+			k := len(shape)
+			shape[a.axis], shape[k-2], shape[k-1] = now[0]*now[1], w.now[0]*w.now[1], w.now[0]*w.now[1]
+			if use.made == nil && !slices.Equal(is.Shape, was.Shape) { // the graph computes it
 				if !slices.Equal(is.Shape, shape) || is.Known() && !use.same(w, grid, is) {
 					return "it masks the windows of the new size otherwise than those of the old one"
 				}
@@ -519,6 +594,14 @@ func (u windowUse) block(before, window int) []float64 {
 	return out
 }
 
+// numbers are those of a window of the new picture that has the mask of one of the old.
+func (u windowUse) numbers(before, window int) []float64 {
+	if u.made != nil {
+		return u.made(before, window)
+	}
+	return u.block(before, window)
+}
+
 // outer is the number of elements of the axes before that of the windows.
 func (u windowUse) outer() int { return product(u.was.Shape[:u.axis]) }
 
@@ -538,14 +621,52 @@ func (u windowUse) classes(w *windowed) (why string) {
 	return ""
 }
 
+// renumber makes the mask of windows of another side, where the old one hides the parts of a shifted window from each other, which
+// come from opposite borders of the picture (Liu et al. 2021, §3.2), and nothing else. It returns why it cannot.
+func (u *windowUse) renumber(w *windowed) (why string) {
+	if w.now == w.side {
+		return ""
+	}
+	count, hidden := w.count(w.grid), 0.0
+	of := func(window int, side, shift [2]int, hidden float64) []float64 {
+		last := [2]bool{window/count[1] == count[0]-1, window%count[1] == count[1]-1}
+		part := func(place int) (p [2]bool) {
+			for axis, at := range [2]int{place / side[1], place % side[1]} {
+				p[axis] = last[axis] && at >= side[axis]-shift[axis]
+			}
+			return p
+		}
+		places := side[0] * side[1]
+		out := make([]float64, places*places)
+		for i := range out {
+			if part(i/places) != part(i%places) {
+				out[i] = hidden
+			}
+		}
+		return out
+	}
+	for _, x := range u.block(0, count[0]*count[1]-1) {
+		hidden = min(hidden, x)
+	}
+	for before := range u.outer() {
+		for window := range count[0] * count[1] {
+			if !slices.Equal(u.block(before, window), of(window, w.side, w.shift, hidden)) {
+				return fmt.Sprintf("what it adds to window %d is not the mask of shifted windows alone: that of another side is not in the file", window)
+			}
+		}
+	}
+	u.made = func(_, window int) []float64 { return of(window, w.now, w.shiftNow(), hidden) }
+	return ""
+}
+
 // same reports whether a value is the mask of the windows of a grid.
 func (u windowUse) same(w *windowed, grid [2]int, is *eval.Value) bool {
-	now := w.count(grid)
-	other := windowUse{u.added, is}
+	now := w.counted(grid)
+	other := windowUse{u.added, is, nil}
 	for before := range u.outer() {
 		for row := range now[0] {
 			for column := range now[1] {
-				if !slices.Equal(other.block(before, row*now[1]+column), u.block(before, w.of(row, column, now))) {
+				if !slices.Equal(other.block(before, row*now[1]+column), u.numbers(before, w.of(row, column, now))) {
 					return false
 				}
 			}
@@ -559,7 +680,7 @@ type windowNumbers func(before, window int) []float64
 
 // masks writes what numbers give for each window of a grid, outer times.
 func masks(t onnx.DataType, w *windowed, grid [2]int, outer int, of windowNumbers) (patch.Source, error) {
-	now, was := w.count(grid), w.count(w.grid)
+	now, was := w.counted(grid), w.count(w.grid)
 	old := was[0] * was[1]
 	blocks := map[int][]byte{} // of four windows at most, outer times
 	var sequence []int
@@ -593,6 +714,9 @@ func masks(t onnx.DataType, w *windowed, grid [2]int, outer int, of windowNumber
 // only is the mask without biases that stand in the same numbers: what a window has of the first head beyond
 // those of one that is not masked.
 func (u windowUse) only() windowNumbers {
+	if u.made != nil {
+		return u.made
+	}
 	places := product(u.was.Shape[len(u.was.Shape)-2:])
 	return func(_, window int) []float64 {
 		out := u.block(0, window)[:places]
@@ -626,6 +750,31 @@ func (f *windows) doubt(w *windowed, grid [2]int) string {
 		}
 	}
 	return ""
+}
+
+// farther is how much farther than before a picture is rolled along an axis of the Concat that does it.
+func (f *windows) farther(roll *onnx.Node, axis int) int {
+	for _, w := range f.roles[roll] {
+		if at := axis - w.rows; slices.Contains(w.rolls, roll) && (at == 0 || at == 1) {
+			return w.shiftNow()[at] - w.shift[at]
+		}
+	}
+	return 0
+}
+
+// fills reports whether a Pad fills a picture up to whole windows of another side than before.
+func (f *windows) fills(pad *onnx.Node) bool {
+	return slices.ContainsFunc(f.roles[pad], func(w *windowed) bool { return pad == w.pad && w.now != w.side })
+}
+
+// filledTo is the side of the windows to whole ones of which a Pad fills a picture up along an axis, where it does.
+func (f *windows) filledTo(pad *onnx.Node, axis int) (side int) {
+	for _, w := range f.roles[pad] {
+		if at := axis - w.rows; pad == w.pad && (at == 0 || at == 1) && w.now != w.side {
+			return w.now[at]
+		}
+	}
+	return 0
 }
 
 // cuts reports whether a node reads or gives a picture that is cut into windows, whose sizes are none of a picture.

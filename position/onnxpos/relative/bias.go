@@ -199,7 +199,7 @@ func (m *Search) Biases() []site.Site {
 			linear = append(linear, b)
 			continue
 		}
-		if p := m.pick(b); p != nil && m.bucketGather(b) == nil {
+		if p := m.pick(b); p != nil && m.bucketGather(b) == nil && !(b.heads[0] != nil && p.byPair()) {
 			table := p.table
 			if table == nil {
 				continue

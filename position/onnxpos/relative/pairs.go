@@ -32,6 +32,19 @@ type picked struct {
 	scope  *eval.Scope
 }
 
+// byPair reports whether every pair of positions has a row of its own, which says nothing of distances: as coordinates do of which a
+// network makes biases.
+func (p *picked) byPair() bool {
+	if p.index == nil || !p.index.Known() || p.index.Len() < 9 || p.index.Len() > p.rows() {
+		return false
+	}
+	seen := map[int64]bool{}
+	for _, row := range p.index.Ints {
+		seen[row] = true
+	}
+	return len(seen) == p.index.Len()
+}
+
 // rows is how many the table has.
 func (p *picked) rows() int { return int(p.table.Dims[p.axis]) }
 

@@ -48,20 +48,18 @@ func (w *Window) Store(position.Want) error {
 		Remedies: []report.Remedy{report.Do("extend", "", "grid", "HxW"), report.Do("extend", "", "image", "SIZE")}}
 }
 
-// ResizeWindow gives the window, which has to be the whole picture, another size. The table of
+// ResizeWindow gives the window another size. The table of
 // every layer is read off its bias, resized (schemes.ResizeWindow), and laid out as a constant
 // in the place of what made the bias.
-func (w *Window) ResizeWindow(to [2]int, method string) error {
+func (w *Window) ResizeWindow(to [2]int, method string) (how string, err error) {
+	how = method
 	instead := "export the model for the wanted picture"
 	if w.shape() == nil {
-		return &position.Refusal{Why: "the window of a bias of distances cannot be told", Instead: instead}
+		return "", &position.Refusal{Why: "the window of a bias of distances cannot be told", Instead: instead}
 	}
 	from := [2]int(w.shape())
-	if grid := w.graph.PatchGrid(); grid != from {
-		return &position.Refusal{Why: fmt.Sprintf("the graph cuts its %s into windows of %d×%d, and many of its shapes hang on that size", picture(grid), from[0], from[1]),
-			Instead: "export the model with the wanted window size"}
-	}
 	w.given = map[string]*eval.Value{}
+	w.graph.Eval.Budget.Allow(networkSteps)
 	why := fmt.Sprintf("bias of a window of %d×%d", to[0], to[1])
 	for _, u := range w.uses {
 		if u.heads[0] == nil { // too large to be looked at before
@@ -70,25 +68,32 @@ func (w *Window) ResizeWindow(to [2]int, method string) error {
 			}
 		}
 		if u.heads[0] == nil {
-			return &position.Refusal{Why: fmt.Sprintf("the bias that %s adds is too large to be read", u.node.Title()), Instead: instead}
+			return "", &position.Refusal{Why: fmt.Sprintf("the bias that %s adds is too large to be read", u.node.Title()), Instead: instead}
 		}
 		u = u.unmasked()
 		if w.given[u.name] != nil {
 			continue // layers share it
 		}
-		if n := weighed(u.scope, u.name); n != nil {
-			return &position.Refusal{Why: fmt.Sprintf("the bias that %s adds is what weights make of distances (%s), and no table of a window that could be resampled", u.node.Title(), n.Title()), Instead: instead}
+		made := coordinatesOf(w.graph.Eval, u, from)
+		if made != nil {
+			how = position.WindowByNetwork
+		}
+		if n := weighed(u.scope, u.name); n != nil && made == nil {
+			return "", &position.Refusal{Why: fmt.Sprintf("the bias that %s adds is what weights make of distances (%s), and no table of a window that could be resampled", u.node.Title(), n.Title()), Instead: instead}
 		}
 		if u.scope != w.graph.Eval.Main {
-			return &position.Refusal{Why: fmt.Sprintf("the bias that %s adds stands in a function or branch", u.node.Title()), Instead: instead}
+			return "", &position.Refusal{Why: fmt.Sprintf("the bias that %s adds stands in a function or branch", u.node.Title()), Instead: instead}
 		}
-		if err := w.resize(u, from, to, method, why); err != nil {
-			return err
+		if err := w.resize(u, made, from, to, method, why); err != nil {
+			return "", err
 		}
 	}
 	w.graph.RemoveUnread(why)
-	return nil
+	return how, nil
 }
+
+// networkSteps bounds the work of networks that make biases of distances: some seconds.
+const networkSteps = 1 << 30
 
 // weighed is the nearest product behind a known value that is more than a choice of rows; nil where there is none.
 func weighed(s *eval.Scope, name string) *onnx.Node {
@@ -123,22 +128,19 @@ func oneHot(v *eval.Value) bool {
 // maxOneHot bounds the numbers that are looked at.
 const maxOneHot = 1 << 22
 
-func picture(grid [2]int) string {
-	if grid == [2]int{} {
-		return "picture"
-	}
-	return fmt.Sprintf("%d×%d patches", grid[0], grid[1])
-}
-
 // resize puts the bias of another window in the place of one.
-func (w *Window) resize(u *bias, from, to [2]int, method, why string) error {
+func (w *Window) resize(u *bias, made *coordinates, from, to [2]int, method, why string) error {
 	table, class, err := u.windowTable(from)
 	if err != nil {
 		return err
 	}
-	resized, err := schemes.ResizeWindow(table, from, to, method)
-	if err != nil {
-		return &position.UsageError{What: err.Error()}
+	var resized [][]float64
+	if made == nil {
+		if resized, err = schemes.ResizeWindow(table, from, to, method); err != nil {
+			return &position.UsageError{What: err.Error()}
+		}
+	} else if resized, err = made.resized(from, to); err != nil {
+		return &position.Refusal{Why: fmt.Sprintf("the bias that %s adds: %v", u.node.Title(), err), Instead: "export the model for the wanted picture"}
 	}
 	n := to[0] * to[1]
 	if class {
@@ -154,9 +156,8 @@ func (w *Window) resize(u *bias, from, to [2]int, method, why string) error {
 		return &position.Refusal{Why: fmt.Sprintf("the bias is of type %s, which new numbers cannot be: %v", v.Type, err)}
 	}
 	layout := windowLayout{resized, schemes.WindowIndex(to[0], to[1], class), heads, v.Type}
-	made := eval.Shaped(v.Type, shape...)
-	w.given[u.name] = made
-	return w.graph.Substitute(u.scope, u.name, made, patch.Func(int64(heads)*layout.size(), layout.open), "modelpatch/window_bias", why)
+	w.given[u.name] = eval.Shaped(v.Type, shape...)
+	return w.graph.Substitute(u.scope, u.name, w.given[u.name], patch.Func(int64(heads)*layout.size(), layout.open), "modelpatch/window_bias", why)
 }
 
 // windowLayout writes a table as matrices of heads, queries and keys, a head at a time.
