@@ -336,21 +336,27 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 	return role
 }
 
-// ofInput reports whether an axis is a part of one of an input, or was picked out of it: then its places are the input's, and attend to each other,
+// ofInput reports whether an axis is a part of one of an input, or runs of its places, or was picked out of it: then its places are the input's, and attend to each other,
 // though weights sum over the whole elsewhere (patches of a series that is projected as well).
 func (a *Atom) ofInput() bool {
-	for range maxCuts {
-		next := a.whole
-		for _, d := range a.made {
-			if next == nil && len(d.from) == 1 && (d.how == picked || d.how == tiled) {
-				next = d.from[0].Atom
+	queue := []*Atom{a.root()}
+	for i := 0; i < len(queue) && i < maxCuts; i++ {
+		at := queue[i]
+		if i > 0 && len(at.inputs) > 0 {
+			return true
+		}
+		if at.whole != nil {
+			queue = append(queue, at.whole.root())
+		}
+		for _, s := range at.joined {
+			for _, f := range leaves(s.axis) {
+				queue = append(queue, f.root())
 			}
 		}
-		if next == nil {
-			return false
-		}
-		if a = next.root(); len(a.inputs) > 0 {
-			return true
+		for _, d := range at.made {
+			if len(d.from) == 1 && (d.how == picked || d.how == tiled || d.how == sliced) {
+				queue = append(queue, d.from[0].root())
+			}
 		}
 	}
 	return false

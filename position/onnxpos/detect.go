@@ -12,6 +12,8 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // detector walks a probed graph and collects the places where numbers that
@@ -44,11 +46,34 @@ func (m *Model) detect() {
 	if m.lengthen() {
 		return
 	}
-	if len(m.sites) == 0 && !m.enlarge() {
+	if len(m.sites) == 0 {
+		if m.enlarge() || m.turnAxes() {
+			return
+		}
 		m.sites = append(m.sites, m.withoutEncoding())
 	}
 	m.countTables()
 	m.inspectBeyond()
+}
+
+// turnAxes looks again with the first axis of the main input as that of tokens, where nothing was found with the second and their names say
+// neither. It reports whether encodings are found so.
+func (m *Model) turnAxes() bool {
+	back := m.graph.TurnAxes()
+	if back == nil {
+		return false
+	}
+	m.unread = nil
+	m.detect()
+	if slices.ContainsFunc(m.sites, func(s site.Site) bool {
+		other, is := s.Encoding().Scheme.(schemes.Other)
+		return !is || other.Kind != report.SchemeNone && other.Kind != report.SchemeUnknown
+	}) {
+		return true
+	}
+	back()
+	m.sites, m.unread = nil, nil
+	return false
 }
 
 // detector follows an evaluation of the graph at a length and collects what the mechanisms look at.

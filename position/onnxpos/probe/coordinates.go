@@ -23,18 +23,25 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 	if !used {
 		return false
 	}
-	if anonymous(in) && besideTokens(f, in) {
+	if anonymous(in) && (besideTokens(f, in) || embedded(f, in)) {
 		return true
 	}
-	waves := false
+	waves, rows := false, int64(0)
 	queue, seen := []int{number}, map[int]bool{number: true}
 	for i := 0; i < len(queue); i++ {
 		for _, n := range w.Readers(queue[i]) {
 			switch {
 			case i >= maxFollowed:
 				return false
-			case n.Op == "Sin" || n.Op == "Cos" || in.Type.IsInteger() && takesWaves(w, n, queue[i]):
+			case n.Op == "Sin" || n.Op == "Cos":
 				waves = true
+				continue
+			case in.Type.IsInteger() && takesWaves(w, n, queue[i]) != nil:
+				table := takesWaves(w, n, queue[i])
+				if rows > 0 && rows != table.Dims[0] {
+					return false // hours and days: a position is one number along each axis
+				}
+				waves, rows = true, table.Dims[0]
 				continue
 			case !passes(n):
 				return false
@@ -78,6 +85,19 @@ func besideTokens(f *onnx.File, in *onnx.ValueInfo) bool {
 		}
 	}
 	return false
+}
+
+// embedded reports whether an input is that of the positions of an operator that sums rows for tokens and positions
+// (EmbedLayerNormalization of com.microsoft, position_ids).
+func embedded(f *onnx.File, in *onnx.ValueInfo) (yes bool) {
+	w := f.Graph.Wiring()
+	read(f, in, func(n *onnx.Node, of int, _ bool) (on, turns bool) {
+		const positionIDs = 8
+		at, ok := w.Input(n, positionIDs)
+		yes = yes || ok && at == of && n.Op == "EmbedLayerNormalization"
+		return eval.Is(n, eval.Elements|eval.Layout), false
+	})
+	return yes
 }
 
 // maxOnTheWay bounds the nodes between rows that are taken and where they are added.
@@ -140,26 +160,29 @@ func leadsTo(w *onnx.Wiring, from map[int]bool, value, most int) bool {
 	return false
 }
 
-// takesWaves reports whether a node takes rows of a table of sines or cosines by an index.
-func takesWaves(w *onnx.Wiring, n *onnx.Node, index int) bool {
+// takesWaves is the table of sines or cosines of which a node takes rows by an index, nil where it takes none.
+func takesWaves(w *onnx.Wiring, n *onnx.Node, index int) *onnx.Tensor {
 	if n.Op != "Gather" || n.Int("axis", 0) != 0 {
-		return false
+		return nil
 	}
 	at, ok := w.Input(n, 1)
 	data, has := w.Input(n, 0)
 	if !ok || !has || at != index {
-		return false
+		return nil
 	}
 	t := w.Constant(data)
 	if made := w.Producer(data); t == nil && made != nil && made.Op == "Constant" && made.Attribute("value") != nil {
 		t = made.Attribute("value").Tensor
 	}
 	if t == nil || !t.Type.IsFloat() || len(t.Dims) < 2 || t.Dims[0] < 4 || t.Complete() != nil {
-		return false
+		return nil
 	}
 	columns := int(t.Len() / t.Dims[0])
 	x, err := t.Floats(0, 4*int64(columns))
-	return err == nil && columns > 0 && turns(x, columns)
+	if err != nil || columns < 1 || !turns(x, columns) {
+		return nil
+	}
+	return t
 }
 
 // turns reports whether the first four rows of a table go on as sines or cosines do, of one amplitude or another: each follows

@@ -20,6 +20,7 @@ type Sizes struct {
 	Image               int               // height of free image axes in pixels, and width where there is no other
 	Width               int               // 0: as Image
 	Frames              int               // of a video
+	SequenceFirst       bool              // of axes whose names do not say it, the first runs over tokens and the second over the batch
 	demanded            *map[demanded]int // what the graph's operators demand; nil: nothing
 }
 
@@ -80,7 +81,7 @@ func (s Sizes) named(name string, axis, rank int, of pictureAxis) int {
 		return 3
 	case strings.Contains(name, "seq"), strings.Contains(name, "len"), name == "s", name == "t":
 		return s.Length
-	case axis == 0 && rank > 1:
+	case rank > 1 && (axis == 0 && !s.SequenceFirst || axis == 1 && s.SequenceFirst):
 		return s.Batch
 	}
 	return s.Length
@@ -112,6 +113,12 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 		switch v := inputs[in.Name]; {
 		case v.Ranked && v.Len() <= room+len(v.Ints) && IsCoordinates(f, in):
 			inputs[in.Name] = coordinates(v, s.past)
+		case v.Known() && marksPadding(f, in):
+			clear(v.Ints)
+		case v.Known() && isLengths(f, given, in):
+			for i := range v.Ints {
+				v.Ints[i] = int64(s.Length + s.past)
+			}
 		case anonymous(in):
 			if matrices++; matrices > 1 { // the first are tokens; ones do for masks and for kinds of tokens
 				for i := range v.Ints {

@@ -61,6 +61,24 @@ func (p *Probe) TokenInput() *onnx.ValueInfo {
 // TokenMatrix is the first integer matrix among the inputs that is no mask.
 func (p *Probe) TokenMatrix() *onnx.ValueInfo { return p.kinds().tokens }
 
+// TurnAxes takes the first axis of the main input for that of tokens and the second for the batch, where their names do not say which is
+// which. It returns what takes that back, nil where nothing changes.
+func (p *Probe) TurnAxes() (back func()) {
+	in, was, e := p.TokenInput(), p.Sizes, p.Eval
+	if in == nil {
+		in = p.WaveInput()
+	}
+	if in == nil || was.SequenceFirst || len(in.Dims) < 2 || in.Dims[0].Value >= 0 {
+		return nil
+	}
+	s := was
+	s.SequenceFirst = true
+	if s.dimension(in, 0, noPicture) == was.dimension(in, 0, noPicture) || !p.take(s) {
+		return nil
+	}
+	return func() { p.Sizes, p.Eval, p.probes = was, e, nil }
+}
+
 // WaveInput is a raw audio input: (batch, samples).
 func (p *Probe) WaveInput() *onnx.ValueInfo {
 	if p.TokenInput() != nil {

@@ -247,6 +247,15 @@ func (b *bias) classes(ahead int) (classes map[int]int, ok bool) {
 	return classes, true
 }
 
+// distinct reports whether every distance has biases of its own.
+func distinct(classes map[int]int) bool {
+	seen := map[int]bool{}
+	for _, n := range classes {
+		seen[n] = true
+	}
+	return len(seen) == len(classes)
+}
+
 // clipped reads the rows of a table by distance off a bias that has one for each distance up
 // to a reach, and beyond it that of the reach.
 func (b *bias) clipped() (rows, reach int, ok bool) {
@@ -376,8 +385,10 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 	n := len(u.heads[0])
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Heads: len(u.heads)}
 	window, tokens := m.window(n)
-	if len(u.heads[0][0]) != n {
-		window = nil // not among the same places
+	classes, line := u.classes(0) // of distances along one axis
+	line = line && m.graph.ImageInput() == nil
+	if len(u.heads[0][0]) != n || line {
+		window = nil // not among the same places, or not along two axes
 	}
 	if !m.holdsMatrix(u, n) && (window == nil || !m.fromConstants(u)) || stored == nil && m.grows(u, n) {
 		return site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown, Heads: len(u.heads)}, Form: report.FormRuntime, Beyond: report.BeyondContinues,
@@ -418,8 +429,10 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 	if window == nil {
 		if rows, reach, ok := u.clipped(); ok {
 			other.Rows, other.MaxDistance = rows, reach
-			e.Scheme = other
+		} else if line && distinct(classes) {
+			other.Rows = len(classes)
 		}
+		e.Scheme = other
 		return site.NewOther(e)
 	}
 	return &Window{Other: site.NewOther(e), graph: m.graph, uses: uses}

@@ -1,0 +1,70 @@
+package onnxpos
+
+import (
+	"math"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
+
+// TestWhatInputsHold: numbers and masks whose names do not say it are given what the graph does with them asks for, and an axis that
+// no name tells is the one of positions where these act along it.
+func TestWhatInputsHold(t *testing.T) {
+	type dims = []int64
+	table := "position table of 20 rows of 4 ×20"
+	attend := func(m *onnx.NewModel, nodes ...onnx.NewNode) { // of y
+		m.Inputs[0].Dims = dims{-1, -1}
+		m.Initializers = append(m.Initializers, noise("wte", 32, 4), noise("Q", 4, 4))
+		m.Nodes = append(append([]onnx.NewNode{node("Gather", "te", "wte", "ids")}, nodes...), node("MatMul", "q", "y", "Q"), withInts(node("Transpose", "kt", "y"), "perm", dims{0, 2, 1}), node("MatMul", "scores", "q", "kt"),
+			withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "h", "weights", "y"))
+	}
+	scalar := func(name string, v int64) onnx.NewTensor {
+		t := integers(name, v)
+		t.Dims = nil
+		return t
+	}
+	counted := func(m *onnx.NewModel, count ...onnx.NewNode) {
+		m.Initializers = []onnx.NewTensor{noise("wpe", 20, 4), scalar("zero", 0), scalar("one", 1)}
+		attend(m, append(count, node("Gather", "pe", "wpe", "at"), node("Add", "y", "te", "pe"))...)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(m *onnx.NewModel)
+		want   string
+	}{
+		{"as many positions as the longest of several sequences", func(m *onnx.NewModel) {
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "n", Type: onnx.Int64, Dims: dims{-1}})
+			counted(m, withInts(node("ReduceMax", "most", "n"), "keepdims", int64(0)), node("Range", "at", "zero", "most", "one"))
+		}, table},
+		{"counted where a mask is false", func(m *onnx.NewModel) {
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "padding", Type: onnx.Bool, Dims: dims{-1, -1}})
+			counted(m, node("Not", "tokens", "padding"), withInts(node("Cast", "marks", "tokens"), "to", int64(onnx.Int64)), node("CumSum", "count", "marks", "one"), node("Sub", "at", "count", "one"))
+		}, table},
+		{"counted over one minus a mask, and again", func(m *onnx.NewModel) {
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "mask", Type: onnx.Int64, Dims: dims{-1, -1}})
+			counted(m, node("Sub", "marks", "one", "mask"), node("CumSum", "count", "marks", "one"), node("CumSum", "again", "marks", "one"), node("Max", "largest", "count", "again"), node("Sub", "at", "largest", "one"))
+		}, table},
+		{"sequence first", func(m *onnx.NewModel) {
+			m.Initializers = []onnx.NewTensor{noise("wpe", 20, 1, 4), integers("zero", 0)}
+			attend(m, node("Shape", "sizes", "ids"), node("Gather", "length", "sizes", "zero"), node("Slice", "pe", "wpe", "zero", "length", "zero"), node("Add", "x", "te", "pe"),
+				withInts(node("Transpose", "y", "x"), "perm", dims{1, 0, 2}))
+		}, table},
+		{"hours and days", func(m *onnx.NewModel) {
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "x_mark", Type: onnx.Int64, Dims: dims{-1, -1, 2}})
+			waves := func(i int) float64 { return math.Sin(float64(i/4) / math.Pow(10, float64(i%4))) }
+			m.Initializers = []onnx.NewTensor{floats("hours", dims{24, 4}, waves), floats("days", dims{7, 4}, waves), scalar("zero", 0), scalar("one", 1)}
+			attend(m, withInts(node("Gather", "hour", "x_mark", "zero"), "axis", int64(2)), withInts(node("Gather", "day", "x_mark", "one"), "axis", int64(2)),
+				node("Gather", "he", "hours", "hour"), node("Gather", "de", "days", "day"), node("Add", "x", "te", "he"), node("Add", "y", "x", "de"))
+		}, "none"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := built(t, c.change)
+			if got := found(m); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			for _, f := range m.Findings() {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}

@@ -1,0 +1,103 @@
+package probe
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// maxReaders bounds the readers of an input that are looked at.
+const maxReaders = 64
+
+// read visits the nodes that read an input, behind what brings it into shape or another type and behind what step lets pass; step
+// returns whether the walk goes on behind a node, and whether what it gives is turned into its opposite. of is the input that is read.
+func read(f *onnx.File, in *onnx.ValueInfo, step func(n *onnx.Node, of int, turned bool) (on, turns bool)) {
+	type at struct {
+		value  int
+		turned bool
+	}
+	w := f.Graph.Wiring()
+	number, used := w.Number(in.Name)
+	if !used {
+		return
+	}
+	queue, looked := []at{{number, false}}, 0
+	for i := 0; i < len(queue); i++ {
+		for _, n := range w.Readers(queue[i].value) {
+			if looked++; looked > maxReaders {
+				return
+			}
+			on, turns := step(n, queue[i].value, queue[i].turned)
+			out, ok := w.Output(n, 0)
+			next := at{out, queue[i].turned != turns}
+			if on && ok && !slices.Contains(queue, next) {
+				queue = append(queue, next)
+			}
+		}
+	}
+}
+
+// marksPadding reports whether a mask is true where there is no token: positions are counted over its opposite.
+func marksPadding(f *onnx.File, in *onnx.ValueInfo) (padding bool) {
+	w := f.Graph.Wiring()
+	if !in.Type.IsInteger() && in.Type != onnx.Bool || len(in.Dims) < 2 {
+		return false
+	}
+	counted := false
+	read(f, in, func(n *onnx.Node, of int, turned bool) (on, turns bool) {
+		first, _ := w.Input(n, 0)
+		switch {
+		case n.Op == "CumSum":
+			padding, counted = turned && (padding || !counted), true
+			return false, false
+		case n.Op == "Not", eval.Is(n, eval.Comparison) && (isZero(w, n, 0) || isZero(w, n, 1)): // no mask is less than zero
+			return true, n.Op == "Not" || n.Op == "Equal"
+		case n.Op == "Sub" && first != of:
+			return true, true
+		}
+		return eval.Is(n, eval.Elements|eval.Layout), false
+	})
+	return padding
+}
+
+// isZero reports whether an input of a node is a constant of zeros.
+func isZero(w *onnx.Wiring, n *onnx.Node, i int) bool {
+	number, ok := w.Input(n, i)
+	if !ok {
+		return false
+	}
+	t := w.Constant(number)
+	if made := w.Producer(number); t == nil && made != nil && made.Op == "Constant" && made.Attribute("value") != nil {
+		t = made.Attribute("value").Tensor
+	}
+	if t == nil || t.Len() != 1 {
+		return false
+	}
+	x, err := t.Floats(0, 1)
+	if t.Type.IsInteger() {
+		whole, e := t.Ints(0, 1)
+		return e == nil && whole[0] == 0
+	}
+	return err == nil && x[0] == 0
+}
+
+// isLengths reports whether an input has a number for each of several sequences with which places are compared, or of which the
+// largest is taken: how many tokens of it count.
+func isLengths(f *onnx.File, given []*onnx.ValueInfo, in *onnx.ValueInfo) (lengths bool) {
+	if !in.Type.IsInteger() || in.Type == onnx.Bool || len(in.Dims) != 1 || in.Dims[0].Value == 1 || IsPositions(in.Name) || IsCount(in) {
+		return false
+	}
+	if !slices.ContainsFunc(given, func(other *onnx.ValueInfo) bool {
+		return len(other.Dims) > 1 && other.Dims[0].Value == in.Dims[0].Value && other.Dims[0].Param == in.Dims[0].Param
+	}) {
+		return false
+	}
+	rows := false
+	read(f, in, func(n *onnx.Node, _ int, _ bool) (on, turns bool) {
+		lengths = lengths || eval.Is(n, eval.Comparison|eval.Average|eval.Largest)
+		rows = rows || eval.Is(n, eval.Lookups) || n.Op == "OneHot"
+		return eval.Is(n, eval.Elements|eval.Layout|eval.Repetition), false
+	})
+	return lengths && !rows
+}
