@@ -154,9 +154,7 @@ func Unbake(m Model) (_ Outcome, err error) {
 		if err != nil {
 			return Outcome{}, err
 		}
-		p := parameters.Of(scheme)
-		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: EncodingName(scheme) + " computed when the model runs", Expect: report.ExpectSameOnPrefix, Tolerance: rounding, To: &p})
-		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: scheme})
+		out.becomes(Becoming{Site: i, Scheme: scheme}, EncodingName(scheme)+" computed when the model runs", report.ExpectSameOnPrefix).Tolerance = rounding
 	}
 	switch {
 	case stays != nil && out.Changes != nil:
@@ -196,9 +194,7 @@ func divisors(m Model, says, nothing string, move func(DivisorBaker) (bool, erro
 		if err := turns(scheme); err != nil {
 			return Outcome{}, err
 		}
-		p := parameters.Of(scheme)
-		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: fmt.Sprintf(says, EncodingName(scheme), "scaling "+scheme.Scaling.Words()), Expect: report.ExpectSame, Tolerance: rounding, To: &p})
-		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: scheme})
+		out.becomes(Becoming{Site: i, Scheme: scheme}, fmt.Sprintf(says, EncodingName(scheme), "scaling "+scheme.Scaling.Words()), report.ExpectSame).Tolerance = rounding
 	}
 	switch {
 	case !rotates:

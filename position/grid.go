@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -34,13 +33,10 @@ type Resampler interface{ Resampled() bool }
 // WindowResizer is implemented by sites of biases between the places of an image window.
 type WindowResizer interface {
 	Site
-	// ResizeWindow gives the window another size, by a method of schemes.WindowMethods, or by what the graph makes them of. It
-	// returns how.
-	ResizeWindow(to [2]int, method string) (how string, err error)
+	// ResizeWindow gives the window another size, by a method of schemes.WindowMethods, or by what the graph makes biases of. It
+	// returns how, and what is assumed.
+	ResizeWindow(to [2]int, method string) (how, assumes string, err error)
 }
-
-// WindowByNetwork is how biases of a window are resized that weights of the graph make of the distances in it.
-const WindowByNetwork = "by the network that makes them of distances"
 
 // SideResizer is implemented by sites of vectors by distance along the rows and columns of an image.
 type SideResizer interface {
@@ -301,12 +297,10 @@ func (c *gridChange) resizeWindow(i int, s WindowResizer) (done bool, err error)
 	}
 	to := c.to.Sides()
 	asked := windows && c.window != [2]int{} && !slices.Equal(w.Window, c.window[:])
-	if asked {
-		to = c.window
-	}
 	takes, err := c.takes()
 	switch {
 	case asked:
+		to = c.window
 	case err == nil && windows && grid == c.to:
 		c.unchanged()
 		return false, nil
@@ -321,32 +315,22 @@ func (c *gridChange) resizeWindow(i int, s WindowResizer) (done bool, err error)
 		}
 		c.out.Nothing = fmt.Sprintf("the graph %s, and takes %s patches as it is", does, c.to)
 		return true, nil
+	case grid == schemes.Grid{}:
+		return false, &Refusal{Why: "how many patches the graph cuts a picture into, of whose windows biases are in the file, cannot be told", Instead: "export the model for the wanted picture"}
 	case windows:
 		c.from = grid
 		c.changes(i, "picture of %s → %s patches, in windows of %d×%d as before", grid, c.to, w.Window[0], w.Window[1])
 		return false, nil
 	}
-	if grid == (schemes.Grid{}) {
-		return false, &Refusal{Why: "how many patches the graph cuts a picture into, of whose windows biases are in the file, cannot be told", Instead: "export the model for the wanted picture"}
-	}
-	how, err := s.ResizeWindow(to, c.method)
+	how, assumes, err := s.ResizeWindow(to, c.method)
 	if err != nil {
 		return false, err
 	}
 	from := w.Window
-	w.Rows += schemes.WindowRows(to[0], to[1], false) - schemes.WindowRows(from[0], from[1], false)
-	w.Window = to[:]
-	p := parameters.Of(w)
-	c.out.Changes = append(c.out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
-		What: fmt.Sprintf("biases of a window of %d×%d → %d×%d patches, %s", from[0], from[1], to[0], to[1], how)})
-	if how == WindowByNetwork {
-		c.out.note("coordinates of distances go on as the file has them: a model that measures distances by the side of its window takes this one's for that of its training")
-	} else {
-		c.out.note("biases are resampled as learned ones are (BEiT): of models that make them of distances by a network, which an exporter may have folded, those of another window are not in the file")
-	}
-	c.out.Becomes = append(c.out.Becomes, Becoming{Site: i, Scheme: w})
-	c.from = grid
-	if !asked {
+	w.Rows, w.Window = w.Rows+schemes.WindowRows(to[0], to[1], false)-schemes.WindowRows(from[0], from[1], false), to[:]
+	c.out.becomes(Becoming{Site: i, Scheme: w}, fmt.Sprintf("biases of a window of %d×%d → %d×%d patches, %s", from[0], from[1], to[0], to[1], how), report.ExpectChanged)
+	c.out.note(assumes)
+	if c.from = grid; !asked {
 		c.from = grid.WithSides(from[0], from[1])
 	}
 	return false, nil
@@ -363,12 +347,9 @@ func (c *gridChange) resizeSides(i int, s SideResizer) error {
 	if rows == w.Rows {
 		return nil // of windows, which stay
 	}
-	was := w.Rows
+	what := fmt.Sprintf("distances along rows and columns %d → %d rows, linear", w.Rows, rows)
 	w.Rows = rows
-	p := parameters.Of(w)
-	c.out.Changes = append(c.out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
-		What: fmt.Sprintf("distances along rows and columns %d → %d rows, linear", was, rows)})
-	c.out.Becomes = append(c.out.Becomes, Becoming{Site: i, Scheme: w})
+	c.out.becomes(Becoming{Site: i, Scheme: w}, what, report.ExpectChanged)
 	return nil
 }
 
@@ -442,13 +423,11 @@ func (c *gridChange) resizePlaces(i int, s PlaceRotator, r schemes.Rotary) (done
 	if err != nil {
 		return false, err
 	}
-	p := parameters.Of(r)
-	c.out.Changes = append(c.out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
-		What: strings.TrimSuffix(fmt.Sprintf("cosines and sines of a grid %s → %s patches: %s", schemes.Sizes(was), schemes.Sizes(to), says), ": ")})
+	what := strings.TrimSuffix(fmt.Sprintf("cosines and sines of a grid %s → %s patches: %s", schemes.Sizes(was), schemes.Sizes(to), says), ": ")
+	c.out.becomes(Becoming{Site: i, Scheme: r}, what, report.ExpectChanged)
 	if says == schemes.PlacesGoOn {
 		c.out.note(eitherWay)
 	}
-	c.out.Becomes = append(c.out.Becomes, Becoming{Site: i, Scheme: r})
 	return false, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -52,9 +51,7 @@ func ToOperators(m Model, set string) (_ Outcome, err error) {
 		if n == 0 {
 			continue
 		}
-		p := parameters.Of(e.Scheme)
-		out.Changes = append(out.Changes, report.Change{Encoding: ID(i), What: fmt.Sprintf("%s in %s operators (%d places)", EncodingName(e.Scheme), set, n), Expect: report.ExpectSame, Tolerance: rounding, To: &p})
-		out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: e.Scheme})
+		out.becomes(Becoming{Site: i, Scheme: e.Scheme}, fmt.Sprintf("%s in %s operators (%d places)", EncodingName(e.Scheme), set, n), report.ExpectSame).Tolerance = rounding
 	}
 	switch {
 	case !rotates:

@@ -49,9 +49,15 @@ func (o *Outcome) decide(m Model, i int, want Want, what, expect string) {
 	if h, ok := m.Sites()[i].(Substituter); ok {
 		to = h.Stored()
 	}
-	p := parameters.Of(to)
-	o.Changes = append(o.Changes, report.Change{Encoding: ID(i), What: what, Expect: expect, To: &p})
-	o.Becomes = append(o.Becomes, Becoming{Site: i, Scheme: to, Positions: want.Positions, Cut: want.Cut, Rows: want.Rows})
+	o.becomes(Becoming{Site: i, Scheme: to, Positions: want.Positions, Cut: want.Cut, Rows: want.Rows}, what, expect)
+}
+
+// becomes notes what an encoding becomes, and returns the change that says so.
+func (o *Outcome) becomes(b Becoming, what, expect string) *report.Change {
+	p := parameters.Of(b.Scheme)
+	o.Changes = append(o.Changes, report.Change{Encoding: ID(b.Site), What: what, Expect: expect, To: &p})
+	o.Becomes = append(o.Becomes, b)
+	return &o.Changes[len(o.Changes)-1]
 }
 
 // deviates notes what llama.cpp computes otherwise of an encoding that a site was given.

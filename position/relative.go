@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -104,24 +103,23 @@ func (o RelativeOptions) window(m Model) (Outcome, error) {
 	if o.MaxDistance != 0 || o.Buckets != 0 {
 		return Outcome{}, &UsageError{What: "--window with --max-distance or --buckets: a window has a bias for each distance, and no buckets"}
 	}
-	windows := slices.ContainsFunc(m.Sites(), func(s Site) bool {
-		_, ok := s.(WindowResizer)
-		return ok
-	})
+	windows := false
+	for _, s := range m.Sites() {
+		if _, ok := s.(WindowResizer); !ok {
+			continue
+		}
+		windows = true
+		w, _ := s.Encoding().Scheme.(schemes.Other)
+		if g, ok := m.(Gridder); ok && w.Window != nil && g.PatchGrid() != (schemes.Grid{}) && !slices.Equal(w.Window, g.PatchGrid().Axes(2)) {
+			return Outcome{}, &Refusal{Why: fmt.Sprintf("the picture of %s patches is cut into windows of %s", g.PatchGrid(), schemes.Sizes(w.Window)),
+				Remedies: []report.Remedy{report.Do("extend", "", "image", "SIZE", "window", fmt.Sprintf("%dx%d", o.Window[0], o.Window[1]))}}
+		}
+	}
 	if !windows && !slices.Contains(schemes.WindowMethods, o.Method) && o.Method != "" {
 		return Outcome{}, &UsageError{What: fmt.Sprintf("no method %q: there are %s", o.Method, strings.Join(schemes.WindowMethods, ", "))}
 	}
 	if !windows {
 		return Outcome{}, &Refusal{Why: "the model has no biases between the places of an image window", Instead: "inspect says what it has"}
-	}
-	if g, ok := m.(Gridder); ok {
-		for _, s := range m.Sites() {
-			w, _ := s.Encoding().Scheme.(schemes.Other)
-			if grid := g.PatchGrid(); w.Window != nil && grid != (schemes.Grid{}) && !slices.Equal(w.Window, grid[1:]) {
-				return Outcome{}, &Refusal{Why: fmt.Sprintf("the picture of %s patches is cut into windows of %s", grid, schemes.Sizes(w.Window)),
-					Remedies: []report.Remedy{report.Do("extend", "", "image", "SIZE", "window", fmt.Sprintf("%dx%d", o.Window[0], o.Window[1]))}}
-			}
-		}
 	}
 	return ResizeGrid(m, GridOptions{Height: o.Window[0], Width: o.Window[1], WindowMethod: o.Method})
 }
@@ -144,10 +142,7 @@ func resizeDistances(s DistanceResizer, i, most int, out *Outcome) error {
 	} else {
 		out.note(fmt.Sprintf("distances beyond %d share its row: a model may need fine-tuning", most))
 	}
-	p := parameters.Of(to)
-	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: expect, To: &p,
-		What: fmt.Sprintf("distances up to %d → %d, %d rows", from, most, to.Rows)})
-	out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: to})
+	out.becomes(Becoming{Site: i, Scheme: to}, fmt.Sprintf("distances up to %d → %d, %d rows", from, most, to.Rows), expect)
 	return nil
 }
 
@@ -196,10 +191,7 @@ func (o RelativeOptions) rebucket(m Model, i int, from schemes.Buckets, out *Out
 	if err := r.Rebucket(to, rows); err != nil {
 		return err
 	}
-	p := parameters.Of(to)
-	out.Changes = append(out.Changes, report.Change{Encoding: ID(i), Expect: report.ExpectChanged, To: &p,
-		What: fmt.Sprintf("%d buckets to distance %d → %d to %d", from.Buckets, from.MaxDistance, to.Buckets, to.MaxDistance)})
-	out.Becomes = append(out.Becomes, Becoming{Site: i, Scheme: to})
+	out.becomes(Becoming{Site: i, Scheme: to}, fmt.Sprintf("%d buckets to distance %d → %d to %d", from.Buckets, from.MaxDistance, to.Buckets, to.MaxDistance), report.ExpectChanged)
 	return nil
 }
 

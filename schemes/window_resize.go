@@ -117,3 +117,23 @@ func geometric(old, new int) [][]tap {
 	}
 	return out
 }
+
+// ShiftedWindowMask is what is added to the scores between the places of a window of a picture that was rolled by shift rows and columns
+// before it was cut into windows of a side (Liu et al. 2021, "Swin Transformer", §3.2): places of the last row or column of windows that
+// come from opposite borders do not see each other. last says of which the window is; hidden is added to what is not seen. Query by key.
+func ShiftedWindowMask(side, shift [2]int, last [2]bool, hidden float64) []float64 {
+	part := func(place int) (p [2]bool) {
+		for axis, at := range [2]int{place / side[1], place % side[1]} {
+			p[axis] = last[axis] && at >= side[axis]-shift[axis]
+		}
+		return p
+	}
+	places := side[0] * side[1]
+	out := make([]float64, places*places)
+	for i := range out {
+		if part(i/places) != part(i%places) {
+			out[i] = hidden
+		}
+	}
+	return out
+}

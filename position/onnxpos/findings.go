@@ -35,6 +35,7 @@ var (
 	ruleLengthStep           = site.Rule{ID: "onnx-length-step", Level: report.LevelNote, Doc: "axes are free and only multiples of a length run"}
 	ruleFails                = site.Rule{ID: "onnx-fails", Level: report.LevelWarning, Doc: "a node fails at the sizes of inputs at which the graph was computed"}
 	ruleUnreadMeeting        = site.Rule{ID: "onnx-unread-encoding", Level: report.LevelWarning, Doc: "numbers that vary along positions meet the data in a form that is not read"}
+	rulePositionsAssumed     = site.Rule{ID: "onnx-positions-assumed", Level: report.LevelNote, Doc: "an input is taken for positions, as its name says nothing"}
 	ruleScale                = site.Rule{ID: "onnx-quantisation-scale", Level: report.LevelError, Doc: "a quantised constant has a scale that is not a positive number"}
 	ruleSparse               = site.Rule{ID: "onnx-sparse-index", Level: report.LevelError, Doc: "a sparse constant has indices outside of its dimensions"}
 	ruleTooLarge             = site.Rule{ID: "onnx-too-large", Level: report.LevelError, Doc: "the graph is too large to be looked at whole"}
@@ -52,7 +53,7 @@ func (m *Model) inspectFindings() {
 	f.encodings(f.tables)
 	f.file()
 	f.sharedData()
-	f.encodings(f.fails, f.bound, f.scales, f.faults, f.unreadMeetings)
+	f.encodings(f.fails, f.bound, f.scales, f.faults, f.unreadMeetings, f.assumed)
 	if m.gaveUp != "" {
 		f.add(ruleTooLarge, m.gaveUp, "what was not looked at is not changed either: simplify the graph (onnxslim), or export the model again", nil)
 	}
@@ -132,6 +133,16 @@ func (f *finder) unreadMeetings() {
 	}
 }
 
+// assumed tells of inputs that are taken for positions by what is done with them alone.
+func (f *finder) assumed() {
+	for _, in := range probe.Given(f.m.graph.File) {
+		if probe.AssumesPositions(f.m.graph.File, in) {
+			f.add(rulePositionsAssumed, fmt.Sprintf("input %q is taken for positions: rows that it picks are added to those of tokens, and its name says nothing", in.Name),
+				"were it something else, what is told of positions would be wrong: see what it is given", nil)
+		}
+	}
+}
+
 // unknown reports whether an encoding was not recognised, which names the node already.
 func (f *finder) unknown() bool {
 	return slices.ContainsFunc(f.m.sites, func(s site.Site) bool { return s.Encoding().Scheme.Name() == report.SchemeUnknown })
@@ -143,7 +154,7 @@ func (f *finder) fails() {
 		return
 	}
 	first := f.m.graph.Eval.Failures[0]
-	f.add(ruleFails, fmt.Sprintf("%s fails with %s, which were tried: %v; so nothing is known of longer ones", first.Node.Title(), f.m.tried(), first.Err),
+	f.add(ruleFails, fmt.Sprintf("%s fails with %s, which were tried: %v; so nothing is known of longer ones", first.Node.Title(), f.m.graph.Tried(), first.Err),
 		"run the model: if engines fail as well, export it again", nodeWhere(first.Node))
 }
 

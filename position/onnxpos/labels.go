@@ -39,25 +39,10 @@ func (m *Model) input(in *onnx.ValueInfo) axes.Input {
 		return axes.Input{Depends: axes.Constant}
 	case in.Type == onnx.Bool, strings.Contains(name, "mask"):
 		return axes.Input{Depends: axes.Mask}
-	case m.isForAll(in):
+	case m.graph.IsForAll(in):
 		return axes.Input{Depends: axes.Constant}
 	case in.Type.IsInteger() && in != m.graph.ImageInput():
 		return axes.Input{Depends: axes.Content, Tokens: true}
 	}
 	return axes.Input{Depends: axes.Content, Raw: in == m.graph.ImageInput() && probe.HasColours(in) || rank == 2}
-}
-
-// isForAll reports whether an input is a matrix that all sequences of a batch share: rows of
-// numbers for positions, which a caller gives. The main input has a free axis for the batch;
-// the matrix has a row for each of its places, or as many as a number says.
-func (m *Model) isForAll(in *onnx.ValueInfo) bool {
-	main := m.graph.TokenInput()
-	if main == nil || main == in || !in.Type.IsFloat() || len(in.Dims) != 2 || len(main.Dims) < 2 || main.Dims[0].Value >= 0 {
-		return false
-	}
-	rows := in.Dims[0]
-	if rows.Value >= 0 {
-		return rows.Value > 1
-	}
-	return rows.Param != "" && rows.Param != main.Dims[0].Param && slices.ContainsFunc(main.Dims[1:], func(d onnx.Dim) bool { return d.Param == rows.Param })
 }

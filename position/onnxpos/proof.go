@@ -8,7 +8,6 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -20,7 +19,7 @@ import (
 func (m *Model) withoutEncoding() site.Site {
 	if len(m.graph.Eval.Failures) > 0 {
 		f := m.graph.Eval.Failures[0]
-		return m.unknownAt(f.Node.Title(), fmt.Sprintf("the graph could not be evaluated with %s, which were tried: %v", m.tried(), f.Err))
+		return m.unknownAt(f.Node.Title(), fmt.Sprintf("the graph could not be evaluated with %s, which were tried: %v", m.graph.Tried(), f.Err))
 	}
 	if m.graph.AtOnePosition() {
 		return m.unknownAt(m.graph.TokenInput().Name, "it takes one token at one position: what differs between positions does not show")
@@ -40,7 +39,7 @@ func (m *Model) withoutEncoding() site.Site {
 		order = append(order, axes.Reason{Node: d.Node, Why: d.Why + ", in results that no weights read any more"})
 	}
 	if n := m.vanished(); n != nil {
-		return m.unknownAt(n.Title(), fmt.Sprintf("a single position is left of %s, which were tried: what differs between positions behind this node does not show", m.tried()))
+		return m.unknownAt(n.Title(), fmt.Sprintf("a single position is left of %s, which were tried: what differs between positions behind this node does not show", m.graph.Tried()))
 	}
 	none := schemes.Other{Kind: report.SchemeNone, Order: schemes.OrderEquivariant}
 	e := position.Encoding{Beyond: report.BeyondContinues,
@@ -74,16 +73,6 @@ func (m *Model) unknownAt(node, why string) *site.Other {
 	return site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown}, Form: report.FormRuntime, Beyond: beyond,
 		Where:    []report.Where{{Node: node}},
 		Evidence: []report.Evidence{{Kind: "structure", Says: node + ": " + why}}})
-}
-
-// tried is the size of the probe in words.
-func (m *Model) tried() string {
-	if m.graph.ImageInput() != nil && m.graph.TokenInput() == nil {
-		height, width := probe.PictureSides(m.graph.ImageInput())
-		tried := m.graph.Eval.Main.Value(m.graph.ImageInput().Name).Shape
-		return fmt.Sprintf("pictures of %d×%d pixels", tried[height], tried[width])
-	}
-	return fmt.Sprintf("%d positions", m.graph.Sizes.Length)
 }
 
 // vanished finds a convolution or pooling that leaves a single position of a picture or

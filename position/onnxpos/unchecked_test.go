@@ -2,10 +2,12 @@ package onnxpos
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/report"
 )
 
 // attendingBy makes the model one of 6 tokens that attend to each other; what stands between the parts of the attention is the caller's.
@@ -76,14 +78,14 @@ func TestNormalisedTurn(t *testing.T) {
 	}
 }
 
-// TestPositionsByAnyName: an input whose rows are added to those of tokens, or of which sines are made, holds positions whatever its
-// name, and kinds of tokens do not.
+// TestPositionsByAnyName: an input whose rows are added to those of tokens, or of which sines are made, holds positions where its
+// name does not say something else, which is told; kinds of tokens do not.
 func TestPositionsByAnyName(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		rows int64
 		want string
-	}{{"in_1", 20, "position table of 20 rows of 4 ×20"}, {"in_1", 2, ""}, {"token_type_ids", 20, ""}} {
+	}{{"in_1", 20, "position table of 20 rows of 4 ×20"}, {"in_1", 2, ""}, {"token_type_ids", 20, ""}, {"pitch", 20, ""}} {
 		m := built(t, func(m *onnx.NewModel) {
 			m.Inputs[0].Name = "in_0"
 			m.Inputs = append(m.Inputs, onnx.NewValue{Name: c.name, Type: onnx.Int64, Dims: m.Inputs[0].Dims})
@@ -93,6 +95,9 @@ func TestPositionsByAnyName(t *testing.T) {
 		})
 		if got := found(m); strings.Contains(got, "position table") != (c.want != "") || c.want != "" && got != c.want {
 			t.Errorf("%s of %d rows: %q, want %q", c.name, c.rows, got, c.want)
+		}
+		if told := slices.ContainsFunc(m.Findings(), func(f report.Finding) bool { return f.Rule == rulePositionsAssumed.ID }); told != (c.want != "") {
+			t.Errorf("%s of %d rows: told as assumed: %v", c.name, c.rows, told)
 		}
 	}
 }

@@ -91,10 +91,14 @@ func (r *Reference) Explain() (*Explained, error) {
 	if e.Wrong != "" {
 		return e, nil
 	}
-	if t.Relative != "" {
+	switch {
+	case e.Unknown != "":
+	case t.Relative != "":
 		e.Unknown = "scores hold " + t.Relative + r.named()
-	} else if err := r.explainBias(e); err != nil {
-		return e, err
+	default:
+		if err := r.explainBias(e); err != nil {
+			return e, err
+		}
 	}
 	r.taken = e.Unknown != ""
 	return e, r.explainOutput(e)
@@ -167,7 +171,7 @@ func (r *Reference) explainMask(e *Explained) {
 	case a.Causal && !causal:
 		e.Wrong = "queries see keys behind them, and the attention was read as causal"
 	case !a.Causal && causal && t.Queries > 1 && before == 0:
-		e.Wrong = "keys behind the queries are masked, and the attention was not read as causal"
+		e.Unknown = "keys behind the queries are masked, which was not read"
 	case causal && before == 0:
 		e.Terms = append(e.Terms, "causal mask")
 	case causal && before > 0:

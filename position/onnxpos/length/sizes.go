@@ -741,7 +741,7 @@ func (z *sizes) rollBack(n *onnx.Node, inputs []*eval.Value) bool {
 	if reader == nil || len(axes) != 1 || axes[0] < 0 || inputs[0] == nil || int(axes[0]) >= min(len(inputs[0].Shape), len(z.old.Input(n, 0).Shape)) {
 		return false
 	}
-	start, _ := rollStart(z.old, reader)
+	start, _ := trace.RollStart(z.old, reader)
 	was, is, by := z.old.Input(n, 0).Shape[axes[0]], inputs[0].Shape[axes[0]], z.windows.farther(reader, int(axes[0]))
 	back := 2*start > was
 	if start == 0 || by == 0 && (!back || was == is) {

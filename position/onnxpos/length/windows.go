@@ -11,6 +11,7 @@ import (
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // windowed is an attention between the places of the windows that a picture is cut into (Liu et al.
@@ -176,7 +177,7 @@ func (w *windowed) rolled(s *eval.Scope) {
 		case n == nil || scope != s:
 			return
 		case n.Op == "Concat" && len(n.Inputs) == 2 && at >= 0:
-			start, from := rollStart(s, n)
+			start, from := trace.RollStart(s, n)
 			if shape := s.Value(from).Shape; start == 0 || at+w.rows >= len(shape) || 2*start > shape[at+w.rows] {
 				return
 			}
@@ -241,37 +242,11 @@ func (w *windowed) merged(s *eval.Scope) {
 		if joined == nil || joined.Op != "Concat" {
 			return
 		}
-		if start, from := rollStart(s, joined); start == 0 || from != name {
+		if start, from := trace.RollStart(s, joined); start == 0 || from != name {
 			return
 		}
 		name, w.rollBack, w.rolls = joined.Output(0), joined, append(w.rolls, joined)
 	}
-}
-
-// rollStart is where the later of two parts of a value begins that a Concat joins before the earlier, and that
-// value; 0 for what is not that.
-func rollStart(s *eval.Scope, n *onnx.Node) (start int, of string) {
-	if len(n.Inputs) != 2 {
-		return 0, ""
-	}
-	later, a := s.Find(n.Input(0))
-	earlier, b := s.Find(n.Input(1))
-	if later == nil || earlier == nil || a != s || b != s || later.Op != "Slice" || earlier.Op != "Slice" || later.Input(0) != earlier.Input(0) {
-		return 0, ""
-	}
-	starts, ends, axes := trace.ListOf(s, later, "starts", 1), trace.ListOf(s, earlier, "ends", 2), trace.ListOf(s, later, "axes", 3)
-	shape := s.Input(later, 0).Shape
-	if len(starts) != 1 || len(ends) != 1 || len(axes) != 1 || starts[0] != ends[0] || axes[0] < 0 || int(axes[0]) >= len(shape) {
-		return 0, ""
-	}
-	size, at := int64(shape[axes[0]]), starts[0]
-	if at < 0 {
-		at += size
-	}
-	if at <= 0 || at >= size {
-		return 0, ""
-	}
-	return int(at), later.Input(0)
 }
 
 // maxAdded is how many numbers are added to scores one after another.
@@ -628,34 +603,20 @@ func (u *windowUse) renumber(w *windowed) (why string) {
 		return ""
 	}
 	count, hidden := w.count(w.grid), 0.0
-	of := func(window int, side, shift [2]int, hidden float64) []float64 {
-		last := [2]bool{window/count[1] == count[0]-1, window%count[1] == count[1]-1}
-		part := func(place int) (p [2]bool) {
-			for axis, at := range [2]int{place / side[1], place % side[1]} {
-				p[axis] = last[axis] && at >= side[axis]-shift[axis]
-			}
-			return p
-		}
-		places := side[0] * side[1]
-		out := make([]float64, places*places)
-		for i := range out {
-			if part(i/places) != part(i%places) {
-				out[i] = hidden
-			}
-		}
-		return out
+	of := func(window int, side, shift [2]int) []float64 {
+		return schemes.ShiftedWindowMask(side, shift, [2]bool{window/count[1] == count[0]-1, window%count[1] == count[1]-1}, hidden)
 	}
 	for _, x := range u.block(0, count[0]*count[1]-1) {
 		hidden = min(hidden, x)
 	}
 	for before := range u.outer() {
 		for window := range count[0] * count[1] {
-			if !slices.Equal(u.block(before, window), of(window, w.side, w.shift, hidden)) {
+			if !slices.Equal(u.block(before, window), of(window, w.side, w.shift)) {
 				return fmt.Sprintf("what it adds to window %d is not the mask of shifted windows alone: that of another side is not in the file", window)
 			}
 		}
 	}
-	u.made = func(_, window int) []float64 { return of(window, w.now, w.shiftNow(), hidden) }
+	u.made = func(_, window int) []float64 { return of(window, w.now, w.shiftNow()) }
 	return ""
 }
 

@@ -2,6 +2,10 @@ package probe
 
 import (
 	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -11,7 +15,7 @@ import (
 const maxFollowed = 256
 
 // IsCoordinates reports whether an input holds positions by what is done with it: besides bringing it into
-// shape and multiplying it with constants, sines and cosines are taken of it, or rows of a table of them; or it has no telling name, and
+// shape and multiplying it with constants, sines and cosines are taken of it, or rows of a table of them; or its name says nothing, and it
 // takes rows of a table that are added to those of tokens. A number for each sequence of a batch is a time and none.
 func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 	rank := len(in.Dims)
@@ -23,7 +27,7 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 	if !used {
 		return false
 	}
-	if anonymous(in) && (besideTokens(f, in) || embedded(f, in)) {
+	if anonymous(in) && embedded(f, in) || AssumesPositions(f, in) {
 		return true
 	}
 	waves, rows := false, int64(0)
@@ -57,6 +61,20 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 		}
 	}
 	return waves
+}
+
+// AssumesPositions reports whether an input is taken for positions only as its name says nothing and rows that it takes are added to those of tokens.
+func AssumesPositions(f *onnx.File, in *onnx.ValueInfo) bool {
+	return anonymous(in) && !IsPositions(in.Name) && namesNothing(in.Name) && besideTokens(f, in)
+}
+
+// madeUp are the words of names that exporters give inputs which have none (in_1, input.3, args_0, l_args_1_, keras_tensor_4,
+// serving_default_inputs_1:0), and of numbers of places.
+var madeUp = regexp.MustCompile(`^(in|inputs?|args?|x|y|p|t|v|l|onnx|self|data|tensor|keras|serving|default|placeholder|var|variable|param|idx|index|indices|offsets?|order|place|loc|coords?|times?|steps?|timesteps?)?$`)
+
+// namesNothing reports whether no word of a name says what else than positions an input holds.
+func namesNothing(name string) bool {
+	return !slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) }), func(word string) bool { return !madeUp.MatchString(word) })
 }
 
 // fewKinds is how many rows a table of kinds of tokens has at the most: BERT's has two, others one a language or a speaker.

@@ -249,3 +249,23 @@ func (s Sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 	}
 	return probeToken
 }
+
+// isLengths reports whether an input has a number for each of several sequences with which places are compared, or of which the
+// largest is taken: how many tokens of it count.
+func isLengths(f *onnx.File, given []*onnx.ValueInfo, in *onnx.ValueInfo) (lengths bool) {
+	if !in.Type.IsInteger() || in.Type == onnx.Bool || len(in.Dims) != 1 || in.Dims[0].Value == 1 || IsPositions(in.Name) || IsCount(in) {
+		return false
+	}
+	if !slices.ContainsFunc(given, func(other *onnx.ValueInfo) bool {
+		return len(other.Dims) > 1 && other.Dims[0].Value == in.Dims[0].Value && other.Dims[0].Param == in.Dims[0].Param
+	}) {
+		return false
+	}
+	rows := false
+	read(f, in, func(n *onnx.Node, _ int, _ bool) (on, turns bool) {
+		lengths = lengths || eval.Is(n, eval.Comparison|eval.Average|eval.Largest)
+		rows = rows || eval.Is(n, eval.Lookups) || n.Op == "OneHot"
+		return eval.Is(n, eval.Elements|eval.Layout|eval.Repetition), false
+	})
+	return lengths && !rows
+}

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -177,4 +178,29 @@ func (p *Probe) convolved(name string) bool {
 		name = n.Output(0)
 	}
 	return false
+}
+
+// IsForAll reports whether an input is a matrix that all sequences of a batch share: rows of
+// numbers for positions, which a caller gives. The main input has a free axis for the batch;
+// the matrix has a row for each of its places, or as many as a number says.
+func (p *Probe) IsForAll(in *onnx.ValueInfo) bool {
+	main := p.TokenInput()
+	if main == nil || main == in || !in.Type.IsFloat() || len(in.Dims) != 2 || len(main.Dims) < 2 || main.Dims[0].Value >= 0 {
+		return false
+	}
+	rows := in.Dims[0]
+	if rows.Value >= 0 {
+		return rows.Value > 1
+	}
+	return rows.Param != "" && rows.Param != main.Dims[0].Param && slices.ContainsFunc(main.Dims[1:], func(d onnx.Dim) bool { return d.Param == rows.Param })
+}
+
+// Tried is the size of the probe in words.
+func (p *Probe) Tried() string {
+	if p.ImageInput() != nil && p.TokenInput() == nil {
+		height, width := PictureSides(p.ImageInput())
+		tried := p.Eval.Main.Value(p.ImageInput().Name).Shape
+		return fmt.Sprintf("pictures of %d×%d pixels", tried[height], tried[width])
+	}
+	return fmt.Sprintf("%d positions", p.Sizes.Length)
 }

@@ -1,7 +1,6 @@
 package relative
 
 import (
-	"errors"
 	"math"
 	"slices"
 
@@ -17,7 +16,8 @@ import (
 // and what its distance along each axis adds, by a spacing.
 type coordinates struct {
 	eval    *eval.Evaluator
-	bias    *bias
+	bias    string // that the weights make
+	table   readTable
 	name    string
 	value   *eval.Value
 	places  []int // of each row, the pair of distances as schemes.WindowIndex counts them
@@ -27,14 +27,17 @@ type coordinates struct {
 	turned  [2]bool // farther places of a window have lesser coordinates
 }
 
+// readTable reads a bias off as a row for each pair of distances in a window, with a number a head.
+type readTable func(v *eval.Value) ([][]float64, error)
+
 // coordinatesOf finds the coordinates of the distances in a window behind a bias, those that are nearest to their constant; nil where there
 // are none.
-func coordinatesOf(e *eval.Evaluator, u *bias, window [2]int) *coordinates {
+func coordinatesOf(e *eval.Evaluator, s *eval.Scope, bias string, table readTable, window [2]int) *coordinates {
 	type value struct {
 		name    string
 		weighed bool
 	}
-	queue, seen := []value{{u.name, false}}, map[value]bool{}
+	queue, seen := []value{{bias, false}}, map[value]bool{}
 	var found *coordinates
 	for i := 0; i < len(queue) && i < trace.MaxSteps; i++ {
 		at := queue[i]
@@ -43,13 +46,13 @@ func coordinatesOf(e *eval.Evaluator, u *bias, window [2]int) *coordinates {
 		}
 		seen[at] = true
 		if at.weighed {
-			if c := readCoordinates(u.scope.Value(at.name), window); c != nil {
-				c.eval, c.bias, c.name = e, u, at.name
+			if c := readCoordinates(s.Value(at.name), window); c != nil {
+				c.eval, c.bias, c.table, c.name = e, bias, table, at.name
 				found = c
 			}
 		}
-		n, in := u.scope.Find(at.name)
-		if n == nil || in != u.scope {
+		n, in := s.Find(at.name)
+		if n == nil || in != s {
 			continue
 		}
 		for _, name := range trace.DataInputs(n) {
@@ -59,8 +62,11 @@ func coordinatesOf(e *eval.Evaluator, u *bias, window [2]int) *coordinates {
 	if found == nil {
 		return nil
 	}
-	return found.turn(window)
+	return found.turn(s.Value(bias), window)
 }
+
+// maxCoordinates bounds the numbers that are looked at.
+const maxCoordinates = 1 << 22
 
 // coordinateError is what coordinates of float32 are off, and sums of a few of them, of the largest.
 const coordinateError = 5e-6
@@ -69,7 +75,7 @@ const coordinateError = 5e-6
 // places; nil for others.
 func readCoordinates(v *eval.Value, window [2]int) *coordinates {
 	k := len(v.Shape)
-	if !v.Known() || v.Floats == nil || k < 2 || v.Len() == 0 || v.Len() > maxOneHot {
+	if !v.Known() || v.Floats == nil || k < 2 || v.Len() == 0 || v.Len() > maxCoordinates {
 		return nil
 	}
 	width := v.Shape[k-1]
@@ -149,21 +155,12 @@ func (c *coordinates) moved(window, by [2]int) ([][]float64, error) {
 		}
 	}
 	trial := c.eval.Trial(map[string]*eval.Value{c.name: &given})
-	v := trial.Main.Value(c.bias.name)
-	b := *c.bias
-	if b.value, b.heads = v, nil; v.Known() && v.Floats != nil {
-		b.heads = headsOf(v)
-	}
-	if b.heads == nil {
-		return nil, errors.New("what weights make of other distances cannot be evaluated")
-	}
-	table, _, err := b.windowTable(window)
-	return table, err
+	return c.table(trial.Main.Value(c.bias))
 }
 
 // turn tells which way the coordinates run, by a move of which the biases are known; nil where it gives others than those.
-func (c *coordinates) turn(window [2]int) *coordinates {
-	table, _, err := c.bias.windowTable(window)
+func (c *coordinates) turn(known *eval.Value, window [2]int) *coordinates {
+	table, err := c.table(known)
 	if err != nil {
 		return nil
 	}

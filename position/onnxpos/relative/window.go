@@ -2,6 +2,7 @@ package relative
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -51,11 +52,11 @@ func (w *Window) Store(position.Want) error {
 // ResizeWindow gives the window another size. The table of
 // every layer is read off its bias, resized (schemes.ResizeWindow), and laid out as a constant
 // in the place of what made the bias.
-func (w *Window) ResizeWindow(to [2]int, method string) (how string, err error) {
-	how = method
+func (w *Window) ResizeWindow(to [2]int, method string) (how, assumes string, err error) {
+	how, assumes = method, "biases are resampled as learned ones are (BEiT): of models that make them of distances by a network, which an exporter may have folded, those of another window are not in the file"
 	instead := "export the model for the wanted picture"
 	if w.shape() == nil {
-		return "", &position.Refusal{Why: "the window of a bias of distances cannot be told", Instead: instead}
+		return "", "", &position.Refusal{Why: "the window of a bias of distances cannot be told", Instead: instead}
 	}
 	from := [2]int(w.shape())
 	w.given = map[string]*eval.Value{}
@@ -68,28 +69,28 @@ func (w *Window) ResizeWindow(to [2]int, method string) (how string, err error) 
 			}
 		}
 		if u.heads[0] == nil {
-			return "", &position.Refusal{Why: fmt.Sprintf("the bias that %s adds is too large to be read", u.node.Title()), Instead: instead}
+			return "", "", &position.Refusal{Why: fmt.Sprintf("the bias that %s adds is too large to be read", u.node.Title()), Instead: instead}
 		}
 		u = u.unmasked()
 		if w.given[u.name] != nil {
 			continue // layers share it
 		}
-		made := coordinatesOf(w.graph.Eval, u, from)
+		made := coordinatesOf(w.graph.Eval, u.scope, u.name, u.tableOf(from), from)
 		if made != nil {
-			how = position.WindowByNetwork
+			how, assumes = "by the network that makes them of distances", "coordinates of distances go on as the file has them: a model that measures distances by the side of its window takes this one's for that of its training"
 		}
 		if n := weighed(u.scope, u.name); n != nil && made == nil {
-			return "", &position.Refusal{Why: fmt.Sprintf("the bias that %s adds is what weights make of distances (%s), and no table of a window that could be resampled", u.node.Title(), n.Title()), Instead: instead}
+			return "", "", &position.Refusal{Why: fmt.Sprintf("the bias that %s adds is what weights make of distances (%s), and no table of a window that could be resampled", u.node.Title(), n.Title()), Instead: instead}
 		}
 		if u.scope != w.graph.Eval.Main {
-			return "", &position.Refusal{Why: fmt.Sprintf("the bias that %s adds stands in a function or branch", u.node.Title()), Instead: instead}
+			return "", "", &position.Refusal{Why: fmt.Sprintf("the bias that %s adds stands in a function or branch", u.node.Title()), Instead: instead}
 		}
 		if err := w.resize(u, made, from, to, method, why); err != nil {
-			return "", err
+			return "", "", err
 		}
 	}
 	w.graph.RemoveUnread(why)
-	return how, nil
+	return how, assumes, nil
 }
 
 // networkSteps bounds the work of networks that make biases of distances: some seconds.
@@ -209,6 +210,21 @@ func (l *late) Read(p []byte) (int, error) {
 		l.ended, l.reader = true, nil
 	}
 	return n, err
+}
+
+// tableOf reads tables of a window off what the bias becomes.
+func (b *bias) tableOf(window [2]int) readTable {
+	return func(v *eval.Value) ([][]float64, error) {
+		other := *b
+		if other.value, other.heads = v, nil; v.Known() && v.Floats != nil {
+			other.heads = headsOf(v)
+		}
+		if other.heads == nil {
+			return nil, errors.New("what weights make of other distances cannot be evaluated")
+		}
+		table, _, err := other.windowTable(window)
+		return table, err
+	}
 }
 
 // windowTable reads the table of a window off a bias between its places, and whether a class token
