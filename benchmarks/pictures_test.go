@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -19,13 +20,16 @@ func BenchmarkExtendPictures(b *testing.B) {
 	if out, err := exec.Command(python, "-c", "import torch, transformers").CombinedOutput(); err != nil {
 		b.Skipf("%s has no torch or no transformers: %v\n%s", python, err, out)
 	}
-	for _, c := range []struct{ model, image string }{{"vit", "384"}, {"beit", "384"}, {"sam", "512"}} {
-		b.Run(c.model, func(b *testing.B) {
+	for _, c := range []struct {
+		model  string
+		change []string
+	}{{"vit", []string{"--image", "384"}}, {"beit", []string{"--image", "384"}}, {"sam", []string{"--image", "512"}}, {"swin", []string{"--image", "448"}}, {"swin", []string{"--image", "384", "--window", "12"}}} {
+		b.Run(c.model+strings.Join(c.change, ""), func(b *testing.B) {
 			model := filepath.Join(b.TempDir(), c.model+".onnx")
 			if out, err := exec.Command(python, "testdata/pictures.py", c.model, model).CombinedOutput(); err != nil {
 				b.Fatalf("%v\n%s", err, out)
 			}
-			extendTurns(b, model, "--image", c.image)
+			extendTurns(b, model, c.change...)
 		})
 	}
 }

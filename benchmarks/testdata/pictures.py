@@ -1,7 +1,7 @@
 """Exports a model of pictures at its real size with random weights: BEiT-base and ViT-B/16 at 224
-pixels, SAM-B's image encoder at 1024 (the defaults of transformers' configurations).
+pixels, SAM-B's image encoder at 1024 (the defaults of transformers' configurations), and Swin-B at 224 in windows of 7.
 
-usage: pictures.py beit|vit|sam OUT.onnx"""
+usage: pictures.py beit|vit|sam|swin OUT.onnx"""
 import logging
 import sys
 import warnings
@@ -27,6 +27,10 @@ def sam():
     return SamVisionEncoder(transformers.SamVisionConfig(attn_implementation="eager"))
 
 
+def swin():
+    return transformers.SwinModel(transformers.SwinConfig(embed_dim=128, depths=[2, 2, 18, 2], num_heads=[4, 8, 16, 32]))
+
+
 class First(torch.nn.Module):
     def __init__(self, model):
         super().__init__()
@@ -38,7 +42,7 @@ class First(torch.nn.Module):
 
 name, path = sys.argv[1:]
 torch.manual_seed(1)
-model = First({"beit": beit, "vit": vit, "sam": sam}[name]()).eval()
+model = First({"beit": beit, "vit": vit, "sam": sam, "swin": swin}[name]()).eval()
 with torch.no_grad():
     for parameter in model.parameters():
         if parameter.numel() > 1 and parameter.min() == parameter.max():  # a table that starts as zeros says nothing

@@ -25,6 +25,21 @@ func wave(distance, column int) float64 {
 	return math.Sin(angle)
 }
 
+// pressed are numbers of distances in a finite span (Yao et al. 2023, "Zipformer", §3.3).
+func pressed(distance, column int) float64 {
+	root := math.Sqrt(8)
+	x := math.Copysign(root*(math.Log(math.Abs(float64(distance))+root)-math.Log(root)), float64(distance))
+	angle := math.Atan(x / (8 / (2 * math.Pi)))
+	switch k := float64(column/2 + 1); {
+	case column == 7:
+		return 1
+	case column%2 == 0:
+		return math.Cos(k * angle)
+	default:
+		return math.Sin(k * angle)
+	}
+}
+
 // skewed multiplies the states of tokens with what weights make of rows of a table "waves": those from a
 // start to an end, which the lists of nodes make of the length.
 func skewed(m *onnx.NewModel, table onnx.NewTensor, start, end []string, more ...onnx.NewTensor) {
@@ -47,6 +62,9 @@ func TestWaves(t *testing.T) {
 		first func(row, length int) int // the distance of a row, in the table of a length
 		why   string
 	}{
+		{"pressed together", func(m *onnx.NewModel) {
+			skewed(m, floats("waves", []int64{79, 8}, func(i int) float64 { return pressed(i/8-39, i%8) }), []string{"Sub", "middle", "T"}, []string{"Add", "behind", "T"}, integers("middle", 40), integers("behind", 39))
+		}, func(row, length int) int { return row - length + 1 }, ""},
 		{"from the middle", func(m *onnx.NewModel) {
 			skewed(m, falling, []string{"Sub", "middle", "T"}, []string{"Add", "behind", "T"}, integers("middle", 40), integers("behind", 39))
 		}, func(row, length int) int { return length - 1 - row }, ""},
@@ -66,6 +84,10 @@ func TestWaves(t *testing.T) {
 		}, nil, "counted from the end"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			of := wave
+			if c.name == "pressed together" {
+				of = pressed
+			}
 			var before []byte
 			m := built(t, func(n *onnx.NewModel) { c.make(n); before = n.Build() })
 			e := m.sites[0].Encoding()
@@ -103,7 +125,7 @@ func TestWaves(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i, v := range x {
-				if want := wave(c.first(i/8, 60), i%8); math.Abs(v-want) > 1e-6 {
+				if want := of(c.first(i/8, 60), i%8); math.Abs(v-want) > 1e-6 {
 					t.Fatalf("row %d, column %d: %g, want %g", i/8, i%8, v, want)
 				}
 			}
@@ -112,7 +134,7 @@ func TestWaves(t *testing.T) {
 				lines := trace.RowsOf(taken, 0)
 				for r, line := range lines {
 					for k, v := range line {
-						if want := wave(c.first(r, length), k); math.Abs(v-want) > 1e-6 {
+						if want := of(c.first(r, length), k); math.Abs(v-want) > 1e-6 {
 							t.Fatalf("length %d: row %d of %d, column %d: %g, want %g", length, r, len(lines), k, v, want)
 						}
 					}

@@ -193,13 +193,19 @@ func (m *Search) waves(s *eval.Scope, n *onnx.Node, name string, table rows.Tabl
 			read[r] = append(read[r], all.At(r, c))
 		}
 	}
-	found := distanceBase(read)
+	found, compact := distanceBase(read), false
 	if !found.ok {
-		return nil
+		middle := len(read) / 2
+		if _, compact = fit.CompactOf(read[middle:], 1); !compact {
+			return nil
+		}
 	}
 	e := position.Encoding{Scheme: schemes.Other{Kind: report.SchemeRelativeSinusoid, Dim: table.Dim(), Base: found.base}, Form: report.FormTable,
 		Capacity: table.Len(), Beyond: report.BeyondError, Where: []report.Where{m.graph.Where(table.Tensor)},
 		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " multiplies rows of a table of sines and cosines of positions by weights"}}}
+	if compact {
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "distances are pressed together by a logarithm and an arctangent (Yao et al. 2023, §3.3)"})
+	}
 	if first > 0 || whole {
 		e.Capacity = (table.Len() + 1) / 2
 	}
@@ -211,6 +217,9 @@ func (m *Search) waves(s *eval.Scope, n *onnx.Node, name string, table rows.Tabl
 		if src.Indexed != nil && src.Indexed.Op == "Slice" && src.Tensor == table.Tensor && first > 0 {
 			if from := src.Indexed.Input(1); from != "" && !trace.Clamped(src.Scope, from) {
 				e.Beyond = report.BeyondWrong
+				if m.graph.FixedLength() == 0 && m.graph.FailsAt(e.Capacity+1) != nil { // what is read further on sees fewer rows
+					e.Beyond = report.BeyondError
+				}
 			}
 		}
 	}

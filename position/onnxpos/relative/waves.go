@@ -26,14 +26,38 @@ type Waves struct {
 	copies  []*onnx.Tensor        // the table, and those of other layers
 	zero    int                   // the row of distance 0
 	falling bool                  // rows before it are of positive distances
-	formula schemes.Sinusoid      // of positive distances, by the row that is as far away
-	turns   []float64             // of a table of angles: those of distance 1; the formula is none then
+	formula formula               // of rows
 	scope   *eval.Scope           // where the rows are multiplied
 	name    string                // by which name
 	whole   bool                  // all rows of the table are
 	data    string                // what they meet then; "": not known
 	newRows int                   // rows after Store
 	shifts  map[*onnx.Node]*shift // by the node that takes rows from the table
+}
+
+// formula writes the row of a distance.
+type formula func(distance int, dst []float64)
+
+// signed are sines and cosines of distances, of which sines are negative for those below 0.
+func signed(s schemes.Sinusoid) formula {
+	rows := s.Table()
+	return func(distance int, dst []float64) {
+		rows.Row(int(math.Abs(float64(distance))), dst)
+		for k := range rows.InverseFrequencies() {
+			if sin, _ := rows.Places(k); distance < 0 && sin < len(dst) {
+				dst[sin] = -dst[sin]
+			}
+		}
+	}
+}
+
+// multiples are angles that grow by turns from one distance to the next.
+func multiples(turns []float64) formula {
+	return func(distance int, dst []float64) {
+		for k, f := range turns {
+			dst[k] = float64(distance) * f
+		}
+	}
 }
 
 // shift is how much further the rows stand that a node takes, in the enlarged table.
@@ -61,15 +85,19 @@ func newWaves(g *site.Graph, other *site.Other, t rows.Table, angles bool) (*Wav
 				}
 			}
 			g.SpendElements(len(rows) * t.Dim())
-			if w.turns = rows[1]; angles && turnBy(rows, w.turns) {
-				return w, true
-			}
-			if w.turns = nil; angles {
+			if angles {
+				if w.formula = multiples(rows[1]); turnBy(rows, rows[1]) {
+					return w, true
+				}
 				continue
 			}
 			found, ok := fit.AdditiveTable(rows, t.Precision())
 			if s := found.Sinusoid; ok && s.Start == 0 && s.Step == 0 && len(s.ZeroRows) == 0 {
-				w.formula = s
+				w.formula = signed(s)
+				return w, true
+			}
+			if c, ok := fit.CompactOf(rows, 1); ok {
+				w.formula = c.Row
 				return w, true
 			}
 		}
@@ -176,7 +204,7 @@ func (w *Waves) Store(want position.Want) error {
 	if w.side(false) > 1 {
 		behind = more
 	}
-	formula, old := w.formula.Table(), w.table.Len()
+	old := w.table.Len()
 	w.newRows = old + before + behind
 	rowOf := func(t rows.Table) rows.RowFunc {
 		return func(i int, dst []float64) error {
@@ -187,18 +215,7 @@ func (w *Waves) Store(want position.Want) error {
 			if w.falling {
 				distance = -distance
 			}
-			if w.turns != nil {
-				for k, f := range w.turns {
-					dst[k] = float64(distance) * f
-				}
-				return nil
-			}
-			formula.Row(int(math.Abs(float64(distance))), dst)
-			for k := range formula.InverseFrequencies() {
-				if sin, _ := formula.Places(k); distance < 0 && sin < len(dst) {
-					dst[sin] = -dst[sin]
-				}
-			}
+			w.formula(distance, dst)
 			return nil
 		}
 	}

@@ -1,0 +1,72 @@
+package fit
+
+import (
+	"math"
+	"testing"
+)
+
+// compactRows are those of icefall's CompactRelPositionalEncoding.extend_pe, in float32 as there.
+type compactRows struct {
+	dim    int
+	factor float64
+	step   int
+}
+
+func (r compactRows) Rows() int { return 40 }
+func (r compactRows) Cols() int { return r.dim }
+func (r compactRows) At(i, c int) float64 {
+	f := func(x float64) float64 { return float64(float32(x)) }
+	x, root := float64(i*r.step), f(math.Sqrt(float64(r.dim)))
+	sign := 1.0
+	if x < 0 {
+		sign = -1
+	}
+	pressed := f(root * sign * f(f(math.Log(f(math.Abs(x)+root)))-f(math.Log(root))))
+	angle := f(math.Atan(f(pressed / f(r.factor*float64(r.dim)/(2*math.Pi)))))
+	switch k := float64(c/2 + 1); {
+	case c == r.dim-1:
+		return 1
+	case c%2 == 0:
+		return f(math.Cos(f(k * angle)))
+	default:
+		return f(math.Sin(f(k * angle)))
+	}
+}
+
+func TestCompact(t *testing.T) {
+	for _, r := range []compactRows{{48, 1, 1}, {192, 1, -1}, {16, 3, 1}, {4, 1.5, -1}} {
+		got, ok := CompactOf(r, r.step)
+		if !ok || math.Abs(got.LengthFactor-r.factor) > 1e-5*r.factor || got.Dim != r.dim {
+			t.Errorf("%+v: %+v, %v", r, got, ok)
+			continue
+		}
+		row := make([]float64, r.dim)
+		for _, d := range []int{0, 7, -7, 39} {
+			got.Row(d, row)
+			for c, x := range row {
+				if want := r.At(d*r.step, c); math.Abs(x-want) > compactError*float64(c/2+2) {
+					t.Fatalf("%+v: distance %d, column %d: %g, want %g", r, d, c, x, want)
+				}
+			}
+		}
+		if _, ok := CompactOf(r, -r.step); ok {
+			t.Errorf("%+v is read the other way as well", r)
+		}
+	}
+	if _, ok := CompactOf(plainRows{}, 1); ok {
+		t.Error("plain sines are read")
+	}
+}
+
+// plainRows are sines and cosines of distances as they are.
+type plainRows struct{}
+
+func (plainRows) Rows() int { return 8 }
+func (plainRows) Cols() int { return 16 }
+func (plainRows) At(i, c int) float64 {
+	angle := float64(i) * math.Pow(10000, -float64(c/2)/8)
+	if c%2 == 0 {
+		return math.Cos(angle)
+	}
+	return math.Sin(angle)
+}
