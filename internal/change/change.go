@@ -287,7 +287,16 @@ func (d *decision) rotations() iter.Seq2[schemes.Rotary, schemes.Rotary] {
 // check holds a new model against what was decided: the encodings that the verb
 // gave new numbers have them, all others are what they were. Where there was
 // nothing to do, the new file is a copy.
-func (c *run) check(m position.Model, d *decision) error {
+func (c *run) check(m position.Model, d *decision) (err error) {
+	defer func() { // a question that has no place for an error
+		switch r := recover().(type) {
+		case nil:
+		case position.Abandoned:
+			err = r
+		default:
+			panic(r)
+		}
+	}()
 	if c.expect != nil && d.Nothing == "" {
 		if err := c.expect(m); err != nil {
 			return err
@@ -299,7 +308,7 @@ func (c *run) check(m position.Model, d *decision) error {
 	if c.declares {
 		return nil // no node and no constant is another: encodings may be read otherwise at the sizes that are stated now
 	}
-	err := cmp.Or(verify.CheckDecision(d.was, m, d.Becomes), verify.CheckWindow(m, d.Window))
+	err = cmp.Or(verify.CheckDecision(d.was, m, d.Becomes), verify.CheckWindow(m, d.Window))
 	if err != nil && c.fixes {
 		return &position.Refusal{Why: "where its axes are numbers the new file is not read as planned: " + err.Error(), Instead: "give it the length first, and fix the axes of that file"}
 	}

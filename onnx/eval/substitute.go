@@ -50,6 +50,18 @@ func (e *Evaluator) Substitute(patterns map[*onnx.Tensor]Pattern) *Evaluator {
 	return t
 }
 
+// Forget drops the large values that a trial computed, to be computed anew where they are asked for.
+func (e *Evaluator) Forget() {
+	for number, v := range e.Main.values {
+		if v != nil && v.Len() >= forgotten && e.Main.wiring.Constant(number) == nil {
+			e.Main.values[number] = nil
+		}
+	}
+}
+
+// forgotten is from how many numbers on a value is dropped.
+const forgotten = 1 << 14
+
 // Exact prepares a trial in which everything is computed anew: by operators, too, whose
 // numbers the search for encodings leaves out.
 func (e *Evaluator) Exact() *Evaluator {

@@ -160,8 +160,16 @@ func (m *Maps) find(s *eval.Scope, name string) *Map {
 			out.Of = append(out.Of, o)
 		}
 	}
+	if v.Len() >= manyNumbers { // else all that is computed on the way to the values of all layers is kept
+		for _, e := range m.trials {
+			e.Forget()
+		}
+	}
 	return out
 }
+
+// manyNumbers is from how many numbers of a value on what trials compute is not kept.
+const manyNumbers = 1 << 16
 
 // candidate reports whether a constant can hold numbers of an encoding: floating-point
 // ones, or whole ones as narrow as quantised storage.

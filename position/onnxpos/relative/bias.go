@@ -24,6 +24,10 @@ type bias struct {
 // more than a mask are kept for Biases, of those that are taken the linear ones.
 func (m *Search) Bias(s *eval.Scope, n *onnx.Node, name string) {
 	v := s.Value(name)
+	if v.Large() && v.Len() <= maxBias && m.read+v.Len() <= maxBiases {
+		v = read(s, name)
+		m.read += v.Len()
+	}
 	if v.Large() {
 		m.large(s, n, name, v)
 		return
@@ -58,6 +62,12 @@ func (m *Search) large(s *eval.Scope, n *onnx.Node, name string, v *eval.Value) 
 		m.biases = append(m.biases, &bias{s, n, name, v, make([][][]float64, v.Shape[k-3])})
 	}
 }
+
+// maxBias bounds the numbers of a bias that is looked at, though the evaluator does not keep it, and maxBiases those of all.
+const (
+	maxBias   = 1 << 22
+	maxBiases = 1 << 24
+)
 
 // maxHeads bounds the heads of an attention whose numbers were not looked at.
 const maxHeads = 1 << 10
@@ -195,6 +205,7 @@ func (m *Search) Biases() []site.Site {
 	var windows *Window
 	buckets, relative := map[*onnx.Tensor]*Buckets{}, map[*onnx.Tensor]bool{} // of a relative table: whether it is of a window
 	for _, b := range m.biases {
+		b = b.unmasked()
 		if _, ok := b.slopes(); ok {
 			linear = append(linear, b)
 			continue

@@ -195,7 +195,7 @@ func (b *bias) unmasked() *bias {
 		}
 		found := false
 		for i := range 2 {
-			v, mask := at.Value(n.Input(i)), at.Value(n.Input(1-i))
+			v, mask := read(at, n.Input(i)), read(at, n.Input(1-i))
 			if !v.Known() || !mask.Known() || v.Floats == nil || mask.Floats == nil || len(v.Shape) < 2 || len(mask.Shape) < 2 {
 				continue
 			}
@@ -210,6 +210,20 @@ func (b *bias) unmasked() *bias {
 		}
 	}
 	return &out
+}
+
+// read is a value with its numbers, where these are known or stored.
+func read(s *eval.Scope, name string) *eval.Value {
+	v := s.Enlarge(name)
+	t := v.Constant()
+	if v.Known() || t == nil || v.Len() > maxBias || !t.Type.IsFloat() {
+		return v
+	}
+	x, err := t.Floats(0, t.Len())
+	if err != nil {
+		return v
+	}
+	return eval.FloatValue(v.Type, v.Shape, x)
 }
 
 // classes numbers the relative positions of a bias that depends on nothing else

@@ -20,6 +20,7 @@ import (
 type Search struct {
 	lookups
 	biases     []*bias
+	read       int // numbers of large ones that were read
 	contracted []axes.Meeting
 	sites      []site.Site
 	longer     *eval.Evaluator // with one token more; nil: not yet evaluated

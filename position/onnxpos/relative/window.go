@@ -67,6 +67,9 @@ func (w *Window) ResizeWindow(to [2]int, method string) (how, assumes string, er
 			if v := u.scope.Enlarge(u.name); v.Known() && v.Floats != nil {
 				u = &bias{u.scope, u.node, u.name, v, headsOf(v)}
 			}
+			if u.heads[0] != nil && onlyMask(u.heads) {
+				continue // of shifted windows, which follows them
+			}
 		}
 		if u.heads[0] == nil {
 			return "", "", &position.Refusal{Why: fmt.Sprintf("the bias that %s adds is too large to be read", u.node.Title()), Instead: instead}
