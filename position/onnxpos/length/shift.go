@@ -49,7 +49,7 @@ func shifting(all []*windowed) (alternates bool, like *windowed, lacking [][]*wi
 // MasksWindows reports whether a node adds the mask of shifted windows to scores, which a change makes anew.
 func MasksWindows(e *eval.Evaluator, n *onnx.Node) bool {
 	return slices.ContainsFunc(findWindowed(e.Main), func(w *windowed) bool {
-		return slices.ContainsFunc(w.added, func(a added) bool { return a.node == n })
+		return slices.ContainsFunc(w.added, func(a added) bool { return a.to == n })
 	})
 }
 

@@ -42,6 +42,7 @@ type windowed struct {
 type added struct {
 	given
 	axis int
+	to   *onnx.Node // what adds it to the scores
 }
 
 // count is how many windows a picture is cut into, by rows and columns.
@@ -258,7 +259,7 @@ func addedByWindow(s *eval.Scope, softmax *onnx.Node, w *windowed) (out []added)
 	count := w.count(w.grid)
 	byWindow := func(v *eval.Value) int {
 		for axis := range max(len(v.Shape)-2, 0) {
-			if v.Shape[axis] == count[0]*count[1] && v.Shape[axis] > 1 && v.Varies(axis) {
+			if k := len(v.Shape); v.Shape[axis] == count[0]*count[1] && v.Shape[axis] > 1 && v.Shape[k-1] == w.places() && v.Shape[k-2] == w.places() && v.Varies(axis) {
 				return axis
 			}
 		}
@@ -269,16 +270,27 @@ func addedByWindow(s *eval.Scope, softmax *onnx.Node, w *windowed) (out []added)
 		if axis < 0 {
 			return
 		}
-		if sum, in := s.Find(at.node.Input(at.input)); sum != nil && in == s && sum.Op == "Add" && sum.Index() > w.split.Index() { // of a bias and a mask
-			for i := range 2 {
-				mask, bias := s.Enlarge(sum.Input(i)), s.Enlarge(sum.Input(1-i))
-				if part := byWindow(mask); part >= 0 && bias.Known() && byWindow(bias) < 0 {
-					at, axis = given{sum, i}, part
+		to := at.node
+		for range maxAdded { // to the mask alone, of one picture
+			n, in := s.Find(at.node.Input(at.input))
+			if n == nil || in != s || n.Index() < w.split.Index() || !eval.Is(n, eval.Addition|eval.Layout|eval.Repetition) {
+				break
+			}
+			next, part := given{n, 0}, byWindow(s.Enlarge(n.Input(0)))
+			if eval.Is(n, eval.Addition) {
+				if part < 0 {
+					next, part = given{n, 1}, byWindow(s.Enlarge(n.Input(1)))
+				}
+				if other := s.Enlarge(n.Input(1 - next.input)); !other.Known() || byWindow(other) >= 0 {
 					break
 				}
 			}
+			if part < 0 {
+				break
+			}
+			at, axis = next, part
 		}
-		out = append(out, added{at, axis})
+		out = append(out, added{at, axis, to})
 	})
 	return out
 }
