@@ -32,10 +32,27 @@ var ResizeGrid = newVerb("grid", func(o position.GridOptions) *Change {
 	if o.WindowMethod != "" {
 		c.command += " --window-method " + o.WindowMethod
 	}
-	c.decide = func(m position.Model) (position.Outcome, error) { return position.ResizeGrid(m, o) }
-	c.expect = func(m position.Model) error { return hasGrid(m, o) }
+	var was error
+	c.decide = func(m position.Model) (position.Outcome, error) {
+		was = inBatches(m)
+		return position.ResizeGrid(m, o)
+	}
+	c.expect = func(m position.Model) error {
+		if is := inBatches(m); was == nil && is != nil {
+			return fmt.Errorf("the new model takes one picture, and fails with two at once, as the old one does not: %w", is)
+		}
+		return hasGrid(m, o)
+	}
 	return c
 })
+
+// inBatches is why a model takes no two pictures at once, nil where it does or nothing is known.
+func inBatches(m position.Model) error {
+	if b, ok := m.(interface{ FailsInBatches() error }); ok {
+		return b.FailsInBatches()
+	}
+	return nil
+}
 
 // hasGrid checks that a model has the grid that was asked for.
 func hasGrid(m position.Model, o position.GridOptions) error {

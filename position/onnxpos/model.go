@@ -143,3 +143,6 @@ func (m *Model) lookForAttentions() (gaveUp string) {
 	m.attentions = attention.Find(m.graph, m.sites)
 	return ""
 }
+
+// FailsInBatches is what fails with two pictures at once and not with one; nil where nothing does.
+func (m *Model) FailsInBatches() error { return m.graph.FailsInBatches() }

@@ -771,7 +771,7 @@ func (z *sizes) pad(n *onnx.Node, inputs []*eval.Value) {
 	pads := z.constant(n, inputs, 1)
 	was := z.old.Input(n, 0)
 	k := len(was.Shape)
-	if filling := z.old.Input(n, 1); pads == nil && z.windows.fills(n) && filling.Known() { // computed for the old side
+	if filling := z.old.Input(n, 1); pads == nil && z.windows.filledTo(n, -1) > 0 && filling.Known() { // computed for the old side
 		pads = filling.Ints
 	}
 	if inputs[0] == nil || len(inputs[0].Shape) != k || len(pads) != 2*k || z.old.Input(n, 3).Ranked {

@@ -735,16 +735,11 @@ func (f *windows) farther(roll *onnx.Node, axis int) int {
 	return 0
 }
 
-// fills reports whether a Pad fills a picture up to whole windows of another side than before.
-func (f *windows) fills(pad *onnx.Node) bool {
-	return slices.ContainsFunc(f.roles[pad], func(w *windowed) bool { return pad == w.pad && w.now != w.side })
-}
-
-// filledTo is the side of the windows to whole ones of which a Pad fills a picture up along an axis, where it does.
+// filledTo is the other side of windows to whole ones of which a Pad fills a picture up along an axis, −1: either; 0 where it does not.
 func (f *windows) filledTo(pad *onnx.Node, axis int) (side int) {
 	for _, w := range f.roles[pad] {
-		if at := axis - w.rows; pad == w.pad && (at == 0 || at == 1) && w.now != w.side {
-			return w.now[at]
+		if at := axis - w.rows; pad == w.pad && (axis < 0 || at == 0 || at == 1) && w.now != w.side {
+			return w.now[max(at, 0)]
 		}
 	}
 	return 0

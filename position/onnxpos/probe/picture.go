@@ -238,6 +238,22 @@ func (p *Probe) Enlarge() bool {
 	return false
 }
 
+// FailsInBatches is what fails with two pictures at once and not with one, where their number is free; nil where nothing does.
+func (p *Probe) FailsInBatches() error {
+	in := p.ImageInput()
+	if in == nil || in.Dims[0].Value >= 0 || p.Sizes.Batch != 1 {
+		return nil
+	}
+	s, known := p.Sizes, p.FailsAnyway()
+	s.Batch = 2
+	for _, f := range p.Failing(s, nil).Failures {
+		if !known[f.Node] {
+			return fmt.Errorf("%s: %w", f.Node.Title(), f.Err)
+		}
+	}
+	return nil
+}
+
 // Lengthen probes at another length, where the graph runs there.
 func (p *Probe) Lengthen(length int) bool {
 	s := p.Sizes
