@@ -17,7 +17,11 @@ import (
 // told are inputs of nodes that follow; nil where none do.
 func LeftOver(before, after *eval.Scope, patches [2]int, told func(n *onnx.Node, input int) bool) (left *onnx.Node, why string) {
 	for _, n := range before.Graph.Nodes {
-		was, is := before.Input(n, 0), after.Input(n, 0)
+		data := 0
+		if eval.Is(n, eval.Scaling) && before.Input(n, 0).Known() { // a factor stands on either side
+			data = 1
+		}
+		was, is := before.Input(n, data), after.Input(n, data)
 		if !was.Ranked || len(was.Shape) != len(is.Shape) || slices.Equal(was.Shape, is.Shape) {
 			continue
 		}
