@@ -33,8 +33,8 @@ type Resampler interface{ Resampled() bool }
 // WindowResizer is implemented by sites of biases between the places of an image window.
 type WindowResizer interface {
 	Site
-	// ResizeWindow gives the window another size, by a method of schemes.WindowMethods, or by what the graph makes biases of. It
-	// returns how, and what is assumed.
+	// ResizeWindow gives the window another size, by what the graph makes biases of, or a method of schemes.WindowMethods, "": the
+	// first, where nothing speaks against it. It returns how, and what is assumed.
 	ResizeWindow(to [2]int, method string) (how, assumes string, err error)
 }
 
@@ -80,9 +80,8 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 	if err != nil {
 		return Outcome{}, &UsageError{What: err.Error()}
 	}
-	window := cmp.Or(o.WindowMethod, schemes.WindowMethods[0])
-	if !slices.Contains(schemes.WindowMethods, window) {
-		return Outcome{}, &UsageError{What: fmt.Sprintf("no method %q: there are %s", window, strings.Join(schemes.WindowMethods, ", "))}
+	if o.WindowMethod != "" && !slices.Contains(schemes.WindowMethods, o.WindowMethod) {
+		return Outcome{}, &UsageError{What: fmt.Sprintf("no method %q: there are %s", o.WindowMethod, strings.Join(schemes.WindowMethods, ", "))}
 	}
 	if err := oneGrid(m); err != nil {
 		return Outcome{}, err
@@ -97,7 +96,7 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 			refusal.Instead, refusal.Remedies = "", []report.Remedy{report.FixPicture(gridder.FreeSides())}
 		}
 	}()
-	c := gridChange{m: m, g: gridder, to: to, kernel: kernel, named: o.Kernel != "", method: window, window: o.Window, squeeze: o.Method == schemes.PlacesSqueezed}
+	c := gridChange{m: m, g: gridder, to: to, kernel: kernel, named: o.Kernel != "", method: o.WindowMethod, window: o.Window, squeeze: o.Method == schemes.PlacesSqueezed}
 	if p, ok := m.(Pictured); ok && o.Window == [2]int{} {
 		any, err := p.TakesPictures(to.Sides())
 		if err != nil {
@@ -144,7 +143,7 @@ type gridChange struct {
 	to      schemes.Grid
 	kernel  schemes.Kernel
 	named   bool   // the kernel was asked for
-	method  string // of biases between patches
+	method  string // of biases between patches; "": not asked for
 	window  [2]int // of the windows that the picture is cut into, in places; zeros: not asked for
 	squeeze bool   // cosines and sines of patches keep their span
 	out     Outcome
@@ -306,7 +305,7 @@ func (c *gridChange) resizeWindow(i int, s WindowResizer) (done bool, err error)
 		return false, nil
 	case err != nil:
 		return false, err
-	case takes && c.method != schemes.WindowMethods[0]:
+	case takes && c.method != "" && c.method != schemes.WindowMethods[0]:
 		return false, &Refusal{Why: "the graph resamples its biases to the size of the picture itself, in its own way", Instead: "export the model for one picture size"}
 	case takes:
 		does := "resamples its biases to the size of the picture"

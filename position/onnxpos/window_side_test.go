@@ -2,6 +2,7 @@ package onnxpos
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -115,7 +116,16 @@ func TestWindowSideRefused(t *testing.T) {
 		window int
 		why    string
 	}{
-		"another mask":  {shifted(true), 4, "is not the mask of shifted windows alone"},
+		"another mask": {shifted(true), 4, "is not the mask of shifted windows alone"},
+		"biases of a network that was folded": {func(m *onnx.NewModel) {
+			shifted(false)(m)
+			index := slices.Concat(schemes.WindowIndex(2, 2, false)...)
+			for i := range m.Initializers {
+				if m.Initializers[i].Name == "bias" {
+					m.Initializers[i] = floats("bias", []int64{1, 1, 4, 4}, func(i int) float64 { return 16 / (1 + math.Exp(float64(index[i]-4))) })
+				}
+			}
+		}, 4, "all between 0 and 16"},
 		"not divisible": {shifted(false), 3, "cannot be cut into windows of 3×3"},
 	} {
 		_, err := position.ResizeGrid(built(t, c.change), position.GridOptions{Height: 8, Width: 8, Window: [2]int{c.window, c.window}})

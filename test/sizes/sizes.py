@@ -208,7 +208,7 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
 }
 KERNELS = {"RF-DETR": "bicubic-antialias", "DPT": "bilinear", "ViViT": "bilinear", "TimeSformer": "nearest"}  # of a table that the exporter folded: its own code's is not in the file
 SIDES = {56: 7, 64: 8, 72: 8, 80: 5, 96: 12}  # of Swin's windows, by the picture
-WINDOWS = {"RF-DETR": lambda side: side // 28, "Swin, windows of another side": SIDES.get, "Swin v2, windows of another side": SIDES.get}  # by the picture's side
+WINDOWS = {"RF-DETR": {side: side // 28 for side in (84, 112, 168, 224)}, "Swin, windows of another side": SIDES, "Swin v2, windows of another side": SIDES}  # their sides
 ASKED = {T.VJEPA2Model: {"skip_predictor": True}}  # of a model's forward
 VIDEO_MODELS = (T.VideoMAEModel, T.VivitModel, T.TimesformerModel, T.VJEPA2Model)  # of sizes (frames, height, width)
 METHODS = {("Wav2Vec2-Conformer, rotary", "TorchScript, free"): ["--method", "none"]}  # what nothing in the file bounds
@@ -351,7 +351,7 @@ def one(binary, name, kind, folder, after=None):
             want = reference(model, build, sizes[0], size)(sample(name, size)).numpy()
         asked = ["--len", str(want.shape[1]), *METHODS.get((name, kind), [])] if name in RECORDINGS else ["--image", words(size)]
         if name in WINDOWS:
-            asked += ["--window", "x".join(str(WINDOWS[name](side)) for side in sides(size))]
+            asked += ["--window", "x".join(str(WINDOWS[name][side]) for side in sides(size))]
         if isinstance(model, VIDEO_MODELS):
             asked = ["--grid", words(patched(model, size))]
         p = subprocess.run([binary, "extend", *asked, old, "-o", new, *kernel], capture_output=True, text=True)

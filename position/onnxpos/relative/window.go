@@ -2,6 +2,7 @@ package relative
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +54,7 @@ func (w *Window) Store(position.Want) error {
 // every layer is read off its bias, resized (schemes.ResizeWindow), and laid out as a constant
 // in the place of what made the bias.
 func (w *Window) ResizeWindow(to [2]int, method string) (how, assumes string, err error) {
-	how, assumes = method, "biases are resampled as learned ones are (BEiT): of models that make them of distances by a network, which an exporter may have folded, those of another window are not in the file"
+	how, assumes = cmp.Or(method, schemes.WindowMethods[0]), "biases are resampled as learned ones are (BEiT): of models that make them of distances by a network, which an exporter may have folded, those of another window are not in the file"
 	instead := "export the model for the wanted picture"
 	if w.shape() == nil {
 		return "", "", &position.Refusal{Why: "the window of a bias of distances cannot be told", Instead: instead}
@@ -140,7 +141,11 @@ func (w *Window) resize(u *bias, made *coordinates, from, to [2]int, method, why
 	}
 	var resized [][]float64
 	if made == nil {
-		if resized, err = schemes.ResizeWindow(table, from, to, method); err != nil {
+		if method == "" && squashed(table) {
+			return &position.Refusal{Why: fmt.Sprintf("the biases that %s adds are all between 0 and %d, as a network makes them (Liu et al. 2022, \"Swin Transformer V2\") that the exporter folded: those of another window are not in the file", u.node.Title(), squashedTo),
+				Remedies: []report.Remedy{report.Do("", "resamples them as if they were trained", "window-method", schemes.WindowMethods[0])}}
+		}
+		if resized, err = schemes.ResizeWindow(table, from, to, cmp.Or(method, schemes.WindowMethods[0])); err != nil {
 			return &position.UsageError{What: err.Error()}
 		}
 	} else if resized, err = made.resized(from, to); err != nil {
@@ -162,6 +167,16 @@ func (w *Window) resize(u *bias, made *coordinates, from, to [2]int, method, why
 	layout := windowLayout{resized, schemes.WindowIndex(to[0], to[1], class), heads, v.Type}
 	w.given[u.name] = eval.Shaped(v.Type, shape...)
 	return w.graph.Substitute(u.scope, u.name, w.given[u.name], patch.Func(int64(heads)*layout.size(), layout.open), "modelpatch/window_bias", why)
+}
+
+// squashedTo is what a sigmoid is multiplied with that ends such a network (window_attention of Swin v2: 16·sigmoid).
+const squashedTo = 16
+
+// squashed reports whether all biases of a table are what that gives.
+func squashed(table [][]float64) bool {
+	return !slices.ContainsFunc(table, func(row []float64) bool {
+		return slices.ContainsFunc(row, func(x float64) bool { return !(x > 0 && x < squashedTo) })
+	})
 }
 
 // windowLayout writes a table as matrices of heads, queries and keys, a head at a time.
