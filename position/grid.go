@@ -34,8 +34,8 @@ type Resampler interface{ Resampled() bool }
 type WindowResizer interface {
 	Site
 	// ResizeWindow gives the window another size, by what the graph makes biases of, or a method of schemes.WindowMethods, "": the
-	// first, where nothing speaks against it. It returns how, and what is assumed.
-	ResizeWindow(to [2]int, method string) (how, assumes string, err error)
+	// first, where nothing speaks against it; places is one of schemes.PlaceMethods, of distances. It returns how, and what is assumed.
+	ResizeWindow(to [2]int, method, places string) (how, assumes string, err error)
 }
 
 // SideResizer is implemented by sites of vectors by distance along the rows and columns of an image.
@@ -96,7 +96,7 @@ func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
 			refusal.Instead, refusal.Remedies = "", []report.Remedy{report.FixPicture(gridder.FreeSides())}
 		}
 	}()
-	c := gridChange{m: m, g: gridder, to: to, kernel: kernel, named: o.Kernel != "", method: o.WindowMethod, window: o.Window, squeeze: o.Method == schemes.PlacesSqueezed}
+	c := gridChange{m: m, g: gridder, to: to, kernel: kernel, named: o.Kernel != "", method: o.WindowMethod, window: o.Window, squeeze: o.Method == schemes.PlacesSqueezed, places: o.Method}
 	if p, ok := m.(Pictured); ok && o.Window == [2]int{} {
 		any, err := p.TakesPictures(to.Sides())
 		if err != nil {
@@ -146,6 +146,7 @@ type gridChange struct {
 	method  string // of biases between patches; "": not asked for
 	window  [2]int // of the windows that the picture is cut into, in places; zeros: not asked for
 	squeeze bool   // cosines and sines of patches keep their span
+	places  string // how places go on: schemes.PlaceMethods; "": not asked for
 	out     Outcome
 }
 
@@ -321,7 +322,7 @@ func (c *gridChange) resizeWindow(i int, s WindowResizer) (done bool, err error)
 		c.changes(i, "picture of %s → %s patches, in windows of %d×%d as before", grid, c.to, w.Window[0], w.Window[1])
 		return false, nil
 	}
-	how, assumes, err := s.ResizeWindow(to, c.method)
+	how, assumes, err := s.ResizeWindow(to, c.method, c.places)
 	if err != nil {
 		return false, err
 	}

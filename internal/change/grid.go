@@ -34,19 +34,29 @@ var ResizeGrid = newVerb("grid", func(o position.GridOptions) *Change {
 	}
 	var was error
 	c.decide = func(m position.Model) (position.Outcome, error) {
+		if side := o.Window; side != [2]int{} && (min(side[0], side[1]) < 2 || max(side[0], side[1]) > mostPlaces) {
+			return position.Outcome{}, &position.UsageError{What: fmt.Sprintf("--window %dx%d: each side must be between 2 and %d places", side[0], side[1], mostPlaces)}
+		}
 		was = inBatches(m)
-		return position.ResizeGrid(m, o)
+		out, err := position.ResizeGrid(m, o)
+		if err == nil && out.Nothing != "" && o.Window != [2]int{} {
+			return out, &position.Refusal{Why: out.Nothing + "; its windows cannot be changed alone", Instead: "leave --window out, or export the model with these windows"}
+		}
+		return out, err
 	}
 	c.expect = func(m position.Model) error {
 		if is := inBatches(m); was == nil && is != nil {
-			return fmt.Errorf("the new model takes one picture, and fails with two at once, as the old one does not: %w", is)
+			return fmt.Errorf("the new model takes one picture, and fails where the old one does not, %w", is)
 		}
 		return hasGrid(m, o)
 	}
 	return c
 })
 
-// inBatches is why a model takes no two pictures at once, nil where it does or nothing is known.
+// mostPlaces bounds a side of windows.
+const mostPlaces = 1 << 12
+
+// inBatches is why a model takes no several pictures at once, nil where it does or nothing is known.
 func inBatches(m position.Model) error {
 	if b, ok := m.(interface{ FailsInBatches() error }); ok {
 		return b.FailsInBatches()

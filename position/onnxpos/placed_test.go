@@ -35,11 +35,11 @@ func TestPlacesFollow(t *testing.T) {
 		m.Nodes = append(m.Nodes, node("Shape", "size", "h"), node("Gather", "places", "size", "at1"), withInts(node("Cast", "count", "places"), "to", int64(onnx.Float)))
 		m.Initializers = append(m.Initializers, integers("at1", 1))
 	}
-	root := func(x float64) func(m *onnx.NewModel) { // channels attend to each other
+	root := func(x float64) func(m *onnx.NewModel) { // 6 channels attend to each other
 		return func(m *onnx.NewModel) {
-			m.Initializers = append(m.Initializers, floats("factor", dims{}, func(int) float64 { return x }))
-			m.Nodes = append(m.Nodes, node("Mul", "scaled", "h", "factor"), withInts(node("Transpose", "channels", "scaled"), "perm", dims{0, 2, 1}), node("MatMul", "scores", "channels", "h"), withInts(node("Softmax", "y", "scores"), "axis", int64(-1)))
-			m.Outputs = append(m.Outputs, onnx.NewValue{Name: "y", Type: onnx.Float, Dims: dims{1, 4, 4}})
+			m.Initializers = append(m.Initializers, floats("factor", dims{}, func(int) float64 { return x }), noise("to6", 4, 6))
+			m.Nodes = append(m.Nodes, node("MatMul", "h6", "h", "to6"), node("Mul", "scaled", "h6", "factor"), withInts(node("Transpose", "channels", "scaled"), "perm", dims{0, 2, 1}), node("MatMul", "scores", "channels", "h6"), withInts(node("Softmax", "y", "scores"), "axis", int64(-1)))
+			m.Outputs = append(m.Outputs, onnx.NewValue{Name: "y", Type: onnx.Float, Dims: dims{1, 6, 6}})
 		}
 	}
 	input := func(e *eval.Evaluator, output string, i int) *eval.Value {
@@ -89,6 +89,18 @@ func TestPlacesFollow(t *testing.T) {
 	}
 }
 
+// TestRootsOfEither: a factor that is the root of one over the columns, and the fourth root of one over the places, may be either.
+func TestRootsOfEither(t *testing.T) {
+	_, err := regridded(t, position.GridOptions{}, func(m *onnx.NewModel) {
+		m.Initializers = append(m.Initializers, floats("factor", []int64{}, func(int) float64 { return 0.5 }))
+		m.Nodes = append(m.Nodes, node("Mul", "scaled", "h", "factor"), withInts(node("Transpose", "channels", "scaled"), "perm", []int64{0, 2, 1}), node("MatMul", "y", "channels", "h"))
+		m.Outputs = append(m.Outputs, onnx.NewValue{Name: "y", Type: onnx.Float, Dims: []int64{1, 4, 4}})
+	})
+	if refusal, ok := errors.AsType[*position.Refusal](err); !ok || !strings.Contains(refusal.Why, "which of the two is not in the file") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestUntiedWindows: windows of whose side nothing in the file speaks keep it, or their number, as the caller says.
 func TestUntiedWindows(t *testing.T) {
 	type dims = []int64
@@ -117,6 +129,10 @@ func TestUntiedWindows(t *testing.T) {
 		if got := e.Main.Value("c").Shape; len(got) != 6 || [6]int(got) != [6]int(want) {
 			t.Errorf("windows of %d: %v, want %v", side, got, want)
 		}
+	}
+	_, err = regridded(t, position.GridOptions{Window: [2]int{2, 2}}, func(*onnx.NewModel) {})
+	if usage, ok := errors.AsType[*position.UsageError](err); !ok || !strings.Contains(usage.What, "cuts no picture into windows") {
+		t.Errorf("%v of a model without windows", err)
 	}
 	if _, err := regridded(t, position.GridOptions{}, windows(true)); err != nil && strings.Contains(err.Error(), "whether windows stay") {
 		t.Errorf("a bias says which: %v", err)

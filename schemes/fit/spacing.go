@@ -39,7 +39,7 @@ func SpacingOf(x []float64) (Spacing, bool) {
 		s.Scale = x[2*m] / math.Log1p(s.Slope*float64(m))
 	}
 	for i, v := range x {
-		if !(math.Abs(v-s.At(i-m)) <= spacingError*math.Abs(x[2*m])) {
+		if !(math.Abs(v-s.At(float64(i-m))) <= spacingError*math.Abs(x[2*m])) {
 			return Spacing{}, false
 		}
 	}
@@ -47,8 +47,7 @@ func SpacingOf(x []float64) (Spacing, bool) {
 }
 
 // At is the coordinate of a distance.
-func (s Spacing) At(distance int) float64 {
-	d := float64(distance)
+func (s Spacing) At(d float64) float64 {
 	if s.Slope == 0 {
 		return s.Scale * d
 	}

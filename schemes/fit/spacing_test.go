@@ -26,8 +26,8 @@ func TestSpacing(t *testing.T) {
 				continue
 			}
 			for _, d := range []int{0, -1, 2 * m, -3 * m} {
-				if want := at(float64(d)); math.Abs(s.At(d)-want) > 4e-6*math.Max(1, math.Abs(want)) {
-					t.Errorf("%s, %d: at %d %g, want %g", name, m, d, s.At(d), want)
+				if want := at(float64(d)); math.Abs(s.At(float64(d))-want) > 4e-6*math.Max(1, math.Abs(want)) {
+					t.Errorf("%s, %d: at %d %g, want %g", name, m, d, s.At(float64(d)), want)
 				}
 			}
 			x[1] *= 1.0001

@@ -194,6 +194,7 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
     "Swin v2": (lambda s: T.Swinv2Model(T.Swinv2Config(embed_dim=16, depths=[2, 2], num_heads=[2, 2], image_size=s, patch_size=4, window_size=7), add_pooling_layer=False), (56, 64, 112, 168, (64, 112))),
     "Swin, windows of another side": (lambda s: swin(T.SwinModel, T.SwinConfig, s), (56, 64, 72, 80, 96)),
     "Swin v2, windows of another side": (lambda s: swin(T.Swinv2Model, T.Swinv2Config, s, pretrained_window_sizes=[7, 7]), (56, 64, 72, 80, 96)),
+    "Swin v2, windows of another side, measured by them": (lambda s: swin(T.Swinv2Model, T.Swinv2Config, s), (56, 64, 72, 80, 96)),
     "DINOv3": (lambda s: T.DINOv3ViTModel(T.DINOv3ViTConfig(hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64, image_size=s, patch_size=16, num_register_tokens=2)), (64, 48, 96, 128, (48, 96))),
     "ViT-MAE": (vit_mae, (64, 48, 96, 128)),
     "VideoMAE": (lambda s: T.VideoMAEModel(T.VideoMAEConfig(**SMALL, intermediate_size=64, image_size=s[1:], patch_size=8, num_frames=s[0])), ((4, 40, 40), (8, 40, 40), (4, 56, 56), (12, 24, 48))),
@@ -208,7 +209,8 @@ MODELS = {  # name: (model of a size, sizes: the first is exported)
 }
 KERNELS = {"RF-DETR": "bicubic-antialias", "DPT": "bilinear", "ViViT": "bilinear", "TimeSformer": "nearest"}  # of a table that the exporter folded: its own code's is not in the file
 SIDES = {56: 7, 64: 8, 72: 8, 80: 5, 96: 12}  # of Swin's windows, by the picture
-WINDOWS = {"RF-DETR": {side: side // 28 for side in (84, 112, 168, 224)}, "Swin, windows of another side": SIDES, "Swin v2, windows of another side": SIDES}  # their sides
+WINDOWS = {"RF-DETR": {side: side // 28 for side in (84, 112, 168, 224)}, "Swin, windows of another side": SIDES, "Swin v2, windows of another side": SIDES, "Swin v2, windows of another side, measured by them": SIDES}
+PLACES = {"Swin v2, windows of another side": "none", "Swin v2, windows of another side, measured by them": "linear"}  # of distances, which the file does not tell
 ASKED = {T.VJEPA2Model: {"skip_predictor": True}}  # of a model's forward
 VIDEO_MODELS = (T.VideoMAEModel, T.VivitModel, T.TimesformerModel, T.VJEPA2Model)  # of sizes (frames, height, width)
 METHODS = {("Wav2Vec2-Conformer, rotary", "TorchScript, free"): ["--method", "none"]}  # what nothing in the file bounds
@@ -352,6 +354,8 @@ def one(binary, name, kind, folder, after=None):
         asked = ["--len", str(want.shape[1]), *METHODS.get((name, kind), [])] if name in RECORDINGS else ["--image", words(size)]
         if name in WINDOWS:
             asked += ["--window", "x".join(str(WINDOWS[name][side]) for side in sides(size))]
+        if name in PLACES:
+            asked += ["--method", PLACES[name]]
         if isinstance(model, VIDEO_MODELS):
             asked = ["--grid", words(patched(model, size))]
         p = subprocess.run([binary, "extend", *asked, old, "-o", new, *kernel], capture_output=True, text=True)

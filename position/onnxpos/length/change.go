@@ -352,7 +352,7 @@ func (c *Change) grow() error {
 			}
 			continue
 		}
-		if !c.repair(failure) {
+		if c.followed != nil && c.followed.firm[failure.Node] || !c.repair(failure) {
 			return c.Refuse(failure.Node, failure.Err.Error())
 		}
 	}
@@ -407,10 +407,7 @@ func (c *Change) Refuse(n *onnx.Node, why string) error {
 	}
 	refusal := &position.Refusal{Why: fmt.Sprintf("the graph cannot run %s: %s: %s", c.asked(), n.Title(), why), Instead: c.export()}
 	if c.followed != nil && c.followed.windows.sides != nil {
-		refusal.Instead = ""
-		for _, w := range c.followed.windows.sides {
-			refusal.Remedies = append(refusal.Remedies, report.Do("", w.does, "window", windowText(w.side)))
-		}
+		refusal.Instead, refusal.Remedies = "", c.followed.windows.sides
 	}
 	return refusal
 }

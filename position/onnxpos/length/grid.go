@@ -69,7 +69,10 @@ func (c *Change) SetGrid(from, to schemes.Grid, window [2]int) error {
 	for i := range old {
 		c.pairs = append(c.pairs, numberPair{2*old[i] - 1, 2*new[i] - 1}) // distances along a side
 	}
-	return c.run()
+	if err := c.run(); err != nil || window == [2]int{} || len(*c.windowed) > 0 {
+		return err
+	}
+	return &position.UsageError{What: "--window: the graph cuts no picture into windows"}
 }
 
 // besidePatches are how many tokens stand beside an image's patches further on: class

@@ -40,6 +40,7 @@ type sizes struct {
 	told   map[*onnx.Node]bool
 	// doubts are nodes of which it cannot be told what becomes of them, and why.
 	doubts  map[*onnx.Node]string
+	firm    map[*onnx.Node]bool // doubts that no other constant would mend
 	windows *windows
 	several int // windows that the single one has become in which the node at hand is; 0 where it is in none
 }
@@ -241,7 +242,7 @@ type given struct {
 
 // newSizes prepares an evaluation at another size of a picture, of which some sizes are known.
 func newSizes(g *site.Graph, pairs map[[2]int][][2]int, stays []int) *sizes {
-	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, kept: map[int]bool{}, given: map[given][]int64{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}}
+	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, kept: map[int]bool{}, given: map[given][]int64{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}, firm: map[*onnx.Node]bool{}}
 	for _, n := range stays {
 		z.stays[n] = n > 1
 	}
@@ -259,7 +260,7 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 		}
 	}
 	if why := z.windows.mask(n, inputs); why != "" {
-		z.doubts[n] = why
+		z.doubts[n], z.firm[n] = why, true
 	}
 	switch n.Op {
 	case "Reshape":
@@ -352,7 +353,7 @@ func (z *sizes) reshape(n *onnx.Node, inputs []*eval.Value) {
 		from, now := z.windows.merged(n, was.Shape, inputs)
 		want, why = z.regrouped(from, made.Shape, now, z.joinFeatures(n, len(made.Shape)))
 	} else if why != "" {
-		z.doubts[n] = why
+		z.doubts[n], z.firm[n] = why, true
 	}
 	switch {
 	case computed && len(z.either) != len(either):

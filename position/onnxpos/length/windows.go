@@ -11,6 +11,7 @@ import (
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -327,7 +328,7 @@ type windows struct {
 	made    map[*windowed][]windowUse // its masks that stayed, to be made anew
 	picture [2][2]int                 // its height and width, before and now
 	side    [2]int                    // of windows, as was asked for; zeros: not
-	sides   []windowSide              // of which the caller has to choose
+	sides   []report.Remedy           // of which the caller has to choose
 }
 
 // windowUse is a mask with the numbers that it had, and those of windows of another side.
@@ -374,6 +375,9 @@ func (f *windows) target(n *onnx.Node, now []int, pairs map[[2]int][][2]int) (wa
 			if !ok {
 				return nil, ""
 			}
+			if _, ok := f.whole[w]; !ok {
+				f.whole[w] = grid
+			}
 			if why := f.untold(w, grid); why != "" {
 				return nil, why
 			}
@@ -383,9 +387,6 @@ func (f *windows) target(n *onnx.Node, now []int, pairs map[[2]int][][2]int) (wa
 				}
 			}
 			f.grids[w] = grid
-			if _, ok := f.whole[w]; !ok {
-				f.whole[w] = grid
-			}
 			if why := f.doubt(w, grid); why != "" && !w.mask {
 				return nil, why
 			}
@@ -412,9 +413,10 @@ func (f *windows) target(n *onnx.Node, now []int, pairs map[[2]int][][2]int) (wa
 // is no larger than the picture.
 func (f *windows) untold(w *windowed, grid [2]int) string {
 	if f.side != [2]int{} {
-		side := f.side
-		if w.count(w.grid) == [2]int{1, 1} && w.pad == nil {
-			side = [2]int{min(side[0], grid[0]), min(side[1], grid[1])}
+		whole := f.whole[w]
+		side := [2]int{min(f.side[0], whole[0]), min(f.side[1], whole[1])}
+		if side != f.side && (w.pad != nil || w.count(w.grid) != [2]int{1, 1}) {
+			return fmt.Sprintf("%d×%d places are less than a window of %d×%d, and whether they are filled up or the window becomes smaller is not in the file", whole[0], whole[1], f.side[0], f.side[1])
 		}
 		if w.stays != "" && side != w.side {
 			return fmt.Sprintf("its windows are of %d×%d places: %s", w.side[0], w.side[1], w.stays)
@@ -431,9 +433,12 @@ func (f *windows) untold(w *windowed, grid [2]int) string {
 		return ""
 	}
 	f.sides = nil
-	for _, c := range []windowSide{{w.side, "keeps the windows' side"}, {other, "keeps their number"}} {
+	for _, c := range []struct {
+		side [2]int
+		does string
+	}{{w.side, "keeps the windows' side"}, {other, "keeps their number"}} {
 		if min(c.side[0], c.side[1]) > 0 && grid[0]%c.side[0] == 0 && grid[1]%c.side[1] == 0 {
-			f.sides = append(f.sides, c)
+			f.sides = append(f.sides, report.Do("", c.does, "window", fmt.Sprintf("%dx%d", c.side[0], c.side[1])))
 		}
 	}
 	if f.sides == nil {
@@ -441,15 +446,6 @@ func (f *windows) untold(w *windowed, grid [2]int) string {
 	}
 	return fmt.Sprintf("whether windows stay of %d×%d places, or their number of %d×%d, is not in the file", w.side[0], w.side[1], count[0], count[1])
 }
-
-// windowSide is a side of windows that the caller may choose, and what it does.
-type windowSide struct {
-	side [2]int
-	does string
-}
-
-// windowText is a side as the option takes it.
-func windowText(side [2]int) string { return fmt.Sprintf("%dx%d", side[0], side[1]) }
 
 // several is how many windows the picture is cut into now where a node stands in an attention that was of
 // a single one, 0 elsewhere.

@@ -101,6 +101,10 @@ func (z *Places) rooted(n *onnx.Node, inputs []*eval.Value) {
 			if was == is || was < 2 || math.Abs(x/math.Pow(float64(was), power)-1) > rootError {
 				continue
 			}
+			if columns := math.Round(1 / (x * x)); power == -0.25 && columns > 1 && slices.Contains(before, int(columns)) && math.Abs(x*math.Sqrt(columns)-1) <= rootError {
+				z.Doubts[n] = fmt.Sprintf("it scales by one over the root of %g, which is that of its columns, or the fourth root of the %d places over which it is summed: which of the two is not in the file", columns, was)
+				return
+			}
 			to := math.Pow(float64(is), power)
 			if n.Op == "Div" {
 				to = 1 / to

@@ -238,21 +238,28 @@ func (p *Probe) Enlarge() bool {
 	return false
 }
 
-// FailsInBatches is what fails with two pictures at once and not with one, where their number is free; nil where nothing does.
+// FailsInBatches is what fails with several pictures at once and not with one, where their number is free; nil where nothing does.
 func (p *Probe) FailsInBatches() error {
 	in := p.ImageInput()
 	if in == nil || in.Dims[0].Value >= 0 || p.Sizes.Batch != 1 {
 		return nil
 	}
-	s, known := p.Sizes, p.FailsAnyway()
-	s.Batch = 2
-	for _, f := range p.Failing(s, nil).Failures {
-		if !known[f.Node] {
-			return fmt.Errorf("%s: %w", f.Node.Title(), f.Err)
+	known := p.FailsAnyway()
+	for _, s := range batches {
+		size := p.Sizes
+		size.Batch = s
+		for _, f := range p.Failing(size, nil).Failures {
+			if !known[f.Node] {
+				return fmt.Errorf("with %d pictures at once: %s: %w", s, f.Node.Title(), f.Err)
+			}
 		}
 	}
 	return nil
 }
+
+// batches are numbers of pictures that are tried: windows are counted with them, and a count by an old number of windows
+// may be right for some.
+var batches = []int{2, 3, 7, 17}
 
 // Lengthen probes at another length, where the graph runs there.
 func (p *Probe) Lengthen(length int) bool {

@@ -25,6 +25,8 @@ type coordinates struct {
 	adds    [2][]float64
 	spacing [2]fit.Spacing
 	turned  [2]bool // farther places of a window have lesser coordinates
+	// squeezed tells that distances of another window have the span of the old ones.
+	squeezed bool
 }
 
 // readTable reads a bias off as a row for each pair of distances in a window, with a number a head.
@@ -127,7 +129,7 @@ func readCoordinates(v *eval.Value, window [2]int) *coordinates {
 	}
 	for i, place := range c.places {
 		for channel := range width {
-			if want := c.at(place/columns-middle[0], place%columns-middle[1], channel); !(math.Abs(v.Number(i*width+channel)-want) <= coordinateError*largest) {
+			if want := c.at(float64(place/columns-middle[0]), float64(place%columns-middle[1]), channel); !(math.Abs(v.Number(i*width+channel)-want) <= coordinateError*largest) {
 				return nil
 			}
 		}
@@ -135,13 +137,20 @@ func readCoordinates(v *eval.Value, window [2]int) *coordinates {
 	return c
 }
 
+// byOwnSide reports whether distances are measured by the side of the window: the slope of the spacing is 8 from end to end
+// (relative_coords_table of Swin v2).
+func (c *coordinates) byOwnSide(window [2]int) bool {
+	const slope, apart = 8, 1e-2
+	return math.Abs(c.spacing[0].Slope*float64(window[0]-1)-slope) < apart && math.Abs(c.spacing[1].Slope*float64(window[1]-1)-slope) < apart
+}
+
 // at is a coordinate of a pair of distances.
-func (c *coordinates) at(y, x, channel int) float64 {
+func (c *coordinates) at(y, x float64, channel int) float64 {
 	return c.base[channel] + c.spacing[0].At(y)*c.adds[0][channel] + c.spacing[1].At(x)*c.adds[1][channel]
 }
 
-// moved is the table of biases where every distance is by so many places farther along rows and columns.
-func (c *coordinates) moved(window, by [2]int) ([][]float64, error) {
+// moved is the table of biases where every distance is by so many places farther along rows and columns, times a ratio.
+func (c *coordinates) moved(window, by [2]int, ratio [2]float64) ([][]float64, error) {
 	for axis, turned := range c.turned {
 		if turned {
 			by[axis] = -by[axis]
@@ -151,7 +160,7 @@ func (c *coordinates) moved(window, by [2]int) ([][]float64, error) {
 	given.Type, given.Floats = onnx.Double, nil
 	for _, place := range c.places {
 		for channel := range c.base {
-			given.Floats = append(given.Floats, c.at(place/columns-window[0]+1+by[0], place%columns-window[1]+1+by[1], channel))
+			given.Floats = append(given.Floats, c.at(float64(place/columns-window[0]+1+by[0])*ratio[0], float64(place%columns-window[1]+1+by[1])*ratio[1], channel))
 		}
 	}
 	trial := c.eval.Trial(map[string]*eval.Value{c.name: &given})
@@ -164,7 +173,7 @@ func (c *coordinates) turn(known *eval.Value, window [2]int) *coordinates {
 	if err != nil {
 		return nil
 	}
-	made, err := c.moved(window, [2]int{1, 1})
+	made, err := c.moved(window, [2]int{1, 1}, [2]float64{1, 1})
 	if err != nil {
 		return nil
 	}
@@ -204,10 +213,15 @@ const biasError = 1e-4
 // resized is the table of another window: of what the network makes of its distances.
 func (c *coordinates) resized(from, to [2]int) ([][]float64, error) {
 	out := make([][]float64, schemes.WindowRows(to[0], to[1], false))
-	rows, columns := 2*to[0]-1, 2*to[1]-1
+	rows, columns, ratio := 2*to[0]-1, 2*to[1]-1, [2]float64{1, 1}
+	for axis := range ratio {
+		if c.squeezed {
+			ratio[axis] = float64(from[axis]-1) / float64(to[axis]-1)
+		}
+	}
 	for _, y := range moves(from[0], to[0]) {
 		for _, x := range moves(from[1], to[1]) {
-			table, err := c.moved(from, [2]int{y, x})
+			table, err := c.moved(from, [2]int{y, x}, ratio)
 			if err != nil {
 				return nil, err
 			}

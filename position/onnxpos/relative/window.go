@@ -53,7 +53,7 @@ func (w *Window) Store(position.Want) error {
 // ResizeWindow gives the window another size. The table of
 // every layer is read off its bias, resized (schemes.ResizeWindow), and laid out as a constant
 // in the place of what made the bias.
-func (w *Window) ResizeWindow(to [2]int, method string) (how, assumes string, err error) {
+func (w *Window) ResizeWindow(to [2]int, method, places string) (how, assumes string, err error) {
 	how, assumes = cmp.Or(method, schemes.WindowMethods[0]), "biases are resampled as learned ones are (BEiT): of models that make them of distances by a network, which an exporter may have folded, those of another window are not in the file"
 	instead := "export the model for the wanted picture"
 	if w.shape() == nil {
@@ -81,7 +81,12 @@ func (w *Window) ResizeWindow(to [2]int, method string) (how, assumes string, er
 		}
 		made := coordinatesOf(w.graph.Eval, u.scope, u.name, u.tableOf(from), from)
 		if made != nil {
-			how, assumes = "by the network that makes them of distances", "coordinates of distances go on as the file has them: a model that measures distances by the side of its window takes this one's for that of its training"
+			how, assumes = "by the network that makes them of distances", ""
+			if places == "" && made.byOwnSide(from) {
+				return "", "", &position.Refusal{Why: fmt.Sprintf("the network that makes the biases of %s measures distances by a window of %d×%d, and whether by the one at hand or by that of its training is not in the file", u.node.Title(), from[0], from[1]),
+					Remedies: []report.Remedy{report.Do("", "goes on by that unit, as a model with pretrained_window_sizes does", "method", schemes.PlaceMethods[0]), report.Do("", "measures by the new window, as a model without does", "method", schemes.PlacesSqueezed)}}
+			}
+			made.squeezed = places == schemes.PlacesSqueezed
 		}
 		if n := weighed(u.scope, u.name); n != nil && made == nil {
 			return "", "", &position.Refusal{Why: fmt.Sprintf("the bias that %s adds is what weights make of distances (%s), and no table of a window that could be resampled", u.node.Title(), n.Title()), Instead: instead}
