@@ -46,7 +46,7 @@ var ResizeGrid = newVerb("grid", func(o position.GridOptions) *Change {
 	}
 	c.expect = func(m position.Model) error {
 		if is := inBatches(m); was == nil && is != nil {
-			return fmt.Errorf("the new model takes one picture, and fails where the old one does not, %w", is)
+			return &position.Refusal{Why: fmt.Sprintf("the new model would take one picture, and fail where the old one does not, %v", is), Instead: "fix how many pictures there are (extend --fix NAME=1), and resize that file, or export the model for the wanted picture"}
 		}
 		return hasGrid(m, o)
 	}
