@@ -213,6 +213,7 @@ const biasError = 1e-4
 // resized is the table of another window: of what the network makes of its distances.
 func (c *coordinates) resized(from, to [2]int) ([][]float64, error) {
 	out := make([][]float64, schemes.WindowRows(to[0], to[1], false))
+	var class [][]float64 // the rows of a token that stands before the places
 	rows, columns, ratio := 2*to[0]-1, 2*to[1]-1, [2]float64{1, 1}
 	for axis := range ratio {
 		if c.squeezed {
@@ -225,7 +226,9 @@ func (c *coordinates) resized(from, to [2]int) ([][]float64, error) {
 			if err != nil {
 				return nil, err
 			}
-			for i, biases := range table {
+			pairs := schemes.WindowRows(from[0], from[1], false)
+			class = table[pairs:]
+			for i, biases := range table[:pairs] {
 				row, column := i/(2*from[1]-1)-from[0]+to[0]+y, i%(2*from[1]-1)-from[1]+to[1]+x
 				if row >= 0 && row < rows && column >= 0 && column < columns {
 					out[row*columns+column] = biases
@@ -233,7 +236,7 @@ func (c *coordinates) resized(from, to [2]int) ([][]float64, error) {
 			}
 		}
 	}
-	return out, nil
+	return append(out, class...), nil
 }
 
 // moves are by how many places the distances of a window side have to be moved to cover those of another.

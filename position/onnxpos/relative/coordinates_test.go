@@ -17,6 +17,7 @@ type network struct {
 	first bool
 	pairs bool // a row for each pair of places, and not for each pair of distances
 	turns bool // distances are of keys from queries
+	class bool // a token stands before the places, whose biases are 0
 }
 
 const hidden = 6
@@ -100,7 +101,13 @@ func (n network) build(t *testing.T) *eval.Evaluator {
 	}
 	step("Reshape", "matrix", picked, "square")
 	step("Sigmoid", "squashed", "matrix")
-	step("Mul", "bias", "squashed", "16")
+	if n.class {
+		m.Initializers = append(m.Initializers, whole("pads", 0, 0, 1, 1, 0, 0, 0, 0))
+		step("Mul", "places", "squashed", "16")
+		step("Pad", "bias", "places", "pads")
+	} else {
+		step("Mul", "bias", "squashed", "16")
+	}
 	m.Outputs = []onnx.NewValue{{Name: "bias", Type: onnx.Float, Dims: []int64{1, 1, 9, 9}}}
 	raw := m.Build()
 	f, err := onnx.NewFile(bytes.NewReader(raw), int64(len(raw)))
@@ -114,7 +121,7 @@ func (n network) build(t *testing.T) *eval.Evaluator {
 
 // TestCoordinates asks networks for the biases of farther distances than those that are in the file.
 func TestCoordinates(t *testing.T) {
-	for _, n := range []network{{slope: 4}, {slope: 1.5, first: true}, {slope: 1, pairs: true}, {slope: 0.3, turns: true}, {slope: 4, pairs: true, first: true, turns: true}} {
+	for _, n := range []network{{slope: 4}, {slope: 1.5, first: true}, {slope: 1, pairs: true}, {slope: 0.3, turns: true}, {slope: 4, pairs: true, first: true, turns: true}, {slope: 1, class: true}} {
 		e := n.build(t)
 		b := &bias{scope: e.Main, node: e.Main.Graph.Nodes[len(e.Main.Graph.Nodes)-1], name: "bias", value: e.Main.Value("bias")}
 		c := coordinatesOf(e, e.Main, "bias", b.tableOf([2]int{3, 3}), [2]int{3, 3})
@@ -126,12 +133,21 @@ func TestCoordinates(t *testing.T) {
 			t.Errorf("%+v: measured by the window's own side: %v", n, own)
 		}
 		for _, c.squeezed = range []bool{false, true} {
-			for _, to := range [][2]int{{7, 5}, {3, 3}, {2, 3}} {
+			for _, to := range [][2]int{{7, 5}, {3, 3}, {2, 3}, {9, 12}} {
 				table, err := c.resized([2]int{3, 3}, to)
 				if err != nil {
 					t.Fatal(err)
 				}
+				if want := schemes.WindowRows(to[0], to[1], n.class); len(table) != want {
+					t.Fatalf("%+v, %v: %d rows, want %d", n, to, len(table), want)
+				}
 				for i, row := range table {
+					if i >= schemes.WindowRows(to[0], to[1], false) {
+						if row[0] != 0 {
+							t.Errorf("%+v, %v: the token has a bias of %g", n, to, row[0])
+						}
+						continue
+					}
 					y, x := float64(i/(2*to[1]-1)-to[0]+1), float64(i%(2*to[1]-1)-to[1]+1)
 					if c.squeezed {
 						y, x = y*2/float64(to[0]-1), x*2/float64(to[1]-1)

@@ -155,8 +155,6 @@ func (w *Window) resize(u *bias, made *coordinates, from, to [2]int, method, why
 		}
 	} else if resized, err = made.resized(from, to); err != nil {
 		return &position.Refusal{Why: fmt.Sprintf("the bias that %s adds: %v", u.node.Title(), err), Instead: "export the model for the wanted picture"}
-	} else {
-		resized = append(resized, table[schemes.WindowRows(from[0], from[1], false):]...) // a class token's
 	}
 	n := to[0] * to[1]
 	if class {
