@@ -413,7 +413,7 @@ def main():
         with open(a.table, "w") as f:
             f.write("# Other sizes of pictures and recordings\n\n")
             f.write(f"Models of transformers {T.__version__}, small, with random weights, exported by PyTorch {torch.__version__.split('+')[0]}, changed by `extend --image`, `--grid` (videos, in frames and pixels), or `--len` of as many positions, and run in ONNX Runtime\n")
-            f.write(f"{onnxruntime.__version__}. Each cell is the largest difference to the library's own model of the new size, over the largest output; in two steps where a refusal wants the exported size by `--fix` first; of RF-DETR with `--window`, as its number of windows stays, and of Swin where windows get another side. Made by `test/sizes/sizes.py --table`.\n\n")
+            f.write(f"{onnxruntime.__version__}. Each cell is the largest difference to the library's own model of the new size, over the largest output; in two steps where a refusal wants the exported size by `--fix` first; of RF-DETR with `--window`, as its number of windows stays, and of Swin where windows get another side (of Swin v2 with `--method none`, or `linear` where it measures distances by its windows). Made by `test/sizes/sizes.py --table`.\n\n")
             f.write("| model | export | size | | | | |\n|---|---|---|---|---|---|---|\n" + "\n".join(rows) + "\n\n")
             f.write("\n".join(f"{i + 1}. {note}" for i, note in enumerate(notes)) + "\n")
     return 1 if failed or refused > REFUSED else 0
