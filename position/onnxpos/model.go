@@ -144,5 +144,5 @@ func (m *Model) lookForAttentions() (gaveUp string) {
 	return ""
 }
 
-// FailsInBatches is what fails with two pictures at once and not with one; nil where nothing does.
+// FailsInBatches is what fails with several pictures at once and not with one; nil where nothing does.
 func (m *Model) FailsInBatches() error { return m.graph.FailsInBatches() }

@@ -188,10 +188,7 @@ func takesWaves(w *onnx.Wiring, n *onnx.Node, index int) *onnx.Tensor {
 	if !ok || !has || at != index {
 		return nil
 	}
-	t := w.Constant(data)
-	if made := w.Producer(data); t == nil && made != nil && made.Op == "Constant" && made.Attribute("value") != nil {
-		t = made.Attribute("value").Tensor
-	}
+	t := constantOf(w, data)
 	if t == nil || !t.Type.IsFloat() || len(t.Dims) < 2 || t.Dims[0] < 4 || t.Complete() != nil {
 		return nil
 	}

@@ -61,16 +61,21 @@ func marksPadding(f *onnx.File, in *onnx.ValueInfo) (padding bool) {
 	return padding
 }
 
+// constantOf is the tensor of a value that is stored, or given by a Constant node; nil of others.
+func constantOf(w *onnx.Wiring, number int) *onnx.Tensor {
+	if made := w.Producer(number); made != nil && made.Op == "Constant" && made.Attribute("value") != nil {
+		return made.Attribute("value").Tensor
+	}
+	return w.Constant(number)
+}
+
 // isZero reports whether an input of a node is a constant of zeros.
 func isZero(w *onnx.Wiring, n *onnx.Node, i int) bool {
 	number, ok := w.Input(n, i)
 	if !ok {
 		return false
 	}
-	t := w.Constant(number)
-	if made := w.Producer(number); t == nil && made != nil && made.Op == "Constant" && made.Attribute("value") != nil {
-		t = made.Attribute("value").Tensor
-	}
+	t := constantOf(w, number)
 	if t == nil || t.Len() != 1 {
 		return false
 	}
