@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/position/onnxpos/length"
+	"github.com/modelpatch/modelpatch/position/onnxpos/partition"
 	"github.com/modelpatch/modelpatch/position/onnxpos/places"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/report"
@@ -20,7 +20,7 @@ func (m *Model) Takes(grid schemes.Grid) (takes bool, left position.Leftover) {
 	if e == nil {
 		return false, left
 	}
-	if what, changeable := length.WindowsLeft(e); what != "" {
+	if what, changeable := partition.Left(e); what != "" {
 		return false, position.Leftover{What: what, Changeable: changeable && grid != old}
 	}
 	first, before, other := m.graph.Eval, old.Places(), grid
@@ -56,7 +56,7 @@ func (m *Model) Takes(grid schemes.Grid) (takes bool, left position.Leftover) {
 		}
 		before, after := mask.Scope.Enlarge(mask.Known), scopes[mask.Scope.Index()].Enlarge(mask.Known)
 		if k := len(before.Shape); k > 2 && before.Known() && slices.Equal(before.Shape, after.Shape) && slices.ContainsFunc(mask.Covers, func(d int) bool { return d < k-2 && before.Varies(d) }) {
-			return false, position.Leftover{What: fmt.Sprintf("the mask at %s is that of the old size", mask.Node.Title()), Changeable: length.MasksWindows(m.graph.Eval, mask.Node)}
+			return false, position.Leftover{What: fmt.Sprintf("the mask at %s is that of the old size", mask.Node.Title()), Changeable: partition.Masks(m.graph.Eval, mask.Node)}
 		}
 	}
 	return true, left

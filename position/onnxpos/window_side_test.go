@@ -1,6 +1,7 @@
 package onnxpos
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
 	"slices"
@@ -51,13 +52,41 @@ func shifted(lets bool) func(m *onnx.NewModel) {
 	}
 }
 
-// TestWindowSide: windows that are shifted by half their side, masked and biased by distance get another side, with all of these.
+// summed makes biases and masks of windows one constant, as optimisers fold them.
+func summed(graph func(*onnx.NewModel)) func(*onnx.NewModel) {
+	return func(m *onnx.NewModel) {
+		graph(m)
+		numbers := func(name string) onnx.NewTensor {
+			return m.Initializers[slices.IndexFunc(m.Initializers, func(t onnx.NewTensor) bool { return t.Name == name })]
+		}
+		of := func(t onnx.NewTensor, i int) float64 {
+			return float64(math.Float32frombits(binary.LittleEndian.Uint32(t.Raw[4*i:])))
+		}
+		bias, mask := numbers("bias"), numbers("mask")
+		m.Initializers = append(m.Initializers, floats("sum", []int64{4, 1, 4, 4}, func(i int) float64 { return of(bias, i%16) + of(mask, i) }))
+		m.Nodes = slices.DeleteFunc(m.Nodes, func(n onnx.NewNode) bool { return n.Outputs[0] == "biased" })
+		for i, n := range m.Nodes {
+			if n.Outputs[0] == "masked" {
+				m.Nodes[i] = node("Add", "masked", "scores", "sum")
+			}
+		}
+	}
+}
+
+// TestWindowSide: windows that are shifted by half their side, masked and biased by distance get another side, with all of these; the
+// mask and the biases by themselves or as one constant.
 func TestWindowSide(t *testing.T) {
-	m := built(t, shifted(false))
+	for name, graph := range map[string]func(*onnx.NewModel){"apart": shifted(false), "summed": summed(shifted(false))} {
+		t.Run(name, func(t *testing.T) { windowSide(t, graph) })
+	}
+}
+
+func windowSide(t *testing.T, graph func(*onnx.NewModel)) {
+	m := built(t, graph)
 	if _, err := position.ResizeGrid(m, position.GridOptions{Height: 8, Width: 8, Window: [2]int{4, 4}}); err != nil {
 		t.Fatal(err)
 	}
-	e := result(t, m, saved(t, shifted(false))).graph.Eval
+	e := result(t, m, saved(t, graph)).graph.Eval
 	if len(e.Failures) > 0 {
 		t.Fatal(e.Failures)
 	}
@@ -82,7 +111,18 @@ func TestWindowSide(t *testing.T) {
 	if got := e.Main.Value("c").Shape; !slices.Equal(got, []int{1, 2, 4, 2, 4, 4}) {
 		t.Errorf("cut into %v", got)
 	}
-	mask := value("masked", 1)
+	added := [2][]float64{value("masked", 1), nil} // one of them to what the other was added to
+	if n, _ := e.Main.Find("masked"); len(e.Main.Value(n.Input(0)).Shape) == 4 {
+		before, _ := e.Main.Find(n.Input(0))
+		v := e.Main.Enlarge(before.Input(1))
+		for i := range v.Len() {
+			added[1] = append(added[1], v.Number(i))
+		}
+	}
+	mask, bias := added[0], added[1]
+	if len(mask) < len(bias) {
+		mask, bias = bias, mask
+	}
 	if len(mask) != 4*16*16 {
 		t.Fatalf("a mask of %d numbers", len(mask))
 	}
@@ -96,7 +136,7 @@ func TestWindowSide(t *testing.T) {
 			t.Fatalf("window %d masks key %d from query %d by %g, want %g", window, k, q, x, want)
 		}
 	}
-	bias, index := value("biased", 1), slices.Concat(schemes.WindowIndex(4, 4, false)...)
+	index := slices.Concat(schemes.WindowIndex(4, 4, false)...)
 	by := map[int]float64{}
 	for i, x := range bias {
 		if old, seen := by[index[i]]; seen && old != x {
@@ -116,7 +156,8 @@ func TestWindowSideRefused(t *testing.T) {
 		window int
 		why    string
 	}{
-		"another mask": {shifted(true), 4, "is not the mask of shifted windows alone"},
+		"another mask": {shifted(true), 4, "is not the mask of shifted windows"},
+		"another mask with biases in its numbers": {summed(shifted(true)), 4, "is not the mask of shifted windows"},
 		"biases of a network that was folded": {func(m *onnx.NewModel) {
 			shifted(false)(m)
 			index := slices.Concat(schemes.WindowIndex(2, 2, false)...)

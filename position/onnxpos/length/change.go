@@ -15,6 +15,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/partition"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
@@ -32,17 +33,17 @@ type Change struct {
 	doubted  Doubts
 	old, New int // positions
 	sizes    probe.Sizes
-	Image    [2]int          // height and width of the new picture; zeros: no change of it
-	grids    [2][2]int       // of a picture: the old and the new patches
-	along    [2]int          // of a video: the old and the new patches along time
-	tubelet  int             // frames of a video that a patch has along time
-	followed *sizes          // of a picture: what follows node by node, as last evaluated
-	last     bool            // see sizes.last
-	windowed *[]*windowed    // attentions within windows of the picture, once they were looked for
-	window   [2]int          // the height and width of windows that were asked for; zeros: not
-	alone    bool            // only pictures of the new size have masks for their windows
-	batch    *eval.Evaluator // of the old size, with a batch of two; nil until it was asked for, or where the batch is not free
-	Frames   int             // of the new recording; 0: no change of it
+	Image    [2]int                  // height and width of the new picture; zeros: no change of it
+	grids    [2][2]int               // of a picture: the old and the new patches
+	along    [2]int                  // of a video: the old and the new patches along time
+	tubelet  int                     // frames of a video that a patch has along time
+	followed *sizes                  // of a picture: what follows node by node, as last evaluated
+	last     bool                    // see sizes.last
+	windowed *[]*partition.Partition // attentions within windows of the picture, once they were looked for
+	window   [2]int                  // the height and width of windows that were asked for; zeros: not
+	alone    bool                    // only pictures of the new size have masks for their windows
+	batch    *eval.Evaluator         // of the old size, with a batch of two; nil until it was asked for, or where the batch is not free
+	Frames   int                     // of the new recording; 0: no change of it
 	// framesAxis is the axis of the recording that they lie on.
 	framesAxis int
 	pairs      []numberPair // what stands for the old size, and for the new

@@ -5,110 +5,27 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
-	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/partition"
 )
 
-// stages groups attentions within windows that follow each other on one grid.
-func stages(all []*windowed) (out [][]*windowed) {
-	var last *windowed
-	for _, w := range all {
-		if w.place == nil {
-			continue
-		}
-		if last == nil || last.grid != w.grid || last.side != w.side {
-			out = append(out, nil)
-		}
-		out[len(out)-1] = append(out[len(out)-1], w)
-		last = w
-	}
-	return out
-}
-
-// shifting says, of the stages that have several windows along both axes, whether every second attention is shifted and
-// no other (Liu et al. 2021, §3.2), in those that shift any; like is one that is shifted, nil where
-// none is, and lacking are the stages that shift none: they may have been a single window when the graph was traced.
-func shifting(all []*windowed) (alternates bool, like *windowed, lacking [][]*windowed) {
-	alternates = true
-	for _, stage := range stages(all) {
-		first := slices.IndexFunc(stage, func(w *windowed) bool { return w.shift != [2]int{} })
-		if first < 0 {
-			if len(stage) > 1 {
-				lacking = append(lacking, stage)
-			}
-			continue
-		}
-		like = stage[first]
-		for i, w := range stage {
-			alternates = alternates && (w.shift != [2]int{}) == (i%2 == 1)
-		}
-	}
-	return alternates, like, lacking
-}
-
-// MasksWindows reports whether a node adds the mask of shifted windows to scores, which a change makes anew.
-func MasksWindows(e *eval.Evaluator, n *onnx.Node) bool {
-	return slices.ContainsFunc(findWindowed(e.Main), func(w *windowed) bool {
-		return slices.ContainsFunc(w.added, func(a added) bool { return a.to == n })
-	})
-}
-
-// WindowsLeft says what of the windows that a graph cuts a picture into is for another size than that of an evaluation: a single window
-// that is rolled, which the libraries do not; a mask of other windows; several that are not rolled, though those of other grids are. changeable
-// tells that a change of the size mends it.
-func WindowsLeft(e *eval.Evaluator) (left string, changeable bool) {
-	all := findWindowed(e.Main)
-	for _, w := range all {
-		count := w.count(w.grid)
-		if w.shift[0] > 0 && count[0] == 1 || w.shift[1] > 0 && count[1] == 1 {
-			return w.split.Title() + " shifts a single window", false
-		}
-	}
-	for _, w := range all {
-		if n := w.masked(e.Main); n != nil {
-			return n.Title() + " masks other windows than there are", true
-		}
-	}
-	_, like, lacking := shifting(all)
-	for _, stage := range lacking {
-		if count := stage[0].count(stage[0].grid); like != nil && count != [2]int{1, 1} {
-			return fmt.Sprintf("%d windows are never shifted, as a single one is not (%s)", count[0]*count[1], stage[1].split.Title()), true
-		}
-	}
-	return "", false
-}
-
-// masked is a node that adds a mask of other windows than there are, nil where there is none.
-func (w *windowed) masked(s *eval.Scope) (other *onnx.Node) {
-	if w.softmax == nil {
-		return nil
-	}
-	count := w.count(w.grid)
-	knownAdded(s, w.softmax, func(at given, v *eval.Value) {
-		if axis := len(v.Shape) - 4; other == nil && axis >= 0 && v.Shape[axis] > 1 && v.Shape[axis] != count[0]*count[1] && v.Varies(axis) {
-			other = at.node
-		}
-	})
-	return other
-}
-
 // newShift is an attention that has to be shifted at the new size, as another one is.
-type newShift struct{ at, like *windowed }
+type newShift struct{ at, like *partition.Partition }
 
 // shifts are the attentions of several windows that are to be shifted, and were not since there was one alone when
 // the graph was traced.
 func (f *windows) shifts() ([]newShift, error) {
-	alternates, like, lacking := shifting(f.all)
+	alternates, like, lacking := partition.Shifting(f.all)
 	if like == nil {
 		if w := f.wereAlone(); w != nil {
-			return nil, &position.Refusal{Why: fmt.Sprintf("%s cut a picture into one window: whether several are to be shifted is not in the file", w.split.Title()), Instead: "export the model for the wanted picture"}
+			return nil, &position.Refusal{Why: fmt.Sprintf("%s cut a picture into one window: whether several are to be shifted is not in the file", w.Split.Title()), Instead: "export the model for the wanted picture"}
 		}
 		return nil, nil
 	}
 	var out []newShift
 	for _, stage := range lacking {
 		grid, ok := f.grids[stage[0]]
-		count := stage[0].counted(grid)
+		count := stage[0].Counted(grid)
 		why := ""
 		switch {
 		case !ok || count == [2]int{1, 1}:
@@ -117,11 +34,11 @@ func (f *windows) shifts() ([]newShift, error) {
 			why = "which of them are to be shifted is not in the file"
 		case count[0] == 1 || count[1] == 1:
 			why = "whether windows in one row or column are to be shifted is not in the file"
-		case like.now != stage[0].now:
+		case like.Now != stage[0].Now:
 			why = "how far windows of that size are to be shifted is not in the file"
 		}
 		if why != "" {
-			return nil, &position.Refusal{Why: fmt.Sprintf("%s cuts a picture into %d×%d windows: %s", stage[1].split.Title(), count[0], count[1], why), Instead: "export the model for the wanted picture"}
+			return nil, &position.Refusal{Why: fmt.Sprintf("%s cuts a picture into %d×%d windows: %s", stage[1].Split.Title(), count[0], count[1], why), Instead: "export the model for the wanted picture"}
 		}
 		for i := 1; i < len(stage); i += 2 {
 			out = append(out, newShift{stage[i], like})
@@ -130,18 +47,37 @@ func (f *windows) shifts() ([]newShift, error) {
 	return out, nil
 }
 
+// unmasker is implemented by sites of biases that leave the masks in their numbers to be added anew.
+type unmasker interface{ Unmasked() []string }
+
 // writeWindows records the masks of the new windows, and shifts those that were a single one.
 func (c *Change) writeWindows() error {
 	f := c.followed.windows
 	why := fmt.Sprintf("windows of a picture of %d×%d pixels", c.Image[0], c.Image[1])
-	tables := map[maskTable]string{}
+	tables, added := map[maskTable]string{}, map[string]bool{}
 	for _, w := range f.all {
 		for _, use := range f.made[w] {
-			name, err := c.maskTable(tables, use, w, f.grids[w], why)
+			name, err := c.maskTable(tables, use, f.grids[w], why)
 			if err != nil {
 				return err
 			}
-			c.Graph.RenameInput(use.node, use.input, name, why)
+			if !use.Alone {
+				c.Graph.RenameInput(use.Node, use.Input, name, why)
+				continue
+			}
+			added[use.Node.Input(use.Input)] = true
+			masked, scores := c.Graph.FreshName("modelpatch/masked_scores"), 1-use.Input
+			c.Graph.InsertNodes(use.Node, []onnx.NewNode{{Op: "Add", Inputs: []string{use.Node.Input(scores), name}, Outputs: []string{masked}}}, why)
+			c.Graph.RenameInput(use.Node, scores, masked, why)
+		}
+	}
+	for _, s := range c.sites {
+		if u, ok := s.(unmasker); ok {
+			for _, name := range u.Unmasked() {
+				if !added[name] {
+					return &position.Refusal{Why: fmt.Sprintf("biases and masks of windows stand in one constant (%s), and where those of another side are to be added is not found", name), Instead: "export the model for the wanted picture"}
+				}
+			}
 		}
 	}
 	shifts, err := f.shifts()
@@ -154,7 +90,7 @@ func (c *Change) writeWindows() error {
 				return err
 			}
 		} else if f.cropAt(w) != nil {
-			if err := c.insertBehind(w, nil, w.padLast, why); err != nil {
+			if err := c.insertBehind(w, nil, w.PadLast, why); err != nil {
 				return err
 			}
 		}
@@ -167,27 +103,25 @@ func (c *Change) writeWindows() error {
 
 // maskTable tells masks apart: layers share one.
 type maskTable struct {
-	of   string // the value that had the mask of the old windows
+	of   string
 	axis int
 	grid [2]int
 }
 
-func (c *Change) maskTable(tables map[maskTable]string, use windowUse, w *windowed, grid [2]int, why string) (string, error) {
-	key := maskTable{use.node.Input(use.input), use.axis, grid}
+func (c *Change) maskTable(tables map[maskTable]string, use partition.Mask, grid [2]int, why string) (string, error) {
+	key := maskTable{use.Of(), use.Axis, grid}
 	if name := tables[key]; name != "" {
 		return name, nil
 	}
-	data, err := masks(use.was.Type, w, grid, use.outer(), use.numbers)
+	data, err := use.Source(grid)
 	if err != nil {
 		return "", err
 	}
-	dims := make([]int64, len(use.was.Shape))
-	for i, d := range use.was.Shape {
-		dims[i] = int64(d)
+	var dims []int64
+	for _, d := range use.Shape(grid) {
+		dims = append(dims, int64(d))
 	}
-	count, k, places := w.counted(grid), len(dims), int64(w.now[0]*w.now[1])
-	dims[use.axis], dims[k-2], dims[k-1] = int64(count[0]*count[1]), places, places
-	name, err := c.Graph.AddTable(c.Graph.File.Graph, "modelpatch/window_mask", use.was.Type, dims, data, why)
+	name, err := c.Graph.AddTable(c.Graph.File.Graph, "modelpatch/window_mask", use.Was.Type, dims, data, why)
 	tables[key] = name
 	return name, err
 }
@@ -197,56 +131,59 @@ func (c *Change) maskTable(tables map[maskTable]string, use windowUse, w *window
 func (c *Change) insertShift(tables map[maskTable]string, s newShift, why string) error {
 	w, grid := s.at, c.followed.windows.grids[s.at]
 	main := c.Graph.Eval.Main
-	if w.softmax == nil || len(s.like.added) == 0 {
-		return c.Refuse(w.split, "its windows are to be shifted, and where they are masked is not found")
+	if w.Softmax == nil || len(s.like.Added) == 0 {
+		return c.Refuse(w.Split, "its windows are to be shifted, and where they are masked is not found")
 	}
-	scores := main.Input(w.softmax, 0).Shape
-	use := windowUse{s.like.added[0], main.Enlarge(s.like.added[0].node.Input(s.like.added[0].input)), nil}
-	if why := use.renumber(s.like); why != "" {
-		return c.Refuse(use.node, why)
+	scores := main.Input(w.Softmax, 0).Shape
+	use, cannot := partition.NewMask(s.like, s.like.Added[0], main.Enlarge(s.like.Added[0].Node.Input(s.like.Added[0].Input)))
+	if cannot != "" {
+		return c.Refuse(use.Node, cannot)
 	}
 	if len(scores) != 4 {
-		return c.Refuse(w.softmax, fmt.Sprintf("its windows are to be shifted, and its scores are of %v, not of windows and heads", scores))
+		return c.Refuse(w.Softmax, fmt.Sprintf("its windows are to be shifted, and its scores are of %v, not of windows and heads", scores))
 	}
-	count, places := w.counted(grid), int64(w.now[0]*w.now[1])
-	key := maskTable{use.node.Input(use.input), -1, grid}
+	count, places := w.Counted(grid), int64(w.Now[0]*w.Now[1])
+	key := maskTable{use.Of(), -1, grid}
 	if tables[key] == "" {
-		data, err := masks(use.was.Type, s.like, grid, 1, use.only())
+		data, cannot, err := use.Only(grid)
+		if cannot != "" {
+			return c.Refuse(use.Node, cannot)
+		}
 		if err != nil {
 			return err
 		}
-		if tables[key], err = c.Graph.AddTable(c.Graph.File.Graph, "modelpatch/shift_mask", use.was.Type, []int64{int64(count[0] * count[1]), 1, places, places}, data, why); err != nil {
+		if tables[key], err = c.Graph.AddTable(c.Graph.File.Graph, "modelpatch/shift_mask", use.Was.Type, []int64{int64(count[0] * count[1]), 1, places, places}, data, why); err != nil {
 			return err
 		}
 	}
 	size := c.sizesFor(why)
-	split := main.Output(w.split, 0).Shape
-	if len(split) != 6 || w.rows != 1 {
-		return c.Refuse(w.split, fmt.Sprintf("its windows are to be shifted, and its picture is cut into %v, not (batch, rows, columns, channels)", split))
+	split := main.Output(w.Split, 0).Shape
+	if len(split) != 6 || w.Rows != 1 {
+		return c.Refuse(w.Split, fmt.Sprintf("its windows are to be shifted, and its picture is cut into %v, not (batch, rows, columns, channels)", split))
 	}
-	at, picture := w.split, grid
-	if s.like.padLast && w.pad != nil {
-		at, picture = w.pad, c.followed.windows.whole[w]
+	at, picture := w.Split, grid
+	if s.like.PadLast && w.Pad != nil {
+		at, picture = w.Pad, c.followed.windows.whole[w]
 	}
 	from := c.Graph.FreshName("modelpatch/picture")
 	nodes := []onnx.NewNode{{Op: "Reshape", Inputs: []string{at.Input(0), size(-1, int64(picture[0]), int64(picture[1]), int64(split[5]))}, Outputs: []string{from}}}
-	rolledTo, rolls := c.rolls(from, s.like.shiftNow(), size)
+	rolledTo, rolls := c.rolls(from, s.like.ShiftNow(), size)
 	c.Graph.InsertNodes(at, append(nodes, rolls...), why)
 	c.Graph.RenameInput(at, 0, rolledTo, why)
-	shift := s.like.shiftNow()
-	if err := c.insertBehind(w, &shift, s.like.padLast, why); err != nil {
+	shift := s.like.ShiftNow()
+	if err := c.insertBehind(w, &shift, s.like.PadLast, why); err != nil {
 		return err
 	}
 
 	fresh := func(part string) string { return c.Graph.FreshName("modelpatch/window_" + part) }
 	each, all := size(-1, int64(count[0]*count[1]), int64(scores[1]), places, places), size(-1, int64(scores[1]), places, places)
 	apart, sum, masked := fresh("scores"), fresh("masked"), fresh("masked_scores")
-	c.Graph.InsertNodes(w.softmax, []onnx.NewNode{
-		{Op: "Reshape", Inputs: []string{w.softmax.Input(0), each}, Outputs: []string{apart}},
+	c.Graph.InsertNodes(w.Softmax, []onnx.NewNode{
+		{Op: "Reshape", Inputs: []string{w.Softmax.Input(0), each}, Outputs: []string{apart}},
 		{Op: "Add", Inputs: []string{apart, tables[key]}, Outputs: []string{sum}},
 		{Op: "Reshape", Inputs: []string{sum, all}, Outputs: []string{masked}},
 	}, why)
-	c.Graph.RenameInput(w.softmax, 0, masked, why)
+	c.Graph.RenameInput(w.Softmax, 0, masked, why)
 	return nil
 }
 
@@ -260,27 +197,27 @@ func (c *Change) sizesFor(why string) func(...int64) string {
 
 // insertBehind cuts off what was filled up of a picture that is put together of windows, and rolls it back, where
 // back says how far it was rolled: first, or, where it is filled up behind the roll, last.
-func (c *Change) insertBehind(w *windowed, back *[2]int, padLast bool, why string) error {
+func (c *Change) insertBehind(w *partition.Partition, back *[2]int, padLast bool, why string) error {
 	f, size := c.followed.windows, c.sizesFor(why)
-	join := c.Graph.Eval.Main.Input(w.unswap, 0).Shape
+	join := c.Graph.Eval.Main.Input(w.Unswap, 0).Shape
 	at := f.cropAt(w)
 	crops := at != nil
 	switch {
 	case at != nil:
-	case padLast && w.cut != nil:
-		at = w.cut
+	case padLast && w.Cut != nil:
+		at = w.Cut
 	default:
-		at = w.merge
+		at = w.Merge
 	}
-	if len(join) != 6 || w.placed != 1 || at == nil || back != nil && at == w.rollBack {
-		return c.Refuse(w.place, "it places windows in a picture that is not (batch, rows, columns, channels)")
+	if len(join) != 6 || w.Placed != 1 || at == nil || back != nil && at == w.RollBack {
+		return c.Refuse(w.Place, "it places windows in a picture that is not (batch, rows, columns, channels)")
 	}
 	grid, whole := f.grids[w], f.whole[w]
 	from := at.Output(0)
 	var nodes []onnx.NewNode
-	if at == w.merge { // as a picture, however it is merged
+	if at == w.Merge { // as a picture, however it is merged
 		from = c.Graph.FreshName("modelpatch/picture")
-		nodes = append(nodes, onnx.NewNode{Op: "Reshape", Inputs: []string{w.merge.Input(0), size(-1, int64(grid[0]), int64(grid[1]), int64(join[5]))}, Outputs: []string{from}})
+		nodes = append(nodes, onnx.NewNode{Op: "Reshape", Inputs: []string{w.Merge.Input(0), size(-1, int64(grid[0]), int64(grid[1]), int64(join[5]))}, Outputs: []string{from}})
 	}
 	crop := func() {
 		if crops {
@@ -304,7 +241,7 @@ func (c *Change) insertBehind(w *windowed, back *[2]int, padLast bool, why strin
 	if !padLast {
 		crop()
 	}
-	if at == w.merge {
+	if at == w.Merge {
 		c.Graph.InsertNodes(at, nodes, why)
 		c.Graph.RenameInput(at, 0, from, why)
 		return nil
@@ -340,15 +277,15 @@ func (c *Change) rolls(from string, by [2]int, size func(...int64) string) (made
 }
 
 // wereAlone is an attention of several windows now, where all were of a single one; nil where there is none.
-func (f *windows) wereAlone() (several *windowed) {
+func (f *windows) wereAlone() (several *partition.Partition) {
 	for _, w := range f.all {
-		if w.place == nil || w.softmax == nil {
+		if w.Place == nil || w.Softmax == nil {
 			continue
 		}
-		if w.count(w.grid) != [2]int{1, 1} {
+		if w.Count(w.Grid) != [2]int{1, 1} {
 			return nil
 		}
-		if grid, ok := f.grids[w]; ok && several == nil && w.counted(grid) != [2]int{1, 1} {
+		if grid, ok := f.grids[w]; ok && several == nil && w.Counted(grid) != [2]int{1, 1} {
 			several = w
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/partition"
 	"github.com/modelpatch/modelpatch/position/onnxpos/places"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -42,7 +43,7 @@ type sizes struct {
 	doubts  map[*onnx.Node]string
 	firm    map[*onnx.Node]bool // doubts that no other constant would mend
 	windows *windows
-	several int // windows that the single one has become in which the node at hand is; 0 where it is in none
+	alone   *partition.Partition // the attention of a single window, of which there are several now, in which the node at hand is; nil where it is in none
 }
 
 // pictureSizes prepares the evaluation at the new picture.
@@ -71,7 +72,7 @@ func (c *Change) pictureSizes() *sizes {
 	}
 	z.last, z.picture = c.last, [2][2]int{was, c.Image}
 	if c.windowed == nil {
-		c.windowed = pointer(findWindowed(m.Eval.Main))
+		c.windowed = pointer(partition.Find(m.Eval.Main))
 	}
 	if in := m.ImageInput(); in != nil && in.Dims[0].Value < 0 && c.batch == nil {
 		size := m.Sizes
@@ -87,9 +88,9 @@ func (c *Change) pictureSizes() *sizes {
 		}
 	}
 	z.windows = newWindows(m.Eval.Main, *c.windowed)
-	z.windows.picture, z.windows.side = z.picture, c.window
+	z.windows.picture, z.windows.side, z.windows.rows = z.picture, c.window, z.rows
 	for _, w := range *c.windowed {
-		w.tie(m.Eval.Main, z.stays, c.window)
+		w.Tie(m.Eval.Main, z.stays, c.window)
 	}
 	return z
 }
@@ -342,14 +343,14 @@ func (z *sizes) give(n *onnx.Node, inputs []*eval.Value, i int, to []int64) {
 // reshape gives a Reshape the shape that its input has now, cut and joined along the same axes.
 func (z *sizes) reshape(n *onnx.Node, inputs []*eval.Value) {
 	was, made := z.old.Input(n, 0), z.old.Output(n, 0)
-	if len(inputs) < 2 || inputs[0] == nil || inputs[1] == nil || !inputs[0].Ranked || slices.Equal(was.Shape, inputs[0].Shape) || !inputs[1].Known() || len(made.Shape) != len(inputs[1].Ints) {
+	if len(inputs) < 2 || inputs[0] == nil || inputs[1] == nil || !inputs[0].Ranked || slices.Equal(was.Shape, inputs[0].Shape) && !z.windows.asked(n) || !inputs[1].Known() || len(made.Shape) != len(inputs[1].Ints) {
 		return
 	}
 	// What the graph computes of sizes that it was traced with may be as wrong as a constant.
 	target, computed, either := inputs[1].Ints, z.constant(n, inputs, 1) == nil, z.either
 	want, why := z.windows.target(n, inputs[0].Shape, z.pairs)
 	if want == nil && why == "" {
-		z.several = z.windows.several(n)
+		z.alone = z.windows.alone(n)
 		from, now := z.windows.merged(n, was.Shape, inputs)
 		want, why = z.regrouped(from, made.Shape, now, z.joinFeatures(n, len(made.Shape)))
 	} else if why != "" {
@@ -453,9 +454,10 @@ func (z *sizes) split(was []int, total int, features []bool) (out []int, why str
 			large = append(large, i)
 		}
 	}
-	if z.several > 1 && len(was) > 1 && was[0] == 1 && product(was)*z.several == total {
-		out[0] = z.several
-		return out, ""
+	if z.alone != nil && len(was) > 1 && was[0] == 1 {
+		if out := z.windows.apart(z.alone, was); product(out) == total {
+			return out, ""
+		}
 	}
 	switch len(large) {
 	case 0:

@@ -23,9 +23,10 @@ import (
 // numbers say the table.
 type Window struct {
 	*site.Other
-	graph *site.Graph
-	uses  []*bias
-	given map[string]*eval.Value // what the values of Resize's biases become, without content
+	graph  *site.Graph
+	uses   []*bias
+	given  map[string]*eval.Value // what the values of Resize's biases become, without content
+	masked []string               // of these, those that held masks of windows, too
 }
 
 // Override tells an evaluator of the main graph's biases that were resized: their new shapes.
@@ -34,6 +35,9 @@ func (w *Window) Override(into map[string]*eval.Value) {
 		into[name] = v
 	}
 }
+
+// Unmasked are the names of resized biases that held masks of shifted windows, too, which are to be added by themselves.
+func (w *Window) Unmasked() []string { return w.masked }
 
 // SetBeyond notes what a probe showed of larger pictures.
 func (w *Window) SetBeyond(beyond string, evidence ...report.Evidence) {
@@ -60,7 +64,7 @@ func (w *Window) ResizeWindow(to [2]int, method, places string) (how, assumes st
 		return "", "", &position.Refusal{Why: "the window of a bias of distances cannot be told", Instead: instead}
 	}
 	from := [2]int(w.shape())
-	w.given = map[string]*eval.Value{}
+	w.given, w.masked = map[string]*eval.Value{}, nil
 	w.graph.Eval.Budget.Allow(networkSteps)
 	why := fmt.Sprintf("bias of a window of %d×%d", to[0], to[1])
 	for _, u := range w.uses {
@@ -161,11 +165,18 @@ func (w *Window) resize(u *bias, made *coordinates, from, to [2]int, method, why
 		n++
 	}
 	v, heads := u.value, len(u.heads)
-	if v.Len() != heads*len(u.heads[0])*len(u.heads[0]) {
-		return &position.Refusal{Why: fmt.Sprintf("the bias that %s adds differs between pictures or windows", u.node.Title()), Instead: "export the model for the wanted picture"}
-	}
 	shape := slices.Clone(v.Shape)
-	shape[len(shape)-1], shape[len(shape)-2] = n, n
+	k := len(shape)
+	shape[k-1], shape[k-2] = n, n
+	if v.Len() != heads*len(u.heads[0])*len(u.heads[0]) { // with masks of shifted windows, which are added by themselves then
+		if k < 4 || slices.Contains(w.masked, u.name) {
+			return &position.Refusal{Why: fmt.Sprintf("the bias that %s adds differs between pictures", u.node.Title()), Instead: "export the model for the wanted picture"}
+		}
+		w.masked = append(w.masked, u.name)
+		for i := range k - 3 {
+			shape[i] = 1
+		}
+	}
 	if _, err := onnx.EncodeFloats(v.Type, slices.Concat(resized...), nil); err != nil { // a type that the reader below meets too late
 		return &position.Refusal{Why: fmt.Sprintf("the bias is of type %s, which new numbers cannot be: %v", v.Type, err)}
 	}
