@@ -1,7 +1,6 @@
 package length
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -43,7 +42,7 @@ type sizes struct {
 	doubts  map[*onnx.Node]string
 	firm    map[*onnx.Node]bool // doubts that no other constant would mend
 	windows *windows
-	alone   *partition.Partition // the attention of a single window, of which there are several now, in which the node at hand is; nil where it is in none
+	within  *partition.Partition // the attention, of windows of another side or number, in which the node at hand is; nil where it is in none
 }
 
 // pictureSizes prepares the evaluation at the new picture.
@@ -277,6 +276,9 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 	case "TopK":
 		z.sort(n, inputs)
 	case "Split":
+		if z.rollParts(n, inputs) {
+			break
+		}
 		if to, why := z.places.Split(n, inputs, z.constant(n, inputs, 1)); why != "" {
 			z.doubts[n] = why
 		} else if to != nil {
@@ -343,14 +345,14 @@ func (z *sizes) give(n *onnx.Node, inputs []*eval.Value, i int, to []int64) {
 // reshape gives a Reshape the shape that its input has now, cut and joined along the same axes.
 func (z *sizes) reshape(n *onnx.Node, inputs []*eval.Value) {
 	was, made := z.old.Input(n, 0), z.old.Output(n, 0)
-	if len(inputs) < 2 || inputs[0] == nil || inputs[1] == nil || !inputs[0].Ranked || slices.Equal(was.Shape, inputs[0].Shape) && !z.windows.asked(n) || !inputs[1].Known() || len(made.Shape) != len(inputs[1].Ints) {
+	if len(inputs) < 2 || inputs[0] == nil || inputs[1] == nil || !inputs[0].Ranked || slices.Equal(was.Shape, inputs[0].Shape) && !z.windows.anew(n) || !inputs[1].Known() || len(made.Shape) != len(inputs[1].Ints) {
 		return
 	}
 	// What the graph computes of sizes that it was traced with may be as wrong as a constant.
 	target, computed, either := inputs[1].Ints, z.constant(n, inputs, 1) == nil, z.either
 	want, why := z.windows.target(n, inputs[0].Shape, z.pairs)
 	if want == nil && why == "" {
-		z.alone = z.windows.alone(n)
+		z.within = z.windows.within(n)
 		from, now := z.windows.merged(n, was.Shape, inputs)
 		want, why = z.regrouped(from, made.Shape, now, z.joinFeatures(n, len(made.Shape)))
 	} else if why != "" {
@@ -421,11 +423,15 @@ func (z *sizes) regrouped(from, to, now []int, features []bool) (out []int, why 
 		for i < len(from) && from[i] == 1 && (j >= len(to) || to[j] != 1) {
 			i++ // an axis of one that goes
 		}
+		total := product(now[a:i])
+		if cut := z.windows.apart(z.within, to[c:j]); cut != nil && product(cut) == total {
+			out = append(out, cut...)
+			continue
+		}
 		if slices.Equal(from[a:i], now[a:i]) {
 			out = append(out, to[c:j]...)
 			continue
 		}
-		total := product(now[a:i])
 		if i-a > 1 && j-c == 1 && to[c] > 1 {
 			z.rows[to[c]] = total
 		}
@@ -452,11 +458,6 @@ func (z *sizes) split(was []int, total int, features []bool) (out []int, why str
 	for i, d := range was {
 		if d > 1 {
 			large = append(large, i)
-		}
-	}
-	if z.alone != nil && len(was) > 1 && was[0] == 1 {
-		if out := z.windows.apart(z.alone, was); product(out) == total {
-			return out, ""
 		}
 	}
 	switch len(large) {
@@ -572,7 +573,7 @@ func (z *sizes) joined(was, large []int, total int) (is []int) {
 			}
 		}
 		if known && product(now) == total {
-			if is != nil {
+			if is != nil && !slices.Equal(is, now) {
 				return nil
 			}
 			is = now
@@ -686,12 +687,16 @@ func (z *sizes) slice(n *onnx.Node, inputs []*eval.Value) {
 		if axis < 0 {
 			axis += len(was.Shape)
 		}
-		if axis < 0 || axis >= len(was.Shape) || was.Shape[axis] == inputs[0].Shape[axis] {
+		if axis < 0 || axis >= len(was.Shape) {
+			continue
+		}
+		crop, crops := z.crops[[2]int{was.Shape[axis], int(end)}]
+		if crops = crops && starts[i] == 0; was.Shape[axis] == inputs[0].Shape[axis] && !(crops && crop != int(end)) {
 			continue
 		}
 		if first, last, ok := z.places.Cut(was.Shape[axis], inputs[0].Shape[axis], starts[i], end); ok {
 			from[i], to[i], changed = first, last, true
-		} else if crop, ok := z.crops[[2]int{was.Shape[axis], int(end)}]; ok && starts[i] == 0 {
+		} else if crops {
 			to[i], changed = int64(crop), true
 		} else if int(end) == was.Shape[axis] {
 			to[i], changed = int64(inputs[0].Shape[axis]), true
@@ -744,10 +749,8 @@ func (z *sizes) rollBack(n *onnx.Node, inputs []*eval.Value) bool {
 	if reader == nil || len(axes) != 1 || axes[0] < 0 || inputs[0] == nil || int(axes[0]) >= min(len(inputs[0].Shape), len(z.old.Input(n, 0).Shape)) {
 		return false
 	}
-	start, _ := trace.RollStart(z.old, reader)
-	was, is, by := z.old.Input(n, 0).Shape[axes[0]], inputs[0].Shape[axes[0]], z.windows.farther(reader, int(axes[0]))
-	back := 2*start > was
-	if start == 0 || by == 0 && (!back || was == is) {
+	was, is, start, to := z.rolled(n, inputs, reader, int(axes[0]))
+	if start == to && (was == is || len(z.windows.roles[reader]) == 0) {
 		return false
 	}
 	for _, i := range []int{1, 2} {
@@ -755,17 +758,44 @@ func (z *sizes) rollBack(n *onnx.Node, inputs []*eval.Value) bool {
 		if len(limits) != 1 {
 			continue
 		}
-		switch at := int(limits[0]); {
-		case at == was:
+		switch at := int(limits[0]); at {
+		case was:
 			z.give(n, inputs, i, []int64{int64(is)})
-		case at == start && back:
-			z.give(n, inputs, i, []int64{int64(is - was + start - by)})
-		case at == start:
-			z.give(n, inputs, i, []int64{int64(start + by)})
-		case at == start-was:
-			z.give(n, inputs, i, []int64{int64(start - was - by)})
+		case start:
+			z.give(n, inputs, i, []int64{int64(to)})
+		case start - was:
+			z.give(n, inputs, i, []int64{int64(to - is)})
 		}
 	}
+	return true
+}
+
+// rolled says where the later part of an axis that a Concat rolls began, and where it begins now: as far from the beginning as before,
+// or from the end where a picture is rolled back.
+func (z *sizes) rolled(n *onnx.Node, inputs []*eval.Value, roll *onnx.Node, axis int) (was, is, start, to int) {
+	start, _ = trace.RollStart(z.old, roll)
+	was, is = z.old.Input(n, 0).Shape[axis], inputs[0].Shape[axis]
+	by := z.windows.farther(roll, axis)
+	switch back := 2*start > was; {
+	case start == 0:
+		return was, is, 0, 0
+	case back:
+		return was, is, start, is - was + start - by
+	}
+	return was, is, start, start + by
+}
+
+// rollParts splits an axis that is rolled where its later part begins now.
+func (z *sizes) rollParts(n *onnx.Node, inputs []*eval.Value) bool {
+	reader, axis := trace.Only(z.old, n.Output(0)), int(n.Int("axis", 0))
+	if reader == nil || axis < 0 || inputs[0] == nil || axis >= min(len(inputs[0].Shape), len(z.old.Input(n, 0).Shape)) || len(z.constant(n, inputs, 1)) != 2 {
+		return false
+	}
+	_, is, start, to := z.rolled(n, inputs, reader, axis)
+	if start == 0 {
+		return false
+	}
+	z.give(n, inputs, 1, []int64{int64(to), int64(is - to)})
 	return true
 }
 
@@ -774,8 +804,10 @@ func (z *sizes) pad(n *onnx.Node, inputs []*eval.Value) {
 	pads := z.constant(n, inputs, 1)
 	was := z.old.Input(n, 0)
 	k := len(was.Shape)
-	if filling := z.old.Input(n, 1); pads == nil && z.windows.filledTo(n, -1) > 0 && filling.Known() { // computed for the old side
-		pads = filling.Ints
+	if filling := z.old.Input(n, 1); pads == nil && filling.Known() {
+		if was, side := z.windows.filledTo(n, -1); was != side { // computed for the old side
+			pads = filling.Ints
+		}
 	}
 	if inputs[0] == nil || len(inputs[0].Shape) != k || len(pads) != 2*k || z.old.Input(n, 3).Ranked {
 		return
@@ -783,87 +815,13 @@ func (z *sizes) pad(n *onnx.Node, inputs []*eval.Value) {
 	to := slices.Clone(pads)
 	for d, size := range was.Shape {
 		padded := size + int(pads[d]+pads[k+d])
-		window := z.cutInto(n.Output(0), d)
-		side := z.windows.filledTo(n, d)
-		if is := inputs[0].Shape[d]; (is != size || side > 0) && window > 1 && padded%window == 0 {
-			window = cmp.Or(side, window)
+		was, side := z.windows.filledTo(n, d)
+		if is := inputs[0].Shape[d]; (is != size || side != was) && was > 1 && padded%was == 0 {
 			z.crops[[2]int{padded, size}] = is
-			to[k+d] = int64((window - (is+int(pads[d]))%window) % window)
+			to[k+d] = int64((side - (is+int(pads[d]))%side) % side)
 		}
 	}
 	z.give(n, inputs, 1, to)
-}
-
-// maxAhead bounds the nodes behind a Pad that are looked at.
-const maxAhead = 40
-
-// cutInto is the side of the windows that an axis of a value is cut into further on, 0 where it is
-// not cut.
-func (z *sizes) cutInto(name string, axis int) int {
-	type place struct {
-		name string
-		axis int
-	}
-	queue := []place{{name, axis}}
-	for i := 0; i < len(queue) && i < maxAhead; i++ {
-		at := queue[i]
-		shape := z.old.Value(at.name).Shape
-		for _, n := range z.old.Consumers(at.name) {
-			made := z.old.Output(n, 0).Shape
-			next := place{n.Output(0), at.axis}
-			switch {
-			case n.Op == "Reshape" && n.Input(0) == at.name:
-				if side := cut(shape, made, at.axis); side > 0 {
-					return side
-				}
-				continue
-			case n.Op == "Transpose":
-				if next.axis = slices.Index(n.Ints("perm"), int64(at.axis)); next.axis < 0 {
-					continue
-				}
-			case n.Op == "Slice", n.Op == "Concat", slices.Equal(made, shape):
-			default:
-				continue
-			}
-			if !slices.Contains(queue, next) {
-				queue = append(queue, next)
-			}
-		}
-	}
-	return 0
-}
-
-// cut is the last of two sizes into which a Reshape cuts an axis, 0 where it does not.
-func cut(from, to []int, axis int) int {
-	before, i := 1, 0
-	for _, d := range from[:axis] {
-		before *= d
-	}
-	after := 1
-	for ; i < len(to) && after*to[i] <= before; i++ {
-		after *= to[i]
-	}
-	if after != before {
-		return 0
-	}
-	for i < len(to) && to[i] == 1 {
-		i++
-	}
-	ones := func(sizes []int) (n int) {
-		for _, d := range sizes {
-			if d == 1 {
-				n++
-			}
-		}
-		return n
-	}
-	if i < len(to) && to[i] == from[axis] && ones(to[:i]) > ones(from[:axis]) {
-		return to[i] // one window
-	}
-	if i+1 < len(to) && to[i] < from[axis] && to[i]*to[i+1] == from[axis] {
-		return to[i+1]
-	}
-	return 0
 }
 
 // writePlaced records the numbers of places, as constants of their own; shared are the names of those that nodes before have as well.

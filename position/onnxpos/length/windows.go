@@ -137,27 +137,40 @@ func (f *windows) untold(w *partition.Partition, grid [2]int) string {
 	return fmt.Sprintf("whether windows stay of %d×%d places, or their number of %d×%d, is not in the file", w.Side[0], w.Side[1], count[0], count[1])
 }
 
-// asked reports whether a node cuts a picture into windows, whose side may be another though the picture is not.
-func (f *windows) asked(n *onnx.Node) bool {
-	return f.side != [2]int{} && slices.ContainsFunc(f.roles[n], func(w *partition.Partition) bool { return n == w.Split })
+// anew reports whether a node cuts windows, or counts those that were cut, whose side may be another though the picture is not.
+func (f *windows) anew(n *onnx.Node) bool {
+	return f.side != [2]int{} && (f.within(n) != nil || slices.ContainsFunc(f.roles[n], func(w *partition.Partition) bool { return n == w.Split }))
 }
 
-// alone is the attention of a single window in which a node stands, where the picture is cut into several now; nil elsewhere.
-func (f *windows) alone(n *onnx.Node) *partition.Partition {
+// within is the attention in which a node stands whose windows have another side, or of which there was one alone and are several now;
+// nil elsewhere.
+func (f *windows) within(n *onnx.Node) *partition.Partition {
 	for _, w := range f.all {
-		if w.Place != nil && w.Swap.Index() < n.Index() && n.Index() <= w.Place.Index() && w.Count(w.Grid) == [2]int{1, 1} && w.Counted(f.grids[w]) != [2]int{1, 1} {
+		grid, cut := f.grids[w]
+		if cut && w.Place != nil && w.Swap.Index() < n.Index() && n.Index() <= w.Place.Index() && (w.Now != w.Side || w.Count(w.Grid) == [2]int{1, 1} && w.Counted(grid) != [2]int{1, 1}) {
 			return w
 		}
 	}
 	return nil
 }
 
-// apart are sizes ahead of which the single window was counted, of the windows that there are now.
+// apart are sizes of windows and of their places behind each other, as they are now; nil where they are not among the sizes.
 func (f *windows) apart(w *partition.Partition, was []int) []int {
-	out, count := slices.Clone(was), w.Counted(f.grids[w])
-	out[0] = count[0] * count[1]
-	if at := slices.Index(was, w.Places()); at >= 0 {
-		out[at] = w.Now[0] * w.Now[1]
+	if w == nil {
+		return nil
+	}
+	before, now := w.Count(w.Grid), w.Counted(f.grids[w])
+	windows, single := slices.Index(was, before[0]*before[1]), before == [2]int{1, 1}
+	if len(was) < 2 || windows < 0 || single && windows > 0 {
+		return nil
+	}
+	out := slices.Clone(was)
+	out[windows] = now[0] * now[1]
+	switch places := slices.Index(was[windows+1:], w.Places()); {
+	case places >= 0:
+		out[windows+1+places] = w.Now[0] * w.Now[1]
+	case !single:
+		return nil
 	}
 	return out
 }
@@ -300,14 +313,15 @@ func (f *windows) farther(roll *onnx.Node, axis int) int {
 	return 0
 }
 
-// filledTo is the other side of windows to whole ones of which a Pad fills a picture up along an axis, −1: either; 0 where it does not.
-func (f *windows) filledTo(pad *onnx.Node, axis int) (side int) {
+// filledTo is the side of windows, before and now, to whole ones of which a Pad fills a picture up along an axis, −1: the rows; 0 where
+// it does not.
+func (f *windows) filledTo(pad *onnx.Node, axis int) (was, now int) {
 	for _, w := range f.roles[pad] {
-		if at := axis - w.Rows; pad == w.Pad && (axis < 0 || at == 0 || at == 1) && w.Now != w.Side {
-			return w.Now[max(at, 0)]
+		if at := axis - w.Rows; pad == w.Pad && (axis < 0 || at == 0 || at == 1) {
+			return w.Side[max(at, 0)], w.Now[max(at, 0)]
 		}
 	}
-	return 0
+	return 0, 0
 }
 
 // cuts reports whether a node reads or gives a picture that is cut into windows, whose sizes are none of a picture.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -91,7 +92,7 @@ func (u Mask) hides() (hidden float64, biased bool, why string) {
 	windows := count[0] * count[1]
 	last := u.block(0, windows-1)
 	hidden = min(0, slices.Min(last))
-	other := u.differs(windows, func(_, window int) []float64 { return u.formula(window, w.Side, w.Shift, hidden) })
+	other := u.differs(windows, 0, func(_, window int) []float64 { return u.formula(window, w.Side, w.Shift, hidden) })
 	if other >= 0 {
 		biased, hidden = true, 0
 		first, hides, n := u.block(0, 0), u.formula(windows-1, w.Side, w.Shift, 1), 0.0
@@ -99,12 +100,12 @@ func (u Mask) hides() (hidden float64, biased bool, why string) {
 			hidden += x * (last[i] - first[i])
 			n += x
 		}
-		round := fit.Precision(u.Was.Type.String()).Round
-		hidden = round(hidden / max(n, 1))
-		other = u.differs(windows, func(before, window int) []float64 {
+		stored := fit.Precision(u.Was.Type.String())
+		hidden = stored.Round(hidden / max(n, 1))
+		other = u.differs(windows, roundings*stored.Step(), func(before, window int) []float64 {
 			sum, mask := u.block(before, 0), u.formula(window, w.Side, w.Shift, hidden)
 			for i := range sum {
-				sum[i] = round(sum[i] + mask[i%len(mask)])
+				sum[i] += mask[i%len(mask)]
 			}
 			return sum
 		})
@@ -115,11 +116,15 @@ func (u Mask) hides() (hidden float64, biased bool, why string) {
 	return hidden, biased, ""
 }
 
-// differs is a window whose numbers are not those that are given, −1 where there is none.
-func (u Mask) differs(windows int, from func(before, window int) []float64) int {
+// roundings are how often a sum of a mask and a bias, each rounded before, is rounded until it is stored, in float32 first.
+const roundings = 3
+
+// differs is a window whose numbers are apart, by more than a tolerance relative to their size, from those that are given, −1 where
+// there is none.
+func (u Mask) differs(windows int, tolerance float64, from func(before, window int) []float64) int {
 	for before := range u.outer() {
 		for window := range windows {
-			if !slices.Equal(u.block(before, window), from(before, window)) {
+			if !slices.EqualFunc(u.block(before, window), from(before, window), func(a, b float64) bool { return a == b || math.Abs(a-b) <= tolerance*max(math.Abs(a), math.Abs(b)) }) {
 				return window
 			}
 		}

@@ -123,7 +123,7 @@ func Find(s *eval.Scope) []*Partition {
 			if open != nil && open.Count(open.Grid) == [2]int{d[0], d[1]} && open.Side == [2]int{d[2], d[3]} {
 				open.Place, open.Unswap, open.Placed = made, n, axis
 				open.merged(s)
-				open.Cut = cutOff(s, n.Output(0), open.Grid)
+				open.Cut = open.cutOff(s, n.Output(0))
 				open = nil
 				continue
 			}
@@ -195,17 +195,33 @@ func (w *Partition) rolled(s *eval.Scope) {
 	}
 }
 
-// cutOff is the last Slice behind a value that ends rows or columns where they end, which cuts off nothing where
-// there is nothing to cut off.
-func cutOff(s *eval.Scope, name string, grid [2]int) (last *onnx.Node) {
+// cutOff is the last Slice behind a value that ends rows or columns where they end, or where what was filled up begins.
+func (w *Partition) cutOff(s *eval.Scope, name string) (last *onnx.Node) {
+	whole := w.Grid
+	if w.Pad != nil {
+		if from := s.Input(w.Pad, 0).Shape; len(from) > w.Rows+1 {
+			whole = [2]int(from[w.Rows:])
+		}
+	}
+	ends := func(n *onnx.Node) bool {
+		starts, ends, axes, shape := trace.ListOf(s, n, "starts", 1), trace.ListOf(s, n, "ends", 2), trace.ListOf(s, n, "axes", 3), s.Input(n, 0).Shape
+		if len(starts) != 1 || len(ends) != 1 || len(axes) != 1 || starts[0] != 0 || axes[0] < 0 || int(axes[0]) >= len(shape) {
+			return false
+		}
+		if reader := trace.Only(s, n.Output(0)); reader != nil && reader.Op == "Concat" {
+			if start, _ := trace.RollStart(s, reader); start > 0 {
+				return false
+			}
+		}
+		size := shape[axes[0]]
+		return slices.Contains(w.Grid[:], size) && (ends[0] == int64(size) || size == w.Grid[0] && ends[0] == int64(whole[0]) || size == w.Grid[1] && ends[0] == int64(whole[1]))
+	}
 	queue := []string{name}
 	for i := 0; i < len(queue) && i < maxRolls; i++ {
 		for _, n := range s.Consumers(queue[i]) {
 			switch {
 			case n.Op == "Slice":
-				starts, ends, axes := trace.ListOf(s, n, "starts", 1), trace.ListOf(s, n, "ends", 2), trace.ListOf(s, n, "axes", 3)
-				shape := s.Input(n, 0).Shape
-				if len(starts) == 1 && len(ends) == 1 && len(axes) == 1 && starts[0] == 0 && axes[0] >= 0 && int(axes[0]) < len(shape) && ends[0] == int64(shape[axes[0]]) && slices.Contains(grid[:], shape[axes[0]]) {
+				if ends(n) {
 					last = n
 				}
 				queue = append(queue, n.Output(0))
@@ -234,7 +250,7 @@ func (w *Partition) merged(s *eval.Scope) {
 	}
 	for range 2 { // rows and columns
 		parts := trace.Readers(s, name)
-		if len(parts) != 2 {
+		if len(parts) != 2 && !(len(parts) == 1 && parts[0].Op == "Split") {
 			return
 		}
 		joined := trace.Only(s, parts[0].Output(0))
@@ -254,7 +270,8 @@ const maxAdded = 6
 // addedByWindow are the known numbers added to scores that differ from window to window: the masks of
 // shifted windows, alone or with biases.
 func addedByWindow(s *eval.Scope, softmax *onnx.Node, w *Partition) (out []Added) {
-	count := w.Count(w.Grid)
+	count, scores := w.Count(w.Grid), s.Input(softmax, 0).Shape
+	apart := len(scores) > 3 && product(scores[:len(scores)-3])%(count[0]*count[1]) == 0 // windows stand ahead of the heads, which may be as many
 	byWindow := func(v *eval.Value) int {
 		for axis := range max(len(v.Shape)-2, 0) {
 			if k := len(v.Shape); v.Shape[axis] == count[0]*count[1] && v.Shape[axis] > 1 && v.Shape[k-1] == w.Places() && v.Shape[k-2] == w.Places() && v.Varies(axis) {
@@ -265,7 +282,7 @@ func addedByWindow(s *eval.Scope, softmax *onnx.Node, w *Partition) (out []Added
 	}
 	eachAdded(s, softmax, func(to *onnx.Node, input int, v *eval.Value) {
 		axis := byWindow(v)
-		if axis < 0 {
+		if axis < 0 || axis == len(v.Shape)-3 && apart {
 			return
 		}
 		at := Added{to, input, axis, to}
