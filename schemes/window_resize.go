@@ -34,6 +34,9 @@ func ResizeWindow(table [][]float64, from, to [2]int, method string) ([][]float6
 	if int64(new[0])*int64(new[1]) > maxGridElements/int64(max(len(table[0]), 1)) {
 		return nil, fmt.Errorf("a window of %d×%d is too large", to[0], to[1])
 	}
+	if from == to {
+		return slices.Clone(table), nil
+	}
 	var taps func(old, new int) [][]tap
 	switch method {
 	case WindowBilinear:
@@ -74,15 +77,10 @@ const (
 )
 
 // geometric reads new distances off old ones that stand in a geometric progression, both counted from
-// −n to n with zero in the middle. Beyond the outermost, that one counts.
+// −n to n with zero in the middle. Beyond the outermost, that one counts. An axis that stays beside one that changes is read so, too
+// (resize_rel_pos_bias_table of timm).
 func geometric(old, new int) [][]tap {
 	out := make([][]tap, new)
-	if old == new {
-		for i := range out {
-			out[i] = []tap{{i, 1}}
-		}
-		return out
-	}
 	n, far := old/2, new/2
 	left, right := leastRatio, mostRatio
 	q := left

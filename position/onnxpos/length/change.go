@@ -330,12 +330,13 @@ func (c *Change) inputsWith(change func(in *onnx.ValueInfo)) map[string]*eval.Va
 }
 
 // isSequenceAxis reports whether a dimension of an input that equals the fixed
-// length is the sequence: of tokens any, of features the one before the last.
+// length is the sequence: of tokens any, of features the one before the last, though the first is the batch where there are more
+// than two (coordinates of places have none: img_ids of Flux).
 func isSequenceAxis(in *onnx.ValueInfo, axis int) bool {
 	if in.Type.IsInteger() {
 		return axis > 0 || len(in.Dims) == 1 || in.Dims[axis].Value > 1
 	}
-	return axis > 0 && axis < len(in.Dims)-1
+	return (axis > 0 || len(in.Dims) == 2 && in.Dims[axis].Value > 1) && axis < len(in.Dims)-1
 }
 
 // grow repairs failing nodes one after another.

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
-	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -19,6 +18,9 @@ func (c *Change) SetGrid(from, to schemes.Grid, window [2]int) error {
 	_, c.tubelet = m.FrameGrid()
 	if from[0] > 1 && from[0] == from.Places()/from[0] && to[0] != to.Places()/to[0] {
 		return &position.Refusal{Why: fmt.Sprintf("there are as many patches along time as in a frame, %d: which of the two a number stands for cannot be told", from[0]), Instead: c.export()}
+	}
+	if failures := m.Eval.Failures; m.FreeImage() && len(failures) > 0 {
+		return &position.Refusal{Why: fmt.Sprintf("%s fails with %s, which were tried: what it was exported with is not in the file", failures[0].Node.Title(), m.Tried()), Instead: c.export()}
 	}
 	old, new := from.Sides(), to.Sides()
 	if e := m.WithPicture([2]int{2 * m.Sizes.Image, 2 * m.Sizes.Image}); e != nil {
@@ -42,7 +44,7 @@ func (c *Change) SetGrid(from, to schemes.Grid, window [2]int) error {
 			if windowed && w.Rows > schemes.WindowRows(old[0], old[1], false) {
 				l.Rows = before + 1 // a class token among the places
 			}
-			for _, more := range append(besidePatches(m, before), l.Rows-before, l.Prefix, 0) {
+			for _, more := range append(besidePositions(m, before), l.Rows-before, l.Prefix, 0) {
 				if more < 0 {
 					continue
 				}
@@ -54,7 +56,7 @@ func (c *Change) SetGrid(from, to schemes.Grid, window [2]int) error {
 			c.old, c.New = before+max(l.Rows-before, 0), after+max(l.Rows-before, 0)
 		}
 	}
-	for _, more := range append(besidePatches(m, from.Places()), 0) { // of a picture without a table as well
+	for _, more := range append(besidePositions(m, from.Places()), 0) { // of a picture without a table as well
 		if p := (numberPair{from.Places() + more, to.Places() + more}); !slices.Contains(c.pairs, p) {
 			c.pairs = append(c.pairs, p)
 		}
@@ -75,19 +77,26 @@ func (c *Change) SetGrid(from, to schemes.Grid, window [2]int) error {
 	return &position.UsageError{What: "--window: the graph cuts no picture into windows"}
 }
 
-// besidePatches are how many tokens stand beside an image's patches further on: class
-// tokens may be put there after the table was added (DeiT III).
-func besidePatches(m *site.Graph, patches int) []int {
-	var out []int
+// besidePositions are how many others stand beside so many positions further on: class tokens may be put beside an image's patches
+// after the table was added (DeiT III), the tokens of a text beside latents (Flux).
+func besidePositions(m *site.Graph, positions int) (out []int) {
 	for _, n := range m.File.Graph.Nodes {
-		if n.Op != "Concat" || !slices.ContainsFunc(n.Inputs, func(in string) bool {
-			v := m.Eval.Main.Value(in)
-			return len(v.Shape) == 3 && v.Shape[1] == patches
-		}) {
+		if n.Op != "Concat" || len(n.Inputs) < 2 {
 			continue
 		}
-		if v := m.Eval.Main.Value(n.Output(0)); len(v.Shape) == 3 && v.Shape[1] > patches && v.Shape[1] <= patches+probe.MaxPrefix {
-			out = append(out, v.Shape[1]-patches)
+		made := m.Eval.Main.Output(n, 0).Shape
+		axis := int(n.Int("axis", 0))
+		if axis < 0 {
+			axis += len(made)
+		}
+		if len(made) < 3 || axis < 1 || axis >= len(made) || made[axis] <= positions || slices.Contains(out, made[axis]-positions) {
+			continue
+		}
+		if slices.ContainsFunc(n.Inputs, func(in string) bool {
+			from := m.Eval.Main.Value(in).Shape
+			return len(from) == len(made) && from[axis] == positions
+		}) {
+			out = append(out, made[axis]-positions)
 		}
 	}
 	return out

@@ -209,6 +209,9 @@ func (c *Change) lengths() []numberPair {
 	}
 	if n := c.Graph.FixedLength(); n > 0 {
 		add(numberPair{n, c.New})
+		for _, more := range besidePositions(c.Graph, n) {
+			add(numberPair{n + more, c.New + more})
+		}
 	}
 	return out
 }

@@ -815,10 +815,14 @@ func (z *sizes) pad(n *onnx.Node, inputs []*eval.Value) {
 	to := slices.Clone(pads)
 	for d, size := range was.Shape {
 		padded := size + int(pads[d]+pads[k+d])
-		was, side := z.windows.filledTo(n, d)
-		if is := inputs[0].Shape[d]; (is != size || side != was) && was > 1 && padded%was == 0 {
+		before, side := z.windows.filledTo(n, d)
+		if is := inputs[0].Shape[d]; (is != size || side != before) && before > 1 && padded%before == 0 {
 			z.crops[[2]int{padded, size}] = is
 			to[k+d] = int64((side - (is+int(pads[d]))%side) % side)
+		} else if before == 0 && is != size && pads[k+d] > 0 && slices.ContainsFunc(z.old.Consumers(n.Output(0)), func(r *onnx.Node) bool {
+			return r.Op == "Reshape" && len(z.old.Output(r, 0).Shape) > k
+		}) {
+			z.firm[n], z.doubts[n] = true, fmt.Sprintf("it fills %d places up to %d, which are cut: to how many those of another size are to be filled up is not in the file", size, padded)
 		}
 	}
 	z.give(n, inputs, 1, to)
