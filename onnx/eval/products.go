@@ -201,32 +201,39 @@ func gemm(c *call) ([]*Value, error) {
 		return one(out), nil
 	}
 	alpha, beta := real(c.node, "alpha"), real(c.node, "beta")
-	at := func(v *Value, transposed string, row, column int) float64 {
-		if c.node.Int(transposed, 0) == 1 {
-			row, column = column, row
-		}
-		return v.Number(row*v.Shape[1] + column)
-	}
 	var added walker
 	if c.input(2) != nil {
 		added = newWalker(bias.Shape, out.Shape)
 	}
 	c.multiplies(m * n * k)
+	left, right := a.numbers(), b.numbers()
+	if c.node.Int("transA", 0) == 1 {
+		left = transposed(left, k, m)
+	}
+	if c.node.Int("transB", 0) == 1 {
+		right = transposed(right, n, k)
+	}
 	out.Floats = make([]float64, m*n)
-	for row := range m {
-		for column := range n {
-			sum := 0.0
-			for x := range k {
-				sum += at(a, "transA", row, x) * at(b, "transB", x, column)
-			}
-			sum *= alpha
-			if c.input(2) != nil {
-				sum += beta * bias.Number(row*added.strides[0]+column*added.strides[1])
-			}
-			out.Floats[row*n+column] = round(t, sum)
+	multiply(out.Floats, left, right, m, k, n, onnx.Double) // rounded below
+	for i, sum := range out.Floats {
+		sum *= alpha
+		if c.input(2) != nil {
+			sum += beta * bias.Number(i/n*added.strides[0]+i%n*added.strides[1])
 		}
+		out.Floats[i] = round(t, sum)
 	}
 	return one(out.from(a, b)), nil
+}
+
+// transposed is a matrix of so many rows and columns, transposed.
+func transposed(numbers []float64, rows, columns int) []float64 {
+	out := make([]float64, len(numbers))
+	for r := range rows {
+		for c := range columns {
+			out[c*rows+r] = numbers[r*columns+c]
+		}
+	}
+	return out
 }
 
 // real is an attribute that is 1 when it is absent.
