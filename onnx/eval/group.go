@@ -18,7 +18,9 @@ const (
 	// Lookups takes some of them by an index: Gather.
 	Lookups Group = 1<<AxesGather | 1<<AxesGatherND | 1<<AxesPick | 1<<AxesGatherBlocks
 	// Selection is Lookups, or takes a run of them: Slice, Split.
-	Selection = Lookups | 1<<AxesSlice | 1<<AxesSplit
+	Selection = Lookups | Parts
+	// Parts takes runs of an axis.
+	Parts Group = 1<<AxesSlice | 1<<AxesSplit
 	// Ranking finds the places of the best: TopK, ArgMax.
 	Ranking Group = 1<<AxesTopK | 1<<AxesRank
 	// Scattering writes them into others: ScatterND.

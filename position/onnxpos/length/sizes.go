@@ -28,7 +28,7 @@ type sizes struct {
 	picture [2][2]int
 	pairs   map[[2]int][][2]int // what neighbouring sizes have become, the last seen first
 	rows    map[int]int         // what numbers of places in a row, joined of several axes, have become
-	crops   map[[2]int]int      // by padded size and size without: what the second has become
+	crops   map[[3]int]int      // by axis, padded size and size without: what the last has become
 	cuts    []Cut               // of a table, its rows and its columns
 	places  *places.Places      // numbers of places
 	stays   map[int]bool        // sides of windows and patches
@@ -242,7 +242,7 @@ type given struct {
 
 // newSizes prepares an evaluation at another size of a picture, of which some sizes are known.
 func newSizes(g *site.Graph, pairs map[[2]int][][2]int, stays []int) *sizes {
-	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[2]int]int{}, stays: map[int]bool{}, kept: map[int]bool{}, given: map[given][]int64{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}, firm: map[*onnx.Node]bool{}}
+	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[3]int]int{}, stays: map[int]bool{}, kept: map[int]bool{}, given: map[given][]int64{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}, firm: map[*onnx.Node]bool{}}
 	for _, n := range stays {
 		z.stays[n] = n > 1
 	}
@@ -690,7 +690,7 @@ func (z *sizes) slice(n *onnx.Node, inputs []*eval.Value) {
 		if axis < 0 || axis >= len(was.Shape) {
 			continue
 		}
-		crop, crops := z.crops[[2]int{was.Shape[axis], int(end)}]
+		crop, crops := z.crop(axis, was.Shape[axis], int(end))
 		if crops = crops && starts[i] == 0; was.Shape[axis] == inputs[0].Shape[axis] && !(crops && crop != int(end)) {
 			continue
 		}
@@ -706,6 +706,22 @@ func (z *sizes) slice(n *onnx.Node, inputs []*eval.Value) {
 		z.give(n, inputs, 1, from)
 		z.give(n, inputs, 2, to)
 	}
+}
+
+// crop is what a size has become that was filled up before, along an axis: that one, or all of another layout.
+func (z *sizes) crop(axis, padded, size int) (is int, ok bool) {
+	if is, ok = z.crops[[3]int{axis, padded, size}]; ok {
+		return is, true
+	}
+	for of, now := range z.crops {
+		if of[1] == padded && of[2] == size {
+			if ok && now != is {
+				return 0, false
+			}
+			is, ok = now, true
+		}
+	}
+	return is, ok
 }
 
 // sort has a TopK that sorts all of an axis sort all of it now. One that takes the best of more takes as many as before.
@@ -816,16 +832,93 @@ func (z *sizes) pad(n *onnx.Node, inputs []*eval.Value) {
 	for d, size := range was.Shape {
 		padded := size + int(pads[d]+pads[k+d])
 		before, side := z.windows.filledTo(n, d)
-		if is := inputs[0].Shape[d]; (is != size || side != before) && before > 1 && padded%before == 0 {
-			z.crops[[2]int{padded, size}] = is
+		if before == 0 {
+			before = z.cutInto(n.Output(0), d)
+			side = before
+		}
+		is := inputs[0].Shape[d]
+		if before < 2 || padded%before != 0 {
+			continue
+		}
+		if z.crops[[3]int{d, padded, size}] = is; is != size || side != before {
 			to[k+d] = int64((side - (is+int(pads[d]))%side) % side)
-		} else if before == 0 && is != size && pads[k+d] > 0 && slices.ContainsFunc(z.old.Consumers(n.Output(0)), func(r *onnx.Node) bool {
-			return r.Op == "Reshape" && len(z.old.Output(r, 0).Shape) > k
-		}) {
-			z.firm[n], z.doubts[n] = true, fmt.Sprintf("it fills %d places up to %d, which are cut: to how many those of another size are to be filled up is not in the file", size, padded)
 		}
 	}
 	z.give(n, inputs, 1, to)
+}
+
+// maxAhead bounds the nodes behind a Pad that are looked at.
+const maxAhead = 40
+
+// cutInto is the side of the windows, or of what patches are merged of, that an axis of a value is cut into further on, 0 where it is
+// not cut.
+func (z *sizes) cutInto(name string, axis int) int {
+	type place struct {
+		name string
+		axis int
+	}
+	queue := []place{{name, axis}}
+	for i := 0; i < len(queue) && i < maxAhead; i++ {
+		at := queue[i]
+		shape := z.old.Value(at.name).Shape
+		for _, n := range z.old.Consumers(at.name) {
+			made := z.old.Output(n, 0).Shape
+			next := place{n.Output(0), at.axis}
+			switch {
+			case n.Op == "Reshape" && n.Input(0) == at.name:
+				if side := cut(shape, made, at.axis); side > 0 {
+					return side
+				}
+				continue
+			case n.Op == "Transpose":
+				if next.axis = slices.Index(n.Ints("perm"), int64(at.axis)); next.axis < 0 {
+					continue
+				}
+			case eval.Is(n, eval.Parts|eval.Joining), slices.Equal(made, shape):
+			default:
+				continue
+			}
+			for _, out := range n.Outputs { // of a Split several
+				if next.name = out; !slices.Contains(queue, next) {
+					queue = append(queue, next)
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// cut is the last of two sizes into which a Reshape cuts an axis, 0 where it does not.
+func cut(from, to []int, axis int) int {
+	before, i := 1, 0
+	for _, d := range from[:axis] {
+		before *= d
+	}
+	after := 1
+	for ; i < len(to) && after*to[i] <= before; i++ {
+		after *= to[i]
+	}
+	if after != before {
+		return 0
+	}
+	for i < len(to) && to[i] == 1 {
+		i++
+	}
+	ones := func(sizes []int) (n int) {
+		for _, d := range sizes {
+			if d == 1 {
+				n++
+			}
+		}
+		return n
+	}
+	if i < len(to) && to[i] == from[axis] && ones(to[:i]) > ones(from[:axis]) {
+		return to[i] // one window
+	}
+	if i+1 < len(to) && to[i] < from[axis] && to[i]*to[i+1] == from[axis] {
+		return to[i+1]
+	}
+	return 0
 }
 
 // writePlaced records the numbers of places, as constants of their own; shared are the names of those that nodes before have as well.

@@ -45,3 +45,21 @@ func TestRegrouped(t *testing.T) {
 	}
 }
 
+// TestCut holds what axes are cut into.
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		from, to []int
+		axis     int
+		want     int
+	}{
+		{[]int{1, 16, 16, 32}, []int{1, 4, 4, 4, 4, 32}, 1, 4},
+		{[]int{1, 14, 21, 32}, []int{1, 2, 7, 3, 7, 32}, 2, 7},
+		{[]int{1, 14, 21, 32}, []int{1, 14, 21, 32}, 1, 0},
+		{[]int{1, 14, 14, 32}, []int{1, 196, 32}, 1, 0},
+		{[]int{1, 196, 32}, []int{1, 196, 4, 8}, 2, 8},
+	} {
+		if got := cut(c.from, c.to, c.axis); got != c.want {
+			t.Errorf("cut(%v, %v, %d) = %d, want %d", c.from, c.to, c.axis, got, c.want)
+		}
+	}
+}

@@ -101,8 +101,12 @@ func (z *Places) rooted(n *onnx.Node, inputs []*eval.Value) {
 			if was == is || was < 2 || math.Abs(x/math.Pow(float64(was), power)-1) > rootError {
 				continue
 			}
-			if columns := math.Round(1 / (x * x)); power == -0.25 && columns > 1 && slices.Contains(before, int(columns)) && math.Abs(x*math.Sqrt(columns)-1) <= rootError {
-				z.Doubts[n] = fmt.Sprintf("it scales by one over the root of %g, which is that of its columns, or the fourth root of the %d places over which it is summed: which of the two is not in the file", columns, was)
+			others := slices.Clone(before) // sizes beside the places
+			if at := slices.Index(others, was); at >= 0 {
+				others = slices.Delete(others, at, at+1)
+			}
+			if columns := math.Round(1 / (x * x)); columns > 1 && slices.Contains(others, int(columns)) && math.Abs(x*math.Sqrt(columns)-1) <= rootError {
+				z.Doubts[n] = fmt.Sprintf("it scales by one over the root of %g, which is that of its columns, or a root of the %d places over which it is summed: which of the two is not in the file", columns, was)
 				return
 			}
 			to := math.Pow(float64(is), power)
