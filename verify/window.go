@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"sync"
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
@@ -76,12 +77,12 @@ func AddedWindow(before, after position.Model) (w schemes.SlidingWindow) {
 }
 
 // localWindow is the attribute of an attention's window in the words of a node (GroupQueryAttention, com.microsoft).
-var localWindow = regexp.MustCompile(` ?local_window_size=(-?\d+)`)
+var localWindow = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` ?local_window_size=(-?\d+)`) })
 
 // givesWindow reports whether a node is the old one but for its window, which is the planned one.
 func givesWindow(before, after string, w schemes.SlidingWindow) bool {
-	is := localWindow.FindStringSubmatch(after)
-	return w.Positions > 0 && is != nil && is[1] == strconv.Itoa(w.Positions) && localWindow.ReplaceAllString(before, "") == localWindow.ReplaceAllString(after, "")
+	is := localWindow().FindStringSubmatch(after)
+	return w.Positions > 0 && is != nil && is[1] == strconv.Itoa(w.Positions) && localWindow().ReplaceAllString(before, "") == localWindow().ReplaceAllString(after, "")
 }
 
 // mostWindowed bounds the positions that are run to see where a window ends.

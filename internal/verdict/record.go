@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/modelpatch/modelpatch/internal/change"
 	"github.com/modelpatch/modelpatch/internal/regular"
@@ -47,11 +48,11 @@ func (r record) commandLine(path, after string) string {
 }
 
 // plainWord is what a shell takes as it stands.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,][A-Za-z0-9_./:@%+,=-]*$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./:@%+,][A-Za-z0-9_./:@%+,=-]*$`) })
 
 // shellWord quotes a path for a shell where it needs that.
 func shellWord(path string) string {
-	if plainWord.MatchString(path) {
+	if plainWord().MatchString(path) {
 		return path
 	}
 	if strings.HasPrefix(path, "-") {
