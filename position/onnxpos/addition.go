@@ -1,7 +1,6 @@
 package onnxpos
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -18,18 +17,20 @@ import (
 // addition is a place where rows of numbers, one a position, are added to the model's
 // state or put beside its columns.
 type addition struct {
-	scope  *eval.Scope
-	node   *onnx.Node
-	name   string       // the value that is added
-	state  string       // the value that it is added to
-	sheet  *sheet.Sheet // its numbers; nil where an operator looks rows up itself
-	runs   []axes.Run
-	free   int          // axes of positions along which the numbers are the same
-	along  []axes.Axis  // those along which they differ
-	share  *sheet.Share // what comes of a constant; nil for numbers that the graph computes
-	source trace.Source
-	turns  bool        // one of two tables of which one is for the turns of the other
-	beside []*addition // tables of the other axes of positions, this one first; nil: it tells all apart
+	scope    *eval.Scope
+	node     *onnx.Node
+	name     string       // the value that is added
+	state    string       // the value that it is added to
+	sheet    *sheet.Sheet // its numbers; nil where an operator looks rows up itself
+	runs     []axes.Run
+	free     int          // axes of positions along which the numbers are the same
+	along    []axes.Axis  // those along which they differ
+	share    *sheet.Share // what comes of a constant; nil for numbers that the graph computes
+	source   trace.Source
+	turns    bool        // one of two tables of which one is for the turns of the other
+	tokens   bool        // rows of tokens beside places whose numbers the graph computes
+	constant []bool      // of numbers that the graph computes: which places have rows of a constant instead
+	beside   []*addition // tables of the other axes of positions, this one first; nil: it tells all apart
 }
 
 // additions reads a meeting as rows by position: one addition for each constant that rows
@@ -45,7 +46,7 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	}
 	d.m.SpendElements(of.Value.Len())
 	first := addition{scope: x.Scope, node: x.Node, name: x.Known, state: otherInput(x.Node, x.Input), sheet: s, runs: runsAlong(x, s), free: x.Free, along: x.Along}
-	anchors := isAnchors(s, grids(first.runs))
+	anchors := len(s.Columns) <= sheet.FewColumns && fit.IsAnchors(s.Matrix(), grids(first.runs))
 	d.anchors[x.Node] = anchors && x.Kind == axes.Added // put beside the data, coordinates say where they are
 	if anchors || d.scaledByPosition(x) {
 		return nil
@@ -64,14 +65,17 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 		take(o, s.Share(o))
 	}
 	sources := trace.Sources(x.Scope, x.Known)
+	waves := slices.ContainsFunc(sources, func(src trace.Source) bool { return src.Trig != nil })
 	for _, o := range of.ByRow {
-		if !slices.ContainsFunc(sources, func(src trace.Source) bool { return src.Trig != nil }) { // else rows are angles
+		if !waves { // else rows are angles
 			take(o, s.ShareByRow(o))
 		}
 	}
 	from := first.resampledFrom()
 	axial(out)
-	if joined := d.joinedRows(out); len(joined) > 0 && (from == nil || joined[0].coversGrid()) {
+	first.constant = constantPlaces(out, s)
+	waves = waves && s.MostlyBeside(first.constant)
+	if joined := d.joinedRows(out); len(joined) > 0 && !waves && (from == nil || joined[0].coversGrid()) {
 		return joined
 	}
 	for _, src := range sources {
@@ -84,27 +88,34 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 			continue
 		}
 		a.source = src
+		if waves {
+			return append([]*addition{&a}, tokens(out)...)
+		}
 		return []*addition{&a}
 	}
 	return nil
 }
 
-// isAnchors reports whether rows are points or boxes on grids behind one another, four numbers at most, as detectors have them.
-func isAnchors(s *sheet.Sheet, grids [][2]int) bool {
-	if len(s.Columns) > sheet.FewColumns || len(grids) == 0 {
-		return false
-	}
-	rows := s.Matrix()
-	line := make([]float64, len(rows))
-	for c := range s.Columns {
-		for p, row := range rows {
-			line[p] = row[c]
-		}
-		if _, err := fit.AnchorsOf(line, grids); errors.Is(err, fit.ErrAnchors) {
-			return false
+// tokens are those of some shares that tell tokens of the model's own apart.
+func tokens(all []*addition) (out []*addition) {
+	for _, a := range all {
+		if a.share.Places() > 1 && len(a.share.Row) > a.share.Places() {
+			a.tokens = true
+			out = append(out, a)
 		}
 	}
-	return true
+	return out
+}
+
+// constantPlaces tells which places of a sheet have rows of a constant.
+func constantPlaces(all []*addition, s *sheet.Sheet) []bool {
+	out := make([]bool, len(s.Places))
+	for _, a := range all {
+		for p, r := range a.share.Row {
+			out[p] = out[p] || r >= 0
+		}
+	}
+	return out
 }
 
 // grids are those of runs of places; none where one of them is no grid of rows and columns.
@@ -126,25 +137,15 @@ func axial(all []*addition) bool {
 		return false
 	}
 	for i, fast := range all {
-		row, slow := fast.share.Row, all[1-i].share.Row
-		n := 1
-		for n < len(row) && row[n] == row[n-1]+1 {
-			n++
-		}
-		if n < 2 || len(row)%n != 0 || n == len(row) {
+		n, ok := fast.share.Turns(all[1-i].share)
+		if !ok {
 			continue
 		}
-		fits := true
-		for p := range row {
-			fits = fits && row[p] == row[p%n] && slow[p] == slow[0]+p/n
-		}
-		if fits {
-			runs := []axes.Run{{Size: len(row), Grid: []int{len(row) / n, n}}}
-			all[0].runs, all[1].runs = runs, runs
-			all[0].turns, all[1].turns = true, true
-			all[0], all[1] = all[1-i], fast
-			return true
-		}
+		runs := []axes.Run{{Size: len(fast.share.Row), Grid: []int{len(fast.share.Row) / n, n}}}
+		all[0].runs, all[1].runs = runs, runs
+		all[0].turns, all[1].turns = true, true
+		all[0], all[1] = all[1-i], fast
+		return true
 	}
 	return false
 }
@@ -219,6 +220,17 @@ func (d *detector) joinedRows(all []*addition) []*addition {
 		return nil
 	}
 	main := all[0]
+	if _, _, grid := main.gridOf(); !grid && len(main.share.Row) == d.length { // of the tokens themselves, with none ahead of them
+		var shares []*sheet.Share
+		for _, a := range all {
+			shares = append(shares, a.share)
+		}
+		if whole := sheet.Join(shares); whole != nil {
+			main = all[slices.IndexFunc(all, func(a *addition) bool { return a.share.Table.Tensor == whole.Table.Tensor })]
+			main.share = whole
+			return []*addition{main}
+		}
+	}
 	for _, a := range all[1:] {
 		if a.share.Columns >= main.share.Columns && a.share.Places() > main.share.Places() {
 			main = a
@@ -298,22 +310,9 @@ func (a *addition) resampledFrom() []int {
 // resampled takes a constant for the table of a grid of patches, alone or behind rows of
 // tokens, with its columns last or first, which the graph resamples before it adds it.
 func (a *addition) resampled(t *onnx.Tensor, from [2]int) bool {
-	width, k := len(a.sheet.Columns), len(t.Dims)
-	if k < 2 || t.Len() < int64(width*from[0]*from[1]) {
-		return false
-	}
-	table := rows.Table{Tensor: t}
-	at := func(dims ...int) bool {
-		return k >= len(dims) && slices.EqualFunc(t.Dims[k-len(dims):], dims, func(d int64, n int) bool { return int(d) == n })
-	}
-	switch {
-	case at(width, from[0], from[1]):
-		table.Axis, table.Planar, table.Grid = k-2, true, from
-	case at(from[0], from[1], width):
-		table.Axis, table.Planar, table.Grid = k-3, true, from
-	case at(width) && t.Len() == t.Dims[k-2]*int64(width):
-		table.Axis = k - 2
-	default:
+	width := len(a.sheet.Columns)
+	table, ok := rows.OfGrid(t, width, from)
+	if !ok {
 		return false
 	}
 	a.share = &sheet.Share{Table: table, Columns: width}
@@ -358,20 +357,7 @@ func (a *addition) sideOf() (axis int, ok bool) {
 	if !ok || a.share == nil || a.share.Row == nil || len(a.share.Row) != sheet.Size(grid) {
 		return 0, false
 	}
-	axis = -1
-	inner := len(a.share.Row)
-	for d, n := range grid {
-		inner /= n
-		for p, r := range a.share.Row {
-			if p/inner%n > 0 && r != a.share.Row[p-inner] {
-				if axis >= 0 && axis != d {
-					return 0, false
-				}
-				axis = d
-			}
-		}
-	}
-	return axis, axis >= 0
+	return a.share.Side(grid)
 }
 
 // together reports whether the tables of two sides are added at once, or a picture's rows and columns one after the other.

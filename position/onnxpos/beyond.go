@@ -101,18 +101,31 @@ func (m *Model) lengthen() bool {
 		if !turns && s.Encoding().Form != report.FormBaked || n == 0 || n > maxBeyondProbe/2 || n < m.graph.Sizes.Length || m.runsAt(n+1, known) == nil {
 			continue
 		}
+		longer := 2 * n
 		if turns {
-			if e := m.runsAt(2*n, known); e == nil || !m.detector(e, 2*n).turning() {
+			e := m.runsAt(longer, known)
+			if e == nil {
+				longer = n + 1
+				e = m.runsAt(longer, known)
+			}
+			if d := m.detector(e, longer); !t.continues(d) && !d.turning() {
 				continue
 			}
 		}
-		if m.graph.Lengthen(2 * n) {
+		if m.graph.Lengthen(longer) {
 			m.sites, m.unread = nil, nil
 			m.detect()
 			return true
 		}
 	}
 	return false
+}
+
+// continues reports whether another evaluation shows rows of further constants behind those of the table.
+func (t *tableSite) continues(d *detector) bool {
+	return slices.ContainsFunc(d.tables, func(a *addition) bool {
+		return a.node == t.uses[0].node && a.share != nil && len(a.share.Table.Next) > len(t.rows().Next)
+	})
 }
 
 // runsAt is the graph evaluated at a length, nil where it fails there at a node that is not
@@ -189,8 +202,13 @@ const maxBeyondProbe = 1 << 15
 
 // beyond tells clamping from wrong numbers by the index of the last position.
 func (m *Model) beyond(s site.Site, probe *eval.Evaluator) string {
-	if t, ok := s.(*tableSite); ok && t.Resampled() {
-		return report.BeyondContinues
+	if t, ok := s.(*tableSite); ok {
+		if t.Resampled() {
+			return report.BeyondContinues
+		}
+		if row := t.uses[0].rowsAt(probe, origin.New(probe)); len(row) > 1 && row[len(row)-1] >= 0 && row[len(row)-1] == row[len(row)-2] {
+			return "clamps"
+		}
 	}
 	for _, u := range s.Indices() {
 		if u.Index == "" || u.IndexAt == nil {
@@ -239,7 +257,7 @@ func (m *Model) countTables() {
 // rowsAt are the rows of the table that positions get, or have theirs made of, in another evaluation; nil where that is
 // not told.
 func (a *addition) rowsAt(e *eval.Evaluator, origins *origin.Maps) []int {
-	if a.scope.Index() >= len(e.Scopes()) {
+	if a.sheet == nil || a.scope.Index() >= len(e.Scopes()) {
 		return nil
 	}
 	of := origins.Of(e.Scopes()[a.scope.Index()], a.name)

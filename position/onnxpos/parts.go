@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -150,7 +151,7 @@ func (p *parts) tensor(name string, t *onnx.Tensor) {
 	}
 	part := position.Part{Kind: "tensor", Name: name, Head: fmt.Sprintf("%s %v", t.Type, t.Dims), Size: src.Size(), Open: src.Open,
 		Where: p.m.graph.Where(t), Sites: p.tensors[t], Dims: t.Dims, Position: p.tensors[t] != nil || strings.HasPrefix(t.Name, madePrefix)}
-	if mask := isSquare(t) && isMask(t); !part.Position && (mask || isLengthLike(t)) {
+	if mask := trace.IsStoredMask(t); !part.Position && (mask || isLengthLike(t)) {
 		part.Position = true
 		part.Buffer = &position.Buffer{Dims: t.Dims, Width: t.Type.Bits() / 8, Integer: t.Type.IsInteger()}
 	}
@@ -168,13 +169,6 @@ const maxFolded = 1 << 24
 func (m *Model) hasLength(t *onnx.Tensor) bool {
 	n := int64(m.graph.FixedLength())
 	return n > 1 && t.Type.IsFloat() && t.Type.Bits() <= 32 && slices.Contains(t.Dims, n) && t.Len() <= maxFolded
-}
-
-// isSquare reports whether a constant is floating-point numbers of queries by
-// keys.
-func isSquare(t *onnx.Tensor) bool {
-	k := len(t.Dims)
-	return t.Type.IsFloat() && k >= 2 && t.Dims[k-1] == t.Dims[k-2] && t.Dims[k-1] > 1
 }
 
 // madePrefix begins the names of nodes and constants that modelpatch adds.
@@ -197,7 +191,7 @@ func (p *parts) node(prefix string, n *onnx.Node) {
 			long := a.Source()
 			p.add(position.Part{Kind: "attribute", Name: name + "." + a.Name, Size: long.Size(), Open: long.Open, Where: report.Where{Node: n.Title()}})
 		}
-		attributes = append(attributes, a.Name+"="+attributeText(a))
+		attributes = append(attributes, a.Name+"="+a.Text())
 	}
 	written := make([]string, len(n.Inputs))
 	for i := range written {
@@ -209,52 +203,6 @@ func (p *parts) node(prefix string, n *onnx.Node) {
 		Size: int64(len(inputs)), Open: func() io.Reader { return strings.NewReader(inputs) },
 		Wires: func() ([]string, []string) { return written, n.Outputs },
 		Where: report.Where{Node: n.Title(), Range: &r}, Position: made || readsAdded(n)})
-}
-
-// Types of attributes whose value is told (onnx.proto, AttributeProto.AttributeType).
-const (
-	attributeFloat   = 1
-	attributeInt     = 2
-	attributeString  = 3
-	attributeFloats  = 6
-	attributeInts    = 7
-	attributeStrings = 8
-)
-
-// attributeText is an attribute's value: that of its type, and every other one that it has
-// all the same, with the number of its type. Files that state no type are told by what is there.
-func attributeText(a *onnx.Attribute) string {
-	values := []struct {
-		kind  int
-		empty bool
-		text  string
-	}{
-		{attributeInt, a.I == 0, fmt.Sprint(a.I)},
-		{attributeFloat, a.F == 0, fmt.Sprint(a.F)},
-		{attributeString, len(a.S) == 0, fmt.Sprintf("%q", a.S)},
-		{attributeInts, len(a.Ints) == 0, fmt.Sprint(a.Ints)},
-		{attributeFloats, len(a.Floats) == 0, fmt.Sprint(a.Floats)},
-		{attributeStrings, len(a.Strs) == 0, fmt.Sprintf("%q", a.Strs)},
-	}
-	kind := a.Type
-	for _, v := range values {
-		if kind == 0 && !v.empty {
-			kind = v.kind
-		}
-	}
-	var out []string
-	for _, v := range values {
-		switch {
-		case v.kind == kind:
-			out = append(out, v.text)
-		case !v.empty:
-			out = append(out, fmt.Sprintf("%d:%s", v.kind, v.text))
-		}
-	}
-	if a.Ref != "" {
-		out = append(out, "ref:"+a.Ref)
-	}
-	return strings.Join(out, " ")
 }
 
 // readsAdded reports whether a node reads a value that modelpatch added.
@@ -282,23 +230,4 @@ func (m *Model) positionTensors() map[*onnx.Tensor][]int {
 		}
 	}
 	return out
-}
-
-// isMask reports whether a square constant holds at most two numbers.
-func isMask(t *onnx.Tensor) bool {
-	n := min(t.Len(), 1<<14)
-	x, err := t.Floats(0, n)
-	if err != nil || n == 0 {
-		return false
-	}
-	a, b := x[0], x[0]
-	for _, v := range x {
-		if v != a && b == a {
-			b = v
-		}
-		if v != a && v != b {
-			return false
-		}
-	}
-	return a != b
 }

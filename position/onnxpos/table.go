@@ -142,6 +142,17 @@ func (t *tableSite) tensors() []*onnx.Tensor {
 	return out
 }
 
+// parts are the constants that hold the rows: those of tensors, and of others whose rows follow.
+func (t *tableSite) parts() []*onnx.Tensor {
+	out := t.tensors()
+	if share := t.uses[0].share; share != nil {
+		for _, next := range share.Table.Next {
+			out = append(out, next.Tensor)
+		}
+	}
+	return out
+}
+
 func (t *tableSite) rows() rows.Table { return t.uses[0].share.Table }
 
 func (t *tableSite) describe(d *detector) {
@@ -163,10 +174,13 @@ func (t *tableSite) describe(d *detector) {
 		e.Form = report.FormTable
 	}
 	e.Capacity = learned.Rows - offset
-	for _, c := range t.tensors() {
+	for _, c := range t.parts() {
 		e.Where = append(e.Where, t.m.Where(c))
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: t.usedHow()})
+	if n := len(table.Next); n > 0 {
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("its rows stand in %d constants, which the graph joins", n+1)})
+	}
 	e.Scheme = learned
 	if m, err := table.Matrix(); err == nil {
 		t.m.SpendElements(m.Rows() * m.Cols())
@@ -189,8 +203,12 @@ func (t *tableSite) describe(d *detector) {
 		}
 		t.unexplained = !ok && fit.OnCircles(m, t.precision())
 	}
+	if use.tokens {
+		e.Form, e.Capacity, e.Beyond = report.FormBaked, 0, report.BeyondContinues
+		e.Evidence[0].Says += ": rows of tokens beside places whose numbers the graph computes"
+	}
 	t.Detected = e
-	if t.sinusoid != nil {
+	if t.sinusoid != nil || use.tokens {
 		return
 	}
 	grid, prefix, total := t.grid(d)
@@ -334,14 +352,14 @@ func (t *tableSite) computed() (fit.SinusoidResult, bool) {
 	stored := rotary.TrigPrecision([]trace.Source{use.source})
 	if v := t.m.Longer(use.scope, use.name, runtimeFitLength); v != nil && v.Known() {
 		if axis := trace.PositionAxis(v); axis >= 0 {
-			if r, ok := fit.AdditiveTable(rows.Matrix(trace.RowsOf(v, axis)), coarser(v, stored)); ok && r.Sinusoid.Base > 0 {
+			if r, ok := fit.AdditiveTable(sheet.Cleared(trace.RowsOf(v, axis), use.constant), coarser(v, stored)); ok && r.Sinusoid.Base > 0 {
 				return r, true
 			}
 		}
 	}
-	m, p := use.sheet.Matrix(), coarser(use.sheet.Value, stored)
-	if grid, _, ok := use.gridOf(); ok {
-		if r, ok := fit.GridTable(m, p, grid); ok {
+	m, p := sheet.Cleared(use.sheet.Matrix(), use.constant), coarser(use.sheet.Value, stored)
+	if grid, prefix, ok := use.gridOf(); ok {
+		if r, ok := fit.GridTable(m[:min(prefix+sheet.Size(grid), len(m))], p, grid); ok {
 			return r, true
 		}
 	}
@@ -421,8 +439,8 @@ func (t *tableSite) Tables() []rows.Table {
 	return out
 }
 
-// Owned are the same constants.
-func (t *tableSite) Owned() []*onnx.Tensor { return t.tensors() }
+// Owned are the same constants, and others whose rows follow.
+func (t *tableSite) Owned() []*onnx.Tensor { return t.parts() }
 
 // Indices are the sources of the rows.
 func (t *tableSite) Indices() []trace.Source {

@@ -30,6 +30,23 @@ const (
 	borderMargin = 0.01
 )
 
+// IsAnchors reports whether every column of rows holds points or boxes on grids behind one another, as detectors have them.
+func IsAnchors(m Matrix, grids [][2]int) bool {
+	if len(grids) == 0 {
+		return false
+	}
+	line := make([]float64, m.Rows())
+	for c := range m.Cols() {
+		for p := range line {
+			line[p] = m.At(p, c)
+		}
+		if _, err := AnchorsOf(line, grids); errors.Is(err, ErrAnchors) {
+			return false
+		}
+	}
+	return true
+}
+
 // AnchorsOf reads one number for each place of grids.
 func AnchorsOf(x []float64, grids [][2]int) (*Anchors, error) {
 	a := &Anchors{from: grids}

@@ -7,6 +7,7 @@ package rows
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/schemes/fit"
@@ -26,15 +27,49 @@ type Table struct {
 	Columns []int
 	// Stacked tells that the second half of each row stands behind the first halves of all: cosines over sines.
 	Stacked bool
+	// Next are tables whose rows the graph joins behind those of this one.
+	Next []Table
 }
 
-// Len is the number of rows.
+// Len is the number of rows, with those of the tables that follow.
 func (t Table) Len() int {
+	n := t.own()
+	for _, next := range t.Next {
+		n += next.Len()
+	}
+	return n
+}
+
+// own is the number of rows of the constant alone.
+func (t Table) own() int {
 	n := Size(t.Tensor.Dims[t.Axis:t.behind()])
 	if t.Stacked {
 		n /= 2
 	}
 	return n
+}
+
+// OfGrid reads a constant as the table of a grid, alone or behind rows of tokens, with its columns first or last; false where it has not
+// the dimensions of one.
+func OfGrid(t *onnx.Tensor, columns int, grid [2]int) (table Table, ok bool) {
+	k := len(t.Dims)
+	table.Tensor = t
+	at := func(dims ...int) bool {
+		return k >= len(dims) && slices.EqualFunc(t.Dims[k-len(dims):], dims, func(d int64, n int) bool { return int(d) == n })
+	}
+	switch {
+	case k < 2 || t.Len() < int64(columns*grid[0]*grid[1]):
+		return table, false
+	case at(columns, grid[0], grid[1]):
+		table.Axis, table.Planar, table.Grid = k-2, true, grid
+	case at(grid[0], grid[1], columns):
+		table.Axis, table.Planar, table.Grid = k-3, true, grid
+	case at(columns) && t.Len() == t.Dims[k-2]*int64(columns):
+		table.Axis = k - 2
+	default:
+		return table, false
+	}
+	return table, true
 }
 
 // Of reads another constant, a copy, in the same way.
@@ -65,7 +100,7 @@ func (t Table) Dim() int {
 // ColumnOf is the column of an element of the constant, of all that a row has.
 func (t Table) ColumnOf(element int) int {
 	inner := t.Inner()
-	return element/(t.Len()*inner)*inner + element%inner
+	return element/(t.own()*inner)*inner + element%inner
 }
 
 // Outer and Inner are the elements of the axes ahead of those of positions, and
@@ -89,6 +124,11 @@ func (t Table) Row(i int, dst []float64) error {
 	if i < 0 || i >= t.Len() || len(dst) < t.Dim() {
 		return fmt.Errorf("row %d of %d", i, t.Len())
 	}
+	if n := t.own(); i >= n {
+		behind := t.Next[0]
+		behind.Next = t.Next[1:]
+		return behind.Row(i-n, dst)
+	}
 	if t.Columns != nil {
 		whole := t
 		whole.Columns = nil
@@ -102,7 +142,7 @@ func (t Table) Row(i int, dst []float64) error {
 		return nil
 	}
 	if t.Stacked {
-		n, plain := t.Len(), t
+		n, plain := t.own(), t
 		plain.Stacked = false
 		if err := plain.Row(i, dst); err != nil {
 			return err
@@ -111,7 +151,7 @@ func (t Table) Row(i int, dst []float64) error {
 	}
 	inner := t.Inner()
 	for o := range t.Outer() {
-		x, err := t.Tensor.Floats(int64(o*t.Len()+i)*int64(inner), int64(inner))
+		x, err := t.Tensor.Floats(int64(o*t.own()+i)*int64(inner), int64(inner))
 		if err != nil {
 			return err
 		}
@@ -152,7 +192,7 @@ func (t Table) between(first, end int) (fit.Matrix, error) {
 	if err := t.Tensor.Complete(); err != nil { // or a claim would decide what is allocated
 		return nil, err
 	}
-	if t.Outer() != 1 || t.Scale != 0 || t.Columns != nil || t.Stacked {
+	if t.Next != nil || t.Outer() != 1 || t.Scale != 0 || t.Columns != nil || t.Stacked {
 		rows := make(Matrix, end-first)
 		for i := range rows {
 			rows[i] = make([]float64, t.Dim())
@@ -247,6 +287,6 @@ func (t Table) NotFinite(limit int64) (row, column int, bad bool) {
 		return 0, 0, false
 	}
 	inner := int64(t.Inner())
-	row = int(at / inner % int64(t.Len()))
-	return row, int(at/inner/int64(t.Len())*inner + at%inner), true
+	row = int(at / inner % int64(t.own()))
+	return row, int(at/inner/int64(t.own())*inner + at%inner), true
 }

@@ -108,8 +108,18 @@ func (t *tracer) trace(s *eval.Scope, name string, chosen selection, depth int) 
 	}
 	chosen = choose(at, n, chosen)
 	for _, in := range DataInputs(n) {
-		t.trace(at, in, chosen, depth+1)
+		t.trace(at, in, chosen.of(at, n, in), depth+1)
 	}
+}
+
+// of is a selection from what a node makes as one from an input: from a part of it, where the node joins parts along the axis.
+func (c selection) of(s *eval.Scope, n *onnx.Node, in string) selection {
+	part, whole := s.Value(in).Shape, s.Value(n.Output(0)).Shape
+	at := len(part) - 1 - c.fromEnd
+	if c.node != nil && eval.Is(n, eval.Joining) && at >= 0 && len(part) == len(whole) && whole[at] == c.rows {
+		c.rows = part[at]
+	}
+	return c
 }
 
 func (t *tracer) branches(s *eval.Scope, n *onnx.Node, name string, chosen selection, depth int) {

@@ -1,0 +1,63 @@
+package sheet
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+)
+
+// ofTable is a share of a table of n rows of 8.
+func ofTable(n int64, row ...int) *Share {
+	return &Share{Row: row, Columns: 8, Stores: true, Table: rows.Table{Tensor: &onnx.Tensor{Dims: []int64{n, 8}}}}
+}
+
+func TestJoin(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		shares []*Share
+		rows   int // 0: no table
+	}{
+		{"two that follow", []*Share{ofTable(3, -1, -1, 0, 1, 2), ofTable(4, 2, 3, -1, -1, -1)}, 7},
+		{"the first one not to its end", []*Share{ofTable(4, 1, 2, -1, -1), ofTable(2, -1, -1, 0, 1)}, 0},
+		{"the second one not from its start", []*Share{ofTable(2, 0, 1, -1, -1), ofTable(4, -1, -1, 1, 2)}, 0},
+		{"a place between", []*Share{ofTable(2, 0, 1, -1, -1, -1), ofTable(4, -1, -1, -1, 0, 1)}, 0},
+		{"both at once", []*Share{ofTable(2, 0, 1, -1), ofTable(4, -1, 0, 1)}, 0},
+		{"one", []*Share{ofTable(2, 0, 1)}, 0},
+	} {
+		whole := Join(c.shares)
+		switch {
+		case whole == nil && c.rows > 0, whole != nil && whole.Table.Len() != c.rows:
+			t.Errorf("%s: %+v, want %d rows", c.name, whole, c.rows)
+		case whole != nil && (whole.Stores || whole.Row[4] != 6 || whole.Row[0] != 2):
+			t.Errorf("%s: %+v", c.name, whole)
+		}
+	}
+}
+
+func TestCleared(t *testing.T) {
+	m := rows.Matrix{{1}, {2}, {3}, {4}}
+	if got := fmt.Sprint(Cleared(m, []bool{true, false, true})); got != "[[0] [2] [3] [0]]" || m[0][0] != 1 {
+		t.Errorf("%s of %v", got, m)
+	}
+}
+
+func TestTurns(t *testing.T) {
+	fast, slow := ofTable(3, 0, 1, 2, 0, 1, 2), ofTable(2, 0, 0, 0, 1, 1, 1)
+	if n, ok := fast.Turns(slow); n != 3 || !ok {
+		t.Errorf("%d, %t", n, ok)
+	}
+	if _, ok := slow.Turns(fast); ok {
+		t.Error("the other way round")
+	}
+	for i, s := range []*Share{slow, fast} {
+		if axis, ok := s.Side([]int{2, 3}); axis != i || !ok {
+			t.Errorf("axis %d, %t", axis, ok)
+		}
+	}
+	if _, ok := ofTable(6, 0, 1, 2, 3, 4, 5).Side([]int{2, 3}); ok || slices.Contains(fast.Row, 4) {
+		t.Error("both axes")
+	}
+}
