@@ -160,7 +160,7 @@ func (c *gridChange) resize(i int, s Site) (done bool, err error) {
 	frames, isFrames := s.(FrameTable)
 	places, isPlaces := s.(PlaceRotator)
 	grid := c.g.PatchGrid()
-	if cropper, ok := s.(Cropper); ok && grid.Sides() != c.to.Sides() && s.Encoding().IsGrid() {
+	if cropper, ok := s.(Cropper); ok && (s.Encoding().IsGrid() || learned.Rows > 0) && (grid.Sides() != c.to.Sides() || schemes.GridOf(learned.Grid) != c.to) {
 		if cropped, err := cropper.Crop(c.to.Sides()); cropped || err != nil {
 			if takes, _ := c.takes(); takes {
 				c.out.Nothing = fmt.Sprintf("the graph takes a part of its table for the picture that it gets, and %s patches as it is", c.to)

@@ -1,6 +1,7 @@
 package onnxpos
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -17,6 +18,7 @@ import (
 // inspectBeyond learns what happens one position beyond each capacity by
 // probing the graph there.
 func (m *Model) inspectBeyond() {
+	m.inspectParts()
 	m.inspectLargerPictures()
 	if m.graph.FixedLength() > 0 || m.graph.ImageInput() != nil && m.graph.TokenInput() == nil || m.graph.WaveInput() != nil {
 		return
@@ -154,6 +156,74 @@ func (m *Model) unprobed(lengths []int, at map[int][]site.Site) {
 			s.SetBeyond(report.BeyondUnknown)
 		}
 	}
+}
+
+// inspectParts tells, of tables of which free pictures get a part, what the whole table has: a picture that gets the last of its rows is
+// tried, and one with a column more.
+func (m *Model) inspectParts() {
+	fixed := m.graph.FixedSides()
+	for _, s := range m.sites {
+		t, ok := s.(*tableSite)
+		if !ok || fixed[0] > 0 && fixed[1] > 0 || !t.Detected.IsGrid() || t.crossed != nil || t.Resampled() || t.uses[0].share == nil || t.uses[0].share.Row == nil {
+			continue
+		}
+		grid, prefix, _ := t.uses[0].gridOf()
+		learned, ok := t.Detected.Scheme.(schemes.Learned)
+		if !ok || len(grid) != 2 {
+			continue
+		}
+		part := [2]int(grid)
+		whole, ahead, ok := t.uses[0].share.Whole(part, prefix)
+		if !ok || whole == part {
+			continue
+		}
+		to := whole
+		for axis, n := range fixed {
+			if n > 0 {
+				to[axis] = part[axis]
+			}
+		}
+		row, flat := t.rowsOf(part, to, prefix), whole[1] == part[1] && !t.rows().Planar
+		runs := sheet.Rising(row)
+		if flat && !runs {
+			continue
+		}
+		byNumber := flat && sheet.Rising(t.rowsOf(part, [2]int{part[0], part[1] + 1}, prefix))
+		if !byNumber && ahead+sheet.Size(whole[:]) != t.rows().Len() {
+			continue
+		}
+		t.part = true
+		learned.Rows, learned.Grid = t.rows().Len(), whole[:]
+		says := fmt.Sprintf("pictures get a part of its %s rows and columns", schemes.Sizes(whole[:]))
+		if runs {
+			t.Detected.Form, t.Detected.Capacity = report.FormTable, len(row)
+		}
+		if byNumber {
+			learned.Grid, learned.Prefix, learned.Offset = nil, 0, ahead
+			side := max(min(fixed[0], part[0]), min(fixed[1], part[1]), 1)
+			t.Detected.Capacity = (learned.Rows - ahead) / side * side
+			says = "pictures of so many patches get as many of its rows, however their rows and columns are"
+		} else if runs && t.rowsOf(part, [2]int{to[0], to[1] + 1}, prefix) != nil {
+			t.Detected.Beyond = report.BeyondWrong
+		}
+		t.Detected.Scheme = learned
+		t.Detected.Evidence[0].Says += "; " + says
+	}
+}
+
+// rowsOf are the rows of the table that patches get in a picture of other rows and columns than those of the grid that was tried; nil where
+// the graph does not take it.
+func (t *tableSite) rowsOf(was, is [2]int, prefix int) []int {
+	size := [2]int{t.m.Sizes.Image, cmp.Or(t.m.Sizes.Width, t.m.Sizes.Image)}
+	for axis, n := range t.m.FixedSides() {
+		size[axis] = cmp.Or(n, size[axis]) / was[axis] * is[axis]
+	}
+	e := t.m.WithPicture(size)
+	if e == nil {
+		return nil
+	}
+	row := t.uses[0].rowsAt(e, origin.New(e))
+	return row[min(prefix, len(row)):]
 }
 
 // inspectLargerPictures learns whether a graph that resamples its table, or cuts the picture

@@ -2,13 +2,13 @@ package onnxpos
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
@@ -193,7 +193,7 @@ func (m *Model) readOnlyProduct(x axes.Meeting) *readOnlySite {
 		return nil
 	}
 	m.graph.SpendElements(v.Len())
-	if turn, ok := turns(v, x.Axis); ok {
+	if turn, ok := rotary.TurnsOf(v, x.Axis); ok {
 		return m.readOnlyRotation(x, turn)
 	}
 	varying := 0
@@ -246,94 +246,17 @@ func byDistance(v *eval.Value, query, key int) bool {
 	return true
 }
 
-// pairTurns is a rotation kept as matrices: cosines and sines of pairs, a row a
-// position.
-type pairTurns struct {
-	cos, sin rows.Matrix
-	layout   string
-}
-
-// turns reads a matrix for each place along an axis as a rotation of pairs of
-// elements: 2×2 matrices of a pair each, or whole ones that turn each pair of
-// neighbours, or each element with that half the width away.
-func turns(v *eval.Value, axis int) (out pairTurns, ok bool) {
-	k := len(v.Shape)
-	width := v.Shape[k-1]
-	if k < 3 || v.Shape[k-2] != width || axis >= k-2 || width < 2 || width%2 != 0 {
-		return out, false
-	}
-	stride, pairs := 1, 1 // of the axis; pairs stand on the axis before the matrices
-	for _, d := range v.Shape[axis+1:] {
-		stride *= d
-	}
-	if width == 2 && axis < k-3 {
-		pairs = v.Shape[k-3]
-	}
-	if width > 2 {
-		pairs = width / 2
-	}
-	for _, layout := range []string{schemes.LayoutInterleaved, schemes.LayoutHalf} {
-		at := func(p, i int) (cos, sin float64, ok bool) {
-			base, a, b := p*stride, 2*i, 2*i+1
-			if width == 2 {
-				base, a, b = base+4*i, 0, 1
-			} else if layout == schemes.LayoutHalf {
-				a, b = i, i+width/2
-			}
-			m := func(r, c int) float64 { return v.Number(base + r*width + c) }
-			if !near(m(a, a), m(b, b)) || !near(m(a, b), -m(b, a)) || !near(math.Hypot(m(a, a), m(a, b)), 1) {
-				return 0, 0, false
-			}
-			return m(a, a), m(a, b), true
-		}
-		if out.cos, out.sin, ok = turningRows(v.Shape[axis], pairs, at); ok {
-			out.layout = layout
-			return out, true
-		}
-	}
-	return out, false
-}
-
-// turnTolerance is how far entries of a rotation may be off: storage in bfloat16 is
-// the coarsest.
-const turnTolerance = 1e-2
-
-// near reports whether entries of a rotation agree.
-func near(a, b float64) bool { return math.Abs(a-b) <= turnTolerance }
-
-// turningRows collects a rotation's cosines and sines, the sine of the second row
-// positive.
-func turningRows(positions, pairs int, at func(p, i int) (cos, sin float64, ok bool)) (cos, sin rows.Matrix, ok bool) {
-	for p := range positions {
-		c, s := make([]float64, pairs), make([]float64, pairs)
-		for i := range pairs {
-			if c[i], s[i], ok = at(p, i); !ok {
-				return nil, nil, false
-			}
-		}
-		cos, sin = append(cos, c), append(sin, s)
-	}
-	if len(sin) > 1 && sin[1][0] < 0 {
-		for _, row := range sin {
-			for i := range row {
-				row[i] = -row[i]
-			}
-		}
-	}
-	return cos, sin, positions > 1 && pairs > 0
-}
-
 // readOnlyRotation is the rotary encoding of rotations kept as matrices.
-func (m *Model) readOnlyRotation(x axes.Meeting, t pairTurns) *readOnlySite {
+func (m *Model) readOnlyRotation(x axes.Meeting, t rotary.PairTurns) *readOnlySite {
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondUnknown, Where: []report.Where{{Node: x.Node.Title()}}}
-	found, ok := fit.RotaryCache(t.cos, t.sin, rows.Precision(x.Scope.Value(x.Known).Type))
-	r := schemes.Rotary{Dim: 2 * t.cos.Cols(), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
+	found, ok := fit.RotaryCache(t.Cos, t.Sin, rows.Precision(x.Scope.Value(x.Known).Type))
+	r := schemes.Rotary{Dim: 2 * t.Cos.Cols(), Scaling: schemes.Scaling{Type: schemes.ScalingCustom}}
 	if ok {
 		r = found.Rotary
 		r.Scaling = r.Scaling.WithAttentionFactor(r.Scaling.AttentionFactor)
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "matrices turn by " + r.String(), Residual: site.Residual(found.Residual)})
 	}
-	r.Layout = t.layout
+	r.Layout = t.Layout
 	if r.HeadDim == 0 {
 		r.HeadDim = r.Dim
 	}
@@ -342,14 +265,14 @@ func (m *Model) readOnlyRotation(x axes.Meeting, t pairTurns) *readOnlySite {
 		if c := src.Tensor; c != nil && len(c.Dims) >= 3 && c.Type.IsFloat() {
 			e.Form, e.Dtype = report.FormCache, c.Type.String()
 			e.Where = append(e.Where[:0:0], m.graph.Where(c))
-			e.Beyond, e.Capacity = report.BeyondError, t.cos.Rows()
-			if src.Axis >= 0 && src.Axis < len(c.Dims) && c.Dims[src.Axis] > int64(t.cos.Rows()) { // of which this length takes the first
+			e.Beyond, e.Capacity = report.BeyondError, t.Cos.Rows()
+			if src.Axis >= 0 && src.Axis < len(c.Dims) && c.Dims[src.Axis] > int64(t.Cos.Rows()) { // of which this length takes the first
 				e.Capacity = int(c.Dims[src.Axis]) - int(src.First)
 			}
 		}
 	}
 	if m.InputIsFixed() {
-		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, t.cos.Rows()
+		e.Form, e.Beyond, e.Capacity = report.FormBaked, report.BeyondError, t.Cos.Rows()
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: x.Node.Title() + " turns the data by a matrix for each position"})
 	return &readOnlySite{*site.NewOther(e), x.Node.Title()}

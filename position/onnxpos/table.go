@@ -36,6 +36,7 @@ type tableSite struct {
 	patches     *probe.Patches // what makes its patches, where it is not the first convolution
 	origins     *origin.Maps   // of the graph's values
 	fromEnd     bool           // the last of n positions has the last row of the table
+	part        bool           // pictures get a part of its rows, and larger ones more
 	cropped     *[2]sheet.Crop // the part of its table that the graph takes, before and after Crop
 	alongTime   bool           // its rows tell frames of a video apart, and nothing else
 	crossed     []int          // rows of its tables, one an axis of a grid (rows and columns, time and space); nil: one table

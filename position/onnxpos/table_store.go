@@ -182,7 +182,13 @@ func (t *tableSite) crop() (c sheet.Crop, ok bool) {
 // Crop takes a part of another size out of the table, where the graph takes a part of it.
 func (t *tableSite) Crop(to [2]int) (cropped bool, err error) {
 	was, ok := t.crop()
-	if !ok {
+	switch {
+	case t.part && !t.Detected.IsGrid():
+		return false, &position.Refusal{Why: fmt.Sprintf("pictures get as many rows of its table as they have patches, and it has %d", t.Detected.Capacity), Instead: "export the model for the wanted picture"}
+	case ok:
+	case t.part:
+		return false, &position.Refusal{Why: "the graph takes a part of its table for the picture that it gets, and where the rows of a larger one stand is its own", Instead: "export the model for the wanted picture"}
+	default:
 		return false, nil
 	}
 	is, ok := was.To(to)

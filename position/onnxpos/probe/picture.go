@@ -498,8 +498,27 @@ func (p *Probe) WithPicture(size [2]int) *eval.Evaluator {
 	return p.withPicture(p.Sizes.Frames, false, size, true)
 }
 
+// takesSides reports whether a picture leaves a side to the caller, and has those of the given ones that it does not.
+func (p *Probe) takesSides(size [2]int) bool {
+	fixed := p.FixedSides()
+	return (fixed[0] == 0 || fixed[1] == 0) && (fixed[0] == 0 || fixed[0] == size[0]) && (fixed[1] == 0 || fixed[1] == size[1])
+}
+
+// FixedSides are the height and width of the picture, 0 where they are left to the caller; ones where no input is a picture.
+func (p *Probe) FixedSides() (sides [2]int) {
+	in := p.ImageInput()
+	if in == nil {
+		return [2]int{1, 1}
+	}
+	height, width := PictureSides(in)
+	for i, axis := range []int{height, width} {
+		sides[i] = int(max(in.Dims[axis].Value, 0))
+	}
+	return sides
+}
+
 func (p *Probe) withPicture(frames int, otherFrames bool, size [2]int, otherSize bool) *eval.Evaluator {
-	if otherFrames && !p.FreeFrames() || !p.FreeImage() && (otherSize || !otherFrames) || len(p.Eval.Failures) > 0 {
+	if otherFrames && !p.FreeFrames() || otherSize && !p.takesSides(size) || !otherSize && !otherFrames && !p.FreeImage() || len(p.Eval.Failures) > 0 {
 		return nil
 	}
 	s := p.Sizes

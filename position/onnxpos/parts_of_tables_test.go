@@ -1,0 +1,68 @@
+package onnxpos
+
+import (
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
+)
+
+// cropped leaves nothing in the model but the patches of a picture of such sides, with as many rows and columns of a table of h×w.
+func cropped(m *onnx.NewModel, sides [2]int64, h, w int64) {
+	picture(m)
+	m.Inputs[0].Dims = []int64{1, 3, sides[0], sides[1]}
+	m.Outputs[0] = onnx.NewValue{Name: "h", Type: onnx.Float, Dims: []int64{1, 4, -1, -1}}
+	m.Initializers = append(m.Initializers, noise("pos", 1, 4, h, w), integers("from", 2), integers("to", 4), integers("zeros", 0, 0), integers("axes", 2, 3))
+	m.Nodes = append(m.Nodes[:1], node("Shape", "s", "patches"), node("Slice", "hw", "s", "from", "to"), node("Slice", "table", "pos", "zeros", "hw", "axes"), node("Add", "h", "patches", "table"))
+}
+
+// asManyRows is cropped with rows of a table one behind the other, as many as the picture has patches.
+func asManyRows(m *onnx.NewModel, rows int64) {
+	cropped(m, [2]int64{-1, -1}, 1, 1)
+	m.Outputs[0].Dims = []int64{1, -1, 4}
+	m.Initializers = append(m.Initializers, noise("rows", rows, 4), integers("all", 1, 4, -1), integers("0", 0), integers("1", 1))
+	m.Nodes = append(m.Nodes[:3], node("ReduceProd", "n", "hw"), node("Slice", "some", "rows", "0", "n", "0"), node("Reshape", "f", "patches", "all"),
+		withInts(node("Transpose", "x", "f"), "perm", []int64{0, 2, 1}), node("Add", "h", "x", "some"))
+	m.Nodes[3].Attributes = append(m.Nodes[3].Attributes, onnx.NewAttribute{Name: "keepdims", Value: int64(1)})
+}
+
+// TestPartsOfTables tells of a table, of which pictures of free sides get a part, what the whole of it has.
+func TestPartsOfTables(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(m *onnx.NewModel)
+		found  string
+		form   string
+		beyond string
+	}{
+		{"both sides free", func(m *onnx.NewModel) { cropped(m, [2]int64{-1, -1}, 5, 7) }, "position table of 35 rows of 4, grid 5×7 ×35", report.FormTable, report.BeyondError},
+		{"a free width", func(m *onnx.NewModel) { cropped(m, [2]int64{24, -1}, 5, 7) }, "position table of 35 rows of 4, grid 5×7 ×21", report.FormTable, report.BeyondError},
+		{"a free height", func(m *onnx.NewModel) { cropped(m, [2]int64{-1, 24}, 5, 7) }, "position table of 35 rows of 4, grid 5×7 ×15", report.FormTable, report.BeyondError},
+		{"rows by number", func(m *onnx.NewModel) { asManyRows(m, 30) }, "position table of 30 rows of 4 ×30", report.FormTable, report.BeyondError},
+		{"no free side", func(m *onnx.NewModel) { cropped(m, [2]int64{24, 24}, 5, 7) }, "position table of 9 rows of 4, grid 3×3 ×9", report.FormTable, report.BeyondError},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := built(t, c.change)
+			e := m.Sites()[0].Encoding()
+			if got := found(m); got != c.found || e.Form != c.form || e.Beyond != c.beyond {
+				t.Errorf("found %q %s %s, want %q %s %s", got, e.Form, e.Beyond, c.found, c.form, c.beyond)
+			}
+		})
+	}
+}
+
+// TestPartsOfTablesStay leaves a graph as it is that takes the picture, and refuses one that the table has too few rows for.
+func TestPartsOfTablesStay(t *testing.T) {
+	for name, change := range map[string]func(m *onnx.NewModel){
+		"rows and columns": func(m *onnx.NewModel) { cropped(m, [2]int64{-1, -1}, 6, 6) },
+		"rows by number":   func(m *onnx.NewModel) { asManyRows(m, 36) },
+	} {
+		if o, err := position.ResizeGrid(built(t, change), position.GridOptions{Image: 48}); err != nil || o.Nothing == "" {
+			t.Errorf("%s: %+v, %v", name, o, err)
+		}
+		if _, err := position.ResizeGrid(built(t, change), position.GridOptions{Image: 80}); err == nil {
+			t.Errorf("%s: resized", name)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package rotary
+
+import (
+	"math"
+
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// PairTurns is a rotation kept as matrices: cosines and sines of pairs, a row a
+// position.
+type PairTurns struct {
+	Cos, Sin rows.Matrix
+	Layout   string // one of schemes
+}
+
+// TurnsOf reads a matrix for each place along an axis as a rotation of pairs of
+// elements: 2×2 matrices of a pair each, or whole ones that turn each pair of
+// neighbours, or each element with that half the width away.
+func TurnsOf(v *eval.Value, axis int) (out PairTurns, ok bool) {
+	k := len(v.Shape)
+	width := v.Shape[k-1]
+	if k < 3 || v.Shape[k-2] != width || axis >= k-2 || width < 2 || width%2 != 0 {
+		return out, false
+	}
+	stride, pairs := 1, 1 // of the axis; pairs stand on the axis before the matrices
+	for _, d := range v.Shape[axis+1:] {
+		stride *= d
+	}
+	if width == 2 && axis < k-3 {
+		pairs = v.Shape[k-3]
+	}
+	if width > 2 {
+		pairs = width / 2
+	}
+	for _, layout := range []string{schemes.LayoutInterleaved, schemes.LayoutHalf} {
+		at := func(p, i int) (cos, sin float64, ok bool) {
+			base, a, b := p*stride, 2*i, 2*i+1
+			if width == 2 {
+				base, a, b = base+4*i, 0, 1
+			} else if layout == schemes.LayoutHalf {
+				a, b = i, i+width/2
+			}
+			m := func(r, c int) float64 { return v.Number(base + r*width + c) }
+			if !near(m(a, a), m(b, b)) || !near(m(a, b), -m(b, a)) || !near(math.Hypot(m(a, a), m(a, b)), 1) {
+				return 0, 0, false
+			}
+			return m(a, a), m(a, b), true
+		}
+		if out.Cos, out.Sin, ok = turningRows(v.Shape[axis], pairs, at); ok {
+			out.Layout = layout
+			return out, true
+		}
+	}
+	return out, false
+}
+
+// turnTolerance is how far entries of a rotation may be off: storage in bfloat16 is
+// the coarsest.
+const turnTolerance = 1e-2
+
+// near reports whether entries of a rotation agree.
+func near(a, b float64) bool { return math.Abs(a-b) <= turnTolerance }
+
+// turningRows collects a rotation's cosines and sines, the sine of the second row
+// positive.
+func turningRows(positions, pairs int, at func(p, i int) (cos, sin float64, ok bool)) (cos, sin rows.Matrix, ok bool) {
+	for p := range positions {
+		c, s := make([]float64, pairs), make([]float64, pairs)
+		for i := range pairs {
+			if c[i], s[i], ok = at(p, i); !ok {
+				return nil, nil, false
+			}
+		}
+		cos, sin = append(cos, c), append(sin, s)
+	}
+	if len(sin) > 1 && sin[1][0] < 0 {
+		for _, row := range sin {
+			for i := range row {
+				row[i] = -row[i]
+			}
+		}
+	}
+	return cos, sin, positions > 1 && pairs > 0
+}
