@@ -22,6 +22,8 @@ const (
 	Complex64  DataType = 14
 	Complex128 DataType = 15
 	BFloat16   DataType = 16
+	Uint4      DataType = 21
+	Int4       DataType = 22
 )
 
 type typeInfo struct {
@@ -35,8 +37,8 @@ var typeInfos = [...]typeInfo{
 	Float: {"float32", 32}, Uint8: {"uint8", 8}, Int8: {"int8", 8}, Uint16: {"uint16", 16}, Int16: {"int16", 16},
 	Int32: {"int32", 32}, Int64: {"int64", 64}, String: {"string", 0}, Bool: {"bool", 8}, Float16: {"float16", 16},
 	Double: {"float64", 64}, Uint32: {"uint32", 32}, Uint64: {"uint64", 64}, Complex64: {"complex64", 64},
-	Complex128: {"complex128", 128}, BFloat16: {"bfloat16", 16}, 17: {"float8e4m3fn", 8}, 18: {"float8e4m3fnuz", 8},
-	19: {"float8e5m2", 8}, 20: {"float8e5m2fnuz", 8}, 21: {"uint4", 4}, 22: {"int4", 4}, 23: {"float4e2m1", 4},
+	Complex128: {"complex128", 128}, BFloat16: {"bfloat16", 16}, Uint4: {"uint4", 4}, Int4: {"int4", 4}, 17: {"float8e4m3fn", 8}, 18: {"float8e4m3fnuz", 8},
+	19: {"float8e5m2", 8}, 20: {"float8e5m2fnuz", 8}, 23: {"float4e2m1", 4},
 	24: {"float8e8m0", 8}, 25: {"uint2", 2}, 26: {"int2", 2},
 }
 
@@ -82,7 +84,16 @@ func (t DataType) IsFloat() bool {
 // IsInteger reports whether elements are whole numbers or truth values.
 func (t DataType) IsInteger() bool {
 	switch t {
-	case Uint8, Int8, Uint16, Int16, Int32, Int64, Uint32, Uint64, Bool:
+	case Uint8, Int8, Uint16, Int16, Int32, Int64, Uint32, Uint64, Bool, Uint4, Int4:
+		return true
+	}
+	return false
+}
+
+// IsSigned reports whether elements are whole numbers that may be negative.
+func (t DataType) IsSigned() bool {
+	switch t {
+	case Int4, Int8, Int16, Int32, Int64:
 		return true
 	}
 	return false

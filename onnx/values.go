@@ -24,10 +24,10 @@ func (t *Tensor) read(first, n int64) ([]byte, error) {
 		return nil, fmt.Errorf("tensor %s: elements %d to %d of %d", quoted(t.Name), first, first+n, total)
 	}
 	bits := int64(t.Type.Bits())
-	if bits < 8 && (first != 0 || n != total) {
+	if bits < 8 && (first*bits%8 != 0 || bits != 4 && n != total) {
 		return nil, &UnsupportedError{Place: fmt.Sprintf("tensor %s", quoted(t.Name)), What: "parts of " + t.Type.String()}
 	}
-	if at, size := first*(bits/8), t.Type.Size(n); !t.isExt && size > 0 && at+size <= int64(len(t.small)) {
+	if at, size := first*bits/8, t.Type.Size(n); !t.isExt && size > 0 && at+size <= int64(len(t.small)) {
 		return t.small[at : at+size], nil
 	}
 	r, _, err := t.reader()
@@ -38,7 +38,7 @@ func (t *Tensor) read(first, n int64) ([]byte, error) {
 	if len(b) == 0 {
 		return b, nil
 	}
-	if got, err := r.ReadAt(b, first*(bits/8)); got < len(b) {
+	if got, err := r.ReadAt(b, first*bits/8); got < len(b) {
 		return nil, fmt.Errorf("tensor %s: reading: %w", quoted(t.Name), err)
 	}
 	return b, nil
@@ -47,6 +47,14 @@ func (t *Tensor) read(first, n int64) ([]byte, error) {
 // Floats reads n elements from element first as float64. Integers and truth
 // values are converted.
 func (t *Tensor) Floats(first, n int64) ([]float64, error) {
+	if t.Type.Bits() == 4 && t.Type.IsInteger() {
+		whole, err := t.Ints(first, n)
+		out := make([]float64, len(whole))
+		for i, x := range whole {
+			out[i] = float64(x)
+		}
+		return out, err
+	}
 	b, err := t.read(first, n)
 	if err != nil {
 		return nil, err
@@ -60,6 +68,9 @@ func (t *Tensor) Floats(first, n int64) ([]float64, error) {
 
 // Ints reads n elements from element first as int64.
 func (t *Tensor) Ints(first, n int64) ([]int64, error) {
+	if t.Type.Bits() == 4 && t.Type.IsInteger() {
+		return t.nibbles(first, n)
+	}
 	b, err := t.read(first, n)
 	if err != nil {
 		return nil, err
@@ -67,6 +78,27 @@ func (t *Tensor) Ints(first, n int64) ([]int64, error) {
 	out := make([]int64, n)
 	if !decodeInts(t.Type, b, out) {
 		return nil, &UnsupportedError{Place: fmt.Sprintf("tensor %s", quoted(t.Name)), What: "elements of type " + t.Type.String() + " are not read as integers"}
+	}
+	return out, nil
+}
+
+// nibbles reads whole numbers of which a byte holds two, the first one in its lower half.
+func (t *Tensor) nibbles(first, n int64) ([]int64, error) {
+	skip := first & 1
+	if n < 0 || first > t.Len()-n {
+		return nil, fmt.Errorf("tensor %s: elements %d to %d of %d", quoted(t.Name), first, first+n, t.Len())
+	}
+	b, err := t.read(first-skip, n+skip)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]int64, n)
+	for i := range out {
+		at := i + int(skip)
+		x := b[at/2] >> (4 * (at % 2)) & 15
+		if out[i] = int64(x); t.Type.IsSigned() {
+			out[i] = int64(int8(x<<4) >> 4)
+		}
 	}
 	return out, nil
 }

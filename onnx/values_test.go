@@ -1,7 +1,9 @@
 package onnx
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -147,5 +149,25 @@ func TestNotFinite(t *testing.T) {
 	}
 	if notFinite(Int32, binary.LittleEndian.AppendUint32(nil, 0x7f800000)) != -1 {
 		t.Error("an integer is not finite")
+	}
+}
+
+// TestNibbles reads parts of numbers of which a byte holds two.
+func TestNibbles(t *testing.T) {
+	for kind, want := range map[DataType]string{Int4: "[-8 1 -1] [1 -1 7]", Uint4: "[8 1 15] [1 15 7]"} {
+		model := NewModel{Opset: 21, Initializers: []NewTensor{{Name: "t", Type: kind, Dims: []int64{5}, Raw: []byte{0x18, 0x7f, 0x02}}}}.Build()
+		f, err := NewFile(bytes.NewReader(model), int64(len(model)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := f.Graph.Initializers[0]
+		first, err := c.Ints(0, 3)
+		second, err2 := c.Floats(1, 3)
+		if got := fmt.Sprint(first, " ", second); got != want || err != nil || err2 != nil {
+			t.Errorf("%v: %s, want %s (%v, %v)", kind, got, want, err, err2)
+		}
+		if x, err := c.Ints(4, 2); err == nil {
+			t.Errorf("beyond the end: %v", x)
+		}
 	}
 }

@@ -504,7 +504,7 @@ func (s *Scope) evaluate(n *onnx.Node) {
 		switch known := i < len(outputs) && outputs[i] != nil && outputs[i].sound(); {
 		case known:
 			v := s.kept(n, outputs[i])
-			if v.Floats != nil && len(n.Inputs) > 1 {
+			if v.Floats != nil && len(n.Inputs) > 1 && !v.ownOrigins {
 				v = s.originate(n, v)
 			}
 			v.large = v.large || !v.has() && s.cut(n, v)

@@ -17,6 +17,8 @@ const (
 	Repetition Group = 1 << AxesExpand
 	// Lookups takes some of them by an index: Gather.
 	Lookups Group = 1<<AxesGather | 1<<AxesGatherND | 1<<AxesPick | 1<<AxesGatherBlocks
+	// LookupsInBlocks takes some of quantised ones: GatherBlockQuantized.
+	LookupsInBlocks Group = 1 << AxesGatherBlocks
 	// Selection is Lookups, or takes a run of them: Slice, Split.
 	Selection = Lookups | Parts
 	// Parts takes runs of an axis.

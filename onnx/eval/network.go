@@ -70,19 +70,6 @@ func matMulNBits(c *call) ([]*Value, error) {
 	return one(Shaped(a.Type, shape...)), nil
 }
 
-func gatherBlockQuantized(c *call) ([]*Value, error) {
-	index, scales := c.need(1), c.need(2)
-	data := c.need(0)
-	if !index.Ranked || len(data.Shape) != 2 {
-		return one(&Value{Type: scales.Type}), nil
-	}
-	width := data.Shape[1]
-	if b := c.node.Int("bits", 4); data.Type.Bits() == 8 && b > 0 && b < 8 {
-		width *= 8 / int(b)
-	}
-	return one(Shaped(scales.Type, append(slices.Clone(index.Shape), width)...)), nil
-}
-
 func einsum(c *call) ([]*Value, error) {
 	a := c.node.Attribute("equation")
 	if a == nil {

@@ -21,7 +21,7 @@ func quantize(c *call) ([]*Value, error) {
 	}
 	z, _ := zero.Scalar()
 	low, high := 0.0, math.Exp2(float64(t.Bits()))-1
-	if t == onnx.Int8 || t == onnx.Int16 {
+	if t.IsSigned() {
 		high = math.Floor(high / 2)
 		low = -high - 1
 	}
@@ -46,23 +46,140 @@ func dequantize(c *call) ([]*Value, error) {
 		t = onnx.Double
 	}
 	out := &Value{Type: t, Ranked: a.Ranked, Shape: a.Shape}
-	if !a.Ranked || a.Len() > c.most() || !allKnown(a, scale) || c.input(2) != nil && !zero.Known() || scale.Len() != 1 {
+	if !a.Ranked || a.Len() > c.most() || !allKnown(a, scale) || c.input(2) != nil && !zero.Known() {
 		if a.Constant() != nil || a.stored != nil { // a table too large to compute here still is a constant
 			out.Origins = a.Origins
 		}
 		return one(out), nil
 	}
-	z := 0.0
-	if c.input(2) != nil {
-		z, _ = zero.Scalar()
+	of, ok := steps(c.node, a.Shape, scale.Shape)
+	if !ok || c.input(2) != nil && zero.Len() != scale.Len() {
+		return one(out), nil
 	}
-	s, _ := scale.Scalar()
 	out.Floats = make([]float64, a.Len())
 	for i := range out.Floats {
-		out.Floats[i] = round(t, (a.Number(i)-z)*s)
+		step, z := of(i), 0.0
+		if c.input(2) != nil {
+			z = zero.Number(step)
+		}
+		out.Floats[i] = round(t, (a.Number(i)-z)*scale.Number(step))
 	}
-	out.Data, out.Origins = a.Data, a.Origins
+	out.Data, out.Origins, out.ownOrigins = a.Data, a.Origins, true
 	return one(out), nil
+}
+
+// steps tells which of several scales that of element i is: one for all, one for each place along an axis, or one for each block of places
+// (DequantizeLinear of operator set 21). It is false where scales of that shape go with no such elements.
+func steps(n *onnx.Node, shape, scales []int) (of func(i int) int, ok bool) {
+	if product(scales) == 1 {
+		return func(int) int { return 0 }, true
+	}
+	axis := int(n.Int("axis", 1))
+	if axis < 0 {
+		axis += len(shape)
+	}
+	if axis < 0 || axis >= len(shape) {
+		return nil, false
+	}
+	block := max(int(n.Int("block_size", 0)), 0)
+	if block == 0 {
+		inner := product(shape[axis+1:])
+		return func(i int) int { return i / inner % shape[axis] }, len(scales) == 1 && scales[0] == shape[axis] && inner > 0
+	}
+	return blocks(shape, scales, axis, block)
+}
+
+// blocks is steps of blocks of so many places along an axis.
+func blocks(shape, scales []int, axis, block int) (of func(i int) int, ok bool) {
+	if len(scales) != len(shape) || block < 1 {
+		return nil, false
+	}
+	for d, n := range shape {
+		if d == axis {
+			n = (n + block - 1) / block
+		}
+		if scales[d] != n {
+			return nil, false
+		}
+	}
+	inner := product(shape[axis+1:])
+	return func(i int) int {
+		return i/(inner*shape[axis])*inner*scales[axis] + i/inner%shape[axis]/block*inner + i%inner
+	}, inner > 0
+}
+
+// gatherBlockQuantized picks rows of a table whose numbers have a scale for each block of them (onnxruntime docs/ContribOperators.md). A byte
+// may hold several of them: in a trial it stands for each.
+func gatherBlockQuantized(c *call) ([]*Value, error) {
+	data, index, scales, zero := c.need(0), c.need(1), c.need(2), c.need(3)
+	k := len(data.Shape)
+	axis, along := int(c.node.Int("gather_axis", 0)), int(c.node.Int("quantize_axis", 1))
+	if axis < 0 {
+		axis += k
+	}
+	if along < 0 {
+		along += k
+	}
+	if !index.Ranked || !data.Ranked || axis < 0 || axis >= k || along < 0 || along >= k {
+		return one(&Value{Type: scales.Type}), nil
+	}
+	shape, bits, each := slices.Clone(data.Shape), int(c.node.Int("bits", 4)), 1
+	if data.Type.Bits() == 8 && (bits == 2 || bits == 4) {
+		each = 8 / bits
+	}
+	shape[k-1] *= each
+	out := Shaped(scales.Type, slices.Concat(shape[:axis], index.Shape, shape[axis+1:])...)
+	if c.reached() {
+		out.Type = onnx.Double
+	}
+	of, ok := blocks(shape, scales.Shape, along, int(c.node.Int("block_size", 128)))
+	if !ok || out.Len() > c.most() || !allKnown(data, index, scales) || c.input(3) != nil && !zero.Known() {
+		if data.Constant() != nil || data.stored != nil {
+			out.Origins = data.Origins
+		}
+		return one(out), nil
+	}
+	from := func(v *Value, each, i int, standsForAll bool) float64 { // number i, of several in a byte
+		if each == 1 || standsForAll {
+			return v.Number(i / each)
+		}
+		return float64(v.Ints[i/each] >> (bits * (i % each)) & (1<<bits - 1))
+	}
+	none := 0.0
+	if data.Type == onnx.Uint8 && c.input(3) == nil {
+		none = float64(int(1) << (bits - 1))
+	}
+	blocksOfRow, zerosOfRow := 1, 1 // of which a byte may hold several, too
+	if c.input(3) != nil && zero.Len() < scales.Len() && len(zero.Shape) == k {
+		blocksOfRow, zerosOfRow = scales.Shape[k-1], zero.Shape[k-1]*each
+	}
+	_, replaced := data.stored.(Pattern)
+	inner, picked := product(shape[axis+1:]), index.Len()
+	out.Floats = make([]float64, out.Len())
+	for i := range out.Floats {
+		place := index.Ints[i/inner%picked]
+		if place < 0 {
+			place += int64(shape[axis])
+		}
+		if place < 0 || place >= int64(shape[axis]) {
+			return nil, c.fail("index %d of %d", place, shape[axis])
+		}
+		at := (i/inner/picked*shape[axis]+int(place))*inner + i%inner
+		step, z := of(at), none
+		if c.input(3) != nil {
+			packed, n := 1, step
+			if blocksOfRow > 1 || zerosOfRow > 1 {
+				packed, n = each, step/blocksOfRow*zerosOfRow+step%blocksOfRow
+			}
+			if n/packed >= zero.Len() {
+				return one(Shaped(out.Type, out.Shape...)), nil
+			}
+			z = from(zero, packed, n, false)
+		}
+		out.Floats[i] = round(out.Type, (from(data, each, at, replaced)-z)*scales.Number(step))
+	}
+	out.ownOrigins = true
+	return one(out.from(data)), nil
 }
 
 // dynamicQuantize spreads known numbers over the steps of uint8, zero among them.

@@ -28,10 +28,11 @@ type Value struct {
 	Ranked bool // Shape is known
 	Data   bool // the content depends on that of a graph input
 
-	whole bool  // the tensor as it is, no view of it
-	large bool  // not kept because it is large, or made of what is
-	state bool  // not kept because it is the model's state: rows chosen by tokens
-	most  int32 // elements up to which the tensor is read, where more than maxContent
+	whole      bool  // the tensor as it is, no view of it
+	large      bool  // not kept because it is large, or made of what is
+	ownOrigins bool  // Origins are all that its numbers are of: scales are not
+	state      bool  // not kept because it is the model's state: rows chosen by tokens
+	most       int32 // elements up to which the tensor is read, where more than maxContent
 
 	Shape   []int
 	Ints    []int64   // content of integer and truth values

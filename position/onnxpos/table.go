@@ -183,7 +183,11 @@ func (t *tableSite) describe(d *detector) {
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("its rows stand in %d constants, which the graph joins", n+1)})
 	}
 	e.Scheme = learned
-	if m, err := table.Matrix(); err == nil {
+	m, err := table.Matrix()
+	if table.Uneven && use.sheet != nil {
+		m, err = use.sheet.Matrix(), nil
+	}
+	if err == nil {
 		t.m.SpendElements(m.Rows() * m.Cols())
 		r, ok := fit.AdditiveTable(m, t.precision())
 		for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // what exporters stored after it had been rounded

@@ -171,10 +171,13 @@ func (m *Maps) find(s *eval.Scope, name string) *Map {
 // manyNumbers is from how many numbers of a value on what trials compute is not kept.
 const manyNumbers = 1 << 16
 
+// quantisedBits is how many bits whole numbers have at most that stand for others: wider ones count, or are indices.
+const quantisedBits = 16
+
 // candidate reports whether a constant can hold numbers of an encoding: floating-point
 // ones, or whole ones as narrow as quantised storage.
 func candidate(t *onnx.Tensor) bool {
-	return t.Len() > 1 && (t.Type.IsFloat() || t.Type.IsInteger() && t.Type != onnx.Bool && t.Type.Bits() <= 8)
+	return t.Len() > 1 && (t.Type.IsFloat() || t.Type.IsInteger() && t.Type != onnx.Bool && t.Type.Bits() <= quantisedBits)
 }
 
 // counted is 0, 1, 2, …
@@ -272,7 +275,7 @@ func known(v *eval.Value) []float64 {
 
 // numbersOf are the numbers of a value, of floating point or quantised; nil of others.
 func numbersOf(v *eval.Value) []float64 {
-	if v.Floats != nil || v.Ints == nil || v.Type.Bits() > 8 || v.Type == onnx.Bool {
+	if v.Floats != nil || v.Ints == nil || v.Type.Bits() > quantisedBits || v.Type == onnx.Bool {
 		return v.Floats
 	}
 	out := make([]float64, len(v.Ints))

@@ -50,6 +50,9 @@ func (e *Editor) Resize(t Table, newRows, kept int, row RowFunc, why string) err
 		return &position.Refusal{Why: fmt.Sprintf("%q has rows of %d columns, and no model has more than %d", e.name(t.Tensor), t.Dim(), MaxColumns),
 			Instead: "have the model exported again"}
 	}
+	if t.Uneven {
+		return &position.Refusal{Why: fmt.Sprintf("parts of %q are quantised apart, and what they are made of is not in the file", e.name(t.Tensor)), Instead: "change the model before it is quantised"}
+	}
 	if t.Columns != nil {
 		return &position.Refusal{Why: fmt.Sprintf("the rows of %q hold other numbers beside those of the encoding", e.name(t.Tensor)), Instead: "export the model again with the wanted configuration"}
 	}
@@ -150,9 +153,10 @@ func (t Table) encode(values []float64) ([]byte, error) {
 	if t.Scale == 0 {
 		return onnx.EncodeFloats(t.Tensor.Type, values, nil)
 	}
-	low, high := 0.0, 255.0
-	if t.Tensor.Type == onnx.Int8 {
-		low, high = -128, 127
+	low, high := 0.0, math.Exp2(float64(t.Tensor.Type.Bits()))-1
+	if t.Tensor.Type.IsSigned() {
+		high = math.Floor(high / 2)
+		low = -high - 1
 	}
 	q := make([]int64, len(values))
 	for i, v := range values {

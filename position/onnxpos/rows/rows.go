@@ -27,6 +27,8 @@ type Table struct {
 	Columns []int
 	// Stacked tells that the second half of each row stands behind the first halves of all: cosines over sines.
 	Stacked bool
+	// Uneven tells of a quantised table that its scale holds for some elements alone: others have their own.
+	Uneven bool
 	// Next are tables whose rows the graph joins behind those of this one.
 	Next []Table
 }
@@ -121,6 +123,9 @@ func Size(dims []int64) int {
 
 // Row reads row i into dst.
 func (t Table) Row(i int, dst []float64) error {
+	if t.Uneven {
+		return fmt.Errorf("its parts are quantised apart")
+	}
 	if i < 0 || i >= t.Len() || len(dst) < t.Dim() {
 		return fmt.Errorf("row %d of %d", i, t.Len())
 	}
@@ -192,7 +197,7 @@ func (t Table) between(first, end int) (fit.Matrix, error) {
 	if err := t.Tensor.Complete(); err != nil { // or a claim would decide what is allocated
 		return nil, err
 	}
-	if t.Next != nil || t.Outer() != 1 || t.Scale != 0 || t.Columns != nil || t.Stacked {
+	if t.Next != nil || t.Uneven || t.Outer() != 1 || t.Scale != 0 || t.Columns != nil || t.Stacked {
 		rows := make(Matrix, end-first)
 		for i := range rows {
 			rows[i] = make([]float64, t.Dim())

@@ -237,6 +237,9 @@ func tableAlong(o *origin.Origin, along, columns []int) rows.Table {
 		i := slices.IndexFunc(o.At, func(k int) bool { return k >= 0 })
 		t.Scale = o.Scale[i]
 		t.Zero = math.Round(-o.Zero[i] / o.Scale[i])
+		for k, at := range o.At {
+			t.Uneven = t.Uneven || at >= 0 && (o.Scale[k] != t.Scale || o.Zero[k] != o.Zero[i])
+		}
 	}
 	return t
 }

@@ -91,10 +91,7 @@ func (t *tracer) trace(s *eval.Scope, name string, chosen selection, depth int) 
 		t.branches(at, n, name, chosen, depth)
 		return
 	case "DequantizeLinear":
-		scale, ok := at.Value(n.Input(1)).Scalar()
-		if !ok {
-			return
-		}
+		scale, _ := at.Value(n.Input(1)).Scalar() // 0: one for each part
 		zero, _ := at.Value(n.Input(2)).Scalar()
 		chosen.scale, chosen.zero = scale, zero // the pair nearest to the table is the table's own
 	case "QuantizeLinear":
@@ -171,7 +168,8 @@ func choose(s *eval.Scope, n *onnx.Node, chosen selection) selection {
 	}
 	next := selection{node: n, scope: s, scale: chosen.scale, zero: chosen.zero}
 	axis := -1
-	along := n.Op == "Gather" || n.Op == "GatherElements" // one axis, by the indices that follow
+	blocks := eval.Is(n, eval.LookupsInBlocks)
+	along := n.Op == "Gather" || n.Op == "GatherElements" || blocks // one axis, by the indices that follow
 	switch {
 	case along:
 		index := s.Value(n.Input(1))
@@ -179,7 +177,9 @@ func choose(s *eval.Scope, n *onnx.Node, chosen selection) selection {
 		if !ok {
 			return chosen
 		}
-		axis = int(n.Int("axis", 0))
+		if axis = int(n.Int("axis", 0)); blocks {
+			axis = int(n.Int("gather_axis", 0))
+		}
 		next.first, next.index = first, n.Input(1)
 	case n.Op == "GatherND":
 		axis, next.first = countingColumn(s.Value(n.Input(1)), int(n.Int("batch_dims", 0)))

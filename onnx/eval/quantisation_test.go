@@ -1,0 +1,69 @@
+package eval
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
+
+// TestQuantisedParts reads numbers that have a scale for each part of a constant, as ONNX Runtime 1.31 does.
+func TestQuantisedParts(t *testing.T) {
+	scales := func(dims ...int64) onnx.NewTensor {
+		n := int64(1)
+		x := []float64{}
+		for _, d := range dims {
+			n *= d
+		}
+		for i := range n {
+			x = append(x, float64(i+1)/4)
+		}
+		b, _ := onnx.EncodeFloats(onnx.Float, x, nil)
+		return onnx.NewTensor{Name: "s", Type: onnx.Float, Dims: dims, Raw: b}
+	}
+	whole := func(name string, t onnx.DataType, dims []int64, raw ...byte) onnx.NewTensor {
+		return onnx.NewTensor{Name: name, Type: t, Dims: dims, Raw: raw}
+	}
+	node := func(op, domain string, attributes map[string]int64, in ...string) onnx.NewNode {
+		n := onnx.NewNode{Op: op, Domain: domain, Inputs: in, Outputs: []string{"y"}}
+		for _, name := range []string{"axis", "block_size", "gather_axis", "quantize_axis", "bits"} {
+			if v, ok := attributes[name]; ok {
+				n.Attributes = append(n.Attributes, onnx.NewAttribute{Name: name, Value: v})
+			}
+		}
+		return n
+	}
+	index := whole("i", onnx.Int64, []int64{2}, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+	for _, c := range []struct {
+		name   string
+		node   onnx.NewNode
+		inputs []onnx.NewTensor
+		want   []float64
+	}{
+		{"a scale for each column", node("DequantizeLinear", "", map[string]int64{"axis": 1}, "d", "s", "z"),
+			[]onnx.NewTensor{whole("d", onnx.Uint8, []int64{2, 3}, 1, 2, 3, 4, 5, 6), scales(3), whole("z", onnx.Uint8, []int64{3}, 1, 0, 2)}, []float64{0, 1, 0.75, 0.75, 2.5, 3}},
+		{"a scale for each row", node("DequantizeLinear", "", map[string]int64{"axis": -2}, "d", "s"),
+			[]onnx.NewTensor{whole("d", onnx.Int8, []int64{2, 2}, 4, 0xff, 2, 1), scales(2)}, []float64{1, -0.25, 1, 0.5}},
+		{"a scale for each block", node("DequantizeLinear", "", map[string]int64{"axis": 1, "block_size": 2}, "d", "s"),
+			[]onnx.NewTensor{whole("d", onnx.Int4, []int64{2, 3}, 0x21, 0xf4, 0x78), scales(2, 2)}, []float64{0.25, 0.5, 2, -0.75, -6, 7}},
+		{"scales of another shape", node("DequantizeLinear", "", map[string]int64{"axis": 1}, "d", "s"),
+			[]onnx.NewTensor{whole("d", onnx.Uint8, []int64{2, 3}, 1, 2, 3, 4, 5, 6), scales(2)}, nil},
+		{"rows in blocks", node("GatherBlockQuantized", "com.microsoft", map[string]int64{"gather_axis": 0, "quantize_axis": 1, "block_size": 2}, "d", "i", "s"),
+			[]onnx.NewTensor{whole("d", onnx.Int4, []int64{2, 4}, 0x21, 0xf4, 0x78, 0x13), index, scales(2, 2)}, []float64{-6, 5.25, 3, 1, 0.25, 0.5, 2, -0.5}},
+		{"rows in blocks, two numbers a byte", node("GatherBlockQuantized", "com.microsoft", map[string]int64{"quantize_axis": 1, "block_size": 2, "bits": 4}, "d", "i", "s"),
+			[]onnx.NewTensor{whole("d", onnx.Uint8, []int64{2, 2}, 0x98, 0x7a, 0x88, 0x89), index, scales(2, 2)}, []float64{0, 0, 1, 0, 0, 0.25, 1, -0.5}},
+		{"rows in blocks, with zero points two a byte", node("GatherBlockQuantized", "com.microsoft", map[string]int64{"quantize_axis": 1, "block_size": 2, "bits": 4}, "d", "i", "s", "z"),
+			[]onnx.NewTensor{whole("d", onnx.Uint8, []int64{2, 2}, 0x98, 0x7a, 0x88, 0x89), index, scales(2, 2), whole("z", onnx.Uint8, []int64{2, 1}, 0x78, 0x98)}, []float64{0, 0, 0, -1, 0, 0.25, 1.5, 0}},
+	} {
+		model := onnx.NewModel{Opset: 21, Nodes: []onnx.NewNode{c.node}, Initializers: c.inputs, Outputs: []onnx.NewValue{{Name: "y", Type: onnx.Float, Dims: []int64{-1, -1}}}}.Build()
+		f, err := onnx.NewFile(bytes.NewReader(model), int64(len(model)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		y := New(f, nil).Main.Value("y")
+		if y.Known() != (c.want != nil) || !slices.Equal(y.Floats, c.want) {
+			t.Errorf("%s: %v of shape %v, want %v", c.name, y.Floats, y.Shape, c.want)
+		}
+	}
+}
