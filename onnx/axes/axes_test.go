@@ -104,7 +104,7 @@ func TestPass(t *testing.T) {
 	}
 	eye.Dims = []int64{6, 6}
 	constants := []onnx.NewTensor{noise("W", 4, 4), noise("features", 4), noise("table", 6, 4), noise("rows", 6, 1), noise("columns", 1, 4), noise("bias", 6, 6), causal,
-		noise("mix", 6, 6), noise("matrices", 6, 4, 4), noise("class", 1, 1, 4), noise("longer", 1, 7, 4), noise("queries", 1, 3, 4), list("apart", 1, 6, 2, 2), list("together", 1, 6, 4), list("groups", 1, 2, 3, 4), list("across", 1, 3, 2, 4), list("turned", 1, 4, 6), list("2", 2),
+		noise("mix", 6, 6), noise("matrices", 6, 4, 4), noise("class", 1, 1, 4), noise("longer", 1, 7, 4), noise("queries", 1, 3, 4), list("apart", 1, 6, 2, 2), list("together", 1, 6, 4), list("groups", 1, 2, 3, 4), list("across", 1, 3, 2, 4), list("turned", 1, 4, 6), list("2", 2), list("line", 1, 24), list("longer line", 0, 0, 0, 6), list("five", 1, 6, 5),
 		list("0", 0), list("1", 1), list("5", 5), list("6", 6), list("7", 7), scalar("first", 0), scalar("axis", 1), list("shift", 5, 0, 1, 2, 3, 4), list("all", 0, 1, 2, 3, 4, 5), list("ends", 0, 1, 0, 0, -1, 0), list("wider", 0, 0, 1, 0, 0, 1),
 		noise("kernel", 4, 4, 3), noise("pairs", 4, 4, 2), noise("turned table", 4, 6), noise("row of queries", 1, 3), eye, numbers("twice", 1, 1, 2), numbers("even", 1, 1, 1, 1, 1, 1)}
 	scores := []onnx.NewNode{with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "x", "k")}
@@ -134,6 +134,7 @@ func TestPass(t *testing.T) {
 		{"a class token", []onnx.NewNode{with(node("Concat", "c", "class", "x"), "axis", int64(1)), node("MatMul", "h", "c", "W"), with(node("Gather", "y", "h", "first"), "axis", int64(1))}, "equivariant"},
 		{"a class token cut off", []onnx.NewNode{with(node("Concat", "c", "class", "x"), "axis", int64(1)), node("Slice", "y", "c", "1", "7", "1")}, "equivariant"},
 		{"a table with a row for the class token", []onnx.NewNode{with(node("Concat", "c", "class", "x"), "axis", int64(1)), node("Add", "y", "c", "longer")}, "meeting at Add"},
+		{"places and features in one axis, padded and cut anew", []onnx.NewNode{node("Reshape", "h", "x", "line"), node("Pad", "p", "h", "longer line"), node("Reshape", "y", "p", "five")}, "doubt at Pad"},
 		{"the first token", []onnx.NewNode{with(node("Gather", "y", "x", "first"), "axis", int64(1))}, "order by Gather"},
 		{"all tokens in order", []onnx.NewNode{with(node("Gather", "y", "x", "all"), "axis", int64(1))}, "equivariant"},
 		{"tokens shifted", []onnx.NewNode{with(node("Gather", "y", "x", "shift"), "axis", int64(1))}, "order by Gather"},

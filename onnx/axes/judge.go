@@ -52,7 +52,7 @@ func (k Kind) String() string {
 type event struct {
 	scope *eval.Scope
 	node  *onnx.Node
-	why   string // ordering, doubting, cutting
+	why   string // ordering, doubting, cutting, crossing
 	// other is what decides: of these the axis that must have positions; of a
 	// contraction the axis that is summed over, which must have none.
 	other  Axis
@@ -78,6 +78,7 @@ const (
 	ordering
 	doubting
 	cutting
+	crossing
 )
 
 // Bounds of what is kept to be judged, and how much of it in one piece.
@@ -132,6 +133,10 @@ func (l *Labels) judge() {
 					l.Doubts = note(l.Doubts, at)
 				} else if at.Why = e.why; len(l.Order) < maxReasons {
 					l.Order = note(l.Order, at)
+				}
+			case crossing:
+				if l.positions(e.other) && l.others(e.other) {
+					l.Doubts = note(l.Doubts, Reason{e.scope, e.node, e.why})
 				}
 			case meets:
 				l.meets(e)

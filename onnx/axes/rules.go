@@ -608,6 +608,9 @@ func padding(c *call) []*Value {
 		}
 		if p != 0 && d >= 0 && d < len(v.Axes) {
 			c.orders(v.Axes[d], "moves positions")
+			if len(v.Axes[d]) > 1 { // one that a Reshape merged: what is cut out of it again stands elsewhere
+				c.l.event(c, event{kind: crossing, other: v.Axes[d], why: "it moves positions across axes"})
+			}
 			if d < len(out[0].Axes) && v.Axes[d].size() == out[0].Axes[d].size() {
 				out[0].Axes[d] = c.l.derive(shuffled, v.Axes[d], 0, v.Axes[d].size(), 0)
 			}

@@ -430,6 +430,14 @@ func TestMisleadingGraphs(t *testing.T) {
 				node("Pad", "wider", "by", "one more"), node("Reshape", "line", "wider", "flat"), node("Pad", "longer", "line", "rest"), node("Reshape", "rows", "longer", "seven"),
 				node("Slice", "queries", "rows", "0", "6", "1"), node("Slice", "skewed", "queries", "5", "end", "2"), node("Add", "scores", "content", "skewed"), node("Softmax", "h", "scores")}
 		}, "relative-table, rows 5, max distance 2 ×6", 0, ""},
+		{"vectors of distances to more keys than queries", func(m *onnx.NewModel) {
+			m.Outputs[0].Dims = []int64{1, 6, 8}
+			m.Initializers = append(m.Initializers[:1:1], noise("E", 4, 15), integers("around", 0, 1, 0, 0, 1, 0), integers("one more", 0, 0, 0, 0, 0, 1), integers("flat", 1, 96),
+				integers("rest", 0, 0, 0, 9), integers("seven", 1, 7, 15), integers("0", 0), integers("6", 6), integers("7", 7), integers("end", math.MaxInt64), integers("1", 1), integers("2", 2))
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Pad", "seen", "te", "around"), withInts(node("Transpose", "keys", "seen"), "perm", []int64{0, 2, 1}), node("MatMul", "content", "te", "keys"),
+				node("MatMul", "by", "te", "E"), node("Pad", "wider", "by", "one more"), node("Reshape", "line", "wider", "flat"), node("Pad", "longer", "line", "rest"), node("Reshape", "rows", "longer", "seven"),
+				node("Slice", "queries", "rows", "0", "6", "1"), node("Slice", "skewed", "queries", "7", "end", "2"), node("Add", "scores", "content", "skewed"), node("Softmax", "h", "scores")}
+		}, "relative-table, rows 15, max distance 7 ×6", 0, ""},
 		{"a convolution beside what it averages", func(m *onnx.NewModel) {
 			m.Inputs[0].Dims[1] = 8
 			m.Outputs[0].Dims = []int64{1, 4, 4}

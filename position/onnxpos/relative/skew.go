@@ -77,13 +77,13 @@ func swapsSizes(s *eval.Scope, n *onnx.Node) bool {
 	})
 }
 
-// allDistances is how many distances 2n−1 there are of n positions when a Reshape
-// makes (…, n+1, 2n−1) of one axis, of which a Slice leaves (n, n): rows of 2n−1
-// were padded so that each starts one further on (VITS); 0: it does not.
+// allDistances is how many distances 2k−1 there are of n queries and k keys, as many or more, when a Reshape
+// makes (…, n+1, 2k−1) of one axis, of which a Slice leaves (n, k): rows of 2k−1
+// were padded so that each starts one further on (VITS, HaloNet); 0: it does not.
 func allDistances(s *eval.Scope, n *onnx.Node) int {
 	in, out := s.Value(n.Input(0)).Shape, s.Value(n.Output(0)).Shape
 	k := len(out)
-	if k < 3 || len(in) == 0 || out[k-2] < 4 || !widened(s, n.Input(0)) || out[k-1] != 2*out[k-2]-3 || in[len(in)-1] != out[k-2]*out[k-1] {
+	if k < 3 || len(in) == 0 || out[k-2] < 4 || !widened(s, n.Input(0)) || out[k-1] < 2*out[k-2]-3 || out[k-1]%2 == 0 || in[len(in)-1] != out[k-2]*out[k-1] {
 		return 0
 	}
 	if slices.ContainsFunc(s.Consumers(n.Output(0)), func(c *onnx.Node) bool { return c.Op == "Slice" && c.Input(0) == n.Output(0) }) {
@@ -126,8 +126,12 @@ func windowVectors(v *eval.Value, distances int) int {
 // graph fills up with zeros to all distances of a length, or folded so for one.
 func (m *Search) windowTable(s *eval.Scope, product *onnx.Node, name string, distances int) site.Site {
 	rows := windowVectors(s.Value(name), distances)
+	beyond := ""
+	if rows < distances {
+		beyond = ", zeros beyond a window"
+	}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
-		Evidence: []report.Evidence{{Kind: "structure", Says: product.Title() + " multiplies the state by a vector for each distance, zeros beyond a window, and a Reshape brings them to their keys"}}}
+		Evidence: []report.Evidence{{Kind: "structure", Says: product.Title() + " multiplies the state by a vector for each distance" + beyond + ", and a Reshape brings them to their keys"}}}
 	for range 12 {
 		n, at := s.Find(name)
 		if n == nil || !eval.Is(n, eval.Layout|eval.Selection|eval.Padding) {
