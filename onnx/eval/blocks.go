@@ -84,12 +84,15 @@ func stft(c *call) ([]*Value, error) {
 }
 
 // qlinear is an operator of which two inputs are quantised, each with its scale and zero
-// point: the shape is that of the plain one of inputs 0 and 3.
+// point: it gives what the plain one gives of the numbers that inputs 0 and 3 stand for, quantised again.
 func qlinear(plain operator) operator {
 	return func(c *call) ([]*Value, error) {
 		inner := *c
-		inner.in = slices.Concat([]*Value{c.need(0), c.need(3)}, c.in[min(len(c.in), 8):])
+		inner.in = slices.Concat([]*Value{c.operand(0), c.operand(3)}, c.in[min(len(c.in), 8):])
 		out, err := plain(&inner)
+		if err == nil && len(out) == 1 && out[0] != nil && out[0].Floats != nil {
+			return one(c.quantized(out[0], c.need(6), c.need(7), c.need(0).Type)), nil
+		}
 		return typed(out, c.need(0).Type), err
 	}
 }
@@ -120,9 +123,12 @@ func qlinearConcat(c *call) ([]*Value, error) {
 	inner := *c
 	inner.in = nil
 	for i := 2; i < len(c.in); i += 3 {
-		inner.in = append(inner.in, c.need(i))
+		inner.in = append(inner.in, c.operand(i))
 	}
 	out, err := concat(&inner)
+	if err == nil && len(out) == 1 && out[0] != nil && out[0].Floats != nil {
+		return one(c.quantized(out[0], c.need(0), c.need(1), c.need(1).Type)), nil
+	}
 	return typed(out, c.need(1).Type), err
 }
 

@@ -320,6 +320,11 @@ func chosenKnown(condition, a, b *Value, shape []int, walkers []walker) bool {
 	return ok
 }
 
+// pair is an element-wise operator of two inputs.
+func pair(f func(a, b float64) float64) operator {
+	return func(c *call) ([]*Value, error) { return binary(c, c.node.Op, f) }
+}
+
 // pairShape is the shape of an element-wise operator of two inputs whose numbers
 // nobody asks for.
 func pairShape(c *call) ([]*Value, error) {

@@ -14,10 +14,15 @@ func quantize(c *call) ([]*Value, error) {
 	if t == 0 {
 		t = onnx.DataType(c.node.Int("output_dtype", int64(onnx.Uint8)))
 	}
+	return one(c.quantized(a, scale, zero, t)), nil
+}
+
+// quantized rounds numbers to the steps of a scalar scale, if they are known.
+func (c *call) quantized(a, scale, zero *Value, t onnx.DataType) *Value {
 	out := &Value{Type: t, Ranked: a.Ranked, Shape: a.Shape}
 	s, ok := scale.Scalar()
 	if !a.Ranked || a.Len() > c.most() || !a.Known() || !ok || s == 0 {
-		return one(out), nil
+		return out
 	}
 	z, _ := zero.Scalar()
 	low, high := 0.0, math.Exp2(float64(t.Bits()))-1
@@ -30,7 +35,39 @@ func quantize(c *call) ([]*Value, error) {
 		out.Ints[i] = int64(math.Min(math.Max(math.RoundToEven(round(a.Type, a.Number(i)/s))+z, low), high))
 	}
 	out.Data, out.Origins, out.before = a.Data, a.Origins, a
-	return one(out), nil
+	return out
+}
+
+// Operand is a quantised input as the numbers that it stands for, by the scale and zero point that the node reads behind it; of unknown
+// content where these are not known, or it has none.
+func (s *Scope) Operand(n *onnx.Node, i int) *Value {
+	return standsFor(s.eval, s.Input(n, i), s.Input(n, i+1), s.Input(n, i+2), maxContent)
+}
+
+// operand is Operand of a call.
+func (c *call) operand(i int) *Value {
+	return standsFor(c.scope.eval, c.need(i), c.need(i+1), c.need(i+2), c.most())
+}
+
+func standsFor(e *Evaluator, a, scale, zero *Value, most int) *Value {
+	if e.Unquantized && a.before != nil {
+		return a.before
+	}
+	out := &Value{Type: onnx.Float, Ranked: a.Ranked, Shape: a.Shape}
+	if e.trial != nil {
+		out.Type = onnx.Double
+	}
+	s, ok := scale.Scalar()
+	if !ok || a.Len() > most || a.Type.IsFloat() || !a.Known() || len(a.Ints) != a.Len() {
+		return out
+	}
+	z, _ := zero.Scalar()
+	out.Floats = make([]float64, a.Len())
+	for i, x := range a.Ints {
+		out.Floats[i] = round(out.Type, (float64(x)-z)*s)
+	}
+	out.Data, out.Origins, out.ownOrigins = a.Data, a.Origins, true
+	return out
 }
 
 func dequantize(c *call) ([]*Value, error) {

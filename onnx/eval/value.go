@@ -275,6 +275,9 @@ func (v *Value) view(shape []int) *Value {
 	if v.stored != nil && v.Ints == nil && v.Floats == nil {
 		w.stored, w.most, w.keeper = v.stored, v.most, v.keeper
 	}
+	if v.before != nil {
+		w.before = v.before.view(shape)
+	}
 	return w.from(v)
 }
 

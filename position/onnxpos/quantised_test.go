@@ -54,3 +54,28 @@ func TestQuantisedTables(t *testing.T) {
 		})
 	}
 }
+
+// TestQuantisedBias reads a bias that is added to quantised scores as the same one that is added to scores.
+func TestQuantisedBias(t *testing.T) {
+	told := func(quantised bool) string {
+		return found(built(t, func(m *onnx.NewModel) {
+			m.Outputs[0].Dims = []int64{1, 6, 6}
+			m.Initializers = append(m.Initializers[:1:1], onnx.NewTensor{Name: "bias", Type: onnx.Int8, Dims: []int64{1, 6, 6}}, floats("scale", nil, func(int) float64 { return 1.0 / 8 }),
+				onnx.NewTensor{Name: "zero", Type: onnx.Int8, Raw: []byte{0}})
+			for i := range 36 {
+				m.Initializers[1].Raw = append(m.Initializers[1].Raw, byte((i/6-i%6+5)*(i/6-i%6+5)%23))
+			}
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), withInts(node("Transpose", "keys", "te"), "perm", []int64{0, 2, 1}), node("MatMul", "content", "te", "keys")}
+			if quantised {
+				sum := node("QLinearAdd", "sum", "whole", "scale", "zero", "bias", "scale", "zero", "scale", "zero")
+				sum.Domain = "com.microsoft"
+				m.Nodes = append(m.Nodes, node("QuantizeLinear", "whole", "content", "scale", "zero"), sum, node("DequantizeLinear", "scores", "sum", "scale", "zero"), node("Softmax", "h", "scores"))
+				return
+			}
+			m.Nodes = append(m.Nodes, node("DequantizeLinear", "numbers", "bias", "scale", "zero"), node("Add", "scores", "content", "numbers"), node("Softmax", "h", "scores"))
+		}))
+	}
+	if plain, is := told(false), told(true); plain != is || !strings.HasPrefix(is, "relative-table") {
+		t.Errorf("%q quantised, %q otherwise", is, plain)
+	}
+}

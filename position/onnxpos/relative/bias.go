@@ -24,6 +24,9 @@ type bias struct {
 // more than a mask are kept for Biases, of those that are taken the linear ones.
 func (m *Search) Bias(s *eval.Scope, n *onnx.Node, name string) {
 	v := s.Value(name)
+	if at := slices.Index(n.Inputs, name); at >= 0 && v.Floats == nil && eval.Is(n, eval.Quantized) {
+		v = s.Operand(n, at)
+	}
 	if v.Large() && v.Len() <= maxBias && m.read+v.Len() <= maxBiases {
 		v = read(s, name)
 		m.read += v.Len()
