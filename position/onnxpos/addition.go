@@ -1,6 +1,7 @@
 package onnxpos
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -225,7 +226,7 @@ func (d *detector) joinedRows(all []*addition) []*addition {
 		for _, a := range all {
 			shares = append(shares, a.share)
 		}
-		if whole := sheet.Join(shares); whole != nil {
+		if whole := cmp.Or(sheet.Join(shares), sheet.JoinColumns(shares, len(main.sheet.Columns))); whole != nil {
 			main = all[slices.IndexFunc(all, func(a *addition) bool { return a.share.Table.Tensor == whole.Table.Tensor })]
 			main.share = whole
 			return []*addition{main}

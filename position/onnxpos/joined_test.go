@@ -51,6 +51,11 @@ func TestJoinedRows(t *testing.T) {
 	}{
 		{"two halves", func(m *onnx.NewModel) { inParts(m, 24, 24) }, "position table of 48 rows of 8 ×48", report.BeyondError},
 		{"three parts", func(m *onnx.NewModel) { inParts(m, 12, 30, 20) }, "position table of 62 rows of 8 ×62", report.BeyondError},
+		{"halves of columns", func(m *onnx.NewModel) {
+			inParts(m, 24, 24)
+			m.Initializers[4].Dims, m.Initializers[5].Dims = []int64{48, 4}, []int64{48, 4}
+			m.Nodes[5] = withInts(node("Concat", "table", "A", "B"), "axis", int64(1))
+		}, "position table of 48 rows of 8 ×48", report.BeyondError},
 		{"a first row apart", func(m *onnx.NewModel) { inParts(m, 1, 40) }, "position table of 41 rows of 8 ×41", report.BeyondError},
 		{"the last row again", func(m *onnx.NewModel) {
 			inParts(m, 24)
@@ -79,8 +84,28 @@ func cosineOf(i int) float64 { return math.Cos(float64(i * i)) }
 // TestJoinedRowsStay refuses to store rows in several constants.
 func TestJoinedRowsStay(t *testing.T) {
 	m := built(t, func(m *onnx.NewModel) { inParts(m, 24, 24) })
-	_, err := position.Extend(m, position.ExtendOptions{Length: 96})
+	_, err := position.Extend(m, position.ExtendOptions{Length: 96, Method: "repeat-last"})
 	if err == nil || !strings.Contains(err.Error(), "its rows stand in several constants") {
 		t.Errorf("extended: %v", err)
+	}
+}
+
+// TestSinesAddedAgain tells sines and cosines once that the graph computes, adds, and adds again as weights make them.
+func TestSinesAddedAgain(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		behindRows(m, 1, cosineOf)
+		m.Initializers = append(m.Initializers, noise("V", 8, 8), noise("U", 8, 8))
+		for i := range m.Nodes {
+			switch m.Nodes[i].Outputs[0] {
+			case "h":
+				m.Nodes[i].Outputs[0] = "h1"
+			case "h0":
+				m.Nodes[i].Inputs[1] = "waves"
+			}
+		}
+		m.Nodes = append(m.Nodes, node("MatMul", "other", "waves", "V"), node("Add", "h2", "h1", "other"), node("MatMul", "h", "h2", "U"))
+	})
+	if got, want := found(m), "sinusoids of base 10000, dim 8, sin-cos, denominator d/2"; got != want {
+		t.Errorf("found %q, want %q", got, want)
 	}
 }

@@ -119,7 +119,9 @@ func mergeFormulas(all []*tableSite) (out []*tableSite) {
 			continue
 		}
 		t.m.SpendElements(len(computed))
-		twin := slices.IndexFunc(computed, func(o *tableSite) bool { return reflect.DeepEqual(o.Detected.Scheme, t.Detected.Scheme) })
+		twin := slices.IndexFunc(computed, func(o *tableSite) bool {
+			return reflect.DeepEqual(o.Detected.Scheme, t.Detected.Scheme) || t.Detected.Scheme.Name() == report.SchemeUnknown && o.uses[0].source.Trig == t.uses[0].source.Trig // what the graph makes of the same sines
+		})
 		if twin >= 0 {
 			computed[twin].uses = append(computed[twin].uses, t.uses...)
 			continue
@@ -143,13 +145,11 @@ func (t *tableSite) tensors() []*onnx.Tensor {
 	return out
 }
 
-// parts are the constants that hold the rows: those of tensors, and of others whose rows follow.
+// parts are the constants that hold the rows: those of tensors, and others that the graph joins with them.
 func (t *tableSite) parts() []*onnx.Tensor {
 	out := t.tensors()
 	if share := t.uses[0].share; share != nil {
-		for _, next := range share.Table.Next {
-			out = append(out, next.Tensor)
-		}
+		out = append(out, share.Table.Parts()[1:]...)
 	}
 	return out
 }
@@ -179,8 +179,8 @@ func (t *tableSite) describe(d *detector) {
 		e.Where = append(e.Where, t.m.Where(c))
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: t.usedHow()})
-	if n := len(table.Next); n > 0 {
-		e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("its rows stand in %d constants, which the graph joins", n+1)})
+	if n := len(table.Parts()) - 1; n > 0 {
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("its numbers stand in %d constants, which the graph joins", n+1)})
 	}
 	e.Scheme = learned
 	m, err := table.Matrix()

@@ -22,9 +22,6 @@ func (t *tableSite) Store(want position.Want) error {
 	if t.uses[0].source.Trig != nil {
 		return t.storeRuntime(want)
 	}
-	if t.uses[0].share.Table.Next != nil {
-		return t.inParts()
-	}
 	if t.crossed != nil || !t.uses[0].share.Stores {
 		return &position.Refusal{Why: "the rows of several axes of positions stand apart", Instead: "export the model for the wanted size"}
 	}
@@ -88,11 +85,6 @@ func (t *tableSite) Store(want position.Want) error {
 	return nil
 }
 
-// inParts refuses to store rows that stand in several constants.
-func (t *tableSite) inParts() error {
-	return &position.Refusal{Why: "its rows stand in several constants, which the graph joins", Instead: "export the model with constant folding, which makes one of them"}
-}
-
 func (t *tableSite) storeRuntime(want position.Want) error {
 	if want.Scheme == nil || want.Scheme.Equal(t.Detected.Scheme) {
 		return nil // the formula goes on
@@ -115,8 +107,8 @@ func (t *tableSite) Bake(positions int) error {
 
 // Unbake makes the graph compute sines and cosines that it has in a table.
 func (t *tableSite) Unbake() (schemes.Scheme, error) {
-	if t.uses[0].share != nil && t.uses[0].share.Table.Next != nil {
-		return nil, t.inParts()
+	if t.uses[0].share != nil && t.rows().InParts() {
+		return nil, rows.ErrInParts()
 	}
 	if t.sinusoid == nil {
 		return nil, &position.Refusal{Why: "no formula explains a trained table: the graph cannot compute it", Instead: "leave the table in place"}
@@ -155,9 +147,6 @@ func (t *tableSite) Unbake() (schemes.Scheme, error) {
 func (t *tableSite) Neutralize() error {
 	if t.uses[0].source.Tensor == nil {
 		return &position.Refusal{Why: "the graph computes its sinusoid: no table can be emptied", Instead: "leave the old encoding in place"}
-	}
-	if t.uses[0].share.Table.Next != nil {
-		return t.inParts()
 	}
 	zero := func(_ int, dst []float64) error { clear(dst); return nil }
 	rows := t.rows()

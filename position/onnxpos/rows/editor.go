@@ -53,6 +53,9 @@ func (e *Editor) Resize(t Table, newRows, kept int, row RowFunc, why string) err
 	if t.Uneven {
 		return &position.Refusal{Why: fmt.Sprintf("parts of %q are quantised apart, and what they are made of is not in the file", e.name(t.Tensor)), Instead: "change the model before it is quantised"}
 	}
+	if t.InParts() {
+		return ErrInParts()
+	}
 	if t.Columns != nil {
 		return &position.Refusal{Why: fmt.Sprintf("the rows of %q hold other numbers beside those of the encoding", e.name(t.Tensor)), Instead: "export the model again with the wanted configuration"}
 	}
@@ -82,6 +85,11 @@ func (e *Editor) Resize(t Table, newRows, kept int, row RowFunc, why string) err
 		}
 	}
 	return e.Replace(t.Tensor, dims, patch.Concat(parts...), why)
+}
+
+// ErrInParts is the refusal to store rows that stand in several constants.
+func ErrInParts() error {
+	return &position.Refusal{Why: "its rows stand in several constants, which the graph joins", Instead: "export the model with constant folding, which makes one of them"}
 }
 
 // fits computes rows for a storage type of narrow range ahead of writing: a

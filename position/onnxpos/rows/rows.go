@@ -31,6 +31,20 @@ type Table struct {
 	Uneven bool
 	// Next are tables whose rows the graph joins behind those of this one.
 	Next []Table
+	// Beside are tables whose columns the graph joins behind those of this one, row by row.
+	Beside []Table
+}
+
+// InParts reports whether several constants hold the rows.
+func (t Table) InParts() bool { return t.Next != nil || t.Beside != nil }
+
+// Parts are the constants that hold the rows: one, or those that the graph joins.
+func (t Table) Parts() []*onnx.Tensor {
+	out := []*onnx.Tensor{t.Tensor}
+	for _, p := range append(slices.Clip(t.Next), t.Beside...) {
+		out = append(out, p.Parts()...)
+	}
+	return out
 }
 
 // Len is the number of rows, with those of the tables that follow.
@@ -90,6 +104,15 @@ func (t Table) behind() int {
 
 // Dim is the number of columns.
 func (t Table) Dim() int {
+	if t.Beside != nil {
+		first := t
+		first.Beside = nil
+		n := first.Dim()
+		for _, b := range t.Beside {
+			n += b.Dim()
+		}
+		return n
+	}
 	if t.Columns != nil {
 		return len(t.Columns)
 	}
@@ -128,6 +151,18 @@ func (t Table) Row(i int, dst []float64) error {
 	}
 	if i < 0 || i >= t.Len() || len(dst) < t.Dim() {
 		return fmt.Errorf("row %d of %d", i, t.Len())
+	}
+	if t.Beside != nil {
+		first := t
+		first.Beside = nil
+		at := 0
+		for _, part := range append([]Table{first}, t.Beside...) {
+			if err := part.Row(i, dst[at:]); err != nil {
+				return err
+			}
+			at += part.Dim()
+		}
+		return nil
 	}
 	if n := t.own(); i >= n {
 		behind := t.Next[0]
@@ -197,7 +232,7 @@ func (t Table) between(first, end int) (fit.Matrix, error) {
 	if err := t.Tensor.Complete(); err != nil { // or a claim would decide what is allocated
 		return nil, err
 	}
-	if t.Next != nil || t.Uneven || t.Outer() != 1 || t.Scale != 0 || t.Columns != nil || t.Stacked {
+	if t.InParts() || t.Uneven || t.Outer() != 1 || t.Scale != 0 || t.Columns != nil || t.Stacked {
 		rows := make(Matrix, end-first)
 		for i := range rows {
 			rows[i] = make([]float64, t.Dim())

@@ -16,7 +16,7 @@ func Join(shares []*Share) *Share {
 	shares = slices.Clone(shares)
 	slices.SortStableFunc(shares, func(a, b *Share) int { return begins(a) - begins(b) })
 	whole := *shares[0]
-	whole.Row, whole.Stores = slices.Repeat([]int{-1}, len(whole.Row)), false
+	whole.Row = slices.Repeat([]int{-1}, len(whole.Row))
 	place, before := begins(shares[0]), 0
 	for i, s := range shares {
 		n := s.Table.Len()
@@ -35,6 +35,30 @@ func Join(shares []*Share) *Share {
 			whole.Table.Next = append(whole.Table.Next, s.Table)
 		}
 		before += n
+	}
+	return &whole
+}
+
+// JoinColumns reads shares of one sheet, of which each place gets the same row, as one table whose columns stand in several constants that
+// the graph joins; nil where they are no such table.
+func JoinColumns(shares []*Share, columns int) *Share {
+	if len(shares) < 2 {
+		return nil
+	}
+	shares = slices.Clone(shares)
+	slices.SortStableFunc(shares, func(a, b *Share) int { return a.From - b.From })
+	whole := *shares[0]
+	whole.Columns = 0
+	for i, s := range shares {
+		if s.From != whole.Columns || s.Table.Dim() != s.Columns || s.Table.Len() != whole.Table.Len() || s.Table.Planar || s.Table.InParts() || s.Places() != len(s.Row) || !slices.Equal(s.Row, whole.Row) {
+			return nil
+		}
+		if whole.Columns += s.Columns; i > 0 {
+			whole.Table.Beside = append(whole.Table.Beside, s.Table)
+		}
+	}
+	if whole.Columns != columns {
+		return nil
 	}
 	return &whole
 }

@@ -31,9 +31,21 @@ func TestJoin(t *testing.T) {
 		switch {
 		case whole == nil && c.rows > 0, whole != nil && whole.Table.Len() != c.rows:
 			t.Errorf("%s: %+v, want %d rows", c.name, whole, c.rows)
-		case whole != nil && (whole.Stores || whole.Row[4] != 6 || whole.Row[0] != 2):
+		case whole != nil && (!whole.Stores || whole.Row[4] != 6 || whole.Row[0] != 2):
 			t.Errorf("%s: %+v", c.name, whole)
 		}
+	}
+}
+
+func TestJoinColumns(t *testing.T) {
+	first, second := ofTable(5, 0, 1, 2), ofTable(5, 0, 1, 2)
+	second.From = 8
+	if whole := JoinColumns([]*Share{second, first}, 16); whole == nil || whole.Columns != 16 || whole.Table.Dim() != 16 || len(whole.Table.Parts()) != 2 || whole.Table.Tensor != first.Table.Tensor {
+		t.Errorf("%+v", whole)
+	}
+	second.Row = []int{0, 0, 1}
+	if JoinColumns([]*Share{first, second}, 16) != nil || JoinColumns([]*Share{first}, 8) != nil {
+		t.Error("other rows, or one table")
 	}
 }
 

@@ -75,6 +75,7 @@ type Share struct {
 	Table   rows.Table
 	Row     []int // by place: the row of the table; −1: none of it
 	Columns int   // how many of the sheet's columns
+	From    int   // the first of them
 	First   int   // the row of the first place that has one
 	Stores  bool  // whether the table can be given other rows through the map
 }
@@ -138,7 +139,7 @@ func (s *Sheet) Share(o *origin.Origin) *Share {
 			}
 		}
 	}
-	out := &Share{Row: make([]int, len(s.Places)), Columns: len(columns), Stores: true}
+	out := &Share{Row: make([]int, len(s.Places)), Columns: len(columns), From: columns[0], Stores: true}
 	dims := o.Tensor.Dims
 	byPlace := differing(dims, places, func(p int) int { return at(p, c0) })
 	byColumn := differing(dims, columns, func(c int) int { return at(p0, c) })
