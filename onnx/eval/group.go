@@ -19,6 +19,8 @@ const (
 	Lookups Group = 1<<AxesGather | 1<<AxesGatherND | 1<<AxesPick | 1<<AxesGatherBlocks
 	// LookupsInBlocks takes some of quantised ones: GatherBlockQuantized.
 	LookupsInBlocks Group = 1 << AxesGatherBlocks
+	// Runs takes a run of them: Slice.
+	Runs Group = 1 << AxesSlice
 	// Selection is Lookups, or takes a run of them: Slice, Split.
 	Selection = Lookups | Parts
 	// Parts takes runs of an axis.

@@ -113,6 +113,8 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 		switch v := inputs[in.Name]; {
 		case v.Ranked && v.Len() <= room+len(v.Ints) && IsCoordinates(f, in):
 			inputs[in.Name] = coordinates(v, s.past)
+		case v.Known() && s.past == 0 && IsLength(f, in):
+			v.Ints[0], v.Data = int64(s.Length), false
 		case v.Known() && marksPadding(f, in):
 			clear(v.Ints)
 		case v.Known() && isLengths(f, given, in):
@@ -248,6 +250,31 @@ func (s Sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 		return int64(s.past) // a single number that is no length says where positions begin
 	}
 	return probeToken
+}
+
+// IsLength reports whether an input is a single number up to which positions are counted from 0 on, or rows are taken from the first one on:
+// how many tokens there are, whatever its name.
+func IsLength(f *onnx.File, in *onnx.ValueInfo) (length bool) {
+	if !in.Type.IsInteger() || in.Type == onnx.Bool || len(in.Dims) > 1 || len(in.Dims) == 1 && in.Dims[0].Value != 1 || IsPositions(in.Name) || IsCount(in) {
+		return false
+	}
+	w := f.Graph.Wiring()
+	other := false
+	read(f, in, func(n *onnx.Node, of int, _ bool) (on, turns bool) {
+		begins, ends := 0, 1 // of Range
+		if eval.Is(n, eval.Runs) {
+			begins, ends = 1, 2
+		}
+		end, _ := w.Input(n, ends)
+		switch counts := n.Op == "Range" || eval.Is(n, eval.Runs); {
+		case counts && end == of && isZero(w, n, begins):
+			length = true
+		case counts:
+			other = true // where something begins, as well
+		}
+		return eval.Is(n, eval.Elements|eval.Layout), false
+	})
+	return length && !other
 }
 
 // isLengths reports whether an input has a number for each of several sequences with which places are compared, or of which the
