@@ -276,7 +276,7 @@ func (m *Model) beyond(s site.Site, probe *eval.Evaluator) string {
 		if t.Resampled() {
 			return report.BeyondContinues
 		}
-		if row := t.uses[0].rowsAt(probe, origin.New(probe)); len(row) > 1 && row[len(row)-1] >= 0 && row[len(row)-1] == row[len(row)-2] {
+		if t.staysAtItsLast(probe) && t.staysAtItsLast(m.graph.At(t.Detected.Capacity+2)) {
 			return "clamps"
 		}
 	}
@@ -290,6 +290,13 @@ func (m *Model) beyond(s site.Site, probe *eval.Evaluator) string {
 		}
 	}
 	return "wrong"
+}
+
+// staysAtItsLast reports whether the last position gets the last row of the table, as the one before it does.
+func (t *tableSite) staysAtItsLast(e *eval.Evaluator) bool {
+	row := t.uses[0].rowsAt(e, origin.New(e))
+	n := len(row)
+	return n > 1 && row[n-1] == row[n-2] && row[n-1] == t.rows().Len()-1
 }
 
 // countTables tells, of tables whose first position has another row than the first one, whether that row is an offset

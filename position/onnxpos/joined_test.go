@@ -63,6 +63,12 @@ func TestJoinedRows(t *testing.T) {
 			m.Nodes[5].Inputs = []string{"A", "repeated"}
 			m.Nodes = append(m.Nodes, node("Gather", "end", "A", "23"), node("Expand", "repeated", "end", "40 rows"))
 		}, "position table of 24 rows of 8 ×24", "clamps"},
+		{"its rows backwards", func(m *onnx.NewModel) {
+			inParts(m, 24)
+			m.Initializers = append(m.Initializers, integers("-1", -1), integers("first", math.MinInt64), integers("0", 0))
+			m.Nodes[5].Inputs = []string{"A", "backwards"}
+			m.Nodes = append(m.Nodes, node("Slice", "backwards", "A", "-1", "first", "0", "-1"))
+		}, "position table of 24 rows of 8 ×24", report.BeyondWrong},
 		{"zeros ahead of sines", func(m *onnx.NewModel) { behindRows(m, 1, func(int) float64 { return 0 }) }, "sinusoids of base 10000, dim 8, sin-cos, denominator d/2, position 0 at row 1", report.BeyondContinues},
 		{"a trained row ahead of sines", func(m *onnx.NewModel) { behindRows(m, 1, cosineOf) }, "sinusoids of base 10000, dim 8, sin-cos, denominator d/2, position 0 at row 1", report.BeyondContinues},
 	} {
