@@ -259,8 +259,8 @@ func (x *extension) site(i int, s Site) error {
 	case e.Capacity == 0 || e.Capacity >= x.counts:
 		return nil
 	}
-	if r, ok := s.(DistanceResizer); ok {
-		return resizeDistances(r, i, x.counts-1, &x.out)
+	if r, ok := s.(DistanceResizer); ok && e.Scheme.(schemes.Other).Ends(x.counts-1) {
+		return resizeDistances(r, i, x.counts-1, x.counts, &x.out)
 	}
 	switch scheme := e.Scheme.(type) {
 	case schemes.Learned:
@@ -277,7 +277,7 @@ func (x *extension) site(i int, s Site) error {
 // cutSite takes the positions beyond the length from an encoding that bounds the present one. What
 // reaches farther, or gives distances numbers, may stay.
 func (x *extension) cutSite(i int, s Site, e Encoding) error {
-	if _, ok := s.(DistanceResizer); ok || e.Capacity == 0 || e.Capacity > x.present+x.counts-x.o.Length || e.Capacity <= x.counts {
+	if r, ok := s.(DistanceResizer); ok && !r.Folded() || e.Capacity == 0 || e.Capacity > x.present+x.counts-x.o.Length || e.Capacity <= x.counts {
 		return nil
 	}
 	want := Want{Scheme: e.Scheme, Positions: x.counts, Cut: true}

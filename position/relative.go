@@ -1,6 +1,7 @@
 package position
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,9 +32,12 @@ type Rebucketer interface {
 // distances are clipped.
 type DistanceResizer interface {
 	Site
+	Substituter
 	// ResizeDistances makes the model tell distances up to most apart, in both directions: rows
-	// beyond the old reach repeat the farthest.
-	ResizeDistances(most int) error
+	// beyond the old reach repeat the farthest. What is folded for one length is made for so many positions; 0: as many as now.
+	ResizeDistances(most, positions int) error
+	// Folded reports whether the distances of all pairs stand in the file, for one length.
+	Folded() bool
 }
 
 // maxBuckets bounds a table of buckets; models have 32 or 64.
@@ -58,19 +62,15 @@ func Relative(m Model, o RelativeOptions) (_ Outcome, err error) {
 	case o.Buckets < 0 || o.Buckets > maxBuckets:
 		return Outcome{}, &UsageError{What: fmt.Sprintf("--buckets %d: it must be between 4 and %d", o.Buckets, maxBuckets)}
 	}
-	if err := needsModel(m.Describe()); err != nil {
+	if err := cmp.Or(needsModel(m.Describe()), whole(m)); err != nil {
 		return Outcome{}, err
 	}
-	if err := whole(m); err != nil {
-		return Outcome{}, err
-	}
-	var out Outcome
-	found := false
+	out, found := Outcome{}, false
 	for i, s := range m.Sites() {
 		if r, ok := s.(DistanceResizer); ok && o.Buckets == 0 {
 			found = true
 			ends := s.Encoding().Capacity
-			if err := resizeDistances(r, i, o.MaxDistance, &out); err != nil {
+			if err := resizeDistances(r, i, o.MaxDistance, 0, &out); err != nil {
 				return Outcome{}, err
 			}
 			if ends > 0 && o.MaxDistance >= ends {
@@ -125,16 +125,16 @@ func (o RelativeOptions) window(m Model) (Outcome, error) {
 }
 
 // resizeDistances gives a table of distances another reach.
-func resizeDistances(s DistanceResizer, i, most int, out *Outcome) error {
+func resizeDistances(s DistanceResizer, i, most, positions int, out *Outcome) error {
 	to := s.Encoding().Scheme.(schemes.Other)
 	from := (to.Rows - 1) / 2
 	if from == most && to.MaxDistance == from {
 		return nil
 	}
-	if err := s.ResizeDistances(most); err != nil {
+	if err := s.ResizeDistances(most, positions); err != nil {
 		return err
 	}
-	to.Rows, to.MaxDistance = 2*most+1, most
+	to = s.Stored().(schemes.Other)
 	expect := report.ExpectChanged
 	if most > from {
 		expect = report.ExpectSameOnPrefix

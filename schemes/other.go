@@ -37,3 +37,6 @@ func (o Other) String() string {
 	}
 	return said
 }
+
+// Ends reports whether a table of as many distances before as behind has no row for a distance, and nothing clips it.
+func (o Other) Ends(distance int) bool { return o.MaxDistance == 0 && (o.Rows-1)/2 < distance }

@@ -3,6 +3,7 @@ package onnxpos
 import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/position/onnxpos/length"
 	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
@@ -54,7 +55,7 @@ var (
 	_ position.RowsOfBuckets = (*relative.Buckets)(nil)
 
 	_ position.WindowResizer   = (*relative.Window)(nil)
-	_ position.DistanceResizer = (*relative.Distances)(nil)
+	_ position.DistanceResizer = (*bydistance.Distances)(nil)
 	_ position.SideResizer     = (*relative.Sides)(nil)
 	_ length.Overrider         = (*relative.Window)(nil)
 	_ length.Overrider         = (*rotary.Site)(nil)

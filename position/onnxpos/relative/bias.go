@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
@@ -214,7 +215,7 @@ func (m *Search) Biases() []site.Site {
 			continue
 		}
 		if p := m.pick(b); p != nil && m.bucketGather(b) == nil && !(b.heads[0] != nil && p.byPair()) {
-			table := p.table
+			table := p.Table
 			if table == nil {
 				continue
 			}
@@ -230,7 +231,7 @@ func (m *Search) Biases() []site.Site {
 					windows = &Window{Other: found, graph: m.graph}
 					m.sites = append(m.sites, windows)
 				default:
-					m.sites = append(m.sites, inText(m.graph, found, p))
+					m.sites = append(m.sites, bydistance.New(m.graph, found, &p.Lookup))
 				}
 			}
 			if planar {

@@ -46,8 +46,8 @@ func (m *Search) bucketIndex(s *eval.Scope, name string) *eval.Value {
 
 // longestIndex is the row for each pair at the longest length at which it is known.
 func (m *Search) longestIndex(p *picked) *eval.Value {
-	if p.gather != nil {
-		if v := m.bucketIndex(p.scope, p.gather.Input(1)); v != nil {
+	if p.Gather != nil {
+		if v := m.bucketIndex(p.Scope, p.Gather.Input(1)); v != nil {
 			return v
 		}
 		return p.index
@@ -71,22 +71,22 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 		return m.fusedBuckets(s, n)
 	}
 	p := m.pick(b)
-	if p == nil || p.table == nil || len(p.table.Dims) != 2 || p.axis != 0 {
+	if p == nil || p.Table == nil || len(p.Table.Dims) != 2 || p.axis != 0 {
 		return nil
 	}
-	table := p.table
+	table := p.Table
 	var divisors []float64
 	var computed onnx.DataType // of the logarithms
 	index := m.longestIndex(p)
 	if index == nil {
 		return nil
 	}
-	site := &Buckets{m: m.graph, table: table, scope: p.scope, gather: p.gather}
+	site := &Buckets{m: m.graph, table: table, scope: p.Scope, gather: p.Gather}
 	key := b.name
-	if p.gather != nil {
-		key = p.gather.Input(1)
-		divisors, computed = trace.LogDivisors(p.scope, key)
-		site.values = p.scope.Value(p.gather.Input(0))
+	if p.Gather != nil {
+		key = p.Gather.Input(1)
+		divisors, computed = trace.LogDivisors(p.Scope, key)
+		site.values = p.Scope.Value(p.Gather.Input(0))
 	}
 	shape := index.Shape
 	queries, keys := shape[len(shape)-2], shape[len(shape)-1]
@@ -114,8 +114,8 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 	site.Detected = position.Encoding{Scheme: site.buckets, Form: report.FormRuntime, Beyond: report.BeyondContinues,
 		Where: []report.Where{m.graph.Where(table)}, Dtype: "",
 		Evidence: []report.Evidence{{Kind: "structure", Says: "a bias by bucket of relative distance: " + p.says}}}
-	if p.gather != nil {
-		site.bounded(m.origins.Of(p.scope, key))
+	if p.Gather != nil {
+		site.bounded(m.origins.Of(p.Scope, key))
 	}
 	return site
 }

@@ -33,5 +33,5 @@ func clippedAt(index *eval.Value, rows, zero int) bool {
 		}
 		return true
 	}
-	return queries > max(zero, rows-1-zero) && (is(1) || is(-1))
+	return queries > max(zero, rows-1-zero)+1 && (is(1) || is(-1))
 }

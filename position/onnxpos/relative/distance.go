@@ -9,6 +9,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
@@ -22,7 +23,7 @@ import (
 func (m *Search) distanceTable(p *picked, use *onnx.Node, heads int) (found *site.Other, planar bool) {
 	index, rows := p.index, p.rows()
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Rows: rows, Heads: heads}
-	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.graph.Where(p.table)}, Dtype: p.table.Type.String(),
+	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues, Where: []report.Where{m.graph.Where(p.Table)}, Dtype: p.Table.Type.String(),
 		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s; %s uses it on scores", p.says, use.Title())}}}
 	window := windowOf(index, rows)
 	if window != nil && window[0] == 1 && m.graph.ImageInput() == nil {
@@ -43,6 +44,9 @@ func (m *Search) distanceTable(p *picked, use *onnx.Node, heads int) (found *sit
 	if inside {
 		if zero, ok := ownRow(probe); ok && clippedAt(probe, rows, zero) { // perhaps more rows to one side than to the other
 			other.MaxDistance = max(zero, rows-1-zero)
+		}
+		if n := m.graph.FixedLength(); n > 0 && p.Gather != nil && p.Scope == m.graph.Eval.Main {
+			e.Capacity, e.Beyond = index.Shape[len(index.Shape)-1], report.BeyondError // what is folded ends there
 		}
 	} else if e.Capacity, e.Beyond = (rows+1)/2, report.BeyondError; probe == nil && m.graph.FixedLength() == 0 || probe != nil && probe.Large() {
 		e.Capacity, e.Beyond = 0, report.BeyondUnknown // of so many pairs the rows are not known
@@ -129,7 +133,7 @@ func renamed(want []int, got []int64) bool {
 // Vectors finds tables of vectors by distance that queries or keys are multiplied with: one
 // site for those of all layers.
 func (m *Search) Vectors() site.Site {
-	var text *Distances
+	var text *bydistance.Distances
 	var image *Sides
 	alongSides := func(found *site.Other, x axes.Meeting) {
 		if image == nil {
@@ -144,19 +148,22 @@ func (m *Search) Vectors() site.Site {
 			continue
 		}
 		p := m.gathered(x.Scope, x.Known)
-		if p == nil || len(p.table.Dims) != 2 {
+		if p == nil || len(p.Table.Dims) != 2 {
 			p = m.pairs(x.Scope, x.Known, x.Covers[0], x.Covers[1])
 		}
 		if p == nil || p.index == nil || !p.index.Known() {
 			if found := m.foldedSide(x); found != nil && text == nil {
 				alongSides(found, x)
 			}
+			if found := bydistance.Fold(m.graph, x); found != nil && text == nil {
+				text = found
+			} else if found != nil {
+				text.JoinFolded(found)
+			}
 			continue
 		}
 		if text != nil {
-			if text.alike(p) {
-				text.join(p)
-			}
+			text.Join(&p.Lookup)
 			continue
 		}
 		found, planar := m.distanceTable(p, x.Node, 0)
@@ -169,7 +176,7 @@ func (m *Search) Vectors() site.Site {
 			found.Detected.Form, found.Detected.Beyond = report.FormTable, report.BeyondError
 			alongSides(found, x)
 		default:
-			text = inText(m.graph, found, p)
+			text = bydistance.New(m.graph, found, &p.Lookup)
 		}
 	}
 	switch {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
@@ -20,16 +21,12 @@ type lookups struct {
 
 // picked is a table of which a row goes to each pair of a query and a key.
 type picked struct {
-	table *onnx.Tensor
+	bydistance.Lookup
 	axis  int         // of the table, along which rows stand
 	index *eval.Value // the row by query and key, on its last two axes; nil: not known
 	says  string      // how rows are picked
 	// at is index among so many positions; nil where it is not known.
 	at func(length int) *eval.Value
-	// gather is the node that picks the rows, and scope where it stands; nil where several
-	// nodes do.
-	gather *onnx.Node
-	scope  *eval.Scope
 }
 
 // byPair reports whether every pair of positions has a row of its own, which says nothing of distances: as coordinates do of which a
@@ -46,7 +43,7 @@ func (p *picked) byPair() bool {
 }
 
 // rows is how many the table has.
-func (p *picked) rows() int { return int(p.table.Dims[p.axis]) }
+func (p *picked) rows() int { return int(p.Table.Dims[p.axis]) }
 
 // gathered finds the table behind a value that a Gather picks rows of by pair.
 func (m *lookups) gathered(s *eval.Scope, name string) *picked {
@@ -55,7 +52,7 @@ func (m *lookups) gathered(s *eval.Scope, name string) *picked {
 		return nil
 	}
 	table := trace.Stored(at, n.Input(0))
-	return &picked{table: table, axis: gatherAxis(n, table), index: at.Value(n.Input(1)), gather: n, scope: at,
+	return &picked{Lookup: bydistance.Lookup{Table: table, Gather: n, Scope: at}, axis: bydistance.GatherAxis(n, table), index: at.Value(n.Input(1)),
 		says: n.Title() + " picks a row by the difference of positions",
 		at:   func(length int) *eval.Value { return m.graph.Further(at, n.Input(1), length) }}
 }
@@ -70,7 +67,7 @@ func (m *lookups) pairs(s *eval.Scope, name string, query, key int) *picked {
 		}
 		for _, o := range slices.Concat(of.Of, of.ByRow) {
 			if axis, index := rowsByPair(o, of.Value, query, key, slices.Contains(of.ByRow, o)); index != nil {
-				return &picked{table: o.Tensor, axis: axis, index: index}
+				return &picked{Lookup: bydistance.Lookup{Table: o.Tensor}, axis: axis, index: index}
 			}
 		}
 		return nil
@@ -79,14 +76,14 @@ func (m *lookups) pairs(s *eval.Scope, name string, query, key int) *picked {
 	if p == nil {
 		return nil
 	}
-	p.says = fmt.Sprintf("a row of %q goes to each pair of positions, by their difference", m.graph.TensorName(p.table))
+	p.says = fmt.Sprintf("a row of %q goes to each pair of positions, by their difference", m.graph.TensorName(p.Table))
 	p.at = func(length int) *eval.Value {
 		e := m.graph.At(length)
 		if e == m.graph.Eval || s.Index() < 0 || s.Index() >= len(e.Scopes()) {
 			return nil
 		}
 		longer := at(m.longer(length, e), e.Scopes()[s.Index()])
-		if longer == nil || longer.table != p.table || longer.axis != p.axis {
+		if longer == nil || longer.Table != p.Table || longer.axis != p.axis {
 			return nil
 		}
 		return longer.index

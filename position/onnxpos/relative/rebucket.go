@@ -7,6 +7,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -32,10 +33,10 @@ func (b *Buckets) Rebucket(to schemes.Buckets, rows [][]float64) error {
 		}
 	}
 	far := to.MaxDistance
-	return b.list(far, func(relative int) int { return to.Bucket(relative) }, func(l *lookup) {
+	return b.list(far, func(relative int) int { return to.Bucket(relative) }, func(l *bydistance.Index) {
 		// Farther ones are in the bucket of the last.
-		l.step("Min", l.constant("modelpatch/farthest", int64(far)))
-		l.step("Max", l.constant("modelpatch/farthest_behind", int64(-far)))
+		l.Step("Min", l.Constant("modelpatch/farthest", int64(far)))
+		l.Step("Max", l.Constant("modelpatch/farthest_behind", int64(-far)))
 	}, why)
 }
 
@@ -53,49 +54,49 @@ func (b *Buckets) Bake(positions int) error {
 			Instead: "bake the model of 32 bits, and convert that"}
 	}
 	far := positions - 1
-	return b.list(far, b.buckets.Bucket, func(l *lookup) {
-		distance := l.name("distance")
-		l.nodes = append(l.nodes, onnx.NewNode{Op: "Abs", Inputs: []string{l.at}, Outputs: []string{distance}})
-		beyond, at := l.name("beyond"), l.name("relative")
-		l.nodes = append(l.nodes, onnx.NewNode{Op: "Greater", Inputs: []string{distance, l.constant("modelpatch/farthest", int64(far))}, Outputs: []string{beyond}},
-			onnx.NewNode{Op: "Where", Inputs: []string{beyond, l.constant("modelpatch/end", int64(far)+1), l.at}, Outputs: []string{at}})
-		l.at = at
+	return b.list(far, b.buckets.Bucket, func(l *bydistance.Index) {
+		distance := l.Name("distance")
+		l.Nodes = append(l.Nodes, onnx.NewNode{Op: "Abs", Inputs: []string{l.At}, Outputs: []string{distance}})
+		beyond, at := l.Name("beyond"), l.Name("relative")
+		l.Nodes = append(l.Nodes, onnx.NewNode{Op: "Greater", Inputs: []string{distance, l.Constant("modelpatch/farthest", int64(far))}, Outputs: []string{beyond}},
+			onnx.NewNode{Op: "Where", Inputs: []string{beyond, l.Constant("modelpatch/end", int64(far)+1), l.At}, Outputs: []string{at}})
+		l.At = at
 	}, fmt.Sprintf("buckets of %d positions", positions))
 }
 
 // list puts a list of the buckets of all distances up to far in the place of their
 // computation. limit is put between the relative positions and the list.
-func (b *Buckets) list(far int, bucket func(relative int) int, limit func(*lookup), why string) error {
+func (b *Buckets) list(far int, bucket func(relative int) int, limit func(*bydistance.Index), why string) error {
 	if b.gather == nil || b.scope != b.m.Eval.Main {
 		return &position.Refusal{Why: "the graph computes its buckets in an operator, a function or a branch", Instead: "export the model again with the wanted buckets"}
 	}
-	if v := b.m.File.Opsets[""]; v < opsetMinInts {
-		return &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and what limits whole numbers exists from %d on", v, opsetMinInts), Instead: "export the model with a newer opset"}
+	if v := b.m.File.Opsets[""]; v < bydistance.OpsetMinInts {
+		return &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and what limits whole numbers exists from %d on", v, bydistance.OpsetMinInts), Instead: "export the model with a newer opset"}
 	}
 	gathers, err := b.gathers()
 	if err != nil {
 		return err
 	}
 	for _, g := range gathers {
-		relative, ahead := relativePositions(b.scope, g.Input(1))
+		relative, ahead := bydistance.RelativePositions(b.scope, g.Input(1))
 		if relative == "" {
 			return &position.Refusal{Why: fmt.Sprintf("no node behind %s computes the distances of keys from queries alone", g.Title()), Instead: "export the model again with the wanted buckets"}
 		}
-		l := &lookup{m: b.m, graph: g.Graph, at: relative, why: why}
+		l := &bydistance.Index{In: b.m, Graph: g.Graph, At: relative, Why: why}
 		if !ahead { // query − key
-			l.negate()
+			l.Negate()
 		}
 		limit(l)
-		l.step("Add", l.constant("modelpatch/before", int64(far)))
+		l.Step("Add", l.Constant("modelpatch/before", int64(far)))
 		values := make([]int64, 2*far+1)
 		for i := range values {
 			values[i] = int64(bucket(i - far))
 		}
 		raw, _ := onnx.EncodeInts(onnx.Int64, values, nil)
 		list := b.m.AddInitializer(g.Graph, "modelpatch/buckets", onnx.Int64, []int64{int64(len(values))}, raw, why)
-		out := l.name("bucket")
-		l.nodes = append(l.nodes, onnx.NewNode{Op: "Gather", Inputs: []string{list, l.at}, Outputs: []string{out}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}})
-		b.m.InsertNodes(g, l.nodes, why)
+		out := l.Name("bucket")
+		l.Nodes = append(l.Nodes, onnx.NewNode{Op: "Gather", Inputs: []string{list, l.At}, Outputs: []string{out}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}})
+		b.m.InsertNodes(g, l.Nodes, why)
 		b.m.RenameInput(g, 1, out, why)
 	}
 	b.m.RemoveUnread(why)

@@ -7,9 +7,9 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
-	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
@@ -48,8 +48,8 @@ func (m *Search) foldedSide(x axes.Meeting) *site.Other {
 		return nil
 	}
 	side := v.Shape[x.Covers[0]]
-	table, err := rowsOfSide(x, v, side)
-	if err != nil {
+	table, ok := rows.ReadByDistance(v.Shape, v.Floats, x.Covers[0], x.Covers[1])
+	if !ok {
 		return nil
 	}
 	e := position.Encoding{Form: report.FormBaked, Beyond: report.BeyondError, Scheme: schemes.Other{Kind: report.SchemeRelativeTable, Rows: 2*side - 1, Dim: table.Dim()},
@@ -125,9 +125,9 @@ func (t *Sides) side(x axes.Meeting) int {
 
 // resize puts the vectors between the places of another side in the place of some.
 func (t *Sides) resize(x axes.Meeting, v *eval.Value, side, now int, why string) error {
-	table, err := rowsOfSide(x, v, side)
-	if err != nil {
-		return err
+	table, ok := rows.ReadByDistance(v.Shape, v.Floats, x.Covers[0], x.Covers[1])
+	if !ok {
+		return &position.Refusal{Why: fmt.Sprintf("%s takes other vectors for places as far apart", x.Node.Title()), Instead: "export the model for the wanted picture"}
 	}
 	kernel, err := schemes.KernelNamed("bilinear")
 	if err != nil {
@@ -137,88 +137,19 @@ func (t *Sides) resize(x axes.Meeting, v *eval.Value, side, now int, why string)
 	if err != nil {
 		return &position.Refusal{Why: err.Error()}
 	}
-	a, b := x.Covers[0], x.Covers[1]
-	shape := slices.Clone(v.Shape)
-	shape[a], shape[b] = now, now
-	content := make([]float64, v.Len()/(side*side)*now*now)
-	rows := make([][]float64, 2*now-1)
-	for i := range rows {
-		rows[i] = make([]float64, table.Dim())
-		if err := resized.Row(i, rows[i]); err != nil {
+	vectors := make([][]float64, 2*now-1)
+	for i := range vectors {
+		vectors[i] = make([]float64, table.Dim())
+		if err := resized.Row(i, vectors[i]); err != nil {
 			return err
 		}
 	}
-	eachPlace(shape, func(i int, at []int) {
-		content[i] = rows[at[a]-at[b]+now-1][others(shape, at, a, b)]
-	})
-	raw, err := onnx.EncodeFloats(v.Type, content, nil)
-	if err != nil {
-		return &position.Refusal{Why: fmt.Sprintf("the vectors are of type %s, which new numbers cannot be: %v", v.Type, err)}
-	}
+	shape, fill := table.Between(now, func(distance int) []float64 { return vectors[distance+now-1] })
 	made := eval.Shaped(v.Type, shape...)
+	data, err := rows.Stream(&onnx.Tensor{Type: v.Type}, int64(made.Len()), fill)
+	if err != nil {
+		return err
+	}
 	t.given[x.Known] = made
-	return t.graph.Substitute(x.Scope, x.Known, made, patch.Bytes(raw), "modelpatch/side", why)
-}
-
-// sideRows is a table read off the vectors between places.
-type sideRows [][]float64
-
-// Len is the number of distances.
-func (r sideRows) Len() int { return len(r) }
-
-// Dim is the length of a vector.
-func (r sideRows) Dim() int { return len(r[0]) }
-
-// Row is the vector of a distance.
-func (r sideRows) Row(i int, dst []float64) error {
-	copy(dst, r[i])
-	return nil
-}
-
-// rowsOfSide reads a row for each distance off vectors between the places of a side; it is a refusal
-// where equal distances have several.
-func rowsOfSide(x axes.Meeting, v *eval.Value, side int) (sideRows, error) {
-	a, b := x.Covers[0], x.Covers[1]
-	table := make(sideRows, 2*side-1)
-	for i := range table {
-		table[i] = make([]float64, v.Len()/(side*side))
-	}
-	var differ error
-	eachPlace(v.Shape, func(i int, at []int) {
-		x0 := &table[at[a]-at[b]+side-1][others(v.Shape, at, a, b)]
-		if at[a] == 0 || at[b] == 0 {
-			*x0 = v.Floats[i]
-		} else if *x0 != v.Floats[i] {
-			differ = &position.Refusal{Why: fmt.Sprintf("%s takes other vectors for places as far apart", x.Node.Title()), Instead: "export the model for the wanted picture"}
-		}
-	})
-	return table, differ
-}
-
-// eachPlace walks the elements of a shape in order.
-func eachPlace(shape []int, do func(i int, at []int)) {
-	at, n := make([]int, len(shape)), 1
-	for _, d := range shape {
-		n *= d
-	}
-	for i := range n {
-		do(i, at)
-		for d := len(shape) - 1; d >= 0; d-- {
-			if at[d]++; at[d] < shape[d] {
-				break
-			}
-			at[d] = 0
-		}
-	}
-}
-
-// others numbers the places along all axes but two.
-func others(shape, at []int, a, b int) int {
-	n := 0
-	for d, i := range at {
-		if d != a && d != b {
-			n = n*shape[d] + i
-		}
-	}
-	return n
+	return t.graph.Substitute(x.Scope, x.Known, made, data, "modelpatch/side", why)
 }

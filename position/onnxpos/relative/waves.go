@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -309,17 +310,17 @@ func (w *Waves) add(s *eval.Scope, n *onnx.Node, place int, sh *shift, why strin
 		by, dims = by[:1], nil
 	}
 	raw, _ := onnx.EncodeInts(v.Type, by, nil) // indices are of 32 or 64 bits
-	l := &lookup{m: w.graph, graph: n.Graph, at: n.Input(place), why: why}
-	l.step("Add", w.graph.AddInitializer(n.Graph, "modelpatch/rows_before", v.Type, dims, raw, why))
-	w.graph.InsertNodes(n, l.nodes, why)
-	w.graph.RenameInput(n, place, l.at, why)
+	l := &bydistance.Index{In: w.graph, Graph: n.Graph, At: n.Input(place), Why: why}
+	l.Step("Add", w.graph.AddInitializer(n.Graph, "modelpatch/rows_before", v.Type, dims, raw, why))
+	w.graph.InsertNodes(n, l.Nodes, why)
+	w.graph.RenameInput(n, place, l.At, why)
 }
 
 // shiftOf is by how much the rows that a node takes stand further, less what the graph itself adds
 // where it reads how many rows there are.
 func (w *Waves) shiftOf(old, new *eval.Scope, n *onnx.Node, before int64) (*shift, error) {
 	sh := &shift{}
-	if n.Op == "Gather" && gatherAxis(n, w.table.Tensor) != w.table.Axis {
+	if n.Op == "Gather" && bydistance.GatherAxis(n, w.table.Tensor) != w.table.Axis {
 		return sh, nil
 	}
 	if n.Op == "Slice" {

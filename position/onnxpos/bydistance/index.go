@@ -1,4 +1,4 @@
-package relative
+package bydistance
 
 import (
 	"slices"
@@ -9,46 +9,48 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
-// opsetMinInts is the first opset of ai.onnx in which Min and Max take whole numbers of
+// OpsetMinInts is the first opset of ai.onnx in which Min and Max take whole numbers of
 // 64 bits.
-const opsetMinInts = 12
+const OpsetMinInts = 12
 
 // maxIndexNodes bounds the nodes behind an index that are looked at.
 const maxIndexNodes = 200
 
-// lookup builds the nodes from relative positions to rows of a table.
-type lookup struct {
-	m     *site.Graph
-	graph *onnx.Graph
-	at    string // the value so far
-	nodes []onnx.NewNode
-	why   string
+// Index builds the nodes from relative positions to rows of a table.
+type Index struct {
+	In    *site.Graph
+	Graph *onnx.Graph // where the nodes will stand
+	At    string      // the value so far
+	Nodes []onnx.NewNode
+	Why   string
 }
 
-func (l *lookup) name(what string) string { return l.m.FreshName("modelpatch/" + what) }
+// Name is a free name for a node's output.
+func (l *Index) Name(what string) string { return l.In.FreshName("modelpatch/" + what) }
 
-func (l *lookup) constant(name string, v int64) string {
+// Constant adds a number to the graph and returns its name.
+func (l *Index) Constant(name string, v int64) string {
 	raw, _ := onnx.EncodeInts(onnx.Int64, []int64{v}, nil)
-	return l.m.AddInitializer(l.graph, name, onnx.Int64, nil, raw, l.why)
+	return l.In.AddInitializer(l.Graph, name, onnx.Int64, nil, raw, l.Why)
 }
 
-// negate turns the sign of the value so far.
-func (l *lookup) negate() {
-	out := l.name("relative")
-	l.nodes = append(l.nodes, onnx.NewNode{Op: "Neg", Inputs: []string{l.at}, Outputs: []string{out}})
-	l.at = out
+// Negate turns the sign of the value so far.
+func (l *Index) Negate() {
+	out := l.Name("relative")
+	l.Nodes = append(l.Nodes, onnx.NewNode{Op: "Neg", Inputs: []string{l.At}, Outputs: []string{out}})
+	l.At = out
 }
 
-// step appends a node of two inputs.
-func (l *lookup) step(op, with string) {
-	out := l.name("relative")
-	l.nodes = append(l.nodes, onnx.NewNode{Op: op, Inputs: []string{l.at, with}, Outputs: []string{out}})
-	l.at = out
+// Step appends a node of two inputs.
+func (l *Index) Step(op, with string) {
+	out := l.Name("relative")
+	l.Nodes = append(l.Nodes, onnx.NewNode{Op: op, Inputs: []string{l.At, with}, Outputs: []string{out}})
+	l.At = out
 }
 
-// relativePositions finds the value behind an index that is key − query for each pair;
+// RelativePositions finds the value behind an index that is key − query for each pair;
 // ahead is false where it is query − key. It has the shape of the index.
-func relativePositions(s *eval.Scope, index string) (name string, ahead bool) {
+func RelativePositions(s *eval.Scope, index string) (name string, ahead bool) {
 	shape := s.Value(index).Shape
 	queue, seen := []string{index}, map[string]bool{index: true}
 	for i := 0; i < len(queue) && i < maxIndexNodes; i++ {
@@ -95,8 +97,8 @@ func stepsOf(v *eval.Value) int {
 	return int(sign)
 }
 
-// gatherAxis is the axis of a table along which a Gather takes rows.
-func gatherAxis(gather *onnx.Node, table *onnx.Tensor) int {
+// GatherAxis is the axis of a table along which a Gather takes rows.
+func GatherAxis(gather *onnx.Node, table *onnx.Tensor) int {
 	axis := int(gather.Int("axis", 0))
 	if axis < 0 {
 		axis += len(table.Dims)

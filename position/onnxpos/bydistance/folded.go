@@ -1,0 +1,258 @@
+package bydistance
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+// Fold reads the vectors of all pairs of a graph of one length, which stand in the file themselves, the table that they
+// were looked up in being gone; nil where they follow from anything but the distance.
+func Fold(graph *site.Graph, x axes.Meeting) *Distances {
+	if graph.FixedLength() == 0 || graph.ImageInput() != nil {
+		return nil
+	}
+	v := x.Scope.Enlarge(x.Known)
+	if !v.Known() || v.Floats == nil || !v.Varies(x.Covers[0]) {
+		return nil
+	}
+	graph.SpendElements(v.Len())
+	r, ok := rows.ReadByDistance(v.Shape, v.Floats, x.Covers[0], x.Covers[1])
+	if !ok {
+		return nil
+	}
+	n := r.Places()
+	e := position.Encoding{Form: report.FormBaked, Beyond: report.BeyondError, Capacity: n,
+		Scheme:   seen(schemes.Other{Kind: report.SchemeRelativeTable, Dim: r.Dim()}, r),
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies the data with a vector for each of %d×%d pairs of positions", x.Node.Title(), n, n)}}}
+	for _, src := range trace.Sources(x.Scope, x.Known) {
+		if t := src.Tensor; t != nil && t.Type.IsFloat() {
+			e.Where, e.Dtype = append(e.Where, graph.Where(t)), t.Type.String()
+		}
+	}
+	return &Distances{Other: site.NewOther(e), graph: graph, vectors: []axes.Meeting{x}}
+}
+
+// JoinFolded makes the vectors of another layer, or of keys, part of the site, where it has such.
+func (d *Distances) JoinFolded(other *Distances) {
+	if len(d.vectors) == 0 {
+		return
+	}
+	d.vectors = append(d.vectors, other.vectors...)
+	for _, w := range other.Detected.Where {
+		if !slices.ContainsFunc(d.Detected.Where, func(have report.Where) bool { return have.Tensor == w.Tensor && have.Node == w.Node }) {
+			d.Detected.Where = append(d.Detected.Where, w)
+		}
+	}
+}
+
+// seen is a table of distances with the rows that are seen between so many positions, and the distance at which they are
+// clipped, where that is seen on both sides.
+func seen(other schemes.Other, r *rows.ByDistance) schemes.Other {
+	before, after := r.Reach()
+	other.Rows, other.MaxDistance = before+after+1, 0
+	if most := max(before, after); most < r.Places()-1 {
+		other.MaxDistance = most
+	}
+	return other
+}
+
+// Override tells an evaluator of the values that were made for another length: their shapes.
+func (d *Distances) Override(into map[string]*eval.Value) {
+	for name, v := range d.given {
+		into[name] = v
+	}
+}
+
+// Folded reports whether the rows of all pairs, or their indices, are those of one length.
+func (d *Distances) Folded() bool { return d.Detected.Capacity > 0 && d.graph.FixedLength() > 0 }
+
+// Stored returns the table as it was stored: clipped where the length shows that.
+func (d *Distances) Stored() schemes.Scheme { return d.stored }
+
+// Store makes the rows of all pairs those of more or fewer positions, at the distances that there are rows for.
+func (d *Distances) Store(want position.Want) error {
+	other, ok := want.Scheme.(schemes.Other)
+	if ok = ok && other.Equal(d.Detected.Scheme); !ok || !d.Folded() && other.MaxDistance == 0 {
+		return d.Other.Store(want)
+	}
+	d.stored = other
+	if !d.Folded() {
+		return nil // the graph clips whatever there is
+	}
+	if err := d.alone(); err != nil {
+		return err
+	}
+	return d.fold(want.Positions, 0, fmt.Sprintf("distances of %d positions", want.Positions))
+}
+
+// fold puts what a graph of another length takes in the place of what is folded for one: the index of rows of each pair, or the
+// rows themselves. most is the distance at which rows are to be clipped; 0: as they are.
+func (d *Distances) fold(positions, most int, why string) error {
+	d.given = map[string]*eval.Value{}
+	for _, t := range d.tables {
+		if most > 0 {
+			if err := d.resize(t.Table, most, why); err != nil {
+				return err
+			}
+		}
+		if err := d.index(t, positions, most, why); err != nil {
+			return err
+		}
+	}
+	for _, x := range d.vectors {
+		if err := d.pairs(x, positions, most, why); err != nil {
+			return err
+		}
+	}
+	d.most = most
+	d.graph.RemoveUnread(why)
+	return nil
+}
+
+// index puts the rows of each pair of so many positions in the place of those that a node looks up.
+func (d *Distances) index(t *Lookup, positions, most int, why string) error {
+	name, last := t.Gather.Input(1), int(t.Table.Dims[0])-1
+	v := t.Scope.Value(name)
+	if d.given[name] != nil {
+		return nil // layers share it
+	}
+	r, zero, step, ok := indexed(v, last+1)
+	switch {
+	case !ok || GatherAxis(t.Gather, t.Table) != 0 || len(t.Table.Dims) != 2:
+		return &position.Refusal{Why: fmt.Sprintf("the rows that %s picks are not those of distances, one after another", t.Gather.Title()), Instead: "export the model again with the wanted distance"}
+	case most > 0 && 2*zero != last:
+		return &position.Refusal{Why: fmt.Sprintf("the %d rows that %s picks from are not those of as many distances before as behind", last+1, t.Gather.Title()), Instead: "export the model again with the wanted distance"}
+	case !d.reads(t.Scope.Consumers(name)):
+		return &position.Refusal{Why: fmt.Sprintf("the rows that %s picks are read by other nodes as well", t.Gather.Title()), Instead: "export the model again with the wanted distance"}
+	case positions == 0:
+		positions = r.Places()
+	}
+	if most > 0 {
+		zero, last = most, 2*most
+	}
+	other := d.stored.(schemes.Other)
+	if other.MaxDistance = 0; max(zero, last-zero) < positions-1 {
+		other.MaxDistance = max(zero, last-zero)
+	}
+	d.stored = other
+	return d.give(t.Scope, name, v.Type, why)(r.Between(positions, func(distance int) []float64 {
+		return []float64{float64(min(max(zero+step*distance, 0), last))}
+	}))
+}
+
+// indexed reads a matrix of the rows of a table for each pair: that of the same position, and by how much the row grows
+// with the distance of the query from the key, 1 or −1. It is false where rows are none of distances that are clipped at the table's ends.
+func indexed(v *eval.Value, count int) (r *rows.ByDistance, zero, step int, ok bool) {
+	k := len(v.Shape)
+	if !v.Known() || v.Ints == nil || k < 2 || v.Len() != v.Shape[k-1]*v.Shape[k-2] {
+		return nil, 0, 0, false
+	}
+	numbers := make([]float64, v.Len())
+	for i, x := range v.Ints {
+		numbers[i] = float64(x)
+	}
+	if r, ok = rows.ReadByDistance(v.Shape, numbers, k-2, k-1); !ok {
+		return nil, 0, 0, false
+	}
+	n := r.Places()
+	zero = int(v.Ints[0])
+	for _, step = range []int{1, -1} {
+		follows := true
+		for i := range r.Len() {
+			row := []float64{0}
+			_ = r.Row(i, row)
+			follows = follows && int(row[0]) == min(max(zero+step*(i+1-n), 0), count-1)
+		}
+		if follows {
+			return r, zero, step, true
+		}
+	}
+	return nil, 0, 0, false
+}
+
+// pairs puts the vectors of all pairs of so many positions in the place of those of one length.
+func (d *Distances) pairs(x axes.Meeting, positions, most int, why string) error {
+	v := x.Scope.Enlarge(x.Known)
+	if d.given[x.Known] != nil {
+		return nil
+	}
+	refuse := func(why string) error {
+		return &position.Refusal{Why: fmt.Sprintf("%s multiplies the data with vectors for the pairs of positions of one length%s", x.Node.Title(), why), Instead: "export the model again with the wanted configuration"}
+	}
+	if x.Scope != d.graph.Eval.Main {
+		return refuse(", in a function or branch")
+	}
+	r, ok := rows.ReadByDistance(v.Shape, v.Floats, x.Covers[0], x.Covers[1])
+	if !ok {
+		return refuse(", not by their distance")
+	}
+	n := r.Places()
+	before, after := r.Reach()
+	switch {
+	case positions == 0 && most >= max(before, after):
+		return refuse(fmt.Sprintf(", of which those beyond a distance of %d are as the farthest already", max(before, after)))
+	case positions <= n || max(before, after) < n-1:
+	case min(before, after) < n-1:
+		return refuse(fmt.Sprintf(": those of one direction are clipped at a distance of %d, and where those of the other are is not in the file", min(before, after)))
+	case sines(r, v.Type):
+		return refuse(": they are sines of the distance, and where that is clipped is not in the file")
+	}
+	if positions == 0 {
+		positions = n
+	}
+	if most == 0 || most > n-1 {
+		most = n - 1
+	}
+	read := func(distance int) []float64 {
+		row := make([]float64, r.Dim())
+		_ = r.Row(min(max(distance, -most), most)+n-1, row)
+		return row
+	}
+	other := d.stored.(schemes.Other)
+	clipped := func(reach int) int { return min(reach, most, positions-1) }
+	other.Rows, other.MaxDistance = clipped(before)+clipped(after)+1, 0
+	if far := max(clipped(before), clipped(after)); far < positions-1 {
+		other.MaxDistance = far
+	}
+	d.stored = other
+	return d.give(x.Scope, x.Known, v.Type, why)(r.Between(positions, read))
+}
+
+// sines reports whether the vectors of distances are sines of them by a formula.
+func sines(r *rows.ByDistance, t onnx.DataType) bool {
+	n := r.Places()
+	_, ok := fit.AdditiveTable(fit.Func(n, r.Dim(), func(i, c int) float64 {
+		row := make([]float64, r.Dim())
+		_ = r.Row(i+n-1, row)
+		return row[c]
+	}), rows.Precision(t))
+	return ok
+}
+
+// give puts a constant in the place of a value, of the shape and content that it is called with.
+func (d *Distances) give(s *eval.Scope, name string, t onnx.DataType, why string) func(shape []int, fill rows.FillFunc) error {
+	return func(shape []int, fill rows.FillFunc) error {
+		made := eval.Shaped(t, shape...)
+		like := &onnx.Tensor{Type: t}
+		if !rows.FitsBuffer(like, shape...) {
+			return &position.Refusal{Why: fmt.Sprintf("a constant of %v would be more than the 2 GiB that a file can have", shape), Instead: "a lesser length"}
+		}
+		data, err := rows.Stream(like, int64(made.Len()), fill)
+		if err != nil {
+			return err
+		}
+		d.given[name] = made
+		return d.graph.Substitute(s, name, made, data, "modelpatch/by_distance", why)
+	}
+}

@@ -1,0 +1,191 @@
+// Package bydistance holds tables with a row for each distance of query and key, in graphs of text: how rows are looked up
+// by distance, and how tables and lookups are given another reach or, where they are folded for one length, other positions.
+package bydistance
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/schemes"
+)
+
+// Distances is a table with a row for each distance in text, clipped or not: of vectors that
+// queries and keys are multiplied with (Shaw et al. 2018, eq. 3; BERT's relative_key), or of a
+// bias a head. It stands for those of all layers that have as many rows.
+type Distances struct {
+	*site.Other
+	graph   *site.Graph
+	tables  []*Lookup
+	vectors []axes.Meeting         // in place of tables: where the rows themselves stand in the file, one for each pair
+	most    int                    // the reach that ResizeDistances gave; 0: as in the file
+	given   map[string]*eval.Value // what stands in the place of values of one length, without content
+	stored  schemes.Scheme         // after Store or ResizeDistances
+}
+
+// Lookup is a table of which rows go to the pairs of queries and keys.
+type Lookup struct {
+	Table *onnx.Tensor
+	// Gather is the node that picks the rows, and Scope where it stands; nil where several
+	// nodes do.
+	Gather *onnx.Node
+	Scope  *eval.Scope
+}
+
+// Join makes the table of another layer part of the site, where it has as many rows.
+func (d *Distances) Join(other *Lookup) {
+	alike := other.Table != nil && (len(d.tables) == 0 || len(other.Table.Dims) == 2 && other.Table.Dims[0] == int64(d.Detected.Scheme.(schemes.Other).Rows))
+	if alike && len(d.vectors) == 0 && !slices.ContainsFunc(d.tables, func(l *Lookup) bool { return l.Gather == other.Gather }) {
+		d.tables = append(d.tables, other)
+	}
+}
+
+// ResizeDistances makes the graph clip distances at another one, and the tables have a row for
+// each: those beyond the old reach repeat the farthest, those beyond the new one go.
+func (d *Distances) ResizeDistances(most, positions int) error {
+	why := fmt.Sprintf("a row for each distance up to %d", most)
+	if err := d.alone(); err != nil {
+		return err
+	}
+	other := d.Detected.Scheme.(schemes.Other)
+	other.Rows, other.MaxDistance = 2*most+1, most
+	d.stored = other
+	if d.Folded() {
+		return d.fold(positions, most, why)
+	}
+	for _, t := range d.tables {
+		relative, turned, err := d.reach(t)
+		if err != nil {
+			return err
+		}
+		if err := d.resize(t.Table, most, why); err != nil {
+			return err
+		}
+		l := &Index{In: d.graph, Graph: t.Gather.Graph, At: relative, Why: why}
+		if turned {
+			l.Negate()
+		}
+		l.Step("Min", l.Constant("modelpatch/farthest", int64(most)))
+		l.Step("Max", l.Constant("modelpatch/farthest_behind", int64(-most)))
+		l.Step("Add", l.Constant("modelpatch/before", int64(most)))
+		d.graph.InsertNodes(t.Gather, l.Nodes, why)
+		d.graph.RenameInput(t.Gather, 1, l.At, why)
+	}
+	d.graph.RemoveUnread(why)
+	d.most = most
+	return nil
+}
+
+// alone refuses tables that are not read by one node each, in the main graph.
+func (d *Distances) alone() error {
+	for _, t := range d.tables {
+		why := ""
+		switch {
+		case t.Gather == nil:
+			why = fmt.Sprintf("no single node picks the rows of %q by distance", d.graph.TensorName(t.Table))
+		case t.Scope != d.graph.Eval.Main:
+			why = fmt.Sprintf("%s stands in a function or branch", t.Gather.Title())
+		case !d.reads(t.Scope.Consumers(t.Gather.Input(0))):
+			why = fmt.Sprintf("the table of %s is read by other nodes as well", t.Gather.Title())
+		default:
+			continue
+		}
+		return &position.Refusal{Why: why, Instead: "export the model again with the wanted distance"}
+	}
+	return nil
+}
+
+// reads reports whether nodes are no others than those that pick rows of the tables.
+func (d *Distances) reads(nodes []*onnx.Node) bool {
+	return !slices.ContainsFunc(nodes, func(n *onnx.Node) bool {
+		return !slices.ContainsFunc(d.tables, func(t *Lookup) bool { return t.Gather == n })
+	})
+}
+
+// Overlay tells an evaluator of the new tables' shape.
+func (d *Distances) Overlay(into map[*onnx.Tensor]*eval.Value) {
+	if d.most == 0 {
+		return
+	}
+	for _, t := range d.tables {
+		into[t.Table] = eval.Shaped(t.Table.Type, 2*d.most+1, int(t.Table.Dims[1]))
+	}
+}
+
+// resize gives a table rows for distances from −most to most.
+func (d *Distances) resize(t *onnx.Tensor, most int, why string) error {
+	if d.graph.Replaced(t) { // of several nodes
+		return nil
+	}
+	rows, width := t.Dims[0], t.Dims[1]
+	old := (rows - 1) / 2
+	values, err := t.Floats(0, rows*width)
+	if err != nil {
+		return err
+	}
+	var out []float64
+	for j := -int64(most); j <= int64(most); j++ {
+		row := min(max(j, -old), old) + old
+		out = append(out, values[row*width:(row+1)*width]...)
+	}
+	data, err := onnx.EncodeFloats(t.Type, out, nil)
+	if err != nil {
+		return &position.Refusal{Why: fmt.Sprintf("the table is stored as %s, which other rows cannot be", t.Type)}
+	}
+	return d.graph.Replace(t, []int64{2*int64(most) + 1, width}, patch.Bytes(data), why)
+}
+
+// reach finds the value behind a lookup that is the distance of query and key, and whether rows
+// count against it. It refuses a table whose rows are not those of the distances −n to n.
+func (d *Distances) reach(t *Lookup) (relative string, turned bool, err error) {
+	instead := "export the model again with the wanted distance"
+	if v := d.graph.File.Opsets[""]; v < OpsetMinInts {
+		return "", false, &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and what limits whole numbers exists from %d on", v, OpsetMinInts), Instead: "export the model with a newer opset"}
+	}
+	if GatherAxis(t.Gather, t.Table) != 0 || len(t.Table.Dims) != 2 {
+		return "", false, &position.Refusal{Why: fmt.Sprintf("%s takes no rows of a table of two dimensions", t.Gather.Title()), Instead: instead}
+	}
+	relative, _ = RelativePositions(t.Scope, t.Gather.Input(1))
+	if relative == "" {
+		return "", false, &position.Refusal{Why: fmt.Sprintf("no node behind %s computes the distances of queries and keys alone", t.Gather.Title()), Instead: instead}
+	}
+	rows := int(t.Table.Dims[0])
+	old := (rows - 1) / 2
+	distances, picked := d.graph.Longer(t.Scope, relative, rows+2), d.graph.Longer(t.Scope, t.Gather.Input(1), rows+2)
+	if distances == nil || picked == nil || distances.Ints == nil || picked.Ints == nil || len(distances.Ints) != len(picked.Ints) {
+		distances, picked = t.Scope.Value(relative), t.Scope.Value(t.Gather.Input(1))
+	}
+	straight, against := rows%2 == 1, rows%2 == 1
+	for i, r := range distances.Ints {
+		within := min(max(int(r), -old), old)
+		picks := int(picked.Ints[i])
+		if int(r) != within && (picks < 0 || picks >= rows) {
+			continue // an index that no row has: not clipped
+		}
+		straight = straight && picks == old+within
+		against = against && picks == old-within
+	}
+	if !straight && !against {
+		return "", false, &position.Refusal{Why: fmt.Sprintf("the %d rows that %s picks from are not those of as many distances before as behind", rows, t.Gather.Title()), Instead: instead}
+	}
+	return relative, !straight, nil
+}
+
+// New makes a site of a table of distances that are not a picture's.
+func New(graph *site.Graph, found *site.Other, l *Lookup) *Distances {
+	d := &Distances{Other: found, graph: graph}
+	if d.Join(l); l.Gather == nil {
+		return d
+	}
+	for _, n := range l.Scope.Consumers(l.Gather.Input(0)) { // layers may share the table
+		if n.Op == "Gather" && n.Input(0) == l.Gather.Input(0) {
+			d.Join(&Lookup{Scope: l.Scope, Gather: n, Table: l.Table})
+		}
+	}
+	return d
+}
