@@ -35,6 +35,23 @@ const mostZeroRows = 8
 // stored in the given precision. It reports false for any other table: learned
 // ones, random ones, bags of waves (facts/NUMERICS §2, §8 B).
 func AdditiveTable(m Matrix, p Precision) (SinusoidResult, bool) {
+	if r, ok := additiveTable(m, p); ok {
+		return r, true
+	}
+	if !OnCircles(m, p) {
+		return SinusoidResult{}, false
+	}
+	r, ok := additiveTable(Func(m.Rows(), m.Cols(), func(r, c int) float64 { return -m.At(r, c) }), p)
+	if a := r.Sinusoid.Amplitude; a == 0 {
+		r.Sinusoid.Amplitude = -1
+	} else {
+		r.Sinusoid.Amplitude = -a // a trained factor may come to lie below zero
+	}
+	return r, ok
+}
+
+// additiveTable is AdditiveTable where the amplitude is no less than zero.
+func additiveTable(m Matrix, p Precision) (SinusoidResult, bool) {
 	rows := someRows(m)
 	least := 4
 	if m.Cols() >= manyColumns {

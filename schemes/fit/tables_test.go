@@ -286,6 +286,17 @@ func TestOddSinusoids(t *testing.T) {
 	}
 }
 
+// TestNegativeAmplitude reads sines whose trained factor lies below zero.
+func TestNegativeAmplitude(t *testing.T) {
+	for _, amplitude := range []float64{-1, -0.0625, -0.0440385} {
+		want := schemes.Sinusoid{Base: 10000, Dim: 32, Layout: schemes.LayoutInterleaved, Denominator: schemes.DenominatorHalf, Rows: 64, Amplitude: amplitude}
+		got, ok := AdditiveTable(tableOf(64, 32, Float32, want.Table().Row), Float32)
+		if !ok || off(got.Sinusoid.Base, 10000) > 1e-9 || off(got.Sinusoid.Amplitude, amplitude) > 1e-6 {
+			t.Errorf("%v is read as %v, %v, %v", want, got.Sinusoid, ok, got.Why)
+		}
+	}
+}
+
 func TestSlopes(t *testing.T) {
 	for heads := 1; heads <= 128; heads++ {
 		for _, bias := range []float64{8, 4, 16} {

@@ -51,7 +51,6 @@ REFUSED = {  # of a row: how many cells at most, of those that cannot be changed
     "Wav2Vec2-Conformer, relative": (3, SINES),
     "Parakeet": (3, SINES),
     "Zipformer": (4, SINES),
-    "SpeechT5's encoder": (6, DISTANCES),
     "DeBERTa": (7, DISTANCES + "; with free axes, too, the exporter of TorchScript counts a span of rows"),
     "DeBERTa v2": (6, DISTANCES),
     "DeBERTa v2, buckets": (3, DISTANCES),
