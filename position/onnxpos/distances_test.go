@@ -8,6 +8,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // TestDistancesOfOneLength changes the length of graphs of 12 tokens into which vectors by distance were folded: the rows of each
@@ -132,6 +133,62 @@ func TestReachOfOneLength(t *testing.T) {
 		}
 		if got := result(t, m, saved(t, change)).Sites()[0].Encoding().Scheme; fmt.Sprint(got) != c.want {
 			t.Errorf("%d: %s, want %s", c.most, got, c.want)
+		}
+	}
+}
+
+// TestDisentangledOfOneLength changes the length of graphs whose scores are picked from those against a table by an index of one
+// length: that is clipped at the table's ends, or made of buckets, as far as all largest distances that explain them agree.
+func TestDisentangledOfOneLength(t *testing.T) {
+	clip := func(x, rows int) int { return min(max(x, 0), rows-1) }
+	for _, c := range []struct {
+		name            string
+		rows, n, length int
+		column          func(d int) int
+		says            string // the refusal
+	}{
+		{"clipped where it was seen", 16, 11, 20, func(d int) int { return clip(d+8, 16) }, ""},
+		{"clipped at the end of what was seen", 22, 11, 20, func(d int) int { return clip(11-d, 22) }, ""},
+		{"not yet clipped", 30, 11, 13, func(d int) int { return d + 15 }, ""},
+		{"shorter", 22, 11, 8, func(d int) int { return d + 11 }, ""},
+		{"buckets", 16, 40, 60, func(d int) int { return clip(schemes.DebertaBucket(d, 8, 32)+8, 16) }, ""},
+		{"buckets of several readings", 32, 40, 100, func(d int) int { return clip(schemes.DebertaBucket(-d, 16, 128)+16, 32) }, "does not say which column a distance of"},
+		{"neither", 32, 11, 20, func(d int) int { return (d*d + 5*d + 40) % 31 }, "does not say which column a distance of"},
+	} {
+		change := func(m *onnx.NewModel) {
+			byBuckets(m, int64(c.rows), 32)
+			n := int64(c.n)
+			m.Inputs[0].Dims[1], m.Outputs[0].Dims = n, []int64{1, n, n}
+			var v []int64
+			for i := range c.n * c.n {
+				v = append(v, int64(c.column(i/c.n-i%c.n)))
+			}
+			m.Initializers[2] = integers("buckets", v...)
+			m.Initializers[2].Dims = []int64{1, n, n}
+		}
+		m := built(t, change)
+		if _, err := position.Extend(m, position.ExtendOptions{Length: c.length, Shorter: c.length < c.n}); err != nil {
+			if c.says == "" || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		if c.says != "" {
+			t.Errorf("%s: not refused", c.name)
+			continue
+		}
+		after := result(t, m, saved(t, change))
+		graph := after.graph.File.Graph
+		v := after.graph.Eval.Main.Value(graph.Nodes[len(graph.Nodes)-3].Input(1))
+		if fmt.Sprint(v.Shape) != fmt.Sprint([]int{1, c.length, c.length}) {
+			t.Errorf("%s: an index of %v", c.name, v.Shape)
+			continue
+		}
+		for i, x := range v.Ints {
+			if want := c.column(i/c.length - i%c.length); int(x) != want {
+				t.Errorf("%s: element %d is %d, want %d", c.name, i, x, want)
+				break
+			}
 		}
 	}
 }

@@ -542,10 +542,10 @@ func TestMisleadingGraphs(t *testing.T) {
 			"buckets of 40×40 positions; fixed length of ids: 16 → 40; fixed length of h: 16 → 40"},
 		{"biases of some buckets", func(m *onnx.NewModel) { byBias(m, schemes.Buckets{Buckets: 16, MaxDistance: 64, Bidirectional: true}) }, "t5 bias, 16 buckets to distance 64, bidirectional ×16", 40,
 			"what bias the distance of 16 has is not in the file"},
-		{"buckets that end in equal ones", func(m *onnx.NewModel) { byBuckets(m, 16, 32) }, "disentangled, rows 16, buckets 8, max distance 32", 22, "do not broadcast"},
-		{"buckets that count as far as was seen", func(m *onnx.NewModel) { byBuckets(m, 64, 128) }, "disentangled, rows 64, buckets 32", 22, "which distances beyond 16 share a bucket"},
-		{"buckets that count far enough", func(m *onnx.NewModel) { byBuckets(m, 128, 256) }, "disentangled, rows 128, buckets 64", 22,
-			"distances of 22×22 positions; fixed length of ids: 11 → 22; fixed length of h: 11 → 22"},
+		{"buckets that end in equal ones", func(m *onnx.NewModel) { byBuckets(m, 16, 32) }, "disentangled, rows 16, buckets 8, max distance 32 ×11", 22, "which column a distance of"},
+		{"buckets that count as far as was seen", func(m *onnx.NewModel) { byBuckets(m, 64, 128) }, "disentangled, rows 64, buckets 32 ×11", 22, "which column a distance of 17 has"},
+		{"buckets that count far enough", func(m *onnx.NewModel) { byBuckets(m, 128, 256) }, "disentangled, rows 128, buckets 64 ×11", 22,
+			"distances of 22 positions; fixed length of ids: 11 → 22; fixed length of h: 11 → 22"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := built(t, c.change)

@@ -56,6 +56,7 @@ var (
 
 	_ position.WindowResizer   = (*relative.Window)(nil)
 	_ position.DistanceResizer = (*bydistance.Distances)(nil)
+	_ position.DistanceResizer = (*relative.Disentangled)(nil)
 	_ position.SideResizer     = (*relative.Sides)(nil)
 	_ length.Overrider         = (*relative.Window)(nil)
 	_ length.Overrider         = (*rotary.Site)(nil)

@@ -45,15 +45,13 @@ OPTIMISED = {  # what is done to a file after its export: by ONNX Runtime (its b
     "onnxslim": lambda path: slimmed(path),
 }
 SINES = "sines of distances, or what is made of them, are multiplied by weights in the export: those of further ones cannot be made from them"
-DISTANCES = "the rows of a table of distances are gathered in the export, one for each pair of tokens"
 SHIFTED = "whether what is one window alone is shifted is not in the file"
 REFUSED = {  # of a row: how many cells at most, of those that cannot be changed, and why
     "Wav2Vec2-Conformer, relative": (3, SINES),
     "Parakeet": (3, SINES),
     "Zipformer": (4, SINES),
-    "DeBERTa": (7, DISTANCES + "; with free axes, too, the exporter of TorchScript counts a span of rows"),
-    "DeBERTa v2": (6, DISTANCES),
-    "DeBERTa v2, buckets": (3, DISTANCES),
+    "DeBERTa": (2, "with free axes the exporter of TorchScript counts a span of rows that ends with the table"),
+    "DeBERTa v2, buckets": (2, "the numbers of the buckets that are in the file tell of more than one largest distance"),
     "LeViT": (6, "biases of pairs of places are gathered in the export, by distances without their sign"),
     "timm, Swin": (6, SHIFTED),
     "timm, Swin v2": (3, SHIFTED),

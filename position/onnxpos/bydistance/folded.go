@@ -2,6 +2,7 @@ package bydistance
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -67,13 +68,6 @@ func seen(other schemes.Other, r *rows.ByDistance) schemes.Other {
 	return other
 }
 
-// Override tells an evaluator of the values that were made for another length: their shapes.
-func (d *Distances) Override(into map[string]*eval.Value) {
-	for name, v := range d.given {
-		into[name] = v
-	}
-}
-
 // Folded reports whether the rows of all pairs, or their indices, are those of one length.
 func (d *Distances) Folded() bool { return d.Detected.Capacity > 0 && d.graph.FixedLength() > 0 }
 
@@ -99,7 +93,7 @@ func (d *Distances) Store(want position.Want) error {
 // fold puts what a graph of another length takes in the place of what is folded for one: the index of rows of each pair, or the
 // rows themselves. most is the distance at which rows are to be clipped; 0: as they are.
 func (d *Distances) fold(positions, most int, why string) error {
-	d.given = map[string]*eval.Value{}
+	d.Given = Given{}
 	for _, t := range d.tables {
 		if most > 0 {
 			if err := d.resize(t.Table, most, why); err != nil {
@@ -124,10 +118,14 @@ func (d *Distances) fold(positions, most int, why string) error {
 func (d *Distances) index(t *Lookup, positions, most int, why string) error {
 	name, last := t.Gather.Input(1), int(t.Table.Dims[0])-1
 	v := t.Scope.Value(name)
-	if d.given[name] != nil {
+	if d.Given[name] != nil {
 		return nil // layers share it
 	}
-	r, zero, step, ok := indexed(v, last+1)
+	r, ok := ReadIndex(v, len(v.Shape)-1)
+	zero, step := 0, 0
+	if ok = ok && r.Dim() == 1; ok {
+		zero, step, ok = Clipped(r, last+1)
+	}
 	switch {
 	case !ok || GatherAxis(t.Gather, t.Table) != 0 || len(t.Table.Dims) != 2:
 		return &position.Refusal{Why: fmt.Sprintf("the rows that %s picks are not those of distances, one after another", t.Gather.Title()), Instead: "export the model again with the wanted distance"}
@@ -146,45 +144,50 @@ func (d *Distances) index(t *Lookup, positions, most int, why string) error {
 		other.MaxDistance = max(zero, last-zero)
 	}
 	d.stored = other
-	return d.give(t.Scope, name, v.Type, why)(r.Between(positions, func(distance int) []float64 {
+	shape, fill := r.Between(positions, func(distance int) []float64 {
 		return []float64{float64(min(max(zero+step*distance, 0), last))}
-	}))
+	})
+	return d.Put(d.graph, t.Scope, name, why, shape, fill)
 }
 
-// indexed reads a matrix of the rows of a table for each pair: that of the same position, and by how much the row grows
-// with the distance of the query from the key, 1 or −1. It is false where rows are none of distances that are clipped at the table's ends.
-func indexed(v *eval.Value, count int) (r *rows.ByDistance, zero, step int, ok bool) {
-	k := len(v.Shape)
-	if !v.Known() || v.Ints == nil || k < 2 || v.Len() != v.Shape[k-1]*v.Shape[k-2] {
-		return nil, 0, 0, false
+// ReadIndex reads whole numbers for each pair on two neighbouring axes, of whom the second is the given one; false where they
+// do not depend on the distance alone.
+func ReadIndex(v *eval.Value, axis int) (r *rows.ByDistance, ok bool) {
+	if !v.Known() || v.Ints == nil || axis < 1 || axis >= len(v.Shape) {
+		return nil, false
 	}
 	numbers := make([]float64, v.Len())
 	for i, x := range v.Ints {
 		numbers[i] = float64(x)
 	}
-	if r, ok = rows.ReadByDistance(v.Shape, numbers, k-2, k-1); !ok {
-		return nil, 0, 0, false
-	}
+	return rows.ReadByDistance(v.Shape, numbers, axis-1, axis)
+}
+
+// Clipped reports whether an index is a row that grows with the distance of the query from the key by step, 1 or −1, and is
+// clipped at the ends of so many; zero is that of the same position.
+func Clipped(r *rows.ByDistance, count int) (zero, step int, ok bool) {
 	n := r.Places()
-	zero = int(v.Ints[0])
+	row := make([]float64, r.Dim())
+	_ = r.Row(n-1, row)
+	zero = int(row[0])
 	for _, step = range []int{1, -1} {
-		follows := true
+		ok = true
 		for i := range r.Len() {
-			row := []float64{0}
 			_ = r.Row(i, row)
-			follows = follows && int(row[0]) == min(max(zero+step*(i+1-n), 0), count-1)
+			want := float64(min(max(zero+step*(i+1-n), 0), count-1))
+			ok = ok && !slices.ContainsFunc(row, func(x float64) bool { return x != want })
 		}
-		if follows {
-			return r, zero, step, true
+		if ok {
+			return zero, step, true
 		}
 	}
-	return nil, 0, 0, false
+	return 0, 0, false
 }
 
 // pairs puts the vectors of all pairs of so many positions in the place of those of one length.
 func (d *Distances) pairs(x axes.Meeting, positions, most int, why string) error {
 	v := x.Scope.Enlarge(x.Known)
-	if d.given[x.Known] != nil {
+	if d.Given[x.Known] != nil {
 		return nil
 	}
 	refuse := func(why string) error {
@@ -226,7 +229,8 @@ func (d *Distances) pairs(x axes.Meeting, positions, most int, why string) error
 		other.MaxDistance = far
 	}
 	d.stored = other
-	return d.give(x.Scope, x.Known, v.Type, why)(r.Between(positions, read))
+	shape, fill := r.Between(positions, read)
+	return d.Put(d.graph, x.Scope, x.Known, why, shape, fill)
 }
 
 // sines reports whether the vectors of distances are sines of them by a formula.
@@ -240,19 +244,23 @@ func sines(r *rows.ByDistance, t onnx.DataType) bool {
 	return ok
 }
 
-// give puts a constant in the place of a value, of the shape and content that it is called with.
-func (d *Distances) give(s *eval.Scope, name string, t onnx.DataType, why string) func(shape []int, fill rows.FillFunc) error {
-	return func(shape []int, fill rows.FillFunc) error {
-		made := eval.Shaped(t, shape...)
-		like := &onnx.Tensor{Type: t}
-		if !rows.FitsBuffer(like, shape...) {
-			return &position.Refusal{Why: fmt.Sprintf("a constant of %v would be more than the 2 GiB that a file can have", shape), Instead: "a lesser length"}
-		}
-		data, err := rows.Stream(like, int64(made.Len()), fill)
-		if err != nil {
-			return err
-		}
-		d.given[name] = made
-		return d.graph.Substitute(s, name, made, data, "modelpatch/by_distance", why)
+// Given are values of the main graph in whose place constants stand: without content, for the evaluator.
+type Given map[string]*eval.Value
+
+// Put puts a constant in the place of a value, of a shape and content.
+func (g Given) Put(graph *site.Graph, s *eval.Scope, name, why string, shape []int, fill rows.FillFunc) error {
+	made := eval.Shaped(s.Value(name).Type, shape...)
+	like := &onnx.Tensor{Type: made.Type}
+	if !rows.FitsBuffer(like, shape...) {
+		return &position.Refusal{Why: fmt.Sprintf("a constant of %v would be more than the 2 GiB that a file can have", shape), Instead: "a lesser length"}
 	}
+	data, err := rows.Stream(like, int64(made.Len()), fill)
+	if err != nil {
+		return err
+	}
+	g[name] = made
+	return graph.Substitute(s, name, made, data, "modelpatch/by_distance", why)
 }
+
+// Override tells an evaluator of the values: their shapes.
+func (g Given) Override(into map[string]*eval.Value) { maps.Copy(into, g) }

@@ -22,10 +22,10 @@ type Distances struct {
 	*site.Other
 	graph   *site.Graph
 	tables  []*Lookup
-	vectors []axes.Meeting         // in place of tables: where the rows themselves stand in the file, one for each pair
-	most    int                    // the reach that ResizeDistances gave; 0: as in the file
-	given   map[string]*eval.Value // what stands in the place of values of one length, without content
-	stored  schemes.Scheme         // after Store or ResizeDistances
+	vectors []axes.Meeting // in place of tables: where the rows themselves stand in the file, one for each pair
+	most    int            // the reach that ResizeDistances gave; 0: as in the file
+	Given                  // what stands in the place of values of one length
+	stored  schemes.Scheme // after Store or ResizeDistances
 }
 
 // Lookup is a table of which rows go to the pairs of queries and keys.

@@ -41,40 +41,46 @@ func (m *Search) Disentangled() site.Site {
 	for _, s := range m.graph.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			pairs := PickedPairs(s, n)
-			if pairs == nil {
-				continue
+			if picksByPair(s, n) && trace.IsScores(s, n.Output(0)) {
+				return m.disentangledSite(s, n, pairs)
 			}
-			data, index := s.Value(n.Input(0)), pairs(s.Value(n.Input(1)))
-			if data.Known() || !index.Known() || index.Ints == nil || index.Data || len(index.Shape) < 2 || len(data.Shape) < 2 {
-				continue
-			}
-			k := len(index.Shape)
-			if index.Shape[k-1] < 2 || !index.Varies(k-1) || !index.Varies(k-2) || !trace.IsScores(s, n.Output(0)) {
-				continue
-			}
-			return m.disentangledSite(s, n, pairs)
 		}
 	}
 	return nil
 }
 
-func (m *Search) disentangledSite(s *eval.Scope, n *onnx.Node, pairs func(*eval.Value) *eval.Value) site.Site {
-	data := s.Value(n.Input(0)).Shape
+// picksByPair reports whether a node picks a column of its scores for each pair, by an index that is known and varies from
+// query to query and from key to key.
+func picksByPair(s *eval.Scope, n *onnx.Node) bool {
+	pairs := PickedPairs(s, n)
+	if pairs == nil {
+		return false
+	}
+	data, index := s.Value(n.Input(0)), pairs(s.Value(n.Input(1)))
+	if data.Known() || !index.Known() || index.Ints == nil || index.Data || len(index.Shape) < 2 || len(data.Shape) < 2 {
+		return false
+	}
+	k := len(index.Shape)
+	return index.Shape[k-1] > 1 && index.Varies(k-1) && index.Varies(k-2)
+}
+
+func (m *Search) disentangledSite(s *eval.Scope, node *onnx.Node, pairs func(*eval.Value) *eval.Value) site.Site {
+	data := s.Value(node.Input(0)).Shape
 	rows, cut := data[len(data)-1], false
-	for _, src := range trace.Sources(s, n.Input(0)) {
+	for _, src := range trace.Sources(s, node.Input(0)) {
 		// Version 1 cuts what one length needs out of the middle of its table.
 		if t := src.Tensor; t != nil && src.Indexed != nil && src.Indexed.Op == "Slice" && src.Axis == 0 && len(t.Dims) == 2 && int(t.Dims[0]) > rows && src.First > 0 {
 			rows, cut = int(t.Dims[0]), true
 			break
 		}
 	}
-	index := pairs(m.bucketIndex(s, n.Input(1)))
-	if shifts(pairs(s.Value(n.Input(1))), data) {
+	index := pairs(m.bucketIndex(s, node.Input(1)))
+	if shifts(pairs(s.Value(node.Input(1))), data) {
 		return nil // a column for each distance, brought to its key: no buckets
 	}
-	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2, MaxDistance: BucketsFarthest(s, n.Input(1), index, rows)}
+	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2, MaxDistance: BucketsFarthest(s, node.Input(1), index, rows)}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
-		Evidence: []report.Evidence{{Kind: "structure", Says: n.Title() + " picks scores against a table by bucket of distance"}}}
+		Evidence: []report.Evidence{{Kind: "structure", Says: node.Title() + " picks scores against a table by bucket of distance"}}}
 	if other.MaxDistance == 0 && m.graph.FixedLength() > 0 && index != nil && index.Shape[len(index.Shape)-1] > rows/4+1 { // the logarithm was folded
 		for _, far := range fit.UsualDistances(rows, rows/4) {
 			if deberta(index, rows, far) {
@@ -84,11 +90,15 @@ func (m *Search) disentangledSite(s *eval.Scope, n *onnx.Node, pairs func(*eval.
 			}
 		}
 	}
-	if v := pairs(m.graph.Further(s, n.Input(1), rows/2+2)); other.MaxDistance == 0 && (cut || v != nil && clipped(v, rows)) {
+	if v := pairs(m.graph.Further(s, node.Input(1), rows/2+2)); other.MaxDistance == 0 && (cut || v != nil && clipped(v, rows)) {
 		other.MaxDistance = rows / 2
 	}
 	e.Scheme = other
-	return site.NewOther(e)
+	d := &Disentangled{Other: site.NewOther(e), graph: m.graph}
+	if n := m.graph.FixedLength(); n > 0 && s == m.graph.Eval.Main && index != nil && !cut && BucketsFarthest(s, node.Input(1), index, rows) == 0 {
+		d.Detected.Capacity, d.Detected.Beyond = index.Shape[len(index.Shape)-1], report.BeyondError
+	}
+	return d
 }
 
 // shifts reports whether an index picks of a column for each of all distances that of its
