@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -62,15 +63,23 @@ func (p pair) longer() bool {
 	return a.Equal(b)
 }
 
-// reaches reports whether a table of distances is the same but for a farther reach. Whether near
-// distances kept their rows, the bytes say beside the planned change, and the attention.
+// reaches reports whether a table of distances is the same but for a farther reach, or, of a file of one length, as far as that
+// shows. Whether near distances kept their rows, the bytes say beside the planned change, and the attention.
 func (p pair) reaches() bool {
 	a, okA := p.before.Encoding().Scheme.(schemes.Other)
 	b, okB := p.after.Encoding().Scheme.(schemes.Other)
-	if !okA || !okB || a.Kind != report.SchemeRelativeTable || a.Window != nil || b.MaxDistance != 0 && b.MaxDistance <= a.MaxDistance || b.Rows <= a.Rows {
+	if !okA || !okB || a.Kind != report.SchemeRelativeTable && a.Kind != report.SchemeDisentangled || a.Window != nil {
 		return false
 	}
-	a.Rows, a.MaxDistance = b.Rows, b.MaxDistance
+	reach := func(o schemes.Other) int { return cmp.Or(o.MaxDistance, (o.Rows-1)/2) }
+	far := reach(a)
+	if n := p.after.Encoding().Capacity; n > 0 {
+		far = min(far, n-1)
+	}
+	if a.Rows == b.Rows && a.MaxDistance > 0 && b.MaxDistance > 0 || reach(b) < far {
+		return false
+	}
+	a.Rows, a.Buckets, a.MaxDistance = b.Rows, b.Buckets, b.MaxDistance
 	return a.Equal(b)
 }
 
