@@ -259,7 +259,7 @@ func (x *extension) site(i int, s Site) error {
 	case e.Capacity == 0 || e.Capacity >= x.counts:
 		return nil
 	}
-	if r, ok := s.(DistanceResizer); ok && e.Scheme.(schemes.Other).Ends(x.counts-1) {
+	if r, ok := s.(DistanceResizer); ok && (!r.Folded() || e.Scheme.(schemes.Other).Ends(x.counts-1)) {
 		return resizeDistances(r, i, x.counts-1, x.counts, &x.out)
 	}
 	switch scheme := e.Scheme.(type) {

@@ -192,3 +192,53 @@ func TestDisentangledOfOneLength(t *testing.T) {
 		}
 	}
 }
+
+// TestDisentangledCutFromTheMiddle gives a graph with a free length more positions that cuts as many rows in both directions out of
+// the middle of its table as there are positions: the table gets more rows, and what the cut is counted from follows.
+func TestDisentangledCutFromTheMiddle(t *testing.T) {
+	scalar := func(name string, v int64) onnx.NewTensor {
+		out := integers(name, v)
+		out.Dims = nil
+		return out
+	}
+	const k = 9
+	change := func(m *onnx.NewModel) {
+		m.Inputs[0].Dims[1] = -1
+		m.Outputs[0].Dims = []int64{1, -1, -1}
+		m.Initializers = append(m.Initializers[:1:1], noise("R", 2*k, 4), scalar("k", k), scalar("k too", k), scalar("zero", 0), scalar("step", 1), integers("0", 0), integers("1", 1), integers("column", 1))
+		m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), withInts(node("Transpose", "keys", "te"), "perm", []int64{0, 2, 1}), node("MatMul", "content", "te", "keys"),
+			node("Shape", "shape", "ids"), node("Gather", "n", "shape", "step"), node("Sub", "from", "k", "n"), node("Add", "to", "k too", "n"),
+			node("Unsqueeze", "from1", "from", "0"), node("Unsqueeze", "to1", "to", "0"), node("Slice", "rows", "R", "from1", "to1", "0"),
+			withInts(node("Transpose", "turned", "rows"), "perm", []int64{1, 0}), node("MatMul", "by", "te", "turned"),
+			node("Range", "p", "zero", "n", "step"), node("Unsqueeze", "q", "p", "column"), node("Sub", "d", "q", "p"), node("Add", "moved", "d", "n"), node("Add", "twice", "n", "n"), node("Sub", "last", "twice", "step"),
+			node("Clip", "clipped", "moved", "zero", "last"), node("Unsqueeze", "index", "clipped", "0"),
+			withInts(node("GatherElements", "picked", "by", "index"), "axis", int64(2)), node("Add", "scores", "content", "picked"), node("Softmax", "h", "scores")}
+	}
+	m := built(t, change)
+	if got := m.Sites()[0].Encoding(); fmt.Sprint(got.Scheme) != "disentangled, rows 18, buckets 9, max distance 9" || got.Capacity != k {
+		t.Fatalf("%s of %d positions", got.Scheme, got.Capacity)
+	}
+	if _, err := position.Extend(m, position.ExtendOptions{Length: 14}); err != nil {
+		t.Fatal(err)
+	}
+	after := result(t, m, saved(t, change))
+	if got := after.Sites()[0].Encoding(); fmt.Sprint(got.Scheme) != "disentangled, rows 28, buckets 14, max distance 14" || got.Capacity != 14 {
+		t.Errorf("%s of %d positions", got.Scheme, got.Capacity)
+	}
+	after.graph.File.Tensors(func(x *onnx.Tensor, _ *onnx.Graph) {
+		switch x.Name {
+		case "k", "k too":
+			if got, err := x.Ints(0, 1); err != nil || got[0] != 14 {
+				t.Errorf("%s is %v, %v", x.Name, got, err)
+			}
+		case "R":
+			rows, err := x.Floats(0, x.Len())
+			for i := range rows {
+				old := 4*min(max(i/4-14+k, 0), 2*k-1) + i%4
+				if want := math.Sin(float64(old*old + 1)); err != nil || math.Abs(rows[i]-want) > 1e-6 {
+					t.Fatalf("element %d is %g, want %g (%v)", i, rows[i], want, err)
+				}
+			}
+		}
+	})
+}

@@ -50,7 +50,6 @@ REFUSED = {  # of a row: how many cells at most, of those that cannot be changed
     "Wav2Vec2-Conformer, relative": (3, SINES),
     "Parakeet": (3, SINES),
     "Zipformer": (4, SINES),
-    "DeBERTa": (2, "with free axes the exporter of TorchScript counts a span of rows that ends with the table"),
     "DeBERTa v2, buckets": (2, "the numbers of the buckets that are in the file tell of more than one largest distance"),
     "LeViT": (6, "biases of pairs of places are gathered in the export, by distances without their sign"),
     "timm, Swin": (6, SHIFTED),

@@ -77,13 +77,10 @@ func (d *Distances) Stored() schemes.Scheme { return d.stored }
 // Store makes the rows of all pairs those of more or fewer positions, at the distances that there are rows for.
 func (d *Distances) Store(want position.Want) error {
 	other, ok := want.Scheme.(schemes.Other)
-	if ok = ok && other.Equal(d.Detected.Scheme); !ok || !d.Folded() && other.MaxDistance == 0 {
+	if !ok || !other.Equal(d.Detected.Scheme) || !d.Folded() {
 		return d.Other.Store(want)
 	}
 	d.stored = other
-	if !d.Folded() {
-		return nil // the graph clips whatever there is
-	}
 	if err := d.alone(); err != nil {
 		return err
 	}

@@ -97,6 +97,11 @@ func (m *Search) disentangledSite(s *eval.Scope, node *onnx.Node, pairs func(*ev
 	d := &Disentangled{Other: site.NewOther(e), graph: m.graph}
 	if n := m.graph.FixedLength(); n > 0 && s == m.graph.Eval.Main && index != nil && !cut && BucketsFarthest(s, node.Input(1), index, rows) == 0 {
 		d.Detected.Capacity, d.Detected.Beyond = index.Shape[len(index.Shape)-1], report.BeyondError
+	} else if n == 0 && cut && s == m.graph.Eval.Main {
+		far := m.graph.At(rows/2 + 1).Main.Value(node.Input(0))
+		if k := len(far.Shape); k > 0 && far.Shape[k-1] < rows { // of the table, which the cut leaves
+			d.Detected.Capacity, d.Detected.Beyond = rows/2, report.BeyondError
+		}
 	}
 	return d
 }

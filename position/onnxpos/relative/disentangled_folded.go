@@ -2,13 +2,17 @@ package relative
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
@@ -20,6 +24,7 @@ type Disentangled struct {
 	bydistance.Given // indices that are folded for one length, put anew
 	graph            *site.Graph
 	stored           schemes.Scheme
+	cut              map[*onnx.Tensor]*eval.Value // tables of which the graph cuts as many rows out of the middle as a length needs: as they become
 }
 
 // Folded reports whether the columns of all pairs stand in the file, for one length.
@@ -39,7 +44,10 @@ func (d *Disentangled) Store(want position.Want) error {
 // ResizeDistances makes the columns of all pairs those of so many positions, where distances beyond the table's ends have the
 // farthest row.
 func (d *Disentangled) ResizeDistances(most, positions int) error {
-	if positions == 0 || !d.Folded() {
+	switch {
+	case positions > 0 && !d.Folded() && d.Detected.Capacity > 0:
+		return d.lengthen(positions)
+	case positions == 0 || !d.Folded():
 		return &position.Refusal{Why: "scores against a table of distances are picked by pair, and the reach of that table is not changed", Instead: "export the model again with the wanted distance"}
 	}
 	return d.fold(positions)
@@ -131,4 +139,83 @@ func columnsByDistance(r *rows.ByDistance, count, positions int) (column func(di
 		unknown = max(seen, 1)
 	}
 	return column, unknown
+}
+
+// middle finds the table of a number of rows behind scores of which the graph cuts some out of the middle; nil where there
+// is none.
+func middle(s *eval.Scope, n *onnx.Node, rows int) *onnx.Tensor {
+	for _, src := range trace.Sources(s, n.Input(0)) {
+		if src.Tensor != nil && src.Indexed != nil && src.Indexed.Op == "Slice" && src.Axis == 0 && len(src.Tensor.Dims) == 2 && int(src.Tensor.Dims[0]) == rows {
+			return src.Tensor
+		}
+	}
+	return nil
+}
+
+// lengthen gives tables that are cut from the middle rows for so many positions: farther distances have the farthest row. The
+// numbers from which the graph counts the cut follow with the length.
+func (d *Disentangled) lengthen(positions int) error {
+	why := fmt.Sprintf("rows for %d positions in both directions", positions)
+	old := d.Detected.Capacity
+	s := d.graph.Eval.Main
+	d.cut = map[*onnx.Tensor]*eval.Value{}
+	for _, n := range s.Graph.Nodes {
+		if !picksByPair(s, n) {
+			continue
+		}
+		t := middle(s, n, 2*old)
+		if t == nil {
+			return &position.Refusal{Why: fmt.Sprintf("%s picks scores against another table than one of %d rows", n.Title(), 2*old), Instead: "export the model again for this length"}
+		}
+		if d.cut[t] != nil {
+			continue
+		}
+		width := t.Dims[1]
+		values, err := t.Floats(0, t.Len())
+		if err != nil {
+			return err
+		}
+		var rows []float64
+		for i := -positions; i < positions; i++ {
+			row := int64(min(max(i, -old), old-1) + old)
+			rows = append(rows, values[row*width:(row+1)*width]...)
+		}
+		data, err := onnx.EncodeFloats(t.Type, rows, nil)
+		if err != nil {
+			return &position.Refusal{Why: fmt.Sprintf("the table is stored as %s, which other rows cannot be", t.Type)}
+		}
+		if err := d.graph.Replace(t, []int64{2 * int64(positions), width}, patch.Bytes(data), why); err != nil {
+			return err
+		}
+		d.cut[t] = eval.Shaped(t.Type, 2*positions, int(width))
+	}
+	other := d.Detected.Scheme.(schemes.Other)
+	other.Rows, other.Buckets, other.MaxDistance = 2*positions, positions, positions
+	d.stored = other
+	return nil
+}
+
+// Overlay tells an evaluator of the shapes of tables that were made longer.
+func (d *Disentangled) Overlay(into map[*onnx.Tensor]*eval.Value) { maps.Copy(into, d.cut) }
+
+// Follows refuses a graph that does not take the whole of tables that were made longer, which the new length needs, or picks others
+// than the rows of distances.
+func (d *Disentangled) Follows(e *eval.Evaluator) error {
+	for t, now := range d.cut {
+		for _, n := range d.graph.Eval.Main.Graph.Nodes {
+			if s := d.graph.Eval.Main; !picksByPair(s, n) || middle(s, n, int(t.Dims[0])) != t {
+				continue
+			}
+			index := e.Main.Value(n.Input(1))
+			r, ok := bydistance.ReadIndex(index, len(PickedPairs(e.Main, n)(index).Shape)-1)
+			zero := 0
+			if ok {
+				zero, _, ok = bydistance.Clipped(r, now.Shape[0])
+			}
+			if columns := e.Main.Value(n.Input(0)).Shape; !ok || columns[len(columns)-1] != now.Shape[0] || 2*zero != now.Shape[0] {
+				return &position.Refusal{Why: fmt.Sprintf("%s does not take the rows of the new length out of the middle of the table", n.Title()), Instead: "export the model again for this length"}
+			}
+		}
+	}
+	return nil
 }
