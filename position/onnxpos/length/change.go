@@ -500,6 +500,9 @@ func (c *Change) misshaped(e *eval.Evaluator) []eval.Failure {
 // table of the file.
 func (c *Change) mayChange(old, s *eval.Scope, n *onnx.Node, axis, before, after int) bool {
 	was, is := old.Value(n.Input(0)), s.Value(n.Input(0))
+	if n.Op == "Reshape" && c.Graph.FixedLength() > 0 && !carries(was.Shape, is.Shape, old.Value(n.Output(0)).Shape, axis) {
+		return false
+	}
 	for a := range was.Shape {
 		if n.Op == "Reshape" && a < len(is.Shape) && was.Shape[a] == before && is.Shape[a] == after {
 			return true
@@ -514,6 +517,24 @@ func (c *Change) mayChange(old, s *eval.Scope, n *onnx.Node, axis, before, after
 		}
 	}
 	return c.Follows(before, after)
+}
+
+// carries reports whether an axis of what a Reshape gives shares elements with one that changed of what it takes: these stay in their
+// order, so that the steps along both overlap. Where a width is as the length, or a multiple, a free entry of the shape takes
+// what belongs to the tokens else.
+func carries(was, is, out []int, axis int) bool {
+	if len(was) != len(is) || axis >= len(out) {
+		return true
+	}
+	step, changed := product(out[axis+1:]), false
+	for a := range was {
+		of := product(was[a+1:])
+		if was[a] != is[a] && max(step, of) < min(step*out[axis], of*was[a]) {
+			return true
+		}
+		changed = changed || was[a] != is[a]
+	}
+	return !changed
 }
 
 // Follows reports whether a dimension may change so with the length, or with
