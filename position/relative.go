@@ -138,7 +138,7 @@ func resizeDistances(s DistanceResizer, i, most, positions int, out *Outcome) er
 	expect := report.ExpectChanged
 	if most > from {
 		expect = report.ExpectSameOnPrefix
-		out.note(fmt.Sprintf("rows of distances beyond %d repeat the farthest: the model computes what it did until it is trained further", from))
+		out.note(fmt.Sprintf("rows of distances beyond %d repeat the farthest: the model computes what it did until it is trained further%s", from, map[bool]string{true: "; rows that an export for fewer tokens than the model has rows for left out are not in the file"}[s.Folded()]))
 	} else {
 		out.note(fmt.Sprintf("distances beyond %d share its row: a model may need fine-tuning", most))
 	}

@@ -59,6 +59,7 @@ func TestDistancesOfOneLength(t *testing.T) {
 		{"an index that falls, clipped", looked(3, 3, func(d int) int { return 3 - clip(d, 3, 3) }), 20, 3, 3, "relative-table, rows 7, max distance 3"},
 		{"a clip that is not seen any more", looked(3, 3, func(d int) int { return clip(d, 3, 3) + 3 }), 4, 3, 3, "relative-table, rows 7"},
 		{"more rows to one side", looked(5, 2, func(d int) int { return clip(d, 5, 2) + 5 }), 20, 5, 2, "relative-table, rows 8, max distance 5"},
+		{"an index that ends with a table of more rows to one side", looked(11, 12, func(d int) int { return d + 11 }), 20, 11, 12, "relative-table, rows 24, max distance 12"},
 		{"an index of several constants", func(m *onnx.NewModel) {
 			attend(m, []onnx.NewTensor{table(4, 3), square("distance", func(d int) int { return d }), square("near", func(d int) int { return max(d, -4) }), {Name: "four", Type: onnx.Int64, Raw: []byte{4, 0, 0, 0, 0, 0, 0, 0}}, {Name: "three", Type: onnx.Int64, Raw: []byte{3, 0, 0, 0, 0, 0, 0, 0}}},
 				node("GreaterOrEqual", "far", "distance", "four"), node("Where", "within", "far", "three", "near"), node("Add", "index", "within", "four"), node("Gather", "v", "rows", "index"))

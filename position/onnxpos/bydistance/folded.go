@@ -92,6 +92,10 @@ func (d *Distances) Store(want position.Want) error {
 func (d *Distances) fold(positions, most int, why string) error {
 	d.Given = Given{}
 	for _, t := range d.tables {
+		most := most
+		if _, zero, _, ok := d.indexed(t); ok && positions > 0 && 2*zero != int(t.Table.Dims[0])-1 {
+			most = 0 // more rows to one side: the farthest are those of the ends as they are
+		}
 		if most > 0 {
 			if err := d.resize(t.Table, most, why); err != nil {
 				return err
@@ -114,15 +118,10 @@ func (d *Distances) fold(positions, most int, why string) error {
 // index puts the rows of each pair of so many positions in the place of those that a node looks up.
 func (d *Distances) index(t *Lookup, positions, most int, why string) error {
 	name, last := t.Gather.Input(1), int(t.Table.Dims[0])-1
-	v := t.Scope.Value(name)
 	if d.Given[name] != nil {
 		return nil // layers share it
 	}
-	r, ok := ReadIndex(v, len(v.Shape)-1)
-	zero, step := 0, 0
-	if ok = ok && r.Dim() == 1; ok {
-		zero, step, ok = Clipped(r, last+1)
-	}
+	r, zero, step, ok := d.indexed(t)
 	switch {
 	case !ok || GatherAxis(t.Gather, t.Table) != 0 || len(t.Table.Dims) != 2:
 		return &position.Refusal{Why: fmt.Sprintf("the rows that %s picks are not those of distances, one after another", t.Gather.Title()), Instead: "export the model again with the wanted distance"}
@@ -137,6 +136,7 @@ func (d *Distances) index(t *Lookup, positions, most int, why string) error {
 		zero, last = most, 2*most
 	}
 	other := d.stored.(schemes.Other)
+	other.Rows = last + 1
 	if other.MaxDistance = 0; max(zero, last-zero) < positions-1 {
 		other.MaxDistance = max(zero, last-zero)
 	}
@@ -145,6 +145,17 @@ func (d *Distances) index(t *Lookup, positions, most int, why string) error {
 		return []float64{float64(min(max(zero+step*distance, 0), last))}
 	})
 	return d.Put(d.graph, t.Scope, name, why, shape, fill)
+}
+
+// indexed reads the rows that a node looks up for each pair: that of the same position, and by how much it grows with the
+// distance of the query from the key; false where rows are none of distances, one after another.
+func (d *Distances) indexed(t *Lookup) (r *rows.ByDistance, zero, step int, ok bool) {
+	v := t.Scope.Value(t.Gather.Input(1))
+	if r, ok = ReadIndex(v, len(v.Shape)-1); !ok || r.Dim() != 1 {
+		return nil, 0, 0, false
+	}
+	zero, step, ok = Clipped(r, int(t.Table.Dims[0]))
+	return r, zero, step, ok
 }
 
 // ReadIndex reads whole numbers for each pair on two neighbouring axes, of whom the second is the given one; false where they
