@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -70,11 +71,13 @@ func AssumesPositions(f *onnx.File, in *onnx.ValueInfo) bool {
 
 // madeUp are the words of names that exporters give inputs which have none (in_1, input.3, args_0, l_args_1_, keras_tensor_4,
 // serving_default_inputs_1:0), and of numbers of places.
-var madeUp = regexp.MustCompile(`^(in|inputs?|args?|x|y|p|t|v|l|onnx|self|data|tensor|keras|serving|default|placeholder|var|variable|param|idx|index|indices|offsets?|order|place|loc|coords?|times?|steps?|timesteps?)?$`)
+var madeUp = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(in|inputs?|args?|x|y|p|t|v|l|onnx|self|data|tensor|keras|serving|default|placeholder|var|variable|param|idx|index|indices|offsets?|order|place|loc|coords?|times?|steps?|timesteps?)?$`)
+})
 
 // namesNothing reports whether no word of a name says what else than positions an input holds.
 func namesNothing(name string) bool {
-	return !slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) }), func(word string) bool { return !madeUp.MatchString(word) })
+	return !slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) }), func(word string) bool { return !madeUp().MatchString(word) })
 }
 
 // fewKinds is how many rows a table of kinds of tokens has at the most: BERT's has two, others one a language or a speaker.

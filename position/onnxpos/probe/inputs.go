@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -31,7 +32,7 @@ type demanded struct {
 }
 
 // unnamed are names that exporters give axes which have none: torch.export's s0, s77.
-var unnamed = regexp.MustCompile(`^(s\d+)?$`)
+var unnamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(s\d+)?$`) })
 
 // dimension chooses the size of a declared dimension of an input.
 func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
@@ -45,7 +46,7 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 		}
 	}
 	name := strings.ToLower(d.Param)
-	if cached := strings.ToLower(in.Name); rank > 3 && (strings.Contains(cached, "past") || strings.Contains(cached, "cache")) && unnamed.MatchString(name) {
+	if cached := strings.ToLower(in.Name); rank > 3 && (strings.Contains(cached, "past") || strings.Contains(cached, "cache")) && unnamed().MatchString(name) {
 		if slices.ContainsFunc(in.Dims[axis+1:], func(d onnx.Dim) bool { return d.Value < 0 }) { // the last that is free runs over tokens
 			return s.Batch
 		}

@@ -121,7 +121,7 @@ func (p *Probe) FixedLength() int {
 	if !p.fixed.known {
 		p.fixed.known, p.fixed.length, p.fixed.part = true, p.lengthOf(p.TokenInput()), 0
 		if p.fixed.length > 0 && slices.ContainsFunc(p.cached(), func(c *onnx.ValueInfo) bool {
-			return slices.ContainsFunc(c.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 }) && !crossed.MatchString(strings.ToLower(c.Name))
+			return slices.ContainsFunc(c.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 }) && !crossed().MatchString(strings.ToLower(c.Name))
 		}) {
 			p.fixed.length, p.fixed.part = 0, p.fixed.length
 		}

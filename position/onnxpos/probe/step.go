@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -38,7 +39,7 @@ func (p *Probe) cached() (out []*onnx.ValueInfo) {
 			continue
 		}
 		joined := func(n *onnx.Node) bool { return n.Op == "Concat" && slices.Index(n.Inputs, c.Name) == 0 }
-		if caches.MatchString(strings.ReplaceAll(strings.ToLower(c.Name), "pixel_values", "")) || slices.ContainsFunc(p.File.Graph.Nodes, joined) {
+		if caches().MatchString(strings.ReplaceAll(strings.ToLower(c.Name), "pixel_values", "")) || slices.ContainsFunc(p.File.Graph.Nodes, joined) {
 			out = append(out, c)
 		}
 	}
@@ -46,10 +47,12 @@ func (p *Probe) cached() (out []*onnx.ValueInfo) {
 }
 
 // caches are the names of keys and values that are given.
-var caches = regexp.MustCompile(`past|cache|key|value|state|mem|^[kv](_|\d|$)|_[kv](_|\d|$)`)
+var caches = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`past|cache|key|value|state|mem|^[kv](_|\d|$)|_[kv](_|\d|$)`)
+})
 
 // crossed are the names of those of another sequence: an encoder's.
-var crossed = regexp.MustCompile(`cross|enc`)
+var crossed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`cross|enc`) })
 
 // FirstPosition is the position of the first place that was looked at: 0 but for a graph that takes one token at a time.
 func (p *Probe) FirstPosition() int { return p.Sizes.past }
