@@ -57,7 +57,7 @@ REFUSED = {  # of a row: how many cells at most, of those that cannot be changed
     "timm, Swin v2-CR": (3, SHIFTED),
     "timm, ViT with mixed RoPE": (3, "frequencies of both axes are trained: no formula of the places tells them"),
     "Stable Diffusion 3": (6, "with a fixed size a crop of its table is left: what the places of another are counted by is not in the file"),
-    "Flux": (9, "places are an input, and the exporters counted those of texts and latents into a Reshape"),
+    "Flux": (4, "with free axes the exporter counted the latents of the export into a Reshape; shorter, a Slice to that many"),
 }
 
 
