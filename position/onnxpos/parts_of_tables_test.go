@@ -1,6 +1,9 @@
 package onnxpos
 
 import (
+	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -64,5 +67,39 @@ func TestPartsOfTablesStay(t *testing.T) {
 		if _, err := position.ResizeGrid(built(t, change), position.GridOptions{Image: 80}); err == nil {
 			t.Errorf("%s: resized", name)
 		}
+	}
+}
+
+// TestPartOfSines: of a table of sines of rows and columns, row after row of the grid, of which a picture of one size gets the middle, the
+// formula is that of the whole table, and a larger picture gets a larger part.
+func TestPartOfSines(t *testing.T) {
+	const side, columns, step = 6, 16, 2.0 / 3
+	middle := func(m *onnx.NewModel) {
+		picture(m)
+		m.Initializers = append(m.Initializers, noise("widen", 4, columns),
+			floats("sines", []int64{1, side * side, columns}, func(i int) float64 {
+				place, c := i/columns, i%columns
+				at := []float64{float64(place % side), float64(place / side)}[c/8] * step
+				angle := at / math.Pow(10000, float64(c%4)/4)
+				if c%8 < 4 {
+					return math.Sin(angle)
+				}
+				return math.Cos(angle)
+			}),
+			integers("grid", 1, side, side, columns), integers("first", 1), integers("end", 5), integers("axis1", 1), integers("axis2", 2), integers("all", 1, 16, columns))
+		m.Nodes = append(m.Nodes, node("MatMul", "wide", "x", "widen"), node("Reshape", "cells", "sines", "grid"), node("Slice", "rows", "cells", "first", "end", "axis1"),
+			node("Slice", "part", "rows", "first", "end", "axis2"), node("Reshape", "places", "part", "all"), node("Add", "y", "wide", "places"))
+		m.Outputs = []onnx.NewValue{{Name: "y", Type: onnx.Float, Dims: []int64{1, 16, columns}}}
+	}
+	m := built(t, middle)
+	if got := found(m); !strings.Contains(got, "grid 6×6 of patches 0.6667 apart") {
+		t.Fatalf("found %q", got)
+	}
+	if _, err := position.ResizeGrid(m, position.GridOptions{Height: 6, Width: 6}); err != nil {
+		t.Fatal(err)
+	}
+	e := result(t, m, saved(t, middle)).graph.Eval
+	if places := e.Main.Value("places"); len(e.Failures) > 0 || !slices.Equal(places.Shape, []int{1, 36, columns}) || math.Abs(places.Number(columns)-math.Sin(step)) > 1e-6 {
+		t.Errorf("%v, places of %v", e.Failures, places.Shape)
 	}
 }

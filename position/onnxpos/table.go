@@ -218,7 +218,7 @@ func (t *tableSite) describe(d *detector) {
 	}
 	grid, prefix, total := t.grid(d)
 	if grid != nil || t.m.ImageInput() != nil {
-		if s, fits := t.gridFormula(table, grid); fits {
+		if s, fits := t.gridFormula(table, grid, prefix); fits {
 			e.Scheme, e.Capacity = s.Sinusoid, sheet.Size(s.Sinusoid.Grid)
 			if !t.m.FreeImage() && grid != nil {
 				e.Capacity = sheet.Size(grid) // a crop of the table
@@ -274,7 +274,7 @@ func (t *tableSite) ofText() bool { return t.m.TokenMatrix() != nil && t.m.Image
 
 // gridFormula explains an image's rows by sines and cosines of rows and columns
 // of the grid, or of any where patches are not cut by a convolution.
-func (t *tableSite) gridFormula(rows rows.Table, grid []int) (fit.SinusoidResult, bool) {
+func (t *tableSite) gridFormula(rows rows.Table, grid []int, prefix int) (fit.SinusoidResult, bool) {
 	m := rows.Whole()
 	if m == nil {
 		return fit.SinusoidResult{}, false
@@ -282,6 +282,10 @@ func (t *tableSite) gridFormula(rows rows.Table, grid []int) (fit.SinusoidResult
 	if rows.Planar {
 		if r, ok := fit.GridTable(m, t.precision(), rows.Grid[:]); ok {
 			return r, true
+		}
+	} else if len(grid) == 2 {
+		if whole, _, part := t.uses[0].share.Whole([2]int(grid), prefix); part {
+			grid = whole[:]
 		}
 	}
 	return fit.GridTable(m, t.precision(), grid)

@@ -213,7 +213,7 @@ func (t *tableSite) Follows(e *eval.Evaluator) error {
 		return nil
 	}
 	a, is := t.uses[0], t.cropped[1]
-	v, n, columns := e.Main.Value(a.name), sheet.Size(is.Size[:]), a.share.Columns
+	v, n, columns := e.Main.Enlarge(a.name), sheet.Size(is.Size[:]), a.share.Columns
 	_, prefix, _ := a.gridOf()
 	want := make([]float64, a.share.Table.Dim())
 	same := v.Known() && a.scope.Index() == 0 && len(want) == columns && v.Len() == (prefix+n)*columns

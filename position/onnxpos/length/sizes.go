@@ -742,7 +742,7 @@ func (z *sizes) sort(n *onnx.Node, inputs []*eval.Value) {
 // cutTable has a Slice that cuts a part out of a table of rows and columns cut out the new part.
 func (z *sizes) cutTable(n *onnx.Node, inputs []*eval.Value) bool {
 	starts, ends, axes := z.constant(n, inputs, 1), z.constant(n, inputs, 2), z.constant(n, inputs, 3)
-	if len(z.cuts) != 2 || len(starts) != 1 || len(ends) != 1 || len(axes) != 1 || axes[0] < 0 || inputs[0] == nil || int(axes[0]) >= len(inputs[0].Shape) || inputs[0].Constant() == nil && !inputs[0].Known() {
+	if len(z.cuts) != 2 || len(starts) != 1 || len(ends) != 1 || len(axes) != 1 || axes[0] < 0 || inputs[0] == nil || int(axes[0]) >= len(inputs[0].Shape) || inputs[0].Constant() == nil && !inputs[0].Known() && !inputs[0].Large() {
 		return false
 	}
 	at, shape := int(axes[0]), z.old.Input(n, 0).Shape

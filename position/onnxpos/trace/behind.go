@@ -215,7 +215,7 @@ func fromInputBehind(s *eval.Scope, name string) bool {
 
 // LogDivisors are the scalar constants that something is divided by on the way
 // to an index: ln(max_distance / max_exact) is one. What divides a logarithm
-// itself comes first.
+// itself comes first; t is the type in which it was rounded.
 func LogDivisors(s *eval.Scope, name string) (divisors []float64, t onnx.DataType) {
 	var logarithms, out []float64
 	seen := map[string]bool{}
@@ -230,12 +230,18 @@ func LogDivisors(s *eval.Scope, name string) (divisors []float64, t onnx.DataTyp
 			return
 		}
 		if n.Op == "Div" || n.Op == "Mul" {
-			if x, ok := at.Value(n.Input(1)).Scalar(); ok && at.Value(n.Input(1)).Type.IsFloat() {
+			by := at.Value(n.Input(1))
+			if x, ok := by.Scalar(); ok && by.Type.IsFloat() {
 				if n.Op == "Mul" && x != 0 {
 					x = 1 / x
 				}
 				if from, _ := at.Find(n.Input(0)); from != nil && from.Op == "Log" {
-					logarithms, t = append(logarithms, x), at.Value(n.Input(1)).Type
+					logarithms, t = append(logarithms, x), by.Type
+					for _, stored := range by.Origins { // an optimiser that computes in 32 bits keeps what was rounded to 16
+						if stored.Type.IsFloat() && stored.Type.Bits() < t.Bits() {
+							t = stored.Type
+						}
+					}
 				} else {
 					out = append(out, x)
 				}

@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"bytes"
+	"math"
 	"slices"
 	"testing"
 
@@ -34,5 +36,35 @@ func TestRowsOf(t *testing.T) {
 		if !slices.EqualFunc(got, c.want, slices.Equal) {
 			t.Errorf("%v along %d: %v, want %v", c.shape, c.axis, got, c.want)
 		}
+	}
+}
+
+// TestLogDivisors: what divides a logarithm comes first, in the type in which it was rounded, though the graph computes in another.
+func TestLogDivisors(t *testing.T) {
+	node := func(op, out string, in ...string) onnx.NewNode {
+		return onnx.NewNode{Op: op, Inputs: in, Outputs: []string{out}}
+	}
+	halves, err := onnx.EncodeFloats(onnx.Float16, []float64{math.Log(16)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wholes, err := onnx.EncodeFloats(onnx.Float, []float64{8, 16}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cast := node("Cast", "by", "ln")
+	cast.Attributes = []onnx.NewAttribute{{Name: "to", Value: int64(onnx.Float)}}
+	m := onnx.NewModel{Opset: 17, Initializers: []onnx.NewTensor{{Name: "ln", Type: onnx.Float16, Raw: halves}, {Name: "x", Type: onnx.Float, Dims: []int64{2}, Raw: wholes}},
+		Nodes: []onnx.NewNode{cast, node("Log", "l", "x"), node("Div", "y", "l", "by"), node("Mul", "z", "y", "x")}, Outputs: []onnx.NewValue{{Name: "z", Type: onnx.Float, Dims: []int64{2}}}}
+	raw := m.Build()
+	f, err := onnx.NewFile(bytes.NewReader(raw), int64(len(raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := eval.New(f, nil)
+	e.Run()
+	divisors, of := LogDivisors(e.Main, "z")
+	if len(divisors) != 1 || math.Abs(divisors[0]-math.Log(16)) > 1e-3 || of != onnx.Float16 {
+		t.Errorf("%v, %v", divisors, of)
 	}
 }
