@@ -291,14 +291,19 @@ func fusedAttention(s *eval.Scope, n *onnx.Node, shared *sharedBias, acts effect
 }
 
 // firstQuery are what a known matrix has for the first query: at its own key, which past keys precede, at the next one
-// and at the last; ok is false where keys do not differ.
+// and at the last; ok is false where keys do not differ, or one of the second query's own key and the one before is hidden: where each
+// is hidden from itself, say.
 func firstQuery(v *eval.Value) (own, next, last float64, ok bool) {
 	k := len(v.Shape)
 	if !v.Known() || k < 2 || v.Shape[k-2] < 2 || v.Shape[k-1] < v.Shape[k-2] || !v.Varies(k-1) {
 		return 0, 0, 0, false
 	}
-	at := v.Shape[k-1] - v.Shape[k-2]
-	return v.Number(at), v.Number(at + 1), v.Number(v.Shape[k-1] - 1), true
+	at, second := v.Shape[k-1]-v.Shape[k-2], v.Shape[k-1]
+	hidden := func(i int) bool { return v.Number(second+at+i) < trace.MaskedBelow }
+	if v.Type == onnx.Bool {
+		hidden = func(i int) bool { return v.Number(second+at+i) == 0 }
+	}
+	return v.Number(at), v.Number(at + 1), v.Number(v.Shape[k-1] - 1), hidden(0) == hidden(1)
 }
 
 // hidesLater reports whether a known mask shows the first query its own key, and hides the next one and the last:

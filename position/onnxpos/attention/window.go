@@ -189,7 +189,7 @@ func windowOfNode(s *eval.Scope, n *onnx.Node) (w schemes.SlidingWindow) {
 			w.Positions = 0
 		}
 	case n.Op == "Trilu":
-		if k, ok := s.Value(n.Input(1)).Scalar(); ok && k < 0 && k > math.MinInt32 {
+		if k, ok := s.Value(n.Input(1)).Scalar(); ok && n.Int("upper", 1) == 1 && k < 0 && k > math.MinInt32 {
 			w.Positions = int(-k)
 		}
 	case n.Op == "Equal":
@@ -397,8 +397,8 @@ func banded(v *eval.Value) (w schemes.SlidingWindow) {
 			return schemes.SlidingWindow{}
 		}
 	}
-	if !same(rows, columns, func(q, k int) bool { x := cell(v, q, k); return x == own || x == hidden }) {
-		return schemes.SlidingWindow{}
+	if first == columns-1 || !same(rows, columns, func(q, k int) bool { x := cell(v, q, k); return x == own || x == hidden }) {
+		return schemes.SlidingWindow{} // alone it sees what no window shows: itself, or all others
 	}
 	w.Positions = columns - first
 	return w

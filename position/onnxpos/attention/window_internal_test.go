@@ -24,3 +24,36 @@ func TestEmptyMask(t *testing.T) {
 		}
 	}
 }
+
+// TestMasks tells what hides later keys, and what a window: a query that is hidden from itself, or sees itself alone, makes neither.
+func TestMasks(t *testing.T) {
+	for name, c := range map[string]struct {
+		sees   func(q, k int) bool
+		later  bool
+		window int
+	}{
+		"causal":             {func(q, k int) bool { return k <= q }, true, 0},
+		"window of two":      {func(q, k int) bool { return k <= q && k > q-2 }, true, 2},
+		"hidden from itself": {func(q, k int) bool { return k != q }, false, 0},
+		"itself alone":       {func(q, k int) bool { return k == q }, false, 0},
+		"earlier ones hide":  {func(q, k int) bool { return k >= q }, false, 0},
+	} {
+		added, truth := eval.Shaped(onnx.Float, 5, 5), eval.Shaped(onnx.Bool, 5, 5)
+		added.Floats, truth.Ints = make([]float64, 25), make([]int64, 25)
+		for i := range 25 {
+			if c.sees(i/5, i%5) {
+				truth.Ints[i] = 1
+			} else {
+				added.Floats[i] = -1e9
+			}
+		}
+		for _, v := range []*eval.Value{added, truth} {
+			if got := hidesLater(v); got != c.later {
+				t.Errorf("%s, %v: hides later keys %v, want %v", name, v.Type, got, c.later)
+			}
+			if got := banded(v).Positions; got != c.window {
+				t.Errorf("%s, %v: a window of %d, want %d", name, v.Type, got, c.window)
+			}
+		}
+	}
+}
