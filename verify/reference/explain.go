@@ -104,34 +104,95 @@ func (r *Reference) Explain() (*Explained, error) {
 	return e, r.explainOutput(e)
 }
 
-// explainProducts holds query·key as the file multiplies them against turned ones.
+// explainProducts holds query·key as the file multiplies them against turned ones. Of a model that turns queries and keys, the
+// first tokens may stay as they are, in every head the same, or some heads.
 func (r *Reference) explainProducts(e *Explained, angle float64) {
+	r.ahead, r.still = 0, nil
+	allowed := roundoff + 4*angle
+	var still []int
+	turned := false
 	for i := range r.Trial.Heads {
 		h := &r.Trial.Heads[i]
-		query, key := r.turnedHead(h)
-		worst, scale, at := 0.0, 0.0, 0
-		for q := range query {
-			for k := range key {
-				sum, size := 0.0, 0.0
-				for c, x := range query[q] {
-					sum += x * key[k][c]
-					size += math.Abs(x * key[k][c])
+		worst, scale, at := r.productsApart(h)
+		fits := worst <= allowed*scale
+		if !fits && !turned && r.Trial.Past == 0 && len(r.rotations) > 0 {
+			for r.ahead = 1; r.ahead < min(r.Trial.Queries, r.Trial.Keys)-1 && !fits; {
+				if w, s, _ := r.productsApart(h); w <= allowed*s {
+					fits = true
+				} else {
+					r.ahead++
 				}
-				scale = math.Max(scale, size)
-				if d := math.Abs(sum - h.Products[q][k]); !(d <= worst) {
-					worst, at = d, q
-				}
+			}
+			if !fits {
+				r.ahead = 0
 			}
 		}
-		if !(worst <= (roundoff+4*angle)*math.Max(scale, 1e-30)) {
-			e.Wrong = fmt.Sprintf("queries and keys are turned otherwise than the report says (head %d, query %d: apart by %.3g of %.3g)", h.Head, at, worst, scale)
-			if len(r.rotations) == 0 {
-				e.Wrong = fmt.Sprintf("queries and keys are turned, and the report names no rotation here (head %d, query %d)", h.Head, at)
+		if fits {
+			turned = true
+			continue
+		}
+		r.stays(h.Head, true)
+		if w, s, _ := r.productsApart(h); w <= allowed*s && len(r.rotations) > 0 && e.Wrong == "" {
+			still = append(still, h.Head)
+			e.Head, e.Position, e.Difference = h.Head, at, worst/scale
+			continue
+		}
+		r.stays(h.Head, false)
+		r.turnedOtherwise(e, h.Head, at, worst, scale)
+		return
+	}
+	switch {
+	case len(still) > 0 && !turned:
+		r.turnedOtherwise(e, e.Head, e.Position, e.Difference, 1)
+		return
+	case len(still) > 0:
+		e.Terms = append(e.Terms, fmt.Sprintf("heads that are not turned: %v", still))
+	}
+	if r.ahead > 0 {
+		e.Terms = append(e.Terms, fmt.Sprintf("the first %d tokens are not turned", r.ahead))
+	}
+	if e.Wrong == "" {
+		e.Head, e.Position, e.Difference = 0, 0, 0
+	}
+}
+
+// stays notes whether a head is not turned.
+func (r *Reference) stays(head int, still bool) {
+	if r.still == nil {
+		r.still = map[int]bool{}
+	}
+	if r.still[head] = still; !still {
+		delete(r.still, head)
+	}
+}
+
+// turnedOtherwise says that queries and keys of a head are turned otherwise than the report says.
+func (r *Reference) turnedOtherwise(e *Explained, head, query int, worst, scale float64) {
+	e.Wrong = fmt.Sprintf("queries and keys are turned otherwise than the report says (head %d, query %d: apart by %.3g of %.3g)", head, query, worst, scale)
+	if len(r.rotations) == 0 {
+		e.Wrong = fmt.Sprintf("queries and keys are turned, and the report names no rotation here (head %d, query %d)", head, query)
+	}
+	e.Head, e.Position, e.Difference = head, query, worst/scale
+}
+
+// productsApart is how far the products of a head's queries and keys are from those that the file multiplies, of which size, and
+// where.
+func (r *Reference) productsApart(h *trial.Head) (worst, scale float64, at int) {
+	query, key := r.turnedHead(h)
+	for q := range query {
+		for k := range key {
+			sum, size := 0.0, 0.0
+			for c, x := range query[q] {
+				sum += x * key[k][c]
+				size += math.Abs(x * key[k][c])
 			}
-			e.Head, e.Position, e.Difference = h.Head, at, worst/math.Max(scale, 1e-30)
-			return
+			scale = math.Max(scale, size)
+			if d := math.Abs(sum - h.Products[q][k]); !(d <= worst) {
+				worst, at = d, q
+			}
 		}
 	}
+	return worst, math.Max(scale, 1e-30), at
 }
 
 // swapLayout takes halves for pairs, and pairs for halves.

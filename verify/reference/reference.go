@@ -25,6 +25,8 @@ type Reference struct {
 	rotations []rotation
 	biases    []position.Biaser // that act
 	taken     bool              // what the file adds to scores is taken from it, since no formula makes it
+	ahead     int               // how many of the first tokens are not turned, as a text's ahead of an image's: the next one has position 0
+	still     map[int]bool      // heads that are not turned
 }
 
 // rotation is a rotary encoding with its cosines and sines, a row a position.
@@ -83,10 +85,12 @@ func (r *Reference) Formula() bool {
 // Rotation is the one rotation of the attention: its scheme, and cosines and sines, a row
 // a position; false where there is none. The error tells of several.
 func (r *Reference) Rotation() (rotary schemes.Rotary, cos, sin [][]float64, ok bool, err error) {
-	switch len(r.rotations) {
-	case 0:
+	switch {
+	case len(r.rotations) == 0:
 		return rotary, nil, nil, false, nil
-	case 1:
+	case r.ahead > 0 || len(r.still) > 0:
+		return rotary, nil, nil, false, fmt.Errorf("some tokens or heads are not turned")
+	case len(r.rotations) == 1:
 		t := r.rotations[0]
 		return t.rotary, t.cos, t.sin, true, nil
 	}
@@ -96,8 +100,11 @@ func (r *Reference) Rotation() (rotary schemes.Rotary, cos, sin [][]float64, ok 
 // turned are the queries and keys of a head after rotation. Keys from a cache are turned
 // already.
 func (r *Reference) turnedHead(h *trial.Head) (query, key [][]float64) {
+	if r.still[h.Head] {
+		return h.Query, h.Key
+	}
 	t := r.Trial
-	return r.turned(h.Query, 0, t.Past), r.turned(h.Key, t.Past, 0)
+	return r.turned(h.Query, r.ahead, t.Past-r.ahead), r.turned(h.Key, max(t.Past, r.ahead), -r.ahead)
 }
 
 // turned are rows after rotation, from one on, row p at the position offset + p.

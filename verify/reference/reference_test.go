@@ -2,6 +2,7 @@ package reference_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/modelpatch/modelpatch"
@@ -145,5 +146,76 @@ func TestInvariants(t *testing.T) {
 	}
 	if why := reference.Invariants(schemes.ALiBi{Heads: 4, MaxBias: 8, Slopes: []float64{0.25, 0.0625, 0.02, 0.00390625}}); why == "" {
 		t.Error("slopes of no ratio pass")
+	}
+}
+
+// TestExplainFindsWhatIsNotTurned computes an attention anew of which some heads, or the first tokens, are not turned.
+func TestExplainFindsWhatIsNotTurned(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		ahead func(head int) int // how many tokens are not turned
+		wrong bool
+		term  string
+	}{
+		{"all are turned", func(int) int { return 0 }, false, ""},
+		{"the first tokens are not", func(int) int { return 3 }, false, "the first 3 tokens are not turned"},
+		{"a head is not", func(head int) int { return head * positions }, false, "heads that are not turned: [1]"},
+		{"none is turned", func(int) int { return positions }, true, ""},
+		{"other tokens in each head", func(head int) int { return 3 + head }, true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := open(t, "onnx/llama-dy23.onnx")
+			a := m.Attentions()[0]
+			trial, err := a.Run(positions, []int{0, 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range trial.Heads {
+				attend(m, a, &trial.Heads[i], trial.First, c.ahead(i))
+			}
+			r, err := reference.New(m, a, trial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := r.Explain()
+			if err != nil || (e.Wrong != "") != c.wrong || c.term != "" && !slices.Contains(e.Terms, c.term) {
+				t.Errorf("%+v, %v", e, err)
+			}
+		})
+	}
+}
+
+// attend computes what the file would of a head of which the first tokens are not turned.
+func attend(m position.Model, a *position.Attention, h *trial.Head, first, ahead int) {
+	rotary := m.Sites()[a.Encodings[0]].Encoding().Scheme.(schemes.Rotary)
+	turned := func(rows [][]float64) [][]float64 {
+		out := make([][]float64, len(rows))
+		cos, sin := make([]float64, rotary.Pairs()), make([]float64, rotary.Pairs())
+		for p, row := range rows {
+			if out[p] = slices.Clone(row); p >= ahead {
+				rotary.Rotation(float64(p-ahead), cos, sin)
+				rotary.Apply(out[p][first:], cos, sin)
+			}
+		}
+		return out
+	}
+	query, key := turned(h.Query), turned(h.Key)
+	for q := range query {
+		sum, weights := 0.0, make([]float64, len(key))
+		for k := range key {
+			dot := 0.0
+			for c, x := range query[q] {
+				dot += x * key[k][c]
+			}
+			h.Products[q][k], h.Scores[q][k] = dot, dot*h.Scale+h.Bias[q][k]
+			weights[k] = math.Exp(h.Scores[q][k])
+			sum += weights[k]
+		}
+		for c := range h.Output[q] {
+			h.Output[q][c] = 0
+			for k := range key {
+				h.Output[q][c] += weights[k] / sum * h.Value[k][c]
+			}
+		}
 	}
 }
