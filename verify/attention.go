@@ -328,12 +328,14 @@ func seesOnly(r *reference.Reference, i, query, from int) bool {
 // compareFormula compares what a file computes with the formula of its report. What the formula
 // does not make is told; what it makes otherwise is a fault, unless the old file was so.
 func (c *comparison) compareFormula(now *reference.Reference, s *sampled, old *reference.Reference) {
-	before := false
-	if old != nil {
-		was, err := old.Explain()
-		before = err != nil || was.Wrong != ""
-	}
+	before, turned := false, ""
 	e, err := now.Explain()
+	if old != nil {
+		was, failed := old.Explain()
+		if before = failed != nil || was.Wrong != ""; !before && err == nil && was.Unturned != e.Unturned {
+			turned = fmt.Sprintf("other queries and keys are turned than before: %s, and before %s", cmp.Or(e.Unturned, "all"), cmp.Or(was.Unturned, "all"))
+		}
+	}
 	layer := now.Attention.Layer
 	k := report.Check{Name: report.CheckAttention, Verdict: report.CheckPass, Tolerance: &float64Roundoff, At: &report.At{Layer: report.Pointer(layer)}}
 	switch {
@@ -342,6 +344,8 @@ func (c *comparison) compareFormula(now *reference.Reference, s *sampled, old *r
 	case len(now.Trial.Heads) > 0 && now.Trial.Heads[0].Scores == nil:
 		s.formula++
 		return // the formula is what was run
+	case turned != "" && e.Wrong == "":
+		k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("layer %d: %s", layer, turned)
 	case e.Wrong != "" && !before:
 		k.Verdict, k.Why, k.At = report.CheckFail, fmt.Sprintf("layer %d: %s", layer, e.Wrong), place(layer, e.Head, e.Position)
 	case e.Wrong != "":

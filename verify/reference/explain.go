@@ -16,6 +16,8 @@ import (
 type Explained struct {
 	// Terms are the parts of the formula that were found to act: "rotary", "causal mask".
 	Terms []string
+	// Unturned says which heads, or how many of the first tokens, a model that turns queries and keys leaves as they are; "": none.
+	Unturned string
 	// Wrong says what the file computes otherwise than its report says; "": nothing.
 	Wrong string
 	// Unknown says what the formula does not make, so that only the file's own numbers
@@ -141,16 +143,19 @@ func (r *Reference) explainProducts(e *Explained, angle float64) {
 		r.turnedOtherwise(e, h.Head, at, worst, scale)
 		return
 	}
-	switch {
-	case len(still) > 0 && !turned:
+	if len(still) > 0 && !turned {
 		r.turnedOtherwise(e, e.Head, e.Position, e.Difference, 1)
 		return
-	case len(still) > 0:
-		e.Terms = append(e.Terms, fmt.Sprintf("heads that are not turned: %v", still))
+	}
+	var not []string
+	if len(still) > 0 {
+		not = append(not, fmt.Sprintf("heads that are not turned: %v", still))
 	}
 	if r.ahead > 0 {
-		e.Terms = append(e.Terms, fmt.Sprintf("the first %d tokens are not turned", r.ahead))
+		not = append(not, fmt.Sprintf("the first %d tokens are not turned", r.ahead))
 	}
+	e.Unturned = strings.Join(not, ", ")
+	e.Terms = append(e.Terms, not...)
 	if e.Wrong == "" {
 		e.Head, e.Position, e.Difference = 0, 0, 0
 	}
