@@ -24,7 +24,7 @@ type mechanism struct {
 var mechanisms = []mechanism{
 	{"table", "rows that are added to the state, learned or by a formula, in the file or computed", findTables},
 	{"rotary", "pairs of elements of queries and keys are turned by angles of their position", func(_ *Model, d *detector) []site.Site { return d.rotary.Find() }},
-	{"bias", "numbers by distance are added to attention scores: ALiBi, buckets, tables", func(_ *Model, d *detector) []site.Site { return d.relative.Biases() }},
+	{"bias", "numbers by distance are added to attention scores: ALiBi, buckets, tables", func(m *Model, d *detector) []site.Site { return m.windowPatches(d, d.relative.Biases()) }},
 	{"relative sinusoid", "sines and cosines of distances are multiplied by weights", func(m *Model, d *detector) []site.Site {
 		if m.hasRotary() {
 			return nil

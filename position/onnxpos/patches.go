@@ -6,6 +6,9 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // mapSize is the size of a convolution's output: rows and columns.
@@ -64,4 +67,19 @@ func (m *Model) laterPatches(tables []*tableSite) {
 		patches = t.patches
 	}
 	m.graph.Patches = patches
+}
+
+// windowPatches takes the node for the one that makes the patches, where no table is of a grid, that makes as many as biases are between:
+// behind a stem of several convolutions (LeViT).
+func (m *Model) windowPatches(d *detector, found []site.Site) []site.Site {
+	for _, s := range found {
+		w, ok := s.(*relative.Window)
+		if !ok || m.graph.Patches != nil {
+			continue
+		}
+		if sides := w.Detected.Scheme.(schemes.Other).Window; len(sides) == 2 {
+			m.graph.Patches = d.mapOf(w.First(), sides[0], sides[1])
+		}
+	}
+	return found
 }

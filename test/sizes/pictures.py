@@ -81,6 +81,14 @@ def levit(size):
                                       down_ops=[["Subsample", 8, 4, 4, 2, 2], ["Subsample", 8, 6, 4, 2, 2]]))
 
 
+def distances(v, shape):
+    """Biases by distance along rows and columns, without sign, resampled as those of windows are: LeViT's own code does not."""
+    old, new = (round(n**0.5) for n in (v.shape[1], shape[1]))
+    at = torch.arange(2 * old - 1).sub(old - 1).abs()
+    signed = v.reshape(1, -1, old, old)[:, :, at][:, :, :, at]
+    return F.interpolate(signed, size=(2 * new - 1, 2 * new - 1), mode="bilinear")[0, :, new - 1 :, new - 1 :].reshape(shape)
+
+
 SIDES = {56: 7, 64: 8, 72: 8, 80: 5, 96: 12}  # of Swin's windows, by the picture
 WINDOWS = by_ends(relative_position_bias_table=bias_table)
 DYNAMO = {"dynamo": ["--kernel", "bilinear"]}  # where the exporter folded a table: its own code's is not in the file
@@ -103,7 +111,7 @@ MODELS = {
     "RF-DETR": Row(rf_detr, (112, 84, 168, 224), resized=by_ends(position_embeddings=grid(1, "bicubic", True)), extend=windowed({side: side // 28 for side in (84, 112, 168, 224)}), more={"dynamo": ["--kernel", "bicubic-antialias"]}),
     "SegFormer": Row(lambda s: T.SegformerForSemanticSegmentation(T.SegformerConfig(depths=[1] * 4, hidden_sizes=[8, 8, 16, 16], num_attention_heads=[1, 1, 2, 2], decoder_hidden_size=16)), (64, 96, 128, 160, (96, 160))),
     "CvT": Row(lambda s: T.CvtModel(T.CvtConfig(embed_dim=[8, 16, 32], num_heads=[1, 1, 2], depth=[1, 2, 3])), (64, 96, 128, (64, 128))),
-    "LeViT": Row(levit, (64, 96, 128), resized=by_ends(attention_biases=lambda v, shape: grid()(v.T, shape[::-1]).T)),
+    "LeViT": Row(levit, (128, 64, 96, 192), resized=by_ends(attention_biases=distances)),
     "DINOv2": Row(lambda s: T.Dinov2Model(T.Dinov2Config(**SMALL, image_size=518, patch_size=14)), (224, 238, 336, 518, (238, 336))),
     "Swin": Row(swin(T.SwinModel, T.SwinConfig, window_size=7), (56, 64, 96, 112, 168, (64, 112), (112, 168))),
     "Swin v2": Row(swin(T.Swinv2Model, T.Swinv2Config, window_size=7), (56, 64, 112, 168, (64, 112))),

@@ -51,12 +51,11 @@ REFUSED = {  # of a row: how many cells at most, of those that cannot be changed
     "Parakeet": (3, SINES),
     "Zipformer": (4, SINES),
     "DeBERTa v2, buckets": (2, "the numbers of the buckets that are in the file tell of more than one largest distance"),
-    "LeViT": (6, "biases of pairs of places are gathered in the export, by distances without their sign"),
     "timm, Swin": (6, SHIFTED),
     "timm, Swin v2": (3, SHIFTED),
     "timm, Swin v2-CR": (3, SHIFTED),
     "timm, ViT with mixed RoPE": (3, "frequencies of both axes are trained: no formula of the places tells them"),
-    "Stable Diffusion 3": (6, "with a fixed size a crop of its table is left: what the places of another are counted by is not in the file"),
+    "Stable Diffusion 3": (3, "with a fixed size a crop of its table is left: what the places of another are counted by is not in the file"),
     "Flux": (4, "with free axes the exporter counted the latents of the export into a Reshape; shorter, a Slice to that many"),
 }
 

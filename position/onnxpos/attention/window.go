@@ -189,7 +189,7 @@ func windowOfNode(s *eval.Scope, n *onnx.Node) (w schemes.SlidingWindow) {
 			w.Positions = 0
 		}
 	case n.Op == "Trilu":
-		if k, ok := s.Value(n.Input(1)).Scalar(); ok && n.Int("upper", 1) == 1 && k < 0 && k > math.MinInt32 {
+		if k, ok := s.Value(n.Input(1)).Scalar(); ok && k < -1 && k > math.MinInt32 {
 			w.Positions = int(-k)
 		}
 	case n.Op == "Equal":

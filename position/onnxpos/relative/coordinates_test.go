@@ -124,7 +124,7 @@ func TestCoordinates(t *testing.T) {
 	for _, n := range []network{{slope: 4}, {slope: 1.5, first: true}, {slope: 1, pairs: true}, {slope: 0.3, turns: true}, {slope: 4, pairs: true, first: true, turns: true}, {slope: 1, class: true}} {
 		e := n.build(t)
 		b := &bias{scope: e.Main, node: e.Main.Graph.Nodes[len(e.Main.Graph.Nodes)-1], name: "bias", value: e.Main.Value("bias")}
-		c := coordinatesOf(e, e.Main, "bias", b.tableOf([2]int{3, 3}), [2]int{3, 3})
+		c := coordinatesOf(e, e.Main, "bias", b.tableOf(frame{[2]int{3, 3}, 1}), [2]int{3, 3})
 		if c == nil {
 			t.Errorf("%+v: no coordinates are found", n)
 			continue
@@ -161,7 +161,7 @@ func TestCoordinates(t *testing.T) {
 	}
 	e := network{slope: 4}.build(t)
 	b := &bias{scope: e.Main, node: e.Main.Graph.Nodes[0], name: "bias", value: e.Main.Value("bias")}
-	if c := coordinatesOf(e, e.Main, "bias", b.tableOf([2]int{1, 9}), [2]int{1, 9}); c != nil {
+	if c := coordinatesOf(e, e.Main, "bias", b.tableOf(frame{[2]int{1, 9}, 1}), [2]int{1, 9}); c != nil {
 		t.Error("coordinates of a window that is none")
 	}
 }

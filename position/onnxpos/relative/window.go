@@ -39,6 +39,9 @@ func (w *Window) Override(into map[string]*eval.Value) {
 // Unmasked are the names of resized biases that held masks of shifted windows, too, which are to be added by themselves.
 func (w *Window) Unmasked() []string { return w.masked }
 
+// First is the node that adds its first bias.
+func (w *Window) First() *onnx.Node { return w.uses[0].node }
+
 // SetBeyond notes what a probe showed of larger pictures.
 func (w *Window) SetBeyond(beyond string, evidence ...report.Evidence) {
 	w.Detected.Beyond = beyond
@@ -83,7 +86,9 @@ func (w *Window) ResizeWindow(to [2]int, method, places string) (how, assumes st
 		if w.given[u.name] != nil {
 			continue // layers share it
 		}
-		made := coordinatesOf(w.graph.Eval, u.scope, u.name, u.tableOf(from), from)
+		within, becomes := u.framesIn(from, to, w.graph.PatchGrid() == from)
+		from := within.keys
+		made := coordinatesOf(w.graph.Eval, u.scope, u.name, u.tableOf(within), from)
 		if made != nil {
 			how, assumes = "by the network that makes them of distances", ""
 			if places == "" && made.byOwnSide(from) {
@@ -98,7 +103,7 @@ func (w *Window) ResizeWindow(to [2]int, method, places string) (how, assumes st
 		if u.scope != w.graph.Eval.Main {
 			return "", "", &position.Refusal{Why: fmt.Sprintf("the bias that %s adds stands in a function or branch", u.node.Title()), Instead: instead}
 		}
-		if err := w.resize(u, made, from, to, method, why); err != nil {
+		if err := w.resize(u, made, within, becomes, method, why); err != nil {
 			return "", "", err
 		}
 	}
@@ -143,11 +148,12 @@ func oneHot(v *eval.Value) bool {
 const maxOneHot = 1 << 22
 
 // resize puts the bias of another window in the place of one.
-func (w *Window) resize(u *bias, made *coordinates, from, to [2]int, method, why string) error {
-	table, class, err := u.windowTable(from)
+func (w *Window) resize(u *bias, made *coordinates, within, becomes frame, method, why string) error {
+	table, class, err := u.windowTable(within)
 	if err != nil {
 		return err
 	}
+	from, to := within.keys, becomes.keys
 	var resized [][]float64
 	if made == nil {
 		if method == "" && squashed(table) {
@@ -160,15 +166,12 @@ func (w *Window) resize(u *bias, made *coordinates, from, to [2]int, method, why
 	} else if resized, err = made.resized(from, to); err != nil {
 		return &position.Refusal{Why: fmt.Sprintf("the bias that %s adds: %v", u.node.Title(), err), Instead: "export the model for the wanted picture"}
 	}
-	n := to[0] * to[1]
-	if class {
-		n++
-	}
+	index := becomes.index(class)
 	v, heads := u.value, len(u.heads)
 	shape := slices.Clone(v.Shape)
 	k := len(shape)
-	shape[k-1], shape[k-2] = n, n
-	if v.Len() != heads*len(u.heads[0])*len(u.heads[0]) { // with masks of shifted windows, which are added by themselves then
+	shape[k-1], shape[k-2] = len(index[0]), len(index)
+	if v.Len() != heads*len(u.heads[0])*len(u.heads[0][0]) { // with masks of shifted windows, which are added by themselves then
 		if k < 4 || slices.Contains(w.masked, u.name) {
 			return &position.Refusal{Why: fmt.Sprintf("the bias that %s adds differs between pictures", u.node.Title()), Instead: "export the model for the wanted picture"}
 		}
@@ -180,7 +183,7 @@ func (w *Window) resize(u *bias, made *coordinates, from, to [2]int, method, why
 	if _, err := onnx.EncodeFloats(v.Type, slices.Concat(resized...), nil); err != nil { // a type that the reader below meets too late
 		return &position.Refusal{Why: fmt.Sprintf("the bias is of type %s, which new numbers cannot be: %v", v.Type, err)}
 	}
-	layout := windowLayout{resized, schemes.WindowIndex(to[0], to[1], class), heads, v.Type}
+	layout := windowLayout{resized, index, heads, v.Type}
 	w.given[u.name] = eval.Shaped(v.Type, shape...)
 	return w.graph.Substitute(u.scope, u.name, w.given[u.name], patch.Func(int64(heads)*layout.size(), layout.open), "modelpatch/window_bias", why)
 }
@@ -204,14 +207,14 @@ type windowLayout struct {
 }
 
 // size is the bytes of one head.
-func (l windowLayout) size() int64 { return l.kind.Size(int64(len(l.index)) * int64(len(l.index))) }
+func (l windowLayout) size() int64 { return l.kind.Size(int64(len(l.index)) * int64(len(l.index[0]))) }
 
 func (l windowLayout) open() io.Reader {
 	readers := make([]io.Reader, l.heads)
 	for h := range readers {
 		readers[h] = &late{open: func() io.Reader {
 			var raw []byte
-			row := make([]float64, len(l.index))
+			row := make([]float64, len(l.index[0]))
 			for _, places := range l.index {
 				for k, place := range places {
 					row[k] = l.table[place][h]
@@ -247,7 +250,7 @@ func (l *late) Read(p []byte) (int, error) {
 }
 
 // tableOf reads tables of a window off what the bias becomes.
-func (b *bias) tableOf(window [2]int) readTable {
+func (b *bias) tableOf(of frame) readTable {
 	return func(v *eval.Value) ([][]float64, error) {
 		other := *b
 		if other.value, other.heads = v, nil; v.Known() && v.Floats != nil {
@@ -256,26 +259,96 @@ func (b *bias) tableOf(window [2]int) readTable {
 		if other.heads == nil {
 			return nil, errors.New("what weights make of other distances cannot be evaluated")
 		}
-		table, _, err := other.windowTable(window)
+		table, _, err := other.windowTable(of)
 		return table, err
 	}
 }
 
+// frame is the grid of the keys of an attention, and of its queries every stride-th place of that (LeViT's subsampling,
+// Graham et al. 2021, §3.3).
+type frame struct {
+	keys   [2]int
+	stride int
+}
+
+// framesIn are the frame of a bias, where that of the first one is a window, and what it becomes with another; where the windows are
+// the whole picture, later ones have halves of its sides.
+func (b *bias) framesIn(window, to [2]int, whole bool) (was, is frame) {
+	queries, keys := len(b.heads[0]), len(b.heads[0][0])
+	class := queries - window[0]*window[1]
+	for by := 1; whole && class != 1 && by <= max(window[0], window[1]); by *= 2 {
+		of := frame{[2]int{(window[0] + by - 1) / by, (window[1] + by - 1) / by}, 1}
+		for ; of.keys[0]*of.keys[1] == keys && of.stride <= mostStride; of.stride *= 2 {
+			if q := of.queries(); q[0]*q[1] == queries {
+				return of, frame{[2]int{(to[0] + by - 1) / by, (to[1] + by - 1) / by}, of.stride}
+			}
+		}
+	}
+	return frame{window, 1}, frame{to, 1}
+}
+
+// mostStride bounds how many places lie between two queries.
+const mostStride = 4
+
+// queries are the rows and columns of the queries.
+func (f frame) queries() [2]int {
+	return [2]int{(f.keys[0] + f.stride - 1) / f.stride, (f.keys[1] + f.stride - 1) / f.stride}
+}
+
+// index are the rows of a table by distance, as schemes.WindowIndex has them, for each query and key.
+func (f frame) index(class bool) [][]int {
+	all := schemes.WindowIndex(f.keys[0], f.keys[1], class)
+	if f.stride == 1 {
+		return all
+	}
+	var out [][]int
+	for y := 0; y < f.keys[0]; y += f.stride {
+		for x := 0; x < f.keys[1]; x += f.stride {
+			out = append(out, all[y*f.keys[1]+x])
+		}
+	}
+	return out
+}
+
+// mirror gives distances that no pair of places has, as queries are fewer, the biases of the same distances to other sides.
+func (f frame) mirror(table [][]float64) bool {
+	rows, columns := 2*f.keys[0]-1, 2*f.keys[1]-1
+	for y := range rows {
+		for x := range columns {
+			at := table[y*columns+x]
+			for _, from := range [][2]int{{rows - 1 - y, x}, {y, columns - 1 - x}, {rows - 1 - y, columns - 1 - x}} {
+				other := table[from[0]*columns+from[1]]
+				if at != nil && other != nil && !slices.Equal(at, other) {
+					return false
+				}
+				if at == nil {
+					at = other
+				}
+			}
+			if table[y*columns+x] = at; at == nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // windowTable reads the table of a window off a bias between its places, and whether a class token
 // stands before them. It is a refusal where a pair of places has another bias than others of its distance.
-func (b *bias) windowTable(window [2]int) (table [][]float64, class bool, err error) {
+func (b *bias) windowTable(of frame) (table [][]float64, class bool, err error) {
+	window := of.keys
 	places := window[0] * window[1]
-	n := len(b.heads[0])
-	switch n {
-	case places:
-	case places + 1:
+	n, queries := len(b.heads[0][0]), of.queries()
+	switch {
+	case n == places && len(b.heads[0]) == queries[0]*queries[1]:
+	case n == places+1 && len(b.heads[0]) == n && of.stride == 1:
 		class = true
 	default:
 		return nil, false, &position.Refusal{Why: fmt.Sprintf("%s adds a bias between %d tokens, and a window of %d×%d has %d", b.node.Title(), n, window[0], window[1], places),
 			Instead: "export the model for the wanted picture"}
 	}
 	table = make([][]float64, schemes.WindowRows(window[0], window[1], class))
-	for q, row := range schemes.WindowIndex(window[0], window[1], class) {
+	for q, row := range of.index(class) {
 		for k, place := range row {
 			known := table[place] != nil
 			if !known {
@@ -290,6 +363,10 @@ func (b *bias) windowTable(window [2]int) (table [][]float64, class bool, err er
 				table[place][h] = x
 			}
 		}
+	}
+	if of.stride > 1 && !of.mirror(table) {
+		return nil, false, &position.Refusal{Why: fmt.Sprintf("%s adds biases of every %d-th place alone, which differ by the side that another lies to: those of further distances are not in the file", b.node.Title(), of.stride),
+			Instead: "export the model for the wanted picture"}
 	}
 	return table, class, nil
 }
