@@ -108,14 +108,20 @@ func (c *Change) pictureBefore() [2]int {
 	return [2]int{was[height], was[width]}
 }
 
-// outputsFollow refuses a graph of which an output was a picture of the old proportions, and is none
+// outputsFollow refuses a graph of which an output is of more pictures than go in, or was a picture of the old proportions, and is none
 // of the new ones, or of which a node is left at the old size.
 func (c *Change) outputsFollow() error {
 	e := c.probe()
 	for _, o := range c.Graph.File.Graph.Outputs {
 		was, is := c.Graph.Eval.Main.Value(o.Name).Shape, e.Main.Value(o.Name).Shape
 		k := len(was)
-		if k < 3 || len(is) != k || slices.Equal(was, is) {
+		if len(is) != k || slices.Equal(was, is) || k == 0 {
+			continue
+		}
+		if in := c.Graph.ImageInput(); in != nil && k > 1 && is[0] != was[0] && slices.Equal(was[:1], c.Graph.Eval.Main.Value(in.Name).Shape[:1]) {
+			return &position.Refusal{Why: fmt.Sprintf("output %s of %v would become %v: of another number of pictures", report.Printable(o.Name), was, is), Instead: c.export()}
+		}
+		if k < 3 {
 			continue
 		}
 		before, after, z := [2]int(was[k-2:]), [2]int(is[k-2:]), c.followed

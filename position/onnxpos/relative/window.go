@@ -70,6 +70,7 @@ func (w *Window) ResizeWindow(to [2]int, method, places string) (how, assumes st
 	w.given, w.masked = map[string]*eval.Value{}, nil
 	w.graph.Eval.Budget.Allow(networkSteps)
 	why := fmt.Sprintf("bias of a window of %d×%d", to[0], to[1])
+	network, trained := false, (*onnx.Node)(nil)
 	for _, u := range w.uses {
 		if u.heads[0] == nil { // too large to be looked at before
 			if v := u.scope.Enlarge(u.name); v.Known() && v.Floats != nil {
@@ -96,6 +97,15 @@ func (w *Window) ResizeWindow(to [2]int, method, places string) (how, assumes st
 					Remedies: []report.Remedy{report.Do("", "goes on by that unit, as a model with pretrained_window_sizes does", "method", schemes.PlaceMethods[0]), report.Do("", "measures by the new window, as a model without does", "method", schemes.PlacesSqueezed)}}
 			}
 			made.squeezed = places == schemes.PlacesSqueezed
+		}
+		if made == nil {
+			trained = cmp.Or(trained, u.node)
+		} else {
+			network = true
+		}
+		if network && trained != nil && method == "" { // distances of a small window do not tell how a network measures them
+			return "", "", &position.Refusal{Why: fmt.Sprintf("a network makes the biases of other attentions, and what it would make of further distances than those of %s is not in the file", trained.Title()),
+				Remedies: []report.Remedy{report.Do("", "resamples those as if they were trained", "window-method", schemes.WindowMethods[0])}}
 		}
 		if n := weighed(u.scope, u.name); n != nil && made == nil {
 			return "", "", &position.Refusal{Why: fmt.Sprintf("the bias that %s adds is what weights make of distances (%s), and no table of a window that could be resampled", u.node.Title(), n.Title()), Instead: instead}
