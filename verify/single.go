@@ -98,7 +98,7 @@ func (c *comparison) finite(p pair, rows position.Rows) {
 	row := make([]float64, rows.Dim())
 	for i := range rows.Len() {
 		if err := rows.Row(i, row); err != nil {
-			k.Verdict, k.Why = report.CheckFail, err.Error()
+			k = withoutRow(k, p.index, err)
 			break
 		}
 		for j, v := range row {

@@ -111,6 +111,11 @@ func (c *comparison) single() string {
 			return k.Name + ": " + k.Why
 		}
 	}
+	if slices.ContainsFunc(c.report.Checks, func(k report.Check) bool {
+		return k.Verdict == report.CheckSkipped && strings.Contains(k.Why, rowsUnread)
+	}) {
+		return "the file is complete; the rows of a table were not read"
+	}
 	n := 0
 	for _, s := range c.before.Sites() {
 		e := s.Encoding()

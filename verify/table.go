@@ -2,6 +2,7 @@ package verify
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -96,8 +97,7 @@ func (c *comparison) rows(p pair, a, b position.Rows) {
 	emptied := a.Len() == b.Len()
 	for i := range min(a.Len(), b.Len()) {
 		if err := firstOf(a.Row(i, x), b.Row(i, y)); err != nil {
-			k.Verdict, k.Why = report.CheckFail, err.Error()
-			c.add(k)
+			c.add(withoutRow(k, p.index, err))
 			return
 		}
 		for j := range x {
@@ -135,6 +135,21 @@ func (c *comparison) rows(p pair, a, b position.Rows) {
 	c.newRows(p, from, b, scheme)
 }
 
+// rowsUnread says that a table was not looked at.
+const rowsUnread = "its rows are not checked"
+
+// withoutRow is a check of a table of which a row cannot be read: a fault, unless its storage is one that is not read.
+func withoutRow(k report.Check, index int, err error) report.Check {
+	k.Verdict, k.Why = report.CheckFail, err.Error()
+	if unread, ok := errors.AsType[interface {
+		error
+		Unread() bool
+	}](err); ok && unread.Unread() {
+		k.Verdict, k.Tolerance, k.Why = report.CheckSkipped, nil, fmt.Sprintf("%s: %s: %v", position.ID(index), rowsUnread, err)
+	}
+	return k
+}
+
 // onGrid is the formula of the old rows on the grid of the new table: there every row
 // stands for another cell, so that none of them is an old one.
 func onGrid(old, now schemes.Scheme, from int) (schemes.Scheme, int) {
@@ -168,7 +183,7 @@ func (c *comparison) newRows(p pair, from int, b position.Rows, scheme schemes.S
 	var d difference
 	for i := from; i < b.Len(); i++ {
 		if err := b.Row(i, row); err != nil {
-			k.Verdict, k.Why = report.CheckFail, err.Error()
+			k = withoutRow(k, p.index, err)
 			break
 		}
 		if formula != nil {

@@ -144,10 +144,18 @@ func Size(dims []int64) int {
 	return n
 }
 
+// uneven is the error of rows whose parts have scales of their own: what they hold is not read.
+type uneven struct{}
+
+func (uneven) Error() string { return "its parts are quantised apart" }
+
+// Unread tells that nothing is wrong with the file.
+func (uneven) Unread() bool { return true }
+
 // Row reads row i into dst.
 func (t Table) Row(i int, dst []float64) error {
 	if t.Uneven {
-		return fmt.Errorf("its parts are quantised apart")
+		return uneven{}
 	}
 	if i < 0 || i >= t.Len() || len(dst) < t.Dim() {
 		return fmt.Errorf("row %d of %d", i, t.Len())
