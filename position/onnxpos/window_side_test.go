@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -173,5 +174,30 @@ func TestWindowSideRefused(t *testing.T) {
 		if refusal, ok := errors.AsType[*position.Refusal](err); !ok || !strings.Contains(refusal.Why, c.why) {
 			t.Errorf("%s: %v, want %q", name, err, c.why)
 		}
+	}
+}
+
+// TestSingleWindow: shifted windows that become a single one are not rolled any more, and nothing of it is masked; biases stay.
+func TestSingleWindow(t *testing.T) {
+	for name, graph := range map[string]func(*onnx.NewModel){"apart": shifted(false), "summed": summed(shifted(false))} {
+		t.Run(name, func(t *testing.T) {
+			m := built(t, graph)
+			if _, err := position.ResizeGrid(m, position.GridOptions{Height: 2, Width: 2}); err != nil {
+				t.Fatal(err)
+			}
+			e := result(t, m, saved(t, graph)).graph.Eval
+			rolled, mask := e.Main.Value("r1earlier").Shape, (*eval.Value)(nil)
+			if n, _ := e.Main.Find("masked"); n != nil {
+				mask = e.Main.Enlarge(n.Input(1))
+			}
+			if len(e.Failures) > 0 || !slices.Equal(rolled, []int{1, 0, 2, 4}) || mask == nil || mask.Len() != 16 {
+				t.Fatalf("%v, rolled by %v, masked by %v", e.Failures, rolled, mask)
+			}
+			for i := range mask.Len() {
+				if mask.Number(i) < -1 {
+					t.Errorf("pair %d is masked", i)
+				}
+			}
+		})
 	}
 }

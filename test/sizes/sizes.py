@@ -45,15 +45,12 @@ OPTIMISED = {  # what is done to a file after its export: by ONNX Runtime (its b
     "onnxslim": lambda path: slimmed(path),
 }
 SINES = "sines of distances, or what is made of them, are multiplied by weights in the export: those of further ones cannot be made from them"
-SHIFTED = "whether what is one window alone is shifted is not in the file"
 REFUSED = {  # of a row: how many cells at most, of those that cannot be changed, and why
     "Wav2Vec2-Conformer, relative": (3, SINES),
     "Parakeet": (3, SINES),
     "Zipformer": (4, SINES),
     "DeBERTa v2, buckets": (2, "the numbers of the buckets that are in the file tell of more than one largest distance"),
-    "timm, Swin": (6, SHIFTED),
-    "timm, Swin v2": (3, SHIFTED),
-    "timm, Swin v2-CR": (3, SHIFTED),
+    "timm, Swin": (3, "whether windows in one row are shifted along the other axis, libraries do differently"),
     "timm, ViT with mixed RoPE": (3, "frequencies of both axes are trained: no formula of the places tells them"),
     "Stable Diffusion 3": (3, "with a fixed size a crop of its table is left: what the places of another are counted by is not in the file"),
     "Flux": (4, "with free axes the exporter counted the latents of the export into a Reshape; shorter, a Slice to that many"),

@@ -73,6 +73,7 @@ func (f *windows) target(n *onnx.Node, now []int, pairs map[[2]int][][2]int) (wa
 				}
 			}
 			f.grids[w] = grid
+			w.Single = w.Shift != [2]int{} && w.Counted(grid) == [2]int{1, 1} && f.whole[w] == grid // known to the evaluations after the first
 			if why := f.doubt(w, grid); why != "" && !w.Known {
 				return nil, why
 			}
@@ -260,7 +261,7 @@ func (f *windows) mask(n *onnx.Node, inputs []*eval.Value) (why string) {
 				continue
 			case use.Alone:
 				return "it adds masks and biases of windows in one constant, and where those of another side are to be added is not found"
-			case w.Now == w.Side && !slices.Equal(is.Shape, was.Shape): // the graph computes it
+			case w.Now == w.Side && !slices.Equal(is.Shape, was.Shape) && !w.Single: // the graph computes it
 				if !slices.Equal(is.Shape, shape) || is.Known() && !use.Same(grid, is) {
 					return "it masks the windows of the new size otherwise than those of the old one"
 				}
@@ -282,7 +283,7 @@ func biasesLeft(was, is []int, axis int) bool {
 func (f *windows) doubt(w *partition.Partition, grid [2]int) string {
 	before, now := w.Count(w.Grid), w.Counted(grid)
 	for axis := range now {
-		if w.Shift != [2]int{} && (before[axis] == 1) != (now[axis] == 1) {
+		if w.Shift != [2]int{} && (before[axis] == 1) != (now[axis] == 1) && !w.Single {
 			return fmt.Sprintf("%d×%d windows are shifted and %d×%d are to be: what of one window alone is shifted is not in the file", before[0], before[1], now[0], now[1])
 		}
 	}

@@ -50,6 +50,9 @@ func (u Mask) numbers(before, window int) []float64 {
 	if u.hidden != 0 {
 		return u.formula(window, u.of.Now, u.of.ShiftNow(), u.hidden)
 	}
+	if u.of.Single {
+		window = 0 // which is not masked
+	}
 	return u.block(before, window)
 }
 

@@ -33,6 +33,7 @@ type Partition struct {
 	Tied          bool         // numbers stand in the file for windows of this side
 	Stays         string       // why it cannot have another side; "": nothing that was found
 	Now           [2]int       // the side that windows are to have
+	Single        bool         // several that are shifted become a single one, which is not
 }
 
 // Added is an input of a node that differs between windows along an axis.
@@ -87,7 +88,10 @@ func (w *Partition) Tie(s *eval.Scope, sides map[int]bool, asked [2]int) {
 
 // ShiftNow is how far the picture is to be rolled before it is cut: by half a window (Liu et al. 2021, §3.2) of another side than before.
 func (w *Partition) ShiftNow() [2]int {
-	if w.Now == w.Side || w.Shift == [2]int{} {
+	switch {
+	case w.Single:
+		return [2]int{}
+	case w.Now == w.Side || w.Shift == [2]int{}:
 		return w.Shift
 	}
 	return [2]int{w.Now[0] / 2, w.Now[1] / 2}
