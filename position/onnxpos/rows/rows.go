@@ -147,6 +147,7 @@ func Size(dims []int64) int {
 // uneven is the error of rows whose parts have scales of their own: what they hold is not read.
 type uneven struct{}
 
+// Error says so.
 func (uneven) Error() string { return "its parts are quantised apart" }
 
 // Unread tells that nothing is wrong with the file.
