@@ -400,8 +400,14 @@ func (c *gridChange) resizeRows(i int, s Site, l schemes.Learned) (done bool, er
 		return false, err
 	}
 	c.out.decide(c.m, i, want, what+", "+kernel, report.ExpectChanged)
+	if !c.named && l.Grid != nil && s.Encoding().Form == report.FormBaked {
+		c.out.note(untold)
+	}
 	return false, nil
 }
+
+// untold is what rows of a grid that an exporter may have folded do not say.
+const untold = "the file does not say how the model itself resamples its rows (--kernel names another way), nor whether an export resampled them from a larger grid, which is no more in the file"
 
 // resizePlaces gives a site of cosines and sines of the places of a grid those of another one.
 func (c *gridChange) resizePlaces(i int, s PlaceRotator, r schemes.Rotary) (done bool, err error) {

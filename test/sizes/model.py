@@ -87,7 +87,8 @@ class Row:
     inputs: Callable = lambda size: dict(x=noise(1, 3, *sides(size)))  # what a model of a size is run with
     free: dict[str, dict[int, str]] = dataclasses.field(default_factory=lambda: PICTURE)  # axes that an export with free axes leaves open
     extend: Callable = image  # how a size is asked, from the old one, the new one, and what the reference gives
-    more: dict[str, list[str]] = dataclasses.field(default_factory=dict)  # further arguments, by the beginning of an export's kind
+    more: dict[str, list[str]] = dataclasses.field(default_factory=dict)  # further arguments, by the beginning of an export's kind, behind which stands "optimised" where it was
+    folded: Any = None  # gives a model the rows that an optimiser leaves in its file: resampled for the exported size
     run: Callable = first  # the output that is compared, of a model and its inputs
     resized: Callable = kept  # a table of another shape, as the library resizes it: of its name, its rows and the new model's
     reference: Callable = rebuilt  # what to compare with, of a row, the old model and the new size

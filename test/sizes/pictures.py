@@ -1,7 +1,7 @@
 """Models of pictures of transformers."""
 import torch
 import transformers as T
-from model import SMALL, Row, by_ends, grid, line, rebuilt_square, sides, words
+from model import SMALL, Row, Run, by_ends, grid, line, rebuilt_square, sides, words
 from torch.nn import functional as F
 
 
@@ -54,6 +54,16 @@ def rf_detr(size):
                                                      num_queries=10, group_detr=1, num_labels=5))
 
 
+def resampled_to(side):
+    """Gives a DINOv2 the rows of a smaller grid in the place of its trained ones."""
+
+    def folded(model):
+        rows = model.embeddings.position_embeddings
+        model.embeddings.position_embeddings = torch.nn.Parameter(grid(1)(rows.data, (1, 1 + side * side, rows.shape[-1])))
+
+    return folded
+
+
 def masked(model, x):
     """A masked autoencoder's encoder, which drops patches by noise: here that of the picture's own brightness."""
     return model(x, noise=F.avg_pool2d(x.mean(1, keepdim=True), 16).flatten(1)).last_hidden_state
@@ -91,7 +101,7 @@ def distances(v, shape):
 
 SIDES = {56: 7, 64: 8, 72: 8, 80: 5, 96: 12}  # of Swin's windows, by the picture
 WINDOWS = by_ends(relative_position_bias_table=bias_table)
-DYNAMO = {"dynamo": ["--kernel", "bilinear"]}  # where the exporter folded a table: its own code's is not in the file
+DYNAMO = {way: ["--kernel", "bilinear"] for way in ("dynamo", "TorchScript, fixed, optimised")}  # where the exporter folded a table: its own code's is not in the file
 MODELS = {
     "BEiT": Row(lambda s: T.BeitModel(T.BeitConfig(**SMALL, intermediate_size=64, image_size=s, patch_size=16, use_relative_position_bias=True, use_mean_pooling=False)), (224, 160, 256, 384, (160, 256)),
                 resized=WINDOWS, reference=rebuilt_square()),
@@ -112,7 +122,7 @@ MODELS = {
     "SegFormer": Row(lambda s: T.SegformerForSemanticSegmentation(T.SegformerConfig(depths=[1] * 4, hidden_sizes=[8, 8, 16, 16], num_attention_heads=[1, 1, 2, 2], decoder_hidden_size=16)), (64, 96, 128, 160, (96, 160))),
     "CvT": Row(lambda s: T.CvtModel(T.CvtConfig(embed_dim=[8, 16, 32], num_heads=[1, 1, 2], depth=[1, 2, 3])), (64, 96, 128, (64, 128))),
     "LeViT": Row(levit, (128, 64, 96, 192), resized=by_ends(attention_biases=distances)),
-    "DINOv2": Row(lambda s: T.Dinov2Model(T.Dinov2Config(**SMALL, image_size=518, patch_size=14)), (224, 238, 336, 518, (238, 336))),
+    "DINOv2": Row(lambda s: T.Dinov2Model(T.Dinov2Config(**SMALL, image_size=518, patch_size=14)), (224, 238, 336, 518, (238, 336)), folded=resampled_to(224 // 14), reference=lambda row, model, now: Run(model, row.run)),
     "Swin": Row(swin(T.SwinModel, T.SwinConfig, window_size=7), (56, 64, 96, 112, 168, (64, 112), (112, 168))),
     "Swin v2": Row(swin(T.Swinv2Model, T.Swinv2Config, window_size=7), (56, 64, 112, 168, (64, 112))),
     "Swin, windows of another side": Row(swin(T.SwinModel, T.SwinConfig), (56, 64, 72, 80, 96), resized=WINDOWS, extend=windowed(SIDES)),

@@ -44,6 +44,7 @@ OPTIMISED = {  # what is done to a file after its export: by ONNX Runtime (its b
     "ONNX Runtime's optimiser": lambda path: optimised(path),
     "onnxslim": lambda path: slimmed(path),
 }
+ABOUT_TO_RUN = onnxruntime.SessionOptions()
 SINES = "sines of distances, or what is made of them, are multiplied by weights in the export: those of further ones cannot be made from them"
 REFUSED = {  # of a row: how many cells at most, of those that cannot be changed, and why
     "Wav2Vec2-Conformer, relative": (3, SINES),
@@ -72,6 +73,7 @@ def optimised(path):
     options.optimized_model_filepath = path + ".optimised"
     onnxruntime.InferenceSession(path, options)
     os.replace(path + ".optimised", path)
+    ABOUT_TO_RUN.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
 
 
 def slimmed(path):
@@ -92,8 +94,8 @@ def fitted(path, given):
 
 
 def run(path, row, given, copies=1):
-    """What the last of so many copies gives, where the batch is free."""
-    session = onnxruntime.InferenceSession(path)
+    """What the last of so many copies gives, where the batch is free. What ONNX Runtime optimised runs as it is: its extended level would make names that its basic one made before."""
+    session = onnxruntime.InferenceSession(path, ABOUT_TO_RUN)
     given = {name: np.repeat(x, copies if row.free.get(name, {}).get(0) == "batch" else 1, 0) for name, x in given.items() if name in {i.name for i in session.get_inputs()}}
     return session.run(None, given)[0][copies - 1 :]
 
@@ -145,6 +147,9 @@ def one(binary, row, kind, folder, after=None):
     nothing = wrong(model, row, kind, old, first, after)
     if nothing:
         return [nothing] * (len(row.sizes) - 1)
+    if after and row.folded and all(n.op_type != "Resize" for n in onnx.load(old).graph.node):
+        row.folded(model)
+    exported = kind + (", optimised" if after else "")
     copies = several(old, row, first) if kind.endswith("free") and any(axes.get(0) for axes in row.free.values()) else 1
     cells = []
     for size in row.sizes[1:]:
@@ -153,7 +158,7 @@ def one(binary, row, kind, folder, after=None):
         given = row.inputs(size)
         with torch.no_grad():
             want = row.reference(row, model, size)(*given.values()).numpy()
-        asked = row.extend(row.sizes[0], size, want) + [word for start, more in row.more.items() if kind.startswith(start) for word in more]
+        asked = row.extend(row.sizes[0], size, want) + [word for start, more in row.more.items() if exported.startswith(start) for word in more]
         p = subprocess.run([binary, "extend", *asked, old, "-o", new], capture_output=True, text=True)
         way = re.search("extend --fix ([^ ]+)", p.stderr)
         if p.returncode == 4 and way:  # as the refusal says: the exported size first

@@ -37,7 +37,8 @@ type Change struct {
 	grids    [2][2]int               // of a picture: the old and the new patches
 	along    [2]int                  // of a video: the old and the new patches along time
 	tubelet  int                     // frames of a video that a patch has along time
-	followed *sizes                  // of a picture: what follows node by node, as last evaluated
+	followed *sizes                  // of a picture, or of a recording of which shapes were folded: what follows node by node, as last evaluated
+	folded   bool                    // shapes that a recording passes on its way to positions are constants
 	last     bool                    // see sizes.last
 	windowed *[]*partition.Partition // attentions within windows of the picture, once they were looked for
 	window   [2]int                  // the height and width of windows that were asked for; zeros: not
@@ -244,8 +245,11 @@ func (c *Change) evaluate(inputs map[string]*eval.Value) *eval.Evaluator {
 		e.Overlay[t] = p.value(t, most)
 	}
 	c.forget()
-	if c.Image != [2]int{} {
+	switch {
+	case c.Image != [2]int{}:
 		c.followed = c.pictureSizes()
+	case c.folded && c.Frames > 0:
+		c.followed = c.recordingSizes()
 	}
 	e.Adjust = c.adjust
 	e.Run()

@@ -27,7 +27,11 @@ func (c *Change) setRecording(in *onnx.ValueInfo) error {
 	if fixed {
 		more = c.New - c.old
 	}
-	if !c.findFrames(in, before, more) {
+	found := c.findFrames(in, before, more)
+	if c.folded = !found; !found {
+		found = c.findFrames(in, before, more)
+	}
+	if !found {
 		return &position.Refusal{Why: fmt.Sprintf("no length of recording was found that gives %d positions", c.New), Instead: instead}
 	}
 	return c.run()

@@ -28,6 +28,7 @@ type sizes struct {
 	picture [2][2]int
 	pairs   map[[2]int][][2]int // what neighbouring sizes have become, the last seen first
 	rows    map[int]int         // what numbers of places in a row, joined of several axes, have become
+	joins   [][2][]int          // sizes that were joined to one, before and now
 	crops   map[[3]int]int      // by axis, padded size and size without: what the last has become
 	cuts    []Cut               // of a table, its rows and its columns
 	places  *places.Places      // numbers of places
@@ -91,6 +92,15 @@ func (c *Change) pictureSizes() *sizes {
 	for _, w := range *c.windowed {
 		w.Tie(m.Eval.Main, z.stays, c.window)
 	}
+	return z
+}
+
+// recordingSizes prepares the evaluation at the new recording.
+func (c *Change) recordingSizes() *sizes {
+	z := newSizes(c.Graph, map[[2]int][][2]int{}, nil)
+	was := c.frames(c.Graph.Recording(), c.framesAxis)
+	z.picture = [2][2]int{{was, was}, {c.Frames, c.Frames}}
+	z.places, z.windows = places.New(c.Graph.Eval.Main, nil, z.follows), newWindows(c.Graph.Eval.Main, nil)
 	return z
 }
 
@@ -189,6 +199,9 @@ func (c *Change) writeSizes() error {
 		return err
 	}
 	main, why := c.Graph.Eval.Main, fmt.Sprintf("sizes of a picture of %d×%d pixels", c.Image[0], c.Image[1])
+	if c.Frames > 0 {
+		why = fmt.Sprintf("sizes of a recording of %d frames", c.Frames)
+	}
 	readers := map[*onnx.Tensor][]given{}
 	nodes := slices.DeleteFunc(slices.Clone(main.Graph.Nodes), c.Graph.Removed)
 	shared := map[*eval.Value]string{}
@@ -441,6 +454,9 @@ func (z *sizes) regrouped(from, to, now []int, features []bool) (out []int, why 
 		if i-a > 1 && j-c == 1 && to[c] > 1 {
 			z.rows[to[c]] = total
 		}
+		if i-a > 1 && j-c == 1 {
+			z.joins = append(z.joins, [2][]int{slices.Clone(from[a:i]), slices.Clone(now[a:i])})
+		}
 		if i-a == 2 && j-c == 1 && from[a] > 1 && from[a+1] > 1 {
 			z.places.Join([2]int(from[a:i]), [2]int(now[a:i]))
 		}
@@ -459,6 +475,9 @@ func (z *sizes) regrouped(from, to, now []int, features []bool) (out []int, why 
 // split says what sizes become whose product is another. features are those that stay since they become part of
 // the features.
 func (z *sizes) split(was []int, total int, features []bool) (out []int, why string) {
+	if now := z.unjoined(was, total); now != nil {
+		return now, ""
+	}
 	out = slices.Clone(was)
 	var large []int
 	for i, d := range was {
@@ -536,6 +555,20 @@ func (z *sizes) split(was []int, total int, features []bool) (out []int, why str
 	}
 	out[i] = total / rest(i)
 	return out, ""
+}
+
+// unjoined are the sizes with which the product is the new one, of sizes that were joined to one before (for a product of
+// matrices); nil where they were not, or became different ones.
+func (z *sizes) unjoined(was []int, total int) (is []int) {
+	for _, j := range z.joins {
+		if slices.Equal(j[0], was) && product(j[1]) == total {
+			if is != nil && !slices.Equal(is, j[1]) {
+				return nil
+			}
+			is = j[1]
+		}
+	}
+	return is
 }
 
 // joinFeatures says which axes of what a Reshape makes are joined with the last one further on, behind a

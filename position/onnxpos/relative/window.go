@@ -166,7 +166,7 @@ func (w *Window) resize(u *bias, made *coordinates, within, becomes frame, metho
 	from, to := within.keys, becomes.keys
 	var resized [][]float64
 	if made == nil {
-		if method == "" && squashed(table) {
+		if method == "" && squashed(table) && w.squashed() {
 			return &position.Refusal{Why: fmt.Sprintf("the biases that %s adds are all between 0 and %d, as a network makes them (Liu et al. 2022, \"Swin Transformer V2\") that the exporter folded: those of another window are not in the file", u.node.Title(), squashedTo),
 				Remedies: []report.Remedy{report.Do("", "resamples them as if they were trained", "window-method", schemes.WindowMethods[0])}}
 		}
@@ -201,10 +201,17 @@ func (w *Window) resize(u *bias, made *coordinates, within, becomes frame, metho
 // squashedTo is what a sigmoid is multiplied with that ends such a network (window_attention of Swin v2: 16·sigmoid).
 const squashedTo = 16
 
-// squashed reports whether all biases of a table are what that gives.
-func squashed(table [][]float64) bool {
-	return !slices.ContainsFunc(table, func(row []float64) bool {
+// squashed reports whether numbers are what that gives.
+func squashed(rows [][]float64) bool {
+	return !slices.ContainsFunc(rows, func(row []float64) bool {
 		return slices.ContainsFunc(row, func(x float64) bool { return !(x > 0 && x < squashedTo) })
+	})
+}
+
+// squashed reports whether those of all layers are, as far as they were read: of trained biases some are negative.
+func (w *Window) squashed() bool {
+	return !slices.ContainsFunc(w.uses, func(u *bias) bool {
+		return u.heads[0] != nil && !onlyMask(u.heads) && !squashed(slices.Concat(u.unmasked().heads...))
 	})
 }
 
