@@ -329,6 +329,13 @@ func TestMisleadingGraphs(t *testing.T) {
 		}, "position table of 16 rows of 4 ×16", 40, "40 rows; buffer of 40 positions"},
 		{"a recording of fixed length beside tokens", func(m *onnx.NewModel) { free(m); recorded(m, 64) },
 			"position table of 16 rows of 4 ×16; position table of 31 rows of 4 ×31", 24, "24 rows"},
+		{"a recording that goes through a shape of its own length", func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "input_features", Type: onnx.Float, Dims: []int64{1, 4, 64}}}
+			m.Outputs = []onnx.NewValue{{Name: "encoded", Type: onnx.Float, Dims: []int64{1, 30, 4}}}
+			m.Initializers = []onnx.NewTensor{noise("filter", 4, 4, 3), integers("groups", 1, 4, 62), noise("positions", 30, 4), noise("E", 4, 4)}
+			m.Nodes = []onnx.NewNode{node("Conv", "waves", "input_features", "filter"), node("Reshape", "grouped", "waves", "groups"), withInts(node("Conv", "heard", "grouped", "filter"), "strides", []int64{2}),
+				withInts(node("Transpose", "ht", "heard"), "perm", []int64{0, 2, 1}), node("Add", "he", "ht", "positions"), node("MatMul", "encoded", "he", "E")}
+		}, "position table of 30 rows of 4 ×30", 60, "sizes of a recording of 124 frames; 60 rows; fixed length of input_features: 64 → 124; fixed length of encoded: 30 → 60"},
 		{"masks that complete each other", func(m *onnx.NewModel) {
 			masks(m, func(i int) (x, y float64) { x = float64((i/4 + i%4) % 3 / 2); return x, 1 - x })
 		}, "none", 0, ""},

@@ -177,6 +177,33 @@ func TestWindowSideRefused(t *testing.T) {
 	}
 }
 
+// TestSquashedLayer: a layer whose biases are all between 0 and 16 is not made by a network where those of another layer are not.
+func TestSquashedLayer(t *testing.T) {
+	graph := func(m *onnx.NewModel) {
+		shifted(false)(m)
+		index := slices.Concat(schemes.WindowIndex(2, 2, false)...)
+		at := slices.IndexFunc(m.Initializers, func(t onnx.NewTensor) bool { return t.Name == "bias" })
+		for i, name := range []string{"bias", "other"} {
+			made := floats(name, []int64{1, 1, 4, 4}, func(k int) float64 { return float64(index[k]+1) * float64(1-2*i) })
+			if i == 0 {
+				m.Initializers[at] = made
+			} else {
+				m.Initializers = append(m.Initializers, made)
+			}
+		}
+		for i, n := range m.Nodes {
+			if n.Outputs[0] == "biased" {
+				m.Nodes = slices.Insert(m.Nodes, i+1, node("Add", "again", "biased", "other"))
+			} else if n.Outputs[0] == "masked" {
+				m.Nodes[i].Inputs[0] = "again"
+			}
+		}
+	}
+	if _, err := position.ResizeGrid(built(t, graph), position.GridOptions{Height: 8, Width: 8, Window: [2]int{4, 4}}); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSingleWindow: shifted windows that become a single one are not rolled any more, and nothing of it is masked; biases stay.
 func TestSingleWindow(t *testing.T) {
 	for name, graph := range map[string]func(*onnx.NewModel){"apart": shifted(false), "summed": summed(shifted(false))} {

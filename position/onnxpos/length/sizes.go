@@ -26,15 +26,17 @@ type sizes struct {
 	batch *eval.Scope // and with a batch of two; nil where that is not free
 	// picture is the height and width, before and now.
 	picture [2][2]int
-	pairs   map[[2]int][][2]int // what neighbouring sizes have become, the last seen first
-	rows    map[int]int         // what numbers of places in a row, joined of several axes, have become
-	joins   [][2][]int          // sizes that were joined to one, before and now
-	crops   map[[3]int]int      // by axis, padded size and size without: what the last has become
-	cuts    []Cut               // of a table, its rows and its columns
-	places  *places.Places      // numbers of places
-	stays   map[int]bool        // sides of windows and patches
-	kept    map[int]bool        // sizes of the parts that an axis was cut into, which stayed
-	last    bool                // of two sizes that an axis is cut into, either of which may follow, the last does
+	pairs   map[[2]int][][2]int   // what neighbouring sizes have become, the last seen first
+	rows    map[int]int           // what numbers of places in a row, joined of several axes, have become
+	joins   map[string][][2][]int // by what a Reshape makes: sizes that it joined to one, before and now
+	joining [][2][]int            // those of the Reshape at hand
+	apart   [][2][]int            // those that it may take apart
+	crops   map[[3]int]int        // by axis, padded size and size without: what the last has become
+	cuts    []Cut                 // of a table, its rows and its columns
+	places  *places.Places        // numbers of places
+	stays   map[int]bool          // sides of windows and patches
+	kept    map[int]bool          // sizes of the parts that an axis was cut into, which stayed
+	last    bool                  // of two sizes that an axis is cut into, either of which may follow, the last does
 	// either are the sizes of which that was asked, nil where none were.
 	either []int
 	given  map[given][]int64 // what inputs of nodes become
@@ -261,7 +263,7 @@ type given struct {
 
 // newSizes prepares an evaluation at another size of a picture, of which some sizes are known.
 func newSizes(g *site.Graph, pairs map[[2]int][][2]int, stays []int) *sizes {
-	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, crops: map[[3]int]int{}, stays: map[int]bool{}, kept: map[int]bool{}, given: map[given][]int64{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}, firm: map[*onnx.Node]bool{}}
+	z := &sizes{old: g.Eval.Main, pairs: pairs, rows: map[int]int{}, joins: map[string][][2][]int{}, crops: map[[3]int]int{}, stays: map[int]bool{}, kept: map[int]bool{}, given: map[given][]int64{}, told: map[*onnx.Node]bool{}, doubts: map[*onnx.Node]string{}, firm: map[*onnx.Node]bool{}}
 	for _, n := range stays {
 		z.stays[n] = n > 1
 	}
@@ -373,7 +375,9 @@ func (z *sizes) reshape(n *onnx.Node, inputs []*eval.Value) {
 	if want == nil && why == "" {
 		z.within = z.windows.within(n)
 		from, now := z.windows.merged(n, was.Shape, inputs)
+		z.joining, z.apart = nil, z.joinedBefore(n)
 		want, why = z.regrouped(from, made.Shape, now, z.joinFeatures(n, len(made.Shape)))
+		z.joins[n.Output(0)] = z.joining
 	} else if why != "" {
 		z.doubts[n], z.firm[n] = why, true
 	}
@@ -455,7 +459,7 @@ func (z *sizes) regrouped(from, to, now []int, features []bool) (out []int, why 
 			z.rows[to[c]] = total
 		}
 		if i-a > 1 && j-c == 1 {
-			z.joins = append(z.joins, [2][]int{slices.Clone(from[a:i]), slices.Clone(now[a:i])})
+			z.joining = append(z.joining, [2][]int{slices.Clone(from[a:i]), slices.Clone(now[a:i])})
 		}
 		if i-a == 2 && j-c == 1 && from[a] > 1 && from[a+1] > 1 {
 			z.places.Join([2]int(from[a:i]), [2]int(now[a:i]))
@@ -475,8 +479,10 @@ func (z *sizes) regrouped(from, to, now []int, features []bool) (out []int, why 
 // split says what sizes become whose product is another. features are those that stay since they become part of
 // the features.
 func (z *sizes) split(was []int, total int, features []bool) (out []int, why string) {
-	if now := z.unjoined(was, total); now != nil {
-		return now, ""
+	for _, j := range z.apart {
+		if now := apart(j, was); now != nil && product(now) == total {
+			return now, ""
+		}
 	}
 	out = slices.Clone(was)
 	var large []int
@@ -494,7 +500,7 @@ func (z *sizes) split(was []int, total int, features []bool) (out []int, why str
 		return out, ""
 	case 1:
 		i := large[0]
-		if len(was) == 2 && was[0] == 1 && z.kept[was[i]] {
+		if len(was) == 2 && was[0] == 1 && z.kept[was[i]] && total%was[i] == 0 {
 			return nil, fmt.Sprintf("whether one part of %d becomes larger or several of them cannot be told", was[i])
 		}
 		out[i] = total
@@ -557,16 +563,45 @@ func (z *sizes) split(was []int, total int, features []bool) (out []int, why str
 	return out, ""
 }
 
-// unjoined are the sizes with which the product is the new one, of sizes that were joined to one before (for a product of
-// matrices); nil where they were not, or became different ones.
-func (z *sizes) unjoined(was []int, total int) (is []int) {
-	for _, j := range z.joins {
-		if slices.Equal(j[0], was) && product(j[1]) == total {
-			if is != nil && !slices.Equal(is, j[1]) {
-				return nil
-			}
-			is = j[1]
+// joinedBefore are the sizes that were joined to one for the product of matrices, or what else works on
+// rows alone, of which a Reshape takes what that gives.
+func (z *sizes) joinedBefore(n *onnx.Node) [][2][]int {
+	for range maxAhead {
+		data := slices.DeleteFunc(slices.Clone(trace.DataInputs(n)), func(in string) bool { return in == "" || z.old.Value(in).Known() })
+		if len(data) != 1 {
+			return nil
 		}
+		if joined := z.joins[data[0]]; joined != nil {
+			return joined
+		}
+		before, at := z.old.Find(data[0])
+		if before == nil || at != z.old || before.Op == "Reshape" {
+			return nil
+		}
+		n = before
+	}
+	return nil
+}
+
+// apart are the sizes that stand for those that were joined, where what they were joined to is cut between them, each of
+// one or several; nil where it is cut elsewhere.
+func apart(joined [2][]int, was []int) (is []int) {
+	before, now := joined[0], joined[1]
+	for _, size := range was {
+		a, b := 1, 1
+		for first := true; len(before) > 0 && (a < size || first); first = false {
+			if a*before[0] > size {
+				break
+			}
+			a, b, before, now = a*before[0], b*now[0], before[1:], now[1:]
+		}
+		if a != size {
+			return nil
+		}
+		is = append(is, b)
+	}
+	if len(before) > 0 {
+		return nil
 	}
 	return is
 }

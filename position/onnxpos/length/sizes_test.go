@@ -63,3 +63,19 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+// TestApart holds what becomes of sizes that were joined to one where that is cut again: as it was joined, or of several together.
+func TestApart(t *testing.T) {
+	for _, c := range []struct{ before, now, was, want []int }{
+		{[]int{4, 26}, []int{12, 10}, []int{4, 26}, []int{12, 10}},
+		{[]int{1, 4, 4, 4, 4}, []int{1, 2, 2, 4, 4}, []int{16, 16}, []int{4, 16}},
+		{[]int{1, 16}, []int{4, 16}, []int{1, 16}, []int{4, 16}},
+		{[]int{2, 8}, []int{2, 12}, []int{4, 4}, nil},
+		{[]int{2, 8}, []int{2, 12}, []int{2}, nil},
+		{[]int{8, 1}, []int{12, 1}, []int{8}, nil},
+	} {
+		if got := apart([2][]int{c.before, c.now}, c.was); !slices.Equal(got, c.want) {
+			t.Errorf("%v as %v cut as %v: %v, want %v", c.before, c.now, c.was, got, c.want)
+		}
+	}
+}
