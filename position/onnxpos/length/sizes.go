@@ -30,7 +30,6 @@ type sizes struct {
 	rows    map[int]int           // what numbers of places in a row, joined of several axes, have become
 	joins   map[string][][2][]int // by what a Reshape makes: sizes that it joined to one, before and now
 	joining [][2][]int            // those of the Reshape at hand
-	apart   [][2][]int            // those that it may take apart
 	crops   map[[3]int]int        // by axis, padded size and size without: what the last has become
 	cuts    []Cut                 // of a table, its rows and its columns
 	places  *places.Places        // numbers of places
@@ -375,7 +374,10 @@ func (z *sizes) reshape(n *onnx.Node, inputs []*eval.Value) {
 	if want == nil && why == "" {
 		z.within = z.windows.within(n)
 		from, now := z.windows.merged(n, was.Shape, inputs)
-		z.joining, z.apart = nil, z.joinedBefore(n)
+		for _, j := range z.joinedBefore(n) {
+			from, now = parted(from, now, j)
+		}
+		z.joining = nil
 		want, why = z.regrouped(from, made.Shape, now, z.joinFeatures(n, len(made.Shape)))
 		z.joins[n.Output(0)] = z.joining
 	} else if why != "" {
@@ -479,11 +481,6 @@ func (z *sizes) regrouped(from, to, now []int, features []bool) (out []int, why 
 // split says what sizes become whose product is another. features are those that stay since they become part of
 // the features.
 func (z *sizes) split(was []int, total int, features []bool) (out []int, why string) {
-	for _, j := range z.apart {
-		if now := apart(j, was); now != nil && product(now) == total {
-			return now, ""
-		}
-	}
 	out = slices.Clone(was)
 	var large []int
 	for i, d := range was {
@@ -564,46 +561,44 @@ func (z *sizes) split(was []int, total int, features []bool) (out []int, why str
 }
 
 // joinedBefore are the sizes that were joined to one for the product of matrices, or what else works on
-// rows alone, of which a Reshape takes what that gives.
+// rows alone, of which a Reshape takes what that gives, also beside what went around it.
 func (z *sizes) joinedBefore(n *onnx.Node) [][2][]int {
-	for range maxAhead {
+	queue := []*onnx.Node{n}
+	for i := 0; i < len(queue) && i < maxAhead; i++ {
+		n := queue[i]
 		data := slices.DeleteFunc(slices.Clone(trace.DataInputs(n)), func(in string) bool { return in == "" || z.old.Value(in).Known() })
-		if len(data) != 1 {
-			return nil
+		if len(data) > 1 && !eval.Is(n, eval.ByElement) {
+			continue
 		}
-		if joined := z.joins[data[0]]; joined != nil {
-			return joined
+		for _, in := range data {
+			if joined := z.joins[in]; joined != nil {
+				return joined
+			}
+			if before, at := z.old.Find(in); before != nil && at == z.old && before.Op != "Reshape" && !slices.Contains(queue, before) {
+				queue = append(queue, before)
+			}
 		}
-		before, at := z.old.Find(data[0])
-		if before == nil || at != z.old || before.Op == "Reshape" {
-			return nil
-		}
-		n = before
 	}
 	return nil
 }
 
-// apart are the sizes that stand for those that were joined, where what they were joined to is cut between them, each of
-// one or several; nil where it is cut elsewhere.
-func apart(joined [2][]int, was []int) (is []int) {
-	before, now := joined[0], joined[1]
-	for _, size := range was {
-		a, b := 1, 1
-		for first := true; len(before) > 0 && (a < size || first); first = false {
-			if a*before[0] > size {
-				break
-			}
-			a, b, before, now = a*before[0], b*now[0], before[1:], now[1:]
+// parted are shapes, before and now, with the sizes that were joined to one of their axes in its place; as they are where that is
+// none of them or may be several.
+func parted(from, now []int, joined [2][]int) (apart, is []int) {
+	at, was := -1, product(joined[0])
+	for d, size := range from {
+		switch {
+		case size != was || was == 1:
+		case at >= 0 || now[d] != product(joined[1]):
+			return from, now
+		default:
+			at = d
 		}
-		if a != size {
-			return nil
-		}
-		is = append(is, b)
 	}
-	if len(before) > 0 {
-		return nil
+	if at < 0 || len(from) != len(now) {
+		return from, now
 	}
-	return is
+	return slices.Concat(from[:at], joined[0], from[at+1:]), slices.Concat(now[:at], joined[1], now[at+1:])
 }
 
 // joinFeatures says which axes of what a Reshape makes are joined with the last one further on, behind a

@@ -64,18 +64,19 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestApart holds what becomes of sizes that were joined to one where that is cut again: as it was joined, or of several together.
-func TestApart(t *testing.T) {
-	for _, c := range []struct{ before, now, was, want []int }{
-		{[]int{4, 26}, []int{12, 10}, []int{4, 26}, []int{12, 10}},
-		{[]int{1, 4, 4, 4, 4}, []int{1, 2, 2, 4, 4}, []int{16, 16}, []int{4, 16}},
-		{[]int{1, 16}, []int{4, 16}, []int{1, 16}, []int{4, 16}},
-		{[]int{2, 8}, []int{2, 12}, []int{4, 4}, nil},
-		{[]int{2, 8}, []int{2, 12}, []int{2}, nil},
-		{[]int{8, 1}, []int{12, 1}, []int{8}, nil},
+// TestParted holds that an axis which was joined of several stands for these where it is cut again.
+func TestParted(t *testing.T) {
+	for _, c := range []struct{ from, now, before, is, to, want []int }{
+		{[]int{104, 32}, []int{120, 32}, []int{4, 26}, []int{12, 10}, []int{4, 26, 32}, []int{12, 10, 32}},
+		{[]int{256, 48}, []int{64, 48}, []int{1, 4, 4, 4, 4}, []int{1, 2, 2, 4, 4}, []int{16, 16, 48}, []int{4, 16, 48}},
+		{[]int{16, 32}, []int{64, 32}, []int{1, 16}, []int{4, 16}, []int{1, 16, 32}, []int{4, 16, 32}},
+		{[]int{1, 784, 16}, []int{1, 1764, 16}, []int{28, 28}, []int{42, 42}, []int{1, 14, 2, 14, 2, 16}, []int{1, 21, 2, 21, 2, 16}},
+		{[]int{16, 16, 3}, []int{4, 16, 3}, []int{4, 4}, []int{2, 2}, []int{16, 16, 3}, []int{4, 16, 3}}, // which of two was joined is not told
 	} {
-		if got := apart([2][]int{c.before, c.now}, c.was); !slices.Equal(got, c.want) {
-			t.Errorf("%v as %v cut as %v: %v, want %v", c.before, c.now, c.was, got, c.want)
+		z := &sizes{kept: map[int]bool{}, places: places.New(nil, nil, nil), rows: map[int]int{}, stays: map[int]bool{2: true}, picture: [2][2]int{{1, 1}, {1, 1}}}
+		from, now := parted(c.from, c.now, [2][]int{c.before, c.is})
+		if got, why := z.regrouped(from, c.to, now, make([]bool, len(c.to))); !slices.Equal(got, c.want) {
+			t.Errorf("%v, joined of %v: %v, %q, want %v", c.from, c.before, got, why, c.want)
 		}
 	}
 }
