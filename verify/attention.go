@@ -2,6 +2,7 @@ package verify
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -135,6 +136,10 @@ func (c *comparison) layer(before, after *position.Attention, s *sampled) {
 		s.leave(fmt.Sprintf("layer %d (of the old file: %v)", before.Layer, err1))
 		return
 	case err2 != nil:
+		if limit, ok := errors.AsType[*trial.Limit](err2); ok {
+			s.leave(fmt.Sprintf("layer %d (of the new file: %v)", before.Layer, limit))
+			return
+		}
 		k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("layer %d ran in the old file and does not in the new one: %v", before.Layer, err2)
 		c.add(k)
 		return

@@ -32,6 +32,12 @@ type Trial struct {
 	Entered string
 }
 
+// Limit is the error of an attention that could not be run for what this program bounds: it says nothing of the model.
+type Limit struct{ What string }
+
+// Error says what was too much.
+func (l *Limit) Error() string { return l.What }
+
 // Head is one head of a Trial.
 type Head struct {
 	Head int // its number

@@ -29,7 +29,13 @@ func (c *Cut) Run(e *eval.Evaluator, seed uint64, neutral Neutral) (*trial.Trial
 			out.Together = slices.ContainsFunc(e.Main.Graph.Nodes, func(n *onnx.Node) bool { return n.Op == "DynamicQuantizeLinear" })
 		}
 		var u *uncomputed
-		if !errors.As(err, &u) || c.barred[u.name] {
+		if !errors.As(err, &u) {
+			return out, err
+		}
+		if u.large != nil {
+			err = &trial.Limit{What: err.Error()}
+		}
+		if c.barred[u.name] {
 			return out, err
 		}
 		c.barred[u.name] = true
@@ -113,11 +119,20 @@ func evaluated(e *eval.Evaluator, given map[string]*eval.Value, names ...string)
 	return out, nil
 }
 
-// uncomputed is the error of a value that an operator does not compute of known inputs.
-type uncomputed struct{ name, by string }
+// uncomputed is the error of a value that an operator does not compute of known inputs; large is its shape where it has too
+// many numbers to be computed.
+type uncomputed struct {
+	name, by string
+	large    []int
+}
 
 // Error names the operator.
-func (u *uncomputed) Error() string { return u.by + " is not computed" }
+func (u *uncomputed) Error() string {
+	if u.large != nil {
+		return fmt.Sprintf("%s gives %v, more numbers than are computed here", u.by, u.large)
+	}
+	return u.by + " is not computed"
+}
 
 // unknown says why a value could not be computed: the first node behind it whose inputs
 // are known and whose output is not.
@@ -140,7 +155,11 @@ func unknown(t *eval.Evaluator, name string) error {
 			}
 		}
 		if next == "" {
-			return &uncomputed{name, n.Title()}
+			u := &uncomputed{name: name, by: n.Title()}
+			if v := at.Value(name); v.Large() {
+				u.large = v.Shape
+			}
+			return u
 		}
 		seen[next] = true
 		name = next
