@@ -514,7 +514,7 @@ func (l *Labels) meets(e *event) {
 		return
 	}
 	m.Axis = m.Covers[0]
-	if m.Kind == Added && e.product && l.hasTwo(e.scores) {
+	if m.Kind == Added && (e.product && l.hasTwo(e.scores) || len(m.Covers) == 2 && sameAxis(m.Along[0], m.Along[1])) { // scores, or what is between two places else
 		m.Kind = Biased
 	}
 	for _, a := range e.scores {

@@ -210,6 +210,9 @@ func variadic(c *call) ([]*Value, error) {
 
 func clip(c *call) ([]*Value, error) {
 	a := c.need(0)
+	if c.idle() {
+		return one(a), nil
+	}
 	low, high := math.Inf(-1), math.Inf(1)
 	if x := c.node.Attribute("min"); x != nil {
 		low = float64(x.F)

@@ -46,7 +46,7 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 		return nil
 	}
 	d.m.SpendElements(of.Value.Len())
-	first := addition{scope: x.Scope, node: x.Node, name: x.Known, state: otherInput(x.Node, x.Input), sheet: s, runs: runsAlong(x, s), free: x.Free, along: x.Along}
+	first := addition{scope: x.Scope, node: x.Node, name: x.Known, state: stateOf(x), sheet: s, runs: runsAlong(x, s), free: x.Free, along: x.Along}
 	anchors := len(s.Columns) <= sheet.FewColumns && fit.IsAnchors(s.Matrix(), grids(first.runs))
 	d.anchors[x.Node] = anchors && x.Kind == axes.Added // put beside the data, coordinates say where they are
 	if anchors || d.scaledByPosition(x) {
@@ -196,7 +196,7 @@ func (d *detector) scaledByPosition(x axes.Meeting) bool {
 			}
 		}
 	}
-	from, _ := x.Scope.Find(otherInput(x.Node, x.Input))
+	from, _ := x.Scope.Find(stateOf(x))
 	y, ok := d.scaled[from]
 	return ok && slices.Equal(y.Scope.Value(y.Known).Shape, x.Scope.Value(x.Known).Shape)
 }
@@ -448,10 +448,13 @@ func runsAlong(x axes.Meeting, s *sheet.Sheet) []axes.Run {
 	return []axes.Run{whole}
 }
 
-// otherInput is the first input of a node beside the known numbers.
-func otherInput(n *onnx.Node, known int) string {
-	for i, name := range n.Inputs {
-		if i != known && name != "" {
+// stateOf is the value that known numbers are added to: the first other input, or, of a product that the node makes itself, what it gives.
+func stateOf(x axes.Meeting) string {
+	if addsBehind(x) {
+		return x.Node.Output(0)
+	}
+	for i, name := range x.Node.Inputs {
+		if i != x.Input && name != "" {
 			return name
 		}
 	}

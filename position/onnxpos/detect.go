@@ -117,7 +117,7 @@ func (d *detector) meet() {
 			d.relative.Contracted(x)
 		case x.Kind == axes.Multiplied:
 			d.rotary.AddMeeting(x)
-		case (x.Kind == axes.Added || x.Kind == axes.Joined && !d.joinsPlaces(x)) && adds(x.Node):
+		case (x.Kind == axes.Added || x.Kind == axes.Joined && !d.joinsPlaces(x)) && (adds(x.Node) || addsBehind(x)):
 			d.tables = append(d.tables, d.additions(x)...)
 		}
 		met[x.Node] = true

@@ -163,6 +163,12 @@ func adds(n *onnx.Node) bool {
 	return eval.Is(n, eval.Addition) && n.Op != "Sub" || n.Op == "Concat"
 }
 
+// addsBehind reports whether a node adds numbers to a product that it makes itself.
+func addsBehind(x axes.Meeting) bool {
+	row := eval.Lookup(x.Node.Domain, x.Node.Op)
+	return x.Kind == axes.Added && row != nil && row.Bias > 0 && row.Bias == x.Input && x.Node.Float("beta", 1) == 1
+}
+
 // join adds a site, or the place of one that says the same of another layer.
 func (m *Model) join(found []*readOnlySite, s *readOnlySite) []*readOnlySite {
 	distances := s.Detected.Scheme.Name() == report.SchemeRelativeTable

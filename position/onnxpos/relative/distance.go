@@ -348,14 +348,41 @@ func (m *Search) fromConstants(u *bias) bool {
 	return len(found) > 0 && !slices.ContainsFunc(found, func(src trace.Source) bool { return src.Tensor == nil })
 }
 
-// holdsMatrix reports whether a bias comes from constants of its own size, or
+// keysWithoutPlace counts keys ahead of the others, of as many as there are queries, that all queries of a head score alike: those of
+// no token, which some models learn.
+func (b *bias) keysWithoutPlace() int {
+	n := len(b.heads[0])
+	ahead := len(b.heads[0][0]) - n
+	for _, head := range b.heads {
+		for _, row := range head {
+			if ahead < 1 || n < 2 || !slices.Equal(row[:ahead], head[0][:ahead]) {
+				return 0
+			}
+		}
+	}
+	return ahead
+}
+
+// behind is the bias of the keys behind so many.
+func (b *bias) behind(ahead int) *bias {
+	out := *b
+	out.heads = make([][][]float64, len(b.heads))
+	for h, head := range b.heads {
+		for _, row := range head {
+			out.heads[h] = append(out.heads[h], row[ahead:])
+		}
+	}
+	return &out
+}
+
+// holdsMatrix reports whether a bias comes from constants of its own size, between n queries and so many keys, or
 // through weights from constants of relative coordinates.
-func (m *Search) holdsMatrix(u *bias, n int) bool {
+func (m *Search) holdsMatrix(u *bias, n, keys int) bool {
 	for _, src := range trace.Sources(u.scope, u.name) {
 		if src.Tensor == nil {
 			continue
 		}
-		if k := len(src.Tensor.Dims); k >= 2 && (int(src.Tensor.Dims[k-1]) == n || int(src.Tensor.Len())%(n*n) == 0 || int(src.Tensor.Dims[k-1]) == 2) {
+		if k := len(src.Tensor.Dims); k >= 2 && (int(src.Tensor.Dims[k-1]) == keys || int(src.Tensor.Dims[k-1]) == n || int(src.Tensor.Len())%(n*n) == 0 || int(src.Tensor.Dims[k-1]) == 2) {
 			return true
 		}
 	}
@@ -403,7 +430,11 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 	if stored != nil {
 		u = u.whole(stored)
 	}
-	n := len(u.heads[0])
+	n, keys := len(u.heads[0]), len(u.heads[0][0])
+	ahead := u.keysWithoutPlace()
+	if ahead > 0 {
+		u = u.behind(ahead)
+	}
 	other := schemes.Other{Kind: report.SchemeRelativeTable, Heads: len(u.heads)}
 	window, tokens := m.window(n)
 	classes, line := u.classes(0) // of distances along one axis
@@ -411,7 +442,7 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 	if len(u.heads[0][0]) != n || line {
 		window = nil // not among the same places, or not along two axes
 	}
-	if !m.holdsMatrix(u, n) && (window == nil || !m.fromConstants(u)) || stored == nil && m.grows(u, n) {
+	if !m.holdsMatrix(u, n, keys) && (window == nil || !m.fromConstants(u)) || stored == nil && m.grows(u, n) {
 		return site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown, Heads: len(u.heads)}, Form: report.FormRuntime, Beyond: report.BeyondContinues,
 			Where:    []report.Where{{Node: u.node.Title()}},
 			Evidence: []report.Evidence{{Kind: "structure", Says: u.node.Title() + " adds to scores what the graph computes from distances, by no rule that is known"}}})
@@ -424,7 +455,7 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 		}
 	}
 	e := position.Encoding{Scheme: other, Form: report.FormBaked, Beyond: report.BeyondError,
-		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", u.node.Title(), n, len(u.heads[0][0]), len(uses))}}}
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s adds constants of %d×%d to attention scores (%d places)", u.node.Title(), n, keys, len(uses))}}}
 	switch {
 	case stored != nil:
 		e.Form, e.Capacity, e.Dtype = report.FormTable, n, stored.Type.String()
@@ -443,8 +474,10 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 		}
 	}
 	if window == nil || m.graph.ImageInput() == nil {
-		if folded := u.folded(e); folded != nil {
+		if folded := u.folded(e); folded != nil && ahead == 0 {
 			return folded
+		} else if folded != nil {
+			return site.NewOther(folded.Detected)
 		}
 	}
 	if window == nil {
