@@ -38,7 +38,11 @@ func grid(axis Axis) (out []int, ok bool) {
 	if slices.ContainsFunc(parts, outOfOrder) {
 		return nil, false
 	}
+	sides := 0
 	for len(parts) > 0 {
+		if !single(parts[0]) {
+			sides++
+		}
 		if n, size := wholeOf(parts); n > 0 {
 			parts, out = parts[n:], append(out, size)
 			continue
@@ -55,10 +59,16 @@ func grid(axis Axis) (out []int, ok bool) {
 		}
 		out = append(out, size)
 	}
-	if len(out) < 2 {
+	if sides < 2 {
 		return nil, true
 	}
 	return out, true
+}
+
+// single reports whether an axis is what a Concat made of single things, several tokens a step: no side of a grid.
+func single(f Factor) bool {
+	joined := f.Atom.root().joined
+	return len(joined) > 1 && !slices.ContainsFunc(joined, func(s segment) bool { return s.size > 1 || len(leaves(s.axis)) > 0 })
 }
 
 // wholeOf is how many of the first parts are all of one axis, in its order, and its size: an axis may have been cut by

@@ -107,6 +107,18 @@ func (l *Places) Turn() bool {
 	return slices.ContainsFunc(l.columns, func(c placeColumn) bool { return c.axis >= 0 })
 }
 
+// Along is the one axis along which all columns turn that do; alone is false where they turn along several.
+func (l *Places) Along() (axis int, alone bool) {
+	axis = -1
+	for _, c := range l.columns {
+		if c.axis >= 0 && axis >= 0 && c.axis != axis {
+			return axis, false
+		}
+		axis = max(axis, c.axis)
+	}
+	return axis, axis >= 0
+}
+
 // Same reports whether the places of two grids of one size turn alike, but for rounding.
 func (l *Places) Same(other Places) bool {
 	if l.Len() != other.Len() || len(l.columns) != len(other.columns) {

@@ -11,6 +11,7 @@ import (
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -43,7 +44,7 @@ func (r *Site) ResizePlaces(to []int, squeezed bool) (says string, err error) {
 }
 
 // alongOneAxis reads cosines and sines that turn places of a grid by one of their coordinates alone, as those do that are
-// for a part of each head (V-JEPA 2).
+// for a part of each head (V-JEPA 2, RoPE2D of CroCo): those of all axes together are those of one table of the grid.
 func (r *Site) alongOneAxis(e *position.Encoding) {
 	grid := r.grid()
 	if r.m.ImageInput() == nil || grid == nil {
@@ -52,12 +53,61 @@ func (r *Site) alongOneAxis(e *position.Encoding) {
 	if along, _ := r.m.FrameGrid(); along > 1 && len(grid) == 2 {
 		grid = append([]int{along}, grid...)
 	}
-	found, ok := turnedPlaces(r.uses[0].cosValue, r.uses[0].sinValue, grid)
-	if !ok || !found.Turn() {
-		return
+	parts, seen := make([]*placesInUse, len(grid)), map[*eval.Value]bool{}
+	var found placesInUse
+	for i, u := range r.uses {
+		if i > 0 && seen[u.cosValue] {
+			continue
+		}
+		seen[u.cosValue] = true
+		part, ok := turnedPlaces(u.cosValue, u.sinValue, grid)
+		if !ok || !part.Turn() {
+			return
+		}
+		if i == 0 {
+			found = part
+		}
+		if axis, alone := part.Along(); alone && parts[axis] == nil {
+			parts[axis] = &part
+		}
 	}
 	r.scheme.Grid, r.places, r.amplitude = grid, [2]fit.Matrix{found.cos, found.sin}, found.Amplitude
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: fmt.Sprintf("each column turns along one axis of %s places, by one angle from place to place", schemes.Sizes(grid))})
+	var together [2]rows.Matrix
+	for _, part := range parts {
+		if r.part = part == nil; r.part || part.Prefix != found.Prefix {
+			return
+		}
+		together = beside(together, part)
+	}
+	whole, ok := fit.AxialRotaryCache(together[0], together[1], rows.Precision(r.uses[0].cosValue.Type), grid)
+	if !ok || whole.Rotary.Base == 0 {
+		return
+	}
+	r.scheme, r.places = whole.Rotary, [2]fit.Matrix{together[0], together[1]}
+	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "a part of each head turns along each axis, together " + r.scheme.String(), Residual: site.Residual(whole.Residual)})
+}
+
+// beside puts the columns of a part behind those of others, each once: both elements of a pair may have their own.
+func beside(whole [2]rows.Matrix, part *placesInUse) [2]rows.Matrix {
+	cos, sin := transposed(part.cos), transposed(part.sin)
+	for k := range cos {
+		again := false
+		for before := range k {
+			again = again || slices.Equal(cos[before], cos[k]) && slices.Equal(sin[before], sin[k])
+		}
+		for i, column := range [][]float64{cos[k], sin[k]} {
+			if whole[i] == nil {
+				whole[i] = make(rows.Matrix, len(column))
+			}
+			for place, x := range column {
+				if !again {
+					whole[i][place] = append(whole[i][place], x)
+				}
+			}
+		}
+	}
+	return whole
 }
 
 // placesInUse are cosines and sines by which a graph turns the places of a grid.

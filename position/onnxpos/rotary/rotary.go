@@ -34,6 +34,7 @@ type Site struct {
 	scheme    schemes.Rotary
 	amplitude float64
 	turning   bool                   // rows before a grid turn by angles of their own
+	part      bool                   // it turns a part of each head, along some axes of a grid
 	places    [2]fit.Matrix          // of several coordinates: cosines and sines of each place
 	given     map[string]*eval.Value // what cosines and sines of a grid become, without content
 	// caches are the tables, where the form is cache or baked: one entry for
@@ -96,7 +97,8 @@ func mergeShifted(all []*Site) (out []*Site) {
 				alike := r.unexplained() && o.unexplained() && reflect.DeepEqual(o.scheme, r.scheme) && o.Detected.Rows == r.Detected.Rows
 				return len(r.caches) > 0 && len(o.caches) > 0 && (baked || alike)
 			}
-			return sameRotation(o.scheme, r.scheme) || r.unexplained() && reflect.DeepEqual(o.scheme, r.scheme)
+			return sameRotation(o.scheme, r.scheme) || r.unexplained() && reflect.DeepEqual(o.scheme, r.scheme) ||
+				r.part && o.part && slices.Equal(r.scheme.Grid, o.scheme.Grid) && r.heads == o.heads && r.scheme.Dim+o.scheme.Dim <= r.heads
 		})
 		if twin < 0 {
 			out = append(out, r)
