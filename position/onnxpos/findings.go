@@ -321,6 +321,9 @@ func (m *Model) end() probe.End {
 	least := 0
 	for _, s := range m.sites {
 		e := s.Encoding()
+		if e.IsGrid() && m.graph.TokenMatrix() != nil {
+			continue // of a picture beside the tokens
+		}
 		if e.Form == report.FormBaked && e.Capacity > 0 {
 			return probe.End{} // of one length
 		}

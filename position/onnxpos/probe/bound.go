@@ -39,7 +39,7 @@ func (p *Probe) Bound(upTo int) End {
 const maxBound = 1 << 15
 
 func (p *Probe) findEnd(upTo int) (end End) {
-	if p.FixedLength() > 0 || p.TokenInput() == nil || p.ImageInput() != nil || p.Audio() != nil || upTo > maxBound {
+	if p.FixedLength() > 0 || p.TokenInput() == nil || p.TokenMatrix() == nil && (p.ImageInput() != nil || p.Recording() != nil) || upTo > maxBound {
 		return end
 	}
 	end.Runs = p.Sizes.Length

@@ -9,6 +9,8 @@ package probe
 
 import (
 	"cmp"
+	"maps"
+	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -160,6 +162,73 @@ func (p *Probe) probeTraced() {
 			return
 		}
 	}
+	p.probeApart()
+}
+
+// maxApart bounds the evaluations that look for sizes of several sequences.
+const maxApart = 64
+
+// probeApart is probeTraced of several sequences, each traced with a length of its own: sizes that stand at the first node that
+// fails are tried for the tokens, and for free axes of other inputs by their names, and what lets the graph run further stays.
+func (p *Probe) probeApart() {
+	sizes, e, demands := p.Sizes, p.Eval, p.demanded
+	var names []string // of axes that are given sizes apart
+	for _, in := range p.File.Graph.Inputs {
+		for axis, d := range in.Dims {
+			if in.Name != p.TokenInput().Name && d.Value < 0 && d.Param != "" && axis > 0 && !slices.Contains(names, d.Param) && !slices.ContainsFunc(p.TokenInput().Dims, func(t onnx.Dim) bool { return t.Param == d.Param }) {
+				names = append(names, d.Param)
+			}
+		}
+	}
+	reach := func(e *eval.Evaluator) int64 {
+		first := int64(math.MaxInt64)
+		for _, f := range e.Failures {
+			first = min(first, f.Node.Range()[0])
+		}
+		return first
+	}
+	for tried := 0; len(p.Eval.Failures) > 0; {
+		best, furthest := func() {}, reach(p.Eval)
+		for _, n := range p.wantedLengths() {
+			for i := -1; i < len(names) && tried < maxApart; i++ {
+				tried++
+				s, demands := p.Sizes, maps.Clone(p.demanded)
+				if i < 0 {
+					s.Length = n
+				} else {
+					demands = p.demand(demands, names[i], n)
+				}
+				if len(demands) > 0 {
+					s.demanded = &demands
+				}
+				e := p.Evaluate(s)
+				if at := reach(e); at > furthest {
+					furthest = at
+					best = func() { p.Sizes, p.Eval, p.demanded = s, e, demands }
+				}
+			}
+		}
+		if furthest == reach(p.Eval) {
+			p.Sizes, p.Eval, p.demanded = sizes, e, demands
+			return
+		}
+		best()
+	}
+}
+
+// demand adds a size to what is demanded of all axes of a name.
+func (p *Probe) demand(demands map[demanded]int, name string, size int) map[demanded]int {
+	if demands == nil {
+		demands = map[demanded]int{}
+	}
+	for _, in := range p.File.Graph.Inputs {
+		for axis, d := range in.Dims {
+			if d.Param == name {
+				demands[demanded{in.Name, axis}] = size
+			}
+		}
+	}
+	return demands
 }
 
 // maxWanted bounds the lengths that are tried instead of one at which a graph fails.
@@ -183,17 +252,26 @@ func (p *Probe) wantedLengths() []int {
 			}
 		}
 	}
+	var besides []int // positions that the graph has more of than tokens
 	for _, f := range p.Eval.Failures {
 		for i := range f.Node.Inputs {
 			v := f.Scope.Input(f.Node, i)
 			for _, n := range v.Shape {
 				add(n)
+				if more := n - p.Sizes.Length; more > 0 && more < p.Sizes.Length && !slices.Contains(besides, more) {
+					besides = append(besides, more)
+				}
 			}
 			if v.Known() && len(v.Shape) < 2 && v.Len() <= maxWanted {
 				for _, n := range v.Ints {
 					add(int(n))
 				}
 			}
+		}
+	}
+	for _, more := range besides {
+		for _, n := range slices.Clone(out) {
+			add(n - more)
 		}
 	}
 	return out
