@@ -324,9 +324,6 @@ func (m *Model) end() probe.End {
 		if e.IsGrid() && m.graph.TokenMatrix() != nil {
 			continue // of a picture beside the tokens
 		}
-		if e.Form == report.FormBaked && e.Capacity > 0 {
-			return probe.End{} // of one length
-		}
 		if n := e.Capacity; n > 0 && (least == 0 || n < least) {
 			least = n
 		}
