@@ -26,20 +26,21 @@ func attended(m Model, i int, e Encoding) (out Encoding) {
 	if _, ok := e.Scheme.(schemes.Rotary); !ok || e.Form == report.FormKeys || e.IsGrid() {
 		return e
 	}
-	var turned, still, near, hot []int
+	var turned, near, hot []int
+	var still, turns []*Attention
 	within := map[schemes.SlidingWindow]bool{}
 	for _, a := range m.Attentions() {
 		switch rotates := slices.ContainsFunc(a.Encodings, func(k int) bool { _, ok := m.Sites()[k].Encoding().Scheme.(schemes.Rotary); return ok }); {
 		case a.Unsupported != "" && (len(a.Encodings) == 0 || a.Window == nil):
 			return e
 		case slices.Contains(a.Encodings, i):
-			turned = append(turned, a.Layer)
+			turned, turns = append(turned, a.Layer), append(turns, a)
 			if w := a.Window(); w != (schemes.SlidingWindow{}) {
 				e.Attending.Window, near, within[w] = w, append(near, a.Layer), true
 			}
 			e.Attending.Sinks = e.Attending.Sinks || a.Sinks
 		case !rotates && !a.Crosses:
-			still = append(still, a.Layer)
+			still = append(still, a)
 		}
 		if a.Temperature == nil || a.Crosses {
 			continue
@@ -58,7 +59,12 @@ func attended(m Model, i int, e Encoding) (out Encoding) {
 		e.Attending.WindowLayers = near
 	}
 	if n := len(m.Attentions()); turned != nil && len(turned) < n {
-		e.Layers, e.Attending.Unturned = turned, still
+		e.Layers = turned
+		for _, a := range still {
+			if slices.ContainsFunc(turns, func(t *Attention) bool { return slices.Equal(t.Inputs, a.Inputs) }) { // else of another tower
+				e.Attending.Unturned = append(e.Attending.Unturned, a.Layer)
+			}
+		}
 	}
 	return e
 }

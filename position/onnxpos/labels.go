@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/axes"
+	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 )
 
@@ -26,6 +27,21 @@ func (m *Model) isFree(v axes.Value, d int) bool {
 			return in.Name == name && axis < len(in.Dims) && in.Dims[axis].Value < 0
 		})
 	})
+}
+
+// inputsOf are the names of the inputs on whose axes a value lies, or on what was made of them.
+func (m *Model) inputsOf(s *eval.Scope, name string) (names []string) {
+	l := m.labels()
+	for _, axis := range l.Of(s, name).Axes {
+		l.ComesFrom(axis, func(input string, _ int) bool {
+			if !slices.Contains(names, input) {
+				names = append(names, input)
+			}
+			return false
+		})
+	}
+	slices.Sort(names)
+	return names
 }
 
 // input says what a graph input holds, for following its axes.

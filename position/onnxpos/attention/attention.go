@@ -19,8 +19,8 @@ import (
 )
 
 // Find finds the attentions of a graph, in its order, and says which sites
-// act in each by their place in the list.
-func Find(m *site.Graph, sites []site.Site) []*position.Attention {
+// act in each by their place in the list. inputs are the names of those on whose axes a value lies; nil: nobody asks.
+func Find(m *site.Graph, sites []site.Site, inputs func(s *eval.Scope, name string) []string) []*position.Attention {
 	var found []*position.Attention
 	shared := &sharedBias{m: m, made: map[biasKey]string{}, first: map[*onnx.Graph]*onnx.Node{}}
 	acts := effectsOf(sites)
@@ -40,6 +40,9 @@ func Find(m *site.Graph, sites []site.Site) []*position.Attention {
 				continue
 			}
 			a.Layer = len(found)
+			if inputs != nil {
+				a.Inputs = inputs(s, n.Output(0))
+			}
 			found = append(found, a)
 			switch {
 			case a.Unsupported != "":

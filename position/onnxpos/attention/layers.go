@@ -14,7 +14,7 @@ func LayersOf(m *site.Graph, places []trace.Place) [][]int {
 		sites[i] = &turning{at: p}
 	}
 	out := make([][]int, len(places))
-	for _, a := range Find(m, sites) {
+	for _, a := range Find(m, sites, nil) {
 		for _, i := range a.Encodings {
 			out[i] = append(out[i], a.Layer)
 		}
