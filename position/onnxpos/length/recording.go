@@ -28,8 +28,9 @@ func (c *Change) setRecording(in *onnx.ValueInfo) error {
 		more = c.New - c.old
 	}
 	found := c.findFrames(in, before, more)
-	if !found && !c.folded {
+	if !found {
 		c.folded = true
+		c.framesAxis = c.axisOfFrames(in, before)
 		found = c.findFrames(in, before, more)
 	}
 	if !found {
@@ -39,7 +40,7 @@ func (c *Change) setRecording(in *onnx.ValueInfo) error {
 }
 
 // axisOfFrames is the axis of a recording that becomes positions: the free one, else the one of which
-// twice as many give another number of them, as the graph is or where constants of shapes follow.
+// twice as many give another number of them.
 func (c *Change) axisOfFrames(in *onnx.ValueInfo, before int) int {
 	last := len(in.Dims) - 1
 	var free []int
@@ -51,16 +52,13 @@ func (c *Change) axisOfFrames(in *onnx.ValueInfo, before int) int {
 	if len(free) == 1 {
 		return free[0]
 	}
-	for _, c.folded = range []bool{false, true} {
-		for axis := last; axis > 1; axis-- {
-			c.framesAxis, c.Frames = axis, 2*c.frames(in, axis)
-			n, ok := c.positionsIn(c.probe())
-			if c.Frames = 0; ok && n != before {
-				return axis
-			}
+	for axis := last; axis > 1; axis-- {
+		c.framesAxis, c.Frames = axis, 2*c.frames(in, axis)
+		n, ok := c.positionsIn(c.probe())
+		if c.Frames = 0; ok && n != before {
+			return axis
 		}
 	}
-	c.folded = false
 	return min(1, last)
 }
 
