@@ -45,8 +45,8 @@ func (m *Model) isPostProcessing(s *eval.Scope, n *onnx.Node) bool {
 	return !m.weighed[n]
 }
 
-// weighed are the nodes of a graph that are learned, or whose results one of those reads. What
-// is not understood counts as learned where it has a body or constants of several numbers.
+// weighed are the nodes of a graph that are learned, have a body in which a node is, or whose results one of those reads. What
+// is not understood counts as learned where it has constants of several numbers. Boxes that say where data are sampled are no data.
 func weighed(s *eval.Scope) map[*onnx.Node]bool {
 	out := map[*onnx.Node]bool{}
 	var queue []*onnx.Node
@@ -59,15 +59,18 @@ func weighed(s *eval.Scope) map[*onnx.Node]bool {
 	s.Spend(len(s.Graph.Nodes))
 	for _, n := range s.Graph.Nodes {
 		row := eval.Lookup(n.Domain, n.Op)
-		if row == nil || row.In(learned) || slices.ContainsFunc(n.Attributes, func(a *onnx.Attribute) bool { return a.Graph != nil || len(a.Graphs) > 0 }) ||
-			row.Axes == 0 && slices.ContainsFunc(n.Inputs, func(name string) bool { return name != "" && s.Value(name).Known() && s.Value(name).Len() > 1 }) {
+		if learns(n, 0) || row.Axes == 0 && slices.ContainsFunc(n.Inputs, func(name string) bool { return name != "" && s.Value(name).Known() && s.Value(name).Len() > 1 }) {
 			add(n)
 		}
 	}
 	for len(queue) > 0 {
 		n := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		for _, name := range n.Inputs {
+		read := n.Inputs
+		if n.Op == "RoiAlign" {
+			read = read[:min(1, len(read))]
+		}
+		for _, name := range read {
 			if made, at := s.Find(name); made != nil && at == s {
 				add(made)
 			}
@@ -75,3 +78,19 @@ func weighed(s *eval.Scope) map[*onnx.Node]bool {
 	}
 	return out
 }
+
+// learns reports whether a node is learned, or one in its bodies, or not known.
+func learns(n *onnx.Node, depth int) bool {
+	row := eval.Lookup(n.Domain, n.Op)
+	if row == nil || row.In(learned) || depth > maxBodies {
+		return true
+	}
+	return slices.ContainsFunc(n.Attributes, func(a *onnx.Attribute) bool {
+		return slices.ContainsFunc(append(slices.Clone(a.Graphs), a.Graph), func(g *onnx.Graph) bool {
+			return g != nil && slices.ContainsFunc(g.Nodes, func(in *onnx.Node) bool { return learns(in, depth+1) })
+		})
+	})
+}
+
+// maxBodies bounds the bodies that stand in one another.
+const maxBodies = 16

@@ -173,11 +173,21 @@ func (p *Probe) convolved(name string) bool {
 		}
 		n := readers[i]
 		if !eval.Is(n, eval.Layout) {
-			return n.IsConvolution() || eval.Is(n, eval.ByChannel)
+			return n.IsConvolution() || eval.Is(n, eval.ByChannel) || ofChannels(w, n)
 		}
 		name = n.Output(0)
 	}
 	return false
+}
+
+// ofChannels reports whether a node adds to what stands first of three axes, or multiplies it with, a number for each channel.
+func ofChannels(w *onnx.Wiring, n *onnx.Node) bool {
+	number, ok := w.Input(n, 1)
+	if !ok || !eval.Is(n, eval.Addition|eval.Scaling) {
+		return false
+	}
+	t := constantOf(w, number)
+	return t != nil && len(t.Dims) == 3 && t.Dims[0] > 1 && t.Dims[1] == 1 && t.Dims[2] == 1
 }
 
 // IsForAll reports whether an input is a matrix that all sequences of a batch share: rows of
