@@ -465,7 +465,11 @@ func (t *tableSite) State() (*eval.Scope, string, int) {
 	if t.uses[0].state == "" {
 		return nil, "", 0
 	}
-	return t.uses[0].scope, t.uses[0].state, 2
+	u, axis := t.uses[0], 2
+	if u.sheet != nil && len(u.sheet.Covers) == 1 { // columns may stand ahead of positions
+		axis = len(u.sheet.Value.Shape) - u.sheet.Covers[0]
+	}
+	return u.scope, u.state, axis
 }
 
 // Fused reports whether the operator that adds the rows also selects them.
