@@ -46,6 +46,10 @@ func (c *comparison) alone() {
 			continue
 		}
 		r, err := reference.New(c.before, a, t)
+		if notRead(err) {
+			s.leave(fmt.Sprintf("layer %d (%v)", a.Layer, err))
+			continue
+		}
 		if err != nil {
 			c.add(report.Check{Name: report.CheckAttention, Verdict: report.CheckFail, Why: fmt.Sprintf("layer %d: %v", a.Layer, err)})
 			continue

@@ -69,7 +69,7 @@ func (c *comparison) properties(p pair) {
 	var amplitude float64
 	for i, pos := range samplePositions(places(e, c.newLength())) {
 		if err := rotator.Rotation(pos, c.newLength(), cos, sin); err != nil {
-			k.Verdict, k.Why = report.CheckFail, err.Error()
+			k = withoutRow(k, p.index, err)
 			break
 		}
 		for j := range n {
@@ -81,6 +81,10 @@ func (c *comparison) properties(p pair) {
 				k.At = &report.At{Position: report.Pointer(pos), Where: firstWhere(p.before)}
 			}
 		}
+	}
+	if k.Verdict == report.CheckSkipped {
+		c.add(k)
+		return
 	}
 	k.Measure = d.measure()
 	if d.abs > (storage+float64(float32Angle.Value))*4*math.Max(amplitude, 1) {

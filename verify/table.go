@@ -138,13 +138,19 @@ func (c *comparison) rows(p pair, a, b position.Rows) {
 // rowsUnread says that a table was not looked at.
 const rowsUnread = "its rows are not checked"
 
+// notRead reports whether an error says that numbers stand in a form that is not read, which is no fault of the file.
+func notRead(err error) bool {
+	of, ok := errors.AsType[interface {
+		error
+		Unread() bool
+	}](err)
+	return ok && of.Unread()
+}
+
 // withoutRow is a check of a table of which a row cannot be read: a fault, unless its storage is one that is not read.
 func withoutRow(k report.Check, index int, err error) report.Check {
 	k.Verdict, k.Why = report.CheckFail, err.Error()
-	if unread, ok := errors.AsType[interface {
-		error
-		Unread() bool
-	}](err); ok && unread.Unread() {
+	if notRead(err) {
 		k.Verdict, k.Tolerance, k.Why = report.CheckSkipped, nil, fmt.Sprintf("%s: %s: %v", position.ID(index), rowsUnread, err)
 	}
 	return k

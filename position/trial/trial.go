@@ -15,7 +15,9 @@ type Trial struct {
 	Queries, Keys int
 	// Past is how many keys came from a cache: they are there as they were cached, turned
 	// already.
-	Past  int
+	Past int
+	// Own tells that these come from no cache: the graph puts keys of its own ahead of those of its input.
+	Own   bool
 	Heads []Head
 	// First is the first element of a query and key that is turned.
 	First int

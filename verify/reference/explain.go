@@ -3,6 +3,7 @@ package reference
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/modelpatch/modelpatch/position"
@@ -111,6 +112,7 @@ func (r *Reference) Explain() (*Explained, error) {
 func (r *Reference) explainProducts(e *Explained, angle float64) {
 	r.ahead, r.still = 0, nil
 	allowed := roundoff + 4*angle
+	r.findOwn(&r.Trial.Heads[0], allowed)
 	var still []int
 	turned := false
 	for i := range r.Trial.Heads {
@@ -147,7 +149,7 @@ func (r *Reference) explainProducts(e *Explained, angle float64) {
 		r.turnedOtherwise(e, e.Head, e.Position, e.Difference, 1)
 		return
 	}
-	var not []string
+	not := slices.Clone(ownKeys[r.own])
 	if len(still) > 0 {
 		not = append(not, fmt.Sprintf("heads that are not turned: %v", still))
 	}
@@ -159,6 +161,28 @@ func (r *Reference) explainProducts(e *Explained, angle float64) {
 	if e.Wrong == "" {
 		e.Head, e.Position, e.Difference = 0, 0, 0
 	}
+}
+
+// What becomes of keys that stand ahead of those of the tokens and come from no cache.
+const (
+	ownCounted  = iota // positions go on behind them, as behind a cache
+	ownUnturned        // positions begin behind them, and they are not turned
+	ownTurned          // they are turned as the others, and positions go on
+	ownFirst           // they are turned as the others, and queries count from 0 beside them
+)
+
+// ownKeys are what is told of that.
+var ownKeys = [][]string{ownCounted: nil, ownUnturned: {"keys of the graph's own ahead of the tokens are not turned"}, ownTurned: {"keys of the graph's own ahead of the tokens are turned as well"},
+	ownFirst: {"keys of the graph's own ahead of the tokens are turned as well, and queries are counted without them"}}
+
+// findOwn finds which of these makes the products of a head; the first where none does.
+func (r *Reference) findOwn(h *trial.Head, allowed float64) {
+	for r.own = range ownKeys {
+		if worst, scale, _ := r.productsApart(h); worst <= allowed*scale || !r.Trial.Own {
+			return
+		}
+	}
+	r.own = ownCounted
 }
 
 // stays notes whether a head is not turned.

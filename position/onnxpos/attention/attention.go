@@ -103,7 +103,7 @@ func runner(m *site.Graph, s *eval.Scope, anchor *onnx.Node, still cut.Neutral) 
 		}
 		t, err = c.Run(m.At(positions), 0, still)
 		if past := m.Cached(positions); err == nil && (past > 0 && t.Keys-t.Queries == past || past == 0 && t.Keys > t.Queries && !c.Crosses()) {
-			t.Past = t.Keys - t.Queries // tokens of the graph's own stand ahead
+			t.Past, t.Own = t.Keys-t.Queries, past == 0 // tokens of the graph's own stand ahead
 		}
 		if err != nil || heads == nil {
 			return t, err

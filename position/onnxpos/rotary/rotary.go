@@ -662,6 +662,8 @@ func (r *Site) Unfollowed() string {
 	switch perHead := func(c *rows.Cache) bool { return c.Cos.PerHead(r.scheme.Pairs()) }; {
 	case slices.ContainsFunc(r.uses, func(u *rotation) bool { return u.projected }):
 		return "what turns is the state before it is projected to queries and keys"
+	case r.headDim() > 0 && r.scheme.Dim > r.headDim():
+		return "all heads turn as one, each by frequencies of its own"
 	case slices.ContainsFunc(r.uses, (*rotation).normalised):
 		return "queries and keys are normalised behind their turn"
 	case slices.ContainsFunc(probe.Given(r.m.File), func(in *onnx.ValueInfo) bool { return in.Type.IsFloat() && probe.IsCoordinates(r.m.File, in) }):

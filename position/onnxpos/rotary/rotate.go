@@ -27,7 +27,7 @@ func (r *Site) Rotation(position, length int, cos, sin []float64) error {
 		f = s.LongFrequencies // what the graph switches to
 	}
 	if len(f) != len(cos) {
-		return fmt.Errorf("%d frequencies for %d pairs", len(f), len(cos))
+		return r.unread("%d frequencies for %d pairs", len(f), len(cos))
 	}
 	a := r.currentAmplitude()
 	for i := range f {
@@ -36,6 +36,23 @@ func (r *Site) Rotation(position, length int, cos, sin []float64) error {
 	}
 	return nil
 }
+
+// unread is the error of cosines and sines that are not read: no fault where no formula is told of them.
+func (r *Site) unread(why string, numbers ...any) error {
+	if err := fmt.Errorf(why, numbers...); !r.scheme.Scaling.IsCustom() {
+		return err
+	}
+	return untold("how its cosines and sines belong to pairs is not read: " + fmt.Sprintf(why, numbers...))
+}
+
+// untold is such an error.
+type untold string
+
+// Error says what is not read.
+func (u untold) Error() string { return string(u) }
+
+// Unread tells that it is no fault of the file.
+func (untold) Unread() bool { return true }
 
 // placeRotation reads the cosines and sines by which the graph turns a place of a grid, which is all that
 // tells of it: a place turns by several coordinates.
@@ -55,7 +72,7 @@ func (r *Site) placeRotation(place int, cos, sin []float64) error {
 		apart := 1
 		switch width := m.Cols(); {
 		case width != len(out) && width != 2*len(out):
-			return fmt.Errorf("%d columns for %d pairs", width, len(out))
+			return r.unread("%d columns for %d pairs", width, len(out))
 		case r.scheme.Layout == schemes.LayoutInterleaved: // columns are those of elements
 			apart = width / len(out)
 		}
