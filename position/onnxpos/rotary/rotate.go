@@ -20,7 +20,10 @@ func (r *Site) Rotation(position, length int, cos, sin []float64) error {
 		if n := c.Positions(); position >= n && r.Detected.Capacity > n && r.inWindows() {
 			position %= n // rows of one window are taken again for each
 		}
-		return c.Rotation(c.Row(position, length), cos, sin)
+		if err := c.Rotation(c.Row(position, length), cos, sin); err != nil {
+			return r.unread("%w", err)
+		}
+		return nil
 	}
 	f := r.FileFrequencies()
 	if s := r.scheme.Scaling; s.LongFrequencies != nil && length > s.OriginalLength {
@@ -38,11 +41,12 @@ func (r *Site) Rotation(position, length int, cos, sin []float64) error {
 }
 
 // unread is the error of cosines and sines that are not read: no fault where no formula is told of them.
-func (r *Site) unread(why string, numbers ...any) error {
-	if err := fmt.Errorf(why, numbers...); !r.scheme.Scaling.IsCustom() {
+func (r *Site) unread(why string, of ...any) error {
+	err := fmt.Errorf(why, of...)
+	if !r.scheme.Scaling.IsCustom() {
 		return err
 	}
-	return untold("how its cosines and sines belong to pairs is not read: " + fmt.Sprintf(why, numbers...))
+	return untold("how its cosines and sines belong to pairs is not read: " + err.Error())
 }
 
 // untold is such an error.
