@@ -72,6 +72,7 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 			take(o, s.ShareByRow(o))
 		}
 	}
+	out = withoutScales(out)
 	from := first.resampledFrom()
 	axial(out)
 	first.constant = constantPlaces(out, s)
@@ -95,6 +96,23 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 		return []*addition{&a}
 	}
 	return nil
+}
+
+// withoutScales leaves out constants of one number for each row, where others of all columns meet in the same place: these are scaled
+// by them, and no other rows can be stored beside scales that stay.
+func withoutScales(all []*addition) []*addition {
+	scale := func(a *addition) bool { return a.share.Columns > 1 && a.share.Table.Inner() == 1 }
+	if !slices.ContainsFunc(all, scale) {
+		return all
+	}
+	kept := slices.DeleteFunc(slices.Clone(all), scale)
+	for _, a := range kept {
+		a.share.Stores, a.share.Scaled = false, true
+	}
+	if len(kept) == 0 {
+		return all
+	}
+	return kept
 }
 
 // tokens are those of some shares that tell tokens of the model's own apart.

@@ -22,7 +22,10 @@ func (t *tableSite) Store(want position.Want) error {
 	if t.uses[0].source.Trig != nil {
 		return t.storeRuntime(want)
 	}
-	if t.crossed != nil || !t.uses[0].share.Stores {
+	switch share := t.uses[0].share; {
+	case share.Scaled:
+		return &position.Refusal{Why: "the graph scales each row of its table by a number that belongs to it", Instead: "export the model for the wanted length"}
+	case t.crossed != nil || !share.Stores:
 		return &position.Refusal{Why: "the rows of several axes of positions stand apart", Instead: "export the model for the wanted size"}
 	}
 	switch {

@@ -172,14 +172,7 @@ const maxApart = 64
 // fails are tried for the tokens, and for free axes of other inputs by their names, and what lets the graph run further stays.
 func (p *Probe) probeApart() {
 	sizes, e, demands := p.Sizes, p.Eval, p.demanded
-	var names []string // of axes that are given sizes apart
-	for _, in := range p.File.Graph.Inputs {
-		for axis, d := range in.Dims {
-			if in.Name != p.TokenInput().Name && d.Value < 0 && d.Param != "" && axis > 0 && !slices.Contains(names, d.Param) && !slices.ContainsFunc(p.TokenInput().Dims, func(t onnx.Dim) bool { return t.Param == d.Param }) {
-				names = append(names, d.Param)
-			}
-		}
-	}
+	others := p.otherSequences()
 	reach := func(e *eval.Evaluator) int64 {
 		first := int64(math.MaxInt64)
 		for _, f := range e.Failures {
@@ -190,13 +183,16 @@ func (p *Probe) probeApart() {
 	for tried := 0; len(p.Eval.Failures) > 0; {
 		best, furthest := func() {}, reach(p.Eval)
 		for _, n := range p.wantedLengths() {
-			for i := -1; i < len(names) && tried < maxApart; i++ {
+			for i := -1; i < len(others) && tried < maxApart; i++ {
 				tried++
-				s, demands := p.Sizes, maps.Clone(p.demanded)
+				s, demands := p.Sizes, map[demanded]int{}
+				maps.Copy(demands, p.demanded)
 				if i < 0 {
 					s.Length = n
 				} else {
-					demands = p.demand(demands, names[i], n)
+					for _, d := range others[i] {
+						demands[d] = n
+					}
 				}
 				if len(demands) > 0 {
 					s.demanded = &demands
@@ -216,19 +212,23 @@ func (p *Probe) probeApart() {
 	}
 }
 
-// demand adds a size to what is demanded of all axes of a name.
-func (p *Probe) demand(demands map[demanded]int, name string, size int) map[demanded]int {
-	if demands == nil {
-		demands = map[demanded]int{}
-	}
+// otherSequences are the free axes of inputs beside the tokens that are none of the tokens' by name: those of one name together.
+func (p *Probe) otherSequences() (out [][]demanded) {
+	tokens, named := p.TokenInput(), map[string]int{}
 	for _, in := range p.File.Graph.Inputs {
 		for axis, d := range in.Dims {
-			if d.Param == name {
-				demands[demanded{in.Name, axis}] = size
+			if in == tokens || d.Value >= 0 || axis == 0 || d.Param != "" && slices.ContainsFunc(tokens.Dims, func(t onnx.Dim) bool { return t.Param == d.Param }) {
+				continue
 			}
+			at, seen := named[d.Param]
+			if !seen || d.Param == "" {
+				at, out = len(out), append(out, nil)
+				named[d.Param] = at
+			}
+			out[at] = append(out[at], demanded{in.Name, axis})
 		}
 	}
-	return demands
+	return out
 }
 
 // maxWanted bounds the lengths that are tried instead of one at which a graph fails.

@@ -78,6 +78,7 @@ type Share struct {
 	From    int   // the first of them
 	First   int   // the row of the first place that has one
 	Stores  bool  // whether the table can be given other rows through the map
+	Scaled  bool  // a constant beside it has a number for each row, by which the graph scales it
 }
 
 // Tile is the height and width of a table that is laid out again and again over a grid of places behind a prefix; nil where it is not.

@@ -1,0 +1,149 @@
+package onnxpos
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
+)
+
+// TestPipelines holds what is told of graphs as quantisers, optimisers and exporters of several sequences write them.
+func TestPipelines(t *testing.T) {
+	tokens := func(m *onnx.NewModel, steps ...onnx.NewNode) { // nodes between the tokens' vectors and what weighs them
+		m.Initializers = append(m.Initializers, noise("W", 4, 4))
+		m.Nodes = append(append(m.Nodes[:5:5], steps...), node("MatMul", "h", "x", "W"))
+	}
+	scores := func(m *onnx.NewModel, keys string, steps ...onnx.NewNode) { // the tokens' attention to some keys, without a table
+		m.Initializers = append(m.Initializers[:1:1], m.Initializers[2:]...)
+		m.Nodes = append(append([]onnx.NewNode{m.Nodes[4]}, steps...), withInts(node("Transpose", "turned", keys), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "te", "turned"), node("Add", "biased", "scores", "bias"),
+			node("Sigmoid", "weights", "biased"), node("MatMul", "h", "weights", keys))
+	}
+	byDistance := func(d int) float64 { return math.Sin(float64(3*d*d + d)) }
+	for _, c := range []struct {
+		name     string
+		change   func(*onnx.NewModel)
+		found    string
+		capacity int
+	}{
+		{"a Clip that changes nothing ahead of DequantizeLinear", func(m *onnx.NewModel) {
+			free(m)
+			raw := make([]byte, 64)
+			for i := range raw {
+				raw[i] = byte(int8(100 * math.Sin(float64(i*i))))
+			}
+			m.Initializers[1] = onnx.NewTensor{Name: "wpe8", Type: onnx.Int8, Dims: []int64{16, 4}, Raw: raw}
+			m.Initializers = append(m.Initializers, onnx.NewTensor{Name: "low", Type: onnx.Int8, Raw: []byte{129}}, onnx.NewTensor{Name: "high", Type: onnx.Int8, Raw: []byte{127}}, floats("scale", nil, func(int) float64 { return 0.01 }))
+			tokens(m, node("Add", "x", "te", "pe"))
+			m.Nodes = append([]onnx.NewNode{node("Clip", "clipped", "wpe8", "low", "high"), node("DequantizeLinear", "wpe", "clipped", "scale")}, m.Nodes...)
+		}, "position table of 16 rows of 4 ×16", 16},
+		{"a number for each row of the table", func(m *onnx.NewModel) {
+			free(m)
+			m.Initializers = append(m.Initializers, floats("norms", []int64{16, 1}, func(i int) float64 { return 2 + math.Sin(float64(i)) }))
+			tokens(m, node("Add", "x", "te", "pe"))
+			m.Nodes[3].Inputs[0] = "unit"
+			m.Nodes = append([]onnx.NewNode{node("Div", "unit", "wpe", "norms")}, m.Nodes...)
+		}, "position table of 16 rows of 4 ×16", 16},
+		{"a table as what a product of matrices is added to", func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "patches", Type: onnx.Float, Dims: []int64{6, 8}}}
+			m.Outputs[0].Dims = []int64{6, 4}
+			m.Initializers = []onnx.NewTensor{noise("project", 8, 4), noise("table", 6, 4), noise("W", 4, 4)}
+			m.Nodes = []onnx.NewNode{node("Gemm", "x", "patches", "project", "table"), withInts(node("Transpose", "keys", "x"), "perm", []int64{1, 0}), node("MatMul", "scores", "x", "keys"), node("Softmax", "weights", "scores"),
+				node("MatMul", "seen", "weights", "x"), node("MatMul", "h", "seen", "W")}
+		}, "position table of 6 rows of 4 ×6", 6},
+		{"two tokens a step", func(m *onnx.NewModel) {
+			free(m)
+			m.Initializers = append(m.Initializers, noise("kinds", 32, 4), integers("2", 2), integers("flat", 1, -1, 4), integers("twice", 2), integers("0", 0))
+			m.Nodes[2].Inputs[1] = "n2"
+			tokens(m, node("Gather", "other", "kinds", "ids"), node("Unsqueeze", "a", "te", "2"), node("Unsqueeze", "b", "other", "2"), withInts(node("Concat", "pairs", "a", "b"), "axis", int64(2)),
+				node("Reshape", "steps", "pairs", "flat"), node("Add", "x", "steps", "pe"))
+			m.Nodes = slices.Insert(m.Nodes, 2, node("Mul", "nn", "n", "twice"), node("Squeeze", "n2", "nn"))
+		}, "position table of 16 rows of 4 ×16", 8},
+		{"two sequences, each traced with a length of its own", func(m *onnx.NewModel) {
+			free(m)
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "memory", Type: onnx.Float, Dims: []int64{1, -1, 4}})
+			m.Outputs[0].Dims = []int64{1, 7, 3}
+			m.Initializers = append(m.Initializers, integers("seven", 1, 7, 4), integers("three", 1, 3, 4), noise("W", 4, 4))
+			m.Nodes = append(m.Nodes[:5:5], node("Add", "x", "te", "pe"), node("Reshape", "queries", "x", "seven"), node("MatMul", "projected", "memory", "W"), node("Reshape", "seen", "projected", "three"),
+				withInts(node("Transpose", "keys", "seen"), "perm", []int64{0, 2, 1}), node("MatMul", "h", "queries", "keys"))
+		}, "position table of 16 rows of 4 ×16", 7},
+		{"a picture beside tokens of a traced length", func(m *onnx.NewModel) {
+			var of onnx.NewModel
+			picture(&of)
+			free(m)
+			m.Inputs, m.Outputs[0].Dims = append(m.Inputs, of.Inputs...), []int64{1, 7, 16}
+			m.Initializers = append(append(m.Initializers, of.Initializers...), integers("seven", 1, 7, 4))
+			m.Nodes = append(append(m.Nodes[:5:5], of.Nodes[:2]...), node("Add", "tokens", "te", "pe"), node("Reshape", "queries", "tokens", "seven"), node("MatMul", "projected", "queries", "W"), node("MatMul", "h", "projected", "f"))
+		}, "position table of 16 rows of 4 ×16", 7},
+		{"an index of one length and an axis that was freed afterwards", func(m *onnx.NewModel) {
+			free(m)
+			m.Initializers = append(m.Initializers, integers("index", 0, 1, 2, 3, 4, 5, 6))
+			m.Nodes[3].Inputs[1] = "index"
+			tokens(m, node("Add", "x", "te", "pe"))
+		}, "position table of 16 rows of 4 ×16", 7},
+		{"a key of no token ahead of a bias by distance", func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers, noise("none", 1, 1, 4), floats("bias", []int64{1, 6, 7}, func(i int) float64 {
+				if i%7 == 0 {
+					return 0
+				}
+				return byDistance(i/7 - i%7 + 1)
+			}))
+			scores(m, "keys", withInts(node("Concat", "keys", "none", "te"), "axis", int64(1)))
+		}, "relative-table, rows 11, heads 1 ×6", 6},
+		{"a bias by distance that meets another first", func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers, floats("relative", []int64{1, 6, 6}, func(i int) float64 { return byDistance(i/6 - i%6) }), noise("weights", 32, 1))
+			scores(m, "te", node("Gather", "column", "weights", "ids"), withInts(node("Transpose", "row", "column"), "perm", []int64{0, 2, 1}), node("Sub", "apart", "column", "row"), node("Add", "bias", "apart", "relative"))
+			for i, n := range m.Nodes {
+				if n.Outputs[0] == "weights" {
+					m.Nodes[i].Outputs[0] = "gates"
+				} else if n.Outputs[0] == "h" {
+					m.Nodes[i].Inputs[0] = "gates"
+				}
+			}
+		}, "relative-table, rows 11, heads 1 ×6", 6},
+		{"a part of each head for the rows and one for the columns", func(m *onnx.NewModel) {
+			picture(m)
+			m.Outputs[0].Dims[2] = 8
+			angle := func(axis int) func(i int) float64 {
+				return func(i int) float64 {
+					return float64([]int{i / 4 / 4, i / 4 % 4}[axis]) * math.Pow(100, -float64(i%2)/2)
+				}
+			}
+			m.Initializers = []onnx.NewTensor{noise("patch", 8, 3, 8, 8), integers("flat", 1, 8, 16), integers("halves", 4, 4), integers("quarters", 2, 2)}
+			m.Nodes = append(m.Nodes, withInts(onnx.NewNode{Op: "Split", Inputs: []string{"x", "halves"}, Outputs: []string{"part0", "part1"}}, "axis", int64(2)))
+			for axis, of := range []string{"0", "1"} {
+				a := angle(axis)
+				m.Initializers = append(m.Initializers, floats("cos"+of, []int64{16, 4}, func(i int) float64 { return math.Cos(a(i)) }), floats("sin"+of, []int64{16, 4}, func(i int) float64 { return math.Sin(a(i)) }))
+				m.Nodes = append(m.Nodes, withInts(onnx.NewNode{Op: "Split", Inputs: []string{"part" + of, "quarters"}, Outputs: []string{"a" + of, "b" + of}}, "axis", int64(2)), node("Neg", "minus"+of, "b"+of),
+					withInts(node("Concat", "other"+of, "minus"+of, "a"+of), "axis", int64(2)), node("Mul", "c"+of, "part"+of, "cos"+of), node("Mul", "s"+of, "other"+of, "sin"+of), node("Add", "turned"+of, "c"+of, "s"+of))
+			}
+			m.Nodes = append(m.Nodes, withInts(node("Concat", "h", "turned0", "turned1"), "axis", int64(2)))
+		}, "RoPE base 100, rotary dim 8, half, by row and column of 4×4 patches ×16", 16},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := built(t, c.change)
+			capacity := 0
+			if r := position.Inspect(m); r.Length.Capacity != nil {
+				capacity = *r.Length.Capacity
+			}
+			if got := found(m); got != c.found || capacity != c.capacity {
+				t.Errorf("found %q of %d positions, want %q of %d", got, capacity, c.found, c.capacity)
+			}
+		})
+	}
+}
+
+// TestScaledRows: rows that the graph scales by numbers of their own cannot be added to.
+func TestScaledRows(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		free(m)
+		m.Initializers = append(m.Initializers, floats("norms", []int64{16, 1}, func(i int) float64 { return 2 + math.Sin(float64(i)) }))
+		m.Nodes[3].Inputs[0] = "unit"
+		m.Nodes = append([]onnx.NewNode{node("Div", "unit", "wpe", "norms")}, m.Nodes...)
+	})
+	if _, err := position.Extend(m, position.ExtendOptions{Length: 32}); err == nil || !strings.Contains(err.Error(), "scales each row") {
+		t.Error(err)
+	}
+}
