@@ -147,3 +147,28 @@ func TestScaledRows(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLayersOfAnotherTower: attentions of another input than that of those which turn are none of their layers.
+func TestLayersOfAnotherTower(t *testing.T) {
+	for name, other := range map[string]string{"of another input": "pictures", "of the same": "ids"} {
+		m := built(t, func(m *onnx.NewModel) {
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "pictures", Type: onnx.Int64, Dims: []int64{1, 8}})
+			m.Outputs = append(m.Outputs, onnx.NewValue{Name: "h2", Type: onnx.Float, Dims: []int64{1, -1, -1, 4}})
+			m.Outputs[0].Dims = []int64{1, 1, 6, 4}
+			m.Initializers = append(m.Initializers[:1:1], integers("heads", 1), integers("halves", 2, 2),
+				floats("cos", []int64{6, 4}, func(i int) float64 { return math.Cos(float64(i/4) * math.Pow(100, -float64(i%2)/2)) }), floats("sin", []int64{6, 4}, func(i int) float64 { return math.Sin(float64(i/4) * math.Pow(100, -float64(i%2)/2)) }))
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Unsqueeze", "x", "te", "heads"), withInts(onnx.NewNode{Op: "Split", Inputs: []string{"x", "halves"}, Outputs: []string{"a", "b"}}, "axis", int64(3)),
+				node("Neg", "minus", "b"), withInts(node("Concat", "swapped", "minus", "a"), "axis", int64(3)), node("Mul", "xc", "x", "cos"), node("Mul", "xs", "swapped", "sin"), node("Add", "turned", "xc", "xs"),
+				node("Gather", "to", "wte", other), node("Unsqueeze", "y", "to", "heads")}
+			for i, of := range []string{"turned", "y"} {
+				layer := string(rune('0' + i))
+				values, out := []string{"x", "y"}[i], []string{"h", "h2"}[i]
+				m.Nodes = append(m.Nodes, withInts(node("Transpose", "keys"+layer, of), "perm", []int64{0, 1, 3, 2}), node("MatMul", "scores"+layer, of, "keys"+layer), node("Softmax", "weights"+layer, "scores"+layer), node("MatMul", out, "weights"+layer, values))
+			}
+		})
+		e := position.Inspect(m).Encodings[0]
+		if want := map[string]int{"of another input": 0, "of the same": 1}[name]; e.Scheme != "rope" || len(e.Layers) != 1 || len(e.Parameters.Unrotated) != want {
+			t.Errorf("%s: %s in layers %v, not in %v", name, e.Scheme, e.Layers, e.Parameters.Unrotated)
+		}
+	}
+}

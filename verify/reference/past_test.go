@@ -60,3 +60,73 @@ func TestPast(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnKeys: keys that a graph puts ahead of those of the tokens may be turned or not, and positions begin with or behind them; keys
+// of a cache are turned already, and positions go on.
+func TestOwnKeys(t *testing.T) {
+	const n, past, dim = 7, 3, 8
+	rope := schemes.Rotary{Base: 100, Dim: dim, Layout: schemes.LayoutHalf}
+	row := func(seed float64, p int) (out []float64) {
+		for i := range dim {
+			out = append(out, math.Sin(seed+float64(3*p+7*i*i)))
+		}
+		return out
+	}
+	turn := rotation{rotary: rope}
+	for p := range n {
+		cos, sin := make([]float64, dim/2), make([]float64, dim/2)
+		rope.Rotation(float64(p), cos, sin)
+		turn.cos, turn.sin = append(turn.cos, cos), append(turn.sin, sin)
+	}
+	for _, c := range []struct {
+		name        string
+		query, key  int  // the positions of the first query, and of the first key behind those ahead
+		ahead       bool // whether those are turned
+		own, cached bool // whether that is right of keys of the graph's own, and of a cache
+	}{
+		{"as behind a cache", past, past, false, true, true},
+		{"not turned, and counted from behind them", 0, 0, false, true, false},
+		{"turned as the others", past, past, true, true, false},
+		{"turned as the others, and queries counted from 0", 0, past, true, true, false},
+		{"queries one further", past + 1, past, false, false, false},
+		{"queries one further, keys ahead turned", past + 1, past, true, false, false},
+	} {
+		h := trial.Head{Scale: 1}
+		var query, key [][]float64
+		at := func(x []float64, p int) []float64 {
+			x = append([]float64(nil), x...)
+			rope.Apply(x, turn.cos[p%n], turn.sin[p%n])
+			return x
+		}
+		for p := range n {
+			k := row(2, p)
+			h.Key = append(h.Key, k)
+			switch {
+			case p >= past:
+				key = append(key, at(k, p-past+c.key))
+				q := row(1, p)
+				h.Query, query = append(h.Query, q), append(query, at(q, p-past+c.query))
+			case c.ahead:
+				key = append(key, at(k, p))
+			default:
+				key = append(key, k)
+			}
+		}
+		for _, q := range query {
+			scores := make([]float64, n)
+			for k := range key {
+				for i := range dim {
+					scores[k] += q[i] * key[k][i]
+				}
+			}
+			h.Products = append(h.Products, scores)
+		}
+		for own, right := range map[bool]bool{true: c.own, false: c.cached} {
+			r := &Reference{Attention: &position.Attention{Heads: 1}, Trial: &trial.Trial{Queries: n - past, Keys: n, Past: past, Own: own, Heads: []trial.Head{h}}, rotations: []rotation{turn}}
+			e := &Explained{}
+			if r.explainProducts(e, 0); (e.Wrong == "") != right {
+				t.Errorf("%s, keys of its own %v: %q", c.name, own, e.Wrong)
+			}
+		}
+	}
+}
