@@ -10,7 +10,7 @@ import (
 func (e Encoding) Report(id string) report.Encoding {
 	out := report.Encoding{
 		ID: id, Scheme: report.SchemeUnknown, Beyond: e.Beyond, Layers: report.Layers(e.Layers),
-		Parameters: e.parameters(), Where: e.Where, Evidence: e.Evidence, Also: e.Also,
+		Parameters: e.parameters(), Where: append([]report.Where{}, e.Where...), Evidence: append([]report.Evidence{}, e.Evidence...), Also: append([]report.Reading{}, e.Also...), // never null
 	}
 	if e.Scheme != nil {
 		out.Scheme = e.Scheme.Name()
@@ -23,15 +23,6 @@ func (e Encoding) Report(id string) report.Encoding {
 	}
 	if out.Beyond == "" {
 		out.Beyond = report.BeyondUnknown
-	}
-	if out.Where == nil {
-		out.Where = []report.Where{}
-	}
-	if out.Evidence == nil {
-		out.Evidence = []report.Evidence{}
-	}
-	if out.Also == nil {
-		out.Also = []report.Reading{}
 	}
 	return out
 }

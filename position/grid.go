@@ -280,7 +280,7 @@ func (c *gridChange) resizeWaves(i int, s Site, wave schemes.Sinusoid) (done boo
 	}
 	c.out.decide(c.m, i, want, fmt.Sprintf("grid %s → %s patches, by the formula of sines and cosines", schemes.Sizes(from), schemes.Sizes(places)), report.ExpectChanged)
 	if wave.Step == 0 {
-		c.out.note(eitherWay)
+		c.out.note(schemes.PlacesUntold)
 	}
 	return false, nil
 }
@@ -401,13 +401,10 @@ func (c *gridChange) resizeRows(i int, s Site, l schemes.Learned) (done bool, er
 	}
 	c.out.decide(c.m, i, want, what+", "+kernel, report.ExpectChanged)
 	if !c.named && l.Grid != nil && s.Encoding().Form == report.FormBaked {
-		c.out.note(untold)
+		c.out.note(schemes.RowsUntold)
 	}
 	return false, nil
 }
-
-// untold is what rows of a grid that an exporter may have folded do not say.
-const untold = "the file does not say how the model itself resamples its rows (--kernel names another way), nor whether an export resampled them from a larger grid, which is no more in the file"
 
 // resizePlaces gives a site of cosines and sines of the places of a grid those of another one.
 func (c *gridChange) resizePlaces(i int, s PlaceRotator, r schemes.Rotary) (done bool, err error) {
@@ -432,7 +429,7 @@ func (c *gridChange) resizePlaces(i int, s PlaceRotator, r schemes.Rotary) (done
 	what := strings.TrimSuffix(fmt.Sprintf("cosines and sines of a grid %s → %s patches: %s", schemes.Sizes(was), schemes.Sizes(to), says), ": ")
 	c.out.becomes(Becoming{Site: i, Scheme: r}, what, report.ExpectChanged)
 	if says == schemes.PlacesGoOn {
-		c.out.note(eitherWay)
+		c.out.note(schemes.PlacesUntold)
 	}
 	return false, nil
 }
@@ -466,9 +463,6 @@ func oneGrid(m Model) error {
 	}
 	return nil
 }
-
-// eitherWay is what a file with places counted by 1 does not tell.
-const eitherWay = "whether the places of a larger picture go on by 1 is not in the file: models that squeeze them into the span that they had (EVA-02, PixArt) want --method linear"
 
 // maxGrid bounds a grid's side.
 const maxGrid = 1 << 14

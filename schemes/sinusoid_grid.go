@@ -20,6 +20,12 @@ const (
 	PlacesGoOn     = "places go on by 1"
 )
 
+// What a file does not tell of the places of another grid: of those that are counted by 1, and of rows in a table.
+const (
+	PlacesUntold = "whether the places of a larger picture go on by 1 is not in the file: models that squeeze them into the span that they had (EVA-02, PixArt) want --method linear"
+	RowsUntold   = "the file does not say how the model itself resamples its rows (--kernel names another way), nor whether an export resampled them from a larger grid, which is no more in the file"
+)
+
 // ErrStep is that of places that are counted from 0 by a step that a grid of another size may change: squeezed, they need not know.
 var ErrStep = errors.New("what the places of another grid are counted by is not in the file")
 

@@ -6,11 +6,8 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
-
-// learned are operators that weigh what they are given, compare places with each other, or
-// sample places of data: what goes into one of them, the model was trained to read.
-const learned = eval.Product | eval.Convolution | eval.Recurrence | eval.Attention | eval.Embedding | eval.Normalization | eval.Resampling | eval.Accumulation
 
 // maxCoordinates is how many numbers a place may have to be coordinates; encodings have as many as
 // the data have features, which are more.
@@ -40,57 +37,7 @@ func (m *Model) isPostProcessing(s *eval.Scope, n *onnx.Node) bool {
 		return false // what a body makes goes on in the graph around it
 	}
 	if m.weighed == nil || m.weighedIn != s {
-		m.weighed, m.weighedIn = weighed(s), s
+		m.weighed, m.weighedIn = trace.Weighed(s), s
 	}
 	return !m.weighed[n]
 }
-
-// weighed are the nodes of a graph that are learned, have a body in which a node is, or whose results one of those reads. What
-// is not understood counts as learned where it has constants of several numbers. Boxes that say where data are sampled are no data.
-func weighed(s *eval.Scope) map[*onnx.Node]bool {
-	out := map[*onnx.Node]bool{}
-	var queue []*onnx.Node
-	add := func(n *onnx.Node) {
-		if !out[n] {
-			out[n] = true
-			queue = append(queue, n)
-		}
-	}
-	s.Spend(len(s.Graph.Nodes))
-	for _, n := range s.Graph.Nodes {
-		row := eval.Lookup(n.Domain, n.Op)
-		if learns(n, 0) || row.Axes == 0 && slices.ContainsFunc(n.Inputs, func(name string) bool { return name != "" && s.Value(name).Known() && s.Value(name).Len() > 1 }) {
-			add(n)
-		}
-	}
-	for len(queue) > 0 {
-		n := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		read := n.Inputs
-		if n.Op == "RoiAlign" {
-			read = read[:min(1, len(read))]
-		}
-		for _, name := range read {
-			if made, at := s.Find(name); made != nil && at == s {
-				add(made)
-			}
-		}
-	}
-	return out
-}
-
-// learns reports whether a node is learned, or one in its bodies, or not known.
-func learns(n *onnx.Node, depth int) bool {
-	row := eval.Lookup(n.Domain, n.Op)
-	if row == nil || row.In(learned) || depth > maxBodies {
-		return true
-	}
-	return slices.ContainsFunc(n.Attributes, func(a *onnx.Attribute) bool {
-		return slices.ContainsFunc(append(slices.Clone(a.Graphs), a.Graph), func(g *onnx.Graph) bool {
-			return g != nil && slices.ContainsFunc(g.Nodes, func(in *onnx.Node) bool { return learns(in, depth+1) })
-		})
-	})
-}
-
-// maxBodies bounds the bodies that stand in one another.
-const maxBodies = 16
