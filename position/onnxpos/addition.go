@@ -101,16 +101,12 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 // withoutScales leaves out constants of one number for each row, where others of all columns meet in the same place: these are scaled
 // by them, and no other rows can be stored beside scales that stay.
 func withoutScales(all []*addition) []*addition {
-	scale := func(a *addition) bool { return a.share.Columns > 1 && a.share.Table.Inner() == 1 }
-	if !slices.ContainsFunc(all, scale) {
+	kept := slices.DeleteFunc(slices.Clone(all), func(a *addition) bool { return a.share.Columns > 1 && a.share.Table.Inner() == 1 })
+	if len(kept) == 0 || len(kept) == len(all) {
 		return all
 	}
-	kept := slices.DeleteFunc(slices.Clone(all), scale)
 	for _, a := range kept {
 		a.share.Stores, a.share.Scaled = false, true
-	}
-	if len(kept) == 0 {
-		return all
 	}
 	return kept
 }
