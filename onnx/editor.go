@@ -94,6 +94,7 @@ func (e *Editor) ReplaceTensor(t *Tensor, dims []int64, data patch.Source, why s
 	e.replaced[t] = replacement{slices.Clone(dims), data, why}
 	if !slices.Equal(dims, t.Dims) {
 		e.replaceDims(t, dims, why)
+		e.redeclare(t, dims, why)
 	}
 	if t.isExt {
 		return e.replaceExternal(t, data, why)
@@ -123,6 +124,27 @@ func sameBytes(a, b patch.Source) bool {
 
 // Replaced reports whether a tensor has been replaced already.
 func (e *Editor) Replaced(t *Tensor) bool { _, ok := e.replaced[t]; return ok }
+
+// redeclare gives the declared type of a constant its new dimensions, where it is an input as well (its default value, IR §"Graphs"), and drops
+// that of an inner value of its name.
+func (e *Editor) redeclare(t *Tensor, dims []int64, why string) {
+	g := e.file.Graph
+	if t.Name == "" || g.Initializer(t.Name) != t {
+		return
+	}
+	for _, in := range g.Inputs {
+		for i, d := range in.Dims {
+			if in.Name == t.Name && len(in.Dims) == len(dims) && d.Value >= 0 && d.Value != dims[i] {
+				e.SetDim(in, i, dims[i], why)
+			}
+		}
+	}
+	for _, v := range g.ValueInfos {
+		if v.Name == t.Name {
+			e.DropValueInfo(v, why)
+		}
+	}
+}
 
 func (e *Editor) replaceDims(t *Tensor, dims []int64, why string) {
 	encoded := encodeDims(dims)

@@ -26,15 +26,15 @@ func attended(m Model, i int, e Encoding) (out Encoding) {
 	if _, ok := e.Scheme.(schemes.Rotary); !ok || e.Form == report.FormKeys || e.IsGrid() {
 		return e
 	}
-	var turned, near, hot []int
-	var still, turns []*Attention
+	var near, hot, layers []int
+	var turned, still []*Attention
 	within := map[schemes.SlidingWindow]bool{}
 	for _, a := range m.Attentions() {
 		switch rotates := slices.ContainsFunc(a.Encodings, func(k int) bool { _, ok := m.Sites()[k].Encoding().Scheme.(schemes.Rotary); return ok }); {
 		case a.Unsupported != "" && (len(a.Encodings) == 0 || a.Window == nil):
 			return e
 		case slices.Contains(a.Encodings, i):
-			turned, turns = append(turned, a.Layer), append(turns, a)
+			turned, layers = append(turned, a), append(layers, a.Layer)
 			if w := a.Window(); w != (schemes.SlidingWindow{}) {
 				e.Attending.Window, near, within[w] = w, append(near, a.Layer), true
 			}
@@ -59,9 +59,9 @@ func attended(m Model, i int, e Encoding) (out Encoding) {
 		e.Attending.WindowLayers = near
 	}
 	if n := len(m.Attentions()); turned != nil && len(turned) < n {
-		e.Layers = turned
+		e.Layers = layers
 		for _, a := range still {
-			if slices.ContainsFunc(turns, func(t *Attention) bool { return slices.Equal(t.Inputs, a.Inputs) }) { // else of another tower
+			if slices.ContainsFunc(turned, func(t *Attention) bool { return slices.Equal(t.Inputs, a.Inputs) }) { // else of another tower
 				e.Attending.Unturned = append(e.Attending.Unturned, a.Layer)
 			}
 		}

@@ -1,6 +1,8 @@
 package position
 
 import (
+	"cmp"
+
 	"github.com/modelpatch/modelpatch/position/parameters"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -9,7 +11,7 @@ import (
 // Report says the encoding in the words of the report contract.
 func (e Encoding) Report(id string) report.Encoding {
 	out := report.Encoding{
-		ID: id, Scheme: report.SchemeUnknown, Beyond: e.Beyond, Layers: report.Layers(e.Layers),
+		ID: id, Scheme: report.SchemeUnknown, Beyond: cmp.Or(e.Beyond, report.BeyondUnknown), Layers: report.Layers(e.Layers),
 		Parameters: e.parameters(), Where: append([]report.Where{}, e.Where...), Evidence: append([]report.Evidence{}, e.Evidence...), Also: append([]report.Reading{}, e.Also...), // never null
 	}
 	if e.Scheme != nil {
@@ -20,9 +22,6 @@ func (e Encoding) Report(id string) report.Encoding {
 	}
 	if e.Capacity > 0 {
 		out.Capacity = report.Pointer(e.Capacity)
-	}
-	if out.Beyond == "" {
-		out.Beyond = report.BeyondUnknown
 	}
 	return out
 }

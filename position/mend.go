@@ -11,11 +11,9 @@ type Mender interface {
 
 // mend has a model that is to be changed anyway mend what engines refuse.
 func mend(m Model, out *Outcome) {
-	mender, ok := m.(Mender)
-	if !ok {
-		return
-	}
-	for _, what := range mender.Mend() {
-		out.Changes = append(out.Changes, report.Change{What: what, Expect: report.ExpectSame, To: &report.Parameters{}})
+	if mender, ok := m.(Mender); ok {
+		for _, what := range mender.Mend() {
+			out.Changes = append(out.Changes, report.Change{What: what, Expect: report.ExpectSame, To: &report.Parameters{}})
+		}
 	}
 }

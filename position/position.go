@@ -157,8 +157,7 @@ type Attention struct {
 	// Unsupported says what of the file keeps the attention from being run; "" where it
 	// is.
 	Unsupported string
-	// Inputs are the names of the graph's inputs whose axes its queries and keys lie on, in order: attentions of the same ones see the same
-	// places, of others those of another tower, a picture's say; nil where that is not known.
+	// Inputs are the names of the graph's inputs whose places its queries and keys are, of another tower others; nil where that is not known.
 	Inputs []string
 	// Crosses tells that keys come from another sequence than queries, between
 	// which there is no distance.

@@ -349,15 +349,11 @@ func (m *Model) End() (longest, beside int) {
 // pictured is how many patches the one picture has that the graph takes, where it resamples
 // a table of a grid to them itself; 0 elsewhere.
 func (m *Model) pictured() int {
-	if m.graph.FreeImage() {
-		return 0
+	if m.graph.FreeImage() || slices.ContainsFunc(m.sites, func(s site.Site) bool { return s.Encoding().Capacity > 0 && !s.Encoding().IsGrid() }) {
+		return 0 // a text's positions bound the model
 	}
 	for _, s := range m.sites {
-		switch t, ok := s.(*tableSite); {
-		case s.Encoding().Capacity == 0:
-		case !s.Encoding().IsGrid():
-			return 0 // a text's positions bound the model
-		case ok && t.Resampled():
+		if t, ok := s.(*tableSite); ok && t.Detected.Capacity > 0 && t.Resampled() {
 			if grid, _, ok := t.uses[0].gridOf(); ok {
 				return sheet.Size(grid)
 			}

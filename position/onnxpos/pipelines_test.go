@@ -172,3 +172,30 @@ func TestLayersOfAnotherTower(t *testing.T) {
 		}
 	}
 }
+
+// TestTracedLength: a graph whose axes are free and whose shapes hold the length that it was traced with counts to that one; longer, it takes
+// any up to its table's.
+func TestTracedLength(t *testing.T) {
+	traced := func(m *onnx.NewModel) {
+		free(m)
+		m.Outputs[0].Dims = []int64{-1, 2, 2}
+		m.Initializers = append(m.Initializers, integers("seven", 7), integers("heads", 2, 2))
+		m.Nodes = append(m.Nodes[:5:5], node("Add", "x", "te", "pe"), withInts(node("Transpose", "first", "x"), "perm", []int64{1, 0, 2}), withInts(node("Concat", "target", "seven", "heads"), "axis", int64(0)), node("Reshape", "h", "first", "target"))
+	}
+	for n, want := range map[int]string{7: "the model has 7 positions already", 12: "", 24: ""} {
+		m := built(t, traced)
+		out, err := position.Extend(m, position.ExtendOptions{Length: n})
+		if err != nil || out.Nothing != want {
+			t.Fatalf("%d: %q, %v", n, out.Nothing, err)
+		}
+		if want != "" {
+			continue
+		}
+		longer := result(t, m, saved(t, traced))
+		for _, length := range []int{3, 7, n} {
+			if f := longer.graph.FailsAt(length); f != nil {
+				t.Errorf("%d: at %d: %s: %v", n, length, f.Node.Title(), f.Err)
+			}
+		}
+	}
+}

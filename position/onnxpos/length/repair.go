@@ -232,7 +232,7 @@ func (c *Change) entries(t *onnx.Tensor) []*plannedConstant {
 	if err != nil {
 		return nil
 	}
-	var out []*plannedConstant
+	out := c.asGiven(t, values)
 	if n := int64(c.Graph.FixedLength()); n > 0 { // lengths times a fixed batch, too
 		var at []int
 		for i, v := range values {
@@ -266,6 +266,41 @@ func (c *Change) entries(t *onnx.Tensor) []*plannedConstant {
 		}
 	}
 	return append(out, c.allEntries(t, values)...)
+}
+
+// asGiven has shapes of a graph with free axes keep the length of what is given to them, whatever that is, where a constant holds the one that
+// the graph was traced with: an entry of zero is the size of the input. With it every value has the shape that it had.
+func (c *Change) asGiven(t *onnx.Tensor, values []int64) []*plannedConstant {
+	if c.Graph.FixedLength() > 0 || c.Image != [2]int{} || c.Frames > 0 || c.Graph.Sizes.Length != c.old || c.old < 2 {
+		return nil
+	}
+	changed := slices.Clone(values)
+	for i, v := range values {
+		if int(v) == c.old {
+			changed[i] = 0
+		}
+	}
+	if slices.Equal(changed, values) {
+		return nil
+	}
+	p := &plannedConstant{dims: t.Dims, ints: changed, why: fmt.Sprintf("a shape of %d positions, which becomes one of as many as there are", c.old)}
+	back, earlier := *c, c.planned[t]
+	back.sizes = c.Graph.Sized(c.old)
+	delete(c.planned, t)
+	was := back.probe()
+	c.planned[t] = p
+	is := back.probe()
+	if delete(c.planned, t); earlier != nil {
+		c.planned[t] = earlier
+	}
+	for _, n := range was.Main.Graph.Nodes {
+		for k := range n.Outputs {
+			if a, b := was.Main.Output(n, k), is.Main.Output(n, k); a.Ranked != b.Ranked || !slices.Equal(a.Shape, b.Shape) {
+				return nil
+			}
+		}
+	}
+	return []*plannedConstant{p}
 }
 
 // allEntries changes the entries of a shape that hold different lengths, all at once.

@@ -1,7 +1,9 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -157,6 +159,25 @@ func (p *Probe) FailsAt(length int) *eval.Failure {
 
 func (p *Probe) failsFirst(length int) *eval.Failure {
 	size := p.Sized(length)
+	first := p.firstAt(size)
+	if others := p.otherSequences(); first != nil && len(others) > 0 && size.Length != p.Sizes.Length { // these may have lengths of their own
+		held := maps.Clone(p.demanded)
+		if held == nil {
+			held = map[demanded]int{}
+		}
+		for _, d := range slices.Concat(others...) {
+			held[d] = cmp.Or(held[d], p.Sizes.Length)
+		}
+		size.demanded = &held
+		if p.firstAt(size) == nil {
+			return nil
+		}
+	}
+	return first
+}
+
+// firstAt is the first node that fails at given sizes, and not at those of the probe.
+func (p *Probe) firstAt(size Sizes) *eval.Failure {
 	known := p.FailsAnyway()
 	var first *eval.Failure
 	for _, f := range p.Failing(size, nil).Failures {

@@ -215,6 +215,9 @@ func (p *Probe) probeApart() {
 // otherSequences are the free axes of inputs beside the tokens that are none of the tokens' by name: those of one name together.
 func (p *Probe) otherSequences() (out [][]demanded) {
 	tokens, named := p.TokenInput(), map[string]int{}
+	if tokens == nil {
+		return nil
+	}
 	for _, in := range p.File.Graph.Inputs {
 		for axis, d := range in.Dims {
 			if in == tokens || d.Value >= 0 || axis == 0 || d.Param != "" && slices.ContainsFunc(tokens.Dims, func(t onnx.Dim) bool { return t.Param == d.Param }) {
