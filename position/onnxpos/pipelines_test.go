@@ -199,3 +199,18 @@ func TestTracedLength(t *testing.T) {
 		}
 	}
 }
+
+// TestPositionNames: an input that picks rows which are added to those of tokens holds positions where its name says so, or nothing else.
+func TestPositionNames(t *testing.T) {
+	for name, want := range map[string]string{"segment_pos": "position table of 16 rows of 4 ×16", "residue_index": "position table of 16 rows of 4 ×16", "frame_idx": "position table of 16 rows of 4 ×16", "ages": "none", "segment_ids": "none"} {
+		m := built(t, func(m *onnx.NewModel) {
+			free(m)
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: name, Type: onnx.Int64, Dims: []int64{1, -1}})
+			m.Initializers = append(m.Initializers, noise("W", 4, 4))
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Gather", "pe", "wpe", name), node("Add", "x", "te", "pe"), node("MatMul", "h", "x", "W")}
+		})
+		if got := found(m); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -241,7 +241,7 @@ func (s Sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 		return int64(s.Length + s.past - 1)
 	case strings.Contains(name, "total"):
 		return int64(s.Length + s.past)
-	case strings.Contains(name, "token_type"), strings.Contains(name, "segment"), strings.Contains(name, "slot"):
+	case strings.Contains(name, "token_type"), strings.Contains(name, "segment") && !IsPositions(in.Name), strings.Contains(name, "slot"):
 		return 0
 	case strings.Contains(name, "past"):
 		return int64(s.past)
