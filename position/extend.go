@@ -186,7 +186,7 @@ func (x *extension) compare() (done bool, err error) {
 	if e, ok := x.m.(Ender); ok && x.bounded {
 		if n, beside := e.End(); beside > 0 {
 			x.counts, x.present = x.counts+beside, n
-		} else if n > 0 && n < x.present {
+		} else if n > 0 && n < x.present && !(x.o.Shorter && n > x.o.Length) {
 			x.present, enough = n, enough && n >= x.o.Length
 			x.out.note(fmt.Sprintf("the graph ended at %d positions, before its encodings: constants that held this length follow", n))
 		}

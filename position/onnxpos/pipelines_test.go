@@ -198,6 +198,9 @@ func TestTracedLength(t *testing.T) {
 			}
 		}
 	}
+	if out, err := position.Extend(built(t, traced), position.ExtendOptions{Length: 4, Shorter: true}); err == nil {
+		t.Errorf("cut to 4: %v", out)
+	}
 }
 
 // TestPositionNames: an input that picks rows which are added to those of tokens holds positions where its name says so, or nothing else.

@@ -270,37 +270,51 @@ func (c *Change) entries(t *onnx.Tensor) []*plannedConstant {
 
 // asGiven has shapes of a graph with free axes keep the length of what is given to them, whatever that is, where a constant holds the one that
 // the graph was traced with: an entry of zero is the size of the input. With it every value has the shape that it had.
-func (c *Change) asGiven(t *onnx.Tensor, values []int64) []*plannedConstant {
+func (c *Change) asGiven(t *onnx.Tensor, values []int64) (out []*plannedConstant) {
 	if c.Graph.FixedLength() > 0 || c.Image != [2]int{} || c.Frames > 0 || c.Graph.Sizes.Length != c.old || c.old < 2 {
 		return nil
 	}
-	changed := slices.Clone(values)
+	var at []int
 	for i, v := range values {
 		if int(v) == c.old {
-			changed[i] = 0
+			at = append(at, i)
 		}
 	}
-	if slices.Equal(changed, values) {
+	if at == nil {
 		return nil
 	}
-	p := &plannedConstant{dims: t.Dims, ints: changed, why: fmt.Sprintf("a shape of %d positions, which becomes one of as many as there are", c.old)}
 	back, earlier := *c, c.planned[t]
+	defer func() {
+		if delete(c.planned, t); earlier != nil {
+			c.planned[t] = earlier
+		}
+	}()
 	back.sizes = c.Graph.Sized(c.old)
 	delete(c.planned, t)
 	was := back.probe()
-	c.planned[t] = p
-	is := back.probe()
-	if delete(c.planned, t); earlier != nil {
-		c.planned[t] = earlier
-	}
-	for _, n := range was.Main.Graph.Nodes {
-		for k := range n.Outputs {
-			if a, b := was.Main.Output(n, k), is.Main.Output(n, k); a.Ranked != b.Ranked || !slices.Equal(a.Shape, b.Shape) {
-				return nil
-			}
+	for _, chosen := range choices(at) {
+		p := &plannedConstant{dims: t.Dims, ints: slices.Clone(values), why: fmt.Sprintf("a shape of %d positions, which becomes one of as many as there are", c.old)}
+		for _, i := range chosen {
+			p.ints[i] = 0
+		}
+		c.planned[t] = p
+		if sameShapes(was.Main, back.probe().Main) {
+			out = append(out, p)
 		}
 	}
-	return []*plannedConstant{p}
+	return out
+}
+
+// sameShapes reports whether all values of a graph have the same shapes in two evaluations.
+func sameShapes(a, b *eval.Scope) bool {
+	return !slices.ContainsFunc(a.Graph.Nodes, func(n *onnx.Node) bool {
+		for k := range n.Outputs {
+			if was, is := a.Output(n, k), b.Output(n, k); was.Ranked != is.Ranked || !slices.Equal(was.Shape, is.Shape) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // allEntries changes the entries of a shape that hold different lengths, all at once.
