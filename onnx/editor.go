@@ -125,23 +125,16 @@ func sameBytes(a, b patch.Source) bool {
 // Replaced reports whether a tensor has been replaced already.
 func (e *Editor) Replaced(t *Tensor) bool { _, ok := e.replaced[t]; return ok }
 
-// redeclare gives the declared type of a constant its new dimensions, where it is an input as well (its default value, IR §"Graphs"), and drops
-// that of an inner value of its name.
+// redeclare gives the declared type of a constant its new dimensions, where it is an input as well (its default value, IR §"Graphs").
 func (e *Editor) redeclare(t *Tensor, dims []int64, why string) {
-	g := e.file.Graph
-	if t.Name == "" || g.Initializer(t.Name) != t {
+	if t.Name == "" || e.file.Graph.Initializer(t.Name) != t {
 		return
 	}
-	for _, in := range g.Inputs {
+	for _, in := range e.file.Graph.Inputs {
 		for i, d := range in.Dims {
 			if in.Name == t.Name && len(in.Dims) == len(dims) && d.Value >= 0 && d.Value != dims[i] {
 				e.SetDim(in, i, dims[i], why)
 			}
-		}
-	}
-	for _, v := range g.ValueInfos {
-		if v.Name == t.Name {
-			e.DropValueInfo(v, why)
 		}
 	}
 }
@@ -377,6 +370,14 @@ func (e *Editor) SetDim(v *ValueInfo, i int, size int64, why string) {
 	for _, f := range d.fields {
 		e.replaceField(d.frame, f, encoded, why)
 		encoded = nil
+	}
+}
+
+// FreeDim takes the size of a declared dimension away: it may be any then.
+func (e *Editor) FreeDim(v *ValueInfo, i int, why string) {
+	d := v.Dims[i]
+	for _, f := range d.fields {
+		e.replaceField(d.frame, f, nil, why)
 	}
 }
 

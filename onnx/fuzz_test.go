@@ -187,6 +187,9 @@ func edit(file *File, script []byte) (*Editor, untouched, map[string]bool) {
 			size, _ := (&Tensor{Dims: dims}).elements()
 			if e.ReplaceTensor(x, dims, patch.Zeros(x.Type.Size(size)), "fuzz") == nil {
 				same.tensors[k] = true
+				for i, v := range infos { // its default value
+					same.infos[i] = same.infos[i] || v.Name == x.Name && slices.Contains(file.Graph.Inputs, v)
+				}
 				file.Graphs(func(g *Graph) {
 					if slices.Contains(g.Initializers, x) {
 						touch(g.Owner)
@@ -211,7 +214,7 @@ func edit(file *File, script []byte) (*Editor, untouched, map[string]bool) {
 			touch(n.Graph.Owner)
 		case op%8 == 5 && len(infos) > 0:
 			k := i % len(infos)
-			if d := infos[k].Dims; len(d) > 0 && !e.dropped[infos[k]] && once("d", k) {
+			if d := infos[k].Dims; len(d) > 0 && !e.dropped[infos[k]] && !same.infos[k] && once("d", k) {
 				e.SetDim(infos[k], v%len(d), int64(v)<<(v%50), "fuzz")
 				same.infos[k] = true
 			}

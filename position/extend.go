@@ -1,6 +1,7 @@
 package position
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -120,6 +121,7 @@ type extension struct {
 	o       ExtendOptions
 	d       report.Inspect
 	present int  // positions that the model counts now; 0: nothing tells
+	ends    int  // where the graph ends before its encodings do; 0: nowhere
 	counts  int  // positions that encodings are to count: of the length, and of tokens that the graph puts before it
 	bounded bool // a text encoding bounds the length
 	cut     bool // the length becomes less
@@ -187,7 +189,7 @@ func (x *extension) compare() (done bool, err error) {
 		if n, beside := e.End(); beside > 0 {
 			x.counts, x.present = x.counts+beside, n
 		} else if n > 0 && n < x.present && !(x.o.Shorter && n > x.o.Length) {
-			x.present, enough = n, enough && n >= x.o.Length
+			x.ends, enough = n, enough && n >= x.o.Length
 			x.out.note(fmt.Sprintf("the graph ended at %d positions, before its encodings: constants that held this length follow", n))
 		}
 	}
@@ -204,24 +206,21 @@ func (x *extension) compare() (done bool, err error) {
 	if x.present == 0 {
 		x.present, x.configured = x.o.ConfiguredLength, x.o.ConfiguredLength > 0
 	}
-	has := "the model has"
-	if x.configured {
-		has = "by the configuration beside it the model has"
-	}
-	switch n := x.o.Length; {
-	case x.o.Shorter && x.present == 0 && x.d.Length.Beyond == report.BeyondError:
+	has := map[bool]string{true: "by the configuration beside it the model has", false: "the model has"}[x.configured]
+	switch n, present := x.o.Length, cmp.Or(x.ends, x.present); {
+	case x.o.Shorter && present == 0 && x.d.Length.Beyond == report.BeyondError:
 		return false, &Refusal{Why: "its inputs have one size, and what of it is a length is not known", Instead: "export the model for the wanted size"}
-	case x.o.Shorter && x.present > 0 && n > x.present:
-		x.out.Nothing = fmt.Sprintf("%s %d positions, no more than %d", has, x.present, n)
+	case x.o.Shorter && present > 0 && n > present:
+		x.out.Nothing = fmt.Sprintf("%s %d positions, no more than %d", has, present, n)
 		return true, nil
-	case x.present == 0:
-	case n < x.present && !x.o.Shorter:
-		return false, &Refusal{Why: fmt.Sprintf("%s %d positions, more than %d", has, x.present, n), Remedies: []report.Remedy{report.Do("", "cuts the others off", "shorter", "")}}
-	case n < x.present && (x.o.Method != "" && x.o.Method != MethodNone || x.o.OriginalLength != 0):
-		return false, &UsageError{What: fmt.Sprintf("%d positions are fewer than the %d that there are: they are cut off, by no method and no scaling", n, x.present)}
-	case n < x.present:
+	case present == 0:
+	case n < present && !x.o.Shorter:
+		return false, &Refusal{Why: fmt.Sprintf("%s %d positions, more than %d", has, present, n), Remedies: []report.Remedy{report.Do("", "cuts the others off", "shorter", "")}}
+	case n < present && (x.o.Method != "" && x.o.Method != MethodNone || x.o.OriginalLength != 0):
+		return false, &UsageError{What: fmt.Sprintf("%d positions are fewer than the %d that there are: they are cut off, by no method and no scaling", n, present)}
+	case n < present:
 		x.cut = true
-	case n == x.present && enough && (stated == nil || *stated == n):
+	case n == present && enough && (stated == nil || *stated == n):
 		x.out.Nothing = fmt.Sprintf("%s %d positions already", has, n)
 		return true, nil
 	}
@@ -545,7 +544,7 @@ func (x *extension) unused() error {
 
 // finish states the new length and tells whether anything changed.
 func (x *extension) finish() (Outcome, error) {
-	held := x.present
+	held := cmp.Or(x.ends, x.present)
 	if x.configured {
 		held = 0
 	}

@@ -176,7 +176,7 @@ func (c *call) reached() bool {
 // idle reports whether a node leaves all numbers of its first input as they are in the file: other numbers, which a trial gives a
 // constant to see where it goes, pass it as well.
 func (c *call) idle() bool {
-	if !c.reached() {
+	if !c.reached() || c.scope.eval.trial.given != nil { // other data, not other constants
 		return false
 	}
 	before := c.scope.eval.trial.base.Main

@@ -98,10 +98,12 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	return nil
 }
 
-// withoutScales leaves out constants of one number for each row, where others of all columns meet in the same place: these are scaled
-// by them, and no other rows can be stored beside scales that stay.
+// withoutScales leaves out constants of one number for each row by which others of all columns are scaled that meet in the same place:
+// no other rows can be stored beside scales that stay.
 func withoutScales(all []*addition) []*addition {
-	kept := slices.DeleteFunc(slices.Clone(all), func(a *addition) bool { return a.share.Columns > 1 && a.share.Table.Inner() == 1 })
+	kept := slices.DeleteFunc(slices.Clone(all), func(a *addition) bool {
+		return a.share.Columns > 1 && a.share.Table.Inner() == 1 && trace.Scales(a.scope, a.share.Table.Tensor)
+	})
 	if len(kept) == 0 || len(kept) == len(all) {
 		return all
 	}

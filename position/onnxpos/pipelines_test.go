@@ -198,8 +198,49 @@ func TestTracedLength(t *testing.T) {
 			}
 		}
 	}
+	for name, change := range map[string]func(*onnx.NewModel){
+		"a batch that the shape would take for tokens": func(m *onnx.NewModel) {
+			traced(m)
+			m.Inputs[0].Dims[0], m.Outputs[0].Dims = -1, []int64{-1, -1, 4}
+			m.Initializers = append(m.Initializers, integers("rows", -1, 4), integers("rest", -1, 4))
+			m.Nodes = append(m.Nodes[:7:7], node("Reshape", "flat", "first", "rows"), withInts(node("Concat", "target", "seven", "rest"), "axis", int64(0)), node("Reshape", "h", "flat", "target"))
+		},
+		"a number that is compared as well": func(m *onnx.NewModel) {
+			traced(m)
+			m.Outputs = append(m.Outputs, onnx.NewValue{Name: "is", Type: onnx.Bool, Dims: []int64{1, -1}})
+			m.Nodes = append(m.Nodes, node("Equal", "is", "ids", "seven"))
+		},
+	} {
+		if out, err := position.Extend(built(t, change), position.ExtendOptions{Length: 12}); err == nil {
+			t.Errorf("%s: %v", name, out.Changes)
+		}
+	}
 	if out, err := position.Extend(built(t, traced), position.ExtendOptions{Length: 4, Shorter: true}); err == nil {
 		t.Errorf("cut to 4: %v", out)
+	}
+}
+
+// TestPartsOfOneAxis: parts of a head that turn along one axis by different frequencies are no table of the grid.
+func TestPartsOfOneAxis(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		picture(m)
+		m.Outputs[0].Dims[2] = 16
+		m.Initializers = []onnx.NewTensor{noise("patch", 16, 3, 8, 8), integers("flat", 1, 16, 16), integers("parts", 4, 4, 4, 4), integers("halves", 2, 2)}
+		m.Nodes = append(m.Nodes, withInts(onnx.NewNode{Op: "Split", Inputs: []string{"x", "parts"}, Outputs: []string{"part0", "part1", "part2", "part3"}}, "axis", int64(2)))
+		for i, of := range []string{"0", "1", "2", "3"} {
+			angle := func(k int) float64 {
+				return float64([]int{k / 4 / 4, k / 4 % 4}[i/2]) * math.Pow([]float64{100, 10}[i%2], -float64(k%2)/2)
+			}
+			m.Initializers = append(m.Initializers, floats("cos"+of, []int64{16, 4}, func(k int) float64 { return math.Cos(angle(k)) }), floats("sin"+of, []int64{16, 4}, func(k int) float64 { return math.Sin(angle(k)) }))
+			m.Nodes = append(m.Nodes, withInts(onnx.NewNode{Op: "Split", Inputs: []string{"part" + of, "halves"}, Outputs: []string{"a" + of, "b" + of}}, "axis", int64(2)), node("Neg", "minus"+of, "b"+of),
+				withInts(node("Concat", "other"+of, "minus"+of, "a"+of), "axis", int64(2)), node("Mul", "c"+of, "part"+of, "cos"+of), node("Mul", "s"+of, "other"+of, "sin"+of), node("Add", "turned"+of, "c"+of, "s"+of))
+		}
+		m.Nodes = append(m.Nodes, withInts(node("Concat", "h", "turned0", "turned1", "turned2", "turned3"), "axis", int64(2)))
+	})
+	for _, e := range position.Inspect(m).Encodings {
+		if e.Parameters.Base != nil {
+			t.Errorf("%+v", e.Parameters)
+		}
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 type Explained struct {
 	// Terms are the parts of the formula that were found to act: "rotary", "causal mask".
 	Terms []string
-	// Unturned says which heads, or how many of the first tokens, a model that turns queries and keys leaves as they are; "": none.
+	// Unturned says which heads, or how many of the first tokens, a model that turns queries and keys leaves as they are, and what becomes of
+	// keys of the graph's own; "": nothing of that.
 	Unturned string
 	// Wrong says what the file computes otherwise than its report says; "": nothing.
 	Wrong string

@@ -90,7 +90,7 @@ func (r *Reference) Rotation() (rotary schemes.Rotary, cos, sin [][]float64, ok 
 	case len(r.rotations) == 0:
 		return rotary, nil, nil, false, nil
 	case r.ahead > 0 || len(r.still) > 0 || r.own != ownCounted:
-		return rotary, nil, nil, false, fmt.Errorf("some tokens or heads are not turned")
+		return rotary, nil, nil, false, fmt.Errorf("not all tokens and heads are turned by their position")
 	case len(r.rotations) == 1:
 		t := r.rotations[0]
 		return t.rotary, t.cos, t.sin, true, nil

@@ -197,8 +197,8 @@ func (c *Change) run() error {
 	c.Graph.Budget.Grant(changeSteps)
 	c.known = c.Graph.FailsAnyway()
 	grow := c.grow
-	if c.Image != [2]int{} {
-		grow = c.growPicture
+	if c.Image != [2]int{} || c.folded {
+		grow = c.growSizes
 	}
 	if err := grow(); err != nil {
 		return err
@@ -775,7 +775,12 @@ func (c *Change) correct(info *onnx.ValueInfo, v *eval.Value) {
 		return
 	}
 	for i, d := range info.Dims {
-		if d.Value >= 0 && int(d.Value) != v.Shape[i] {
+		if d.Value < 0 || int(d.Value) == v.Shape[i] {
+			continue
+		}
+		if c.freed() {
+			c.Graph.Editor.FreeDim(info, i, fmt.Sprintf("length of %s: %d → any", report.Printable(info.Name), d.Value))
+		} else {
 			c.Graph.Editor.SetDim(info, i, int64(v.Shape[i]), fmt.Sprintf("fixed length of %s: %d → %d", report.Printable(info.Name), d.Value, v.Shape[i]))
 		}
 	}

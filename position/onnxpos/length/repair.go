@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -268,10 +269,11 @@ func (c *Change) entries(t *onnx.Tensor) []*plannedConstant {
 	return append(out, c.allEntries(t, values)...)
 }
 
-// asGiven has shapes of a graph with free axes keep the length of what is given to them, whatever that is, where a constant holds the one that
-// the graph was traced with: an entry of zero is the size of the input. With it every value has the shape that it had.
+// asGiven has shapes of a graph with free axes keep the length of what is given to them, whatever that is, where a constant that goes into
+// shapes alone holds the one that the graph was traced with: an entry of zero is the size of the input. With it every value has the shape
+// that it had, of one sequence and of two.
 func (c *Change) asGiven(t *onnx.Tensor, values []int64) (out []*plannedConstant) {
-	if c.Graph.FixedLength() > 0 || c.Image != [2]int{} || c.Frames > 0 || c.Graph.Sizes.Length != c.old || c.old < 2 {
+	if c.Graph.FixedLength() > 0 || c.Image != [2]int{} || c.Frames > 0 || c.Graph.Sizes.Length != c.old || c.old < 2 || c.New < c.old {
 		return nil
 	}
 	var at []int
@@ -280,7 +282,7 @@ func (c *Change) asGiven(t *onnx.Tensor, values []int64) (out []*plannedConstant
 			at = append(at, i)
 		}
 	}
-	if at == nil {
+	if at == nil || !shapesAlone(c.Graph.Eval.Main, t) {
 		return nil
 	}
 	back, earlier := *c, c.planned[t]
@@ -288,21 +290,65 @@ func (c *Change) asGiven(t *onnx.Tensor, values []int64) (out []*plannedConstant
 		if delete(c.planned, t); earlier != nil {
 			c.planned[t] = earlier
 		}
+		c.probed = back.probed
 	}()
-	back.sizes = c.Graph.Sized(c.old)
-	delete(c.planned, t)
-	was := back.probe()
 	for _, chosen := range choices(at) {
-		p := &plannedConstant{dims: t.Dims, ints: slices.Clone(values), why: fmt.Sprintf("a shape of %d positions, which becomes one of as many as there are", c.old)}
+		p := &plannedConstant{dims: t.Dims, ints: slices.Clone(values), why: fmt.Sprintf("%s%d positions, which becomes one of as many as there are", keeps, c.old)}
 		for _, i := range chosen {
 			p.ints[i] = 0
 		}
-		c.planned[t] = p
-		if sameShapes(was.Main, back.probe().Main) {
+		same := true
+		for _, batch := range []int{1, 2} {
+			back.sizes = c.Graph.Sized(c.old)
+			back.sizes.Batch *= batch
+			delete(c.planned, t)
+			was := back.probe()
+			c.planned[t] = p
+			same = same && sameShapes(was.Main, back.probe().Main)
+		}
+		if same {
 			out = append(out, p)
 		}
 	}
 	return out
+}
+
+// keeps is how the reason of a shape begins that keeps the length of what is given to it.
+const keeps = "a shape of "
+
+// freed reports whether shapes keep the length of what is given to them, which bounds the graph no more then.
+func (c *Change) freed() bool {
+	for _, p := range c.planned {
+		if strings.HasPrefix(p.why, keeps) {
+			return true
+		}
+	}
+	return false
+}
+
+// shapesAlone reports whether a constant of the main graph goes into the shapes that Reshapes are given, and into nothing else.
+func shapesAlone(s *eval.Scope, t *onnx.Tensor) bool {
+	names, shapes := []string{}, 0
+	for _, n := range s.Graph.Nodes {
+		for _, in := range n.Inputs {
+			if in != "" && s.Tensor(in) == t && !slices.Contains(names, in) {
+				names = append(names, in)
+			}
+		}
+	}
+	for i := 0; i < len(names) && i < maxTried; i++ {
+		for _, n := range s.Consumers(names[i]) {
+			switch {
+			case n.Op == "Reshape" && n.Input(0) != names[i] && n.Int("allowzero", 0) == 0:
+				shapes++
+			case eval.Is(n, eval.Elements|eval.Layout|eval.Joining) && n.Input(min(1, len(n.Inputs)-1)) != "" && (n.Input(0) == names[i] || eval.Is(n, eval.Joining)):
+				names = append(names, n.Output(0))
+			default:
+				return false
+			}
+		}
+	}
+	return shapes > 0 && len(names) <= maxTried && !slices.ContainsFunc(s.Graph.Outputs, func(o *onnx.ValueInfo) bool { return slices.Contains(names, o.Name) })
 }
 
 // sameShapes reports whether all values of a graph have the same shapes in two evaluations.

@@ -161,9 +161,9 @@ func (c *Change) patches() [2]int {
 	return [2]int{c.along[0] * was[0] * was[1], c.along[1] * is[0] * is[1]}
 }
 
-// growPicture is grow for a picture. Where either of two sizes may follow it, windows that stay or
+// growSizes is grow where sizes follow node by node. Where either of two may follow, windows that stay or
 // their number, one has to run and the other not.
-func (c *Change) growPicture() error {
+func (c *Change) growSizes() error {
 	c.probe()
 	for _, was := range slices.Sorted(maps.Keys(c.followed.rows)) {
 		if p := (numberPair{was, c.followed.rows[was]}); !slices.Contains(c.pairs, p) {
@@ -185,7 +185,7 @@ func (c *Change) growPicture() error {
 	}
 	other.planned = c.planned
 	if either := c.followed.either; other.first(other.probe()) == nil {
-		return &position.Refusal{Why: fmt.Sprintf("which of the sizes %v the picture changes cannot be told: the graph runs with either", either), Instead: c.export()}
+		return &position.Refusal{Why: fmt.Sprintf("which of the sizes %v follows cannot be told: the graph runs with either", either), Instead: c.export()}
 	}
 	return nil
 }
@@ -567,7 +567,7 @@ func (z *sizes) joinedBefore(n *onnx.Node) [][2][]int {
 	for i := 0; i < len(queue) && i < maxAhead; i++ {
 		n := queue[i]
 		data := slices.DeleteFunc(slices.Clone(trace.DataInputs(n)), func(in string) bool { return in == "" || z.old.Value(in).Known() })
-		if len(data) > 1 && !eval.Is(n, eval.ByElement) {
+		if len(data) > 1 && !eval.Is(n, eval.ByElement) || eval.Is(n, eval.Lookups) { // which may lay rows in another order
 			continue
 		}
 		for _, in := range data {

@@ -431,7 +431,10 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 		u = u.whole(stored)
 	}
 	n, keys := len(u.heads[0]), len(u.heads[0][0])
-	ahead := u.keysWithoutPlace()
+	ahead := 0
+	if m.graph.FirstPosition() == 0 { // else they are a cache's
+		ahead = u.keysWithoutPlace()
+	}
 	if ahead > 0 {
 		u = u.behind(ahead)
 	}

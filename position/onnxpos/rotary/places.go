@@ -55,6 +55,7 @@ func (r *Site) alongOneAxis(e *position.Encoding) {
 	}
 	parts, seen := make([]*placesInUse, len(grid)), map[*eval.Value]bool{}
 	var found placesInUse
+	other := false
 	for i, u := range r.uses {
 		if i > 0 && seen[u.cosValue] {
 			continue
@@ -67,15 +68,19 @@ func (r *Site) alongOneAxis(e *position.Encoding) {
 		if i == 0 {
 			found = part
 		}
-		if axis, alone := part.Along(); alone && parts[axis] == nil {
+		switch axis, alone := part.Along(); {
+		case !alone:
+		case parts[axis] == nil:
 			parts[axis] = &part
+		case !part.Same(parts[axis].Places):
+			other = true // frequencies of one axis
 		}
 	}
 	r.scheme.Grid, r.places, r.amplitude = grid, [2]fit.Matrix{found.cos, found.sin}, found.Amplitude
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: fmt.Sprintf("each column turns along one axis of %s places, by one angle from place to place", schemes.Sizes(grid))})
 	var together [2]rows.Matrix
 	for _, part := range parts {
-		if r.part = part == nil; r.part || part.Prefix != found.Prefix {
+		if r.part = part == nil; r.part || other || part.Prefix != found.Prefix {
 			return
 		}
 		together = beside(together, part)

@@ -36,7 +36,7 @@ func Weighed(s *eval.Scope) map[*onnx.Node]bool {
 		if n.Op == "RoiAlign" {
 			read = read[:min(1, len(read))]
 		}
-		for _, name := range read {
+		for _, name := range append(captured(n, 0), read...) {
 			if made, at := s.Find(name); made != nil && at == s {
 				add(made)
 			}
@@ -56,6 +56,18 @@ func learns(n *onnx.Node, depth int) bool {
 			return g != nil && slices.ContainsFunc(g.Nodes, func(in *onnx.Node) bool { return learns(in, depth+1) })
 		})
 	})
+}
+
+// captured are the names that nodes in the bodies of a node read.
+func captured(n *onnx.Node, depth int) (names []string) {
+	for _, a := range n.Attributes {
+		for _, g := range append(slices.Clone(a.Graphs), a.Graph) {
+			for i := 0; g != nil && depth < maxBodies && i < len(g.Nodes); i++ {
+				names = append(append(names, g.Nodes[i].Inputs...), captured(g.Nodes[i], depth+1)...)
+			}
+		}
+	}
+	return names
 }
 
 // maxBodies bounds the bodies that stand in one another.
