@@ -52,6 +52,29 @@ func TestTrial(t *testing.T) {
 	}
 }
 
+// TestIdleClip: a Clip that changes nothing of a constant lets other numbers of it pass, which show where they go, and bounds other data.
+func TestIdleClip(t *testing.T) {
+	model := onnx.NewModel{Opset: 17,
+		Nodes:        []onnx.NewNode{{Op: "Identity", Inputs: []string{"w"}, Outputs: []string{"v"}}, {Op: "Clip", Inputs: []string{"w", "low", "high"}, Outputs: []string{"y"}}, {Op: "Clip", Inputs: []string{"v", "low", "high"}, Outputs: []string{"z"}}},
+		Initializers: []onnx.NewTensor{{Name: "w", Type: onnx.Float, Dims: []int64{2}, Raw: little.LittleEndian.AppendUint32(make([]byte, 4), math.Float32bits(1))}, {Name: "low", Type: onnx.Float, Raw: make([]byte, 4)}, {Name: "high", Type: onnx.Float, Raw: little.LittleEndian.AppendUint32(nil, math.Float32bits(2))}},
+		Outputs:      []onnx.NewValue{{Name: "y", Type: onnx.Float, Dims: []int64{2}}, {Name: "z", Type: onnx.Float, Dims: []int64{2}}},
+	}.Build()
+	f, err := onnx.NewFile(bytes.NewReader(model), int64(len(model)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := New(f, nil)
+	base.Run()
+	other := base.Substitute(map[*onnx.Tensor]Pattern{f.Graph.Initializers[0]: func(i int64) float64 { return float64(10 * i) }})
+	if y := other.Main.Value("y"); !y.Known() || y.Number(1) != 10 {
+		t.Errorf("of another constant %v", y)
+	}
+	given := base.Trial(map[string]*Value{"v": FloatValue(onnx.Float, []int{2}, []float64{0, 10})})
+	if z := given.Main.Value("z"); !slices.Equal(z.Floats, []float64{0, 2}) {
+		t.Errorf("of other data %v", z.Floats)
+	}
+}
+
 // TestAttendedFormula computes grouped attention with a window, a cap and sinks a second
 // time, straight from the formula.
 func TestAttendedFormula(t *testing.T) {
