@@ -318,6 +318,9 @@ func (f *finder) bound() {
 
 // end is how far the graph runs, of as many tokens as its encodings reach.
 func (m *Model) end() probe.End {
+	if m.gaveUp != "" {
+		return probe.End{}
+	}
 	least := 0
 	for _, s := range m.sites {
 		e := s.Encoding()

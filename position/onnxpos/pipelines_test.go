@@ -258,3 +258,20 @@ func TestPositionNames(t *testing.T) {
 		}
 	}
 }
+
+// TestEndGivenUp: of a graph that was given up nothing says where it ends.
+func TestEndGivenUp(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		free(m)
+		m.Initializers = append(m.Initializers, integers("seven", 1, 7, 4))
+		m.Outputs[0].Dims = []int64{1, 7, 4}
+		m.Nodes = append(m.Nodes[:5:5], node("Add", "x", "te", "pe"), node("Reshape", "h", "x", "seven"))
+	})
+	if n, _ := m.End(); n != 7 {
+		t.Errorf("it ends at %d", n)
+	}
+	m.giveUp("too large")
+	if n, beside := m.End(); n != 0 || beside != 0 {
+		t.Errorf("given up, it ends at %d beside %d", n, beside)
+	}
+}
