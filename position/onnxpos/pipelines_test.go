@@ -275,3 +275,37 @@ func TestEndGivenUp(t *testing.T) {
 		t.Errorf("given up, it ends at %d beside %d", n, beside)
 	}
 }
+
+// TestBranchesBehindBoxes: numbers of places that only branches without weights read are post-processing, and those that a branch weighs are not.
+func TestBranchesBehindBoxes(t *testing.T) {
+	for name, c := range map[string]struct {
+		last onnx.NewNode
+		want string
+	}{"no weights": {node("Identity", "boxes", "scaled"), "none"}, "weights": {node("MatMul", "boxes", "scaled", "W"), "unknown"}} {
+		m := built(t, func(m *onnx.NewModel) {
+			picture(m)
+			m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{1, 4, 4, 4}}}
+			m.Initializers = append(m.Initializers, floats("widths", []int64{1, 1, 4, 4}, func(i int) float64 { return float64(i*i + 1) }), onnx.NewTensor{Name: "any", Type: onnx.Bool, Raw: []byte{1}})
+			branch := onnx.NewModel{Nodes: []onnx.NewNode{c.last}, Outputs: []onnx.NewValue{{Name: "boxes", Type: onnx.Float}}}
+			m.Nodes = append(m.Nodes[:1:1], node("Mul", "scaled", "patches", "widths"), withInts(withInts(node("If", "h", "any"), "then_branch", branch), "else_branch", branch))
+		})
+		if got := found(m); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestColumnsFirst: a table that a recording's graph resamples to as many places as it has is no bound, also where columns stand ahead of places.
+func TestColumnsFirst(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		m.Inputs = []onnx.NewValue{{Name: "input_features", Type: onnx.Float, Dims: []int64{1, 4, -1}}}
+		m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{1, -1, 4}}}
+		m.Initializers = []onnx.NewTensor{noise("filter", 4, 4, 2), noise("table", 1, 4, 12), integers("ahead", 1, 4), integers("2", 2), integers("3", 3), noise("W", 4, 4)}
+		m.Nodes = []onnx.NewNode{withInts(node("Conv", "heard", "input_features", "filter"), "strides", []int64{2}), node("Shape", "shape", "heard"), node("Slice", "many", "shape", "2", "3"),
+			withInts(node("Concat", "sizes", "ahead", "many"), "axis", int64(0)), withInts(node("Resize", "rows", "table", "", "", "sizes"), "mode", "linear"), node("Add", "placed", "heard", "rows"),
+			withInts(node("Transpose", "x", "placed"), "perm", []int64{0, 2, 1}), node("MatMul", "h", "x", "W")}
+	})
+	if e := position.Inspect(m).Encodings[0]; e.Scheme != "learned" || e.Beyond != "continues" {
+		t.Errorf("%s, %s", e.Scheme, e.Beyond)
+	}
+}
