@@ -150,12 +150,15 @@ func (c *comparison) layer(before, after *position.Attention, s *sampled) {
 	}
 	var old, now *reference.Reference
 	c.beside(func() { old, err1 = reference.New(c.before, before, t) }, func() { now, err2 = reference.New(c.after, after, u) })
-	if err := firstOf(err1, err2); (notRead(err1) || notRead(err2)) && (err1 == nil || notRead(err1)) && (err2 == nil || notRead(err2)) {
+	for _, err := range []error{err1, err2} {
+		if err != nil && !notRead(err) {
+			k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("layer %d: %v", before.Layer, err)
+			c.add(k)
+			return
+		}
+	}
+	if err := firstOf(err1, err2); err != nil {
 		s.leave(fmt.Sprintf("layer %d (%v)", before.Layer, err))
-		return
-	} else if err != nil {
-		k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("layer %d: %v", before.Layer, err)
-		c.add(k)
 		return
 	}
 	shared := min(t.Queries, u.Queries)

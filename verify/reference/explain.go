@@ -178,8 +178,12 @@ var ownKeys = [][]string{ownCounted: nil, ownUnturned: {"keys of the graph's own
 
 // findOwn finds which of these makes the products of a head; the first where none does.
 func (r *Reference) findOwn(h *trial.Head, allowed float64) {
+	r.own = ownCounted
+	if !r.Trial.Own {
+		return
+	}
 	for r.own = range ownKeys {
-		if worst, scale, _ := r.productsApart(h); worst <= allowed*scale || !r.Trial.Own {
+		if worst, scale, _ := r.productsApart(h); worst <= allowed*scale {
 			return
 		}
 	}

@@ -17,26 +17,37 @@ func (byDistance) Bias(head, query, key, length int) (float64, error) {
 	return -0.1*d - 0.03*d*d, nil
 }
 
+// row is a query, a key or a value of a position, of so many elements.
+func row(seed float64, p, dim int) (out []float64) {
+	for i := range dim {
+		out = append(out, math.Sin(seed+float64(3*p+7*i*i)))
+	}
+	return out
+}
+
+// turns is a rotation of positions 0 to n-1.
+func turns(rope schemes.Rotary, n int) rotation {
+	out := rotation{rotary: rope}
+	for p := range n {
+		cos, sin := make([]float64, rope.Dim/2), make([]float64, rope.Dim/2)
+		rope.Rotation(float64(p), cos, sin)
+		out.cos, out.sin = append(out.cos, cos), append(out.sin, sin)
+	}
+	return out
+}
+
 // TestPast: the last queries of an attention have the same output where the keys before them come from a cache, which
 // holds them as they were turned.
 func TestPast(t *testing.T) {
 	const n, past, dim = 7, 4, 8
 	rope := schemes.Rotary{Base: 100, Dim: dim, Layout: schemes.LayoutHalf}
-	rows := func(seed float64) [][]float64 {
-		out := make([][]float64, n)
-		for p := range out {
-			for i := range dim {
-				out[p] = append(out[p], math.Sin(seed+float64(3*p+7*i*i)))
-			}
+	rows := func(seed float64) (out [][]float64) {
+		for p := range n {
+			out = append(out, row(seed, p, dim))
 		}
 		return out
 	}
-	turn := rotation{rotary: rope}
-	for p := range n {
-		cos, sin := make([]float64, dim/2), make([]float64, dim/2)
-		rope.Rotation(float64(p), cos, sin)
-		turn.cos, turn.sin = append(turn.cos, cos), append(turn.sin, sin)
-	}
+	turn := turns(rope, n)
 	output := func(past int) [][]float64 {
 		query, key := rows(1), rows(2)
 		for p := range past {
@@ -66,18 +77,7 @@ func TestPast(t *testing.T) {
 func TestOwnKeys(t *testing.T) {
 	const n, past, dim = 7, 3, 8
 	rope := schemes.Rotary{Base: 100, Dim: dim, Layout: schemes.LayoutHalf}
-	row := func(seed float64, p int) (out []float64) {
-		for i := range dim {
-			out = append(out, math.Sin(seed+float64(3*p+7*i*i)))
-		}
-		return out
-	}
-	turn := rotation{rotary: rope}
-	for p := range n {
-		cos, sin := make([]float64, dim/2), make([]float64, dim/2)
-		rope.Rotation(float64(p), cos, sin)
-		turn.cos, turn.sin = append(turn.cos, cos), append(turn.sin, sin)
-	}
+	turn := turns(rope, n)
 	for _, c := range []struct {
 		name        string
 		query, key  int  // the positions of the first query, and of the first key behind those ahead
@@ -99,12 +99,12 @@ func TestOwnKeys(t *testing.T) {
 			return x
 		}
 		for p := range n {
-			k := row(2, p)
+			k := row(2, p, dim)
 			h.Key = append(h.Key, k)
 			switch {
 			case p >= past:
 				key = append(key, at(k, p-past+c.key))
-				q := row(1, p)
+				q := row(1, p, dim)
 				h.Query, query = append(h.Query, q), append(query, at(q, p-past+c.query))
 			case c.ahead:
 				key = append(key, at(k, p))

@@ -66,6 +66,7 @@ type plannedConstant struct {
 	ints []int64       // content, where it is few integers
 	fill rows.FillFunc // content, where it is computed when it is read
 	made *eval.Value
+	free bool // a shape that keeps the length of what is given to it
 	why  string
 }
 

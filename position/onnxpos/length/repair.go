@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -293,7 +292,7 @@ func (c *Change) asGiven(t *onnx.Tensor, values []int64) (out []*plannedConstant
 		c.probed = back.probed
 	}()
 	for _, chosen := range choices(at) {
-		p := &plannedConstant{dims: t.Dims, ints: slices.Clone(values), why: fmt.Sprintf("%s%d positions, which becomes one of as many as there are", keeps, c.old)}
+		p := &plannedConstant{dims: t.Dims, ints: slices.Clone(values), free: true, why: fmt.Sprintf("a shape of %d positions, which becomes one of as many as there are", c.old)}
 		for _, i := range chosen {
 			p.ints[i] = 0
 		}
@@ -313,13 +312,10 @@ func (c *Change) asGiven(t *onnx.Tensor, values []int64) (out []*plannedConstant
 	return out
 }
 
-// keeps is how the reason of a shape begins that keeps the length of what is given to it.
-const keeps = "a shape of "
-
 // freed reports whether shapes keep the length of what is given to them, which bounds the graph no more then.
 func (c *Change) freed() bool {
 	for _, p := range c.planned {
-		if strings.HasPrefix(p.why, keeps) {
+		if p.free {
 			return true
 		}
 	}
