@@ -393,7 +393,7 @@ func (x *extension) keys(i int, s Site, r schemes.Rotary) error {
 	switch t := r.Scaling.Kind(); {
 	case x.scales():
 		method = x.o.Method
-	case t.Reach != nil && x.sameOriginal(r.Scaling) && t.Reach(r.Scaling) >= float64(x.o.Length):
+	case x.made(r.Scaling):
 		x.reaches = true // as it is: only the stated length was less
 		return nil
 	case t.Continues:
@@ -402,11 +402,13 @@ func (x *extension) keys(i int, s Site, r schemes.Rotary) error {
 	return x.scale(i, s, r, method)
 }
 
-// sameOriginal reports whether the original length that is asked for, if one
-// is, is the scaling's own.
-func (x *extension) sameOriginal(s schemes.Scaling) bool {
+// made reports whether a scaling was made for the wanted length already: from its own original length
+// or, where it tells none, from the one that is asked for.
+func (x *extension) made(s schemes.Scaling) bool {
+	s.OriginalLength = cmp.Or(s.OriginalLength, x.o.OriginalLength)
 	x.originalUsed = x.originalUsed || s.OriginalLength == x.o.OriginalLength
-	return x.o.OriginalLength == 0 || s.OriginalLength == x.o.OriginalLength
+	reach := s.Kind().Reach
+	return reach != nil && (x.o.OriginalLength == 0 || s.OriginalLength == x.o.OriginalLength) && reach(s) >= float64(x.o.Length)
 }
 
 // others reports whether another site than i rotates without a window.

@@ -22,7 +22,7 @@ var typeYaRN = ScalingType{Name: ScalingYaRN, Title: "YaRN", Source: "Peng et al
 	Frequencies: yarnFrequencies, Float32: yarnFloat32, ggml: yarnSteps,
 	Amplitude: func(s Scaling) float64 { return YaRNAmplitude(s.factor(), 1) },
 	MScale:    YaRNAmplitude,
-	Reach:     func(s Scaling) float64 { return float64(s.OriginalLength) * s.Factor },
+	Reach:     timesOriginal,
 	Bounds: func(r Rotary, base float64, length int) [2]float64 {
 		s := r.Scaling
 		low, high := YaRNRamp(base, r.Dim, length, s.BetaFast, s.BetaSlow, !s.NoTruncate)
