@@ -32,13 +32,12 @@ var mechanisms = []mechanism{
 		return some(d.relative.Sinusoid())
 	}},
 	{"vectors by distance", "queries or keys are multiplied with a vector for each distance", func(_ *Model, d *detector) []site.Site { return some(d.relative.Vectors()) }},
-	{"skewed", "queries are multiplied with vectors of distances, which a Reshape brings to their keys", func(m *Model, d *detector) []site.Site {
+	{"scored", "queries or keys are multiplied with vectors of distances, of which each pair gets one product", func(m *Model, d *detector) []site.Site {
 		if m.hasScheme(report.SchemeRelativeSinusoid) || m.hasScheme(report.SchemeRelativeTable) {
 			return nil
 		}
-		return some(d.relative.Skewed())
+		return some(d.relative.Scored())
 	}},
-	{"disentangled", "scores against a table are picked by buckets of distance", func(_ *Model, d *detector) []site.Site { return some(d.relative.Disentangled()) }},
 	{"convolution", "a grouped convolution over the sequence is added to its input", positionalConvolution},
 	{"read-only", "numbers that vary along positions meet the data in a place that nothing before explains", findReadOnly},
 	{"unread", "a constant that is too large to be looked at meets the data", unread},

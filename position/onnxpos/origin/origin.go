@@ -304,32 +304,59 @@ func (m *Maps) ask(s *eval.Scope, name string, v *eval.Value, t *onnx.Tensor) (o
 	if place == nil {
 		return nil, true
 	}
-	return traced(t, zero, one, place, check)
+	if o = traced(t.Len(), zero, one, place, check); o != nil {
+		o.Tensor = t
+	}
+	return o, o == nil
+}
+
+// maxMoved bounds the numbers of which is asked where they go.
+const maxMoved = 1 << 21
+
+// Moved says which elements of a value, data perhaps, those of another are copies of, in the same scope; nil where they are more
+// than copies, or not known. The origin has no Tensor.
+func Moved(s *eval.Scope, from, to string) *Origin {
+	v := s.Value(from)
+	if len(v.Shape) == 0 || v.Len() == 0 || v.Len() > maxMoved {
+		return nil
+	}
+	var trials [4][]float64
+	for kind := range trials {
+		given := eval.FloatValue(onnx.Double, v.Shape, make([]float64, v.Len()))
+		number := pattern(nil, kind)
+		for i := range given.Floats {
+			given.Floats[i] = number(int64(i))
+		}
+		if trials[kind] = known(s.Given(from, given).Value(to)); trials[kind] == nil {
+			return nil
+		}
+	}
+	return traced(int64(v.Len()), trials[zeros], trials[ones], trials[numbered], trials[scattered])
 }
 
 // wholeTolerance is how far a computed place may be off a whole number: rounding of
 // float64 alone.
 const wholeTolerance = 1e-3
 
-// traced reads the map off the four sets of numbers.
-func traced(t *onnx.Tensor, zero, one, place, check []float64) (o *Origin, mixed bool) {
-	o = &Origin{Tensor: t, At: make([]int, len(zero)), Zero: zero, Scale: make([]float64, len(zero))}
-	plain, last := true, float64(t.Len()-1)
+// traced reads the map over n elements off the four sets of numbers; nil where they are more than copies.
+func traced(n int64, zero, one, place, check []float64) *Origin {
+	o := &Origin{At: make([]int, len(zero)), Zero: zero, Scale: make([]float64, len(zero))}
+	plain, last := true, float64(n-1)
 	for i := range zero {
 		c := one[i] - zero[i]
 		if c == 0 || math.Abs(c) <= 1e-12*math.Abs(zero[i]) {
 			if place[i] != zero[i] && !(math.IsNaN(place[i]) && math.IsNaN(zero[i])) {
-				return nil, true
+				return nil
 			}
 			o.At[i] = -1
 			continue
 		}
 		k := math.Round((place[i] - zero[i]) / c)
 		if !(math.Abs(c*k+zero[i]-place[i]) <= wholeTolerance*math.Abs(c)) || k < 0 || k > last {
-			return nil, true
+			return nil
 		}
 		if want := zero[i] + c*scatter(int64(k)); !(math.Abs(check[i]-want) <= wholeTolerance*math.Abs(c)) {
-			return nil, true
+			return nil
 		}
 		o.At[i], o.Scale[i] = int(k), c
 		plain = plain && c == 1 && zero[i] == 0
@@ -337,7 +364,7 @@ func traced(t *onnx.Tensor, zero, one, place, check []float64) (o *Origin, mixed
 	if plain {
 		o.Zero, o.Scale = nil, nil
 	}
-	return o, false
+	return o
 }
 
 // Varies reports whether elements come from different places along an axis of a value of

@@ -24,11 +24,13 @@ type Search struct {
 	contracted []axes.Meeting
 	sites      []site.Site
 	longer     *eval.Evaluator // with one token more; nil: not yet evaluated
+	labels     *axes.Labels
+	terms      []term
 }
 
-// New begins a search, which asks where numbers come from.
-func New(g *site.Graph, origins *origin.Maps) *Search {
-	return &Search{lookups: lookups{graph: g, origins: origins}}
+// New begins a search, which asks what depends on data, and where numbers come from.
+func New(g *site.Graph, labels *axes.Labels, origins *origin.Maps) *Search {
+	return &Search{lookups: lookups{graph: g, origins: origins}, labels: labels}
 }
 
 // Explained calls visit for each bias that was found: where it is added, and by what

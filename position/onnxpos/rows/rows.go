@@ -136,7 +136,7 @@ func (t Table) Outer() int { return Size(t.Tensor.Dims[:t.Axis]) }
 func (t Table) Inner() int { return Size(t.Tensor.Dims[t.behind():]) }
 
 // Size is the number of elements of dimensions.
-func Size(dims []int64) int {
+func Size[T int | int64](dims []T) int {
 	n := 1
 	for _, d := range dims {
 		n *= int(d)

@@ -1,0 +1,380 @@
+package relative
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/report"
+	"github.com/modelpatch/modelpatch/schemes"
+	"github.com/modelpatch/modelpatch/schemes/fit"
+)
+
+// scored is a product of queries, or of keys, with vectors, of which the graph brings to each pair of a query and a key that with one of
+// them: by a Gather, a product with one-hot vectors, or a Reshape that swaps two sizes (Shaw et al. 2018; Huang et al. 2018, §3.4.1; Dai et
+// al. 2019, appendix B; He et al. 2021).
+type scored struct {
+	scope   *eval.Scope
+	node    *onnx.Node // the product
+	operand int        // of the node: the vectors
+	term    string     // what is added to scores
+	byKey   bool       // keys are multiplied with them, not queries
+	table   *onnx.Tensor
+	axis    int  // of the table, along which vectors stand
+	weighed bool // they are multiplied with weights before
+	cut     bool // the graph takes some of them
+	count   int  // how many vectors are multiplied
+	by      map[int]int
+}
+
+// Term takes note of a value that goes into scores with another, or alone, and depends on data.
+func (m *Search) Term(s *eval.Scope, name string) {
+	if m.isData(s, name) {
+		m.terms = append(m.terms, term{s, name})
+	}
+}
+
+func (m *Search) isData(s *eval.Scope, name string) bool {
+	return name != "" && m.labels.Of(s, name).Depends == axes.Content
+}
+
+// term is a value that goes into scores.
+type term struct {
+	scope *eval.Scope
+	name  string
+}
+
+// Bounds of what is looked at: values behind a term, and terms that are found.
+const (
+	maxBehindTerm = 64
+	maxScored     = 4
+)
+
+// findScored reads the terms of scores that are products with vectors by distance, of the first layers.
+func (m *Search) findScored() (found []*scored) {
+	for _, t := range m.terms {
+		if b := m.behindTerm(t); b != nil {
+			if found = append(found, b); len(found) == maxScored {
+				break
+			}
+		}
+	}
+	return found
+}
+
+// behindTerm goes back from a term to the products of data with what is known, and asks which of their numbers it is made of.
+func (m *Search) behindTerm(t term) *scored {
+	s, queue, seen := t.scope, []string{t.name}, map[string]bool{t.name: true}
+	for i := 0; i < len(queue) && i < maxBehindTerm; i++ {
+		n, at := s.Find(queue[i])
+		if n == nil || at != s || eval.Is(n, eval.Softmax|eval.Normalization|eval.Attention) {
+			continue
+		}
+		follow := n.Inputs
+		if eval.Is(n, eval.Product) && len(n.Inputs) > 1 {
+			operand := slices.IndexFunc(n.Inputs[:2], func(in string) bool { return !m.isData(s, in) })
+			if operand < 0 {
+				continue // of two that depend on data
+			}
+			o := origin.Moved(s, n.Output(0), t.name)
+			if o == nil {
+				continue
+			}
+			if b := m.pairedBy(&scored{scope: s, node: n, operand: operand, term: t.name}, o, m.origins); b != nil {
+				return b
+			}
+			follow = []string{n.Input(1 - operand)}
+		}
+		for _, in := range follow {
+			if !seen[in] && m.isData(s, in) {
+				seen[in] = true
+				queue = append(queue, in)
+			}
+		}
+	}
+	return nil
+}
+
+// pairedBy completes what is known of a product of which a term's elements are copies; nil where they are not those of distances.
+func (m *Search) pairedBy(b *scored, o *origin.Origin, maps *origin.Maps) *scored {
+	made, product := b.scope.Value(b.term).Shape, b.scope.Value(b.node.Output(0)).Shape
+	rank := len(made)
+	for key := rank - 1; key > 0; key-- {
+		for query := key - 1; query >= 0; query-- {
+			queries, keys := made[query], made[key]
+			if queries < 3 || keys < queries {
+				continue
+			}
+			at := make([]int, queries*keys) // of the first head
+			for i := range at {
+				at[i] = -1
+			}
+			pair := pairOf(made, query, key)
+			for i, from := range o.At {
+				if p := pair(i); at[p] < 0 {
+					at[p] = from
+				}
+			}
+			for own := range product {
+				for free := range product {
+					if own != free && (b.columns(at, product, own, free, queries, keys, false) || b.columns(at, product, own, free, queries, keys, true)) {
+						b.count = product[free]
+						return m.vectors(b, free, maps)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// columns reads which place along an axis of the product each distance has, where the place along another is that of the query or of the
+// key. What pairs behind the last query have of other queries is masked.
+func (b *scored) columns(at, product []int, own, free, queries, keys int, byKey bool) bool {
+	b.by, b.byKey = map[int]int{}, byKey
+	ahead, known := keys-queries, make([]int, queries)
+	other := -1
+	for i, from := range at {
+		query, key := i/keys, i%keys
+		place := query
+		if byKey {
+			place = key
+		}
+		if from < 0 || coordinate(from, product, own) != place {
+			continue
+		}
+		beside := from - (coordinate(from, product, own)*rows.Size(product[own+1:]) + coordinate(from, product, free)*rows.Size(product[free+1:]))
+		column := coordinate(from, product, free)
+		if have, seen := b.by[key-ahead-query]; seen && have != column || other >= 0 && beside != other {
+			return false
+		}
+		b.by[key-ahead-query], other = column, beside
+		known[query]++
+	}
+	for query, n := range known {
+		if n <= query { // not the keys up to its own
+			return false
+		}
+	}
+	different := map[int]bool{}
+	for _, column := range b.by {
+		different[column] = true
+	}
+	return len(different) > 2
+}
+
+// coordinate is the place of element i along an axis.
+func coordinate(i int, shape []int, axis int) int {
+	return i / rows.Size(shape[axis+1:]) % shape[axis]
+}
+
+// vectors says which rows of a constant the vectors are that stand along an axis of the product.
+func (m *Search) vectors(b *scored, free int, maps *origin.Maps) *scored {
+	name := b.node.Input(b.operand)
+	v := b.scope.Enlarge(name)
+	along := b.along(free)
+	if along < 0 || along >= len(v.Shape) || v.Shape[along] != b.count {
+		return nil
+	}
+	of := maps.Of(b.scope, name)
+	if of == nil {
+		return b
+	}
+	inner := rows.Size(v.Shape[along+1:])
+	for _, o := range slices.Concat(of.Of, of.ByRow) {
+		b.weighed = slices.Contains(of.ByRow, o)
+		elements := make([]int, b.count)
+		for p := range elements {
+			elements[p] = o.At[p*inner]
+		}
+		dims := o.Tensor.Dims
+		if b.weighed {
+			dims, b.axis = dims[o.Axis:o.Axis+1], o.Axis
+		}
+		axis := onlyAxis(dims, withRow(elements))
+		if axis < 0 {
+			continue
+		}
+		if !b.weighed {
+			b.axis = axis
+		}
+		b.table = o.Tensor
+		for distance, column := range b.by {
+			b.by[distance] = -1
+			if elements[column] >= 0 && !zeroAlong(v, along, column) {
+				b.by[distance] = elements[column] / rows.Size(dims[axis+1:]) % int(dims[axis])
+			}
+		}
+		b.cut = int(dims[axis]) != b.count
+		return b
+	}
+	return b
+}
+
+// withRow are the elements of constants among others.
+func withRow(elements []int) []int {
+	return slices.DeleteFunc(slices.Clone(elements), func(k int) bool { return k < 0 })
+}
+
+// zeroAlong reports whether the numbers of a value at a place along an axis are all zero.
+func zeroAlong(v *eval.Value, axis, place int) bool {
+	inner := rows.Size(v.Shape[axis+1:])
+	for i := range v.Len() {
+		if i/inner%v.Shape[axis] == place && v.Number(i) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// along is the axis of the vectors that becomes an axis of the product, −1 where it is not known.
+func (b *scored) along(free int) int {
+	ranks := []int{len(b.scope.Input(b.node, 0).Shape), len(b.scope.Input(b.node, 1).Shape)}
+	rank, n := ranks[b.operand], b.node
+	if eval.Lookup(n.Domain, n.Op).Axes == eval.AxesEinsum {
+		terms, right, ok := eval.Subscripts(n, ranks...)
+		if !ok {
+			return -1
+		}
+		return slices.Index([]byte(terms[b.operand]), right[free])
+	}
+	turned := n.Int([]string{"transA", "transB"}[b.operand], 0) == 1
+	if last := b.operand == 1; last != turned {
+		return rank - 1
+	}
+	return rank - 2
+}
+
+// Scored finds vectors of distances that queries or keys are multiplied with, of which the graph brings one product to each pair.
+func (m *Search) Scored() site.Site {
+	found := m.findScored()
+	if len(found) == 0 {
+		return nil
+	}
+	b := found[0]
+	if slices.ContainsFunc(found, func(o *scored) bool { return o.byKey != b.byKey }) || b.table == nil || !b.steps() {
+		if d := m.Disentangled(); d != nil {
+			return d
+		}
+	}
+	return m.scoredTable(b)
+}
+
+// steps reports whether rows follow one another with the distance, and those of the ends go on.
+func (b *scored) steps() bool {
+	zero, last := b.by[0], int(b.table.Dims[b.axis])-1
+	for _, step := range []int{1, -1} {
+		fits := true
+		for distance, row := range b.by {
+			fits = fits && (row < 0 || row == min(max(zero+step*distance, 0), last))
+		}
+		if fits {
+			return true
+		}
+	}
+	return false
+}
+
+// far are the most distances to one side that have a row of their own.
+func (b *scored) far() int {
+	zero, last := b.by[0], int(b.table.Dims[b.axis])-1
+	return max(zero, last-zero)
+}
+
+// at is the same product at another length; nil where it is not known.
+func (m *Search) scoredAt(b *scored, length int) *scored {
+	e := m.graph.At(length)
+	if e == m.graph.Eval || b.scope.Index() < 0 || b.scope.Index() >= len(e.Scopes()) {
+		return nil
+	}
+	again := &scored{scope: e.Scopes()[b.scope.Index()], node: b.node, operand: b.operand, term: b.term}
+	o := origin.Moved(again.scope, b.node.Output(0), b.term)
+	if o == nil {
+		return nil
+	}
+	if again = m.pairedBy(again, o, m.lookups.longer(length, e)); again == nil || again.table != b.table {
+		return nil
+	}
+	return again
+}
+
+// scoredTable describes vectors of distances: a table, of which the graph may take what a length needs, or what was folded for one.
+func (m *Search) scoredTable(b *scored) site.Site {
+	whose := "queries"
+	if b.byKey {
+		whose = "keys"
+	}
+	other := schemes.Other{Kind: report.SchemeRelativeTable}
+	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondContinues, Scheme: other,
+		Evidence: []report.Evidence{{Kind: "structure", Says: fmt.Sprintf("%s multiplies %s by vectors, and each pair gets the product with that of its distance", b.node.Title(), whose)}}}
+	if b.table == nil {
+		return site.NewOther(e)
+	}
+	e.Form, e.Where, e.Dtype = report.FormTable, []report.Where{m.graph.Where(b.table)}, b.table.Type.String()
+	fixed, most := m.graph.FixedLength(), b.far()
+	other.Rows = int(b.table.Dims[b.axis])
+	if within := b.within(); within < most { // zeros beyond
+		most, other.MaxDistance = within, within
+	}
+	switch {
+	case fixed > 0:
+		e.Capacity, e.Beyond = fixed, report.BeyondError
+		if !b.cut {
+			e.Form = report.FormBaked
+		}
+	case other.MaxDistance > 0:
+	default:
+		if far := m.scoredAt(b, most+2); far != nil && far.steps() {
+			other.MaxDistance = most
+		} else {
+			e.Capacity, e.Beyond = most+1, report.BeyondWrong
+			if m.graph.FailsAt(most+2) != nil {
+				e.Beyond = report.BeyondError
+			}
+		}
+	}
+	e.Scheme = other
+	if all, err := (rows.Table{Tensor: b.table, Axis: b.axis}).Matrix(); err == nil && !b.weighed && e.Form == report.FormBaked {
+		if p, ok := fit.ProjectedSinusoid(all, widths(b.table.Dims, b.axis)); ok {
+			e.Scheme = schemes.Other{Kind: report.SchemeRelativeSinusoid, Dim: p.Dim, Base: p.Base}
+			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "the vectors are sines and cosines of distances, multiplied by weights", Residual: site.Residual(p.Residual)})
+			out := site.NewOther(e)
+			out.Why = b.node.Title() + " takes the sines and cosines of distances as the export left them, multiplied by weights: those of further ones cannot be made from them"
+			return out
+		}
+	}
+	return site.NewOther(e)
+}
+
+// within is the farthest distance that has a vector other than zero.
+func (b *scored) within() int {
+	far := 0
+	for distance, row := range b.by {
+		if row >= 0 {
+			far = max(far, distance, -distance)
+		}
+	}
+	if len(b.by) > 0 && far+1 < (len(b.by)+1)/2 {
+		return far
+	}
+	return int(b.table.Dims[b.axis])
+}
+
+// widths are what the model's width may be by the dimensions of vectors that stand along
+// an axis: that of all heads, with or without others.
+func widths(dims []int64, along int) []int {
+	out := []int{}
+	for n, i := 1, len(dims)-1; i >= 0; i-- {
+		if i != along {
+			n *= int(dims[i])
+			out = append(out, n)
+		}
+	}
+	return out
+}
