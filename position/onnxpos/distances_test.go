@@ -216,14 +216,14 @@ func TestDisentangledCutFromTheMiddle(t *testing.T) {
 			withInts(node("GatherElements", "picked", "by", "index"), "axis", int64(2)), node("Add", "scores", "content", "picked"), node("Softmax", "h", "scores")}
 	}
 	m := built(t, change)
-	if got := m.Sites()[0].Encoding(); fmt.Sprint(got.Scheme) != "disentangled, rows 18, buckets 9, max distance 9" || got.Capacity != k {
+	if got := m.Sites()[0].Encoding(); fmt.Sprint(got.Scheme) != "relative-table, rows 18" || got.Capacity != k {
 		t.Fatalf("%s of %d positions", got.Scheme, got.Capacity)
 	}
 	if _, err := position.Extend(m, position.ExtendOptions{Length: 14}); err != nil {
 		t.Fatal(err)
 	}
 	after := result(t, m, saved(t, change))
-	if got := after.Sites()[0].Encoding(); fmt.Sprint(got.Scheme) != "disentangled, rows 28, buckets 14, max distance 14" || got.Capacity != 14 {
+	if got := after.Sites()[0].Encoding(); fmt.Sprint(got.Scheme) != "relative-table, rows 28" || got.Capacity != 14 {
 		t.Errorf("%s of %d positions", got.Scheme, got.Capacity)
 	}
 	after.graph.File.Tensors(func(x *onnx.Tensor, _ *onnx.Graph) {

@@ -444,7 +444,7 @@ func TestMisleadingGraphs(t *testing.T) {
 			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Pad", "seen", "te", "around"), withInts(node("Transpose", "keys", "seen"), "perm", []int64{0, 2, 1}), node("MatMul", "content", "te", "keys"),
 				node("MatMul", "by", "te", "E"), node("Pad", "wider", "by", "one more"), node("Reshape", "line", "wider", "flat"), node("Pad", "longer", "line", "rest"), node("Reshape", "rows", "longer", "seven"),
 				node("Slice", "queries", "rows", "0", "6", "1"), node("Slice", "skewed", "queries", "7", "end", "2"), node("Add", "scores", "content", "skewed"), node("Softmax", "h", "scores")}
-		}, "relative-table, rows 15, max distance 7 ×6", 0, ""},
+		}, "relative-table, rows 15 ×6", 0, ""},
 		{"a convolution beside what it averages", func(m *onnx.NewModel) {
 			m.Inputs[0].Dims[1] = 8
 			m.Outputs[0].Dims = []int64{1, 4, 4}
@@ -550,8 +550,8 @@ func TestMisleadingGraphs(t *testing.T) {
 		{"biases of some buckets", func(m *onnx.NewModel) { byBias(m, schemes.Buckets{Buckets: 16, MaxDistance: 64, Bidirectional: true}) }, "t5 bias, 16 buckets to distance 64, bidirectional ×16", 40,
 			"what bias the distance of 16 has is not in the file"},
 		{"buckets that end in equal ones", func(m *onnx.NewModel) { byBuckets(m, 16, 32) }, "disentangled, rows 16, buckets 8, max distance 32 ×11", 22, "which column a distance of"},
-		{"buckets that count as far as was seen", func(m *onnx.NewModel) { byBuckets(m, 64, 128) }, "disentangled, rows 64, buckets 32 ×11", 22, "which column a distance of 17 has"},
-		{"buckets that count far enough", func(m *onnx.NewModel) { byBuckets(m, 128, 256) }, "disentangled, rows 128, buckets 64 ×11", 22,
+		{"buckets that count as far as was seen", func(m *onnx.NewModel) { byBuckets(m, 64, 128) }, "relative-table, rows 64 ×11", 22, "which column a distance of 17 has"},
+		{"buckets that count far enough", func(m *onnx.NewModel) { byBuckets(m, 128, 256) }, "relative-table, rows 128 ×11", 22,
 			"distances of 22 positions; fixed length of ids: 11 → 22; fixed length of h: 11 → 22"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

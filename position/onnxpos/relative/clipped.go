@@ -2,18 +2,6 @@ package relative
 
 import "github.com/modelpatch/modelpatch/onnx/eval"
 
-// unclipped reports whether an index rises by step from key to key and falls by it from
-// query to query, of whom as many stand behind one another for each head.
-func unclipped(index *eval.Value, queries int, step int64) bool {
-	keys := index.Shape[len(index.Shape)-1]
-	for i, x := range index.Ints {
-		if x != index.Ints[0]+step*(int64(i%keys)-int64(i/keys%queries)) {
-			return false
-		}
-	}
-	return true
-}
-
 // clipped reports whether an index is the distance of query and key, in either direction,
 // kept within the rows of a table.
 func clipped(index *eval.Value, rows int) bool { return clippedAt(index, rows, rows/2) }

@@ -75,9 +75,6 @@ func (m *Search) disentangledSite(s *eval.Scope, node *onnx.Node, pairs func(*ev
 		}
 	}
 	index := pairs(m.bucketIndex(s, node.Input(1)))
-	if shifts(pairs(s.Value(node.Input(1))), data) {
-		return nil // a column for each distance, brought to its key: no buckets
-	}
 	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2, MaxDistance: BucketsFarthest(s, node.Input(1), index, rows)}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "structure", Says: node.Title() + " picks scores against a table by bucket of distance"}}}
@@ -104,21 +101,6 @@ func (m *Search) disentangledSite(s *eval.Scope, node *onnx.Node, pairs func(*ev
 		}
 	}
 	return d
-}
-
-// shifts reports whether an index picks of a column for each of all distances that of its
-// query and key.
-func shifts(index *eval.Value, data []int) bool {
-	k, d := len(index.Shape), len(data)
-	if k < 2 || d < 1 || index.Ints == nil {
-		return false
-	}
-	keys := index.Shape[k-1]
-	queries := data[d-1] - keys + 1
-	if queries < 1 || index.Shape[k-2]%queries != 0 {
-		return false
-	}
-	return unclipped(index, queries, 1) || unclipped(index, queries, -1)
 }
 
 // BucketsFarthest is the largest distance of DeBERTa's buckets that the graph

@@ -190,7 +190,9 @@ func (d *Disentangled) lengthen(positions int) error {
 		d.cut[t] = eval.Shaped(t.Type, 2*positions, int(width))
 	}
 	other := d.Detected.Scheme.(schemes.Other)
-	other.Rows, other.Buckets, other.MaxDistance = 2*positions, positions, positions
+	if other.Rows, other.MaxDistance = 2*positions, positions; other.Buckets > 0 {
+		other.Buckets = positions
+	}
 	d.stored = other
 	return nil
 }

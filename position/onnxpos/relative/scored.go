@@ -23,12 +23,12 @@ type scored struct {
 	scope   *eval.Scope
 	node    *onnx.Node // the product
 	operand int        // of the node: the vectors
+	from    string     // the product's numbers, perhaps scaled
 	term    string     // what is added to scores
 	byKey   bool       // keys are multiplied with them, not queries
 	table   *onnx.Tensor
 	axis    int  // of the table, along which vectors stand
 	weighed bool // they are multiplied with weights before
-	cut     bool // the graph takes some of them
 	count   int  // how many vectors are multiplied
 	by      map[int]int
 }
@@ -68,11 +68,12 @@ func (m *Search) findScored() (found []*scored) {
 	return found
 }
 
-// behindTerm goes back from a term to the products of data with what is known, and asks which of their numbers it is made of.
+// behindTerm goes back from a term to the products of data with what does not depend on them, and asks which of their numbers it is
+// made of.
 func (m *Search) behindTerm(t term) *scored {
-	s, queue, seen := t.scope, []string{t.name}, map[string]bool{t.name: true}
-	for i := 0; i < len(queue) && i < maxBehindTerm; i++ {
-		n, at := s.Find(queue[i])
+	s, names, next := t.scope, []string{t.name}, []int{-1} // what is made of each
+	for i := 0; i < len(names) && i < maxBehindTerm; i++ {
+		n, at := s.Find(names[i])
 		if n == nil || at != s || eval.Is(n, eval.Softmax|eval.Normalization|eval.Attention) {
 			continue
 		}
@@ -82,19 +83,21 @@ func (m *Search) behindTerm(t term) *scored {
 			if operand < 0 {
 				continue // of two that depend on data
 			}
-			o := origin.Moved(s, n.Output(0), t.name)
+			b, o := &scored{scope: s, node: n, operand: operand, from: names[i], term: t.name}, origin.Moved(s, names[i], t.name)
+			for k := next[i]; o == nil && k >= 0 && slices.Equal(s.Value(names[k]).Shape, s.Value(names[i]).Shape); k = next[k] { // scaled by data, perhaps
+				b.from, o = names[k], origin.Moved(s, names[k], t.name)
+			}
 			if o == nil {
 				continue
 			}
-			if b := m.pairedBy(&scored{scope: s, node: n, operand: operand, term: t.name}, o, m.origins); b != nil {
+			if b := m.pairedBy(b, o, m.origins); b != nil {
 				return b
 			}
 			follow = []string{n.Input(1 - operand)}
 		}
 		for _, in := range follow {
-			if !seen[in] && m.isData(s, in) {
-				seen[in] = true
-				queue = append(queue, in)
+			if !slices.Contains(names, in) && m.isData(s, in) {
+				names, next = append(names, in), append(next, i)
 			}
 		}
 	}
@@ -103,7 +106,7 @@ func (m *Search) behindTerm(t term) *scored {
 
 // pairedBy completes what is known of a product of which a term's elements are copies; nil where they are not those of distances.
 func (m *Search) pairedBy(b *scored, o *origin.Origin, maps *origin.Maps) *scored {
-	made, product := b.scope.Value(b.term).Shape, b.scope.Value(b.node.Output(0)).Shape
+	made, product := b.scope.Value(b.term).Shape, b.scope.Value(b.from).Shape
 	rank := len(made)
 	for key := rank - 1; key > 0; key-- {
 		for query := key - 1; query >= 0; query-- {
@@ -211,7 +214,6 @@ func (m *Search) vectors(b *scored, free int, maps *origin.Maps) *scored {
 				b.by[distance] = elements[column] / rows.Size(dims[axis+1:]) % int(dims[axis])
 			}
 		}
-		b.cut = int(dims[axis]) != b.count
 		return b
 	}
 	return b
@@ -258,10 +260,14 @@ func (m *Search) Scored() site.Site {
 		return nil
 	}
 	b := found[0]
-	if slices.ContainsFunc(found, func(o *scored) bool { return o.byKey != b.byKey }) || b.table == nil || !b.steps() {
-		if d := m.Disentangled(); d != nil {
-			return d
+	if b.table != nil && !slices.ContainsFunc(found, func(o *scored) bool { return o.byKey != b.byKey }) && b.steps() {
+		most, _ := b.sides()
+		if far := m.scoredAt(b, most+2); far == nil || far.steps() {
+			return m.scoredTable(b)
 		}
+	}
+	if d := m.Disentangled(); d != nil {
+		return d
 	}
 	return m.scoredTable(b)
 }
@@ -281,10 +287,20 @@ func (b *scored) steps() bool {
 	return false
 }
 
-// far are the most distances to one side that have a row of their own.
-func (b *scored) far() int {
+// sides are the most distances to one side that have a row of their own, and the fewest to one that is seen.
+func (b *scored) sides() (most, fewest int) {
 	zero, last := b.by[0], int(b.table.Dims[b.axis])-1
-	return max(zero, last-zero)
+	most, fewest = max(zero, last-zero), max(zero, last-zero)
+	for distance, row := range b.by {
+		switch {
+		case row < 0 || distance == 0:
+		case row < zero:
+			fewest = min(fewest, zero)
+		case row > zero:
+			fewest = min(fewest, last-zero)
+		}
+	}
+	return most, fewest
 }
 
 // at is the same product at another length; nil where it is not known.
@@ -293,8 +309,8 @@ func (m *Search) scoredAt(b *scored, length int) *scored {
 	if e == m.graph.Eval || b.scope.Index() < 0 || b.scope.Index() >= len(e.Scopes()) {
 		return nil
 	}
-	again := &scored{scope: e.Scopes()[b.scope.Index()], node: b.node, operand: b.operand, term: b.term}
-	o := origin.Moved(again.scope, b.node.Output(0), b.term)
+	again := &scored{scope: e.Scopes()[b.scope.Index()], node: b.node, operand: b.operand, from: b.from, term: b.term}
+	o := origin.Moved(again.scope, b.from, b.term)
 	if o == nil {
 		return nil
 	}
@@ -317,24 +333,33 @@ func (m *Search) scoredTable(b *scored) site.Site {
 		return site.NewOther(e)
 	}
 	e.Form, e.Where, e.Dtype = report.FormTable, []report.Where{m.graph.Where(b.table)}, b.table.Type.String()
-	fixed, most := m.graph.FixedLength(), b.far()
+	fixed := m.graph.FixedLength()
+	most, fewest := b.sides()
 	other.Rows = int(b.table.Dims[b.axis])
-	if within := b.within(); within < most { // zeros beyond
-		most, other.MaxDistance = within, within
+	seen, within := b.reach()
+	folded := other.Rows == len(b.by) // for the pairs of one length
+	if within < seen {                // zeros beyond
+		most = within
+		if folded {
+			other.Rows = 2*within + 1
+		}
+	}
+	if most < seen {
+		other.MaxDistance = most
 	}
 	switch {
 	case fixed > 0:
 		e.Capacity, e.Beyond = fixed, report.BeyondError
-		if !b.cut {
+		if folded {
 			e.Form = report.FormBaked
 		}
 	case other.MaxDistance > 0:
 	default:
-		if far := m.scoredAt(b, most+2); far != nil && far.steps() {
+		if m.scoredAt(b, most+2) != nil {
 			other.MaxDistance = most
 		} else {
-			e.Capacity, e.Beyond = most+1, report.BeyondWrong
-			if m.graph.FailsAt(most+2) != nil {
+			e.Capacity, e.Beyond = fewest+1, report.BeyondWrong
+			if m.graph.FailsAt(fewest+2) != nil {
 				e.Beyond = report.BeyondError
 			}
 		}
@@ -349,21 +374,21 @@ func (m *Search) scoredTable(b *scored) site.Site {
 			return out
 		}
 	}
+	if slices.ContainsFunc(b.scope.Graph.Nodes, func(n *onnx.Node) bool { return picksByPair(b.scope, n) }) {
+		return &Disentangled{Other: site.NewOther(e), graph: m.graph}
+	}
 	return site.NewOther(e)
 }
 
-// within is the farthest distance that has a vector other than zero.
-func (b *scored) within() int {
-	far := 0
+// reach is how far the farthest pair that is seen is apart, and the farthest of which the vector is not zero.
+func (b *scored) reach() (seen, within int) {
 	for distance, row := range b.by {
+		seen = max(seen, distance, -distance)
 		if row >= 0 {
-			far = max(far, distance, -distance)
+			within = max(within, distance, -distance)
 		}
 	}
-	if len(b.by) > 0 && far+1 < (len(b.by)+1)/2 {
-		return far
-	}
-	return int(b.table.Dims[b.axis])
+	return seen, within
 }
 
 // widths are what the model's width may be by the dimensions of vectors that stand along
