@@ -173,7 +173,7 @@ func (x *extension) compare() (done bool, err error) {
 	for _, s := range x.m.Sites() {
 		e := s.Encoding()
 		switch {
-		case e.Capacity == 0:
+		case e.Capacity == 0, e.Apart:
 		case e.IsGrid():
 			grids++
 		default:
@@ -250,7 +250,7 @@ func (x *extension) site(i int, s Site) error {
 	e := s.Encoding()
 	rotary, isRotary := e.Scheme.(schemes.Rotary)
 	switch {
-	case e.IsGrid():
+	case e.IsGrid(), e.Apart:
 		return nil
 	case x.cut:
 		return x.cutSite(i, s, e)

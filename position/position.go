@@ -22,6 +22,9 @@ type Encoding struct {
 	Capacity int    // positions encoded correctly; 0: nothing bounds it
 	Rows     int    // rows of a cache, where they differ from Capacity; 0: the same
 	Beyond   string // report.Beyond…
+	// Apart tells that its positions lie along an axis whose size does not follow the input's length: that of another input of one
+	// size, say. Its capacity bounds no length.
+	Apart bool
 	// Attending is what its attentions make of positions beside it.
 	Attending schemes.Attending
 	Layers    []int    // layers that use it; nil: all
@@ -35,6 +38,9 @@ type Encoding struct {
 // IsGrid reports whether the encoding is of image patches: its size is that of
 // the picture, not a length of text.
 func (e Encoding) IsGrid() bool { return e.Grid() != nil }
+
+// Bounds reports whether the encoding bounds the length of a text, series or recording.
+func (e Encoding) Bounds() bool { return e.Capacity > 0 && !e.IsGrid() && !e.Apart }
 
 // Grid is how many places lie along each axis of the grid of a picture or video; nil where they lie along none.
 func (e Encoding) Grid() []int {

@@ -65,11 +65,11 @@ func Length(m Model, described report.Inspect) report.Length {
 	out := report.Length{Stated: described.Length.Stated, Beyond: report.BeyondUnknown}
 	sites := m.Sites()
 	least := 0
-	text := slices.ContainsFunc(sites, func(s Site) bool { return s.Encoding().Capacity > 0 && !s.Encoding().IsGrid() })
+	text := slices.ContainsFunc(sites, func(s Site) bool { return s.Encoding().Bounds() })
 	for i, s := range sites {
 		e := s.Encoding()
 		switch {
-		case text && e.IsGrid():
+		case text && e.IsGrid(), e.Apart:
 		case e.Capacity > 0 && (least == 0 || e.Capacity < least):
 			least, out.Beyond = e.Capacity, e.Beyond
 		case least == 0 && i == 0:

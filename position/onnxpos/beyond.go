@@ -23,12 +23,13 @@ func (m *Model) inspectBeyond() {
 	if m.graph.FixedLength() > 0 || m.graph.ImageInput() != nil && m.graph.TokenInput() == nil || m.graph.WaveInput() != nil {
 		return
 	}
+	m.findApart()
 	known := m.graph.FailsAnyway()
 	var lengths []int
 	at := map[int][]site.Site{} // by capacity: each is probed once
 	for _, s := range m.sites {
 		e := s.Encoding()
-		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || s.Fused() {
+		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || e.Apart || s.Fused() {
 			continue
 		}
 		if at[e.Capacity] == nil {
@@ -58,17 +59,62 @@ func (m *Model) inspectBeyond() {
 	}
 }
 
+// findApart tells which encodings are of an axis that keeps its size in a longer input, beside others that do not.
+func (m *Model) findApart() {
+	var apart []site.Site
+	follow := false
+	for _, s := range m.sites {
+		if !s.Encoding().Bounds() {
+			continue
+		}
+		switch was, is := m.stateIn(s, m.graph.Eval), m.stateLonger(s); {
+		case was == is && is > 0:
+			apart = append(apart, s)
+		case is > 0:
+			follow = true
+		}
+	}
+	for _, s := range apart {
+		if follow {
+			s.SetApart()
+		}
+	}
+}
+
+// stateIn is how many positions of the data a site's encoding meets in an evaluation, 0 where that is not known.
+func (m *Model) stateIn(s site.Site, e *eval.Evaluator) int {
+	scope, name, axis := s.State()
+	if scope == nil || scope.Index() >= len(e.Scopes()) {
+		return 0
+	}
+	was, is := scope.Value(name).Shape, e.Scopes()[scope.Index()].Value(name).Shape
+	if len(was) != len(is) || axis > len(is) {
+		return 0
+	}
+	return is[len(is)-axis]
+}
+
+// stateLonger is stateIn of an input several times as long, of which several frames may make a position, or of one a little longer,
+// which more graphs take.
+func (m *Model) stateLonger(s site.Site) int {
+	for _, length := range []int{4 * m.graph.Sizes.Length, m.graph.Sizes.Length + 1} {
+		if e := m.graph.At(length); e != m.graph.Eval {
+			if n := m.stateIn(s, e); n > 0 {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
 // framesOf is an input of which a graph makes so many positions for a site, or more: several frames of a recording may make one.
 func (m *Model) framesOf(s site.Site, positions int) int {
-	scope, name, axis := s.State()
-	if m.graph.Recording() == nil || scope == nil {
+	if now := m.stateIn(s, m.graph.Eval); now == 0 || now >= m.graph.Sizes.Length {
 		return positions
 	}
 	for n := positions; n <= maxFrames*positions; n *= 2 {
-		if scopes := m.graph.At(n).Scopes(); scope.Index() < len(scopes) {
-			if shape := scopes[scope.Index()].Value(name).Shape; axis > len(shape) || shape[len(shape)-axis] >= positions {
-				return n // or it cannot be made any more
-			}
+		if made := m.stateIn(s, m.graph.At(n)); made == 0 || made >= positions {
+			return n // or it cannot be made any more
 		}
 	}
 	return positions
@@ -80,12 +126,7 @@ const maxFrames = 16
 // longer reports whether what a site's encoding meets is longer in an evaluation than when it was found: an input of
 // one size stays what it is, whatever length is tried.
 func (m *Model) longer(s site.Site, probe *eval.Evaluator) bool {
-	scope, name, axis := s.State()
-	if scope == nil || scope.Index() >= len(probe.Scopes()) {
-		return false
-	}
-	was, is := scope.Value(name).Shape, probe.Scopes()[scope.Index()].Value(name).Shape
-	return len(was) == len(is) && axis <= len(is) && is[len(is)-axis] > was[len(was)-axis]
+	return m.stateIn(s, probe) > m.stateIn(s, m.graph.Eval)
 }
 
 // lengthen looks for encodings again in twice the length, where tables do not end the graph at

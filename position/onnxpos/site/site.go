@@ -69,6 +69,8 @@ type Site interface {
 	Fused() bool
 	// SetBeyond notes what a probe showed beyond the capacity, and by what evidence.
 	SetBeyond(beyond string, evidence ...report.Evidence)
+	// SetApart notes that the axis of its positions keeps its size where the input is longer.
+	SetApart()
 	// SetEnd notes that the graph ends after so many positions, where the site's table
 	// seemed to have no end.
 	SetEnd(positions int, evidence report.Evidence)
@@ -136,6 +138,9 @@ func (b *Base) Fused() bool { return false }
 
 // SetBeyond does nothing.
 func (b *Base) SetBeyond(string, ...report.Evidence) {}
+
+// SetApart notes it.
+func (b *Base) SetApart() { b.Detected.Apart = true }
 
 // SetEnd does nothing.
 func (b *Base) SetEnd(int, report.Evidence) {}
