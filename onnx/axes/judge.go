@@ -502,14 +502,14 @@ func (l *Labels) meets(e *event) {
 	if known.Known() && len(m.Covers) == 2 && sameAxis(m.Along[0], m.Along[1]) && l.isDiagonal(known, m.Covers[0], m.Covers[1]) {
 		return
 	}
-	if known.Known() && l.isMask(known) {
+	if known.Known() && m.Kind != Contracted && l.isMask(known) {
 		l.Masked = true
 		if len(l.Masks) < maxMeetings {
 			l.Masks = append(l.Masks, m)
 		}
 		return
 	}
-	if l.prepares(e) {
+	if l.prepares(e, m.Along) {
 		l.Order = note(l.Order, Reason{e.scope, e.node, "prepares the input position by position"})
 		return
 	}
@@ -581,23 +581,58 @@ func seen(f Factor) bool {
 
 // prepares reports whether numbers meet a graph input that is a picture or a
 // recording itself, element by element: that prepares it and is no encoding (a mean
-// image). An input whose last axis weights sum over holds vectors, and is none.
-func (l *Labels) prepares(e *event) bool {
-	switch e.node.Op {
-	case "Add", "Sub", "Mul", "Div":
-	default:
+// image), as numbers for each feature of a recording or series are (a mean spectrum). An input whose last axis weights sum over holds
+// vectors, and is no picture.
+func (l *Labels) prepares(e *event, along []Axis) bool {
+	name := e.node.Input(1 - min(e.input, 1))
+	if e.scope != l.e.Main || !isArithmetic(e.node) {
 		return false
 	}
-	for j, name := range e.node.Inputs {
-		if j == e.input || e.scope != l.e.Main || !l.inputs[name].Raw {
-			continue
+	for range maxRuns {
+		n, at := e.scope.Find(name)
+		if n == nil || at != e.scope {
+			break
 		}
-		axes := l.inputAxes[name]
-		if n := len(axes); n < 2 || !l.isWeighed(axes[n-1], 0) || axes[n-1].root().channel {
-			return true
+		next := slices.IndexFunc(n.Inputs, func(in string) bool { return l.value(e.scope, in).Depends == Content })
+		if next < 0 || !isArithmetic(n) && !eval.Is(n, eval.Layout) {
+			return false
+		}
+		name = n.Input(next)
+	}
+	axes := l.inputAxes[name]
+	n := len(axes)
+	switch {
+	case n == 0:
+		return false
+	case l.inputs[name].Raw && slices.Contains(e.node.Inputs, name):
+		return n < 2 || !l.isWeighed(axes[n-1], 0) || axes[n-1].root().channel
+	}
+	features := inputAxis{name, l.featuresOf(name)}
+	return features.axis > 0 && !slices.ContainsFunc(along, func(a Axis) bool {
+		return slices.ContainsFunc(leaves(a), func(f Factor) bool { return !slices.Contains(f.root().inputs, features) })
+	})
+}
+
+// featuresOf is the axis of an input's features beside those of batch and time: the last one, or the one of a size ahead of a free one; 0 where
+// it has other axes.
+func (l *Labels) featuresOf(name string) int {
+	for _, in := range l.e.File.Graph.Inputs {
+		switch {
+		case in.Name != name:
+		case len(in.Dims) != 3 || l.inputs[name].Tokens:
+			return 0
+		case in.Dims[2].Value < 0 && in.Dims[1].Value > 0:
+			return 1
+		default:
+			return 2
 		}
 	}
-	return false
+	return 0
+}
+
+// isArithmetic reports whether a node is one of plain arithmetic of two values.
+func isArithmetic(n *onnx.Node) bool {
+	return slices.Contains([]string{"Add", "Sub", "Mul", "Div"}, n.Op)
 }
 
 // mixes reports whether an axis has positions, or was made by weights of one that
