@@ -245,6 +245,8 @@ func (s Sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 		return 0
 	case strings.Contains(name, "past"):
 		return int64(s.past)
+	case IsPositions(in.Name) && len(shape) == 3 && in.Dims[0].Value != 3: // the places of each mention of an entity, say
+		return int64(i%max(last, 1) + i/max(last, 1)%max(shape[1], 1) + s.past)
 	case IsPositions(in.Name) && last > 1, len(shape) == 3 && in.Dims[0].Value == 3: // M-RoPE's three rows
 		return int64(i%max(last, 1) + s.past)
 	case IsPositions(in.Name), len(in.Dims) == 0, len(in.Dims) == 1 && in.Dims[0].Value == 1:
