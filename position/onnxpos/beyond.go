@@ -344,7 +344,7 @@ func (t *tableSite) staysAtItsLast(e *eval.Evaluator) bool {
 // or hangs on the length: positions may be counted from the end, or from the table's end. Which it is shows at one
 // more position.
 func (m *Model) countTables() {
-	if m.graph.FixedLength() > 0 || m.graph.TokenInput() == nil {
+	if m.graph.TokenInput() == nil {
 		return
 	}
 	var longer *eval.Evaluator
@@ -358,18 +358,36 @@ func (m *Model) countTables() {
 		if u.share == nil || u.share.Row == nil || len(u.sheet.Covers) != 1 || u.share.First == 0 || u.source.Tensor == nil {
 			continue
 		}
-		if longer == nil {
-			if longer = m.runsAt(m.graph.Sizes.Length+1, m.graph.FailsAnyway()); longer == nil {
-				return
+		if n := len(u.share.Row); fallsByOne(u.share.Row) {
+			t.countedFrom(u.share.Row[n-1], fmt.Sprintf("is row n − 1 − p + %d for position p of n", u.share.Row[n-1]))
+			continue
+		}
+		if origins == nil && m.graph.FixedLength() == 0 {
+			if longer = m.runsAt(m.graph.Sizes.Length+1, m.graph.FailsAnyway()); longer != nil {
+				origins = origin.New(longer)
 			}
 		}
 		if origins == nil {
-			origins = origin.New(longer)
+			continue
 		}
-		if next := u.rowsAt(longer, origins); len(next) > 0 {
-			t.count(u.share.Row, next)
+		if next := u.rowsAt(longer, origins); len(next) > 0 && !slices.Contains(next, -1) {
+			now, all := u.share.Row, t.rows().Len()
+			if least, most := slices.Min(now), slices.Max(now); least >= 0 && slices.Min(next) == least-1 && slices.Max(next) == most && most == all-1 && now[0] == least {
+				t.fromEnd = true
+				t.countedFrom(0, fmt.Sprintf("is row p + %d − n for position p of n", all))
+			}
 		}
 	}
+}
+
+// fallsByOne reports whether each position has the row before that of the one ahead of it.
+func fallsByOne(row []int) bool {
+	for p := range row {
+		if row[p] != row[0]-p || row[p] < 0 {
+			return false
+		}
+	}
+	return len(row) > 1
 }
 
 // rowsAt are the rows of the table that positions get, or have theirs made of, in another evaluation; nil where that is
@@ -399,33 +417,21 @@ func (a *addition) rowsAt(e *eval.Evaluator, origins *origin.Maps) []int {
 	return nil
 }
 
-// count takes the rows of n positions and of n + 1 for those that they count.
-func (t *tableSite) count(now, next []int) {
-	if slices.Contains(now, -1) || slices.Contains(next, -1) {
-		return
-	}
-	least, most := slices.Min(now), slices.Max(now)
+// countedFrom takes a row for that of the first position, or of the last.
+func (t *tableSite) countedFrom(first int, says string) {
 	u, all := t.uses[0], t.rows().Len()
-	says := ""
-	switch {
-	case slices.Min(next) == least && slices.Max(next) == most+1 && now[0] == most && now[len(now)-1] == least:
-		says = fmt.Sprintf("is row n − 1 − p + %d for position p of n", least)
-	case slices.Min(next) == least-1 && slices.Max(next) == most && most == all-1 && now[0] == least:
-		least, says = 0, fmt.Sprintf("is row p + %d − n for position p of n", all)
-	default:
-		return
+	u.share.First, u.source.First = first, int64(first)
+	if t.m.FixedLength() == 0 {
+		t.Detected.Form = report.FormTable // it takes other lengths
 	}
-	t.fromEnd = least == 0 && now[0] != most
-	u.share.First, u.source.First = least, int64(least)
-	t.Detected.Form = report.FormTable // it takes other lengths
 	switch scheme := t.Detected.Scheme.(type) {
 	case schemes.Learned:
-		scheme.Offset = least
+		scheme.Offset = first
 		t.Detected.Scheme = scheme
 	case schemes.Sinusoid:
-		scheme.Offset = least
+		scheme.Offset = first
 		t.Detected.Scheme = scheme
 	}
-	t.Detected.Capacity = all - least
+	t.Detected.Capacity = all - first
 	t.Detected.Evidence[0].Says = fmt.Sprintf("%s adds what %s", u.node.Title(), says)
 }
