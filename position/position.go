@@ -22,8 +22,8 @@ type Encoding struct {
 	Capacity int    // positions encoded correctly; 0: nothing bounds it
 	Rows     int    // rows of a cache, where they differ from Capacity; 0: the same
 	Beyond   string // report.Beyond…
-	// Apart tells that its positions lie along an axis whose size does not follow the input's length: that of another input of one
-	// size, say. Its capacity bounds no length.
+	// Apart tells that its capacity bounds no length: its positions lie along an axis whose size does not follow the input's length, that
+	// of another input of one size, say, or are counted anew again and again, and others tell the turns apart.
 	Apart bool
 	// Attending is what its attentions make of positions beside it.
 	Attending schemes.Attending

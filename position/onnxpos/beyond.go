@@ -52,11 +52,26 @@ func (m *Model) inspectBeyond() {
 			chance = append(chance, report.Evidence{Kind: "structure", Says: fmt.Sprintf("at %d positions the graph runs by chance, and gives wrong numbers; from %d on it fails", length+1, length+2)})
 		}
 		for _, s := range at[length] {
+			if t, ok := s.(*tableSite); ok && length < m.bound() && t.uses[0].share != nil && t.uses[0].share.Starts(t.uses[0].rowsAt(probe, origin.New(probe))) {
+				s.SetApart() // bars of music, say, which others tell apart
+				s.SetBeyond(report.BeyondContinues)
+				continue
+			}
 			if s.Encoding().Form != report.FormBaked || m.longer(s, probe) {
 				s.SetBeyond(m.beyond(s, probe), chance...)
 			}
 		}
 	}
+}
+
+// bound is the largest capacity of the encodings that bound the length.
+func (m *Model) bound() (most int) {
+	for _, s := range m.sites {
+		if e := s.Encoding(); e.Bounds() {
+			most = max(most, e.Capacity)
+		}
+	}
+	return most
 }
 
 // findApart tells which encodings are of an axis that keeps its size in a longer input, beside others that do not.

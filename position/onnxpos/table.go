@@ -175,6 +175,9 @@ func (t *tableSite) describe(d *detector) {
 		e.Form = report.FormTable
 	}
 	e.Capacity = learned.Rows - offset
+	if len(d.tables) == 1 && use.beside == nil { // else others may be for the turns
+		e.Capacity *= use.share.Every()
+	}
 	for _, c := range t.parts() {
 		e.Where = append(e.Where, t.m.Where(c))
 	}

@@ -29,6 +29,8 @@ func (t *tableSite) Store(want position.Want) error {
 		return &position.Refusal{Why: "the rows of several axes of positions stand apart", Instead: "export the model for the wanted size"}
 	}
 	switch {
+	case t.uses[0].share.Every() > 1:
+		return &position.Refusal{Why: fmt.Sprintf("each row of the table is that of %d positions", t.uses[0].share.Every()), Instead: "export the model for the wanted length"}
 	case t.fromEnd:
 		return &position.Refusal{Why: "its rows are counted from the last one, which the last position has, and where it counts from is not known", Instead: "export the model for the wanted length"}
 	case !t.Detected.IsGrid() && t.Resampled():

@@ -111,6 +111,35 @@ func (s *Share) Places() int {
 	return n
 }
 
+// Every is how many places behind one another take each row: 1 where every place has the one behind that of the place ahead.
+func (s *Share) Every() int {
+	row := s.Row
+	n := 1
+	for n < len(row) && row[n] == row[0] {
+		n++
+	}
+	for p := range row {
+		if row[p] < 0 || row[p] != row[0]+p/n {
+			return 1
+		}
+	}
+	if n == len(row) {
+		return 1
+	}
+	return n
+}
+
+// Starts reports whether places take all rows of the table, and then those from the first one on again.
+func (s *Share) Starts(row []int) bool {
+	n := s.Table.Len()
+	for p := range row {
+		if row[p] < 0 || row[p] != (row[0]+p)%n {
+			return false
+		}
+	}
+	return len(row) > n
+}
+
 // Share reads rows off a map: nil where places do not select rows of the constant.
 func (s *Sheet) Share(o *origin.Origin) *Share {
 	at := func(p, c int) int { return o.At[s.Places[p]+s.Columns[c]] }
