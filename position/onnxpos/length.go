@@ -2,10 +2,12 @@ package onnxpos
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/length"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 )
 
 // lengthChange is a change of length with this package's doubts of it.
@@ -18,7 +20,8 @@ func (m *Model) SetLength(old, new int) (err error) {
 	if n := m.graph.Padded(); n != nil && old != new {
 		return &position.Refusal{Why: fmt.Sprintf("%s makes %d tokens of every text", n.Title(), m.graph.FixedLength()), Instead: "change the model before it is put behind its tokenizer"}
 	}
-	m.change = length.New(m.graph, m.sites, old, new, doubts)
+	sites := slices.DeleteFunc(slices.Clone(m.sites), func(s site.Site) bool { return s.Encoding().Apart })
+	m.change = length.New(m.graph, sites, old, new, doubts)
 	return m.change.SetLength()
 }
 
