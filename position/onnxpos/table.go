@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
@@ -254,8 +255,8 @@ func (t *tableSite) grid(d *detector) (grid []int, prefix, total int) {
 		return t.crossed, 0, use.share.Table.Len()
 	}
 	grid, prefix, ok := use.gridOf()
-	if !ok {
-		return nil, 0, 0
+	if !ok || t.m.TokenMatrix() != nil && slices.ContainsFunc(use.runs, func(r axes.Run) bool { return r.Grid == nil && r.Size == d.length }) {
+		return nil, 0, 0 // or a text beside patches, of as many tokens as are given
 	}
 	total = len(use.sheet.Places)
 	if h, w := t.m.PatchesIn(d.e); len(grid) == 2 && (grid[0] != h || grid[1] != w) {
