@@ -248,8 +248,8 @@ func (t *tableSite) describe(d *detector) {
 // axes, tokens ahead of it, and all rows; nil where positions lie along no grid.
 func (t *tableSite) grid(d *detector) (grid []int, prefix, total int) {
 	use := t.uses[0]
-	if use.sheet == nil || t.ofText() {
-		return nil, 0, 0 // windows of text are no grid
+	if in := t.m.TokenInput(); use.sheet == nil || t.ofText() || in != nil && len(in.Dims) == 4 {
+		return nil, 0, 0 // windows of text are no grid, nor are several tokens a step
 	}
 	if t.crossed != nil {
 		return t.crossed, 0, use.share.Table.Len()

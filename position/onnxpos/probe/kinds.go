@@ -43,7 +43,7 @@ func (p *Probe) kinds() *inputs {
 		case !in.Type.IsFloat():
 		case rank == 2 && !strings.Contains(name, "mask"):
 			first(&k.wave, in)
-		case rank == 3:
+		case rank == 3, rank == 4 && in.Dims[1].Value < 0 && !strings.Contains(name, "mask") && !strings.Contains(name, "past") && !strings.Contains(name, "cache"): // of several tokens a step
 			first(&k.features, in)
 		}
 	}

@@ -54,7 +54,7 @@ const (
 // many channels as one likes with rows and columns of one size are places with features.
 func isPicture(in *onnx.ValueInfo) bool {
 	name := strings.ToLower(in.Name)
-	if k := len(in.Dims); k == 4 && !slices.ContainsFunc(in.Dims, coloured) && (repeats(in.Dims[1], in.Dims[2]) || repeats(in.Dims[2], in.Dims[3]) || in.Dims[1].Value < 0 && min(in.Dims[2].Value, in.Dims[3].Value) >= 0 && !strings.Contains(strings.ToLower(in.Dims[1].Param), "channel")) {
+	if k := len(in.Dims); k == 4 && !coloured(in.Dims[1]) && !coloured(in.Dims[3]) && (repeats(in.Dims[1], in.Dims[2]) || repeats(in.Dims[2], in.Dims[3]) || in.Dims[1].Value < 0 && min(in.Dims[2].Value, in.Dims[3].Value) >= 0 && !strings.Contains(strings.ToLower(in.Dims[1].Param), "channel")) {
 		return false
 	}
 	return (len(in.Dims) == 4 || len(in.Dims) == 5) && (in.Type.IsFloat() || in.Type == onnx.Uint8) && !strings.Contains(name, "past") && !strings.Contains(name, "cache")
