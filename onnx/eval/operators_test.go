@@ -224,6 +224,8 @@ var operators = []struct {
 	{"Mul", nil, []string{"i: 4611686018427387905", "i: 2"}, []string{"i: -9.223372e+18"}},
 	{"Clip", nil, []string{"i 3: -5 0 5", "i: -1", "i: 2"}, []string{"i 3: -1 0 2"}},
 	{"Cast", []onnx.NewAttribute{{Name: "to", Value: int64(onnx.Int64)}}, []string{"f 3: -1.5 1.5 2.999"}, []string{"i 3: -1 1 2"}},
+	{"Cast", []onnx.NewAttribute{{Name: "to", Value: int64(onnx.Int4)}}, []string{"f 3: -9 7 8"}, []string{"? 3: 7 7 -8"}},
+	{"Cast", []onnx.NewAttribute{{Name: "to", Value: int64(onnx.Uint8)}}, []string{"i 3: -1 255 300"}, []string{"? 3: 255 255 44"}},
 	{"ReduceSum", nil, []string{"i 2x2: 1 2 3 4", "i 1: 1"}, []string{"i 2x1: 3 7"}},
 	{"ReduceMax", []onnx.NewAttribute{{Name: "keepdims", Value: int64(0)}}, []string{"i 2x2: 1 2 3 4"}, []string{"i: 4"}},
 	{"NonZero", nil, []string{"i 2x2: 1 0 0 4"}, []string{"i 2x2: 0 1 0 1"}},

@@ -167,21 +167,30 @@ func castTo(a *Value, t onnx.DataType, most int) *Value {
 		out.keep(content)
 		return out
 	}
-	if a.Ints != nil && t != onnx.Bool {
-		out.Ints = append(make([]int64, 0, n), a.Ints...)
-		return out
-	}
 	out.Ints = make([]int64, n)
 	for i := range n {
-		x := a.Number(i)
 		switch {
 		case t == onnx.Bool:
-			out.Ints[i] = int64(truth(x != 0))
+			out.Ints[i] = int64(truth(a.Number(i) != 0))
+		case a.Ints != nil:
+			out.Ints[i] = wrapped(a.Ints[i], t)
 		default:
-			out.Ints[i] = int64(x)
+			out.Ints[i] = wrapped(int64(a.Number(i)), t)
 		}
 	}
 	return out
+}
+
+// wrapped are the low bits of a whole number that a type has room for, as a number of that type.
+func wrapped(x int64, t onnx.DataType) int64 {
+	spare := 64 - t.Bits()
+	switch {
+	case !t.IsInteger():
+		return x
+	case t.IsSigned():
+		return x << spare >> spare
+	}
+	return int64(uint64(x) << spare >> spare)
 }
 
 func rangeOp(c *call) ([]*Value, error) {
