@@ -113,7 +113,7 @@ func (r *Reference) Explain() (*Explained, error) {
 func (r *Reference) explainProducts(e *Explained, angle float64) {
 	r.ahead, r.still = 0, nil
 	allowed := roundoff + 4*angle
-	r.findOwn(&r.Trial.Heads[0], allowed)
+	r.findTurning(&r.Trial.Heads[0], allowed)
 	var still []int
 	turned := false
 	for i := range r.Trial.Heads {
@@ -150,7 +150,7 @@ func (r *Reference) explainProducts(e *Explained, angle float64) {
 		r.turnedOtherwise(e, e.Head, e.Position, e.Difference, 1)
 		return
 	}
-	not := slices.Clone(ownKeys[r.own])
+	not := slices.Clone(turnings[r.turning])
 	if len(still) > 0 {
 		not = append(not, fmt.Sprintf("heads that are not turned: %v", still))
 	}
@@ -164,30 +164,33 @@ func (r *Reference) explainProducts(e *Explained, angle float64) {
 	}
 }
 
-// What becomes of keys that stand ahead of those of the tokens and come from no cache.
+// Which of queries and keys are turned, and from where on positions count.
 const (
-	ownCounted  = iota // positions go on behind them, as behind a cache
-	ownUnturned        // positions begin behind them, and they are not turned
-	ownTurned          // they are turned as the others, and positions go on
-	ownFirst           // they are turned as the others, and queries count from 0 beside them
+	allTurned    = iota // both, and positions go on behind keys ahead of those of the tokens, as behind a cache
+	ownUnturned         // such keys that come from no cache are not, and positions begin behind them
+	ownTurned           // they are turned as the others, and positions go on
+	ownFirst            // they are turned as the others, and queries count from 0 beside them
+	queriesAlone        // of two sequences that of the queries
+	keysAlone           // or that of the keys
 )
 
-// ownKeys are what is told of that.
-var ownKeys = [][]string{ownCounted: nil, ownUnturned: {"keys of the graph's own ahead of the tokens are not turned"}, ownTurned: {"keys of the graph's own ahead of the tokens are turned as well"},
-	ownFirst: {"keys of the graph's own ahead of the tokens are turned as well, and queries are counted without them"}}
+// turnings are what is told of that.
+var turnings = [][]string{allTurned: nil, ownUnturned: {"keys of the graph's own ahead of the tokens are not turned"}, ownTurned: {"keys of the graph's own ahead of the tokens are turned as well"},
+	ownFirst:     {"keys of the graph's own ahead of the tokens are turned as well, and queries are counted without them"},
+	queriesAlone: {"keys of the other sequence are not turned"}, keysAlone: {"queries are not turned, and the other sequence's keys are"}}
 
-// findOwn finds which of these makes the products of a head; the first where none does.
-func (r *Reference) findOwn(h *trial.Head, allowed float64) {
-	r.own = ownCounted
-	if !r.Trial.Own {
-		return
-	}
-	for r.own = range ownKeys {
+// findTurning finds which of these makes the products of a head; the first where none does.
+func (r *Reference) findTurning(h *trial.Head, allowed float64) {
+	for r.turning = range turnings {
+		own, crosses := r.turning >= ownUnturned && r.turning <= ownFirst, r.turning >= queriesAlone
+		if own && !r.Trial.Own || crosses && !r.Attention.Crosses {
+			continue
+		}
 		if worst, scale, _ := r.productsApart(h); worst <= allowed*scale {
 			return
 		}
 	}
-	r.own = ownCounted
+	r.turning = allTurned
 }
 
 // stays notes whether a head is not turned.

@@ -25,7 +25,7 @@ type Reference struct {
 	rotations []rotation
 	biases    []position.Biaser // that act
 	taken     bool              // what the file adds to scores is taken from it, since no formula makes it
-	own       int               // what becomes of keys of the graph's own ahead of the tokens
+	turning   int               // which of queries and keys are turned
 	ahead     int               // how many of the first tokens are not turned, as a text's ahead of an image's: the next one has position 0
 	still     map[int]bool      // heads that are not turned
 }
@@ -89,7 +89,7 @@ func (r *Reference) Rotation() (rotary schemes.Rotary, cos, sin [][]float64, ok 
 	switch {
 	case len(r.rotations) == 0:
 		return rotary, nil, nil, false, nil
-	case r.ahead > 0 || len(r.still) > 0 || r.own != ownCounted:
+	case r.ahead > 0 || len(r.still) > 0 || r.turning != allTurned:
 		return rotary, nil, nil, false, fmt.Errorf("not all tokens and heads are turned by their position")
 	case len(r.rotations) == 1:
 		t := r.rotations[0]
@@ -105,13 +105,17 @@ func (r *Reference) turnedHead(h *trial.Head) (query, key [][]float64) {
 		return h.Query, h.Key
 	}
 	t := r.Trial
-	switch r.own {
+	switch r.turning {
 	case ownUnturned:
 		return r.turned(h.Query, 0, 0), r.turned(h.Key, t.Past, -t.Past)
 	case ownTurned:
 		return r.turned(h.Query, 0, t.Past), r.turned(h.Key, 0, 0)
 	case ownFirst:
 		return r.turned(h.Query, 0, 0), r.turned(h.Key, 0, 0)
+	case queriesAlone:
+		return r.turned(h.Query, 0, 0), h.Key
+	case keysAlone:
+		return h.Query, r.turned(h.Key, 0, 0)
 	}
 	return r.turned(h.Query, r.ahead, t.Past-r.ahead), r.turned(h.Key, max(t.Past, r.ahead), -r.ahead)
 }
