@@ -62,9 +62,8 @@ type Switcher interface {
 	Switches(old, new int) bool
 }
 
-// Extend makes a model count to another length: every encoding that bounds it
-// holds more positions, RoPE from keys is scaled, and the stated length
-// follows.
+// Extend makes a model count to another length: every encoding that bounds it holds more positions, RoPE from keys is scaled, and
+// the stated length follows.
 func Extend(m Model, o ExtendOptions) (out Outcome, err error) {
 	defer caught(&err)
 	x := &extension{m: m, o: o, d: m.Describe()}
@@ -227,9 +226,8 @@ func (x *extension) compare() (done bool, err error) {
 	return false, nil
 }
 
-// unknown refuses a model of which it is not known how it encodes positions, nor
-// what happens to more of them. What cannot be named and goes on by itself may
-// stay.
+// unknown refuses a model of which it is not known how it encodes positions, nor what happens to more of them. What cannot be
+// named and goes on by itself may stay.
 func (x *extension) unknown() error {
 	for _, s := range x.m.Sites() {
 		e := s.Encoding()

@@ -22,8 +22,8 @@ type Encoding struct {
 	Capacity int    // positions encoded correctly; 0: nothing bounds it
 	Rows     int    // rows of a cache, where they differ from Capacity; 0: the same
 	Beyond   string // report.Beyond…
-	// Apart tells that its capacity bounds no length: its positions lie along an axis whose size does not follow the input's length, that
-	// of another input of one size, say, or are counted anew again and again, and others tell the turns apart.
+	// Apart tells that its capacity bounds no length: its positions lie along an axis of one size, whatever the length (of another input,
+	// say), or are counted anew again and again, and others tell the turns apart.
 	Apart bool
 	// Attending is what its attentions make of positions beside it.
 	Attending schemes.Attending
@@ -35,8 +35,7 @@ type Encoding struct {
 	Also      []report.Reading
 }
 
-// IsGrid reports whether the encoding is of image patches: its size is that of
-// the picture, not a length of text.
+// IsGrid reports whether the encoding is of image patches: its size is that of the picture, not a length of text.
 func (e Encoding) IsGrid() bool { return e.Grid() != nil }
 
 // Bounds reports whether the encoding bounds the length of a text, series or recording.

@@ -55,12 +55,9 @@ const (
 	FormatGGUF = "gguf"
 )
 
-// Length sums up how far a model counts: the least capacity of its encodings, or how far it
-// runs (Ender), whichever is less. A
-// grid of image patches counts where nothing else bounds it: beside text, it is
-// the size of the picture.
-// A fixed dimension, which only ONNX has, bounds it as well; a length that
-// GGUF merely states does not.
+// Length sums up how far a model counts: the least capacity of its encodings, or how far it runs (Ender), whichever is less. A grid of
+// image patches counts where nothing else bounds it: beside text, it is the size of the picture. A fixed dimension, which only ONNX
+// has, bounds it as well; a length that GGUF merely states does not.
 func Length(m Model, described report.Inspect) report.Length {
 	out := report.Length{Stated: described.Length.Stated, Beyond: report.BeyondUnknown}
 	sites := m.Sites()

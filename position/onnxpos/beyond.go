@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -23,7 +24,7 @@ func (m *Model) inspectBeyond() {
 	if m.graph.FixedLength() > 0 || m.graph.ImageInput() != nil && m.graph.TokenInput() == nil || m.graph.WaveInput() != nil {
 		return
 	}
-	m.findApart()
+	m.graph.FindApart(m.sites)
 	known := m.graph.FailsAnyway()
 	var lengths []int
 	at := map[int][]site.Site{} // by capacity: each is probed once
@@ -42,7 +43,7 @@ func (m *Model) inspectBeyond() {
 			m.unprobed(lengths[i:], at)
 			return
 		}
-		further := m.framesOf(at[length][0], length+1)
+		further := m.graph.FramesOf(at[length][0], length+1)
 		probe := m.runsAt(further, known)
 		if probe == nil {
 			continue // an error, as was assumed
@@ -52,96 +53,16 @@ func (m *Model) inspectBeyond() {
 			chance = append(chance, report.Evidence{Kind: "structure", Says: fmt.Sprintf("at %d positions the graph runs by chance, and gives wrong numbers; from %d on it fails", length+1, length+2)})
 		}
 		for _, s := range at[length] {
-			if t, ok := s.(*tableSite); ok && length < m.bound() && t.uses[0].share != nil && t.uses[0].share.Starts(t.uses[0].rowsAt(probe, origin.New(probe))) {
+			if t, ok := s.(*tableSite); ok && length < site.Bound(m.sites) && t.uses[0].share != nil && t.uses[0].share.Starts(t.uses[0].rowsAt(probe, origin.New(probe))) {
 				s.SetApart() // bars of music, say, which others tell apart
 				s.SetBeyond(report.BeyondContinues)
 				continue
 			}
-			if s.Encoding().Form != report.FormBaked || m.longer(s, probe) {
+			if s.Encoding().Form != report.FormBaked || m.graph.Grows(s, probe) {
 				s.SetBeyond(m.beyond(s, probe), chance...)
 			}
 		}
 	}
-}
-
-// bound is the largest capacity of the encodings that bound the length.
-func (m *Model) bound() (most int) {
-	for _, s := range m.sites {
-		if e := s.Encoding(); e.Bounds() {
-			most = max(most, e.Capacity)
-		}
-	}
-	return most
-}
-
-// findApart tells which encodings are of an axis that keeps its size in a longer input, beside others that do not.
-func (m *Model) findApart() {
-	var apart []site.Site
-	follow := false
-	for _, s := range m.sites {
-		if !s.Encoding().Bounds() {
-			continue
-		}
-		switch was, is := m.stateIn(s, m.graph.Eval), m.stateLonger(s); {
-		case was == is && is > 0:
-			apart = append(apart, s)
-		case is > 0:
-			follow = true
-		}
-	}
-	for _, s := range apart {
-		if follow {
-			s.SetApart()
-		}
-	}
-}
-
-// stateIn is how many positions of the data a site's encoding meets in an evaluation, 0 where that is not known.
-func (m *Model) stateIn(s site.Site, e *eval.Evaluator) int {
-	scope, name, axis := s.State()
-	if scope == nil || scope.Index() >= len(e.Scopes()) {
-		return 0
-	}
-	was, is := scope.Value(name).Shape, e.Scopes()[scope.Index()].Value(name).Shape
-	if len(was) != len(is) || axis > len(is) {
-		return 0
-	}
-	return is[len(is)-axis]
-}
-
-// stateLonger is stateIn of an input several times as long, of which several frames may make a position, or of one a little longer,
-// which more graphs take.
-func (m *Model) stateLonger(s site.Site) int {
-	for _, length := range []int{4 * m.graph.Sizes.Length, m.graph.Sizes.Length + 1} {
-		if e := m.graph.At(length); e != m.graph.Eval {
-			if n := m.stateIn(s, e); n > 0 {
-				return n
-			}
-		}
-	}
-	return 0
-}
-
-// framesOf is an input of which a graph makes so many positions for a site, or more: several frames of a recording may make one.
-func (m *Model) framesOf(s site.Site, positions int) int {
-	if now := m.stateIn(s, m.graph.Eval); now == 0 || now >= m.graph.Sizes.Length {
-		return positions
-	}
-	for n := positions; n <= maxFrames*positions; n *= 2 {
-		if made := m.stateIn(s, m.graph.At(n)); made == 0 || made >= positions {
-			return n // or it cannot be made any more
-		}
-	}
-	return positions
-}
-
-// maxFrames bounds the frames that make one position.
-const maxFrames = 16
-
-// longer reports whether what a site's encoding meets is longer in an evaluation than when it was found: an input of
-// one size stays what it is, whatever length is tried.
-func (m *Model) longer(s site.Site, probe *eval.Evaluator) bool {
-	return m.stateIn(s, probe) > m.stateIn(s, m.graph.Eval)
 }
 
 // lengthen looks for encodings again in twice the length, where tables do not end the graph at
@@ -362,8 +283,12 @@ func (m *Model) countTables() {
 	if m.graph.TokenInput() == nil {
 		return
 	}
-	var longer *eval.Evaluator
-	var origins *origin.Maps
+	longer := sync.OnceValue(func() *eval.Evaluator {
+		if m.graph.FixedLength() > 0 {
+			return nil
+		}
+		return m.runsAt(m.graph.Sizes.Length+1, m.graph.FailsAnyway())
+	})
 	for _, s := range m.sites {
 		t, ok := s.(*tableSite)
 		if !ok || t.Detected.Form == report.FormRuntime || t.Detected.IsGrid() || t.crossed != nil {
@@ -373,21 +298,11 @@ func (m *Model) countTables() {
 		if u.share == nil || u.share.Row == nil || len(u.sheet.Covers) != 1 || u.share.First == 0 || u.source.Tensor == nil {
 			continue
 		}
-		if n := len(u.share.Row); fallsByOne(u.share.Row) {
-			t.countedFrom(u.share.Row[n-1], fmt.Sprintf("is row n − 1 − p + %d for position p of n", u.share.Row[n-1]))
-			continue
-		}
-		if origins == nil && m.graph.FixedLength() == 0 {
-			if longer = m.runsAt(m.graph.Sizes.Length+1, m.graph.FailsAnyway()); longer != nil {
-				origins = origin.New(longer)
-			}
-		}
-		if origins == nil {
-			continue
-		}
-		if next := u.rowsAt(longer, origins); len(next) > 0 && !slices.Contains(next, -1) {
-			now, all := u.share.Row, t.rows().Len()
-			if least, most := slices.Min(now), slices.Max(now); least >= 0 && slices.Min(next) == least-1 && slices.Max(next) == most && most == all-1 && now[0] == least {
+		now, all := u.share.Row, t.rows().Len()
+		if last := now[len(now)-1]; fallsByOne(now) {
+			t.countedFrom(last, fmt.Sprintf("is row n − 1 − p + %d for position p of n", last))
+		} else if e := longer(); e != nil && now[0] > 0 && now[0] == slices.Min(now) && slices.Max(now) == all-1 {
+			if next := u.rowsAt(e, t.origins.Again(e)); len(next) > 0 && slices.Min(next) == now[0]-1 && slices.Max(next) == all-1 {
 				t.fromEnd = true
 				t.countedFrom(0, fmt.Sprintf("is row p + %d − n for position p of n", all))
 			}

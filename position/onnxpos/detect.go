@@ -10,6 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
+	"github.com/modelpatch/modelpatch/position/onnxpos/scored"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
@@ -25,6 +26,7 @@ type detector struct {
 	tables   []*addition
 	rotary   *rotary.Search
 	relative *relative.Search
+	scored   *scored.Search
 	labels   *axes.Labels
 	origins  *origin.Maps
 	scaled   map[*onnx.Node]axes.Meeting // where data are multiplied with numbers that vary along their positions
@@ -86,7 +88,7 @@ func (m *Model) detector(e *eval.Evaluator, length int) *detector {
 	if in := d.m.TokenInput(); in != nil && in.Type.IsFloat() && len(in.Dims) == 3 && !d.labels.InputPositions(in.Name, 1) && d.labels.InputPositions(in.Name, 2) {
 		d.m.SetChannelsFirst(in)
 	}
-	d.rotary, d.relative = rotary.New(m.graph, d.origins), relative.New(m.graph, labels, d.origins)
+	d.rotary, d.relative, d.scored = rotary.New(m.graph, d.origins), relative.New(m.graph, d.origins), scored.New(m.graph, labels, d.origins)
 	d.meet()
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
@@ -127,11 +129,11 @@ func (d *detector) meet() {
 		for _, n := range s.Graph.Nodes {
 			switch {
 			case eval.Is(n, eval.Softmax):
-				d.relative.Term(s, n.Input(0))
+				d.scored.Term(s, n.Input(0))
 			case adds(n) && n.Op != "Concat" && !met[n] && trace.MakesScores(s, n):
 				d.between(s, n)
 				for _, in := range n.Inputs {
-					d.relative.Term(s, in)
+					d.scored.Term(s, in)
 				}
 			}
 		}

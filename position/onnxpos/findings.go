@@ -10,6 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 	"github.com/modelpatch/modelpatch/position/onnxpos/sheet"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
@@ -130,6 +131,11 @@ func (f *finder) unreadMeetings() {
 	for _, x := range f.m.unread {
 		f.add(ruleUnreadMeeting, fmt.Sprintf("%s: numbers that vary along positions are %s, in a form that is not read: the encodings that are told may not be all", x.Node.Title(), x.Kind), "",
 			&report.Where{Node: x.Node.Title()})
+	}
+	for _, s := range f.m.sites {
+		if r, ok := s.(*rotary.Site); ok && r.Decays() {
+			f.add(ruleUnreadMeeting, "cosines and sines grow or shrink from position to position (xPos), by numbers that are not read: their angles alone are told", "", &s.Encoding().Where[0])
+		}
 	}
 }
 

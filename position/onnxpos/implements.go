@@ -7,6 +7,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/length"
 	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
+	"github.com/modelpatch/modelpatch/position/onnxpos/scored"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 )
 
@@ -56,7 +57,7 @@ var (
 
 	_ position.WindowResizer   = (*relative.Window)(nil)
 	_ position.DistanceResizer = (*bydistance.Distances)(nil)
-	_ position.DistanceResizer = (*relative.Disentangled)(nil)
+	_ position.DistanceResizer = (*scored.Disentangled)(nil)
 	_ position.SideResizer     = (*relative.Sides)(nil)
 	_ length.Overrider         = (*relative.Window)(nil)
 	_ length.Overrider         = (*rotary.Site)(nil)

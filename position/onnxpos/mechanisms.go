@@ -36,7 +36,7 @@ var mechanisms = []mechanism{
 		if m.hasScheme(report.SchemeRelativeSinusoid) || m.hasScheme(report.SchemeRelativeTable) {
 			return nil
 		}
-		return some(d.relative.Scored())
+		return some(d.scored.Find())
 	}},
 	{"convolution", "a grouped convolution over the sequence is added to its input", positionalConvolution},
 	{"read-only", "numbers that vary along positions meet the data in a place that nothing before explains", findReadOnly},

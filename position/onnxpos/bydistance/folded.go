@@ -192,6 +192,31 @@ func Clipped(r *rows.ByDistance, count int) (zero, step int, ok bool) {
 	return 0, 0, false
 }
 
+// SeenClipped reads the row of a pair of the same position off an index that is clipped at the ends of so many rows, of so many pairs that
+// this is seen; false of others.
+func SeenClipped(index *eval.Value, count int) (zero int, ok bool) {
+	r, ok := ReadIndex(index, len(index.Shape)-1)
+	if !ok || r.Dim() != 1 {
+		return 0, false
+	}
+	zero, _, ok = Clipped(r, count)
+	return zero, ok && r.Places() > max(zero, count-1-zero)+1
+}
+
+// Lengths are those at which indices are computed for a fit:
+// the longest that the graph runs at, which a learned table beside may bound.
+var Lengths = []int{300, 128, 64, 32, 16}
+
+// LongestIndex computes an index at the longest length at which it is known.
+func LongestIndex(graph *site.Graph, s *eval.Scope, name string) *eval.Value {
+	for _, length := range Lengths {
+		if v := graph.Longer(s, name, length); v != nil && v.Known() && v.Ints != nil && len(v.Shape) >= 2 {
+			return v
+		}
+	}
+	return nil
+}
+
 // pairs puts the vectors of all pairs of so many positions in the place of those of one length.
 func (d *Distances) pairs(x axes.Meeting, positions, most int, why string) error {
 	v := x.Scope.Enlarge(x.Known)

@@ -17,8 +17,8 @@ import (
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/partition"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
-	"github.com/modelpatch/modelpatch/position/onnxpos/relative"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/scored"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
@@ -614,7 +614,7 @@ func startsAgain(v *eval.Value, length int) bool {
 func (c *Change) UnknownBuckets(e *eval.Evaluator) error {
 	for _, s := range e.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			pairs := relative.PickedPairs(s, n)
+			pairs := scored.PickedPairs(s, n)
 			if pairs == nil {
 				continue
 			}
@@ -623,7 +623,7 @@ func (c *Change) UnknownBuckets(e *eval.Evaluator) error {
 				continue
 			}
 			rows := data[len(data)-1]
-			if c.New-1 > rows/4 && relative.BucketsFarthest(s, n.Input(1), index, rows) == 0 {
+			if c.New-1 > rows/4 && scored.BucketsFarthest(s, n.Input(1), index, rows) == 0 {
 				return c.Refuse(n, fmt.Sprintf("the file does not say which distances beyond %d share a bucket", rows/4))
 			}
 		}

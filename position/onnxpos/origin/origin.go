@@ -54,6 +54,7 @@ type Maps struct {
 	class  map[*onnx.Tensor]int // constants of one class are asked about together
 	of     [][]*onnx.Tensor     // by class
 	trials map[trial]*eval.Evaluator
+	again  map[*eval.Evaluator]*Maps
 	plain  *eval.Evaluator // a trial in which constants are as they are; nil: not asked for
 }
 
@@ -67,6 +68,17 @@ type place struct {
 // (probe.CallsOf), with these.
 func New(e *eval.Evaluator, calls ...*eval.Evaluator) *Maps {
 	return &Maps{eval: e, calls: calls, known: map[place]*Map{}, class: map[*onnx.Tensor]int{}, trials: map[trial]*eval.Evaluator{}}
+}
+
+// Again are the questions about another evaluation of the graph.
+func (m *Maps) Again(e *eval.Evaluator) *Maps {
+	if m.again == nil {
+		m.again = map[*eval.Evaluator]*Maps{}
+	}
+	if m.again[e] == nil {
+		m.again[e] = New(e)
+	}
+	return m.again[e]
 }
 
 // Expect says that a value will be asked about. Constants of which no value that is

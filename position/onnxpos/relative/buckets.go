@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -30,29 +31,15 @@ type Buckets struct {
 	rounded bool       // the graph takes neighbours of the formula's buckets at some distances
 }
 
-// bucketLengths are the lengths at which bucket indices are computed for a fit:
-// the longest that the graph runs at, which a learned table beside may bound.
-var bucketLengths = []int{300, 128, 64, 32, 16}
-
-// bucketIndex computes an index at the longest length at which it is known.
-func (m *Search) bucketIndex(s *eval.Scope, name string) *eval.Value {
-	for _, length := range bucketLengths {
-		if v := m.graph.Longer(s, name, length); v != nil && v.Known() && v.Ints != nil && len(v.Shape) >= 2 {
-			return v
-		}
-	}
-	return nil
-}
-
 // longestIndex is the row for each pair at the longest length at which it is known.
 func (m *Search) longestIndex(p *picked) *eval.Value {
 	if p.Gather != nil {
-		if v := m.bucketIndex(p.Scope, p.Gather.Input(1)); v != nil {
+		if v := bydistance.LongestIndex(m.graph, p.Scope, p.Gather.Input(1)); v != nil {
 			return v
 		}
 		return p.index
 	}
-	for _, length := range bucketLengths {
+	for _, length := range bydistance.Lengths {
 		if v := p.at(length); v != nil {
 			return v
 		}

@@ -42,7 +42,7 @@ func (m *Search) distanceTable(p *picked, use *onnx.Node, heads int) (found *sit
 		inside = int(slices.Max(probe.Ints)) < rows && slices.Min(probe.Ints) >= 0
 	}
 	if inside {
-		if zero, ok := ownRow(probe); ok && clippedAt(probe, rows, zero) { // perhaps more rows to one side than to the other
+		if zero, ok := bydistance.SeenClipped(probe, rows); ok { // perhaps more rows to one side than to the other
 			other.MaxDistance = max(zero, rows-1-zero)
 		}
 		if n := m.graph.FixedLength(); n > 0 && p.Gather != nil && p.Scope == m.graph.Eval.Main {
@@ -53,21 +53,6 @@ func (m *Search) distanceTable(p *picked, use *onnx.Node, heads int) (found *sit
 	}
 	e.Scheme = other
 	return site.NewOther(e), false
-}
-
-// ownRow is the row of a pair of the same position, false where they have several.
-func ownRow(index *eval.Value) (row int, ok bool) {
-	k := len(index.Shape)
-	if k < 2 || index.Shape[k-1] != index.Shape[k-2] {
-		return 0, false
-	}
-	n := index.Shape[k-1]
-	for i := 0; i < n*n; i += n + 1 {
-		if index.Ints[i] != index.Ints[0] {
-			return 0, false
-		}
-	}
-	return int(index.Ints[0]), true
 }
 
 // alongLine reports whether a matrix of indices depends on the difference of

@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
@@ -16,7 +17,6 @@ import (
 type lookups struct {
 	graph   *site.Graph
 	origins *origin.Maps
-	lengths map[int]*origin.Maps // of the graph at other lengths
 }
 
 // picked is a table of which a row goes to each pair of a query and a key.
@@ -82,24 +82,13 @@ func (m *lookups) pairs(s *eval.Scope, name string, query, key int) *picked {
 		if e == m.graph.Eval || s.Index() < 0 || s.Index() >= len(e.Scopes()) {
 			return nil
 		}
-		longer := at(m.longer(length, e), e.Scopes()[s.Index()])
+		longer := at(m.origins.Again(e), e.Scopes()[s.Index()])
 		if longer == nil || longer.Table != p.Table || longer.axis != p.axis {
 			return nil
 		}
 		return longer.index
 	}
 	return p
-}
-
-// longer are the origins of values at another length.
-func (m *lookups) longer(length int, e *eval.Evaluator) *origin.Maps {
-	if m.lengths == nil {
-		m.lengths = map[int]*origin.Maps{}
-	}
-	if m.lengths[length] == nil {
-		m.lengths[length] = origin.New(e)
-	}
-	return m.lengths[length]
 }
 
 // rowsByPair is the row of a constant for each query and key, and the axis along which rows
@@ -110,7 +99,7 @@ func rowsByPair(o *origin.Origin, v *eval.Value, query, key int, byRow bool) (ax
 	for i := range element {
 		element[i] = -1
 	}
-	pair := pairOf(v.Shape, query, key)
+	pair := rows.PairOf(v.Shape, query, key)
 	dims, axis := o.Tensor.Dims, o.Axis
 	if byRow {
 		dims, axis = []int64{dims[o.Axis]}, 0
@@ -124,7 +113,7 @@ func rowsByPair(o *origin.Origin, v *eval.Value, query, key int, byRow bool) (ax
 		return 0, nil
 	}
 	if !byRow {
-		if axis = onlyAxis(dims, element); axis < 0 {
+		if axis = rows.OnlyAxis(dims, element); axis < 0 {
 			return 0, nil
 		}
 	}
@@ -146,33 +135,6 @@ func rowsByPair(o *origin.Origin, v *eval.Value, query, key int, byRow bool) (ax
 		axis = o.Axis
 	}
 	return axis, eval.IntValue(onnx.Int64, []int{queries, keys}, ints)
-}
-
-// pairOf numbers the pairs of queries and keys by the elements of a value.
-func pairOf(shape []int, query, key int) func(i int) int {
-	stride := make([]int, len(shape))
-	n := 1
-	for d := len(shape) - 1; d >= 0; d-- {
-		stride[d] = n
-		n *= shape[d]
-	}
-	return func(i int) int { return i/stride[query]%shape[query]*shape[key] + i/stride[key]%shape[key] }
-}
-
-// onlyAxis is the axis of a constant along which alone elements lie apart, −1 for none.
-func onlyAxis(dims []int64, elements []int) int {
-	axis, inner := -1, 1
-	for d := len(dims) - 1; d >= 0; d-- {
-		n := max(int(dims[d]), 1)
-		if slices.ContainsFunc(elements, func(k int) bool { return k/inner%n != elements[0]/inner%n }) {
-			if axis >= 0 {
-				return -1
-			}
-			axis = d
-		}
-		inner *= n
-	}
-	return axis
 }
 
 // sliced is a constant with a bias for each head, query and key of which the graph takes as many as a length

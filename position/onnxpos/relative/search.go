@@ -1,6 +1,6 @@
 // Package relative finds encodings of the distance of query and key in an ONNX graph:
 // ALiBi's linear bias, T5's buckets, tables of biases and of vectors by distance,
-// sinusoids of distances (Transformer-XL), DeBERTa's disentangled attention. A
+// sinusoids of distances (Transformer-XL). A
 // Search is told of what is added to scores and gives the sites. Two of them hold
 // other numbers, ALiBi and Buckets; the others are told.
 package relative
@@ -24,13 +24,11 @@ type Search struct {
 	contracted []axes.Meeting
 	sites      []site.Site
 	longer     *eval.Evaluator // with one token more; nil: not yet evaluated
-	labels     *axes.Labels
-	terms      []term
 }
 
-// New begins a search, which asks what depends on data, and where numbers come from.
-func New(g *site.Graph, labels *axes.Labels, origins *origin.Maps) *Search {
-	return &Search{lookups: lookups{graph: g, origins: origins}, labels: labels}
+// New begins a search, which asks where numbers come from.
+func New(g *site.Graph, origins *origin.Maps) *Search {
+	return &Search{lookups: lookups{graph: g, origins: origins}}
 }
 
 // Explained calls visit for each bias that was found: where it is added, and by what

@@ -171,7 +171,7 @@ func rowsOf(o *origin.Origin, v *eval.Value, axis int) (table rows.Table, first 
 	if slices.Contains(elements, -1) || o.Tensor.Type.IsInteger() {
 		return table, 0, false
 	}
-	table = rows.Table{Tensor: o.Tensor, Axis: onlyAxis(o.Tensor.Dims, elements)}
+	table = rows.Table{Tensor: o.Tensor, Axis: rows.OnlyAxis(o.Tensor.Dims, elements)}
 	if table.Axis < 0 {
 		return table, 0, false
 	}

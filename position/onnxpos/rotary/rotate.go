@@ -25,6 +25,9 @@ func (r *Site) Rotation(position, length int, cos, sin []float64) error {
 		}
 		return nil
 	}
+	if r.Decays() {
+		return untold("its cosines and sines grow or shrink from position to position, by what is not read")
+	}
 	f := r.FileFrequencies()
 	if s := r.scheme.Scaling; s.LongFrequencies != nil && length > s.OriginalLength {
 		f = s.LongFrequencies // what the graph switches to
@@ -38,6 +41,11 @@ func (r *Site) Rotation(position, length int, cos, sin []float64) error {
 		cos[i], sin[i] = math.Cos(angle)*a, math.Sin(angle)*a
 	}
 	return nil
+}
+
+// Decays reports whether computed cosines and sines grow or shrink from position to position, of which the scheme says nothing.
+func (r *Site) Decays() bool {
+	return len(r.caches) == 0 && r.places[0] == nil && r.decays(r.uses[0])
 }
 
 // unread is the error of cosines and sines that are not read: no fault where no formula is told of them.

@@ -1,4 +1,4 @@
-package relative
+package scored
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
@@ -35,9 +36,9 @@ func PickedPairs(s *eval.Scope, n *onnx.Node) func(index *eval.Value) *eval.Valu
 	return nil
 }
 
-// Disentangled finds DeBERTa's terms: scores against a table of distances, of which each
+// disentangled finds DeBERTa's terms: scores against a table of distances, of which each
 // pair gets one by an index made from positions.
-func (m *Search) Disentangled() site.Site {
+func (m *Search) disentangled() site.Site {
 	for _, s := range m.graph.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
 			pairs := PickedPairs(s, n)
@@ -74,7 +75,7 @@ func (m *Search) disentangledSite(s *eval.Scope, node *onnx.Node, pairs func(*ev
 			break
 		}
 	}
-	index := pairs(m.bucketIndex(s, node.Input(1)))
+	index := pairs(bydistance.LongestIndex(m.graph, s, node.Input(1)))
 	other := schemes.Other{Kind: report.SchemeDisentangled, Rows: rows, Buckets: rows / 2, MaxDistance: BucketsFarthest(s, node.Input(1), index, rows)}
 	e := position.Encoding{Form: report.FormTable, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "structure", Says: node.Title() + " picks scores against a table by bucket of distance"}}}
@@ -87,7 +88,7 @@ func (m *Search) disentangledSite(s *eval.Scope, node *onnx.Node, pairs func(*ev
 			}
 		}
 	}
-	if v := pairs(m.graph.Further(s, node.Input(1), rows/2+2)); other.MaxDistance == 0 && (cut || v != nil && clipped(v, rows)) {
+	if v := pairs(m.graph.Further(s, node.Input(1), rows/2+2)); other.MaxDistance == 0 && (cut || v != nil && isClipped(v, rows)) {
 		other.MaxDistance = rows / 2
 	}
 	e.Scheme = other
@@ -101,6 +102,12 @@ func (m *Search) disentangledSite(s *eval.Scope, node *onnx.Node, pairs func(*ev
 		}
 	}
 	return d
+}
+
+// isClipped reports whether an index is the distance of query and key, in either direction, kept within the rows of a table from its middle on.
+func isClipped(index *eval.Value, count int) bool {
+	zero, ok := bydistance.SeenClipped(index, count)
+	return ok && zero == count/2
 }
 
 // BucketsFarthest is the largest distance of DeBERTa's buckets that the graph

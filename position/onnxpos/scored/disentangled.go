@@ -1,4 +1,4 @@
-package relative
+package scored
 
 import (
 	"fmt"

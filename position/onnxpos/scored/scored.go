@@ -1,4 +1,7 @@
-package relative
+// Package scored finds vectors of distances that queries or keys are multiplied with, of which a graph brings to each pair of a query and a
+// key the product with one. It asks which of the product's numbers each pair gets, whatever operators bring them there, and holds what is
+// found: a table by distance, or DeBERTa's disentangled attention.
+package scored
 
 import (
 	"fmt"
@@ -15,6 +18,19 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
+
+// Search looks for such vectors. It is told of what goes into scores (Term) and asked for the site (Find).
+type Search struct {
+	graph   *site.Graph
+	labels  *axes.Labels
+	origins *origin.Maps
+	terms   []term
+}
+
+// New begins a search, which asks what depends on data, and where numbers come from.
+func New(g *site.Graph, labels *axes.Labels, origins *origin.Maps) *Search {
+	return &Search{graph: g, labels: labels, origins: origins}
+}
 
 // scored is a product of queries, or of keys, with vectors, of which the graph brings to each pair of a query and a key that with one of
 // them: by a Gather, a product with one-hot vectors, or a Reshape that swaps two sizes (Shaw et al. 2018; Huang et al. 2018, §3.4.1; Dai et
@@ -118,7 +134,7 @@ func (m *Search) pairedBy(b *scored, o *origin.Origin, maps *origin.Maps) *score
 			for i := range at {
 				at[i] = -1
 			}
-			pair := pairOf(made, query, key)
+			pair := rows.PairOf(made, query, key)
 			for i, from := range o.At {
 				if p := pair(i); at[p] < 0 {
 					at[p] = from
@@ -200,7 +216,7 @@ func (m *Search) vectors(b *scored, free int, maps *origin.Maps) *scored {
 		if b.weighed {
 			dims, b.axis = dims[o.Axis:o.Axis+1], o.Axis
 		}
-		axis := onlyAxis(dims, withRow(elements))
+		axis := rows.OnlyAxis(dims, withRow(elements))
 		if axis < 0 {
 			continue
 		}
@@ -253,8 +269,8 @@ func (b *scored) along(free int) int {
 	return rank - 2
 }
 
-// Scored finds vectors of distances that queries or keys are multiplied with, of which the graph brings one product to each pair.
-func (m *Search) Scored() site.Site {
+// Find is the site of the vectors; nil where there are none.
+func (m *Search) Find() site.Site {
 	found := m.findScored()
 	if len(found) == 0 {
 		return nil
@@ -266,7 +282,7 @@ func (m *Search) Scored() site.Site {
 			return m.scoredTable(b)
 		}
 	}
-	if d := m.Disentangled(); d != nil {
+	if d := m.disentangled(); d != nil {
 		return d
 	}
 	return m.scoredTable(b)
@@ -314,7 +330,7 @@ func (m *Search) scoredAt(b *scored, length int) *scored {
 	if o == nil {
 		return nil
 	}
-	if again = m.pairedBy(again, o, m.lookups.longer(length, e)); again == nil || again.table != b.table {
+	if again = m.pairedBy(again, o, m.origins.Again(e)); again == nil || again.table != b.table {
 		return nil
 	}
 	return again

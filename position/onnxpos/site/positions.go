@@ -1,0 +1,80 @@
+package site
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// Bound is the largest capacity of the encodings that bound the length.
+func Bound(sites []Site) (most int) {
+	for _, s := range sites {
+		if e := s.Encoding(); e.Bounds() {
+			most = max(most, e.Capacity)
+		}
+	}
+	return most
+}
+
+// FindApart tells which encodings are of an axis that keeps its size in a longer input, beside others that do not.
+func (g *Graph) FindApart(sites []Site) {
+	bound := slices.DeleteFunc(slices.Clone(sites), func(s Site) bool { return !s.Encoding().Bounds() })
+	if len(bound) < 2 {
+		return
+	}
+	keeps := func(s Site) bool { was := g.positionsIn(s, g.Eval); return was > 0 && was == g.positionsLonger(s) }
+	follows := func(s Site) bool { return g.positionsLonger(s) > g.positionsIn(s, g.Eval) }
+	for _, s := range bound {
+		if keeps(s) && slices.ContainsFunc(bound, follows) {
+			s.SetApart()
+		}
+	}
+}
+
+// positionsIn is how many positions of the data a site's encoding meets in an evaluation, 0 where that is not known.
+func (g *Graph) positionsIn(s Site, e *eval.Evaluator) int {
+	scope, name, axis := s.State()
+	if scope == nil || scope.Index() >= len(e.Scopes()) {
+		return 0
+	}
+	was, is := scope.Value(name).Shape, e.Scopes()[scope.Index()].Value(name).Shape
+	if len(was) != len(is) || axis > len(is) {
+		return 0
+	}
+	return is[len(is)-axis]
+}
+
+// positionsLonger is positionsIn of an input several times as long, of which several frames may make a position, or of one a little longer,
+// which more graphs take.
+func (g *Graph) positionsLonger(s Site) int {
+	for _, length := range []int{4 * g.Sizes.Length, g.Sizes.Length + 1} {
+		if e := g.At(length); e != g.Eval {
+			if n := g.positionsIn(s, e); n > 0 {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+// FramesOf is an input of which a graph makes so many positions for a site, or more: several frames of a recording may make one.
+func (g *Graph) FramesOf(s Site, positions int) int {
+	if now := g.positionsIn(s, g.Eval); now == 0 || now >= g.Sizes.Length {
+		return positions
+	}
+	for n := positions; n <= maxFrames*positions; n *= 2 {
+		if made := g.positionsIn(s, g.At(n)); made == 0 || made >= positions {
+			return n // or it cannot be made any more
+		}
+	}
+	return positions
+}
+
+// maxFrames bounds the frames that make one position.
+const maxFrames = 16
+
+// Grows reports whether what a site's encoding meets is longer in an evaluation than when it was found: an input of
+// one size stays what it is, whatever length is tried.
+func (g *Graph) Grows(s Site, probe *eval.Evaluator) bool {
+	return g.positionsIn(s, probe) > g.positionsIn(s, g.Eval)
+}
