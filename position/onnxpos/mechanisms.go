@@ -15,12 +15,9 @@ type mechanism struct {
 	Find func(m *Model, d *detector) []site.Site
 }
 
-// mechanisms are asked in this order. Tables, rotations and biases stand on numbers
-// that meet the data, and come first; the next four are looked for by structure,
-// and some only where nothing before explains the same nodes; a convolution only
-// where next to nothing was found. The last three judge the graph as a whole: they
-// bound what was found, or say what is there where nothing was. Where all of them
-// find nothing, proof.go says whether there is nothing.
+// mechanisms are asked in this order. Tables, rotations and biases stand on numbers that meet the data, and come first; the next two
+// are looked for where nothing before explains the same nodes; a convolution only where next to nothing was found. The last two
+// say what is there where nothing was. Where all of them find nothing, proof.go says whether there is nothing.
 var mechanisms = []mechanism{
 	{"table", "rows that are added to the state, learned or by a formula, in the file or computed", findTables},
 	{"rotary", "pairs of elements of queries and keys are turned by angles of their position", func(_ *Model, d *detector) []site.Site { return d.rotary.Find() }},
@@ -31,12 +28,13 @@ var mechanisms = []mechanism{
 		}
 		return some(d.relative.Sinusoid())
 	}},
-	{"vectors by distance", "queries or keys are multiplied with a vector for each distance", func(_ *Model, d *detector) []site.Site { return some(d.relative.Vectors()) }},
-	{"scored", "queries or keys are multiplied with vectors of distances, of which each pair gets one product", func(m *Model, d *detector) []site.Site {
-		if m.hasScheme(report.SchemeRelativeSinusoid) || m.hasScheme(report.SchemeRelativeTable) {
-			return nil
+	{"vectors by distance", "queries or keys are multiplied with vectors of distances: with all, of which each pair gets one product, or with one for each pair", func(m *Model, d *detector) []site.Site {
+		if !m.hasScheme(report.SchemeRelativeSinusoid) && !m.hasScheme(report.SchemeRelativeTable) {
+			if s := d.scored.Find(); s != nil {
+				return []site.Site{s}
+			}
 		}
-		return some(d.scored.Find())
+		return some(d.relative.Vectors())
 	}},
 	{"convolution", "a grouped convolution over the sequence is added to its input", positionalConvolution},
 	{"read-only", "numbers that vary along positions meet the data in a place that nothing before explains", findReadOnly},
