@@ -41,7 +41,7 @@ func read(f *onnx.File, in *onnx.ValueInfo, step func(n *onnx.Node, of int, turn
 // marksPadding reports whether a mask is true where there is no token: positions are counted over its opposite.
 func marksPadding(f *onnx.File, in *onnx.ValueInfo) (padding bool) {
 	w := f.Graph.Wiring()
-	if !in.Type.IsInteger() && in.Type != onnx.Bool || len(in.Dims) < 2 {
+	if !in.Type.IsInteger() && !in.Type.IsFloat() || len(in.Dims) < 2 {
 		return false
 	}
 	counted := false

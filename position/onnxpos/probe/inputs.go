@@ -118,6 +118,7 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 			v.Ints[0], v.Data = int64(s.Length), false
 		case v.Known() && marksPadding(f, in):
 			clear(v.Ints)
+			clear(v.Floats)
 		case v.Known() && isLengths(f, given, in):
 			for i := range v.Ints {
 				v.Ints[i] = int64(s.Length + s.past)
@@ -203,6 +204,11 @@ func probeInput(in *onnx.ValueInfo, s Sizes, shape []int, most int) *eval.Value 
 		if n <= most {
 			n *= min(size, most+1) // lest it overflow
 		}
+	}
+	if in.Type.IsFloat() && n <= most && strings.Contains(strings.ToLower(in.Name), "mask") { // all is there, or the same is added to all
+		ones := eval.FloatValue(in.Type, shape, slices.Repeat([]float64{1}, n))
+		ones.Data = true
+		return ones
 	}
 	if !in.Type.IsInteger() || n > most {
 		return eval.Shaped(in.Type, shape...)
