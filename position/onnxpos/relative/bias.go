@@ -107,20 +107,13 @@ func headsOf(v *eval.Value) [][][]float64 {
 	return out
 }
 
-// onlyMask reports whether all numbers that are not masked are the same.
+// onlyMask reports whether all numbers of a query that are not masked are the same: what is added to all scores of a query has no effect.
 func onlyMask(heads [][][]float64) bool {
-	var seen float64
-	first := true
 	for _, h := range heads {
 		for _, row := range h {
-			for _, x := range row {
-				if x < trace.MaskedBelow || math.IsInf(x, 0) || math.IsNaN(x) {
-					continue
-				}
-				if !first && x != seen {
-					return false
-				}
-				seen, first = x, false
+			shown := slices.DeleteFunc(slices.Clone(row), func(x float64) bool { return x < trace.MaskedBelow || math.IsInf(x, 0) || math.IsNaN(x) })
+			if len(shown) > 0 && slices.ContainsFunc(shown, func(x float64) bool { return x != shown[0] }) {
+				return false
 			}
 		}
 	}
