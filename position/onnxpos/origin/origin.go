@@ -163,8 +163,8 @@ func (m *Maps) find(s *eval.Scope, name string) *Map {
 		o, mixed := m.ask(s, name, v, t)
 		switch {
 		case mixed:
-			if o = m.rows(s, name, v, t); o != nil {
-				out.ByRow = append(out.ByRow, o)
+			if found := m.rows(s, name, v, t); len(found) > 0 {
+				out.ByRow = append(out.ByRow, found...)
 				continue
 			}
 			out.Mixed = append(out.Mixed, t)
@@ -212,6 +212,7 @@ const (
 	ones             // 1 everywhere
 	numbered         // each element has its own place
 	scattered        // fixed numbers without order, which confirm a map
+	small            // the same, of floating point between −½ and ½, where no function is flat
 	rowTrials
 )
 
@@ -220,6 +221,14 @@ const scatterSize = 1 << 10
 
 // scatter is a whole number for each element, without order.
 func scatter(i int64) float64 { return float64(uint64(i+1) * 2654435761 >> 7 % scatterSize) }
+
+// smaller is a scattered number as one between −½ and ½, where a constant can hold such.
+func smaller(t *onnx.Tensor, x float64) float64 {
+	if !t.Type.IsFloat() {
+		return x
+	}
+	return x/scatterSize - 0.5
+}
 
 // pattern are the numbers of a constant in a trial.
 func pattern(t *onnx.Tensor, kind int) eval.Pattern {
@@ -232,6 +241,8 @@ func pattern(t *onnx.Tensor, kind int) eval.Pattern {
 		return func(i int64) float64 { return float64(i) }
 	case scattered:
 		return scatter
+	case small:
+		return func(i int64) float64 { return smaller(t, scatter(i)) }
 	}
 	return rowPattern(t, kind-rowTrials)
 }

@@ -20,7 +20,7 @@ const (
 func rowPattern(t *onnx.Tensor, kind int) eval.Pattern {
 	with, bit, axis := kind%2 == 1, kind/2%rowBits, kind/2/rowBits
 	if axis >= len(t.Dims) {
-		return scatter
+		return pattern(t, small)
 	}
 	inner := int64(1)
 	for _, n := range t.Dims[axis+1:] {
@@ -29,34 +29,29 @@ func rowPattern(t *onnx.Tensor, kind int) eval.Pattern {
 	n := t.Dims[axis]
 	return func(i int64) float64 {
 		if inner > 0 && n > 0 && (i/inner%n>>bit&1 == 1) == with {
-			return scatter(i*7+3) + 0.5
+			return smaller(t, scatter(i*7+3)+0.5)
 		}
-		return scatter(i)
+		return smaller(t, scatter(i))
 	}
 }
 
 // rows maps a value over one constant row by row: each element must change with one of the
-// rows whose number has a bit and those whose has not, for every bit. It returns nil where
-// elements are made of several rows along every axis, and where they are of one along
-// several: then an axis alone does not say what they are.
-func (m *Maps) rows(s *eval.Scope, name string, v *eval.Value, t *onnx.Tensor) *Origin {
+// rows whose number has a bit and those whose has not, for every bit. There is a map for each axis along which elements are of one row: for
+// two where each is made of one element (a table behind a Tanh).
+func (m *Maps) rows(s *eval.Scope, name string, v *eval.Value, t *onnx.Tensor) (found []*Origin) {
 	if len(t.Dims) < 2 {
 		return nil
 	}
-	base := m.numbers(s, name, v, t, scattered)
+	base := m.numbers(s, name, v, t, small)
 	if base == nil {
 		return nil
 	}
-	var found *Origin
 	for axis := range min(len(t.Dims), rowAxes) {
 		if n := t.Dims[axis]; n < 2 || n > 1<<rowBits {
 			continue
 		}
 		if o := m.rowsAlong(s, name, v, t, axis, base); o != nil {
-			if found != nil {
-				return nil
-			}
-			found = o
+			found = append(found, o)
 		}
 	}
 	return found
