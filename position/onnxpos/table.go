@@ -22,8 +22,7 @@ import (
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// tableSite is an additive encoding: rows in the file, learned or computed by
-// a formula, or a formula in the graph.
+// tableSite is an additive encoding: rows in the file, learned or computed by a formula, or a formula in the graph.
 type tableSite struct {
 	site.Base
 	m        *site.Graph
@@ -110,8 +109,7 @@ func (m *Model) sideOf(a *addition) int {
 	return 0
 }
 
-// mergeFormulas puts the places together where the graph computes rows by one formula: it may do so
-// for every layer.
+// mergeFormulas puts the places together where the graph computes rows by one formula: it may do so for every layer.
 func mergeFormulas(all []*tableSite) (out []*tableSite) {
 	var computed []*tableSite
 	for _, t := range all {
@@ -326,17 +324,16 @@ func (t *tableSite) constantIndex() bool {
 	return src.IndexAt.Tensor(src.Index) != nil
 }
 
-// describeRuntime judges a sinusoid that the graph computes: from its values
-// at a longer length, where the formula can be told.
+// describeRuntime judges a sinusoid that the graph computes: from its values at a longer length, where the formula can be told.
 func (t *tableSite) describeRuntime() {
 	e := position.Encoding{Form: report.FormRuntime, Beyond: report.BeyondContinues, Dtype: ""}
 	use := t.uses[0]
 	e.Where = []report.Where{{Node: use.source.Trig.Title()}}
 	s := schemes.Sinusoid{Dim: len(use.sheet.Columns)}
-	if r, ok := t.computed(); ok {
+	if r, says := t.computed(); says != "" {
 		s = r.Sinusoid
 		s.Rows = 0
-		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "computed rows are " + s.String(), Residual: site.Residual(r.Residual)})
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: says + s.String(), Residual: site.Residual(r.Residual)})
 	}
 	e.Scheme = s
 	if s.Base == 0 { // sines of frequencies that nobody's formula gives
@@ -349,8 +346,7 @@ func (t *tableSite) describeRuntime() {
 // noBase is what is told of sines and cosines that no formula explains.
 const noBase = "sines and cosines of positions are added, and no base explains their frequencies"
 
-// coarser is the precision of numbers that were computed in one, and stored in
-// the type of a value.
+// coarser is the precision of numbers that were computed in one, and stored in the type of a value.
 func coarser(v *eval.Value, p fit.Precision) fit.Precision {
 	if v.Type == onnx.Float16 || v.Type == onnx.BFloat16 {
 		return rows.Precision(v.Type)
@@ -359,36 +355,43 @@ func coarser(v *eval.Value, p fit.Precision) fit.Precision {
 }
 
 // computed explains rows that the graph computes: of a longer input, of a grid of patches, or of one that
-// is not told, whose places may be apart by any number.
-func (t *tableSite) computed() (fit.SinusoidResult, bool) {
+// is not told, whose places may be apart by any number. says is how they are explained, "" where they are not.
+func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 	use := t.uses[0]
 	stored := rotary.TrigPrecision([]trace.Source{use.source})
-	if v := t.m.Longer(use.scope, use.name, runtimeFitLength); v != nil && v.Known() {
-		if axis := trace.PositionAxis(v); axis >= 0 {
-			if r, ok := fit.AdditiveTable(sheet.Cleared(trace.RowsOf(v, axis), use.constant), coarser(v, stored)); ok && r.Sinusoid.Base > 0 {
-				return r, true
-			}
+	for i, name := range []string{use.name, trace.BeforeWeights(use.scope, use.name)} {
+		v := t.m.Longer(use.scope, name, runtimeFitLength)
+		if v == nil || !v.Known() || trace.PositionAxis(v) < 0 {
+			continue
+		}
+		if r, ok := fit.AdditiveTable(sheet.Cleared(trace.RowsOf(v, trace.PositionAxis(v)), use.constant), coarser(v, stored)); ok && r.Sinusoid.Base > 0 {
+			return r, []string{rowsAre, "weights are multiplied with computed rows that are "}[i]
 		}
 	}
 	m, p := sheet.Cleared(use.sheet.Matrix(), use.constant), coarser(use.sheet.Value, stored)
 	if grid, prefix, ok := use.gridOf(); ok {
 		if r, ok := fit.GridTable(m[:min(prefix+sheet.Size(grid), len(m))], p, grid); ok {
-			return r, true
+			return r, rowsAre
 		}
 	}
 	if r, ok := fit.AdditiveTable(m, p); ok && r.Sinusoid.Base > 0 {
-		return r, true
+		return r, rowsAre
 	}
 	if r, ok := fit.GridTable(m, p, nil); ok {
-		return r, true
+		return r, rowsAre
 	}
 	r, ok := fit.GridTable(m, p, []int{m.Rows()})
 	r.Sinusoid.Grid, r.Sinusoid.AxisColumns, r.Sinusoid.Step = nil, nil, 0
-	return r, ok
+	if !ok {
+		return r, ""
+	}
+	return r, rowsAre
 }
 
-// runtimeFitLength is the length at which formulas computed by the graph are
-// evaluated for a fit.
+// rowsAre begins what is told of computed rows.
+const rowsAre = "computed rows are "
+
+// runtimeFitLength is the length at which formulas computed by the graph are evaluated for a fit.
 const runtimeFitLength = 64
 
 // Len is the number of rows of the table as the file has it.
@@ -487,8 +490,7 @@ func (t *tableSite) SetBeyond(beyond string, evidence ...report.Evidence) {
 	t.Detected.Evidence = append(t.Detected.Evidence, evidence...)
 }
 
-// Resampled reports whether the graph itself resamples the table before it adds
-// it, or lays it out again and again.
+// Resampled reports whether the graph itself resamples the table before it adds it, or lays it out again and again.
 func (t *tableSite) Resampled() bool {
 	return t.uses[0].resize() != nil || t.uses[0].tiledFrom() != nil
 }
