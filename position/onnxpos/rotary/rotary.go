@@ -448,14 +448,35 @@ func (r *Site) grid() []int {
 	return nil
 }
 
+// grids is grid, or all of as many places as a packed picture of one size has, whose rows and columns its numbers alone tell.
+func (r *Site) grids() (all [][]int) {
+	if grid := r.grid(); grid != nil {
+		return [][]int{grid}
+	}
+	if n := r.m.FixedLength(); r.m.TokenMatrix() == nil {
+		for height := 2; 2*height <= n; height++ {
+			if n%height == 0 {
+				all = append(all, []int{height, n / height})
+			}
+		}
+	}
+	return all
+}
+
 // describeGrid reads cosines and sines of the places of a grid, which turn by their
 // rows and columns.
 func (r *Site) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Precision) bool {
-	grid := r.grid()
-	if grid == nil || cos == nil || sin == nil {
+	if cos == nil || sin == nil {
 		return false
 	}
-	found, ok := fit.AxialRotaryCache(cos, sin, p, grid)
+	var found fit.AxialResult
+	var grid []int
+	ok := false
+	for _, grid = range r.grids() {
+		if found, ok = fit.AxialRotaryCache(cos, sin, p, grid); ok {
+			break
+		}
+	}
 	if !ok {
 		return false
 	}
