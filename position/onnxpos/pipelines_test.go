@@ -103,6 +103,69 @@ func TestPipelines(t *testing.T) {
 				}
 			}
 		}, "relative-table, rows 11, heads 1 ×6", 6},
+		{"a Tanh of the table's rows", func(m *onnx.NewModel) {
+			free(m)
+			tokens(m, node("Tanh", "squashed", "pe"), node("Add", "x", "te", "squashed"))
+		}, "position table of 16 rows of 4 ×16", 16},
+		{"rows that fall with the position, of one length behind a free axis", func(m *onnx.NewModel) {
+			free(m)
+			m.Initializers = append(m.Initializers, integers("down", 6, 5, 4, 3, 2, 1, 0))
+			m.Nodes[3].Inputs[1] = "down"
+			tokens(m, node("Add", "x", "te", "pe"))
+		}, "position table of 16 rows of 4 ×16", 7},
+		{"a row for two positions each", func(m *onnx.NewModel) {
+			free(m)
+			m.Initializers = append(m.Initializers, integers("two", 2))
+			m.Nodes[3].Inputs[1] = "halves"
+			tokens(m, node("Add", "x", "te", "pe"))
+			m.Nodes = slices.Insert(m.Nodes, 3, node("Div", "halves", "p", "two"))
+		}, "position table of 16 rows of 4 ×32", 32},
+		{"patches and the tokens behind them, of one table", func(m *onnx.NewModel) {
+			var of onnx.NewModel
+			picture(&of)
+			free(m)
+			m.Inputs, m.Outputs[0].Dims = append(m.Inputs, of.Inputs...), []int64{1, -1, 4}
+			m.Initializers[1] = noise("wpe", 40, 4)
+			m.Initializers = append(append(m.Initializers, of.Initializers...), integers("0", 0), integers("1", 1))
+			m.Nodes = append(append([]onnx.NewNode{m.Nodes[4]}, of.Nodes...), withInts(node("Concat", "all", "x", "te"), "axis", int64(1)), node("Shape", "size", "all"), node("Gather", "length", "size", "1"),
+				node("Slice", "rows", "wpe", "0", "length", "0"), node("Add", "placed", "all", "rows"), node("MatMul", "h", "placed", "W"))
+		}, "position table of 40 rows of 4 ×40", 24},
+		{"several tokens a step of a series", func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "observations", Type: onnx.Float, Dims: []int64{1, -1, 2, 8}}}
+			m.Outputs[0].Dims = []int64{1, -1, 4}
+			m.Initializers = append(m.Initializers[1:], noise("V", 8, 4), noise("W", 4, 4), integers("flat", 1, -1, 4), integers("0", 0), integers("1", 1))
+			m.Nodes = []onnx.NewNode{node("MatMul", "states", "observations", "V"), node("Reshape", "x", "states", "flat"), node("Shape", "size", "x"), node("Gather", "length", "size", "1"), node("Slice", "rows", "wpe", "0", "length", "0"),
+				node("Add", "placed", "x", "rows"), node("MatMul", "h", "placed", "W")}
+		}, "position table of 16 rows of 4 ×16", 8},
+		{"a mean for each feature ahead of a convolution over time and features", func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "features", Type: onnx.Float, Dims: []int64{1, -1, 8}}}
+			m.Outputs[0].Dims = []int64{1, 3, -1, 4}
+			m.Initializers = []onnx.NewTensor{noise("mean", 8), noise("filter", 3, 1, 2, 2), integers("1", 1)}
+			m.Nodes = []onnx.NewNode{node("Sub", "centred", "features", "mean"), node("Unsqueeze", "one channel", "centred", "1"), withInts(node("Conv", "h", "one channel", "filter"), "strides", []int64{2, 2})}
+		}, "none", 0},
+		{"sines and cosines behind weights", func(m *onnx.NewModel) {
+			freeText(m, 8)
+			m.Initializers = append(m.Initializers, floats("frequencies", []int64{1, 4}, func(i int) float64 { return math.Pow(10000, -float64(i)/4) }), integers("last", -1), noise("V", 8, 8))
+			m.Nodes = append(m.Nodes, withInts(node("Cast", "pf", "p"), "to", int64(onnx.Float)), node("Unsqueeze", "column", "pf", "last"), node("Mul", "angles", "column", "frequencies"), node("Sin", "sin", "angles"), node("Cos", "cos", "angles"),
+				withInts(node("Concat", "waves", "sin", "cos"), "axis", int64(-1)), node("MatMul", "weighed", "waves", "V"), node("Add", "h0", "te", "weighed"))
+		}, "sinusoids of base 10000, dim 8, sin-cos, denominator d/2", 0},
+		{"a mask of floating-point numbers that is counted", func(m *onnx.NewModel) {
+			free(m)
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "padding_mask", Type: onnx.Float, Dims: []int64{1, -1}})
+			m.Initializers = append(m.Initializers, floats("all", nil, func(int) float64 { return 1 }), integers("axis", 1))
+			m.Nodes[2] = node("CumSum", "counted", "there", "axis")
+			m.Nodes = slices.Insert(m.Nodes, 2, node("Sub", "there", "all", "padding_mask"))
+			m.Nodes = slices.Insert(m.Nodes, 4, node("Sub", "from 0", "counted", "all"), withInts(node("Cast", "p", "from 0"), "to", int64(onnx.Int64)))
+			m.Nodes = append(m.Nodes[:len(m.Nodes)-1:len(m.Nodes)-1], node("Add", "x", "te", "pe"), node("MatMul", "h", "x", "W"))
+			m.Initializers = append(m.Initializers, noise("W", 4, 4))
+		}, "position table of 16 rows of 4 ×16", 16},
+		{"frames of which two make a position, behind a node", func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "features", Type: onnx.Float, Dims: []int64{1, -1, 4}}}
+			m.Outputs[0].Dims = []int64{1, -1, 4}
+			m.Initializers = append(m.Initializers[1:], noise("mean", 4), noise("filter", 4, 4, 2), noise("W", 4, 4), integers("0", 0), integers("1", 1))
+			m.Nodes = []onnx.NewNode{node("Sub", "centred", "features", "mean"), withInts(node("Transpose", "channels", "centred"), "perm", []int64{0, 2, 1}), withInts(node("Conv", "made", "channels", "filter"), "strides", []int64{2}),
+				withInts(node("Transpose", "x", "made"), "perm", []int64{0, 2, 1}), node("Shape", "size", "x"), node("Gather", "length", "size", "1"), node("Slice", "rows", "wpe", "0", "length", "0"), node("Add", "placed", "x", "rows"), node("MatMul", "h", "placed", "W")}
+		}, "position table of 16 rows of 4 ×16", 16},
 		{"a part of each head for the rows and one for the columns", func(m *onnx.NewModel) {
 			picture(m)
 			m.Outputs[0].Dims[2] = 8

@@ -171,7 +171,7 @@ func TestExplainFindsWhatIsNotTurned(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range trial.Heads {
-				attend(m, a, &trial.Heads[i], trial.First, c.ahead(i))
+				attend(m, a, &trial.Heads[i], trial.First, c.ahead(i), c.ahead(i))
 			}
 			r, err := reference.New(m, a, trial)
 			if err != nil {
@@ -185,10 +185,40 @@ func TestExplainFindsWhatIsNotTurned(t *testing.T) {
 	}
 }
 
-// attend computes what the file would of a head of which the first tokens are not turned.
-func attend(m position.Model, a *position.Attention, h *trial.Head, first, ahead int) {
+// TestExplainSequences: of two sequences one may be turned, and of one both queries and keys are.
+func TestExplainSequences(t *testing.T) {
+	for _, c := range []struct {
+		ahead   [2]int // how many of the first queries and keys are not turned
+		crosses bool
+		term    string // "": a fault
+	}{
+		{[2]int{0, positions}, true, "keys of the other sequence are not turned"},
+		{[2]int{positions, 0}, true, "queries are not turned, and the other sequence's keys are"},
+		{[2]int{0, positions}, false, ""},
+		{[2]int{positions, positions}, true, ""},
+	} {
+		m := open(t, "onnx/llama-dy23.onnx")
+		a := *m.Attentions()[0]
+		a.Crosses = c.crosses
+		trial, err := a.Run(positions, []int{0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		attend(m, &a, &trial.Heads[0], trial.First, c.ahead[0], c.ahead[1])
+		r, err := reference.New(m, &a, trial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, err := r.Explain(); err != nil || (e.Wrong != "") != (c.term == "") || c.term != "" && !slices.Contains(e.Terms, c.term) {
+			t.Errorf("%v: %+v, %v", c, e, err)
+		}
+	}
+}
+
+// attend computes what the file would of a head of which the first queries and keys are not turned.
+func attend(m position.Model, a *position.Attention, h *trial.Head, first, queries, keys int) {
 	rotary := m.Sites()[a.Encodings[0]].Encoding().Scheme.(schemes.Rotary)
-	turned := func(rows [][]float64) [][]float64 {
+	turned := func(rows [][]float64, ahead int) [][]float64 {
 		out := make([][]float64, len(rows))
 		cos, sin := make([]float64, rotary.Pairs()), make([]float64, rotary.Pairs())
 		for p, row := range rows {
@@ -199,7 +229,7 @@ func attend(m position.Model, a *position.Attention, h *trial.Head, first, ahead
 		}
 		return out
 	}
-	query, key := turned(h.Query), turned(h.Key)
+	query, key := turned(h.Query, queries), turned(h.Key, keys)
 	for q := range query {
 		sum, weights := 0.0, make([]float64, len(key))
 		for k := range key {
