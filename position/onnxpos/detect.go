@@ -88,7 +88,8 @@ func (m *Model) detector(e *eval.Evaluator, length int) *detector {
 	if in := d.m.TokenInput(); in != nil && in.Type.IsFloat() && len(in.Dims) == 3 && !d.labels.InputPositions(in.Name, 1) && d.labels.InputPositions(in.Name, 2) {
 		d.m.SetChannelsFirst(in)
 	}
-	d.rotary, d.relative, d.scored = rotary.New(m.graph, d.origins), relative.New(m.graph, d.origins), scored.New(m.graph, labels, d.origins)
+	d.rotary, d.scored = rotary.New(m.graph, d.origins), scored.New(m.graph, labels, d.origins)
+	d.relative = relative.New(m.graph, d.origins, d.scored)
 	d.meet()
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
@@ -127,14 +128,8 @@ func (d *detector) meet() {
 	for _, s := range d.e.Scopes() {
 		s.Spend(len(s.Graph.Nodes))
 		for _, n := range s.Graph.Nodes {
-			switch {
-			case eval.Is(n, eval.Softmax):
-				d.scored.Term(s, n.Input(0))
-			case adds(n) && n.Op != "Concat" && !met[n] && trace.MakesScores(s, n):
+			if adds(n) && n.Op != "Concat" && !met[n] && trace.MakesScores(s, n) {
 				d.between(s, n)
-				for _, in := range n.Inputs {
-					d.scored.Term(s, in)
-				}
 			}
 		}
 	}

@@ -166,6 +166,12 @@ type Follower interface {
 	Follows(e *eval.Evaluator) error
 }
 
+// Keeper is implemented by sites that can tell, of the graph as it is planned and evaluated at the sizes of before, whether it takes from their
+// constants what it took.
+type Keeper interface {
+	Keeps(evaluate func() *eval.Evaluator) error
+}
+
 // Cutter is implemented by sites of a table of rows and columns of which the graph cuts out a part.
 type Cutter interface{ Cuts() []Cut }
 
@@ -371,6 +377,11 @@ func (c *Change) accept(e *eval.Evaluator) error {
 	for _, s := range c.sites {
 		if f, ok := s.(Follower); ok {
 			if err := f.Follows(e); err != nil {
+				return err
+			}
+		}
+		if k, ok := s.(Keeper); ok && c.Graph.FixedLength() == 0 && c.Image == [2]int{} && c.Frames == 0 {
+			if err := k.Keeps(func() *eval.Evaluator { return c.evaluate(probe.Inputs(c.Graph.File, c.Graph.Sizes)) }); err != nil {
 				return err
 			}
 		}

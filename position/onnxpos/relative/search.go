@@ -10,6 +10,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
+	"github.com/modelpatch/modelpatch/position/onnxpos/scored"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 )
 
@@ -23,12 +24,13 @@ type Search struct {
 	read       int // numbers of large ones that were read
 	contracted []axes.Meeting
 	sites      []site.Site
+	products   *scored.Search
 	longer     *eval.Evaluator // with one token more; nil: not yet evaluated
 }
 
-// New begins a search, which asks where numbers come from.
-func New(g *site.Graph, origins *origin.Maps) *Search {
-	return &Search{lookups: lookups{graph: g, origins: origins}}
+// New begins a search, which asks where numbers come from, and what products with vectors pairs get.
+func New(g *site.Graph, origins *origin.Maps, products *scored.Search) *Search {
+	return &Search{lookups: lookups{graph: g, origins: origins}, products: products}
 }
 
 // Explained calls visit for each bias that was found: where it is added, and by what

@@ -127,6 +127,7 @@ func (m *Search) angles(trig *trace.Source, n *onnx.Node, name string, other sch
 		return nil
 	}
 	w.scope, w.name, w.whole, w.Detected.Capacity, w.data = trig.Scope, name, true, w.reach(), meets(trig.Scope, n)
+	w.pairs = m.products
 	return w
 }
 
@@ -228,7 +229,7 @@ func (m *Search) waves(s *eval.Scope, n *onnx.Node, name string, table rows.Tabl
 		return w.Other
 	}
 	w.scope, w.name, w.whole, w.Detected.Capacity = s, name, whole, w.reach()
-	w.data = meets(s, n)
+	w.data, w.pairs = meets(s, n), m.products
 	return w
 }
 

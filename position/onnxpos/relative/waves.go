@@ -11,6 +11,7 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
+	"github.com/modelpatch/modelpatch/position/onnxpos/scored"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -33,7 +34,10 @@ type Waves struct {
 	whole   bool                  // all rows of the table are
 	data    string                // what they meet then; "": not known
 	newRows int                   // rows after Store
+	rowOf   rows.RowFunc          // these
+	filled  bool                  // Overlay tells them, too
 	shifts  map[*onnx.Node]*shift // by the node that takes rows from the table
+	pairs   *scored.Search        // what pairs get of products with them
 }
 
 // formula writes the row of a distance.
@@ -188,6 +192,11 @@ func (w *Waves) Overlay(into map[*onnx.Tensor]*eval.Value) {
 	for _, t := range w.copies {
 		into[t] = eval.Shaped(t.Type, shape...)
 	}
+	for i, d := 0, w.table.Dim(); w.filled && i < w.newRows; i++ {
+		row := make([]float64, d)
+		_ = w.rowOf(i, row) // was read before
+		into[w.table.Tensor].Floats = append(into[w.table.Tensor].Floats, row...)
+	}
 }
 
 // Store gives the table rows for further distances, by its formula, on each side that has any; what
@@ -225,34 +234,44 @@ func (w *Waves) Store(want position.Want) error {
 			return err
 		}
 	}
+	w.rowOf = rowOf(w.table)
 	if err := w.shift(int64(before), why); err != nil || w.whole {
 		return err
 	}
-	return w.same(rowOf(w.table))
+	return w.same()
 }
 
 // same refuses a plan after which the graph takes other rows at the length at which it was evaluated.
-func (w *Waves) same(row rows.RowFunc) error {
-	d := w.table.Dim()
-	if w.newRows*d > maxComputed || w.table.Outer() != 1 {
+func (w *Waves) same() error {
+	if w.tooLarge() {
 		return nil
 	}
-	content := make([]float64, w.newRows*d)
-	for i := range w.newRows {
-		if err := row(i, content[i*d:(i+1)*d]); err != nil {
-			return err
-		}
-	}
+	w.filled = true
+	defer func() { w.filled = false }()
 	e := w.graph.Evaluator(probe.Inputs(w.graph.File, w.graph.Sizes))
 	e.Adjust = func(_ *eval.Scope, n *onnx.Node, inputs []*eval.Value) { w.Adjust(n, inputs) }
 	w.Overlay(e.Overlay)
-	e.Overlay[w.table.Tensor].Floats = content
 	e.Run()
 	was, is := w.scope.Value(w.name), e.Scopes()[w.scope.Index()].Value(w.name)
 	if !is.Known() || !slices.Equal(was.Shape, is.Shape) || !slices.Equal(was.Floats, is.Floats) {
 		return &position.Refusal{Why: fmt.Sprintf("how the graph takes rows from %q is not understood: with more of them it would take others", w.graph.TensorName(w.table.Tensor)), Instead: "export the model for the wanted length"}
 	}
 	return nil
+}
+
+// Keeps refuses a plan after which a distance has another vector at the length at which the graph was evaluated, which evaluate does with it.
+func (w *Waves) Keeps(evaluate func() *eval.Evaluator) error {
+	if !w.whole || w.newRows == 0 || w.tooLarge() {
+		return nil
+	}
+	w.filled = true
+	defer func() { w.filled = false }()
+	return w.pairs.Keeps(evaluate(), w.table.Tensor)
+}
+
+// tooLarge reports whether the rows are more than are computed to see which of them the graph takes.
+func (w *Waves) tooLarge() bool {
+	return w.newRows*w.table.Dim() > maxComputed || w.table.Outer() != 1
 }
 
 // maxComputed bounds the elements of a table that is computed to see which rows the graph takes.

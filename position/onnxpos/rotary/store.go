@@ -63,7 +63,7 @@ func (r *Site) angles() []rows.Table {
 
 // storeAngles continues angles that an exporter folded for one length, or makes them
 // those of other frequencies: row p is p · frequency, in one float32 product as the
-// graph had it.
+// graph had it, where position 0 has the angle 0, and as far on from the first row as that, where it has another.
 func (r *Site) storeAngles(scheme schemes.Rotary, positions int, same bool) error {
 	tables := r.angles()
 	if !same && len(tables) > 0 && !scheme.Scaling.Kind().ByLength {
@@ -74,16 +74,15 @@ func (r *Site) storeAngles(scheme schemes.Rotary, positions int, same bool) erro
 			Instead: "export the model with a free sequence length"}
 	}
 	for _, t := range tables {
-		first, second := make([]float64, t.Dim()), make([]float64, t.Dim())
-		if err := t.Row(0, first); err != nil {
-			return err
-		}
-		if err := t.Row(1, second); err != nil {
+		first, second, last := make([]float64, t.Dim()), make([]float64, t.Dim()), make([]float64, t.Dim())
+		if err := cmp.Or(t.Row(0, first), t.Row(1, second), t.Row(t.Len()-1, last)); err != nil {
 			return err
 		}
 		row := func(i int, dst []float64) error {
 			for c := range dst {
-				dst[c] = float64(float32(i) * float32(second[c]-first[c]))
+				if dst[c] = float64(float32(i) * float32(second[c])); first[c] != 0 { // a difference of two rows was rounded twice
+					dst[c] = float64(float32(first[c] + float64(i)*(last[c]-first[c])/float64(t.Len()-1)))
+				}
 			}
 			return nil
 		}

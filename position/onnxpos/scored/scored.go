@@ -14,17 +14,19 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// Search looks for such vectors. It is told of what goes into scores (Term) and asked for the site (Find).
+// Search looks for such vectors.
 type Search struct {
 	graph   *site.Graph
 	labels  *axes.Labels
 	origins *origin.Maps
-	terms   []term
+	found   []*scored
+	looked  bool
 }
 
 // New begins a search, which asks what depends on data, and where numbers come from.
@@ -43,27 +45,16 @@ type scored struct {
 	term    string     // what is added to scores
 	byKey   bool       // keys are multiplied with them, not queries
 	table   *onnx.Tensor
-	axis    int  // of the table, along which vectors stand
-	weighed bool // they are multiplied with weights before
-	count   int  // how many vectors are multiplied
-	by      map[int]int
-}
-
-// Term takes note of a value that goes into scores with another, or alone, and depends on data.
-func (m *Search) Term(s *eval.Scope, name string) {
-	if m.isData(s, name) {
-		m.terms = append(m.terms, term{s, name})
-	}
+	axis    int         // of the table, along which vectors stand
+	weighed bool        // they are multiplied with weights before
+	along   int         // of the vectors, the axis along which they stand
+	count   int         // how many vectors are multiplied
+	columns map[int]int // by distance: which of them
+	by      map[int]int // and which row of the table that is, −1: none
 }
 
 func (m *Search) isData(s *eval.Scope, name string) bool {
 	return name != "" && m.labels.Of(s, name).Depends == axes.Content
-}
-
-// term is a value that goes into scores.
-type term struct {
-	scope *eval.Scope
-	name  string
 }
 
 // Bounds of what is looked at: values behind a term, and terms that are found.
@@ -72,22 +63,43 @@ const (
 	maxScored     = 4
 )
 
-// findScored reads the terms of scores that are products with vectors by distance, of the first layers.
-func (m *Search) findScored() (found []*scored) {
-	for _, t := range m.terms {
-		if b := m.behindTerm(t); b != nil {
-			if found = append(found, b); len(found) == maxScored {
-				break
+// products are the terms of scores that are products with vectors by distance, of the first layers: what goes into scores with another value,
+// or alone, and depends on data.
+func (m *Search) products() []*scored {
+	if m.looked {
+		return m.found
+	}
+	m.looked = true
+	for _, s := range m.graph.Eval.Scopes() {
+		s.Spend(len(s.Graph.Nodes))
+		for _, n := range s.Graph.Nodes {
+			terms := n.Inputs
+			switch {
+			case eval.Is(n, eval.Softmax):
+				terms = terms[:min(1, len(terms))]
+			case !eval.Is(n, eval.Addition) || n.Op == "Sub" || !trace.MakesScores(s, n):
+				continue
+			}
+			for _, name := range terms {
+				if b := m.behindTerm(s, name); b != nil && len(m.found) < maxScored {
+					m.found = append(m.found, b)
+				}
+			}
+			if len(m.found) == maxScored {
+				return m.found
 			}
 		}
 	}
-	return found
+	return m.found
 }
 
 // behindTerm goes back from a term to the products of data with what does not depend on them, and asks which of their numbers it is
 // made of.
-func (m *Search) behindTerm(t term) *scored {
-	s, names, next := t.scope, []string{t.name}, []int{-1} // what is made of each
+func (m *Search) behindTerm(s *eval.Scope, term string) *scored {
+	if !m.isData(s, term) {
+		return nil
+	}
+	names, next := []string{term}, []int{-1} // what is made of each
 	for i := 0; i < len(names) && i < maxBehindTerm; i++ {
 		n, at := s.Find(names[i])
 		if n == nil || at != s || eval.Is(n, eval.Softmax|eval.Normalization|eval.Attention) {
@@ -99,15 +111,15 @@ func (m *Search) behindTerm(t term) *scored {
 			if operand < 0 {
 				continue // of two that depend on data
 			}
-			b, o := &scored{scope: s, node: n, operand: operand, from: names[i], term: t.name}, origin.Moved(s, names[i], t.name)
+			b, o := &scored{scope: s, node: n, operand: operand, from: names[i], term: term}, origin.Moved(s, names[i], term)
 			for k := next[i]; o == nil && k >= 0 && slices.Equal(s.Value(names[k]).Shape, s.Value(names[i]).Shape); k = next[k] { // scaled by data, perhaps
-				b.from, o = names[k], origin.Moved(s, names[k], t.name)
+				b.from, o = names[k], origin.Moved(s, names[k], term)
 			}
 			if o == nil {
 				continue
 			}
-			if b := m.pairedBy(b, o, m.origins); b != nil {
-				return b
+			if b.pairs(o) {
+				return m.vectors(b, m.origins)
 			}
 			follow = []string{n.Input(1 - operand)}
 		}
@@ -120,8 +132,8 @@ func (m *Search) behindTerm(t term) *scored {
 	return nil
 }
 
-// pairedBy completes what is known of a product of which a term's elements are copies; nil where they are not those of distances.
-func (m *Search) pairedBy(b *scored, o *origin.Origin, maps *origin.Maps) *scored {
+// pairs reads which product a term has for each distance; false where its elements are not those of distances.
+func (b *scored) pairs(o *origin.Origin) bool {
 	made, product := b.scope.Value(b.term).Shape, b.scope.Value(b.from).Shape
 	rank := len(made)
 	for key := rank - 1; key > 0; key-- {
@@ -142,21 +154,21 @@ func (m *Search) pairedBy(b *scored, o *origin.Origin, maps *origin.Maps) *score
 			}
 			for own := range product {
 				for free := range product {
-					if own != free && (b.columns(at, product, own, free, queries, keys, false) || b.columns(at, product, own, free, queries, keys, true)) {
-						b.count = product[free]
-						return m.vectors(b, free, maps)
+					if own != free && (b.picks(at, product, own, free, queries, keys, false) || b.picks(at, product, own, free, queries, keys, true)) {
+						b.count, b.along = product[free], b.alongOf(free)
+						return true
 					}
 				}
 			}
 		}
 	}
-	return nil
+	return false
 }
 
-// columns reads which place along an axis of the product each distance has, where the place along another is that of the query or of the
+// picks reads which place along an axis of the product each distance has, where the place along another is that of the query or of the
 // key. What pairs behind the last query have of other queries is masked.
-func (b *scored) columns(at, product []int, own, free, queries, keys int, byKey bool) bool {
-	b.by, b.byKey = map[int]int{}, byKey
+func (b *scored) picks(at, product []int, own, free, queries, keys int, byKey bool) bool {
+	b.columns, b.byKey = map[int]int{}, byKey
 	ahead, known := keys-queries, make([]int, queries)
 	other := -1
 	for i, from := range at {
@@ -170,10 +182,10 @@ func (b *scored) columns(at, product []int, own, free, queries, keys int, byKey 
 		}
 		beside := from - (coordinate(from, product, own)*rows.Size(product[own+1:]) + coordinate(from, product, free)*rows.Size(product[free+1:]))
 		column := coordinate(from, product, free)
-		if have, seen := b.by[key-ahead-query]; seen && have != column || other >= 0 && beside != other {
+		if have, seen := b.columns[key-ahead-query]; seen && have != column || other >= 0 && beside != other {
 			return false
 		}
-		b.by[key-ahead-query], other = column, beside
+		b.columns[key-ahead-query], other = column, beside
 		known[query]++
 	}
 	for query, n := range known {
@@ -182,7 +194,7 @@ func (b *scored) columns(at, product []int, own, free, queries, keys int, byKey 
 		}
 	}
 	different := map[int]bool{}
-	for _, column := range b.by {
+	for _, column := range b.columns {
 		different[column] = true
 	}
 	return len(different) > 2
@@ -193,14 +205,14 @@ func coordinate(i int, shape []int, axis int) int {
 	return i / rows.Size(shape[axis+1:]) % shape[axis]
 }
 
-// vectors says which rows of a constant the vectors are that stand along an axis of the product.
-func (m *Search) vectors(b *scored, free int, maps *origin.Maps) *scored {
+// vectors says which rows of a constant the vectors are.
+func (m *Search) vectors(b *scored, maps *origin.Maps) *scored {
 	name := b.node.Input(b.operand)
-	v := b.scope.Enlarge(name)
-	along := b.along(free)
+	v, along := b.scope.Enlarge(name), b.along
 	if along < 0 || along >= len(v.Shape) || v.Shape[along] != b.count {
 		return nil
 	}
+	b.by = b.columns
 	of := maps.Of(b.scope, name)
 	if of == nil {
 		return b
@@ -223,10 +235,10 @@ func (m *Search) vectors(b *scored, free int, maps *origin.Maps) *scored {
 		if !b.weighed {
 			b.axis = axis
 		}
-		b.table = o.Tensor
-		for distance, column := range b.by {
+		b.table, b.by = o.Tensor, map[int]int{}
+		for distance, column := range b.columns {
 			b.by[distance] = -1
-			if elements[column] >= 0 && !zeroAlong(v, along, column) {
+			if elements[column] >= 0 && slices.ContainsFunc(vector(v, along, column), func(x float64) bool { return x != 0 }) {
 				b.by[distance] = elements[column] / rows.Size(dims[axis+1:]) % int(dims[axis])
 			}
 		}
@@ -240,19 +252,8 @@ func withRow(elements []int) []int {
 	return slices.DeleteFunc(slices.Clone(elements), func(k int) bool { return k < 0 })
 }
 
-// zeroAlong reports whether the numbers of a value at a place along an axis are all zero.
-func zeroAlong(v *eval.Value, axis, place int) bool {
-	inner := rows.Size(v.Shape[axis+1:])
-	for i := range v.Len() {
-		if i/inner%v.Shape[axis] == place && v.Number(i) != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// along is the axis of the vectors that becomes an axis of the product, −1 where it is not known.
-func (b *scored) along(free int) int {
+// alongOf is the axis of the vectors that becomes an axis of the product, −1 where it is not known.
+func (b *scored) alongOf(free int) int {
 	ranks := []int{len(b.scope.Input(b.node, 0).Shape), len(b.scope.Input(b.node, 1).Shape)}
 	rank, n := ranks[b.operand], b.node
 	if eval.Lookup(n.Domain, n.Op).Axes == eval.AxesEinsum {
@@ -271,7 +272,7 @@ func (b *scored) along(free int) int {
 
 // Find is the site of the vectors; nil where there are none.
 func (m *Search) Find() site.Site {
-	found := m.findScored()
+	found := m.products()
 	if len(found) == 0 {
 		return nil
 	}
@@ -319,21 +320,63 @@ func (b *scored) sides() (most, fewest int) {
 	return most, fewest
 }
 
-// at is the same product at another length; nil where it is not known.
-func (m *Search) scoredAt(b *scored, length int) *scored {
-	e := m.graph.At(length)
-	if e == m.graph.Eval || b.scope.Index() < 0 || b.scope.Index() >= len(e.Scopes()) {
+// in is the same product in another evaluation, without its table; nil where it is not known.
+func (b *scored) in(e *eval.Evaluator) *scored {
+	if b.scope.Index() < 0 || b.scope.Index() >= len(e.Scopes()) {
 		return nil
 	}
 	again := &scored{scope: e.Scopes()[b.scope.Index()], node: b.node, operand: b.operand, from: b.from, term: b.term}
-	o := origin.Moved(again.scope, b.from, b.term)
-	if o == nil {
-		return nil
-	}
-	if again = m.pairedBy(again, o, m.origins.Again(e)); again == nil || again.table != b.table {
+	if o := origin.Moved(again.scope, b.from, b.term); o == nil || !again.pairs(o) {
 		return nil
 	}
 	return again
+}
+
+// scoredAt is the same product at another length; nil where it is not known.
+func (m *Search) scoredAt(b *scored, length int) *scored {
+	e := m.graph.At(length)
+	if e == m.graph.Eval {
+		return nil
+	}
+	again := b.in(e)
+	if again != nil {
+		again = m.vectors(again, m.origins.Again(e))
+	}
+	if again == nil || again.table != b.table {
+		return nil
+	}
+	return again
+}
+
+// Keeps refuses an evaluation of the graph, of as many positions and with more rows of a constant, in which a distance gets another vector than
+// it had.
+func (m *Search) Keeps(e *eval.Evaluator, table *onnx.Tensor) error {
+	for _, b := range m.products() {
+		now := b.in(e)
+		if b.table != table || now == nil || now.along < 0 {
+			continue
+		}
+		name := b.node.Input(b.operand)
+		was, is := b.scope.Enlarge(name), now.scope.Enlarge(name)
+		for distance, column := range b.columns {
+			if !slices.Equal(vector(was, b.along, column), vector(is, now.along, now.columns[distance])) {
+				return &position.Refusal{Why: fmt.Sprintf("with more rows of %q the graph would take others than it took: %s has another vector for a distance of %d", m.graph.TensorName(table), b.node.Title(), distance),
+					Instead: "export the model for the wanted length"}
+			}
+		}
+	}
+	return nil
+}
+
+// vector are the numbers of a value at a place along an axis, nil where they are not known.
+func vector(v *eval.Value, axis, place int) (out []float64) {
+	inner := rows.Size(v.Shape[axis+1:])
+	for i := range v.Len() {
+		if v.Known() && i/inner%v.Shape[axis] == place {
+			out = append(out, v.Number(i))
+		}
+	}
+	return out
 }
 
 // scoredTable describes vectors of distances: a table, of which the graph may take what a length needs, or what was folded for one.
