@@ -1,7 +1,9 @@
 package onnxpos
 
 import (
+	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -114,5 +116,31 @@ func TestApart(t *testing.T) {
 				t.Errorf("%d positions", *r.Length.Capacity)
 			}
 		})
+	}
+}
+
+// TestKeepsVectors refuses to make sines of distances longer that are multiplied by weights whole, where the graph counts their rows from a
+// constant.
+func TestKeepsVectors(t *testing.T) {
+	const most = 7
+	m := built(t, func(m *onnx.NewModel) {
+		free(m)
+		m.Outputs[0].Dims = []int64{1, -1, -1}
+		scalar := integers("zero row", most)
+		scalar.Dims = nil
+		m.Initializers = []onnx.NewTensor{noise("wte", 32, 8), floats("S", []int64{2*most + 1, 8}, func(i int) float64 {
+			angle := float64(most-i/8) * math.Pow(10000, -float64(i%8/2)/4)
+			return []float64{math.Sin(angle), math.Cos(angle)}[i%2]
+		}), noise("V", 8, 8), m.Initializers[2], m.Initializers[3], scalar, integers("0", 0), integers("1", 1)}
+		m.Nodes = []onnx.NewNode{m.Nodes[0], m.Nodes[1], m.Nodes[2], node("Gather", "te", "wte", "ids"), withInts(node("Transpose", "keys", "te"), "perm", []int64{0, 2, 1}), node("MatMul", "content", "te", "keys"),
+			node("MatMul", "weighed", "S", "V"), withInts(node("Transpose", "vectors", "weighed"), "perm", []int64{1, 0}), node("MatMul", "by", "te", "vectors"),
+			node("Unsqueeze", "column", "p", "1"), node("Sub", "apart", "column", "p"), node("Add", "row", "apart", "zero row"), node("Unsqueeze", "index", "row", "0"),
+			withInts(node("GatherElements", "picked", "by", "index"), "axis", int64(2)), node("Add", "scores", "content", "picked"), node("Softmax", "h", "scores")}
+	})
+	if got := found(m); got != "relative-sinusoid, dim 8, base 10000 ×8" {
+		t.Fatal(got)
+	}
+	if _, err := position.Extend(m, position.ExtendOptions{Length: 12}); err == nil || !strings.Contains(err.Error(), "would take others than it took") {
+		t.Error(err)
 	}
 }
