@@ -333,30 +333,6 @@ func (m *Maps) ask(s *eval.Scope, name string, v *eval.Value, t *onnx.Tensor) (o
 	return o, o == nil
 }
 
-// maxMoved bounds the numbers of which is asked where they go.
-const maxMoved = 1 << 21
-
-// Moved says which elements of a value, data perhaps, those of another are copies of, in the same scope; nil where they are more
-// than copies, or not known. The origin has no Tensor.
-func Moved(s *eval.Scope, from, to string) *Origin {
-	v := s.Value(from)
-	if len(v.Shape) == 0 || v.Len() == 0 || v.Len() > maxMoved {
-		return nil
-	}
-	var trials [4][]float64
-	for kind := range trials {
-		given := eval.FloatValue(onnx.Double, v.Shape, make([]float64, v.Len()))
-		number := pattern(nil, kind)
-		for i := range given.Floats {
-			given.Floats[i] = number(int64(i))
-		}
-		if trials[kind] = known(s.Given(from, given).Value(to)); trials[kind] == nil {
-			return nil
-		}
-	}
-	return traced(int64(v.Len()), trials[zeros], trials[ones], trials[numbered], trials[scattered])
-}
-
 // wholeTolerance is how far a computed place may be off a whole number: rounding of
 // float64 alone.
 const wholeTolerance = 1e-3

@@ -27,6 +27,7 @@ type Search struct {
 	origins *origin.Maps
 	found   []*scored
 	looked  bool
+	asked   int
 }
 
 // New begins a search, which asks what depends on data, and where numbers come from.
@@ -57,10 +58,14 @@ func (m *Search) isData(s *eval.Scope, name string) bool {
 	return name != "" && m.labels.Of(s, name).Depends == axes.Content
 }
 
-// Bounds of what is looked at: values behind a term, and terms that are found.
+// Bounds of what is looked at: values behind a term, terms that are found, and what is asked of them.
 const (
 	maxBehindTerm = 64
 	maxScored     = 4
+	maxAsked      = 200     // products that are asked about
+	maxPairs      = 1 << 24 // of queries and keys
+	maxQueries    = 24      // of whom the keys are looked at
+	pairsAStep    = 1 << 10
 )
 
 // products are the terms of scores that are products with vectors by distance, of the first layers: what goes into scores with another value,
@@ -111,15 +116,17 @@ func (m *Search) behindTerm(s *eval.Scope, term string) *scored {
 			if operand < 0 {
 				continue // of two that depend on data
 			}
-			b, o := &scored{scope: s, node: n, operand: operand, from: names[i], term: term}, origin.Moved(s, names[i], term)
-			for k := next[i]; o == nil && k >= 0 && slices.Equal(s.Value(names[k]).Shape, s.Value(names[i]).Shape); k = next[k] { // scaled by data, perhaps
-				b.from, o = names[k], origin.Moved(s, names[k], term)
+			b := &scored{scope: s, node: n, operand: operand, from: names[i], term: term}
+			known, ok := m.ask(b)
+			for k := next[i]; !known && k >= 0 && slices.Equal(s.Value(names[k]).Shape, s.Value(names[i]).Shape); k = next[k] { // scaled by data, perhaps
+				b.from = names[k]
+				known, ok = m.ask(b)
 			}
-			if o == nil {
-				continue
-			}
-			if b.pairs(o) {
+			switch {
+			case ok:
 				return m.vectors(b, m.origins)
+			case !known:
+				continue
 			}
 			follow = []string{n.Input(1 - operand)}
 		}
@@ -132,47 +139,64 @@ func (m *Search) behindTerm(s *eval.Scope, term string) *scored {
 	return nil
 }
 
-// pairs reads which product a term has for each distance; false where its elements are not those of distances.
-func (b *scored) pairs(o *origin.Origin) bool {
+// ask is pairs, for as many products as a graph has that are worth it.
+func (m *Search) ask(b *scored) (known, ok bool) {
+	if m.asked++; m.asked > maxAsked {
+		return false, false
+	}
+	return b.pairs()
+}
+
+// pairs reads which product a term has for each distance. It is not known where more than moving and scaling stands between, and ok is false where
+// its elements are not those of distances.
+func (b *scored) pairs() (known, ok bool) {
 	made, product := b.scope.Value(b.term).Shape, b.scope.Value(b.from).Shape
-	rank := len(made)
-	for key := rank - 1; key > 0; key-- {
+	for key := len(made) - 1; key > 0; key-- {
 		for query := key - 1; query >= 0; query-- {
 			queries, keys := made[query], made[key]
-			if queries < 3 || keys < queries {
+			if queries < 3 || keys < queries || queries*keys > maxPairs {
 				continue
 			}
-			at := make([]int, queries*keys) // of the first head
-			for i := range at {
-				at[i] = -1
+			taken := spread(queries)
+			chosen := make([]int, len(taken)*keys) // of the first head
+			for i := range chosen {
+				chosen[i] = taken[i/keys]*rows.Size(made[query+1:]) + i%keys*rows.Size(made[key+1:])
 			}
-			pair := rows.PairOf(made, query, key)
-			for i, from := range o.At {
-				if p := pair(i); at[p] < 0 {
-					at[p] = from
-				}
+			b.scope.Spend(1 + len(chosen)/pairsAStep)
+			at := origin.Moved(b.scope, b.from, b.term, chosen)
+			if at == nil {
+				return false, false
 			}
 			for own := range product {
 				for free := range product {
-					if own != free && (b.picks(at, product, own, free, queries, keys, false) || b.picks(at, product, own, free, queries, keys, true)) {
+					if own != free && (b.picks(at, product, own, free, taken, keys, keys-queries, false) || b.picks(at, product, own, free, taken, keys, keys-queries, true)) {
 						b.count, b.along = product[free], b.alongOf(free)
-						return true
+						return true, true
 					}
 				}
 			}
 		}
 	}
-	return false
+	return true, false
+}
+
+// spread are all of so many queries, or some of them, with the first and the last, between which all distances are.
+func spread(queries int) (out []int) {
+	step := max((queries-1)/(maxQueries-1), 1)
+	for q := 0; q < queries-1; q += step {
+		out = append(out, q)
+	}
+	return append(out, queries-1)
 }
 
 // picks reads which place along an axis of the product each distance has, where the place along another is that of the query or of the
 // key. What pairs behind the last query have of other queries is masked.
-func (b *scored) picks(at, product []int, own, free, queries, keys int, byKey bool) bool {
+func (b *scored) picks(at, product []int, own, free int, queries []int, keys, ahead int, byKey bool) bool {
 	b.columns, b.byKey = map[int]int{}, byKey
-	ahead, known := keys-queries, make([]int, queries)
+	known := make([]int, len(queries))
 	other := -1
 	for i, from := range at {
-		query, key := i/keys, i%keys
+		query, key := queries[i/keys], i%keys
 		place := query
 		if byKey {
 			place = key
@@ -186,10 +210,10 @@ func (b *scored) picks(at, product []int, own, free, queries, keys int, byKey bo
 			return false
 		}
 		b.columns[key-ahead-query], other = column, beside
-		known[query]++
+		known[i/keys]++
 	}
-	for query, n := range known {
-		if n <= query { // not the keys up to its own
+	for i, n := range known {
+		if n <= queries[i] { // fewer than those up to its own key
 			return false
 		}
 	}
@@ -326,7 +350,7 @@ func (b *scored) in(e *eval.Evaluator) *scored {
 		return nil
 	}
 	again := &scored{scope: e.Scopes()[b.scope.Index()], node: b.node, operand: b.operand, from: b.from, term: b.term}
-	if o := origin.Moved(again.scope, b.from, b.term); o == nil || !again.pairs(o) {
+	if _, ok := again.pairs(); !ok {
 		return nil
 	}
 	return again

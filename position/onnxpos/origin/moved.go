@@ -1,0 +1,233 @@
+package origin
+
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// maxMoved bounds the numbers of which is asked by trials where they go: evaluators keep no more.
+const maxMoved = 1 << 17
+
+// Moved says of which elements of a value, data perhaps, chosen ones of another are copies, in the same scope: −1 for none; nil where they
+// are more than copies, or not known. It follows them back through operators that move elements and scale them; where another one stands
+// between, it tries.
+func Moved(s *eval.Scope, from, to string, chosen []int) []int {
+	if at, ok := back(s, from, to, slices.Clone(chosen)); ok {
+		return at
+	}
+	v := s.Value(from)
+	if len(v.Shape) == 0 || v.Len() == 0 || v.Len() > maxMoved {
+		return nil
+	}
+	var trials [4][]float64
+	for kind := range trials {
+		given := eval.FloatValue(onnx.Double, v.Shape, make([]float64, v.Len()))
+		number := pattern(nil, kind)
+		for i := range given.Floats {
+			given.Floats[i] = number(int64(i))
+		}
+		all := known(s.Given(from, given).Value(to))
+		if all == nil {
+			return nil
+		}
+		for _, i := range chosen {
+			trials[kind] = append(trials[kind], all[i])
+		}
+	}
+	o := traced(int64(v.Len()), trials[zeros], trials[ones], trials[numbered], trials[scattered])
+	if o == nil {
+		return nil
+	}
+	return o.At
+}
+
+// maxSteps bounds the nodes that elements are followed back through.
+const maxSteps = 48
+
+// back follows elements of a value to those of another; false where an operator does more than move or scale them, or is not known here.
+func back(s *eval.Scope, from, to string, at []int) ([]int, bool) {
+	unknowable := func(in string) bool { return in != "" && s.Value(in).Unknowable() }
+	for range maxSteps {
+		if to == from {
+			return at, true
+		}
+		n, where := s.Find(to)
+		if n == nil || where != s || eval.Lookup(n.Domain, n.Op) == nil {
+			return nil, false
+		}
+		data := slices.IndexFunc(n.Inputs, unknowable)
+		if data < 0 || slices.ContainsFunc(n.Inputs[data+1:], unknowable) {
+			return nil, false // of none, or of two
+		}
+		before, after := s.Value(n.Inputs[data]).Shape, s.Value(to).Shape
+		if len(before) == 0 || len(after) == 0 {
+			return nil, false
+		}
+		move := mover(s, n, data, before, after)
+		if move == nil {
+			return nil, false
+		}
+		place := make([]int, len(after))
+		for i, element := range at {
+			if element < 0 {
+				continue
+			}
+			for d := len(after) - 1; d >= 0; d-- {
+				place[d], element = element%after[d], element/after[d]
+			}
+			at[i] = move(at[i], place)
+		}
+		to = n.Inputs[data]
+	}
+	return nil, false
+}
+
+// mover tells from which element of its data a node has the element of a number and place: −1 for none; nil where it does more than that.
+func mover(s *eval.Scope, n *onnx.Node, data int, before, after []int) func(element int, place []int) int {
+	list := func(attribute string, i int) []int64 {
+		if a := n.Attribute(attribute); a != nil {
+			return a.Ints
+		}
+		if n.Input(i) != "" {
+			return s.Value(n.Input(i)).Ints
+		}
+		return nil
+	}
+	axis := int(n.Int("axis", 0))
+	if axis < 0 {
+		axis += len(after)
+	}
+	switch eval.Lookup(n.Domain, n.Op).Axes {
+	case eval.AxesSame, eval.AxesReshape:
+		return func(element int, _ []int) int { return element }
+	case eval.AxesMultiply, eval.AxesAdd, eval.AxesExpand: // laid over others
+		if n.Op == "Pow" || n.Op == "Mod" {
+			return nil
+		}
+		return func(_ int, place []int) int {
+			out := make([]int, len(before))
+			for d := range before {
+				out[d] = place[len(place)-len(before)+d] % before[d]
+			}
+			return number(out, before)
+		}
+	case eval.AxesTranspose:
+		perm := list("perm", -1)
+		return func(_ int, place []int) int {
+			out := make([]int, len(before))
+			for d := range after {
+				of := len(after) - 1 - d
+				if d < len(perm) {
+					of = int(perm[d])
+				}
+				out[of] = place[d]
+			}
+			return number(out, before)
+		}
+	case eval.AxesConcat:
+		first := 0
+		for _, in := range n.Inputs[:data] {
+			if shape := s.Value(in).Shape; axis < len(shape) {
+				first += shape[axis]
+			}
+		}
+		return shifted(before, map[int]int{axis: first})
+	case eval.AxesPad:
+		pads, axes, by := list("pads", 1), list("axes", 3), map[int]int{}
+		if mode := n.Attribute("mode"); mode != nil && string(mode.S) != "constant" || len(pads) == 0 || len(pads)%2 != 0 {
+			return nil
+		}
+		for i := range len(pads) / 2 {
+			d := i
+			if i < len(axes) {
+				d = (int(axes[i]) + len(before)) % len(before)
+			}
+			by[d] = int(pads[i])
+		}
+		return shifted(before, by)
+	case eval.AxesSlice:
+		starts, axes, steps := list("starts", 1), list("axes", 3), list("steps", 4)
+		return func(_ int, place []int) int {
+			out := slices.Clone(place)
+			for i, start := range starts {
+				d, step := i, 1
+				if i < len(axes) {
+					d = (int(axes[i]) + len(before)) % len(before)
+				}
+				if i < len(steps) {
+					step = int(steps[i])
+				}
+				if start < 0 {
+					start += int64(before[d])
+				}
+				out[d] = int(min(max(start, 0), int64(before[d]-1))) + step*place[d]
+			}
+			return number(out, before)
+		}
+	case eval.AxesGather, eval.AxesPick, eval.AxesGatherND:
+		return picked(s, n, data, before, after, axis)
+	}
+	return nil
+}
+
+// shifted are elements that stand further along axes, with others around them.
+func shifted(before []int, by map[int]int) func(int, []int) int {
+	return func(_ int, place []int) int {
+		out := slices.Clone(place)
+		for d := range out {
+			if out[d] -= by[d]; out[d] < 0 || out[d] >= before[d] {
+				return -1
+			}
+		}
+		return number(out, before)
+	}
+}
+
+// picked are elements that a known index picks.
+func picked(s *eval.Scope, n *onnx.Node, data int, before, after []int, axis int) func(int, []int) int {
+	index := s.Enlarge(n.Input(1))
+	if data != 0 || !index.Known() || index.Ints == nil {
+		return nil
+	}
+	row := func(i, d int) int { return (int(index.Ints[i]) + before[d]) % before[d] }
+	switch eval.Lookup(n.Domain, n.Op).Axes {
+	case eval.AxesPick:
+		return func(element int, place []int) int {
+			out := slices.Clone(place)
+			out[axis] = row(element, axis)
+			return number(out, before)
+		}
+	case eval.AxesGather:
+		ranks := len(index.Shape)
+		if axis+ranks > len(after) {
+			return nil
+		}
+		return func(_ int, place []int) int {
+			at := number(place[axis:axis+ranks], index.Shape)
+			return number(slices.Concat(place[:axis], []int{row(at, axis)}, place[axis+ranks:]), before)
+		}
+	}
+	batch, depth := int(n.Int("batch_dims", 0)), index.Shape[len(index.Shape)-1]
+	lead := len(index.Shape) - 1
+	if lead > len(after) || batch+depth > len(before) {
+		return nil
+	}
+	return func(_ int, place []int) int {
+		at := number(place[:lead], index.Shape[:lead]) * depth
+		out := slices.Clone(place[:batch])
+		for d := range depth {
+			out = append(out, row(at+d, batch+d))
+		}
+		return number(append(out, place[lead:]...), before)
+	}
+}
+
+// number is the element at a place.
+func number(place, shape []int) (element int) {
+	for d, n := range shape {
+		element = element*n + place[d]
+	}
+	return element
+}
