@@ -609,22 +609,22 @@ func (l *Labels) prepares(e *event, along []Axis) bool {
 	}
 	features := inputAxis{name, l.featuresOf(name)}
 	return features.axis > 0 && !slices.ContainsFunc(along, func(a Axis) bool {
-		return slices.ContainsFunc(leaves(a), func(f Factor) bool { return !slices.Contains(f.root().inputs, features) })
+		return slices.ContainsFunc(leaves(a), func(f Factor) bool { return f.root().attends || !slices.Contains(f.root().inputs, features) })
 	})
 }
 
-// featuresOf is the axis of an input's features beside those of batch and time: the last one, or the one of a size ahead of a free one; 0 where
-// it has other axes.
+// featuresOf is the axis of an input's features beside those of batch and time: that of a size beside a free one; 0 where
+// it has other axes, or that is not told.
 func (l *Labels) featuresOf(name string) int {
 	for _, in := range l.e.File.Graph.Inputs {
-		switch {
-		case in.Name != name:
-		case len(in.Dims) != 3 || l.inputs[name].Tokens:
-			return 0
-		case in.Dims[2].Value < 0 && in.Dims[1].Value > 0:
-			return 1
-		default:
+		if in.Name != name || len(in.Dims) != 3 || l.inputs[name].Tokens {
+			continue
+		}
+		switch one, two := in.Dims[1].Value, in.Dims[2].Value; {
+		case one < 0 && two > 0:
 			return 2
+		case one > 0 && two < 0:
+			return 1
 		}
 	}
 	return 0

@@ -62,6 +62,7 @@ func (m *Search) isData(s *eval.Scope, name string) bool {
 const (
 	maxBehindTerm = 64
 	maxScored     = 4
+	maxScalings   = 4       // nodes behind a product that scale it
 	maxAsked      = 200     // products that are asked about
 	maxPairs      = 1 << 24 // of queries and keys
 	maxQueries    = 24      // of whom the keys are looked at
@@ -118,7 +119,7 @@ func (m *Search) behindTerm(s *eval.Scope, term string) *scored {
 			}
 			b := &scored{scope: s, node: n, operand: operand, from: names[i], term: term}
 			known, ok := m.ask(b)
-			for k := next[i]; !known && k >= 0 && slices.Equal(s.Value(names[k]).Shape, s.Value(names[i]).Shape); k = next[k] { // scaled by data, perhaps
+			for k, tries := next[i], 0; !known && k >= 0 && tries < maxScalings && slices.Equal(s.Value(names[k]).Shape, s.Value(names[i]).Shape); k, tries = next[k], tries+1 { // by data, perhaps
 				b.from = names[k]
 				known, ok = m.ask(b)
 			}
@@ -315,7 +316,7 @@ func (m *Search) Find() site.Site {
 
 // steps reports whether rows follow one another with the distance, and those of the ends go on.
 func (b *scored) steps() bool {
-	zero, last := b.by[0], int(b.table.Dims[b.axis])-1
+	zero, last := b.zero(), int(b.table.Dims[b.axis])-1
 	for _, step := range []int{1, -1} {
 		fits := true
 		for distance, row := range b.by {
@@ -328,9 +329,17 @@ func (b *scored) steps() bool {
 	return false
 }
 
+// zero is the row of the distance 0, also where its vector is zero.
+func (b *scored) zero() int {
+	if row := b.by[0]; row >= 0 {
+		return row
+	}
+	return (b.by[1] + b.by[-1]) / 2
+}
+
 // sides are the most distances to one side that have a row of their own, and the fewest to one that is seen.
 func (b *scored) sides() (most, fewest int) {
-	zero, last := b.by[0], int(b.table.Dims[b.axis])-1
+	zero, last := b.zero(), int(b.table.Dims[b.axis])-1
 	most, fewest = max(zero, last-zero), max(zero, last-zero)
 	for distance, row := range b.by {
 		switch {
