@@ -15,8 +15,7 @@ import (
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// addition is a place where rows of numbers, one a position, are added to the model's
-// state or put beside its columns.
+// addition is a place where rows of numbers, one a position, are added to the model's state or put beside its columns.
 type addition struct {
 	scope    *eval.Scope
 	node     *onnx.Node
@@ -146,9 +145,8 @@ func grids(runs []axes.Run) (all [][2]int) {
 	return all
 }
 
-// axial reads a grid off two tables of one meeting, of which places take the rows of one again
-// and again, and of the other one for each turn: position p has row p mod n of the first and
-// row p div n of the second (axial positions, Kitaev et al. 2020, §3).
+// axial reads a grid off two tables of one meeting, of which places take the rows of one again and again, and of the other one for each
+// turn: position p has row p mod n of the first and row p div n of the second (axial positions, Kitaev et al. 2020, §3).
 func axial(all []*addition) bool {
 	if len(all) != 2 || len(all[0].runs) != 1 || all[0].runs[0].Grid != nil || len(all[0].share.Row) != len(all[1].share.Row) {
 		return false
@@ -190,8 +188,7 @@ func (d *detector) turning() (found bool) {
 // maxTurning bounds the tables that are held against each other.
 const maxTurning = 16
 
-// quantisedBy gives a table of whole numbers the scale and zero point that the node which
-// adds its rows takes behind them.
+// quantisedBy gives a table of whole numbers the scale and zero point that the node which adds its rows takes behind them.
 func quantisedBy(x axes.Meeting, part *sheet.Share) {
 	row := eval.Lookup(x.Node.Domain, x.Node.Op)
 	if row == nil || row.Axes != eval.AxesQuantizedAdd || part.Table.Scale != 0 || x.Known != x.Node.Input(x.Input) {
@@ -262,8 +259,7 @@ func (d *detector) joinedRows(all []*addition) []*addition {
 	})
 }
 
-// gridOf says how an addition's places lie on a grid: its sizes, and the tokens ahead of
-// it; ok is false where there is none.
+// gridOf says how an addition's places lie on a grid: its sizes, and the tokens ahead of it; ok is false where there is none.
 func (a *addition) gridOf() (grid []int, prefix int, ok bool) {
 	for _, r := range a.runs {
 		if r.Grid != nil {
@@ -336,8 +332,7 @@ func (a *addition) resampled(t *onnx.Tensor, from [2]int) bool {
 	return true
 }
 
-// embedLayerNormalization is the fused embedding of three tables; without position_ids
-// the positions are 0 … length−1.
+// embedLayerNormalization is the fused embedding of three tables; without position_ids the positions are 0 … length−1.
 func (d *detector) embedLayerNormalization(s *eval.Scope, n *onnx.Node) {
 	name := n.Input(3)
 	t := trace.Stored(s, name)
@@ -367,8 +362,7 @@ func (d *detector) embedLayerNormalization(s *eval.Scope, n *onnx.Node) {
 		share: &sheet.Share{Table: table, Columns: int(t.Dims[1]), First: int(src.First), Stores: true}})
 }
 
-// sideOf is the axis of the grid along which alone an addition's rows differ; false where
-// they do along several, or lie along none.
+// sideOf is the axis of the grid along which alone an addition's rows differ; false where they do along several, or lie along none.
 func (a *addition) sideOf() (axis int, ok bool) {
 	grid, _, ok := a.gridOf()
 	if !ok || a.share == nil || a.share.Row == nil || len(a.share.Row) != sheet.Size(grid) {
@@ -392,9 +386,8 @@ func (d *detector) together(a, b *addition) bool {
 	return slices.Equal(sides, []int{height, width}) && (after(a, b) || after(b, a))
 }
 
-// crossings takes tables that tell positions apart each along an axis of its own: those that
-// are added together (an image's rows and columns) are one encoding, others (time, and space)
-// one each. Where they do not tell all apart, they are left unread.
+// crossings takes tables that tell positions apart each along an axis of its own: those that are added together (an image's rows and
+// columns) are one encoding, others (time, and space) one each. Where they do not tell all apart, they are left unread.
 func (d *detector) crossings() {
 	var sides []*addition
 	d.turning()
@@ -427,8 +420,7 @@ func (d *detector) crossings() {
 	}
 }
 
-// covered reports whether tables tell all positions apart: those of the axes of a grid, or
-// some along axes that others leave.
+// covered reports whether tables tell all positions apart: those of the axes of a grid, or some along axes that others leave.
 func covered(sides []*addition) bool {
 	var along []axes.Axis
 	of := map[int]bool{}

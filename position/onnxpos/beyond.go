@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
@@ -16,11 +17,11 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// inspectBeyond learns what happens one position beyond each capacity by
-// probing the graph there.
+// inspectBeyond learns what happens one position beyond each capacity by probing the graph there.
 func (m *Model) inspectBeyond() {
 	m.inspectParts()
 	m.inspectLargerPictures()
+	m.findTurns()
 	if m.graph.FixedLength() > 0 || m.graph.ImageInput() != nil && m.graph.TokenInput() == nil || m.graph.WaveInput() != nil {
 		return
 	}
@@ -53,11 +54,6 @@ func (m *Model) inspectBeyond() {
 			chance = append(chance, report.Evidence{Kind: "structure", Says: fmt.Sprintf("at %d positions the graph runs by chance, and gives wrong numbers; from %d on it fails", length+1, length+2)})
 		}
 		for _, s := range at[length] {
-			if t, ok := s.(*tableSite); ok && length < site.Bound(m.sites) && t.uses[0].share != nil && t.uses[0].share.Starts(t.uses[0].rowsAt(probe, origin.New(probe))) {
-				s.SetApart() // bars of music, say, which others tell apart
-				s.SetBeyond(report.BeyondContinues)
-				continue
-			}
 			if s.Encoding().Form != report.FormBaked || m.graph.Grows(s, probe) {
 				s.SetBeyond(m.beyond(s, probe), chance...)
 			}
@@ -65,9 +61,38 @@ func (m *Model) inspectBeyond() {
 	}
 }
 
-// lengthen looks for encodings again in twice the length, where tables do not end the graph at
-// their end: what they hold is used again beyond, and others may tell the turns apart. It reports
-// whether it did.
+// findTurns tells which tables are counted anew again and again (places in a bar of music), of positions that another one tells apart.
+func (m *Model) findTurns() {
+	for _, s := range m.sites {
+		t, ok := s.(*tableSite)
+		if !ok || !t.Detected.Bounds() || t.uses[0].share == nil || len(t.uses[0].along) != 1 {
+			continue
+		}
+		for _, other := range m.sites {
+			o, ok := other.(*tableSite)
+			if !ok || o == t || !o.Detected.Bounds() || o.Detected.Capacity <= t.Detected.Capacity || len(o.uses[0].along) != 1 || !axes.Same(o.uses[0].along[0], t.uses[0].along[0]) {
+				continue
+			}
+			most := min(2*t.Detected.Capacity, o.Detected.Capacity)
+			if t.turnsWithin(m, most) && !o.turnsWithin(m, o.Detected.Capacity+1) {
+				s.SetApart()
+				s.SetBeyond(report.BeyondContinues)
+			}
+		}
+	}
+}
+
+// turnsWithin reports whether so many positions get all rows of the table, and then those from the first on again.
+func (t *tableSite) turnsWithin(m *Model, positions int) bool {
+	row := t.uses[0].share.Row
+	if e := m.runsAt(positions, m.graph.FailsAnyway()); m.graph.FixedLength() == 0 && e != nil && positions <= maxBeyondProbe {
+		row = t.uses[0].rowsAt(e, t.origins)
+	}
+	return t.uses[0].share.Starts(row)
+}
+
+// lengthen looks for encodings again in twice the length, where tables do not end the graph at their end: what they hold is used again
+// beyond, and others may tell the turns apart. It reports whether it did.
 func (m *Model) lengthen() bool {
 	if m.graph.FixedLength() > 0 || m.graph.TokenInput() == nil || m.graph.WaveInput() != nil {
 		return false
@@ -107,8 +132,7 @@ func (t *tableSite) continues(d *detector) bool {
 	})
 }
 
-// runsAt is the graph evaluated at a length, nil where it fails there at a node that is not
-// known to.
+// runsAt is the graph evaluated at a length, nil where it fails there at a node that is not known to.
 func (m *Model) runsAt(length int, known map[*onnx.Node]bool) *eval.Evaluator {
 	fails := false
 	probe := m.graph.Failing(m.graph.Sized(length), func(f eval.Failure) bool {
@@ -121,12 +145,10 @@ func (m *Model) runsAt(length int, known map[*onnx.Node]bool) *eval.Evaluator {
 	return probe
 }
 
-// maxBeyondProbes bounds the lengths at which the graph is probed so: an ordinary
-// model has a capacity or two.
+// maxBeyondProbes bounds the lengths at which the graph is probed so: an ordinary model has a capacity or two.
 const maxBeyondProbes = 16
 
-// unprobed says of sites whose capacity was not probed that it is not known what
-// happens beyond.
+// unprobed says of sites whose capacity was not probed that it is not known what happens beyond.
 func (m *Model) unprobed(lengths []int, at map[int][]site.Site) {
 	for _, length := range lengths {
 		for _, s := range at[length] {
@@ -199,7 +221,7 @@ func (t *tableSite) rowsOf(was, is [2]int, prefix int) []int {
 	if e == nil {
 		return nil
 	}
-	row := t.uses[0].rowsAt(e, origin.New(e))
+	row := t.uses[0].rowsAt(e, t.origins)
 	return row[min(prefix, len(row)):]
 }
 
@@ -243,8 +265,7 @@ func (m *Model) windowed(s position.WindowResizer) bool {
 	return ok && len(other.Window) == 2 && grid[0] > 0 && grid != [2]int(other.Window)
 }
 
-// maxBeyondProbe bounds the length at which the graph is probed beyond a
-// capacity.
+// maxBeyondProbe bounds the length at which the graph is probed beyond a capacity.
 const maxBeyondProbe = 1 << 15
 
 // beyond tells clamping from wrong numbers by the index of the last position.
@@ -271,14 +292,13 @@ func (m *Model) beyond(s site.Site, probe *eval.Evaluator) string {
 
 // staysAtItsLast reports whether the last position gets the last row of the table, as the one before it does.
 func (t *tableSite) staysAtItsLast(e *eval.Evaluator) bool {
-	row := t.uses[0].rowsAt(e, origin.New(e))
+	row := t.uses[0].rowsAt(e, t.origins)
 	n := len(row)
 	return n > 1 && row[n-1] == row[n-2] && row[n-1] == t.rows().Len()-1
 }
 
-// countTables tells, of tables whose first position has another row than the first one, whether that row is an offset
-// or hangs on the length: positions may be counted from the end, or from the table's end. Which it is shows at one
-// more position.
+// countTables tells, of tables whose first position has another row than the first one, whether that row is an offset or hangs on the
+// length: positions may be counted from the end, or from the table's end. Which it is shows at one more position.
 func (m *Model) countTables() {
 	if m.graph.TokenInput() == nil {
 		return
@@ -299,34 +319,36 @@ func (m *Model) countTables() {
 			continue
 		}
 		now, all := u.share.Row, t.rows().Len()
-		if last := now[len(now)-1]; fallsByOne(now) {
-			t.countedFrom(last, fmt.Sprintf("is row n − 1 − p + %d for position p of n", last))
-		} else if e := longer(); e != nil && now[0] > 0 && now[0] == slices.Min(now) && slices.Max(now) == all-1 {
-			if next := u.rowsAt(e, t.origins.Again(e)); len(next) > 0 && slices.Min(next) == now[0]-1 && slices.Max(next) == all-1 {
-				t.fromEnd = true
-				t.countedFrom(0, fmt.Sprintf("is row p + %d − n for position p of n", all))
-			}
+		next := u.rowsAt(longer(), t.origins)
+		switch {
+		case u.share.Falls():
+			t.fall(now, next)
+		case now[0] > 0 && now[0] == slices.Min(now) && slices.Max(now) == all-1 && len(next) > 0 && slices.Min(next) == now[0]-1 && slices.Max(next) == all-1:
+			t.fromEnd = true
+			t.countedFrom(0, fmt.Sprintf("is row p + %d − n for position p of n", all))
 		}
 	}
 }
 
-// fallsByOne reports whether each position has the row before that of the one ahead of it.
-func fallsByOne(row []int) bool {
-	for p := range row {
-		if row[p] != row[0]-p || row[p] < 0 {
-			return false
-		}
+// fall takes a table's rows for those of n positions that fall to the last one: n − 1 − p, or as far from one row, which shows at a position more.
+func (t *tableSite) fall(now, next []int) {
+	last := now[len(now)-1]
+	t.fromEnd = t.m.FixedLength() > 0
+	if len(next) > 0 && next[0] == now[0] {
+		t.fromEnd = true
+		t.countedFrom(0, fmt.Sprintf("is row %d − p for position p", now[0]))
+		t.Detected.Capacity = now[0] + 1
+		return
 	}
-	return len(row) > 1
+	t.countedFrom(last, fmt.Sprintf("is row n − 1 − p + %d for position p of n", last))
 }
 
-// rowsAt are the rows of the table that positions get, or have theirs made of, in another evaluation; nil where that is
-// not told.
+// rowsAt are the rows of the table that positions get, or have theirs made of, in another evaluation; nil where that is not told.
 func (a *addition) rowsAt(e *eval.Evaluator, origins *origin.Maps) []int {
-	if a.sheet == nil || a.scope.Index() >= len(e.Scopes()) {
+	if a.sheet == nil || e == nil || a.scope.Index() >= len(e.Scopes()) {
 		return nil
 	}
-	of := origins.Of(e.Scopes()[a.scope.Index()], a.name)
+	of := origins.Again(e).Of(e.Scopes()[a.scope.Index()], a.name)
 	if of == nil {
 		return nil
 	}

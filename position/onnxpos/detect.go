@@ -17,8 +17,7 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
-// detector walks a probed graph and collects the places where numbers that
-// depend on position meet the model's state.
+// detector walks a probed graph and collects the places where numbers that depend on position meet the model's state.
 type detector struct {
 	m        *site.Graph
 	e        *eval.Evaluator
@@ -101,8 +100,7 @@ func (m *Model) detector(e *eval.Evaluator, length int) *detector {
 	return d
 }
 
-// meet takes the places where data meet numbers that depend on positions alone to the
-// mechanisms that read them.
+// meet takes the places where data meet numbers that depend on positions alone to the mechanisms that read them.
 func (d *detector) meet() {
 	for _, x := range d.labels.Meetings {
 		v := x.Scope.Enlarge(x.Known)

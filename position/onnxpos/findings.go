@@ -42,8 +42,7 @@ var (
 	ruleTooLarge             = site.Rule{ID: "onnx-too-large", Level: report.LevelError, Doc: "the graph is too large to be looked at whole"}
 )
 
-// maxFindings bounds the findings of one rule; the last of them tells how many
-// there are.
+// maxFindings bounds the findings of one rule; the last of them tells how many there are.
 const maxFindings = 100
 
 // inspectFindings looks for what the owner of the file should know.
@@ -197,8 +196,7 @@ func nodeWhere(n *onnx.Node) *report.Where {
 	return &report.Where{Node: n.Title(), Range: &r}
 }
 
-// maxScanned bounds the elements of a table that inspect looks at one by one.
-// A table that is changed is read whole.
+// maxScanned bounds the elements of a table that inspect looks at one by one. A table that is changed is read whole.
 const maxScanned = 1 << 22
 
 // tables looks for numbers that are none, and for tables that nobody reads.
@@ -238,8 +236,7 @@ func (f *finder) tables() {
 	})
 }
 
-// resembles reports whether a constant has the shape of a table in use, or of
-// one with more or fewer rows.
+// resembles reports whether a constant has the shape of a table in use, or of one with more or fewer rows.
 func (f *finder) resembles(t *onnx.Tensor) bool {
 	if f.shapes == nil {
 		f.shapes = map[tableShape]bool{}
@@ -277,8 +274,7 @@ func (f *finder) file() {
 	})
 }
 
-// sharedData tells of constants that lie on the same bytes of a data file. A
-// change of one gives it bytes of its own.
+// sharedData tells of constants that lie on the same bytes of a data file. A change of one gives it bytes of its own.
 func (f *finder) sharedData() {
 	type span struct {
 		tensor *onnx.Tensor
@@ -306,8 +302,7 @@ const knownIR = 14
 
 const maxProtobuf = 1<<31 - 1
 
-// bound tells of graphs that end before their encodings do, and of those that run at some
-// lengths alone.
+// bound tells of graphs that end before their encodings do, and of those that run at some lengths alone.
 func (f *finder) bound() {
 	switch end := f.m.end(); {
 	case end.Step > 1:
@@ -355,8 +350,7 @@ func (m *Model) End() (longest, beside int) {
 	return end.Runs, beside
 }
 
-// pictured is how many patches the one picture has that the graph takes, where it resamples
-// a table of a grid to them itself; 0 elsewhere.
+// pictured is how many patches the one picture has that the graph takes, where it resamples a table of a grid to them itself; 0 elsewhere.
 func (m *Model) pictured() int {
 	if m.graph.FreeImage() || slices.ContainsFunc(m.sites, func(s site.Site) bool { return s.Encoding().Capacity > 0 && !s.Encoding().IsGrid() }) {
 		return 0 // a text's positions bound the model

@@ -1,11 +1,9 @@
-// Package onnxpos finds the places where an ONNX graph encodes position and
-// changes them. Model is a file as positions see it; mechanisms.go lists the ways
-// to encode positions, each with the search for it. Tables that are added to the
-// state are here; the packages below have the others, and the change of length.
+// Package onnxpos finds the places where an ONNX graph encodes position and changes them. Model is a file as positions see it; mechanisms.go
+// lists the ways to encode positions, each with the search for it. Tables that are added to the state are here; the packages below have the
+// others, and the change of length.
 //
-// New evaluates the graph at a small length (package onnx/eval) and judges
-// values and structure; internal names decide nothing, since exporters erase
-// them (facts/ONNX-PATTERNS §1).
+// New evaluates the graph at a small length (package onnx/eval) and judges values and structure; internal names decide nothing, since
+// exporters erase them (facts/ONNX-PATTERNS §1).
 package onnxpos
 
 import (
@@ -76,8 +74,7 @@ func (m *Model) Describe() report.Inspect {
 	return r
 }
 
-// InputIsFixed reports whether the model takes pictures, recordings or features of one size
-// alone.
+// InputIsFixed reports whether the model takes pictures, recordings or features of one size alone.
 func (m *Model) InputIsFixed() bool {
 	g := m.graph
 	if in := g.Recording(); in != nil && g.TokenMatrix() == nil && !slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 }) {
@@ -86,8 +83,7 @@ func (m *Model) InputIsFixed() bool {
 	return g.FixedLength() > 0 || g.ImageInput() != nil && g.TokenInput() == nil && !g.FreeImage() && !g.FreeFrames()
 }
 
-// PatchSize is the stride of the convolution that makes patches of an image,
-// 0 when there is none or it is not square.
+// PatchSize is the stride of the convolution that makes patches of an image, 0 when there is none or it is not square.
 func (m *Model) PatchSize() int { return m.graph.PatchSize() }
 
 // Overlap is how many pixels of each side the last patch has beyond its step.
@@ -109,8 +105,7 @@ func (m *Model) Close() error { return m.graph.File.Close() }
 // ReadError is the first error of reading a model that is no file on a disk.
 func (m *Model) ReadError() error { return m.graph.File.ReadError() }
 
-// NameData tells the model the path at which it will be written, after
-// which its data files are named.
+// NameData tells the model the path at which it will be written, after which its data files are named.
 func (m *Model) NameData(path string) { m.graph.Editor.NameData(path) }
 
 // Attentions are the attentions of the model, in the order of the graph. A graph that

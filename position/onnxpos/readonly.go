@@ -24,15 +24,13 @@ type readOnlySite struct {
 	node string
 }
 
-// Store refuses: the numbers were read where they meet the data, not where they are
-// made.
+// Store refuses: the numbers were read where they meet the data, not where they are made.
 func (s *readOnlySite) Store(position.Want) error {
 	return &position.Refusal{Why: fmt.Sprintf("%s is read at %s, where it meets the data; how the graph makes it is no form that is changed", s.Detected.Scheme, s.node),
 		Instead: "export the model again with the wanted configuration"}
 }
 
-// explained is what the detectors have explained: nodes at which numbers meet the data,
-// and what the numbers are made of.
+// explained is what the detectors have explained: nodes at which numbers meet the data, and what the numbers are made of.
 type explained struct {
 	m       *Model
 	nodes   map[*onnx.Node]bool
@@ -190,9 +188,8 @@ func (m *Model) join(found []*readOnlySite, s *readOnlySite) []*readOnlySite {
 	return append(found, s)
 }
 
-// readOnlyProduct reads what is multiplied with the data in a sum over features: matrices
-// that turn them (rotary), or a vector for each pair of positions (Shaw et al. 2018);
-// nil where it is neither.
+// readOnlyProduct reads what is multiplied with the data in a sum over features: matrices that turn them (rotary), or a vector for each pair
+// of positions (Shaw et al. 2018); nil where it is neither.
 func (m *Model) readOnlyProduct(x axes.Meeting) *readOnlySite {
 	v := x.Scope.Enlarge(x.Known)
 	if !v.Known() || v.Floats == nil || x.Axis < 0 {
@@ -233,8 +230,7 @@ func (m *Model) readOnlyProduct(x axes.Meeting) *readOnlySite {
 	return &readOnlySite{*site.NewOther(e), x.Node.Title()}
 }
 
-// byDistance reports whether a value's elements depend on the difference of their places
-// along two axes alone.
+// byDistance reports whether a value's elements depend on the difference of their places along two axes alone.
 func byDistance(v *eval.Value, query, key int) bool {
 	stride := func(d int) (n int) {
 		n = 1

@@ -174,8 +174,11 @@ func (t *tableSite) describe(d *detector) {
 		e.Form = report.FormTable
 	}
 	e.Capacity = learned.Rows - offset
-	if len(d.tables) == 1 && use.beside == nil { // else others may be for the turns
-		e.Capacity *= use.share.Every()
+	if every := use.share.Every(); every > 1 && len(d.tables) == 1 && use.beside == nil { // else others may be for the turns
+		whole := sheet.Share{Row: use.rowsAt(t.m.At(e.Capacity*every), t.origins)}
+		if n := len(whole.Row); n == e.Capacity*every && whole.Every() == every && whole.Row[n-1] == table.Len()-1 {
+			e.Capacity = n
+		}
 	}
 	for _, c := range t.parts() {
 		e.Where = append(e.Where, t.m.Where(c))

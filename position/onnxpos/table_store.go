@@ -14,6 +14,9 @@ import (
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
+// errFromEnd is of tables whose rows fall with the position, or go up to the last one.
+var errFromEnd = &position.Refusal{Why: "its rows are counted from the last one, or from the last position, and from which is not known", Instead: "export the model for the wanted length"}
+
 // AlongTime reports whether the rows tell the frames of a video apart, and nothing else.
 func (t *tableSite) AlongTime() bool { return t.alongTime && t.crossed == nil }
 
@@ -29,10 +32,8 @@ func (t *tableSite) Store(want position.Want) error {
 		return &position.Refusal{Why: "the rows of several axes of positions stand apart", Instead: "export the model for the wanted size"}
 	}
 	switch {
-	case t.uses[0].share.Every() > 1:
-		return &position.Refusal{Why: fmt.Sprintf("each row of the table is that of %d positions", t.uses[0].share.Every()), Instead: "export the model for the wanted length"}
 	case t.fromEnd:
-		return &position.Refusal{Why: "its rows are counted from the last one, which the last position has, and where it counts from is not known", Instead: "export the model for the wanted length"}
+		return errFromEnd
 	case !t.Detected.IsGrid() && t.Resampled():
 		return &position.Refusal{Why: "the graph resamples the table to the length of its input itself", Instead: "give it longer input as it is; what rows that are resampled from more of them would say is not in the file"}
 	}
@@ -214,7 +215,10 @@ func (t *tableSite) Cuts() (cuts []length.Cut) {
 // Follows refuses a graph that takes other rows of the table than those of the part: the first and last of its first row, and the last of all
 // are looked at.
 func (t *tableSite) Follows(e *eval.Evaluator) error {
-	if t.cropped == nil {
+	switch {
+	case t.fromEnd && t.m.FixedLength() > 0:
+		return errFromEnd
+	case t.cropped == nil:
 		return nil
 	}
 	a, is := t.uses[0], t.cropped[1]

@@ -164,7 +164,8 @@ func (r *Reference) explainProducts(e *Explained, angle float64) {
 	}
 }
 
-// Which of queries and keys are turned, and from where on positions count.
+// Which of queries and keys are turned, and from where on positions count: those of keys of the graph's own in one run, and behind them those
+// of two sequences (findTurning).
 const (
 	allTurned    = iota // both, and positions go on behind keys ahead of those of the tokens, as behind a cache
 	ownUnturned         // such keys that come from no cache are not, and positions begin behind them

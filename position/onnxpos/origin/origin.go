@@ -24,7 +24,7 @@ type Map struct {
 	// Of has an origin for each constant of which elements of the value are copies.
 	Of []*Origin
 	// ByRow has an origin for each constant of which elements of the value are made row by
-	// row, in another way than copied: normalised, multiplied with weights.
+	// row, in another way than copied: normalised, multiplied with weights; one for each axis along which they are.
 	ByRow []*Origin
 	// Mixed are constants that go into the value in another way.
 	Mixed []*onnx.Tensor

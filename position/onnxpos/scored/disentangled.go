@@ -17,7 +17,8 @@ import (
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// Disentangled are scores against a table of distances, of which each pair gets one (DeBERTa, He et al. 2021): by its distance,
+// Disentangled are scores against a table of distances, of which a node picks one for each pair: those of DeBERTa (He et al. 2021), or of a
+// plain table by distance, whose indices are put anew alike. They are picked by distance,
 // clipped at the ends of the table, or by its bucket.
 type Disentangled struct {
 	*site.Other

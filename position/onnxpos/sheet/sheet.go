@@ -129,6 +129,16 @@ func (s *Share) Every() int {
 	return n
 }
 
+// Falls reports whether each place has the row before that of the one ahead of it.
+func (s *Share) Falls() bool {
+	for p, row := range s.Row {
+		if row != s.Row[0]-p || row < 0 {
+			return false
+		}
+	}
+	return len(s.Row) > 1
+}
+
 // Starts reports whether places take all rows of the table, and then those from the first one on again.
 func (s *Share) Starts(row []int) bool {
 	n := s.Table.Len()

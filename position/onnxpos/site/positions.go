@@ -6,16 +6,6 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
 
-// Bound is the largest capacity of the encodings that bound the length.
-func Bound(sites []Site) (most int) {
-	for _, s := range sites {
-		if e := s.Encoding(); e.Bounds() {
-			most = max(most, e.Capacity)
-		}
-	}
-	return most
-}
-
 // FindApart tells which encodings are of an axis that keeps its size in a longer input, beside others that do not.
 func (g *Graph) FindApart(sites []Site) {
 	bound := slices.DeleteFunc(slices.Clone(sites), func(s Site) bool { return !s.Encoding().Bounds() })

@@ -69,7 +69,7 @@ type Site interface {
 	Fused() bool
 	// SetBeyond notes what a probe showed beyond the capacity, and by what evidence.
 	SetBeyond(beyond string, evidence ...report.Evidence)
-	// SetApart notes that the axis of its positions keeps its size where the input is longer.
+	// SetApart notes that its capacity bounds no length: see position.Encoding.
 	SetApart()
 	// SetEnd notes that the graph ends after so many positions, where the site's table
 	// seemed to have no end.
