@@ -17,6 +17,11 @@ func Moved(s *eval.Scope, from, to string, chosen []int) []int {
 	if at, ok := back(s, from, to, slices.Clone(chosen)); ok {
 		return at
 	}
+	return tried(s, from, to, chosen)
+}
+
+// tried is Moved by other numbers in the place of the first value's.
+func tried(s *eval.Scope, from, to string, chosen []int) []int {
 	v := s.Value(from)
 	if len(v.Shape) == 0 || v.Len() == 0 || v.Len() > maxMoved {
 		return nil
@@ -62,7 +67,7 @@ func back(s *eval.Scope, from, to string, at []int) ([]int, bool) {
 			return nil, false // of none, or of two
 		}
 		before, after := s.Value(n.Inputs[data]).Shape, s.Value(to).Shape
-		if len(before) == 0 || len(after) == 0 {
+		if len(before) == 0 || len(after) == 0 || slices.Min(before) < 1 || slices.Min(after) < 1 {
 			return nil, false
 		}
 		move := mover(s, n, data, before, after)
@@ -90,20 +95,29 @@ func mover(s *eval.Scope, n *onnx.Node, data int, before, after []int) func(elem
 		if a := n.Attribute(attribute); a != nil {
 			return a.Ints
 		}
-		if n.Input(i) != "" {
+		if i < len(n.Inputs) && n.Input(i) != "" {
 			return s.Value(n.Input(i)).Ints
 		}
 		return nil
 	}
-	axis := int(n.Int("axis", 0))
-	if axis < 0 {
-		axis += len(after)
+	dimension := func(axis int64) int { // −1 where there is none
+		if axis < 0 {
+			axis += int64(len(before))
+		}
+		if axis < 0 || axis >= int64(len(before)) {
+			return -1
+		}
+		return int(axis)
 	}
+	axis := dimension(n.Int("axis", 0))
 	switch eval.Lookup(n.Domain, n.Op).Axes {
 	case eval.AxesSame, eval.AxesReshape:
+		if size(before) != size(after) {
+			return nil
+		}
 		return func(element int, _ []int) int { return element }
 	case eval.AxesMultiply, eval.AxesAdd, eval.AxesExpand: // laid over others
-		if n.Op == "Pow" || n.Op == "Mod" {
+		if n.Op == "Pow" || n.Op == "Mod" || len(before) > len(after) {
 			return nil
 		}
 		return func(_ int, place []int) int {
@@ -114,19 +128,26 @@ func mover(s *eval.Scope, n *onnx.Node, data int, before, after []int) func(elem
 			return number(out, before)
 		}
 	case eval.AxesTranspose:
-		perm := list("perm", -1)
+		perm := list("perm", len(n.Inputs))
+		if perm == nil {
+			for d := range before {
+				perm = append(perm, int64(len(before)-1-d))
+			}
+		}
+		if len(perm) != len(after) || len(before) != len(after) || slices.ContainsFunc(perm, func(d int64) bool { return d < 0 || d >= int64(len(before)) }) {
+			return nil
+		}
 		return func(_ int, place []int) int {
 			out := make([]int, len(before))
-			for d := range after {
-				of := len(after) - 1 - d
-				if d < len(perm) {
-					of = int(perm[d])
-				}
+			for d, of := range perm {
 				out[of] = place[d]
 			}
 			return number(out, before)
 		}
 	case eval.AxesConcat:
+		if axis < 0 || len(before) != len(after) {
+			return nil
+		}
 		first := 0
 		for _, in := range n.Inputs[:data] {
 			if shape := s.Value(in).Shape; axis < len(shape) {
@@ -136,33 +157,48 @@ func mover(s *eval.Scope, n *onnx.Node, data int, before, after []int) func(elem
 		return shifted(before, map[int]int{axis: first})
 	case eval.AxesPad:
 		pads, axes, by := list("pads", 1), list("axes", 3), map[int]int{}
-		if mode := n.Attribute("mode"); mode != nil && string(mode.S) != "constant" || len(pads) == 0 || len(pads)%2 != 0 {
+		if mode := n.Attribute("mode"); mode != nil && string(mode.S) != "constant" || len(pads) == 0 || len(pads)%2 != 0 || len(before) != len(after) {
 			return nil
 		}
 		for i := range len(pads) / 2 {
-			d := i
+			d := dimension(int64(i))
 			if i < len(axes) {
-				d = (int(axes[i]) + len(before)) % len(before)
+				d = dimension(axes[i])
+			}
+			if d < 0 {
+				return nil
 			}
 			by[d] = int(pads[i])
 		}
 		return shifted(before, by)
 	case eval.AxesSlice:
 		starts, axes, steps := list("starts", 1), list("axes", 3), list("steps", 4)
+		first, step := make([]int, len(before)), slices.Repeat([]int{1}, len(before))
+		if len(starts) == 0 || len(before) != len(after) {
+			return nil
+		}
+		for i, start := range starts {
+			d := dimension(int64(i))
+			if i < len(axes) {
+				d = dimension(axes[i])
+			}
+			if d < 0 {
+				return nil
+			}
+			if i < len(steps) {
+				step[d] = int(min(max(steps[i], -int64(before[d])), int64(before[d])))
+			}
+			if start < 0 {
+				start += int64(before[d])
+			}
+			first[d] = int(min(max(start, 0), int64(before[d]-1)))
+		}
 		return func(_ int, place []int) int {
 			out := slices.Clone(place)
-			for i, start := range starts {
-				d, step := i, 1
-				if i < len(axes) {
-					d = (int(axes[i]) + len(before)) % len(before)
+			for d := range out {
+				if out[d] = first[d] + step[d]*place[d]; out[d] < 0 || out[d] >= before[d] {
+					return -1
 				}
-				if i < len(steps) {
-					step = int(steps[i])
-				}
-				if start < 0 {
-					start += int64(before[d])
-				}
-				out[d] = int(min(max(start, 0), int64(before[d]-1))) + step*place[d]
 			}
 			return number(out, before)
 		}
@@ -187,33 +223,44 @@ func shifted(before []int, by map[int]int) func(int, []int) int {
 
 // picked are elements that a known index picks.
 func picked(s *eval.Scope, n *onnx.Node, data int, before, after []int, axis int) func(int, []int) int {
-	index := s.Enlarge(n.Input(1))
-	if data != 0 || !index.Known() || index.Ints == nil {
+	if data != 0 || len(n.Inputs) < 2 || axis < 0 {
 		return nil
 	}
-	row := func(i, d int) int { return (int(index.Ints[i]) + before[d]) % before[d] }
+	index := s.Enlarge(n.Input(1))
+	if !index.Known() || index.Ints == nil || len(index.Ints) != size(index.Shape) {
+		return nil
+	}
+	row := func(i, d int) int { return ((int(index.Ints[i])%before[d] + before[d]) % before[d]) } // from the end, too
+	rank := len(index.Shape)
 	switch eval.Lookup(n.Domain, n.Op).Axes {
 	case eval.AxesPick:
+		if !slices.Equal(index.Shape, after) || len(before) != len(after) {
+			return nil
+		}
 		return func(element int, place []int) int {
 			out := slices.Clone(place)
 			out[axis] = row(element, axis)
+			for d := range out {
+				if out[d] >= before[d] {
+					return -1
+				}
+			}
 			return number(out, before)
 		}
 	case eval.AxesGather:
-		ranks := len(index.Shape)
-		if axis+ranks > len(after) {
+		if len(after) != len(before)+rank-1 {
 			return nil
 		}
 		return func(_ int, place []int) int {
-			at := number(place[axis:axis+ranks], index.Shape)
-			return number(slices.Concat(place[:axis], []int{row(at, axis)}, place[axis+ranks:]), before)
+			at := number(place[axis:axis+rank], index.Shape)
+			return number(slices.Concat(place[:axis], []int{row(at, axis)}, place[axis+rank:]), before)
 		}
 	}
-	batch, depth := int(n.Int("batch_dims", 0)), index.Shape[len(index.Shape)-1]
-	lead := len(index.Shape) - 1
-	if lead > len(after) || batch+depth > len(before) {
+	batch := int(n.Int("batch_dims", 0))
+	if rank == 0 || batch < 0 || batch+index.Shape[rank-1] > len(before) || len(after) != rank-1+len(before)-batch-index.Shape[rank-1] || batch > rank-1 {
 		return nil
 	}
+	lead, depth := rank-1, index.Shape[rank-1]
 	return func(_ int, place []int) int {
 		at := number(place[:lead], index.Shape[:lead]) * depth
 		out := slices.Clone(place[:batch])
@@ -222,6 +269,15 @@ func picked(s *eval.Scope, n *onnx.Node, data int, before, after []int, axis int
 		}
 		return number(append(out, place[lead:]...), before)
 	}
+}
+
+// size is how many elements a shape has.
+func size(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return n
 }
 
 // number is the element at a place.
