@@ -23,7 +23,7 @@ func Moved(s *eval.Scope, from, to string, chosen []int) []int {
 // tried is Moved by other numbers in the place of the first value's.
 func tried(s *eval.Scope, from, to string, chosen []int) []int {
 	v := s.Value(from)
-	if len(v.Shape) == 0 || v.Len() == 0 || v.Len() > maxMoved {
+	if len(v.Shape) == 0 || v.Len() == 0 || v.Len() > maxMoved || len(chosen) == 0 {
 		return nil
 	}
 	var trials [4][]float64
@@ -34,7 +34,7 @@ func tried(s *eval.Scope, from, to string, chosen []int) []int {
 			given.Floats[i] = number(int64(i))
 		}
 		all := known(s.Given(from, given).Value(to))
-		if all == nil {
+		if all == nil || len(all) <= slices.Max(chosen) {
 			return nil
 		}
 		for _, i := range chosen {
@@ -67,7 +67,7 @@ func back(s *eval.Scope, from, to string, at []int) ([]int, bool) {
 			return nil, false // of none, or of two
 		}
 		before, after := s.Value(n.Inputs[data]).Shape, s.Value(to).Shape
-		if len(before) == 0 || len(after) == 0 || slices.Min(before) < 1 || slices.Min(after) < 1 {
+		if !Countable(before) || !Countable(after) {
 			return nil, false
 		}
 		move := mover(s, n, data, before, after)
@@ -270,6 +270,21 @@ func picked(s *eval.Scope, n *onnx.Node, data int, before, after []int, axis int
 		return number(append(out, place[lead:]...), before)
 	}
 }
+
+// Countable reports whether a shape has dimensions, elements, and no more of them than can be numbered.
+func Countable(shape []int) bool {
+	n := 1
+	for _, d := range shape {
+		if d < 1 || d > maxNumber/n {
+			return false
+		}
+		n *= d
+	}
+	return len(shape) > 0
+}
+
+// maxNumber bounds the numbers of elements.
+const maxNumber = 1 << 40
 
 // size is how many elements a shape has.
 func size(shape []int) int {

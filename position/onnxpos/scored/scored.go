@@ -152,6 +152,9 @@ func (m *Search) ask(b *scored) (known, ok bool) {
 // its elements are not those of distances.
 func (b *scored) pairs() (known, ok bool) {
 	made, product := b.scope.Value(b.term).Shape, b.scope.Value(b.from).Shape
+	if !origin.Countable(product) || !origin.Countable(made) {
+		return false, false
+	}
 	for key := len(made) - 1; key > 0; key-- {
 		for query := key - 1; query >= 0; query-- {
 			queries, keys := made[query], made[key]
