@@ -132,8 +132,8 @@ func (f *finder) unreadMeetings() {
 			&report.Where{Node: x.Node.Title()})
 	}
 	for _, s := range f.m.sites {
-		if r, ok := s.(*rotary.Site); ok && r.Decays() {
-			f.add(ruleUnreadMeeting, "cosines and sines grow or shrink from position to position (xPos), by numbers that are not read: their angles alone are told", "", &s.Encoding().Where[0])
+		if r, ok := s.(*rotary.Site); ok && r.Untold() != "" && len(r.Tables()) == 0 { // else rounding may do it
+			f.add(ruleUnreadMeeting, r.Untold()+": their angles alone are told", "", &s.Encoding().Where[0])
 		}
 	}
 }

@@ -86,6 +86,9 @@ func (r *Reference) Explain() (*Explained, error) {
 			swapLayout(&r.rotations[i].rotary)
 		}
 		if r.explainProducts(&other, angle); other.Wrong != "" || len(r.rotations) == 0 {
+			if says := r.untold(); says != "" {
+				e.Wrong, e.Unknown = "", says
+			}
 			return e, nil
 		}
 		e.Wrong = ""
@@ -106,6 +109,16 @@ func (r *Reference) Explain() (*Explained, error) {
 	}
 	r.taken = e.Unknown != ""
 	return e, r.explainOutput(e)
+}
+
+// untold is what the schemes of the rotations do not tell of them; "" where they tell all.
+func (r *Reference) untold() string {
+	for _, turn := range r.rotations {
+		if u, ok := r.Model.Sites()[turn.encoding].(interface{ Untold() string }); ok && u.Untold() != "" {
+			return u.Untold()
+		}
+	}
+	return ""
 }
 
 // explainProducts holds query·key as the file multiplies them against turned ones. Of a model that turns queries and keys, the

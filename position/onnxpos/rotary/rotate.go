@@ -25,9 +25,6 @@ func (r *Site) Rotation(position, length int, cos, sin []float64) error {
 		}
 		return nil
 	}
-	if r.Decays() {
-		return untold("its cosines and sines grow or shrink from position to position, by what is not read")
-	}
 	f := r.FileFrequencies()
 	if s := r.scheme.Scaling; s.LongFrequencies != nil && length > s.OriginalLength {
 		f = s.LongFrequencies // what the graph switches to
@@ -43,9 +40,12 @@ func (r *Site) Rotation(position, length int, cos, sin []float64) error {
 	return nil
 }
 
-// Decays reports whether computed cosines and sines grow or shrink from position to position, of which the scheme says nothing.
-func (r *Site) Decays() bool {
-	return len(r.caches) == 0 && r.places[0] == nil && r.decays(r.uses[0])
+// Untold says what the scheme does not tell: that cosines and sines grow or shrink from position to position; "" of others.
+func (r *Site) Untold() string {
+	if r.places[0] != nil || !r.decays(r.uses[0]) {
+		return ""
+	}
+	return "cosines and sines grow or shrink from position to position (xPos), by numbers that are not read"
 }
 
 // unread is the error of cosines and sines that are not read: no fault where no formula is told of them.
