@@ -66,7 +66,7 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	}
 	sources := trace.Sources(x.Scope, x.Known)
 	waves := slices.ContainsFunc(sources, func(src trace.Source) bool { return src.Trig != nil })
-	for _, o := range of.ByRow {
+	for _, o := range slices.Concat(of.ByRow, of.ByElement) {
 		if !waves { // else rows are angles
 			take(o, s.ShareByRow(o))
 		}

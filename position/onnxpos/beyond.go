@@ -361,7 +361,7 @@ func (a *addition) rowsAt(e *eval.Evaluator, origins *origin.Maps) []int {
 			return part.Row
 		}
 	}
-	for _, o := range of.ByRow {
+	for _, o := range slices.Concat(of.ByRow, of.ByElement) {
 		if part := s.ShareByRow(o); o.Tensor == a.source.Tensor && part != nil {
 			return part.Row
 		}

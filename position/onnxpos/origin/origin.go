@@ -24,8 +24,11 @@ type Map struct {
 	// Of has an origin for each constant of which elements of the value are copies.
 	Of []*Origin
 	// ByRow has an origin for each constant of which elements of the value are made row by
-	// row, in another way than copied: normalised, multiplied with weights; one for each axis along which they are.
+	// row, in another way than copied: normalised, multiplied with weights.
 	ByRow []*Origin
+	// ByElement has those of constants of which each is made of one row along several axes: of one element (behind a Tanh), or of a row and a
+	// column (a network of coordinates).
+	ByElement []*Origin
 	// Mixed are constants that go into the value in another way.
 	Mixed []*onnx.Tensor
 	// Cut says that more constants go into the value than were asked about.
@@ -163,8 +166,13 @@ func (m *Maps) find(s *eval.Scope, name string) *Map {
 		o, mixed := m.ask(s, name, v, t)
 		switch {
 		case mixed:
-			if found := m.rows(s, name, v, t); len(found) > 0 {
+			switch found := m.rows(s, name, v, t); len(found) {
+			case 0:
+			case 1:
 				out.ByRow = append(out.ByRow, found...)
+				continue
+			default:
+				out.ByElement = append(out.ByElement, found...)
 				continue
 			}
 			out.Mixed = append(out.Mixed, t)
