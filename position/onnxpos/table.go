@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
-	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
@@ -256,7 +255,7 @@ func (t *tableSite) grid(d *detector) (grid []int, prefix, total int) {
 		return t.crossed, 0, use.share.Table.Len()
 	}
 	grid, prefix, ok := use.gridOf()
-	if !ok || t.m.TokenMatrix() != nil && slices.ContainsFunc(use.runs, func(r axes.Run) bool { return r.Grid == nil && r.Size == d.length }) {
+	if !ok || t.m.TokenMatrix() != nil && t.m.Grows(t, t.m.At(d.length+1)) {
 		return nil, 0, 0 // or a text beside patches, of as many tokens as are given
 	}
 	total = len(use.sheet.Places)
