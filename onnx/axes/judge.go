@@ -341,7 +341,7 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 	return role
 }
 
-// ofInput reports whether an axis is a part of one of an input, or runs of its places, or was picked out of it: then its places are the input's, and attend to each other,
+// ofInput reports whether an axis is a part of one of an input, or runs of its places or windows over them, or was picked out of it: then its places are the input's, and attend to each other,
 // though weights sum over the whole elsewhere (patches of a series that is projected as well).
 func (a *Atom) ofInput() bool {
 	queue := []*Atom{a.root()}
@@ -359,7 +359,7 @@ func (a *Atom) ofInput() bool {
 			}
 		}
 		for _, d := range at.made {
-			if len(d.from) == 1 && (d.how == picked || d.how == tiled || d.how == sliced) {
+			if len(d.from) == 1 && (d.how == picked || d.how == tiled || d.how == windowed || d.how == sliced) {
 				queue = append(queue, d.from[0].root())
 			}
 		}
@@ -607,27 +607,30 @@ func (l *Labels) prepares(e *event, along []Axis) bool {
 	case l.inputs[name].Raw && slices.Contains(e.node.Inputs, name):
 		return n < 2 || !l.isWeighed(axes[n-1], 0) || axes[n-1].root().channel
 	}
-	features := inputAxis{name, l.featuresOf(name)}
-	return features.axis > 0 && !slices.ContainsFunc(along, func(a Axis) bool {
-		return slices.ContainsFunc(leaves(a), func(f Factor) bool { return f.root().attends || !slices.Contains(f.root().inputs, features) })
+	return slices.ContainsFunc(l.featuresOf(name), func(axis int) bool {
+		return !slices.ContainsFunc(along, func(a Axis) bool {
+			return slices.ContainsFunc(leaves(a), func(f Factor) bool { return f.root().attends || !slices.Contains(f.root().inputs, inputAxis{name, axis}) })
+		})
 	})
 }
 
-// featuresOf is the axis of an input's features beside those of batch and time: that of a size beside a free one; 0 where
-// it has other axes, or that is not told.
-func (l *Labels) featuresOf(name string) int {
+// featuresOf is the axis of an input's features beside those of batch and time: that of a size beside a free one, one of the two where both
+// have a size; none where it has other axes.
+func (l *Labels) featuresOf(name string) []int {
 	for _, in := range l.e.File.Graph.Inputs {
 		if in.Name != name || len(in.Dims) != 3 || l.inputs[name].Tokens {
 			continue
 		}
 		switch one, two := in.Dims[1].Value, in.Dims[2].Value; {
 		case one < 0 && two > 0:
-			return 2
+			return []int{2}
 		case one > 0 && two < 0:
-			return 1
+			return []int{1}
+		case one > 0 && two > 0:
+			return []int{1, 2}
 		}
 	}
-	return 0
+	return nil
 }
 
 // isArithmetic reports whether a node is one of plain arithmetic of two values.

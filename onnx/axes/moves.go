@@ -268,6 +268,27 @@ func (c *call) join(parts []segment) Axis {
 	return Axis{{Atom: a}}
 }
 
+// unfolded is the axis of which operands that are put together, one beside the other, are runs at different places (unfold, as
+// TorchScript writes it for a fixed size); nil where they are something else.
+func (c *call) unfolded(axis int, filled []int) Axis {
+	if len(filled) < 2 {
+		return nil
+	}
+	first, second := c.of(filled[0]).Axes, c.of(filled[1]).Axes
+	for d := range min(len(first), len(second)) {
+		a, b := leaves(first[d]), leaves(second[d])
+		if d == axis || len(a) != 1 || len(b) != 1 || !shifted(a[0].Atom, b[0].Atom) {
+			continue
+		}
+		for _, made := range a[0].made {
+			if made.how == sliced {
+				return made.from
+			}
+		}
+	}
+	return nil
+}
+
 func concat(c *call) []*Value {
 	shape := c.shape(0)
 	axis := dimension(c.n.Int("axis", 0), len(shape))
@@ -291,12 +312,15 @@ func concat(c *call) []*Value {
 			return c.opaque()
 		}
 	}
+	windows := c.unfolded(axis, filled)
 	for d, size := range shape {
 		if d != axis {
 			out.Axes[d] = c.overlay(d, len(shape), size, filled)
 		}
 	}
-	out.Axes[axis] = c.join(parts)
+	if out.Axes[axis] = c.join(parts); windows != nil && shape[axis] == len(parts) {
+		out.Axes[axis] = c.l.derive(windowed, windows, 0, shape[axis], 0)
+	}
 	others := slices.Clone(out.Axes)
 	others[axis] = nil // along the axis itself nothing is met
 	for _, i := range filled {

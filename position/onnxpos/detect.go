@@ -47,10 +47,13 @@ func (m *Model) detect() {
 	if m.lengthen() {
 		return
 	}
+	if few := len(m.sites) == 0 || len(m.sites) == 1 && m.hasScheme(report.SchemeConv); few && m.enlarge() {
+		return
+	}
+	if len(m.sites) == 0 && m.turnAxes() {
+		return
+	}
 	if len(m.sites) == 0 {
-		if m.enlarge() || m.turnAxes() {
-			return
-		}
 		m.sites = append(m.sites, m.withoutEncoding())
 	}
 	m.countTables()

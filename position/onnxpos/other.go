@@ -90,19 +90,18 @@ func unread(m *Model, d *detector) []site.Site {
 	return []site.Site{m.unknownAt(d.unread.Title(), "constants meet the data here that are too many to be looked at; no other encoding was recognised")}
 }
 
-// enlarge probes anew with a larger picture or a longer recording, where convolutions leave
-// a single position of the first one, or so few that what is not recognised may be more than they show, and looks for encodings
-// again. It reports whether it did.
+// enlarge probes anew with a larger input and looks for encodings again, and reports whether it did: once where nothing but convolutions
+// was found, since groups of frames or tokens may leave a single position; then as long as convolutions leave one, or few patches.
 func (m *Model) enlarge() bool {
 	sides := m.graph.PatchGrid()
 	few := m.graph.FreeImage() && len(m.labels().Meetings) > 0 && min(sides[0], sides[1]) < fewPatches
-	if m.vanished() == nil && !few || !m.graph.Enlarge() {
+	once := !m.graph.FreeImage() && !m.graph.Enlarged()
+	if m.vanished() == nil && !few && !once || !m.graph.Enlarge() {
 		return false
 	}
-	m.unread = nil
+	m.sites, m.unread = nil, nil
 	m.detect()
 	return true
 }
 
-// fewPatches is how many patches along a side show how what is computed for them goes on.
-const fewPatches = 4
+const fewPatches = 4 // along a side: from there on it shows how what is computed for them goes on

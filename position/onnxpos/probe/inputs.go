@@ -2,8 +2,12 @@ package probe
 
 import (
 	"cmp"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -52,13 +56,6 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 		}
 		return s.past
 	}
-	if strings.Contains(name, "+") {
-		total := 0
-		for _, part := range strings.Split(name, "+") {
-			total += s.named(strings.TrimSpace(part), axis, rank, of)
-		}
-		return total
-	}
 	return s.named(name, axis, rank, of)
 }
 
@@ -95,6 +92,11 @@ func IsPositions(name string) bool {
 	return strings.Contains(n, "position") || n == "pos" || strings.HasPrefix(n, "pos_id") || strings.HasSuffix(n, "_pos")
 }
 
+// isMask reports whether an input's name or type says that it tells which tokens are there.
+func isMask(in *onnx.ValueInfo) bool {
+	return in.Type == onnx.Bool || strings.Contains(strings.ToLower(in.Name), "mask")
+}
+
 // IsCount reports whether an input holds how many tokens there are, in all or before the first one.
 func IsCount(in *onnx.ValueInfo) bool {
 	n := strings.ToLower(in.Name)
@@ -114,6 +116,10 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 		switch v := inputs[in.Name]; {
 		case v.Ranked && v.Len() <= room+len(v.Ints) && IsCoordinates(f, in):
 			inputs[in.Name] = coordinates(v, s.past)
+		case v.Known() && isLastKey(f, in):
+			for i := range v.Ints {
+				v.Ints[i] = int64(s.Length + s.past - 1)
+			}
 		case v.Known() && s.past == 0 && IsLength(f, in):
 			v.Ints[0], v.Data = int64(s.Length), false
 		case v.Known() && marksPadding(f, in):
@@ -156,7 +162,6 @@ func coordinates(v *eval.Value, first int) *eval.Value {
 		}
 		out = eval.IntValue(v.Type, v.Shape, counted)
 	}
-	out.Data = true
 	return out
 }
 
@@ -167,7 +172,8 @@ const maxCoordinates = 4
 // alone.
 const maxInputs = 1 << 20
 
-// shapes are those of inputs: what has one name has one size, the largest of those that its places would give it.
+// shapes are those of inputs: what has one name has one size, the largest of those that its places would give it, and what a formula of
+// names says follows from theirs.
 func (s Sizes) shapes(given []*onnx.ValueInfo) [][]int {
 	out, named := make([][]int, len(given)), map[string]int{}
 	for i, in := range given {
@@ -187,12 +193,57 @@ func (s Sizes) shapes(given []*onnx.ValueInfo) [][]int {
 	}
 	for i, in := range given {
 		for axis, d := range in.Dims {
-			if d.Value < 0 && d.Param != "" {
+			if n, ok := computed(d.Param, named); d.Value < 0 && ok && n > 0 {
+				out[i][axis] = n
+			} else if d.Value < 0 && d.Param != "" {
 				out[i][axis] = named[d.Param]
 			}
 		}
 	}
 	return out
+}
+
+// computed is the size that a formula of other names says, as torch.export writes them ("s25 + 1", "2*s0", "s1//4"); false for what is
+// none, or has names of no axis.
+func computed(formula string, named map[string]int) (int, bool) {
+	if !strings.ContainsAny(formula, "+-*/") {
+		return 0, false
+	}
+	tree, err := parser.ParseExpr(strings.ReplaceAll(formula, "//", "/"))
+	if err != nil {
+		return 0, false
+	}
+	var of func(ast.Expr) (int, bool)
+	of = func(x ast.Expr) (int, bool) {
+		switch x := x.(type) {
+		case *ast.ParenExpr:
+			return of(x.X)
+		case *ast.BasicLit:
+			n, err := strconv.Atoi(x.Value)
+			return n, err == nil
+		case *ast.Ident:
+			n, ok := named[x.Name]
+			return n, ok
+		case *ast.BinaryExpr:
+			a, known := of(x.X)
+			b, also := of(x.Y)
+			if !known || !also {
+				return 0, false
+			}
+			switch {
+			case x.Op == token.ADD:
+				return a + b, true
+			case x.Op == token.SUB:
+				return a - b, true
+			case x.Op == token.MUL:
+				return a * b, true
+			case x.Op == token.QUO && b != 0:
+				return a / b, true
+			}
+		}
+		return 0, false
+	}
+	return of(tree)
 }
 
 func probeInput(in *onnx.ValueInfo, s Sizes, shape []int, most int) *eval.Value {
@@ -206,9 +257,7 @@ func probeInput(in *onnx.ValueInfo, s Sizes, shape []int, most int) *eval.Value 
 		}
 	}
 	if in.Type.IsFloat() && n <= most && strings.Contains(strings.ToLower(in.Name), "mask") { // all is there, or the same is added to all
-		ones := eval.FloatValue(in.Type, shape, slices.Repeat([]float64{1}, n))
-		ones.Data = true
-		return ones
+		return eval.FloatValue(in.Type, shape, slices.Repeat([]float64{1}, n))
 	}
 	if !in.Type.IsInteger() || n > most {
 		return eval.Shaped(in.Type, shape...)
@@ -218,8 +267,7 @@ func probeInput(in *onnx.ValueInfo, s Sizes, shape []int, most int) *eval.Value 
 		content[i] = s.fill(in, i, shape)
 	}
 	v := eval.IntValue(in.Type, shape, content)
-	single := len(shape) > 0 && shape[len(shape)-1] == 1 // a position, or how many are before it, which do not count up
-	v.Data = !single || !IsPositions(in.Name) && !IsCount(in)
+	v.Data = !IsPositions(in.Name) && !IsCount(in) && !isMask(in) && len(shape) > 0
 	return v
 }
 
@@ -243,9 +291,7 @@ func (s Sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 	switch {
 	case strings.Contains(name, "mask"), in.Type == onnx.Bool:
 		return 1
-	case strings.Contains(name, "seqlens"), strings.Contains(name, "seq_lens"):
-		return int64(s.Length + s.past - 1)
-	case strings.Contains(name, "total"):
+	case strings.Contains(name, "seqlens"), strings.Contains(name, "seq_lens"), strings.Contains(name, "total"):
 		return int64(s.Length + s.past)
 	case strings.Contains(name, "token_type"), strings.Contains(name, "segment") && !IsPositions(in.Name), strings.Contains(name, "slot"):
 		return 0
@@ -284,6 +330,21 @@ func IsLength(f *onnx.File, in *onnx.ValueInfo) (length bool) {
 		return eval.Is(n, eval.Elements|eval.Layout), false
 	})
 	return length && !other
+}
+
+// isLastKey reports whether an input says where each sequence's last key is, as GroupQueryAttention takes it (seqlens_k of ONNX Runtime's
+// ContribOperators.md: total length − 1).
+func isLastKey(f *onnx.File, in *onnx.ValueInfo) (last bool) {
+	if !in.Type.IsInteger() {
+		return false
+	}
+	w := f.Graph.Wiring()
+	read(f, in, func(n *onnx.Node, of int, _ bool) (on, turns bool) {
+		ends, ok := w.Input(n, 5)
+		last = last || n.Op == "GroupQueryAttention" && ok && ends == of
+		return eval.Is(n, eval.Layout) || n.Op == "Cast", false
+	})
+	return last
 }
 
 // isLengths reports whether an input has a number for each of several sequences with which places are compared, or of which the

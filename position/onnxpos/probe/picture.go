@@ -215,7 +215,10 @@ const maxProbedGrid = 64
 // maxEnlarged bounds how often larger inputs are tried.
 const maxEnlarged = 3
 
-// Enlarge evaluates the graph anew with a larger picture or a longer recording; false where
+// Enlarged reports whether a larger input than the first one was looked for.
+func (p *Probe) Enlarged() bool { return p.enlarged > 0 }
+
+// Enlarge evaluates the graph anew with a larger picture, or a longer recording or text; false where
 // none helps.
 func (p *Probe) Enlarge() bool {
 	if p.enlarged++; p.enlarged > maxEnlarged {
@@ -223,8 +226,7 @@ func (p *Probe) Enlarge() bool {
 	}
 	s := p.Sizes
 	if !p.FreeImage() {
-		in := p.Audio()
-		if in == nil || p.FixedLength() > 0 {
+		if p.Audio() == nil && p.TokenInput() == nil || p.FixedLength() > 0 || p.isStep() {
 			return false
 		}
 		s.Length *= 4

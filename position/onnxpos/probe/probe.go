@@ -138,6 +138,8 @@ func (p *Probe) probeSizes() Sizes {
 	fixed := p.FixedLength() // which finds the part as well
 	if n := cmp.Or(fixed, p.fixed.part); n > 0 {
 		s.Length = n
+	} else if p.isStep() {
+		s.Length = 1
 	}
 	if in := p.WaveInput(); in != nil && in.Dims[len(in.Dims)-1].Value < 0 {
 		s.Length = p.waveLength(s)
