@@ -609,7 +609,9 @@ func (l *Labels) prepares(e *event, along []Axis) bool {
 	}
 	return slices.ContainsFunc(l.featuresOf(name), func(axis int) bool {
 		return !slices.ContainsFunc(along, func(a Axis) bool {
-			return slices.ContainsFunc(leaves(a), func(f Factor) bool { return f.root().attends || !slices.Contains(f.root().inputs, inputAxis{name, axis}) })
+			return slices.ContainsFunc(leaves(a), func(f Factor) bool {
+				return f.root().attends || !slices.Contains(f.root().inputs, inputAxis{name, axis})
+			})
 		})
 	})
 }
