@@ -184,10 +184,10 @@ func (x *extension) compare() (done bool, err error) {
 		}
 	}
 	x.counts = x.o.Length
-	if e, ok := x.m.(Ender); ok && x.bounded {
-		if n, beside := e.End(); beside > 0 {
+	if e, ok := x.m.(Ender); ok {
+		if n, beside := e.End(); beside > 0 && x.bounded {
 			x.counts, x.present = x.counts+beside, n
-		} else if n > 0 && n < x.present && !(x.o.Shorter && n > x.o.Length) {
+		} else if n > 0 && (n < x.present || !x.bounded) && !(x.o.Shorter && n > x.o.Length) {
 			x.ends, enough = n, enough && n >= x.o.Length
 			x.out.note(fmt.Sprintf("the graph ended at %d positions, before its encodings: constants that held this length follow", n))
 		}

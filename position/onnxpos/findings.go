@@ -309,11 +309,11 @@ func (f *finder) bound() {
 		f.add(ruleLengthStep, fmt.Sprintf("the graph runs at %d tokens and at %d, and at no length between: %v", end.Runs, end.Runs+end.Step, end.Failure.Err),
 			fmt.Sprintf("pad inputs to a multiple of %d", end.Step), nodeWhere(end.Failure.Node))
 	case end.Step == 1:
-		if _, beside := f.m.End(); beside > 0 {
-			return // its table ends there, of which other tokens take rows
+		if _, beside := f.m.End(); beside > 0 || len(f.m.graph.CachesOf(end.Runs)) > 0 {
+			return // its table ends there, of which other tokens take rows; or keys and values of its inputs do
 		}
 		f.add(ruleLengthBound, fmt.Sprintf("the graph runs up to %d tokens and not at %d, though its axes are free: %v", end.Runs, end.Runs+1, end.Failure.Err),
-			"it was traced with constants of one length: export it again", nodeWhere(end.Failure.Node))
+			"it was traced with constants of one length: extend changes them where it can, else export it again", nodeWhere(end.Failure.Node))
 	}
 }
 

@@ -1,6 +1,7 @@
 package onnxpos
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -69,5 +70,47 @@ func TestStep(t *testing.T) {
 		if got := found(after); got != "position table of 24 rows of 4 ×24" || after.graph.File.Graph.Inputs[0].Dims[1].Value != m.graph.File.Graph.Inputs[0].Dims[1].Value {
 			t.Errorf("%s: extended to %s, %v", c.name, got, after.graph.File.Graph.Inputs[0].Dims)
 		}
+	}
+}
+
+// TestStaticCaches: keys and values of a fixed number of tokens, which a call writes its own among, become longer with the table; masks over
+// them do, too.
+func TestStaticCaches(t *testing.T) {
+	change := func(m *onnx.NewModel) {
+		step(m, 1, 1, 16, node("Identity", "at", "cache_position"))
+		m.Inputs = append(m.Inputs, onnx.NewValue{Name: "cache_position", Type: onnx.Int64, Dims: []int64{1}}, onnx.NewValue{Name: "attention_mask", Type: onnx.Float, Dims: []int64{1, 16}})
+		m.Outputs = append(m.Outputs, onnx.NewValue{Name: "keys", Type: onnx.Float, Dims: []int64{1, 2, 16, 2}})
+		m.Initializers = append(m.Initializers, integers("single", 1, 1, 1, 1), integers("all", 1, 2, 1, 2), integers("lead", 1, 2))
+		for i, n := range m.Nodes {
+			switch n.Outputs[0] {
+			case "keys":
+				m.Nodes[i] = withInts(node("ScatterElements", "keys", "past", "index", "query"), "axis", int64(2))
+			case "weights":
+				m.Nodes[i].Inputs[0] = "seen scores"
+			}
+		}
+		m.Nodes = append([]onnx.NewNode{node("Reshape", "single index", "cache_position", "single"), node("Expand", "index", "single index", "all"), node("Unsqueeze", "mask", "attention_mask", "lead")}, m.Nodes...)
+		at := slices.IndexFunc(m.Nodes, func(n onnx.NewNode) bool { return n.Outputs[0] == "weights" })
+		m.Nodes = slices.Insert(m.Nodes, at, node("Add", "seen scores", "scores", "mask"))
+	}
+	m := built(t, change)
+	if got := found(m); got != "position table of 16 rows of 4 ×16" {
+		t.Fatal(got)
+	}
+	if _, err := position.Extend(m, position.ExtendOptions{Length: 24}); err != nil {
+		t.Fatal(err)
+	}
+	after := result(t, m, saved(t, change))
+	if got := found(after); got != "position table of 24 rows of 4 ×24" {
+		t.Error(got)
+	}
+	g := after.graph.File.Graph
+	for name, dims := range map[string][]onnx.Dim{"past": g.Inputs[1].Dims, "attention_mask": g.Inputs[3].Dims, "keys": g.Outputs[1].Dims} {
+		if !slices.ContainsFunc(dims, func(d onnx.Dim) bool { return d.Value == 24 }) || slices.ContainsFunc(dims, func(d onnx.Dim) bool { return d.Value == 16 }) {
+			t.Errorf("%s: %v", name, dims)
+		}
+	}
+	if g.Inputs[0].Dims[1].Value != 1 {
+		t.Errorf("tokens: %v", g.Inputs[0].Dims)
 	}
 }

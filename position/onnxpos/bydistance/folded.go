@@ -207,10 +207,10 @@ func SeenClipped(index *eval.Value, count int) (zero int, ok bool) {
 // the longest that the graph runs at, which a learned table beside may bound.
 var Lengths = []int{300, 128, 64, 32, 16}
 
-// LongestIndex computes an index at the longest length at which it is known.
+// LongestIndex computes an index at the longest length at which it is known; for a single query, at which there are as many keys.
 func LongestIndex(graph *site.Graph, s *eval.Scope, name string) *eval.Value {
 	for _, length := range Lengths {
-		if v := graph.Longer(s, name, length); v != nil && v.Known() && v.Ints != nil && len(v.Shape) >= 2 {
+		if v := graph.Longer(s, name, length); v != nil && v.Known() && v.Ints != nil && len(v.Shape) >= 2 && (v.Shape[len(v.Shape)-2] > 1 || v.Shape[len(v.Shape)-1] >= length) {
 			return v
 		}
 	}

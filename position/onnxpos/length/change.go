@@ -291,9 +291,9 @@ func (c *Change) forget() {
 	*c.contents = held
 }
 
-// inputs are probing inputs of the new size: of a picture, a recording, or a fixed length.
+// inputs are probing inputs of the new size: of a picture, a recording, a fixed length, or of keys and values that a call writes into.
 func (c *Change) inputs() map[string]*eval.Value {
-	fixed := c.Graph.FixedLength()
+	fixed, caches := c.Graph.FixedLength(), c.Graph.CachesOf(c.old)
 	picture, recording := c.Graph.ImageInput(), c.Graph.Recording()
 	return c.inputsWith(func(in *onnx.ValueInfo) {
 		switch {
@@ -311,6 +311,8 @@ func (c *Change) inputs() map[string]*eval.Value {
 					in.Dims[i].Value = int64(c.New)
 				}
 			}
+		case caches[in.Name] > 0:
+			in.Dims[caches[in.Name]].Value = int64(c.New)
 		}
 	})
 }

@@ -50,7 +50,7 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 		}
 	}
 	name := strings.ToLower(d.Param)
-	if cached := strings.ToLower(in.Name); rank > 3 && (strings.Contains(cached, "past") || strings.Contains(cached, "cache")) && unnamed().MatchString(name) {
+	if cached := strings.ToLower(in.Name); rank > 3 && axis > 0 && (strings.Contains(cached, "past") || strings.Contains(cached, "cache")) && unnamed().MatchString(name) {
 		if slices.ContainsFunc(in.Dims[axis+1:], func(d onnx.Dim) bool { return d.Value < 0 }) { // the last that is free runs over tokens
 			return s.Batch
 		}

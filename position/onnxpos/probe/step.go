@@ -46,6 +46,33 @@ func (p *Probe) cached() (out []*onnx.ValueInfo) {
 	return out
 }
 
+// CachesOf are the inputs that hold keys and values of so many tokens, whether there are as many yet or not, and their axis of tokens: the
+// one of that size, beside the first. A call writes its own among them (static caches); masks over them are as long.
+func (p *Probe) CachesOf(length int) map[string]int {
+	of := func(in *onnx.ValueInfo) int {
+		is := func(d onnx.Dim) bool { return int(d.Value) == length }
+		axis := 1 + slices.IndexFunc(in.Dims[1:], is)
+		if axis == 0 || slices.ContainsFunc(in.Dims[axis+1:], is) {
+			return 0
+		}
+		return axis
+	}
+	out := map[string]int{}
+	for _, in := range p.cached() {
+		if axis := of(in); axis > 0 {
+			out[in.Name] = axis
+		}
+	}
+	if len(out) > 0 {
+		for _, in := range p.File.Graph.Inputs {
+			if len(in.Dims) > 1 && isMask(in) && of(in) > 0 {
+				out[in.Name] = of(in)
+			}
+		}
+	}
+	return out
+}
+
 // caches are the names of keys and values that are given.
 var caches = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`past|cache|key|value|state|mem|^[kv](_|\d|$)|_[kv](_|\d|$)`)

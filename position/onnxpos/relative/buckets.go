@@ -153,11 +153,16 @@ func (b *Buckets) bounded(index *origin.Map) {
 	}
 }
 
-// keysAhead are how many keys may stand before the first query: a past, none, or
-// a block of as many as there are queries (LongT5's local attention).
+// keysAhead are how many keys may stand before the first query: a past, none, a block of as many as there are
+// queries (LongT5's local attention), or those before the last of the lengths that are looked at, with keys of a static cache behind it.
 func keysAhead(queries, keys int) []int {
-	out := []int{keys - queries}
-	for _, n := range []int{0, queries} {
+	out, others := []int{keys - queries}, []int{0, queries}
+	if queries == 1 {
+		for _, length := range bydistance.Lengths {
+			others = append(others, length-1)
+		}
+	}
+	for _, n := range others {
 		if !slices.Contains(out, n) && n < keys {
 			out = append(out, n)
 		}
