@@ -499,6 +499,11 @@ func (l *Labels) meets(e *event) {
 		return
 	}
 	known := e.scope.Enlarge(m.Known)
+	if known.Type.IsInteger() && !slices.ContainsFunc(m.Along, func(a Axis) bool {
+		return slices.ContainsFunc(leaves(a), func(f Factor) bool { return f.attends || f.summed && m.Kind == Joined })
+	}) {
+		return // of an index: which sequence of the batch, or where the rows of each codebook begin
+	}
 	if known.Known() && len(m.Covers) == 2 && sameAxis(m.Along[0], m.Along[1]) && l.isDiagonal(known, m.Covers[0], m.Covers[1]) {
 		return
 	}

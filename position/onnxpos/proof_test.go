@@ -75,6 +75,12 @@ func TestNoneIsProved(t *testing.T) {
 			m.Initializers = append(m.Initializers, integers("traced", 1, 11, 2, 2), integers("back", 1, 11, 4))
 			m.Nodes = append(m.Nodes[:1], node("Reshape", "parts", "te", "traced"), node("Reshape", "whole", "parts", "back"), node("MatMul", "h", "whole", "W"))
 		}, schemes.OrderEquivariant, ""},
+		{"a graph that runs with the batch and at the length it was traced with", func(m *onnx.NewModel) {
+			plain(m)
+			m.Inputs[0].Dims = []int64{-1, -1}
+			m.Initializers = append(m.Initializers, integers("traced", 2, 11, 2, 2), integers("back", 2, 11, 4))
+			m.Nodes = append(m.Nodes[:1], node("Reshape", "parts", "te", "traced"), node("Reshape", "whole", "parts", "back"), node("MatMul", "h", "whole", "W"))
+		}, schemes.OrderEquivariant, ""},
 		{"a picture whose map vanishes at 32 pixels", func(m *onnx.NewModel) { convolutions(m, 2, 2, 2, 2, 2) }, schemes.OrderOperators, ""},
 		{"a picture whose map vanishes at every size", func(m *onnx.NewModel) { convolutions(m, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2) }, "", "a single position is left"},
 		{"centres of cells behind the last weights", func(m *onnx.NewModel) { cells(m, 2, false) }, schemes.OrderOperators, ""},

@@ -40,6 +40,8 @@ func (p *Probe) kinds() *inputs {
 			first(&k.tokens, in)
 		case isPicture(in):
 			first(&k.image, in)
+		case in.Type.IsInteger() && rank == 3 && !isMask(in) && !IsPositions(in.Name) && !IsCoordinates(p.File, in): // of several codebooks
+			first(&k.features, in)
 		case !in.Type.IsFloat():
 		case rank == 2 && !strings.Contains(name, "mask"):
 			first(&k.wave, in)
@@ -138,7 +140,7 @@ func (p *Probe) lengthOf(in *onnx.ValueInfo) int {
 	if in.Dims[0].Value > 1 && in.Dims[1].Value == 1 {
 		axis = 0 // sequence first
 	}
-	if len(in.Dims) == 3 && in.Type.IsFloat() && in.Dims[2].Value < 0 {
+	if len(in.Dims) == 3 && in.Dims[2].Value < 0 {
 		return 0 // features first: the axis that is free runs over positions
 	}
 	if n := in.Dims[axis].Value; n > 1 && (in.Type.IsInteger() || len(in.Dims) == 3) {

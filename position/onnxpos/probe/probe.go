@@ -87,8 +87,13 @@ func (p *Probe) Sized(length int) Sizes {
 func (p *Probe) probePair() {
 	s := p.Sizes
 	s.Batch = 2
-	if e := p.Evaluate(s); len(e.Failures) == 0 {
-		p.Sizes, p.Eval = s, e
+	was, before := p.Sizes, p.Eval
+	p.Sizes, p.Eval = s, p.Evaluate(s)
+	if len(p.Eval.Failures) > 0 && p.FixedLength() == 0 && p.TokenInput() != nil { // traced with one length, too
+		p.probeTraced()
+	}
+	if len(p.Eval.Failures) > 0 {
+		p.Sizes, p.Eval = was, before
 	}
 }
 
