@@ -61,15 +61,7 @@ func AddALiBi(m Model, o ALiBiOptions) (_ Outcome, err error) {
 			return Outcome{}, err
 		}
 	}
-	mend(m, &out)
-	plan, err := m.Edits()
-	if err != nil {
-		return Outcome{}, err
-	}
-	if len(plan.Edits) == 0 {
-		out.Nothing = "the model has this bias already"
-	}
-	return out, nil
+	return finished(m, out, "the model has this bias already")
 }
 
 // clear looks at the encodings that are there: a bias like the one asked for

@@ -116,19 +116,18 @@ func (x *extension) lengthen() (Outcome, error) {
 
 // extension is one run of Extend.
 type extension struct {
-	m       Model
-	o       ExtendOptions
-	d       report.Inspect
-	present int  // positions that the model counts now; 0: nothing tells
-	ends    int  // where the graph ends before its encodings do; 0: nowhere
-	counts  int  // positions that encodings are to count: of the length, and of tokens that the graph puts before it
-	bounded bool // a text encoding bounds the length
-	cut     bool // the length becomes less
-	// configured tells that present is ConfiguredLength: nothing in the file holds it.
-	configured bool
-	used       bool // Method applied to something
-	// originalUsed tells that OriginalLength did.
-	originalUsed bool
+	m            Model
+	o            ExtendOptions
+	d            report.Inspect
+	present      int  // positions that the model counts now; 0: nothing tells
+	ends         int  // where the graph ends before its encodings do; 0: nowhere
+	beside       int  // positions that the graph counts beside those of the length: of tokens that it puts before them, or of another input
+	counts       int  // positions that the encoding that is looked at is to count
+	bounded      bool // a text encoding bounds the length
+	cut          bool // the length becomes less
+	configured   bool // present is ConfiguredLength: nothing in the file holds it
+	used         bool // Method applied to something
+	originalUsed bool // OriginalLength did
 	reaches      bool // a scaling of RoPE is made for the length already
 	out          Outcome
 }
@@ -158,8 +157,7 @@ func needsModel(d report.Inspect) error {
 	switch d.Kind {
 	case report.KindModel, report.KindVocabulary, report.KindProjector:
 		return nil
-	}
-	if d.Kind == report.KindOther {
+	case report.KindOther:
 		return &Refusal{Why: "the program that reads this file is not known, and with it what its tables of positions are used for", Instead: "change the model in the format of that program, and convert it again"}
 	}
 	return &Refusal{Why: fmt.Sprintf("this file is of kind %q and has no positions of its own", d.Kind), Instead: "change the model that it belongs to"}
@@ -183,10 +181,9 @@ func (x *extension) compare() (done bool, err error) {
 			}
 		}
 	}
-	x.counts = x.o.Length
 	if e, ok := x.m.(Ender); ok {
 		if n, beside := e.End(); beside > 0 && x.bounded {
-			x.counts, x.present = x.counts+beside, n
+			x.beside, x.present = beside, n
 		} else if n > 0 && (n < x.present || !x.bounded) && !(x.o.Shorter && n > x.o.Length) {
 			x.ends, enough = n, enough && n >= x.o.Length
 			x.out.note(fmt.Sprintf("the graph ended at %d positions, before its encodings: constants that held this length follow", n))
@@ -246,6 +243,10 @@ func (x *extension) unknown() error {
 // site decides what one encoding needs.
 func (x *extension) site(i int, s Site) error {
 	e := s.Encoding()
+	x.counts = x.o.Length + x.beside
+	if stated := x.d.Length.Stated; x.beside == 0 && e.Form == report.FormBaked && stated != nil && e.Capacity > *stated { // folded with others beside those of the input
+		x.counts += e.Capacity - *stated
+	}
 	rotary, isRotary := e.Scheme.(schemes.Rotary)
 	switch {
 	case e.IsGrid(), e.Apart:
@@ -277,7 +278,7 @@ func (x *extension) site(i int, s Site) error {
 // cutSite takes the positions beyond the length from an encoding that bounds the present one. What
 // reaches farther, or gives distances numbers, may stay.
 func (x *extension) cutSite(i int, s Site, e Encoding) error {
-	if r, ok := s.(DistanceResizer); ok && !r.Folded() || e.Capacity == 0 || e.Capacity > x.present+x.counts-x.o.Length || e.Capacity <= x.counts {
+	if r, ok := s.(DistanceResizer); ok && !r.Folded() || e.Capacity == 0 || e.Capacity > x.present+x.beside || e.Capacity <= x.counts {
 		return nil
 	}
 	want := Want{Scheme: e.Scheme, Positions: x.counts, Cut: true}

@@ -17,3 +17,16 @@ func mend(m Model, out *Outcome) {
 		}
 	}
 }
+
+// finished mends a model that was changed and tells what was done, or that nothing was and why.
+func finished(m Model, out Outcome, nothing string) (Outcome, error) {
+	mend(m, &out)
+	plan, err := m.Edits()
+	if err != nil {
+		return Outcome{}, err
+	}
+	if len(plan.Edits) == 0 {
+		out.Nothing = nothing
+	}
+	return out, nil
+}

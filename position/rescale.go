@@ -103,15 +103,7 @@ func Rescale(m Model, o RescaleOptions) (_ Outcome, err error) {
 	if err := o.state(m, d, &out); err != nil {
 		return Outcome{}, err
 	}
-	mend(m, &out)
-	plan, err := m.Edits()
-	if err != nil {
-		return Outcome{}, err
-	}
-	if len(plan.Edits) == 0 {
-		out.Nothing = o.already()
-	}
-	return out, nil
+	return finished(m, out, o.already())
 }
 
 // computing is the scaling and whose numbers are written.

@@ -62,15 +62,7 @@ func SetKeys(m Model, o SetOptions) (_ Outcome, err error) {
 	} else {
 		out.note("set " + strings.Join(said, ", "))
 	}
-	mend(m, &out)
-	plan, err := m.Edits()
-	if err != nil {
-		return Outcome{}, err
-	}
-	if len(plan.Edits) == 0 {
-		out.Nothing = "the file has these values already"
-	}
-	return out, nil
+	return finished(m, out, "the file has these values already")
 }
 
 // follow decides that encodings become what they are in the model after.

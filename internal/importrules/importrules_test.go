@@ -76,6 +76,7 @@ var floors = []struct {
 	{"position/onnxpos/scored", append([]string{"onnx/axes", "position/onnxpos/bydistance", "position/onnxpos/origin", "position/onnxpos/site"}, ground...)},
 	{"position/onnxpos/relative", append([]string{"onnx/axes", "position/onnxpos/bydistance", "position/onnxpos/origin", "position/onnxpos/scored", "position/onnxpos/site"}, ground...)},
 	{"position/onnxpos/places", []string{"onnx", "onnx/eval", "position/onnxpos/trace", "schemes", "schemes/fit"}},
+	{"position/onnxpos/fault", []string{"onnx", "position", "position/onnxpos/probe", "position/onnxpos/site", "report"}},
 	{"position/onnxpos/partition", []string{"onnx", "onnx/eval", "patch", "position", "position/onnxpos/trace", "schemes", "schemes/fit"}},
 	{"position/onnxpos/length", append([]string{"position/onnxpos/partition", "position/onnxpos/places", "position/onnxpos/relative", "position/onnxpos/scored", "position/onnxpos/site"}, ground...)},
 	{"position/onnxpos", []string{"position", "position/onnxpos/…", "onnx", "onnx/eval", "onnx/axes", "schemes", "schemes/fit", "patch", "report"}},

@@ -248,11 +248,14 @@ func Attends(axis Axis) bool {
 // IsOfPositions reports whether positions are part of an axis.
 func (l *Labels) IsOfPositions(axis Axis) bool { return l.positions(axis) }
 
-// InputPositions reports whether an axis of a graph input runs over positions.
-func (l *Labels) InputPositions(name string, axis int) bool {
-	return slices.ContainsFunc(l.inputAxes[name], func(a *Atom) bool {
-		return slices.Contains(a.root().inputs, inputAxis{name, axis}) && l.positions(Axis{{Atom: a}})
-	})
+// InputPositions reports whether an axis of a graph input runs over positions, and whether each of them is compared with each other one, by content.
+func (l *Labels) InputPositions(name string, axis int) (positions, attend bool) {
+	for _, a := range l.inputAxes[name] {
+		if slices.Contains(a.root().inputs, inputAxis{name, axis}) && l.positions(Axis{{Atom: a}}) {
+			positions, attend = true, attend || Attends(Axis{{Atom: a}})
+		}
+	}
+	return positions, attend
 }
 
 // maxAncestry bounds how far back an axis is followed to an input.

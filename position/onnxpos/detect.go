@@ -87,8 +87,14 @@ func (m *Model) detector(e *eval.Evaluator, length int) *detector {
 		labels = axes.Pass(e, probe.Given(m.graph.File), m.input)
 	}
 	d := &detector{m: m.graph, e: e, length: length, labels: labels, anchors: map[*onnx.Node]bool{}, origins: origin.New(e, m.graph.CallsOf(e)...)}
-	if in := d.m.TokenInput(); in != nil && in.Type.IsFloat() && len(in.Dims) == 3 && !d.labels.InputPositions(in.Name, 1) && d.labels.InputPositions(in.Name, 2) {
-		d.m.SetChannelsFirst(in)
+	if in := d.m.TokenInput(); in != nil && len(in.Dims) == 3 {
+		before, attendBefore := d.labels.InputPositions(in.Name, 1)
+		switch last, attend := d.labels.InputPositions(in.Name, 2); {
+		case in.Type.IsFloat() && last && !before:
+			d.m.SetChannelsFirst(in)
+		case in.Type.IsInteger() && attend && !attendBefore:
+			d.m.SetTokensLast(in)
+		}
 	}
 	d.rotary, d.scored = rotary.New(m.graph, d.origins), scored.New(m.graph, labels, d.origins)
 	d.relative = relative.New(m.graph, d.origins, d.scored)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/fault"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/report"
 )
@@ -33,7 +34,7 @@ func (m *Model) sound() error {
 	}
 	for _, s := range m.sites {
 		for _, t := range s.Tables() {
-			if t.Tensor.Len() <= maxScanned || !m.graph.Editor.Replaced(t.Tensor) {
+			if t.Tensor.Len() <= fault.MaxScanned || !m.graph.Editor.Replaced(t.Tensor) {
 				continue
 			}
 			if row, column, bad := t.NotFinite(t.Tensor.Len()); bad {
@@ -56,9 +57,9 @@ func (m *Model) readable(p patch.Plan) error {
 			size += e.New.Size()
 		}
 	}
-	if size <= maxProtobuf || size <= m.graph.File.Size {
+	if size <= fault.MaxProtobuf || size <= m.graph.File.Size {
 		return nil
 	}
-	return &position.Refusal{Why: fmt.Sprintf("the new file would have %d bytes, and readers of protobuf stop at %d", size, maxProtobuf),
+	return &position.Refusal{Why: fmt.Sprintf("the new file would have %d bytes, and readers of protobuf stop at %d", size, fault.MaxProtobuf),
 		Instead: "store the weights as external data first, or choose a lesser length"}
 }

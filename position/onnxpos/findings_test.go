@@ -12,6 +12,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/fault"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -62,39 +63,39 @@ func TestFindings(t *testing.T) {
 		change                  func(*onnx.NewModel)
 	}{
 		{"nothing", "", "", "", func(*onnx.NewModel) {}},
-		{"NaN", ruleTableNotFinite.ID, report.LevelError, "row 3, column 2", set(14, math.NaN())},
-		{"infinity", ruleTableNotFinite.ID, report.LevelError, "row 15, column 3", set(63, math.Inf(-1))},
-		{"two tables", ruleDuplicateInitializer.ID, report.LevelError, `"wpe"`, func(m *onnx.NewModel) { m.Initializers = append(m.Initializers, m.Initializers[1]) }},
+		{"NaN", fault.TableNotFinite.ID, report.LevelError, "row 3, column 2", set(14, math.NaN())},
+		{"infinity", fault.TableNotFinite.ID, report.LevelError, "row 15, column 3", set(63, math.Inf(-1))},
+		{"two tables", fault.DuplicateInitializer.ID, report.LevelError, `"wpe"`, func(m *onnx.NewModel) { m.Initializers = append(m.Initializers, m.Initializers[1]) }},
 		{"outputs that are absent, and a constant without a name", "", "", "", func(m *onnx.NewModel) {
 			m.Initializers = append(m.Initializers, onnx.NewTensor{Type: onnx.Int64, Raw: make([]byte, 8)})
 			m.Nodes = append(m.Nodes, onnx.NewNode{Op: "Dropout", Inputs: []string{"h"}, Outputs: []string{"d1", ""}}, onnx.NewNode{Op: "Dropout", Inputs: []string{"d1"}, Outputs: []string{"d2", ""}})
 		}},
-		{"two constants without a name", ruleDuplicateInitializer.ID, report.LevelError, `""`, func(m *onnx.NewModel) {
+		{"two constants without a name", fault.DuplicateInitializer.ID, report.LevelError, `""`, func(m *onnx.NewModel) {
 			m.Initializers = append(m.Initializers, onnx.NewTensor{Type: onnx.Int64, Raw: make([]byte, 8)}, onnx.NewTensor{Type: onnx.Int64, Raw: make([]byte, 8)})
 		}},
-		{"cycle", ruleNodeCycle.ID, report.LevelError, "cycle", func(m *onnx.NewModel) {
+		{"cycle", fault.NodeCycle.ID, report.LevelError, "cycle", func(m *onnx.NewModel) {
 			m.Nodes = append(m.Nodes, onnx.NewNode{Op: "Add", Inputs: []string{"b", "h"}, Outputs: []string{"a"}}, onnx.NewNode{Op: "Neg", Inputs: []string{"a"}, Outputs: []string{"b"}})
 		}},
-		{"a value made twice", ruleDuplicateValue.ID, report.LevelError, `"te"`, func(m *onnx.NewModel) {
+		{"a value made twice", fault.DuplicateValue.ID, report.LevelError, `"te"`, func(m *onnx.NewModel) {
 			m.Nodes = append(m.Nodes, onnx.NewNode{Op: "Neg", Inputs: []string{"pe"}, Outputs: []string{"te"}})
 		}},
-		{"an attribute twice", ruleDuplicateAttribute.ID, report.LevelError, `"axis"`, func(m *onnx.NewModel) {
+		{"an attribute twice", fault.DuplicateAttribute.ID, report.LevelError, `"axis"`, func(m *onnx.NewModel) {
 			m.Nodes[3].Attributes = []onnx.NewAttribute{{Name: "axis", Value: int64(0)}, {Name: "axis", Value: int64(1)}}
 		}},
-		{"shapes that do not fit", ruleFails.ID, report.LevelWarning, "4 against 3", func(m *onnx.NewModel) {
+		{"shapes that do not fit", fault.Fails.ID, report.LevelWarning, "4 against 3", func(m *onnx.NewModel) {
 			m.Initializers = append(m.Initializers, onnx.NewTensor{Name: "odd", Type: onnx.Float, Dims: []int64{3}, Raw: make([]byte, 12)})
 			m.Nodes = append(m.Nodes, onnx.NewNode{Op: "Add", Inputs: []string{"h", "odd"}, Outputs: []string{"wrong"}})
 		}},
-		{"an unread table", ruleUnreadTable.ID, report.LevelNote, `"spare"`, func(m *onnx.NewModel) {
+		{"an unread table", fault.UnreadTable.ID, report.LevelNote, `"spare"`, func(m *onnx.NewModel) {
 			spare := m.Initializers[1]
 			spare.Name = "spare"
 			m.Initializers = append(m.Initializers, spare)
 		}},
-		{"a scale of zero", ruleScale.ID, report.LevelError, "is 0", quantisedTable(0)},
-		{"a scale that is no number", ruleScale.ID, report.LevelError, "NaN", quantisedTable(math.NaN())},
+		{"a scale of zero", fault.Scale.ID, report.LevelError, "is 0", quantisedTable(0)},
+		{"a scale that is no number", fault.Scale.ID, report.LevelError, "NaN", quantisedTable(math.NaN())},
 		{"caches of unlike rows", "onnx-cache-rows-differ", report.LevelError, "14 of sines", func(m *onnx.NewModel) { addCaches(m, 16, 14, 1) }},
 		{"caches of no formula", "onnx-cache-unexplained", report.LevelWarning, "no cosines", func(m *onnx.NewModel) { addCaches(m, 16, 16, 1.3) }},
-		{"an unknown type", ruleElementType.ID, report.LevelNote, "99", func(m *onnx.NewModel) {
+		{"an unknown type", fault.ElementType.ID, report.LevelNote, "99", func(m *onnx.NewModel) {
 			m.Initializers = append(m.Initializers, onnx.NewTensor{Name: "x", Type: 99, Dims: []int64{1}, Raw: []byte("x")})
 		}},
 	} {
@@ -121,17 +122,17 @@ func TestFindingsOfTheFile(t *testing.T) {
 		rule string
 		set  func(f *onnx.File, beyond bool)
 	}{
-		{ruleVersion.ID, func(f *onnx.File, beyond bool) {
-			if f.IRVersion = knownIR; beyond {
+		{fault.Version.ID, func(f *onnx.File, beyond bool) {
+			if f.IRVersion = fault.KnownIR; beyond {
 				f.IRVersion++
 			}
 		}},
-		{ruleSize.ID, func(f *onnx.File, beyond bool) {
-			if f.Size = maxProtobuf; beyond {
+		{fault.Size.ID, func(f *onnx.File, beyond bool) {
+			if f.Size = fault.MaxProtobuf; beyond {
 				f.Size++
 			}
 		}},
-		{ruleDuplicateFunction.ID, func(f *onnx.File, beyond bool) {
+		{fault.DuplicateFunction.ID, func(f *onnx.File, beyond bool) {
 			if beyond {
 				f.Repeats = append(f.Repeats, onnx.Repeat{Kind: onnx.RepeatFunction, What: "function f is defined twice"})
 			}
@@ -157,7 +158,7 @@ func TestManyFindings(t *testing.T) {
 			m.Nodes = append(m.Nodes, onnx.NewNode{Op: "Neg", Inputs: []string{"pe"}, Outputs: []string{"te"}})
 		}
 	})
-	if n := len(m.Findings()); n != maxFindings {
+	if n := len(m.Findings()); n != fault.MaxFindings {
 		t.Errorf("%d findings", n)
 	}
 	if !strings.Contains(m.Findings()[0].Message, "and 400 more") {
@@ -169,7 +170,7 @@ func TestManyFindings(t *testing.T) {
 // answers or none.
 func TestBadFindings(t *testing.T) {
 	folder := "../../../shared/badfiles"
-	for name, rule := range map[string]string{"B12-raw-and-float": ruleRawAndTyped.ID, "B31-initializer-twice": ruleDuplicateInitializer.ID, "B32-cycle": ruleNodeCycle.ID} {
+	for name, rule := range map[string]string{"B12-raw-and-float": fault.RawAndTyped.ID, "B31-initializer-twice": fault.DuplicateInitializer.ID, "B32-cycle": fault.NodeCycle.ID} {
 		path := filepath.Join(folder, name+".onnx")
 		if found, _ := filepath.Glob(path); len(found) == 0 {
 			t.Skip("../shared/badfiles is not there")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position/onnxpos/fault"
 	"github.com/modelpatch/modelpatch/report"
 )
 
@@ -96,7 +97,7 @@ func TestPositionsByAnyName(t *testing.T) {
 		if got := found(m); strings.Contains(got, "position table") != (c.want != "") || c.want != "" && got != c.want {
 			t.Errorf("%s of %d rows: %q, want %q", c.name, c.rows, got, c.want)
 		}
-		if told := slices.ContainsFunc(m.Findings(), func(f report.Finding) bool { return f.Rule == rulePositionsAssumed.ID }); told != (c.want != "") {
+		if told := slices.ContainsFunc(m.Findings(), func(f report.Finding) bool { return f.Rule == fault.PositionsAssumed.ID }); told != (c.want != "") {
 			t.Errorf("%s of %d rows: told as assumed: %v", c.name, c.rows, told)
 		}
 	}

@@ -143,7 +143,7 @@ func (c *Change) SetLength() error {
 		return &position.Refusal{Why: fmt.Sprintf("the graph is unrolled: it treats each of its %d positions by nodes of its own, such as %s", m.FixedLength(), n.Title()),
 			Instead: "export the model for the wanted length"}
 	}
-	c.sizes = c.Graph.Sized(c.New)
+	c.sizes = c.Graph.SizedAs(c.old, c.New)
 	c.pairs = c.lengths()
 	return c.run()
 }
@@ -555,11 +555,11 @@ func carries(was, is, out []int, axis int) bool {
 	return !changed
 }
 
-// Follows reports whether a dimension may change so with the length, or with
+// Follows reports whether a dimension may change so with the length, with others beside it, or with
 // the sizes of a picture.
 func (c *Change) Follows(before, after int) bool {
 	if fixed := c.Graph.FixedLength(); fixed > 0 {
-		return before%fixed == 0 || before == fixed-1 || before == fixed+1
+		return before%fixed == 0 && after == before/fixed*c.New || before >= fixed-1 && after-before == c.New-fixed
 	}
 	pairs := c.pairs
 	if in := c.Graph.ImageInput(); in != nil && c.Image != [2]int{} {

@@ -158,22 +158,37 @@ func (p *Probe) FailsAt(length int) *eval.Failure {
 }
 
 func (p *Probe) failsFirst(length int) *eval.Failure {
-	size := p.Sized(length)
-	first := p.firstAt(size)
-	if others := p.otherSequences(); first != nil && len(others) > 0 && size.Length != p.Sizes.Length { // these may have lengths of their own
-		held := maps.Clone(p.demanded)
-		if held == nil {
-			held = map[demanded]int{}
-		}
-		for _, d := range slices.Concat(others...) {
-			held[d] = cmp.Or(held[d], p.Sizes.Length)
-		}
-		size.demanded = &held
-		if p.firstAt(size) == nil {
-			return nil
+	first := p.firstAt(p.Sized(length))
+	if first != nil && length != p.Sizes.Length {
+		if alone, others := p.sizedAlone(length); others {
+			return p.firstAt(alone)
 		}
 	}
 	return first
+}
+
+// sizedAlone are the sizes of another length of the tokens, while other sequences, if there are others, stay as they are in the first probe.
+func (p *Probe) sizedAlone(length int) (s Sizes, others bool) {
+	s = p.Sized(length)
+	held := maps.Clone(p.demanded)
+	if held == nil {
+		held = map[demanded]int{}
+	}
+	for _, d := range slices.Concat(p.otherSequences()...) {
+		held[d], others = cmp.Or(held[d], p.Sizes.Length), true
+	}
+	s.demanded = &held
+	return s, others
+}
+
+// SizedAs are the sizes of another length: of the tokens alone, beside other sequences, where the graph runs at the length that it has
+// now with them alone and not with as many of all (they stand in one sequence, of which a table counts them all).
+func (p *Probe) SizedAs(now, length int) Sizes {
+	if alone, others := p.sizedAlone(now); others && now > 0 && p.firstAt(p.Sized(now)) != nil && p.firstAt(alone) == nil {
+		alone, _ = p.sizedAlone(length)
+		return alone
+	}
+	return p.Sized(length)
 }
 
 // firstAt is the first node that fails at given sizes, and not at those of the probe.

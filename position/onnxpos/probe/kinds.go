@@ -137,7 +137,10 @@ func (p *Probe) lengthOf(in *onnx.ValueInfo) int {
 		return 0
 	}
 	axis := 1
-	if in.Dims[0].Value > 1 && in.Dims[1].Value == 1 {
+	switch {
+	case in.Name == p.tokensLast:
+		axis = 2
+	case in.Dims[0].Value > 1 && in.Dims[1].Value == 1:
 		axis = 0 // sequence first
 	}
 	if len(in.Dims) == 3 && in.Dims[2].Value < 0 {
@@ -153,6 +156,11 @@ func (p *Probe) lengthOf(in *onnx.ValueInfo) int {
 // becomes of its axes shows where no convolution does (patches cut by Reshape).
 func (p *Probe) SetChannelsFirst(in *onnx.ValueInfo) {
 	p.channelsFirst, p.fixed.known = in.Name, false
+}
+
+// SetTokensLast tells that an input of whole numbers has its codebooks before its tokens, which attend to each other.
+func (p *Probe) SetTokensLast(in *onnx.ValueInfo) {
+	p.tokensLast, p.fixed.known = in.Name, false
 }
 
 // convolved reports whether an input goes into a convolution first, or what scales its channels: then its

@@ -38,6 +38,7 @@ type Probe struct {
 		part   int // of a text of any length: the tokens of each call
 	}
 	channelsFirst string // see SetChannelsFirst
+	tokensLast    string // see SetTokensLast
 	convolution   struct {
 		searched bool
 		first    *onnx.Node
