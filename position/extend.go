@@ -173,6 +173,9 @@ func (x *extension) compare() (done bool, err error) {
 		case e.Capacity == 0, e.Apart:
 		case e.IsGrid():
 			grids++
+		case e.Form == report.FormBaked && x.d.Length.Stated != nil && x.d.Format == FormatONNX:
+			x.bounded, x.present = true, *x.d.Length.Stated // of the input, whatever of it is counted
+			enough = enough && x.present >= x.o.Length
 		default:
 			x.bounded = true
 			enough = enough && e.Capacity >= x.o.Length
@@ -244,8 +247,11 @@ func (x *extension) unknown() error {
 func (x *extension) site(i int, s Site) error {
 	e := s.Encoding()
 	x.counts = x.o.Length + x.beside
-	if stated := x.d.Length.Stated; x.beside == 0 && e.Form == report.FormBaked && stated != nil && e.Capacity > *stated { // folded with others beside those of the input
-		x.counts += e.Capacity - *stated
+	r, resizes := s.(DistanceResizer)
+	if stated := x.d.Length.Stated; x.beside == 0 && (e.Form == report.FormBaked || resizes && r.Folded()) && stated != nil && e.Capacity > 0 { // folded for the input's length
+		if x.counts += e.Capacity - *stated; *stated%e.Capacity == 0 {
+			x.counts = x.o.Length / (*stated / e.Capacity)
+		}
 	}
 	rotary, isRotary := e.Scheme.(schemes.Rotary)
 	switch {
@@ -260,7 +266,7 @@ func (x *extension) site(i int, s Site) error {
 	case e.Capacity == 0 || e.Capacity >= x.counts:
 		return nil
 	}
-	if r, ok := s.(DistanceResizer); ok && (!r.Folded() || e.Scheme.(schemes.Other).Ends(x.counts-1)) {
+	if resizes && (!r.Folded() || e.Scheme.(schemes.Other).Ends(x.counts-1)) {
 		return resizeDistances(r, i, x.counts-1, x.counts, &x.out)
 	}
 	switch scheme := e.Scheme.(type) {

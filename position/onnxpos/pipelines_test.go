@@ -278,8 +278,12 @@ func TestTracedLength(t *testing.T) {
 			t.Errorf("%s: %v", name, out.Changes)
 		}
 	}
-	if out, err := position.Extend(built(t, traced), position.ExtendOptions{Length: 4, Shorter: true}); err == nil {
-		t.Errorf("cut to 4: %v", out)
+	m := built(t, traced)
+	if _, err := position.Extend(m, position.ExtendOptions{Length: 4, Shorter: true}); err != nil {
+		t.Fatal(err)
+	}
+	if f := result(t, m, saved(t, traced)).graph.FailsAt(4); f != nil {
+		t.Errorf("cut to 4: %s: %v", f.Node.Title(), f.Err)
 	}
 }
 

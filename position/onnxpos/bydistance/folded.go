@@ -117,7 +117,7 @@ func (d *Distances) fold(positions, most int, why string) error {
 
 // index puts the rows of each pair of so many positions in the place of those that a node looks up.
 func (d *Distances) index(t *Lookup, positions, most int, why string) error {
-	name, last := t.Gather.Input(1), int(t.Table.Dims[0])-1
+	name, last := t.Index().Name, int(t.Table.Dims[0])-1
 	if d.Given[name] != nil {
 		return nil // layers share it
 	}
@@ -150,7 +150,7 @@ func (d *Distances) index(t *Lookup, positions, most int, why string) error {
 // indexed reads the rows that a node looks up for each pair: that of the same position, and by how much it grows with the
 // distance of the query from the key; false where rows are none of distances, one after another.
 func (d *Distances) indexed(t *Lookup) (r *rows.ByDistance, zero, step int, ok bool) {
-	v := t.Scope.Value(t.Gather.Input(1))
+	v := t.Scope.Value(t.Index().Name)
 	if r, ok = ReadIndex(v, len(v.Shape)-1); !ok || r.Dim() != 1 {
 		return nil, 0, 0, false
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -35,6 +36,17 @@ type Lookup struct {
 	// nodes do.
 	Gather *onnx.Node
 	Scope  *eval.Scope
+}
+
+// Index is where the node that picks rows is given their numbers.
+func (l *Lookup) Index() trace.Index { return trace.IndexOf(l.Scope, l.Gather) }
+
+// Owned are the tables.
+func (d *Distances) Owned() (owned []*onnx.Tensor) {
+	for _, t := range d.tables {
+		owned = append(owned, t.Table)
+	}
+	return owned
 }
 
 // Join makes the table of another layer part of the site, where it has as many rows.
@@ -73,8 +85,9 @@ func (d *Distances) ResizeDistances(most, positions int) error {
 		l.Step("Min", l.Constant("modelpatch/farthest", int64(most)))
 		l.Step("Max", l.Constant("modelpatch/farthest_behind", int64(-most)))
 		l.Step("Add", l.Constant("modelpatch/before", int64(most)))
-		d.graph.InsertNodes(t.Gather, l.Nodes, why)
-		d.graph.RenameInput(t.Gather, 1, l.At, why)
+		index := t.Index()
+		d.graph.InsertNodes(index.Node, l.Nodes, why)
+		d.graph.RenameInput(index.Node, index.Input, l.At, why)
 	}
 	d.graph.RemoveUnread(why)
 	d.most = most
@@ -100,10 +113,10 @@ func (d *Distances) alone() error {
 	return nil
 }
 
-// reads reports whether nodes are no others than those that pick rows of the tables.
+// reads reports whether nodes are no others than those that pick rows of the tables, or give these their numbers.
 func (d *Distances) reads(nodes []*onnx.Node) bool {
 	return !slices.ContainsFunc(nodes, func(n *onnx.Node) bool {
-		return !slices.ContainsFunc(d.tables, func(t *Lookup) bool { return t.Gather == n })
+		return !slices.ContainsFunc(d.tables, func(t *Lookup) bool { return t.Gather != nil && (t.Gather == n || t.Index().Node == n) })
 	})
 }
 
@@ -150,15 +163,16 @@ func (d *Distances) reach(t *Lookup) (relative string, turned bool, err error) {
 	if GatherAxis(t.Gather, t.Table) != 0 || len(t.Table.Dims) != 2 {
 		return "", false, &position.Refusal{Why: fmt.Sprintf("%s takes no rows of a table of two dimensions", t.Gather.Title()), Instead: instead}
 	}
-	relative, _ = RelativePositions(t.Scope, t.Gather.Input(1))
+	index := t.Index().Name
+	relative, _ = RelativePositions(t.Scope, index)
 	if relative == "" {
 		return "", false, &position.Refusal{Why: fmt.Sprintf("no node behind %s computes the distances of queries and keys alone", t.Gather.Title()), Instead: instead}
 	}
 	rows := int(t.Table.Dims[0])
 	old := (rows - 1) / 2
-	distances, picked := d.graph.Longer(t.Scope, relative, rows+2), d.graph.Longer(t.Scope, t.Gather.Input(1), rows+2)
+	distances, picked := d.graph.Longer(t.Scope, relative, rows+2), d.graph.Longer(t.Scope, index, rows+2)
 	if distances == nil || picked == nil || distances.Ints == nil || picked.Ints == nil || len(distances.Ints) != len(picked.Ints) {
-		distances, picked = t.Scope.Value(relative), t.Scope.Value(t.Gather.Input(1))
+		distances, picked = t.Scope.Value(relative), t.Scope.Value(index)
 	}
 	straight, against := rows%2 == 1, rows%2 == 1
 	for i, r := range distances.Ints {
@@ -183,7 +197,7 @@ func New(graph *site.Graph, found *site.Other, l *Lookup) *Distances {
 		return d
 	}
 	for _, n := range l.Scope.Consumers(l.Gather.Input(0)) { // layers may share the table
-		if n.Op == "Gather" && n.Input(0) == l.Gather.Input(0) {
+		if trace.IndexOf(l.Scope, n).Node != nil && n.Input(0) == l.Gather.Input(0) {
 			d.Join(&Lookup{Scope: l.Scope, Gather: n, Table: l.Table})
 		}
 	}

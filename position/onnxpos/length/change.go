@@ -38,7 +38,7 @@ type Change struct {
 	along    [2]int                  // of a video: the old and the new patches along time
 	tubelet  int                     // frames of a video that a patch has along time
 	followed *sizes                  // of a picture, or of a recording of which shapes were folded: what follows node by node, as last evaluated
-	folded   bool                    // shapes that a recording passes on its way to positions are constants
+	folded   bool                    // shapes that a recording or a text of one length passes on its way are constants, or may be
 	last     bool                    // see sizes.last
 	windowed *[]*partition.Partition // attentions within windows of the picture, once they were looked for
 	window   [2]int                  // the height and width of windows that were asked for; zeros: not
@@ -143,7 +143,7 @@ func (c *Change) SetLength() error {
 		return &position.Refusal{Why: fmt.Sprintf("the graph is unrolled: it treats each of its %d positions by nodes of its own, such as %s", m.FixedLength(), n.Title()),
 			Instead: "export the model for the wanted length"}
 	}
-	c.sizes = c.Graph.SizedAs(c.old, c.New)
+	c.sizes, c.folded = c.Graph.SizedAs(c.old, c.New), c.Graph.FixedLength() > 0
 	c.pairs = c.lengths()
 	return c.run()
 }
@@ -256,7 +256,9 @@ func (c *Change) evaluate(inputs map[string]*eval.Value) *eval.Evaluator {
 	case c.Image != [2]int{}:
 		c.followed = c.pictureSizes()
 	case c.folded && c.Frames > 0:
-		c.followed = c.recordingSizes()
+		c.followed = c.seriesSizes(c.frames(c.Graph.Recording(), c.framesAxis), c.Frames)
+	case c.folded && c.Graph.FixedLength() > 0:
+		c.followed = c.seriesSizes(c.Graph.FixedLength(), c.New)
 	}
 	e.Adjust = c.adjust
 	e.Run()
@@ -559,7 +561,8 @@ func carries(was, is, out []int, axis int) bool {
 // the sizes of a picture.
 func (c *Change) Follows(before, after int) bool {
 	if fixed := c.Graph.FixedLength(); fixed > 0 {
-		return before%fixed == 0 && after == before/fixed*c.New || before >= fixed-1 && after-before == c.New-fixed
+		off := after*fixed - before*c.New // in proportion, but for what is left over
+		return max(off, -off) <= fixed || before >= fixed-1 && after-before == c.New-fixed
 	}
 	pairs := c.pairs
 	if in := c.Graph.ImageInput(); in != nil && c.Image != [2]int{} {

@@ -20,8 +20,28 @@ func (c *Change) repair(f *eval.Failure) bool {
 	if c.probed > maxProbes {
 		return false
 	}
+	c.observe(f)
 	_, reach := c.problem()
 	return c.repairOne(f, reach) || c.repairPairs(f) || c.repairOnward(f, reach)
+}
+
+// observe notes what sizes of a failing node's data have become on the way there: constants that meet them hold the same ones.
+func (c *Change) observe(f *eval.Failure) {
+	if f.Scope == nil || f.Scope.Index() != 0 {
+		return
+	}
+	for _, in := range f.Node.Inputs {
+		was, is := c.Graph.Eval.Main.Value(in), f.Scope.Value(in)
+		if len(was.Shape) != len(is.Shape) || was.Known() {
+			continue
+		}
+		for d := range was.Shape {
+			if p := (numberPair{was.Shape[d], is.Shape[d]}); p.old != p.new && !slices.Contains(c.pairs, p) {
+				c.pairs = append(c.pairs, p)
+				clear(c.offered)
+			}
+		}
+	}
 }
 
 // repairOne tries the constants one by one, those that nothing is planned for first.
@@ -209,9 +229,6 @@ func (c *Change) lengths() []numberPair {
 	}
 	if n := c.Graph.FixedLength(); n > 0 {
 		add(numberPair{n, c.New})
-		for _, more := range besidePositions(c.Graph, n) {
-			add(numberPair{n + more, c.New + more})
-		}
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package length
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -33,6 +32,7 @@ type sizes struct {
 	crops   map[[3]int]int        // by axis, padded size and size without: what the last has become
 	cuts    []Cut                 // of a table, its rows and its columns
 	places  *places.Places        // numbers of places
+	counted bool                  // places are tokens
 	stays   map[int]bool          // sides of windows and patches
 	kept    map[int]bool          // sizes of the parts that an axis was cut into, which stayed
 	last    bool                  // of two sizes that an axis is cut into, either of which may follow, the last does
@@ -96,12 +96,11 @@ func (c *Change) pictureSizes() *sizes {
 	return z
 }
 
-// recordingSizes prepares the evaluation at the new recording.
-func (c *Change) recordingSizes() *sizes {
+// seriesSizes prepares the evaluation with other frames of a recording, or tokens.
+func (c *Change) seriesSizes(was, is int) *sizes {
 	z := newSizes(c.Graph, map[[2]int][][2]int{}, nil)
-	was := c.frames(c.Graph.Recording(), c.framesAxis)
-	z.picture = [2][2]int{{was, was}, {c.Frames, c.Frames}}
-	z.places, z.windows = places.New(c.Graph.Eval.Main, nil, z.follows), newWindows(c.Graph.Eval.Main, nil)
+	z.picture = [2][2]int{{was, was}, {is, is}}
+	z.places, z.windows, z.counted = places.New(c.Graph.Eval.Main, nil, z.follows), newWindows(c.Graph.Eval.Main, nil), c.Frames == 0
 	return z
 }
 
@@ -164,12 +163,6 @@ func (c *Change) patches() [2]int {
 // growSizes is grow where sizes follow node by node. Where either of two may follow, windows that stay or
 // their number, one has to run and the other not.
 func (c *Change) growSizes() error {
-	c.probe()
-	for _, was := range slices.Sorted(maps.Keys(c.followed.rows)) {
-		if p := (numberPair{was, c.followed.rows[was]}); !slices.Contains(c.pairs, p) {
-			c.pairs = append(c.pairs, p)
-		}
-	}
 	err := c.grow()
 	if c.followed.either == nil {
 		return err
@@ -200,8 +193,11 @@ func (c *Change) writeSizes() error {
 		return err
 	}
 	main, why := c.Graph.Eval.Main, fmt.Sprintf("sizes of a picture of %d×%d pixels", c.Image[0], c.Image[1])
-	if c.Frames > 0 {
+	switch {
+	case c.Frames > 0:
 		why = fmt.Sprintf("sizes of a recording of %d frames", c.Frames)
+	case c.Image == [2]int{}:
+		why = fmt.Sprintf("sizes for %d tokens", c.New)
 	}
 	readers := map[*onnx.Tensor][]given{}
 	nodes := slices.DeleteFunc(slices.Clone(main.Graph.Nodes), c.Graph.Removed)
@@ -311,6 +307,9 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 		z.windows.padded(n, inputs)
 		z.pad(n, inputs)
 	}
+	if z.counted {
+		return // what counts tokens grows where it meets them
+	}
 	z.places.Adjust(n, inputs)
 	if why := z.places.Doubts[n]; why != "" && z.doubts[n] == "" {
 		z.doubts[n] = why
@@ -318,10 +317,15 @@ func (z *sizes) adjust(s *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 }
 
 // note remembers what neighbouring sizes of a value have become, where they are heights and widths:
-// larger or smaller as the picture is.
+// larger or smaller as the picture is; and each alone that hangs on tokens.
 func (z *sizes) note(was, is []int) {
 	if len(was) != len(is) {
 		return
+	}
+	for i, n := range was {
+		if z.counted && n != is[i] {
+			z.rows[n] = is[i]
+		}
 	}
 	for i := 1; i < len(was); i++ {
 		if a, b := [2]int{was[i-1], was[i]}, [2]int{is[i-1], is[i]}; a != b && z.scaled(a, b) {

@@ -34,7 +34,7 @@ type Buckets struct {
 // longestIndex is the row for each pair at the longest length at which it is known.
 func (m *Search) longestIndex(p *picked) *eval.Value {
 	if p.Gather != nil {
-		if v := bydistance.LongestIndex(m.graph, p.Scope, p.Gather.Input(1)); v != nil {
+		if v := bydistance.LongestIndex(m.graph, p.Scope, p.Index().Name); v != nil {
 			return v
 		}
 		return p.index
@@ -71,7 +71,7 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 	site := &Buckets{m: m.graph, table: table, scope: p.Scope, gather: p.Gather}
 	key := b.name
 	if p.Gather != nil {
-		key = p.Gather.Input(1)
+		key = p.Index().Name
 		divisors, computed = trace.LogDivisors(p.Scope, key)
 		site.values = p.Scope.Value(p.Gather.Input(0))
 	}

@@ -51,10 +51,10 @@ func (m *lookups) gathered(s *eval.Scope, name string) *picked {
 	if n == nil {
 		return nil
 	}
-	table := trace.Stored(at, n.Input(0))
-	return &picked{Lookup: bydistance.Lookup{Table: table, Gather: n, Scope: at}, axis: bydistance.GatherAxis(n, table), index: at.Value(n.Input(1)),
+	table, index := trace.Stored(at, n.Input(0)), trace.IndexOf(at, n).Name
+	return &picked{Lookup: bydistance.Lookup{Table: table, Gather: n, Scope: at}, axis: bydistance.GatherAxis(n, table), index: at.Value(index),
 		says: n.Title() + " picks a row by the difference of positions",
-		at:   func(length int) *eval.Value { return m.graph.Further(at, n.Input(1), length) }}
+		at:   func(length int) *eval.Value { return m.graph.Further(at, index, length) }}
 }
 
 // pairs reads off the origins of a value which row of a constant goes to each query and

@@ -8,6 +8,7 @@ import (
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
+	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -78,7 +79,8 @@ func (b *Buckets) list(far int, bucket func(relative int) int, limit func(*bydis
 		return err
 	}
 	for _, g := range gathers {
-		relative, ahead := bydistance.RelativePositions(b.scope, g.Input(1))
+		index := trace.IndexOf(b.scope, g)
+		relative, ahead := bydistance.RelativePositions(b.scope, index.Name)
 		if relative == "" {
 			return &position.Refusal{Why: fmt.Sprintf("no node behind %s computes the distances of keys from queries alone", g.Title()), Instead: "export the model again with the wanted buckets"}
 		}
@@ -96,8 +98,8 @@ func (b *Buckets) list(far int, bucket func(relative int) int, limit func(*bydis
 		list := b.m.AddInitializer(g.Graph, "modelpatch/buckets", onnx.Int64, []int64{int64(len(values))}, raw, why)
 		out := l.Name("bucket")
 		l.Nodes = append(l.Nodes, onnx.NewNode{Op: "Gather", Inputs: []string{list, l.At}, Outputs: []string{out}, Attributes: []onnx.NewAttribute{{Name: "axis", Value: int64(0)}}})
-		b.m.InsertNodes(g, l.Nodes, why)
-		b.m.RenameInput(g, 1, out, why)
+		b.m.InsertNodes(index.Node, l.Nodes, why)
+		b.m.RenameInput(index.Node, index.Input, out, why)
 	}
 	b.m.RemoveUnread(why)
 	return nil
@@ -112,7 +114,7 @@ func (b *Buckets) gathers() ([]*onnx.Node, error) {
 			return nil, &position.Refusal{Why: "tables of several layers are read in ways that differ", Instead: "export the model again with the wanted buckets"}
 		}
 		for _, n := range t.scope.Consumers(t.gather.Input(0)) {
-			if n.Op != "Gather" || n.Input(0) != t.gather.Input(0) || n.Int("axis", 0) != 0 {
+			if trace.IndexOf(t.scope, n).Node == nil || n.Input(0) != t.gather.Input(0) || n.Int("axis", 0) != 0 {
 				return nil, &position.Refusal{Why: fmt.Sprintf("%s reads the table in another way than by bucket", n.Title()), Instead: "export the model again with the wanted buckets"}
 			}
 			if !slices.Contains(out, n) {

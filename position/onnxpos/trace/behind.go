@@ -3,6 +3,7 @@ package trace
 import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"slices"
 )
 
 // Stored is the constant that a value is, or is dequantised from.
@@ -255,7 +256,34 @@ func LogDivisors(s *eval.Scope, name string) (divisors []float64, t onnx.DataTyp
 	return append(logarithms, out...), t
 }
 
-// RelativeGather finds a Gather of a constant by a matrix of indices that
+// Index is where a node that looks up rows is given their numbers: which node reads them, as which of its inputs, and the value's name.
+type Index struct {
+	Node  *onnx.Node
+	Input int
+	Name  string
+}
+
+// IndexOf is the index of a Gather; or of a GatherND that takes one number for each row, and of what gives each number the axis that it wants
+// (x[index] by torch.export). Its node is nil for other nodes.
+func IndexOf(s *eval.Scope, n *onnx.Node) Index {
+	if n.Op == "Gather" {
+		return Index{n, 1, n.Input(1)}
+	}
+	if n.Op != "GatherND" || n.Int("batch_dims", 0) != 0 {
+		return Index{}
+	}
+	wide, at := s.Find(n.Input(1))
+	if wide == nil || at != s || !eval.Is(wide, eval.Layout) {
+		return Index{}
+	}
+	shape, of := s.Value(n.Input(1)).Shape, s.Value(wide.Input(0)).Shape
+	if k := len(shape) - 1; k < 0 || shape[k] != 1 || !slices.Equal(shape[:k], of) {
+		return Index{}
+	}
+	return Index{wide, 0, wide.Input(0)}
+}
+
+// RelativeGather finds a node that looks up rows of a constant by a matrix of indices that
 // depends on positions alone.
 func RelativeGather(s *eval.Scope, name string) (*onnx.Node, *eval.Scope) {
 	g := eval.Once(s, "relative gather", name, func() gatherAt {
@@ -285,8 +313,8 @@ func relativeGatherIn(s *eval.Scope, name string, seen map[sourceKey]bool) (*onn
 	if n == nil {
 		return nil, nil
 	}
-	if n.Op == "Gather" && Stored(at, n.Input(0)) != nil {
-		index := at.Enlarge(n.Input(1))
+	if i := IndexOf(at, n); i.Node != nil && Stored(at, n.Input(0)) != nil {
+		index := at.Enlarge(i.Name)
 		if len(index.Shape) >= 2 && index.Known() && !index.Data && index.Varies(len(index.Shape)-1) {
 			if _, _, counts := index.Counts(); !counts {
 				return n, at
