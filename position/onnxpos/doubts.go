@@ -26,7 +26,7 @@ func (c *lengthChange) doubts(e *eval.Evaluator) error {
 			break
 		}
 		for _, n := range s.Graph.Nodes {
-			if at, ok := places.CutsAt(old[i], s, n, [2]int{}, nil); ok {
+			if at, ok := places.CutsAt(old[i], s, n, [2]int{}, c.Told); ok {
 				return c.Refuse(n, fmt.Sprintf("it cuts the tokens at %d, and whether that follows the length is not in the file", at))
 			}
 		}

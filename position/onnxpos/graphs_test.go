@@ -466,9 +466,9 @@ func TestMisleadingGraphs(t *testing.T) {
 		{"limits of features that look like the length", func(m *onnx.NewModel) {
 			sliced(m, []int64{-4, -4}, []int64{math.MaxInt64, math.MaxInt64}, []int64{1, 1})
 		}, "none", 8,
-			"the length 4 in a constant; fixed length of ids: 4 → 8; fixed length of h: 4 → 8"},
+			"sizes for 8 tokens; fixed length of ids: 4 → 8; fixed length of h: 4 → 8"},
 		{"limits beyond all ends", func(m *onnx.NewModel) { sliced(m, []int64{0, -1}, []int64{4, math.MinInt64}, []int64{1, -1}) }, "none", 8,
-			"the length 4 in a constant; fixed length of ids: 4 → 8; fixed length of h: 4 → 8"},
+			"sizes for 8 tokens; fixed length of ids: 4 → 8; fixed length of h: 4 → 8"},
 		{"parts of the length", func(m *onnx.NewModel) {
 			weighted(m, func(p int) float64 { return float64(float32(p) * float32(1./6)) })
 		}, "unknown", 12, "how this model encodes positions is not known"},

@@ -250,21 +250,6 @@ func (c *Change) entries(t *onnx.Tensor) []*plannedConstant {
 		return nil
 	}
 	out := c.asGiven(t, values)
-	if n := int64(c.Graph.FixedLength()); n > 0 { // lengths times a fixed batch, too
-		var at []int
-		for i, v := range values {
-			if v%n == 0 && max(v, -v) > 1 && max(v, -v) < maxLimit { // from the end, too
-				at = append(at, i)
-			}
-		}
-		for _, chosen := range choices(at) {
-			changed := slices.Clone(values)
-			for _, i := range chosen {
-				changed[i] = values[i] / n * int64(c.New)
-			}
-			out = append(out, &plannedConstant{dims: t.Dims, ints: changed, why: fmt.Sprintf("the length %d in a constant", n)})
-		}
-	}
 	for _, p := range c.pairs {
 		for _, less := range []int{0, 1} {
 			var at []int

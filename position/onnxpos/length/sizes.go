@@ -140,10 +140,7 @@ func (c *Change) outputsFollow() error {
 			return &position.Refusal{Why: fmt.Sprintf("output %s of %v would become %v, and the picture changes otherwise", report.Printable(o.Name), was, is), Instead: c.export()}
 		}
 	}
-	told := func(n *onnx.Node, input int) bool {
-		return c.followed.told[n] || c.followed.places.Placed[places.Input{Node: n, Index: input}] != nil
-	}
-	if n, why := places.LeftOver(c.Graph.Eval.Main, e.Main, c.patches(), told); n != nil {
+	if n, why := places.LeftOver(c.Graph.Eval.Main, e.Main, c.patches(), c.Told); n != nil {
 		return c.Refuse(n, why)
 	}
 	for _, n := range c.Graph.File.Graph.Nodes {
@@ -152,6 +149,11 @@ func (c *Change) outputsFollow() error {
 		}
 	}
 	return nil
+}
+
+// Told reports whether it is known what an input of a node becomes with the new size, by the sizes before and behind it.
+func (c *Change) Told(n *onnx.Node, input int) bool {
+	return c.followed != nil && (c.followed.told[n] || c.followed.places.Placed[places.Input{Node: n, Index: input}] != nil)
 }
 
 // patches are how many there are, before and now.
@@ -774,11 +776,27 @@ func (z *sizes) slice(n *onnx.Node, inputs []*eval.Value) {
 		} else if int(end) == was.Shape[axis] {
 			to[i], changed = int64(inputs[0].Shape[axis]), true
 		}
+		if z.counted {
+			from[i], to[i] = z.limit(from[i], starts[i]), z.limit(to[i], end)
+			if from[i] == starts[i] && 2*int(starts[i]) > was.Shape[axis] {
+				return // whether it follows the length is not in the file
+			}
+			changed = changed || from[i] != starts[i] || to[i] != end
+		}
 	}
 	if changed {
 		z.give(n, inputs, 1, from)
 		z.give(n, inputs, 2, to)
 	}
+}
+
+// limit is what a place at which tokens are cut becomes, unless that was found already: as many of them as hang on the length, from the
+// beginning or from the end.
+func (z *sizes) limit(found, was int64) int64 {
+	if is, ok := z.rows[int(max(was, -was))]; ok && found == was {
+		return int64(is) * (was / max(was, -was))
+	}
+	return found
 }
 
 // crop is what a size has become that was filled up before, along an axis: that one, or all of another layout.
@@ -835,7 +853,7 @@ func (z *sizes) cutTable(n *onnx.Node, inputs []*eval.Value) bool {
 // those is the last, or the rest; or as many as windows of another side want.
 func (z *sizes) rollBack(n *onnx.Node, inputs []*eval.Value) bool {
 	reader, axes := trace.Only(z.old, n.Output(0)), z.constant(n, inputs, 3)
-	if reader == nil || len(axes) != 1 || axes[0] < 0 || inputs[0] == nil || int(axes[0]) >= min(len(inputs[0].Shape), len(z.old.Input(n, 0).Shape)) {
+	if z.counted || reader == nil || len(axes) != 1 || axes[0] < 0 || inputs[0] == nil || int(axes[0]) >= min(len(inputs[0].Shape), len(z.old.Input(n, 0).Shape)) {
 		return false
 	}
 	was, is, start, to := z.rolled(n, inputs, reader, int(axes[0]))
@@ -877,7 +895,7 @@ func (z *sizes) rolled(n *onnx.Node, inputs []*eval.Value, roll *onnx.Node, axis
 // rollParts splits an axis that is rolled where its later part begins now.
 func (z *sizes) rollParts(n *onnx.Node, inputs []*eval.Value) bool {
 	reader, axis := trace.Only(z.old, n.Output(0)), int(n.Int("axis", 0))
-	if reader == nil || axis < 0 || inputs[0] == nil || axis >= min(len(inputs[0].Shape), len(z.old.Input(n, 0).Shape)) || len(z.constant(n, inputs, 1)) != 2 {
+	if z.counted || reader == nil || axis < 0 || inputs[0] == nil || axis >= min(len(inputs[0].Shape), len(z.old.Input(n, 0).Shape)) || len(z.constant(n, inputs, 1)) != 2 {
 		return false
 	}
 	_, is, start, to := z.rolled(n, inputs, reader, axis)
