@@ -49,6 +49,9 @@ func (p *Probe) kinds() *inputs {
 			first(&k.features, in)
 		}
 	}
+	if in := k.tokens; in != nil && k.image != nil && in.Dims[1].Value == 1 && !slices.ContainsFunc(k.image.Dims[1:], func(d onnx.Dim) bool { return d.Value == 1 || d.Value == 3 }) {
+		k.image = nil // keys or values of those before the one token
+	}
 	return k
 }
 
@@ -140,8 +143,8 @@ func (p *Probe) lengthOf(in *onnx.ValueInfo) int {
 	switch {
 	case in.Name == p.tokensLast:
 		axis = 2
-	case in.Dims[0].Value > 1 && in.Dims[1].Value == 1:
-		axis = 0 // sequence first
+	case in.Dims[0].Value > 1 && in.Dims[1].Value == 1 && !slices.ContainsFunc(p.cached(), func(c *onnx.ValueInfo) bool { return c.Dims[0].Value == in.Dims[0].Value }):
+		axis = 0 // sequence first, and no batch of single tokens
 	}
 	if len(in.Dims) == 3 && in.Dims[2].Value < 0 {
 		return 0 // features first: the axis that is free runs over positions

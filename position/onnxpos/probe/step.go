@@ -32,14 +32,16 @@ func (p *Probe) isStep() bool {
 	return len(p.cached()) > 0
 }
 
-// cached are the inputs that are keys and values: by their names, or since others are put behind them as they are.
+// cached are the inputs that are keys and values: by their names, since others are put behind them as they are, or since a graph takes one
+// token beside them.
 func (p *Probe) cached() (out []*onnx.ValueInfo) {
+	single := p.TokenMatrix() != nil && p.TokenMatrix().Dims[1].Value == 1
 	for _, c := range Given(p.File) {
-		if c == p.ImageInput() || !c.Type.IsFloat() || len(c.Dims) < 4 || p.isConstant(c.Name) {
+		if c == p.ImageInput() || !c.Type.IsFloat() || len(c.Dims) < 4 || isMask(c) || p.isConstant(c.Name) {
 			continue
 		}
 		joined := func(n *onnx.Node) bool { return n.Op == "Concat" && slices.Index(n.Inputs, c.Name) == 0 }
-		if caches().MatchString(strings.ReplaceAll(strings.ToLower(c.Name), "pixel_values", "")) || slices.ContainsFunc(p.File.Graph.Nodes, joined) {
+		if single || caches().MatchString(strings.ReplaceAll(strings.ToLower(c.Name), "pixel_values", "")) || slices.ContainsFunc(p.File.Graph.Nodes, joined) {
 			out = append(out, c)
 		}
 	}
