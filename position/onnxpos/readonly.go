@@ -259,6 +259,11 @@ func (m *Model) readOnlyRotation(x axes.Meeting, t rotary.PairTurns) *readOnlySi
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "matrices turn by " + r.String(), Residual: site.Residual(found.Residual)})
 	}
 	r.Layout = t.Layout
+	if k := len(x.Scope.Value(x.Known).Shape); k > 0 && x.Scope.Value(x.Known).Shape[k-1] == 2 && len(x.Node.Inputs) == 2 {
+		if layout, ok := rotary.PairLayout(x.Scope, x.Node, x.Input, 1-x.Input); ok {
+			r.Layout = layout
+		}
+	}
 	if r.HeadDim == 0 {
 		r.HeadDim = r.Dim
 	}

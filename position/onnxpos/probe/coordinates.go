@@ -28,7 +28,7 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 	if !used {
 		return false
 	}
-	if anonymous(in) && embedded(f, in) || AssumesPositions(f, in) {
+	if anonymous(in) && embedded(f, in) || AssumesPositions(f, in) || placesByColumns(f, in) {
 		return true
 	}
 	waves, rows := false, int64(0)
@@ -62,6 +62,82 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 		}
 	}
 	return waves
+}
+
+// hasColumns reports whether whole numbers stand in few columns, beside an axis of any size: a row and a column for each patch of a pack.
+func hasColumns(in *onnx.ValueInfo) bool {
+	k := len(in.Dims)
+	if k < 2 || !in.Type.IsInteger() {
+		return false
+	}
+	columns, places := in.Dims[k-1].Value, in.Dims[k-2].Value
+	return columns > 0 && columns <= maxCoordinates && (places < 0 || places > maxCoordinates)
+}
+
+// placesByColumns reports whether each column of an input takes rows of a table, and its name says that it holds places, or all have as many and
+// it stands beside other data: hours and days have tables of other sizes.
+func placesByColumns(f *onnx.File, in *onnx.ValueInfo) bool {
+	taken, alike := columnsTakeRows(f, in)
+	return taken && (namesPlaces(in.Name) || alike && !namesTokens(in.Name) && besideData(f, in))
+}
+
+// besideData reports whether a graph has other inputs than one, of two axes or more, that are no masks.
+func besideData(f *onnx.File, in *onnx.ValueInfo) bool {
+	return slices.ContainsFunc(Given(f), func(other *onnx.ValueInfo) bool {
+		return other.Name != in.Name && !isMask(other) && len(other.Dims) > 1
+	})
+}
+
+// namesTokens reports whether an input's name says that it holds tokens: codebooks have columns as well.
+func namesTokens(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, "ids") || strings.Contains(name, "token") || strings.Contains(name, "code")
+}
+
+// namesPlaces reports whether an input's name says that it holds positions, or places in a grid.
+func namesPlaces(name string) bool {
+	name = strings.ToLower(name)
+	return IsPositions(name) || strings.Contains(name, "coord") || strings.Contains(name, "grid")
+}
+
+// columnsTakeRows reports whether each column of an input takes rows of a table, and whether all of these have as many.
+func columnsTakeRows(f *onnx.File, in *onnx.ValueInfo) (taken, alike bool) {
+	if !hasColumns(in) {
+		return false, false
+	}
+	w := f.Graph.Wiring()
+	picked, rows := map[int]bool{}, int64(0) // values of one column
+	taken, alike = true, true
+	read(f, in, func(n *onnx.Node, of int, _ bool) (on, turns bool) {
+		last := int64(len(in.Dims) - 1)
+		axis := n.Int("axis", 0)
+		data, _ := w.Input(n, 0)
+		index, indexed := w.Input(n, 1)
+		switch {
+		case n.Op == "Gather" && data == of && indexed && !picked[of] && (axis == last || axis == -1):
+			at := constantOf(w, index)
+			out, ok := w.Output(n, 0)
+			if ok && at != nil && at.Len() == 1 {
+				picked[out] = true
+				return true, false
+			}
+		case n.Op == "Gather" && indexed && index == of && picked[of]:
+			if t := constantOf(w, data); t != nil && t.Type.IsFloat() && len(t.Dims) == 2 {
+				alike = alike && (rows == 0 || rows == t.Dims[0])
+				rows = t.Dims[0]
+				return false, false
+			}
+		case eval.Is(n, eval.Elements|eval.Layout):
+			out, ok := w.Output(n, 0)
+			if ok && picked[of] {
+				picked[out] = true
+			}
+			return true, false
+		}
+		taken = taken && eval.Is(n, eval.Sizes)
+		return false, false
+	})
+	return taken && rows > fewKinds && len(picked) > 1, alike
 }
 
 // AssumesPositions reports whether an input is taken for positions only as its name says nothing and rows that it takes are added to those of tokens.

@@ -115,7 +115,7 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 		room -= len(inputs[in.Name].Ints)
 		switch v := inputs[in.Name]; {
 		case v.Ranked && v.Len() <= room+len(v.Ints) && IsCoordinates(f, in):
-			inputs[in.Name] = coordinates(v, s.past)
+			inputs[in.Name] = coordinates(v, s.past, hasColumns(in))
 		case v.Known() && isLastKey(f, in):
 			for i := range v.Ints {
 				v.Ints[i] = int64(s.Length + s.past - 1)
@@ -142,9 +142,9 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 
 // coordinates are positions from a first one on for an input that holds them: each row its own number, in all
 // of its columns.
-func coordinates(v *eval.Value, first int) *eval.Value {
+func coordinates(v *eval.Value, first int, apart bool) *eval.Value {
 	columns := 1
-	if k := len(v.Shape); k > 1 && v.Shape[k-1] <= maxCoordinates && !(k == 2 && v.Type.IsInteger()) {
+	if k := len(v.Shape); apart || k > 1 && v.Shape[k-1] <= maxCoordinates && !(k == 2 && v.Type.IsInteger()) {
 		columns = v.Shape[k-1]
 	}
 	x := make([]float64, v.Len())
@@ -156,7 +156,7 @@ func coordinates(v *eval.Value, first int) *eval.Value {
 		counted := make([]int64, len(x))
 		for i := range x {
 			counted[i] = int64(x[i])
-			if columns == 1 && len(v.Shape) > 1 {
+			if columns == 1 && len(v.Shape) > 1 && !apart {
 				counted[i] = int64(first + i%v.Shape[len(v.Shape)-1])
 			}
 		}
@@ -185,6 +185,9 @@ func (s Sizes) shapes(given []*onnx.ValueInfo) [][]int {
 				of = axisOf(in, axis)
 			}
 			n := s.dimension(in, axis, of)
+			if axis == 0 && d.Value < 0 && len(in.Dims) == 2 && namesPlaces(in.Name) && hasColumns(in) { // of a pack, without a batch
+				n = s.Length
+			}
 			out[i] = append(out[i], n)
 			if d.Value < 0 {
 				named[d.Param] = max(named[d.Param], n)

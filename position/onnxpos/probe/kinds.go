@@ -37,7 +37,10 @@ func (p *Probe) kinds() *inputs {
 		name, rank := strings.ToLower(in.Name), len(in.Dims)
 		switch {
 		case in.Type.IsInteger() && in.Type != onnx.Bool && rank == 2 && !strings.Contains(name, "mask") && !IsCoordinates(p.File, in):
-			first(&k.tokens, in)
+			taken, _ := columnsTakeRows(p.File, in)
+			if places := taken || IsPositions(in.Name) && besideData(p.File, in); !places || namesTokens(in.Name) && !IsPositions(in.Name) {
+				first(&k.tokens, in)
+			}
 		case isPicture(in):
 			first(&k.image, in)
 		case in.Type.IsInteger() && rank == 3 && !isMask(in) && !IsPositions(in.Name) && !IsCoordinates(p.File, in): // of several codebooks

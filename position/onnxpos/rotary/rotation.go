@@ -44,6 +44,9 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	}
 	if cos, sin := columnsOfTurns(first.Known, second.Known); cos != nil && n.Op == "Add" {
 		r := &rotation{scope: s, node: n, cos: first.Name, sin: first.Name, cosValue: cos, sinValue: sin, layout: schemes.LayoutInterleaved, packed: true}
+		if layout, known := takenApart(s, first.State, second.State); known {
+			r.layout = layout
+		}
 		r.headDim, r.projected = headDim(s, n.Output(0), cos)
 		m.rotations = append(m.rotations, r)
 		return
@@ -229,14 +232,16 @@ func layoutOf(s *eval.Scope, r *rotation, state, other string) (layout string, p
 	if doubled.even && n > 0 {
 		switch {
 		case half && pairs: // one frequency, or those of several axes whose positions are the same
-			return takenApart(s, state, other), false
+			layout, _ = takenApart(s, state, other)
+			return layout, false
 		case half:
 			return schemes.LayoutHalf, false
 		case pairs:
 			return schemes.LayoutInterleaved, false
 		}
 	}
-	return takenApart(s, state, other), true
+	layout, _ = takenApart(s, state, other)
+	return layout, true
 }
 
 // doubling is how a row of sines repeats itself, whatever their signs, of which one of a pair may
@@ -262,26 +267,61 @@ func doublingOf(v *eval.Value) doubling {
 // takenApart tells which elements of a head are pairs by asking the graph: the value of
 // which both states were taken gets its elements' places as numbers, and the places that
 // come out in one state and in the other lie side by side, or half a row of pairs apart.
-func takenApart(s *eval.Scope, one, other string) string {
+func takenApart(s *eval.Scope, one, other string) (layout string, known bool) {
 	if one == other {
-		return schemes.LayoutHalf
+		return schemes.LayoutHalf, false
 	}
 	whole := commonSource(s, one, other)
 	if whole == "" || s.Value(whole).Len() > maxNumbered {
-		return schemes.LayoutHalf
+		return schemes.LayoutHalf, false
 	}
 	v := s.Value(whole)
 	given := s.Given(whole, eval.Numbered(v))
 	a, b := given.Value(one), given.Value(other)
 	if !a.Known() || !b.Known() || a.Len() != b.Len() || a.Len() == 0 {
-		return schemes.LayoutHalf
+		return schemes.LayoutHalf, false
 	}
 	for i := range a.Len() {
 		if !besides(v.Shape, place(a, i), place(b, i)) {
-			return schemes.LayoutHalf
+			return schemes.LayoutHalf, true
 		}
 	}
-	return schemes.LayoutInterleaved
+	return schemes.LayoutInterleaved, true
+}
+
+// PairLayout tells which elements of a head 2×2 matrices turn as pairs: those that lie along the axis of two of the data that a node
+// multiplies with them. matrices and data are inputs of the node. Not ok where it cannot be told.
+func PairLayout(s *eval.Scope, n *onnx.Node, matrices, data int) (layout string, ok bool) {
+	name := n.Input(data)
+	v := s.Value(name)
+	axis := len(v.Shape) - 1
+	if n.Op == "Einsum" && len(n.Inputs) == 2 {
+		k := len(s.Input(n, matrices).Shape)
+		terms, _, known := eval.Subscripts(n, len(s.Input(n, 0).Shape), len(s.Input(n, 1).Shape))
+		if !known || k == 0 {
+			return "", false
+		}
+		axis = strings.IndexByte(terms[data], terms[matrices][k-1])
+	} else if axis > 0 && v.Shape[axis] == 1 { // a column
+		axis--
+	}
+	whole := commonSource(s, name, name)
+	if axis < 0 || v.Shape[axis] != 2 || whole == "" || s.Value(whole).Len() > maxNumbered {
+		return "", false
+	}
+	stride := 1
+	for _, d := range v.Shape[axis+1:] {
+		stride *= d
+	}
+	of := s.Value(whole)
+	taken := s.Given(whole, eval.Numbered(of)).Value(name)
+	if !taken.Known() || taken.Len() != v.Len() || taken.Len() <= stride {
+		return "", false
+	}
+	if besides(of.Shape, place(taken, 0), place(taken, stride)) {
+		return schemes.LayoutInterleaved, true
+	}
+	return schemes.LayoutHalf, true
 }
 
 // maxNumbered bounds the elements whose places are asked for.
