@@ -82,7 +82,7 @@ func columnsOfCache(c *rows.Cache, t rows.Table, sine bool, frequencies []float6
 		if !k.Cosine {
 			x = -x
 		}
-		if k.Frequency = frequencies[int(x)-1]; !k.Cosine && c.Negated() {
+		if k.Frequency = frequencies[int(x)-1]; !k.Cosine && c.Negated(i, len(dst)) {
 			k.Amplitude = -amplitude
 		}
 		out[i] = k

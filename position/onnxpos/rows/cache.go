@@ -24,12 +24,25 @@ type Cache struct {
 // pairFit is how rows of cosines and sines came about.
 type pairFit struct {
 	Result  fit.CacheResult
-	negated bool          // sines are stored with the other sign
+	negated [2]bool       // the sines of a pair's first and second column are stored with the other sign
 	coarse  fit.Precision // that the numbers were rounded to before they were stored; "": their own
 }
 
-// Negated reports whether sines are stored with the other sign.
-func (c *Cache) Negated() bool { return c.negated }
+// Negated reports whether the sines of one of so many columns are stored with the other sign: all, or those of the first of
+// each pair (−sin, sin), which the graph multiplies with the second.
+func (c *Cache) Negated(column, columns int) bool {
+	return negates(c.negated, c.Result.Columns, column, columns)
+}
+
+func negates(negated [2]bool, order string, column, columns int) bool {
+	switch order {
+	case fit.ColumnsHalfDuplicated:
+		return negated[min(2*column/columns, 1)]
+	case fit.ColumnsInterleavedDuplicated:
+		return negated[column%2]
+	}
+	return negated[0]
+}
 
 // Positions is how many positions the pair of tables holds.
 func (c *Cache) Positions() int { return min(c.Cos.Len(), c.Sin.Len()) - c.Ahead }
@@ -83,9 +96,21 @@ func (c *Cache) fitRows(first, end int) (f pairFit, ok bool) {
 			}
 		}
 	}
-	negative := fit.Func(sin.Rows(), sin.Cols(), func(r, k int) float64 { return -sin.At(r, k) })
-	f.Result, f.negated = fit.RotaryCache(cos, negative, p)
-	return f, f.negated
+	for _, order := range []string{fit.ColumnsHalf, fit.ColumnsHalfDuplicated, fit.ColumnsInterleavedDuplicated} {
+		for _, negated := range [][2]bool{{true, true}, {true, false}} {
+			signed := fit.Func(sin.Rows(), sin.Cols(), func(r, k int) float64 {
+				if negates(negated, order, k, sin.Cols()) {
+					return -sin.At(r, k)
+				}
+				return sin.At(r, k)
+			})
+			if f.Result, ok = fit.RotaryCache(cos, signed, p); ok && (negated[0] == negated[1] || f.Result.Columns == order) {
+				f.negated = negated
+				return f, true
+			}
+		}
+	}
+	return f, false
 }
 
 // Rounded reports whether all numbers of a table are of a coarser precision.
@@ -223,8 +248,8 @@ func (c *Cache) Rotation(r int, cos, sin []float64) error {
 	if err := c.pick(row, sin); err != nil {
 		return err
 	}
-	for i := range sin {
-		if c.negated {
+	if c.negated[0] {
+		for i := range sin {
 			sin[i] = -sin[i]
 		}
 	}
@@ -295,14 +320,16 @@ func (c *Cache) Store(e *Editor, scheme schemes.Rotary, positions int, same bool
 			for k := range n {
 				cos[k] *= factor
 				sin[k] *= factor
-				if c.negated {
-					sin[k] = -sin[k]
-				}
 				if c.coarse != "" {
 					cos[k], sin[k] = c.coarse.Round(cos[k]), c.coarse.Round(sin[k])
 				}
 			}
 			c.Spread(cos, sin, sine, dst)
+			for k := range dst {
+				if sine && c.Negated(k, len(dst)) {
+					dst[k] = -dst[k]
+				}
+			}
 			return nil
 		}
 	}

@@ -29,9 +29,13 @@ func (c *Cache) Damaged() (d fit.Deviation, ok bool) {
 		if err != nil {
 			return d, false
 		}
-		if c.negated {
-			stored := sin
-			sin = fit.Func(stored.Rows(), stored.Cols(), func(r, k int) float64 { return -stored.At(r, k) })
+		if stored := sin; c.negated != [2]bool{} {
+			sin = fit.Func(stored.Rows(), stored.Cols(), func(r, k int) float64 {
+				if c.Negated(k, stored.Cols()) {
+					return -stored.At(r, k)
+				}
+				return stored.At(r, k)
+			})
 		}
 		for _, p := range precisions {
 			if d, ok = fit.DamagedCache(cos, sin, p); ok {
