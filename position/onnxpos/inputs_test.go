@@ -56,6 +56,18 @@ func TestWhatInputsHold(t *testing.T) {
 			m.Nodes = append([]onnx.NewNode{node("Add", "rows", "ids", "begin")}, m.Nodes...)
 			m.Nodes[1].Inputs[1] = "rows"
 		}, table},
+		{"a row and a column for each patch of a pack", func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "patches", Type: onnx.Float, Dims: dims{-1, 4}}, {Name: "positions", Type: onnx.Int64, Dims: dims{-1, 2}}}
+			m.Initializers = []onnx.NewTensor{noise("rows", 20, 4), noise("columns", 12, 4), scalar("0", 0), scalar("1", 1), noise("Q", 4, 4), integers("lead", 0)}
+			m.Nodes = []onnx.NewNode{withInts(node("Gather", "row", "positions", "0"), "axis", int64(1)), withInts(node("Gather", "column", "positions", "1"), "axis", int64(1)),
+				node("Gather", "re", "rows", "row"), node("Gather", "ce", "columns", "column"), node("Add", "x", "patches", "re"), node("Add", "packed", "x", "ce"), node("Unsqueeze", "y", "packed", "lead"),
+				node("MatMul", "q", "y", "Q"), withInts(node("Transpose", "kt", "y"), "perm", dims{0, 2, 1}), node("MatMul", "scores", "q", "kt"), withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "h", "weights", "y")}
+		}, "position table of 20 rows of 4 ×20; position table of 12 rows of 4 ×12"},
+		{"two codebooks in columns", func(m *onnx.NewModel) {
+			m.Initializers = []onnx.NewTensor{noise("first", 32, 4), noise("second", 32, 4), scalar("0", 0), scalar("1", 1)}
+			attend(m, withInts(node("Gather", "code0", "ids", "0"), "axis", int64(2)), withInts(node("Gather", "code1", "ids", "1"), "axis", int64(2)), node("Gather", "e0", "first", "code0"), node("Gather", "e1", "second", "code1"), node("Add", "y", "e0", "e1"))
+			m.Inputs[0].Dims, m.Nodes = dims{-1, -1, 2}, m.Nodes[1:]
+		}, "none"},
 		{"a row for each pair of a position and a token", func(m *onnx.NewModel) {
 			m.Initializers = []onnx.NewTensor{noise("by position", 20, 32, 4), scalar("zero", 0), scalar("one", 1), integers("last", -1), integers("columns", 1, -1, 1)}
 			attend(m, node("Shape", "sizes", "ids"), node("Gather", "n", "sizes", "one"), node("Range", "p", "zero", "n", "one"), node("Reshape", "at", "p", "columns"), node("Unsqueeze", "token", "ids", "last"),

@@ -2,6 +2,7 @@ package onnxpos
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,6 +83,13 @@ func TestGivenDistances(t *testing.T) {
 		change func(m *onnx.NewModel)
 	}{
 		{"an input", func(m *onnx.NewModel) { attend(m, "position_ids", node("Identity", "at", "position_ids")) }},
+		{"an input, with an axis for each index, as torch.export writes x[index]", func(m *onnx.NewModel) {
+			attend(m, "position_ids", node("Identity", "at", "position_ids"))
+			m.Initializers = append(m.Initializers, integers("behind", -1))
+			i := slices.IndexFunc(m.Nodes, func(n onnx.NewNode) bool { return n.Outputs[0] == "rows" })
+			m.Nodes[i] = node("GatherND", "rows", "by distance", "indices")
+			m.Nodes = slices.Insert(m.Nodes, i, node("Unsqueeze", "indices", "index", "behind"))
+		}},
 		{"counted by a mask", func(m *onnx.NewModel) {
 			attend(m, "attention_mask", node("CumSum", "count", "attention_mask", "ones"), node("Sub", "at", "count", "ones"))
 		}},

@@ -89,3 +89,67 @@ func TestPerHead(t *testing.T) {
 		}
 	}
 }
+
+// TestSignedSines: sines of which those of the first of each pair, or all, have the other sign are read as they are meant, and new rows have it, too.
+func TestSignedSines(t *testing.T) {
+	const positions, pairs = 24, 4
+	angle := func(p, k int) float64 { return float64(p) * math.Pow(100, -float64(k)/pairs) }
+	for _, c := range []struct {
+		name   string
+		pair   func(column int) (k int, first bool)
+		signed func(first bool) bool
+	}{
+		{"half, the first", func(c int) (int, bool) { return c % pairs, c < pairs }, func(first bool) bool { return first }},
+		{"interleaved, the first", func(c int) (int, bool) { return c / 2, c%2 == 0 }, func(first bool) bool { return first }},
+		{"half, all", func(c int) (int, bool) { return c % pairs, c < pairs }, func(bool) bool { return true }},
+	} {
+		at := func(p, column int) (cos, sin float64) {
+			k, first := c.pair(column)
+			if cos, sin = math.Cos(angle(p, k)), math.Sin(angle(p, k)); c.signed(first) {
+				sin = -sin
+			}
+			return cos, sin
+		}
+		table := func(sine bool) Table {
+			x := make([]float64, positions*2*pairs)
+			for i := range x {
+				if cos, sin := at(i/(2*pairs), i%(2*pairs)); sine {
+					x[i] = sin
+				} else {
+					x[i] = cos
+				}
+			}
+			raw, _ := onnx.EncodeFloats(onnx.Float, x, nil)
+			return Table{Tensor: stored(t, []int64{positions, 2 * pairs}, raw)}
+		}
+		cache := Cache{Cos: table(false), Sin: table(true)}
+		if cache.Fit(); !cache.Fitted || math.Abs(cache.Result.Rotary.Base-100) > 1e-3 {
+			t.Errorf("%s: %+v", c.name, cache.Result.Rotary)
+			continue
+		}
+		cos, sin := make([]float64, pairs), make([]float64, pairs)
+		if err := cache.Rotation(5, cos, sin); err != nil || math.Abs(sin[1]-math.Sin(angle(5, 1))) > 1e-6 {
+			t.Errorf("%s: %v, %v", c.name, sin, err)
+		}
+		for column := range 2 * pairs {
+			if _, first := c.pair(column); cache.Negated(column, 2*pairs) != c.signed(first) {
+				t.Errorf("%s: column %d: %t", c.name, column, cache.Negated(column, 2*pairs))
+			}
+		}
+		if d, bad := cache.Damaged(); bad {
+			t.Errorf("%s: %+v", c.name, d)
+		}
+	}
+}
+
+// stored is a constant of a file.
+func stored(t *testing.T, dims []int64, raw []byte) *onnx.Tensor {
+	t.Helper()
+	content := onnx.NewModel{Opset: 17, Initializers: []onnx.NewTensor{{Name: "pe", Type: onnx.Float, Dims: dims, Raw: raw}},
+		Nodes: []onnx.NewNode{{Op: "Identity", Inputs: []string{"pe"}, Outputs: []string{"y"}}}, Outputs: []onnx.NewValue{{Name: "y", Type: onnx.Float, Dims: dims}}}.Build()
+	f, err := onnx.NewFile(bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Graph.Initializers[0]
+}
