@@ -248,7 +248,8 @@ func (x *extension) site(i int, s Site) error {
 	e := s.Encoding()
 	x.counts = x.o.Length + x.beside
 	r, resizes := s.(DistanceResizer)
-	if stated := x.d.Length.Stated; x.beside == 0 && (e.Form == report.FormBaked || resizes && r.Folded()) && stated != nil && e.Capacity > 0 { // folded for the input's length
+	end, ends := x.m.(Ender)
+	if stated := x.d.Length.Stated; x.beside == 0 && stated != nil && (resizes && r.Folded() || ends && e.Form == report.FormBaked && e.Capacity > 0 && end.Counted(i) == e.Capacity) { // folded for the input's length
 		if x.counts += e.Capacity - *stated; *stated%e.Capacity == 0 {
 			x.counts = x.o.Length / (*stated / e.Capacity)
 		}

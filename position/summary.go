@@ -103,4 +103,6 @@ type Ender interface {
 	// End is the longest input with which the model runs, where that is less than what its
 	// encodings hold, else 0; and how many positions they hold for tokens beside those of the input.
 	End() (longest, beside int)
+	// Counted is how many positions the graph counts where encoding i meets the data, at the length that was looked at; 0: not told.
+	Counted(i int) int
 }

@@ -66,7 +66,9 @@ type ending struct {
 }
 
 func (e ending) InputIsFixed() bool { return e.fixed }
-func (e ending) End() (int, int)    { return e.end, 0 }
+
+func (ending) Counted(int) int   { return 0 }
+func (e ending) End() (int, int) { return e.end, 0 }
 
 // The least of all that ends a model is where it ends, and how it ends there is told with it.
 func TestLength(t *testing.T) {

@@ -126,6 +126,16 @@ func (m *Model) End() (longest, beside int) {
 	return end.Runs, beside
 }
 
+// Counted is how many positions the data have where encoding i meets them, as they were looked at; 0 where that is not told.
+func (m *Model) Counted(i int) int {
+	scope, state, axis := m.sites[i].State()
+	if scope == nil || axis < 1 || axis > len(scope.Value(state).Shape) {
+		return 0
+	}
+	shape := scope.Value(state).Shape
+	return shape[len(shape)-axis]
+}
+
 // meets reports whether what fails is where constants of a site meet the data.
 func meets(s site.Site, f *eval.Failure) bool {
 	return slices.ContainsFunc(f.Node.Inputs, func(in string) bool {
