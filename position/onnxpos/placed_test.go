@@ -104,12 +104,15 @@ func TestRootsOfEither(t *testing.T) {
 // TestUntiedWindows: windows of whose side nothing in the file speaks keep it, or their number, as the caller says.
 func TestUntiedWindows(t *testing.T) {
 	type dims = []int64
-	windows := func(bias bool) func(m *onnx.NewModel) {
+	byDistance := floats("bias", dims{1, 4, 4}, func(i int) float64 { return math.Sin(float64(1 + 3*((i%4)/2-i/8) + i%2 - i/4%2)) })
+	ofPairs := noise("bias", 1, 4, 4)
+	windows := func(bias *onnx.NewTensor) func(m *onnx.NewModel) {
 		return func(m *onnx.NewModel) { // 2×2 windows of 2×2 places
-			m.Initializers = append(m.Initializers, integers("cut", 1, 2, 2, 2, 2, 4), integers("apart", 4, 4, 4), integers("grid", 1, 2, 2, 2, 2, 4), integers("back", 1, 16, 4), noise("bias", 1, 4, 4))
+			m.Initializers = append(m.Initializers, integers("cut", 1, 2, 2, 2, 2, 4), integers("apart", 4, 4, 4), integers("grid", 1, 2, 2, 2, 2, 4), integers("back", 1, 16, 4))
 			scores, nodes := "scores", []onnx.NewNode{node("Reshape", "c", "h", "cut"), withInts(node("Transpose", "ct", "c"), "perm", dims{0, 1, 3, 2, 4, 5}), node("Reshape", "w", "ct", "apart"),
 				withInts(node("Transpose", "wt", "w"), "perm", dims{0, 2, 1}), node("MatMul", "scores", "w", "wt")}
-			if bias {
+			if bias != nil {
+				m.Initializers = append(m.Initializers, *bias)
 				scores, nodes = "biased", append(nodes, node("Add", "biased", "scores", "bias"))
 			}
 			m.Nodes = append(m.Nodes, nodes...)
@@ -117,12 +120,12 @@ func TestUntiedWindows(t *testing.T) {
 			m.Outputs = append(m.Outputs, onnx.NewValue{Name: "y", Type: onnx.Float, Dims: dims{1, 16, 4}})
 		}
 	}
-	_, err := regridded(t, position.GridOptions{}, windows(false))
+	_, err := regridded(t, position.GridOptions{}, windows(nil))
 	if refusal, ok := errors.AsType[*position.Refusal](err); !ok || !strings.Contains(refusal.Why, "whether windows stay of 2×2 places, or their number of 2×2") || len(refusal.Remedies) != 2 {
 		t.Errorf("%+v", err)
 	}
 	for side, want := range map[int][]int{2: {1, 3, 2, 3, 2, 4}, 3: {1, 2, 3, 2, 3, 4}} {
-		e, err := regridded(t, position.GridOptions{Window: [2]int{side, side}}, windows(false))
+		e, err := regridded(t, position.GridOptions{Window: [2]int{side, side}}, windows(nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,11 +137,14 @@ func TestUntiedWindows(t *testing.T) {
 	if usage, ok := errors.AsType[*position.UsageError](err); !ok || !strings.Contains(usage.What, "cuts no picture into windows") {
 		t.Errorf("%v of a model without windows", err)
 	}
-	if _, err := regridded(t, position.GridOptions{}, windows(true)); err != nil && strings.Contains(err.Error(), "whether windows stay") {
+	if _, err := regridded(t, position.GridOptions{}, windows(&byDistance)); err != nil && strings.Contains(err.Error(), "whether windows stay") {
 		t.Errorf("a bias says which: %v", err)
 	}
-	if _, err := regridded(t, position.GridOptions{Window: [2]int{3, 3}}, windows(true)); err == nil || !strings.Contains(err.Error(), "no table of distances makes it") {
-		t.Errorf("%v of windows that a bias ties", err)
+	if _, err := regridded(t, position.GridOptions{Window: [2]int{3, 3}}, windows(&byDistance)); err != nil {
+		t.Errorf("%v of windows with a bias by distance", err)
+	}
+	if _, err := regridded(t, position.GridOptions{Window: [2]int{3, 3}}, windows(&ofPairs)); err == nil || !strings.Contains(err.Error(), "those of 81 others cannot be told") {
+		t.Errorf("%v of windows with a bias for each pair", err)
 	}
 }
 

@@ -304,6 +304,28 @@ func (m *Search) window(n int) (window []int, tokens int) {
 	return nil, 0
 }
 
+// byPlaces reports whether a bias between places in rows of so many columns, behind some tokens, is the same for all that lie as far apart
+// along both.
+func (b *bias) byPlaces(columns, tokens int) bool {
+	type apart struct{ head, rows, columns int }
+	seen := map[apart]float64{}
+	for h, head := range b.heads {
+		for q := range head[tokens:] {
+			for k, x := range head[tokens+q][tokens:] {
+				if x < trace.MaskedBelow || math.IsNaN(x) {
+					continue
+				}
+				at := apart{h, k/columns - q/columns, k%columns - q%columns}
+				if have, met := seen[at]; met && have != x {
+					return false
+				}
+				seen[at] = x
+			}
+		}
+	}
+	return true
+}
+
 // symmetric reports whether a bias between the places of a window tells no sides
 // apart.
 func (b *bias) symmetric(window []int) bool {
@@ -427,8 +449,8 @@ func (m *Search) relativeTable(uses []*bias) site.Site {
 	window, tokens := m.window(n)
 	classes, line := u.classes(0) // of distances along one axis
 	line = line && m.graph.ImageInput() == nil
-	if len(u.heads[0][0]) != n || line {
-		window = nil // not among the same places, or not along two axes
+	if len(u.heads[0][0]) != n || line || window != nil && !u.byPlaces(window[1], tokens) {
+		window = nil // not among the same places, not along two axes, or of each pair for itself
 	}
 	if !m.holdsMatrix(u, n, keys) && (window == nil || !m.fromConstants(u)) || stored == nil && m.grows(u, n) {
 		return site.NewOther(position.Encoding{Scheme: schemes.Other{Kind: report.SchemeUnknown, Heads: len(u.heads)}, Form: report.FormRuntime, Beyond: report.BeyondContinues,
