@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
 )
 
 // frames makes the model of built one of a recording of so many frames of 8 numbers (−1: any): nodes make groups of them, with 32 numbers
@@ -14,10 +15,10 @@ import (
 func frames(m *onnx.NewModel, count, groups int64, rows bool, nodes ...onnx.NewNode) {
 	m.Inputs = []onnx.NewValue{{Name: "frames", Type: onnx.Float, Dims: []int64{1, count, 8}}}
 	m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{1, groups, 4}}}
-	m.Initializers = append(m.Initializers, noise("wpe", 20, 4), noise("in", 32, 4), integers("zeros", 0), integers("ones", 1), integers("fours", 4), integers("groups", 0, -1, 32), noise("mean", 8))
+	m.Initializers = append(m.Initializers, noise("places", 20, 4), noise("in", 32, 4), integers("zeros", 0), integers("ones", 1), integers("fours", 4), integers("groups", 0, -1, 32), noise("mean", 8))
 	m.Nodes = append(nodes, node("MatMul", "te", "grouped", "in"))
 	if rows {
-		m.Nodes = append(m.Nodes, node("Shape", "sizes", "te"), node("Gather", "length", "sizes", "ones"), node("Slice", "pe", "wpe", "zeros", "length", "zeros"), node("Add", "y", "te", "pe"))
+		m.Nodes = append(m.Nodes, node("Shape", "sizes", "te"), node("Gather", "length", "sizes", "ones"), node("Slice", "pe", "places", "zeros", "length", "zeros"), node("Add", "y", "te", "pe"))
 	} else {
 		m.Nodes = append(m.Nodes, node("Identity", "y", "te"))
 	}
@@ -96,6 +97,40 @@ func TestGivenDistances(t *testing.T) {
 	} {
 		if got := found(built(t, c.change)); got != "relative-table, rows 9, heads 1, max distance 4" {
 			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}
+
+// TestSeries: a series of single numbers, and a line of text of any width, are of as many positions as a short table has rows, and of more when
+// it is longer.
+func TestSeries(t *testing.T) {
+	attended := func(m *onnx.NewModel, input onnx.NewValue, nodes ...onnx.NewNode) { // of x
+		m.Inputs, m.Outputs = []onnx.NewValue{input}, []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{1, -1, 4}}}
+		m.Initializers = append(m.Initializers, noise("places", 20, 4), integers("zeros", 0), integers("ones", 1), integers("twos", 2))
+		m.Nodes = append(nodes, node("Shape", "sizes", "x"), node("Gather", "length", "sizes", "ones"), node("Slice", "pe", "places", "zeros", "length", "zeros"), node("Add", "y", "x", "pe"),
+			withInts(node("Transpose", "kt", "y"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "y", "kt"), withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "h", "weights", "y"))
+	}
+	for name, change := range map[string]func(m *onnx.NewModel){
+		"a series": func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers, noise("in", 1, 4))
+			attended(m, onnx.NewValue{Name: "series", Type: onnx.Float, Dims: []int64{1, -1}}, node("Unsqueeze", "column", "series", "twos"), node("MatMul", "x", "column", "in"))
+		},
+		"a line of text": func(m *onnx.NewModel) {
+			m.Initializers = append(m.Initializers, noise("kernels", 4, 1, 8, 1))
+			attended(m, onnx.NewValue{Name: "line", Type: onnx.Float, Dims: []int64{1, 1, 8, -1}}, node("Conv", "map", "line", "kernels"), node("Squeeze", "row", "map", "twos"), withInts(node("Transpose", "x", "row"), "perm", []int64{0, 2, 1}))
+		},
+	} {
+		m := built(t, change)
+		if got := found(m); got != "position table of 20 rows of 4 ×20" {
+			t.Errorf("%s: %q", name, got)
+			continue
+		}
+		if _, err := position.Extend(m, position.ExtendOptions{Length: 40}); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := found(result(t, m, saved(t, change))); got != "position table of 40 rows of 4 ×40" {
+			t.Errorf("%s: extended to %q", name, got)
 		}
 	}
 }

@@ -239,9 +239,6 @@ type Waver interface {
 	Grown() (before, after int)
 }
 
-// maxLimit is what limits that say "to the end" are never less than.
-const maxLimit = 1 << 31
-
 // entries changes entries of a shape or a limit that hold a length, or the
 // last position.
 func (c *Change) entries(t *onnx.Tensor) []*plannedConstant {

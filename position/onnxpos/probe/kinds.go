@@ -109,12 +109,22 @@ func (p *Probe) Audio() *onnx.ValueInfo {
 }
 
 // Recording is an audio input that convolutions shorten to positions: features
-// of frames, or a waveform; nil when there is none.
+// of frames, or a waveform; or a series of numbers, each perhaps a position; or a picture of any width, of a line of text. nil when there
+// is none.
 func (p *Probe) Recording() *onnx.ValueInfo {
-	if in := p.Audio(); in != nil && p.convolved(in.Name) && p.ImageInput() == nil {
+	if in := p.ImageInput(); in != nil && p.isStrip(in) {
+		return in
+	}
+	if in := p.Audio(); in != nil && (p.convolved(in.Name) || in == p.WaveInput()) && p.ImageInput() == nil {
 		return in
 	}
 	return nil
+}
+
+// isStrip reports whether one side of a picture is free and the other is not.
+func (p *Probe) isStrip(in *onnx.ValueInfo) bool {
+	height, width := PictureSides(in)
+	return len(in.Dims) == 4 && (in.Dims[height].Value < 0) != (in.Dims[width].Value < 0)
 }
 
 // isConstant reports whether a name of the main graph is an initializer: an input of

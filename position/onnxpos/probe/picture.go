@@ -18,9 +18,14 @@ var waveLengths = []int{100, 400, 1000, 4000, 16000}
 // minFrames is how many frames a probe must have, so that axes are told apart.
 const minFrames = 5
 
-// waveLength is the least number of samples of which the graph makes frames.
+// seriesLengths are tried behind waveLengths, for a series of single numbers whose table is shorter.
+var seriesLengths = []int{50, 25, 12}
+
+// waveLength is the least number of samples of which the graph makes frames; where it makes none, as many as it runs with.
 func (p *Probe) waveLength(s Sizes) int {
-	for _, n := range waveLengths {
+	usual := waveLengths[3]
+	runs := 0
+	for _, n := range slices.Concat(waveLengths, seriesLengths) {
 		s.Length = n
 		e := p.Evaluate(s)
 		if len(e.Failures) > 0 || len(p.File.Graph.Outputs) == 0 {
@@ -29,8 +34,11 @@ func (p *Probe) waveLength(s Sizes) int {
 		if out := e.Main.Value(p.File.Graph.Outputs[0].Name); len(out.Shape) >= 2 && out.Shape[1] >= minFrames {
 			return n
 		}
+		if runs == 0 || n == usual {
+			runs = n
+		}
 	}
-	return waveLengths[3]
+	return cmp.Or(runs, usual)
 }
 
 // imageSizes are the sides that free image axes are tried with, the usual ones
