@@ -15,10 +15,10 @@ import (
 func frames(m *onnx.NewModel, count, groups int64, rows bool, nodes ...onnx.NewNode) {
 	m.Inputs = []onnx.NewValue{{Name: "frames", Type: onnx.Float, Dims: []int64{1, count, 8}}}
 	m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{1, groups, 4}}}
-	m.Initializers = append(m.Initializers, noise("places", 20, 4), noise("in", 32, 4), integers("zeros", 0), integers("ones", 1), integers("fours", 4), integers("groups", 0, -1, 32), noise("mean", 8))
+	m.Initializers = append(m.Initializers, noise("wpe 20", 20, 4), noise("in", 32, 4), integers("zeros", 0), integers("ones", 1), integers("fours", 4), integers("groups", 0, -1, 32), noise("mean", 8))
 	m.Nodes = append(nodes, node("MatMul", "te", "grouped", "in"))
 	if rows {
-		m.Nodes = append(m.Nodes, node("Shape", "sizes", "te"), node("Gather", "length", "sizes", "ones"), node("Slice", "pe", "places", "zeros", "length", "zeros"), node("Add", "y", "te", "pe"))
+		m.Nodes = append(m.Nodes, node("Shape", "sizes", "te"), node("Gather", "length", "sizes", "ones"), node("Slice", "pe", "wpe 20", "zeros", "length", "zeros"), node("Add", "y", "te", "pe"))
 	} else {
 		m.Nodes = append(m.Nodes, node("Identity", "y", "te"))
 	}
@@ -106,8 +106,8 @@ func TestGivenDistances(t *testing.T) {
 func TestSeries(t *testing.T) {
 	attended := func(m *onnx.NewModel, input onnx.NewValue, nodes ...onnx.NewNode) { // of x
 		m.Inputs, m.Outputs = []onnx.NewValue{input}, []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{1, -1, 4}}}
-		m.Initializers = append(m.Initializers, noise("places", 20, 4), integers("zeros", 0), integers("ones", 1), integers("twos", 2))
-		m.Nodes = append(nodes, node("Shape", "sizes", "x"), node("Gather", "length", "sizes", "ones"), node("Slice", "pe", "places", "zeros", "length", "zeros"), node("Add", "y", "x", "pe"),
+		m.Initializers = append(m.Initializers, noise("wpe 20", 20, 4), integers("zeros", 0), integers("ones", 1), integers("twos", 2))
+		m.Nodes = append(nodes, node("Shape", "sizes", "x"), node("Gather", "length", "sizes", "ones"), node("Slice", "pe", "wpe 20", "zeros", "length", "zeros"), node("Add", "y", "x", "pe"),
 			withInts(node("Transpose", "kt", "y"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "y", "kt"), withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "h", "weights", "y"))
 	}
 	for name, change := range map[string]func(m *onnx.NewModel){
