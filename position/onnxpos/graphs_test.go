@@ -496,6 +496,11 @@ func TestMisleadingGraphs(t *testing.T) {
 			m.Initializers = append(m.Initializers[:1:1], integers("5", 5), noise("W", 4, 4))
 			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), withInts(node("Gather", "x", "te", "5"), "axis", int64(1)), node("MatMul", "h", "x", "W")}
 		}, "none", 12, "it cuts the tokens at 5"},
+		{"the last token by a Slice to the end", func(m *onnx.NewModel) {
+			m.Outputs[0].Dims = []int64{1, 1, 4}
+			m.Initializers = append(m.Initializers[:1:1], integers("5", 5), integers("6", 6), integers("1", 1), noise("W", 4, 4))
+			m.Nodes = []onnx.NewNode{node("Gather", "te", "wte", "ids"), node("Slice", "x", "te", "5", "6", "1"), node("MatMul", "h", "x", "W")}
+		}, "none", 12, "it cuts the tokens at 5"},
 		{"an output of a window of the whole", func(m *onnx.NewModel) {
 			m.Outputs[0].Dims = []int64{1, 4, 1}
 			m.Initializers = append(m.Initializers[:1:1], noise("W", 4, 4))

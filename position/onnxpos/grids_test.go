@@ -324,3 +324,28 @@ func TestModelsInsideOfNodes(t *testing.T) {
 		}
 	}
 }
+
+// TestPairLayout: 2×2 matrices turn neighbours where a head is cut into pairs, and halves of it where it is cut in two and turned over.
+func TestPairLayout(t *testing.T) {
+	angle := func(p, k int) float64 { return float64(p) * math.Pow(100, -float64(k)/4) }
+	for layout, cut := range map[string][]int64{"interleaved": {1, 6, 4, 2}, "half": {1, 6, 2, 4}} {
+		m := built(t, func(m *onnx.NewModel) {
+			m.Inputs[0].Dims[1] = 6
+			m.Outputs[0].Dims = []int64{1, 6, 6}
+			m.Initializers = []onnx.NewTensor{noise("wte", 32, 8), integers("cut", cut...), integers("flat", 1, 6, 8), floats("turns", []int64{6, 4, 2, 2}, func(i int) float64 {
+				a := angle(i/16, i/4%4)
+				return []float64{math.Cos(a), -math.Sin(a), math.Sin(a), math.Cos(a)}[i%4]
+			})}
+			m.Nodes = []onnx.NewNode{node("Gather", "q", "wte", "ids"), node("Reshape", "pairs", "q", "cut")}
+			of := "pairs"
+			if layout == "half" {
+				m.Nodes, of = append(m.Nodes, withInts(node("Transpose", "over", "pairs"), "perm", []int64{0, 1, 3, 2})), "over"
+			}
+			m.Nodes = append(m.Nodes, onnx.NewNode{Op: "Einsum", Inputs: []string{"turns", of}, Outputs: []string{"t"}, Attributes: []onnx.NewAttribute{{Name: "equation", Value: "nfij,bnfj->bnfi"}}},
+				node("Reshape", "turned", "t", "flat"), withInts(node("Transpose", "keys", "turned"), "perm", []int64{0, 2, 1}), node("MatMul", "scores", "turned", "keys"), withInts(node("Softmax", "h", "scores"), "axis", int64(-1)))
+		})
+		if got := found(m); got != "RoPE base 100, rotary dim 8, "+layout+" ×6" {
+			t.Errorf("%s: %s", layout, got)
+		}
+	}
+}

@@ -64,10 +64,11 @@ func TestWhatInputsHold(t *testing.T) {
 				node("MatMul", "q", "y", "Q"), withInts(node("Transpose", "kt", "y"), "perm", dims{0, 2, 1}), node("MatMul", "scores", "q", "kt"), withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "h", "weights", "y")}
 		}, "position table of 20 rows of 4 ×20; position table of 12 rows of 4 ×12"},
 		{"two codebooks in columns", func(m *onnx.NewModel) {
-			m.Initializers = []onnx.NewTensor{noise("first", 32, 4), noise("second", 32, 4), scalar("0", 0), scalar("1", 1)}
-			attend(m, withInts(node("Gather", "code0", "ids", "0"), "axis", int64(2)), withInts(node("Gather", "code1", "ids", "1"), "axis", int64(2)), node("Gather", "e0", "first", "code0"), node("Gather", "e1", "second", "code1"), node("Add", "y", "e0", "e1"))
+			m.Initializers = []onnx.NewTensor{noise("second", 32, 4), noise("wpe", 20, 4), scalar("0", 0), scalar("1", 1), integers("zero", 0), integers("one", 1)}
+			attend(m, withInts(node("Gather", "code0", "ids", "0"), "axis", int64(2)), withInts(node("Gather", "code1", "ids", "1"), "axis", int64(2)), node("Gather", "e0", "wte", "code0"), node("Gather", "e1", "second", "code1"), node("Add", "x", "e0", "e1"),
+				node("Shape", "sizes", "ids"), node("Gather", "length", "sizes", "one"), node("Slice", "pe", "wpe", "zero", "length", "zero"), node("Add", "y", "x", "pe"))
 			m.Inputs[0].Dims, m.Nodes = dims{-1, -1, 2}, m.Nodes[1:]
-		}, "none"},
+		}, table},
 		{"a row for each pair of a position and a token", func(m *onnx.NewModel) {
 			m.Initializers = []onnx.NewTensor{noise("by position", 20, 32, 4), scalar("zero", 0), scalar("one", 1), integers("last", -1), integers("columns", 1, -1, 1)}
 			attend(m, node("Shape", "sizes", "ids"), node("Gather", "n", "sizes", "one"), node("Range", "p", "zero", "n", "one"), node("Reshape", "at", "p", "columns"), node("Unsqueeze", "token", "ids", "last"),

@@ -73,9 +73,15 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// TestStaticCaches: keys and values of a fixed number of tokens, which a call writes its own among, become longer with the table; masks over
-// them do, too.
+// TestStaticCaches: keys and values of a fixed number of tokens, which a call writes its own among, become longer with the table, whatever
+// their names; masks over them do, too.
 func TestStaticCaches(t *testing.T) {
+	for _, name := range []string{"past", "ck"} {
+		staticCache(t, name)
+	}
+}
+
+func staticCache(t *testing.T, cache string) {
 	change := func(m *onnx.NewModel) {
 		step(m, 1, 1, 16, node("Identity", "at", "cache_position"))
 		m.Inputs = append(m.Inputs, onnx.NewValue{Name: "cache_position", Type: onnx.Int64, Dims: []int64{1}}, onnx.NewValue{Name: "attention_mask", Type: onnx.Float, Dims: []int64{1, 16}})
@@ -84,7 +90,8 @@ func TestStaticCaches(t *testing.T) {
 		for i, n := range m.Nodes {
 			switch n.Outputs[0] {
 			case "keys":
-				m.Nodes[i] = withInts(node("ScatterElements", "keys", "past", "index", "query"), "axis", int64(2))
+				m.Inputs[1].Name = cache
+				m.Nodes[i] = withInts(node("ScatterElements", "keys", cache, "index", "query"), "axis", int64(2))
 			case "weights":
 				m.Nodes[i].Inputs[0] = "seen scores"
 			}
@@ -93,6 +100,7 @@ func TestStaticCaches(t *testing.T) {
 		at := slices.IndexFunc(m.Nodes, func(n onnx.NewNode) bool { return n.Outputs[0] == "weights" })
 		m.Nodes = slices.Insert(m.Nodes, at, node("Add", "seen scores", "scores", "mask"))
 	}
+	t.Helper()
 	m := built(t, change)
 	if got := found(m); got != "position table of 16 rows of 4 ×16" {
 		t.Fatal(got)

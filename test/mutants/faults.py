@@ -60,7 +60,7 @@ FIRST = [
     Fault("output-unsynced", "patch/writenew.go", "if err := out.file.Sync(); err != nil {", "if err := error(nil); err != nil {", "a crash leaves a new model without content under its name"),
     Fault("journal-unsynced", "patch/placed.go", "\t\tstep(f.Sync())\n", "", "a crash leaves a changed file and a journal without content"),
     Fault("position-table-offset", f"{OP}/table.go", "Dim: use.share.Columns, Offset: offset}", "Dim: use.share.Columns}", "rows of RoBERTa's table are counted from the padding row"),
-    Fault("cut-bound", "position/extend.go", "e.Capacity > x.present+x.counts-x.o.Length || e.Capacity <= x.counts {", "e.Capacity > x.present+x.counts-x.o.Length || e.Capacity < x.counts {", "nothing: a table of just the wanted length is cut to itself", equivalent="cutting a table to the rows that it has stores the same rows; compare ends before that where it is the one that bounds"),
+    Fault("cut-bound", "position/extend.go", "e.Capacity > x.present+x.beside || e.Capacity <= x.counts {", "e.Capacity > x.present+x.beside || e.Capacity < x.counts {", "nothing: a table of just the wanted length is cut to itself", equivalent="cutting a table to the rows that it has stores the same rows; compare ends before that where it is the one that bounds"),
     Fault("shorter-refusal", "position/extend.go", "case n < present && !x.o.Shorter:", "case false:", "a shorter length than the model has is taken without being asked for"),
 ]
 
@@ -176,10 +176,22 @@ MORE = [
     Fault("scored-side", f"{OP}/scored/scored.go", "func(o *scored) bool { return o.byKey != b.byKey })", "func(o *scored) bool { return false })", "DeBERTa's table is told as a plain one by distance", (OP,)),
     Fault("scored-within", f"{OP}/scored/scored.go", "if within < seen {                // zeros beyond", "if false {", "a window of vectors is told to reach as far as the zeros around it", (OP,)),
     Fault("scored-keeps", f"{OP}/relative/waves.go", "\treturn w.pairs.Keeps(evaluate(), w.table.Tensor)\n", "\treturn nil\n", "sines of distances are made longer, and old inputs give other outputs", (OP,)),
-    Fault("moved-slices", f"{OP}/origin/moved.go", "int64(before[d]-1))) + step*place[d]", "int64(before[d]-1))) + place[d]", "elements behind a Slice with steps are told to come from others", (f"{OP}/origin",)),
+    Fault("moved-slices", f"{OP}/origin/moving.go", "first[d] + step[d]*place[d]", "first[d] + place[d]", "elements behind a Slice with steps are told to come from others", (f"{OP}/origin",)),
     Fault("turns-bound", f"{OP}/beyond.go", "&& !o.turnsWithin(m, o.Detected.Capacity+1) {", "{", "of two tables that begin anew one is told to bound no length", (OP,)),
     Fault("falls-rows", f"{OP}/beyond.go", "\tif len(next) > 0 && next[0] == now[0] {\n", "\tif false {\n", "rows that fall to the first are told to be counted from the probe's length", (OP,)),
     Fault("features-free", "onnx/axes/judge.go", "f.root().attends || !slices.Contains", "!slices.Contains", "tables of tokens ahead of free features are told as none", (OP,)),
     Fault("angles-first", f"{OP}/rotary/store.go", "first[c] != 0 { // a difference", "false { // a difference", "folded angles that do not begin at 0 go on from 0", (OP,)),
+    # What a graph is given, and what of it grows.
+    Fault("given-positions", f"{OP}/probe/inputs.go", "v.Data = !IsPositions(in.Name) &&", "v.Data = IsPositions(in.Name) ||", "distances of positions that are an input are told as unknown", (OP,)),
+    Fault("given-formula", f"{OP}/probe/inputs.go", "return a + b, true", "return a, true", "masks of formulas have another size than keys, and graphs are told to fail", (f"{OP}/probe",)),
+    Fault("looked-once", f"{OP}/other.go", "once := !m.graph.FreeImage() && !m.graph.Enlarged()", "once := false", "a recording of which one position was left is told to have no encoding", (OP,)),
+    Fault("unfolded", "onnx/axes/moves.go", "windows != nil && shape[axis] == len(parts)", "false", "windows that were cut out one by one are told to have no encoding", (OP,)),
+    Fault("cache-single", f"{OP}/probe/step.go", "if single || caches()", "if single && caches()", "one token beside keys of other names is told to have no encoding", (OP,)),
+    Fault("cache-grows", f"{OP}/length/change.go", "in.Dims[caches[in.Name]].Value = int64(c.New)", "in.Dims[caches[in.Name]].Value += 0", "a table becomes longer than the cache that it is for", (OP,)),
+    Fault("columns-alike", f"{OP}/probe/coordinates.go", "alike && !namesTokens(in.Name) && besideData(f, in)", "alike", "codebooks in columns are told as tables of places", (OP,)),
+    Fault("signed-sines", f"{OP}/rows/cache.go", "return negated[min(2*column/columns, 1)]", "return negated[0]", "sines of the second of each pair are read with the sign of the first", (f"{OP}/rows",)),
+    Fault("by-places", f"{OP}/relative/distance.go", "if have, met := seen[at]; met && have != x {", "if false {", "a bias of pairs is told as one of a window", (OP,)),
+    Fault("counted-all", "position/extend.go", "end.Counted(i) == e.Capacity) {", "end.Counted(i) != -1) {", "a table longer than the graph is made longer still", (".", OP)),
+    Fault("pair-layout", f"{OP}/rotary/rotation.go", "if besides(of.Shape, place(taken, 0), place(taken, stride)) {", "if true {", "halves that 2×2 matrices turn are told as neighbours", (OP,)),
+    Fault("limits-later", f"{OP}/length/sizes.go", "if from[i] == starts[i] && 2*int(starts[i]) > was.Shape[axis] {", "if false {", "tokens that go round go round by another number", (OP,)),
 ]
-

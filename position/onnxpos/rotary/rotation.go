@@ -305,8 +305,15 @@ func PairLayout(s *eval.Scope, n *onnx.Node, matrices, data int) (layout string,
 	} else if axis > 0 && v.Shape[axis] == 1 { // a column
 		axis--
 	}
-	whole := commonSource(s, name, name)
-	if axis < 0 || v.Shape[axis] != 2 || whole == "" || s.Value(whole).Len() > maxNumbered {
+	whole := name
+	for range maxTaken {
+		n, at := s.Find(whole)
+		if n == nil || at != s || !eval.Is(n, eval.Layout) {
+			break
+		}
+		whole = n.Input(0)
+	}
+	if axis < 0 || v.Shape[axis] != 2 || s.Value(whole).Len() > maxNumbered {
 		return "", false
 	}
 	stride := 1
