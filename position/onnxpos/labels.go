@@ -49,7 +49,7 @@ func (m *Model) input(in *onnx.ValueInfo) axes.Input {
 	name := strings.ToLower(in.Name)
 	rank := len(in.Dims)
 	switch {
-	case probe.IsPositions(in.Name), rank == 0, probe.IsCount(in), probe.IsLength(m.graph.File, in):
+	case probe.IsPositions(in.Name) && !probe.OfPairs(in), rank == 0, probe.IsCount(in), probe.IsLength(m.graph.File, in):
 		return axes.Input{Depends: axes.Constant}
 	case probe.IsCoordinates(m.graph.File, in):
 		return axes.Input{Depends: axes.Constant}

@@ -182,7 +182,7 @@ MORE = [
     Fault("features-free", "onnx/axes/judge.go", "f.root().attends || !slices.Contains", "!slices.Contains", "tables of tokens ahead of free features are told as none", (OP,)),
     Fault("angles-first", f"{OP}/rotary/store.go", "first[c] != 0 { // a difference", "false { // a difference", "folded angles that do not begin at 0 go on from 0", (OP,)),
     # What a graph is given, and what of it grows.
-    Fault("given-positions", f"{OP}/probe/inputs.go", "v.Data = !IsPositions(in.Name) &&", "v.Data = IsPositions(in.Name) ||", "distances of positions that are an input are told as unknown", (OP,)),
+    Fault("given-positions", f"{OP}/probe/inputs.go", "v.Data = (!IsPositions(in.Name) || OfPairs(in)) &&", "v.Data = IsPositions(in.Name) ||", "distances of positions that are an input are told as unknown", (OP,)),
     Fault("given-formula", f"{OP}/probe/inputs.go", "return a + b, true", "return a, true", "masks of formulas have another size than keys, and graphs are told to fail", (f"{OP}/probe",)),
     Fault("looked-once", f"{OP}/other.go", "once := !m.graph.FreeImage() && !m.graph.Enlarged()", "once := false", "a recording of which one position was left is told to have no encoding", (OP,)),
     Fault("unfolded", "onnx/axes/moves.go", "windows != nil && shape[axis] == len(parts)", "false", "windows that were cut out one by one are told to have no encoding", (OP,)),

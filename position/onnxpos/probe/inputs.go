@@ -97,6 +97,13 @@ func isMask(in *onnx.ValueInfo) bool {
 	return in.Type == onnx.Bool || strings.Contains(strings.ToLower(in.Name), "mask")
 }
 
+// OfPairs reports whether an input has a number for each pair of places, by the names of its last two axes: how far apart nodes of a graph are,
+// perhaps, and no positions, whatever its name.
+func OfPairs(in *onnx.ValueInfo) bool {
+	k := len(in.Dims)
+	return k > 2 && repeats(in.Dims[k-2], in.Dims[k-1])
+}
+
 // IsCount reports whether an input holds how many tokens there are, in all or before the first one.
 func IsCount(in *onnx.ValueInfo) bool {
 	n := strings.ToLower(in.Name)
@@ -270,7 +277,7 @@ func probeInput(in *onnx.ValueInfo, s Sizes, shape []int, most int) *eval.Value 
 		content[i] = s.fill(in, i, shape)
 	}
 	v := eval.IntValue(in.Type, shape, content)
-	v.Data = !IsPositions(in.Name) && !IsCount(in) && !isMask(in) && len(shape) > 0
+	v.Data = (!IsPositions(in.Name) || OfPairs(in)) && !IsCount(in) && !isMask(in) && len(shape) > 0
 	return v
 }
 
@@ -300,6 +307,8 @@ func (s Sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 		return 0
 	case strings.Contains(name, "past"):
 		return int64(s.past)
+	case OfPairs(in):
+		return 0
 	case IsPositions(in.Name) && len(shape) == 3 && in.Dims[0].Value != 3: // the places of each mention of an entity, say
 		return int64(i%max(last, 1) + i/max(last, 1)%max(shape[1], 1) + s.past)
 	case IsPositions(in.Name) && last > 1, len(shape) == 3 && in.Dims[0].Value == 3: // M-RoPE's three rows

@@ -155,17 +155,21 @@ func (b *bias) fitSlopes() ([]float64, bool) {
 const linearTolerance = 2e-2
 
 // linear finds m with bias = m·key + constant on each query's unmasked keys up
-// to the query itself; beyond it a symmetric bias turns.
+// to the query itself; beyond it the bias goes on, turns, or stays. One that is steeper there is none.
 func linear(m [][]float64) (slope float64, ok bool) {
-	var steps []float64
+	var steps, ahead []float64
 	for q, row := range m {
 		last := len(row) - 1
 		if len(m) > 1 { // the last query sees the last key
 			last = min(last, len(row)-len(m)+q)
 		}
-		for k := 1; k <= last; k++ {
-			if row[k] > trace.MaskedBelow && row[k-1] > trace.MaskedBelow {
+		for k := 1; k < len(row); k++ {
+			switch {
+			case row[k] <= trace.MaskedBelow || row[k-1] <= trace.MaskedBelow:
+			case k <= last:
 				steps = append(steps, row[k]-row[k-1])
+			default:
+				ahead = append(ahead, row[k]-row[k-1])
 			}
 		}
 	}
@@ -175,8 +179,14 @@ func linear(m [][]float64) (slope float64, ok bool) {
 	for _, s := range steps {
 		slope += s / float64(len(steps))
 	}
+	near := func(x, to float64) bool { return math.Abs(x-to) <= linearTolerance*math.Abs(slope)+1e-9 }
 	for _, s := range steps {
-		if math.Abs(s-slope) > linearTolerance*math.Abs(slope)+1e-9 {
+		if !near(s, slope) {
+			return 0, false
+		}
+	}
+	for _, s := range ahead {
+		if !near(s, -slope) && !near(s, slope) && !near(s, 0) {
 			return 0, false
 		}
 	}
