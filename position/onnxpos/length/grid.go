@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -43,7 +44,7 @@ func (c *Change) SetGrid(from, to schemes.Grid, window [2]int) error {
 			if windowed && w.Rows > schemes.WindowRows(old[0], old[1], false) {
 				l.Rows = before + 1 // a class token among the places
 			}
-			for _, more := range []int{l.Rows - before, l.Prefix, 0} {
+			for _, more := range append(besidePositions(m, before), l.Rows-before, l.Prefix, 0) {
 				if more < 0 {
 					continue
 				}
@@ -55,8 +56,10 @@ func (c *Change) SetGrid(from, to schemes.Grid, window [2]int) error {
 			c.old, c.New = before+max(l.Rows-before, 0), after+max(l.Rows-before, 0)
 		}
 	}
-	if p := (numberPair{from.Places(), to.Places()}); !slices.Contains(c.pairs, p) { // of a picture without a table as well
-		c.pairs = append(c.pairs, p)
+	for _, more := range append(besidePositions(m, from.Places()), 0) { // of a picture without a table as well
+		if p := (numberPair{from.Places() + more, to.Places() + more}); !slices.Contains(c.pairs, p) {
+			c.pairs = append(c.pairs, p)
+		}
 	}
 	c.pairs = append(c.pairs, numberPair{old[0], new[0]})
 	if from[0] != to[0] {
@@ -72,4 +75,29 @@ func (c *Change) SetGrid(from, to schemes.Grid, window [2]int) error {
 		return err
 	}
 	return &position.UsageError{What: "--window: the graph cuts no picture into windows"}
+}
+
+// besidePositions are how many others stand beside so many positions further on: class tokens may be put beside an image's patches
+// after the table was added (DeiT III), the tokens of a text beside latents (Flux).
+func besidePositions(m *site.Graph, positions int) (out []int) {
+	for _, n := range m.File.Graph.Nodes {
+		if n.Op != "Concat" || len(n.Inputs) < 2 {
+			continue
+		}
+		made := m.Eval.Main.Output(n, 0).Shape
+		axis := int(n.Int("axis", 0))
+		if axis < 0 {
+			axis += len(made)
+		}
+		if len(made) < 3 || axis < 1 || axis >= len(made) || made[axis] <= positions || slices.Contains(out, made[axis]-positions) {
+			continue
+		}
+		if slices.ContainsFunc(n.Inputs, func(in string) bool {
+			from := m.Eval.Main.Value(in).Shape
+			return len(from) == len(made) && from[axis] == positions
+		}) {
+			out = append(out, made[axis]-positions)
+		}
+	}
+	return out
 }

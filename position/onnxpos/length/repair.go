@@ -25,9 +25,10 @@ func (c *Change) repair(f *eval.Failure) bool {
 	return c.repairOne(f, reach) || c.repairPairs(f) || c.repairOnward(f, reach)
 }
 
-// observe notes what sizes of a failing node's data have become on the way there: constants that meet them hold the same ones.
+// observe notes what sizes of a failing node's data have become on the way there, of tokens or frames: constants that meet them hold the same
+// ones.
 func (c *Change) observe(f *eval.Failure) {
-	if f.Scope == nil || f.Scope.Index() != 0 {
+	if f.Scope == nil || f.Scope.Index() != 0 || c.Image != [2]int{} {
 		return
 	}
 	for _, in := range f.Node.Inputs {

@@ -2,6 +2,7 @@ package length
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -165,6 +166,13 @@ func (c *Change) patches() [2]int {
 // growSizes is grow where sizes follow node by node. Where either of two may follow, windows that stay or
 // their number, one has to run and the other not.
 func (c *Change) growSizes() error {
+	if c.probe(); !c.followed.counted {
+		for _, was := range slices.Sorted(maps.Keys(c.followed.rows)) {
+			if p := (numberPair{was, c.followed.rows[was]}); !slices.Contains(c.pairs, p) {
+				c.pairs = append(c.pairs, p)
+			}
+		}
+	}
 	err := c.grow()
 	if c.followed.either == nil {
 		return err
