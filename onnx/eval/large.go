@@ -195,3 +195,6 @@ func (v *Value) shares(w *Value) bool {
 
 // most is how many elements of a value are kept.
 func (c *call) most() int { return c.scope.eval.most }
+
+// Work is how many numbers were computed so far.
+func (e *Evaluator) Work() int { return e.work }

@@ -223,6 +223,9 @@ const maxProbedGrid = 64
 // maxEnlarged bounds how often larger inputs are tried.
 const maxEnlarged = 3
 
+// maxAgain bounds the numbers that a graph computes which is evaluated again with a longer input: both evaluations are kept.
+const maxAgain = 1 << 24
+
 // Enlarged reports whether a larger input than the first one was looked for.
 func (p *Probe) Enlarged() bool { return p.enlarged > 0 }
 
@@ -234,7 +237,7 @@ func (p *Probe) Enlarge() bool {
 	}
 	s := p.Sizes
 	if !p.FreeImage() {
-		if p.Audio() == nil && p.TokenInput() == nil || p.FixedLength() > 0 || p.isStep() {
+		if p.Audio() == nil && p.TokenInput() == nil || p.FixedLength() > 0 || p.isStep() || p.Eval.Work() > maxAgain {
 			return false
 		}
 		s.Length *= 4
