@@ -84,6 +84,9 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 			if !ok {
 				return bucketsBy{}
 			}
+			if queries == 1 && len(divisors) == 0 && apart(by) {
+				return bucketsBy{ok: true} // of one query, a row each: no logarithm, and nothing that shares a bucket
+			}
 			found := fit.BucketTable(by, int(table.Dims[0]), divisors, rows.Precision(computed))
 			return bucketsBy{found, found.MaxDistance > 0 && !fit.GivesBuckets(found, by), true}
 		})
@@ -185,6 +188,18 @@ func distances(index []int64, queries, keys, ahead int) (by map[int]int, ok bool
 		}
 	}
 	return by, true
+}
+
+// apart reports whether all distances of keys behind the query have rows of their own.
+func apart(by map[int]int) bool {
+	rows, behind := map[int]bool{}, 0
+	for relative, row := range by {
+		if relative <= 0 {
+			rows[row] = true
+			behind++
+		}
+	}
+	return len(rows) == behind
 }
 
 // twin is an equal site that is there, nil where there is none: a table a layer is one
