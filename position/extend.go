@@ -253,6 +253,9 @@ func (x *extension) site(i int, s Site) error {
 		if x.counts += e.Capacity - *stated; *stated%e.Capacity == 0 {
 			x.counts = x.o.Length / (*stated / e.Capacity)
 		}
+		if x.counts < 1 {
+			return &Refusal{Why: fmt.Sprintf("of its %d tokens %d positions are counted, and of %d none would be", *stated, e.Capacity, x.o.Length), Instead: "a greater length, or export the model for the wanted one"}
+		}
 	}
 	rotary, isRotary := e.Scheme.(schemes.Rotary)
 	switch {
@@ -282,8 +285,7 @@ func (x *extension) site(i int, s Site) error {
 	return x.same(i, s, e, e.Scheme)
 }
 
-// cutSite takes the positions beyond the length from an encoding that bounds the present one. What
-// reaches farther, or gives distances numbers, may stay.
+// cutSite takes the positions beyond the length from an encoding that bounds the present one. What reaches farther, or gives distances numbers, may stay.
 func (x *extension) cutSite(i int, s Site, e Encoding) error {
 	if r, ok := s.(DistanceResizer); ok && !r.Folded() || e.Capacity == 0 || e.Capacity > x.present+x.beside || e.Capacity <= x.counts {
 		return nil
@@ -314,8 +316,7 @@ func (x *extension) cutSite(i int, s Site, e Encoding) error {
 	return nil
 }
 
-// slides reports whether a rotation acts inside a window alone, and others do
-// not: what is scaled is meant for those.
+// slides reports whether a rotation acts inside a window alone, and others do not: what is scaled is meant for those.
 func (x *extension) slides(i int, s Site) bool {
 	w, ok := s.(Windower)
 	return ok && w.Window().Positions > 0 && x.others(i)

@@ -1,9 +1,10 @@
 package trace
 
 import (
+	"slices"
+
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
-	"slices"
 )
 
 // Stored is the constant that a value is, or is dequantised from.
