@@ -160,23 +160,6 @@ func (c *Change) repairPairs(f *eval.Failure) bool {
 			}
 		}
 	}
-	return c.repairTogether(near, reach)
-}
-
-// repairTogether tries the nearest three constants at once, then four, and so
-// on: masks of a fixed graph are made of several.
-func (c *Change) repairTogether(near []*onnx.Tensor, reach int64) bool {
-	for k := 3; k <= len(near); k++ {
-		for _, t := range near[:k] {
-			c.planned[t] = c.candidates(t)[0]
-		}
-		if _, got := c.problem(); got > reach {
-			return true
-		}
-		for _, t := range near[:k] {
-			delete(c.planned, t)
-		}
-	}
 	return false
 }
 

@@ -37,8 +37,7 @@ func (p *Probe) kinds() *inputs {
 		name, rank := strings.ToLower(in.Name), len(in.Dims)
 		switch {
 		case in.Type.IsInteger() && in.Type != onnx.Bool && rank == 2 && !strings.Contains(name, "mask") && !IsCoordinates(p.File, in):
-			taken, _ := columnsTakeRows(p.File, in)
-			if places := taken || IsPositions(in.Name) && besideData(p.File, in); !places || namesTokens(in.Name) && !IsPositions(in.Name) {
+			if !p.areColumns(in) {
 				first(&k.tokens, in)
 			}
 		case isPicture(in):
@@ -56,6 +55,16 @@ func (p *Probe) kinds() *inputs {
 		k.image = nil // keys or values of those before the one token
 	}
 	return k
+}
+
+// areColumns reports whether an integer matrix holds positions beside other data, or numbers of which each column takes rows of a table, and
+// is none of tokens by its name.
+func (p *Probe) areColumns(in *onnx.ValueInfo) bool {
+	if IsPositions(in.Name) && besideData(p.File, in) {
+		return true
+	}
+	taken, _ := columnsTakeRows(p.File, in)
+	return taken && (IsPositions(in.Name) || !namesTokens(in.Name))
 }
 
 // TokenInput is the input that carries the sequence: the first matrix of token
