@@ -60,7 +60,7 @@ func runBadFiles(t *testing.T, folder string) {
 		t.Fatal(err)
 	}
 	var commands []string
-	for _, c := range newRoot(&console{}).Commands() {
+	for _, c := range newRoot(&console{}, "").Commands() {
 		commands = append(commands, c.Name())
 	}
 	for _, row := range rows {

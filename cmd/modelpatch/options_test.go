@@ -39,7 +39,7 @@ var withoutFlag = map[string][]excuse{
 func TestOptionsAreEverywhere(t *testing.T) {
 	for binding, verbs := range map[string]map[string][]string{"Python": pythonOptions(t), "JavaScript": javaScriptOptions(t)} {
 		compared, excused := 0, map[string]bool{}
-		for _, c := range newRoot(&console{}).Commands() {
+		for _, c := range newRoot(&console{}, "").Commands() {
 			options, ok := verbs[c.Name()]
 			if !ok {
 				continue // TestVerbsAreEverywhere finds a verb that is missing

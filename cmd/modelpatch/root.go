@@ -29,7 +29,7 @@ func execute(ctx context.Context, args []string, c *console) int {
 // runCommand is execute without a look at standard output. Every error that no
 // command has printed itself is printed here.
 func runCommand(ctx context.Context, args []string, c *console) int {
-	root := newRoot(c)
+	root := newRoot(c, verbOf(args))
 	root.SetArgs(args)
 	root.SetContext(ctx)
 	root.SetOut(c.out)
@@ -80,7 +80,49 @@ func isFlagError(err error) bool {
 	return false
 }
 
-func newRoot(c *console) *cobra.Command {
+// A verb is a command of modelpatch, by how it is made.
+type verb struct {
+	name, group   string
+	make          func(*console) *cobra.Command
+	interruptible bool
+}
+
+// verbs are in the order of the help.
+var verbs = []verb{
+	{"inspect", groupLook, newInspect, false},
+	{"plot", groupLook, newPlot, false},
+	{"diff", groupLook, newDiff, true},
+	{"verify", groupLook, newVerify, true},
+	{"extend", groupChange, newExtend, true},
+	{"rope", groupChange, newRope, true},
+	{"set", groupChange, newSet, true},
+	{"alibi", groupChange, newALiBi, true},
+	{"window", groupChange, newWindow, true},
+	{"relative", groupChange, newRelative, true},
+	{"bake", groupChange, newBake, true},
+	{"unbake", groupChange, newUnbake, true},
+	{"undo", groupChange, newUndo, true},
+	{"recover", groupChange, newRecover, false},
+	{"show", groupPatches, newShow, false},
+	{"apply", groupPatches, newApply, true},
+	{"revert", groupPatches, newRevert, true},
+	{"check", groupGate, newCheck, false},
+	{"explain", groupGate, newExplain, false},
+	{"schema", groupGate, newSchema, false},
+	{"version", groupOther, newVersion, false},
+}
+
+// verbOf is the verb that a command line begins with, "" where it begins with none: then every verb is needed, for help,
+// completion and suggestions. Making them all is a fifth of the start of the process.
+func verbOf(args []string) string {
+	if len(args) > 0 && slices.ContainsFunc(verbs, func(v verb) bool { return v.name == args[0] }) {
+		return args[0]
+	}
+	return ""
+}
+
+// newRoot is the root with its verbs, or with the one verb only.
+func newRoot(c *console, only string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "modelpatch",
 		Short: "Read and change the position encodings of ONNX and GGUF models",
@@ -96,18 +138,17 @@ rewrites the encoding, and leaves every other byte of the file as it was.`,
 	}
 	helpful(root, c)
 	cobra.EnableCommandSorting = false
-	add := func(group string, all ...*cobra.Command) {
-		for _, cmd := range all {
-			cmd.GroupID = group
-			root.AddCommand(cmd)
+	for _, v := range verbs {
+		if only != "" && v.name != only {
+			continue
 		}
+		cmd := v.make(c)
+		cmd.GroupID = v.group
+		if v.interruptible {
+			interruptible(cmd)
+		}
+		root.AddCommand(cmd)
 	}
-	add(groupLook, newInspect(c), newPlot(c), interruptible(newDiff(c)), interruptible(newVerify(c)))
-	add(groupChange, interruptible(newExtend(c)), interruptible(newRope(c)), interruptible(newSet(c)), interruptible(newALiBi(c)), interruptible(newWindow(c)), interruptible(newRelative(c)),
-		interruptible(newBake(c)), interruptible(newUnbake(c)), interruptible(newUndo(c)), newRecover(c))
-	add(groupPatches, newShow(c), interruptible(newApply(c)), interruptible(newRevert(c)))
-	add(groupGate, newCheck(c), newExplain(c), newSchema(c))
-	add(groupOther, newVersion(c))
 	root.AddCommand(newExitCodes())
 	strictHelp(root)
 	return root

@@ -22,7 +22,7 @@ func TestVerbsAreEverywhere(t *testing.T) {
 		scripts += readRoot(t, filepath.Join("cmd/modelpatch", path))
 	}
 	verbs := 0
-	for _, c := range newRoot(&console{}).Commands() {
+	for _, c := range newRoot(&console{}, "").Commands() {
 		if c.GroupID != groupChange {
 			continue
 		}
