@@ -18,21 +18,24 @@ import (
 // Untouched bytes, unknown fields and the order of fields stay as they are;
 // length prefixes of enclosing messages are recomputed.
 type Editor struct {
-	file     *File
-	changes  []change
-	replaced map[*Tensor]replacement // how a tensor was replaced, to see repeats
-	renamed  map[*Node]map[int]rename
-	renames  []*Node                   // the keys of renamed, in the order of first mention
-	names    map[string]bool           // that values and nodes bear, new ones included
-	appends  map[string][]patch.Source // data file location → new bytes at its end
-	tables   []externalTable           // new constants whose content is in appends
-	ends     map[string]int64          // its size with those
-	dataName map[string]string         // location → name in the output
-	dropped  map[*ValueInfo]bool
-	gone     map[*Node]bool   // that were removed or replaced
-	imported map[string]bool  // domains that were added
-	unread   map[*Tensor]bool // that were removed
-	reading  []string         // inputs of new nodes
+	file        *File
+	changes     []change
+	replaced    map[*Tensor]replacement // how a tensor was replaced, to see repeats
+	renamed     map[*Node]map[int]rename
+	renames     []*Node                   // the keys of renamed, in the order of first mention
+	names       map[string]bool           // that values and nodes bear, new ones included
+	appends     map[string][]patch.Source // data file location → new bytes at its end
+	tables      []externalTable           // new constants whose content is in appends
+	ends        map[string]int64          // its size with those
+	dataName    map[string]string         // location → name in the output
+	dropped     map[*ValueInfo]bool
+	gone        map[*Node]bool   // that were removed or replaced
+	imported    map[string]bool  // domains that were added
+	unread      map[*Tensor]bool // that were removed
+	reading     []string         // inputs of new nodes
+	copied      []copied
+	readBefore  map[*wire][]*Node // who read values before there were copies
+	nodesBefore map[*Node]Node    // before they read copies
 }
 
 // change is an edit inside the message frame, whose length prefix and those of
@@ -65,7 +68,9 @@ func NewEditor(f *File) *Editor {
 func (e *Editor) File() *File { return e.file }
 
 // Changed reports whether any change was recorded.
-func (e *Editor) Changed() bool { return len(e.changes) > 0 || len(e.renames) > 0 || len(e.tables) > 0 }
+func (e *Editor) Changed() bool {
+	return len(e.changes) > 0 || len(e.renames) > 0 || len(e.tables) > 0 || len(e.copied) > 0
+}
 
 func (e *Editor) record(fr *frame, at, old int64, new patch.Source, why string) {
 	e.changes = append(e.changes, change{frame: fr, at: at, old: old, new: new, why: why})
@@ -256,19 +261,20 @@ func (e *Editor) RenameInput(n *Node, i int, name, why string) {
 func (e *Editor) renameChanges() []change {
 	var out []change
 	for _, n := range e.renames {
-		if e.gone[n] {
+		listed := len(n.inputs)
+		if e.gone[n] || slices.ContainsFunc(e.copied, func(c copied) bool { return c.node == n }) { // a copy is written with its names
 			continue
 		}
-		last, more, why := len(n.inputs)-1, []byte(nil), ""
+		last, more, why := listed-1, []byte(nil), ""
 		for i, r := range e.renamed[n] {
-			if i >= len(n.inputs) {
+			if i >= listed {
 				last, why = max(last, i), r.why
 			}
 		}
 		for i := range last + 1 {
 			r, renamed := e.renamed[n][i]
 			switch {
-			case i >= len(n.inputs):
+			case i >= listed:
 				more = appendText(more, 1, r.name)
 			case renamed && r.name != n.Written(i):
 				f := n.inputs[i]
@@ -279,8 +285,8 @@ func (e *Editor) renameChanges() []change {
 			continue
 		}
 		at := n.frame.start
-		if k := len(n.inputs); k > 0 {
-			at = n.inputs[k-1].end
+		if listed > 0 {
+			at = n.inputs[listed-1].end
 		}
 		out = append(out, change{frame: n.frame, at: at, new: patch.Bytes(more), why: why})
 	}
@@ -451,7 +457,11 @@ func (e *Editor) NameData(target string) {
 // Plan returns the changes as edits of the model file and its data files.
 func (e *Editor) Plan() (patch.Plan, error) {
 	p := patch.Plan{Inputs: []patch.Input{{Path: e.file.Path, Size: e.file.Size, Info: e.file.info, Reader: e.file.Reader()}}, Outputs: []patch.Output{{}}}
-	changes := slices.Concat(e.changes, e.renameChanges(), e.tableChanges())
+	copies, err := e.copyChanges()
+	if err != nil {
+		return p, err
+	}
+	changes := slices.Concat(e.changes, e.renameChanges(), e.tableChanges(), copies)
 	taken := map[string]bool{}
 	for _, d := range e.file.DataFiles() {
 		if d.Err != nil {

@@ -60,17 +60,20 @@ type NewAttribute struct {
 	Value any
 }
 
-// encode writes a NodeProto.
-func (n NewNode) encode(name string) []byte {
-	var b []byte
+// named is what stands first in a NodeProto: inputs, outputs and the name.
+func (n NewNode) named(name string) (b []byte) {
 	for _, in := range n.Inputs {
 		b = appendText(b, 1, in)
 	}
 	for _, out := range n.Outputs {
 		b = appendText(b, 2, out)
 	}
-	b = appendText(b, 3, name)
-	b = appendText(b, 4, n.Op)
+	return appendText(b, 3, name)
+}
+
+// encode writes a NodeProto.
+func (n NewNode) encode(name string) []byte {
+	b := appendText(n.named(name), 4, n.Op)
 	for _, a := range n.Attributes {
 		b = appendMessage(b, 5, a.encode())
 	}

@@ -104,8 +104,9 @@ type Graph struct {
 
 	frame   *frame
 	wiring  Wiring
-	passing []bool // by Node.Index: nodes that are seen through; nil: none is
-	nested  bool   // a node's attribute holds a graph
+	passing []bool  // by Node.Index: nodes that are seen through; nil: none is
+	order   []*Node // with copies of an Editor at their place; nil: as Nodes
+	nested  bool    // a node's attribute holds a graph
 }
 
 // Node is one operator call. Inputs are the values that it reads, do-nothing

@@ -283,6 +283,9 @@ func (l *Labels) node(s *eval.Scope, n *onnx.Node) []*Value {
 		made = make([]labelled, len(s.Graph.Nodes))
 		l.made[s] = made
 	}
+	if n.Index() >= len(made) { // put into the graph since
+		return l.call(s, n).opaque()
+	}
 	if here := made[n.Index()]; here.done {
 		return here.out
 	}

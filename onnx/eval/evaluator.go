@@ -211,7 +211,7 @@ func (e *Evaluator) bound(format string, args ...any) {
 }
 
 func (s *Scope) run() {
-	for _, n := range s.Graph.Nodes {
+	for _, n := range s.Graph.InOrder() {
 		if s.eval.stopped {
 			return
 		}

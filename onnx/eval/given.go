@@ -34,3 +34,19 @@ func Numbered(v *Value) *Value {
 	}
 	return out
 }
+
+// Adopt makes room for what was put into the graph since it was evaluated: of each new value as much is known as of one that
+// it is like.
+func (s *Scope) Adopt(like map[string]string) {
+	more := s.wiring.Len() - len(s.values)
+	s.values = append(s.values, make([]*Value, more)...)
+	if s.fixed != nil {
+		s.fixed = append(s.fixed, make([]bool, more)...)
+	}
+	s.running = make([]bool, len(s.Graph.Nodes))
+	for name, of := range like {
+		if number, ok := s.wiring.Number(name); ok {
+			s.values[number] = s.Value(of)
+		}
+	}
+}

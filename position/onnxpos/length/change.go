@@ -17,6 +17,7 @@ import (
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/partition"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
+	"github.com/modelpatch/modelpatch/position/onnxpos/recurrence"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/scored"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -53,6 +54,7 @@ type Change struct {
 	offered    map[*onnx.Tensor][]*plannedConstant // candidates, once they were asked for
 	contents   *map[*plannedConstant]bool          // planned constants whose content is in memory
 	large      *string                             // a constant that would be too large to be grown
+	stepped    map[*onnx.Node]bool                 // nodes of the steps of an unrolled recurrence
 	known      map[*onnx.Node]bool                 // nodes that fail at the old length, too
 }
 
@@ -139,9 +141,13 @@ func (c *Change) SetLength() error {
 		return &position.Refusal{Why: "the length follows from the size of an image or recording, which the graph fixes",
 			Instead: "export the model for the wanted input size"}
 	}
-	if n := unrolled(m); n != nil {
-		return &position.Refusal{Why: fmt.Sprintf("the graph is unrolled: it treats each of its %d positions by nodes of its own, such as %s", m.FixedLength(), n.Title()),
-			Instead: "export the model for the wanted length"}
+	if groups := recurrence.Find(m); groups != nil {
+		defer m.Restore()
+		why := ""
+		if c.stepped, why = recurrence.Unroll(m, groups, c.New); why != "" {
+			return &position.Refusal{Why: fmt.Sprintf("the graph is unrolled: it treats each of its %d positions by nodes of its own, such as %s, and %s", m.FixedLength(), groups[0].Node.Title(), why),
+				Instead: "export the model for the wanted length"}
+		}
 	}
 	c.sizes, c.folded = c.Graph.SizedAs(c.old, c.New), c.Graph.FixedLength() > 0
 	c.pairs = c.lengths()

@@ -86,6 +86,7 @@ const (
 	counts      lineKind = iota // first + i·step
 	frequencies                 // i·step in float32
 	wavelengths                 // i/step in float32
+	begins                      // first once, then step: where a sequence begins, as a recurrence asks
 )
 
 func (l line) at(i int) float64 {
@@ -94,9 +95,17 @@ func (l line) at(i int) float64 {
 		return float64(float32(i) * float32(l.step))
 	case wavelengths:
 		return float64(float32(i) / float32(l.step))
+	case begins:
+		if i > 0 {
+			return l.step
+		}
+		return l.first
 	}
 	return l.first + l.step*float64(i)
 }
+
+// leastBegun is the least length at which a first number of its own is told from numbers that differ.
+const leastBegun = 4
 
 // lineOf is how the elements of a line go on: by counting, by staying what they
 // are, or, if they are angles, as positions from 0 times a frequency or over a
@@ -117,6 +126,9 @@ func lineOf(t onnx.DataType, angles func() bool, n int, value func(i int) float6
 		if t.IsFloat() && step == 0 && weighs(value(0), n) {
 			return line{}, false
 		}
+		return rule, true
+	}
+	if rule := (line{begins, value(0), value(1)}); n >= leastBegun && follows(rule) && !(t.IsFloat() && weighs(value(1), n)) {
 		return rule, true
 	}
 	if t != onnx.Float || value(0) != 0 || n < 3 || partOf(step, math.Pi, n) || partOf(step, math.Pi, n-1) || !angles() {

@@ -139,7 +139,7 @@ func CutsAt(before, after *eval.Scope, n *onnx.Node, patches [2]int, told func(n
 	}
 	if n.Op != "Slice" {
 		index, first, axes := before.Input(n, 1), int(n.Int("axis", 0)), 1
-		if !index.Known() || !slices.Equal(index.Ints, after.Input(n, 1).Ints) {
+		if told != nil && told(n, 1) || !index.Known() || !slices.Equal(index.Ints, after.Input(n, 1).Ints) {
 			return 0, false
 		}
 		if k := len(index.Shape); n.Op == "GatherND" && k > 0 { // each place by its coordinates

@@ -50,6 +50,7 @@ type Probe struct {
 	enlarged int                     // how often a larger picture or recording was tried
 	calls    []*eval.Evaluator       // see CallsOf
 	stacked  map[string]*eval.Value  // what differs between them, at the sizes of the first probe
+	Added    map[string]*eval.Value  // constants that a change adds to the main graph, by name
 }
 
 // New prepares the probes of a file, within a budget of all of them.
@@ -361,6 +362,7 @@ func (p *Probe) evaluator(s Sizes) *eval.Evaluator {
 func (p *Probe) Evaluator(inputs map[string]*eval.Value) *eval.Evaluator {
 	e := eval.New(p.File, inputs)
 	e.Unquantized, e.Budget = true, p.Budget
+	e.Override = maps.Clone(p.Added)
 	return e
 }
 
