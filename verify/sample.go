@@ -93,6 +93,9 @@ type sampled struct {
 // ran notes an attention that was run over so many positions.
 func (s *sampled) ran(t *trial.Trial, heads, positions int) {
 	s.layers++
+	if t.Rounding != "" {
+		s.leave(fmt.Sprintf("what rounding makes of queries, keys and values (%s and its like)", t.Rounding))
+	}
 	s.heads += min(len(t.Heads), max(heads, 1))
 	if s.least == 0 || positions < s.least {
 		s.least = positions

@@ -12,6 +12,7 @@ type trial struct {
 	given    map[int]*Value        // by the wiring's numbers
 	reached  func(number int) bool // whether given values or other constants go into a value of main
 	attended map[*onnx.Node]*Attended
+	rounding *onnx.Node // the first that rounds what given values reach
 }
 
 // maxTrial bounds the multiplications of one matrix product of a trial: a fifth of a
@@ -45,6 +46,30 @@ func (e *Evaluator) Trial(given map[string]*Value) *Evaluator {
 	depends := e.Main.reaches(given)
 	t.trial = &trial{base: e, given: numbers, reached: func(number int) bool { return depends[number] }, attended: map[*onnx.Node]*Attended{}}
 	return t
+}
+
+// Rounding is the first node that rounds what the given values of a trial reach, as those do that store queries or keys in eight bits: it
+// is passed over. nil: none does.
+func (e *Evaluator) Rounding() *onnx.Node {
+	if e.trial == nil {
+		return nil
+	}
+	return e.trial.rounding
+}
+
+// passes reports whether a node rounds numbers that given values reach, to whole ones or to those of eight bits.
+func (t *trial) passes(s *Scope, n *onnx.Node, inputs []*Value) bool {
+	const int8, uint8 = 3, 2 // TensorProto.DataType
+	if to := n.Int("to", 0); n.Domain != "" || n.Op != "Round" && n.Op != "Floor" && (n.Op != "Cast" || to != int8 && to != uint8) || len(inputs) == 0 || inputs[0] == nil || inputs[0].Floats == nil {
+		return false
+	}
+	if number, ok := s.wiring.Input(n, 0); !ok || !t.reached(number) {
+		return false
+	}
+	if t.rounding == nil {
+		t.rounding = n
+	}
+	return true
 }
 
 // Attended returns what the operator of a node computed in a trial; nil where it was not

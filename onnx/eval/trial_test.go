@@ -52,6 +52,41 @@ func TestTrial(t *testing.T) {
 	}
 }
 
+// TestRounding passes over what rounds the numbers that are given, to whole ones and to eight bits, and says so; numbers that they do not
+// reach are rounded.
+func TestRounding(t *testing.T) {
+	cast := func(to onnx.DataType) []onnx.NewAttribute { return []onnx.NewAttribute{{Name: "to", Value: int64(to)}} }
+	model := onnx.NewModel{Opset: 17,
+		Nodes: []onnx.NewNode{
+			{Op: "Round", Inputs: []string{"x"}, Outputs: []string{"whole"}},
+			{Op: "Cast", Inputs: []string{"x"}, Outputs: []string{"byte"}, Attributes: cast(onnx.Int8)},
+			{Op: "Cast", Inputs: []string{"byte"}, Outputs: []string{"back"}, Attributes: cast(onnx.Float)},
+			{Op: "Cast", Inputs: []string{"x"}, Outputs: []string{"index"}, Attributes: cast(onnx.Int64)},
+			{Op: "Round", Inputs: []string{"w"}, Outputs: []string{"constant"}},
+		},
+		Initializers: []onnx.NewTensor{{Name: "w", Type: onnx.Float, Dims: []int64{1}, Raw: little.LittleEndian.AppendUint32(nil, math.Float32bits(1.75))}},
+		Inputs:       []onnx.NewValue{{Name: "x", Type: onnx.Float, Dims: []int64{1}}},
+		Outputs:      []onnx.NewValue{{Name: "whole", Type: onnx.Float, Dims: []int64{1}}},
+	}.Build()
+	f, err := onnx.NewFile(bytes.NewReader(model), int64(len(model)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := New(f, map[string]*Value{"x": Shaped(onnx.Float, 1)})
+	trial := base.Trial(map[string]*Value{"x": FloatValue(onnx.Float, []int{1}, []float64{2.75})})
+	if v := trial.Main.Value("constant"); v.Floats[0] != 2 || trial.Rounding() != nil || base.Rounding() != nil {
+		t.Errorf("a constant is rounded to %v, and %v is told", v.Floats, trial.Rounding())
+	}
+	for name, want := range map[string]float64{"whole": 2.75, "back": 2.75, "index": 2} {
+		if v := trial.Main.Value(name); !v.Known() || v.Number(0) != want {
+			t.Errorf("%s is %v, want %v", name, v, want)
+		}
+	}
+	if n := trial.Rounding(); n == nil || n.Op != "Round" && n.Op != "Cast" {
+		t.Errorf("%v is told to round", n)
+	}
+}
+
 // TestIdleClip: a Clip that changes nothing of a constant lets other numbers of it pass, which show where they go, and bounds other data.
 func TestIdleClip(t *testing.T) {
 	model := onnx.NewModel{Opset: 17,

@@ -30,6 +30,8 @@ type Trial struct {
 	// Together tells that activations are quantised by the range of all positions at once (ONNX,
 	// DynamicQuantizeLinear): what one gives depends on how many there are.
 	Together bool
+	// Rounding is the first operator that rounds queries, keys or values to numbers of eight bits, and was passed over; "": none.
+	Rounding string
 	// Entered says what was given numbers: the states before the projections, or less.
 	Entered string
 }

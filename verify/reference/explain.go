@@ -88,6 +88,8 @@ func (r *Reference) Explain() (*Explained, error) {
 		if r.explainProducts(&other, angle); other.Wrong != "" || len(r.rotations) == 0 {
 			if says := r.untold(); says != "" {
 				e.Wrong, e.Unknown = "", says
+			} else if t.Rounding != "" {
+				e.Wrong, e.Unknown = "", "queries or keys are rounded ("+t.Rounding+"), and what stands beside that is not read"
 			}
 			return e, nil
 		}

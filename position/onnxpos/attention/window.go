@@ -141,7 +141,10 @@ func (w *windows) mask(s *eval.Scope, name string) schemes.SlidingWindow {
 		w.masks[name] = schemes.SlidingWindow{}
 		return schemes.SlidingWindow{}
 	}
-	window := banded(s.Value(name))
+	window := schemes.SlidingWindow{}
+	if v := s.Value(name); v.Known() {
+		window = bandOfHeads(v)
+	}
 	queue, seen := []place{{s, name}}, map[string]bool{name: true}
 	for i := 0; i < len(queue) && i < trace.MaxSteps; i++ {
 		n, at := queue[i].scope.Find(queue[i].name)
@@ -369,6 +372,28 @@ func same(rows, columns int, as func(row, column int) bool) bool {
 		}
 	}
 	return true
+}
+
+// maxHeads bounds the matrices of a mask of which each is that of a head.
+const maxHeads = 256
+
+// bandOfHeads is banded of a mask with a matrix for each head: the widest of them, none where one has none.
+func bandOfHeads(v *eval.Value) schemes.SlidingWindow {
+	k := len(v.Shape)
+	if k < 3 || v.Shape[k-3] < 2 || v.Shape[k-3] > maxHeads {
+		return banded(v)
+	}
+	w, size := NewWindows(), v.Shape[k-2]*v.Shape[k-1]
+	for h := range v.Shape[k-3] {
+		head := &eval.Value{Type: v.Type, Ranked: true, Shape: v.Shape[k-2:]}
+		if v.Floats != nil {
+			head.Floats = v.Floats[h*size:][:size]
+		} else {
+			head.Ints = v.Ints[h*size:][:size]
+		}
+		w.add(banded(head))
+	}
+	return w.Widest()
 }
 
 // banded is how many keys the last query of a mask sees, itself included, where

@@ -57,3 +57,25 @@ func TestMasks(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadsOfMask has a mask with a matrix for each head: its window is the widest, and none where a head sees all.
+func TestHeadsOfMask(t *testing.T) {
+	for _, c := range []struct {
+		heads []int
+		want  int
+	}{{[]int{2, 2}, 2}, {[]int{2, 4}, 4}, {[]int{3, 2, 8}, 0}} {
+		v := eval.Shaped(onnx.Bool, 1, len(c.heads), 8, 8)
+		for _, window := range c.heads {
+			for i := range 64 {
+				q, k := i/8, i%8
+				v.Ints = append(v.Ints, 0)
+				if k <= q && k > q-window {
+					v.Ints[len(v.Ints)-1] = 1
+				}
+			}
+		}
+		if got := bandOfHeads(v).Positions; got != c.want {
+			t.Errorf("heads that see %v keys: a window of %d, want %d", c.heads, got, c.want)
+		}
+	}
+}

@@ -36,10 +36,11 @@ type Cut struct {
 	Values  *onnx.Node
 	Operand int
 
-	scores string
-	seen   map[string]bool
-	barred map[string]bool // values that are given since they cannot be computed
-	around *eval.Scope
+	scores   string
+	seen     map[string]bool
+	barred   map[string]bool // values that are given since they cannot be computed
+	rounding string          // the first node whose rounding was passed over
+	around   *eval.Scope
 }
 
 // Fused reports whether one operator does all of the attention.

@@ -16,12 +16,12 @@ import (
 // and keys before the Softmax is found by giving that product other numbers.
 func (c *Cut) runPlain(e *eval.Evaluator, seed uint64, given, still map[string]*eval.Value) (*trial.Trial, error) {
 	product := c.Product.Output(0)
-	v, err := evaluated(e, given, product, c.scores, c.Values.Output(0), c.Values.Input(c.Operand), c.Product.Input(0), c.Product.Input(1))
+	v, err := c.evaluated(e, given, product, c.scores, c.Values.Output(0), c.Values.Input(c.Operand), c.Product.Input(0), c.Product.Input(1))
 	if err != nil {
 		return nil, err
 	}
 	p, scores, output, value, turned := v[0], v[1], v[2], v[3], v[4:6]
-	if v, err = evaluated(e, still, c.Product.Input(0), c.Product.Input(1)); err != nil {
+	if v, err = c.evaluated(e, still, c.Product.Input(0), c.Product.Input(1)); err != nil {
 		return nil, err
 	}
 	query, key := v[0], v[1]
@@ -142,7 +142,7 @@ func (s *plain) scored(p *eval.Value, of func(i int) float64, seed uint64) ([]fl
 		x[i] = of(i)
 	}
 	given[s.product] = eval.FloatValue(onnx.Double, p.Shape, x)
-	v, err := evaluated(s.e, given, s.cut.scores)
+	v, err := s.cut.evaluated(s.e, given, s.cut.scores)
 	if err != nil {
 		return nil, err
 	}

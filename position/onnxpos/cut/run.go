@@ -27,6 +27,7 @@ func (c *Cut) Run(e *eval.Evaluator, seed uint64, neutral Neutral) (*trial.Trial
 		}
 		if err == nil {
 			out.Together = slices.ContainsFunc(e.Main.Graph.Nodes, func(n *onnx.Node) bool { return n.Op == "DynamicQuantizeLinear" })
+			out.Rounding = c.rounding
 		}
 		var u *uncomputed
 		if !errors.As(err, &u) {
@@ -106,7 +107,7 @@ func (neutral Neutral) with(e *eval.Evaluator, given map[string]*eval.Value) (ma
 }
 
 // evaluated are the numbers of named values in a trial.
-func evaluated(e *eval.Evaluator, given map[string]*eval.Value, names ...string) ([]*eval.Value, error) {
+func (c *Cut) evaluated(e *eval.Evaluator, given map[string]*eval.Value, names ...string) ([]*eval.Value, error) {
 	t := e.Trial(given)
 	out := make([]*eval.Value, len(names))
 	for i, name := range names {
@@ -116,7 +117,15 @@ func evaluated(e *eval.Evaluator, given map[string]*eval.Value, names ...string)
 		}
 		out[i] = v
 	}
+	c.rounds(t)
 	return out, nil
+}
+
+// rounds notes what a trial passed over.
+func (c *Cut) rounds(t *eval.Evaluator) {
+	if n := t.Rounding(); n != nil {
+		c.rounding = n.Title()
+	}
 }
 
 // uncomputed is the error of a value that an operator does not compute of known inputs; large is its shape where it has too
@@ -178,6 +187,7 @@ func (c *Cut) runFused(e *eval.Evaluator, given, still map[string]*eval.Value) (
 		if a == nil {
 			return nil, fmt.Errorf("%s is not computed", c.Anchor.Title())
 		}
+		c.rounds(t)
 		return a, nil
 	}
 	a, err := attended(given)
