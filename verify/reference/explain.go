@@ -41,6 +41,8 @@ const (
 	// floatBias is how far a bias that a graph computes in float32, by a few steps, is
 	// from exact, relative to the largest.
 	floatBias = 4e-6
+	// eightBits is what products of numbers of eight bits, 1/127 of the largest apart, leave open at most, relative to the largest.
+	eightBits = 5e-2
 )
 
 // storage is the relative step of a storage type.
@@ -88,7 +90,7 @@ func (r *Reference) Explain() (*Explained, error) {
 		if r.explainProducts(&other, angle); other.Wrong != "" || len(r.rotations) == 0 {
 			if says := r.untold(); says != "" {
 				e.Wrong, e.Unknown = "", says
-			} else if t.Rounding != "" {
+			} else if t.Rounding != "" && e.Difference <= eightBits {
 				e.Wrong, e.Unknown = "", "queries or keys are rounded ("+t.Rounding+"), and what stands beside that is not read"
 			}
 			return e, nil
