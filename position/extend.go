@@ -209,10 +209,9 @@ func (x *extension) compare() (done bool, err error) {
 	switch n, present := x.o.Length, cmp.Or(x.ends, x.present); {
 	case x.o.Shorter && present == 0 && x.d.Length.Beyond == report.BeyondError:
 		return false, &Refusal{Why: "its inputs have one size, and what of it is a length is not known", Instead: "export the model for the wanted size"}
-	case x.o.Shorter && present > 0 && n > present:
-		x.out.Nothing = fmt.Sprintf("%s %d positions, no more than %d", has, present, n)
+	case x.o.Shorter && n > present:
+		x.out.Nothing = map[bool]string{true: "nothing in the file bounds its length", false: fmt.Sprintf("%s %d positions, no more than %d", has, present, n)}[present == 0]
 		return true, nil
-	case present == 0:
 	case n < present && !x.o.Shorter:
 		return false, &Refusal{Why: fmt.Sprintf("%s %d positions, more than %d", has, present, n), Remedies: []report.Remedy{report.Do("", "cuts the others off", "shorter", "")}}
 	case n < present && (x.o.Method != "" && x.o.Method != MethodNone || x.o.OriginalLength != 0):

@@ -309,10 +309,26 @@ func (c *run) check(m position.Model, d *decision) (err error) {
 		return nil // no node and no constant is another: encodings may be read otherwise at the sizes that are stated now
 	}
 	err = cmp.Or(verify.CheckDecision(d.was, m, d.Becomes), verify.CheckWindow(m, d.Window))
+	if cut := fewest(d.Becomes); err != nil && cut > 0 {
+		return &position.Refusal{Why: fmt.Sprintf("of %d positions the new file is not read as planned: %v", cut, err), Instead: fmt.Sprintf("a length of %d or more", leastRead)}
+	}
 	if err != nil && c.fixes {
 		return &position.Refusal{Why: "where its axes are numbers the new file is not read as planned: " + err.Error(), Instead: "give it the length first, and fix the axes of that file"}
 	}
 	return err
+}
+
+// leastRead is of how many positions a file is read for certain: of fewer, numbers of an encoding may be those of anything else.
+const leastRead = 8
+
+// fewest is to how many positions encodings are cut, where these are fewer than are read for certain; 0: they are not.
+func fewest(of []position.Becoming) int {
+	for _, b := range of {
+		if b.Cut && b.Positions < leastRead {
+			return b.Positions
+		}
+	}
+	return 0
 }
 
 // report is the plan's report without edits.

@@ -179,6 +179,9 @@ func (r *Site) storeCaches(scheme schemes.Rotary, want position.Want, same bool)
 		return &position.Refusal{Why: "the file switches between a short and a long cache", Instead: "export the model again with the wanted scaling",
 			Remedies: []report.Remedy{report.Do("", "replaces both", "base", "B", "scaling", "none")}}
 	}
+	if want.Cut && byLength && positions <= scheme.Scaling.OriginalLength {
+		return &position.Refusal{Why: fmt.Sprintf("the graph switches its factors after %d positions: of %d, the short ones alone would be left", scheme.Scaling.OriginalLength, positions), Instead: "leave it: the model takes shorter input as it is"}
+	}
 	for _, c := range r.caches {
 		if !c.Fitted {
 			return &position.Refusal{Why: fmt.Sprintf("no formula explains the cache of cosines and sines in %q", r.m.TensorName(c.Cos.Tensor)),
