@@ -74,6 +74,11 @@ func TestWhatInputsHold(t *testing.T) {
 			attend(m, node("Shape", "sizes", "ids"), node("Gather", "n", "sizes", "one"), node("Range", "p", "zero", "n", "one"), node("Reshape", "at", "p", "columns"), node("Unsqueeze", "token", "ids", "last"),
 				withInts(node("Concat", "pairs", "at", "token"), "axis", int64(2)), node("GatherND", "y", "by position", "pairs"))
 		}, "unknown"},
+		{"rows of waves by an index of one coordinate", func(m *onnx.NewModel) {
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "a", Type: onnx.Int64, Dims: dims{-1, -1, 1}})
+			m.Initializers = []onnx.NewTensor{floats("waves", dims{20, 4}, func(i int) float64 { return math.Sin(float64(i/4)/math.Pow(100, float64(i%4/2)/2) + float64(i%2)*math.Pi/2) })}
+			attend(m, node("GatherND", "pe", "waves", "a"), node("Add", "y", "te", "pe"))
+		}, "sinusoids of base 100, dim 4, interleaved, denominator d/2, 20 rows ×20"},
 		{"hours and days", func(m *onnx.NewModel) {
 			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "x_mark", Type: onnx.Int64, Dims: dims{-1, -1, 2}})
 			waves := func(i int) float64 { return math.Sin(float64(i/4) / math.Pow(10, float64(i%4))) }

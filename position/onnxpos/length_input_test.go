@@ -22,6 +22,14 @@ func TestLengthInputs(t *testing.T) {
 			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "m", Type: onnx.Int64})
 			m.Nodes = append(m.Nodes, node("Unsqueeze", "end", "m", "begin"), node("Slice", "pe", "table", "begin", "end", "begin"))
 		},
+		"what places are less than": func(m *onnx.NewModel) {
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "m", Type: onnx.Int64, Dims: []int64{1}})
+			m.Nodes = append(m.Nodes, node("Range", "places", "zero", "n", "one"), node("Less", "counts", "places", "m"), node("Where", "at", "counts", "places", "zero"), node("Gather", "pe", "table", "at"))
+		},
+		"what is greater than places": func(m *onnx.NewModel) {
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "m", Type: onnx.Int64})
+			m.Nodes = append(m.Nodes, node("Range", "places", "zero", "n", "one"), node("Greater", "counts", "m", "places"), node("Where", "at", "counts", "places", "zero"), node("Gather", "pe", "table", "at"))
+		},
 		"where positions begin": func(m *onnx.NewModel) {
 			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "m", Type: onnx.Int64})
 			m.Nodes = append(m.Nodes, node("Add", "end", "m", "n"), node("Range", "places", "m", "end", "one"), node("Gather", "pe", "table", "places"))

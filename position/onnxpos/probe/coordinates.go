@@ -208,10 +208,10 @@ func rowsTaken(w *onnx.Wiring, input string) map[int]bool {
 		next := -1
 		for _, n := range w.Readers(number) {
 			made, ok := w.Output(n, 0)
-			table, has := w.Input(n, 0)
+			table, index, picks := picksRows(w, n)
 			switch {
-			case !ok || !has:
-			case n.Op == "Gather" && table != number:
+			case !ok:
+			case picks && index == number:
 				if t := w.Constant(table); t != nil && len(t.Dims) == 2 && t.Dims[0] > fewKinds && t.Type.IsFloat() {
 					out[made] = true
 				}
@@ -257,14 +257,23 @@ func leadsTo(w *onnx.Wiring, from map[int]bool, value, most int) bool {
 	return false
 }
 
+// picksRows is the table of which a node takes rows, and their index: by Gather, or by GatherND of one coordinate, as torch.export
+// writes an index of two axes.
+func picksRows(w *onnx.Wiring, n *onnx.Node) (table, index int, ok bool) {
+	table, has := w.Input(n, 0)
+	index, indexed := w.Input(n, 1)
+	rows := n.Op == "Gather" && n.Int("axis", 0) == 0
+	if indexed && n.Op == "GatherND" && n.Int("batch_dims", 0) == 0 {
+		from := w.Producer(index)
+		rows = from == nil || from.Op == "Unsqueeze" // an input has the axis itself
+	}
+	return table, index, has && indexed && rows
+}
+
 // takesWaves is the table of sines or cosines of which a node takes rows by an index, nil where it takes none.
 func takesWaves(w *onnx.Wiring, n *onnx.Node, index int) *onnx.Tensor {
-	if n.Op != "Gather" || n.Int("axis", 0) != 0 {
-		return nil
-	}
-	at, ok := w.Input(n, 1)
-	data, has := w.Input(n, 0)
-	if !ok || !has || at != index {
+	data, at, ok := picksRows(w, n)
+	if !ok || at != index {
 		return nil
 	}
 	t := constantOf(w, data)

@@ -362,8 +362,11 @@ func isLastKey(f *onnx.File, in *onnx.ValueInfo) (last bool) {
 // isLengths reports whether an input has a number for each of several sequences with which places are compared, or of which the
 // largest is taken: how many tokens of it count.
 func isLengths(f *onnx.File, given []*onnx.ValueInfo, in *onnx.ValueInfo) (lengths bool) {
-	if !in.Type.IsInteger() || in.Type == onnx.Bool || len(in.Dims) != 1 || in.Dims[0].Value == 1 || IsPositions(in.Name) || IsCount(in) {
+	if !in.Type.IsInteger() || in.Type == onnx.Bool || len(in.Dims) > 1 || IsPositions(in.Name) || IsCount(in) {
 		return false
+	}
+	if len(in.Dims) == 0 || in.Dims[0].Value == 1 {
+		return boundsPlaces(f, in)
 	}
 	if !slices.ContainsFunc(given, func(other *onnx.ValueInfo) bool {
 		return len(other.Dims) > 1 && other.Dims[0].Value == in.Dims[0].Value && other.Dims[0].Param == in.Dims[0].Param
@@ -377,4 +380,27 @@ func isLengths(f *onnx.File, given []*onnx.ValueInfo, in *onnx.ValueInfo) (lengt
 		return eval.Is(n, eval.Elements|eval.Layout|eval.Repetition), false
 	})
 	return lengths && !rows
+}
+
+// boundsPlaces reports whether a single number is only compared with others, and is what they are to be less than: how many
+// tokens count. One at which something is written, or positions begin, is read otherwise as well.
+func boundsPlaces(f *onnx.File, in *onnx.ValueInfo) (bounds bool) {
+	w := f.Graph.Wiring()
+	other := false
+	read(f, in, func(n *onnx.Node, of int, _ bool) (on, turns bool) {
+		low, high := 0, 1
+		if strings.HasPrefix(n.Op, "Greater") {
+			low, high = 1, 0
+		}
+		below, _ := w.Input(n, high)
+		against, ok := w.Input(n, low)
+		switch compares := strings.HasPrefix(n.Op, "Less") || strings.HasPrefix(n.Op, "Greater"); {
+		case compares && below == of && ok && against != of:
+			bounds = true
+		case !eval.Is(n, eval.Layout|eval.Sizes) && n.Op != "Cast":
+			other = true
+		}
+		return eval.Is(n, eval.Layout) || n.Op == "Cast", false
+	})
+	return bounds && !other
 }
