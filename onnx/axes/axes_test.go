@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -104,7 +105,7 @@ func TestPass(t *testing.T) {
 	}
 	eye.Dims = []int64{6, 6}
 	constants := []onnx.NewTensor{noise("W", 4, 4), noise("features", 4), noise("table", 6, 4), noise("rows", 6, 1), noise("columns", 1, 4), noise("bias", 6, 6), causal,
-		noise("mix", 6, 6), noise("matrices", 6, 4, 4), noise("class", 1, 1, 4), noise("longer", 1, 7, 4), noise("queries", 1, 3, 4), list("apart", 1, 6, 2, 2), list("together", 1, 6, 4), list("groups", 1, 2, 3, 4), list("across", 1, 3, 2, 4), list("turned", 1, 4, 6), list("2", 2), list("line", 1, 24), list("longer line", 0, 0, 0, 6), list("five", 1, 6, 5),
+		noise("mix", 6, 6), noise("rows of pairs of positions", 6, 6, 4), noise("matrices", 6, 4, 4), noise("class", 1, 1, 4), noise("longer", 1, 7, 4), noise("queries", 1, 3, 4), list("apart", 1, 6, 2, 2), list("together", 1, 6, 4), list("groups", 1, 2, 3, 4), list("across", 1, 3, 2, 4), list("turned", 1, 4, 6), list("2", 2), list("line", 1, 24), list("longer line", 0, 0, 0, 6), list("five", 1, 6, 5),
 		list("0", 0), list("1", 1), list("5", 5), list("6", 6), list("7", 7), scalar("first", 0), scalar("axis", 1), list("shift", 5, 0, 1, 2, 3, 4), list("all", 0, 1, 2, 3, 4, 5), list("ends", 0, 1, 0, 0, -1, 0), list("wider", 0, 0, 1, 0, 0, 1),
 		noise("kernel", 4, 4, 3), noise("pairs", 4, 4, 2), noise("turned table", 4, 6), noise("row of queries", 1, 3), eye, numbers("twice", 1, 1, 2), numbers("even", 1, 1, 1, 1, 1, 1)}
 	scores := []onnx.NewNode{with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "x", "k")}
@@ -131,6 +132,9 @@ func TestPass(t *testing.T) {
 		{"a matrix for each position", []onnx.NewNode{node("Unsqueeze", "u", "x", "1"), with(node("Transpose", "v", "u"), "perm", []int64{0, 2, 1, 3}), node("MatMul", "y", "v", "matrices")}, "meeting at MatMul"},
 		{"the same by Einsum", []onnx.NewNode{with(node("Einsum", "y", "x", "matrices"), "equation", "bsd,sde->bse")}, "meeting at Einsum"},
 		{"positions mixed by weights", []onnx.NewNode{node("MatMul", "m", "mix", "x"), node("Add", "y", "m", "x")}, "order by MatMul"},
+		{"positions mixed by weights of an Einsum", []onnx.NewNode{with(node("Einsum", "m", "mix", "x"), "equation", "ts,bsd->btd"), node("Add", "y", "m", "x")}, "order by MatMul"},
+		{"a row for each pair of positions, weighted", append(slices.Clone(scores), with(node("Softmax", "w", "s"), "axis", int64(-1)), with(node("Einsum", "y", "w", "rows of pairs of positions"), "equation", "bqk,qkd->bqd")), "meeting at Einsum"},
+		{"the same by products of each query", append(slices.Clone(scores), with(node("Softmax", "w", "s"), "axis", int64(-1)), with(node("Transpose", "by query", "w"), "perm", []int64{1, 0, 2}), node("MatMul", "r", "by query", "rows of pairs of positions"), with(node("Transpose", "y", "r"), "perm", []int64{1, 0, 2})), "meeting at MatMul"},
 		{"a class token", []onnx.NewNode{with(node("Concat", "c", "class", "x"), "axis", int64(1)), node("MatMul", "h", "c", "W"), with(node("Gather", "y", "h", "first"), "axis", int64(1))}, "equivariant"},
 		{"a class token cut off", []onnx.NewNode{with(node("Concat", "c", "class", "x"), "axis", int64(1)), node("Slice", "y", "c", "1", "7", "1")}, "equivariant"},
 		{"a table with a row for the class token", []onnx.NewNode{with(node("Concat", "c", "class", "x"), "axis", int64(1)), node("Add", "y", "c", "longer")}, "meeting at Add"},

@@ -69,6 +69,8 @@ type event struct {
 type dim struct {
 	known int // −1: not told
 	data  Axis
+	// brought tells that the numbers bring the axis: a product with them puts it in the place of one that it sums over.
+	brought bool
 }
 
 type eventKind uint8
@@ -482,14 +484,15 @@ func (a Axis) InputAxes(input string) []int {
 
 // meets judges a place where data meet numbers that depend on no content.
 func (l *Labels) meets(e *event) {
-	if e.other != nil && l.mixes(e.other) {
-		return // weights of a sum over positions, told as such
-	}
 	m := Meeting{Scope: e.scope, Node: e.node, Input: e.input, Known: e.node.Input(e.input), Kind: e.how}
 	if n, at := e.scope.Find(m.Known); n != nil && at == e.scope && n.Op == "QuantizeLinear" {
 		m.Known = n.Input(0) // the numbers themselves
 	}
+	mixes := e.other != nil && l.mixes(e.other)
 	for _, d := range e.dims {
+		if mixes && d.brought {
+			continue // weights of a sum over positions, told as such
+		}
 		if !l.positionsOf(d.data) || d.known >= 0 && l.isSame(e.scope, m.Known, d.known) {
 			continue
 		}

@@ -19,14 +19,14 @@ func (c *call) meet(kind Kind, i int, data []Axis, last int, product bool) {
 	if !v.Ranked {
 		for _, a := range data {
 			if len(a) > 0 {
-				dims = append(dims, dim{-1, a})
+				dims = append(dims, dim{known: -1, data: a})
 			}
 		}
 	}
 	for d := range v.Shape {
 		at := last - (len(v.Shape) - 1 - d)
 		if v.Shape[d] > 1 && at >= 0 && at < len(data) && len(data[at]) > 0 && !made(data[at]) {
-			dims = append(dims, dim{d, data[at]})
+			dims = append(dims, dim{known: d, data: data[at]})
 		}
 	}
 	c.meeting(kind, i, dims, data, product)

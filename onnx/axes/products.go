@@ -192,12 +192,12 @@ func (c *call) against(i int, data Axis, inner, own int, out []Axis) Axis {
 	for d := range known.Shape {
 		at := len(out) - len(known.Shape) + d
 		if d != inner && d != own && at >= 0 && known.Shape[d] > 1 {
-			dims = append(dims, dim{d, out[at]})
+			dims = append(dims, dim{known: d, data: out[at]})
 		}
 	}
 	brought := c.of(i).Axes[own]
 	if own < len(known.Shape) && known.Shape[own] > 1 {
-		dims = append(dims, dim{own, brought})
+		dims = append(dims, dim{own, brought, true})
 	}
 	if !c.quiet && len(dims) > 0 {
 		c.l.event(c, event{kind: meets, how: Contracted, input: i, dims: dims, scores: out, other: data})
@@ -325,7 +325,11 @@ func (c *call) einsumMeets(terms []string, right string, letters map[rune]Axis, 
 		for d, letter := range term {
 			if strings.ContainsRune(right, letter) {
 				if len(letters[letter]) > 0 {
-					dims = append(dims, dim{d, letters[letter]})
+					brought := true
+					for k, other := range terms {
+						brought = brought && !(c.isData(k) && strings.ContainsRune(other, letter))
+					}
+					dims = append(dims, dim{d, letters[letter], brought})
 				}
 				continue
 			}

@@ -221,7 +221,7 @@ func byChannel(c *call) []*Value {
 	v := c.of(0)
 	for i := 1; i < len(c.in) && len(v.Axes) > 1; i++ {
 		if len(c.known(i).Shape) == 1 {
-			c.meeting(Multiplied, i, []dim{{0, v.Axes[1]}}, v.Axes, false)
+			c.meeting(Multiplied, i, []dim{{data: v.Axes[1]}}, v.Axes, false)
 		}
 	}
 	if len(v.Axes) > 1 && !c.quiet {
@@ -257,7 +257,7 @@ func embedding(c *call) []*Value {
 	if len(shape) == 3 && len(ids.Axes) == 2 {
 		out[0].Axes = []Axis{ids.Axes[0], ids.Axes[1], c.l.fresh(shape[2])}
 		if !c.known(8).Uniform() { // position_ids: one row for all tells none apart
-			c.meeting(Fused, 3, []dim{{0, ids.Axes[1]}}, out[0].Axes, false)
+			c.meeting(Fused, 3, []dim{{data: ids.Axes[1]}}, out[0].Axes, false)
 		}
 	}
 	return out
@@ -707,7 +707,7 @@ func triangle(c *call) []*Value {
 // rotates turns its input by positions.
 func rotates(c *call) []*Value {
 	for _, a := range c.of(0).Axes {
-		c.meeting(Fused, 1, []dim{{-1, a}}, nil, false)
+		c.meeting(Fused, 1, []dim{{known: -1, data: a}}, nil, false)
 	}
 	return first(c)
 }
@@ -733,7 +733,7 @@ func attention(c *call) []*Value {
 	}
 	if c.n.Int("do_rotary", 0) == 1 {
 		for _, a := range q.Axes {
-			c.meeting(Fused, 0, []dim{{-1, a}}, nil, false)
+			c.meeting(Fused, 0, []dim{{known: -1, data: a}}, nil, false)
 		}
 	}
 	if c.n.Int("is_causal", 0) == 1 || c.n.Int("unidirectional", 0) == 1 || c.n.Int("local_window_size", -1) > 0 || c.n.Op == "GroupQueryAttention" {
