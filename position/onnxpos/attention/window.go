@@ -406,6 +406,9 @@ func banded(v *eval.Value) (w schemes.SlidingWindow) {
 	}
 	rows, columns := v.Shape[k-2], v.Shape[k-1]
 	own := cell(v, rows-1, columns-1)
+	if cell(v, 0, columns-1) == own {
+		return w // the last key is to all queries what it is to the last: no band ends with it
+	}
 	first := columns - 1 // key of the window
 	for first > 0 && cell(v, rows-1, first-1) == own {
 		first--

@@ -36,6 +36,7 @@ func TestMasks(t *testing.T) {
 		"window of two":      {func(q, k int) bool { return k <= q && k > q-2 }, true, 2},
 		"hidden from itself": {func(q, k int) bool { return k != q }, false, 0},
 		"itself alone":       {func(q, k int) bool { return k == q }, false, 0},
+		"keys behind all":    {func(q, k int) bool { return k < 3 }, false, 0},
 		"earlier ones hide":  {func(q, k int) bool { return k >= q }, false, 0},
 	} {
 		added, truth := eval.Shaped(onnx.Float, 5, 5), eval.Shaped(onnx.Bool, 5, 5)

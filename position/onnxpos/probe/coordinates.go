@@ -28,7 +28,7 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 	if !used {
 		return false
 	}
-	if anonymous(in) && embedded(f, in) || AssumesPositions(f, in) || placesByColumns(f, in) {
+	if anonymous(in) && embedded(f, in) || AssumesPositions(f, in) || placesByColumns(f, in) || in.Type.IsInteger() && differs(w, number) {
 		return true
 	}
 	waves, rows := false, int64(0)
@@ -48,6 +48,8 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 				}
 				waves, rows = true, table.Dims[0]
 				continue
+			case !passes(n) && in.Type.IsInteger():
+				continue // where a key is written, or which it sees, as well
 			case !passes(n):
 				return false
 			case eval.Is(n, eval.Sizes):
@@ -62,6 +64,32 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 		}
 	}
 	return waves
+}
+
+// differs reports whether numbers of a value are subtracted from each other, each brought into shape alone, and the difference is more than compared:
+// distances.
+func differs(w *onnx.Wiring, number int) bool {
+	queue, seen := []int{number}, map[int]bool{number: true}
+	var apart []*onnx.Node
+	for i := 0; i < len(queue) && i < maxFollowed; i++ {
+		for _, n := range w.Readers(queue[i]) {
+			out, ok := w.Output(n, 0)
+			switch {
+			case !ok:
+			case n.Op == "Sub":
+				apart = append(apart, n)
+			case !seen[out] && (n.Op == "Cast" || eval.Is(n, eval.Layout|eval.Repetition)):
+				seen[out] = true
+				queue = append(queue, out)
+			}
+		}
+	}
+	return slices.ContainsFunc(apart, func(n *onnx.Node) bool {
+		a, one := w.Input(n, 0)
+		b, two := w.Input(n, 1)
+		out, _ := w.Output(n, 0)
+		return one && two && a != b && seen[a] && seen[b] && slices.ContainsFunc(w.Readers(out), func(r *onnx.Node) bool { return !eval.Is(r, eval.Comparison) && r.Op != "Equal" })
+	})
 }
 
 // hasColumns reports whether whole numbers stand in few columns, beside an axis of any size: a row and a column for each patch of a pack.
@@ -146,14 +174,14 @@ func AssumesPositions(f *onnx.File, in *onnx.ValueInfo) bool {
 }
 
 // madeUp are the words of names that exporters give inputs which have none (in_1, input.3, args_0, l_args_1_, keras_tensor_4,
-// serving_default_inputs_1:0), and of numbers of places.
+// serving_default_inputs_1:0, onnx::Gather_2), and of numbers of places.
 var madeUp = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(in|inputs?|args?|x|y|p|t|v|l|onnx|self|data|tensor|keras|serving|default|placeholder|var|variable|param|idx|index|indices|offsets?|order|place|loc|coords?|times?|steps?|timesteps?|pos|frames?|residues?|residx)?$`)
 })
 
 // namesNothing reports whether no word of a name says what else than positions an input holds.
 func namesNothing(name string) bool {
-	return !slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) }), func(word string) bool { return !madeUp().MatchString(word) })
+	return strings.HasPrefix(name, "onnx::") || !slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) }), func(word string) bool { return !madeUp().MatchString(word) })
 }
 
 // fewKinds is how many rows a table of kinds of tokens has at the most: BERT's has two, others one a language or a speaker.
@@ -166,13 +194,15 @@ func besideTokens(f *onnx.File, in *onnx.ValueInfo) bool {
 	for taken := range rowsTaken(w, in.Name) {
 		for n, steps := taken, 0; steps < maxOnTheWay; steps++ {
 			readers := w.Readers(n)
+			for _, r := range readers {
+				for i := range r.Inputs {
+					if other, ok := w.Input(r, i); ok && other != n && eval.Is(r, eval.Addition) && (takesRowsOf(w, f, in, other) || weighsAnother(w, f, in, other)) {
+						return true
+					}
+				}
+			}
 			if len(readers) != 1 || !eval.Is(readers[0], eval.Addition|eval.Elements|eval.Layout|eval.Scaling) {
 				break
-			}
-			for i := range readers[0].Inputs {
-				if other, ok := w.Input(readers[0], i); ok && other != n && eval.Is(readers[0], eval.Addition) && takesRowsOf(w, f, in, other) {
-					return true
-				}
 			}
 			made, ok := w.Output(readers[0], 0)
 			if !ok {
@@ -236,6 +266,30 @@ func takesRowsOf(w *onnx.Wiring, f *onnx.File, in *onnx.ValueInfo, value int) bo
 		if taken := rowsTaken(w, other.Name); len(taken) > 0 && leadsTo(w, taken, value, maxOnTheWay) {
 			return true
 		}
+	}
+	return false
+}
+
+// weighsAnother reports whether a value is a product of weights and another input of numbers, but for what is added to it: states of a
+// trajectory, say.
+func weighsAnother(w *onnx.Wiring, f *onnx.File, in *onnx.ValueInfo, value int) bool {
+	weighed := false
+	for range maxOnTheWay {
+		n := w.Producer(value)
+		if n == nil {
+			name := w.Name(value)
+			return weighed && name != in.Name && slices.ContainsFunc(Given(f), func(other *onnx.ValueInfo) bool { return other.Name == name && other.Type.IsFloat() })
+		}
+		data := 0
+		if first, ok := w.Input(n, 0); ok && constantOf(w, first) != nil {
+			data = 1 // x + b as well as b + x
+		}
+		next, ok := w.Input(n, data)
+		weighs := eval.Is(n, eval.Product) || n.Op == "Gemm"
+		if weighed = weighed || weighs; !ok || !weighs && !eval.Is(n, eval.Addition|eval.Elements|eval.Layout|eval.Scaling) {
+			return false
+		}
+		value = next
 	}
 	return false
 }
