@@ -24,6 +24,7 @@ type Editor struct {
 	renamed     map[*Node]map[int]rename
 	renames     []*Node                   // the keys of renamed, in the order of first mention
 	names       map[string]bool           // that values and nodes bear, new ones included
+	last        map[string]int            // the number that was last put behind a name
 	appends     map[string][]patch.Source // data file location → new bytes at its end
 	tables      []externalTable           // new constants whose content is in appends
 	ends        map[string]int64          // its size with those
@@ -408,7 +409,7 @@ func (e *Editor) AddValueInfo(g *Graph, v NewValue, why string) {
 // FreshName returns a name that no value or node of the model bears.
 func (e *Editor) FreshName(wanted string) string {
 	if e.names == nil {
-		e.names = map[string]bool{}
+		e.names, e.last = map[string]bool{}, map[string]int{}
 		e.file.Graphs(func(g *Graph) {
 			for _, n := range g.Nodes {
 				e.names[n.Name] = true
@@ -432,11 +433,12 @@ func (e *Editor) FreshName(wanted string) string {
 			}
 		}
 	}
-	name := wanted
-	for i := 1; e.names[name]; i++ {
+	name, i := wanted, e.last[wanted]
+	for e.names[name] {
+		i++
 		name = fmt.Sprintf("%s_%d", wanted, i)
 	}
-	e.names[name] = true
+	e.names[name], e.last[wanted] = true, i
 	return name
 }
 

@@ -50,7 +50,7 @@ func (c *Change) repairOne(f *eval.Failure, reach int64) bool {
 	var best *onnx.Tensor
 	var bestPlan *plannedConstant
 	tried := 0
-	behind := distinct(trace.Cone(f.Scope, f.Node))
+	behind := distinct(c.behind(f.Scope, f.Node))
 	isPlanned := func(t *onnx.Tensor) bool { return c.planned[t] != nil }
 	planned := slices.DeleteFunc(slices.Clone(behind), func(t *onnx.Tensor) bool { return !isPlanned(t) })
 	for _, t := range append(slices.DeleteFunc(behind, isPlanned), planned...) {
@@ -113,11 +113,48 @@ func (c *Change) repairOnward(f *eval.Failure, reach int64) bool {
 	return false
 }
 
+// maxBegun bounds the nodes ahead of the steps of a recurrence that are looked at.
+const maxBegun = 8
+
+// behind lists the constants behind a node; first, of a step of a recurrence, those that any of its steps reads and that have as many numbers as there
+// were positions: what many steps write into stands far behind the last.
+func (c *Change) behind(s *eval.Scope, n *onnx.Node) []*onnx.Tensor {
+	cone := trace.Cone(s, n)
+	if !c.stepped[n] {
+		return cone
+	}
+	var entering []*onnx.Tensor
+	enters := func(of *onnx.Node) {
+		for _, in := range of.Inputs {
+			if t := s.Tensor(in); t != nil && slices.Contains(t.Dims, int64(c.Graph.FixedLength())) && !slices.Contains(entering, t) {
+				entering = append(entering, t)
+			}
+		}
+	}
+	for _, step := range s.Graph.Nodes {
+		if !c.stepped[step] {
+			continue
+		}
+		enters(step)
+		for _, name := range step.Inputs {
+			for range maxBegun { // the first step may be written otherwise
+				before, _ := s.Find(name)
+				if before == nil || c.stepped[before] {
+					break
+				}
+				enters(before)
+				name = before.Input(0)
+			}
+		}
+	}
+	return append(entering, cone...)
+}
+
 // near lists the constants behind a failing node that can follow the length and
 // are not planned to, nearest first.
 func (c *Change) near(f *eval.Failure) []*onnx.Tensor {
 	var out []*onnx.Tensor
-	for _, t := range distinct(trace.Cone(f.Scope, f.Node)) {
+	for _, t := range distinct(c.behind(f.Scope, f.Node)) {
 		if len(out) < maxTogether && c.planned[t] == nil && !c.Graph.Editor.Replaced(t) && len(c.candidates(t)) > 0 {
 			out = append(out, t)
 		}
