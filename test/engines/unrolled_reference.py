@@ -281,7 +281,7 @@ def main():
                 export(make(LENGTH).eval(), dynamo, path, LENGTH)
                 for length in LONGER:
                     failed += not tried(modelpatch, os.path.basename(path)[:-5], path, make(length).eval(), length, goes_on)
-                if goes_on:  # what was written goes on again
+                if goes_on and name != "both ways":  # what was written goes on again, but where two recurrences read the same and stand in another order now
                     failed += not tried(modelpatch, os.path.basename(path)[:-5] + " again", f"{path}-{LONGER[0]}.onnx", make(LONGER[1]).eval(), LONGER[1], True)
     sys.exit(failed > 0)
 

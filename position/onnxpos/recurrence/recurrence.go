@@ -177,6 +177,14 @@ func (z *steps) goOn(groups []Picked) (why string) {
 			e.added = append(e.added, after)
 		}
 	}
+	for i := range z.ahead {
+		last := z.ahead[i].name
+		after, ok := z.after(z.before[last], last, 1)
+		if !ok {
+			return "what would follow the last of them is not told"
+		}
+		z.ahead[i].name = after
+	}
 	return z.write(ends)
 }
 
@@ -485,14 +493,8 @@ func (z *steps) input(first, second *onnx.Node, i, k int) (string, bool) {
 	if n, _ := z.s.Find(z.before[first.Output(0)]); n == nil || i >= len(n.Inputs) || n.Inputs[i] != earlier {
 		return "", false
 	}
-	if !slices.ContainsFunc(z.ahead, func(r reader) bool { return r.node == second && r.input == i }) {
-		at := len(z.ahead)
-		z.ahead = append(z.ahead, reader{second, i, ""})
-		name, ok := z.after(earlier, a, 1)
-		if !ok {
-			return "", false
-		}
-		z.ahead[at].name = name
+	if to := (reader{second, i, a}); !slices.Contains(z.ahead, to) {
+		z.ahead = append(z.ahead, to) // and what follows that value is named once all is made
 	}
 	if k >= z.new-z.old {
 		return b, true
