@@ -28,6 +28,8 @@ func (t *tableSite) Store(want position.Want) error {
 	switch share := t.uses[0].share; {
 	case share.Scaled:
 		return &position.Refusal{Why: "the graph scales each row of its table by a number that belongs to it", Instead: "export the model for the wanted length"}
+	case t.uses[0].source.Indexed != nil && eval.Is(t.uses[0].source.Indexed, eval.LookupsInBlocks):
+		return &position.Refusal{Why: "its rows are stored in blocks, each of which has a scale in another constant", Instead: "change the model before it is quantised"}
 	case t.crossed != nil || !share.Stores:
 		return &position.Refusal{Why: "the rows of several axes of positions stand apart", Instead: "export the model for the wanted size"}
 	}
