@@ -598,7 +598,7 @@ func (s *Scope) call(n *onnx.Node) ([]*Value, error) {
 	if e.Adjust != nil {
 		e.Adjust(s, n, e.args[base:])
 	}
-	if e.trial != nil && s == e.Main && e.trial.passes(s, n, e.args[base:]) {
+	if e.trial != nil && s == e.Main && e.trial.passes(n, e.args[base:]) {
 		return []*Value{e.args[base]}, nil
 	}
 	op := e.operators(n.Domain, n.Op)

@@ -194,4 +194,15 @@ MORE = [
     Fault("counted-all", "position/extend.go", "end.Counted(i) == e.Capacity) {", "end.Counted(i) != -1) {", "a table longer than the graph is made longer still", (".", OP)),
     Fault("pair-layout", f"{OP}/rotary/rotation.go", "if besides(of.Shape, place(taken, 0), place(taken, stride)) {", "if true {", "halves that 2×2 matrices turn are told as neighbours", (OP,)),
     Fault("limits-later", f"{OP}/length/sizes.go", "if from[i] == starts[i] && 2*int(starts[i]) > was.Shape[axis] {", "if false {", "tokens that go round go round by another number", (OP,)),
+    # Recurrences that were written out, rounding, and what inputs hold.
+    Fault("steps-onward", f"{OP}/recurrence/recurrence.go", "x+int64(k)*(x-v.Ints[i])", "x+(x-v.Ints[i])", "steps of a recurrence pick one position again and again"),
+    Fault("steps-begin", f"{OP}/recurrence/recurrence.go", "if k >= z.new-z.old {", "if k >= z.new-z.old+1 {", "a recurrence from the end begins a step too early"),
+    Fault("steps-last", f"{OP}/recurrence/recurrence.go", "e.added[len(e.added)-1]", "e.added[0]", "what stands behind a recurrence reads a state in its middle"),
+    Fault("steps-read", f"{OP}/recurrence/recurrence.go", "case !last:\n", "case false:\n", "a learned row for each step is not missed"),
+    Fault("copies-restore", "onnx/copies.go", "v.readers = readers", "_, _ = v, readers", "what is asked of a graph after a change finds nodes that are not in its file"),
+    Fault("rounding-bytes", "onnx/eval/trial.go", "to != int8 && to != uint8", "to != uint8", "keys that are stored as bytes make a sound file broken"),
+    Fault("heads-window", f"{OP}/attention/window.go", "w.add(banded(head))", "w.add(banded(v))", "the window of the first head is told for all"),
+    Fault("places-bound", f"{OP}/probe/inputs.go", "case compares && below == of && ok && against != of:", "case compares && below == of && !ok && against != of:", "a model with a length as an input is told to have no encoding", (OP,)),
+    Fault("distances-own", f"{OP}/probe/coordinates.go", "in.Type.IsInteger() && differs(w, number) {", "false {", "biases by distances of an input are told as none", (OP,)),
+    Fault("mixes-brought", "onnx/axes/judge.go", "if mixes && d.brought {", "if mixes {", "rows for each pair of positions are told as none"),
 ]
