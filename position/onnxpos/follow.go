@@ -2,6 +2,7 @@ package onnxpos
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -46,7 +47,12 @@ func (c *lengthChange) tableFollows(e *eval.Evaluator, planned *origin.Planned, 
 			return nil
 		}
 	}
-	for p, row := range u.rowsIn(e, planned) {
+	read := u.rowsIn(e, planned)
+	if len(read) > 0 && slices.Max(read) < 0 {
+		return &position.Refusal{Why: fmt.Sprintf("%s gets no row of this table at %d positions, but from elsewhere: the graph chooses by the length", u.node.Title(), c.New),
+			Instead: "export the model again for the wanted length"}
+	}
+	for p, row := range read {
 		if row >= 0 && row != u.share.First+c.Graph.Cached(c.New)+p {
 			return &position.Refusal{Why: fmt.Sprintf("%s does not get a row of its own for each of %d positions", u.node.Title(), c.New),
 				Instead: "export the model again for the wanted length"}
