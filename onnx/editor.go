@@ -261,9 +261,13 @@ func (e *Editor) RenameInput(n *Node, i int, name, why string) {
 // node has follow them, with empty names where there are gaps.
 func (e *Editor) renameChanges() []change {
 	var out []change
+	made := make(map[*Node]bool, len(e.copied))
+	for _, c := range e.copied {
+		made[c.node] = true
+	}
 	for _, n := range e.renames {
 		listed := len(n.inputs)
-		if e.gone[n] || slices.ContainsFunc(e.copied, func(c copied) bool { return c.node == n }) { // a copy is written with its names
+		if e.gone[n] || made[n] { // a copy is written with its names
 			continue
 		}
 		last, more, why := listed-1, []byte(nil), ""

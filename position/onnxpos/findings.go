@@ -73,7 +73,11 @@ func (f *finder) unreadMeetings() {
 	}
 	for _, s := range f.m.sites {
 		if r, ok := s.(*rotary.Site); ok && r.Untold() != "" && len(r.Tables()) == 0 { // else rounding may do it
-			f.Add(ruleUnreadMeeting, r.Untold()+": their angles alone are told", "", &s.Encoding().Where[0])
+			var at *report.Where
+			if where := s.Encoding().Where; len(where) > 0 { // angles that the graph makes of no constant stand nowhere
+				at = &where[0]
+			}
+			f.Add(ruleUnreadMeeting, r.Untold()+": their angles alone are told", "", at)
 		}
 	}
 }

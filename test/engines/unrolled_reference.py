@@ -174,6 +174,39 @@ def of_all_before(net, x):
     return torch.stack(out, 1)
 
 
+def stepping(step):
+    """A loop of a step of the network, the states so far, the tokens and the position."""
+
+    def loop(net, x):
+        out = []
+        for t in range(int(x.shape[1])):
+            out.append(step(net, x, out, t, int(x.shape[1])))
+        return torch.stack(out, 1)
+
+    return loop
+
+
+def before(net, out, x):
+    return net.b(out[-1]) if out else torch.zeros(len(x), WIDTH)
+
+
+def counting(number):
+    return stepping(lambda net, x, out, t, n: torch.tanh(net.a(x[:, t]) + 0.5 * before(net, out, x) + float(number(t, n))))
+
+
+def shifted(net, x):
+    state, out, n = torch.zeros(len(x), WIDTH), torch.zeros_like(x), int(x.shape[1])
+    for t in range(n):
+        state = torch.tanh(net.a(x[:, t]) + net.b(state))
+        out[:, (t + 1) % n] = state
+    return out
+
+
+def less_last(net, x):
+    out = stacked(net, x)[0].unbind(1)
+    return torch.stack([one - out[-1] for one in out], 1)
+
+
 # By name: the loop, and whether it can go on.
 LOOPS = {
     "stack": (lambda net, x: stacked(net, x)[0], True),
@@ -196,6 +229,17 @@ LOOPS = {
     "one behind another": (encoded, True),
     "a row for each step": (with_rows, False),
     "all before": (of_all_before, False),
+    "t mod 4": (counting(lambda t, n: t % 4), False),
+    "t over 3": (counting(lambda t, n: t // 3), False),
+    "the last one": (counting(lambda t, n: t == n - 1), False),
+    "to the end": (counting(lambda t, n: n - t), False),
+    "from the middle": (counting(lambda t, n: t - n // 2), False),
+    "other weights in the second half": (stepping(lambda net, x, out, t, n: torch.tanh((net.a, net.q)[t >= n // 2](x[:, t]) + before(net, out, x))), False),
+    "the length in each step": (stepping(lambda net, x, out, t, n: torch.tanh(net.a(x[:, t]) * n + before(net, out, x))), False),
+    "five back": (stepping(lambda net, x, out, t, n: torch.tanh(net.a(x[:, t]) + (net.b(out[t - 5]) if t >= 5 else 0))), False),
+    "less the last state": (less_last, False),
+    "all tokens so far": (stepping(lambda net, x, out, t, n: torch.tanh(net.a(x[:, t]) + before(net, out, x) + x[:, : t + 1].sum(1))), False),
+    "shifted places": (shifted, False),
 }
 
 

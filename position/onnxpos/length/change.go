@@ -54,7 +54,7 @@ type Change struct {
 	offered    map[*onnx.Tensor][]*plannedConstant // candidates, once they were asked for
 	contents   *map[*plannedConstant]bool          // planned constants whose content is in memory
 	large      *string                             // a constant that would be too large to be grown
-	stepped    map[*onnx.Node]bool                 // nodes of the steps of an unrolled recurrence
+	steps      recurrence.Steps                    // of a recurrence that was written out
 	known      map[*onnx.Node]bool                 // nodes that fail at the old length, too
 }
 
@@ -144,7 +144,7 @@ func (c *Change) SetLength() error {
 	if groups := recurrence.Find(m); groups != nil {
 		defer m.Restore()
 		why := ""
-		if c.stepped, why = recurrence.Unroll(m, groups, c.New); why != "" {
+		if c.steps, why = recurrence.Unroll(m, groups, c.New); why != "" {
 			return &position.Refusal{Why: fmt.Sprintf("the graph is unrolled: it treats each of its %d positions by nodes of its own, such as %s, and %s", m.FixedLength(), groups[0].Node.Title(), why),
 				Instead: "export the model for the wanted length"}
 		}
@@ -221,10 +221,33 @@ func (c *Change) run() error {
 			return err
 		}
 	}
+	if err := c.stepsStay(); err != nil {
+		return err
+	}
 	if err := c.write(); err != nil {
 		return err
 	}
 	return c.declare()
+}
+
+// stepsStay refuses a change of numbers that count from step to step of a recurrence: one of them may be what the length was.
+func (c *Change) stepsStay() error {
+	for n := range c.steps.Nodes {
+		for i, in := range n.Inputs {
+			t := c.Graph.Eval.Main.Tensor(in)
+			if t == nil || !c.steps.Counters[t] {
+				continue
+			}
+			follows := false
+			if c.followed != nil {
+				_, follows = c.followed.given[given{n, i}]
+			}
+			if follows || c.planned[t] != nil {
+				return c.Refuse(n, "a number of a step of the recurrence would be taken for the length")
+			}
+		}
+	}
+	return nil
 }
 
 // probe evaluates the graph as it is planned, at the new length.

@@ -120,7 +120,7 @@ const maxBegun = 8
 // were positions: what many steps write into stands far behind the last.
 func (c *Change) behind(s *eval.Scope, n *onnx.Node) []*onnx.Tensor {
 	cone := trace.Cone(s, n)
-	if !c.stepped[n] {
+	if !c.steps.Nodes[n] {
 		return cone
 	}
 	var entering []*onnx.Tensor
@@ -132,14 +132,14 @@ func (c *Change) behind(s *eval.Scope, n *onnx.Node) []*onnx.Tensor {
 		}
 	}
 	for _, step := range s.Graph.Nodes {
-		if !c.stepped[step] {
+		if !c.steps.Nodes[step] {
 			continue
 		}
 		enters(step)
 		for _, name := range step.Inputs {
 			for range maxBegun { // the first step may be written otherwise
 				before, _ := s.Find(name)
-				if before == nil || c.stepped[before] {
+				if before == nil || c.steps.Nodes[before] {
 					break
 				}
 				enters(before)

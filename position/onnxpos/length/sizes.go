@@ -155,7 +155,7 @@ func (c *Change) outputsFollow() error {
 // Told reports whether it is known what an input of a node becomes with the new size, by the sizes before and behind it, or as
 // that of a step of a recurrence.
 func (c *Change) Told(n *onnx.Node, input int) bool {
-	return c.stepped[n] || c.followed != nil && (c.followed.told[n] || c.followed.places.Placed[places.Input{Node: n, Index: input}] != nil)
+	return c.steps.Nodes[n] || c.followed != nil && (c.followed.told[n] || c.followed.places.Placed[places.Input{Node: n, Index: input}] != nil)
 }
 
 // patches are how many there are, before and now.

@@ -18,10 +18,13 @@ import (
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 )
 
-// Bounds of such graphs: the least length at which nodes for each position are told from a few that pick some of them, and
-// how many nodes are added.
+// Bounds of such graphs: the least length at which nodes for each position are told from a few that pick some of them, how many
+// of the first steps may be written otherwise than the others, since they have no state before them, how many positions back a
+// step may look, and how many nodes are added.
 const (
 	leastUnrolled = 4
+	mostApart     = 3
+	mostLag       = 2
 	mostCopies    = 1 << 18
 )
 
@@ -125,7 +128,9 @@ type steps struct {
 	maker    map[string]*onnx.Node
 	numbers  map[string]string // constants that were added
 	parts    map[*onnx.Node][]string
-	ahead    []reader // what reads the next position, and reads a beginning at the last one
+	counters map[*onnx.Tensor]bool // numbers that count from step to step
+	shared   map[string]bool       // what every step reads
+	ahead    []reader              // what reads the next position, and reads a beginning at the last one
 	why      string
 }
 
@@ -142,14 +147,20 @@ type reader struct {
 	name  string
 }
 
-// Unroll puts the steps of a longer length into the graph, and gives the nodes of all steps; or says why not.
-func Unroll(m *site.Graph, groups []Picked, length int) (nodes map[*onnx.Node]bool, why string) {
+// Steps are what a recurrence consists of, once it was made longer.
+type Steps struct {
+	Nodes    map[*onnx.Node]bool   // of all steps
+	Counters map[*onnx.Tensor]bool // constants of the file that count from step to step: nothing else may change them
+}
+
+// Unroll puts the steps of a longer length into the graph; or says why not.
+func Unroll(m *site.Graph, groups []Picked, length int) (made Steps, why string) {
 	z := &steps{m: m, s: m.Eval.Main, old: m.FixedLength(), new: length, next: map[[2]string]string{}, before: map[string]string{}, position: map[string]int{}, of: map[*onnx.Node]*onnx.Node{}, place: map[*onnx.Node]int{},
-		made: map[step]string{}, maker: map[string]*onnx.Node{}, numbers: map[string]string{}, parts: map[*onnx.Node][]string{}, why: fmt.Sprintf("steps of positions %d to %d", m.FixedLength(), length-1)}
+		made: map[step]string{}, maker: map[string]*onnx.Node{}, numbers: map[string]string{}, parts: map[*onnx.Node][]string{}, counters: map[*onnx.Tensor]bool{}, shared: map[string]bool{}, why: fmt.Sprintf("steps of positions %d to %d", m.FixedLength(), length-1)}
 	if why := z.goOn(groups); why != "" {
-		return nil, why
+		return Steps{}, why
 	}
-	return z.nodes(), ""
+	return Steps{z.nodes(), z.counters}, ""
 }
 
 // goOn puts the further steps into the graph; or says why not.
@@ -237,7 +248,7 @@ func (z *steps) spread() {
 			readers[i] = z.s.Consumers(name)
 		}
 		p := z.position[t[2]]
-		z.alike(makers, p, false)
+		z.alike(makers, p)
 		for _, first := range readers[0] {
 			at := slices.Index(first.Inputs, t[0])
 			same := func(i int) (out []*onnx.Node) {
@@ -251,11 +262,11 @@ func (z *steps) spread() {
 			of := [3][]*onnx.Node{same(0), same(1), same(2)}
 			if len(of[0]) == len(of[1]) && len(of[0]) == len(of[2]) { // several of a kind at each position: in one order
 				k := slices.Index(of[0], first)
-				z.alike([3]*onnx.Node{first, of[1][k], of[2][k]}, p, true)
+				z.alike([3]*onnx.Node{first, of[1][k], of[2][k]}, p)
 				continue
 			}
 			for _, second := range of[1] {
-				if slices.ContainsFunc(of[2], func(third *onnx.Node) bool { return z.alike([3]*onnx.Node{first, second, third}, p, true) }) {
+				if slices.ContainsFunc(of[2], func(third *onnx.Node) bool { return z.alike([3]*onnx.Node{first, second, third}, p) }) {
 					break
 				}
 			}
@@ -279,7 +290,7 @@ func (z *steps) apart(a, b string) bool {
 
 // alike reports whether three nodes do the same with what belongs to three successive positions, and notes that what they give
 // does, and what they read.
-func (z *steps) alike(n [3]*onnx.Node, p int, readers bool) bool {
+func (z *steps) alike(n [3]*onnx.Node, p int) bool {
 	if n[0] == nil || n[1] == nil || n[2] == nil || n[0] == n[1] || n[1] == n[2] || !alike(n[0], n[1]) || !alike(n[1], n[2]) {
 		return false
 	}
@@ -290,8 +301,8 @@ func (z *steps) alike(n [3]*onnx.Node, p int, readers bool) bool {
 		switch follows := z.successive(t, 2); {
 		case follows && !z.isNumber(t[2]):
 			inputs = append(inputs, t)
-		case follows || !readers:
-		case begins > 0 || p != z.old-1 || !slices.Equal(z.s.Value(t[1]).Shape, z.s.Value(t[2]).Shape):
+		case follows:
+		case begins > 0 || p != z.old-1 || z.isNumber(t[1]) || !slices.Equal(z.s.Value(t[1]).Shape, z.s.Value(t[2]).Shape):
 			return false
 		default:
 			begins++
@@ -309,16 +320,15 @@ func (z *steps) alike(n [3]*onnx.Node, p int, readers bool) bool {
 // successive reports whether three values may belong to three successive steps: the same value, numbers that count on, or what
 // nodes that are alike make of such values.
 func (z *steps) successive(t [3]string, depth int) bool {
-	if t[0] == t[1] || t[1] == t[2] {
-		return t[0] == t[2]
-	}
-	if after, known := z.next[[2]string{t[0], t[1]}]; known {
+	switch after, known := z.next[[2]string{t[0], t[1]}]; {
+	case t[0] == t[1] && t[1] == t[2]:
+		return true
+	case z.isNumber(t[0]) && z.isNumber(t[1]) && z.isNumber(t[2]):
+		return z.counts(t)
+	case t[0] == t[1] || t[1] == t[2]:
+		return false
+	case known:
 		return after == t[2]
-	}
-	if z.isNumber(t[0]) && z.isNumber(t[1]) && z.isNumber(t[2]) {
-		v, ok := z.onward(t[0], t[1], 1)
-		w := z.s.Value(t[2])
-		return ok && w.Known() && v.Type == w.Type && slices.Equal(v.Shape, w.Shape) && slices.Equal(v.Ints, w.Ints) && slices.Equal(v.Floats, w.Floats)
 	}
 	var n [3]*onnx.Node
 	for i, name := range t {
@@ -332,6 +342,21 @@ func (z *steps) successive(t [3]string, depth int) bool {
 	for i, in := range n[0].Inputs {
 		if _, known := z.position[in]; !known && depth > 0 && !z.successive([3]string{in, n[1].Inputs[i], n[2].Inputs[i]}, depth-1) {
 			return false
+		}
+	}
+	return true
+}
+
+// counts reports whether three constants are the same, or whole numbers that go on by the same steps, and notes those.
+func (z *steps) counts(t [3]string) bool {
+	v, ok := z.onward(t[0], t[1], 1)
+	w := z.s.Value(t[2])
+	if !ok || !w.Known() || v.Type != w.Type || !slices.Equal(v.Shape, w.Shape) || !slices.Equal(v.Ints, w.Ints) || !slices.Equal(v.Floats, w.Floats) {
+		return false
+	}
+	if second := z.s.Value(t[1]); !slices.Equal(second.Ints, w.Ints) || !slices.Equal(second.Floats, w.Floats) {
+		for _, name := range t {
+			z.counters[z.s.Tensor(name)] = true
 		}
 	}
 	return true
@@ -356,11 +381,17 @@ type end struct {
 // ends finds what is read of the steps behind them: what reads a value of a step as no other step does.
 func (z *steps) ends() (out []*end, why string) {
 	onward, at := map[string]string{}, map[string]int{}
-	for pair := range z.next {
-		onward[pair[0]] = pair[1]
+	twice := false
+	follows := func(a, b string) {
+		twice = twice || onward[a] != "" && onward[a] != b
+		onward[a] = b
 	}
-	for name, before := range z.before {
-		onward[before] = name
+	for pair, after := range z.next {
+		follows(pair[0], pair[1])
+		follows(pair[1], after)
+	}
+	if twice {
+		return nil, "which of them follows which is not told"
 	}
 	for _, n := range z.s.Graph.Nodes {
 		if n.Passes() {
@@ -369,7 +400,7 @@ func (z *steps) ends() (out []*end, why string) {
 		joins := z.joins(n)
 		for i, name := range n.Inputs {
 			p, in := z.position[name]
-			last := in && onward[name] == "" && (p == z.old-1 && z.before[name] != "" || p == nowhere && z.earlier(name) >= z.old-4)
+			last := in && onward[name] == "" && (p == z.old-1 && z.before[name] != "" || p == nowhere && z.earlier(name) >= z.old-1-mostApart)
 			switch {
 			case !in || slices.Index(n.Inputs, name) != i || z.reads(n, i, z.before) || z.reads(n, i, onward) || !last && p < 2 || !last && joins && i < len(n.Inputs)-1:
 				continue // of the first positions, which stay
@@ -377,6 +408,9 @@ func (z *steps) ends() (out []*end, why string) {
 				return nil, fmt.Sprintf("%s reads what belongs to position %d", n.Title(), p)
 			case joins && i != len(n.Inputs)-1:
 				return nil, n.Title() + " joins them with more behind them"
+			}
+			if z.earlier(name) < z.old-1-mostApart {
+				return nil, fmt.Sprintf("%s reads what not all of them make in one way", n.Title())
 			}
 			if _, known := at[name]; !known {
 				at[name] = len(out)
@@ -436,11 +470,14 @@ func (z *steps) after(a, b string, k int) (string, bool) {
 			break
 		}
 	}
+	if a == b {
+		z.shared[b] = true
+	}
 	if k == 0 || a == b {
 		return b, true
 	}
-	if z.isNumber(a) && z.isNumber(b) {
-		return z.number(a, b, k)
+	if p, known := z.position[b]; known && p != nowhere && p+k < z.old-mostLag {
+		return "", false // of a step that is there, and written otherwise
 	}
 	if name := z.made[step{[2]string{a, b}, k}]; name != "" {
 		return name, true
@@ -487,6 +524,9 @@ func (z *steps) after(a, b string, k int) (string, bool) {
 func (z *steps) input(first, second *onnx.Node, i, k int) (string, bool) {
 	a, b := first.Inputs[i], second.Inputs[i]
 	earlier := z.before[a]
+	if z.isNumber(a) && z.isNumber(b) {
+		return z.number(a, b, k, z.position[second.Output(0)])
+	}
 	if _, in := z.position[b]; in || earlier == "" {
 		return z.after(a, b, k)
 	}
@@ -541,11 +581,25 @@ func (z *steps) onward(a, b string, k int) (*eval.Value, bool) {
 	return out, true
 }
 
-// number is the constant k steps behind two others.
-func (z *steps) number(a, b string, k int) (string, bool) {
+// number is the constant k steps behind two others, the second of which belongs to a position. It has to count positions from the beginning: what
+// counts to the end, or from the middle, is another number at each of them when there are more.
+func (z *steps) number(a, b string, k, p int) (string, bool) {
 	v, ok := z.onward(a, b, k)
-	if w := z.s.Value(b); !ok || slices.Equal(v.Ints, w.Ints) && slices.Equal(v.Floats, w.Floats) {
+	if a == b || !ok {
 		return b, ok
+	}
+	first, second := z.s.Value(a), z.s.Value(b)
+	if slices.Equal(first.Ints, second.Ints) && slices.Equal(first.Floats, second.Floats) {
+		return b, true
+	}
+	if p == nowhere { // what is made of no picked value, as the place that is written to, is followed from the last step
+		p = z.old - 1
+	}
+	for i := range second.Len() {
+		step := second.Number(i) - first.Number(i)
+		if ahead := second.Number(i) - step*float64(p); step < 0 || step > 0 && (ahead < -step || ahead > 2*step || math.Mod(ahead, step) != 0) {
+			return "", false
+		}
 	}
 	return z.constant(v)
 }
@@ -588,8 +642,18 @@ func (z *steps) write(ends []*end) (why string) {
 			like[o] = z.of[n].Outputs[k]
 		}
 	}
+	for _, n := range z.of {
+		for _, in := range n.Inputs {
+			if v := z.s.Value(in); z.isNumber(in) && !z.counters[z.s.Tensor(in)] && v.Known() && v.Len() == 1 && v.Number(0) == float64(z.old) {
+				return n.Title() + " reads how many there are in each of them"
+			}
+		}
+	}
 	var rewired []reader
 	for _, e := range ends {
+		if z.shared[e.last] {
+			return "each of them reads what the last one gives"
+		}
 		for _, n := range e.reads {
 			for i, in := range n.Inputs {
 				if in == e.last {

@@ -189,14 +189,14 @@ func TestUnroll(t *testing.T) {
 				t.Errorf("%s: no recurrence is found", kind)
 				continue
 			}
-			nodes, why := recurrence.Unroll(g, groups, length)
+			made, why := recurrence.Unroll(g, groups, length)
 			if want := refused[kind]; want != "" {
 				if !strings.Contains(why, want) {
 					t.Errorf("%s to %d: %q, want one that says %q", kind, length, why, want)
 				}
 				continue
 			}
-			if why != "" || len(nodes) == 0 {
+			if why != "" || len(made.Nodes) == 0 {
 				t.Errorf("%s to %d: refused: %s", kind, length, why)
 				continue
 			}
