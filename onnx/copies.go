@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/modelpatch/modelpatch/internal/block"
 	"github.com/modelpatch/modelpatch/patch"
 )
 
@@ -46,12 +47,7 @@ func (w *Wiring) named(name string) int32 {
 	if name == "" {
 		return -1
 	}
-	if i, ok := w.numbers[name]; ok {
-		return i
-	}
-	w.numbers[name] = int32(len(w.values))
-	w.values = append(w.values, &wire{name: name})
-	return w.numbers[name]
+	return w.number(name, new(block.Of[wire]))
 }
 
 // InsertCopies puts copies before nodes of the file, in the order given. before has a node for each of them. In Graph.Nodes they
@@ -163,14 +159,9 @@ func (e *Editor) Restore() {
 	for n, was := range e.nodesBefore {
 		*n = was
 	}
-	for _, c := range e.copied {
-		g := c.node.Graph
-		if g.order != nil {
-			g.Nodes, g.order = g.Nodes[:len(g.Nodes)-len(e.copied)], nil
-			if g.passing != nil {
-				g.passing = g.passing[:len(g.Nodes)]
-			}
-		}
+	if g := e.file.Graph; g.order != nil {
+		g.Nodes, g.order = g.Nodes[:len(g.Nodes)-len(e.copied)], nil
+		g.passing = g.passing[:min(len(g.passing), len(g.Nodes))]
 	}
 	e.readBefore, e.nodesBefore = nil, nil
 }

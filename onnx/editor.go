@@ -266,20 +266,19 @@ func (e *Editor) renameChanges() []change {
 		made[c.node] = true
 	}
 	for _, n := range e.renames {
-		listed := len(n.inputs)
 		if e.gone[n] || made[n] { // a copy is written with its names
 			continue
 		}
-		last, more, why := listed-1, []byte(nil), ""
+		last, more, why := len(n.inputs)-1, []byte(nil), ""
 		for i, r := range e.renamed[n] {
-			if i >= listed {
+			if i >= len(n.inputs) {
 				last, why = max(last, i), r.why
 			}
 		}
 		for i := range last + 1 {
 			r, renamed := e.renamed[n][i]
 			switch {
-			case i >= listed:
+			case i >= len(n.inputs):
 				more = appendText(more, 1, r.name)
 			case renamed && r.name != n.Written(i):
 				f := n.inputs[i]
@@ -290,8 +289,8 @@ func (e *Editor) renameChanges() []change {
 			continue
 		}
 		at := n.frame.start
-		if listed > 0 {
-			at = n.inputs[listed-1].end
+		if k := len(n.inputs); k > 0 {
+			at = n.inputs[k-1].end
 		}
 		out = append(out, change{frame: n.frame, at: at, new: patch.Bytes(more), why: why})
 	}

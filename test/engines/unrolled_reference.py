@@ -237,6 +237,7 @@ LOOPS = {
     "other weights in the second half": (stepping(lambda net, x, out, t, n: torch.tanh((net.a, net.q)[t >= n // 2](x[:, t]) + before(net, out, x))), False),
     "the length in each step": (stepping(lambda net, x, out, t, n: torch.tanh(net.a(x[:, t]) * n + before(net, out, x))), False),
     "five back": (stepping(lambda net, x, out, t, n: torch.tanh(net.a(x[:, t]) + (net.b(out[t - 5]) if t >= 5 else 0))), False),
+    "filled by turns": (stepping(lambda net, x, out, t, n: torch.tanh(net.a(x[:, t]) + before(net, out, x) + torch.full_like(x[:, t], t % 2))), False),
     "less the last state": (less_last, False),
     "all tokens so far": (stepping(lambda net, x, out, t, n: torch.tanh(net.a(x[:, t]) + before(net, out, x) + x[:, : t + 1].sum(1))), False),
     "shifted places": (shifted, False),

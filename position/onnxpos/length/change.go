@@ -232,7 +232,10 @@ func (c *Change) run() error {
 
 // stepsStay refuses a change of numbers that count from step to step of a recurrence: one of them may be what the length was.
 func (c *Change) stepsStay() error {
-	for n := range c.steps.Nodes {
+	for _, n := range c.Graph.File.Graph.Nodes {
+		if !c.steps.Nodes[n] {
+			continue
+		}
 		for i, in := range n.Inputs {
 			t := c.Graph.Eval.Main.Tensor(in)
 			if t == nil || !c.steps.Counters[t] {

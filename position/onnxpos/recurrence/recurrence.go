@@ -8,7 +8,9 @@
 package recurrence
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 
@@ -366,8 +368,29 @@ func (z *steps) counts(t [3]string) bool {
 func alike(a, b *onnx.Node) bool {
 	return a.Op == b.Op && a.Domain == b.Domain && len(a.Inputs) == len(b.Inputs) && len(a.Outputs) == len(b.Outputs) &&
 		slices.EqualFunc(a.Attributes, b.Attributes, func(x, y *onnx.Attribute) bool {
-			return x.Name == y.Name && x.Type == y.Type && x.I == y.I && x.F == y.F && slices.Equal(x.Ints, y.Ints) && slices.Equal(x.S, y.S) && x.Graph == nil && x.Graphs == nil
+			return x.Name == y.Name && x.Text() == y.Text() && sameTensor(x.Tensor, y.Tensor) && !x.Long && x.Graph == nil && y.Graph == nil && x.Graphs == nil && y.Graphs == nil
 		})
+}
+
+// maxFilling bounds the elements of a tensor in an attribute that is compared: ConstantOfShape has one.
+const maxFilling = 64
+
+// sameTensor reports whether two attributes hold the same tensor, or none.
+func sameTensor(a, b *onnx.Tensor) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if a.Type != b.Type || !slices.Equal(a.Dims, b.Dims) || a.Len() > maxFilling {
+		return false
+	}
+	x, err := a.WholeSource()
+	y, err2 := b.WholeSource()
+	if err != nil || err2 != nil {
+		return false
+	}
+	first, err := io.ReadAll(x.Open())
+	second, err2 := io.ReadAll(y.Open())
+	return err == nil && err2 == nil && bytes.Equal(first, second)
 }
 
 // end is what the last step gives, where what stands behind the steps reads it, or joins what all of them give.
@@ -642,7 +665,8 @@ func (z *steps) write(ends []*end) (why string) {
 			like[o] = z.of[n].Outputs[k]
 		}
 	}
-	for _, n := range z.of {
+	for _, copied := range z.copies {
+		n := z.of[copied]
 		for _, in := range n.Inputs {
 			if v := z.s.Value(in); z.isNumber(in) && !z.counters[z.s.Tensor(in)] && v.Known() && v.Len() == 1 && v.Number(0) == float64(z.old) {
 				return n.Title() + " reads how many there are in each of them"
@@ -669,7 +693,7 @@ func (z *steps) write(ends []*end) (why string) {
 	}
 	rewired = append(rewired, z.ahead...)
 	for _, r := range rewired {
-		if from := z.maker[r.name]; from != nil && r.node.Index() < max(z.place[from], 0) {
+		if from := z.maker[r.name]; from != nil && r.node.Index() < z.place[from] {
 			return r.node.Title() + " stands before what it would read"
 		}
 	}
