@@ -179,15 +179,16 @@ func (x *extension) compare() (done bool, err error) {
 		default:
 			x.bounded = true
 			enough = enough && e.Capacity >= x.o.Length
-			if x.present == 0 || e.Capacity < x.present {
-				x.present = e.Capacity
-			}
+			x.present = min(cmp.Or(x.present, e.Capacity), e.Capacity)
 		}
 	}
+	traced := 0 // where a graph of no other bound ends, behind the wanted length
 	if e, ok := x.m.(Ender); ok {
 		if n, beside := e.End(); beside > 0 && x.bounded {
 			x.beside, x.present = beside, n
-		} else if n > 0 && (n < x.present || !x.bounded) && !(x.o.Shorter && n > x.o.Length) {
+		} else if n > 0 && (n < x.present || !x.bounded) && x.o.Shorter && n > x.o.Length {
+			traced = n
+		} else if n > 0 && (n < x.present || !x.bounded) {
 			x.ends, enough = n, enough && n >= x.o.Length
 			x.out.note(fmt.Sprintf("the graph ended at %d positions, before its encodings: constants that held this length follow", n))
 		}
@@ -198,15 +199,13 @@ func (x *extension) compare() (done bool, err error) {
 	stated := x.d.Length.Stated
 	if stated != nil && (x.present == 0 || x.d.Format == FormatONNX) {
 		enough = enough && *stated >= x.o.Length
-		if x.present == 0 || *stated < x.present {
-			x.present = *stated
-		}
+		x.present = min(cmp.Or(x.present, *stated), *stated)
 	}
 	if x.present == 0 {
 		x.present, x.configured = x.o.ConfiguredLength, x.o.ConfiguredLength > 0
 	}
 	has := map[bool]string{true: "by the configuration beside it the model has", false: "the model has"}[x.configured]
-	switch n, present := x.o.Length, cmp.Or(x.ends, x.present); {
+	switch n, present := x.o.Length, cmp.Or(x.ends, x.present, traced); {
 	case x.o.Shorter && present == 0 && x.d.Length.Beyond == report.BeyondError:
 		return false, &Refusal{Why: "its inputs have one size, and what of it is a length is not known", Instead: "export the model for the wanted size"}
 	case x.o.Shorter && n > present:

@@ -100,6 +100,20 @@ func TestLength(t *testing.T) {
 	}
 }
 
+// A graph that ends before any encoding of it does is tried at a shorter length: what ends it is one length, and may be the only one.
+func TestShorterThanTheGraph(t *testing.T) {
+	for length, nothing := range map[int]bool{9: false, 16: true, 17: true} {
+		m, sites := build(FormatONNX, 0, runtime)
+		out, err := Extend(ending{m, 16, false}, ExtendOptions{Length: length, Shorter: true})
+		if tried := m.length == length; err != nil || tried == nothing || nothing && out.Nothing == "" {
+			t.Errorf("%d: tried %t, %+v, %v", length, tried, out, err)
+		}
+		if sites[0].held != nil {
+			t.Errorf("%d: the encoding becomes %v", length, sites[0].held)
+		}
+	}
+}
+
 // A table of sines keeps the rows before its first position.
 func TestExtendSinusoid(t *testing.T) {
 	e := Encoding{Scheme: schemes.Sinusoid{Base: 10000, Dim: 4, Rows: 18, Offset: 2}, Form: report.FormTable, Capacity: 16, Beyond: report.BeyondError}
