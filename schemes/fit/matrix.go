@@ -48,6 +48,11 @@ func columns(m Matrix, n int, column func(c int) int) Matrix {
 	return Func(m.Rows(), n, func(r, c int) float64 { return m.At(r, column(c)) })
 }
 
+// Reordered is a matrix with its rows in another order: row i is row order[i] of m.
+func Reordered(m Matrix, order []int) Matrix {
+	return Func(len(order), m.Cols(), func(r, c int) float64 { return m.At(order[r], c) })
+}
+
 // wholeTable is the number of elements up to which every row is looked at.
 const wholeTable = 1 << 21
 

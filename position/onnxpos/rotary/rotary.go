@@ -448,33 +448,19 @@ func (r *Site) grid() []int {
 	return nil
 }
 
-// grids is grid, or all of as many places as a packed picture of one size has, whose rows and columns its numbers alone tell.
-func (r *Site) grids() (all [][]int) {
-	if grid := r.grid(); grid != nil {
-		return [][]int{grid}
-	}
-	if n := r.m.FixedLength(); r.m.TokenMatrix() == nil {
-		for height := 2; 2*height <= n; height++ {
-			if n%height == 0 {
-				all = append(all, []int{height, n / height})
-			}
-		}
-	}
-	return all
-}
-
 // describeGrid reads cosines and sines of the places of a grid, which turn by their
 // rows and columns.
 func (r *Site) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Precision) bool {
 	if cos == nil || sin == nil {
 		return false
 	}
-	var found fit.AxialResult
-	var grid []int
-	ok := false
-	for _, grid = range r.grids() {
-		if found, ok = fit.AxialRotaryCache(cos, sin, p, grid); ok {
-			break
+	grid, inOrder := r.grid(), true
+	found, ok := fit.AxialRotaryCache(cos, sin, p, grid)
+	if !ok && (grid == nil || len(grid) == 2) {
+		var order []int
+		if grid, order, ok = fit.CellsOf(cos, sin, p); ok { // the graph's own order, such as that of patches that are merged
+			inOrder = slices.IsSorted(order)
+			found, ok = fit.AxialRotaryCache(fit.Reordered(cos, order), fit.Reordered(sin, order), p, grid)
 		}
 	}
 	if !ok {
@@ -495,6 +481,8 @@ func (r *Site) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Pre
 		says += fmt.Sprintf("; %d rows before them turn by angles of their own", found.Prefix)
 	case found.Prefix > 0:
 		says += fmt.Sprintf("; %d rows before them do not turn", found.Prefix)
+	case !inOrder:
+		says += "; they stand in another order than row after row"
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: says, Residual: site.Residual(found.Residual)})
 	return true
