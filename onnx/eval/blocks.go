@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -54,13 +55,36 @@ func spaceToDepth(c *call) ([]*Value, error) {
 	return one(Shaped(a.Type, a.Shape[0], a.Shape[1]*n*n, a.Shape[2]/n, a.Shape[3]/n)), nil
 }
 
-// gridSample gives data the size of the grid at whose places they are read.
+// gridSample gives data the size of the grid at whose places they are read: of one batch the nearest elements, as Resize does here, where the places
+// are known.
 func gridSample(c *call) ([]*Value, error) {
 	a, grid := c.need(0), c.need(1)
-	if len(a.Shape) < 3 || len(grid.Shape) != len(a.Shape) {
+	axes := len(a.Shape) - 2
+	if axes < 1 || len(grid.Shape) != len(a.Shape) {
 		return one(&Value{Type: a.Type}), nil
 	}
-	return one(Shaped(a.Type, slices.Concat(a.Shape[:2], grid.Shape[1:len(grid.Shape)-1])...)), nil
+	out := Shaped(a.Type, slices.Concat(a.Shape[:2], grid.Shape[1:axes+1])...)
+	if a.Shape[0] != 1 || grid.Shape[0] != 1 || grid.Shape[axes+1] != axes || !grid.Known() || !out.sound() || slices.Contains(a.Shape, 0) {
+		return one(out), nil
+	}
+	indices := make([]int, grid.Len()/axes)
+	for place := range indices {
+		for axis, size := range a.Shape[2:] {
+			x := (grid.Number(place*axes+axes-1-axis) + 1) / 2 // of the last axis first
+			if c.node.Int("align_corners", 0) == 1 {
+				x *= float64(size - 1)
+			} else {
+				x = x*float64(size) - 0.5
+			}
+			nearest := 0
+			if x > 0 {
+				nearest = int(min(math.Round(x), float64(size-1)))
+			}
+			indices[place] = indices[place]*size + nearest
+		}
+	}
+	flat := a.view([]int{1, a.Shape[1], product(a.Shape[2:])})
+	return one(flat.take(2, indices, c.most()).view(out.Shape)), nil
 }
 
 // stft is the spectrum of each of a signal's frames: (batch, frames, bins, 2).

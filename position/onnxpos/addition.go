@@ -301,8 +301,7 @@ func (a *addition) resampledFrom() []int {
 	if a.sheet == nil {
 		return nil
 	}
-	grid, _, ok := a.gridOf()
-	if !ok || len(grid) != 2 {
+	if grid, _, ok := a.gridOf(); ok && len(grid) != 2 {
 		return nil
 	}
 	resize := a.resize()

@@ -349,3 +349,18 @@ func TestPairLayout(t *testing.T) {
 		}
 	}
 }
+
+// Patches that come as rows get what lies between the rows of a table: the table's grid is told, and as many positions as there are patches.
+func TestSampledRows(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		m.Inputs = []onnx.NewValue{{Name: "pixel_values", Type: onnx.Float, Dims: []int64{24, 12}}}
+		m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{24, 4}}}
+		m.Initializers = []onnx.NewTensor{noise("patch", 12, 4), noise("pos", 1, 4, 3, 4), integers("all", 0, 3),
+			floats("at", []int64{1, 24, 1, 2}, func(i int) float64 { return []float64{float64(i/2%6)/3 - 0.8, float64(i/12)/2 - 0.7}[i%2] })}
+		m.Nodes = []onnx.NewNode{node("MatMul", "x", "pixel_values", "patch"), node("GridSample", "between", "pos", "at"),
+			node("Squeeze", "rows", "between", "all"), withInts(node("Transpose", "table", "rows"), "perm", []int64{1, 0}), node("Add", "h", "x", "table")}
+	})
+	if got, want := found(m), "position table of 12 rows of 4, grid 3×4 ×24"; got != want {
+		t.Errorf("found %q, want %q", got, want)
+	}
+}

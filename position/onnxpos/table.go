@@ -240,6 +240,9 @@ func (t *tableSite) describe(d *detector) {
 	if grid != nil && !waves {
 		learned.Offset, learned.Grid, learned.Prefix, learned.Rows = 0, grid, prefix, total
 		e.Scheme, e.Capacity = learned, sheet.Size(grid)
+		if _, _, ok := use.gridOf(); !ok && t.Resampled() { // patches that come as rows take what lies between
+			e.Capacity = max(e.Capacity, len(use.sheet.Places))
+		}
 	}
 	t.Detected = e
 }
@@ -255,6 +258,9 @@ func (t *tableSite) grid(d *detector) (grid []int, prefix, total int) {
 		return t.crossed, 0, use.share.Table.Len()
 	}
 	grid, prefix, ok := use.gridOf()
+	if from := use.resampledFrom(); !ok && from != nil { // for patches that come as rows
+		return from, 0, sheet.Size(from)
+	}
 	if !ok || t.m.TokenMatrix() != nil && t.m.Grows(t, t.m.At(d.length+1)) {
 		return nil, 0, 0 // or a text beside patches, of as many tokens as are given
 	}

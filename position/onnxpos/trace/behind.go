@@ -87,7 +87,7 @@ func Clamped(s *eval.Scope, name string) bool {
 	return false
 }
 
-// Resized is the nearest Resize of the scope that a value went through, nil where there is none.
+// Resized is the nearest node of the scope that resampled a value, nil where there is none.
 func Resized(s *eval.Scope, name string) *onnx.Node {
 	seen := map[string]bool{}
 	queue := []string{name}
@@ -100,7 +100,7 @@ func Resized(s *eval.Scope, name string) *onnx.Node {
 		if n == nil || at != s {
 			continue
 		}
-		if n.Op == "Resize" {
+		if n.Op == "Resize" || eval.Is(n, 1<<eval.AxesSample) {
 			return n
 		}
 		queue = append(queue, DataInputs(n)...)
