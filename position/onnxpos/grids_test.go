@@ -364,3 +364,35 @@ func TestSampledRows(t *testing.T) {
 		t.Errorf("found %q, want %q", got, want)
 	}
 }
+
+// Parts of each head that turn by coordinates of their own are one rotation of sections; parts that turn by one coordinate are not.
+func TestPartsOfHeads(t *testing.T) {
+	for name, want := range map[string]string{"row column": "RoPE base 100, rotary dim 16, half, sections 4+4, each with frequencies of its own", "row row": "RoPE base 100, rotary dim 8 of 16, half"} {
+		m := built(t, func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "pixel_values", Type: onnx.Float, Dims: []int64{1, 36, 12}}, {Name: "pixel_position_ids", Type: onnx.Int64, Dims: []int64{1, 36, 2}}}
+			m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{1, 36, 36}}}
+			m.Initializers = []onnx.NewTensor{noise("wq", 12, 16), noise("wk", 12, 16), noise("wv", 12, 16), integers("0", 0), integers("1", 1), integers("4", 4), integers("8", 8), integers("16", 16), integers("2", 2),
+				floats("f", []int64{4}, func(k int) float64 { return math.Pow(100, -float64(k)/4) })}
+			m.Nodes = nil
+			for i, axis := range []string{"row", "column"} {
+				m.Nodes = append(m.Nodes, withInts(node("Gather", axis+"1", "pixel_position_ids", fmt.Sprint(i)), "axis", int64(2)), withInts(node("Cast", axis+"2", axis+"1"), "to", int64(onnx.Float)),
+					node("Mul", axis+"3", axis+"2", "f"), withInts(node("Concat", axis+"4", axis+"3", axis+"3"), "axis", int64(-1)), node("Cos", axis+" cos", axis+"4"), node("Sin", axis+" sin", axis+"4"))
+			}
+			for _, of := range []string{"q", "k"} {
+				m.Nodes = append(m.Nodes, node("MatMul", of, "pixel_values", "w"+of))
+				for i, axis := range strings.Fields(name) {
+					id := func(s string) string { return fmt.Sprint(of, i, s) }
+					ends := [][2]string{{"0", "8"}, {"8", "16"}}[i]
+					m.Nodes = append(m.Nodes, node("Slice", id("x"), of, ends[0], ends[1], "2"), node("Slice", id("first"), id("x"), "0", "4", "2"), node("Slice", id("second"), id("x"), "4", "8", "2"),
+						node("Neg", id("negative"), id("second")), withInts(node("Concat", id("turned"), id("negative"), id("first")), "axis", int64(-1)),
+						node("Mul", id("kept"), id("x"), axis+" cos"), node("Mul", id("swung"), id("turned"), axis+" sin"), node("Add", id("y"), id("kept"), id("swung")))
+				}
+				m.Nodes = append(m.Nodes, withInts(node("Concat", of+"r", of+"0y", of+"1y"), "axis", int64(-1)))
+			}
+			m.Nodes = append(m.Nodes, withInts(node("Transpose", "kt", "kr"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "qr", "kt"), withInts(node("Softmax", "h", "s"), "axis", int64(-1)))
+		})
+		if got := found(m); got != want {
+			t.Errorf("%s: found %q, want %q", name, got, want)
+		}
+	}
+}

@@ -209,6 +209,10 @@ func (r *Site) describe() {
 	r.scheme.Scaling = r.scheme.Scaling.WithAttentionFactor(r.scheme.Scaling.AttentionFactor)
 	if r.scheme.Dim > 0 && e.Form == report.FormRuntime && !r.scheme.OwnFrequencies && r.scheme.Grid == nil {
 		r.scheme.Sections, r.scheme.InterleavedSections = r.sections()
+		if n := r.partsOfHead(); n > 1 && r.scheme.Sections == nil {
+			r.scheme.Sections, r.scheme.OwnFrequencies = slices.Repeat([]int{r.scheme.Pairs()}, n), true
+			r.scheme.Dim *= n
+		}
 	}
 	if sections := ownSections(use); sections != nil {
 		r.scheme.Sections, r.scheme.InterleavedSections = sections, use.node.Int("mrope_layout", 0) == 1

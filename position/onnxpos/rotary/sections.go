@@ -58,6 +58,24 @@ func (r *Site) sections() (counts []int, interleaved bool) {
 	return counts, interleaved
 }
 
+// partsOfHead is how many parts of each head turn in one way, each by a position of its own (the row and the column of a patch, as inputs say
+// them), and are put beside each other again.
+func (r *Site) partsOfHead() int {
+	u := r.uses[0]
+	for _, join := range u.scope.Consumers(u.node.Output(0)) {
+		var by []string
+		for _, o := range r.uses {
+			if join.Op == "Concat" && o.scope == u.scope && slices.Contains(join.Inputs, o.node.Output(0)) && !slices.Contains(by, o.cos) {
+				by = append(by, o.cos)
+			}
+		}
+		if len(by) > 1 && len(by)*r.scheme.Dim <= r.headDim() {
+			return len(by)
+		}
+	}
+	return 1
+}
+
 // ownSections are those that a fused operator says itself (MRotaryEmbedding); nil where it says none, or
 // others than pairs are there.
 func ownSections(u *rotation) (out []int) {
