@@ -74,7 +74,7 @@ func (t *Turns) same(i int) bool {
 }
 
 // repeat runs the body of a Loop or a Scan once, with what is the same in all of its turns:
-// captured values, those that are handed on as they are, and the sizes of all others.
+// captured values, those that are handed on as they are, and the sizes of all others; and turn after turn where all numbers are known.
 func repeat(c *call) ([]*Value, error) {
 	t, ok := TurnsOf(c.node)
 	if !ok {
@@ -95,6 +95,9 @@ func repeat(c *call) ([]*Value, error) {
 		if axis, ok := t.Axis(c.node, i, len(c.need(i).Shape)); ok {
 			turns = c.need(i).Shape[axis]
 		}
+	}
+	if out := c.inTurns(t, turns); out != nil {
+		return out, nil
 	}
 	out := make([]*Value, len(c.node.Outputs))
 	for i := range out {

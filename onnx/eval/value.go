@@ -34,6 +34,9 @@ type Value struct {
 	state      bool  // not kept because it is the model's state: rows chosen by tokens
 	most       int32 // elements up to which the tensor is read, where more than maxContent
 
+	Sequence bool     // a list of tensors, which are Elements; it has no shape
+	Elements []*Value // of a sequence
+
 	Shape   []int
 	Ints    []int64   // content of integer and truth values
 	Floats  []float64 // content of floating-point values

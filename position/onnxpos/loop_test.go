@@ -84,6 +84,12 @@ func TestLoops(t *testing.T) {
 				body([]onnx.NewNode{node("MatMul", "next", "state", "U"), node("Identity", "left", "next")}, "left"))
 			m.Nodes = append(m.Nodes[:5], node("Reshape", "pe", "all", "rows"), m.Nodes[5])
 		}, report.SchemeUnknown},
+		{"a table of which a loop takes a row a turn", func(m *onnx.NewModel) {
+			free(m)
+			m.Initializers = append(m.Initializers, noise("dawn", 1, 4))
+			m.Nodes[3] = with(onnx.NewNode{Op: "Loop", Inputs: []string{"n", "", "dawn"}, Outputs: []string{"last", "pe"}}, "body",
+				body([]onnx.NewNode{node("Gather", "row", "wpe", "turn"), node("Identity", "next", "state")}, "row"))
+		}, report.SchemeLearned},
 		{"layers behind a table", func(m *onnx.NewModel) { layers(m, node("Identity", "in", "mixed")) }, report.SchemeLearned},
 		{"layers alone", func(m *onnx.NewModel) {
 			layers(m, node("Identity", "in", "mixed"))
