@@ -376,6 +376,9 @@ func (c *call) run() []*Value {
 		c.doubt(fmt.Sprintf("operator %s is not known", operatorName(c.n)))
 		return c.unfollowed(depends)
 	}
+	if row.Axes == eval.AxesRandom {
+		depends = Content
+	}
 	out := rule(c)
 	places := c.places()
 	for i := range c.n.Outputs {

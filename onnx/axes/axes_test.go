@@ -170,6 +170,8 @@ func TestPass(t *testing.T) {
 			node("MatMul", "c", "a", "b"), with(node("ReduceMax", "of all", "c"), "keepdims", int64(0)), node("Add", "y", "x", "of all")}, "doubt at MatMul"},
 		{"batches of different origin", []onnx.NewNode{with(node("Transpose", "a", "cache"), "perm", []int64{0, 1, 3, 2}), with(node("Transpose", "b", "cache"), "perm", []int64{0, 3, 2, 1}),
 			node("MatMul", "c", "a", "b"), with(node("ReduceMax", "of all", "c"), "keepdims", int64(0)), node("Add", "y", "x", "of all")}, "doubt at MatMul"},
+		{"noise", []onnx.NewNode{node("RandomNormalLike", "drawn", "x"), node("Add", "y", "x", "drawn")}, "equivariant"},
+		{"noise of its own size", []onnx.NewNode{with(node("RandomUniform", "drawn"), "shape", []int64{1, 6, 4}), node("Add", "y", "x", "drawn")}, "equivariant"},
 		{"an operator of nobody's", []onnx.NewNode{{Op: "Rotate", Domain: "acme", Inputs: []string{"x"}, Outputs: []string{"y"}}}, "doubt at Rotate"},
 		{"one that no output needs", []onnx.NewNode{{Op: "Rotate", Domain: "acme", Inputs: []string{"x"}, Outputs: []string{"z"}}, node("Relu", "y", "x")}, "equivariant"},
 		{"rotary embedding in a fused attention", []onnx.NewNode{with(onnx.NewNode{Op: "Attention", Domain: "com.microsoft", Inputs: []string{"x", "wide", "", ""}, Outputs: []string{"y"}}, "do_rotary", int64(1))}, "meeting at Attention"},

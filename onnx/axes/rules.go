@@ -24,7 +24,7 @@ func ruleOf(n *onnx.Node) (rule, *eval.Operator) {
 
 // rules has the code of each of the table's rules.
 var rules = [eval.AxisRules]rule{
-	eval.AxesAlike: first, eval.AxesSame: first, eval.AxesSoftmax: first, eval.AxesAdd: elementwise(Added), eval.AxesLargest: elementwise(Added), eval.AxesMultiply: elementwise(Multiplied), eval.AxesBias: elementwise(Biased),
+	eval.AxesAlike: first, eval.AxesSame: first, eval.AxesRandom: random, eval.AxesSoftmax: first, eval.AxesAdd: elementwise(Added), eval.AxesLargest: elementwise(Added), eval.AxesMultiply: elementwise(Multiplied), eval.AxesBias: elementwise(Biased),
 	eval.AxesQuantizedAdd: quantizedPair(Added), eval.AxesQuantizedMultiply: quantizedPair(Multiplied), eval.AxesChoose: where, eval.AxesCompare: compare,
 	eval.AxesNew: sizes, eval.AxesOfKnown: onlyKnown, eval.AxesScatter: scatter,
 	eval.AxesReshape: reshape, eval.AxesTranspose: transpose, eval.AxesExpand: expand, eval.AxesSlice: slice, eval.AxesSplit: split, eval.AxesConcat: concat,
@@ -54,6 +54,14 @@ func operands(n *onnx.Node) int {
 		return 1
 	}
 	return len(n.Inputs)
+}
+
+// random is content of its own: what it is added to has no rows by place.
+func random(c *call) []*Value {
+	if len(c.n.Inputs) == 0 {
+		return []*Value{c.l.constant(c.s.Output(c.n, 0), Content)}
+	}
+	return []*Value{{Axes: c.of(0).Axes, Depends: Content}}
 }
 
 // first gives back the axes of the first input: each element for itself, or along

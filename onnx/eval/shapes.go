@@ -118,6 +118,24 @@ func sameAsFirst(c *call) ([]*Value, error) {
 	return one(&Value{Type: a.Type, Ranked: a.Ranked, Shape: a.Shape}), nil
 }
 
+// drawn is of the shape of the first input or of an attribute; its numbers are new at each run.
+func drawn(c *call) ([]*Value, error) {
+	out := &Value{Type: onnx.Float}
+	if a := c.input(0); a != nil {
+		out.Type, out.Ranked, out.Shape = a.Type, a.Ranked, a.Shape
+	} else if sizes := c.node.Ints("shape"); len(sizes) <= maxRank {
+		out.Ranked, out.Shape = true, []int{}
+		for _, n := range sizes {
+			if n < 0 || n > maxAxis {
+				return nil, c.fail("shape %v", sizes)
+			}
+			out.Shape = append(out.Shape, int(n))
+		}
+	}
+	out.Type = onnx.DataType(c.node.Int("dtype", int64(out.Type)))
+	return one(out), nil
+}
+
 // sameAsEach has outputs of the shape of the first input, and of the last.
 func sameAsEach(c *call) ([]*Value, error) {
 	a, b := c.need(0), c.need(len(c.in)-1)

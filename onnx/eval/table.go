@@ -85,6 +85,7 @@ const (
 	AxesPad                                   // places added at the ends
 	AxesMove                                  // places moved
 	AxesSample                                // between places of the first input, at those that the second one names
+	AxesRandom                                // the axes of the first input or of an attribute, with numbers that are drawn: they say nothing of places
 	AxesRecur                                 // one place after the other
 	AxesState                                 // one place after the other along an axis of the first input, which says what it is
 	AxesAccumulate                            // sums of all places before
@@ -284,10 +285,10 @@ var standardOperators = [...]Operator{
 	{Name: "QuantizeLinear", Since: 10, value: quantize, Axes: AxesSame},
 	{Name: "RMSNormalization", Since: 23, value: rmsNormalization, Axes: AxesNormalize},
 	{Name: "RNN", Since: 1, value: recurrent, Axes: AxesRecur},
-	{Name: "RandomNormal", Since: 1, Axes: AxesNew, NotModelled: "numbers and shape"},
-	{Name: "RandomNormalLike", Since: 1, value: sameAsFirst, Axes: AxesAlike},
-	{Name: "RandomUniform", Since: 1, Axes: AxesNew, NotModelled: "numbers and shape"},
-	{Name: "RandomUniformLike", Since: 1, value: sameAsFirst, Axes: AxesAlike},
+	{Name: "RandomNormal", Since: 1, value: drawn, Axes: AxesRandom},
+	{Name: "RandomNormalLike", Since: 1, value: drawn, Axes: AxesRandom},
+	{Name: "RandomUniform", Since: 1, value: drawn, Axes: AxesRandom},
+	{Name: "RandomUniformLike", Since: 1, value: drawn, Axes: AxesRandom},
 	{Name: "Range", Since: 11, value: rangeOp, Axes: AxesNew},
 	{Name: "Reciprocal", Since: 1, unary: func(a float64) float64 { return 1 / a }, Axes: AxesAlike},
 	{Name: "ReduceL1", Since: 1, value: reduce, Axes: AxesReduce},
