@@ -240,7 +240,7 @@ func (t *tableSite) describe(d *detector) {
 	if grid != nil && !waves {
 		learned.Offset, learned.Grid, learned.Prefix, learned.Rows = 0, grid, prefix, total
 		e.Scheme, e.Capacity = learned, sheet.Size(grid)
-		if _, _, ok := use.gridOf(); !ok && t.Resampled() { // patches that come as rows take what lies between
+		if _, _, ok := use.gridOf(); !ok && t.Resampled() || use.tiledFrom() != nil { // patches that come as rows take what lies between; windows take it again
 			e.Capacity = max(e.Capacity, len(use.sheet.Places))
 		}
 	}
