@@ -28,6 +28,7 @@ type addition struct {
 	share    *sheet.Share // what comes of a constant; nil for numbers that the graph computes
 	source   trace.Source
 	turns    bool        // one of two tables of which one is for the turns of the other
+	between  bool        // rows that lie between those of the constant, as a graph resamples it by its own arithmetic
 	tokens   bool        // rows of tokens beside places whose numbers the graph computes
 	constant []bool      // of numbers that the graph computes: which places have rows of a constant instead
 	beside   []*addition // tables of the other axes of positions, this one first; nil: it tells all apart
@@ -69,6 +70,11 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	for _, o := range slices.Concat(of.ByRow, of.ByElement) {
 		if !waves { // else rows are angles
 			take(o, s.ShareByRow(o))
+		}
+		if part := s.ShareBetween(o); part != nil && !waves {
+			a := first
+			a.share, a.between, a.source = part, true, trace.Source{Tensor: o.Tensor, Scope: x.Scope, Axis: part.Table.Axis}
+			return []*addition{&a}
 		}
 	}
 	out = withoutScales(out)
@@ -299,6 +305,12 @@ func (a *addition) tiledFrom() []int {
 // goes into the Resize, columns first or last; nil where there is none.
 func (a *addition) resampledFrom() []int {
 	if a.sheet == nil {
+		return nil
+	}
+	if a.between {
+		if a.share.Table.Planar {
+			return a.share.Table.Grid[:]
+		}
 		return nil
 	}
 	if grid, _, ok := a.gridOf(); ok && len(grid) != 2 {

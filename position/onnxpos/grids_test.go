@@ -396,3 +396,37 @@ func TestPartsOfHeads(t *testing.T) {
 		}
 	}
 }
+
+// Rows that a graph resamples by its own arithmetic lie between those of a table; rows that are made of it otherwise are told by the rows of the weights.
+func TestRowsBetween(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		table onnx.NewTensor
+		steps []onnx.NewNode
+		last  float64 // of the weights of a row, which sum to one with 0.5 and 0.25
+		want  string
+	}{
+		{"weights", noise("pos", 12, 4), []onnx.NewNode{node("MatMul", "rows", "weights", "pos")}, 0.25, "position table of 12 rows of 4 ×24"},
+		{"weights that are no means", noise("pos", 12, 4), []onnx.NewNode{node("MatMul", "rows", "weights", "pos")}, 0.5, "position table of 24 rows of 4 ×24"},
+		{"a grid", noise("pos", 1, 3, 4, 4), []onnx.NewNode{node("Reshape", "flat", "pos", "flat shape"), node("MatMul", "rows", "weights", "flat")}, 0.25, "position table of 12 rows of 4, grid 3×4 ×24"},
+		{"a grid behind its columns", noise("pos", 1, 4, 3, 4), []onnx.NewNode{node("Reshape", "flat", "pos", "flat shape"), withInts(node("Transpose", "turned", "flat"), "perm", []int64{1, 0}), node("MatMul", "rows", "weights", "turned")}, 0.25, "position table of 12 rows of 4, grid 3×4 ×24"},
+		{"columns mixed as well", noise("pos", 12, 4), []onnx.NewNode{node("MatMul", "between", "weights", "pos"), node("MatMul", "rows", "between", "W")}, 0.25, "position table of 24 rows of 4 ×24"},
+		{"behind a function", noise("pos", 12, 4), []onnx.NewNode{node("MatMul", "between", "weights", "pos"), node("Tanh", "rows", "between")}, 0.25, "position table of 24 rows of 4 ×24"},
+	} {
+		m := built(t, func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "pixel_values", Type: onnx.Float, Dims: []int64{24, 12}}}
+			m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{24, 4}}}
+			shape := []int64{12, 4}
+			if strings.HasSuffix(c.name, "columns") {
+				shape = []int64{4, 12}
+			}
+			m.Initializers = []onnx.NewTensor{noise("patch", 12, 4), noise("W", 4, 4), c.table, integers("flat shape", shape...), floats("weights", []int64{24, 12}, func(i int) float64 {
+				return map[int]float64{0: 0.5, 1: 0.25, 5: c.last}[((i%12-i/12*7)%12+12)%12]
+			})}
+			m.Nodes = slices.Concat([]onnx.NewNode{node("MatMul", "x", "pixel_values", "patch")}, c.steps, []onnx.NewNode{node("Add", "h", "x", "rows")})
+		})
+		if got := found(m); got != c.want {
+			t.Errorf("%s: found %q, want %q", c.name, got, c.want)
+		}
+	}
+}

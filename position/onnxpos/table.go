@@ -240,9 +240,9 @@ func (t *tableSite) describe(d *detector) {
 	if grid != nil && !waves {
 		learned.Offset, learned.Grid, learned.Prefix, learned.Rows = 0, grid, prefix, total
 		e.Scheme, e.Capacity = learned, sheet.Size(grid)
-		if _, _, ok := use.gridOf(); !ok && t.Resampled() || use.tiledFrom() != nil { // patches that come as rows take what lies between; windows take it again
-			e.Capacity = max(e.Capacity, len(use.sheet.Places))
-		}
+	}
+	if _, _, ok := use.gridOf(); !waves && (use.between || !ok && grid != nil && t.Resampled() || use.tiledFrom() != nil) { // patches that come as rows take what lies between; windows take it again
+		e.Capacity = max(e.Capacity, len(use.sheet.Places)-prefix)
 	}
 	t.Detected = e
 }
@@ -258,7 +258,7 @@ func (t *tableSite) grid(d *detector) (grid []int, prefix, total int) {
 		return t.crossed, 0, use.share.Table.Len()
 	}
 	grid, prefix, ok := use.gridOf()
-	if from := use.resampledFrom(); !ok && from != nil { // for patches that come as rows
+	if from := use.resampledFrom(); use.between || !ok && from != nil { // for patches that come as rows, or by arithmetic
 		return from, 0, sheet.Size(from)
 	}
 	if !ok || t.m.TokenMatrix() != nil && t.m.Grows(t, t.m.At(d.length+1)) {
@@ -500,5 +500,5 @@ func (t *tableSite) SetBeyond(beyond string, evidence ...report.Evidence) {
 
 // Resampled reports whether the graph itself resamples the table before it adds it, or lays it out again and again.
 func (t *tableSite) Resampled() bool {
-	return t.uses[0].resize() != nil || t.uses[0].tiledFrom() != nil
+	return t.uses[0].between || t.uses[0].resize() != nil || t.uses[0].tiledFrom() != nil
 }

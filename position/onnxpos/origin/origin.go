@@ -44,6 +44,8 @@ type Origin struct {
 	Axis   int
 	Zero   []float64 // nil: 0
 	Scale  []float64 // nil: 1
+	// Between says, of a constant that goes in row by row, that each number lies between those of its row: a mean of them, with weights.
+	Between bool
 }
 
 // Whole reports whether every number of the value is of the constant.
@@ -169,6 +171,7 @@ func (m *Maps) find(s *eval.Scope, name string) *Map {
 			switch found := m.rows(s, name, v, t); len(found) {
 			case 0:
 			case 1:
+				found[0].Between = m.between(s, name, v, t)
 				out.ByRow = append(out.ByRow, found...)
 				continue
 			default:

@@ -88,6 +88,23 @@ func (m *Maps) rowsAlong(s *eval.Scope, name string, v *eval.Value, t *onnx.Tens
 	return nil
 }
 
+// betweenError is how far what weights make of ones may lie from one: weights in float32, of some rows.
+const betweenError = 1e-5
+
+// between reports whether all numbers of a value are means of numbers of a constant, with weights that no number of it changes: rows between rows.
+func (m *Maps) between(s *eval.Scope, name string, v *eval.Value, t *onnx.Tensor) bool {
+	zero, one, scatters, halves := m.numbers(s, name, v, t, zeros), m.numbers(s, name, v, t, ones), m.numbers(s, name, v, t, scattered), m.numbers(s, name, v, t, small)
+	if zero == nil || one == nil || scatters == nil || halves == nil || !t.Type.IsFloat() {
+		return false
+	}
+	for i := range zero {
+		if zero[i] != 0 || math.Abs(one[i]-1) > betweenError || math.Abs(halves[i]-(scatters[i]/scatterSize-0.5)) > betweenError {
+			return false
+		}
+	}
+	return true
+}
+
 // Planned asks an evaluation of the same graph, in which constants are planned to become
 // others, which of their rows a value's elements are copies of.
 type Planned struct {

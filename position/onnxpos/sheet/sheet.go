@@ -224,6 +224,34 @@ func (s *Sheet) ShareByRow(o *origin.Origin) *Share {
 	return out
 }
 
+// ShareBetween is Share of a constant between whose rows those of the sheet lie, each column between numbers of one column: of a table of rows, or of
+// the places of a grid. nil where that is not so.
+func (s *Sheet) ShareBetween(o *origin.Origin) *Share {
+	dims, k := o.Tensor.Dims, len(o.Tensor.Dims)
+	if !o.Between || dims[o.Axis] != int64(len(s.Columns)) || k < 2 {
+		return nil
+	}
+	for _, at := range s.Places {
+		for c, next := range s.Columns {
+			if o.At[at+next] != c {
+				return nil
+			}
+		}
+	}
+	table := rows.Table{Tensor: o.Tensor, Axis: k - 2}
+	if k > 2 && dims[k-3] > 1 || o.Axis != k-1 {
+		grid := [2]int{int(dims[max(k-3, 0)]), int(dims[k-2])}
+		if o.Axis == k-3 {
+			grid = [2]int{int(dims[k-2]), int(dims[k-1])}
+		}
+		var ok bool
+		if table, ok = rows.OfGrid(o.Tensor, len(s.Columns), grid); !ok {
+			return nil
+		}
+	}
+	return &Share{Table: table, Columns: len(s.Columns)}
+}
+
 // differing are the dimensions of a constant along which the elements that are selected
 // lie apart.
 func differing(dims []int64, of []int, at func(int) int) []int {
