@@ -10,11 +10,14 @@ import (
 )
 
 // Sizes are the pictures that the graph takes as it is: the one size that its input has, or what both
-// sides are multiples of where they are free and the graph was seen to take such sizes; zeros where that cannot be told.
+// sides are multiples of where they are free and the graph was seen to take such sizes; zeros where that cannot be told, or patches are given one by one.
 func (m *Model) Sizes() (only [2]int, frames, multiple int) {
 	in := m.graph.ImageInput()
 	if in == nil || m.gaveUp != "" || m.PatchGrid() == (schemes.Grid{}) || !probe.HasColours(in) {
 		return only, 0, 0
+	}
+	if _, attends := m.labels().InputPositions(in.Name, 0); attends {
+		return only, 0, 0 // what is given are patches
 	}
 	frames = probe.FixedFrames(in)
 	height, width := probe.PictureSides(in)
