@@ -58,7 +58,7 @@ func firstMove(along []int) int {
 	return slices.IndexFunc(along, func(at int) bool { return at != along[0] })
 }
 
-// alongOf numbers the angles of a column, from the one nearest to that of the first row, where they are equally spaced over less than a turn; nil
+// alongOf numbers the angles of a column, from the one nearest to that of the first row, where they are equally spaced over less than half a turn; nil
 // where they are not.
 func alongOf(cos, sin Matrix, p Precision, k int) []int {
 	n := cos.Rows()
@@ -83,11 +83,11 @@ func alongOf(cos, sin Matrix, p Precision, k int) []int {
 		return nil
 	}
 	last := int(math.Round((most - least) / step))
-	if last > n/2 { // with two rows or columns at least
+	if most-least >= math.Pi || last > n/2 { // a column that may turn more than once round; one of a single axis
 		return nil
 	}
 	step = (most - least) / float64(last)
-	along, taken := make([]int, n), make([]bool, last+1)
+	along := make([]int, n)
 	backward := math.Abs(most) < math.Abs(least) // the column turns against the places
 	for r := range n {
 		at := (angles[r] - least) / step
@@ -98,10 +98,6 @@ func alongOf(cos, sin Matrix, p Precision, k int) []int {
 		if backward {
 			along[r] = last - along[r]
 		}
-		taken[along[r]] = true
-	}
-	if slices.Contains(taken, false) { // more than a turn
-		return nil
 	}
 	return along
 }

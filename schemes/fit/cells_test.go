@@ -55,8 +55,11 @@ func TestCellsOf(t *testing.T) {
 		{"text behind a picture", append(rowAfterRow([]int{4, 4}), []int{4, 4}, []int{5, 5}, []int{6, 6}, []int{7, 7}), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			columns := 10 * len(c.places[0])
+			columns := 10*len(c.places[0]) + 1
 			angle := func(r, k int) float64 {
+				if k == columns-1 { // turns more than once round, to as many places
+					return float64(c.places[r][len(c.places[r])-1]) * 4 * math.Pi / 5
+				}
 				return float64(c.places[r][k/10]) * math.Pow(10000, -float64(k%10)/10)
 			}
 			grid, order, ok := CellsOf(Func(len(c.places), columns, func(r, k int) float64 { return float64(float32(math.Cos(angle(r, k)))) }),

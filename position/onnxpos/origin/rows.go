@@ -88,17 +88,17 @@ func (m *Maps) rowsAlong(s *eval.Scope, name string, v *eval.Value, t *onnx.Tens
 	return nil
 }
 
-// betweenError is how far what weights make of ones may lie from one: weights in float32, of some rows.
+// betweenError is how far what weights make of halves may lie from a half: weights in float32, of some rows.
 const betweenError = 1e-5
 
 // between reports whether all numbers of a value are means of numbers of a constant, with weights that no number of it changes: rows between rows.
 func (m *Maps) between(s *eval.Scope, name string, v *eval.Value, t *onnx.Tensor) bool {
-	zero, one, scatters, halves := m.numbers(s, name, v, t, zeros), m.numbers(s, name, v, t, ones), m.numbers(s, name, v, t, scattered), m.numbers(s, name, v, t, small)
-	if zero == nil || one == nil || scatters == nil || halves == nil || !t.Type.IsFloat() {
+	zero, scatters, halves := m.numbers(s, name, v, t, zeros), m.numbers(s, name, v, t, scattered), m.numbers(s, name, v, t, small)
+	if zero == nil || scatters == nil || halves == nil || !t.Type.IsFloat() {
 		return false
 	}
 	for i := range zero {
-		if zero[i] != 0 || math.Abs(one[i]-1) > betweenError || math.Abs(halves[i]-(scatters[i]/scatterSize-0.5)) > betweenError {
+		if zero[i] != 0 || math.Abs(halves[i]-(scatters[i]/scatterSize-0.5)) > betweenError { // one half is one half of all weights
 			return false
 		}
 	}
