@@ -394,12 +394,32 @@ func (c *call) run() []*Value {
 		}
 		if !c.fits(i, out[i]) {
 			if depends = min(depends, out[i].Depends); depends == Content { // what a branch computes of constants and shapes may be none
-				c.doubt("its axes could not be followed")
+				why := "its axes could not be followed"
+				if c.meetsUnknown() {
+					why = UnknownNumbers
+				}
+				c.doubt(why)
 			}
 			return c.unfollowed(depends)
 		}
 	}
 	return out
+}
+
+// UnknownNumbers is the reason of a doubt about a node where data meet numbers that depend on no content, and of which not even the size is known.
+const UnknownNumbers = "numbers of a size that is not known meet the data"
+
+// meetsUnknown reports whether a node computes with data and with numbers that depend on no content, whose size is not known.
+func (c *call) meetsUnknown() bool {
+	if !c.row.In(eval.ByElement | eval.Joining) {
+		return false
+	}
+	unknown, data := false, false
+	for i := range c.in {
+		data = data || c.in[i].Depends == Content && c.known(i).Ranked
+		unknown = unknown || c.in[i].Depends < Content && c.n.Input(i) != "" && !c.known(i).Ranked
+	}
+	return unknown && data
 }
 
 func operatorName(n *onnx.Node) string {

@@ -19,6 +19,9 @@ func (c *call) turns() []*Value {
 	t, ok := eval.TurnsOf(c.n)
 	var child *eval.Scope
 	if ok {
+		if out := c.computed(); out != nil {
+			return out
+		}
 		child = c.s.Child(c.n, t.Body)
 	}
 	if child == nil {
@@ -80,6 +83,38 @@ func (c *call) turns() []*Value {
 	}
 	if u := c.uses(t, child); u.computes || (len(stepped) > 0 || u.picksData) && (sliced || u.picksOthers) {
 		c.doubt("its turns have numbers of their own")
+	}
+	return out
+}
+
+// computed are the outputs of a loop whose numbers the evaluator found turn after turn, of inputs and values around it that depend on no content.
+func (c *call) computed() (out []*Value) {
+	for _, name := range c.n.Outputs {
+		v := c.s.Value(name)
+		if name != "" && !v.Known() && !v.Sequence {
+			return nil
+		}
+		out = append(out, c.l.constant(v, Constant))
+	}
+	names, graphs := slices.Clone(c.n.Inputs), []*onnx.Graph{c.n.Attribute("body").Graph}
+	for i := 0; i < len(graphs) && i < maxCounted; i++ {
+		for _, n := range graphs[i].Nodes {
+			names = append(names, n.Inputs...)
+			for _, a := range n.Attributes {
+				if a.Graph != nil {
+					graphs = append(graphs, a.Graph)
+				}
+				graphs = append(graphs, a.Graphs...)
+			}
+		}
+		for _, o := range graphs[i].Outputs {
+			names = append(names, o.Name)
+		}
+	}
+	for _, name := range names {
+		if name != "" && c.l.value(c.s, name).Depends == Content {
+			return nil
+		}
 	}
 	return out
 }

@@ -144,11 +144,14 @@ func splitToSequence(c *call) ([]*Value, error) {
 // maxTurns bounds the turns of a body that are run, and the tensors of a sequence.
 const maxTurns = 1 << 12
 
+// maxTurnSteps bounds the nodes that all turns of a loop evaluate: what a graph may evaluate in all is eight times as much (maxSteps).
+const maxTurnSteps = 1 << 17
+
 // inTurns runs the body of a Loop or a Scan again and again, where all that it needs is known: what it gives depends on no data. nil where
 // something is not known, or it does not end.
 func (c *call) inTurns(t Turns, most int) []*Value {
 	e := c.scope.eval
-	scopes, cells, failures := len(e.scopes), e.cells, len(e.Failures)
+	scopes, cells, steps, failures := len(e.scopes), e.cells, e.steps, len(e.Failures)
 	e.doubtful++
 	defer func() { e.doubtful-- }()
 	carried, proceed := slices.Clone(c.in[t.First:t.First+t.Carried]), true
@@ -166,7 +169,7 @@ func (c *call) inTurns(t Turns, most int) []*Value {
 	}
 	rows := make([][]*Value, len(c.node.Outputs)-t.Carried)
 	for turn := 0; proceed && (most < 0 || turn < most); turn++ {
-		if turn >= maxTurns {
+		if turn >= maxTurns || e.steps-steps > maxTurnSteps {
 			return nil
 		}
 		s := &Scope{Graph: t.Body, Parent: c.scope, Caller: c.node, Outer: c.scope, eval: e, index: len(e.scopes), wiring: t.Body.Wiring(),

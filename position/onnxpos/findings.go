@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/axes"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position/onnxpos/fault"
 	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
@@ -70,6 +71,11 @@ func (f *finder) unreadMeetings() {
 	for _, x := range f.m.unread {
 		f.Add(ruleUnreadMeeting, fmt.Sprintf("%s: numbers that vary along positions are %s, in a form that is not read: the encodings that are told may not be all", x.Node.Title(), x.Kind), "",
 			&report.Where{Node: x.Node.Title()})
+	}
+	for _, d := range f.m.labels().Doubts {
+		if d.Why == axes.UnknownNumbers && !f.m.isPostProcessing(d.Scope, d.Node) {
+			f.Add(ruleUnreadMeeting, fmt.Sprintf("%s: %s: the encodings that are told may not be all", d.Node.Title(), d.Why), "", &report.Where{Node: d.Node.Title()})
+		}
 	}
 	for _, s := range f.m.sites {
 		if r, ok := s.(*rotary.Site); ok && r.Untold() != "" && len(r.Tables()) == 0 { // else rounding may do it

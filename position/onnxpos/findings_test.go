@@ -217,3 +217,28 @@ func addCaches(m *onnx.NewModel, cosRows, sinRows int, bend float64) {
 		onnx.NewNode{Op: "Mul", Inputs: []string{"h", "c"}, Outputs: []string{"hc"}}, onnx.NewNode{Op: "Mul", Inputs: []string{"other", "s"}, Outputs: []string{"os"}},
 		onnx.NewNode{Op: "Add", Inputs: []string{"hc", "os"}, Outputs: []string{"turned"}})
 }
+
+// Numbers of which nothing is known, made of constants by an operator of nobody's, may encode positions beside the table that is told.
+func TestUnknownNumbers(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		nodes []onnx.NewNode
+		told  bool
+	}{
+		{"added", []onnx.NewNode{{Op: "Mystery", Domain: "acme", Inputs: []string{"wpe"}, Outputs: []string{"more"}}, node("Add", "h", "sum", "more")}, true},
+		{"joined", []onnx.NewNode{{Op: "Mystery", Domain: "acme", Inputs: []string{"wpe"}, Outputs: []string{"more"}}, withInts(node("Concat", "h", "sum", "more"), "axis", int64(2))}, true},
+		{"nothing of the kind", []onnx.NewNode{node("Relu", "h", "sum")}, false},
+	} {
+		m := built(t, func(m *onnx.NewModel) {
+			free(m)
+			m.Initializers = append(m.Initializers, noise("W", 4, 4))
+			m.Nodes[5] = node("Add", "sum", "te", "pe")
+			c.nodes[len(c.nodes)-1].Outputs[0] = "state"
+			m.Nodes = append(append(m.Nodes, c.nodes...), node("MatMul", "h", "state", "W"))
+		})
+		told := slices.ContainsFunc(m.Findings(), func(f report.Finding) bool { return f.Rule == "onnx-unread-encoding" })
+		if told != c.told || len(m.Sites()) != 1 {
+			t.Errorf("%s: told %t, %v", c.name, told, m.Findings())
+		}
+	}
+}

@@ -90,6 +90,14 @@ func TestLoops(t *testing.T) {
 			m.Nodes[3] = with(onnx.NewNode{Op: "Loop", Inputs: []string{"n", "", "dawn"}, Outputs: []string{"last", "pe"}}, "body",
 				body([]onnx.NewNode{node("Gather", "row", "wpe", "turn"), node("Identity", "next", "state")}, "row"))
 		}, report.SchemeLearned},
+		{"tokens of which a loop takes a row a turn, and a loop that goes through nothing", func(m *onnx.NewModel) {
+			free(m)
+			m.Initializers = append(m.Initializers, noise("dawn", 1, 4), integers("line", -1), integers("rows", 1, -1, 4), integers("three", 3), noise("U", 4, 4))
+			again := with(onnx.NewNode{Op: "Loop", Inputs: []string{"three", "", "dawn"}, Outputs: []string{"dusk", "days"}}, "body",
+				body([]onnx.NewNode{node("MatMul", "next", "state", "U"), node("Identity", "left", "next")}, "left"))
+			m.Nodes = []onnx.NewNode{m.Nodes[0], m.Nodes[1], node("Reshape", "flat", "ids", "line"), with(onnx.NewNode{Op: "Loop", Inputs: []string{"n", "", "dawn"}, Outputs: []string{"last", "all"}}, "body",
+				body([]onnx.NewNode{node("Gather", "id", "flat", "turn"), node("Gather", "row", "wte", "id"), node("Identity", "next", "state")}, "row")), node("Reshape", "te", "all", "rows"), again, node("Add", "h", "te", "dusk")}
+		}, report.SchemeNone},
 		{"layers behind a table", func(m *onnx.NewModel) { layers(m, node("Identity", "in", "mixed")) }, report.SchemeLearned},
 		{"layers alone", func(m *onnx.NewModel) {
 			layers(m, node("Identity", "in", "mixed"))
