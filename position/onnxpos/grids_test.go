@@ -430,3 +430,31 @@ func TestRowsBetween(t *testing.T) {
 		}
 	}
 }
+
+// Patches that stand in blocks of two by two turn by the rows and columns of their grid; those of another grid are not made up.
+func TestMergedPatches(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		place := func(row int) [2]int { return [2]int{row/12*2 + row%4/2, row/4%3*2 + row%2} } // of 4×6 patches
+		angle := func(i int) float64 { return float64(place(i / 16)[i%8/4]) * math.Pow(10000, -float64(i%4)/4) }
+		m.Inputs = []onnx.NewValue{{Name: "hidden_states", Type: onnx.Float, Dims: []int64{24, 12}}}
+		m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: []int64{24, 24}}}
+		m.Initializers = []onnx.NewTensor{noise("wq", 12, 16), noise("wk", 12, 16), integers("0", 0), integers("1", 1), integers("8", 8), integers("16", 16),
+			floats("cos", []int64{24, 16}, func(i int) float64 { return math.Cos(angle(i)) }), floats("sin", []int64{24, 16}, func(i int) float64 { return math.Sin(angle(i)) })}
+		m.Nodes = nil
+		for _, of := range []string{"q", "k"} {
+			m.Nodes = append(m.Nodes, node("MatMul", of, "hidden_states", "w"+of), node("Slice", of+"1", of, "0", "8", "1"), node("Slice", of+"2", of, "8", "16", "1"), node("Neg", of+"n", of+"2"),
+				withInts(node("Concat", of+"t", of+"n", of+"1"), "axis", int64(-1)), node("Mul", of+"c", of, "cos"), node("Mul", of+"s", of+"t", "sin"), node("Add", of+"r", of+"c", of+"s"))
+		}
+		m.Nodes = append(m.Nodes, withInts(node("Transpose", "kt", "kr"), "perm", []int64{1, 0}), node("MatMul", "s", "qr", "kt"), withInts(node("Softmax", "h", "s"), "axis", int64(-1)))
+	})
+	if got, want := found(m), "RoPE base 10000, rotary dim 16, half, by row and column of 4×6 patches ×24"; got != want {
+		t.Errorf("found %q, want %q", got, want)
+	}
+	if i := slices.IndexFunc(m.Findings(), func(f report.Finding) bool { return f.Rule == "onnx-cache-unexplained" }); i >= 0 {
+		t.Error(m.Findings()[i])
+	}
+	_, err := position.ResizeGrid(m, position.GridOptions{Height: 8, Width: 6})
+	if err == nil || !strings.Contains(err.Error(), "order of their own") {
+		t.Errorf("another grid: %v", err)
+	}
+}

@@ -168,6 +168,9 @@ func (r *Site) resizeUse(u *rotation, to []int, squeezed bool) (says string, err
 	if u.ahead {
 		return "", refusePlaces("its columns stand ahead of the places")
 	}
+	if r.shuffled {
+		return "", refusePlaces("its patches stand in an order of their own, as blocks that are merged do: in which order those of another grid come is not in the file")
+	}
 	was, ok := turnedPlaces(u.cosValue, u.sinValue, r.scheme.Grid)
 	if u.scope != r.m.Eval.Main || !ok {
 		return "", refusePlaces("its columns are not known, or do not turn each along one axis of the grid, by one angle from place to place")

@@ -34,6 +34,7 @@ type Site struct {
 	scheme    schemes.Rotary
 	amplitude float64
 	turning   bool                   // rows before a grid turn by angles of their own
+	shuffled  bool                   // places of the grid stand in another order than row after row
 	part      bool                   // it turns a part of each head, along some axes of a grid
 	places    [2]fit.Matrix          // of several coordinates: cosines and sines of each place
 	given     map[string]*eval.Value // what cosines and sines of a grid become, without content
@@ -458,12 +459,12 @@ func (r *Site) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Pre
 	if cos == nil || sin == nil {
 		return false
 	}
-	grid, inOrder := r.grid(), true
+	grid := r.grid()
 	found, ok := fit.AxialRotaryCache(cos, sin, p, grid)
 	if !ok && (grid == nil || len(grid) == 2) {
 		var order []int
 		if grid, order, ok = fit.CellsOf(cos, sin, p); ok { // the graph's own order, such as that of patches that are merged
-			inOrder = slices.IsSorted(order)
+			r.shuffled = !slices.IsSorted(order)
 			found, ok = fit.AxialRotaryCache(fit.Reordered(cos, order), fit.Reordered(sin, order), p, grid)
 		}
 	}
@@ -485,7 +486,7 @@ func (r *Site) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Pre
 		says += fmt.Sprintf("; %d rows before them turn by angles of their own", found.Prefix)
 	case found.Prefix > 0:
 		says += fmt.Sprintf("; %d rows before them do not turn", found.Prefix)
-	case !inOrder:
+	case r.shuffled:
 		says += "; they stand in another order than row after row"
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: says, Residual: site.Residual(found.Residual)})
