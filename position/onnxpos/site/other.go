@@ -1,6 +1,7 @@
 package site
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/modelpatch/modelpatch/position"
@@ -27,13 +28,16 @@ func (o *Other) Join(other *Other) {
 }
 
 // Store refuses: nothing here can be given other numbers.
-func (o *Other) Store(position.Want) error {
+func (o *Other) Store(want position.Want) error {
 	if o.Why != "" {
 		return &position.Refusal{Why: o.Why, Instead: "export the model for the wanted length"}
 	}
 	what := "the model's " + position.EncodingName(o.Detected.Scheme)
 	if o.Detected.Scheme.Name() == report.SchemeUnknown {
 		what = "an encoding that was not recognised"
+	}
+	if n := o.Detected.Capacity; o.Detected.Scheme.Name() == report.SchemeRelativeTable && n > 0 && want.Positions > n {
+		return &position.Refusal{Why: fmt.Sprintf("%s has the distances of %d positions, and what belongs to further ones is not in the file", what, n), Instead: "export the model for the wanted length"}
 	}
 	return &position.Refusal{Why: what + " cannot be changed in an ONNX file",
 		Instead: "export the model again with the wanted configuration"}
