@@ -38,7 +38,7 @@ func (c *call) place(i, n, otherwise int) (at int, known bool, err error) {
 	if x < 0 {
 		x += float64(n)
 	}
-	if known && (x < 0 || x > float64(n)) {
+	if known && !(x >= 0 && x <= float64(n)) {
 		return 0, true, c.fail("place %v of a sequence of %d", x, n)
 	}
 	return int(x), known, nil
@@ -152,13 +152,23 @@ const maxTurnSteps = 1 << 17
 func (c *call) inTurns(t Turns, most int) []*Value {
 	e := c.scope.eval
 	scopes, cells, steps, failures := len(e.scopes), e.cells, e.steps, len(e.Failures)
+	forget := func() { // the scopes of a turn
+		e.scopes, e.cells = e.scopes[:scopes], cells
+		maps.DeleteFunc(e.children, func(_ childKey, of *Scope) bool { return of.index >= scopes })
+	}
 	e.doubtful++
-	defer func() { e.doubtful-- }()
+	defer func() {
+		e.doubtful--
+		forget()
+	}()
 	carried, proceed := slices.Clone(c.in[t.First:t.First+t.Carried]), true
 	for i := t.First; i < len(c.node.Inputs); i++ {
 		if c.input(i) == nil || !c.input(i).complete() {
 			return nil
 		}
+	}
+	if c.node.Op == "Loop" && c.input(0) != nil && most < 0 {
+		return nil // how many there are is not known
 	}
 	if c.node.Op == "Loop" && c.input(1) != nil {
 		x, known := c.need(1).Scalar()
@@ -172,8 +182,8 @@ func (c *call) inTurns(t Turns, most int) []*Value {
 		if turn >= maxTurns || e.steps-steps > maxTurnSteps {
 			return nil
 		}
-		s := &Scope{Graph: t.Body, Parent: c.scope, Caller: c.node, Outer: c.scope, eval: e, index: len(e.scopes), wiring: t.Body.Wiring(),
-			values: make([]*Value, t.Body.Wiring().Len()), running: make([]bool, len(t.Body.Nodes)), bound: map[string]*Value{}}
+		s := e.scope(t.Body, c.scope)
+		s.Caller, s.Outer, s.bound = c.node, c.scope, map[string]*Value{}
 		for i := range t.Formal {
 			s.bound[t.Body.Inputs[i].Name] = []*Value{IntValue(onnx.Int64, []int{}, []int64{int64(turn)}), IntValue(onnx.Bool, []int{}, []int64{1})}[i]
 		}
@@ -182,7 +192,7 @@ func (c *call) inTurns(t Turns, most int) []*Value {
 		}
 		for i := t.First + t.Carried; i < len(c.node.Inputs); i++ {
 			axis, ok := t.Axis(c.node, i, len(c.in[i].Shape))
-			if !ok || nth(c.node.Ints("scan_input_directions"), i-t.First-t.Carried) != 0 {
+			if !ok || turn >= c.in[i].Shape[axis] || nth(c.node.Ints("scan_input_directions"), i-t.First-t.Carried) != 0 {
 				return nil
 			}
 			v := c.in[i].take(axis, []int{turn}, c.most())
@@ -192,8 +202,7 @@ func (c *call) inTurns(t Turns, most int) []*Value {
 		for i, o := range t.Body.Outputs {
 			out[i] = s.Value(o.Name)
 		}
-		e.scopes, e.cells = e.scopes[:scopes], cells
-		maps.DeleteFunc(e.children, func(_ childKey, of *Scope) bool { return of.index >= scopes })
+		forget()
 		failed := len(e.Failures) > failures
 		e.Failures = e.Failures[:failures]
 		if failed || slices.ContainsFunc(out, func(v *Value) bool { return !v.complete() }) {

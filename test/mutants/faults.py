@@ -211,7 +211,7 @@ MORE = [
     Fault("shorter-traced", "position/extend.go", "			traced = n\n", "			traced = 0\n", "a graph that was traced with one length is copied for a shorter one"),
     Fault("between-sum", f"{OP}/origin/rows.go", "zero[i] != 0 || math.Abs(halves[i]-(scatters[i]/scatterSize-0.5)) > betweenError", "zero[i] != 0", "rows that weights make are told as a table that is resampled"),
     Fault("turns-rows", "onnx/eval/sequence.go", "rows[i] = append(rows[i], out[t.Result+t.Carried+i])", "rows[i] = append(rows[i], out[len(out)-1-i])", "what turns of a loop leave changes places"),
-    Fault("turns-scopes", "onnx/eval/sequence.go", "e.scopes, e.cells = e.scopes[:scopes], cells", "e.cells = cells", "each turn of a loop stays in memory"),
+    Fault("turns-scopes", "onnx/eval/sequence.go", "e.scopes, e.cells = e.scopes[:scopes], cells\n", "e.cells = cells\n", "each turn of a loop stays in memory"),
     Fault("drawn-content", "onnx/axes/axes.go", "if row.Axes == eval.AxesRandom {", "if false {", "noise is told as an encoding"),
     Fault("parts-own", f"{OP}/rotary/sections.go", "!slices.Contains(by, o.cos) {", "true {", "halves of heads that turn by one position are told as sections"),
     Fault("sample-corners", "onnx/eval/blocks.go", "x *= float64(size - 1)", "x *= float64(size)", "a place of GridSample with its corners at the ends is another"),
