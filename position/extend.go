@@ -184,11 +184,13 @@ func (x *extension) compare() (done bool, err error) {
 	}
 	traced := 0 // where a graph of no other bound ends, behind the wanted length
 	if e, ok := x.m.(Ender); ok {
-		if n, beside := e.End(); beside > 0 && x.bounded {
+		n, beside := e.End()
+		switch first := n > 0 && (n < x.present || !x.bounded); {
+		case beside > 0 && x.bounded:
 			x.beside, x.present = beside, n
-		} else if n > 0 && (n < x.present || !x.bounded) && x.o.Shorter && n > x.o.Length {
+		case first && x.o.Shorter && n > x.o.Length:
 			traced = n
-		} else if n > 0 && (n < x.present || !x.bounded) {
+		case first:
 			x.ends, enough = n, enough && n >= x.o.Length
 			x.out.note(fmt.Sprintf("the graph ended at %d positions, before its encodings: constants that held this length follow", n))
 		}

@@ -187,31 +187,7 @@ func (t *tableSite) describe(d *detector) {
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "structure", Says: fmt.Sprintf("its numbers stand in %d constants, which the graph joins", n+1)})
 	}
 	e.Scheme = learned
-	m, err := table.Matrix()
-	if table.Uneven && use.sheet != nil {
-		m, err = use.sheet.Matrix(), nil
-	}
-	if err == nil {
-		t.m.SpendElements(m.Rows() * m.Cols())
-		r, ok := fit.AdditiveTable(m, t.precision())
-		for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // what exporters stored after it had been rounded
-			if !ok && rows.Rounded(m, coarse) {
-				if r, ok = fit.AdditiveTable(m, coarse); ok {
-					t.rounded = coarse
-				}
-			}
-		}
-		if ok {
-			t.sinusoid = &r
-			s := r.Sinusoid
-			s.Rows, s.Offset = table.Len(), offset
-			e.Scheme = s
-			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "rows are " + s.String(), Residual: site.Residual(r.Residual)})
-		} else {
-			e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "no formula explains the rows: trained"})
-		}
-		t.unexplained = !ok && fit.OnCircles(m, t.precision())
-	}
+	t.fitRows(&e)
 	if use.tokens {
 		e.Form, e.Capacity, e.Beyond = report.FormBaked, 0, report.BeyondContinues
 		e.Evidence[0].Says += ": rows of tokens beside places whose numbers the graph computes"
@@ -245,6 +221,37 @@ func (t *tableSite) describe(d *detector) {
 		e.Capacity = max(e.Capacity, len(use.sheet.Places)-prefix)
 	}
 	t.Detected = e
+}
+
+// fitRows tells whether a formula of sines explains the rows.
+func (t *tableSite) fitRows(e *position.Encoding) {
+	table := t.rows()
+	m, err := table.Matrix()
+	if table.Uneven && t.uses[0].sheet != nil {
+		m, err = t.uses[0].sheet.Matrix(), nil
+	}
+	if err != nil {
+		return
+	}
+	t.m.SpendElements(m.Rows() * m.Cols())
+	r, ok := fit.AdditiveTable(m, t.precision())
+	for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // what exporters stored after it had been rounded
+		if !ok && rows.Rounded(m, coarse) {
+			if r, ok = fit.AdditiveTable(m, coarse); ok {
+				t.rounded = coarse
+			}
+		}
+	}
+	if ok {
+		t.sinusoid = &r
+		s := r.Sinusoid
+		s.Rows, s.Offset = table.Len(), t.uses[0].share.First
+		e.Scheme = s
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "rows are " + s.String(), Residual: site.Residual(r.Residual)})
+	} else {
+		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "no formula explains the rows: trained"})
+	}
+	t.unexplained = !ok && fit.OnCircles(m, t.precision())
 }
 
 // grid reads an image's patch grid off the axis that the table is added along: sizes of its

@@ -11,17 +11,22 @@ import (
 // two by two do (Qwen2-VL). order gives the row of each place, row of the grid after row; the axis whose place changes last from the first row on
 // is the first. False where no rows and columns, or more axes, explain the numbers.
 func CellsOf(cos, sin Matrix, p Precision) (grid, order []int, ok bool) {
-	if cos == nil || sin == nil || cos.Rows() != sin.Rows() || cos.Cols() != sin.Cols() || cos.Rows() < 4 {
+	if cos == nil || sin == nil || cos.Rows() != sin.Rows() || cos.Cols() != sin.Cols() || cos.Rows() < 4 || cos.Rows() > maxCells {
 		return nil, nil, false
+	}
+	if distinct(cos, sin, 0) > cos.Rows()/2+cos.Rows()/4 {
+		return nil, nil, false // of a text
 	}
 	var axes [][]int // of each axis, the place of each row along it
 	for k := range cos.Cols() {
 		along := alongOf(cos, sin, p, k)
 		if along != nil && !slices.ContainsFunc(axes, func(known []int) bool { return slices.Equal(known, along) }) {
-			axes = append(axes, along)
+			if axes = append(axes, along); len(axes) > mostAxes {
+				return nil, nil, false
+			}
 		}
 	}
-	if len(axes) < 2 || len(axes) > mostAxes {
+	if len(axes) < 2 {
 		return nil, nil, false
 	}
 	slices.SortStableFunc(axes, func(a, b []int) int { return firstMove(b) - firstMove(a) })
@@ -50,8 +55,20 @@ func CellsOf(cos, sin Matrix, p Precision) (grid, order []int, ok bool) {
 	return grid, order, true
 }
 
+// maxCells bounds the places whose order is looked for, 256 × 256: tables of more are those of texts.
+const maxCells = 1 << 16
+
 // mostAxes are time, rows and columns.
 const mostAxes = 3
+
+// distinct is how many rows of a column differ by more than the last digits of float32: of a grid at most one for two.
+func distinct(cos, sin Matrix, k int) int {
+	seen := map[[2]float64]bool{}
+	for r := range cos.Rows() {
+		seen[[2]float64{math.Round(cos.At(r, k) * 1e6), math.Round(sin.At(r, k) * 1e6)}] = true
+	}
+	return len(seen)
+}
 
 // firstMove is the first row that lies elsewhere along an axis than the first one.
 func firstMove(along []int) int {
@@ -61,7 +78,7 @@ func firstMove(along []int) int {
 // alongOf numbers the angles of a column, from the one nearest to that of the first row, where they are equally spaced over less than half a turn; nil
 // where they are not.
 func alongOf(cos, sin Matrix, p Precision, k int) []int {
-	n := cos.Rows()
+	n, limit := cos.Rows(), axialError+2*entrySteps*p.Step()
 	first := math.Atan2(sin.At(0, k), cos.At(0, k))
 	angles, rows := make([]float64, n), make([]int, n)
 	for r := range n {
@@ -71,7 +88,6 @@ func alongOf(cos, sin Matrix, p Precision, k int) []int {
 		}
 	}
 	sort.Slice(rows, func(i, j int) bool { return angles[rows[i]] < angles[rows[j]] })
-	limit := axialError + 2*entrySteps*p.Step()
 	step := math.Inf(1)
 	for i := 1; i < n; i++ {
 		if d := angles[rows[i]] - angles[rows[i-1]]; d > limit {

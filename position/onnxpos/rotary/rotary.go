@@ -463,6 +463,7 @@ func (r *Site) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Pre
 	found, ok := fit.AxialRotaryCache(cos, sin, p, grid)
 	if !ok && (grid == nil || len(grid) == 2) {
 		var order []int
+		r.m.SpendElements(cos.Rows() * cos.Cols())
 		if grid, order, ok = fit.CellsOf(cos, sin, p); ok { // the graph's own order, such as that of patches that are merged
 			r.shuffled = !slices.IsSorted(order)
 			found, ok = fit.AxialRotaryCache(fit.Reordered(cos, order), fit.Reordered(sin, order), p, grid)
