@@ -42,6 +42,9 @@ func (m *Maps) rows(s *eval.Scope, name string, v *eval.Value, t *onnx.Tensor) (
 	if len(t.Dims) < 2 {
 		return nil
 	}
+	if m.numbers(s, name, v, t, scattered) == nil {
+		return nil // more than is computed: a trial for each bit would come to no more
+	}
 	base := m.numbers(s, name, v, t, small)
 	if base == nil {
 		return nil
