@@ -11,9 +11,9 @@ type Abandoned interface {
 	Abandoned()
 }
 
-// caught makes what a model gave up the error of a verb: a refusal, unless a context
+// Caught, deferred, makes what a model gave up the error of a verb: a refusal, unless a context
 // has ended.
-func caught(err *error) {
+func Caught(err *error) {
 	r := recover()
 	if r == nil {
 		return

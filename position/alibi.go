@@ -23,7 +23,7 @@ type ALiBiOptions struct {
 
 // AddALiBi adds ALiBi's linear bias to every attention of a model.
 func AddALiBi(m Model, o ALiBiOptions) (_ Outcome, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	switch {
 	case o.Remove && (o.Replace || o.MaxBias != 0 || o.Slopes != nil):
 		return Outcome{}, &UsageError{What: "to remove a bias goes without another one: --remove stands alone"}

@@ -22,7 +22,7 @@ func attended(m Model, i int, e Encoding) (out Encoding) {
 			out = was
 		}
 	}()
-	defer caught(&err)
+	defer Caught(&err)
 	if _, ok := e.Scheme.(schemes.Rotary); !ok || e.Form == report.FormKeys || e.IsGrid() {
 		return e
 	}

@@ -65,7 +65,7 @@ const rounding = 1e-5
 // Bake makes every encoding that a model computes when it runs a table of constants.
 // Outputs stay what they are up to the length; beyond it the new model fails to run.
 func Bake(m Model, o BakeOptions) (_ Outcome, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	if m.Describe().Format == FormatGGUF {
 		if o.Dtype != "" {
 			return Outcome{}, &UsageError{What: "--dtype: llama.cpp takes divisors of the frequencies in float32 alone"}
@@ -127,7 +127,7 @@ func (o BakeOptions) bake(b Baker, i int) error {
 
 // Unbake makes every table that a formula explains a computation, which has no end.
 func Unbake(m Model) (_ Outcome, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	if m.Describe().Format == FormatGGUF {
 		return divisors(m, "%s: %s in keys", "the model has no divisors of frequencies that scale", DivisorBaker.UnbakeDivisors)
 	}

@@ -65,7 +65,7 @@ type Switcher interface {
 // Extend makes a model count to another length: every encoding that bounds it holds more positions, RoPE from keys is scaled, and
 // the stated length follows.
 func Extend(m Model, o ExtendOptions) (out Outcome, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	x := &extension{m: m, o: o, d: m.Describe()}
 	if err := x.check(); err != nil {
 		return Outcome{}, err

@@ -65,7 +65,7 @@ type FrameTable interface{ AlongTime() bool }
 // ResizeGrid resamples the learned rows of a model's image patches, as the
 // original model does for another picture size.
 func ResizeGrid(m Model, o GridOptions) (_ Outcome, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	if o.Method != "" && !slices.Contains(schemes.PlaceMethods, o.Method) {
 		return Outcome{}, &UsageError{What: fmt.Sprintf("no method %q for pictures: there are %s", o.Method, strings.Join(schemes.PlaceMethods, ", "))}
 	}

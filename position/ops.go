@@ -25,7 +25,7 @@ type Operators interface {
 
 // ToOperators holds a model's rotations in other operators; outputs stay what they are.
 func ToOperators(m Model, set string) (_ Outcome, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	if !slices.Contains(OperatorSets, set) {
 		return Outcome{}, &UsageError{What: fmt.Sprintf("--to-ops %q: there are %s", set, strings.Join(OperatorSets, ", "))}
 	}

@@ -49,7 +49,7 @@ const maxBucketDistance = 1 << 20
 // Relative changes the buckets of a model's relative bias. With another number of
 // buckets each takes the mean of the old bias over the distances that fall into it.
 func Relative(m Model, o RelativeOptions) (_ Outcome, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	switch {
 	case o.Window != [2]int{}:
 		return o.window(m)

@@ -70,7 +70,7 @@ func ScalingTypes() []string {
 // Rescale changes base and scaling of the model's rotary encodings: those of
 // layers that see everything, or where there are none, those that slide.
 func Rescale(m Model, o RescaleOptions) (_ Outcome, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	if err := o.check(); err != nil {
 		return Outcome{}, err
 	}

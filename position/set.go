@@ -29,7 +29,7 @@ type KeySetter interface {
 // SetKeys sets keys of positions. What each comes to, a base, a scaling or a length, is read from
 // the model as the keys make it, and is decided as other verbs decide it.
 func SetKeys(m Model, o SetOptions) (_ Outcome, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	if len(o.Keys) == 0 && !o.PadSections {
 		return Outcome{}, &UsageError{What: "no key to set: KEY=VALUE, such as rope.freq_base=1000000"}
 	}

@@ -19,7 +19,7 @@ type WindowOptions struct {
 // AddWindow lets every attention of a model see only the keys near its query, and the first ones
 // (Xiao et al. 2023, §3.2). Attentions that see less already stay as they are.
 func AddWindow(m Model, o WindowOptions) (_ Outcome, err error) {
-	defer caught(&err)
+	defer Caught(&err)
 	d := m.Describe()
 	if err := needsModel(d); err != nil {
 		return Outcome{}, err

@@ -138,6 +138,7 @@ type decision struct {
 
 // decided lets the verb change the model, in memory.
 func (c *run) decided(m position.Model) (d *decision, err error) {
+	defer position.Caught(&err) // what a model too large to be looked at is asked before the verb refuses it
 	d = &decision{counts: Counts(m)}
 	if a, ok := m.(position.Assumer); ok {
 		d.assumed = a.Assumption()

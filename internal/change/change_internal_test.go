@@ -1,6 +1,7 @@
 package change
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/modelpatch/modelpatch/internal/source"
+	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -122,5 +124,27 @@ func TestCommandTellsNumbers(t *testing.T) {
 		if !strings.Contains(want, name+" ") {
 			t.Errorf("no %s among the numbers", name)
 		}
+	}
+}
+
+// exhausted is a model that gives up when it is asked for its grid, as one does whose graph took all that may be spent on looking at it.
+type exhausted struct {
+	position.Model
+	position.Gridder
+}
+
+func (exhausted) PatchGrid() schemes.Grid { panic(&eval.Spent{Steps: 1, What: "the look"}) }
+
+// TestGivenUp: what a model is asked ahead of a verb may be too much, too, and is a refusal then.
+func TestGivenUp(t *testing.T) {
+	m, err := source.Open(t.Context(), "../../testdata/onnx/cases/image-plane.onnx", source.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	c := &run{Change: ResizeGrid.Of(position.GridOptions{Height: 8, Width: 8})}
+	var refusal *position.Refusal
+	if _, err := c.decided(exhausted{m, m.(position.Gridder)}); !errors.As(err, &refusal) || !strings.Contains(err.Error(), "given up after 1 steps") {
+		t.Errorf("%v", err)
 	}
 }

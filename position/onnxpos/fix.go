@@ -10,7 +10,7 @@ func (m *Model) FreeAxes() []string { return length.FreeAxes(m.graph) }
 
 // Fix gives free axes numbers, in the graph as SetLength planned it.
 func (m *Model) Fix(axes []position.Axis) (tokens int, err error) {
-	defer m.caught(&err)
+	defer m.Caught(&err)
 	c := m.change
 	if c == nil {
 		c = length.New(m.graph, m.sites, 0, 0, doubts)

@@ -9,7 +9,7 @@ import (
 // SetGrid changes what hangs on the picture's size: position ids, shape
 // constants, fixed dimensions. window is the height and width of windows that a picture is cut into, in places; zeros: as before.
 func (m *Model) SetGrid(old, new schemes.Grid, window [2]int) (err error) {
-	defer m.caught(&err)
+	defer m.Caught(&err)
 	if m.graph.ImageInput() == nil {
 		return &position.Refusal{Why: "no input is a picture whose size could change", Instead: "export the model for the wanted size"}
 	}

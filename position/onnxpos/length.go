@@ -16,7 +16,7 @@ type lengthChange struct{ *length.Change }
 // SetLength changes masks, buffers, shape constants and fixed dimensions that
 // hold the length, so that the graph runs at the new one.
 func (m *Model) SetLength(old, new int) (err error) {
-	defer m.caught(&err)
+	defer m.Caught(&err)
 	if n := m.graph.Padded(); n != nil && old != new {
 		return &position.Refusal{Why: fmt.Sprintf("%s makes %d tokens of every text", n.Title(), m.graph.FixedLength()), Instead: "change the model before it is put behind its tokenizer"}
 	}
@@ -30,7 +30,7 @@ func doubts(c *length.Change, e *eval.Evaluator) error { return (&lengthChange{c
 
 // caught makes a refusal of a panic: a graph that is not understood is not
 // changed, and the command ends as it should.
-func (m *Model) caught(err *error) {
+func (m *Model) Caught(err *error) {
 	r := recover()
 	if spent, ok := r.(*eval.Spent); ok {
 		panic(spent) // for the verb to say
