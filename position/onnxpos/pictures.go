@@ -12,6 +12,13 @@ import (
 // Sizes are the pictures that the graph takes as it is: the one size that its input has, or what both
 // sides are multiples of where they are free and the graph was seen to take such sizes; zeros where that cannot be told, or patches are given one by one.
 func (m *Model) Sizes() (only [2]int, frames, multiple int) {
+	defer func() {
+		if r := recover(); r != nil {
+			if spent, ok := r.(*eval.Spent); !ok || spent.Err != nil {
+				panic(r)
+			}
+		}
+	}()
 	in := m.graph.ImageInput()
 	if in == nil || m.gaveUp != "" || m.PatchGrid() == (schemes.Grid{}) || !probe.HasColours(in) {
 		return only, 0, 0
@@ -42,15 +49,7 @@ const maxPatchSteps = 10
 // multiple is what the sides of pictures are multiples of, by evaluations at sizes that are not
 // square: of a patch, else of the fewest patches that divide the grid and run. 1: a size between patches
 // runs as well; 0: none was found.
-func (m *Model) multiple() (pixels int) {
-	defer func() {
-		if r := recover(); r != nil {
-			if spent, ok := r.(*eval.Spent); !ok || spent.Err != nil {
-				panic(r)
-			}
-			pixels = 0
-		}
-	}()
+func (m *Model) multiple() int {
 	g, patch := m.PatchGrid(), m.PatchSize()
 	if patch == 0 {
 		return 0
