@@ -2,7 +2,6 @@ package onnxpos
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/axes"
@@ -46,14 +45,13 @@ func (m *Model) inputsOf(s *eval.Scope, name string) (names []string) {
 
 // input says what a graph input holds, for following its axes.
 func (m *Model) input(in *onnx.ValueInfo) axes.Input {
-	name := strings.ToLower(in.Name)
 	rank := len(in.Dims)
 	switch {
-	case probe.IsPositions(in.Name) && !probe.OfPairs(in), rank == 0, probe.IsCount(in), probe.IsLength(m.graph.File, in):
+	case probe.IsPositions(in.Name) && !probe.OfPairs(in), rank == 0, m.graph.IsNumber(in), probe.IsCount(in), probe.IsLength(m.graph.File, in):
 		return axes.Input{Depends: axes.Constant}
 	case probe.IsCoordinates(m.graph.File, in):
 		return axes.Input{Depends: axes.Constant}
-	case in.Type == onnx.Bool, strings.Contains(name, "mask"):
+	case probe.IsMask(m.graph.File, in):
 		return axes.Input{Depends: axes.Mask}
 	case m.graph.IsForAll(in):
 		return axes.Input{Depends: axes.Constant}

@@ -152,7 +152,14 @@ func (w *windows) mask(s *eval.Scope, name string) schemes.SlidingWindow {
 			continue
 		}
 		window = narrower(window, windowOfNode(at, n))
-		for _, in := range n.Inputs {
+		inputs := n.Inputs
+		switch {
+		case eval.Is(n, eval.Sizes):
+			continue // of another mask, perhaps, which has the same
+		case eval.Is(n, eval.Layout|eval.Repetition):
+			inputs = inputs[:min(1, len(inputs))]
+		}
+		for _, in := range inputs {
 			if in != "" && !seen[in] {
 				seen[in] = true
 				queue = append(queue, place{at, in})

@@ -51,6 +51,19 @@ type Origin struct {
 // Whole reports whether every number of the value is of the constant.
 func (o *Origin) Whole() bool { return !slices.Contains(o.At, -1) }
 
+// Quantised is how the numbers are stored in whole numbers: one is (element − zero) · scale, uneven where that of the first holds for some
+// of them alone; a scale of 0: they are none.
+func (o *Origin) Quantised() (scale, zero float64, uneven bool) {
+	first := slices.IndexFunc(o.At, func(k int) bool { return k >= 0 })
+	if !o.Tensor.Type.IsInteger() || o.Scale == nil || first < 0 {
+		return 0, 0, false
+	}
+	for k, at := range o.At {
+		uneven = uneven || at >= 0 && (o.Scale[k] != o.Scale[first] || o.Zero[k] != o.Zero[first])
+	}
+	return o.Scale[first], math.Round(-o.Zero[first] / o.Scale[first]), uneven
+}
+
 // Maps answers for the values of one evaluation, and keeps what was asked.
 type Maps struct {
 	eval   *eval.Evaluator

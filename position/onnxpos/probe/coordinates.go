@@ -43,10 +43,10 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 				continue
 			case in.Type.IsInteger() && takesWaves(w, n, queue[i]) != nil:
 				table := takesWaves(w, n, queue[i])
-				if rows > 0 && rows != table.Dims[0] {
+				if rows > 0 && rows != rowsOf(table) {
 					return false // hours and days: a position is one number along each axis
 				}
-				waves, rows = true, table.Dims[0]
+				waves, rows = true, rowsOf(table)
 				continue
 			case !passes(n) && in.Type.IsInteger():
 				continue // where a key is written, or which it sees, as well
@@ -176,7 +176,7 @@ func AssumesPositions(f *onnx.File, in *onnx.ValueInfo) bool {
 // madeUp are the words of names that exporters give inputs which have none (in_1, input.3, args_0, l_args_1_, keras_tensor_4,
 // serving_default_inputs_1:0, onnx::Gather_2), and of numbers of places.
 var madeUp = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(in|inputs?|args?|x|y|p|t|v|l|onnx|self|data|tensor|keras|serving|default|placeholder|var|variable|param|idx|index|indices|offsets?|order|place|loc|coords?|times?|steps?|timesteps?|pos|frames?|residues?|residx)?$`)
+	return regexp.MustCompile(`^(in|inputs?|args?|x|y|p|t|v|l|onnx|self|data|tensor|keras|serving|default|model|placeholder|var|variable|param|idx|index|indices|offsets?|order|place|loc|coords?|times?|steps?|timesteps?|pos|frames?|residues?|residx)?$`)
 })
 
 // namesNothing reports whether no word of a name says what else than positions an input holds.
@@ -234,7 +234,7 @@ const maxOnTheWay = 8
 func rowsTaken(w *onnx.Wiring, input string) map[int]bool {
 	out := map[int]bool{}
 	number, used := w.Number(input)
-	for i := 0; used && i < maxOnTheWay; i++ { // behind Casts
+	for i := 0; used && i < maxOnTheWay; i++ { // behind Casts, and what is added for rows of padding
 		next := -1
 		for _, n := range w.Readers(number) {
 			made, ok := w.Output(n, 0)
@@ -245,7 +245,7 @@ func rowsTaken(w *onnx.Wiring, input string) map[int]bool {
 				if t := w.Constant(table); t != nil && len(t.Dims) == 2 && t.Dims[0] > fewKinds && t.Type.IsFloat() {
 					out[made] = true
 				}
-			case eval.Is(n, eval.Elements|eval.Layout):
+			case eval.Is(n, eval.Elements|eval.Layout), eval.Is(n, eval.Addition) && (isSingle(w, n, 0) || isSingle(w, n, 1)):
 				next = made
 			}
 		}
@@ -255,6 +255,16 @@ func rowsTaken(w *onnx.Wiring, input string) map[int]bool {
 		number = next
 	}
 	return out
+}
+
+// isSingle reports whether an input of a node is a constant of one number.
+func isSingle(w *onnx.Wiring, n *onnx.Node, i int) bool {
+	number, ok := w.Input(n, i)
+	if !ok {
+		return false
+	}
+	t := constantOf(w, number)
+	return t != nil && t.Len() == 1
 }
 
 // takesRowsOf reports whether a value is made, element by element, of rows that an input ahead of another one takes.
@@ -330,16 +340,45 @@ func takesWaves(w *onnx.Wiring, n *onnx.Node, index int) *onnx.Tensor {
 	if !ok || at != index {
 		return nil
 	}
-	t := constantOf(w, data)
-	if t == nil || !t.Type.IsFloat() || len(t.Dims) < 2 || t.Dims[0] < 4 || t.Complete() != nil {
+	t := storedBehind(w, data)
+	if t == nil || !t.Type.IsFloat() || len(t.Dims) < 2 || t.Complete() != nil {
 		return nil
 	}
-	columns := int(t.Len() / t.Dims[0])
+	columns := int(t.Len() / max(rowsOf(t), 1))
+	if rowsOf(t) < 4 || columns < 1 {
+		return nil
+	}
 	x, err := t.Floats(0, 4*int64(columns))
-	if err != nil || columns < 1 || !turns(x, columns) {
+	if err != nil || !turns(x, columns) {
 		return nil
 	}
 	return t
+}
+
+// rowsOf is the size of the first axis of a constant that has several places.
+func rowsOf(t *onnx.Tensor) int64 {
+	if i := slices.IndexFunc(t.Dims, func(d int64) bool { return d != 1 }); i >= 0 {
+		return t.Dims[i]
+	}
+	return 1
+}
+
+// storedBehind is the constant that a value is, or is the first rows of, brought into shape.
+func storedBehind(w *onnx.Wiring, number int) *onnx.Tensor {
+	for range maxOnTheWay {
+		if t := constantOf(w, number); t != nil {
+			return t
+		}
+		made := w.Producer(number)
+		if made == nil || !eval.Is(made, eval.Elements|eval.Layout|eval.Runs) {
+			return nil
+		}
+		var ok bool
+		if number, ok = w.Input(made, 0); !ok {
+			return nil
+		}
+	}
+	return nil
 }
 
 // turns reports whether the first four rows of a table go on as sines or cosines do, of one amplitude or another: each follows

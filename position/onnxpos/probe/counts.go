@@ -38,6 +38,22 @@ func read(f *onnx.File, in *onnx.ValueInfo, step func(n *onnx.Node, of int, turn
 	}
 }
 
+// isCounted reports whether the numbers of an input are summed along an axis as they are, one token after another: ones where there is one.
+// Those of tokens are compared with that of padding first.
+func isCounted(f *onnx.File, in *onnx.ValueInfo) (counted bool) {
+	if !in.Type.IsInteger() || len(in.Dims) < 2 {
+		return false
+	}
+	read(f, in, func(n *onnx.Node, of int, _ bool) (on, turns bool) {
+		w := f.Graph.Wiring()
+		first, _ := w.Input(n, 0)
+		counted = counted || eval.Is(n, eval.Accumulation) && first == of
+		picked := n.Op == "Gather" && first == of && isSingle(w, n, 1)
+		return picked || eval.Is(n, eval.Elements|eval.Layout|eval.Resampling), false
+	})
+	return counted
+}
+
 // marksPadding reports whether a mask is true where there is no token: positions are counted over its opposite.
 func marksPadding(f *onnx.File, in *onnx.ValueInfo) (padding bool) {
 	w := f.Graph.Wiring()

@@ -92,6 +92,9 @@ func IsPositions(name string) bool {
 	return strings.Contains(n, "position") || n == "pos" || strings.HasPrefix(n, "pos_id") || strings.HasSuffix(n, "_pos")
 }
 
+// IsMask reports whether an input tells which tokens are there, by its name or type, or since the graph counts them.
+func IsMask(f *onnx.File, in *onnx.ValueInfo) bool { return isMask(in) || isCounted(f, in) }
+
 // isMask reports whether an input's name or type says that it tells which tokens are there.
 func isMask(in *onnx.ValueInfo) bool {
 	return in.Type == onnx.Bool || strings.Contains(strings.ToLower(in.Name), "mask")
@@ -132,6 +135,11 @@ func Inputs(f *onnx.File, s Sizes) map[string]*eval.Value {
 		case v.Known() && marksPadding(f, in):
 			clear(v.Ints)
 			clear(v.Floats)
+		case v.Known() && isCounted(f, in):
+			v.Data = false
+			for i := range v.Ints {
+				v.Ints[i] = 1
+			}
 		case v.Known() && isLengths(f, given, in):
 			for i := range v.Ints {
 				v.Ints[i] = int64(s.Length + s.past)

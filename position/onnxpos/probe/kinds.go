@@ -36,13 +36,13 @@ func (p *Probe) kinds() *inputs {
 		}
 		name, rank := strings.ToLower(in.Name), len(in.Dims)
 		switch {
-		case in.Type.IsInteger() && in.Type != onnx.Bool && rank == 2 && !strings.Contains(name, "mask") && !IsCoordinates(p.File, in):
+		case in.Type.IsInteger() && in.Type != onnx.Bool && rank == 2 && !IsMask(p.File, in) && !IsCoordinates(p.File, in):
 			if !p.areColumns(in) {
 				first(&k.tokens, in)
 			}
 		case isPicture(in):
 			first(&k.image, in)
-		case in.Type.IsInteger() && rank == 3 && !isMask(in) && !IsPositions(in.Name) && !IsCoordinates(p.File, in): // of several codebooks
+		case in.Type.IsInteger() && rank == 3 && !IsMask(p.File, in) && !IsPositions(in.Name) && !IsCoordinates(p.File, in): // of several codebooks
 			first(&k.features, in)
 		case !in.Type.IsFloat():
 		case rank == 2 && !strings.Contains(name, "mask"):
@@ -223,6 +223,12 @@ func ofChannels(w *onnx.Wiring, n *onnx.Node) bool {
 	}
 	t := constantOf(w, number)
 	return t != nil && len(t.Dims) == 3 && t.Dims[0] > 1 && t.Dims[1] == 1 && t.Dims[2] == 1
+}
+
+// IsNumber reports whether an input holds a single whole number beside the sequence that another carries: where its positions begin, or how
+// many there are, of each batch alike, and no token.
+func (p *Probe) IsNumber(in *onnx.ValueInfo) bool {
+	return in.Type.IsInteger() && in.Type != onnx.Bool && len(in.Dims) == 1 && in.Dims[0].Value == 1 && (p.TokenInput() != nil || p.WaveInput() != nil)
 }
 
 // IsForAll reports whether an input is a matrix that all sequences of a batch share: rows of

@@ -169,11 +169,12 @@ func rowsOf(o *origin.Origin, v *eval.Value, axis int) (table rows.Table, first 
 	for p := range v.Shape[axis] {
 		elements = append(elements, o.At[p*inner])
 	}
-	if slices.Contains(elements, -1) || o.Tensor.Type.IsInteger() {
+	if slices.Contains(elements, -1) {
 		return table, 0, false
 	}
 	table = rows.Table{Tensor: o.Tensor, Axis: rows.OnlyAxis(o.Tensor.Dims, elements)}
-	if table.Axis < 0 {
+	table.Scale, table.Zero, table.Uneven = o.Quantised()
+	if table.Axis < 0 || table.Uneven || o.Tensor.Type.IsInteger() && table.Scale == 0 {
 		return table, 0, false
 	}
 	return table, elements[0] / rows.Size(o.Tensor.Dims[table.Axis+1:]) % int(o.Tensor.Dims[table.Axis]), true

@@ -4,7 +4,6 @@
 package sheet
 
 import (
-	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -302,14 +301,7 @@ func tableAlong(o *origin.Origin, along, columns []int) rows.Table {
 	if len(along) == 2 && along[1] == along[0]+1 {
 		t.Planar, t.Grid = true, [2]int{int(o.Tensor.Dims[along[0]]), int(o.Tensor.Dims[along[1]])}
 	}
-	if o.Tensor.Type.IsInteger() && o.Scale != nil {
-		i := slices.IndexFunc(o.At, func(k int) bool { return k >= 0 })
-		t.Scale = o.Scale[i]
-		t.Zero = math.Round(-o.Zero[i] / o.Scale[i])
-		for k, at := range o.At {
-			t.Uneven = t.Uneven || at >= 0 && (o.Scale[k] != t.Scale || o.Zero[k] != o.Zero[i])
-		}
-	}
+	t.Scale, t.Zero, t.Uneven = o.Quantised()
 	return t
 }
 
