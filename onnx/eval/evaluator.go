@@ -608,6 +608,9 @@ func (s *Scope) call(n *onnx.Node) ([]*Value, error) {
 	c := e.calls.take()
 	*c = call{s, n, e.args[base:len(e.args):len(e.args)]}
 	out, err := op.run(c)
+	if e.Unquantized && err == nil {
+		c.unquantized(op, out)
+	}
 	e.worked(c, out)
 	e.calls = append(e.calls, c)
 	return out, err

@@ -38,6 +38,37 @@ func (c *call) quantized(a, scale, zero *Value, t onnx.DataType) *Value {
 	return out
 }
 
+// unquantized gives quantised numbers that were moved what they were before: what was there, moved as they were.
+func (c *call) unquantized(op computer, out []*Value) {
+	if row, ok := op.(*Operator); !ok || !row.In(Layout|Repetition|Selection|Joining) {
+		return
+	}
+	was, t := slices.Clone(c.in), onnx.DataType(0)
+	for i, v := range c.in {
+		if v != nil && v.before != nil {
+			was[i], t = v.before, v.Type
+		}
+	}
+	if t == 0 || slices.ContainsFunc(was, func(v *Value) bool { return v != nil && v.Type == t }) {
+		return // not quantised, or joined with what is stored so
+	}
+	before, err := op.run(&call{c.scope, c.node, was})
+	for i, v := range out {
+		if err == nil && v != nil && v.before == nil && i < len(before) {
+			v.before = before[i]
+		}
+	}
+}
+
+// Unquantized is a value as it was before activations were quantised, or moved since; itself where none were, or Evaluator.Unquantized is
+// not set.
+func (v *Value) Unquantized() *Value {
+	if v.before != nil && v.Type.IsInteger() {
+		return v.before
+	}
+	return v
+}
+
 // Operand is a quantised input as the numbers that it stands for, by the scale and zero point that the node reads behind it; of unknown
 // content where these are not known, or it has none.
 func (s *Scope) Operand(n *onnx.Node, i int) *Value {

@@ -173,7 +173,7 @@ func betweenPositions(x axes.Meeting) bool {
 
 func (d *detector) visit(s *eval.Scope, n *onnx.Node, row *eval.Operator) {
 	switch {
-	case n.Op == "Sub" || n.Op == "Add":
+	case n.Op == "Sub" || n.Op == "Add" || row.In(eval.Addition&eval.Quantized):
 		d.rotary.Turn(s, n)
 	case row.In(eval.Embedding):
 		d.embedLayerNormalization(s, n)

@@ -152,14 +152,7 @@ func (w *windows) mask(s *eval.Scope, name string) schemes.SlidingWindow {
 			continue
 		}
 		window = narrower(window, windowOfNode(at, n))
-		inputs := n.Inputs
-		switch {
-		case eval.Is(n, eval.Sizes):
-			continue // of another mask, perhaps, which has the same
-		case eval.Is(n, eval.Layout|eval.Repetition):
-			inputs = inputs[:min(1, len(inputs))]
-		}
-		for _, in := range inputs {
+		for _, in := range trace.BesideSizes(n) {
 			if in != "" && !seen[in] {
 				seen[in] = true
 				queue = append(queue, place{at, in})

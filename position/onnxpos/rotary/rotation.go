@@ -34,15 +34,16 @@ type rotation struct {
 // depend on position, one like cosines and the other like sines
 // (facts/ONNX-PATTERNS §4).
 func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
-	if data(s, n, 0) || data(s, n, 1) {
+	of := trace.Operands(n)
+	if data(s, of[0]) || data(s, of[1]) {
 		return
 	}
-	first, ok1 := waveTerm(s, n.Input(0))
-	second, ok2 := waveTerm(s, n.Input(1))
+	first, ok1 := waveTerm(s, of[0])
+	second, ok2 := waveTerm(s, of[1])
 	if !ok1 || !ok2 {
 		return
 	}
-	if cos, sin := columnsOfTurns(first.Known, second.Known); cos != nil && n.Op == "Add" {
+	if cos, sin := columnsOfTurns(first.Known, second.Known); cos != nil && n.Op != "Sub" {
 		r := &rotation{scope: s, node: n, cos: first.Name, sin: first.Name, cosValue: cos, sinValue: sin, layout: schemes.LayoutInterleaved, packed: true}
 		if layout, known := takenApart(s, first.State, second.State); known {
 			r.layout = layout
@@ -192,16 +193,16 @@ func together(x, y *eval.Value) bool {
 	return between
 }
 
-// data reports whether input i of a node is made by an operator of which no term of a
+// data reports whether a value is made by an operator of which no term of a
 // rotation is: neither a product with numbers nor what may stand behind one.
-func data(s *eval.Scope, n *onnx.Node, i int) bool {
+func data(s *eval.Scope, name string) bool {
 	w := s.Graph.Wiring()
-	number, ok := w.Input(n, i)
+	number, ok := w.Number(name)
 	if !ok {
 		return false
 	}
 	from := w.Producer(number)
-	return from != nil && from.Op != "Mul" && from.Op != "Neg" && !eval.Is(from, eval.Layout)
+	return from != nil && from.Op != "Mul" && from.Op != "Neg" && !eval.Is(from, eval.Layout|eval.Quantized)
 }
 
 // swapped reports whether a state was taken apart and put together otherwise,

@@ -249,7 +249,7 @@ func LogDivisors(s *eval.Scope, name string) (divisors []float64, t onnx.DataTyp
 				}
 			}
 		}
-		for _, in := range n.Inputs {
+		for _, in := range BesideSizes(n) {
 			walk(at, in, depth+1)
 		}
 	}

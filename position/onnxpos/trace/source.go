@@ -275,6 +275,18 @@ func ListOf(s *eval.Scope, n *onnx.Node, attribute string, i int) []int64 {
 // maxAxes bounds the axes of a value: more are in no sound file.
 const maxAxes = 64
 
+// BesideSizes are the inputs of a node that its numbers depend on, those that choose among others too: all but sizes, of which what is computed
+// for something else may have the same.
+func BesideSizes(n *onnx.Node) []string {
+	switch {
+	case eval.Is(n, eval.Sizes):
+		return nil
+	case eval.Is(n, eval.Layout|eval.Repetition):
+		return n.Inputs[:min(1, len(n.Inputs))]
+	}
+	return n.Inputs
+}
+
 // DataInputs are the inputs of a node whose numbers go into its output, as
 // against those that only say which or how many.
 func DataInputs(n *onnx.Node) []string {

@@ -24,7 +24,7 @@ func TermOf(s *eval.Scope, name string) (Term, bool) {
 		case eval.Is(n, eval.Layout) || n.Op == "Neg":
 			name = n.Input(0)
 			continue
-		case n.Op == "Mul":
+		case n.Op == "Mul", eval.Is(n, eval.Quantized&^eval.Addition):
 			return mulFactor(s, n)
 		}
 		return Term{}, false
@@ -33,11 +33,20 @@ func TermOf(s *eval.Scope, name string) (Term, bool) {
 }
 
 func mulFactor(s *eval.Scope, n *onnx.Node) (Term, bool) {
+	of := Operands(n)
 	for i := range 2 {
-		known, state := s.Value(n.Input(i)), s.Value(n.Input(1-i))
+		known, state := s.Value(of[i]).Unquantized(), s.Value(of[1-i])
 		if known.Known() && known.Floats != nil && !state.Known() && len(known.Shape) >= 2 && known.Len() > 1 {
-			return Term{n.Input(i), known, n.Input(1 - i)}, true
+			return Term{of[i], known, of[1-i]}, true
 		}
 	}
 	return Term{}, false
+}
+
+// Operands are the two values that a node computes with, element by element; of quantised ones each has its scale and zero point behind it.
+func Operands(n *onnx.Node) [2]string {
+	if eval.Is(n, eval.Quantized) {
+		return [2]string{n.Input(0), n.Input(3)}
+	}
+	return [2]string{n.Input(0), n.Input(1)}
 }
