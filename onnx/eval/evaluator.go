@@ -227,8 +227,20 @@ func (s *Scope) run() {
 // Scopes lists the scopes met so far: main first.
 func (e *Evaluator) Scopes() []*Scope { return e.scopes }
 
-// Value returns what is known of a value, computing it when first asked.
-func (s *Scope) Value(name string) *Value {
+// Value returns what is known of a value, computing it when first asked. Where the evaluator reads a graph unquantised, a quantised
+// activation is the numbers that it was.
+func (s *Scope) Value(name string) *Value { return s.eval.meant(s.held(name)) }
+
+// meant is a value as callers read it.
+func (e *Evaluator) meant(v *Value) *Value {
+	if e.Unquantized && v.before != nil {
+		return v.before
+	}
+	return v
+}
+
+// held is Value as nodes compute with it.
+func (s *Scope) held(name string) *Value {
 	number, used := s.wiring.Number(name)
 	if !used {
 		number = -1
@@ -241,7 +253,7 @@ func (s *Scope) Value(name string) *Value {
 func (s *Scope) Input(n *onnx.Node, i int) *Value {
 	if i < len(n.Inputs) {
 		if number, ok := s.wiring.Input(n, i); ok {
-			return s.value(number, n.Inputs[i])
+			return s.eval.meant(s.value(number, n.Inputs[i]))
 		}
 	}
 	return unknown()
@@ -251,7 +263,7 @@ func (s *Scope) Input(n *onnx.Node, i int) *Value {
 func (s *Scope) Output(n *onnx.Node, i int) *Value {
 	if i < len(n.Outputs) {
 		if number, ok := s.wiring.Output(n, i); ok {
-			return s.value(number, n.Outputs[i])
+			return s.eval.meant(s.value(number, n.Outputs[i]))
 		}
 	}
 	return unknown()
@@ -301,7 +313,7 @@ func (s *Scope) value(number int, name string) *Value {
 // captured is Value of a name that the graph takes from the one around it.
 func (s *Scope) captured(name string) *Value {
 	if s.Parent != nil {
-		return s.Parent.Value(name)
+		return s.Parent.held(name)
 	}
 	return unknown()
 }
@@ -687,7 +699,7 @@ func (s *Scope) callFunction(n *onnx.Node, fn *onnx.Function) []*Value {
 	}
 	for i, formal := range fn.Inputs {
 		if name := n.Input(i); name != "" {
-			c.bound[formal] = s.Value(name)
+			c.bound[formal] = s.held(name)
 			c.names[formal] = name
 		}
 	}
@@ -695,7 +707,7 @@ func (s *Scope) callFunction(n *onnx.Node, fn *onnx.Function) []*Value {
 	c.run()
 	out := make([]*Value, len(fn.Outputs))
 	for i, name := range fn.Outputs {
-		out[i] = c.Value(name)
+		out[i] = c.held(name)
 	}
 	return out
 }
@@ -732,6 +744,8 @@ type operator func(*call) ([]*Value, error)
 type computer interface {
 	// computes reports whether anything is known of the outputs.
 	computes() bool
+	// moves reports whether outputs are elements of inputs, in other places.
+	moves() bool
 	// run computes the outputs of a call; nil where nothing is known of them.
 	run(c *call) ([]*Value, error)
 }

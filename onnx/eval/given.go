@@ -46,7 +46,7 @@ func (s *Scope) Adopt(like map[string]string) {
 	s.running = make([]bool, len(s.Graph.Nodes))
 	for name, of := range like {
 		if number, ok := s.wiring.Number(name); ok {
-			s.values[number] = s.Value(of)
+			s.values[number] = s.held(of)
 		}
 	}
 }

@@ -91,5 +91,13 @@ func Is(n *onnx.Node, g Group) bool {
 	return row != nil && row.In(g)
 }
 
+// Operands are the names of the two values that a node computes with: those of quantised ones have their scales and zero points behind them.
+func Operands(n *onnx.Node) [2]string {
+	if Is(n, Quantized|1<<AxesQuantizedProduct) {
+		return [2]string{n.Input(0), n.Input(3)}
+	}
+	return [2]string{n.Input(0), n.Input(1)}
+}
+
 // In reports whether the operator belongs to a group.
 func (o *Operator) In(g Group) bool { return g&(1<<o.Axes) != 0 }

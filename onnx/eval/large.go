@@ -61,10 +61,10 @@ func (v *Value) Large() bool {
 // Enlarge computes the content of a large value of the main graph, which is known from
 // then on. Where it is too large, nothing changes.
 func (s *Scope) Enlarge(name string) *Value {
-	e, v := s.eval, s.Value(name)
+	e, v := s.eval, s.held(name)
 	number, used := s.wiring.Number(name)
 	if s != e.Main || !used || !v.Large() || v.Len() == 0 || v.Len() > maxLarge || e.enlarged+v.Len() > maxEnlarged || e.enlargements == maxEnlargements {
-		return v
+		return e.meant(v)
 	}
 	e.enlargements++
 	deep := newEvaluator(e.File, s.bound, e.operators)
@@ -76,15 +76,15 @@ func (s *Scope) Enlarge(name string) *Value {
 			deep.Main.values[i] = v
 		}
 	}
-	w := deep.Main.Value(name)
+	w := deep.Main.held(name)
 	e.largeWork, e.steps = deep.work, deep.steps
 	if w.Known() {
 		e.enlarged += w.Len()
 		s.values[number] = w
 		s.once = nil
-		return w
+		return e.meant(w)
 	}
-	return v
+	return e.meant(v)
 }
 
 // reads counts the elements of inputs that an operator may read, which are many only

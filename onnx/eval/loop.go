@@ -101,7 +101,7 @@ func repeat(c *call) ([]*Value, error) {
 	}
 	out := make([]*Value, len(c.node.Outputs))
 	for i := range out {
-		got := child.Value(t.Body.Outputs[t.Result+i].Name)
+		got := child.held(t.Body.Outputs[t.Result+i].Name)
 		switch in := c.need(t.First + i); {
 		case i < t.Carried && t.same(i):
 			out[i] = in

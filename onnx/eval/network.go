@@ -645,7 +645,7 @@ func (s *Scope) within(other *Scope) bool {
 func (s *Scope) results() []*Value {
 	var out []*Value
 	for _, name := range s.Results {
-		out = append(out, s.Value(name))
+		out = append(out, s.held(name))
 	}
 	return out
 }

@@ -40,7 +40,7 @@ func (c *call) quantized(a, scale, zero *Value, t onnx.DataType) *Value {
 
 // unquantized gives quantised numbers that were moved what they were before: what was there, moved as they were.
 func (c *call) unquantized(op computer, out []*Value) {
-	if row, ok := op.(*Operator); !ok || !row.In(Layout|Repetition|Selection|Joining) {
+	if !op.moves() {
 		return
 	}
 	was, t := slices.Clone(c.in), onnx.DataType(0)
@@ -60,15 +60,6 @@ func (c *call) unquantized(op computer, out []*Value) {
 	}
 }
 
-// Unquantized is a value as it was before activations were quantised, or moved since; itself where none were, or Evaluator.Unquantized is
-// not set.
-func (v *Value) Unquantized() *Value {
-	if v.before != nil && v.Type.IsInteger() {
-		return v.before
-	}
-	return v
-}
-
 // Operand is a quantised input as the numbers that it stands for, by the scale and zero point that the node reads behind it; of unknown
 // content where these are not known, or it has none.
 func (s *Scope) Operand(n *onnx.Node, i int) *Value {
@@ -81,15 +72,15 @@ func (c *call) operand(i int) *Value {
 }
 
 func standsFor(e *Evaluator, a, scale, zero *Value, most int) *Value {
-	if e.Unquantized && a.before != nil {
-		return a.before
+	if a = e.meant(a); a.Type.IsFloat() {
+		return a
 	}
 	out := &Value{Type: onnx.Float, Ranked: a.Ranked, Shape: a.Shape}
 	if e.trial != nil {
 		out.Type = onnx.Double
 	}
 	s, ok := scale.Scalar()
-	if !ok || a.Len() > most || a.Type.IsFloat() || !a.Known() || len(a.Ints) != a.Len() {
+	if !ok || a.Len() > most || !a.Known() || len(a.Ints) != a.Len() {
 		return out
 	}
 	z, _ := zero.Scalar()
@@ -103,8 +94,8 @@ func standsFor(e *Evaluator, a, scale, zero *Value, most int) *Value {
 
 func dequantize(c *call) ([]*Value, error) {
 	a, scale, zero := c.need(0), c.need(1), c.need(2)
-	if c.scope.eval.Unquantized && a.before != nil {
-		return one(a.before), nil
+	if was := c.scope.eval.meant(a); was != a {
+		return one(was), nil
 	}
 	t := scale.Type
 	if t == 0 {

@@ -200,7 +200,7 @@ func (c *call) inTurns(t Turns, most int) []*Value {
 		}
 		out := make([]*Value, len(t.Body.Outputs))
 		for i, o := range t.Body.Outputs {
-			out[i] = s.Value(o.Name)
+			out[i] = s.held(o.Name)
 		}
 		forget()
 		failed := len(e.Failures) > failures

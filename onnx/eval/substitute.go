@@ -125,7 +125,7 @@ func (e *Evaluator) Like(s *Scope) *Scope {
 	}
 	for _, out := range s.Caller.Outputs {
 		if out != "" {
-			outer.Value(out)
+			outer.held(out)
 			break
 		}
 	}

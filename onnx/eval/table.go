@@ -154,6 +154,9 @@ func (o *Operator) run(c *call) ([]*Value, error) {
 // computes reports whether anything is known of the outputs.
 func (o *Operator) computes() bool { return o.value != nil || o.binary != nil || o.unary != nil }
 
+// moves reports whether outputs are elements of inputs, in other places.
+func (o *Operator) moves() bool { return o.In(Layout | Repetition | Selection | Joining) }
+
 // standardOperators are those of ai.onnx up to operator set 28
 // (onnx.ai/onnx/operators), by name.
 var standardOperators = [...]Operator{

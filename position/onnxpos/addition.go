@@ -197,7 +197,7 @@ const maxTurning = 16
 // quantisedBy gives a table of whole numbers the scale and zero point that the node which adds its rows takes behind them.
 func quantisedBy(x axes.Meeting, part *sheet.Share) {
 	row := eval.Lookup(x.Node.Domain, x.Node.Op)
-	if row == nil || row.Axes != eval.AxesQuantizedAdd || part.Table.Scale != 0 || x.Known != x.Node.Input(x.Input) {
+	if row == nil || row.Axes != eval.AxesQuantizedAdd || part.Table.Scale != 0 || !part.Table.Tensor.Type.IsInteger() || x.Known != x.Node.Input(x.Input) {
 		return
 	}
 	part.Table.Scale, _ = x.Scope.Input(x.Node, x.Input+1).Scalar()

@@ -3,7 +3,6 @@ package onnxpos
 import (
 	"slices"
 
-	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
@@ -57,20 +56,12 @@ func positionalConvolution(m *Model, d *detector) []site.Site {
 func (d *detector) attends() bool {
 	for _, s := range d.e.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			if eval.Is(n, eval.Attention) || eval.Is(n, eval.Product) && len(n.Inputs) > 1 && s.Input(n, 0).Unknowable() && s.Value(n.Input(secondOperand(n))).Unknowable() {
+			if eval.Is(n, eval.Attention) || eval.Is(n, eval.Product) && len(n.Inputs) > 1 && s.Input(n, 0).Unknowable() && s.Value(eval.Operands(n)[1]).Unknowable() {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// secondOperand is the input of a product that its first one is multiplied with.
-func secondOperand(n *onnx.Node) int {
-	if n.Op == "QLinearMatMul" {
-		return 3
-	}
-	return 1
 }
 
 // hasScheme reports whether an encoding of a scheme was found.

@@ -121,14 +121,6 @@ const maxBehind = 1 << 10
 // isProduct reports whether a node sums products of two operands.
 func isProduct(n *onnx.Node) bool { return eval.Is(n, eval.Product) }
 
-// operands are the inputs of a product that are multiplied.
-func operands(n *onnx.Node) []string {
-	if n.Op == "QLinearMatMul" {
-		return []string{n.Input(0), n.Input(3)}
-	}
-	return n.Inputs[:min(len(n.Inputs), 2)]
-}
-
 // toScores goes back from the Softmax to the product of queries and keys.
 func (c *Cut) toScores() bool {
 	c.scores = c.Anchor.Input(0)
@@ -158,7 +150,7 @@ func (c *Cut) toScores() bool {
 			continue
 		}
 		var data []string
-		for _, in := range operands(n) {
+		for _, in := range eval.Operands(n) {
 			if c.data(in) {
 				data = append(data, in)
 			}
@@ -216,7 +208,7 @@ func (c *Cut) toValues() bool {
 			}
 			seen[n] = true
 			if isProduct(n) {
-				for k, in := range operands(n) {
+				for k, in := range eval.Operands(n) {
 					if in != names[i] && c.data(in) {
 						c.Values, c.Operand = n, k
 						c.state(in, false)
@@ -256,7 +248,8 @@ func (c *Cut) state(name string, projected bool) {
 	var data []string
 	inputs := n.Inputs
 	if isProduct(n) {
-		inputs = operands(n)
+		of := eval.Operands(n)
+		inputs = of[:]
 	}
 	for _, in := range inputs {
 		if in != "" && c.data(in) {
@@ -291,7 +284,7 @@ func isAttention(n *onnx.Node) bool {
 
 // computes reports whether the weights of a projection are numbers that can be read.
 func (c *Cut) computes(n *onnx.Node) bool {
-	for _, in := range operands(n) {
+	for _, in := range eval.Operands(n) {
 		if c.data(in) {
 			continue
 		}
@@ -308,10 +301,7 @@ func (c *Cut) Crosses() bool {
 	if c.Fused() {
 		return false
 	}
-	n := operands(c.Product)
-	if len(n) < 2 {
-		return false
-	}
+	n := eval.Operands(c.Product)
 	from := sources(c)
 	w := c.around.Graph.Wiring()
 	q, ok1 := w.Number(n[0])

@@ -314,7 +314,7 @@ func (m *Maps) numbers(s *eval.Scope, name string, v *eval.Value, t *onnx.Tensor
 
 // known are the numbers of a value, nil where they are not known.
 func known(v *eval.Value) []float64 {
-	if v = v.Unquantized(); !v.Known() {
+	if !v.Known() {
 		return nil
 	}
 	return numbersOf(v)

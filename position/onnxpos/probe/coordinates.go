@@ -257,16 +257,6 @@ func rowsTaken(w *onnx.Wiring, input string) map[int]bool {
 	return out
 }
 
-// isSingle reports whether an input of a node is a constant of one number.
-func isSingle(w *onnx.Wiring, n *onnx.Node, i int) bool {
-	number, ok := w.Input(n, i)
-	if !ok {
-		return false
-	}
-	t := constantOf(w, number)
-	return t != nil && t.Len() == 1
-}
-
 // takesRowsOf reports whether a value is made, element by element, of rows that an input ahead of another one takes.
 func takesRowsOf(w *onnx.Wiring, f *onnx.File, in *onnx.ValueInfo, value int) bool {
 	for _, other := range Given(f) {

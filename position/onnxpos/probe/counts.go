@@ -85,6 +85,16 @@ func constantOf(w *onnx.Wiring, number int) *onnx.Tensor {
 	return w.Constant(number)
 }
 
+// isSingle reports whether an input of a node is a constant of one number.
+func isSingle(w *onnx.Wiring, n *onnx.Node, i int) bool {
+	number, ok := w.Input(n, i)
+	if !ok {
+		return false
+	}
+	t := constantOf(w, number)
+	return t != nil && t.Len() == 1
+}
+
 // isZero reports whether an input of a node is a constant of zeros.
 func isZero(w *onnx.Wiring, n *onnx.Node, i int) bool {
 	number, ok := w.Input(n, i)

@@ -23,11 +23,12 @@ func (m *Search) Sinusoid() (found site.Site) {
 			if !eval.Is(n, eval.Product) || len(n.Inputs) < 2 {
 				continue
 			}
-			if n.Op != "MatMulInteger" && (s.Input(n, 0).Unknowable() || s.Input(n, 1).Unknowable()) {
+			of := eval.Operands(n)
+			if n.Op != "MatMulInteger" && (s.Value(of[0]).Unknowable() || s.Value(of[1]).Unknowable()) {
 				continue // data
 			}
 			for i := range 2 {
-				switch site := m.relativeOperand(s, n, n.Input(i), n.Input(1-i)).(type) {
+				switch site := m.relativeOperand(s, n, of[i], of[1-i]).(type) {
 				case nil:
 				case *Waves:
 					if first, ok := found.(*Waves); ok {
@@ -51,7 +52,7 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 		}
 	}
 	v := s.Value(name)
-	packed := n.Op == "MatMulInteger" || eval.Lookup(n.Domain, n.Op).Axes == eval.AxesLinear // weights of fewer bits
+	packed := n.Op == "MatMulInteger" || eval.Lookup(n.Domain, n.Op).Axes == eval.AxesLinear || s.Value(weights).Type.Bits() == 8 // weights of fewer bits
 	if len(v.Shape) < 2 || s.Value(weights).Type != v.Type && !packed || !isWeight(s, weights) {
 		return nil // before a constant is read that is no table
 	}
@@ -244,10 +245,11 @@ func meets(s *eval.Scope, n *onnx.Node) string {
 			case !s.Value(r.Output(0)).Unknowable(), eval.Is(r, eval.Layout):
 				queue = append(queue, r.Output(0))
 			case eval.Is(r, eval.Product) && len(r.Inputs) > 1:
-				if r.Input(0) == queue[i] {
-					return r.Input(1)
+				of := eval.Operands(r)
+				if of[0] == queue[i] {
+					return of[1]
 				}
-				return r.Input(0)
+				return of[0]
 			}
 		}
 	}

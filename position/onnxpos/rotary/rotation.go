@@ -34,7 +34,7 @@ type rotation struct {
 // depend on position, one like cosines and the other like sines
 // (facts/ONNX-PATTERNS §4).
 func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
-	of := trace.Operands(n)
+	of := eval.Operands(n)
 	if data(s, of[0]) || data(s, of[1]) {
 		return
 	}

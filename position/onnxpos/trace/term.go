@@ -33,20 +33,12 @@ func TermOf(s *eval.Scope, name string) (Term, bool) {
 }
 
 func mulFactor(s *eval.Scope, n *onnx.Node) (Term, bool) {
-	of := Operands(n)
+	of := eval.Operands(n)
 	for i := range 2 {
-		known, state := s.Value(of[i]).Unquantized(), s.Value(of[1-i])
+		known, state := s.Value(of[i]), s.Value(of[1-i])
 		if known.Known() && known.Floats != nil && !state.Known() && len(known.Shape) >= 2 && known.Len() > 1 {
 			return Term{of[i], known, of[1-i]}, true
 		}
 	}
 	return Term{}, false
-}
-
-// Operands are the two values that a node computes with, element by element; of quantised ones each has its scale and zero point behind it.
-func Operands(n *onnx.Node) [2]string {
-	if eval.Is(n, eval.Quantized) {
-		return [2]string{n.Input(0), n.Input(3)}
-	}
-	return [2]string{n.Input(0), n.Input(1)}
 }
