@@ -1,6 +1,10 @@
 package eval
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
 
 // Given is the scope again, at the same sizes, in which a value has other content: what is
 // asked of it is computed from that, where the graph only moves numbers, and all else as
@@ -26,9 +30,13 @@ func (s *Scope) Given(name string, v *Value) *Scope {
 }
 
 // Numbered is a value of a type and shape whose elements are 1, 2, 3 …: where they come out
-// says which elements another value is made of, and a sign that they were negated.
+// says which elements another value is made of, and a sign that they were negated. Of a quantised value they are what its elements stand for.
 func Numbered(v *Value) *Value {
-	out := FloatValue(v.Type, v.Shape, make([]float64, v.Len()))
+	t := v.Type
+	if t.IsInteger() {
+		t = onnx.Double
+	}
+	out := FloatValue(t, v.Shape, make([]float64, v.Len()))
 	for i := range out.Floats {
 		out.Floats[i] = float64(i + 1)
 	}

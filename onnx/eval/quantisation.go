@@ -94,7 +94,7 @@ func standsFor(e *Evaluator, a, scale, zero *Value, most int) *Value {
 
 func dequantize(c *call) ([]*Value, error) {
 	a, scale, zero := c.need(0), c.need(1), c.need(2)
-	if was := c.scope.eval.meant(a); was != a {
+	if was := c.scope.eval.meant(a); was.Type.IsFloat() {
 		return one(was), nil
 	}
 	t := scale.Type
