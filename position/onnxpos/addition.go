@@ -34,6 +34,21 @@ type addition struct {
 	beside   []*addition // tables of the other axes of positions, this one first; nil: it tells all apart
 }
 
+// coarsest is the precision of the numbers of a map, of those of its constants that were rounded most.
+func coarsest(of *origin.Map) fit.Precision {
+	p := rows.Precision(of.Value.Type)
+	for _, o := range of.Of {
+		stored := rows.Precision(o.Tensor.Type)
+		if scale, _, _ := o.Quantised(); scale != 0 {
+			stored = fit.Int8
+		}
+		if stored.Step() > p.Step() {
+			p = stored
+		}
+	}
+	return p
+}
+
 // additions reads a meeting as rows by position: one addition for each constant that rows
 // are taken from; none where the numbers are no rows, or of no source that is known.
 func (d *detector) additions(x axes.Meeting) []*addition {
@@ -47,7 +62,7 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	}
 	d.m.SpendElements(of.Value.Len())
 	first := addition{scope: x.Scope, node: x.Node, name: x.Known, state: stateOf(x), sheet: s, runs: runsAlong(x, s), free: x.Free, along: x.Along}
-	anchors := len(s.Columns) <= sheet.FewColumns && fit.IsAnchors(s.Matrix(), grids(first.runs))
+	anchors := len(s.Columns) <= sheet.FewColumns && fit.IsAnchors(s.Matrix(), grids(first.runs), coarsest(of))
 	d.anchors[x.Node] = anchors && x.Kind == axes.Added // put beside the data, coordinates say where they are
 	if anchors || d.scaledByPosition(x) {
 		return nil

@@ -17,21 +17,23 @@ type Anchors struct {
 	fill   float64 // what hidden places hold, NaN where that is not known
 	square bool    // made of a side, and which of the two cannot be told
 	parts  bool    // only parts of a side are meant, while they are read
+	error  float64 // of a number, as a part of the largest
 }
 
 // ErrAnchors is that of numbers of places that no formula explains.
 var ErrAnchors = errors.New("no formula of places explains them")
 
 const (
-	// anchorError is what float32 formulas of places lose, of the largest number.
+	// anchorError is what float32 formulas of places lose, of the largest number; anchorSteps is how many steps of a coarser type.
 	anchorError = 4e-6
+	anchorSteps = 4
 	// borderMargin is how near to the border places are hidden, as a part of the picture: the 0.01 of the public
 	// detectors above. It is taken where the numbers agree with it.
 	borderMargin = 0.01
 )
 
 // IsAnchors reports whether every column of rows holds points or boxes on grids behind one another, as detectors have them.
-func IsAnchors(m Matrix, grids [][2]int) bool {
+func IsAnchors(m Matrix, grids [][2]int, p Precision) bool {
 	if len(grids) == 0 {
 		return false
 	}
@@ -40,7 +42,7 @@ func IsAnchors(m Matrix, grids [][2]int) bool {
 		for p := range line {
 			line[p] = m.At(p, c)
 		}
-		if _, err := AnchorsOf(line, grids); errors.Is(err, ErrAnchors) {
+		if _, err := AnchorsOf(line, grids, p); errors.Is(err, ErrAnchors) {
 			return false
 		}
 	}
@@ -48,8 +50,8 @@ func IsAnchors(m Matrix, grids [][2]int) bool {
 }
 
 // AnchorsOf reads one number for each place of grids.
-func AnchorsOf(x []float64, grids [][2]int) (*Anchors, error) {
-	a := &Anchors{from: grids}
+func AnchorsOf(x []float64, grids [][2]int, p Precision) (*Anchors, error) {
+	a := &Anchors{from: grids, error: max(anchorError, anchorSteps*p.Step())}
 	total := 0
 	for _, g := range grids {
 		total += g[0] * g[1]
@@ -128,7 +130,7 @@ func (a *Anchors) byGrid(x []float64) error {
 		for i, side := range sides {
 			follows, strides := of[0] != 1, of[0] > 1
 			for level, g := range a.from {
-				follows = follows && near(of[level], side(g[axis]), side(g[axis]))
+				follows = follows && a.near(of[level], side(g[axis]), side(g[axis]))
 				strides = strides && of[level]*float64(g[axis]) == of[0]*float64(a.from[0][axis])
 				a.square = a.square || follows && g[0] == g[1]
 			}
@@ -238,7 +240,7 @@ func (a *Anchors) lines(x []float64) error {
 		if !ok {
 			continue
 		}
-		made, err := coordinate(lines, a.parts)
+		made, err := a.coordinate(lines)
 		if errors.Is(err, ErrAnchors) {
 			continue
 		}
@@ -302,18 +304,18 @@ func (a *Anchors) along(x []float64, axis int) ([]ruler, bool) {
 	a.each(func(i, level, row, column int) {
 		l := lines[level]
 		if shown(level, row, column) {
-			on = on && near(x[i], l.first+l.step*float64([2]int{row, column}[axis]), largest)
+			on = on && a.near(x[i], l.first+l.step*float64([2]int{row, column}[axis]), largest)
 		}
 	})
 	return lines, on && steps
 }
 
 // coordinate says how the lines of all grids go on: as parts of the side, from 0 to 1 or −1 to 1, or by the step that they have.
-func coordinate(lines []ruler, parts bool) (made func(level, k, n int) float64, err error) {
+func (a *Anchors) coordinate(lines []ruler) (made func(level, k, n int) float64, err error) {
 	var readings []func(level, k, n int) float64
 	for _, span := range []struct{ start, length float64 }{{0, 1}, {-1, 2}} {
 		for _, ends := range []int{0, 1} { // n steps, or n−1 from the first place to the last
-			if offset, ok := partsOf(lines, span.start, span.length, ends); ok {
+			if offset, ok := a.partsOf(lines, span.start, span.length, ends); ok {
 				readings = append(readings, func(_, k, n int) float64 {
 					return span.start + span.length*(float64(k)+offset)/float64(max(n-ends, 1))
 				})
@@ -321,14 +323,14 @@ func coordinate(lines []ruler, parts bool) (made func(level, k, n int) float64, 
 		}
 	}
 	whole := !slices.ContainsFunc(lines, func(l ruler) bool { return l.known && l.step != math.Trunc(l.step) }) // pixels, or places
-	if by, ok := steps(lines); ok && !parts && (whole || len(readings) == 0) {
+	if by, ok := a.steps(lines); ok && !a.parts && (whole || len(readings) == 0) {
 		readings = append(readings, by)
 	}
 	const beyond = 64 // readings that differ, do so in a larger grid
 	for _, other := range readings[min(1, len(readings)):] {
 		for level, l := range lines {
 			for _, k := range []int{0, l.n} {
-				if a, b := readings[0](level, k, l.n+beyond), other(level, k, l.n+beyond); !near(a, b, b) {
+				if one, two := readings[0](level, k, l.n+beyond), other(level, k, l.n+beyond); !a.near(one, two, two) {
 					return nil, errors.New("the numbers of places of so small grids follow from several formulas")
 				}
 			}
@@ -341,16 +343,16 @@ func coordinate(lines []ruler, parts bool) (made func(level, k, n int) float64, 
 }
 
 // partsOf reports whether lines are parts of their sides, and by which part of a step the first place lies behind the start.
-func partsOf(lines []ruler, start, length float64, ends int) (offset float64, ok bool) {
+func (a *Anchors) partsOf(lines []ruler, start, length float64, ends int) (offset float64, ok bool) {
 	offset = math.NaN()
 	for _, l := range lines {
 		step := length / float64(max(l.n-ends, 1))
-		if l.known && !near(l.step, step, length) {
+		if l.known && !a.near(l.step, step, length) {
 			return 0, false
 		}
 		first := (l.first - start) / step
 		for _, o := range []float64{0, 0.5, 1} {
-			if near(first, o, float64(l.n)) {
+			if a.near(first, o, float64(l.n)) {
 				first = o
 			}
 		}
@@ -366,7 +368,7 @@ func partsOf(lines []ruler, start, length float64, ends int) (offset float64, ok
 
 // steps reads lines of steps that have nothing to do with their sides: pixels, or places that count. A grid of one place
 // has the step that makes the side of all of them as long, or that of all others.
-func steps(lines []ruler) (made func(level, k, n int) float64, ok bool) {
+func (a *Anchors) steps(lines []ruler) (made func(level, k, n int) float64, ok bool) {
 	i := slices.IndexFunc(lines, func(l ruler) bool { return l.known })
 	if i < 0 {
 		return nil, false
@@ -378,17 +380,17 @@ func steps(lines []ruler) (made func(level, k, n int) float64, ok bool) {
 			continue
 		}
 		l.step = one.step
-		if side := one.step * float64(one.n); !near(l.first/l.step, one.first/one.step, 1) {
+		if side := one.step * float64(one.n); !a.near(l.first/l.step, one.first/one.step, 1) {
 			l.step = side / float64(l.n)
 		}
-		if !near(l.first/l.step, one.first/one.step, 1) {
+		if !a.near(l.first/l.step, one.first/one.step, 1) {
 			return nil, false
 		}
 	}
 	return func(level, k, _ int) float64 { return lines[level].first + lines[level].step*float64(k) }, true
 }
 
-func near(a, b, of float64) bool { return math.Abs(a-b) <= anchorError*max(math.Abs(of), 1e-3) }
+func (a *Anchors) near(x, y, of float64) bool { return math.Abs(x-y) <= a.error*max(math.Abs(of), 1e-3) }
 
 // border is how near to the border places are hidden, as far as the numbers tell: the largest margin of a hidden place, and the
 // smallest of one that is shown.

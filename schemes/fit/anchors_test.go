@@ -82,7 +82,7 @@ func TestAnchors(t *testing.T) {
 				}
 				return out
 			}
-			a, err := AnchorsOf(numbers(c.from), c.from)
+			a, err := AnchorsOf(numbers(c.from), c.from, Float32)
 			var got []float64
 			if err == nil {
 				got, err = a.At(c.to)
@@ -102,7 +102,19 @@ func TestAnchors(t *testing.T) {
 			}
 		})
 	}
-	if _, err := AnchorsOf(make([]float64, 5), small); !errors.Is(err, ErrAnchors) {
+	halves := make([]float64, 0, 64) // logits as they stand in 16 bits
+	for i := range 64 {
+		halves = append(halves, Float16.Round(logit((float64(i%8)+0.5)/8, 0)))
+	}
+	if a, err := AnchorsOf(halves, [][2]int{{8, 8}}, Float16); err != nil {
+		t.Errorf("in float16: %v", err)
+	} else if got, err := a.At([][2]int{{4, 4}}); err == nil && math.Abs(got[3]-logit(7.0/8, 0)) > 1e-12 {
+		t.Errorf("in float16: %v", got)
+	}
+	if _, err := AnchorsOf(halves, [][2]int{{8, 8}}, Float32); !errors.Is(err, ErrAnchors) {
+		t.Errorf("numbers of 16 bits are read as those of 32: %v", err)
+	}
+	if _, err := AnchorsOf(make([]float64, 5), small, Float32); !errors.Is(err, ErrAnchors) {
 		t.Errorf("%v of too few numbers", err)
 	}
 }

@@ -10,11 +10,12 @@ type Compact struct {
 	LengthFactor float64
 }
 
-// compactError is what float32 rows are off, by harmonic: an angle's rounding grows with k.
+// compactError is what float32 rows are off, by harmonic: an angle's rounding grows with k. Those of a coarser type are off by a step of it
+// more, and their factor is taken for the roundest that it may be.
 const compactError = 3e-7
 
-// CompactOf reads rows of the distances from 0 on, or from 0 down; it is false for rows of another formula.
-func CompactOf(m Matrix, step int) (Compact, bool) {
+// CompactOf reads rows of the distances from 0 on, or from 0 down, as they were rounded to a precision; it is false for rows of another formula.
+func CompactOf(m Matrix, step int, p Precision) (Compact, bool) {
 	d := m.Cols()
 	if d < 4 || d%2 != 0 || m.Rows() < 4 {
 		return Compact{}, false
@@ -30,11 +31,15 @@ func CompactOf(m Matrix, step int) (Compact, bool) {
 	if at == 0 || !(c.LengthFactor > 0) {
 		return Compact{}, false
 	}
+	lost := 0.0 // by rounding, of each number
+	if coarse := p.Step(); coarse > compactError {
+		lost, c.LengthFactor = coarse, snap(c.LengthFactor, entrySteps*coarse)
+	}
 	row := make([]float64, d)
 	for r := range m.Rows() {
 		c.Row(r*step, row)
 		for i, want := range row {
-			if !(math.Abs(m.At(r, i)-want) <= compactError*float64(i/2+2)) {
+			if !(math.Abs(m.At(r, i)-want) <= lost+compactError*float64(i/2+2)) {
 				return Compact{}, false
 			}
 		}

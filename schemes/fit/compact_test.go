@@ -33,9 +33,17 @@ func (r compactRows) At(i, c int) float64 {
 	}
 }
 
+// coarseRows are rows as a precision stores them.
+type coarseRows struct {
+	Matrix
+	p Precision
+}
+
+func (r coarseRows) At(i, c int) float64 { return r.p.Round(r.Matrix.At(i, c)) }
+
 func TestCompact(t *testing.T) {
 	for _, r := range []compactRows{{48, 1, 1}, {192, 1, -1}, {16, 3, 1}, {4, 1.5, -1}} {
-		got, ok := CompactOf(r, r.step)
+		got, ok := CompactOf(r, r.step, Float32)
 		if !ok || math.Abs(got.LengthFactor-r.factor) > 1e-5*r.factor || got.Dim != r.dim {
 			t.Errorf("%+v: %+v, %v", r, got, ok)
 			continue
@@ -49,11 +57,19 @@ func TestCompact(t *testing.T) {
 				}
 			}
 		}
-		if _, ok := CompactOf(r, -r.step); ok {
+		if _, ok := CompactOf(r, -r.step, Float32); ok {
 			t.Errorf("%+v is read the other way as well", r)
 		}
 	}
-	if _, ok := CompactOf(plainRows{}, 1); ok {
+	for _, p := range []Precision{Float16, BFloat16} {
+		if got, ok := CompactOf(coarseRows{compactRows{48, 1.5, 1}, p}, 1, p); !ok || got.LengthFactor != 1.5 {
+			t.Errorf("%s: %+v, %v", p, got, ok)
+		}
+		if _, ok := CompactOf(coarseRows{compactRows{48, 1.5, 1}, p}, 1, Float32); ok {
+			t.Errorf("%s: read as float32", p)
+		}
+	}
+	if _, ok := CompactOf(plainRows{}, 1, Float32); ok {
 		t.Error("plain sines are read")
 	}
 }

@@ -149,7 +149,7 @@ func (z *Places) regrid(n *onnx.Node, inputs []*eval.Value, input, at, end int, 
 					line[p] = v.Number((o*was+p)*inner + k)
 				}
 				var err error
-				if to, err = along(line, l); err != nil {
+				if to, err = along(line, l, fit.Precision(v.Type.String())); err != nil {
 					doubt(err)
 					return
 				}
@@ -189,15 +189,15 @@ func valueOf(t onnx.DataType, shape []int, x []float64) *eval.Value {
 	return eval.IntValue(t, shape, whole)
 }
 
-// along are the numbers of other places of one line.
-func along(line []float64, l levels) ([]float64, error) {
+// along are the numbers of other places of one line, which were rounded to a precision.
+func along(line []float64, l levels, p fit.Precision) ([]float64, error) {
 	if grid := l.was[0]; grid[1] == 1 {
 		if uniform(line) { // along an axis that is no grid
 			return slices.Repeat(line[:1], l.is[0][0]), nil
 		}
 		return nil, fit.ErrAnchors
 	}
-	anchors, err := fit.AnchorsOf(line, l.was)
+	anchors, err := fit.AnchorsOf(line, l.was, p)
 	if err != nil {
 		return nil, err
 	}

@@ -199,7 +199,7 @@ func (m *Search) waves(s *eval.Scope, n *onnx.Node, name string, table rows.Tabl
 	found, compact := distanceBase(read), false
 	if !found.ok {
 		middle := len(read) / 2
-		if _, compact = fit.CompactOf(read[middle:], 1); !compact {
+		if _, compact = fit.CompactOf(read[middle:], 1, table.Precision()); !compact {
 			return nil
 		}
 	}

@@ -101,7 +101,7 @@ func newWaves(g *site.Graph, other *site.Other, t rows.Table, angles bool) (*Wav
 				w.formula = signed(s)
 				return w, true
 			}
-			if c, ok := fit.CompactOf(rows, 1); ok {
+			if c, ok := fit.CompactOf(rows, 1, t.Precision()); ok {
 				w.formula = c.Row
 				return w, true
 			}
