@@ -19,6 +19,9 @@ func DistanceBase(rows Matrix) (base float64, ok bool) {
 			return 0, false
 		}
 	}
+	if !tell(f, sigma) {
+		return 0, false
+	}
 	for _, rounded := range []float64{0, Float16.Step(), BFloat16.Step()} {
 		for k := range sigma {
 			sigma[k] += rounded
@@ -28,6 +31,23 @@ func DistanceBase(rows Matrix) (base float64, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// tell gives turns that went with rounding a number smaller than those before, whose error says that it is none; false where fewer than
+// a base wants are left.
+func tell(f, sigma []float64) bool {
+	telling := 0
+	for k := range f {
+		switch {
+		case sigma[k] <= mostUnclear:
+			telling++
+		case k == 0:
+			return false
+		default:
+			f[k], sigma[k] = f[k-1]/2, math.Inf(1)
+		}
+	}
+	return telling == len(f) || telling >= fewTelling
 }
 
 // turnOf is the angle by which rows of a sine and a cosine turn from one to the next, and its relative error: what is
@@ -48,7 +68,7 @@ func turnOf(rows Matrix, sine, cosine int) (turn, relative float64, ok bool) {
 		}
 	}
 	turn = math.Abs(turn)
-	return turn, 2 * entry / (turn * float64(span)), entry < noSine && turn > 0
+	return turn, 2 * entry / (turn * float64(span)), entry < noSine
 }
 
 // Undouble removes the second mention of each frequency: f f, or each twice. Others

@@ -75,7 +75,7 @@ func explain(f, sigma []float64, p Precision, o Options) Result {
 	if zeros == len(f) {
 		return Result{Why: "all frequencies are zero"}
 	}
-	if last := f[len(f)-zeros-1]; zeros > 0 && (p == Float16 && last < lost16 || last < lostSteps*o.Step) {
+	if zeros > 0 && lost(f[:len(f)-zeros], sigma, p, o) {
 		zeros = 0 // too small for the type, not zero
 	}
 	head := f[:len(f)-zeros]
@@ -92,6 +92,16 @@ func explain(f, sigma []float64, p Precision, o Options) Result {
 		}
 	}
 	return explainCustom(v, o).finish(f, o)
+}
+
+// lost reports whether zeros behind frequencies may be smaller ones that went with rounding: the next, were it as much smaller as the last,
+// would be no more than what is not known of that.
+func lost(f, sigma []float64, p Precision, o Options) bool {
+	n := len(f)
+	if last := f[n-1]; p == Float16 && last < lost16 || last < lostSteps*o.Step {
+		return true
+	}
+	return n > 1 && math.IsInf(sigma[n], 1) && f[n-1]/f[n-2] < lostSteps*sigma[n-1]
 }
 
 // finish adds what all explanations have.

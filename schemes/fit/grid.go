@@ -144,20 +144,16 @@ func baseOfCells(s *schemes.Sinusoid, m Matrix, p Precision) bool {
 			axis = a
 		}
 	}
-	at, turn, ok := turns(*s, m, p, axis)
-	if !ok {
+	at, f, sigma, ok := turns(*s, m, p, axis)
+	if !ok || !tell(f, sigma) {
 		return false
 	}
-	step := turn[0]
-	q := len(turn)
-	sigma := make([]float64, q)
-	f := make([]float64, q)
+	step := f[0]
 	for k := range f {
-		sigma[k] = 4 * sineError * p.Step() / step
-		f[k] = turn[k] / step
+		f[k] /= step
 	}
 	for k, e := range errorsOf(f, p) {
-		sigma[k] += e
+		sigma[k] += e + sigma[0]
 	}
 	r := explain(f, sigma, p, Options{})
 	if !r.OK || r.Rotary.Scaling.Type != "" {
@@ -169,37 +165,38 @@ func baseOfCells(s *schemes.Sinusoid, m Matrix, p Precision) bool {
 	return true
 }
 
-// turns are the angles of an axis in the first cell, and how far they turn to the next one along it;
+// turns are the angles of an axis in the first cell, how far they turn to the next one along it, and the relative error of that;
 // not ok where these are no sines and cosines, or the first does not turn.
-func turns(s schemes.Sinusoid, m Matrix, p Precision, axis int) (at, turn []float64, ok bool) {
+func turns(s schemes.Sinusoid, m Matrix, p Precision, axis int) (at, turn, relative []float64, ok bool) {
 	columns, next := s.AxisColumns[axis], 1
 	for _, n := range s.Grid[axis+1:] {
 		next *= n
 	}
+	if s.Grid[axis] < 2 {
+		return nil, nil, nil, false
+	}
 	q := len(columns) / 2
-	at, turn = make([]float64, q), make([]float64, q)
+	at, turn, relative = make([]float64, q), make([]float64, q), make([]float64, q)
 	for k := range q {
-		var angle [2]float64
-		for c, row := range []int{s.Prefix, s.Prefix + next} {
-			i, j := s.AxisPlaces(columns, k)
-			sin, cos := m.At(row, i), m.At(row, j)
-			if !(math.Abs(sin*sin+cos*cos-1) <= 2*p.circleError()) {
-				return nil, nil, false
+		i, j := s.AxisPlaces(columns, k)
+		line := Func(s.Grid[axis], 2, func(r, c int) float64 { return m.At(s.Prefix+r*next, [2]int{i, j}[c]) })
+		for r := range 2 {
+			if sin, cos := line.At(r, 0), line.At(r, 1); !(math.Abs(sin*sin+cos*cos-1) <= 2*p.circleError()) {
+				return nil, nil, nil, false
 			}
-			angle[c] = math.Atan2(sin, cos)
 		}
-		at[k] = angle[0]
-		if turn[k] = angle[1] - angle[0]; turn[k] < 0 {
-			turn[k] += 2 * math.Pi
+		at[k] = math.Atan2(line.At(0, 0), line.At(0, 1))
+		if turn[k], relative[k], ok = turnOf(line, 0, 1); !ok {
+			return nil, nil, nil, false
 		}
 	}
-	return at, turn, turn[0] != 0 && turn[0] <= math.Pi
+	return at, turn, relative, turn[0] != 0 && turn[0] <= math.Pi
 }
 
 // rowsApart reads off a table how far places on the first axis are apart (rows, or frames), where
 // that is not what those on the others are.
 func rowsApart(s schemes.Sinusoid, m Matrix, p Precision) schemes.Sinusoid {
-	at, turn, ok := turns(s, m, p, 0)
+	at, turn, _, ok := turns(s, m, p, 0)
 	if !ok {
 		return s
 	}

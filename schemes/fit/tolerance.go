@@ -49,6 +49,8 @@ const (
 	// farAngleError is the rounding of float32 angles of some hundred radians, which
 	// sines of distances are made of.
 	farAngleError = 3e-5
+	// mostUnclear is the relative error from which on a turn says nothing.
+	mostUnclear = 0.3
 	// noSine is how far sin² + cos² may be from 1, as a root.
 	noSine = 1e-2
 
