@@ -156,11 +156,14 @@ func qlinearConcat(c *call) ([]*Value, error) {
 	return typed(out, c.need(1).Type), err
 }
 
-// typed are values of unknown content and a type.
+// typed are values of unknown content and a type; whole numbers stand for others.
 func typed(values []*Value, t onnx.DataType) []*Value {
 	for i, v := range values {
 		if v != nil {
 			values[i] = &Value{Type: t, Ranked: v.Ranked, Shape: v.Shape}
+			if t.IsInteger() {
+				values[i].before = &Value{Type: onnx.Float, Ranked: v.Ranked, Shape: v.Shape}
+			}
 		}
 	}
 	return values

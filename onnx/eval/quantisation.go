@@ -17,9 +17,9 @@ func quantize(c *call) ([]*Value, error) {
 	return one(c.quantized(a, scale, zero, t)), nil
 }
 
-// quantized rounds numbers to the steps of a scalar scale, if they are known.
+// quantized rounds numbers to the steps of a scalar scale, if they are known, and keeps what they were.
 func (c *call) quantized(a, scale, zero *Value, t onnx.DataType) *Value {
-	out := &Value{Type: t, Ranked: a.Ranked, Shape: a.Shape}
+	out := &Value{Type: t, Ranked: a.Ranked, Shape: a.Shape, before: a}
 	s, ok := scale.Scalar()
 	if !a.Ranked || a.Len() > c.most() || !a.Known() || !ok || s == 0 {
 		return out
@@ -34,7 +34,7 @@ func (c *call) quantized(a, scale, zero *Value, t onnx.DataType) *Value {
 	for i := range out.Ints {
 		out.Ints[i] = int64(math.Min(math.Max(math.RoundToEven(round(a.Type, a.Number(i)/s))+z, low), high))
 	}
-	out.Data, out.Origins, out.before = a.Data, a.Origins, a
+	out.Data, out.Origins = a.Data, a.Origins
 	return out
 }
 
