@@ -234,12 +234,14 @@ func (t *tableSite) fitRows(e *position.Encoding) {
 		return
 	}
 	t.m.SpendElements(m.Rows() * m.Cols())
-	r, ok := fit.AdditiveTable(m, t.precision())
-	for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // what exporters stored after it had been rounded
-		if !ok && rows.Rounded(m, coarse) {
-			if r, ok = fit.AdditiveTable(m, coarse); ok {
-				t.rounded = coarse
+	var r fit.SinusoidResult
+	ok := false
+	for i, stored := range fit.Precisions(t.precision(), m) {
+		if r, ok = fit.AdditiveTable(m, stored); ok {
+			if i > 0 {
+				t.rounded = stored
 			}
+			break
 		}
 	}
 	if ok {
@@ -296,16 +298,22 @@ func (t *tableSite) gridFormula(rows rows.Table, grid []int, prefix int) (fit.Si
 	if m == nil {
 		return fit.SinusoidResult{}, false
 	}
-	if rows.Planar {
-		if r, ok := fit.GridTable(m, t.precision(), rows.Grid[:]); ok {
-			return r, true
-		}
-	} else if len(grid) == 2 {
+	if !rows.Planar && len(grid) == 2 {
 		if whole, _, part := t.uses[0].share.Whole([2]int(grid), prefix); part {
 			grid = whole[:]
 		}
 	}
-	return fit.GridTable(m, t.precision(), grid)
+	for _, stored := range fit.Precisions(t.precision(), m) {
+		if rows.Planar {
+			if r, ok := fit.GridTable(m, stored, rows.Grid[:]); ok {
+				return r, true
+			}
+		}
+		if r, ok := fit.GridTable(m, stored, grid); ok {
+			return r, true
+		}
+	}
+	return fit.SinusoidResult{}, false
 }
 
 func (t *tableSite) precision() fit.Precision { return t.rows().Precision() }

@@ -47,6 +47,43 @@ func (p Precision) Round(x float64) float64 {
 	return float64(float32(x))
 }
 
+// Precisions are those in which numbers may have been stored before they came to be in one: that one, and of floating point coarser ones of
+// which all of them are. What converters fold was rounded before.
+func Precisions(p Precision, of ...Matrix) []Precision {
+	out := []Precision{p}
+	if p != Float32 && p != Float64 {
+		return out
+	}
+	for _, coarse := range []Precision{Float16, BFloat16} {
+		if isRounded(coarse, of) {
+			out = append(out, coarse)
+		}
+	}
+	return out
+}
+
+// isRounded reports whether all numbers are of a coarser precision, and two at the least say so: whole ones, and those of few bits, are of any.
+func isRounded(p Precision, of []Matrix) bool {
+	telling := 0
+	for _, m := range of {
+		for r := range m.Rows() {
+			for c := range m.Cols() {
+				x := m.At(r, c)
+				if p.Round(x) != x {
+					return false
+				}
+				if telling < 2 && x != math.Trunc(x) && roundBits(x, fewBits, -126) != x {
+					telling++
+				}
+			}
+		}
+	}
+	return telling == 2
+}
+
+// fewBits are the significant bits of numbers that a person may have chosen.
+const fewBits = 4
+
 // roundBits rounds to a significand of the given bits, fewer below the least
 // normal exponent. Overflow is no concern: tables hold small numbers.
 func roundBits(x float64, bits, least int) float64 {

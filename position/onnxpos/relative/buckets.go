@@ -88,6 +88,11 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 				return bucketsBy{ok: true} // of one query, a row each: no logarithm, and nothing that shares a bucket
 			}
 			found := fit.BucketTable(by, int(table.Dims[0]), divisors, rows.Precision(computed))
+			for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // of which the divisors are, stored as others
+				if found.MaxDistance == 0 && len(divisors) > 0 && !slices.ContainsFunc(divisors, func(d float64) bool { return coarse.Round(d) != d }) {
+					found = fit.BucketTable(by, int(table.Dims[0]), divisors, coarse)
+				}
+			}
 			return bucketsBy{found, found.MaxDistance > 0 && !fit.GivesBuckets(found, by), true}
 		})
 		if !r.ok {

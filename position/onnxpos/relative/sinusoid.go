@@ -199,7 +199,11 @@ func (m *Search) waves(s *eval.Scope, n *onnx.Node, name string, table rows.Tabl
 	found, compact := distanceBase(read), false
 	if !found.ok {
 		middle := len(read) / 2
-		if _, compact = fit.CompactOf(read[middle:], 1, table.Precision()); !compact {
+		compact = slices.ContainsFunc(fit.Precisions(table.Precision(), read), func(p fit.Precision) bool {
+			_, ok := fit.CompactOf(read[middle:], 1, p)
+			return ok
+		})
+		if !compact {
 			return nil
 		}
 	}

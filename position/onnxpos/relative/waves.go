@@ -96,14 +96,16 @@ func newWaves(g *site.Graph, other *site.Other, t rows.Table, angles bool) (*Wav
 				}
 				continue
 			}
-			found, ok := fit.AdditiveTable(rows, t.Precision())
-			if s := found.Sinusoid; ok && s.Start == 0 && s.Step == 0 && len(s.ZeroRows) == 0 {
-				w.formula = signed(s)
-				return w, true
-			}
-			if c, ok := fit.CompactOf(rows, 1, t.Precision()); ok {
-				w.formula = c.Row
-				return w, true
+			for _, stored := range fit.Precisions(t.Precision(), rows) {
+				found, ok := fit.AdditiveTable(rows, stored)
+				if s := found.Sinusoid; ok && s.Start == 0 && s.Step == 0 && len(s.ZeroRows) == 0 {
+					w.formula = signed(s)
+					return w, true
+				}
+				if c, ok := fit.CompactOf(rows, 1, stored); ok {
+					w.formula = c.Row
+					return w, true
+				}
 			}
 		}
 	}

@@ -166,10 +166,10 @@ func (r *Site) explained(frequencies []float64) fit.Result {
 		result.OK = result.OK && result.Rotary.Scaling.IsNone() // a ramp is not seen in so few steps
 		return result
 	}
-	result := fit.InverseFrequencies(frequencies, TrigPrecision(r.trig), o)
-	for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // what exporters folded after it had been rounded
-		if result.OK && result.Rotary.Scaling.IsCustom() && rows.Rounded(rows.Matrix{frequencies}, coarse) {
-			result = fit.InverseFrequencies(frequencies, coarse, o)
+	var result fit.Result
+	for _, stored := range fit.Precisions(TrigPrecision(r.trig), rows.Matrix{frequencies}) {
+		if result = fit.InverseFrequencies(frequencies, stored, o); !result.OK || !result.Rotary.Scaling.IsCustom() {
+			break
 		}
 	}
 	return result
@@ -234,8 +234,8 @@ func storedStep(nodes []trace.Source) float64 {
 func TrigPrecision(nodes []trace.Source) fit.Precision {
 	for _, t := range nodes {
 		for _, src := range trace.Sources(t.Scope, t.Trig.Input(0)) {
-			if c := src.Tensor; c != nil && c.Len() > 1 && (c.Type == onnx.Float16 || c.Type == onnx.BFloat16) {
-				return rows.Precision(c.Type)
+			if p := listPrecision(src.Tensor); p.Step() > fit.Float32.Step() {
+				return p
 			}
 		}
 		if v := t.Scope.Value(t.Trig.Input(0)); v.Type == onnx.Float16 || v.Type == onnx.BFloat16 {
@@ -244,6 +244,22 @@ func TrigPrecision(nodes []trace.Source) fit.Precision {
 	}
 	return rows.Precision(onnx.Float)
 }
+
+// listPrecision is the coarsest precision of which all numbers of a list are, that of float32 where it is no list.
+func listPrecision(t *onnx.Tensor) fit.Precision {
+	if t == nil || t.Len() < 2 || !t.Type.IsFloat() || t.Len() > maxList {
+		return rows.Precision(onnx.Float)
+	}
+	p := rows.Precision(t.Type)
+	if x, err := t.Floats(0, t.Len()); err == nil {
+		all := fit.Precisions(p, rows.Matrix{x})
+		p = all[len(all)-1]
+	}
+	return p
+}
+
+// maxList bounds the numbers of a list of frequencies.
+const maxList = 1 << 12
 
 // switched finds a choice between two lists of frequencies by the length of the
 // input, as exporters keep LongRoPE's (facts/ONNX-PATTERNS §4): the list that

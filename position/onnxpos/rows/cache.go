@@ -84,16 +84,13 @@ func (c *Cache) fitRows(first, end int) (f pairFit, ok bool) {
 	if err != nil {
 		return f, false
 	}
-	if f.Result, ok = fit.RotaryCache(cos, sin, p); ok {
-		return f, true
-	}
 	// Exporters fold what a graph does to its tables: half precision, a sign.
-	for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} {
-		if p == fit.Float32 && Rounded(cos, coarse) && Rounded(sin, coarse) {
-			if f.Result, ok = fit.RotaryCache(cos, sin, coarse); ok {
-				f.coarse = coarse
-				return f, true
+	for i, stored := range fit.Precisions(p, cos, sin) {
+		if f.Result, ok = fit.RotaryCache(cos, sin, stored); ok {
+			if i > 0 {
+				f.coarse = stored
 			}
+			return f, true
 		}
 	}
 	for _, order := range []string{fit.ColumnsHalf, fit.ColumnsHalfDuplicated, fit.ColumnsInterleavedDuplicated} {
@@ -111,18 +108,6 @@ func (c *Cache) fitRows(first, end int) (f pairFit, ok bool) {
 		}
 	}
 	return f, false
-}
-
-// Rounded reports whether all numbers of a table are of a coarser precision.
-func Rounded(m fit.Matrix, p fit.Precision) bool {
-	for r := range m.Rows() {
-		for c := range m.Cols() {
-			if p.Round(m.At(r, c)) != m.At(r, c) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // farRows is how many of the rows behind those of a fit are compared with it.
