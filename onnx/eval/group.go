@@ -1,6 +1,10 @@
 package eval
 
-import "github.com/modelpatch/modelpatch/onnx"
+import (
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
 
 // Group is a set of operators that whoever walks a graph goes through, or stops at,
 // alike: those of some rules for axes, so that an operator that comes into the table is
@@ -89,6 +93,25 @@ const (
 func Is(n *onnx.Node, g Group) bool {
 	row := Lookup(n.Domain, n.Op)
 	return row != nil && row.In(g)
+}
+
+// Weighs reports whether a node makes weights of scores: a Softmax, or an Exp whose sum it is divided by, as one is written out.
+func Weighs(n *onnx.Node) bool {
+	if Is(n, Softmax) {
+		return true
+	}
+	if n.Op != "Exp" || n.Graph == nil {
+		return false
+	}
+	w := n.Graph.Wiring()
+	out, ok := w.Output(n, 0)
+	return ok && slices.ContainsFunc(w.Readers(out), func(sum *onnx.Node) bool {
+		total, ok := w.Output(sum, 0)
+		return ok && sum.Op == "ReduceSum" && slices.ContainsFunc(w.Readers(total), func(d *onnx.Node) bool {
+			of, ok := w.Input(d, 0)
+			return d.Op == "Reciprocal" || d.Op == "Div" && ok && of == out
+		})
+	})
 }
 
 // Operands are the names of the two values that a node computes with: those of quantised ones have their scales and zero points behind them.

@@ -31,7 +31,7 @@ func Find(m *site.Graph, sites []site.Site, inputs func(s *eval.Scope, name stri
 			fused, runs := cut.IsFused(n)
 			var a *position.Attention
 			switch {
-			case n.Op == "Softmax":
+			case eval.Weighs(n):
 				a = plainAttention(s, n, shared, acts)
 			case fused:
 				a = fusedAttention(s, n, shared, acts)
@@ -157,6 +157,10 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 		a.Unsupported = n.Title() + " makes queries or keys of those of several positions"
 	} else if n := reweighed(s, softmax); n != nil && !a.Causal { // else what a mask has hidden may be made zero once more
 		a.Unsupported = n.Title() + " changes the weights that the Softmax gives"
+	}
+	if softmax.Op != "Softmax" {
+		a.AddBias, a.AddWindow, a.Closed = nil, nil, softmax.Title()+" is no plain Softmax"
+		a.Unsupported = a.Closed
 	}
 	if c.Crosses() {
 		a.AddBias, a.AddWindow, a.Crosses, a.Closed = nil, nil, true, crossing
@@ -352,7 +356,7 @@ func effectsOf(sites []site.Site) effects {
 				nodes = []*onnx.Node{u.Node} // which turns and adds itself
 			}
 			for _, n := range nodes {
-				if fused, _ := cut.IsFused(n); !fused && (n.Op == "Softmax") != (reach == site.Softmaxes) {
+				if fused, _ := cut.IsFused(n); !fused && eval.Weighs(n) != (reach == site.Softmaxes) {
 					continue
 				}
 				at := trace.Place{Scope: u.Scope, Node: n}

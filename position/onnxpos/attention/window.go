@@ -58,7 +58,7 @@ func (w *windows) Turned(s *eval.Scope, name string, depth int) {
 		case trace.MakesScores(s, n) && eval.Is(n, eval.Product):
 			w.scores(s, n.Output(0))
 			continue
-		case n.Op == "Gemm" || eval.Is(n, eval.Softmax|eval.Normalization):
+		case n.Op == "Gemm" || eval.Weighs(n) || eval.Is(n, eval.Normalization):
 			continue
 		}
 		for _, out := range n.Outputs {
@@ -91,10 +91,10 @@ func (w *windows) scores(s *eval.Scope, name string) {
 	for range maxToSoftmax {
 		next := ""
 		for _, n := range s.Consumers(name) {
-			if n.Op == "Shape" || n.Output(0) == "" {
+			if n.Op == "Shape" || n.Output(0) == "" || eval.Is(n, eval.Average) { // the largest, which a Softmax takes off first
 				continue
 			}
-			if eval.Is(n, eval.Softmax) {
+			if eval.Weighs(n) {
 				if n.Op == "BiasSoftmax" {
 					window = narrower(window, w.mask(s, n.Input(1)))
 				}
@@ -102,7 +102,8 @@ func (w *windows) scores(s *eval.Scope, name string) {
 				return
 			}
 			for _, in := range n.Inputs {
-				if in != name && in != "" && eval.Is(n, eval.Addition|eval.Largest|eval.Scaling|eval.Choice) {
+				of, _ := s.Find(in)
+				if in != name && in != "" && eval.Is(n, eval.Addition|eval.Largest|eval.Scaling|eval.Choice) && (of == nil || !eval.Is(of, eval.Average)) {
 					window = narrower(window, w.mask(s, in))
 				}
 			}

@@ -93,7 +93,7 @@ func find(s *eval.Scope, anchor *onnx.Node, barred map[string]bool) *Cut {
 		}
 		return c
 	}
-	if anchor.Op != "Softmax" || !c.toScores() || !c.toValues() {
+	if !eval.Weighs(anchor) || !c.toScores() || !c.toValues() {
 		return nil
 	}
 	return c
@@ -141,7 +141,7 @@ func (c *Cut) toScores() bool {
 		if len(seen) > maxBehind || n != nil && at != c.around {
 			return false
 		}
-		if n == nil || n.Op == "Softmax" || !understood(n) {
+		if n == nil || eval.Weighs(n) || !understood(n) {
 			states = append(states, found{nil, []string{name}})
 			continue
 		}
@@ -241,7 +241,7 @@ func (c *Cut) state(name string, projected bool) {
 	}
 	c.seen[name] = true
 	n, at := c.around.Find(name)
-	if n == nil || at != c.around || len(c.seen) > maxBehind || n.Op == "Softmax" || !understood(n) || isAttention(n) || c.barred[name] {
+	if n == nil || at != c.around || len(c.seen) > maxBehind || eval.Weighs(n) || !understood(n) || isAttention(n) || c.barred[name] {
 		c.enter(name)
 		return
 	}

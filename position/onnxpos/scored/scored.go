@@ -81,7 +81,7 @@ func (m *Search) products() []*scored {
 		for _, n := range s.Graph.Nodes {
 			terms := n.Inputs
 			switch {
-			case eval.Is(n, eval.Softmax):
+			case eval.Weighs(n):
 				terms = terms[:min(1, len(terms))]
 			case !eval.Is(n, eval.Addition) || n.Op == "Sub" || !trace.MakesScores(s, n):
 				continue
@@ -108,7 +108,7 @@ func (m *Search) behindTerm(s *eval.Scope, term string) *scored {
 	names, next := []string{term}, []int{-1} // what is made of each
 	for i := 0; i < len(names) && i < maxBehindTerm; i++ {
 		n, at := s.Find(names[i])
-		if n == nil || at != s || eval.Is(n, eval.Softmax|eval.Normalization|eval.Attention) {
+		if n == nil || at != s || eval.Weighs(n) || eval.Is(n, eval.Normalization|eval.Attention) {
 			continue
 		}
 		follow := n.Inputs

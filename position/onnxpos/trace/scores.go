@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"slices"
+
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
@@ -42,7 +44,7 @@ func towardsSoftmax(s *eval.Scope) []uint8 {
 		}
 		s.Spend(len(s.Graph.Nodes))
 		for _, n := range s.Graph.Nodes {
-			if eval.Is(n, eval.Softmax) && !n.Passes() {
+			if eval.Weighs(n) && !n.Passes() {
 				reach(n, 0)
 			}
 		}
@@ -82,8 +84,13 @@ func FromSoftmax(s *eval.Scope, name string) bool {
 		switch {
 		case n == nil || at != s:
 			return false
-		case eval.Is(n, eval.Softmax):
+		case eval.Weighs(n):
 			return true
+		case eval.Is(n, eval.Scaling):
+			return slices.ContainsFunc(n.Inputs, func(in string) bool {
+				weights, _ := s.Find(in)
+				return weights != nil && eval.Weighs(weights)
+			})
 		case !eval.Is(n, eval.Layout|eval.Choice):
 			return false
 		}
@@ -112,7 +119,7 @@ func ReachedFrom(s *eval.Scope, from *onnx.Node) []*onnx.Node {
 						continue
 					}
 					seen[reader] = true
-					if eval.Is(reader, eval.Product|eval.Softmax|eval.Normalization|eval.Attention) {
+					if eval.Is(reader, eval.Product|eval.Normalization|eval.Attention) || eval.Weighs(reader) {
 						out = append(out, reader)
 						if reader.Op != "FusedMatMul" && !eval.Is(reader, eval.Normalization) {
 							continue
