@@ -381,9 +381,12 @@ func coarser(v *eval.Value, p fit.Precision) fit.Precision {
 // is not told, whose places may be apart by any number. says is how they are explained, "" where they are not.
 func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 	use := t.uses[0]
-	stored := rotary.TrigPrecision([]trace.Source{use.source})
+	stored, length := rotary.TrigPrecision([]trace.Source{use.source}), runtimeFitLength
+	if v := use.sheet.Value; coarser(v, fit.Float32) != stored {
+		length = roundedFitLength
+	}
 	for i, name := range []string{use.name, trace.BeforeWeights(use.scope, use.name)} {
-		v := t.m.Longer(use.scope, name, runtimeFitLength)
+		v := t.m.Longer(use.scope, name, length)
 		if v == nil || !v.Known() || trace.PositionAxis(v) < 0 {
 			continue
 		}
@@ -414,8 +417,12 @@ func (t *tableSite) computed() (r fit.SinusoidResult, says string) {
 // rowsAre begins what is told of computed rows.
 const rowsAre = "computed rows are "
 
-// runtimeFitLength is the length at which formulas computed by the graph are evaluated for a fit.
-const runtimeFitLength = 64
+// runtimeFitLength is the length at which formulas computed by the graph are evaluated for a fit; roundedFitLength that of frequencies which
+// were rounded to fewer bits than what is made of them: more would be told of them than is meant.
+const (
+	runtimeFitLength = 64
+	roundedFitLength = 12
+)
 
 // Len is the number of rows of the table as the file has it.
 func (t *tableSite) Len() int {

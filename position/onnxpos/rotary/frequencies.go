@@ -139,7 +139,7 @@ func ofLength(s *eval.Scope, name string) bool {
 // 2022, eq. 12): cosines and sines are of no one amplitude.
 func (r *Site) decays(u *rotation) bool {
 	cos, sin := u.cosValue, u.sinValue
-	if !cos.Known() || !sin.Known() || !slices.Equal(cos.Shape, sin.Shape) || cos.Len() == 0 {
+	if !cos.Known() || !sin.Known() || !slices.Equal(cos.Shape, sin.Shape) || cos.Len() == 0 || cos.Floats == nil {
 		return false
 	}
 	least, most := math.Inf(1), 0.0
@@ -148,7 +148,7 @@ func (r *Site) decays(u *rotation) bool {
 		least, most = min(least, n), max(most, n)
 	}
 	tolerance := amplitudeTolerance
-	if cos.Type == onnx.Float16 || cos.Type == onnx.BFloat16 {
+	if all := fit.Precisions(rows.Precision(cos.Type), rows.Matrix{cos.Floats}); all[len(all)-1].Step() > fit.Float32.Step() {
 		tolerance = rows.CosTolerance
 	}
 	return most-least > tolerance*most

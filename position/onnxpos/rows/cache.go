@@ -77,7 +77,14 @@ func (c *Cache) fitRows(first, end int) (f pairFit, ok bool) {
 	}
 	p := c.Cos.Precision()
 	if c.Sin.Tensor == c.Cos.Tensor {
-		f.Result, ok = fit.PackedRotaryCache(cos, p)
+		for i, stored := range fit.Precisions(p, cos) {
+			if f.Result, ok = fit.PackedRotaryCache(cos, stored); ok && i > 0 {
+				f.coarse = stored
+			}
+			if ok {
+				break
+			}
+		}
 		return f, ok
 	}
 	sin, err := c.Sin.between(first, min(end, first+MaxFitRows))
