@@ -244,7 +244,7 @@ func gatherBlockQuantized(c *call) ([]*Value, error) {
 // dynamicQuantize spreads known numbers over the steps of uint8, zero among them.
 func dynamicQuantize(c *call) ([]*Value, error) {
 	a := c.need(0)
-	out := []*Value{{Type: onnx.Uint8, Ranked: a.Ranked, Shape: a.Shape}, Shaped(onnx.Float), Shaped(onnx.Uint8)}
+	out := []*Value{{Type: onnx.Uint8, Ranked: a.Ranked, Shape: a.Shape, before: a}, Shaped(onnx.Float), Shaped(onnx.Uint8)}
 	if !a.Known() || a.Floats == nil || len(a.Floats) == 0 || a.Len() > c.most() {
 		return out, nil
 	}
@@ -259,6 +259,7 @@ func dynamicQuantize(c *call) ([]*Value, error) {
 		q[i] = int64(min(max(math.RoundToEven(round(onnx.Float, x/scale))+zero, 0), 255))
 	}
 	out[0] = IntValue(onnx.Uint8, a.Shape, q).from(a)
+	out[0].before = a
 	out[1] = FloatValue(onnx.Float, []int{}, []float64{scale}).from(a)
 	out[2] = IntValue(onnx.Uint8, []int{}, []int64{int64(zero)}).from(a)
 	return out, nil

@@ -24,7 +24,7 @@ func (m *Search) Sinusoid() (found site.Site) {
 				continue
 			}
 			of := eval.Operands(n)
-			if n.Op != "MatMulInteger" && (s.Value(of[0]).Unknowable() || s.Value(of[1]).Unknowable()) {
+			if s.Value(of[0]).Unknowable() || s.Value(of[1]).Unknowable() {
 				continue // data
 			}
 			for i := range 2 {
@@ -46,13 +46,8 @@ func (m *Search) Sinusoid() (found site.Site) {
 }
 
 func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights string) site.Site {
-	if n.Op == "MatMulInteger" {
-		if q, at := s.Find(name); q != nil && at == s && q.Op == "DynamicQuantizeLinear" {
-			name = q.Input(0)
-		}
-	}
 	v := s.Value(name)
-	packed := n.Op == "MatMulInteger" || eval.Lookup(n.Domain, n.Op).Axes == eval.AxesLinear || s.Value(weights).Type.Bits() == 8 // weights of fewer bits
+	packed := eval.Lookup(n.Domain, n.Op).Axes == eval.AxesLinear || s.Value(weights).Type.Bits() == 8 // weights of fewer bits
 	if len(v.Shape) < 2 || s.Value(weights).Type != v.Type && !packed || !isWeight(s, weights) {
 		return nil // before a constant is read that is no table
 	}
