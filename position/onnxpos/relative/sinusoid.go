@@ -1,6 +1,7 @@
 package relative
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -20,7 +21,7 @@ import (
 func (m *Search) Sinusoid() (found site.Site) {
 	for _, s := range m.graph.Eval.Scopes() {
 		for _, n := range s.Graph.Nodes {
-			if !eval.Is(n, eval.Product) || len(n.Inputs) < 2 {
+			if !eval.Is(n, eval.Product) && !ofSinglePlaces(s, n) || len(n.Inputs) < 2 {
 				continue
 			}
 			of := eval.Operands(n)
@@ -45,6 +46,12 @@ func (m *Search) Sinusoid() (found site.Site) {
 	return found
 }
 
+// ofSinglePlaces reports whether a node is a convolution that sees one place at a time: a product with weights.
+func ofSinglePlaces(s *eval.Scope, n *onnx.Node) bool {
+	shape := s.Value(n.Input(1)).Shape
+	return eval.Is(n, eval.Convolution) && len(shape) > 2 && !slices.ContainsFunc(shape[2:], func(d int) bool { return d != 1 })
+}
+
 func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights string) site.Site {
 	v := s.Value(name)
 	packed := eval.Lookup(n.Domain, n.Op).Axes == eval.AxesLinear || s.Value(weights).Type.Bits() == 8 // weights of fewer bits
@@ -55,6 +62,9 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 		return nil
 	}
 	axis := trace.PositionAxis(v)
+	if ofSinglePlaces(s, n) {
+		axis = len(v.Shape) - 1 // behind the channels
+	}
 	if axis < 0 || meets(s, n) == "" { // what is added to the data is of positions, not of distances
 		return nil
 	}
@@ -65,7 +75,7 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 			}
 		}
 	}
-	rows := eval.Ask(v, "rows", func() rows.Matrix {
+	rows := eval.Ask(v, fmt.Sprint("rows along ", axis), func() rows.Matrix {
 		m.graph.SpendElements(v.Len())
 		return trace.RowsOf(v, axis)
 	})
@@ -79,7 +89,7 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 	if rows.Cols() < minColumns {
 		return nil
 	}
-	found := eval.Ask(v, "relative base", func() relativeSinusoids {
+	found := eval.Ask(v, fmt.Sprint("relative base along ", axis), func() relativeSinusoids {
 		if found := distanceBase(rows); found.ok {
 			return found
 		}
@@ -258,11 +268,23 @@ func meets(s *eval.Scope, n *onnx.Node) string {
 // maxMeets bounds the values that are followed to where they meet data.
 const maxMeets = 64
 
-// isWeight reports whether a value is a constant matrix of the model.
+// isWeight reports whether a value is a constant matrix of the model, as it is stored or transposed.
 func isWeight(s *eval.Scope, name string) bool {
-	t := trace.Stored(s, name)
-	return t != nil && len(t.Dims) >= 2
+	for range maxLaidOut {
+		if t := trace.Stored(s, name); t != nil {
+			return len(t.Dims) >= 2
+		}
+		n, at := s.Find(name)
+		if n == nil || at != s || !eval.Is(n, eval.Layout) {
+			return false
+		}
+		name = n.Input(0)
+	}
+	return false
 }
+
+// maxLaidOut bounds the nodes that lay a weight out otherwise.
+const maxLaidOut = 4
 
 // relativeSinusoids are sines and cosines of distances, and their base.
 type relativeSinusoids struct {

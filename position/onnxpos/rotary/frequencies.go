@@ -1,6 +1,7 @@
 package rotary
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -311,7 +312,7 @@ func maxOff(a, b []float64) (off float64) {
 // grows by from one position to the next. baked is the number of positions where the
 // argument is a constant, else 0.
 func (r *Site) frequencies(u *rotation) (f []float64, baked int) {
-	for _, t := range r.trig {
+	for _, t := range slices.SortedStableFunc(slices.Values(r.trig), func(a, b trace.Source) int { return cmp.Compare(begins(a), begins(b)) }) {
 		if f, positions := turnsOf(t); f != nil {
 			if n, _ := t.Scope.Find(t.Trig.Input(0)); n == nil || n.Op == "Constant" {
 				return f, positions
@@ -320,6 +321,19 @@ func (r *Site) frequencies(u *rotation) (f []float64, baked int) {
 		}
 	}
 	return nil, 0
+}
+
+// begins is the largest angle of the first position: where cosines are sines of a quarter turn more, the small ones say less beside that.
+func begins(t trace.Source) (largest float64) {
+	v := t.Scope.Value(t.Trig.Input(0))
+	axis := trace.PositionAxis(v)
+	if !v.Known() || v.Floats == nil || axis < 0 {
+		return math.Inf(1)
+	}
+	for _, x := range trace.RowsOf(v, axis)[0] {
+		largest = max(largest, math.Abs(x))
+	}
+	return largest
 }
 
 // turnsOf is what the argument of a Cos or Sin grows by from one position to the next, nil
