@@ -77,6 +77,9 @@ func (m *Search) relativeOperand(s *eval.Scope, n *onnx.Node, name, weights stri
 	}
 	rows := eval.Ask(v, fmt.Sprint("rows along ", axis), func() rows.Matrix {
 		m.graph.SpendElements(v.Len())
+		if axis == len(v.Shape)-1 { // channels ahead of them
+			return trace.ColumnsOf(v)
+		}
 		return trace.RowsOf(v, axis)
 	})
 	form := report.FormBaked

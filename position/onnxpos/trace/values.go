@@ -15,6 +15,18 @@ func PositionAxis(v *eval.Value) int {
 	return -1
 }
 
+// ColumnsOf reads the columns of a known value's last two axes as rows, other axes at 0.
+func ColumnsOf(v *eval.Value) [][]float64 {
+	k := len(v.Shape)
+	rows := make([][]float64, v.Shape[k-1])
+	for r := range rows {
+		for c := range v.Shape[k-2] {
+			rows[r] = append(rows[r], v.Number(c*len(rows)+r))
+		}
+	}
+	return rows
+}
+
 // RowsOf reads a known value as rows along an axis: the last axis behind it of more than one place are
 // the columns, other axes are taken at 0.
 func RowsOf(v *eval.Value, axis int) [][]float64 {
