@@ -83,3 +83,48 @@ func TestQuantisedParts(t *testing.T) {
 		}
 	}
 }
+
+// TestUnquantized: where a graph is read unquantised, numbers that are moved between quantisation and its end are what they were, and data of
+// which nothing is known are of floating point.
+func TestUnquantized(t *testing.T) {
+	one := func(name string, x float64) onnx.NewTensor {
+		b, _ := onnx.EncodeFloats(onnx.Float, []float64{x}, nil)
+		return onnx.NewTensor{Name: name, Type: onnx.Float, Raw: b}
+	}
+	b, _ := onnx.EncodeFloats(onnx.Float, []float64{0.1, 0.2, 0.3, 40}, nil)
+	node := func(op, out string, in ...string) onnx.NewNode {
+		return onnx.NewNode{Op: op, Inputs: in, Outputs: []string{out}}
+	}
+	model := onnx.NewModel{Opset: 21, Inputs: []onnx.NewValue{{Name: "data", Type: onnx.Float, Dims: []int64{2, 2}}},
+		Initializers: []onnx.NewTensor{one("scale", 0.5), {Name: "zero", Type: onnx.Uint8, Raw: []byte{3}}, {Name: "x", Type: onnx.Float, Dims: []int64{2, 2}, Raw: b}},
+		Nodes: []onnx.NewNode{node("QuantizeLinear", "q", "x", "scale", "zero"), node("Transpose", "turned", "q"), node("DequantizeLinear", "y", "turned", "scale", "zero"),
+			node("QuantizeLinear", "d", "data", "scale", "zero"), node("DynamicQuantizeLinear", "dynamic", "x")},
+		Outputs: []onnx.NewValue{{Name: "y", Type: onnx.Float, Dims: []int64{2, 2}}}}
+	model.Nodes[4].Outputs = []string{"dynamic", "its scale", "its zero"}
+	raw := model.Build()
+	f, err := onnx.NewFile(bytes.NewReader(raw), int64(len(raw)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := New(f, map[string]*Value{"data": Shaped(onnx.Float, 2, 2)})
+	e.Unquantized = true
+	f32 := func(x float64) float64 { return float64(float32(x)) }
+	want := []float64{f32(0.1), f32(0.3), f32(0.2), 40}
+	for _, name := range []string{"y", "turned"} {
+		if v := e.Main.Value(name); !v.Known() || !slices.Equal(v.Floats, want) {
+			t.Errorf("%s: %v", name, v.Floats)
+		}
+	}
+	if v := e.Main.Value("dynamic"); !v.Known() || v.Floats == nil || v.Number(3) != 40 {
+		t.Errorf("dynamic: %v", v)
+	}
+	if v := e.Main.Value("d"); v.Known() || v.Type != onnx.Float || !slices.Equal(v.Shape, []int{2, 2}) {
+		t.Errorf("data: %v", v)
+	}
+	if v := e.Main.Given("d", Numbered(e.Main.Value("d"))).Value("d"); v.Number(3) != 4 {
+		t.Errorf("numbered data: %v", v)
+	}
+	if plain := New(f, nil).Main; plain.Value("turned").Ints == nil || plain.Value("y").Number(0) != 0 {
+		t.Errorf("as it runs: %v, %v", plain.Value("turned"), plain.Value("y"))
+	}
+}

@@ -44,6 +44,20 @@ func TestWhatInputsHold(t *testing.T) {
 			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "mask", Type: onnx.Int64, Dims: dims{-1, -1}})
 			counted(m, node("Sub", "marks", "one", "mask"), node("CumSum", "count", "marks", "one"), node("CumSum", "again", "marks", "one"), node("Max", "largest", "count", "again"), node("Sub", "at", "largest", "one"))
 		}, table},
+		{"counted over an input without a name", func(m *onnx.NewModel) {
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "input_1", Type: onnx.Int64, Dims: dims{-1, -1}})
+			counted(m, node("CumSum", "count", "input_1", "one"), node("Sub", "at", "count", "one"))
+		}, table},
+		{"rows behind two of padding, by an input without a name", func(m *onnx.NewModel) {
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "input_1", Type: onnx.Int64, Dims: dims{-1, -1}})
+			m.Initializers = []onnx.NewTensor{noise("wpe", 20, 4), scalar("two", 2)}
+			attend(m, node("Add", "at", "input_1", "two"), node("Gather", "pe", "wpe", "at"), node("Add", "y", "te", "pe"))
+		}, "position table of 20 rows of 4, position 0 at row 2 ×18"},
+		{"where a single number says", func(m *onnx.NewModel) {
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "offset", Type: onnx.Int64, Dims: dims{1}})
+			m.Initializers = []onnx.NewTensor{noise("wpe", 20, 4), scalar("zero", 0), scalar("one", 1)}
+			attend(m, node("Shape", "sizes", "ids"), node("Gather", "length", "sizes", "one"), node("Range", "p", "zero", "length", "one"), node("Add", "at", "p", "offset"), node("Gather", "pe", "wpe", "at"), node("Add", "y", "te", "pe"))
+		}, table},
 		{"sequence first", func(m *onnx.NewModel) {
 			m.Initializers = []onnx.NewTensor{noise("wpe", 20, 1, 4), integers("zero", 0)}
 			attend(m, node("Shape", "sizes", "ids"), node("Gather", "length", "sizes", "zero"), node("Slice", "pe", "wpe", "zero", "length", "zero"), node("Add", "x", "te", "pe"),
@@ -93,6 +107,13 @@ func TestWhatInputsHold(t *testing.T) {
 				return math.Sin(float64(i/4)/math.Pow(100, float64(i%4/2)/2) + float64(i%2)*math.Pi/2)
 			})}
 			attend(m, node("GatherND", "pe", "waves", "a"), node("Add", "y", "te", "pe"))
+		}, "sinusoids of base 100, dim 4, interleaved, denominator d/2, 20 rows ×20"},
+		{"rows of waves of which some are cut", func(m *onnx.NewModel) {
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "a", Type: onnx.Int64, Dims: dims{-1, -1}})
+			m.Initializers = []onnx.NewTensor{floats("waves", dims{1, 20, 4}, func(i int) float64 {
+				return math.Sin(float64(i/4)/math.Pow(100, float64(i%4/2)/2) + float64(i%2)*math.Pi/2)
+			}), integers("zero", 0), integers("one", 1)}
+			attend(m, node("Shape", "sizes", "ids"), node("Gather", "length", "sizes", "one"), node("Slice", "some", "waves", "zero", "length", "one"), node("Squeeze", "cut", "some", "zero"), node("Gather", "pe", "cut", "a"), node("Add", "y", "te", "pe"))
 		}, "sinusoids of base 100, dim 4, interleaved, denominator d/2, 20 rows ×20"},
 		{"hours and days", func(m *onnx.NewModel) {
 			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "x_mark", Type: onnx.Int64, Dims: dims{-1, -1, 2}})

@@ -390,7 +390,9 @@ func (a *Anchors) steps(lines []ruler) (made func(level, k, n int) float64, ok b
 	return func(level, k, _ int) float64 { return lines[level].first + lines[level].step*float64(k) }, true
 }
 
-func (a *Anchors) near(x, y, of float64) bool { return math.Abs(x-y) <= a.error*max(math.Abs(of), 1e-3) }
+func (a *Anchors) near(x, y, of float64) bool {
+	return math.Abs(x-y) <= a.error*max(math.Abs(of), 1e-3)
+}
 
 // border is how near to the border places are hidden, as far as the numbers tell: the largest margin of a hidden place, and the
 // smallest of one that is shown.

@@ -13,13 +13,8 @@ func DistanceBase(rows Matrix) (base float64, ok bool) {
 	if rows.Rows() < 3 || n < 2 {
 		return 0, false
 	}
-	f, sigma := make([]float64, n), make([]float64, n)
-	for k := range n {
-		if f[k], sigma[k], ok = turnOf(rows, k, n+k); !ok {
-			return 0, false
-		}
-	}
-	if !tell(f, sigma) {
+	f, sigma, ok := turnsAlong(rows, n, func(k int) (sine, cosine int) { return k, n + k })
+	if !ok || !tell(f, sigma) {
 		return 0, false
 	}
 	for _, rounded := range []float64{0, Float16.Step(), BFloat16.Step()} {
@@ -50,25 +45,38 @@ func tell(f, sigma []float64) bool {
 	return telling == len(f) || telling >= fewTelling
 }
 
-// turnOf is the angle by which rows of a sine and a cosine turn from one to the next, and its relative error: what is
-// known of it between two rows tells how often rows twice as far apart turned around. ok is false where columns are no
-// sine and cosine.
-func turnOf(rows Matrix, sine, cosine int) (turn, relative float64, ok bool) {
-	entry, span := farAngleError, 1
+// turnsAlong are the angles by which pairs of columns turn from one row to the next, and their relative errors: the sines and cosines of all are
+// as far off as their squares show. ok is false where columns are no sines and cosines.
+func turnsAlong(rows Matrix, pairs int, columns func(k int) (sine, cosine int)) (turn, relative []float64, ok bool) {
+	turn, relative = make([]float64, pairs), make([]float64, pairs)
+	most := farAngleError
+	for k := range pairs {
+		sine, cosine := columns(k)
+		off := 0.0
+		turn[k], off = turnOf(rows, sine, cosine)
+		most = math.Max(most, off)
+	}
+	for k := range pairs {
+		relative[k] = 2 * most / (turn[k] * float64(rows.Rows()-1))
+	}
+	return turn, relative, most < noSine
+}
+
+// turnOf is the angle by which rows of a sine and a cosine turn from one to the next: what is known of it between two rows tells how often
+// rows twice as far apart turned around. off is how far the root of sin² + cos² is from 1 at the most.
+func turnOf(rows Matrix, sine, cosine int) (turn, off float64) {
 	phase := func(r int) float64 {
 		x, y := rows.At(r, cosine), rows.At(r, sine)
-		entry = math.Max(entry, math.Abs(math.Hypot(x, y)-1))
+		off = math.Max(off, math.Abs(math.Hypot(x, y)-1))
 		return math.Atan2(y, x)
 	}
 	first := phase(0)
 	for last := 1; ; last = min(2*last, rows.Rows()-1) {
 		turn += math.Remainder(phase(last)-first-turn*float64(last), 2*math.Pi) / float64(last)
-		if span = last; last == rows.Rows()-1 {
-			break
+		if last == rows.Rows()-1 {
+			return math.Abs(turn), off
 		}
 	}
-	turn = math.Abs(turn)
-	return turn, 2 * entry / (turn * float64(span)), entry < noSine
 }
 
 // Undouble removes the second mention of each frequency: f f, or each twice. Others

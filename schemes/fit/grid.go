@@ -175,22 +175,19 @@ func turns(s schemes.Sinusoid, m Matrix, p Precision, axis int) (at, turn, relat
 	if s.Grid[axis] < 2 {
 		return nil, nil, nil, false
 	}
-	q := len(columns) / 2
-	at, turn, relative = make([]float64, q), make([]float64, q), make([]float64, q)
-	for k := range q {
+	at = make([]float64, len(columns)/2)
+	for k := range at {
 		i, j := s.AxisPlaces(columns, k)
-		line := Func(s.Grid[axis], 2, func(r, c int) float64 { return m.At(s.Prefix+r*next, [2]int{i, j}[c]) })
-		for r := range 2 {
-			if sin, cos := line.At(r, 0), line.At(r, 1); !(math.Abs(sin*sin+cos*cos-1) <= 2*p.circleError()) {
+		for _, row := range []int{s.Prefix, s.Prefix + next} {
+			if sin, cos := m.At(row, i), m.At(row, j); !(math.Abs(sin*sin+cos*cos-1) <= 2*p.circleError()) {
 				return nil, nil, nil, false
 			}
 		}
-		at[k] = math.Atan2(line.At(0, 0), line.At(0, 1))
-		if turn[k], relative[k], ok = turnOf(line, 0, 1); !ok {
-			return nil, nil, nil, false
-		}
+		at[k] = math.Atan2(m.At(s.Prefix, i), m.At(s.Prefix, j))
 	}
-	return at, turn, relative, turn[0] != 0 && turn[0] <= math.Pi
+	line := Func(s.Grid[axis], m.Cols(), func(r, c int) float64 { return m.At(s.Prefix+r*next, c) })
+	turn, relative, ok = turnsAlong(line, len(at), func(k int) (sine, cosine int) { return s.AxisPlaces(columns, k) })
+	return at, turn, relative, ok && turn[0] != 0 && turn[0] <= math.Pi
 }
 
 // rowsApart reads off a table how far places on the first axis are apart (rows, or frames), where

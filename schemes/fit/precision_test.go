@@ -3,6 +3,8 @@ package fit
 import (
 	"math"
 	"testing"
+
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // A number just beside a tie of the narrow type is a tie after it went through
@@ -24,5 +26,51 @@ func TestRoundOnce(t *testing.T) {
 				t.Errorf("%s.Round(%.17g) = %.17g, a tie, want %.17g", p, tie, got, even)
 			}
 		}
+	}
+}
+
+// TestPrecisionsOfStoredNumbers: what was rounded before it was stored says so, not whole numbers or those of few bits.
+func TestPrecisionsOfStoredNumbers(t *testing.T) {
+	list := func(x ...float64) Matrix { return Func(1, len(x), func(_, c int) float64 { return x[c] }) }
+	single := func(x float64) float64 { return float64(float32(x)) }
+	for _, c := range []struct {
+		name string
+		of   Matrix
+		want int // precisions
+	}{
+		{"float32", list(1, single(0.1), single(0.01)), 1},
+		{"float16", list(1, Float16.Round(0.1), Float16.Round(0.01)), 2},
+		{"bfloat16, of which float16 holds all", list(1, BFloat16.Round(0.1), BFloat16.Round(0.01)), 3},
+		{"whole numbers", list(1, 17, 33, 1025), 1},
+		{"parts of two", list(1, 0.5, 0.25, 0.375), 1},
+		{"a single one that tells", list(1, Float16.Round(0.1)), 1},
+	} {
+		if got := Precisions(Float32, c.of); len(got) != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// TestEightBits: tables that were quantised keep their formula, and slow pairs that went with rounding are no standstill.
+func TestEightBits(t *testing.T) {
+	quantised := func(m Matrix) Matrix {
+		return Func(m.Rows(), m.Cols(), func(r, c int) float64 { return math.Round(m.At(r, c)*127) / 127 })
+	}
+	grid := schemes.Sinusoid{Dim: 32, Base: 10000, Layout: schemes.LayoutSinCos, Denominator: schemes.DenominatorHalf, Rows: 64, Grid: []int{8, 8}, AxisColumns: axesInOrder(32, true)}
+	if got, ok := GridTable(quantised(tableOf(64, 32, Float32, grid.Table().Row)), Int8, []int{8, 8}); !ok || got.Sinusoid.Base != 10000 {
+		t.Errorf("a grid: %v, %v", got.Sinusoid, ok)
+	}
+	f := schemes.Rotary{Base: 10000, Dim: 16}.PlainFrequencies()
+	wave := func(shift float64) Matrix {
+		return quantised(Func(11, 16, func(r, c int) float64 { return math.Sin(float64(r)*f[c%8] + shift) }))
+	}
+	if got, ok := RotaryCache(wave(math.Pi/2), wave(0), Int8); !ok || !got.Rotary.Scaling.IsNone() || got.Rotary.Base != 10000 {
+		t.Errorf("a cache of 11 positions: %v, %v", got.Rotary, ok)
+	}
+	distances := quantised(Func(199, 32, func(r, c int) float64 {
+		return math.Sin(float64(99-r)*schemes.Rotary{Base: 10000, Dim: 32}.PlainFrequencies()[c%16] + float64(c/16)*math.Pi/2)
+	}))
+	if base, ok := DistanceBase(distances); !ok || base != 10000 {
+		t.Errorf("distances: %v, %v", base, ok)
 	}
 }

@@ -1,0 +1,97 @@
+package onnxpos
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/modelpatch/modelpatch/onnx"
+)
+
+// rewrites are other ways to write what nodes do, by the operator that they replace: as optimisers, quantisers and other frameworks leave it.
+var rewrites = map[string]func(n onnx.NewNode) []onnx.NewNode{
+	"a Softmax written out": func(n onnx.NewNode) []onnx.NewNode {
+		if n.Op != "Softmax" {
+			return nil
+		}
+		o := n.Outputs[0]
+		return []onnx.NewNode{withInts(node("ReduceMax", o+" largest", n.Inputs[0]), "axes", []int64{-1}), node("Sub", o+" less", n.Inputs[0], o+" largest"), node("Exp", o+" powers", o+" less"),
+			node("ReduceSum", o+" sum", o+" powers", "last"), node("Div", o, o+" powers", o+" sum")}
+	},
+	"a Softmax by the inverse of a sum": func(n onnx.NewNode) []onnx.NewNode {
+		if n.Op != "Softmax" {
+			return nil
+		}
+		o := n.Outputs[0]
+		return []onnx.NewNode{node("Exp", o+" powers", n.Inputs[0]), node("ReduceSum", o+" sum", o+" powers", "last"), node("Reciprocal", o+" inverse", o+" sum"), node("Mul", o, o+" inverse", o+" powers")}
+	},
+	"cosines as sines of a quarter turn more": func(n onnx.NewNode) []onnx.NewNode {
+		if n.Op != "Cos" {
+			return nil
+		}
+		return []onnx.NewNode{node("Add", n.Outputs[0]+" angle", n.Inputs[0], "quarter turn"), node("Sin", n.Outputs[0], n.Outputs[0]+" angle")}
+	},
+	"sums of quantised products": func(n onnx.NewNode) []onnx.NewNode {
+		if n.Op != "Add" || len(n.Outputs[0]) < 2 || n.Outputs[0][len(n.Outputs[0])-2:] != " q" {
+			return nil
+		}
+		o := n.Outputs[0]
+		return []onnx.NewNode{node("QuantizeLinear", o+" a", n.Inputs[0], "scale", "zp"), node("QuantizeLinear", o+" b", n.Inputs[1], "scale", "zp"),
+			{Op: "QLinearAdd", Domain: "com.microsoft", Inputs: []string{o + " a", "scale", "zp", o + " b", "scale", "zp", "scale", "zp"}, Outputs: []string{o + " sum"}}, node("DequantizeLinear", o, o+" sum", "scale", "zp")}
+	},
+	"products of quantised numbers": func(n onnx.NewNode) []onnx.NewNode {
+		if n.Op != "Mul" {
+			return nil
+		}
+		o := n.Outputs[0]
+		return []onnx.NewNode{node("QuantizeLinear", o+" a", n.Inputs[0], "scale", "zp"), node("QuantizeLinear", o+" b", n.Inputs[1], "scale", "zp"), // laid out as they are, and back
+			withInts(node("Transpose", o+" c", o+" b"), "perm", []int64{1, 0}), withInts(node("Transpose", o+" d", o+" c"), "perm", []int64{1, 0}),
+			{Op: "QLinearMul", Domain: "com.microsoft", Inputs: []string{o + " a", "scale", "zp", o + " d", "scale", "zp", "scale", "zp"}, Outputs: []string{o + " product"}}, node("DequantizeLinear", o, o+" product", "scale", "zp")}
+	},
+	"a mask in the shape of another": func(n onnx.NewNode) []onnx.NewNode {
+		if n.Op != "LessOrEqual" || n.Outputs[0] != "layer 1 allowed" {
+			return nil
+		}
+		return []onnx.NewNode{node("Shape", "its shape", "layer 0 allowed"), node("LessOrEqual", "allowed", n.Inputs...), node("Expand", n.Outputs[0], "allowed", "its shape")}
+	},
+}
+
+// TestRewritten: two layers, of other bases and windows, are read alike however their nodes are written.
+func TestRewritten(t *testing.T) {
+	said := func(rewrite func(n onnx.NewNode) []onnx.NewNode) string {
+		done := false
+		m := built(t, func(m *onnx.NewModel) {
+			attending(m, []float64{10000, 50000}, []string{"sliding", "causal"})
+			m.Initializers = append(m.Initializers, floats("quarter turn", nil, func(int) float64 { return math.Pi / 2 }), floats("scale", nil, func(int) float64 { return 1.0 / 64 }), onnx.NewTensor{Name: "zp", Type: onnx.Uint8, Raw: []byte{128}})
+			for i := 0; i < len(m.Nodes); i++ {
+				if instead := rewrite(m.Nodes[i]); instead != nil {
+					m.Nodes, done = slices.Replace(m.Nodes, i, i+1, instead...), true
+					i += len(instead) - 1
+				}
+			}
+		})
+		says := found(m)
+		for _, a := range m.Attentions() {
+			says += fmt.Sprintf("; layer %d by %v, window %d, causal %v", a.Layer, a.Encodings, a.Window().Positions, a.Causal)
+		}
+		for _, f := range m.Findings() {
+			says += "; " + f.Message
+		}
+		if !done {
+			says += "; nothing was rewritten"
+		}
+		return says
+	}
+	want := said(func(n onnx.NewNode) []onnx.NewNode {
+		if n.Op == "Softmax" {
+			return []onnx.NewNode{n}
+		}
+		return nil
+	})
+	for name, rewrite := range rewrites {
+		if got := said(rewrite); got != want {
+			t.Errorf("%s:\n%s, want\n%s", name, got, want)
+		}
+	}
+}
