@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""What other tools make of a model has the encodings that it had: optimisers, quantisers and converters are run on ONNX files, and what
-`inspect` says of the result is held against what it says of the model.
+"""What other tools make of a model has the encodings that it had: optimisers, quantisers and converters are run on ONNX files, nodes are
+written otherwise (rewrites.py), and what `inspect` says of the result is held against what it says of the model.
 
-usage: variants.py MODELPATCH FOLDER_OF_MODELS WORK_FOLDER [--only VARIANT]… [--part I/N]
+usage: variants.py MODELPATCH FOLDER_OF_MODELS WORK_FOLDER [--only VARIANT]… [--rewrites] [--part I/N]
+
+--rewrites takes those of rewrites.py alone, and exits with 1 where one is read otherwise.
 
 Results that ONNX Runtime does not load are left out. A difference is printed with both readings: it is a fault, or the tool changed
 the numbers (a table that was folded for one size, frequencies of 8 bits). Prints how many agree, by variant; exit 1 where a result is told
@@ -28,6 +30,7 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import version_converter
+from rewrites import REWRITES
 
 SECONDS = 60
 Make = Callable[[Path, Path], None]
@@ -134,6 +137,26 @@ VARIANTS: dict[str, Make] = {
 }
 
 
+def after(*steps: Make) -> Make:
+    """One tool's result is the next one's model."""
+
+    def make(source: Path, target: Path) -> None:
+        for i, step in enumerate(steps):
+            following = target if i == len(steps) - 1 else target.with_suffix(f".{i}.onnx")
+            step(source, following)
+            if i > 0:
+                source.unlink()
+            source = following
+
+    return make
+
+
+VARIANTS |= REWRITES | {
+    "float16-ort": after(VARIANTS["float16"], VARIANTS["ort-all"]), "int8-ort": after(VARIANTS["dynamic-int8"], VARIANTS["ort-all"]),
+    "qdq-ort": after(VARIANTS["qdq"], VARIANTS["ort-extended"]), "slim-ort": after(VARIANTS["onnxslim"], VARIANTS["ort-all"]),
+}
+
+
 def made(make: Make, source: Path, target: Path) -> bool:
     """Whether a variant was made, in a process of its own, and ONNX Runtime loads it."""
     child = os.fork()
@@ -171,24 +194,26 @@ def main() -> None:
     options.add_argument("work", type=Path)
     options.add_argument("--only", action="append", default=[])
     options.add_argument("--part", default="1/1")
+    options.add_argument("--rewrites", action="store_true")
     o = options.parse_args()
     o.work.mkdir(parents=True, exist_ok=True)
     part, parts = map(int, o.part.split("/"))
     agree: collections.Counter[str] = collections.Counter()
     all_made: collections.Counter[str] = collections.Counter()
     denied = 0
+    names = REWRITES if o.rewrites else o.only or VARIANTS
     for source in sorted(o.folder.glob("*.onnx"))[part - 1 :: parts]:
         before = reading(o.tool, source)
-        for name, make in VARIANTS.items():
+        for name in names:
             target = o.work / f"{source.stem}.{name}.onnx"
-            if o.only and name not in o.only or not made(make, source, target):
+            if not made(VARIANTS[name], source, target):
                 continue
             after = reading(o.tool, target)
             all_made[name] += 1
             agree[name] += before == after
             if before != after:
                 lost = [e[0] for e in after[1]] == ["none"] and any(e[0] not in ("none", "unknown") for e in before[1])
-                denied += lost
+                denied += lost or o.rewrites
                 print(f"{source.name} {name}{': TOLD TO HAVE NONE' if lost else ''}\n    {before}\n    {after}", flush=True)
             target.unlink()
     for name, count in all_made.items():

@@ -314,7 +314,7 @@ func maxOff(a, b []float64) (off float64) {
 func (r *Site) frequencies(u *rotation) (f []float64, baked int) {
 	for _, t := range slices.SortedStableFunc(slices.Values(r.trig), func(a, b trace.Source) int { return cmp.Compare(begins(a), begins(b)) }) {
 		if f, positions := turnsOf(t); f != nil {
-			if n, _ := t.Scope.Find(t.Trig.Input(0)); n == nil || n.Op == "Constant" {
+			if trace.Stored(t.Scope, t.Trig.Input(0)) != nil {
 				return f, positions
 			}
 			return f, 0
