@@ -121,7 +121,7 @@ func (d *detector) meet() {
 	met := map[*onnx.Node]bool{}
 	for _, x := range d.labels.Meetings {
 		switch {
-		case (x.Node.Op != "Sub" || x.Input == 1) && (x.Kind == axes.Biased || x.Kind != axes.Joined && trace.MakesScores(x.Scope, x.Node) && betweenPositions(x)):
+		case (x.Node.Op != "Sub" || x.Input == 1) && (x.Kind == axes.Biased || x.Kind != axes.Joined && trace.MakesScores(x.Scope, x.Node) && betweenPositions(x) && trace.MayBeScores(x.Scope, stateOf(x))):
 			d.relative.Bias(x.Scope, x.Node, x.Known)
 		case x.Kind == axes.Contracted:
 			d.relative.Contracted(x)
@@ -157,7 +157,7 @@ func (d *detector) joinsPlaces(x axes.Meeting) bool {
 func (d *detector) between(s *eval.Scope, n *onnx.Node) {
 	for i := range min(len(n.Inputs), 2) {
 		v, scores := s.Input(n, i), s.Input(n, 1-i)
-		if k := len(v.Shape); k > 1 && v.Shape[k-1] > 1 && !scores.Known() && v.Known() && v.Floats != nil {
+		if k := len(v.Shape); k > 1 && v.Shape[k-1] > 1 && !scores.Known() && v.Known() && v.Floats != nil && trace.MayBeScores(s, n.Input(1-i)) {
 			d.relative.Bias(s, n, n.Input(i))
 		}
 	}

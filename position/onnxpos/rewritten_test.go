@@ -95,3 +95,27 @@ func TestRewritten(t *testing.T) {
 		}
 	}
 }
+
+// TestSoftmaxOfTheState: rows that are added to patches or tokens stay a table where a Softmax of what comes out is taken in the end, with no
+// product between.
+func TestSoftmaxOfTheState(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(m *onnx.NewModel)
+		want   string
+	}{
+		{"patches", func(m *onnx.NewModel) {
+			picture(m)
+			m.Initializers = append(m.Initializers, noise("pos", 1, 16, 4))
+			m.Nodes = append(m.Nodes, node("Add", "sum", "x", "pos"), node("Softmax", "h", "sum"))
+		}, "position table of 16 rows of 4, grid 4×4 ×16"},
+		{"tokens", func(m *onnx.NewModel) {
+			text(m, 6, 4)
+			m.Nodes = append(m.Nodes[:1], node("Add", "h0", "te", "wpe"), node("Softmax", "h", "h0"))
+		}, "position table of 6 rows of 4 ×6"},
+	} {
+		if got := found(built(t, c.change)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -69,6 +69,29 @@ func towardsSoftmax(s *eval.Scope) []uint8 {
 	})
 }
 
+// MayBeScores reports whether a product, or what is not known, stands behind a value: else it is what an input, rows of a table or a
+// convolution of them has brought, the state, of which a Softmax is taken in the end.
+func MayBeScores(s *eval.Scope, name string) bool {
+	for range maxToProduct {
+		n, at := s.Find(name)
+		switch {
+		case n == nil, eval.Is(n, eval.Lookups|eval.Embedding) && Stored(at, n.Input(0)) != nil:
+			return false
+		case at != s, !eval.Is(n, eval.Layout|eval.Addition|eval.Scaling|eval.Convolution|eval.Joining):
+			return true
+		}
+		i := slices.IndexFunc(n.Inputs, func(in string) bool { return s.Value(in).Unknowable() })
+		if i < 0 {
+			return true
+		}
+		name = n.Inputs[i]
+	}
+	return true
+}
+
+// maxToProduct bounds the nodes between scores and the product that makes them.
+const maxToProduct = 24
+
 // betweenScores reports whether a node may stand between scores and their Softmax.
 func betweenScores(n *onnx.Node) bool {
 	return eval.Is(n, eval.Layout|eval.Addition|eval.Largest|eval.Scaling|eval.Choice) || n.Op == "Clip" || n.Op == "Tanh"
