@@ -303,14 +303,18 @@ func (t *tableSite) gridFormula(rows rows.Table, grid []int, prefix int) (fit.Si
 			grid = whole[:]
 		}
 	}
-	for _, stored := range fit.Precisions(t.precision(), m) {
+	for i, stored := range fit.Precisions(t.precision(), m) {
+		shapes := [][]int{grid}
 		if rows.Planar {
-			if r, ok := fit.GridTable(m, stored, rows.Grid[:]); ok {
+			shapes = [][]int{rows.Grid[:], grid}
+		}
+		for _, shape := range shapes {
+			if r, ok := fit.GridTable(m, stored, shape); ok {
+				if i > 0 {
+					t.rounded = stored
+				}
 				return r, true
 			}
-		}
-		if r, ok := fit.GridTable(m, stored, grid); ok {
-			return r, true
 		}
 	}
 	return fit.SinusoidResult{}, false

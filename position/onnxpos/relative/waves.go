@@ -65,6 +65,16 @@ func multiples(turns []float64) formula {
 	}
 }
 
+// rounded is a formula whose numbers were rounded before they were stored.
+func (f formula) rounded(p fit.Precision) formula {
+	return func(distance int, dst []float64) {
+		f(distance, dst)
+		for c, x := range dst {
+			dst[c] = p.Round(x)
+		}
+	}
+}
+
 // shift is how much further the rows stand that a node takes, in the enlarged table.
 type shift struct {
 	by   int64
@@ -96,16 +106,19 @@ func newWaves(g *site.Graph, other *site.Other, t rows.Table, angles bool) (*Wav
 				}
 				continue
 			}
-			for _, stored := range fit.Precisions(t.Precision(), rows) {
+			for i, stored := range fit.Precisions(t.Precision(), rows) {
 				found, ok := fit.AdditiveTable(rows, stored)
 				if s := found.Sinusoid; ok && s.Start == 0 && s.Step == 0 && len(s.ZeroRows) == 0 {
 					w.formula = signed(s)
-					return w, true
-				}
-				if c, ok := fit.CompactOf(rows, 1, stored); ok {
+				} else if c, ok := fit.CompactOf(rows, 1, stored); ok {
 					w.formula = c.Row
-					return w, true
+				} else {
+					continue
 				}
+				if i > 0 {
+					w.formula = w.formula.rounded(stored)
+				}
+				return w, true
 			}
 		}
 	}
