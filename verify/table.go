@@ -405,6 +405,18 @@ func (c *comparison) against(k report.Check, s position.Site, b position.Rotator
 	length := c.newLength()
 	rotator := want.Rotator(schemes.RecipeExact, length)
 	storage := float64(storageTolerance(c.storedAs(s.Encoding(), b, n)).Value)
+	angle := &float32Angle
+	if rounds, ok := s.(interface{ AnglePrecision() string }); ok {
+		switch rounds.AnglePrecision() {
+		case "float16":
+			angle, storage = &halfAngle, max(storage, float64(halfStorage.Value))
+		case "bfloat16":
+			angle, storage = &brainAngle, max(storage, float64(brainStorage.Value))
+		}
+	}
+	if k.Tolerance == &float32Angle {
+		k.Tolerance = angle
+	}
 	amplitude := math.Max(want.Amplitude(), 1)
 	still := want.Still()
 	if slices.Contains(still, true) {
@@ -420,7 +432,11 @@ func (c *comparison) against(k report.Check, s position.Site, b position.Rotator
 			break
 		}
 		rotator.Row(float64(pos), wantCos, wantSin)
-		allowed := (float64(float32Angle.Value)*float64(pos+1) + storage) * amplitude * formulaSlack
+		slack := float64(formulaSlack)
+		if angle != &float32Angle {
+			slack = 1 // which covers less than these do
+		}
+		allowed := (float64(angle.Value)*float64(pos+1) + storage) * amplitude * slack
 		for i := range n {
 			if still[i] {
 				continue

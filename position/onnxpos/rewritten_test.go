@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 )
 
 // rewrites are other ways to write what nodes do, by the operator that they replace: as optimisers, quantisers and other frameworks leave it.
@@ -116,6 +117,25 @@ func TestSoftmaxOfTheState(t *testing.T) {
 	} {
 		if got := found(built(t, c.change)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestAnglesOf16Bits: angles that go through 16 bits on their way to cosines say so, wherever the graph casts them back.
+func TestAnglesOf16Bits(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		to   onnx.DataType
+		want string
+	}{{"float16", onnx.Float16, "float16"}, {"bfloat16", onnx.BFloat16, "bfloat16"}, {"float32", onnx.Float, ""}} {
+		m := built(t, func(m *onnx.NewModel) {
+			attending(m, []float64{10000}, []string{"causal"})
+			i := slices.IndexFunc(m.Nodes, func(n onnx.NewNode) bool { return n.Outputs[0] == "layer 0 both" })
+			m.Nodes[i].Outputs[0] = "doubled"
+			m.Nodes = slices.Insert(m.Nodes, i+1, withInts(node("Cast", "narrow", "doubled"), "to", int64(c.to)), withInts(node("Cast", "layer 0 both", "narrow"), "to", int64(onnx.Float)))
+		})
+		if got := m.sites[0].(*rotary.Site).AnglePrecision(); got != c.want {
+			t.Errorf("%s: %q", c.name, got)
 		}
 	}
 }

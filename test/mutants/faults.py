@@ -215,4 +215,18 @@ MORE = [
     Fault("drawn-content", "onnx/axes/axes.go", "if row.Axes == eval.AxesRandom {", "if false {", "noise is told as an encoding"),
     Fault("parts-own", f"{OP}/rotary/sections.go", "!slices.Contains(by, o.cos) {", "true {", "halves of heads that turn by one position are told as sections"),
     Fault("sample-corners", "onnx/eval/blocks.go", "x *= float64(size - 1)", "x *= float64(size)", "a place of GridSample with its corners at the ends is another"),
+    # What is written otherwise, quantised or rounded.
+    Fault("moved-quantised", "onnx/eval/quantisation.go", "	if !op.moves() {\n", "	if true {\n", "a rotation whose numbers are moved in 8 bits is not recognised"),
+    Fault("meant", "onnx/eval/evaluator.go", "if e.Unquantized && v.before != nil {", "if false {", "what stands behind quantised sums is not read"),
+    Fault("dynamic-before", "onnx/eval/quantisation.go", "	out[0].before = a\n", "", "what a dynamic quantisation made is read as whole numbers"),
+    Fault("written-softmax", "onnx/eval/group.go", 'n.Op != "Exp" || n.Graph == nil', "true", "attentions whose Softmax is written out have no layers", (OP,)),
+    Fault("windows-sizes", f"{OP}/trace/source.go", "	case eval.Is(n, eval.Sizes):\n		return nil\n	case eval.Is(n, eval.Layout|eval.Repetition):", "	case eval.Is(n, eval.Layout):", "a mask is told to have the window of another, of which it has the shape"),
+    Fault("counted-mask", f"{OP}/probe/counts.go", "counted = counted || eval.Is(n, eval.Accumulation) && first == of", "counted = false", "a mask without a name is taken for tokens"),
+    Fault("state-softmax", f"{OP}/trace/scores.go", "eval.Is(n, eval.Lookups|eval.Embedding) && Stored(at, n.Input(0)) != nil:", "false:", "a table of positions is told as a bias where a Softmax is taken in the end"),
+    Fault("quarter-turn", f"{OP}/rotary/frequencies.go", "return cmp.Compare(begins(a), begins(b))", "return cmp.Compare(begins(b), begins(a))", "frequencies are read beside a quarter turn, which hides the slow ones"),
+    Fault("lost-standstill", "schemes/fit/frequencies.go", "return n > 1 && math.IsInf(sigma[n], 1) && f[n-1]/f[n-2] < lostSteps*sigma[n-1]", "return false", "slow pairs of 8 bits are told as a standstill"),
+    Fault("rounded-telling", "schemes/fit/precision.go", "x != math.Trunc(x) && ", "", "whole numbers are taken for ones that were rounded"),
+    Fault("turns-entry", "schemes/fit/base.go", "most = math.Max(most, off)", "most = math.Max(most, 0*off)", "tables of 8 bits have no base"),
+    Fault("compact-rounded", "schemes/fit/compact.go", "lost, c.LengthFactor = coarse, ", "_, c.LengthFactor = coarse, ", "compact sines of 16 bits are told as a table"),
+    Fault("anchors-rounded", "schemes/fit/anchors.go", "max(anchorError, anchorSteps*p.Step())", "anchorError", "anchors of 16 bits are told as a table of positions"),
 ]

@@ -239,12 +239,41 @@ func TrigPrecision(nodes []trace.Source) fit.Precision {
 				return p
 			}
 		}
-		if v := t.Scope.Value(t.Trig.Input(0)); v.Type == onnx.Float16 || v.Type == onnx.BFloat16 {
-			return rows.Precision(v.Type)
+		if p := anglePrecision(t); p != fit.Float32 {
+			return p
 		}
 	}
 	return rows.Precision(onnx.Float)
 }
+
+// AnglePrecision is the type of 16 bits to which the graph rounds angles before it takes their cosines and sines, "" where it rounds to none.
+func (r *Site) AnglePrecision() string {
+	for _, t := range r.trig {
+		if p := anglePrecision(t); p != fit.Float32 {
+			return string(p)
+		}
+	}
+	return ""
+}
+
+// anglePrecision is the coarsest type that angles have on their way to a Cos or Sin, of floating point.
+func anglePrecision(t trace.Source) fit.Precision {
+	s, name := t.Scope, t.Trig.Input(0)
+	for range maxToProduct {
+		if v := s.Value(name); v.Type == onnx.Float16 || v.Type == onnx.BFloat16 {
+			return rows.Precision(v.Type)
+		}
+		n, at := s.Find(name)
+		if n == nil || !eval.Is(n, eval.Layout|eval.Repetition|eval.Selection) && n.Op != "Concat" {
+			break
+		}
+		s, name = at, n.Input(0)
+	}
+	return fit.Float32
+}
+
+// maxToProduct bounds the nodes between the product of positions and frequencies and its Cos or Sin.
+const maxToProduct = 16
 
 // listPrecision is the coarsest precision of which all numbers of a list are, that of float32 where it is no list.
 func listPrecision(t *onnx.Tensor) fit.Precision {
