@@ -259,6 +259,12 @@ func (s *Scope) Input(n *onnx.Node, i int) *Value {
 	return unknown()
 }
 
+// IsQuantised reports whether a node's input holds quantised numbers of which Input returns what they stand for.
+func (s *Scope) IsQuantised(n *onnx.Node, i int) bool {
+	number, ok := s.wiring.Input(n, i)
+	return ok && s.eval.Unquantized && s.value(number, n.Inputs[i]).before != nil
+}
+
 // Output returns what is known of a node's output, like Input.
 func (s *Scope) Output(n *onnx.Node, i int) *Value {
 	if i < len(n.Outputs) {

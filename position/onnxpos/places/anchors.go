@@ -132,8 +132,12 @@ func (z *Places) regrid(n *onnx.Node, inputs []*eval.Value, input, at, end int, 
 			z.Doubts[n] = fmt.Sprintf("input %d holds numbers of %d places, and those of %d others cannot be told: %v", input, was, is, why)
 		}
 	}
-	if is < 1 || is > maxPlaced/(outer*inner) {
+	switch {
+	case is < 1 || is > maxPlaced/(outer*inner):
 		doubt("they are too many")
+		return
+	case z.old.IsQuantised(n, input):
+		doubt("they are quantised as the graph runs")
 		return
 	}
 	x := make([]float64, outer*is*inner)
