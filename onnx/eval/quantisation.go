@@ -40,7 +40,7 @@ func (c *call) quantized(a, scale, zero *Value, t onnx.DataType) *Value {
 
 // unquantized gives quantised numbers that were moved what they were before: what was there, moved as they were.
 func (c *call) unquantized(op computer, out []*Value) {
-	if !op.moves() {
+	if !op.moves() || !slices.ContainsFunc(c.in, func(v *Value) bool { return v != nil && v.before != nil }) {
 		return
 	}
 	was, t := slices.Clone(c.in), onnx.DataType(0)
@@ -49,8 +49,8 @@ func (c *call) unquantized(op computer, out []*Value) {
 			was[i], t = v.before, v.Type
 		}
 	}
-	if t == 0 || slices.ContainsFunc(was, func(v *Value) bool { return v != nil && v.Type == t }) {
-		return // not quantised, or joined with what is stored so
+	if slices.ContainsFunc(was, func(v *Value) bool { return v != nil && v.Type == t }) {
+		return // joined with what is stored so
 	}
 	before, err := op.run(&call{c.scope, c.node, was})
 	for i, v := range out {

@@ -216,7 +216,7 @@ MORE = [
     Fault("parts-own", f"{OP}/rotary/sections.go", "!slices.Contains(by, o.cos) {", "true {", "halves of heads that turn by one position are told as sections"),
     Fault("sample-corners", "onnx/eval/blocks.go", "x *= float64(size - 1)", "x *= float64(size)", "a place of GridSample with its corners at the ends is another"),
     # What is written otherwise, quantised or rounded.
-    Fault("moved-quantised", "onnx/eval/quantisation.go", "	if !op.moves() {\n", "	if true {\n", "a rotation whose numbers are moved in 8 bits is not recognised"),
+    Fault("moved-quantised", "onnx/eval/quantisation.go", "	if !op.moves() || ", "	if true || ", "a rotation whose numbers are moved in 8 bits is not recognised"),
     Fault("meant", "onnx/eval/evaluator.go", "if e.Unquantized && v.before != nil {", "if false {", "what stands behind quantised sums is not read"),
     Fault("dynamic-before", "onnx/eval/quantisation.go", "	out[0].before = a\n", "", "what a dynamic quantisation made is read as whole numbers"),
     Fault("written-softmax", "onnx/eval/group.go", 'n.Op != "Exp" || n.Graph == nil', "true", "attentions whose Softmax is written out have no layers", (OP,)),
