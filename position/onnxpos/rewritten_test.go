@@ -50,6 +50,14 @@ var rewrites = map[string]func(n onnx.NewNode) []onnx.NewNode{
 			withInts(node("Transpose", o+" c", o+" b"), "perm", []int64{1, 0}), withInts(node("Transpose", o+" d", o+" c"), "perm", []int64{1, 0}),
 			{Op: "QLinearMul", Domain: "com.microsoft", Inputs: []string{o + " a", "scale", "zp", o + " d", "scale", "zp", "scale", "zp"}, Outputs: []string{o + " product"}}, node("DequantizeLinear", o, o+" product", "scale", "zp")}
 	},
+	"scores whose sizes are asked for": func(n onnx.NewNode) []onnx.NewNode {
+		if n.Op != "MatMul" || n.Outputs[0][len(n.Outputs[0])-1] != 't' || n.Inputs[1][len(n.Inputs[1])-1] != 'k' {
+			return nil
+		}
+		o := n.Outputs[0]
+		return []onnx.NewNode{node("MatMul", o+" product", n.Inputs...), node("QuantizeLinear", o+" steps", o+" product", "scale", "zp"), node("DequantizeLinear", o, o+" steps", "scale", "zp"),
+			node("DequantizeLinear", o+" again", o+" steps", "scale", "zp"), node("Shape", o+" sizes", o+" again")}
+	},
 	"a mask in the shape of another": func(n onnx.NewNode) []onnx.NewNode {
 		if n.Op != "LessOrEqual" || n.Outputs[0] != "layer 1 allowed" {
 			return nil

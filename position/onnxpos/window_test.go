@@ -94,6 +94,22 @@ func TestWindowOfMasks(t *testing.T) {
 	}
 }
 
+// TestBucketsHideNothing: distances are compared with a number to find the bucket of a bias, and all keys are seen.
+func TestBucketsHideNothing(t *testing.T) {
+	m := built(t, func(n *onnx.NewModel) {
+		attending(n, []float64{10000}, []string{"none"})
+		n.Initializers = append(n.Initializers, noise("by bucket", 5, 1), integers("four", 4))
+		i := slices.IndexFunc(n.Nodes, func(x onnx.NewNode) bool { return x.Op == "Softmax" })
+		scores := n.Nodes[i].Inputs[0]
+		n.Nodes[i].Inputs[0] = "biased"
+		n.Nodes = slices.Insert(n.Nodes, i, node("Sub", "apart", "row", "column"), node("Abs", "distance", "apart"), node("Less", "near", "distance", "three"), node("Where", "bucket", "near", "distance", "four"),
+			node("Gather", "picked", "by bucket", "bucket"), node("Squeeze", "bias", "picked", "last"), node("Add", "biased", scores, "bias"))
+	})
+	if got := m.Attentions()[0].Window(); got != (schemes.SlidingWindow{}) {
+		t.Errorf("a window of %v", got)
+	}
+}
+
 // TestCausalMasks: later keys are masked where the next one is, not where the last one alone is, behind a window.
 func TestCausalMasks(t *testing.T) {
 	masks["near"] = func(l string) []onnx.NewNode {

@@ -107,7 +107,9 @@ func (w *windows) scores(s *eval.Scope, name string) {
 					window = narrower(window, w.mask(s, in))
 				}
 			}
-			next = n.Output(0)
+			if next == "" || trace.MakesScores(s, n) { // others ask for its sizes
+				next = n.Output(0)
+			}
 		}
 		if next == "" {
 			return
@@ -152,8 +154,15 @@ func (w *windows) mask(s *eval.Scope, name string) schemes.SlidingWindow {
 		if n == nil {
 			continue
 		}
+		if eval.Weighs(n) || eval.Is(n, eval.Product|eval.Attention|eval.Normalization) {
+			continue // scores by distance, and states: what they are compared for hides nothing
+		}
 		window = narrower(window, windowOfNode(at, n))
-		for _, in := range trace.BesideSizes(n) {
+		inputs := trace.BesideSizes(n)
+		if eval.Is(n, eval.Lookups) {
+			inputs = inputs[:min(1, len(inputs))] // a bucket's number hides nothing
+		}
+		for _, in := range inputs {
 			if in != "" && !seen[in] {
 				seen[in] = true
 				queue = append(queue, place{at, in})
