@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rotary"
 )
 
@@ -145,5 +146,24 @@ func TestAnglesOf16Bits(t *testing.T) {
 		if got := m.sites[0].(*rotary.Site).AnglePrecision(); got != c.want {
 			t.Errorf("%s: %q", c.name, got)
 		}
+	}
+}
+
+// TestZeroPointsAreNoLengths: a longer graph of one length keeps zero points that equal its last position, and what is written is of the old scale.
+func TestZeroPointsAreNoLengths(t *testing.T) {
+	path := saved(t, func(m *onnx.NewModel) {
+		text(m, 11, 4)
+		m.Initializers = append(m.Initializers, floats("scale", nil, func(int) float64 { return 1.0 / 64 }), onnx.NewTensor{Name: "zero", Type: onnx.Int8, Raw: []byte{10}}, integers("flat", 11, 4), integers("back", 1, 11, 4))
+		m.Nodes = []onnx.NewNode{m.Nodes[0], node("Add", "x", "te", "wpe"), node("QuantizeLinear", "q", "x", "scale", "zero"), node("Reshape", "rows", "q", "flat"), node("DequantizeLinear", "d", "rows", "scale", "zero"),
+			node("MatMul", "y", "d", "W"), node("Reshape", "h", "y", "back")}
+	})
+	_, after := changed(t, path, func(m position.Model) (position.Outcome, error) {
+		return position.Extend(m, position.ExtendOptions{Length: 30, Method: "tile"})
+	})
+	if zero, err := after.graph.Eval.Main.Tensor("zero").Ints(0, 1); err != nil || zero[0] != 10 {
+		t.Errorf("the zero point became %v, %v", zero, err)
+	}
+	if flat, err := after.graph.Eval.Main.Tensor("flat").Ints(0, 2); err != nil || flat[0] != 30 {
+		t.Errorf("the shape became %v, %v", flat, err)
 	}
 }

@@ -719,6 +719,11 @@ func (c *Change) repairIndex(s *eval.Scope, name string) bool {
 	return false
 }
 
+// unfit is why a constant cannot hold what it would have to.
+func unfit(name string, t onnx.DataType, err error) error {
+	return &position.Refusal{Why: fmt.Sprintf("%q is of %s, which ends before the new length: %v", name, t, err), Instead: "change the model before it is quantised"}
+}
+
 // write records the planned constants.
 func (c *Change) write() error {
 	for _, t := range c.ordered() {
@@ -727,7 +732,7 @@ func (c *Change) write() error {
 		if p.ints != nil {
 			b, err := onnx.EncodeInts(t.Type, p.ints, nil)
 			if err != nil {
-				return err
+				return unfit(c.Graph.TensorName(t), t.Type, err)
 			}
 			data = patch.Bytes(b)
 		} else {

@@ -215,11 +215,14 @@ func (c *Change) offers(t *onnx.Tensor) []*plannedConstant {
 		return nil
 	}
 	var out []*plannedConstant
-	if len(t.Dims) <= 1 && t.Type.IsInteger() && t.Len() <= 8 {
+	if len(t.Dims) <= 1 && countsPlaces(t) && t.Len() <= 8 {
 		out = append(out, c.entries(t)...)
 	}
 	return append(out, c.buffers(t)...)
 }
+
+// countsPlaces reports whether a constant can be a size or an index: narrower numbers are quantised, or zero points, whatever they equal.
+func countsPlaces(t *onnx.Tensor) bool { return t.Type.IsInteger() && t.Type.Bits() >= 32 }
 
 // lengths are the numbers that stand for the old length in a graph: itself, the
 // rows of tables that hold more than positions, other encodings' capacities.

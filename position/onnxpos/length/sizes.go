@@ -215,7 +215,7 @@ func (c *Change) writeSizes() error {
 	shared := map[*eval.Value]string{}
 	for _, n := range nodes {
 		for i, in := range n.Inputs {
-			if t := main.Tensor(in); in != "" && t != nil && t.Type.IsInteger() && t.Len() <= maxSizes {
+			if t := main.Tensor(in); in != "" && t != nil && countsPlaces(t) && t.Len() <= maxSizes {
 				readers[t] = append(readers[t], given{n, i})
 			}
 		}
@@ -236,7 +236,7 @@ func (c *Change) writeSizes() error {
 			}
 			raw, err := onnx.EncodeInts(kind, to, nil)
 			if err != nil {
-				return err
+				return unfit(in, kind, err)
 			}
 			alike := t != nil && t.Editable() == "" && c.planned[t] == nil && !slices.ContainsFunc(readers[t], func(r given) bool {
 				return !slices.Equal(c.followed.given[r], to)
@@ -1040,7 +1040,7 @@ func (c *Change) writePlaced(n *onnx.Node, shared map[*eval.Value]string, why st
 			raw, err = onnx.EncodeInts(v.Type, v.Ints, nil)
 		}
 		if err != nil {
-			return err
+			return unfit(n.Input(i), v.Type, err)
 		}
 		dims := make([]int64, len(v.Shape))
 		for d, size := range v.Shape {
