@@ -167,3 +167,26 @@ func TestZeroPointsAreNoLengths(t *testing.T) {
 		t.Errorf("the shape became %v, %v", flat, err)
 	}
 }
+
+// TestPlacesBehindOneAnother: an index of places of two sequences that lie behind one another counts by the new length.
+func TestPlacesBehindOneAnother(t *testing.T) {
+	path := saved(t, func(m *onnx.NewModel) {
+		text(m, 11, 4)
+		m.Inputs[0].Dims, m.Outputs[0].Dims = []int64{2, 11}, []int64{2, 11, 4}
+		places := make([]int64, 22)
+		for i := range places {
+			places[i] = int64(i)
+		}
+		index := integers("index", places...)
+		index.Dims = []int64{2, 11}
+		m.Initializers = append(m.Initializers, index, integers("flat", 22, 4))
+		m.Nodes = []onnx.NewNode{m.Nodes[0], node("Reshape", "rows", "te", "flat"), node("Gather", "picked", "rows", "index"), node("Add", "x", "picked", "wpe"), node("MatMul", "h", "x", "W")}
+	})
+	_, after := changed(t, path, func(m position.Model) (position.Outcome, error) {
+		return position.Extend(m, position.ExtendOptions{Length: 15, Method: "tile"})
+	})
+	index, err := after.graph.Eval.Main.Tensor("index").Ints(0, 30)
+	if err != nil || index[14] != 14 || index[15] != 15 || index[29] != 29 {
+		t.Errorf("%v, %v", index, err)
+	}
+}

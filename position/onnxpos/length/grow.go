@@ -56,10 +56,25 @@ func (c *Change) growLine(t *onnx.Tensor, axis, n int) *plannedConstant {
 			lines = append(lines, goesOn)
 		}
 	}
+	if !t.Type.IsFloat() && runsOn(lines, inner, old) {
+		for i := range lines {
+			lines[i].first = lines[i%inner].first + float64(i/inner*n)
+		}
+	}
 	if !c.holds(t, dims, outer, n, inner) {
 		return nil
 	}
 	return &plannedConstant{dims: dims, why: fmt.Sprintf("buffer of %d positions", n), fill: rows.LineFill(n, inner, func(l, i int) float64 { return lines[l].at(i) })}
+}
+
+// runsOn reports whether lines count on where the one before ends: places of several sequences that lie behind one another.
+func runsOn(lines []line, inner, length int) bool {
+	for i, l := range lines {
+		if l.kind != counts || l.step != 1 || l.first != lines[i%inner].first+float64(i/inner*length) {
+			return false
+		}
+	}
+	return len(lines) > inner
 }
 
 // holds reports whether a grown constant is not larger than files can be, and notes
