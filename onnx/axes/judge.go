@@ -485,9 +485,6 @@ func (a Axis) InputAxes(input string) []int {
 // meets judges a place where data meet numbers that depend on no content.
 func (l *Labels) meets(e *event) {
 	m := Meeting{Scope: e.scope, Node: e.node, Input: e.input, Known: e.node.Input(e.input), Kind: e.how}
-	if n, at := e.scope.Find(m.Known); n != nil && at == e.scope && n.Op == "QuantizeLinear" {
-		m.Known = n.Input(0) // the numbers themselves
-	}
 	mixes := e.other != nil && l.mixes(e.other)
 	for _, d := range e.dims {
 		if mixes && d.brought {
