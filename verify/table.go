@@ -418,7 +418,7 @@ func (c *comparison) against(k report.Check, s position.Site, b position.Rotator
 		k.Tolerance = angle
 	}
 	amplitude := math.Max(want.Amplitude(), 1)
-	still := want.Still()
+	still, frequencies := want.Still(), want.InverseFrequencies()
 	if slices.Contains(still, true) {
 		k.Why += "; pairs of a fourth section, which stand still in text, are not compared"
 	}
@@ -432,21 +432,21 @@ func (c *comparison) against(k report.Check, s position.Site, b position.Rotator
 			break
 		}
 		rotator.Row(float64(pos), wantCos, wantSin)
-		slack := float64(formulaSlack)
-		if angle != &float32Angle {
-			slack = 1 // which covers less than these do
-		}
-		allowed := (float64(angle.Value)*float64(pos+1) + storage) * amplitude * slack
+		allowed := (float64(angle.Value)*float64(pos+1) + storage) * amplitude * formulaSlack
 		for i := range n {
 			if still[i] {
 				continue
 			}
+			if angle != &float32Angle { // slow pairs tell where fast ones no longer do
+				allowed = (float64(angle.Value)*float64(pos)*frequencies[min(i, len(frequencies)-1)] + storage) * amplitude
+			}
 			x := d.look(cos[i], wantCos[i])
 			if y := d.look(sin[i], wantSin[i]); x || y {
 				k.At = &report.At{Position: report.Pointer(pos), Where: firstWhere(s)}
-				if d.abs > allowed {
-					k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: the numbers are not those of %s", id, want)
-				}
+			}
+			if !(math.Abs(cos[i]-wantCos[i]) <= allowed && math.Abs(sin[i]-wantSin[i]) <= allowed) && k.Verdict != report.CheckFail {
+				k.At = &report.At{Position: report.Pointer(pos), Where: firstWhere(s)}
+				k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: the numbers are not those of %s", id, want)
 			}
 		}
 	}

@@ -12,9 +12,10 @@ var (
 	// float32Angle: per position, how far a cosine of a float32 angle is from
 	// the exact one: |Δ| ≤ 2e-7·p + 2e-7 (facts/NUMERICS §1).
 	float32Angle = report.Tolerance{Name: "float32-angle-per-position", Value: 2e-7}
-	// halfAngle, brainAngle: float32Angle of angles that the graph rounds to 16 bits, half a step of each.
-	halfAngle  = report.Tolerance{Name: "float16-angle-per-position", Value: 4.9e-4}
-	brainAngle = report.Tolerance{Name: "bfloat16-angle-per-position", Value: 3.9e-3}
+	// halfAngle, brainAngle: how far an angle is off, as a part of it, of which the graph rounds the position, the frequency and their product
+	// to 16 bits: half a step of each.
+	halfAngle  = report.Tolerance{Name: "float16-angle", Value: 1.5e-3}
+	brainAngle = report.Tolerance{Name: "bfloat16-angle", Value: 1.2e-2}
 	// storedNumbers: an attention whose encoding is computed in the one file and stored in
 	// float32 in the other: an angle of some fifty positions in float32 (relative to the
 	// largest output).
