@@ -104,15 +104,19 @@ func Weighs(n *onnx.Node) bool {
 		return false
 	}
 	w := n.Graph.Wiring()
+	few := func(value int) []*onnx.Node { r := w.Readers(value); return r[:min(len(r), maxWeighed)] }
 	out, ok := w.Output(n, 0)
-	return ok && slices.ContainsFunc(w.Readers(out), func(sum *onnx.Node) bool {
+	return ok && slices.ContainsFunc(few(out), func(sum *onnx.Node) bool {
 		total, ok := w.Output(sum, 0)
-		return ok && sum.Op == "ReduceSum" && slices.ContainsFunc(w.Readers(total), func(d *onnx.Node) bool {
+		return ok && sum.Op == "ReduceSum" && slices.ContainsFunc(few(total), func(d *onnx.Node) bool {
 			of, ok := w.Input(d, 0)
 			return d.Op == "Reciprocal" || d.Op == "Div" && ok && of == out
 		})
 	})
 }
+
+// maxWeighed bounds the readers of an Exp, and of a sum of it, that are looked at.
+const maxWeighed = 16
 
 // Operands are the names of the two values that a node computes with: those of quantised ones have their scales and zero points behind them.
 func Operands(n *onnx.Node) [2]string {
