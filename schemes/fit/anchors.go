@@ -17,7 +17,7 @@ type Anchors struct {
 	fill   float64 // what hidden places hold, NaN where that is not known
 	square bool    // made of a side, and which of the two cannot be told
 	parts  bool    // only parts of a side are meant, while they are read
-	error  float64 // of a number, as a part of the largest
+	off    float64 // how far a number may be, as a part of the largest
 }
 
 // ErrAnchors is that of numbers of places that no formula explains.
@@ -51,7 +51,7 @@ func IsAnchors(m Matrix, grids [][2]int, p Precision) bool {
 
 // AnchorsOf reads one number for each place of grids.
 func AnchorsOf(x []float64, grids [][2]int, p Precision) (*Anchors, error) {
-	a := &Anchors{from: grids, error: max(anchorError, anchorSteps*p.Step())}
+	a := &Anchors{from: grids, off: max(anchorError, anchorSteps*p.Step())}
 	total := 0
 	for _, g := range grids {
 		total += g[0] * g[1]
@@ -391,7 +391,7 @@ func (a *Anchors) steps(lines []ruler) (made func(level, k, n int) float64, ok b
 }
 
 func (a *Anchors) near(x, y, of float64) bool {
-	return math.Abs(x-y) <= a.error*max(math.Abs(of), 1e-3)
+	return math.Abs(x-y) <= a.off*max(math.Abs(of), 1e-3)
 }
 
 // border is how near to the border places are hidden, as far as the numbers tell: the largest margin of a hidden place, and the

@@ -234,16 +234,19 @@ func storedStep(nodes []trace.Source) float64 {
 // went through.
 func TrigPrecision(nodes []trace.Source) fit.Precision {
 	for _, t := range nodes {
-		for _, src := range trace.Sources(t.Scope, t.Trig.Input(0)) {
-			if p := listPrecision(src.Tensor); p.Step() > fit.Float32.Step() {
-				return p
+		p := eval.Once(t.Scope, "precision of angles", t.Trig.Input(0), func() fit.Precision {
+			for _, src := range trace.Sources(t.Scope, t.Trig.Input(0)) {
+				if p := listPrecision(t.Scope, src.Tensor); p.Step() > fit.Float32.Step() {
+					return p
+				}
 			}
-		}
-		if p := anglePrecision(t); p != fit.Float32 {
+			return anglePrecision(t)
+		})
+		if p != fit.Float32 {
 			return p
 		}
 	}
-	return rows.Precision(onnx.Float)
+	return fit.Float32
 }
 
 // AnglePrecision is the type of 16 bits to which the graph rounds angles before it takes their cosines and sines, "" where it rounds to none.
@@ -276,10 +279,11 @@ func anglePrecision(t trace.Source) fit.Precision {
 const maxToProduct = 16
 
 // listPrecision is the coarsest precision of which all numbers of a list are, that of float32 where it is no list.
-func listPrecision(t *onnx.Tensor) fit.Precision {
+func listPrecision(s *eval.Scope, t *onnx.Tensor) fit.Precision {
 	if t == nil || t.Len() < 2 || !t.Type.IsFloat() || t.Len() > maxList {
-		return rows.Precision(onnx.Float)
+		return fit.Float32
 	}
+	s.Spend(1 + int(t.Len()))
 	p := rows.Precision(t.Type)
 	if x, err := t.Floats(0, t.Len()); err == nil {
 		all := fit.Precisions(p, rows.Matrix{x})
