@@ -27,6 +27,14 @@ func TestWhatInputsHold(t *testing.T) {
 		m.Initializers = []onnx.NewTensor{noise("wpe", 20, 4), scalar("zero", 0), scalar("one", 1)}
 		attend(m, append(count, node("Gather", "pe", "wpe", "at"), node("Add", "y", "te", "pe"))...)
 	}
+	columns := func(m *onnx.NewModel, kinds int64) { // rows of a table for each of two columns ahead of content
+		cast := func(to, from string) onnx.NewNode { return withInts(node("Cast", to, from), "to", int64(onnx.Int64)) }
+		m.Inputs = []onnx.NewValue{{Name: "patches", Type: onnx.Float, Dims: dims{-1, -1, 8}}}
+		m.Initializers = []onnx.NewTensor{noise("rows", 20, 4), noise("columns", kinds, 4), scalar("0", 0), scalar("1", 1), integers("two", 2), integers("end", 8), noise("W", 6, 4), noise("Q", 4, 4)}
+		m.Nodes = []onnx.NewNode{withInts(node("Gather", "first", "patches", "0"), "axis", int64(2)), cast("row", "first"), withInts(node("Gather", "second", "patches", "1"), "axis", int64(2)), cast("column", "second"),
+			node("Slice", "pixels", "patches", "two", "end", "two"), node("MatMul", "content", "pixels", "W"), node("Gather", "re", "rows", "row"), node("Gather", "ce", "columns", "column"), node("Add", "x", "content", "re"), node("Add", "y", "x", "ce"),
+			node("MatMul", "q", "y", "Q"), withInts(node("Transpose", "kt", "y"), "perm", dims{0, 2, 1}), node("MatMul", "scores", "q", "kt"), withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "h", "weights", "y")}
+	}
 	for _, c := range []struct {
 		name   string
 		change func(m *onnx.NewModel)
@@ -77,6 +85,8 @@ func TestWhatInputsHold(t *testing.T) {
 				node("Gather", "re", "rows", "row"), node("Gather", "ce", "columns", "column"), node("Add", "x", "patches", "re"), node("Add", "packed", "x", "ce"), node("Unsqueeze", "y", "packed", "lead"),
 				node("MatMul", "q", "y", "Q"), withInts(node("Transpose", "kt", "y"), "perm", dims{0, 2, 1}), node("MatMul", "scores", "q", "kt"), withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "h", "weights", "y")}
 		}, "position table of 20 rows of 4 ×20; position table of 12 rows of 4 ×12"},
+		{"a row and a column ahead of the pixels of a patch", func(m *onnx.NewModel) { columns(m, 20) }, "position table of 20 rows of 4 ×20; position table of 20 rows of 4 ×20"},
+		{"two categories ahead of numbers", func(m *onnx.NewModel) { columns(m, 12) }, "none"},
 		{"two codebooks in columns", func(m *onnx.NewModel) {
 			m.Initializers = []onnx.NewTensor{noise("second", 32, 4), noise("wpe", 20, 4), scalar("0", 0), scalar("1", 1), integers("zero", 0), integers("one", 1)}
 			attend(m, withInts(node("Gather", "code0", "ids", "0"), "axis", int64(2)), withInts(node("Gather", "code1", "ids", "1"), "axis", int64(2)), node("Gather", "e0", "wte", "code0"), node("Gather", "e1", "second", "code1"), node("Add", "x", "e0", "e1"),

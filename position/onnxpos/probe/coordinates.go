@@ -28,7 +28,7 @@ func IsCoordinates(f *onnx.File, in *onnx.ValueInfo) bool {
 	if !used {
 		return false
 	}
-	if anonymous(in) && embedded(f, in) || AssumesPositions(f, in) || placesByColumns(f, in) || in.Type.IsInteger() && differs(w, number) {
+	if isPlaceBesideContent(f, in) || anonymous(in) && embedded(f, in) || AssumesPositions(f, in) || placesByColumns(f, in) || in.Type.IsInteger() && differs(w, number) {
 		return true
 	}
 	waves, rows := false, int64(0)

@@ -7,13 +7,17 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 )
 
-// Given are what a model is given: the inputs of a graph, and where these are texts, what its operators
-// make of them: token ids, which are as many as they are.
+// Given are what a model is given: the inputs of a graph, places that stand in columns of one, and where inputs are texts, what its
+// operators make of them: token ids, which are as many as they are.
 func Given(f *onnx.File) []*onnx.ValueInfo {
 	g := f.Graph
 	text := func(in *onnx.ValueInfo) bool { return in.Type == onnx.String }
 	if !slices.ContainsFunc(g.Inputs, text) {
-		return g.Inputs
+		given := slices.Clip(g.Inputs)
+		for _, in := range g.Inputs {
+			given = append(given, placesBesideContent(f, in)...)
+		}
+		return given
 	}
 	out := slices.DeleteFunc(slices.Clone(g.Inputs), text)
 	has := map[string]bool{}
