@@ -243,3 +243,17 @@ func TestRegroup(t *testing.T) {
 		}
 	}
 }
+
+// TestPiecesSeeNothing: an axis that is a piece of two wholes (a batch that was merged with heads, and with heads and positions elsewhere) is none
+// that a window saw.
+func TestPiecesSeeNothing(t *testing.T) {
+	l := &Labels{e: &eval.Evaluator{}}
+	one, other := l.atom(2), l.atom(2)
+	one.whole, other.whole = l.atom(8), l.atom(32)
+	if !l.join(nil, one, other) || len(one.made) != 1 {
+		t.Fatalf("%d derivations", len(one.made))
+	}
+	if seen(Factor{Atom: one}) {
+		t.Error("a piece of two wholes is told to be seen")
+	}
+}

@@ -584,7 +584,7 @@ func (l *Labels) isSame(s *eval.Scope, name string, axis int) bool {
 // seen reports whether places of an axis see each other, or are what windows saw of
 // a picture, of which that may be said in the end.
 func seen(f Factor) bool {
-	return f.summed || slices.ContainsFunc(f.made, func(d derivation) bool { return d.how == tiled || d.how == windowed })
+	return f.summed || slices.ContainsFunc(f.made, func(d derivation) bool { return d.sees() })
 }
 
 // prepares reports whether numbers meet a graph input that is a picture or a
