@@ -197,13 +197,12 @@ func endsLater(v *eval.Value) bool {
 func windowOfNode(s *eval.Scope, n *onnx.Node) (w schemes.SlidingWindow) {
 	switch {
 	case eval.Is(n, eval.Comparison) && n.Op != "Equal":
-		w.Positions = comparedDistance(s.Value(n.Input(0)), s.Value(n.Input(1)), n.Op)
-		if !stands(s, n, w.Positions) { // a part of the length, say
-			w.Positions = 0
+		if positions, number := comparedDistance(s.Value(n.Input(0)), s.Value(n.Input(1)), n.Op); positions > 0 && stands(s, n, number) { // and no part of the length, say
+			w.Positions = positions
 		}
 	case n.Op == "Trilu":
 		if k, ok := s.Value(n.Input(1)).Scalar(); ok && k < -1 && k > math.MinInt32 {
-			w.Positions = int(-k)
+			w.Positions = int(-k) + int(n.Int("upper", 1)) // an upper triangle has the diagonal that it ends with, and is what is seen
 		}
 	case n.Op == "Equal":
 		if c := chunkOf(s, n.Input(0)); c > 1 && c == chunkOf(s, n.Input(1)) {
@@ -223,7 +222,7 @@ func windowOfNode(s *eval.Scope, n *onnx.Node) (w schemes.SlidingWindow) {
 }
 
 // stands reports whether a number stands in a constant that a node computes with, or one of those before it: not where it is a shape's.
-func stands(s *eval.Scope, n *onnx.Node, number int) bool {
+func stands(s *eval.Scope, n *onnx.Node, number float64) bool {
 	queue := []place{}
 	for _, in := range n.Inputs {
 		queue = append(queue, place{s, in})
@@ -236,7 +235,7 @@ func stands(s *eval.Scope, n *onnx.Node, number int) bool {
 		}
 		seen[at] = true
 		made, scope := at.scope.Find(at.name)
-		if x, ok := at.scope.Value(at.name).Scalar(); ok && (made == nil || made.Op == "Constant") && math.Abs(x) == float64(number) {
+		if x, ok := at.scope.Value(at.name).Scalar(); ok && (made == nil || made.Op == "Constant") && math.Abs(x) == number {
 			return true
 		}
 		switch {
@@ -305,16 +304,16 @@ func firstKeys(s *eval.Scope, name string) int {
 	return int(count)
 }
 
-// comparedDistance is the number with which a comparison holds the distance of
-// key and query, 0 where it does not, or where a key far behind comes to the
-// same as the query itself: that is what a causal mask compares.
-func comparedDistance(a, b *eval.Value, op string) int {
+// comparedDistance is how many keys a comparison of the distance of key and query with a number leaves, the query's own among them, and
+// that number; 0 where it does not compare it, or where a key far behind comes to the same as the query itself: that is what a causal mask
+// compares.
+func comparedDistance(a, b *eval.Value, op string) (positions int, number float64) {
 	if !a.Known() || !b.Known() || a.Len() == 0 || b.Len() == 0 {
-		return 0
+		return 0, 0
 	}
 	queries, keys := tail(a, b)
 	if queries < 2 || keys < 2 || keys < queries {
-		return 0
+		return 0, 0
 	}
 	difference := func(q, k int) float64 { return cell(a, q, k) - cell(b, q, k) }
 	apart := func(q, k int) float64 { return float64(k - q - (keys - queries)) }
@@ -322,12 +321,16 @@ func comparedDistance(a, b *eval.Value, op string) int {
 		for _, sign := range []float64{1, -1} {
 			c := difference(0, keys-queries) // the query's own key
 			if same(queries, keys, func(q, k int) bool { return difference(q, k) == sign*form(apart(q, k))+c }) &&
-				holds(op, c) != holds(op, sign*form(math.Inf(-1))) {
-				return int(math.Abs(c))
+				holds(op, c) != holds(op, sign*form(math.Inf(-1))) && math.Abs(c) < math.MaxInt32 {
+				last := math.Floor(math.Abs(c)) // the farthest key that may be seen
+				if holds(op, c) == holds(op, sign*form(-last)+c) {
+					last++
+				}
+				return int(last), math.Abs(c)
 			}
 		}
 	}
-	return 0
+	return 0, 0
 }
 
 // holds reports whether a comparison of a with b is true, by a − b.

@@ -19,7 +19,7 @@ func TestEmptyMask(t *testing.T) {
 		t.Errorf("banded: %v, want none", got)
 	}
 	for _, pair := range [][2]*eval.Value{{empty, full}, {full, empty}} {
-		if got := comparedDistance(pair[0], pair[1], "Less"); got != 0 {
+		if got, _ := comparedDistance(pair[0], pair[1], "Less"); got != 0 {
 			t.Errorf("comparedDistance: %d, want 0", got)
 		}
 	}
