@@ -60,6 +60,7 @@ func New(f *onnx.File, budget *eval.Budget) *Probe { return &Probe{File: f, Budg
 func (p *Probe) Run() {
 	p.Sizes = p.probeSizes()
 	p.Eval = p.Evaluate(p.Sizes)
+	p.fitBeside()
 	if len(p.Eval.Failures) > 0 && p.FixedLength() == 0 && p.TokenInput() != nil {
 		p.probeTraced()
 	}
