@@ -89,13 +89,13 @@ func TestWhatInputsHold(t *testing.T) {
 		{"two categories ahead of numbers", func(m *onnx.NewModel) { columns(m, 12) }, "none"},
 		{"a recording of which convolutions leave nothing at the length of a text", func(m *onnx.NewModel) {
 			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "samples", Type: onnx.Float, Dims: dims{-1, -1}})
-			m.Initializers = []onnx.NewTensor{noise("frames of positions", 30, 4), integers("zero", 0), integers("one", 1), noise("kernel", 4, 1, 10), noise("R", 4, 4)}
-			attend(m, node("Identity", "y", "te"))
+			m.Initializers = []onnx.NewTensor{noise("frames of positions", 30, 4), integers("zero", 0), integers("one", 1), noise("kernel", 4, 1, 10), noise("R", 4, 4), noise("wpe", 20, 4)}
+			attend(m, node("Shape", "text", "ids"), node("Gather", "n", "text", "one"), node("Slice", "pe", "wpe", "zero", "n", "zero"), node("Add", "y", "te", "pe"))
 			m.Nodes = append(m.Nodes, node("Unsqueeze", "channel", "samples", "one"), withInts(node("Conv", "convolved", "channel", "kernel"), "strides", dims{5}), withInts(node("Transpose", "frames", "convolved"), "perm", dims{0, 2, 1}),
 				node("Shape", "sizes", "frames"), node("Gather", "length", "sizes", "one"), node("Slice", "fe", "frames of positions", "zero", "length", "zero"), node("Add", "f", "frames", "fe"),
 				node("MatMul", "fq", "f", "R"), withInts(node("Transpose", "fk", "f"), "perm", dims{0, 2, 1}), node("MatMul", "fs", "fq", "fk"), withInts(node("Softmax", "fw", "fs"), "axis", int64(-1)), node("MatMul", "heard", "fw", "f"))
 			m.Outputs = append(m.Outputs, onnx.NewValue{Name: "heard", Type: onnx.Float, Dims: dims{-1, -1, 4}})
-		}, "position table of 30 rows of 4 ×30"},
+		}, table + "; position table of 30 rows of 4 ×30"},
 		{"two codebooks in columns", func(m *onnx.NewModel) {
 			m.Initializers = []onnx.NewTensor{noise("second", 32, 4), noise("wpe", 20, 4), scalar("0", 0), scalar("1", 1), integers("zero", 0), integers("one", 1)}
 			attend(m, withInts(node("Gather", "code0", "ids", "0"), "axis", int64(2)), withInts(node("Gather", "code1", "ids", "1"), "axis", int64(2)), node("Gather", "e0", "wte", "code0"), node("Gather", "e1", "second", "code1"), node("Add", "x", "e0", "e1"),

@@ -220,7 +220,7 @@ MORE = [
     Fault("pieces-see", "onnx/axes/judge.go", "d.how == tiled && d.start != piece", "d.how == tiled", "a batch that was merged with heads counts as positions, and tables of positions are not read"),
     Fault("window-own", f"{OP}/attention/window.go", "last++", "last += 0", "a window that reaches as far as a number says is told to be one position narrower", (OP,)),
     Fault("window-triangle", f"{OP}/attention/window.go", 'int(-k) + int(n.Int("upper", 1))', "int(-k)", "a window cut by an upper triangle is told to be one position narrower", (OP,)),
-    Fault("beside-fits", f"{OP}/probe/beside.go", "runs && frames >= minFrames {\n			continue", "true {\n			continue", "a recording beside a text has no encoding", (OP,)),
+    Fault("beside-fits", f"{OP}/probe/beside.go", "len(nodes) == 0 ||", "frames >= 0 || runs ||", "a recording beside a text has no encoding", (OP,)),
     # What is written otherwise, quantised or rounded.
     Fault("moved-quantised", "onnx/eval/quantisation.go", "	if !op.moves() || ", "	if true || ", "a rotation whose numbers are moved in 8 bits is not recognised"),
     Fault("meant", "onnx/eval/evaluator.go", "if e.Unquantized && v.before != nil {", "if false {", "what stands behind quantised sums is not read"),
