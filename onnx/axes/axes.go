@@ -87,6 +87,7 @@ type Labels struct {
 	inputs    map[string]Input
 	inputAxes map[string][]*Atom
 	demands   []Demand
+	attending []*Atom  // see compares
 	order     []string // names of inputs, as the graph lists them
 	made      map[*eval.Scope][]labelled
 	given     map[string]*Value                 // of inputs

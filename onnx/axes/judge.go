@@ -162,7 +162,7 @@ func (l *Labels) whollyWeighed() {
 		}
 		free, mixed, attend := 0, false, false
 		for _, a := range axes {
-			if l.isWeighed(a, 0) {
+			if l.isWeighed(a, 0) && !a.root().attends {
 				mixed = true
 			} else {
 				free++
@@ -250,14 +250,16 @@ func Attends(axis Axis) bool {
 // IsOfPositions reports whether positions are part of an axis.
 func (l *Labels) IsOfPositions(axis Axis) bool { return l.positions(axis) }
 
-// InputPositions reports whether an axis of a graph input runs over positions, and whether each of them is compared with each other one, by content.
+// InputPositions reports whether an axis of a graph input runs over positions, and whether each of them, or of what was cut out of it, is compared
+// with each other one, by content.
 func (l *Labels) InputPositions(name string, axis int) (positions, attend bool) {
+	is := inputAxis{name, axis}
 	for _, a := range l.inputAxes[name] {
-		if slices.Contains(a.root().inputs, inputAxis{name, axis}) && l.positions(Axis{{Atom: a}}) {
+		if slices.Contains(a.root().inputs, is) && l.positions(Axis{{Atom: a}}) {
 			positions, attend = true, attend || Attends(Axis{{Atom: a}})
 		}
 	}
-	return positions, attend
+	return positions, attend || positions && slices.ContainsFunc(l.attending, func(a *Atom) bool { return a.isOf(func(in inputAxis) bool { return in == is }) })
 }
 
 // maxAncestry bounds how far back an axis is followed to an input.
@@ -312,12 +314,12 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 		return Feature
 	}
 	if len(a.inputs) > 0 && !weighed {
-		if l.isOfHeads(a) {
+		if !a.attends && l.isOfHeads(a) {
 			return Feature
 		}
 		return Position
 	}
-	if a.attends && a.ofInput() {
+	if a.attends && a.isOf(func(inputAxis) bool { return true }) {
 		return Position
 	}
 	role := Other
@@ -346,13 +348,13 @@ func (l *Labels) judged(a *Atom, depth int) Role {
 	return role
 }
 
-// ofInput reports whether an axis is a part of one of an input, or runs of its places or windows over them, or was picked out of it: then its places are the input's, and attend to each other,
-// though weights sum over the whole elsewhere (patches of a series that is projected as well).
-func (a *Atom) ofInput() bool {
+// isOf reports whether an axis is a part of one of some of the inputs', or runs of its places or windows over them, or was picked out of it: then
+// its places are the input's, and attend to each other, though weights sum over the whole elsewhere (patches of a series that is projected as well).
+func (a *Atom) isOf(input func(in inputAxis) bool) bool {
 	queue := []*Atom{a.root()}
 	for i := 0; i < len(queue) && i < maxCuts; i++ {
 		at := queue[i]
-		if i > 0 && len(at.inputs) > 0 {
+		if i > 0 && slices.ContainsFunc(at.inputs, input) {
 			return true
 		}
 		if at.whole != nil {
@@ -364,7 +366,7 @@ func (a *Atom) ofInput() bool {
 			}
 		}
 		for _, d := range at.made {
-			if len(d.from) == 1 && (d.how == picked || d.how == tiled || d.how == windowed || d.how == sliced) {
+			if len(d.from) == 1 && d.how != ranked {
 				queue = append(queue, d.from[0].root())
 			}
 		}
@@ -507,7 +509,8 @@ func (l *Labels) meets(e *event) {
 	}) {
 		return // of an index: which sequence of the batch, or where the rows of each codebook begin
 	}
-	if known.Known() && len(m.Covers) == 2 && sameAxis(m.Along[0], m.Along[1]) && l.isDiagonal(known, m.Covers[0], m.Covers[1]) {
+	l.e.Budget.Spend(1 + known.Len()/elementsAStep)
+	if known.Known() && len(m.Covers) == 2 && sameAxis(m.Along[0], m.Along[1]) && known.IsDiagonal(m.Covers[0], m.Covers[1]) {
 		return
 	}
 	if known.Known() && m.Kind != Contracted && l.isMask(known) {

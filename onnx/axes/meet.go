@@ -1,7 +1,6 @@
 package axes
 
 import (
-	"math"
 	"slices"
 
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -65,64 +64,15 @@ func (l *Labels) varies(v *eval.Value, axis int) bool {
 	return answer
 }
 
-// isDiagonal reports whether numbers are one thing where places of two axes are the same, and another where they are not, whichever they
-// are: of the same places on both axes that tells none apart (the identity that self-loops of a graph or an inverse are made with).
-func (l *Labels) isDiagonal(v *eval.Value, a, b int) bool {
-	n := v.Shape[a]
-	if v.Shape[b] != n || v.Len() == 0 || v.Len()/(n*n) > maxDiagonals {
-		return false
-	}
-	l.e.Budget.Spend(1 + v.Len()/elementsAStep)
-	stride := func(axis int) (out int) {
-		out = 1
-		for _, d := range v.Shape[axis+1:] {
-			out *= d
-		}
-		return out
-	}
-	sa, sb := stride(a), stride(b)
-	on, off := map[int]float64{}, map[int]float64{}
-	for i := range v.Len() {
-		p, q := i/sa%n, i/sb%n
-		is := off
-		if p == q {
-			is = on
-		}
-		others, x := i-p*sa-q*sb, v.Number(i)
-		if have, seen := is[others]; seen && have != x {
-			return false
-		}
-		is[others] = x
-	}
-	return true
-}
-
-// maxDiagonals bounds the matrices of one constant that are looked at for being diagonal.
-const maxDiagonals = 1 << 10
-
-// isMask is isMask, answered once.
+// isMask is eval.Value.IsMask, answered once.
 func (l *Labels) isMask(v *eval.Value) bool {
 	answer, ok := l.masks[v]
 	if !ok {
 		l.e.Budget.Spend(1 + v.Len()/elementsAStep)
-		answer = isMask(v)
+		answer = v.IsMask(maskedScore)
 		l.masks[v] = answer
 	}
 	return answer
-}
-
-// isMask reports whether numbers only switch: truth values, zeros and ones, or
-// zeros and numbers that no score outweighs.
-func isMask(v *eval.Value) bool {
-	if !v.Known() {
-		return false
-	}
-	for i := range v.Len() {
-		if x := v.Number(i); x != 0 && x != 1 && !(x <= maskedScore) && !math.IsInf(x, -1) {
-			return false
-		}
-	}
-	return true
 }
 
 // combine lays the inputs of an element-wise node over each other, last dimensions
@@ -213,6 +163,9 @@ func (c *call) compares(a, b Axis) {
 		return
 	}
 	for _, f := range leaves(a) {
+		if !f.Made && !f.attends {
+			c.l.attending = append(c.l.attending, f.Atom)
+		}
 		f.attends = f.attends || !f.Made
 		for _, s := range f.joined {
 			for _, part := range leaves(s.axis) {

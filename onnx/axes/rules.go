@@ -224,15 +224,23 @@ func normalised(c *call, v *Value) []*Value {
 	return out
 }
 
-// byChannel multiplies by weights along the second axis.
+// byChannel multiplies by weights along the second axis, or by what the data themselves give for each of its places: a LayerNormalization of
+// rows that stand in for channels (Keras 2).
 func byChannel(c *call) []*Value {
 	v := c.of(0)
+	ofData := false
 	for i := 1; i < len(c.in) && len(v.Axes) > 1; i++ {
-		if len(c.known(i).Shape) == 1 {
+		switch {
+		case len(c.known(i).Shape) != 1:
+		case !c.isData(i):
 			c.meeting(Multiplied, i, []dim{{data: v.Axes[1]}}, v.Axes, false)
+		case !c.l.unite(c, v.Axes[1], c.of(i).Axes[0]):
+			c.doubt("axes of different origin are laid over each other")
+		default:
+			ofData = true
 		}
 	}
-	if len(v.Axes) > 1 && !c.quiet {
+	if len(v.Axes) > 1 && !c.quiet && !ofData {
 		for _, f := range leaves(v.Axes[1]) {
 			f.channel = true
 		}

@@ -90,7 +90,7 @@ func (m *Model) detector(e *eval.Evaluator, length int) *detector {
 	if in := d.m.TokenInput(); in != nil && len(in.Dims) == 3 {
 		before, attendBefore := d.labels.InputPositions(in.Name, 1)
 		switch last, attend := d.labels.InputPositions(in.Name, 2); {
-		case in.Type.IsFloat() && last && !before:
+		case in.Type.IsFloat() && last && (!before || attend && !attendBefore): // channels, or series of which each is taken by itself
 			d.m.SetChannelsFirst(in)
 		case in.Type.IsInteger() && attend && !attendBefore:
 			d.m.SetTokensLast(in)

@@ -28,6 +28,24 @@ func (p *Probe) fitBeside() {
 	}
 }
 
+// fitLists takes inputs of one axis for a number for each sequence of the batch, the step of a denoiser, where the graph does not run with as
+// many numbers as there are positions: tf2onnx gives every free axis a name of its own.
+func (p *Probe) fitLists() {
+	before := len(p.Eval.Failures)
+	demand := func(size int) (any bool) {
+		for _, in := range Given(p.File) {
+			if len(in.Dims) == 1 && in.Dims[0].Value < 0 && in != p.TokenInput() {
+				p.Demand(in.Name, 0, size)
+				any = true
+			}
+		}
+		return any && p.Refit()
+	}
+	if before > 0 && demand(p.Sizes.Batch) && len(p.Eval.Failures) >= before {
+		demand(0) // as before
+	}
+}
+
 // fit demands the least size of the free axes of an input at which the convolutions behind it run and leave enough frames; where there is
 // none, the least at which they run.
 func (p *Probe) fit(in *onnx.ValueInfo, free []int, nodes []*onnx.Node) {

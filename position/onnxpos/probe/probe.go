@@ -61,6 +61,7 @@ func (p *Probe) Run() {
 	p.Sizes = p.probeSizes()
 	p.Eval = p.Evaluate(p.Sizes)
 	p.fitBeside()
+	p.fitLists()
 	if len(p.Eval.Failures) > 0 && p.FixedLength() == 0 && p.TokenInput() != nil {
 		p.probeTraced()
 	}

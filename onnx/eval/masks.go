@@ -1,0 +1,43 @@
+package eval
+
+import "math"
+
+// IsMask reports whether numbers only switch: truth values, zeros and ones, or zeros and numbers of at most so much, which no score outweighs.
+func (v *Value) IsMask(hidden float64) bool {
+	if !v.Known() {
+		return false
+	}
+	for i := range v.Len() {
+		if x := v.Number(i); x != 0 && x != 1 && !(x <= hidden) && !math.IsInf(x, -1) {
+			return false
+		}
+	}
+	return true
+}
+
+// IsDiagonal reports whether known numbers are one thing where places of two axes are the same, and another where they are not, whichever
+// they are: of the same places on both axes that tells none apart (the identity that self-loops of a graph or an inverse are made with).
+func (v *Value) IsDiagonal(a, b int) bool {
+	n := v.Shape[a]
+	if v.Shape[b] != n || v.Len() == 0 || v.Len()/(n*n) > maxDiagonals {
+		return false
+	}
+	sa, sb := product(v.Shape[a+1:]), product(v.Shape[b+1:])
+	on, off := map[int]float64{}, map[int]float64{}
+	for i := range v.Len() {
+		p, q := i/sa%n, i/sb%n
+		is := off
+		if p == q {
+			is = on
+		}
+		others, x := i-p*sa-q*sb, v.Number(i)
+		if have, seen := is[others]; seen && have != x {
+			return false
+		}
+		is[others] = x
+	}
+	return true
+}
+
+// maxDiagonals bounds the matrices of one value that are looked at for being diagonal.
+const maxDiagonals = 1 << 10
