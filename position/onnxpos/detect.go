@@ -163,12 +163,12 @@ func (d *detector) between(s *eval.Scope, n *onnx.Node) {
 	}
 }
 
-// betweenPositions reports whether known numbers that go into scores have an axis of keys
-// last, or one of queries ahead of it: those that are multiplied have both.
+// betweenPositions reports whether known numbers that go into scores are of pairs: those that are multiplied have an axis of queries and one
+// of keys last; those that are added may be of each place and its neighbours.
 func betweenPositions(x axes.Meeting) bool {
 	k := len(x.Scope.Value(x.Known).Shape)
 	queries, keys := slices.Contains(x.Covers, k-2), slices.Contains(x.Covers, k-1)
-	return queries && keys || x.Kind == axes.Added && (queries || keys)
+	return queries && keys || x.Kind == axes.Added
 }
 
 func (d *detector) visit(s *eval.Scope, n *onnx.Node, row *eval.Operator) {

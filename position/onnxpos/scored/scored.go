@@ -158,7 +158,7 @@ func (b *scored) pairs() (known, ok bool) {
 	for key := len(made) - 1; key > 0; key-- {
 		for query := key - 1; query >= 0; query-- {
 			queries, keys := made[query], made[key]
-			if queries < 3 || keys < queries || queries*keys > maxPairs {
+			if queries < 2 || keys < queries || queries == 2 && keys < 4 || queries*keys > maxPairs { // two queries share too few distances of three keys
 				continue
 			}
 			taken := spread(queries)
@@ -448,6 +448,8 @@ func (m *Search) scoredTable(b *scored) site.Site {
 		if folded {
 			e.Form = report.FormBaked
 		}
+	case m.graph.ImageInput() != nil && m.graph.TokenMatrix() == nil && !m.graph.FreeImage(): // distances of a side of a picture of one size
+		e.Beyond = report.BeyondError
 	case other.MaxDistance > 0:
 	default:
 		if m.scoredAt(b, most+2) != nil {
