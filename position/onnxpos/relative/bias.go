@@ -78,13 +78,16 @@ const maxHeads = 1 << 10
 
 // headsOf reads a bias as matrices of query and key, one a head. Of several
 // batches, or blocks of one sequence, the first counts in which a key is not
-// masked.
+// masked. Those that differ in more are groups of heads, of one key each.
 func headsOf(v *eval.Value) [][][]float64 {
 	k := len(v.Shape)
 	queries, keys := v.Shape[k-2], v.Shape[k-1]
 	count := 1
 	if k >= 3 {
 		count = v.Shape[k-3]
+	}
+	if k >= 4 && differ(v, count*queries*keys, v.Shape[k-4]) {
+		count *= v.Shape[k-4]
 	}
 	if queries*keys < 2 {
 		return nil
@@ -106,6 +109,19 @@ func headsOf(v *eval.Value) [][][]float64 {
 	}
 	return out
 }
+
+// differ reports whether so many parts of a value, each of so many numbers, differ in more than what is masked.
+func differ(v *eval.Value, size, parts int) bool {
+	for i := size; i < size*parts; i++ {
+		if a, b := v.Number(i), v.Number(i%size); a != b && min(a, b) > leastMask {
+			return true
+		}
+	}
+	return false
+}
+
+// leastMask is more than a mask takes off scores at the least (100 in Swin), with what biases add.
+const leastMask = -50
 
 // onlyMask reports whether all numbers of a query that are not masked are the same: what is added to all scores of a query has no effect.
 func onlyMask(heads [][][]float64) bool {

@@ -63,6 +63,9 @@ func attended(s *eval.Scope, name, of string) bool {
 // read, or of what attention made of it; nil where there is none.
 func Residual(s *eval.Scope, n *onnx.Node) *onnx.Node {
 	read := LaidOut(s, n.Input(0))
+	if pad, at := s.Find(read); pad != nil && at == s && eval.Is(pad, eval.Padding) { // by a node of its own, as tf2onnx has it
+		read = LaidOut(s, pad.Input(0))
+	}
 	line := len(s.Value(n.Output(0)).Shape) == 3
 	seen := map[string]bool{}
 	var walk func(name string, depth int) *onnx.Node
