@@ -459,6 +459,7 @@ func (r *Site) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Pre
 	if cos == nil || sin == nil {
 		return false
 	}
+	cos, sin = r.ofHead(cos), r.ofHead(sin)
 	grid := r.grid()
 	found, ok := fit.AxialRotaryCache(cos, sin, p, grid)
 	if !ok && (grid == nil || len(grid) == 2) {
@@ -492,6 +493,22 @@ func (r *Site) describeGrid(e *position.Encoding, cos, sin fit.Matrix, p fit.Pre
 	}
 	e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: says, Residual: site.Residual(found.Residual)})
 	return true
+}
+
+// ofHead are the columns of one head, where those of all stand beside each other: states that turn before they are cut into heads.
+func (r *Site) ofHead(m fit.Matrix) fit.Matrix {
+	head := r.headDim()
+	if head == 0 || m.Cols() <= head || m.Cols()%head != 0 {
+		return m
+	}
+	for row := range m.Rows() {
+		for c := head; c < m.Cols(); c++ {
+			if m.At(row, c) != m.At(row, c%head) {
+				return m
+			}
+		}
+	}
+	return fit.Func(m.Rows(), head, m.At)
 }
 
 // selected reports whether the tables are indexed by position, by a node or
