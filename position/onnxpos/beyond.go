@@ -54,7 +54,8 @@ func (m *Model) inspectBeyond() {
 			chance = append(chance, report.Evidence{Kind: "structure", Says: fmt.Sprintf("at %d positions the graph runs by chance, and gives wrong numbers; from %d on it fails", length+1, length+2)})
 		}
 		for _, s := range at[length] {
-			if s.Encoding().Form != report.FormBaked || m.graph.Grows(s, probe) {
+			_, rows := s.(*tableSite)
+			if !rows && s.Encoding().Form != report.FormBaked || m.graph.Grows(s, probe) { // else of an input of one size
 				s.SetBeyond(m.beyond(s, probe), chance...)
 			}
 		}
