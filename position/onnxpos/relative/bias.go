@@ -86,7 +86,7 @@ func headsOf(v *eval.Value) [][][]float64 {
 	if k >= 3 {
 		count = v.Shape[k-3]
 	}
-	if k >= 4 && differ(v, count*queries*keys, v.Shape[k-4]) {
+	if k >= 4 && queries > 1 && differ(v, count*queries*keys, v.Shape[k-4]) { // of one query: places and their neighbours
 		count *= v.Shape[k-4]
 	}
 	if queries*keys < 2 {
