@@ -108,6 +108,7 @@ func TestPass(t *testing.T) {
 		noise("mix", 6, 6), noise("rows of pairs of positions", 6, 6, 4), noise("matrices", 6, 4, 4), noise("class", 1, 1, 4), noise("longer", 1, 7, 4), noise("queries", 1, 3, 4), list("apart", 1, 6, 2, 2), list("together", 1, 6, 4), list("groups", 1, 2, 3, 4), list("across", 1, 3, 2, 4), list("turned", 1, 4, 6), list("2", 2), list("line", 1, 24), list("longer line", 0, 0, 0, 6), list("five", 1, 6, 5),
 		list("0", 0), list("1", 1), list("5", 5), list("6", 6), list("7", 7), scalar("first", 0), scalar("axis", 1), list("shift", 5, 0, 1, 2, 3, 4), list("all", 0, 1, 2, 3, 4, 5), list("ends", 0, 1, 0, 0, -1, 0), list("wider", 0, 0, 1, 0, 0, 1),
 		noise("kernel", 4, 4, 3), noise("pairs", 4, 4, 2), noise("turned table", 4, 6), noise("row of queries", 1, 3), eye, numbers("twice", 1, 1, 2), numbers("even", 1, 1, 1, 1, 1, 1)}
+	constants = append(constants, list("1 6 4 1", 1, 6, 4, 1), list("6 4", 6, 4), list("66", 66), list("65", 65), list("6 10", 6, 10), numbers("even numbers", 1, 1, 1, 1, 1, 1), numbers("scales", 1, 2, 1, 3, 1, 1), noise("distances", 4, 11))
 	scores := []onnx.NewNode{with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "x", "k")}
 	weighted := []onnx.NewNode{with(node("Softmax", "w", "b"), "axis", int64(-1)), node("MatMul", "y", "w", "x")}
 	attention := func(between ...onnx.NewNode) []onnx.NewNode {
@@ -172,6 +173,13 @@ func TestPass(t *testing.T) {
 			node("MatMul", "c", "a", "b"), with(node("ReduceMax", "of all", "c"), "keepdims", int64(0)), node("Add", "y", "x", "of all")}, "doubt at MatMul"},
 		{"noise", []onnx.NewNode{node("RandomNormalLike", "drawn", "x"), node("Add", "y", "x", "drawn")}, "equivariant"},
 		{"noise of its own size", []onnx.NewNode{with(node("RandomUniform", "drawn"), "shape", []int64{1, 6, 4}), node("Add", "y", "x", "drawn")}, "equivariant"},
+		{"rows normalised as channels", []onnx.NewNode{node("Reshape", "rows as channels", "x", "1 6 4 1"), node("Reshape", "flat", "x", "6 4"), with(with(node("ReduceMean", "mean", "flat"), "axes", []int64{1}), "keepdims", int64(0)),
+			node("Mul", "squares", "flat", "flat"), with(with(node("ReduceMean", "variance", "squares"), "axes", []int64{1}), "keepdims", int64(0)),
+			{Op: "BatchNormalization", Inputs: []string{"rows as channels", "even numbers", "even numbers", "mean", "variance"}, Outputs: []string{"n"}}, node("Reshape", "y", "n", "together")}, "equivariant"},
+		{"rows with scales as channels", []onnx.NewNode{node("Reshape", "rows as channels", "x", "1 6 4 1"),
+			{Op: "BatchNormalization", Inputs: []string{"rows as channels", "scales", "even numbers", "even numbers", "even numbers"}, Outputs: []string{"n"}}, node("Reshape", "y", "n", "together")}, "meeting at BatchNormalization"},
+		{"a run of positions and columns of weights", []onnx.NewNode{node("MatMul", "by distance", "x", "distances"), node("Reshape", "merged", "by distance", "66"), node("Slice", "run", "merged", "5", "65"), node("Reshape", "shifted", "run", "6 10"),
+			with(with(node("ReduceMax", "of all", "shifted"), "axes", []int64{1}), "keepdims", int64(1)), node("Add", "y", "x", "of all")}, "doubt at Slice"},
 		{"an operator of nobody's", []onnx.NewNode{{Op: "Rotate", Domain: "acme", Inputs: []string{"x"}, Outputs: []string{"y"}}}, "doubt at Rotate"},
 		{"one that no output needs", []onnx.NewNode{{Op: "Rotate", Domain: "acme", Inputs: []string{"x"}, Outputs: []string{"z"}}, node("Relu", "y", "x")}, "equivariant"},
 		{"rotary embedding in a fused attention", []onnx.NewNode{with(onnx.NewNode{Op: "Attention", Domain: "com.microsoft", Inputs: []string{"x", "wide", "", ""}, Outputs: []string{"y"}}, "do_rotary", int64(1))}, "meeting at Attention"},

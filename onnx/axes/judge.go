@@ -162,7 +162,7 @@ func (l *Labels) whollyWeighed() {
 		}
 		free, mixed, attend := 0, false, false
 		for _, a := range axes {
-			if l.isWeighed(a, 0) && !a.root().attends {
+			if l.isWeighed(a, 0) {
 				mixed = true
 			} else {
 				free++

@@ -135,6 +135,7 @@ func (c *call) part(axis Axis, start, size int) Axis {
 	if !c.rowsOf(axis, start, size) {
 		c.orders(axis, "picks some of the positions")
 	}
+	c.l.event(c, event{kind: crossing, other: axis, why: "it takes a run of positions and features that were merged"})
 	return c.l.derive(sliced, axis, start, size, 0)
 }
 

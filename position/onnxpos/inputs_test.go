@@ -5,19 +5,49 @@ import (
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/report"
 )
+
+// attend is an attention of y to itself, y made of the rows te of tokens by nodes.
+func attend(m *onnx.NewModel, nodes ...onnx.NewNode) {
+	type dims = []int64
+	m.Inputs[0].Dims = dims{-1, -1}
+	m.Initializers = append(m.Initializers, noise("wte", 32, 4), noise("Q", 4, 4))
+	m.Nodes = append(append([]onnx.NewNode{node("Gather", "te", "wte", "ids")}, nodes...), node("MatMul", "q", "y", "Q"), withInts(node("Transpose", "kt", "y"), "perm", dims{0, 2, 1}), node("MatMul", "scores", "q", "kt"),
+		withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "h", "weights", "y"))
+}
+
+// beside puts a recording of so many samples, −1 for any, beside a text: a convolution makes frames of it, with a table of positions of
+// their own, of which each attends to all.
+func beside(m *onnx.NewModel, samples int64) {
+	type dims = []int64
+	m.Inputs = append(m.Inputs, onnx.NewValue{Name: "samples", Type: onnx.Float, Dims: dims{-1, samples}})
+	m.Initializers = []onnx.NewTensor{noise("frames of positions", 30, 4), integers("zero", 0), integers("one", 1), noise("kernel", 4, 1, 10), noise("R", 4, 4), noise("wpe", 20, 4)}
+	attend(m, node("Shape", "text", "ids"), node("Gather", "n", "text", "one"), node("Slice", "pe", "wpe", "zero", "n", "zero"), node("Add", "y", "te", "pe"))
+	m.Nodes = append(m.Nodes, node("Unsqueeze", "channel", "samples", "one"), withInts(node("Conv", "convolved", "channel", "kernel"), "strides", dims{5}), withInts(node("Transpose", "frames", "convolved"), "perm", dims{0, 2, 1}),
+		node("Shape", "sizes", "frames"), node("Gather", "length", "sizes", "one"), node("Slice", "fe", "frames of positions", "zero", "length", "zero"), node("Add", "f", "frames", "fe"),
+		node("MatMul", "fq", "f", "R"), withInts(node("Transpose", "fk", "f"), "perm", dims{0, 2, 1}), node("MatMul", "fs", "fq", "fk"), withInts(node("Softmax", "fw", "fs"), "axis", int64(-1)), node("MatMul", "heard", "fw", "f"))
+	m.Outputs = append(m.Outputs, onnx.NewValue{Name: "heard", Type: onnx.Float, Dims: dims{-1, -1, 4}})
+}
+
+// TestTableBesideATextOfOneSize: where a recording has one size, its table is not tried at more tokens of the text.
+func TestTableBesideATextOfOneSize(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) { beside(m, 60) })
+	if len(m.sites) != 2 {
+		t.Fatalf("%d encodings", len(m.sites))
+	}
+	for _, s := range m.sites {
+		if e := s.Encoding(); e.Beyond != report.BeyondError {
+			t.Errorf("%v: %s beyond %d positions", e.Scheme, e.Beyond, e.Capacity)
+		}
+	}
+}
 
 // TestWhatInputsHold: numbers and masks whose names do not say it are given what the graph does with them asks for, and an axis that
 // no name tells is the one of positions where these act along it.
 func TestWhatInputsHold(t *testing.T) {
 	type dims = []int64
 	table := "position table of 20 rows of 4 ×20"
-	attend := func(m *onnx.NewModel, nodes ...onnx.NewNode) { // of y
-		m.Inputs[0].Dims = dims{-1, -1}
-		m.Initializers = append(m.Initializers, noise("wte", 32, 4), noise("Q", 4, 4))
-		m.Nodes = append(append([]onnx.NewNode{node("Gather", "te", "wte", "ids")}, nodes...), node("MatMul", "q", "y", "Q"), withInts(node("Transpose", "kt", "y"), "perm", dims{0, 2, 1}), node("MatMul", "scores", "q", "kt"),
-			withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "h", "weights", "y"))
-	}
 	scalar := func(name string, v int64) onnx.NewTensor {
 		t := integers(name, v)
 		t.Dims = nil
@@ -87,15 +117,15 @@ func TestWhatInputsHold(t *testing.T) {
 		}, "position table of 20 rows of 4 ×20; position table of 12 rows of 4 ×12"},
 		{"a row and a column ahead of the pixels of a patch", func(m *onnx.NewModel) { columns(m, 20) }, "position table of 20 rows of 4 ×20; position table of 20 rows of 4 ×20"},
 		{"two categories ahead of numbers", func(m *onnx.NewModel) { columns(m, 12) }, "none"},
-		{"a recording of which convolutions leave nothing at the length of a text", func(m *onnx.NewModel) {
-			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "samples", Type: onnx.Float, Dims: dims{-1, -1}})
-			m.Initializers = []onnx.NewTensor{noise("frames of positions", 30, 4), integers("zero", 0), integers("one", 1), noise("kernel", 4, 1, 10), noise("R", 4, 4), noise("wpe", 20, 4)}
-			attend(m, node("Shape", "text", "ids"), node("Gather", "n", "text", "one"), node("Slice", "pe", "wpe", "zero", "n", "zero"), node("Add", "y", "te", "pe"))
-			m.Nodes = append(m.Nodes, node("Unsqueeze", "channel", "samples", "one"), withInts(node("Conv", "convolved", "channel", "kernel"), "strides", dims{5}), withInts(node("Transpose", "frames", "convolved"), "perm", dims{0, 2, 1}),
-				node("Shape", "sizes", "frames"), node("Gather", "length", "sizes", "one"), node("Slice", "fe", "frames of positions", "zero", "length", "zero"), node("Add", "f", "frames", "fe"),
-				node("MatMul", "fq", "f", "R"), withInts(node("Transpose", "fk", "f"), "perm", dims{0, 2, 1}), node("MatMul", "fs", "fq", "fk"), withInts(node("Softmax", "fw", "fs"), "axis", int64(-1)), node("MatMul", "heard", "fw", "f"))
-			m.Outputs = append(m.Outputs, onnx.NewValue{Name: "heard", Type: onnx.Float, Dims: dims{-1, -1, 4}})
-		}, table + "; position table of 30 rows of 4 ×30"},
+		{"a recording of which convolutions leave nothing at the length of a text", func(m *onnx.NewModel) { beside(m, -1) }, table + "; position table of 30 rows of 4 ×30"},
+		{"a step for each picture, of which no name tells that it is one", func(m *onnx.NewModel) {
+			m.Inputs = []onnx.NewValue{{Name: "picture", Type: onnx.Float, Dims: dims{-1, 3, 8, 8}}, {Name: "step", Type: onnx.Float, Dims: dims{-1}}}
+			m.Initializers = []onnx.NewTensor{noise("kernel", 4, 3, 2, 2), noise("wpe", 1, 16, 4), integers("flat", 0, 4, -1), integers("axes", 1, 2), noise("Q", 4, 4)}
+			m.Nodes = []onnx.NewNode{withInts(node("Conv", "patches", "picture", "kernel"), "strides", dims{2, 2}), node("Reshape", "rows", "patches", "flat"), withInts(node("Transpose", "x", "rows"), "perm", dims{0, 2, 1}),
+				node("Add", "placed", "x", "wpe"), node("Unsqueeze", "steps", "step", "axes"), node("Add", "y", "placed", "steps"), node("MatMul", "q", "y", "Q"), withInts(node("Transpose", "kt", "y"), "perm", dims{0, 2, 1}),
+				node("MatMul", "scores", "q", "kt"), withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "seen", "weights", "y"), withInts(node("Concat", "h", "seen", "x"), "axis", int64(2))}
+			m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: dims{-1, 16, 8}}}
+		}, "position table of 16 rows of 4, grid 4×4 ×16"},
 		{"two codebooks in columns", func(m *onnx.NewModel) {
 			m.Initializers = []onnx.NewTensor{noise("second", 32, 4), noise("wpe", 20, 4), scalar("0", 0), scalar("1", 1), integers("zero", 0), integers("one", 1)}
 			attend(m, withInts(node("Gather", "code0", "ids", "0"), "axis", int64(2)), withInts(node("Gather", "code1", "ids", "1"), "axis", int64(2)), node("Gather", "e0", "wte", "code0"), node("Gather", "e1", "second", "code1"), node("Add", "x", "e0", "e1"),

@@ -221,6 +221,18 @@ MORE = [
     Fault("window-own", f"{OP}/attention/window.go", "last++", "last += 0", "a window that reaches as far as a number says is told to be one position narrower", (OP,)),
     Fault("window-triangle", f"{OP}/attention/window.go", 'int(-k) + int(n.Int("upper", 1))', "int(-k)", "a window cut by an upper triangle is told to be one position narrower", (OP,)),
     Fault("beside-fits", f"{OP}/probe/beside.go", "len(nodes) == 0 ||", "frames >= 0 || runs ||", "a recording beside a text has no encoding", (OP,)),
+    # What libraries write that nobody tuned to.
+    Fault("rows-channels", "onnx/axes/rules.go", "		case !c.isData(i):\n			c.meeting(Multiplied", "		case true:\n			c.meeting(Multiplied", "a LayerNormalization of Keras is told as an encoding"),
+    Fault("merged-run", "onnx/axes/moves.go", "	c.l.event(c, event{kind: crossing, other: axis, why: \"it takes a run of positions", "	c.l.event(c, event{kind: crossing, other: nil, why: \"it takes a run of positions", "vectors of distances that a shift brings to pairs are proved to be none"),
+    Fault("attending-series", f"{OP}/detect.go", "last && (!before || attend && !attendBefore):", "last && !before:", "of a series whose places are projected in the end, variables are taken for positions", (OP,)),
+    Fault("attending-heads", "onnx/axes/judge.go", "if !a.attends && l.isOfHeads(a) {", "if l.isOfHeads(a) {", "a table of a series is told as none", (OP,)),
+    Fault("halo-two", f"{OP}/scored/scored.go", "if queries < 2 ||", "if queries < 3 ||", "vectors of distances of blocks of two queries are not seen", (OP,)),
+    Fault("neighbours-table", f"{OP}/detect.go", "return queries && keys || x.Kind == axes.Added\n", "return queries && keys || x.Kind == axes.Added && (queries || keys)\n", "biases of neighbours are told as a table of patches", (OP,)),
+    Fault("grouped-heads", f"{OP}/relative/bias.go", "		count *= v.Shape[k-4]\n", "", "of heads in groups the first is told alone", (OP,)),
+    Fault("padded-convolution", f"{OP}/trace/residual.go", "		read = LaidOut(s, pad.Input(0))\n", "", "a positional convolution behind a padding of its own is told as none", (OP,)),
+    Fault("columns-head", f"{OP}/rotary/rotary.go", "	return fit.Func(m.Rows(), head, m.At)\n", "	return m\n", "a rotation is told to be wider than its heads", (OP,)),
+    Fault("lists-batch", f"{OP}/probe/beside.go", "if before > 0 && demand(", "if before < 0 && demand(", "a denoiser by tf2onnx is evaluated with a step for each position, and not recognised", (OP,)),
+    Fault("beyond-beside", f"{OP}/beyond.go", "m.graph.Grows(s, probe) { // else", "m.graph.Grows(s, probe) || rows { // else", "longer input is told to give wrong numbers where an input of one size refuses it"),
     # What is written otherwise, quantised or rounded.
     Fault("moved-quantised", "onnx/eval/quantisation.go", "	if !op.moves() || ", "	if true || ", "a rotation whose numbers are moved in 8 bits is not recognised"),
     Fault("meant", "onnx/eval/evaluator.go", "if e.Unquantized && v.before != nil {", "if false {", "what stands behind quantised sums is not read"),

@@ -383,6 +383,101 @@ class Resampled(nn.Module):
         return self.model(x, interpolate_pos_encoding=True)[0]
 
 
+class Grouped(nn.Module):
+    """ALiBi of heads that stand in groups of one, an axis of scores more (uni2ts)."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.qkv, self.out = nn.Embedding(V, D), nn.Linear(D, 3 * D), nn.Linear(D, D)
+        self.register_buffer("slopes", torch.tensor([2.0 ** (-8 * (h + 1) / H) for h in range(H)]).view(H, 1, 1, 1))
+
+    def forward(self, input_ids):
+        x = self.embed(input_ids)
+        b, n, _ = x.shape
+        q, k, v = (t.view(b, n, H, 1, HD).permute(0, 2, 3, 1, 4) for t in self.qkv(x).chunk(3, -1))
+        distance = (torch.arange(n)[None] - torch.arange(n)[:, None]).abs()
+        scores = q @ k.transpose(-1, -2) / math.sqrt(HD) - self.slopes * distance
+        return x + self.out((scores.softmax(-1) @ v).permute(0, 3, 1, 2, 4).reshape(b, n, D))
+
+
+class Neighbours(nn.Module):
+    """Each patch attends to its nine neighbours, with a bias for each (neighbourhood attention), folded for one picture."""
+
+    def __init__(self):
+        super().__init__()
+        self.patches, self.qkv, self.out, self.bias = nn.Conv2d(3, D, 8, 8), nn.Linear(D, 3 * D), nn.Linear(D, D), nn.Parameter(torch.zeros(16, H, 1, 9))
+        self.register_buffer("around", torch.eye(9 * D).view(9 * D, D, 3, 3))  # TensorFlow's extract_patches
+
+    def forward(self, pixel_values):
+        x = self.patches(pixel_values).flatten(2).transpose(1, 2)
+        b, n, _ = x.shape
+        q, k, v = self.qkv(x).chunk(3, -1)
+        q = q.view(b, n, H, 1, HD)
+        k, v = (nn.functional.conv2d(t.transpose(1, 2).reshape(b, D, 4, 4), self.around, padding=1).view(b, H, HD, 9, n).permute(0, 4, 1, 3, 2) for t in (k, v))
+        scores = q @ k.transpose(-1, -2) / math.sqrt(HD) + self.bias
+        return x + self.out((scores.softmax(-1) @ v).reshape(b, n, D))
+
+
+class Padded(nn.Module):
+    """A positional convolution behind a padding of its own (wav2vec 2.0 by tf2onnx)."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(D, D, 5, groups=2)
+
+    def forward(self, x):
+        return x + nn.functional.gelu(self.conv(nn.functional.pad(x.transpose(1, 2), (2, 2)))).transpose(1, 2)
+
+
+class Together(nn.Module):
+    """Queries and keys turn by the places of patches before they are cut into heads: the tables hold the columns of all heads."""
+
+    def __init__(self):
+        super().__init__()
+        self.patches, self.qkv, self.out = nn.Conv2d(3, D, 8, 8), nn.Linear(D, 3 * D), nn.Linear(D, D)
+        f = 10000.0 ** -(torch.arange(HD // 4).float() / (HD // 4))
+        row, column = torch.meshgrid(torch.arange(4.0), torch.arange(4.0), indexing="ij")
+        angles = torch.cat([row.reshape(-1, 1) * f, column.reshape(-1, 1) * f], -1).repeat_interleave(2, -1).repeat(1, H)
+        self.register_buffer("cos", angles.cos())
+        self.register_buffer("sin", angles.sin())
+
+    def forward(self, pixel_values):
+        x = self.patches(pixel_values).flatten(2).transpose(1, 2)
+        b, n, _ = x.shape
+        q, k, v = self.qkv(x).chunk(3, -1)
+        q, k = (t * self.cos + torch.stack([-t[..., 1::2], t[..., ::2]], -1).flatten(2) * self.sin for t in (q, k))
+        q, k, v = (t.view(b, n, H, HD).transpose(1, 2) for t in (q, k, v))
+        return x + self.out(((q @ k.transpose(-1, -2) / math.sqrt(HD)).softmax(-1) @ v).transpose(1, 2).reshape(b, n, D))
+
+
+class Halo(nn.Module):
+    """Blocks of two queries see six keys around them, with vectors of distances that a shift brings to pairs (HaloNet)."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.qkv, self.vectors = nn.Embedding(V, D), nn.Linear(D, 3 * D), nn.Parameter(torch.zeros(D, 7))
+
+    def forward(self, input_ids):
+        x = self.embed(input_ids)
+        b, n, _ = x.shape
+        q, k, v = self.qkv(x).chunk(3, -1)
+        q = q.view(b, 6, 2, D)
+        k, v = (torch.stack([nn.functional.pad(t, (0, 0, 2, 2))[:, 2 * i : 2 * i + 6] for i in range(6)], 1) for t in (k, v))
+        shifted = (q @ self.vectors).reshape(b, 6, 14)[..., 1:13].reshape(b, 6, 2, 6)
+        return x + (((q @ k.transpose(-1, -2) + shifted) / math.sqrt(D)).softmax(-1) @ v).reshape(b, n, D)
+
+
+class Variables(nn.Module):
+    """A series of five variables, each a row: time runs along the last axis of the input (TST)."""
+
+    def __init__(self):
+        super().__init__()
+        self.project, self.table, self.layer, self.head = nn.Linear(5, D), nn.Parameter(torch.zeros(16, D)), Attention(), nn.Linear(16 * D, 3)
+
+    def forward(self, series):
+        return self.head(self.layer(self.project(series.transpose(1, 2)) + self.table).flatten(1))
+
+
 def tiny(name, **config):
     torch.manual_seed(5)
     made = getattr(T, name + "Config")(**config)
@@ -453,6 +548,25 @@ def places(folder):
         entry("rope-cut", [rope("cache", 10000.0, layout="interleaved", capacity=16)], 16, "error"),
         entry("table-cut", [learned("table", 16, 16, grid=[4, 4], prefix=0)], 16, "error"),
         entry("rope-centred", [rope("runtime", 100.0)], None, "continues"),
+    ]
+
+
+def idioms(folder):
+    """Ways of research code and of Keras to write what others write otherwise."""
+    picture, free = (torch.randn(1, 3, 32, 32),), {"pixel_values": {0: "batch"}}
+    script(folder, "alibi-grouped", Grouped())
+    script(folder, "image-neighbours", Neighbours(), picture, ("pixel_values",), free)
+    script(folder, "convolved-padded", Text(add=Padded()))
+    script(folder, "rope-together", Together(), picture, ("pixel_values",), free)
+    script(folder, "vectors-halo", Halo(), (torch.randint(3, V, (1, 12)),), axes={"input_ids": {0: "batch"}})
+    script(folder, "series-variables", Variables(), (torch.randn(2, 5, 16),), ("series",), {"series": {0: "batch"}})
+    return [
+        entry("alibi-grouped", [dict(scheme="alibi", form="runtime", capacity=None, parameters=dict(heads=H, max_bias=8))], None, "continues"),
+        entry("image-neighbours", [dict(scheme="relative-table", form="baked", capacity=None, parameters=dict(heads=H))], None, "error"),
+        entry("convolved-padded", [dict(scheme="conv", form=None, capacity=None, parameters={})], None, "continues"),
+        entry("rope-together", [rope("baked", 10000.0, layout="interleaved", capacity=16)], 16, "error"),
+        entry("vectors-halo", [dict(scheme="relative-table", form="baked", capacity=12, parameters=dict(rows=7))], 12, "error", stated=12),
+        entry("series-variables", [learned("baked", 16, 16)], 16, "error"),
     ]
 
 
@@ -551,7 +665,7 @@ def main(folder):
     vit = tiny("ViT", hidden_size=D, num_hidden_layers=1, num_attention_heads=H, intermediate_size=16, image_size=32, patch_size=8)
     script(folder, "image-resampled", Resampled(vit), picture, ("pixel_values",), {"pixel_values": {0: "batch", 2: "height", 3: "width"}})
     none.append(entry("image-resampled", [learned("baked", 17, 16, grid=[4, 4], prefix=1)], 16, "continues"))
-    none += places(folder)
+    none += places(folder) + idioms(folder)
     for e in none:
         slim(os.path.join(folder, e["file"]))
     with open(os.path.join(folder, "cases.json"), "w") as f:
