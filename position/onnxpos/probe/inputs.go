@@ -59,6 +59,9 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 	return s.named(name, axis, rank, of)
 }
 
+// crossLength is how many places another sequence has, where a graph takes one token at a time.
+const crossLength = 6
+
 func (s Sizes) named(name string, axis, rank int, of pictureAxis) int {
 	switch {
 	case of == frames:
@@ -77,6 +80,8 @@ func (s Sizes) named(name string, axis, rank int, of pictureAxis) int {
 		return s.Image
 	case of == channels:
 		return 3
+	case s.Length == 1 && crossed().MatchString(name): // of one place nothing shows that it is one of positions
+		return crossLength
 	case strings.Contains(name, "seq"), strings.Contains(name, "len"), name == "s", name == "t":
 		return s.Length
 	case rank > 1 && (axis == 0 && !s.SequenceFirst || axis == 1 && s.SequenceFirst):
@@ -212,6 +217,9 @@ func (s Sizes) shapes(given []*onnx.ValueInfo) [][]int {
 	for i, in := range given {
 		for axis, d := range in.Dims {
 			if n, ok := computed(d.Param, named); d.Value < 0 && ok && n > 0 {
+				if isMask(in) && n == s.past+1 { // "past + 1" of a decoder's later calls, declared for its first one as well (optimum)
+					n = s.past + s.Length
+				}
 				out[i][axis] = n
 			} else if d.Value < 0 && d.Param != "" {
 				out[i][axis] = named[d.Param]

@@ -60,6 +60,7 @@ func New(f *onnx.File, budget *eval.Budget) *Probe { return &Probe{File: f, Budg
 func (p *Probe) Run() {
 	p.Sizes = p.probeSizes()
 	p.Eval = p.Evaluate(p.Sizes)
+	p.fitFailures()
 	p.fitBeside()
 	p.fitLists()
 	if len(p.Eval.Failures) > 0 && p.FixedLength() == 0 && p.TokenInput() != nil {
@@ -100,6 +101,51 @@ func (p *Probe) probePair() {
 		p.Sizes, p.Eval = was, before
 	}
 }
+
+// fitFailures demands of free dimensions of inputs what the nodes that read them, and fail, want: as many channels as a convolution has
+// weights for, and of keys and values the sizes of those that are put behind them.
+func (p *Probe) fitFailures() {
+	for range maxFits {
+		wanted := false
+		for _, f := range p.Eval.Failures {
+			axis := int(f.Node.Int("axis", 0))
+			for i, name := range f.Node.Inputs {
+				at := slices.IndexFunc(p.File.Graph.Inputs, func(in *onnx.ValueInfo) bool { return in.Name == name })
+				if at < 0 || f.Scope != p.Eval.Main {
+					continue
+				}
+				in, is, want := p.File.Graph.Inputs[at], f.Scope.Input(f.Node, i).Shape, []int(nil)
+				switch {
+				case f.Node.IsConvolution() && i == 0 && len(is) > 1:
+					want = slices.Clone(is)
+					if weights := f.Scope.Input(f.Node, 1).Shape; len(weights) > 1 {
+						want[1] = weights[1] * int(f.Node.Int("group", 1))
+					}
+				case f.Node.Op == "Concat" && len(f.Node.Inputs) == 2:
+					want = slices.Clone(f.Scope.Input(f.Node, 1-i).Shape)
+					if axis < 0 {
+						axis += len(want)
+					}
+					if axis < len(want) && len(want) == len(is) {
+						want[axis] = is[axis]
+					}
+				}
+				for d := range want {
+					if len(want) == len(in.Dims) && in.Dims[d].Value < 0 && want[d] != is[d] {
+						p.Demand(name, d, want[d])
+						wanted = true
+					}
+				}
+			}
+		}
+		if !wanted || !p.Refit() {
+			return
+		}
+	}
+}
+
+// maxFits bounds how often a graph is evaluated for what its nodes want.
+const maxFits = 4
 
 // fitBeside gives inputs beside the main one the sizes that their convolutions want: of as many samples as a text has tokens these leave
 // nothing, or a single position.

@@ -37,7 +37,8 @@ func (p *Probe) isStep() bool {
 func (p *Probe) cached() (out []*onnx.ValueInfo) {
 	single := p.TokenMatrix() != nil && p.TokenMatrix().Dims[1].Value == 1
 	for _, c := range Given(p.File) {
-		if c == p.ImageInput() || !c.Type.IsFloat() || len(c.Dims) < 4 || isMask(c) || p.isConstant(c.Name) {
+		merged := len(c.Dims) == 3 && strings.Contains(strings.ToLower(c.Name), "past") // heads are in the batch, or side by side
+		if c == p.ImageInput() || !c.Type.IsFloat() || len(c.Dims) < 4 && !merged || isMask(c) || p.isConstant(c.Name) {
 			continue
 		}
 		joined := func(n *onnx.Node) bool { return n.Op == "Concat" && slices.Index(n.Inputs, c.Name) == 0 }
@@ -120,11 +121,13 @@ func (p *Probe) takeCalls() {
 		call := s
 		call.past += k
 		inputs := Inputs(p.File, call)
-		if tokens := inputs[p.TokenInput().Name]; tokens.Ints != nil { // what is made of tokens is not known
+		content := p.contentOfTokens()
+		if tokens := inputs[p.TokenInput().Name]; tokens.Ints != nil && len(content) == 0 { // what is made of tokens is not known
 			inputs[p.TokenInput().Name] = eval.Shaped(tokens.Type, tokens.Shape...)
 		}
 		p.SpendEvaluation()
 		e := p.first.Again(inputs)
+		e.Override = content
 		if e.Run(); len(e.Failures) > 0 {
 			return
 		}
@@ -149,6 +152,18 @@ func (p *Probe) takeCalls() {
 		return
 	}
 	p.Sizes, p.stacked = was, nil
+}
+
+// contentOfTokens are the rows that tokens take of tables, not known: which tokens are there may be counted, what they say is the data.
+func (p *Probe) contentOfTokens() map[string]*eval.Value {
+	out := map[string]*eval.Value{}
+	w := p.File.Graph.Wiring()
+	for value := range rowsTaken(w, p.TokenInput().Name) {
+		name := w.Name(value)
+		v := p.first.Main.Value(name)
+		out[name] = eval.Shaped(v.Type, v.Shape...)
+	}
+	return out
 }
 
 // widen gives inputs of a fixed batch of one the batch of the calls: the first axis of one, which is no token's.
