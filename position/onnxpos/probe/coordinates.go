@@ -242,7 +242,7 @@ func rowsTaken(w *onnx.Wiring, input string) map[int]bool {
 			switch {
 			case !ok:
 			case picks && index == number:
-				if t := w.Constant(table); t != nil && len(t.Dims) == 2 && t.Dims[0] > fewKinds && t.Type.IsFloat() {
+				if t := w.Constant(table); t != nil && len(t.Dims) == 2 && t.Dims[0] > fewKinds && (t.Type.IsFloat() || t.Type.Bits() <= 8) { // quantised, perhaps
 					out[made] = true
 				}
 			case eval.Is(n, eval.Elements|eval.Layout), eval.Is(n, eval.Addition) && (isSingle(w, n, 0) || isSingle(w, n, 1)):

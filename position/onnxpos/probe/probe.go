@@ -103,45 +103,82 @@ func (p *Probe) probePair() {
 }
 
 // fitFailures demands of free dimensions of inputs what the nodes that read them, and fail, want: as many channels as a convolution has
-// weights for, and of keys and values the sizes of those that are put behind them.
+// weights for; and of keys and values the sizes of those that are put behind them, where the graph runs then.
 func (p *Probe) fitFailures() {
+	var behind []demanded
 	for range maxFits {
 		wanted := false
 		for _, f := range p.Eval.Failures {
-			axis := int(f.Node.Int("axis", 0))
-			for i, name := range f.Node.Inputs {
-				at := slices.IndexFunc(p.File.Graph.Inputs, func(in *onnx.ValueInfo) bool { return in.Name == name })
-				if at < 0 || f.Scope != p.Eval.Main {
+			for i := range f.Node.Inputs {
+				in, is := p.givenTo(f, i), f.Scope.Input(f.Node, i).Shape
+				if in == nil || len(is) != len(in.Dims) {
 					continue
 				}
-				in, is, want := p.File.Graph.Inputs[at], f.Scope.Input(f.Node, i).Shape, []int(nil)
-				switch {
-				case f.Node.IsConvolution() && i == 0 && len(is) > 1:
-					want = slices.Clone(is)
-					if weights := f.Scope.Input(f.Node, 1).Shape; len(weights) > 1 {
-						want[1] = weights[1] * int(f.Node.Int("group", 1))
+				for d, size := range wants(f, i) {
+					if in.Dims[d].Value >= 0 || size == is[d] {
+						continue
 					}
-				case f.Node.Op == "Concat" && len(f.Node.Inputs) == 2:
-					want = slices.Clone(f.Scope.Input(f.Node, 1-i).Shape)
-					if axis < 0 {
-						axis += len(want)
-					}
-					if axis < len(want) && len(want) == len(is) {
-						want[axis] = is[axis]
-					}
-				}
-				for d := range want {
-					if len(want) == len(in.Dims) && in.Dims[d].Value < 0 && want[d] != is[d] {
-						p.Demand(name, d, want[d])
-						wanted = true
+					p.Demand(in.Name, d, size)
+					wanted = true
+					if !f.Node.IsConvolution() {
+						behind = append(behind, demanded{in.Name, d})
 					}
 				}
 			}
 		}
 		if !wanted || !p.Refit() {
-			return
+			break
 		}
 	}
+	if len(behind) > 0 && len(p.Eval.Failures) > 0 {
+		for _, d := range behind {
+			p.Demand(d.input, d.axis, 0)
+		}
+		p.Refit()
+	}
+}
+
+// givenTo is the input of the graph that a node of it reads as its own input i, perhaps in another type; nil where it reads another value.
+func (p *Probe) givenTo(f eval.Failure, i int) *onnx.ValueInfo {
+	name := f.Node.Inputs[i]
+	for range maxOnTheWay {
+		n, at := f.Scope.Find(name)
+		if n == nil || at != p.Eval.Main {
+			break
+		}
+		if !eval.Is(n, eval.Elements) {
+			return nil
+		}
+		name = n.Input(0)
+	}
+	at := slices.IndexFunc(p.File.Graph.Inputs, func(in *onnx.ValueInfo) bool { return in.Name == name })
+	if at < 0 || f.Scope != p.Eval.Main {
+		return nil
+	}
+	return p.File.Graph.Inputs[at]
+}
+
+// wants are the sizes that a node that fails wants of its input i: a convolution of its data, a Concat of one of two.
+func wants(f eval.Failure, i int) []int {
+	is := f.Scope.Input(f.Node, i).Shape
+	switch {
+	case f.Node.IsConvolution() && i == 0 && len(is) > 1:
+		out := slices.Clone(is)
+		if weights := f.Scope.Input(f.Node, 1).Shape; len(weights) > 1 {
+			out[1] = weights[1] * int(f.Node.Int("group", 1))
+		}
+		return out
+	case f.Node.Op == "Concat" && len(f.Node.Inputs) == 2:
+		out, axis := slices.Clone(f.Scope.Input(f.Node, 1-i).Shape), int(f.Node.Int("axis", 0))
+		if axis < 0 {
+			axis += len(out)
+		}
+		if len(out) == len(is) && axis >= 0 && axis < len(is) {
+			out[axis] = is[axis]
+			return out
+		}
+	}
+	return nil
 }
 
 // maxFits bounds how often a graph is evaluated for what its nodes want.
