@@ -12,10 +12,11 @@ func sequenceOf(elements ...*Value) *Value {
 	return (&Value{Sequence: true, Elements: elements}).from(elements...)
 }
 
-// complete reports whether all numbers of a value are known, those of each tensor of a sequence.
+// complete reports whether all numbers of a value are known, or of a sequence the shapes of all its tensors and what is whole in them: a table
+// that is to be stored anew goes through it as its rows do.
 func (v *Value) complete() bool {
 	if v.Sequence {
-		return !slices.ContainsFunc(v.Elements, func(e *Value) bool { return !e.Known() })
+		return !slices.ContainsFunc(v.Elements, func(e *Value) bool { return !e.Known() && (!e.Ranked || !e.Type.IsFloat()) })
 	}
 	return v.Known()
 }

@@ -233,6 +233,11 @@ MORE = [
     Fault("columns-head", f"{OP}/rotary/rotary.go", "	return fit.Func(m.Rows(), head, m.At)\n", "	return m\n", "a rotation is told to be wider than its heads", (OP,)),
     Fault("lists-batch", f"{OP}/probe/probe.go", "if before > 0 && demand(", "if before < 0 && demand(", "a denoiser by tf2onnx is evaluated with a step for each position, and not recognised", (OP,)),
     Fault("beyond-beside", f"{OP}/beyond.go", "m.graph.Grows(s, probe) { // else", "m.graph.Grows(s, probe) || rows { // else", "longer input is told to give wrong numbers where an input of one size refuses it"),
+    # Decoders and encoders as exporters of 2023 declared them.
+    Fault("mask-tokens", f"{OP}/probe/inputs.go", "if isMask(in) && n == s.past+1 {", "if false {", "OPT with its cache is told to have no encoding", (OP,)),
+    Fault("caches-merged", f"{OP}/probe/step.go", "len(c.Dims) < 4 && !merged", "len(c.Dims) < 4 && (merged || true)", "of a decoder whose heads stand in the batch, keys are taken for features", (OP,)),
+    Fault("channels-wanted", f"{OP}/probe/probe.go", "out[1] = weights[1]", "out[1] = 0*weights[1] + out[1]", "an encoder of speech whose channels are left free is not recognised", (OP,)),
+    Fault("tokens-counted", f"{OP}/probe/step.go", "e.Override = content\n", "_ = content\n", "positions that are counted over tokens are not seen, where one is taken at a time", (OP,)),
     # What is written otherwise, quantised or rounded.
     Fault("moved-quantised", "onnx/eval/quantisation.go", "	if !op.moves() || ", "	if true || ", "a rotation whose numbers are moved in 8 bits is not recognised"),
     Fault("meant", "onnx/eval/evaluator.go", "if e.Unquantized && v.before != nil {", "if false {", "what stands behind quantised sums is not read"),

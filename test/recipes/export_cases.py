@@ -478,6 +478,96 @@ class Variables(nn.Module):
         return self.head(self.layer(self.project(series.transpose(1, 2)) + self.table).flatten(1))
 
 
+class Later(nn.Module):
+    """A decoder with keys and values of earlier tokens: positions are counted over a mask (OPT), or over tokens that are none of padding
+    (M2M100); heads stand in the batch (BLOOM), with ALiBi; or another sequence is attended to as well."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.embed, self.qkv, self.out, self.kind, self.cross = nn.Embedding(V, D), nn.Linear(D, 3 * D), nn.Linear(D, D), kind, nn.Linear(D, D)
+        self.rows = nn.Embedding(N, D) if kind in ("mask", "joined") else None
+        angles = torch.outer(torch.arange(N).float(), 10000.0 ** -(torch.arange(D // 2).float() / (D // 2)))
+        self.register_buffer("sines", torch.cat([angles.sin(), angles.cos()], -1))
+        self.register_buffer("slopes", torch.tensor([2.0 ** (-8 * (h + 1) / H) for h in range(H)]))
+
+    def forward(self, input_ids, keys, values, other):
+        x = self.embed(input_ids)
+        b, n, _ = x.shape
+        past = keys.shape[1 if self.kind == "joined" else 2]
+        if self.kind in ("mask", "joined"):
+            x = x + self.rows((other.cumsum(1) * other - 1)[:, past:])
+        if self.kind == "tokens":
+            real = input_ids.ne(1).int()
+            x = x + self.sines.index_select(0, ((real.cumsum(1) + past) * real - 1).long().view(-1)).view(b, n, D)
+        if self.kind == "joined":  # GPT-BigCode: keys beside values, one head
+            q, k, v = self.qkv(x).chunk(3, -1)
+            both = torch.cat([keys, torch.cat([k, v], -1)], 1)
+            return x + self.out((q @ both[..., :D].transpose(1, 2) / math.sqrt(D)).softmax(-1) @ both[..., D:]), both, values
+        q, k, v = (t.view(b, n, H, HD).transpose(1, 2) for t in self.qkv(x).chunk(3, -1))
+        if self.kind == "heads":
+            q, k, v = q.reshape(b * H, n, HD), k.reshape(b * H, n, HD).transpose(1, 2), v.reshape(b * H, n, HD)
+            k, v = torch.cat([keys, k], 2), torch.cat([values, v], 1)
+            bias = (self.slopes[None, :, None] * ((other.cumsum(1) - 1) * other)[:, None, :]).reshape(b * H, 1, past + n)
+            y = ((q @ k / math.sqrt(HD) + bias).softmax(-1) @ v).view(b, H, n, HD).transpose(1, 2).reshape(b, n, D)
+            return x + self.out(y), k, v
+        k, v = torch.cat([keys, k], 2), torch.cat([values, v], 2)
+        x = x + self.out(((q @ k.transpose(-1, -2) / math.sqrt(HD)).softmax(-1) @ v).transpose(1, 2).reshape(b, n, D))
+        if self.kind == "tokens":
+            q = self.cross(x).view(b, n, H, HD).transpose(1, 2)
+            x = x + ((q @ other.transpose(-1, -2) / math.sqrt(HD)).softmax(-1) @ other).transpose(1, 2).reshape(b, n, D)
+        return x, k, v
+
+
+class Heard(nn.Module):
+    """A recording of which the channels are left free, as the frames are (Whisper by optimum)."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.table, self.layer = nn.Conv1d(10, D, 3, stride=2, padding=1), nn.Parameter(torch.zeros(N, D)), Attention()
+
+    def forward(self, input_features):
+        return self.layer(self.conv(input_features).transpose(1, 2) + self.table)
+
+
+class Repeated(nn.Module):
+    """Sines and cosines of one table, each repeated for its pair (GPT-J); sequenced() puts the Loop in place of a Concat that PyTorch 2.0
+    wrote for repeat_interleave."""
+
+    def __init__(self):
+        super().__init__()
+        angles = torch.outer(torch.arange(N).float(), 10000.0 ** -(torch.arange(0, HD, 2).float() / HD))
+        self.register_buffer("table", torch.cat([angles.sin(), angles.cos()], -1))
+
+    def forward(self, x):
+        b, _, n, d = x.shape
+        rows = torch.gather(self.table[None].repeat(b, 1, 1), 1, torch.arange(n)[None, :, None].repeat(b, 1, d))
+        sin, cos = torch.cat([rows, rows], -1)[:, None].chunk(2, -1)
+        return x * cos + torch.stack([-x[..., 1::2], x[..., ::2]], -1).flatten(3) * sin
+
+
+def sequenced(path):
+    m, h = onnx.load(path), onnx.helper
+    nodes = m.graph.node
+    for at in reversed([i for i, n in enumerate(nodes) if n.op_type == "Concat" and len(n.input) == 2 and n.input[0] == n.input[1]]):
+        rows, out = nodes[at].input[0], nodes[at].output[0]
+        name = lambda x, out=out: x + " of " + out
+        sequence = h.make_sequence_type_proto(h.make_tensor_type_proto(onnx.TensorProto.FLOAT, None))
+        turn, on, still = (h.make_tensor_value_info(name(v), t, []) for v, t in (("turn", onnx.TensorProto.INT64), ("on", onnx.TensorProto.BOOL), ("still", onnx.TensorProto.BOOL)))
+        whole = lambda v, values, name=name: h.make_node("Constant", [], [name(v)], value_ints=values)
+        body = [h.make_node("SequenceAt", [name("parts"), turn.name], [name("part")]), whole("last", [3]), h.make_node("Unsqueeze", [name("part"), name("last")], [name("apart")]),
+                whole("wanted", [-1, -1, 1, 2]), whole("any", [-1]), whole("ones", [1]), h.make_node("Equal", [name("wanted"), name("any")], [name("as it is")]),
+                h.make_node("Where", [name("as it is"), name("ones"), name("wanted")], [name("sizes")]), h.make_node("Expand", [name("apart"), name("sizes")], [name("pair")]),
+                whole("flat", [0, 0, -1]), h.make_node("Reshape", [name("pair"), name("flat")], [name("twice")]),
+                h.make_node("SequenceInsert", [name("before"), name("twice")], [name("after")]), h.make_node("Identity", [on.name], [still.name])]
+        graph = h.make_graph(body, "body", [turn, on, h.make_value_info(name("before"), sequence)], [still, h.make_value_info(name("after"), sequence)])
+        loop = [h.make_node("SplitToSequence", [rows], [name("parts")], axis=2), h.make_node("SequenceLength", [name("parts")], [name("count")]), h.make_node("SequenceEmpty", [], [name("none")]),
+                h.make_node("Loop", [name("count"), "", name("none")], [name("all")], body=graph), h.make_node("ConcatFromSequence", [name("all")], [out], axis=2)]
+        del nodes[at]
+        for n in reversed(loop):
+            nodes.insert(at, n)
+    onnx.save(m, path)
+
+
 def tiny(name, **config):
     torch.manual_seed(5)
     made = getattr(T, name + "Config")(**config)
@@ -560,7 +650,29 @@ def idioms(folder):
     script(folder, "rope-together", Together(), picture, ("pixel_values",), free)
     script(folder, "vectors-halo", Halo(), (torch.randint(3, V, (1, 12)),), axes={"input_ids": {0: "batch"}})
     script(folder, "series-variables", Variables(), (torch.randn(2, 5, 16),), ("series",), {"series": {0: "batch"}})
+    ids, keys, mask, crossed = torch.randint(3, V, (1, 1)), torch.randn(1, H, 4, HD), torch.ones(1, 5, dtype=torch.int64), torch.randn(1, H, 6, HD)
+    past, names = "past_sequence_length", ("input_ids", "keys", "values", "other")
+    several = {"input_ids": {0: "batch_size", 1: "sequence_length"}, "keys": {0: "batch_size", 2: past}, "values": {0: "batch_size", 2: past}, "other": {0: "batch_size", 1: past + " + 1"}}
+    named = ("input_ids", "past_key", "past_value", "attention_mask")
+    rename = dict(zip(names, named, strict=True))
+    script(folder, "later-mask", Later("mask"), (ids, keys, keys, mask), named, {rename[k]: v for k, v in several.items()})
+    heads = {**several, "keys": {0: "batch_size x num_heads", 2: past}, "values": {0: "batch_size x num_heads", 1: past}}
+    script(folder, "later-heads", Later("heads"), (ids, keys.view(H, HD, 4), keys.view(H, 4, HD), mask), named, {rename[k]: v for k, v in heads.items()})
+    single = {"input_ids": {0: "batch_size"}, "past_key": {0: "batch_size", 2: past}, "past_value": {0: "batch_size", 2: past}, "past_encoder_key": {0: "batch_size", 2: "encoder_sequence_length_out"}}
+    script(folder, "later-tokens", Later("tokens"), (ids, keys, keys, crossed), ("input_ids", "past_key", "past_value", "past_encoder_key"), single)
+    joined = {**{rename[k]: v for k, v in several.items()}, "input_ids": {0: "batch_size"}, **{k: {0: "batch_size", 1: past} for k in named[1:3]}}
+    both = torch.randn(1, 4, 2 * D)
+    script(folder, "later-joined", Later("joined"), (ids, both, both, mask), named, joined)
+    script(folder, "channels-free", Heard(), (torch.randn(1, 10, 40),), ("input_features",), {"input_features": {0: "batch_size", 1: "feature_size", 2: "encoder_sequence_length"}})
+    script(folder, "rope-sequence", Text(rotate=Repeated()))
+    sequenced(os.path.join(folder, "rope-sequence.onnx"))
     return [
+        entry("rope-sequence", [rope("cache", 10000.0, layout="interleaved", capacity=N, rows=N)], N, "error"),
+        entry("later-mask", [learned("table", N, N)], N, "error"),
+        entry("later-joined", [learned("table", N, N)], N, "error"),
+        entry("later-heads", [dict(scheme="alibi", form="runtime", capacity=None, parameters=dict(heads=H, max_bias=8))], None, "continues"),
+        entry("later-tokens", [dict(scheme="sinusoidal", form="table", capacity=N, parameters=dict(rows=N, dim=D, base=10000.0))], N, "error"),
+        entry("channels-free", [learned("baked", N, N)], N, "error"),
         entry("alibi-grouped", [dict(scheme="alibi", form="runtime", capacity=None, parameters=dict(heads=H, max_bias=8))], None, "continues"),
         entry("image-neighbours", [dict(scheme="relative-table", form="baked", capacity=None, parameters=dict(heads=H))], None, "error"),
         entry("convolved-padded", [dict(scheme="conv", form=None, capacity=None, parameters={})], None, "continues"),

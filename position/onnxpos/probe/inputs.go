@@ -59,9 +59,6 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 	return s.named(name, axis, rank, of)
 }
 
-// crossLength is how many places another sequence has, where a graph takes one token at a time.
-const crossLength = 6
-
 func (s Sizes) named(name string, axis, rank int, of pictureAxis) int {
 	switch {
 	case of == frames:
@@ -80,8 +77,6 @@ func (s Sizes) named(name string, axis, rank int, of pictureAxis) int {
 		return s.Image
 	case of == channels:
 		return 3
-	case s.Length == 1 && crossed().MatchString(name): // of one place nothing shows that it is one of positions
-		return crossLength
 	case strings.Contains(name, "seq"), strings.Contains(name, "len"), name == "s", name == "t":
 		return s.Length
 	case rank > 1 && (axis == 0 && !s.SequenceFirst || axis == 1 && s.SequenceFirst):
