@@ -234,7 +234,7 @@ func byChannel(c *call) []*Value {
 		case len(c.known(i).Shape) != 1:
 		case !c.isData(i):
 			c.meeting(Multiplied, i, []dim{{data: v.Axes[1]}}, v.Axes, false)
-		case !c.l.unite(c, v.Axes[1], c.of(i).Axes[0]):
+		case len(c.of(i).Axes) != 1, !c.l.unite(c, v.Axes[1], c.of(i).Axes[0]):
 			c.doubt("axes of different origin are laid over each other")
 		default:
 			ofData = true

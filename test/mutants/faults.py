@@ -219,7 +219,7 @@ MORE = [
     Fault("content-kinds", f"{OP}/probe/coordinates.go", "if len(out) < 2 || !alike {", "if len(out) < 2 {", "categories in columns ahead of numbers are told as positions", (OP,)),
     Fault("pieces-see", "onnx/axes/judge.go", "d.how == tiled && d.start != piece", "d.how == tiled", "a batch that was merged with heads counts as positions, and tables of positions are not read"),
     Fault("window-own", f"{OP}/attention/window.go", "last++", "last += 0", "a window that reaches as far as a number says is told to be one position narrower", (OP,)),
-    Fault("window-triangle", f"{OP}/attention/window.go", 'int(-k) + int(n.Int("upper", 1))', "int(-k)", "a window cut by an upper triangle is told to be one position narrower", (OP,)),
+    Fault("window-triangle", f"{OP}/attention/window.go", '				w.Positions++\n', "", "a window cut by an upper triangle is told to be one position narrower", (OP,)),
     Fault("beside-fits", f"{OP}/probe/probe.go", "len(nodes) == 0 ||", "frames >= 0 || runs ||", "a recording beside a text has no encoding", (OP,)),
     # What libraries write that nobody tuned to.
     Fault("rows-channels", "onnx/axes/rules.go", "		case !c.isData(i):\n			c.meeting(Multiplied", "		case true:\n			c.meeting(Multiplied", "a LayerNormalization of Keras is told as an encoding"),

@@ -202,7 +202,9 @@ func windowOfNode(s *eval.Scope, n *onnx.Node) (w schemes.SlidingWindow) {
 		}
 	case n.Op == "Trilu":
 		if k, ok := s.Value(n.Input(1)).Scalar(); ok && k < -1 && k > math.MinInt32 {
-			w.Positions = int(-k) + int(n.Int("upper", 1)) // an upper triangle has the diagonal that it ends with, and is what is seen
+			if w.Positions = int(-k); n.Int("upper", 1) != 0 { // an upper triangle has the diagonal that it ends with, and is what is seen
+				w.Positions++
+			}
 		}
 	case n.Op == "Equal":
 		if c := chunkOf(s, n.Input(0)); c > 1 && c == chunkOf(s, n.Input(1)) {

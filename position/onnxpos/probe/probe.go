@@ -115,7 +115,7 @@ func (p *Probe) fitFailures() {
 					continue
 				}
 				for d, size := range wants(f, i) {
-					if in.Dims[d].Value >= 0 || size == is[d] {
+					if in.Dims[d].Value >= 0 || size == is[d] || size < 1 || size > maxInputs {
 						continue
 					}
 					p.Demand(in.Name, d, size)

@@ -117,11 +117,11 @@ func (p *Probe) takeCalls() {
 		return // tokens before it are of a fixed number
 	}
 	var evaluated []*eval.Evaluator
+	content := p.contentOfTokens()
 	for k := range calls {
 		call := s
 		call.past += k
 		inputs := Inputs(p.File, call)
-		content := p.contentOfTokens()
 		if tokens := inputs[p.TokenInput().Name]; tokens.Ints != nil && len(content) == 0 { // what is made of tokens is not known
 			inputs[p.TokenInput().Name] = eval.Shaped(tokens.Type, tokens.Shape...)
 		}
@@ -161,7 +161,7 @@ func (p *Probe) contentOfTokens() map[string]*eval.Value {
 	for value := range rowsTaken(w, p.TokenInput().Name) {
 		name := w.Name(value)
 		v := p.first.Main.Value(name)
-		out[name] = eval.Shaped(v.Type, v.Shape...)
+		out[name] = &eval.Value{Type: v.Type, Ranked: v.Ranked, Shape: v.Shape}
 	}
 	return out
 }
