@@ -108,7 +108,9 @@ func TestPass(t *testing.T) {
 		noise("mix", 6, 6), noise("rows of pairs of positions", 6, 6, 4), noise("matrices", 6, 4, 4), noise("class", 1, 1, 4), noise("longer", 1, 7, 4), noise("queries", 1, 3, 4), list("apart", 1, 6, 2, 2), list("together", 1, 6, 4), list("groups", 1, 2, 3, 4), list("across", 1, 3, 2, 4), list("turned", 1, 4, 6), list("2", 2), list("line", 1, 24), list("longer line", 0, 0, 0, 6), list("five", 1, 6, 5),
 		list("0", 0), list("1", 1), list("5", 5), list("6", 6), list("7", 7), scalar("first", 0), scalar("axis", 1), list("shift", 5, 0, 1, 2, 3, 4), list("all", 0, 1, 2, 3, 4, 5), list("ends", 0, 1, 0, 0, -1, 0), list("wider", 0, 0, 1, 0, 0, 1),
 		noise("kernel", 4, 4, 3), noise("pairs", 4, 4, 2), noise("turned table", 4, 6), noise("row of queries", 1, 3), eye, numbers("twice", 1, 1, 2), numbers("even", 1, 1, 1, 1, 1, 1)}
-	constants = append(constants, list("1 6 4 1", 1, 6, 4, 1), list("6 4", 6, 4), list("66", 66), list("65", 65), list("6 10", 6, 10), numbers("even numbers", 1, 1, 1, 1, 1, 1), numbers("scales", 1, 2, 1, 3, 1, 1), noise("distances", 4, 11))
+	shifted := list("from the second", 0, 1, 0, 2, 0, 3, 0, 4, 0, 5)
+	shifted.Dims = []int64{1, 5, 2}
+	constants = append(constants, shifted, noise("zeros", 1, 6, 4), list("1 6 4 1", 1, 6, 4, 1), list("6 4", 6, 4), list("66", 66), list("65", 65), list("6 10", 6, 10), numbers("even numbers", 1, 1, 1, 1, 1, 1), numbers("scales", 1, 2, 1, 3, 1, 1), noise("distances", 4, 11))
 	scores := []onnx.NewNode{with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "x", "k")}
 	weighted := []onnx.NewNode{with(node("Softmax", "w", "b"), "axis", int64(-1)), node("MatMul", "y", "w", "x")}
 	attention := func(between ...onnx.NewNode) []onnx.NewNode {
@@ -173,6 +175,8 @@ func TestPass(t *testing.T) {
 			node("MatMul", "c", "a", "b"), with(node("ReduceMax", "of all", "c"), "keepdims", int64(0)), node("Add", "y", "x", "of all")}, "doubt at MatMul"},
 		{"noise", []onnx.NewNode{node("RandomNormalLike", "drawn", "x"), node("Add", "y", "x", "drawn")}, "equivariant"},
 		{"noise of its own size", []onnx.NewNode{with(node("RandomUniform", "drawn"), "shape", []int64{1, 6, 4}), node("Add", "y", "x", "drawn")}, "equivariant"},
+		{"a table behind tokens that were shifted into zeros", []onnx.NewNode{node("Slice", "but the last", "x", "0", "5", "1"), {Op: "ScatterND", Inputs: []string{"zeros", "from the second", "but the last"}, Outputs: []string{"behind"}},
+			node("Add", "y", "behind", "table")}, "meeting at Add"},
 		{"rows normalised as channels", []onnx.NewNode{node("Reshape", "rows as channels", "x", "1 6 4 1"), node("Reshape", "flat", "x", "6 4"), with(with(node("ReduceMean", "mean", "flat"), "axes", []int64{1}), "keepdims", int64(0)),
 			node("Mul", "squares", "flat", "flat"), with(with(node("ReduceMean", "variance", "squares"), "axes", []int64{1}), "keepdims", int64(0)),
 			{Op: "BatchNormalization", Inputs: []string{"rows as channels", "even numbers", "even numbers", "mean", "variance"}, Outputs: []string{"n"}}, node("Reshape", "y", "n", "together")}, "equivariant"},

@@ -328,12 +328,15 @@ func scatter(c *call) []*Value {
 	out := &Value{Depends: max(v.Depends, updates.Depends, c.of(1).Depends), Axes: slices.Clone(v.Axes)}
 	for d := range out.Axes {
 		at := d - len(out.Axes) + len(updates.Axes)
-		if at < 0 || !c.isData(2) || updates.Axes[at].size() != shape[d] {
-			continue
-		}
-		if c.isData(0) {
+		switch {
+		case at < 0 || !c.isData(2):
+		case updates.Axes[at].size() != shape[d]:
+			if !c.isData(0) { // some of the places are those of what is written: tokens behind one that begins a text
+				out.Axes[d] = c.l.derive(shuffled, updates.Axes[at], d, shape[d], 0)
+			}
+		case c.isData(0):
 			c.l.unite(c, out.Axes[d], updates.Axes[at])
-		} else {
+		default:
 			out.Axes[d] = updates.Axes[at]
 		}
 	}
