@@ -126,6 +126,12 @@ func TestWhatInputsHold(t *testing.T) {
 				node("MatMul", "scores", "q", "kt"), withInts(node("Softmax", "weights", "scores"), "axis", int64(-1)), node("MatMul", "seen", "weights", "y"), withInts(node("Concat", "h", "seen", "x"), "axis", int64(2))}
 			m.Outputs = []onnx.NewValue{{Name: "h", Type: onnx.Float, Dims: dims{-1, 16, 8}}}
 		}, "position table of 16 rows of 4, grid 4×4 ×16"},
+		{"a text of which the state at its end is read", func(m *onnx.NewModel) {
+			m.Initializers = []onnx.NewTensor{noise("wpe", 20, 4), integers("zero", 0), integers("one", 1), scalar("end", 2), scalar("first", 0)}
+			attend(m, node("Shape", "sizes", "ids"), node("Gather", "length", "sizes", "one"), node("Slice", "pe", "wpe", "zero", "length", "zero"), node("Add", "y", "te", "pe"))
+			m.Nodes = append(m.Nodes, node("Equal", "ends", "ids", "end"), node("NonZero", "where", "ends"), node("Transpose", "places", "where"), node("GatherND", "states", "h", "places"), node("Gather", "state", "states", "first"))
+			m.Outputs = []onnx.NewValue{{Name: "state", Type: onnx.Float, Dims: dims{4}}}
+		}, table},
 		{"two codebooks in columns", func(m *onnx.NewModel) {
 			m.Initializers = []onnx.NewTensor{noise("second", 32, 4), noise("wpe", 20, 4), scalar("0", 0), scalar("1", 1), integers("zero", 0), integers("one", 1)}
 			attend(m, withInts(node("Gather", "code0", "ids", "0"), "axis", int64(2)), withInts(node("Gather", "code1", "ids", "1"), "axis", int64(2)), node("Gather", "e0", "wte", "code0"), node("Gather", "e1", "second", "code1"), node("Add", "x", "e0", "e1"),

@@ -25,6 +25,7 @@ type Sizes struct {
 	Image               int               // height of free image axes in pixels, and width where there is no other
 	Width               int               // 0: as Image
 	Frames              int               // of a video
+	end                 int64             // the token that each text ends with; 0: any
 	SequenceFirst       bool              // of axes whose names do not say it, the first runs over tokens and the second over the batch
 	demanded            *map[demanded]int // what the graph's operators demand; nil: nothing
 }
@@ -326,6 +327,8 @@ func (s Sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 		return int64(i%max(last, 1) + s.past)
 	case IsPositions(in.Name), len(in.Dims) == 0, len(in.Dims) == 1 && in.Dims[0].Value == 1:
 		return int64(s.past) // a single number that is no length says where positions begin
+	case s.end != 0 && (i+1)%max(last, 1) == 0:
+		return s.end
 	}
 	return probeToken
 }

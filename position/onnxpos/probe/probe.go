@@ -63,6 +63,7 @@ func (p *Probe) Run() {
 	p.fitFailures()
 	p.fitBeside()
 	p.fitLists()
+	p.fitEnd()
 	if len(p.Eval.Failures) > 0 && p.FixedLength() == 0 && p.TokenInput() != nil {
 		p.probeTraced()
 	}
@@ -220,6 +221,34 @@ func (p *Probe) fitLists() {
 	}
 	if before > 0 && demand(p.Sizes.Batch) && len(p.Eval.Failures) >= before {
 		demand(0) // as before
+	}
+}
+
+// fitEnd ends each text with a token that the graph compares others with, where it does not run without: that at the end of a text, say, of
+// which a classifier reads the state (BART).
+func (p *Probe) fitEnd() {
+	in := p.TokenMatrix()
+	if in == nil || len(p.Eval.Failures) == 0 {
+		return
+	}
+	w := p.File.Graph.Wiring()
+	var ends []int64
+	read(p.File, in, func(n *onnx.Node, of int, _ bool) (on, turns bool) {
+		for i := range n.Inputs {
+			number, ok := w.Input(n, i)
+			if t := constantOf(w, number); ok && n.Op == "Equal" && number != of && t != nil && t.Len() == 1 && t.Type.IsInteger() {
+				if x, err := t.Ints(0, 1); err == nil && len(ends) < maxFits {
+					ends = append(ends, x[0])
+				}
+			}
+		}
+		return eval.Is(n, eval.Elements|eval.Layout), false
+	})
+	for _, end := range ends {
+		s := p.Sizes
+		if s.end = end; p.take(s) {
+			return
+		}
 	}
 }
 
