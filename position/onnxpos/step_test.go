@@ -43,6 +43,12 @@ func TestStep(t *testing.T) {
 			step(m, 1, 3, -1, node("Add", "at", "past_length", "counted"))
 			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "past_length", Type: onnx.Int64, Dims: []int64{1}})
 		}, table},
+		{"positions counted over tokens that are none of padding", func(m *onnx.NewModel) {
+			cast := withInts(node("Cast", "ones", "real"), "to", int64(onnx.Int64))
+			step(m, -1, 1, -1, node("Equal", "padding", "ids", "pad"), node("Not", "real", "padding"), cast, node("CumSum", "count", "ones", "one"), node("Shape", "shape", "past"), node("Slice", "before", "shape", "two", "three"),
+				node("Add", "reached", "count", "before"), node("Mul", "numbered", "reached", "ones"), node("Sub", "at", "numbered", "one"))
+			m.Initializers = append(m.Initializers, integers("pad", 1))
+		}, table},
 		{"no past but one", func(m *onnx.NewModel) { step(m, -1, 1, 3, ofPast...) }, report.SchemeUnknown},
 		{"a row for every call", func(m *onnx.NewModel) { step(m, -1, 1, -1, node("Identity", "at", "two")) }, "none"},
 	} {

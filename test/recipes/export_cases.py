@@ -479,26 +479,21 @@ class Variables(nn.Module):
 
 
 class Later(nn.Module):
-    """A decoder with keys and values of earlier tokens: positions are counted over a mask (OPT), or over tokens that are none of padding
-    (M2M100); heads stand in the batch (BLOOM), with ALiBi; or another sequence is attended to as well."""
+    """A decoder with keys and values of earlier tokens: positions are counted over a mask (OPT); heads stand in the batch (BLOOM), with ALiBi,
+    or there is one (GPT-BigCode)."""
 
     def __init__(self, kind):
         super().__init__()
-        self.embed, self.qkv, self.out, self.kind, self.cross = nn.Embedding(V, D), nn.Linear(D, 3 * D), nn.Linear(D, D), kind, nn.Linear(D, D)
+        self.embed, self.qkv, self.out, self.kind = nn.Embedding(V, D), nn.Linear(D, 3 * D), nn.Linear(D, D), kind
         self.rows = nn.Embedding(N, D) if kind in ("mask", "joined") else None
-        angles = torch.outer(torch.arange(N).float(), 10000.0 ** -(torch.arange(D // 2).float() / (D // 2)))
-        self.register_buffer("sines", torch.cat([angles.sin(), angles.cos()], -1))
         self.register_buffer("slopes", torch.tensor([2.0 ** (-8 * (h + 1) / H) for h in range(H)]))
 
-    def forward(self, input_ids, keys, values, other):
+    def forward(self, input_ids, keys, values, mask):
         x = self.embed(input_ids)
         b, n, _ = x.shape
         past = keys.shape[1 if self.kind == "joined" else 2]
         if self.kind in ("mask", "joined"):
-            x = x + self.rows((other.cumsum(1) * other - 1)[:, past:])
-        if self.kind == "tokens":
-            real = input_ids.ne(1).int()
-            x = x + self.sines.index_select(0, ((real.cumsum(1) + past) * real - 1).long().view(-1)).view(b, n, D)
+            x = x + self.rows((mask.cumsum(1) * mask - 1)[:, past:])
         if self.kind == "joined":  # GPT-BigCode: keys beside values, one head
             q, k, v = self.qkv(x).chunk(3, -1)
             both = torch.cat([keys, torch.cat([k, v], -1)], 1)
@@ -507,14 +502,11 @@ class Later(nn.Module):
         if self.kind == "heads":
             q, k, v = q.reshape(b * H, n, HD), k.reshape(b * H, n, HD).transpose(1, 2), v.reshape(b * H, n, HD)
             k, v = torch.cat([keys, k], 2), torch.cat([values, v], 1)
-            bias = (self.slopes[None, :, None] * ((other.cumsum(1) - 1) * other)[:, None, :]).reshape(b * H, 1, past + n)
+            bias = (self.slopes[None, :, None] * ((mask.cumsum(1) - 1) * mask)[:, None, :]).reshape(b * H, 1, past + n)
             y = ((q @ k / math.sqrt(HD) + bias).softmax(-1) @ v).view(b, H, n, HD).transpose(1, 2).reshape(b, n, D)
             return x + self.out(y), k, v
         k, v = torch.cat([keys, k], 2), torch.cat([values, v], 2)
         x = x + self.out(((q @ k.transpose(-1, -2) / math.sqrt(HD)).softmax(-1) @ v).transpose(1, 2).reshape(b, n, D))
-        if self.kind == "tokens":
-            q = self.cross(x).view(b, n, H, HD).transpose(1, 2)
-            x = x + ((q @ other.transpose(-1, -2) / math.sqrt(HD)).softmax(-1) @ other).transpose(1, 2).reshape(b, n, D)
         return x, k, v
 
 
@@ -650,7 +642,7 @@ def idioms(folder):
     script(folder, "rope-together", Together(), picture, ("pixel_values",), free)
     script(folder, "vectors-halo", Halo(), (torch.randint(3, V, (1, 12)),), axes={"input_ids": {0: "batch"}})
     script(folder, "series-variables", Variables(), (torch.randn(2, 5, 16),), ("series",), {"series": {0: "batch"}})
-    ids, keys, mask, crossed = torch.randint(3, V, (1, 1)), torch.randn(1, H, 4, HD), torch.ones(1, 5, dtype=torch.int64), torch.randn(1, H, 6, HD)
+    ids, keys, mask = torch.randint(3, V, (1, 1)), torch.randn(1, H, 4, HD), torch.ones(1, 5, dtype=torch.int64)
     past, names = "past_sequence_length", ("input_ids", "keys", "values", "other")
     several = {"input_ids": {0: "batch_size", 1: "sequence_length"}, "keys": {0: "batch_size", 2: past}, "values": {0: "batch_size", 2: past}, "other": {0: "batch_size", 1: past + " + 1"}}
     named = ("input_ids", "past_key", "past_value", "attention_mask")
@@ -658,8 +650,6 @@ def idioms(folder):
     script(folder, "later-mask", Later("mask"), (ids, keys, keys, mask), named, {rename[k]: v for k, v in several.items()})
     heads = {**several, "keys": {0: "batch_size x num_heads", 2: past}, "values": {0: "batch_size x num_heads", 1: past}}
     script(folder, "later-heads", Later("heads"), (ids, keys.view(H, HD, 4), keys.view(H, 4, HD), mask), named, {rename[k]: v for k, v in heads.items()})
-    single = {"input_ids": {0: "batch_size"}, "past_key": {0: "batch_size", 2: past}, "past_value": {0: "batch_size", 2: past}, "past_encoder_key": {0: "batch_size", 2: "encoder_sequence_length_out"}}
-    script(folder, "later-tokens", Later("tokens"), (ids, keys, keys, crossed), ("input_ids", "past_key", "past_value", "past_encoder_key"), single)
     joined = {**{rename[k]: v for k, v in several.items()}, "input_ids": {0: "batch_size"}, **{k: {0: "batch_size", 1: past} for k in named[1:3]}}
     both = torch.randn(1, 4, 2 * D)
     script(folder, "later-joined", Later("joined"), (ids, both, both, mask), named, joined)
@@ -671,7 +661,6 @@ def idioms(folder):
         entry("later-mask", [learned("table", N, N)], N, "error"),
         entry("later-joined", [learned("table", N, N)], N, "error"),
         entry("later-heads", [dict(scheme="alibi", form="runtime", capacity=None, parameters=dict(heads=H, max_bias=8))], None, "continues"),
-        entry("later-tokens", [dict(scheme="sinusoidal", form="table", capacity=N, parameters=dict(rows=N, dim=D, base=10000.0))], N, "error"),
         entry("channels-free", [learned("baked", N, N)], N, "error"),
         entry("alibi-grouped", [dict(scheme="alibi", form="runtime", capacity=None, parameters=dict(heads=H, max_bias=8))], None, "continues"),
         entry("image-neighbours", [dict(scheme="relative-table", form="baked", capacity=None, parameters=dict(heads=H))], None, "error"),
