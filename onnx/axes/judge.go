@@ -509,9 +509,10 @@ func (l *Labels) meets(e *event) {
 	}) {
 		return // of an index: which sequence of the batch, or where the rows of each codebook begin
 	}
-	l.e.Budget.Spend(1 + known.Len()/elementsAStep)
-	if known.Known() && len(m.Covers) == 2 && sameAxis(m.Along[0], m.Along[1]) && known.IsDiagonal(m.Covers[0], m.Covers[1]) {
-		return
+	if known.Known() && len(m.Covers) == 2 && sameAxis(m.Along[0], m.Along[1]) {
+		if l.e.Budget.Spend(1 + known.Len()/elementsAStep); known.IsDiagonal(m.Covers[0], m.Covers[1]) {
+			return
+		}
 	}
 	if known.Known() && m.Kind != Contracted && l.isMask(known) {
 		l.Masked = true

@@ -36,11 +36,10 @@ type explained struct {
 	nodes   map[*onnx.Node]bool
 	tensors map[*onnx.Tensor]bool
 	names   map[string]bool // of nodes and tensors, as sites report them
-	values  map[string]bool // that meet the data
 }
 
 func (m *Model) claimed(d *detector) *explained {
-	c := &explained{m: m, nodes: map[*onnx.Node]bool{}, tensors: map[*onnx.Tensor]bool{}, names: map[string]bool{}, values: map[string]bool{}}
+	c := &explained{m: m, nodes: map[*onnx.Node]bool{}, tensors: map[*onnx.Tensor]bool{}, names: map[string]bool{}}
 	for _, a := range d.tables {
 		c.claim(a.scope, a.node, a.name)
 	}
@@ -58,7 +57,6 @@ func (m *Model) claimed(d *detector) *explained {
 func (c *explained) claim(s *eval.Scope, n *onnx.Node, names ...string) {
 	c.nodes[n] = true
 	for _, name := range names {
-		c.values[name] = c.values[name] || s == c.m.graph.Eval.Main
 		for _, src := range trace.Sources(s, name) {
 			if src.Trig != nil {
 				c.nodes[src.Trig] = true
@@ -72,7 +70,7 @@ func (c *explained) claim(s *eval.Scope, n *onnx.Node, names ...string) {
 
 // has reports whether a meeting is one that a detector has explained.
 func (c *explained) has(x axes.Meeting) bool {
-	if c.nodes[x.Node] || c.names[x.Node.Title()] || c.values[x.Known] && x.Scope == c.m.graph.Eval.Main {
+	if c.nodes[x.Node] || c.names[x.Node.Title()] {
 		return true
 	}
 	return slices.ContainsFunc(trace.Sources(x.Scope, x.Known), func(src trace.Source) bool {

@@ -223,6 +223,7 @@ MORE = [
     Fault("beside-fits", f"{OP}/probe/probe.go", "len(nodes) == 0 ||", "frames >= 0 || runs ||", "a recording beside a text has no encoding", (OP,)),
     # What libraries write that nobody tuned to.
     Fault("rows-channels", "onnx/axes/rules.go", "		case !c.isData(i):\n			c.meeting(Multiplied", "		case true:\n			c.meeting(Multiplied", "a LayerNormalization of Keras is told as an encoding"),
+    Fault("loop-body", f"{OP}/trace/source.go", "turns.Result+i < len(body.Results) {", "turns.Result+i < 0 {", "a rotation whose tables go through a Loop has no base", (OP,)),
     Fault("text-end", f"{OP}/probe/probe.go", "if s.end = end; p.take(s) {", "if s.end = 0*end; p.take(s) {", "of a classifier that reads the state at the end of a text it is said that it fails", (OP,)),
     Fault("shifted-tokens", "onnx/axes/rules.go", "out.Axes[d] = c.l.derive(shuffled, updates.Axes[at], d, shape[d], 0)", "out.Axes[d] = v.Axes[d]", "of BART without a decoder's input the decoder's table is not told"),
     Fault("merged-run", "onnx/axes/moves.go", "	c.l.event(c, event{kind: crossing, other: axis, why: \"it takes a run of positions", "	c.l.event(c, event{kind: crossing, other: nil, why: \"it takes a run of positions", "vectors of distances that a shift brings to pairs are proved to be none"),

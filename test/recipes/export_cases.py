@@ -552,7 +552,7 @@ def sequenced(path):
                 whole("flat", [0, 0, -1]), h.make_node("Reshape", [name("pair"), name("flat")], [name("twice")]),
                 h.make_node("SequenceInsert", [name("before"), name("twice")], [name("after")]), h.make_node("Identity", [on.name], [still.name])]
         graph = h.make_graph(body, "body", [turn, on, h.make_value_info(name("before"), sequence)], [still, h.make_value_info(name("after"), sequence)])
-        loop = [h.make_node("SplitToSequence", [rows], [name("parts")], axis=2), h.make_node("SequenceLength", [name("parts")], [name("count")]), h.make_node("SequenceEmpty", [], [name("none")]),
+        loop = [h.make_node("SplitToSequence", [rows], [name("parts")], axis=2), h.make_node("Shape", [rows], [name("columns")], start=2), h.make_node("Squeeze", [name("columns")], [name("count")]), h.make_node("SequenceEmpty", [], [name("none")]),
                 h.make_node("Loop", [name("count"), "", name("none")], [name("all")], body=graph), h.make_node("ConcatFromSequence", [name("all")], [out], axis=2)]
         del nodes[at]
         for n in reversed(loop):

@@ -213,7 +213,7 @@ func (s Sizes) shapes(given []*onnx.ValueInfo) [][]int {
 	for i, in := range given {
 		for axis, d := range in.Dims {
 			if n, ok := computed(d.Param, named); d.Value < 0 && ok && n > 0 {
-				if isMask(in) && n == s.past+1 { // "past + 1" of a decoder's later calls, declared for its first one as well (optimum)
+				if isMask(in) && n == s.past+1 { // it is as long as the tokens and those before: "past + 1" says so of later calls alone
 					n = s.past + s.Length
 				}
 				out[i][axis] = n

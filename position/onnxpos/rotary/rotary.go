@@ -35,7 +35,6 @@ type Site struct {
 	amplitude float64
 	turning   bool                   // rows before a grid turn by angles of their own
 	shuffled  bool                   // places of the grid stand in another order than row after row
-	selects   bool                   // tables have more rows than there are positions, of which the graph takes some
 	part      bool                   // it turns a part of each head, along some axes of a grid
 	places    [2]fit.Matrix          // of several coordinates: cosines and sines of each place
 	given     map[string]*eval.Value // what cosines and sines of a grid become, without content
@@ -238,11 +237,7 @@ func (r *Site) find() {
 				src.Scope.Enlarge(src.Trig.Input(0)) // of a long fixed length
 			}
 		}
-		tables := [2][]rows.Table{r.tablesOf(cos, u), r.tablesOf(sin, u)}
-		if len(tables[0]) == 0 && len(tables[1]) == 0 && len(r.trig) == 0 {
-			tables = [2][]rows.Table{r.tablesBehind(u.scope, u.cos, u.cosValue), r.tablesBehind(u.scope, u.sin, u.sinValue)}
-		}
-		r.addCaches(u, tables[0], tables[1])
+		r.addCaches(u, r.tablesOf(cos, u), r.tablesOf(sin, u))
 	}
 	if len(r.trig) > 0 {
 		r.caches = nil
@@ -268,32 +263,6 @@ func (r *Site) tablesOf(found []trace.Source, u *rotation) []rows.Table {
 			continue
 		}
 		out = append(out, rows.Table{Tensor: src.Tensor, Axis: axis, Scale: src.Scale, Zero: src.Zero})
-	}
-	return out
-}
-
-// tablesBehind are the tables that each number of a value comes from, whatever operators bring it there, a row further for each position.
-func (r *Site) tablesBehind(s *eval.Scope, name string, v *eval.Value) (out []rows.Table) {
-	axis := trace.PositionAxis(v)
-	if axis < 0 || r.found.origins == nil {
-		return nil
-	}
-	of := r.found.origins.Of(s, name)
-	if of == nil {
-		return nil
-	}
-	next := rows.Size(v.Shape[axis+1:])
-	for _, o := range of.Of {
-		if !o.Whole() || o.Scale != nil || !o.Tensor.Type.IsFloat() || next >= len(o.At) {
-			continue
-		}
-		for k := range len(o.Tensor.Dims) - 1 {
-			if o.At[next]-o.At[0] == rows.Size(o.Tensor.Dims[k+1:]) {
-				out = append(out, rows.Table{Tensor: o.Tensor, Axis: k})
-				r.selects = r.selects || o.Tensor.Dims[k] > int64(v.Shape[axis])
-				break
-			}
-		}
 	}
 	return out
 }
@@ -545,9 +514,6 @@ func (r *Site) ofHead(m fit.Matrix) fit.Matrix {
 // selected reports whether the tables are indexed by position, by a node or
 // inside a fused operator.
 func (r *Site) selected() bool {
-	if r.selects {
-		return true
-	}
 	for _, u := range r.uses {
 		if u.fused && (u.node.Op != "RotaryEmbedding" || u.position != "" || u.node.Domain == "com.microsoft") {
 			return true

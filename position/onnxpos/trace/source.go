@@ -103,8 +103,16 @@ func (t *tracer) trace(s *eval.Scope, name string, chosen selection, depth int) 
 		}
 		return
 	}
+	inputs := DataInputs(n)
+	if turns, ok := eval.TurnsOf(n); ok { // what its body captures as well, and not how often it runs
+		inputs = n.Inputs[turns.First:]
+		body := at.Child(n, turns.Body)
+		if i, made := at.Place(name); body != nil && made && turns.Result+i < len(body.Results) {
+			t.trace(body, body.Results[turns.Result+i], chosen, depth+1)
+		}
+	}
 	chosen = choose(at, n, chosen)
-	for _, in := range DataInputs(n) {
+	for _, in := range inputs {
 		t.trace(at, in, chosen.of(at, n, in), depth+1)
 	}
 }
