@@ -217,7 +217,7 @@ func (c *comparison) made(key partKey, p, q *position.Part) (as bool, why string
 		return false, fmt.Sprintf("is %s, and %s after %s", report.Printable(q.Head), report.Printable(w.Head), by)
 	case w.Size != q.Size:
 		return false, fmt.Sprintf("has %d bytes, and %d after %s", q.Size, w.Size, by)
-	case !q.Position && q.Size > smallPart && p != nil && p.Head == q.Head && p.Size == q.Size && w.Head == p.Head:
+	case !q.Position && p != nil && !p.Position && q.Size > smallPart && p.Head == q.Head && p.Size == q.Size && w.Head == p.Head:
 		if at := c.large.firstDifference(*p, *q); at >= 0 {
 			return false, otherContent(*p, at)
 		}

@@ -185,11 +185,14 @@ func wide(t onnx.DataType, values ...*Value) onnx.DataType {
 	return t
 }
 
-// reached reports whether a call is of a node of the main graph that given values reach.
+// reached reports whether a call is of a node that given values reach; of those inside a branch or a function, all are taken for such.
 func (c *call) reached() bool {
 	e := c.scope.eval
-	if e.trial == nil || c.scope != e.Main || len(c.node.Outputs) == 0 {
+	if e.trial == nil || len(c.node.Outputs) == 0 {
 		return false
+	}
+	if c.scope != e.Main {
+		return true
 	}
 	number, ok := c.scope.wiring.Number(c.node.Output(0))
 	return ok && e.trial.reached(number)
@@ -198,10 +201,16 @@ func (c *call) reached() bool {
 // idle reports whether a node leaves all numbers of its first input as they are in the file: other numbers, which a trial gives a
 // constant to see where it goes, pass it as well.
 func (c *call) idle() bool {
-	if !c.reached() || c.scope.eval.trial.given != nil { // other data, not other constants
+	e := c.scope.eval
+	if !c.reached() || e.trial.given != nil { // other data, not other constants
 		return false
 	}
-	before := c.scope.eval.trial.base.Main
+	before := e.trial.base.Main
+	if c.scope != e.Main {
+		if before = e.trial.base.Like(c.scope); before == nil {
+			return false
+		}
+	}
 	a, b := before.Input(c.node, 0), before.Output(c.node, 0)
 	if !a.Known() || !b.Known() || a.Len() != b.Len() {
 		return false

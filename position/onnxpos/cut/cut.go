@@ -137,6 +137,9 @@ func (c *Cut) toScores() bool {
 			continue
 		}
 		seen[name] = true
+		if v := c.around.Value(name); v.Ranked && v.Len() == 1 { // the scale of a quantised state says nothing of each key
+			continue
+		}
 		n, at := c.around.Find(name)
 		if len(seen) > maxBehind || n != nil && at != c.around {
 			return false
@@ -151,7 +154,7 @@ func (c *Cut) toScores() bool {
 		}
 		var data []string
 		for _, in := range eval.Operands(n) {
-			if c.data(in) {
+			if v := c.around.Value(in); c.data(in) || v.Known() && v.Data && v.Type.IsFloat() { // of few tokens, computed to the end
 				data = append(data, in)
 			}
 		}
@@ -320,14 +323,14 @@ func sources(c *Cut) []uint64 {
 		out := make([]uint64, w.Len())
 		met := 0
 		c.around.Spend(len(c.around.Graph.Nodes))
-		for _, n := range c.around.Graph.Nodes {
+		for _, n := range c.around.Graph.InOrder() {
 			if n.Op == "Shape" {
 				continue
 			}
 			bits := uint64(0)
 			for i, name := range n.Inputs {
 				v, ok := w.Input(n, i)
-				if !ok || !c.data(name) && !c.around.Input(n, i).Data {
+				if !ok || out[v] == 0 && !c.data(name) && !c.around.Input(n, i).Data {
 					continue
 				}
 				if out[v] == 0 && w.Producer(v) == nil && w.Constant(v) == nil && met < maxSources {

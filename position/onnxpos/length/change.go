@@ -425,32 +425,46 @@ func (c *Change) accept(e *eval.Evaluator) error {
 	return c.doubted(c, e)
 }
 
-// Ranks of how far a planned graph runs: to a node at the new length, through
-// it and to a node at the old one, or through both.
+// Ranks of how far a planned graph runs: by so much further with each kind of call that it gets through, of the four at the most: at the
+// new length and at the old one, and so once more with the branches of the other calls.
 const (
-	throughNew  = int64(1) << 61
-	throughBoth = int64(1) << 62
+	throughOne = int64(1) << 60
+	throughAll = 4 * throughOne
 )
 
 // problem returns the first node that fails, at the new length or else at the
 // old one, and how far the graph runs.
 func (c *Change) problem() (*eval.Failure, int64) {
-	if f := c.first(c.probe()); f != nil {
-		return f, f.Node.Range()[0]
+	calls := []probe.Sizes{c.sizes}
+	switch {
+	case c.Graph.FixedLength() > 0 || c.Image != [2]int{} || c.Frames > 0:
+	case c.old == 0: // nothing bounded the length
+		calls = append(calls, c.Graph.Sizes)
+	case c.old > c.New: // it ends earlier now
+		calls = append(calls, c.Graph.Sized(min(c.Graph.Sizes.Length, c.New)))
+	default:
+		calls = append(calls, c.Graph.Sized(c.old))
 	}
-	if c.Graph.FixedLength() > 0 || c.Image != [2]int{} || c.Frames > 0 {
-		return nil, throughBoth
+	through := int64(0)
+	for _, others := range []bool{false, true} {
+		for i, sizes := range calls {
+			call, other := c, *c
+			if i > 0 || others {
+				call, other.sizes = &other, sizes
+			}
+			if others {
+				ok := false
+				if other.sizes, other.known, ok = c.Graph.Otherwise(sizes); !ok {
+					return nil, throughAll
+				}
+			}
+			if f := call.first(call.probe()); f != nil {
+				return f, through + f.Node.Range()[0]
+			}
+			through += throughOne
+		}
 	}
-	back := *c
-	if back.sizes = c.Graph.Sized(c.old); c.old == 0 { // nothing bounded the length
-		back.sizes = c.Graph.Sizes
-	} else if c.old > c.New { // it ends earlier now
-		back.sizes = c.Graph.Sized(min(c.Graph.Sizes.Length, c.New))
-	}
-	if f := back.first(back.probe()); f != nil {
-		return f, throughNew + f.Node.Range()[0]
-	}
-	return nil, throughBoth
+	return nil, throughAll
 }
 
 // Refuse is the refusal of the change for what goes wrong at a node; a constant that

@@ -69,7 +69,7 @@ func (c *Change) repairOne(f *eval.Failure, reach int64) bool {
 		if earlier != nil {
 			c.planned[t] = earlier
 		}
-		if reach == throughBoth {
+		if reach == throughAll {
 			break
 		}
 	}

@@ -157,14 +157,20 @@ func (p *Probe) FailsAt(length int) *eval.Failure {
 	return f
 }
 
+// failsFirst tries all sequences at a length, where that fails the tokens alone: what fails then is told where it fails with the
+// others, too, and is not that they differ.
 func (p *Probe) failsFirst(length int) *eval.Failure {
-	first := p.firstAt(p.Sized(length))
-	if first != nil && length != p.Sizes.Length {
-		if alone, others := p.sizedAlone(length); others {
-			return p.firstAt(alone)
-		}
+	together := p.newFailures(p.Sized(length))
+	first := firstOf(together)
+	alone, others := p.sizedAlone(length)
+	if first == nil || length == p.Sizes.Length || !others {
+		return first
 	}
-	return first
+	f := p.firstAt(alone)
+	if f != nil && !slices.ContainsFunc(together, func(g eval.Failure) bool { return g.Node == f.Node }) {
+		return first
+	}
+	return f
 }
 
 // sizedAlone are the sizes of another length of the tokens, while other sequences, if there are others, stay as they are in the first probe.
@@ -192,15 +198,44 @@ func (p *Probe) SizedAs(now, length int) Sizes {
 }
 
 // firstAt is the first node that fails at given sizes, and not at those of the probe.
-func (p *Probe) firstAt(size Sizes) *eval.Failure {
-	known := p.FailsAnyway()
-	var first *eval.Failure
-	for _, f := range p.Failing(size, nil).Failures {
-		if !known[f.Node] && (first == nil || f.Node.Range()[0] < first.Node.Range()[0]) {
+func (p *Probe) firstAt(size Sizes) *eval.Failure { return firstOf(p.newFailures(size)) }
+
+// newFailures are what fails at given sizes, and not at those of the probe; else what does in the branches of the other calls.
+func (p *Probe) newFailures(size Sizes) []eval.Failure {
+	fails := func(size Sizes, known map[*onnx.Node]bool) []eval.Failure {
+		return slices.DeleteFunc(p.Failing(size, nil).Failures, func(f eval.Failure) bool { return known[f.Node] })
+	}
+	found := fails(size, p.FailsAnyway())
+	if size, known, ok := p.Otherwise(size); len(found) == 0 && ok {
+		found = fails(size, known)
+	}
+	return found
+}
+
+// firstOf is the failure that stands first in the graph.
+func firstOf(failures []eval.Failure) (first *eval.Failure) {
+	for _, f := range failures {
+		if first == nil || f.Node.Range()[0] < first.Node.Range()[0] {
 			first = &f
 		}
 	}
 	return first
+}
+
+// Otherwise are sizes for the other calls of a graph that tells its calls by a truth value, so that each branch of its Ifs is run (the
+// decoders that optimum merges: `use_cache_branch`), and the nodes that fail in these calls at the sizes of the probe already. Not ok
+// where no input is such a value.
+func (p *Probe) Otherwise(s Sizes) (other Sizes, known map[*onnx.Node]bool, ok bool) {
+	if !slices.ContainsFunc(Given(p.File), isSwitch) {
+		return s, nil, false
+	}
+	if p.otherwise == nil {
+		now := p.Sizes
+		now.otherwise = true
+		p.otherwise = failing(p.Failing(now, nil))
+	}
+	s.otherwise = true
+	return s, p.otherwise, true
 }
 
 // Longer evaluates a value at another length; nil when the file fixes it.

@@ -26,6 +26,7 @@ type Sizes struct {
 	Width               int               // 0: as Image
 	Frames              int               // of a video
 	end                 int64             // the token that each text ends with; 0: any
+	otherwise           bool              // truth values that stand alone are false, as `use_cache_branch` is in the first call of a merged decoder
 	SequenceFirst       bool              // of axes whose names do not say it, the first runs over tokens and the second over the batch
 	demanded            *map[demanded]int // what the graph's operators demand; nil: nothing
 }
@@ -99,6 +100,11 @@ func IsMask(f *onnx.File, in *onnx.ValueInfo) bool { return isMask(in) || isCoun
 // isMask reports whether an input's name or type says that it tells which tokens are there.
 func isMask(in *onnx.ValueInfo) bool {
 	return in.Type == onnx.Bool || strings.Contains(strings.ToLower(in.Name), "mask")
+}
+
+// isSwitch reports whether an input is a truth value alone, which an If may take its branch by.
+func isSwitch(in *onnx.ValueInfo) bool {
+	return in.Type == onnx.Bool && !slices.ContainsFunc(in.Dims, func(d onnx.Dim) bool { return d.Value != 1 })
 }
 
 // OfPairs reports whether an input has a number for each pair of places, by the names of its last two axes: how far apart nodes of a graph are,
@@ -311,6 +317,8 @@ func (s Sizes) fill(in *onnx.ValueInfo, i int, shape []int) int64 {
 		last = shape[len(shape)-1]
 	}
 	switch {
+	case s.otherwise && isSwitch(in):
+		return 0
 	case strings.Contains(name, "mask"), in.Type == onnx.Bool:
 		return 1
 	case strings.Contains(name, "seqlens"), strings.Contains(name, "seq_lens"), strings.Contains(name, "total"):

@@ -173,7 +173,7 @@ func columnsLast(v *eval.Value) *eval.Value {
 }
 
 // onCircle reports whether two known values are cosines and sines of the same
-// angles, element by element, and not all of one angle. Masks that complete each
+// angles, element by element, and not all of one angle; times one amplitude, as YaRN's attention factor is. Masks that complete each
 // other have no angle between.
 func onCircle(x, y *eval.Value) bool {
 	return eval.Ask(x, fmt.Sprintf("circle with %p", y), func() bool { return together(x, y) })
@@ -183,14 +183,16 @@ func together(x, y *eval.Value) bool {
 	if !slices.Equal(x.Shape, y.Shape) || trace.PositionAxis(x) < 0 || trace.PositionAxis(y) < 0 || x.Len() < 4 {
 		return false
 	}
-	between := false
+	amplitude := math.Hypot(x.Number(0), y.Number(0))
+	between, differ := false, false
 	for i := range x.Len() {
-		if math.Abs(math.Hypot(x.Number(i), y.Number(i))-1) > rows.CosTolerance {
+		if !(math.Abs(math.Hypot(x.Number(i), y.Number(i))-amplitude) <= rows.CosTolerance*amplitude) {
 			return false
 		}
-		between = between || math.Abs(x.Number(i)*y.Number(i)) > rows.CosTolerance
+		between = between || math.Abs(x.Number(i)*y.Number(i)) > rows.CosTolerance*amplitude*amplitude
+		differ = differ || math.Abs(x.Number(i)-x.Number(0)) > rows.CosTolerance*amplitude
 	}
-	return between
+	return between && (differ || math.Abs(amplitude-1) <= rows.CosTolerance)
 }
 
 // data reports whether a value is made by an operator of which no term of a
