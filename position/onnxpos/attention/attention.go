@@ -149,7 +149,7 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 	at, found := keyed(s, softmax, c.Product)
 	a.Sinks = found && eval.Is(at.node, eval.Joining)
 	a.Temperature = func() schemes.Temperature { return temperature(shared.m, s, c.Product.Inputs...) }
-	a.Window = windowOf(func(w *windows) { w.scores(s, c.Product.Output(0)) })
+	a.Window = windowOf(shared.m, func(w *windows) { w.scores(s, c.Product.Output(0)) })
 	a.Encodings = acts.in(s, c.Product, softmax)
 	if acts.parted[trace.Place{Scope: s, Node: c.Product}] {
 		a.Unsupported = "several parts of each head turn"
@@ -263,7 +263,7 @@ func headDim(s *eval.Scope, product *onnx.Node) int {
 func fusedAttention(s *eval.Scope, n *onnx.Node, shared *sharedBias, acts effects) *position.Attention {
 	a := &position.Attention{Closed: closed(s, n), Encodings: acts.in(s, n, n)}
 	a.Temperature = func() schemes.Temperature { return temperature(shared.m, s, n.Input(0)) }
-	a.Window = windowOf(func(w *windows) { w.Attention(s, n) })
+	a.Window = windowOf(shared.m, func(w *windows) { w.Attention(s, n) })
 	a.Sinks = n.Op == "GroupQueryAttention" && (n.Input(11) != "" || n.Int("smooth_softmax", 0) == 1) // head_sink
 	a.AddWindow = func(w schemes.SlidingWindow) error { return shared.narrow(s, n, w, a.Causal, a.Heads) }
 	switch {

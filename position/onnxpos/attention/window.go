@@ -5,6 +5,7 @@ import (
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
+	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
 	"github.com/modelpatch/modelpatch/schemes"
 )
@@ -15,11 +16,12 @@ type windows struct {
 	seen       map[*onnx.Node]bool
 	everywhere bool                  // one sees everything
 	widest     schemes.SlidingWindow // of the others
+	graph      *site.Graph           // whose attentions they are; nil: of no graph
 }
 
-// NewWindows begins with no attention seen.
-func NewWindows() *windows {
-	return &windows{masks: map[string]schemes.SlidingWindow{}, seen: map[*onnx.Node]bool{}}
+// NewWindows begins with no attention of a graph seen.
+func NewWindows(g *site.Graph) *windows {
+	return &windows{masks: map[string]schemes.SlidingWindow{}, seen: map[*onnx.Node]bool{}, graph: g}
 }
 
 // Widest is the widest window, none where an attention sees everything or none was found.
@@ -31,9 +33,9 @@ func (w *windows) Widest() schemes.SlidingWindow {
 }
 
 // windowOf reads the window of one attention.
-func windowOf(read func(*windows)) func() schemes.SlidingWindow {
+func windowOf(g *site.Graph, read func(*windows)) func() schemes.SlidingWindow {
 	return func() schemes.SlidingWindow {
-		w := NewWindows()
+		w := NewWindows(g)
 		read(w)
 		return w.Widest()
 	}
@@ -157,7 +159,7 @@ func (w *windows) mask(s *eval.Scope, name string) schemes.SlidingWindow {
 		if eval.Weighs(n) || eval.Is(n, eval.Product|eval.Attention|eval.Normalization) {
 			continue // scores by distance, and states: what they are compared for hides nothing
 		}
-		window = narrower(window, windowOfNode(at, n))
+		window = narrower(window, w.ofNode(at, n))
 		inputs := trace.BesideSizes(n)
 		if eval.Is(n, eval.Lookups) {
 			inputs = inputs[:min(1, len(inputs))] // a bucket's number hides nothing
@@ -189,6 +191,27 @@ func endsLater(v *eval.Value) bool {
 		}
 	}
 	return false
+}
+
+// furtherKeys is by how many keys more a single query is asked again.
+const furtherKeys = 3
+
+// ofNode is windowOfNode, of a single query if that is so among more keys, too: a place from the first key on would lie elsewhere.
+func (w *windows) ofNode(s *eval.Scope, n *onnx.Node) schemes.SlidingWindow {
+	window := windowOfNode(s, n)
+	v := s.Output(n, 0)
+	if k := len(v.Shape); window.Positions == 0 || n.Op == "Trilu" || k > 1 && v.Shape[k-2] > 1 {
+		return window
+	}
+	if w.graph == nil || w.graph.TokenInput() == nil {
+		return schemes.SlidingWindow{}
+	}
+	further := w.graph.At(v.Shape[len(v.Shape)-1] + furtherKeys)
+	i := s.Index()
+	if i < 0 || i >= len(further.Scopes()) || windowOfNode(further.Scopes()[i], n) != window || further.Scopes()[i].Output(n, 0).Len() == v.Len() {
+		return schemes.SlidingWindow{}
+	}
+	return window
 }
 
 // windowOfNode is the distance at which one node of a mask stops keys that lie
@@ -306,6 +329,9 @@ func firstKeys(s *eval.Scope, name string) int {
 	return int(count)
 }
 
+// fewestKeys show that numbers count distances from a single query.
+const fewestKeys = 3
+
 // comparedDistance is how many keys a comparison of the distance of key and query with a number leaves, the query's own among them, and
 // that number; 0 where it does not compare it, or where a key far behind comes to the same as the query itself: that is what a causal mask
 // compares.
@@ -314,7 +340,7 @@ func comparedDistance(a, b *eval.Value, op string) (positions int, number float6
 		return 0, 0
 	}
 	queries, keys := tail(a, b)
-	if queries < 2 || keys < 2 || keys < queries {
+	if keys < 2 || keys < queries || queries == 1 && keys < fewestKeys {
 		return 0, 0
 	}
 	difference := func(q, k int) float64 { return cell(a, q, k) - cell(b, q, k) }
@@ -398,7 +424,7 @@ func bandOfHeads(v *eval.Value) schemes.SlidingWindow {
 	if k < 3 || v.Shape[k-3] < 2 || v.Shape[k-3] > maxHeads {
 		return banded(v)
 	}
-	w, size := NewWindows(), v.Shape[k-2]*v.Shape[k-1]
+	w, size := NewWindows(nil), v.Shape[k-2]*v.Shape[k-1]
 	for h := range v.Shape[k-3] {
 		head := &eval.Value{Type: v.Type, Ranked: true, Shape: v.Shape[k-2:]}
 		if v.Floats != nil {

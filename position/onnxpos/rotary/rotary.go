@@ -798,7 +798,7 @@ func (r *Site) Window() schemes.SlidingWindow {
 		return r.window
 	}
 	r.looked = true
-	w := attention.NewWindows()
+	w := attention.NewWindows(r.m)
 	for _, u := range r.uses {
 		if u.fused && u.node.Op != "RotaryEmbedding" {
 			w.Attention(u.scope, u.node)
