@@ -28,6 +28,7 @@ type Sizes struct {
 	end                 int64             // the token that each text ends with; 0: any
 	otherwise           bool              // truth values that stand alone are false, as `use_cache_branch` is in the first call of a merged decoder
 	SequenceFirst       bool              // of axes whose names do not say it, the first runs over tokens and the second over the batch
+	pasts               *map[string]bool  // names of axes that run over cached tokens; nil: none but those that say so
 	demanded            *map[demanded]int // what the graph's operators demand; nil: nothing
 }
 
@@ -50,6 +51,9 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 		if n := (*s.demanded)[demanded{in.Name, axis}]; n > 0 {
 			return n
 		}
+	}
+	if s.pasts != nil && (*s.pasts)[d.Param] {
+		return s.past
 	}
 	name := strings.ToLower(d.Param)
 	if cached := strings.ToLower(in.Name); rank > 3 && axis > 0 && (strings.Contains(cached, "past") || strings.Contains(cached, "cache")) && unnamed().MatchString(name) {

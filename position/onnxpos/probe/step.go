@@ -23,13 +23,18 @@ const (
 	firstPast = 4
 )
 
-// isStep reports whether a graph takes one token, and keys and values of others before it.
+// isStep reports whether a graph takes one token, and keys and values of others before it or the place where it stands.
 func (p *Probe) isStep() bool {
 	in := p.TokenInput()
 	if in == nil || len(in.Dims) < 2 || in.Dims[1].Value != 1 {
 		return false
 	}
-	return len(p.cached()) > 0
+	if len(p.cached()) > 0 {
+		return true
+	}
+	next := p.Sizes
+	next.past++
+	return !same(Inputs(p.File, p.Sizes), Inputs(p.File, next))
 }
 
 // cached are the inputs that are keys and values: by their names, since others are put behind them as they are, or since a graph takes one
@@ -47,6 +52,36 @@ func (p *Probe) cached() (out []*onnx.ValueInfo) {
 		}
 	}
 	return out
+}
+
+// pasts are the names of the axes of cached tokens that are no other input's: of keys and values that stand ahead of those of a call.
+func (p *Probe) pasts() *map[string]bool {
+	out := map[string]bool{}
+	for _, c := range p.cached() {
+		for _, n := range p.File.Graph.Nodes {
+			axis := -1
+			switch at := slices.Index(n.Inputs, c.Name); {
+			case at == 0 && n.Op == "Concat":
+				if axis = int(n.Int("axis", 0)); axis < 0 {
+					axis += len(c.Dims)
+				}
+			case at > 2 && eval.Is(n, eval.Attention):
+				axis = len(c.Dims) - 2
+			}
+			if axis > 0 && axis < len(c.Dims) && c.Dims[axis].Value < 0 && c.Dims[axis].Param != "" {
+				out[c.Dims[axis].Param] = true
+			}
+		}
+	}
+	if in := p.TokenInput(); in != nil {
+		for _, d := range in.Dims {
+			delete(out, d.Param)
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return &out
 }
 
 // CachesOf are the inputs that hold keys and values of so many tokens, whether there are as many yet or not, and their axis of tokens: the
@@ -133,25 +168,31 @@ func (p *Probe) takeCalls() {
 		}
 		evaluated = append(evaluated, e)
 	}
-	stacked := map[string]*eval.Value{}
-	first := evaluated[0].Main
-	for _, n := range p.File.Graph.Nodes {
+	was := p.Sizes
+	for _, meeting := range []bool{false, true} { // where not all that differs can be put behind one another, what meets the data
+		p.Sizes, p.stacked = s, stacked(p.File.Graph.Nodes, evaluated, meeting)
+		if len(p.stacked) > 0 {
+			p.Sizes.Batch = calls
+		}
+		if e := p.Evaluate(p.Sizes); len(e.Failures) == 0 {
+			p.Eval, p.calls = e, evaluated
+			return
+		}
+	}
+	p.Sizes, p.stacked = was, nil
+}
+
+// stacked are the values of nodes that differ between calls, of all of them; of those alone that meet the data where that is asked for.
+func stacked(nodes []*onnx.Node, evaluated []*eval.Evaluator, meeting bool) map[string]*eval.Value {
+	out := map[string]*eval.Value{}
+	for _, n := range nodes {
 		for _, name := range n.Outputs {
-			if v := stack(first, name, evaluated); v != nil {
-				stacked[name] = v
+			if v := stack(evaluated[0].Main, name, evaluated, meeting); v != nil {
+				out[name] = v
 			}
 		}
 	}
-	was := p.Sizes
-	p.Sizes, p.stacked = s, stacked
-	if len(stacked) > 0 {
-		p.Sizes.Batch = calls
-	}
-	if e := p.Evaluate(p.Sizes); len(e.Failures) == 0 {
-		p.Eval, p.calls = e, evaluated
-		return
-	}
-	p.Sizes, p.stacked = was, nil
+	return out
 }
 
 // contentOfTokens are the rows that tokens take of tables, not known: which tokens are there may be counted, what they say is the data.
@@ -214,8 +255,8 @@ func recut(_ *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
 }
 
 // stack puts the numbers that a value has in several calls behind one another along the batch of the data that it meets; nil where they
-// do not differ, or are not known.
-func stack(s *eval.Scope, name string, evaluated []*eval.Evaluator) *eval.Value {
+// do not differ, or are not known, or meet no data where they are to.
+func stack(s *eval.Scope, name string, evaluated []*eval.Evaluator, meeting bool) *eval.Value {
 	v := s.Value(name)
 	if !v.Known() || v.Floats == nil || v.Len()*len(evaluated) > maxInputs {
 		return nil
@@ -233,13 +274,16 @@ func stack(s *eval.Scope, name string, evaluated []*eval.Evaluator) *eval.Value 
 	if !differ {
 		return nil
 	}
-	rank := len(v.Shape)
+	rank, meets := len(v.Shape), false
 	for _, r := range s.Consumers(name) {
 		for _, other := range r.Inputs {
 			if o := s.Value(other); other != name && o.Ranked && o.Unknowable() {
-				rank = max(rank, len(o.Shape))
+				rank, meets = max(rank, len(o.Shape)), true
 			}
 		}
+	}
+	if meeting && !meets {
+		return nil
 	}
 	shape := v.Shape
 	if rank == len(shape) && rank > 0 && shape[0] == 1 {

@@ -43,6 +43,9 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	if !ok1 || !ok2 {
 		return
 	}
+	if switches(first.Known) && switches(second.Known) { // the one chooses where the other does not: keys that are written into a cache
+		return
+	}
 	if cos, sin := columnsOfTurns(first.Known, second.Known); cos != nil && n.Op != "Sub" {
 		r := &rotation{scope: s, node: n, cos: first.Name, sin: first.Name, cosValue: cos, sinValue: sin, layout: schemes.LayoutInterleaved, packed: true}
 		if layout, known := takenApart(s, first.State, second.State); known {
@@ -82,6 +85,23 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 	r.layout, r.packed = layoutOf(s, r, first.State, second.State)
 	r.headDim, r.projected = headDim(s, n.Output(0), r.cosValue)
 	m.rotations = append(m.rotations, r)
+}
+
+// switches reports whether numbers are zeros and ones, of both.
+func switches(v *eval.Value) bool {
+	return eval.Ask(v, "switches", func() bool {
+		ones := 0
+		for i := range v.Len() {
+			switch v.Number(i) {
+			case 0:
+			case 1:
+				ones++
+			default:
+				return false
+			}
+		}
+		return ones > 0 && ones < v.Len()
+	})
 }
 
 // columnsOfTurns are the cosines and sines of turns that are written as matrices, of which one value
