@@ -23,6 +23,7 @@ type Buckets struct {
 	site.Base
 	m       *site.Graph
 	table   *onnx.Tensor
+	axis    int         // of the table that runs over buckets; the other one over heads
 	values  *eval.Value // as the graph reads the table
 	buckets schemes.Buckets
 	scope   *eval.Scope
@@ -58,17 +59,17 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 		return m.fusedBuckets(s, n)
 	}
 	p := m.pick(b)
-	if p == nil || p.Table == nil || len(p.Table.Dims) != 2 || p.axis != 0 {
+	if p == nil || p.Table == nil || len(p.Table.Dims) != 2 || p.axis < 0 || p.axis > 1 {
 		return nil
 	}
-	table := p.Table
+	table, count := p.Table, int(p.Table.Dims[p.axis])
 	var divisors []float64
 	var computed onnx.DataType // of the logarithms
 	index := m.longestIndex(p)
 	if index == nil {
 		return nil
 	}
-	site := &Buckets{m: m.graph, table: table, scope: p.Scope, gather: p.Gather}
+	site := &Buckets{m: m.graph, table: table, axis: p.axis, scope: p.Scope, gather: p.Gather}
 	key := b.name
 	if p.Gather != nil {
 		key = p.Index().Name
@@ -78,7 +79,7 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 	shape := index.Shape
 	queries, keys := shape[len(shape)-2], shape[len(shape)-1]
 	for _, ahead := range keysAhead(queries, keys) {
-		r := eval.Once(b.scope, fmt.Sprintf("buckets of %d rows, %d ahead", table.Dims[0], ahead), key, func() bucketsBy {
+		r := eval.Once(b.scope, fmt.Sprintf("buckets of %d rows, %d ahead", count, ahead), key, func() bucketsBy {
 			m.graph.Budget.Spend(fitSteps)
 			by, ok := distances(index.Ints, queries, keys, ahead)
 			if !ok {
@@ -87,10 +88,10 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 			if queries == 1 && len(divisors) == 0 && apart(by) {
 				return bucketsBy{ok: true} // of one query, a row each: no logarithm, and nothing that shares a bucket
 			}
-			found := fit.BucketTable(by, int(table.Dims[0]), divisors, rows.Precision(computed))
+			found := fit.BucketTable(by, count, divisors, rows.Precision(computed))
 			for _, coarse := range []fit.Precision{fit.Float16, fit.BFloat16} { // of which the divisors are, stored as others
 				if found.MaxDistance == 0 && len(divisors) > 0 && !slices.ContainsFunc(divisors, func(d float64) bool { return coarse.Round(d) != d }) {
-					found = fit.BucketTable(by, int(table.Dims[0]), divisors, coarse)
+					found = fit.BucketTable(by, count, divisors, coarse)
 				}
 			}
 			return bucketsBy{found, found.MaxDistance > 0 && !fit.GivesBuckets(found, by), true}
@@ -102,7 +103,7 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 			break
 		}
 	}
-	site.buckets.Heads = int(table.Dims[1])
+	site.buckets.Heads = int(table.Dims[1-p.axis])
 	if site.buckets.MaxDistance == 0 {
 		return nil // no logarithmic buckets: a table by distance
 	}
@@ -220,14 +221,22 @@ func (m *Search) twin(b *Buckets) *Buckets {
 
 // Bias is the table's entry for the bucket of a distance. Errors: a head that is not there, and those of reading.
 func (b *Buckets) Bias(head, query, key, length int) (float64, error) {
-	if head < 0 || int64(head) >= b.table.Dims[1] {
-		return 0, fmt.Errorf("head %d of %d", head, b.table.Dims[1])
+	if head < 0 || head >= b.buckets.Heads {
+		return 0, fmt.Errorf("head %d of %d", head, b.buckets.Heads)
 	}
-	x, err := b.table.Floats(int64(b.buckets.Bucket(key-query))*b.table.Dims[1]+int64(head), 1)
+	x, err := b.table.Floats(b.element(b.buckets.Bucket(key-query), head), 1)
 	if err != nil {
 		return 0, err
 	}
 	return x[0], nil
+}
+
+// element is the place of a number in the table.
+func (b *Buckets) element(bucket, head int) int64 {
+	if b.axis == 1 {
+		bucket, head = head, bucket
+	}
+	return int64(bucket)*b.table.Dims[1] + int64(head)
 }
 
 // Neutralize makes the bias that buckets select nothing.

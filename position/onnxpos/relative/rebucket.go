@@ -21,15 +21,22 @@ func (b *Buckets) Rebucket(to schemes.Buckets, rows [][]float64) error {
 		return &position.Refusal{Why: fmt.Sprintf("the model has %d tables, one a layer, which cannot all hold one table's new rows", len(b.twins)+1), Remedies: []report.Remedy{report.Do("", "alone keeps the tables", "max-distance", "D")}}
 	}
 	if rows != nil {
-		var values []float64
-		for _, r := range rows {
-			values = append(values, r...)
+		values, dims := make([]float64, 0, len(rows)*b.buckets.Heads), []int64{int64(len(rows)), int64(b.buckets.Heads)}
+		for i := range cap(values) {
+			bucket, head := i/b.buckets.Heads, i%b.buckets.Heads
+			if b.axis == 1 {
+				bucket, head = i%len(rows), i/len(rows)
+			}
+			values = append(values, rows[bucket][head])
+		}
+		if b.axis == 1 {
+			slices.Reverse(dims)
 		}
 		data, err := onnx.EncodeFloats(b.table.Type, values, nil)
 		if err != nil {
 			return &position.Refusal{Why: fmt.Sprintf("the table is stored as %s, which new rows cannot be", b.table.Type)}
 		}
-		if err := b.m.Replace(b.table, []int64{int64(len(rows)), b.table.Dims[1]}, patch.Bytes(data), why); err != nil {
+		if err := b.m.Replace(b.table, dims, patch.Bytes(data), why); err != nil {
 			return err
 		}
 	}
@@ -43,8 +50,15 @@ func (b *Buckets) Rebucket(to schemes.Buckets, rows [][]float64) error {
 
 // BucketRow is the table's row of a bucket.
 func (b *Buckets) BucketRow(bucket int) ([]float64, error) {
-	n := b.table.Dims[1]
-	return b.table.Floats(int64(bucket)*n, n)
+	row := make([]float64, b.buckets.Heads)
+	for head := range row {
+		x, err := b.table.Floats(b.element(bucket, head), 1)
+		if err != nil {
+			return nil, err
+		}
+		row[head] = x[0]
+	}
+	return row, nil
 }
 
 // Bake makes the graph look buckets up by distance in a list that ends: at a distance
