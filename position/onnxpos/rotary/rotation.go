@@ -407,21 +407,23 @@ func commonSource(s *eval.Scope, one, other string) string {
 // headDim follows turned elements to the product of queries and keys, where
 // the whole head stands together; 0 when it is not found. projected tells that weights stand between.
 func headDim(s *eval.Scope, name string, cos *eval.Value) (size int, projected bool) {
+	const passes = eval.Layout | eval.Repetition | eval.Joining | eval.Scattering | eval.Scaling
 	turned := s.Value(name)
-	looked := 0
-	for depth := 0; depth < 40; depth++ {
-		next := ""
+	queue, seen := []string{name}, map[string]bool{name: true}
+	for looked, i := 0, 0; i < len(queue) && i < maxToProduct; i++ {
+		name := queue[i]
 		for _, n := range s.Consumers(name) {
 			if looked++; looked > trace.MaxReaders {
 				return 0, false
 			}
 			switch {
+			case n.Op == "CastLike" && n.Input(0) != name: // which asks for the type alone
 			case n.Op == "Einsum":
 				if size := summedBy(s, n, name); size > 0 {
 					return size, false
 				}
 			case eval.Is(n, eval.Product):
-				if trace.Stored(s, n.Input(0)) != nil || trace.Stored(s, n.Input(1)) != nil { // turned before it is projected
+				if weights(s, n.Input(0)) || weights(s, n.Input(1)) { // turned before it is projected
 					if k := len(turned.Shape); k > 0 {
 						return turned.Shape[k-1], true
 					}
@@ -432,19 +434,22 @@ func headDim(s *eval.Scope, name string, cos *eval.Value) (size int, projected b
 				if v := s.Value(name); len(v.Shape) == 4 {
 					return v.Shape[3], false
 				}
-			case eval.Is(n, eval.Layout|eval.Repetition|eval.Joining|eval.Scattering|eval.Scaling):
-				next = n.Output(0)
-			}
-			if next != "" {
-				break
+			case eval.Is(n, passes) && !seen[n.Output(0)]:
+				seen[n.Output(0)] = true
+				queue = append(queue, n.Output(0))
 			}
 		}
-		if next == "" {
-			return 0, false
-		}
-		name = next
 	}
 	return 0, false
+}
+
+// maxToKeys bounds the values between what turns and the product with keys.
+const maxToKeys = 40
+
+// weights reports whether an operand of a product is of the file, as it is or laid out otherwise.
+func weights(s *eval.Scope, name string) bool {
+	v := s.Value(name)
+	return trace.Stored(s, name) != nil || !v.Data && (v.Known() || v.Large())
 }
 
 // summedBy is the size of the axes of an operand that an Einsum of two sums over, or that weights of attention leave; of its last one where
@@ -505,6 +510,10 @@ func (m *Search) Fused(s *eval.Scope, n *onnx.Node, cos, sin, positions string) 
 		r.layout = schemes.LayoutInterleaved
 	}
 	r.headDim = fusedHeadDim(s, n, r)
+	if len(s.Input(n, 0).Shape) == 4 && !eval.Is(n, eval.Attention) { // what it turns may be a part of the head
+		whole, _ := headDim(s, n.Output(0), r.cosValue)
+		r.headDim = max(r.headDim, whole)
+	}
 	m.rotations = append(m.rotations, r)
 }
 
