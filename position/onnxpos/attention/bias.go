@@ -27,6 +27,21 @@ type biasKey struct {
 	graph                *onnx.Graph
 	heads, queries, keys int
 	fused                string // where a fused operator counts them; "": by its scores
+	apart                string // the same where each sequence has a length of its own
+}
+
+// sizes are those of a value, where each sequence that the graph is given has a length of its own; of a graph that does not run so, the
+// value itself: no other one shares them.
+func (b *sharedBias) sizes(s *eval.Scope, name string) string {
+	e, ok := b.m.Apart()
+	switch i := s.Index(); {
+	case !ok || e != nil && (i < 0 || i >= len(e.Scopes())):
+		return name
+	case e == nil:
+		return ""
+	default:
+		return fmt.Sprint(e.Scopes()[i].Value(name).Shape)
+	}
 }
 
 // late is the first node of a graph that stands before one that it needs, looked for
@@ -135,7 +150,7 @@ func (b *sharedBias) add(s *eval.Scope, softmax, product *onnx.Node, bias additi
 	case k > 1 && scores.Shape[k-1] < scores.Shape[k-2]:
 		return &position.Refusal{Why: fmt.Sprintf("%s reads scores of %d queries and %d keys: a key that stands for several positions has no distance", softmax.Title(), scores.Shape[k-2], scores.Shape[k-1])}
 	}
-	key := biasKey{what: bias.what, graph: softmax.Graph, heads: heads, queries: scores.Shape[k-2], keys: scores.Shape[k-1]}
+	key := biasKey{what: bias.what, graph: softmax.Graph, heads: heads, queries: scores.Shape[k-2], keys: scores.Shape[k-1], apart: b.sizes(s, at.name())}
 	if b.made[key] == "" {
 		b.made[key] = b.build(at, scores, bias)
 	}

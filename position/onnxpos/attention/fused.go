@@ -7,6 +7,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/position/onnxpos/cut"
 )
 
 // operand is where an operator of attention says how long a sequence is: an axis of an
@@ -109,6 +110,9 @@ func headsOf(s *eval.Scope, n *onnx.Node) int {
 // crossesFused reports whether a fused attention takes its keys from another sequence
 // than its queries.
 func crossesFused(s *eval.Scope, n *onnx.Node) bool {
+	if c := cut.Find(s, n); c != nil && c.Crosses() {
+		return true
+	}
 	l, why := lengthsOf(s, n)
 	if why != "" || len(l.keys) != 1 || l.keys[0].whole || l.keys[0].input == 0 {
 		return false
@@ -124,13 +128,14 @@ func (b *sharedBias) addFused(s *eval.Scope, n *onnx.Node, bias addition, heads 
 	}
 	l, _ := lengthsOf(s, n)
 	q := s.Value(n.Input(0))
-	total := 0
+	total, apart := 0, b.sizes(s, n.Input(0))
 	for _, k := range l.keys {
+		apart += b.sizes(s, n.Input(k.input))
 		if v := s.Value(n.Input(k.input)); !k.whole && k.axis < len(v.Shape) {
 			total += v.Shape[k.axis]
 		}
 	}
-	key := biasKey{what: bias.what, graph: n.Graph, heads: heads, queries: q.Shape[l.queries.axis], keys: total, fused: fmt.Sprint(n.Domain, n.Op, l)}
+	key := biasKey{what: bias.what, graph: n.Graph, heads: heads, queries: q.Shape[l.queries.axis], keys: total, fused: fmt.Sprint(n.Domain, n.Op, l), apart: apart}
 	if b.made[key] == "" {
 		e := b.m.Editor
 		var nodes []onnx.NewNode

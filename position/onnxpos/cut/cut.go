@@ -301,14 +301,19 @@ func (c *Cut) computes(n *onnx.Node) bool {
 // Crosses reports whether queries come from inputs of the model that keys do not come
 // from: cross-attention.
 func (c *Cut) Crosses() bool {
-	if c.Fused() {
+	var of [2]string
+	switch {
+	case !c.Fused():
+		of = eval.Operands(c.Product)
+	case slices.Contains(dataInputs(c.Anchor), 1) && c.Anchor.Input(1) != "":
+		of = [2]string(c.Anchor.Inputs[:2])
+	default:
 		return false
 	}
-	n := eval.Operands(c.Product)
 	from := sources(c)
 	w := c.around.Graph.Wiring()
-	q, ok1 := w.Number(n[0])
-	k, ok2 := w.Number(n[1])
+	q, ok1 := w.Number(of[0])
+	k, ok2 := w.Number(of[1])
 	return ok1 && ok2 && from[q]&^from[k] != 0
 }
 

@@ -187,6 +187,38 @@ func (p *Probe) sizedAlone(length int) (s Sizes, others bool) {
 	return s, others
 }
 
+// Apart is the graph evaluated with a length of its own for each sequence that it is given, so that sizes tell whose positions an axis runs
+// over. Not ok where it has several and runs only with equal ones; nil where it has one.
+func (p *Probe) Apart() (e *eval.Evaluator, ok bool) {
+	if p.apart.looked {
+		return p.apart.run, p.apart.ok
+	}
+	p.apart.looked, p.apart.ok = true, true
+	others := p.otherSequences()
+	if len(others) == 0 || p.FixedLength() > 0 {
+		return nil, true
+	}
+	each, alone := p.Sized(p.Sizes.Length+1), p.Sized(p.Sizes.Length+1)
+	held, next := map[demanded]int{}, map[demanded]int{}
+	maps.Copy(held, p.demanded)
+	maps.Copy(next, p.demanded)
+	for i, group := range others {
+		for _, d := range group {
+			held[d], next[d] = p.Sizes.Length, p.Sizes.Length+2+i
+		}
+	}
+	each.demanded, alone.demanded = &next, &held
+	known := p.FailsAnyway()
+	for _, s := range []Sizes{each, alone} {
+		if e := p.Evaluate(s); firstOf(slices.DeleteFunc(e.Failures, func(f eval.Failure) bool { return known[f.Node] })) == nil {
+			p.apart.run = e
+			return e, true
+		}
+	}
+	p.apart.ok = false
+	return nil, false
+}
+
 // SizedAs are the sizes of another length: of the tokens alone, beside other sequences, where the graph runs at the length that it has
 // now with them alone and not with as many of all (they stand in one sequence, of which a table counts them all).
 func (p *Probe) SizedAs(now, length int) Sizes {

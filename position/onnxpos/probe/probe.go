@@ -43,15 +43,19 @@ type Probe struct {
 		searched bool
 		first    *onnx.Node
 	}
-	demanded  map[demanded]int        // sizes of free dimensions that operators demand
-	names     map[*onnx.Tensor]string // of constants without a name of their own, once one was asked for
-	failed    map[int]*eval.Failure   // what fails at a length, by length
-	otherwise map[*onnx.Node]bool     // what fails at the sizes of the probe in the other calls, see Otherwise
-	lengths   map[int]bool            // at which indices of tables of distances were computed
-	enlarged  int                     // how often a larger picture or recording was tried
-	calls     []*eval.Evaluator       // see CallsOf
-	stacked   map[string]*eval.Value  // what differs between them, at the sizes of the first probe
-	Added     map[string]*eval.Value  // constants that a change adds to the main graph, by name
+	demanded map[demanded]int        // sizes of free dimensions that operators demand
+	names    map[*onnx.Tensor]string // of constants without a name of their own, once one was asked for
+	failed   map[int]*eval.Failure   // what fails at a length, by length
+	apart    struct {                // see Apart
+		looked, ok bool
+		run        *eval.Evaluator
+	}
+	otherwise map[*onnx.Node]bool    // what fails at the sizes of the probe in the other calls, see Otherwise
+	lengths   map[int]bool           // at which indices of tables of distances were computed
+	enlarged  int                    // how often a larger picture or recording was tried
+	calls     []*eval.Evaluator      // see CallsOf
+	stacked   map[string]*eval.Value // what differs between them, at the sizes of the first probe
+	Added     map[string]*eval.Value // constants that a change adds to the main graph, by name
 }
 
 // New prepares the probes of a file, within a budget of all of them.
