@@ -44,8 +44,9 @@ type Value struct {
 	Axes    []Axis
 	Depends Dependency
 
-	product bool // data times data, and element by element since
-	places  Axis // whole numbers that are places along this axis, ranked by content
+	product  bool     // data times data, and element by element since
+	elements []*Value // of a sequence
+	places   Axis     // whole numbers that are places along this axis, ranked by content
 }
 
 // Input is what the caller says of a graph input.
@@ -437,7 +438,7 @@ func (c *call) fits(i int, v *Value) bool {
 	}
 	e := c.s.Output(c.n, i)
 	if !e.Ranked {
-		return v.Axes == nil && c.quiet
+		return v.Axes == nil && (c.quiet || e.Sequence && len(v.elements) == len(e.Elements))
 	}
 	if len(e.Shape) != len(v.Axes) {
 		return false

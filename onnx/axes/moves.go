@@ -225,15 +225,22 @@ func slice(c *call) []*Value {
 }
 
 func split(c *call) []*Value {
+	var shapes [][]int
+	for i := range c.n.Outputs {
+		shapes = append(shapes, c.shape(i))
+	}
+	return c.parts(shapes)
+}
+
+// parts are runs of places of the first input, of the given shapes.
+func (c *call) parts(shapes [][]int) (out []*Value) {
 	v := c.of(0)
 	axis := dimension(c.n.Int("axis", 0), len(v.Axes))
 	if axis < 0 {
 		return c.opaque()
 	}
-	var out []*Value
 	start := 0
-	for i := range c.n.Outputs {
-		shape := c.shape(i)
+	for _, shape := range shapes {
 		if len(shape) != len(v.Axes) {
 			return c.opaque()
 		}
@@ -243,6 +250,25 @@ func split(c *call) []*Value {
 		out = append(out, p)
 	}
 	return out
+}
+
+// sequence is of the runs of places that a tensor is split into.
+func sequence(c *call) []*Value {
+	v := c.of(0)
+	var shapes [][]int
+	for _, e := range c.s.Output(c.n, 0).Elements {
+		shapes = append(shapes, e.Shape)
+	}
+	return []*Value{{Depends: v.Depends, elements: c.parts(shapes)}}
+}
+
+// element is that of a sequence at a known place.
+func element(c *call) []*Value {
+	of := c.of(0).elements
+	if i, ok := c.known(1).Scalar(); ok && int(i) < len(of) && int(i) >= -len(of) && len(of) > 0 {
+		return []*Value{of[(int(i)+len(of))%len(of)]}
+	}
+	return c.opaque()
 }
 
 // join is the axis that parts make behind one another: the whole again where they

@@ -27,7 +27,7 @@ var rules = [eval.AxisRules]rule{
 	eval.AxesAlike: first, eval.AxesSame: first, eval.AxesRandom: random, eval.AxesSoftmax: first, eval.AxesAdd: elementwise(Added), eval.AxesLargest: elementwise(Added), eval.AxesMultiply: elementwise(Multiplied), eval.AxesBias: elementwise(Biased),
 	eval.AxesQuantizedAdd: quantizedPair(Added), eval.AxesQuantizedMultiply: quantizedPair(Multiplied), eval.AxesChoose: where, eval.AxesCompare: compare,
 	eval.AxesNew: sizes, eval.AxesOfKnown: onlyKnown, eval.AxesScatter: scatter,
-	eval.AxesReshape: reshape, eval.AxesTranspose: transpose, eval.AxesExpand: expand, eval.AxesSlice: slice, eval.AxesSplit: split, eval.AxesConcat: concat,
+	eval.AxesReshape: reshape, eval.AxesTranspose: transpose, eval.AxesExpand: expand, eval.AxesSlice: slice, eval.AxesSplit: split, eval.AxesSequence: sequence, eval.AxesElement: element, eval.AxesConcat: concat,
 	eval.AxesGather: gather, eval.AxesGatherND: gatherND, eval.AxesGatherBlocks: gatherBlocks, eval.AxesPick: pickElements, eval.AxesOneHot: oneHot, eval.AxesTopK: topK,
 	eval.AxesReduce: reduce, eval.AxesRank: rank,
 	eval.AxesProduct: product, eval.AxesQuantizedProduct: quantizedProduct, eval.AxesGemm: gemm, eval.AxesLinear: linear, eval.AxesEinsum: einsum,

@@ -62,6 +62,8 @@ const (
 	AxesExpand                                // axes repeated
 	AxesSlice                                 // a run of places
 	AxesSplit                                 // runs of places, one an output
+	AxesSequence                              // runs of places, one an element of a sequence
+	AxesElement                               // an element of a sequence
 	AxesConcat                                // places behind one another
 	AxesGather                                // places by an index
 	AxesGatherND                              // places by several indices at once
@@ -318,7 +320,7 @@ var standardOperators = [...]Operator{
 	{Name: "ScatterElements", Since: 11, value: intoElements, Axes: AxesScatter},
 	{Name: "ScatterND", Since: 11, value: intoND, Axes: AxesScatter},
 	{Name: "Selu", Since: 1, unary: unknownFunction, Axes: AxesAlike},
-	{Name: "SequenceAt", Since: 11, value: sequenceAt, NotModelled: "the axes of data"},
+	{Name: "SequenceAt", Since: 11, value: sequenceAt, Axes: AxesElement},
 	{Name: "SequenceConstruct", Since: 11, value: sequenceConstruct, NotModelled: "the axes of data"},
 	{Name: "SequenceEmpty", Since: 11, value: sequenceConstruct, NotModelled: "the axes of data"},
 	{Name: "SequenceErase", Since: 11, value: sequenceErase, NotModelled: "the axes of data"},
@@ -340,7 +342,7 @@ var standardOperators = [...]Operator{
 	{Name: "Softsign", Since: 1, unary: unknownFunction, Axes: AxesAlike},
 	{Name: "SpaceToDepth", Since: 1, value: spaceToDepth, Axes: AxesMove},
 	{Name: "Split", Since: 1, value: split, Axes: AxesSplit},
-	{Name: "SplitToSequence", Since: 11, value: splitToSequence, NotModelled: "the axes of data"},
+	{Name: "SplitToSequence", Since: 11, value: splitToSequence, Axes: AxesSequence},
 	{Name: "Sqrt", Since: 1, unary: math.Sqrt, Axes: AxesAlike},
 	{Name: "Squeeze", Since: 1, value: squeeze, Axes: AxesReshape},
 	{Name: "StringConcat", Since: 20, NotModelled: "anything"},
