@@ -132,6 +132,8 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 	closed := ""
 	if axis := int(softmax.Int("axis", -1)); axis >= 0 && axis != k-1 || axis < -1 {
 		closed = fmt.Sprintf("%s weighs keys along axis %d of scores, which is not their last", softmax.Title(), axis)
+	} else if !queriesLast(shared.m, s, scores) {
+		closed = softmax.Title() + " weighs keys for each head of a query, or in blocks of queries: the axis ahead of the keys does not run over queries"
 	} else if written := intoCache(s, c.Product); written != nil {
 		closed = written.Title() + " writes keys into a cache of fixed size: which one is a query's own is not told by its place"
 	}
@@ -166,6 +168,25 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 		a.AddBias, a.AddWindow, a.Crosses, a.Closed = nil, nil, true, crossing
 	}
 	return a
+}
+
+// queriesLast reports whether the axis of scores ahead of their keys runs over queries, and not the one before that: with one token more it is
+// as much longer, and of one token there is one query.
+func queriesLast(m *site.Graph, s *eval.Scope, scores string) bool {
+	was := s.Value(scores).Shape
+	k := len(was)
+	if m.TokenInput() == nil || m.FixedLength() > 0 {
+		return true
+	}
+	if m.Sizes.Length == 1 {
+		return was[k-2] == 1 || was[k-3] != 1
+	}
+	at, i := m.At(m.Sizes.Length+1), s.Index()
+	if i < 0 || i >= len(at.Scopes()) {
+		return true
+	}
+	is := at.Scopes()[i].Value(scores).Shape
+	return len(is) != k || is[k-3] == was[k-3] || is[k-2] != was[k-2]
 }
 
 // averaged is a node that makes queries or keys of those of several positions, between their projection and their product; nil where

@@ -150,6 +150,9 @@ func (b *sharedBias) add(s *eval.Scope, softmax, product *onnx.Node, bias additi
 	case k > 1 && scores.Shape[k-1] < scores.Shape[k-2]:
 		return &position.Refusal{Why: fmt.Sprintf("%s reads scores of %d queries and %d keys: a key that stands for several positions has no distance", softmax.Title(), scores.Shape[k-2], scores.Shape[k-1])}
 	}
+	if err := readable(bias, scores.Shape[k-2], scores.Shape[k-1]); err != nil {
+		return err
+	}
 	key := biasKey{what: bias.what, graph: softmax.Graph, heads: heads, queries: scores.Shape[k-2], keys: scores.Shape[k-1], apart: b.sizes(s, at.name())}
 	if b.made[key] == "" {
 		b.made[key] = b.build(at, scores, bias)

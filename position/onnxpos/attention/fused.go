@@ -135,6 +135,9 @@ func (b *sharedBias) addFused(s *eval.Scope, n *onnx.Node, bias addition, heads 
 			total += v.Shape[k.axis]
 		}
 	}
+	if err := readable(bias, q.Shape[l.queries.axis], total); err != nil {
+		return err
+	}
 	key := biasKey{what: bias.what, graph: n.Graph, heads: heads, queries: q.Shape[l.queries.axis], keys: total, fused: fmt.Sprint(n.Domain, n.Op, l), apart: apart}
 	if b.made[key] == "" {
 		e := b.m.Editor
@@ -208,6 +211,18 @@ func lowest(t onnx.DataType) float64 {
 		return -65504
 	}
 	return -math.MaxFloat32
+}
+
+// mostAdded is how many numbers a bias has at most that is found in the new file again.
+const mostAdded = 1 << 22
+
+// readable refuses a bias that could not be read back, of a graph with a fixed number of many positions.
+func readable(bias addition, queries, keys int) error {
+	if queries == 0 || max(bias.heads, 1)*keys <= mostAdded/queries {
+		return nil
+	}
+	return &position.Refusal{Why: fmt.Sprintf("between %d queries and %d keys, of which the graph has a fixed number, what is added has more than the %d numbers that are read back to be checked", queries, keys, mostAdded),
+		Instead: "export the model with a free length"}
 }
 
 // possible refuses what a bias cannot be built for.
