@@ -244,3 +244,15 @@ func (c *call) text(name string) []byte {
 	}
 	return nil
 }
+
+// normalizeChannels keeps the shape of data whose channels, their second axis, are scaled by a number each: of another number of them than the
+// scale has, engines do not load the model (ai.onnx BatchNormalization, InstanceNormalization: "1-dimensional input tensor of size C").
+func normalizeChannels(c *call) ([]*Value, error) {
+	a := c.need(0)
+	for i := 1; i < len(c.node.Inputs); i++ {
+		if of := c.need(i); of.Ranked && len(a.Shape) > 1 && len(of.Shape) == 1 && of.Shape[0] != a.Shape[1] {
+			return nil, c.fail("input %d has %d numbers for %d channels", i, of.Shape[0], a.Shape[1])
+		}
+	}
+	return sameAsFirst(c)
+}
