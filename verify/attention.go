@@ -33,7 +33,12 @@ func (c *comparison) attention() {
 	}
 	at := len(c.report.Checks)
 	for _, i := range c.o.Sample.layers(len(before)) {
-		if a, b := before[i], after[i]; a.Heads != b.Heads || a.KVHeads != b.KVHeads || a.HeadDim != b.HeadDim {
+		a, b := before[i], after[i]
+		if _, _, differ := c.otherPictures(); differ && a.Heads != b.Heads && a.HeadDim == b.HeadDim && a.Heads*b.KVHeads == a.KVHeads*b.Heads {
+			s.leave(fmt.Sprintf("layer %d (its heads stand in one axis with what is as many more as the picture is larger: windows, say)", a.Layer))
+			continue
+		}
+		if a.Heads != b.Heads || a.KVHeads != b.KVHeads || a.HeadDim != b.HeadDim {
 			c.add(report.Check{Name: report.CheckAttention, Verdict: report.CheckFail, At: &report.At{Layer: report.Pointer(a.Layer)},
 				Why: fmt.Sprintf("%d heads (%d of keys) of %d elements became %d (%d) of %d", a.Heads, a.KVHeads, a.HeadDim, b.Heads, b.KVHeads, b.HeadDim)})
 			return
