@@ -353,3 +353,33 @@ func TestOtherwise(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadBehindOtherReaders: the head that a rotation is part of is found behind readers that lead nowhere, as those that ask for its type.
+func TestHeadBehindOtherReaders(t *testing.T) {
+	for _, cast := range []bool{false, true} {
+		m := built(t, func(m *onnx.NewModel) {
+			freeText(m, 16)
+			m.Opset = 23
+			wave := func(of func(float64) float64) func(i int) float64 {
+				return func(i int) float64 { return of(float64(i/4) * math.Pow(10000, -float64(i%2)/2)) }
+			}
+			m.Initializers = append(m.Initializers, floats("cos", []int64{32, 4}, wave(math.Cos)), floats("sin", []int64{32, 4}, wave(math.Sin)), integers("heads", 1, -1, 2, 8), integers("c0", 0), integers("c2", 2), integers("c4", 4), integers("c8", 8), integers("axis3", 3),
+				floats("scale", nil, func(int) float64 { return 0.5 }), integers("merged", 1, -1, 16))
+			m.Nodes = []onnx.NewNode{m.Nodes[0], m.Nodes[1], m.Nodes[2], node("Gather", "te", "wte", "ids"), node("MatMul", "q", "te", "W"), node("Reshape", "apart", "q", "heads"), withInts(node("Transpose", "whole", "apart"), "perm", []int64{0, 2, 1, 3}),
+				node("Slice", "part", "whole", "c0", "c4", "axis3"), node("Slice", "rest", "whole", "c4", "c8", "axis3"), node("Gather", "c", "cos", "p"), node("Gather", "s", "sin", "p"),
+				node("Slice", "low", "part", "c0", "c2", "axis3"), node("Slice", "high", "part", "c2", "c4", "axis3"), node("Neg", "negative", "high"), withInts(node("Concat", "moved", "negative", "low"), "axis", int64(3)),
+				node("Mul", "by cos", "part", "c"), node("Mul", "by sin", "moved", "s"), node("Add", "turned", "by cos", "by sin"), withInts(node("Concat", "query", "turned", "rest"), "axis", int64(3))}
+			factor := "scale"
+			if cast {
+				m.Nodes = append(m.Nodes, node("CastLike", "like", "scale", "query"), node("Sqrt", "root", "like"))
+				factor = "root"
+			}
+			m.Nodes = append(m.Nodes, node("Mul", "scaled", "query", factor), withInts(node("Transpose", "key", "query"), "perm", []int64{0, 1, 3, 2}), node("MatMul", "scores", "scaled", "key"), node("Softmax", "weights", "scores"), node("MatMul", "seen", "weights", "whole"),
+				withInts(node("Transpose", "back", "seen"), "perm", []int64{0, 2, 1, 3}), node("Reshape", "h", "back", "merged"))
+		})
+		r, ok := m.Sites()[0].Encoding().Scheme.(schemes.Rotary)
+		if !ok || r.Dim != 4 || r.HeadDim != 8 {
+			t.Errorf("cast %v: %s, head %d", cast, found(m), r.HeadDim)
+		}
+	}
+}
