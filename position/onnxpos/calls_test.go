@@ -52,10 +52,7 @@ func TestOtherCalls(t *testing.T) {
 	if _, err := position.Extend(m, position.ExtendOptions{Length: 32}); err != nil {
 		t.Fatal(err)
 	}
-	var grown []string
-	for _, why := range edits(t, m) {
-		grown = append(grown, why)
-	}
+	grown := edits(t, m)
 	after := result(t, m, path)
 	for _, name := range []string{"cached", "whole"} {
 		if c := after.graph.File.Graph.Initializer(name); c == nil || c.Dims[0] != 32 {

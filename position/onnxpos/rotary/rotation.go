@@ -410,7 +410,7 @@ func headDim(s *eval.Scope, name string, cos *eval.Value) (size int, projected b
 	const passes = eval.Layout | eval.Repetition | eval.Joining | eval.Scattering | eval.Scaling
 	turned := s.Value(name)
 	queue, seen := []string{name}, map[string]bool{name: true}
-	for looked, i := 0, 0; i < len(queue) && i < maxToProduct; i++ {
+	for looked, i := 0, 0; i < len(queue) && i < maxToKeys; i++ {
 		name := queue[i]
 		for _, n := range s.Consumers(name) {
 			if looked++; looked > trace.MaxReaders {
