@@ -380,3 +380,25 @@ func TestHeadBehindOtherReaders(t *testing.T) {
 		}
 	}
 }
+
+// TestBucketsThatEnd: buckets that stand in a matrix, of which the graph takes what a length needs, end with it.
+func TestBucketsThatEnd(t *testing.T) {
+	const n = 24
+	buckets := schemes.Buckets{Buckets: 8, Heads: 1, MaxDistance: 16, Bidirectional: true}
+	m := built(t, func(m *onnx.NewModel) {
+		freeText(m, 8)
+		index := make([]int64, n*n)
+		for i := range index {
+			index[i] = int64(buckets.Bucket(i%n - i/n))
+		}
+		matrix := integers("matrix", index...)
+		matrix.Dims = []int64{n, n}
+		m.Initializers = append(m.Initializers, matrix, noise("table", 8, 1), integers("n shape", 1), integers("begin", 0, 0), integers("both", 0, 1))
+		m.Nodes = slices.Concat(m.Nodes[:2], m.Nodes[3:4], oneHead("", "te", "te")[:4], []onnx.NewNode{node("Reshape", "n1", "n", "n shape"), withInts(node("Concat", "end", "n1", "n1"), "axis", int64(0)), node("Slice", "picked", "matrix", "begin", "end", "both"),
+			node("Gather", "rows", "table", "picked"), withInts(node("Transpose", "bias", "rows"), "perm", []int64{2, 0, 1}), node("Add", "biased", "scores", "bias"), node("Softmax", "weights", "biased"), node("MatMul", "h", "weights", "te")})
+	})
+	e := m.Sites()[0].Encoding()
+	if got := found(m); !strings.HasPrefix(got, "t5 bias, 8 buckets to distance 16, bidirectional") || e.Capacity != n || e.Form != report.FormTable || e.Beyond != report.BeyondError {
+		t.Errorf("%s, form %s, beyond %s", got, e.Form, e.Beyond)
+	}
+}

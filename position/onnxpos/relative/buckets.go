@@ -9,7 +9,6 @@ import (
 	"github.com/modelpatch/modelpatch/patch"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/bydistance"
-	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
 	"github.com/modelpatch/modelpatch/position/onnxpos/rows"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/position/onnxpos/trace"
@@ -111,7 +110,7 @@ func (m *Search) findBuckets(b *bias) *Buckets {
 		Where: []report.Where{m.graph.Where(table)}, Dtype: "",
 		Evidence: []report.Evidence{{Kind: "structure", Says: "a bias by bucket of relative distance: " + p.says}}}
 	if p.Gather != nil {
-		site.bounded(m.origins.Of(p.Scope, key))
+		site.bounded(p.Scope.Value(key))
 	}
 	return site
 }
@@ -144,12 +143,11 @@ const fitSteps = 1 << 13
 
 // bounded notes that the buckets are a matrix in the file, of which the graph
 // takes what a length needs.
-func (b *Buckets) bounded(index *origin.Map) {
-	if b.m.FixedLength() > 0 || index == nil {
+func (b *Buckets) bounded(index *eval.Value) {
+	if b.m.FixedLength() > 0 {
 		return
 	}
-	for _, o := range index.Of {
-		t := o.Tensor
+	for _, t := range index.Origins {
 		if t.Type.IsFloat() || len(t.Dims) < 2 {
 			continue
 		}
