@@ -49,10 +49,12 @@ func (c *Cut) runPlain(e *eval.Evaluator, seed uint64, given, still map[string]*
 	if alpha := c.Product.Float("alpha", 1); c.Product.Op == "FusedMatMul" && alpha != 1 { // the products hold it already
 		for h := range out.Heads {
 			out.Heads[h].Scale *= alpha
-			for _, row := range out.Heads[h].Products {
+			for q, row := range out.Heads[h].Products {
+				row = slices.Clone(row) // which are the scores where nothing stands between
 				for i := range row {
 					row[i] /= alpha
 				}
+				out.Heads[h].Products[q] = row
 			}
 		}
 	}
