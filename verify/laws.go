@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/report"
@@ -18,6 +19,8 @@ func (c *comparison) laws(m position.Model) {
 		scheme := s.Encoding().Scheme
 		k := report.Check{Name: report.CheckProperties, Verdict: report.CheckPass, Tolerance: &lawTolerance, Why: fmt.Sprintf("%s: what holds of every %s", position.ID(i), scheme.Name())}
 		switch why := reference.Invariants(scheme); {
+		case why != "" && c.before != m && slices.ContainsFunc(c.before.Sites(), func(s position.Site) bool { return s.Encoding().Scheme.Equal(scheme) }):
+			k.Verdict, k.Why, k.Tolerance = report.CheckSkipped, fmt.Sprintf("%s: %s, as in the old file", position.ID(i), why), nil
 		case why != "":
 			k.Verdict, k.Why = report.CheckFail, fmt.Sprintf("%s: %s", position.ID(i), why)
 		case !isFormula(scheme):

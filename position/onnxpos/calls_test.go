@@ -80,8 +80,11 @@ func TestTwoSequences(t *testing.T) {
 		m.Nodes = slices.Concat(m.Nodes[3:4], []onnx.NewNode{node("Gather", "other", "wte", "decoder_ids")}, oneHead("e", "te", "te"), oneHead("d", "other", "other"), oneHead("c", "dseen", "eseen"), []onnx.NewNode{node("MatMul", "h", "cseen", "W")})
 	})
 	for what, add := range map[string]func(m position.Model) error{
-		"a bias":   func(m position.Model) error { _, err := position.AddALiBi(m, position.ALiBiOptions{}); return err },
-		"a window": func(m position.Model) error { _, err := position.AddWindow(m, position.WindowOptions{Positions: 3}); return err },
+		"a bias": func(m position.Model) error { _, err := position.AddALiBi(m, position.ALiBiOptions{}); return err },
+		"a window": func(m position.Model) error {
+			_, err := position.AddWindow(m, position.WindowOptions{Positions: 3})
+			return err
+		},
 	} {
 		m := opened(t, path)
 		if err := add(m); err != nil {
@@ -400,5 +403,16 @@ func TestBucketsThatEnd(t *testing.T) {
 	e := m.Sites()[0].Encoding()
 	if got := found(m); !strings.HasPrefix(got, "t5 bias, 8 buckets to distance 16, bidirectional") || e.Capacity != n || e.Form != report.FormTable || e.Beyond != report.BeyondError {
 		t.Errorf("%s, form %s, beyond %s", got, e.Form, e.Beyond)
+	}
+}
+
+// TestCacheOfOneSize: keys of which there are as many in every call have no place that tells a query's own.
+func TestCacheOfOneSize(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		step(m, -1, 1, 3, node("Shape", "shape", "past"), node("Slice", "at", "shape", "two", "three"))
+	})
+	_, err := position.AddWindow(m, position.WindowOptions{Positions: 2})
+	if refusal, ok := err.(*position.Refusal); !ok || !strings.Contains(refusal.Why, "as many keys in every call") {
+		t.Error(err)
 	}
 }
