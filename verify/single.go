@@ -92,7 +92,7 @@ func (c *comparison) properties(p pair) {
 	}
 	c.add(k)
 	if !rotary.Scaling.IsCustom() {
-		c.formula(p, rotator, rotary, false)
+		c.formula(p, rotator, rotary, false, false)
 	}
 }
 

@@ -324,7 +324,7 @@ func (c *comparison) rotations(p pair, a, b position.Rotator) {
 		}
 	}
 	c.add(k)
-	c.formula(p, b, rb, d.seen)
+	c.formula(p, b, rb, d.seen, p.rebuilt() && !differs)
 }
 
 // lengthsOf are the lengths of input at which a rotation is compared: the old one, and within it
@@ -360,8 +360,8 @@ func (p pair) stored() string {
 }
 
 // formula holds a file's own numbers against the scheme that they should be:
-// the plan's, or the one that the file claims.
-func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary, changed bool) {
+// the plan's, or the one that the file claims. held says that they are those that the other file computes, of frequencies of its own.
+func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary, changed, held bool) {
 	id := position.ID(p.index)
 	want := claimed
 	planned, isPlanned, err := c.planned(id, claimed)
@@ -381,11 +381,11 @@ func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary,
 			return
 		}
 	}
-	unexplained := false
+	unexplained := held
 	if before, ok := rotaryOf(p.before.Encoding()); ok && claimed.Scaling.IsCustom() && !changed && before.Pairs() == claimed.Pairs() {
 		want = before // rows that are wrong hide the formula of the rest
 		k.Why = fmt.Sprintf("%s: %s by its formula", id, want)
-		unexplained = before.Scaling.IsCustom() && p.before.Encoding().Capacity == p.after.Encoding().Capacity
+		unexplained = held || before.Scaling.IsCustom() && p.before.Encoding().Capacity == p.after.Encoding().Capacity
 	}
 	if want.ByPlace() {
 		k.Verdict, k.Why, k.Tolerance = report.CheckSkipped, id+": what a place of several coordinates turns by is held against the other file, for no formula of one position gives it", nil
@@ -393,7 +393,7 @@ func (c *comparison) formula(p pair, b position.Rotator, claimed schemes.Rotary,
 		return
 	}
 	if k = c.against(k, p.after, b, want); k.Verdict == report.CheckFail && unexplained {
-		k = report.Check{Name: k.Name, Verdict: report.CheckSkipped, Why: id + ": no formula gives the rows of either file, which are held against one another alone"}
+		k = report.Check{Name: k.Name, Verdict: report.CheckSkipped, Why: id + ": no formula gives the rows of either file as they are, which are held against one another alone"}
 	}
 	c.add(k)
 }
