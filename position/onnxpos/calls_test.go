@@ -406,13 +406,21 @@ func TestBucketsThatEnd(t *testing.T) {
 	}
 }
 
-// TestCacheOfOneSize: keys of which there are as many in every call have no place that tells a query's own.
+// TestCacheOfOneSize: keys of a cache of one size, into which a call writes where it is told to, have no place that tells a query's own; behind
+// such a cache they have.
 func TestCacheOfOneSize(t *testing.T) {
-	m := built(t, func(m *onnx.NewModel) {
-		step(m, -1, 1, 3, node("Shape", "shape", "past"), node("Slice", "at", "shape", "two", "three"))
-	})
-	_, err := position.AddWindow(m, position.WindowOptions{Positions: 2})
-	if refusal, ok := err.(*position.Refusal); !ok || !strings.Contains(refusal.Why, "as many keys in every call") {
-		t.Error(err)
+	for _, into := range []bool{true, false} {
+		m := built(t, func(m *onnx.NewModel) {
+			step(m, -1, 1, 6, node("Identity", "at", "place"))
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "place", Type: onnx.Int64, Dims: []int64{1}}, onnx.NewValue{Name: "here", Type: onnx.Bool, Dims: []int64{1, 1, 6, 1}})
+			if into {
+				at := slices.IndexFunc(m.Nodes, func(n onnx.NewNode) bool { return n.Op == "Concat" })
+				m.Nodes[at] = node("Where", "keys", "here", "query", "past")
+			}
+		})
+		_, err := position.AddWindow(m, position.WindowOptions{Positions: 2})
+		if refusal, ok := err.(*position.Refusal); ok != into || ok && !strings.Contains(refusal.Why, "as many keys in every call") {
+			t.Errorf("into it %v: %v", into, err)
+		}
 	}
 }

@@ -136,7 +136,7 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 		closed = softmax.Title() + " weighs keys for each head of a query, or in blocks of queries: the axis ahead of the keys does not run over queries"
 	} else if written := intoCache(s, c.Product); written != nil {
 		closed = written.Title() + " writes keys into a cache of fixed size: which one is a query's own is not told by its place"
-	} else if fixedKeys(shared.m, s, scores) {
+	} else if fixedKeys(shared.m, v.Shape[k-1]) {
 		closed = softmax.Title() + " weighs as many keys in every call, those of a cache of fixed size: which one is a query's own is not told by its place"
 	}
 	if closed != "" {
@@ -180,29 +180,19 @@ func queriesLast(m *site.Graph, s *eval.Scope, scores string) bool {
 	if m.Sizes.Length == 1 {
 		return was[k-2] == 1 || was[k-3] != 1
 	}
-	is := longer(m, s, scores, m.Sizes.Length+1)
+	if m.TokenInput() == nil || m.FixedLength() > 0 {
+		return true
+	}
+	at, i := m.At(m.Sizes.Length+1), s.Index()
+	if i < 0 || i >= len(at.Scopes()) {
+		return true
+	}
+	is := at.Scopes()[i].Value(scores).Shape
 	return len(is) != k || is[k-3] == was[k-3] || is[k-2] != was[k-2]
 }
 
-// fixedKeys reports whether the scores of a single query have as many keys after more calls.
-func fixedKeys(m *site.Graph, s *eval.Scope, scores string) bool {
-	was := s.Value(scores).Shape
-	k := len(was)
-	is := longer(m, s, scores, was[k-1]+furtherKeys)
-	return m.Sizes.Length == 1 && len(is) == k && is[k-1] == was[k-1]
-}
-
-// longer is the shape of a value at another length; nil where the graph has one length, or takes no tokens.
-func longer(m *site.Graph, s *eval.Scope, name string, length int) []int {
-	if m.TokenInput() == nil || m.FixedLength() > 0 {
-		return nil
-	}
-	at, i := m.At(length), s.Index()
-	if i < 0 || i >= len(at.Scopes()) {
-		return nil
-	}
-	return at.Scopes()[i].Value(name).Shape
-}
+// fixedKeys reports whether the keys of a single query are as many as a cache of fixed size holds, in every call.
+func fixedKeys(m *site.Graph, keys int) bool { return m.Sizes.Length == 1 && len(m.CachesOf(keys)) > 0 }
 
 // averaged is a node that makes queries or keys of those of several positions, between their projection and their product; nil where
 // none does. What takes a mean of columns alone normalises.
