@@ -272,6 +272,9 @@ func embedding(c *call) []*Value {
 	}
 	if len(shape) == 3 && len(ids.Axes) == 2 {
 		out[0].Axes = []Axis{ids.Axes[0], ids.Axes[1], c.l.fresh(shape[2])}
+		if len(out) > 2 && out[2] != nil { // the sum ahead of the normalisation
+			out[2].Axes = out[0].Axes
+		}
 		if !c.known(8).Uniform() { // position_ids: one row for all tells none apart
 			c.meeting(Fused, 3, []dim{{data: ids.Axes[1]}}, out[0].Axes, false)
 		}

@@ -495,7 +495,8 @@ func embedLayerNormalization(c *call) ([]*Value, error) {
 			tokens.Ints[i/max(ids.Shape[1], 1)] += x
 		}
 	}
-	return []*Value{Shaped(words.Type, ids.Shape[0], ids.Shape[1], words.Shape[1]), tokens}, nil
+	rows := []int{ids.Shape[0], ids.Shape[1], words.Shape[1]}
+	return []*Value{Shaped(words.Type, rows...), tokens, Shaped(words.Type, rows...)}, nil
 }
 
 func resize(c *call) ([]*Value, error) {
