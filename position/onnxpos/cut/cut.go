@@ -323,7 +323,7 @@ const maxSources = 64
 // sources tells of every value of the graph, by the wiring's numbers, which of the
 // model's inputs go into it as data: a bit each, in the order in which they are met.
 func sources(c *Cut) []uint64 {
-	return eval.Once(c.around, "sources", "", func() []uint64 {
+	return eval.Once(c.around, "inputs behind all values", "", func() []uint64 {
 		w := c.around.Graph.Wiring()
 		out := make([]uint64, w.Len())
 		met := 0
