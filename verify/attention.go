@@ -34,7 +34,7 @@ func (c *comparison) attention() {
 	at := len(c.report.Checks)
 	for _, i := range c.o.Sample.layers(len(before)) {
 		a, b := before[i], after[i]
-		if _, _, differ := c.otherPictures(); differ && a.Heads != b.Heads && a.HeadDim == b.HeadDim && a.Heads*b.KVHeads == a.KVHeads*b.Heads {
+		if _, _, differ := c.otherPictures(); differ && a.Heads != b.Heads && a.HeadDim == b.HeadDim && a.Heads*b.KVHeads == a.KVHeads*b.Heads && (b.Heads%max(a.Heads, 1) == 0 || a.Heads%max(b.Heads, 1) == 0) {
 			s.leave(fmt.Sprintf("layer %d (its heads stand in one axis with what is as many more as the picture is larger: windows, say)", a.Layer))
 			continue
 		}

@@ -293,8 +293,12 @@ func (c *comparison) rotations(p pair, a, b position.Rotator) {
 	var d difference
 	differs := false
 	rounding := (float64(float32Angle.Value) + float64(storageTolerance(p.stored()).Value)) * math.Max(ra.Amplitude(), 1)
+	stored := p.before.Encoding()
+	if p.rebuilt() && stored.Form == report.FormRuntime { // all rows, where one file has rows
+		stored = p.after.Encoding()
+	}
 	for _, length := range lengthsOf(ra, prefix) {
-		for _, pos := range positionsOf(p.before.Encoding(), length) {
+		for _, pos := range positionsOf(stored, length) {
 			if err := firstOf(a.Rotation(pos, length, cosA, sinA), b.Rotation(pos, length, cosB, sinB)); err != nil {
 				k.Verdict, k.Why = report.CheckFail, id+": "+err.Error()
 				c.add(k)

@@ -30,18 +30,13 @@ type biasKey struct {
 	apart                string // the same where each sequence has a length of its own
 }
 
-// sizes are those of a value, where each sequence that the graph is given has a length of its own; of a graph that does not run so, the
-// value itself: no other one shares them.
+// sizes are those of a value, where each sequence that the graph is given and takes so has a length of its own; "" of a graph of one.
 func (b *sharedBias) sizes(s *eval.Scope, name string) string {
-	e, ok := b.m.Apart()
-	switch i := s.Index(); {
-	case !ok || e != nil && (i < 0 || i >= len(e.Scopes())):
-		return name
-	case e == nil:
+	e, i := b.m.Apart(), s.Index()
+	if e == nil || i < 0 || i >= len(e.Scopes()) {
 		return ""
-	default:
-		return fmt.Sprint(e.Scopes()[i].Value(name).Shape)
 	}
+	return fmt.Sprint(e.Scopes()[i].Value(name).Shape)
 }
 
 // late is the first node of a graph that stands before one that it needs, looked for

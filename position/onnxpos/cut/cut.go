@@ -317,6 +317,15 @@ func (c *Cut) Crosses() bool {
 	return ok1 && ok2 && from[q]&^from[k] != 0
 }
 
+// isSequence reports whether an input has tokens, or several numbers for each of several places: no factor of queries alone.
+func isSequence(v *eval.Value) bool {
+	k, others := len(v.Shape), 1
+	for _, n := range v.Shape[min(1, k):] {
+		others *= n
+	}
+	return v.Type.IsInteger() || !v.Ranked || others > 1 && v.Shape[k-1] > 1
+}
+
 // maxSources bounds the inputs of a model that are told apart: the first so many.
 const maxSources = 64
 
@@ -329,7 +338,7 @@ func sources(c *Cut) []uint64 {
 		met := 0
 		c.around.Spend(len(c.around.Graph.Nodes))
 		for _, n := range c.around.Graph.InOrder() {
-			if n.Op == "Shape" {
+			if eval.Is(n, eval.Sizes) {
 				continue
 			}
 			bits := uint64(0)
@@ -338,7 +347,7 @@ func sources(c *Cut) []uint64 {
 				if !ok || out[v] == 0 && !c.data(name) && !c.around.Input(n, i).Data {
 					continue
 				}
-				if out[v] == 0 && w.Producer(v) == nil && w.Constant(v) == nil && met < maxSources {
+				if out[v] == 0 && w.Producer(v) == nil && w.Constant(v) == nil && met < maxSources && isSequence(c.around.Input(n, i)) {
 					out[v] = 1 << met
 					met++
 				}

@@ -187,36 +187,30 @@ func (p *Probe) sizedAlone(length int) (s Sizes, others bool) {
 	return s, others
 }
 
-// Apart is the graph evaluated with a length of its own for each sequence that it is given, so that sizes tell whose positions an axis runs
-// over. Not ok where it has several and runs only with equal ones; nil where it has one.
-func (p *Probe) Apart() (e *eval.Evaluator, ok bool) {
+// Apart is the graph evaluated with a length of its own for each sequence that it is given and takes so, so that sizes tell whose positions an
+// axis runs over; nil where it has one.
+func (p *Probe) Apart() *eval.Evaluator {
 	if p.apart.looked {
-		return p.apart.run, p.apart.ok
+		return p.apart.run
 	}
-	p.apart.looked, p.apart.ok = true, true
+	p.apart.looked = true
 	others := p.otherSequences()
 	if len(others) == 0 || p.FixedLength() > 0 {
-		return nil, true
+		return nil
 	}
-	each, alone := p.Sized(p.Sizes.Length+1), p.Sized(p.Sizes.Length+1)
-	held, next := map[demanded]int{}, map[demanded]int{}
+	held, known := map[demanded]int{}, p.FailsAnyway()
 	maps.Copy(held, p.demanded)
-	maps.Copy(next, p.demanded)
-	for i, group := range others {
+	for i, group := range others[:min(len(others), maxApart)] {
+		next, s := maps.Clone(held), p.Sized(p.Sizes.Length)
 		for _, d := range group {
-			held[d], next[d] = p.Sizes.Length, p.Sizes.Length+2+i
+			next[d] = p.Sizes.Length + 1 + i
 		}
-	}
-	each.demanded, alone.demanded = &next, &held
-	known := p.FailsAnyway()
-	for _, s := range []Sizes{each, alone} {
+		s.demanded = &next
 		if e := p.Evaluate(s); firstOf(slices.DeleteFunc(e.Failures, func(f eval.Failure) bool { return known[f.Node] })) == nil {
-			p.apart.run = e
-			return e, true
+			held, p.apart.run = next, e
 		}
 	}
-	p.apart.ok = false
-	return nil, false
+	return p.apart.run
 }
 
 // SizedAs are the sizes of another length: of the tokens alone, beside other sequences, where the graph runs at the length that it has
@@ -254,8 +248,8 @@ func firstOf(failures []eval.Failure) (first *eval.Failure) {
 	return first
 }
 
-// Otherwise are sizes for the other calls of a graph that tells its calls by a truth value, so that each branch of its Ifs is run (the
-// decoders that optimum merges: `use_cache_branch`), and the nodes that fail in these calls at the sizes of the probe already. Not ok
+// Otherwise are sizes for the other calls of a graph that tells its calls by a truth value, so that both branches of its Ifs are run (the
+// decoders that optimum merges: `use_cache_branch`; several such values are taken together), and the nodes that fail in these calls at the sizes of the probe already. Not ok
 // where no input is such a value.
 func (p *Probe) Otherwise(s Sizes) (other Sizes, known map[*onnx.Node]bool, ok bool) {
 	if !slices.ContainsFunc(Given(p.File), isSwitch) {

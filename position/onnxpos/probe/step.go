@@ -32,9 +32,8 @@ func (p *Probe) isStep() bool {
 	if len(p.cached()) > 0 {
 		return true
 	}
-	next := p.Sizes
-	next.past++
-	return !same(Inputs(p.File, p.Sizes), Inputs(p.File, next))
+	first, next := Sizes{Batch: 1, Length: 1}, Sizes{Batch: 1, Length: 1, past: 1} // whichever were chosen
+	return !same(Inputs(p.File, first), Inputs(p.File, next))
 }
 
 // cached are the inputs that are keys and values: by their names, since others are put behind them as they are, or since a graph takes one
@@ -73,9 +72,12 @@ func (p *Probe) pasts() *map[string]bool {
 			}
 		}
 	}
-	if in := p.TokenInput(); in != nil {
+	cached := p.cached()
+	for _, in := range Given(p.File) {
 		for _, d := range in.Dims {
-			delete(out, d.Param)
+			if !slices.Contains(cached, in) {
+				delete(out, d.Param)
+			}
 		}
 	}
 	if len(out) == 0 {
@@ -90,7 +92,7 @@ func (p *Probe) CachesOf(length int) map[string]int {
 	of := func(in *onnx.ValueInfo) int {
 		is := func(d onnx.Dim) bool { return int(d.Value) == length }
 		axis := 1 + slices.IndexFunc(in.Dims[1:], is)
-		if axis == 0 || slices.ContainsFunc(in.Dims[axis+1:], is) {
+		if axis == 0 || slices.ContainsFunc(in.Dims[axis+1:], is) || slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 }) { // the free one runs over tokens
 			return 0
 		}
 		return axis

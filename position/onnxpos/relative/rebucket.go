@@ -128,7 +128,7 @@ func (b *Buckets) gathers() ([]*onnx.Node, error) {
 			return nil, &position.Refusal{Why: "tables of several layers are read in ways that differ", Instead: "export the model again with the wanted buckets"}
 		}
 		for _, n := range t.scope.Consumers(t.gather.Input(0)) {
-			if trace.IndexOf(t.scope, n).Node == nil || n.Input(0) != t.gather.Input(0) || n.Int("axis", 0) != 0 {
+			if trace.IndexOf(t.scope, n).Node == nil || n.Input(0) != t.gather.Input(0) || n.Int("axis", 0) != int64(t.axis) {
 				return nil, &position.Refusal{Why: fmt.Sprintf("%s reads the table in another way than by bucket", n.Title()), Instead: "export the model again with the wanted buckets"}
 			}
 			if !slices.Contains(out, n) {
