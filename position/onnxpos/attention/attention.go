@@ -191,8 +191,17 @@ func queriesLast(m *site.Graph, s *eval.Scope, scores string) bool {
 	return len(is) != k || is[k-3] == was[k-3] || is[k-2] != was[k-2]
 }
 
-// fixedKeys reports whether the keys of a single query are as many as a cache of fixed size holds, in every call.
-func fixedKeys(m *site.Graph, keys int) bool { return m.Sizes.Length == 1 && len(m.CachesOf(keys)) > 0 }
+// fixedKeys reports whether the keys of a single query are as many as a cache of fixed size holds, in every call: one that has no free axis, which
+// would run over tokens.
+func fixedKeys(m *site.Graph, keys int) bool {
+	if m.Sizes.Length != 1 {
+		return false
+	}
+	caches := m.CachesOf(keys)
+	return slices.ContainsFunc(m.File.Graph.Inputs, func(in *onnx.ValueInfo) bool {
+		return caches[in.Name] > 0 && !slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 })
+	})
+}
 
 // averaged is a node that makes queries or keys of those of several positions, between their projection and their product; nil where
 // none does. What takes a mean of columns alone normalises.

@@ -75,7 +75,7 @@ func (p *Probe) pasts() *map[string]bool {
 	cached := p.cached()
 	for _, in := range Given(p.File) {
 		for _, d := range in.Dims {
-			if !slices.Contains(cached, in) {
+			if len(in.Dims) < 4 && !slices.Contains(cached, in) { // one of four may be taken for a picture so far
 				delete(out, d.Param)
 			}
 		}
@@ -92,7 +92,7 @@ func (p *Probe) CachesOf(length int) map[string]int {
 	of := func(in *onnx.ValueInfo) int {
 		is := func(d onnx.Dim) bool { return int(d.Value) == length }
 		axis := 1 + slices.IndexFunc(in.Dims[1:], is)
-		if axis == 0 || slices.ContainsFunc(in.Dims[axis+1:], is) || slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 }) { // the free one runs over tokens
+		if axis == 0 || slices.ContainsFunc(in.Dims[axis+1:], is) {
 			return 0
 		}
 		return axis
