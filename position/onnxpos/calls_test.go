@@ -92,7 +92,7 @@ func TestTwoSequences(t *testing.T) {
 			continue
 		}
 		after := result(t, m, path)
-		if e := after.graph.Apart(); e == nil || len(e.Failures) > 0 {
+		if e, ok := after.graph.Apart(); !ok || e == nil || len(e.Failures) > 0 {
 			t.Errorf("%s: the new graph does not run with sequences of two lengths", what)
 		}
 		crossing := 0
@@ -502,5 +502,27 @@ func TestOneSequence(t *testing.T) {
 	}
 	if ranges != 2 { // of keys and of queries
 		t.Errorf("%d Range nodes for two layers", ranges)
+	}
+}
+
+// TestTextsAsLong: of two texts that a graph takes in equal lengths alone it is not known that they are one, so that each has what is added to itself.
+func TestTextsAsLong(t *testing.T) {
+	path := saved(t, func(m *onnx.NewModel) {
+		freeText(m, 8)
+		m.Inputs = append(m.Inputs, onnx.NewValue{Name: "decoder_ids", Type: onnx.Int64, Dims: []int64{1, -1}})
+		m.Nodes = slices.Concat(m.Nodes[3:4], []onnx.NewNode{node("Gather", "other", "wte", "decoder_ids")}, oneHead("e", "te", "te"), oneHead("d", "other", "other"), []onnx.NewNode{node("Add", "both", "eseen", "dseen"), node("MatMul", "h", "both", "W")})
+	})
+	m := opened(t, path)
+	if _, err := position.AddALiBi(m, position.ALiBiOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ranges := 0
+	for _, n := range result(t, m, path).graph.File.Graph.Nodes {
+		if n.Op == "Range" {
+			ranges++
+		}
+	}
+	if ranges != 4 { // of keys and of queries, each
+		t.Errorf("%d Range nodes for two texts", ranges)
 	}
 }

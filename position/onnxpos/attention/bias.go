@@ -30,13 +30,18 @@ type biasKey struct {
 	apart                string // the same where each sequence has a length of its own
 }
 
-// sizes are those of a value, where each sequence that the graph is given and takes so has a length of its own; "" of a graph of one.
+// sizes are those of a value, where each sequence that the graph is given and takes so has a length of its own; "" of a graph of one. Where
+// texts are as long in any case, the value itself: no other one shares what is added.
 func (b *sharedBias) sizes(s *eval.Scope, name string) string {
-	e, i := b.m.Apart(), s.Index()
-	if e == nil || i < 0 || i >= len(e.Scopes()) {
+	e, ok := b.m.Apart()
+	switch i := s.Index(); {
+	case !ok:
+		return name
+	case e == nil || i < 0 || i >= len(e.Scopes()):
 		return ""
+	default:
+		return fmt.Sprint(e.Scopes()[i].Value(name).Shape)
 	}
-	return fmt.Sprint(e.Scopes()[i].Value(name).Shape)
 }
 
 // late is the first node of a graph that stands before one that it needs, looked for

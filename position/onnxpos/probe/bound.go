@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -188,18 +189,15 @@ func (p *Probe) sizedAlone(length int) (s Sizes, others bool) {
 }
 
 // Apart is the graph evaluated with a length of its own for each sequence that it is given and takes so, so that sizes tell whose positions an
-// axis runs over; nil where it has one.
-func (p *Probe) Apart() *eval.Evaluator {
-	if p.apart.looked {
-		return p.apart.run
+// axis runs over; nil where it has one. Not ok where another text than the first has the same length in all of this.
+func (p *Probe) Apart() (e *eval.Evaluator, ok bool) {
+	if p.apart.looked || p.FixedLength() > 0 || p.TokenInput() == nil {
+		return p.apart.run, p.apart.ok || !p.apart.looked
 	}
 	p.apart.looked = true
-	others := p.otherSequences()
-	if len(others) == 0 || p.FixedLength() > 0 {
-		return nil
-	}
-	held, known := map[demanded]int{}, p.FailsAnyway()
+	held, known, sizes := map[demanded]int{}, p.FailsAnyway(), p.Sizes
 	maps.Copy(held, p.demanded)
+	others := p.otherSequences()
 	for i, group := range others[:min(len(others), maxApart)] {
 		next, s := maps.Clone(held), p.Sized(p.Sizes.Length)
 		for _, d := range group {
@@ -207,10 +205,23 @@ func (p *Probe) Apart() *eval.Evaluator {
 		}
 		s.demanded = &next
 		if e := p.Evaluate(s); firstOf(slices.DeleteFunc(e.Failures, func(f eval.Failure) bool { return known[f.Node] })) == nil {
-			held, p.apart.run = next, e
+			held, p.apart.run, sizes = next, e, s
 		}
 	}
-	return p.apart.run
+	p.apart.ok = !p.hasTextAsLong(Inputs(p.File, sizes))
+	return p.apart.run, p.apart.ok
+}
+
+// hasTextAsLong reports whether another input of tokens than the first, with an axis of its own, is as long as that.
+func (p *Probe) hasTextAsLong(inputs map[string]*eval.Value) bool {
+	tokens := p.TokenInput()
+	length := func(in *onnx.ValueInfo) int { return inputs[in.Name].Shape[1] }
+	return len(tokens.Dims) == 2 && slices.ContainsFunc(Given(p.File), func(in *onnx.ValueInfo) bool {
+		name := strings.ToLower(in.Name)
+		text := in != tokens && in.Type.IsInteger() && len(in.Dims) == 2 && !isMask(in) && !IsPositions(name) && !strings.Contains(name, "type") && !strings.Contains(name, "segment")
+		shared := text && in.Dims[1].Param != "" && in.Dims[1].Param == tokens.Dims[1].Param
+		return text && !shared && len(inputs[in.Name].Shape) == 2 && length(in) == length(tokens)
+	})
 }
 
 // SizedAs are the sizes of another length: of the tokens alone, beside other sequences, where the graph runs at the length that it has
