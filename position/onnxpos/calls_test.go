@@ -459,6 +459,16 @@ func TestHeadsAsManyAsKeys(t *testing.T) {
 	}
 }
 
+// nodesOf counts the nodes of an operator.
+func nodesOf(m *Model, op string) (n int) {
+	for _, x := range m.graph.File.Graph.Nodes {
+		if x.Op == op {
+			n++
+		}
+	}
+	return n
+}
+
 // TestOneSequence: what queries alone are scaled by, and what is asked for its size alone, is no other sequence; and sequences that a graph takes in
 // equal lengths alone share what is added.
 func TestOneSequence(t *testing.T) {
@@ -494,13 +504,7 @@ func TestOneSequence(t *testing.T) {
 	if _, err := position.AddALiBi(m, position.ALiBiOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	ranges := 0
-	for _, n := range result(t, m, path).graph.File.Graph.Nodes {
-		if n.Op == "Range" {
-			ranges++
-		}
-	}
-	if ranges != 2 { // of keys and of queries
+	if ranges := nodesOf(result(t, m, path), "Range"); ranges != 2 { // of keys and of queries
 		t.Errorf("%d Range nodes for two layers", ranges)
 	}
 }
@@ -516,13 +520,7 @@ func TestTextsAsLong(t *testing.T) {
 	if _, err := position.AddALiBi(m, position.ALiBiOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	ranges := 0
-	for _, n := range result(t, m, path).graph.File.Graph.Nodes {
-		if n.Op == "Range" {
-			ranges++
-		}
-	}
-	if ranges != 4 { // of keys and of queries, each
+	if ranges := nodesOf(result(t, m, path), "Range"); ranges != 4 { // of keys and of queries, each
 		t.Errorf("%d Range nodes for two texts", ranges)
 	}
 }

@@ -180,14 +180,11 @@ func queriesLast(m *site.Graph, s *eval.Scope, scores string) bool {
 	if m.Sizes.Length == 1 {
 		return was[k-2] == 1 || was[k-3] != 1
 	}
-	if m.TokenInput() == nil || m.FixedLength() > 0 {
+	at := m.At(m.Sizes.Length + 1).Like(s)
+	if at == nil {
 		return true
 	}
-	at, i := m.At(m.Sizes.Length+1), s.Index()
-	if i < 0 || i >= len(at.Scopes()) {
-		return true
-	}
-	is := at.Scopes()[i].Value(scores).Shape
+	is := at.Value(scores).Shape
 	return len(is) != k || is[k-3] == was[k-3] || is[k-2] != was[k-2]
 }
 

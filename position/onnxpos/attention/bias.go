@@ -34,14 +34,15 @@ type biasKey struct {
 // texts are as long in any case, the value itself: no other one shares what is added.
 func (b *sharedBias) sizes(s *eval.Scope, name string) string {
 	e, ok := b.m.Apart()
-	switch i := s.Index(); {
+	switch {
 	case !ok:
 		return name
-	case e == nil || i < 0 || i >= len(e.Scopes()):
-		return ""
-	default:
-		return fmt.Sprint(e.Scopes()[i].Value(name).Shape)
+	case e != nil:
+		if at := e.Like(s); at != nil {
+			return fmt.Sprint(at.Value(name).Shape)
+		}
 	}
+	return ""
 }
 
 // late is the first node of a graph that stands before one that it needs, looked for

@@ -206,9 +206,8 @@ func (w *windows) ofNode(s *eval.Scope, n *onnx.Node) schemes.SlidingWindow {
 	if w.graph == nil || w.graph.TokenInput() == nil {
 		return schemes.SlidingWindow{}
 	}
-	further := w.graph.At(v.Shape[len(v.Shape)-1] + furtherKeys)
-	i := s.Index()
-	if i < 0 || i >= len(further.Scopes()) || windowOfNode(further.Scopes()[i], n) != window || further.Scopes()[i].Output(n, 0).Len() == v.Len() {
+	further := w.graph.At(v.Shape[len(v.Shape)-1] + furtherKeys).Like(s)
+	if further == nil || windowOfNode(further, n) != window || further.Output(n, 0).Len() == v.Len() {
 		return schemes.SlidingWindow{}
 	}
 	return window

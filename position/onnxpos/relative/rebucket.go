@@ -21,16 +21,12 @@ func (b *Buckets) Rebucket(to schemes.Buckets, rows [][]float64) error {
 		return &position.Refusal{Why: fmt.Sprintf("the model has %d tables, one a layer, which cannot all hold one table's new rows", len(b.twins)+1), Remedies: []report.Remedy{report.Do("", "alone keeps the tables", "max-distance", "D")}}
 	}
 	if rows != nil {
-		values, dims := make([]float64, 0, len(rows)*b.buckets.Heads), []int64{int64(len(rows)), int64(b.buckets.Heads)}
-		for i := range cap(values) {
-			bucket, head := i/b.buckets.Heads, i%b.buckets.Heads
-			if b.axis == 1 {
-				bucket, head = i%len(rows), i/len(rows)
-			}
-			values = append(values, rows[bucket][head])
-		}
+		values, dims := slices.Concat(rows...), []int64{int64(len(rows)), int64(b.buckets.Heads)}
 		if b.axis == 1 {
 			slices.Reverse(dims)
+			for i := range values {
+				values[i] = rows[i%len(rows)][i/len(rows)]
+			}
 		}
 		data, err := onnx.EncodeFloats(b.table.Type, values, nil)
 		if err != nil {

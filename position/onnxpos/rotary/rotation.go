@@ -89,19 +89,7 @@ func (m *Search) Turn(s *eval.Scope, n *onnx.Node) {
 
 // switches reports whether numbers are zeros and ones, of both.
 func switches(v *eval.Value) bool {
-	return eval.Ask(v, "switches", func() bool {
-		ones := 0
-		for i := range v.Len() {
-			switch v.Number(i) {
-			case 0:
-			case 1:
-				ones++
-			default:
-				return false
-			}
-		}
-		return ones > 0 && ones < v.Len()
-	})
+	return len(v.Floats) > 0 && slices.Max(v.Floats) > slices.Min(v.Floats) && v.IsMask(math.Inf(-1))
 }
 
 // columnsOfTurns are the cosines and sines of turns that are written as matrices, of which one value
