@@ -136,7 +136,7 @@ func plainAttention(s *eval.Scope, softmax *onnx.Node, shared *sharedBias, acts 
 		closed = softmax.Title() + " weighs keys for each head of a query, or in blocks of queries: the axis ahead of the keys does not run over queries"
 	} else if written := intoCache(s, c.Product); written != nil {
 		closed = written.Title() + " writes keys into a cache of fixed size: which one is a query's own is not told by its place"
-	} else if fixedKeys(shared.m, v.Shape[k-1]) {
+	} else if shared.m.Sizes.Length == 1 && len(shared.m.CachesOf(v.Shape[k-1])) > 0 {
 		closed = softmax.Title() + " weighs as many keys in every call, those of a cache of fixed size: which one is a query's own is not told by its place"
 	}
 	if closed != "" {
@@ -186,18 +186,6 @@ func queriesLast(m *site.Graph, s *eval.Scope, scores string) bool {
 	}
 	is := at.Value(scores).Shape
 	return len(is) != k || is[k-3] == was[k-3] || is[k-2] != was[k-2]
-}
-
-// fixedKeys reports whether the keys of a single query are as many as a cache of fixed size holds, in every call: one that has no free axis, which
-// would run over tokens.
-func fixedKeys(m *site.Graph, keys int) bool {
-	if m.Sizes.Length != 1 {
-		return false
-	}
-	caches := m.CachesOf(keys)
-	return slices.ContainsFunc(m.File.Graph.Inputs, func(in *onnx.ValueInfo) bool {
-		return caches[in.Name] > 0 && !slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 })
-	})
 }
 
 // averaged is a node that makes queries or keys of those of several positions, between their projection and their product; nil where

@@ -158,8 +158,8 @@ func (p *Probe) FailsAt(length int) *eval.Failure {
 	return f
 }
 
-// failsFirst tries all sequences at a length, where that fails the tokens alone: what fails then is told where it fails with the
-// others, too, and is not that they differ.
+// failsFirst is what fails at a length of all sequences, of the tokens with what was found to want as many, and of the tokens alone: with the
+// last of these, where it fails with all sequences, too, and is not that they differ.
 func (p *Probe) failsFirst(length int) *eval.Failure {
 	together := p.newFailures(p.Sized(length))
 	first := firstOf(together)
@@ -167,11 +167,29 @@ func (p *Probe) failsFirst(length int) *eval.Failure {
 	if first == nil || length == p.Sizes.Length || !others {
 		return first
 	}
+	if len(p.demanded) > 0 && p.firstAt(p.sizedTogether(length)) == nil {
+		return nil
+	}
 	f := p.firstAt(alone)
 	if f != nil && !slices.ContainsFunc(together, func(g eval.Failure) bool { return g.Node == f.Node }) {
 		return first
 	}
 	return f
+}
+
+// sizedTogether are the sizes of another length of the tokens, and of the states, keys and values that were found to want as many places as there
+// are tokens: those of an encoder, in a step of its decoder.
+func (p *Probe) sizedTogether(length int) Sizes {
+	s, held := p.Sized(length), maps.Clone(p.demanded)
+	for _, in := range Given(p.File) {
+		for axis := range in.Dims {
+			if d := (demanded{in.Name, axis}); in.Type.IsFloat() && !isMask(in) && held[d] == p.Sizes.Length {
+				held[d] = length
+			}
+		}
+	}
+	s.demanded = &held
+	return s
 }
 
 // sizedAlone are the sizes of another length of the tokens, while other sequences, if there are others, stay as they are in the first probe.

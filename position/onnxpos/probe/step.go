@@ -92,7 +92,7 @@ func (p *Probe) CachesOf(length int) map[string]int {
 	of := func(in *onnx.ValueInfo) int {
 		is := func(d onnx.Dim) bool { return int(d.Value) == length }
 		axis := 1 + slices.IndexFunc(in.Dims[1:], is)
-		if axis == 0 || slices.ContainsFunc(in.Dims[axis+1:], is) {
+		if axis == 0 || slices.ContainsFunc(in.Dims[axis+1:], is) || slices.ContainsFunc(in.Dims[1:], func(d onnx.Dim) bool { return d.Value < 0 }) { // the free one runs over tokens
 			return 0
 		}
 		return axis
