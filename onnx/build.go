@@ -19,11 +19,13 @@ type NewTensor struct {
 	Raw  []byte
 }
 
-// NewValue is an input, output or inner value with fixed dimensions.
+// NewValue is an input, output or inner value. A dimension that has a name in Params, by its place,
+// is free.
 type NewValue struct {
-	Name string
-	Type DataType
-	Dims []int64
+	Name   string
+	Type   DataType
+	Dims   []int64
+	Params []string
 }
 
 // builtIR is the IR version that built models state: the oldest that has what
@@ -66,8 +68,12 @@ func nodeTitle(n NewNode) string {
 
 func (v NewValue) encode() []byte {
 	var shape []byte
-	for _, d := range v.Dims {
-		shape = appendMessage(shape, 1, appendInt(nil, 1, d))
+	for i, d := range v.Dims {
+		dim := appendInt(nil, 1, d)
+		if i < len(v.Params) && v.Params[i] != "" {
+			dim = appendText(nil, 2, v.Params[i])
+		}
+		shape = appendMessage(shape, 1, dim)
 	}
 	tensor := appendMessage(appendInt(nil, 1, int64(v.Type)), 2, shape)
 	return appendMessage(appendText(nil, 1, v.Name), 2, appendMessage(nil, 1, tensor))

@@ -319,7 +319,7 @@ func (e *Editor) AddInitializer(g *Graph, name string, t DataType, dims []int64,
 	}
 	m := appendMessage(nil, 5, encodeTensor(name, t, dims, raw))
 	if e.file.IRVersion < minFreeInitializers && g.Parent == nil {
-		m = appendMessage(m, 11, NewValue{name, t, dims}.encode())
+		m = appendMessage(m, 11, NewValue{Name: name, Type: t, Dims: dims}.encode())
 	}
 	e.record(g.frame, g.frame.end, 0, patch.Bytes(m), why)
 	return name

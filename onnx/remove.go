@@ -69,7 +69,7 @@ func (e *Editor) AddTable(g *Graph, name string, t DataType, dims []int64, data 
 	head := protowire.AppendVarint(protowire.AppendTag(nil, 5, protowire.BytesType), uint64(content.Size()))
 	m := patch.Concat(patch.Bytes(head), content)
 	if e.file.IRVersion < minFreeInitializers && g.Parent == nil {
-		m = patch.Concat(m, patch.Bytes(appendMessage(nil, 11, NewValue{name, t, dims}.encode())))
+		m = patch.Concat(m, patch.Bytes(appendMessage(nil, 11, NewValue{Name: name, Type: t, Dims: dims}.encode())))
 	}
 	e.record(g.frame, g.frame.end, 0, m, why)
 	return name, nil

@@ -72,7 +72,7 @@ func TestSeeThrough(t *testing.T) {
 		{"Concat of one", []NewNode{node("Concat", []string{"x"}, "y", NewAttribute{Name: "axis", Value: int64(0)})}, []string{"Relu"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			content := NewModel{Opset: 17, Initializers: constants, Inputs: []NewValue{{"x", Float, []int64{2, 3, 4}}}, Outputs: []NewValue{{"z", Float, []int64{2, 3, 4}}},
+			content := NewModel{Opset: 17, Initializers: constants, Inputs: []NewValue{{Name: "x", Type: Float, Dims: []int64{2, 3, 4}}}, Outputs: []NewValue{{Name: "z", Type: Float, Dims: []int64{2, 3, 4}}},
 				Nodes: append(slices.Clone(c.nodes), node("Relu", []string{"y"}, "z"))}.Build()
 			f, err := NewFile(bytes.NewReader(content), int64(len(content)))
 			if err != nil {
@@ -107,7 +107,7 @@ func TestSeeThroughLongChains(t *testing.T) {
 		if backwards {
 			slices.Reverse(nodes)
 		}
-		content := NewModel{Opset: 17, Inputs: []NewValue{{name(0), Float, []int64{2}}}, Outputs: []NewValue{{"z", Float, []int64{2}}}, Nodes: nodes}.Build()
+		content := NewModel{Opset: 17, Inputs: []NewValue{{Name: name(0), Type: Float, Dims: []int64{2}}}, Outputs: []NewValue{{Name: "z", Type: Float, Dims: []int64{2}}}, Nodes: nodes}.Build()
 		f, err := NewFile(bytes.NewReader(content), int64(len(content)))
 		if err != nil {
 			t.Fatal(err)

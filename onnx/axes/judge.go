@@ -160,7 +160,7 @@ func (l *Labels) whollyWeighed() {
 		if len(axes) < 2 || l.inputs[name].Tokens {
 			continue
 		}
-		free, mixed, attend := 0, false, false
+		free, mixed, attend := l.unseen(name), false, false
 		for _, a := range axes {
 			if l.isWeighed(a, 0) {
 				mixed = true
@@ -176,6 +176,19 @@ func (l *Labels) whollyWeighed() {
 			l.inputs[name] = in
 		}
 	}
+}
+
+// unseen counts the free axes of an input, behind that of the batch, that have a single place: they may run over positions.
+func (l *Labels) unseen(name string) (free int) {
+	shape := l.e.Main.Value(name).Shape
+	for _, in := range l.e.File.Graph.Inputs {
+		for d := 1; in.Name == name && d < min(len(in.Dims), len(shape)); d++ {
+			if in.Dims[d].Value < 0 && shape[d] == 1 {
+				free++
+			}
+		}
+	}
+	return free
 }
 
 // channelsFirst reports whether of the four axes of an input the second alone is weighed: a

@@ -128,3 +128,23 @@ func staticCache(t *testing.T, cache string) {
 		t.Errorf("tokens: %v", g.Inputs[0].Dims)
 	}
 }
+
+// TestStepAcross: keys and values of an encoder are of as many places as the encoder has, of which a call tells nothing: what they meet is no encoding.
+func TestStepAcross(t *testing.T) {
+	for name, places := range map[string]string{"past_given": "encoder_sequence", "past_other": "sequence"} {
+		m := built(t, func(m *onnx.NewModel) {
+			step(m, -1, 1, -1, node("Identity", "at", "two"))
+			for _, kind := range []string{"", "_value"} {
+				m.Inputs = append(m.Inputs, onnx.NewValue{Name: name + kind, Type: onnx.Float, Dims: []int64{-1, 2, -1, 2}, Params: []string{"batch", "", places, ""}})
+			}
+			m.Initializers = append(m.Initializers, noise("across", 4, 4))
+			m.Nodes[len(m.Nodes)-1].Outputs[0] = "h0"
+			m.Nodes = append(m.Nodes, node("MatMul", "cq", "h0", "across"), node("Reshape", "capart", "cq", "heads"), withInts(node("Transpose", "cquery", "capart"), "perm", []int64{0, 2, 1, 3}),
+				withInts(node("Transpose", "ckeys", name), "perm", []int64{0, 1, 3, 2}), node("MatMul", "cscores", "cquery", "ckeys"), node("Softmax", "cweights", "cscores"), node("MatMul", "cseen", "cweights", name+"_value"),
+				withInts(node("Transpose", "cback", "cseen"), "perm", []int64{0, 2, 1, 3}), node("Reshape", "cmerged", "cback", "merged"), node("MatMul", "h", "cmerged", "W"))
+		})
+		if got := found(m); got != report.SchemeNone {
+			t.Errorf("%s: %s, %v", name, got, m.Sites()[0].Encoding().Evidence)
+		}
+	}
+}

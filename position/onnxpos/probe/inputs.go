@@ -55,12 +55,16 @@ func (s Sizes) dimension(in *onnx.ValueInfo, axis int, of pictureAxis) int {
 	if s.pasts != nil && (*s.pasts)[d.Param] {
 		return s.past
 	}
-	name := strings.ToLower(d.Param)
-	if cached := strings.ToLower(in.Name); rank > 3 && axis > 0 && (strings.Contains(cached, "past") || strings.Contains(cached, "cache")) && unnamed().MatchString(name) {
-		if slices.ContainsFunc(in.Dims[axis+1:], func(d onnx.Dim) bool { return d.Value < 0 }) { // the last that is free runs over tokens
-			return s.Batch
+	name, owner := strings.ToLower(d.Param), strings.ToLower(in.Name)
+	last := axis > 0 && !slices.ContainsFunc(in.Dims[axis+1:], func(d onnx.Dim) bool { return d.Value < 0 })
+	switch {
+	case last && s.Length == 1 && (crossed().MatchString(name) || unnamed().MatchString(name) && crossed().MatchString(owner)):
+		return across
+	case rank > 3 && axis > 0 && (strings.Contains(owner, "past") || strings.Contains(owner, "cache")) && unnamed().MatchString(name):
+		if last { // of those that are free it runs over tokens
+			return s.past
 		}
-		return s.past
+		return s.Batch
 	}
 	return s.named(name, axis, rank, of)
 }

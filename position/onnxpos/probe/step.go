@@ -21,6 +21,7 @@ import (
 const (
 	calls     = 7
 	firstPast = 4
+	across    = 13 // places of another sequence, an encoder's, by the names of its axes: more than the tokens of any call, and no usual number of heads
 )
 
 // isStep reports whether a graph takes one token, and keys and values of others before it or the place where it stands.
@@ -118,8 +119,8 @@ var caches = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`past|cache|key|value|state|mem|^[kv](_|\d|$)|_[kv](_|\d|$)`)
 })
 
-// crossed are the names of those of another sequence: an encoder's.
-var crossed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`cross|enc`) })
+// crossed are the names of those of another sequence: an encoder's, which has "enc" in its name as "sequence" has.
+var crossed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`cross|(^|[^u])enc`) })
 
 // FirstPosition is the position of the first place that was looked at: 0 but for a graph that takes one token at a time.
 func (p *Probe) FirstPosition() int { return p.Sizes.past }
