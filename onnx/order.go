@@ -1,5 +1,10 @@
 package onnx
 
+import (
+	"slices"
+	"strings"
+)
+
 // Late returns the first node that stands before one that it needs, nil when
 // there is none: then the nodes are in the order in which they run, as the
 // specification asks.
@@ -120,5 +125,32 @@ func (n *Node) Title() string {
 // IsConvolution reports whether a node is a convolution, quantised or not, with an
 // activation or not (facts/ONNX-PATTERNS §6).
 func (n *Node) IsConvolution() bool {
-	return n.Op == "Conv" || n.Op == "FusedConv" || n.Op == "ConvInteger" || n.Op == "QLinearConv"
+	switch n.Op {
+	case "Conv", "FusedConv", "ConvInteger", "QLinearConv", "NhwcConv", "NhwcFusedConv":
+		return true
+	}
+	return false
+}
+
+// Filter is which input of a convolution holds its weights: (channels out, channels in, kernel …).
+func (n *Node) Filter() int {
+	if n.Op == "QLinearConv" {
+		return 3
+	}
+	return 1
+}
+
+// FilterShape is a shape of weights of a convolution as (channels out, channels in, kernel …): NhwcConv alone has the
+// channels that go in last (onnxruntime/python/tools/transformers/fusion_nhwc_conv.py).
+func (n *Node) FilterShape(weights []int) []int {
+	if k := len(weights); n.Op == "NhwcConv" && k > 2 {
+		return slices.Concat(weights[:1], weights[k-1:], weights[1:k-1])
+	}
+	return weights
+}
+
+// ChannelsLast reports whether a convolution or pooling has the channels of its data behind rows and columns (ONNX
+// Runtime's NhwcTransformer, onnxruntime/core/optimizer/nhwc_transformer.cc).
+func (n *Node) ChannelsLast() bool {
+	return strings.HasPrefix(n.Op, "Nhwc") || strings.HasPrefix(n.Op, "QLinear") && n.Int("channels_last", 0) == 1
 }

@@ -350,6 +350,7 @@ type call struct {
 	all   []int  // the places of all inputs
 	laid  []Axis // axes on the way to be kept
 	row   *eval.Operator
+	last  bool // channels stand behind rows and columns
 	quiet bool // nothing that it is made of is content: it is evaluated, and raises no doubt
 }
 
@@ -561,7 +562,14 @@ func (c *call) orders(axis Axis, why string) {
 }
 
 // shape is the shape of output i.
-func (c *call) shape(i int) []int { return c.s.Output(c.n, i).Shape }
+// shape is that of an output; of one whose channels stand last, as if they stood second.
+func (c *call) shape(i int) []int {
+	shape := c.s.Output(c.n, i).Shape
+	if k := len(shape) - 1; c.last && k > 1 {
+		return slices.Concat(shape[:1], shape[k:], shape[1:k])
+	}
+	return shape
+}
 
 // input is the input that is operand i.
 func (c *call) input(i int) int {

@@ -111,6 +111,7 @@ func TestPass(t *testing.T) {
 	shifted := list("from the second", 0, 1, 0, 2, 0, 3, 0, 4, 0, 5)
 	shifted.Dims = []int64{1, 5, 2}
 	constants = append(constants, shifted, noise("zeros", 1, 6, 4), list("1 6 4 1", 1, 6, 4, 1), list("6 4", 6, 4), list("66", 66), list("65", 65), list("6 10", 6, 10), numbers("even numbers", 1, 1, 1, 1, 1, 1), numbers("scales", 1, 2, 1, 3, 1, 1), noise("distances", 4, 11))
+	constants = append(constants, list("last", 3), list("pair", 0, 2), numbers("half", 0.5), noise("filter", 4, 1, 1, 4), noise("wide filter", 4, 3, 1, 4))
 	scores := []onnx.NewNode{with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "x", "k")}
 	weighted := []onnx.NewNode{with(node("Softmax", "w", "b"), "axis", int64(-1)), node("MatMul", "y", "w", "x")}
 	attention := func(between ...onnx.NewNode) []onnx.NewNode {
@@ -184,6 +185,15 @@ func TestPass(t *testing.T) {
 			{Op: "BatchNormalization", Inputs: []string{"rows as channels", "scales", "even numbers", "even numbers", "even numbers"}, Outputs: []string{"n"}}, node("Reshape", "y", "n", "together")}, "meeting at BatchNormalization"},
 		{"a run of positions and columns of weights", []onnx.NewNode{node("MatMul", "by distance", "x", "distances"), node("Reshape", "merged", "by distance", "66"), node("Slice", "run", "merged", "5", "65"), node("Reshape", "shifted", "run", "6 10"),
 			with(with(node("ReduceMax", "of all", "shifted"), "axes", []int64{1}), "keepdims", int64(1)), node("Add", "y", "x", "of all")}, "doubt at Slice"},
+		{"waves along positions", []onnx.NewNode{node("Unsqueeze", "u", "x", "last"), with(node("DFT", "f", "u"), "axis", int64(1)), with(node("Gather", "y", "f", "first"), "axis", int64(3))}, "order by DFT"},
+		{"waves along features", []onnx.NewNode{node("Unsqueeze", "u", "x", "last"), with(node("DFT", "f", "u"), "axis", int64(2)), with(node("Gather", "y", "f", "first"), "axis", int64(3))}, "equivariant"},
+		{"one of two, quantised, by position", []onnx.NewNode{node("Greater", "chosen", "rows", "half"), node("MatMul", "h", "x", "W"), {Op: "QLinearWhere", Domain: "com.microsoft", Inputs: []string{"chosen", "x", "half", "first", "h", "half", "first", "half", "first"}, Outputs: []string{"y"}}}, "order by QLinearWhere"},
+		{"a picture of channels last", []onnx.NewNode{node("Reshape", "p", "x", "1 6 4 1"), with(node("Transpose", "q", "p"), "perm", []int64{0, 1, 3, 2}),
+			{Op: "NhwcConv", Domain: "com.microsoft", Inputs: []string{"q", "filter"}, Outputs: []string{"r"}}, node("Reshape", "y", "r", "together")}, "equivariant"},
+		{"neighbours of channels last", []onnx.NewNode{node("Reshape", "p", "x", "1 6 4 1"), with(node("Transpose", "q", "p"), "perm", []int64{0, 1, 3, 2}),
+			with(onnx.NewNode{Op: "NhwcConv", Domain: "com.microsoft", Inputs: []string{"q", "wide filter"}, Outputs: []string{"r"}}, "pads", []int64{1, 0, 1, 0}), node("Reshape", "y", "r", "together")}, "order by NhwcConv"},
+		{"a sum of two, normalised in groups", []onnx.NewNode{node("Reshape", "p", "x", "1 6 4 1"), with(node("Transpose", "q", "p"), "perm", []int64{0, 1, 3, 2}), node("Unsqueeze", "t", "table", "pair"),
+			with(onnx.NewNode{Op: "SkipGroupNorm", Domain: "com.microsoft", Inputs: []string{"q", "features", "features", "t"}, Outputs: []string{"r"}}, "groups", int64(2)), node("Reshape", "y", "r", "together")}, "meeting at SkipGroupNorm"},
 		{"an operator of nobody's", []onnx.NewNode{{Op: "Rotate", Domain: "acme", Inputs: []string{"x"}, Outputs: []string{"y"}}}, "doubt at Rotate"},
 		{"one that no output needs", []onnx.NewNode{{Op: "Rotate", Domain: "acme", Inputs: []string{"x"}, Outputs: []string{"z"}}, node("Relu", "y", "x")}, "equivariant"},
 		{"rotary embedding in a fused attention", []onnx.NewNode{with(onnx.NewNode{Op: "Attention", Domain: "com.microsoft", Inputs: []string{"x", "wide", "", ""}, Outputs: []string{"y"}}, "do_rotary", int64(1))}, "meeting at Attention"},

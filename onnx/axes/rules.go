@@ -1,8 +1,10 @@
 package axes
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/onnx/eval"
@@ -32,7 +34,7 @@ var rules = [eval.AxisRules]rule{
 	eval.AxesReduce: reduce, eval.AxesRank: rank,
 	eval.AxesProduct: product, eval.AxesQuantizedProduct: quantizedProduct, eval.AxesGemm: gemm, eval.AxesLinear: linear, eval.AxesEinsum: einsum,
 	eval.AxesNormalize: scaled, eval.AxesSkipNormalize: skipNormalization, eval.AxesByChannel: byChannel,
-	eval.AxesConvolve: convolution, eval.AxesPool: pooling, eval.AxesGlobalPool: globalPool, eval.AxesPad: padding, eval.AxesMove: moved, eval.AxesSample: sampled,
+	eval.AxesConvolve: channelsLast(convolution), eval.AxesPool: channelsLast(pooling), eval.AxesGlobalPool: channelsLast(globalPool), eval.AxesPad: padding, eval.AxesMove: moved, eval.AxesSample: sampled, eval.AxesFourier: fourier,
 	eval.AxesRecur: recurrent, eval.AxesState: stateful, eval.AxesAccumulate: cumulative, eval.AxesTriangle: triangle, eval.AxesRotate: rotates,
 	eval.AxesReorder: reorder, eval.AxesQuantizedConcat: quantizedConcat, eval.AxesByToken: byToken, eval.AxesBySample: bySample, eval.AxesFrames: frames,
 	eval.AxesAttend: attention, eval.AxesAttendBlocks: notFollowed, eval.AxesEmbed: embedding, eval.AxesDecode: decode,
@@ -135,6 +137,11 @@ func quantizedProduct(c *call) []*Value {
 // where chooses: between data and a number, which is a mask, or between data and
 // data.
 func where(c *call) []*Value {
+	if strings.HasPrefix(c.n.Op, "QLinear") && c.chose == nil { // each with a scale and a zero point
+		inner := *c
+		inner.chose = []int{0, 1, 4}
+		return where(&inner)
+	}
 	out := c.combine(Multiplied, 0, 1, 2)
 	if c.isData(1) && c.isData(2) && !c.isData(0) {
 		for d, a := range out[0].Axes {
@@ -250,13 +257,16 @@ func byChannel(c *call) []*Value {
 
 // skipNormalization adds the first two inputs and normalises the sum.
 func skipNormalization(c *call) []*Value {
-	out := c.combine(Added, 0, 1)
+	skip := cmp.Or(c.row.Bias, 1)
+	out := c.combine(Added, 0, skip)
 	axes := out[0].Axes
 	if len(axes) > 0 {
 		c.features(axes[len(axes)-1])
 	}
-	for i := 2; i < len(c.in); i++ {
-		c.meet(Multiplied, i, axes, len(axes)-1, false)
+	for i := 1; i < len(c.in); i++ {
+		if i != skip {
+			c.meet(Multiplied, i, axes, len(axes)-1, false)
+		}
 	}
 	return normalised(c, out[0])
 }
@@ -488,6 +498,27 @@ func topK(c *call) []*Value {
 	return []*Value{out, &places}
 }
 
+// channelsLast follows an operator that takes channels ahead of rows and columns, or behind them where the node says so.
+func channelsLast(plain rule) rule {
+	return func(c *call) []*Value {
+		x := c.of(0)
+		rank := len(x.Axes)
+		if !c.n.ChannelsLast() || rank < 3 || len(c.shape(0)) != rank {
+			return plain(c)
+		}
+		inner := *c
+		inner.last = true
+		turned := *x
+		turned.Axes = slices.Concat(x.Axes[:1], x.Axes[rank-1:], x.Axes[1:rank-1])
+		inner.in = slices.Concat([]*Value{&turned}, c.in[1:])
+		out := plain(&inner)
+		for _, v := range out {
+			v.Axes = slices.Concat(v.Axes[:1], v.Axes[2:], v.Axes[1:2])
+		}
+		return out[:min(len(out), 1)]
+	}
+}
+
 // convolution mixes neighbours along its spatial axes, but for patches that do
 // not overlap: each of them becomes one position.
 func convolution(c *call) []*Value {
@@ -545,8 +576,8 @@ func (c *call) kernel() []int64 {
 		return k
 	}
 	var out []int64
-	if w := c.known(1); len(w.Shape) > 2 {
-		for _, size := range w.Shape[2:] {
+	if w := c.n.FilterShape(c.known(c.n.Filter()).Shape); len(w) > 2 {
+		for _, size := range w[2:] {
 			out = append(out, int64(size))
 		}
 	}
@@ -595,10 +626,33 @@ func (c *call) resized(why string) []*Value {
 }
 
 func moved(c *call) []*Value {
-	for _, a := range c.of(0).Axes {
+	x := c.of(0)
+	for _, a := range x.Axes {
 		c.orders(a, "moves positions")
 	}
-	return c.resized("moves positions")
+	if c.n.Op != "Col2Im" {
+		return c.resized("moves positions")
+	}
+	out := &Value{Depends: x.Depends}
+	for d, size := range c.shape(0) { // (batch, channels · pixels of a block, blocks) become (batch, channels, rows, columns)
+		from := x.Axes[min(d, len(x.Axes)-1)]
+		if from.size() != size {
+			from = c.l.derive(shuffled, from, d, size, 0)
+		}
+		out.Axes = append(out.Axes, from)
+	}
+	return []*Value{out}
+}
+
+// fourier puts waves along an axis in the place of its numbers.
+func fourier(c *call) []*Value {
+	const why = "sums over positions with weights of their own"
+	x := c.of(0)
+	if d := eval.FourierAxis(c.n, c.known(2), len(x.Axes)); d >= 0 && d < len(x.Axes) {
+		c.orders(x.Axes[d], why)
+		c.sees(x.Axes[d])
+	}
+	return c.resized(why)
 }
 
 // sampled has a place for each that the second input names: those are its own where data name them, as deformable

@@ -107,6 +107,67 @@ func stft(c *call) ([]*Value, error) {
 	return one(Shaped(a.Type, a.Shape[0], (a.Shape[1]-length)/int(hop)+1, bins, 2)), nil
 }
 
+// fourier is the discrete Fourier transform along an axis: of as many waves as there are numbers, or half where the others are their mirror images, each of
+// a real and an imaginary part (onnx.ai/onnx/operators, DFT).
+func fourier(c *call) ([]*Value, error) {
+	a := c.need(0)
+	d, rank := FourierAxis(c.node, c.need(2), len(a.Shape)), len(a.Shape)
+	if d < 0 || d >= rank-1 {
+		return one(&Value{Type: a.Type}), nil
+	}
+	shape := slices.Clone(a.Shape)
+	if n, ok := c.need(1).Scalar(); ok && n > 0 && n < maxContent {
+		shape[d] = int(n)
+	}
+	shape[rank-1] = 2
+	switch inverse := c.node.Int("inverse", 0) == 1; {
+	case c.node.Int("onesided", 0) == 0:
+	case inverse:
+		shape[rank-1] = 1
+	default:
+		shape[d] = shape[d]/2 + 1
+	}
+	return one(Shaped(a.Type, shape...)), nil
+}
+
+// FourierAxis is the axis along which a DFT goes of data of a rank: what its third input holds, or an attribute up to operator set 19; the second
+// where neither is given, which is that of three axes in both.
+func FourierAxis(n *onnx.Node, given *Value, rank int) int {
+	axis := n.Int("axis", 1)
+	if x, ok := given.Scalar(); ok {
+		axis = int64(x)
+	}
+	if axis < 0 {
+		axis += int64(rank)
+	}
+	return int(axis)
+}
+
+// splitGelu is BiasSplitGelu: one half of the last axis, gated by the other.
+func splitGelu(c *call) ([]*Value, error) {
+	a := c.need(0)
+	if len(a.Shape) == 0 {
+		return one(&Value{Type: a.Type}), nil
+	}
+	shape := slices.Clone(a.Shape)
+	shape[len(shape)-1] /= 2
+	return one(Shaped(a.Type, shape...)), nil
+}
+
+// skipGroupNormalization normalises the sum of two inputs, which is its second output.
+func skipGroupNormalization(c *call) ([]*Value, error) {
+	out, err := sameAsFirst(c)
+	return append(out, out...), err
+}
+
+// qlinearWhere chooses between two quantised inputs, each with its scale and zero point.
+func qlinearWhere(c *call) ([]*Value, error) {
+	inner := *c
+	inner.in = []*Value{c.need(0), c.need(1), c.need(4)}
+	out, err := where(&inner)
+	return typed(out, c.need(1).Type), err
+}
+
 // qlinear is an operator of which two inputs are quantised, each with its scale and zero
 // point: it gives what the plain one gives of the numbers that inputs 0 and 3 stand for, quantised again.
 func qlinear(plain operator) operator {

@@ -208,6 +208,27 @@ func einsumContent(c *call, out *Value, terms []string, right string, sizes map[
 // may be filled up.
 const nchwc = "com.microsoft.nchwc"
 
+// channelsLast is an operator that takes channels ahead of rows and columns, or behind them where the node says so.
+func channelsLast(plain operator) operator {
+	return func(c *call) ([]*Value, error) {
+		x := c.need(0)
+		rank := len(x.Shape)
+		if !c.node.ChannelsLast() || rank < 3 {
+			return plain(c)
+		}
+		inner := *c
+		inner.in = slices.Clone(c.in)
+		inner.in[0] = Shaped(x.Type, slices.Concat(x.Shape[:1], x.Shape[rank-1:], x.Shape[1:rank-1])...)
+		out, err := plain(&inner)
+		for i, v := range out {
+			if len(v.Shape) == rank {
+				out[i] = Shaped(v.Type, slices.Concat(v.Shape[:1], v.Shape[2:], v.Shape[1:2])...)
+			}
+		}
+		return out, err
+	}
+}
+
 func convolution(c *call) ([]*Value, error) {
 	a, w := c.need(0), c.need(1)
 	rank := len(a.Shape) - 2
@@ -220,12 +241,13 @@ func convolution(c *call) ([]*Value, error) {
 		if !w.Ranked || len(w.Shape) != rank+2 {
 			return one(&Value{Type: a.Type}), nil
 		}
-		channels = w.Shape[0]
-		if group := int(c.node.Int("group", 1)); w.Shape[1]*group != a.Shape[1] && c.node.Domain != nchwc {
-			return nil, c.fail("%d channels, the weights take %d", a.Shape[1], w.Shape[1]*group)
+		filter := c.node.FilterShape(w.Shape)
+		channels = filter[0]
+		if group := int(c.node.Int("group", 1)); filter[1]*group != a.Shape[1] && c.node.Domain != nchwc {
+			return nil, c.fail("%d channels, the weights take %d", a.Shape[1], filter[1]*group)
 		}
 		if kernel == nil {
-			for _, d := range w.Shape[2:] {
+			for _, d := range filter[2:] {
 				kernel = append(kernel, int64(d))
 			}
 		}

@@ -203,6 +203,21 @@ var operators = []struct {
 	{"Upsample", []onnx.NewAttribute{{Name: "scales", Value: []float32{1, 1, 2, 3}}}, []string{"f 1x1x2x2"}, []string{"f 1x1x4x6"}},
 	{"Upsample", []onnx.NewAttribute{{Name: "scales", Value: []int64{1, 1, 2, 2}}}, []string{"f 1x1x2x2"}, []string{"f 1x1x4x4"}},
 	{"Upsample", []onnx.NewAttribute{{Name: "scales", Value: []int64{2, 2}}}, []string{"f 1x1x2x2"}, []string{"?"}},
+	{"DFT", []onnx.NewAttribute{{Name: "onesided", Value: int64(1)}}, []string{"f 2x9x1"}, []string{"f 2x5x2"}},
+	{"DFT", []onnx.NewAttribute{{Name: "axis", Value: int64(2)}}, []string{"f 2x3x9x2", "i: 16"}, []string{"f 2x3x16x2"}},
+	{"DFT", []onnx.NewAttribute{{Name: "onesided", Value: int64(1)}, {Name: "inverse", Value: int64(1)}}, []string{"f 2x3x9x2", "i: 16", "i: -2"}, []string{"f 2x3x16x1"}},
+	{"DFT", nil, []string{"f 2x3x9x2", "", "i: 3"}, []string{"?"}},
+	{"DeformConv", []onnx.NewAttribute{{Name: "kernel_shape", Value: []int64{3, 3}}, {Name: "pads", Value: []int64{1, 1, 1, 1}}}, []string{"f 1x2x5x6", "f 4x2x3x3", "f 1x18x5x6"}, []string{"f 1x4x5x6"}},
+	{"com.microsoft NhwcConv", []onnx.NewAttribute{{Name: "strides", Value: []int64{4, 4}}}, []string{"f 1x8x12x3", "f 6x4x4x3"}, []string{"f 1x2x3x6"}},
+	{"com.microsoft NhwcConv", nil, []string{"f 1x8x12x4", "f 6x4x4x3"}, []string{"error"}},
+	{"com.microsoft NhwcFusedConv", []onnx.NewAttribute{{Name: "strides", Value: []int64{4, 4}}}, []string{"f 1x8x12x3", "f 6x3x4x4"}, []string{"f 1x2x3x6"}},
+	{"com.microsoft NhwcMaxPool", []onnx.NewAttribute{{Name: "kernel_shape", Value: []int64{2, 3}}, {Name: "strides", Value: []int64{2, 3}}}, []string{"f 1x8x12x3"}, []string{"f 1x4x4x3"}},
+	{"com.microsoft QLinearConv", []onnx.NewAttribute{{Name: "channels_last", Value: int64(1)}}, []string{"f 1x8x12x3", "f: 1", "f: 0", "f 6x3x8x12", "f: 1", "f: 0", "f: 1", "f: 0"}, []string{"f 1x1x1x6"}},
+	{"com.microsoft QLinearConv", nil, []string{"f 1x3x8x12", "f: 1", "f: 0", "f 6x3x8x12", "f: 1", "f: 0", "f: 1", "f: 0"}, []string{"f 1x6x1x1"}},
+	{"com.microsoft QLinearGlobalAveragePool", []onnx.NewAttribute{{Name: "channels_last", Value: int64(1)}}, []string{"f 1x8x12x3", "f: 1", "f: 0", "f: 1", "f: 0"}, []string{"f 1x1x1x3"}},
+	{"com.microsoft QLinearWhere", nil, []string{"b 2: 1 0", "f 3x2", "f: 1", "f: 0", "f 1x2", "f: 1", "f: 0", "f: 1", "f: 0"}, []string{"f 3x2"}},
+	{"com.microsoft SkipGroupNorm", nil, []string{"f 1x4x4x8", "f 8", "f 8", "f 1x1x1x8"}, []string{"f 1x4x4x8", "f 1x4x4x8"}},
+	{"com.microsoft BiasSplitGelu", nil, []string{"f 1x5x8", "f 8"}, []string{"f 1x5x4"}},
 	{"GridSample", nil, []string{"f 1x1x2x3: 0 1 2 3 4 5", "f 1x1x4x2: -1 -1 0.7 -0.7 0.1 0.9 9 9"}, []string{"f 1x1x1x4: 0 2 4 5"}},
 	{"GridSample", []onnx.NewAttribute{{Name: "align_corners", Value: int64(1)}}, []string{"f 1x1x1x4: 0 1 2 3", "f 1x1x2x2: 0.4 0 0.3 0"}, []string{"f 1x1x1x2: 2 2"}},
 	{"GridSample", nil, []string{"f 1x1x2x3: 0 1 2 3 4 5", "f 1x1x2x2"}, []string{"f 1x1x1x2"}},
@@ -265,7 +280,11 @@ var operators = []struct {
 
 func TestOperators(t *testing.T) {
 	for _, c := range operators {
-		node := onnx.NewNode{Op: c.op, Attributes: c.attributes}
+		domain, op, of := strings.Cut(c.op, " ")
+		if !of {
+			domain, op = "", c.op
+		}
+		node := onnx.NewNode{Op: op, Domain: domain, Attributes: c.attributes}
 		inputs := map[string]*Value{}
 		for i, text := range c.in {
 			name := ""

@@ -25,11 +25,11 @@ func (d *detector) convolutions() (map[mapSize][]*onnx.Node, []mapSize) {
 		if !n.IsConvolution() {
 			continue
 		}
-		v := d.e.Main.Value(n.Output(0))
-		if len(v.Shape) != 4 || v.Shape[2] < 2 || v.Shape[3] < 2 {
+		of, shape := probe.PatchesOf(n, 2), d.e.Main.Value(n.Output(0)).Shape
+		if len(shape) != 4 || shape[of.Rows] < 2 || shape[of.Columns] < 2 {
 			continue
 		}
-		size := mapSize{v.Shape[2], v.Shape[3]}
+		size := mapSize{shape[of.Rows], shape[of.Columns]}
 		if d.maps[size] == nil {
 			d.sizes = append(d.sizes, size)
 		}
@@ -48,7 +48,7 @@ func (d *detector) mapOf(before *onnx.Node, rows, columns int) *probe.Patches {
 	nodes := maps[mapSize{rows, columns}]
 	i, _ := slices.BinarySearchFunc(nodes, before.Index(), func(n *onnx.Node, index int) int { return cmp.Compare(n.Index(), index) })
 	if i > 0 {
-		return &probe.Patches{Node: nodes[i-1], Rows: 2, Columns: 3}
+		return probe.PatchesOf(nodes[i-1], 2)
 	}
 	return d.m.CutApart(before.Index(), rows, columns)
 }

@@ -1,6 +1,7 @@
 package onnxpos
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
@@ -62,5 +63,33 @@ func TestSizes(t *testing.T) {
 				t.Errorf("pictures %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestChannelsLast: patches that a convolution makes of channels behind rows and columns are those of one with channels ahead of them.
+func TestChannelsLast(t *testing.T) {
+	patched := func(conv ...onnx.NewNode) func(*onnx.NewModel) {
+		return func(m *onnx.NewModel) {
+			picture(m)
+			m.Inputs[0].Dims, m.Outputs[0].Dims = []int64{1, 3, 48, 32}, []int64{1, 24, 4}
+			m.Initializers = append(m.Initializers, noise("patch last", 4, 8, 8, 3), noise("pos", 1, 24, 4), floats("one", nil, func(int) float64 { return 1 }), floats("none", nil, func(int) float64 { return 0 }))
+			m.Initializers[2] = integers("flat", 1, 4, 24)
+			m.Nodes = slices.Concat(conv, m.Nodes[1:], []onnx.NewNode{node("Add", "h0", "x", "pos"), node("MatMul", "h", "h0", "W")})
+		}
+	}
+	turned := withInts(node("Transpose", "last", "pixel_values"), "perm", []int64{0, 2, 3, 1})
+	back := withInts(node("Transpose", "patches", "made"), "perm", []int64{0, 3, 1, 2})
+	of := func(op, weights string, more ...string) onnx.NewNode {
+		n := withInts(node(op, "made", slices.Concat([]string{"last"}, more, []string{weights})...), "strides", []int64{8, 8})
+		n.Domain = "com.microsoft"
+		return n
+	}
+	quantised := withInts(of("QLinearConv", "patch", "one", "none"), "channels_last", int64(1))
+	quantised.Inputs = append(quantised.Inputs, "one", "none", "one", "none")
+	for _, conv := range []onnx.NewNode{of("NhwcConv", "patch last"), of("NhwcFusedConv", "patch"), quantised} {
+		m := built(t, patched(turned, conv, back))
+		if got, grid := found(m), m.graph.PatchGrid(); got != "position table of 24 rows of 4, grid 6×4 ×24" || grid != [2]int{6, 4} || !m.graph.CutsOff() {
+			t.Errorf("%s: %s, a grid of %v, cut off %v", conv.Op, got, grid, m.graph.CutsOff())
+		}
 	}
 }

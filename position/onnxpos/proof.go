@@ -90,7 +90,7 @@ func (m *Model) vanished() *onnx.Node {
 			if len(before) != len(after) || len(after) < 3 {
 				continue
 			}
-			for d := 2; d < len(after); d++ {
+			for d := 1; d < len(after); d++ { // channels are as many as they are
 				if after[d] == 1 && before[d] > 1 && m.isFree(m.labels().Of(s, n.Input(0)), d) {
 					return n
 				}

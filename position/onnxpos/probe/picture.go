@@ -312,12 +312,20 @@ func (p *Probe) patches() *Patches {
 		if p.Eval != nil {
 			axis = len(p.Eval.Main.Value(n.Output(0)).Shape) - 2
 		}
-		return &Patches{n, axis, axis + 1}
+		return PatchesOf(n, axis)
 	}
 	if in := p.ImageInput(); in != nil && p.Eval != nil {
 		return p.CutApart(len(p.File.Graph.Nodes), 0, 0)
 	}
 	return nil
+}
+
+// PatchesOf are the patches that a convolution makes, whose rows are the given axis of its output, or the one before where its channels stand last.
+func PatchesOf(n *onnx.Node, rows int) *Patches {
+	if n.ChannelsLast() {
+		rows--
+	}
+	return &Patches{n, rows, rows + 1}
 }
 
 // CutApart is the last Reshape ahead of a node that cuts a picture into so many rows and columns of patches, each beside
@@ -423,7 +431,7 @@ func (p *Probe) frameAxis() int {
 	if axis > 2 || axis < 1 || first == nil {
 		return axis
 	}
-	filter := p.File.Graph.Initializer(first.Input(1))
+	filter := p.File.Graph.Initializer(first.Input(first.Filter()))
 	if filter == nil || len(filter.Dims) < 4 {
 		return axis
 	}
@@ -548,7 +556,7 @@ func (p *Probe) CutsOff() bool {
 	if n == nil || p.Patches != nil || slices.ContainsFunc(n.Ints("pads"), func(pad int64) bool { return pad != 0 }) {
 		return false
 	}
-	filter := p.Eval.Main.Input(n, 1).Shape
+	filter := n.FilterShape(p.Eval.Main.Input(n, n.Filter()).Shape)
 	side, k := p.PatchSize(), len(filter)
 	return k >= 4 && filter[k-2] == side && filter[k-1] == side
 }

@@ -170,8 +170,12 @@ func wants(f eval.Failure, i int) []int {
 	switch {
 	case f.Node.IsConvolution() && i == 0 && len(is) > 1:
 		out := slices.Clone(is)
-		if weights := f.Scope.Input(f.Node, 1).Shape; len(weights) > 1 {
-			out[1] = weights[1] * int(f.Node.Int("group", 1))
+		if weights := f.Node.FilterShape(f.Scope.Input(f.Node, f.Node.Filter()).Shape); len(weights) > 1 {
+			channels := 1
+			if f.Node.ChannelsLast() {
+				channels = len(out) - 1
+			}
+			out[channels] = weights[1] * int(f.Node.Int("group", 1))
 		}
 		return out
 	case f.Node.Op == "Concat" && len(f.Node.Inputs) == 2:
