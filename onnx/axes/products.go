@@ -202,12 +202,17 @@ func (c *call) against(i int, data Axis, inner, own int, out []Axis) Axis {
 	if !c.quiet && len(dims) > 0 {
 		c.l.event(c, event{kind: meets, how: Contracted, input: i, dims: dims, scores: out, other: data})
 	}
-	for _, f := range leaves(brought) {
+	brings(brought, data)
+	return c.weights(brought)
+}
+
+// brings notes what weights sum over to make an axis.
+func brings(axis, summed Axis) {
+	for _, f := range leaves(axis) {
 		if f.mixed == nil {
-			f.mixed = data
+			f.mixed = summed
 		}
 	}
-	return c.weights(brought)
 }
 
 // vector is a product with a vector.
@@ -336,6 +341,11 @@ func (c *call) einsumMeets(terms []string, right string, letters map[rune]Axis, 
 			kind = Contracted
 			summed = append(summed, letters[letter]...)
 			c.sums(letters[letter], i, d)
+		}
+		if summed != nil && !slices.ContainsFunc(dims, func(d dim) bool { return !d.brought }) { // weights, and no row for each position
+			for _, d := range dims {
+				brings(d.data, summed)
+			}
 		}
 		if len(dims) > 0 {
 			c.l.event(c, event{kind: meets, how: kind, input: i, dims: dims, scores: out.Axes, other: summed})

@@ -148,3 +148,22 @@ func TestStepAcross(t *testing.T) {
 		}
 	}
 }
+
+// TestCacheOfLayers: keys of all layers in one cache of fixed size, out of which each is cut by all of its sizes, and into which a call writes at a place that is
+// compared with the first one before.
+func TestCacheOfLayers(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		step(m, 1, 1, -1, node("Cast", "place", "cache_position"), node("Less", "negative", "place", "nothing"), node("Where", "at", "negative", "zeroth", "cache_position"))
+		m.Nodes[0] = withInts(m.Nodes[0], "to", int64(onnx.Float))
+		m.Inputs[1].Dims = []int64{1, 1, 16, 2, 2}
+		m.Inputs = append(m.Inputs, onnx.NewValue{Name: "cache_position", Type: onnx.Int64, Dims: []int64{1}})
+		m.Initializers = append(m.Initializers, floats("nothing", nil, func(int) float64 { return 0 }), integers("zeroth", 0), integers("starts", 0, 0, 0, 0, 0), integers("ends", 1, 1, 16, 2, 2), integers("axes", 0, 1, 2, 3, 4), integers("lead", 0),
+			integers("pair", 1, 1, 2), integers("layer shape", 1, 16, 2, 2))
+		i := slices.IndexFunc(m.Nodes, func(n onnx.NewNode) bool { return n.Outputs[0] == "keys" })
+		m.Nodes = slices.Replace(m.Nodes, i, i+1, node("Slice", "cut", "past", "starts", "ends", "axes"), node("Reshape", "layer", "cut", "layer shape"), withInts(node("Concat", "where", "zeroth", "at"), "axis", int64(0)), node("Reshape", "index", "where", "pair"),
+			node("ScatterND", "written", "layer", "index", "apart"), withInts(node("Transpose", "keys", "written"), "perm", []int64{0, 2, 1, 3}))
+	})
+	if got := found(m); got != "position table of 16 rows of 4 ×16" {
+		t.Error(got, m.Sites()[0].Encoding().Evidence)
+	}
+}

@@ -232,29 +232,59 @@ func (p *Probe) widen(inputs map[string]*eval.Value) {
 	}
 }
 
-// recut gives the shape of a Reshape, which was traced for a batch of one, the batch of the calls: in its first size, as the data have it; and the
-// indices of a ScatterElements, which writes into a cache of fixed size.
+// recut gives nodes that were traced for a batch of one the batch of the calls: the sizes of a Reshape, the ends of a Slice, and what writes into a cache of
+// fixed size.
 func recut(_ *eval.Scope, n *onnx.Node, inputs []*eval.Value) {
-	if n.Op == "ScatterElements" && len(inputs) > 2 {
+	switch {
+	case n.Op == "ScatterElements" && len(inputs) > 2:
 		at, updates := inputs[1], inputs[2]
 		if at.Known() && len(at.Shape) > 0 && at.Shape[0] == 1 && len(updates.Shape) > 0 && updates.Shape[0] == calls {
 			inputs[1] = eval.IntValue(at.Type, slices.Concat([]int{calls}, at.Shape[1:]), slices.Repeat(at.Ints, calls))
 		}
-		return
+	case n.Op == "ScatterND" && len(inputs) > 2 && slices.Contains(inputs[2].Shape, calls): // the places were computed for one
+		inputs[1], inputs[2] = &eval.Value{Type: inputs[1].Type}, &eval.Value{Type: inputs[2].Type}
+	case n.Op == "Slice" && len(inputs) > 3 && inputs[2].Known() && inputs[3].Known() && len(inputs[2].Ints) == len(inputs[3].Ints):
+		ends := slices.Clone(inputs[2].Ints)
+		for i, d := range inputs[3].Ints {
+			if d >= 0 && int(d) < len(inputs[0].Shape) && inputs[0].Shape[d] == calls && ends[i] == 1 {
+				ends[i] = calls
+			}
+		}
+		inputs[2] = eval.IntValue(inputs[2].Type, inputs[2].Shape, ends)
+	case n.Op == "Reshape" && len(inputs) > 1 && inputs[1].Known():
+		if to := batched(inputs[0], inputs[1].Ints); to != nil {
+			inputs[1] = eval.IntValue(inputs[1].Type, inputs[1].Shape, to)
+		}
 	}
-	if n.Op != "Reshape" || len(inputs) < 2 || len(inputs[0].Shape) == 0 || inputs[0].Shape[0]%calls != 0 || !inputs[1].Known() || inputs[1].Len() == 0 || inputs[1].Ints[0] < 1 {
-		return
+}
+
+// batched are the sizes to which a value with the batch of the calls is cut, where it was to be cut to others for a batch of one: the batch stands
+// behind as many elements as in the value. nil where they do not fit.
+func batched(v *eval.Value, sizes []int64) []int64 {
+	batch := slices.IndexFunc(v.Shape, func(size int) bool { return size%calls == 0 })
+	if batch < 0 {
+		return nil
 	}
-	to := slices.Clone(inputs[1].Ints)
-	product := 1
-	for _, d := range to {
-		product *= int(d)
+	ahead, at, product := 1, 0, 1
+	for _, size := range v.Shape[:batch] {
+		ahead *= size
 	}
-	open := product < 0 && int(to[0]) != inputs[0].Shape[0] && inputs[0].Len()%(-product*calls) == 0 // one size is what is left
-	if open || product*calls == inputs[0].Len() {
-		to[0] *= calls
-		inputs[1] = eval.IntValue(inputs[1].Type, inputs[1].Shape, to)
+	for ; at < len(sizes) && ahead > 1 && sizes[at] > 0 && ahead%int(sizes[at]) == 0; at++ {
+		ahead /= int(sizes[at])
 	}
+	for _, size := range sizes {
+		product *= int(size)
+	}
+	if ahead > 1 || at == len(sizes) || sizes[at] < 1 {
+		return nil
+	}
+	open := product < 0 && int(sizes[at]) != v.Shape[batch] && v.Len()%(-product*calls) == 0 // one size is what is left
+	if !open && product*calls != v.Len() {
+		return nil
+	}
+	to := slices.Clone(sizes)
+	to[at] *= calls
+	return to
 }
 
 // stack puts the numbers that a value has in several calls behind one another along the batch of the data that it meets; nil where they
@@ -279,6 +309,9 @@ func stack(s *eval.Scope, name string, evaluated []*eval.Evaluator, meeting bool
 	}
 	rank, meets := len(v.Shape), false
 	for _, r := range s.Consumers(name) {
+		if out := s.Output(r, 0).Type; out != 0 && !out.IsFloat() { // an index or a condition, of which there is one
+			return nil
+		}
 		for _, other := range r.Inputs {
 			if o := s.Value(other); other != name && o.Ranked && o.Unknowable() {
 				rank, meets = max(rank, len(o.Shape)), true
