@@ -52,7 +52,9 @@ func samples(c *call) ([]*Value, error) {
 	}
 	switch {
 	case c.node.Op == "ArrayFeatureExtractor":
-		return one(wide(c.need(1).Len())), nil
+		out := wide(c.need(1).Len())
+		out.Type = x.Type
+		return one(out), nil
 	case c.node.Op == "FeatureVectorizer":
 		n := 0
 		for _, d := range c.node.Ints("inputdimensions") {

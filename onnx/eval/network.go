@@ -445,7 +445,11 @@ func fusedAttention(c *call) ([]*Value, error) {
 	if out := fusedAttentionContent(c); out != nil {
 		return one(out), nil
 	}
-	return one(Shaped(a.Type, a.Shape[0], a.Shape[1], width)), nil
+	t := a.Type
+	if t.IsInteger() { // QAttention gives numbers of its scales' type, which is the bias'
+		t = bias.Type
+	}
+	return one(Shaped(t, a.Shape[0], a.Shape[1], width)), nil
 }
 
 // biased fails where a bias, input i, is not for so many queries and keys, and those of the past (−1: not known): as many of each as that, or

@@ -61,6 +61,84 @@ func TestFixKnows(t *testing.T) {
 	}
 }
 
+// TestFixStates: what is declared where only some axes become numbers, of texts of a fixed length, of pictures in patches, of axes that hang together, and
+// of numbers in 8 bits, which are declared as they are stored.
+func TestFixStates(t *testing.T) {
+	patches := func(m *onnx.NewModel) {
+		picture(m)
+		m.Inputs[0].Dims, m.Outputs[0].Dims = []int64{1, 3, -1, -1}, []int64{1, -1, 4}
+		m.Initializers[2] = integers("flat", 1, 4, -1)
+		m.Initializers = append(m.Initializers, integers("zeroth", 0), integers("third", 3), integers("one", 1), integers("none", 0))
+		for i := range m.Initializers[len(m.Initializers)-4:] {
+			m.Initializers[len(m.Initializers)-4+i].Dims = nil
+		}
+		m.Nodes = append(m.Nodes, node("Shape", "sides", "patches"), node("Gather", "columns", "sides", "third"), node("Range", "counted", "none", "columns", "one"), node("MatMul", "h", "x", "W"))
+	}
+	for _, c := range []struct {
+		name   string
+		change func(m *onnx.NewModel)
+		axes   []position.Axis
+		want   map[string][]int64
+		not    []string
+	}{
+		{"a text of fixed length", func(m *onnx.NewModel) {
+			m.Inputs[0].Dims, m.Outputs[0].Dims = []int64{-1, 6}, []int64{-1, 6, 4}
+		}, []position.Axis{{Name: "ids:0", Size: 2}}, map[string][]int64{"p": {6}, "pe": {6, 4}, "te": {2, 6, 4}}, nil},
+		{"one side of a picture", patches, []position.Axis{{Name: "pixel_values:2", Size: 32}}, nil, []string{"counted", "x"}},
+		{"both sides", patches, []position.Axis{{Name: "pixel_values:2", Size: 32}, {Name: "pixel_values:3", Size: 48}}, map[string][]int64{"counted": {6}, "x": {1, 24, 4}}, nil},
+		{"a mask that is as long", func(m *onnx.NewModel) {
+			m.Inputs[0].Dims, m.Outputs[0].Dims = []int64{-1, -1}, []int64{-1, -1, 4}
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "mask", Type: onnx.Int64, Dims: []int64{-1, -1}})
+			m.Nodes = append(m.Nodes, node("Mul", "seen", "ids", "mask"), node("Shape", "sizes", "seen"), node("ConstantOfShape", "zeros", "sizes"))
+		}, []position.Axis{{Name: "ids:0", Size: 1}, {Name: "mask:0", Size: 1}}, nil, []string{"seen", "zeros", "p"}},
+		{"numbers in 8 bits", func(m *onnx.NewModel) {
+			m.Inputs[0].Dims, m.Outputs[0].Dims = []int64{-1, 6}, []int64{-1, 6, 4}
+			m.Initializers = append(m.Initializers, floats("scale", nil, func(int) float64 { return 0.1 }), onnx.NewTensor{Name: "zero8", Type: onnx.Uint8, Raw: []byte{128}})
+			m.Nodes[5] = node("Add", "h0", "te", "pe")
+			m.Nodes = append(m.Nodes, node("QuantizeLinear", "q", "h0", "scale", "zero8"), node("DequantizeLinear", "h", "q", "scale", "zero8"))
+		}, []position.Axis{{Name: "ids:0", Size: 1}}, map[string][]int64{"q": {1, 6, 4}}, nil},
+	} {
+		m := built(t, c.change)
+		if _, err := position.Extend(m, position.ExtendOptions{Fix: c.axes}); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		declared := map[string][]int64{}
+		for _, v := range result(t, m, saved(t, c.change)).graph.File.Graph.ValueInfos {
+			for _, d := range v.Dims {
+				declared[v.Name] = append(declared[v.Name], d.Value)
+			}
+			if v.Name == "q" && v.Type != onnx.Uint8 {
+				t.Errorf("%s: %s is declared to hold %v", c.name, v.Name, v.Type)
+			}
+		}
+		for name, want := range c.want {
+			if !slices.Equal(declared[name], want) {
+				t.Errorf("%s: %s is declared %v, want %v", c.name, name, declared[name], want)
+			}
+		}
+		for _, name := range c.not {
+			if declared[name] != nil {
+				t.Errorf("%s: %s is declared %v, and is as large as callers choose", c.name, name, declared[name])
+			}
+		}
+	}
+}
+
+// TestFixPast: rows are counted from the first token of keys and values that are given, when their number is in the file as when it is not.
+func TestFixPast(t *testing.T) {
+	change := func(m *onnx.NewModel) {
+		step(m, -1, 3, -1, node("Shape", "shape", "past"), node("Slice", "before", "shape", "two", "three"), node("Add", "at", "before", "counted"))
+	}
+	m := built(t, change)
+	if _, err := position.Extend(m, position.ExtendOptions{Fix: []position.Axis{{Name: "past:2", Size: 5}}}); err != nil {
+		t.Fatal(err)
+	}
+	if after := result(t, m, saved(t, change)); found(after) != found(built(t, change)) {
+		t.Errorf("%s became %s", found(built(t, change)), found(after))
+	}
+}
+
 // TestFixRefuses: more tokens than positions, names that are not there, two numbers for one axis.
 func TestFixRefuses(t *testing.T) {
 	for _, c := range []struct {

@@ -339,6 +339,7 @@ func (c *Change) inputs() map[string]*eval.Value {
 			if in.Name == recording.Name {
 				in.Dims[c.framesAxis].Value = int64(c.Frames)
 			}
+		case c.New == 0: // of which free axes alone become numbers
 		case fixed > 0:
 			for i, d := range in.Dims {
 				if int(d.Value) == fixed && isSequenceAxis(in, i) {

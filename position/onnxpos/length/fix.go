@@ -66,17 +66,25 @@ func (c *Change) Fix(axes []position.Axis) (tokens int, err error) {
 	if len(free) > maxFree {
 		return 0, &position.Refusal{Why: fmt.Sprintf("%d axes of inputs would stay free", len(free)), Instead: "name more of them"}
 	}
-	first := c.sized(fixed, "")
+	first := c.sized(fixed, "", nil)
 	known := c.Graph.FailsAnyway()
 	for _, f := range first.Failures {
 		if !known[f.Node] {
 			return tokens, &position.Refusal{Why: fmt.Sprintf("the graph cannot run with these sizes: %s: %v", f.Node.Title(), f.Err), Instead: "choose others, or export the model for them"}
 		}
 	}
-	runs := []*eval.Evaluator{first}
+	runs, failing := []*eval.Evaluator{first}, first
 	for _, name := range free {
-		if e := c.sized(fixed, name); len(e.Failures) == len(first.Failures) {
-			runs = append(runs, e)
+		before := len(runs)
+		for _, size := range []func(int) int{func(n int) int { return max(2*n, 1) }, func(n int) int { return n + 1 }} { // of patches there may be as many with one pixel more
+			if e := c.sized(fixed, name, size); len(e.Failures) == len(first.Failures) {
+				runs = append(runs, e)
+			} else if before == len(runs) {
+				failing = e
+			}
+		}
+		if before == len(runs) { // what lies behind the failure is not known, and stays free
+			runs = append(runs, failing)
 		}
 	}
 	c.stateInputs(fixed)
@@ -130,9 +138,9 @@ func sizeOf(param string, sizes map[string]int) (total int, ok bool) {
 	return total, len(parts) > 1
 }
 
-// sized evaluates the graph as it is planned with inputs of these sizes and unknown numbers; an axis of a name is
-// one larger than the others that are free.
-func (c *Change) sized(fixed map[string]*onnx.ValueInfo, larger string) *eval.Evaluator {
+// sized evaluates the graph as it is planned with inputs of these sizes and unknown numbers; the axes of a name that stay free are
+// of another size.
+func (c *Change) sized(fixed map[string]*onnx.ValueInfo, other string, size func(int) int) *eval.Evaluator {
 	inputs := map[string]*eval.Value{}
 	for name, v := range c.inputsWith(func(in *onnx.ValueInfo) {
 		if f := fixed[in.Name]; f != nil {
@@ -141,15 +149,17 @@ func (c *Change) sized(fixed map[string]*onnx.ValueInfo, larger string) *eval.Ev
 	}) {
 		shape := slices.Clone(v.Shape)
 		for i, d := range fixed[name].Dims {
-			if d.Value < 0 && cmp.Or(d.Param, place(fixed[name], i)) == larger {
-				shape[i]++
+			if d.Value < 0 && cmp.Or(d.Param, place(fixed[name], i)) == other {
+				shape[i] = size(shape[i])
 			}
 		}
 		if inputs[name] = eval.Shaped(v.Type, shape...); !v.Ranked {
 			inputs[name] = &eval.Value{Type: v.Type}
 		}
 	}
-	return c.evaluate(inputs)
+	e := c.evaluate(inputs)
+	e.Unquantized = false // values are declared as they are stored
+	return e
 }
 
 // stateInputs declares the numbers of inputs.
@@ -171,8 +181,8 @@ func (c *Change) stateValues(runs []*eval.Evaluator) {
 			continue
 		}
 		declared[info.Name] = true
-		shape := agreed(runs, info.Name)
-		if !info.Ranked || len(shape) != len(info.Dims) {
+		shape, known := agreed(runs, info.Name)
+		if !info.Ranked || !known || len(shape) != len(info.Dims) {
 			continue
 		}
 		for i, d := range info.Dims {
@@ -185,8 +195,8 @@ func (c *Change) stateValues(runs []*eval.Evaluator) {
 	for _, n := range c.Graph.File.Graph.Nodes {
 		for _, name := range n.Outputs {
 			v := runs[0].Main.Value(name)
-			shape := agreed(runs, name)
-			if name == "" || declared[name] || !v.Ranked || v.Type == 0 || slices.Contains(shape, -1) {
+			shape, known := agreed(runs, name)
+			if name == "" || declared[name] || !known || v.Type == 0 || slices.Contains(shape, -1) {
 				continue
 			}
 			dims := make([]int64, len(shape))
@@ -201,14 +211,13 @@ func (c *Change) stateValues(runs []*eval.Evaluator) {
 	}
 }
 
-// agreed is the shape of a value, −1 where runs differ; nil where it is not known.
-func agreed(runs []*eval.Evaluator, name string) []int {
-	var out []int
+// agreed is the shape of a value, −1 where runs differ; false where it is not known.
+func agreed(runs []*eval.Evaluator, name string) (out []int, known bool) {
 	for i, e := range runs {
 		v := e.Main.Value(name)
 		switch {
 		case !v.Ranked || i > 0 && len(v.Shape) != len(out):
-			return nil
+			return nil, false
 		case i == 0:
 			out = slices.Clone(v.Shape)
 			continue
@@ -219,5 +228,5 @@ func agreed(runs []*eval.Evaluator, name string) []int {
 			}
 		}
 	}
-	return out
+	return out, true
 }

@@ -382,6 +382,9 @@ func (p *Probe) probeSizes() Sizes {
 	} else if p.isStep() {
 		s.Length = 1
 	}
+	if s.Length > 1 {
+		s.past = p.fixedPast()
+	}
 	if in := p.WaveInput(); in != nil && in.Dims[len(in.Dims)-1].Value < 0 {
 		s.Length = p.waveLength(s)
 	}

@@ -54,9 +54,8 @@ func (p *Probe) cached() (out []*onnx.ValueInfo) {
 	return out
 }
 
-// pasts are the names of the axes of cached tokens that are no other input's: of keys and values that stand ahead of those of a call.
-func (p *Probe) pasts() *map[string]bool {
-	out := map[string]bool{}
+// ahead are the axes of cached tokens of keys and values that stand ahead of those of a call.
+func (p *Probe) ahead() (out []onnx.Dim) {
 	for _, c := range p.cached() {
 		for _, n := range p.File.Graph.Nodes {
 			axis := -1
@@ -68,9 +67,20 @@ func (p *Probe) pasts() *map[string]bool {
 			case at > 2 && eval.Is(n, eval.Attention):
 				axis = len(c.Dims) - 2
 			}
-			if axis > 0 && axis < len(c.Dims) && c.Dims[axis].Value < 0 && c.Dims[axis].Param != "" {
-				out[c.Dims[axis].Param] = true
+			if axis > 0 && axis < len(c.Dims) {
+				out = append(out, c.Dims[axis])
 			}
+		}
+	}
+	return out
+}
+
+// pasts are the names of the axes of cached tokens that are no other input's.
+func (p *Probe) pasts() *map[string]bool {
+	out := map[string]bool{}
+	for _, d := range p.ahead() {
+		if d.Value < 0 && d.Param != "" {
+			out[d.Param] = true
 		}
 	}
 	cached := p.cached()
@@ -122,7 +132,17 @@ var caches = sync.OnceValue(func() *regexp.Regexp {
 // crossed are the names of those of another sequence: an encoder's, which has "enc" in its name as "sequence" has.
 var crossed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`cross|(^|[^u])enc`) })
 
-// FirstPosition is the position of the first place that was looked at: 0 but for a graph that takes one token at a time.
+// fixedPast is of how many tokens the keys and values are that stand ahead of those of a call, 0 where that is free, or not one number.
+func (p *Probe) fixedPast() int {
+	ahead := p.ahead()
+	if len(ahead) == 0 || slices.ContainsFunc(ahead, func(d onnx.Dim) bool { return d.Value != ahead[0].Value }) {
+		return 0
+	}
+	return max(int(ahead[0].Value), 0)
+}
+
+// FirstPosition is the position of the first place that was looked at: 0 but for a graph that takes one token at a time, or stands behind keys and
+// values of so many tokens.
 func (p *Probe) FirstPosition() int { return p.Sizes.past }
 
 // Cached is how many tokens of a length are given as keys and values: those before the ones that the graph takes at a time.
