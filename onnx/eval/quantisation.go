@@ -25,11 +25,7 @@ func (c *call) quantized(a, scale, zero *Value, t onnx.DataType) *Value {
 		return out
 	}
 	z, _ := zero.Scalar()
-	low, high := 0.0, math.Exp2(float64(t.Bits()))-1
-	if t.IsSigned() {
-		high = math.Floor(high / 2)
-		low = -high - 1
-	}
+	low, high := bounds(t)
 	out.Ints = make([]int64, a.Len())
 	for i := range out.Ints {
 		out.Ints[i] = int64(math.Min(math.Max(math.RoundToEven(round(a.Type, a.Number(i)/s))+z, low), high))
@@ -263,4 +259,30 @@ func dynamicQuantize(c *call) ([]*Value, error) {
 	out[1] = FloatValue(onnx.Float, []int{}, []float64{scale}).from(a)
 	out[2] = IntValue(onnx.Uint8, []int{}, []int64{int64(zero)}).from(a)
 	return out, nil
+}
+
+// Reach is what numbers the output of a node that quantises by one scale can stand for, and how far apart they are; false for other nodes
+// (onnx.ai/onnx/operators, QuantizeLinear: saturates).
+func (s *Scope) Reach(n *onnx.Node) (least, most, step float64, ok bool) {
+	if n.Op != "QuantizeLinear" || len(n.Inputs) < 2 {
+		return 0, 0, 0, false
+	}
+	t := s.held(n.Output(0)).Type
+	step, known := s.Input(n, 1).Scalar()
+	zero, _ := s.Input(n, 2).Scalar()
+	if !known || step <= 0 || !t.IsInteger() {
+		return 0, 0, 0, false
+	}
+	low, high := bounds(t)
+	return (low - zero) * step, (high - zero) * step, step, true
+}
+
+// bounds are the least and the largest number of a type of whole numbers.
+func bounds(t onnx.DataType) (low, high float64) {
+	high = math.Exp2(float64(t.Bits())) - 1
+	if t.IsSigned() {
+		high = math.Floor(high / 2)
+		low = -high - 1
+	}
+	return low, high
 }

@@ -26,12 +26,13 @@ func (m *Model) inspectBeyond() {
 		return
 	}
 	m.graph.FindApart(m.sites)
+	m.findSaturations()
 	known := m.graph.FailsAnyway()
 	var lengths []int
 	at := map[int][]site.Site{} // by capacity: each is probed once
 	for _, s := range m.sites {
 		e := s.Encoding()
-		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || e.Apart || s.Fused() {
+		if e.Capacity == 0 || e.Capacity > maxBeyondProbe || e.Apart || s.Fused() || e.Form == report.FormRuntime && e.Beyond == report.BeyondClamps {
 			continue
 		}
 		if at[e.Capacity] == nil {
@@ -57,6 +58,21 @@ func (m *Model) inspectBeyond() {
 			_, rows := s.(*tableSite)
 			if !rows && s.Encoding().Form != report.FormBaked || m.graph.Grows(s, probe) { // else of an input of one size
 				s.SetBeyond(m.beyond(s, probe), chance...)
+			}
+		}
+	}
+}
+
+// findSaturations tells which encodings that the graph computes end where their positions are cut off, as they are quantised.
+func (m *Model) findSaturations() {
+	for _, q := range m.graph.Saturations() {
+		says := fmt.Sprintf("%s rounds positions to steps of %.4g of the last of %d, and cuts the others off", q.Node.Title(), q.Step/q.Most, q.Length)
+		for _, s := range m.sites {
+			where := s.Encoding().Where
+			if m.graph.Feeds(q.Node, func(n *onnx.Node) bool {
+				return slices.ContainsFunc(where, func(w report.Where) bool { return w.Node == n.Title() })
+			}) {
+				s.Stops(q.Length, report.Evidence{Kind: "structure", Says: says})
 			}
 		}
 	}

@@ -1,11 +1,14 @@
 package onnxpos
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/onnx"
 	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/report"
 )
 
 // quantised adds rows of a table of whole numbers by position, of which each scale has its share.
@@ -77,5 +80,46 @@ func TestQuantisedBias(t *testing.T) {
 	}
 	if plain, is := told(false), told(true); plain != is || !strings.HasPrefix(is, "relative-table") {
 		t.Errorf("%q quantised, %q otherwise", is, plain)
+	}
+}
+
+// TestQuantisedPositions: positions that are quantised end where the numbers of 8 bits do; tables are not made of such, nor are such graphs made longer, or
+// a bias that is quantised behind its table.
+func TestQuantisedPositions(t *testing.T) {
+	computed := func(steps float64) func(m *onnx.NewModel) {
+		return func(m *onnx.NewModel) {
+			freeText(m, 8)
+			m.Initializers = append(m.Initializers, floats("frequencies", []int64{1, 4}, func(i int) float64 { return math.Pow(10000, -float64(i)/4) }), integers("last", -1),
+				floats("scale", nil, func(int) float64 { return steps }), onnx.NewTensor{Name: "zero8", Type: onnx.Uint8, Raw: []byte{0}})
+			m.Nodes = slices.Concat(m.Nodes[:4], []onnx.NewNode{withInts(node("Cast", "pf", "p"), "to", int64(onnx.Float)), node("QuantizeLinear", "q", "pf", "scale", "zero8"), node("DequantizeLinear", "steps", "q", "scale", "zero8"),
+				node("Unsqueeze", "column", "steps", "last"), node("Mul", "angles", "column", "frequencies"), node("Sin", "sin", "angles"), node("Cos", "cos", "angles"), withInts(node("Concat", "pe", "sin", "cos"), "axis", int64(-1)), node("Add", "h0", "te", "pe"), m.Nodes[4]})
+		}
+	}
+	m := built(t, computed(0.1))
+	e := m.Sites()[0].Encoding()
+	if e.Capacity != 26 || e.Beyond != report.BeyondClamps { // 0 to 25.5
+		t.Errorf("%s ×%d, %s", e.Scheme, e.Capacity, e.Beyond)
+	}
+	if _, err := position.Bake(m, position.BakeOptions{Length: 20}); err == nil || !strings.Contains(err.Error(), "rounds and cuts off") {
+		t.Errorf("a table of quantised positions: %v", err)
+	}
+	if _, err := position.Extend(built(t, computed(0.1)), position.ExtendOptions{Length: 40}); err == nil || !strings.Contains(err.Error(), "cuts numbers of the new length off at 25.5") {
+		t.Errorf("more of quantised positions: %v", err)
+	}
+	bias := func(m *onnx.NewModel) {
+		freeText(m, 8)
+		m.Initializers = append(m.Initializers, floats("alibi", []int64{1, 16, 16}, func(i int) float64 { return -0.25 * math.Abs(float64(i%16-i/16)) }), integers("from", 0, 0), integers("axes", 1, 2), integers("n shape", 1),
+			floats("scale", nil, func(int) float64 { return 0.02 }), onnx.NewTensor{Name: "zero8", Type: onnx.Uint8, Raw: []byte{255}})
+		m.Nodes = slices.Concat(m.Nodes[:4], []onnx.NewNode{node("Reshape", "n1", "n", "n shape"), withInts(node("Concat", "sides", "n1", "n1"), "axis", int64(0)), node("Slice", "near", "alibi", "from", "sides", "axes"),
+			node("QuantizeLinear", "near8", "near", "scale", "zero8"), node("DequantizeLinear", "b", "near8", "scale", "zero8")}, oneHead("", "te", "te")[:4],
+			[]onnx.NewNode{node("Add", "biased", "scores", "b"), node("Softmax", "weights", "biased"), node("MatMul", "h", "weights", "te")})
+	}
+	if got := found(built(t, bias)); !strings.HasPrefix(got, "ALiBi") {
+		t.Fatal(got, built(t, bias).Sites()[0].Encoding().Evidence)
+	}
+	for length, refused := range map[int]bool{20: false, 40: true} { // −4.75 and −9.75, where 8 bits end at −5.1
+		if _, err := position.Extend(built(t, bias), position.ExtendOptions{Length: length}); (err != nil) != refused {
+			t.Errorf("a bias of %d positions: %v", length, err)
+		}
 	}
 }

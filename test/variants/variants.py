@@ -174,17 +174,18 @@ def made(make: Make, source: Path, target: Path) -> bool:
 
 
 def reading(tool: str, path: Path) -> tuple[Any, list[tuple[Any, ...]]]:
-    """The capacity of a model, and its encodings by what a variant should keep."""
+    """The capacity of a model, and its encodings by what a variant should keep: but where a quantiser cuts positions off that the graph computes."""
     run = subprocess.run([tool, "inspect", "--json", str(path)], capture_output=True, text=True, timeout=SECONDS)
     if run.returncode not in (0, 1):
         return run.stderr.strip(), []
     report, out = json.loads(run.stdout), []
-    for e in report["encodings"]:
+    cut = [e["form"] == "runtime" and e["beyond"] == "clamps" for e in report["encodings"]]
+    for e, ends in zip(report["encodings"], cut, strict=True):
         p, base = e["parameters"], e["parameters"].get("base")
         rows = p.get("rows") if e["scheme"] in ("learned", "sinusoidal") and e["form"] != "runtime" else None
         out.append((e["scheme"], rows, p.get("dim"), p.get("offset"), base and float(f"{base:.3g}"), p.get("rotary_dim"), p.get("layout"), (p.get("scaling") or {}).get("type"),
-                    p.get("max_distance"), str(p.get("window")), str(p.get("grid")), e["capacity"], str(e["layers"]) if e["scheme"] == "rope" else ""))
-    return report["length"].get("capacity"), sorted(out, key=str)
+                    p.get("max_distance"), str(p.get("window")), str(p.get("grid")), None if ends else e["capacity"], str(e["layers"]) if e["scheme"] == "rope" else ""))
+    return None if any(cut) else report["length"].get("capacity"), sorted(out, key=str)
 
 
 def main() -> None:

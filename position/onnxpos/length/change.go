@@ -423,6 +423,12 @@ func (c *Change) accept(e *eval.Evaluator) error {
 			}
 		}
 	}
+	before := probe.CutOff(c.Graph.Eval)
+	for _, q := range probe.CutOff(e) {
+		if !slices.Contains(before, q) {
+			return &position.Refusal{Why: fmt.Sprintf("%s cuts numbers of the new length off at %.4g", q.Node.Title(), q.End), Instead: "quantise the model again with inputs of that length, or with these numbers left as they are"}
+		}
+	}
 	return c.doubted(c, e)
 }
 

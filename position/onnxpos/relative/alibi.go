@@ -23,8 +23,9 @@ type ALiBi struct {
 	m            *site.Graph
 	uses         []*bias
 	tables       []trace.Source
-	newPositions int     // after Store; 0: as they are
-	scale        float64 // by which the bias is multiplied before it is added
+	newPositions int                        // after Store; 0: as they are
+	grown        map[*onnx.Tensor][]float64 // what longer tables hold, where they are not large
+	scale        float64                    // by which the bias is multiplied before it is added
 }
 
 // roundedSlope is the relative error of a slope that is read from differences
@@ -102,6 +103,9 @@ func (a *ALiBi) Overlay(into map[*onnx.Tensor]*eval.Value) {
 			}
 		}
 		v := eval.Shaped(src.Tensor.Type, shape...)
+		if content := a.grown[src.Tensor]; content != nil {
+			v = eval.FloatValue(src.Tensor.Type, shape, content)
+		}
 		v.Origins = []*onnx.Tensor{src.Tensor}
 		into[src.Tensor] = v
 	}
@@ -138,7 +142,7 @@ func (a *ALiBi) Store(want position.Want) error {
 	if want.Scheme != nil && !want.Scheme.Equal(a.Detected.Scheme) {
 		return &position.Refusal{Why: "the slopes of a bias table are not changed", Remedies: []report.Remedy{report.Do("alibi", "puts another bias in its place", "replace", "")}}
 	}
-	a.newPositions = want.Positions
+	a.newPositions, a.grown = want.Positions, map[*onnx.Tensor][]float64{}
 	for _, src := range a.tables {
 		if err := a.grow(src.Tensor, want.Positions); err != nil {
 			return err
@@ -146,6 +150,9 @@ func (a *ALiBi) Store(want position.Want) error {
 	}
 	return nil
 }
+
+// maxGrown bounds the numbers of longer tables that evaluations are told.
+const maxGrown = 1 << 20
 
 // grow extends a bias table [heads, 1, n] or [heads, n, n]. Where the values of
 // the last key are zero the table counts from its end (MPT) and new values go
@@ -177,7 +184,7 @@ func (a *ALiBi) grow(t *onnx.Tensor, n int) error {
 			return err
 		}
 	}
-	data, err := rows.Stream(t, int64(heads)*int64(newQueries)*int64(n), func(first int64, dst []float64) error {
+	fill := func(first int64, dst []float64) error {
 		key := int(first % int64(n))
 		q := int(first / int64(n) % int64(newQueries))
 		h := int(first / int64(n) / int64(newQueries))
@@ -196,7 +203,16 @@ func (a *ALiBi) grow(t *onnx.Tensor, n int) error {
 			}
 		}
 		return nil
-	})
+	}
+	size := int64(heads) * int64(newQueries) * int64(n)
+	if size <= maxGrown {
+		content := make([]float64, size)
+		if err := fill(0, content); err != nil {
+			return err
+		}
+		a.grown[t] = content
+	}
+	data, err := rows.Stream(t, size, fill)
 	if err != nil {
 		return err
 	}

@@ -71,6 +71,8 @@ type Site interface {
 	SetBeyond(beyond string, evidence ...report.Evidence)
 	// SetApart notes that its capacity bounds no length: see position.Encoding.
 	SetApart()
+	// Stops notes that positions from a number on are told as the last one before, in numbers that the graph computes.
+	Stops(positions int, evidence report.Evidence)
 	// SetEnd notes that the graph ends after so many positions, where the site's table
 	// seemed to have no end.
 	SetEnd(positions int, evidence report.Evidence)
@@ -141,6 +143,14 @@ func (b *Base) SetBeyond(string, ...report.Evidence) {}
 
 // SetApart notes it.
 func (b *Base) SetApart() { b.Detected.Apart = true }
+
+// Stops notes that positions from a number on are told as the last one before, in numbers that the graph computes.
+func (b *Base) Stops(positions int, evidence report.Evidence) {
+	if b.Detected.Form == report.FormRuntime && (b.Detected.Capacity == 0 || b.Detected.Capacity > positions) {
+		b.Detected.Capacity, b.Detected.Beyond = positions, report.BeyondClamps
+		b.Detected.Evidence = append(b.Detected.Evidence, evidence)
+	}
+}
 
 // SetEnd does nothing.
 func (b *Base) SetEnd(int, report.Evidence) {}

@@ -70,6 +70,9 @@ func (b *baker) node(t trace.Source) error {
 	if b.g.File.Opsets[""] < opsetWhere {
 		return &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and what selects rows safely exists from %d on", b.g.File.Opsets[""], opsetWhere), Instead: "export the model with a newer opset"}
 	}
+	if err := b.exact(t.Trig); err != nil {
+		return err
+	}
 	a, err := angleOf(t)
 	if err != nil {
 		return err
@@ -165,6 +168,16 @@ func amplified(g *site.Graph, t trace.Source) (*onnx.Node, float32) {
 	return nil, 0
 }
 
+// exact refuses a node whose numbers are quantised on the way: a table would be of others.
+func (b *baker) exact(n *onnx.Node) error {
+	for _, q := range b.g.File.Graph.Nodes {
+		if q.Op == "QuantizeLinear" && b.g.Feeds(q, func(x *onnx.Node) bool { return x == n }) {
+			return refuse(n, "is made of numbers that "+q.Title()+" rounds and cuts off")
+		}
+	}
+	return nil
+}
+
 // BakeJoined is Bake for sines and cosines that stand beside each other in rows that are
 // added, or that a mask of columns chooses from (as Unbake has them): they become one table.
 func BakeJoined(g *site.Graph, s *eval.Scope, name string, length int) error {
@@ -189,6 +202,9 @@ func BakeJoined(g *site.Graph, s *eval.Scope, name string, length int) error {
 	}
 	if g.Removed(join) {
 		return nil
+	}
+	if err := b.exact(join); err != nil {
+		return err
 	}
 	if g.File.Opsets[""] < opsetWhere {
 		return &position.Refusal{Why: fmt.Sprintf("the graph is of opset %d, and what selects rows safely exists from %d on", g.File.Opsets[""], opsetWhere), Instead: "export the model with a newer opset"}

@@ -1,0 +1,99 @@
+package probe
+
+import (
+	"math"
+	"slices"
+
+	"github.com/modelpatch/modelpatch/onnx"
+	"github.com/modelpatch/modelpatch/onnx/eval"
+)
+
+// Saturation is a node that quantises numbers which grow with the length and not with content, and where they reach its end.
+type Saturation struct {
+	Node   *onnx.Node
+	Step   float64 // between the numbers that it tells apart
+	Most   float64 // the number at which it ends
+	Length int     // how many positions are told apart
+}
+
+// hidden is a masked score at the most: what hides a place does so when it is cut off, too.
+const hidden = -100
+
+// Cut is a node that cuts numbers off, and at what.
+type Cut struct {
+	Node *onnx.Node
+	End  float64
+}
+
+// CutOff are the nodes of the main graph that cut known numbers off by more than they round.
+func CutOff(e *eval.Evaluator) (out []Cut) {
+	for _, n := range e.Main.Graph.Nodes {
+		least, most, step, ok := e.Main.Reach(n)
+		v := e.Main.Input(n, 0)
+		if !ok || v.Floats == nil || v.Data || v.IsMask(hidden) {
+			continue
+		}
+		e.Budget.Spend(v.Len() / 8)
+		switch {
+		case slices.ContainsFunc(v.Floats, func(x float64) bool { return x > most+step }):
+			out = append(out, Cut{n, most})
+		case slices.ContainsFunc(v.Floats, func(x float64) bool { return x < least-step }):
+			out = append(out, Cut{n, least})
+		}
+	}
+	return out
+}
+
+// maxSaturation bounds the lengths at which a saturation is looked for.
+const maxSaturation = 1 << 12
+
+// Saturations finds nodes that quantise positions, or what is proportional to them, in the main graph of a text of any length.
+func (p *Probe) Saturations() (out []Saturation) {
+	if p.TokenInput() == nil || p.FixedLength() > 0 || p.calls != nil || !slices.ContainsFunc(p.File.Graph.Nodes, func(n *onnx.Node) bool { return n.Op == "QuantizeLinear" }) {
+		return nil
+	}
+	length := p.Sizes.Length
+	e := p.At(length + 1)
+	for _, n := range p.File.Graph.Nodes {
+		_, most, step, ok := p.Eval.Main.Reach(n)
+		first, second := p.Eval.Main.Input(n, 0), e.Main.Input(n, 0)
+		if !ok || len(first.Floats) == 0 || len(second.Floats) <= len(first.Floats) || first.Data {
+			continue
+		}
+		at, slope := slices.Max(first.Floats), slices.Max(second.Floats)-slices.Max(first.Floats)
+		if slope <= 0 || at > most {
+			continue
+		}
+		ends := length + int(math.Floor((most+step/2-at)/slope))
+		if ends < length || ends > maxSaturation {
+			continue
+		}
+		after := p.At(ends+1).Main.Input(n, 0)
+		if after.Floats != nil && math.Abs(slices.Max(after.Floats)-(at+slope*float64(ends+1-length))) < step { // else they do not grow as positions do
+			out = append(out, Saturation{n, step, most, ends})
+		}
+	}
+	return out
+}
+
+// Feeds reports whether a node is among those that what another one makes goes into, before it meets content.
+func (p *Probe) Feeds(from *onnx.Node, to func(*onnx.Node) bool) bool {
+	queue, seen := []*onnx.Node{from}, map[*onnx.Node]bool{}
+	for i := 0; i < len(queue) && i < maxBehindInput; i++ {
+		if to(queue[i]) {
+			return true
+		}
+		for _, name := range queue[i].Outputs {
+			if i > 0 && !p.Eval.Main.Value(name).Known() {
+				continue
+			}
+			for _, r := range p.Eval.Main.Consumers(name) {
+				if !seen[r] {
+					seen[r] = true
+					queue = append(queue, r)
+				}
+			}
+		}
+	}
+	return false
+}
