@@ -395,7 +395,9 @@ func (c *call) run() []*Value {
 		if out[i].Depends > depends {
 			out[i].Depends = depends
 		}
-		if !c.fits(i, out[i]) {
+		if !c.fits(i, out[i]) && c.unread(i) {
+			out[i] = c.l.constant(c.s.Output(c.n, i), out[i].Depends)
+		} else if !c.fits(i, out[i]) {
 			if depends = min(depends, out[i].Depends); depends == Content { // what a branch computes of constants and shapes may be none
 				why := "its axes could not be followed"
 				if c.meetsUnknown() {
@@ -430,6 +432,16 @@ func operatorName(n *onnx.Node) string {
 		return n.Op
 	}
 	return n.Domain + "." + n.Op
+}
+
+// unread reports whether nothing reads an output: means and masks that exporters name and nobody wants.
+func (c *call) unread(i int) bool {
+	name := c.n.Output(i)
+	g := c.s.Graph
+	holds := func(n *onnx.Node) bool {
+		return slices.ContainsFunc(n.Attributes, func(a *onnx.Attribute) bool { return a.Graph != nil || a.Graphs != nil })
+	}
+	return len(c.s.Consumers(name)) == 0 && !slices.ContainsFunc(g.Outputs, func(o *onnx.ValueInfo) bool { return o.Name == name }) && !slices.ContainsFunc(g.Nodes, holds)
 }
 
 // fits reports whether labels have the shape that the evaluator found.

@@ -111,7 +111,7 @@ func TestPass(t *testing.T) {
 	shifted := list("from the second", 0, 1, 0, 2, 0, 3, 0, 4, 0, 5)
 	shifted.Dims = []int64{1, 5, 2}
 	constants = append(constants, shifted, noise("zeros", 1, 6, 4), list("1 6 4 1", 1, 6, 4, 1), list("6 4", 6, 4), list("66", 66), list("65", 65), list("6 10", 6, 10), numbers("even numbers", 1, 1, 1, 1, 1, 1), numbers("scales", 1, 2, 1, 3, 1, 1), noise("distances", 4, 11))
-	constants = append(constants, list("last", 3), list("pair", 0, 2), numbers("half", 0.5), noise("filter", 4, 1, 1, 4), noise("wide filter", 4, 3, 1, 4))
+	constants = append(constants, list("last", 3), list("pair", 0, 2), numbers("half", 0.5), onnx.NewTensor{Name: "yes", Type: onnx.Bool, Raw: []byte{1}}, noise("filter", 4, 1, 1, 4), noise("wide filter", 4, 3, 1, 4))
 	scores := []onnx.NewNode{with(node("Transpose", "k", "x"), "perm", []int64{0, 2, 1}), node("MatMul", "s", "x", "k")}
 	weighted := []onnx.NewNode{with(node("Softmax", "w", "b"), "axis", int64(-1)), node("MatMul", "y", "w", "x")}
 	attention := func(between ...onnx.NewNode) []onnx.NewNode {
@@ -194,6 +194,9 @@ func TestPass(t *testing.T) {
 			with(onnx.NewNode{Op: "NhwcConv", Domain: "com.microsoft", Inputs: []string{"q", "wide filter"}, Outputs: []string{"r"}}, "pads", []int64{1, 0, 1, 0}), node("Reshape", "y", "r", "together")}, "order by NhwcConv"},
 		{"a sum of two, normalised in groups", []onnx.NewNode{node("Reshape", "p", "x", "1 6 4 1"), with(node("Transpose", "q", "p"), "perm", []int64{0, 1, 3, 2}), node("Unsqueeze", "t", "table", "pair"),
 			with(onnx.NewNode{Op: "SkipGroupNorm", Domain: "com.microsoft", Inputs: []string{"q", "features", "features", "t"}, Outputs: []string{"r"}}, "groups", int64(2)), node("Reshape", "y", "r", "together")}, "meeting at SkipGroupNorm"},
+		{"a mean that nobody reads", []onnx.NewNode{{Op: "LayerNormalization", Inputs: []string{"x", "features"}, Outputs: []string{"y", "mean", "deviation"}}}, "equivariant"},
+		{"a mask that nobody reads", []onnx.NewNode{{Op: "Dropout", Inputs: []string{"x", "half", "yes"}, Outputs: []string{"y", "mask"}}}, "equivariant"},
+		{"a mean that is read", []onnx.NewNode{{Op: "LayerNormalization", Inputs: []string{"x", "features"}, Outputs: []string{"h", "mean", "deviation"}}, node("Mul", "y", "h", "mean")}, "equivariant"},
 		{"an operator of nobody's", []onnx.NewNode{{Op: "Rotate", Domain: "acme", Inputs: []string{"x"}, Outputs: []string{"y"}}}, "doubt at Rotate"},
 		{"one that no output needs", []onnx.NewNode{{Op: "Rotate", Domain: "acme", Inputs: []string{"x"}, Outputs: []string{"z"}}, node("Relu", "y", "x")}, "equivariant"},
 		{"rotary embedding in a fused attention", []onnx.NewNode{with(onnx.NewNode{Op: "Attention", Domain: "com.microsoft", Inputs: []string{"x", "wide", "", ""}, Outputs: []string{"y"}}, "do_rotary", int64(1))}, "meeting at Attention"},

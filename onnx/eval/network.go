@@ -33,7 +33,7 @@ func layerNormalization(c *call) ([]*Value, error) {
 	axis := int(c.node.Int("axis", -1))
 	if !a.Known() || a.Floats == nil && a.stored == nil || k == 0 || a.Len() > c.most() || axis != -1 && axis != k-1 || !scale.Known() ||
 		scale.Len() != a.Shape[k-1] || c.input(2) != nil && (!bias.Known() || bias.Len() != a.Shape[k-1]) || !a.Type.IsFloat() {
-		return one(out), nil
+		return c.statistics(out, axis), nil
 	}
 	epsilon := 1e-5
 	if e := c.node.Attribute("epsilon"); e != nil {
@@ -57,7 +57,22 @@ func layerNormalization(c *call) ([]*Value, error) {
 			out.Floats[first+i] = round(a.Type, x)
 		}
 	}
-	return one(out.from(a)), nil
+	return c.statistics(out.from(a), axis), nil
+}
+
+// statistics are a normalised value and, where they are wanted, the mean and the inverse deviation of each of its rows.
+func (c *call) statistics(out *Value, axis int) []*Value {
+	if len(c.node.Outputs) < 2 || !out.Ranked {
+		return one(out)
+	}
+	if axis < 0 {
+		axis += len(out.Shape)
+	}
+	rows := slices.Clone(out.Shape)
+	for d := max(axis, 0); d < len(rows); d++ {
+		rows[d] = 1
+	}
+	return []*Value{out, Shaped(onnx.Float, rows...), Shaped(onnx.Float, rows...)}
 }
 
 func matMulNBits(c *call) ([]*Value, error) {

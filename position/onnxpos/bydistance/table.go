@@ -57,6 +57,19 @@ func (d *Distances) Join(other *Lookup) {
 	}
 }
 
+// IsTwin reports whether a site is of other tables with the same rows for the same distances.
+func (d *Distances) IsTwin(s site.Site) bool {
+	o, ok := s.(*Distances)
+	return ok && len(d.tables) > 0 && len(o.tables) > 0 && o.Detected.Scheme.Equal(d.Detected.Scheme) && o.Detected.Capacity == d.Detected.Capacity && o.Detected.Beyond == d.Detected.Beyond &&
+		slices.Equal(o.tables[0].Table.Dims, d.tables[0].Table.Dims)
+}
+
+// JoinTwin makes the tables of a twin part of the site.
+func (d *Distances) JoinTwin(twin *Distances) {
+	d.tables = append(d.tables, twin.tables...)
+	d.Detected.Where = append(d.Detected.Where, twin.Detected.Where...)
+}
+
 // ResizeDistances makes the graph clip distances at another one, and the tables have a row for
 // each: those beyond the old reach repeat the farthest, those beyond the new one go.
 func (d *Distances) ResizeDistances(most, positions int) error {

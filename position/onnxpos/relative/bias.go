@@ -250,7 +250,12 @@ func (m *Search) Biases() []site.Site {
 					windows = &Window{Other: found, graph: m.graph}
 					m.sites = append(m.sites, windows)
 				default:
-					m.sites = append(m.sites, bydistance.New(m.graph, found, &p.Lookup))
+					d := bydistance.New(m.graph, found, &p.Lookup)
+					if i := slices.IndexFunc(m.sites, d.IsTwin); i >= 0 { // a table a layer is one mechanism
+						m.sites[i].(*bydistance.Distances).JoinTwin(d)
+					} else {
+						m.sites = append(m.sites, d)
+					}
 				}
 			}
 			if planar {
