@@ -524,3 +524,31 @@ func TestTextsAsLong(t *testing.T) {
 		t.Errorf("%d Range nodes for two texts", ranges)
 	}
 }
+
+// TestFactorBehindTable: sines in a table that the graph multiplies are the same when they are computed: the amplitude that is read then is the factor.
+func TestFactorBehindTable(t *testing.T) {
+	path := saved(t, func(m *onnx.NewModel) {
+		freeText(m, 8)
+		m.Initializers = append(m.Initializers, floats("waves", []int64{24, 8}, func(i int) float64 {
+			a := float64(i/8) * math.Pow(10000, -float64(i%8/2)/4)
+			if i%2 == 0 {
+				return math.Sin(a)
+			}
+			return math.Cos(a)
+		}), floats("alpha", nil, func(int) float64 { return 1.7 }))
+		m.Nodes = slices.Concat(m.Nodes[:4], []onnx.NewNode{node("Gather", "rows", "waves", "p"), node("Mul", "pe", "rows", "alpha"), node("Add", "h0", "te", "pe"), m.Nodes[4]})
+	})
+	m := opened(t, path)
+	if _, err := position.Unbake(m); err != nil {
+		t.Fatal(err)
+	}
+	after := result(t, m, path)
+	if !strings.Contains(found(after), "amplitude 1.7") {
+		t.Error(found(after))
+	}
+	for _, k := range verify.Compare(opened(t, path), after, verify.Options{Expect: report.ExpectSameOnPrefix}).Checks {
+		if k.Name == report.CheckTable && k.Verdict != report.CheckPass {
+			t.Error(k.Why)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package onnxpos
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -254,6 +255,47 @@ func (t *tableSite) fitRows(e *position.Encoding) {
 		e.Evidence = append(e.Evidence, report.Evidence{Kind: "fit", Says: "no formula explains the rows: trained"})
 	}
 	t.unexplained = !ok && fit.OnCircles(m, t.precision())
+}
+
+// factorTolerance is the relative difference within which all numbers of a row are the same multiple of the table's: rounding to 32 bits, once, and
+// to 16.
+const (
+	factorTolerance     = 1e-6
+	halfFactorTolerance = 1e-3
+)
+
+// Factor is by how much the graph multiplies all rows of the table before it adds them; 1 where that is not one number, or not known.
+func (t *tableSite) Factor() float64 {
+	u := t.uses[0]
+	if u.source.Tensor == nil {
+		return 1
+	}
+	table, err := t.rows().Matrix()
+	if err != nil || u.sheet == nil || !u.sheet.Value.Known() || len(u.share.Row) != len(u.sheet.Places) {
+		return 1
+	}
+	by, largest, tolerance := 1.0, 0.0, factorTolerance
+	if u.sheet.Value.Type != onnx.Float && u.sheet.Value.Type != onnx.Double {
+		tolerance = halfFactorTolerance
+	}
+	each := func(visit func(added, row float64)) {
+		for p, row := range u.share.Row {
+			for c := 0; row >= 0 && row < table.Rows() && c < min(u.share.Columns, table.Cols(), len(u.sheet.Columns)-u.share.From); c++ {
+				visit(u.sheet.Value.Number(u.sheet.Places[p]+u.sheet.Columns[u.share.From+c]), table.At(row, c))
+			}
+		}
+	}
+	each(func(added, row float64) {
+		if math.Abs(row) > largest {
+			by, largest = added/row, math.Abs(row)
+		}
+	})
+	one := largest > 0 && math.Abs(by-1) > tolerance
+	each(func(added, row float64) { one = one && math.Abs(added-by*row) <= tolerance*math.Abs(by)*largest })
+	if !one {
+		return 1
+	}
+	return by
 }
 
 // grid reads an image's patch grid off the axis that the table is added along: sizes of its

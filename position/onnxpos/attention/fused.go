@@ -207,8 +207,11 @@ type maskKey struct{ mask, bias string }
 
 // lowest hides a key as engines hide those of a mask of truth values.
 func lowest(t onnx.DataType) float64 {
-	if t == onnx.Float16 {
+	switch t {
+	case onnx.Float16:
 		return -65504
+	case onnx.BFloat16:
+		return -0x1.fep127
 	}
 	return -math.MaxFloat32
 }

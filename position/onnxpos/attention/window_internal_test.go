@@ -80,3 +80,12 @@ func TestHeadsOfMask(t *testing.T) {
 		}
 	}
 }
+
+// TestLowest: what hides a key can be stored in each type of scores.
+func TestLowest(t *testing.T) {
+	for _, kind := range []onnx.DataType{onnx.Float, onnx.Double, onnx.Float16, onnx.BFloat16} {
+		if raw, err := onnx.EncodeFloats(kind, []float64{lowest(kind)}, nil); err != nil || len(raw) == 0 {
+			t.Errorf("%v: %d bytes, %v", kind, len(raw), err)
+		}
+	}
+}
