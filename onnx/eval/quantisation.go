@@ -261,6 +261,14 @@ func dynamicQuantize(c *call) ([]*Value, error) {
 	return out, nil
 }
 
+// unrounded gives the numbers of an operator's first input; of whole numbers with a scale behind them those that they stand for.
+func unrounded(c *call) ([]*Value, error) {
+	if a, scale := c.need(0), c.need(1); a.Type.IsInteger() && scale.Type.IsFloat() {
+		return dequantize(c)
+	}
+	return one(c.need(0)), nil
+}
+
 // Reach is what numbers the output of a node that quantises by one scale can stand for, and how far apart they are; false for other nodes
 // (onnx.ai/onnx/operators, QuantizeLinear: saturates).
 func (s *Scope) Reach(n *onnx.Node) (least, most, step float64, ok bool) {

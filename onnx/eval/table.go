@@ -2,6 +2,7 @@ package eval
 
 import (
 	"math"
+	"strings"
 )
 
 // Operator is a row of the table of operators: what this package computes of it, and
@@ -114,7 +115,8 @@ const (
 const noInput = 1 << 10
 
 // Lookup finds the row of an operator, nil where there is none. The domain
-// "ai.onnx" is written "".
+// "ai.onnx" is written "". Of a domain that is not known, operators that quantise by their
+// names are followed as if they did not round: see Assumed.
 func Lookup(domain, name string) *Operator {
 	table := tables.standard
 	switch domain {
@@ -126,10 +128,25 @@ func Lookup(domain, name string) *Operator {
 	case "ai.onnx.ml":
 		table = tables.learning
 	default:
+		if Assumed(domain, name) {
+			return &foreignQuantiser
+		}
 		return nil
 	}
 	return table[name]
 }
+
+// Assumed reports whether an operator of a domain that is not known is taken for one that quantises, or takes that back, by its name alone
+// (ExtendedQuantizeLinear, BFPQuantizeDequantize, FakeQuantize, Quant): its numbers are followed as if they were not rounded.
+func Assumed(domain, name string) bool {
+	switch domain {
+	case "", "com.microsoft", "com.microsoft.nchwc", "com.microsoft.extensions", "ai.onnx.contrib", "ai.onnx.ml":
+		return false
+	}
+	return strings.Contains(strings.ToLower(name), "quant")
+}
+
+var foreignQuantiser = Operator{Name: "Quantize", Since: 1, value: unrounded, Axes: AxesSame, NotModelled: "rounding"}
 
 var tables = struct{ standard, microsoft, extensions, learning map[string]*Operator }{byName(standardOperators[:]), byName(microsoftOperators[:]), byName(extensionOperators[:]), byName(learningOperators[:])}
 

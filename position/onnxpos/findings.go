@@ -21,6 +21,7 @@ var (
 	ruleLengthBound   = site.Rule{ID: "onnx-length-bound", Level: report.LevelWarning, Doc: "axes are free and the graph ends at a length all the same"}
 	ruleLengthStep    = site.Rule{ID: "onnx-length-step", Level: report.LevelNote, Doc: "axes are free and only multiples of a length run"}
 	ruleUnreadMeeting = site.Rule{ID: "onnx-unread-encoding", Level: report.LevelWarning, Doc: "numbers that vary along positions meet the data in a form that is not read"}
+	ruleQuantisers    = site.Rule{ID: "onnx-quantisers-assumed", Level: report.LevelNote, Doc: "operators of a domain that is not known are taken for quantisers, by their names"}
 	ruleTooLarge      = site.Rule{ID: "onnx-too-large", Level: report.LevelError, Doc: "the graph is too large to be looked at whole"}
 )
 
@@ -30,7 +31,7 @@ func (m *Model) inspectFindings() {
 	f.File()
 	f.encodings(f.Tables)
 	f.Declared()
-	f.encodings(f.Fails, f.bound, f.Scales, f.OfSites, f.unreadMeetings, f.Assumed)
+	f.encodings(f.Fails, f.bound, f.Scales, f.OfSites, f.unreadMeetings, f.Assumed, f.quantisers)
 	if m.gaveUp != "" {
 		f.Add(ruleTooLarge, m.gaveUp, "what was not looked at is not changed either: simplify the graph (onnxslim), or export the model again", nil)
 	}
@@ -59,6 +60,16 @@ func (f *finder) encodings(looks ...func()) {
 		if f.m.gaveUp == "" {
 			look()
 		}
+	}
+}
+
+// quantisers tells of operators that are taken for such, by their names.
+func (f *finder) quantisers() {
+	nodes := slices.DeleteFunc(slices.Clone(f.m.graph.File.Graph.Nodes), func(n *onnx.Node) bool { return !eval.Assumed(n.Domain, n.Op) })
+	if len(nodes) > 0 {
+		first := nodes[0]
+		f.Add(ruleQuantisers, fmt.Sprintf("%d operators of domains that are not known are taken for quantisers by their names, %s.%s first: what they round and cut off is not looked at", len(nodes), first.Domain, first.Op), "",
+			&report.Where{Node: first.Title()})
 	}
 }
 

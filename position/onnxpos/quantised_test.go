@@ -123,3 +123,30 @@ func TestQuantisedPositions(t *testing.T) {
 		}
 	}
 }
+
+// TestQuantisersByName: operators of domains that are not known are followed as if they did not round where their names say that they quantise, which is told.
+func TestQuantisersByName(t *testing.T) {
+	for op, want := range map[string]string{"FakeQuantize": "position table of 16 rows of 8 ×16", "Rotate": "unknown"} {
+		m := built(t, func(m *onnx.NewModel) {
+			freeText(m, 8)
+			numbers := make([]int64, 16*8)
+			for i := range numbers {
+				numbers[i] = int64(i*i*37%251) - 125
+			}
+			raw, _ := onnx.EncodeInts(onnx.Int8, numbers, nil)
+			m.Initializers = append(m.Initializers, onnx.NewTensor{Name: "wpe8", Type: onnx.Int8, Dims: []int64{16, 8}, Raw: raw}, floats("scale", nil, func(int) float64 { return 0.02 }))
+			of := func(op, out string, in ...string) onnx.NewNode {
+				n := node(op, out, in...)
+				n.Domain = "acme"
+				return n
+			}
+			m.Nodes = slices.Concat(m.Nodes[:4], []onnx.NewNode{of("ExtendedDequantizeLinear", "wpe", "wpe8", "scale"), node("Gather", "pe", "wpe", "p"), of(op, "rounded", "te", "scale"), node("Add", "h0", "rounded", "pe"), m.Nodes[4]})
+		})
+		if got := found(m); got != want {
+			t.Errorf("%s: %s", op, got)
+		}
+		if told := slices.ContainsFunc(m.Findings(), func(f report.Finding) bool { return f.Rule == ruleQuantisers.ID }); !told {
+			t.Errorf("%s: %v", op, m.Findings())
+		}
+	}
+}
