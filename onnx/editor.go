@@ -30,6 +30,7 @@ type Editor struct {
 	ends        map[string]int64          // its size with those
 	dataName    map[string]string         // location → name in the output
 	dropped     map[*ValueInfo]bool
+	redeclared  map[*ValueInfo]bool // those of constants, with new dimensions
 	gone        map[*Node]bool   // that were removed or replaced
 	imported    map[string]bool  // domains that were added
 	unread      map[*Tensor]bool // that were removed
@@ -62,7 +63,7 @@ type rename struct{ name, why string }
 // NewEditor returns an editor without changes.
 func NewEditor(f *File) *Editor {
 	return &Editor{file: f, replaced: map[*Tensor]replacement{}, renamed: map[*Node]map[int]rename{},
-		appends: map[string][]patch.Source{}, ends: map[string]int64{}, dropped: map[*ValueInfo]bool{}}
+		appends: map[string][]patch.Source{}, ends: map[string]int64{}, dropped: map[*ValueInfo]bool{}, redeclared: map[*ValueInfo]bool{}}
 }
 
 // File is the model that the editor changes.
@@ -131,15 +132,20 @@ func sameBytes(a, b patch.Source) bool {
 // Replaced reports whether a tensor has been replaced already.
 func (e *Editor) Replaced(t *Tensor) bool { _, ok := e.replaced[t]; return ok }
 
-// redeclare gives the declared type of a constant its new dimensions, where it is an input as well (its default value, IR §"Graphs").
+// redeclare gives the declared type of a constant its new dimensions, where it is an input as well (its default value, IR §"Graphs"), or
+// stands beside those of values, as some tools write it.
 func (e *Editor) redeclare(t *Tensor, dims []int64, why string) {
 	if t.Name == "" || e.file.Graph.Initializer(t.Name) != t {
 		return
 	}
-	for _, in := range e.file.Graph.Inputs {
-		for i, d := range in.Dims {
-			if in.Name == t.Name && len(in.Dims) == len(dims) && d.Value >= 0 && d.Value != dims[i] {
-				e.SetDim(in, i, dims[i], why)
+	for _, v := range slices.Concat(e.file.Graph.Inputs, e.file.Graph.ValueInfos) {
+		if v.Name != t.Name || len(v.Dims) != len(dims) || e.dropped[v] {
+			continue
+		}
+		e.redeclared[v] = true
+		for i, d := range v.Dims {
+			if d.Value >= 0 && d.Value != dims[i] {
+				e.SetDim(v, i, dims[i], why)
 			}
 		}
 	}
@@ -394,7 +400,7 @@ func (e *Editor) FreeDim(v *ValueInfo, i int, why string) {
 // DropValueInfo removes the declared type of an inner value, which readers
 // then infer; it is what to do when a change contradicts it.
 func (e *Editor) DropValueInfo(v *ValueInfo, why string) {
-	if e.dropped[v] {
+	if e.dropped[v] || e.redeclared[v] {
 		return
 	}
 	e.dropped[v] = true

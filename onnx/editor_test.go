@@ -116,13 +116,22 @@ func TestReplaceDefault(t *testing.T) {
 	m := NewModel{Opset: 17, Inputs: []NewValue{{Name: "x", Type: Float, Dims: []int64{8, 4}}, {Name: "w", Type: Float, Dims: []int64{8, 4}}}, Outputs: []NewValue{{Name: "y", Type: Float, Dims: []int64{-1, 4}}},
 		Initializers: []NewTensor{{Name: "w", Type: Float, Dims: []int64{8, 4}, Raw: floats32(32)}}, Nodes: []NewNode{{Op: "Identity", Inputs: []string{"w"}, Outputs: []string{"y"}}}}
 	b := m.Build()
+	beside := NewEditor(open(t, b)) // some tools declare constants among values
+	beside.AddValueInfo(beside.File().Graph, NewValue{Name: "w", Type: Float, Dims: []int64{8, 4}}, "declared")
+	b = applied(t, beside, b)
 	e := NewEditor(open(t, b))
 	if err := e.ReplaceTensor(e.File().Graph.Initializers[0], []int64{9, 4}, patch.Bytes(floats32(36)), "nine rows"); err != nil {
 		t.Fatal(err)
 	}
-	inputs := open(t, applied(t, e, b)).Graph.Inputs
-	if inputs[0].Dims[0].Value != 8 || inputs[1].Dims[0].Value != 9 || inputs[1].Dims[1].Value != 4 {
+	for _, v := range e.File().Graph.ValueInfos {
+		e.DropValueInfo(v, "it is declared anew")
+	}
+	g := open(t, applied(t, e, b)).Graph
+	if inputs := g.Inputs; inputs[0].Dims[0].Value != 8 || inputs[1].Dims[0].Value != 9 || inputs[1].Dims[1].Value != 4 {
 		t.Errorf("%v and %v", inputs[0].Dims, inputs[1].Dims)
+	}
+	if len(g.ValueInfos) != 1 || g.ValueInfos[0].Dims[0].Value != 9 {
+		t.Errorf("%v", g.ValueInfos)
 	}
 }
 

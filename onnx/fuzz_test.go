@@ -188,7 +188,7 @@ func edit(file *File, script []byte) (*Editor, untouched, map[string]bool) {
 			if e.ReplaceTensor(x, dims, patch.Zeros(x.Type.Size(size)), "fuzz") == nil {
 				same.tensors[k] = true
 				for i, v := range infos { // its default value
-					same.infos[i] = same.infos[i] || v.Name == x.Name && slices.Contains(file.Graph.Inputs, v)
+					same.infos[i] = same.infos[i] || v.Name == x.Name && slices.Contains(slices.Concat(file.Graph.Inputs, file.Graph.ValueInfos), v)
 				}
 				file.Graphs(func(g *Graph) {
 					if slices.Contains(g.Initializers, x) {
