@@ -31,10 +31,11 @@ type Editor struct {
 	dataName    map[string]string         // location → name in the output
 	dropped     map[*ValueInfo]bool
 	redeclared  map[*ValueInfo]bool // those of constants, with new dimensions
-	gone        map[*Node]bool   // that were removed or replaced
-	imported    map[string]bool  // domains that were added
-	unread      map[*Tensor]bool // that were removed
-	reading     []string         // inputs of new nodes
+	sized       map[*ValueInfo]bool // those of which a dimension was set
+	gone        map[*Node]bool      // that were removed or replaced
+	imported    map[string]bool     // domains that were added
+	unread      map[*Tensor]bool    // that were removed
+	reading     []string            // inputs of new nodes
 	copied      []copied
 	readBefore  map[*wire][]*Node // who read values before there were copies
 	nodesBefore map[*Node]Node    // before they read copies
@@ -63,7 +64,7 @@ type rename struct{ name, why string }
 // NewEditor returns an editor without changes.
 func NewEditor(f *File) *Editor {
 	return &Editor{file: f, replaced: map[*Tensor]replacement{}, renamed: map[*Node]map[int]rename{},
-		appends: map[string][]patch.Source{}, ends: map[string]int64{}, dropped: map[*ValueInfo]bool{}, redeclared: map[*ValueInfo]bool{}}
+		appends: map[string][]patch.Source{}, ends: map[string]int64{}, dropped: map[*ValueInfo]bool{}, redeclared: map[*ValueInfo]bool{}, sized: map[*ValueInfo]bool{}}
 }
 
 // File is the model that the editor changes.
@@ -142,9 +143,10 @@ func (e *Editor) redeclare(t *Tensor, dims []int64, why string) {
 		if v.Name != t.Name || len(v.Dims) != len(dims) || e.dropped[v] {
 			continue
 		}
+		set := e.redeclared[v] || e.sized[v] // by another change
 		e.redeclared[v] = true
 		for i, d := range v.Dims {
-			if d.Value >= 0 && d.Value != dims[i] {
+			if d.Value >= 0 && d.Value != dims[i] && !set {
 				e.SetDim(v, i, dims[i], why)
 			}
 		}
@@ -377,6 +379,7 @@ func (e *Editor) setAttribute(n *Node, name string, encoded []byte, why string) 
 
 // SetDim makes dimension i of a declared value a fixed size.
 func (e *Editor) SetDim(v *ValueInfo, i int, size int64, why string) {
+	e.sized[v] = true
 	d := v.Dims[i]
 	encoded := appendInt(nil, 1, size)
 	if len(d.fields) == 0 {
