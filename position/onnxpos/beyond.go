@@ -72,7 +72,7 @@ func (m *Model) findSaturations() {
 			if m.graph.Feeds(q.Node, func(n *onnx.Node) bool {
 				return slices.ContainsFunc(where, func(w report.Where) bool { return w.Node == n.Title() })
 			}) {
-				s.Stops(q.Length, report.Evidence{Kind: "structure", Says: says})
+				s.Stops(q.Length, q.Scaled, report.Evidence{Kind: "structure", Says: says})
 			}
 		}
 	}

@@ -14,6 +14,7 @@ type Saturation struct {
 	Step   float64 // between the numbers that it tells apart
 	Most   float64 // the number at which it ends
 	Length int     // how many positions are told apart
+	Scaled bool    // they are not the positions themselves, but some multiple of them
 }
 
 // hidden is a masked score at the most: what hides a place does so when it is cut off, too.
@@ -70,7 +71,7 @@ func (p *Probe) Saturations() (out []Saturation) {
 		}
 		after := p.At(ends+1).Main.Input(n, 0)
 		if after.Floats != nil && math.Abs(slices.Max(after.Floats)-(at+slope*float64(ends+1-length))) < step { // else they do not grow as positions do
-			out = append(out, Saturation{n, step, most, ends})
+			out = append(out, Saturation{n, step, most, ends, slope != 1})
 		}
 	}
 	return out

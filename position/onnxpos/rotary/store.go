@@ -42,6 +42,8 @@ func (r *Site) Store(want position.Want) error {
 	switch {
 	case same:
 		return nil
+	case r.Scaled:
+		return &position.Refusal{Why: "its angles are quantised, and those of other frequencies would be cut off at other positions", Instead: "change the model ahead of its quantisation"}
 	case scheme.Amplitude() != 1 && r.decays(r.uses[0]):
 		return &position.Refusal{Why: "cosines and sines grow or shrink from position to position, and have no one amplitude that the scaling could change", Instead: "choose a scaling without an attention factor: linear, ntk or dynamic"}
 	}

@@ -72,7 +72,8 @@ type Site interface {
 	// SetApart notes that its capacity bounds no length: see position.Encoding.
 	SetApart()
 	// Stops notes that positions from a number on are told as the last one before, in numbers that the graph computes.
-	Stops(positions int, evidence report.Evidence)
+	// scaled tells that they are cut off behind what frequencies or slopes make of them.
+	Stops(positions int, scaled bool, evidence report.Evidence)
 	// SetEnd notes that the graph ends after so many positions, where the site's table
 	// seemed to have no end.
 	SetEnd(positions int, evidence report.Evidence)
@@ -112,6 +113,7 @@ type Fault struct {
 // and implement what they have.
 type Base struct {
 	Detected position.Encoding // as inspect reports it
+	Scaled   bool              // it ends where multiples of positions are cut off: those of another formula would end elsewhere
 }
 
 // Encoding returns Detected.
@@ -145,7 +147,8 @@ func (b *Base) SetBeyond(string, ...report.Evidence) {}
 func (b *Base) SetApart() { b.Detected.Apart = true }
 
 // Stops notes that positions from a number on are told as the last one before, in numbers that the graph computes.
-func (b *Base) Stops(positions int, evidence report.Evidence) {
+func (b *Base) Stops(positions int, scaled bool, evidence report.Evidence) {
+	b.Scaled = b.Scaled || scaled
 	if b.Detected.Form == report.FormRuntime && (b.Detected.Capacity == 0 || b.Detected.Capacity > positions) {
 		b.Detected.Capacity, b.Detected.Beyond = positions, report.BeyondClamps
 		b.Detected.Evidence = append(b.Detected.Evidence, evidence)
