@@ -559,6 +559,8 @@ func (x *extension) finish() (Outcome, error) {
 	}
 	if err := x.m.SetLength(held, x.o.Length); err != nil {
 		return Outcome{}, err
+	} else if _, err := x.out.follow(x.m, ""); err != nil {
+		return Outcome{}, err
 	}
 	mend(x.m, &x.out)
 	plan, err := x.m.Edits()
@@ -582,9 +584,7 @@ func (x *extension) finish() (Outcome, error) {
 	}
 	for i, s := range x.m.Sites() {
 		e := attended(x.m, i, s.Encoding())
-		for _, says := range e.Attending.Longer(x.o.Length, e.Layers) {
-			x.out.note(says)
-		}
+		x.out.note("", e.Attending.Longer(x.o.Length, e.Layers)...)
 	}
 	return x.out, nil
 }

@@ -3,7 +3,6 @@ package position
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
@@ -54,7 +53,7 @@ func (o *RescaleOptions) Like(m Model) error {
 	missing := t.Reads(schemes.ParameterOriginalLength.Name) && scaling.OriginalLength == 0
 	formula := from.WithScaling(scaling)
 	formula.Scaling.Frequencies, formula.Scaling.LongFrequencies = nil, nil
-	if !t.Listed && (missing || from.Scaling.Frequencies != nil && from.Scaling.Rotated == 0 && !slices.EqualFunc(formula.InverseFrequencies(), from.Scaling.Frequencies, sameStored)) {
+	if !t.Listed && (missing || from.Scaling.Rotated == 0 && !formula.Gives(from.Scaling.Frequencies)) {
 		return &Refusal{Why: fmt.Sprintf("the other file holds %s as numbers, from which its original length cannot be read back", t.Title),
 			Remedies: []report.Remedy{report.Do("", "is the length that the other model was trained with", "original-length", "L")}}
 	}

@@ -23,10 +23,12 @@ type Outcome struct {
 	Nothing string
 }
 
-// note adds a sentence, once; an empty one is none.
-func (o *Outcome) note(says string) {
-	if says != "" && !slices.Contains(o.Notes, says) {
-		o.Notes = append(o.Notes, says)
+// note adds sentences, each once; an empty one is none.
+func (o *Outcome) note(first string, further ...string) {
+	for _, says := range append([]string{first}, further...) {
+		if says != "" && !slices.Contains(o.Notes, says) {
+			o.Notes = append(o.Notes, says)
+		}
 	}
 }
 
@@ -41,6 +43,8 @@ type Becoming struct {
 	Rows RowSource
 	// Split tells that some layers keep the encoding as it was: it is there twice.
 	Split bool
+	// Layers become it, where others of the encoding become something else or stay; nil: all.
+	Layers []int
 }
 
 // decide notes that site i was given what was wanted.
@@ -50,6 +54,11 @@ func (o *Outcome) decide(m Model, i int, want Want, what, expect string) {
 		to = h.Stored()
 	}
 	o.becomes(Becoming{Site: i, Scheme: to, Positions: want.Positions, Cut: want.Cut, Rows: want.Rows}, what, expect)
+}
+
+// changeOf is the index of the first change of an encoding, −1 where there is none.
+func (o *Outcome) changeOf(site int) int {
+	return slices.IndexFunc(o.Changes, func(c report.Change) bool { return c.Encoding == ID(site) })
 }
 
 // becomes notes what an encoding becomes, and returns the change that says so.
@@ -62,7 +71,34 @@ func (o *Outcome) becomes(b Becoming, what, expect string) *report.Change {
 
 // deviates notes what llama.cpp computes otherwise of an encoding that a site was given.
 func (o *Outcome) deviates(s Site, to schemes.Scheme, d report.Inspect) {
-	for _, says := range deviation.Planned(to, d, deviations(s)) {
-		o.note(says)
+	o.note("", deviation.Planned(to, d, deviations(s))...)
+}
+
+// Mender is implemented by models that can store what an engine refuses in the
+// form that it reads, without another meaning: a number of the wrong type.
+type Mender interface {
+	// Mend records such edits and says each in a sentence. It comes after all others.
+	Mend() []string
+}
+
+// mend has a model that is to be changed anyway mend what engines refuse.
+func mend(m Model, out *Outcome) {
+	if mender, ok := m.(Mender); ok {
+		for _, what := range mender.Mend() {
+			out.Changes = append(out.Changes, report.Change{What: what, Expect: report.ExpectSame, To: &report.Parameters{}})
+		}
 	}
+}
+
+// finished mends a model that was changed and tells what was done, or that nothing was and why.
+func finished(m Model, out Outcome, nothing string) (Outcome, error) {
+	mend(m, &out)
+	plan, err := m.Edits()
+	if err != nil {
+		return Outcome{}, err
+	}
+	if len(plan.Edits) == 0 {
+		out.Nothing = nothing
+	}
+	return out, nil
 }

@@ -216,6 +216,19 @@ type InputSizer interface {
 	InputSizes() map[string][]int
 }
 
+// Deviator is implemented by sites of which the architecture tells what engines compute otherwise.
+type Deviator interface {
+	Deviations() []string // identifiers of package deviation
+}
+
+// deviations are the IDs that a site's architecture tells.
+func deviations(s Site) []string {
+	if by, ok := s.(Deviator); ok {
+		return by.Deviations()
+	}
+	return nil
+}
+
 // Refusal is the error of a change that cannot be made to a model (exit
 // code 4): why, and what would work instead.
 type Refusal struct {

@@ -3,7 +3,6 @@ package position
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -83,16 +82,11 @@ func (o RescaleOptions) amended(s schemes.Scaling) schemes.Scaling {
 	return s
 }
 
-// formulaWithin is how far the formula of a scaling may be from frequencies
-// that were stored in bfloat16, relatively. Another original length moves some
-// by the width of a step of the ramp, a lost factor all at the end by itself.
-const formulaWithin = 1e-2
-
 // explains refuses to take a formula to another base that does not give the
 // frequencies which the file has with this one: where they were read back from
 // numbers, a parameter may be missing.
 func (o RescaleOptions) explains(as, from schemes.Rotary) error {
-	if from.Scaling.Frequencies == nil || slices.EqualFunc(as.InverseFrequencies(), from.Scaling.Frequencies, sameStored) {
+	if as.Gives(from.Scaling.Frequencies) {
 		return nil
 	}
 	t := from.Scaling.Kind()
@@ -104,13 +98,6 @@ func (o RescaleOptions) explains(as, from schemes.Rotary) error {
 		return &Refusal{Why: lost.Why, Remedies: []report.Remedy{report.Do("", "with all its parameters, beside the base", "scaling", t.Name)}}
 	}
 	return &Refusal{Why: lost.Why, Remedies: []report.Remedy{report.Do("", lost.Says, lost.Give, "L")}}
-}
-
-// sameStored reports whether two frequencies differ by storage alone. Pairs
-// that stand still have none.
-func sameStored(a, b float64) bool {
-	const still = 1e-15
-	return math.Abs(a-b) <= formulaWithin*math.Abs(b)+still
 }
 
 // assumed says which original length was taken of several that the file's
@@ -134,23 +121,4 @@ func (o RescaleOptions) assumed(from schemes.Rotary) (note string, err error) {
 			Remedies: []report.Remedy{report.Do("", "is the length that the model was trained with", "original-length", "L")}}
 	}
 	return fmt.Sprintf("the original length is taken to be %d: the file's frequencies are the same for any from %d to %d, unless the original length is given", s.OriginalLength, least, most), nil
-}
-
-// capped says that an engine which reads keys stops at the stated length,
-// whatever the scaling (llama.cpp's server: n_ctx_slot is at most
-// n_ctx_train).
-func (o RescaleOptions) capped(from, to schemes.Rotary, d report.Inspect) string {
-	if d.Format != FormatGGUF || o.Length != 0 || o.Factor <= 1 || d.Length.Stated == nil {
-		return ""
-	}
-	stated := *d.Length.Stated
-	original := to.Scaling.OriginalLength
-	if original == 0 {
-		original = from.Scaling.TrainedLength(0, stated)
-	}
-	reach := math.Floor(float64(original) * o.Factor)
-	if reach <= float64(stated) || reach > float64(MaxLength) {
-		return ""
-	}
-	return fmt.Sprintf("llama.cpp caps the context at the stated length, %d, unless the length that the scaling reaches, %.0f, is stated as well (option len)", stated, reach)
 }

@@ -100,7 +100,9 @@ func Rescale(m Model, o RescaleOptions) (_ Outcome, err error) {
 	if len(out.Changes) > 0 {
 		out.note(o.computing().whose(d))
 	}
-	if err := o.state(m, d, &out); err != nil {
+	if _, err := out.follow(m, o.Layers); err != nil {
+		return Outcome{}, err
+	} else if err := o.state(m, d, &out); err != nil {
 		return Outcome{}, err
 	}
 	return finished(m, out, o.already())
@@ -273,33 +275,6 @@ func (o RescaleOptions) rotations(m Model) (chosen []int, parts map[int][]int, e
 	return chosen, nil, nil
 }
 
-// globals are the rotations of attentions that see everything, else those that see
-// through a window, as configurations of models with both are edited (Gemma 3,
-// ModernBERT).
-func globals(m Model) []int {
-	full, sliding := split(m)
-	if full == nil {
-		return sliding
-	}
-	return full
-}
-
-// split are the rotations of attentions that see everything, and those of attentions
-// that see through a window.
-func split(m Model) (full, sliding []int) {
-	for i, s := range m.Sites() {
-		if _, ok := s.Encoding().Scheme.(schemes.Rotary); !ok {
-			continue
-		}
-		if w, ok := s.(Windower); ok && w.Window().Positions > 0 {
-			sliding = append(sliding, i)
-		} else {
-			full = append(full, i)
-		}
-	}
-	return full, sliding
-}
-
 // ignored refuses unrounded bounds for one of two rotations of a graph: transformers 5
 // reads truncate outside the settings of a kind of layers, and rounds whatever these
 // say (facts/NUMERICS §4).
@@ -360,16 +335,11 @@ func (o RescaleOptions) applyTo(m Model, i int, layers []int, d report.Inspect, 
 	if err := o.apply(m, i, layers, d, out); err != nil || len(out.Becomes) == before {
 		return err
 	}
-	what := &out.Changes[len(out.Changes)-1].What
-	switch full, sliding := split(m); {
-	case layers != nil:
-		out.Becomes[before].Split = true
-		*what += " in layers " + ranges.Text(layers)
-	case full != nil && slices.Contains(sliding, i):
-		*what += " in layers with a sliding window"
-	case sliding != nil && slices.Contains(full, i):
-		*what += " in layers that see everything"
+	which := kindOfLayers(m, i)
+	if layers != nil {
+		out.Becomes[before].Split, which = true, " in layers "+ranges.Text(layers)
 	}
+	out.Changes[len(out.Changes)-1].What += which
 	return nil
 }
 
@@ -420,48 +390,29 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 		what += fmt.Sprintf(": the %s factors at every length", o.Use)
 	}
 	expect := report.ExpectChanged
-	if n := d.Length.Stated; o.Use == schemes.ListShort && d.Format == FormatGGUF && n != nil && deviation.LoadedContext(*n) <= from.Scaling.OriginalLength {
+	if n := d.Length.Stated; to.Equal(from) || o.Use == schemes.ListShort && d.Format == FormatGGUF && n != nil && deviation.LoadedContext(*n) <= from.Scaling.OriginalLength {
 		expect = report.ExpectSame // the stated length does not reach the other list
 	}
 	out.decide(m, i, want, what, expect)
 	out.note(assumed)
-	if then := d; o.Length > 0 {
+	then := d
+	if o.Length > 0 {
 		then.Length.Stated = &o.Length
-		out.note(deviation.Chosen(to, then))
-	} else {
-		out.note(deviation.Chosen(to, d))
 	}
+	out.note(deviation.Chosen(to, then))
 	if d.Format == FormatONNX && o.Use == "" && o.Scaling != "" && o.Base == 0 && from.Scaling.Kind().Listed {
 		out.note(fmt.Sprintf("the base is taken to be %s, unless it is given: a list of divisors tells none", schemes.Text(from.Base)))
 	}
-	out.note(o.capped(from, to, d))
+	asked := deviation.Asked{Factor: o.Factor, Length: o.Length, Original: o.OriginalLength, Capacity: capacity}
+	out.note(asked.Capped(from, to, d, MaxLength))
 	out.deviates(s, stored(s, to), d)
 	if o.Scaling != "" {
-		out.note(to.Scaling.Unprecedented())
-		o.doubts(from, to, d, capacity, out)
+		out.note(to.Scaling.Unprecedented(), asked.Doubts(from, to, d)...)
 	}
 	if t := (schemes.Scaling{Type: o.Scaling}).Kind(); o.Scaling != "" && t.Freezes() {
 		out.note(fmt.Sprintf("%s is frozen at %d positions, as base %s: shorter and longer inputs turn by that as well", t.Title, o.Length, schemes.Text(to.Base)))
 	}
 	return nil
-}
-
-// doubts notes what the options say against each other or against the file, and what the file will not tell.
-func (o RescaleOptions) doubts(from, to schemes.Rotary, d report.Inspect, capacity int, out *Outcome) {
-	const rounded = 1.01 // converters round
-	s, t := to.Scaling, to.Scaling.Kind()
-	if t.Reach != nil && float64(o.Length) > rounded*t.Reach(s) {
-		out.note(fmt.Sprintf("%s ×%s from %d reaches %.0f positions, fewer than the length of %d", t.Title, schemes.Text(s.Factor), s.OriginalLength, t.Reach(s), o.Length))
-	}
-	if stated := d.Length.Stated; stated != nil && from.Scaling.IsNone() && o.OriginalLength > max(*stated, capacity) {
-		out.note(fmt.Sprintf("an original length of %d is more than the %d positions that the model has", o.OriginalLength, max(*stated, capacity)))
-	}
-	if d.Format == FormatONNX && t.Bounds != nil && s.OriginalLength > 0 {
-		at := func(length int) [2]float64 { return t.Bounds(to, to.Base, length) }
-		if l := s.OriginalLength; at(l) == at(2*l) || at(l) == at(l/2) {
-			out.note(fmt.Sprintf("frequencies do not tell the original length: what extends the new file needs --original-length %d again", l))
-		}
-	}
 }
 
 // computable refuses a rotation whose numbers no engine has in float32: what the options ask for and what
@@ -472,14 +423,6 @@ func computable(to schemes.Rotary) error {
 		return &Refusal{Why: t.Title + " without a length that the model was trained with", Remedies: []report.Remedy{report.Do("rope", "states one", "scaling", "TYPE", "factor", "S", "original-length", "L")}}
 	}
 	return turns(to)
-}
-
-// turns refuses a rotation whose amplitude or angles are none that an engine computes with.
-func turns(to schemes.Rotary) error {
-	if why := to.Incomputable(); why != "" {
-		return &Refusal{Why: why, Instead: "give base, factor and attention factor that go together: inspect says what the file states"}
-	}
-	return nil
 }
 
 // scheme is the rotation asked for.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Unprecedented says that a factor is larger than that of a published model; "" where it is not.
@@ -40,8 +41,25 @@ func (s Scaling) TrainedLength(present, stated int) int {
 	return cmp.Or(stated, present)
 }
 
+// Gives reports whether the formula gives frequencies that a file has, but for their storage in bfloat16; nil are any. Another
+// original length moves some by the width of a step of a ramp, a lost factor all at the end by itself. Pairs that stand still have none.
+func (r Rotary) Gives(frequencies []float64) bool {
+	const within, still = 1e-2, 1e-15
+	return frequencies == nil || slices.EqualFunc(r.InverseFrequencies(), frequencies, func(a, b float64) bool { return math.Abs(a-b) <= within*math.Abs(b)+still })
+}
+
+// SameForText reports whether another rotation turns the tokens of a text alike, whose positions are one in all sections.
+func (r Rotary) SameForText(other Rotary) bool {
+	as := other
+	as.Sections, as.InterleavedSections = r.Sections, r.InterleavedSections
+	return as.Equal(r) && slices.Equal(other.Still(), r.Still())
+}
+
 // Becoming says in a line how one rotation becomes another.
 func (r Rotary) Becoming(to Rotary) string {
+	if r.Dim != to.Dim || !slices.Equal(r.Sections, to.Sections) {
+		return fmt.Sprintf("%s → %s", r, to)
+	}
 	out := ""
 	if r.Base != to.Base {
 		out = "base " + Text(r.Base) + " → " + Text(to.Base)

@@ -15,29 +15,29 @@ import (
 // there are no more and no fewer. before are the schemes of the old model's
 // sites. The error says which encoding is another, and how.
 func CheckDecision(before []schemes.Scheme, after position.Model, decided []position.Becoming) error {
-	h := decisionCheck{c: &comparison{before: after, after: after}, after: after, decided: map[int]position.Becoming{}}
+	h := decisionCheck{c: &comparison{before: after, after: after}, after: after, decided: map[int][]position.Becoming{}}
 	for _, b := range decided {
 		if _, linear := b.Scheme.(schemes.ALiBi); linear || b.Site < 0 { // in all attentions, or in none
 			h.added = append(h.added, b)
 		} else {
-			h.decided[b.Site] = b
+			h.decided[b.Site] = append(h.decided[b.Site], b)
 		}
 	}
 	if len(h.added) > 0 || slices.ContainsFunc(decided, func(b position.Becoming) bool { return b.Scheme == nil }) {
 		return h.structure(before)
 	}
 	sites := after.Sites()
-	if slices.ContainsFunc(decided, func(b position.Becoming) bool { return b.Split }) || len(sites) < len(before) && len(decided) > 0 {
+	if slices.ContainsFunc(decided, func(b position.Becoming) bool { return b.Split || len(h.decided[b.Site]) > 1 }) || len(sites) < len(before) && len(decided) > 0 {
 		return h.regrouped(before)
 	}
 	if len(sites) != len(before) {
 		return fmt.Errorf("the new file has %d encodings, and %d were to stay", len(sites), len(before))
 	}
 	for i, s := range sites {
-		b, ok := h.decided[i]
+		decided := h.decided[i]
 		switch {
-		case ok:
-			if err := h.numbers(i, s, b); err != nil {
+		case decided != nil:
+			if err := h.numbers(i, s, decided[0]); err != nil {
 				return err
 			}
 		case !s.Encoding().Scheme.Equal(before[i]):
@@ -66,13 +66,14 @@ func (h *decisionCheck) regrouped(before []schemes.Scheme) error {
 		return nil
 	}
 	for i, was := range before {
-		b, changes := h.decided[i]
-		if changes {
+		stays := h.decided[i] == nil
+		for _, b := range h.decided[i] {
 			if err := find(b.Scheme, func(k int) bool { return h.numbers(k, sites[k], b) == nil }); err != nil {
 				return err
 			}
+			stays = stays || b.Split
 		}
-		if !changes || b.Split {
+		if stays {
 			if err := find(was, func(k int) bool { return sites[k].Encoding().Scheme.Equal(was) }); err != nil {
 				return err
 			}
@@ -90,7 +91,7 @@ func (h *decisionCheck) regrouped(before []schemes.Scheme) error {
 type decisionCheck struct {
 	c       *comparison
 	after   position.Model
-	decided map[int]position.Becoming
+	decided map[int][]position.Becoming // several of one whose layers come to differ
 	added   []position.Becoming
 }
 
@@ -229,8 +230,8 @@ func (h *decisionCheck) structure(before []schemes.Scheme) error {
 		}
 	}
 	for i, scheme := range before {
-		b, ok := h.decided[i]
-		if !ok || b.Scheme != nil || scheme.Name() == report.SchemeAlibi {
+		decided := h.decided[i]
+		if decided == nil || decided[0].Scheme != nil || scheme.Name() == report.SchemeAlibi {
 			continue
 		}
 		for j, s := range sites {
@@ -246,7 +247,7 @@ func (h *decisionCheck) structure(before []schemes.Scheme) error {
 func (h *decisionCheck) expected(before []schemes.Scheme, scheme schemes.Scheme) int {
 	n := 0
 	for i, s := range before {
-		if b, ok := h.decided[i]; s.Equal(scheme) && (!ok || b.Scheme != nil) {
+		if decided := h.decided[i]; s.Equal(scheme) && (decided == nil || decided[0].Scheme != nil) {
 			n++
 		}
 	}

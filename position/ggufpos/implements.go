@@ -19,6 +19,7 @@ var (
 	_ position.DataSpanner  = (*model)(nil)
 	_ position.Reserver     = (*model)(nil)
 	_ position.KeySetter    = (*model)(nil)
+	_ position.Foreseer     = (*model)(nil)
 	_ position.Assumer      = (*model)(nil)
 	_ position.Mender       = (*model)(nil)
 	_ position.ReadFailer   = (*model)(nil)

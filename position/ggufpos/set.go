@@ -15,37 +15,31 @@ import (
 	"github.com/modelpatch/modelpatch/report"
 )
 
-// SetKeys stores position keys in the types that llama.cpp reads, and returns the model as it
-// then is. The error is a *position.Refusal where the engine does not read a key in this
+// SetKeys stores position keys in the types that llama.cpp reads. The error is a *position.Refusal where the engine does not read a key in this
 // architecture, and a *position.UsageError for values that are none.
-func (m *model) SetKeys(o position.SetOptions) (after position.Model, said []string, err error) {
+func (m *model) SetKeys(o position.SetOptions) (said []string, err error) {
 	if m.Arch == nil || !m.HasModelKeys() {
-		return nil, nil, &position.Refusal{Why: "which keys an engine reads is known by the architecture, and this file's is not known", Remedies: []report.Remedy{site.AssumeLike}}
+		return nil, &position.Refusal{Why: "which keys an engine reads is known by the architecture, and this file's is not known", Remedies: []report.Remedy{site.AssumeLike}}
 	}
 	if err := m.CheckEditable(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	keys := slices.Clone(o.Keys)
 	if o.PadSections {
 		pad, err := m.paddedSections()
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		keys = append(keys, pad)
 	}
 	for _, k := range keys {
 		says, err := m.setKey(k)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		said = append(said, says)
 	}
-	f, err := m.Edit.View()
-	if err != nil {
-		return nil, nil, err
-	}
-	after, err = m.openLike(f)
-	return after, said, err
+	return said, nil
 }
 
 // setKey stores one key, and says how its value changes.

@@ -23,6 +23,7 @@ type Rope struct {
 	scheme   schemes.Rotary
 	layers   []int // ascending; nil: all
 	sliding  bool  // the sliding layers' own rotation
+	twin     bool  // of two rotations, that of full and that of sliding layers
 	merged   bool  // full and sliding layers turn alike, and both exist
 	window   int   // of sliding layers
 	beside   schemes.Attending
@@ -58,8 +59,8 @@ func Find(m *hparams.Model) []position.Site {
 	}
 	alone.Window, alone.WindowLayers = schemes.SlidingWindow{}, nil // told with the other rotation
 	return []position.Site{
-		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope), beside: alone}, operator.New(m, false)),
-		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.SlidingRope), sliding: true, window: window, beside: other}, operator.New(m, true)),
+		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.FullRope), twin: true, beside: alone}, operator.New(m, false)),
+		newRope(&Rope{m: m, layers: hparams.LayersOf(kinds, hparams.SlidingRope), twin: true, sliding: true, window: window, beside: other}, operator.New(m, true)),
 	}
 }
 

@@ -62,14 +62,15 @@ func (r *Rope) Store(want position.Want) error {
 	return r.storeScaling(w)
 }
 
-// Misstated reports whether keys of the scaling hold what engines refuse, or compute
-// no numbers from: then the same scaling, stored again, is a change.
+// Misstated reports whether keys of the scaling hold what engines refuse, compute
+// no numbers from, or read for other layers alone: then the same scaling, stored again, is a change.
 func (r *Rope) Misstated() bool {
 	m := r.m
 	if m.Ignores(arch.KeyFactor) {
 		return false
 	}
-	if kind, stated := m.Text(arch.KeyType); stated && !slices.Contains(arch.ScalingTypes, kind) {
+	kind, stated := m.Text(arch.KeyType)
+	if stated && !slices.Contains(arch.ScalingTypes, kind) || kind == arch.TypeNone && r.twin && !r.sliding && arch.ScaledWithNone[m.Family()] {
 		return true
 	}
 	for _, k := range []string{arch.KeyFactor, arch.KeyScaleLinear} {
@@ -132,20 +133,18 @@ func (r *Rope) storeBase(base float64) error {
 	case r.baseKey != "":
 		m.Edit.Set(m.Key(r.baseKey), b, "base of compressed attention")
 		return nil
-	case r.sliding && w.Base == "own":
+	case r.sliding && (w.Base == "own" || w.Base == "inherit" && (r.twin || m.Pair(arch.KeyBaseSWA) != nil)):
 		m.Edit.Set(m.Key(arch.KeyBaseSWA), b, "base of sliding layers")
 		return nil
 	}
 	m.Edit.Set(m.Key(arch.KeyBase), b, "base")
-	if w == nil || w.Base == "shared" {
-		return nil
-	}
-	switch follows := r.merged || r.sliding; {
-	case follows && (m.Pair(arch.KeyBaseSWA) != nil || w.Base == "own"):
+	switch {
+	case w == nil || w.Base == "shared":
+	case r.merged && (m.Pair(arch.KeyBaseSWA) != nil || w.Base == "own"):
 		m.Edit.Set(m.Key(arch.KeyBaseSWA), b, "base of sliding layers")
-	case !follows && w.Base == "inherit" && m.Pair(arch.KeyBaseSWA) == nil:
+	case r.twin && w.Base == "inherit" && m.Pair(arch.KeyBaseSWA) == nil:
 		// They would follow freq_base: pin what they have (facts/GGUF-FACTS §d).
-		m.Edit.Set(m.Key(arch.KeyBaseSWA), gguf.Float32(float32(r.scheme.Base)), "base of sliding layers, as it was")
+		m.Edit.Set(m.Key(arch.KeyBaseSWA), gguf.Float32(float32(r.engine.Base)), "base of sliding layers, as it was")
 	}
 	return nil
 }
