@@ -131,25 +131,39 @@ func (r Rotary) Rotation(p float64, cos, sin []float64) {
 }
 
 // Axes tells for each pair which of the positions t, h, w (0, 1, 2) turns it:
-// all t unless there are Sections (M-RoPE, facts/NUMERICS §5).
+// all t unless there are Sections (M-RoPE, facts/NUMERICS §5). Interleaved sections with a fourth leave to it
+// what the others do not take, sections in a row begin again behind the last (ggml_mrope_cache_init).
 func (r Rotary) Axes() []int {
 	axes := make([]int, r.Pairs())
-	if r.InterleavedSections {
-		for i := range axes {
-			if axis := i % 3; axis > 0 && axis < len(r.Sections) && i < 3*r.Sections[axis] {
-				axes[i] = axis
-			}
-		}
-		return axes
+	total := 0
+	for _, pairs := range r.Sections {
+		total += pairs
 	}
-	first := 0
-	for axis, pairs := range r.Sections {
-		for i := first; i < min(first+pairs, len(axes)); i++ {
-			axes[i] = axis
+	for i := range axes {
+		if total <= 0 {
+			break
 		}
-		first += pairs
+		j, axis := i%total, i%total%3
+		switch {
+		case !r.InterleavedSections:
+			axes[i] = section(r.Sections, j)
+		case axis < len(r.Sections) && j < 3*r.Sections[axis]:
+			axes[i] = axis
+		case len(r.Sections) > 3:
+			axes[i] = 3
+		}
 	}
 	return axes
+}
+
+// section is the one of sections in a row that pair j lies in.
+func section(sections []int, j int) int {
+	for axis, pairs := range sections {
+		if j -= pairs; j < 0 {
+			return axis
+		}
+	}
+	return 0
 }
 
 // Still tells the pairs that a text token does not turn: those of a fourth section,

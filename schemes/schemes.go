@@ -42,7 +42,7 @@ type Rotary struct {
 	Dim                 int    // rotary_dim: elements that turn, of HeadDim
 	HeadDim             int    // 0: unknown
 	Layout              string // LayoutHalf or LayoutInterleaved; "" unknown
-	Sections            []int  // M-RoPE: pairs for t, h, w; nil otherwise
+	Sections            []int  // M-RoPE: pairs for t, h, w, and a fourth that text does not turn; nil otherwise
 	InterleavedSections bool
 	OwnFrequencies      bool  // each section has the frequencies of a rotation of as many pairs, not a run of one list (FLUX)
 	Grid                []int // height and width in patches that a table of an image is for; nil otherwise

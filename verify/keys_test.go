@@ -103,6 +103,14 @@ func TestKeysOfSeveralLayers(t *testing.T) {
 	random := keyFile{"llama", nil, map[string][]float32{"rope_freqs.weight": {1, 3, 2, 5, 4, 1.5, 8, 2}}}
 	unknownType := keyFile{"llama", map[string]gguf.Value{"rope.scaling.type": text("llama3"), "rope.scaling.factor": f32(8)}, nil}
 	noFactor := keyFile{"llama", map[string]gguf.Value{"rope.scaling.type": text("linear"), "rope.scaling.factor": f32(0)}, nil}
+	gemma3 := keyFile{"gemma3", map[string]gguf.Value{"attention.sliding_window": window, "rope.freq_base": f32(1000000), "rope.scaling.attn_factor": f32(2), "attention.sliding_window_pattern": gguf.Uint32(2)}, nil}
+	maple := keyFile{"maple", map[string]gguf.Value{"attention.sliding_window": window, "attention.sliding_window_pattern": alternate, "rope.freq_base": f32(5000), "rope.freq_base_swa": f32(7000)}, nil}
+	qwen3vl := keyFile{"qwen3vl", map[string]gguf.Value{"rope.dimension_sections": gguf.Int32s(4, 2, 2, 0)}, nil}
+	lists := map[string][]float32{"rope_factors_long.weight": {2, 3, 4, 5, 6, 7, 8, 9}, "rope_factors_short.weight": {1, 1, 1, 1, 2, 2, 2, 2}}
+	phi3 := keyFile{"phi3", map[string]gguf.Value{"rope.scaling.original_context_length": gguf.Uint32(128)}, lists}
+	phi3Scaled := keyFile{"phi3", map[string]gguf.Value{"rope.scaling.original_context_length": gguf.Uint32(128), "rope.scaling.type": text("linear"), "rope.scaling.factor": f32(2)}, lists}
+	deepSeek4 := keyFile{"deepseek4", map[string]gguf.Value{"attention.sliding_window": window, "attention.compress_ratios": gguf.Int32s(0, 0, 4, 4), "attention.compress_rope_freq_base": f32(160000),
+		"rope.scaling.type": text("yarn"), "rope.scaling.factor": f32(4), "rope.scaling.original_context_length": gguf.Uint32(128)}, nil}
 	for _, c := range []struct {
 		name string
 		file keyFile
@@ -129,6 +137,19 @@ func TestKeysOfSeveralLayers(t *testing.T) {
 		{"another base beside divisors of no formula", random, setting("rope.freq_base=20000"), "[] base 20000 custom"},
 		{"a type that engines do not know", unknownType, rescaled(position.RescaleOptions{Scaling: "none"}), "[] base 10000 none"},
 		{"a factor of 0", noFactor, rescaled(position.RescaleOptions{Scaling: "none"}), "[] base 10000 none"},
+		{"an amplitude that sliding layers read", gemma3, rescaled(position.RescaleOptions{Scaling: "linear", Factor: 4}), ""},
+		{"an amplitude that is asked to stay", gemma3, rescaled(position.RescaleOptions{Scaling: "linear", Factor: 4, AttentionFactor: 2}), "[1 3] base 1000000 linear ×4 with attention factor 2; [0 2] base 10000 none amplitude 2"},
+		{"extend, an amplitude that sliding layers read", gemma3, doubled(position.ExtendOptions{}), "[1 3] base 1000000 yarn ×2 from 512 with attention factor 2.139; [0 2] base 10000 none amplitude 2"},
+		{"a base where full layers do not turn", maple, rescaled(position.RescaleOptions{Base: 50000}), "[0 2] base 50000 none"},
+		{"a key that no layer reads", maple, setting("rope.freq_base=123456"), "[0 2] base 7000 none"},
+		{"interleaved sections", qwen3vl, rescaled(position.RescaleOptions{Base: 50000}), "[] base 50000 none"},
+		{"extend, interleaved sections", qwen3vl, doubled(position.ExtendOptions{}), "[] base 10000 yarn ×2 from 512 with attention factor 1.069"},
+		{"set a length, interleaved sections", qwen3vl, setting("context_length=1024"), "[] base 10000 none"},
+		{"a factor beside lists", phi3, setting("rope.scaling.factor=2"), "[] base 10000 longrope from 128"},
+		{"a base beside lists and a factor", phi3Scaled, rescaled(position.RescaleOptions{Base: 50000}), "[] base 50000 longrope from 128"},
+		{"a length beside lists and a factor", phi3Scaled, doubled(position.ExtendOptions{Method: position.MethodNone}), "[] base 10000 longrope from 128"},
+		{"YaRN of compressed layers", deepSeek4, rescaled(position.RescaleOptions{Scaling: "yarn", Factor: 8, OriginalLength: 128}), "[0 1] base 10000 none; [2 3] base 160000 yarn ×8 from 128"},
+		{"extend, compressed layers", deepSeek4, doubled(position.ExtendOptions{}), "[0 1] base 10000 none; [2 3] base 160000 yarn ×8 from 128"},
 	} {
 		t.Run(c.name, func(t *testing.T) { keysBecome(t, c.file.write(t), c.do, c.want) })
 	}

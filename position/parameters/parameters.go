@@ -53,6 +53,9 @@ func rotary(s schemes.Rotary) report.Parameters {
 	}
 	if s.Sections != nil {
 		p.Sections = s.Sections
+		if n := len(s.Sections); s.InterleavedSections && n > 3 && s.Sections[n-1] == 0 {
+			p.Sections = s.Sections[:n-1] // the fourth has what the others leave
+		}
 		p.InterleavedSections = report.Pointer(s.InterleavedSections)
 	}
 	return p

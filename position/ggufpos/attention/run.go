@@ -380,25 +380,24 @@ func scaleOf(m *hparams.Model, dim int) float64 {
 	return 1 / math.Sqrt(float64(dim))
 }
 
-// magnitude is what the scale is multiplied with where an architecture puts YaRN's
-// amplitude into it (facts/GGUF-FACTS): (A·(1 + 0.1·m·ln s))².
+// magnitude is what the scale is multiplied with where an architecture puts YaRN's amplitude into
+// it (llama_model_deepseek2::graph): the square of that of cos and sin, or what YaRN's would be, times 1 + 0.1·m·ln s.
 func magnitude(m *hparams.Model) float64 {
 	if !arch.ScaledAttention[m.Family()] {
 		return 1
 	}
 	factor := m.RealOr(arch.KeyFactor, m.RealOr(arch.KeyScaleLinear, 1))
-	if factor <= 0 || factor == 1 {
-		return 1
-	}
-	kind, stated := m.Text(arch.KeyType)
-	if stated && kind == "none" {
+	kind, _ := m.Text(arch.KeyType)
+	if factor <= 0 || kind == arch.TypeNone {
 		factor = 1
 	}
-	by := 1.0
-	if log := m.RealOr("rope.scaling.yarn_log_multiplier", 0); log != 0 && kind == "yarn" && (m.Family() == "deepseek2" || m.Family() == "mistral4") {
-		by = log / 0.1
+	a := m.RealOr(arch.KeyAttnFactor, 1) * (1 + 0.1*math.Log(factor))
+	if kind == arch.TypeYaRN {
+		a = m.RealOr(arch.KeyAttnFactor, 1) * m.YaRNAmplitude(factor)
 	}
-	a := m.RealOr(arch.KeyAttnFactor, 1) * (1 + 0.1*by*math.Log(factor))
+	if m.Arch.Uses(arch.KeyLogMul) {
+		a *= 1 + m.RealOr(arch.KeyLogMul, 0)*math.Log(factor) // stored as 0.1·m
+	}
 	return a * a
 }
 

@@ -61,3 +61,22 @@ func (m *Model) Attending(kinds []int, window int, sliding, first bool) (a schem
 	a.Sinks = m.Tensor("blk.%d.attn_sinks.weight", 0) != nil
 	return a
 }
+
+// YaRNAmplitude is by what YaRN of a factor multiplies cos and sin in an architecture, without rope.scaling.attn_factor
+// (llama_context::llama_context, dsv4_rope_attn_factor of deepseek4.cpp).
+func (m *Model) YaRNAmplitude(factor float64) float64 {
+	log := 0.0
+	if m.Arch.Uses(arch.KeyLogMul) {
+		log = m.RealOr(arch.KeyLogMul, 0)
+	}
+	switch family := m.Family(); {
+	case family == "deepseek4", family == "deepseek2" && log != 0:
+		return 1
+	case family != "mistral3":
+		log /= 0.1 // as the converter stores it
+	}
+	if log == 0 {
+		return schemes.YaRNAmplitude(factor, 1)
+	}
+	return schemes.YaRNAmplitude(factor, 1) / schemes.YaRNAmplitude(factor, log)
+}

@@ -23,14 +23,16 @@ type Rope struct {
 	Original  int // positions that the model was trained with
 	betaFast  float64
 	betaSlow  float64
-	attention float64           // A: rope.scaling.attn_factor
-	amplitude float64           // M: what cos and sin are multiplied by
-	Freqs     []float64         // divisors of rope_freqs.weight
-	Short     []float64         // divisors of rope_factors_short.weight
-	Long      []float64         // divisors of rope_factors_long.weight
-	Tensors   []string          // names of factor tensors that are read
-	Alpha     float64           // hunyuan's NTK factor
-	Evidence  []report.Evidence // of what the divisors stand for
+	attention float64 // A: rope.scaling.attn_factor
+	amplitude float64 // M: what cos and sin are multiplied by
+	// FactorWidth is how many numbers engines want in each factor tensor.
+	FactorWidth int
+	Freqs       []float64         // divisors of rope_freqs.weight
+	Short       []float64         // divisors of rope_factors_short.weight
+	Long        []float64         // divisors of rope_factors_long.weight
+	Tensors     []string          // names of factor tensors that are read
+	Alpha       float64           // hunyuan's NTK factor
+	Evidence    []report.Evidence // of what the divisors stand for
 }
 
 // New reads what the engine would compute with, in sliding layers or the others.
@@ -38,6 +40,7 @@ func New(m *hparams.Model, sliding bool) Rope {
 	e := Rope{Base: m.RealOr(arch.KeyBase, 10000), Factor: 1, attention: 1, amplitude: 1, betaFast: 32, betaSlow: 1}
 	e.Pairing = m.Arch.Pairing
 	e.dimensions(m, sliding)
+	e.FactorWidth = factorWidth(m, e.Dims)
 	e.readSections(m)
 	if m.Ignores(arch.KeyBase) {
 		e.Base = 10000
@@ -67,10 +70,10 @@ func New(m *hparams.Model, sliding bool) Rope {
 	return e
 }
 
-// NewUnscaled is a rotation by freq_base on which no key of scaling acts.
+// NewUnscaled is a rotation by freq_base of layers that slide, on which no key of scaling acts.
 func NewUnscaled(m *hparams.Model) Rope {
 	e := Rope{Base: m.RealOr(arch.KeyBase, 10000), Factor: 1, attention: 1, amplitude: 1, Pairing: m.Arch.Pairing}
-	e.dimensions(m, false)
+	e.dimensions(m, true)
 	return e
 }
 
@@ -107,4 +110,17 @@ func (e *Rope) readSections(m *hparams.Model) {
 	if m.Arch.Sections == "optional" {
 		e.Pairing = "mrope"
 	}
+	if e.rests() {
+		e.say("structure", "pairs of interleaved sections that none of the three takes have the fourth position, which is 0 in a text: they do not turn (ggml_mrope_cache_init)")
+	}
+}
+
+// rests reports whether interleaved sections leave pairs to the fourth position.
+func (e *Rope) rests() bool {
+	for i := range e.Dims / 2 {
+		if e.Pairing == "imrope" && !e.turns(i) {
+			return true
+		}
+	}
+	return false
 }

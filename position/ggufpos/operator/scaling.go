@@ -2,6 +2,7 @@ package operator
 
 import (
 	"math"
+	"slices"
 
 	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
 	"github.com/modelpatch/modelpatch/position/ggufpos/hparams"
@@ -68,17 +69,7 @@ func (e *Rope) readAmplitude(m *hparams.Model) float64 {
 	if !e.Yarn {
 		return e.attention
 	}
-	log := 0.0
-	if m.Arch.Uses(arch.KeyLogMul) {
-		log = m.RealOr(arch.KeyLogMul, 0)
-	}
-	switch {
-	case log == 0:
-		return e.attention * schemes.YaRNAmplitude(e.Factor, 1)
-	case m.Family() == "mistral3":
-		return e.attention * schemes.YaRNAmplitude(e.Factor, 1) / schemes.YaRNAmplitude(e.Factor, log)
-	}
-	return e.attention // deepseek2 and those that share its graph
+	return e.attention * m.YaRNAmplitude(e.Factor)
 }
 
 // factorTensors reads the divisors that the engine would use.
@@ -106,6 +97,26 @@ func (e *Rope) factorTensors(m *hparams.Model, kind string, sliding bool) {
 	}
 }
 
+// factorWidth is how many numbers factor tensors have: one a pair, but in step35, whose layers take the first of as many as
+// the widest of them has pairs (llama_model_step35::load_arch_tensors).
+func factorWidth(m *hparams.Model, dims int) int {
+	if m.Family() != "step35" {
+		return dims / 2
+	}
+	kinds, _ := m.Layers()
+	full, sliding := Rope{}, Rope{}
+	full.dimensions(m, false)
+	sliding.dimensions(m, true)
+	widest := 0
+	if slices.Contains(kinds, hparams.FullRope) {
+		widest = full.Dims
+	}
+	if slices.Contains(kinds, hparams.SlidingRope) {
+		widest = max(widest, sliding.Dims)
+	}
+	return widest / 2
+}
+
 // Idle reports whether the divisors of a tensor in use are all ones.
 func (e *Rope) Idle(name string) bool {
 	if name == FreqsTensor {
@@ -123,17 +134,17 @@ const (
 )
 
 // divisors reads a factor tensor, nil when it is absent or not as engines
-// want it: n_rot/2 numbers in F32.
+// want it: FactorWidth numbers, of which the pairs take the first.
 func (e *Rope) divisors(m *hparams.Model, name string) []float64 {
 	t := m.File.Tensor(name)
-	if t == nil || !t.Readable() || t.Rows() != 1 || t.Width() != int64(e.Dims/2) {
+	if t == nil || !t.Readable() || t.Rows() != 1 || t.Width() != int64(e.FactorWidth) {
 		return nil
 	}
 	values := make([]float64, t.Width())
 	if m.File.ReadRows(t, 0, 1, values) != nil {
 		return nil
 	}
-	return values
+	return values[:e.Dims/2]
 }
 
 // Scheme is the engine's state as a scheme. It adds to Evidence what divisors
@@ -152,7 +163,7 @@ func (e *Rope) Scheme() schemes.Rotary {
 	if e.Sections != nil {
 		r.InterleavedSections = e.Pairing == "imrope"
 		r.Sections = append(r.Sections, e.Sections...)
-		for len(r.Sections) > 3 && r.Sections[len(r.Sections)-1] == 0 {
+		for len(r.Sections) > 3 && r.Sections[len(r.Sections)-1] == 0 && !e.rests() {
 			r.Sections = r.Sections[:len(r.Sections)-1]
 		}
 	}
@@ -178,13 +189,22 @@ func (e *Rope) scaled() schemes.Scaling {
 	return plain
 }
 
-// longRoPE is the scaling by two lists of factors.
+// longRoPE is the scaling by two lists of factors, which the keys' own factor multiplies.
 func (e *Rope) longRoPE() schemes.Scaling {
-	s := schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: e.Original, AttentionFactor: e.amplitude, ShortFactor: e.Short, LongFactor: e.Long}
-	if e.Factor != 1 {
-		s.Factor = e.Factor
+	return schemes.Scaling{Type: schemes.ScalingLongRoPE, OriginalLength: e.Original, AttentionFactor: e.amplitude, ShortFactor: e.dividing(e.Short), LongFactor: e.dividing(e.Long)}
+}
+
+// dividing are the numbers that a list of factors and the keys divide frequencies by; nil where neither does.
+func (e *Rope) dividing(list []float64) []float64 {
+	if e.Factor == 1 {
+		return list
 	}
-	return s
+	low, high := e.ramp()
+	out := schemes.Rotary{Base: e.effectiveBase(), Dim: e.Dims}.PlainFrequencies()
+	for i, f := range out {
+		out[i] = f / e.angle(i, 1, list, low, high)
+	}
+	return out
 }
 
 func (e *Rope) say(kind, says string) {

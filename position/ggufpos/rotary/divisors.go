@@ -11,9 +11,12 @@ import (
 	"github.com/modelpatch/modelpatch/position/ggufpos/operator"
 )
 
-// addDivisors stores a factor tensor: F32, one number a pair.
+// addDivisors stores a factor tensor: F32, one number a pair, and ones for pairs that other layers alone have.
 func (r *Rope) addDivisors(name string, values []float64, why string) {
 	m := r.m
+	for len(values) < r.engine.FactorWidth {
+		values = append(slices.Clip(values), 1)
+	}
 	raw := encoded(values, m.File.Parts[0].Order)
 	if t := m.File.Tensor(name); t != nil && t.Type == gguf.F32 && t.Size == int64(len(raw)) {
 		m.Removed = slices.DeleteFunc(m.Removed, func(r *gguf.Tensor) bool { return r == t })

@@ -25,7 +25,7 @@ type Rope struct {
 	sliding  bool  // the sliding layers' own rotation
 	twin     bool  // of two rotations, that of full and that of sliding layers
 	merged   bool  // full and sliding layers turn alike, and both exist
-	window   int   // of sliding layers
+	window   int   // of layers that all see through one; 0: they do not
 	beside   schemes.Attending
 	rescaled bool            // Store changed the scaling
 	rebased  bool            // Store changed the base
@@ -104,9 +104,7 @@ func (r *Rope) Encoding() position.Encoding {
 // Window is how far the layers of this rotation look back.
 // A rotation that only acts inside a window needs no change for more length.
 func (r *Rope) Window() (w schemes.SlidingWindow) {
-	if r.sliding {
-		w.Positions = r.window
-	}
+	w.Positions = r.window
 	return w
 }
 

@@ -41,7 +41,7 @@ func keysOf(s schemes.Scaling) *scalingKeys {
 func nothing(*hparams.Model, schemes.Scaling) string { return "" }
 
 func (r *Rope) storeNone(s schemes.Scaling) error {
-	return r.storeAttention(cmp.Or(s.AttentionFactor, 1))
+	return r.storeAttention(cmp.Or(s.AttentionFactor, 1), 1)
 }
 
 func (r *Rope) storeLinear(s schemes.Scaling) error {
@@ -49,7 +49,7 @@ func (r *Rope) storeLinear(s schemes.Scaling) error {
 		return refuse(fmt.Sprintf("llama.cpp's %s multiplies its attention scale by YaRN's amplitude for every factor, also of type linear", r.m.Family()), "", report.Do("rope", "", "scaling", "yarn"), report.Do("rope", "", "base", "B"))
 	}
 	r.setScaling(arch.TypeLinear, s.Factor)
-	return r.storeAttention(cmp.Or(s.AttentionFactor, 1))
+	return r.storeAttention(cmp.Or(s.AttentionFactor, 1), 1)
 }
 
 // yarnLacks: engines round the ramp's bounds, and few read those in turns.

@@ -55,7 +55,7 @@ func (r *Rope) Store(want position.Want) error {
 	rebased := r.scheme
 	rebased.Base, rebased.Scaling.Frequencies = w.Base, nil
 	same := w.Equal(rebased) && w.Scaling.OriginalLength == r.scheme.Scaling.OriginalLength // which a short ramp may not show
-	if same && !r.Misstated() && (r.engine.Freqs == nil || fit.Ones(r.engine.Freqs) || r.engine.Masked()) {
+	if ramped := r.engine.Yarn && (r.engine.Long != nil || r.engine.Short != nil); same && !ramped && !r.Misstated() && (r.engine.Freqs == nil || fit.Ones(r.engine.Freqs) || r.engine.Masked()) {
 		return nil // keys go with any base; divisors are made for one
 	}
 	r.rescaled = true
@@ -113,7 +113,7 @@ func (r *Rope) usable(base, factor bool) error {
 	case d <= 0 || d%2 != 0 || r.engine.HeadDim > 0 && d > r.engine.HeadDim:
 		return refuse(fmt.Sprintf("%s is %d with heads of %d (%s %d)", m.Key(arch.KeyDims), d, r.engine.HeadDim, m.Key(arch.KeyHeads), m.Heads()), "the file's keys contradict each other: convert the model again")
 	case m.File.Tensor(operator.FreqsTensor) != nil && m.Arch.Freqs == "read" && !r.sliding && r.engine.Freqs == nil && r.engine.Long == nil:
-		return refuse(operator.FreqsTensor+" does not hold one number a pair", "convert the model again")
+		return refuse(fmt.Sprintf("%s does not hold the %d numbers that engines want", operator.FreqsTensor, r.engine.FactorWidth), "convert the model again")
 	case slices.ContainsFunc(r.engine.Freqs, func(v float64) bool { return !(v > 0) }):
 		return refuse(operator.FreqsTensor+" holds a divisor that is not above 0", "convert the model again")
 	}
@@ -257,41 +257,39 @@ func sameAmplitude(a, b float64) bool {
 // factor gives: the engine multiplies both.
 func (r *Rope) storeYaRNAttention(s schemes.Scaling) error {
 	m, usual := r.m, schemes.YaRNAmplitude(s.Factor, 1)
-	wanted := cmp.Or(s.AttentionFactor, usual)
-	log := 0.0
-	if m.Arch.Uses(arch.KeyLogMul) {
-		log = m.RealOr(arch.KeyLogMul, 0)
-	}
+	wanted, own := cmp.Or(s.AttentionFactor, usual), r.m.YaRNAmplitude(s.Factor)
+	log, _ := m.Real(arch.KeyLogMul)
+	recipe := sameAmplitude(wanted, usual) && (m.Family() == "deepseek4" || arch.ScaledAttention[m.Family()] && m.Arch.Uses(arch.KeyLogMul))
 	switch {
-	case m.Family() == "mistral3":
-		return r.storeAttention(wanted / usual * schemes.YaRNAmplitude(s.Factor, log))
-	case arch.ScaledAttention[m.Family()] && m.Arch.Uses(arch.KeyLogMul) && sameAmplitude(wanted, usual):
-		// DeepSeek's own recipe: the amplitude goes into the attention scale,
-		// cos and sin keep 1 (mscale = mscale_all_dim = 1, stored as 0.1).
-		r.stored.Scaling.AttentionFactor = 1
-		if log != 0 {
-			return r.storeAttention(1)
+	case recipe:
+		// DeepSeek's own: the amplitude goes into the attention scale, and cos and sin keep
+		// 1 (mscale = mscale_all_dim = 1, stored as 0.1); version 4 has none.
+		if log == 0 && m.Arch.Uses(arch.KeyLogMul) {
+			m.Edit.Set(m.Key(arch.KeyLogMul), gguf.Float32(0.1), "YaRN's amplitude in the attention scale, as DeepSeek has it")
+			own = 1
 		}
-		m.Edit.Set(m.Key(arch.KeyLogMul), gguf.Float32(0.1), "YaRN's amplitude in the attention scale, as DeepSeek has it")
-		return r.storeAttention(1)
-	case arch.ScaledAttention[m.Family()] && log != 0:
-		return r.storeAttention(wanted)
-	case arch.ScaledAttention[m.Family()] && !sameAmplitude(wanted, 1):
+		r.stored.Scaling.AttentionFactor = own
+		return r.storeAttention(own, own)
+	case arch.ScaledAttention[m.Family()] && log == 0 && !sameAmplitude(wanted, 1):
 		return refuse(fmt.Sprintf("llama.cpp's %s applies YaRN's amplitude a second time in its attention scale", m.Family()), "", report.Do("rope", "", "scaling", "yarn", "attention-factor", "1"))
 	}
-	return r.storeAttention(wanted / usual)
+	return r.storeAttention(wanted, own)
 }
 
-// storeAttention writes rope.scaling.attn_factor when it is not 1.
-func (r *Rope) storeAttention(a float64) error {
-	m := r.m
-	switch {
+// storeAttention writes rope.scaling.attn_factor when it is not 1: what makes the wanted amplitude of the type's
+// own. Sliding layers that no scaling reaches read it as well.
+func (r *Rope) storeAttention(wanted, own float64) error {
+	m, a := r.m, wanted/own
+	was := m.RealOr(arch.KeyAttnFactor, 1)
+	switch others := m.Arch.Window != nil && m.Arch.Window.Scale == "one" && m.SlidesAnywhere() && !m.Ignores(arch.KeyAttnFactor); {
+	case others && !r.sliding && !sameAmplitude(a, was) && !sameAmplitude(was, 1):
+		return refuse(fmt.Sprintf("%s is %g for the sliding layers as well, which this scaling leaves alone", m.Key(arch.KeyAttnFactor), was), "", report.Do("", "keeps it", "attention-factor", schemes.Text(own*was)))
 	case sameAmplitude(a, 1):
 		m.Edit.Delete(m.Key(arch.KeyAttnFactor), "scaling as it was")
 		return nil
 	case !(a > 0) || m.Ignores(arch.KeyAttnFactor) || m.Family() == "talkie":
 		return refuse(fmt.Sprintf("llama.cpp's %s cannot multiply cos and sin by %g", m.Family(), a), "leave the attention factor at its default")
-	case m.Arch.Window != nil && m.Arch.Window.Scale == "one" && m.SlidesAnywhere():
+	case others && !sameAmplitude(a, was):
 		return refuse(fmt.Sprintf("%s would act on the sliding layers as well, which this scaling leaves alone", m.Key(arch.KeyAttnFactor)), "leave the attention factor at its default")
 	}
 	m.Edit.Set(m.Key(arch.KeyAttnFactor), gguf.Float32(float32(a)), "amplitude of cos and sin")
@@ -309,7 +307,7 @@ func (r *Rope) bake(w schemes.Rotary) error {
 		}
 	}
 	r.addDivisors(operator.FreqsTensor, divisors, "divisors of the frequencies: "+w.Scaling.String())
-	return r.storeAttention(w.Amplitude())
+	return r.storeAttention(w.Amplitude(), 1)
 }
 
 // storeLongRoPE writes both lists of factors.
@@ -327,5 +325,5 @@ func (r *Rope) storeLongRoPE(s schemes.Scaling) error {
 	m.Edit.Set(m.Key(arch.KeyOriginal), u32(s.OriginalLength), "length from which the long factors are used")
 	r.addDivisors(operator.LongTensor, s.LongFactor, "long factors")
 	r.addDivisors(operator.ShortTensor, s.ShortFactor, "short factors")
-	return r.storeAttention(cmp.Or(s.AttentionFactor, 1))
+	return r.storeAttention(cmp.Or(s.AttentionFactor, 1), 1)
 }
