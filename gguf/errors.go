@@ -45,12 +45,15 @@ func (e *FormatError) Error() string {
 // Unwrap returns the cause.
 func (e *FormatError) Unwrap() error { return e.Err }
 
-// Hints returns what to do about it.
+// Hints returns what to do about it: of bytes that are no GGUF, at least where to get others.
 func (e *FormatError) Hints() []string {
-	if e.Hint == "" {
-		return nil
+	switch {
+	case e.Hint != "":
+		return []string{e.Hint}
+	case e.At >= 0 && e.Err == nil:
+		return []string{"the file is damaged, cut off or written wrongly: download it again, or convert the model again"}
 	}
-	return []string{e.Hint}
+	return nil
 }
 
 // clip makes a name from a file printable and short enough for a line.

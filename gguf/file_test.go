@@ -3,6 +3,7 @@ package gguf
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -143,4 +144,19 @@ func FuzzNewFile(f *testing.F) {
 			t.Fatal("no edits")
 		}
 	})
+}
+
+// TestDamageHasAHint: an error of bytes says what to do about them, as one of a path does not need to.
+func TestDamageHasAHint(t *testing.T) {
+	whole, err := os.ReadFile("../testdata/gguf/llama-plain.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{20, 100, len(whole) / 2} {
+		_, err := NewFile(bytes.NewReader(whole[:n]), int64(n))
+		damage, ok := errors.AsType[*FormatError](err)
+		if !ok || len(damage.Hints()) != 1 {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+	}
 }

@@ -559,7 +559,7 @@ func (x *extension) finish() (Outcome, error) {
 	}
 	if err := x.m.SetLength(held, x.o.Length); err != nil {
 		return Outcome{}, err
-	} else if _, err := x.out.follow(x.m, ""); err != nil {
+	} else if _, err := x.out.follow(x.m, nil); err != nil {
 		return Outcome{}, err
 	}
 	mend(x.m, &x.out)

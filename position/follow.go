@@ -18,8 +18,8 @@ type Foreseer interface {
 }
 
 // follow decides what becomes of encodings by the edits so far, but for what was decided of them: the first that
-// becomes of one. It refuses to change any other where layers were named.
-func (o *Outcome) follow(m Model, layers string) (after Model, err error) {
+// becomes of one. Others may not become anything where that is refused.
+func (o *Outcome) follow(m Model, refused *Refusal) (after Model, err error) {
 	f, ok := m.(Foreseer)
 	if !ok {
 		return m, nil
@@ -37,7 +37,7 @@ func (o *Outcome) follow(m Model, layers string) (after Model, err error) {
 			}
 			continue
 		}
-		if err := o.also(m, b, len(verb) > 0, layers); err != nil {
+		if err := o.also(m, b, len(verb) > 0, refused); err != nil {
 			return nil, err
 		}
 	}
@@ -45,11 +45,10 @@ func (o *Outcome) follow(m Model, layers string) (after Model, err error) {
 }
 
 // also decides that an encoding becomes what the edits make of it: the keys asked for, or those of another one.
-func (o *Outcome) also(m Model, b Becoming, others bool, layers string) error {
+func (o *Outcome) also(m Model, b Becoming, others bool, refused *Refusal) error {
 	from := m.Sites()[b.Site].Encoding().Scheme
-	if layers != "" {
-		return &Refusal{Why: fmt.Sprintf("layers that were not named read the same keys, and the engine has none for one kind of them: encoding %s (%s) would become %s", ID(b.Site), from, b.Scheme),
-			Instead: "leave --layers out: both change"}
+	if refused != nil {
+		return &Refusal{Why: fmt.Sprintf("%s: encoding %s (%s) would become %s", refused.Why, ID(b.Site), from, b.Scheme), Instead: refused.Instead}
 	}
 	what, expect := fmt.Sprintf("%s → %s", from, b.Scheme), report.ExpectChanged
 	was, ok1 := from.(schemes.Rotary)

@@ -75,17 +75,18 @@ func Rescale(m Model, o RescaleOptions) (_ Outcome, err error) {
 		return Outcome{}, err
 	}
 	d := m.Describe()
-	if err := needsModel(d); err != nil {
-		return Outcome{}, err
-	}
-	if err := whole(m); err != nil {
+	if err := cmp.Or(needsModel(d), whole(m)); err != nil {
 		return Outcome{}, err
 	}
 	chosen, parts, err := o.rotations(m)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err := cmp.Or(o.unread(m, chosen), o.oneGlobal(m, chosen), o.ignored(m)); err != nil {
+	global := chosen
+	if o.byNumber() {
+		global = nil
+	}
+	if err := cmp.Or(o.unread(m, chosen), oneGlobal(m, global), o.ignored(m)); err != nil {
 		return Outcome{}, err
 	}
 	if o.NoTruncate, err = o.computing().byEngine(d); err != nil {
@@ -100,7 +101,11 @@ func Rescale(m Model, o RescaleOptions) (_ Outcome, err error) {
 	if len(out.Changes) > 0 {
 		out.note(o.computing().whose(d))
 	}
-	if _, err := out.follow(m, o.Layers); err != nil {
+	var others *Refusal
+	if o.Layers != "" {
+		others = &Refusal{Why: "layers that were not named read the same keys, and the engine has none for one kind of them", Instead: "leave --layers out: both change"}
+	}
+	if _, err := out.follow(m, others); err != nil {
 		return Outcome{}, err
 	} else if err := o.state(m, d, &out); err != nil {
 		return Outcome{}, err
@@ -285,14 +290,6 @@ func (o RescaleOptions) ignored(m Model) error {
 	}
 	return &Refusal{Why: "the model has a rotation for each kind of its layers, and transformers rounds the bounds of YaRN's ramp then, whatever the configuration says of truncate: frequencies of unrounded bounds would be those of no such configuration",
 		Instead: "leave --truncate=false out", Remedies: []report.Remedy{report.Do("", "writes unrounded bounds all the same, as that program computes them", "as", schemes.EngineORTGenAI)}}
-}
-
-// oneGlobal is oneGlobal where layers were not given by number.
-func (o RescaleOptions) oneGlobal(m Model, chosen []int) error {
-	if o.byNumber() {
-		return nil
-	}
-	return oneGlobal(m, chosen)
 }
 
 // byNumber reports whether layers were given by number.

@@ -41,7 +41,7 @@ func SetKeys(m Model, o SetOptions) (_ Outcome, err error) {
 		return Outcome{}, err
 	}
 	var out Outcome
-	after, err := out.follow(m, "")
+	after, err := out.follow(m, nil)
 	if err != nil {
 		return Outcome{}, err
 	} else if err := worse(m, after); err != nil {

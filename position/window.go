@@ -64,6 +64,9 @@ func AddWindow(m Model, o WindowOptions) (_ Outcome, err error) {
 	case narrow > 0:
 		out.note(plural(narrow, "attention") + " with such a window or a narrower one stayed as it was")
 	}
+	if _, err := out.follow(m, &Refusal{Why: "the engine turns layers with a window by another formula", Instead: "export the model to ONNX and add the window there"}); err != nil {
+		return Outcome{}, err
+	}
 	var to report.Parameters
 	parameters.Window(w, &to)
 	out.Changes = []report.Change{{What: fmt.Sprintf("%s for %s of %s", w, plural(n-narrow, "attention"), plural(first.Heads, "head")), Expect: report.ExpectChanged, To: &to}}

@@ -1,7 +1,9 @@
 package ggufpos
 
 import (
+	"maps"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/gguf"
@@ -78,5 +80,44 @@ func TestFactorTensorsAsWideAsEnginesWant(t *testing.T) {
 	}
 	if s := rotation(m.sites[0]).Scaling; s.Type != "llama3" {
 		t.Errorf("%v", s)
+	}
+}
+
+// TestRefusedForWhatIsTrue: reasons that files have, and not those of others.
+func TestRefusedForWhatIsTrue(t *testing.T) {
+	window := func(m position.Model) (position.Outcome, error) {
+		return position.AddWindow(m, position.WindowOptions{Positions: 8})
+	}
+	extend := func(m position.Model) (position.Outcome, error) {
+		return position.Extend(m, position.ExtendOptions{Length: 512})
+	}
+	linear := keys{arch.KeyType: gguf.String("linear"), arch.KeyFactor: gguf.Float32(2)}
+	for _, c := range []struct {
+		name, architecture string
+		more               keys
+		do                 func(position.Model) (position.Outcome, error)
+		want               string // of the reason; "": taken
+	}{
+		{"exaone4.cpp: a window with 64 layers", "exaone4", nil, window, "has a window with 64 layers alone, and this model has 2"},
+		{"olmo2.cpp: without a scaling all layers turn alike", "olmo2", nil, window, ""},
+		{"olmo2.cpp: with one they do not", "olmo2", linear, window, "turns layers with a window by another formula: encoding e0"},
+		{"llama_model::load_hparams: 0 is 1", "llama", keys{arch.KeyFactor: gguf.Float32(0)}, extend, "takes for the factor 1"},
+		{"a number of elements that is no int32", "llama", keys{arch.KeyDims: gguf.Uint32(1 << 31)}, extend, "rope.dimension_count is 2147483648, with heads of 64"},
+		{"a number of elements beyond the heads", "llama", keys{arch.KeyDims: gguf.Uint32(1 << 30)}, extend, "rope.dimension_count is 1073741824, with heads of 64"},
+	} {
+		entry := arch.Of(c.architecture)
+		k := fixture(entry, 64)
+		put(k, entry, c.more)
+		raw := written(t, k, nil)
+		if w := entry.Window; w != nil { // attentions are found by their tensors
+			more := keys{arch.KeyWindow: gguf.Uint32(32), arch.KeyPattern: gguf.Uint32(2)}
+			maps.Copy(more, c.more)
+			raw = tinyFile(t, c.architecture, 2, more, nil)
+		}
+		_, err := c.do(opened(t, raw))
+		switch {
+		case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
 	}
 }

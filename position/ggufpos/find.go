@@ -33,7 +33,9 @@ func (m *model) findModel() {
 	case "rope":
 		m.findRope()
 	case "learned":
-		m.sites = table.Find(m.Model)
+		if m.sites = table.Find(m.Model); m.sites == nil {
+			m.sites = m.allNamed() // a file of a program that calls an architecture as llama.cpp does (bert.cpp)
+		}
 	case "alibi":
 		m.findALiBi()
 	case "t5-bias":

@@ -2,11 +2,15 @@ package ggufpos
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/modelpatch/modelpatch/gguf"
 	"github.com/modelpatch/modelpatch/patch"
+	"github.com/modelpatch/modelpatch/position"
+	"github.com/modelpatch/modelpatch/schemes"
 )
 
 // TestNamed reads files of programs other than llama.cpp, which keep the names of PyTorch's
@@ -40,6 +44,55 @@ func TestNamed(t *testing.T) {
 				t.Errorf("found %v", f[0])
 			}
 		})
+	}
+}
+
+// TestNamedWaves: rows of a formula are told as what they are in files of any program, as in those of llama.cpp.
+func TestNamedWaves(t *testing.T) {
+	whisper := schemes.Sinusoid{Dim: 32, Base: 10000, Layout: schemes.LayoutSinCos, Denominator: schemes.DenominatorHalfMinusOne, Rows: 60}
+	square := make([][]int, 2)
+	for c := range 32 {
+		square[c/16] = append(square[c/16], c)
+	}
+	diffusion := schemes.Sinusoid{Dim: 32, Base: 10000, Layout: schemes.LayoutSinCos, Denominator: schemes.DenominatorHalf, Rows: 400, Grid: []int{20, 20}, AxisColumns: square, Step: 0.5}
+	for _, c := range []struct {
+		name, architecture, tensor string
+		of                         schemes.Sinusoid
+	}{
+		{"Whisper's encoder (whisper.cpp in GGUF, candle)", "whisper", "encoder.positional_embedding", whisper},
+		{"places of a square (stable-diffusion.cpp, ComfyUI)", "sd3", "pos_embed", diffusion},
+		{"a name of another program in an architecture of llama.cpp (bert.cpp)", "bert", "embeddings.position_embeddings.weight", whisper},
+	} {
+		table := c.of.Table()
+		var raw bytes.Buffer
+		row := make([]float64, c.of.Dim)
+		for i := range c.of.Rows {
+			table.Row(i, row)
+			for _, x := range row {
+				binary.Write(&raw, binary.LittleEndian, float32(x))
+			}
+		}
+		k := keys{"general.architecture": gguf.String(c.architecture)}
+		if c.architecture == "bert" {
+			k["bert.context_length"] = gguf.Uint32(60)
+		}
+		was := written(t, k, nil)
+		f, err := gguf.NewFile(bytes.NewReader(was), int64(len(was)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := f.Edit()
+		e.Add(c.tensor, gguf.F32, []int64{int64(c.of.Dim), int64(c.of.Rows)}, patch.Bytes(raw.Bytes()), "")
+		sites := reopen(t, e, was).sites
+		if len(sites) != 1 || !sites[0].Encoding().Scheme.Equal(c.of) || sites[0].Encoding().Capacity != c.of.Rows {
+			t.Errorf("%s: %d encodings, %v, want %s", c.name, len(sites), sites[0].Encoding().Scheme, c.of)
+		}
+		if len(sites) == 1 {
+			want := position.Want{Scheme: schemes.Sinusoid{Dim: 32, Base: 10000, Rows: 800}}
+			if err := sites[0].Store(want); c.of.Grid == nil && (err == nil || strings.Contains(err.Error(), "audio")) {
+				t.Errorf("%s: %v, want it refused for the unknown program", c.name, err)
+			}
+		}
 	}
 }
 

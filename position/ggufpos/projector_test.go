@@ -3,6 +3,7 @@ package ggufpos
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -120,5 +121,48 @@ func TestProjectorPictures(t *testing.T) {
 				t.Errorf("pinpoints %v", points)
 			}
 		})
+	}
+}
+
+// TestTowersBesideTheTable: what llama.cpp adds or turns in a projector beside the table of its patches, and why what it has cannot get other rows.
+func TestTowersBesideTheTable(t *testing.T) {
+	for _, c := range []struct {
+		name, kind string
+		more       keys
+		tensors    map[string][]int64
+		want       []string // of the encodings behind the table
+	}{
+		{"SAM's table (clip_graph_deepseekocr::build_sam)", "deepseekocr", nil, map[string][]int64{"v.sam.pos_embd.weight": {4, 3, 3, 1}}, []string{"position table of 9 rows of 4, grid 3×3"}},
+		{"MiniCPM-V's resampler (clip_graph_minicpmv::build)", "resampler", nil, map[string][]int64{"resampler.query": {64, 2}}, []string{"sinusoidal"}},
+		{"heads of an audio tower", "mimo_audio", keys{"clip.audio.embedding_length": gguf.Uint32(64), "clip.audio.attention.head_count": gguf.Uint32(2)}, nil, []string{"of 32"}},
+	} {
+		was := projectorFile(t, c.kind, 32, 16, c.more)
+		f, err := gguf.NewFile(bytes.NewReader(was), int64(len(was)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := f.Edit()
+		for name, shape := range c.tensors {
+			n := int64(4)
+			for _, d := range shape {
+				n *= d
+			}
+			e.Add(name, gguf.F32, shape, patch.Zeros(n), "")
+		}
+		sites := reopen(t, e, was).sites
+		if len(sites) != 1+len(c.want) {
+			t.Errorf("%s: %d encodings", c.name, len(sites))
+			continue
+		}
+		for i, want := range c.want {
+			if s := sites[i+1].Encoding().Scheme; !strings.Contains(fmt.Sprint(s), want) && s.Name() != want {
+				t.Errorf("%s: %s, want %s", c.name, s, want)
+			}
+		}
+	}
+	_, m := openProjector(t, projectorFile(t, "gemma4v", 32, 15, nil)) // no square
+	_, err := position.Extend(m, position.ExtendOptions{Length: 64})
+	if err == nil || strings.Contains(err.Error(), "audio") || !strings.Contains(err.Error(), "places in a picture") {
+		t.Errorf("rows of an image tower: %v", err)
 	}
 }

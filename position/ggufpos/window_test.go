@@ -54,7 +54,7 @@ func TestWindowByKeys(t *testing.T) {
 		}
 		taken = append(taken, name)
 	}
-	if want := []string{"afmoe", "dflash", "gemma2", "gpt-oss", "granite_swa", "lfm2", "spark2_5"}; !slices.Equal(taken, want) {
+	if want := []string{"afmoe", "dflash", "gemma2", "gpt-oss", "granite_swa", "laguna", "lfm2", "mellum", "olmo2", "spark2_5"}; !slices.Equal(taken, want) {
 		t.Errorf("taken by %v, want %v", taken, want)
 	}
 }

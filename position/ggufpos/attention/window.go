@@ -26,12 +26,12 @@ func storeWindow(m *hparams.Model, layers int, w schemes.SlidingWindow) error {
 		return &position.Refusal{Why: "llama.cpp hides the first positions as all others outside of a window: no key keeps them", Instead: "leave out --sinks, or export the model to ONNX"}
 	case rule.Chunk > 0 || m.Family() == "smallthinker": // llama.cpp, models/smallthinker.cpp: n_swa = 4096
 		return refused("has a window of its own, whatever the key says")
-	case rule.Rope != "":
-		return refused("turns queries and keys in layers with a window alone: those that see everything would come to turn")
-	case rule.Base == "own" || rule.Scale != "inherit":
-		return refused("turns layers with a window by another formula: those that see everything would come to turn so")
 	case rule.Blocks != 0 && rule.Blocks != layers:
 		return refused("has a window with %d layers alone, and this model has %d", rule.Blocks, layers)
+	case rule.Rope != "":
+		return refused("turns queries and keys in layers with a window alone: those that see everything would come to turn")
+	case rule.Base == "own" || rule.Scale == "one":
+		return refused("turns layers with a window by another formula: those that see everything would come to turn so")
 	}
 	sliding, window := m.Slides(layers)
 	if window > 0 && window < w.Positions {

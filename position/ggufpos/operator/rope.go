@@ -81,11 +81,11 @@ func NewUnscaled(m *hparams.Model) Rope {
 func (e *Rope) dimensions(m *hparams.Model, sliding bool) {
 	e.HeadDim = m.HeadDim(sliding)
 	e.Dims = e.HeadDim
-	if n, ok := m.Count(arch.KeyDims); ok && !m.Ignores(arch.KeyDims) {
-		e.Dims = n
+	if n, ok := m.Pair(arch.KeyDims).Uint(); ok && !m.Ignores(arch.KeyDims) {
+		e.Dims = int(min(n, 2*hparams.MaxDims+2))
 	}
-	if n, ok := m.Count(arch.KeyDimsSWA); ok && sliding {
-		e.Dims = n
+	if n, ok := m.Pair(arch.KeyDimsSWA).Uint(); ok && sliding {
+		e.Dims = int(min(n, 2*hparams.MaxDims+2))
 	}
 	if m.Family() == "step35" && !sliding {
 		e.Dims /= 2 // hard-coded: full layers turn half (facts/GGUF-FACTS trap 17)

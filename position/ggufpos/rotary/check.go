@@ -125,11 +125,11 @@ func checkNumbers(m *hparams.Model) {
 
 // checkDims looks at the number of turned elements.
 func checkDims(m *hparams.Model) {
-	n, ok := m.Count(arch.KeyDims)
-	head := m.HeadDim(false)
+	n, ok := m.Pair(arch.KeyDims).Uint()
+	head := uint64(m.HeadDim(false))
 	switch {
 	case !ok || m.Ignores(arch.KeyDims):
-	case n == 0 || n%2 != 0 || head > 0 && n > head && m.Family() != "step35":
+	case n == 0 || n%2 != 0 || n > hparams.MaxDims || head > 0 && n > head && m.Family() != "step35":
 		m.Fault("gguf-dimension-count", arch.KeyDims, fmt.Sprintf("%s is %d with heads of %d", m.Key(arch.KeyDims), n, head), "it must be even, above 0 and at most the head size")
 	case m.Arch.Dims == "head" && head > 0 && n != head:
 		m.Fault("gguf-dimension-count", arch.KeyDims, fmt.Sprintf("%s %d differs from the head size %d; llama.cpp's %s refuses that", m.Key(arch.KeyDims), n, head, m.Family()), "convert the model again")

@@ -105,13 +105,21 @@ func (r *Rope) usable(base, factor bool) error {
 	for _, k := range []string{arch.KeyFactor, arch.KeyScaleLinear} {
 		if p := m.Pair(k); factor && p != nil && !m.Ignores(arch.KeyFactor) {
 			if v, ok := p.Float(); !ok || !(v > 0) || math.IsInf(v, 0) {
-				return refuse(fmt.Sprintf("%s is %v, which is no factor", m.Key(k), v), "", report.Do("rope", "sets it", "scaling", "TYPE", "factor", "S"), report.Do("rope", "takes the scaling away", "scaling", "none"))
+				is := "is no factor"
+				if ok && v == 0 { // llama_model::load_hparams
+					is = "llama.cpp takes for the factor 1 and others divide by"
+				}
+				return refuse(fmt.Sprintf("%s is %v, which %s", m.Key(k), v, is), "", report.Do("rope", "sets it", "scaling", "TYPE", "factor", "S"), report.Do("rope", "takes the scaling away", "scaling", "none"))
 			}
 		}
 	}
 	switch d := r.engine.Dims; {
 	case d <= 0 || d%2 != 0 || r.engine.HeadDim > 0 && d > r.engine.HeadDim:
-		return refuse(fmt.Sprintf("%s is %d with heads of %d (%s %d)", m.Key(arch.KeyDims), d, r.engine.HeadDim, m.Key(arch.KeyHeads), m.Heads()), "the file's keys contradict each other: convert the model again")
+		stated := fmt.Sprintf("%d elements of a head would turn", d)
+		if n, ok := m.Pair(arch.KeyDims).Uint(); ok {
+			stated = fmt.Sprintf("%s is %d", m.Key(arch.KeyDims), n)
+		}
+		return refuse(fmt.Sprintf("%s, with heads of %d (%s %d)", stated, r.engine.HeadDim, m.Key(arch.KeyHeads), m.Heads()), "the file's keys contradict each other: convert the model again")
 	case m.File.Tensor(operator.FreqsTensor) != nil && m.Arch.Freqs == "read" && !r.sliding && r.engine.Freqs == nil && r.engine.Long == nil:
 		return refuse(fmt.Sprintf("%s does not hold the %d numbers that engines want", operator.FreqsTensor, r.engine.FactorWidth), "convert the model again")
 	case slices.ContainsFunc(r.engine.Freqs, func(v float64) bool { return !(v > 0) }):

@@ -29,7 +29,11 @@ type Table struct {
 	beyond string
 	says   report.Evidence
 	text   bool // of a text model: its rows must equal context_length
+	fixed  Fixed
 }
+
+// Fixed is why the rows of a table that is no text model's stay, where they lie on no grid, and what would work.
+type Fixed struct{ Why, Instead string }
 
 // Find is the table of a text model, learned or a stored sinusoid. Where there is
 // none, a vocabulary has a site without rows, and any other file a finding.
@@ -43,7 +47,7 @@ func Find(m *hparams.Model) []position.Site {
 		scheme: schemes.Learned{Rows: int(t.Rows()), Dim: int(t.Width())},
 		says:   report.Evidence{Kind: "architecture", Says: "llama.cpp's " + m.Family() + " adds a row of " + TensorName + " to each token's embedding"},
 	}
-	if waves, ok := site.waves(); ok {
+	if waves, ok := Waves(m, t); ok {
 		site.scheme = waves
 	}
 	return []position.Site{site}
@@ -51,8 +55,8 @@ func Find(m *hparams.Model) []position.Site {
 
 // NewFixed is a table of a file that states no length: its rows are those of a picture or recording. What happens
 // beyond it is not known.
-func NewFixed(m *hparams.Model, t *gguf.Tensor, s schemes.Scheme, says report.Evidence) *Table {
-	return &Table{m: m, tensor: t, scheme: s, beyond: report.BeyondUnknown, says: says}
+func NewFixed(m *hparams.Model, t *gguf.Tensor, s schemes.Scheme, says report.Evidence, fixed Fixed) *Table {
+	return &Table{m: m, tensor: t, scheme: s, beyond: report.BeyondUnknown, says: says, fixed: fixed}
 }
 
 // maxWidth bounds the width of a table's rows: that of the widest models is a tenth.
@@ -81,11 +85,10 @@ func (t *Table) Encoding() position.Encoding {
 
 // capacity is the number of positions: an image's prefix rows do not count.
 func (t *Table) capacity() int {
-	rows := int(t.tensor.Rows())
-	if l, ok := t.scheme.(schemes.Learned); ok && l.Grid != nil {
-		return l.Grid[0] * l.Grid[1]
+	if grid := (position.Encoding{Scheme: t.scheme}).Grid(); grid != nil {
+		return grid[0] * grid[1]
 	}
-	return rows
+	return int(t.tensor.Rows())
 }
 
 // Len is the number of rows.
@@ -150,8 +153,7 @@ func (t *Table) storable(want position.Want) error {
 	width, knows := t.m.Count(arch.KeyEmbedding)
 	switch {
 	case !t.text && !position.Encoding{Scheme: t.scheme}.IsGrid():
-		return t.refuse("rows of an audio tower belong to its recordings, whose length the engine fixes",
-			"change the tower in the source model and convert it again")
+		return t.refuse(t.fixed.Why, t.fixed.Instead)
 	case t.tensor.Width() > maxWidth:
 		return t.refuse(fmt.Sprintf("rows of %d elements, and no model has more than %d", t.tensor.Width(), maxWidth), "convert the model again")
 	case ok && stated != t.Len():

@@ -9,37 +9,86 @@ import (
 	"github.com/modelpatch/modelpatch/schemes/fit"
 )
 
-// waves reads the rows as a stored sinusoid (DistilBERT's option): the first
-// rows give the formula, others must follow it.
-func (t *Table) waves() (schemes.Sinusoid, bool) {
-	if !t.tensor.Readable() || t.Dim() < 4 || t.Dim() > hparams.MaxDims || t.Len() < 4 {
-		return schemes.Sinusoid{}, false
-	}
-	rows := make([][]float64, min(t.Len(), fitRows))
+// Waves reads the rows of a table as a stored sinusoid (DistilBERT's option): the first
+// rows give the formula, others must follow it. ok is false for trained rows.
+func Waves(m *hparams.Model, t *gguf.Tensor) (s schemes.Sinusoid, ok bool) {
+	rows := make([]int, min(t.Rows(), fitRows))
 	for i := range rows {
-		rows[i] = make([]float64, t.Dim())
-		if t.Row(i, rows[i]) != nil {
-			return schemes.Sinusoid{}, false
+		rows[i] = i
+	}
+	x, ok := numbers(m, t, rows)
+	if !ok {
+		return s, false
+	}
+	found, ok := fit.AdditiveTable(x, precision(t.Type))
+	s = found.Sinusoid
+	s.Rows = int(t.Rows())
+	return s, ok && Follows(m, t, s)
+}
+
+// GridWaves reads the rows of a table as a stored sinusoid of the places of a square grid (Stable Diffusion 3, DiT):
+// those near its first corner give the formula, others must follow it. ok is false for trained rows.
+func GridWaves(m *hparams.Model, t *gguf.Tensor) (s schemes.Sinusoid, ok bool) {
+	side := int(math.Sqrt(float64(t.Rows())))
+	if int64(side)*int64(side) != t.Rows() {
+		return s, false
+	}
+	corner := fitSide
+	if t.Width() > maxFitWidth {
+		corner = fitSide / 4
+	}
+	corner = min(side, corner)
+	rows := make([]int, corner*corner)
+	for i := range rows {
+		rows[i] = i/corner*side + i%corner
+	}
+	x, ok := numbers(m, t, rows)
+	if !ok {
+		return s, false
+	}
+	found, ok := fit.GridTable(x, precision(t.Type), []int{corner, corner})
+	s = found.Sinusoid
+	s.Rows, s.Grid = int(t.Rows()), []int{side, side}
+	return s, ok && Follows(m, t, s)
+}
+
+// numbers are rows of a table; false where they cannot be read, or are too few or too wide to tell a formula.
+func numbers(m *hparams.Model, t *gguf.Tensor, of []int) (fit.Matrix, bool) {
+	width := t.Width()
+	if !t.Readable() || width < 4 || width > hparams.MaxDims || len(of) < 4 {
+		return nil, false
+	}
+	values := make([]float64, int(width)*len(of))
+	for i, row := range of {
+		if m.File.ReadRows(t, int64(row), 1, values[i*int(width):(i+1)*int(width)]) != nil {
+			return nil, false
 		}
 	}
-	p := fit.Float32
-	switch l := t.tensor.Type; {
-	case l == gguf.F16:
-		p = fit.Float16
-	case l == gguf.BF16:
-		p = fit.BFloat16
-	case l != gguf.F32 && l != gguf.F64:
-		p = fit.Int8
+	return fit.Dense(len(of), int(width), values), true
+}
+
+// precision is that in which a storage type holds numbers.
+func precision(t gguf.TensorType) fit.Precision {
+	switch t {
+	case gguf.F32, gguf.F64:
+		return fit.Float32
+	case gguf.F16:
+		return fit.Float16
+	case gguf.BF16:
+		return fit.BFloat16
 	}
-	found, ok := fit.AdditiveTable(fit.Func(len(rows), t.Dim(), func(r, c int) float64 { return rows[r][c] }), p)
-	s := found.Sinusoid
-	s.Rows = t.Len()
-	return s, ok && Follows(t.m, t.tensor, s)
+	return fit.Int8
 }
 
 // fitRows is how many rows of a table are read to tell a stored sinusoid from
 // trained rows.
 const fitRows = 64
+
+// fitSide is how many places of each axis of a grid are, a quarter of wider rows than maxFitWidth.
+const (
+	fitSide     = 16
+	maxFitWidth = 1 << 14
+)
 
 // sinusoidTolerance allows for float32 programs that made the table, and for
 // F16 storage.

@@ -59,23 +59,32 @@ func projectorKinds(m *hparams.Model) []string {
 // its tensors and projector types tell.
 func Find(m *hparams.Model) (sites []position.Site) {
 	if t := m.File.Tensor(nameImageTable); t != nil && t.Rows() > 0 {
-		sites = append(sites, table.NewFixed(m, t, imageScheme(m, t), structure("position table of the image tower")))
+		sites = append(sites, table.NewFixed(m, t, imageScheme(m, t), structure("position table of the image tower"), table.Fixed{Why: "its rows are those of places in a picture, of which no length is", Instead: "extend --image says which pictures the engine takes"}))
 	}
 	if t := m.File.Tensor(nameAudioTable); t != nil && t.Rows() > 0 {
-		sites = append(sites, table.NewFixed(m, t, audioScheme(m, t), structure("position table of the audio tower")))
+		sites = append(sites, table.NewFixed(m, t, audioScheme(m, t), structure("position table of the audio tower"), table.Fixed{Why: "rows of an audio tower belong to its recordings, whose length the engine fixes", Instead: "change the tower in the source model and convert it again"}))
 	}
 	for _, kind := range projectorKinds(m) {
 		switch {
 		case slices.Contains(rotatedTowers, kind):
 			sites = append(sites, towerRope(m, cmp.Or(towerBases[kind], 10000)))
+		case kind == resampler:
+			sites = append(sites, resamplerWaves(m))
 		case slices.Contains(rotatedAudio, kind):
-			sites = append(sites, audio(m, schemes.Rotary{Base: 10000}, report.FormKeys, nil, "llama.cpp turns queries and keys in this projector's audio tower"))
+			sites = append(sites, audio(m, schemes.Rotary{Base: 10000, HeadDim: headOf(m, "audio")}, report.FormKeys, nil, "llama.cpp turns queries and keys in this projector's audio tower"))
 		case slices.Contains(relativeAudio, kind):
 			sites = append(sites, audio(m, schemes.Other{Kind: report.SchemeRelativeSinusoid}, report.FormRuntime, nil, "llama.cpp adds sinusoids of distance to the scores of this projector's audio tower"))
 		}
 	}
 	if t := m.Tensor("a.blk.0.attn_rel_pos_emb"); t != nil {
 		sites = append(sites, audio(m, schemes.Other{Kind: report.SchemeRelativeTable, Rows: int(t.Rows())}, report.FormTable, t, "a table of vectors by distance in the audio tower"))
+	}
+	if t := m.Tensor("v.sam.pos_embd.weight"); t != nil && len(t.Shape) >= 3 && t.Rows() > 0 && t.Rows() < math.MaxInt32 {
+		sites = append(sites, site.NewPlain(position.Encoding{
+			Scheme: schemes.Learned{Rows: int(t.Rows()), Dim: int(t.Width()), Grid: []int{int(t.Shape[2]), int(t.Shape[1])}}, Form: report.FormTable, Capacity: int(t.Rows()), Beyond: report.BeyondContinues,
+			Dtype: t.Type.Dtype(), Where: []report.Where{m.WhereTensor(t)},
+			Evidence: []report.Evidence{structure("position table of the SAM tower, which llama.cpp resamples to other pictures (clip_graph_deepseekocr::build_sam)")},
+		}))
 	}
 	if t := m.Tensor("v.sam.blk.0.attn.pos_h.weight"); t != nil {
 		sites = append(sites, site.NewPlain(position.Encoding{
@@ -122,19 +131,38 @@ func audioScheme(m *hparams.Model, t *gguf.Tensor) schemes.Scheme {
 	return schemes.Learned{Rows: int(t.Rows()), Dim: int(t.Width())}
 }
 
+// resampler is the projector type of MiniCPM-V.
+const resampler = "resampler"
+
+// resamplerWaves are the sines and cosines of columns, then of rows, of patches that MiniCPM-V's resampler adds to its keys
+// (clip_graph_minicpmv::build).
+func resamplerWaves(m *hparams.Model) position.Site {
+	s := schemes.Sinusoid{Base: 10000, Layout: schemes.LayoutSinCos, Denominator: schemes.DenominatorHalf}
+	if t := m.Tensor("resampler.query"); t != nil && t.Width() <= hparams.MaxDims {
+		s.Dim = int(t.Width())
+	}
+	return site.NewPlain(position.Encoding{Scheme: s, Form: report.FormRuntime, Beyond: report.BeyondContinues,
+		Evidence: []report.Evidence{{Kind: "architecture", Says: "llama.cpp adds sines and cosines of columns and rows of patches to the keys of this projector's resampler"}}})
+}
+
 // towerRope is the two-dimensional rotation of an image tower.
 func towerRope(m *hparams.Model, base float64) position.Site {
-	width, _ := m.File.Find("clip.vision.embedding_length").Uint()
-	heads, _ := m.File.Find("clip.vision.attention.head_count").Uint()
-	s := schemes.Rotary{Base: base}
-	if heads > 0 && width/heads <= hparams.MaxDims {
-		s.HeadDim = int(width / heads)
-		s.Dim = s.HeadDim
-	}
+	head := headOf(m, "vision")
+	s := schemes.Rotary{Base: base, HeadDim: head, Dim: head}
 	return site.NewPlain(position.Encoding{
 		Scheme: s, Form: report.FormKeys, Beyond: report.BeyondContinues,
 		Evidence: []report.Evidence{{Kind: "architecture", Says: fmt.Sprintf("llama.cpp turns rows and columns of patches in this projector's tower, base %g", s.Base)}},
 	})
+}
+
+// headOf is the size of a head of the "vision" or "audio" tower; 0: the file does not tell.
+func headOf(m *hparams.Model, tower string) int {
+	width, _ := m.File.Find("clip." + tower + ".embedding_length").Uint()
+	heads, _ := m.File.Find("clip." + tower + ".attention.head_count").Uint()
+	if heads == 0 || width/heads > hparams.MaxDims {
+		return 0
+	}
+	return int(width / heads)
 }
 
 // audio is a mechanism of an audio tower, with the tensor that holds it.
