@@ -387,7 +387,7 @@ func (o RescaleOptions) apply(m Model, i int, layers []int, d report.Inspect, ou
 		what += fmt.Sprintf(": the %s factors at every length", o.Use)
 	}
 	expect := report.ExpectChanged
-	if n := d.Length.Stated; to.Equal(from) || o.Use == schemes.ListShort && d.Format == FormatGGUF && n != nil && deviation.LoadedContext(*n) <= from.Scaling.OriginalLength {
+	if n := d.Length.Stated; stored(s, to).Equal(from) || o.Use == schemes.ListShort && d.Format == FormatGGUF && n != nil && deviation.LoadedContext(*n) <= from.Scaling.OriginalLength {
 		expect = report.ExpectSame // the stated length does not reach the other list
 	}
 	out.decide(m, i, want, what, expect)

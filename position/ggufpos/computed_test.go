@@ -3,6 +3,7 @@ package ggufpos
 import (
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/ggufpos/arch"
 	"github.com/modelpatch/modelpatch/position/ggufpos/operator"
+	"github.com/modelpatch/modelpatch/report"
 	"github.com/modelpatch/modelpatch/schemes"
 )
 
@@ -118,6 +120,21 @@ func TestRefusedForWhatIsTrue(t *testing.T) {
 		switch {
 		case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// TestDimensionsOfSlidingLayers: a number of turned elements that heads do not have is an error, of layers with a window as well.
+func TestDimensionsOfSlidingLayers(t *testing.T) {
+	entry := arch.Of("gemma2")
+	for _, n := range []uint32{0, 63, 66, 1 << 31} {
+		k := fixture(entry, 64)
+		put(k, entry, keys{arch.KeyDimsSWA: gguf.Uint32(n)})
+		found := make1(t, k, nil).Findings()
+		if !slices.ContainsFunc(found, func(f report.Finding) bool {
+			return f.Rule == "gguf-dimension-count" && strings.Contains(f.Message, "rope.dimension_count_swa is")
+		}) {
+			t.Errorf("%d: %+v", n, found)
 		}
 	}
 }

@@ -123,16 +123,18 @@ func checkNumbers(m *hparams.Model) {
 	}
 }
 
-// checkDims looks at the number of turned elements.
+// checkDims looks at the numbers of turned elements, of layers that slide and the others.
 func checkDims(m *hparams.Model) {
-	n, ok := m.Pair(arch.KeyDims).Uint()
-	head := uint64(m.HeadDim(false))
-	switch {
-	case !ok || m.Ignores(arch.KeyDims):
-	case n == 0 || n%2 != 0 || n > hparams.MaxDims || head > 0 && n > head && m.Family() != "step35":
-		m.Fault("gguf-dimension-count", arch.KeyDims, fmt.Sprintf("%s is %d with heads of %d", m.Key(arch.KeyDims), n, head), "it must be even, above 0 and at most the head size")
-	case m.Arch.Dims == "head" && head > 0 && n != head:
-		m.Fault("gguf-dimension-count", arch.KeyDims, fmt.Sprintf("%s %d differs from the head size %d; llama.cpp's %s refuses that", m.Key(arch.KeyDims), n, head, m.Family()), "convert the model again")
+	for _, suffix := range []string{arch.KeyDims, arch.KeyDimsSWA} {
+		n, ok := m.Pair(suffix).Uint()
+		head := uint64(m.HeadDim(suffix == arch.KeyDimsSWA))
+		switch {
+		case !ok || !m.Arch.Uses(suffix):
+		case n == 0 || n%2 != 0 || n > hparams.MaxDims || head > 0 && n > head && m.Family() != "step35":
+			m.Fault("gguf-dimension-count", suffix, fmt.Sprintf("%s is %d with heads of %d", m.Key(suffix), n, head), "it must be even, above 0 and at most the head size")
+		case suffix == arch.KeyDims && m.Arch.Dims == "head" && head > 0 && n != head:
+			m.Fault("gguf-dimension-count", suffix, fmt.Sprintf("%s %d differs from the head size %d; llama.cpp's %s refuses that", m.Key(suffix), n, head, m.Family()), "convert the model again")
+		}
 	}
 }
 

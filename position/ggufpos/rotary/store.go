@@ -116,8 +116,10 @@ func (r *Rope) usable(base, factor bool) error {
 	switch d := r.engine.Dims; {
 	case d <= 0 || d%2 != 0 || r.engine.HeadDim > 0 && d > r.engine.HeadDim:
 		stated := fmt.Sprintf("%d elements of a head would turn", d)
-		if n, ok := m.Pair(arch.KeyDims).Uint(); ok {
-			stated = fmt.Sprintf("%s is %d", m.Key(arch.KeyDims), n)
+		for _, key := range r.dimensionKeys() {
+			if n, ok := m.Pair(key).Uint(); ok {
+				stated = fmt.Sprintf("%s is %d", m.Key(key), n)
+			}
 		}
 		return refuse(fmt.Sprintf("%s, with heads of %d (%s %d)", stated, r.engine.HeadDim, m.Key(arch.KeyHeads), m.Heads()), "the file's keys contradict each other: convert the model again")
 	case m.File.Tensor(operator.FreqsTensor) != nil && m.Arch.Freqs == "read" && !r.sliding && r.engine.Freqs == nil && r.engine.Long == nil:
