@@ -149,6 +149,8 @@ func TestKeysOfSeveralLayers(t *testing.T) {
 		{"a base beside lists and a factor", phi3Scaled, rescaled(position.RescaleOptions{Base: 50000}), "[] base 50000 longrope from 128"},
 		{"a length beside lists and a factor", phi3Scaled, doubled(position.ExtendOptions{Method: position.MethodNone}), "[] base 10000 longrope from 128"},
 		{"YaRN of compressed layers", deepSeek4, rescaled(position.RescaleOptions{Scaling: "yarn", Factor: 8, OriginalLength: 128}), "[0 1] base 10000 none; [2 3] base 160000 yarn ×8 from 128"},
+		{"an amplitude that is in the scores as well, beside a key that is not read", keyFile{"glm-dsa", map[string]gguf.Value{"rope.scaling.yarn_log_multiplier": f32(0.1)}, nil},
+			rescaled(position.RescaleOptions{Scaling: "yarn", Factor: 4, OriginalLength: 128}), ""},
 		{"YaRN of another length, by the same rounded ramp", deepSeek4, rescaled(position.RescaleOptions{Scaling: "yarn", Factor: 4, OriginalLength: 129}), "[0 1] base 10000 none; [2 3] base 160000 yarn ×4 from 129"},
 		{"extend, compressed layers", deepSeek4, doubled(position.ExtendOptions{}), "[0 1] base 10000 none; [2 3] base 160000 yarn ×8 from 128"},
 	} {

@@ -124,6 +124,17 @@ func TestRefusedForWhatIsTrue(t *testing.T) {
 	}
 }
 
+// TestDivisorsOfNoLayers: without a number of layers no width of the divisors is known, and none are read.
+func TestDivisorsOfNoLayers(t *testing.T) {
+	entry := arch.Of("step35")
+	k := fixture(entry, 64)
+	delete(k, "step35."+arch.KeyBlocks)
+	m := make1(t, k, map[string][]float32{operator.FreqsTensor: {}})
+	if r := rotation(m.sites[0]); !r.Scaling.IsNone() {
+		t.Errorf("%v", r)
+	}
+}
+
 // TestDimensionsOfSlidingLayers: a number of turned elements that heads do not have is an error, of layers with a window as well.
 func TestDimensionsOfSlidingLayers(t *testing.T) {
 	entry := arch.Of("gemma2")

@@ -144,7 +144,7 @@ func (e *Rope) divisors(m *hparams.Model, name string) []float64 {
 	if m.File.ReadRows(t, 0, 1, values) != nil {
 		return nil
 	}
-	return values[:e.Dims/2]
+	return values[:min(len(values), e.Dims/2)]
 }
 
 // Scheme is the engine's state as a scheme. It adds to Evidence what divisors

@@ -268,8 +268,11 @@ func sameAmplitude(a, b float64) bool {
 func (r *Rope) storeYaRNAttention(s schemes.Scaling) error {
 	m, usual := r.m, schemes.YaRNAmplitude(s.Factor, 1)
 	wanted, own := cmp.Or(s.AttentionFactor, usual), r.m.YaRNAmplitude(s.Factor)
-	log, _ := m.Real(arch.KeyLogMul)
-	recipe := sameAmplitude(wanted, usual) && (m.Family() == "deepseek4" || arch.ScaledAttention[m.Family()] && m.Arch.Uses(arch.KeyLogMul))
+	log, scores := 0.0, arch.ScaledAttention[m.Family()]
+	if m.Arch.Uses(arch.KeyLogMul) {
+		log = m.RealOr(arch.KeyLogMul, 0)
+	}
+	recipe := sameAmplitude(wanted, usual) && (m.Family() == "deepseek4" || scores && m.Arch.Uses(arch.KeyLogMul))
 	switch {
 	case recipe:
 		// DeepSeek's own: the amplitude goes into the attention scale, and cos and sin keep
@@ -280,7 +283,7 @@ func (r *Rope) storeYaRNAttention(s schemes.Scaling) error {
 		}
 		r.stored.Scaling.AttentionFactor = own
 		return r.storeAttention(own, own)
-	case arch.ScaledAttention[m.Family()] && log == 0 && !sameAmplitude(wanted, 1):
+	case scores && log == 0 && !sameAmplitude(wanted, 1):
 		return refuse(fmt.Sprintf("llama.cpp's %s applies YaRN's amplitude a second time in its attention scale", m.Family()), "", report.Do("rope", "", "scaling", "yarn", "attention-factor", "1"))
 	}
 	return r.storeAttention(wanted, own)
