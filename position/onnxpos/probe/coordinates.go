@@ -176,7 +176,7 @@ func AssumesPositions(f *onnx.File, in *onnx.ValueInfo) bool {
 // madeUp are the words of names that exporters give inputs which have none (in_1, input.3, args_0, l_args_1_, keras_tensor_4,
 // serving_default_inputs_1:0, onnx::Gather_2), and of numbers of places.
 var madeUp = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(in|inputs?|args?|x|y|p|t|v|l|onnx|self|data|tensor|keras|serving|default|model|placeholder|var|variable|param|idx|index|indices|offsets?|order|place|loc|coords?|times?|steps?|timesteps?|pos|frames?|residues?|residx)?$`)
+	return regexp.MustCompile(`^(in|inputs?|args?|x|y|p|t|v|l|onnx|self|data|tensor|keras|serving|default|model|placeholder|var|variable|param|idx|index|indices|offsets?|order|place|loc|coords?|times?|steps?|timesteps?|pos|cur|current|frames?|residues?|residx)?$`)
 })
 
 // namesNothing reports whether no word of a name says what else than positions an input holds.
