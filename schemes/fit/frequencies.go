@@ -301,6 +301,9 @@ func explainLinear(v vector, _ Precision, _ Options) (Result, bool) {
 	return r, ok
 }
 
+// unclearDivisor is the relative error of a divisor from which on it is no number that somebody chose: slow pairs of a cache in 8 bits.
+const unclearDivisor = 0.02
+
 // explainCustom tells frequencies that no formula explains, with LongRoPE's
 // reading of them: divisors relative to a base.
 func explainCustom(v vector, o Options) Result {
@@ -309,17 +312,18 @@ func explainCustom(v vector, o Options) Result {
 	r.Rotary.Scaling.Type = schemes.ScalingCustom
 	r.Why = "frequencies that no formula explains"
 	divisors := r.Rotary.PlainFrequencies()
-	stretched, known := true, r.Rotary
+	stretched, told, known := true, true, r.Rotary
 	r.Rotary.BaseAssumed = o.Base == 0
 	for i := range divisors {
 		divisors[i] /= v.f[i]
 		stretched = stretched && (divisors[i] >= 1-v.limit(i))
+		told = told && v.limit(i) <= unclearDivisor
 	}
 	if !stretched {
 		return r
 	}
 	reading := known.WithScaling(schemes.Scaling{Type: schemes.ScalingLongRoPE, LongFactor: divisors, AttentionFactor: o.Amplitude})
-	if o.Amplitude > 1 {
+	if o.Amplitude > 1 && told {
 		r.Rotary = reading
 		r.Why = fmt.Sprintf("divisors of base %g for each pair, and an amplitude above 1", reading.Base)
 		return r

@@ -74,3 +74,20 @@ func TestEightBits(t *testing.T) {
 		t.Errorf("distances: %v, %v", base, ok)
 	}
 }
+
+// TestSlowPairsInSteps: of a cache in 8 bits of which slow pairs are a few steps the divisors are none that somebody chose.
+func TestSlowPairsInSteps(t *testing.T) {
+	for i := range 24 {
+		factor, dim, rows := float64(int(4)<<(i%4)), 16<<(i/4%3), 256<<(i/12)
+		want := schemes.Rotary{Base: 10000, Dim: dim}.WithScaling(schemes.Scaling{Type: schemes.ScalingYaRN, Factor: factor, OriginalLength: 64})
+		cos, sin := cacheOf(want, schemes.RecipePow, rows, 0, ColumnsHalfDuplicated, Float32)
+		quantised := func(m Matrix) Matrix {
+			const step = 1.0 / 64 // some tools take powers of two
+			return Func(m.Rows(), m.Cols(), func(r, c int) float64 { return math.Round(m.At(r, c)/step) * step })
+		}
+		got, ok := RotaryCache(quantised(cos), quantised(sin), Int8)
+		if ok && got.Rotary.Scaling.Type == schemes.ScalingLongRoPE {
+			t.Errorf("YaRN ×%g of %d, %d rows: %s", factor, dim, rows, got.Rotary)
+		}
+	}
+}
