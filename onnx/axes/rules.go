@@ -648,7 +648,7 @@ func moved(c *call) []*Value {
 func fourier(c *call) []*Value {
 	const why = "sums over positions with weights of their own"
 	x := c.of(0)
-	if d := eval.FourierAxis(c.n, c.known(2), len(x.Axes)); d >= 0 && d < len(x.Axes) {
+	if d := eval.FourierAxis(c.n, c.l.e.File.Opsets[""], c.known(2), len(x.Axes)); d >= 0 && d < len(x.Axes) {
 		c.orders(x.Axes[d], why)
 		c.sees(x.Axes[d])
 	}

@@ -111,7 +111,7 @@ func stft(c *call) ([]*Value, error) {
 // a real and an imaginary part (onnx.ai/onnx/operators, DFT).
 func fourier(c *call) ([]*Value, error) {
 	a := c.need(0)
-	d, rank := FourierAxis(c.node, c.need(2), len(a.Shape)), len(a.Shape)
+	d, rank := FourierAxis(c.node, c.scope.eval.File.Opsets[""], c.need(2), len(a.Shape)), len(a.Shape)
 	if d < 0 || d >= rank-1 {
 		return one(&Value{Type: a.Type}), nil
 	}
@@ -131,9 +131,12 @@ func fourier(c *call) ([]*Value, error) {
 }
 
 // FourierAxis is the axis along which a DFT goes of data of a rank: what its third input holds, or an attribute up to operator set 19; the second
-// where neither is given, which is that of three axes in both.
-func FourierAxis(n *onnx.Node, given *Value, rank int) int {
+// where neither is given, and the last but one from set 20 on.
+func FourierAxis(n *onnx.Node, opset int64, given *Value, rank int) int {
 	axis := n.Int("axis", 1)
+	if opset >= 20 && n.Attribute("axis") == nil {
+		axis = -2
+	}
 	if x, ok := given.Scalar(); ok {
 		axis = int64(x)
 	}

@@ -2,7 +2,9 @@ package eval
 
 import (
 	"math"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // Operator is a row of the table of operators: what this package computes of it, and
@@ -137,14 +139,20 @@ func Lookup(domain, name string) *Operator {
 }
 
 // Assumed reports whether an operator of a domain that is not known is taken for one that quantises, or takes that back, by its name alone
-// (ExtendedQuantizeLinear, BFPQuantizeDequantize, FakeQuantize, Quant): its numbers are followed as if they were not rounded.
+// (ExtendedQuantizeLinear, BFPQuantizeDequantize, FakeQuantize, Quant): its numbers are followed as if they were not rounded. Names that say more
+// (QuantLinear, QuantizedAttention) are of operators that compute something else as well.
 func Assumed(domain, name string) bool {
 	switch domain {
 	case "", "com.microsoft", "com.microsoft.nchwc", "com.microsoft.extensions", "ai.onnx.contrib", "ai.onnx.ml":
 		return false
 	}
-	return strings.Contains(strings.ToLower(name), "quant")
+	return quantisers().MatchString(strings.ToLower(name))
 }
+
+// quantisers are the names of operators that quantise and do nothing else.
+var quantisers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(trt_)?(fake|extended|dynamic|static|bipolar|bfp|mx|qc|int|float|int4|int8|fp4|fp8)*(quant|quantize(dequantize|linear|op)?|dequantize(linear)?)$`)
+})
 
 var foreignQuantiser = Operator{Name: "Quantize", Since: 1, value: unrounded, Axes: AxesSame, NotModelled: "rounding"}
 

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"github.com/modelpatch/modelpatch/onnx"
 	"slices"
 	"strings"
 	"testing"
@@ -31,5 +32,30 @@ func TestTable(t *testing.T) {
 	}
 	if Lookup("acme", "Add") != nil || Lookup("", "FusedMatMul") != nil {
 		t.Error("found in another domain")
+	}
+}
+
+// TestAssumed: operators of other domains are taken for quantisers by whole names, and by no part of one.
+func TestAssumed(t *testing.T) {
+	for name, want := range map[string]bool{
+		"Quant": true, "BipolarQuant": true, "FakeQuantize": true, "ExtendedQuantizeLinear": true, "ExtendedDequantizeLinear": true, "BFPQuantizeDequantize": true, "MXQuantizeDequantize": true, "TRT_FP8DequantizeLinear": true, "QcQuantizeOp": true,
+		"QuantLinear": false, "QuantConv": false, "QuantizedAttention": false, "QuantizedRotaryEmbedding": false, "QuantLSTM": false, "QuantileNormalize": false, "Rotate": false,
+	} {
+		if got := Assumed("acme", name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if Assumed("", name) || Assumed("com.microsoft", name) {
+			t.Errorf("%s of a known domain", name)
+		}
+	}
+}
+
+// TestFourierAxis: the axis of a DFT that none is given for, by the operator set.
+func TestFourierAxis(t *testing.T) {
+	n := &onnx.Node{Op: "DFT"}
+	for opset, want := range map[int64]int{17: 1, 19: 1, 20: 2} {
+		if got := FourierAxis(n, opset, unknown(), 4); got != want {
+			t.Errorf("set %d: %d", opset, got)
+		}
 	}
 }

@@ -72,7 +72,9 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	var out []*addition
 	take := func(o *origin.Origin, part *sheet.Share) {
 		if part != nil {
-			part.First -= d.m.FirstPosition()
+			if ahead := d.m.FirstPosition(); part.First >= ahead { // else positions are counted from the call's own first token (a prefix that was learned)
+				part.First -= ahead
+			}
 			a := first
 			a.share, a.source = part, selection(x, o.Tensor, part)
 			quantisedBy(x, a.share)

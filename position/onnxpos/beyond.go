@@ -11,6 +11,7 @@ import (
 	"github.com/modelpatch/modelpatch/onnx/eval"
 	"github.com/modelpatch/modelpatch/position"
 	"github.com/modelpatch/modelpatch/position/onnxpos/origin"
+	"github.com/modelpatch/modelpatch/position/onnxpos/probe"
 	"github.com/modelpatch/modelpatch/position/onnxpos/sheet"
 	"github.com/modelpatch/modelpatch/position/onnxpos/site"
 	"github.com/modelpatch/modelpatch/report"
@@ -65,14 +66,32 @@ func (m *Model) inspectBeyond() {
 
 // findSaturations tells which encodings that the graph computes end where their positions are cut off, as they are quantised.
 func (m *Model) findSaturations() {
+	found := map[*onnx.Node]probe.Saturation{}
 	for _, q := range m.graph.Saturations() {
-		says := fmt.Sprintf("%s rounds positions to steps of %.4g of the last of %d, and cuts the others off", q.Node.Title(), q.Step/q.Most, q.Length)
-		for _, s := range m.sites {
-			where := s.Encoding().Where
-			if m.graph.Feeds(q.Node, func(n *onnx.Node) bool {
-				return slices.ContainsFunc(where, func(w report.Where) bool { return w.Node == n.Title() })
-			}) {
-				s.Stops(q.Length, q.Scaled, report.Evidence{Kind: "structure", Says: says})
+		found[q.Node] = q
+	}
+	if len(found) == 0 {
+		return
+	}
+	for _, s := range m.sites {
+		where := s.Encoding().Where
+		for _, n := range m.graph.File.Graph.Nodes {
+			if !slices.ContainsFunc(where, func(w report.Where) bool { return w.Node == n.Title() }) {
+				continue
+			}
+			least := probe.Saturation{}
+			m.graph.Behind(n, func(x *onnx.Node) bool {
+				if q, ok := found[x]; ok && (least.Length == 0 || q.Length < least.Length) {
+					least = q
+				}
+				return false
+			})
+			if least.Length > 0 {
+				what := "positions"
+				if least.Scaled {
+					what = "angles"
+				}
+				s.Stops(least.Length, least.Scaled, report.Evidence{Kind: "structure", Says: fmt.Sprintf("%s rounds %s to steps of %.3g, and cuts off those beyond %d positions", least.Node.Title(), what, least.Step, least.Length)})
 			}
 		}
 	}

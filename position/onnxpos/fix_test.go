@@ -91,6 +91,23 @@ func TestFixStates(t *testing.T) {
 			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "mask", Type: onnx.Int64, Dims: []int64{-1, -1}})
 			m.Nodes = append(m.Nodes, node("Mul", "seen", "ids", "mask"), node("Shape", "sizes", "seen"), node("ConstantOfShape", "zeros", "sizes"))
 		}, []position.Axis{{Name: "ids:0", Size: 1}, {Name: "mask:0", Size: 1}}, nil, []string{"seen", "zeros", "p"}},
+		{"the lesser of two that stay free", func(m *onnx.NewModel) {
+			m.Inputs[0].Dims, m.Outputs[0].Dims = []int64{-1, -1}, []int64{-1, -1, 4}
+			m.Inputs = append(m.Inputs, onnx.NewValue{Name: "other", Type: onnx.Float, Dims: []int64{-1, 4}})
+			m.Initializers = append(m.Initializers, integers("from", 0), integers("n shape", 1))
+			m.Nodes = append(m.Nodes, node("Shape", "both", "other"), node("Slice", "rows", "both", "from", "n shape"), node("Reshape", "n1", "n", "n shape"), node("Min", "less", "n1", "rows"), node("Slice", "kept", "other", "from", "less"))
+		}, []position.Axis{{Name: "ids:0", Size: 1}}, nil, []string{"kept", "p"}},
+		{"blocks of 64", func(m *onnx.NewModel) {
+			m.Inputs[0].Dims, m.Outputs[0].Dims = []int64{-1, -1}, []int64{-1, -1, 4}
+			m.Nodes[3], m.Nodes[5] = node("Identity", "unused", "one"), node("Identity", "h", "te") // no table ends it
+			m.Initializers = append(m.Initializers, integers("64", 64), integers("n shape", 1))
+			m.Nodes = append(m.Nodes, node("Reshape", "n1", "n", "n shape"), node("Div", "blocks", "n1", "64"), node("ConstantOfShape", "filled", "blocks"))
+		}, []position.Axis{{Name: "ids:0", Size: 1}}, map[string][]int64{"blocks": {1}}, []string{"filled"}},
+		{"what follows from an operator that is known by its name alone", func(m *onnx.NewModel) {
+			m.Inputs[0].Dims, m.Outputs[0].Dims = []int64{-1, 6}, []int64{-1, 6, 4}
+			m.Nodes[5] = node("Add", "h0", "te", "pe")
+			m.Nodes = append(m.Nodes, onnx.NewNode{Op: "FakeQuantize", Domain: "acme", Inputs: []string{"h0"}, Outputs: []string{"q"}}, node("Identity", "h", "q"))
+		}, []position.Axis{{Name: "ids:0", Size: 1}}, map[string][]int64{"h0": {1, 6, 4}}, []string{"q"}},
 		{"numbers in 8 bits", func(m *onnx.NewModel) {
 			m.Inputs[0].Dims, m.Outputs[0].Dims = []int64{-1, 6}, []int64{-1, 6, 4}
 			m.Initializers = append(m.Initializers, floats("scale", nil, func(int) float64 { return 0.1 }), onnx.NewTensor{Name: "zero8", Type: onnx.Uint8, Raw: []byte{128}})
@@ -108,7 +125,7 @@ func TestFixStates(t *testing.T) {
 			for _, d := range v.Dims {
 				declared[v.Name] = append(declared[v.Name], d.Value)
 			}
-			if v.Name == "q" && v.Type != onnx.Uint8 {
+			if v.Name == "q" && v.Type != onnx.Uint8 { // as it is stored
 				t.Errorf("%s: %s is declared to hold %v", c.name, v.Name, v.Type)
 			}
 		}

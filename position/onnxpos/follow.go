@@ -39,11 +39,11 @@ func (c *lengthChange) rowsFollow(e *eval.Evaluator) error {
 // tableFollows refuses a table whose rows went to the positions in order, and do not any
 // more: it asks the graph as it is planned which row each position gets.
 func (c *lengthChange) tableFollows(e *eval.Evaluator, planned *origin.Planned, u *addition) error {
-	if planned == nil || u.sheet == nil || u.share == nil || u.share.Row == nil || len(u.sheet.Covers) != 1 || u.share.Table.Planar {
+	if planned == nil || u.sheet == nil || u.share == nil || len(u.share.Row) == 0 || len(u.sheet.Covers) != 1 || u.share.Table.Planar {
 		return nil
 	}
 	for p, row := range u.share.Row {
-		if row != u.share.First+p {
+		if row != u.share.Row[0]+p {
 			return nil
 		}
 	}
@@ -52,8 +52,9 @@ func (c *lengthChange) tableFollows(e *eval.Evaluator, planned *origin.Planned, 
 		return &position.Refusal{Why: fmt.Sprintf("%s gets no row of this table at %d positions, but from elsewhere: the graph chooses by the length", u.node.Title(), c.New),
 			Instead: "export the model again for the wanted length"}
 	}
+	first := u.share.Row[0] + c.Graph.Cached(c.New) - c.Graph.FirstPosition() // of those before as many more as there are
 	for p, row := range read {
-		if row >= 0 && row != u.share.First+c.Graph.Cached(c.New)+p {
+		if row >= 0 && row != first+p {
 			return &position.Refusal{Why: fmt.Sprintf("%s does not get a row of its own for each of %d positions", u.node.Title(), c.New),
 				Instead: "export the model again for the wanted length"}
 		}

@@ -57,11 +57,23 @@ func (d *Distances) Join(other *Lookup) {
 	}
 }
 
-// IsTwin reports whether a site is of other tables with the same rows for the same distances.
+// IsTwin reports whether a site is of other tables with the same rows for the same distances, of the same positions.
 func (d *Distances) IsTwin(s site.Site) bool {
 	o, ok := s.(*Distances)
 	return ok && len(d.tables) > 0 && len(o.tables) > 0 && o.Detected.Scheme.Equal(d.Detected.Scheme) && o.Detected.Capacity == d.Detected.Capacity && o.Detected.Beyond == d.Detected.Beyond &&
-		slices.Equal(o.tables[0].Table.Dims, d.tables[0].Table.Dims)
+		slices.Equal(o.tables[0].Table.Dims, d.tables[0].Table.Dims) && d.alongSame(o.tables[0], d.tables[0])
+}
+
+// alongSame reports whether two tables are of the positions of one sequence, where a graph takes several.
+func (d *Distances) alongSame(a, b *Lookup) bool {
+	e, ok := d.graph.Apart()
+	if !ok || e == nil {
+		return ok
+	}
+	if a.Gather == nil || b.Gather == nil || a.Scope != d.graph.Eval.Main || b.Scope != d.graph.Eval.Main {
+		return false
+	}
+	return slices.Equal(e.Main.Output(a.Gather, 0).Shape, e.Main.Output(b.Gather, 0).Shape)
 }
 
 // JoinTwin makes the tables of a twin part of the site.

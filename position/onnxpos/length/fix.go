@@ -43,8 +43,8 @@ func place(in *onnx.ValueInfo, axis int) string { return fmt.Sprintf("%s:%d", in
 const maxFree = 64
 
 // Fix gives free axes of inputs numbers, and states those of every value of the main graph that follow
-// from them: the graph is evaluated with inputs of which the sizes alone are known, and once more for
-// each axis that stays free, so that what depends on numbers in the inputs, or on such an axis, stays free.
+// from them: the graph is evaluated with inputs of which the sizes alone are known, and again with other sizes of
+// the axes that stay free, so that what depends on numbers in the inputs, or on such an axis, stays free.
 func (c *Change) Fix(axes []position.Axis) (tokens int, err error) {
 	c.Graph.Budget.What = "the sizes of all values"
 	c.Graph.Budget.Grant(changeSteps)
@@ -66,29 +66,16 @@ func (c *Change) Fix(axes []position.Axis) (tokens int, err error) {
 	if len(free) > maxFree {
 		return 0, &position.Refusal{Why: fmt.Sprintf("%d axes of inputs would stay free", len(free)), Instead: "name more of them"}
 	}
-	first := c.sized(fixed, "", nil)
+	first := c.sized(fixed, func(_ string, n int) int { return n })
 	known := c.Graph.FailsAnyway()
 	for _, f := range first.Failures {
 		if !known[f.Node] {
 			return tokens, &position.Refusal{Why: fmt.Sprintf("the graph cannot run with these sizes: %s: %v", f.Node.Title(), f.Err), Instead: "choose others, or export the model for them"}
 		}
 	}
-	runs, failing := []*eval.Evaluator{first}, first
-	for _, name := range free {
-		before := len(runs)
-		for _, size := range []func(int) int{func(n int) int { return max(2*n, 1) }, func(n int) int { return n + 1 }} { // of patches there may be as many with one pixel more
-			if e := c.sized(fixed, name, size); len(e.Failures) == len(first.Failures) {
-				runs = append(runs, e)
-			} else if before == len(runs) {
-				failing = e
-			}
-		}
-		if before == len(runs) { // what lies behind the failure is not known, and stays free
-			runs = append(runs, failing)
-		}
-	}
+	values := c.agreedSizes(first, func(size func(axis string, n int) int) *eval.Evaluator { return c.sized(fixed, size) }, free)
 	c.stateInputs(fixed)
-	c.stateValues(runs)
+	c.stateValues(values, first)
 	return tokens, nil
 }
 
@@ -138,9 +125,9 @@ func sizeOf(param string, sizes map[string]int) (total int, ok bool) {
 	return total, len(parts) > 1
 }
 
-// sized evaluates the graph as it is planned with inputs of these sizes and unknown numbers; the axes of a name that stay free are
-// of another size.
-func (c *Change) sized(fixed map[string]*onnx.ValueInfo, other string, size func(int) int) *eval.Evaluator {
+// sized evaluates the graph as it is planned with inputs of these sizes and unknown numbers; the axes that stay free are of
+// other sizes than they are tried with elsewhere.
+func (c *Change) sized(fixed map[string]*onnx.ValueInfo, size func(axis string, n int) int) *eval.Evaluator {
 	inputs := map[string]*eval.Value{}
 	for name, v := range c.inputsWith(func(in *onnx.ValueInfo) {
 		if f := fixed[in.Name]; f != nil {
@@ -149,8 +136,8 @@ func (c *Change) sized(fixed map[string]*onnx.ValueInfo, other string, size func
 	}) {
 		shape := slices.Clone(v.Shape)
 		for i, d := range fixed[name].Dims {
-			if d.Value < 0 && cmp.Or(d.Param, place(fixed[name], i)) == other {
-				shape[i] = size(shape[i])
+			if d.Value < 0 {
+				shape[i] = size(cmp.Or(d.Param, place(fixed[name], i)), shape[i])
 			}
 		}
 		if inputs[name] = eval.Shaped(v.Type, shape...); !v.Ranked {
@@ -173,15 +160,91 @@ func (c *Change) stateInputs(fixed map[string]*onnx.ValueInfo) {
 	}
 }
 
-// stateValues declares the numbers of outputs and of values between, those on which all runs agree.
-func (c *Change) stateValues(runs []*eval.Evaluator) {
+// Sizes that axes that stay free are given one after the other, and all at once: what is counted in patches may be as many with one more, and what is
+// cut to windows or filled up to blocks differs far below or above them alone.
+var (
+	otherSizes = []func(n int) int{func(n int) int { return max(2*n, 1) }, func(n int) int { return n + 1 }, func(int) int { return 1 }, func(int) int { return 131 }, func(int) int { return 0 }}
+	sizesOfAll = append(otherSizes[:len(otherSizes):len(otherSizes)], func(int) int { return 4099 })
+)
+
+// manyFree is from how many axes on each is given two sizes alone.
+const manyFree = 8
+
+// agreed are the sizes of values on which evaluations agree: −1 where they differ; values of which they do not know how many there are have none.
+type agreed map[string][]int
+
+// agreedSizes are the sizes of the main graph's values whatever the sizes of the axes that stay free.
+func (c *Change) agreedSizes(first *eval.Evaluator, sized func(size func(axis string, n int) int) *eval.Evaluator, free []string) agreed {
+	out := agreed{}
+	guessed := map[string]bool{} // by operators that are followed by their names alone
+	for _, n := range c.Graph.File.Graph.Nodes {
+		guess := eval.Assumed(n.Domain, n.Op) || slices.ContainsFunc(n.Inputs, func(in string) bool { return guessed[in] })
+		for _, name := range n.Outputs {
+			if guessed[name] = guess; !guess && first.Main.Value(name).Ranked {
+				out[name] = slices.Clone(first.Main.Value(name).Shape)
+			}
+		}
+	}
+	runs := func(e *eval.Evaluator) bool { return len(e.Failures) == len(first.Failures) }
+	for _, axis := range free {
+		some, failing := false, first
+		for i, size := range otherSizes {
+			if i > 1 && len(free) > manyFree {
+				break
+			}
+			e := sized(func(name string, n int) int {
+				if name == axis {
+					return size(n)
+				}
+				return n
+			})
+			if runs(e) {
+				out.see(e)
+				some = true
+			} else if failing == first {
+				failing = e
+			}
+		}
+		if !some { // what lies behind the failure is not known, and stays free
+			out.see(failing)
+		}
+	}
+	for _, size := range sizesOfAll {
+		if len(free) == 0 {
+			break
+		}
+		if e := sized(func(_ string, n int) int { return size(n) }); runs(e) {
+			out.see(e)
+		}
+	}
+	return out
+}
+
+// see takes back what another evaluation knows otherwise.
+func (a agreed) see(e *eval.Evaluator) {
+	for name, was := range a {
+		v := e.Main.Value(name)
+		if !v.Ranked || len(v.Shape) != len(was) {
+			delete(a, name)
+			continue
+		}
+		for d, n := range v.Shape {
+			if n != was[d] {
+				was[d] = -1
+			}
+		}
+	}
+}
+
+// stateValues declares the numbers of outputs and of values between.
+func (c *Change) stateValues(sizes agreed, types *eval.Evaluator) {
 	declared := map[string]bool{}
 	for _, info := range slices.Concat(c.Graph.File.Graph.Outputs, c.Graph.File.Graph.ValueInfos) {
 		if c.Graph.Editor.Dropped(info) {
 			continue
 		}
 		declared[info.Name] = true
-		shape, known := agreed(runs, info.Name)
+		shape, known := sizes[info.Name]
 		if !info.Ranked || !known || len(shape) != len(info.Dims) {
 			continue
 		}
@@ -191,42 +254,15 @@ func (c *Change) stateValues(runs []*eval.Evaluator) {
 			}
 		}
 	}
-	found := map[string][]int64{}
-	for _, n := range c.Graph.File.Graph.Nodes {
-		for _, name := range n.Outputs {
-			v := runs[0].Main.Value(name)
-			shape, known := agreed(runs, name)
-			if name == "" || declared[name] || !known || v.Type == 0 || slices.Contains(shape, -1) {
-				continue
-			}
-			dims := make([]int64, len(shape))
-			for i, d := range shape {
-				dims[i] = int64(d)
-			}
-			found[name] = dims
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(found)) {
-		c.Graph.Editor.AddValueInfo(c.Graph.File.Graph, onnx.NewValue{Name: name, Type: runs[0].Main.Value(name).Type, Dims: found[name]}, "its size is known now")
-	}
-}
-
-// agreed is the shape of a value, −1 where runs differ; false where it is not known.
-func agreed(runs []*eval.Evaluator, name string) (out []int, known bool) {
-	for i, e := range runs {
-		v := e.Main.Value(name)
-		switch {
-		case !v.Ranked || i > 0 && len(v.Shape) != len(out):
-			return nil, false
-		case i == 0:
-			out = slices.Clone(v.Shape)
+	for _, name := range slices.Sorted(maps.Keys(sizes)) {
+		shape, t := sizes[name], types.Main.Value(name).Type
+		if name == "" || declared[name] || t == 0 || slices.Contains(shape, -1) {
 			continue
 		}
-		for d, n := range v.Shape {
-			if n != out[d] {
-				out[d] = -1
-			}
+		dims := make([]int64, len(shape))
+		for i, d := range shape {
+			dims[i] = int64(d)
 		}
+		c.Graph.Editor.AddValueInfo(c.Graph.File.Graph, onnx.NewValue{Name: name, Type: t, Dims: dims}, "its size is known now")
 	}
-	return out, true
 }

@@ -45,15 +45,18 @@ func CutOff(e *eval.Evaluator) (out []Cut) {
 	return out
 }
 
-// maxSaturation bounds the lengths at which a saturation is looked for.
-const maxSaturation = 1 << 12
+// Bounds of the lengths at which saturations are looked for, and of their number: each is an evaluation.
+const (
+	maxSaturation  = 1 << 12
+	maxSaturations = 8
+)
 
 // Saturations finds nodes that quantise positions, or what is proportional to them, in the main graph of a text of any length.
 func (p *Probe) Saturations() (out []Saturation) {
 	if p.TokenInput() == nil || p.FixedLength() > 0 || p.calls != nil || !slices.ContainsFunc(p.File.Graph.Nodes, func(n *onnx.Node) bool { return n.Op == "QuantizeLinear" }) {
 		return nil
 	}
-	length := p.Sizes.Length
+	length, tried := p.Sizes.Length, map[int]bool{}
 	e := p.At(length + 1)
 	for _, n := range p.File.Graph.Nodes {
 		_, most, step, ok := p.Eval.Main.Reach(n)
@@ -66,35 +69,39 @@ func (p *Probe) Saturations() (out []Saturation) {
 			continue
 		}
 		ends := length + int(math.Floor((most+step/2-at)/slope))
-		if ends < length || ends > maxSaturation {
+		if ends < length || ends > maxSaturation || len(tried) == maxSaturations && !tried[ends] {
 			continue
 		}
+		tried[ends] = true
 		after := p.At(ends+1).Main.Input(n, 0)
 		if after.Floats != nil && math.Abs(slices.Max(after.Floats)-(at+slope*float64(ends+1-length))) < step { // else they do not grow as positions do
-			out = append(out, Saturation{n, step, most, ends, slope != 1})
+			out = append(out, Saturation{n, step, most, ends, slices.ContainsFunc(first.Floats, func(x float64) bool { return x != math.Round(x) })})
 		}
 	}
 	return out
 }
 
-// Feeds reports whether a node is among those that what another one makes goes into, before it meets content.
-func (p *Probe) Feeds(from *onnx.Node, to func(*onnx.Node) bool) bool {
-	queue, seen := []*onnx.Node{from}, map[*onnx.Node]bool{}
+// Behind finds a node among those of which another one's inputs are made of no content, by what is asked of each; nil where there is none.
+func (p *Probe) Behind(n *onnx.Node, is func(*onnx.Node) bool) *onnx.Node {
+	w := p.File.Graph.Wiring()
+	queue, seen := []*onnx.Node{n}, map[*onnx.Node]bool{n: true}
 	for i := 0; i < len(queue) && i < maxBehindInput; i++ {
-		if to(queue[i]) {
-			return true
-		}
-		for _, name := range queue[i].Outputs {
-			if i > 0 && !p.Eval.Main.Value(name).Known() {
+		for k := range queue[i].Inputs {
+			number, ok := w.Input(queue[i], k)
+			if !ok {
 				continue
 			}
-			for _, r := range p.Eval.Main.Consumers(name) {
-				if !seen[r] {
-					seen[r] = true
-					queue = append(queue, r)
-				}
+			made := w.Producer(number)
+			if made == nil || seen[made] || !p.Eval.Main.Value(w.Name(number)).Known() {
+				continue
 			}
+			if is(made) {
+				return made
+			}
+			seen[made] = true
+			queue = append(queue, made)
 		}
 	}
-	return false
+	p.Budget.Spend(len(seen))
+	return nil
 }

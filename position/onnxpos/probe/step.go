@@ -129,8 +129,8 @@ var caches = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`past|cache|key|value|state|mem|^[kv](_|\d|$)|_[kv](_|\d|$)`)
 })
 
-// crossed are the names of those of another sequence: an encoder's, which has "enc" in its name as "sequence" has.
-var crossed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`cross|(^|[^u])enc`) })
+// crossed are the names of those of another sequence: an encoder's ("enc" stands in "sequence" and "sentence" as well).
+var crossed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`cross|(^|[^a-z])enc(oder|oded)?([^a-z]|$)`) })
 
 // fixedPast is of how many tokens the keys and values are that stand ahead of those of a call, 0 where that is free, or not one number.
 func (p *Probe) fixedPast() int {

@@ -151,6 +151,9 @@ func (b *Base) Stops(positions int, scaled bool, evidence report.Evidence) {
 	b.Scaled = b.Scaled || scaled
 	if b.Detected.Form == report.FormRuntime && (b.Detected.Capacity == 0 || b.Detected.Capacity > positions) {
 		b.Detected.Capacity, b.Detected.Beyond = positions, report.BeyondClamps
+		if scaled { // the slower of its pairs go on
+			b.Detected.Beyond = report.BeyondWrong
+		}
 		b.Detected.Evidence = append(b.Detected.Evidence, evidence)
 	}
 }

@@ -170,10 +170,12 @@ func amplified(g *site.Graph, t trace.Source) (*onnx.Node, float32) {
 
 // exact refuses a node whose numbers are quantised on the way: a table would be of others.
 func (b *baker) exact(n *onnx.Node) error {
-	for _, q := range b.g.File.Graph.Nodes {
-		if q.Op == "QuantizeLinear" && b.g.Feeds(q, func(x *onnx.Node) bool { return x == n }) {
-			return refuse(n, "is made of numbers that "+q.Title()+" rounds and cuts off")
-		}
+	q := b.g.Behind(n, func(x *onnx.Node) bool {
+		_, most, step, ok := b.g.Eval.Main.Reach(x)
+		return ok && (step != 1 || most < float64(b.length-1)) // else whole numbers stay as they are
+	})
+	if q != nil {
+		return refuse(n, "is made of numbers that "+q.Title()+" rounds and cuts off")
 	}
 	return nil
 }
