@@ -81,7 +81,7 @@ func (m *Model) findSaturations() {
 			}
 			least := probe.Saturation{}
 			m.graph.Behind(n, func(x *onnx.Node) bool {
-				if q, ok := found[x]; ok && (least.Length == 0 || q.Length < least.Length) {
+				if q, ok := found[x]; ok && (least.Length == 0 || q.Length < least.Length || q.Length == least.Length && !q.Scaled) { // of positions that are cut off the angles are, too
 					least = q
 				}
 				return false
