@@ -3,6 +3,7 @@ package onnxpos
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -242,4 +243,26 @@ func TestDisentangledCutFromTheMiddle(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestTablesOfLayers: a table a layer is one encoding, of which each layer keeps its own.
+func TestTablesOfLayers(t *testing.T) {
+	m := built(t, func(m *onnx.NewModel) {
+		freeText(m, 8)
+		m.Initializers = append(m.Initializers, integers("last", 1), integers("lead", 0), integers("least", -3), integers("most", 3), noise("a rows", 7, 1), noise("b rows", 7, 1))
+		for i := range m.Initializers[len(m.Initializers)-4 : len(m.Initializers)-2] {
+			m.Initializers[len(m.Initializers)-4+i].Dims = nil
+		}
+		nodes := slices.Concat(m.Nodes[:4], []onnx.NewNode{node("Unsqueeze", "query", "p", "last"), node("Sub", "apart", "p", "query"), node("Max", "far", "apart", "least"), node("Min", "near", "far", "most"), node("Add", "index", "near", "most")})
+		for _, layer := range []struct{ name, state string }{{"a", "te"}, {"b", "aseen"}} {
+			head := oneHead(layer.name, layer.state, layer.state)
+			head[4].Inputs[0] = layer.name + " biased"
+			nodes = slices.Concat(nodes, head[:4], []onnx.NewNode{node("Gather", layer.name+" picked", layer.name+" rows", "index"), withInts(node("Transpose", layer.name+" bias", layer.name+" picked"), "perm", []int64{2, 0, 1}),
+				node("Add", layer.name+" biased", layer.name+"scores", layer.name+" bias")}, head[4:])
+		}
+		m.Nodes = append(nodes, node("MatMul", "h", "bseen", "W"))
+	})
+	if len(m.Sites()) != 1 || len(m.sites[0].Owned()) != 2 || len(m.sites[0].Encoding().Where) != 2 {
+		t.Fatalf("%s, %d constants", found(m), len(m.sites[0].Owned()))
+	}
 }
