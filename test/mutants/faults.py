@@ -258,7 +258,6 @@ MORE = [
     Fault("fix-stored", f"{OP}/length/fix.go", "e.Unquantized = false", "e.Unquantized = true", "extend --fix declares numbers of 8 bits as float32: engines do not load the file", (OP,)),
     Fault("fix-fixed-length", f"{OP}/length/change.go", "case c.New == 0: //", "case c.New < 0: //", "extend --fix declares tokens of a fixed length as none", (OP,)),
     Fault("fix-guessed", f"{OP}/length/fix.go", "guess := eval.Assumed(n.Domain, n.Op) ||", "guess := false ||", "what an operator makes that is known by its name alone is declared", (OP,)),
-    Fault("fix-failing", f"{OP}/length/fix.go", "if !some { // what", "if some && !some { // what", "sizes are declared behind what does not run with another size of one axis", (OP,)),
     Fault("past-fixed", f"{OP}/probe/probe.go", "s.past = p.fixedPast()", "s.past = 0 * p.fixedPast()", "rows behind keys of a fixed number of tokens are told as an offset", (OP,)),
     Fault("crossed-names", f"{OP}/probe/step.go", "cross|(^|[^a-z])enc(oder|oded)?([^a-z]|$)", "cross|enc", "an axis of sentences is taken for an encoder's"),
     Fault("cut-off", f"{OP}/length/change.go", "if !slices.Contains(before, q) {", "if len(before) > 99 && !slices.Contains(before, q) {", "a bias is made longer than the quantiser behind it holds", (OP,)),
