@@ -72,9 +72,7 @@ func (d *detector) additions(x axes.Meeting) []*addition {
 	var out []*addition
 	take := func(o *origin.Origin, part *sheet.Share) {
 		if part != nil {
-			if ahead := d.m.FirstPosition(); part.First >= ahead { // else positions are counted from the call's own first token (a prefix that was learned)
-				part.First -= ahead
-			}
+			part.First = d.firstRow(part.First)
 			a := first
 			a.share, a.source = part, selection(x, o.Tensor, part)
 			quantisedBy(x, a.share)
@@ -384,12 +382,21 @@ func (d *detector) embedLayerNormalization(s *eval.Scope, n *onnx.Node) {
 			return // kinds of tokens in the place of positions
 		}
 		if _, first, ok := s.Value(src.Index).Counts(); ok {
-			src.First = first
+			src.First = int64(d.firstRow(int(first)))
 		}
 	}
 	table := rows.Table{Tensor: t, Scale: src.Scale, Zero: src.Zero}
 	d.tables = append(d.tables, &addition{scope: s, node: n, name: name, source: src,
 		share: &sheet.Share{Table: table, Columns: int(t.Dims[1]), First: int(src.First), Stores: true}})
+}
+
+// firstRow is the row of position 0, where the first place that was looked at has the given one: of as many tokens ahead as before, unless
+// positions are counted from the call's own first token (a prefix that was learned).
+func (d *detector) firstRow(row int) int {
+	if ahead := d.m.FirstPosition(); row >= ahead {
+		return row - ahead
+	}
+	return row
 }
 
 // sideOf is the axis of the grid along which alone an addition's rows differ; false where they do along several, or lie along none.
