@@ -394,6 +394,7 @@ func (e *Editor) SetDim(v *ValueInfo, i int, size int64, why string) {
 
 // FreeDim takes the size of a declared dimension away: it may be any then.
 func (e *Editor) FreeDim(v *ValueInfo, i int, why string) {
+	e.sized[v] = true
 	d := v.Dims[i]
 	for _, f := range d.fields {
 		e.replaceField(d.frame, f, nil, why)

@@ -133,6 +133,23 @@ func TestReplaceDefault(t *testing.T) {
 	if len(g.ValueInfos) != 1 || g.ValueInfos[0].Dims[0].Value != 9 {
 		t.Errorf("%v", g.ValueInfos)
 	}
+	for _, size := range []int64{7, -1} { // what another change gave the declaration before stays
+		e := NewEditor(open(t, b))
+		for _, v := range []*ValueInfo{e.File().Graph.Inputs[1], e.File().Graph.ValueInfos[0]} {
+			if size < 0 {
+				e.FreeDim(v, 0, "any size")
+			} else {
+				e.SetDim(v, 0, size, "a size")
+			}
+		}
+		if err := e.ReplaceTensor(e.File().Graph.Initializers[0], []int64{9, 4}, patch.Bytes(floats32(36)), "nine rows"); err != nil {
+			t.Fatal(err)
+		}
+		g := open(t, applied(t, e, b)).Graph
+		if in, beside := g.Inputs[1].Dims[0], g.ValueInfos[0].Dims[0]; in.Value != size || beside.Value != size {
+			t.Errorf("declared %d: %v and %v", size, in, beside)
+		}
+	}
 }
 
 // TestReplaceTwice drops a repeat and refuses a contradiction.

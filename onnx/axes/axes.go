@@ -573,7 +573,6 @@ func (c *call) orders(axis Axis, why string) {
 	}
 }
 
-// shape is the shape of output i.
 // shape is that of an output; of one whose channels stand last, as if they stood second.
 func (c *call) shape(i int) []int {
 	shape := c.s.Output(c.n, i).Shape
