@@ -630,11 +630,12 @@ func moved(c *call) []*Value {
 	for _, a := range x.Axes {
 		c.orders(a, "moves positions")
 	}
-	if c.n.Op != "Col2Im" {
+	shape := c.shape(0)
+	if len(x.Axes) == 0 || len(shape) <= len(x.Axes) {
 		return c.resized("moves positions")
 	}
 	out := &Value{Depends: x.Depends}
-	for d, size := range c.shape(0) { // (batch, channels · pixels of a block, blocks) become (batch, channels, rows, columns)
+	for d, size := range shape { // Col2Im: (batch, channels · pixels of a block, blocks) become (batch, channels, rows, columns)
 		from := x.Axes[min(d, len(x.Axes)-1)]
 		if from.size() != size {
 			from = c.l.derive(shuffled, from, d, size, 0)
